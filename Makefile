@@ -1,0 +1,49 @@
+# The usual jobs of this repository. `make help` lists them.
+
+GO        ?= go
+SEEDS     ?= 2000
+FUZZTIME  ?= 20s
+# lmdb-go compiles its bundled C; this silences the one warning of that code.
+export CGO_CFLAGS := -O2 -g -Wno-implicit-fallthrough
+
+# Packages with goroutines are tested under the race detector too.
+RACE := ./crdt ./durable/... ./ddata/... ./sharding/... ./examples/...
+
+.PHONY: help demo test race vet lint sim faults fuzz bench ci
+
+help: ## list the jobs
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
+
+demo: ## three processes, 300 entities: join, kill -9, full restart (about a minute)
+	$(GO) run ./examples/quickstart
+
+test: vet ## every test, with the race detector where there are goroutines
+	$(GO) test ./...
+	$(GO) test -race $(RACE)
+
+race: ## only the race tests
+	$(GO) test -race $(RACE)
+
+vet: ## go vet
+	$(GO) vet ./...
+
+lint: ## staticcheck, pinned in go.mod
+	$(GO) tool staticcheck ./...
+
+sim: ## the simulator: make sim SEEDS=2000
+	$(GO) run ./proptest/sim/cmd/sim -seeds $(SEEDS)
+
+faults: ## plant each fault and count the seeds until the simulator catches it
+	$(GO) run ./proptest/sim/cmd/sim -faults
+
+fuzz: ## every fuzz target in turn: make fuzz FUZZTIME=2m
+	@for p in $$($(GO) list ./...); do \
+	  for f in $$($(GO) test -list '^Fuzz' $$p | grep '^Fuzz'); do \
+	    echo "$$p $$f"; $(GO) test -run '^$$' -fuzz "^$$f$$" -fuzztime $(FUZZTIME) $$p || exit 1; \
+	  done; done
+
+bench: ## the first figures: local, majority, tell, remote
+	$(GO) run ./bench all
+
+ci: ## what CI runs
+	.ci/run
