@@ -1,0 +1,95 @@
+package tidy
+
+import (
+	"slices"
+	"strings"
+)
+
+// rankRow places one package, or with a trailing "/..." a folder of packages.
+type rankRow struct {
+	dir    string
+	rank   int
+	pure   bool
+	reason string
+}
+
+// ranks is the architecture: a package imports only packages of a lower rank. Tests are exempt, for a test may use the simulator or the laws.
+var ranks = []rankRow{
+	{"crdt", 0, true, "items, clock, store and types know nothing of nodes"},
+	{"durable", 1, false, "the port to a disk knows rows, not what they mean"},
+	{"replicator", 1, true, "the protocol between replicas knows crdt and names its peers by origin only"},
+	{"ddata/membership", 1, true, "who is in and who is oldest needs no data"},
+	{"ddata/transport", 1, false, "frames between node ids, whatever they carry"},
+	{"ddata/transport/...", 2, false, "adapters on the transport, such as gossip over the same port"},
+	{"durable/lmdb", 2, false, "one implementation of the durable port"},
+	{"sharding/protocol", 2, true, "coordinator, region and shard stand on views and on replicated state"},
+	{"ddata", 3, false, "the running node drives the machines beneath"},
+	{"sharding", 4, false, "entities live on a running node"},
+	{"proptest/tidy", 5, false, "reads the source and imports none of it"},
+	{"proptest/sim", 5, false, "drives the real machines in virtual time"},
+	{"proptest", 6, false, "laws for every type, the users' own among them"},
+	{"proptest/sim/cmd/...", 6, false, "the simulator's command line"},
+	{"bench", 6, false, "measures everything"},
+	{"bench/...", 6, false, "measures everything"},
+	{"examples/...", 6, false, "uses what users use"},
+}
+
+// rowOf finds the row of a folder: an exact one first, else the longest "/..." that holds it.
+func rowOf(dir string) (rankRow, bool) {
+	best, found := rankRow{}, false
+	for _, r := range ranks {
+		if r.dir == dir {
+			return r, true
+		}
+		if base, wild := strings.CutSuffix(r.dir, "/..."); wild && strings.HasPrefix(dir, base+"/") && len(r.dir) > len(best.dir) {
+			best, found = r, true
+		}
+	}
+	return best, found
+}
+
+// isPure says whether the package in dir is a pure one.
+func isPure(dir string) bool {
+	r, ok := rowOf(dir)
+	return ok && r.pure
+}
+
+func checkRanks(m *Module) []Finding {
+	var out []Finding
+	for _, p := range m.Packages {
+		row, ok := rowOf(p.Dir)
+		if !ok {
+			out = append(out, Finding{File: p.Dir, Rule: "ranks", Text: "package has no row in the table of ranks; add one with its reason"})
+			continue
+		}
+		for _, f := range p.Files {
+			for _, spec := range f.AST.Imports {
+				_, path := importName(spec)
+				dir, inside := strings.CutPrefix(path, m.Path+"/")
+				if !inside {
+					continue
+				}
+				target, ok := rowOf(dir)
+				if !ok || target.rank >= row.rank {
+					out = append(out, m.at(spec.Pos(), "ranks", "%s (rank %d) imports %s (rank %d): %s", p.Dir, row.rank, dir, target.rank, row.reason))
+				}
+			}
+		}
+	}
+	return sorted(out)
+}
+
+// topLevel is the root of the module as its users fixed it; hidden names are free.
+var topLevel = []string{
+	"go.mod", "go.sum", "ddata", "replicator", "crdt", "sharding", "durable", "examples", "proptest", "bench", "Makefile", "README.md", "LICENSE",
+}
+
+func checkTopLevel(m *Module) []Finding {
+	var out []Finding
+	for _, name := range m.TopLevel {
+		if !strings.HasPrefix(name, ".") && !slices.Contains(topLevel, name) {
+			out = append(out, Finding{File: name, Rule: "toplevel", Text: "not one of " + strings.Join(topLevel, " ")})
+		}
+	}
+	return out
+}

@@ -1,0 +1,104 @@
+package tidy
+
+import (
+	"os"
+	"strings"
+	"testing"
+)
+
+// TestTree holds the whole module to every rule.
+func TestTree(t *testing.T) {
+	wd, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	root, path, err := FindRoot(wd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := Load(root, path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range Rules() {
+		t.Run(r.Name, func(t *testing.T) {
+			for _, f := range r.Check(m) {
+				t.Errorf("%s (%s)", f, r.Why)
+			}
+		})
+	}
+}
+
+// TestRules shows each rule one source that breaks it and one that does not, so that a rule cannot fall asleep unnoticed.
+func TestRules(t *testing.T) {
+	for _, c := range ruleCases {
+		t.Run(c.name, func(t *testing.T) {
+			m, err := parse("example.org/m", map[string][]byte{c.file: []byte(c.src)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			m.TopLevel = []string{strings.Split(c.file, "/")[0]}
+			var got []string
+			for _, r := range Rules() {
+				if r.Name != c.rule {
+					continue
+				}
+				for _, f := range r.Check(m) {
+					got = append(got, f.String())
+				}
+			}
+			if len(got) != len(c.want) {
+				t.Fatalf("got %q, want %q", got, c.want)
+			}
+			for i, w := range c.want {
+				if !strings.Contains(got[i], w) {
+					t.Errorf("finding %d is %q, want %q in it", i, got[i], w)
+				}
+			}
+		})
+	}
+}
+
+var long = strings.Repeat("\n", 80)
+
+var ruleCases = []struct {
+	name, rule, file, src string
+	want                  []string
+}{
+	{"rank up", "ranks", "crdt/a.go", "package crdt\nimport _ \"example.org/m/replicator\"", []string{"crdt/a.go:2: ranks: crdt (rank 0) imports replicator (rank 1)"}},
+	{"rank sideways", "ranks", "replicator/a.go", "package replicator\nimport _ \"example.org/m/ddata/membership\"", []string{"imports ddata/membership"}},
+	{"rank down", "ranks", "sharding/protocol/a.go", "package protocol\nimport _ \"example.org/m/crdt\"", nil},
+	{"rank in a test", "ranks", "crdt/a_test.go", "package crdt_test\nimport _ \"example.org/m/proptest\"", nil},
+	{"no rank", "ranks", "helpers/a.go", "package helpers", []string{"no row"}},
+	{"go", "purity", "crdt/a.go", "package crdt\nfunc f() { go f() }", []string{"crdt/a.go:2: purity: go statement"}},
+	{"channel", "purity", "crdt/a.go", "package crdt\nfunc f(c chan int) {\nc <- 1\n<-c\nselect {}\n}", []string{":2: purity: channel", ":3: purity: send", ":4: purity: receive", ":5: purity: select"}},
+	{"clock", "purity", "crdt/a.go", "package crdt\nimport tm \"time\"\nvar x = tm.Now()", []string{":3: purity: time.Now"}},
+	{"time value", "purity", "crdt/a.go", "package crdt\nimport \"time\"\nvar x time.Time\nvar y = time.Unix(0, 0)", nil},
+	{"global rand", "purity", "replicator/a.go", "package replicator\nimport \"math/rand/v2\"\nvar x = rand.IntN(3)", []string{"rand.IntN"}},
+	{"own rand", "purity", "replicator/a.go", "package replicator\nimport \"math/rand/v2\"\nvar x = rand.New(rand.NewPCG(1, 2)).IntN(3)", nil},
+	{"old rand", "purity", "crdt/a.go", "package crdt\nimport _ \"math/rand\"", []string{"may not import math/rand"}},
+	{"sync", "purity", "ddata/membership/a.go", "package membership\nimport _ \"sync\"", []string{"may not import sync"}},
+	{"impure elsewhere", "purity", "ddata/a.go", "package ddata\nimport _ \"sync\"\nfunc f() { go f() }", nil},
+	{"map range", "maporder", "crdt/a.go", "package crdt\ntype m map[int]int\nfunc f(x m) { for range x {} }", []string{":3: maporder: range over a map"}},
+	{"map range, type parameter", "maporder", "crdt/a.go", "package crdt\nfunc f[M ~map[int]int](x M) { for range x {} }", []string{":2: maporder"}},
+	{"map range, marked", "maporder", "crdt/a.go", "package crdt\nfunc f(x map[int]int) (n int) {\n// order: a sum does not depend on it\nfor range x { n++ }\nreturn\n}", nil},
+	{"map range, no reason", "maporder", "crdt/a.go", "package crdt\nfunc f(x map[int]int) (n int) {\n// order: \nfor range x { n++ }\nreturn\n}", []string{":4: maporder"}},
+	{"slice range", "maporder", "crdt/a.go", "package crdt\nfunc f(x []int) { for range x {} }", nil},
+	{"map keys", "maporder", "crdt/a.go", "package crdt\nimport \"maps\"\nfunc f(x map[int]int) { for range maps.Keys(x) {} }", []string{":3: maporder: maps.Keys"}},
+	{"map keys sorted", "maporder", "crdt/a.go", "package crdt\nimport (\n\"maps\"\n\"slices\"\n)\nfunc f(x map[int]int) []int { return slices.Sorted(maps.Keys(x)) }", nil},
+	{"no doc", "docs", "crdt/doc.go", "// Package crdt is.\npackage crdt\nfunc F() {}\ntype T struct{}\nfunc (T) M() {}\nconst C = 1", []string{"F has", "T has", "M has", "C has"}},
+	{"doc", "docs", "crdt/doc.go", "// Package crdt is.\npackage crdt\n// F is.\nfunc F() {}\n// T is.\ntype T struct{}\n// M is.\nfunc (T) M() {}\n// The values.\nconst (\nC = 1\n)\ntype u struct{}\nfunc (u) M() {}", nil},
+	{"knob", "docs", "crdt/doc.go", "// Package crdt is.\npackage crdt\n// StoreOptions are.\ntype StoreOptions struct {\n// A is.\nA int\nB int\nC int // C is.\nd int\n}", []string{":7: docs: field StoreOptions.B"}},
+	{"no doc.go", "docs", "crdt/a.go", "// Package crdt is.\npackage crdt", []string{"no doc.go"}},
+	{"command", "docs", "examples/a/main.go", "// Command a is.\npackage main\nfunc F() {}", nil},
+	{"long function", "size", "crdt/a.go", "package crdt\nfunc f() {" + long + "}", []string{":2: size: function f of 81 lines, at most 70"}},
+	{"long test function", "size", "crdt/a_test.go", "package crdt\nfunc f() {" + long + "}", nil},
+	{"long pure file", "size", "crdt/a.go", "package crdt" + strings.Repeat("\n", 401), []string{"file of 401 lines, at most 400"}},
+	{"long file", "size", "ddata/a.go", "package ddata" + strings.Repeat("\n", 401), nil},
+	{"sleep", "tests", "ddata/a_test.go", "package ddata\nimport \"time\"\nfunc f() { time.Sleep(1) }", []string{":3: tests: time.Sleep"}},
+	{"skip", "tests", "ddata/a_test.go", "package ddata\nimport \"testing\"\nfunc TestA(t *testing.T) { t.Skip(1) }", []string{":3: tests: t.Skip"}},
+	{"top level", "toplevel", "pkg/a.go", "package pkg", []string{"pkg:0: toplevel"}},
+	{"hidden top level", "toplevel", ".ci/a.go", "package ci", nil},
+	{"path of a workplace", "words", "crdt/a.go", "package crdt\n// see /wo" + "rk/x", []string{":2: words"}},
+	{"text", "words", "README.md", "# a\nTO" + "DO: write", []string{":2: words"}},
+}
