@@ -1,0 +1,10 @@
+package crdt
+
+// Hard limits of what is accepted from users and decoded from peers and disks.
+const (
+	KeyMax     = 1024    // bytes of a key; a key is UTF-8 and not empty
+	PathMax    = 4 << 10 // bytes of a path, kind byte included
+	PayloadMax = 1 << 20 // bytes of a payload
+	RemovesMax = 1 << 16 // dots that one event removes
+	GroupMax   = 1 << 16 // events of one group
+)
