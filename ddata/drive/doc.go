@@ -1,0 +1,13 @@
+// Package drive runs one pure machine on one goroutine.
+//
+// A machine is single-threaded: it takes an input, changes its state and fills a list of effects; it has no timer,
+// only a deadline. A Loop is what stands around it: an inbox that any goroutine may post to, one goroutine that
+// takes everything that waits, steps the machine input by input and carries out its effects, and one timer armed
+// for the machine's deadline.
+//
+// Guarantees: inputs posted by one goroutine are stepped in the order of their posting; no two steps overlap; a
+// Loop that was stopped steps nothing any more, and Stop returns only when its goroutine has ended.
+//
+// Not guaranteed: that an input which was posted is ever stepped: a Loop that stops drops what still waits. Who
+// needs an answer must watch for the stop too.
+package drive
