@@ -1,0 +1,160 @@
+package transport
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"strconv"
+	"time"
+	"unicode/utf8"
+)
+
+// Config configures a Mesh. It is copied; zero fields take their defaults.
+type Config struct {
+	// Cluster is the name that both ends of a connection must share. 1 to 255 bytes of UTF-8.
+	Cluster string
+	// Self is this process's uid. Required: the caller draws it once per start.
+	Self NodeID
+	// Bind is the address (host:port) to listen at. Port 0 picks a free one.
+	Bind string
+	// Advertise is the address (host:port) at which others dial this node. Default: the
+	// one that the listener got, which is of use only when Bind names a host that others can reach.
+	Advertise string
+
+	// FrameMax bounds a payload, in bytes. A node refuses connections of one with a
+	// higher limit. Default 1 MiB, at most 64 MiB. Large frames delay what is behind them.
+	FrameMax int
+	// DataStripes is how many connections the Data lane has per direction. More
+	// stripes use more cores and sockets. Default 4, at most 256.
+	DataStripes uint32
+	// ControlQueueMax bounds the bytes queued in a Control lane: it must hold what
+	// the layers above send while a peer reconnects. Default 16 MiB. The one frame
+	// that crosses a bound is still taken, so a bound may be below FrameMax.
+	ControlQueueMax int
+	// DataQueueMax bounds the bytes queued in one Data stripe. Higher absorbs longer
+	// bursts and adds delay. Default 1 MiB.
+	DataQueueMax int
+	// BulkQueueMax bounds the bytes queued in a Bulk lane. Default 4 MiB.
+	BulkQueueMax int
+	// PacketQueueMax bounds the bytes behind which SendPacket still adds. Default 256 KiB.
+	PacketQueueMax int
+
+	// DialTimeout bounds connecting and a TLS handshake. Default 2 s.
+	DialTimeout time.Duration
+	// HelloTimeout bounds the wait for a hello or for its answer. It must exceed
+	// DrainTimeout. Default 5 s.
+	HelloTimeout time.Duration
+	// WriteTimeout bounds one write; then the connection is given up. It is also the
+	// time after which the kernel gives up unacknowledged bytes. Default 5 s.
+	WriteTimeout time.Duration
+	// DrainTimeout bounds how long a receiver waits for the end of a connection whose
+	// successor has come. Default 1 s.
+	DrainTimeout time.Duration
+	// KeepAlive is the idle time after which TCP probes a connection. Default 5 s.
+	KeepAlive time.Duration
+	// BackoffMin and BackoffMax bound the jittered pause between attempts to
+	// connect. Defaults 20 ms and 2 s.
+	BackoffMin, BackoffMax time.Duration
+	// AddrIdle is after how long without a frame a connection of SendAddr is closed. Default 30 s.
+	AddrIdle time.Duration
+	// Linger bounds how long RemovePeer and Close go on writing what is queued. Default 500 ms.
+	Linger time.Duration
+
+	// TLSServer and TLSClient, when set, put TLS on every accepted and every dialled
+	// connection. An empty ServerName becomes the host of the dialled address. Both or none.
+	TLSServer, TLSClient *tls.Config
+
+	// Network makes the connections. Default: TCP.
+	Network Network
+	// OnLink, when set, hears of outgoing links going up and down. It is called from the
+	// link's goroutine and must not block; it may send.
+	OnLink func(LinkEvent)
+	// OnRefused, when set, hears of refused connections, those of peers and own ones. It
+	// must not block.
+	OnRefused func(Refusal)
+	// Logger takes notes for operators. Default: none.
+	Logger *slog.Logger
+}
+
+// Validate reports all faults of c together.
+func (c *Config) Validate() error {
+	var errs []error
+	fault := func(bad bool, format string, args ...any) {
+		if bad {
+			errs = append(errs, fmt.Errorf("transport: config: "+format, args...))
+		}
+	}
+	fault(c.Cluster == "", "Cluster is empty; give every cluster a name")
+	fault(len(c.Cluster) > nameMax || !utf8.ValidString(c.Cluster), "Cluster must be at most %d bytes of UTF-8", nameMax)
+	fault(c.Self == 0, "Self is zero; draw a random uid at every start")
+	if err := checkAddr(c.Bind, true); err != nil {
+		errs = append(errs, fmt.Errorf("transport: config: Bind: %w", err))
+	}
+	if c.Advertise != "" {
+		if err := checkAddr(c.Advertise, true); err != nil {
+			errs = append(errs, fmt.Errorf("transport: config: Advertise: %w", err))
+		}
+	}
+	d := c.withDefaults()
+	fault(d.FrameMax < 1 || d.FrameMax > frameMaxLimit, "FrameMax %d is not within 1..%d", d.FrameMax, frameMaxLimit)
+	fault(d.DataStripes > stripesLimit, "DataStripes %d is above %d", d.DataStripes, stripesLimit)
+	fault(min(d.ControlQueueMax, d.DataQueueMax, d.BulkQueueMax, d.PacketQueueMax) < 1, "a queue bound is negative")
+	fault(min(d.DialTimeout, d.HelloTimeout, d.WriteTimeout, d.DrainTimeout, d.KeepAlive, d.BackoffMin, d.AddrIdle, d.Linger) < 0, "a duration is negative")
+	fault(d.BackoffMax < d.BackoffMin, "BackoffMax %v is below BackoffMin %v", d.BackoffMax, d.BackoffMin)
+	fault(d.HelloTimeout <= d.DrainTimeout, "HelloTimeout %v must exceed DrainTimeout %v", d.HelloTimeout, d.DrainTimeout)
+	fault((d.TLSServer == nil) != (d.TLSClient == nil), "TLSServer and TLSClient must be set together")
+	return errors.Join(errs...)
+}
+
+func (c Config) withDefaults() Config {
+	setDefault(&c.FrameMax, DefaultFrameMax)
+	setDefault(&c.DataStripes, DefaultDataStripes)
+	setDefault(&c.ControlQueueMax, DefaultControlQueueMax)
+	setDefault(&c.DataQueueMax, DefaultDataQueueMax)
+	setDefault(&c.BulkQueueMax, DefaultBulkQueueMax)
+	setDefault(&c.PacketQueueMax, DefaultPacketQueueMax)
+	setDefault(&c.DialTimeout, defaultDialTimeout)
+	setDefault(&c.HelloTimeout, defaultHelloTimeout)
+	setDefault(&c.WriteTimeout, defaultWriteTimeout)
+	setDefault(&c.DrainTimeout, defaultDrainTimeout)
+	setDefault(&c.KeepAlive, defaultKeepAlive)
+	setDefault(&c.BackoffMin, defaultBackoffMin)
+	setDefault(&c.BackoffMax, max(defaultBackoffMax, c.BackoffMin))
+	setDefault(&c.AddrIdle, defaultAddrIdle)
+	setDefault(&c.Linger, defaultLinger)
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	if c.Network == nil {
+		c.Network = tcpNetwork{keepAlive: c.KeepAlive, userTimeout: c.WriteTimeout}
+	}
+	return c
+}
+
+func setDefault[T comparable](field *T, value T) {
+	var zero T
+	if *field == zero {
+		*field = value
+	}
+}
+
+// checkAddr tells whether addr is host:port with a numeric port; port 0 and an
+// empty host are for listening only.
+func checkAddr(addr string, listen bool) error {
+	host, port, err := net.SplitHostPort(addr)
+	if err != nil {
+		return fmt.Errorf("%w %q: want host:port", ErrBadAddr, addr)
+	}
+	n, err := strconv.ParseUint(port, 10, 16)
+	switch {
+	case err != nil:
+		return fmt.Errorf("%w %q: the port must be a number up to 65535", ErrBadAddr, addr)
+	case len(addr) > addrMax || !utf8.ValidString(addr):
+		return fmt.Errorf("%w: longer than %d bytes or not UTF-8", ErrBadAddr, addrMax)
+	case !listen && (n == 0 || host == ""):
+		return fmt.Errorf("%w %q: a peer's address needs a host and a port above 0", ErrBadAddr, addr)
+	}
+	return nil
+}

@@ -1,0 +1,73 @@
+// Package transport carries frames between the nodes of a cluster: one TCP
+// port per node, a few persistent connections per pair of nodes, many
+// subsystems over them.
+//
+// # Nouns
+//
+// A node is named by its NodeID, the random uid of one process incarnation, and
+// found at an address (host:port). A process that restarts at its old address
+// is another node.
+//
+// A Channel names a subsystem (the replicator of a role, the membership, one
+// entity type). Every frame carries the channel that it is for, and a Handler
+// takes the frames of one channel.
+//
+// A Lane is a class of traffic with connections of its own: Control
+// (heartbeats, views, acks, memberlist's packets), Data (entity messages, in
+// stripes) and Bulk (snapshots). A flood in one lane never delays another.
+//
+// A link is one direction of one (peer, lane, stripe): a queue and, while it
+// is up, a connection that this side has dialled. Each connection that a link
+// makes has a Generation above the one before. So a pair of nodes that talk
+// both ways has two connections per lane and stripe.
+//
+// A Mesh is a node's transport: the listener, its links and its readers. It runs
+// over a Network, which is TCP unless Config says otherwise; package memory has
+// one for tests, so that both run the same code above the bytes.
+//
+// # Guarantees
+//
+//   - Order. The frames of one (sender, receiver, lane, stripe) reach their
+//     handlers in the order in which they were appended, across reconnects too:
+//     a receiver reads a successor connection only when the reader of its
+//     predecessor has ended.
+//   - At most once. A frame is never delivered twice. When a connection breaks,
+//     the frames handed to the kernel may be lost; those that were still queued
+//     and had no byte written go out, in order, over the next one. So what is
+//     lost is one contiguous run, and it lies at a change of generation, which
+//     OnLink reports.
+//   - Incarnation. A frame sent to a NodeID is delivered to that process or to
+//     nobody. The hello of a connection names both ends, and the receiver
+//     refuses one that is meant for an earlier incarnation, for another cluster
+//     or in another protocol version. Both sides count and report the reason.
+//   - No blocking. Send, SendAddr, SendPacket and Append never wait for the
+//     network or for a handler. Queues are bounded: past the bound the caller
+//     gets ErrQueueFull and decides. AppendWait waits for room instead.
+//   - Check and append are one step. Append runs check under the lock that
+//     orders the frames of the lane. After a later Append has returned, no
+//     earlier check can still put its frame behind that one.
+//   - Bounded hostility. A peer that sends garbage, or a length that it does not
+//     fill, is disconnected and counted, and costs no more memory than twice
+//     the bytes that it sent.
+//
+// # What it does not do
+//
+// It does not acknowledge or retry: a nil error says "queued". It does not
+// detect failures: a link that is up may lead to a stopped process; heartbeats
+// above decide. It does not authenticate unless TLS is configured. It does not
+// chunk: a payload above FrameMax is an error. There is no order between lanes,
+// stripes, SendAddr and Send.
+//
+// # Life of a link
+//
+//	       first frame or AddPeer
+//	idle ───────────────────────► dialling ◄───────────────┐
+//	                               │    ▲                  │
+//	             hello is welcomed │    │ backoff ran out  │
+//	                               ▼    │                  │
+//	  closed ◄── RemovePeer ────── up ──┴─► down (backoff) ┘
+//	                              connection lost, refused or unreachable
+//
+// While a link is dialling or down its queue fills up to the bound of its lane.
+// A link that was closed writes what it holds for at most Linger.
+package transport

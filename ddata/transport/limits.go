@@ -1,0 +1,45 @@
+package transport
+
+import "time"
+
+// Defaults of Config, and the bounds that are not configurable.
+const (
+	// DefaultFrameMax bounds the payload of a frame.
+	DefaultFrameMax = 1 << 20
+	// DefaultDataStripes is the number of Data connections per direction.
+	DefaultDataStripes = 4
+	// DefaultControlQueueMax bounds a Control queue, in bytes.
+	DefaultControlQueueMax = 16 << 20
+	// DefaultDataQueueMax bounds the queue of one Data stripe, in bytes.
+	DefaultDataQueueMax = 1 << 20
+	// DefaultBulkQueueMax bounds a Bulk queue, in bytes.
+	DefaultBulkQueueMax = 4 << 20
+	// DefaultPacketQueueMax bounds what may wait where SendPacket adds, in bytes.
+	DefaultPacketQueueMax = 256 << 10
+
+	frameHeader     = 8         // length and channel
+	frameMaxLimit   = 64 << 20  // highest FrameMax that Config accepts
+	stripesLimit    = 256       // highest DataStripes, and highest stripe of a hello
+	helloMax        = 2 << 10   // bytes of a hello's body
+	nameMax         = 255       // bytes of a cluster name (memberlist's label has this limit)
+	addrMax         = 300       // bytes of an address
+	textMax         = 512       // bytes of a refusal's text
+	addrLinksMax    = 1024      // links that SendAddr may keep at a time
+	addrQueueMax    = 256 << 10 // bytes queued on one of them
+	handshakesMax   = 512       // accepted connections whose hello has not come yet
+	readBufferMin   = 4 << 10   // first size of a reader's buffer
+	readBufferMax   = 256 << 10 // it grows by itself to this, beyond only for a large frame
+	writeBufferKeep = 64 << 10  // an idle link keeps no buffer above this
+)
+
+const (
+	defaultDialTimeout  = 2 * time.Second
+	defaultHelloTimeout = 5 * time.Second
+	defaultWriteTimeout = 5 * time.Second
+	defaultDrainTimeout = time.Second
+	defaultKeepAlive    = 5 * time.Second
+	defaultBackoffMin   = 20 * time.Millisecond
+	defaultBackoffMax   = 2 * time.Second
+	defaultAddrIdle     = 30 * time.Second
+	defaultLinger       = 500 * time.Millisecond
+)

@@ -1,0 +1,8 @@
+//go:build !linux
+
+package transport
+
+import "time"
+
+// setUserTimeout does nothing here: write deadlines and keep-alive have to do.
+func setUserTimeout(uintptr, time.Duration) error { return nil }

@@ -1,0 +1,227 @@
+package transport
+
+import (
+	"context"
+	"net"
+	"strconv"
+)
+
+// NodeID is the random uid of one process incarnation. Zero is nobody.
+type NodeID uint64
+
+// String prints the id as short hex.
+func (n NodeID) String() string { return strconv.FormatUint(uint64(n), 16) }
+
+// Lane is a class of traffic with connections and a queue bound of its own.
+type Lane uint8
+
+const (
+	// Control carries what must not wait behind data: heartbeats, views, acks.
+	Control Lane = iota
+	// Data carries entity messages, striped over several connections.
+	Data
+	// Bulk carries large transfers, such as snapshots.
+	Bulk
+	lanes
+)
+
+// String prints the lane's name.
+func (l Lane) String() string {
+	switch l {
+	case Control:
+		return "control"
+	case Data:
+		return "data"
+	case Bulk:
+		return "bulk"
+	}
+	return "lane" + strconv.Itoa(int(l))
+}
+
+// Channel names the subsystem that a frame is for. Both ends derive it from a
+// name with ChannelOf.
+type Channel uint32
+
+// ChannelOf is the stable 32-bit FNV-1a hash of name.
+func ChannelOf(name string) Channel {
+	h := uint32(2166136261)
+	for i := range len(name) {
+		h = (h ^ uint32(name[i])) * 16777619
+	}
+	return Channel(h)
+}
+
+// String prints the channel as hex.
+func (c Channel) String() string { return strconv.FormatUint(uint64(c), 16) }
+
+// Handler takes the frames of one channel.
+//
+// Receive is called by the reader of a connection: one call at a time and in
+// FIFO order per (peer, lane, stripe), concurrently for different ones. payload
+// is valid during the call only. Receive must not wait for anything that needs
+// another frame of the same connection; while it runs, that connection is not
+// read and its sender's queue fills.
+type Handler interface {
+	Receive(from NodeID, payload []byte)
+}
+
+// HandlerFunc makes a Handler of a function.
+type HandlerFunc func(from NodeID, payload []byte)
+
+// Receive calls f.
+func (f HandlerFunc) Receive(from NodeID, payload []byte) { f(from, payload) }
+
+// Transport is what the layers above see of a Mesh. All methods may be called
+// concurrently.
+type Transport interface {
+	Identity
+	Sender
+	Peers
+	Streams
+
+	// Handle registers the handler of a channel; nil takes it away. Frames of
+	// channels without a handler are counted and dropped. A frame that is being
+	// handled during the call may still reach the handler of before.
+	Handle(ch Channel, h Handler)
+
+	// Stats is a snapshot of the counters.
+	Stats() Stats
+
+	// Close stops everything and waits until no goroutine of the transport and
+	// no handler runs any more, so it must not be called from a handler or from
+	// OnLink. Queued frames are written for at most Config.Linger. It returns nil when
+	// it is called again.
+	Close() error
+}
+
+// Identity tells who this node is.
+type Identity interface {
+	// Self is this node's id.
+	Self() NodeID
+	// Addr is the address (host:port) at which others dial this node.
+	Addr() string
+}
+
+// Sender queues frames. Every method copies the payload. None but AppendWait
+// waits for anything but a short lock. A nil error means queued, not delivered.
+//
+// Errors: ErrNoPeer, ErrSelf, ErrQueueFull, ErrFrameTooLarge, ErrClosed, ErrRefused
+// (the peer's address is held by another incarnation), a bad lane.
+type Sender interface {
+	// Send queues one frame for a peer. stripe picks one of the Data lane's
+	// connections (modulo Config.DataStripes) and means nothing in the others.
+	Send(to NodeID, lane Lane, stripe uint32, ch Channel, payload []byte) error
+
+	// SendAddr queues one frame for whoever listens at addr, in the Control lane
+	// of a connection that is closed again when it was idle for a while. A frame that
+	// finds nobody at the first attempt to connect is counted and dropped.
+	SendAddr(addr string, ch Channel, payload []byte) error
+
+	// SendPacket queues one frame that may be lost at will: to the peer when to is
+	// one, else to whoever listens at addr. It is dropped, counted, and
+	// ErrQueueFull returned when more than Config.PacketQueueMax bytes wait there.
+	SendPacket(to NodeID, addr string, ch Channel, payload []byte) error
+
+	// Append is Send for those who build the payload in place. Under the lock that
+	// orders the lane, and only if there is room, it calls check (which may be
+	// nil), and when that returns nil it calls fill, which appends the payload to
+	// dst and returns the result. An error of check is returned as it is and
+	// nothing is queued. Neither function may block or call the transport.
+	Append(to NodeID, lane Lane, stripe uint32, ch Channel, fill func(dst []byte) []byte, check func() error) error
+
+	// AppendWait is Append that waits for room instead of returning
+	// ErrQueueFull, until ctx ends (then it returns ctx's error). check runs
+	// after the wait, at the moment of the append.
+	AppendWait(ctx context.Context, to NodeID, lane Lane, stripe uint32, ch Channel, fill func(dst []byte) []byte, check func() error) error
+}
+
+// Peers is the set of nodes that links are kept to.
+type Peers interface {
+	// SetPeers makes the set of peers what the map says (id → address).
+	SetPeers(peers map[NodeID]string)
+	// AddPeer wants links to a node: Control is dialled at once, the others with their
+	// first frame, and all are dialled again until RemovePeer. Another address for
+	// a known id is used from the next dial on. It fails for a bad address and for
+	// the node itself.
+	AddPeer(id NodeID, addr string) error
+	// RemovePeer ends the links to a node, after at most Config.Linger. Its
+	// connections to this node are its own affair and stay.
+	RemovePeer(id NodeID)
+	// Connected tells the state of one outgoing link.
+	Connected(id NodeID, lane Lane, stripe uint32) LinkState
+	// PeerAddr is the address of a peer, or the one that a node named in the hello
+	// of a connection that is open now, as it is while one of its frames is handled.
+	PeerAddr(id NodeID) (string, bool)
+}
+
+// Streams are raw connections through the same port, for protocols that bring
+// their own framing.
+type Streams interface {
+	// DialStream opens a stream to whoever listens at addr. The caller closes it; Close
+	// of the transport does so too.
+	DialStream(ctx context.Context, addr string, ch Channel) (net.Conn, error)
+	// HandleStream registers who takes the streams of a channel; nil takes it away.
+	// accept runs in a goroutine of its own per stream, owns conn, and should return
+	// when conn is closed, as Close waits for it.
+	HandleStream(ch Channel, accept func(from NodeID, conn net.Conn))
+}
+
+// LinkState is the state of one outgoing link.
+type LinkState struct {
+	// Up says that the link has a connection that the peer has welcomed.
+	Up bool
+	// Generation is that of the current connection or, while down, of the last
+	// one; zero when there was none.
+	Generation uint64
+}
+
+// LinkEvent reports that an outgoing link went up or down.
+type LinkEvent struct {
+	Peer   NodeID
+	Lane   Lane
+	Stripe uint32
+	// Up is reported before the first frame of a generation is written, Down after
+	// the last. Both come from the link's own goroutine, in order.
+	Up bool
+	// Generation of the connection; it grows with every connection of a link.
+	Generation uint64
+	// Err is why the link went down; nil when it was closed.
+	Err error
+}
+
+// String prints the event.
+func (e LinkEvent) String() string {
+	s := e.Peer.String() + "/" + e.Lane.String() + "/" + strconv.Itoa(int(e.Stripe))
+	if e.Up {
+		s += " up"
+	} else {
+		s += " down"
+	}
+	s += " generation " + strconv.FormatUint(e.Generation, 10)
+	if e.Err != nil {
+		s += ": " + e.Err.Error()
+	}
+	return s
+}
+
+// Refusal reports that a connection was refused, by this side or by the other.
+type Refusal struct {
+	// Inbound: this node refused a connection that the other had dialled.
+	Inbound bool
+	// Peer is the node that refused or was refused; zero when unknown.
+	Peer NodeID
+	// Meant is the node that the dialler expected; zero when it named none.
+	Meant NodeID
+	// Addr is the address of the other side: the one dialled, or the one that the dialler advertises.
+	Addr string
+	// Cause tells the reason.
+	Cause ErrRefused
+}
+
+// String prints the refusal.
+func (r Refusal) String() string {
+	if r.Inbound {
+		return "refused " + r.Peer.String() + " at " + r.Addr + ": " + r.Cause.Error()
+	}
+	return "refused by " + r.Peer.String() + " at " + r.Addr + ": " + r.Cause.Error()
+}
