@@ -1,0 +1,201 @@
+package membership
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/zeebo/xxh3"
+)
+
+// Protocol is the version of the membership protocol. Members of one cluster speak the same.
+const Protocol = 1
+
+// Config configures a machine. It is copied in. Zero fields take their defaults (those of LAN); the driver usually
+// starts from LAN or Local and sets who the node is.
+type Config struct {
+	UID        UID      // this incarnation: random, required
+	Addr       string   // host:port under which others reach this node, required
+	Name       string   // name of the cluster; a node of another name is refused
+	Roles      []string // roles of this node
+	AppVersion string   // the application's version, carried in the view
+	Disk       DiskID   // id of the data directory; 0 = the node keeps nothing on disk
+
+	// ConfigHash is a hash of whatever the driver wants to be alike on all nodes (number of shards, codecs). It is
+	// combined with the strategy and the lease's duration. A node with another hash is refused.
+	ConfigHash uint64
+
+	// Seeds are addresses to ask for a cluster; the own one may be among them. Hints add to them.
+	Seeds []string
+
+	// BootstrapExpect is the number of nodes without a cluster that found one together, all of them or none.
+	// 1 = found alone at once. 0 (default) = never found, only join. Safe as long as fewer than twice as many
+	// nodes without a cluster exist.
+	BootstrapExpect int
+	// BootstrapAnyDisks is the operator's word that disks of the last view which are not there will not come back:
+	// a cluster may be founded anew without the majority of them. What only they held is lost.
+	BootstrapAnyDisks bool
+
+	// MinMembers is how many members, in any status, must be in the view before the first ones become Up.
+	// Default 1. MinMembersOf says the same per role.
+	MinMembers   int
+	MinMembersOf map[string]int
+
+	// Strategy is the downing strategy. Default KeepMajority.
+	Strategy Strategy
+
+	// HeartbeatInterval is the time between heartbeats to every member. Default 1 s. Shorter notices sooner and
+	// costs two small frames per member and interval.
+	HeartbeatInterval time.Duration
+	// UnreachableAfter without a message from a member it counts as unreachable. Default 4 s.
+	UnreachableAfter time.Duration
+	// StableAfter is how long a member must have been unreachable before it is dropped. Default 5 s. Availability
+	// only: longer rides out longer blips, shorter fails over sooner.
+	StableAfter time.Duration
+	// LeaseDuration is L: how long after sending a heartbeat the sender may count the answer. Default 6 s. Must
+	// be at least three heartbeats and RoundTrip, and with Epsilon at most UnreachableAfter + StableAfter.
+	LeaseDuration time.Duration
+	// Epsilon bounds the relative error between two nodes' clock rates. Default 0.03.
+	Epsilon float64
+	// RoundTrip is the largest usual round trip between two members. Default 250 ms; used by Validate only.
+	RoundTrip time.Duration
+	// SelfDownAfter without a lease a node gives up with ErrDowned. Default 20 s.
+	SelfDownAfter time.Duration
+	// BootstrapTimeout is how long a node that has locked itself to a founding waits for the others, and a joining
+	// one for a cluster that fell silent, before it ends so that the driver may start again under a new uid.
+	// Default 20 s.
+	BootstrapTimeout time.Duration
+
+	// Faults are planted errors. Zero = none; only the simulator's self-test sets it.
+	Faults Faults
+}
+
+// LAN returns the timing for machines in one network: a crash is decided in about ten seconds.
+func LAN() Config {
+	return Config{
+		HeartbeatInterval: time.Second,
+		UnreachableAfter:  4 * time.Second,
+		StableAfter:       5 * time.Second,
+		LeaseDuration:     6 * time.Second,
+		Epsilon:           0.03,
+		RoundTrip:         250 * time.Millisecond,
+		SelfDownAfter:     20 * time.Second,
+		BootstrapTimeout:  20 * time.Second,
+	}
+}
+
+// Local returns the timing for processes on one machine, for tests: a crash is decided in less than half a second.
+// A pause of a quarter of a second (a busy machine, a stopped process) already loses the lease.
+func Local() Config {
+	return Config{
+		HeartbeatInterval: 50 * time.Millisecond,
+		UnreachableAfter:  250 * time.Millisecond,
+		StableAfter:       100 * time.Millisecond,
+		LeaseDuration:     330 * time.Millisecond,
+		Epsilon:           0.03,
+		RoundTrip:         100 * time.Millisecond,
+		SelfDownAfter:     3 * time.Second,
+		BootstrapTimeout:  3 * time.Second,
+	}
+}
+
+func (c *Config) setDefaults() {
+	lan := LAN()
+	for _, d := range []struct{ field, value *time.Duration }{
+		{&c.HeartbeatInterval, &lan.HeartbeatInterval},
+		{&c.UnreachableAfter, &lan.UnreachableAfter},
+		{&c.StableAfter, &lan.StableAfter},
+		{&c.LeaseDuration, &lan.LeaseDuration},
+		{&c.RoundTrip, &lan.RoundTrip},
+		{&c.SelfDownAfter, &lan.SelfDownAfter},
+		{&c.BootstrapTimeout, &lan.BootstrapTimeout},
+	} {
+		if *d.field == 0 {
+			*d.field = *d.value
+		}
+	}
+	if c.Epsilon == 0 {
+		c.Epsilon = lan.Epsilon
+	}
+	if c.MinMembers == 0 {
+		c.MinMembers = 1
+	}
+	if c.Strategy == nil {
+		c.Strategy = KeepMajority{}
+	}
+	c.Roles = slices.Clone(c.Roles)
+	slices.Sort(c.Roles)
+	c.Seeds = slices.Clone(c.Seeds)
+}
+
+// Validate fills in the defaults of a copy and reports everything that is wrong with it.
+func (c Config) Validate() error {
+	c.setDefaults()
+	var errs []error
+	fault := func(bad bool, format string, args ...any) {
+		if bad {
+			errs = append(errs, fmt.Errorf(format, args...))
+		}
+	}
+	fault(c.UID == 0, "UID is zero")
+	fault(c.Addr == "", "Addr is empty")
+	fault(len(c.Addr) > addrMax, "Addr is longer than %d bytes", addrMax)
+	fault(len(c.Name) > nameMax, "Name is longer than %d bytes", nameMax)
+	fault(len(c.AppVersion) > nameMax, "AppVersion is longer than %d bytes", nameMax)
+	fault(len(c.Roles) > rolesMax, "more than %d Roles", rolesMax)
+	for i, r := range c.Roles {
+		fault(r == "" || len(r) > nameMax, "role %q is empty or longer than %d bytes", r, nameMax)
+		fault(i > 0 && r == c.Roles[i-1], "role %q is given twice", r)
+	}
+	fault(len(c.Seeds) > contactsMax, "more than %d Seeds", contactsMax)
+	for _, s := range c.Seeds {
+		fault(s == "" || len(s) > addrMax, "seed %q is empty or longer than %d bytes", s, addrMax)
+	}
+	fault(c.BootstrapExpect < 0, "BootstrapExpect %d is negative", c.BootstrapExpect)
+	fault(c.BootstrapExpect > contactsMax, "BootstrapExpect %d is above %d", c.BootstrapExpect, contactsMax)
+	fault(c.MinMembers < 0, "MinMembers %d is negative", c.MinMembers)
+	return errors.Join(append(errs, c.validateTiming()...)...)
+}
+
+func (c *Config) validateTiming() (errs []error) {
+	fault := func(bad bool, format string, args ...any) {
+		if bad {
+			errs = append(errs, fmt.Errorf(format, args...))
+		}
+	}
+	for _, d := range []struct {
+		name  string
+		value time.Duration
+	}{
+		{"HeartbeatInterval", c.HeartbeatInterval}, {"UnreachableAfter", c.UnreachableAfter}, {"StableAfter", c.StableAfter},
+		{"LeaseDuration", c.LeaseDuration}, {"RoundTrip", c.RoundTrip}, {"SelfDownAfter", c.SelfDownAfter},
+		{"BootstrapTimeout", c.BootstrapTimeout},
+	} {
+		fault(d.value < 0, "%s %v is negative", d.name, d.value)
+	}
+	fault(c.Epsilon < 0 || c.Epsilon > 0.5, "Epsilon %g is not between 0 and 0.5", c.Epsilon)
+	fault(c.UnreachableAfter < 2*c.HeartbeatInterval, "UnreachableAfter %v is less than two heartbeats of %v", c.UnreachableAfter, c.HeartbeatInterval)
+	fault(c.LeaseDuration < 3*c.HeartbeatInterval+c.RoundTrip, "LeaseDuration %v is less than three heartbeats of %v and a RoundTrip of %v",
+		c.LeaseDuration, c.HeartbeatInterval, c.RoundTrip)
+	fault(c.promise() > c.UnreachableAfter+c.StableAfter, "LeaseDuration %v with Epsilon %g is more than UnreachableAfter %v and StableAfter %v",
+		c.LeaseDuration, c.Epsilon, c.UnreachableAfter, c.StableAfter)
+	fault(c.SelfDownAfter < 2*c.LeaseDuration, "SelfDownAfter %v is less than two LeaseDurations of %v", c.SelfDownAfter, c.LeaseDuration)
+	return errs
+}
+
+// promise is how long a granter keeps its word: L measured on the other's clock takes at most that long on its own.
+func (c *Config) promise() time.Duration {
+	return time.Duration(float64(c.LeaseDuration) * (1 + c.Epsilon))
+}
+
+// hash combines what must be alike on all members. The lease's duration is part of it: a holder counts its own L,
+// a granter promises for its own.
+func (c *Config) hash() uint64 {
+	return xxh3.HashString(fmt.Sprintf("%d %s %d %g %x", Protocol, c.Strategy, c.LeaseDuration, c.Epsilon, c.ConfigHash))
+}
+
+// self is this node as it asks to be listed.
+func (c *Config) self() Member {
+	return Member{UID: c.UID, Addr: c.Addr, Roles: c.Roles, AppVersion: c.AppVersion, Status: Joining, Disk: c.Disk}
+}

@@ -1,0 +1,2 @@
+// Package membership decides who is in the cluster, who is oldest and who may run.
+package membership

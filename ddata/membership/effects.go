@@ -1,0 +1,68 @@
+package membership
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Effects is what a step wants done, in the order of the fields. It is reused: valid until the next Step.
+// The pointers and slices inside Envelopes and Install may be kept, not modified.
+type Effects struct {
+	// Persist, if not nil, replaces the record on disk and must be durable before anything in Send goes out: a view
+	// is on disk before it is announced, an acceptance before it is answered (V5). The bytes are the caller's. A node
+	// without a disk ignores it.
+	Persist []byte
+	Send    []Envelope
+	Install []*View // views that were installed by this step, oldest first
+	Events  []Event // for the log and for subscribers
+	Done    error   // not nil: the machine has ended (ErrDowned, ErrLeft, ErrRefused, ErrStalled)
+}
+
+// Envelope is one message to send on the control lane. Messages may be lost.
+type Envelope struct {
+	To   UID    // 0 = whoever listens at Addr
+	Addr string // always set
+	Msg  Message
+}
+
+// String prints destination and message.
+func (e Envelope) String() string {
+	if e.To == 0 {
+		return fmt.Sprintf("to %s: %v", e.Addr, e.Msg)
+	}
+	return fmt.Sprintf("to %v: %v", e.To, e.Msg)
+}
+
+// String lists the effects, one a line.
+func (e *Effects) String() string {
+	var b strings.Builder
+	if e.Persist != nil {
+		r, err := decodeRecord(e.Persist)
+		if err != nil {
+			fmt.Fprintf(&b, "persist %v\n", err)
+		} else {
+			fmt.Fprintf(&b, "persist %v\n", r)
+		}
+	}
+	for _, s := range e.Send {
+		fmt.Fprintf(&b, "send %v\n", s)
+	}
+	for _, v := range e.Install {
+		fmt.Fprintf(&b, "install %v\n", v)
+	}
+	for _, ev := range e.Events {
+		fmt.Fprintf(&b, "event %v\n", ev)
+	}
+	if e.Done != nil {
+		fmt.Fprintf(&b, "done %v\n", e.Done)
+	}
+	return b.String()
+}
+
+func (e *Effects) reset() {
+	e.Persist = nil
+	e.Send = e.Send[:0]
+	e.Install = nil
+	e.Events = nil
+	e.Done = nil
+}

@@ -1,0 +1,72 @@
+package membership
+
+import (
+	"errors"
+	"fmt"
+)
+
+// How a machine ends (Effects.Done).
+var (
+	// ErrDowned: the others decided a view without this node, or it had no lease for SelfDownAfter. Usual causes: the
+	// node was cut off or paused for long. It may come back only as a new uid.
+	ErrDowned = errors.New("membership: downed")
+	// ErrLeft: the node has left gracefully.
+	ErrLeft = errors.New("membership: left the cluster")
+	// ErrStalled: a founding or a joining did not come to an end within BootstrapTimeout. Usual causes: a founder died
+	// halfway, or the cluster stopped while this node was joining it. Starting again under a new uid is safe.
+	ErrStalled = errors.New("membership: bootstrap stalled, start again under a new uid")
+	// ErrRefused: the cluster does not accept this node; the error is a *RefusedError and says why.
+	ErrRefused = errors.New("membership: refused by the cluster")
+)
+
+// What New and the decoders return.
+var (
+	// ErrRecord: the record of the last view cannot be read. Usual cause: a damaged or foreign file.
+	ErrRecord = errors.New("membership: unreadable record of the last view")
+	// ErrMessage: bytes that are no message of this version.
+	ErrMessage = errors.New("membership: malformed message")
+)
+
+// Reason says why a node was refused.
+type Reason uint8
+
+// The reasons of a refusal.
+const (
+	ReasonName     Reason = iota + 1 // another cluster name
+	ReasonProtocol                   // another protocol version
+	ReasonConfig                     // another configuration hash
+	ReasonDisk                       // its disk belongs to another cluster
+	ReasonRole                       // not acceptable as it describes itself
+)
+
+// String names the reason.
+func (r Reason) String() string {
+	switch r {
+	case ReasonName:
+		return "cluster name"
+	case ReasonProtocol:
+		return "protocol version"
+	case ReasonConfig:
+		return "configuration"
+	case ReasonDisk:
+		return "disk"
+	case ReasonRole:
+		return "description"
+	}
+	return fmt.Sprintf("Reason(%d)", uint8(r))
+}
+
+// RefusedError is the error of a node that the cluster refused.
+type RefusedError struct {
+	By     string // address of the member that refused
+	Reason Reason
+	Text   string
+}
+
+// Error says who refused and why.
+func (e *RefusedError) Error() string {
+	return fmt.Sprintf("%v: %s says: %s (%v)", ErrRefused, e.By, e.Text, e.Reason)
+}
+
+// Is makes errors.Is(err, ErrRefused) true.
+func (e *RefusedError) Is(target error) bool { return target == ErrRefused }

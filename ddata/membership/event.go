@@ -1,0 +1,92 @@
+package membership
+
+import "fmt"
+
+// Event is something that happened, for the log and for subscribers. Events never decide anything.
+type Event interface {
+	fmt.Stringer
+	event()
+}
+
+type (
+	// MemberJoined: a view lists a new member, still Joining.
+	MemberJoined struct{ Member Member }
+	// MemberUp: a member became Up.
+	MemberUp struct{ Member Member }
+	// MemberLeaving: a member is going; if it is this node, the driver now hands off and then steps Stopped.
+	MemberLeaving struct{ Member Member }
+	// MemberRemoved: a member is no longer in the view.
+	MemberRemoved struct{ Member Member }
+	// MemberUnreachable: this node hears nothing of the member.
+	MemberUnreachable struct{ Member Member }
+	// MemberReachable: this node hears the member again.
+	MemberReachable struct{ Member Member }
+	// LeaseLost: this node must not run anything until LeaseRegained.
+	LeaseLost struct{ Epoch Epoch }
+	// LeaseRegained: this node may run what it hosts (also said when it gets its first lease).
+	LeaseRegained struct{ Epoch Epoch }
+	// Downed: this node is out and ends.
+	Downed struct{ Reason string }
+	// RefusedNode: this node, a member, refused one that wanted to join.
+	RefusedNode struct {
+		UID    UID
+		Addr   string
+		Reason Reason
+		Text   string
+	}
+	// Waiting: why founding or joining does not go on; said when the reason changes.
+	Waiting struct{ Reason string }
+	// Forked: a view was heard of that contradicts the own chain. It must never happen.
+	Forked struct{ Own, Other string }
+)
+
+func (MemberJoined) event()      {}
+func (MemberUp) event()          {}
+func (MemberLeaving) event()     {}
+func (MemberRemoved) event()     {}
+func (MemberUnreachable) event() {}
+func (MemberReachable) event()   {}
+func (LeaseLost) event()         {}
+func (LeaseRegained) event()     {}
+func (Downed) event()            {}
+func (RefusedNode) event()       {}
+func (Waiting) event()           {}
+func (Forked) event()            {}
+
+// String prints the event.
+func (e MemberJoined) String() string { return fmt.Sprintf("joined %v", e.Member) }
+
+// String prints the event.
+func (e MemberUp) String() string { return fmt.Sprintf("up %v", e.Member) }
+
+// String prints the event.
+func (e MemberLeaving) String() string { return fmt.Sprintf("leaving %v", e.Member) }
+
+// String prints the event.
+func (e MemberRemoved) String() string { return fmt.Sprintf("removed %v", e.Member) }
+
+// String prints the event.
+func (e MemberUnreachable) String() string { return fmt.Sprintf("unreachable %v", e.Member) }
+
+// String prints the event.
+func (e MemberReachable) String() string { return fmt.Sprintf("reachable %v", e.Member) }
+
+// String prints the event.
+func (e LeaseLost) String() string { return fmt.Sprintf("lease lost in %v", e.Epoch) }
+
+// String prints the event.
+func (e LeaseRegained) String() string { return fmt.Sprintf("lease regained in %v", e.Epoch) }
+
+// String prints the event.
+func (e Downed) String() string { return "downed: " + e.Reason }
+
+// String prints the event.
+func (e RefusedNode) String() string {
+	return fmt.Sprintf("refused %v@%s: %s (%v)", e.UID, e.Addr, e.Text, e.Reason)
+}
+
+// String prints the event.
+func (e Waiting) String() string { return "waiting: " + e.Reason }
+
+// String prints the event.
+func (e Forked) String() string { return fmt.Sprintf("forked: own %s, other %s", e.Own, e.Other) }

@@ -1,0 +1,12 @@
+package membership
+
+// Faults are planted errors: each takes one rule away, and the tests show that they notice. Zero = none.
+type Faults struct {
+	NoPromise        bool // R4 off: a proposal is accepted although a promise to a dropped member runs
+	NoInstallPromise bool // R3 off: installing a view promises nothing
+	NoFreeze         bool // R2 off: grants go on after a proposal was accepted
+	LeaseFromReply   bool // the lease is counted from the answer, not from sending
+	DeadMeansRemoved bool // a memberlist hint removes a member without any decision
+	NoV1             bool // the own vote counts for the own lease for ever
+	NoV2             bool // a refusing acceptor goes on granting to those that it would drop
+}

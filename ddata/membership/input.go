@@ -1,0 +1,90 @@
+package membership
+
+import "fmt"
+
+// Input is what a machine is stepped with.
+type Input interface {
+	fmt.Stringer
+	input()
+}
+
+// Tick says that time has passed: the driver steps it once after New and then whenever Deadline is reached.
+type Tick struct{}
+
+// Receive hands over a message of a peer.
+type Receive struct {
+	From     UID    // as the link's hello named it
+	FromAddr string // the peer's listening address, if the link knows it
+	Msg      Message
+}
+
+// Hint is what memberlist believes of a node. Alive names a candidate to ask for a cluster; not Alive makes the
+// machine suspect a member sooner. No hint changes a view.
+type Hint struct {
+	Addr  string
+	UID   UID // 0 = unknown
+	Alive bool
+}
+
+// Leave asks to leave the cluster gracefully: the node becomes Leaving, and the driver then hands off what runs here.
+type Leave struct{}
+
+// Stopped says that nothing runs here under a lease any more, nor ever will: it is irrevocable. After it the node
+// may be dropped without waiting for its lease.
+type Stopped struct{}
+
+// Down is an operator's verdict on a member, to be carried out by a decision of the voters. It is irrevocable.
+type Down struct{ UID UID }
+
+// CaughtUp says that the node's replicators have the data of their roles: a Joining node may become Up.
+type CaughtUp struct{ Yes bool }
+
+// Settled says that the node's replicators have settled all views before Epoch (or given up on them with an alarm).
+// A leaving node is dropped only when it has settled the current view (V4).
+type Settled struct{ Epoch Epoch }
+
+// Suspended says that wall time ran away from monotonic time: the process or machine was suspended. The lease is lost
+// until it is renewed.
+type Suspended struct{}
+
+func (Tick) input()      {}
+func (Receive) input()   {}
+func (Hint) input()      {}
+func (Leave) input()     {}
+func (Stopped) input()   {}
+func (Down) input()      {}
+func (CaughtUp) input()  {}
+func (Settled) input()   {}
+func (Suspended) input() {}
+
+// String prints the input.
+func (Tick) String() string { return "tick" }
+
+// String prints the input.
+func (r Receive) String() string { return fmt.Sprintf("receive from %v: %v", r.From, r.Msg) }
+
+// String prints the input.
+func (h Hint) String() string {
+	if h.Alive {
+		return fmt.Sprintf("hint %v@%s alive", h.UID, h.Addr)
+	}
+	return fmt.Sprintf("hint %v@%s dead", h.UID, h.Addr)
+}
+
+// String prints the input.
+func (Leave) String() string { return "leave" }
+
+// String prints the input.
+func (Stopped) String() string { return "stopped" }
+
+// String prints the input.
+func (d Down) String() string { return fmt.Sprintf("down %v", d.UID) }
+
+// String prints the input.
+func (c CaughtUp) String() string { return fmt.Sprintf("caught up %t", c.Yes) }
+
+// String prints the input.
+func (s Settled) String() string { return fmt.Sprintf("settled %v", s.Epoch) }
+
+// String prints the input.
+func (Suspended) String() string { return "suspended" }

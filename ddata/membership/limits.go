@@ -1,0 +1,17 @@
+package membership
+
+// Bounds on what is kept, sent and decoded. Together they bound a message to a few megabytes, in practice to a few
+// kilobytes.
+const (
+	membersMax  = 4096    // members of a view
+	nameMax     = 128     // bytes of a cluster name, role or version
+	addrMax     = 256     // bytes of an address
+	rolesMax    = 32      // roles of a member
+	contactsMax = 256     // contacts in a message, candidates kept while founding
+	joinersMax  = 256     // joiners that a member remembers
+	hintsMax    = 256     // addresses that hints have named
+	knownMax    = 8       // views of the past that a founder tells of
+	downsMax    = 256     // operator's verdicts that travel in a heartbeat
+	reasonMax   = 512     // bytes of a refusal's text
+	messageMax  = 4 << 20 // bytes of an encoded message
+)

@@ -1,0 +1,66 @@
+package membership
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Status is how far a member has come. It only moves forward; a member that is gone is absent from the view.
+//
+//	Joining ──caught up, MinMembers──► Up ──Leave──► Leaving ──stopped, settled──► (gone)
+//	   └──────────── unreachable, Down ─┴──────────────┴────────────────────────► (gone)
+type Status uint8
+
+// The statuses of a member.
+const (
+	Joining Status = iota + 1 // in the view, replicates, does not vote, holds no lease
+	Up                        // votes, may run entities under its lease
+	Leaving                   // votes, hands over what it runs, goes when it has stopped
+)
+
+// String names the status.
+func (s Status) String() string {
+	switch s {
+	case Joining:
+		return "Joining"
+	case Up:
+		return "Up"
+	case Leaving:
+		return "Leaving"
+	}
+	return fmt.Sprintf("Status(%d)", uint8(s))
+}
+
+// Member is one incarnation of a node as a view lists it.
+type Member struct {
+	_          struct{} `cbor:",toarray"`
+	UID        UID
+	Addr       string   // host:port of its one listener
+	Roles      []string // sorted, fixed for the incarnation
+	AppVersion string   // the application's own version, for rolling updates; not compared
+	Status     Status
+	UpNumber   uint32 // age: assigned by the decision that made it a voter, never used again; 0 = not a voter
+	Disk       DiskID
+}
+
+// Votes says whether the member counts in quorums: Up and Leaving members do, and founders from the beginning.
+func (m Member) Votes() bool { return m.UpNumber != 0 }
+
+// HasRole says whether the member has the role. Every member has the empty role.
+func (m Member) HasRole(role string) bool {
+	return role == "" || slices.Contains(m.Roles, role)
+}
+
+// String prints uid, address, status and age.
+func (m Member) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%v@%s %v", m.UID, m.Addr, m.Status)
+	if m.UpNumber != 0 {
+		fmt.Fprintf(&b, "#%d", m.UpNumber)
+	}
+	if len(m.Roles) > 0 {
+		fmt.Fprintf(&b, " %s", strings.Join(m.Roles, ","))
+	}
+	return b.String()
+}

@@ -1,0 +1,327 @@
+package membership
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Message is what machines say to each other. Any message may be lost, late, doubled or overtaken.
+// Messages are values; the views, proposals and slices in them are never modified.
+type Message interface {
+	fmt.Stringer
+	kind() kind
+}
+
+// Contact is where a node is to be found.
+type Contact struct {
+	_    struct{} `cbor:",toarray"`
+	UID  UID
+	Addr string
+}
+
+// Known is what a disk remembers of a view of the past (V5).
+type Known struct {
+	_       struct{} `cbor:",toarray"`
+	Cluster ClusterID
+	Epoch   Epoch
+	Pending bool     // accepted there, perhaps never decided
+	Disks   []DiskID // of its voters, sorted
+}
+
+// Ballot orders attempts to decide one epoch. The zero ballot is below all.
+type Ballot struct {
+	_     struct{} `cbor:",toarray"`
+	Round uint64
+	UID   UID
+}
+
+func (b Ballot) less(o Ballot) bool {
+	return b.Round < o.Round || b.Round == o.Round && b.UID < o.UID
+}
+
+// Proposal is what is decided: the next view, and which of those that it drops have said that they stopped.
+type Proposal struct {
+	_       struct{} `cbor:",toarray"`
+	View    *View
+	Stopped []UID // sorted
+}
+
+// Probe is what a node without a cluster says to whoever may know of one. A member takes it as a request to join;
+// another node without a cluster takes it as a candidate for founding one together.
+type Probe struct {
+	_          struct{} `cbor:",toarray"`
+	Protocol   uint32
+	Name       string
+	ConfigHash uint64
+	Self       Member
+	Expect     uint32
+	AnyDisks   bool
+	Knows      []Known   // what its disk remembers
+	Peers      []Contact // other nodes without a cluster that it has heard, by uid
+	Choice     []UID     // with whom it would found now; empty = not yet
+}
+
+// Here answers a Probe: there is a cluster, and these members may be asked to join.
+type Here struct {
+	_        struct{} `cbor:",toarray"`
+	Cluster  ClusterID
+	Epoch    Epoch
+	Contacts []Contact
+}
+
+// Refuse answers a Probe: the node will not be taken.
+type Refuse struct {
+	_      struct{} `cbor:",toarray"`
+	Reason Reason
+	Text   string
+}
+
+// Lock says that its sender has locked itself to this founding view. When all members of the view have said so, it
+// is installed.
+type Lock struct {
+	_    struct{} `cbor:",toarray"`
+	View *View
+}
+
+// Flags say what a member reports of itself in heartbeats.
+type Flags uint8
+
+// The flags of a heartbeat.
+const (
+	FlagLeaving  Flags = 1 << iota // wants to leave
+	FlagStopped                    // has stopped for good
+	FlagCaughtUp                   // its replicators have caught up
+	FlagFrozen                     // has accepted a proposal for the next epoch
+	flagsAll     = FlagLeaving | FlagStopped | FlagCaughtUp | FlagFrozen
+)
+
+// Heartbeat goes to every other member each interval, and asks for a grant.
+type Heartbeat struct {
+	_       struct{} `cbor:",toarray"`
+	Cluster ClusterID
+	Epoch   Epoch
+	Tag     uint64 // first half of the hash of the sender's view
+	Mono    int64  // when it was sent, on the sender's monotonic clock; only the sender reads it
+	Wall    int64  // and on its wall clock
+	Flags   Flags
+	Settled Epoch
+	Downs   []UID // members that an operator has downed, sorted
+}
+
+// Grant answers a Heartbeat of the same epoch. If it grants, the heartbeat's sender may count it until L after sending.
+type Grant struct {
+	_       struct{} `cbor:",toarray"`
+	Cluster ClusterID
+	Epoch   Epoch
+	Mono    int64 // of the heartbeat
+	Wall    int64 // of the heartbeat
+	Granted bool  // false: heard, but nothing is granted now
+}
+
+// Fetch asks for the receiver's view, because it is said to be newer.
+type Fetch struct {
+	_       struct{} `cbor:",toarray"`
+	Cluster ClusterID
+}
+
+// Commit tells a decided view.
+type Commit struct {
+	_    struct{} `cbor:",toarray"`
+	View *View
+}
+
+// Prepare opens a ballot for the view after Epoch, and says whom the proposer wants to drop.
+type Prepare struct {
+	_       struct{} `cbor:",toarray"`
+	Cluster ClusterID
+	Epoch   Epoch
+	Ballot  Ballot
+	Drops   []UID // sorted
+}
+
+// Prepared promises to refuse lower ballots, tells what was accepted before, and how long promises to members that
+// are to be dropped still run here.
+type Prepared struct {
+	_              struct{} `cbor:",toarray"`
+	Cluster        ClusterID
+	Epoch          Epoch
+	Ballot         Ballot
+	AcceptedBallot Ballot
+	Accepted       *Proposal // nil = nothing
+	Wait           int64     // nanoseconds
+}
+
+// Accept asks to accept a proposal.
+type Accept struct {
+	_        struct{} `cbor:",toarray"`
+	Cluster  ClusterID
+	Epoch    Epoch
+	Ballot   Ballot
+	Proposal *Proposal
+}
+
+// Accepted says that the ballot's proposal was accepted.
+type Accepted struct {
+	_       struct{} `cbor:",toarray"`
+	Cluster ClusterID
+	Epoch   Epoch
+	Ballot  Ballot
+}
+
+// Rejected says that a ballot came too late, or that a promise still runs.
+type Rejected struct {
+	_        struct{} `cbor:",toarray"`
+	Cluster  ClusterID
+	Epoch    Epoch
+	Ballot   Ballot // the one rejected
+	Promised Ballot // the highest one promised
+	Wait     int64  // nanoseconds that a promise still runs; 0 = the ballot was too low
+}
+
+func (Probe) kind() kind     { return kindProbe }
+func (Here) kind() kind      { return kindHere }
+func (Refuse) kind() kind    { return kindRefuse }
+func (Lock) kind() kind      { return kindLock }
+func (Heartbeat) kind() kind { return kindHeartbeat }
+func (Grant) kind() kind     { return kindGrant }
+func (Fetch) kind() kind     { return kindFetch }
+func (Commit) kind() kind    { return kindCommit }
+func (Prepare) kind() kind   { return kindPrepare }
+func (Prepared) kind() kind  { return kindPrepared }
+func (Accept) kind() kind    { return kindAccept }
+func (Accepted) kind() kind  { return kindAccepted }
+func (Rejected) kind() kind  { return kindRejected }
+
+// String prints uid and address.
+func (c Contact) String() string { return fmt.Sprintf("%v@%s", c.UID, c.Addr) }
+
+// String prints the view's place and its disks.
+func (k Known) String() string {
+	if k.Pending {
+		return fmt.Sprintf("%v/%v? disks %v", k.Cluster, k.Epoch, k.Disks)
+	}
+	return fmt.Sprintf("%v/%v disks %v", k.Cluster, k.Epoch, k.Disks)
+}
+
+// String prints round and proposer.
+func (b Ballot) String() string { return fmt.Sprintf("%d.%v", b.Round, b.UID) }
+
+// String prints the view and who has stopped.
+func (p *Proposal) String() string {
+	if p == nil {
+		return "nothing"
+	}
+	if len(p.Stopped) == 0 {
+		return p.View.String()
+	}
+	return fmt.Sprintf("%v stopped %v", p.View, p.Stopped)
+}
+
+// String lists the flags.
+func (f Flags) String() string {
+	var s []string
+	for i, name := range []string{"leaving", "stopped", "caught-up", "frozen"} {
+		if f&(1<<i) != 0 {
+			s = append(s, name)
+		}
+	}
+	return strings.Join(s, ",")
+}
+
+// String prints the message.
+func (p Probe) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "probe %q %v expects %d", p.Name, p.Self, p.Expect)
+	if len(p.Knows) > 0 {
+		fmt.Fprintf(&b, " knows %v", p.Knows)
+	}
+	if len(p.Peers) > 0 {
+		fmt.Fprintf(&b, " peers %v", p.Peers)
+	}
+	if len(p.Choice) > 0 {
+		fmt.Fprintf(&b, " choice %v", p.Choice)
+	}
+	return b.String()
+}
+
+// String prints the message.
+func (h Here) String() string { return fmt.Sprintf("here is %v/%v ask %v", h.Cluster, h.Epoch, h.Contacts) }
+
+// String prints the message.
+func (r Refuse) String() string { return fmt.Sprintf("refuse: %s (%v)", r.Text, r.Reason) }
+
+// String prints the message.
+func (l Lock) String() string { return fmt.Sprintf("lock %v", l.View) }
+
+// String prints the message, without the times.
+func (h Heartbeat) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "heartbeat %v", h.Epoch)
+	if h.Flags != 0 {
+		fmt.Fprintf(&b, " %v", h.Flags)
+	}
+	if h.Settled != 0 {
+		fmt.Fprintf(&b, " settled %v", h.Settled)
+	}
+	if len(h.Downs) > 0 {
+		fmt.Fprintf(&b, " downs %v", h.Downs)
+	}
+	return b.String()
+}
+
+// String prints the message, without the times.
+func (g Grant) String() string {
+	if !g.Granted {
+		return fmt.Sprintf("no grant %v", g.Epoch)
+	}
+	return fmt.Sprintf("grant %v", g.Epoch)
+}
+
+// String prints the message.
+func (f Fetch) String() string { return "fetch" }
+
+// String prints the message.
+func (c Commit) String() string { return fmt.Sprintf("commit %v", c.View) }
+
+// String prints the message.
+func (p Prepare) String() string {
+	if len(p.Drops) == 0 {
+		return fmt.Sprintf("prepare %v %v", p.Epoch, p.Ballot)
+	}
+	return fmt.Sprintf("prepare %v %v drops %v", p.Epoch, p.Ballot, p.Drops)
+}
+
+// String prints the message.
+func (p Prepared) String() string {
+	s := fmt.Sprintf("prepared %v %v", p.Epoch, p.Ballot)
+	if p.Accepted != nil {
+		s += fmt.Sprintf(" accepted at %v: %v", p.AcceptedBallot, p.Accepted)
+	}
+	if p.Wait > 0 {
+		s += " wait"
+	}
+	return s
+}
+
+// String prints the message.
+func (a Accept) String() string {
+	return fmt.Sprintf("accept %v %v: %v", a.Epoch, a.Ballot, a.Proposal)
+}
+
+// String prints the message.
+func (a Accepted) String() string { return fmt.Sprintf("accepted %v %v", a.Epoch, a.Ballot) }
+
+// String prints the message.
+func (r Rejected) String() string {
+	if r.Wait > 0 {
+		return fmt.Sprintf("rejected %v %v: promise runs", r.Epoch, r.Ballot)
+	}
+	return fmt.Sprintf("rejected %v %v: promised %v", r.Epoch, r.Ballot, r.Promised)
+}
+
+// stopped says whether the uid has consented to being dropped.
+func (p *Proposal) stopped(u UID) bool {
+	_, ok := slices.BinarySearch(p.Stopped, u)
+	return ok
+}

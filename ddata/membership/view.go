@@ -1,0 +1,138 @@
+package membership
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/zeebo/xxh3"
+)
+
+// View is one link of the chain of views: who is in at one epoch. There is one view per epoch and cluster.
+// A view that was handed out is never modified, neither by the machine nor by its receiver, and may be shared
+// between goroutines.
+//
+// Invariants: Members is sorted by UID without duplicates; addresses are unique; at least one member votes;
+// the UpNumbers of voters are unique and at most LastUp.
+type View struct {
+	_          struct{} `cbor:",toarray"`
+	Cluster    ClusterID
+	Epoch      Epoch
+	Parent     Hash     // hash of the view that this one was decided in; zero for a founding view
+	Members    []Member // by UID
+	LastUp     uint32   // the highest UpNumber ever assigned, so that none is used twice
+	ConfigHash uint64   // what all members must have configured alike
+	Founded    bool     // this view founds the cluster, or founds it anew after a cold start
+	LastDisks  []DiskID // founding view after a cold start: the disks of the voters of the last view
+}
+
+// Hash is a 128-bit hash of the encoded view.
+func (v *View) Hash() Hash {
+	h := xxh3.Hash128(appendView(nil, v))
+	return h.Bytes()
+}
+
+// Member returns the member of that uid.
+func (v *View) Member(u UID) (Member, bool) {
+	i, ok := v.find(u)
+	if !ok {
+		return Member{}, false
+	}
+	return v.Members[i], true
+}
+
+// Has says whether the uid is in the view.
+func (v *View) Has(u UID) bool {
+	_, ok := v.find(u)
+	return ok
+}
+
+func (v *View) find(u UID) (int, bool) {
+	return slices.BinarySearchFunc(v.Members, u, func(m Member, u UID) int {
+		switch {
+		case m.UID < u:
+			return -1
+		case m.UID > u:
+			return 1
+		}
+		return 0
+	})
+}
+
+// Voters returns those whose votes count, oldest first. The slice is the caller's.
+func (v *View) Voters() []Member {
+	var vs []Member
+	for _, m := range v.Members {
+		if m.Votes() {
+			vs = append(vs, m)
+		}
+	}
+	slices.SortFunc(vs, func(a, b Member) int { return int(a.UpNumber) - int(b.UpNumber) })
+	return vs
+}
+
+// Learners returns the members that do not vote yet, by UID. The slice is the caller's.
+func (v *View) Learners() []Member {
+	var ls []Member
+	for _, m := range v.Members {
+		if !m.Votes() {
+			ls = append(ls, m)
+		}
+	}
+	return ls
+}
+
+// ByRole returns the members that have the role, by UID. The slice is the caller's.
+func (v *View) ByRole(role string) []Member {
+	var ms []Member
+	for _, m := range v.Members {
+		if m.HasRole(role) {
+			ms = append(ms, m)
+		}
+	}
+	return ms
+}
+
+// Oldest returns the Up or Leaving member of the role with the lowest UpNumber: the place of singletons.
+func (v *View) Oldest(role string) (Member, bool) {
+	var oldest Member
+	found := false
+	for _, m := range v.Members {
+		if m.Status == Joining || !m.Votes() || !m.HasRole(role) {
+			continue
+		}
+		if !found || m.UpNumber < oldest.UpNumber {
+			oldest, found = m, true
+		}
+	}
+	return oldest, found
+}
+
+// Open says whether MinMembers has been reached: some member is or was Up.
+func (v *View) Open() bool {
+	return slices.ContainsFunc(v.Members, func(m Member) bool { return m.Status != Joining })
+}
+
+// String prints the view in one line.
+func (v *View) String() string {
+	if v == nil {
+		return "no view"
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%v/%v", v.Cluster, v.Epoch)
+	if v.Founded {
+		b.WriteString(" founded")
+	}
+	b.WriteString(" {")
+	for i, m := range v.Members {
+		if i > 0 {
+			b.WriteString("; ")
+		}
+		b.WriteString(m.String())
+	}
+	b.WriteString("}")
+	if len(v.LastDisks) > 0 {
+		fmt.Fprintf(&b, " last disks %v", v.LastDisks)
+	}
+	return b.String()
+}

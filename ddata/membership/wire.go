@@ -1,0 +1,315 @@
+package membership
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/fxamacker/cbor/v2"
+)
+
+// The wire format of a message:
+//
+//	byte 0   version of this format (1)
+//	byte 1   kind
+//	rest     the message as a CBOR array of its fields in order (core deterministic, definite lengths, no tags)
+//
+// The record on disk:
+//
+//	byte 0   version of this format (1)
+//	rest     CBOR array [last view or null, accepted view or null]
+//
+// A view's hash is that of its CBOR array.
+
+const wireVersion = 1
+
+type kind uint8
+
+const (
+	kindProbe kind = iota + 1
+	kindHere
+	kindRefuse
+	kindLock
+	kindHeartbeat
+	kindGrant
+	kindFetch
+	kindCommit
+	kindPrepare
+	kindPrepared
+	kindAccept
+	kindAccepted
+	kindRejected
+)
+
+var encoder, decoder = codec()
+
+func codec() (cbor.EncMode, cbor.DecMode) {
+	eo := cbor.CoreDetEncOptions()
+	enc, err := eo.EncMode()
+	if err != nil {
+		panic("membership: cbor: " + err.Error())
+	}
+	dec, err := cbor.DecOptions{
+		DupMapKey:        cbor.DupMapKeyEnforcedAPF,
+		IndefLength:      cbor.IndefLengthForbidden,
+		TagsMd:           cbor.TagsForbidden,
+		MaxNestedLevels:  8,
+		MaxArrayElements: membersMax,
+		MaxMapPairs:      16,
+	}.DecMode()
+	if err != nil {
+		panic("membership: cbor: " + err.Error())
+	}
+	return enc, dec
+}
+
+func appendCBOR(dst []byte, v any) []byte {
+	b, err := encoder.Marshal(v)
+	if err != nil {
+		panic(fmt.Sprintf("membership: encoding %T: %v", v, err)) // own structs always encode
+	}
+	return append(dst, b...)
+}
+
+func appendView(dst []byte, v *View) []byte { return appendCBOR(dst, v) }
+
+// AppendMessage appends the encoding of a message.
+func AppendMessage(dst []byte, m Message) []byte {
+	return appendCBOR(append(dst, wireVersion, byte(m.kind())), m)
+}
+
+// DecodeMessage decodes a message. It never panics; what it returns shares nothing with b and is within limits.
+func DecodeMessage(b []byte) (Message, error) {
+	if len(b) < 3 || len(b) > messageMax {
+		return nil, fmt.Errorf("%w: %d bytes", ErrMessage, len(b))
+	}
+	if b[0] != wireVersion {
+		return nil, fmt.Errorf("%w: version %d, this is %d", ErrMessage, b[0], wireVersion)
+	}
+	m, err := decodeKind(kind(b[1]), b[2:])
+	if err != nil {
+		return nil, fmt.Errorf("%w: kind %d: %w", ErrMessage, b[1], err)
+	}
+	return m, nil
+}
+
+func decodeKind(k kind, b []byte) (Message, error) {
+	switch k {
+	case kindProbe:
+		return decodeAs[Probe](b)
+	case kindHere:
+		return decodeAs[Here](b)
+	case kindRefuse:
+		return decodeAs[Refuse](b)
+	case kindLock:
+		return decodeAs[Lock](b)
+	case kindHeartbeat:
+		return decodeAs[Heartbeat](b)
+	case kindGrant:
+		return decodeAs[Grant](b)
+	case kindFetch:
+		return decodeAs[Fetch](b)
+	case kindCommit:
+		return decodeAs[Commit](b)
+	case kindPrepare:
+		return decodeAs[Prepare](b)
+	case kindPrepared:
+		return decodeAs[Prepared](b)
+	case kindAccept:
+		return decodeAs[Accept](b)
+	case kindAccepted:
+		return decodeAs[Accepted](b)
+	case kindRejected:
+		return decodeAs[Rejected](b)
+	}
+	return nil, errors.New("unknown kind")
+}
+
+func decodeAs[M Message](b []byte) (Message, error) {
+	var m M
+	if err := decoder.Unmarshal(b, &m); err != nil {
+		return nil, err
+	}
+	if err := checkMessage(m); err != nil {
+		return nil, err
+	}
+	return m, nil
+}
+
+// checkMessage holds a decoded message to the invariants of its types, so that no handler has to.
+func checkMessage(m Message) error {
+	switch m := m.(type) {
+	case Probe:
+		return checkProbe(m)
+	case Here:
+		return checkContacts(m.Contacts)
+	case Refuse:
+		if len(m.Text) > reasonMax {
+			return errors.New("reason too long")
+		}
+	case Lock:
+		return checkView(m.View)
+	case Commit:
+		return checkView(m.View)
+	case Heartbeat:
+		if m.Flags&^flagsAll != 0 {
+			return errors.New("unknown flags")
+		}
+		return checkSorted(m.Downs, downsMax)
+	case Prepare:
+		return checkSorted(m.Drops, membersMax)
+	case Prepared:
+		if m.Accepted != nil {
+			return checkProposal(m.Accepted)
+		}
+	case Accept:
+		return checkProposal(m.Proposal)
+	}
+	return nil
+}
+
+func checkProbe(p Probe) error {
+	if p.Self.Status != Joining || p.Self.UpNumber != 0 {
+		return errors.New("probe of a member")
+	}
+	if len(p.Name) > nameMax || len(p.Knows) > knownMax || len(p.Choice) > contactsMax {
+		return errors.New("probe above limits")
+	}
+	for _, k := range p.Knows {
+		if err := checkSorted(k.Disks, membersMax); err != nil {
+			return err
+		}
+	}
+	return errors.Join(checkMember(p.Self), checkContacts(p.Peers), checkSorted(p.Choice, contactsMax))
+}
+
+func checkContacts(cs []Contact) error {
+	if len(cs) > contactsMax {
+		return errors.New("too many contacts")
+	}
+	for _, c := range cs {
+		if c.UID == 0 || c.Addr == "" || len(c.Addr) > addrMax {
+			return errors.New("bad contact")
+		}
+	}
+	return nil
+}
+
+func checkSorted[T ~uint64](s []T, most int) error {
+	if len(s) > most {
+		return errors.New("too many ids")
+	}
+	for i, x := range s {
+		if x == 0 || i > 0 && s[i-1] >= x {
+			return errors.New("ids not in order")
+		}
+	}
+	return nil
+}
+
+func checkProposal(p *Proposal) error {
+	if p == nil {
+		return errors.New("no proposal")
+	}
+	return errors.Join(checkView(p.View), checkSorted(p.Stopped, membersMax))
+}
+
+func checkMember(m Member) error {
+	switch {
+	case m.UID == 0:
+		return errors.New("member without uid")
+	case m.Addr == "" || len(m.Addr) > addrMax:
+		return fmt.Errorf("member %v: bad address", m.UID)
+	case len(m.AppVersion) > nameMax || len(m.Roles) > rolesMax:
+		return fmt.Errorf("member %v: above limits", m.UID)
+	case m.Status < Joining || m.Status > Leaving:
+		return fmt.Errorf("member %v: %v", m.UID, m.Status)
+	case m.Status != Joining && m.UpNumber == 0:
+		return fmt.Errorf("member %v: %v without number", m.UID, m.Status)
+	}
+	for i, r := range m.Roles {
+		if r == "" || len(r) > nameMax || i > 0 && m.Roles[i-1] >= r {
+			return fmt.Errorf("member %v: bad roles", m.UID)
+		}
+	}
+	return nil
+}
+
+// checkView holds a view to its invariants.
+func checkView(v *View) error {
+	if v == nil {
+		return errors.New("no view")
+	}
+	if v.Cluster == 0 || v.Epoch == 0 || len(v.Members) == 0 || len(v.Members) > membersMax {
+		return errors.New("view without cluster, epoch or members")
+	}
+	addrs := make(map[string]bool, len(v.Members))
+	ups := make(map[uint32]bool, len(v.Members))
+	for i, m := range v.Members {
+		if err := checkMember(m); err != nil {
+			return err
+		}
+		if i > 0 && v.Members[i-1].UID >= m.UID {
+			return errors.New("view: members not in order")
+		}
+		if addrs[m.Addr] || m.UpNumber > v.LastUp || m.Votes() && ups[m.UpNumber] {
+			return fmt.Errorf("view: address or number of %v not unique", m)
+		}
+		addrs[m.Addr] = true
+		ups[m.UpNumber] = true
+	}
+	if delete(ups, 0); len(ups) == 0 {
+		return errors.New("view without voters")
+	}
+	return checkSorted(v.LastDisks, membersMax)
+}
+
+// record is what a disk keeps: the view that was installed last, and the founding or next view that was accepted
+// since and may have been decided.
+type record struct {
+	_       struct{} `cbor:",toarray"`
+	Last    *View
+	Pending *View
+}
+
+func (r record) encode() []byte { return appendCBOR([]byte{wireVersion}, r) }
+
+func decodeRecord(b []byte) (record, error) {
+	var r record
+	if len(b) < 2 || b[0] != wireVersion {
+		return r, fmt.Errorf("%w: wrong version or length", ErrRecord)
+	}
+	if err := decoder.Unmarshal(b[1:], &r); err != nil {
+		return r, fmt.Errorf("%w: %w", ErrRecord, err)
+	}
+	for _, v := range []*View{r.Last, r.Pending} {
+		if v == nil {
+			continue
+		}
+		if err := checkView(v); err != nil {
+			return r, fmt.Errorf("%w: %w", ErrRecord, err)
+		}
+	}
+	return r, nil
+}
+
+// String prints both views.
+func (r record) String() string {
+	s := "last " + r.Last.String()
+	if r.Pending != nil {
+		s += ", pending " + r.Pending.String()
+	}
+	return s
+}
+
+// disks returns the disks of the voters of a view, sorted.
+func (v *View) disks() []DiskID {
+	var ds []DiskID
+	for _, m := range v.Members {
+		if m.Votes() && m.Disk != 0 {
+			ds = append(ds, m.Disk)
+		}
+	}
+	slices.Sort(ds)
+	return slices.Compact(ds)
+}
