@@ -1,0 +1,117 @@
+package replicator
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/coterie-go/coterie/crdt"
+)
+
+// Config is copied by New. The zero value of a field means its default; Self has none. All members of a role need the same DurableKeys,
+// DigestSeed, FrameMax, and GroupMax.
+type Config struct {
+	// Self is the random id of this process incarnation: the origin of its events and its name among the peers. Required.
+	Self crdt.Origin
+	// Disk is the stable id of this node's directory, reported after a cold start; 0: none.
+	Disk uint64
+	// DurableKeys name the keys that live in the durable space: exactly, or with `*` for any run of bytes, also inside
+	// ("sharding/*/ids/*"). "*" makes every key durable. Default none.
+	DurableKeys []string
+	// DigestSeed keys the hashes of items. Default 0.
+	DigestSeed uint64
+
+	// GossipInterval is how often one random peer is asked whether it holds the same. Shorter finds losses and trims logs
+	// sooner, at some 80 bytes per exchange. Default 1 s.
+	GossipInterval time.Duration
+	// OperationTimeout is for operations that name none. Default 5 s.
+	OperationTimeout time.Duration
+	// RetryInterval is how long an answer may take before the question is asked again, of others too: unacknowledged pushes, reads,
+	// settlement, repair. It doubles up to GossipInterval. It should be well above a round trip and a commit. Default 250 ms.
+	RetryInterval time.Duration
+	// GapDelay is how long a group may wait for one that it builds on before the sender is asked for the gap. Default 5 ms.
+	GapDelay time.Duration
+
+	// FrameMax is the size in bytes above which groups and repairs are cut into several messages. Clocks are never cut, so the
+	// transport must take somewhat larger frames. Default 64 KiB.
+	FrameMax int
+	// GroupMax bounds the encoded size of one group, in bytes: what a peer is willing to reassemble. Default 64 MiB.
+	GroupMax int
+	// PushFlight is how many pushes may be unacknowledged per peer and space; later groups are gathered meanwhile and go together. More
+	// is a shorter wait under load, less is fewer and larger messages. Default 2.
+	PushFlight int
+	// PushWindow bounds the bytes of unacknowledged pushes per peer and space. A peer that falls further behind fetches from the
+	// log. Default 1 MiB.
+	PushWindow int
+	// PendingMax bounds the operations that wait for replicas or the disk. More get ErrOverloaded. Default 65,536.
+	PendingMax int
+	// LogMax bounds the events of each space's log; beyond it a peer that lags is repaired instead. Default 262,144.
+	LogMax int
+	// DonorsMax bounds the pinned snapshots from which others repair themselves at one time. Default 4.
+	DonorsMax int
+	// DonorExpiry is how long a pinned snapshot that nobody asks for is kept. Default 10 s.
+	DonorExpiry time.Duration
+	// PieceWindow is how many pieces of a repair may be on their way. Default 8.
+	PieceWindow int
+
+	// Faults are planted defects; only the simulator's self-test sets it.
+	Faults Faults
+}
+
+// Validate reports all faults together.
+func (c Config) Validate() error {
+	var errs []error
+	bad := func(cond bool, format string, args ...any) {
+		if cond {
+			errs = append(errs, fmt.Errorf("replicator: config: "+format, args...))
+		}
+	}
+	bad(c.Self == 0, "Self is required")
+	for _, k := range c.DurableKeys {
+		bad(k == "", "DurableKeys holds an empty pattern")
+	}
+	for _, d := range []struct {
+		name string
+		d    time.Duration
+	}{
+		{"GossipInterval", c.GossipInterval}, {"OperationTimeout", c.OperationTimeout}, {"RetryInterval", c.RetryInterval},
+		{"GapDelay", c.GapDelay}, {"DonorExpiry", c.DonorExpiry},
+	} {
+		bad(d.d < 0, "%s is negative: %v", d.name, d.d)
+	}
+	for _, n := range []struct {
+		name     string
+		n, least int
+	}{
+		{"FrameMax", c.FrameMax, 512}, {"GroupMax", c.GroupMax, 4096}, {"PushFlight", c.PushFlight, 1}, {"PushWindow", c.PushWindow, 512},
+		{"PendingMax", c.PendingMax, 1}, {"LogMax", c.LogMax, 1}, {"DonorsMax", c.DonorsMax, 1}, {"PieceWindow", c.PieceWindow, 1},
+	} {
+		bad(n.n != 0 && n.n < n.least, "%s is %d, at least %d is needed", n.name, n.n, n.least)
+	}
+	return errors.Join(errs...)
+}
+
+// withDefaults fills in what was left zero.
+func (c Config) withDefaults() Config {
+	def(&c.GossipInterval, time.Second)
+	def(&c.OperationTimeout, 5*time.Second)
+	def(&c.RetryInterval, 250*time.Millisecond)
+	def(&c.GapDelay, 5*time.Millisecond)
+	def(&c.FrameMax, 64<<10)
+	def(&c.GroupMax, 64<<20)
+	def(&c.PushFlight, 2)
+	def(&c.PushWindow, 1<<20)
+	def(&c.PendingMax, 1<<16)
+	def(&c.LogMax, 1<<18)
+	def(&c.DonorsMax, 4)
+	def(&c.DonorExpiry, 10*time.Second)
+	def(&c.PieceWindow, 8)
+	return c
+}
+
+func def[T comparable](v *T, d T) {
+	var zero T
+	if *v == zero {
+		*v = d
+	}
+}

@@ -1,0 +1,164 @@
+package replicator
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/coterie-go/coterie/crdt"
+)
+
+// Space is one of the two halves of a Replicator. Each has its own clock, log and digest.
+type Space uint8
+
+// The spaces.
+const (
+	Volatile Space = iota // in memory only
+	Durable               // an ack means: committed to disk
+	spaces
+)
+
+// String prints the space's name.
+func (s Space) String() string {
+	switch s {
+	case Volatile:
+		return "volatile"
+	case Durable:
+		return "durable"
+	}
+	return fmt.Sprintf("space(%d)", uint8(s))
+}
+
+// Lane is the connection that a message should take, so that bulk never delays acks.
+type Lane uint8
+
+// The lanes.
+const (
+	Prompt Lane = iota // pushes, acks, questions: small and urgent
+	Bulk               // chunks, gaps, repairs
+)
+
+// String prints the lane's name.
+func (l Lane) String() string {
+	if l == Bulk {
+		return "bulk"
+	}
+	return "prompt"
+}
+
+// Batch is one transaction on the durable rows: Drop first, then Put, Clock and Digest, all or nothing (R3). At most one is out at a
+// time; Persisted answers it. Nobody modifies its parts.
+type Batch struct {
+	ID     uint64
+	Space  Space
+	Drop   []crdt.Dot   // rows to delete; a row that is not there is no error
+	Put    []*crdt.Item // rows to write, at most one per dot
+	Clock  *crdt.Clock  // the content clock that goes with the rows
+	Digest crdt.Digest  // the digest that goes with the rows
+}
+
+// String prints the batch on one line.
+func (b Batch) String() string {
+	return fmt.Sprintf("persist #%d %v drop %d put %d clock %v", b.ID, b.Space, len(b.Drop), len(b.Put), b.Clock)
+}
+
+// Envelope is one message to one peer. Messages of one lane to one peer should arrive in order; loss, doubling and reordering cost time only.
+type Envelope struct {
+	To   crdt.Origin
+	Lane Lane
+	Msg  Message
+}
+
+// String prints the envelope on one line.
+func (e Envelope) String() string {
+	return fmt.Sprintf("send to %s %v: %v", short(e.To), e.Lane, e.Msg)
+}
+
+// Result answers one Update, Delete or Get.
+type Result struct {
+	ID     uint64
+	Err    error
+	Reader crdt.Reader // of a Get without error
+}
+
+// String prints the result on one line.
+func (r Result) String() string {
+	if r.Err != nil {
+		return fmt.Sprintf("reply #%d: %v", r.ID, r.Err)
+	}
+	return fmt.Sprintf("reply #%d ok", r.ID)
+}
+
+// Change tells a subscription that a key changed. Several changes of one Step are one Change with the latest value.
+type Change struct {
+	Sub     uint64
+	Key     string
+	Reader  crdt.Reader
+	Deleted bool // the key holds nothing any more
+}
+
+// String prints the change on one line.
+func (c Change) String() string {
+	if c.Deleted {
+		return fmt.Sprintf("notify #%d %q deleted", c.Sub, c.Key)
+	}
+	return fmt.Sprintf("notify #%d %q items %d", c.Sub, c.Key, c.Reader.Len())
+}
+
+// Settlement says that everything acknowledged before Epoch is known to a majority of the view of Epoch.
+type Settlement struct {
+	Space Space
+	Epoch uint64
+	Lost  bool // a majority of an older view was gone for good: what only they held is lost
+}
+
+// String prints the settlement on one line.
+func (s Settlement) String() string {
+	if s.Lost {
+		return fmt.Sprintf("settled %v %d, majority lost", s.Space, s.Epoch)
+	}
+	return fmt.Sprintf("settled %v %d", s.Space, s.Epoch)
+}
+
+// Effects is what one Step asks the driver to do, in the order of the fields. It is valid until the next Step; the slices are reused.
+type Effects struct {
+	Persist  []Batch
+	Send     []Envelope
+	Reply    []Result
+	Notify   []Change
+	Settled  []Settlement
+	CaughtUp bool // this Step made a learner catch up: it may be made a voter
+}
+
+func (e *Effects) reset() {
+	clear(e.Persist)
+	clear(e.Send)
+	clear(e.Reply)
+	clear(e.Notify)
+	*e = Effects{Persist: e.Persist[:0], Send: e.Send[:0], Reply: e.Reply[:0], Notify: e.Notify[:0], Settled: e.Settled[:0]}
+}
+
+// Empty says that there is nothing to do.
+func (e *Effects) Empty() bool {
+	return len(e.Persist)+len(e.Send)+len(e.Reply)+len(e.Notify)+len(e.Settled) == 0 && !e.CaughtUp
+}
+
+// String prints one effect a line.
+func (e *Effects) String() string {
+	var b strings.Builder
+	lines(&b, e.Persist)
+	lines(&b, e.Send)
+	lines(&b, e.Reply)
+	lines(&b, e.Notify)
+	lines(&b, e.Settled)
+	if e.CaughtUp {
+		b.WriteString("caught up\n")
+	}
+	return b.String()
+}
+
+func lines[T fmt.Stringer](b *strings.Builder, all []T) {
+	for _, x := range all {
+		b.WriteString(x.String())
+		b.WriteByte('\n')
+	}
+}

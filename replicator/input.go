@@ -1,0 +1,116 @@
+package replicator
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/coterie-go/coterie/crdt"
+)
+
+// Input is what Step takes: one of the structs of this file.
+type Input interface {
+	fmt.Stringer
+	input()
+}
+
+// Update changes one key by Mutate and answers when Write is reached. ID names the operation in its Result and must be unused.
+// Mutate runs inside Step, once; an error or a panic in it means that nothing happened.
+type Update struct {
+	ID      uint64
+	Key     string
+	Mutate  func(*crdt.Tx) error
+	Write   Level
+	Timeout time.Duration // 0: Config.OperationTimeout
+}
+
+// Delete removes everything observed under the key: what another replica adds at the same time survives, and the key can be used again.
+type Delete struct {
+	ID      uint64
+	Key     string
+	Write   Level
+	Timeout time.Duration // 0: Config.OperationTimeout
+}
+
+// Get reads one key at the level Read. The Result carries a Reader, an empty one when the key holds nothing.
+type Get struct {
+	ID      uint64
+	Key     string
+	Read    Level
+	Timeout time.Duration // 0: Config.OperationTimeout
+}
+
+// Subscribe asks for the current value of a key, or of every key with a prefix, if there is one, and for every change of it.
+// Exactly one of Key and Prefix counts: Prefix when All is set. A used ID replaces the older subscription.
+type Subscribe struct {
+	ID     uint64
+	Key    string
+	Prefix string
+	All    bool // subscribe to Prefix, which may be empty for every key
+}
+
+// Unsubscribe ends a subscription; unknown ids are ignored.
+type Unsubscribe struct{ ID uint64 }
+
+// Receive hands over what a peer sent. The machine keeps parts of Msg; nobody may modify it afterwards.
+type Receive struct {
+	From crdt.Origin
+	Msg  Message
+}
+
+// Persisted reports the end of the Batch with this ID. An error means that nothing of it was written.
+type Persisted struct {
+	ID  uint64
+	Err error
+}
+
+// Install hands over the next view, once each, in the order of epochs. Gaps are allowed.
+type Install struct{ View View }
+
+// Reachable tells what the failure detector thinks. It only orders whom to ask and when to push; it changes no quorum.
+type Reachable struct {
+	Origin crdt.Origin
+	Is     bool
+}
+
+// Tick is for a deadline that has come.
+type Tick struct{}
+
+func (Update) input()      {}
+func (Delete) input()      {}
+func (Get) input()         {}
+func (Subscribe) input()   {}
+func (Unsubscribe) input() {}
+func (Receive) input()     {}
+func (Persisted) input()   {}
+func (Install) input()     {}
+func (Reachable) input()   {}
+func (Tick) input()        {}
+
+func (i Update) String() string      { return fmt.Sprintf("update #%d %q %v", i.ID, i.Key, i.Write) }
+func (i Delete) String() string      { return fmt.Sprintf("delete #%d %q %v", i.ID, i.Key, i.Write) }
+func (i Get) String() string         { return fmt.Sprintf("get #%d %q %v", i.ID, i.Key, i.Read) }
+func (i Unsubscribe) String() string { return fmt.Sprintf("unsubscribe #%d", i.ID) }
+func (i Receive) String() string     { return fmt.Sprintf("receive from %s: %v", short(i.From), i.Msg) }
+func (i Install) String() string     { return "install " + i.View.String() }
+func (Tick) String() string          { return "tick" }
+
+func (i Subscribe) String() string {
+	if i.All {
+		return fmt.Sprintf("subscribe #%d %q*", i.ID, i.Prefix)
+	}
+	return fmt.Sprintf("subscribe #%d %q", i.ID, i.Key)
+}
+
+func (i Persisted) String() string {
+	if i.Err != nil {
+		return fmt.Sprintf("persisted #%d: %v", i.ID, i.Err)
+	}
+	return fmt.Sprintf("persisted #%d", i.ID)
+}
+
+func (i Reachable) String() string {
+	if i.Is {
+		return "reachable " + short(i.Origin)
+	}
+	return "unreachable " + short(i.Origin)
+}

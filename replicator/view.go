@@ -1,0 +1,87 @@
+package replicator
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/coterie-go/coterie/crdt"
+)
+
+// Peer is one member of a view, as far as replication is concerned.
+type Peer struct {
+	ID       crdt.Origin
+	UpNumber uint32 // age: the lowest is the oldest; only a preference of whom to ask first
+	Disk     uint64 // stable id of its directory; 0: it has none
+}
+
+// View is the membership that quorums count: the members that have the Replicator's role. Whoever hands it in does not modify it afterwards.
+type View struct {
+	Epoch    uint64
+	Voters   []Peer // counted, unreachable ones too
+	Learners []Peer // pushed to, never counted
+
+	// Founded marks the first view of a cluster. LastDisks then names the disks of the last view before a cold start:
+	// the durable space is settled only when a majority of them has reported. None: a new cluster.
+	Founded   bool
+	LastDisks []uint64
+}
+
+// String prints the view on one line, members by id.
+func (v View) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "view %d voters %s", v.Epoch, peerNames(v.Voters))
+	if len(v.Learners) > 0 {
+		fmt.Fprintf(&b, " learners %s", peerNames(v.Learners))
+	}
+	if v.Founded {
+		b.WriteString(" founded")
+	}
+	if len(v.LastDisks) > 0 {
+		fmt.Fprintf(&b, " lastDisks %x", v.LastDisks)
+	}
+	return b.String()
+}
+
+func peerNames(ps []Peer) string {
+	names := make([]string, len(ps))
+	for i, p := range ps {
+		names[i] = short(p.ID)
+	}
+	return "[" + strings.Join(names, " ") + "]"
+}
+
+// short prints an id in as many hexadecimal digits as it needs.
+func short(o crdt.Origin) string { return fmt.Sprintf("%x", uint64(o)) }
+
+// normal returns a copy of the view with members sorted by id and doubles dropped.
+func (v View) normal() View {
+	v.Voters = sortedPeers(v.Voters)
+	v.Learners = sortedPeers(v.Learners)
+	v.Learners = slices.DeleteFunc(v.Learners, func(p Peer) bool { return hasPeer(v.Voters, p.ID) })
+	v.LastDisks = slices.Clone(v.LastDisks)
+	slices.Sort(v.LastDisks)
+	v.LastDisks = slices.Compact(v.LastDisks)
+	return v
+}
+
+func sortedPeers(ps []Peer) []Peer {
+	out := slices.Clone(ps)
+	slices.SortFunc(out, func(a, b Peer) int { return cmpOrigin(a.ID, b.ID) })
+	return slices.CompactFunc(out, func(a, b Peer) bool { return a.ID == b.ID })
+}
+
+func hasPeer(ps []Peer, id crdt.Origin) bool {
+	_, ok := slices.BinarySearchFunc(ps, id, func(p Peer, id crdt.Origin) int { return cmpOrigin(p.ID, id) })
+	return ok
+}
+
+func cmpOrigin(a, b crdt.Origin) int {
+	switch {
+	case a < b:
+		return -1
+	case a > b:
+		return 1
+	}
+	return 0
+}
