@@ -1,0 +1,126 @@
+package protocol
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Config is what the three machines of one entity type need to know. Type, Role, Shards and Remember must be the same on every node. The
+// zero value of every other field but Self stands for its default.
+type Config struct {
+	// Type is the name of the entity type, unique in the cluster. 1 to 128 bytes without '/'.
+	Type string
+	// Self is this node. Required.
+	Self UID
+	// Shards is the number of shards, 1 to 1,048,576. Required.
+	Shards int
+	// Proxy says that this node's region routes and never hosts: the node lacks the role, or was told so.
+	Proxy bool
+	// Remember keeps the ids of started entities in the durable space and starts them again without traffic.
+	Remember bool
+	// ShardOf maps ids to shards, to find remembered ids that belong to another shard since the number of shards changed. Default: ShardOf
+	// of this package with Shards.
+	ShardOf func(EntityID) ShardID
+
+	// Strategy chooses homes. Default: LeastShard with its defaults.
+	Strategy Strategy
+	// MinRegions is the number of registered regions before the first allocation. Default 1.
+	MinRegions int
+	// RebalanceInterval is the time between two looks at the balance. Default 10 s; negative: never.
+	RebalanceInterval time.Duration
+	// RetryInterval is the longest pause between two repetitions of what was not answered; the first comes after an eighth. Default 2 s.
+	RetryInterval time.Duration
+	// BeginTimeout bounds the first phase of a hand-off, until all regions buffer; past it the hand-off is aborted. Default 10 s.
+	BeginTimeout time.Duration
+	// HandOffTimeout bounds the second phase, until the owner has stopped the shard; past it the hand-off is aborted with an alarm. It must
+	// leave room for the fences, the mailboxes and StopTimeout twice. Default 60 s.
+	HandOffTimeout time.Duration
+
+	// BufferMax is the number of messages that this region buffers for all shards together, enforced by the runtime. Default 100,000.
+	BufferMax int
+
+	// StopTimeout is how long an entity may take to stop before it is stopped by force. Default 10 s.
+	StopTimeout time.Duration
+	// RestartBackoff is the pause before a remembered entity that ended by itself is started again. Default 10 s.
+	RestartBackoff time.Duration
+	// RecoveryBatch is how many remembered entities are started per RecoveryInterval. Default 0: all at once.
+	RecoveryBatch int
+	// RecoveryInterval is the pause between two batches of remembered entities. Default 100 ms.
+	RecoveryInterval time.Duration
+
+	// Faults are planted defects; only the simulator's self-test sets it.
+	Faults Faults
+}
+
+// Bounds of what is configured, sent and written at once.
+const (
+	ShardsMax   = 1 << 20 // shards of a type
+	TypeMax     = 128     // bytes of a type's name
+	IDMax       = 1024    // bytes of an entity id
+	batchMax    = 4096    // shards per message and per write of the table
+	writeIDsMax = 8192    // ids per write of a shard
+	regionsMax  = 1 << 16 // regions in one message
+)
+
+// ErrConfig: the Config is incomplete or out of bounds; the message lists every fault.
+var ErrConfig = errors.New("sharding/protocol: invalid config")
+
+func (c Config) withDefaults() Config {
+	def := func(d *time.Duration, v time.Duration) {
+		if *d == 0 {
+			*d = v
+		}
+	}
+	def(&c.RebalanceInterval, 10*time.Second)
+	def(&c.RetryInterval, 2*time.Second)
+	def(&c.BeginTimeout, 10*time.Second)
+	def(&c.HandOffTimeout, 60*time.Second)
+	def(&c.StopTimeout, 10*time.Second)
+	def(&c.RestartBackoff, 10*time.Second)
+	def(&c.RecoveryInterval, 100*time.Millisecond)
+	if c.MinRegions == 0 {
+		c.MinRegions = 1
+	}
+	if c.BufferMax == 0 {
+		c.BufferMax = 100_000
+	}
+	if c.Strategy == nil {
+		c.Strategy = LeastShard{}
+	}
+	if c.ShardOf == nil {
+		n := c.Shards
+		c.ShardOf = func(id EntityID) ShardID { return ShardOf(id, n) }
+	}
+	return c
+}
+
+// Validate reports every fault together; zero fields are taken as their defaults.
+func (c Config) Validate() error {
+	var faults []error
+	fault := func(bad bool, format string, args ...any) {
+		if bad {
+			faults = append(faults, fmt.Errorf(format, args...))
+		}
+	}
+	d := c.withDefaults()
+	fault(c.Type == "" || len(c.Type) > TypeMax, "Type has %d bytes, want 1 to %d", len(c.Type), TypeMax)
+	for i := range len(c.Type) {
+		fault(c.Type[i] == '/', "Type %q contains '/'", c.Type)
+	}
+	fault(c.Self == 0, "Self is missing")
+	fault(c.Shards < 1 || c.Shards > ShardsMax, "Shards is %d, want 1 to %d", c.Shards, ShardsMax)
+	fault(d.MinRegions < 1, "MinRegions %d is not positive", d.MinRegions)
+	fault(d.RetryInterval < time.Millisecond, "RetryInterval %v is below 1ms", d.RetryInterval)
+	fault(d.BeginTimeout < d.RetryInterval, "BeginTimeout %v is below RetryInterval %v: nothing would be repeated", d.BeginTimeout, d.RetryInterval)
+	fault(d.HandOffTimeout < 2*d.StopTimeout, "HandOffTimeout %v is below twice StopTimeout %v: a forced stop could not finish", d.HandOffTimeout, d.StopTimeout)
+	fault(d.BufferMax < 1, "BufferMax %d is not positive", d.BufferMax)
+	fault(d.StopTimeout < 0, "StopTimeout %v is negative", d.StopTimeout)
+	fault(d.RestartBackoff < 0, "RestartBackoff %v is negative", d.RestartBackoff)
+	fault(d.RecoveryBatch < 0, "RecoveryBatch %d is negative", d.RecoveryBatch)
+	fault(d.RecoveryInterval < 0, "RecoveryInterval %v is negative", d.RecoveryInterval)
+	if len(faults) == 0 {
+		return nil
+	}
+	return fmt.Errorf("%w %q: %w", ErrConfig, c.Type, errors.Join(faults...))
+}

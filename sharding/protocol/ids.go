@@ -1,0 +1,84 @@
+package protocol
+
+import (
+	"cmp"
+	"fmt"
+	"strconv"
+
+	"github.com/coterie-go/coterie/crdt"
+)
+
+// UID names one incarnation of a node.
+type UID uint64
+
+// String prints the id as sixteen hexadecimal digits.
+func (u UID) String() string { return fmt.Sprintf("%016x", uint64(u)) }
+
+// ShardID numbers the shards of a type, from 0.
+type ShardID uint32
+
+// String prints the number.
+func (s ShardID) String() string { return strconv.FormatUint(uint64(s), 10) }
+
+// EntityID names an entity within its type.
+type EntityID string
+
+// Token orders the commands of all coordinators that a type ever had: by the epoch of the view in which the coordinator acted, by its up
+// number, by its own count. A region refuses a command whose token is lower than one that it has obeyed. The token of a Begin is also the id
+// of its hand-off. The zero Token is below all others.
+type Token struct {
+	Epoch uint64
+	Up    uint32 // below 2^24
+	Seq   uint64 // below 2^40
+}
+
+const (
+	seqBits = 40
+	seqMax  = 1<<seqBits - 1
+	upMax   = 1<<(64-seqBits) - 1
+)
+
+// Compare orders tokens.
+func (t Token) Compare(o Token) int {
+	if c := cmp.Compare(t.Epoch, o.Epoch); c != 0 {
+		return c
+	}
+	if c := cmp.Compare(t.Up, o.Up); c != 0 {
+		return c
+	}
+	return cmp.Compare(t.Seq, o.Seq)
+}
+
+// Less says whether t is below o.
+func (t Token) Less(o Token) bool { return t.Compare(o) < 0 }
+
+// IsZero says whether t is the zero Token.
+func (t Token) IsZero() bool { return t == Token{} }
+
+// Timestamp is the token as the timestamp of a table entry; it keeps the order.
+func (t Token) Timestamp() crdt.Timestamp {
+	return crdt.Timestamp{High: t.Epoch, Low: uint64(t.Up)<<seqBits | t.Seq}
+}
+
+// TokenOf is the inverse of Timestamp.
+func TokenOf(ts crdt.Timestamp) Token {
+	return Token{Epoch: ts.High, Up: uint32(ts.Low >> seqBits), Seq: ts.Low & seqMax}
+}
+
+// String prints epoch.up.seq.
+func (t Token) String() string {
+	if t.IsZero() {
+		return "-"
+	}
+	return fmt.Sprintf("%d.%d.%d", t.Epoch, t.Up, t.Seq)
+}
+
+// Entry is one row of the table of homes: where the shard lives, by which decision.
+type Entry struct {
+	Shard ShardID
+	Home  UID
+	Token Token
+}
+
+// String prints shard→home@token.
+func (e Entry) String() string { return fmt.Sprintf("%v→%v@%v", e.Shard, e.Home, e.Token) }

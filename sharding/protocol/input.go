@@ -1,0 +1,145 @@
+package protocol
+
+// Inputs are printable values. One type may be an input of several machines.
+type (
+	// CoordinatorInput is an input of the Coordinator.
+	CoordinatorInput interface{ coordinatorInput() }
+	// RegionInput is an input of the Region.
+	RegionInput interface{ regionInput() }
+	// ShardInput is an input of the Shard.
+	ShardInput interface{ shardInput() }
+)
+
+// Inputs of several machines.
+type (
+	// Tick says that the deadline has come.
+	Tick struct{}
+	// Install is a new view of the membership. For Coordinator and Region.
+	Install struct{ View View }
+	// Lease says whether this node holds its lease. For Coordinator and Region; until told, it is not held.
+	Lease struct{ Held bool }
+	// Receive is a message of a peer. For Coordinator and Region, see Message.ToCoordinator.
+	Receive struct {
+		From UID
+		Msg  Message
+	}
+	// TableChanged brings the entries of the table of homes that have changed. For Coordinator and Region. Order and repetition do not matter.
+	TableChanged struct{ Entries []Entry }
+	// Wrote completes a StateWrite. For Coordinator and Shard.
+	Wrote struct {
+		ID  uint64
+		Err error
+	}
+	// DidRead completes a StateRead. For Coordinator and Shard. What was read stands in the field of its kind.
+	DidRead struct {
+		ID      uint64
+		Err     error
+		Homes   []Entry
+		Regions []UID
+		Shards  []ShardID
+		IDs     []EntityID
+	}
+)
+
+// Inputs of the Coordinator.
+type (
+	// Reachable says whether this node can reach a member. All are reachable until said otherwise.
+	Reachable struct {
+		UID UID
+		OK  bool
+	}
+	// RememberedChanged brings shards that appeared in the set of shards with remembered ids.
+	RememberedChanged struct{ Shards []ShardID }
+)
+
+// Inputs of the Region.
+type (
+	// LinkUp says that the data lanes to a peer are up again after having been down.
+	LinkUp struct{ Peer UID }
+	// Wanted says that the shard's buffer, empty until then, has got a message.
+	Wanted struct{ Shard ShardID }
+	// Misrouted says that a message for the shard came from a peer whose route is wrong; the runtime has forwarded or buffered it.
+	Misrouted struct {
+		From  UID
+		Shard ShardID
+	}
+	// Leave asks to give all shards away; the effect Left says that it is done.
+	Leave struct{}
+	// Dropped says that this node is no member any more: everything stops at once.
+	Dropped struct{}
+	// ShardStarted says that the shard can deliver. From the Shard.
+	ShardStarted struct{ Shard ShardID }
+	// ShardDrained says that the mailboxes of the shard are empty. From the Shard.
+	ShardDrained struct {
+		Shard   ShardID
+		HandOff Token
+	}
+	// ShardStopped says that nothing of the shard runs any more and that its writes are done. From the Shard.
+	ShardStopped struct {
+		Shard   ShardID
+		HandOff Token
+	}
+)
+
+// Inputs of the Shard.
+type (
+	// Open starts the shard.
+	Open struct{}
+	// Wake says that a message waits for an entity that is not active. Repeating it does no harm.
+	Wake struct{ ID EntityID }
+	// StartEntity starts an entity without a message; ID Req is acknowledged when it is active (and remembered).
+	StartEntity struct {
+		ID  EntityID
+		Req uint64
+	}
+	// Passivate asks to stop an entity and to forget its id.
+	Passivate struct{ ID EntityID }
+	// EntityStopped says that the entity has ended: no handler of it runs, none will.
+	EntityStopped struct{ ID EntityID }
+	// IDsChanged brings what appeared in and vanished from the remembered ids of the shard, by whomever.
+	IDsChanged struct{ Added, Removed []EntityID }
+	// Drain asks to empty all mailboxes; nothing new arrives any more.
+	Drain struct{ HandOff Token }
+	// MailboxesEmpty answers the action DrainMailboxes.
+	MailboxesEmpty struct{ HandOff Token }
+	// Stop asks to stop all entities.
+	Stop struct{ HandOff Token }
+	// Resume takes Drain or Stop back: the hand-off was aborted.
+	Resume struct{}
+)
+
+func (Tick) coordinatorInput()              {}
+func (Tick) regionInput()                   {}
+func (Tick) shardInput()                    {}
+func (Install) coordinatorInput()           {}
+func (Install) regionInput()                {}
+func (Lease) coordinatorInput()             {}
+func (Lease) regionInput()                  {}
+func (Receive) coordinatorInput()           {}
+func (Receive) regionInput()                {}
+func (TableChanged) coordinatorInput()      {}
+func (TableChanged) regionInput()           {}
+func (Wrote) coordinatorInput()             {}
+func (Wrote) shardInput()                   {}
+func (DidRead) coordinatorInput()           {}
+func (DidRead) shardInput()                 {}
+func (Reachable) coordinatorInput()         {}
+func (RememberedChanged) coordinatorInput() {}
+func (LinkUp) regionInput()                 {}
+func (Wanted) regionInput()                 {}
+func (Misrouted) regionInput()              {}
+func (Leave) regionInput()                  {}
+func (Dropped) regionInput()                {}
+func (ShardStarted) regionInput()           {}
+func (ShardDrained) regionInput()           {}
+func (ShardStopped) regionInput()           {}
+func (Open) shardInput()                    {}
+func (Wake) shardInput()                    {}
+func (StartEntity) shardInput()             {}
+func (Passivate) shardInput()               {}
+func (EntityStopped) shardInput()           {}
+func (IDsChanged) shardInput()              {}
+func (Drain) shardInput()                   {}
+func (MailboxesEmpty) shardInput()          {}
+func (Stop) shardInput()                    {}
+func (Resume) shardInput()                  {}

@@ -1,0 +1,110 @@
+package protocol
+
+// Message is what machines of different nodes tell each other. All travel on the control lane but Fence, which travels on the data lane of
+// its shard.
+type Message interface {
+	message() kind
+	// ToCoordinator says which machine of the receiving node a message is for: the Coordinator or the Region.
+	ToCoordinator() bool
+	String() string
+}
+
+// ShardToken names a shard and the command about it.
+type ShardToken struct {
+	Shard ShardID
+	Token Token
+}
+
+// Move is a hand-off: the owner gives the shard up, wherever it goes.
+type Move struct {
+	Shard   ShardID
+	HandOff Token
+	Owner   UID
+}
+
+// Phase is how far a shard is on the node that hosts it.
+type Phase uint8
+
+// Phases of a hosted shard.
+const (
+	PhaseNone     Phase = iota // not hosted
+	PhaseStarting              // commanded, loading its remembered ids
+	PhaseRunning               // delivers messages
+	PhaseFencing               // a hand-off has begun; fences of other regions are outstanding
+	PhaseDraining              // all fences are in; mailboxes are being emptied
+	PhaseStopping              // entities are being stopped
+	PhaseStopped               // nothing of it runs here any more; the next home is not known yet
+)
+
+// Hosted is one shard in a Report.
+type Hosted struct {
+	Shard   ShardID
+	Token   Token // by which command it is hosted; zero when it is not
+	Phase   Phase
+	Barrier Token // the hand-off for which this region buffers, or did last; zero: none
+}
+
+// Messages to the coordinator.
+type (
+	// Register joins a region, or a proxy that never hosts, to those that the coordinator knows.
+	Register struct{ Proxy bool }
+	// GetHomes asks where shards live; those that live nowhere get a home. Answered by Homes, at once or when a hand-off has ended.
+	// With Region set it is for the region of the receiver, which answers what it knows and never allocates.
+	GetHomes struct {
+		Region bool
+		Shards []ShardID
+	}
+	// Started answers HostShards: the region has taken the shards.
+	Started struct{ Shards []ShardToken }
+	// BeginAck answers Begin: the sender buffers and has sent its fences.
+	BeginAck struct{ Shards []ShardToken }
+	// ShardsStopped reports hand-offs whose owner has stopped everything. It is repeated until the next home is known.
+	ShardsStopped struct{ Shards []ShardToken }
+	// Report answers Inquire, in parts.
+	Report struct {
+		Floor       Token // of the Inquire
+		Proxy       bool
+		Leaving     bool
+		Part, Parts uint32
+		Shards      []Hosted
+	}
+	// LeaveRequest asks the coordinator to move all shards away from the sender. It is repeated until nothing is left.
+	LeaveRequest struct{}
+)
+
+// Messages to a region.
+type (
+	// Registered answers Register. The floor refuses commands of earlier coordinators; the moves are hand-offs in progress, to be
+	// treated like Begin.
+	Registered struct {
+		Floor   Token
+		Moves   []Move
+		Regions []UID // as in Begin
+	}
+	// Homes tells where shards live.
+	Homes struct{ Entries []Entry }
+	// HostShards commands the receiver to host, or to go on hosting, shards.
+	HostShards struct{ Shards []ShardToken }
+	// Begin starts hand-offs. Regions are those whose fences an owner must await.
+	Begin struct {
+		Moves   []Move
+		Regions []UID
+	}
+	// Fence is the last that its sender has put on the data lane for the shard before it began to buffer.
+	Fence struct {
+		Shard   ShardID
+		HandOff Token
+	}
+	// Inquire asks for everything that the receiver hosts and raises its floor of tokens.
+	Inquire struct{ Floor Token }
+	// LeaveReply tells a leaving region that nobody can take its shards: it stops them itself.
+	LeaveReply struct{ Alone bool }
+)
+
+type kind uint8
+
+// Envelope is one message on its way. To may be the sending node itself; the driver then loops it back, never within the same Step.
+type Envelope struct {
+	To  UID
+	Msg Message
+}

@@ -1,0 +1,176 @@
+package protocol
+
+import (
+	"fmt"
+	"strings"
+)
+
+const (
+	kindRegister kind = iota + 1
+	kindGetHomes
+	kindStarted
+	kindBeginAck
+	kindShardsStopped
+	kindReport
+	kindLeaveRequest
+	kindRegistered
+	kindHomes
+	kindHostShards
+	kindBegin
+	kindFence
+	kindInquire
+	kindLeaveReply
+	kindEnd
+)
+
+func (Register) message() kind      { return kindRegister }
+func (GetHomes) message() kind      { return kindGetHomes }
+func (Started) message() kind       { return kindStarted }
+func (BeginAck) message() kind      { return kindBeginAck }
+func (ShardsStopped) message() kind { return kindShardsStopped }
+func (Report) message() kind        { return kindReport }
+func (LeaveRequest) message() kind  { return kindLeaveRequest }
+func (Registered) message() kind    { return kindRegistered }
+func (Homes) message() kind         { return kindHomes }
+func (HostShards) message() kind    { return kindHostShards }
+func (Begin) message() kind         { return kindBegin }
+func (Fence) message() kind         { return kindFence }
+func (Inquire) message() kind       { return kindInquire }
+func (LeaveReply) message() kind    { return kindLeaveReply }
+
+// ToCoordinator implements Message.
+func (Register) ToCoordinator() bool { return true }
+
+// ToCoordinator implements Message.
+func (g GetHomes) ToCoordinator() bool { return !g.Region }
+
+// ToCoordinator implements Message.
+func (Started) ToCoordinator() bool { return true }
+
+// ToCoordinator implements Message.
+func (BeginAck) ToCoordinator() bool { return true }
+
+// ToCoordinator implements Message.
+func (ShardsStopped) ToCoordinator() bool { return true }
+
+// ToCoordinator implements Message.
+func (Report) ToCoordinator() bool { return true }
+
+// ToCoordinator implements Message.
+func (LeaveRequest) ToCoordinator() bool { return true }
+
+// ToCoordinator implements Message.
+func (Registered) ToCoordinator() bool { return false }
+
+// ToCoordinator implements Message.
+func (Homes) ToCoordinator() bool { return false }
+
+// ToCoordinator implements Message.
+func (HostShards) ToCoordinator() bool { return false }
+
+// ToCoordinator implements Message.
+func (Begin) ToCoordinator() bool { return false }
+
+// ToCoordinator implements Message.
+func (Fence) ToCoordinator() bool { return false }
+
+// ToCoordinator implements Message.
+func (Inquire) ToCoordinator() bool { return false }
+
+// ToCoordinator implements Message.
+func (LeaveReply) ToCoordinator() bool { return false }
+
+func (m Register) String() string {
+	if m.Proxy {
+		return "register proxy"
+	}
+	return "register"
+}
+
+func (m GetHomes) String() string {
+	if m.Region {
+		return "ask-region" + list(m.Shards)
+	}
+	return "get-homes" + list(m.Shards)
+}
+
+func (m Started) String() string       { return "started" + list(m.Shards) }
+func (m BeginAck) String() string      { return "begin-ack" + list(m.Shards) }
+func (m ShardsStopped) String() string { return "stopped" + list(m.Shards) }
+func (m LeaveRequest) String() string  { return "leave-request" }
+func (m Homes) String() string         { return "homes" + list(m.Entries) }
+func (m HostShards) String() string    { return "host" + list(m.Shards) }
+func (m Fence) String() string         { return fmt.Sprintf("fence %v %v", m.Shard, m.HandOff) }
+func (m Inquire) String() string       { return fmt.Sprintf("inquire %v", m.Floor) }
+
+func (m Report) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "report %v %d/%d", m.Floor, m.Part+1, m.Parts)
+	if m.Proxy {
+		b.WriteString(" proxy")
+	}
+	if m.Leaving {
+		b.WriteString(" leaving")
+	}
+	b.WriteString(list(m.Shards))
+	return b.String()
+}
+
+func (m Registered) String() string {
+	return fmt.Sprintf("registered %v%s%s", m.Floor, list(m.Moves), among(m.Regions))
+}
+
+func (m Begin) String() string { return "begin" + list(m.Moves) + among(m.Regions) }
+
+func (m LeaveReply) String() string {
+	if m.Alone {
+		return "leave-reply alone"
+	}
+	return "leave-reply"
+}
+
+// String prints shard@token.
+func (s ShardToken) String() string { return fmt.Sprintf("%v@%v", s.Shard, s.Token) }
+
+// String prints shard@hand-off and the owner.
+func (m Move) String() string { return fmt.Sprintf("%v@%v:%v", m.Shard, m.HandOff, m.Owner) }
+
+var phaseNames = [...]string{"none", "starting", "running", "fencing", "draining", "stopping", "stopped"}
+
+// String names the phase.
+func (p Phase) String() string {
+	if int(p) < len(phaseNames) {
+		return phaseNames[p]
+	}
+	return fmt.Sprintf("Phase(%d)", uint8(p))
+}
+
+// String prints the report of one shard.
+func (h Hosted) String() string {
+	return fmt.Sprintf("%v:%v@%v/%v", h.Shard, h.Phase, h.Token, h.Barrier)
+}
+
+// String prints the receiver and the message.
+func (e Envelope) String() string { return fmt.Sprintf("→%v %v", e.To, e.Msg) }
+
+// list prints elements in their order, long lists by their beginning and length.
+func list[T fmt.Stringer](xs []T) string {
+	const shown = 8
+	var b strings.Builder
+	for i, x := range xs {
+		if i == shown && len(xs) > shown+1 {
+			fmt.Fprintf(&b, " …(%d)", len(xs))
+			break
+		}
+		b.WriteByte(' ')
+		b.WriteString(x.String())
+	}
+	return b.String()
+}
+
+func among(us []UID) string {
+	if len(us) == 0 {
+		return ""
+	}
+	return " among" + list(us)
+}

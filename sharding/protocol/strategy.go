@@ -1,0 +1,35 @@
+package protocol
+
+// Strategy decides where shards live. Its methods are called by the Coordinator's Step: they must be quick, deterministic and must not keep
+// what they are handed.
+type Strategy interface {
+	// Allocate picks the home of a shard that has none, among a.Regions; requester is the region that asked first, 0 when nobody did.
+	// ok=false: not now.
+	Allocate(requester UID, shard ShardID, a *Allocations) (home UID, ok bool)
+	// Rebalance picks shards to move now; none of them may be in inProgress.
+	Rebalance(a *Allocations, inProgress []ShardID) []ShardID
+}
+
+// RegionLoad is what a Strategy sees of one region.
+type RegionLoad struct {
+	UID        UID
+	UpNumber   uint32
+	AppVersion string
+	Leaving    bool // never a home for more
+	Count      int  // shards that live here or are about to
+}
+
+// Allocations is what a Strategy sees of the cluster, decisions that are not carried out yet included.
+type Allocations struct {
+	Regions []RegionLoad // by UID
+	Steady  bool         // one app version among the regions' members, none unreachable, none joining
+	shards  func(UID) []ShardID
+}
+
+// NewAllocations makes what a Strategy is handed, for tests of strategies. shards answers a region's shards, earliest allocated first.
+func NewAllocations(regions []RegionLoad, steady bool, shards func(UID) []ShardID) *Allocations {
+	return &Allocations{Regions: regions, Steady: steady, shards: shards}
+}
+
+// Shards are the shards of a region, earliest allocated first.
+func (a *Allocations) Shards(u UID) []ShardID { return a.shards(u) }
