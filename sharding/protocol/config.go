@@ -11,6 +11,8 @@ import (
 type Config struct {
 	// Type is the name of the entity type, unique in the cluster. 1 to 128 bytes without '/'.
 	Type string
+	// Role is the role of the nodes that may host and coordinate. Default "": every member has it.
+	Role string
 	// Self is this node. Required.
 	Self UID
 	// Shards is the number of shards, 1 to 1,048,576. Required.

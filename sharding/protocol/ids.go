@@ -6,13 +6,11 @@ import (
 	"strconv"
 
 	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/ddata/membership"
 )
 
 // UID names one incarnation of a node.
-type UID uint64
-
-// String prints the id as sixteen hexadecimal digits.
-func (u UID) String() string { return fmt.Sprintf("%016x", uint64(u)) }
+type UID = membership.UID
 
 // ShardID numbers the shards of a type, from 0.
 type ShardID uint32

@@ -1,5 +1,7 @@
 package protocol
 
+import "github.com/coterie-go/coterie/ddata/membership"
+
 // Inputs are printable values. One type may be an input of several machines.
 type (
 	// CoordinatorInput is an input of the Coordinator.
@@ -14,8 +16,8 @@ type (
 type (
 	// Tick says that the deadline has come.
 	Tick struct{}
-	// Install is a new view of the membership. For Coordinator and Region.
-	Install struct{ View View }
+	// Install is a new view of the membership; nobody changes it any more. For Coordinator and Region.
+	Install struct{ View *membership.View }
 	// Lease says whether this node holds its lease. For Coordinator and Region; until told, it is not held.
 	Lease struct{ Held bool }
 	// Receive is a message of a peer. For Coordinator and Region, see Message.ToCoordinator.
