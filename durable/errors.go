@@ -35,9 +35,9 @@ var (
 var (
 	// ErrBadRow: a key's length or an empty value; see Row.
 	ErrBadRow = errors.New("row is not allowed")
-	// ErrTooLarge: a batch above BatchRowsMax or BatchSizeMax.
+	// ErrTooLarge: a batch above BatchRowsMax or BatchSizeMax, or one that would change more of the store than one transaction can.
 	ErrTooLarge = errors.New("batch is too large")
-	// ErrBadName: the name of a table is empty or longer than NameMax.
+	// ErrBadName: the name of a table is empty, longer than NameMax, or holds a zero byte.
 	ErrBadName = errors.New("table name is not allowed")
 	// ErrTables: more tables than the store was opened for.
 	ErrTables = errors.New("too many tables")

@@ -1,13 +1,16 @@
 package durable
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // The bounds of the port, the same for every implementation.
 const (
-	KeyMax       = 511      // bytes of a row's key (what LMDB can hold without duplicates)
-	NameMax      = 255      // bytes of a table's name
-	BatchRowsMax = 1 << 20  // rows of one batch
-	BatchSizeMax = 64 << 20 // bytes of one batch as Size counts them
+	KeyMax       = 511       // bytes of a row's key, which is what LMDB can hold
+	NameMax      = 255       // bytes of a table's name
+	BatchRowsMax = 2 << 20   // rows of one batch
+	BatchSizeMax = 256 << 20 // bytes of one batch as Size counts them
 )
 
 // rowOverhead is what a row costs beside its key and value, roughly: the headers of its slices.
@@ -44,11 +47,10 @@ func CheckRows(path string, rows []Row) error {
 
 // CheckName says what makes a table's name unacceptable. The error matches ErrBadName and names the path.
 func CheckName(path, name string) error {
-	if n := len(name); n == 0 || n > NameMax {
-		return &Error{Kind: ErrBadName, Path: path, Detail: fmt.Sprintf("a table name of %d bytes", n),
-			Remedy: fmt.Sprintf("use 1 to %d bytes", NameMax)}
+	if n := len(name); n > 0 && n <= NameMax && !strings.Contains(name, "\x00") {
+		return nil
 	}
-	return nil
+	return &Error{Kind: ErrBadName, Path: path, Detail: fmt.Sprintf("%q", name), Remedy: fmt.Sprintf("use 1 to %d bytes, none of them zero", NameMax)}
 }
 
 func tooLarge(path, detail string) error {

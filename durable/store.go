@@ -41,7 +41,7 @@ type Table interface {
 // Env holds the tables of one node. Its methods may be called from any goroutine.
 type Env interface {
 	// Table returns the table of that name and makes it when it is missing. The same name gives the same table.
-	// Names are 1 to NameMax bytes.
+	// Names are 1 to NameMax bytes without a zero byte.
 	Table(name string) (Table, error)
 	// Close makes everything durable that was queued, answers it and releases the store. Further calls do nothing.
 	// It waits for loads to end; it must not be called from done or from the function of a Load.

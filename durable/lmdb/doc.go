@@ -1,0 +1,2 @@
+// Package lmdb keeps the rows of a node in LMDB.
+package lmdb

@@ -1,0 +1,250 @@
+package lmdb
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"syscall"
+
+	"github.com/bmatsuo/lmdb-go/lmdb"
+
+	"github.com/coterie-go/coterie/durable"
+)
+
+// handle is an open LMDB environment behind the few calls that are safe in this version of it. What is not here must not be used:
+//
+//   - View and Update only. A transaction that is begun by hand and forgotten crashes the process when the garbage collector meets it.
+//   - One goroutine per transaction: they share scratch memory.
+//   - Reads copy. A raw slice dies with its transaction, and one of an empty value at the end of the file kills the process.
+//   - A write transaction only puts and deletes; a cursor in it can give wrong answers after a write.
+//   - Tables are opened in an Update: making one in a View crashes.
+//   - Values are never empty.
+type handle struct {
+	env  *lmdb.Env
+	fd   uintptr
+	file string // data.mdb, for messages
+	obs  Observer
+
+	// gate lets many views in, or one change to the map: changing it under a view crashes the view.
+	// The writer's own transactions need no gate, for it is the writer who changes the map.
+	gate    sync.RWMutex
+	mapSize int64
+	lost    error // the map could not be mapped again; nothing may touch env but close
+}
+
+var (
+	formatTable = "format"
+	formatKey   = []byte("format")
+	formatValue = []byte{formatVersion}
+)
+
+// tableName is the name that LMDB knows a table by, apart from those that are not the users'.
+func tableName(name string) string { return "table/" + name }
+
+// openHandle opens the environment in store and makes an empty one when there is none; see checkData.
+func openHandle(store string, opts Options) (*handle, error) {
+	h := &handle{file: filepath.Join(store, dataName), obs: opts.Observer}
+	if err := resetReaders(store); err != nil {
+		return nil, err
+	}
+	for size := opts.MapSize; ; size /= 2 {
+		err := h.open(store, size, opts.MaxTables)
+		if err == nil {
+			return h, nil
+		}
+		if !lmdb.IsErrnoSys(err, syscall.ENOMEM) || size/2 < mapSizeMin {
+			return nil, fault(h.file, err)
+		}
+	}
+}
+
+// resetReaders writes LMDB's lock file anew. Nobody else has it open, for the directory is locked, so what it says is stale. LMDB writes to it
+// through a map: were its blocks not there before, the first load on a full disk would kill the process.
+func resetReaders(store string) error {
+	const size = 16 << 10 // slots for more than 200 views at a time
+	return writeFile(filepath.Join(store, readerName), make([]byte, size))
+}
+
+func (h *handle) open(store string, size int64, maxTables int) error {
+	env, err := lmdb.NewEnv()
+	if err != nil {
+		return err
+	}
+	if err := h.configure(env, store, size, maxTables); err != nil {
+		env.Close()
+		return err
+	}
+	h.env, h.mapSize = env, size
+	return nil
+}
+
+func (h *handle) configure(env *lmdb.Env, store string, size int64, maxTables int) error {
+	if err := env.SetMapSize(size); err != nil {
+		return err
+	}
+	if err := env.SetMaxDBs(maxTables + 1); err != nil { // one is ours
+		return err
+	}
+	syscall.ForkLock.RLock() // no child process may start before the descriptor is marked
+	defer syscall.ForkLock.RUnlock()
+	if err := env.Open(store, 0, fileMode); err != nil {
+		return err
+	}
+	fd, err := env.FD()
+	if err != nil {
+		return err
+	}
+	h.fd = fd
+	syscall.CloseOnExec(int(fd))
+	return nil
+}
+
+// checkWhole refuses a file that is shorter than its own head says: reading behind its end would kill the process.
+func (h *handle) checkWhole() error {
+	info, err := h.env.Info()
+	if err != nil {
+		return fault(h.file, err)
+	}
+	stat, err := h.env.Stat()
+	if err != nil {
+		return fault(h.file, err)
+	}
+	size, err := h.size()
+	if err != nil {
+		return fault(h.file, err)
+	}
+	if want := (info.LastPNO + 1) * int64(stat.PSize); size < want {
+		return corrupt(h.file, fmt.Sprintf("it has %d bytes and should have at least %d", size, want), nil)
+	}
+	return nil
+}
+
+// writeFormat marks a new environment as ours.
+func (h *handle) writeFormat() error {
+	return h.update(func(txn *lmdb.Txn) error {
+		dbi, err := txn.OpenDBI(formatTable, lmdb.Create)
+		if err != nil {
+			return err
+		}
+		return txn.Put(dbi, formatKey, formatValue, 0)
+	})
+}
+
+// checkRow refuses an environment without our mark, or with the mark of another version.
+func (h *handle) checkRow() error {
+	var got []byte
+	err := h.update(func(txn *lmdb.Txn) error {
+		dbi, err := txn.OpenDBI(formatTable, 0)
+		if err != nil {
+			return err
+		}
+		got, err = txn.Get(dbi, formatKey)
+		return err
+	})
+	switch {
+	case lmdb.IsNotFound(err), err == nil && len(got) == 0:
+		return corrupt(h.file, "it was not made by this library", nil)
+	case err != nil:
+		return fault(h.file, err)
+	case got[0] != formatVersion:
+		return &durable.Error{Kind: durable.ErrVersion, Path: h.file, Detail: fmt.Sprintf("it has format %d and this program knows %d", got[0], formatVersion),
+			Remedy: "use the program that wrote it, or move the directory away to start from empty"}
+	}
+	return nil
+}
+
+// openTable opens a table and makes it when it is missing. Only the writer calls it.
+func (h *handle) openTable(name string) (dbi lmdb.DBI, err error) {
+	err = h.update(func(txn *lmdb.Txn) (err error) {
+		dbi, err = txn.OpenDBI(tableName(name), lmdb.Create)
+		return err
+	})
+	return dbi, fault(h.file, h.explain(err))
+}
+
+// update runs fn in a write transaction, again whenever the map had to grow for it. The error is as LMDB gave it.
+func (h *handle) update(fn lmdb.TxnOp) error {
+	for h.lost == nil {
+		err := h.env.Update(fn)
+		if !lmdb.IsMapFull(err) {
+			return err
+		}
+		h.grow()
+	}
+	return h.lost
+}
+
+// grow doubles the map when no view is open.
+func (h *handle) grow() {
+	h.gate.Lock()
+	defer h.gate.Unlock()
+	from, to := h.mapSize, h.mapSize*2
+	if to > mapSizeMax {
+		h.lost = &durable.Error{Kind: durable.ErrFull, Path: h.file, Detail: fmt.Sprintf("the map of %d bytes is full and can not grow", from),
+			Remedy: "nothing larger can be mapped on this machine; restart this process with less data"}
+		return
+	}
+	if err := h.env.SetMapSize(to); err != nil {
+		// LMDB has let go of the old map by now.
+		h.lost = &durable.Error{Kind: durable.ErrIO, Path: h.file, Detail: fmt.Sprintf("the map can not grow from %d to %d bytes", from, to), Cause: err,
+			Remedy: "raise the limit of address space (ulimit -v) and restart this process"}
+		return
+	}
+	h.mapSize = to
+	h.obs.mapGrown(MapGrown{File: h.file, From: from, To: to})
+}
+
+// view runs fn in a read transaction. A handle that lost its map refuses.
+func (h *handle) view(fn lmdb.TxnOp) error {
+	h.gate.RLock()
+	defer h.gate.RUnlock()
+	if h.lost != nil {
+		return h.lost
+	}
+	return h.env.View(fn)
+}
+
+// explain turns EIO into the error behind it when the disk is full: the system writes what still fits and LMDB calls a short write EIO. So we ask
+// for room behind the end of the file, where nothing refers to, and give it back.
+func (h *handle) explain(err error) error {
+	if !lmdb.IsErrnoSys(err, syscall.EIO) {
+		return err
+	}
+	size, serr := h.size()
+	if serr != nil {
+		return err
+	}
+	const room = 256 << 10 // what LMDB writes in one call
+	n, werr := syscall.Pwrite(int(h.fd), make([]byte, room), size)
+	if terr := syscall.Ftruncate(int(h.fd), size); terr != nil {
+		return err
+	}
+	switch {
+	case werr != nil:
+		return werr
+	case n < room:
+		return syscall.ENOSPC
+	}
+	return err
+}
+
+// size is the length of the file. It asks by descriptor: opening the file a second time is never safe beside LMDB's locks.
+func (h *handle) size() (int64, error) {
+	var st syscall.Stat_t
+	if err := syscall.Fstat(int(h.fd), &st); err != nil {
+		return 0, &os.PathError{Op: "stat", Path: h.file, Err: err}
+	}
+	return st.Size, nil
+}
+
+// close waits for views to end and lets go of the files.
+func (h *handle) close() {
+	h.gate.Lock()
+	defer h.gate.Unlock()
+	if h.env != nil {
+		h.env.Close()
+		h.env = nil
+		h.lost = closedError(filepath.Dir(filepath.Dir(h.file)))
+	}
+}

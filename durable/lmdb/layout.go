@@ -1,0 +1,201 @@
+package lmdb
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"github.com/coterie-go/coterie/durable"
+)
+
+// What lies in a store's directory:
+//
+//	DIR/coterie.lock           flock; the pid and host of the holder
+//	DIR/coterie.store/format   "coterie durable store\nformat 1\n", for people, and for programs that know another format
+//	DIR/coterie.store/data.mdb the rows: one named database "table/NAME" per table, and "format" with one row that says that the file is ours
+//	DIR/coterie.store/lock.mdb LMDB's readers; worth nothing when no process has the store open
+//	DIR/coterie.new            a store or a file in the making; removed at the next opening
+//
+// coterie.store comes into being by a rename when it is complete, so that a cut at any moment leaves no store or a whole one.
+const (
+	lockName   = "coterie.lock"
+	storeName  = "coterie.store"
+	newName    = "coterie.new"
+	formatName = "format"
+	dataName   = "data.mdb"
+	readerName = "lock.mdb"
+
+	formatTitle   = "coterie durable store"
+	formatVersion = 1
+
+	dirMode  = 0o700
+	fileMode = 0o600
+)
+
+// Exists says whether a store was ever made in dir, and so whether there is anything to open. When that cannot be found out it
+// says true, so that Open reports why: nothing starts from empty because a disk was not mounted readably.
+func Exists(dir string) bool {
+	_, err := os.Lstat(filepath.Join(dir, storeName))
+	return !errors.Is(err, fs.ErrNotExist)
+}
+
+// Remove deletes the store in dir, all rows of it, and leaves the directory, the lock file and whatever else lies there. It refuses with durable.ErrInUse while a
+// process has the store open. A directory without a store is left as it is. A cut in the middle leaves the store or none.
+func Remove(dir string) error {
+	if !Exists(dir) {
+		return nil
+	}
+	lock, err := lockDir(dir)
+	if err != nil {
+		return err
+	}
+	defer lock.release()
+	fresh := filepath.Join(dir, newName)
+	err = os.RemoveAll(fresh)
+	if err == nil {
+		err = os.Rename(filepath.Join(dir, storeName), fresh)
+	}
+	if err == nil {
+		err = syncDir(dir)
+	}
+	if err == nil {
+		err = os.RemoveAll(fresh)
+	}
+	if err != nil {
+		return unwritable(dir, "can not remove the store", err)
+	}
+	return nil
+}
+
+// makeDir makes dir when it is missing, and refuses one that is not empty and not ours before anything is written into it.
+func makeDir(dir string) error {
+	if err := os.MkdirAll(dir, dirMode); err != nil {
+		return unwritable(dir, "", err)
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return unwritable(dir, "", err)
+	}
+	foreign := ""
+	for _, e := range entries {
+		switch e.Name() {
+		case storeName:
+			return nil
+		case lockName, newName, "lost+found": // the last is in the root of every ext file system
+		default:
+			if foreign == "" {
+				foreign = e.Name()
+			}
+		}
+	}
+	if foreign != "" {
+		return &durable.Error{Kind: durable.ErrForeign, Path: dir, Detail: fmt.Sprintf("it holds %q and no %s", foreign, storeName),
+			Remedy: "give this node an empty directory or the one that it had"}
+	}
+	return nil
+}
+
+// makeStore makes an empty store under a temporary name and renames it. The directory is locked.
+func makeStore(dir string, opts Options) error {
+	fresh := filepath.Join(dir, newName)
+	if err := os.Mkdir(fresh, dirMode); err != nil {
+		return fault(fresh, err)
+	}
+	text := fmt.Sprintf("%s\nformat %d\n", formatTitle, formatVersion)
+	if err := writeFile(filepath.Join(fresh, formatName), []byte(text)); err != nil {
+		return err
+	}
+	h, err := openHandle(fresh, opts)
+	if err != nil {
+		return err
+	}
+	err = h.writeFormat()
+	h.close()
+	if err != nil {
+		return err
+	}
+	if err := syncDir(fresh); err != nil {
+		return fault(fresh, err)
+	}
+	store := filepath.Join(dir, storeName)
+	if err := os.Rename(fresh, store); err != nil {
+		return fault(store, err)
+	}
+	if err := syncDir(dir); err != nil {
+		return fault(dir, err)
+	}
+	_ = syncDir(filepath.Dir(dir)) // dir itself may be new; not every parent may be read
+	return nil
+}
+
+// checkFormat reads the format file.
+func checkFormat(store string) error {
+	path := filepath.Join(store, formatName)
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return corrupt(path, "it is missing", nil)
+	}
+	if err != nil {
+		return unwritable(path, "", err)
+	}
+	title, version, _ := strings.Cut(strings.TrimSuffix(string(text), "\n"), "\n")
+	if title != formatTitle {
+		return corrupt(path, fmt.Sprintf("it does not begin with %q", formatTitle), nil)
+	}
+	if want := fmt.Sprintf("format %d", formatVersion); version != want {
+		return &durable.Error{Kind: durable.ErrVersion, Path: path, Detail: fmt.Sprintf("it says %q and this program knows %q", version, want),
+			Remedy: "use the program that wrote it, or move the directory away to start from empty"}
+	}
+	return nil
+}
+
+// checkData refuses a data file that LMDB would take for a new one and fill from empty.
+func checkData(store string) error {
+	path := filepath.Join(store, dataName)
+	st, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return corrupt(path, "it is missing", nil)
+	case err != nil:
+		return unwritable(path, "", err)
+	case st.Size() < 2*int64(os.Getpagesize()):
+		return corrupt(path, fmt.Sprintf("it has %d bytes, fewer than its head", st.Size()), nil)
+	}
+	return nil
+}
+
+// writeFile writes a file through to the disk.
+func writeFile(path string, content []byte) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE, fileMode)
+	if err != nil {
+		return fault(path, err)
+	}
+	_, err = f.Write(content)
+	if err == nil {
+		err = f.Sync()
+	}
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	if err != nil {
+		return fault(path, err)
+	}
+	return nil
+}
+
+// syncDir makes the names in a directory durable.
+func syncDir(dir string) error {
+	f, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if err := f.Sync(); err != nil && !errors.Is(err, syscall.EINVAL) { // EINVAL: a file system whose directories need no sync
+		return err
+	}
+	return nil
+}

@@ -1,0 +1,133 @@
+package lmdb
+
+import (
+	"errors"
+	"fmt"
+	"math/bits"
+)
+
+// Options tune a store. The zero value is right for nearly everyone.
+type Options struct {
+	// MapSize is how many bytes of address space the store maps at first; it doubles by itself when the rows need more.
+	// Address space is not memory: a large map costs nothing, and a small one a pause of all loads at each doubling. When the system refuses (ulimit -v)
+	// the half is tried, and so on. Default: 1 TiB on 64-bit machines, 512 MiB on others. A larger file counts in any case.
+	MapSize int64
+	// MaxTables bounds how many tables can be open. Default: 64.
+	MaxTables int
+	// QueueMax bounds the bytes of the batches that wait for the disk, as durable.Size counts them; past it a batch is refused with
+	// durable.ErrOverloaded. A batch that finds nothing waiting is always taken. More rides out longer pauses of the disk and holds more memory
+	// meanwhile. Default: 64 MiB.
+	QueueMax int
+	// Observer is told what happens inside. Default: nobody.
+	Observer Observer
+
+	test testKnobs
+}
+
+// testKnobs are for the tests of this package.
+type testKnobs struct {
+	compactMin int64 // bytes from which a file is worth compacting; 0 = compactMin
+}
+
+const (
+	defaultMaxTables = 64
+	defaultQueueMax  = 64 << 20
+	mapSizeMin       = 1 << 20 // below it halving gives up
+	mapSizeMax       = 1 << 46 // above it doubling gives up
+)
+
+func defaultMapSize() int64 {
+	if bits.UintSize < 64 {
+		return 512 << 20
+	}
+	return 1 << 40
+}
+
+// withDefaults fills in what is zero and reports all faults together.
+func (o Options) withDefaults() (Options, error) {
+	var faults []error
+	bad := func(name string, v int64) {
+		if v < 0 {
+			faults = append(faults, fmt.Errorf("lmdb: Options.%s is %d; it must not be negative", name, v))
+		}
+	}
+	bad("MapSize", o.MapSize)
+	bad("MaxTables", int64(o.MaxTables))
+	bad("QueueMax", int64(o.QueueMax))
+	if o.MapSize > mapSizeMax {
+		faults = append(faults, fmt.Errorf("lmdb: Options.MapSize is %d; at most %d can be mapped", o.MapSize, int64(mapSizeMax)))
+	}
+	if o.MapSize == 0 {
+		o.MapSize = defaultMapSize()
+	}
+	if o.MaxTables == 0 {
+		o.MaxTables = defaultMaxTables
+	}
+	if o.QueueMax == 0 {
+		o.QueueMax = defaultQueueMax
+	}
+	if o.test.compactMin == 0 {
+		o.test.compactMin = compactMin
+	}
+	return o, errors.Join(faults...)
+}
+
+// Observer holds optional callbacks. They run on the goroutine on which the thing happens, the writer's most of the time, and must be quick.
+type Observer struct {
+	MapGrown     func(MapGrown)
+	Compacted    func(Compacted)
+	CommitFailed func(CommitFailed)
+}
+
+// MapGrown says that the map was doubled because the rows needed more.
+type MapGrown struct {
+	File     string
+	From, To int64 // bytes
+}
+
+func (e MapGrown) String() string {
+	return fmt.Sprintf("%s: map grown from %d to %d bytes", e.File, e.From, e.To)
+}
+
+// Compacted says that the file was written anew at opening because most of it was free; Err says that this failed and that the file is as it was.
+type Compacted struct {
+	File          string
+	Before, After int64 // bytes of the file
+	Err           error
+}
+
+func (e Compacted) String() string {
+	if e.Err != nil {
+		return fmt.Sprintf("%s: compaction failed, the file is as it was: %v", e.File, e.Err)
+	}
+	return fmt.Sprintf("%s: compacted from %d to %d bytes", e.File, e.Before, e.After)
+}
+
+// CommitFailed says that a transaction was given up. Its batches wrote nothing and have been told so.
+type CommitFailed struct {
+	File    string
+	Batches int
+	Err     error
+}
+
+func (e CommitFailed) String() string {
+	return fmt.Sprintf("%s: %d batches failed: %v", e.File, e.Batches, e.Err)
+}
+
+func (o Observer) mapGrown(e MapGrown) {
+	if o.MapGrown != nil {
+		o.MapGrown(e)
+	}
+}
+
+func (o Observer) compacted(e Compacted) {
+	if o.Compacted != nil {
+		o.Compacted(e)
+	}
+}
+
+func (o Observer) commitFailed(e CommitFailed) {
+	if o.CommitFailed != nil {
+		o.CommitFailed(e)
+	}
+}

@@ -1,0 +1,265 @@
+package lmdb
+
+import (
+	"fmt"
+	"runtime"
+	"slices"
+	"sync"
+
+	"github.com/bmatsuo/lmdb-go/lmdb"
+
+	"github.com/coterie-go/coterie/durable"
+)
+
+// writer is the one goroutine that writes. It takes what waits, commits as much of it as fits one transaction, answers, and takes what gathered
+// during that: the slower the disk, the larger the groups, with no delay of our own.
+//
+//	Commit ──► queue ──take──► group ──Update (one fsync)──► done, done, done …
+//	           bytes ≤ QueueMax    rows ≤ groupRows, or one larger batch
+//
+// Batches go from the queue to the disk to their answers in one order. Refused batches go the same way, with their error.
+type writer struct {
+	h        *handle
+	dir      string
+	queueMax int
+	ended    chan struct{}
+
+	mu     sync.Mutex
+	wake   *sync.Cond
+	queue  []request
+	bytes  int  // of the queue and of what is being written
+	closed bool // nothing is queued any more
+	counts Stats
+}
+
+// request is one batch, or with table set the wish to open a table.
+type request struct {
+	dbi  lmdb.DBI
+	rows []durable.Row
+	size int
+	done func(error)
+	err  error // refused
+
+	table string
+	dbiTo *lmdb.DBI
+}
+
+// Bounds of one transaction. A batch beyond groupRows or groupBytes goes alone and whole. LMDB keeps at most 131,071 changed pages in memory and
+// gets slow and, in this version, not entirely trustworthy beyond; pagesMax stays below.
+const (
+	groupRows  = 4096
+	groupBytes = 16 << 20
+	pagesMax   = 120_000
+)
+
+func startWriter(h *handle, dir string, queueMax int) *writer {
+	w := &writer{h: h, dir: dir, queueMax: queueMax, ended: make(chan struct{})}
+	w.wake = sync.NewCond(&w.mu)
+	go w.run()
+	return w
+}
+
+// commit queues a batch, or a refusal in its place.
+func (w *writer) commit(dbi lmdb.DBI, rows []durable.Row, done func(error)) {
+	err := durable.CheckRows(w.dir, rows)
+	r := request{dbi: dbi, rows: rows, size: durable.Size(rows), done: done}
+	w.mu.Lock()
+	if w.closed {
+		w.mu.Unlock()
+		done(closedError(w.dir))
+		return
+	}
+	if err == nil && w.bytes > 0 && w.bytes+r.size > w.queueMax {
+		err = w.overloadedLocked()
+	}
+	if err != nil {
+		r = request{size: durable.Size(nil), done: done, err: err}
+		w.counts.Refused++
+	}
+	w.pushLocked(r)
+	w.mu.Unlock()
+}
+
+func (w *writer) overloadedLocked() error {
+	return &durable.Error{Kind: durable.ErrOverloaded, Path: w.dir, Detail: fmt.Sprintf("%d bytes wait for the disk, at most %d may", w.bytes, w.queueMax),
+		Remedy: "commit again when earlier batches have been answered; if it stays, the disk stands still or is too slow"}
+}
+
+func (w *writer) pushLocked(r request) {
+	w.queue = append(w.queue, r)
+	w.bytes += r.size
+	w.wake.Signal()
+}
+
+// openTable waits for the writer to open a table.
+func (w *writer) openTable(name string) (dbi lmdb.DBI, err error) {
+	answer := make(chan error, 1)
+	w.mu.Lock()
+	if w.closed {
+		w.mu.Unlock()
+		return 0, closedError(w.dir)
+	}
+	w.pushLocked(request{table: name, dbiTo: &dbi, done: func(err error) { answer <- err }})
+	w.mu.Unlock()
+	return dbi, <-answer
+}
+
+// stop ends the writer when everything that waits is written and answered.
+func (w *writer) stop() {
+	w.mu.Lock()
+	w.closed = true
+	w.wake.Signal()
+	w.mu.Unlock()
+	<-w.ended
+}
+
+func (w *writer) isClosed() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.closed
+}
+
+func (w *writer) stats() Stats {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	s := w.counts
+	s.Queued = w.bytes
+	return s
+}
+
+// run is the goroutine. A write transaction belongs to a thread, so it keeps one.
+func (w *writer) run() {
+	defer close(w.ended)
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	var taken []request
+	for w.take(&taken) {
+		for rest := taken; len(rest) > 0; {
+			n := groupLen(rest)
+			w.write(rest[:n])
+			rest = rest[n:]
+		}
+		clear(taken) // the rows are their owners' again
+	}
+}
+
+// take swaps the queue for the empty slice in *into. It waits for something to do; false says that there will be nothing any more.
+func (w *writer) take(into *[]request) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for len(w.queue) == 0 && !w.closed {
+		w.wake.Wait()
+	}
+	*into, w.queue = w.queue, (*into)[:0]
+	return len(*into) > 0
+}
+
+// groupLen says how many of the waiting requests share the next transaction. At least one does.
+func groupLen(rs []request) int {
+	rows, bytes := 0, 0
+	for i, r := range rs {
+		if i > 0 && (r.table != "" || rs[i-1].table != "") {
+			return i
+		}
+		rows, bytes = rows+len(r.rows), bytes+r.size
+		if i > 0 && (rows > groupRows || bytes > groupBytes) {
+			return i
+		}
+	}
+	return len(rs)
+}
+
+// write commits one group and answers it.
+func (w *writer) write(group []request) {
+	var err error
+	if first := group[0]; first.table != "" {
+		*first.dbiTo, err = w.h.openTable(first.table)
+	} else if slices.ContainsFunc(group, writes) {
+		err = w.commitNow(group)
+	}
+	w.account(group, err)
+	for _, r := range group {
+		if r.err != nil {
+			r.done(r.err)
+		} else {
+			r.done(err)
+		}
+	}
+}
+
+// writes says whether a request changes anything: a refused or empty one needs no transaction.
+func writes(r request) bool { return len(r.rows) > 0 }
+
+func (w *writer) commitNow(group []request) error {
+	err := w.h.update(func(txn *lmdb.Txn) error {
+		for _, r := range group {
+			if err := putRows(txn, r); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	err = fault(w.h.file, w.h.explain(err))
+	if err != nil {
+		w.h.obs.commitFailed(CommitFailed{File: w.h.file, Batches: len(group), Err: err})
+	}
+	return err
+}
+
+// checkPages refuses a batch that could change more pages than a transaction holds: each row another leaf of the table as it is, and new leaves half full.
+func checkPages(txn *lmdb.Txn, r request) error {
+	if len(r.rows) <= groupRows && r.size <= groupBytes {
+		return nil
+	}
+	st, err := txn.Stat(r.dbi)
+	if err != nil {
+		return err
+	}
+	touched := min(uint64(len(r.rows)), st.LeafPages+st.OverflowPages) + st.BranchPages
+	if pages := touched + 2*uint64(r.size)/uint64(st.PSize); pages > pagesMax {
+		return &durable.Error{Kind: durable.ErrTooLarge, Path: fmt.Sprintf("table %d", r.dbi), Detail: fmt.Sprintf("a batch of %d rows could change %d pages, at most %d may be",
+			len(r.rows), pages, pagesMax), Remedy: "commit in smaller batches"}
+	}
+	return nil
+}
+
+func putRows(txn *lmdb.Txn, r request) error {
+	if err := checkPages(txn, r); err != nil {
+		return err
+	}
+	for _, row := range r.rows {
+		var err error
+		if row.Value != nil {
+			err = txn.Put(r.dbi, row.Key, row.Value, 0)
+		} else if err = txn.Del(r.dbi, row.Key, nil); lmdb.IsNotFound(err) {
+			err = nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// account gives the bytes back and counts, before anybody is answered.
+func (w *writer) account(group []request, err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var batches, rows uint64
+	for _, r := range group {
+		w.bytes -= r.size
+		if r.err == nil && r.table == "" {
+			batches++
+			rows += uint64(len(r.rows))
+		}
+	}
+	if err != nil {
+		w.counts.Failed += batches
+		return
+	}
+	w.counts.Batches += batches
+	w.counts.Rows += rows
+	if rows > 0 {
+		w.counts.Commits++
+	}
+}
