@@ -1,0 +1,280 @@
+package sim
+
+import (
+	"math/rand/v2"
+	"time"
+
+	"github.com/coterie-go/coterie/ddata/membership"
+)
+
+// stroke is one kind of harm.
+type stroke uint8
+
+const (
+	split stroke = iota
+	isolate
+	isolateOldest
+	oneWay
+	partial
+	mend
+	crash
+	crashOldest
+	crashAll
+	freeze
+	freezeOldest
+	suspend
+	leave
+	join
+	operatorDown
+	diskStall
+	connectionReset
+	wallJump
+	strokes
+)
+
+var strokeNames = [strokes]string{"split", "isolate", "isolate-oldest", "one-way", "partial", "mend", "crash", "crash-oldest", "crash-all", "freeze",
+	"freeze-oldest", "suspend", "leave", "join", "operator-down", "disk-stall", "reset", "wall-jump"}
+
+// String names the stroke.
+func (s stroke) String() string { return strokeNames[s] }
+
+// chaos deals the strokes of the safety phase, and heals the world at its end.
+type chaos struct {
+	w     *World
+	rng   *rand.Rand
+	dealt int
+	// onInstall, when set by a script, sees every view that is installed.
+	onInstall func(*membership.View)
+}
+
+func newChaos(w *World) *chaos { return &chaos{w: w, rng: w.rs.stream("chaos", 0)} }
+
+// start boots the first nodes and schedules what is to come.
+func (w *World) start() {
+	for i := range w.opt.Nodes + w.opt.Spare {
+		w.slots = append(w.slots, &Slot{index: i, disk: newDisk(w, i)})
+	}
+	c := w.chaos
+	w.trace.line(w, "OPTIONS %v", w.opt)
+	for _, s := range w.slots[:w.opt.Nodes] {
+		w.at(between(c.rng, 0, int64(time.Second)), nil, func() { w.startProcess(s) })
+	}
+	w.after(w.opt.Safety, nil, w.heal)
+	w.startLoad()
+	if script := scripts[w.opt.Scenario]; script != nil {
+		script(c)
+		return
+	}
+	w.after(3*time.Second+time.Duration(between(c.rng, 0, int64(4*time.Second))), nil, c.next)
+}
+
+// next deals one stroke and schedules the one after it.
+func (c *chaos) next() {
+	if c.w.healed {
+		return
+	}
+	total := 0
+	for _, n := range c.w.opt.Weights {
+		total += n
+	}
+	if total > 0 {
+		k := c.rng.IntN(total)
+		for s, n := range c.w.opt.Weights {
+			if k -= n; k < 0 {
+				c.strike(stroke(s))
+				break
+			}
+		}
+	}
+	if c.rng.IntN(4) == 0 {
+		c.w.net.cut(nil)
+	}
+	c.w.at(c.w.now+between(c.rng, int64(c.w.opt.ChaosMin), int64(c.w.opt.ChaosMax)), nil, c.next)
+}
+
+// strike deals one stroke.
+func (c *chaos) strike(s stroke) {
+	w := c.w
+	if c.dealt++; w.opt.Strokes > 0 && c.dealt > w.opt.Strokes {
+		return
+	}
+	w.trace.fold(4, uint64(s))
+	w.trace.line(w, "CHAOS %v", s)
+	switch s {
+	case split:
+		w.net.cut(c.groups(2 + c.rng.IntN(2)))
+	case isolate:
+		c.isolate(c.slot())
+	case isolateOldest:
+		c.isolate(c.oldest())
+	case oneWay:
+		c.oneWay()
+	case partial:
+		a, b := c.slot().index, c.slot().index
+		w.net.cut(func(from, to int) bool { return from == a && to == b || from == b && to == a })
+	case mend:
+		w.net.cut(nil)
+	case crash:
+		c.crash(c.slot())
+	case crashOldest:
+		c.crash(c.oldest())
+	case crashAll:
+		c.crashAll()
+	default:
+		c.strikeOne(s)
+	}
+}
+
+// strikeOne deals the strokes that need a running process.
+func (c *chaos) strikeOne(s stroke) {
+	w := c.w
+	if s == join {
+		c.join()
+		return
+	}
+	slot := c.slot()
+	if s == freezeOldest {
+		slot = c.oldest()
+	}
+	p := slot.proc
+	if p == nil {
+		return
+	}
+	switch s {
+	case freeze, freezeOldest:
+		p.pause(time.Duration(between(c.rng, int64(100*time.Millisecond), int64(40*time.Second))))
+	case suspend:
+		d := time.Duration(between(c.rng, int64(2*time.Second), int64(30*time.Second)))
+		if !p.frozen {
+			p.pause(d)
+			p.clock.suspended += int64(d)
+		}
+	case leave:
+		c.leave(p)
+	case operatorDown:
+		if q := c.slot().proc; q != nil && c.rng.IntN(3) == 0 {
+			p.mem.down(q.uid)
+		}
+	case diskStall:
+		slot.disk.slowTil = w.now + between(c.rng, int64(time.Second), int64(10*time.Second))
+	case connectionReset:
+		if q := c.slot().proc; q != nil && q != p {
+			w.net.resetBetween(p, q)
+		}
+	case wallJump:
+		p.clock.skew += between(c.rng, -int64(10*time.Second), int64(10*time.Second))
+	}
+}
+
+// slot draws one of the slots that are in use.
+func (c *chaos) slot() *Slot { return c.w.slots[c.rng.IntN(len(c.w.slots))] }
+
+// oldest is the slot that acts as the oldest, else any.
+func (c *chaos) oldest() *Slot {
+	for _, p := range c.w.live {
+		if p.mem.acting(p.time()) {
+			return p.slot
+		}
+	}
+	return c.slot()
+}
+
+func (c *chaos) groups(parts int) func(a, b int) bool {
+	group := make([]int, len(c.w.slots))
+	for i := range group {
+		group[i] = c.rng.IntN(parts)
+	}
+	return func(a, b int) bool { return group[a] != group[b] }
+}
+
+func (c *chaos) isolate(s *Slot) {
+	x := s.index
+	c.w.net.cut(func(a, b int) bool { return a == x || b == x })
+}
+
+func (c *chaos) oneWay() {
+	n := len(c.w.slots)
+	bad := make([]uint64, n)
+	for range 1 + c.rng.IntN(2*n) {
+		bad[c.rng.IntN(n)] |= 1 << c.rng.IntN(n)
+	}
+	c.w.net.cut(func(a, b int) bool { return bad[a]>>b&1 == 1 })
+}
+
+// crash kills a process and mostly restarts it, at once or later, as a new incarnation on the same disk.
+func (c *chaos) crash(s *Slot) {
+	if s.proc == nil {
+		c.w.restart(s)
+		return
+	}
+	c.w.counts.Crashes++
+	s.proc.end("crash")
+	switch c.rng.IntN(4) {
+	case 0: // stays down until chaos or healing brings it back
+	case 1:
+		c.w.restart(s)
+	default:
+		c.w.after(time.Duration(between(c.rng, 0, int64(15*time.Second))), nil, func() { c.w.restart(s) })
+	}
+}
+
+// crashAll stops everything at once and starts it again, some of it sooner.
+func (c *chaos) crashAll() {
+	for _, s := range c.w.slots {
+		if s.proc == nil {
+			continue
+		}
+		c.w.counts.Crashes++
+		s.proc.end("crash of all")
+		c.w.after(time.Duration(between(c.rng, 0, int64(6*time.Second))), nil, func() { c.w.restart(s) })
+	}
+}
+
+// restart starts a process on a slot that has none, unless its node left for good.
+func (w *World) restart(s *Slot) {
+	if s.proc == nil && !s.retired && s.started > 0 {
+		w.counts.Restarts++
+		w.startProcess(s)
+	}
+}
+
+func (c *chaos) join() {
+	for _, s := range c.w.slots {
+		if s.proc == nil && !s.retired {
+			c.w.counts.Joins++
+			c.w.startProcess(s)
+			return
+		}
+	}
+}
+
+// leave lets a node go gracefully, as long as others stay.
+func (c *chaos) leave(p *Process) {
+	staying := 0
+	for _, s := range c.w.slots {
+		if !s.retired && !s.leaving && s.started > 0 {
+			staying++
+		}
+	}
+	if staying <= 2 || p.slot.leaving {
+		return
+	}
+	c.w.counts.Leaves++
+	p.leave()
+}
+
+// heal ends the safety phase: the network is whole and prompt, disks work, everybody runs.
+func (w *World) heal() {
+	w.healed = true
+	w.trace.line(w, "HEAL")
+	w.net.cut(nil)
+	w.net.loss, w.net.dup, w.net.straggle = 0, 0, 0
+	for _, s := range w.slots {
+		s.disk.slowTil = 0
+		if s.proc != nil {
+			s.proc.resume()
+		} else if s.started > 0 {
+			w.restart(s)
+		}
+	}
+}

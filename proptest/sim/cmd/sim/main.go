@@ -1,0 +1,122 @@
+// Command sim runs simulated clusters, one per seed, and reports every broken promise with the command that replays it.
+//
+//	sim -seeds 2000            many seeds, one line at the end
+//	sim -seed 17 -v            one seed with everything that happens in it
+//	sim -seed 17 -tail 80      the same, the last lines only
+//	sim -faults                how many seeds it takes to catch each planted fault
+package main
+
+import (
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"runtime/pprof"
+
+	"github.com/coterie-go/coterie/proptest/sim"
+)
+
+func main() {
+	var (
+		seeds    = flag.Uint64("seeds", 0, "run this many seeds, from -from on")
+		from     = flag.Uint64("from", 1, "the first seed of -seeds")
+		seed     = flag.Uint64("seed", 0, "run this one seed, twice, and compare the hashes of the traces")
+		verbose  = flag.Bool("v", false, "with -seed: print every input and effect")
+		tail     = flag.Int("tail", 0, "with -seed: print the last lines only")
+		workers  = flag.Int("workers", 0, "worlds at a time; 0: one per processor")
+		scenario = flag.String("scenario", "", "play this scenario instead of the drawn one")
+		fault    = flag.String("fault", "", "plant this fault")
+		faults   = flag.Bool("faults", false, "count the seeds until each of the required faults is caught")
+		all      = flag.Bool("all", false, "with -faults: the further faults too")
+		most     = flag.Uint64("most", 3000, "with -faults: give up after this many seeds")
+		check    = flag.Int("check", 1, "run the machines' own checks after every n-th step; negative: never")
+		strokes  = flag.Int("strokes", 0, "stop the chaos after this many strokes; 0: never")
+		shrink   = flag.Bool("shrink", false, "with -seed: look for the fewest strokes that still fail")
+		stats    = flag.Bool("stats", false, "with -seeds: say what the runs did")
+		profile  = flag.String("cpuprofile", "", "write a profile")
+	)
+	flag.Parse()
+	stop := startProfile(*profile)
+	plan := sim.Plan{Scenario: *scenario, Fault: *fault, CheckEvery: *check, Strokes: *strokes}
+	ok := true
+	switch {
+	case *faults:
+		ok = huntAll(*all, *most, *workers)
+	case *seeds > 0:
+		ok = many(sim.Batch{First: *from, Seeds: *seeds, Workers: *workers, Plan: plan}, *stats)
+	default:
+		if *shrink {
+			plan = sim.Shrink(*seed, plan)
+		}
+		ok = one(*seed, plan, *verbose, *tail)
+	}
+	stop()
+	if !ok {
+		os.Exit(1)
+	}
+}
+
+func startProfile(path string) (stop func()) {
+	if path == "" {
+		return func() {}
+	}
+	f, err := os.Create(path)
+	if err == nil {
+		err = pprof.StartCPUProfile(f)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(2)
+	}
+	return pprof.StopCPUProfile
+}
+
+func many(b sim.Batch, stats bool) bool {
+	b.Failed = func(r sim.Result) {
+		fmt.Printf("sim: seed %d: %v\n  replay: %s\n", r.Seed, r.Violation, sim.Replay(r.Seed, b.Plan))
+	}
+	s := b.Run()
+	fmt.Println(s)
+	if stats {
+		fmt.Printf("%+v\n", s.Counts)
+	}
+	return len(s.Failures) == 0
+}
+
+func one(seed uint64, plan sim.Plan, verbose bool, tail int) bool {
+	last := sim.NewTail(tail)
+	var watch io.Writer
+	switch {
+	case verbose:
+		watch = os.Stdout
+	case tail > 0:
+		watch = last
+	}
+	r := sim.Run(seed, plan, watch)
+	if tail > 0 {
+		last.WriteTo(os.Stdout)
+	}
+	again := sim.Run(seed, plan, nil)
+	fmt.Printf("seed %d: %v\n  %+v\n  events=%d virtual=%v trace=%016x\n", seed, r.Options, r.Counts, r.Events, r.Virtual, r.Hash)
+	if again.Hash != r.Hash {
+		fmt.Printf("  NOT DETERMINISTIC: a second run has trace=%016x\n", again.Hash)
+	}
+	if r.Violation != nil {
+		fmt.Printf("  %v\n  replay: %s\n", r.Violation, sim.Replay(seed, plan))
+	}
+	return r.Violation == nil && again.Hash == r.Hash
+}
+
+func huntAll(all bool, most uint64, workers int) bool {
+	ok := true
+	for _, name := range sim.FaultNames(all) {
+		n, r, caught := sim.HuntFault(name, most, workers)
+		if !caught {
+			fmt.Printf("%-24s NOT caught in %d seeds\n", name, n)
+			ok = false
+			continue
+		}
+		fmt.Printf("%-24s caught at seed %d by %q\n", name, n, r.Violation.Check)
+	}
+	return ok
+}

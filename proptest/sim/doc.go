@@ -1,0 +1,37 @@
+// Package sim runs whole clusters of the real machines in virtual time, each from one seed.
+//
+// A world is made of slots, machines with an address and a disk; on each runs at most one process, an incarnation with the real Membership,
+// Replicator and sharding machines in it. The package plays the drivers, the transport and the disks: it owns the only clock and the
+// only queue of events, so that a seed has one story, told again whenever it is run. Messages travel encoded. There are no goroutines inside
+// a world; worlds of different seeds run side by side.
+//
+// Each seed draws its Options, a swarm: some kinds of harm are off in most seeds, others frequent, so that rare combinations come up often.
+//
+//   - the network loses, repeats, reorders and delays on the control lane, with stragglers of seconds; the data lanes are FIFO until their
+//     connection breaks; cuts are total, partial or one-way;
+//   - disks forget what was not committed, are slow, stall, and fail commits;
+//   - processes crash, come back as new incarnations on the same disk, stand still as after SIGSTOP, are suspended; nodes join and leave;
+//   - clocks differ in rate by up to a per cent, and in wall time by any amount;
+//   - scenarios (scenario.go) script what chance finds too rarely.
+//
+// After a safety phase the world is healed, and must then get well in bounded virtual time.
+//
+// Judges stand outside. They see what clients were told and what instants look like, and do not use the logic that they judge:
+//
+//   - acting: at no instant may two processes coordinate (oldest in their view, under their lease, running);
+//   - views: one view per epoch, an unbroken chain, statuses that only move forward, no return of who was removed;
+//   - data: no read of a majority misses an acknowledged write, none is missing in the end. A write in the volatile space is excused when
+//     more than a minority of those who may have witnessed it is gone; one in the durable space never, for disks come back;
+//   - equal: equal clocks hold equal digests hold equal items, in whatever order they came;
+//   - entities: none runs twice at one instant; a planned hand-off loses and reorders nothing;
+//   - liveness: the healed world agrees on one view of all that run, somebody coordinates, everybody reads and writes, all stores are
+//     equal, every shard with traffic has a home, every buffered message was delivered or reported.
+//
+// The machines' own Check runs after each of their steps.
+//
+// That the judges are awake is proved by planted faults (fault.go): defects that the machines can be told to have, each of which must be
+// caught within a number of seeds.
+//
+// What a simulation cannot see: races between goroutines (the drivers have their own tests), the real sockets and disks, and what no seed
+// that was run happened to do.
+package sim

@@ -1,0 +1,268 @@
+package sim
+
+import (
+	"time"
+
+	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/durable"
+)
+
+// role is the one role that all simulated nodes have.
+const role = "backend"
+
+// suspendMargin is by how much wall time must outrun monotonic time before a driver reports a suspend.
+const suspendMargin = time.Second
+
+// memberDriver carries out what the Membership machine of a process wants.
+type memberDriver struct {
+	p      *Process
+	m      *membership.Machine
+	timer  timer
+	table  durable.Table
+	gate   []gated // sends that wait for the record before them
+	issued uint64  // records handed to the disk
+	synced uint64  // records durable
+	steps  int
+
+	view    *membership.View // installed last
+	oldest  bool             // of view, counted by the simulator itself
+	stopped bool             // said Stopped
+	last    time.Time        // of the step before
+}
+
+// gated is an envelope that must not go before record n is durable.
+type gated struct {
+	n    uint64
+	to   uint64
+	addr string
+	b    []byte
+}
+
+func newMemberDriver(p *Process) *memberDriver {
+	d := &memberDriver{p: p, table: p.slot.disk.table("membership")}
+	var record []byte
+	err := d.table.Load(func(r durable.Row) error {
+		record = append(record, r.Value...)
+		return nil
+	})
+	if err != nil {
+		panic(err)
+	}
+	d.m, err = membership.New(d.config(), p.w.rs.stream("membership", p.uid), record)
+	if err != nil {
+		panic(err)
+	}
+	return d
+}
+
+func (d *memberDriver) config() membership.Config {
+	o := d.p.w.opt
+	c := membership.LAN()
+	if o.Hostile { // all safety must come from the rules: the least stable-after and the longest lease that Validate lets pass
+		c.UnreachableAfter, c.LeaseDuration, c.StableAfter, c.SelfDownAfter = 2*time.Second, 8*time.Second, 6300*time.Millisecond, 25*time.Second
+	}
+	c.UID, c.Addr, c.Name, c.Roles = membership.UID(d.p.uid), d.p.slot.addr(), "sim", []string{role}
+	c.Disk = membership.DiskID(d.p.slot.index + 1)
+	for _, s := range d.p.w.slots[:o.Nodes] {
+		c.Seeds = append(c.Seeds, s.addr())
+	}
+	c.BootstrapExpect = o.Nodes
+	c.Faults = o.memberFaults()
+	return c
+}
+
+func (d *memberDriver) start() {
+	d.step(membership.Tick{})
+	d.hint()
+}
+
+// step lets the machine take one input.
+func (d *memberDriver) step(in membership.Input) {
+	p := d.p
+	now := p.time()
+	if !d.last.IsZero() && wallDelta(d.last, now)-now.Sub(d.last) > suspendMargin {
+		d.last = now
+		d.apply(now, membership.Suspended{})
+	}
+	d.last = now
+	if p.alive {
+		d.apply(now, in)
+	}
+}
+
+// wallDelta is how far wall time went.
+func wallDelta(from, to time.Time) time.Duration {
+	return time.Duration(to.UnixNano() - from.UnixNano())
+}
+
+func (d *memberDriver) apply(now time.Time, in membership.Input) {
+	p, w := d.p, d.p.w
+	if w.trace.watching() {
+		w.trace.line(p, "M <- %v", in)
+	}
+	e := d.m.Step(now, in)
+	if w.trace.watching() {
+		w.trace.lines(p, "M -> ", e.String())
+	}
+	d.check()
+	if e.Persist != nil {
+		d.persist(e.Persist)
+	}
+	for _, env := range e.Send {
+		d.gate = append(d.gate, gated{d.issued, uint64(env.To), env.Addr, membership.AppendMessage(nil, env.Msg)})
+	}
+	d.release()
+	for _, v := range e.Install {
+		d.install(v)
+	}
+	for _, ev := range e.Events {
+		d.event(ev)
+	}
+	if done := e.Done; done != nil {
+		p.done(done)
+		return
+	}
+	p.arm(&d.timer, d.m.Deadline(), func() { d.step(membership.Tick{}) })
+}
+
+func (d *memberDriver) check() {
+	every := d.p.w.opt.CheckEvery
+	if d.steps++; every < 0 || d.steps%every != 0 {
+		return
+	}
+	if err := d.m.Check(); err != nil {
+		d.p.w.violate("membership.Check", "%v: %v", d.p, err)
+	}
+}
+
+// persist writes the record; what is sent from now on waits until it is durable.
+func (d *memberDriver) persist(record []byte) {
+	d.issued++
+	n := d.issued
+	d.p.w.trace.foldBytes(record)
+	d.p.slot.disk.commit(d.p, d.table, []durable.Row{{Key: []byte("record"), Value: record}}, func(err error) {
+		if err != nil {
+			if n == d.issued { // else a newer one is on its way
+				d.issued--
+				d.persist(record)
+			}
+			return
+		}
+		d.synced = n
+		d.release()
+	})
+}
+
+func (d *memberDriver) release() {
+	for len(d.gate) > 0 && d.gate[0].n <= d.synced {
+		g := d.gate[0]
+		d.gate = d.gate[1:]
+		if g.to == 0 {
+			d.p.w.net.sendAddr(d.p, g.addr, toMember, g.b)
+		} else {
+			d.p.w.net.send(d.p, g.to, control, 0, toMember, g.b)
+		}
+	}
+}
+
+func (d *memberDriver) receive(pk packet) {
+	m, err := membership.DecodeMessage(pk.payload)
+	if err != nil {
+		d.p.w.violate("wire", "membership message does not decode: %v", err)
+		return
+	}
+	d.step(membership.Receive{From: membership.UID(pk.from), FromAddr: pk.addr, Msg: m})
+}
+
+func (d *memberDriver) install(v *membership.View) {
+	d.view = v
+	d.oldest = isOldest(v, membership.UID(d.p.uid))
+	d.p.w.trace.fold(5, d.p.uid, uint64(v.Epoch))
+	for _, j := range d.p.w.judges {
+		if i, ok := j.(interface {
+			installed(*World, *Process, *membership.View)
+		}); ok {
+			i.installed(d.p.w, d.p, v)
+		}
+	}
+	if f := d.p.w.chaos.onInstall; f != nil {
+		f(v)
+	}
+	d.p.post(func() { d.p.rep.install(v) })
+	d.p.post(func() { d.p.shard.install(v) })
+}
+
+// isOldest is the simulator's own reading of who is oldest.
+func isOldest(v *membership.View, uid membership.UID) bool {
+	var up uint32
+	for _, m := range v.Members {
+		if m.UID == uid && m.Status != membership.Joining {
+			up = m.UpNumber
+		}
+	}
+	for _, m := range v.Members {
+		if m.UpNumber != 0 && m.UpNumber < up && m.Status != membership.Joining {
+			return false
+		}
+	}
+	return up != 0
+}
+
+func (d *memberDriver) event(ev membership.Event) {
+	switch ev := ev.(type) {
+	case membership.MemberUnreachable:
+		d.p.post(func() { d.p.rep.reachable(uint64(ev.Member.UID), false) })
+	case membership.MemberReachable:
+		d.p.post(func() { d.p.rep.reachable(uint64(ev.Member.UID), true) })
+	case membership.MemberLeaving:
+		if uint64(ev.Member.UID) == d.p.uid {
+			d.p.post(d.p.shard.stop)
+		}
+	case membership.Forked:
+		d.p.w.violate("one view per epoch", "%v: %v", d.p, ev)
+	}
+	d.p.shard.lease()
+}
+
+// sayStopped tells the machine that nothing runs here any more.
+func (d *memberDriver) sayStopped() {
+	d.stopped = true
+	d.step(membership.Stopped{})
+}
+
+// down is an operator's verdict.
+func (d *memberDriver) down(uid uint64) { d.step(membership.Down{UID: membership.UID(uid)}) }
+
+// holds says whether the process may run things now.
+func (d *memberDriver) holds(now time.Time) bool { return !d.stopped && d.m.Lease().Holds(now) }
+
+// acting says whether this process is the one that may coordinate: oldest, under its lease, and not standing still.
+func (d *memberDriver) acting(now time.Time) bool {
+	return d.oldest && !d.p.frozen && d.holds(now)
+}
+
+// hint plays memberlist: now and then it believes something of some node, mostly the truth of a few seconds ago.
+func (d *memberDriver) hint() {
+	p, w := d.p, d.p.w
+	other := w.slots[p.rng.IntN(len(w.slots))]
+	if other != p.slot && other.started > 0 {
+		alive := other.proc != nil && w.net.connected(p.slot.index, other.index)
+		if w.opt.FalseHints && !w.healed && p.rng.IntN(10) == 0 {
+			alive = !alive
+		}
+		h := membership.Hint{Addr: other.addr(), Alive: alive}
+		if other.proc != nil {
+			h.UID = membership.UID(other.proc.uid)
+		} else if d.view != nil {
+			for _, m := range d.view.Members {
+				if m.Addr == h.Addr {
+					h.UID = m.UID
+				}
+			}
+		}
+		d.step(h)
+	}
+	if p.alive {
+		w.at(w.now+between(p.rng, int64(500*time.Millisecond), int64(4*time.Second)), p, d.hint)
+	}
+}

@@ -1,0 +1,244 @@
+package sim
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/durable"
+	"github.com/coterie-go/coterie/replicator"
+)
+
+// replicaDriver carries out what the Replicator machine of a process wants.
+type replicaDriver struct {
+	p        *Process
+	m        *replicator.Machine
+	timer    timer
+	table    durable.Table
+	nextID   uint64
+	waiting  map[uint64]func(replicator.Result)
+	subs     map[uint64]func(replicator.Change)
+	steps    int
+	caughtUp bool
+	settled  uint64
+	todo     []replicator.Input // inputs that came up while effects were carried out
+	busy     bool
+}
+
+func newReplicaDriver(p *Process) *replicaDriver {
+	d := &replicaDriver{p: p, table: p.slot.disk.table("replica/" + role), waiting: map[uint64]func(replicator.Result){}, subs: map[uint64]func(replicator.Change){}}
+	loaded, err := loadRows(d.table)
+	if err == nil {
+		d.m, err = replicator.New(d.config(), p.w.rs.stream("replicator", p.uid), loaded)
+	}
+	if err != nil {
+		p.w.violate("store", "%v does not start: %v", p, err)
+		d.m, _ = replicator.New(d.config(), p.rng, replicator.Loaded{})
+	}
+	return d
+}
+
+func (d *replicaDriver) config() replicator.Config {
+	o := d.p.w.opt
+	return replicator.Config{
+		Self: crdt.Origin(d.p.uid), Disk: uint64(d.p.slot.index + 1), DurableKeys: []string{"d/*", "sharding/*/ids/*"}, LogMax: o.LogMax,
+		FrameMax: o.FrameMax, Faults: o.replicaFaults(),
+	}
+}
+
+func (d *replicaDriver) start() { d.step(replicator.Tick{}) }
+
+// step lets the machine take one input, and then what came up meanwhile.
+func (d *replicaDriver) step(in replicator.Input) {
+	d.todo = append(d.todo, in)
+	if d.busy {
+		return
+	}
+	d.busy = true
+	for len(d.todo) > 0 && d.p.alive {
+		next := d.todo[0]
+		d.todo = d.todo[1:]
+		d.apply(next)
+	}
+	d.busy = false
+	if d.p.alive {
+		d.p.arm(&d.timer, d.m.Deadline(), func() { d.step(replicator.Tick{}) })
+	}
+}
+
+func (d *replicaDriver) apply(in replicator.Input) {
+	p, w := d.p, d.p.w
+	if w.trace.watching() {
+		w.trace.line(p, "R <- %v", in)
+	}
+	e := d.m.Step(p.time(), in)
+	if w.trace.watching() {
+		w.trace.lines(p, "R -> ", e.String())
+	}
+	d.check()
+	for _, b := range e.Persist {
+		d.persist(b)
+	}
+	for _, env := range e.Send {
+		w.net.send(p, uint64(env.To), w.opt.laneOf(env.Lane), 0, toReplica, replicator.AppendMessage(nil, env.Msg))
+	}
+	for _, r := range e.Reply {
+		w.trace.fold(6, r.ID)
+		if done := d.waiting[r.ID]; done != nil {
+			delete(d.waiting, r.ID)
+			done(r)
+		}
+	}
+	for _, c := range e.Notify {
+		if sub := d.subs[c.Sub]; sub != nil {
+			sub(c)
+		}
+	}
+	for _, s := range e.Settled {
+		w.tell(func(j judge) {
+			if g, ok := j.(interface {
+				settledView(*World, *Process, replicator.Settlement)
+			}); ok {
+				g.settledView(w, p, s)
+			}
+		})
+	}
+	w.tell(func(j judge) {
+		if g, ok := j.(interface{ stepped(*World, *Process) }); ok {
+			g.stepped(w, p)
+		}
+	})
+	d.report()
+}
+
+// view reads a key of the process's own replica.
+func (d *replicaDriver) view(key string) crdt.Reader {
+	return d.m.Snapshot(d.m.SpaceOf(key)).View(key)
+}
+
+// report tells the Membership what it waits for.
+func (d *replicaDriver) report() {
+	p := d.p
+	if now := d.m.CaughtUp(); now != d.caughtUp {
+		d.caughtUp = now
+		p.post(func() { p.mem.step(membership.CaughtUp{Yes: now}) })
+	}
+	if now := d.m.Settled(); now != d.settled {
+		d.settled = now
+		p.post(func() { p.mem.step(membership.Settled{Epoch: membership.Epoch(now)}) })
+	}
+}
+
+func (d *replicaDriver) check() {
+	every := d.p.w.opt.CheckEvery
+	if d.steps++; every < 0 || d.steps%every != 0 {
+		return
+	}
+	if err := d.m.Check(); err != nil {
+		d.p.w.violate("replicator.Check", "%v: %v", d.p, err)
+	}
+}
+
+func (d *replicaDriver) receive(pk packet) {
+	m, err := replicator.DecodeMessage(pk.payload)
+	if err != nil {
+		d.p.w.violate("wire", "replicator message does not decode: %v", err)
+		return
+	}
+	d.step(replicator.Receive{From: crdt.Origin(pk.from), Msg: m})
+}
+
+func (d *replicaDriver) reachable(uid uint64, is bool) {
+	d.step(replicator.Reachable{Origin: crdt.Origin(uid), Is: is})
+}
+
+// install translates the membership's view for the role.
+func (d *replicaDriver) install(v *membership.View) {
+	out := replicator.View{Epoch: uint64(v.Epoch), Founded: v.Founded}
+	for _, m := range v.Members {
+		peer := replicator.Peer{ID: crdt.Origin(m.UID), UpNumber: m.UpNumber, Disk: uint64(m.Disk)}
+		switch {
+		case !m.HasRole(role):
+		case m.Votes():
+			out.Voters = append(out.Voters, peer)
+		default:
+			out.Learners = append(out.Learners, peer)
+		}
+	}
+	for _, id := range v.LastDisks {
+		out.LastDisks = append(out.LastDisks, uint64(id))
+	}
+	d.step(replicator.Install{View: out})
+}
+
+// call steps an operation with an id of its own; done happens once, with its result.
+func (d *replicaDriver) call(op func(id uint64) replicator.Input, done func(replicator.Result)) {
+	d.nextID++
+	d.waiting[d.nextID] = done
+	d.step(op(d.nextID))
+}
+
+// subscribe asks for a key or a prefix.
+func (d *replicaDriver) subscribe(s replicator.Subscribe, changed func(replicator.Change)) {
+	d.nextID++
+	s.ID = d.nextID
+	d.subs[s.ID] = changed
+	d.step(s)
+}
+
+// The rows of the durable space: 'i' and the dot hold an item, 'c' the clock and the digest.
+const rowFormat = 1
+
+func dotKey(d crdt.Dot) []byte {
+	k := binary.BigEndian.AppendUint64([]byte{'i'}, uint64(d.Origin))
+	return binary.BigEndian.AppendUint64(k, d.Seq)
+}
+
+func (d *replicaDriver) persist(b replicator.Batch) {
+	rows := make([]durable.Row, 0, len(b.Drop)+len(b.Put)+1)
+	for _, dot := range b.Drop {
+		rows = append(rows, durable.Row{Key: dotKey(dot)})
+	}
+	for _, it := range b.Put {
+		rows = append(rows, durable.Row{Key: dotKey(it.Dot), Value: crdt.AppendItem([]byte{rowFormat}, it)})
+	}
+	meta := binary.BigEndian.AppendUint64([]byte{rowFormat}, b.Digest[0])
+	meta = binary.BigEndian.AppendUint64(meta, b.Digest[1])
+	rows = append(rows, durable.Row{Key: []byte{'c'}, Value: crdt.AppendClock(meta, b.Clock)})
+	id := b.ID
+	d.p.slot.disk.commit(d.p, d.table, rows, func(err error) {
+		d.step(replicator.Persisted{ID: id, Err: err})
+	})
+}
+
+// loadRows reads back what persist wrote.
+func loadRows(t durable.Table) (replicator.Loaded, error) {
+	var l replicator.Loaded
+	var items []crdt.Item
+	err := t.Load(func(r durable.Row) error {
+		if r.Value[0] != rowFormat {
+			return fmt.Errorf("row of format %d", r.Value[0])
+		}
+		body := append([]byte(nil), r.Value[1:]...)
+		if r.Key[0] == 'i' {
+			it, err := crdt.DecodeItem(body)
+			items = append(items, it)
+			return err
+		}
+		l.Digest = crdt.Digest{binary.BigEndian.Uint64(body), binary.BigEndian.Uint64(body[8:])}
+		c, err := crdt.DecodeClock(body[16:])
+		l.Clock = c
+		return err
+	})
+	if l.Clock != nil {
+		l.Items = func(yield func(crdt.Item) bool) {
+			for _, it := range items {
+				if !yield(it) {
+					return
+				}
+			}
+		}
+	}
+	return l, err
+}

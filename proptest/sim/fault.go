@@ -1,0 +1,91 @@
+package sim
+
+import (
+	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/replicator"
+)
+
+// plantedFault is a defect that a machine can be told to have, to prove that the simulator would notice it.
+type plantedFault struct {
+	name  string
+	about string
+	set   func(*faults)
+}
+
+// faults are the switches of all machines.
+type faults struct {
+	member  membership.Faults
+	replica replicator.Faults
+	store   crdt.Faults
+	handOff bool
+}
+
+// required are the planted faults that every run of the self-test must catch.
+var required = []plantedFault{
+	{"ack-before-commit", "a durable write is acknowledged before it is committed", func(f *faults) { f.replica.AckBeforeCommit = true }},
+	{"clock-before-items", "a repair joins the clocks before it inserts the items", func(f *faults) { f.store.ClockBeforeItems = true }},
+	{"sibling-dropped", "apply drops the lesser of two concurrent puts", func(f *faults) { f.store.DropLosingSibling = true }},
+	{"bare-fact", "a superseded put is shipped without the event that removed it", func(f *faults) { f.store.BareFactWithoutRemover = true }},
+	{"no-promise", "a member is dropped although its lease may still run", func(f *faults) { f.member.NoPromise = true }},
+	{"no-v1", "the own vote counts for the own lease for ever", func(f *faults) { f.member.NoV1 = true }},
+	{"dead-is-removed", "what memberlist calls dead is removed without a decision", func(f *faults) { f.member.DeadMeansRemoved = true }},
+	{"no-fence", "a hand-off does not wait for the fences", func(f *faults) { f.handOff = true }},
+}
+
+// further are faults beyond the required ones.
+var further = []plantedFault{
+	{"no-install-promise", "installing a view promises nothing", func(f *faults) { f.member.NoInstallPromise = true }},
+	{"no-freeze", "grants go on after a proposal was accepted", func(f *faults) { f.member.NoFreeze = true }},
+	{"lease-from-reply", "the lease counts from the answer", func(f *faults) { f.member.LeaseFromReply = true }},
+	{"no-v2", "a refusing acceptor goes on granting", func(f *faults) { f.member.NoV2 = true }},
+	{"join-without-catch-up", "a learner serves at once", func(f *faults) { f.replica.JoinWithoutCatchUp = true }},
+	{"read-without-catch-up", "a quorum read does not wait for the clocks it learnt of", func(f *faults) { f.replica.ReadWithoutCatchUp = true }},
+	{"union-drops", "a union drops what the other side lacks", func(f *faults) { f.store.UnionDrops = true }},
+}
+
+// FaultNames lists the planted faults: the required ones, and with all the others too.
+func FaultNames(all bool) []string {
+	var names []string
+	for _, f := range required {
+		names = append(names, f.name)
+	}
+	if all {
+		for _, f := range further {
+			names = append(names, f.name)
+		}
+	}
+	return names
+}
+
+// planted are the switches of a run.
+func (o *Options) planted() faults {
+	var fs faults
+	for _, list := range [][]plantedFault{required, further} {
+		for _, f := range list {
+			if f.name == o.Fault {
+				f.set(&fs)
+			}
+		}
+	}
+	return fs
+}
+
+func (o *Options) memberFaults() membership.Faults { return o.planted().member }
+
+func (o *Options) replicaFaults() replicator.Faults {
+	f := o.planted()
+	f.replica.Store = f.store
+	return f.replica
+}
+
+// laneOf maps the Replicator's lanes to those of the network. Its prompt messages may go either way: order there is a matter of speed.
+func (o *Options) laneOf(l replicator.Lane) lane {
+	switch {
+	case l == replicator.Bulk:
+		return bulk
+	case o.PromptLossy:
+		return control
+	}
+	return data
+}

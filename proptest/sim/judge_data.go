@@ -1,0 +1,242 @@
+package sim
+
+import (
+	"fmt"
+
+	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/replicator"
+)
+
+// judgeSet holds a quorum read of a set against its history.
+func judgeSet(w *World, p *Process, b *setBook, has func(string) bool, start int64, which []int) {
+	for _, i := range which {
+		e := b.entries[i]
+		switch found := has(e.elem); {
+		case !found && e.must(start):
+			w.violate("acknowledged writes", "%v read %s of a majority without %s, acknowledged at %.6f (read began %.6f)", p, b.key, e.elem,
+				float64(e.acked)/1e9, float64(start)/1e9)
+		case found && e.mustNot(start):
+			w.violate("acknowledged removes", "%v read %s of a majority with %s, whose removal was acknowledged at %.6f (read began %.6f)", p, b.key,
+				e.elem, float64(e.gone)/1e9, float64(start)/1e9)
+		}
+	}
+}
+
+// judgeSum holds a quorum read of a counter against its history.
+func judgeSum(w *World, p *Process, b *sumBook, got uint64, start int64) {
+	if least := b.least(start); got < least || got > b.invoked {
+		w.violate("acknowledged sums", "%v read %s of a majority: %d, not within %d acknowledged and %d asked for", p, b.key, got, least, b.invoked)
+	}
+}
+
+// dataJudge watches for lost writes. It follows, from outside, how many of those who may have witnessed a write are gone: a write that was
+// acknowledged by a majority may be lost only when a majority of a view that was not settled yet is gone.
+type dataJudge struct {
+	books map[membership.ClusterID][]*viewBook // unsettled views and the newest settled one, in order
+}
+
+// viewBook follows one view's voters.
+type viewBook struct {
+	epoch  membership.Epoch
+	voters map[uint64]bool // still there?
+	size   int
+	there  int
+}
+
+func (*dataJudge) name() string { return "data" }
+
+func (*dataJudge) after(*World) {}
+
+func (j *dataJudge) installed(w *World, _ *Process, v *membership.View) {
+	books := j.books[v.Cluster]
+	if n := len(books); n > 0 && books[n-1].epoch >= v.Epoch {
+		return
+	}
+	b := &viewBook{epoch: v.Epoch, voters: map[uint64]bool{}}
+	for _, m := range v.Voters() {
+		q := w.procs[uint64(m.UID)]
+		b.voters[uint64(m.UID)] = q.alive
+		b.size++
+		if q.alive {
+			b.there++
+		}
+	}
+	for _, old := range books { // who was dropped is as good as gone
+		for _, m := range sortedUIDs(old.voters) {
+			if !v.Has(membership.UID(m)) {
+				j.lose(w, old, m)
+			}
+		}
+	}
+	j.books[v.Cluster] = append(books, b)
+}
+
+func (j *dataJudge) gone(w *World, p *Process) {
+	for _, books := range j.books { // order: each view is judged by itself, and excusing twice changes nothing
+		for _, b := range books {
+			j.lose(w, b, p.uid)
+		}
+	}
+}
+
+func (j *dataJudge) lose(w *World, b *viewBook, uid uint64) {
+	if !b.voters[uid] {
+		return
+	}
+	b.voters[uid] = false
+	b.there--
+	if b.there < b.size/2+1 {
+		n := w.ledger.excuse()
+		w.counts.Excused += n
+		w.trace.line(w, "EXCUSED %d writes: %d of %d voters of view %v are left", n, b.there, b.size, b.epoch)
+	}
+}
+
+// settledView forgets the views before the one that a Replicator calls settled. If it says so too early, writes will be missed.
+func (j *dataJudge) settledView(_ *World, p *Process, s replicator.Settlement) {
+	if s.Space != replicator.Volatile || p.mem.view == nil {
+		return
+	}
+	books := j.books[p.mem.view.Cluster]
+	for len(books) > 1 && uint64(books[0].epoch) < s.Epoch {
+		books = books[1:]
+	}
+	j.books[p.mem.view.Cluster] = books
+}
+
+func (j *dataJudge) settled(w *World) bool { return true }
+
+// finish looks into every live process for every write that must have survived.
+func (j *dataJudge) finish(w *World) {
+	for _, p := range w.live {
+		for _, key := range sortedKeys(w.ledger.sets) {
+			finishSet(w, p, w.ledger.sets[key])
+		}
+		for _, key := range sortedKeys(w.ledger.counters) {
+			b := w.ledger.counters[key]
+			c, err := crdt.GCounter{}.View(p.rep.view(key))
+			if err != nil || c.Value() < b.floor || c.Value() > b.invoked {
+				w.violate("final sums", "%v: %s is %d, not within %d acknowledged and %d asked for (%v)", p, key, c.Value(), b.floor, b.invoked, err)
+			}
+		}
+	}
+}
+
+func finishSet(w *World, p *Process, b *setBook) {
+	s, err := crdt.ORSet[string]{}.View(p.rep.view(b.key))
+	if err != nil {
+		w.violate("final sets", "%v: %s: %v", p, b.key, err)
+		return
+	}
+	for _, e := range b.entries {
+		// A durable write survives whatever happens to processes, for every disk but those of nodes that left comes back.
+		kept := b.durable && e.local != 0 && !e.removed && !w.slots[e.slot].retired
+		switch found := s.Contains(e.elem); {
+		case !found && (kept || e.must(w.now)):
+			w.violate("final sets", "%v: %s lacks %s, acknowledged at %.6f", p, b.key, e.elem, float64(max(e.acked, e.local))/1e9)
+		case found && e.mustNot(w.now):
+			w.violate("final sets", "%v: %s holds %s, removed at %.6f", p, b.key, e.elem, float64(e.gone)/1e9)
+		}
+	}
+	for elem := range s.All() {
+		if b.byElem[elem] == nil {
+			w.violate("final sets", "%v: %s holds %q, which nobody added", p, b.key, elem)
+		}
+	}
+}
+
+// equalJudge holds replicas to: equal clocks, equal digests, equal items.
+type equalJudge struct {
+	seen  [2]map[[2]uint64]sighting
+	steps int
+}
+
+// sighting is what one replica held at a clock.
+type sighting struct {
+	who    *Process
+	digest crdt.Digest
+	items  uint64 // hash; 0: not taken
+}
+
+func (*equalJudge) name() string { return "equal" }
+
+func (*equalJudge) after(*World) {}
+
+// stepped looks at a replica after some of its steps.
+func (j *equalJudge) stepped(w *World, p *Process) {
+	if j.steps++; j.steps%4 == 0 {
+		j.look(w, p, j.steps%256 == 0)
+	}
+}
+
+func (j *equalJudge) look(w *World, p *Process, deep bool) {
+	for space := range j.seen {
+		snap := p.rep.m.Snapshot(replicator.Space(space))
+		now := sighting{who: p, digest: snap.Digest()}
+		if deep {
+			now.items = hashItems(snap)
+		}
+		at := hashClock(snap.Clock())
+		was, ok := j.seen[space][at]
+		if !ok || was.items == 0 && deep && was.digest == now.digest {
+			j.seen[space][at] = now
+			continue
+		}
+		if was.digest != now.digest || deep && was.items != now.items {
+			w.violate("equal clocks", "%v space %v: digest %v items %x here, %v %x at %v, at the same clock %v", p, replicator.Space(space), now.digest,
+				now.items, was.digest, was.items, was.who, snap.Clock())
+		}
+	}
+}
+
+func hashClock(c *crdt.Clock) [2]uint64 {
+	h := [2]uint64{1, 2}
+	for r := range c.Ranges() {
+		for _, x := range [3]uint64{uint64(r.Origin), r.First, r.Last} {
+			h[0] = mix(h[0]*0x9e3779b97f4a7c15 + x)
+			h[1] = mix(h[1]*0xd1342543de82ef95 + x)
+		}
+	}
+	return h
+}
+
+// hashItems hashes what a snapshot holds, independently of the store's own digest.
+func hashItems(s *crdt.Snapshot) uint64 {
+	t := trace{hash: 1}
+	for it := range s.Items() {
+		t.fold(uint64(it.Dot.Origin), it.Dot.Seq, uint64(len(it.Key)), uint64(len(it.Path)))
+		t.foldBytes([]byte(it.Key))
+		t.foldBytes([]byte(it.Path))
+		t.foldBytes([]byte(it.Payload))
+	}
+	return t.hash | 1
+}
+
+// settled waits until all stores are equal.
+func (j *equalJudge) settled(w *World) bool { return j.differing(w) == "" }
+
+func (j *equalJudge) differing(w *World) string {
+	for space := range j.seen {
+		var first *crdt.Snapshot
+		for _, p := range w.live {
+			s := p.rep.m.Snapshot(replicator.Space(space))
+			if first == nil {
+				first = s
+			}
+			if !s.Clock().Equal(first.Clock()) || s.Digest() != first.Digest() {
+				return fmt.Sprintf("%v and %v differ in space %v: %v %v and %v %v", w.live[0], p, replicator.Space(space), first.Clock(), first.Digest(), s.Clock(), s.Digest())
+			}
+		}
+	}
+	return ""
+}
+
+func (j *equalJudge) finish(w *World) {
+	if d := j.differing(w); d != "" {
+		w.violate("stores converge", "%s", d)
+	}
+	for _, p := range w.live {
+		j.look(w, p, true)
+	}
+}

@@ -1,0 +1,166 @@
+package sim
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/coterie-go/coterie/ddata/membership"
+)
+
+// newJudges are all checkers of a world.
+func newJudges(*World) []judge {
+	return []judge{
+		&actingJudge{},
+		&viewJudge{views: map[viewKey]*membership.View{}, removed: map[uint64]membership.Epoch{}},
+		&dataJudge{books: map[membership.ClusterID][]*viewBook{}},
+		&equalJudge{seen: [2]map[[2]uint64]sighting{{}, {}}},
+		&livenessJudge{},
+	}
+}
+
+// actingJudge counts, at every instant, the processes that may coordinate.
+type actingJudge struct{}
+
+func (*actingJudge) name() string { return "acting" }
+
+func (*actingJudge) after(w *World) {
+	var first *Process
+	for _, p := range w.live {
+		if !p.mem.oldest || !p.mem.acting(p.time()) {
+			continue
+		}
+		if first != nil {
+			w.violate("one acting coordinator", "%v (%v) and %v (%v)", first, first.mem.m, p, p.mem.m)
+			return
+		}
+		first = p
+	}
+}
+
+func (*actingJudge) finish(*World) {}
+
+func (*actingJudge) settled(*World) bool { return true }
+
+// viewJudge holds the chain of views together.
+type viewJudge struct {
+	views   map[viewKey]*membership.View
+	removed map[uint64]membership.Epoch // uid → epoch of the first view without it; only looked up
+}
+
+type viewKey struct {
+	cluster membership.ClusterID
+	epoch   membership.Epoch
+}
+
+func (*viewJudge) name() string { return "views" }
+
+func (*viewJudge) after(*World) {}
+
+func (j *viewJudge) installed(w *World, p *Process, v *membership.View) {
+	k := viewKey{v.Cluster, v.Epoch}
+	if was := j.views[k]; was != nil {
+		if was.Hash() != v.Hash() {
+			w.violate("one view per epoch", "%v installs %v, another installed %v", p, v, was)
+		}
+		return
+	}
+	j.views[k] = v
+	w.counts.Views++
+	parent := j.views[viewKey{v.Cluster, v.Epoch - 1}]
+	if parent == nil || v.Founded {
+		return // the first of a cluster, or a founding anew, or its parent was never installed by anybody
+	}
+	if v.Parent != parent.Hash() {
+		w.violate("chain of views", "%v installs %v, whose parent is not %v", p, v, parent)
+	}
+	j.follows(w, parent, v)
+}
+
+// follows holds one step of the chain to the rules of statuses.
+func (j *viewJudge) follows(w *World, parent, v *membership.View) {
+	for _, m := range parent.Members {
+		now, ok := v.Member(m.UID)
+		switch {
+		case !ok:
+			j.removed[uint64(m.UID)] = v.Epoch
+		case now.Status < m.Status:
+			w.violate("status", "%v went back from %v to %v in %v", m.UID, m.Status, now.Status, v)
+		case m.UpNumber != 0 && now.UpNumber != m.UpNumber:
+			w.violate("age", "%v changed its age in %v, before %v", m.UID, v, parent)
+		}
+	}
+	for _, m := range v.Members {
+		if _, gone := j.removed[uint64(m.UID)]; gone {
+			w.violate("removed for good", "%v is back in %v", m.UID, v)
+		}
+	}
+}
+
+func (*viewJudge) finish(*World) {}
+
+func (*viewJudge) settled(*World) bool { return true }
+
+// livenessJudge demands that a healed world gets well: one view that holds all that run and nobody else, somebody who coordinates, and
+// reads and writes that succeed everywhere.
+type livenessJudge struct{}
+
+func (*livenessJudge) name() string { return "liveness" }
+
+func (*livenessJudge) after(*World) {}
+
+func (j *livenessJudge) settled(w *World) bool {
+	return w.now > int64(w.opt.Safety+afterHeal) && j.missing(w) == ""
+}
+
+func (*livenessJudge) missing(w *World) string {
+	var v *membership.View
+	acting := false
+	for _, s := range w.slots {
+		if s.started > 0 && !s.retired && s.proc == nil {
+			return fmt.Sprintf("n%d does not run", s.index)
+		}
+	}
+	for _, p := range w.live {
+		switch {
+		case p.mem.view == nil:
+			return fmt.Sprintf("%v has no view: %v", p, p.mem.m)
+		case v == nil:
+			v = p.mem.view
+		case v.Cluster != p.mem.view.Cluster || v.Epoch != p.mem.view.Epoch:
+			return fmt.Sprintf("%v has %v, %v has %v", w.live[0], v, p, p.mem.view)
+		}
+		if m, _ := p.mem.view.Member(membership.UID(p.uid)); m.Status != membership.Up {
+			return fmt.Sprintf("%v is %v in %v", p, m.Status, p.mem.view)
+		}
+		acting = acting || p.mem.acting(p.time())
+	}
+	for _, p := range w.live {
+		if !p.probed {
+			return fmt.Sprintf("%v cannot write to a majority and read it back: %v", p, p.rep.m)
+		}
+	}
+	switch {
+	case v == nil:
+		return "nothing runs"
+	case len(v.Members) != len(w.live):
+		return fmt.Sprintf("%d run, the view is %v", len(w.live), v)
+	case !acting:
+		return fmt.Sprintf("nobody acts in %v", v)
+	}
+	return ""
+}
+
+func (j *livenessJudge) finish(w *World) {
+	if m := j.missing(w); m != "" {
+		w.violate("liveness", "%s", m)
+	}
+}
+
+func sortedUIDs(m map[uint64]bool) []uint64 {
+	out := make([]uint64, 0, len(m))
+	for u := range m {
+		out = append(out, u)
+	}
+	slices.Sort(out)
+	return out
+}

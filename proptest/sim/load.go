@@ -1,0 +1,234 @@
+package sim
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/replicator"
+)
+
+// load is the clients: they read and write through random live processes, and keep the ledger.
+type load struct {
+	w   *World
+	rng *rand.Rand
+	l   *ledger
+}
+
+// afterHeal is how long clients go on once the world is whole.
+const afterHeal = 4 * time.Second
+
+func (w *World) startLoad() {
+	l := &load{w: w, rng: w.rs.stream("load", 0), l: w.ledger}
+	w.after(2*time.Second, nil, l.next)
+	w.after(w.opt.Safety+afterHeal, nil, l.probe)
+}
+
+// update runs a typed update through the Replicator of a process.
+func update[V crdt.Value[V, T], T any](d *replicaDriver, key string, level replicator.Level, fn func(T) error, done func(error)) {
+	var v V
+	d.call(func(id uint64) replicator.Input {
+		return replicator.Update{ID: id, Key: key, Write: level, Mutate: func(tx *crdt.Tx) error { return fn(v.Mutator(tx)) }}
+	}, func(r replicator.Result) { done(r.Err) })
+}
+
+// read runs a typed read.
+func read[V crdt.Value[V, T], T any](d *replicaDriver, key string, level replicator.Level, done func(V, error)) {
+	d.call(func(id uint64) replicator.Input { return replicator.Get{ID: id, Key: key, Read: level} }, func(r replicator.Result) {
+		var v V
+		if r.Err == nil {
+			v, r.Err = v.View(r.Reader)
+		}
+		done(v, r.Err)
+	})
+}
+
+func (l *load) next() {
+	w := l.w
+	if w.now > int64(w.opt.Safety+afterHeal) {
+		return
+	}
+	w.at(w.now+int64(l.rng.ExpFloat64()*float64(w.opt.WriteGap))+1, nil, l.next)
+	if len(w.live) == 0 {
+		return
+	}
+	p := w.live[l.rng.IntN(len(w.live))]
+	if p.behind || p.mem.view == nil {
+		return
+	}
+	key := fmt.Sprintf("%d", l.rng.IntN(w.opt.Keys))
+	space := "v/"
+	if w.opt.Durable && l.rng.IntN(2) == 0 {
+		space = "d/"
+	}
+	switch {
+	case chance(l.rng, w.opt.Reads):
+		l.read(p, space, key)
+	case l.rng.IntN(4) == 0:
+		l.count(p, l.l.counter(space+"sum/"+key))
+	case l.rng.IntN(4) == 0:
+		l.scribble(p, space+"any/"+key)
+	case chance(l.rng, w.opt.Removes):
+		l.remove(p, l.l.set(space+"set/"+key))
+	default:
+		l.add(p, l.l.set(space+"set/"+key))
+	}
+}
+
+// level draws how many replicas a write asks for, and says whether that is a quorum.
+func (l *load) level() (replicator.Level, bool) {
+	switch n := l.rng.IntN(20); {
+	case n < 12:
+		return replicator.Majority, true
+	case n < 13:
+		return replicator.All, true
+	case n < 14:
+		return replicator.MajorityPlus(1, 2), true
+	case n < 16:
+		return replicator.To(2), false
+	}
+	return replicator.Local, false
+}
+
+func (l *load) add(p *Process, b *setBook) {
+	l.l.nextElem++
+	e := b.add(fmt.Sprintf("e%d", l.l.nextElem), p.slot.index)
+	level, quorum := l.level()
+	l.w.counts.Writes++
+	update[crdt.ORSet[string]](p.rep, b.key, level, func(s *crdt.ORSetTx[string]) error { return s.Add(e.elem) }, func(err error) {
+		if err != nil {
+			return
+		}
+		l.w.counts.Acked++
+		e.local = l.w.now
+		if quorum {
+			e.acked = l.w.now
+		}
+	})
+}
+
+// remove picks an element that was added, or added and not yet acknowledged, and removes it.
+func (l *load) remove(p *Process, b *setBook) {
+	if len(b.entries) == 0 {
+		return
+	}
+	e := b.entries[l.rng.IntN(len(b.entries))]
+	if e.removed {
+		return
+	}
+	e.removed = true
+	seen := false
+	level, quorum := l.level()
+	l.w.counts.Writes++
+	update[crdt.ORSet[string]](p.rep, b.key, level, func(s *crdt.ORSetTx[string]) error {
+		seen = s.Contains(e.elem)
+		return s.Remove(e.elem)
+	}, func(err error) {
+		if err == nil {
+			l.w.counts.Acked++
+			if quorum && seen {
+				e.gone = l.w.now
+			}
+		}
+	})
+}
+
+func (l *load) count(p *Process, b *sumBook) {
+	n := 1 + l.rng.Uint64N(5)
+	b.invoked += n
+	level, quorum := l.level()
+	l.w.counts.Writes++
+	update[crdt.GCounter](p.rep, b.key, level, func(c *crdt.GCounterTx) error { return c.Increment(n) }, func(err error) {
+		if err == nil {
+			l.w.counts.Acked++
+			if quorum {
+				b.floor += n
+				b.acked = append(b.acked, ackedSum{l.w.now, n})
+			}
+		}
+	})
+}
+
+// scribble writes to keys of which only equality is judged: registers and maps whose concurrent writes become siblings, and deletes.
+func (l *load) scribble(p *Process, key string) {
+	level, _ := l.level()
+	field, value := fmt.Sprintf("f%d", l.rng.IntN(3)), fmt.Sprintf("%d", l.rng.IntN(1000))
+	ignore := func(error) {}
+	l.w.counts.Writes++
+	switch l.rng.IntN(8) {
+	case 0:
+		p.rep.call(func(id uint64) replicator.Input { return replicator.Delete{ID: id, Key: key, Write: level} }, func(replicator.Result) {})
+	case 1:
+		update[crdt.LWWMap[string, string]](p.rep, key, level, func(m *crdt.LWWMapTx[string, string]) error { return m.Remove(field) }, ignore)
+	case 2, 3:
+		update[crdt.LWWRegister[string]](p.rep, key+"/r", level, func(r *crdt.LWWRegisterTx[string]) error { return r.Put(value) }, ignore)
+	case 4:
+		ts := crdt.Timestamp{High: l.rng.Uint64N(50), Low: l.rng.Uint64N(3)}
+		update[crdt.LWWMap[string, string]](p.rep, key, level, func(m *crdt.LWWMapTx[string, string]) error {
+			_, err := m.PutAt(field, value, ts)
+			return err
+		}, ignore)
+	default:
+		update[crdt.LWWMap[string, string]](p.rep, key, level, func(m *crdt.LWWMapTx[string, string]) error { return m.Put(field, value) }, ignore)
+	}
+}
+
+// read asks a quorum and holds the answer against the ledger.
+func (l *load) read(p *Process, space, key string) {
+	w, start := l.w, l.w.now
+	w.counts.Reads++
+	if l.rng.IntN(4) == 0 {
+		b := l.l.counter(space + "sum/" + key)
+		read[crdt.GCounter](p.rep, b.key, replicator.Majority, func(c crdt.GCounter, err error) {
+			if err == nil {
+				judgeSum(w, p, b, c.Value(), start)
+			}
+		})
+		return
+	}
+	b := l.l.set(space + "set/" + key)
+	read[crdt.ORSet[string]](p.rep, b.key, replicator.Majority, func(s crdt.ORSet[string], err error) {
+		if err == nil {
+			judgeSet(w, p, b, s.Contains, start, l.some(len(b.entries)))
+		}
+	})
+}
+
+// some draws which entries a read is held against: the newest, and a few older ones.
+func (l *load) some(n int) []int {
+	const newest, older = 48, 16
+	out := make([]int, 0, newest+older)
+	for i := max(0, n-newest); i < n; i++ {
+		out = append(out, i)
+	}
+	if n > newest {
+		for range older {
+			out = append(out, l.rng.IntN(n-newest))
+		}
+	}
+	return out
+}
+
+// probe demands of every process of the healed world that it writes to a majority and reads it back.
+func (l *load) probe() {
+	w := l.w
+	for _, p := range w.live {
+		if p.probed || p.slot.leaving {
+			continue
+		}
+		b := l.l.set("v/set/probe")
+		l.l.nextElem++
+		e := b.add(fmt.Sprintf("e%d", l.l.nextElem), p.slot.index)
+		update[crdt.ORSet[string]](p.rep, b.key, replicator.Majority, func(s *crdt.ORSetTx[string]) error { return s.Add(e.elem) }, func(err error) {
+			if err != nil {
+				return
+			}
+			e.acked, e.local = w.now, w.now
+			read[crdt.ORSet[string]](p.rep, b.key, replicator.Majority, func(s crdt.ORSet[string], err error) {
+				p.probed = p.probed || err == nil && s.Contains(e.elem)
+			})
+		})
+	}
+	w.after(3*time.Second, nil, l.probe)
+}

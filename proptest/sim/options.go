@@ -1,0 +1,141 @@
+package sim
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"time"
+)
+
+// Plan narrows what a seed draws: a scenario to play, and faults planted in the machines for the simulator's own self-test. The zero
+// value leaves everything to the seed.
+type Plan struct {
+	// Scenario is the name of the scenario to play; empty: the seed draws one.
+	Scenario string
+	// Fault is the name of the planted fault; empty: none.
+	Fault string
+	// CheckEvery runs the machines' own Check after every that many steps; 0 means 1, negative never.
+	CheckEvery int
+	// Strokes ends the chaos after that many strokes; 0: it goes on until the world heals.
+	Strokes int
+}
+
+// Options are one swarm: each is drawn from the seed, many are off in most seeds, so that rare combinations come up often.
+type Options struct {
+	Scenario string // what the chaos plays: "chaos", or one of the scripted worst cases
+	Fault    string // the planted fault
+
+	Nodes  int           // processes at the start, all voters
+	Spare  int           // further slots, for joins
+	Safety time.Duration // how long chaos lasts
+	// Liveness is how long the healed world may take until every judge is content.
+	Liveness   time.Duration
+	CheckEvery int // see Plan
+	Strokes    int // see Plan
+
+	Loss, Duplicate, Straggle float64       // per packet of the control lane
+	DelayMin, DelayMean       time.Duration // of every packet
+	ClockDrift                float64       // largest deviation of a clock's rate
+	WallSkew                  time.Duration // largest deviation of wall time
+	DiskMin, DiskMax          time.Duration // of a commit
+	DiskFail                  float64       // per commit
+
+	ChaosMin, ChaosMax time.Duration // between two strokes of chaos
+	Weights            [strokes]int  // of each kind of stroke
+
+	Hostile  bool // timeouts that leave all safety to the rules: stable-after 0, long leases
+	Strategy int  // the downing strategy
+
+	WriteGap    time.Duration // mean time between two updates of all clients together
+	Keys        int
+	Durable     bool // some keys are durable
+	Removes     float64
+	Reads       float64 // part of the clients' operations
+	LogMax      int     // events that a replica keeps; 0 the default
+	Shards      int     // of each entity type; 0: no sharding in this world
+	EntityTypes int
+	Remember    bool
+	TellGap     time.Duration
+	FalseHints  bool // memberlist lies
+	PromptLossy bool // the Replicator's prompt messages take the lossy lane
+	FrameMax    int  // of the Replicator; 0 the default
+}
+
+// drawOptions draws a swarm.
+func drawOptions(r *rand.Rand, plan Plan) Options {
+	o := Options{
+		Fault:    plan.Fault,
+		Nodes:    pick(r, 1, 2, 3, 3, 3, 3, 4, 5, 5, 5, 7),
+		Spare:    pick(r, 0, 1, 2, 4),
+		Safety:   pick(r, 40*time.Second, 60*time.Second, 90*time.Second, 120*time.Second),
+		Liveness: 180 * time.Second,
+
+		Loss:      pick(r, 0, 0, 0.01, 0.05, 0.15),
+		Duplicate: pick(r, 0, 0, 0.01, 0.1),
+		Straggle:  pick(r, 0, 0, 0.01, 0.03),
+		DelayMin:  pick(r, 50*time.Microsecond, 200*time.Microsecond, time.Millisecond),
+		DelayMean: pick(r, 100*time.Microsecond, time.Millisecond, 10*time.Millisecond),
+
+		ClockDrift: pick(r, 0, 0.01, 0.01),
+		WallSkew:   pick(r, 0, 0, 100*time.Millisecond, 30*time.Second, time.Hour),
+		DiskMin:    50 * time.Microsecond,
+		DiskMax:    pick(r, 200*time.Microsecond, 5*time.Millisecond, 40*time.Millisecond),
+		DiskFail:   pick(r, 0, 0, 0, 0.02),
+
+		ChaosMin: pick(r, 300*time.Millisecond, 2*time.Second),
+		ChaosMax: pick(r, 3*time.Second, 8*time.Second, 20*time.Second),
+
+		Hostile:  r.IntN(4) == 0,
+		WriteGap: pick(r, 10*time.Millisecond, 50*time.Millisecond, 200*time.Millisecond),
+		Keys:     pick(r, 1, 3, 10),
+		Durable:  r.IntN(2) == 0,
+		Removes:  pick(r, 0, 0.1, 0.4),
+		Reads:    pick(r, 0.1, 0.3, 0.6),
+		LogMax:   pick(r, 0, 0, 16, 200),
+
+		Shards:      pick(r, 0, 1, 8, 30),
+		EntityTypes: pick(r, 1, 1, 2),
+		Remember:    r.IntN(3) == 0,
+		TellGap:     pick(r, 5*time.Millisecond, 20*time.Millisecond, 100*time.Millisecond),
+		FalseHints:  r.IntN(2) == 0,
+		PromptLossy: r.IntN(3) == 0,
+		FrameMax:    pick(r, 0, 0, 0, 600),
+		CheckEvery:  max(plan.CheckEvery, -1),
+		Strokes:     plan.Strokes,
+	}
+	for i := range o.Weights {
+		o.Weights[i] = pick(r, 0, 0, 1, 2, 5)
+	}
+	if o.Weights[suspend] > 0 { // together they would break the one assumption: that either clock shows how much time has passed
+		o.Weights[wallJump] = 0
+	}
+	o.Scenario = drawScenario(r)
+	if plan.Scenario != "" {
+		o.Scenario = plan.Scenario
+	}
+	if o.CheckEvery == 0 {
+		o.CheckEvery = 1
+	}
+	applyScenario(r, &o)
+	return o
+}
+
+// String prints the options of a run in one line.
+func (o Options) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s nodes=%d+%d safety=%v loss=%g dup=%g straggle=%g delay=%v+%v drift=%g skew=%v disk=%v fail=%g", o.Scenario, o.Nodes, o.Spare,
+		o.Safety, o.Loss, o.Duplicate, o.Straggle, o.DelayMin, o.DelayMean, o.ClockDrift, o.WallSkew, o.DiskMax, o.DiskFail)
+	fmt.Fprintf(&b, " hostile=%v write=%v keys=%d durable=%v removes=%g reads=%g log=%d shards=%dx%d remember=%v", o.Hostile, o.WriteGap, o.Keys,
+		o.Durable, o.Removes, o.Reads, o.LogMax, o.EntityTypes, o.Shards, o.Remember)
+	fmt.Fprint(&b, " chaos=[")
+	for i, n := range o.Weights {
+		if n > 0 {
+			fmt.Fprintf(&b, " %v:%d", stroke(i), n)
+		}
+	}
+	b.WriteString(" ]")
+	if o.Fault != "" {
+		fmt.Fprintf(&b, " FAULT=%s", o.Fault)
+	}
+	return b.String()
+}

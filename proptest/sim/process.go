@@ -1,0 +1,205 @@
+package sim
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/coterie-go/coterie/ddata/membership"
+)
+
+// Slot is a machine with an address and a disk, on which one process runs at a time.
+type Slot struct {
+	index int
+	disk  *disk
+	proc  *Process // nil while nothing runs
+	// started counts incarnations.
+	started int
+	// retired slots stay down: the node left for good.
+	retired bool
+	// leaving is set when the node was asked to leave and has not left yet; a crash on the way cancels it.
+	leaving bool
+}
+
+func (s *Slot) addr() string { return fmt.Sprintf("n%d:7946", s.index) }
+
+// Process is one incarnation: the real machines of a node, and what stands for its goroutines.
+type Process struct {
+	w     *World
+	slot  *Slot
+	uid   uint64
+	clock localClock
+	rng   *rand.Rand
+
+	alive bool
+	// frozen is true during a pause; behind stays true until what happened meanwhile has been worked off, in its order.
+	frozen, behind bool
+	backlog        []func()
+
+	lastPost int64
+	probed   bool // wrote to a majority and read it back after the world healed
+	mem      *memberDriver
+	rep      *replicaDriver
+	shard    *shardDriver
+}
+
+// String is the slot and the incarnation: n2/1.
+func (p *Process) String() string { return fmt.Sprintf("n%d/%d", p.slot.index, p.slot.started) }
+
+// time reads the process's clock.
+func (p *Process) time() time.Time { return p.clock.read(p.w.now) }
+
+// startProcess boots a new incarnation on a slot.
+func (w *World) startProcess(s *Slot) {
+	s.started++
+	id := w.nextID.Uint64() | 1
+	p := &Process{w: w, slot: s, uid: id, rng: w.rs.stream("process", id), alive: true}
+	p.clock = w.drawClock(p.rng)
+	s.proc = p
+	w.procs[id] = p
+	w.live = append(w.live, p)
+	w.trace.fold(1, id)
+	w.trace.line(p, "START uid=%x rate=%.4f skew=%v", id, p.clock.rate, time.Duration(p.clock.skew))
+	p.mem = newMemberDriver(p)
+	p.rep = newReplicaDriver(p)
+	p.shard = newShardDriver(p)
+	p.mem.start()
+	p.rep.start()
+	p.shard.start()
+}
+
+func (w *World) drawClock(r *rand.Rand) localClock {
+	c := localClock{rate: 1, offset: between(r, 0, int64(1000*time.Hour)) + 1}
+	if w.opt.ClockDrift > 0 {
+		c.rate = 1 + (r.Float64()*2-1)*w.opt.ClockDrift
+	}
+	if w.opt.WallSkew > 0 {
+		c.skew = between(r, -int64(w.opt.WallSkew), int64(w.opt.WallSkew))
+	}
+	return c
+}
+
+// end stops the incarnation: a crash, or its own decision. What its disk has not committed is forgotten.
+func (p *Process) end(why string) {
+	if !p.alive {
+		return
+	}
+	w := p.w
+	w.trace.fold(2, p.uid)
+	w.trace.line(p, "END %s", why)
+	p.alive, p.frozen, p.behind, p.backlog = false, false, false, nil
+	p.slot.proc, p.slot.leaving = nil, false
+	p.slot.disk.crash()
+	for i, q := range w.live {
+		if q == p {
+			w.live = append(w.live[:i:i], w.live[i+1:]...)
+			break
+		}
+	}
+	w.net.forget(p)
+	for _, j := range w.judges {
+		if g, ok := j.(interface{ gone(*World, *Process) }); ok {
+			g.gone(w, p)
+		}
+	}
+}
+
+// receive hands a packet to the machine it is for.
+func (p *Process) receive(pk packet) {
+	switch pk.ch {
+	case toMember:
+		p.mem.receive(pk)
+	case toReplica:
+		p.rep.receive(pk)
+	case toShard:
+		p.shard.receive(pk)
+	}
+}
+
+// linkReset tells the process that a connection to or from another one broke.
+func (p *Process) linkReset(other *Process) { p.shard.linkReset(other) }
+
+// leave asks the node to go gracefully.
+func (p *Process) leave() {
+	p.slot.leaving = true
+	p.mem.step(membership.Leave{})
+}
+
+// done ends the process by its own decision. A supervisor starts it again, unless it has left.
+func (p *Process) done(why error) {
+	w, s := p.w, p.slot
+	left := errors.Is(why, membership.ErrLeft)
+	p.end(why.Error())
+	if left {
+		s.retired = true
+		return
+	}
+	w.after(time.Duration(between(w.chaos.rng, int64(200*time.Millisecond), int64(5*time.Second))), nil, func() { w.restart(s) })
+}
+
+// pause freezes the process for a while, as SIGSTOP does; its clock goes on. What arrives waits.
+func (p *Process) pause(d time.Duration) {
+	if p.frozen {
+		return
+	}
+	p.frozen, p.behind = true, true
+	p.w.counts.Pauses++
+	p.w.trace.line(p, "PAUSE %v", d)
+	p.w.after(d, nil, p.resume)
+}
+
+func (p *Process) resume() {
+	if !p.alive || !p.frozen {
+		return
+	}
+	p.frozen = false
+	p.w.trace.line(p, "RESUME with %d waiting", len(p.backlog))
+	p.catchUp()
+}
+
+// catchUp works off what waited, one by one in quick succession.
+func (p *Process) catchUp() {
+	if !p.alive || p.frozen {
+		return
+	}
+	if len(p.backlog) == 0 {
+		p.behind = false
+		return
+	}
+	run := p.backlog[0]
+	p.backlog = p.backlog[1:]
+	p.w.at(p.w.now+between(p.rng, 100, 20_000), nil, p.catchUp)
+	run()
+}
+
+// post hands work from one machine of the process to another, as a channel between goroutines does: soon, and in order.
+func (p *Process) post(run func()) {
+	p.lastPost = max(p.lastPost+1, p.w.now+between(p.rng, 500, 50_000))
+	p.w.at(p.lastPost, p, run)
+}
+
+// timer is the one timer that a driver arms for its machine.
+type timer struct {
+	due time.Time
+	gen uint64
+}
+
+// arm sets the timer to a machine's deadline, or clears it when that is zero.
+func (p *Process) arm(t *timer, deadline time.Time, fire func()) {
+	if deadline.Equal(t.due) && t.due.IsZero() == deadline.IsZero() {
+		return
+	}
+	t.due = deadline
+	t.gen++
+	if deadline.IsZero() {
+		return
+	}
+	gen := t.gen
+	p.w.at(p.clock.when(deadline)+between(p.rng, 0, 300_000), p, func() {
+		if t.gen == gen {
+			t.due = time.Time{}
+			fire()
+		}
+	})
+}

@@ -1,0 +1,165 @@
+package sim
+
+import (
+	"fmt"
+	"io"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Summary is what a batch of seeds came to.
+type Summary struct {
+	Seeds    uint64
+	Events   uint64
+	Elapsed  time.Duration
+	Failures []Result // by seed
+	Counts   Counts
+}
+
+// String is the one line that a batch prints.
+func (s Summary) String() string {
+	return fmt.Sprintf("sim: seeds=%d violations=%d events=%d events_per_s=%.0f", s.Seeds, len(s.Failures), s.Events, float64(s.Events)/s.Elapsed.Seconds())
+}
+
+// Batch says which seeds to run and how.
+type Batch struct {
+	First   uint64
+	Seeds   uint64
+	Workers int // 0: one per processor
+	Plan    Plan
+	// StopAtFailure ends the batch soon after the first failing seed.
+	StopAtFailure bool
+	// Failed, when not nil, is called for every failing seed, one at a time, as it is found.
+	Failed func(Result)
+}
+
+// Run runs the seeds. Worlds share nothing, so that the workers do not disturb any seed's story.
+func (b Batch) Run() Summary {
+	if b.Workers <= 0 {
+		b.Workers = runtime.GOMAXPROCS(0)
+	}
+	var (
+		next    atomic.Uint64
+		stop    atomic.Bool
+		mu      sync.Mutex
+		wg      sync.WaitGroup
+		sum     Summary
+		started = time.Now()
+	)
+	for range b.Workers {
+		wg.Go(func() {
+			for !stop.Load() {
+				n := next.Add(1) - 1
+				if n >= b.Seeds {
+					return
+				}
+				r := Run(b.First+n, b.Plan, nil)
+				mu.Lock()
+				sum.Seeds++
+				sum.Events += r.Events
+				sum.Counts.add(r.Counts)
+				if r.Violation != nil {
+					stop.Store(b.StopAtFailure)
+					sum.Failures = insertBySeed(sum.Failures, r)
+					if b.Failed != nil {
+						b.Failed(r)
+					}
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	wg.Wait()
+	sum.Elapsed = time.Since(started)
+	return sum
+}
+
+func insertBySeed(rs []Result, r Result) []Result {
+	i := len(rs)
+	for i > 0 && rs[i-1].Seed > r.Seed {
+		i--
+	}
+	rs = append(rs, Result{})
+	copy(rs[i+1:], rs[i:])
+	rs[i] = r
+	return rs
+}
+
+// Replay is the command that shows a failing seed.
+func Replay(seed uint64, plan Plan) string {
+	s := fmt.Sprintf("go run ./proptest/sim/cmd/sim -seed %d -v", seed)
+	if plan.Scenario != "" {
+		s += " -scenario " + plan.Scenario
+	}
+	if plan.Fault != "" {
+		s += " -fault " + plan.Fault
+	}
+	if plan.Strokes > 0 {
+		s += fmt.Sprintf(" -strokes %d", plan.Strokes)
+	}
+	return s
+}
+
+// Shrink looks for the fewest strokes of chaos with which a seed still fails, and returns the plan with that bound.
+func Shrink(seed uint64, plan Plan) Plan {
+	lo, hi := 0, 1
+	for fails := func(n int) bool { p := plan; p.Strokes = n; return Run(seed, p, nil).Violation != nil }; ; {
+		if hi > 256 {
+			return plan // not the strokes that make it fail, or too many
+		}
+		if fails(hi) {
+			for lo+1 < hi {
+				if mid := (lo + hi) / 2; fails(mid) {
+					hi = mid
+				} else {
+					lo = mid
+				}
+			}
+			plan.Strokes = hi
+			return plan
+		}
+		lo, hi = hi, hi*2
+	}
+}
+
+// HuntFault runs seeds with a planted fault until one is caught, and says how many that took; ok is false when most seeds did not do.
+func HuntFault(name string, most uint64, workers int) (seeds uint64, caught Result, ok bool) {
+	s := Batch{First: 1, Seeds: most, Workers: workers, Plan: Plan{Fault: name}, StopAtFailure: true}.Run()
+	if len(s.Failures) == 0 {
+		return s.Seeds, Result{}, false
+	}
+	return s.Failures[0].Seed, s.Failures[0], true
+}
+
+// Tail is a Writer that keeps the last lines, to show how a run came to fail without all that went before.
+type Tail struct {
+	lines [][]byte
+	most  int
+}
+
+// NewTail keeps the last most writes.
+func NewTail(most int) *Tail { return &Tail{most: most} }
+
+// Write keeps one line.
+func (t *Tail) Write(b []byte) (int, error) {
+	t.lines = append(t.lines, append([]byte(nil), b...))
+	if len(t.lines) > 2*t.most {
+		t.lines = append(t.lines[:0], t.lines[len(t.lines)-t.most:]...)
+	}
+	return len(b), nil
+}
+
+// WriteTo prints what was kept.
+func (t *Tail) WriteTo(w io.Writer) (int64, error) {
+	var total int64
+	for _, l := range t.lines[max(0, len(t.lines)-t.most):] {
+		n, err := w.Write(l)
+		total += int64(n)
+		if err != nil {
+			return total, err
+		}
+	}
+	return total, nil
+}

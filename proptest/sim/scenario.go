@@ -1,0 +1,57 @@
+package sim
+
+import (
+	"math/rand/v2"
+	"time"
+)
+
+// A scenario beside plain chaos provokes what chance finds too rarely. Each is drawn from the seed in ordinary runs too; none
+// knows of the faults that may be planted.
+const (
+	plainChaos = "chaos"
+	// growingView cuts the network at the moment when a view commits that has grown, so that the old view's quorum and the new one's hardly meet.
+	growingView = "growing-view"
+	// coldRestarts stops everything again and again under durable writes.
+	coldRestarts = "cold-restarts"
+	// rollingMoves joins and leaves under a load of entity messages, so that shards move all the time.
+	rollingMoves = "rolling-moves"
+	// smallLogs forces reconciliation: short logs, long cuts, many removes.
+	smallLogs = "small-logs"
+)
+
+// Scenarios are the names of all scenarios.
+var Scenarios = []string{plainChaos, growingView, coldRestarts, rollingMoves, smallLogs}
+
+func drawScenario(r *rand.Rand) string {
+	return pick(r, plainChaos, plainChaos, plainChaos, plainChaos, growingView, coldRestarts, rollingMoves, smallLogs)
+}
+
+// scripts are the scenarios that replace the random strokes.
+var scripts = map[string]func(*chaos){
+	growingView:  (*chaos).growingView,
+	rollingMoves: (*chaos).rollingMoves,
+}
+
+// applyScenario bends the drawn options to the scenario.
+func applyScenario(r *rand.Rand, o *Options) {
+	quiet := [strokes]int{}
+	switch o.Scenario {
+	case growingView:
+		o.Nodes, o.Spare, o.Safety = pick(r, 3, 3, 4), 10, 150*time.Second
+		o.Shards = 0
+	case coldRestarts:
+		o.Nodes, o.Durable, o.DiskMax, o.Shards = pick(r, 1, 3, 3, 5), true, pick(r, 5*time.Millisecond, 40*time.Millisecond, 200*time.Millisecond), 0
+		o.WriteGap = pick(r, 5*time.Millisecond, 20*time.Millisecond)
+		o.Weights = quiet
+		o.Weights[crash], o.Weights[crashAll], o.Weights[diskStall], o.Weights[mend] = 4, 2, 2, 1
+	case rollingMoves:
+		o.Nodes, o.Spare = 3, 4
+		o.Shards, o.TellGap = pick(r, 4, 8, 20), pick(r, 2*time.Millisecond, 5*time.Millisecond)
+		o.Loss, o.Straggle = pick(r, 0, 0.01), 0
+	case smallLogs:
+		o.Nodes, o.LogMax, o.Removes, o.Keys = pick(r, 3, 5), pick(r, 1, 4, 16), 0.4, pick(r, 1, 3)
+		o.WriteGap, o.Shards = pick(r, 10*time.Millisecond, 30*time.Millisecond), 0
+		o.Weights = quiet
+		o.Weights[split], o.Weights[isolate], o.Weights[mend], o.Weights[freeze], o.Weights[partial], o.Weights[connectionReset] = 3, 3, 3, 1, 2, 2
+	}
+}

@@ -1,0 +1,126 @@
+package sim
+
+import (
+	"time"
+
+	"github.com/coterie-go/coterie/ddata/membership"
+)
+
+// growingView plays, again and again, the worst case of a view that grows: the oldest is cut off from an island of the second oldest and
+// joiners, while those between reach both; at the moment when the view that drops the oldest and takes the joiners in commits, the
+// island is cut off altogether. Old and new quorum then have next to nobody in common but their promises.
+func (c *chaos) growingView() {
+	w := c.w
+	w.after(8*time.Second, nil, c.growOnce)
+}
+
+func (c *chaos) growOnce() {
+	w := c.w
+	if w.healed {
+		return
+	}
+	again := func() {
+		w.after(time.Duration(between(c.rng, int64(20*time.Second), int64(40*time.Second))), nil, c.growOnce)
+	}
+	first, second := c.twoOldest()
+	if first == nil || second == nil {
+		w.net.cut(nil)
+		w.after(5*time.Second, nil, c.growOnce)
+		return
+	}
+	island := map[int]bool{second.slot.index: true}
+	grown := 0
+	for _, s := range w.slots {
+		if s.proc == nil && grown <= len(first.mem.view.Members) {
+			grown++
+			island[s.index] = true
+			s.retired = false
+			w.after(time.Duration(between(c.rng, 0, int64(3*time.Second))), nil, func() {
+				if s.proc == nil {
+					w.startProcess(s)
+				}
+			})
+		}
+	}
+	w.trace.line(w, "CHAOS growing view: %v against %v and %d joiners", first, second, grown)
+	bridge := second.slot.index
+	w.net.cut(func(a, b int) bool {
+		switch {
+		case a == first.slot.index && island[b], b == first.slot.index && island[a]:
+			return true
+		case island[a] != island[b]:
+			return a != bridge && b != bridge
+		}
+		return false
+	})
+	epoch := first.mem.view.Epoch
+	c.onInstall = func(v *membership.View) {
+		if v.Epoch <= epoch || v.Has(membership.UID(first.uid)) && c.rng.IntN(3) != 0 {
+			return
+		}
+		c.onInstall = nil
+		w.trace.line(w, "CHAOS the island is cut off")
+		w.net.cut(func(a, b int) bool { return island[a] != island[b] })
+	}
+	w.after(time.Duration(between(c.rng, int64(25*time.Second), int64(35*time.Second))), nil, func() {
+		c.onInstall = nil
+		w.net.cut(nil)
+		c.thinOut()
+		again()
+	})
+}
+
+// twoOldest are the two oldest live processes of the newest view.
+func (c *chaos) twoOldest() (first, second *Process) {
+	for _, p := range c.w.live {
+		if !p.mem.oldest || p.mem.view == nil || !p.mem.holds(p.time()) {
+			continue
+		}
+		vs := p.mem.view.Voters()
+		if len(vs) < 3 {
+			return nil, nil
+		}
+		second = c.w.procs[uint64(vs[1].UID)]
+		if !second.alive {
+			return nil, nil
+		}
+		return p, second
+	}
+	return nil, nil
+}
+
+// thinOut kills some, so that the next round has slots to grow with.
+func (c *chaos) thinOut() {
+	for _, s := range c.w.slots[c.w.opt.Nodes:] {
+		if s.proc != nil && c.rng.IntN(2) == 0 {
+			s.proc.end("thinned out")
+		}
+	}
+}
+
+// rollingMoves joins, leaves and crashes under load, one at a time, so that shards move all the while.
+func (c *chaos) rollingMoves() {
+	w := c.w
+	var next func()
+	next = func() {
+		if w.healed {
+			return
+		}
+		switch c.rng.IntN(8) {
+		case 0, 1, 2:
+			c.join()
+		case 3, 4:
+			if p := c.slot().proc; p != nil {
+				c.leave(p)
+			}
+		case 5:
+			c.strike(connectionReset)
+		case 6:
+			c.strike(freeze)
+		default:
+			c.crash(c.slot())
+		}
+		w.after(time.Duration(between(c.rng, int64(2*time.Second), int64(12*time.Second))), nil, next)
+	}
+	w.after(8*time.Second, nil, next)
+}

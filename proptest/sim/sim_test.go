@@ -1,0 +1,114 @@
+package sim
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestSeeds runs a fixed number of worlds. `go run ./proptest/sim/cmd/sim -seeds 2000` runs more.
+func TestSeeds(t *testing.T) {
+	s := Batch{First: 1, Seeds: testSeeds, Failed: func(r Result) {
+		t.Errorf("seed %d: %v\n%s", r.Seed, r.Violation, Replay(r.Seed, Plan{}))
+	}}.Run()
+	t.Log(s)
+	t.Logf("%+v", s.Counts)
+	if c := s.Counts; c.Acked == 0 || c.Reads == 0 || c.Crashes == 0 || c.Views == 0 {
+		t.Errorf("the worlds did next to nothing: %+v", c)
+	}
+}
+
+const testSeeds = 24
+
+// TestRegressions runs the seeds that once found something.
+func TestRegressions(t *testing.T) {
+	f, err := os.Open("testdata/seeds")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	for lines := bufio.NewScanner(f); lines.Scan(); {
+		line := lines.Text()
+		if line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		var seed uint64
+		var scenario string
+		if _, err := fmt.Sscan(line, &seed, &scenario); err != nil {
+			t.Fatalf("%q: %v", line, err)
+		}
+		if scenario == "-" {
+			scenario = ""
+		}
+		plan := Plan{Scenario: scenario}
+		if r := Run(seed, plan, nil); r.Violation != nil {
+			t.Errorf("%s: %v\n%s", line, r.Violation, Replay(seed, plan))
+		}
+	}
+}
+
+// TestSameSeedSameTrace runs worlds twice: whatever a machine takes from a map's order, a clock or a global generator shows here.
+func TestSameSeedSameTrace(t *testing.T) {
+	for seed := uint64(1); seed <= 3; seed++ {
+		a, b := Run(seed, Plan{}, nil), Run(seed, Plan{}, nil)
+		if a.Hash != b.Hash || a.Events != b.Events {
+			t.Errorf("seed %d: %x after %d events, then %x after %d", seed, a.Hash, a.Events, b.Hash, b.Events)
+		}
+	}
+}
+
+// TestWatchingChangesNothing runs a world with and without an onlooker.
+func TestWatchingChangesNothing(t *testing.T) {
+	if a, b := Run(5, Plan{}, NewTail(1)), Run(5, Plan{}, nil); a.Hash != b.Hash {
+		t.Errorf("watched %x, unwatched %x", a.Hash, b.Hash)
+	}
+}
+
+// TestInstant holds time.Time to the layout that instant assumes.
+func TestInstant(t *testing.T) {
+	wall, mono := epochWall+123, int64(5e9)
+	a := instant(wall, mono)
+	if a.UnixNano() != wall || monotonic(a) != mono {
+		t.Fatalf("%v: wall %d, mono %d", a, a.UnixNano(), monotonic(a))
+	}
+	b := instant(wall-int64(time.Hour), mono+7)
+	if b.Sub(a) != 7 || !a.Before(b) || b.UnixNano() >= a.UnixNano() {
+		t.Errorf("sub %v, before %v", b.Sub(a), a.Before(b))
+	}
+	if c := a.Add(time.Minute); monotonic(c) != mono+int64(time.Minute) || c.UnixNano() != wall+int64(time.Minute) || c.Sub(a) != time.Minute {
+		t.Errorf("add: %v", c)
+	}
+}
+
+// TestLocalClock: when is the inverse of mono, whatever the rate.
+func TestLocalClock(t *testing.T) {
+	for _, rate := range []float64{0.99, 1, 1.01} {
+		c := localClock{rate: rate, offset: 77, suspended: 1e9}
+		for _, ahead := range []time.Duration{1, time.Millisecond, time.Hour} {
+			at := c.when(c.read(5e9).Add(ahead))
+			if at < 5e9 || c.mono(at) < c.mono(5e9)+int64(ahead) || c.mono(at-2) >= c.mono(5e9)+int64(ahead)+2 {
+				t.Errorf("rate %v, ahead %v: %d", rate, ahead, at)
+			}
+		}
+	}
+}
+
+// TestQueue pops in order of time, then of scheduling.
+func TestQueue(t *testing.T) {
+	var q queue
+	r := streams{seed: 1}.stream("test", 0)
+	for range 1000 {
+		q.push(r.Int64N(50), nil, nil)
+	}
+	last := event{at: -1}
+	for !q.empty() {
+		e := q.pop()
+		if !last.before(&e) {
+			t.Fatalf("%d/%d after %d/%d", e.at, e.seq, last.at, last.seq)
+		}
+		last = e
+	}
+}

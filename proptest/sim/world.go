@@ -1,0 +1,185 @@
+package sim
+
+import (
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"time"
+)
+
+// Violation is a broken promise: which one, when, and how it showed.
+type Violation struct {
+	Check string
+	At    time.Duration
+	Text  string
+}
+
+// String is "check at time: text".
+func (v Violation) String() string { return fmt.Sprintf("%s at %v: %s", v.Check, v.At, v.Text) }
+
+// Result is what a run leaves.
+type Result struct {
+	Seed      uint64
+	Options   Options
+	Hash      uint64 // of everything that happened
+	Events    uint64
+	Virtual   time.Duration
+	Violation *Violation
+	Counts    Counts
+}
+
+// Counts say what a run really did, so that a quiet run is not taken for a good one.
+type Counts struct {
+	Views, Crashes, Restarts, Pauses, Cuts, Leaves, Joins uint64
+	Writes, Acked, Reads, Excused                         uint64
+	Sent, Delivered, Lost                                 uint64
+	Tells, Told, HandOffs, Starts                         uint64
+}
+
+// add sums the counts of runs.
+func (c *Counts) add(o Counts) {
+	c.Views += o.Views
+	c.Crashes += o.Crashes
+	c.Restarts += o.Restarts
+	c.Pauses += o.Pauses
+	c.Cuts += o.Cuts
+	c.Leaves += o.Leaves
+	c.Joins += o.Joins
+	c.Writes += o.Writes
+	c.Acked += o.Acked
+	c.Reads += o.Reads
+	c.Excused += o.Excused
+	c.Sent += o.Sent
+	c.Delivered += o.Delivered
+	c.Lost += o.Lost
+	c.Tells += o.Tells
+	c.Told += o.Told
+	c.HandOffs += o.HandOffs
+	c.Starts += o.Starts
+}
+
+// World is one run. Everything in it happens on one goroutine, in the order of its queue.
+//
+//	safety phase ──(Options.Safety over)──► healed ──(all settled, or Options.Liveness over)──► judged
+type World struct {
+	opt    Options
+	now    int64
+	q      queue
+	rs     streams
+	trace  trace
+	slots  []*Slot
+	procs  map[uint64]*Process // by uid, live and dead; only ever looked up
+	live   []*Process          // in order of start
+	net    *network
+	chaos  *chaos
+	judges []judge
+	events uint64
+	healed bool
+	failed *Violation
+	counts Counts
+	nextID *rand.Rand
+	ledger *ledger
+}
+
+// judge is a checker. It sees what happened from outside and knows nothing of the machines' own rules.
+type judge interface {
+	name() string
+	// after is called after every event.
+	after(w *World)
+	// finish is called once, when the healed world has settled or run out of time.
+	finish(w *World)
+	// settled says whether what this judge waits for has come to pass; a run ends when all judges agree.
+	settled(w *World) bool
+}
+
+// Run plays the world of one seed. When watch is not nil, every input and effect is printed to it.
+func Run(seed uint64, plan Plan, watch io.Writer) Result {
+	w := newWorld(seed, plan, watch)
+	w.start()
+	for w.failed == nil && !w.over() {
+		w.step()
+	}
+	if w.failed == nil {
+		for _, j := range w.judges {
+			j.finish(w)
+		}
+	}
+	return Result{
+		Seed: seed, Options: w.opt, Hash: w.trace.hash, Events: w.events, Virtual: time.Duration(w.now), Violation: w.failed, Counts: w.counts,
+	}
+}
+
+func newWorld(seed uint64, plan Plan, watch io.Writer) *World {
+	rs := streams{seed: seed}
+	w := &World{opt: drawOptions(rs.stream("options", 0), plan), rs: rs, procs: map[uint64]*Process{}, nextID: rs.stream("ids", 0), ledger: newLedger()}
+	w.trace = trace{w: watch, now: &w.now}
+	w.net = newNetwork(w)
+	w.chaos = newChaos(w)
+	w.judges = newJudges(w)
+	return w
+}
+
+// step lets the next event happen.
+func (w *World) step() {
+	if w.q.empty() {
+		w.violate("world", "nothing will ever happen again")
+		return
+	}
+	e := w.q.pop()
+	w.now = e.at
+	if p := e.owner; p != nil {
+		if !p.alive {
+			return
+		}
+		if p.behind {
+			p.backlog = append(p.backlog, e.run)
+			return
+		}
+	}
+	w.events++
+	e.run()
+	for _, j := range w.judges {
+		j.after(w)
+	}
+}
+
+// at schedules an event. What is due earlier than now happens now.
+func (w *World) at(t int64, owner *Process, run func()) { w.q.push(max(t, w.now), owner, run) }
+
+// after schedules an event in a while.
+func (w *World) after(d time.Duration, owner *Process, run func()) { w.at(w.now+int64(d), owner, run) }
+
+// over says whether the run has ended.
+func (w *World) over() bool {
+	if !w.healed || w.events%64 != 0 {
+		return false
+	}
+	if w.now > int64(w.opt.Safety+w.opt.Liveness) {
+		return true
+	}
+	for _, j := range w.judges {
+		if !j.settled(w) {
+			return false
+		}
+	}
+	return true
+}
+
+// violate ends the run with the first broken promise.
+func (w *World) violate(check, format string, args ...any) {
+	if w.failed != nil {
+		return
+	}
+	w.failed = &Violation{Check: check, At: time.Duration(w.now), Text: fmt.Sprintf(format, args...)}
+	w.trace.line(w, "VIOLATION %v", w.failed)
+}
+
+// String names the world in the trace.
+func (w *World) String() string { return "world" }
+
+// tell offers something to every judge.
+func (w *World) tell(f func(judge)) {
+	for _, j := range w.judges {
+		f(j)
+	}
+}
