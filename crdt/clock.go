@@ -1,6 +1,14 @@
 package crdt
 
-import "iter"
+import (
+	"fmt"
+	"iter"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/zeebo/xxh3"
+)
 
 // Range is a run of consecutive dots of one origin, both ends included.
 type Range struct {
@@ -8,29 +16,196 @@ type Range struct {
 	First, Last uint64
 }
 
-// Clock is a set of dots, kept per origin as intervals. The zero value is empty and ready to use.
-// Methods that do not change it may be called concurrently.
-type Clock struct{ rows []clockRow }
-
-type clockRow struct {
-	origin Origin
-	base   uint64
+// Clock is a set of dots: per origin a base, contiguous from 1, and intervals above it. The zero value is empty and ready to use.
+// Methods that do not change it may be called concurrently, and Has, HasAll, Includes and Equal allocate nothing.
+type Clock struct {
+	rows []clockRow // by origin, none of them empty
 }
 
-func (c *Clock) Has(d Dot) bool                        { return false }
-func (c *Clock) HasAll(ds []Dot) bool                  { return false }
-func (c *Clock) Add(d Dot) bool                        { return false }
-func (c *Clock) AddRange(o Origin, first, last uint64) {}
-func (c *Clock) Join(o *Clock)                         {}
-func (c *Clock) Includes(o *Clock) bool                { return false }
-func (c *Clock) Equal(o *Clock) bool                   { return false }
-func (c *Clock) Minus(o *Clock) *Clock                 { return nil }
-func (c *Clock) Of(o Origin) *Clock                    { return nil }
-func (c *Clock) Max(o Origin) uint64                   { return 0 }
-func (c *Clock) Base(o Origin) uint64                  { return 0 }
-func (c *Clock) Clone() *Clock                         { return nil }
-func (c *Clock) Empty() bool                           { return len(c.rows) == 0 }
-func (c *Clock) Len() uint64                           { return 0 }
-func (c *Clock) Hash() [16]byte                        { return [16]byte{} }
-func (c *Clock) Ranges() iter.Seq[Range]               { return func(func(Range) bool) {} }
-func (c *Clock) String() string                        { return "" }
+// find returns the row of o, or where it would stand.
+func (c *Clock) find(o Origin) (int, bool) {
+	lo, hi := 0, len(c.rows)
+	for lo < hi {
+		m := int(uint(lo+hi) >> 1)
+		if c.rows[m].origin < o {
+			lo = m + 1
+		} else {
+			hi = m
+		}
+	}
+	return lo, lo < len(c.rows) && c.rows[lo].origin == o
+}
+
+// row returns the row of o, an empty one when there is none. Read only.
+func (c *Clock) row(o Origin) *clockRow {
+	if i, ok := c.find(o); ok {
+		return &c.rows[i]
+	}
+	return &noRow
+}
+
+// noRow stands for the origins of which a clock holds nothing; nobody writes to it.
+var noRow clockRow
+
+// Has reports whether d is in the set.
+func (c *Clock) Has(d Dot) bool { return c.row(d.Origin).has(d.Seq) }
+
+// HasAll reports whether every dot of ds is in the set.
+func (c *Clock) HasAll(ds []Dot) bool {
+	for _, d := range ds {
+		if !c.Has(d) {
+			return false
+		}
+	}
+	return true
+}
+
+// Add inserts d and reports whether it was new. The seq 0 names no event and is never inserted.
+func (c *Clock) Add(d Dot) bool {
+	if d.Seq == 0 || c.Has(d) {
+		return false
+	}
+	c.AddRange(d.Origin, d.Seq, d.Seq)
+	return true
+}
+
+// AddRange inserts the dots first to last of o, both included. A range that is empty or starts at 0 is ignored from there.
+func (c *Clock) AddRange(o Origin, first, last uint64) {
+	if last == 0 || first > last {
+		return
+	}
+	i, ok := c.find(o)
+	if !ok {
+		c.rows = slices.Insert(c.rows, i, clockRow{origin: o})
+	}
+	c.rows[i].addRange(max(first, 1), last)
+}
+
+// Join inserts every dot of o.
+func (c *Clock) Join(o *Clock) {
+	for i := range o.rows {
+		r := &o.rows[i]
+		c.AddRange(r.origin, 1, r.base)
+		for _, s := range r.above {
+			c.AddRange(r.origin, s.first, s.last)
+		}
+	}
+}
+
+// Includes reports whether every dot of o is in the set.
+func (c *Clock) Includes(o *Clock) bool {
+	for i := range o.rows {
+		if !c.row(o.rows[i].origin).includes(&o.rows[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// Equal reports whether both sets hold the same dots.
+func (c *Clock) Equal(o *Clock) bool {
+	return slices.EqualFunc(c.rows, o.rows, func(a, b clockRow) bool {
+		return a.origin == b.origin && a.base == b.base && slices.Equal(a.above, b.above)
+	})
+}
+
+// Minus returns a new clock with the dots that are in c and not in o.
+func (c *Clock) Minus(o *Clock) *Clock {
+	out := &Clock{}
+	for i := range c.rows {
+		r := clockRow{origin: c.rows[i].origin}
+		c.rows[i].eachMissing(o.row(r.origin), r.addRange)
+		if !r.empty() {
+			out.rows = append(out.rows, r)
+		}
+	}
+	return out
+}
+
+// Of returns a new clock with the dots of one origin.
+func (c *Clock) Of(o Origin) *Clock {
+	i, ok := c.find(o)
+	if !ok {
+		return &Clock{}
+	}
+	return &Clock{rows: []clockRow{c.rows[i].clone()}}
+}
+
+// Max returns the highest seq of o in the set, 0 when there is none.
+func (c *Clock) Max(o Origin) uint64 { return c.row(o).max() }
+
+// Base returns the highest seq of o up to which, from 1, none is missing.
+func (c *Clock) Base(o Origin) uint64 { return c.row(o).base }
+
+// Clone returns a copy that shares nothing with c.
+func (c *Clock) Clone() *Clock {
+	out := &Clock{rows: slices.Clone(c.rows)}
+	for i := range out.rows {
+		out.rows[i].above = slices.Clone(out.rows[i].above)
+	}
+	return out
+}
+
+// Empty reports whether the set holds no dot.
+func (c *Clock) Empty() bool { return len(c.rows) == 0 }
+
+// Len counts the dots; it stops at the largest uint64.
+func (c *Clock) Len() uint64 {
+	var n uint64
+	for r := range c.Ranges() {
+		k := r.Last - r.First + 1
+		if n+k < n {
+			return math.MaxUint64
+		}
+		n += k
+	}
+	return n
+}
+
+// Ranges yields the maximal runs of dots, by origin and then by seq.
+func (c *Clock) Ranges() iter.Seq[Range] {
+	return func(yield func(Range) bool) {
+		for i := range c.rows {
+			r := &c.rows[i]
+			if r.base > 0 && !yield(Range{r.origin, 1, r.base}) {
+				return
+			}
+			for _, s := range r.above {
+				if !yield(Range{r.origin, s.first, s.last}) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// String prints the runs, by origin.
+func (c *Clock) String() string {
+	var b strings.Builder
+	b.WriteByte('{')
+	last, any := Origin(0), false
+	for r := range c.Ranges() {
+		switch {
+		case any && r.Origin == last:
+			b.WriteByte(',')
+		case any:
+			fmt.Fprintf(&b, " %v:", r.Origin)
+		default:
+			fmt.Fprintf(&b, "%v:", r.Origin)
+		}
+		last, any = r.Origin, true
+		if r.First == r.Last {
+			fmt.Fprintf(&b, "%d", r.First)
+		} else {
+			fmt.Fprintf(&b, "%d-%d", r.First, r.Last)
+		}
+	}
+	b.WriteByte('}')
+	return b.String()
+}
+
+// Hash returns a hash of the set that is the same for equal sets on every machine.
+func (c *Clock) Hash() [16]byte {
+	var buf [512]byte
+	return xxh3.Hash128(AppendClock(buf[:0], c)).Bytes()
+}

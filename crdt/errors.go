@@ -4,17 +4,18 @@ import "errors"
 
 // Errors of Update, returned to the caller.
 var (
-	ErrTypeClash = errors.New("crdt: key holds a value of another type")
-	ErrKey       = errors.New("crdt: invalid key")
-	ErrTooLarge  = errors.New("crdt: limit exceeded")
-	ErrOverflow  = errors.New("crdt: counter overflow")
-	ErrPanic     = errors.New("crdt: update function panicked")
-	ErrTxDone    = errors.New("crdt: transaction used after its update function returned")
+	ErrTypeClash = errors.New("crdt: key holds a value of another type")                   // delete the key, or use another
+	ErrKey       = errors.New("crdt: invalid key")                                         // empty or not UTF-8
+	ErrTooLarge  = errors.New("crdt: limit exceeded")                                      // see the limits KeyMax to GroupMax
+	ErrElement   = errors.New("crdt: value cannot be encoded")                             // a pointer in an element, an unexported field
+	ErrOverflow  = errors.New("crdt: number overflow")                                     // a counter, or a timestamp that a peer drove to its end
+	ErrPanic     = errors.New("crdt: update function panicked")                            // wraps the panic when it was an error
+	ErrTxDone    = errors.New("crdt: transaction used after its update function returned") // a mutator was kept
 )
 
 // Errors about what a peer sent or a disk held.
 var (
 	ErrMalformed = errors.New("crdt: malformed")                 // bytes or groups that no correct replica makes
-	ErrOwnFuture = errors.New("crdt: own origin used elsewhere") // a peer names dots of this origin that this replica did not make
+	ErrOwnFuture = errors.New("crdt: own origin used elsewhere") // a peer names events of this origin that this replica did not make
 	ErrDigest    = errors.New("crdt: digest mismatch")           // Load: rows, clock and digest do not belong together
 )

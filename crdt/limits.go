@@ -7,4 +7,11 @@ const (
 	PayloadMax = 1 << 20 // bytes of a payload
 	RemovesMax = 1 << 16 // dots that one event removes
 	GroupMax   = 1 << 16 // events of one group
+
+	ClockOriginsMax = 1 << 20 // origins of a decoded clock
+	ClockRunsMax    = 1 << 20 // runs above the base of one origin of a decoded clock
+	ItemsMax        = 1 << 20 // items of one batch
 )
+
+// allocStep is how many elements decoders allocate ahead of having read them.
+const allocStep = 64

@@ -1,23 +1,117 @@
 package crdt
 
-import "iter"
+import (
+	"fmt"
+	"iter"
+	"math"
+)
 
-// Replica is a store that makes events: what a space of a Replicator and a standalone value are made of.
-type Replica struct{ st *Store }
-
-func NewReplica(origin Origin, o StoreOptions) *Replica { return &Replica{st: NewStore(o)} }
-func (r *Replica) Origin() Origin                       { return 0 }
-func (r *Replica) Seq() uint64                          { return 0 }
-func (r *Replica) Store() *Store                        { return r.st } // for reading; change it through the Replica only
-// Update runs fn on a Tx of the key and applies what it wrote as one group; wall is the time in nanoseconds that timestamps may use.
-// An error of fn, or a panic in it, means that nothing happened. A nil Group and nil error: fn changed nothing.
-func (r *Replica) Update(key string, wall int64, fn func(*Tx) error, ch *Changes) (Group, error) {
-	return nil, nil
+// Replica is a store that makes events: what a space of a Replicator and a standalone value are made of. It belongs to one goroutine.
+type Replica struct {
+	st     *Store
+	origin Origin
+	seq    uint64 // of the last own event
 }
-func (r *Replica) Apply(g Group, ch *Changes) (Outcome, error) { return r.st.Apply(g, ch) }
+
+// NewReplica returns an empty replica. The origin must never have been used before: each start of a process takes a new one.
+func NewReplica(origin Origin, o StoreOptions) *Replica {
+	return &Replica{st: NewStore(o), origin: origin}
+}
+
+// Origin returns the name of the own events.
+func (r *Replica) Origin() Origin { return r.origin }
+
+// Seq returns the seq of the last own event, 0 before the first.
+func (r *Replica) Seq() uint64 { return r.seq }
+
+// Store returns the store, for reading; change it through the Replica only.
+func (r *Replica) Store() *Store { return r.st }
+
+// Update runs fn on a transaction of the key and applies what it wrote as one group, which it returns for persisting and shipping.
+// wall is the time in nanoseconds that timestamps may use, 0 for logical time only. When fn returns an error, panics (ErrPanic), or a mutation
+// failed, nothing has happened. A nil group without an error means that fn changed nothing.
+func (r *Replica) Update(key string, wall int64, fn func(*Tx) error, ch *Changes) (Group, error) {
+	ks := r.st.keyOf(key)
+	if ks == nil {
+		if err := CheckKey(key); err != nil {
+			return nil, err
+		}
+	} else {
+		key = ks.key
+	}
+	if r.seq > math.MaxUint64-2*GroupMax {
+		return nil, fmt.Errorf("%w: origin %v has used up its events", ErrOverflow, r.origin)
+	}
+	c := txCore{st: r.st, key: key, origin: r.origin, next: r.seq + 1, wall: wall, ks: ks}
+	err := run(fn, &Tx{txCore: &c})
+	c.done = true
+	if err == nil {
+		err = c.err
+	}
+	if err != nil || len(c.events) == 0 {
+		return nil, err
+	}
+	r.st.apply(c.events, ch)
+	r.seq = c.next - 1
+	return c.events, nil
+}
+
+// run calls fn and turns its panic into an error.
+func run(fn func(*Tx) error, tx *Tx) (err error) {
+	defer func() {
+		switch p := recover().(type) {
+		case nil:
+		case error:
+			err = fmt.Errorf("%w: key %q: %w", ErrPanic, tx.key, p)
+		default:
+			err = fmt.Errorf("%w: key %q: %v", ErrPanic, tx.key, p)
+		}
+	}()
+	return fn(tx)
+}
+
+// Apply applies a group of another replica, see Store.Apply. A group of the own origin that is not known is ErrOwnFuture: two
+// processes use one origin.
+func (r *Replica) Apply(g Group, ch *Changes) (Outcome, error) {
+	if len(g) > 0 && g[0].Dot.Origin == r.origin && g.Last().Seq > r.seq {
+		return 0, fmt.Errorf("%w: event %v, the last one made here is %d", ErrOwnFuture, g.Last(), r.seq)
+	}
+	return r.st.Apply(g, ch)
+}
+
+// Merge joins the state of a donor, see Store.Merge.
 func (r *Replica) Merge(donor *Clock, live func(Dot) bool, items []Item, ch *Changes) error {
+	if err := r.checkDonor(donor); err != nil {
+		return err
+	}
+	return r.st.Merge(donor, live, items, ch)
+}
+
+// MergeDiff joins the difference to a donor, see Store.MergeDiff.
+func (r *Replica) MergeDiff(donor *Clock, absent []Dot, items []Item, ch *Changes) error {
+	if err := r.checkDonor(donor); err != nil {
+		return err
+	}
+	return r.st.MergeDiff(donor, absent, items, ch)
+}
+
+func (r *Replica) checkDonor(donor *Clock) error {
+	if m := donor.Max(r.origin); m > r.seq {
+		return fmt.Errorf("%w: a donor knows event %d of %v, the last one made here is %d", ErrOwnFuture, m, r.origin, r.seq)
+	}
 	return nil
 }
-func (r *Replica) MergeDiff(donor *Clock, absent []Dot, items []Item, ch *Changes) error { return nil }
-func (r *Replica) Union(items []Item, ch *Changes)                                       {}
-func (r *Replica) Load(clock *Clock, digest Digest, items iter.Seq[Item]) error          { return nil }
+
+// Union adds what an equal clock's store has and this one lacks, see Store.Union.
+func (r *Replica) Union(items []Item, ch *Changes) { r.st.Union(items, ch) }
+
+// Load fills an empty replica from rows, see Store.Load. Rows that hold events of the own origin are ErrOwnFuture: a restart must take a new one.
+func (r *Replica) Load(clock *Clock, digest Digest, items iter.Seq[Item]) error {
+	if err := r.checkDonor(clock); err != nil {
+		return err
+	}
+	return r.st.Load(clock, digest, items)
+}
+
+// Trim drops log entries that stable contains, see Store.Trim.
+func (r *Replica) Trim(stable *Clock) { r.st.Trim(stable) }

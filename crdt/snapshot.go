@@ -1,17 +1,72 @@
 package crdt
 
-import "iter"
+import (
+	"iter"
+	"strings"
+
+	"github.com/tidwall/btree"
+)
 
 // Snapshot is the immutable state of a store at one moment. Any number of goroutines may read it.
-type Snapshot struct{}
+type Snapshot struct {
+	keys   *btree.Map[string, *keyState]
+	index  dotIndex
+	items  int
+	clock  *Clock
+	digest Digest
+}
 
-func (s *Snapshot) Keys(prefix string) iter.Seq[string]        { return func(func(string) bool) {} }
-func (s *Snapshot) View(key string) Reader                     { return Reader{} }
-func (s *Snapshot) Items() iter.Seq[*Item]                     { return func(func(*Item) bool) {} } // order: key, path, dot
-func (s *Snapshot) ItemsFrom(key, path string) iter.Seq[*Item] { return func(func(*Item) bool) {} } // those from (key, path) on
-func (s *Snapshot) Len() int                                   { return 0 }
-func (s *Snapshot) KeyCount() int                              { return 0 }
-func (s *Snapshot) Clock() *Clock                              { return &Clock{} }
-func (s *Snapshot) Digest() Digest                             { return Digest{} }
-func (s *Snapshot) Item(d Dot) (*Item, bool)                   { return nil, false }
-func (s *Snapshot) Live(d Dot) bool                            { return false }
+// Keys yields, in order, the keys that begin with prefix and hold something.
+func (s *Snapshot) Keys(prefix string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		s.keys.Ascend(prefix, func(key string, _ *keyState) bool { return strings.HasPrefix(key, prefix) && yield(key) })
+	}
+}
+
+// KeyCount counts the keys that hold something.
+func (s *Snapshot) KeyCount() int { return s.keys.Len() }
+
+// View returns the state of one key.
+func (s *Snapshot) View(key string) Reader {
+	ks, _ := s.keys.Get(key)
+	return Reader{ks: ks}
+}
+
+// Items yields all live items, by key, path and dot.
+func (s *Snapshot) Items() iter.Seq[*Item] { return s.ItemsFrom("", "") }
+
+// ItemsFrom yields the live items from a key and a path on, by key, path and dot, so that a stream in chunks can go on where it stopped.
+func (s *Snapshot) ItemsFrom(key, path string) iter.Seq[*Item] {
+	return func(yield func(*Item) bool) {
+		s.keys.Ascend(key, func(k string, ks *keyState) bool {
+			from := ""
+			if k == key {
+				from = path
+			}
+			more := true
+			ks.ascend(from, func(it *Item) bool {
+				more = yield(it)
+				return more
+			})
+			return more
+		})
+	}
+}
+
+// Len counts the live items.
+func (s *Snapshot) Len() int { return s.items }
+
+// Clock returns the clock of that moment. The caller must not modify it.
+func (s *Snapshot) Clock() *Clock { return s.clock }
+
+// Digest returns the digest of the live items.
+func (s *Snapshot) Digest() Digest { return s.digest }
+
+// Item returns the live item named d.
+func (s *Snapshot) Item(d Dot) (*Item, bool) {
+	it := s.index.get(d)
+	return it, it != nil
+}
+
+// Live reports whether the item named d is alive.
+func (s *Snapshot) Live(d Dot) bool { return s.index.get(d) != nil }

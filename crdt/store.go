@@ -1,47 +1,174 @@
 package crdt
 
-import "iter"
+import (
+	"fmt"
 
-// Outcome says what Apply did with a well-formed group.
-type Outcome uint8
-
-// Outcomes of Apply.
-const (
-	Applied   Outcome = iota + 1 // its events are now part of the store
-	Duplicate                    // all its dots were known: nothing happened
-	Waiting                      // it removes dots that the clock lacks: nothing happened, Changes.Missing names them
+	"github.com/tidwall/btree"
 )
 
 // StoreOptions configure a Store; the zero value means defaults.
 type StoreOptions struct {
 	DigestSeed  uint64 // key of the digest's hash, the same on all replicas
-	LogMax      int    // events that the log keeps at most, default 65,536
+	LogMax      int    // events that the log keeps at most, default 65,536; a peer that lags further is repaired, which costs more
 	LogBytesMax int    // bytes that the log keeps at most, default 64 MiB
 	Faults      Faults // planted defects; only the simulator's self-test sets it
 }
 
-// Store holds the live items, the clock of applied events, the log and the digest of one space.
-type Store struct{ clock *Clock }
-
-func NewStore(o StoreOptions) *Store                         { return &Store{clock: &Clock{}} }
-func (s *Store) Apply(g Group, ch *Changes) (Outcome, error) { return Applied, nil }
-func (s *Store) Clock() *Clock                               { return s.clock }
-func (s *Store) Digest() Digest                              { return Digest{} }
-func (s *Store) Floor() *Clock                               { return s.clock }
-func (s *Store) Len() int                                    { return 0 }
-func (s *Store) Missing(peer *Clock, maxBytes int) (gs []Group, more, covered bool) {
-	return nil, false, true
+// Store holds the live items, the clock of applied events, the log and the digest of one space. It belongs to one goroutine;
+// Snapshots and Readers taken from it may be read by any.
+//
+// Invariants (Check): every live item's dot is in the clock; the log and the floor partition the clock; the digest is the sum of the hashes
+// of the live items.
+type Store struct {
+	opt    StoreOptions
+	gen    uint64 // of what the writer owns; a snapshot raises it
+	keys   btree.Map[string, *keyState]
+	recent *keyState // the one changed last, nil after it emptied
+	index  dotIndex
+	items  int
+	clock  *Clock
+	pinned bool // clock is shared with a snapshot
+	floor  Clock
+	log    eventLog
+	digest Digest
+	snap   *Snapshot // the last one, while nothing has changed since
+	buf    []byte    // scratch of hashing
 }
-func (s *Store) Trim(stable *Clock)                                                       {}
-func (s *Store) Snapshot() *Snapshot                                                      { return &Snapshot{} }
-func (s *Store) View(key string) Reader                                                   { return Reader{} }
-func (s *Store) Item(d Dot) (*Item, bool)                                                 { return nil, false }
-func (s *Store) Hash(it *Item) Digest                                                     { return Digest{} }
-func (s *Store) Merge(donor *Clock, live func(Dot) bool, items []Item, ch *Changes) error { return nil }
 
-// MergeDiff is Merge for a caller who already knows which own live dots the donor does not hold alive: cost O(len(absent)+len(items)).
-func (s *Store) MergeDiff(donor *Clock, absent []Dot, items []Item, ch *Changes) error { return nil }
-func (s *Store) Union(items []Item, ch *Changes)                                       {}
-func (s *Store) Load(clock *Clock, digest Digest, items iter.Seq[Item]) error          { return nil }
-func (s *Store) Check() error                                                          { return nil }
-func (s *Store) String() string                                                        { return "" }
+const (
+	logMaxDefault      = 1 << 16
+	logBytesMaxDefault = 64 << 20
+)
+
+// NewStore returns an empty store.
+func NewStore(o StoreOptions) *Store {
+	if o.LogMax <= 0 {
+		o.LogMax = logMaxDefault
+	}
+	if o.LogBytesMax <= 0 {
+		o.LogBytesMax = logBytesMaxDefault
+	}
+	return &Store{opt: o, gen: 1, clock: &Clock{}}
+}
+
+// Clock returns the set of events that the store has applied or merged. It changes with the store and must not be modified; Clone it to keep it.
+func (s *Store) Clock() *Clock { return s.clock }
+
+// Floor returns the part of the clock that the log cannot ship any more. It changes with the store and must not be modified.
+func (s *Store) Floor() *Clock { return &s.floor }
+
+// Digest returns the digest of the live items. Replicas with equal clocks have equal digests.
+func (s *Store) Digest() Digest { return s.digest }
+
+// Len counts the live items.
+func (s *Store) Len() int { return s.items }
+
+// LogLen counts the events in the log.
+func (s *Store) LogLen() int { return s.log.events }
+
+// Item returns the live item named d.
+func (s *Store) Item(d Dot) (*Item, bool) {
+	it := s.index.get(d)
+	return it, it != nil
+}
+
+// Hash returns what it adds to the digest.
+func (s *Store) Hash(it *Item) (h Digest) {
+	s.buf, h = hashItem(s.buf, s.opt.DigestSeed, it)
+	return h
+}
+
+// View returns the immutable state of one key. It costs the next write to that key a copy of its top.
+func (s *Store) View(key string) Reader {
+	ks := s.keyOf(key)
+	if ks != nil && ks.gen == s.gen {
+		ks.gen = 0
+	}
+	return Reader{ks: ks}
+}
+
+// Snapshot returns the immutable state of the whole store; the same one as before when nothing has changed.
+func (s *Store) Snapshot() *Snapshot {
+	if s.snap == nil {
+		s.snap = &Snapshot{keys: s.keys.Copy(), index: s.index.snapshot(), items: s.items, clock: s.clock, digest: s.digest}
+		s.pinned = true
+		s.gen++
+	}
+	return s.snap
+}
+
+// String prints the clock, the digest and the counts.
+func (s *Store) String() string {
+	return fmt.Sprintf("store{keys %d, items %d, clock %v, floor %v, log %d, digest %v}",
+		s.keys.Len(), s.items, s.clock, &s.floor, s.log.events, s.digest)
+}
+
+// keyOf returns the state of a key, nil when it holds nothing. Read only.
+func (s *Store) keyOf(key string) *keyState {
+	if s.recent != nil && s.recent.key == key {
+		return s.recent
+	}
+	ks, _ := s.keys.Get(key)
+	return ks
+}
+
+// writable returns the state of a key for changing; create says to make one when the key holds nothing.
+func (s *Store) writable(key string, create bool) *keyState {
+	ks := s.keyOf(key)
+	switch {
+	case ks == nil && !create:
+		return nil
+	case ks == nil:
+		ks = newKeyState(s.gen, key)
+		s.keys.Set(key, ks)
+	case ks.gen != s.gen:
+		ks = ks.clone(s.gen)
+		s.keys.Set(ks.key, ks)
+	}
+	s.recent = ks
+	return ks
+}
+
+// changing makes the clock the writer's own and forgets the last snapshot. Every change begins with it.
+func (s *Store) changing() {
+	s.snap = nil
+	if s.pinned {
+		s.clock = s.clock.Clone()
+		s.pinned = false
+	}
+}
+
+// insert brings an item to life and takes away those siblings at its path that removes names; the caller finishes those with forget.
+func (s *Store) insert(d Dot, key, path, payload string, removes []Dot, ch *Changes) *Item {
+	ks := s.writable(key, true)
+	it := &Item{Dot: d, Key: ks.key, Path: path, Payload: payload}
+	ks.put(it, removes)
+	s.index.put(s.gen, it)
+	s.items++
+	h := s.Hash(it)
+	ks.digest = ks.digest.Plus(h)
+	s.digest = s.digest.Plus(h)
+	ch.put(it)
+	return it
+}
+
+// kill drops a live item from its key, then forgets it.
+func (s *Store) kill(it *Item, ch *Changes) {
+	s.writable(it.Key, false).drop(it)
+	s.forget(it, ch)
+}
+
+// forget finishes the death of an item that its key holds no more.
+func (s *Store) forget(it *Item, ch *Changes) {
+	ks := s.writable(it.Key, false)
+	s.index.remove(s.gen, it.Dot)
+	s.items--
+	h := s.Hash(it)
+	ks.digest = ks.digest.Minus(h)
+	s.digest = s.digest.Minus(h)
+	if ks.items == 0 {
+		s.keys.Delete(ks.key)
+		s.recent = nil
+	}
+	ch.drop(it)
+}

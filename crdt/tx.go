@@ -1,16 +1,210 @@
 package crdt
 
-import "iter"
+import (
+	"fmt"
+	"iter"
+	"slices"
+)
 
-// Tx is the mutations of one Update on one key. It sees its own writes and is valid only while the update function runs.
-type Tx struct{}
+// Tx is the mutations of one Update on one key. It sees its own writes. It, and everything read from it other than through Reader, is valid
+// only while the update function runs. The first failed mutation fails the Update, whatever the function returns.
+type Tx struct {
+	*txCore
+	prefix string // what paths are relative to
+}
 
-func (t *Tx) Origin() Origin                                { return 0 }
-func (t *Tx) Wall() int64                                   { return 0 }
-func (t *Tx) Key() string                                   { return "" }
-func (t *Tx) Reader() Reader                                { return Reader{} }
-func (t *Tx) At(path string) []*Item                        { return nil }
-func (t *Tx) Items(prefix string) iter.Seq[*Item]           { return func(func(*Item) bool) {} }
-func (t *Tx) Put(path, payload string, removes []Dot) error { return nil }
-func (t *Tx) Remove(path string) (bool, error)              { return false, nil } // all observed at path
-func (t *Tx) RemoveAll(prefix string) (int, error)          { return 0, nil }     // all observed under prefix; "" empties the key
+// txCore is what all handles of one transaction share.
+type txCore struct {
+	st     *Store
+	key    string
+	origin Origin
+	next   uint64 // seq of the next event
+	wall   int64
+	events Group
+	err    error // of the first failed mutation
+	done   bool
+
+	ks     *keyState // what reads see: the store's own, or the overlay
+	owned  bool      // ks is the overlay
+	synced int       // events that ks contains
+}
+
+// Origin returns the origin of the events that are being made.
+func (t *Tx) Origin() Origin { return t.origin }
+
+// Wall returns the wall time in nanoseconds that the caller of Update gave; 0 means that time is only logical.
+func (t *Tx) Wall() int64 { return t.wall }
+
+// Key returns the key that is being updated.
+func (t *Tx) Key() string { return t.key }
+
+// Under returns a handle of the same transaction whose paths are relative to prefix, for types that nest.
+func (t *Tx) Under(prefix string) *Tx { return &Tx{txCore: t.txCore, prefix: t.prefix + prefix} }
+
+// Reader returns the state with the writes so far. It stays valid and unchanged for ever, which costs the next write a copy of the key's top.
+func (t *Tx) Reader() Reader {
+	ks := t.state()
+	if ks != nil {
+		ks.gen = 0
+	}
+	return Reader{ks: ks, prefix: t.prefix}
+}
+
+// peek is Reader for reads that end before the next write.
+func (t *Tx) peek() Reader { return Reader{ks: t.state(), prefix: t.prefix} }
+
+// At returns the siblings at path, by dot, in a slice of the caller's own.
+func (t *Tx) At(path string) []*Item { return slices.Clone(t.peek().At(path)) }
+
+// Has reports whether anything lives at path.
+func (t *Tx) Has(path string) bool { return t.peek().Has(path) }
+
+// Items yields the items whose paths begin with prefix, by path and dot, as they are now: writes during the walk do not change it.
+func (t *Tx) Items(prefix string) iter.Seq[*Item] { return t.Reader().Items(prefix) }
+
+// Put makes an event that puts payload at path and drops the items that removes names, all of which the transaction must have observed.
+// Siblings that removes does not name stay. Put takes the slice over.
+func (t *Tx) Put(path, payload string, removes []Dot) error {
+	return t.add(Event{Key: t.key, Path: t.prefix + path, Puts: true, Payload: payload, Removes: removes})
+}
+
+// Replace is Put that drops all siblings at path.
+func (t *Tx) Replace(path, payload string) error {
+	return t.Put(path, payload, dotsOf(t.peek().At(path)))
+}
+
+// Drop makes an event that drops the items that removes names and puts nothing; with no dots it makes none. Path says where the items are, for the
+// log's reader only. Drop takes the slice over.
+func (t *Tx) Drop(path string, removes []Dot) error {
+	for len(removes) > RemovesMax {
+		if err := t.add(Event{Key: t.key, Path: t.prefix + path, Removes: removes[:RemovesMax:RemovesMax]}); err != nil {
+			return err
+		}
+		removes = removes[RemovesMax:]
+	}
+	if len(removes) == 0 {
+		return t.usable()
+	}
+	return t.add(Event{Key: t.key, Path: t.prefix + path, Removes: removes})
+}
+
+// Remove drops every observed item at path and reports whether there was one.
+func (t *Tx) Remove(path string) (bool, error) {
+	removes := dotsOf(t.peek().At(path))
+	return len(removes) > 0, t.Drop(path, removes)
+}
+
+// RemoveAll drops every observed item whose path begins with prefix and returns how many there were. RemoveAll("") empties the key.
+func (t *Tx) RemoveAll(prefix string) (int, error) {
+	var removes []Dot
+	for it := range t.peek().Items(prefix) {
+		removes = append(removes, it.Dot)
+	}
+	return len(removes), t.Drop(prefix, removes)
+}
+
+func dotsOf(items []*Item) []Dot {
+	if len(items) == 0 {
+		return nil
+	}
+	dots := make([]Dot, len(items))
+	for i, it := range items {
+		dots[i] = it.Dot
+	}
+	return dots
+}
+
+// usable returns why the transaction takes no more mutations, nil when it does.
+func (c *txCore) usable() error {
+	if c.done {
+		return ErrTxDone
+	}
+	return c.err
+}
+
+// add checks an event and makes it the transaction's next.
+func (c *txCore) add(e Event) error {
+	if err := c.usable(); err != nil {
+		return err
+	}
+	e.Dot = Dot{c.origin, c.next}
+	if c.err = c.checkEvent(&e); c.err != nil {
+		return c.err
+	}
+	c.events = append(c.events, e)
+	c.next++
+	return nil
+}
+
+func (c *txCore) checkEvent(e *Event) error {
+	if len(c.events) == GroupMax {
+		return fmt.Errorf("%w: key %q: more than %d events in one update", ErrTooLarge, c.key, GroupMax)
+	}
+	if err := e.check(); err != nil {
+		return err
+	}
+	for _, d := range e.Removes {
+		if !c.st.clock.Has(d) && c.made(d) == nil {
+			return fmt.Errorf("%w: key %q: update removes %v, which it has not observed", ErrMalformed, c.key, d)
+		}
+	}
+	return nil
+}
+
+// made returns the event of this transaction named d, nil when it is not one.
+func (c *txCore) made(d Dot) *Event {
+	if len(c.events) == 0 || d.Origin != c.origin || d.Seq < c.events[0].Dot.Seq || d.Seq >= c.next {
+		return nil
+	}
+	return &c.events[d.Seq-c.events[0].Dot.Seq]
+}
+
+// state returns what reads see. The overlay with the own writes is made when a read first follows a write.
+func (c *txCore) state() *keyState {
+	for ; c.synced < len(c.events); c.synced++ {
+		c.overlay(&c.events[c.synced])
+	}
+	return c.ks
+}
+
+// overlayGen marks an overlay that no reader has been given.
+const overlayGen = 1
+
+func (c *txCore) overlay(e *Event) {
+	switch {
+	case c.ks == nil:
+		c.ks = newKeyState(overlayGen, c.key)
+	case !c.owned || c.ks.gen != overlayGen:
+		c.ks = c.ks.clone(overlayGen)
+	}
+	c.owned = true
+	for _, d := range e.Removes {
+		if old := c.find(d); old != nil {
+			c.ks.drop(old)
+			c.ks.digest = c.ks.digest.Minus(c.st.Hash(old))
+		}
+	}
+	if e.Puts {
+		it := &Item{Dot: e.Dot, Key: c.key, Path: e.Path, Payload: e.Payload}
+		c.ks.put(it, nil)
+		c.ks.digest = c.ks.digest.Plus(c.st.Hash(it))
+	}
+}
+
+// find returns the item named d while the overlay holds it.
+func (c *txCore) find(d Dot) *Item {
+	path := ""
+	if e := c.made(d); e != nil {
+		path = e.Path
+	} else if it := c.st.index.get(d); it != nil && it.Key == c.key {
+		path = it.Path
+	} else {
+		return nil
+	}
+	for _, it := range c.ks.at(path) {
+		if it.Dot == d {
+			return it
+		}
+	}
+	return nil
+}

@@ -1,5 +1,7 @@
 package crdt
 
+import "fmt"
+
 // Kind names a data type; it is the first byte of every path of that type.
 type Kind byte
 
@@ -11,23 +13,47 @@ const (
 	KindLWWMap      Kind = 4
 )
 
-// Value is what a data type offers: V is its immutable view, T its mutator. The zero value of V describes the type.
+var kindNames = [...]string{KindGCounter: "GCounter", KindORSet: "ORSet", KindLWWRegister: "LWWRegister", KindLWWMap: "LWWMap"}
+
+// String names the kind.
+func (k Kind) String() string {
+	if int(k) < len(kindNames) && kindNames[k] != "" {
+		return kindNames[k]
+	}
+	return fmt.Sprintf("kind(%#02x)", byte(k))
+}
+
+// kindOf returns the kind of a path, 0 for an empty one.
+func kindOf(path string) Kind {
+	if path == "" {
+		return 0
+	}
+	return Kind(path[0])
+}
+
+// Value is what a data type offers: V is its immutable view, T its mutator. The zero value of V is the empty value and describes the type.
+//
+// Laws: View depends on the items of the Reader only, not on how they came; it returns an error that wraps ErrTypeClash for items of another type,
+// and never panics. Every path that T writes begins with Kind. T removes only items that it observed.
 type Value[V, T any] interface {
 	Kind() Kind
 	View(Reader) (V, error)
 	Mutator(*Tx) T
 }
 
-// Standalone is a value with a store of its own, for use without a Replicator.
-type Standalone[V Value[V, T], T any] struct{ r *Replica }
-
-// New returns an empty value whose events are named by origin.
-func New[V Value[V, T], T any](origin Origin) *Standalone[V, T] {
-	return &Standalone[V, T]{r: NewReplica(origin, StoreOptions{})}
+// ViewOf reads a key as a V.
+func ViewOf[V Value[V, T], T any](r Reader) (V, error) {
+	var v V
+	return v.View(r)
 }
-func (s *Standalone[V, T]) Update(fn func(T) error) (Group, error)               { return s.UpdateAt(0, fn) }
-func (s *Standalone[V, T]) UpdateAt(wall int64, fn func(T) error) (Group, error) { return nil, nil }
-func (s *Standalone[V, T]) Apply(g Group) (Outcome, error)                       { return s.r.Apply(g, nil) }
-func (s *Standalone[V, T]) Merge(o *Standalone[V, T]) error                      { return nil }
-func (s *Standalone[V, T]) Value() (V, error)                                    { var v V; return v.View(Reader{}) }
-func (s *Standalone[V, T]) Replica() *Replica                                    { return s.r }
+
+// Mutate turns a typed update into one of items. It returns ErrTypeClash, before fn runs, when the key holds another type.
+func Mutate[V Value[V, T], T any](fn func(T) error) func(*Tx) error {
+	return func(tx *Tx) error {
+		var v V
+		if _, err := v.View(tx.peek()); err != nil {
+			return err
+		}
+		return fn(v.Mutator(tx))
+	}
+}

@@ -1,13 +1,351 @@
 package crdt
 
-func AppendGroup(dst []byte, g Group) []byte                   { return dst }
-func DecodeGroup(b []byte) (Group, error)                      { return nil, nil }
-func CutGroup(b []byte) (g Group, rest []byte, err error)      { return nil, nil, nil } // decodes one from the front
-func AppendClock(dst []byte, c *Clock) []byte                  { return dst }
-func DecodeClock(b []byte) (*Clock, error)                     { return nil, nil }
-func CutClock(b []byte) (c *Clock, rest []byte, err error)     { return nil, nil, nil }
-func AppendItem(dst []byte, it *Item) []byte                   { return dst }
-func DecodeItem(b []byte) (Item, error)                        { return Item{}, nil }
-func AppendItems(dst []byte, items []*Item) []byte             { return dst } // one batch, with a table of origins
-func DecodeItems(b []byte) ([]Item, error)                     { return nil, nil }
-func CutItems(b []byte) (items []Item, rest []byte, err error) { return nil, nil, nil }
+import "slices"
+
+// Wire and row forms, all core-deterministic CBOR: one value has one encoding, and the decoders accept no other. They carry no version; the
+// message or row around them does.
+//
+//	clock  [row…]                       rows by origin
+//	row    [origin, base, (gap, run)…]  gap: missing seqs before a run, both at least 1
+//	group  [origins, seq, event…]       origins: table in order of first use, the group's own first; seq: of the first event
+//	event  [key, path, payload, removes]
+//	         key      bytes, null: as the event before
+//	         payload  bytes, null: the event only removes
+//	         removes  [(index, n)…]     index into origins; n: the seq, for index 0 how far before the event's own
+//	item   [origin, seq, key, path, payload]
+//	items  [origins, (key, [(head, step, path, payload?)…])…]   neighbours with one key share it
+//	         head     2·index into origins, plus 1 when a payload follows
+//	         step     seq minus the seq of the item before it with that origin, as a signed integer modulo 2^64
+//
+// Keys, paths and payloads are byte strings: they may hold any bytes.
+
+// AppendClock appends the encoding of c.
+func AppendClock(dst []byte, c *Clock) []byte {
+	dst = appendHead(dst, cborArray, uint64(len(c.rows)))
+	for i := range c.rows {
+		r := &c.rows[i]
+		dst = appendHead(dst, cborArray, uint64(2+2*len(r.above)))
+		dst = appendHead(dst, cborUint, uint64(r.origin))
+		dst = appendHead(dst, cborUint, r.base)
+		end := r.base
+		for _, s := range r.above {
+			dst = appendHead(dst, cborUint, s.first-end-1)
+			dst = appendHead(dst, cborUint, s.last-s.first+1)
+			end = s.last
+		}
+	}
+	return dst
+}
+
+// DecodeClock decodes a clock that fills b.
+func DecodeClock(b []byte) (*Clock, error) {
+	r := cborReader{b: b}
+	c := readClock(&r)
+	return c, r.end()
+}
+
+// CutClock decodes a clock from the front of b and returns what follows it.
+func CutClock(b []byte) (c *Clock, rest []byte, err error) {
+	r := cborReader{b: b}
+	c = readClock(&r)
+	return c, r.b, r.err
+}
+
+func readClock(r *cborReader) *Clock {
+	n := r.array(ClockOriginsMax, 3)
+	c := &Clock{rows: make([]clockRow, 0, n)}
+	for range n {
+		row := readClockRow(r)
+		if k := len(c.rows); k > 0 && c.rows[k-1].origin >= row.origin {
+			r.fail("clock rows out of order")
+		}
+		if r.err != nil {
+			return &Clock{}
+		}
+		c.rows = append(c.rows, row)
+	}
+	return c
+}
+
+func readClockRow(r *cborReader) clockRow {
+	n := r.array(2+2*ClockRunsMax, 1)
+	if n < 2 || n%2 != 0 {
+		r.fail("clock row of %d", n)
+		return clockRow{}
+	}
+	row := clockRow{origin: Origin(r.uint()), base: r.uint()}
+	if n == 2 && row.base == 0 {
+		r.fail("empty clock row")
+	}
+	if n > 2 {
+		row.above = make([]span, 0, n/2-1)
+	}
+	end := row.base
+	for range n/2 - 1 {
+		gap, run := r.uint(), r.uint()
+		first, last := end+gap+1, end+gap+run
+		if gap == 0 || run == 0 || end+gap < end || last < end+gap {
+			r.fail("clock run of %d after %d", run, gap)
+			return clockRow{}
+		}
+		row.above = append(row.above, span{first, last})
+		end = last
+	}
+	return row
+}
+
+// AppendGroup appends the encoding of g, which must not be empty.
+func AppendGroup(dst []byte, g Group) []byte {
+	table := groupOrigins(g)
+	dst = appendHead(dst, cborArray, uint64(2+len(g)))
+	dst = table.append(dst)
+	dst = appendHead(dst, cborUint, g[0].Dot.Seq)
+	for i := range g {
+		e := &g[i]
+		dst = append(dst, cborArray|4)
+		if i > 0 && e.Key == g[i-1].Key {
+			dst = append(dst, cborNull)
+		} else {
+			dst = appendBytes(dst, e.Key)
+		}
+		dst = appendBytes(dst, e.Path)
+		if e.Puts {
+			dst = appendBytes(dst, e.Payload)
+		} else {
+			dst = append(dst, cborNull)
+		}
+		dst = appendHead(dst, cborArray, uint64(2*len(e.Removes)))
+		for _, d := range e.Removes {
+			k := table.index(d.Origin)
+			n := d.Seq
+			if k == 0 {
+				n = e.Dot.Seq - d.Seq
+			}
+			dst = appendHead(appendHead(dst, cborUint, uint64(k)), cborUint, n)
+		}
+	}
+	return dst
+}
+
+func groupOrigins(g Group) *originTable {
+	t := &originTable{}
+	t.add(g[0].Dot.Origin)
+	for i := range g {
+		for _, d := range g[i].Removes {
+			t.add(d.Origin)
+		}
+	}
+	return t
+}
+
+// DecodeGroup decodes a group that fills b. Its dots are consecutive and its sizes within limits; Apply checks the rest.
+func DecodeGroup(b []byte) (Group, error) {
+	r := cborReader{b: b}
+	g := readGroup(&r)
+	return g, r.end()
+}
+
+// CutGroup decodes a group from the front of b and returns what follows it.
+func CutGroup(b []byte) (g Group, rest []byte, err error) {
+	r := cborReader{b: b}
+	g = readGroup(&r)
+	return g, r.b, r.err
+}
+
+func readGroup(r *cborReader) Group {
+	n := r.array(2+GroupMax, 1) - 2
+	t := readTable(r)
+	seq := r.uint()
+	if n < 1 || n > len(r.b)/eventBytesMin+1 || seq == 0 || seq+uint64(n) < seq || len(t.ids) == 0 {
+		r.fail("group of %d at %d", n, seq)
+		return nil
+	}
+	t.used = 1 // by the group itself
+	g := make(Group, 0, min(n, allocStep))
+	for i := range n {
+		e := Event{Dot: Dot{t.ids[0], seq + uint64(i)}}
+		r.event(&e, g, t)
+		if r.err != nil {
+			return nil
+		}
+		g = append(g, e)
+	}
+	if t.used != len(t.ids) {
+		r.fail("group's table names %d origins, it uses %d", len(t.ids), t.used)
+		return nil
+	}
+	return g
+}
+
+// eventBytesMin is what the shortest event takes: head, null, empty path, null or empty payload, empty removes.
+const eventBytesMin = 5
+
+// event reads one event whose dot is set; before is the events so far.
+func (r *cborReader) event(e *Event, before Group, t *originTable) {
+	if r.array(4, 1) != 4 {
+		r.fail("no event")
+		return
+	}
+	prev := ""
+	if len(before) > 0 {
+		prev = before[len(before)-1].Key
+	}
+	if r.null() {
+		e.Key = prev
+	} else {
+		e.Key = string(r.bytes(KeyMax))
+	}
+	start := r.b
+	path := r.bytes(PathMax)
+	if r.null() {
+		e.Path = string(path)
+	} else {
+		e.Puts = true
+		payload := r.bytes(PayloadMax)
+		e.Path, e.Payload = twoStrings(start, r.b, path, payload)
+	}
+	n := r.array(2*RemovesMax, 1)
+	if n%2 != 0 {
+		r.fail("removes in %d words", n)
+		return
+	}
+	if n > 0 {
+		e.Removes = make([]Dot, 0, min(n/2, allocStep))
+	}
+	for range n / 2 {
+		k, m := r.uint(), r.uint()
+		d := Dot{Origin: t.use(r, k), Seq: m}
+		if k == 0 {
+			d.Seq = e.Dot.Seq - m
+		}
+		if r.err != nil {
+			return
+		}
+		e.Removes = append(e.Removes, d)
+	}
+}
+
+// twoStrings copies two byte strings that are neighbours in the input in one allocation, with the second one's head between them.
+func twoStrings(from, to, a, b []byte) (string, string) {
+	if len(b) == 0 {
+		return string(a), ""
+	}
+	s := string(from[:len(from)-len(to)])
+	lead := len(s) - len(b)
+	at := headLen(uint64(len(a)))
+	return s[at : at+len(a)], s[lead:]
+}
+
+func headLen(n uint64) int {
+	var buf [9]byte
+	return len(appendHead(buf[:0], 0, n))
+}
+
+// AppendItem appends the encoding of one item.
+func AppendItem(dst []byte, it *Item) []byte {
+	dst = append(dst, cborArray|5)
+	dst = appendHead(dst, cborUint, uint64(it.Dot.Origin))
+	dst = appendHead(dst, cborUint, it.Dot.Seq)
+	dst = appendBytes(dst, it.Key)
+	dst = appendBytes(dst, it.Path)
+	return appendBytes(dst, it.Payload)
+}
+
+// DecodeItem decodes an item that fills b.
+func DecodeItem(b []byte) (Item, error) {
+	it, rest, err := CutItem(b)
+	if err == nil && len(rest) > 0 {
+		r := cborReader{b: rest}
+		return Item{}, r.end()
+	}
+	return it, err
+}
+
+// CutItem decodes an item from the front of b and returns what follows it.
+func CutItem(b []byte) (it Item, rest []byte, err error) {
+	r := cborReader{b: b}
+	if r.array(5, 1) != 5 {
+		r.fail("no item")
+	}
+	it.Dot = Dot{Origin(r.uint()), r.uint()}
+	it.Key = string(r.bytes(KeyMax))
+	start := r.b
+	path, payload := r.bytes(PathMax), r.bytes(PayloadMax)
+	if it.Dot.Seq == 0 {
+		r.fail("item without a dot")
+	}
+	if r.err != nil {
+		return Item{}, nil, r.err
+	}
+	it.Path, it.Payload = twoStrings(start, r.b, path, payload)
+	return it, r.b, nil
+}
+
+// originTable numbers origins in order of first use.
+type originTable struct {
+	ids    []Origin
+	places map[Origin]int // once they are many
+	used   int            // decoding: how many have been used
+}
+
+// originScanMax is how many origins are searched one by one before a map is worth it.
+const originScanMax = 8
+
+func (t *originTable) index(o Origin) int {
+	if t.places == nil {
+		return slices.Index(t.ids, o)
+	}
+	if i, ok := t.places[o]; ok {
+		return i
+	}
+	return -1
+}
+
+// add enters o unless it is there, and reports whether it was not.
+func (t *originTable) add(o Origin) bool {
+	if t.index(o) >= 0 {
+		return false
+	}
+	t.ids = append(t.ids, o)
+	if t.places != nil {
+		t.places[o] = len(t.ids) - 1
+	} else if len(t.ids) > originScanMax {
+		t.places = make(map[Origin]int, 2*len(t.ids))
+		for i, id := range t.ids {
+			t.places[id] = i
+		}
+	}
+	return true
+}
+
+func (t *originTable) append(dst []byte) []byte {
+	dst = appendHead(dst, cborArray, uint64(len(t.ids)))
+	for _, o := range t.ids {
+		dst = appendHead(dst, cborUint, uint64(o))
+	}
+	return dst
+}
+
+func readTable(r *cborReader) *originTable {
+	t := &originTable{}
+	for range r.array(uint64(len(r.b)), 1) {
+		o := Origin(r.uint())
+		if r.err != nil {
+			return t
+		}
+		if !t.add(o) {
+			r.fail("origin %v is in the table twice", o)
+		}
+	}
+	return t
+}
+
+// use returns the origin at index k, which must be at most one beyond those used so far.
+func (t *originTable) use(r *cborReader, k uint64) Origin {
+	if k > uint64(t.used) || k >= uint64(len(t.ids)) {
+		r.fail("origin %d of %d, used %d", k, len(t.ids), t.used)
+		return 0
+	}
+	t.used = max(t.used, int(k)+1)
+	return t.ids[k]
+}

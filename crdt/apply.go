@@ -1,0 +1,184 @@
+package crdt
+
+import (
+	"fmt"
+	"math"
+	"unicode/utf8"
+)
+
+// Outcome says what Apply did with a well-formed group.
+type Outcome uint8
+
+// Outcomes of Apply.
+const (
+	Applied   Outcome = iota + 1 // its events are now part of the store
+	Duplicate                    // all its dots were known: nothing happened
+	Waiting                      // it removes dots that the clock lacks: nothing happened, Changes.Missing names them
+)
+
+// String names the outcome.
+func (o Outcome) String() string {
+	switch o {
+	case Applied:
+		return "applied"
+	case Duplicate:
+		return "duplicate"
+	case Waiting:
+		return "waiting"
+	}
+	return fmt.Sprintf("outcome(%d)", uint8(o))
+}
+
+// Apply applies a group whole or not at all. It never drops an item by itself: concurrent puts at one path stay as siblings,
+// so that the result does not depend on the order in which they and their removals come. A malformed group is an error that wraps
+// ErrMalformed or ErrTooLarge and changes nothing. ch may be nil.
+func (s *Store) Apply(g Group, ch *Changes) (Outcome, error) {
+	if err := checkGroup(g); err != nil {
+		return 0, err
+	}
+	row := s.clock.row(g[0].Dot.Origin)
+	if row.hasRange(g[0].Dot.Seq, g.Last().Seq) {
+		return Duplicate, nil
+	}
+	if s.waits(g, row, ch) {
+		return Waiting, nil
+	}
+	s.apply(g, ch)
+	return Applied, nil
+}
+
+// checkGroup finds what no correct replica makes.
+func checkGroup(g Group) error {
+	if len(g) == 0 {
+		return fmt.Errorf("%w: empty group", ErrMalformed)
+	}
+	if len(g) > GroupMax {
+		return fmt.Errorf("%w: key %q: group of %d events, at most %d", ErrTooLarge, g[0].Key, len(g), GroupMax)
+	}
+	first := g[0].Dot
+	if first.Seq == 0 || first.Seq > math.MaxUint64-uint64(len(g)) {
+		return fmt.Errorf("%w: group at dot %v", ErrMalformed, first)
+	}
+	for i := range g {
+		e := &g[i]
+		if e.Dot.Origin != first.Origin || e.Dot.Seq != first.Seq+uint64(i) {
+			return fmt.Errorf("%w: dot %v is event %d of the group at %v", ErrMalformed, e.Dot, i, first)
+		}
+		if i == 0 || e.Key != g[i-1].Key {
+			if err := CheckKey(e.Key); err != nil {
+				return err
+			}
+		}
+		if err := e.check(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// check finds what is wrong with one event, its key aside.
+func (e *Event) check() error {
+	switch {
+	case len(e.Path) > PathMax:
+		return fmt.Errorf("%w: key %q: path of %d bytes, at most %d", ErrTooLarge, e.Key, len(e.Path), PathMax)
+	case len(e.Payload) > PayloadMax:
+		return fmt.Errorf("%w: key %q: payload of %d bytes, at most %d", ErrTooLarge, e.Key, len(e.Payload), PayloadMax)
+	case len(e.Removes) > RemovesMax:
+		return fmt.Errorf("%w: key %q: %d removed dots, at most %d", ErrTooLarge, e.Key, len(e.Removes), RemovesMax)
+	case !e.Puts && e.Payload != "":
+		return fmt.Errorf("%w: key %q: event %v has a payload and puts nothing", ErrMalformed, e.Key, e.Dot)
+	}
+	for _, d := range e.Removes {
+		if d.Seq == 0 || d.Origin == e.Dot.Origin && d.Seq >= e.Dot.Seq {
+			return fmt.Errorf("%w: key %q: event %v removes %v", ErrMalformed, e.Key, e.Dot, d)
+		}
+	}
+	return nil
+}
+
+// CheckKey returns ErrKey, or ErrTooLarge, with the reason why key cannot name replicated data.
+func CheckKey(key string) error {
+	switch {
+	case key == "":
+		return fmt.Errorf("%w: empty", ErrKey)
+	case len(key) > KeyMax:
+		return fmt.Errorf("%w: key of %d bytes, at most %d", ErrTooLarge, len(key), KeyMax)
+	case !utf8.ValidString(key):
+		return fmt.Errorf("%w: %q is not UTF-8", ErrKey, key)
+	}
+	return nil
+}
+
+// waits reports whether a new event of g removes a dot that is neither in the clock nor an earlier one of g, and names such dots.
+func (s *Store) waits(g Group, row *clockRow, ch *Changes) bool {
+	first, wait := g[0].Dot, false
+	for i := range g {
+		e := &g[i]
+		if len(e.Removes) == 0 || row.has(e.Dot.Seq) {
+			continue
+		}
+		for _, d := range e.Removes {
+			if d.Origin == first.Origin && d.Seq >= first.Seq || s.clock.Has(d) {
+				continue
+			}
+			wait = true
+			if ch == nil {
+				return true
+			}
+			if len(ch.Missing) < changesMissingMax {
+				ch.Missing = append(ch.Missing, d)
+			}
+		}
+	}
+	return wait
+}
+
+// apply carries out a checked group. Events that a merge has already covered are left out: their effects are there, or were removed.
+func (s *Store) apply(g Group, ch *Changes) {
+	s.changing()
+	o, first, last := g[0].Dot.Origin, g[0].Dot.Seq, g.Last().Seq
+	s.clock.row(o).eachGap(first, last, func(a, b uint64) {
+		part := g[a-first : b-first+1]
+		for i := range part {
+			s.applyEvent(&part[i], ch)
+		}
+		s.logGroup(part)
+	})
+	s.clock.AddRange(o, first, last)
+}
+
+func (s *Store) applyEvent(e *Event, ch *Changes) {
+	var it *Item
+	if e.Puts {
+		it = s.insert(e.Dot, e.Key, e.Path, e.Payload, e.Removes, ch)
+	}
+	for _, d := range e.Removes {
+		old := s.index.get(d)
+		switch {
+		case old == nil: // someone else removed it before
+		case e.Puts && old.Path == e.Path && old.Key == e.Key:
+			s.forget(old, ch) // insert has taken it from its key
+		default:
+			s.kill(old, ch)
+		}
+	}
+	if e.Puts && s.opt.Faults.DropLosingSibling {
+		s.dropLosers(it, ch)
+	}
+}
+
+// dropLosers is the defect DropLosingSibling.
+func (s *Store) dropLosers(it *Item, ch *Changes) {
+	siblings := append([]*Item(nil), s.keyOf(it.Key).at(it.Path)...)
+	win := it
+	for _, o := range siblings {
+		if o.Payload > win.Payload || o.Payload == win.Payload && o.Dot.Compare(win.Dot) > 0 {
+			win = o
+		}
+	}
+	for _, o := range siblings {
+		if o != win {
+			s.kill(o, ch)
+		}
+	}
+}

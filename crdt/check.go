@@ -1,0 +1,124 @@
+package crdt
+
+import "fmt"
+
+// Check recomputes everything that the store maintains and returns what differs. It costs a walk over items and log: for tests and the simulator.
+func (s *Store) Check() error {
+	if err := s.checkItems(); err != nil {
+		return err
+	}
+	return s.checkLog()
+}
+
+func (s *Store) checkItems() error {
+	var sum Digest
+	items := 0
+	var failed error
+	s.keys.Scan(func(key string, ks *keyState) bool {
+		failed = s.checkKeyState(key, ks)
+		sum = sum.Plus(ks.digest)
+		items += int(ks.items)
+		return failed == nil
+	})
+	if failed != nil {
+		return failed
+	}
+	if sum != s.digest || items != s.items {
+		return fmt.Errorf("crdt: store counts %d items with digest %v, its keys %d with %v", s.items, s.digest, items, sum)
+	}
+	if n := s.index.count(); n != items {
+		return fmt.Errorf("crdt: %d dots in the index, %d items", n, items)
+	}
+	return nil
+}
+
+func (s *Store) checkKeyState(key string, ks *keyState) error {
+	var sum Digest
+	var failed error
+	var prev *Item
+	paths, items := 0, 0
+	ks.ascend("", func(it *Item) bool {
+		sum = sum.Plus(s.Hash(it))
+		items++
+		if prev == nil || prev.Path != it.Path {
+			paths++
+		}
+		switch {
+		case it.Key != key || ks.key != key:
+			failed = fmt.Errorf("crdt: key %q holds item %v", key, it)
+		case !s.clock.Has(it.Dot):
+			failed = fmt.Errorf("crdt: item %v is not in the clock", it)
+		case s.index.get(it.Dot) != it:
+			failed = fmt.Errorf("crdt: item %v is not in the index", it)
+		case prev != nil && (prev.Path > it.Path || prev.Path == it.Path && prev.Dot.Compare(it.Dot) >= 0):
+			failed = fmt.Errorf("crdt: item %v stands before %v", prev, it)
+		}
+		prev = it
+		return failed == nil
+	})
+	switch {
+	case failed != nil:
+		return failed
+	case items == 0 || items != int(ks.items) || paths != int(ks.paths):
+		return fmt.Errorf("crdt: key %q counts %d items at %d paths, has %d at %d", key, ks.items, ks.paths, items, paths)
+	case sum != ks.digest:
+		return fmt.Errorf("crdt: key %q: digest %v, its items sum to %v", key, ks.digest, sum)
+	}
+	return nil
+}
+
+func (s *Store) checkLog() error {
+	var logged Clock
+	events, bytes := 0, 0
+	for _, g := range s.log.groups {
+		if g == nil {
+			continue
+		}
+		for i := range g {
+			if !logged.Add(g[i].Dot) {
+				return fmt.Errorf("crdt: event %v is in the log twice", g[i].Dot)
+			}
+			if s.floor.Has(g[i].Dot) {
+				return fmt.Errorf("crdt: event %v is in the log and in the floor", g[i].Dot)
+			}
+		}
+		events += len(g)
+		bytes += g.size()
+	}
+	logged.Join(&s.floor)
+	if !logged.Equal(s.clock) {
+		return fmt.Errorf("crdt: log and floor make %v, the clock is %v", &logged, s.clock)
+	}
+	refs := 0
+	for _, ol := range s.log.origins {
+		refs += len(ol.refs)
+		for _, r := range ol.refs {
+			if g := s.log.groups[r.pos-s.log.start]; g == nil || g.First() != (Dot{ol.origin, r.first}) || g.Last().Seq != r.last {
+				return fmt.Errorf("crdt: log of %v: no group %d-%d at position %d", ol.origin, r.first, r.last, r.pos)
+			}
+		}
+	}
+	if events != s.log.events || bytes != s.log.bytes || refs > len(s.log.groups) {
+		return fmt.Errorf("crdt: log counts %d events of %d bytes, has %d of %d", s.log.events, s.log.bytes, events, bytes)
+	}
+	return nil
+}
+
+func (x *dotIndex) count() int {
+	n := 0
+	for i := range x.rows {
+		n += x.rows[i].root.count(x.rows[i].levels)
+	}
+	return n
+}
+
+func (n *dotNode) count(level uint) int {
+	if level == 0 {
+		return len(n.items)
+	}
+	sum := 0
+	for _, k := range n.kids {
+		sum += k.count(level - 1)
+	}
+	return sum
+}

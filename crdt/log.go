@@ -1,0 +1,220 @@
+package crdt
+
+import "slices"
+
+// eventLog keeps groups in the order in which this replica applied them, with their payloads until they are trimmed (an event shipped without
+// the payload that it put would tell the receiver that the item was removed). Per origin it keeps where that origin's groups stand, so that
+// finding what a peer lacks costs what is found.
+type eventLog struct {
+	groups  []Group // nil: trimmed, waiting for the front to pass it
+	start   uint64  // position of groups[0]; positions never repeat
+	origins []*originLog
+	events  int
+	bytes   int
+}
+
+// originLog is the places of one origin's groups, by position.
+type originLog struct {
+	origin Origin
+	refs   []logRef
+	sorted bool // refs are in order of seq too: their origin's events came in order
+}
+
+// logRef is the place of one group and its seqs.
+type logRef struct {
+	pos         uint64
+	first, last uint64
+	top         uint64 // the highest last up to here
+}
+
+func (l *eventLog) find(o Origin) (int, bool) {
+	return slices.BinarySearchFunc(l.origins, o, func(a *originLog, o Origin) int {
+		switch {
+		case a.origin < o:
+			return -1
+		case a.origin > o:
+			return 1
+		}
+		return 0
+	})
+}
+
+func (l *eventLog) add(g Group) {
+	o := g[0].Dot.Origin
+	i, ok := l.find(o)
+	if !ok {
+		l.origins = slices.Insert(l.origins, i, &originLog{origin: o, sorted: true})
+	}
+	l.origins[i].add(logRef{pos: l.start + uint64(len(l.groups)), first: g[0].Dot.Seq, last: g.Last().Seq})
+	l.groups = append(l.groups, g)
+	l.events += len(g)
+	l.bytes += g.size()
+}
+
+func (ol *originLog) add(r logRef) {
+	r.top = r.last
+	if n := len(ol.refs); n > 0 {
+		ol.sorted = ol.sorted && r.first > ol.refs[n-1].top
+		r.top = max(r.top, ol.refs[n-1].top)
+	}
+	ol.refs = append(ol.refs, r)
+}
+
+// cut takes the first group of one origin out and returns its seqs.
+func (l *eventLog) cut(ol *originLog) (first, last uint64) {
+	r := ol.refs[0]
+	ol.refs = ol.refs[1:]
+	g := l.groups[r.pos-l.start]
+	l.groups[r.pos-l.start] = nil
+	l.events -= len(g)
+	l.bytes -= g.size()
+	return r.first, r.last
+}
+
+// settle drops the trimmed front and the origins that have nothing left.
+func (l *eventLog) settle() {
+	n := 0
+	for n < len(l.groups) && l.groups[n] == nil {
+		n++
+	}
+	l.groups, l.start = l.groups[n:], l.start+uint64(n)
+	l.origins = slices.DeleteFunc(l.origins, func(ol *originLog) bool { return len(ol.refs) == 0 })
+}
+
+// size estimates the encoded length of a group.
+func (g Group) size() int {
+	n := 16
+	for i := range g {
+		e := &g[i]
+		n += 8 + len(e.Path) + len(e.Payload) + 6*len(e.Removes)
+		if i == 0 || e.Key != g[i-1].Key {
+			n += len(e.Key)
+		}
+	}
+	return n
+}
+
+// logGroup appends a group and drops the oldest while the log is over its bounds. Trimmed places count too: the slice itself is bounded.
+func (s *Store) logGroup(g Group) {
+	l := &s.log
+	l.add(g)
+	if l.events <= s.opt.LogMax && l.bytes <= s.opt.LogBytesMax && len(l.groups) <= 2*s.opt.LogMax {
+		return
+	}
+	for len(l.groups) > 0 && (l.events > s.opt.LogMax || l.bytes > s.opt.LogBytesMax || len(l.groups) > s.opt.LogMax) {
+		if front := l.groups[0]; front != nil {
+			i, _ := l.find(front[0].Dot.Origin)
+			first, last := l.cut(l.origins[i])
+			s.floor.AddRange(l.origins[i].origin, first, last)
+		}
+		l.groups, l.start = l.groups[1:], l.start+1
+	}
+	l.settle()
+}
+
+// Trim drops log entries whose dots stable contains: what all peers that count have. The floor rises accordingly.
+func (s *Store) Trim(stable *Clock) {
+	for _, ol := range s.log.origins {
+		row := stable.row(ol.origin)
+		for len(ol.refs) > 0 && row.hasRange(ol.refs[0].first, ol.refs[0].last) {
+			first, last := s.log.cut(ol)
+			s.floor.AddRange(ol.origin, first, last)
+		}
+	}
+	s.log.settle()
+}
+
+// Missing returns the groups that a peer with the given clock lacks, in the order in which this replica applied them, so that any prefix can be
+// applied. It stops after about maxBytes, but not before one group; more says that it did. covered is false when the log does not reach
+// back far enough; then there are no groups and the peer needs a repair. The cost is that of what is returned, not of the log.
+func (s *Store) Missing(peer *Clock, maxBytes int) (gs []Group, more, covered bool) {
+	if !peer.Includes(&s.floor) {
+		return nil, false, false
+	}
+	var cursors []logCursor
+	for _, ol := range s.log.origins {
+		c := logCursor{log: ol, peer: peer.row(ol.origin)}
+		if !c.peer.includes(s.clock.row(ol.origin)) && c.seek() {
+			cursors = append(cursors, c)
+		}
+	}
+	for bytes := 0; len(cursors) > 0; {
+		best := 0
+		for i := range cursors {
+			if cursors[i].pos() < cursors[best].pos() {
+				best = i
+			}
+		}
+		g := s.log.groups[cursors[best].pos()-s.log.start]
+		if bytes += g.size(); bytes > maxBytes && len(gs) > 0 {
+			return gs, true, true
+		}
+		gs = append(gs, s.shipped(g))
+		cursors[best].i++
+		if !cursors[best].seek() {
+			cursors = slices.Delete(cursors, best, best+1)
+		}
+	}
+	return gs, false, true
+}
+
+// shipped returns a group as it is sent; only the defect BareFactWithoutRemover changes it.
+func (s *Store) shipped(g Group) Group {
+	if !s.opt.Faults.BareFactWithoutRemover {
+		return g
+	}
+	g = slices.Clone(g)
+	for i := range g {
+		if g[i].Puts && s.index.get(g[i].Dot) == nil {
+			g[i].Puts, g[i].Payload = false, ""
+		}
+	}
+	return g
+}
+
+// logCursor walks the groups of one origin that a peer lacks, by position.
+type logCursor struct {
+	log  *originLog
+	peer *clockRow
+	i    int
+}
+
+func (c *logCursor) pos() uint64 { return c.log.refs[c.i].pos }
+
+// seek moves on to the next group that the peer lacks and reports whether there is one. Where seqs are in order it jumps over what the
+// peer has; where they are not, it jumps to the first place that can hold the peer's lowest missing seq and walks from there.
+func (c *logCursor) seek() bool {
+	if c.i == 0 {
+		c.jump(c.peer.base)
+	}
+	for c.i < len(c.log.refs) {
+		r := &c.log.refs[c.i]
+		if !c.peer.hasRange(r.first, r.last) {
+			return true
+		}
+		c.i++
+		if c.log.sorted {
+			if k := c.peer.search(r.last); r.last <= c.peer.base {
+				c.jump(c.peer.base)
+			} else if k < len(c.peer.above) {
+				c.jump(c.peer.above[k].last)
+			}
+		}
+	}
+	return false
+}
+
+// jump skips places, from the cursor's on, up to the first that can hold a seq above known.
+func (c *logCursor) jump(known uint64) {
+	rest := c.log.refs[c.i:]
+	if len(rest) == 0 || rest[0].top > known {
+		return
+	}
+	n, _ := slices.BinarySearchFunc(rest, known, func(r logRef, known uint64) int {
+		if r.top <= known {
+			return -1
+		}
+		return 1
+	})
+	c.i += n
+}

@@ -1,0 +1,65 @@
+package crdt
+
+import "fmt"
+
+// LWWRegister is the view of one value of which the last writer wins. It is one item at the path that is the kind alone; payload: timestamp ‖ value.
+type LWWRegister[V any] struct {
+	value V
+	ts    Timestamp
+	set   bool
+}
+
+var _ Value[LWWRegister[string], *LWWRegisterTx[string]] = LWWRegister[string]{}
+
+const lwwRegisterPath = string(rune(KindLWWRegister))
+
+// Kind returns KindLWWRegister.
+func (LWWRegister[V]) Kind() Kind { return KindLWWRegister }
+
+// View reads a register. A key that holds another type, or a value that is no V, is ErrTypeClash.
+func (LWWRegister[V]) View(r Reader) (l LWWRegister[V], err error) {
+	if err := r.CheckKind(KindLWWRegister); err != nil {
+		return l, err
+	}
+	if l.value, l.ts, l.set = lwwRead[V](r, lwwRegisterPath); !l.set && !r.Empty() {
+		return LWWRegister[V]{}, fmt.Errorf("%w: key %q: value is no %T", ErrTypeClash, r.Key(), l.value)
+	}
+	return l, nil
+}
+
+// Mutator returns the register's mutator.
+func (LWWRegister[V]) Mutator(tx *Tx) *LWWRegisterTx[V] { return &LWWRegisterTx[V]{tx: tx} }
+
+// Get returns the value; ok is false when none is set.
+func (l LWWRegister[V]) Get() (v V, ok bool) { return l.value, l.set }
+
+// At returns the value and its timestamp; ok is false when none is set.
+func (l LWWRegister[V]) At() (v V, ts Timestamp, ok bool) { return l.value, l.ts, l.set }
+
+// LWWRegisterTx changes a register within an Update. Its reads see its writes.
+type LWWRegisterTx[V any] struct{ tx *Tx }
+
+// Put sets the value, with a timestamp above every observed one.
+func (l *LWWRegisterTx[V]) Put(v V) error { return lwwPut(l.tx, lwwRegisterPath, v) }
+
+// PutAt sets the value with the caller's timestamp. It returns false, and changes nothing, when it loses to an observed write.
+func (l *LWWRegisterTx[V]) PutAt(v V, ts Timestamp) (bool, error) {
+	return lwwPutAt(l.tx, lwwRegisterPath, v, ts)
+}
+
+// Remove unsets the value. A write that this replica has not seen yet survives, whatever its timestamp.
+func (l *LWWRegisterTx[V]) Remove() error {
+	_, err := l.tx.Remove(lwwRegisterPath)
+	return err
+}
+
+// Get returns the value; ok is false when none is set.
+func (l *LWWRegisterTx[V]) Get() (v V, ok bool) {
+	v, _, ok = l.At()
+	return v, ok
+}
+
+// At returns the value and its timestamp; ok is false when none is set.
+func (l *LWWRegisterTx[V]) At() (v V, ts Timestamp, ok bool) {
+	return lwwRead[V](l.tx.peek(), lwwRegisterPath)
+}

@@ -1,0 +1,118 @@
+package crdt
+
+import (
+	"fmt"
+	"iter"
+)
+
+// Merge joins the state of a donor: own live items whose dots the donor's clock has and live denies are dropped (the donor saw their removal),
+// items whose dots the own current clock lacks are inserted, and the clocks are joined, all in one step. donor, live and items must
+// come from one snapshot of the donor; items may leave out what this store has. What came this way is not in the log: the floor
+// rises over it. The cost is that of a walk over the own items; MergeDiff spares it. An error changes nothing.
+func (s *Store) Merge(donor *Clock, live func(Dot) bool, items []Item, ch *Changes) error {
+	var absent []Dot
+	s.keys.Scan(func(_ string, ks *keyState) bool {
+		ks.ascend("", func(it *Item) bool {
+			if donor.Has(it.Dot) && !live(it.Dot) {
+				absent = append(absent, it.Dot)
+			}
+			return true
+		})
+		return true
+	})
+	return s.MergeDiff(donor, absent, items, ch)
+}
+
+// MergeDiff is Merge for a caller that knows which own live dots are not live at the donor, as a reconciliation tells.
+// Those that the donor's clock lacks stay.
+func (s *Store) MergeDiff(donor *Clock, absent []Dot, items []Item, ch *Changes) error {
+	for i := range items {
+		if err := checkItem(&items[i], donor); err != nil {
+			return err
+		}
+	}
+	s.changing()
+	if s.opt.Faults.ClockBeforeItems {
+		s.cover(donor)
+	}
+	for i := range items {
+		it := &items[i]
+		if !s.clock.Has(it.Dot) && s.index.get(it.Dot) == nil {
+			s.insert(it.Dot, it.Key, it.Path, it.Payload, nil, ch)
+		}
+	}
+	for _, d := range absent {
+		if it := s.index.get(d); it != nil && donor.Has(d) {
+			s.kill(it, ch)
+		}
+	}
+	s.cover(donor)
+	return nil
+}
+
+// cover joins a clock whose events did not come through the log.
+func (s *Store) cover(c *Clock) {
+	s.floor.Join(c.Minus(s.clock))
+	s.clock.Join(c)
+}
+
+// checkItem finds what is wrong with an item of a donor with the given clock.
+func checkItem(it *Item, donor *Clock) error {
+	if err := CheckKey(it.Key); err != nil {
+		return err
+	}
+	switch {
+	case len(it.Path) > PathMax:
+		return fmt.Errorf("%w: key %q: path of %d bytes, at most %d", ErrTooLarge, it.Key, len(it.Path), PathMax)
+	case len(it.Payload) > PayloadMax:
+		return fmt.Errorf("%w: key %q: payload of %d bytes, at most %d", ErrTooLarge, it.Key, len(it.Payload), PayloadMax)
+	case !donor.Has(it.Dot):
+		return fmt.Errorf("%w: key %q: item %v is not in its store's clock", ErrMalformed, it.Key, it.Dot)
+	}
+	return nil
+}
+
+// Union repairs equal clocks with different digests, which no correct run makes: it adds what is missing here and drops nothing, because nobody can
+// tell which side lost an item. Items that are malformed or whose dots the clock lacks are left out.
+func (s *Store) Union(items []Item, ch *Changes) {
+	s.changing()
+	theirs := make(map[Dot]struct{})
+	for i := range items {
+		it := &items[i]
+		theirs[it.Dot] = struct{}{}
+		if checkItem(it, s.clock) == nil && s.index.get(it.Dot) == nil {
+			s.insert(it.Dot, it.Key, it.Path, it.Payload, nil, ch)
+		}
+	}
+	if s.opt.Faults.UnionDrops {
+		for it := range s.Snapshot().Items() {
+			if _, ok := theirs[it.Dot]; !ok {
+				s.kill(it, ch)
+			}
+		}
+	}
+}
+
+// Load fills an empty store from rows. It verifies that they belong to the clock and the digest that were written with them; if not, it returns
+// an error that wraps ErrDigest or ErrMalformed and says what differs, and the store stays empty. The log begins empty.
+func (s *Store) Load(clock *Clock, digest Digest, items iter.Seq[Item]) error {
+	if !s.clock.Empty() || s.items != 0 {
+		return fmt.Errorf("%w: load into a store that is not empty", ErrMalformed)
+	}
+	fresh := NewStore(s.opt)
+	for it := range items {
+		if err := checkItem(&it, clock); err != nil {
+			return fmt.Errorf("load: %w", err)
+		}
+		if fresh.index.get(it.Dot) != nil {
+			return fmt.Errorf("load: %w: key %q: two rows for dot %v", ErrMalformed, it.Key, it.Dot)
+		}
+		fresh.insert(it.Dot, it.Key, it.Path, it.Payload, nil, nil)
+	}
+	if fresh.digest != digest {
+		return fmt.Errorf("load: %w: %d rows sum to %v, their commit said %v", ErrDigest, fresh.items, fresh.digest, digest)
+	}
+	fresh.cover(clock)
+	*s = *fresh
+	return nil
+}
