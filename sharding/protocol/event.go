@@ -1,7 +1,86 @@
 package protocol
 
-// Event is something worth a log line or a metric. It prints itself.
-type Event interface {
-	event()
-	String() string
+import (
+	"fmt"
+	"strings"
+)
+
+// EventKind says what an Event is about.
+type EventKind uint8
+
+// Kinds of events. Those marked as alarms want a person's eye.
+const (
+	CoordinatorStarted    EventKind = iota + 1 // this node's coordinator acts; Count shards have a home
+	CoordinatorStopped                         // it does not act any more
+	ShardMoved                                 // a hand-off has ended: Shard lives on Peer now
+	HandOffAborted                             // alarm: Shard stays with Peer; Count regions had not answered Begin, or 0: the owner has not stopped
+	DoubleHost                                 // alarm: Peer hosts Shard too; it is told to stop
+	HostElsewhere                              // alarm: this node hosts Shard and learns that Peer is its home: it stops the shard at once
+	RememberedBeyondRange                      // alarm: Shard has remembered ids, but the type has fewer shards now
+	StopForced                                 // alarm: Count entities of Shard did not stop in time and are stopped by force
+	StopStuck                                  // alarm: Count handlers of Shard do not return, so the hand-off cannot end
+	PassivationForced                          // Entity did not stop in time and is stopped by force
+	StrategyRefused                            // the strategy named Peer, which is no region that may host
+	eventEnd
+)
+
+var eventNames = [eventEnd]string{
+	"", "coordinator-started", "coordinator-stopped", "shard-moved", "hand-off-aborted", "double-host", "host-elsewhere",
+	"remembered-beyond-range", "stop-forced", "stop-stuck", "passivation-forced", "strategy-refused",
+}
+
+// String names the kind.
+func (k EventKind) String() string {
+	if k == 0 || k >= eventEnd {
+		return fmt.Sprintf("EventKind(%d)", uint8(k))
+	}
+	return eventNames[k]
+}
+
+// Event is something worth a log line or a metric. Which fields mean something depends on the kind.
+type Event struct {
+	Kind   EventKind
+	Shard  ShardID
+	Peer   UID
+	Token  Token
+	Entity EntityID
+	Count  int
+}
+
+// Alarm says whether the event wants a person's eye.
+func (e Event) Alarm() bool {
+	switch e.Kind {
+	case HandOffAborted, DoubleHost, HostElsewhere, RememberedBeyondRange, StopForced, StopStuck:
+		return true
+	}
+	return false
+}
+
+// String prints the event on one line.
+func (e Event) String() string {
+	var b strings.Builder
+	b.WriteString(e.Kind.String())
+	if e.Alarm() {
+		b.WriteByte('!')
+	}
+	switch e.Kind {
+	case CoordinatorStarted:
+		fmt.Fprintf(&b, " %v shards=%d", e.Token, e.Count)
+	case CoordinatorStopped:
+	default:
+		fmt.Fprintf(&b, " %v", e.Shard)
+	}
+	if e.Peer != 0 {
+		fmt.Fprintf(&b, " peer=%v", e.Peer)
+	}
+	if !e.Token.IsZero() && e.Kind != CoordinatorStarted {
+		fmt.Fprintf(&b, " %v", e.Token)
+	}
+	if e.Entity != "" {
+		fmt.Fprintf(&b, " %q", string(e.Entity))
+	}
+	if e.Count != 0 && e.Kind != CoordinatorStarted {
+		fmt.Fprintf(&b, " count=%d", e.Count)
+	}
+	return b.String()
 }

@@ -168,6 +168,11 @@ func list[T fmt.Stringer](xs []T) string {
 	return b.String()
 }
 
+// signed prints elements with a sign before each.
+func signed[T fmt.Stringer](sign string, xs []T) string {
+	return strings.ReplaceAll(list(xs), " ", " "+sign)
+}
+
 func among(us []UID) string {
 	if len(us) == 0 {
 		return ""

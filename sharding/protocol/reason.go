@@ -5,22 +5,22 @@ import "fmt"
 // Reason says why a message was dropped.
 type Reason uint8
 
-// Reasons of dropped messages.
+// Reasons of dropped messages. A message is dropped only where a bound was hit or a node died.
 const (
-	BufferFull     Reason = iota + 1 // the region's bound on buffered messages was hit
-	HandOffAborted                   // the hand-off ended without a home that could take the buffer
-	NodeLost                         // this node was removed from the cluster
-	Stopped                          // the region or the node has stopped
-	EntityStopped                    // the entity ended with the message in its mailbox
-	InvalidID                        // the entity id is empty, too long or no UTF-8
-	NoLease                          // this node does not hold its lease
-	ShardFailed                      // the shard failed with the message in its buffer
-	NoHome                           // nobody hosts the type any more
+	DropBufferFull     Reason = iota + 1 // the region's bound on buffered messages was hit
+	DropHandOffAborted                   // the hand-off ended without a home that could take the buffer
+	DropNodeLost                         // this node was removed from the cluster
+	DropStopped                          // the region or the node has stopped
+	DropEntityStopped                    // the entity ended with the message in its mailbox
+	DropInvalidID                        // the entity id is empty, too long or no UTF-8
+	DropNoLease                          // this node does not hold its lease
+	DropHomeElsewhere                    // the shard was stopped by force because another node is its home
+	DropNoHome                           // the last node that could host the type has left
 	reasonEnd
 )
 
 var reasonNames = [reasonEnd]string{
-	"", "buffer full", "hand-off aborted", "node lost", "stopped", "entity stopped", "invalid id", "no lease", "shard failed", "no home",
+	"", "buffer full", "hand-off aborted", "node lost", "stopped", "entity stopped", "invalid id", "no lease", "home elsewhere", "no home",
 }
 
 // String names the reason.

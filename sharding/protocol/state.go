@@ -1,6 +1,8 @@
 package protocol
 
 import (
+	"fmt"
+
 	"github.com/coterie-go/coterie/crdt"
 )
 
@@ -9,13 +11,26 @@ type StateKind uint8
 
 // Pieces of the replicated state.
 const (
-	StateHomes      StateKind = iota + 1 // the table of homes; volatile
-	StateRegions                         // the regions and proxies that ever registered; volatile
-	StateRemembered                      // the shards that have remembered ids; durable
-	StateIDs                             // the remembered ids of one shard; durable
+	StateHomes      StateKind = iota + 1 // the table of homes: LWWMap shard → home, the token as timestamp; volatile
+	StateRegions                         // ORSet of the regions and proxies that have registered; volatile
+	StateRemembered                      // ORSet of the shards that have remembered ids; durable
+	StateIDs                             // ORSet of the remembered ids of one shard; durable
 )
 
-// DurablePrefix is the prefix of all keys of a type that must be durable when it remembers entities.
+// What the keys hold. A driver that subscribes, or a tool that looks, reads them so.
+type (
+	// HomesMap is the table of homes; the timestamp of an entry is its token.
+	HomesMap = crdt.LWWMap[ShardID, UID]
+	// RegionsSet is what StateRegions holds.
+	RegionsSet = crdt.ORSet[UID]
+	// ShardsSet is what StateRemembered holds.
+	ShardsSet = crdt.ORSet[ShardID]
+	// IDsSet is what StateIDs holds.
+	IDsSet = crdt.ORSet[EntityID]
+)
+
+// DurablePrefix begins all keys of a type that must be durable. Every type has a prefix of its own, so that durability depends neither on
+// other types nor on the order of their start.
 func DurablePrefix(typ string) string { return "sharding/" + typ + "/ids/" }
 
 // StateKey is the key of a piece of a type's state; shard matters for StateIDs only.
@@ -31,7 +46,7 @@ func StateKey(typ string, k StateKind, shard ShardID) string {
 	return DurablePrefix(typ) + shard.String()
 }
 
-// StateRead asks for a majority read of one key. Result makes the completion.
+// StateRead asks for a majority read of one key. Result makes the completion of what was read.
 type StateRead struct {
 	ID    uint64
 	Kind  StateKind
@@ -41,23 +56,124 @@ type StateRead struct {
 // Key is the key to read.
 func (r StateRead) Key(typ string) string { return StateKey(typ, r.Kind, r.Shard) }
 
-// StateWrite asks for a majority write of one key: an Update with Mutate. It is idempotent, so it may be repeated.
+// StateWrite asks for a majority write of one key: an Update with Mutate. It is idempotent and may be repeated. Its slices are not changed
+// any more and may be kept.
 type StateWrite struct {
 	ID    uint64
 	Kind  StateKind
 	Shard ShardID // of StateIDs
 
-	Homes                     []Entry
-	AddRegions, RemoveRegions []UID
-	AddShards, RemoveShards   []ShardID
-	AddIDs, RemoveIDs         []EntityID
+	Homes         []Entry    // of StateHomes
+	AddRegions    []UID      // of StateRegions
+	RemoveRegions []UID      // of StateRegions
+	AddShards     []ShardID  // of StateRemembered
+	RemoveShards  []ShardID  // of StateRemembered
+	AddIDs        []EntityID // of StateIDs
+	RemoveIDs     []EntityID // of StateIDs
 }
 
 // Key is the key to update.
 func (w StateWrite) Key(typ string) string { return StateKey(typ, w.Kind, w.Shard) }
 
-// Mutate is the mutation of the Update. The StateWrite and its slices may be kept by the driver until it is done.
-func (w StateWrite) Mutate(tx *crdt.Tx) error { return nil }
+// Mutate is the mutation of the Update.
+func (w StateWrite) Mutate(tx *crdt.Tx) error {
+	switch w.Kind {
+	case StateHomes:
+		return putHomes(HomesMap{}.Mutator(tx), w.Homes)
+	case StateRegions:
+		return change(RegionsSet{}.Mutator(tx), w.AddRegions, w.RemoveRegions)
+	case StateRemembered:
+		return change(ShardsSet{}.Mutator(tx), w.AddShards, w.RemoveShards)
+	}
+	return change(IDsSet{}.Mutator(tx), w.AddIDs, w.RemoveIDs)
+}
+
+// putHomes writes the entries under their tokens. An entry that is there already is written again: the earlier write may have reached no
+// majority, and only a new event is waited for.
+func putHomes(m *crdt.LWWMapTx[ShardID, UID], es []Entry) error {
+	for _, e := range es {
+		if _, err := m.PutAt(e.Shard, e.Home, e.Token.Timestamp()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func change[E comparable](s *crdt.ORSetTx[E], add, remove []E) error {
+	for _, e := range add {
+		if err := s.Add(e); err != nil {
+			return err
+		}
+	}
+	for _, e := range remove {
+		if err := s.Remove(e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
 
 // Result turns the outcome of the read into the machine's input.
-func (r StateRead) Result(v crdt.Reader, err error) DidRead { return DidRead{ID: r.ID, Err: err} }
+func (r StateRead) Result(v crdt.Reader, err error) DidRead {
+	in := DidRead{ID: r.ID, Err: err}
+	if err != nil {
+		return in
+	}
+	switch r.Kind {
+	case StateHomes:
+		in.Homes, in.Err = homes(v)
+	case StateRegions:
+		in.Regions, in.Err = elements(RegionsSet{}.View(v))
+	case StateRemembered:
+		in.Shards, in.Err = elements(ShardsSet{}.View(v))
+	default:
+		in.IDs, in.Err = elements(IDsSet{}.View(v))
+	}
+	return in
+}
+
+func homes(v crdt.Reader) ([]Entry, error) {
+	m, err := HomesMap{}.View(v)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]Entry, 0, m.Len())
+	for s := range m.All() {
+		if u, ts, ok := m.At(s); ok {
+			out = append(out, Entry{Shard: s, Home: u, Token: TokenOf(ts)})
+		}
+	}
+	return out, nil
+}
+
+func elements[E comparable](s crdt.ORSet[E], err error) ([]E, error) {
+	if err != nil {
+		return nil, err
+	}
+	out := make([]E, 0, s.Len())
+	for e := range s.All() {
+		out = append(out, e)
+	}
+	return out, nil
+}
+
+// String prints what is read.
+func (r StateRead) String() string {
+	return fmt.Sprintf("read #%d %s", r.ID, printKey(r.Kind, r.Shard))
+}
+
+// String prints what is written.
+func (w StateWrite) String() string {
+	s := fmt.Sprintf("write #%d %s%s", w.ID, printKey(w.Kind, w.Shard), list(w.Homes))
+	s += signed("+", w.AddRegions) + signed("-", w.RemoveRegions) + signed("+", w.AddShards) + signed("-", w.RemoveShards)
+	return s + signed("+", w.AddIDs) + signed("-", w.RemoveIDs)
+}
+
+var stateNames = [...]string{StateHomes: "homes", StateRegions: "regions", StateRemembered: "remembered", StateIDs: "ids"}
+
+func printKey(k StateKind, shard ShardID) string {
+	if k == StateIDs {
+		return "ids/" + shard.String()
+	}
+	return stateNames[k]
+}

@@ -1,0 +1,131 @@
+package protocol
+
+import (
+	"encoding/binary"
+
+	"github.com/coterie-go/coterie/crdt"
+)
+
+// TableWatch turns successive values of the table of homes into inputs that hold only what changed. It costs a walk over the table per
+// value, and decodes only what is new. It belongs to one subscription of one driver.
+type TableWatch struct {
+	seen []crdt.Dot // by shard: the dots of its entry, folded
+}
+
+// Changed returns what differs from the value before. The slice is the caller's.
+func (w *TableWatch) Changed(v crdt.Reader) []Entry {
+	m, err := HomesMap{}.View(v)
+	if err != nil {
+		return nil
+	}
+	var changed []ShardID
+	group, last := crdt.Dot{}, ShardID(ShardsMax)
+	flush := func() {
+		if last < ShardsMax && w.note(last, group) {
+			changed = append(changed, last)
+		}
+	}
+	for it := range v.Items("") {
+		s, ok := shardAt(it)
+		if !ok {
+			continue
+		}
+		if s != last {
+			flush()
+			group, last = crdt.Dot{}, s
+		}
+		group.Origin ^= it.Dot.Origin
+		group.Seq += it.Dot.Seq
+	}
+	flush()
+	var out []Entry
+	for _, s := range changed {
+		if u, ts, ok := m.At(s); ok {
+			out = append(out, Entry{Shard: s, Home: u, Token: TokenOf(ts)})
+		}
+	}
+	return out
+}
+
+// note remembers the dots of an entry and says whether they are new.
+func (w *TableWatch) note(s ShardID, d crdt.Dot) bool {
+	for int(s) >= len(w.seen) {
+		w.seen = append(w.seen, crdt.Dot{})
+	}
+	if w.seen[s] == d {
+		return false
+	}
+	w.seen[s] = d
+	return true
+}
+
+// shardAt reads the shard from the path of a table entry: the kind, then eight bytes.
+func shardAt(it *crdt.Item) (ShardID, bool) {
+	if len(it.Path) != 9 || crdt.Kind(it.Path[0]) != crdt.KindLWWMap {
+		return 0, false
+	}
+	n := binary.BigEndian.Uint64([]byte(it.Path[1:]))
+	return ShardID(n), n < ShardsMax
+}
+
+// ChangedEntries reads the entries of the table that live at the paths of the items that a change put.
+func ChangedEntries(put []*crdt.Item, now crdt.Reader) []Entry {
+	m, err := HomesMap{}.View(now)
+	if err != nil {
+		return nil
+	}
+	var out []Entry
+	for _, it := range put {
+		s, ok := shardAt(it)
+		if !ok {
+			continue
+		}
+		if u, ts, ok := m.At(s); ok {
+			out = append(out, Entry{Shard: s, Home: u, Token: TokenOf(ts)})
+		}
+	}
+	return out
+}
+
+// ChangedIDs makes the Shard's input from the items of its set that a change put and dropped, given the set as it is now. It costs as
+// much as the change, however large the set is.
+func ChangedIDs(put, dropped []*crdt.Item, now crdt.Reader) IDsChanged {
+	var in IDsChanged
+	for _, it := range put {
+		if id, ok := idAt(it); ok && now.Has(it.Path) {
+			in.Added = append(in.Added, id)
+		}
+	}
+	for _, it := range dropped {
+		if id, ok := idAt(it); ok && !now.Has(it.Path) {
+			in.Removed = append(in.Removed, id)
+		}
+	}
+	return in
+}
+
+// DiffIDs does the same from two values of the set. It costs a walk over both.
+func DiffIDs(before, now crdt.Reader) IDsChanged {
+	var in IDsChanged
+	if before.Digest() == now.Digest() {
+		return in
+	}
+	for it := range now.Items("") {
+		if id, ok := idAt(it); ok && !before.Has(it.Path) {
+			in.Added = append(in.Added, id)
+		}
+	}
+	for it := range before.Items("") {
+		if id, ok := idAt(it); ok && !now.Has(it.Path) {
+			in.Removed = append(in.Removed, id)
+		}
+	}
+	return in
+}
+
+func idAt(it *crdt.Item) (EntityID, bool) {
+	if len(it.Path) < 2 || crdt.Kind(it.Path[0]) != crdt.KindORSet {
+		return "", false
+	}
+	return EntityID(it.Path[1:]), true
+}
