@@ -24,7 +24,9 @@ func maybeCompact(h *handle, dir string, opts Options) (*handle, error) {
 		return h, nil
 	}
 	fresh := filepath.Join(dir, newName)
-	err = copyCompact(h, fresh)
+	if err = opts.test.compactFault; err == nil {
+		err = copyCompact(h, fresh)
+	}
 	h.close()
 	if err == nil {
 		err = os.Rename(fresh, h.file)

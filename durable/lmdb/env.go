@@ -51,7 +51,7 @@ func Open(dir string, opts Options) (*Env, error) {
 		return nil, err
 	}
 	e := &Env{dir: dir, lock: lock, h: h, tables: make(map[string]*table), loads: make(chan struct{}, loadsMax)}
-	e.writer = startWriter(h, dir, opts.QueueMax)
+	e.writer = startWriter(h, dir, opts)
 	return e, nil
 }
 

@@ -100,26 +100,6 @@ func (h *handle) configure(env *lmdb.Env, store string, size int64, maxTables in
 	return nil
 }
 
-// checkWhole refuses a file that is shorter than its own head says: reading behind its end would kill the process.
-func (h *handle) checkWhole() error {
-	info, err := h.env.Info()
-	if err != nil {
-		return fault(h.file, err)
-	}
-	stat, err := h.env.Stat()
-	if err != nil {
-		return fault(h.file, err)
-	}
-	size, err := h.size()
-	if err != nil {
-		return fault(h.file, err)
-	}
-	if want := (info.LastPNO + 1) * int64(stat.PSize); size < want {
-		return corrupt(h.file, fmt.Sprintf("it has %d bytes and should have at least %d", size, want), nil)
-	}
-	return nil
-}
-
 // writeFormat marks a new environment as ours.
 func (h *handle) writeFormat() error {
 	return h.update(func(txn *lmdb.Txn) error {

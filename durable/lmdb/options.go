@@ -26,7 +26,9 @@ type Options struct {
 
 // testKnobs are for the tests of this package.
 type testKnobs struct {
-	compactMin int64 // bytes from which a file is worth compacting; 0 = compactMin
+	compactMin   int64 // bytes from which a file is worth compacting; 0 = compactMin
+	compactFault error // what compaction fails with
+	pagesMax     int   // pages that one batch may change; 0 = pagesMax
 }
 
 const (
@@ -68,6 +70,9 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	if o.test.compactMin == 0 {
 		o.test.compactMin = compactMin
+	}
+	if o.test.pagesMax == 0 {
+		o.test.pagesMax = pagesMax
 	}
 	return o, errors.Join(faults...)
 }

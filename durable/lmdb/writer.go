@@ -22,6 +22,7 @@ type writer struct {
 	h        *handle
 	dir      string
 	queueMax int
+	pagesMax int
 	ended    chan struct{}
 
 	mu     sync.Mutex
@@ -52,8 +53,8 @@ const (
 	pagesMax   = 120_000
 )
 
-func startWriter(h *handle, dir string, queueMax int) *writer {
-	w := &writer{h: h, dir: dir, queueMax: queueMax, ended: make(chan struct{})}
+func startWriter(h *handle, dir string, opts Options) *writer {
+	w := &writer{h: h, dir: dir, queueMax: opts.QueueMax, pagesMax: opts.test.pagesMax, ended: make(chan struct{})}
 	w.wake = sync.NewCond(&w.mu)
 	go w.run()
 	return w
@@ -193,6 +194,9 @@ func writes(r request) bool { return len(r.rows) > 0 }
 func (w *writer) commitNow(group []request) error {
 	err := w.h.update(func(txn *lmdb.Txn) error {
 		for _, r := range group {
+			if err := w.checkPages(txn, r); err != nil {
+				return err
+			}
 			if err := putRows(txn, r); err != nil {
 				return err
 			}
@@ -207,7 +211,7 @@ func (w *writer) commitNow(group []request) error {
 }
 
 // checkPages refuses a batch that could change more pages than a transaction holds: each row another leaf of the table as it is, and new leaves half full.
-func checkPages(txn *lmdb.Txn, r request) error {
+func (w *writer) checkPages(txn *lmdb.Txn, r request) error {
 	if len(r.rows) <= groupRows && r.size <= groupBytes {
 		return nil
 	}
@@ -216,17 +220,14 @@ func checkPages(txn *lmdb.Txn, r request) error {
 		return err
 	}
 	touched := min(uint64(len(r.rows)), st.LeafPages+st.OverflowPages) + st.BranchPages
-	if pages := touched + 2*uint64(r.size)/uint64(st.PSize); pages > pagesMax {
-		return &durable.Error{Kind: durable.ErrTooLarge, Path: fmt.Sprintf("table %d", r.dbi), Detail: fmt.Sprintf("a batch of %d rows could change %d pages, at most %d may be",
-			len(r.rows), pages, pagesMax), Remedy: "commit in smaller batches"}
+	if pages := touched + 2*uint64(r.size)/uint64(st.PSize); pages > uint64(w.pagesMax) {
+		return &durable.Error{Kind: durable.ErrTooLarge, Path: w.dir, Detail: fmt.Sprintf("a batch of %d rows could change %d pages of the file, at most %d may be",
+			len(r.rows), pages, w.pagesMax), Remedy: "commit in smaller batches"}
 	}
 	return nil
 }
 
 func putRows(txn *lmdb.Txn, r request) error {
-	if err := checkPages(txn, r); err != nil {
-		return err
-	}
 	for _, row := range r.rows {
 		var err error
 		if row.Value != nil {

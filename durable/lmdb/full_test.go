@@ -1,0 +1,110 @@
+package lmdb
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/coterie-go/coterie/durable"
+)
+
+// A full disk fails commits and nothing else: what was acknowledged stays readable, and commits go on once there is room. The child runs
+// below a limit of the size of files, because that needs no rights.
+func TestFileSizeLimit(t *testing.T) {
+	t.Log(startChild(t, "limited", t.TempDir()).finish(t))
+}
+
+// The same on a real disk of 2 MB that the child mounts for itself alone. Where a machine does not let it, the log says so and the test above stands for both.
+func TestTinyDisk(t *testing.T) {
+	c := newChild("tinydisk", t.TempDir())
+	c.SysProcAttr = &syscall.SysProcAttr{
+		Cloneflags:  syscall.CLONE_NEWUSER | syscall.CLONE_NEWNS,
+		UidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getuid(), Size: 1}},
+		GidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getgid(), Size: 1}},
+	}
+	if err := c.begin(); err != nil {
+		t.Logf("no user namespace: %v", err)
+		return
+	}
+	t.Log(c.finish(t))
+}
+
+func fillBelowLimit(dir string) error {
+	const full = 2 << 20
+	var was syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_FSIZE, &was); err != nil {
+		return err
+	}
+	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: full, Max: was.Max}); err != nil {
+		return err
+	}
+	return fill(dir, func() error { return syscall.Setrlimit(syscall.RLIMIT_FSIZE, &was) })
+}
+
+func fillTinyDisk(dir string) error {
+	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=2m"); err != nil {
+		fmt.Println("no right to mount:", err)
+		return nil
+	}
+	return fill(dir, func() error { return syscall.Mount("tmpfs", dir, "tmpfs", syscall.MS_REMOUNT, "size=8m") })
+}
+
+// fill commits until the disk is full, several times over, looks at what is there each time, makes room and goes on.
+func fill(dir string, makeRoom func() error) error {
+	e, err := Open(dir, Options{})
+	if err != nil {
+		return err
+	}
+	tbl, err := e.Table("t")
+	if err != nil {
+		return err
+	}
+	acked, refusals := 0, 0
+	for try := 0; refusals < 20; try++ {
+		switch err := commit(tbl, row(fmt.Sprintf("%06d", acked), 1000*(1+try%9)), row(fmt.Sprintf("%06d", acked+1), 10)); {
+		case err == nil:
+			acked += 2
+		case errors.Is(err, durable.ErrFull) && strings.Contains(err.Error(), dataName):
+			refusals++
+			if err := loadsAll(tbl, acked); err != nil {
+				return err
+			}
+		default:
+			return fmt.Errorf("after %d rows: %w", acked, err)
+		}
+	}
+	fmt.Printf("%d rows fit; %v", acked, commit(tbl, row("large", 1<<20)))
+	if err := e.Close(); err != nil {
+		return err
+	}
+	if e, err = Open(dir, Options{}); err != nil { // a full disk is no reason not to start
+		return fmt.Errorf("open on a full disk: %w", err)
+	}
+	if tbl, err = e.Table("t"); err != nil {
+		return err
+	}
+	if err := loadsAll(tbl, acked); err != nil {
+		return err
+	}
+	if err := makeRoom(); err != nil {
+		return err
+	}
+	if err := commit(tbl, row("zzz", 1<<20)); err != nil {
+		return fmt.Errorf("with room again: %w", err)
+	}
+	return errors.Join(loadsAll(tbl, acked+1), e.Close())
+}
+
+func loadsAll(tbl durable.Table, want int) error {
+	n := 0
+	if err := tbl.Load(func(durable.Row) error { n++; return nil }); err != nil {
+		return err
+	}
+	if n != want {
+		return fmt.Errorf("%d rows were acknowledged and %d are there", want, n)
+	}
+	return nil
+}
