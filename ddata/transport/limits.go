@@ -29,7 +29,7 @@ const (
 	handshakesMax   = 512       // accepted connections whose hello has not come yet
 	readBufferMin   = 4 << 10   // first size of a reader's buffer
 	readBufferMax   = 256 << 10 // it grows by itself to this, beyond only for a large frame
-	writeBufferKeep = 64 << 10  // an idle link keeps no buffer above this
+	writeBufferKeep = 64 << 10  // a link that was idle for writeBufferIdle keeps no buffer above this
 )
 
 const (
@@ -41,5 +41,6 @@ const (
 	defaultBackoffMin   = 20 * time.Millisecond
 	defaultBackoffMax   = 2 * time.Second
 	defaultAddrIdle     = 30 * time.Second
+	writeBufferIdle     = time.Second
 	defaultLinger       = 500 * time.Millisecond
 )

@@ -2,48 +2,305 @@ package transport
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"maps"
 	"net"
+	"sync"
+	"sync/atomic"
+	"time"
 )
 
 // Mesh is a node's Transport: its listener, its links and its readers.
+//
+// Locks: mu may be held while a link's mu is taken, never the other way round; neither is held over
+// a wait or a callback, but for the check and fill of Append.
 type Mesh struct {
-	cfg  Config
-	addr string
-	n    counters
+	cfg        Config
+	addr       string
+	listener   net.Listener
+	n          counters
+	generation atomic.Uint64 // of the connection dialled last, by any link
+	handlers   atomic.Pointer[map[Channel]Handler]
+	acceptors  atomic.Pointer[map[Channel]acceptor]
+	peers      atomic.Pointer[map[NodeID]*peer]
+	closed     atomic.Bool // no new work; set under mu
+	handshakes atomic.Int64
+	warned     atomic.Int64 // when a refusal was last logged as a warning, in ns
+
+	ctx    context.Context // ends when Close has lingered
+	cancel context.CancelFunc
+	wg     sync.WaitGroup // every goroutine
+	linkWG sync.WaitGroup // those of links
+
+	mu        sync.Mutex
+	addrLinks map[string]*link
+	conns     map[net.Conn]struct{} // accepted connections and streams, to be closed by Close
+	inbound   map[NodeID]*origin    // who has connections to this node
+	gates     map[gateKey]*gate
 }
 
 var _ Transport = (*Mesh)(nil)
+
+// peer is a node that links are kept to.
+type peer struct {
+	control, bulk *link
+	data          []*link
+}
+
+func (p *peer) all() []*link { return append([]*link{p.control, p.bulk}, p.data...) }
+
+func (p *peer) link(lane Lane, stripe uint32) (*link, error) {
+	switch lane {
+	case Control:
+		return p.control, nil
+	case Data:
+		return p.data[stripe%uint32(len(p.data))], nil
+	case Bulk:
+		return p.bulk, nil
+	}
+	return nil, fmt.Errorf("%w: %v", ErrBadLane, lane)
+}
 
 // Listen opens the listener and returns the running transport. ctx bounds the opening only.
 func Listen(ctx context.Context, cfg Config) (*Mesh, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	return nil, ErrClosed
+	cfg = cfg.withDefaults()
+	ln, err := cfg.Network.Listen(ctx, cfg.Bind)
+	if err != nil {
+		return nil, listenError(cfg.Bind, err)
+	}
+	addr, err := advertised(cfg, ln.Addr().String())
+	if err != nil {
+		ln.Close()
+		return nil, err
+	}
+	m := &Mesh{
+		cfg: cfg, addr: addr, listener: ln,
+		addrLinks: map[string]*link{}, conns: map[net.Conn]struct{}{}, inbound: map[NodeID]*origin{}, gates: map[gateKey]*gate{},
+	}
+	m.ctx, m.cancel = context.WithCancel(context.Background())
+	m.handlers.Store(&map[Channel]Handler{})
+	m.acceptors.Store(&map[Channel]acceptor{})
+	m.peers.Store(&map[NodeID]*peer{})
+	m.wg.Add(1)
+	go m.accept()
+	return m, nil
 }
 
-func (m *Mesh) Self() NodeID                 { return m.cfg.Self }
-func (m *Mesh) Addr() string                 { return m.addr }
-func (m *Mesh) Handle(ch Channel, h Handler) {}
-func (m *Mesh) Stats() Stats                 { return m.n.snapshot() }
-func (m *Mesh) Close() error                 { return nil }
-func (m *Mesh) Send(to NodeID, lane Lane, stripe uint32, ch Channel, payload []byte) error {
-	return ErrClosed
+// advertised is the address that others shall dial: what Config says, with the listener's port where that is 0.
+func advertised(cfg Config, listening string) (string, error) {
+	_, port, err := net.SplitHostPort(listening)
+	if err != nil {
+		return "", fmt.Errorf("%w: the listener says %q", ErrBadAddr, listening)
+	}
+	if cfg.Advertise == "" {
+		return listening, nil
+	}
+	host, want, err := net.SplitHostPort(cfg.Advertise)
+	if err != nil {
+		return "", err
+	}
+	if want == "0" {
+		want = port
+	}
+	addr := net.JoinHostPort(host, want)
+	if err := checkAddr(addr, false); err != nil {
+		return "", fmt.Errorf("transport: config: Advertise: %w", err)
+	}
+	return addr, nil
 }
-func (m *Mesh) SendAddr(addr string, ch Channel, payload []byte) error              { return ErrClosed }
-func (m *Mesh) SendPacket(to NodeID, addr string, ch Channel, payload []byte) error { return ErrClosed }
-func (m *Mesh) Append(to NodeID, lane Lane, stripe uint32, ch Channel, fill func(dst []byte) []byte, check func() error) error {
-	return ErrClosed
+
+// Self is this node's id.
+func (m *Mesh) Self() NodeID { return m.cfg.Self }
+
+// Addr is the address at which others dial this node.
+func (m *Mesh) Addr() string { return m.addr }
+
+// Stats is a snapshot of the counters.
+func (m *Mesh) Stats() Stats { return m.n.snapshot() }
+
+// Handle registers the handler of a channel.
+func (m *Mesh) Handle(ch Channel, h Handler) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	next := maps.Clone(*m.handlers.Load())
+	if h == nil {
+		delete(next, ch)
+	} else {
+		next[ch] = h
+	}
+	m.handlers.Store(&next)
 }
-func (m *Mesh) AppendWait(ctx context.Context, to NodeID, lane Lane, stripe uint32, ch Channel, fill func(dst []byte) []byte, check func() error) error {
-	return ErrClosed
+
+// SetPeers makes the set of peers what the map says.
+func (m *Mesh) SetPeers(peers map[NodeID]string) error {
+	var errs []error
+	for id := range *m.peers.Load() {
+		if _, ok := peers[id]; !ok {
+			m.RemovePeer(id)
+		}
+	}
+	for id, addr := range peers {
+		if err := m.AddPeer(id, addr); err != nil && id != m.cfg.Self {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
 }
-func (m *Mesh) SetPeers(peers map[NodeID]string)                        {}
-func (m *Mesh) AddPeer(id NodeID, addr string) error                    { return ErrClosed }
-func (m *Mesh) RemovePeer(id NodeID)                                    {}
-func (m *Mesh) Connected(id NodeID, lane Lane, stripe uint32) LinkState { return LinkState{} }
-func (m *Mesh) PeerAddr(id NodeID) (string, bool)                       { return "", false }
-func (m *Mesh) DialStream(ctx context.Context, addr string, ch Channel) (net.Conn, error) {
-	return nil, ErrClosed
+
+// AddPeer wants links to a node.
+func (m *Mesh) AddPeer(id NodeID, addr string) error {
+	if id == m.cfg.Self {
+		return ErrSelf
+	}
+	if err := checkAddr(addr, false); err != nil {
+		return err
+	}
+	if id == 0 {
+		return fmt.Errorf("%w: node id 0", ErrNoPeer)
+	}
+	m.mu.Lock()
+	if m.closed.Load() {
+		m.mu.Unlock()
+		return ErrClosed
+	}
+	p, known := (*m.peers.Load())[id]
+	if !known {
+		p = m.newPeer(id, addr)
+		next := maps.Clone(*m.peers.Load())
+		next[id] = p
+		m.peers.Store(&next)
+	}
+	m.mu.Unlock()
+	for _, l := range p.all() {
+		l.move(addr)
+	}
+	p.control.start()
+	return nil
 }
-func (m *Mesh) HandleStream(ch Channel, accept func(from NodeID, conn net.Conn)) {}
+
+func (m *Mesh) newPeer(id NodeID, addr string) *peer {
+	p := &peer{control: m.newLink(id, addr, Control, 0), bulk: m.newLink(id, addr, Bulk, 0), data: make([]*link, m.cfg.DataStripes)}
+	for i := range p.data {
+		p.data[i] = m.newLink(id, addr, Data, uint32(i))
+	}
+	return p
+}
+
+// move changes where the link dials.
+func (l *link) move(addr string) {
+	l.mu.Lock()
+	moved := l.addr != addr
+	l.addr = addr
+	if moved {
+		l.refused = nil
+	}
+	l.mu.Unlock()
+	if moved {
+		signal(l.kick)
+	}
+}
+
+// RemovePeer ends the links to a node.
+func (m *Mesh) RemovePeer(id NodeID) {
+	m.mu.Lock()
+	p, ok := (*m.peers.Load())[id]
+	if ok {
+		next := maps.Clone(*m.peers.Load())
+		delete(next, id)
+		m.peers.Store(&next)
+	}
+	m.mu.Unlock()
+	if !ok {
+		return
+	}
+	for _, l := range p.all() {
+		l.close(m.cfg.Linger)
+	}
+}
+
+// Connected tells the state of one outgoing link.
+func (m *Mesh) Connected(id NodeID, lane Lane, stripe uint32) LinkState {
+	l, err := m.link(id, lane, stripe)
+	if err != nil {
+		return LinkState{}
+	}
+	return l.linkState()
+}
+
+// PeerAddr is the address of a peer, or of a node that has a connection to this one.
+func (m *Mesh) PeerAddr(id NodeID) (string, bool) {
+	if p, ok := (*m.peers.Load())[id]; ok {
+		p.control.mu.Lock()
+		defer p.control.mu.Unlock()
+		return p.control.addr, true
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if o, ok := m.inbound[id]; ok {
+		return o.addr, true
+	}
+	return "", false
+}
+
+// Close stops everything and waits for it.
+func (m *Mesh) Close() error {
+	m.mu.Lock()
+	first := !m.closed.Swap(true)
+	links := m.linksLocked()
+	m.mu.Unlock()
+	if first {
+		m.listener.Close()
+		for _, l := range links {
+			l.close(m.cfg.Linger)
+		}
+		m.awaitLinks()
+		m.cancel()
+		m.closeConns()
+	}
+	m.wg.Wait()
+	return nil
+}
+
+func (m *Mesh) linksLocked() []*link {
+	var links []*link
+	for _, p := range *m.peers.Load() {
+		links = append(links, p.all()...)
+	}
+	for _, l := range m.addrLinks {
+		links = append(links, l)
+	}
+	return links
+}
+
+// awaitLinks waits until the links have written what they hold, at most Linger.
+func (m *Mesh) awaitLinks() {
+	done := make(chan struct{})
+	go func() {
+		m.linkWG.Wait()
+		close(done)
+	}()
+	t := time.NewTimer(m.cfg.Linger)
+	defer t.Stop()
+	select {
+	case <-done:
+	case <-t.C:
+		m.cancel()
+		<-done
+	}
+}
+
+func (m *Mesh) closeConns() {
+	m.mu.Lock()
+	open := make([]net.Conn, 0, len(m.conns))
+	for c := range m.conns {
+		open = append(open, c)
+	}
+	m.mu.Unlock()
+	for _, c := range open {
+		abort(c)
+	}
+}

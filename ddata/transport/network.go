@@ -19,6 +19,9 @@ type Network interface {
 	Dial(ctx context.Context, addr string) (net.Conn, error)
 }
 
+// TCP is the default Network with default times, for those who wrap it.
+func TCP() Network { return tcpNetwork{keepAlive: defaultKeepAlive, userTimeout: defaultWriteTimeout} }
+
 // tcpNetwork is TCP with keep-alive and, where the kernel has it, a bound on unacknowledged bytes.
 type tcpNetwork struct {
 	keepAlive, userTimeout time.Duration

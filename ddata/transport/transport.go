@@ -137,8 +137,9 @@ type Sender interface {
 
 // Peers is the set of nodes that links are kept to.
 type Peers interface {
-	// SetPeers makes the set of peers what the map says (id → address).
-	SetPeers(peers map[NodeID]string)
+	// SetPeers makes the set of peers what the map says (id → address). The node itself is left
+	// out. Bad addresses are reported together; the others are added.
+	SetPeers(peers map[NodeID]string) error
 	// AddPeer wants links to a node: Control is dialled at once, the others with their
 	// first frame, and all are dialled again until RemovePeer. Another address for
 	// a known id is used from the next dial on. It fails for a bad address and for

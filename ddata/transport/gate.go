@@ -1,0 +1,77 @@
+package transport
+
+import (
+	"net"
+	"sync/atomic"
+	"time"
+)
+
+// gateKey names one direction of a link as its receiver sees it.
+type gateKey struct {
+	peer   NodeID
+	lane   Lane
+	stripe uint32
+}
+
+// gate lets the connections of one link in, one after the other, in the order of their generations.
+//
+// The race that it prevents: (1) the sender writes frames into connection 7, which breaks; (2) it
+// dials connection 8 and writes the frames after those; (3) the reader of 7 has not come to the end
+// of what arrived, when that of 8 hands over its first frame.
+type gate struct {
+	active  *turn
+	waiting *turn // of a generation above active's; nil when none waits
+}
+
+// turn is one connection at a gate.
+type turn struct {
+	conn       net.Conn
+	generation uint64
+	draining   atomic.Bool   // its successor waits
+	begin      chan struct{} // closed when it is its turn
+	obsolete   chan struct{} // closed when a higher generation took its place
+}
+
+// enter queues a connection at its gate: begin is closed as soon as the predecessor has ended. It
+// fails when a higher generation is there.
+func (m *Mesh) enter(key gateKey, t *turn) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	g, ok := m.gates[key]
+	if !ok {
+		m.gates[key] = &gate{active: t}
+		close(t.begin)
+		return nil
+	}
+	if g.active.generation >= t.generation || g.waiting != nil && g.waiting.generation >= t.generation {
+		return ErrRefused{Reason: RefusedGeneration}
+	}
+	if g.waiting != nil {
+		close(g.waiting.obsolete)
+	}
+	g.waiting = t
+	// Whoever dialled the successor has closed the predecessor, and what is still to come is on its
+	// way. So no single read may wait for longer than DrainTimeout from now on: the deadline is for
+	// the read that is under way, draining for those after it. Time in handlers does not count.
+	g.active.draining.Store(true)
+	_ = g.active.conn.SetReadDeadline(time.Now().Add(m.cfg.DrainTimeout))
+	return nil
+}
+
+// leave ends a connection's turn, or its wait for it.
+func (m *Mesh) leave(key gateKey, t *turn) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	g := m.gates[key]
+	switch t {
+	case g.waiting:
+		g.waiting = nil
+	case g.active:
+		if g.waiting == nil {
+			delete(m.gates, key)
+			return
+		}
+		g.active, g.waiting = g.waiting, nil
+		close(g.active.begin)
+	}
+}

@@ -1,0 +1,282 @@
+package transport
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"time"
+)
+
+// origin is a node that has connections to this one.
+type origin struct {
+	addr  string // where it says that it listens
+	conns int
+}
+
+// accept takes connections until the listener is closed.
+func (m *Mesh) accept() {
+	defer m.wg.Done()
+	wait := backoff{min: 5 * time.Millisecond, max: time.Second}
+	for {
+		conn, err := m.listener.Accept()
+		if m.closed.Load() {
+			if err == nil {
+				conn.Close()
+			}
+			return
+		}
+		if err != nil { // out of file descriptors, most likely: it passes
+			m.cfg.Logger.Warn("transport: cannot accept connections at present", "addr", m.addr, "err", err)
+			t := time.NewTimer(wait.pause())
+			select {
+			case <-t.C:
+			case <-m.ctx.Done():
+			}
+			t.Stop()
+			continue
+		}
+		wait.reset()
+		m.n.accepted.Add(1)
+		if m.handshakes.Load() >= handshakesMax {
+			m.n.drop(DropOverload, 1)
+			conn.Close()
+			continue
+		}
+		m.handshakes.Add(1)
+		if !m.spawn(conn, func() { m.welcome(conn) }) {
+			conn.Close()
+		}
+	}
+}
+
+// spawn runs f in a goroutine that Close waits for, and has Close abort conn. It does nothing but
+// to say false once the mesh is closed.
+func (m *Mesh) spawn(conn net.Conn, f func()) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.closed.Load() {
+		return false
+	}
+	m.conns[conn] = struct{}{}
+	m.wg.Add(1)
+	go func() {
+		defer m.wg.Done()
+		f()
+	}()
+	return true
+}
+
+// drop closes an accepted connection and forgets it.
+func (m *Mesh) drop(conn net.Conn) {
+	abort(conn)
+	m.mu.Lock()
+	delete(m.conns, conn)
+	m.mu.Unlock()
+}
+
+// welcome reads the hello of an accepted connection and serves what it asks for.
+func (m *Mesh) welcome(raw net.Conn) {
+	conn, k, h, err := m.readHello(raw)
+	m.handshakes.Add(-1)
+	if err != nil {
+		m.drop(raw)
+		return
+	}
+	switch k {
+	case kindStream:
+		m.serveStream(raw, conn, h)
+	case kindAddr:
+		m.serveFrames(raw, conn, h, nil)
+	case kindLink:
+		m.serveLink(raw, conn, h)
+	}
+}
+
+// readHello completes TLS and the first half of the handshake. An error has been answered and counted.
+func (m *Mesh) readHello(raw net.Conn) (conn net.Conn, k kind, h hello, err error) {
+	conn = raw
+	if err := conn.SetDeadline(time.Now().Add(m.cfg.HelloTimeout)); err != nil {
+		m.n.drop(DropHandshake, 1)
+		return nil, 0, h, err
+	}
+	if m.cfg.TLSServer != nil {
+		tc := tls.Server(conn, m.cfg.TLSServer)
+		if err := tc.HandshakeContext(m.ctx); err != nil {
+			m.n.drop(DropHandshake, 1)
+			m.cfg.Logger.Debug("transport: TLS handshake failed", "from", raw.RemoteAddr(), "err", err)
+			return nil, 0, h, err
+		}
+		conn = tc
+	}
+	k, body, err := readHandshake(conn)
+	if err == nil {
+		h, err = decodeHello(body)
+		if err != nil {
+			err = ErrRefused{Reason: RefusedHello, Text: err.Error()}
+		} else {
+			err = m.vet(k, h)
+		}
+	}
+	if err == nil {
+		err = conn.SetDeadline(time.Time{})
+	}
+	if err == nil {
+		return conn, k, h, nil
+	}
+	m.refuse(conn, h, err)
+	return nil, 0, h, err
+}
+
+// vet tells whether this node takes a connection with hello h.
+func (m *Mesh) vet(k kind, h hello) error {
+	refuse := func(r Reason, format string, args ...any) error {
+		return ErrRefused{Reason: r, Text: fmt.Sprintf(format, args...)}
+	}
+	switch {
+	case k != kindLink && k != kindAddr && k != kindStream:
+		return refuse(RefusedHello, "kind %d", k)
+	case h.Cluster != m.cfg.Cluster:
+		return refuse(RefusedCluster, "%v at %s is of cluster %q, not of %q", m.cfg.Self, m.addr, m.cfg.Cluster, h.Cluster)
+	case h.From == m.cfg.Self:
+		return refuse(RefusedSelf, "%s is this node", m.addr)
+	case (k == kindLink || h.To != 0) && h.To != m.cfg.Self:
+		return refuse(RefusedIncarnation, "%s is %v now, not %v", m.addr, m.cfg.Self, h.To)
+	case h.FrameMax > uint32(m.cfg.FrameMax):
+		return refuse(RefusedLimit, "frames of up to %d bytes, here %d; set FrameMax alike on all nodes", h.FrameMax, m.cfg.FrameMax)
+	case k == kindStream && (*m.acceptors.Load())[h.Channel] == nil:
+		return refuse(RefusedStream, "channel %v", h.Channel)
+	}
+	return nil
+}
+
+// refuse answers a connection that is not taken, as far as it deserves an answer, and counts it.
+func (m *Mesh) refuse(conn net.Conn, h hello, err error) {
+	cause, ok := errors.AsType[ErrRefused](err)
+	if v, is := errors.AsType[errVersion](err); is {
+		cause, ok = ErrRefused{Reason: RefusedVersion, Text: v.Error()}, true
+	}
+	switch {
+	case errors.Is(err, ErrProtocol):
+		m.n.drop(DropProtocol, 1)
+		m.warn("transport: not a Coterie node", "from", conn.RemoteAddr().String(), "err", err)
+	case !ok:
+		m.n.drop(DropHandshake, 1)
+	default:
+		m.n.drop(DropRefusedIn, 1)
+		m.reply(conn, kindRefusal, answer{From: m.cfg.Self, Reason: cause.Reason, Text: clip(cause.Text)})
+		m.onRefused(Refusal{Inbound: true, Peer: h.From, Meant: h.To, Addr: h.Addr, Cause: cause})
+	}
+}
+
+// reply writes the second half of a handshake.
+func (m *Mesh) reply(conn net.Conn, k kind, a answer) bool {
+	b, err := appendHandshake(nil, k, a)
+	if err != nil {
+		return false
+	}
+	if err := conn.SetWriteDeadline(time.Now().Add(m.cfg.HelloTimeout)); err != nil {
+		return false
+	}
+	if _, err := conn.Write(b); err != nil {
+		return false
+	}
+	return conn.SetWriteDeadline(time.Time{}) == nil
+}
+
+// serveLink serves a connection of a peer's link once its predecessor has ended.
+func (m *Mesh) serveLink(raw, conn net.Conn, h hello) {
+	key := gateKey{peer: h.From, lane: h.Lane, stripe: h.Stripe}
+	turn := &turn{conn: conn, generation: h.Generation, begin: make(chan struct{}), obsolete: make(chan struct{})}
+	if err := m.enter(key, turn); err != nil {
+		m.refuse(conn, h, err)
+		m.drop(raw)
+		return
+	}
+	select {
+	case <-turn.begin:
+		m.serveFrames(raw, conn, h, turn)
+	case <-turn.obsolete:
+		m.drop(raw)
+	case <-m.ctx.Done():
+		m.drop(raw)
+	}
+	m.leave(key, turn)
+}
+
+// serveFrames welcomes a one-way connection and reads it to its end. t is nil for one that has no gate.
+func (m *Mesh) serveFrames(raw, conn net.Conn, h hello, t *turn) {
+	m.enlist(h)
+	defer m.delist(h)
+	defer m.drop(raw)
+	if !m.reply(conn, kindWelcome, answer{From: m.cfg.Self}) {
+		m.n.drop(DropHandshake, 1)
+		return
+	}
+	m.kickLinks(h.From)
+	m.n.readers.Add(1)
+	defer m.n.readers.Add(-1)
+	err := m.readFrames(conn, h.From, t)
+	switch {
+	case m.closed.Load():
+	case errors.Is(err, ErrProtocol):
+		m.n.drop(DropProtocol, 1)
+		m.warn("transport: connection broke the protocol", "peer", h.From.String(), "addr", h.Addr, "err", err)
+	default:
+		m.cfg.Logger.Debug("transport: connection ended", "peer", h.From.String(), "addr", h.Addr, "err", err)
+	}
+}
+
+// kickLinks has the links to a peer dial at once: it has just shown that it is there.
+func (m *Mesh) kickLinks(id NodeID) {
+	if p, ok := (*m.peers.Load())[id]; ok {
+		for _, l := range p.all() {
+			signal(l.kick)
+		}
+	}
+}
+
+func (m *Mesh) enlist(h hello) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	o, ok := m.inbound[h.From]
+	if !ok {
+		o = &origin{}
+		m.inbound[h.From] = o
+	}
+	o.addr = h.Addr
+	o.conns++
+}
+
+func (m *Mesh) delist(h hello) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	o := m.inbound[h.From]
+	if o.conns--; o.conns == 0 {
+		delete(m.inbound, h.From)
+	}
+}
+
+// onRefusedBy takes note that another node refused a connection of this one.
+func (m *Mesh) onRefusedBy(by, meant NodeID, addr string, cause ErrRefused) {
+	m.n.drop(DropRefusedOut, 1)
+	m.onRefused(Refusal{Peer: by, Meant: meant, Addr: addr, Cause: cause})
+}
+
+func (m *Mesh) onRefused(r Refusal) {
+	m.warn("transport: connection refused", "event", r.String())
+	if m.cfg.OnRefused != nil {
+		m.cfg.OnRefused(r)
+	}
+}
+
+// warn logs a warning, at most one a second: who repeats himself, or is hostile, shall not fill the
+// log. What is left out goes to the debug level.
+func (m *Mesh) warn(msg string, args ...any) {
+	now, last := time.Now().UnixNano(), m.warned.Load()
+	if now-last >= int64(time.Second) && m.warned.CompareAndSwap(last, now) {
+		m.cfg.Logger.Warn(msg, args...)
+		return
+	}
+	m.cfg.Logger.Debug(msg, args...)
+}

@@ -1,0 +1,320 @@
+package transport
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+)
+
+// phase is where a link is in its life; see the diagram in the package comment.
+type phase uint8
+
+const (
+	phaseIdle    phase = iota // no frame yet, no goroutine
+	phaseRunning              // its goroutine dials, writes, or waits for frames
+	phaseClosing              // takes no frames; writes what it holds until ctx ends
+)
+
+// link is one outgoing direction: a queue, and the goroutine that dials and writes.
+//
+// Senders append whole frames to buf under mu; the goroutine swaps buf for spare and writes what it
+// took, so that what senders append during a write goes out in one write with the next. There is no
+// delay: a frame waits only while another write is under way.
+type link struct {
+	m      *Mesh
+	peer   NodeID // zero: a link of SendAddr, to whoever listens at addr
+	lane   Lane
+	stripe uint32
+	max    int  // bound of the queue, in bytes
+	full   Drop // what a refused frame counts as
+
+	wake chan struct{} // capacity 1: there is work for a parked goroutine
+	kick chan struct{} // capacity 1: dial now, whatever the backoff
+	ctx  context.Context
+	stop context.CancelFunc // ends the goroutine, whatever it is doing
+
+	mu      sync.Mutex
+	addr    string
+	phase   phase
+	buf     []byte        // whole frames, in order; at most one of them lies beyond max
+	frames  int           // number of frames in buf
+	spare   []byte        // the buffer that is not in use; nil while it is being written
+	parked  bool          // the goroutine waits for wake
+	room    chan struct{} // closed when buf was taken; nil when nobody waits
+	refused error         // the last attempt to connect was refused; nil again once one succeeds
+	state   LinkState
+}
+
+func (m *Mesh) newLink(peer NodeID, addr string, lane Lane, stripe uint32) *link {
+	l := &link{m: m, peer: peer, addr: addr, lane: lane, stripe: stripe, wake: make(chan struct{}, 1), kick: make(chan struct{}, 1)}
+	l.ctx, l.stop = context.WithCancel(m.ctx)
+	switch {
+	case peer == 0:
+		l.max, l.full = addrQueueMax, DropQueueFullAddr
+	case lane == Control:
+		l.max, l.full = m.cfg.ControlQueueMax, DropQueueFullControl
+	case lane == Data:
+		l.max, l.full = m.cfg.DataQueueMax, DropQueueFullData
+	default:
+		l.max, l.full = m.cfg.BulkQueueMax, DropQueueFullBulk
+	}
+	return l
+}
+
+// String names the link in logs.
+func (l *link) String() string {
+	if l.peer == 0 {
+		return "whoever listens at " + l.addr
+	}
+	return fmt.Sprintf("%v/%v/%d", l.peer, l.lane, l.stripe)
+}
+
+// send appends one frame when fewer than bound bytes wait.
+func (l *link) send(ch Channel, payload []byte, bound int) error {
+	if len(payload) > l.m.cfg.FrameMax {
+		return l.m.tooLarge(len(payload))
+	}
+	l.mu.Lock()
+	if err := l.admitLocked(bound); err != nil {
+		l.mu.Unlock()
+		return err
+	}
+	l.buf = appendFrame(l.buf, ch, payload)
+	l.addedUnlock()
+	return nil
+}
+
+// append is Append; room is not nil when the queue is full and the caller wants to wait for it.
+func (l *link) append(ch Channel, fill func([]byte) []byte, check func() error, wait bool) (room <-chan struct{}, err error) {
+	l.mu.Lock()
+	locked := true
+	defer func() { // check and fill are the caller's: a panic of theirs must not leave the lane locked
+		if locked {
+			l.mu.Unlock()
+		}
+	}()
+	if err := l.admitLocked(l.max); err != nil {
+		if wait && err == ErrQueueFull {
+			if l.room == nil {
+				l.room = make(chan struct{})
+			}
+			return l.room, nil
+		}
+		return nil, err
+	}
+	if check != nil {
+		if err := check(); err != nil {
+			return nil, err
+		}
+	}
+	start := len(l.buf)
+	head := append(l.buf, make([]byte, frameHeader)...)
+	out := fill(head)
+	size := len(out) - len(head)
+	if size < 0 {
+		return nil, fmt.Errorf("transport: fill returned %d bytes less than it was given", -size)
+	}
+	if size > l.m.cfg.FrameMax {
+		return nil, l.m.tooLarge(size)
+	}
+	putFrameHeader(out[start:], ch, size)
+	l.buf = out
+	locked = false
+	l.addedUnlock()
+	return nil, nil
+}
+
+// admitLocked tells whether a frame may be appended.
+func (l *link) admitLocked(bound int) error {
+	switch {
+	case l.phase == phaseClosing:
+		return l.closedError()
+	case l.refused != nil:
+		return l.refused
+	case len(l.buf) >= bound:
+		return ErrQueueFull
+	}
+	return nil
+}
+
+func (l *link) closedError() error {
+	if l.m.ctx.Err() != nil || l.m.closed.Load() {
+		return ErrClosed
+	}
+	return ErrNoPeer
+}
+
+// addedUnlock ends an append: it sees to it that someone writes the frame, and unlocks mu.
+func (l *link) addedUnlock() {
+	l.frames++
+	wake := l.parked
+	l.parked = false
+	if l.phase == phaseIdle {
+		l.startLocked()
+	}
+	l.mu.Unlock()
+	if wake {
+		signal(l.wake)
+	}
+}
+
+// start sets the link going before its first frame.
+func (l *link) start() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.phase == phaseIdle {
+		l.startLocked()
+	}
+}
+
+func (l *link) startLocked() {
+	l.phase = phaseRunning
+	l.m.wg.Add(1)
+	l.m.linkWG.Add(1)
+	go l.run()
+}
+
+// take waits for frames and takes them all. Without an error, an empty batch says that the link is
+// closing and has nothing left to write, or that a link of SendAddr was idle for long.
+func (l *link) take(lost <-chan struct{}, idle *time.Timer) (batch []byte, frames int, err error) {
+	for {
+		l.mu.Lock()
+		if len(l.buf) > 0 {
+			batch, frames = l.takeUnlock()
+			return batch, frames, nil
+		}
+		if l.phase == phaseClosing {
+			l.mu.Unlock()
+			return nil, 0, nil
+		}
+		l.parked = true
+		large := max(cap(l.buf), cap(l.spare)) > writeBufferKeep
+		l.mu.Unlock()
+		switch {
+		case l.peer == 0:
+			idle.Reset(l.m.cfg.AddrIdle)
+		case large:
+			idle.Reset(writeBufferIdle)
+		}
+		select {
+		case <-l.wake:
+		case <-lost:
+			return nil, 0, errLost
+		case <-idle.C:
+			if l.peer == 0 {
+				return nil, 0, nil
+			}
+			l.shrink()
+		case <-l.ctx.Done():
+			return nil, 0, l.ctx.Err()
+		}
+	}
+}
+
+// shrink gives up the buffers of a link that is idle after a burst.
+func (l *link) shrink() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.buf) == 0 {
+		l.buf, l.spare = nil, nil
+	}
+}
+
+func (l *link) takeUnlock() ([]byte, int) {
+	batch, frames := l.buf, l.frames
+	l.buf, l.frames, l.spare = l.spare[:0], 0, nil
+	l.parked = false
+	room := l.room
+	l.room = nil
+	l.mu.Unlock()
+	if room != nil {
+		close(room)
+	}
+	return batch, frames
+}
+
+// recycle gives the buffer of a written batch back.
+func (l *link) recycle(batch []byte) {
+	l.mu.Lock()
+	l.spare = batch[:0]
+	l.mu.Unlock()
+}
+
+// requeue puts back, before all others, the frames of a batch of which no byte was written, and
+// counts those lost of which one was.
+func (l *link) requeue(batch []byte, frames, written int) {
+	lost, at := 0, 0
+	for at < written && lost < frames {
+		n, _ := frameSize(batch[at:], frameMaxLimit)
+		at += n
+		lost++
+	}
+	l.m.n.drop(DropConnLost, lost)
+	if at >= len(batch) {
+		return
+	}
+	l.mu.Lock()
+	l.buf = append(batch[at:len(batch):len(batch)], l.buf...)
+	l.frames += frames - lost
+	l.mu.Unlock()
+}
+
+// discard empties the queue and counts its frames.
+func (l *link) discard(d Drop) {
+	l.mu.Lock()
+	l.m.n.drop(d, l.frames)
+	l.buf, l.spare = nil, nil
+	_, _ = l.takeUnlock()
+}
+
+// close lets the link write what it holds for at most linger, and ends it. A link that has no
+// connection ends at once.
+func (l *link) close(linger time.Duration) {
+	l.mu.Lock()
+	idle := l.phase == phaseIdle
+	l.phase = phaseClosing
+	up := l.state.Up
+	room := l.room
+	l.room = nil
+	l.mu.Unlock()
+	if room != nil {
+		close(room)
+	}
+	if idle || !up || linger <= 0 {
+		l.stop()
+		return
+	}
+	time.AfterFunc(linger, l.stop)
+	signal(l.wake)
+}
+
+// retire closes a link of SendAddr that has nothing to write. It tells whether it did.
+func (l *link) retire() bool {
+	l.m.mu.Lock()
+	defer l.m.mu.Unlock()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.buf) > 0 && l.phase != phaseClosing {
+		return false
+	}
+	l.phase = phaseClosing
+	if l.m.addrLinks[l.addr] == l {
+		delete(l.m.addrLinks, l.addr)
+	}
+	return true
+}
+
+func (l *link) linkState() LinkState {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.state
+}
+
+// signal leaves a token in a channel of capacity 1.
+func signal(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}

@@ -1,0 +1,293 @@
+package transport
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"time"
+)
+
+// errLost is the way a pump learns that its connection was closed by the other side.
+var errLost = errors.New("transport: connection closed by the other side")
+
+// run is the link's goroutine: it connects, writes until the connection ends, and connects again,
+// until the link is closed.
+func (l *link) run() {
+	defer l.m.wg.Done()
+	defer l.m.linkWG.Done()
+	defer l.end()
+	idle := time.NewTimer(l.m.cfg.AddrIdle)
+	defer idle.Stop()
+	wait := backoff{min: l.m.cfg.BackoffMin, max: l.m.cfg.BackoffMax}
+	for l.ctx.Err() == nil {
+		if l.peer == 0 && !l.awaitFrame(idle) {
+			return
+		}
+		gen := l.m.generation.Add(1)
+		conn, err := l.connect(gen)
+		if err == nil {
+			since := time.Now()
+			if err = l.serve(conn, gen, idle); err == nil {
+				return
+			}
+			if time.Since(since) > l.m.cfg.BackoffMax {
+				wait.reset()
+			}
+		} else {
+			l.onConnectError(err)
+		}
+		l.sleep(wait.pause(), err)
+	}
+}
+
+// end counts what the link could not write.
+func (l *link) end() {
+	l.stop()
+	l.mu.Lock()
+	l.phase = phaseClosing
+	l.mu.Unlock()
+	l.discard(DropRemoved)
+}
+
+// awaitFrame waits until a link of SendAddr has a frame; false says that it was retired instead.
+func (l *link) awaitFrame(idle *time.Timer) bool {
+	for {
+		l.mu.Lock()
+		if len(l.buf) > 0 {
+			l.mu.Unlock()
+			return true
+		}
+		l.parked = true
+		l.mu.Unlock()
+		idle.Reset(l.m.cfg.AddrIdle)
+		select {
+		case <-l.wake:
+		case <-idle.C:
+			if l.retire() {
+				return false
+			}
+		case <-l.ctx.Done():
+			return false
+		}
+	}
+}
+
+// sleep waits before the next attempt. A refusal is waited out longer: it ends only when a person
+// or another process changes something.
+func (l *link) sleep(d time.Duration, cause error) {
+	if _, refused := errors.AsType[ErrRefused](cause); refused {
+		d = max(d, 2*l.m.cfg.BackoffMax)
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-l.kick:
+	case <-l.ctx.Done():
+	}
+}
+
+// connect dials, says hello and waits for the welcome.
+func (l *link) connect(gen uint64) (net.Conn, error) {
+	l.mu.Lock()
+	addr := l.addr
+	l.mu.Unlock()
+	h := hello{To: l.peer, Lane: l.lane, Stripe: l.stripe, Generation: gen}
+	k := kindLink
+	if l.peer == 0 {
+		k = kindAddr
+	}
+	return l.m.dial(l.ctx, addr, k, h)
+}
+
+// dial opens a connection of any kind and completes its handshake.
+func (m *Mesh) dial(ctx context.Context, addr string, k kind, h hello) (net.Conn, error) {
+	m.n.dials.Add(1)
+	conn, err := m.dialRaw(ctx, addr)
+	if err != nil {
+		m.n.dialErrors.Add(1)
+		return nil, err
+	}
+	stop := context.AfterFunc(ctx, func() { conn.Close() })
+	from, err := m.greet(conn, k, h)
+	if !stop() && err == nil {
+		err = ctx.Err()
+	}
+	if err == nil {
+		return conn, nil
+	}
+	conn.Close()
+	m.n.dialErrors.Add(1)
+	if cause, ok := errors.AsType[ErrRefused](err); ok {
+		m.onRefusedBy(from, h.To, addr, cause)
+	}
+	return nil, err
+}
+
+func (m *Mesh) dialRaw(ctx context.Context, addr string) (net.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, m.cfg.DialTimeout)
+	defer cancel()
+	conn, err := m.cfg.Network.Dial(ctx, addr)
+	if err != nil || m.cfg.TLSClient == nil {
+		return conn, err
+	}
+	cfg := m.cfg.TLSClient
+	if cfg.ServerName == "" {
+		host, _, err := net.SplitHostPort(addr)
+		if err != nil {
+			conn.Close()
+			return nil, err
+		}
+		cfg = cfg.Clone()
+		cfg.ServerName = host
+	}
+	tc := tls.Client(conn, cfg)
+	if err := tc.HandshakeContext(ctx); err != nil {
+		conn.Close()
+		return nil, fmt.Errorf("transport: TLS with %s: %w", addr, err)
+	}
+	return tc, nil
+}
+
+// greet sends the hello and reads the answer.
+func (m *Mesh) greet(conn net.Conn, k kind, h hello) (NodeID, error) {
+	h.Cluster, h.From, h.Addr, h.FrameMax = m.cfg.Cluster, m.cfg.Self, m.addr, uint32(m.cfg.FrameMax)
+	b, err := appendHandshake(nil, k, h)
+	if err != nil {
+		return 0, err
+	}
+	if err := conn.SetDeadline(time.Now().Add(m.cfg.HelloTimeout)); err != nil {
+		return 0, err
+	}
+	if _, err := conn.Write(b); err != nil {
+		return 0, err
+	}
+	got, body, err := readHandshake(conn)
+	if v, ok := errors.AsType[errVersion](err); ok {
+		return 0, ErrRefused{Reason: RefusedVersion, Text: "the other side speaks " + v.Error()}
+	}
+	if err != nil {
+		return 0, err
+	}
+	from, err := decodeAnswer(got, body)
+	if err != nil {
+		return from, err
+	}
+	return from, conn.SetDeadline(time.Time{})
+}
+
+// onConnectError takes note of a failed attempt.
+func (l *link) onConnectError(err error) {
+	cause, refused := errors.AsType[ErrRefused](err)
+	refused = refused && cause.Reason != RefusedGeneration
+	if l.peer == 0 {
+		if refused {
+			l.discard(DropRefused)
+		} else {
+			l.discard(DropUnreachable)
+		}
+		return
+	}
+	l.mu.Lock()
+	if l.refused = nil; refused {
+		l.refused = cause
+	}
+	l.mu.Unlock()
+	if refused {
+		l.discard(DropRefused)
+	}
+	if l.ctx.Err() == nil {
+		l.m.cfg.Logger.Debug("transport: link cannot connect", "link", l.String(), "err", err)
+	}
+}
+
+// serve writes frames to conn until it ends. Nil says that the link is closed.
+func (l *link) serve(conn net.Conn, gen uint64, idle *time.Timer) error {
+	stop := context.AfterFunc(l.ctx, func() { abort(conn) })
+	lost := make(chan struct{})
+	go watch(conn, lost)
+	l.becomeUp(gen)
+	err := l.pump(conn, lost, idle)
+	stop()
+	conn.Close()
+	<-lost
+	l.becomeDown(gen, err)
+	return err
+}
+
+// watch waits for the other side to end a one-way connection, on which it never sends a byte.
+func watch(conn net.Conn, lost chan<- struct{}) {
+	var b [1]byte
+	_, _ = conn.Read(b[:])
+	abort(conn)
+	close(lost)
+}
+
+func (l *link) pump(conn net.Conn, lost <-chan struct{}, idle *time.Timer) error {
+	for {
+		batch, frames, err := l.take(lost, idle)
+		if err != nil {
+			return err
+		}
+		if len(batch) == 0 {
+			if l.peer != 0 || l.retire() {
+				return nil
+			}
+			continue
+		}
+		if err := conn.SetWriteDeadline(time.Now().Add(l.m.cfg.WriteTimeout)); err != nil {
+			l.requeue(batch, frames, 0)
+			return err
+		}
+		written, err := conn.Write(batch)
+		if err != nil {
+			l.requeue(batch, frames, written)
+			return err
+		}
+		l.m.n.framesOut.Add(uint64(frames))
+		l.m.n.bytesOut.Add(uint64(len(batch)))
+		l.m.n.writes.Add(1)
+		l.recycle(batch)
+	}
+}
+
+func (l *link) becomeUp(gen uint64) {
+	l.mu.Lock()
+	l.state = LinkState{Up: true, Generation: gen}
+	l.refused = nil
+	l.mu.Unlock()
+	l.m.n.linksUp.Add(1)
+	l.report(LinkEvent{Up: true, Generation: gen})
+}
+
+func (l *link) becomeDown(gen uint64, err error) {
+	l.mu.Lock()
+	l.state.Up = false
+	if l.phase == phaseClosing {
+		err = nil
+	}
+	l.mu.Unlock()
+	l.m.n.linksUp.Add(-1)
+	l.report(LinkEvent{Generation: gen, Err: err})
+}
+
+func (l *link) report(e LinkEvent) {
+	if l.peer == 0 {
+		return
+	}
+	e.Peer, e.Lane, e.Stripe = l.peer, l.lane, l.stripe
+	l.m.cfg.Logger.Debug("transport: link", "event", e.String())
+	if l.m.cfg.OnLink != nil {
+		l.m.cfg.OnLink(e)
+	}
+}
+
+// abort closes a connection without the farewell of TLS, which could block.
+func abort(conn net.Conn) {
+	if tc, ok := conn.(*tls.Conn); ok {
+		conn = tc.NetConn()
+	}
+	conn.Close()
+}

@@ -1,0 +1,203 @@
+package transport
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"unicode/utf8"
+
+	"github.com/fxamacker/cbor/v2"
+)
+
+// The wire of a connection, version 1.
+//
+//	handshake  = magic(4) version(1) kind(1) length(2, big endian) body(length, CBOR)
+//	frame      = length(4, little endian) channel(4, little endian) payload(length)
+//
+//	dialler                                 receiver
+//	   │ handshake link|addr|stream, hello ──► │
+//	   │ ◄── handshake welcome|refusal, answer │   a refusal ends the connection
+//	   │ frame frame frame … ────────────────► │   link, addr: one way, the receiver never writes again
+//	   │ ◄───────── raw bytes ───────────────► │   stream: both ways
+//
+// The first eight bytes keep this form in every version, so that any two versions can refuse
+// each other with a reason. Bodies are maps with integer keys; unknown keys are ignored, so
+// fields may be added without a new version.
+const protocolVersion = 1
+
+var magic = [4]byte{0xC0, 'T', 'R', 'Y'}
+
+const handshakeHeader = 8
+
+// kind says what a handshake opens or answers.
+type kind uint8
+
+const (
+	kindLink    kind = 1 // one lane and stripe to a node that is named
+	kindAddr    kind = 2 // frames to whoever listens at the address
+	kindStream  kind = 3 // raw bytes
+	kindWelcome kind = 4
+	kindRefusal kind = 5
+)
+
+// hello is what a dialler says of itself and of what it wants.
+type hello struct {
+	Cluster    string  `cbor:"1,keyasint"`
+	From       NodeID  `cbor:"2,keyasint"`
+	To         NodeID  `cbor:"3,keyasint,omitempty"` // the incarnation meant; zero for kinds addr and stream
+	Addr       string  `cbor:"4,keyasint"`           // where the dialler listens
+	Lane       Lane    `cbor:"5,keyasint,omitempty"`
+	Stripe     uint32  `cbor:"6,keyasint,omitempty"`
+	Generation uint64  `cbor:"7,keyasint,omitempty"`
+	Channel    Channel `cbor:"8,keyasint,omitempty"` // of a stream
+	FrameMax   uint32  `cbor:"9,keyasint,omitempty"`
+}
+
+// answer is what a receiver says to a hello.
+type answer struct {
+	From   NodeID `cbor:"1,keyasint"`
+	Reason Reason `cbor:"2,keyasint,omitempty"`
+	Text   string `cbor:"3,keyasint,omitempty"`
+}
+
+var (
+	wireEnc = mustEnc()
+	wireDec = mustDec()
+)
+
+func mustEnc() cbor.EncMode {
+	m, err := cbor.CoreDetEncOptions().EncMode()
+	if err != nil {
+		panic(err)
+	}
+	return m
+}
+
+func mustDec() cbor.DecMode {
+	m, err := cbor.DecOptions{
+		DupMapKey: cbor.DupMapKeyEnforcedAPF, IndefLength: cbor.IndefLengthForbidden, TagsMd: cbor.TagsForbidden,
+		MaxNestedLevels: 4, MaxArrayElements: 16, MaxMapPairs: 64,
+	}.DecMode()
+	if err != nil {
+		panic(err)
+	}
+	return m
+}
+
+// errVersion says that a handshake is of another protocol version; the rest of it was read.
+type errVersion uint8
+
+func (e errVersion) Error() string {
+	return fmt.Sprintf("protocol version %d, here %d", uint8(e), protocolVersion)
+}
+
+// appendHandshake appends a handshake with body v, which is a hello or an answer.
+func appendHandshake(dst []byte, k kind, v any) ([]byte, error) {
+	body, err := wireEnc.Marshal(v)
+	if err != nil {
+		return dst, err
+	}
+	if len(body) > helloMax {
+		return dst, fmt.Errorf("transport: handshake of %d bytes is above %d", len(body), helloMax)
+	}
+	dst = append(dst, magic[:]...)
+	dst = append(dst, protocolVersion, byte(k))
+	dst = binary.BigEndian.AppendUint16(dst, uint16(len(body)))
+	return append(dst, body...), nil
+}
+
+// readHandshake reads one handshake and no byte more. An error that wraps ErrProtocol says that
+// the other side is no Coterie node; errVersion that it is one of another version.
+func readHandshake(r io.Reader) (kind, []byte, error) {
+	var head [handshakeHeader]byte
+	if _, err := io.ReadFull(r, head[:]); err != nil {
+		return 0, nil, err
+	}
+	if [4]byte(head[:4]) != magic {
+		return 0, nil, fmt.Errorf("%w: %q is not the start of a handshake", ErrProtocol, head[:4])
+	}
+	n := int(binary.BigEndian.Uint16(head[6:]))
+	if n > helloMax {
+		return 0, nil, fmt.Errorf("%w: handshake of %d bytes", ErrProtocol, n)
+	}
+	body := make([]byte, n)
+	if _, err := io.ReadFull(r, body); err != nil {
+		return 0, nil, err
+	}
+	if head[4] != protocolVersion {
+		return 0, nil, errVersion(head[4])
+	}
+	return kind(head[5]), body, nil
+}
+
+func decodeHello(body []byte) (hello, error) {
+	var h hello
+	if err := wireDec.Unmarshal(body, &h); err != nil {
+		return hello{}, err
+	}
+	if h.From == 0 || h.Lane >= lanes || h.Stripe >= stripesLimit {
+		return hello{}, errors.New("a field is out of range")
+	}
+	if len(h.Cluster) > nameMax {
+		return hello{}, errors.New("the cluster name is too long")
+	}
+	if err := checkAddr(h.Addr, false); err != nil {
+		return hello{}, err
+	}
+	return h, nil
+}
+
+func decodeAnswer(k kind, body []byte) (NodeID, error) {
+	var a answer
+	if err := wireDec.Unmarshal(body, &a); err != nil {
+		return 0, fmt.Errorf("%w: answer: %w", ErrProtocol, err)
+	}
+	switch k {
+	case kindWelcome:
+		return a.From, nil
+	case kindRefusal:
+		return a.From, ErrRefused{Reason: a.Reason, Text: clip(a.Text)}
+	}
+	return 0, fmt.Errorf("%w: answer of kind %d", ErrProtocol, k)
+}
+
+// clip bounds a refusal's text, which comes from a peer and goes to logs.
+func clip(s string) string {
+	if len(s) <= textMax {
+		return s
+	}
+	s = s[:textMax]
+	for !utf8.ValidString(s) {
+		s = s[:len(s)-1]
+	}
+	return s
+}
+
+// appendFrame appends one frame.
+func appendFrame(dst []byte, ch Channel, payload []byte) []byte {
+	var head [frameHeader]byte
+	putFrameHeader(head[:], ch, len(payload))
+	dst = append(dst, head[:]...)
+	return append(dst, payload...)
+}
+
+func putFrameHeader(head []byte, ch Channel, n int) {
+	binary.LittleEndian.PutUint32(head, uint32(n))
+	binary.LittleEndian.PutUint32(head[4:], uint32(ch))
+}
+
+// frameSize is the size, with header, of the frame that begins b; zero when b does not hold the header yet.
+func frameSize(b []byte, frameMax int) (int, error) {
+	if len(b) < frameHeader {
+		return 0, nil
+	}
+	n := binary.LittleEndian.Uint32(b)
+	if n > uint32(frameMax) {
+		return 0, fmt.Errorf("%w: frame of %d bytes, the limit is %d", ErrProtocol, n, frameMax)
+	}
+	return frameHeader + int(n), nil
+}
+
+// frameChannel is the channel of the frame that begins b.
+func frameChannel(b []byte) Channel { return Channel(binary.LittleEndian.Uint32(b[4:])) }
