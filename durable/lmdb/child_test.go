@@ -14,11 +14,8 @@ import (
 
 // children are the roles that this binary plays as a process of its own. Each gets the directory of a store.
 var children = map[string]func(dir string) error{
-	"hold":     holdStore,
-	"write":    writeForEver,
-	"limited":  fillBelowLimit,
-	"tinydisk": fillTinyDisk,
-	"inherit":  listDescriptors,
+	"hold":  holdStore,
+	"write": writeForEver,
 }
 
 func runChild(role string, args []string) int {

@@ -161,7 +161,7 @@ func (h *handle) grow() {
 	defer h.gate.Unlock()
 	from, to := h.mapSize, h.mapSize*2
 	if to > mapSizeMax {
-		h.lost = &durable.Error{Kind: durable.ErrFull, Path: h.file, Detail: fmt.Sprintf("the map of %d bytes is full and can not grow", from),
+		h.lost = &durable.Error{Kind: durable.ErrIO, Path: h.file, Detail: fmt.Sprintf("the map of %d bytes is full and can not grow", from),
 			Remedy: "nothing larger can be mapped on this machine; restart this process with less data"}
 		return
 	}

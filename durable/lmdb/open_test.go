@@ -224,29 +224,6 @@ func TestALostLockFileIsMadeAgain(t *testing.T) {
 	}
 }
 
-// Descriptors of the store must not live on in a child process: a child that holds the lock keeps the directory from the next start of its parent.
-func TestChildrenInheritNothing(t *testing.T) {
-	dir := t.TempDir()
-	mustOpen(t, dir, Options{})
-	c := startChild(t, "inherit", dir)
-	if said := c.finish(t); said != "" {
-		t.Errorf("a child process holds\n%s", said)
-	}
-}
-
-func listDescriptors(dir string) error {
-	fds, err := os.ReadDir("/proc/self/fd")
-	if err != nil {
-		return err
-	}
-	for _, fd := range fds {
-		if to, err := os.Readlink("/proc/self/fd/" + fd.Name()); err == nil && strings.HasPrefix(to, dir) {
-			fmt.Println(to)
-		}
-	}
-	return nil
-}
-
 func TestOptionsReportAllFaults(t *testing.T) {
 	_, err := Open(t.TempDir(), Options{MapSize: -1, MaxTables: -1, QueueMax: -1})
 	for _, name := range []string{"MapSize", "MaxTables", "QueueMax"} {

@@ -11,6 +11,10 @@ import (
 	"github.com/coterie-go/coterie/durable"
 )
 
+func init() {
+	children["limited"], children["tinydisk"], children["inherit"] = fillBelowLimit, fillTinyDisk, listDescriptors
+}
+
 // A full disk fails commits and nothing else: what was acknowledged stays readable, and commits go on once there is room. The child runs
 // below a limit of the size of files, because that needs no rights.
 func TestFileSizeLimit(t *testing.T) {
@@ -105,6 +109,29 @@ func loadsAll(tbl durable.Table, want int) error {
 	}
 	if n != want {
 		return fmt.Errorf("%d rows were acknowledged and %d are there", want, n)
+	}
+	return nil
+}
+
+// Descriptors of the store must not live on in a child process: a child that holds the lock keeps the directory from the next start of its parent.
+func TestChildrenInheritNothing(t *testing.T) {
+	dir := t.TempDir()
+	mustOpen(t, dir, Options{})
+	c := startChild(t, "inherit", dir)
+	if said := c.finish(t); said != "" {
+		t.Errorf("a child process holds\n%s", said)
+	}
+}
+
+func listDescriptors(dir string) error {
+	fds, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		return err
+	}
+	for _, fd := range fds {
+		if to, err := os.Readlink("/proc/self/fd/" + fd.Name()); err == nil && strings.HasPrefix(to, dir) {
+			fmt.Println(to)
+		}
 	}
 	return nil
 }

@@ -1,0 +1,225 @@
+package lmdb
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/bmatsuo/lmdb-go/lmdb"
+
+	"github.com/coterie-go/coterie/durable"
+)
+
+func TestTheMapGrowsUnnoticed(t *testing.T) {
+	dir := t.TempDir()
+	var grown []MapGrown // on the writer's goroutine; read after Close
+	e := mustOpen(t, dir, Options{MapSize: 64 << 10, Observer: Observer{MapGrown: func(g MapGrown) { grown = append(grown, g) }}})
+	tbl := mustTable(t, e, "t")
+	n := 0
+	for range 300 {
+		mustCommit(t, tbl, row(fmt.Sprintf("%06d", n), 5000), row(fmt.Sprintf("%06d", n+1), 10))
+		n += 2
+	}
+	var large []durable.Row
+	for range 20_000 {
+		large = append(large, row(fmt.Sprintf("%06d", n), 400))
+		n++
+	}
+	mustCommit(t, tbl, large...) // several doublings for one batch
+	if got := count(t, tbl); got != n {
+		t.Errorf("%d rows of %d", got, n)
+	}
+	if s := e.Stats(); s.MapSize < s.File || s.File < 9<<20 || s.Failed > 0 {
+		t.Errorf("%+v", s)
+	}
+	if err := e.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if len(grown) < 7 || grown[0].From*2 != grown[0].To || !strings.Contains(grown[0].String(), dataName) {
+		t.Errorf("grown %v", grown)
+	}
+	e = mustOpen(t, dir, Options{MapSize: 64 << 10}) // smaller than the file
+	if got := count(t, mustTable(t, e, "t")); got != n {
+		t.Errorf("%d rows of %d after reopening", got, n)
+	}
+	mustCommit(t, mustTable(t, e, "t"), row("more", 1<<20))
+}
+
+func TestAMapThatCanNotGrowFailsCleanly(t *testing.T) {
+	dir := t.TempDir()
+	e := mustOpen(t, dir, Options{MapSize: 64 << 10})
+	tbl := mustTable(t, e, "t")
+	mustCommit(t, tbl, row("a", 10))
+	e.h.gate.Lock()
+	e.h.mapSize = mapSizeMax
+	e.h.gate.Unlock()
+	for range 2 {
+		if err := commit(tbl, row("b", 1<<20)); !errors.Is(err, durable.ErrIO) || !strings.Contains(err.Error(), "can not grow") {
+			t.Errorf("commit: %v", err)
+		}
+	}
+	if err := tbl.Load(func(durable.Row) error { return nil }); !errors.Is(err, durable.ErrIO) {
+		t.Errorf("load: %v", err)
+	}
+	if err := e.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if n := count(t, mustTable(t, mustOpen(t, dir, Options{}), "t")); n != 1 {
+		t.Errorf("%d rows", n)
+	}
+}
+
+// sparse makes a store of which most is free, and says how large its file is.
+func sparse(t *testing.T, dir string) int64 {
+	t.Helper()
+	e := mustOpen(t, dir, Options{})
+	tbl := mustTable(t, e, "t")
+	var rows, gone []durable.Row
+	for i := range 4000 {
+		rows = append(rows, row(fmt.Sprintf("%06d", i), 300))
+		if i%10 > 0 {
+			gone = append(gone, durable.Row{Key: rows[i].Key})
+		}
+	}
+	mustCommit(t, tbl, rows...)
+	mustCommit(t, mustTable(t, e, "node"), row("disk", 8))
+	mustCommit(t, tbl, gone...)
+	mustCommit(t, tbl, row("zz", 5))
+	size := e.Stats().File
+	if err := e.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return size
+}
+
+func TestCompaction(t *testing.T) {
+	dir := t.TempDir()
+	before := sparse(t, dir)
+	check := func(opts Options) int64 {
+		t.Helper()
+		e := mustOpen(t, dir, opts)
+		defer e.Close()
+		if n, m := count(t, mustTable(t, e, "t")), count(t, mustTable(t, e, "node")); n != 401 || m != 1 {
+			t.Errorf("%d and %d rows", n, m)
+		}
+		mustCommit(t, mustTable(t, e, "t"), row("zz", 6))
+		return e.Stats().File
+	}
+	var seen []Compacted
+	obs := Observer{Compacted: func(c Compacted) { seen = append(seen, c) }}
+
+	if size := check(Options{Observer: obs}); size < before || len(seen) > 0 {
+		t.Errorf("a small file was compacted from %d to %d: %v", before, size, seen)
+	}
+	if size := check(Options{Observer: obs, test: testKnobs{compactMin: 1, compactFault: errors.New("no room")}}); size < before {
+		t.Errorf("a failed compaction left %d of %d bytes", size, before)
+	}
+	if len(seen) != 1 || seen[0].Err == nil || !strings.Contains(seen[0].String(), "no room") {
+		t.Errorf("observed %v", seen)
+	}
+	size := check(Options{Observer: obs, test: testKnobs{compactMin: 1}})
+	if size > before/3 || len(seen) != 2 || seen[1].Err != nil || seen[1].Before < before || !strings.Contains(seen[1].String(), "compacted from") {
+		t.Errorf("%d bytes before and %d after: %v", before, size, seen)
+	}
+	if check(Options{Observer: obs, test: testKnobs{compactMin: 1}}); len(seen) != 2 {
+		t.Errorf("compacted again: %v", seen)
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil || len(entries) != 2 {
+		t.Errorf("left behind: %v %v", entries, err)
+	}
+}
+
+// A sound file may lack pages that its head counts. The list of free pages, read without LMDB, must then say so, at any moment of any history; and it must
+// agree with what LMDB reads.
+func TestASoundFileMayBeShort(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	e := mustOpen(t, t.TempDir(), Options{MapSize: 64 << 10})
+	tbl := mustTable(t, e, "t")
+	lacking := 0
+	for range 400 {
+		var rows []durable.Row
+		for range 1 + rng.IntN(60) {
+			r := row(fmt.Sprintf("%04d", rng.IntN(600)), []int{1, 50, 900, 9000, 70_000}[rng.IntN(5)])
+			if rng.IntN(2) == 0 {
+				r.Value = nil
+			}
+			rows = append(rows, r)
+		}
+		passing := row("passing", 100_000+rng.IntN(1<<20)) // pages handed out and given back in one transaction
+		rows = append(rows, passing, durable.Row{Key: passing.Key})
+		mustCommit(t, tbl, rows...)
+		if err := e.h.checkWhole(); err != nil {
+			t.Fatal(err)
+		}
+		info, err := e.h.env.Info()
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := &pages{fd: int(e.h.fd), size: os.Getpagesize(), have: uint64(e.Stats().File) / uint64(os.Getpagesize())}
+		if p.have < uint64(info.LastPNO)+1 {
+			lacking++
+		}
+		ours, err := p.freeFrom(0, uint64(info.LastTxnID))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if theirs, err := e.h.freePages(); err != nil || int64(ours) != theirs {
+			t.Fatalf("we count %d free pages and LMDB counts %d (%v)", ours, theirs, err)
+		}
+	}
+	if lacking == 0 {
+		t.Fatal("no file was shorter than its head says; the test shows nothing")
+	}
+	t.Logf("%d of 400 files were shorter than their heads say", lacking)
+}
+
+// Whatever the bytes of a file, reading its list of free pages ends with an answer or an error.
+func FuzzFreePages(f *testing.F) {
+	dir := f.TempDir()
+	e := mustOpen(f, dir, Options{})
+	tbl := mustTable(f, e, "t")
+	for i := range 30 {
+		mustCommit(f, tbl, row(fmt.Sprint(i), 5000), durable.Row{Key: []byte(fmt.Sprint(i - 2))})
+	}
+	if err := e.Close(); err != nil {
+		f.Fatal(err)
+	}
+	whole, err := os.ReadFile(filepath.Join(dir, storeName, dataName))
+	if err != nil {
+		f.Fatal(err)
+	}
+	for txn := range uint64(40) {
+		f.Add(whole, txn)
+	}
+	path := filepath.Join(dir, "fuzzed")
+	f.Fuzz(func(t *testing.T, content []byte, txn uint64) {
+		if err := os.WriteFile(path, content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		file, err := os.Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer file.Close()
+		p := &pages{fd: int(file.Fd()), size: 4096, have: uint64(len(content)) / 4096}
+		if n, err := p.freeFrom(0, txn); err == nil && n > uint64(len(content))/8 {
+			t.Fatalf("%d free pages listed in %d bytes", n, len(content))
+		}
+	})
+}
+
+// The rules of this version of LMDB that a later one may lift, as far as they can be looked at safely.
+func TestWhatLMDBIs(t *testing.T) {
+	e := mustOpen(t, t.TempDir(), Options{})
+	if n := e.h.env.MaxKeySize(); n != durable.KeyMax {
+		t.Errorf("keys of %d bytes fit, the port says %d", n, durable.KeyMax)
+	}
+	if flags, err := e.h.env.Flags(); err != nil || flags&(lmdb.NoSync|lmdb.NoMetaSync|lmdb.WriteMap|lmdb.MapAsync) != 0 {
+		t.Errorf("flags %x (%v): commits would not be durable", flags, err)
+	}
+}
