@@ -36,14 +36,14 @@ func reconnect(c *cluster) {
 	}()
 	for range 8 {
 		before := r.count()
-		c.eventually("progress", func() bool { return r.count() > before+500 })
+		c.progress(r, "progress", func() bool { return r.count() > before+500 })
 		a.wire.Break()
 	}
 	before := r.count()
-	c.eventually("progress after the last break", func() bool { return r.count() > before })
+	c.progress(r, "progress after the last break", func() bool { return r.count() > before })
 	close(stop)
 	c.must(receive(c, done))
-	c.eventually("the last frame", func() bool { return r.last(0) == sent.Load() })
+	c.progress(r, "the last frame", func() bool { return r.last(0) == sent.Load() })
 	got := r.of(0)
 	gaps := 0
 	for i := 1; i < len(got); i++ {
@@ -74,7 +74,7 @@ func queuedWhileDown(c *cluster) {
 		c.must(a.Send(b.Self(), transport.Control, 0, ch, message(0, 0, n, 0)))
 	}
 	a.wire.Down(nil)
-	c.eventually("all", func() bool { return r.count() == 100 })
+	c.progress(r, "all", func() bool { return r.count() == 100 })
 	if !rising(r.of(0)) {
 		c.t.Error("out of order")
 	}
@@ -111,7 +111,7 @@ func successor(c *cluster) {
 		c.t.Error("the successor was welcomed while its predecessor is being read")
 	}
 	close(hold)
-	c.eventually("the last", func() bool { return r.last(0) == 100 })
+	c.progress(r, "the last", func() bool { return r.last(0) == 100 })
 	if got := r.of(0); !rising(got) || len(got) != 100 || r.overlap.Load() {
 		c.t.Errorf("%d frames, in order %v, overlap %v", len(got), rising(got), r.overlap.Load())
 	}
@@ -172,7 +172,7 @@ func incarnation(c *cluster) {
 	c.eventually("both sides report", func() bool { return a.refused(mine) && next.refused(theirs) })
 	c.must(a.AddPeer(next.Self(), addr))
 	c.must(a.Send(next.Self(), transport.Control, 0, ch, message(0, 0, 2, 0)))
-	c.eventually("the new one has it", func() bool { return r.count() > 0 })
+	c.progress(r, "the new one has it", func() bool { return r.count() > 0 })
 	if got := fmt.Sprint(r.of(0)); got != "[2]" {
 		c.t.Errorf("the new incarnation got %v, want [2]", got)
 	}

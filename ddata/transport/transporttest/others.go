@@ -53,7 +53,7 @@ func sendAddrIdle(c *cluster) {
 	b.Handle(ch, r)
 	for n := uint64(1); n <= 3; n++ {
 		c.must(a.SendAddr(b.Addr(), ch, message(0, 0, n, 0)))
-		c.eventually("there", func() bool { return r.last(0) == n })
+		c.progress(r, "there", func() bool { return r.last(0) == n })
 		c.eventually("closed", func() bool { return a.Stats().LinksUp == 0 && b.Stats().Readers == 0 })
 	}
 	if n := a.Stats().Dials; n != 3 {
@@ -101,10 +101,10 @@ func removePeer(c *cluster) {
 	if err := a.Send(b.Self(), transport.Control, 0, ch, nil); err != transport.ErrNoPeer {
 		c.t.Errorf("got %v", err)
 	}
-	c.eventually("all", func() bool { return r.count() == 1000 })
+	c.progress(r, "all", func() bool { return r.count() == 1000 })
 	c.join(a, b)
 	c.must(a.Send(b.Self(), transport.Control, 0, ch, message(0, 0, 1001, 0)))
-	c.eventually("a new link", func() bool { return r.last(0) == 1001 })
+	c.progress(r, "a new link", func() bool { return r.last(0) == 1001 })
 }
 
 func setPeers(c *cluster) {
@@ -181,7 +181,8 @@ func closeWithTraffic(c *cluster) {
 			}
 		})
 	}
-	c.eventually("traffic", func() bool { return ra.count() > 1000 && rb.count() > 1000 })
+	c.progress(ra, "traffic", func() bool { return ra.count() > 1000 })
+	c.progress(rb, "traffic", func() bool { return rb.count() > 1000 })
 	c.must(a.Close())
 	c.must(b.Close())
 	wg.Wait()

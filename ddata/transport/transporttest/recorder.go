@@ -16,10 +16,13 @@ type recorder struct {
 	total   int
 	inside  [16]atomic.Int32 // by stripe
 	overlap atomic.Bool
-	before  func() // called in every Receive, outside the lock
+	before  func()        // called in every Receive, outside the lock
+	moved   chan struct{} // capacity 1: something was received
 }
 
-func newRecorder() *recorder { return &recorder{got: map[uint32][]uint64{}} }
+func newRecorder() *recorder {
+	return &recorder{got: map[uint32][]uint64{}, moved: make(chan struct{}, 1)}
+}
 
 // message is {stripe u32, source u32, number u64, padding}.
 func message(stripe, source uint32, number uint64, size int) []byte {
@@ -44,6 +47,10 @@ func (r *recorder) Receive(_ transport.NodeID, payload []byte) {
 	r.total++
 	r.mu.Unlock()
 	r.inside[stripe].Add(-1)
+	select {
+	case r.moved <- struct{}{}:
+	default:
+	}
 }
 
 func (r *recorder) count() int {

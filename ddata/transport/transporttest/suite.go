@@ -78,7 +78,7 @@ func order(c *cluster) {
 		})
 	}
 	wg.Wait()
-	c.eventually("all there", func() bool { return r.count() == len(ways)*each })
+	c.progress(r, "all there", func() bool { return r.count() == len(ways)*each })
 	for i := range ways {
 		if got := r.of(uint32(i)); len(got) != each || !rising(got) {
 			c.t.Errorf("way %d: %d frames, in order: %v", i, len(got), rising(got))
@@ -204,7 +204,7 @@ func appendWait(c *cluster) {
 	go func() { done <- put(c.t.Context(), 11) }()
 	a.wire.Down(nil)
 	c.must(receive(c, done))
-	c.eventually("all there", func() bool { return r.last(0) == 11 })
+	c.progress(r, "all there", func() bool { return r.last(0) == 11 })
 
 	a.wire.Down(errors.New("the suite says no"))
 	a.wire.Break()
@@ -245,7 +245,7 @@ func check(c *cluster) {
 		c.t.Error("a fill that takes bytes away was accepted")
 	}
 	c.must(put(4, nil))
-	c.eventually("the last", func() bool { return r.last(0) == 4 })
+	c.progress(r, "the last", func() bool { return r.last(0) == 4 })
 	if got := fmt.Sprint(r.of(0)); got != "[1 4]" {
 		c.t.Errorf("got %v, want [1 4]", got)
 	}
@@ -279,14 +279,14 @@ func fence(c *cluster) {
 				}
 			})
 		}
-		c.eventually("some frames", func() bool { return len(r.of(round)) > 50 })
+		c.progress(r, "some frames", func() bool { return len(r.of(round)) > 50 })
 		route.Lock()
 		route.shut = true
 		route.Unlock()
 		c.must(a.AppendWait(c.t.Context(), b.Self(), transport.Data, 1, ch, func(dst []byte) []byte { return append(dst, message(0, round, 2, 0)...) }, nil))
 		wg.Wait()
 		c.must(a.AppendWait(c.t.Context(), b.Self(), transport.Data, 1, ch, func(dst []byte) []byte { return append(dst, message(0, round, 3, 0)...) }, nil))
-		c.eventually("the end", func() bool { return r.last(round) == 3 })
+		c.progress(r, "the end", func() bool { return r.last(round) == 3 })
 		got := r.of(round)
 		if got[len(got)-2] != 2 {
 			c.t.Fatalf("round %d: a frame came behind the fence", round)

@@ -98,6 +98,18 @@ func (c *cluster) join(a, b *node) {
 // eventually waits until cond holds.
 func (c *cluster) eventually(what string, cond func() bool) {
 	c.t.Helper()
+	c.await(nil, what, cond)
+}
+
+// progress waits until cond holds, and looks again whenever r received something: in a bubble no
+// timer fires while somebody is busy sending.
+func (c *cluster) progress(r *recorder, what string, cond func() bool) {
+	c.t.Helper()
+	c.await(r.moved, what, cond)
+}
+
+func (c *cluster) await(moved <-chan struct{}, what string, cond func() bool) {
+	c.t.Helper()
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
 	limit := time.NewTimer(patience)
@@ -105,6 +117,7 @@ func (c *cluster) eventually(what string, cond func() bool) {
 	for !cond() {
 		select {
 		case <-tick.C:
+		case <-moved:
 		case <-limit.C:
 			c.t.Fatalf("after %v still not: %s", patience, what)
 		}
