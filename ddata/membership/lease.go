@@ -1,7 +1,9 @@
 package membership
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -33,4 +35,206 @@ func (l Lease) String() string {
 		return fmt.Sprintf("no lease %v", l.epoch)
 	}
 	return fmt.Sprintf("lease %v", l.epoch)
+}
+
+// longer returns the lease that ends later; o has an end.
+func (l Lease) longer(o Lease) Lease {
+	if !l.forever && o.until.After(l.until) {
+		return o
+	}
+	return l
+}
+
+// grant is one vote for the own lease, until a time on both clocks.
+type grant struct {
+	until time.Time // zero = none
+	wall  int64
+}
+
+func (g grant) valid(now time.Time) bool { return now.Before(g.until) && now.UnixNano() < g.wall }
+
+// holder keeps the own lease.
+//
+// carried is the lease of earlier epochs. It may be used up after a newer view was installed: a node that had not
+// installed it yet would do the same, so nothing may depend on the contrary; and whoever decides a still later view
+// without this node has promised L on installing (R3), after the last of the older grants was given (R2).
+type holder struct {
+	lease   Lease // what this node may rely on
+	votes   Lease // a quorum's grants, whatever the node's own status
+	carried Lease
+	renewAt time.Time // when many voters' grants are counted next
+	held    bool      // lease held at the last look
+	lastAt  time.Time // when votes last held, or the first view was installed
+}
+
+// forget drops everything that was granted so far.
+func (h *holder) forget() {
+	h.carried = Lease{}
+	h.votes = Lease{}
+	h.lease = Lease{epoch: h.lease.epoch}
+}
+
+func (h *holder) end() {
+	h.forget()
+	h.held = false
+}
+
+func (m *Machine) onGrant(r Receive, g Grant) {
+	if !m.sameEpoch(r, g.Cluster, g.Epoch) {
+		return
+	}
+	p := m.peers[r.From]
+	sent := m.start.Add(time.Duration(g.Mono))
+	if p == nil || g.Mono < 0 || sent.After(m.now) {
+		m.stats.DroppedBad++
+		return
+	}
+	if !g.Granted {
+		return
+	}
+	m.stats.GrantsReceived++
+	got := grant{until: sent.Add(m.cfg.LeaseDuration), wall: g.Wall + int64(m.cfg.LeaseDuration)}
+	if m.cfg.Faults.LeaseFromReply {
+		got = m.grantFrom(m.now)
+	}
+	if got.until.After(p.grant.until) {
+		p.grant = got
+	}
+	if len(m.voters) <= renewAtOnce || !m.holder.held || !m.now.Before(m.holder.renewAt) {
+		m.renewLease()
+		return
+	}
+	m.dueAt(m.holder.renewAt)
+}
+
+// renewAtOnce bounds the voters up to which every grant is counted when it comes; with more, several at a time.
+const renewAtOnce = 32
+
+// grantFrom is a vote that counts for L from t on.
+func (m *Machine) grantFrom(t time.Time) grant {
+	return grant{until: t.Add(m.cfg.LeaseDuration), wall: t.UnixNano() + int64(m.cfg.LeaseDuration)}
+}
+
+// forgetGrants makes the lease lost until it is renewed.
+func (m *Machine) forgetGrants() {
+	for _, p := range m.peers {
+		p.grant = grant{}
+	}
+	m.holder.forget()
+}
+
+// renewLease computes until when a quorum's votes last, and what that means for this node.
+func (m *Machine) renewLease() {
+	h := &m.holder
+	h.renewAt = m.now.Add(m.cfg.HeartbeatInterval / 8)
+	h.votes = m.countVotes()
+	h.lease = Lease{epoch: m.view.Epoch}
+	if me, ok := m.view.Member(m.cfg.UID); ok && me.Status != Joining && !m.self.stopped {
+		h.lease = h.votes.longer(h.carried)
+		h.lease.epoch = m.view.Epoch
+	}
+	holds := h.lease.Holds(m.now)
+	switch {
+	case holds && !h.held:
+		m.event(LeaseRegained{m.view.Epoch})
+	case !holds && h.held:
+		m.stats.LeasesLost++
+		m.event(LeaseLost{m.view.Epoch})
+	}
+	h.held = holds
+	if h.votes.Holds(m.now) || h.carried.Holds(m.now) {
+		h.lastAt = m.now
+	}
+}
+
+// countVotes adds up the votes for this node, the longest first, until they are a quorum.
+func (m *Machine) countVotes() Lease {
+	type vote struct {
+		uid UID
+		grant
+	}
+	votes := make([]vote, 0, len(m.voters))
+	for _, v := range m.voters {
+		if p := m.peers[v.UID]; p != nil && p.grant.valid(m.now) {
+			votes = append(votes, vote{v.UID, p.grant})
+		}
+	}
+	slices.SortFunc(votes, func(a, b vote) int {
+		return cmp.Or(b.until.Compare(a.until), cmp.Compare(a.uid, b.uid))
+	})
+	l := Lease{epoch: m.view.Epoch}
+	in := make(map[UID]bool, len(votes)+1)
+	own, bounded := m.ownVote()
+	if !bounded || own.valid(m.now) {
+		in[m.cfg.UID] = true
+	}
+	if m.cfg.Strategy.Quorum(m.voters, has(in)) {
+		return Lease{epoch: m.view.Epoch, forever: !bounded, until: own.until, wall: own.wall}
+	}
+	for _, v := range votes {
+		in[v.uid] = true
+		if l.until.IsZero() || v.until.Before(l.until) {
+			l.until = v.until
+		}
+		if l.wall == 0 || v.wall < l.wall {
+			l.wall = v.wall
+		}
+		if !m.cfg.Strategy.Quorum(m.voters, has(in)) {
+			continue
+		}
+		if bounded && in[m.cfg.UID] {
+			l.wall = min(l.wall, own.wall)
+			if own.until.Before(l.until) {
+				l.until = own.until
+			}
+		}
+		return l
+	}
+	return Lease{epoch: m.view.Epoch}
+}
+
+// ownVote is the vote of this node for itself. V1: it is bounded from the moment on at which this node accepted a
+// proposal for the next epoch. A vote without bound would outlast the freeze that the others keep to.
+func (m *Machine) ownVote() (g grant, bounded bool) {
+	if m.acceptor.accepted == nil || m.cfg.Faults.NoV1 {
+		return grant{}, false
+	}
+	return m.grantFrom(m.acceptor.acceptedAt), true
+}
+
+// carryLease is called when the next view is about to be installed.
+func (m *Machine) carryLease() {
+	h := &m.holder
+	l := h.lease
+	if l.forever { // nobody else can have decided without this node, so it did so just now
+		g := m.grantFrom(m.now)
+		l = Lease{until: g.until, wall: g.wall}
+	}
+	h.carried = Lease{}
+	if l.Holds(m.now) {
+		h.carried = l
+	}
+}
+
+// advanceLease notices that the lease has run out, and gives up when it stays away.
+func (m *Machine) advanceLease() {
+	m.renewLease()
+	h := &m.holder
+	if !h.lease.forever && h.held {
+		m.dueAt(h.lease.until)
+	}
+	if h.votes.forever {
+		return
+	}
+	limit := h.lastAt.Add(m.cfg.SelfDownAfter)
+	m.dueAt(limit)
+	if m.now.Before(limit) {
+		return
+	}
+	if m.self.stopped {
+		m.becomeDone(ErrLeft)
+		return
+	}
+	m.event(Downed{"no lease for " + m.cfg.SelfDownAfter.String()})
+	m.becomeDone(ErrDowned)
 }

@@ -3,17 +3,58 @@ package membership
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
+	"strings"
 	"time"
 )
 
 // Machine decides, together with those of the other nodes, who is in, who is oldest and who may run.
+//
+//	seeking ──all founders locked, or a view that lists this node──► member ──► ended
+//	   │  no cluster: probes seeds, founds or joins                  beats, grants, decides
+//	   └──────────── refused, stalled, Leave ────────────────────────────────► (Effects.Done)
+//
+// Invariants: view is nil exactly while seeking. peers has an entry for every other member of the view and no more.
+// What the acceptor, the proposer and the peers hold belongs to the epoch of the view, promises excepted: those
+// outlive it.
 type Machine struct {
 	cfg   Config
 	rng   *rand.Rand
 	fx    Effects
 	stats Stats
-	view  *View
-	lease Lease
+
+	now    time.Time // of the step in progress
+	start  time.Time // of the first step; monotonic times on the wire count from it
+	nextAt time.Time // when something is due
+	wake   bool      // something may be due at once
+	done   error
+
+	self     self
+	record   record // what the disk holds
+	seek     seeker
+	view     *View
+	hash     Hash
+	voters   []Member // of the view, oldest first
+	peers    map[UID]*peer
+	acceptor acceptor
+	proposer proposer
+	holder   holder
+	joiners  map[UID]joiner
+	downs    map[UID]bool      // operator's verdicts on members of the view
+	gone     map[UID]time.Time // uids that were removed, and until when a late message of theirs may turn up
+	beatAt   time.Time
+
+	installedAt time.Time // when the view was installed
+	fetchAt     time.Time // no newer view is asked for before
+}
+
+// self is what this node reports of itself in heartbeats. All but caughtUp only move forward.
+type self struct {
+	leaving   bool
+	stopped   bool
+	caughtUp  bool
+	settled   Epoch
+	companyAt time.Time // when somebody was last there who could decide the removal of this stopped node
 }
 
 // New returns a machine that knows nothing but its configuration and the record that the last incarnation on this
@@ -23,33 +64,225 @@ func New(cfg Config, rng *rand.Rand, loaded []byte) (*Machine, error) {
 		return nil, fmt.Errorf("membership: configuration: %w", err)
 	}
 	cfg.setDefaults()
-	return &Machine{cfg: cfg, rng: rng}, nil
+	m := &Machine{cfg: cfg, rng: rng}
+	if len(loaded) > 0 {
+		r, err := decodeRecord(loaded)
+		if err != nil {
+			return nil, err
+		}
+		m.record = r
+	}
+	m.peers = make(map[UID]*peer)
+	m.joiners = make(map[UID]joiner)
+	m.downs = make(map[UID]bool)
+	m.gone = make(map[UID]time.Time)
+	m.seek.init(m)
+	return m, nil
 }
 
-// Step takes one input. The effects are valid until the next Step.
+// Step takes one input. The effects are valid until the next Step. After Effects.Done a step does nothing.
 func (m *Machine) Step(now time.Time, in Input) *Effects {
 	m.fx.reset()
 	m.stats.Steps++
+	if m.done != nil {
+		return &m.fx
+	}
+	if m.start.IsZero() {
+		m.start, m.now, m.wake = now, now, true
+	}
+	if now.After(m.now) {
+		m.now = now
+	}
+	m.take(in)
+	for m.done == nil && (m.wake || !m.now.Before(m.nextAt)) {
+		m.advance()
+	}
 	return &m.fx
 }
 
+func (m *Machine) take(in Input) {
+	switch in := in.(type) {
+	case Tick:
+	case Receive:
+		m.onReceive(in)
+	case Hint:
+		m.onHint(in)
+	case Leave:
+		m.onLeave()
+	case Stopped:
+		m.onStopped()
+	case Down:
+		m.onDown(in.UID)
+	case CaughtUp:
+		m.onCaughtUp(in.Yes)
+	case Settled:
+		m.onSettled(in.Epoch)
+	case Suspended:
+		m.forgetGrants()
+		m.beatAt, m.wake = m.now, true
+	}
+}
+
+func (m *Machine) onReceive(r Receive) {
+	if r.From == m.cfg.UID || r.From == 0 || r.Msg == nil {
+		m.stats.DroppedBad++
+		return
+	}
+	if p := m.peers[r.From]; p != nil {
+		m.heard(p)
+	}
+	switch msg := r.Msg.(type) {
+	case Probe:
+		m.onProbe(r, msg)
+	case Here:
+		m.onHere(r, msg)
+	case Refuse:
+		m.onRefuse(r, msg)
+	case Lock:
+		m.onLock(r, msg)
+	case Heartbeat:
+		m.onHeartbeat(r, msg)
+	case Grant:
+		m.onGrant(r, msg)
+	case Fetch:
+		m.onFetch(r, msg)
+	case Commit:
+		m.onCommit(r, msg)
+	case Prepare:
+		m.onPrepare(r, msg)
+	case Prepared:
+		m.onPrepared(r, msg)
+	case Accept:
+		m.onAccept(r, msg)
+	case Accepted:
+		m.onAccepted(r, msg)
+	case Rejected:
+		m.onRejected(r, msg)
+	}
+}
+
+// advance does what time has made due, and finds out when something will be due next.
+func (m *Machine) advance() {
+	m.wake = false
+	m.nextAt = m.now.Add(m.cfg.HeartbeatInterval)
+	if m.view == nil {
+		m.advanceSeek()
+		return
+	}
+	m.advanceBeat()
+	m.advanceReach()
+	m.advanceLease()
+	if m.done == nil {
+		m.advanceLeave()
+	}
+	if m.done == nil {
+		m.advanceProposer()
+	}
+}
+
+// dueAt takes a time into account for the next deadline.
+func (m *Machine) dueAt(t time.Time) {
+	if !t.After(m.now) {
+		t = m.now.Add(time.Millisecond)
+	}
+	if t.Before(m.nextAt) {
+		m.nextAt = t
+	}
+}
+
 // Deadline is when to step Tick at the latest; zero = never.
-func (m *Machine) Deadline() time.Time { return time.Time{} }
+func (m *Machine) Deadline() time.Time {
+	if m.done != nil {
+		return time.Time{}
+	}
+	return m.nextAt
+}
 
 // View is the installed view, nil before the first. It is immutable.
 func (m *Machine) View() *View { return m.view }
 
-// Lease is the permission of this moment. The driver publishes it after each Step, before it carries out the effects.
-func (m *Machine) Lease() Lease { return m.lease }
+// Self is this node as its view lists it; before the first view, as it asks to be listed.
+func (m *Machine) Self() Member {
+	if m.view != nil {
+		if me, ok := m.view.Member(m.cfg.UID); ok {
+			return me
+		}
+	}
+	return m.cfg.self()
+}
 
-// Reachable says whether this node hears the member.
-func (m *Machine) Reachable(u UID) bool { return false }
+// Lease is the permission of this moment. The driver publishes it after each Step, before it carries out the effects.
+func (m *Machine) Lease() Lease { return m.holder.lease }
+
+// Reachable says whether this node hears the member. It always hears itself.
+func (m *Machine) Reachable(u UID) bool {
+	if u == m.cfg.UID {
+		return true
+	}
+	p := m.peers[u]
+	return p != nil && p.unreachable.IsZero()
+}
+
+// Done is how the machine ended, nil while it runs.
+func (m *Machine) Done() error { return m.done }
 
 // Stats returns the counters.
 func (m *Machine) Stats() Stats { return m.stats }
 
-// Check verifies all invariants.
-func (m *Machine) Check() error { return nil }
-
 // String prints the state in one line.
-func (m *Machine) String() string { return fmt.Sprintf("%v %v %v", m.cfg.UID, m.view, m.lease) }
+func (m *Machine) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%v@%s", m.cfg.UID, m.cfg.Addr)
+	if m.done != nil {
+		fmt.Fprintf(&b, " ended: %v", m.done)
+		return b.String()
+	}
+	if m.view == nil {
+		fmt.Fprintf(&b, " seeking %v", &m.seek)
+		return b.String()
+	}
+	fmt.Fprintf(&b, " %v; %v", m.view, m.holder.lease)
+	if f := m.flags(); f != 0 {
+		fmt.Fprintf(&b, "; %v", f)
+	}
+	if !m.proposer.idle() {
+		fmt.Fprintf(&b, "; %v", &m.proposer)
+	}
+	for _, o := range m.view.Members {
+		if p := m.peers[o.UID]; p != nil && !p.unreachable.IsZero() {
+			fmt.Fprintf(&b, "; %v unreachable", o.UID)
+		}
+	}
+	return b.String()
+}
+
+// becomeDone ends the machine: nothing runs under its lease any more.
+func (m *Machine) becomeDone(err error) {
+	m.done = err
+	m.fx.Done = err
+	m.holder.end()
+}
+
+func (m *Machine) send(to UID, addr string, msg Message) {
+	m.fx.Send = append(m.fx.Send, Envelope{To: to, Addr: addr, Msg: msg})
+}
+
+// sendMember sends to a member of the view other than this node.
+func (m *Machine) sendMember(to UID, msg Message) {
+	o, _ := m.view.Member(to)
+	m.send(to, o.Addr, msg)
+}
+
+func (m *Machine) event(e Event) { m.fx.Events = append(m.fx.Events, e) }
+
+// has answers whether the uid is in the set, as quorum rules ask it.
+func has(set map[UID]bool) func(UID) bool { return func(u UID) bool { return set[u] } }
+
+func sortedKeys[V any](set map[UID]V) []UID {
+	us := make([]UID, 0, len(set))
+	for u := range set {
+		us = append(us, u)
+	}
+	slices.Sort(us)
+	return us
+}

@@ -22,11 +22,12 @@ type Contact struct {
 
 // Known is what a disk remembers of a view of the past (V5).
 type Known struct {
-	_       struct{} `cbor:",toarray"`
-	Cluster ClusterID
-	Epoch   Epoch
-	Pending bool     // accepted there, perhaps never decided
-	Disks   []DiskID // of its voters, sorted
+	_        struct{} `cbor:",toarray"`
+	Cluster  ClusterID
+	Epoch    Epoch
+	Pending  bool     // accepted there, perhaps never decided
+	Founding bool     // pending: it would have founded the cluster, by all its members
+	Disks    []DiskID // of its voters, sorted
 }
 
 // Ballot orders attempts to decide one epoch. The zero ballot is below all.
@@ -246,7 +247,9 @@ func (p Probe) String() string {
 }
 
 // String prints the message.
-func (h Here) String() string { return fmt.Sprintf("here is %v/%v ask %v", h.Cluster, h.Epoch, h.Contacts) }
+func (h Here) String() string {
+	return fmt.Sprintf("here is %v/%v ask %v", h.Cluster, h.Epoch, h.Contacts)
+}
 
 // String prints the message.
 func (r Refuse) String() string { return fmt.Sprintf("refuse: %s (%v)", r.Text, r.Reason) }

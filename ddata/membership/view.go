@@ -1,6 +1,7 @@
 package membership
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -32,6 +33,15 @@ func (v *View) Hash() Hash {
 	return h.Bytes()
 }
 
+// next returns an empty child of the view, to be filled with members.
+func (v *View) next(hash Hash) *View {
+	return &View{Cluster: v.Cluster, Epoch: v.Epoch + 1, Parent: hash, LastUp: v.LastUp, ConfigHash: v.ConfigHash}
+}
+
+func (v *View) sort() {
+	slices.SortFunc(v.Members, func(a, b Member) int { return cmp.Compare(a.UID, b.UID) })
+}
+
 // Member returns the member of that uid.
 func (v *View) Member(u UID) (Member, bool) {
 	i, ok := v.find(u)
@@ -49,13 +59,7 @@ func (v *View) Has(u UID) bool {
 
 func (v *View) find(u UID) (int, bool) {
 	return slices.BinarySearchFunc(v.Members, u, func(m Member, u UID) int {
-		switch {
-		case m.UID < u:
-			return -1
-		case m.UID > u:
-			return 1
-		}
-		return 0
+		return cmp.Compare(m.UID, u)
 	})
 }
 
@@ -67,7 +71,7 @@ func (v *View) Voters() []Member {
 			vs = append(vs, m)
 		}
 	}
-	slices.SortFunc(vs, func(a, b Member) int { return int(a.UpNumber) - int(b.UpNumber) })
+	slices.SortFunc(vs, func(a, b Member) int { return cmp.Compare(a.UpNumber, b.UpNumber) })
 	return vs
 }
 

@@ -3,7 +3,6 @@ package membership
 import (
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/fxamacker/cbor/v2"
 )
@@ -262,54 +261,4 @@ func checkView(v *View) error {
 		return errors.New("view without voters")
 	}
 	return checkSorted(v.LastDisks, membersMax)
-}
-
-// record is what a disk keeps: the view that was installed last, and the founding or next view that was accepted
-// since and may have been decided.
-type record struct {
-	_       struct{} `cbor:",toarray"`
-	Last    *View
-	Pending *View
-}
-
-func (r record) encode() []byte { return appendCBOR([]byte{wireVersion}, r) }
-
-func decodeRecord(b []byte) (record, error) {
-	var r record
-	if len(b) < 2 || b[0] != wireVersion {
-		return r, fmt.Errorf("%w: wrong version or length", ErrRecord)
-	}
-	if err := decoder.Unmarshal(b[1:], &r); err != nil {
-		return r, fmt.Errorf("%w: %w", ErrRecord, err)
-	}
-	for _, v := range []*View{r.Last, r.Pending} {
-		if v == nil {
-			continue
-		}
-		if err := checkView(v); err != nil {
-			return r, fmt.Errorf("%w: %w", ErrRecord, err)
-		}
-	}
-	return r, nil
-}
-
-// String prints both views.
-func (r record) String() string {
-	s := "last " + r.Last.String()
-	if r.Pending != nil {
-		s += ", pending " + r.Pending.String()
-	}
-	return s
-}
-
-// disks returns the disks of the voters of a view, sorted.
-func (v *View) disks() []DiskID {
-	var ds []DiskID
-	for _, m := range v.Members {
-		if m.Votes() && m.Disk != 0 {
-			ds = append(ds, m.Disk)
-		}
-	}
-	slices.Sort(ds)
-	return slices.Compact(ds)
 }

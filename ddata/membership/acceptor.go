@@ -1,0 +1,144 @@
+package membership
+
+import "time"
+
+// acceptor is this node's part in deciding the view after the installed one: single-decree Paxos (Lamport, Paxos Made
+// Simple, 2001). It lives in memory: a restarted process has another uid and is no acceptor of this epoch any more.
+//
+// Invariant: accepted is nil or a child of the installed view, and accepted at a ballot ≤ promised.
+type acceptor struct {
+	promised   Ballot
+	ballot     Ballot // of accepted
+	accepted   *Proposal
+	acceptedAt time.Time // when the first proposal of this epoch was accepted (V1, R2)
+}
+
+func (m *Machine) onPrepare(r Receive, p Prepare) {
+	if !m.fromVoter(r, p.Cluster, p.Epoch) {
+		return
+	}
+	m.sendMember(r.From, m.prepare(p))
+}
+
+// fromVoter says whether a message for the current epoch came from one of its voters.
+func (m *Machine) fromVoter(r Receive, cluster ClusterID, epoch Epoch) bool {
+	if !m.sameEpoch(r, cluster, epoch) {
+		m.tellView(r, cluster, epoch)
+		return false
+	}
+	if o, ok := m.view.Member(r.From); !ok || !o.Votes() || !m.votes() {
+		m.stats.DroppedBad++
+		return false
+	}
+	return true
+}
+
+func (m *Machine) votes() bool {
+	me, ok := m.view.Member(m.cfg.UID)
+	return ok && me.Votes()
+}
+
+// prepare answers a ballot's first phase. Members that are to be dropped are held back (V2) already here, so that the
+// promises to them have run out when the second phase comes, and nobody freezes for nothing.
+func (m *Machine) prepare(p Prepare) Message {
+	a := &m.acceptor
+	if p.Ballot.less(a.promised) {
+		m.stats.RejectsBallot++
+		return Rejected{Cluster: p.Cluster, Epoch: p.Epoch, Ballot: p.Ballot, Promised: a.promised}
+	}
+	a.promised = p.Ballot
+	wait := m.promiseTo(p.Drops)
+	if wait > 0 {
+		m.holdBack(p.Drops)
+	}
+	return Prepared{
+		Cluster: p.Cluster, Epoch: p.Epoch, Ballot: p.Ballot,
+		AcceptedBallot: a.ballot, Accepted: a.accepted, Wait: int64(wait),
+	}
+}
+
+// promiseTo is how long promises to any of the members still run.
+func (m *Machine) promiseTo(drops []UID) (wait time.Duration) {
+	if m.cfg.Faults.NoPromise {
+		return 0
+	}
+	for _, u := range drops {
+		if p := m.peers[u]; p != nil && m.mayHoldLease(u) {
+			wait = max(wait, p.promised.Sub(m.now))
+		}
+	}
+	return wait
+}
+
+// mayHoldLease: a member that is Joining never held one in this cluster.
+func (m *Machine) mayHoldLease(u UID) bool {
+	o, ok := m.view.Member(u)
+	return ok && o.Status != Joining
+}
+
+// holdBack is V2: without it an acceptor that still hears the member keeps granting, its promise never runs out, and
+// the others, who have accepted, stay frozen for ever.
+func (m *Machine) holdBack(drops []UID) {
+	for _, u := range drops {
+		if p := m.peers[u]; p != nil && m.mayHoldLease(u) {
+			p.heldBack = m.now.Add(2 * m.cfg.LeaseDuration)
+		}
+	}
+}
+
+func (m *Machine) onAccept(r Receive, a Accept) {
+	if !m.fromVoter(r, a.Cluster, a.Epoch) {
+		return
+	}
+	v := a.Proposal.View
+	if v.Epoch != m.view.Epoch+1 || v.Cluster != m.view.Cluster || v.Parent != m.hash {
+		m.stats.DroppedBad++
+		return
+	}
+	if answer := m.accept(a); answer != nil {
+		m.sendMember(r.From, answer)
+	}
+}
+
+// accept answers a ballot's second phase; nil when there is nothing to say.
+func (m *Machine) accept(p Accept) Message {
+	a := &m.acceptor
+	if p.Ballot.less(a.promised) {
+		m.stats.RejectsBallot++
+		return Rejected{Cluster: p.Cluster, Epoch: p.Epoch, Ballot: p.Ballot, Promised: a.promised}
+	}
+	if !p.Proposal.View.Has(m.cfg.UID) && !m.self.stopped {
+		m.stats.RejectsPromise++ // R4: never for itself
+		return nil
+	}
+	drops := m.unconsented(p.Proposal)
+	if wait := m.promiseTo(drops); wait > 0 {
+		m.stats.RejectsPromise++
+		m.holdBack(drops)
+		return Rejected{Cluster: p.Cluster, Epoch: p.Epoch, Ballot: p.Ballot, Promised: a.promised, Wait: int64(wait)}
+	}
+	m.stats.Accepts++
+	a.promised, a.ballot = p.Ballot, p.Ballot
+	if a.accepted == nil {
+		a.acceptedAt = m.now
+	}
+	a.accepted = p.Proposal
+	m.persist(record{Last: m.view, Pending: p.Proposal.View})
+	m.wake = true
+	return Accepted{Cluster: p.Cluster, Epoch: p.Epoch, Ballot: p.Ballot}
+}
+
+// unconsented are the members that a proposal drops without their having stopped.
+func (m *Machine) unconsented(p *Proposal) (drops []UID) {
+	for _, o := range m.view.Members {
+		if !p.View.Has(o.UID) && !p.stopped(o.UID) {
+			drops = append(drops, o.UID)
+		}
+	}
+	return drops
+}
+
+func (m *Machine) persist(r record) {
+	m.record = r
+	m.fx.Persist = r.encode()
+}

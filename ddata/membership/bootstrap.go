@@ -1,0 +1,288 @@
+package membership
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// maybeFound founds a cluster if this node is the one to do so: with exactly those who all, this node included, would
+// choose each other, and of whom it has the lowest uid. That all n have to lock keeps two clusters from being founded
+// as long as fewer than 2n nodes seek.
+func (m *Machine) maybeFound() {
+	if m.cfg.BootstrapExpect == 0 {
+		return
+	}
+	if at := m.foundAfter(); m.now.Before(at) {
+		m.dueAt(at)
+		return
+	}
+	choice := m.choice()
+	if len(choice) == 0 || choice[0] != m.cfg.UID {
+		return
+	}
+	for _, u := range choice[1:] {
+		if !slices.Equal(m.seek.candidates[u].probe.Choice, choice) {
+			return
+		}
+	}
+	m.becomeLocked(m.foundingView(choice))
+}
+
+// foundAfter is before when this node neither founds nor locks. A node whose disk was in a cluster waits until the
+// leases that its last incarnation granted have run out: that one cannot tell any more. Any node waits for two probes
+// if there is somebody to probe, to hear of a cluster.
+func (m *Machine) foundAfter() time.Time {
+	var wait time.Duration
+	if len(m.seek.targets) > 0 {
+		wait = 2 * m.cfg.HeartbeatInterval
+	}
+	if m.record.Last != nil || m.record.Pending != nil {
+		wait = max(wait, m.cfg.promise())
+	}
+	return m.start.Add(wait)
+}
+
+// choice names with whom this node would found a cluster, sorted; nil = not yet. It depends only on what the
+// candidates say of themselves, so that all who hear each other choose alike. If no disk remembers a view, it is the
+// BootstrapExpect lowest uids. Else it is all whose disks were in the views that must not be forgotten, provided that
+// they are a majority of each (V5); the others join them later.
+func (m *Machine) choice() []UID {
+	if m.cfg.BootstrapExpect == 0 {
+		return nil
+	}
+	probes := m.eligible()
+	needs, err := m.needs(probes)
+	if err != nil {
+		m.wait(err.Error())
+		return nil
+	}
+	chosen := slices.DeleteFunc(slices.Clone(probes), func(p Probe) bool {
+		return !slices.ContainsFunc(needs, func(k Known) bool { return slices.Contains(k.Disks, p.Self.Disk) })
+	})
+	for _, k := range needs {
+		if !satisfied(k, chosen) && !m.cfg.BootstrapAnyDisks {
+			m.wait(fmt.Sprintf("view %v/%v had the disks %v, a majority of them is needed, here are %v (BootstrapAnyDisks overrides)",
+				k.Cluster, k.Epoch, k.Disks, disksOf(probes)))
+			return nil
+		}
+	}
+	if len(chosen) == 0 {
+		if len(probes) < m.cfg.BootstrapExpect {
+			m.wait(fmt.Sprintf("%d of %d nodes to found a cluster", len(probes), m.cfg.BootstrapExpect))
+			return nil
+		}
+		chosen = probes[:m.cfg.BootstrapExpect]
+	}
+	uids := make([]UID, 0, len(chosen))
+	for _, p := range chosen {
+		uids = append(uids, p.Self.UID)
+	}
+	return uids
+}
+
+// eligible are this node and the candidates that may found, by uid.
+func (m *Machine) eligible() []Probe {
+	probes := []Probe{{
+		Self: m.cfg.self(), Expect: uint32(m.cfg.BootstrapExpect), Knows: m.record.knows(), AnyDisks: m.cfg.BootstrapAnyDisks,
+	}}
+	for _, u := range sortedKeys(m.seek.candidates) {
+		if p := m.seek.candidates[u].probe; p.Expect > 0 {
+			probes = append(probes, p)
+		}
+	}
+	slices.SortFunc(probes, func(a, b Probe) int { return cmp.Compare(a.Self.UID, b.Self.UID) })
+	return probes
+}
+
+// needs are the views of which a majority of disks must take part: the last one that was installed, and those that
+// were accepted since and may have been decided. The epochs go on above all of them.
+func (m *Machine) needs(probes []Probe) ([]Known, error) {
+	var all []Known
+	for _, p := range probes {
+		for _, k := range p.Knows {
+			if !void(k, probes) {
+				all = append(all, k)
+			}
+		}
+	}
+	var newest *Known
+	for i, k := range all {
+		if k.Cluster != all[0].Cluster && !m.cfg.BootstrapAnyDisks {
+			return nil, fmt.Errorf("the disks belong to different clusters, %v and %v", all[0].Cluster, k.Cluster)
+		}
+		if !k.Pending && (newest == nil || k.Epoch > newest.Epoch) {
+			newest = &all[i]
+		}
+	}
+	var needs []Known
+	for _, k := range all {
+		isNewest := newest != nil && !k.Pending && k.Epoch == newest.Epoch
+		later := k.Pending && (newest == nil || k.Epoch > newest.Epoch)
+		if (isNewest || later) && !slices.ContainsFunc(needs, k.equal) {
+			needs = append(needs, k)
+		}
+	}
+	slices.SortFunc(needs, Known.compare)
+	return needs, nil
+}
+
+// void says that a founding which somebody locked to cannot have been completed: all its members had to lock, a lock
+// is on disk before it is said, and here is one of its disks without it.
+func void(k Known, probes []Probe) bool {
+	if !k.Pending || !k.Founding {
+		return false
+	}
+	return slices.ContainsFunc(probes, func(p Probe) bool {
+		if !slices.Contains(k.Disks, p.Self.Disk) {
+			return false
+		}
+		return !slices.ContainsFunc(p.Knows, func(o Known) bool { return o.Cluster == k.Cluster && o.Epoch >= k.Epoch })
+	})
+}
+
+// satisfied says whether a majority of the disks takes part.
+func satisfied(need Known, chosen []Probe) bool {
+	count := 0
+	for _, d := range need.Disks {
+		if slices.ContainsFunc(chosen, func(p Probe) bool { return p.Self.Disk == d }) {
+			count++
+		}
+	}
+	return 2*count > len(need.Disks) || len(need.Disks) == 0
+}
+
+// disksOf are the disks that are there, sorted.
+func disksOf(probes []Probe) (ds []DiskID) {
+	for _, p := range probes {
+		if p.Self.Disk != 0 {
+			ds = append(ds, p.Self.Disk)
+		}
+	}
+	slices.Sort(ds)
+	return ds
+}
+
+func (k Known) equal(o Known) bool { return k.compare(o) == 0 && k.Founding == o.Founding }
+
+// compare orders by epoch; a view that is only pending comes after one that was installed.
+func (k Known) compare(o Known) int {
+	pending := func(k Known) int {
+		if k.Pending {
+			return 1
+		}
+		return 0
+	}
+	return cmp.Or(cmp.Compare(k.Epoch, o.Epoch), cmp.Compare(k.Cluster, o.Cluster),
+		cmp.Compare(pending(k), pending(o)), slices.Compare(k.Disks, o.Disks))
+}
+
+// foundingView is the view that this node proposes to the chosen.
+func (m *Machine) foundingView(choice []UID) *View {
+	probes := m.eligible()
+	v := &View{Cluster: ClusterID(m.rng.Uint64() | 1), Epoch: 1, ConfigHash: m.cfg.hash(), Founded: true}
+	for _, p := range probes {
+		for _, k := range p.Knows {
+			v.Epoch = max(v.Epoch, k.Epoch+1)
+		}
+	}
+	needs, _ := m.needs(probes) // choice has seen that they are consistent
+	for _, k := range needs {
+		v.Cluster = k.Cluster
+		if !k.Pending {
+			v.LastDisks = k.Disks
+		}
+	}
+	for _, p := range probes {
+		if !slices.Contains(choice, p.Self.UID) {
+			continue
+		}
+		v.LastUp++
+		p.Self.UpNumber = v.LastUp
+		v.Members = append(v.Members, p.Self)
+	}
+	if m.cfg.BootstrapAnyDisks {
+		v.LastDisks = slices.DeleteFunc(slices.Clone(v.LastDisks), func(d DiskID) bool {
+			return !slices.ContainsFunc(v.Members, func(o Member) bool { return o.Disk == d })
+		})
+	}
+	if m.enough(v.Members) {
+		for i := range v.Members {
+			v.Members[i].Status = Up
+		}
+	}
+	return v
+}
+
+// becomeLocked binds this incarnation to one founding view. On disk before it is said (V5).
+func (m *Machine) becomeLocked(v *View) {
+	s := &m.seek
+	s.lock, s.lockHash, s.lockedAt = v, v.Hash(), m.now
+	s.locked[m.cfg.UID] = s.lockHash
+	m.persist(record{Last: m.record.Last, Pending: v})
+	m.sendLock()
+	m.maybeFounded()
+	m.wake = true
+}
+
+func (m *Machine) sendLock() {
+	for _, o := range m.seek.lock.Members {
+		if o.UID != m.cfg.UID {
+			m.send(o.UID, o.Addr, Lock{View: m.seek.lock})
+		}
+	}
+}
+
+func (m *Machine) onLock(r Receive, l Lock) {
+	if m.view != nil {
+		if m.view.Has(r.From) {
+			m.send(r.From, m.addrOf(r), Commit{View: m.view})
+		}
+		return
+	}
+	s := &m.seek
+	if !l.View.Founded || !l.View.Has(r.From) || !l.View.Has(m.cfg.UID) {
+		m.stats.DroppedBad++
+		return
+	}
+	s.locked[r.From] = l.View.Hash()
+	if s.lock == nil && m.maySign(l.View) {
+		m.becomeLocked(l.View)
+		return
+	}
+	m.maybeFounded()
+}
+
+// maySign says whether this node may lock itself to a founding that another proposes.
+func (m *Machine) maySign(v *View) bool {
+	if m.cfg.BootstrapExpect == 0 || m.seek.cluster != 0 || m.now.Before(m.foundAfter()) {
+		return false
+	}
+	me, _ := v.Member(m.cfg.UID)
+	if v.ConfigHash != m.cfg.hash() || me.Addr != m.cfg.Addr || v.Epoch == 1 && len(v.Members) < m.cfg.BootstrapExpect {
+		m.stats.DroppedBad++
+		return false
+	}
+	for _, k := range m.record.knows() {
+		if v.Epoch <= k.Epoch || v.Cluster != k.Cluster && !k.Founding && !m.cfg.BootstrapAnyDisks {
+			m.stats.DroppedBad++
+			return false
+		}
+	}
+	return true
+}
+
+// maybeFounded installs the founding view when all its members have locked to it.
+func (m *Machine) maybeFounded() {
+	s := &m.seek
+	if s.lock == nil {
+		return
+	}
+	for _, o := range s.lock.Members {
+		if s.locked[o.UID] != s.lockHash {
+			return
+		}
+	}
+	m.install(s.lock)
+}

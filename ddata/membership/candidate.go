@@ -1,0 +1,194 @@
+package membership
+
+import (
+	"slices"
+	"time"
+)
+
+// candidate is the next view as this node would have it.
+type candidate struct {
+	proposal *Proposal
+	changed  bool  // it differs from the installed view
+	waitFor  []UID // dropped members whose leases must run out first
+}
+
+// candidate composes the next view from what this node knows: removals that are due, joiners, members that may become
+// Up or Leaving. All in one decision.
+func (m *Machine) candidate() candidate {
+	next := m.view.next(m.hash)
+	c := candidate{proposal: &Proposal{View: next}}
+	kept, delayed := m.keep(&c)
+	next.Members = kept
+	if !slices.ContainsFunc(kept, Member.Votes) { // somebody else must come up first
+		c = candidate{proposal: &Proposal{View: next}}
+		next.Members = slices.Clone(m.view.Members)
+	}
+	if c.changed || !delayed {
+		m.admit(&c)
+		m.promote(&c)
+	}
+	slices.Sort(c.proposal.Stopped)
+	return c
+}
+
+// sameAgain is a candidate that changes nothing but the epoch. It ends a freeze of which no quorum remembers the
+// proposal.
+func (m *Machine) sameAgain() candidate {
+	next := m.view.next(m.hash)
+	next.Members = slices.Clone(m.view.Members)
+	return candidate{proposal: &Proposal{View: next}}
+}
+
+// keep returns the members that stay. delayed says that a removal is so near that a view without it would put it off:
+// installing a view renews all promises (R3), and a stream of joiners could keep a dead member in for ever.
+func (m *Machine) keep(c *candidate) (kept []Member, delayed bool) {
+	for _, o := range m.view.Members {
+		due, consented := m.removalDue(o)
+		switch {
+		case due.IsZero():
+		case m.now.Before(due):
+			m.dueAt(due)
+			delayed = delayed || due.Sub(m.now) < m.cfg.promise()
+		default:
+			c.changed = true
+			if consented {
+				c.proposal.Stopped = append(c.proposal.Stopped, o.UID)
+			} else if o.Status != Joining {
+				c.waitFor = append(c.waitFor, o.UID)
+			}
+			continue
+		}
+		kept = append(kept, o)
+	}
+	return kept, delayed
+}
+
+// removalDue is when a member is to be dropped, zero = never, and whether it has consented by saying that it stopped.
+func (m *Machine) removalDue(o Member) (due time.Time, consented bool) {
+	if m.hasStopped(o.UID) && (o.Status == Joining || m.settledBy(o.UID) >= m.view.Epoch) {
+		return m.now, true
+	}
+	if m.downs[o.UID] {
+		return m.now, m.hasStopped(o.UID)
+	}
+	p := m.peers[o.UID]
+	if p == nil || p.unreachable.IsZero() {
+		return time.Time{}, false
+	}
+	consented = m.hasStopped(o.UID)
+	switch {
+	case m.superseded(o):
+		return m.now, consented
+	case m.cfg.Strategy.DropsUnreachable():
+		return p.unreachable.Add(m.cfg.StableAfter), consented
+	}
+	return time.Time{}, false
+}
+
+// hasStopped says whether a member, or this node, has said that it stopped.
+func (m *Machine) hasStopped(u UID) bool {
+	if u == m.cfg.UID {
+		return m.self.stopped
+	}
+	p := m.peers[u]
+	return p != nil && p.flags&FlagStopped != 0
+}
+
+// settledBy is the epoch up to which a member's replicators have settled (V4).
+func (m *Machine) settledBy(u UID) Epoch {
+	if u == m.cfg.UID {
+		return m.self.settled
+	}
+	if p := m.peers[u]; p != nil {
+		return p.settled
+	}
+	return 0
+}
+
+// superseded says whether a new incarnation waits at the member's address.
+func (m *Machine) superseded(o Member) bool {
+	for _, j := range m.joiners {
+		if j.member.Addr == o.Addr && m.now.Before(j.until) {
+			return true
+		}
+	}
+	return false
+}
+
+// admit adds the nodes that ask to join, as learners. One address is one member.
+func (m *Machine) admit(c *candidate) {
+	next := c.proposal.View
+	taken := make(map[string]bool, len(next.Members))
+	for _, o := range next.Members {
+		taken[o.Addr] = true
+	}
+	for _, u := range sortedKeys(m.joiners) {
+		j := m.joiners[u]
+		if !m.now.Before(j.until) {
+			delete(m.joiners, u)
+			continue
+		}
+		if taken[j.member.Addr] || m.view.Has(u) || len(next.Members) >= membersMax {
+			continue
+		}
+		taken[j.member.Addr] = true
+		next.Members = append(next.Members, j.member)
+		c.changed = true
+	}
+	next.sort()
+}
+
+// promote moves members on: Joining to Up when caught up and MinMembers is reached, Up to Leaving when they ask.
+// Founders need not have caught up: there is nobody from whom they could.
+func (m *Machine) promote(c *candidate) {
+	next := c.proposal.View
+	open := m.view.Open() || m.enough(next.Members)
+	for i := range next.Members {
+		o := &next.Members[i]
+		if !m.view.Has(o.UID) {
+			continue
+		}
+		f := m.flagsOf(o.UID)
+		switch {
+		case o.Status == Joining && open && m.Reachable(o.UID) && f&FlagStopped == 0 && (o.Votes() || f&FlagCaughtUp != 0):
+			o.Status = Up
+			if o.UpNumber == 0 {
+				next.LastUp++
+				o.UpNumber = next.LastUp
+			}
+			c.changed = true
+		case o.Status == Up && f&(FlagLeaving|FlagStopped) != 0:
+			o.Status = Leaving
+			c.changed = true
+		}
+	}
+}
+
+func (m *Machine) flagsOf(u UID) Flags {
+	if u == m.cfg.UID {
+		return m.flags()
+	}
+	if p := m.peers[u]; p != nil {
+		return p.flags
+	}
+	return 0
+}
+
+// enough says whether MinMembers is reached, in total and for each role; members in any status count.
+func (m *Machine) enough(members []Member) bool {
+	if len(members) < m.cfg.MinMembers {
+		return false
+	}
+	for role, least := range m.cfg.MinMembersOf {
+		n := 0
+		for _, o := range members {
+			if o.HasRole(role) {
+				n++
+			}
+		}
+		if n < least {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,121 @@
+package membership
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Check verifies all invariants. Tests and the simulator call it after every step.
+func (m *Machine) Check() error {
+	if m.view == nil {
+		return m.checkSeek()
+	}
+	errs := []error{checkView(m.view), m.checkChain(), m.checkPeers(), m.checkVotes(), m.checkLease()}
+	return errors.Join(errs...)
+}
+
+func (m *Machine) checkSeek() error {
+	s := &m.seek
+	switch {
+	case len(m.peers) > 0:
+		return errors.New("peers without a view")
+	case m.holder.lease.Holds(m.now):
+		return errors.New("a lease without a view")
+	case s.lock != nil && (s.lockHash != s.lock.Hash() || s.locked[m.cfg.UID] != s.lockHash):
+		return errors.New("locked to another view than said")
+	case s.lock != nil && (m.record.Pending != s.lock):
+		return errors.New("lock is not on disk")
+	}
+	return nil
+}
+
+func (m *Machine) checkChain() error {
+	if !m.view.Has(m.cfg.UID) {
+		return errors.New("this node is not in its view")
+	}
+	if m.hash != m.view.Hash() {
+		return errors.New("the installed view was modified")
+	}
+	if m.record.Last != m.view {
+		return errors.New("the installed view is not on disk")
+	}
+	for i, v := range m.voters {
+		if i > 0 && m.voters[i-1].UpNumber >= v.UpNumber {
+			return fmt.Errorf("voters are not in the order of age at %v", v)
+		}
+	}
+	for u := range m.joiners {
+		if m.view.Has(u) {
+			return fmt.Errorf("joiner %v is a member", u)
+		}
+	}
+	for u := range m.downs {
+		if !m.view.Has(u) {
+			return fmt.Errorf("downed %v is no member", u)
+		}
+	}
+	return nil
+}
+
+func (m *Machine) checkPeers() error {
+	if len(m.peers) != len(m.view.Members)-1 {
+		return fmt.Errorf("%d peers of %d members", len(m.peers), len(m.view.Members))
+	}
+	most := m.now.Add(m.cfg.promise())
+	for _, o := range m.view.Members {
+		p := m.peers[o.UID]
+		switch {
+		case o.UID == m.cfg.UID:
+			if p != nil {
+				return errors.New("a peer of itself")
+			}
+		case p == nil:
+			return fmt.Errorf("no peer for %v", o)
+		case p.promised.After(most):
+			return fmt.Errorf("a promise to %v beyond L", o)
+		case !m.cfg.Faults.LeaseFromReply && p.grant.until.After(m.now.Add(m.cfg.LeaseDuration)):
+			return fmt.Errorf("a grant of %v beyond L", o)
+		}
+	}
+	return nil
+}
+
+func (m *Machine) checkVotes() error {
+	a, p := &m.acceptor, &m.proposer
+	if v := a.accepted; v != nil && (v.View.Epoch != m.view.Epoch+1 || v.View.Parent != m.hash || a.promised.less(a.ballot)) {
+		return fmt.Errorf("accepted %v is no child of the view", v)
+	}
+	if a.accepted != nil && (m.record.Pending != a.accepted.View) {
+		return errors.New("the accepted view is not on disk")
+	}
+	if p.idle() {
+		return nil
+	}
+	if p.ballot.UID != m.cfg.UID || p.ballot.Round > p.round {
+		return fmt.Errorf("foreign ballot %v", p.ballot)
+	}
+	if p.phase == phaseAccepting && (p.value == nil || p.value.View.Parent != m.hash) {
+		return errors.New("a value in no chain is being decided")
+	}
+	return nil
+}
+
+func (m *Machine) checkLease() error {
+	l := m.holder.lease
+	if l == (Lease{epoch: l.epoch}) {
+		return nil
+	}
+	me := m.Self()
+	switch {
+	case m.done != nil || m.self.stopped || me.Status == Joining:
+		return fmt.Errorf("a lease of a node that is %v and has ended or stopped", me.Status)
+	case l.epoch != m.view.Epoch:
+		return fmt.Errorf("a lease of %v in %v", l.epoch, m.view.Epoch)
+	case l.forever && !m.cfg.Strategy.Quorum(m.voters, func(u UID) bool { return u == m.cfg.UID }):
+		return errors.New("a lease without end")
+	case !m.cfg.Faults.LeaseFromReply && l.until.After(m.now.Add(m.cfg.LeaseDuration+time.Millisecond)):
+		return errors.New("a lease beyond L")
+	}
+	return nil
+}

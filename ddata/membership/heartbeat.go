@@ -1,0 +1,190 @@
+package membership
+
+import "time"
+
+// peer is what this node knows of another member of its view. grant, flags, epoch and heldBack belong to the epoch of
+// the view and are cleared when another is installed; the promise outlives it.
+type peer struct {
+	heard       time.Time // when a message of it last came
+	unreachable time.Time // since when it counts as unreachable; zero = reachable
+	suspected   bool      // a hint said that it is dead, and nothing was heard since
+	promised    time.Time // R1, R3: no view without it is accepted here before
+	heldBack    time.Time // V2: it is granted nothing before
+	grant       grant     // what it granted to this node
+	flags       Flags     // as its last heartbeat said
+	settled     Epoch
+	epoch       Epoch     // of its last heartbeat
+	frozenAt    time.Time // when it was first seen frozen
+}
+
+func (m *Machine) flags() (f Flags) {
+	for _, b := range []struct {
+		set  bool
+		flag Flags
+	}{
+		{m.self.leaving, FlagLeaving}, {m.self.stopped, FlagStopped},
+		{m.self.caughtUp, FlagCaughtUp}, {m.acceptor.accepted != nil, FlagFrozen},
+	} {
+		if b.set {
+			f |= b.flag
+		}
+	}
+	return f
+}
+
+// advanceBeat sends heartbeats to all other members when they are due.
+func (m *Machine) advanceBeat() {
+	if !m.now.Before(m.beatAt) {
+		m.beat()
+	}
+	m.dueAt(m.beatAt)
+}
+
+func (m *Machine) beat() {
+	m.beatAt = m.now.Add(m.cfg.HeartbeatInterval)
+	hb := m.heartbeat()
+	for _, o := range m.view.Members {
+		if o.UID != m.cfg.UID {
+			m.send(o.UID, o.Addr, hb)
+		}
+	}
+}
+
+func (m *Machine) heartbeat() Heartbeat {
+	downs := sortedKeys(m.downs)
+	if len(downs) > downsMax {
+		downs = downs[:downsMax]
+	}
+	return Heartbeat{
+		Cluster: m.view.Cluster, Epoch: m.view.Epoch, Tag: m.hash.tag(),
+		Mono: int64(m.now.Sub(m.start)), Wall: m.now.UnixNano(),
+		Flags: m.flags(), Settled: m.self.settled, Downs: downs,
+	}
+}
+
+func (m *Machine) onHeartbeat(r Receive, hb Heartbeat) {
+	if !m.sameEpoch(r, hb.Cluster, hb.Epoch) {
+		m.tellView(r, hb.Cluster, hb.Epoch)
+		return
+	}
+	if hb.Tag != m.hash.tag() {
+		m.fork("heartbeat of " + r.From.String())
+		return
+	}
+	p := m.peers[r.From]
+	if p == nil {
+		m.stats.DroppedBad++
+		return
+	}
+	m.learn(p, hb)
+	granted := m.mayGrant(r.From, p)
+	if granted {
+		m.stats.GrantsGiven++
+		p.promise(m.now.Add(m.cfg.promise()))
+	} else {
+		m.stats.GrantsWithheld++
+	}
+	m.sendMember(r.From, Grant{Cluster: hb.Cluster, Epoch: hb.Epoch, Mono: hb.Mono, Wall: hb.Wall, Granted: granted})
+	arrived := p.epoch < hb.Epoch
+	p.epoch = hb.Epoch
+	if arrived && !p.grant.valid(m.now) {
+		m.sendMember(r.From, m.heartbeat()) // V6: it answers for this epoch only now
+	}
+}
+
+// learn takes over what a heartbeat of this epoch reports.
+func (m *Machine) learn(p *peer, hb Heartbeat) {
+	if p.flags != hb.Flags || p.settled < hb.Settled {
+		m.wake = true
+	}
+	p.flags = hb.Flags | p.flags&(FlagLeaving|FlagStopped)
+	p.settled = max(p.settled, hb.Settled)
+	if p.flags&FlagFrozen == 0 {
+		p.frozenAt = time.Time{}
+	} else if p.frozenAt.IsZero() {
+		p.frozenAt = m.now
+	}
+	for _, u := range hb.Downs {
+		m.down(u)
+	}
+}
+
+func (p *peer) promise(until time.Time) {
+	if until.After(p.promised) {
+		p.promised = until
+	}
+}
+
+// mayGrant: R2 freezes all grants, V2 those to members that a refused proposal would drop.
+func (m *Machine) mayGrant(u UID, p *peer) bool {
+	switch {
+	case m.acceptor.accepted != nil && !m.cfg.Faults.NoFreeze:
+		return false
+	case m.now.Before(p.heldBack) && !m.cfg.Faults.NoV2:
+		return false
+	}
+	return !m.downs[u]
+}
+
+// sameEpoch sorts out what belongs to another cluster or epoch, and asks for a newer view when one is heard of (V6:
+// installing it sends heartbeats at once).
+func (m *Machine) sameEpoch(r Receive, cluster ClusterID, epoch Epoch) bool {
+	switch {
+	case m.view == nil:
+		m.heardCluster(cluster)
+		m.send(r.From, r.FromAddr, Fetch{Cluster: cluster})
+	case cluster != m.view.Cluster:
+		m.stats.DroppedForeign++
+	case epoch < m.view.Epoch:
+		m.stats.DroppedStale++
+	case epoch > m.view.Epoch:
+		m.stats.DroppedStale++
+		if !m.now.Before(m.fetchAt) { // one answer is enough: a view goes to all members at about the same time
+			m.fetchAt = m.now.Add(m.cfg.HeartbeatInterval / 4)
+			m.send(r.From, m.addrOf(r), Fetch{Cluster: cluster})
+		}
+	default:
+		return true
+	}
+	return false
+}
+
+// tellView helps a node whose message shows that it has missed a view. Just after installing one, the news is probably
+// on its way already.
+func (m *Machine) tellView(r Receive, cluster ClusterID, epoch Epoch) {
+	if m.view == nil || cluster != m.view.Cluster || epoch >= m.view.Epoch {
+		return
+	}
+	if m.view.Has(r.From) && m.now.Before(m.installedAt.Add(m.cfg.HeartbeatInterval/2)) {
+		return
+	}
+	m.send(r.From, m.addrOf(r), Commit{View: m.view})
+}
+
+func (m *Machine) addrOf(r Receive) string {
+	if m.view != nil {
+		if o, ok := m.view.Member(r.From); ok {
+			return o.Addr
+		}
+	}
+	return r.FromAddr
+}
+
+func (m *Machine) onFetch(r Receive, f Fetch) {
+	switch {
+	case m.view == nil:
+		m.stats.DroppedStale++
+	case f.Cluster != m.view.Cluster:
+		m.stats.DroppedForeign++
+	default:
+		m.send(r.From, m.addrOf(r), Commit{View: m.view})
+	}
+}
+
+// tag is what heartbeats carry of a view's hash.
+func (h Hash) tag() (t uint64) {
+	for _, b := range h[:8] {
+		t = t<<8 | uint64(b)
+	}
+	return t
+}

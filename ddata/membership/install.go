@@ -1,0 +1,166 @@
+package membership
+
+import (
+	"fmt"
+	"time"
+)
+
+func (m *Machine) onCommit(r Receive, c Commit) {
+	v := c.View
+	switch {
+	case m.view == nil:
+		m.onFirstView(r, v)
+	case v.Cluster != m.view.Cluster:
+		m.stats.DroppedForeign++
+	case v.Epoch < m.view.Epoch:
+		m.stats.DroppedStale++
+	case v.Epoch == m.view.Epoch:
+		if v.Hash() != m.hash {
+			m.fork(v.String())
+		}
+	case v.Epoch == m.view.Epoch+1 && v.Parent != m.hash && !v.Founded:
+		m.fork(v.String())
+	default:
+		m.install(v)
+	}
+}
+
+// fork reports what rule 1 of the chain excludes: two views of one epoch. The own view stays.
+func (m *Machine) fork(other string) {
+	m.stats.Forks++
+	m.event(Forked{Own: m.view.String(), Other: other})
+}
+
+// onFirstView takes the first view that lists this node.
+func (m *Machine) onFirstView(r Receive, v *View) {
+	m.heardCluster(v.Cluster)
+	s := &m.seek
+	if s.lock != nil && s.lock.Cluster != v.Cluster || s.lock == nil && s.cluster != v.Cluster {
+		m.stats.DroppedForeign++
+		return
+	}
+	if !v.Has(m.cfg.UID) || v.ConfigHash != m.cfg.hash() {
+		m.stats.DroppedStale++
+		return
+	}
+	m.install(v)
+}
+
+// install makes a decided view the current one.
+func (m *Machine) install(v *View) {
+	if !v.Has(m.cfg.UID) {
+		m.becomeAbsent(v)
+		return
+	}
+	old := m.view
+	m.stats.ViewsInstalled++
+	m.carryLease()
+	m.view, m.hash, m.voters = v, v.Hash(), v.Voters()
+	m.acceptor = acceptor{}
+	m.proposer = proposer{}
+	m.rebuildPeers(v)
+	m.forgetMembers(old, v)
+	m.persist(record{Last: v})
+	m.fx.Install = append(m.fx.Install, v)
+	m.announceEvents(old, v)
+	if old == nil {
+		m.holder.lastAt, m.self.companyAt = m.now, m.now
+		m.seek = seeker{}
+	}
+	m.renewLease()
+	m.installedAt = m.now
+	m.beatAt, m.wake = m.now, true // V6
+}
+
+// rebuildPeers keeps what outlives an epoch, and promises everybody L (R3): a view that a later decision of these
+// members replaces must not come before the leases that were granted in earlier epochs have run out.
+func (m *Machine) rebuildPeers(v *View) {
+	old := m.peers
+	m.peers = make(map[UID]*peer, len(v.Members))
+	for _, o := range v.Members {
+		if o.UID == m.cfg.UID {
+			continue
+		}
+		p := &peer{heard: m.now}
+		if q := old[o.UID]; q != nil {
+			p.heard, p.unreachable, p.suspected, p.promised = q.heard, q.unreachable, q.suspected, q.promised
+			p.flags = q.flags &^ FlagFrozen
+			p.settled = q.settled
+		}
+		if !m.cfg.Faults.NoInstallPromise {
+			p.promise(m.now.Add(m.cfg.promise()))
+		}
+		m.peers[o.UID] = p
+	}
+}
+
+// goneAfter bounds how late a probe of a removed member may turn up, in units of SelfDownAfter.
+const goneAfter = 2
+
+func (m *Machine) forgetMembers(old, v *View) {
+	for _, u := range sortedKeys(m.downs) {
+		if !v.Has(u) {
+			delete(m.downs, u)
+		}
+	}
+	for _, u := range sortedKeys(m.joiners) {
+		if v.Has(u) {
+			delete(m.joiners, u)
+		}
+	}
+	for _, u := range sortedKeys(m.gone) {
+		if m.now.After(m.gone[u]) {
+			delete(m.gone, u)
+		}
+	}
+	if old == nil {
+		return
+	}
+	for _, o := range old.Members {
+		if !v.Has(o.UID) {
+			m.gone[o.UID] = m.now.Add(goneAfter * m.cfg.SelfDownAfter)
+		}
+	}
+}
+
+func (m *Machine) announceEvents(old, v *View) {
+	if old != nil {
+		for _, o := range old.Members {
+			if !v.Has(o.UID) {
+				m.event(MemberRemoved{o})
+			}
+		}
+	}
+	for _, o := range v.Members {
+		var before Status
+		if old != nil {
+			was, _ := old.Member(o.UID)
+			before = was.Status
+		}
+		if before == 0 {
+			m.event(MemberJoined{o})
+		}
+		if before < Up && o.Status >= Up {
+			m.event(MemberUp{o})
+		}
+		if before < Leaving && o.Status == Leaving {
+			m.event(MemberLeaving{o})
+		}
+	}
+}
+
+// becomeAbsent ends a node that the others have decided to go on without.
+func (m *Machine) becomeAbsent(v *View) {
+	if m.self.stopped {
+		m.becomeDone(ErrLeft)
+		return
+	}
+	m.event(Downed{fmt.Sprintf("%v/%v was decided without this node", v.Cluster, v.Epoch)})
+	m.becomeDone(ErrDowned)
+}
+
+// joiner is a node that asks to join, and until when it is remembered if it does not ask again.
+type joiner struct {
+	member Member
+	until  time.Time
+}

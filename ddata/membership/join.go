@@ -1,0 +1,101 @@
+package membership
+
+import (
+	"fmt"
+	"time"
+)
+
+// onProbe: a member takes it as a request to join, a seeking node as a candidate.
+func (m *Machine) onProbe(r Receive, p Probe) {
+	if p.Self.UID != r.From {
+		m.stats.DroppedBad++
+		return
+	}
+	if m.view == nil {
+		m.onCandidate(p)
+		return
+	}
+	if m.view.Has(r.From) {
+		m.send(r.From, p.Self.Addr, Commit{View: m.view})
+		return
+	}
+	if _, ok := m.gone[r.From]; ok {
+		m.stats.DroppedStale++
+		m.send(r.From, p.Self.Addr, Commit{View: m.view})
+		return
+	}
+	if reason, text := m.refusal(p); reason != 0 {
+		m.stats.JoinsRefused++
+		m.send(r.From, p.Self.Addr, Refuse{Reason: reason, Text: text})
+		m.event(RefusedNode{UID: r.From, Addr: p.Self.Addr, Reason: reason, Text: text})
+		return
+	}
+	m.rememberJoiner(p.Self)
+	m.send(r.From, p.Self.Addr, Here{Cluster: m.view.Cluster, Epoch: m.view.Epoch, Contacts: m.contacts()})
+}
+
+// refusal says why a node cannot be taken; 0 = it can.
+func (m *Machine) refusal(p Probe) (Reason, string) {
+	reason, text := m.mismatch(p)
+	if reason != 0 {
+		return reason, text
+	}
+	if p.Self.Addr == m.cfg.Addr {
+		return ReasonRole, fmt.Sprintf("address %s is that of %v, which is running", p.Self.Addr, m.cfg.UID)
+	}
+	for _, k := range p.Knows {
+		if k.Cluster != m.view.Cluster && !k.Founding && !p.AnyDisks {
+			return ReasonDisk, fmt.Sprintf("its disk belongs to cluster %v, this is %v", k.Cluster, m.view.Cluster)
+		}
+	}
+	return 0, ""
+}
+
+// mismatch compares what all nodes of a cluster must have alike.
+func (m *Machine) mismatch(p Probe) (Reason, string) {
+	switch {
+	case p.Name != m.cfg.Name:
+		return ReasonName, fmt.Sprintf("cluster is named %q, the node says %q", m.cfg.Name, p.Name)
+	case p.Protocol != Protocol:
+		return ReasonProtocol, fmt.Sprintf("cluster speaks version %d, the node %d", Protocol, p.Protocol)
+	case p.ConfigHash != m.cfg.hash():
+		return ReasonConfig, fmt.Sprintf("configuration hash is %x, the node's %x: strategy, lease duration or shard settings differ",
+			m.cfg.hash(), p.ConfigHash)
+	}
+	return 0, ""
+}
+
+func (m *Machine) rememberJoiner(n Member) {
+	for _, u := range sortedKeys(m.joiners) {
+		if u != n.UID && m.joiners[u].member.Addr == n.Addr {
+			delete(m.joiners, u) // an earlier incarnation
+		}
+	}
+	_, known := m.joiners[n.UID]
+	if !known && len(m.joiners) >= joinersMax {
+		m.stats.DroppedFull++
+		return
+	}
+	m.joiners[n.UID] = joiner{member: n, until: m.now.Add(m.joinerTTL())}
+	if !known {
+		m.wake = true
+	}
+}
+
+// joinerTTL is longer than a few lost probes, and short enough that a joiner that died is not taken in.
+func (m *Machine) joinerTTL() time.Duration {
+	return max(m.cfg.UnreachableAfter, 4*m.cfg.HeartbeatInterval)
+}
+
+// contactsTold is how many voters a joiner is told to ask.
+const contactsTold = 5
+
+// contacts are the oldest voters that this node hears, itself included: the proposer is among them.
+func (m *Machine) contacts() (cs []Contact) {
+	for _, v := range m.voters {
+		if len(cs) < contactsTold && m.Reachable(v.UID) {
+			cs = append(cs, Contact{UID: v.UID, Addr: v.Addr})
+		}
+	}
+	return cs
+}

@@ -1,0 +1,133 @@
+package membership
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+// judge looks at the world from outside: what must hold at every instant and of the whole history. It knows the views
+// that were installed and who acts, not how either came about.
+type judge struct {
+	faults  []string
+	views   map[place]*View
+	first   map[place]time.Duration
+	actors  map[UID]bool
+	lastAct time.Duration // when somebody last acted
+}
+
+type place struct {
+	cluster ClusterID
+	epoch   Epoch
+}
+
+func (j *judge) init() {
+	j.views = make(map[place]*View)
+	j.first = make(map[place]time.Duration)
+	j.actors = make(map[UID]bool)
+}
+
+func (j *judge) fault(w *world, format string, args ...any) {
+	f := fmt.Sprintf("%v: ", w.now) + fmt.Sprintf(format, args...)
+	w.log("FAULT %s", f)
+	if len(j.faults) < 20 {
+		j.faults = append(j.faults, f)
+	}
+}
+
+// instant: at most one node acts.
+func (j *judge) instant(w *world) {
+	var acting *node
+	for _, n := range w.nodes {
+		if !n.acts() {
+			continue
+		}
+		j.lastAct = w.now
+		j.actors[n.uid] = true
+		if acting != nil {
+			j.fault(w, "two act: %v in %v and %v in %v", acting, acting.m.View(), n, n.m.View())
+		}
+		acting = n
+	}
+}
+
+// installed: one view per epoch; whoever is missing from it had no lease any more or had stopped.
+func (j *judge) installed(w *world, by *node, v *View) {
+	p := place{v.Cluster, v.Epoch}
+	if known, ok := j.views[p]; ok {
+		if known.Hash() != v.Hash() {
+			j.fault(w, "two views of %v: %v and %v", v.Epoch, known, v)
+		}
+		return
+	}
+	j.views[p] = v
+	j.first[p] = w.now
+	w.log("%v installs %v", by, v)
+	for _, n := range w.nodes {
+		if !n.alive || n.stopped || v.Has(n.uid) || n.m.View() == nil || n.m.View().Cluster != v.Cluster {
+			continue
+		}
+		if n.m.Lease().Holds(n.local()) {
+			j.fault(w, "%v is removed by %v while it holds a lease", n, v)
+		}
+	}
+}
+
+// history: parents, ages and uids along the chains.
+func (j *judge) history(w *world) {
+	places := make([]place, 0, len(j.views))
+	for p := range j.views {
+		places = append(places, p)
+	}
+	slices.SortFunc(places, func(a, b place) int {
+		if a.cluster != b.cluster {
+			return int(int64(a.cluster>>1) - int64(b.cluster>>1))
+		}
+		return int(int64(a.epoch) - int64(b.epoch))
+	})
+	gone := make(map[UID]bool)
+	var before *View
+	for _, p := range places {
+		v := j.views[p]
+		if before != nil && before.Cluster == v.Cluster {
+			j.step(w, before, v, gone)
+		}
+		before = v
+	}
+}
+
+func (j *judge) step(w *world, before, v *View, gone map[UID]bool) {
+	if v.Epoch != before.Epoch+1 || !v.Founded && v.Parent != before.Hash() {
+		if !v.Founded {
+			j.fault(w, "broken chain between %v and %v", before, v)
+		}
+	}
+	for _, o := range before.Members {
+		n, ok := v.Member(o.UID)
+		switch {
+		case !ok:
+			gone[o.UID] = true
+		case n.Status < o.Status, o.UpNumber != 0 && n.UpNumber != o.UpNumber:
+			j.fault(w, "%v became %v", o, n)
+		}
+	}
+	for _, n := range v.Members {
+		if gone[n.UID] {
+			j.fault(w, "%v has come back in %v", n, v)
+		}
+	}
+	if was, ok := before.Oldest(""); ok && !v.Founded {
+		if is, _ := v.Oldest(""); is.UID != was.UID && v.Has(was.UID) {
+			j.fault(w, "oldest was %v, is %v in %v", was, is, v)
+		}
+	}
+}
+
+// verdict fails the test if anything was found.
+func (w *world) verdict() {
+	w.t.Helper()
+	w.judge.history(w)
+	for _, f := range w.judge.faults {
+		w.t.Error(f)
+	}
+}

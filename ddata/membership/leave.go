@@ -1,0 +1,88 @@
+package membership
+
+// onLeave: a node without a view, or one that never was Up, has nothing to hand off.
+func (m *Machine) onLeave() {
+	if m.view == nil {
+		m.becomeDone(ErrLeft)
+		return
+	}
+	m.self.leaving = true
+	if m.Self().Status == Joining {
+		m.self.stopped = true
+	}
+	m.tell()
+}
+
+func (m *Machine) onStopped() {
+	if m.view == nil {
+		m.becomeDone(ErrLeft)
+		return
+	}
+	m.self.leaving, m.self.stopped = true, true
+	m.self.companyAt = m.now
+	m.tell()
+}
+
+func (m *Machine) onCaughtUp(yes bool) {
+	if m.self.caughtUp != yes {
+		m.self.caughtUp = yes
+		m.tell()
+	}
+}
+
+func (m *Machine) onSettled(e Epoch) {
+	if e > m.self.settled {
+		m.self.settled = e
+		m.tell()
+	}
+}
+
+// tell sends what has changed about this node at once.
+func (m *Machine) tell() {
+	m.beatAt, m.wake = m.now, true
+}
+
+// onDown takes an operator's verdict; heartbeats spread it, and the proposer carries it out.
+func (m *Machine) onDown(u UID) {
+	if m.view == nil {
+		return
+	}
+	if m.down(u) {
+		m.tell()
+	}
+}
+
+// down notes the verdict on a member; from now on it is granted nothing.
+func (m *Machine) down(u UID) bool {
+	if m.downs[u] || !m.view.Has(u) {
+		return false
+	}
+	m.downs[u] = true
+	m.wake = true
+	return true
+}
+
+// advanceLeave ends a node that has stopped when nobody is left who could decide its removal: the last members of a
+// cluster just go.
+func (m *Machine) advanceLeave() {
+	if !m.self.stopped {
+		return
+	}
+	allStopped := true
+	for _, o := range m.view.Members {
+		if o.UID == m.cfg.UID || m.hasStopped(o.UID) {
+			continue
+		}
+		allStopped = false
+		if m.Reachable(o.UID) {
+			m.self.companyAt = m.now
+		}
+	}
+	limit := m.self.companyAt.Add(m.cfg.SelfDownAfter)
+	if allStopped || !m.now.Before(limit) {
+		m.beat() // so that the others learn of it in time
+		m.becomeDone(ErrLeft)
+		return
+	}
+	m.dueAt(limit)
+}

@@ -1,0 +1,79 @@
+package membership
+
+import (
+	"fmt"
+	"slices"
+)
+
+// record is what a disk keeps: the view that was installed last, and the founding or next view that was accepted
+// since and may have been decided.
+type record struct {
+	_       struct{} `cbor:",toarray"`
+	Last    *View
+	Pending *View
+}
+
+func (r record) encode() []byte { return appendCBOR([]byte{wireVersion}, r) }
+
+func decodeRecord(b []byte) (record, error) {
+	var r record
+	if len(b) < 2 || b[0] != wireVersion {
+		return r, fmt.Errorf("%w: wrong version or length", ErrRecord)
+	}
+	if err := decoder.Unmarshal(b[1:], &r); err != nil {
+		return r, fmt.Errorf("%w: %w", ErrRecord, err)
+	}
+	for _, v := range []*View{r.Last, r.Pending} {
+		if v == nil {
+			continue
+		}
+		if err := checkView(v); err != nil {
+			return r, fmt.Errorf("%w: %w", ErrRecord, err)
+		}
+	}
+	return r, nil
+}
+
+// String prints both views.
+func (r record) String() string {
+	s := "last " + r.Last.String()
+	if r.Pending != nil {
+		s += ", pending " + r.Pending.String()
+	}
+	return s
+}
+
+// disks returns the disks of the voters of a view, sorted.
+func (v *View) disks() []DiskID {
+	var ds []DiskID
+	for _, m := range v.Members {
+		if m.Votes() && m.Disk != 0 {
+			ds = append(ds, m.Disk)
+		}
+	}
+	slices.Sort(ds)
+	return slices.Compact(ds)
+}
+
+// knows is what the record says to those with whom this node would found a cluster anew.
+func (r record) knows() (ks []Known) {
+	if r.Last != nil {
+		ks = append(ks, Known{Cluster: r.Last.Cluster, Epoch: r.Last.Epoch, Disks: r.Last.disks()})
+	}
+	if p := r.Pending; p != nil {
+		ks = append(ks, Known{Cluster: p.Cluster, Epoch: p.Epoch, Pending: true, Founding: p.Founded, Disks: p.disks()})
+	}
+	return ks
+}
+
+// cluster is the cluster to which the disk belongs; false if it belongs to none yet. A founding that was begun and
+// perhaps never finished does not bind it.
+func (r record) cluster() (ClusterID, bool) {
+	switch {
+	case r.Last != nil:
+		return r.Last.Cluster, true
+	case r.Pending != nil && !r.Pending.Founded:
+		return r.Pending.Cluster, true
+	}
+	return 0, false
+}

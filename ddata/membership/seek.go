@@ -1,0 +1,227 @@
+package membership
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+// seeker is the state of a node that has no view yet: it probes whomever it knows of, joins a cluster if it hears of
+// one, and else founds one with the others that seek, if it is configured to.
+//
+//	probing ──hears of a cluster──► joining ──a view lists it──► (member)
+//	   │                               └──silence for BootstrapTimeout──► (ErrStalled)
+//	   └──all chosen choose alike──► locked ──all have locked──► (member)
+//	                                    └──not so within BootstrapTimeout──► (ErrStalled)
+//
+// Invariants: once cluster is set this incarnation founds nothing; once lock is set it locks to nothing else.
+type seeker struct {
+	targets    []string // addresses to probe, in the order in which they became known
+	candidates map[UID]founder
+	probeAt    time.Time
+	cluster    ClusterID
+	heardAt    time.Time // when the cluster was last heard
+	lock       *View
+	lockHash   Hash
+	lockedAt   time.Time
+	locked     map[UID]Hash // who has locked to what
+	waiting    string       // why nothing goes on, as last said
+}
+
+// founder is another seeking node, as it last described itself.
+type founder struct {
+	probe Probe
+	until time.Time
+}
+
+func (s *seeker) init(m *Machine) {
+	s.candidates = make(map[UID]founder)
+	s.locked = make(map[UID]Hash)
+	for _, a := range m.cfg.Seeds {
+		s.addTarget(m, a)
+	}
+	for _, v := range []*View{m.record.Last, m.record.Pending} {
+		if v == nil {
+			continue
+		}
+		for _, o := range v.Members {
+			s.addTarget(m, o.Addr)
+		}
+	}
+}
+
+func (s *seeker) addTarget(m *Machine, addr string) {
+	switch {
+	case addr == "" || len(addr) > addrMax || addr == m.cfg.Addr || slices.Contains(s.targets, addr):
+	case len(s.targets) >= contactsMax+hintsMax:
+		m.stats.DroppedFull++
+	default:
+		s.targets = append(s.targets, addr)
+		s.probeSoon(m.now.Add(m.cfg.HeartbeatInterval / 8))
+		m.wake = true
+	}
+}
+
+func (s *seeker) probeSoon(at time.Time) {
+	if at.Before(s.probeAt) {
+		s.probeAt = at
+	}
+}
+
+// String says what the seeker does.
+func (s *seeker) String() string {
+	switch {
+	case s.lock != nil:
+		return fmt.Sprintf("locked to %v", s.lock)
+	case s.cluster != 0:
+		return fmt.Sprintf("joining %v", s.cluster)
+	}
+	return fmt.Sprintf("%d candidates", len(s.candidates))
+}
+
+// advanceSeek probes, and founds when it is time.
+func (m *Machine) advanceSeek() {
+	s := &m.seek
+	m.dropSilentCandidates()
+	if m.seekStalled() {
+		m.becomeDone(ErrStalled)
+		return
+	}
+	if s.lock == nil && s.cluster == 0 {
+		m.maybeFound()
+		if m.view != nil {
+			return
+		}
+	}
+	if !m.now.Before(s.probeAt) {
+		s.probeAt = m.now.Add(m.cfg.HeartbeatInterval)
+		m.probe()
+		if s.lock != nil {
+			m.sendLock()
+		}
+	}
+	m.dueAt(s.probeAt)
+}
+
+func (m *Machine) dropSilentCandidates() {
+	for _, u := range sortedKeys(m.seek.candidates) {
+		if !m.now.Before(m.seek.candidates[u].until) {
+			delete(m.seek.candidates, u)
+		}
+	}
+}
+
+// seekStalled: what was begun has not come to an end. A new incarnation can safely start from the beginning, this one
+// cannot: it may have been counted on.
+func (m *Machine) seekStalled() bool {
+	s := &m.seek
+	var since time.Time
+	switch {
+	case s.lock != nil:
+		since = s.lockedAt
+	case s.cluster != 0:
+		since = s.heardAt
+	default:
+		return false
+	}
+	limit := since.Add(m.cfg.BootstrapTimeout)
+	if !m.now.Before(limit) {
+		return true
+	}
+	m.dueAt(limit)
+	return false
+}
+
+func (m *Machine) probe() {
+	s := &m.seek
+	msg := Probe{
+		Protocol: Protocol, Name: m.cfg.Name, ConfigHash: m.cfg.hash(), Self: m.cfg.self(),
+		Expect: uint32(m.cfg.BootstrapExpect), AnyDisks: m.cfg.BootstrapAnyDisks, Knows: m.record.knows(),
+	}
+	for _, u := range sortedKeys(s.candidates) {
+		if len(msg.Peers) < contactsMax {
+			msg.Peers = append(msg.Peers, Contact{UID: u, Addr: s.candidates[u].probe.Self.Addr})
+		}
+	}
+	if s.lock == nil && s.cluster == 0 {
+		msg.Choice = m.choice()
+	}
+	for _, a := range s.targets {
+		m.send(0, a, msg)
+	}
+}
+
+// onCandidate hears another seeking node.
+func (m *Machine) onCandidate(p Probe) {
+	s := &m.seek
+	s.addTarget(m, p.Self.Addr)
+	if reason, text := m.mismatch(p); reason != 0 {
+		m.wait(fmt.Sprintf("%v@%s does not fit: %s (%v)", p.Self.UID, p.Self.Addr, text, reason))
+		return
+	}
+	for _, c := range p.Peers {
+		s.addTarget(m, c.Addr)
+	}
+	if p.Self.Addr == m.cfg.Addr {
+		return
+	}
+	for _, u := range sortedKeys(s.candidates) {
+		if u != p.Self.UID && s.candidates[u].probe.Self.Addr == p.Self.Addr {
+			delete(s.candidates, u)
+		}
+	}
+	before, known := s.candidates[p.Self.UID]
+	if !known && len(s.candidates) >= contactsMax {
+		m.stats.DroppedFull++
+		return
+	}
+	s.candidates[p.Self.UID] = founder{probe: p, until: m.now.Add(m.joinerTTL())}
+	if !known || !slices.Equal(before.probe.Choice, p.Choice) {
+		m.wake = true
+		s.probeSoon(m.now.Add(m.cfg.HeartbeatInterval / 8)) // let it know, too
+	}
+}
+
+// wait says why nothing goes on, once per reason.
+func (m *Machine) wait(reason string) {
+	if m.seek.waiting != reason {
+		m.seek.waiting = reason
+		m.event(Waiting{reason})
+	}
+}
+
+// heardCluster notes that there is a cluster: from now on this node joins it or nothing.
+func (m *Machine) heardCluster(c ClusterID) {
+	s := &m.seek
+	if s.cluster == 0 && s.lock == nil {
+		s.cluster = c
+		m.wake = true
+	}
+	if s.cluster == c {
+		s.heardAt = m.now
+	}
+}
+
+func (m *Machine) onHere(r Receive, h Here) {
+	if m.view != nil {
+		m.stats.DroppedStale++
+		return
+	}
+	s := &m.seek
+	m.heardCluster(h.Cluster)
+	if s.lock == nil && s.cluster != h.Cluster {
+		m.wait(fmt.Sprintf("two clusters of one name: %v, and %v at %s", s.cluster, h.Cluster, r.FromAddr))
+		return
+	}
+	for _, c := range h.Contacts {
+		s.addTarget(m, c.Addr)
+	}
+}
+
+func (m *Machine) onRefuse(r Receive, f Refuse) {
+	if m.view != nil || m.seek.lock != nil {
+		m.stats.DroppedStale++
+		return
+	}
+	m.becomeDone(&RefusedError{By: r.FromAddr, Reason: f.Reason, Text: f.Text})
+}
