@@ -37,6 +37,7 @@ const (
 	ReasonConfig                     // another configuration hash
 	ReasonDisk                       // its disk belongs to another cluster
 	ReasonRole                       // not acceptable as it describes itself
+	ReasonGone                       // it was listed and removed before it knew; a new uid will be taken
 )
 
 // String names the reason.
@@ -52,6 +53,8 @@ func (r Reason) String() string {
 		return "disk"
 	case ReasonRole:
 		return "description"
+	case ReasonGone:
+		return "removed"
 	}
 	return fmt.Sprintf("Reason(%d)", uint8(r))
 }

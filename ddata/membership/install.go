@@ -152,7 +152,7 @@ func (m *Machine) announceEvents(old, v *View) {
 // becomeAbsent ends a node that the others have decided to go on without.
 func (m *Machine) becomeAbsent(v *View) {
 	if m.self.stopped {
-		m.becomeDone(ErrLeft)
+		m.becomeGone()
 		return
 	}
 	m.event(Downed{fmt.Sprintf("%v/%v was decided without this node", v.Cluster, v.Epoch)})

@@ -20,8 +20,8 @@ func (m *Machine) onProbe(r Receive, p Probe) {
 		return
 	}
 	if _, ok := m.gone[r.From]; ok {
-		m.stats.DroppedStale++
-		m.send(r.From, p.Self.Addr, Commit{View: m.view})
+		m.stats.JoinsRefused++
+		m.send(r.From, p.Self.Addr, Refuse{Reason: ReasonGone, Text: "it was a member and was removed before it knew"})
 		return
 	}
 	if reason, text := m.refusal(p); reason != 0 {

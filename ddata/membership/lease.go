@@ -232,7 +232,7 @@ func (m *Machine) advanceLease() {
 		return
 	}
 	if m.self.stopped {
-		m.becomeDone(ErrLeft)
+		m.becomeGone()
 		return
 	}
 	m.event(Downed{"no lease for " + m.cfg.SelfDownAfter.String()})

@@ -52,14 +52,31 @@ func (m *Machine) onDown(u UID) {
 	}
 }
 
-// down notes the verdict on a member; from now on it is granted nothing.
+// down notes the verdict on a member; from now on it is granted nothing. A node that learns of its own gives up its
+// lease at once, so that it may say that it has stopped, and its vote counts for its removal: an operator may down
+// more than half of the voters, provided that enough of them still answer.
 func (m *Machine) down(u UID) bool {
 	if m.downs[u] || !m.view.Has(u) {
 		return false
 	}
 	m.downs[u] = true
 	m.wake = true
+	if u == m.cfg.UID {
+		m.self.stopped, m.self.companyAt = true, m.now
+		m.renewLease()
+		m.tell()
+	}
 	return true
+}
+
+// becomeGone ends a node that has stopped: it left, or was downed.
+func (m *Machine) becomeGone() {
+	if m.downs[m.cfg.UID] {
+		m.event(Downed{"by an operator"})
+		m.becomeDone(ErrDowned)
+		return
+	}
+	m.becomeDone(ErrLeft)
 }
 
 // advanceLeave ends a node that has stopped when nobody is left who could decide its removal: the last members of a
@@ -81,7 +98,7 @@ func (m *Machine) advanceLeave() {
 	limit := m.self.companyAt.Add(m.cfg.SelfDownAfter)
 	if allStopped || !m.now.Before(limit) {
 		m.beat() // so that the others learn of it in time
-		m.becomeDone(ErrLeft)
+		m.becomeGone()
 		return
 	}
 	m.dueAt(limit)

@@ -223,5 +223,9 @@ func (m *Machine) onRefuse(r Receive, f Refuse) {
 		m.stats.DroppedStale++
 		return
 	}
+	if f.Reason == ReasonGone {
+		m.becomeDone(ErrDowned)
+		return
+	}
 	m.becomeDone(&RefusedError{By: r.FromAddr, Reason: f.Reason, Text: f.Text})
 }

@@ -1,0 +1,271 @@
+package membership
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+)
+
+var (
+	seedsFlag = flag.Int("seeds", 40, "seeds of the random worlds")
+	seedFlag  = flag.Uint64("seed", 0, "run this one seed of the random worlds, with a log")
+	traceFlag = flag.Bool("steps", false, "log every step of -seed")
+)
+
+// chaos is what a seed draws: a swarm of options, each possibly absent.
+type chaos struct {
+	w       *world
+	rng     *rand.Rand
+	founded int
+	next    int // next fresh address
+	end     time.Duration
+	weights [10]int
+	pause   time.Duration // the longest
+	heal    bool          // the peaceful phase has begun
+	left    map[string]bool
+}
+
+const chaosAddrs = 8
+
+func newChaos(t testing.TB, seed uint64, base Config) *chaos {
+	w := newWorld(t, seed, base)
+	c := &chaos{w: w, rng: w.rng, end: 150 * time.Second, pause: 40 * time.Second, left: make(map[string]bool)}
+	r := c.rng
+	c.founded = 2 + r.IntN(4)
+	w.base.Seeds, w.base.BootstrapExpect = addrs(c.founded), c.founded
+	w.loss = []float64{0, 0.01, 0.05, 0.15}[r.IntN(4)]
+	w.straggle = []float64{0, 0, 0.01, 0.05}[r.IntN(4)]
+	w.latency = []time.Duration{time.Millisecond, 5 * time.Millisecond, 20 * time.Millisecond}[r.IntN(3)]
+	w.encode = r.IntN(8) == 0
+	w.handOff = time.Duration(r.Int64N(int64(3 * time.Second)))
+	w.settle = time.Duration(r.Int64N(int64(2 * time.Second)))
+	for i := range c.weights {
+		c.weights[i] = r.IntN(4)
+	}
+	w.restart = func(n *node) { c.ended(n) }
+	for _, a := range addrs(c.founded) {
+		w.after(time.Duration(r.Int64N(int64(2*time.Second))), func() { c.start(a) })
+	}
+	c.next = c.founded
+	return c
+}
+
+func (c *chaos) start(addr string) {
+	if c.w.livingAt(addr) != nil || c.left[addr] {
+		return
+	}
+	n := c.w.start(addr, nil)
+	n.rate = 1 + (c.rng.Float64()*2-1)*0.01
+	n.offset = -time.Duration(float64(c.w.now) * n.rate)
+	n.offset += time.Duration(c.rng.Int64N(int64(1000 * time.Second)))
+}
+
+// ended: who stalled starts again, who was downed perhaps, who left does not.
+func (c *chaos) ended(n *node) {
+	switch {
+	case errors.Is(n.done, ErrLeft) && !c.heal:
+		c.left[n.addr] = true
+	case c.heal || errors.Is(n.done, ErrStalled) || c.rng.IntN(3) > 0:
+		c.w.after(time.Duration(c.rng.Int64N(int64(5*time.Second))), func() { c.start(n.addr) })
+	}
+}
+
+func (c *chaos) pick() *node {
+	if ns := c.w.living(); len(ns) > 0 {
+		if a := c.w.acting(); a != nil && c.rng.IntN(2) == 0 {
+			return a
+		}
+		return ns[c.rng.IntN(len(ns))]
+	}
+	return nil
+}
+
+// schedule lets bad things happen until the end.
+func (c *chaos) schedule() {
+	c.w.after(300*time.Millisecond+time.Duration(c.rng.Int64N(int64(12*time.Second))), func() {
+		if c.w.now >= c.end {
+			return
+		}
+		c.strike()
+		c.schedule()
+	})
+}
+
+func (c *chaos) strike() {
+	total := 0
+	for _, x := range c.weights {
+		total += x
+	}
+	if total == 0 {
+		return
+	}
+	k, i := c.rng.IntN(total), 0
+	for ; k >= c.weights[i]; i++ {
+		k -= c.weights[i]
+	}
+	n := c.pick()
+	if n == nil {
+		c.start(addrs(c.founded)[c.rng.IntN(c.founded)])
+		return
+	}
+	c.strikeOne(i, n)
+	if c.rng.IntN(4) == 0 {
+		c.w.cut = nil
+	}
+}
+
+func (c *chaos) strikeOne(kind int, n *node) {
+	w, r := c.w, c.rng
+	switch kind {
+	case 0:
+		c.partition()
+	case 1: // alone
+		w.cut = func(a, b *node) bool { return (a.addr == n.addr) != (b.addr == n.addr) }
+	case 2:
+		c.cutOneWay()
+	case 3:
+		n.crash()
+		if r.IntN(2) == 0 {
+			w.after(time.Duration(r.Int64N(int64(6*time.Second))), func() { c.start(n.addr) })
+		}
+	case 4:
+		n.paused = w.now + time.Duration(r.Int64N(int64(c.pause)))
+	case 5:
+		c.grow()
+	case 6:
+		n.step(Leave{})
+	case 7:
+		if v := n.m.View(); v != nil {
+			n.step(Down{v.Members[r.IntN(len(v.Members))].UID})
+		}
+	case 8:
+		c.hints()
+	default:
+		w.cut = nil
+	}
+}
+
+func (c *chaos) partition() {
+	group := make(map[string]int)
+	for _, a := range addrs(chaosAddrs) {
+		group[a] = c.rng.IntN(2 + c.rng.IntN(2))
+	}
+	c.w.cut = func(a, b *node) bool { return group[a.addr] != group[b.addr] }
+	if c.rng.IntN(2) == 0 {
+		c.hints()
+	}
+}
+
+func (c *chaos) cutOneWay() {
+	bad := make(map[[2]string]bool)
+	as := addrs(chaosAddrs)
+	for range 1 + c.rng.IntN(8) {
+		bad[[2]string{as[c.rng.IntN(len(as))], as[c.rng.IntN(len(as))]}] = true
+	}
+	c.w.cut = func(a, b *node) bool { return bad[[2]string{a.addr, b.addr}] }
+}
+
+// grow starts fresh nodes, or such as were there before; never so many fresh ones that they could found a cluster.
+func (c *chaos) grow() {
+	seeking := 0
+	for _, n := range c.w.living() {
+		if n.m.View() == nil {
+			seeking++
+		}
+	}
+	if c.next < chaosAddrs && seeking+1 < c.founded {
+		c.start(addrs(chaosAddrs)[c.next])
+		c.next++
+	}
+}
+
+// hints are what a failure detector may say, right or wrong.
+func (c *chaos) hints() {
+	for _, n := range c.w.living() {
+		v := n.m.View()
+		if v == nil {
+			continue
+		}
+		for _, o := range v.Members {
+			to := c.w.byUID[o.UID]
+			cut := c.w.cut != nil && c.w.cut(to, n)
+			if cut || c.rng.IntN(6) == 0 {
+				c.w.after(time.Duration(c.rng.Int64N(int64(5*time.Second))), func() {
+					n.step(Hint{Addr: o.Addr, UID: o.UID, Alive: c.rng.IntN(8) == 0})
+				})
+			}
+		}
+	}
+}
+
+// peace heals everything, starts what was down and demands that the cluster comes together.
+func (c *chaos) peace() {
+	w := c.w
+	c.heal, w.cut, w.loss, w.straggle = true, nil, 0, 0
+	clear(c.left) // the last view may need the disks of nodes that went when nobody was there to note it
+	for _, n := range w.living() {
+		n.paused = min(n.paused, w.now)
+	}
+	for _, a := range addrs(c.next) {
+		c.start(a)
+	}
+	if w.until(300*time.Second, func() bool { return len(w.living()) == 0 || w.converged() }) {
+		return
+	}
+	w.judge.fault(w, "did not come together")
+	for _, n := range w.living() {
+		w.judge.fault(w, "  %v", n.m)
+	}
+}
+
+func (c *chaos) play() {
+	c.schedule()
+	c.w.run(c.end)
+	c.peace()
+	c.w.judge.history(c.w)
+}
+
+// steady is the timing of the LAN preset, hostile leaves safety to the lease rules alone.
+func steady() Config { return LAN() }
+
+func hostile() Config {
+	c := LAN()
+	c.UnreachableAfter, c.StableAfter, c.LeaseDuration, c.unchecked = 2*time.Second, time.Millisecond, 10*time.Second, true
+	c.SelfDownAfter = 25 * time.Second
+	return c
+}
+
+func timing(seed uint64) Config {
+	if seed%3 == 0 {
+		return hostile()
+	}
+	return steady()
+}
+
+func TestRandomWorlds(t *testing.T) {
+	first, count := uint64(1), uint64(*seedsFlag)
+	if *seedFlag != 0 {
+		first, count = *seedFlag, 1
+	}
+	var views, actors int
+	for seed := first; seed < first+count; seed++ {
+		c := newChaos(t, seed, timing(seed))
+		if *seedFlag != 0 {
+			c.w.verbose = *traceFlag
+			c.w.log = func(format string, args ...any) { fmt.Printf("%-14v "+format+"\n", append([]any{c.w.now}, args...)...) }
+		}
+		c.play()
+		for _, f := range c.w.judge.faults {
+			t.Errorf("seed %d: %s", seed, f)
+		}
+		views += len(c.w.judge.views)
+		actors += len(c.w.judge.actors)
+		if t.Failed() && count > 1 {
+			t.Fatalf("seed %d failed; -run TestRandomWorlds -seed %d shows it", seed, seed)
+		}
+	}
+	t.Logf("%d worlds, %d views, %d nodes acted", count, views, actors)
+}
