@@ -305,6 +305,12 @@ func (l *link) retire() bool {
 	return true
 }
 
+func (l *link) closing() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.phase == phaseClosing
+}
+
 func (l *link) linkState() LinkState {
 	l.mu.Lock()
 	defer l.mu.Unlock()

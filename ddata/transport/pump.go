@@ -29,7 +29,7 @@ func (l *link) run() {
 		conn, err := l.connect(gen)
 		if err == nil {
 			since := time.Now()
-			if err = l.serve(conn, gen, idle); err == nil {
+			if err = l.serve(conn, gen, idle); err == nil || l.closing() {
 				return
 			}
 			if time.Since(since) > l.m.cfg.BackoffMax {
@@ -77,7 +77,7 @@ func (l *link) awaitFrame(idle *time.Timer) bool {
 // sleep waits before the next attempt. A refusal is waited out longer: it ends only when a person
 // or another process changes something.
 func (l *link) sleep(d time.Duration, cause error) {
-	if _, refused := errors.AsType[ErrRefused](cause); refused {
+	if r, refused := errors.AsType[ErrRefused](cause); refused && r.Reason != RefusedGeneration {
 		d = max(d, 2*l.m.cfg.BackoffMax)
 	}
 	t := time.NewTimer(d)
