@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/durable"
 )
 
 // stroke is one kind of harm.
@@ -61,6 +62,7 @@ func (w *World) start() {
 	}
 	w.after(w.opt.Safety, nil, w.heal)
 	w.startLoad()
+	w.startShardLoad()
 	if script := scripts[w.opt.Scenario]; script != nil {
 		script(c)
 		return
@@ -250,17 +252,21 @@ func (c *chaos) join() {
 
 // leave lets a node go gracefully, as long as others stay.
 func (c *chaos) leave(p *Process) {
-	staying := 0
-	for _, s := range c.w.slots {
-		if !s.retired && !s.leaving && s.started > 0 {
-			staying++
-		}
-	}
-	if staying <= 2 || p.slot.leaving {
+	if c.w.staying() <= 2 || p.slot.leaving {
 		return
 	}
 	c.w.counts.Leaves++
 	p.leave()
+}
+
+// staying counts the slots whose nodes have not left for good and are not about to.
+func (w *World) staying() (n int) {
+	for _, s := range w.slots {
+		if !s.retired && !s.leaving && s.started > 0 {
+			n++
+		}
+	}
+	return n
 }
 
 // heal ends the safety phase: the network is whole and prompt, disks work, everybody runs.
@@ -277,4 +283,43 @@ func (w *World) heal() {
 			w.restart(s)
 		}
 	}
+	w.after(operatorPatience, nil, w.operate)
+}
+
+// operatorPatience is how long an operator watches a cluster that nobody runs before he does something.
+const operatorPatience = 35 * time.Second
+
+// operate is what an operator does with a cluster that all processes have lost: nodes that left for good are still expected, so he starts
+// those that were members with the number of them that is left, and the next time with his word that the disks of the others will not return.
+func (w *World) operate() {
+	members := 0
+	for _, s := range w.slots {
+		switch {
+		case s.retired || s.started == 0:
+		case s.proc != nil && s.proc.mem.view != nil:
+			return // somebody has a view: the others can join
+		case s.wasMember():
+			members++
+		}
+	}
+	w.anyDisks = w.expect > 0
+	w.expect = members
+	w.trace.line(w, "OPERATOR expects %d", members)
+	for _, s := range w.slots {
+		if s.proc != nil && s.wasMember() {
+			s.proc.end("restarted by the operator")
+			w.restart(s)
+		}
+	}
+	w.after(operatorPatience, nil, w.operate)
+}
+
+// wasMember says whether the disk holds a record of a view.
+func (s *Slot) wasMember() bool {
+	found := false
+	err := s.disk.table("membership").Load(func(durable.Row) error {
+		found = true
+		return nil
+	})
+	return found && err == nil
 }

@@ -19,7 +19,7 @@ type memberDriver struct {
 	m      *membership.Machine
 	timer  timer
 	table  durable.Table
-	gate   []gated // sends that wait for the record before them
+	gate   []gated // effects that wait for the record before them
 	issued uint64  // records handed to the disk
 	synced uint64  // records durable
 	steps  int
@@ -30,12 +30,10 @@ type memberDriver struct {
 	last    time.Time        // of the step before
 }
 
-// gated is an envelope that must not go before record n is durable.
+// gated is an effect that must not be carried out before record n is durable.
 type gated struct {
-	n    uint64
-	to   uint64
-	addr string
-	b    []byte
+	n   uint64
+	run func()
 }
 
 func newMemberDriver(p *Process) *memberDriver {
@@ -48,14 +46,16 @@ func newMemberDriver(p *Process) *memberDriver {
 	if err != nil {
 		panic(err)
 	}
-	d.m, err = membership.New(d.config(), p.w.rs.stream("membership", p.uid), record)
+	d.m, err = membership.New(d.config(record != nil), p.w.rs.stream("membership", p.uid), record)
 	if err != nil {
 		panic(err)
 	}
 	return d
 }
 
-func (d *memberDriver) config() membership.Config {
+// config is what an operator would write: the first nodes found a cluster, later ones only join, unless their disk says that they have
+// been members and may be needed to found it anew.
+func (d *memberDriver) config(known bool) membership.Config {
 	o := d.p.w.opt
 	c := membership.LAN()
 	if o.Hostile { // all safety must come from the rules: the least stable-after and the longest lease that Validate lets pass
@@ -66,7 +66,14 @@ func (d *memberDriver) config() membership.Config {
 	for _, s := range d.p.w.slots[:o.Nodes] {
 		c.Seeds = append(c.Seeds, s.addr())
 	}
-	c.BootstrapExpect = o.Nodes
+	switch {
+	case known && d.p.w.expect > 0:
+		c.BootstrapExpect, c.BootstrapAnyDisks = d.p.w.expect, d.p.w.anyDisks
+	case known:
+		c.BootstrapExpect = o.Nodes
+	case d.p.slot.index < o.Nodes:
+		c.BootstrapExpect = o.Nodes
+	}
 	c.Faults = o.memberFaults()
 	return c
 }
@@ -109,15 +116,16 @@ func (d *memberDriver) apply(now time.Time, in membership.Input) {
 		d.persist(e.Persist)
 	}
 	for _, env := range e.Send {
-		d.gate = append(d.gate, gated{d.issued, uint64(env.To), env.Addr, membership.AppendMessage(nil, env.Msg)})
+		to, addr, b := uint64(env.To), env.Addr, membership.AppendMessage(nil, env.Msg)
+		d.then(func() { d.send(to, addr, b) })
 	}
-	d.release()
 	for _, v := range e.Install {
-		d.install(v)
+		d.then(func() { d.install(v) })
 	}
 	for _, ev := range e.Events {
-		d.event(ev)
+		d.then(func() { d.event(ev) })
 	}
+	d.release()
 	if done := e.Done; done != nil {
 		p.done(done)
 		return
@@ -153,15 +161,23 @@ func (d *memberDriver) persist(record []byte) {
 	})
 }
 
+// then queues an effect behind the records that were issued before it.
+func (d *memberDriver) then(run func()) { d.gate = append(d.gate, gated{d.issued, run}) }
+
+// release carries out what no longer waits.
 func (d *memberDriver) release() {
-	for len(d.gate) > 0 && d.gate[0].n <= d.synced {
+	for d.p.alive && len(d.gate) > 0 && d.gate[0].n <= d.synced {
 		g := d.gate[0]
 		d.gate = d.gate[1:]
-		if g.to == 0 {
-			d.p.w.net.sendAddr(d.p, g.addr, toMember, g.b)
-		} else {
-			d.p.w.net.send(d.p, g.to, control, 0, toMember, g.b)
-		}
+		g.run()
+	}
+}
+
+func (d *memberDriver) send(to uint64, addr string, b []byte) {
+	if to == 0 {
+		d.p.w.net.sendAddr(d.p, addr, toMember, b)
+	} else {
+		d.p.w.net.send(d.p, to, control, 0, toMember, b)
 	}
 }
 
@@ -211,9 +227,9 @@ func isOldest(v *membership.View, uid membership.UID) bool {
 func (d *memberDriver) event(ev membership.Event) {
 	switch ev := ev.(type) {
 	case membership.MemberUnreachable:
-		d.p.post(func() { d.p.rep.reachable(uint64(ev.Member.UID), false) })
+		d.p.post(func() { d.p.rep.reachable(uint64(ev.Member.UID), false); d.p.shard.reachable(ev.Member.UID, false) })
 	case membership.MemberReachable:
-		d.p.post(func() { d.p.rep.reachable(uint64(ev.Member.UID), true) })
+		d.p.post(func() { d.p.rep.reachable(uint64(ev.Member.UID), true); d.p.shard.reachable(ev.Member.UID, true) })
 	case membership.MemberLeaving:
 		if uint64(ev.Member.UID) == d.p.uid {
 			d.p.post(d.p.shard.stop)

@@ -4,6 +4,7 @@ import (
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/ddata/membership"
 	"github.com/coterie-go/coterie/replicator"
+	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
 // plantedFault is a defect that a machine can be told to have, to prove that the simulator would notice it.
@@ -18,7 +19,7 @@ type faults struct {
 	member  membership.Faults
 	replica replicator.Faults
 	store   crdt.Faults
-	handOff bool
+	shard   protocol.Faults
 }
 
 // required are the planted faults that every run of the self-test must catch.
@@ -30,7 +31,7 @@ var required = []plantedFault{
 	{"no-promise", "a member is dropped although its lease may still run", func(f *faults) { f.member.NoPromise = true }},
 	{"no-v1", "the own vote counts for the own lease for ever", func(f *faults) { f.member.NoV1 = true }},
 	{"dead-is-removed", "what memberlist calls dead is removed without a decision", func(f *faults) { f.member.DeadMeansRemoved = true }},
-	{"no-fence", "a hand-off does not wait for the fences", func(f *faults) { f.handOff = true }},
+	{"no-fence", "a hand-off does not wait for the fences", func(f *faults) { f.shard.NoFence = true }},
 }
 
 // further are faults beyond the required ones.
@@ -41,6 +42,8 @@ var further = []plantedFault{
 	{"no-v2", "a refusing acceptor goes on granting", func(f *faults) { f.member.NoV2 = true }},
 	{"join-without-catch-up", "a learner serves at once", func(f *faults) { f.replica.JoinWithoutCatchUp = true }},
 	{"read-without-catch-up", "a quorum read does not wait for the clocks it learnt of", func(f *faults) { f.replica.ReadWithoutCatchUp = true }},
+	{"no-token-check", "a region obeys deposed coordinators", func(f *faults) { f.shard.NoTokenCheck = true }},
+	{"no-remember-wait", "a shard reports stopped while it still writes", func(f *faults) { f.shard.NoRememberWait = true }},
 	{"union-drops", "a union drops what the other side lacks", func(f *faults) { f.store.UnionDrops = true }},
 }
 
@@ -78,6 +81,8 @@ func (o *Options) replicaFaults() replicator.Faults {
 	f.replica.Store = f.store
 	return f.replica
 }
+
+func (o *Options) shardFaults() protocol.Faults { return o.planted().shard }
 
 // laneOf maps the Replicator's lanes to those of the network. Its prompt messages may go either way: order there is a matter of speed.
 func (o *Options) laneOf(l replicator.Lane) lane {

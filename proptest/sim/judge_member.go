@@ -8,12 +8,14 @@ import (
 )
 
 // newJudges are all checkers of a world.
-func newJudges(*World) []judge {
+func newJudges(w *World) []judge {
+	w.shardJudge = &shardJudge{last: map[order]uint64{}}
 	return []judge{
 		&actingJudge{},
 		&viewJudge{views: map[viewKey]*membership.View{}, removed: map[uint64]membership.Epoch{}},
 		&dataJudge{books: map[membership.ClusterID][]*viewBook{}},
 		&equalJudge{seen: [2]map[[2]uint64]sighting{{}, {}}},
+		w.shardJudge,
 		&livenessJudge{},
 	}
 }

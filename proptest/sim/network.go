@@ -96,11 +96,11 @@ func (n *network) send(p *Process, to uint64, l lane, stripe uint32, ch channel,
 	n.w.trace.fold(3, p.uid, to)
 	n.w.trace.foldBytes(payload)
 	q := n.w.procs[to]
+	pk := packet{from: p.uid, addr: p.slot.addr(), lane: l, stripe: stripe, ch: ch, payload: payload}
 	if q == nil || !q.alive {
-		n.w.counts.Lost++
+		n.w.lostPacket(pk)
 		return
 	}
-	pk := packet{from: p.uid, addr: p.slot.addr(), lane: l, stripe: stripe, ch: ch, payload: payload}
 	if l == control {
 		n.datagram(p, q, pk)
 		return
@@ -157,7 +157,7 @@ func (n *network) stream(p, q *Process, pk packet) {
 		n.links[k] = l
 	}
 	if !n.connected(p.slot.index, q.slot.index) && l.since < 0 { // broken and not yet repaired
-		n.w.counts.Lost++
+		n.w.lostPacket(pk)
 		return
 	}
 	if l.since < 0 {
@@ -172,7 +172,7 @@ func (n *network) stream(p, q *Process, pk packet) {
 func (n *network) arrive(l *link, gen uint64, pk packet) {
 	switch {
 	case gen != l.gen:
-		n.w.counts.Lost++
+		n.w.lostPacket(pk)
 	case len(l.held) > 0:
 		l.held = append(l.held, pk)
 	case !n.connected(l.from.slot.index, l.to.slot.index):
@@ -212,7 +212,9 @@ func (n *network) poll(l *link) {
 
 // reset breaks a connection: everything on its way is lost, and both ends learn of it.
 func (n *network) reset(l *link) {
-	n.w.counts.Lost += uint64(len(l.held))
+	for _, pk := range l.held {
+		n.w.lostPacket(pk)
+	}
 	l.gen++
 	l.held = nil
 	l.since = -1

@@ -46,19 +46,27 @@ type Options struct {
 	Hostile  bool // timeouts that leave all safety to the rules: stable-after 0, long leases
 	Strategy int  // the downing strategy
 
-	WriteGap    time.Duration // mean time between two updates of all clients together
-	Keys        int
-	Durable     bool // some keys are durable
-	Removes     float64
-	Reads       float64 // part of the clients' operations
-	LogMax      int     // events that a replica keeps; 0 the default
-	Shards      int     // of each entity type; 0: no sharding in this world
-	EntityTypes int
-	Remember    bool
-	TellGap     time.Duration
-	FalseHints  bool // memberlist lies
-	PromptLossy bool // the Replicator's prompt messages take the lossy lane
-	FrameMax    int  // of the Replicator; 0 the default
+	WriteGap time.Duration // mean time between two operations of all clients together
+	Reads    float64       // part of them that reads
+	Removes  float64       // part of the writes to sets that removes
+	Keys     int           // of each kind
+	Durable  bool          // half of the writes go to durable keys
+	LogMax   int           // events that a replica keeps; 0 the default
+	FrameMax int           // of the Replicator; 0 the default
+	// PromptLossy sends the Replicator's prompt messages on the lossy lane.
+	PromptLossy bool
+
+	Shards      int           // of each entity type; 0: no sharding in this world
+	EntityTypes int           // their number
+	Remember    bool          // the first type remembers its entities
+	TellGap     time.Duration // mean time between two bursts of messages to entities
+	Rebalance   time.Duration // how often a coordinator looks at the balance
+	StopTimeout time.Duration // of an entity
+	Proxy       bool          // one node routes and never hosts
+	// Calm: nothing breaks in this world, nodes only join and leave. Every message must then be handled, in the order of its sender.
+	Calm bool
+
+	FalseHints bool // memberlist lies
 }
 
 // drawOptions draws a swarm.
@@ -97,6 +105,9 @@ func drawOptions(r *rand.Rand, plan Plan) Options {
 		EntityTypes: pick(r, 1, 1, 2),
 		Remember:    r.IntN(3) == 0,
 		TellGap:     pick(r, 5*time.Millisecond, 20*time.Millisecond, 100*time.Millisecond),
+		Rebalance:   pick(r, time.Second, 3*time.Second, 10*time.Second),
+		StopTimeout: pick(r, 2*time.Second, 10*time.Second),
+		Proxy:       r.IntN(4) == 0,
 		FalseHints:  r.IntN(2) == 0,
 		PromptLossy: r.IntN(3) == 0,
 		FrameMax:    pick(r, 0, 0, 0, 600),

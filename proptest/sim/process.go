@@ -130,6 +130,7 @@ func (p *Process) leave() {
 func (p *Process) done(why error) {
 	w, s := p.w, p.slot
 	left := errors.Is(why, membership.ErrLeft)
+	p.shard.dropped()
 	p.end(why.Error())
 	if left {
 		s.retired = true

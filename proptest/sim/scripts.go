@@ -36,7 +36,7 @@ func (c *chaos) growOnce() {
 			island[s.index] = true
 			s.retired = false
 			w.after(time.Duration(between(c.rng, 0, int64(3*time.Second))), nil, func() {
-				if s.proc == nil {
+				if s.proc == nil && !w.healed {
 					w.startProcess(s)
 				}
 			})
@@ -44,6 +44,7 @@ func (c *chaos) growOnce() {
 	}
 	w.trace.line(w, "CHAOS growing view: %v against %v and %d joiners", first, second, grown)
 	bridge := second.slot.index
+	c.onInstall = nil
 	w.net.cut(func(a, b int) bool {
 		switch {
 		case a == first.slot.index && island[b], b == first.slot.index && island[a]:
@@ -55,7 +56,7 @@ func (c *chaos) growOnce() {
 	})
 	epoch := first.mem.view.Epoch
 	c.onInstall = func(v *membership.View) {
-		if v.Epoch <= epoch || v.Has(membership.UID(first.uid)) && c.rng.IntN(3) != 0 {
+		if w.healed || v.Epoch <= epoch || v.Has(membership.UID(first.uid)) && c.rng.IntN(3) != 0 {
 			return
 		}
 		c.onInstall = nil
@@ -64,6 +65,9 @@ func (c *chaos) growOnce() {
 	}
 	w.after(time.Duration(between(c.rng, int64(25*time.Second), int64(35*time.Second))), nil, func() {
 		c.onInstall = nil
+		if w.healed {
+			return
+		}
 		w.net.cut(nil)
 		c.thinOut()
 		again()
@@ -106,7 +110,11 @@ func (c *chaos) rollingMoves() {
 		if w.healed {
 			return
 		}
-		switch c.rng.IntN(8) {
+		kinds := 8
+		if w.opt.Calm {
+			kinds = 5
+		}
+		switch c.rng.IntN(kinds) {
 		case 0, 1, 2:
 			c.join()
 		case 3, 4:

@@ -79,6 +79,15 @@ type World struct {
 	counts Counts
 	nextID *rand.Rand
 	ledger *ledger
+	// expect is what the operator says that a founding needs, 0 the number of nodes at the start; anyDisks is his word that missing disks
+	// will not come back.
+	expect   int
+	anyDisks bool
+
+	tells        []*tell // by id
+	tellsDone    int     // those before have ended
+	probedShards bool    // every shard of the healed world was sent something
+	shardJudge   *shardJudge
 }
 
 // judge is a checker. It sees what happened from outside and knows nothing of the machines' own rules.

@@ -1,0 +1,96 @@
+package sim
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/coterie-go/coterie/sharding/protocol"
+)
+
+// shardLoad is the clients of entities: they send numbered messages from random processes, and passivate entities.
+type shardLoad struct {
+	w    *World
+	rng  *rand.Rand
+	next map[order]uint64
+}
+
+// entitiesPerShard is how many entities the clients know, for each shard on average.
+const entitiesPerShard = 3
+
+func (w *World) startShardLoad() {
+	if w.opt.Shards == 0 {
+		return
+	}
+	l := &shardLoad{w: w, rng: w.rs.stream("shard load", 0), next: map[order]uint64{}}
+	w.after(3*time.Second, nil, l.send)
+	w.after(w.opt.Safety+afterHeal+10*time.Second, nil, l.probe)
+}
+
+func (l *shardLoad) send() {
+	w := l.w
+	if w.now > int64(w.opt.Safety+afterHeal) {
+		return
+	}
+	w.at(w.now+int64(l.rng.ExpFloat64()*float64(w.opt.TellGap))+1, nil, l.send)
+	if len(w.live) == 0 {
+		return
+	}
+	p := w.live[l.rng.IntN(len(w.live))]
+	if p.behind || p.mem.view == nil || p.shard.leaving {
+		return
+	}
+	typ := l.rng.IntN(w.opt.EntityTypes)
+	id := protocol.EntityID(fmt.Sprintf("x%d", l.rng.IntN(w.opt.Shards*entitiesPerShard)))
+	if l.rng.IntN(50) == 0 {
+		l.passivate(p, typ, id)
+		return
+	}
+	for range 1 + l.rng.IntN(3) {
+		l.tell(p, typ, id)
+	}
+}
+
+func (l *shardLoad) tell(p *Process, typ int, id protocol.EntityID) {
+	w := l.w
+	k := order{p.uid, typ, id}
+	l.next[k]++
+	m := &tell{id: len(w.tells), typ: typ, shard: protocol.ShardOf(id, w.opt.Shards), entity: id, from: p, seq: l.next[k], at: w.now}
+	w.tells = append(w.tells, m)
+	w.counts.Tells++
+	w.trace.line(p, "SENDS %v", m)
+	p.shard.types[typ].tell(m)
+}
+
+func (l *shardLoad) passivate(p *Process, typ int, id protocol.EntityID) {
+	if run := p.shard.types[typ].shards[protocol.ShardOf(id, l.w.opt.Shards)]; run != nil {
+		if b := run.byID[id]; b != nil && b.active && !b.stopping {
+			run.step(protocol.Passivate{ID: id})
+		}
+	}
+}
+
+// probe sends one message to every shard from every process of the healed world.
+func (l *shardLoad) probe() {
+	w := l.w
+	for _, p := range w.live {
+		if p.mem.view == nil || p.shard.leaving {
+			continue
+		}
+		for typ := range w.opt.EntityTypes {
+			for i := range w.opt.Shards * entitiesPerShard {
+				l.tell(p, typ, protocol.EntityID(fmt.Sprintf("x%d", i)))
+			}
+		}
+	}
+	w.probedShards = true
+}
+
+// lostPacket ends the message of a packet that the network lost.
+func (w *World) lostPacket(pk packet) {
+	w.counts.Lost++
+	if pk.ch == toShard && pk.payload[0] == packTell {
+		w.end(w.tells[binary.BigEndian.Uint32(pk.payload[3:])], "lost by the network")
+	}
+}
