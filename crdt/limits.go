@@ -12,6 +12,3 @@ const (
 	ClockRunsMax    = 1 << 20 // runs above the base of one origin of a decoded clock
 	ItemsMax        = 1 << 20 // items of one batch
 )
-
-// allocStep is how many elements decoders allocate ahead of having read them.
-const allocStep = 64

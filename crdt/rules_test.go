@@ -1,6 +1,7 @@
 package crdt
 
 import (
+	"errors"
 	"slices"
 	"testing"
 )
@@ -159,14 +160,14 @@ func TestLoadVerifies(t *testing.T) {
 		"clock stale": {&Clock{}, items, ErrMalformed},
 	} {
 		s := NewStore(StoreOptions{})
-		if err := s.Load(c.clock, snap.Digest(), slices.Values(c.items)); !errorsIs(err, c.want) {
+		if err := s.Load(c.clock, snap.Digest(), slices.Values(c.items)); !errors.Is(err, c.want) {
 			t.Errorf("%s: %v", name, err)
 		}
 		if s.Len() != 0 || !s.Clock().Empty() {
 			t.Errorf("%s: the store is not empty: %v", name, s)
 		}
 	}
-	if err := NewReplica(1, StoreOptions{}).Load(snap.Clock(), snap.Digest(), slices.Values(items)); !errorsIs(err, ErrOwnFuture) {
+	if err := NewReplica(1, StoreOptions{}).Load(snap.Clock(), snap.Digest(), slices.Values(items)); !errors.Is(err, ErrOwnFuture) {
 		t.Error("an origin was used twice:", err)
 	}
 }

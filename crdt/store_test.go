@@ -9,10 +9,10 @@ import (
 	"testing"
 )
 
-var errorsIs = errors.Is
-
 func TestMalformedGroupsAreRefused(t *testing.T) {
-	put := func(d Dot, removes ...Dot) Event { return Event{Dot: d, Key: "k", Path: "p", Puts: true, Removes: removes} }
+	put := func(d Dot, removes ...Dot) Event {
+		return Event{Dot: d, Key: "k", Path: "p", Puts: true, Removes: removes}
+	}
 	long := strings.Repeat("x", PayloadMax+1)
 	for name, c := range map[string]struct {
 		g    Group

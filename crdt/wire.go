@@ -41,7 +41,10 @@ func AppendClock(dst []byte, c *Clock) []byte {
 func DecodeClock(b []byte) (*Clock, error) {
 	r := cborReader{b: b}
 	c := readClock(&r)
-	return c, r.end()
+	if err := r.end(); err != nil {
+		return nil, err
+	}
+	return c, nil
 }
 
 // CutClock decodes a clock from the front of b and returns what follows it.
@@ -142,7 +145,10 @@ func groupOrigins(g Group) *originTable {
 func DecodeGroup(b []byte) (Group, error) {
 	r := cborReader{b: b}
 	g := readGroup(&r)
-	return g, r.end()
+	if err := r.end(); err != nil {
+		return nil, err
+	}
+	return g, nil
 }
 
 // CutGroup decodes a group from the front of b and returns what follows it.
@@ -161,7 +167,7 @@ func readGroup(r *cborReader) Group {
 		return nil
 	}
 	t.used = 1 // by the group itself
-	g := make(Group, 0, min(n, allocStep))
+	g := make(Group, 0, n)
 	for i := range n {
 		e := Event{Dot: Dot{t.ids[0], seq + uint64(i)}}
 		r.event(&e, g, t)
@@ -190,10 +196,13 @@ func (r *cborReader) event(e *Event, before Group, t *originTable) {
 	if len(before) > 0 {
 		prev = before[len(before)-1].Key
 	}
-	if r.null() {
+	if len(before) > 0 && r.null() {
 		e.Key = prev
 	} else {
 		e.Key = string(r.bytes(KeyMax))
+		if len(before) > 0 && e.Key == prev {
+			r.fail("key %q spelt out again", prev)
+		}
 	}
 	start := r.b
 	path := r.bytes(PathMax)
@@ -210,7 +219,7 @@ func (r *cborReader) event(e *Event, before Group, t *originTable) {
 		return
 	}
 	if n > 0 {
-		e.Removes = make([]Dot, 0, min(n/2, allocStep))
+		e.Removes = make([]Dot, 0, n/2)
 	}
 	for range n / 2 {
 		k, m := r.uint(), r.uint()

@@ -1,5 +1,7 @@
 package crdt
 
+import "slices"
+
 // AppendItems appends the encoding of a batch of items, best in the order of a snapshot. An element of a set costs its bytes and about six more.
 func AppendItems(dst []byte, items []*Item) []byte {
 	t := originTable{}
@@ -57,7 +59,10 @@ func appendBatched(dst []byte, it *Item, k uint64, last *uint64) []byte {
 func DecodeItems(b []byte) ([]Item, error) {
 	r := cborReader{b: b}
 	items := readItems(&r)
-	return items, r.end()
+	if err := r.end(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 // CutItems decodes a batch from the front of b and returns what follows it.
@@ -85,6 +90,7 @@ func readItems(r *cborReader) []Item {
 		if words == 0 {
 			r.fail("empty block")
 		}
+		items = slices.Grow(items, words/4)
 		for words > 0 && r.err == nil {
 			items = append(items, r.batched(key, t, last))
 			words -= itemWords(&items[len(items)-1])

@@ -1,0 +1,188 @@
+package crdt
+
+import (
+	"errors"
+	"math"
+	"slices"
+	"testing"
+)
+
+type userID string
+
+type point struct{ X, Y int }
+
+func TestORSetOfManyTypes(t *testing.T) {
+	roundTrip(t, []string{"", "a", "b\xff"})
+	roundTrip(t, []userID{"u1", "u2"})
+	roundTrip(t, []int{math.MinInt, -1, 0, 1, math.MaxInt})
+	roundTrip(t, []int8{-128, 0, 127})
+	roundTrip(t, []uint64{0, 1, math.MaxUint64})
+	roundTrip(t, []point{{1, 2}, {1, 3}})
+	roundTrip(t, [][2]string{{"a", "b"}, {"c", "d"}})
+	roundTrip(t, []bool{false, true})
+	roundTrip(t, []float64{-1, 1.5}[:1])
+}
+
+// roundTrip puts elements, which stand in the order of their encodings, into a set and reads them back.
+func roundTrip[E comparable](t *testing.T, es []E) {
+	t.Helper()
+	s := New[ORSet[E]](1)
+	if _, err := s.Update(func(tx *ORSetTx[E]) error {
+		for _, e := range slices.Backward(es) {
+			if err := tx.Add(e); err != nil {
+				return err
+			}
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	v, err := s.Value()
+	if err != nil || !slices.Equal(slices.Collect(v.All()), es) {
+		t.Fatalf("%v, %v: %v", es, slices.Collect(v.All()), err)
+	}
+	for _, e := range es {
+		if !v.Contains(e) {
+			t.Errorf("%v is not in %v", e, es)
+		}
+	}
+}
+
+func TestElementsThatCannotBeFoundAgainAreRefused(t *testing.T) {
+	refuse(t, new(int))
+	refuse(t, math.NaN())
+	refuse(t, struct{ hidden int }{1})
+	refuse(t, any("x"))
+}
+
+func refuse[E comparable](t *testing.T, e E) {
+	t.Helper()
+	s := New[ORSet[E]](1)
+	if _, err := s.Update(func(tx *ORSetTx[E]) error { return tx.Add(e) }); e == e && !errors.Is(err, ErrElement) && any(e) != any("x") {
+		t.Errorf("%T: %v", e, err)
+	}
+}
+
+func TestGCounterOverflows(t *testing.T) {
+	a, b := New[GCounter](1), New[GCounter](2)
+	add := func(c *Standalone[GCounter, *GCounterTx], n uint64) error {
+		_, err := c.Update(func(tx *GCounterTx) error { return tx.Increment(n) })
+		return err
+	}
+	if err := errors.Join(add(a, math.MaxUint64-1), add(a, 1)); err != nil {
+		t.Fatal(err)
+	}
+	if err := add(a, 1); !errors.Is(err, ErrOverflow) {
+		t.Fatal(err)
+	}
+	if v, err := a.Value(); v.Value() != math.MaxUint64 || err != nil {
+		t.Fatal(v, err)
+	}
+	if err := add(b, 1); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Merge(a); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.Value(); !errors.Is(err, ErrOverflow) {
+		t.Fatal("two replicas counted past the end:", err)
+	}
+}
+
+func TestTimestampsAreAboveWhatWasObserved(t *testing.T) {
+	a, b := New[LWWRegister[string]](1), New[LWWRegister[string]](2)
+	if _, err := a.UpdateAt(1000, func(tx *LWWRegisterTx[string]) error { return tx.Put("ahead") }); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Merge(a); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.UpdateAt(500, func(tx *LWWRegisterTx[string]) error { return tx.Put("behind, later") }); err != nil {
+		t.Fatal(err)
+	}
+	v, err := b.Value()
+	if got, ts, ok := v.At(); err != nil || !ok || got != "behind, later" || ts != (Timestamp{1000, 1}) {
+		t.Fatal(got, ts, ok, err)
+	}
+	if _, err := b.Update(func(tx *LWWRegisterTx[string]) error {
+		_, err := tx.PutAt("last", Timestamp{math.MaxUint64, math.MaxUint64})
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.Update(func(tx *LWWRegisterTx[string]) error { return tx.Put("beyond") }); !errors.Is(err, ErrOverflow) {
+		t.Fatal(err)
+	}
+}
+
+func TestTimestampBytesSortLikeTimestamps(t *testing.T) {
+	words := []uint64{0, 1, 255, 256, 1 << 32, math.MaxUint64}
+	prev := ""
+	for _, high := range words {
+		for _, low := range words {
+			ts := Timestamp{high, low}
+			s := string(appendTimestamp(nil, ts))
+			if back, rest, ok := cutTimestamp(s + "rest"); !ok || back != ts || rest != "rest" {
+				t.Fatal(ts, back, rest, ok)
+			}
+			if s <= prev {
+				t.Fatalf("%v sorts wrong", ts)
+			}
+			prev = s
+		}
+	}
+	for _, bad := range []string{"", "\x01", "\x09123456789\x00", "\x01\x00\x00", "\x00"} {
+		if _, _, ok := cutTimestamp(bad); ok {
+			t.Errorf("%q decodes", bad)
+		}
+	}
+}
+
+func TestEqualTimestampsBreakByOriginThenBytes(t *testing.T) {
+	put := func(o Origin, v string) *Standalone[LWWRegister[string], *LWWRegisterTx[string]] {
+		s := New[LWWRegister[string]](o)
+		if _, err := s.Update(func(tx *LWWRegisterTx[string]) error { _, err := tx.PutAt(v, Timestamp{High: 5}); return err }); err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	a, b := put(1, "z"), put(2, "a")
+	if err := errors.Join(a.Merge(b), b.Merge(a)); err != nil {
+		t.Fatal(err)
+	}
+	va, _ := a.Value()
+	vb, _ := b.Value()
+	if x, _ := va.Get(); x != "a" || vb != va {
+		t.Fatal(va, vb)
+	}
+	if _, err := a.Update(func(tx *LWWRegisterTx[string]) error { return tx.Remove() }); err != nil {
+		t.Fatal(err)
+	}
+	if v, _ := a.Value(); v.set {
+		t.Fatal("a loser came back", v)
+	}
+}
+
+func TestStandaloneMergesWithoutALog(t *testing.T) {
+	a, b := New[ORSet[string]](1), New[ORSet[string]](2)
+	add := func(s *Standalone[ORSet[string], *ORSetTx[string]], e string) {
+		if _, err := s.Update(func(tx *ORSetTx[string]) error { return tx.Add(e) }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	add(a, "x")
+	add(b, "y")
+	if err := b.Merge(a); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := a.Update(func(tx *ORSetTx[string]) error { return tx.Clear() }); err != nil {
+		t.Fatal(err)
+	}
+	a.Replica().Trim(a.Replica().Store().Clock())
+	if err := b.Merge(a); err != nil {
+		t.Fatal(err)
+	}
+	if v, err := b.Value(); err != nil || !slices.Equal(slices.Collect(v.All()), []string{"y"}) {
+		t.Fatal(slices.Collect(v.All()), err)
+	}
+}

@@ -1,0 +1,268 @@
+package crdt
+
+import (
+	"bytes"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/fxamacker/cbor/v2"
+)
+
+func goldenGroup() Group {
+	return Group{
+		{Dot: Dot{0xa1, 7}, Key: "cart", Path: "\x02apple", Puts: true, Removes: []Dot{{0xa1, 3}, {0xb2, 300}}},
+		{Dot: Dot{0xa1, 8}, Key: "cart", Path: "\x02pear", Removes: []Dot{{0xb2, 1}}},
+		{Dot: Dot{0xa1, 9}, Key: "total", Path: "\x01", Puts: true, Payload: "\x05"},
+	}
+}
+
+func goldenItems() []*Item {
+	return []*Item{
+		{Dot: Dot{0xa1, 7}, Key: "cart", Path: "\x02apple"},
+		{Dot: Dot{0xb2, 1000}, Key: "cart", Path: "\x02pear", Payload: "ripe"},
+		{Dot: Dot{0xb2, 990}, Key: "total", Path: "\x01", Payload: "\x05"},
+	}
+}
+
+func goldenClock() *Clock {
+	c := &Clock{}
+	c.AddRange(0xa1, 1, 9)
+	c.AddRange(0xb2, 1, 1)
+	c.AddRange(0xb2, 300, 310)
+	c.AddRange(0xb2, 1000, 1000)
+	return c
+}
+
+// The bytes are a promise to peers of other versions and to disks.
+func TestGoldenWire(t *testing.T) {
+	for name, c := range map[string]struct {
+		got  []byte
+		want string
+	}{
+		"clock": {AppendClock(nil, goldenClock()), "8282" + "18a109" + "86" + "18b201" + "19012a0b" + "1902b101"},
+		"group": {AppendGroup(nil, goldenGroup()), "85" + "8218a118b2" + "07" +
+			"84" + "4463617274" + "46026170706c65" + "40" + "84000401" + "19012c" +
+			"84" + "f6" + "450270656172" + "f6" + "820101" +
+			"84" + "45746f74616c" + "4101" + "4105" + "80"},
+		"item": {AppendItem(nil, goldenItems()[1]), "85" + "18b2" + "1903e8" + "4463617274" + "450270656172" + "4472697065"},
+		"items": {AppendItems(nil, goldenItems()), "85" + "8218a118b2" +
+			"4463617274" + "87" + "000746026170706c65" + "031903e8450270656172" + "4472697065" +
+			"45746f74616c" + "84" + "03" + "29" + "4101" + "4105"},
+	} {
+		if got := hex.EncodeToString(c.got); got != c.want {
+			t.Errorf("%s:\n got %s\nwant %s", name, got, c.want)
+		}
+		var v any
+		if err := cbor.Unmarshal(c.got, &v); err != nil {
+			t.Errorf("%s is no CBOR: %v", name, err)
+		}
+	}
+}
+
+func TestGoldenWireComesBack(t *testing.T) {
+	raw := AppendGroup(nil, goldenGroup())
+	g, rest, err := CutGroup(append(raw, 0xff))
+	if err != nil || len(rest) != 1 || fmt.Sprint(g) != fmt.Sprint(goldenGroup()) {
+		t.Fatal(g, rest, err)
+	}
+	c, rest, err := CutClock(append(AppendClock(nil, goldenClock()), 0xff))
+	if err != nil || len(rest) != 1 || !c.Equal(goldenClock()) {
+		t.Fatal(c, rest, err)
+	}
+	items, rest, err := CutItems(append(AppendItems(nil, goldenItems()), 0xff))
+	if err != nil || len(rest) != 1 || len(items) != 3 || items[2] != *goldenItems()[2] {
+		t.Fatal(items, rest, err)
+	}
+	for i := range raw {
+		if g, err := DecodeGroup(raw[:i]); !errors.Is(err, ErrMalformed) || g != nil {
+			t.Fatalf("cut at %d: %v, %v", i, g, err)
+		}
+	}
+}
+
+// Other encodings of the same value are refused, so that equal bytes mean equal values.
+func TestNonCanonicalWireIsRefused(t *testing.T) {
+	for name, c := range map[string]struct {
+		decode func([]byte) error
+		hex    string
+	}{
+		"long head":          {clockErr, "81821801" + "01"},
+		"rows out of order":  {clockErr, "82" + "820201" + "820101"},
+		"row twice":          {clockErr, "82" + "820101" + "820102"},
+		"empty row":          {clockErr, "81" + "820100"},
+		"gap zero":           {clockErr, "81" + "8401010001"},
+		"run zero":           {clockErr, "81" + "8401010100"},
+		"run overflows":      {clockErr, "81" + "840101011bffffffffffffffff"},
+		"odd row":            {clockErr, "81" + "83010101"},
+		"false length":       {clockErr, "9b00ffffffffffffff"},
+		"left over":          {clockErr, "8000"},
+		"key again":          {groupErr, "84" + "8101" + "01" + "84416b404080" + "84416b404080"},
+		"unused origin":      {groupErr, "83" + "820102" + "01" + "84416b404080"},
+		"origin out of turn": {groupErr, "83" + "83010203" + "01" + "84416b4040" + "8402010101"},
+		"origin twice":       {groupErr, "83" + "820101" + "01" + "84416b4040" + "820101"},
+		"no origin":          {groupErr, "83" + "80" + "01" + "84416b404080"},
+		"no events":          {groupErr, "82" + "8101" + "01"},
+		"seq zero":           {groupErr, "83" + "8101" + "00" + "84416b404080"},
+		"indefinite":         {groupErr, "9f"},
+		"empty block":        {itemsErr, "83" + "8101" + "416b" + "80"},
+		"empty payload":      {itemsErr, "83" + "8101" + "416b" + "84" + "01014040"},
+		"block runs over":    {itemsErr, "83" + "8101" + "416b" + "82" + "000140"},
+		"key in two blocks":  {itemsErr, "85" + "8101" + "416b" + "83000140" + "416b" + "83000140"},
+		"item of seq 0":      {itemsErr, "83" + "8101" + "416b" + "83000040"},
+		"single of seq 0":    {itemErr, "8501" + "00" + "404040"},
+	} {
+		b, err := hex.DecodeString(c.hex)
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		if err := c.decode(b); !errors.Is(err, ErrMalformed) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func clockErr(b []byte) error { _, err := DecodeClock(b); return err }
+func groupErr(b []byte) error { _, err := DecodeGroup(b); return err }
+func itemsErr(b []byte) error { _, err := DecodeItems(b); return err }
+func itemErr(b []byte) error  { _, err := DecodeItem(b); return err }
+
+// An ORSet of 10,000 strings of 16 bytes takes at most 24 bytes an element.
+func TestEncodedSetIsSmall(t *testing.T) {
+	r := NewReplica(0x1122334455667788, StoreOptions{})
+	rng := rand.New(rand.NewPCG(1, 2))
+	for _, i := range rng.Perm(10_000) {
+		addAll(t, r, "set", fmt.Sprintf("session-%08d", i))
+	}
+	var items []*Item
+	for it := range r.Store().Snapshot().Items() {
+		items = append(items, it)
+	}
+	n := len(AppendItems(nil, items))
+	t.Logf("%.2f bytes per element", float64(n)/10_000)
+	if n > 24*10_000 {
+		t.Fatal(n)
+	}
+}
+
+// Decoders allocate in proportion to what they are given, whatever lengths it claims.
+func TestDecodersDoNotOverAllocate(t *testing.T) {
+	claims := []string{"9a00010000", "9b0000000100000000", "9a7fffffff"}
+	for _, decode := range []func([]byte) error{clockErr, groupErr, itemsErr, itemErr} {
+		for _, head := range claims {
+			b, _ := hex.DecodeString(head)
+			b = append(b, bytes.Repeat([]byte{0x01}, 4000)...)
+			if n := allocated(func() { _ = decode(b) }); n > 256<<10 {
+				t.Errorf("%s: %d bytes allocated for %d", head, n, len(b))
+			}
+		}
+	}
+	// The worst legal input: events as short as they can be.
+	var g Group
+	for i := range 4000 {
+		g = append(g, Event{Dot: Dot{1, uint64(i + 1)}, Key: "k", Path: "", Puts: true})
+	}
+	b := AppendGroup(nil, g)
+	if n := allocated(func() { _ = groupErr(b) }); n > 64*len(b) {
+		t.Errorf("%d bytes allocated for %d", n, len(b))
+	}
+}
+
+func allocated(fn func()) int {
+	var a, b runtime.MemStats
+	runtime.ReadMemStats(&a)
+	fn()
+	runtime.ReadMemStats(&b)
+	return int(b.TotalAlloc - a.TotalAlloc)
+}
+
+func FuzzDecodeClock(f *testing.F) {
+	f.Add(AppendClock(nil, goldenClock()))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		c, err := DecodeClock(b)
+		if err == nil && !bytes.Equal(AppendClock(nil, c), b) {
+			t.Fatalf("%v has two encodings", c)
+		}
+	})
+}
+
+func FuzzDecodeGroup(f *testing.F) {
+	f.Add(AppendGroup(nil, goldenGroup()))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		g, err := DecodeGroup(b)
+		if err != nil {
+			return
+		}
+		if !bytes.Equal(AppendGroup(nil, g), b) {
+			t.Fatalf("%v has two encodings", g)
+		}
+		s := NewStore(StoreOptions{})
+		if _, err := s.Apply(g, &Changes{}); err == nil {
+			if err := s.Check(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+}
+
+func FuzzDecodeItems(f *testing.F) {
+	f.Add(AppendItems(nil, goldenItems()))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		items, err := DecodeItems(b)
+		if err != nil {
+			return
+		}
+		ptrs := make([]*Item, len(items))
+		for i := range items {
+			ptrs[i] = &items[i]
+		}
+		if !bytes.Equal(AppendItems(nil, ptrs), b) {
+			t.Fatalf("%v has two encodings", items)
+		}
+	})
+}
+
+func FuzzDecodeItem(f *testing.F) {
+	f.Add(AppendItem(nil, goldenItems()[1]))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		it, err := DecodeItem(b)
+		if err == nil && !bytes.Equal(AppendItem(nil, &it), b) {
+			t.Fatalf("%v has two encodings", &it)
+		}
+	})
+}
+
+// FuzzValue feeds arbitrary items to the views, which must answer or refuse and never panic.
+func FuzzValue(f *testing.F) {
+	f.Add("\x01aaaaaaaa", "\x05", "\x01aaaaaaab", "")
+	f.Add("\x04key", "\x01\x01\x00v", "\x04key", "\x02\x01\x01\x00w")
+	f.Add("\x03", "\x00\x00v", "", "")
+	f.Fuzz(func(t *testing.T, path1, payload1, path2, payload2 string) {
+		s := NewStore(StoreOptions{})
+		for i, p := range [][2]string{{path1, payload1}, {path2, payload2}} {
+			if _, err := s.Apply(Group{{Dot: Dot{Origin(i + 1), 1}, Key: "k", Path: p[0], Puts: true, Payload: p[1]}}, nil); err != nil {
+				return
+			}
+		}
+		r := s.View("k")
+		_, _ = ViewOf[GCounter](r)
+		if v, err := ViewOf[LWWRegister[map[string]int]](r); err == nil {
+			v.Get()
+		}
+		if v, err := ViewOf[ORSet[int8]](r); err == nil {
+			for range v.All() {
+				v.Len()
+			}
+		}
+		if v, err := ViewOf[LWWMap[[2]string, []int]](r); err == nil {
+			for range v.All() {
+				v.Len()
+			}
+		}
+		r.Under(strings.Clone(path1)).First()
+	})
+}
