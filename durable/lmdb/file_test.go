@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -69,6 +70,40 @@ func TestAMapThatCanNotGrowFailsCleanly(t *testing.T) {
 		t.Fatal(err)
 	}
 	if n := count(t, mustTable(t, mustOpen(t, dir, Options{}), "t")); n != 1 {
+		t.Errorf("%d rows", n)
+	}
+}
+
+// The map is never changed under a load.
+func TestGrowthWaitsForLoads(t *testing.T) {
+	grown := make(chan MapGrown, 20)
+	e := mustOpen(t, t.TempDir(), Options{MapSize: 64 << 10, Observer: Observer{MapGrown: func(g MapGrown) { grown <- g }}})
+	tbl := mustTable(t, e, "t")
+	mustCommit(t, tbl, row("a", 1000), row("b", 1000))
+	answer := make(chan error, 1)
+	err := tbl.Load(func(r durable.Row) error {
+		if string(r.Key) == "b" {
+			return nil
+		}
+		tbl.Commit([]durable.Row{row("large", 1<<20)}, func(err error) { answer <- err })
+		for e.h.gate.TryRLock() { // until the writer waits to change it
+			e.h.gate.RUnlock()
+			select {
+			case g := <-grown:
+				return errors.New("under a load: " + g.String())
+			default:
+				runtime.Gosched()
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := <-answer; err != nil {
+		t.Fatal(err)
+	}
+	if n := count(t, tbl); n != 3 {
 		t.Errorf("%d rows", n)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/coterie-go/coterie/durable"
@@ -61,6 +62,10 @@ func TestSecondOpenInOneProcessIsRefused(t *testing.T) {
 			t.Errorf("the error says process %d: %v", err.PID, err)
 		}
 	}
+	if err := syscall.Flock(int(e.lock.file.Fd()), syscall.LOCK_UN); err != nil { // as if flocks were the whole process's
+		t.Fatal(err)
+	}
+	refused(t, dir, durable.ErrInUse, dir)
 	if err := e.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -152,19 +157,19 @@ func made(t *testing.T) (dir, store string) {
 
 func TestDamageIsRefused(t *testing.T) {
 	damages := []struct {
-		name, file string
-		kind       error
-		do         func(path string) error
+		name, file, says string
+		kind             error
+		do               func(path string) error
 	}{
-		{"no data", dataName, durable.ErrCorrupt, os.Remove},
-		{"empty data", dataName, durable.ErrCorrupt, func(p string) error { return os.Truncate(p, 0) }},
-		{"half a head", dataName, durable.ErrCorrupt, func(p string) error { return os.Truncate(p, 5000) }},
-		{"half of the rows", dataName, durable.ErrCorrupt, func(p string) error { return os.Truncate(p, 40<<10) }},
-		{"garbage", dataName, durable.ErrCorrupt, func(p string) error { return os.WriteFile(p, []byte(strings.Repeat("garbage\n", 5000)), 0o600) }},
-		{"another program's data", dataName, durable.ErrCorrupt, anotherEnvironment},
-		{"no format", formatName, durable.ErrCorrupt, os.Remove},
-		{"garbage for a format", formatName, durable.ErrCorrupt, func(p string) error { return os.WriteFile(p, []byte("x"), 0o600) }},
-		{"a later format", formatName, durable.ErrVersion, func(p string) error { return os.WriteFile(p, []byte(formatTitle+"\nformat 2\n"), 0o600) }},
+		{"no data", dataName, "missing", durable.ErrCorrupt, os.Remove},
+		{"empty data", dataName, "0 bytes", durable.ErrCorrupt, func(p string) error { return os.Truncate(p, 0) }},
+		{"half a head", dataName, "5000 bytes", durable.ErrCorrupt, func(p string) error { return os.Truncate(p, 5000) }},
+		{"half of the rows", dataName, "should have", durable.ErrCorrupt, func(p string) error { return os.Truncate(p, 40<<10) }},
+		{"garbage", dataName, "MDB_INVALID", durable.ErrCorrupt, func(p string) error { return os.WriteFile(p, []byte(strings.Repeat("garbage\n", 5000)), 0o600) }},
+		{"another program's data", dataName, "not made by this library", durable.ErrCorrupt, anotherEnvironment},
+		{"no format", formatName, "missing", durable.ErrCorrupt, os.Remove},
+		{"garbage for a format", formatName, "does not begin", durable.ErrCorrupt, func(p string) error { return os.WriteFile(p, []byte("x"), 0o600) }},
+		{"a later format", formatName, "format 2", durable.ErrVersion, func(p string) error { return os.WriteFile(p, []byte(formatTitle+"\nformat 2\n"), 0o600) }},
 	}
 	for _, d := range damages {
 		t.Run(d.name, func(t *testing.T) {
@@ -173,8 +178,11 @@ func TestDamageIsRefused(t *testing.T) {
 			if err := d.do(path); err != nil {
 				t.Fatal(err)
 			}
-			refused(t, dir, d.kind, path)
-			refused(t, dir, d.kind, path) // the first refusal has not repaired it into an empty one
+			for range 2 { // the first refusal has not repaired it into an empty one
+				if err := refused(t, dir, d.kind, path); !strings.Contains(err.Error(), d.says) {
+					t.Errorf("the message does not say %q: %v", d.says, err)
+				}
+			}
 			if err := Remove(dir); err != nil {
 				t.Fatal(err)
 			}

