@@ -1,0 +1,75 @@
+package sharding
+
+import (
+	"context"
+	"reflect"
+)
+
+// Administrative messages are routed like those of users, but are for the shard and not for the entity. Every registry knows them, under wire
+// ids that no name hashes to in practice (a user's type that does is refused).
+type (
+	passivateRequest struct{}
+	startRequest     struct{ Returns[bool] }
+)
+
+const (
+	passivateWireID = 0
+	startWireID     = 1
+)
+
+func (r *registry) reserve() {
+	for id, example := range []any{passivateWireID: passivateRequest{}, startWireID: startRequest{}} {
+		t := reflect.TypeOf(example)
+		m := &msgType{id: uint32(id), name: t.String(), typ: t}
+		r.byID[m.id], r.byType[t] = m, m
+	}
+}
+
+func administrative(msg any) bool {
+	switch msg.(type) {
+	case passivateRequest, startRequest:
+		return true
+	}
+	return false
+}
+
+// administer takes an administrative message; false: it is none.
+func (s *shard) administer(id string, env envelope) (verdict, bool) {
+	switch env.msg.(type) {
+	case passivateRequest:
+		if s.find(id) != nil {
+			s.region.passivate(s, id)
+		}
+	case startRequest:
+		s.mu.RLock()
+		no := s.sealed || s.dead
+		s.mu.RUnlock()
+		if no {
+			return refused, true
+		}
+		s.region.ctl.startEntity(s, id, env)
+	default:
+		return accepted, false
+	}
+	return accepted, true
+}
+
+// startEntity has an entity started, wherever its shard lives.
+func (r *core) startEntity(ctx context.Context, id string) error {
+	_, err := ask[bool](ctx, r, startRequest{}, func(env envelope) error { return r.send(ctx, id, env) }, nil)
+	return err
+}
+
+// forwardStart starts a remembered entity whose id belongs to another shard since the number of shards has changed; then its old shard
+// forgets it. What fails is tried again when the shard's machine asks again.
+func (c *control) forwardStart(s *shard, id string) {
+	c.wg.Go(func() {
+		ctx, cancel := context.WithTimeout(c.ctx, c.r.askTimeout)
+		defer cancel()
+		if c.r.startEntity(ctx, id) == nil {
+			c.startedElsewhere(s, id)
+		}
+	})
+}
+
+func (c *control) startedElsewhere(s *shard, id string) {}

@@ -1,0 +1,136 @@
+package sharding
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"sync"
+	"testing"
+)
+
+func benchRegion(b *testing.B) *Region[message_] {
+	typ := cartType(&cartLog{})
+	g, _ := localRegion(b, typ)
+	return g
+}
+
+// settle waits until everything that was told is handled.
+func settle(b *testing.B, g *Region[message_], id string) {
+	if _, err := Ask(context.Background(), g, id, total{}); err != nil {
+		b.Fatal(err)
+	}
+}
+
+func BenchmarkTellByID(b *testing.B) {
+	g := benchRegion(b)
+	ctx := context.Background()
+	var m message_ = addItem{"apple", 1}
+	settle(b, g, "cart-42")
+	b.ReportAllocs()
+	b.ResetTimer()
+	for range b.N {
+		if err := g.Tell(ctx, "cart-42", m); err != nil {
+			b.Fatal(err)
+		}
+	}
+	settle(b, g, "cart-42")
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds()/1e6, "M/s")
+}
+
+func BenchmarkTellByRef(b *testing.B) {
+	g := benchRegion(b)
+	ctx := context.Background()
+	var m message_ = addItem{"apple", 1}
+	settle(b, g, "cart-42")
+	ref := g.Ref("cart-42")
+	b.ReportAllocs()
+	b.ResetTimer()
+	for range b.N {
+		if err := ref.Tell(ctx, m); err != nil {
+			b.Fatal(err)
+		}
+	}
+	settle(b, g, "cart-42")
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds()/1e6, "M/s")
+}
+
+func BenchmarkTellSpread(b *testing.B) {
+	g := benchRegion(b)
+	ctx := context.Background()
+	var m message_ = addItem{"apple", 1}
+	ids := make([]string, 1000)
+	for i := range ids {
+		ids[i] = fmt.Sprint("cart-", i)
+		settle(b, g, ids[i])
+	}
+	b.ReportAllocs()
+	b.ResetTimer()
+	for i := range b.N {
+		if err := g.Tell(ctx, ids[i%len(ids)], m); err != nil {
+			b.Fatal(err)
+		}
+	}
+	for _, id := range ids {
+		settle(b, g, id)
+	}
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds()/1e6, "M/s")
+}
+
+func BenchmarkAsk1(b *testing.B) {
+	g := benchRegion(b)
+	b.ReportAllocs()
+	for range b.N {
+		settle(b, g, "cart-42")
+	}
+}
+
+func BenchmarkAsk64(b *testing.B) {
+	g := benchRegion(b)
+	b.ReportAllocs()
+	var wg sync.WaitGroup
+	for i := range 64 {
+		id := fmt.Sprint("cart-", i)
+		wg.Go(func() {
+			for range b.N / 64 {
+				settle(b, g, id)
+			}
+		})
+	}
+	wg.Wait()
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds()/1e6, "M/s")
+}
+
+// BenchmarkIdle reports the bytes that an idle entity costs beside the user's state.
+func BenchmarkIdle(b *testing.B) {
+	typ := cartType(&cartLog{})
+	empty := receiveFunc(func(*Context[message_], message_) error { return nil })
+	typ.New = func(*Context[message_]) Entity[message_] { return empty }
+	g, _ := localRegion(b, typ)
+	const n = 200_000
+	ids := make([]string, n)
+	for i := range ids {
+		ids[i] = fmt.Sprintf("cart-%010d", i)
+	}
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	for _, id := range ids {
+		if err := g.Tell(context.Background(), id, leftover{}); err != nil {
+			b.Fatal(err)
+		}
+	}
+	for i := 0; i < n; i += 1000 {
+		if _, err := Ask(context.Background(), g, ids[i], silent{}); err == nil {
+			b.Fatal("no error")
+		}
+	}
+	runtime.GC()
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	b.ReportMetric(float64(after.HeapAlloc-before.HeapAlloc)/n, "B/entity")
+	runtime.KeepAlive(g)
+}
+
+type leftover struct{}
+
+func (leftover) command() {}

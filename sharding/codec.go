@@ -1,0 +1,174 @@
+package sharding
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"reflect"
+	"sync"
+
+	"github.com/fxamacker/cbor/v2"
+	"github.com/zeebo/xxh3"
+)
+
+// Codec says which concrete types of M travel between nodes, and how. It is made by CBOR and copied freely.
+type Codec[M any] struct {
+	reg *registry
+	err error
+}
+
+// Named is implemented by message types whose name on the wire shall outlive a rename or a move to another package. The default is the
+// import path and the type's name.
+type Named interface{ MessageName() string }
+
+// Appender is implemented by message types that encode themselves: one CBOR data item, appended to dst. Its counterpart is
+// cbor.Unmarshaler. Use it for hot messages; everything else is encoded by reflection.
+type Appender interface {
+	AppendCBOR(dst []byte) ([]byte, error)
+}
+
+// CBOR registers the concrete types of the examples, whose values do not matter. Struct tags are those of fxamacker/cbor (toarray and
+// keyasint make messages small). A pointer registers the pointer type. Faults are reported by Start.
+func CBOR[M any](examples ...M) Codec[M] {
+	r := &registry{byID: map[uint32]*msgType{}, byType: map[reflect.Type]*msgType{}}
+	r.reserve()
+	var faults []error
+	for i, ex := range examples {
+		if err := r.register(any(ex)); err != nil {
+			faults = append(faults, fmt.Errorf("example %d: %w", i+1, err))
+		}
+	}
+	if len(examples) == 0 {
+		faults = append(faults, fmt.Errorf("no example: list one value of every message type"))
+	}
+	return Codec[M]{reg: r, err: errors.Join(faults...)}
+}
+
+// registry maps wire ids to types. It is immutable once built.
+type registry struct {
+	byID   map[uint32]*msgType
+	byType map[reflect.Type]*msgType
+}
+
+// msgType is what is known of one concrete message type.
+type msgType struct {
+	id      uint32 // low half of the xxh3 of name
+	name    string
+	typ     reflect.Type
+	pointer bool
+	reply   reflect.Type // what the request is answered with; nil: not a request
+	append  bool         // implements Appender
+}
+
+func (r *registry) register(example any) error {
+	t := reflect.TypeOf(example)
+	if t == nil {
+		return fmt.Errorf("it is nil and has no concrete type")
+	}
+	m := &msgType{typ: t, pointer: t.Kind() == reflect.Pointer, name: nameOf(example, t)}
+	if m.name == "" {
+		return fmt.Errorf("type %v has no name: give it a name or a MessageName method", t)
+	}
+	if prev := r.byType[t]; prev != nil {
+		return nil
+	}
+	m.id = uint32(xxh3.HashString(m.name))
+	if prev := r.byID[m.id]; prev != nil {
+		return fmt.Errorf("types %v and %v share the wire id of names %q and %q: give one another MessageName", prev.typ, t, prev.name, m.name)
+	}
+	if reply, ok := t.MethodByName("Reply"); ok && reply.Type.NumIn() == 2 && reply.Type.NumOut() == 0 {
+		m.reply = reply.Type.In(1)
+	}
+	m.append = t.Implements(reflect.TypeFor[Appender]())
+	r.byID[m.id], r.byType[t] = m, m
+	return nil
+}
+
+func nameOf(example any, t reflect.Type) string {
+	if t.Kind() == reflect.Pointer && reflect.ValueOf(example).IsNil() {
+		example = reflect.New(t.Elem()).Interface()
+	}
+	if n, ok := example.(Named); ok {
+		return n.MessageName()
+	}
+	star := ""
+	for t.Kind() == reflect.Pointer && t.Name() == "" {
+		t, star = t.Elem(), star+"*"
+	}
+	if t.Name() == "" {
+		return ""
+	}
+	return star + t.PkgPath() + "." + t.Name()
+}
+
+// of finds the type of a message.
+func (r *registry) of(msg any) (*msgType, error) {
+	if m := r.byType[reflect.TypeOf(msg)]; m != nil {
+		return m, nil
+	}
+	return nil, fmt.Errorf("%w: %T: add an example of it to sharding.CBOR of this entity type on every node", ErrUnregisteredMessage, msg)
+}
+
+// appendBody appends the CBOR of msg, whose type is m.
+func (m *msgType) appendBody(dst []byte, msg any) ([]byte, error) {
+	if m.append {
+		return msg.(Appender).AppendCBOR(dst)
+	}
+	return appendValue(dst, msg)
+}
+
+// decode makes a message of its CBOR. b may be reused afterwards.
+func (m *msgType) decode(b []byte) (any, error) {
+	if m.pointer {
+		p := reflect.New(m.typ.Elem())
+		err := decMode.Unmarshal(b, p.Interface())
+		return p.Interface(), err
+	}
+	p := reflect.New(m.typ)
+	if err := decMode.Unmarshal(b, p.Interface()); err != nil {
+		return nil, err
+	}
+	return p.Elem().Interface(), nil
+}
+
+// Limits of decoding: a message costs no more than its own bytes.
+const (
+	cborDepthMax    = 32
+	cborElementsMax = 1 << 20
+)
+
+var (
+	encMode = must(cborEncOptions().UserBufferEncMode())
+	decMode = must(cbor.DecOptions{
+		IndefLength: cbor.IndefLengthForbidden, TagsMd: cbor.TagsForbidden, DupMapKey: cbor.DupMapKeyEnforcedAPF,
+		MaxNestedLevels: cborDepthMax, MaxArrayElements: cborElementsMax, MaxMapPairs: cborElementsMax,
+	}.DecMode())
+	encBuffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
+)
+
+func cborEncOptions() cbor.EncOptions {
+	o := cbor.CoreDetEncOptions()
+	o.Time, o.IndefLength, o.TagsMd = cbor.TimeRFC3339Nano, cbor.IndefLengthForbidden, cbor.TagsForbidden
+	return o
+}
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+// appendValue appends the core-deterministic CBOR of v.
+func appendValue(dst []byte, v any) ([]byte, error) {
+	buf := encBuffers.Get().(*bytes.Buffer)
+	buf.Reset()
+	err := encMode.MarshalToBuffer(v, buf)
+	if err == nil {
+		dst = append(dst, buf.Bytes()...)
+	}
+	if buf.Cap() <= 64<<10 {
+		encBuffers.Put(buf)
+	}
+	return dst, err
+}

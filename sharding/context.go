@@ -1,0 +1,202 @@
+package sharding
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"time"
+
+	"github.com/coterie-go/coterie/sharding/protocol"
+)
+
+// Token orders the hostings of a shard: each has a higher one than all before it, on whatever node. An outside store that refuses writes
+// with a token below the highest that it has seen is safe from handlers that outlive their lease.
+type Token = protocol.Token
+
+// Context is what an entity sees of the world: one per incarnation, the same in New, Receive and Stop. It must not be used by other goroutines
+// than the one of the handler, and not after the handler has returned; Later and Context are for what goes on beside.
+//
+// Every effect happens only while the node holds its lease; without it the methods return ErrNoLease.
+type Context[M any] struct {
+	e        *entity
+	r        *Region[M]
+	user     Entity[M]
+	call     uint64 // the question being handled; 0: told, or answered
+	origin   uint64
+	question *msgType // its type, if it is registered
+	taken    bool     // Later was called
+}
+
+// ID is the entity's id.
+func (c *Context[M]) ID() string { return c.e.id }
+
+// Shard is the number of the entity's shard.
+func (c *Context[M]) Shard() int { return int(c.e.shard.number) }
+
+// Region is the region that runs the entity.
+func (c *Context[M]) Region() *Region[M] { return c.r }
+
+// Self is a reference to this entity, to be given to others on this node.
+func (c *Context[M]) Self() *EntityRef[M] { return c.r.Ref(c.e.id) }
+
+// Context ends when the lease is lost, when the incarnation ends, and when the entity is to be stopped by force. A Tell or an Ask that is
+// given it, or a context derived from it, sees that it is inside a handler: Tell then never waits, and Ask fails with ErrMoving rather than
+// wait for a move that waits for this handler.
+func (c *Context[M]) Context() context.Context { return c.e.context(c.r.core) }
+
+// Fence is the token of this hosting of the shard, for writes to an outside store.
+func (c *Context[M]) Fence() (Token, error) {
+	if !c.r.core.lease.Holds() {
+		return Token{}, ErrNoLease
+	}
+	return c.e.shard.token, nil
+}
+
+// Asked says whether somebody waits for a reply to the message being handled.
+func (c *Context[M]) Asked() bool { return c.call != 0 }
+
+// Reply answers the question being handled. v must be of the request's reply type.
+func (c *Context[M]) Reply(v any) error {
+	l, err := c.take()
+	if err != nil {
+		return err
+	}
+	return l.Reply(v)
+}
+
+// Fail answers the question being handled with an error, which the caller gets as text under ErrHandler. The entity goes on.
+func (c *Context[M]) Fail(cause error) error {
+	l, err := c.take()
+	if err != nil {
+		return err
+	}
+	return l.Fail(cause)
+}
+
+// Later takes the duty to reply out of the handler: the result may be used by any goroutine, once, also after the handler has returned.
+// An entity that ends does not answer for it.
+func (c *Context[M]) Later() (Later, error) {
+	l, err := c.take()
+	c.taken = err == nil
+	return l, err
+}
+
+func (c *Context[M]) take() (Later, error) {
+	if c.call == 0 {
+		return Later{}, ErrNotAsked
+	}
+	l := Later{r: c.r.core, call: c.call, origin: c.origin, question: c.question}
+	if !l.r.lease.Holds() {
+		return Later{}, ErrNoLease
+	}
+	c.call = 0
+	return l, nil
+}
+
+// Tell sends a message to an entity of the same type. It never waits: what does not fit is ErrBufferFull. For other types use their
+// Region.Tell with Context().
+func (c *Context[M]) Tell(id string, msg M) error {
+	if !c.r.core.lease.Holds() {
+		return ErrNoLease
+	}
+	return c.r.core.send(inHandler, id, envelope{msg: msg})
+}
+
+// inHandler is a context for sends that must not wait.
+var inHandler context.Context = &handlerContext{Context: context.Background()}
+
+// Passivate asks for the end of this incarnation, and for a remembered entity to be forgotten. What the mailbox holds is handled first; what
+// comes later is for a new incarnation.
+func (c *Context[M]) Passivate() { c.r.core.passivate(c.e.shard, c.e.id) }
+
+// SetReceiveTimeout arranges for msg to be handled whenever no other message was for d; d ≤ 0 ends that. It does not keep an entity from
+// being passivated.
+func (c *Context[M]) SetReceiveTimeout(d time.Duration, msg M) {
+	c.e.setReceiveTimeout(c.r.core, d, msg)
+}
+
+// Later is the duty to answer one question.
+type Later struct {
+	r            *core
+	call, origin uint64
+	question     *msgType
+}
+
+// Reply answers. v must be of the request's reply type. A second answer is counted as late.
+func (l Later) Reply(v any) error {
+	if l.r == nil {
+		return ErrNotAsked
+	}
+	if !l.r.lease.Holds() {
+		return ErrNoLease
+	}
+	if err := l.checkType(v); err != nil {
+		l.r.replyError(envelope{call: l.call, origin: l.origin}, statusReplyType, err.Error())
+		return err
+	}
+	return l.r.reply(l.call, l.origin, v, l.question)
+}
+
+// Fail answers with an error.
+func (l Later) Fail(cause error) error {
+	if l.r == nil {
+		return ErrNotAsked
+	}
+	if !l.r.lease.Holds() {
+		return ErrNoLease
+	}
+	l.r.replyError(envelope{call: l.call, origin: l.origin}, statusHandler, cause.Error())
+	return nil
+}
+
+func (l Later) checkType(v any) error {
+	if l.question == nil || l.question.reply == nil {
+		return nil
+	}
+	want, got := l.question.reply, reflect.TypeOf(v)
+	if got == want || want.Kind() == reflect.Interface && (got == nil || got.Implements(want)) {
+		return nil
+	}
+	return fmt.Errorf("%w: %s is answered with %v, not %T", ErrReplyType, l.question.name, want, v)
+}
+
+// receive implements incarnation.
+func (c *Context[M]) receive(env envelope) error {
+	msg, ok := env.msg.(M)
+	if !ok {
+		c.r.core.replyError(env, statusUnregistered, fmt.Sprintf("%T", env.msg))
+		return fmt.Errorf("%w: %T", ErrUnregisteredMessage, env.msg)
+	}
+	if env.call == 0 || env.call == timerCall {
+		return c.user.Receive(c, msg)
+	}
+	c.call, c.origin, c.taken = env.call, env.origin, false
+	c.question = c.r.core.reg.byType[reflect.TypeOf(env.msg)]
+	err := c.user.Receive(c, msg)
+	if c.call != 0 {
+		if err != nil {
+			c.fail(err)
+		} else {
+			c.r.core.replyError(c.rest(), statusNoReply, "")
+		}
+	}
+	return err
+}
+
+// rest is the question that is still unanswered.
+func (c *Context[M]) rest() envelope {
+	env := envelope{call: c.call, origin: c.origin}
+	c.call = 0
+	return env
+}
+
+// fail implements incarnation.
+func (c *Context[M]) fail(err error) { c.r.core.replyError(c.rest(), statusHandler, err.Error()) }
+
+// stop implements incarnation.
+func (c *Context[M]) stop() error {
+	if s, ok := c.user.(Stopper[M]); ok {
+		return s.Stop(c)
+	}
+	return nil
+}

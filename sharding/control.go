@@ -1,0 +1,247 @@
+package sharding
+
+import (
+	"container/heap"
+	"context"
+	"errors"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/ddata/drive"
+	"github.com/coterie-go/coterie/ddata/transport"
+	"github.com/coterie-go/coterie/sharding/protocol"
+)
+
+// control is the control plane of one region: it steps the Region and the Shard machines of one entity type and carries out their effects.
+// Everything here belongs to the goroutine of its Loop. Machines never step each other: what one says to another waits in todo.
+type control struct {
+	r      *core
+	ctx    context.Context // ends with the region
+	cfg    protocol.Config
+	rng    *rand.Rand
+	state  State
+	loop   *drive.Loop[ctlInput]
+	coord  *coordination // nil on a proxy
+	region *protocol.Region
+	shards map[uint32]*hosting
+	todo   []ctlInput
+	due    dueHeap
+	table  protocol.TableWatch
+	event  func(protocol.Event)
+	left   chan struct{} // closed at the effect Left
+	closed bool          // no machine is stepped any more
+	wg     sync.WaitGroup
+
+	retryAt time.Time // of what follows
+	flushes map[uint32]bool
+	idsDue  []idsDue
+	fences  []protocol.SendFence
+}
+
+// hosting is one Shard machine and what it steers.
+type hosting struct {
+	s        *shard
+	m        *protocol.Shard
+	deadline time.Time // the one in due, zero when there is none
+	starts   map[uint64]envelope
+	lastReq  uint64
+	ids      crdt.Reader  // the remembered ids that the machine knows of
+	idsKnown bool         // it has read them
+	idsNext  *crdt.Reader // newer ones, to be compared
+	idsBusy  bool         // being compared, or paused after that
+}
+
+// ctlInput is one input: for the Region machine, for the Shard machine of s, or a function to run.
+type ctlInput struct {
+	region protocol.RegionInput
+	shard  protocol.ShardInput
+	s      *shard
+	do     func(now time.Time)
+}
+
+// Bounds of the control plane.
+const (
+	inboxMax     = 1 << 16
+	retryPause   = 5 * time.Millisecond // until a full lane or mailbox is tried again
+	stateTimeout = 5 * time.Second      // of one read or write of the replicated state
+)
+
+func (c *control) post(in ctlInput)                 { c.loop.Force(in) }
+func (c *control) toRegion(in protocol.RegionInput) { c.todo = append(c.todo, ctlInput{region: in}) }
+func (c *control) toShard(s *shard, in protocol.ShardInput) {
+	c.todo = append(c.todo, ctlInput{shard: in, s: s})
+}
+
+// Step implements drive.Machine.
+func (c *control) Step(now time.Time, in ctlInput) {
+	c.todo = append(c.todo, in)
+	for i := 0; i < len(c.todo); i++ {
+		switch in := c.todo[i]; {
+		case in.do != nil:
+			in.do(now)
+		case c.closed:
+		case in.region != nil:
+			c.regionEffects(c.region.Step(now, in.region))
+		case in.shard != nil:
+			c.stepShard(now, in.s, in.shard)
+		}
+	}
+	clear(c.todo)
+	c.todo = c.todo[:0]
+}
+
+// Flush implements drive.Machine.
+func (c *control) Flush() {}
+
+// Deadline implements drive.Machine.
+func (c *control) Deadline() time.Time {
+	if c.closed {
+		return time.Time{}
+	}
+	d := c.region.Deadline()
+	if len(c.due) > 0 {
+		d = earlier(d, c.due[0].at)
+	}
+	return earlier(d, c.retryAt)
+}
+
+func earlier(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
+}
+
+// Tick implements drive.Machine.
+func (c *control) Tick() ctlInput { return ctlInput{do: c.tick} }
+
+func (c *control) tick(now time.Time) {
+	if c.closed {
+		return
+	}
+	if d := c.region.Deadline(); !d.IsZero() && !now.Before(d) {
+		c.toRegion(protocol.Tick{})
+	}
+	for len(c.due) > 0 && !now.Before(c.due[0].at) {
+		d := heap.Pop(&c.due).(dueShard)
+		if d.h.deadline.Equal(d.at) {
+			d.h.deadline = time.Time{}
+			c.toShard(d.h.s, protocol.Tick{})
+		}
+	}
+	if !c.retryAt.IsZero() && !now.Before(c.retryAt) {
+		c.retry(now)
+	}
+}
+
+// stepShard steps the machine of a shard; inputs about an earlier hosting of it are ignored.
+func (c *control) stepShard(now time.Time, s *shard, in protocol.ShardInput) {
+	h := c.shards[s.number]
+	if h == nil || h.s != s {
+		return
+	}
+	c.shardEffects(h, h.m.Step(now, in))
+	if d := h.m.Deadline(); !d.Equal(h.deadline) {
+		h.deadline = d
+		if !d.IsZero() {
+			heap.Push(&c.due, dueShard{d, h})
+		}
+	}
+}
+
+// dueShard is a deadline of a Shard machine; it counts only while it is the hosting's latest.
+type dueShard struct {
+	at time.Time
+	h  *hosting
+}
+
+type dueHeap []dueShard
+
+func (d dueHeap) Len() int           { return len(d) }
+func (d dueHeap) Less(i, j int) bool { return d[i].at.Before(d[j].at) }
+func (d dueHeap) Swap(i, j int)      { d[i], d[j] = d[j], d[i] }
+
+// Push implements heap.Interface.
+func (d *dueHeap) Push(x any) { *d = append(*d, x.(dueShard)) }
+
+// Pop implements heap.Interface.
+func (d *dueHeap) Pop() any {
+	old := *d
+	x := old[len(old)-1]
+	old[len(old)-1] = dueShard{}
+	*d = old[:len(old)-1]
+	return x
+}
+
+// send puts a message on the control lane. What does not fit is lost: the machines repeat what is not answered.
+func (c *control) send(e protocol.Envelope) {
+	if uint64(e.To) == c.r.self {
+		c.deliver(e.To, e.Msg)
+		return
+	}
+	frame := appendControl(nil, protocol.AppendMessage(nil, e.Msg))
+	fill := func(dst []byte) []byte { return append(dst, frame...) }
+	if err := c.r.net.Append(transport.NodeID(e.To), transport.Control, 0, c.r.channel, fill, nil); err != nil {
+		c.r.log.Debug("sharding message not sent", "type", c.r.name, "to", e.To, "message", e.Msg.String(), "error", err)
+	}
+}
+
+// deliver hands a message to the machine that it is for.
+func (c *control) deliver(from protocol.UID, m protocol.Message) {
+	in := protocol.Receive{From: from, Msg: m}
+	if !m.ToCoordinator() {
+		c.post(ctlInput{region: in})
+	} else if c.coord != nil {
+		c.coord.post(in)
+	}
+}
+
+func (c *control) notify(e protocol.Event) {
+	level := c.r.log.Debug
+	if e.Alarm() {
+		level = c.r.log.Warn
+	}
+	level("sharding", "type", c.r.name, "event", e.String())
+	if c.event != nil {
+		c.event(e)
+	}
+}
+
+// fence appends a fence to the data lane of its shard. One that finds no room is tried again: it may be late, but not before a message
+// that was appended earlier.
+func (c *control) fence(f protocol.SendFence) {
+	msg := protocol.AppendMessage(nil, protocol.Fence{Shard: f.Shard, HandOff: f.HandOff})
+	frame := appendControl(nil, msg)
+	fill := func(dst []byte) []byte { return append(dst, frame...) }
+	err := c.r.net.Append(transport.NodeID(f.To), transport.Data, uint32(f.Shard), c.r.channel, fill, nil)
+	if errors.Is(err, transport.ErrQueueFull) {
+		c.fences = append(c.fences, f)
+		c.retryAt = earlier(c.retryAt, time.Now().Add(retryPause))
+	}
+}
+
+// retry tries what found no room.
+func (c *control) retry(now time.Time) {
+	c.retryAt = time.Time{}
+	fences := c.fences
+	c.fences = nil
+	for _, f := range fences {
+		c.fence(f)
+	}
+	c.retryIDs(now)
+	for number := range c.flushes {
+		if c.r.flush(number) {
+			delete(c.flushes, number)
+		}
+	}
+	if len(c.flushes) > 0 {
+		c.retryAt = earlier(c.retryAt, now.Add(retryPause))
+	}
+}
+
+func (c *control) later(number uint32) {
+	c.flushes[number] = true
+	c.retryAt = earlier(c.retryAt, time.Now().Add(retryPause))
+}

@@ -1,0 +1,195 @@
+package sharding
+
+import (
+	"time"
+
+	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/sharding/protocol"
+)
+
+// regionEffects carries out what a step of the Region asks for.
+func (c *control) regionEffects(fx *protocol.RegionEffects) {
+	for _, a := range fx.Do {
+		c.regionAction(a)
+	}
+	for _, e := range fx.Send {
+		c.send(e)
+	}
+	for _, e := range fx.Notify {
+		c.notify(e)
+	}
+	if fx.Left {
+		select {
+		case <-c.left:
+		default:
+			close(c.left)
+		}
+	}
+}
+
+func (c *control) regionAction(a protocol.RegionAction) {
+	switch a := a.(type) {
+	case protocol.SetRoute:
+		c.setRoute(uint32(a.Shard), a.Route)
+	case protocol.FlushBuffer:
+		if !c.r.flush(uint32(a.Shard)) {
+			c.later(uint32(a.Shard))
+		}
+	case protocol.DropBuffer:
+		c.r.dropBuffer(uint32(a.Shard), reasonOf(a.Reason))
+	case protocol.SendFence:
+		c.fence(a)
+	case protocol.StartShard:
+		c.startShard(uint32(a.Shard), a.Token)
+	case protocol.DrainShard:
+		c.hosted(a.Shard, func(h *hosting) { c.toShard(h.s, protocol.Drain{HandOff: a.HandOff}) })
+	case protocol.StopShard:
+		c.hosted(a.Shard, func(h *hosting) { c.toShard(h.s, protocol.Stop{HandOff: a.HandOff}) })
+	case protocol.ResumeShard:
+		c.hosted(a.Shard, func(h *hosting) {
+			h.s.resume()
+			c.toShard(h.s, protocol.Resume{})
+		})
+	case protocol.CloseShard:
+		c.hosted(a.Shard, c.closeShard)
+	case protocol.KillShard:
+		c.hosted(a.Shard, func(h *hosting) { c.killShard(h, reasonOf(a.Reason)) })
+	}
+}
+
+func (c *control) hosted(n protocol.ShardID, fn func(*hosting)) {
+	if h := c.shards[uint32(n)]; h != nil {
+		fn(h)
+	}
+}
+
+// setRoute publishes a route. Lanes deliver here in the states local and draining; own senders only in local.
+func (c *control) setRoute(number uint32, rt protocol.Route) {
+	t := c.r.table
+	var s *shard
+	if h := c.shards[number]; h != nil && (rt.State == protocol.RouteLocal || rt.State == protocol.RouteDraining) {
+		s = h.s
+	}
+	t.hosted[number].Store(s)
+	switch {
+	case rt.State == protocol.RouteLocal && s != nil:
+		c.open(number, &route{local: s})
+	case rt.State == protocol.RouteRemote:
+		c.open(number, &route{remote: uint64(rt.Home)})
+	default:
+		t.buffering(number)
+	}
+}
+
+func (c *control) open(number uint32, rt *route) {
+	if !c.r.setRoute(number, rt) {
+		c.later(number)
+	}
+}
+
+func (c *control) startShard(number uint32, token protocol.Token) {
+	m, err := protocol.NewShard(c.cfg, c.rng, protocol.ShardID(number))
+	if err != nil {
+		panic("sharding: a config that the region accepted is refused by the shard: " + err.Error())
+	}
+	h := &hosting{s: newShard(c.r, number, token), m: m, starts: map[uint64]envelope{}}
+	c.shards[number] = h
+	c.toShard(h.s, protocol.Open{})
+}
+
+// closeShard lets go of a shard that has stopped in order. What is left in its mailboxes goes before everything that waits for the next home.
+func (c *control) closeShard(h *hosting) {
+	c.forget(h)
+	var front []parcel
+	h.s.shut(func(e *entity, env envelope) {
+		front = append(front, parcel{id: e.id, env: env, size: parcelOverhead})
+	})
+	c.r.putBack(h.s.number, front)
+}
+
+func (c *control) killShard(h *hosting, reason DropReason) {
+	c.forget(h)
+	h.s.shut(func(e *entity, env envelope) { c.r.discard(reason, h.s.number, e.id, env) })
+}
+
+func (c *control) forget(h *hosting) {
+	delete(c.shards, h.s.number)
+	h.deadline = dueNever
+	c.r.table.hosted[h.s.number].CompareAndSwap(h.s, nil)
+	for _, env := range h.starts {
+		c.r.replyError(env, statusLost, "the shard has moved")
+	}
+}
+
+// shardEffects carries out what a step of a Shard asks for.
+func (c *control) shardEffects(h *hosting, fx *protocol.ShardEffects) {
+	for _, w := range fx.Write {
+		c.write(w, func(err error) { c.post(ctlInput{s: h.s, shard: protocol.Wrote{ID: w.ID, Err: err}}) })
+	}
+	for _, rd := range fx.Read {
+		c.read(rd, func(v crdt.Reader, in protocol.DidRead) {
+			if rd.Kind == protocol.StateIDs && in.Err == nil {
+				c.post(ctlInput{do: func(time.Time) { c.idsRead(h, v) }})
+			}
+			c.post(ctlInput{s: h.s, shard: in})
+		})
+	}
+	for _, a := range fx.Do {
+		c.shardAction(h, a)
+	}
+	for _, req := range fx.Reply {
+		if env, ok := h.starts[req]; ok {
+			delete(h.starts, req)
+			_ = c.r.reply(env.call, env.origin, true, nil) // counted when it cannot be sent
+		}
+	}
+	for _, in := range fx.Region {
+		c.toRegion(in)
+	}
+	for _, e := range fx.Notify {
+		c.notify(e)
+	}
+}
+
+func (c *control) shardAction(h *hosting, a protocol.ShardAction) {
+	s := h.s
+	switch a := a.(type) {
+	case protocol.StartEntities:
+		s.start(a.IDs)
+	case protocol.StopEntity:
+		c.stopEntity(s, string(a.ID), func(e *entity) { s.command(e, stopNow) })
+	case protocol.ForceStop:
+		c.stopEntity(s, string(a.ID), (*entity).force)
+	case protocol.DrainMailboxes:
+		s.drain(func() { c.post(ctlInput{s: s, shard: protocol.MailboxesEmpty(a)}) })
+		c.r.failParked(s)
+	case protocol.StopEntities:
+		s.each(func(e *entity) { s.command(e, stopNow) })
+	case protocol.ForceStopEntities:
+		s.each((*entity).force)
+	case protocol.ForwardStart:
+		for _, id := range a.IDs {
+			c.forwardStart(s, string(id))
+		}
+	}
+}
+
+// stopEntity stops an entity that runs; of one that does not, the machine hears at once.
+func (c *control) stopEntity(s *shard, id string, stop func(*entity)) {
+	e := s.find(id)
+	if e == nil || !e.isStarted() {
+		c.toShard(s, protocol.EntityStopped{ID: protocol.EntityID(id)})
+		return
+	}
+	stop(e)
+}
+
+func reasonOf(r protocol.Reason) DropReason {
+	switch r {
+	case protocol.DropBufferFull:
+		return DropBufferFull
+	case protocol.DropNodeLost, protocol.DropHomeElsewhere:
+		return DropForced
+	}
+	return DropStopped
+}

@@ -1,0 +1,61 @@
+package sharding
+
+import (
+	"time"
+
+	"github.com/coterie-go/coterie/sharding/protocol"
+)
+
+var _ controller = (*control)(nil)
+
+// wanted implements controller.
+func (c *control) wanted(shard uint32) {
+	c.post(ctlInput{region: protocol.Wanted{Shard: protocol.ShardID(shard)}})
+}
+
+// flushLater implements controller.
+func (c *control) flushLater(shard uint32) {
+	c.post(ctlInput{do: func(time.Time) { c.later(shard) }})
+}
+
+// misrouted implements controller. It is a hint that comes once per message, so it may be lost.
+func (c *control) misrouted(from uint64, shard uint32) {
+	c.loop.Post(ctlInput{region: protocol.Misrouted{From: protocol.UID(from), Shard: protocol.ShardID(shard)}})
+}
+
+// wake implements controller.
+func (c *control) wake(s *shard, id string) {
+	c.post(ctlInput{s: s, shard: protocol.Wake{ID: protocol.EntityID(id)}})
+}
+
+// passivate implements controller.
+func (c *control) passivate(s *shard, id string) {
+	c.post(ctlInput{s: s, shard: protocol.Passivate{ID: protocol.EntityID(id)}})
+}
+
+// entityStopped implements controller.
+func (c *control) entityStopped(s *shard, id string) {
+	c.post(ctlInput{s: s, shard: protocol.EntityStopped{ID: protocol.EntityID(id)}})
+}
+
+// startEntity implements controller.
+func (c *control) startEntity(s *shard, id string, env envelope) {
+	c.post(ctlInput{do: func(time.Time) {
+		h := c.shards[s.number]
+		if h == nil || h.s != s {
+			c.r.replyError(env, statusLost, "the shard has moved")
+			return
+		}
+		h.lastReq++
+		h.starts[h.lastReq] = env
+		c.toShard(s, protocol.StartEntity{ID: protocol.EntityID(id), Req: h.lastReq})
+	}})
+}
+
+// receive implements controller.
+func (c *control) receive(from uint64, m protocol.Message) { c.deliver(protocol.UID(from), m) }
+
+// rejected implements controller.
+func (c *control) rejected(from uint64, err error) {
+	c.r.log.Debug("sharding message rejected", "type", c.r.name, "from", protocol.UID(from), "error", err)
+}

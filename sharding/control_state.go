@@ -1,0 +1,126 @@
+package sharding
+
+import (
+	"errors"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/sharding/protocol"
+)
+
+// errNoState answers reads and writes of a region without a Replicator; no machine of a proxy asks for any.
+var errNoState = errors.New("sharding: this node has no replica of the role's data")
+
+// dueNever is the deadline of a hosting that is over; it equals none in the heap.
+var dueNever = time.Unix(1, 0)
+
+func (c *control) write(w protocol.StateWrite, done func(error)) {
+	if c.state == nil {
+		done(errNoState)
+		return
+	}
+	c.state.Update(w.Key(c.cfg.Type), stateTimeout, w.Mutate, done)
+}
+
+// read decodes what was read on a goroutine of its own: a set may be large, and done comes on the Replicator's.
+func (c *control) read(r protocol.StateRead, done func(crdt.Reader, protocol.DidRead)) {
+	if c.state == nil {
+		done(crdt.Reader{}, r.Result(crdt.Reader{}, errNoState))
+		return
+	}
+	c.state.Get(r.Key(c.cfg.Type), stateTimeout, func(v crdt.Reader, err error) {
+		c.wg.Go(func() { done(v, r.Result(v, err)) })
+	})
+}
+
+// follow passes changes of the replicated state on to the machines.
+func (c *control) follow() (cancel func()) {
+	if c.state == nil {
+		return func() {}
+	}
+	homes := protocol.StateKey(c.cfg.Type, protocol.StateHomes, 0)
+	remembered := protocol.StateKey(c.cfg.Type, protocol.StateRemembered, 0)
+	ids := protocol.DurablePrefix(c.cfg.Type)
+	return c.state.Subscribe("sharding/"+c.cfg.Type+"/", func(key string, v crdt.Reader) {
+		switch {
+		case key == homes:
+			c.post(ctlInput{do: func(time.Time) { c.tableChanged(v) }})
+		case key == remembered:
+			c.coord.rememberedChanged(v)
+		case strings.HasPrefix(key, ids):
+			if n, err := strconv.ParseUint(key[len(ids):], 10, 32); err == nil {
+				c.post(ctlInput{do: func(time.Time) { c.idsChanged(uint32(n), v) }})
+			}
+		}
+	})
+}
+
+func (c *control) tableChanged(v crdt.Reader) {
+	entries := c.table.Changed(v)
+	if len(entries) == 0 {
+		return
+	}
+	in := protocol.TableChanged{Entries: entries}
+	c.toRegion(in)
+	c.coord.post(in)
+}
+
+// idsRead takes what the machine has read of its remembered ids as what it knows.
+func (c *control) idsRead(h *hosting, v crdt.Reader) {
+	h.ids, h.idsKnown = v, true
+	c.compareIDs(h)
+}
+
+// idsChanged has the remembered ids of a hosted shard compared with what its machine knows. The comparison walks over both sets, so it runs
+// beside the loop, one at a time per shard, and only the latest value counts.
+func (c *control) idsChanged(number uint32, v crdt.Reader) {
+	if h := c.shards[number]; h != nil {
+		h.idsNext = &v
+		c.compareIDs(h)
+	}
+}
+
+func (c *control) compareIDs(h *hosting) {
+	if h.idsBusy || !h.idsKnown || h.idsNext == nil || c.shards[h.s.number] != h {
+		return
+	}
+	before, now := h.ids, *h.idsNext
+	h.ids, h.idsNext, h.idsBusy = now, nil, true
+	c.wg.Go(func() {
+		began := time.Now()
+		in := protocol.DiffIDs(before, now)
+		pause := max(idsPauseMin, 10*time.Since(began))
+		c.post(ctlInput{do: func(now time.Time) {
+			if len(in.Added)+len(in.Removed) > 0 {
+				c.toShard(h.s, in)
+			}
+			c.idsDue = append(c.idsDue, idsDue{now.Add(pause), h})
+			c.retryAt = earlier(c.retryAt, now.Add(pause))
+		}})
+	})
+}
+
+// idsDue is when the next comparison of a shard may begin, so that nine tenths of the time go to other things.
+type idsDue struct {
+	at time.Time
+	h  *hosting
+}
+
+const idsPauseMin = 100 * time.Millisecond
+
+func (c *control) retryIDs(now time.Time) {
+	kept := c.idsDue[:0]
+	for _, d := range c.idsDue {
+		if now.Before(d.at) {
+			kept = append(kept, d)
+			c.retryAt = earlier(c.retryAt, d.at)
+			continue
+		}
+		d.h.idsBusy = false
+		c.compareIDs(d.h)
+	}
+	clear(c.idsDue[len(kept):])
+	c.idsDue = kept
+}

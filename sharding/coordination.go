@@ -1,0 +1,75 @@
+package sharding
+
+import (
+	"time"
+
+	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/ddata/drive"
+	"github.com/coterie-go/coterie/sharding/protocol"
+)
+
+// coordination runs the Coordinator machine of one entity type on one node. Every node of the role has one; it acts on the oldest only.
+type coordination struct {
+	c      *control
+	m      *protocol.Coordinator
+	loop   *drive.Loop[coordInput]
+	shards map[protocol.ShardID]bool // remembered shards that the machine was told of
+}
+
+// coordInput is one input of the machine, or a function to run.
+type coordInput struct {
+	in protocol.CoordinatorInput
+	do func(now time.Time)
+}
+
+func (d *coordination) post(in protocol.CoordinatorInput) { d.loop.Force(coordInput{in: in}) }
+
+// Step implements drive.Machine.
+func (d *coordination) Step(now time.Time, in coordInput) {
+	if in.do != nil {
+		in.do(now)
+		return
+	}
+	fx := d.m.Step(now, in.in)
+	for _, w := range fx.Write {
+		d.c.write(w, func(err error) { d.post(protocol.Wrote{ID: w.ID, Err: err}) })
+	}
+	for _, r := range fx.Read {
+		d.c.read(r, func(_ crdt.Reader, in protocol.DidRead) { d.post(in) })
+	}
+	for _, e := range fx.Send {
+		d.c.send(e)
+	}
+	for _, e := range fx.Notify {
+		d.c.notify(e)
+	}
+}
+
+// Flush implements drive.Machine.
+func (d *coordination) Flush() {}
+
+// Deadline implements drive.Machine.
+func (d *coordination) Deadline() time.Time { return d.m.Deadline() }
+
+// Tick implements drive.Machine.
+func (d *coordination) Tick() coordInput { return coordInput{in: protocol.Tick{}} }
+
+// rememberedChanged tells the machine of shards that appeared in the set of those with remembered ids.
+func (d *coordination) rememberedChanged(v crdt.Reader) {
+	d.loop.Force(coordInput{do: func(now time.Time) {
+		set, err := protocol.ShardsSet{}.View(v)
+		if err != nil {
+			return
+		}
+		var fresh []protocol.ShardID
+		for s := range set.All() {
+			if !d.shards[s] {
+				d.shards[s] = true
+				fresh = append(fresh, s)
+			}
+		}
+		if len(fresh) > 0 {
+			d.Step(now, coordInput{in: protocol.RememberedChanged{Shards: fresh}})
+		}
+	}})
+}

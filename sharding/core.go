@@ -1,0 +1,169 @@
+package sharding
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/coterie-go/coterie/ddata/transport"
+	"github.com/coterie-go/coterie/sharding/protocol"
+)
+
+// core is a region without its type parameter: the data plane of one entity type on one node.
+type core struct {
+	name     string
+	self     uint64
+	reg      *registry
+	table    *table
+	limit    bufferLimit
+	asks     *asks
+	drops    drops
+	pool     *pool
+	lease    Lease
+	net      Network
+	channel  transport.Channel
+	log      *slog.Logger
+	ctl      controller
+	outs     sync.Pool // *outgoing
+	overflow overflow
+
+	mailboxMax                        int
+	askTimeout                        time.Duration
+	supervision                       Supervision
+	restartBackoff, restartBackoffMax time.Duration
+	onFailure                         func(Failure)
+	newBody                           func(e *entity) incarnation
+
+	start time.Time     // of the region's clock
+	tick  atomic.Uint32 // counted by the idle sweep
+	sweep sweeper
+
+	closed chan struct{} // the region has stopped
+
+	leaseMu   sync.Mutex
+	leaseCtx  *leaseContext
+	suspended []*entity
+}
+
+// leaseContext is the context of everything that runs under one holding of the lease.
+type leaseContext struct {
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+}
+
+// controller is what the data plane tells the control plane. Its methods do not wait.
+type controller interface {
+	wanted(shard uint32)                           // the shard's buffer has got a message
+	flushLater(shard uint32)                       // the shard's buffer could not be flushed now
+	misrouted(from uint64, shard uint32)           // another node's route is wrong
+	wake(s *shard, id string)                      // a message waits for an entity that is not active
+	passivate(s *shard, id string)                 // the entity shall stop and be forgotten
+	entityStopped(s *shard, id string)             // its incarnation is over
+	startEntity(s *shard, id string, env envelope) // it shall run; env is answered when it does
+	receive(from uint64, msg protocol.Message)     // of a machine on another node
+	rejected(from uint64, err error)               // bytes that are no such message
+}
+
+func (r *core) clock() time.Duration { return time.Since(r.start) }
+
+func (r *core) wake(s *shard, id string)          { r.ctl.wake(s, id) }
+func (r *core) passivate(s *shard, id string)     { r.ctl.passivate(s, id) }
+func (r *core) entityStopped(s *shard, id string) { r.ctl.entityStopped(s, id) }
+
+func (r *core) isClosed() bool {
+	select {
+	case <-r.closed:
+		return true
+	default:
+		return false
+	}
+}
+
+// incarnate makes the user's entity. If that panics, whoever asked is told.
+func (r *core) incarnate(e *entity, env envelope) incarnation {
+	made := false
+	defer func() {
+		if !made {
+			r.replyError(env, statusHandler, "New failed")
+		}
+	}()
+	b := r.newBody(e)
+	made = true
+	return b
+}
+
+// report logs a failure and tells the user's hook.
+func (r *core) report(e *entity, err error, stack []byte, outcome Supervision) {
+	r.log.Error("entity failed", "type", r.name, "id", e.id, "error", err, "outcome", outcome.String(), "stack", string(stack))
+	if r.onFailure != nil {
+		r.onFailure(Failure{Type: r.name, ID: e.id, Err: err, Stack: stack, Outcome: outcome})
+	}
+}
+
+// discard drops a message and, if it was a question, answers it with the reason.
+func (r *core) discard(reason DropReason, shard uint32, id string, env envelope) {
+	r.drops.drop(reason, int(shard), id, env.msg)
+	r.replyError(env, statusOf(reason), reason.String())
+}
+
+// suspend keeps an entity until the lease returns. It may have returned already.
+func (r *core) suspend(e *entity) {
+	r.leaseMu.Lock()
+	r.suspended = append(r.suspended, e)
+	r.leaseMu.Unlock()
+	if r.lease.Holds() {
+		r.resumeSuspended()
+	}
+}
+
+func (r *core) resumeSuspended() {
+	r.leaseMu.Lock()
+	all := r.suspended
+	r.suspended = nil
+	r.leaseMu.Unlock()
+	for _, e := range all {
+		if e.release(forLease) {
+			r.pool.submit(e)
+		}
+	}
+}
+
+// leaseChanged cancels the contexts of handlers when the lease is lost, and lets entities go on when it is back.
+func (r *core) leaseChanged(held bool) {
+	if held {
+		r.resumeSuspended()
+		return
+	}
+	r.endLease(ErrNoLease)
+}
+
+func (r *core) endLease(cause error) {
+	r.leaseMu.Lock()
+	l := r.leaseCtx
+	r.leaseCtx = nil
+	r.leaseMu.Unlock()
+	if l != nil {
+		l.cancel(cause)
+	}
+}
+
+// leaseContext is the parent of the contexts of handlers.
+func (r *core) leaseContext() context.Context {
+	r.leaseMu.Lock()
+	defer r.leaseMu.Unlock()
+	if r.leaseCtx == nil {
+		ctx, cancel := context.WithCancelCause(context.Background())
+		if !r.lease.Holds() {
+			cancel(ErrNoLease)
+			return ctx
+		}
+		r.leaseCtx = &leaseContext{ctx, cancel}
+	}
+	return r.leaseCtx.ctx
+}
+
+// errRouteChanged is returned by the check under the lane's lock: load the route again.
+var errRouteChanged = errors.New("sharding: route changed")

@@ -1,0 +1,42 @@
+// Package sharding spreads stateful entities over the nodes of a cluster: each entity lives on exactly one node at a time, is addressed by
+// its id alone, and handles one message at a time.
+//
+// # Nouns
+//
+//   - An entity is a user's value with a Receive method. It is made by the first message to its id (or because it is remembered), and is
+//     passivated when it asks for it or when it was idle for long.
+//   - A shard is the group of entities whose ids hash to one number; shards are what moves between nodes.
+//   - A region is the part of an entity type that runs on one node: it routes messages and hosts shards. On a node without the type's role the
+//     region is a proxy: it routes and never hosts.
+//   - The coordinator, one per type, on the oldest node of the role, decides which region is the home of which shard.
+//
+// The decisions are made by the pure machines in sharding/protocol. This package is what runs them, and the data plane, which no machine
+// touches: a message looks up its shard in a table that is read without a lock and goes to a local mailbox, into the connection to the
+// home, or, while the home is unknown or moving, into the shard's bounded buffer.
+//
+// # Guarantees
+//
+//   - A handler starts, and every effect of its Context happens, only while the node holds its lease. With the hand-off rules of
+//     sharding/protocol this gives: no entity runs twice at one time. A handler that is running while the lease ends cannot be killed: its
+//     context is cancelled and its effects are refused. Context.Fence gives a token with which an outside store can refuse it too.
+//   - One handler per entity at a time, and what one handler wrote the next one sees.
+//   - Messages from one goroutine to one entity arrive in the order in which they were told, also across a planned hand-off.
+//   - A planned hand-off loses nothing. Messages are lost only where a bound was hit or a node died; each loss that this process can see is
+//     counted with its reason and given to EntityType.OnDrop.
+//   - A reply is never given to another question, and none that arrives in time is discarded, however many callers there are.
+//
+// # Not guaranteed
+//
+//   - Delivery is at most once: a node that dies takes the messages in its mailboxes with it. Use Ask, and repeat.
+//   - There is no order between several senders, nor between two entities.
+//   - The state of an entity is the user's affair; only ids are remembered.
+//   - Local messages are not copied: sender and handler share what a message points to, so a message must not be changed once it is told.
+//
+// # Mailboxes and workers
+//
+// An idle entity has no goroutine. A mailbox that gets a message is put on the run queue of its type's worker pool; a worker takes all that
+// waits, handles it, and lets the entity go. A handler that blocks keeps its own worker only: when the queue stands still the pool adds workers.
+// Nothing that reads from the network ever waits for a mailbox: a full one is a counted drop, answered at once if it was an Ask. Tell from
+// outside waits for room until its context ends; Tell inside a handler never waits, because two entities that wait for each other
+// would never stop.
+package sharding

@@ -1,0 +1,85 @@
+package sharding
+
+import (
+	"errors"
+	"fmt"
+	"sync/atomic"
+)
+
+// DropReason says why a message was lost.
+type DropReason uint8
+
+const (
+	// DropMailboxFull: the entity's mailbox had no room for a message from another node.
+	DropMailboxFull DropReason = iota
+	// DropBufferFull: the region's buffer for unknown and moving homes had no room.
+	DropBufferFull
+	// DropQueueFull: the connection to the home had no room for a message that could not wait.
+	DropQueueFull
+	// DropStopped: the region stopped with the message in a buffer or a mailbox.
+	DropStopped
+	// DropTooManyHops: the message was forwarded from region to region too often.
+	DropTooManyHops
+	// DropUndecodable: the bytes from another node are no message of this type.
+	DropUndecodable
+	// DropUnregistered: another node sent a message type that is not registered here.
+	DropUnregistered
+	// DropInvalidID: another node sent an id that is empty, too long or not UTF-8.
+	DropInvalidID
+	// DropNoLink: the home is known but cannot be reached, and the message could not wait.
+	DropNoLink
+	// DropForced: the node gave its shard up by force (removed from the view) with the message in a mailbox.
+	DropForced
+	// DropLateReply: a reply came after its caller had given up.
+	DropLateReply
+	// DropReplyUnsent: a reply could not be put on the connection to its caller.
+	DropReplyUnsent
+	dropReasons
+)
+
+var dropNames = [dropReasons]string{
+	"mailbox full", "buffer full", "queue full", "stopped", "too many hops", "undecodable", "unregistered type", "invalid id", "no link",
+	"shard given up by force", "late reply", "reply unsent",
+}
+
+// String names the reason.
+func (r DropReason) String() string {
+	if r < dropReasons {
+		return dropNames[r]
+	}
+	return fmt.Sprintf("DropReason(%d)", uint8(r))
+}
+
+// Drop is one lost message.
+type Drop struct {
+	Type, ID string // ID is empty for replies
+	Shard    int    // -1 for replies
+	Reason   DropReason
+	Message  any // nil when it was dropped in encoded form
+}
+
+// String prints the drop on one line.
+func (d Drop) String() string {
+	return fmt.Sprintf("%s/%d/%q dropped: %s (%T)", d.Type, d.Shard, d.ID, d.Reason, d.Message)
+}
+
+// drops counts by reason and tells the user's hook.
+type drops struct {
+	counts [dropReasons]atomic.Uint64
+	typ    string
+	hook   func(Drop)
+}
+
+func (d *drops) drop(reason DropReason, shard int, id string, msg any) {
+	d.counts[reason].Add(1)
+	if d.hook != nil {
+		d.hook(Drop{Type: d.typ, ID: id, Shard: shard, Reason: reason, Message: msg})
+	}
+}
+
+func dropOf(err error) DropReason {
+	if errors.Is(err, ErrUnregisteredMessage) {
+		return DropUnregistered
+	}
+	return DropUndecodable
+}

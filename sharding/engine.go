@@ -1,0 +1,116 @@
+package sharding
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/transport"
+	"github.com/coterie-go/coterie/sharding/protocol"
+)
+
+func (c *control) linkChanged(e transport.LinkEvent) {
+	if e.Up && e.Lane == transport.Data && e.Generation > 1 {
+		c.post(ctlInput{region: protocol.LinkUp{Peer: protocol.UID(e.Peer)}})
+	}
+}
+
+func (c *control) leaseChanged(held bool) {
+	c.r.leaseChanged(held)
+	in := protocol.Lease{Held: held}
+	c.post(ctlInput{region: in})
+	if c.coord != nil {
+		c.coord.post(in)
+	}
+}
+
+func (c *control) reachable(uid membership.UID, ok bool) {
+	if c.coord != nil {
+		c.coord.post(protocol.Reachable{UID: uid, OK: ok})
+	}
+}
+
+// viewInstalled passes a view on; nil, or one without this node, ends everything that runs here.
+func (c *control) viewInstalled(v *membership.View) {
+	if v == nil {
+		c.r.endLease(ErrStopped)
+		c.post(ctlInput{region: protocol.Dropped{}})
+		return
+	}
+	in := protocol.Install{View: v}
+	c.post(ctlInput{region: in})
+	if c.coord != nil {
+		c.coord.post(in)
+	}
+	c.r.asks.sweep(c.r.clock(), func(n uint64) bool { return !v.Has(membership.UID(n)) })
+}
+
+// hostedShards lists the shards that run here.
+func (c *control) hostedShards() []*shard {
+	all := make([]*shard, 0, 16)
+	for i := range c.r.table.hosted {
+		if s := c.r.table.hosted[i].Load(); s != nil {
+			all = append(all, s)
+		}
+	}
+	return all
+}
+
+// leave hands all shards over.
+func (run *engine) leave(ctx context.Context) error {
+	c := run.control
+	c.post(ctlInput{region: protocol.Leave{}})
+	select {
+	case <-c.left:
+		return nil
+	case <-run.core.closed:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("sharding %q: shards are still here: %w", run.core.name, context.Cause(ctx))
+	}
+}
+
+// close stops everything. The order matters: first nothing comes in any more, then the machines stop, then what is left is dropped.
+func (run *engine) close(ctx context.Context) (err error) {
+	run.once.Do(func() {
+		r, c := run.core, run.control
+		close(r.closed)
+		run.cancel()
+		for i := len(run.cancels) - 1; i >= 0; i-- {
+			run.cancels[i]()
+		}
+		r.sweep.stop()
+		if c.coord != nil {
+			c.coord.loop.Stop()
+		}
+		killed := make(chan struct{})
+		c.post(ctlInput{do: func(time.Time) {
+			c.killAll()
+			close(killed)
+		}})
+		<-killed
+		r.endLease(ErrStopped)
+		r.asks.failAll(ErrStopped)
+		r.resumeSuspended()
+		err = r.pool.drain(ctx)
+		c.loop.Stop()
+		r.overflow.cancel()
+		r.overflow.ended.Wait()
+		c.wg.Wait()
+	})
+	return err
+}
+
+// killAll drops everything that is hosted or buffered.
+func (c *control) killAll() {
+	c.closed = true
+	for number := range c.shards {
+		c.killShard(c.shards[number], DropStopped)
+	}
+	for i := range c.r.table.slots {
+		c.r.dropBuffer(uint32(i), DropStopped)
+	}
+	c.flushes = map[uint32]bool{}
+	c.fences, c.idsDue, c.retryAt = nil, nil, time.Time{}
+}

@@ -1,0 +1,70 @@
+package sharding
+
+// Entity is what users write: the state of one id and its behaviour. Receive is called for one message at a time. An error, like a panic, is
+// a failure and meets EntityType.Supervision; an error that only concerns the caller belongs into the reply.
+type Entity[M any] interface {
+	Receive(c *Context[M], msg M) error
+}
+
+// Stopper is implemented by entities that have something to do when they end in order: passivation, hand-off, stop of the region.
+// It is called once, after the last message, and not after a failure. Effects of the context are possible while the lease holds.
+type Stopper[M any] interface {
+	Stop(c *Context[M]) error
+}
+
+// Request is a message that is answered with an R. Reply is never called: it says the type, so that the compiler checks it.
+//
+//	type Total struct{ sharding.Returns[int] }
+type Request[R any] interface {
+	Reply(R)
+}
+
+// Returns makes the struct that embeds it a Request answered with an R. It has no size and nothing of it travels.
+type Returns[R any] struct{}
+
+// Reply implements Request.
+func (Returns[R]) Reply(R) {}
+
+// StateStoreMode selects where the coordinator's table and remembered ids are kept.
+type StateStoreMode uint8
+
+const (
+	// DData keeps them in the role's Replicator: the table in its volatile space, remembered ids in its durable one. The default.
+	DData StateStoreMode = iota
+)
+
+// String names the mode.
+func (m StateStoreMode) String() string {
+	if m == DData {
+		return "ddata"
+	}
+	return "unknown"
+}
+
+// Supervision says what happens to an entity whose handler failed.
+type Supervision uint8
+
+const (
+	// SuperviseDefault is Restart for types that remember their entities and Stop for the others.
+	SuperviseDefault Supervision = iota
+	// SuperviseStop drops the incarnation; the next message makes a new one.
+	SuperviseStop
+	// SuperviseRestart makes a new incarnation after a backoff; messages wait meanwhile.
+	SuperviseRestart
+	// SuperviseResume keeps the incarnation as it is and goes on with the next message.
+	SuperviseResume
+)
+
+// String names the strategy.
+func (s Supervision) String() string {
+	switch s {
+	case SuperviseStop:
+		return "stop"
+	case SuperviseRestart:
+		return "restart"
+	case SuperviseResume:
+		return "resume"
+	default:
+		return "default"
+	}
+}

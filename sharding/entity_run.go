@@ -1,0 +1,258 @@
+package sharding
+
+import (
+	"context"
+	"fmt"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// entity is one id that is active, starting or stopping on this node. Everything that few entities need stands in extra.
+type entity struct {
+	mailbox
+	next  *entity // in the run queue
+	shard *shard
+	id    string
+	body  incarnation           // nil: none; touched by the worker only
+	extra atomic.Pointer[extra] // nil for most
+	seen  atomic.Uint32         // the region's tick in which a message was last handled
+}
+
+// extra is what most entities never need.
+type extra struct {
+	forced      atomic.Bool  // end as soon as the handler returns
+	lastHandled atomic.Int64 // on the region's clock; kept while there is a receive timeout
+	failures    int          // in a row; the worker's
+	restart     *time.Timer  // the backoff; the worker's
+
+	mu      sync.Mutex
+	timeout time.Duration // receive timeout, 0 = none
+	timer   *time.Timer
+	ctx     *handlerContext
+	cancel  context.CancelCauseFunc
+	lease   context.Context // that ctx was derived from
+}
+
+// incarnation is the user's entity behind its type parameter.
+type incarnation interface {
+	receive(env envelope) error
+	stop() error
+	fail(err error) // answers the question that was being handled, if it still waits
+}
+
+// turnMax is how many messages one entity handles while others wait for a worker.
+const turnMax = 256
+
+// outcome is why a worker stopped handling messages of an entity.
+type outcome uint8
+
+const (
+	emptied   outcome = iota // everything that was taken is handled
+	yielded                  // others wait
+	suspended                // the lease is not held
+	failed                   // the handler returned an error or panicked
+	stopped                  // a stop was asked for, in order or by force
+)
+
+// accept puts an envelope into the mailbox and gets it a worker.
+func (e *entity) accept(env envelope) verdict {
+	r := e.shard.region
+	v, schedule := e.push(env, r.mailboxMax)
+	if schedule {
+		r.pool.submit(e)
+	}
+	return v
+}
+
+// run is a worker's turn with the entity. When it returns, the entity is idle, queued again, held or closed.
+func (e *entity) run(p *pool) {
+	r := e.shard.region
+	for e.more() {
+		o, stack, failure := e.handle(r, p)
+		if o == emptied && p.queued.Load() > 0 {
+			o = yielded
+		}
+		switch o {
+		case yielded:
+			e.giveBack()
+			p.submit(e)
+			return
+		case suspended:
+			e.pause(forLease)
+			r.suspend(e)
+			return
+		case failed:
+			if !e.supervise(r, failure, stack) {
+				return
+			}
+		case stopped:
+			e.finish(nil)
+			e.end(r)
+			return
+		}
+	}
+}
+
+// handle works through what was taken.
+func (e *entity) handle(r *core, p *pool) (o outcome, stack []byte, failure error) {
+	ended := false
+	defer func() {
+		if ended {
+			return
+		}
+		o, stack, failure = failed, debug.Stack(), fmt.Errorf("panic: %v", recover())
+		if e.body != nil {
+			e.body.fail(failure)
+		}
+	}()
+	x := e.extra.Load()
+	for n := 0; e.taken.len > 0; n++ {
+		if !r.lease.Holds() {
+			o = suspended
+			break
+		}
+		if x != nil && x.forced.Load() {
+			o = stopped
+			break
+		}
+		if n >= turnMax && p.queued.Load() > 0 {
+			o = yielded
+			break
+		}
+		env, _ := e.taken.pop()
+		if env.call == controlCall {
+			if e.obey(r, env.msg.(command)) {
+				o = stopped
+				break
+			}
+			continue
+		}
+		if failure = e.receive(r, env); failure != nil {
+			o = failed
+			break
+		}
+		x = e.extra.Load()
+	}
+	ended = true
+	return o, nil, failure
+}
+
+func (e *entity) receive(r *core, env envelope) error {
+	if e.body == nil {
+		e.body = r.incarnate(e, env)
+	}
+	if err := e.body.receive(env); err != nil {
+		return err
+	}
+	if tick := r.tick.Load(); e.seen.Load() != tick && env.call != timerCall {
+		e.seen.Store(tick)
+	}
+	if x := e.extra.Load(); x != nil {
+		x.failures = 0
+		if env.call != timerCall {
+			x.lastHandled.Store(int64(r.clock()))
+		}
+	}
+	return nil
+}
+
+// obey carries a control envelope out; true: the incarnation has to end.
+func (e *entity) obey(r *core, c command) (stop bool) {
+	switch c {
+	case startNow:
+		if e.body == nil {
+			e.body = r.incarnate(e, envelope{})
+			e.seen.Store(r.tick.Load())
+		}
+	case stopNow:
+		return true
+	}
+	return false
+}
+
+// finish ends the incarnation, in order when failure is nil.
+func (e *entity) finish(failure error) {
+	b := e.body
+	e.body = nil
+	if b != nil && failure == nil && e.shard.region.lease.Holds() {
+		e.stopBody(b)
+	}
+	if x := e.extra.Load(); x != nil {
+		x.reset()
+	}
+}
+
+func (e *entity) stopBody(b incarnation) {
+	r := e.shard.region
+	defer func() {
+		if p := recover(); p != nil {
+			r.report(e, fmt.Errorf("panic in Stop: %v", p), debug.Stack(), SuperviseStop)
+		}
+	}()
+	if err := b.stop(); err != nil {
+		r.report(e, fmt.Errorf("stop: %w", err), nil, SuperviseStop)
+	}
+}
+
+// reset takes back what belonged to the incarnation that has ended.
+func (x *extra) reset() {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.timer != nil {
+		x.timer.Stop()
+	}
+	if x.cancel != nil {
+		x.cancel(ErrStopped)
+	}
+	x.timer, x.timeout, x.ctx, x.cancel, x.lease = nil, 0, nil, nil, nil
+	x.forced.Store(false)
+}
+
+// more takes what waits. When nothing does, the entity is idle and no longer the worker's.
+func (e *entity) more() bool {
+	ok, rested := e.refill()
+	if rested {
+		e.shard.settled()
+	}
+	return ok
+}
+
+// pause holds the entity.
+func (e *entity) pause(why holdReason) {
+	if e.hold(why) {
+		e.shard.settled()
+	}
+}
+
+// end tells the shard's machine that the incarnation is over. What waits is for the next one. The machine hears of the end before anybody can
+// wake the id again, because only then is the entity taken out of the shard.
+func (e *entity) end(r *core) {
+	s := e.shard
+	s.mu.RLock()
+	dead := s.dead
+	s.mu.RUnlock()
+	if dead {
+		e.bury(true)
+		return
+	}
+	e.pause(forStart)
+	r.entityStopped(s, e.id)
+	if !s.remove(e) {
+		r.wake(s, e.id)
+	}
+}
+
+// bury hands what is left in the mailbox of a dead shard's entity to whoever closed the shard.
+func (e *entity) bury(worker bool) {
+	rest, rested := e.shut(worker)
+	for env, ok := rest.pop(); ok; env, ok = rest.pop() {
+		if env.call != controlCall {
+			e.shard.out(e, env)
+		}
+	}
+	if rested {
+		e.shard.settled()
+	}
+}

@@ -1,0 +1,174 @@
+package sharding
+
+import (
+	"errors"
+	"fmt"
+	"time"
+	"unicode/utf8"
+
+	"github.com/coterie-go/coterie/sharding/protocol"
+)
+
+// EntityType describes one kind of entity. Name, Role, Shards, RememberEntities and Messages must be the same on every node. The zero
+// value of every other field stands for its default.
+type EntityType[M any] struct {
+	// Name is unique in the cluster; 1 to 128 bytes of UTF-8 without '/'.
+	Name string
+	// Role: the nodes that may host entities. Required. On a node without it the region is a proxy.
+	Role string
+	// Shards is the number of shards, 1 to 1,000,000; it cannot change while the cluster runs. Ten times the largest number of nodes is a
+	// good choice: fewer spread unevenly, more cost the coordinator. Default 100.
+	Shards int
+	// RememberEntities keeps the ids of started entities in the durable space: they are started again wherever their shard goes, also after
+	// a restart of the whole cluster. It turns idle passivation off; an entity ends by Passivate.
+	RememberEntities bool
+	// StateStoreMode: DData is the only one.
+	StateStoreMode StateStoreMode
+	// Messages says which concrete types travel, and how. Required: CBOR[M](examples…).
+	Messages Codec[M]
+	// New makes an entity; it runs on a worker, before the first message. Required, except on nodes that only ever proxy.
+	New func(*Context[M]) Entity[M]
+
+	// Supervision of failed handlers. Default: restart if remembered, stop otherwise.
+	Supervision Supervision
+	// RestartBackoff is the first pause before a restart, doubled per failure in a row up to RestartBackoffMax. Defaults 100 ms and 10 s.
+	RestartBackoff, RestartBackoffMax time.Duration
+	// PassivateAfter is the idle time after which an entity is passivated. Default 2 minutes, negative = never; off if remembered.
+	PassivateAfter time.Duration
+	// AskTimeout bounds an Ask whose context has no deadline. Default 10 s.
+	AskTimeout time.Duration
+	// StopTimeout: a handler that has not returned this long after its shard was told to stop aborts the hand-off. Default 10 s.
+	StopTimeout time.Duration
+
+	// Strategy chooses the homes of shards. Default: protocol.LeastShard.
+	Strategy protocol.Strategy
+	// MinRegions is the number of regions that must be there before the first shard gets a home. Default 1.
+	MinRegions int
+	// RebalanceInterval is the time between two looks at the balance. Default 10 s, negative = never.
+	RebalanceInterval time.Duration
+	// RetryInterval is the longest pause between two repetitions of what another node has not answered. Default 2 s.
+	RetryInterval time.Duration
+	// BeginTimeout and HandOffTimeout bound the two phases of a hand-off; past them it is aborted and the shard stays. Defaults 10 s and 60 s.
+	BeginTimeout, HandOffTimeout time.Duration
+	// RecoveryBatch remembered entities are started per RecoveryInterval when a shard starts. Default 0: all at once; 100 ms.
+	RecoveryBatch    int
+	RecoveryInterval time.Duration
+
+	// MailboxMax is the number of messages that wait in one mailbox. Default 100,000.
+	MailboxMax int
+	// BufferMax is the number of messages that wait in this region for homes that are unknown or moving. Default 100,000.
+	BufferMax int
+	// BufferBytes bounds the same by size, counting messages from other nodes as encoded. Default 64 MiB.
+	BufferBytes int
+	// AsksMax is the number of this region's questions under way. Default 65,536, at most 16 Mi.
+	AsksMax int
+	// Workers is the number of handlers that run at one time while none of them blocks. Default GOMAXPROCS.
+	Workers int
+	// WorkersMax bounds the goroutines when handlers block. Default 10,000.
+	WorkersMax int
+
+	// OnDrop is called for every dropped message, on the goroutine that dropped it: it must be quick and must not tell. Optional.
+	OnDrop func(Drop)
+	// OnFailure is called for every failure of a handler, on its worker. Optional; failures are logged in any case.
+	OnFailure func(Failure)
+	// OnEvent is called for what the control plane notes: moves, alarms. It must be quick, and may be called from two goroutines at a time.
+	// Optional; events are logged in any case.
+	OnEvent func(protocol.Event)
+}
+
+// Failure is one failed handler.
+type Failure struct {
+	Type, ID string
+	Err      error       // what Receive returned, or the panic as an error
+	Stack    []byte      // of a panic
+	Outcome  Supervision // what was done about it
+}
+
+const (
+	idMax   = 512
+	nameMax = 128
+)
+
+func (t EntityType[M]) withDefaults() EntityType[M] {
+	def := func(d *time.Duration, v time.Duration) {
+		if *d == 0 {
+			*d = v
+		}
+	}
+	num := func(n *int, v int) {
+		if *n == 0 {
+			*n = v
+		}
+	}
+	num(&t.Shards, 100)
+	def(&t.RestartBackoff, 100*time.Millisecond)
+	def(&t.RestartBackoffMax, 10*time.Second)
+	def(&t.PassivateAfter, 2*time.Minute)
+	def(&t.AskTimeout, 10*time.Second)
+	def(&t.StopTimeout, 10*time.Second)
+	num(&t.MailboxMax, 100_000)
+	num(&t.BufferMax, 100_000)
+	num(&t.BufferBytes, 64<<20)
+	num(&t.AsksMax, 1<<16)
+	num(&t.WorkersMax, 10_000)
+	if t.Supervision == SuperviseDefault {
+		t.Supervision = SuperviseStop
+		if t.RememberEntities {
+			t.Supervision = SuperviseRestart
+		}
+	}
+	if t.RememberEntities {
+		t.PassivateAfter = -1
+	}
+	return t
+}
+
+// Validate reports every fault of the type together.
+func (t EntityType[M]) Validate() error {
+	var faults []error
+	fault := func(bad bool, format string, args ...any) {
+		if bad {
+			faults = append(faults, fmt.Errorf(format, args...))
+		}
+	}
+	d := t.withDefaults()
+	fault(t.Name == "", "Name is empty")
+	fault(len(t.Name) > nameMax, "Name has %d bytes, the limit is %d", len(t.Name), nameMax)
+	fault(!utf8.ValidString(t.Name), "Name is not UTF-8")
+	for _, c := range t.Name {
+		fault(c == '/', "Name %q contains '/'", t.Name)
+	}
+	fault(t.Role == "", "Role is empty: say which nodes may host the entities")
+	fault(d.Shards < 1 || d.Shards > 1_000_000, "Shards is %d, want 1 to 1,000,000", d.Shards)
+	fault(t.StateStoreMode != DData, "StateStoreMode %d is not known: sharding.DData is the only one", t.StateStoreMode)
+	fault(t.Messages.reg == nil, "Messages is missing: use sharding.CBOR[M](examples…)")
+	fault(t.Messages.err != nil, "Messages: %v", t.Messages.err)
+	fault(d.Supervision > SuperviseResume, "Supervision %d is not known", d.Supervision)
+	fault(d.RestartBackoff < 0 || d.RestartBackoffMax < d.RestartBackoff, "RestartBackoff %v is negative or above RestartBackoffMax %v", d.RestartBackoff, d.RestartBackoffMax)
+	fault(d.AskTimeout < 0, "AskTimeout %v is negative", d.AskTimeout)
+	fault(d.StopTimeout < 0, "StopTimeout %v is negative", d.StopTimeout)
+	fault(d.MailboxMax < 1, "MailboxMax %d is not positive", d.MailboxMax)
+	fault(d.BufferMax < 1, "BufferMax %d is not positive", d.BufferMax)
+	fault(d.BufferBytes < 1, "BufferBytes %d is not positive", d.BufferBytes)
+	fault(d.AsksMax < 1 || d.AsksMax > 16<<20, "AsksMax is %d, want 1 to 16 Mi", d.AsksMax)
+	fault(d.Workers < 0, "Workers %d is negative", d.Workers)
+	fault(d.WorkersMax < 1 || d.WorkersMax < d.Workers, "WorkersMax %d is not positive or below Workers", d.WorkersMax)
+	if len(faults) == 0 {
+		return nil
+	}
+	return fmt.Errorf("%w %q: %w", ErrConfig, t.Name, errors.Join(faults...))
+}
+
+// checkID accepts 1 to 512 bytes of UTF-8.
+func checkID(id string) error {
+	if id == "" {
+		return fmt.Errorf("%w: it is empty", ErrInvalidID)
+	}
+	if len(id) > idMax {
+		return fmt.Errorf("%w: it has %d bytes, the limit is %d", ErrInvalidID, len(id), idMax)
+	}
+	if !utf8.ValidString(id) {
+		return fmt.Errorf("%w: %q is not UTF-8", ErrInvalidID, id)
+	}
+	return nil
+}

@@ -1,0 +1,55 @@
+package sharding
+
+import "errors"
+
+// Errors of Start: the configuration is wrong, or does not fit the node.
+var (
+	// ErrConfig: the EntityType is incomplete or out of bounds. The message lists every fault.
+	ErrConfig = errors.New("sharding: invalid entity type")
+	// ErrUnknownRole: the role is no role of any member of the installed view and not of this node, so nothing could ever host the type.
+	ErrUnknownRole = errors.New("sharding: unknown role")
+	// ErrAlreadyStarted: the type's name is already in use on this node with other settings or another message type.
+	ErrAlreadyStarted = errors.New("sharding: entity type already started")
+)
+
+// Errors of a message before it leaves the caller.
+var (
+	// ErrInvalidID: an entity id is 1 to 512 bytes of UTF-8; the message says which of these it is not.
+	ErrInvalidID = errors.New("sharding: invalid entity id")
+	// ErrUnregisteredMessage: the concrete type of the message was not among the examples given to CBOR.
+	ErrUnregisteredMessage = errors.New("sharding: message type is not registered")
+	// ErrMessageTooLarge: the encoded message is larger than a frame may be.
+	ErrMessageTooLarge = errors.New("sharding: message too large")
+	// ErrEncoding: the message could not be encoded or decoded.
+	ErrEncoding = errors.New("sharding: message encoding")
+)
+
+// Errors of delivery. The message was not handled, unless the text of the constant says otherwise.
+var (
+	// ErrBufferFull: a bounded mailbox, buffer or connection queue has no room. Inside a handler at once, outside when the context ends.
+	ErrBufferFull = errors.New("sharding: buffer full")
+	// ErrMoving: a handler of a shard that is being handed off asked an entity whose shard is moving too; waiting could never end.
+	ErrMoving = errors.New("sharding: shard is moving")
+	// ErrStopped: the region has stopped (the node leaves, was removed, or Region.Close was called).
+	ErrStopped = errors.New("sharding: region stopped")
+	// ErrNoLease: this node does not hold its lease now, so no effect of a handler may happen.
+	ErrNoLease = errors.New("sharding: lease not held")
+	// ErrNodeGone: the node that was asked has been removed from the cluster; whether it handled the message is unknown.
+	ErrNodeGone = errors.New("sharding: node left before it answered")
+)
+
+// Errors of an Ask. Whether the message was handled is unknown, except where said.
+var (
+	// ErrTimeout: no answer within the deadline.
+	ErrTimeout = errors.New("sharding: no reply in time")
+	// ErrNoReply: the handler ended without Reply and without Later.
+	ErrNoReply = errors.New("sharding: handler gave no reply")
+	// ErrHandler: the handler returned an error or panicked; the text follows.
+	ErrHandler = errors.New("sharding: handler failed")
+	// ErrReplyType: Reply was called with a value that is not of the request's reply type.
+	ErrReplyType = errors.New("sharding: wrong reply type")
+	// ErrTooManyAsks: the region's bound on questions under way is reached.
+	ErrTooManyAsks = errors.New("sharding: too many questions under way")
+	// ErrNotAsked: Reply or Later in a handler of a message that nobody waits for.
+	ErrNotAsked = errors.New("sharding: message was told, not asked")
+)

@@ -1,0 +1,190 @@
+package sharding
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/transport"
+	"github.com/coterie-go/coterie/sharding/protocol"
+)
+
+// The messages of the tests.
+type (
+	message_ interface{ command() }
+
+	addItem struct {
+		Name string
+		N    int
+	}
+	total struct{ Returns[int] }
+	echo  struct {
+		Returns[string]
+		Text string
+	}
+	crash    struct{ Returns[int] }
+	failing  struct{ Returns[int] }
+	silent   struct{ Returns[int] }
+	leaveNow struct{}
+	block    struct{ gate *gate }
+	unknown  struct{}
+)
+
+func (addItem) command()  {}
+func (total) command()    {}
+func (echo) command()     {}
+func (crash) command()    {}
+func (failing) command()  {}
+func (silent) command()   {}
+func (leaveNow) command() {}
+func (block) command()    {}
+func (unknown) command()  {}
+
+func testMessages() Codec[message_] {
+	return CBOR[message_](addItem{}, total{}, echo{}, crash{}, failing{}, silent{}, leaveNow{})
+}
+
+// gate holds handlers up.
+type gate struct{ entered, open chan struct{} }
+
+func newGate() *gate { return &gate{make(chan struct{}, 100), make(chan struct{})} }
+
+// cart is the entity of the tests.
+type cart struct {
+	log *cartLog
+	n   int
+}
+
+// cartLog counts what happens to all carts of a test.
+type cartLog struct {
+	made, stopped atomic.Int64
+}
+
+func (k *cart) Receive(c *Context[message_], msg message_) error {
+	switch m := msg.(type) {
+	case addItem:
+		k.n += m.N
+	case total:
+		return c.Reply(k.n)
+	case echo:
+		return c.Reply(m.Text)
+	case crash:
+		panic("boom")
+	case failing:
+		return errors.New("no luck")
+	case leaveNow:
+		c.Passivate()
+	case block:
+		m.gate.entered <- struct{}{}
+		<-m.gate.open
+	}
+	return nil
+}
+
+func (k *cart) Stop(*Context[message_]) error {
+	k.log.stopped.Add(1)
+	return nil
+}
+
+func cartType(log *cartLog) EntityType[message_] {
+	return EntityType[message_]{
+		Name: "Cart", Role: "backend", Shards: 16, Messages: testMessages(),
+		New: func(*Context[message_]) Entity[message_] {
+			log.made.Add(1)
+			return &cart{log: log}
+		},
+	}
+}
+
+// fakeLease is a lease that tests take away.
+type fakeLease struct{ lost atomic.Bool }
+
+func (l *fakeLease) Holds() bool                        { return !l.lost.Load() }
+func (l *fakeLease) OnLease(func(bool)) (cancel func()) { return func() {} }
+
+// fakeControl hosts every shard here and starts entities at once: the data plane alone.
+type fakeControl struct {
+	r       *core
+	log     *slog.Logger
+	mu      sync.Mutex
+	wanted_ []uint32
+}
+
+func (f *fakeControl) wanted(n uint32) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.wanted_ = append(f.wanted_, n)
+}
+func (f *fakeControl) flushLater(uint32)                    {}
+func (f *fakeControl) misrouted(uint64, uint32)             {}
+func (f *fakeControl) wake(s *shard, id string)             { s.start([]protocol.EntityID{protocol.EntityID(id)}) }
+func (f *fakeControl) entityStopped(*shard, string)         {}
+func (f *fakeControl) startEntity(*shard, string, envelope) {}
+func (f *fakeControl) receive(uint64, protocol.Message)     {}
+func (f *fakeControl) rejected(uint64, error)               {}
+func (f *fakeControl) passivate(s *shard, id string) {
+	if e := s.find(id); e != nil {
+		s.command(e, stopNow)
+	}
+}
+
+// noNet is a network without peers.
+type noNet struct{}
+
+func (noNet) Handle(transport.Channel, transport.Handler) {}
+func (noNet) Append(transport.NodeID, transport.Lane, uint32, transport.Channel, func([]byte) []byte, func() error) error {
+	return transport.ErrNoPeer
+}
+func (noNet) AppendWait(context.Context, transport.NodeID, transport.Lane, uint32, transport.Channel, func([]byte) []byte, func() error) error {
+	return transport.ErrNoPeer
+}
+func (noNet) OnLink(func(transport.LinkEvent)) (cancel func()) { return func() {} }
+
+type fakeCluster struct{}
+
+func (fakeCluster) UID() membership.UID                                    { return 1 }
+func (fakeCluster) View() *membership.View                                 { return nil }
+func (fakeCluster) OnView(func(*membership.View)) (cancel func())          { return func() {} }
+func (fakeCluster) OnReachable(func(membership.UID, bool)) (cancel func()) { return func() {} }
+
+// localRegion is a region with all shards here and no machines.
+func localRegion(tb testing.TB, t EntityType[message_]) (*Region[message_], *fakeLease) {
+	tb.Helper()
+	if err := t.Validate(); err != nil {
+		tb.Fatal(err)
+	}
+	t = t.withDefaults()
+	lease := &fakeLease{}
+	p := Ports{Cluster: fakeCluster{}, Lease: lease, Network: noNet{}, Log: slog.New(slog.DiscardHandler)}
+	g := &Region[message_]{core: newCore(p, t)}
+	r := g.core
+	r.newBody = func(e *entity) incarnation {
+		c := &Context[message_]{e: e, r: g}
+		c.user = t.New(c)
+		return c
+	}
+	r.ctl = &fakeControl{r: r}
+	var shards []*shard
+	for n := range r.table.slots {
+		s := newShard(r, uint32(n), protocol.Token{Epoch: 1, Seq: uint64(n)})
+		shards = append(shards, s)
+		r.table.slots[n].Store(&route{local: s})
+		r.table.hosted[n].Store(s)
+	}
+	r.sweep.shards = func() []*shard { return shards }
+	tb.Cleanup(func() {
+		close(r.closed)
+		r.sweep.stop()
+		for _, s := range shards {
+			s.shut(func(*entity, envelope) {})
+		}
+		if err := r.pool.drain(context.Background()); err != nil {
+			tb.Error(err)
+		}
+	})
+	return g, lease
+}

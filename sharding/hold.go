@@ -1,0 +1,228 @@
+package sharding
+
+import (
+	"errors"
+
+	"github.com/coterie-go/coterie/ddata/transport"
+)
+
+// hold puts a parcel into the shard's buffer. It returns errRouteChanged when the shard has a route again.
+func (t *table) hold(number uint32, p parcel, limit *bufferLimit, wanted func(uint32)) error {
+	slot := &t.slots[number]
+	rt := slot.Load()
+	if rt == nil {
+		slot.CompareAndSwap(nil, &route{buffer: new(buffer)})
+		return errRouteChanged
+	}
+	b := rt.buffer
+	if b == nil {
+		return errRouteChanged
+	}
+	b.mu.Lock()
+	if b.open {
+		b.mu.Unlock()
+		return errRouteChanged
+	}
+	if p.from != nil && p.from.isSealed() {
+		b.mu.Unlock()
+		return ErrMoving
+	}
+	if !limit.take(p.size) {
+		b.mu.Unlock()
+		return ErrBufferFull
+	}
+	b.parked = append(b.parked, p)
+	first := len(b.parked) == 1
+	b.mu.Unlock()
+	if first {
+		wanted(number)
+	}
+	return nil
+}
+
+// setRoute publishes a route that does not buffer: at once if nothing waits, else when what waits has been sent.
+func (r *core) setRoute(number uint32, rt *route) (flushed bool) {
+	slot := &r.table.slots[number]
+	for {
+		old := slot.Load()
+		if old == nil || old.buffer == nil {
+			if slot.CompareAndSwap(old, rt) {
+				return true
+			}
+			continue
+		}
+		if old.buffer.retarget(rt) {
+			return r.flush(number)
+		}
+	}
+}
+
+// flush sends what waits along the buffer's target, in order, and opens the route when nothing is left. Senders wait meanwhile, so nobody
+// overtakes. false: there was no room, the rest has to be flushed later.
+func (r *core) flush(number uint32) bool {
+	slot := &r.table.slots[number]
+	old := slot.Load()
+	if old == nil || old.buffer == nil {
+		return true
+	}
+	b := old.buffer
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.open || b.target == nil {
+		return true
+	}
+	sent := 0
+	defer func() { r.drainedLocked(b, sent) }()
+	for ; sent < len(b.parked); sent++ {
+		switch err := r.dispatch(number, b.target, &b.parked[sent]); {
+		case err == nil:
+		case errors.Is(err, ErrBufferFull), err == errRouteChanged: // no room, or the target does not work now
+			return false
+		default:
+			r.discardParcel(DropUndecodable, number, &b.parked[sent])
+		}
+	}
+	b.open = true
+	slot.CompareAndSwap(old, b.target)
+	return true
+}
+
+func (r *core) drainedLocked(b *buffer, sent int) {
+	if sent == 0 {
+		return
+	}
+	size := 0
+	for i := range sent {
+		size += b.parked[i].size
+	}
+	rest := copy(b.parked, b.parked[sent:])
+	clear(b.parked[rest:])
+	b.parked = b.parked[:rest]
+	r.limit.release(sent, size)
+}
+
+// dispatch sends one parcel along a route, without waiting.
+func (r *core) dispatch(number uint32, rt *route, p *parcel) error {
+	if rt.local != nil {
+		return r.dispatchLocal(number, rt.local, p)
+	}
+	if p.raw != nil {
+		return r.forward(number, rt, p.raw, nil)
+	}
+	o := r.outs.Get().(*outgoing)
+	defer o.release()
+	mt, err := r.reg.of(p.env.msg)
+	if err != nil {
+		return err
+	}
+	o.m = message{kind: frameTell, shard: number, typ: mt.id}
+	if p.env.call != 0 {
+		o.m.kind, o.m.call = frameAsk, p.env.call
+		r.asks.asked(p.env.call, rt.remote)
+	}
+	o.id = p.id
+	if o.body, err = mt.appendBody(o.body[:0], p.env.msg); err != nil {
+		return err
+	}
+	return flushError(r.net.Append(transport.NodeID(rt.remote), transport.Data, number, r.channel, o.fill, nil))
+}
+
+func (r *core) dispatchLocal(number uint32, s *shard, p *parcel) error {
+	env := p.env
+	if p.raw != nil {
+		var err error
+		if env, err = r.decode(p.raw); err != nil {
+			return err
+		}
+	}
+	switch v, _ := s.deliver(p.id, env); v {
+	case accepted:
+		return nil
+	case full:
+		return ErrBufferFull
+	default:
+		return errRouteChanged
+	}
+}
+
+// forward passes an encoded message on.
+func (r *core) forward(number uint32, rt *route, m *message, check func() error) error {
+	fill := func(dst []byte) []byte { return append(appendMessageHead(dst, m, string(m.id)), m.body...) }
+	return flushError(r.net.Append(transport.NodeID(rt.remote), transport.Data, number, r.channel, fill, check))
+}
+
+func flushError(err error) error {
+	switch {
+	case err == nil || err == errRouteChanged:
+		return err
+	case errors.Is(err, transport.ErrQueueFull):
+		return ErrBufferFull
+	case errors.Is(err, transport.ErrFrameTooLarge):
+		return ErrMessageTooLarge
+	}
+	return errRouteChanged
+}
+
+// dropBuffer drops what waits for the shard.
+func (r *core) dropBuffer(number uint32, reason DropReason) {
+	rt := r.table.slots[number].Load()
+	if rt == nil || rt.buffer == nil {
+		return
+	}
+	b := rt.buffer
+	b.mu.Lock()
+	parked := b.parked
+	b.parked = nil
+	b.mu.Unlock()
+	size := 0
+	for i := range parked {
+		size += parked[i].size
+		r.discardParcel(reason, number, &parked[i])
+	}
+	r.limit.release(len(parked), size)
+}
+
+func (r *core) discardParcel(reason DropReason, number uint32, p *parcel) {
+	env := p.env
+	if p.raw != nil {
+		env = envelope{call: p.raw.call, origin: p.raw.origin}
+	}
+	r.discard(reason, number, p.id, env)
+}
+
+// putBack puts messages that a mailbox held when its shard was closed before everything that waits for the shard's next home.
+func (r *core) putBack(number uint32, front []parcel) {
+	if len(front) == 0 {
+		return
+	}
+	b := r.table.buffering(number)
+	b.mu.Lock()
+	b.parked = append(front, b.parked...)
+	r.limit.force(len(front), len(front)*parcelOverhead)
+	b.mu.Unlock()
+	r.ctl.wanted(number)
+}
+
+// failParked ends the questions of a sealed shard's handlers that wait for a home: the handlers have to return before the shard can move, and
+// what they wait for may wait for that.
+func (r *core) failParked(s *shard) {
+	for i := range r.table.slots {
+		rt := r.table.slots[i].Load()
+		if rt == nil || rt.buffer == nil {
+			continue
+		}
+		b := rt.buffer
+		b.mu.Lock()
+		kept := b.parked[:0]
+		for _, p := range b.parked {
+			if p.from == s && r.asks.answer(p.env.call, nil, ErrMoving) {
+				r.limit.release(1, p.size)
+				continue
+			}
+			kept = append(kept, p)
+		}
+		clear(b.parked[len(kept):])
+		b.parked = kept
+		b.mu.Unlock()
+	}
+}

@@ -1,0 +1,371 @@
+package sharding
+
+import "sync"
+
+// envelope is one message in a mailbox.
+type envelope struct {
+	msg    any
+	call   uint64 // the question that it is, 0 for a tell
+	origin uint64 // the node that asked
+}
+
+// chunk is a piece of a mailbox's queue. Chunks are pooled: an idle mailbox holds none.
+type chunk struct {
+	next     *chunk
+	from, to int // envelopes[from:to] are queued
+	envs     []envelope
+}
+
+// The first chunk of a burst is small, so that a million entities with one message each stay cheap; the following ones are large.
+const (
+	chunkSmall = 4
+	chunkLarge = 128
+)
+
+var (
+	smallChunks = sync.Pool{New: func() any { return &chunk{envs: make([]envelope, chunkSmall)} }}
+	largeChunks = sync.Pool{New: func() any { return &chunk{envs: make([]envelope, chunkLarge)} }}
+)
+
+func (c *chunk) release() {
+	c.next, c.from, c.to = nil, 0, 0
+	if len(c.envs) == chunkSmall {
+		smallChunks.Put(c)
+	} else {
+		largeChunks.Put(c)
+	}
+}
+
+// queue is a FIFO of envelopes. It is not safe for concurrent use.
+type queue struct {
+	head, tail *chunk
+	len        int
+}
+
+func (q *queue) push(e envelope) {
+	t := q.tail
+	if t == nil || t.to == len(t.envs) {
+		t = q.grow()
+	}
+	t.envs[t.to] = e
+	t.to++
+	q.len++
+}
+
+func (q *queue) grow() *chunk {
+	if q.tail == nil {
+		c := smallChunks.Get().(*chunk)
+		q.head, q.tail = c, c
+		return c
+	}
+	c := largeChunks.Get().(*chunk)
+	q.tail.next = c
+	q.tail = c
+	return c
+}
+
+// pop takes the first envelope.
+func (q *queue) pop() (envelope, bool) {
+	h := q.head
+	if h == nil {
+		return envelope{}, false
+	}
+	e := h.envs[h.from]
+	h.envs[h.from] = envelope{}
+	h.from++
+	q.len--
+	if h.from == h.to {
+		q.head = h.next
+		if q.head == nil {
+			q.tail = nil
+		}
+		h.release()
+	}
+	return e, true
+}
+
+// prepend puts all of front before what is queued and empties front.
+func (q *queue) prepend(front *queue) {
+	if front.head == nil {
+		return
+	}
+	front.tail.next = q.head
+	if q.tail == nil {
+		q.tail = front.tail
+	}
+	q.head = front.head
+	q.len += front.len
+	*front = queue{}
+}
+
+// take empties q into the result.
+func (q *queue) take() queue {
+	all := *q
+	*q = queue{}
+	return all
+}
+
+// phase is what a mailbox waits for.
+//
+//	         push               worker               emptied
+//	idle ───────────► queued ───────────► running ─────────────► idle ──► closed (removed while empty)
+//	                    ▲                   │ hold
+//	                    └──── release ──── held
+type phase uint8
+
+const (
+	idle    phase = iota // empty, in no list
+	queued               // in the pool's run queue
+	running              // a worker has it
+	held                 // something else than a message is awaited: the remembering of the id, the backoff, the lease
+	closed               // refuses pushes; a new entity of the same id may exist
+)
+
+// verdict is what became of a push.
+type verdict uint8
+
+const (
+	accepted verdict = iota
+	full
+	refused // the shard takes no messages: look for another route
+	gone    // the entity has ended: look it up again
+)
+
+// mailbox is the queue of one entity and the place where its single writer is decided.
+type mailbox struct {
+	mu      sync.Mutex
+	phase   phase
+	why     holdReason    // while held
+	started bool          // the shard's machine counts the entity as active
+	sealed  bool          // refuses messages; what waits is still handled
+	watched bool          // the shard wants to know when it rests
+	room    chan struct{} // closed when waiting was taken; made by those who wait for room
+	waiting queue
+	// taken is what the worker took and has not handled yet. The worker owns it; it is empty while no worker has the mailbox.
+	taken queue
+}
+
+// holdReason is what a held mailbox waits for.
+type holdReason uint8
+
+const (
+	forStart   holdReason = iota // the shard's machine: the id is being remembered or forgotten, or the start has not arrived yet
+	forBackoff                   // the restart after a failure
+	forLease                     // the return of the lease
+)
+
+// command is what a control envelope asks for.
+type command uint8
+
+const (
+	stopNow  command = iota + 1 // end the incarnation; what follows is for the next
+	startNow                    // make the incarnation without a message: the id is remembered, or failed
+)
+
+// Marks in envelope.call; no question has these ids.
+const (
+	controlCall = ^uint64(0) - iota // a control envelope
+	timerCall                       // the receive timeout: no activity
+)
+
+// push queues an envelope. schedule is true when the caller has to put the entity on the run queue.
+func (m *mailbox) push(e envelope, limit int) (v verdict, schedule bool) {
+	m.mu.Lock()
+	switch {
+	case m.phase == closed:
+		v = gone
+	case m.sealed:
+		v = refused
+	case m.waiting.len >= limit:
+		v = full
+	default:
+		m.waiting.push(e)
+		if m.phase == idle {
+			m.phase, schedule = queued, true
+		}
+	}
+	m.mu.Unlock()
+	return v, schedule
+}
+
+// command queues a control envelope: no limit holds for it, a sealed mailbox takes it, and a backoff ends.
+func (m *mailbox) command(c command) (schedule bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.phase == closed {
+		return false
+	}
+	m.waiting.push(envelope{msg: c, call: controlCall})
+	if m.phase == idle || m.phase == held && m.why == forBackoff {
+		m.phase, schedule = queued, true
+	}
+	return schedule
+}
+
+// begin is the start by the shard's machine. An entity without a message gets a control envelope that makes it.
+func (m *mailbox) begin() (schedule bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.started || m.phase == closed {
+		return false
+	}
+	m.started = true
+	if m.waiting.len == 0 {
+		m.waiting.push(envelope{msg: startNow, call: controlCall})
+	}
+	if m.phase == held && m.why == forStart {
+		m.phase, schedule = queued, true
+	}
+	return schedule
+}
+
+// release ends a hold; schedule is true when the caller has to put the entity on the run queue.
+func (m *mailbox) release(why holdReason) (schedule bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.phase != held || m.why != why {
+		return false
+	}
+	m.phase = idle
+	if m.waiting.len > 0 {
+		m.phase, schedule = queued, true
+	}
+	return schedule
+}
+
+// isIdle says that nothing waits and no worker has the mailbox.
+func (m *mailbox) isIdle() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.phase == idle
+}
+
+// isStarted says that the shard's machine counts the entity as active.
+func (m *mailbox) isStarted() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.started
+}
+
+// awaits says that the mailbox is held for that reason.
+func (m *mailbox) awaits(why holdReason) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.phase == held && m.why == why
+}
+
+// refill moves what waits into taken, for the worker. When there is nothing, the mailbox becomes idle and ok is false; rested is true when
+// the shard wants to know.
+func (m *mailbox) refill() (ok, rested bool) {
+	m.mu.Lock()
+	if m.waiting.len == 0 {
+		m.phase = idle
+		rested = m.restLocked()
+		m.mu.Unlock()
+		return false, rested
+	}
+	m.phase = running
+	m.taken = m.waiting.take()
+	if m.room != nil {
+		close(m.room)
+		m.room = nil
+	}
+	m.mu.Unlock()
+	return true, false
+}
+
+// giveBack ends the worker's turn with what it has not handled yet: to be queued again at once.
+func (m *mailbox) giveBack() {
+	m.mu.Lock()
+	m.waiting.prepend(&m.taken)
+	m.phase = queued
+	m.mu.Unlock()
+}
+
+// hold ends the worker's turn: nothing is handled until the hold ends.
+func (m *mailbox) hold(why holdReason) (rested bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.waiting.prepend(&m.taken)
+	m.phase, m.why = held, why
+	if why == forStart {
+		m.started = false
+	}
+	return m.restLocked()
+}
+
+// closeEmpty closes a held mailbox in which nothing waits.
+func (m *mailbox) closeEmpty() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.phase != held || m.waiting.len > 0 || m.started {
+		return false
+	}
+	m.phase = closed
+	return true
+}
+
+// seal refuses messages from now on. It answers whether the mailbox rests already; if not, whoever brings it to rest reports it.
+func (m *mailbox) seal() (rests bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.sealed = true
+	m.watched = !m.restsLocked()
+	if m.room != nil { // senders that wait for room look for another way
+		close(m.room)
+		m.room = nil
+	}
+	return !m.watched
+}
+
+// unseal opens a sealed mailbox again.
+func (m *mailbox) unseal() {
+	m.mu.Lock()
+	m.sealed, m.watched = false, false
+	m.mu.Unlock()
+}
+
+// restsLocked says that no message waits and no handler runs.
+func (m *mailbox) restsLocked() bool {
+	return m.waiting.len == 0 && (m.phase == idle || m.phase == held || m.phase == closed)
+}
+
+// restLocked says that the mailbox has come to rest while it was watched.
+func (m *mailbox) restLocked() bool {
+	if !m.watched || !m.restsLocked() {
+		return false
+	}
+	m.watched = false
+	return true
+}
+
+// shut closes the mailbox for ever and returns what was in it, unless a worker has it: then the worker calls shut again.
+func (m *mailbox) shut(worker bool) (rest queue, rested bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.sealed = true
+	if m.room != nil {
+		close(m.room)
+		m.room = nil
+	}
+	if !worker && (m.phase == running || m.phase == queued) {
+		return queue{}, false
+	}
+	m.waiting.prepend(&m.taken)
+	m.phase = closed
+	rest = m.waiting.take()
+	return rest, m.restLocked()
+}
+
+// roomAfter returns a channel that is closed when room may have come up, nil when there is some already.
+func (m *mailbox) roomAfter(limit int) <-chan struct{} {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.waiting.len < limit || m.phase == closed || m.sealed {
+		return nil
+	}
+	if m.room == nil {
+		m.room = make(chan struct{})
+	}
+	return m.room
+}

@@ -1,0 +1,171 @@
+package sharding
+
+import (
+	"fmt"
+	"unicode/utf8"
+
+	"github.com/coterie-go/coterie/ddata/transport"
+	"github.com/coterie-go/coterie/sharding/protocol"
+)
+
+// Receive takes one frame. It never waits: the reader of the connection serves all shards of the peer.
+func (r *core) Receive(from transport.NodeID, payload []byte) {
+	rd := reader{b: payload}
+	kind, fields := rd.open()
+	switch {
+	case rd.bad:
+		r.malformed(uint64(from))
+	case kind == frameTell || kind == frameAsk:
+		m := rd.message(kind, fields)
+		if rd.bad || int(m.shard) >= len(r.table.slots) {
+			r.malformed(uint64(from))
+			return
+		}
+		if m.origin == 0 {
+			m.origin = uint64(from)
+		}
+		r.inbound(uint64(from), &m)
+	case kind == frameReply:
+		r.receiveReply(uint64(from), &rd)
+	case kind == frameControl:
+		r.receiveControl(uint64(from), &rd)
+	default:
+		r.malformed(uint64(from))
+	}
+}
+
+var _ transport.Handler = (*core)(nil)
+
+func (r *core) malformed(from uint64) {
+	r.drops.drop(DropUndecodable, -1, "", nil)
+	r.ctl.rejected(from, fmt.Errorf("%w: malformed frame", ErrEncoding))
+}
+
+func (r *core) receiveReply(from uint64, rd *reader) {
+	call, status := rd.head(majorUint), replyStatus(rd.small(255))
+	if rd.bad {
+		r.malformed(from)
+		return
+	}
+	if status == statusOK {
+		r.answered(r.asks.answerBody(call, rd.b, nil))
+		return
+	}
+	text := string(rd.str(majorText))
+	r.answered(r.asks.answerBody(call, nil, status.err(text)))
+}
+
+func (r *core) receiveControl(from uint64, rd *reader) {
+	body := rd.str(majorBytes)
+	if rd.bad {
+		r.malformed(from)
+		return
+	}
+	msg, err := protocol.DecodeMessage(body)
+	if err != nil {
+		r.ctl.rejected(from, err)
+		return
+	}
+	r.ctl.receive(from, msg)
+}
+
+// inbound delivers a message of another node, or passes it on, or lets it wait. m points into the frame.
+func (r *core) inbound(from uint64, m *message) {
+	if len(m.id) == 0 || len(m.id) > idMax || !utf8.Valid(m.id) {
+		r.discardRaw(DropInvalidID, m)
+		return
+	}
+	for {
+		if s := r.table.hosted[m.shard].Load(); s != nil {
+			env, err := r.decode(m)
+			if err != nil {
+				r.discardRaw(dropOf(err), m)
+				return
+			}
+			switch v, _ := s.deliverBytes(m.id, env); v {
+			case accepted:
+				return
+			case full:
+				r.discard(DropMailboxFull, m.shard, string(m.id), env)
+				return
+			}
+		}
+		if r.passOn(from, m) {
+			return
+		}
+	}
+}
+
+// passOn is inbound for a shard that does not run here. false: the route has changed, look again.
+func (r *core) passOn(from uint64, m *message) bool {
+	slot := &r.table.slots[m.shard]
+	rt := slot.Load()
+	if rt != nil && rt.local != nil { // sealed or closed just now
+		r.park(m.shard, rt)
+		return false
+	}
+	if m.hops >= hopsMax {
+		r.discardRaw(DropTooManyHops, m)
+		return true
+	}
+	if rt != nil && rt.buffer == nil && rt.remote != from {
+		m.hops++
+		check := func() error {
+			if slot.Load() != rt {
+				return errRouteChanged
+			}
+			return nil
+		}
+		switch err := r.forward(m.shard, rt, m, check); err {
+		case nil:
+			r.ctl.misrouted(from, m.shard)
+			return true
+		case errRouteChanged:
+			if slot.Load() == rt {
+				r.park(m.shard, rt)
+			}
+		case ErrBufferFull:
+			r.park(m.shard, rt)
+		default:
+			r.discardRaw(DropQueueFull, m)
+			return true
+		}
+		m.hops--
+		return false
+	}
+	if rt != nil && rt.buffer == nil { // we would send it back where it comes from: one of the two is about to learn better
+		r.park(m.shard, rt)
+	}
+	raw := *m
+	raw.hops++
+	raw.body = append([]byte(nil), m.body...)
+	raw.id = append([]byte(nil), m.id...)
+	p := parcel{id: string(m.id), raw: &raw, size: parcelOverhead + len(m.body)}
+	switch err := r.table.hold(m.shard, p, &r.limit, r.ctl.wanted); err {
+	case nil:
+		r.ctl.misrouted(from, m.shard)
+		return true
+	case errRouteChanged:
+		return false
+	default:
+		r.discardRaw(DropBufferFull, m)
+		return true
+	}
+}
+
+// decode makes an envelope of a message from another node.
+func (r *core) decode(m *message) (envelope, error) {
+	mt := r.reg.byID[m.typ]
+	if mt == nil {
+		return envelope{}, fmt.Errorf("%w: wire id %08x", ErrUnregisteredMessage, m.typ)
+	}
+	msg, err := mt.decode(m.body)
+	if err != nil {
+		return envelope{}, fmt.Errorf("%w: %s: %w", ErrEncoding, mt.name, err)
+	}
+	return envelope{msg: msg, call: m.call, origin: m.origin}, nil
+}
+
+func (r *core) discardRaw(reason DropReason, m *message) {
+	r.discard(reason, m.shard, string(m.id), envelope{call: m.call, origin: m.origin})
+}

@@ -1,0 +1,187 @@
+package sharding
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/coterie-go/coterie/ddata/drive"
+	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/transport"
+	"github.com/coterie-go/coterie/sharding/protocol"
+)
+
+// Region is one entity type on one node. All methods may be called concurrently.
+type Region[M any] struct {
+	core *core
+	run  *engine
+}
+
+// engine is what has to be stopped.
+type engine struct {
+	core    *core
+	control *control
+	cancels []func()
+	once    sync.Once
+	ctx     context.Context
+	cancel  context.CancelFunc
+}
+
+// StartOn starts an entity type over ports of one's own. Start is the way for a ddata.Node.
+func StartOn[M any](p Ports, t EntityType[M]) (*Region[M], error) {
+	if err := t.Validate(); err != nil {
+		return nil, err
+	}
+	t = t.withDefaults()
+	if p.Log == nil {
+		p.Log = slog.Default()
+	}
+	if p.State != nil && t.New == nil {
+		return nil, errors.Join(ErrConfig, errors.New("New is missing: this node has the role "+t.Role+" and hosts entities"))
+	}
+	reg := &Region[M]{core: newCore(p, t)}
+	reg.core.newBody = func(e *entity) incarnation {
+		c := &Context[M]{e: e, r: reg}
+		c.user = t.New(c)
+		return c
+	}
+	run, err := newEngine(p, reg.core, machineConfig(p, t))
+	if err != nil {
+		return nil, err
+	}
+	run.control.event = t.OnEvent
+	reg.run = run
+	run.start(p)
+	return reg, nil
+}
+
+func machineConfig[M any](p Ports, t EntityType[M]) protocol.Config {
+	return protocol.Config{
+		Type: t.Name, Role: t.Role, Self: p.Cluster.UID(), Shards: t.Shards, Proxy: p.State == nil, Remember: t.RememberEntities,
+		Strategy: t.Strategy, MinRegions: t.MinRegions, RebalanceInterval: t.RebalanceInterval, RetryInterval: t.RetryInterval,
+		BeginTimeout: t.BeginTimeout, HandOffTimeout: t.HandOffTimeout, StopTimeout: t.StopTimeout,
+		BufferMax: t.BufferMax, RestartBackoff: t.RestartBackoffMax, RecoveryBatch: t.RecoveryBatch, RecoveryInterval: t.RecoveryInterval,
+	}
+}
+
+func newCore[M any](p Ports, t EntityType[M]) *core {
+	r := &core{
+		name: t.Name, self: uint64(p.Cluster.UID()), reg: t.Messages.reg,
+		table: newTable(t.Shards), asks: newAsks(t.AsksMax), drops: drops{typ: t.Name, hook: t.OnDrop},
+		pool: newPool(t.Workers, t.WorkersMax), lease: p.Lease, net: p.Network, channel: transport.ChannelOf("sharding/" + t.Name), log: p.Log,
+		mailboxMax: t.MailboxMax, askTimeout: t.AskTimeout, supervision: t.Supervision,
+		restartBackoff: t.RestartBackoff, restartBackoffMax: t.RestartBackoffMax, onFailure: t.OnFailure,
+		start: time.Now(), closed: make(chan struct{}),
+	}
+	r.limit.countMax, r.limit.bytesMax = int64(t.BufferMax), int64(t.BufferBytes)
+	r.outs.New = func() any { return newOutgoing(r) }
+	r.overflow.peers = map[uint64]*replyQueue{}
+	r.overflow.ctx, r.overflow.cancel = context.WithCancel(context.Background())
+	r.sweep.r, r.sweep.idleAfter = r, max(0, t.PassivateAfter)
+	return r
+}
+
+func newEngine(p Ports, r *core, cfg protocol.Config) (*engine, error) {
+	ctx, cancel := context.WithCancel(context.Background())
+	run := &engine{core: r, ctx: ctx, cancel: cancel}
+	rng := func() *rand.Rand { return rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64())) }
+	region, err := protocol.NewRegion(cfg, rng())
+	if err != nil {
+		cancel()
+		return nil, err
+	}
+	c := &control{
+		r: r, cfg: cfg, rng: rng(), state: p.State, region: region, ctx: ctx,
+		shards: map[uint32]*hosting{}, flushes: map[uint32]bool{}, left: make(chan struct{}),
+	}
+	if p.State != nil {
+		m, err := protocol.NewCoordinator(cfg, rng())
+		if err != nil {
+			cancel()
+			return nil, err
+		}
+		c.coord = &coordination{c: c, m: m, shards: map[protocol.ShardID]bool{}}
+		c.coord.loop = drive.New[coordInput](c.coord, inboxMax)
+	}
+	c.loop = drive.New[ctlInput](c, inboxMax)
+	run.control, r.ctl, r.sweep.shards = c, c, c.hostedShards
+	return run, nil
+}
+
+// start lets everything loose, in the order in which one thing needs the other.
+func (run *engine) start(p Ports) {
+	r, c := run.core, run.control
+	c.loop.Start()
+	if c.coord != nil {
+		c.coord.loop.Start()
+	}
+	on := func(cancel func()) { run.cancels = append(run.cancels, cancel) }
+	r.net.Handle(r.channel, r)
+	on(func() { r.net.Handle(r.channel, nil) })
+	on(p.Network.OnLink(c.linkChanged))
+	on(p.Lease.OnLease(c.leaseChanged))
+	c.leaseChanged(p.Lease.Holds())
+	on(p.Cluster.OnReachable(c.reachable))
+	on(c.follow())
+	on(p.Cluster.OnView(c.viewInstalled))
+	if v := p.Cluster.View(); v != nil {
+		c.viewInstalled(v)
+	}
+	if p.BeforeLeave != nil {
+		on(p.BeforeLeave(run.leave))
+	}
+	r.sweep.start()
+}
+
+// Tell sends a message to an entity: a nil error says that it is on its way, not that it was handled. Outside a handler Tell waits for room,
+// until ctx ends; inside (ctx from Context.Context) it fails with ErrBufferFull instead.
+//
+// Errors: ErrInvalidID, ErrUnregisteredMessage, ErrEncoding, ErrMessageTooLarge, ErrBufferFull, ErrStopped, ErrNoLease (inside a handler), ctx's.
+func (g *Region[M]) Tell(ctx context.Context, id string, msg M) error {
+	if h := handlerOf(ctx); h != nil && !g.core.lease.Holds() {
+		return ErrNoLease
+	}
+	return g.core.send(ctx, id, envelope{msg: msg})
+}
+
+// Ref is the address of an entity. An invalid id is reported by its use.
+func (g *Region[M]) Ref(id string) *EntityRef[M] {
+	f := &EntityRef[M]{region: g, id: id, err: checkID(id)}
+	if f.err == nil {
+		f.number = g.core.table.shardOf(id)
+	}
+	return f
+}
+
+// Passivate asks for the end of an entity's incarnation, wherever it lives, and for a remembered entity to be forgotten. What its mailbox
+// holds is handled first.
+func (g *Region[M]) Passivate(ctx context.Context, id string) error {
+	return g.core.send(ctx, id, envelope{msg: passivateRequest{}})
+}
+
+// StartEntity starts an entity without a message and returns when it runs and, if the type remembers entities, its id is remembered.
+func (g *Region[M]) StartEntity(ctx context.Context, id string) error {
+	return g.core.startEntity(ctx, id)
+}
+
+// Locate says on which node the entity's shard lives, as far as this region knows; ok is false while the home is unknown or moving.
+func (g *Region[M]) Locate(id string) (home membership.UID, ok bool) {
+	rt := g.core.table.slots[g.core.table.shardOf(id)].Load()
+	switch {
+	case rt == nil || rt.buffer != nil:
+		return 0, false
+	case rt.local != nil:
+		return membership.UID(g.core.self), true
+	}
+	return membership.UID(rt.remote), true
+}
+
+// Name is the entity type's name.
+func (g *Region[M]) Name() string { return g.core.name }
+
+// Close stops the region at once, as a crash would, except that handlers which run are waited for until ctx ends. To hand the shards over
+// first, leave with the node. Everything that still waits is dropped and counted.
+func (g *Region[M]) Close(ctx context.Context) error { return g.run.close(ctx) }

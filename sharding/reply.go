@@ -1,0 +1,236 @@
+package sharding
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"sync"
+	"sync/atomic"
+
+	"github.com/coterie-go/coterie/ddata/transport"
+)
+
+// replyStatus is what a reply frame says; everything but statusOK comes with a text.
+type replyStatus uint8
+
+const (
+	statusOK replyStatus = iota
+	statusHandler
+	statusNoReply
+	statusFull
+	statusStopped
+	statusUnregistered
+	statusInvalidID
+	statusEncoding
+	statusLost
+	statusReplyType
+	statusTooLarge
+	statusMoving
+	statusEnd
+)
+
+// statusErrors are what the asker gets.
+var statusErrors = [statusEnd]error{
+	nil, ErrHandler, ErrNoReply, ErrBufferFull, ErrStopped, ErrUnregisteredMessage, ErrInvalidID, ErrEncoding, ErrNodeGone, ErrReplyType,
+	ErrMessageTooLarge, ErrMoving,
+}
+
+func statusOf(reason DropReason) replyStatus {
+	switch reason {
+	case DropMailboxFull, DropBufferFull, DropQueueFull:
+		return statusFull
+	case DropStopped, DropForced:
+		return statusStopped
+	case DropUndecodable:
+		return statusEncoding
+	case DropUnregistered:
+		return statusUnregistered
+	case DropInvalidID:
+		return statusInvalidID
+	default:
+		return statusLost
+	}
+}
+
+func (s replyStatus) err(text string) error {
+	if s >= statusEnd {
+		return fmt.Errorf("%w: unknown reply status %d: %s", ErrEncoding, s, text)
+	}
+	if text == "" {
+		return statusErrors[s]
+	}
+	return fmt.Errorf("%w: %s", statusErrors[s], text)
+}
+
+// reply answers a question with a value.
+func (r *core) reply(call, origin uint64, v any, request *msgType) error {
+	if origin == r.self {
+		r.answered(r.asks.answer(call, v, nil))
+		return nil
+	}
+	o := r.outs.Get().(*outgoing)
+	defer o.release()
+	var err error
+	o.body, err = r.appendReply(appendReplyHead(o.body[:0], call, statusOK), v, request)
+	if err != nil {
+		o.body = appendErrorReply(o.body[:0], call, statusEncoding, err.Error())
+	}
+	if sendErr := r.sendReply(origin, call, o); errors.Is(sendErr, transport.ErrFrameTooLarge) {
+		err = fmt.Errorf("%w: the reply has %d bytes", ErrMessageTooLarge, len(o.body))
+		o.body = appendErrorReply(o.body[:0], call, statusTooLarge, err.Error())
+		sendErr = r.sendReply(origin, call, o)
+		return errors.Join(err, sendErr)
+	}
+	return err
+}
+
+// appendReply encodes a reply: as it is, or with its type when the request names an interface as its reply.
+func (r *core) appendReply(dst []byte, v any, request *msgType) ([]byte, error) {
+	if request == nil || request.reply == nil || request.reply.Kind() != reflect.Interface {
+		if a, ok := v.(Appender); ok {
+			return a.AppendCBOR(dst)
+		}
+		return appendValue(dst, v)
+	}
+	mt, err := r.reg.of(v)
+	if err != nil {
+		return dst, err
+	}
+	dst = appendHead(append(dst, majorArray|2), majorUint, uint64(mt.id))
+	return mt.appendBody(dst, v)
+}
+
+// replyError answers a question with an error; it does nothing for what was told.
+func (r *core) replyError(env envelope, status replyStatus, text string) {
+	if env.call == 0 || env.call == controlCall || env.call == timerCall {
+		return
+	}
+	if env.origin == r.self {
+		r.answered(r.asks.answer(env.call, nil, status.err(text)))
+		return
+	}
+	const textMax = 1024
+	if len(text) > textMax {
+		text = text[:textMax]
+	}
+	o := r.outs.Get().(*outgoing)
+	defer o.release()
+	o.body = appendErrorReply(o.body[:0], env.call, status, text)
+	_ = r.sendReply(env.origin, env.call, o) // counted
+}
+
+func (r *core) answered(inTime bool) {
+	if !inTime {
+		r.drops.drop(DropLateReply, -1, "", nil)
+	}
+}
+
+// sendReply puts the frame in o.body on its way. Replies do not take part in back-pressure: when the lane is full they wait in a queue of
+// their own, so that no worker does.
+func (r *core) sendReply(to, call uint64, o *outgoing) error {
+	if r.overflow.count.Load() > 0 && r.overflow.has(to) {
+		return r.queueReply(to, call, o.body)
+	}
+	err := r.net.Append(transport.NodeID(to), transport.Data, uint32(call), r.channel, o.fillBody, nil)
+	switch {
+	case err == nil, errors.Is(err, transport.ErrFrameTooLarge):
+		return err
+	case errors.Is(err, transport.ErrQueueFull):
+		return r.queueReply(to, call, o.body)
+	}
+	r.drops.drop(DropReplyUnsent, -1, "", nil)
+	return err
+}
+
+func (r *core) queueReply(to, call uint64, frame []byte) error {
+	q, first := r.overflow.put(to, lateFrame{stripe: uint32(call), bytes: append([]byte(nil), frame...)})
+	if q == nil {
+		r.drops.drop(DropReplyUnsent, -1, "", nil)
+		return ErrBufferFull
+	}
+	if first {
+		go r.drainReplies(to, q)
+	}
+	return nil
+}
+
+// drainReplies sends what waits for one peer and ends when nothing is left.
+func (r *core) drainReplies(to uint64, q *replyQueue) {
+	defer r.overflow.ended.Done()
+	for {
+		f, ok := r.overflow.next(to, q)
+		if !ok {
+			return
+		}
+		fill := func(dst []byte) []byte { return append(dst, f.bytes...) }
+		if err := r.net.AppendWait(r.overflow.ctx, transport.NodeID(to), transport.Data, f.stripe, r.channel, fill, nil); err != nil {
+			r.drops.drop(DropReplyUnsent, -1, "", nil)
+		}
+	}
+}
+
+// overflow holds the replies that found their lane full, per peer. It is bounded by bytes per peer.
+type overflow struct {
+	ctx    context.Context // ends with the region
+	cancel context.CancelFunc
+	ended  sync.WaitGroup
+
+	count atomic.Int32 // len(peers)
+	mu    sync.Mutex
+	peers map[uint64]*replyQueue
+}
+
+type replyQueue struct {
+	frames []lateFrame
+	bytes  int
+}
+
+type lateFrame struct {
+	stripe uint32
+	bytes  []byte
+}
+
+// overflowMax bounds the replies that wait for one peer, in bytes.
+const overflowMax = 64 << 20
+
+func (o *overflow) has(to uint64) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.peers[to] != nil
+}
+
+// put queues a frame; first: the caller has to start draining. nil: no room, or the region has stopped.
+func (o *overflow) put(to uint64, f lateFrame) (q *replyQueue, first bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.ctx.Err() != nil {
+		return nil, false
+	}
+	q = o.peers[to]
+	if q == nil {
+		q, first = new(replyQueue), true
+		o.peers[to] = q
+		o.count.Add(1)
+		o.ended.Add(1)
+	}
+	if q.bytes+len(f.bytes) > overflowMax {
+		return nil, false
+	}
+	q.frames, q.bytes = append(q.frames, f), q.bytes+len(f.bytes)
+	return q, first
+}
+
+func (o *overflow) next(to uint64, q *replyQueue) (lateFrame, bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if len(q.frames) == 0 {
+		delete(o.peers, to)
+		o.count.Add(-1)
+		return lateFrame{}, false
+	}
+	f := q.frames[0]
+	q.frames[0] = lateFrame{}
+	q.frames, q.bytes = q.frames[1:], q.bytes-len(f.bytes)
+	return f, true
+}

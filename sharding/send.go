@@ -1,0 +1,181 @@
+package sharding
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+
+	"github.com/coterie-go/coterie/ddata/transport"
+)
+
+// send routes a message of this node. Outside a handler it waits for room until ctx ends; inside, it fails instead.
+func (r *core) send(ctx context.Context, id string, env envelope) error {
+	if err := checkID(id); err != nil {
+		return err
+	}
+	number := r.table.shardOf(id)
+	slot := &r.table.slots[number]
+	if rt := slot.Load(); rt != nil && rt.local != nil { // the fast path
+		if v, _ := rt.local.deliver(id, env); v == accepted {
+			return nil
+		}
+	}
+	return r.sendSlow(ctx, number, id, env)
+}
+
+// sendSlow is send for everything but a local entity with room.
+func (r *core) sendSlow(ctx context.Context, number uint32, id string, env envelope) error {
+	slot := &r.table.slots[number]
+	for {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if r.isClosed() {
+			return ErrStopped
+		}
+		rt := slot.Load()
+		var room <-chan struct{}
+		var err error
+		switch {
+		case rt != nil && rt.local != nil:
+			room, err = r.sendLocal(number, rt, id, env)
+		case rt != nil && rt.buffer == nil:
+			room, err = r.sendRemote(ctx, number, rt, id, env)
+		default:
+			room, err = r.sendBuffer(ctx, number, id, env)
+		}
+		if err == errRouteChanged {
+			continue
+		}
+		if !errors.Is(err, ErrBufferFull) || handlerOf(ctx) != nil {
+			return err
+		}
+		if room != nil {
+			select {
+			case <-room:
+			case <-ctx.Done():
+				return errors.Join(err, ctx.Err())
+			case <-r.closed:
+				return ErrStopped
+			}
+		}
+	}
+}
+
+// sendLocal delivers to a shard of this node. With ErrBufferFull comes what to wait for, nil: try again at once.
+func (r *core) sendLocal(number uint32, rt *route, id string, env envelope) (<-chan struct{}, error) {
+	v, e := rt.local.deliver(id, env)
+	switch v {
+	case accepted:
+		return nil, nil
+	case full:
+		return e.roomAfter(r.mailboxMax), ErrBufferFull
+	default: // the shard was sealed or closed: until the next route is known, messages wait
+		r.park(number, rt)
+		return nil, errRouteChanged
+	}
+}
+
+// park makes the shard's messages wait until its route works again or has changed.
+func (r *core) park(number uint32, rt *route) {
+	if r.table.park(number, rt) {
+		r.ctl.flushLater(number)
+	}
+}
+
+// sendBuffer lets the message wait for a home.
+func (r *core) sendBuffer(ctx context.Context, number uint32, id string, env envelope) (<-chan struct{}, error) {
+	p := parcel{id: id, env: env, size: parcelOverhead}
+	if h := handlerOf(ctx); h != nil && env.call != 0 {
+		p.from = h.entity.shard
+	}
+	room := r.limit.roomAfter()
+	return room, r.table.hold(number, p, &r.limit, r.ctl.wanted)
+}
+
+// sendRemote encodes the message and appends it to the lane of its shard. The route is looked at again under the lane's lock, so that nothing
+// follows the fence that is appended after the route was changed.
+func (r *core) sendRemote(ctx context.Context, number uint32, rt *route, id string, env envelope) (<-chan struct{}, error) {
+	mt, err := r.reg.of(env.msg)
+	if err != nil {
+		return nil, err
+	}
+	o := r.outs.Get().(*outgoing)
+	defer o.release()
+	o.m = message{kind: frameTell, shard: number, typ: mt.id}
+	if env.call != 0 && env.call != timerCall {
+		o.m.kind, o.m.call = frameAsk, env.call
+		r.asks.asked(env.call, rt.remote)
+	}
+	o.id, o.slot, o.rt = id, &r.table.slots[number], rt
+	if o.body, err = mt.appendBody(o.body[:0], env.msg); err != nil {
+		return nil, errors.Join(ErrEncoding, err)
+	}
+	to := transport.NodeID(rt.remote)
+	if handlerOf(ctx) != nil {
+		err = r.net.Append(to, transport.Data, number, r.channel, o.fill, o.check)
+	} else {
+		err = r.net.AppendWait(ctx, to, transport.Data, number, r.channel, o.fill, o.check)
+	}
+	return nil, r.appendError(number, rt, err)
+}
+
+// appendError translates the transport's errors. A peer that it does not know makes the messages of the shard wait for another home.
+func (r *core) appendError(number uint32, rt *route, err error) error {
+	switch {
+	case err == nil || err == errRouteChanged:
+		return err
+	case errors.Is(err, transport.ErrQueueFull):
+		return ErrBufferFull
+	case errors.Is(err, transport.ErrFrameTooLarge):
+		return errors.Join(ErrMessageTooLarge, err)
+	case errors.Is(err, transport.ErrClosed):
+		return ErrStopped
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return err
+	}
+	r.park(number, rt)
+	return errRouteChanged
+}
+
+// outgoing is the pooled state of one Append: its functions are bound once.
+type outgoing struct {
+	region   *core
+	m        message
+	id       string
+	body     []byte
+	slot     *atomic.Pointer[route]
+	rt       *route
+	fill     func([]byte) []byte // a message: head, then body
+	fillBody func([]byte) []byte // body is all of the frame
+	check    func() error        // the route is still the one that was taken
+}
+
+func newOutgoing(r *core) *outgoing {
+	o := &outgoing{region: r}
+	o.fill, o.fillBody, o.check = o.appendTo, o.appendBody, o.current
+	return o
+}
+
+func (o *outgoing) appendBody(dst []byte) []byte { return append(dst, o.body...) }
+
+func (o *outgoing) appendTo(dst []byte) []byte {
+	return append(appendMessageHead(dst, &o.m, o.id), o.body...)
+}
+
+func (o *outgoing) current() error {
+	if o.slot.Load() != o.rt {
+		return errRouteChanged
+	}
+	return nil
+}
+
+func (o *outgoing) release() {
+	const keep = 64 << 10
+	if cap(o.body) > keep {
+		o.body = nil
+	}
+	o.id, o.slot, o.rt = "", nil, nil
+	o.m = message{}
+	o.region.outs.Put(o)
+}

@@ -1,0 +1,235 @@
+package sharding
+
+import (
+	"context"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/coterie-go/coterie/sharding/protocol"
+)
+
+// shard is one hosted shard: its entities by id. What happens to them is decided by a protocol.Shard; this is what runs them.
+type shard struct {
+	region *core
+	number uint32
+	token  protocol.Token // of the command by which it is hosted
+
+	mu       sync.RWMutex
+	entities map[string]*entity
+	sealed   bool                          // draining: refuses new messages, what is there is handled
+	dead     bool                          // closed or killed: refuses everything
+	out      func(e *entity, env envelope) // once dead: takes what was left
+
+	busy atomic.Int64 // while sealed: entities that still have to become idle, plus one for whoever counts them
+	done func()       // called when busy is 0
+}
+
+func newShard(r *core, number uint32, token protocol.Token) *shard {
+	return &shard{region: r, number: number, token: token, entities: map[string]*entity{}}
+}
+
+// find looks an entity up; nil when there is none.
+func (s *shard) find(id string) *entity {
+	s.mu.RLock()
+	e := s.entities[id]
+	s.mu.RUnlock()
+	return e
+}
+
+// deliver puts an envelope into the mailbox of an entity, which is made when there is none. The entity is returned for those who wait for room.
+func (s *shard) deliver(id string, env envelope) (verdict, *entity) {
+	if v, ok := s.administer(id, env); ok {
+		return v, nil
+	}
+	for {
+		e := s.find(id)
+		if e == nil {
+			if e = s.admit(id); e == nil {
+				return refused, nil
+			}
+		}
+		if v := e.accept(env); v != gone {
+			return v, e
+		}
+		runtime.Gosched() // it is being taken out of the map
+	}
+}
+
+// deliverBytes is deliver for an id that was read from a frame.
+func (s *shard) deliverBytes(id []byte, env envelope) (verdict, *entity) {
+	s.mu.RLock()
+	e := s.entities[string(id)]
+	s.mu.RUnlock()
+	if e != nil && !administrative(env.msg) {
+		if v := e.accept(env); v != gone {
+			return v, e
+		}
+	}
+	return s.deliver(string(id), env)
+}
+
+// admit makes the entity, held until the shard's machine starts it. nil: the shard takes no new ones.
+func (s *shard) admit(id string) *entity {
+	s.mu.Lock()
+	if e := s.entities[id]; e != nil {
+		s.mu.Unlock()
+		return e
+	}
+	if s.sealed || s.dead {
+		s.mu.Unlock()
+		return nil
+	}
+	e := s.addLocked(strings.Clone(id))
+	s.mu.Unlock()
+	s.region.wake(s, e.id)
+	return e
+}
+
+func (s *shard) addLocked(id string) *entity {
+	e := &entity{shard: s, id: id}
+	e.phase = held
+	s.entities[id] = e
+	return e
+}
+
+// start opens the mailboxes of entities, and makes those that are remembered without a message.
+func (s *shard) start(ids []protocol.EntityID) {
+	p := s.region.pool
+	for _, id := range ids {
+		s.mu.Lock()
+		e := s.entities[string(id)]
+		if s.dead {
+			s.mu.Unlock()
+			return
+		}
+		if e == nil {
+			e = s.addLocked(string(id))
+		}
+		s.mu.Unlock()
+		if e.begin() {
+			p.submit(e)
+		}
+	}
+}
+
+// remove takes an entity that has ended out of the shard, unless messages wait for its next incarnation (then false).
+func (s *shard) remove(e *entity) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !e.closeEmpty() {
+		return false
+	}
+	if s.entities[e.id] == e {
+		delete(s.entities, e.id)
+	}
+	return true
+}
+
+// snapshot lists the entities, in no order.
+func (s *shard) snapshot() []*entity {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	all := make([]*entity, 0, len(s.entities))
+	for _, e := range s.entities {
+		all = append(all, e)
+	}
+	return all
+}
+
+// drain refuses new messages from now on and calls done when no message waits and no handler runs.
+func (s *shard) drain(done func()) {
+	s.mu.Lock()
+	s.sealed = true
+	s.mu.Unlock()
+	s.done = done
+	s.busy.Store(1)
+	for _, e := range s.snapshot() {
+		s.busy.Add(1)
+		if e.seal() {
+			s.busy.Add(-1)
+		}
+	}
+	s.settled()
+}
+
+// each calls fn for the entities that run.
+func (s *shard) each(fn func(*entity)) {
+	for _, e := range s.snapshot() {
+		if e.isStarted() {
+			fn(e)
+		}
+	}
+}
+
+func (s *shard) isSealed() bool {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.sealed
+}
+
+// settled is called for each entity that was busy when the shard was sealed and is idle now.
+func (s *shard) settled() {
+	if s.busy.Add(-1) == 0 {
+		s.done()
+	}
+}
+
+// resume takes drain back.
+func (s *shard) resume() {
+	s.mu.Lock()
+	s.sealed = false
+	s.mu.Unlock()
+	for _, e := range s.snapshot() {
+		e.unseal()
+	}
+}
+
+// command gives the entity a control envelope.
+func (s *shard) command(e *entity, c command) {
+	if e.command(c) {
+		s.region.pool.submit(e)
+	}
+}
+
+// shut closes every mailbox and hands what was in them to out, in order per entity. Handlers that run cannot be stopped: their contexts are
+// cancelled, and what their mailboxes hold is handed to out when they return.
+func (s *shard) shut(out func(e *entity, env envelope)) {
+	s.mu.Lock()
+	s.dead, s.out = true, out
+	s.mu.Unlock()
+	for _, e := range s.snapshot() {
+		e.force()
+		e.bury(false)
+	}
+}
+
+// handlerContext is the context of the handlers of one entity. It knows where it belongs, so that a Tell or an Ask that is given it, or a
+// context derived from it, sees that it is inside a handler.
+type handlerContext struct {
+	context.Context
+	entity *entity
+}
+
+type handlerKey struct{}
+
+// Value implements context.Context.
+func (c *handlerContext) Value(key any) any {
+	if key == (handlerKey{}) {
+		return c
+	}
+	return c.Context.Value(key)
+}
+
+// handlerOf finds the handler that a context belongs to; nil: none.
+func handlerOf(ctx context.Context) *handlerContext {
+	if ctx == context.Background() {
+		return nil
+	}
+	if h, ok := ctx.(*handlerContext); ok {
+		return h
+	}
+	h, _ := ctx.Value(handlerKey{}).(*handlerContext)
+	return h
+}

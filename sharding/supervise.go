@@ -1,0 +1,114 @@
+package sharding
+
+import (
+	"context"
+	"time"
+)
+
+// supervise deals with a failed handler; true: the worker goes on with the next message.
+func (e *entity) supervise(r *core, failure error, stack []byte) bool {
+	r.report(e, failure, stack, r.supervision)
+	switch r.supervision {
+	case SuperviseResume:
+		return true
+	case SuperviseRestart:
+		e.finish(failure)
+		e.backoff(r)
+		return false
+	default:
+		e.finish(failure)
+		e.end(r)
+		return false
+	}
+}
+
+// backoff holds the entity for a while; then a new incarnation is made, message or not. To the shard's machine it stays active.
+func (e *entity) backoff(r *core) {
+	x := e.extras()
+	pause := min(r.restartBackoff<<min(x.failures, 20), r.restartBackoffMax)
+	x.failures++
+	if x.restart != nil {
+		x.restart.Stop()
+	}
+	e.pause(forBackoff)
+	x.restart = time.AfterFunc(pause, func() {
+		if e.awaits(forBackoff) {
+			e.shard.command(e, startNow)
+		}
+	})
+}
+
+// extras returns the entity's extra, made when there is none. Only the worker calls it.
+func (e *entity) extras() *extra {
+	if x := e.extra.Load(); x != nil {
+		return x
+	}
+	e.extra.CompareAndSwap(nil, new(extra))
+	return e.extra.Load()
+}
+
+// force ends the incarnation as soon as its handler returns, whatever waits in the mailbox.
+func (e *entity) force() {
+	x := e.extras()
+	x.forced.Store(true)
+	x.cancelContext(ErrStopped)
+	e.shard.command(e, stopNow)
+}
+
+// context is the context of the entity's handlers: it ends with the lease and with the incarnation.
+func (e *entity) context(r *core) context.Context {
+	x := e.extras()
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	lease := r.leaseContext()
+	if x.ctx == nil || x.lease != lease {
+		if x.cancel != nil {
+			x.cancel(ErrStopped)
+		}
+		ctx, cancel := context.WithCancelCause(lease)
+		x.ctx, x.cancel, x.lease = &handlerContext{Context: ctx, entity: e}, cancel, lease
+		if x.forced.Load() {
+			cancel(ErrStopped)
+		}
+	}
+	return x.ctx
+}
+
+func (x *extra) cancelContext(cause error) {
+	x.mu.Lock()
+	if x.cancel != nil {
+		x.cancel(cause)
+	}
+	x.mu.Unlock()
+}
+
+// setReceiveTimeout arranges for msg to be handled whenever nothing else was for d.
+func (e *entity) setReceiveTimeout(r *core, d time.Duration, msg any) {
+	x := e.extras()
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.timer != nil {
+		x.timer.Stop()
+		x.timer = nil
+	}
+	x.timeout = d
+	if d <= 0 {
+		return
+	}
+	x.lastHandled.Store(int64(r.clock()))
+	var t *time.Timer
+	t = time.AfterFunc(d, func() {
+		x.mu.Lock()
+		defer x.mu.Unlock()
+		if x.timer != t {
+			return
+		}
+		idle := r.clock() - time.Duration(x.lastHandled.Load())
+		if idle >= d {
+			e.accept(envelope{msg: msg, call: timerCall})
+			idle = 0
+		}
+		t.Reset(d - idle)
+	})
+	x.timer = t
+}

@@ -1,0 +1,136 @@
+package sharding
+
+import (
+	"sync"
+	"sync/atomic"
+
+	"github.com/coterie-go/coterie/sharding/protocol"
+)
+
+// table says where the messages of each shard go. Senders read it without a lock; the control loop changes it.
+type table struct {
+	slots  []atomic.Pointer[route]
+	hosted []atomic.Pointer[shard] // for messages that other nodes have sent here, which a local hand-off does not hold back
+}
+
+// route is immutable, except that a buffer fills. Exactly one of its fields is set; a nil route is like one with an empty buffer.
+type route struct {
+	local  *shard  // hosted here
+	remote uint64  // the node that hosts it
+	buffer *buffer // the home is unknown or moving: messages wait
+}
+
+func newTable(shards int) *table {
+	return &table{slots: make([]atomic.Pointer[route], shards), hosted: make([]atomic.Pointer[shard], shards)}
+}
+
+// shardOf is the shard of an id.
+func (t *table) shardOf(id string) uint32 {
+	return uint32(protocol.ShardOf(protocol.EntityID(id), len(t.slots)))
+}
+
+// buffering makes the shard's messages wait, if they do not already, and returns their buffer. A buffer that was about to be flushed is
+// told to stop.
+func (t *table) buffering(number uint32) *buffer {
+	slot := &t.slots[number]
+	for {
+		old := slot.Load()
+		if old != nil && old.buffer != nil {
+			if old.buffer.retarget(nil) {
+				return old.buffer
+			}
+			continue // opened meanwhile
+		}
+		b := new(buffer)
+		if slot.CompareAndSwap(old, &route{buffer: b}) {
+			return b
+		}
+	}
+}
+
+// park makes the messages of senders whose route does not work now wait, to be flushed along it later; it does nothing when the route has
+// changed meanwhile.
+func (t *table) park(number uint32, old *route) bool {
+	return t.slots[number].CompareAndSwap(old, &route{buffer: &buffer{target: old}})
+}
+
+// buffer holds the messages of one shard, in order. Its lock orders senders against the flush: a sender that finds it open loads
+// the route again, so nobody overtakes what was waiting.
+type buffer struct {
+	mu     sync.Mutex
+	open   bool   // emptied and replaced in the table; refuses messages for ever
+	target *route // where to flush to; nil: not yet
+	parked []parcel
+}
+
+// retarget sets where the buffer is flushed to, unless it is open already.
+func (b *buffer) retarget(to *route) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.open {
+		return false
+	}
+	b.target = to
+	return true
+}
+
+// parcel is a message that waits for a home: of this node, or encoded, of another.
+type parcel struct {
+	id   string
+	env  envelope
+	from *shard   // the shard whose handler waits for the answer; nil: none
+	raw  *message // with a body of its own; nil for a message of this node
+	size int
+}
+
+// bufferLimit bounds all buffers of a region together.
+type bufferLimit struct {
+	count, bytes       atomic.Int64
+	countMax, bytesMax int64
+
+	mu   sync.Mutex
+	room chan struct{}
+}
+
+// parcelOverhead is what a waiting message is taken to cost beside its bytes.
+const parcelOverhead = 128
+
+func (l *bufferLimit) take(size int) bool {
+	if l.count.Add(1) > l.countMax {
+		l.count.Add(-1)
+		return false
+	}
+	if l.bytes.Add(int64(size)) > l.bytesMax {
+		l.bytes.Add(int64(-size))
+		l.count.Add(-1)
+		return false
+	}
+	return true
+}
+
+// force takes room for what must not be lost, whatever the bounds say.
+func (l *bufferLimit) force(count, size int) {
+	l.count.Add(int64(count))
+	l.bytes.Add(int64(size))
+}
+
+func (l *bufferLimit) release(count, size int) {
+	l.bytes.Add(int64(-size))
+	l.count.Add(int64(-count))
+	l.mu.Lock()
+	if l.room != nil {
+		close(l.room)
+		l.room = nil
+	}
+	l.mu.Unlock()
+}
+
+// roomAfter returns a channel that is closed when something was released.
+func (l *bufferLimit) roomAfter() <-chan struct{} {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.room == nil {
+		l.room = make(chan struct{})
+	}
+	return l.room
+}

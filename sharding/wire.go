@@ -1,0 +1,182 @@
+package sharding
+
+import "math"
+
+// The data plane's frames, one per message, on the channel of the entity type. A frame is a version byte and one CBOR array:
+//
+//	tell     [1, hops, shard, "id", type, body]
+//	ask      [2, hops, shard, "id", type, call, origin, body]
+//	reply    [3, call, status, body | text]
+//	control  [4, bytes]                           a message of sharding/protocol: fences go down the data lane, the rest in control
+//
+// hops counts how often a region has passed the message on. type is the wire id of the message's type. call names the question at its
+// origin; origin is 0 for "whoever sent this frame", which the first region that passes it on replaces. status 0 is a reply, whose body is
+// the CBOR of the reply type; the other statuses are errors with a text.
+//
+// All heads are written in shortest form; body is one data item, the last, so that it is found without being walked over. The encoding is
+// by hand because it is the hot path.
+const wireVersion = 1
+
+type frameKind uint8
+
+const (
+	frameTell frameKind = iota + 1
+	frameAsk
+	frameReply
+	frameControl
+)
+
+const hopsMax = 8
+
+// CBOR major types.
+const (
+	majorUint  = 0 << 5
+	majorBytes = 2 << 5
+	majorText  = 3 << 5
+	majorArray = 4 << 5
+)
+
+// message is a tell or an ask as it travels.
+type message struct {
+	kind   frameKind
+	hops   uint8
+	shard  uint32
+	id     []byte // of the frame that was read
+	typ    uint32
+	body   []byte
+	call   uint64
+	origin uint64
+}
+
+func appendHead(dst []byte, major byte, n uint64) []byte {
+	switch {
+	case n < 24:
+		return append(dst, major|byte(n))
+	case n <= math.MaxUint8:
+		return append(dst, major|24, byte(n))
+	case n <= math.MaxUint16:
+		return append(dst, major|25, byte(n>>8), byte(n))
+	case n <= math.MaxUint32:
+		return append(dst, major|26, byte(n>>24), byte(n>>16), byte(n>>8), byte(n))
+	default:
+		return append(dst, major|27, byte(n>>56), byte(n>>48), byte(n>>40), byte(n>>32), byte(n>>24), byte(n>>16), byte(n>>8), byte(n))
+	}
+}
+
+// appendMessageHead appends all of a tell or an ask that stands before the body. origin and call are those of an ask.
+func appendMessageHead(dst []byte, m *message, id string) []byte {
+	fields := byte(6)
+	if m.kind == frameAsk {
+		fields = 8
+	}
+	dst = append(dst, wireVersion, majorArray|fields, byte(m.kind), m.hops)
+	dst = appendHead(dst, majorUint, uint64(m.shard))
+	dst = appendHead(dst, majorText, uint64(len(id)))
+	dst = append(dst, id...)
+	dst = appendHead(dst, majorUint, uint64(m.typ))
+	if m.kind == frameAsk {
+		dst = appendHead(appendHead(dst, majorUint, m.call), majorUint, m.origin)
+	}
+	return dst
+}
+
+func appendReplyHead(dst []byte, call uint64, status replyStatus) []byte {
+	dst = append(dst, wireVersion, majorArray|4, byte(frameReply))
+	dst = appendHead(dst, majorUint, call)
+	return appendHead(dst, majorUint, uint64(status))
+}
+
+func appendErrorReply(dst []byte, call uint64, status replyStatus, text string) []byte {
+	dst = appendReplyHead(dst, call, status)
+	dst = appendHead(dst, majorText, uint64(len(text)))
+	return append(dst, text...)
+}
+
+func appendControl(dst []byte, msg []byte) []byte {
+	dst = append(dst, wireVersion, majorArray|2, byte(frameControl))
+	dst = appendHead(dst, majorBytes, uint64(len(msg)))
+	return append(dst, msg...)
+}
+
+// reader walks over a frame. bad stays set once anything was wrong, so that callers check it once.
+type reader struct {
+	b   []byte
+	bad bool
+}
+
+// head reads one head of the wanted major type.
+func (r *reader) head(major byte) uint64 {
+	if len(r.b) == 0 || r.b[0]&0xe0 != major {
+		r.bad = true
+		return 0
+	}
+	low := r.b[0] & 0x1f
+	if low < 24 {
+		r.b = r.b[1:]
+		return uint64(low)
+	}
+	if low > 27 {
+		r.bad = true
+		return 0
+	}
+	width := 1 << (low - 24)
+	if len(r.b) < 1+width {
+		r.bad = true
+		return 0
+	}
+	var n uint64
+	for _, c := range r.b[1 : 1+width] {
+		n = n<<8 | uint64(c)
+	}
+	r.b = r.b[1+width:]
+	return n
+}
+
+// small reads a number that must not exceed limit.
+func (r *reader) small(limit uint64) uint64 {
+	n := r.head(majorUint)
+	if n > limit {
+		r.bad = true
+		return 0
+	}
+	return n
+}
+
+// str reads a string of the wanted major type without copying it.
+func (r *reader) str(major byte) []byte {
+	n := r.head(major)
+	if r.bad || n > uint64(len(r.b)) {
+		r.bad = true
+		return nil
+	}
+	s := r.b[:n]
+	r.b = r.b[n:]
+	return s
+}
+
+// open reads the version, the array and its kind.
+func (r *reader) open() (kind frameKind, fields uint64) {
+	if len(r.b) == 0 || r.b[0] != wireVersion {
+		r.bad = true
+		return 0, 0
+	}
+	r.b = r.b[1:]
+	fields = r.head(majorArray)
+	return frameKind(r.small(math.MaxUint8)), fields
+}
+
+// message reads a tell or an ask behind its kind.
+func (r *reader) message(kind frameKind, fields uint64) (m message) {
+	m.kind = kind
+	m.hops = uint8(r.small(math.MaxUint8))
+	m.shard = uint32(r.small(math.MaxUint32))
+	m.id = r.str(majorText)
+	m.typ = uint32(r.small(math.MaxUint32))
+	if kind == frameAsk {
+		m.call, m.origin = r.head(majorUint), r.head(majorUint)
+		fields -= 2
+	}
+	m.body = r.b
+	r.bad = r.bad || fields != 6 || len(m.body) == 0
+	return m
+}
