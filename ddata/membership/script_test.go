@@ -1,0 +1,274 @@
+package membership
+
+import (
+	"testing"
+	"time"
+)
+
+// script is a worst case: a network that lets through just what hurts most. It plays it and returns the world; what
+// went wrong is in its judge.
+type script struct {
+	name string
+	rule string // the planted error that must make it fail
+	with Faults
+	play func(t *testing.T, f Faults) *world
+}
+
+var scripts = []script{
+	{"growing view, cut right after commit", "NoFreeze", Faults{NoFreeze: true}, growingView},
+	{"growing view, cut right after commit", "NoInstallPromise", Faults{NoInstallPromise: true}, growingView},
+	{"growing view, accepted by the one to be dropped", "NoV1", Faults{NoV1: true}, growingViewOwnVote},
+	{"one node between two that cannot hear each other", "NoV2", Faults{NoV2: true}, betweenTwo},
+	{"the side that removes is heard by the removed", "NoPromise", Faults{NoPromise: true}, deafSuccessor},
+	{"grants that come late", "LeaseFromReply", Faults{LeaseFromReply: true}, lateGrants},
+	{"a failure detector that is wrong", "DeadMeansRemoved", Faults{DeadMeansRemoved: true}, wrongHint},
+}
+
+// TestScripts plays each worst case with all rules, and then without the one that it is about.
+func TestScripts(t *testing.T) {
+	for _, s := range scripts {
+		t.Run(s.rule, func(t *testing.T) {
+			s.play(t, Faults{}).verdict()
+			w := s.play(t, s.with)
+			w.judge.history(w)
+			if len(w.judge.faults) == 0 {
+				t.Errorf("%s: nothing was noticed with %s", s.name, s.rule)
+			} else {
+				t.Logf("with %s: %s", s.rule, w.judge.faults[0])
+			}
+		})
+	}
+}
+
+// scripted founds three nodes, and returns them by age.
+func scripted(t *testing.T, f Faults, tune func(*Config)) (w *world, oldest, second, third *node) {
+	cfg := LAN()
+	cfg.Faults = f
+	if tune != nil {
+		tune(&cfg)
+	}
+	w = newWorld(t, 7, cfg)
+	if testing.Verbose() {
+		w.log = func(format string, args ...any) { t.Logf("%v "+format, append([]any{w.now}, args...)...) }
+	}
+	w.found(3)
+	vs := w.nodes[0].m.View().Voters()
+	return w, w.byUID[vs[0].UID], w.byUID[vs[1].UID], w.byUID[vs[2].UID]
+}
+
+func patient(c *Config) { c.StableAfter, c.SelfDownAfter = 30*time.Second, 60*time.Second }
+
+// growIsland lets the second node, which does not hear the oldest, take in three joiners that only it hears, until
+// they and it are a majority. undecided filters what passes between it and the two others while that is decided.
+func growIsland(w *world, second *node, outside func(*node) bool) (grown func() bool) {
+	w.base.Seeds, w.base.BootstrapExpect = []string{second.addr}, 0
+	for _, a := range []string{"x", "y", "z"} {
+		w.start(a, nil)
+	}
+	return func() bool {
+		return len(second.m.View().Voters()) == 6
+	}
+}
+
+// growingView: membership §C.8.
+//
+//  1. the second node does not hear the oldest and takes in joiners that only it hears;
+//  2. the third accepts the view in which they vote, but never learns that it was decided;
+//  3. the island around the second node, now a majority, removes the oldest on an operator's word;
+//  4. the oldest knows nothing of it and lives on what the third grants.
+//
+// The third must have stopped granting when it accepted (R2), and the island must wait on installing (R3).
+func growingView(t *testing.T, f Faults) *world {
+	w, oldest, second, third := scripted(t, f, patient)
+	outside := func(n *node) bool { return n == oldest || n == third }
+	sealed := false
+	w.cut = func(a, b *node) bool {
+		switch {
+		case outside(a) == outside(b):
+			return false
+		case sealed || a == oldest || b == oldest:
+			return true
+		}
+		return a != second && b != second // joiners hear the second node only
+	}
+	grown := growIsland(w, second, outside)
+	if !w.until(20*time.Second, grown) {
+		t.Fatal("the island did not grow:", second.m)
+	}
+	sealed = true
+	second.step(Down{oldest.uid})
+	w.run(15 * time.Second)
+	if second.m.View().Has(oldest.uid) {
+		t.Fatal("the island did not remove the oldest:", second.m)
+	}
+	return w
+}
+
+// growingViewOwnVote: as growingView, but it is the oldest itself whose acceptance decides the view, and the third
+// node accepts nothing and so goes on granting. Only V1 ends the lease of the oldest.
+func growingViewOwnVote(t *testing.T, f Faults) *world {
+	w, oldest, second, third := scripted(t, f, patient)
+	outside := func(n *node) bool { return n == oldest || n == third }
+	sealed, last := false, false
+	w.filter = func(a, b *node, msg Message) bool {
+		_, paxos := ballotOf(msg)
+		if outside(a) != outside(b) {
+			if sealed {
+				return false
+			}
+			if a == oldest || b == oldest {
+				return paxos && last
+			}
+			return (a == second || b == second) && !(paxos && last)
+		}
+		return !(paxos && outside(a) && last) // the oldest must not finish it with the third
+	}
+	w.settle = 3 * time.Second
+	grown := growIsland(w, second, outside)
+	// the joiners are in as learners; from here on the oldest instead of the third decides
+	if !w.until(20*time.Second, func() bool { return len(second.m.View().Members) == 6 && len(third.m.View().Members) == 6 }) {
+		t.Fatal("no learners:", second.m)
+	}
+	last = true
+	if !w.until(30*time.Second, grown) {
+		t.Fatal("the island did not grow:", second.m)
+	}
+	sealed = true
+	second.step(Down{oldest.uid})
+	w.run(15 * time.Second)
+	if second.m.View().Has(oldest.uid) {
+		t.Fatal("the island did not remove the oldest:", second.m)
+	}
+	return w
+}
+
+// ballotOf says whether a message belongs to a ballot.
+func ballotOf(msg Message) (b Ballot, ok bool) {
+	switch m := msg.(type) {
+	case Prepare:
+		return m.Ballot, true
+	case Prepared:
+		return m.Ballot, true
+	case Accept:
+		return m.Ballot, true
+	case Accepted:
+		return m.Ballot, true
+	case Rejected:
+		return m.Ballot, true
+	}
+	return Ballot{}, false
+}
+
+// betweenTwo: the third node hears both others, they do not hear each other. Either of them may be removed; that none
+// is would be a cluster that is wedged for ever.
+func betweenTwo(t *testing.T, f Faults) *world {
+	w, oldest, second, third := scripted(t, f, func(c *Config) { c.SelfDownAfter = time.Hour })
+	w.cut = func(a, b *node) bool { return a != third && b != third }
+	if !w.until(40*time.Second, func() bool { return len(third.m.View().Members) == 2 && w.acting() != nil }) {
+		w.judge.fault(w, "wedged: %v; %v; %v", oldest.m, second.m, third.m)
+	}
+	return w
+}
+
+// deafSuccessor: the oldest hears everybody and is granted, but the second node does not hear it.
+func deafSuccessor(t *testing.T, f Faults) *world {
+	w, oldest, second, third := scripted(t, f, nil)
+	w.cut = func(a, b *node) bool { return a == oldest && b == second }
+	if !w.until(60*time.Second, func() bool { return !third.m.View().Has(oldest.uid) }) {
+		t.Fatal("not removed:", second.m)
+	}
+	w.run(time.Second)
+	return w
+}
+
+// lateGrants: answers to the oldest come shortly before what they grant has run out.
+func lateGrants(t *testing.T, f Faults) *world {
+	w, oldest, _, third := scripted(t, f, nil)
+	late := true
+	w.filter = func(a, b *node, msg Message) bool {
+		if g, ok := msg.(Grant); ok && b == oldest && late {
+			w.after(5*time.Second, func() { oldest.step(Receive{From: a.uid, FromAddr: a.addr, Msg: g}) })
+			return false
+		}
+		return true
+	}
+	w.run(10 * time.Second)
+	w.cut = func(a, b *node) bool { return a == oldest || b == oldest }
+	if !w.until(30*time.Second, func() bool { return !third.m.View().Has(oldest.uid) }) {
+		t.Fatal("not removed:", third.m)
+	}
+	w.run(time.Second)
+	return w
+}
+
+// wrongHint: memberlist says that the oldest is dead.
+func wrongHint(t *testing.T, f Faults) *world {
+	w, oldest, second, _ := scripted(t, f, nil)
+	before := second.m.View().Epoch
+	second.step(Hint{UID: oldest.uid, Addr: oldest.addr})
+	w.run(20 * time.Second)
+	if second.m.View().Epoch != before {
+		w.judge.fault(w, "a hint changed the view to %v", second.m.View())
+	}
+	return w
+}
+
+// TestTwoToOne is V3: the leaver has the lowest uid, so nothing is decided without its vote; it accepts its own
+// removal, and stays until it sees the view without itself even if it is not told.
+func TestTwoToOne(t *testing.T) {
+	for _, lowestLeaves := range []bool{true, false} {
+		w := newWorld(t, 3, LAN())
+		w.found(2)
+		vs := w.nodes[0].m.View().Voters()
+		leaver, stays := w.byUID[vs[0].UID], w.byUID[vs[1].UID]
+		if leaver.uid > stays.uid != !lowestLeaves {
+			leaver, stays = stays, leaver
+		}
+		told := 0
+		w.filter = func(a, b *node, msg Message) bool {
+			if c, ok := msg.(Commit); ok && !c.View.Has(b.uid) {
+				told++
+				return told > 1 // the first is lost
+			}
+			return true
+		}
+		leaver.step(Leave{})
+		if !w.until(20*time.Second, func() bool { return len(stays.m.View().Members) == 1 }) {
+			t.Fatalf("two did not become one: %v; %v", leaver.m, stays.m)
+		}
+		if !leaver.alive {
+			t.Errorf("the leaver went before it saw a view without itself")
+		}
+		w.run(2 * time.Second)
+		if leaver.done != ErrLeft {
+			t.Errorf("the leaver ended with %v", leaver.done)
+		}
+		if !stays.acts() {
+			t.Errorf("the one that stays does not act: %v", stays.m)
+		}
+		w.verdict()
+	}
+}
+
+// TestStoppedIsIrrevocable: who has said so holds no lease and proposes nothing any more, whatever happens.
+func TestStoppedIsIrrevocable(t *testing.T) {
+	w, oldest, second, third := scripted(t, Faults{}, nil)
+	w.cut = func(a, b *node) bool { return a == oldest || b == oldest }
+	oldest.step(Stopped{})
+	ballots := oldest.m.Stats().BallotsStarted
+	w.run(2 * time.Second)
+	w.cut = nil
+	second.crash()
+	third.crash()
+	w.run(3 * time.Second)
+	if oldest.m.Lease().Holds(oldest.local()) {
+		t.Error("a lease after Stopped")
+	}
+	if got := oldest.m.Stats().BallotsStarted; got != ballots {
+		t.Errorf("%d ballots after Stopped", got-ballots)
+	}
+	if !w.until(w.base.SelfDownAfter+time.Second, func() bool { return oldest.done == ErrLeft }) {
+		t.Error("the last one did not go:", oldest.m)
+	}
+	w.verdict()
+}
