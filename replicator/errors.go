@@ -6,9 +6,15 @@ import "errors"
 // those of the caller's own function come through as they are, and mean that nothing happened.
 var (
 	ErrTimeout           = errors.New("replicator: timeout")             // the level was not reached in time; a write is not rolled back and still spreads
-	ErrNotEnoughReplicas = errors.New("replicator: not enough replicas") // the level asks for more replicas than the view has; a write was applied here all the same
+	ErrNotEnoughReplicas = errors.New("replicator: not enough replicas") // the level asks for more replicas than the view has voters; nothing happened
 	ErrStoreFailure      = errors.New("replicator: store failure")       // the own disk refused the write; it lives in memory, is tried again, and is not acknowledged
 	ErrLearner           = errors.New("replicator: not caught up yet")   // this node has just joined; try again when it has caught up
 	ErrOverloaded        = errors.New("replicator: too many operations pending")
 	ErrNoView            = errors.New("replicator: no view installed") // this node is not a member yet, or no longer
+)
+
+// Errors of DecodeMessage.
+var (
+	ErrMalformed = errors.New("replicator: malformed message")          // bytes that no correct replica sends
+	ErrVersion   = errors.New("replicator: message of another version") // the peer runs a program that speaks another protocol
 )

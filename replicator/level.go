@@ -46,14 +46,17 @@ func (l Level) Need(n int) int {
 	case exactly:
 		return l.n
 	case majority:
-		return n/2 + 1
+		return quorumOf(n)
 	case majorityPlus:
-		return min(n, max(n/2+1+l.n, l.atMin))
+		return min(n, max(quorumOf(n)+l.n, l.atMin))
 	case all:
 		return n
 	}
 	return 1
 }
+
+// quorumOf is the least number of n such that any two choices of that many have one in common.
+func quorumOf(n int) int { return n/2 + 1 }
 
 // String prints the level as its constructor reads.
 func (l Level) String() string {

@@ -1,8 +1,11 @@
 package replicator
 
 import (
+	"fmt"
 	"iter"
 	"math/rand/v2"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/coterie-go/coterie/crdt"
@@ -10,48 +13,251 @@ import (
 
 // Loaded is what the rows of the durable space held at start; the zero value is an empty disk.
 type Loaded struct {
-	Clock  *crdt.Clock
+	Clock  *crdt.Clock // nil: empty
 	Digest crdt.Digest
-	Items  iter.Seq[crdt.Item]
+	Items  iter.Seq[crdt.Item] // nil: none
 }
 
-// Machine is one Replicator.
+// Machine is one Replicator: the state of one role on one node, and its part in the protocol. It belongs to one goroutine.
+//
+//	no view ──Install──► learner ──all that a majority had──► serving ──Install without self──► no view
+//	                        └────────── Install{Founded} ────────┘
 type Machine struct {
-	cfg Config
-	eff Effects
+	cfg     Config
+	rng     *rand.Rand
+	now     time.Time
+	eff     Effects
+	durable patterns
+	spaces  [spaces]*space
+
+	view   View
+	voter  bool    // self is a voter of the view
+	member bool    // self is in the view at all
+	serves bool    // caught up: may serve quorum operations, ack and donate (R4, R11)
+	peers  []*peer // the other members, by id
+
+	pending int // operations that wait
+	timeout opHeap
+	subs    subscriptions
+	donors  []*donation
+
+	gossipAt time.Time // next gossip
+	linkAt   time.Time // the earliest of what the links wait for
+	stats    Stats
 }
 
-// New makes a machine without a view. It fails when the config is wrong, or when the rows do not belong together.
+// New makes a machine without a view. It fails when the config is wrong, or when the loaded rows do not belong together (crdt.ErrDigest).
+// The machine keeps rng for itself.
 func New(cfg Config, rng *rand.Rand, loaded Loaded) (*Machine, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	return &Machine{cfg: cfg.withDefaults()}, nil
+	cfg = cfg.withDefaults()
+	cfg.DurableKeys = slices.Clone(cfg.DurableKeys)
+	m := &Machine{cfg: cfg, rng: rng, durable: newPatterns(cfg.DurableKeys)}
+	for i := range m.spaces {
+		m.spaces[i] = newSpace(m, Space(i))
+	}
+	if loaded.Clock != nil {
+		if err := m.spaces[Durable].load(loaded); err != nil {
+			return nil, fmt.Errorf("replicator: %w", err)
+		}
+	}
+	return m, nil
 }
 
 // Step takes one input and returns what to do. The Effects are valid until the next Step.
-func (m *Machine) Step(now time.Time, in Input) *Effects { return &m.eff }
+func (m *Machine) Step(now time.Time, in Input) *Effects {
+	m.now = now
+	m.eff.reset()
+	switch in := in.(type) {
+	case Update:
+		m.onUpdate(in)
+	case Delete:
+		m.onDelete(in)
+	case Get:
+		m.onGet(in)
+	case Subscribe:
+		m.onSubscribe(in)
+	case Unsubscribe:
+		m.subs.remove(in.ID)
+	case Receive:
+		m.onReceive(in.From, in.Msg)
+	case Persisted:
+		m.spaces[Durable].onPersisted(in.ID, in.Err)
+	case Install:
+		m.onInstall(in.View)
+	case Reachable:
+		m.onReachable(in.Origin, in.Is)
+	case Tick:
+	}
+	m.onTime()
+	m.finish()
+	return &m.eff
+}
+
+// onReceive sorts out who may speak, and hands the message to its subject.
+func (m *Machine) onReceive(from crdt.Origin, msg Message) {
+	p := m.peer(from)
+	if p == nil || msg == nil {
+		m.stats.Strangers++
+		return
+	}
+	if !m.wellFormed(msg) {
+		m.stats.Malformed++
+		return
+	}
+	m.heard(p, msg.epochOf())
+	switch msg := msg.(type) {
+	case *Push:
+		m.spaces[msg.Space].onPush(p, msg)
+	case *Ack:
+		m.spaces[msg.Space].onAck(p, msg)
+	case *Status:
+		m.onStatus(p, msg)
+	case *Clock:
+		m.spaces[msg.Space].onClock(p, msg)
+	case *Fetch:
+		m.spaces[msg.Space].onFetch(p, msg)
+	case *Behind:
+		m.spaces[msg.Space].onBehind(p)
+	case *Ask:
+		m.spaces[msg.Space].onAsk(p, msg)
+	case *Answer:
+		m.spaces[msg.Space].onAnswer(p, msg)
+	case *Report:
+		m.spaces[msg.Space].onReport(p, msg)
+	case *Pull:
+		m.onPull(p, msg)
+	case *Piece:
+		m.spaces[msg.Space].onPiece(p, msg)
+	case *PieceAck:
+		m.onPieceAck(p, msg)
+	case *Refuse:
+		m.spaces[msg.Space].onRefuse(p, msg)
+	case *Part:
+		m.onPart(p, msg)
+	case *PartAck:
+		m.onPartAck(p, msg)
+	}
+}
+
+// heard notes which view the peer has installed. What he acknowledged counts only while that is our own (V7).
+func (m *Machine) heard(p *peer, epoch uint64) {
+	if epoch <= p.epoch {
+		return
+	}
+	p.epoch = epoch
+	if epoch == m.view.Epoch {
+		for _, s := range m.spaces {
+			s.acksMoved = true
+		}
+	}
+}
+
+// onTime does what has fallen due.
+func (m *Machine) onTime() {
+	for len(m.timeout) > 0 && !m.now.Before(m.timeout[0].deadline) {
+		m.expire(m.timeout[0])
+	}
+	if !m.member {
+		return
+	}
+	if m.due(&m.linkAt) {
+		m.retryLinks()
+	}
+	for _, s := range m.spaces {
+		s.onTime()
+	}
+	m.expireDonors()
+	if m.due(&m.gossipAt) {
+		m.gossip()
+	}
+}
+
+// due says whether a time has come, and clears it.
+func (m *Machine) due(t *time.Time) bool {
+	if t.IsZero() || m.now.Before(*t) {
+		return false
+	}
+	*t = time.Time{}
+	return true
+}
+
+// finish draws the consequences of the step that come once, whatever caused them.
+func (m *Machine) finish() {
+	for _, s := range m.spaces {
+		s.evaluate()
+	}
+	m.maybeCaughtUp()
+	for _, s := range m.spaces {
+		s.finish()
+	}
+	m.notify()
+}
 
 // Deadline is when to step a Tick at the latest; zero: never.
-func (m *Machine) Deadline() time.Time { return time.Time{} }
+func (m *Machine) Deadline() time.Time {
+	var d time.Time
+	if len(m.timeout) > 0 {
+		d = m.timeout[0].deadline
+	}
+	if !m.member {
+		return d
+	}
+	d = earlier(earlier(d, m.linkAt), m.gossipAt)
+	for _, s := range m.spaces {
+		d = earlier(earlier(earlier(d, s.gapAt), s.disk.retryAt), earlier(s.roundAt, s.chain.at))
+		if s.pull != nil {
+			d = earlier(d, s.pull.at)
+		}
+	}
+	for _, dn := range m.donors {
+		d = earlier(d, dn.until)
+	}
+	return d
+}
+
+// earlier returns the earlier of two times, of which a zero one means never.
+func earlier(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
+}
+
+func (m *Machine) send(p *peer, lane Lane, msg Message) {
+	m.eff.Send = append(m.eff.Send, Envelope{To: p.id, Lane: lane, Msg: msg})
+}
 
 // Snapshot returns the state of a space at this moment; any number of goroutines may read it.
-func (m *Machine) Snapshot(s Space) *crdt.Snapshot { return nil }
+func (m *Machine) Snapshot(s Space) *crdt.Snapshot { return m.spaces[s].store.Snapshot() }
 
 // SpaceOf says in which space a key lives.
-func (m *Machine) SpaceOf(key string) Space { return Volatile }
+func (m *Machine) SpaceOf(key string) Space {
+	if m.durable.match(key) {
+		return Durable
+	}
+	return Volatile
+}
 
-// CaughtUp says whether this replica may serve, ack and donate.
-func (m *Machine) CaughtUp() bool { return false }
+// CaughtUp says whether this replica may serve quorum operations, acknowledge and donate.
+func (m *Machine) CaughtUp() bool { return m.serves }
 
-// Settled returns the newest epoch whose view is settled in both spaces.
-func (m *Machine) Settled() uint64 { return 0 }
+// Settled returns the newest epoch, at most that of the installed view, whose view is settled in both spaces.
+func (m *Machine) Settled() uint64 {
+	return min(m.view.Epoch, m.spaces[Volatile].chain.settled, m.spaces[Durable].chain.settled)
+}
 
 // Stats returns the counters.
-func (m *Machine) Stats() Stats { return Stats{} }
-
-// Check returns the first broken invariant, for tests and the simulator.
-func (m *Machine) Check() error { return nil }
+func (m *Machine) Stats() Stats { return m.stats }
 
 // String prints the state on a few lines.
-func (m *Machine) String() string { return "" }
+func (m *Machine) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "replicator %s %v%s pending %d\n", short(m.cfg.Self), m.view, flags("voter", m.voter, "serves", m.serves), m.pending)
+	for _, s := range m.spaces {
+		fmt.Fprintf(&b, "  %v\n", s)
+	}
+	return b.String()
+}

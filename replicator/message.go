@@ -6,17 +6,171 @@ import (
 	"github.com/coterie-go/coterie/crdt"
 )
 
-// Message is what one Replicator sends to another: a pointer to one of the structs of this file, or a batch of them inside.
-// A message is immutable once sent.
+// Message is what one Replicator sends to another: a pointer to one of the structs of this file. It is immutable once sent.
+// Every message names the epoch of the view that its sender has installed.
 type Message interface {
 	fmt.Stringer
-	message()
+	epochOf() uint64
 }
 
-// Summary is what gossip says of one space: who holds the same, and whether all of it counts.
+// Push carries groups of events, in an order in which they can be applied.
+type Push struct {
+	Epoch  uint64
+	Space  Space
+	Fill   bool // an answer to Clock or Fetch; else the sender's own new groups
+	More   bool // Fill: there is more; tell your clock again
+	Groups []crdt.Group
+
+	enc [][]byte // Groups encoded, when the sender has that at hand
+}
+
+// Ack tells what the sender of pushes wants to know of his own origin.
+type Ack struct {
+	Epoch   uint64
+	Space   Space
+	Echo    uint64 // highest event of yours that a push brought, applied or not: it is no longer on its way
+	Content uint64 // your events up to here are applied
+	Acked   uint64 // your events up to here count: applied, committed if durable, and this replica serves
+}
+
+// Summary is what gossip says of one space.
 type Summary struct {
 	Hash    [16]byte    // of the content clock
 	Digest  crdt.Digest // of the live items
-	Acked   bool        // the acked clock equals the content clock
-	Settled uint64      // the newest epoch known to be settled, 0: none
+	Acked   bool        // all of the content counts
+	Settled uint64      // newest epoch known to be settled
 }
+
+// Status is gossip: the receiver answers when it holds something else, or when asked.
+type Status struct {
+	Epoch  uint64
+	Ask    bool // answer in any case
+	Spaces [spaces]Summary
+}
+
+// Clock tells whole clocks. The receiver pushes what the sender lacks.
+type Clock struct {
+	Epoch   uint64
+	Space   Space
+	Ask     bool        // answer with your Clock
+	Content *crdt.Clock // what the sender has applied
+	Acked   *crdt.Clock // what of it counts; nil: all of it
+}
+
+// Fetch asks for the groups of some dots.
+type Fetch struct {
+	Epoch uint64
+	Space Space
+	Dots  *crdt.Clock
+}
+
+// Behind answers Clock or Fetch when the log does not reach back far enough: repair from me.
+type Behind struct {
+	Epoch uint64
+	Space Space
+}
+
+// Ask is the question of a quorum read: what counts at your side that is not in the clock with this hash?
+type Ask struct {
+	Epoch uint64
+	Space Space
+	ID    uint64
+	Hash  [16]byte
+}
+
+// Answer answers Ask. Extra holds all of the responder's acked clock that the asker may lack; nil: the clocks are the same.
+type Answer struct {
+	Epoch uint64
+	Space Space
+	ID    uint64
+	Extra *crdt.Clock
+}
+
+// Past is a view that may not be settled: what a joint quorum still counts.
+type Past struct {
+	Epoch  uint64
+	Voters []crdt.Origin // sorted
+	Disks  []uint64      // instead of voters: the disks of the last view before a cold start, sorted
+}
+
+// Report tells the acked clock as it was when the sender had installed the epoch, or later. From then on he acks nothing older (V7).
+type Report struct {
+	Epoch   uint64
+	Space   Space
+	Ask     bool   // report too
+	Serves  bool   // the sender has caught up: his clock is an ack as well
+	Disk    uint64 // the stable id of his disk
+	Hash    [16]byte
+	Acked   *crdt.Clock // nil: whoever has another hash asks again, with Whole
+	Whole   bool        // with Ask: the hash does not help me
+	Settled uint64
+	Known   []Past // the views from Settled on, as far as known
+}
+
+// Pull asks for a repair: for what is live at the donor's side.
+type Pull struct {
+	Epoch   uint64
+	Space   Space
+	Session uint64
+	Content *crdt.Clock // the puller's: items in it are named by their dot only
+}
+
+// Piece is one part of a repair; all parts of a session come from one pinned snapshot (R4).
+type Piece struct {
+	Epoch   uint64
+	Space   Space
+	Session uint64
+	Index   uint32 // from 0
+	Last    bool
+	Clock   *crdt.Clock // Index 0: of the snapshot; else nil
+	Digest  crdt.Digest // Index 0: of the snapshot
+	Live    *crdt.Clock // dots in the puller's clock that are live; may be nil
+	Items   []*crdt.Item
+}
+
+// PieceAck asks for the pieces from Next on.
+type PieceAck struct {
+	Epoch   uint64
+	Space   Space
+	Session uint64
+	Next    uint32
+	Again   bool // something was lost: start again from Next
+}
+
+// Refuse tells a puller to go elsewhere, or to come later.
+type Refuse struct {
+	Epoch   uint64
+	Space   Space
+	Session uint64
+}
+
+// Part is a piece of an encoded message that is larger than a frame.
+type Part struct {
+	Epoch        uint64
+	Flow         uint64 // increasing per sender and receiver
+	Index, Total uint32
+	Data         []byte
+}
+
+// PartAck asks for the parts from Next on.
+type PartAck struct {
+	Epoch uint64
+	Flow  uint64
+	Next  uint32
+}
+
+func (m *Push) epochOf() uint64     { return m.Epoch }
+func (m *Ack) epochOf() uint64      { return m.Epoch }
+func (m *Status) epochOf() uint64   { return m.Epoch }
+func (m *Clock) epochOf() uint64    { return m.Epoch }
+func (m *Fetch) epochOf() uint64    { return m.Epoch }
+func (m *Behind) epochOf() uint64   { return m.Epoch }
+func (m *Ask) epochOf() uint64      { return m.Epoch }
+func (m *Answer) epochOf() uint64   { return m.Epoch }
+func (m *Report) epochOf() uint64   { return m.Epoch }
+func (m *Pull) epochOf() uint64     { return m.Epoch }
+func (m *Piece) epochOf() uint64    { return m.Epoch }
+func (m *PieceAck) epochOf() uint64 { return m.Epoch }
+func (m *Refuse) epochOf() uint64   { return m.Epoch }
+func (m *Part) epochOf() uint64     { return m.Epoch }
+func (m *PartAck) epochOf() uint64  { return m.Epoch }

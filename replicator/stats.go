@@ -1,8 +1,21 @@
 package replicator
 
-// Stats counts what happened since New.
+// Stats counts what happened since New. All of it is for eyes and alarms; nothing depends on it.
 type Stats struct {
-	Malformed    uint64 // messages dropped because they make no sense
-	Strangers    uint64 // messages dropped because their sender is not in the view
-	DigestAlarms uint64 // equal clocks with different digests: impossible by construction, repaired by union
+	Malformed      uint64 // messages or groups dropped because they make no sense
+	Strangers      uint64 // messages dropped because their sender is not in the view, or no view is installed
+	StaleViews     uint64 // views dropped because a newer one is installed
+	Applied        uint64 // groups of others applied
+	Duplicates     uint64 // groups of others that were known
+	Waited         uint64 // groups that came before one that they build on
+	WaitingDropped uint64 // of those, dropped because too many waited; they are fetched again
+	Repushes       uint64 // pushes repeated because no ack came
+	Fills          uint64 // gaps filled from the log
+	Repairs        uint64 // repairs finished, as the puller
+	RepairsBroken  uint64 // repairs given up: lost donor, refused, no progress
+	RepairAlarms   uint64 // repairs whose items did not add up to the donor's digest; repeated without trust in the own clock
+	Donated        uint64 // repairs served to the end
+	DigestAlarms   uint64 // equal clocks with different digests: impossible by construction, repaired by union (R5)
+	StoreFailures  uint64 // batches that the disk refused
+	FlowsDropped   uint64 // messages larger than a frame given up
 }

@@ -1,7 +1,320 @@
 package replicator
 
-// AppendMessage encodes a message.
-func AppendMessage(dst []byte, m Message) []byte { return dst }
+import (
+	"fmt"
 
-// DecodeMessage decodes what AppendMessage made. It fails on anything else and never costs more than the length of b.
-func DecodeMessage(b []byte) (Message, error) { return nil, nil }
+	"github.com/coterie-go/coterie/crdt"
+)
+
+// A message is a version byte, then one core-deterministic CBOR array whose first element is its kind and whose second is the epoch:
+//
+//	status   [1, epoch, ask, hash, digest, acked, settled, hash, digest, acked, settled]   volatile, then durable
+//	push     [2, epoch, space, fill, more, [group…]]
+//	ack      [3, epoch, space, echo, content, acked]
+//	clock    [4, epoch, space, ask, content, acked|null]
+//	fetch    [5, epoch, space, dots]
+//	behind   [6, epoch, space]
+//	ask      [7, epoch, space, id, hash]
+//	answer   [8, epoch, space, id, extra|null]
+//	report   [9, epoch, space, ask, serves, whole, disk, hash, acked|null, settled, [past…]]
+//	past     [epoch, [voter…], [disk…]]
+//	pull     [10, epoch, space, session, content]
+//	piece    [11, epoch, space, session, index, last, clock|null, digest, live|null, items]
+//	pieceack [12, epoch, space, session, next, again]
+//	refuse   [13, epoch, space, session]
+//	part     [14, epoch, flow, index, total, bytes]
+//	partack  [15, epoch, flow, next]
+//
+// Hashes and digests are 16 bytes. Groups, clocks and items are as the package crdt has them. A decoded message keeps parts of the bytes
+// only in Part.Data.
+const wireVersion = 1
+
+const (
+	kindStatus = 1 + iota
+	kindPush
+	kindAck
+	kindClock
+	kindFetch
+	kindBehind
+	kindAsk
+	kindAnswer
+	kindReport
+	kindPull
+	kindPiece
+	kindPieceAck
+	kindRefuse
+	kindPart
+	kindPartAck
+)
+
+// fields is how many elements the array of each kind has, by kind.
+var fields = [...]int{
+	kindStatus: 11, kindPush: 6, kindAck: 6, kindClock: 6, kindFetch: 4, kindBehind: 3, kindAsk: 5, kindAnswer: 5, kindReport: 11,
+	kindPull: 5, kindPiece: 10, kindPieceAck: 6, kindRefuse: 4, kindPart: 6, kindPartAck: 4,
+}
+
+// pastsMax bounds the views of one report.
+const pastsMax = 1 << 12
+
+// AppendMessage appends the encoding of a message.
+func AppendMessage(dst []byte, m Message) []byte {
+	e := encoder{append(dst, wireVersion)}
+	begin := func(kind int) {
+		e.head(cborArray, uint64(fields[kind]))
+		e.uints(uint64(kind), m.epochOf())
+	}
+	switch m := m.(type) {
+	case *Status:
+		begin(kindStatus)
+		e.bools(m.Ask)
+		for i := range m.Spaces {
+			s := &m.Spaces[i]
+			e.bytes(s.Hash[:])
+			e.digest(s.Digest)
+			e.bools(s.Acked)
+			e.uints(s.Settled)
+		}
+	case *Push:
+		begin(kindPush)
+		e.push(m)
+	case *Ack:
+		begin(kindAck)
+		e.uints(uint64(m.Space), m.Echo, m.Content, m.Acked)
+	case *Clock:
+		begin(kindClock)
+		e.uints(uint64(m.Space))
+		e.bools(m.Ask)
+		e.clock(m.Content)
+		e.clock(m.Acked)
+	case *Fetch:
+		begin(kindFetch)
+		e.uints(uint64(m.Space))
+		e.clock(m.Dots)
+	case *Behind:
+		begin(kindBehind)
+		e.uints(uint64(m.Space))
+	case *Ask:
+		begin(kindAsk)
+		e.uints(uint64(m.Space), m.ID)
+		e.bytes(m.Hash[:])
+	case *Answer:
+		begin(kindAnswer)
+		e.uints(uint64(m.Space), m.ID)
+		e.clock(m.Extra)
+	case *Report:
+		begin(kindReport)
+		e.report(m)
+	default:
+		e.transfer(m, begin)
+	}
+	return e.b
+}
+
+// transfer encodes the messages that carry repairs and large messages.
+func (e *encoder) transfer(m Message, begin func(kind int)) {
+	switch m := m.(type) {
+	case *Pull:
+		begin(kindPull)
+		e.uints(uint64(m.Space), m.Session)
+		e.clock(m.Content)
+	case *Piece:
+		begin(kindPiece)
+		e.uints(uint64(m.Space), m.Session, uint64(m.Index))
+		e.bools(m.Last)
+		e.clock(m.Clock)
+		e.digest(m.Digest)
+		e.clock(m.Live)
+		e.b = crdt.AppendItems(e.b, m.Items)
+	case *PieceAck:
+		begin(kindPieceAck)
+		e.uints(uint64(m.Space), m.Session, uint64(m.Next))
+		e.bools(m.Again)
+	case *Refuse:
+		begin(kindRefuse)
+		e.uints(uint64(m.Space), m.Session)
+	case *Part:
+		begin(kindPart)
+		e.uints(m.Flow, uint64(m.Index), uint64(m.Total))
+		e.bytes(m.Data)
+	case *PartAck:
+		begin(kindPartAck)
+		e.uints(m.Flow, uint64(m.Next))
+	default:
+		panic(fmt.Sprintf("replicator: message %T has no encoding", m))
+	}
+}
+
+func (e *encoder) push(m *Push) {
+	e.uints(uint64(m.Space))
+	e.bools(m.Fill, m.More)
+	e.head(cborArray, uint64(len(m.Groups)))
+	for i, g := range m.Groups {
+		if i < len(m.enc) {
+			e.b = append(e.b, m.enc[i]...)
+		} else {
+			e.b = crdt.AppendGroup(e.b, g)
+		}
+	}
+}
+
+func (e *encoder) report(m *Report) {
+	e.uints(uint64(m.Space))
+	e.bools(m.Ask, m.Serves, m.Whole)
+	e.uints(m.Disk)
+	e.bytes(m.Hash[:])
+	e.clock(m.Acked)
+	e.uints(m.Settled)
+	e.head(cborArray, uint64(len(m.Known)))
+	for _, p := range m.Known {
+		e.head(cborArray, 3)
+		e.uints(p.Epoch)
+		e.head(cborArray, uint64(len(p.Voters)))
+		for _, v := range p.Voters {
+			e.uints(uint64(v))
+		}
+		e.head(cborArray, uint64(len(p.Disks)))
+		e.uints(p.Disks...)
+	}
+}
+
+// DecodeMessage decodes what AppendMessage made. It fails with ErrVersion or ErrMalformed on anything else, and never costs more than in proportion
+// to the length of b. A Part keeps a piece of b; the other messages do not.
+func DecodeMessage(b []byte) (Message, error) {
+	if len(b) == 0 {
+		return nil, fmt.Errorf("%w: empty", ErrMalformed)
+	}
+	if b[0] != wireVersion {
+		return nil, fmt.Errorf("%w: %d, this program speaks %d", ErrVersion, b[0], wireVersion)
+	}
+	d := decoder{b: b[1:]}
+	n := d.array()
+	kind, epoch := d.uint(), d.uint()
+	if d.err == nil && (kind == 0 || kind >= uint64(len(fields)) || n != fields[kind]) {
+		d.fail("message of kind %d with %d elements", kind, n)
+	}
+	var m Message
+	if d.err == nil {
+		m = d.message(int(kind), epoch)
+	}
+	if d.err == nil && len(d.b) > 0 {
+		d.fail("%d bytes too many", len(d.b))
+	}
+	if d.err != nil {
+		return nil, d.err
+	}
+	return m, nil
+}
+
+func (d *decoder) message(kind int, epoch uint64) Message {
+	switch kind {
+	case kindStatus:
+		m := &Status{Epoch: epoch, Ask: d.bool()}
+		for i := range m.Spaces {
+			m.Spaces[i] = Summary{Hash: d.fixed(), Digest: d.digest(), Acked: d.bool(), Settled: d.uint()}
+		}
+		return m
+	case kindPush:
+		return d.push(epoch)
+	case kindAck:
+		return &Ack{Epoch: epoch, Space: d.space(), Echo: d.uint(), Content: d.uint(), Acked: d.uint()}
+	case kindClock:
+		return &Clock{Epoch: epoch, Space: d.space(), Ask: d.bool(), Content: d.clock(false), Acked: d.clock(true)}
+	case kindFetch:
+		return &Fetch{Epoch: epoch, Space: d.space(), Dots: d.clock(false)}
+	case kindBehind:
+		return &Behind{Epoch: epoch, Space: d.space()}
+	case kindAsk:
+		return &Ask{Epoch: epoch, Space: d.space(), ID: d.uint(), Hash: d.fixed()}
+	case kindAnswer:
+		return &Answer{Epoch: epoch, Space: d.space(), ID: d.uint(), Extra: d.clock(true)}
+	case kindReport:
+		return d.report(epoch)
+	case kindPull:
+		return &Pull{Epoch: epoch, Space: d.space(), Session: d.uint(), Content: d.clock(false)}
+	case kindPiece:
+		return d.piece(epoch)
+	case kindPieceAck:
+		return &PieceAck{Epoch: epoch, Space: d.space(), Session: d.uint(), Next: d.uint32(), Again: d.bool()}
+	case kindRefuse:
+		return &Refuse{Epoch: epoch, Space: d.space(), Session: d.uint()}
+	case kindPart:
+		return &Part{Epoch: epoch, Flow: d.uint(), Index: d.uint32(), Total: d.uint32(), Data: d.bytes()}
+	}
+	return &PartAck{Epoch: epoch, Flow: d.uint(), Next: d.uint32()}
+}
+
+func (d *decoder) push(epoch uint64) *Push {
+	m := &Push{Epoch: epoch, Space: d.space(), Fill: d.bool(), More: d.bool()}
+	n := d.array()
+	for range n {
+		g, rest, err := crdt.CutGroup(d.b)
+		if err != nil {
+			d.fail("%v", err)
+		}
+		if d.err != nil {
+			return m
+		}
+		d.b = rest
+		m.Groups = append(m.Groups, g)
+	}
+	return m
+}
+
+func (d *decoder) piece(epoch uint64) *Piece {
+	m := &Piece{
+		Epoch: epoch, Space: d.space(), Session: d.uint(), Index: d.uint32(), Last: d.bool(), Clock: d.clock(true), Digest: d.digest(), Live: d.clock(true),
+	}
+	if d.err != nil {
+		return m
+	}
+	items, rest, err := crdt.CutItems(d.b)
+	if err != nil {
+		d.fail("%v", err)
+		return m
+	}
+	d.b = rest
+	for i := range items {
+		m.Items = append(m.Items, &items[i])
+	}
+	return m
+}
+
+func (d *decoder) report(epoch uint64) *Report {
+	m := &Report{
+		Epoch: epoch, Space: d.space(), Ask: d.bool(), Serves: d.bool(), Whole: d.bool(), Disk: d.uint(), Hash: d.fixed(), Acked: d.clock(true), Settled: d.uint(),
+	}
+	n := d.array()
+	if n > pastsMax {
+		d.fail("%d views", n)
+	}
+	for range n {
+		if d.err != nil {
+			return m
+		}
+		m.Known = append(m.Known, d.past())
+	}
+	return m
+}
+
+func (d *decoder) past() Past {
+	if d.array() != 3 {
+		d.fail("no view")
+	}
+	p := Past{Epoch: d.uint()}
+	for range d.array() {
+		if p.Voters = append(p.Voters, crdt.Origin(d.uint())); d.err != nil {
+			return p
+		}
+	}
+	for range d.array() {
+		if p.Disks = append(p.Disks, d.uint()); d.err != nil {
+			return p
+		}
+	}
+	for i := 1; i < max(len(p.Voters), len(p.Disks)); i++ {
+		if i < len(p.Voters) && p.Voters[i-1] >= p.Voters[i] || i < len(p.Disks) && p.Disks[i-1] >= p.Disks[i] {
+			d.fail("view out of order")
+		}
+	}
+	return p
+}

@@ -1,0 +1,124 @@
+package replicator
+
+import (
+	"fmt"
+
+	"github.com/coterie-go/coterie/crdt"
+)
+
+// wellFormed says whether a message can be taken: what it must carry is there, and no clock of a peer holds events of this replica that it has
+// not made.
+func (m *Machine) wellFormed(msg Message) bool {
+	switch msg := msg.(type) {
+	case *Push:
+		return msg.Space < spaces
+	case *Ack:
+		return msg.Space < spaces
+	case *Status:
+		return true
+	case *Clock:
+		return msg.Space < spaces && msg.Content != nil && m.sane(msg.Space, msg.Content, msg.Acked) &&
+			(msg.Acked == nil || msg.Content.Includes(msg.Acked))
+	case *Fetch:
+		return msg.Space < spaces && msg.Dots != nil
+	case *Behind:
+		return msg.Space < spaces
+	case *Ask:
+		return msg.Space < spaces
+	case *Answer:
+		return msg.Space < spaces && m.sane(msg.Space, msg.Extra)
+	case *Report:
+		return msg.Space < spaces && m.sane(msg.Space, msg.Acked)
+	case *Pull:
+		return msg.Space < spaces && msg.Content != nil && m.sane(msg.Space, msg.Content)
+	case *Piece:
+		return msg.Space < spaces && m.sane(msg.Space, msg.Clock, msg.Live)
+	case *PieceAck:
+		return msg.Space < spaces
+	case *Refuse:
+		return msg.Space < spaces
+	case *Part, *PartAck:
+		return true
+	}
+	return false
+}
+
+func (m *Machine) sane(s Space, clocks ...*crdt.Clock) bool {
+	for _, c := range clocks {
+		if c != nil && c.Max(m.cfg.Self) > m.spaces[s].rep.Seq() {
+			return false
+		}
+	}
+	return true
+}
+
+// Check returns the first broken invariant, for tests and the simulator.
+func (m *Machine) Check() error {
+	for _, s := range m.spaces {
+		if err := s.check(); err != nil {
+			return fmt.Errorf("replicator %s: %v: %w", short(m.cfg.Self), s.id, err)
+		}
+	}
+	if m.pending != len(m.timeout) || m.pending > m.cfg.PendingMax {
+		return fmt.Errorf("replicator %s: %d pending, %d wait, at most %d", short(m.cfg.Self), m.pending, len(m.timeout), m.cfg.PendingMax)
+	}
+	if len(m.donors) > m.cfg.DonorsMax {
+		return fmt.Errorf("replicator %s: %d donations, at most %d", short(m.cfg.Self), len(m.donors), m.cfg.DonorsMax)
+	}
+	return nil
+}
+
+func (s *space) check() error {
+	if err := s.store.Check(); err != nil {
+		return err
+	}
+	d := &s.disk
+	switch {
+	case s.id == Durable && !s.content().Includes(d.clock):
+		return fmt.Errorf("committed %s is not in the content %s", clockName(d.clock), clockName(s.content()))
+	case s.id == Durable && d.out == nil && !d.next.dirty && !d.clock.Equal(s.content()):
+		return fmt.Errorf("committed %s, content %s, and nothing is on its way", clockName(d.clock), clockName(s.content()))
+	case d.out != nil && (!d.out.clock.Includes(d.clock) || !s.content().Includes(d.out.clock)):
+		return fmt.Errorf("batch with clock %s between committed %s and content %s", clockName(d.out.clock), clockName(d.clock), clockName(s.content()))
+	case len(s.waiting.groups) > waitingMax:
+		return fmt.Errorf("%d groups wait", len(s.waiting.groups))
+	case len(s.owed) > 0 || s.moved || s.ownMoved || s.acksMoved:
+		return fmt.Errorf("the step was not finished")
+	}
+	if err := s.chain.check(); err != nil {
+		return err
+	}
+	return s.checkLinks()
+}
+
+func (s *space) checkLinks() error {
+	seq := s.rep.Seq()
+	for _, p := range s.m.peers {
+		l := p.link(s)
+		switch {
+		case !l.content.Includes(l.acked):
+			return fmt.Errorf("peer %s has acked %s beyond his content %s", short(p.id), clockName(l.acked), clockName(l.content))
+		case l.content.Max(s.m.cfg.Self) > seq || l.sent > seq:
+			return fmt.Errorf("peer %s is at %s, sent %d, of own %d", short(p.id), clockName(l.content), l.sent, seq)
+		case l.have != l.content.Base(s.m.cfg.Self) || l.base != l.acked.Base(s.m.cfg.Self):
+			return fmt.Errorf("peer %s: have %d, base %d of %s", short(p.id), l.have, l.base, clockName(l.content))
+		case len(l.flight) > s.m.cfg.PushFlight || len(p.flows.out) > flowsMax:
+			return fmt.Errorf("peer %s: %d pushes and %d flows on their way", short(p.id), len(l.flight), len(p.flows.out))
+		case l.pending() && p.reachable && l.retryAt.IsZero():
+			return fmt.Errorf("peer %s owes an ack and no timer runs", short(p.id))
+		}
+	}
+	return nil
+}
+
+func (c *chain) check() error {
+	for i, p := range c.known {
+		if p.Epoch < c.settled || p.Epoch >= c.epoch || i > 0 && c.known[i-1].Epoch >= p.Epoch {
+			return fmt.Errorf("view %v is known, settled %d, installed %d", p, c.settled, c.epoch)
+		}
+	}
+	if c.goal != nil && c.settled >= c.epoch && c.epoch > 0 {
+		return fmt.Errorf("settled %d and still a goal", c.settled)
+	}
+	return nil
+}

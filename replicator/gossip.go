@@ -1,0 +1,150 @@
+package replicator
+
+import "github.com/coterie-go/coterie/crdt"
+
+// gossip tells one random peer what this replica holds, trims the logs, and comes again.
+func (m *Machine) gossip() {
+	m.gossipAt = m.now.Add(m.cfg.GossipInterval)
+	if len(m.peers) == 0 {
+		return
+	}
+	m.sendStatus(m.peers[m.rng.IntN(len(m.peers))], false)
+	for _, s := range m.spaces {
+		s.trim()
+	}
+}
+
+// askAll asks all peers what they hold.
+func (m *Machine) askAll() {
+	for _, p := range m.peers {
+		m.sendStatus(p, true)
+	}
+}
+
+func (m *Machine) sendStatus(p *peer, ask bool) {
+	msg := &Status{Epoch: m.view.Epoch, Ask: ask}
+	for i, s := range m.spaces {
+		msg.Spaces[i] = Summary{Hash: s.contentHash(), Digest: s.store.Digest(), Acked: s.ackedAll(), Settled: s.chain.settled}
+	}
+	m.send(p, Prompt, msg)
+}
+
+// onStatus compares. Equal: stop. Other clocks: tell the own, so that each sends what the other lacks. Equal clocks and other digests:
+// an alarm (R5).
+func (m *Machine) onStatus(p *peer, msg *Status) {
+	equal := true
+	for i, s := range m.spaces {
+		sum := &msg.Spaces[i]
+		s.claim(sum.Settled)
+		switch {
+		case sum.Hash != s.contentHash():
+			if s.pull == nil && (m.serves || msg.Ask) {
+				equal = false
+				s.tellClock(p, true)
+			}
+		case sum.Digest != s.store.Digest():
+			s.alarm(p)
+		default:
+			s.learnContent(p, s.content())
+			if sum.Acked {
+				s.learnAcked(p, s.content())
+			}
+		}
+	}
+	if msg.Ask && equal {
+		m.sendStatus(p, false)
+	}
+}
+
+// tellClock sends the own clock to a peer, who answers with what it lacks.
+func (s *space) tellClock(p *peer, ask bool) {
+	msg := &Clock{Epoch: s.m.view.Epoch, Space: s.id, Ask: ask, Content: s.content().Clone()}
+	if !s.ackedAll() {
+		msg.Acked = s.acked().Clone()
+	}
+	s.m.send(p, Prompt, msg)
+}
+
+// onClock learns what a peer has, and sends what he lacks.
+func (s *space) onClock(p *peer, msg *Clock) {
+	s.learnContent(p, msg.Content)
+	if msg.Acked != nil {
+		s.learnAcked(p, msg.Acked)
+	} else {
+		s.learnAcked(p, msg.Content)
+	}
+	if l := p.link(s); l.tries > 0 {
+		l.tries = 0
+		s.watch(p)
+	}
+	s.fill(p, msg.Content)
+	if msg.Ask {
+		s.tellClock(p, false)
+	}
+}
+
+// onFetch sends the groups of the dots that a peer asks for.
+func (s *space) onFetch(p *peer, msg *Fetch) {
+	s.fill(p, s.content().Minus(msg.Dots))
+}
+
+// fill sends, in the order in which they were applied here, the groups that a clock lacks; or says that the log does not reach back so far.
+func (s *space) fill(p *peer, clock *crdt.Clock) {
+	if !s.m.serves || clock.Includes(s.content()) {
+		return
+	}
+	groups, more, covered := s.store.Missing(clock, s.m.cfg.PushWindow)
+	if !covered {
+		s.m.send(p, Prompt, &Behind{Epoch: s.m.view.Epoch, Space: s.id})
+		return
+	}
+	s.m.stats.Fills++
+	todo := make([]ownGroup, len(groups))
+	for i, g := range groups {
+		todo[i] = ownGroup{group: g, enc: crdt.AppendGroup(nil, g)}
+	}
+	for len(todo) > 0 {
+		part := s.bundle(todo, 0)
+		part.msg.Fill = true
+		todo = todo[len(part.msg.Groups):]
+		part.msg.More = more && len(todo) == 0
+		if part.bytes > s.m.cfg.FrameMax {
+			s.m.sendLarge(p, part.msg)
+		} else {
+			s.m.send(p, Bulk, part.msg)
+		}
+	}
+}
+
+// onBehind starts a repair from the peer who cannot help otherwise.
+func (s *space) onBehind(p *peer) {
+	if s.pull == nil {
+		s.startPull(p, s.content())
+	}
+}
+
+// alarm counts what cannot be, and repairs it by union (R5). The peer is told, so that he does the same.
+func (s *space) alarm(p *peer) {
+	if s.m.now.Before(s.alarmAt) {
+		return
+	}
+	s.alarmAt = s.m.now.Add(2 * s.m.cfg.GossipInterval)
+	s.m.stats.DigestAlarms++
+	s.m.sendStatus(p, false)
+	if s.pull == nil {
+		s.startPull(p, &noClock)
+		s.pull.union = true
+	}
+}
+
+// trim drops from the log what every member has acknowledged.
+func (s *space) trim() {
+	if s.store.LogLen() == 0 {
+		return
+	}
+	stable := s.acked().Clone()
+	for _, p := range s.m.peers {
+		stable = stable.Minus(stable.Minus(p.link(s).acked))
+	}
+	s.rep.Trim(stable)
+}

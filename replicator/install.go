@@ -1,0 +1,84 @@
+package replicator
+
+import "github.com/coterie-go/coterie/crdt"
+
+// onInstall takes the next view. What is waiting goes on under it: joint with the older views while they are not settled.
+func (m *Machine) onInstall(v View) {
+	if v.Epoch == 0 || v.Epoch <= m.view.Epoch {
+		m.stats.StaleViews++
+		return
+	}
+	prev := m.view
+	m.view = v.normal()
+	m.voter = hasPeer(m.view.Voters, m.cfg.Self)
+	was := m.member
+	m.member = m.voter || hasPeer(m.view.Learners, m.cfg.Self)
+	m.refreshPeers()
+	if !m.member {
+		m.becomeStranger()
+		return
+	}
+	if !was {
+		prev = View{} // what was decided while this replica was outside is not known
+	}
+	for _, s := range m.spaces {
+		s.installView(prev, m.view)
+	}
+	if !was {
+		m.startLearning()
+		m.gossipAt = m.now.Add(m.cfg.GossipInterval)
+	}
+	for _, s := range m.spaces {
+		s.restartRounds()
+		s.pushAll()
+		s.forgetPull()
+	}
+}
+
+// refreshPeers keeps what is known of those who stay, and forgets the others.
+func (m *Machine) refreshPeers() {
+	old := m.peers
+	m.peers = nil
+	voters, learners := m.view.Voters, m.view.Learners
+	for len(voters)+len(learners) > 0 {
+		var p Peer
+		voter := len(learners) == 0 || len(voters) > 0 && voters[0].ID < learners[0].ID
+		if voter {
+			p, voters = voters[0], voters[1:]
+		} else {
+			p, learners = learners[0], learners[1:]
+		}
+		if p.ID != m.cfg.Self {
+			m.peers = append(m.peers, m.keepPeer(old, p, voter))
+		}
+	}
+	for _, s := range m.spaces {
+		s.owed = s.owed[:0]
+		for _, p := range m.peers {
+			p.link(s).owes = false
+		}
+	}
+}
+
+func (m *Machine) keepPeer(old []*peer, p Peer, voter bool) *peer {
+	for _, o := range old {
+		if o.id == p.ID {
+			o.up, o.disk, o.voter = p.UpNumber, p.Disk, voter
+			return o
+		}
+	}
+	return newPeer(m, p, voter)
+}
+
+// becomeStranger ends a membership: this replica answers nobody and for nothing any more.
+func (m *Machine) becomeStranger() {
+	m.serves = false
+	m.peers, m.donors = nil, nil
+	m.dropOps(ErrNoView)
+	m.gossipAt, m.linkAt = zeroTime, zeroTime
+	for _, s := range m.spaces {
+		s.pull, s.waiting, s.wanted, s.learned = nil, waitList{}, crdt.Clock{}, false
+		s.chain = chain{}
+		s.gapAt, s.sets = zeroTime, nil
+	}
+}

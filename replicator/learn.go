@@ -1,0 +1,55 @@
+package replicator
+
+// A learner is a replica that has come to a running cluster: its store may lack what a majority has acknowledged. It asks the voters for their
+// clocks, and has caught up when it contains, on disk where that counts, what a majority of each quorum told after the first view came.
+// Until then it refuses updates, because its removes would have observed nothing (R11), and neither donates nor acks (R4).
+
+// startLearning begins to catch up, unless there is nothing to catch up with.
+func (m *Machine) startLearning() {
+	if m.view.Founded && m.voter || m.cfg.Faults.JoinWithoutCatchUp {
+		for _, s := range m.spaces {
+			s.learned = true
+		}
+		return
+	}
+	for _, s := range m.spaces {
+		s.roundID++
+		s.rounds = append(s.rounds, &round{id: s.roundID, learn: true, sent: true})
+	}
+}
+
+// taught says whether a majority of each quorum, or all others where that is less, has told a clock that is contained.
+func (s *space) taught(answered func(*peer) bool) bool {
+	if !s.chain.complete() {
+		return false
+	}
+	for i := range s.sets {
+		v := &s.sets[i]
+		others := voterSet{size: v.size, peers: v.peers, newest: v.newest}
+		if s.tally(&others, answered) < min(v.need(Majority), len(v.peers)) {
+			return false
+		}
+	}
+	return true
+}
+
+// maybeCaughtUp makes a learner serve.
+func (m *Machine) maybeCaughtUp() {
+	if m.serves || !m.member {
+		return
+	}
+	for _, s := range m.spaces {
+		if !s.learned {
+			return
+		}
+	}
+	m.serves = true
+	m.eff.CaughtUp = true
+	for _, s := range m.spaces {
+		for _, p := range m.peers {
+			s.owe(p)
+		}
+		s.acksMoved = true
+		s.settle()
+	}
+}

@@ -1,0 +1,125 @@
+package replicator
+
+import (
+	"container/heap"
+	"fmt"
+	"time"
+
+	"github.com/coterie-go/coterie/crdt"
+)
+
+// op is an operation that waits: for acks, for the disk, or for clocks.
+type op struct {
+	id       uint64
+	key      string
+	level    Level
+	s        *space
+	read     bool
+	seq      uint64      // write: last event of its group; 0: it changed nothing
+	goal     *crdt.Clock // write that changed nothing: what must be known to enough
+	failed   error       // of the own disk
+	deadline time.Time
+	place    int // in the heap, -1: no longer
+}
+
+// opHeap orders waiting operations by deadline, then by id.
+type opHeap []*op
+
+// Len, Less, Swap, Push and Pop are for container/heap.
+func (h opHeap) Len() int { return len(h) }
+
+// Less orders by deadline.
+func (h opHeap) Less(i, j int) bool {
+	if !h[i].deadline.Equal(h[j].deadline) {
+		return h[i].deadline.Before(h[j].deadline)
+	}
+	return h[i].id < h[j].id
+}
+
+// Swap exchanges two operations.
+func (h opHeap) Swap(i, j int) {
+	h[i], h[j] = h[j], h[i]
+	h[i].place, h[j].place = i, j
+}
+
+// Push adds the last one.
+func (h *opHeap) Push(x any) {
+	o := x.(*op)
+	o.place = len(*h)
+	*h = append(*h, o)
+}
+
+// Pop takes the last one.
+func (h *opHeap) Pop() any {
+	old := *h
+	o := old[len(old)-1]
+	old[len(old)-1] = nil
+	*h = old[:len(old)-1]
+	o.place = -1
+	return o
+}
+
+// begin lets an operation wait.
+func (m *Machine) begin(o *op, timeout time.Duration) {
+	if timeout <= 0 {
+		timeout = m.cfg.OperationTimeout
+	}
+	o.deadline = m.now.Add(timeout)
+	m.pending++
+	heap.Push(&m.timeout, o)
+}
+
+// done says that the operation has been answered.
+func (o *op) done() bool { return o.place < 0 }
+
+// end answers an operation that waited.
+func (m *Machine) end(o *op, err error) {
+	if o.done() {
+		return
+	}
+	heap.Remove(&m.timeout, o.place)
+	m.pending--
+	if o.read && err == nil {
+		m.replyReader(o.id, o.s.store.View(o.key))
+		return
+	}
+	m.reply(o.id, err)
+}
+
+func (m *Machine) reply(id uint64, err error) {
+	m.eff.Reply = append(m.eff.Reply, Result{ID: id, Err: err})
+}
+
+func (m *Machine) replyReader(id uint64, r crdt.Reader) {
+	m.eff.Reply = append(m.eff.Reply, Result{ID: id, Reader: r})
+}
+
+// expire ends an operation whose time is up, and says what is known of it.
+func (m *Machine) expire(o *op) {
+	switch {
+	case o.read:
+		m.end(o, fmt.Errorf("%w: get of %q at %v: not enough replicas answered in time", ErrTimeout, o.key, o.level))
+	case o.failed != nil:
+		m.end(o, fmt.Errorf("%w: write of %q at %v: %s; %w: %w", ErrTimeout, o.key, o.level, o.s.known(o), ErrStoreFailure, o.failed))
+	default:
+		m.end(o, fmt.Errorf("%w: write of %q at %v: %s", ErrTimeout, o.key, o.level, o.s.known(o)))
+	}
+}
+
+// known tells how far a write has come.
+func (s *space) known(o *op) string {
+	v := &s.sets[0]
+	n := s.tally(v, func(p *peer) bool { return s.hasWrite(p, o) })
+	return fmt.Sprintf("known to be acknowledged by %d of the %d needed; it is not rolled back and still spreads", n, v.need(o.level))
+}
+
+// dropOps ends everything that waits, when the node is no longer a member.
+func (m *Machine) dropOps(err error) {
+	for len(m.timeout) > 0 {
+		m.end(m.timeout[0], err)
+	}
+	for _, s := range m.spaces {
+		s.writes, s.goals, s.rounds = nil, nil, nil
+		s.roundAt = zeroTime
+	}
+}

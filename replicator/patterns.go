@@ -1,0 +1,50 @@
+package replicator
+
+import (
+	"slices"
+	"strings"
+)
+
+// patterns says which keys are durable.
+type patterns struct {
+	exact map[string]bool
+	globs []string // with at least one star
+}
+
+func newPatterns(all []string) patterns {
+	p := patterns{exact: make(map[string]bool, len(all))}
+	for _, s := range all {
+		if strings.Contains(s, "*") {
+			p.globs = append(p.globs, s)
+		} else {
+			p.exact[s] = true
+		}
+	}
+	return p
+}
+
+func (p *patterns) match(key string) bool {
+	return p.exact[key] || slices.ContainsFunc(p.globs, func(g string) bool { return glob(g, key) })
+}
+
+// glob matches key against a pattern whose stars each stand for any run of bytes. Taking each inner piece at its first
+// place is right, because the star before the next piece can stretch.
+func glob(pattern, key string) bool {
+	pieces := strings.Split(pattern, "*")
+	first, last := pieces[0], pieces[len(pieces)-1]
+	if len(pieces) == 1 {
+		return pattern == key
+	}
+	if len(key) < len(first)+len(last) || !strings.HasPrefix(key, first) || !strings.HasSuffix(key, last) {
+		return false
+	}
+	key = key[len(first) : len(key)-len(last)]
+	for _, piece := range pieces[1 : len(pieces)-1] {
+		i := strings.Index(key, piece)
+		if i < 0 {
+			return false
+		}
+		key = key[i+len(piece):]
+	}
+	return true
+}

@@ -1,0 +1,159 @@
+package replicator
+
+import (
+	"slices"
+	"time"
+
+	"github.com/coterie-go/coterie/crdt"
+)
+
+// peer is another member of the view.
+type peer struct {
+	id        crdt.Origin
+	up        uint32
+	disk      uint64
+	voter     bool
+	reachable bool
+	epoch     uint64 // the newest view that he is known to have installed
+	links     [spaces]link
+	flows     flows
+}
+
+// link is what one space knows of one peer, and what is on its way there.
+//
+// Invariants: content and acked hold only what the peer has (they may lag, they never lead); acked ⊆ content; base and have are
+// theirs for the own origin; sent is at most the own seq; len(flight) ≤ PushFlight.
+type link struct {
+	content *crdt.Clock // applied there
+	acked   *crdt.Clock // counts there
+	have    uint64      // own events applied there, contiguous from 1
+	base    uint64      // own events that count there, contiguous from 1
+
+	from    uint64 // own events up to here were made before the peer came; gossip and repair bring them
+	sent    uint64 // last own event pushed
+	flight  []flight
+	bytes   int       // of flight
+	retryAt time.Time // when to do something about what is unacknowledged; zero: nothing is
+	tries   int       // retries without progress
+
+	owes        bool   // an Ack is due to the peer
+	echo        uint64 // highest event of the peer that one of his pushes brought
+	toldAcked   uint64 // of the last Ack to the peer
+	toldContent uint64
+}
+
+// flight is one push on its way.
+type flight struct {
+	last  uint64 // last own event in it
+	bytes int
+}
+
+func newPeer(m *Machine, p Peer, voter bool) *peer {
+	n := &peer{id: p.ID, up: p.UpNumber, disk: p.Disk, voter: voter, reachable: true}
+	for i, s := range m.spaces {
+		seq := s.rep.Seq()
+		n.links[i] = link{content: &crdt.Clock{}, acked: &crdt.Clock{}, from: seq, sent: seq}
+	}
+	return n
+}
+
+func (p *peer) link(s *space) *link { return &p.links[s.id] }
+
+// peer returns the member with this id, nil when there is none or it is the machine itself.
+func (m *Machine) peer(id crdt.Origin) *peer {
+	i, ok := slices.BinarySearchFunc(m.peers, id, func(p *peer, id crdt.Origin) int { return cmpOrigin(p.id, id) })
+	if !ok {
+		return nil
+	}
+	return m.peers[i]
+}
+
+// counts says whether the peer's acks count for operations of the installed view (V7).
+func (m *Machine) counts(p *peer) bool { return p.epoch == m.view.Epoch }
+
+// learnContent notes that the peer has applied c.
+func (s *space) learnContent(p *peer, c *crdt.Clock) {
+	l := p.link(s)
+	l.content.Join(c)
+	l.have = l.content.Base(s.m.cfg.Self)
+}
+
+// learnAcked notes that c counts at the peer.
+func (s *space) learnAcked(p *peer, c *crdt.Clock) {
+	l := p.link(s)
+	l.acked.Join(c)
+	s.learnContent(p, c)
+	l.base = l.acked.Base(s.m.cfg.Self)
+	s.acksMoved = true
+}
+
+// learnOwn notes what the peer has of the own events.
+func (s *space) learnOwn(p *peer, content, acked uint64) {
+	l, self := p.link(s), s.m.cfg.Self
+	if content > l.have {
+		l.content.AddRange(self, 1, content)
+		l.have = l.content.Base(self)
+	}
+	if acked > l.base {
+		l.acked.AddRange(self, 1, acked)
+		l.base = l.acked.Base(self)
+		s.acksMoved = true
+	}
+}
+
+func (s *space) owe(p *peer) {
+	if l := p.link(s); !l.owes {
+		l.owes = true
+		s.owed = append(s.owed, p)
+	}
+}
+
+// onReachable orders whom to ask, and stops pushing to those who would not hear it. A peer who comes back is asked what he lacks.
+func (m *Machine) onReachable(id crdt.Origin, is bool) {
+	p := m.peer(id)
+	if p == nil || p.reachable == is {
+		return
+	}
+	p.reachable = is
+	if !is {
+		return
+	}
+	m.sendStatus(p, true)
+	for _, s := range m.spaces {
+		p.link(s).tries = 0
+		s.pushTo(p)
+	}
+}
+
+// arm makes sure that the links are looked at not later than t.
+func (m *Machine) arm(t time.Time) { m.linkAt = earlier(m.linkAt, t) }
+
+// backoff is how long to wait before the next try.
+func (m *Machine) backoff(tries int) time.Duration {
+	d := m.cfg.RetryInterval << min(tries, 16)
+	return max(m.cfg.RetryInterval, min(d, m.cfg.GossipInterval))
+}
+
+// retryLinks goes through what was unacknowledged for too long.
+func (m *Machine) retryLinks() {
+	for _, p := range m.peers {
+		for _, s := range m.spaces {
+			l := p.link(s)
+			if m.due(&l.retryAt) {
+				s.retryPush(p)
+			}
+			if !l.retryAt.IsZero() {
+				m.arm(l.retryAt)
+			}
+		}
+		if m.due(&p.flows.retryAt) {
+			m.retryFlow(p)
+		}
+		if !p.flows.retryAt.IsZero() {
+			m.arm(p.flows.retryAt)
+		}
+	}
+}
+
+// zeroTime means never.
+var zeroTime time.Time

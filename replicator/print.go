@@ -1,0 +1,184 @@
+package replicator
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/coterie-go/coterie/crdt"
+)
+
+// String prints the message on one line.
+func (m *Push) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "push@%d %v%s", m.Epoch, m.Space, flags("fill", m.Fill, "more", m.More))
+	for i, g := range m.Groups {
+		if i == 4 && len(m.Groups) > 5 {
+			fmt.Fprintf(&b, " …%d groups", len(m.Groups)-i)
+			break
+		}
+		b.WriteString(" " + groupName(g))
+	}
+	return b.String()
+}
+
+// String prints the message on one line.
+func (m *Ack) String() string {
+	s := fmt.Sprintf("ack@%d %v %d", m.Epoch, m.Space, m.Acked)
+	if m.Content != m.Acked {
+		s += fmt.Sprintf(" content %d", m.Content)
+	}
+	if m.Echo != m.Content {
+		s += fmt.Sprintf(" echo %d", m.Echo)
+	}
+	return s
+}
+
+// String prints the message on one line.
+func (m *Status) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "status@%d%s", m.Epoch, flags("ask", m.Ask))
+	for i, s := range m.Spaces {
+		fmt.Fprintf(&b, " %v{%x %x settled %d%s}", Space(i), s.Hash[:2], s.Digest[0]>>48, s.Settled, flags("acked", s.Acked))
+	}
+	return b.String()
+}
+
+// String prints the message on one line.
+func (m *Clock) String() string {
+	s := fmt.Sprintf("clock@%d %v%s %s", m.Epoch, m.Space, flags("ask", m.Ask), clockName(m.Content))
+	if m.Acked != nil {
+		s += " acked " + clockName(m.Acked)
+	}
+	return s
+}
+
+// String prints the message on one line.
+func (m *Fetch) String() string {
+	return fmt.Sprintf("fetch@%d %v %s", m.Epoch, m.Space, clockName(m.Dots))
+}
+
+// String prints the message on one line.
+func (m *Behind) String() string { return fmt.Sprintf("behind@%d %v", m.Epoch, m.Space) }
+
+// String prints the message on one line.
+func (m *Ask) String() string {
+	return fmt.Sprintf("ask@%d %v #%d %x", m.Epoch, m.Space, m.ID, m.Hash[:2])
+}
+
+// String prints the message on one line.
+func (m *Answer) String() string {
+	if m.Extra == nil {
+		return fmt.Sprintf("answer@%d %v #%d same", m.Epoch, m.Space, m.ID)
+	}
+	return fmt.Sprintf("answer@%d %v #%d extra %s", m.Epoch, m.Space, m.ID, clockName(m.Extra))
+}
+
+// String prints the message on one line.
+func (m *Report) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "report@%d %v%s", m.Epoch, m.Space, flags("ask", m.Ask, "whole", m.Whole, "serves", m.Serves))
+	if m.Disk != 0 {
+		fmt.Fprintf(&b, " disk %x", m.Disk)
+	}
+	if m.Acked != nil {
+		fmt.Fprintf(&b, " %s", clockName(m.Acked))
+	} else {
+		fmt.Fprintf(&b, " %x", m.Hash[:2])
+	}
+	fmt.Fprintf(&b, " settled %d", m.Settled)
+	for _, p := range m.Known {
+		fmt.Fprintf(&b, " %v", p)
+	}
+	return b.String()
+}
+
+// String prints the view on one line.
+func (p Past) String() string {
+	if len(p.Disks) > 0 {
+		return fmt.Sprintf("%d:disks%x", p.Epoch, p.Disks)
+	}
+	names := make([]string, len(p.Voters))
+	for i, v := range p.Voters {
+		names[i] = short(v)
+	}
+	return fmt.Sprintf("%d:[%s]", p.Epoch, strings.Join(names, " "))
+}
+
+// String prints the message on one line.
+func (m *Pull) String() string {
+	return fmt.Sprintf("pull@%d %v session %x content %s", m.Epoch, m.Space, m.Session, clockName(m.Content))
+}
+
+// String prints the message on one line.
+func (m *Piece) String() string {
+	s := fmt.Sprintf("piece@%d %v session %x.%d", m.Epoch, m.Space, m.Session, m.Index)
+	if m.Clock != nil {
+		s += " clock " + clockName(m.Clock)
+	}
+	if m.Live != nil {
+		s += " live " + clockName(m.Live)
+	}
+	return s + fmt.Sprintf(" items %d%s", len(m.Items), flags("last", m.Last))
+}
+
+// String prints the message on one line.
+func (m *PieceAck) String() string {
+	return fmt.Sprintf("pieceack@%d %v session %x.%d%s", m.Epoch, m.Space, m.Session, m.Next, flags("again", m.Again))
+}
+
+// String prints the message on one line.
+func (m *Refuse) String() string {
+	return fmt.Sprintf("refuse@%d %v session %x", m.Epoch, m.Space, m.Session)
+}
+
+// String prints the message on one line.
+func (m *Part) String() string {
+	return fmt.Sprintf("part@%d flow %d %d/%d bytes %d", m.Epoch, m.Flow, m.Index, m.Total, len(m.Data))
+}
+
+// String prints the message on one line.
+func (m *PartAck) String() string {
+	return fmt.Sprintf("partack@%d flow %d %d", m.Epoch, m.Flow, m.Next)
+}
+
+// flags prints the names, each preceded by a space, whose flag is set; it takes name, flag, name, flag and so on.
+func flags(pairs ...any) string {
+	s := ""
+	for i := 0; i+1 < len(pairs); i += 2 {
+		if on, _ := pairs[i+1].(bool); on {
+			s += fmt.Sprint(" ", pairs[i])
+		}
+	}
+	return s
+}
+
+// groupName prints the dots of a group: origin:first or origin:first-last.
+func groupName(g crdt.Group) string {
+	if len(g) == 0 {
+		return "empty"
+	}
+	if len(g) == 1 {
+		return fmt.Sprintf("%s:%d", short(g[0].Dot.Origin), g[0].Dot.Seq)
+	}
+	return fmt.Sprintf("%s:%d-%d", short(g[0].Dot.Origin), g[0].Dot.Seq, g.Last().Seq)
+}
+
+// clockName prints a clock as origin:first-last, short ids, nil as none.
+func clockName(c *crdt.Clock) string {
+	if c == nil {
+		return "none"
+	}
+	var parts []string
+	for r := range c.Ranges() {
+		if len(parts) == 12 {
+			parts = append(parts, "…")
+			break
+		}
+		if r.First == r.Last {
+			parts = append(parts, fmt.Sprintf("%s:%d", short(r.Origin), r.First))
+		} else {
+			parts = append(parts, fmt.Sprintf("%s:%d-%d", short(r.Origin), r.First, r.Last))
+		}
+	}
+	return "{" + strings.Join(parts, " ") + "}"
+}

@@ -1,0 +1,212 @@
+package replicator
+
+import (
+	"sort"
+
+	"github.com/coterie-go/coterie/crdt"
+)
+
+// ownGroup is one Update's group, encoded once for all peers.
+type ownGroup struct {
+	group crdt.Group
+	enc   []byte
+}
+
+func (g *ownGroup) first() uint64 { return g.group[0].Dot.Seq }
+func (g *ownGroup) last() uint64  { return g.group[len(g.group)-1].Dot.Seq }
+
+// ownLog keeps the latest own groups, consecutive and in order, for pushing. It is a window: a peer who falls out of it is served from
+// the store's log, so that nobody's absence makes it grow.
+type ownLog struct {
+	groups []ownGroup
+	bytes  int
+}
+
+// Bounds of the ownLog; both together.
+const (
+	ownGroupsMax   = 8192
+	ownBytesFactor = 4 // times PushWindow
+)
+
+func (o *ownLog) add(g ownGroup, bytesMax int) {
+	o.groups = append(o.groups, g)
+	o.bytes += len(g.enc)
+	for len(o.groups) > ownGroupsMax || o.bytes > bytesMax && len(o.groups) > 1 {
+		o.drop()
+	}
+}
+
+func (o *ownLog) drop() {
+	o.bytes -= len(o.groups[0].enc)
+	o.groups[0] = ownGroup{}
+	o.groups = o.groups[1:]
+}
+
+// forget drops what every peer has applied.
+func (o *ownLog) forget(have uint64) {
+	for len(o.groups) > 0 && o.groups[0].last() <= have {
+		o.drop()
+	}
+}
+
+// after returns the groups beyond an event.
+func (o *ownLog) after(sent uint64) []ownGroup {
+	if n := len(o.groups); n == 0 || o.groups[n-1].last() <= sent {
+		return nil
+	}
+	return o.groups[sort.Search(len(o.groups), func(i int) bool { return o.groups[i].last() > sent }):]
+}
+
+// made takes a group that an Update has just applied here.
+func (s *space) made(g crdt.Group) {
+	s.own.add(ownGroup{group: g, enc: crdt.AppendGroup(nil, g)}, ownBytesFactor*s.m.cfg.PushWindow)
+	s.ownMoved = true
+}
+
+func (s *space) pushAll() {
+	var shared pushed
+	for _, p := range s.m.peers {
+		s.push(p, &shared)
+	}
+	if len(s.m.peers) == 0 {
+		s.own.forget(s.rep.Seq())
+	}
+}
+
+func (s *space) pushTo(p *peer) {
+	var shared pushed
+	s.push(p, &shared)
+}
+
+// pushed is the last message of a round of pushes, for the next peer who needs just the same.
+type pushed struct {
+	after uint64
+	msg   *Push
+	last  uint64
+	bytes int
+}
+
+// push sends what the peer's window allows. While PushFlight messages are unacknowledged, groups gather and then go together.
+func (s *space) push(p *peer, shared *pushed) {
+	l := p.link(s)
+	if !p.reachable {
+		return
+	}
+	for len(l.flight) < s.m.cfg.PushFlight && (l.bytes < s.m.cfg.PushWindow || len(l.flight) == 0) {
+		todo := s.own.after(l.sent)
+		if len(todo) == 0 {
+			break
+		}
+		if shared.msg == nil || shared.after != l.sent {
+			*shared = s.bundle(todo, l.sent)
+		}
+		if shared.bytes > s.m.cfg.FrameMax {
+			s.m.sendLarge(p, shared.msg)
+		} else {
+			s.m.send(p, Prompt, shared.msg)
+		}
+		l.sent = shared.last
+		l.flight = append(l.flight, flight{last: shared.last, bytes: shared.bytes})
+		l.bytes += shared.bytes
+	}
+	s.watch(p)
+}
+
+// bundle puts as many groups as fit into one frame into one message; one that does not fit alone goes alone, cut in transit.
+func (s *space) bundle(todo []ownGroup, after uint64) pushed {
+	n, bytes := 0, 0
+	for n < len(todo) && (n == 0 || bytes+len(todo[n].enc) <= s.m.cfg.FrameMax) {
+		bytes += len(todo[n].enc)
+		n++
+	}
+	msg := &Push{Epoch: s.m.view.Epoch, Space: s.id, Groups: make([]crdt.Group, n), enc: make([][]byte, n)}
+	for i := range n {
+		msg.Groups[i], msg.enc[i] = todo[i].group, todo[i].enc
+	}
+	return pushed{after: after, msg: msg, last: todo[n-1].last(), bytes: bytes}
+}
+
+// watch arms the timer of a link on which something is unacknowledged.
+func (s *space) watch(p *peer) {
+	l := p.link(s)
+	switch {
+	case !l.pending():
+		l.retryAt = zeroTime
+	case l.retryAt.IsZero():
+		l.retryAt = s.m.now.Add(s.m.backoff(l.tries))
+		s.m.arm(l.retryAt)
+	}
+}
+
+// pending says whether an ack is outstanding. Of a peer who has not what was made before he came, only the echo can be expected.
+func (l *link) pending() bool {
+	return len(l.flight) > 0 || l.have >= l.from && (l.have < l.sent || l.base < l.sent)
+}
+
+// pushTries is how often a push is repeated before the peer is only asked what he has.
+const pushTries = 2
+
+// retryPush repeats what was not acknowledged. A peer who does not answer, who has it and only owes the commit, or whose place has left
+// the window, gets a small question instead; what he lacks then comes from the log.
+func (s *space) retryPush(p *peer) {
+	l := p.link(s)
+	if !l.pending() {
+		return
+	}
+	first := s.rep.Seq() + 1
+	if len(s.own.groups) > 0 {
+		first = s.own.groups[0].first()
+	}
+	back := max(l.have, l.from)
+	l.flight, l.bytes = l.flight[:0], 0
+	l.tries++
+	if p.reachable && l.tries <= pushTries && back < l.sent && first <= back+1 {
+		s.m.stats.Repushes++
+		l.sent = back
+		s.pushTo(p)
+		return
+	}
+	s.m.sendStatus(p, true)
+	s.watch(p)
+}
+
+// onAck takes what a peer has of the own events.
+func (s *space) onAck(p *peer, a *Ack) {
+	l := p.link(s)
+	if max(a.Echo, a.Content, a.Acked) > s.rep.Seq() || a.Acked > a.Content {
+		s.m.stats.Malformed++
+		return
+	}
+	progress := a.Content > l.have || a.Acked > l.base
+	for len(l.flight) > 0 && l.flight[0].last <= max(a.Echo, a.Content) {
+		l.bytes -= l.flight[0].bytes
+		l.flight = append(l.flight[:0], l.flight[1:]...)
+		progress = true
+	}
+	s.learnOwn(p, a.Content, a.Acked)
+	if progress {
+		l.tries, l.retryAt = 0, zeroTime
+		s.forgetOwn()
+	}
+	s.pushTo(p)
+}
+
+// forgetOwn drops own groups that all peers have applied.
+func (s *space) forgetOwn() {
+	least := s.rep.Seq()
+	for _, p := range s.m.peers {
+		least = min(least, p.link(s).have)
+	}
+	s.own.forget(least)
+}
+
+// sendAcks tells the peers what this replica has of them: after a push, and after a commit.
+func (s *space) sendAcks() {
+	for _, p := range s.owed {
+		l := p.link(s)
+		l.owes = false
+		l.toldContent, l.toldAcked = s.content().Base(p.id), min(s.content().Base(p.id), s.acked().Base(p.id))
+		s.m.send(p, Prompt, &Ack{Epoch: s.m.view.Epoch, Space: s.id, Echo: max(l.echo, l.toldContent), Content: l.toldContent, Acked: l.toldAcked})
+	}
+	s.owed = s.owed[:0]
+}

@@ -1,0 +1,282 @@
+package replicator
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/coterie-go/coterie/crdt"
+)
+
+// round is one question to the replicas: what counts at your side? It serves all reads that began before it was sent. A read is answered when
+// enough replicas have answered and the own content contains what each of them told; no value travels when nothing is missing.
+type round struct {
+	id      uint64
+	ops     []*op // nil entries never
+	learn   bool  // instead of ops: the first catching up of this replica
+	sent    bool  // no: it gathers reads while others are out
+	answers []answer
+	tries   int
+}
+
+// answer is what one peer has told.
+type answer struct {
+	from  *peer
+	extra *crdt.Clock // what he has and this replica may lack; nil: nothing is missing any more
+}
+
+// roundsMax bounds the rounds that are out; the reads of one that is not out yet share it.
+const roundsMax = 4
+
+func (m *Machine) onGet(in Get) {
+	s := m.spaces[m.SpaceOf(in.Key)]
+	if err := crdt.CheckKey(in.Key); err != nil {
+		m.reply(in.ID, err)
+		return
+	}
+	if in.Read == Local {
+		m.replyReader(in.ID, s.store.View(in.Key))
+		return
+	}
+	if err := m.mayAsk(in.Read); err != nil {
+		m.reply(in.ID, err)
+		return
+	}
+	if !m.serves {
+		m.reply(in.ID, ErrLearner)
+		return
+	}
+	o := &op{id: in.ID, key: in.Key, level: in.Read, s: s, read: true}
+	m.begin(o, in.Timeout)
+	r := s.openRound()
+	r.ops = append(r.ops, o)
+	if !r.sent && s.roundsOut() < roundsMax {
+		s.askRound(r)
+	}
+	s.checkRound(r)
+	s.dropRounds()
+}
+
+// openRound returns the round that has not been sent, a new one when there is none.
+func (s *space) openRound() *round {
+	if n := len(s.rounds); n > 0 && !s.rounds[n-1].sent {
+		return s.rounds[n-1]
+	}
+	s.roundID++
+	r := &round{id: s.roundID}
+	s.rounds = append(s.rounds, r)
+	return r
+}
+
+func (s *space) roundsOut() int {
+	n := 0
+	for _, r := range s.rounds {
+		if r.sent {
+			n++
+		}
+	}
+	return n
+}
+
+// askRound sends the question to as many as are needed and one more; to all when that has been tried.
+func (s *space) askRound(r *round) {
+	r.sent = true
+	for _, p := range s.whom(r) {
+		if !slices.ContainsFunc(r.answers, func(a answer) bool { return a.from == p }) {
+			s.m.send(p, Prompt, &Ask{Epoch: s.m.view.Epoch, Space: s.id, ID: r.id, Hash: s.contentHash()})
+		}
+	}
+	s.roundAt = earlier(s.roundAt, s.m.now.Add(s.m.backoff(r.tries)))
+}
+
+// whom chooses the peers to ask.
+func (s *space) whom(r *round) []*peer {
+	var out []*peer
+	for i := range s.sets {
+		v := &s.sets[i]
+		need := 0
+		for _, o := range r.ops {
+			need = max(need, v.need(o.level))
+		}
+		if v.self {
+			need--
+		}
+		if r.tries > 0 || r.learn || !s.chain.complete() {
+			need = len(v.peers)
+		}
+		if need <= 0 {
+			continue
+		}
+		for _, p := range s.m.favoured(v.peers)[:min(need+1, len(v.peers))] {
+			if !slices.Contains(out, p) {
+				out = append(out, p)
+			}
+		}
+	}
+	return out
+}
+
+// favoured returns the peers with the reachable first, else in random order.
+func (m *Machine) favoured(ps []*peer) []*peer {
+	out := slices.Clone(ps)
+	m.rng.Shuffle(len(out), func(i, j int) { out[i], out[j] = out[j], out[i] })
+	slices.SortStableFunc(out, func(a, b *peer) int { return cmp.Compare(rankOf(a), rankOf(b)) })
+	return out
+}
+
+func rankOf(p *peer) int {
+	if p.reachable {
+		return 0
+	}
+	return 1
+}
+
+// onAsk answers with what counts here and the asker may lack. One that has not caught up does not answer (R4).
+func (s *space) onAsk(p *peer, ask *Ask) {
+	if !s.m.serves {
+		return
+	}
+	reply := &Answer{Epoch: s.m.view.Epoch, Space: s.id, ID: ask.ID}
+	if ask.Hash == s.contentHash() {
+		s.learnContent(p, s.content())
+	} else {
+		reply.Extra = s.acked().Minus(p.link(s).content)
+	}
+	s.m.send(p, Prompt, reply)
+}
+
+// onAnswer takes a peer's clock, and fetches what is missing from him.
+func (s *space) onAnswer(p *peer, a *Answer) {
+	if a.Extra != nil {
+		s.learnAcked(p, a.Extra)
+	}
+	if a.Epoch != s.m.view.Epoch {
+		return // the round is asked again when the epoch is the same for both (V7)
+	}
+	i := slices.IndexFunc(s.rounds, func(r *round) bool { return r.id == a.ID })
+	if i < 0 {
+		return
+	}
+	r := s.rounds[i]
+	extra := a.Extra
+	if extra != nil && s.has(r, extra) {
+		extra = nil
+	}
+	r.answers = slices.DeleteFunc(r.answers, func(x answer) bool { return x.from == p })
+	r.answers = append(r.answers, answer{from: p, extra: extra})
+	if extra != nil {
+		s.fetch(p, extra)
+	}
+	s.checkRound(r)
+	s.dropRounds()
+}
+
+// has says whether a peer's clock is contained here. Learning wants it on disk as well.
+func (s *space) has(r *round, extra *crdt.Clock) bool {
+	if r.learn {
+		return s.committed().Includes(extra)
+	}
+	return s.content().Includes(extra)
+}
+
+// fetch asks a peer for what he has and is neither here nor already asked for.
+func (s *space) fetch(p *peer, extra *crdt.Clock) {
+	if s.pull != nil {
+		return // the repair that is running brings it, or the next try does
+	}
+	missing := extra.Minus(s.content()).Minus(&s.wanted)
+	if missing.Empty() {
+		return
+	}
+	s.wanted.Join(missing)
+	s.m.send(p, Prompt, &Fetch{Epoch: s.m.view.Epoch, Space: s.id, Dots: missing})
+}
+
+// checkRounds answers the reads whose clocks are contained by now.
+func (s *space) checkRounds() {
+	if len(s.rounds) == 0 {
+		return
+	}
+	for _, r := range s.rounds {
+		s.checkRound(r)
+	}
+	s.dropRounds()
+}
+
+func (s *space) checkRound(r *round) {
+	for i, a := range r.answers {
+		if a.extra != nil && s.has(r, a.extra) {
+			r.answers[i].extra = nil
+		}
+	}
+	answered := func(p *peer) bool {
+		return p == nil || slices.ContainsFunc(r.answers, func(a answer) bool {
+			return a.from == p && (a.extra == nil || s.m.cfg.Faults.ReadWithoutCatchUp)
+		})
+	}
+	if r.learn {
+		s.learned = s.learned || s.taught(answered)
+		return
+	}
+	keep := r.ops[:0]
+	for _, o := range r.ops {
+		if !o.done() && s.agreed(o.level, answered) {
+			s.m.end(o, nil)
+		}
+		if !o.done() {
+			keep = append(keep, o)
+		}
+	}
+	clear(r.ops[len(keep):])
+	r.ops = keep
+}
+
+// dropRounds forgets the rounds that serve nobody any more, and sends the one that waited for a place.
+func (s *space) dropRounds() {
+	s.rounds = slices.DeleteFunc(s.rounds, func(r *round) bool { return len(r.ops) == 0 && (!r.learn || s.learned) })
+	if n := len(s.rounds); n > 0 && !s.rounds[n-1].sent && s.roundsOut() < roundsMax {
+		s.askRound(s.rounds[n-1])
+	}
+	if len(s.rounds)+len(s.goals) == 0 {
+		s.roundAt, s.wanted = zeroTime, crdt.Clock{}
+	}
+}
+
+// retryRounds asks again, now everybody, and whoever has not answered with what is contained: when the one that alone holds a
+// dot dies, another's clock takes the place of his.
+func (s *space) retryRounds() {
+	s.wanted = crdt.Clock{}
+	for _, r := range s.rounds {
+		for _, o := range r.ops {
+			if o.done() { // it has timed out
+				r.ops = slices.DeleteFunc(r.ops, (*op).done)
+				break
+			}
+		}
+	}
+	s.dropRounds()
+	for _, r := range s.rounds {
+		if r.sent {
+			r.tries++
+			r.answers = slices.DeleteFunc(r.answers, func(a answer) bool { return a.extra != nil })
+			s.askRound(r)
+		}
+	}
+	if len(s.goals) > 0 {
+		s.goals = slices.DeleteFunc(s.goals, (*op).done)
+	}
+	if len(s.goals) > 0 {
+		s.m.askAll()
+		s.roundAt = earlier(s.roundAt, s.m.now.Add(s.m.cfg.RetryInterval))
+	}
+}
+
+// restartRounds asks everything again under a new view: answers given under an older one do not count (V7).
+func (s *space) restartRounds() {
+	for _, r := range s.rounds {
+		if r.sent {
+			r.answers, r.tries = nil, 0
+			s.askRound(r)
+		}
+	}
+	s.checkRounds()
+}

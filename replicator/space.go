@@ -1,0 +1,156 @@
+package replicator
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/coterie-go/coterie/crdt"
+)
+
+// space is one of the two halves of a machine, with what the subjects of the protocol keep for it.
+type space struct {
+	m     *Machine
+	id    Space
+	rep   *crdt.Replica
+	store *crdt.Store
+	ch    crdt.Changes // of the call that is being made; absorbed at once
+
+	own     ownLog     // own groups that a peer may still need
+	waiting waitList   // groups that came too early
+	gapAt   time.Time  // when to ask for what the waiting ones wait for
+	writes  []*opQueue // operations waiting for acks, per level
+	goals   []*op      // writes that changed nothing: they wait for a whole clock
+	rounds  []*round   // quorum reads
+	roundAt time.Time
+	roundID uint64
+	wanted  crdt.Clock // fetched, not here yet; forgotten when roundAt or chain.at comes
+	pull    *pull      // the repair that is running, nil: none
+	alarmAt time.Time  // digest alarms before this are not acted upon
+	disk    disk
+	chain   chain
+	learned bool       // a majority's clocks, as they were when the first view came, are contained
+	sets    []voterSet // of the installed view first, then of the unsettled ones
+	bases   []uint64   // scratch of common
+
+	hash   [16]byte // of the content clock, while hashed
+	hashed bool
+
+	// What this step has moved; finish looks at it and clears it.
+	moved     bool // the content clock
+	ownMoved  bool // own groups, to be pushed
+	acksMoved bool // somebody's acks, or who counts
+	owed      []*peer
+}
+
+func newSpace(m *Machine, id Space) *space {
+	s := &space{m: m, id: id}
+	s.rep = crdt.NewReplica(m.cfg.Self, crdt.StoreOptions{DigestSeed: m.cfg.DigestSeed, LogMax: m.cfg.LogMax, Faults: m.cfg.Faults.Store})
+	s.store = s.rep.Store()
+	s.disk.clock = &crdt.Clock{}
+	return s
+}
+
+func (s *space) load(l Loaded) error {
+	items := l.Items
+	if items == nil {
+		items = func(func(crdt.Item) bool) {}
+	}
+	if err := s.rep.Load(l.Clock, l.Digest, items); err != nil {
+		return err
+	}
+	s.disk.clock = s.content().Clone()
+	return nil
+}
+
+// content is the clock that goes with the items: what has been applied. It changes with the store.
+func (s *space) content() *crdt.Clock { return s.store.Clock() }
+
+// committed is what a crash leaves to the cluster: in the volatile space all of the content, in the durable one what is on disk (R7).
+func (s *space) committed() *crdt.Clock {
+	if s.id == Volatile || s.m.cfg.Faults.AckBeforeCommit {
+		return s.content()
+	}
+	return s.disk.clock
+}
+
+// acked is what this replica answers for. One that has not caught up answers for nothing (R4).
+func (s *space) acked() *crdt.Clock {
+	if !s.m.serves {
+		return &noClock
+	}
+	return s.committed()
+}
+
+// noClock is empty; nobody adds to it.
+var noClock crdt.Clock
+
+// ackedAll says that all of the content counts.
+func (s *space) ackedAll() bool {
+	c := s.acked()
+	return c == s.content() || c.Equal(s.content())
+}
+
+func (s *space) contentHash() [16]byte {
+	if !s.hashed {
+		s.hash, s.hashed = s.content().Hash(), true
+	}
+	return s.hash
+}
+
+// absorb follows every call that may have changed the store.
+func (s *space) absorb() {
+	s.moved, s.hashed = true, false
+	s.m.subs.touch(s.ch.Keys)
+	if s.id == Durable {
+		s.disk.next.fold(s.ch.Put, s.ch.Dropped)
+	}
+	s.ch.Reset()
+}
+
+func (s *space) onTime() {
+	if s.m.due(&s.disk.retryAt) {
+		s.disk.hold = false
+	}
+	if s.m.due(&s.gapAt) {
+		s.askGap()
+	}
+	if s.m.due(&s.roundAt) {
+		s.retryRounds()
+	}
+	if s.m.due(&s.chain.at) {
+		s.retrySettle()
+	}
+	if s.pull != nil && !s.m.now.Before(s.pull.at) {
+		s.retryPull()
+	}
+}
+
+// evaluate looks at what waits for clocks, after the step has moved some.
+func (s *space) evaluate() {
+	if s.moved && s.committed() == s.content() {
+		s.acksMoved = true // the own replica's
+	}
+	if s.moved || s.acksMoved {
+		s.settle()
+		s.checkRounds()
+	}
+}
+
+// finish sends what the step has made due.
+func (s *space) finish() {
+	s.persist()
+	if s.ownMoved {
+		s.pushAll()
+	}
+	if s.acksMoved {
+		s.completeWrites()
+	}
+	s.sendAcks()
+	s.moved, s.ownMoved, s.acksMoved = false, false, false
+}
+
+// String prints the state on one line.
+func (s *space) String() string {
+	return fmt.Sprintf("%v content %s committed %s items %d waiting %d rounds %d settled %d",
+		s.id, clockName(s.content()), clockName(s.committed()), s.store.Len(), len(s.waiting.groups), len(s.rounds), s.chain.settled)
+}

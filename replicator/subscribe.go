@@ -1,0 +1,111 @@
+package replicator
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
+
+// subscriptions are who wants to know, and what this step has changed.
+type subscriptions struct {
+	byKey    map[string][]uint64 // ids, sorted
+	prefixes []prefixSub         // by id
+	keyOf    map[uint64]string   // of the subscriptions by key
+	changed  map[string]bool
+	keys     []string // of changed, in order of change
+}
+
+type prefixSub struct {
+	id     uint64
+	prefix string
+}
+
+// onSubscribe registers, and tells what there is already.
+func (m *Machine) onSubscribe(in Subscribe) {
+	b := &m.subs
+	b.remove(in.ID)
+	if !in.All {
+		if b.byKey == nil {
+			b.byKey, b.keyOf = map[string][]uint64{}, map[uint64]string{}
+		}
+		ids := b.byKey[in.Key]
+		i, _ := slices.BinarySearch(ids, in.ID)
+		b.byKey[in.Key], b.keyOf[in.ID] = slices.Insert(ids, i, in.ID), in.Key
+		m.tell(in.ID, in.Key, false)
+		return
+	}
+	i, _ := slices.BinarySearchFunc(b.prefixes, in.ID, func(a prefixSub, id uint64) int { return cmp.Compare(a.id, id) })
+	b.prefixes = slices.Insert(b.prefixes, i, prefixSub{in.ID, in.Prefix})
+	var keys []string
+	for _, s := range m.spaces {
+		for k := range s.store.Snapshot().Keys(in.Prefix) {
+			if m.SpaceOf(k) == s.id {
+				keys = append(keys, k)
+			}
+		}
+	}
+	slices.Sort(keys)
+	for _, k := range keys {
+		m.tell(in.ID, k, false)
+	}
+}
+
+// remove ends a subscription.
+func (b *subscriptions) remove(id uint64) {
+	if key, ok := b.keyOf[id]; ok {
+		delete(b.keyOf, id)
+		if ids := slices.DeleteFunc(b.byKey[key], func(x uint64) bool { return x == id }); len(ids) > 0 {
+			b.byKey[key] = ids
+		} else {
+			delete(b.byKey, key)
+		}
+		return
+	}
+	b.prefixes = slices.DeleteFunc(b.prefixes, func(p prefixSub) bool { return p.id == id })
+}
+
+// touch notes keys that a call of a store has changed.
+func (b *subscriptions) touch(keys []string) {
+	if len(b.byKey)+len(b.prefixes) == 0 {
+		return
+	}
+	if b.changed == nil {
+		b.changed = map[string]bool{}
+	}
+	for _, k := range keys {
+		if !b.changed[k] {
+			b.changed[k] = true
+			b.keys = append(b.keys, k)
+		}
+	}
+}
+
+// notify tells each subscription once what the step has changed, in the order of keys, then of subscriptions.
+func (m *Machine) notify() {
+	b := &m.subs
+	if len(b.keys) == 0 {
+		return
+	}
+	slices.Sort(b.keys)
+	for _, k := range b.keys {
+		for _, id := range b.byKey[k] {
+			m.tell(id, k, true)
+		}
+		for _, p := range b.prefixes {
+			if strings.HasPrefix(k, p.prefix) {
+				m.tell(p.id, k, true)
+			}
+		}
+	}
+	clear(b.changed)
+	clear(b.keys)
+	b.keys = b.keys[:0]
+}
+
+// tell hands the value of a key to a subscription; of one that holds nothing only that it came to that.
+func (m *Machine) tell(id uint64, key string, changed bool) {
+	r := m.spaces[m.SpaceOf(key)].store.View(key)
+	if gone := r.Empty(); !gone || changed {
+		m.eff.Notify = append(m.eff.Notify, Change{Sub: id, Key: key, Reader: r, Deleted: gone})
+	}
+}

@@ -1,0 +1,206 @@
+package replicator
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/coterie-go/coterie/crdt"
+)
+
+// opQueue holds the writes of one level in the order of their events. What counts for one counts for all before it, so that an ack
+// ends a prefix of the queue, and nothing has to be counted per operation.
+type opQueue struct {
+	level Level
+	ops   []*op
+}
+
+func (m *Machine) onUpdate(in Update) {
+	s := m.spaces[m.SpaceOf(in.Key)]
+	if err := m.mayWrite(in.Write); err != nil {
+		m.reply(in.ID, err)
+		return
+	}
+	g, err := s.rep.Update(in.Key, m.now.UnixNano(), in.Mutate, &s.ch)
+	if err != nil {
+		s.ch.Reset()
+		m.reply(in.ID, err)
+		return
+	}
+	o := &op{id: in.ID, key: in.Key, level: in.Write, s: s}
+	if len(g) == 0 {
+		o.goal = s.content().Clone()
+		s.awaitGoal(o, in)
+		return
+	}
+	s.absorb()
+	s.made(g)
+	o.seq = g.Last().Seq
+	if s.id == Volatile && in.Write == Local {
+		m.reply(in.ID, nil)
+		return
+	}
+	m.begin(o, in.Timeout)
+	s.enqueue(o)
+}
+
+func (m *Machine) onDelete(in Delete) {
+	m.onUpdate(Update{ID: in.ID, Key: in.Key, Write: in.Write, Timeout: in.Timeout, Mutate: func(t *crdt.Tx) error {
+		_, err := t.RemoveAll("")
+		return err
+	}})
+}
+
+// mayWrite says why an update cannot even begin. Nothing has happened then.
+func (m *Machine) mayWrite(l Level) error {
+	if err := m.mayAsk(l); err != nil {
+		return err
+	}
+	if !m.serves {
+		return ErrLearner // R11: what it removes it must have observed
+	}
+	return nil
+}
+
+// mayAsk says why an operation of this level cannot begin.
+func (m *Machine) mayAsk(l Level) error {
+	if !m.member {
+		return ErrNoView
+	}
+	if n := len(m.view.Voters); l != Local && l.Need(n) > n {
+		return fmt.Errorf("%w: %v, the view has %d voters", ErrNotEnoughReplicas, l, n)
+	}
+	if m.pending >= m.cfg.PendingMax {
+		return fmt.Errorf("%w: %d", ErrOverloaded, m.pending)
+	}
+	return nil
+}
+
+func (s *space) enqueue(o *op) {
+	s.acksMoved = true
+	for _, q := range s.writes {
+		if q.level == o.level {
+			q.ops = append(q.ops, o)
+			return
+		}
+	}
+	s.writes = append(s.writes, &opQueue{level: o.level, ops: []*op{o}})
+}
+
+// completeWrites answers the writes that have reached their level.
+func (s *space) completeWrites() {
+	keep := s.writes[:0]
+	for _, q := range s.writes {
+		if len(q.ops) == 0 {
+			continue // nobody has used this level since the last time
+		}
+		keep = append(keep, q)
+		reach, n := s.reachOf(q.level), 0
+		for n < len(q.ops) && (q.ops[n].done() || q.ops[n].seq <= reach) {
+			s.m.end(q.ops[n], nil)
+			q.ops[n] = nil
+			n++
+		}
+		q.ops = q.ops[n:]
+		q.compact(s.m.pending)
+	}
+	clear(s.writes[len(keep):])
+	s.writes = keep
+	s.completeGoals()
+}
+
+// compact forgets what has timed out behind an operation that still waits.
+func (q *opQueue) compact(pending int) {
+	if len(q.ops) == 0 {
+		q.ops = nil
+	} else if len(q.ops) > 2*pending+64 {
+		q.ops = slices.DeleteFunc(q.ops, (*op).done)
+	}
+}
+
+// reachOf is reach, for all levels: Local asks the own replica only.
+func (s *space) reachOf(l Level) uint64 {
+	if l == Local {
+		return s.committed().Base(s.m.cfg.Self)
+	}
+	return s.reach(l)
+}
+
+// hasWrite says whether a replica, the own one as nil, has acknowledged what a write did or found.
+func (s *space) hasWrite(p *peer, o *op) bool {
+	switch {
+	case p == nil && o.goal != nil:
+		return s.acked().Includes(o.goal)
+	case p == nil:
+		return s.acked().Base(s.m.cfg.Self) >= o.seq
+	case !s.m.counts(p):
+		return false
+	case o.goal != nil:
+		return p.link(s).acked.Includes(o.goal)
+	}
+	return p.link(s).base >= o.seq
+}
+
+// awaitGoal begins a write that changed nothing: what it found must be as safe as a change would be.
+func (s *space) awaitGoal(o *op, in Update) {
+	m := s.m
+	m.begin(o, in.Timeout)
+	if s.goalReached(o) {
+		m.end(o, nil)
+		return
+	}
+	s.goals = append(s.goals, o)
+	if o.level != Local {
+		m.askAll()
+		s.roundAt = earlier(s.roundAt, m.now.Add(m.cfg.RetryInterval))
+	}
+}
+
+func (s *space) goalReached(o *op) bool {
+	if o.level == Local {
+		return s.id == Volatile || s.committed().Includes(o.goal)
+	}
+	return s.agreed(o.level, func(p *peer) bool { return s.hasWrite(p, o) })
+}
+
+func (s *space) completeGoals() {
+	if len(s.goals) == 0 {
+		return
+	}
+	keep := s.goals[:0]
+	for _, o := range s.goals {
+		if !o.done() && s.goalReached(o) {
+			s.m.end(o, nil)
+		}
+		if !o.done() {
+			keep = append(keep, o)
+		}
+	}
+	clear(s.goals[len(keep):])
+	s.goals = keep
+}
+
+// failLocal counts the own replica as failed for the writes up to an event, and for those that only waited for the disk. Those that
+// cannot do without it have failed; the others may still find enough disks elsewhere.
+func (s *space) failLocal(upTo uint64, cause error) {
+	for _, q := range s.writes {
+		for _, o := range q.ops {
+			if o.seq > upTo {
+				break
+			}
+			s.fail(o, cause)
+		}
+	}
+	for _, o := range s.goals {
+		s.fail(o, cause)
+	}
+}
+
+func (s *space) fail(o *op, cause error) {
+	if o.done() {
+		return
+	}
+	o.failed = cause
+	if o.level == Local || !s.without(o.level) {
+		s.m.end(o, fmt.Errorf("%w: write of %q: %w", ErrStoreFailure, o.key, cause))
+	}
+}
