@@ -32,15 +32,17 @@ type Loop[I any] struct {
 	done chan struct{}
 }
 
-// Start runs m until Stop. At most limit inputs wait in the inbox for those who Post; Force has no limit.
-func Start[I any](m Machine[I], limit int) *Loop[I] {
-	l := &Loop[I]{
+// New makes a Loop around m. At most limit inputs wait in the inbox for those who Post; Force has no limit. Nothing is stepped
+// before Start, so that m's owner can store the Loop first.
+func New[I any](m Machine[I], limit int) *Loop[I] {
+	return &Loop[I]{
 		m: m, limit: limit,
 		wake: make(chan struct{}, 1), stop: make(chan struct{}), done: make(chan struct{}),
 	}
-	go l.run()
-	return l
 }
+
+// Start begins with a Tick and then steps what is posted. It is called once, and Stop only after it.
+func (l *Loop[I]) Start() { go l.run() }
 
 // Post puts an input into the inbox. It answers false, and drops the input, when the inbox is full or the Loop has
 // stopped: the caller's sign to push back on whoever asked.
@@ -80,6 +82,15 @@ func (l *Loop[I]) Stop() {
 	<-l.done
 }
 
+// Rest returns what was posted and never stepped. It may be called after Stop, for those who must answer everything.
+func (l *Loop[I]) Rest() []I {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	rest := l.inbox
+	l.inbox = nil
+	return rest
+}
+
 // Stopped is closed when the Loop's goroutine has ended.
 func (l *Loop[I]) Stopped() <-chan struct{} { return l.done }
 
@@ -87,6 +98,7 @@ func (l *Loop[I]) run() {
 	defer close(l.done)
 	timer := time.NewTimer(0)
 	defer timer.Stop()
+	l.m.Step(time.Now(), l.m.Tick())
 	var spare []I
 	for {
 		select {

@@ -1,0 +1,185 @@
+package ddata
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"time"
+	"unicode/utf8"
+
+	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/ddata/membership"
+)
+
+// Preset is a consistent choice of all timers.
+type Preset uint8
+
+const (
+	// LAN is for production in one data center: heartbeats each second, a crashed node is replaced after about ten
+	// seconds.
+	LAN Preset = iota
+	// Local is for tests and demonstrations on one machine: a crashed node is replaced in under a second. On a real network
+	// or a loaded machine its leases are too short.
+	Local
+)
+
+// String names the preset.
+func (p Preset) String() string {
+	switch p {
+	case LAN:
+		return "LAN"
+	case Local:
+		return "Local"
+	}
+	return fmt.Sprintf("Preset(%d)", uint8(p))
+}
+
+// DefaultRole is the role of a node whose Config names none.
+const DefaultRole = "default"
+
+// nameMax bounds Config.Name and a role, in bytes.
+const nameMax = 64
+
+// Config says who a node is and whom it joins. It is copied by Start; zero fields take their defaults.
+type Config struct {
+	// Name of the cluster, 1 to 64 bytes of UTF-8. Nodes of different names refuse each other. Required.
+	Name string
+
+	// Bind is the TCP address, host:port, on which the node listens: one port for everything. Port 0 takes a free one.
+	// Required.
+	Bind string
+
+	// Advertise is the address under which other nodes reach this one. Default: Bind, with the port that was taken.
+	Advertise string
+
+	// Seeds are addresses of nodes to join; the own address among them does no harm, so that all nodes can have the
+	// same list. Empty: the node waits to be found by others.
+	Seeds []string
+
+	// BootstrapExpect is how many nodes found the cluster together: when that many nodes without a cluster have found each
+	// other, they form it. All must be started with the same number. 1 founds a cluster alone. 0: never found,
+	// only join. A node that hears of an existing cluster joins it, whatever this says.
+	BootstrapExpect int
+
+	// Roles of this node, each 1 to 64 bytes. A Replicator runs for each; entity types run on the nodes of one role.
+	// Default: DefaultRole.
+	Roles []string
+
+	// AppVersion is the version of the service, shown in the view. Shards are not rebalanced while versions differ.
+	AppVersion string
+
+	// MinMembers gates the first Up: joining members stay Joining until so many are there. Default: 1.
+	MinMembers int
+
+	// MinMembersPerRole is MinMembers per role.
+	MinMembersPerRole map[string]int
+
+	// Downing decides who may remove members that do not answer. Default: membership.KeepMajority.
+	Downing membership.Strategy
+
+	// Dir is the directory of durable data, made when it is missing; one process per directory. Empty: no
+	// durable data, and nothing survives a stop of the whole cluster. Either all nodes of a cluster have one or none.
+	Dir string
+
+	// DurableKeys names the durable keys: exact, or patterns in which * stands for any text. It needs Dir, and must be the same on all nodes.
+	// The keys of remembered entities are durable on every node that has a Dir, without being named here.
+	DurableKeys []string
+
+	// Preset chooses all timers. Default: LAN.
+	Preset Preset
+
+	// RequestTimeout ends operations whose context has no deadline. Default: 5 s.
+	RequestTimeout time.Duration
+
+	// Logger hears of transitions and of faults. Default: slog.Default().
+	Logger *slog.Logger
+
+	// OnEvent, when set, is called with each event of the membership, in order, from the node's goroutine: it must be quick and must
+	// not call back into the node except for View, Members and Lease.
+	OnEvent func(membership.Event)
+}
+
+// rememberedKeys are the patterns of sharding's remembered entities.
+var rememberedKeys = []string{"sharding/*/ids/*", "sharding/*/remembered"}
+
+// withDefaults returns the config with every default filled in.
+func (c Config) withDefaults() Config {
+	if len(c.Roles) == 0 {
+		c.Roles = []string{DefaultRole}
+	}
+	c.Roles = slices.Clone(c.Roles)
+	slices.Sort(c.Roles)
+	c.Seeds = slices.Clone(c.Seeds)
+	c.DurableKeys = slices.Clone(c.DurableKeys)
+	if c.Dir != "" {
+		c.DurableKeys = append(c.DurableKeys, rememberedKeys...)
+	}
+	slices.Sort(c.DurableKeys)
+	c.DurableKeys = slices.Compact(c.DurableKeys)
+	if c.MinMembers == 0 {
+		c.MinMembers = 1
+	}
+	if c.RequestTimeout == 0 {
+		c.RequestTimeout = 5 * time.Second
+	}
+	if c.Logger == nil {
+		c.Logger = slog.Default()
+	}
+	return c
+}
+
+// Validate reports everything that is wrong with the config, each fault with the name of its field.
+func (c Config) Validate() error {
+	var errs []error
+	fault := func(field, format string, args ...any) {
+		errs = append(errs, fmt.Errorf("ddata: Config.%s: %s", field, fmt.Sprintf(format, args...)))
+	}
+	if err := checkName(c.Name); err != nil {
+		fault("Name", "%v", err)
+	}
+	if c.Bind == "" {
+		fault("Bind", "is empty; give host:port, for example 127.0.0.1:7946")
+	}
+	for _, r := range c.Roles {
+		if err := checkName(r); err != nil {
+			fault("Roles", "%q: %v", r, err)
+		}
+	}
+	if c.BootstrapExpect < 0 {
+		fault("BootstrapExpect", "is %d; give 0 (only join), 1 (alone) or the number of founders", c.BootstrapExpect)
+	}
+	if c.BootstrapExpect == 0 && len(c.Seeds) == 0 {
+		fault("Seeds", "is empty and BootstrapExpect is 0: the node could neither join nor found a cluster")
+	}
+	if c.MinMembers < 0 {
+		fault("MinMembers", "is negative")
+	}
+	if len(c.DurableKeys) > 0 && c.Dir == "" {
+		fault("Dir", "is empty, but DurableKeys names durable keys; give a directory of this node's own")
+	}
+	for _, k := range c.DurableKeys {
+		if err := crdt.CheckKey(k); err != nil {
+			fault("DurableKeys", "%q: %v", k, err)
+		}
+	}
+	if c.Preset > Local {
+		fault("Preset", "%v is unknown", c.Preset)
+	}
+	if c.RequestTimeout < 0 {
+		fault("RequestTimeout", "is negative")
+	}
+	return errors.Join(errs...)
+}
+
+func checkName(s string) error {
+	switch {
+	case s == "":
+		return errors.New("is empty")
+	case len(s) > nameMax:
+		return fmt.Errorf("has %d bytes, more than %d", len(s), nameMax)
+	case !utf8.ValidString(s):
+		return errors.New("is not UTF-8")
+	}
+	return nil
+}

@@ -1,0 +1,96 @@
+package ddata
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/replicator"
+)
+
+// Level says how many replicas a read or a write must reach: Local, Majority, All, To(n), MajorityPlus(k, atLeast). A majority counts
+// the voters of the installed view, those that do not answer included.
+type Level = replicator.Level
+
+// The levels of writes. A write that times out is not rolled back: the error says how far it got, and it goes on spreading.
+var (
+	WriteLocal    = replicator.Local
+	WriteMajority = replicator.Majority
+	WriteAll      = replicator.All
+)
+
+// The levels of reads. A majority read sees every write that was acknowledged by a majority before it began.
+var (
+	ReadLocal    = replicator.Local
+	ReadMajority = replicator.Majority
+	ReadAll      = replicator.All
+)
+
+// WriteTo asks for n replicas, this one included; with fewer members than that the write fails at once.
+func WriteTo(n int) Level { return replicator.To(n) }
+
+// WriteMajorityPlus asks for a majority and k more, for at least atLeast and at most all.
+func WriteMajorityPlus(k, atLeast int) Level { return replicator.MajorityPlus(k, atLeast) }
+
+// ReadFrom asks n replicas, this one included; with fewer members than that the read fails at once.
+func ReadFrom(n int) Level { return replicator.To(n) }
+
+// ReadMajorityPlus asks a majority and k more, at least atLeast and at most all.
+func ReadMajorityPlus(k, atLeast int) Level { return replicator.MajorityPlus(k, atLeast) }
+
+// Key names replicated data and says what type it has. The same name with another type is an error (crdt.ErrTypeClash) when it is used.
+type Key[V any] struct{ name string }
+
+// NewKey names data: 1 to 1024 bytes of UTF-8, checked when the key is used. It may be a package variable.
+func NewKey[V crdt.Value[V, T], T any](name string) Key[V] { return Key[V]{name} }
+
+// Name is the key's name.
+func (k Key[V]) Name() string { return k.name }
+
+// Get reads the value of a key; a key that holds nothing reads as the empty value. The value never changes. It takes its time limit from
+// ctx, else from Config.RequestTimeout.
+//
+// Errors: replicator.ErrTimeout, ErrNotEnoughReplicas, ErrLearner, ErrNoView; crdt.ErrKey, crdt.ErrTypeClash; ErrClosed; ctx's error.
+func Get[V crdt.Value[V, T], T any](ctx context.Context, r *Replicator, key Key[V], level Level) (V, error) {
+	var v V
+	reader, err := r.Read(ctx, key.name, level)
+	if err == nil {
+		v, err = v.View(reader)
+	}
+	if err != nil {
+		return v, wrap("get", key.name, level, err)
+	}
+	return v, nil
+}
+
+// Update changes the value of a key: fn calls the mutators of what it is given. fn runs on the replica's own goroutine, so it must be quick,
+// must not call the Replicator, and must not keep what it was given. When it returns an error, or panics, nothing happened. All it did
+// becomes visible everywhere at once or not at all.
+//
+// Errors: those of Get; replicator.ErrStoreFailure for a durable key; fn's own.
+func Update[V crdt.Value[V, T], T any](ctx context.Context, r *Replicator, key Key[V], level Level, fn func(T) error) error {
+	return r.Write(ctx, key.name, level, func(tx *crdt.Tx) error {
+		var v V
+		if err := tx.Reader().CheckKind(v.Kind()); err != nil {
+			return err
+		}
+		return fn(v.Mutator(tx))
+	})
+}
+
+// Delete removes everything that this replica has seen under a key. What others write at the same time survives, and the key can be used
+// again.
+func Delete[V any](ctx context.Context, r *Replicator, key Key[V], level Level) error {
+	res := r.call(ctx, func(timeout time.Duration) replicator.Input {
+		return replicator.Delete{Key: key.name, Write: level, Timeout: timeout}
+	})
+	return wrap("delete", key.name, level, res.Err)
+}
+
+func wrap(op, key string, level Level, err error) error {
+	if err != nil {
+		return fmt.Errorf("%s %.64q %v: %w", op, key, level, err)
+	}
+	return nil
+}

@@ -1,0 +1,218 @@
+package ddata
+
+import (
+	"context"
+	"fmt"
+	"hash/fnv"
+	"log/slog"
+	"math/rand/v2"
+	"sync/atomic"
+	"time"
+
+	"github.com/coterie-go/coterie/ddata/drive"
+	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/transport"
+)
+
+// members drives the membership machine: its messages travel in the Control lane, its views go to the replicators and
+// the watchers, its lease is published after every step.
+type members struct {
+	n    *Node
+	m    *membership.Machine
+	loop *drive.Loop[membership.Input]
+
+	last   time.Time              // time of the last step, to notice a suspend
+	reason atomic.Pointer[string] // what the node waits for
+}
+
+// suspendSlack is how far wall time may run ahead of monotonic time between two steps before it counts as a suspend.
+const suspendSlack = time.Second
+
+func newMembers(n *Node) (*members, error) {
+	m := &members{n: n, last: time.Now()}
+	cfg := membership.LAN()
+	if n.cfg.Preset == Local {
+		cfg = membership.Local()
+	}
+	cfg.UID, cfg.Addr, cfg.Name = n.uid, n.net.Addr(), n.cfg.Name
+	cfg.Roles, cfg.AppVersion = n.cfg.Roles, n.cfg.AppVersion
+	cfg.Seeds, cfg.BootstrapExpect = n.cfg.Seeds, n.cfg.BootstrapExpect
+	cfg.MinMembers, cfg.MinMembersOf = n.cfg.MinMembers, n.cfg.MinMembersPerRole
+	cfg.Strategy, cfg.ConfigHash = n.cfg.Downing, configHash(n.cfg)
+	var record []byte
+	if n.disk != nil {
+		cfg.Disk, record = n.disk.id, n.disk.record
+	}
+	machine, err := membership.New(cfg, rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64())), record)
+	if err != nil {
+		return nil, fmt.Errorf("ddata: %w", err)
+	}
+	m.m = machine
+	m.loop = drive.New(m, inboxMax)
+	return m, nil
+}
+
+func (m *members) start() {
+	m.n.net.Handle(membershipChannel, transport.HandlerFunc(m.receive))
+	m.loop.Start()
+}
+
+var membershipChannel = transport.ChannelOf("membership")
+
+// inboxMax bounds what callers may have waiting in front of a machine.
+const inboxMax = 64 << 10
+
+// configHash covers what all nodes must have configured alike.
+func configHash(c Config) uint64 {
+	h := fnv.New64a()
+	fmt.Fprintf(h, "durable=%t", c.Dir != "")
+	for _, k := range c.DurableKeys {
+		fmt.Fprintf(h, " %q", k)
+	}
+	return h.Sum64()
+}
+
+func (m *members) post(in membership.Input) { m.loop.Force(in) }
+
+func (m *members) receive(from transport.NodeID, payload []byte) {
+	msg, err := membership.DecodeMessage(payload)
+	if err != nil {
+		m.n.log.Debug("malformed membership message", "from", from, "err", err)
+		return
+	}
+	addr, _ := m.n.net.PeerAddr(from)
+	m.post(membership.Receive{From: membership.UID(from), FromAddr: addr, Msg: msg})
+}
+
+// waiting says what the node waits for, for errors.
+func (m *members) waiting() string {
+	reason := "nothing was heard of the other nodes"
+	if s := m.reason.Load(); s != nil {
+		reason = *s
+	}
+	if s := m.n.refusal.Load(); s != nil {
+		reason += "; " + *s
+	}
+	return reason
+}
+
+// Step implements drive.Machine.
+func (m *members) Step(now time.Time, in membership.Input) {
+	wall := now.Round(0).Sub(m.last.Round(0))
+	if wall-now.Sub(m.last) > suspendSlack {
+		m.carry(m.m.Step(now, membership.Suspended{}))
+	}
+	m.last = now
+	m.carry(m.m.Step(now, in))
+}
+
+// Flush implements drive.Machine.
+func (m *members) Flush() {}
+
+// Deadline implements drive.Machine.
+func (m *members) Deadline() time.Time { return m.m.Deadline() }
+
+// Tick implements drive.Machine.
+func (m *members) Tick() membership.Input { return membership.Tick{} }
+
+func (m *members) carry(fx *membership.Effects) {
+	lease := m.m.Lease()
+	m.n.lease.Store(&lease)
+	if fx.Persist != nil && m.n.disk != nil {
+		if err := m.n.disk.putRecord(fx.Persist); err != nil {
+			m.n.finish(fmt.Errorf("ddata: the view could not be stored: %w", err))
+			return
+		}
+	}
+	for _, v := range fx.Install {
+		m.connect(v) // before sending: new members become peers
+	}
+	for _, e := range fx.Send {
+		m.send(e)
+	}
+	for _, v := range fx.Install {
+		m.install(v)
+	}
+	for _, e := range fx.Events {
+		m.event(e)
+	}
+	if fx.Done != nil {
+		m.n.finish(fx.Done)
+	}
+}
+
+func (m *members) send(e membership.Envelope) {
+	payload := membership.AppendMessage(nil, e.Msg)
+	var err error
+	if e.To != 0 && m.n.View().Has(e.To) {
+		err = m.n.net.Send(transport.NodeID(e.To), transport.Control, 0, membershipChannel, payload)
+	} else {
+		err = m.n.net.SendAddr(e.Addr, membershipChannel, payload)
+	}
+	if err != nil {
+		m.n.log.Debug("membership message not sent", "to", e.String(), "err", err)
+	}
+}
+
+// connect makes the members of a view the peers of the transport.
+func (m *members) connect(v *membership.View) {
+	peers := map[transport.NodeID]string{}
+	for _, x := range v.Members {
+		if x.UID != m.n.uid {
+			peers[transport.NodeID(x.UID)] = x.Addr
+		}
+	}
+	m.n.net.SetPeers(peers)
+	if m.n.swim != nil {
+		m.n.swim.SetWanted(peers)
+	}
+	m.n.view.Store(v)
+}
+
+func (m *members) install(v *membership.View) {
+	m.n.log.Info("view", "view", v.String())
+	for _, r := range m.n.replicas {
+		r.install(v)
+	}
+	m.n.tell(func(w Watcher) {
+		if w.View != nil {
+			w.View(v)
+		}
+	})
+	m.n.maybeUp()
+}
+
+func (m *members) event(e membership.Event) {
+	level := slog.LevelInfo
+	switch e := e.(type) {
+	case membership.MemberUnreachable:
+		m.reachable(e.Member.UID, false)
+		level = slog.LevelWarn
+	case membership.MemberReachable:
+		m.reachable(e.Member.UID, true)
+	case membership.LeaseLost:
+		m.n.leaseChanged(false)
+		level = slog.LevelWarn
+	case membership.LeaseRegained:
+		m.n.leaseChanged(true)
+	case membership.Waiting:
+		m.reason.Store(&e.Reason)
+	case membership.Forked:
+		level = slog.LevelError
+	}
+	m.n.log.Log(context.Background(), level, "membership", "event", e.String())
+	if m.n.cfg.OnEvent != nil {
+		m.n.cfg.OnEvent(e)
+	}
+}
+
+func (m *members) reachable(uid membership.UID, yes bool) {
+	for _, r := range m.n.replicas {
+		r.reachable(uid, yes)
+	}
+	m.n.tell(func(w Watcher) {
+		if w.Reachable != nil {
+			w.Reachable(uid, yes)
+		}
+	})
+}

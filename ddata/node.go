@@ -1,0 +1,226 @@
+package ddata
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/transport"
+	"github.com/coterie-go/coterie/ddata/transport/gossip"
+)
+
+// Node is a running member of a cluster. Its methods may be called from any goroutine.
+//
+//	starting ──Up──► running ──Leave──► leaving ──► ended (ErrLeft)
+//	    └───────────────┴──── downed, refused, Close ──► ended (ErrDowned, ErrRefused, ErrClosed)
+type Node struct {
+	cfg  Config
+	uid  membership.UID
+	log  *slog.Logger
+	net  transport.Transport
+	swim *gossip.Gossip
+	disk *disk // nil without Config.Dir
+
+	members  *members
+	replicas map[string]*Replicator // by role; fixed after start
+
+	view  atomic.Pointer[membership.View]
+	lease atomic.Pointer[membership.Lease]
+
+	refusal  atomic.Pointer[string] // the last connection that another node refused
+	refusers map[string]bool        // addresses that refused this node for good; guarded by mu
+
+	mu       sync.Mutex
+	watchers map[int]Watcher
+	nextID   int
+	leavers  []func(context.Context) error // what hands over before the node says "stopped"
+	progress progress
+
+	started bool          // the loops run
+	once    sync.Once     // closes up
+	up      chan struct{} // closed when the node is Up and its data is there
+	end     sync.Once
+	err     error         // why it ended; set before done is closed
+	done    chan struct{} // closed when the node has ended
+}
+
+// Start starts a node and returns when it is Up and has the data of its roles, or when ctx ends.
+//
+// A cluster that is founded by several nodes (Config.BootstrapExpect) needs all of them to be starting: a test that
+// runs them in one process starts each in a goroutine of its own.
+//
+// Errors: a faulty Config (all faults together), an address in use, a directory that is foreign, damaged, unwritable or in
+// use, ErrRefused by the cluster, ctx's error with what the node was waiting for.
+func Start(ctx context.Context, cfg Config) (*Node, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	cfg = cfg.withDefaults()
+	for {
+		n, err := start(ctx, cfg)
+		if err != nil {
+			return nil, err
+		}
+		select {
+		case <-n.up:
+			return n, nil
+		case <-n.done:
+			if errors.Is(n.err, membership.ErrStalled) && ctx.Err() == nil {
+				continue // a founding that broke off is tried again, under a new uid
+			}
+			return nil, fmt.Errorf("ddata: start %s: %w", cfg.Bind, n.err)
+		case <-ctx.Done():
+			waiting := n.members.waiting()
+			_ = n.Close()
+			return nil, fmt.Errorf("ddata: start %s: %w while waiting: %s", cfg.Bind, context.Cause(ctx), waiting)
+		}
+	}
+}
+
+// start builds one incarnation, from the port upwards.
+func start(ctx context.Context, cfg Config) (_ *Node, err error) {
+	n := &Node{
+		cfg: cfg, uid: membership.UID(rand.Uint64() | 1),
+		watchers: map[int]Watcher{}, replicas: map[string]*Replicator{}, refusers: map[string]bool{},
+		up: make(chan struct{}), done: make(chan struct{}),
+	}
+	n.progress = progress{caughtUp: map[string]bool{}, settled: map[string]membership.Epoch{}}
+	n.log = cfg.Logger.With("node", n.uid.String())
+	n.view.Store(&membership.View{})
+	n.lease.Store(&membership.Lease{})
+	defer func() {
+		if err != nil {
+			n.release()
+		}
+	}()
+	if cfg.Dir != "" {
+		if n.disk, err = openDisk(cfg.Dir); err != nil {
+			return nil, err
+		}
+	}
+	mesh, err := transport.Listen(ctx, n.transportConfig())
+	if err != nil {
+		return nil, fmt.Errorf("ddata: Config.Bind: %w", err)
+	}
+	n.net = mesh
+	for _, role := range cfg.Roles {
+		if n.replicas[role], err = newReplicator(n, role); err != nil {
+			return nil, err
+		}
+	}
+	if n.members, err = newMembers(n); err != nil {
+		return nil, err
+	}
+	if n.swim, err = gossip.New(n.net, n.gossipConfig()); err != nil {
+		return nil, err
+	}
+	n.started = true
+	for _, r := range n.replicas {
+		r.start()
+	}
+	n.members.start()
+	return n, nil
+}
+
+func (n *Node) transportConfig() transport.Config {
+	return transport.Config{
+		Cluster: n.cfg.Name, Self: transport.NodeID(n.uid),
+		Bind: n.cfg.Bind, Advertise: n.cfg.Advertise,
+		Logger: n.log, OnRefused: n.refused, OnLink: n.linkChanged,
+	}
+}
+
+func (n *Node) gossipConfig() gossip.Config {
+	preset := gossip.LAN
+	if n.cfg.Preset == Local {
+		preset = gossip.Local
+	}
+	return gossip.Config{
+		Cluster: n.cfg.Name, Seeds: n.cfg.Seeds, Preset: preset, Logger: n.log,
+		OnHint: func(h gossip.Hint) {
+			n.members.post(membership.Hint{Addr: h.Addr, UID: membership.UID(h.UID), Alive: h.Alive})
+		},
+	}
+}
+
+// refused tells of connections that were refused on either side. A node that is in no cluster yet and is refused by all its seeds for good
+// gives up: its name or its version is wrong.
+func (n *Node) refused(r transport.Refusal) {
+	text := r.String()
+	n.log.Warn("connection refused", "refusal", text)
+	if r.Inbound || n.View().Epoch > 0 {
+		return
+	}
+	n.refusal.Store(&text)
+	if r.Cause.Reason != transport.RefusedCluster && r.Cause.Reason != transport.RefusedVersion {
+		return
+	}
+	n.mu.Lock()
+	n.refusers[r.Addr] = true
+	all := true
+	for _, seed := range n.cfg.Seeds {
+		all = all && (n.refusers[seed] || seed == n.cfg.Bind || seed == n.cfg.Advertise)
+	}
+	n.mu.Unlock()
+	if all {
+		n.finish(fmt.Errorf("%w: %s; check Config.Name and Config.Seeds", ErrRefused, text))
+	}
+}
+
+// UID names this incarnation.
+func (n *Node) UID() membership.UID { return n.uid }
+
+// Addr is the address under which others reach this node.
+func (n *Node) Addr() string { return n.net.Addr() }
+
+// Roles are the roles of this node, sorted. The caller must not change the slice.
+func (n *Node) Roles() []string { return n.cfg.Roles }
+
+// Durable says whether this node keeps durable data: it has a Config.Dir.
+func (n *Node) Durable() bool { return n.disk != nil }
+
+// Log is the node's logger.
+func (n *Node) Log() *slog.Logger { return n.log }
+
+// Transport is the node's port, for protocols beside its own ones.
+func (n *Node) Transport() transport.Transport { return n.net }
+
+// View is the installed view; before the first one it has no members. It never changes after it was handed out.
+func (n *Node) View() *membership.View { return n.view.Load() }
+
+// Members lists the members of the installed view, by UID. The caller must not change the slice.
+func (n *Node) Members() []membership.Member { return n.view.Load().Members }
+
+// Lease is the node's present right to run entities and singletons. Read it at the moment of acting, and ask it with the
+// time of that moment.
+func (n *Node) Lease() membership.Lease { return *n.lease.Load() }
+
+// HoldsLease says whether the node may run entities and singletons at this moment.
+func (n *Node) HoldsLease() bool { return n.lease.Load().Holds(time.Now()) }
+
+// BeforeLeave registers what must be handed over before the node may say that it has stopped. Leave calls all
+// of them at once and waits for them.
+func (n *Node) BeforeLeave(fn func(context.Context) error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.leavers = append(n.leavers, fn)
+}
+
+// Done is closed when the node has ended, for whatever reason.
+func (n *Node) Done() <-chan struct{} { return n.done }
+
+// Err says why the node has ended: nil while it runs, ErrClosed, ErrLeft, ErrDowned, or ErrRefused.
+func (n *Node) Err() error {
+	select {
+	case <-n.done:
+		return n.err
+	default:
+		return nil
+	}
+}

@@ -1,0 +1,336 @@
+package ddata
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/ddata/drive"
+	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/transport"
+	"github.com/coterie-go/coterie/durable"
+	"github.com/coterie-go/coterie/replicator"
+)
+
+// Replicator is this node's replica of the data of one role. Its methods, and the functions Get, Update, Delete and Subscribe, may be
+// called from any goroutine.
+//
+// Values that were handed out never change. A local Get of a value that nobody is changing takes no lock and asks nobody.
+type Replicator struct {
+	n    *Node
+	role string
+	ch   transport.Channel
+	loop *drive.Loop[request]
+
+	// published snapshots: a local read whose snapshot is of the present version needs no step of the machine.
+	version atomic.Uint64 // of the machine's content; written by the loop's goroutine
+	snaps   [2]atomic.Pointer[published]
+
+	d *replicaDriver
+}
+
+// published is the state of a space at one version.
+type published struct {
+	version uint64
+	snap    *crdt.Snapshot
+}
+
+// request is one input with whoever waits for its result.
+type request struct {
+	in   replicator.Input
+	done func(replicator.Result) // of Update, Delete, Get
+	do   func(*replicaDriver)    // runs on the loop's goroutine instead of a step
+}
+
+// waiter gets one result. It goes back to the pool only when its result was taken.
+type waiter struct {
+	ch   chan replicator.Result
+	done func(replicator.Result)
+}
+
+var waiters = sync.Pool{New: func() any {
+	w := &waiter{ch: make(chan replicator.Result, 1)}
+	w.done = func(res replicator.Result) { w.ch <- res }
+	return w
+}}
+
+func newReplicator(n *Node, role string) (*Replicator, error) {
+	cfg := replicator.Config{Self: crdt.Origin(n.uid), DurableKeys: n.cfg.DurableKeys}
+	if n.cfg.Preset == Local {
+		cfg.GossipInterval, cfg.RetryInterval = 200*time.Millisecond, 50*time.Millisecond
+	}
+	cfg.OperationTimeout = n.cfg.RequestTimeout
+	d := &replicaDriver{n: n, role: role, waiting: map[uint64]func(replicator.Result){}, subs: map[uint64]*subscription{}}
+	var loaded replicator.Loaded
+	if n.disk != nil {
+		cfg.Disk = uint64(n.disk.id)
+		var err error
+		if d.table, err = n.disk.table("replica/" + role); err != nil {
+			return nil, err
+		}
+		if loaded, err = loadRows(d.table); err != nil {
+			return nil, fmt.Errorf("ddata: load role %q from %s: %w", role, n.cfg.Dir, err)
+		}
+	}
+	m, err := replicator.New(cfg, rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64())), loaded)
+	if err != nil {
+		return nil, fmt.Errorf("ddata: role %q: %w", role, err)
+	}
+	r := &Replicator{n: n, role: role, ch: transport.ChannelOf("replicator/" + role), d: d}
+	d.m, d.r = m, r
+	r.loop = drive.New(d, inboxMax)
+	return r, nil
+}
+
+// Role is the role whose data this is.
+func (r *Replicator) Role() string { return r.role }
+
+// Node is the node that this replica belongs to.
+func (r *Replicator) Node() *Node { return r.n }
+
+// Replicator returns this node's replica of a role's data; ErrUnknownRole when the node does not have the role.
+func (n *Node) Replicator(role string) (*Replicator, error) {
+	if r, ok := n.replicas[role]; ok {
+		return r, nil
+	}
+	return nil, fmt.Errorf("%w %q; its roles are %q", ErrUnknownRole, role, n.cfg.Roles)
+}
+
+func (r *Replicator) start() {
+	r.n.net.Handle(r.ch, transport.HandlerFunc(r.receive))
+	r.loop.Start()
+}
+
+// stop ends the loop and answers whoever still waits.
+func (r *Replicator) stop() {
+	r.loop.Stop()
+	closed := replicator.Result{Err: r.refusal()}
+	for _, done := range r.d.waiting {
+		done(closed)
+	}
+	for _, q := range r.loop.Rest() {
+		if q.done != nil {
+			done := q.done
+			done(closed)
+		}
+	}
+}
+
+func (r *Replicator) receive(from transport.NodeID, payload []byte) {
+	msg, err := replicator.DecodeMessage(payload)
+	if err != nil {
+		r.n.log.Debug("malformed replicator message", "from", from, "role", r.role, "err", err)
+		return
+	}
+	r.loop.Force(request{in: replicator.Receive{From: crdt.Origin(from), Msg: msg}})
+}
+
+func (r *Replicator) install(v *membership.View) {
+	view := replicator.View{Epoch: uint64(v.Epoch), Founded: v.Founded}
+	for _, m := range v.Members {
+		if !m.HasRole(r.role) {
+			continue
+		}
+		p := replicator.Peer{ID: crdt.Origin(m.UID), UpNumber: m.UpNumber, Disk: uint64(m.Disk)}
+		if m.Votes() {
+			view.Voters = append(view.Voters, p)
+		} else {
+			view.Learners = append(view.Learners, p)
+		}
+	}
+	for _, d := range v.LastDisks {
+		view.LastDisks = append(view.LastDisks, uint64(d))
+	}
+	r.loop.Force(request{in: replicator.Install{View: view}})
+}
+
+func (r *Replicator) reachable(uid membership.UID, yes bool) {
+	r.loop.Force(request{in: replicator.Reachable{Origin: crdt.Origin(uid), Is: yes}})
+}
+
+// call steps an operation and waits for its result. A context that ends by its deadline is waited for a little longer: the machine's own
+// time-out comes at the same moment and knows how far the operation got.
+func (r *Replicator) call(ctx context.Context, in func(timeout time.Duration) replicator.Input) replicator.Result {
+	timeout := r.n.cfg.RequestTimeout
+	if d, ok := ctx.Deadline(); ok {
+		timeout = time.Until(d)
+	}
+	if err := ctx.Err(); err != nil {
+		return replicator.Result{Err: err}
+	}
+	w := waiters.Get().(*waiter)
+	if !r.loop.Post(request{in: in(max(timeout, time.Millisecond)), done: w.done}) {
+		return replicator.Result{Err: r.refusal()}
+	}
+	select {
+	case res := <-w.ch:
+		waiters.Put(w)
+		return res
+	case <-ctx.Done():
+	case <-r.loop.Stopped():
+		return replicator.Result{Err: r.refusal()}
+	}
+	if !errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return replicator.Result{Err: ctx.Err()}
+	}
+	select {
+	case res := <-w.ch:
+		waiters.Put(w)
+		return res
+	case <-r.loop.Stopped():
+		return replicator.Result{Err: r.refusal()}
+	}
+}
+
+// refusal says why an input was not taken.
+func (r *Replicator) refusal() error {
+	select {
+	case <-r.loop.Stopped():
+		if err := r.n.Err(); err != nil {
+			return err
+		}
+		return ErrClosed
+	default:
+		return replicator.ErrOverloaded
+	}
+}
+
+// local reads a key of the present state, without the machine when nobody is changing anything.
+func (r *Replicator) local(ctx context.Context, key string) (crdt.Reader, error) {
+	i := r.d.m.SpaceOf(key)
+	if p := r.snaps[i].Load(); p != nil && p.version == r.version.Load() {
+		return p.snap.View(key), nil
+	}
+	res := r.call(ctx, func(timeout time.Duration) replicator.Input {
+		return replicator.Get{Key: key, Read: replicator.Local, Timeout: timeout}
+	})
+	if res.Err == nil {
+		r.loop.Post(request{do: r.publish})
+	}
+	return res.Reader, res.Err
+}
+
+// publish makes a snapshot for local reads. It runs on the loop's goroutine, and only after someone read: a store that is only written
+// pays nothing for it.
+func (r *Replicator) publish(d *replicaDriver) {
+	v := r.version.Load()
+	for i := range r.snaps {
+		if p := r.snaps[i].Load(); p == nil || p.version != v {
+			r.snaps[i].Store(&published{version: v, snap: d.m.Snapshot(replicator.Space(i))})
+		}
+	}
+}
+
+// replicaDriver steps the machine; its fields belong to the loop's goroutine.
+type replicaDriver struct {
+	n       *Node
+	r       *Replicator
+	role    string
+	m       *replicator.Machine
+	table   durable.Table // nil without a directory
+	nextID  uint64
+	waiting map[uint64]func(replicator.Result)
+	subs    map[uint64]*subscription
+	scratch []byte
+}
+
+var _ drive.Machine[request] = (*replicaDriver)(nil)
+
+// Step implements drive.Machine.
+func (d *replicaDriver) Step(now time.Time, q request) {
+	if q.do != nil {
+		q.do(d)
+		return
+	}
+	if q.done != nil {
+		d.nextID++
+		d.waiting[d.nextID] = q.done
+		q.in = withID(q.in, d.nextID)
+	}
+	d.carry(d.m.Step(now, q.in))
+}
+
+func withID(in replicator.Input, id uint64) replicator.Input {
+	switch in := in.(type) {
+	case replicator.Update:
+		in.ID = id
+		return in
+	case replicator.Delete:
+		in.ID = id
+		return in
+	case replicator.Get:
+		in.ID = id
+		return in
+	}
+	panic(fmt.Sprintf("ddata: %v is no operation", in))
+}
+
+// Flush implements drive.Machine.
+func (d *replicaDriver) Flush() {}
+
+// Deadline implements drive.Machine.
+func (d *replicaDriver) Deadline() time.Time { return d.m.Deadline() }
+
+// Tick implements drive.Machine.
+func (d *replicaDriver) Tick() request { return request{in: replicator.Tick{}} }
+
+func (d *replicaDriver) carry(fx *replicator.Effects) {
+	if !fx.Empty() {
+		d.r.version.Add(1) // before the replies: who was answered reads its own write
+	}
+	for _, b := range fx.Persist {
+		d.persist(b)
+	}
+	for _, e := range fx.Send {
+		d.send(e)
+	}
+	for _, res := range fx.Reply {
+		if done := d.waiting[res.ID]; done != nil {
+			delete(d.waiting, res.ID)
+			done(res)
+		}
+	}
+	for _, c := range fx.Notify {
+		if s := d.subs[c.Sub]; s != nil {
+			s.offer(c)
+		}
+	}
+	for _, s := range fx.Settled {
+		if s.Lost {
+			d.n.log.Error("a majority of an older view is gone for good: what only it held is lost", "role", d.role, "settled", s.String())
+		}
+	}
+	if fx.CaughtUp || len(fx.Settled) > 0 {
+		d.n.report(d.role, d.m.CaughtUp(), membership.Epoch(d.m.Settled()))
+	}
+}
+
+func (d *replicaDriver) persist(b replicator.Batch) {
+	done := func(err error) {
+		if err != nil {
+			d.n.log.Error("durable data could not be stored", "role", d.role, "err", err)
+		}
+		d.r.loop.Force(request{in: replicator.Persisted{ID: b.ID, Err: err}})
+	}
+	if d.table == nil {
+		done(errors.New("ddata: durable key, but the node has no Config.Dir"))
+		return
+	}
+	d.table.Commit(rowsOf(b), done)
+}
+
+func (d *replicaDriver) send(e replicator.Envelope) {
+	lane := transport.Control
+	if e.Lane == replicator.Bulk {
+		lane = transport.Bulk
+	}
+	d.scratch = replicator.AppendMessage(d.scratch[:0], e.Msg)
+	if err := d.n.net.Send(transport.NodeID(e.To), lane, 0, d.r.ch, d.scratch); err != nil {
+		d.n.log.Debug("replicator message not sent", "to", e.String(), "err", err)
+	}
+}
