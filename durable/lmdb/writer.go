@@ -213,7 +213,7 @@ func (w *writer) commitNow(group []request) error {
 	return err
 }
 
-// checkPages refuses a batch that could change more pages than a transaction holds: each row another leaf of the table as it is, and new leaves half full.
+// checkPages refuses a batch that could change more pages than a transaction holds: each row another leaf of the table as it is, and what is put in new leaves, half full.
 func (w *writer) checkPages(txn *lmdb.Txn, r request) error {
 	if len(r.rows) <= groupRows && r.size <= groupBytes {
 		return nil
@@ -222,8 +222,15 @@ func (w *writer) checkPages(txn *lmdb.Txn, r request) error {
 	if err != nil {
 		return err
 	}
+	const nodeOverhead = 10
+	put := 0
+	for _, row := range r.rows {
+		if row.Value != nil {
+			put += nodeOverhead + len(row.Key) + len(row.Value)
+		}
+	}
 	touched := min(uint64(len(r.rows)), st.LeafPages+st.OverflowPages) + st.BranchPages
-	if pages := touched + 2*uint64(r.size)/uint64(st.PSize); pages > uint64(w.pagesMax) {
+	if pages := touched + 2*uint64(put)/uint64(st.PSize); pages > uint64(w.pagesMax) {
 		return &durable.Error{Kind: durable.ErrTooLarge, Path: w.dir, Detail: fmt.Sprintf("a batch of %d rows could change %d pages of the file, at most %d may be",
 			len(r.rows), pages, w.pagesMax), Remedy: "commit in smaller batches"}
 	}
