@@ -39,10 +39,13 @@ func (p *Package) story() []Finding {
 	return []Finding{{File: p.Dir, Rule: "docs", Text: "no doc.go with a package comment (a command may have it in any file)"}}
 }
 
+// standardMethod names the methods whose contract is the standard library's: a comment could only repeat it.
+var standardMethod = map[string]bool{"String": true, "Error": true, "Unwrap": true, "Is": true}
+
 func (m *Module) undocumented(d ast.Decl) []Finding {
 	switch d := d.(type) {
 	case *ast.FuncDecl:
-		if d.Doc == nil && d.Name.IsExported() && (d.Recv == nil || exportedReceiver(d.Recv)) {
+		if d.Doc == nil && d.Name.IsExported() && (d.Recv == nil || exportedReceiver(d.Recv) && !standardMethod[d.Name.Name]) {
 			return []Finding{m.at(d.Pos(), "docs", "%s has no comment", d.Name.Name)}
 		}
 	case *ast.GenDecl:
