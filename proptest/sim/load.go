@@ -25,6 +25,10 @@ func (w *World) startLoad() {
 	w.after(w.opt.Safety+afterHeal, nil, l.probe)
 }
 
+// counts says whether what a process is told by a quorum at this moment counts. Without its lease it may live in a view that the others have
+// left behind, whose majority may go on to acknowledge what nobody else will ever see; so a node must tell its clients only under its lease.
+func (p *Process) counts() bool { return p.mem.holds(p.time()) }
+
 // update runs a typed update through the Replicator of a process.
 func update[V crdt.Value[V, T], T any](d *replicaDriver, key string, level replicator.Level, fn func(T) error, done func(error)) {
 	var v V
@@ -102,7 +106,7 @@ func (l *load) add(p *Process, b *setBook) {
 		}
 		l.w.counts.Acked++
 		e.local = l.w.now
-		if quorum {
+		if quorum && p.counts() {
 			e.acked = l.w.now
 		}
 	})
@@ -127,7 +131,7 @@ func (l *load) remove(p *Process, b *setBook) {
 	}, func(err error) {
 		if err == nil {
 			l.w.counts.Acked++
-			if quorum && seen {
+			if quorum && seen && p.counts() {
 				e.gone = l.w.now
 			}
 		}
@@ -142,7 +146,7 @@ func (l *load) count(p *Process, b *sumBook) {
 	update[crdt.GCounter](p.rep, b.key, level, func(c *crdt.GCounterTx) error { return c.Increment(n) }, func(err error) {
 		if err == nil {
 			l.w.counts.Acked++
-			if quorum {
+			if quorum && p.counts() {
 				b.floor += n
 				b.acked = append(b.acked, ackedSum{l.w.now, n})
 			}
@@ -181,7 +185,7 @@ func (l *load) read(p *Process, space, key string) {
 	if l.rng.IntN(4) == 0 {
 		b := l.l.counter(space + "sum/" + key)
 		read[crdt.GCounter](p.rep, b.key, replicator.Majority, func(c crdt.GCounter, err error) {
-			if err == nil {
+			if err == nil && p.counts() {
 				judgeSum(w, p, b, c.Value(), start)
 			}
 		})
@@ -189,7 +193,7 @@ func (l *load) read(p *Process, space, key string) {
 	}
 	b := l.l.set(space + "set/" + key)
 	read[crdt.ORSet[string]](p.rep, b.key, replicator.Majority, func(s crdt.ORSet[string], err error) {
-		if err == nil {
+		if err == nil && p.counts() {
 			judgeSet(w, p, b, s.Contains, start, l.some(len(b.entries)))
 		}
 	})
@@ -221,7 +225,7 @@ func (l *load) probe() {
 		l.l.nextElem++
 		e := b.add(fmt.Sprintf("e%d", l.l.nextElem), p.slot.index)
 		update[crdt.ORSet[string]](p.rep, b.key, replicator.Majority, func(s *crdt.ORSetTx[string]) error { return s.Add(e.elem) }, func(err error) {
-			if err != nil {
+			if err != nil || !p.counts() {
 				return
 			}
 			e.acked, e.local = w.now, w.now
