@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"testing"
 	"time"
 )
@@ -12,7 +13,7 @@ import (
 var (
 	seedsFlag = flag.Int("seeds", 40, "seeds of the random worlds")
 	seedFlag  = flag.Uint64("seed", 0, "run this one seed of the random worlds, with a log")
-	traceFlag = flag.Bool("steps", false, "log every step of -seed")
+	stepsFlag = flag.Bool("steps", false, "log every step of -seed")
 )
 
 // chaos is what a seed draws: a swarm of options, each possibly absent.
@@ -254,8 +255,12 @@ func TestRandomWorlds(t *testing.T) {
 	for seed := first; seed < first+count; seed++ {
 		c := newChaos(t, seed, timing(seed))
 		if *seedFlag != 0 {
-			c.w.verbose = *traceFlag
 			c.w.log = func(format string, args ...any) { fmt.Printf("%-14v "+format+"\n", append([]any{c.w.now}, args...)...) }
+		}
+		if *seedFlag != 0 && *stepsFlag {
+			c.w.watch = func(n *node, in Input, fx *Effects) {
+				fmt.Printf("%-14v %v %v\n    %s\n", c.w.now, n, in, strings.ReplaceAll(fx.String(), "\n", "\n    "))
+			}
 		}
 		c.play()
 		for _, f := range c.w.judge.faults {

@@ -3,8 +3,11 @@ package membership
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/zeebo/xxh3"
 )
@@ -130,6 +133,7 @@ func (c *Config) setDefaults() {
 	c.Roles = slices.Clone(c.Roles)
 	slices.Sort(c.Roles)
 	c.Seeds = slices.Clone(c.Seeds)
+	c.MinMembersOf = maps.Clone(c.MinMembersOf)
 }
 
 // Validate fills in the defaults of a copy and reports everything that is wrong with it.
@@ -146,6 +150,11 @@ func (c Config) Validate() error {
 	fault(len(c.Addr) > addrMax, "Addr is longer than %d bytes", addrMax)
 	fault(len(c.Name) > nameMax, "Name is longer than %d bytes", nameMax)
 	fault(len(c.AppVersion) > nameMax, "AppVersion is longer than %d bytes", nameMax)
+	for _, s := range []struct{ name, text string }{
+		{"Addr", c.Addr}, {"Name", c.Name}, {"AppVersion", c.AppVersion}, {"Roles", strings.Join(c.Roles, "")},
+	} {
+		fault(!utf8.ValidString(s.text), "%s is not UTF-8", s.name)
+	}
 	fault(len(c.Roles) > rolesMax, "more than %d Roles", rolesMax)
 	for i, r := range c.Roles {
 		fault(r == "" || len(r) > nameMax, "role %q is empty or longer than %d bytes", r, nameMax)

@@ -1,39 +1,52 @@
 package membership
 
-import "testing"
+import (
+	"flag"
+	"testing"
+)
 
-// faults are the planted errors by name, and which worlds show them.
-var faults = []struct {
+var huntFlag = flag.Int("hunt", 0, "count how many of so many random worlds show each planted error")
+
+// hunted are the planted errors. Random worlds show the first ones soon; the others are for TestScripts.
+var hunted = []struct {
 	name  string
 	fault Faults
+	soon  bool
 }{
-	{"NoPromise", Faults{NoPromise: true}},
-	{"NoInstallPromise", Faults{NoInstallPromise: true}},
-	{"NoFreeze", Faults{NoFreeze: true}},
-	{"LeaseFromReply", Faults{LeaseFromReply: true}},
-	{"DeadMeansRemoved", Faults{DeadMeansRemoved: true}},
-	{"NoV1", Faults{NoV1: true}},
-	{"NoV2", Faults{NoV2: true}},
+	{"DeadMeansRemoved", Faults{DeadMeansRemoved: true}, true},
+	{"NoPromise", Faults{NoPromise: true}, true},
+	{"LeaseFromReply", Faults{LeaseFromReply: true}, false},
+	{"NoInstallPromise", Faults{NoInstallPromise: true}, false},
+	{"NoFreeze", Faults{NoFreeze: true}, false},
+	{"NoV1", Faults{NoV1: true}, false},
+	{"NoV2", Faults{NoV2: true}, false},
 }
 
-// TestRandomWorldsFindFaults runs until a seed shows the fault.
-func TestRandomWorldsFindFaults(t *testing.T) {
-	for _, f := range faults {
-		found := 0
-		first := uint64(0)
-		for seed := uint64(1); seed <= uint64(*seedsFlag); seed++ {
-			cfg := timing(seed)
-			cfg.Faults = f.fault
-			c := newChaos(t, seed, cfg)
+// TestRandomWorldsNoticeFaults holds the random worlds to finding what they can find.
+func TestRandomWorldsNoticeFaults(t *testing.T) {
+	for _, h := range hunted {
+		if *huntFlag == 0 && !h.soon {
+			continue
+		}
+		worlds, found, first := max(*huntFlag, 40), 0, 0
+		for seed := 1; seed <= worlds && (found == 0 || *huntFlag > 0); seed++ {
+			cfg := timing(uint64(seed))
+			cfg.Faults = h.fault
+			c := newChaos(t, uint64(seed), cfg)
 			c.play()
-			if len(c.w.judge.faults) > 0 {
-				found++
-				if first == 0 {
-					first = seed
-					t.Logf("   %s", c.w.judge.faults[0])
-				}
+			if len(c.w.judge.faults) == 0 {
+				continue
+			}
+			if found++; first == 0 {
+				first = seed
+				t.Logf("%s, seed %d: %s", h.name, seed, c.w.judge.faults[0])
 			}
 		}
-		t.Logf("%s: %d of %d, first %d", f.name, found, *seedsFlag, first)
+		if *huntFlag > 0 {
+			t.Logf("%s: shown by %d of %d worlds", h.name, found, worlds)
+		}
+		if h.soon && found == 0 {
+			t.Errorf("%s: not noticed in %d worlds", h.name, worlds)
+		}
 	}
 }

@@ -29,8 +29,8 @@ func (j *judge) init() {
 
 func (j *judge) fault(w *world, format string, args ...any) {
 	f := fmt.Sprintf("%v: ", w.now) + fmt.Sprintf(format, args...)
-	w.log("FAULT %s", f)
 	if len(j.faults) < 20 {
+		w.log("FAULT %s", f)
 		j.faults = append(j.faults, f)
 	}
 }

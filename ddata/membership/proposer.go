@@ -237,6 +237,9 @@ func (m *Machine) maybeAccept() {
 // have no promise left that stands against the candidate.
 func (m *Machine) freeTime(c candidate) (time.Time, bool) {
 	p := &m.proposer
+	if len(c.waitFor) == 0 { // nobody's lease stands against it, or not any more
+		return m.now, true
+	}
 	var times []time.Time
 	for u, t := range p.freeAt {
 		if !slices.Contains(c.waitFor, u) {

@@ -182,9 +182,9 @@ func (m *Machine) onCandidate(p Probe) {
 	}
 }
 
-// wait says why nothing goes on, once per reason.
+// wait says why nothing goes on, once per reason; in the first moments that is nothing worth saying.
 func (m *Machine) wait(reason string) {
-	if m.seek.waiting != reason {
+	if m.seek.waiting != reason && !m.now.Before(m.start.Add(2*m.cfg.HeartbeatInterval)) {
 		m.seek.waiting = reason
 		m.event(Waiting{reason})
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"strings"
 	"testing"
 	"time"
 )
@@ -28,6 +27,7 @@ type world struct {
 	cut      func(from, to *node) bool              // nil = all connected; directed
 	filter   func(from, to *node, msg Message) bool // nil = let all through; scripts drop messages here
 	latency  time.Duration
+	even     bool // every message takes just latency
 	loss     float64
 	straggle float64 // share of messages that come up to 4 s late
 	encode   bool    // pass messages through the wire format
@@ -37,9 +37,9 @@ type world struct {
 	settle  time.Duration // from a view to Settled; CaughtUp comes as late after the first view
 	restart func(n *node) // after a node has ended; nil = nothing
 
-	judge   judge
-	log     func(format string, args ...any)
-	verbose bool
+	judge judge
+	log   func(format string, args ...any)
+	watch func(n *node, in Input, fx *Effects) // sees every step
 }
 
 // node is one incarnation of a process.
@@ -58,24 +58,24 @@ type node struct {
 	waiting []string // reasons of Waiting events
 }
 
-type event2 struct {
+type happening struct {
 	at  time.Duration
 	seq int
 	do  func()
 }
 
-type eventQueue []event2
+type eventQueue []happening
 
 func (q eventQueue) Len() int { return len(q) }
 func (q eventQueue) Less(i, j int) bool {
 	return q[i].at < q[j].at || q[i].at == q[j].at && q[i].seq < q[j].seq
 }
 func (q eventQueue) Swap(i, j int) { q[i], q[j] = q[j], q[i] }
-func (q *eventQueue) Push(x any)   { *q = append(*q, x.(event2)) }
+func (q *eventQueue) Push(x any)   { *q = append(*q, x.(happening)) }
 func (q *eventQueue) Pop() any {
 	old := *q
 	x := old[len(old)-1]
-	old[len(old)-1] = event2{}
+	old[len(old)-1] = happening{}
 	*q = old[:len(old)-1]
 	return x
 }
@@ -93,7 +93,7 @@ func newWorld(t testing.TB, seed uint64, base Config) *world {
 
 func (w *world) at(d time.Duration, do func()) {
 	w.seq++
-	heap.Push(&w.queue, event2{at: d, seq: w.seq, do: do})
+	heap.Push(&w.queue, happening{at: d, seq: w.seq, do: do})
 }
 
 func (w *world) after(d time.Duration, do func()) { w.at(w.now+d, do) }
@@ -102,7 +102,7 @@ func (w *world) after(d time.Duration, do func()) { w.at(w.now+d, do) }
 func (w *world) run(d time.Duration) {
 	end := w.now + d
 	for len(w.queue) > 0 && w.queue[0].at <= end {
-		e := heap.Pop(&w.queue).(event2)
+		e := heap.Pop(&w.queue).(happening)
 		w.now = e.at
 		e.do()
 		w.judge.instant(w)
@@ -167,11 +167,8 @@ func (n *node) step(in Input) {
 		return
 	}
 	fx := n.m.Step(n.local(), in)
-	if w.verbose {
-		w.log("%v %v", n, in)
-		if s := fx.String(); s != "" {
-			w.log("    %s", strings.ReplaceAll(strings.TrimSpace(s), "\n", "\n    "))
-		}
+	if w.watch != nil {
+		w.watch(n, in, fx)
 	}
 	if err := n.m.Check(); err != nil {
 		w.judge.fault(w, "invariant of %v: %v", n, err)
@@ -258,7 +255,10 @@ func (w *world) send(from *node, e Envelope) {
 	if w.loss > 0 && w.rng.Float64() < w.loss {
 		return
 	}
-	delay := w.latency + time.Duration(w.rng.ExpFloat64()*float64(w.latency))
+	delay := w.latency
+	if !w.even {
+		delay += time.Duration(w.rng.ExpFloat64() * float64(w.latency))
+	}
 	if w.straggle > 0 && w.rng.Float64() < w.straggle {
 		delay += time.Duration(w.rng.Float64() * float64(4*time.Second))
 	}

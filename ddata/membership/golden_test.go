@@ -1,0 +1,176 @@
+package membership
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+var updateFlag = flag.Bool("update", false, "rewrite the golden scripts in testdata")
+
+// TestGolden plays the scripts in testdata. A line that starts with # is prose, one that starts with > a command; what
+// follows a command is what the nodes then did, heartbeats and grants left out. Commands:
+//
+//	found N                      N processes at a, b … found a cluster, quietly; ten seconds pass
+//	start A [expect N] [min N]   a process at address A; its seeds are the first N addresses
+//	run D                        time passes
+//	crash A, leave A, down A B   kill -9; Leave; Down of B's process said at A
+//	cut A B, heal                no messages between A and B; all connected again
+//	show                         what each living node thinks
+func TestGolden(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.script")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no scripts: %v", err)
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".script"), func(t *testing.T) {
+			want, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := playGolden(t, string(want))
+			if *updateFlag {
+				if err := os.WriteFile(file, got, 0o644); err != nil {
+					t.Fatal(err)
+				}
+				return
+			}
+			if !bytes.Equal(got, want) {
+				t.Errorf("differs from %s (-update rewrites it):\n%s", file, firstDifference(string(got), string(want)))
+			}
+		})
+	}
+}
+
+func firstDifference(got, want string) string {
+	g, w := strings.Split(got, "\n"), strings.Split(want, "\n")
+	for i := range g {
+		if i >= len(w) || g[i] != w[i] {
+			return fmt.Sprintf("line %d\n got: %s\nwant: %s", i+1, g[i], strings.Join(w[min(i, len(w)):min(i+1, len(w))], ""))
+		}
+	}
+	return fmt.Sprintf("line %d is missing", len(g)+1)
+}
+
+// golden plays one script in a world whose uids read like the addresses: a1, a2 for the incarnations at a.
+type golden struct {
+	w      *world
+	out    bytes.Buffer
+	starts map[string]int
+	said   map[string]string // the last probe of each node, so that repetitions are left out
+	cuts   map[[2]string]bool
+}
+
+func playGolden(t *testing.T, script string) []byte {
+	g := &golden{w: newWorld(t, 1, LAN()), starts: make(map[string]int), said: make(map[string]string), cuts: make(map[[2]string]bool)}
+	g.w.even = true
+	g.w.handOff = 500 * time.Millisecond
+	g.w.watch = g.watch
+	g.w.cut = func(a, b *node) bool { return g.cuts[[2]string{a.addr, b.addr}] }
+	for _, line := range strings.Split(strings.TrimRight(script, "\n"), "\n") {
+		switch {
+		case line == "", strings.HasPrefix(line, "#"):
+			fmt.Fprintln(&g.out, line)
+		case strings.HasPrefix(line, "> "):
+			fmt.Fprintln(&g.out, line)
+			g.command(strings.Fields(line)[1:])
+		}
+	}
+	g.w.verdict()
+	return g.out.Bytes()
+}
+
+func (g *golden) command(args []string) {
+	switch args[0] {
+	case "start":
+		g.start(args[1], args[2:])
+	case "found":
+		n, _ := strconv.Atoi(args[1])
+		g.w.watch = nil
+		for _, a := range addrs(n) {
+			g.start(a, []string{"expect", args[1]})
+		}
+		g.w.run(10 * time.Second)
+		g.w.watch = g.watch
+	case "run":
+		d, err := time.ParseDuration(args[1])
+		if err != nil {
+			g.w.t.Fatal(err)
+		}
+		g.w.run(d)
+	case "crash":
+		g.w.livingAt(args[1]).crash()
+	case "leave":
+		g.w.livingAt(args[1]).step(Leave{})
+	case "down":
+		g.w.livingAt(args[1]).step(Down{g.w.livingAt(args[2]).uid})
+	case "cut":
+		g.cuts[[2]string{args[1], args[2]}], g.cuts[[2]string{args[2], args[1]}] = true, true
+	case "heal":
+		clear(g.cuts)
+	case "show":
+		for _, n := range g.w.living() {
+			fmt.Fprintf(&g.out, "  %v\n", n.m)
+		}
+	default:
+		g.w.t.Fatalf("unknown command %q", args)
+	}
+}
+
+func (g *golden) start(addr string, options []string) {
+	g.w.base.BootstrapExpect, g.w.base.MinMembers = 0, 0
+	for i := 0; i+1 < len(options); i += 2 {
+		n, err := strconv.Atoi(options[i+1])
+		if err != nil {
+			g.w.t.Fatal(err)
+		}
+		switch options[i] {
+		case "expect":
+			g.w.base.BootstrapExpect = n
+			g.w.base.Seeds = addrs(n)
+		case "min":
+			g.w.base.MinMembers = n
+		}
+	}
+	g.starts[addr]++
+	uid, err := strconv.ParseUint(addr+strconv.Itoa(g.starts[addr]), 16, 64)
+	if err != nil {
+		g.w.t.Fatal(err)
+	}
+	g.w.nextUID = func() UID { return UID(uid) }
+	g.w.start(addr, nil)
+}
+
+// watch prints what a step did.
+func (g *golden) watch(n *node, in Input, fx *Effects) {
+	shown := *fx
+	shown.Send = nil
+	for _, e := range fx.Send {
+		switch e.Msg.(type) {
+		case Heartbeat, Grant:
+			continue
+		case Probe:
+			key := n.uid.String() + e.Addr
+			if g.said[key] == e.Msg.String() {
+				continue
+			}
+			g.said[key] = e.Msg.String()
+		}
+		shown.Send = append(shown.Send, e)
+	}
+	text := strings.TrimRight(shown.String(), "\n")
+	if text == "" {
+		return
+	}
+	cause := in.String()
+	if len(cause) > 100 {
+		cause = cause[:100] + "…"
+	}
+	fmt.Fprintf(&g.out, "  %v %v: %s\n      %s\n", g.w.now.Round(time.Millisecond), n.uid, cause, strings.ReplaceAll(text, "\n", "\n      "))
+}

@@ -1,0 +1,186 @@
+package membership
+
+import (
+	"bytes"
+	"errors"
+	"reflect"
+	"testing"
+)
+
+func sampleView() *View {
+	return &View{
+		Cluster: 7, Epoch: 3, Parent: Hash{1, 2, 3}, LastUp: 2, ConfigHash: 99, Founded: true, LastDisks: []DiskID{4, 5},
+		Members: []Member{
+			{UID: 1, Addr: "a:1", Roles: []string{"x", "y"}, AppVersion: "1.2", Status: Up, UpNumber: 1, Disk: 4},
+			{UID: 2, Addr: "b:1", Status: Joining},
+			{UID: 3, Addr: "c:1", Status: Leaving, UpNumber: 2, Disk: 5},
+		},
+	}
+}
+
+func sampleMessages() []Message {
+	v, b := sampleView(), Ballot{Round: 3, UID: 9}
+	p := &Proposal{View: v, Stopped: []UID{8, 9}}
+	return []Message{
+		Probe{
+			Protocol: 1, Name: "n", ConfigHash: 3, Self: Member{UID: 4, Addr: "d:1", Status: Joining}, Expect: 3, AnyDisks: true,
+			Knows: []Known{{Cluster: 1, Epoch: 2, Pending: true, Founding: true, Disks: []DiskID{1, 2}}},
+			Peers: []Contact{{UID: 1, Addr: "a:1"}}, Choice: []UID{1, 4},
+		},
+		Here{Cluster: 7, Epoch: 3, Contacts: []Contact{{UID: 1, Addr: "a:1"}}},
+		Refuse{Reason: ReasonConfig, Text: "why"},
+		Lock{View: v},
+		Heartbeat{Cluster: 7, Epoch: 3, Tag: 1 << 63, Mono: -5, Wall: 1 << 62, Flags: FlagFrozen | FlagStopped, Settled: 2, Downs: []UID{3}},
+		Grant{Cluster: 7, Epoch: 3, Mono: 1, Wall: 2, Granted: true},
+		Fetch{Cluster: 7},
+		Commit{View: v},
+		Prepare{Cluster: 7, Epoch: 3, Ballot: b, Drops: []UID{1}},
+		Prepared{Cluster: 7, Epoch: 3, Ballot: b, AcceptedBallot: b, Accepted: p, Wait: 12},
+		Prepared{Cluster: 7, Epoch: 3, Ballot: b},
+		Accept{Cluster: 7, Epoch: 3, Ballot: b, Proposal: p},
+		Accepted{Cluster: 7, Epoch: 3, Ballot: b},
+		Rejected{Cluster: 7, Epoch: 3, Ballot: b, Promised: b, Wait: 4},
+	}
+}
+
+func TestMessagesSurviveTheWire(t *testing.T) {
+	seen := make(map[kind]bool)
+	for _, m := range sampleMessages() {
+		seen[m.kind()] = true
+		b := AppendMessage([]byte("x"), m)
+		got, err := DecodeMessage(b[1:])
+		if err != nil {
+			t.Errorf("%v: %v", m, err)
+		} else if !reflect.DeepEqual(got, m) {
+			t.Errorf("got  %#v\nwant %#v", got, m)
+		}
+		if m.String() == "" {
+			t.Errorf("%T prints nothing", m)
+		}
+	}
+	for k := kindProbe; k <= kindRejected; k++ {
+		if !seen[k] {
+			t.Errorf("no sample of kind %d", k)
+		}
+	}
+}
+
+func TestSmallMessagesAreSmall(t *testing.T) {
+	hb := Heartbeat{Cluster: 1 << 63, Epoch: 1000, Tag: 1 << 63, Mono: 1 << 50, Wall: 1 << 60, Flags: FlagCaughtUp, Settled: 1000}
+	if n := len(AppendMessage(nil, hb)); n > 60 {
+		t.Errorf("a heartbeat takes %d bytes", n)
+	}
+}
+
+// TestDecodeRefuses: what no machine would send.
+func TestDecodeRefuses(t *testing.T) {
+	spoil := func(change func(*View)) Message {
+		v := sampleView()
+		change(v)
+		return Commit{View: v}
+	}
+	for name, m := range map[string]Message{
+		"no view":           Commit{},
+		"no members":        spoil(func(v *View) { v.Members = nil }),
+		"disorder":          spoil(func(v *View) { v.Members[0].UID = 9 }),
+		"one address twice": spoil(func(v *View) { v.Members[1].Addr = "a:1" }),
+		"one number twice":  spoil(func(v *View) { v.Members[2].UpNumber = 1 }),
+		"number too high":   spoil(func(v *View) { v.LastUp = 1 }),
+		"no voters":         spoil(func(v *View) { v.Members = v.Members[1:2] }),
+		"Up, no number":     spoil(func(v *View) { v.Members[1].Status = Up }),
+		"no proposal":       Accept{Cluster: 1, Epoch: 1},
+		"unknown flag":      Heartbeat{Flags: 1 << 7},
+		"drops in disorder": Prepare{Drops: []UID{2, 1}},
+		"uid zero":          Heartbeat{Downs: []UID{0}},
+		"long reason":       Refuse{Text: string(make([]byte, reasonMax+1))},
+		"probe of a voter":  Probe{Self: Member{UID: 1, Addr: "a", Status: Up, UpNumber: 1}},
+	} {
+		if got, err := DecodeMessage(AppendMessage(nil, m)); !errors.Is(err, ErrMessage) {
+			t.Errorf("%s: decoded %v, %v", name, got, err)
+		}
+	}
+	for _, b := range [][]byte{nil, {1}, {2, 1, 0x80}, {1, 99, 0x80}, {1, 7, 0x9f, 0xff}, {1, byte(kindFetch), 0xc0, 0x80}} {
+		if got, err := DecodeMessage(b); !errors.Is(err, ErrMessage) {
+			t.Errorf("% x: decoded %v, %v", b, got, err)
+		}
+	}
+}
+
+func TestRecordSurvivesTheDisk(t *testing.T) {
+	pending := sampleView()
+	pending.Epoch++
+	for _, r := range []record{{}, {Last: sampleView()}, {Pending: pending}, {Last: sampleView(), Pending: pending}} {
+		got, err := decodeRecord(r.encode())
+		if err != nil || !reflect.DeepEqual(got, r) {
+			t.Errorf("got %v, %v; want %v", got, err, r)
+		}
+	}
+	for _, b := range [][]byte{{9, 9}, {1, 0x80}, {1, 0x82, 0x01, 0xf6}} {
+		if _, err := decodeRecord(b); !errors.Is(err, ErrRecord) {
+			t.Errorf("% x: %v", b, err)
+		}
+	}
+}
+
+func FuzzDecodeMessage(f *testing.F) {
+	for _, m := range sampleMessages() {
+		f.Add(AppendMessage(nil, m))
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		m, err := DecodeMessage(b)
+		if err != nil {
+			return
+		}
+		again, err := DecodeMessage(AppendMessage(nil, m))
+		if err != nil {
+			t.Fatalf("%v: %v", m, err)
+		}
+		if !bytes.Equal(AppendMessage(nil, again), AppendMessage(nil, m)) {
+			t.Fatalf("%v became %v", m, again)
+		}
+	})
+}
+
+func FuzzDecodeRecord(f *testing.F) {
+	f.Add(record{Last: sampleView(), Pending: sampleView()}.encode())
+	f.Fuzz(func(t *testing.T, b []byte) {
+		r, err := decodeRecord(b)
+		if err == nil && !bytes.Equal(r.encode(), must(decodeRecord(r.encode())).encode()) {
+			t.Fatalf("%v does not survive", r)
+		}
+	})
+}
+
+func must(r record, err error) record {
+	if err != nil {
+		panic(err)
+	}
+	return r
+}
+
+// FuzzStep: whatever decodes, a machine takes it and keeps its invariants.
+func FuzzStep(f *testing.F) {
+	for _, m := range sampleMessages() {
+		f.Add(AppendMessage(nil, m), uint64(3))
+	}
+	f.Fuzz(func(t *testing.T, b []byte, from uint64) {
+		m, err := DecodeMessage(b)
+		if err != nil {
+			return
+		}
+		w := newWorld(t, 1, LAN())
+		w.base.ConfigHash = 1
+		ns := w.found(3)
+		seeking := w.start("s", nil)
+		w.cut = func(*node, *node) bool { return true }
+		us := append([]UID{UID(from)}, ns[0].uid, ns[1].uid)
+		for _, u := range us {
+			ns[2].step(Receive{From: u, FromAddr: "z", Msg: m})
+			seeking.step(Receive{From: u, FromAddr: "z", Msg: m})
+		}
+		w.run(1)
+		for _, fault := range w.judge.faults {
+			t.Error(fault)
+		}
+	})
+}
