@@ -62,7 +62,9 @@ const (
 	IDMax       = 1024    // bytes of an entity id
 	batchMax    = 4096    // shards per message and per write of the table
 	writeIDsMax = 8192    // ids per write of a shard
+	movesMax    = 1 << 16 // hand-offs told to a new region at once
 	regionsMax  = 1 << 16 // regions in one message
+	askedMax    = 1 << 10 // questions kept during a takeover
 )
 
 // ErrConfig: the Config is incomplete or out of bounds; the message lists every fault.

@@ -2,38 +2,316 @@ package protocol
 
 import (
 	"math/rand/v2"
+	"slices"
 	"time"
+
+	"github.com/coterie-go/coterie/ddata/membership"
 )
 
-// Coordinator is one of the three machines.
+// Coordinator decides where the shards of one entity type live. Every node with the role has one; it acts only on the oldest of the
+// installed view, and only while the node holds its lease.
+//
+//	idle ──oldest──► reading ──majority read──► inquiring ──all members reported──► active
+//	  ▲                                                                               │
+//	  └───────────────────────── no longer the oldest ◄───────────────────────────────┘
+//
+// It knows of each shard:
+//
+//	empty ──asked──► wanted ──Allocate──► writing ──majority──► hosting ──Started──► hosted ──move──► fencing ──all Begins answered──► stopping
+//	                   ▲                     ▲                                          │                │                              │
+//	                   │                     └────────────── abort: the same home ◄─────┼────────────────┴──────────────────────────────┤
+//	                   └──────────────────── the home left the view ◄───────────────────┴───────────────────────── the owner has stopped
+//
+// Nothing waits for anything else: thousands of shards may be in each state. What is told to one node in one Step travels in one message.
 type Coordinator struct {
 	cfg Config
 	rng *rand.Rand
 	fx  CoordinatorEffects
+	now time.Time
+
+	view        *membership.View
+	me          membership.Member // this node in view
+	lease       bool
+	mode        mode
+	floor       Token // of this reign; every region of the view refuses what is below
+	seq         uint64
+	unreachable map[UID]bool
+
+	takeover takeover
+	seats    []seat // by ShardID
+	moves    map[ShardID]*move
+	peers    map[UID]*peer // regions and proxies of the view that have registered
+	waiters  map[ShardID][]UID
+	homeless []ShardID // wanted; no region could take them yet
+	opened   bool      // MinRegions have been registered
+
+	loads      []RegionLoad // of the regions, by UID; valid unless loadsStale
+	loadsStale bool
+
+	writes     map[uint64]StateWrite // under way
+	failed     []StateWrite          // to be repeated with the next tick
+	remembered StateRead             // under way or failed; ID 0: done
+	ids        uint64                // of reads and writes
+
+	out         outbox
+	ticks       uint32 // counts retry ticks, so that what was just sent is not repeated
+	retryAt     time.Time
+	rebalanceAt time.Time
+
+	counts counters
 }
 
-// NewCoordinator makes the machine.
+type mode uint8
+
+const (
+	idle mode = iota
+	reading
+	inquiring
+	active
+)
+
+var modeNames = [...]string{"idle", "reading", "inquiring", "active"}
+
+type seatState uint8
+
+const (
+	seatEmpty seatState = iota
+	seatWanted
+	seatWriting
+	seatHosting
+	seatHosted
+	seatFencing
+	seatStopping
+)
+
+var seatNames = [...]string{"empty", "wanted", "writing", "hosting", "hosted", "fencing", "stopping"}
+
+// seat is what the coordinator knows of one shard.
+type seat struct {
+	state seatState
+	moved bool   // a hand-off or the loss of its home brought it here, and its next home has not answered yet
+	sent  uint32 // the tick in which the last command about it was sent
+	home  UID    // 0 when empty or wanted; the owner while fencing and stopping
+	token Token  // of the table entry
+}
+
+// counts says whether the shard is part of the load of its home.
+func (s *seat) counts() bool { return s.state >= seatWriting && s.state <= seatHosted }
+
+// move is a hand-off in progress.
+type move struct {
+	id       Token
+	cohort   *cohort
+	waiting  []UID // of the cohort, who has not answered Begin
+	deadline time.Time
+	sent     uint32
+}
+
+// cohort are the regions that take part in the hand-offs begun in one Step.
+type cohort struct {
+	seq     uint64
+	regions []UID
+}
+
+// peer is a registered region or proxy.
+type peer struct {
+	uid     UID
+	proxy   bool
+	leaving bool
+	left    bool      // it hosts nothing and never will
+	acked   bool      // its registration is known to a majority, so the next coordinator will know it too
+	count   int       // seats that count
+	drainAt time.Time // when to try again to move its shards away
+}
+
+// NewCoordinator makes a coordinator. It is idle until a view is installed.
 func NewCoordinator(cfg Config, rng *rand.Rand) (*Coordinator, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	return &Coordinator{cfg: cfg.withDefaults(), rng: rng}, nil
+	c := &Coordinator{cfg: cfg.withDefaults(), rng: rng, unreachable: map[UID]bool{}}
+	c.becomeIdle()
+	return c, nil
 }
 
-// Step feeds one input.
-func (m *Coordinator) Step(now time.Time, in CoordinatorInput) *CoordinatorEffects {
-	m.fx = CoordinatorEffects{}
-	return &m.fx
+// Step feeds one input. The effects are valid until the next Step.
+func (c *Coordinator) Step(now time.Time, in CoordinatorInput) *CoordinatorEffects {
+	c.fx = CoordinatorEffects{Write: c.fx.Write[:0], Read: c.fx.Read[:0], Send: c.fx.Send[:0], Notify: c.fx.Notify[:0]}
+	c.now = now
+	switch in := in.(type) {
+	case Tick:
+		c.onTick()
+	case Install:
+		c.onInstall(in.View)
+	case Lease:
+		c.onLease(in.Held)
+	case Receive:
+		c.onReceive(in.From, in.Msg)
+	case TableChanged:
+		c.onTable(in.Entries)
+	case Wrote:
+		c.onWrote(in.ID, in.Err)
+	case DidRead:
+		c.onRead(in)
+	case Reachable:
+		c.onReachable(in.UID, in.OK)
+	case RememberedChanged:
+		c.onRemembered(in.Shards)
+	}
+	c.flush()
+	return &c.fx
 }
 
-// Deadline is when the machine wants a Tick; the zero time means never.
-func (m *Coordinator) Deadline() time.Time { return time.Time{} }
+func (c *Coordinator) onReceive(from UID, m Message) {
+	switch {
+	case c.mode == reading || c.mode == inquiring:
+		c.onEarly(from, m)
+		return
+	case c.mode != active || !c.lease:
+		c.counts[countNotActing]++
+		return
+	}
+	switch m := m.(type) {
+	case Register:
+		c.onRegister(from, m.Proxy)
+	case GetHomes:
+		c.onGetHomes(from, m.Shards)
+	case Started:
+		c.onStarted(from, m.Shards)
+	case BeginAck:
+		c.onBeginAck(from, m.Shards)
+	case ShardsStopped:
+		c.onShardsStopped(from, m.Shards)
+	case LeaveRequest:
+		c.onLeaveRequest(from, m.Left)
+	case Report:
+		c.counts[countLate]++
+	default:
+		c.counts[countForeign]++
+	}
+}
 
-// Check reports a broken invariant.
-func (m *Coordinator) Check() error { return nil }
+// onEarly takes what may come before the coordinator acts: reports, and what is kept for later.
+func (c *Coordinator) onEarly(from UID, m Message) {
+	t := &c.takeover
+	if !c.view.Has(from) {
+		c.counts[countForeign]++
+		return
+	}
+	switch m := m.(type) {
+	case Report:
+		if c.mode == inquiring && c.lease {
+			c.onReport(from, m)
+		}
+	case Register:
+		t.registers[from] = m.Proxy
+	case GetHomes:
+		if len(t.asked) < askedMax {
+			t.asked = append(t.asked, question{from: from, shards: m.Shards})
+		}
+	default:
+		c.counts[countNotActing]++
+	}
+}
+
+// Deadline is when the coordinator wants a Tick; the zero time means never.
+func (c *Coordinator) Deadline() time.Time {
+	if c.rebalanceAt.IsZero() || !c.retryAt.IsZero() && c.retryAt.Before(c.rebalanceAt) {
+		return c.retryAt
+	}
+	return c.rebalanceAt
+}
 
 // Stats are the named counters, in a fixed order.
-func (m *Coordinator) Stats() []Counter { return nil }
+func (c *Coordinator) Stats() []Counter { return c.counts.stats() }
 
-// String prints the state.
-func (m *Coordinator) String() string { return "" }
+// Acts says whether this coordinator decides now.
+func (c *Coordinator) Acts() bool { return c.mode == active && c.lease }
+
+func (c *Coordinator) notify(e Event) { c.fx.Notify = append(c.fx.Notify, e) }
+
+// next makes the token of the next decision.
+func (c *Coordinator) next() Token {
+	c.seq++
+	if c.seq > seqMax || c.me.UpNumber > upMax {
+		panic("sharding/protocol: tokens are exhausted")
+	}
+	return Token{Epoch: uint64(c.view.Epoch), Up: c.me.UpNumber, Seq: c.seq}
+}
+
+func (c *Coordinator) nextID() uint64 {
+	c.ids++
+	return c.ids
+}
+
+// at finds the seat of a shard; a shard beyond the number of shards is counted.
+func (c *Coordinator) at(s ShardID) (*seat, bool) {
+	if int64(s) >= int64(len(c.seats)) {
+		c.counts[countOutOfRange]++
+		return nil, false
+	}
+	return &c.seats[s], true
+}
+
+// peersByUID are the registered regions and proxies in a fixed order.
+func (c *Coordinator) peersByUID() []*peer {
+	ps := make([]*peer, 0, len(c.peers))
+	for _, p := range c.peers { // order: sorted below
+		ps = append(ps, p)
+	}
+	slices.SortFunc(ps, func(a, b *peer) int {
+		if a.uid < b.uid {
+			return -1
+		}
+		return 1
+	})
+	return ps
+}
+
+func (c *Coordinator) onLease(held bool) {
+	if c.lease == held {
+		return
+	}
+	c.lease = held
+	if held && c.mode != idle {
+		c.retryAt = c.now // what was not sent meanwhile
+	}
+}
+
+func (c *Coordinator) onReachable(u UID, ok bool) {
+	if ok {
+		delete(c.unreachable, u)
+	} else {
+		c.unreachable[u] = true
+	}
+}
+
+// onTick repeats what has not been answered, gives up hand-offs that took too long, and looks at the balance.
+func (c *Coordinator) onTick() {
+	if !c.retryAt.IsZero() && !c.now.Before(c.retryAt) {
+		c.ticks++
+		c.retryAt = c.now.Add(c.cfg.RetryInterval / 4)
+		c.retry()
+	}
+	if !c.rebalanceAt.IsZero() && !c.now.Before(c.rebalanceAt) {
+		c.rebalanceAt = c.now.Add(c.cfg.RebalanceInterval)
+		c.rebalance()
+	}
+}
+
+func (c *Coordinator) retry() {
+	if !c.lease {
+		return
+	}
+	c.retryWrites()
+	switch c.mode {
+	case reading, inquiring:
+		c.retryTakeover()
+	case active:
+		c.retryRemembered()
+		c.retryHosts()
+		c.retryMoves()
+		c.drainLeaving()
+		c.allocateHomeless()
+	}
+}

@@ -106,7 +106,7 @@ type (
 	StopEntities struct{ HandOff Token }
 	// ForceStopEntities is ForceStop of all that still run.
 	ForceStopEntities struct{ HandOff Token }
-	// ForwardStart asks to start entities, whose ids belong to other shards now, through the region; StartElsewhere completes it.
+	// ForwardStart asks to start entities, whose ids belong to other shards now, through the region; StartedElsewhere completes it.
 	ForwardStart struct{ IDs []EntityID }
 )
 

@@ -89,13 +89,15 @@ type (
 	Open struct{}
 	// Wake says that a message waits for an entity that is not active. Repeating it does no harm.
 	Wake struct{ ID EntityID }
-	// StartEntity starts an entity without a message; ID Req is acknowledged when it is active (and remembered).
+	// StartEntity starts an entity without a message; Req is replied when it is active (and remembered). A Req of 0 wants no reply.
 	StartEntity struct {
 		ID  EntityID
 		Req uint64
 	}
 	// Passivate asks to stop an entity and to forget its id.
 	Passivate struct{ ID EntityID }
+	// StartedElsewhere completes ForwardStart: the entities run in their new shards, or are remembered there.
+	StartedElsewhere struct{ IDs []EntityID }
 	// EntityStopped says that the entity has ended: no handler of it runs, none will.
 	EntityStopped struct{ ID EntityID }
 	// IDsChanged brings what appeared in and vanished from the remembered ids of the shard, by whomever.
@@ -140,6 +142,7 @@ func (Wake) shardInput()                    {}
 func (StartEntity) shardInput()             {}
 func (Passivate) shardInput()               {}
 func (EntityStopped) shardInput()           {}
+func (StartedElsewhere) shardInput()        {}
 func (IDsChanged) shardInput()              {}
 func (Drain) shardInput()                   {}
 func (MailboxesEmpty) shardInput()          {}

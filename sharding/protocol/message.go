@@ -68,8 +68,9 @@ type (
 		Part, Parts uint32
 		Shards      []Hosted
 	}
-	// LeaveRequest asks the coordinator to move all shards away from the sender. It is repeated until nothing is left.
-	LeaveRequest struct{}
+	// LeaveRequest asks the coordinator to move all shards away from the sender. It is repeated until nothing is left. With Left set it
+	// says that the sender hosts nothing and never will.
+	LeaveRequest struct{ Left bool }
 )
 
 // Messages to a region.
@@ -77,9 +78,8 @@ type (
 	// Registered answers Register. The floor refuses commands of earlier coordinators; the moves are hand-offs in progress, to be
 	// treated like Begin.
 	Registered struct {
-		Floor   Token
-		Moves   []Move
-		Regions []UID // as in Begin
+		Floor Token
+		Moves []Move
 	}
 	// Homes tells where shards live.
 	Homes struct{ Entries []Entry }

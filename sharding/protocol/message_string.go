@@ -97,11 +97,17 @@ func (m GetHomes) String() string {
 func (m Started) String() string       { return "started" + list(m.Shards) }
 func (m BeginAck) String() string      { return "begin-ack" + list(m.Shards) }
 func (m ShardsStopped) String() string { return "stopped" + list(m.Shards) }
-func (m LeaveRequest) String() string  { return "leave-request" }
 func (m Homes) String() string         { return "homes" + list(m.Entries) }
 func (m HostShards) String() string    { return "host" + list(m.Shards) }
 func (m Fence) String() string         { return fmt.Sprintf("fence %v %v", m.Shard, m.HandOff) }
 func (m Inquire) String() string       { return fmt.Sprintf("inquire %v", m.Floor) }
+
+func (m LeaveRequest) String() string {
+	if m.Left {
+		return "leave-request left"
+	}
+	return "leave-request"
+}
 
 func (m Report) String() string {
 	var b strings.Builder
@@ -117,7 +123,7 @@ func (m Report) String() string {
 }
 
 func (m Registered) String() string {
-	return fmt.Sprintf("registered %v%s%s", m.Floor, list(m.Moves), among(m.Regions))
+	return fmt.Sprintf("registered %v%s", m.Floor, list(m.Moves))
 }
 
 func (m Begin) String() string { return "begin" + list(m.Moves) + among(m.Regions) }

@@ -3,37 +3,197 @@ package protocol
 import (
 	"math/rand/v2"
 	"time"
+
+	"github.com/coterie-go/coterie/ddata/membership"
 )
 
-// Region is one of the three machines.
+// Region is the part of an entity type that runs on one node, as region or as proxy. It decides where messages for each shard go (SetRoute),
+// hosts shards when the coordinator commands it, and takes part in every hand-off of the type. It never sees a message.
+//
+// What a region knows of a shard has three independent parts. The table entry (home, token) only grows in its token. The barrier is the
+// token of the latest Begin: messages are held until an entry or a command above it. The phase says how far the shard is here:
+//
+//	none ──HostShards──► starting ──ShardStarted──► running ──Begin──► fencing ──all fences──► draining
+//	 ▲                      ▲                          ▲                                          │ ShardDrained
+//	 │ next home known      │ HostShards               └── HostShards with a higher token ──┐     ▼
+//	 └────────────── stopped ◄──────────────────ShardStopped──────────────────────────── stopping
+//
+// The route follows from the three, see routeOf. A region that has never been registered routes nothing to other nodes: no hand-off
+// would wait for its fence.
 type Region struct {
 	cfg Config
 	rng *rand.Rand
 	fx  RegionEffects
+	now time.Time
+
+	view        *membership.View
+	coordinator UID   // of the view; 0: none
+	floor       Token // commands below it come from deposed coordinators
+	known       bool  // the coordinator of the view knows this region
+	joined      bool  // some coordinator has known it; only grows
+	lease       bool
+
+	shards []place                 // by ShardID
+	moves  map[ShardID]*giveUp     // phases fencing to stopped, and starting after Begin
+	early  map[ShardID]earlyFences // fences whose Begin has not come yet, the latest hand-off of each shard only
+
+	wanted  int // places with messages in their buffers
+	hosted  int // places whose phase is starting to stopping
+	stopped int // places whose phase is stopped
+
+	leaving, left bool
+	alone         bool // leaving, and nobody can take the shards
+	dropped       bool
+
+	retryAt time.Time
+	backoff time.Duration
+	asks    []ShardID // to be asked for with the next GetHomes
+	askAt   time.Time // at the latest
+	asking  bool      // a GetHomes is under way
+	turn    int       // which region a proxy asks next
+
+	counts counters
 }
 
-// NewRegion makes the machine.
+// place is what a region knows of one shard.
+type place struct {
+	home    UID   // of the table entry
+	token   Token // of the table entry or command that home follows
+	barrier Token // of the latest Begin
+	owner   UID   // whom the fence for barrier goes to
+	host    Token // by which this node hosts; meaningful unless the phase is none or stopped
+	phase   Phase
+	wanted  bool // the buffer may hold messages
+	route   Route
+}
+
+// giveUp is a hand-off whose owner is this node.
+type giveUp struct {
+	id   Token
+	need []UID // regions whose fences are outstanding
+}
+
+type earlyFences struct {
+	id   Token
+	from []UID
+}
+
+// NewRegion makes the region of cfg.Self. It is silent until a view is installed.
 func NewRegion(cfg Config, rng *rand.Rand) (*Region, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	return &Region{cfg: cfg.withDefaults(), rng: rng}, nil
+	cfg = cfg.withDefaults()
+	return &Region{
+		cfg: cfg, rng: rng, backoff: cfg.RetryInterval / 8,
+		shards: make([]place, cfg.Shards), moves: map[ShardID]*giveUp{}, early: map[ShardID]earlyFences{},
+	}, nil
 }
 
-// Step feeds one input.
-func (m *Region) Step(now time.Time, in RegionInput) *RegionEffects {
-	m.fx = RegionEffects{}
-	return &m.fx
+// Step feeds one input. The effects are valid until the next Step.
+func (r *Region) Step(now time.Time, in RegionInput) *RegionEffects {
+	r.fx = RegionEffects{Do: r.fx.Do[:0], Send: r.fx.Send[:0], Notify: r.fx.Notify[:0]}
+	r.now = now
+	if r.dropped {
+		r.countIgnored()
+		return &r.fx
+	}
+	switch in := in.(type) {
+	case Tick:
+		r.onTick()
+	case Install:
+		r.onInstall(in.View)
+	case Lease:
+		r.lease = in.Held
+	case Receive:
+		r.onReceive(in.From, in.Msg)
+	case TableChanged:
+		r.onEntries(in.Entries)
+	case LinkUp:
+		r.onLinkUp(in.Peer)
+	case Wanted:
+		r.onWanted(in.Shard)
+	case Misrouted:
+		r.onMisrouted(in.From, in.Shard)
+	case Leave:
+		r.onLeave()
+	case Dropped:
+		r.onDropped()
+	case ShardStarted:
+		r.onShardStarted(in.Shard)
+	case ShardDrained:
+		r.onShardDrained(in.Shard, in.HandOff)
+	case ShardStopped:
+		r.onShardStopped(in.Shard, in.HandOff)
+	}
+	r.maybeLeft()
+	r.arm()
+	return &r.fx
 }
 
-// Deadline is when the machine wants a Tick; the zero time means never.
-func (m *Region) Deadline() time.Time { return time.Time{} }
+func (r *Region) onReceive(from UID, m Message) {
+	switch m := m.(type) {
+	case Registered:
+		r.onRegistered(from, m)
+	case Homes:
+		r.onHomes(from, m)
+	case HostShards:
+		r.onHostShards(from, m)
+	case Begin:
+		r.onBegin(from, m.Moves, m.Regions)
+	case Fence:
+		r.onFence(from, m)
+	case Inquire:
+		r.onInquire(from, m)
+	case LeaveReply:
+		r.onLeaveReply(m)
+	case GetHomes:
+		r.onAskedRegion(from, m)
+	default:
+		r.counts[countForeign]++
+	}
+}
 
-// Check reports a broken invariant.
-func (m *Region) Check() error { return nil }
+// Deadline is when the region wants a Tick; the zero time means never.
+func (r *Region) Deadline() time.Time {
+	if r.askAt.IsZero() || !r.retryAt.IsZero() && r.retryAt.Before(r.askAt) {
+		return r.retryAt
+	}
+	return r.askAt
+}
 
 // Stats are the named counters, in a fixed order.
-func (m *Region) Stats() []Counter { return nil }
+func (r *Region) Stats() []Counter { return r.counts.stats() }
 
-// String prints the state.
-func (m *Region) String() string { return "" }
+// at finds the place of a shard; a shard beyond the number of shards is counted.
+func (r *Region) at(s ShardID) (*place, bool) {
+	if int64(s) >= int64(len(r.shards)) {
+		r.counts[countOutOfRange]++
+		return nil, false
+	}
+	return &r.shards[s], true
+}
+
+func (r *Region) do(a RegionAction)      { r.fx.Do = append(r.fx.Do, a) }
+func (r *Region) send(to UID, m Message) { r.fx.Send = append(r.fx.Send, Envelope{To: to, Msg: m}) }
+func (r *Region) notify(e Event)         { r.fx.Notify = append(r.fx.Notify, e) }
+func (r *Region) countIgnored()          { r.counts[countIgnored]++ }
+func (r *Region) self() UID              { return r.cfg.Self }
+func (r *Region) inView(u UID) bool      { return r.view != nil && r.view.Has(u) }
+func (p *place) hosts() bool             { return p.phase >= PhaseStarting && p.phase <= PhaseStopping }
+func (p *place) held() bool              { return p.token.Less(p.barrier) }
+func (r *Region) setPhase(p *place, to Phase) {
+	if p.hosts() {
+		r.hosted--
+	}
+	if p.phase == PhaseStopped {
+		r.stopped--
+	}
+	p.phase = to
+	if p.hosts() {
+		r.hosted++
+	}
+	if p.phase == PhaseStopped {
+		r.stopped++
+	}
+}

@@ -5,35 +5,168 @@ import (
 	"time"
 )
 
-// Shard is one of the three machines.
+// Shard is the life of the entities of one shard on the node that hosts it. An entity that is active does not need it: it is asked only when
+// a message comes for an id that is not active, when an entity ends or wants to, and when ids are written.
+//
+//	closed ──Open──► loading ──ids read──► open ──Drain──► draining ──mailboxes empty──► drained
+//	                    │                   ▲ ▲               │                             │
+//	                    │ Stop              │ └─── Resume ────┴─────────────────────────────┤ Stop
+//	                    ▼                   │ Resume                                        ▼
+//	                 stopped ◄── all entities ended, all writes done ──────────────────► stopping
+//
+// With Remember each id is written before its entity starts, and removed after it was passivated. At most one write is outstanding; what
+// comes meanwhile travels together in the next one. While ids are in the set, the shard itself is in the set of shards with remembered
+// ids: it is added before its first id and removed after its last.
 type Shard struct {
 	cfg Config
 	rng *rand.Rand
+	id  ShardID
 	fx  ShardEffects
+	now time.Time
+
+	phase   shardPhase
+	handOff Token // of draining to stopped
+
+	entities map[EntityID]entity
+	requests map[EntityID][]uint64 // StartEntity that wait
+	early    []EntityID            // woken while nothing could start
+	starts   []EntityID            // to be started with this Step
+	changing int                   // entities that remember their start, passivate or remember their stop
+	running  int                   // entities of which the runtime has an incarnation: an EntityStopped will come
+	gen      uint32                // names the transition that a timer belongs to
+
+	passivating timers
+	restarting  timers
+	recovery    []EntityID // remembered, not started yet
+	recoverAt   time.Time
+	stopAt      time.Time // when entities that do not stop are forced, then reported
+	forced      bool
+	drainAsked  bool // DrainMailboxes is unanswered
+
+	store shardStore
+
+	counts counters
 }
 
-// NewShard makes the machine.
+type shardPhase uint8
+
+const (
+	shardClosed shardPhase = iota
+	shardLoading
+	shardOpen
+	shardDraining
+	shardDrained
+	shardStopping
+	shardStopped
+)
+
+var shardPhaseNames = [...]string{"closed", "loading", "open", "draining", "drained", "stopping", "stopped"}
+
+// NewShard makes the machine of one shard. It is closed.
 func NewShard(cfg Config, rng *rand.Rand, shard ShardID) (*Shard, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	return &Shard{cfg: cfg.withDefaults(), rng: rng}, nil
+	return &Shard{
+		cfg: cfg.withDefaults(), rng: rng, id: shard, entities: map[EntityID]entity{}, requests: map[EntityID][]uint64{},
+		store: shardStore{suspects: map[EntityID]bool{}},
+	}, nil
 }
 
-// Step feeds one input.
-func (m *Shard) Step(now time.Time, in ShardInput) *ShardEffects {
-	m.fx = ShardEffects{}
-	return &m.fx
+// Step feeds one input. The effects are valid until the next Step.
+func (s *Shard) Step(now time.Time, in ShardInput) *ShardEffects {
+	s.fx = ShardEffects{
+		Write: s.fx.Write[:0], Read: s.fx.Read[:0], Do: s.fx.Do[:0], Reply: s.fx.Reply[:0], Region: s.fx.Region[:0], Notify: s.fx.Notify[:0],
+	}
+	s.now = now
+	switch in := in.(type) {
+	case Tick:
+		s.onTick()
+	case Open:
+		s.onOpen()
+	case Wake:
+		s.onWake(in.ID)
+	case StartEntity:
+		s.onStartEntity(in.ID, in.Req)
+	case Passivate:
+		s.onPassivate(in.ID)
+	case EntityStopped:
+		s.onEntityStopped(in.ID)
+	case StartedElsewhere:
+		s.onStartedElsewhere(in.IDs)
+	case IDsChanged:
+		s.onIDsChanged(in)
+	case Drain:
+		s.onDrain(in.HandOff)
+	case MailboxesEmpty:
+		s.onMailboxesEmpty(in.HandOff)
+	case Stop:
+		s.onStop(in.HandOff)
+	case Resume:
+		s.onResume()
+	case Wrote:
+		s.onWrote(in.ID, in.Err)
+	case DidRead:
+		s.onRead(in)
+	}
+	s.pump()
+	s.flushStarts()
+	s.maybeDrainMailboxes()
+	s.maybeStopped()
+	return &s.fx
 }
 
-// Deadline is when the machine wants a Tick; the zero time means never.
-func (m *Shard) Deadline() time.Time { return time.Time{} }
+// Deadline is when the shard wants a Tick; the zero time means never.
+func (s *Shard) Deadline() time.Time {
+	var d time.Time
+	for _, t := range [...]time.Time{s.passivating.next(), s.restartDue(), s.recoverAt, s.stopAt, s.store.retryAt, s.store.tidyAt} {
+		if !t.IsZero() && (d.IsZero() || t.Before(d)) {
+			d = t
+		}
+	}
+	return d
+}
 
-// Check reports a broken invariant.
-func (m *Shard) Check() error { return nil }
+// restartDue: entities are restarted only while the shard is open.
+func (s *Shard) restartDue() time.Time {
+	if s.phase != shardOpen {
+		return time.Time{}
+	}
+	return s.restarting.next()
+}
 
 // Stats are the named counters, in a fixed order.
-func (m *Shard) Stats() []Counter { return nil }
+func (s *Shard) Stats() []Counter { return s.counts.stats() }
 
-// String prints the state.
-func (m *Shard) String() string { return "" }
+// Len is the number of entities that the shard knows, in whatever state.
+func (s *Shard) Len() int { return len(s.entities) }
+
+// State is the state of one entity; EntityAbsent when the shard does not know it.
+func (s *Shard) State(id EntityID) EntityState { return s.entities[id].state }
+
+func (s *Shard) do(a ShardAction)    { s.fx.Do = append(s.fx.Do, a) }
+func (s *Shard) tell(in RegionInput) { s.fx.Region = append(s.fx.Region, in) }
+func (s *Shard) notify(e Event) {
+	e.Shard = s.id
+	s.fx.Notify = append(s.fx.Notify, e)
+}
+
+func (s *Shard) onTick() {
+	for id := range s.passivating.expired(s.now, s.entities) {
+		s.do(ForceStop{ID: id})
+		s.notify(Event{Kind: PassivationForced, Entity: id})
+	}
+	if s.phase == shardOpen {
+		for id := range s.restarting.expired(s.now, s.entities) {
+			s.start(id)
+		}
+		s.recover()
+	}
+	if !s.stopAt.IsZero() && !s.now.Before(s.stopAt) {
+		s.onStopTimeout()
+	}
+	s.retryStore()
+	if !s.now.Before(s.store.tidyAt) {
+		s.store.tidyAt = time.Time{}
+	}
+}

@@ -1,12 +1,150 @@
 package protocol
 
-import "errors"
+import (
+	"errors"
+	"fmt"
+
+	"github.com/fxamacker/cbor/v2"
+)
+
+// The wire form of a message:
+//
+//	byte 0   version of the protocol, 1
+//	byte 1   kind
+//	rest     one CBOR array, core-deterministic, of that kind's fields
+//
+//	Register      [proxy]                                    GetHomes      [region, [shard…]]
+//	Started, BeginAck, ShardsStopped, HostShards             [[shard, epoch, up, seq, …]]
+//	Report        [[epoch, up, seq], proxy, leaving, part, parts, [shard, phase, epoch, up, seq, epoch, up, seq, …]]
+//	LeaveRequest  [left]                                     LeaveReply    [alone]
+//	Registered    [[epoch, up, seq], [shard, epoch, up, seq, owner, …]]
+//	Homes         [[shard, home, epoch, up, seq, …]]
+//	Begin         [[shard, epoch, up, seq, owner, …], [region…]]
+//	Fence         [[shard, epoch, up, seq]]                  Inquire       [[epoch, up, seq]]
+//
+// Lists are flat, so that decoding costs no more than the bytes.
+const wireVersion = 1
 
 // ErrDecode: the bytes are no message of this protocol.
 var ErrDecode = errors.New("sharding/protocol: malformed message")
 
-// AppendMessage appends the encoded message to dst.
-func AppendMessage(dst []byte, m Message) []byte { return dst }
+// words is a flat list of records, each of as many words as its kind says.
+type words []uint64
 
-// DecodeMessage decodes one message.
-func DecodeMessage(b []byte) (Message, error) { return nil, ErrDecode }
+type (
+	wireFlag struct {
+		_    struct{} `cbor:",toarray"`
+		Flag bool
+	}
+	wireAsk struct {
+		_      struct{} `cbor:",toarray"`
+		Region bool
+		Shards words
+	}
+	wireList struct {
+		_    struct{} `cbor:",toarray"`
+		List words
+	}
+	wireTwo struct {
+		_           struct{} `cbor:",toarray"`
+		First, Last words
+	}
+	wireReport struct {
+		_              struct{} `cbor:",toarray"`
+		Floor          words
+		Proxy, Leaving bool
+		Part, Parts    uint32
+		Shards         words
+	}
+)
+
+var (
+	encMode = must(func() (cbor.EncMode, error) {
+		o := cbor.CoreDetEncOptions()
+		o.NilContainers = cbor.NilContainerAsEmpty
+		return o.EncMode()
+	}())
+	decMode = must(cbor.DecOptions{
+		MaxNestedLevels: 4, MaxArrayElements: 5 * movesMax, MaxMapPairs: 16,
+		IndefLength: cbor.IndefLengthForbidden, TagsMd: cbor.TagsForbidden, ExtraReturnErrors: cbor.ExtraDecErrorUnknownField,
+	}.DecMode())
+)
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+// AppendMessage appends the encoded message to dst.
+func AppendMessage(dst []byte, m Message) []byte {
+	dst = append(dst, wireVersion, byte(m.message()))
+	b, err := encMode.Marshal(wireOf(m))
+	if err != nil {
+		panic(fmt.Sprintf("sharding/protocol: encoding %v: %v", m, err)) // only numbers and booleans
+	}
+	return append(dst, b...)
+}
+
+func wireOf(m Message) any {
+	switch m := m.(type) {
+	case Register:
+		return wireFlag{Flag: m.Proxy}
+	case GetHomes:
+		return wireAsk{Region: m.Region, Shards: flat(m.Shards, func(w words, s ShardID) words { return append(w, uint64(s)) })}
+	case Started:
+		return wireList{List: flat(m.Shards, appendShardToken)}
+	case BeginAck:
+		return wireList{List: flat(m.Shards, appendShardToken)}
+	case ShardsStopped:
+		return wireList{List: flat(m.Shards, appendShardToken)}
+	case HostShards:
+		return wireList{List: flat(m.Shards, appendShardToken)}
+	case Report:
+		return wireReport{
+			Floor: appendToken(nil, m.Floor), Proxy: m.Proxy, Leaving: m.Leaving, Part: m.Part, Parts: m.Parts, Shards: flat(m.Shards, appendHosted),
+		}
+	case LeaveRequest:
+		return wireFlag{Flag: m.Left}
+	case LeaveReply:
+		return wireFlag{Flag: m.Alone}
+	case Registered:
+		return wireTwo{First: appendToken(nil, m.Floor), Last: flat(m.Moves, appendMove)}
+	case Homes:
+		return wireList{List: flat(m.Entries, appendEntry)}
+	case Begin:
+		return wireTwo{First: flat(m.Moves, appendMove), Last: flat(m.Regions, func(w words, u UID) words { return append(w, uint64(u)) })}
+	case Fence:
+		return wireList{List: appendShardToken(nil, ShardToken{Shard: m.Shard, Token: m.HandOff})}
+	case Inquire:
+		return wireList{List: appendToken(nil, m.Floor)}
+	}
+	panic(fmt.Sprintf("sharding/protocol: no wire form of %T", m))
+}
+
+func flat[T any](xs []T, add func(words, T) words) words {
+	w := make(words, 0, 5*len(xs))
+	for _, x := range xs {
+		w = add(w, x)
+	}
+	return w
+}
+
+func appendToken(w words, t Token) words { return append(w, t.Epoch, uint64(t.Up), t.Seq) }
+
+func appendShardToken(w words, s ShardToken) words {
+	return appendToken(append(w, uint64(s.Shard)), s.Token)
+}
+
+func appendMove(w words, m Move) words {
+	return append(appendToken(append(w, uint64(m.Shard)), m.HandOff), uint64(m.Owner))
+}
+
+func appendEntry(w words, e Entry) words {
+	return appendToken(append(w, uint64(e.Shard), uint64(e.Home)), e.Token)
+}
+
+func appendHosted(w words, h Hosted) words {
+	return appendToken(appendToken(append(w, uint64(h.Shard), uint64(h.Phase)), h.Token), h.Barrier)
+}

@@ -1,0 +1,137 @@
+package protocol
+
+import (
+	"maps"
+	"slices"
+)
+
+// startMove begins the hand-off of a hosted shard.
+func (c *Coordinator) startMove(s ShardID) {
+	st := &c.seats[s]
+	c.load(st.home, -1)
+	st.state, st.moved = seatFencing, true
+	if c.out.cohort == nil {
+		c.out.cohort = &cohort{seq: c.seq, regions: c.audience()}
+	}
+	m := &move{
+		id: c.next(), cohort: c.out.cohort, waiting: slices.Clone(c.out.cohort.regions), sent: c.ticks, deadline: c.now.Add(c.cfg.BeginTimeout),
+	}
+	c.moves[s] = m
+	c.counts[countHandOffs]++
+	for _, u := range m.waiting {
+		c.out.begin(u, m.cohort, c.asMove(s))
+	}
+}
+
+// audience are all regions and proxies that may have routed a message.
+func (c *Coordinator) audience() []UID {
+	var us []UID
+	for _, p := range c.peersByUID() {
+		if p.acked {
+			us = append(us, p.uid)
+		}
+	}
+	return us
+}
+
+func (c *Coordinator) asMove(s ShardID) Move {
+	return Move{Shard: s, HandOff: c.moves[s].id, Owner: c.seats[s].home}
+}
+
+// moveOf finds the hand-off that a report is about; late reports are counted.
+func (c *Coordinator) moveOf(t ShardToken) (*move, bool) {
+	if m := c.moves[t.Shard]; m != nil && m.id == t.Token {
+		return m, true
+	}
+	c.counts[countLate]++
+	return nil, false
+}
+
+func (c *Coordinator) onBeginAck(from UID, sts []ShardToken) {
+	for _, t := range sts {
+		if m, ok := c.moveOf(t); ok {
+			m.waiting = without(m.waiting, from)
+			c.maybeStopping(t.Shard, m)
+		}
+	}
+}
+
+func (c *Coordinator) maybeStopping(s ShardID, m *move) {
+	if st := &c.seats[s]; st.state == seatFencing && len(m.waiting) == 0 {
+		st.state = seatStopping
+		m.deadline = c.now.Add(c.cfg.HandOffTimeout)
+	}
+}
+
+// onShardsStopped ends the old home of shards. Only the owner's word counts, and only about the hand-off in progress. It may come before the
+// last BeginAck: the owner has all fences, an answer was lost.
+func (c *Coordinator) onShardsStopped(from UID, sts []ShardToken) {
+	for _, t := range sts {
+		_, ok := c.moveOf(t)
+		if !ok {
+			continue
+		}
+		if c.seats[t.Shard].home != from {
+			c.counts[countForeign]++
+			continue
+		}
+		c.want(t.Shard)
+	}
+	c.allocateHomeless()
+}
+
+// abort takes a hand-off back: the owner's entry is written again under a higher token, so that every buffer is released to it.
+func (c *Coordinator) abort(s ShardID, m *move) {
+	owner := c.seats[s].home
+	c.counts[countAborts]++
+	c.notify(Event{Kind: HandOffAborted, Shard: s, Peer: owner, Token: m.id, Count: len(m.waiting)})
+	if p := c.peers[owner]; p != nil {
+		p.drainAt = c.now.Add(2 * c.cfg.RetryInterval)
+	}
+	c.place(s, owner)
+}
+
+// retryMoves gives up hand-offs whose phase took too long and repeats Begin to those who have not answered.
+func (c *Coordinator) retryMoves() {
+	for _, s := range slices.Sorted(maps.Keys(c.moves)) {
+		m := c.moves[s]
+		if !c.now.Before(m.deadline) {
+			c.abort(s, m)
+			continue
+		}
+		if m.sent+1 >= c.ticks {
+			continue
+		}
+		m.sent = c.ticks
+		for _, u := range m.waiting {
+			c.counts[countRetries]++
+			c.out.begin(u, m.cohort, c.asMove(s))
+		}
+		if len(m.waiting) == 0 { // the owner may have missed nothing but a reason to report again
+			c.out.begin(c.seats[s].home, m.cohort, c.asMove(s))
+		}
+	}
+}
+
+// rebalance asks the strategy what to move.
+func (c *Coordinator) rebalance() {
+	if c.mode != active || !c.lease || !c.mayAllocate() {
+		return
+	}
+	for _, s := range c.cfg.Strategy.Rebalance(c.allocations(), c.inProgress()) {
+		if st, ok := c.at(s); ok && st.state == seatHosted && !st.moved {
+			c.startMove(s)
+		}
+	}
+}
+
+// inProgress are the shards that are moving or have moved and not arrived.
+func (c *Coordinator) inProgress() []ShardID {
+	var out []ShardID
+	for i := range c.seats {
+		if c.seats[i].moved {
+			out = append(out, ShardID(i))
+		}
+	}
+	return out
+}

@@ -1,0 +1,302 @@
+package protocol
+
+import (
+	"slices"
+
+	"github.com/coterie-go/coterie/ddata/membership"
+)
+
+// onGetHomes answers what is known and finds homes for the rest. Who asks for a shard on the move is answered when it has a home.
+func (c *Coordinator) onGetHomes(from UID, shards []ShardID) {
+	if !c.view.Has(from) {
+		c.counts[countForeign]++
+		return
+	}
+	for _, s := range shards {
+		st, ok := c.at(s)
+		if !ok {
+			continue
+		}
+		switch st.state {
+		case seatHosting, seatHosted:
+			c.out.home(from, Entry{Shard: s, Home: st.home, Token: st.token})
+			continue
+		case seatEmpty:
+			c.want(s)
+		}
+		if !slices.Contains(c.waiters[s], from) {
+			c.waiters[s] = append(c.waiters[s], from)
+		}
+	}
+	c.allocateHomeless()
+}
+
+// onRemembered finds homes for shards that have remembered ids and live nowhere.
+func (c *Coordinator) onRemembered(shards []ShardID) {
+	if c.mode != active {
+		if c.mode != idle {
+			c.takeover.shards = append(c.takeover.shards, shards...)
+		}
+		return
+	}
+	for _, s := range shards {
+		if int64(s) >= int64(len(c.seats)) {
+			c.notify(Event{Kind: RememberedBeyondRange, Shard: s})
+			continue
+		}
+		if c.seats[s].state == seatEmpty {
+			c.want(s)
+		}
+	}
+	c.allocateHomeless()
+}
+
+// want takes a shard from its home, if it has one, and puts it among those that need one.
+func (c *Coordinator) want(s ShardID) {
+	c.unseat(s)
+	c.seats[s].state = seatWanted
+	c.homeless = append(c.homeless, s)
+}
+
+// unseat takes a shard out of its home's load and out of a hand-off.
+func (c *Coordinator) unseat(s ShardID) {
+	st := &c.seats[s]
+	if st.counts() {
+		c.load(st.home, -1)
+	}
+	delete(c.moves, s)
+	st.home = 0
+}
+
+func (c *Coordinator) load(u UID, d int) {
+	p := c.peers[u]
+	if p == nil {
+		return
+	}
+	p.count += d
+	if i, ok := slices.BinarySearchFunc(c.loads, u, loadUID); ok && !c.loadsStale {
+		c.loads[i].Count += d
+	}
+}
+
+func loadUID(l RegionLoad, u UID) int {
+	switch {
+	case l.UID < u:
+		return -1
+	case l.UID > u:
+		return 1
+	}
+	return 0
+}
+
+// allocateHomeless asks the strategy for each shard that needs a home. What it sees includes every choice made before.
+func (c *Coordinator) allocateHomeless() {
+	if len(c.homeless) == 0 || !c.mayAllocate() {
+		return
+	}
+	shards := c.homeless
+	c.homeless = nil
+	a := c.allocations()
+	for _, s := range shards {
+		if c.seats[s].state != seatWanted {
+			continue
+		}
+		var requester UID
+		if ws := c.waiters[s]; len(ws) > 0 {
+			requester = ws[0]
+		}
+		home, ok := c.cfg.Strategy.Allocate(requester, s, a)
+		if ok && !c.mayHost(home) {
+			c.notify(Event{Kind: StrategyRefused, Shard: s, Peer: home})
+			ok = false
+		}
+		if !ok {
+			c.homeless = append(c.homeless, s)
+			continue
+		}
+		c.place(s, home)
+	}
+}
+
+// mayAllocate says whether anybody can take a shard. The gate of MinRegions stays open once it was passed.
+func (c *Coordinator) mayAllocate() bool {
+	regions, able := 0, 0
+	for _, p := range c.peers { // order: only counted
+		if p.acked && !p.proxy {
+			regions++
+		}
+		if c.mayHost(p.uid) {
+			able++
+		}
+	}
+	c.opened = c.opened || regions >= c.cfg.MinRegions
+	return c.opened && able > 0
+}
+
+// mayHost says whether a member can be given shards.
+func (c *Coordinator) mayHost(u UID) bool {
+	p := c.peers[u]
+	if p == nil || p.proxy || p.leaving || !p.acked {
+		return false
+	}
+	m, ok := c.view.Member(u)
+	return ok && m.Status == membership.Up && m.HasRole(c.cfg.Role)
+}
+
+// allocations is what the strategy sees. Its loads are kept up while shards are placed.
+func (c *Coordinator) allocations() *Allocations {
+	if c.loadsStale {
+		c.loadsStale = false
+		c.loads = c.loads[:0]
+		for _, p := range c.peersByUID() {
+			if m, ok := c.view.Member(p.uid); ok && p.acked && !p.proxy && m.HasRole(c.cfg.Role) {
+				c.loads = append(c.loads, RegionLoad{
+					UID: p.uid, UpNumber: m.UpNumber, AppVersion: m.AppVersion, Leaving: !c.mayHost(p.uid), Count: p.count,
+				})
+			}
+		}
+	}
+	return &Allocations{Regions: c.loads, Steady: c.steady(), shards: c.shardsOf}
+}
+
+// steady is the gate of rebalancing: one app version, nobody unreachable, nobody joining.
+func (c *Coordinator) steady() bool {
+	for _, m := range c.view.Members {
+		if m.Status == membership.Joining || c.unreachable[m.UID] {
+			return false
+		}
+	}
+	for _, l := range c.loads {
+		if l.AppVersion != c.loads[0].AppVersion {
+			return false
+		}
+	}
+	return true
+}
+
+// shardsOf are the shards that count for a region, earliest allocated first, which is the order of their tokens.
+func (c *Coordinator) shardsOf(u UID) []ShardID {
+	var out []ShardID
+	for i := range c.seats {
+		if st := &c.seats[i]; st.home == u && st.counts() {
+			out = append(out, ShardID(i))
+		}
+	}
+	slices.SortFunc(out, func(a, b ShardID) int { return c.seats[a].token.Compare(c.seats[b].token) })
+	return out
+}
+
+// place decides the home of a shard. The decision is written before anybody acts on it.
+func (c *Coordinator) place(s ShardID, home UID) {
+	st := &c.seats[s]
+	c.unseat(s)
+	st.state, st.home, st.token = seatWriting, home, c.next()
+	c.load(home, 1)
+	c.out.puts = append(c.out.puts, Entry{Shard: s, Home: home, Token: st.token})
+}
+
+// onWrote goes on with the decisions that a majority knows, as far as they still stand.
+func (c *Coordinator) onWrote(id uint64, err error) {
+	w, ok := c.writes[id]
+	if !ok {
+		c.counts[countLate]++
+		return
+	}
+	delete(c.writes, id)
+	if err != nil {
+		c.counts[countStateError]++
+		c.failed = append(c.failed, w)
+		return
+	}
+	for _, e := range w.Homes {
+		if st := &c.seats[e.Shard]; st.state == seatWriting && st.token == e.Token {
+			st.state = seatHosting
+			c.command(e.Shard)
+			c.tell(e)
+		}
+	}
+	for _, u := range w.AddRegions {
+		c.onRegionWritten(u)
+	}
+}
+
+// command tells the home of a shard to host it.
+func (c *Coordinator) command(s ShardID) {
+	st := &c.seats[s]
+	st.sent = c.ticks
+	c.out.host(st.home, ShardToken{Shard: s, Token: st.token})
+}
+
+// tell answers those who wait for the home of a shard. Proxies, who do not see the table, are told of every move.
+func (c *Coordinator) tell(e Entry) {
+	for _, u := range c.waiters[e.Shard] {
+		c.out.home(u, e)
+	}
+	delete(c.waiters, e.Shard)
+	if !c.seats[e.Shard].moved {
+		return
+	}
+	for _, p := range c.peers { // order: the outbox sorts by receiver
+		if p.proxy {
+			c.out.home(p.uid, e)
+		}
+	}
+}
+
+// onStarted notes that the home has taken the shard. If it is leaving the shard goes on at once.
+func (c *Coordinator) onStarted(from UID, sts []ShardToken) {
+	for _, t := range sts {
+		st, ok := c.at(t.Shard)
+		if !ok {
+			continue
+		}
+		if st.home != from {
+			c.counts[countForeign]++
+			continue
+		}
+		if st.state != seatHosting || st.token != t.Token {
+			c.counts[countLate]++
+			continue
+		}
+		st.state = seatHosted
+		if st.moved {
+			st.moved = false
+			c.notify(Event{Kind: ShardMoved, Shard: t.Shard, Peer: from, Token: t.Token})
+		}
+		if p := c.peers[from]; p != nil && p.leaving && !c.now.Before(p.drainAt) && c.mayAllocate() {
+			c.startMove(t.Shard)
+		}
+	}
+}
+
+// retryHosts repeats the commands that were not answered since the tick before.
+func (c *Coordinator) retryHosts() {
+	for i := range c.seats {
+		if st := &c.seats[i]; st.state == seatHosting && st.sent+1 < c.ticks {
+			c.counts[countRetries]++
+			c.command(ShardID(i))
+		}
+	}
+}
+
+// onTable looks for entries that this coordinator has not written: a deposed one had begun to write them. It writes its own again, or
+// finds a home for a shard that it did not know of.
+func (c *Coordinator) onTable(es []Entry) {
+	if c.mode != active {
+		return
+	}
+	for _, e := range es {
+		st, ok := c.at(e.Shard)
+		if !ok || !st.token.Less(e.Token) || e.Token.Epoch > uint64(c.view.Epoch) {
+			continue
+		}
+		c.counts[countForeign]++
+		switch st.state {
+		case seatEmpty:
+			c.want(e.Shard)
+		case seatHosting, seatHosted:
+			c.place(e.Shard, st.home)
+		}
+	}
+	c.allocateHomeless()
+}

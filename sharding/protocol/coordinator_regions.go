@@ -1,0 +1,184 @@
+package protocol
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/coterie-go/coterie/ddata/membership"
+)
+
+// onInstall takes a view. The shards of a member that is gone get new homes at once: the view that dropped it proves that its lease is over.
+func (c *Coordinator) onInstall(v *membership.View) {
+	if c.view != nil && v.Epoch <= c.view.Epoch {
+		c.counts[countStale]++
+		return
+	}
+	c.view = v
+	for _, u := range slices.Sorted(maps.Keys(c.unreachable)) {
+		if !v.Has(u) {
+			delete(c.unreachable, u)
+		}
+	}
+	oldest, ok := v.Oldest(c.cfg.Role)
+	if !ok || oldest.UID != c.cfg.Self {
+		if c.mode != idle {
+			c.becomeIdle()
+		}
+		return
+	}
+	c.me = oldest
+	switch c.mode {
+	case idle:
+		c.becomeReading()
+	case inquiring:
+		c.forgetReports()
+	case active:
+		c.loadsStale = true
+		c.dropGone()
+		c.drainLeaving()
+		c.allocateHomeless()
+	}
+}
+
+// forgetReports goes on with a takeover in a new view: who is gone hosts nothing.
+func (c *Coordinator) forgetReports() {
+	gone := func(u UID) bool { return !c.view.Has(u) }
+	c.takeover.awaiting = slices.DeleteFunc(c.takeover.awaiting, gone)
+	maps.DeleteFunc(c.takeover.reports, func(u UID, _ *gathered) bool { return gone(u) })
+	c.maybeActivate()
+}
+
+func (c *Coordinator) dropGone() {
+	var gone []UID
+	for _, p := range c.peersByUID() {
+		m, ok := c.view.Member(p.uid)
+		if !ok {
+			gone = append(gone, p.uid)
+			delete(c.peers, p.uid)
+		} else if m.Status == membership.Leaving {
+			p.leaving = true
+		}
+	}
+	if len(gone) == 0 {
+		return
+	}
+	c.writeRegions(nil, gone)
+	for i := range c.seats {
+		if st := &c.seats[i]; st.home != 0 && !c.view.Has(st.home) {
+			st.moved = true
+			c.want(ShardID(i))
+		}
+	}
+	for _, s := range slices.Sorted(maps.Keys(c.moves)) {
+		m := c.moves[s]
+		m.waiting = slices.DeleteFunc(m.waiting, func(u UID) bool { return !c.view.Has(u) })
+		c.maybeStopping(s, m)
+	}
+}
+
+// onRegister joins a region or proxy. It is told so when a majority knows it, because from then on it routes: each later coordinator must
+// make it fence.
+func (c *Coordinator) onRegister(from UID, proxy bool) {
+	m, ok := c.view.Member(from)
+	if !ok || m.Status == membership.Joining {
+		c.counts[countIgnored]++
+		return
+	}
+	if p := c.peers[from]; p != nil {
+		if p.left { // the type was started again on that node
+			p.left, p.leaving = false, m.Status == membership.Leaving
+			c.loadsStale = true
+		}
+		if p.acked {
+			c.welcome(p)
+		}
+		return
+	}
+	c.peers[from] = &peer{uid: from, proxy: proxy || !m.HasRole(c.cfg.Role), leaving: m.Status == membership.Leaving}
+	c.writeRegions([]UID{from}, nil)
+}
+
+func (c *Coordinator) onRegionWritten(u UID) {
+	p := c.peers[u]
+	if p == nil || p.acked {
+		return
+	}
+	p.acked = true
+	c.loadsStale = true
+	c.welcome(p)
+	if c.mode == active {
+		c.allocateHomeless()
+	}
+}
+
+// welcome tells a region that it is registered, and in the same message of the hand-offs in progress, for which it must buffer from the
+// first: their audience does not hold it. With more of them than a message takes it has to ask again.
+func (c *Coordinator) welcome(p *peer) {
+	m := Registered{Floor: c.floor}
+	for _, s := range slices.Sorted(maps.Keys(c.moves)) {
+		if c.seats[s].home != p.uid {
+			m.Moves = append(m.Moves, c.asMove(s))
+		}
+	}
+	if len(m.Moves) <= movesMax {
+		c.out.send(p.uid, m)
+	}
+}
+
+func (c *Coordinator) writeRegions(add, remove []UID) {
+	c.out.addRegions = append(c.out.addRegions, add...)
+	c.out.removeRegions = append(c.out.removeRegions, remove...)
+}
+
+// onLeaveRequest moves the shards of a leaving region away, or tells it that there is nobody to take them.
+func (c *Coordinator) onLeaveRequest(from UID, left bool) {
+	p := c.peers[from]
+	if p == nil {
+		c.counts[countForeign]++
+		return
+	}
+	p.leaving, p.left = true, p.left || left
+	c.loadsStale = true
+	switch {
+	case left:
+		for i := range c.seats {
+			if st := &c.seats[i]; st.home == from {
+				st.moved = true
+				c.want(ShardID(i))
+			}
+		}
+		c.allocateHomeless()
+	case c.nobodyElse():
+		c.out.send(from, LeaveReply{Alone: true})
+	default:
+		c.drain(p)
+	}
+}
+
+// nobodyElse says whether no member can host, now or when it has joined.
+func (c *Coordinator) nobodyElse() bool {
+	return !slices.ContainsFunc(c.view.Members, func(m membership.Member) bool {
+		p := c.peers[m.UID]
+		return m.HasRole(c.cfg.Role) && m.Status != membership.Leaving && (p == nil || !p.leaving && !p.proxy)
+	})
+}
+
+func (c *Coordinator) drainLeaving() {
+	for _, p := range c.peersByUID() {
+		if p.leaving && !c.now.Before(p.drainAt) {
+			c.drain(p)
+		}
+	}
+}
+
+// drain moves every shard of a region away, all at one time.
+func (c *Coordinator) drain(p *peer) {
+	if c.now.Before(p.drainAt) || p.count == 0 || !c.mayAllocate() {
+		return
+	}
+	for i := range c.seats {
+		if st := &c.seats[i]; st.home == p.uid && st.state == seatHosted {
+			c.startMove(ShardID(i))
+		}
+	}
+}

@@ -1,0 +1,288 @@
+package protocol
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/coterie-go/coterie/ddata/membership"
+)
+
+// takeover is what a new coordinator gathers before it acts: the table and the regions as a majority knows them, and what every member that
+// may host or route says itself.
+type takeover struct {
+	homes, regions StateRead // ID 0: done
+	table          []Entry
+	listed         []UID
+	awaiting       []UID // whose reports are not complete
+	reports        map[UID]*gathered
+	registers      map[UID]bool // who registered meanwhile, and whether as proxy
+	asked          []question
+	shards         []ShardID // with remembered ids, as far as known
+}
+
+// question is a GetHomes that came too early.
+type question struct {
+	from   UID
+	shards []ShardID
+}
+
+// gathered is the report of one member, part by part.
+type gathered struct {
+	parts   map[uint32]bool
+	proxy   bool
+	leaving bool
+	shards  []Hosted
+}
+
+func (c *Coordinator) becomeIdle() {
+	if c.mode == active {
+		c.notify(Event{Kind: CoordinatorStopped})
+	}
+	c.mode = idle
+	c.takeover = takeover{}
+	c.seats, c.moves, c.peers, c.waiters = nil, map[ShardID]*move{}, map[UID]*peer{}, map[ShardID][]UID{}
+	c.homeless, c.opened, c.loads, c.loadsStale = nil, false, nil, true
+	c.writes, c.failed, c.remembered = map[uint64]StateWrite{}, nil, StateRead{}
+	c.out = outbox{}
+	c.retryAt, c.rebalanceAt = time.Time{}, time.Time{}
+}
+
+// becomeReading begins a reign: first the state that a majority knows.
+func (c *Coordinator) becomeReading() {
+	c.mode = reading
+	c.floor = c.next()
+	c.seats = make([]seat, c.cfg.Shards)
+	c.takeover = takeover{reports: map[UID]*gathered{}, registers: map[UID]bool{}}
+	c.takeover.homes = c.read(StateHomes)
+	c.takeover.regions = c.read(StateRegions)
+	if c.cfg.Remember {
+		c.remembered = c.read(StateRemembered)
+	}
+	c.retryAt = c.now.Add(c.cfg.RetryInterval / 4)
+}
+
+func (c *Coordinator) read(k StateKind) StateRead {
+	r := StateRead{ID: c.nextID(), Kind: k}
+	c.fx.Read = append(c.fx.Read, r)
+	return r
+}
+
+// onRead takes what was read. A read that failed is repeated with the next tick; its ID is given up until then.
+func (c *Coordinator) onRead(in DidRead) {
+	t := &c.takeover
+	var r *StateRead
+	switch in.ID {
+	case t.homes.ID:
+		r = &t.homes
+	case t.regions.ID:
+		r = &t.regions
+	case c.remembered.ID:
+		r = &c.remembered
+	}
+	if r == nil || in.ID == 0 {
+		c.counts[countLate]++
+		return
+	}
+	if in.Err != nil {
+		c.counts[countStateError]++
+		r.ID = failedRead
+		return
+	}
+	switch r.Kind {
+	case StateHomes:
+		t.table = in.Homes
+	case StateRegions:
+		t.listed = in.Regions
+	case StateRemembered:
+		*r = StateRead{}
+		c.onRemembered(in.Shards)
+		return
+	}
+	*r = StateRead{}
+	if c.mode == reading && t.homes.ID == 0 && t.regions.ID == 0 {
+		c.becomeInquiring()
+	}
+}
+
+// failedRead stands in the ID of a read that is to be repeated.
+const failedRead = ^uint64(0)
+
+func (c *Coordinator) retryRead(r *StateRead) {
+	if r.ID == failedRead {
+		*r = c.read(r.Kind)
+	}
+}
+
+func (c *Coordinator) retryRemembered() { c.retryRead(&c.remembered) }
+
+func (c *Coordinator) retryTakeover() {
+	c.retryRead(&c.takeover.homes)
+	c.retryRead(&c.takeover.regions)
+	c.retryRemembered()
+	for _, u := range c.takeover.awaiting {
+		c.counts[countRetries]++
+		c.out.send(u, Inquire{Floor: c.floor})
+	}
+}
+
+// becomeInquiring asks every member that may host, and every proxy that is listed, what it hosts and for which hand-offs it buffers. Their
+// answers show that they refuse earlier coordinators from now on. Members that join later cannot host: nobody commands them but this
+// coordinator.
+func (c *Coordinator) becomeInquiring() {
+	c.mode = inquiring
+	for _, m := range c.view.Members {
+		hosts := m.HasRole(c.cfg.Role) && m.Status != membership.Joining
+		if hosts || slices.Contains(c.takeover.listed, m.UID) {
+			c.takeover.awaiting = append(c.takeover.awaiting, m.UID)
+			c.out.send(m.UID, Inquire{Floor: c.floor})
+		}
+	}
+}
+
+func (c *Coordinator) onReport(from UID, m Report) {
+	t := &c.takeover
+	if m.Floor != c.floor || !slices.Contains(t.awaiting, from) || m.Part >= m.Parts {
+		c.counts[countLate]++
+		return
+	}
+	g := t.reports[from]
+	if g == nil {
+		g = &gathered{parts: map[uint32]bool{}}
+		t.reports[from] = g
+	}
+	if g.parts[m.Part] {
+		return
+	}
+	g.parts[m.Part] = true
+	g.proxy, g.leaving = m.Proxy, m.Leaving
+	g.shards = append(g.shards, m.Shards...)
+	if len(g.parts) == int(m.Parts) {
+		t.awaiting = without(t.awaiting, from)
+		c.maybeActivate()
+	}
+}
+
+func (c *Coordinator) maybeActivate() {
+	if c.mode == inquiring && len(c.takeover.awaiting) == 0 {
+		c.becomeActive()
+	}
+}
+
+// becomeActive resolves what was found and begins to act.
+func (c *Coordinator) becomeActive() {
+	t := c.takeover
+	c.takeover = takeover{}
+	c.mode = active
+	c.adoptPeers(t)
+	c.resolve(t)
+	homes := 0
+	for i := range c.seats {
+		if c.seats[i].home != 0 {
+			homes++
+		}
+	}
+	c.notify(Event{Kind: CoordinatorStarted, Token: c.floor, Count: homes})
+	for _, u := range slices.Sorted(maps.Keys(t.registers)) {
+		c.onRegister(u, t.registers[u])
+	}
+	for _, q := range t.asked {
+		c.onGetHomes(q.from, q.shards)
+	}
+	c.onRemembered(t.shards)
+	c.allocateHomeless()
+	c.drainLeaving()
+	if c.cfg.RebalanceInterval > 0 {
+		c.rebalanceAt = c.now.Add(c.cfg.RebalanceInterval)
+	}
+}
+
+// adoptPeers registers all that have reported, and brings the list of regions in line with them.
+func (c *Coordinator) adoptPeers(t takeover) {
+	var add, remove []UID
+	for _, u := range slices.Sorted(maps.Keys(t.reports)) {
+		g := t.reports[u]
+		m, _ := c.view.Member(u)
+		c.peers[u] = &peer{uid: u, proxy: g.proxy, leaving: g.leaving || m.Status == membership.Leaving, acked: true}
+		if !slices.Contains(t.listed, u) {
+			add = append(add, u)
+		}
+	}
+	for _, u := range t.listed {
+		if !c.view.Has(u) {
+			remove = append(remove, u)
+		}
+	}
+	c.loadsStale = true
+	c.writeRegions(add, remove)
+}
+
+// finding is what the reports say together about one shard.
+type finding struct {
+	entry   Entry // of the table; Home 0: none
+	host    UID   // who hosts it; 0: nobody
+	phase   Phase // there
+	token   Token // by which
+	barrier Token // the highest for which anyone buffers
+	stopped bool  // its owner has given it up
+}
+
+func (c *Coordinator) resolve(t takeover) {
+	found := make([]finding, len(c.seats))
+	for _, e := range t.table {
+		if _, ok := c.at(e.Shard); ok && found[e.Shard].entry.Token.Less(e.Token) {
+			found[e.Shard].entry = e
+		}
+	}
+	for _, u := range slices.Sorted(maps.Keys(t.reports)) {
+		for _, h := range t.reports[u].shards {
+			if _, ok := c.at(h.Shard); ok {
+				c.merge(&found[h.Shard], u, h)
+			}
+		}
+	}
+	for s := range found {
+		c.settle(ShardID(s), &found[s])
+	}
+}
+
+func (c *Coordinator) merge(f *finding, u UID, h Hosted) {
+	if f.barrier.Less(h.Barrier) {
+		f.barrier = h.Barrier
+	}
+	switch {
+	case h.Phase == PhaseStopped:
+		f.stopped = true
+	case h.Phase == PhaseNone:
+	case f.host == 0 || f.token.Less(h.Token):
+		if f.host != 0 {
+			c.notify(Event{Kind: DoubleHost, Shard: h.Shard, Peer: f.host, Token: f.token})
+		}
+		f.host, f.phase, f.token = u, h.Phase, h.Token
+	default:
+		c.notify(Event{Kind: DoubleHost, Shard: h.Shard, Peer: u, Token: h.Token})
+	}
+}
+
+// settle decides about one shard after a takeover. Who hosts it keeps it; its entry stands if it fits and nobody waits for a later one,
+// otherwise it gets a new token, which takes every hand-off in progress back and releases all buffers. A shard that nobody hosts goes to
+// the home that the table names if that one merely missed its command, else wherever the strategy says.
+func (c *Coordinator) settle(s ShardID, f *finding) {
+	st := &c.seats[s]
+	fits := f.entry.Home == f.host && f.entry.Token == f.token && !f.entry.Token.Less(f.barrier)
+	switch {
+	case f.host != 0 && fits && f.phase <= PhaseRunning:
+		st.state, st.home, st.token = seatHosted, f.host, f.token
+		c.peers[f.host].count++
+	case f.host != 0:
+		st.moved = true
+		c.place(s, f.host)
+	case f.entry.Home == 0 && f.barrier.IsZero() && !f.stopped:
+	case f.entry.Home != 0 && !f.stopped && !f.entry.Token.Less(f.barrier) && c.mayHost(f.entry.Home):
+		st.moved = true
+		c.place(s, f.entry.Home)
+	default:
+		st.moved = true
+		c.want(s)
+	}
+}

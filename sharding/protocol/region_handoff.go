@@ -1,0 +1,189 @@
+package protocol
+
+import "slices"
+
+// onBegin starts hand-offs here: the route changes to buffering first, then the fences go out, then the answer. A region in any state
+// answers, also for hand-offs that are over.
+func (r *Region) onBegin(from UID, moves []Move, regions []UID) {
+	var acks, stopped []ShardToken
+	for _, m := range moves {
+		p, ok := r.at(m.Shard)
+		if !ok {
+			continue
+		}
+		if m.HandOff.Less(r.floor) && !r.cfg.Faults.NoTokenCheck {
+			r.counts[countStale]++
+			continue
+		}
+		ack := ShardToken{Shard: m.Shard, Token: m.HandOff}
+		acks = append(acks, ack)
+		if r.overtaken(p, m.HandOff) {
+			r.counts[countLate]++
+			continue
+		}
+		p.barrier, p.owner = m.HandOff, m.Owner
+		if m.Owner == r.self() {
+			if r.beginOwner(m, p, regions) {
+				stopped = append(stopped, ack)
+			}
+			continue
+		}
+		if p.hosts() {
+			r.kill(m.Shard, p, DropHomeElsewhere)
+			r.notify(Event{Kind: HostElsewhere, Shard: m.Shard, Peer: m.Owner, Token: m.HandOff})
+		}
+		r.publish(m.Shard, p)
+		r.do(SendFence{To: m.Owner, Shard: m.Shard, HandOff: m.HandOff})
+	}
+	if len(acks) > 0 {
+		r.send(from, BeginAck{Shards: acks})
+	}
+	if len(stopped) > 0 {
+		r.send(from, ShardsStopped{Shards: stopped})
+	}
+}
+
+// beginOwner starts to give the shard up. It answers whether nothing of the shard runs here, so that it is given up already.
+func (r *Region) beginOwner(m Move, p *place, regions []UID) bool {
+	switch p.phase {
+	case PhaseNone, PhaseStopped:
+		r.setPhase(p, PhaseStopped)
+		r.moves[m.Shard] = &giveUp{id: m.HandOff}
+		r.publish(m.Shard, p)
+		return true
+	case PhaseDraining, PhaseStopping:
+		if r.moves[m.Shard].id == m.HandOff {
+			return false // repeated
+		}
+		r.do(ResumeShard{Shard: m.Shard})
+	default:
+		if g := r.moves[m.Shard]; g != nil && g.id == m.HandOff {
+			return false // repeated
+		}
+	}
+	r.moves[m.Shard] = &giveUp{id: m.HandOff, need: r.fencesOf(m, regions)}
+	if p.phase != PhaseStarting {
+		r.setPhase(p, PhaseFencing)
+	}
+	r.publish(m.Shard, p)
+	r.maybeDrain(m.Shard, p)
+	return false
+}
+
+// fencesOf are the regions whose fences are to be awaited: members but this node, without those whose fence came before the Begin.
+func (r *Region) fencesOf(m Move, regions []UID) []UID {
+	early := r.early[m.Shard]
+	delete(r.early, m.Shard)
+	if r.cfg.Faults.NoFence {
+		return nil
+	}
+	var need []UID
+	for _, u := range regions {
+		if u == r.self() || !r.inView(u) || early.id == m.HandOff && slices.Contains(early.from, u) {
+			continue
+		}
+		need = append(need, u)
+	}
+	return need
+}
+
+// onFence takes the fence of a peer for a shard that this node gives up, or keeps it when the Begin is still on its way.
+func (r *Region) onFence(from UID, f Fence) {
+	p, ok := r.at(f.Shard)
+	if !ok {
+		return
+	}
+	if g := r.moves[f.Shard]; g != nil && g.id == f.HandOff {
+		g.need = without(g.need, from)
+		r.maybeDrain(f.Shard, p)
+		return
+	}
+	if f.HandOff.Compare(p.barrier) <= 0 || r.overtaken(p, f.HandOff) {
+		r.counts[countLate]++
+		return
+	}
+	if !r.inView(from) {
+		r.counts[countForeign]++
+		return
+	}
+	e := r.early[f.Shard]
+	if e.id.Less(f.HandOff) {
+		e = earlyFences{id: f.HandOff}
+	}
+	if e.id == f.HandOff && !slices.Contains(e.from, from) {
+		e.from = append(e.from, from)
+	}
+	r.early[f.Shard] = e
+}
+
+// maybeDrain goes on when all fences are in. A shard that has not started and for which nothing waits is stopped at once; one with waiting
+// messages must start first.
+func (r *Region) maybeDrain(s ShardID, p *place) {
+	g := r.moves[s]
+	if g == nil || len(g.need) > 0 {
+		return
+	}
+	switch {
+	case p.phase == PhaseFencing:
+		r.setPhase(p, PhaseDraining)
+		r.publish(s, p)
+		r.do(DrainShard{Shard: s, HandOff: g.id})
+	case p.phase == PhaseStarting && !p.wanted:
+		r.setPhase(p, PhaseStopping)
+		r.publish(s, p)
+		r.do(StopShard{Shard: s, HandOff: g.id})
+	}
+}
+
+func (r *Region) onShardDrained(s ShardID, id Token) {
+	p, ok := r.at(s)
+	if g := r.moves[s]; !ok || p.phase != PhaseDraining || g.id != id {
+		r.counts[countLate]++
+		return
+	}
+	r.setPhase(p, PhaseStopping)
+	r.do(StopShard{Shard: s, HandOff: id})
+}
+
+// onShardStopped reports the end of the shard, again and again until the next home is known.
+func (r *Region) onShardStopped(s ShardID, id Token) {
+	p, ok := r.at(s)
+	if g := r.moves[s]; !ok || p.phase != PhaseStopping || g.id != id {
+		r.counts[countLate]++
+		return
+	}
+	r.do(CloseShard{Shard: s})
+	if r.alone {
+		r.setPhase(p, PhaseNone)
+		delete(r.moves, s)
+		p.home = 0
+		r.publish(s, p)
+		r.dropBuffer(s, p, DropNoHome)
+		return
+	}
+	r.setPhase(p, PhaseStopped)
+	r.publish(s, p)
+	if r.coordinator != 0 {
+		r.send(r.coordinator, ShardsStopped{Shards: []ShardToken{{Shard: s, Token: id}}})
+	}
+}
+
+func (r *Region) dropBuffer(s ShardID, p *place, why Reason) {
+	if p.wanted {
+		r.do(DropBuffer{Shard: s, Reason: why})
+		r.unwant(p)
+	}
+}
+
+// onLinkUp sends the fences again that may have been lost with the old connection.
+func (r *Region) onLinkUp(peer UID) {
+	for i := range r.shards {
+		if p := &r.shards[i]; p.owner == peer && p.held() && peer != r.self() {
+			r.do(SendFence{To: peer, Shard: ShardID(i), HandOff: p.barrier})
+		}
+	}
+}
+
+func without(us []UID, u UID) []UID {
+	return slices.DeleteFunc(us, func(x UID) bool { return x == u })
+}

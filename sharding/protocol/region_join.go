@@ -1,0 +1,220 @@
+package protocol
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/coterie-go/coterie/ddata/membership"
+)
+
+// onInstall takes a view: routes to nodes that are gone are forgotten, their fences are not awaited any more, and a coordinator that does
+// not know this region is told of it at once.
+func (r *Region) onInstall(v *membership.View) {
+	if r.view != nil && v.Epoch <= r.view.Epoch {
+		r.counts[countStale]++
+		return
+	}
+	was := r.view
+	r.view = v
+	if was != nil && was.Has(r.self()) && !v.Has(r.self()) {
+		r.onDropped()
+		return
+	}
+	if o, ok := v.Oldest(r.cfg.Role); !ok || o.UID != r.coordinator {
+		r.coordinator, r.known, r.asking = o.UID, false, false
+		r.backoff = r.cfg.RetryInterval / 8
+		r.retryAt = time.Time{}
+	}
+	r.publishAll()
+	for _, s := range slices.Sorted(maps.Keys(r.moves)) {
+		g := r.moves[s]
+		g.need = slices.DeleteFunc(g.need, func(u UID) bool { return !v.Has(u) })
+		r.maybeDrain(s, &r.shards[s])
+	}
+	if r.mayRegister() && r.retryAt.IsZero() {
+		r.retry()
+	}
+}
+
+// mayRegister says whether there is a coordinator to tell, and whether it would listen: it registers Up and Leaving members.
+func (r *Region) mayRegister() bool {
+	if r.view == nil || r.known || r.coordinator == 0 {
+		return false
+	}
+	m, ok := r.view.Member(r.self())
+	return ok && m.Status != membership.Joining
+}
+
+func (r *Region) onRegistered(from UID, m Registered) {
+	if !r.raiseFloor(from, m.Floor) {
+		return
+	}
+	if len(m.Moves) > 0 {
+		r.onBegin(from, m.Moves, nil)
+	}
+	r.join(from)
+}
+
+// raiseFloor refuses what a deposed coordinator says, and from now on those before this one.
+func (r *Region) raiseFloor(from UID, floor Token) bool {
+	if floor.Less(r.floor) && !r.cfg.Faults.NoTokenCheck {
+		r.counts[countStale]++
+		return false
+	}
+	r.floor = floor
+	return true
+}
+
+// join notes that a coordinator knows this region. The first one ever opens the routes to other nodes.
+func (r *Region) join(from UID) {
+	if !r.joined {
+		r.joined = true
+		r.publishAll()
+	}
+	if from != r.coordinator || r.known {
+		return
+	}
+	r.known = true
+	r.backoff = r.cfg.RetryInterval / 8
+	r.askAll(false)
+	if r.leaving && !r.left {
+		r.send(r.coordinator, LeaveRequest{})
+	}
+}
+
+// onInquire answers a new coordinator with all that is hosted here, in parts.
+func (r *Region) onInquire(from UID, m Inquire) {
+	if !r.raiseFloor(from, m.Floor) {
+		return
+	}
+	var hs []Hosted
+	for i := range r.shards {
+		p := &r.shards[i]
+		h := Hosted{Shard: ShardID(i), Phase: p.phase}
+		if p.hosts() {
+			h.Token = p.host
+		}
+		if p.held() {
+			h.Barrier = p.barrier
+		}
+		if h.Phase != PhaseNone || !h.Barrier.IsZero() {
+			hs = append(hs, h)
+		}
+	}
+	parts := max(1, (len(hs)+batchMax-1)/batchMax)
+	for i := range parts {
+		part := hs[i*batchMax : min(len(hs), (i+1)*batchMax)]
+		r.send(from, Report{Floor: m.Floor, Proxy: r.cfg.Proxy, Leaving: r.leaving, Part: uint32(i), Parts: uint32(parts), Shards: part})
+	}
+	r.join(from)
+}
+
+func (r *Region) onLeave() {
+	if r.leaving {
+		return
+	}
+	r.leaving = true
+	if r.known {
+		r.send(r.coordinator, LeaveRequest{})
+	}
+}
+
+// onLeaveReply stops everything here when nobody can take it. There is no one to fence.
+func (r *Region) onLeaveReply(m LeaveReply) {
+	if !m.Alone || !r.leaving || r.alone || r.left {
+		return
+	}
+	r.alone = true
+	for i := range r.shards {
+		s, p := ShardID(i), &r.shards[i]
+		switch p.phase {
+		case PhaseStarting, PhaseRunning, PhaseFencing:
+			id := p.host
+			if g := r.moves[s]; g != nil {
+				id = g.id
+			}
+			r.moves[s] = &giveUp{id: id}
+			if p.phase == PhaseRunning {
+				r.setPhase(p, PhaseFencing)
+			}
+			r.maybeDrain(s, p)
+		case PhaseStopped:
+			r.setPhase(p, PhaseNone)
+			delete(r.moves, s)
+			p.home = 0
+			r.publish(s, p)
+		}
+		if !p.hosts() {
+			r.dropBuffer(s, p, DropNoHome)
+		}
+	}
+}
+
+// maybeLeft ends a leaving region that has nothing left to give. It stays, to answer.
+func (r *Region) maybeLeft() {
+	if !r.leaving || r.left || r.dropped || r.hosted > 0 || r.stopped > 0 || r.wanted > 0 {
+		return
+	}
+	r.left = true
+	r.fx.Left = true
+	if r.coordinator != 0 {
+		r.send(r.coordinator, LeaveRequest{Left: true})
+	}
+}
+
+func (r *Region) onTick() {
+	if !r.askAt.IsZero() && !r.now.Before(r.askAt) {
+		r.sendAsks()
+	}
+	if !r.retryAt.IsZero() && !r.now.Before(r.retryAt) {
+		r.counts[countRetries]++
+		r.retry()
+	}
+}
+
+// retry repeats everything that has not been answered.
+func (r *Region) retry() {
+	r.retryAt = time.Time{}
+	r.asking = false
+	if r.mayRegister() {
+		r.send(r.coordinator, Register{Proxy: r.cfg.Proxy})
+	}
+	if r.wanted > 0 {
+		r.askAll(true)
+	}
+	if r.coordinator == 0 {
+		return
+	}
+	if r.stopped > 0 {
+		r.sendStopped()
+	}
+	if r.leaving && !r.left {
+		r.send(r.coordinator, LeaveRequest{})
+	}
+}
+
+func (r *Region) sendStopped() {
+	var sts []ShardToken
+	for i := range r.shards {
+		if r.shards[i].phase == PhaseStopped {
+			sts = append(sts, ShardToken{Shard: ShardID(i), Token: r.moves[ShardID(i)].id})
+		}
+	}
+	for chunk := range slices.Chunk(sts, batchMax) {
+		r.send(r.coordinator, ShardsStopped{Shards: chunk})
+	}
+}
+
+// arm sets the time of the next repetition while something is unanswered. The pauses double up to RetryInterval, with a little jitter so
+// that a thousand regions do not speak at once.
+func (r *Region) arm() {
+	waits := r.mayRegister() || r.wanted > 0 || r.stopped > 0 || r.leaving && !r.left
+	switch {
+	case !waits || r.dropped:
+		r.retryAt, r.backoff = time.Time{}, r.cfg.RetryInterval/8
+	case r.retryAt.IsZero():
+		r.retryAt = r.now.Add(r.backoff + time.Duration(r.rng.Int64N(int64(r.backoff)/8+1)))
+		r.backoff = min(2*r.backoff, r.cfg.RetryInterval)
+	}
+}

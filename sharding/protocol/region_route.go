@@ -1,0 +1,183 @@
+package protocol
+
+import "time"
+
+// routeOf derives the route from the three parts of what is known. What a shard that starts or runs here receives is delivered here, whatever
+// the table says; otherwise a barrier holds; otherwise the table leads, to members only.
+func (r *Region) routeOf(p *place) Route {
+	switch p.phase {
+	case PhaseStarting:
+		return Route{State: RouteStarting, Token: p.host}
+	case PhaseRunning:
+		return Route{State: RouteLocal, Token: p.host}
+	case PhaseFencing:
+		return Route{State: RouteDraining, Token: p.host, HandOff: p.barrier}
+	case PhaseDraining, PhaseStopping, PhaseStopped:
+		return Route{State: RouteMoving, HandOff: p.barrier}
+	}
+	switch {
+	case p.held():
+		return Route{State: RouteMoving, HandOff: p.barrier}
+	case p.home == 0 || p.home == r.self() || !r.joined || !r.inView(p.home):
+		return Route{State: RouteUnknown}
+	}
+	return Route{State: RouteRemote, Home: p.home, Token: p.token}
+}
+
+// publish makes the route of a shard known when it has changed, and empties its buffer when it leads somewhere.
+func (r *Region) publish(s ShardID, p *place) {
+	if to := r.routeOf(p); to != p.route {
+		p.route = to
+		r.do(SetRoute{Shard: s, Route: to})
+	}
+	if p.wanted && !p.route.State.Buffers() {
+		r.do(FlushBuffer{Shard: s})
+		r.unwant(p)
+	}
+}
+
+func (r *Region) publishAll() {
+	for i := range r.shards {
+		r.publish(ShardID(i), &r.shards[i])
+	}
+}
+
+func (r *Region) unwant(p *place) {
+	if p.wanted {
+		p.wanted = false
+		r.wanted--
+	}
+}
+
+// onWanted notes that a buffer has got its first message. The route may have changed since that message was buffered.
+func (r *Region) onWanted(s ShardID) {
+	p, ok := r.at(s)
+	if !ok || p.wanted {
+		return
+	}
+	if r.alone || r.left {
+		r.do(DropBuffer{Shard: s, Reason: DropNoHome})
+		return
+	}
+	p.wanted = true
+	r.wanted++
+	r.publish(s, p)
+	if p.asks() {
+		r.ask(s)
+	}
+}
+
+// asks says whether the shard's messages wait for a home that somebody else has to name.
+func (p *place) asks() bool { return p.wanted && !p.hosts() }
+
+// askDelay gathers questions for homes while one is under way.
+const askDelay = 10 * time.Millisecond
+
+func (r *Region) ask(s ShardID) {
+	if !r.known {
+		return // all that is wanted is asked for on registration
+	}
+	r.asks = append(r.asks, s)
+	if !r.asking {
+		r.sendAsks()
+		return
+	}
+	if r.askAt.IsZero() {
+		r.askAt = r.now.Add(askDelay)
+	}
+}
+
+func (r *Region) sendAsks() {
+	r.askAt = time.Time{}
+	for len(r.asks) > 0 {
+		n := min(len(r.asks), batchMax)
+		r.send(r.coordinator, GetHomes{Shards: append([]ShardID(nil), r.asks[:n]...)})
+		r.asks = r.asks[n:]
+		r.asking = true
+	}
+	r.asks = nil
+}
+
+// askAll asks for every shard that waits for a home; regionToo asks another region as well.
+func (r *Region) askAll(regionToo bool) {
+	r.asks = r.asks[:0]
+	for i := range r.shards {
+		if r.shards[i].asks() {
+			r.asks = append(r.asks, ShardID(i))
+		}
+	}
+	if len(r.asks) == 0 {
+		return
+	}
+	if peer, ok := r.nextRegion(); ok && regionToo {
+		r.send(peer, GetHomes{Region: true, Shards: append([]ShardID(nil), r.asks[:min(len(r.asks), batchMax)]...)})
+	}
+	if r.known {
+		r.sendAsks()
+	}
+}
+
+// nextRegion picks the region that a proxy asks next; it has no table of its own.
+func (r *Region) nextRegion() (UID, bool) {
+	if r.view == nil || !r.cfg.Proxy || !r.joined {
+		return 0, false
+	}
+	ms := r.view.ByRole(r.cfg.Role)
+	for range ms {
+		r.turn++
+		if m := ms[r.turn%len(ms)]; m.UID != r.coordinator && m.UID != r.self() {
+			return m.UID, true
+		}
+	}
+	return 0, false
+}
+
+func (r *Region) onHomes(from UID, m Homes) {
+	r.onEntries(m.Entries)
+	if from == r.coordinator && r.asking {
+		r.asking = false
+		r.sendAsks()
+	}
+}
+
+func (r *Region) onEntries(es []Entry) {
+	for _, e := range es {
+		if p, ok := r.at(e.Shard); ok && p.token.Less(e.Token) {
+			r.onEntry(e, p)
+		}
+	}
+}
+
+// onEntry takes a newer row of the table. If it is above the barrier, a stopped shard is over and its buffer goes to the new home.
+func (r *Region) onEntry(e Entry, p *place) {
+	p.home, p.token = e.Home, e.Token
+	if p.phase == PhaseStopped && !p.held() {
+		r.setPhase(p, PhaseNone)
+		delete(r.moves, e.Shard)
+	}
+	if p.hosts() && e.Home != r.self() && p.host.Less(e.Token) {
+		r.kill(e.Shard, p, DropHomeElsewhere)
+		r.notify(Event{Kind: HostElsewhere, Shard: e.Shard, Peer: e.Home, Token: e.Token})
+	}
+	r.publish(e.Shard, p)
+}
+
+// onAskedRegion tells a proxy what this region knows.
+func (r *Region) onAskedRegion(from UID, m GetHomes) {
+	var es []Entry
+	for _, s := range m.Shards {
+		if p, ok := r.at(s); ok && p.home != 0 && !p.held() && r.inView(p.home) {
+			es = append(es, Entry{Shard: s, Home: p.home, Token: p.token})
+		}
+	}
+	if len(es) > 0 {
+		r.send(from, Homes{Entries: es})
+	}
+}
+
+// onMisrouted corrects a peer whose route is wrong.
+func (r *Region) onMisrouted(from UID, s ShardID) {
+	if p, ok := r.at(s); ok && p.home != 0 && p.home != from && !p.held() {
+		r.send(from, Homes{Entries: []Entry{{Shard: s, Home: p.home, Token: p.token}}})
+	}
+}

@@ -1,0 +1,133 @@
+package protocol
+
+import "time"
+
+// onDrain stops everything that would start by itself; what has messages is still served.
+func (s *Shard) onDrain(handOff Token) {
+	if s.phase == shardLoading {
+		s.handOff = handOff // when it has opened
+		return
+	}
+	if s.phase != shardOpen {
+		s.counts[countIgnored]++
+		return
+	}
+	s.phase, s.handOff = shardDraining, handOff
+	s.recovery, s.recoverAt, s.drainAsked = nil, time.Time{}, false
+}
+
+// maybeDrainMailboxes asks whether the mailboxes are empty once no entity is between two states: those have messages that wait.
+func (s *Shard) maybeDrainMailboxes() {
+	if s.phase == shardDraining && !s.drainAsked && s.changing == 0 && s.quiet() {
+		s.drainAsked = true
+		s.do(DrainMailboxes{HandOff: s.handOff})
+	}
+}
+
+func (s *Shard) onMailboxesEmpty(handOff Token) {
+	if s.phase != shardDraining || s.handOff != handOff || !s.drainAsked {
+		s.counts[countLate]++
+		return
+	}
+	s.drainAsked = false
+	if s.changing == 0 && s.quiet() {
+		s.phase = shardDrained
+		s.tell(ShardDrained{Shard: s.id, HandOff: handOff})
+	}
+}
+
+// onStop stops all entities. A shard that has not opened has none; it answers at once.
+func (s *Shard) onStop(handOff Token) {
+	s.handOff = handOff
+	switch s.phase {
+	case shardClosed, shardLoading, shardStopped:
+		s.becomeStopped()
+		return
+	}
+	s.phase = shardStopping
+	s.forced, s.drainAsked = false, false
+	s.recovery, s.recoverAt = nil, time.Time{}
+	s.passivating, s.restarting = timers{}, timers{}
+	s.stopAll()
+	if s.running > 0 {
+		s.stopAt = s.now.Add(s.cfg.StopTimeout)
+		s.do(StopEntities{HandOff: handOff})
+	}
+}
+
+// stopAll takes every entity out of what it does. Those whose start is only queued to be written are as if never woken.
+func (s *Shard) stopAll() {
+	writing := map[EntityID]bool{}
+	for _, id := range s.store.write.AddIDs {
+		writing[id] = true
+	}
+	unborn := map[EntityID]bool{}
+	for id, e := range s.entities { // order: only states change, and unborn is sorted below
+		switch e.state {
+		case EntityActive, EntityPassivating:
+			s.become(id, EntityStopping)
+		case WaitingForRestart:
+			s.become(id, EntityRemembered)
+		case RememberingStart:
+			unborn[id] = !writing[id]
+		}
+	}
+	for _, id := range sortedIDs(unborn) {
+		if unborn[id] {
+			s.become(id, EntityAbsent)
+			s.early = append(s.early, id)
+		}
+	}
+}
+
+// onStopTimeout forces what has not stopped. What does not return even then is reported; the hand-off hangs until the coordinator aborts it.
+func (s *Shard) onStopTimeout() {
+	if s.forced {
+		s.stopAt = time.Time{}
+		s.notify(Event{Kind: StopStuck, Token: s.handOff, Count: s.running})
+		return
+	}
+	s.forced = true
+	s.stopAt = s.now.Add(s.cfg.StopTimeout)
+	s.do(ForceStopEntities{HandOff: s.handOff})
+	s.notify(Event{Kind: StopForced, Token: s.handOff, Count: s.running})
+}
+
+// maybeStopped ends the shard when no entity runs and no write is outstanding: a removal that came after the next owner's start would make
+// it forget what runs there.
+func (s *Shard) maybeStopped() {
+	if s.phase != shardStopping || s.running > 0 {
+		return
+	}
+	if s.quiet() || s.cfg.Faults.NoRememberWait {
+		s.becomeStopped()
+	}
+}
+
+func (s *Shard) becomeStopped() {
+	s.phase = shardStopped
+	s.stopAt, s.recoverAt = time.Time{}, time.Time{}
+	s.changing, s.running = 0, 0
+	clear(s.entities)
+	s.passivating, s.restarting = timers{}, timers{}
+	s.store = shardStore{ids: s.store.ids, suspects: map[EntityID]bool{}}
+	s.tell(ShardStopped{Shard: s.id, HandOff: s.handOff})
+}
+
+// onResume takes a drain or a stop back. What has stopped already starts again if it is remembered or wanted; what is still stopping does
+// so when it has.
+func (s *Shard) onResume() {
+	switch s.phase {
+	case shardStopped:
+		s.onOpen()
+	case shardLoading:
+		s.handOff = Token{}
+	case shardDraining, shardDrained, shardStopping:
+		s.phase, s.handOff = shardOpen, Token{}
+		s.drainAsked, s.forced, s.stopAt = false, false, time.Time{}
+		s.wakeEarly()
+		s.recoverAll()
+	default:
+		s.counts[countIgnored]++
+	}
+}

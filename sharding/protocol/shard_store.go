@@ -1,0 +1,310 @@
+package protocol
+
+import "time"
+
+// shardStore is the remembered part of a shard: what is to be written, and the one write and the one read under way.
+type shardStore struct {
+	adds     []EntityID // to be written if they are still wanted then
+	removes  []EntityID // to be written; all remember their stop
+	write    StateWrite // under way, or failed and waiting for retryAt; ID 0: none
+	read     uint64     // the ID of the read under way; 0: none
+	retryAt  time.Time
+	failed   bool // write is to be repeated
+	unread   bool // the read is to be repeated
+	index    indexState
+	tidyAt   time.Time         // when to make sure that an empty shard is in no set
+	suspects map[EntityID]bool // ids that appeared in the set by no doing of this shard
+	ids      uint64            // of reads and writes
+}
+
+// indexState says whether the shard is in the set of shards that have remembered ids.
+type indexState uint8
+
+const (
+	indexMaybe indexState = iota
+	indexYes
+	indexNo
+)
+
+func (s *Shard) onOpen() {
+	if s.phase != shardClosed && s.phase != shardStopped {
+		s.counts[countIgnored]++
+		return
+	}
+	s.handOff = Token{}
+	if !s.cfg.Remember {
+		s.becomeOpen()
+		return
+	}
+	s.phase = shardLoading
+	s.load()
+}
+
+func (s *Shard) load() {
+	s.store.ids++
+	s.store.read = s.store.ids
+	s.fx.Read = append(s.fx.Read, StateRead{ID: s.store.read, Kind: StateIDs, Shard: s.id})
+}
+
+func (s *Shard) onRead(in DidRead) {
+	if in.ID != s.store.read || in.ID == 0 {
+		s.counts[countLate]++
+		return
+	}
+	s.store.read = 0
+	if in.Err != nil {
+		s.counts[countStateError]++
+		s.store.unread = true
+		s.retryLater()
+		return
+	}
+	if s.phase == shardLoading {
+		s.onLoaded(in.IDs)
+		return
+	}
+	s.onVerified(in.IDs)
+}
+
+// onLoaded opens the shard with the ids of its set. Those that belong to another shard, because the number of shards has changed, are
+// started there and then forgotten here.
+func (s *Shard) onLoaded(ids []EntityID) {
+	s.store.index = indexYes
+	if len(ids) == 0 {
+		s.store.index, s.store.tidyAt = indexMaybe, s.now.Add(s.cfg.RetryInterval)
+	}
+	var strangers []EntityID
+	for _, id := range ids {
+		s.become(id, EntityRemembered)
+		if s.cfg.ShardOf(id) != s.id {
+			strangers = append(strangers, id)
+		}
+	}
+	s.becomeOpen()
+	if len(strangers) > 0 {
+		s.do(ForwardStart{IDs: strangers})
+	}
+}
+
+// becomeOpen tells the region, wakes those that waited, and then starts what is remembered.
+func (s *Shard) becomeOpen() {
+	s.phase = shardOpen
+	s.tell(ShardStarted{Shard: s.id})
+	s.wakeEarly()
+	if s.handOff.IsZero() {
+		s.recoverAll()
+	} else {
+		s.onDrain(s.handOff)
+	}
+}
+
+func (s *Shard) wakeEarly() {
+	early := s.early
+	s.early = nil
+	for _, id := range early {
+		s.onWake(id)
+	}
+}
+
+func (s *Shard) onStartedElsewhere(ids []EntityID) {
+	for _, id := range ids {
+		if s.entities[id].state == EntityRemembered && s.cfg.ShardOf(id) != s.id {
+			s.become(id, RememberingStop)
+			s.store.removes = append(s.store.removes, id)
+		}
+	}
+}
+
+// onIDsChanged keeps the set in line with what runs. An id of a living entity that vanished was removed by an earlier owner whose write came
+// late: it is added again. An id that appeared (a disk that was away has returned) is started, once a read says that it is there.
+func (s *Shard) onIDsChanged(in IDsChanged) {
+	if !s.cfg.Remember || s.phase < shardOpen || s.phase >= shardStopping {
+		return
+	}
+	for _, id := range in.Removed {
+		delete(s.store.suspects, id)
+		switch s.entities[id].state {
+		case EntityActive, EntityRemembered, WaitingForRestart:
+			s.store.adds = append(s.store.adds, id)
+		}
+	}
+	for _, id := range in.Added {
+		if s.entities[id].state == EntityAbsent {
+			s.store.suspects[id] = true
+		}
+	}
+	if len(s.store.suspects) > 0 && s.store.read == 0 && !s.store.unread {
+		s.load()
+	}
+}
+
+func (s *Shard) onVerified(ids []EntityID) {
+	if s.phase != shardOpen && s.phase != shardDraining {
+		return
+	}
+	found := make(map[EntityID]bool, len(s.store.suspects))
+	for _, id := range ids {
+		if s.store.suspects[id] && s.entities[id].state == EntityAbsent {
+			found[id] = true
+		}
+	}
+	clear(s.store.suspects)
+	for _, id := range sortedIDs(found) {
+		s.onWake(id)
+	}
+}
+
+// pump begins the next write when none is under way.
+func (s *Shard) pump() {
+	if !s.cfg.Remember || s.store.write.ID != 0 || s.phase < shardOpen || s.phase == shardStopped {
+		return
+	}
+	w, ok := s.nextWrite()
+	if !ok {
+		return
+	}
+	s.store.ids++
+	w.ID = s.store.ids
+	s.store.write = w
+	s.fx.Write = append(s.fx.Write, w)
+}
+
+// nextWrite takes what has gathered: first the shard's place among those with remembered ids, then ids, then, when the last is gone, that
+// place again.
+func (s *Shard) nextWrite() (StateWrite, bool) {
+	st := &s.store
+	st.adds = s.stillWanted(st.adds)
+	index := StateWrite{Kind: StateRemembered}
+	switch {
+	case len(st.adds) > 0 && st.index != indexYes:
+		st.index = indexMaybe
+		index.AddShards = []ShardID{s.id}
+		return index, true
+	case len(st.adds)+len(st.removes) > 0:
+		w := StateWrite{Kind: StateIDs, Shard: s.id}
+		w.AddIDs, st.adds = cut(st.adds)
+		w.RemoveIDs, st.removes = cut(st.removes)
+		return w, true
+	case len(s.entities) == 0 && st.index != indexNo && !s.now.Before(st.tidyAt):
+		st.tidyAt = time.Time{}
+		st.index = indexMaybe
+		index.RemoveShards = []ShardID{s.id}
+		return index, true
+	}
+	return StateWrite{}, false
+}
+
+// stillWanted drops additions whose entity has gone another way since.
+func (s *Shard) stillWanted(adds []EntityID) []EntityID {
+	kept := adds[:0]
+	for _, id := range adds {
+		switch s.entities[id].state {
+		case RememberingStart, EntityActive, EntityRemembered, WaitingForRestart:
+			kept = append(kept, id)
+		}
+	}
+	if len(kept) == 0 {
+		return nil
+	}
+	return kept
+}
+
+func cut(ids []EntityID) (now, later []EntityID) {
+	if n := min(len(ids), writeIDsMax); n > 0 {
+		return ids[:n:n], ids[n:]
+	}
+	return nil, nil
+}
+
+func (s *Shard) onWrote(id uint64, err error) {
+	st := &s.store
+	if id != st.write.ID || id == 0 || st.failed {
+		s.counts[countLate]++
+		return
+	}
+	if err != nil {
+		s.counts[countStateError]++
+		st.failed = true
+		s.retryLater()
+		return
+	}
+	w := st.write
+	st.write = StateWrite{}
+	switch {
+	case len(w.AddShards) > 0:
+		st.index = indexYes
+	case len(w.RemoveShards) > 0:
+		st.index = indexNo
+	}
+	for _, id := range w.AddIDs {
+		s.onAdded(id)
+	}
+	for _, id := range w.RemoveIDs {
+		s.onRemoved(id)
+	}
+}
+
+func (s *Shard) onAdded(id EntityID) {
+	switch {
+	case s.entities[id].state != RememberingStart: // added again, or given up
+	case s.phase == shardOpen || s.phase == shardDraining:
+		s.start(id)
+	default:
+		s.become(id, EntityAbsent)
+		s.early = append(s.early, id)
+	}
+}
+
+func (s *Shard) onRemoved(id EntityID) {
+	e := s.entities[id]
+	if e.state != RememberingStop {
+		return
+	}
+	if e.wanted && (s.phase == shardOpen || s.phase == shardDraining) {
+		s.become(id, RememberingStart)
+		s.store.adds = append(s.store.adds, id)
+		return
+	}
+	s.become(id, EntityAbsent)
+	if e.wanted {
+		s.early = append(s.early, id)
+	}
+}
+
+func (s *Shard) retryLater() {
+	if s.store.retryAt.IsZero() {
+		s.store.retryAt = s.now.Add(s.cfg.RetryInterval / 4)
+	}
+}
+
+// retryStore repeats what failed, under a new ID: the old one may still complete and says nothing any more.
+func (s *Shard) retryStore() {
+	st := &s.store
+	if st.retryAt.IsZero() || s.now.Before(st.retryAt) {
+		return
+	}
+	st.retryAt = time.Time{}
+	s.counts[countRetries]++
+	if st.unread {
+		st.unread = false
+		if s.phase != shardStopping && s.phase != shardStopped {
+			s.load()
+		}
+	}
+	if st.failed {
+		st.failed = false
+		st.ids++
+		st.write.ID = st.ids
+		s.fx.Write = append(s.fx.Write, st.write)
+	}
+}
+
+// quiet says whether nothing is written and nothing waits to be.
+func (s *Shard) quiet() bool {
+	if s.store.write.ID != 0 {
+		return false
+	}
+	if !s.cfg.Remember {
+		return true
+	}
+	return len(s.store.adds)+len(s.store.removes) == 0
+}

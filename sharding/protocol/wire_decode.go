@@ -1,0 +1,175 @@
+package protocol
+
+import (
+	"errors"
+	"fmt"
+)
+
+// DecodeMessage decodes one message. What it returns shares no memory with b.
+func DecodeMessage(b []byte) (Message, error) {
+	if len(b) < 3 {
+		return nil, fmt.Errorf("%w: %d bytes", ErrDecode, len(b))
+	}
+	if b[0] != wireVersion {
+		return nil, fmt.Errorf("%w: version %d, this node speaks %d", ErrDecode, b[0], wireVersion)
+	}
+	d := decoder{b: b[2:]}
+	m := d.message(kind(b[1]))
+	if d.err != nil {
+		return nil, fmt.Errorf("%w: kind %d: %w", ErrDecode, b[1], d.err)
+	}
+	return m, nil
+}
+
+var (
+	errUnknownKind = errors.New("unknown kind")
+	errShape       = errors.New("list of the wrong length")
+	errRange       = errors.New("number out of range")
+)
+
+// decoder reads one message; after the first error everything it returns is zero.
+type decoder struct {
+	b   []byte
+	err error
+}
+
+func (d *decoder) fail(err error) {
+	if d.err == nil {
+		d.err = err
+	}
+}
+
+func (d *decoder) into(v any) {
+	if err := decMode.Unmarshal(d.b, v); err != nil {
+		d.fail(err)
+	}
+}
+
+func (d *decoder) message(k kind) Message {
+	switch k {
+	case kindRegister:
+		return Register{Proxy: d.flag()}
+	case kindLeaveRequest:
+		return LeaveRequest{Left: d.flag()}
+	case kindLeaveReply:
+		return LeaveReply{Alone: d.flag()}
+	case kindGetHomes:
+		var w wireAsk
+		d.into(&w)
+		return GetHomes{Region: w.Region, Shards: records(d, w.Shards, 1, batchMax, func(w words) ShardID { return d.shard(w[0]) })}
+	case kindStarted:
+		return Started{Shards: d.shardTokens(d.list())}
+	case kindBeginAck:
+		return BeginAck{Shards: d.shardTokens(d.list())}
+	case kindShardsStopped:
+		return ShardsStopped{Shards: d.shardTokens(d.list())}
+	case kindHostShards:
+		return HostShards{Shards: d.shardTokens(d.list())}
+	case kindHomes:
+		return Homes{Entries: records(d, d.list(), 5, batchMax, d.entry)}
+	case kindReport:
+		return d.report()
+	case kindRegistered:
+		var w wireTwo
+		d.into(&w)
+		return Registered{Floor: d.tokenOf(w.First), Moves: records(d, w.Last, 5, movesMax, d.move)}
+	case kindBegin:
+		var w wireTwo
+		d.into(&w)
+		return Begin{
+			Moves:   records(d, w.First, 5, batchMax, d.move),
+			Regions: records(d, w.Last, 1, regionsMax, func(w words) UID { return UID(w[0]) }),
+		}
+	case kindFence:
+		f := d.shardTokens(d.list())
+		if len(f) != 1 {
+			d.fail(errShape)
+			return nil
+		}
+		return Fence{Shard: f[0].Shard, HandOff: f[0].Token}
+	case kindInquire:
+		return Inquire{Floor: d.tokenOf(d.list())}
+	}
+	d.fail(errUnknownKind)
+	return nil
+}
+
+func (d *decoder) flag() bool {
+	var w wireFlag
+	d.into(&w)
+	return w.Flag
+}
+
+func (d *decoder) list() words {
+	var w wireList
+	d.into(&w)
+	return w.List
+}
+
+func (d *decoder) report() Message {
+	var w wireReport
+	d.into(&w)
+	if w.Parts == 0 || w.Parts > ShardsMax/batchMax || w.Part >= w.Parts {
+		d.fail(errRange)
+	}
+	return Report{
+		Floor: d.tokenOf(w.Floor), Proxy: w.Proxy, Leaving: w.Leaving, Part: w.Part, Parts: w.Parts,
+		Shards: records(d, w.Shards, 8, batchMax, d.hosted),
+	}
+}
+
+// records cuts a flat list into records of n words.
+func records[T any](d *decoder, w words, n, most int, make1 func(words) T) []T {
+	if len(w)%n != 0 || len(w)/n > most {
+		d.fail(errShape)
+	}
+	if d.err != nil || len(w) == 0 {
+		return nil
+	}
+	out := make([]T, 0, len(w)/n)
+	for ; len(w) > 0; w = w[n:] {
+		out = append(out, make1(w[:n]))
+	}
+	return out
+}
+
+func (d *decoder) shardTokens(w words) []ShardToken {
+	return records(d, w, 4, movesMax, func(w words) ShardToken { return ShardToken{Shard: d.shard(w[0]), Token: d.token(w[1:])} })
+}
+
+func (d *decoder) shard(w uint64) ShardID {
+	if w >= ShardsMax {
+		d.fail(errRange)
+	}
+	return ShardID(w)
+}
+
+func (d *decoder) token(w words) Token {
+	if w[1] > upMax || w[2] > seqMax {
+		d.fail(errRange)
+	}
+	return Token{Epoch: w[0], Up: uint32(w[1]), Seq: w[2]}
+}
+
+func (d *decoder) tokenOf(w words) Token {
+	if len(w) != 3 {
+		d.fail(errShape)
+		return Token{}
+	}
+	return d.token(w)
+}
+
+func (d *decoder) move(w words) Move {
+	return Move{Shard: d.shard(w[0]), HandOff: d.token(w[1:]), Owner: UID(w[4])}
+}
+
+func (d *decoder) entry(w words) Entry {
+	return Entry{Shard: d.shard(w[0]), Home: UID(w[1]), Token: d.token(w[2:])}
+}
+
+func (d *decoder) hosted(w words) Hosted {
+	if w[1] > uint64(PhaseStopped) {
+		d.fail(errRange)
+	}
+	return Hosted{Shard: d.shard(w[0]), Phase: Phase(w[1]), Token: d.token(w[2:]), Barrier: d.token(w[5:])}
+}
