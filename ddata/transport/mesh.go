@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"net"
+	"net/netip"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -92,11 +93,14 @@ func Listen(ctx context.Context, cfg Config) (*Mesh, error) {
 
 // advertised is the address that others shall dial: what Config says, with the listener's port where that is 0.
 func advertised(cfg Config, listening string) (string, error) {
-	_, port, err := net.SplitHostPort(listening)
+	ip, port, err := net.SplitHostPort(listening)
 	if err != nil {
 		return "", fmt.Errorf("%w: the listener says %q", ErrBadAddr, listening)
 	}
 	if cfg.Advertise == "" {
+		if a, err := netip.ParseAddr(ip); err == nil && a.IsUnspecified() {
+			return "", fmt.Errorf("%w %q: nobody can dial that; set Config.Advertise to the host and port at which others reach this node", ErrBadAddr, listening)
+		}
 		return listening, nil
 	}
 	host, want, err := net.SplitHostPort(cfg.Advertise)

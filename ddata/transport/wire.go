@@ -62,27 +62,18 @@ type answer struct {
 }
 
 var (
-	wireEnc = mustEnc()
-	wireDec = mustDec()
-)
-
-func mustEnc() cbor.EncMode {
-	m, err := cbor.CoreDetEncOptions().EncMode()
-	if err != nil {
-		panic(err)
-	}
-	return m
-}
-
-func mustDec() cbor.DecMode {
-	m, err := cbor.DecOptions{
+	wireEnc = must(cbor.CoreDetEncOptions().EncMode())
+	wireDec = must(cbor.DecOptions{
 		DupMapKey: cbor.DupMapKeyEnforcedAPF, IndefLength: cbor.IndefLengthForbidden, TagsMd: cbor.TagsForbidden,
 		MaxNestedLevels: 4, MaxArrayElements: 16, MaxMapPairs: 64,
-	}.DecMode()
+	}.DecMode())
+)
+
+func must[T any](v T, err error) T {
 	if err != nil {
 		panic(err)
 	}
-	return m
+	return v
 }
 
 // errVersion says that a handshake is of another protocol version; the rest of it was read.

@@ -1,8 +1,32 @@
 // Package gossip runs memberlist over a transport.Transport, so that discovery and failure hints
-// share the one port, the links and the fault injection of everything else.
+// share the one port, the links, mutual TLS and the fault injection of everything else.
 //
-// What it tells is a Hint and nothing more: it may shorten a suspicion or name a candidate. No
-// decision about membership or ownership follows from it. memberlist cannot tell a node that left from one that
-// failed, a node that is cut off learns late that it lost the others, and two halves
-// never find each other again by themselves, which is why there is a loop here that rejoins what is wanted and not listed.
+// # Nouns
+//
+// A Hint says that a process incarnation (address and uid) appeared or vanished, as far as
+// memberlist believes. It may shorten a suspicion or name a candidate, and nothing more: no decision about
+// membership or ownership may follow from it. memberlist cannot tell a node that left from one that
+// failed; a node that is cut off learns late, with many nodes minutes late, that it lost the others.
+//
+// The name of a node in memberlist is host:port/uid-in-hex, so that a process that restarts at its
+// old address is a new node and the old one is found dead by its own name. The node's meta says the same, and the cluster's
+// name; an alive message whose parts contradict each other or name another cluster is turned away,
+// besides memberlist's label, which keeps foreign packets and streams out.
+//
+// # How it uses the transport
+//
+// memberlist's packets are frames of a channel of their own in the Control lane: over the link of
+// the peer when the transport has that peer, else over the address. They are dropped and counted when
+// more than a packet queue waits there, and never block. Its streams are streams of the transport.
+// Compression, TCP pings (the path would be the same) and memberlist's own DNS are off.
+//
+// Two halves of a memberlist that lost each other never find each other again, and a node whose
+// seeds were down at its start stays alone. So a loop joins again, with jitter, seeds and wanted nodes that are not
+// listed.
+//
+// # Guarantees
+//
+// Hints come from one goroutine, in the order of memberlist's events; a slow receiver delays nobody
+// and sees the latest of each node. Shutdown ends every goroutine of this package. memberlist's
+// last probe may outlive it by Afterlife at most.
 package gossip

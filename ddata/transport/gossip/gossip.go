@@ -1,11 +1,25 @@
 package gossip
 
 import (
+	"context"
+	"errors"
+	"fmt"
+	"log"
 	"log/slog"
+	"net"
+	"slices"
+	"strconv"
+	"sync"
+	"sync/atomic"
 	"time"
+
+	"github.com/hashicorp/memberlist"
 
 	"github.com/coterie-go/coterie/ddata/transport"
 )
+
+// ErrClosed is the error of a Gossip after Shutdown.
+var ErrClosed = errors.New("gossip: closed")
 
 // Hint is what memberlist believes about one process incarnation.
 type Hint struct {
@@ -17,46 +31,190 @@ type Hint struct {
 	Alive bool
 }
 
-// Preset picks memberlist's timing.
-type Preset uint8
+// String prints the hint.
+func (h Hint) String() string {
+	if h.Alive {
+		return nodeName(h.Addr, h.UID) + " alive"
+	}
+	return nodeName(h.Addr, h.UID) + " gone"
+}
 
-const (
-	// LAN is memberlist's LAN timing: a killed node is noticed after some 6 s.
-	LAN Preset = iota
-	// Local is quicker, for tests and single machines: about 1 s.
-	Local
-)
+// Stats counts what gossip did since its start.
+type Stats struct {
+	// PacketsOut and PacketsIn count packets handed to the transport and to memberlist.
+	PacketsOut, PacketsIn uint64
+	// PacketsLost counts packets that the transport did not take, PacketsDropped those that memberlist was too slow to read.
+	PacketsLost, PacketsDropped uint64
+	// Joins and JoinErrors count attempts of the rejoin loop, by address, and those that failed.
+	Joins, JoinErrors uint64
+	// TurnedAway counts alive messages of other clusters, or malformed ones.
+	TurnedAway uint64
+}
 
-// Config configures a Gossip. It is copied; zero fields take their defaults.
-type Config struct {
-	// Cluster is the cluster's name, the same as the transport's. It is memberlist's label and part of each node's meta.
-	Cluster string
-	// Seeds are the addresses (host:port) to join through, and to rejoin while memberlist lists nobody there.
-	Seeds []string
-	// Preset is the timing. Default LAN.
-	Preset Preset
-	// RejoinInterval is the mean time between two attempts to join what is wanted and not listed. Default 10 s, 1 s with Local.
-	RejoinInterval time.Duration
-	// OnHint hears of nodes, in order, from one goroutine that does nothing else. When it is slow, older hints about the same node are left out.
-	OnHint func(Hint)
-	// Logger gets memberlist's log at debug level. Default: none.
-	Logger *slog.Logger
+type counters struct {
+	packetsOut, packetsIn, packetsLost, packetsDropped, joins, joinErrors, turnedAway atomic.Uint64
 }
 
 // Gossip is a running memberlist.
-type Gossip struct{}
+type Gossip struct {
+	cfg    Config
+	self   member
+	ml     *memberlist.Memberlist
+	conf   *memberlist.Config
+	bridge *bridge
+	n      counters
+	ctx    context.Context
+	cancel context.CancelFunc
+	wg     sync.WaitGroup
+	events *hintQueue
 
-// New starts gossip over t. It takes the channel "gossip" of t.
-func New(t transport.Transport, cfg Config) (*Gossip, error) { return &Gossip{}, nil }
+	life   sync.Mutex // serialises Leave and Shutdown
+	closed bool
 
-// SetWanted names the nodes (id → address) that should be listed; the rejoin loop tries those that are not.
-func (g *Gossip) SetWanted(nodes map[transport.NodeID]string) {}
+	mu     sync.Mutex
+	listed map[transport.NodeID]listing
+	wanted map[transport.NodeID]string
+}
+
+// listing is a node that memberlist believes to be alive.
+type listing struct {
+	addr string // where it is dialled
+	ip   string // the same with the host resolved, as memberlist knows it
+}
+
+// New starts gossip over t. It takes a channel and a stream channel of t.
+func New(t transport.Transport, cfg Config) (*Gossip, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	cfg = cfg.withDefaults()
+	self := member{Cluster: cfg.Cluster, UID: t.Self(), Addr: t.Addr()}
+	meta, err := self.encode()
+	if err != nil {
+		return nil, err
+	}
+	g := &Gossip{cfg: cfg, self: self, listed: map[transport.NodeID]listing{}, events: newHintQueue()}
+	g.ctx, g.cancel = context.WithCancel(context.Background())
+	ip, port, err := resolveOwn(g.ctx, t.Addr())
+	if err != nil {
+		g.cancel()
+		return nil, err
+	}
+	g.bridge = newBridge(g.ctx, t, ip, port, &g.n)
+	g.conf = cfg.memberlist(self, port)
+	g.conf.Transport, g.conf.Delegate, g.conf.Events, g.conf.Alive = g.bridge, &delegate{meta: meta}, (*events)(g), (*vetting)(g)
+	g.conf.Logger = log.New(logWriter{cfg.Logger}, "", 0)
+	g.ml, err = memberlist.Create(g.conf)
+	if err != nil {
+		g.cancel()
+		g.bridge.Shutdown()
+		return nil, fmt.Errorf("gossip: start memberlist: %w", err)
+	}
+	g.wg.Go(func() { g.events.deliver(g.ctx, cfg.OnHint) })
+	g.wg.Go(g.rejoin)
+	return g, nil
+}
+
+// resolveOwn turns the transport's address into what memberlist wants to know.
+func resolveOwn(ctx context.Context, addr string) (net.IP, int, error) {
+	ctx, cancel := context.WithTimeout(ctx, resolveTimeout)
+	defer cancel()
+	found, err := resolve(ctx, addr)
+	if err != nil {
+		return nil, 0, fmt.Errorf("gossip: own address %s: %w", addr, err)
+	}
+	host, port, err := net.SplitHostPort(found[0])
+	if err != nil {
+		return nil, 0, err
+	}
+	n, err := strconv.Atoi(port)
+	return net.ParseIP(host), n, err
+}
+
+// SetWanted names the nodes (id → address) that should be listed; the rejoin loop tries those that
+// are not. The map is copied.
+func (g *Gossip) SetWanted(nodes map[transport.NodeID]string) {
+	wanted := make(map[transport.NodeID]string, len(nodes))
+	for id, addr := range nodes {
+		if id != g.self.UID {
+			wanted[id] = addr
+		}
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.wanted = wanted
+}
 
 // Listed tells what memberlist believes to be alive, this node included, by UID.
-func (g *Gossip) Listed() []Hint { return nil }
+func (g *Gossip) Listed() []Hint {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	hints := make([]Hint, 0, len(g.listed))
+	for id, l := range g.listed {
+		hints = append(hints, Hint{Addr: l.addr, UID: id, Alive: true})
+	}
+	slices.SortFunc(hints, func(a, b Hint) int {
+		if a.UID < b.UID {
+			return -1
+		}
+		return 1
+	})
+	return hints
+}
 
-// Leave tells the others that this node goes. It returns when that was sent, or after timeout.
-func (g *Gossip) Leave(timeout time.Duration) error { return nil }
+// Stats is a snapshot of the counters.
+func (g *Gossip) Stats() Stats {
+	return Stats{
+		PacketsOut: g.n.packetsOut.Load(), PacketsIn: g.n.packetsIn.Load(),
+		PacketsLost: g.n.packetsLost.Load(), PacketsDropped: g.n.packetsDropped.Load(),
+		Joins: g.n.joins.Load(), JoinErrors: g.n.joinErrors.Load(), TurnedAway: g.n.turnedAway.Load(),
+	}
+}
 
-// Shutdown ends gossip, without a word to the others, and waits for its goroutines. The transport stays open.
-func (g *Gossip) Shutdown() error { return nil }
+// Leave tells the others that this node goes. It returns when that was sent to one of them, or with
+// an error after timeout. Wait about a second before Shutdown, so that it spreads.
+func (g *Gossip) Leave(timeout time.Duration) error {
+	g.life.Lock()
+	defer g.life.Unlock()
+	if g.closed {
+		return ErrClosed
+	}
+	if err := g.ml.Leave(timeout); err != nil {
+		return fmt.Errorf("gossip: leave: %w", err)
+	}
+	return nil
+}
+
+// Shutdown ends gossip, without a word to the others, and waits for the goroutines of this package.
+// The transport stays open. It returns nil when it is called again.
+func (g *Gossip) Shutdown() error {
+	g.life.Lock()
+	defer g.life.Unlock()
+	if g.closed {
+		return nil
+	}
+	g.closed = true
+	g.cancel()
+	err := g.ml.Shutdown()
+	g.wg.Wait()
+	return err
+}
+
+// Afterlife is how long goroutines of memberlist may live on after Shutdown: a probe that is under way has no
+// way to be told. Tests in virtual time let it pass before they end.
+func (g *Gossip) Afterlife() time.Duration {
+	return time.Duration(g.conf.AwarenessMaxMultiplier+1) * g.conf.ProbeInterval
+}
+
+// logWriter brings memberlist's log lines to slog.
+type logWriter struct{ l *slog.Logger }
+
+// Write logs one line.
+func (w logWriter) Write(line []byte) (int, error) {
+	n := len(line)
+	if n > 0 && line[n-1] == '\n' {
+		line = line[:n-1]
+	}
+	w.l.Debug("gossip: memberlist", "line", string(line))
+	return n, nil
+}

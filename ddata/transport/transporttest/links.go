@@ -84,6 +84,7 @@ func queuedWhileDown(c *cluster) {
 func successor(c *cluster) {
 	a, b := c.pair(nil)
 	r := newRecorder()
+	c.awaitUp(a, b, transport.Control)
 	hold, held := make(chan struct{}), make(chan struct{})
 	first := true
 	r.before = func() {
@@ -106,7 +107,7 @@ func successor(c *cluster) {
 	for n := uint64(51); n <= 100; n++ {
 		put(n)
 	}
-	c.eventually("a second attempt", func() bool { return b.Stats().Accepted >= 4 }) // control twice, data twice
+	c.eventually("a second attempt", func() bool { return b.Stats().Accepted >= 4 }) // control and data, twice each
 	if a.Connected(b.Self(), transport.Data, 0) != (transport.LinkState{Generation: gen}) {
 		c.t.Error("the successor was welcomed while its predecessor is being read")
 	}

@@ -1,0 +1,175 @@
+package gossip
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/memberlist"
+
+	"github.com/coterie-go/coterie/ddata/transport"
+)
+
+var channel = transport.ChannelOf("gossip/memberlist")
+
+// bridge is memberlist's Transport over ours.
+type bridge struct {
+	t       transport.Transport
+	ip      net.IP
+	port    int
+	n       *counters
+	ctx     context.Context
+	packets chan *memberlist.Packet
+	streams chan net.Conn
+
+	mu    sync.Mutex
+	conns map[*stream]struct{} // open streams, to be closed by Shutdown; nil after it
+}
+
+var _ memberlist.NodeAwareTransport = (*bridge)(nil)
+
+func newBridge(ctx context.Context, t transport.Transport, ip net.IP, port int, n *counters) *bridge {
+	b := &bridge{
+		t: t, ip: ip, port: port, n: n, ctx: ctx, conns: map[*stream]struct{}{},
+		packets: make(chan *memberlist.Packet, packetsWaiting), streams: make(chan net.Conn),
+	}
+	t.Handle(channel, b)
+	t.HandleStream(channel, b.accept)
+	return b
+}
+
+// Receive takes one packet. It never waits: memberlist's packets may be lost, the frames behind them may not.
+func (b *bridge) Receive(from transport.NodeID, payload []byte) {
+	addr, _ := b.t.PeerAddr(from)
+	p := &memberlist.Packet{Buf: bytes.Clone(payload), From: address(addr), Timestamp: time.Now()}
+	select {
+	case b.packets <- p:
+		b.n.packetsIn.Add(1)
+	default:
+		b.n.packetsDropped.Add(1)
+	}
+}
+
+// accept hands an incoming stream to memberlist.
+func (b *bridge) accept(_ transport.NodeID, conn net.Conn) {
+	s := b.track(conn)
+	if s == nil {
+		return
+	}
+	select {
+	case b.streams <- s:
+	case <-b.ctx.Done():
+		s.Close()
+	}
+}
+
+// FinalAdvertiseAddr tells the transport's address.
+func (b *bridge) FinalAdvertiseAddr(string, int) (net.IP, int, error) { return b.ip, b.port, nil }
+
+// PacketCh gives the packets.
+func (b *bridge) PacketCh() <-chan *memberlist.Packet { return b.packets }
+
+// StreamCh gives the incoming streams.
+func (b *bridge) StreamCh() <-chan net.Conn { return b.streams }
+
+// WriteTo sends a packet to an address.
+func (b *bridge) WriteTo(p []byte, addr string) (time.Time, error) {
+	return b.WriteToAddress(p, memberlist.Address{Addr: addr})
+}
+
+// WriteToAddress sends a packet to a node.
+//
+// A packet that is lost is no error: memberlist gives a probe up when its ping could not be sent,
+// and would never suspect a node to whom it cannot send.
+func (b *bridge) WriteToAddress(p []byte, to memberlist.Address) (time.Time, error) {
+	addr, id, ok := parseName(to.Name)
+	if !ok {
+		addr = to.Addr
+	}
+	err := b.t.SendPacket(id, addr, channel, p)
+	switch {
+	case err == nil:
+		b.n.packetsOut.Add(1)
+	case errors.Is(err, transport.ErrClosed):
+		return time.Time{}, err
+	default:
+		b.n.packetsLost.Add(1)
+	}
+	return time.Now(), nil
+}
+
+// DialTimeout opens a stream to an address.
+func (b *bridge) DialTimeout(addr string, timeout time.Duration) (net.Conn, error) {
+	return b.DialAddressTimeout(memberlist.Address{Addr: addr}, timeout)
+}
+
+// DialAddressTimeout opens a stream to a node.
+func (b *bridge) DialAddressTimeout(to memberlist.Address, timeout time.Duration) (net.Conn, error) {
+	addr, _, ok := parseName(to.Name)
+	if !ok {
+		addr = to.Addr
+	}
+	ctx, cancel := context.WithTimeout(b.ctx, timeout)
+	defer cancel()
+	conn, err := b.t.DialStream(ctx, addr, channel)
+	if err != nil {
+		return nil, err
+	}
+	if s := b.track(conn); s != nil {
+		return s, nil
+	}
+	return nil, ErrClosed
+}
+
+// Shutdown closes every stream and lets go of the transport, which stays open.
+func (b *bridge) Shutdown() error {
+	b.t.Handle(channel, nil)
+	b.t.HandleStream(channel, nil)
+	b.mu.Lock()
+	open := b.conns
+	b.conns = nil
+	b.mu.Unlock()
+	for s := range open {
+		s.Conn.Close()
+	}
+	return nil
+}
+
+// track wraps a stream so that Shutdown can close it; nil says that it is too late.
+func (b *bridge) track(conn net.Conn) *stream {
+	s := &stream{Conn: conn, b: b}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.conns == nil {
+		conn.Close()
+		return nil
+	}
+	b.conns[s] = struct{}{}
+	return s
+}
+
+// stream is a stream that its bridge forgets when it is closed.
+type stream struct {
+	net.Conn
+	b *bridge
+}
+
+// Close closes the stream.
+func (s *stream) Close() error {
+	s.b.mu.Lock()
+	delete(s.b.conns, s)
+	s.b.mu.Unlock()
+	return s.Conn.Close()
+}
+
+// address is the net.Addr of a packet's sender.
+type address string
+
+// Network names the kind of address.
+func (a address) Network() string { return "coterie" }
+
+// String is the address itself.
+func (a address) String() string { return string(a) }

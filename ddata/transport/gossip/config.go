@@ -1,0 +1,112 @@
+package gossip
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"strconv"
+	"time"
+
+	"github.com/hashicorp/memberlist"
+)
+
+// Limits and times that are not configurable.
+const (
+	packetMax      = 8 << 10 // bytes memberlist puts in a packet; its compound packets must stay below 60 KiB
+	packetsWaiting = 1024    // packets read from the transport that memberlist has not taken yet
+	joinsAtATime   = 3       // addresses that one round of the rejoin loop tries
+	resolveTimeout = 5 * time.Second
+	joinRetryMin   = 250 * time.Millisecond // first pause while nobody else is listed
+)
+
+// Preset picks memberlist's timing.
+type Preset uint8
+
+const (
+	// LAN is memberlist's LAN timing: a killed node is noticed after 5 to 8 s.
+	LAN Preset = iota
+	// Local is quicker, for single machines and tests: about 1 s.
+	Local
+)
+
+// Config configures a Gossip. It is copied; zero fields take their defaults.
+type Config struct {
+	// Cluster is the cluster's name, the same as the transport's. It is memberlist's label
+	// and part of each node's meta. Required.
+	Cluster string
+	// Seeds are the addresses (host:port) to join through, and to join again while memberlist lists
+	// nobody there. A host name may stand for several nodes. The own address is left out.
+	Seeds []string
+	// Preset is the timing. Default LAN.
+	Preset Preset
+	// RejoinInterval is the mean time between two attempts to join what should be listed and is not.
+	// Default 10 s, with Local 1 s. While nobody else is listed the attempts begin quicker.
+	RejoinInterval time.Duration
+	// OnHint hears of other nodes, in order, from one goroutine that does nothing else. When it
+	// is slow, older hints about the same node are left out.
+	OnHint func(Hint)
+	// Logger gets memberlist's log at debug level. Default: none.
+	Logger *slog.Logger
+}
+
+// Validate reports all faults of c together.
+func (c *Config) Validate() error {
+	var errs []error
+	if c.Cluster == "" || len(c.Cluster) > memberlist.LabelMaxSize {
+		errs = append(errs, fmt.Errorf("gossip: config: Cluster must have 1 to %d bytes", memberlist.LabelMaxSize))
+	}
+	for _, s := range c.Seeds {
+		host, port, err := net.SplitHostPort(s)
+		if n, perr := strconv.ParseUint(port, 10, 16); err != nil || perr != nil || n == 0 || host == "" {
+			errs = append(errs, fmt.Errorf("gossip: config: seed %q is not host:port", s))
+		}
+	}
+	if c.Preset > Local {
+		errs = append(errs, fmt.Errorf("gossip: config: no preset %d", c.Preset))
+	}
+	if c.RejoinInterval < 0 {
+		errs = append(errs, errors.New("gossip: config: RejoinInterval is negative"))
+	}
+	return errors.Join(errs...)
+}
+
+func (c Config) withDefaults() Config {
+	if c.RejoinInterval == 0 {
+		c.RejoinInterval = 10 * time.Second
+		if c.Preset == Local {
+			c.RejoinInterval = time.Second
+		}
+	}
+	if c.OnHint == nil {
+		c.OnHint = func(Hint) {}
+	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	return c
+}
+
+// memberlist is the configuration of memberlist. Local is not memberlist's own Local preset, whose
+// low retransmission leaves gaps that only a full sync repairs.
+func (c Config) memberlist(self member, port int) *memberlist.Config {
+	m := memberlist.DefaultLANConfig()
+	m.Name = self.name()
+	m.Label = c.Cluster
+	m.BindPort, m.AdvertisePort = port, port
+	m.EnableCompression = false
+	m.DisableTcpPings = true
+	m.UDPBufferSize = packetMax
+	m.RequireNodeNames = false // an address to join has no name yet
+	m.LogOutput = nil
+	if c.Preset == Local {
+		m.ProbeInterval, m.ProbeTimeout = 200*time.Millisecond, 100*time.Millisecond
+		m.SuspicionMult, m.SuspicionMaxTimeoutMult = 3, 2
+		m.AwarenessMaxMultiplier = 2
+		m.GossipInterval = 50 * time.Millisecond
+		m.GossipToTheDeadTime = 5 * time.Second
+		m.PushPullInterval = 5 * time.Second
+		m.TCPTimeout = 2 * time.Second
+	}
+	return m
+}
