@@ -104,7 +104,7 @@ func (s *space) checkLinks() error {
 			return fmt.Errorf("peer %s: have %d, base %d of %s", short(p.id), l.have, l.base, clockName(l.content))
 		case len(l.flight) > s.m.cfg.PushFlight || len(p.flows.out) > flowsMax:
 			return fmt.Errorf("peer %s: %d pushes and %d flows on their way", short(p.id), len(l.flight), len(p.flows.out))
-		case l.pending() && p.reachable && l.retryAt.IsZero():
+		case p.pending(l) && l.retryAt.IsZero():
 			return fmt.Errorf("peer %s owes an ack and no timer runs", short(p.id))
 		}
 	}

@@ -75,7 +75,10 @@ func (m *Machine) counts(p *peer) bool { return p.epoch == m.view.Epoch }
 func (s *space) learnContent(p *peer, c *crdt.Clock) {
 	l := p.link(s)
 	l.content.Join(c)
-	l.have = l.content.Base(s.m.cfg.Self)
+	if have := l.content.Base(s.m.cfg.Self); have != l.have {
+		l.have = have
+		s.watch(p)
+	}
 }
 
 // learnAcked notes that c counts at the peer.

@@ -89,10 +89,7 @@ type pushed struct {
 // push sends what the peer's window allows. While PushFlight messages are unacknowledged, groups gather and then go together.
 func (s *space) push(p *peer, shared *pushed) {
 	l := p.link(s)
-	if !p.reachable {
-		return
-	}
-	for len(l.flight) < s.m.cfg.PushFlight && (l.bytes < s.m.cfg.PushWindow || len(l.flight) == 0) {
+	for p.reachable && len(l.flight) < s.m.cfg.PushFlight && (l.bytes < s.m.cfg.PushWindow || len(l.flight) == 0) {
 		todo := s.own.after(l.sent)
 		if len(todo) == 0 {
 			break
@@ -130,7 +127,7 @@ func (s *space) bundle(todo []ownGroup, after uint64) pushed {
 func (s *space) watch(p *peer) {
 	l := p.link(s)
 	switch {
-	case !l.pending():
+	case !p.pending(l):
 		l.retryAt = zeroTime
 	case l.retryAt.IsZero():
 		l.retryAt = s.m.now.Add(s.m.backoff(l.tries))
@@ -138,9 +135,10 @@ func (s *space) watch(p *peer) {
 	}
 }
 
-// pending says whether an ack is outstanding. Of a peer who has not what was made before he came, only the echo can be expected.
-func (l *link) pending() bool {
-	return len(l.flight) > 0 || l.have >= l.from && (l.have < l.sent || l.base < l.sent)
+// pending says whether an ack is outstanding. Of a peer who has not what was made before he came, only the echo can be expected, and
+// of a learner no more than that he has applied it.
+func (p *peer) pending(l *link) bool {
+	return len(l.flight) > 0 || l.have >= l.from && (l.have < l.sent || p.voter && l.base < l.sent)
 }
 
 // pushTries is how often a push is repeated before the peer is only asked what he has.
@@ -150,7 +148,7 @@ const pushTries = 2
 // the window, gets a small question instead; what he lacks then comes from the log.
 func (s *space) retryPush(p *peer) {
 	l := p.link(s)
-	if !l.pending() {
+	if !p.pending(l) {
 		return
 	}
 	first := s.rep.Seq() + 1

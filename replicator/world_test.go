@@ -1,0 +1,411 @@
+package replicator
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+
+	"time"
+
+	"github.com/coterie-go/coterie/crdt"
+)
+
+// world is a few machines, the network between them and their disks, in virtual time. Everything that happens is asked for by the test.
+type world struct {
+	t     tb
+	now   time.Time
+	rng   *rand.Rand
+	cfg   Config // of all nodes; Self and Disk are set per node
+	nodes []*node
+	net   []packet
+	cut   map[[2]crdt.Origin]bool
+	log   func(format string, args ...any)
+	seq   uint64
+}
+
+// node is one process: a machine, what it has asked its disk for, and what it has answered.
+type node struct {
+	w       *world
+	id      crdt.Origin
+	m       *Machine
+	disk    *rows
+	diskID  uint64
+	batches []Batch // asked for and not yet answered
+	results map[uint64]Result
+	changes []Change
+	settled []Settlement
+	down    bool
+	joined  bool // it has said that it caught up
+}
+
+// rows is what survives a crash.
+type rows struct {
+	items  map[crdt.Dot]crdt.Item
+	clock  *crdt.Clock
+	digest crdt.Digest
+	bad    bool // the disk fails every commit
+}
+
+type packet struct {
+	from, to crdt.Origin
+	lane     Lane
+	msg      Message
+}
+
+func newWorld(t tb, seed uint64, cfg Config) *world {
+	return &world{
+		t: t, now: time.Unix(1_000_000, 0), rng: rand.New(rand.NewPCG(seed, 7)), cfg: cfg,
+		cut: map[[2]crdt.Origin]bool{}, log: func(string, ...any) {},
+	}
+}
+
+func newRows() *rows { return &rows{items: map[crdt.Dot]crdt.Item{}} }
+
+// start begins a process with a disk, nil for a new one.
+func (w *world) start(id crdt.Origin, disk *rows, diskID uint64) *node {
+	w.t.Helper()
+	if disk == nil {
+		disk = newRows()
+	}
+	cfg := w.cfg
+	cfg.Self, cfg.Disk = id, diskID
+	loaded := Loaded{Clock: disk.clock, Digest: disk.digest, Items: func(yield func(crdt.Item) bool) {
+		for _, it := range disk.items {
+			if !yield(it) {
+				return
+			}
+		}
+	}}
+	m, err := New(cfg, rand.New(rand.NewPCG(uint64(id), w.rng.Uint64())), loaded)
+	if err != nil {
+		w.t.Fatalf("node %s does not start: %v", short(id), err)
+	}
+	n := &node{w: w, id: id, m: m, disk: disk, diskID: diskID, results: map[uint64]Result{}}
+	w.nodes = append(w.nodes, n)
+	return n
+}
+
+func (w *world) node(id crdt.Origin) *node {
+	for _, n := range w.nodes {
+		if n.id == id && !n.down {
+			return n
+		}
+	}
+	return nil
+}
+
+// step lets a node take an input, carries out the effects, and checks the invariants.
+func (n *node) step(in Input) {
+	w := n.w
+	w.t.Helper()
+	w.log("%s <- %v", short(n.id), in)
+	e := n.m.Step(w.now, in)
+	for _, b := range e.Persist {
+		w.log("%s -> %v", short(n.id), b)
+		n.batches = append(n.batches, b)
+	}
+	for _, env := range e.Send {
+		w.log("%s -> %v", short(n.id), env)
+		if !w.cut[[2]crdt.Origin{n.id, env.To}] {
+			w.net = append(w.net, packet{n.id, env.To, env.Lane, w.carried(env.Msg)})
+		}
+	}
+	for _, r := range e.Reply {
+		w.log("%s -> %v", short(n.id), r)
+		if _, twice := n.results[r.ID]; twice {
+			w.t.Fatalf("operation #%d of %s is answered twice", r.ID, short(n.id))
+		}
+		n.results[r.ID] = r
+	}
+	for _, c := range e.Notify {
+		w.log("%s -> %v", short(n.id), c)
+		n.changes = append(n.changes, c)
+	}
+	for _, s := range e.Settled {
+		w.log("%s -> %v", short(n.id), s)
+		n.settled = append(n.settled, s)
+	}
+	if e.CaughtUp {
+		w.log("%s -> caught up", short(n.id))
+		n.joined = true
+	}
+	if err := n.m.Check(); err != nil {
+		w.t.Fatalf("%v\n%v", err, n.m)
+	}
+}
+
+// carried takes a message over the wire.
+func (w *world) carried(m Message) Message {
+	out, err := DecodeMessage(AppendMessage(nil, m))
+	if err != nil {
+		w.t.Fatalf("%v does not decode: %v", m, err)
+	}
+	return out
+}
+
+// persist answers the oldest batch of a node.
+func (n *node) persist() {
+	if len(n.batches) == 0 {
+		return
+	}
+	b := n.batches[0]
+	n.batches = n.batches[1:]
+	if n.disk.bad {
+		n.step(Persisted{ID: b.ID, Err: errDisk})
+		return
+	}
+	for _, d := range b.Drop {
+		delete(n.disk.items, d)
+	}
+	for _, it := range b.Put {
+		n.disk.items[it.Dot] = *it
+	}
+	n.disk.clock, n.disk.digest = b.Clock, b.Digest
+	n.step(Persisted{ID: b.ID})
+}
+
+var errDisk = errors.New("disk full")
+
+// deliver hands over the i-th packet on its way.
+func (w *world) deliver(i int) {
+	p := w.net[i]
+	w.net = slices.Delete(w.net, i, i+1)
+	if n := w.node(p.to); n != nil && !w.cut[[2]crdt.Origin{p.from, p.to}] {
+		n.step(Receive{From: p.from, Msg: p.msg})
+	}
+}
+
+// quiet delivers and commits, in order, until nothing is on its way.
+func (w *world) quiet() {
+	w.t.Helper()
+	for i := 0; ; i++ {
+		if i > 200_000 {
+			w.t.Fatalf("the network does not become quiet; %v is next", w.net[0].msg)
+		}
+		busy := len(w.net) > 0
+		if busy {
+			w.deliver(0)
+		}
+		for _, n := range w.nodes {
+			if !n.down && len(n.batches) > 0 {
+				busy = true
+				n.persist()
+			}
+		}
+		if !busy {
+			return
+		}
+	}
+}
+
+// advance lets time pass to the next deadlines up to d, delivering everything in between.
+func (w *world) advance(d time.Duration) {
+	w.t.Helper()
+	end := w.now.Add(d)
+	for {
+		w.quiet()
+		next := end
+		for _, n := range w.nodes {
+			if at := n.m.Deadline(); !n.down && !at.IsZero() && at.Before(next) {
+				next = at
+			}
+		}
+		if next.After(w.now) {
+			w.now = next
+		}
+		due := false
+		for _, n := range w.nodes {
+			if at := n.m.Deadline(); !n.down && !at.IsZero() && !at.After(w.now) {
+				due = true
+				n.step(Tick{})
+			}
+		}
+		if !due && !w.now.Before(end) {
+			return
+		}
+	}
+}
+
+// install gives a view to all nodes that run.
+func (w *world) install(v View) {
+	for _, n := range slices.Clone(w.nodes) {
+		if !n.down {
+			n.step(Install{v})
+		}
+	}
+}
+
+// viewOf makes a view of running and other nodes.
+func viewOf(epoch uint64, voters ...crdt.Origin) View {
+	v := View{Epoch: epoch}
+	for i, id := range voters {
+		v.Voters = append(v.Voters, Peer{ID: id, UpNumber: uint32(i + 1), Disk: uint64(id)})
+	}
+	return v
+}
+
+func founded(epoch uint64, voters ...crdt.Origin) View {
+	v := viewOf(epoch, voters...)
+	v.Founded = true
+	return v
+}
+
+func (v View) with(learners ...crdt.Origin) View {
+	for _, id := range learners {
+		v.Learners = append(v.Learners, Peer{ID: id, Disk: uint64(id)})
+	}
+	return v
+}
+
+// cluster starts nodes 1 to n in a founding view.
+func cluster(t tb, n int, cfg Config) *world {
+	w := newWorld(t, 1, cfg)
+	var ids []crdt.Origin
+	for i := range n {
+		ids = append(ids, crdt.Origin(i+1))
+		w.start(crdt.Origin(i+1), nil, uint64(i+1))
+	}
+	w.install(founded(1, ids...))
+	w.quiet()
+	return w
+}
+
+// sever cuts the link between two nodes, both ways; join mends it.
+func (w *world) sever(a, b crdt.Origin) {
+	w.cut[[2]crdt.Origin{a, b}], w.cut[[2]crdt.Origin{b, a}] = true, true
+}
+
+func (w *world) mend(a, b crdt.Origin) {
+	delete(w.cut, [2]crdt.Origin{a, b})
+	delete(w.cut, [2]crdt.Origin{b, a})
+}
+
+// isolate cuts a node off from all others.
+func (w *world) isolate(id crdt.Origin) {
+	for _, n := range w.nodes {
+		if n.id != id {
+			w.sever(id, n.id)
+		}
+	}
+}
+
+func (w *world) mendAll() { clear(w.cut) }
+
+// crash ends a process; its disk keeps what was committed.
+func (n *node) crash() {
+	n.down, n.batches = true, nil
+	n.w.net = slices.DeleteFunc(n.w.net, func(p packet) bool { return p.to == n.id })
+}
+
+var addOne = crdt.ORSet[string]{}
+
+// put begins adding an element to a set and returns the operation's id.
+func (n *node) put(key, elem string, l Level) uint64 {
+	n.w.seq++
+	id := n.w.seq
+	n.step(Update{ID: id, Key: key, Write: l, Mutate: func(t *crdt.Tx) error { return addOne.Mutator(t).Add(elem) }})
+	return id
+}
+
+// take begins removing an element from a set.
+func (n *node) take(key, elem string, l Level) uint64 {
+	n.w.seq++
+	id := n.w.seq
+	n.step(Update{ID: id, Key: key, Write: l, Mutate: func(t *crdt.Tx) error { return addOne.Mutator(t).Remove(elem) }})
+	return id
+}
+
+// get begins a read.
+func (n *node) get(key string, l Level) uint64 {
+	n.w.seq++
+	id := n.w.seq
+	n.step(Get{ID: id, Key: key, Read: l})
+	return id
+}
+
+// elems returns the set that a reader holds.
+func elems(t tb, r crdt.Reader) []string {
+	t.Helper()
+	v, err := addOne.View(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := slices.Collect(v.All())
+	slices.Sort(out)
+	return out
+}
+
+func (n *node) set(key string) []string {
+	n.w.t.Helper()
+	return elems(n.w.t, n.m.Snapshot(n.m.SpaceOf(key)).View(key))
+}
+
+// want fails unless the operation has been answered like this; nil: without an error.
+func (n *node) want(id uint64, err error) Result {
+	n.w.t.Helper()
+	r, ok := n.results[id]
+	if !ok {
+		n.w.t.Fatalf("operation #%d of %s is not answered, want %v\n%v", id, short(n.id), err, n.m)
+	}
+	if !errors.Is(r.Err, err) {
+		n.w.t.Fatalf("operation #%d of %s: %v, want %v", id, short(n.id), r.Err, err)
+	}
+	return r
+}
+
+func (n *node) wantOpen(id uint64) {
+	n.w.t.Helper()
+	if r, ok := n.results[id]; ok {
+		n.w.t.Fatalf("operation #%d of %s is answered: %v", id, short(n.id), r)
+	}
+}
+
+func (n *node) wantSet(key string, want ...string) {
+	n.w.t.Helper()
+	slices.Sort(want)
+	if got := n.set(key); !slices.Equal(got, want) {
+		n.w.t.Fatalf("%s holds %v in %q, want %v", short(n.id), got, key, want)
+	}
+}
+
+// same fails unless the running nodes hold the same in both spaces.
+func (w *world) same() {
+	w.t.Helper()
+	var first *node
+	for _, n := range w.nodes {
+		switch {
+		case n.down || !n.m.member:
+		case first == nil:
+			first = n
+		default:
+			for s := range spaces {
+				a, b := first.m.Snapshot(s), n.m.Snapshot(s)
+				if !a.Clock().Equal(b.Clock()) {
+					w.t.Fatalf("%v clocks differ:\n%v%v", s, first.m, n.m)
+				}
+				if a.Digest() != b.Digest() {
+					w.t.Fatalf("%v clocks are equal and digests differ:\n%v%v", s, first.m, n.m)
+				}
+			}
+		}
+	}
+}
+
+// dump prints all nodes.
+func (w *world) dump() string {
+	out := ""
+	for _, n := range w.nodes {
+		if !n.down {
+			out += fmt.Sprintln(n.m)
+		}
+	}
+	return out
+}
+
+// tb is what a world needs of a test; rapid's T is no testing.TB.
+type tb interface {
+	Helper()
+	Fatal(args ...any)
+	Fatalf(format string, args ...any)
+}
