@@ -215,12 +215,14 @@ func garbage(c *cluster) {
 	send("a long hello", []byte{0xC0, 'T', 'R', 'Y', 1, 1, 0xFF, 0xFF})
 	send("a hello of nothing", []byte{0xC0, 'T', 'R', 'Y', 1, 1, 0, 1, 0xA0})
 	send("another version", []byte{0xC0, 'T', 'R', 'Y', 9, 1, 0, 0})
+	if c.configure != nil {
+		return // under TLS all of it is a failed TLS handshake
+	}
 	s := b.Stats()
 	if s.Dropped[transport.DropProtocol] != 2 || s.Dropped[transport.DropHandshake] != 2 || s.Dropped[transport.DropRefusedIn] != 2 {
 		c.t.Errorf("counted %v", s)
 	}
-	b.HandleStream(ch, func(transport.NodeID, net.Conn) {})
-	// A frame of 4 GiB, behind a proper hello: what a Mesh with another limit would send.
+	// A frame of 4 GiB, behind a proper hello.
 	a.wire.Network = rewriter{network: a.wire.Network}
 	c.must(a.AddPeer(b.Self(), b.Addr()))
 	c.must(a.Send(b.Self(), transport.Control, 0, ch, []byte("x")))

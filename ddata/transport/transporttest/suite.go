@@ -50,7 +50,7 @@ func Run(t *testing.T, w World) {
 			if run == nil {
 				run = func(t *testing.T, f func(*testing.T)) { f(t) }
 			}
-			run(t, func(t *testing.T) { c.f(&cluster{t: t, u: w.Start(t), next: 100}) })
+			run(t, func(t *testing.T) { c.f(&cluster{t: t, u: w.Start(t), configure: w.Configure, next: 100}) })
 		})
 	}
 }

@@ -16,6 +16,8 @@ type World struct {
 	Bubble func(t *testing.T, f func(t *testing.T))
 	// Start opens one universe of addresses for a case.
 	Start func(t *testing.T) Universe
+	// Configure, when set, changes the configuration of every transport, before the case does.
+	Configure func(*transport.Config)
 }
 
 // Universe is where the transports of one case can reach each other.
@@ -39,9 +41,10 @@ type node struct {
 
 // cluster is the state of one case.
 type cluster struct {
-	t    *testing.T
-	u    Universe
-	next transport.NodeID
+	t         *testing.T
+	u         Universe
+	configure func(*transport.Config)
+	next      transport.NodeID
 }
 
 // start runs one more node. edit may change its configuration.
@@ -68,8 +71,10 @@ func (c *cluster) startAt(network transport.Network, bind string, edit func(*tra
 			n.mu.Unlock()
 		},
 	}
-	if edit != nil {
-		edit(&cfg)
+	for _, f := range []func(*transport.Config){c.configure, edit} {
+		if f != nil {
+			f(&cfg)
+		}
 	}
 	m, err := transport.Listen(c.t.Context(), cfg)
 	if err != nil {

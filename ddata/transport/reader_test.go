@@ -1,0 +1,173 @@
+package transport
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"io"
+	"math/rand/v2"
+	"net"
+	"testing"
+	"time"
+)
+
+// script is a connection that brings given bytes in given portions, and then ends.
+type script struct {
+	net.Conn
+	data    []byte
+	portion func() int
+}
+
+// Read brings the next portion.
+func (s *script) Read(b []byte) (int, error) {
+	if len(s.data) == 0 {
+		return 0, io.EOF
+	}
+	n := copy(b, s.data[:min(len(s.data), max(1, s.portion()))])
+	s.data = s.data[n:]
+	return n, nil
+}
+
+// SetReadDeadline does nothing.
+func (s *script) SetReadDeadline(time.Time) error { return nil }
+
+// bare is a mesh that only reads.
+func bare(frameMax int) *Mesh {
+	m := &Mesh{cfg: Config{FrameMax: frameMax}.withDefaults()}
+	m.handlers.Store(&map[Channel]Handler{})
+	return m
+}
+
+func TestReadFramesInAnyPortions(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	for round := range 200 {
+		var stream []byte
+		var want [][]byte
+		for range rng.IntN(40) {
+			p := make([]byte, []int{0, 1, 100, 5000, 70000, 300000}[rng.IntN(6)])
+			for i := range p {
+				p[i] = byte(rng.Uint32())
+			}
+			want = append(want, p)
+			stream = appendFrame(stream, 5, p)
+		}
+		m := bare(300000)
+		var got [][]byte
+		m.Handle(5, HandlerFunc(func(from NodeID, p []byte) {
+			if from != 9 {
+				t.Fatalf("from %v", from)
+			}
+			got = append(got, bytes.Clone(p))
+		}))
+		most := 1 << rng.IntN(20)
+		err := m.readFrames(&script{data: stream, portion: func() int { return rng.IntN(most) }}, 9, nil)
+		if err != io.EOF || len(got) != len(want) {
+			t.Fatalf("round %d: %v; %d frames of %d", round, err, len(got), len(want))
+		}
+		for i := range want {
+			if !bytes.Equal(got[i], want[i]) {
+				t.Fatalf("round %d: frame %d differs", round, i)
+			}
+		}
+		if s := m.Stats(); s.FramesIn != uint64(len(want)) || s.BytesIn != uint64(len(stream)) {
+			t.Fatalf("round %d: counted %v", round, s)
+		}
+	}
+}
+
+// A length costs nothing until its bytes come: the buffer never exceeds twice what has arrived, or its smallest size.
+func TestReadBufferFollowsBytes(t *testing.T) {
+	const frameMax = 64 << 20
+	head := make([]byte, frameHeader)
+	putFrameHeader(head, 1, frameMax)
+	arrived, largest := 0, 0
+	b := readBuffer{data: make([]byte, readBufferMin)}
+	for arrived < 3<<20 {
+		n := min(len(b.data)-b.end, 1400)
+		if arrived == 0 {
+			copy(b.data, head)
+		}
+		b.end += n
+		arrived += n
+		size, err := frameSize(b.data[b.start:b.end], frameMax)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.prepare(n, size)
+		largest = max(largest, len(b.data))
+		if len(b.data) > max(readBufferMin, 2*arrived) {
+			t.Fatalf("a buffer of %d after %d bytes", len(b.data), arrived)
+		}
+	}
+	t.Logf("largest buffer %d after %d bytes", largest, arrived)
+}
+
+func TestReadBufferShrinks(t *testing.T) {
+	b := readBuffer{data: make([]byte, readBufferMax)}
+	for range 20 * shrinkAfter {
+		b.end += 100
+		b.start = b.end
+		b.prepare(100, 0)
+	}
+	if len(b.data) > 2*readBufferMin {
+		t.Errorf("still %d bytes after a long time of small reads", len(b.data))
+	}
+}
+
+func FuzzReadFrames(f *testing.F) {
+	f.Add(appendFrame(appendFrame(nil, 1, []byte("one")), 2, nil), uint8(3))
+	f.Add(binary.LittleEndian.AppendUint32(nil, 0xFFFFFFFF), uint8(1))
+	f.Fuzz(func(t *testing.T, stream []byte, portion uint8) {
+		m := bare(1000)
+		total := 0
+		m.Handle(1, HandlerFunc(func(_ NodeID, p []byte) { total += len(p) + frameHeader }))
+		err := m.readFrames(&script{data: stream, portion: func() int { return int(portion) }}, 9, nil)
+		if err == nil || total > len(stream) {
+			t.Fatalf("%v; %d bytes handled of %d", err, total, len(stream))
+		}
+		if errors.Is(err, ErrProtocol) != hasLongFrame(stream, 1000) {
+			t.Fatalf("%v", err)
+		}
+	})
+}
+
+// hasLongFrame walks the stream as the wire's description says.
+func hasLongFrame(b []byte, limit uint32) bool {
+	for len(b) >= 8 {
+		n := binary.LittleEndian.Uint32(b)
+		if n > limit {
+			return true
+		}
+		if uint64(len(b)) < 8+uint64(n) {
+			return false
+		}
+		b = b[8+n:]
+	}
+	return false
+}
+
+// Frames of a failed write of which no byte was written stay first in the queue; one that was begun is lost.
+func TestRequeue(t *testing.T) {
+	m := bare(1000)
+	m.ctx, m.cancel = context.WithCancel(t.Context())
+	defer m.cancel()
+	frame := len(appendFrame(nil, 1, []byte("abc")))
+	for _, c := range []struct{ written, lost int }{{0, 0}, {1, 1}, {frame - 1, 1}, {frame, 1}, {frame + 1, 2}, {3 * frame, 3}} {
+		before := m.Stats().Dropped[DropConnLost]
+		l := m.newLink(3, "a:1", Data, 0)
+		var batch []byte
+		for _, p := range []string{"abc", "def", "ghi"} {
+			batch = appendFrame(batch, 1, []byte(p))
+		}
+		l.buf, l.frames = appendFrame(nil, 1, []byte("new")), 1
+		l.requeue(batch, 3, c.written)
+		want := append(bytes.Clone(batch[c.lost*frame:]), appendFrame(nil, 1, []byte("new"))...)
+		if !bytes.Equal(l.buf, want) || l.frames != 4-c.lost {
+			t.Errorf("%d written: %d frames, %q", c.written, l.frames, l.buf)
+		}
+		if n := m.Stats().Dropped[DropConnLost] - before; n != uint64(c.lost) {
+			t.Errorf("%d written: %d counted lost, want %d", c.written, n, c.lost)
+		}
+	}
+}
