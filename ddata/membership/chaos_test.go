@@ -41,6 +41,7 @@ func newChaos(t testing.TB, seed uint64, base Config) *chaos {
 	w.straggle = []float64{0, 0, 0.01, 0.05}[r.IntN(4)]
 	w.latency = []time.Duration{time.Millisecond, 5 * time.Millisecond, 20 * time.Millisecond}[r.IntN(3)]
 	w.encode = r.IntN(8) == 0
+	w.drift = 0.01
 	w.handOff = time.Duration(r.Int64N(int64(3 * time.Second)))
 	w.settle = time.Duration(r.Int64N(int64(2 * time.Second)))
 	for i := range c.weights {
@@ -58,10 +59,7 @@ func (c *chaos) start(addr string) {
 	if c.w.livingAt(addr) != nil || c.left[addr] {
 		return
 	}
-	n := c.w.start(addr, nil)
-	n.rate = 1 + (c.rng.Float64()*2-1)*0.01
-	n.offset = -time.Duration(float64(c.w.now) * n.rate)
-	n.offset += time.Duration(c.rng.Int64N(int64(1000 * time.Second)))
+	c.w.start(addr, nil)
 }
 
 // ended: who stalled starts again, who was downed perhaps, who left does not.

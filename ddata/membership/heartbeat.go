@@ -43,9 +43,14 @@ func (m *Machine) advanceBeat() {
 func (m *Machine) beat() {
 	m.beatAt = m.now.Add(m.cfg.HeartbeatInterval)
 	hb := m.heartbeat()
+	lost := !m.holder.votes.Holds(m.now)
 	for _, o := range m.view.Members {
-		if o.UID != m.cfg.UID {
-			m.send(o.UID, o.Addr, hb)
+		if o.UID == m.cfg.UID {
+			continue
+		}
+		m.send(o.UID, o.Addr, hb)
+		if lost && !m.Reachable(o.UID) { // a new incarnation there may know what has become of the cluster
+			m.send(0, o.Addr, Fetch{Cluster: m.view.Cluster})
 		}
 	}
 }

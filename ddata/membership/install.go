@@ -159,8 +159,9 @@ func (m *Machine) becomeAbsent(v *View) {
 	m.becomeDone(ErrDowned)
 }
 
-// joiner is a node that asks to join, and until when it is remembered if it does not ask again.
+// joiner is a node that asks to join, since when, and until when it is remembered if it does not ask again.
 type joiner struct {
 	member Member
+	since  time.Time
 	until  time.Time
 }

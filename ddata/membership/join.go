@@ -40,8 +40,8 @@ func (m *Machine) refusal(p Probe) (Reason, string) {
 	if reason != 0 {
 		return reason, text
 	}
-	if p.Self.Addr == m.cfg.Addr {
-		return ReasonRole, fmt.Sprintf("address %s is that of %v, which is running", p.Self.Addr, m.cfg.UID)
+	if o, ok := m.living(p.Self); ok {
+		return ReasonRole, fmt.Sprintf("address %s is that of %v, which is running", p.Self.Addr, o.UID)
 	}
 	for _, k := range p.Knows {
 		if k.Cluster != m.view.Cluster && !k.Founding && !p.AnyDisks {
@@ -49,6 +49,24 @@ func (m *Machine) refusal(p Probe) (Reason, string) {
 		}
 	}
 	return 0, ""
+}
+
+// living finds the member at a joiner's address that runs beside it: this node, or one that has been heard for much
+// longer than an earlier incarnation could have been.
+func (m *Machine) living(n Member) (Member, bool) {
+	if n.Addr == m.cfg.Addr {
+		return m.Self(), true
+	}
+	j, asked := m.joiners[n.UID]
+	if !asked || m.now.Sub(j.since) < 2*m.cfg.UnreachableAfter {
+		return Member{}, false
+	}
+	for _, o := range m.view.Members {
+		if o.Addr == n.Addr && m.Reachable(o.UID) {
+			return o, true
+		}
+	}
+	return Member{}, false
 }
 
 // mismatch compares what all nodes of a cluster must have alike.
@@ -71,15 +89,16 @@ func (m *Machine) rememberJoiner(n Member) {
 			delete(m.joiners, u) // an earlier incarnation
 		}
 	}
-	_, known := m.joiners[n.UID]
+	before, known := m.joiners[n.UID]
 	if !known && len(m.joiners) >= joinersMax {
 		m.stats.DroppedFull++
 		return
 	}
-	m.joiners[n.UID] = joiner{member: n, until: m.now.Add(m.joinerTTL())}
+	j := joiner{member: n, since: before.since, until: m.now.Add(m.joinerTTL())}
 	if !known {
-		m.wake = true
+		j.since, m.wake = m.now, true
 	}
+	m.joiners[n.UID] = j
 }
 
 // joinerTTL is longer than a few lost probes, and short enough that a joiner that died is not taken in.

@@ -131,3 +131,13 @@ func (w *world) verdict() {
 		w.t.Error(f)
 	}
 }
+
+// newest is the view with the highest epoch.
+func (j *judge) newest() (newest *View) {
+	for _, v := range j.views {
+		if newest == nil || v.Epoch > newest.Epoch {
+			newest = v
+		}
+	}
+	return newest
+}

@@ -31,6 +31,7 @@ type world struct {
 	loss     float64
 	straggle float64 // share of messages that come up to 4 s late
 	encode   bool    // pass messages through the wire format
+	drift    float64 // clock rates differ from 1 by up to this
 
 	// the driver that the world plays
 	handOff time.Duration // from Leaving to Stopped
@@ -130,6 +131,10 @@ func (w *world) start(addr string, tune func(*Config)) *node {
 		tune(&cfg)
 	}
 	n := &node{w: w, uid: cfg.UID, addr: addr, rate: 1, alive: true}
+	if w.drift > 0 {
+		n.rate = 1 + (w.rng.Float64()*2-1)*w.drift
+		n.offset = time.Duration(w.rng.Int64N(int64(1000 * time.Second)))
+	}
 	m, err := New(cfg, rand.New(rand.NewPCG(w.rng.Uint64(), 2)), w.disks[addr])
 	if err != nil {
 		w.t.Fatalf("New: %v", err)

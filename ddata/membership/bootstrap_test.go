@@ -1,0 +1,294 @@
+package membership
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestFoundExactlyOnce: nodes start at different times, messages get lost, and fewer than twice the expected number
+// are there: one cluster comes of it.
+func TestFoundExactlyOnce(t *testing.T) {
+	for seed := uint64(1); seed <= 60; seed++ {
+		w := newWorld(t, seed, LAN())
+		n := 1 + w.rng.IntN(5)
+		all := n + w.rng.IntN(n)
+		w.loss = []float64{0, 0.1, 0.3}[w.rng.IntN(3)]
+		w.base.Seeds, w.base.BootstrapExpect = addrs(max(1, all/2)), n
+		w.restart = func(x *node) {
+			if errors.Is(x.done, ErrStalled) {
+				w.after(time.Second, func() { w.start(x.addr, nil) })
+			}
+		}
+		for _, a := range addrs(all) {
+			w.after(time.Duration(w.rng.Int64N(int64(8*time.Second))), func() { w.start(a, nil) })
+		}
+		w.run(8 * time.Second)
+		w.until(2*time.Minute, w.converged)
+		clusters := make(map[ClusterID]bool)
+		for p := range w.judge.views {
+			clusters[p.cluster] = true
+		}
+		if !w.converged() || len(clusters) != 1 || len(w.living()) != all {
+			for _, x := range w.living() {
+				t.Logf("%v", x.m)
+			}
+			t.Fatalf("seed %d: %d nodes expecting %d made %d clusters, %d live", seed, all, n, len(clusters), len(w.living()))
+		}
+		w.verdict()
+	}
+}
+
+// TestExpectOfOne founds alone at once.
+func TestExpectOfOne(t *testing.T) {
+	w := newWorld(t, 1, LAN())
+	w.base.BootstrapExpect = 1
+	n := w.start("a", nil)
+	if v := n.m.View(); v == nil || !n.acts() {
+		t.Errorf("not founded at once: %v", n.m)
+	}
+}
+
+// TestRefused: the reason is known on both sides.
+func TestRefused(t *testing.T) {
+	for _, c := range []struct {
+		reason Reason
+		tune   func(*Config)
+	}{
+		{ReasonName, func(c *Config) { c.Name = "other" }},
+		{ReasonConfig, func(c *Config) { c.ConfigHash = 5 }},
+		{ReasonConfig, func(c *Config) { c.LeaseDuration = 5 * time.Second }},
+		{ReasonConfig, func(c *Config) { c.Strategy = Manual{} }},
+		{ReasonRole, func(c *Config) { c.Addr = "b" }},
+	} {
+		w := newWorld(t, 1, LAN())
+		w.found(2)
+		var seen []Event
+		w.watch = func(_ *node, _ Input, fx *Effects) { seen = append(seen, fx.Events...) }
+		n := w.start("x", c.tune)
+		w.run(12 * time.Second)
+		var refused *RefusedError
+		if !errors.As(n.done, &refused) || refused.Reason != c.reason || !errors.Is(n.done, ErrRefused) {
+			t.Errorf("%v: the node ended with %v", c.reason, n.done)
+		}
+		told := false
+		for _, e := range seen {
+			r, ok := e.(RefusedNode)
+			told = told || ok && r.Reason == c.reason && r.UID == n.uid
+		}
+		if !told {
+			t.Errorf("%v: no event at the members: %v", c.reason, seen)
+		}
+	}
+}
+
+// TestMisfitsDoNotFound: a node that would be refused is no founder either, and both sides say why they wait.
+func TestMisfitsDoNotFound(t *testing.T) {
+	w := newWorld(t, 1, LAN())
+	w.base.Seeds, w.base.BootstrapExpect = addrs(2), 2
+	a := w.start("a", nil)
+	b := w.start("b", func(c *Config) { c.ConfigHash = 5 })
+	w.run(10 * time.Second)
+	for _, n := range []*node{a, b} {
+		if n.m.View() != nil || !strings.Contains(strings.Join(n.waiting, "\n"), "configuration") {
+			t.Errorf("%v waits because of %q", n.m, n.waiting)
+		}
+	}
+}
+
+// TestForeignDisk: a disk that belongs to another cluster is refused.
+func TestForeignDisk(t *testing.T) {
+	w := newWorld(t, 1, LAN())
+	w.found(2)
+	other := sampleView()
+	w.disks["x"] = record{Last: other}.encode()
+	n := w.start("x", nil)
+	w.run(3 * time.Second)
+	var refused *RefusedError
+	if !errors.As(n.done, &refused) || refused.Reason != ReasonDisk {
+		t.Errorf("ended with %v", n.done)
+	}
+}
+
+// coldStart founds three nodes, lets them grow to six, and kills them all.
+func coldStart(t *testing.T, seed uint64) *world {
+	w := newWorld(t, seed, LAN())
+	w.found(3)
+	for _, a := range []string{"d", "e", "f"} {
+		w.start(a, nil)
+	}
+	if !w.until(20*time.Second, w.converged) {
+		t.Fatal("did not grow:", w.nodes[0].m)
+	}
+	for _, n := range w.living() {
+		n.crash()
+	}
+	w.run(time.Second)
+	return w
+}
+
+// TestColdStartNeedsMajorityOfDisks is V5: formed with an expectation of three and grown to six, it must not start
+// again as three; with four it goes on as the same cluster, above the old epochs.
+func TestColdStartNeedsMajorityOfDisks(t *testing.T) {
+	w := coldStart(t, 4)
+	last := w.judge.newest()
+	for _, a := range []string{"a", "d", "f"} {
+		w.start(a, nil)
+	}
+	w.run(30 * time.Second)
+	for _, n := range w.living() {
+		if n.m.View() != nil || !strings.Contains(strings.Join(n.waiting, "\n"), "majority of them is needed") {
+			t.Errorf("%v waits because of %q", n.m, n.waiting)
+		}
+	}
+	w.start("b", nil)
+	if !w.until(30*time.Second, w.converged) {
+		t.Fatal("four of six did not found:", w.living()[0].m)
+	}
+	v := w.living()[0].m.View()
+	if v.Cluster != last.Cluster || v.Epoch <= last.Epoch || !v.Founded || len(v.LastDisks) != 6 || len(v.Members) != 4 {
+		t.Errorf("founded %v after %v", v, last)
+	}
+	w.start("c", nil)
+	w.start("e", nil)
+	if !w.until(30*time.Second, w.converged) {
+		t.Error("the rest did not join:", w.living()[0].m)
+	}
+	w.verdict()
+}
+
+// TestColdStartByWordOfOperator: BootstrapAnyDisks lets two of six go on.
+func TestColdStartByWordOfOperator(t *testing.T) {
+	w := coldStart(t, 5)
+	last := w.judge.newest()
+	for _, a := range []string{"d", "f"} {
+		w.start(a, func(c *Config) { c.BootstrapAnyDisks = true })
+	}
+	if !w.until(30*time.Second, w.converged) {
+		t.Fatal("not founded:", w.living()[0].m)
+	}
+	if v := w.living()[0].m.View(); v.Cluster != last.Cluster || v.Epoch <= last.Epoch || len(v.LastDisks) != 2 {
+		t.Errorf("founded %v after %v", v, last)
+	}
+}
+
+// TestColdStartWaitsForOldLeases: two of three are killed and start again at once; the third lives on, cut off, on what
+// they granted it. They may found anew only when that has run out.
+func TestColdStartWaitsForOldLeases(t *testing.T) {
+	w := newWorld(t, 6, LAN())
+	w.found(3)
+	third := w.acting()
+	w.cut = func(a, b *node) bool { return a == third || b == third }
+	for _, n := range w.living() {
+		if n != third {
+			n.crash()
+			w.start(n.addr, nil)
+		}
+	}
+	if !w.until(30*time.Second, func() bool { a := w.acting(); return a != nil && a != third }) {
+		t.Fatal("not founded:", w.nodes[4].m)
+	}
+	w.cut = nil
+	w.run(3 * time.Second) // it asks whoever is now where the others were
+	if !errors.Is(third.done, ErrDowned) {
+		t.Errorf("the third ended with %v: %v", third.done, third.m)
+	}
+	w.verdict()
+}
+
+// TestAcceptedViewCounts: a view that was only accepted may have been decided, so a founding needs its disks, too.
+//
+//  1. three nodes; a and b decide to take in d, e and f, and c never hears of it;
+//  2. all are killed when a has accepted but not installed the last view;
+//  3. a and c are a majority of the disks of the view that they have installed, and must not found.
+func TestAcceptedViewCounts(t *testing.T) {
+	w := newWorld(t, 8, LAN())
+	w.found(3)
+	vs := w.nodes[0].m.View().Voters()
+	lead, a, c := w.byUID[vs[0].UID], w.byUID[vs[1].UID], w.byUID[vs[2].UID]
+	w.cut = func(x, y *node) bool { return x == c || y == c }
+	w.filter = func(_, to *node, msg Message) bool { _, commit := msg.(Commit); return !commit || to != a }
+	w.watch = func(n *node, in Input, fx *Effects) {}
+	w.start("d", nil)
+	if !w.until(10*time.Second, func() bool { return lead.m.View().Epoch == 2 }) {
+		t.Fatal("no second view:", lead.m)
+	}
+	if a.m.View().Epoch != 1 {
+		t.Fatal("a was told:", a.m)
+	}
+	for _, n := range w.living() {
+		n.crash()
+	}
+	w.cut, w.filter = nil, nil
+	w.start(a.addr, nil)
+	w.start(c.addr, nil)
+	w.run(20 * time.Second)
+	if !w.until(time.Minute, w.converged) {
+		t.Fatal("two of three disks of both views did not found:", w.living()[0].m)
+	}
+	if v := w.living()[0].m.View(); v.Epoch != 3 {
+		t.Errorf("founded %v, epoch 2 may have been decided", v)
+	}
+	w.verdict()
+}
+
+// TestFounderDiesBeforeLocking: those who have locked cannot know whether the founding was completed; they end, start
+// again under new uids, and found with whoever is there.
+func TestFounderDiesBeforeLocking(t *testing.T) {
+	w := newWorld(t, 9, LAN())
+	w.base.Seeds, w.base.BootstrapExpect = addrs(3), 3
+	w.restart = func(n *node) {
+		if errors.Is(n.done, ErrStalled) {
+			w.start(n.addr, nil)
+		}
+	}
+	for _, a := range addrs(3) {
+		w.start(a, nil)
+	}
+	victim := w.livingAt("a")
+	for _, n := range w.living() {
+		if n.uid > victim.uid {
+			victim = n // the lowest uid proposes, and so locks first
+		}
+	}
+	w.filter = func(_, to *node, msg Message) bool {
+		if _, lock := msg.(Lock); lock && to == victim && victim.alive {
+			victim.crash()
+		}
+		return true
+	}
+	w.run(5 * time.Second)
+	if victim.alive {
+		t.Fatal("nobody locked")
+	}
+	w.run(w.base.BootstrapTimeout)
+	stalled := 0
+	for _, n := range w.nodes {
+		if errors.Is(n.done, ErrStalled) {
+			stalled++
+		}
+	}
+	if stalled != 2 {
+		t.Errorf("%d nodes stalled, want the 2 that had locked", stalled)
+	}
+	w.start(victim.addr, nil)
+	if !w.until(30*time.Second, w.converged) {
+		t.Error("not founded:", w.living()[0].m)
+	}
+	w.verdict()
+}
+
+// TestClusterGoneWhileJoining: a node that heard of a cluster founds none, and ends when it falls silent.
+func TestClusterGoneWhileJoining(t *testing.T) {
+	w := newWorld(t, 10, LAN())
+	ns := w.found(1)
+	w.filter = func(_, _ *node, msg Message) bool { _, commit := msg.(Commit); return !commit }
+	j := w.start("j", nil)
+	w.run(3 * time.Second)
+	ns[0].crash()
+	w.run(w.base.BootstrapTimeout + 2*time.Second)
+	if !errors.Is(j.done, ErrStalled) {
+		t.Errorf("ended with %v: %v", j.done, j.m)
+	}
+}
