@@ -12,18 +12,20 @@ import (
 
 // replicaDriver carries out what the Replicator machine of a process wants.
 type replicaDriver struct {
-	p        *Process
-	m        *replicator.Machine
-	timer    timer
-	table    durable.Table
-	nextID   uint64
-	waiting  map[uint64]func(replicator.Result)
-	subs     map[uint64]func(replicator.Change)
-	steps    int
-	caughtUp bool
-	settled  uint64
-	todo     []replicator.Input // inputs that came up while effects were carried out
-	busy     bool
+	p       *Process
+	m       *replicator.Machine
+	timer   timer
+	table   durable.Table
+	nextID  uint64
+	waiting map[uint64]func(replicator.Result)
+	subs    map[uint64]func(replicator.Change)
+	steps   int
+	// nextCheck is the step after which the machine is checked again.
+	nextCheck int
+	caughtUp  bool
+	settled   uint64
+	todo      []replicator.Input // inputs that came up while effects were carried out
+	busy      bool
 }
 
 func newReplicaDriver(p *Process) *replicaDriver {
@@ -130,11 +132,14 @@ func (d *replicaDriver) report() {
 	}
 }
 
+// check runs the machine's own check. It looks at every item, so it runs the more rarely the more there are: its cost per step is bounded.
 func (d *replicaDriver) check() {
 	every := d.p.w.opt.CheckEvery
-	if d.steps++; every < 0 || d.steps%every != 0 {
+	if d.steps++; every < 0 || d.steps < d.nextCheck {
 		return
 	}
+	items := d.m.Snapshot(replicator.Volatile).Len() + d.m.Snapshot(replicator.Durable).Len()
+	d.nextCheck = d.steps + every*(1+items/8)
 	if err := d.m.Check(); err != nil {
 		d.p.w.violate("replicator.Check", "%v: %v", d.p, err)
 	}
