@@ -185,3 +185,6 @@ func (g *Region[M]) Name() string { return g.core.name }
 // Close stops the region at once, as a crash would, except that handlers which run are waited for until ctx ends. To hand the shards over
 // first, leave with the node. Everything that still waits is dropped and counted.
 func (g *Region[M]) Close(ctx context.Context) error { return g.run.close(ctx) }
+
+// ShardOf is the shard of an entity id in a type of so many shards: the 64-bit xxHash of its bytes, modulo their number. It never changes.
+func ShardOf(id string, shards int) int { return int(protocol.ShardOf(protocol.EntityID(id), shards)) }

@@ -1,0 +1,66 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"time"
+
+	"github.com/coterie-go/coterie/ddata"
+)
+
+const role = "bench"
+
+// startNodes starts n nodes on loopback in this process. dirs, if not nil, gives each its directory.
+func startNodes(ctx context.Context, n int, dirs []string) ([]*ddata.Node, func(), error) {
+	addrs := make([]string, n)
+	for i := range addrs {
+		addr, err := freeAddr()
+		if err != nil {
+			return nil, nil, err
+		}
+		addrs[i] = addr
+	}
+	nodes := make([]*ddata.Node, n)
+	errs := make(chan error, n)
+	for i := range nodes {
+		go func() {
+			var err error
+			cfg := ddata.Config{
+				Name: "bench", Bind: addrs[i], Seeds: addrs, BootstrapExpect: n, Roles: []string{role}, Preset: ddata.Local,
+				Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
+			}
+			if dirs != nil {
+				cfg.Dir = dirs[i]
+			}
+			nodes[i], err = ddata.Start(ctx, cfg)
+			errs <- err
+		}()
+	}
+	for range nodes {
+		if err := <-errs; err != nil {
+			return nil, nil, err
+		}
+	}
+	return nodes, func() {
+		for _, x := range nodes {
+			_ = x.Close()
+		}
+	}, nil
+}
+
+func freeAddr() (string, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", fmt.Errorf("a free port: %w", err)
+	}
+	defer l.Close()
+	return l.Addr().String(), nil
+}
+
+// within bounds one operation of a bench.
+func within(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(ctx, 10*time.Second)
+}

@@ -1,0 +1,52 @@
+package main
+
+import (
+	"github.com/coterie-go/coterie/ddata"
+	"github.com/coterie-go/coterie/sharding"
+)
+
+// Message is what the measured entities understand.
+type Message interface{ message() }
+
+// Note is told: a payload of 100 bytes in all.
+type Note struct{ Body []byte }
+
+// Query is asked and answered with its own number.
+type Query struct {
+	sharding.Returns[uint64]
+	N uint64
+}
+
+// Count asks how many notes an entity got.
+type Count struct{ sharding.Returns[uint64] }
+
+func (Note) message()  {}
+func (Query) message() {}
+func (Count) message() {}
+
+// sink is the measured entity.
+type sink struct{ got uint64 }
+
+// Receive implements sharding.Entity.
+func (s *sink) Receive(c *sharding.Context[Message], msg Message) error {
+	switch m := msg.(type) {
+	case Note:
+		s.got++
+		return nil
+	case Query:
+		return c.Reply(m.N)
+	case Count:
+		return c.Reply(s.got)
+	}
+	return nil
+}
+
+func startEntities(n *ddata.Node) (*sharding.Region[Message], error) {
+	return sharding.Start(n, sharding.EntityType[Message]{
+		Name: "Sink", Role: role, Shards: 20,
+		Messages: sharding.CBOR[Message](Note{}, Query{}, Count{}),
+		New:      func(*sharding.Context[Message]) sharding.Entity[Message] { return &sink{} },
+	})
+}
+
+var note = Note{Body: make([]byte, payload)}

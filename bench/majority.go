@@ -1,0 +1,55 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/ddata"
+)
+
+// runMajority measures quorum writes and reads over three nodes in one process.
+func runMajority(ctx context.Context, d time.Duration) error {
+	nodes, stop, err := startNodes(ctx, 3, nil)
+	if err != nil {
+		return err
+	}
+	defer stop()
+	r, err := nodes[0].Replicator(role)
+	if err != nil {
+		return err
+	}
+	for _, n := range []int{1, 64} {
+		limit, err := pingPong(n, d/2)
+		if err != nil {
+			return err
+		}
+		ops := map[string]func(c, i int) error{
+			"add": func(c, i int) error {
+				return ddata.Update(ctx, r, setKey, ddata.WriteMajority, func(s *crdt.ORSetTx[string]) error {
+					return s.Add(strconv.Itoa(n) + "-" + strconv.Itoa(c) + "-" + strconv.Itoa(i))
+				})
+			},
+			"increment": func(c, i int) error {
+				return ddata.Update(ctx, r, counterKey, ddata.WriteMajority, func(g *crdt.GCounterTx) error { return g.Increment(1) })
+			},
+			"read": func(c, i int) error {
+				_, err := ddata.Get(ctx, r, counterKey, ddata.ReadMajority)
+				return err
+			},
+		}
+		for _, name := range []string{"add", "increment", "read"} {
+			l, err := callers(n, d, ops[name])
+			if err != nil {
+				return fmt.Errorf("%s: %w", name, err)
+			}
+			f := l.figures()
+			f.add("limit_ops_per_s", int(limit.perSecond()))
+			f.add("ratio", l.perSecond()/limit.perSecond())
+			report("majority", name+"-"+strconv.Itoa(n)+"-callers", f)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,100 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// figures are the name=value pairs of one line, in order.
+type figures []string
+
+func (f *figures) add(name string, value any) {
+	switch v := value.(type) {
+	case float64:
+		*f = append(*f, fmt.Sprintf("%s=%.2f", name, v))
+	default:
+		*f = append(*f, fmt.Sprintf("%s=%v", name, v))
+	}
+}
+
+func report(bench, name string, f figures) {
+	fmt.Printf("bench=%s case=%s %s\n", bench, name, strings.Join(f, " "))
+}
+
+// load is what a run of several callers found.
+type load struct {
+	ops     int
+	elapsed time.Duration
+	lat     []time.Duration // of every op, sorted
+}
+
+func (l load) perSecond() float64 { return float64(l.ops) / l.elapsed.Seconds() }
+
+func (l load) percentile(p float64) float64 {
+	if len(l.lat) == 0 {
+		return 0
+	}
+	return float64(l.lat[int(p*float64(len(l.lat)-1))].Nanoseconds()) / 1e3
+}
+
+func (l load) figures() figures {
+	var f figures
+	f.add("ops_per_s", int(l.perSecond()))
+	f.add("p50_us", l.percentile(0.5))
+	f.add("p99_us", l.percentile(0.99))
+	return f
+}
+
+// callers runs op from n goroutines for d, each op timed, and stops at the first error.
+func callers(n int, d time.Duration, op func(caller, i int) error) (load, error) {
+	var (
+		wg    sync.WaitGroup
+		mu    sync.Mutex
+		total load
+		first error
+	)
+	start := time.Now()
+	end := start.Add(d)
+	for c := range n {
+		wg.Go(func() {
+			var lat []time.Duration
+			for i, t := 0, time.Now(); t.Before(end); i++ {
+				if err := op(c, i); err != nil {
+					mu.Lock()
+					first = err
+					mu.Unlock()
+					return
+				}
+				now := time.Now()
+				lat = append(lat, now.Sub(t))
+				t = now
+			}
+			mu.Lock()
+			total.lat = append(total.lat, lat...)
+			mu.Unlock()
+		})
+	}
+	wg.Wait()
+	total.elapsed, total.ops = time.Since(start), len(total.lat)
+	slices.Sort(total.lat)
+	return total, first
+}
+
+// spin runs op in batches of one goroutine for d without timing each, for what is too short to time.
+func spin(d time.Duration, op func(i int)) load {
+	const batch = 1024
+	start := time.Now()
+	n := 0
+	for time.Since(start) < d {
+		for range batch {
+			op(n)
+			n++
+		}
+	}
+	return load{ops: n, elapsed: time.Since(start)}
+}
+
+func nsPerOp(l load) float64 { return float64(l.elapsed.Nanoseconds()) / float64(l.ops) }

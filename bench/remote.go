@@ -1,0 +1,255 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/coterie-go/coterie/ddata"
+	"github.com/coterie-go/coterie/sharding"
+)
+
+// childEnv makes this program a second process of a bench: "node ADDR SEED" hosts the entities, "raw" is the peer of the raw limit.
+const childEnv = "COTERIE_BENCH_CHILD"
+
+// runRemote measures entity messages between two processes: this one has no role of the type, so every entity is remote.
+func runRemote(ctx context.Context, d time.Duration) error {
+	here, err := freeAddr()
+	if err != nil {
+		return err
+	}
+	there, err := freeAddr()
+	if err != nil {
+		return err
+	}
+	_, stopNode, err := child("node " + there + " " + here)
+	if err != nil {
+		return err
+	}
+	defer stopNode()
+	rawAddr, stopRaw, err := child("raw")
+	if err != nil {
+		return err
+	}
+	defer stopRaw()
+	n, err := startRemote(ctx, here, there, "driver")
+	if err != nil {
+		return err
+	}
+	defer n.Close()
+	region, err := startEntities(n)
+	if err != nil {
+		return err
+	}
+	ids := make([]string, 64)
+	for i := range ids {
+		ids[i] = "entity-" + strconv.Itoa(i)
+		if _, err := sharding.Ask(ctx, region, ids[i], Query{}); err != nil {
+			return err
+		}
+	}
+	if err := remoteTell(ctx, region, ids, rawAddr, d); err != nil {
+		return err
+	}
+	for _, callersN := range []int{1, 64} {
+		limit, err := pingPongTo(rawAddr, callersN, d/2)
+		if err != nil {
+			return err
+		}
+		l, err := callers(callersN, d, func(c, i int) error {
+			_, err := sharding.Ask(ctx, region, ids[(c+i)%len(ids)], Query{N: uint64(i)})
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		f := l.figures()
+		f.add("limit_ops_per_s", int(limit.perSecond()))
+		f.add("ratio", l.perSecond()/limit.perSecond())
+		report("remote", "ask-"+strconv.Itoa(callersN)+"-callers", f)
+	}
+	return nil
+}
+
+// remoteTell counts what the entities got: the time runs until the last note was handled.
+func remoteTell(ctx context.Context, region *sharding.Region[Message], ids []string, rawAddr string, d time.Duration) error {
+	before, err := counted(ctx, region, ids)
+	if err != nil {
+		return err
+	}
+	start := time.Now()
+	sent := uint64(0)
+	for time.Since(start) < d {
+		for range 256 {
+			if err := region.Tell(ctx, ids[sent%uint64(len(ids))], note); err != nil {
+				return err
+			}
+			sent++
+		}
+	}
+	after, err := counted(ctx, region, ids) // an ask is behind every note to the same entity
+	if err != nil {
+		return err
+	}
+	l := load{ops: int(after - before), elapsed: time.Since(start)}
+	limit, err := rawOneWay(rawAddr, d/2)
+	if err != nil {
+		return err
+	}
+	var f figures
+	f.add("ops_per_s", int(l.perSecond()))
+	f.add("lost", sent-(after-before))
+	f.add("limit_ops_per_s", int(limit.perSecond()))
+	f.add("ratio", l.perSecond()/limit.perSecond())
+	report("remote", "tell-1-sender", f)
+	return nil
+}
+
+func counted(ctx context.Context, region *sharding.Region[Message], ids []string) (uint64, error) {
+	sum := uint64(0)
+	for _, id := range ids {
+		n, err := sharding.Ask(ctx, region, id, Count{})
+		if err != nil {
+			return 0, err
+		}
+		sum += n
+	}
+	return sum, nil
+}
+
+// rawOneWay sends frames one way over one connection; the last one is echoed.
+func rawOneWay(addr string, d time.Duration) (load, error) {
+	conn, err := net.Dial("tcp", addr)
+	if err != nil {
+		return load{}, err
+	}
+	defer conn.Close()
+	if _, err := conn.Write([]byte{'1'}); err != nil {
+		return load{}, err
+	}
+	out := newOutbox(conn)
+	defer out.close()
+	frame := make([]byte, payload)
+	start := time.Now()
+	n := 0
+	for time.Since(start) < d {
+		for range 256 {
+			out.put(frame)
+			n++
+		}
+	}
+	out.put([]byte{1})
+	_, err = io.ReadFull(conn, make([]byte, 5))
+	return load{ops: n, elapsed: time.Since(start)}, err
+}
+
+func startRemote(ctx context.Context, bind, other, withRole string) (*ddata.Node, error) {
+	return ddata.Start(ctx, ddata.Config{
+		Name: "bench", Bind: bind, Seeds: []string{other}, BootstrapExpect: 2, Roles: []string{withRole}, Preset: ddata.Local,
+		Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
+	})
+}
+
+// child starts this program again and returns the first word that it says. stop ends it.
+func child(what string) (word string, stop func(), err error) {
+	self, err := os.Executable()
+	if err != nil {
+		return "", nil, err
+	}
+	cmd := exec.Command(self)
+	cmd.Env = append(os.Environ(), childEnv+"="+what)
+	cmd.Stderr = os.Stderr
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		return "", nil, err
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return "", nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		return "", nil, err
+	}
+	line, err := bufio.NewReader(out).ReadString('\n')
+	return strings.TrimSpace(line), func() {
+		_ = in.Close()
+		_ = cmd.Wait()
+	}, err
+}
+
+// runChild is main of a second process; it ends when its standard input does.
+func runChild(what string) error {
+	words := strings.Fields(what)
+	switch {
+	case words[0] == "raw":
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			return err
+		}
+		fmt.Println(l.Addr())
+		go serveRaw(l)
+	case words[0] == "node" && len(words) == 3:
+		fmt.Println("starting") // the other founder is not there before it reads this
+		n, err := startRemote(context.Background(), words[1], words[2], role)
+		if err != nil {
+			return err
+		}
+		defer n.Close()
+		if _, err := startEntities(n); err != nil {
+			return err
+		}
+	default:
+		return fmt.Errorf("unknown child %q", what)
+	}
+	_, err := io.Copy(io.Discard, os.Stdin)
+	return err
+}
+
+// serveRaw is the peer of the raw limits: a connection that begins with '1' is one way, every other is echoed.
+func serveRaw(l net.Listener) {
+	for {
+		c, err := l.Accept()
+		if err != nil {
+			return
+		}
+		go func() {
+			first := make([]byte, 1)
+			if _, err := io.ReadFull(c, first); err != nil {
+				return
+			}
+			if first[0] != '1' {
+				echo(&prefixed{Conn: c, first: first})
+				return
+			}
+			readFrames(c, func(b []byte) {
+				if len(b) == 1 {
+					_, _ = c.Write([]byte{0, 0, 0, 1, 1})
+				}
+			})
+		}()
+	}
+}
+
+// prefixed gives back the byte that was read to tell the kinds apart.
+type prefixed struct {
+	net.Conn
+	first []byte
+}
+
+// Read implements net.Conn.
+func (p *prefixed) Read(b []byte) (int, error) {
+	if len(p.first) > 0 {
+		n := copy(b, p.first)
+		p.first = p.first[n:]
+		return n, nil
+	}
+	return p.Conn.Read(b)
+}

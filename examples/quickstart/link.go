@@ -1,0 +1,133 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"time"
+)
+
+// The demo talks to its nodes in lines of JSON over their standard input and output: one request, one answer.
+
+// request asks a node to do something.
+type request struct {
+	Do string `json:"do"` // "running", "traffic", "rest", "probe", "stop"
+}
+
+// answer is what a node says.
+type answer struct {
+	Error     string            `json:"error,omitempty"`
+	UID       string            `json:"uid,omitempty"`
+	Oldest    bool              `json:"oldest,omitempty"`
+	Running   []string          `json:"running,omitempty"`
+	Doubled   int64             `json:"doubled,omitempty"`
+	Acked     map[string]uint64 `json:"acked,omitempty"`     // increments that were answered
+	Attempted map[string]uint64 `json:"attempted,omitempty"` // increments that were sent
+	Totals    map[string]uint64 `json:"totals,omitempty"`
+}
+
+// child is one node process, seen from the demo.
+type child struct {
+	name  string
+	cmd   *exec.Cmd
+	in    io.WriteCloser
+	lines chan answer // closed when the process's output ends
+}
+
+// answerLimit bounds the wait for one answer.
+const answerLimit = 40 * time.Second
+
+// spawn starts this program again as a node.
+func spawn(name string, env ...string) (*child, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	cmd := exec.Command(self)
+	cmd.Env = append(os.Environ(), env...)
+	cmd.Stderr = os.Stderr
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	c := &child{name: name, cmd: cmd, in: in, lines: make(chan answer, 1)}
+	go func() {
+		defer close(c.lines)
+		dec := json.NewDecoder(bufio.NewReader(out))
+		for {
+			var a answer
+			if dec.Decode(&a) != nil {
+				return
+			}
+			c.lines <- a
+		}
+	}()
+	return c, nil
+}
+
+// wait takes the next answer.
+func (c *child) wait() (answer, error) {
+	select {
+	case a, ok := <-c.lines:
+		if !ok {
+			return a, fmt.Errorf("%s: the process ended", c.name)
+		}
+		if a.Error != "" {
+			return a, fmt.Errorf("%s: %s", c.name, a.Error)
+		}
+		return a, nil
+	case <-time.After(answerLimit):
+		return answer{}, fmt.Errorf("%s: no answer in %v", c.name, answerLimit)
+	}
+}
+
+// ask sends a request and takes its answer.
+func (c *child) ask(do string) (answer, error) {
+	if err := json.NewEncoder(c.in).Encode(request{Do: do}); err != nil {
+		return answer{}, fmt.Errorf("%s: %w", c.name, err)
+	}
+	return c.wait()
+}
+
+// kill is kill -9.
+func (c *child) kill() {
+	_ = c.cmd.Process.Kill()
+	c.reap()
+}
+
+// reap waits for the end of the process.
+func (c *child) reap() {
+	for range c.lines { // the rest of what it said
+	}
+	_ = c.cmd.Wait()
+}
+
+// serve answers requests on standard input until it ends.
+func serve(do func(request) answer) error {
+	dec, enc := json.NewDecoder(os.Stdin), json.NewEncoder(os.Stdout)
+	for {
+		var r request
+		if err := dec.Decode(&r); errors.Is(err, io.EOF) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		if err := enc.Encode(do(r)); err != nil {
+			return err
+		}
+		if r.Do == "stop" {
+			return nil
+		}
+	}
+}

@@ -1,0 +1,196 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/coterie-go/coterie/ddata"
+	"github.com/coterie-go/coterie/sharding"
+)
+
+// The environment that makes this program a node.
+const (
+	envAddr  = "QUICKSTART_ADDR"
+	envSeeds = "QUICKSTART_SEEDS"
+	envDir   = "QUICKSTART_DIR"
+	envLocks = "QUICKSTART_LOCKS"
+	envLog   = "QUICKSTART_LOG" // any value: the nodes log to standard error
+)
+
+const (
+	role     = "counter"
+	entities = 300
+	shards   = 30
+	founders = 3
+)
+
+// node is the program of one node process.
+type node struct {
+	n        *ddata.Node
+	counters *counters
+	region   *sharding.Region[Command]
+	traffic  traffic
+}
+
+func entityID(i int) string { return "counter-" + strconv.Itoa(i) }
+
+// runNode is main of a node process: it starts the node, says so, and serves.
+func runNode() error {
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	x, err := startNode(ctx)
+	if err != nil {
+		return serve(func(request) answer { return answer{Error: err.Error()} })
+	}
+	defer x.n.Close()
+	return serve(x.do)
+}
+
+func startNode(ctx context.Context) (*node, error) {
+	log := slog.New(slog.NewTextHandler(io.Discard, nil))
+	if os.Getenv(envLog) != "" {
+		log = slog.New(slog.NewTextHandler(os.Stderr, nil))
+	}
+	n, err := ddata.Start(ctx, ddata.Config{
+		Name: "quickstart", Bind: os.Getenv(envAddr), Seeds: strings.Split(os.Getenv(envSeeds), ","), BootstrapExpect: founders,
+		Roles: []string{role}, Dir: os.Getenv(envDir), DurableKeys: []string{"count/*"}, Preset: ddata.Local, Logger: log,
+	})
+	if err != nil {
+		return nil, err
+	}
+	data, err := n.Replicator(role)
+	if err != nil {
+		return nil, err
+	}
+	x := &node{n: n, counters: &counters{data: data, locks: os.Getenv(envLocks), running: map[string]bool{}}}
+	x.region, err = sharding.Start(n, sharding.EntityType[Command]{
+		Name: "Counter", Role: role, Shards: shards, RememberEntities: true,
+		Messages: sharding.CBOR[Command](Increment{}, Total{}),
+		New:      x.counters.start,
+	})
+	return x, err
+}
+
+// do answers one request.
+func (x *node) do(r request) answer {
+	switch r.Do {
+	case "running":
+		oldest, _ := x.n.View().Oldest(role)
+		return answer{
+			UID: x.n.UID().String(), Oldest: oldest.UID == x.n.UID(),
+			Running: x.counters.ids(), Doubled: x.counters.doubled.Load(),
+		}
+	case "traffic":
+		x.traffic.start(x.region)
+		return answer{}
+	case "rest":
+		acked, attempted := x.traffic.rest()
+		return answer{Acked: acked, Attempted: attempted}
+	case "probe":
+		totals, err := x.probe()
+		if err != nil {
+			return answer{Error: err.Error()}
+		}
+		return answer{Totals: totals}
+	case "stop":
+		_ = x.n.Close()
+		return answer{}
+	}
+	return answer{Error: "unknown request " + r.Do}
+}
+
+// probe asks every entity for its total, side by side, and returns when all have answered.
+func (x *node) probe() (map[string]uint64, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), answerLimit/2)
+	defer cancel()
+	var (
+		wg     sync.WaitGroup
+		mu     sync.Mutex
+		totals = map[string]uint64{}
+		last   error
+	)
+	for i := range entities {
+		wg.Go(func() {
+			total, err := askUntil(ctx, x.region, entityID(i), Total{})
+			mu.Lock()
+			defer mu.Unlock()
+			if err != nil {
+				last = fmt.Errorf("%s did not answer: %w", entityID(i), err)
+				return
+			}
+			totals[entityID(i)] = total
+		})
+	}
+	wg.Wait()
+	return totals, last
+}
+
+// askUntil repeats a question until it is answered or ctx ends: what a caller does who wants to survive the death of a node.
+func askUntil[Q interface {
+	Command
+	sharding.Request[uint64]
+}](ctx context.Context, r *sharding.Region[Command], id string, q Q) (uint64, error) {
+	for {
+		once, cancel := context.WithTimeout(ctx, time.Second)
+		total, err := sharding.Ask(once, r, id, q)
+		cancel()
+		if err == nil || ctx.Err() != nil {
+			return total, err
+		}
+	}
+}
+
+// traffic increments random counters all the time and keeps account of it.
+type traffic struct {
+	cancel context.CancelFunc
+	wg     sync.WaitGroup
+
+	mu               sync.Mutex
+	acked, attempted map[string]uint64
+}
+
+const trafficCallers = 8
+
+func (t *traffic) start(r *sharding.Region[Command]) {
+	ctx, cancel := context.WithCancel(context.Background())
+	t.cancel = cancel
+	t.acked, t.attempted = map[string]uint64{}, map[string]uint64{}
+	for range trafficCallers {
+		t.wg.Go(func() {
+			for ctx.Err() == nil {
+				t.increment(ctx, r, entityID(rand.IntN(entities)))
+			}
+		})
+	}
+}
+
+func (t *traffic) increment(ctx context.Context, r *sharding.Region[Command], id string) {
+	t.mu.Lock()
+	t.attempted[id]++
+	t.mu.Unlock()
+	once, cancel := context.WithTimeout(context.WithoutCancel(ctx), 3*time.Second)
+	defer cancel()
+	if _, err := sharding.Ask(once, r, id, Increment{}); err == nil {
+		t.mu.Lock()
+		t.acked[id]++
+		t.mu.Unlock()
+	}
+}
+
+// rest ends the traffic and returns its account.
+func (t *traffic) rest() (acked, attempted map[string]uint64) {
+	if t.cancel != nil {
+		t.cancel()
+	}
+	t.wg.Wait()
+	return maps.Clone(t.acked), maps.Clone(t.attempted)
+}
