@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -42,7 +44,7 @@ func (n *Node) left() error {
 // handOver runs the hooks of BeforeLeave side by side.
 func (n *Node) handOver(ctx context.Context) error {
 	n.mu.Lock()
-	hooks := n.leavers
+	hooks := slices.Collect(maps.Values(n.leavers))
 	n.mu.Unlock()
 	errs := make([]error, len(hooks))
 	var wg sync.WaitGroup
@@ -87,6 +89,14 @@ func (n *Node) finish(err error) {
 			close(n.done)
 		}()
 	})
+}
+
+// endReason says why a node that is ending, or has ended, does so.
+func (n *Node) endReason() error {
+	if err := n.Err(); err != nil {
+		return err
+	}
+	return ErrClosed
 }
 
 // release stops what was started, from the top down, and waits for it.

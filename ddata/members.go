@@ -19,10 +19,16 @@ import (
 type members struct {
 	n    *Node
 	m    *membership.Machine
-	loop *drive.Loop[membership.Input]
+	loop *drive.Loop[memberInput]
 
 	last   time.Time              // time of the last step, to notice a suspend
 	reason atomic.Pointer[string] // what the node waits for
+}
+
+// memberInput is an input of the machine, or something to do on its goroutine.
+type memberInput struct {
+	in membership.Input
+	do func()
 }
 
 // suspendSlack is how far wall time may run ahead of monotonic time between two steps before it counts as a suspend.
@@ -72,7 +78,7 @@ func configHash(c Config) uint64 {
 	return h.Sum64()
 }
 
-func (m *members) post(in membership.Input) { m.loop.Force(in) }
+func (m *members) post(in membership.Input) { m.loop.Force(memberInput{in: in}) }
 
 func (m *members) receive(from transport.NodeID, payload []byte) {
 	msg, err := membership.DecodeMessage(payload)
@@ -97,13 +103,17 @@ func (m *members) waiting() string {
 }
 
 // Step implements drive.Machine.
-func (m *members) Step(now time.Time, in membership.Input) {
+func (m *members) Step(now time.Time, q memberInput) {
+	if q.do != nil {
+		q.do()
+		return
+	}
 	wall := now.Round(0).Sub(m.last.Round(0))
 	if wall-now.Sub(m.last) > suspendSlack {
 		m.carry(m.m.Step(now, membership.Suspended{}))
 	}
 	m.last = now
-	m.carry(m.m.Step(now, in))
+	m.carry(m.m.Step(now, q.in))
 }
 
 // Flush implements drive.Machine.
@@ -113,7 +123,7 @@ func (m *members) Flush() {}
 func (m *members) Deadline() time.Time { return m.m.Deadline() }
 
 // Tick implements drive.Machine.
-func (m *members) Tick() membership.Input { return membership.Tick{} }
+func (m *members) Tick() memberInput { return memberInput{in: membership.Tick{}} }
 
 func (m *members) carry(fx *membership.Effects) {
 	lease := m.m.Lease()

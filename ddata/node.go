@@ -39,7 +39,7 @@ type Node struct {
 	mu       sync.Mutex
 	watchers map[int]Watcher
 	nextID   int
-	leavers  []func(context.Context) error // what hands over before the node says "stopped"
+	leavers  map[int]func(context.Context) error // what hands over before the node says "stopped"
 	progress progress
 
 	started bool          // the loops run
@@ -87,7 +87,7 @@ func Start(ctx context.Context, cfg Config) (*Node, error) {
 func start(ctx context.Context, cfg Config) (_ *Node, err error) {
 	n := &Node{
 		cfg: cfg, uid: membership.UID(rand.Uint64() | 1),
-		watchers: map[int]Watcher{}, replicas: map[string]*Replicator{}, refusers: map[string]bool{},
+		watchers: map[int]Watcher{}, leavers: map[int]func(context.Context) error{}, replicas: map[string]*Replicator{}, refusers: map[string]bool{},
 		up: make(chan struct{}), done: make(chan struct{}),
 	}
 	n.progress = progress{caughtUp: map[string]bool{}, settled: map[string]membership.Epoch{}}
@@ -185,6 +185,9 @@ func (n *Node) Roles() []string { return n.cfg.Roles }
 // Durable says whether this node keeps durable data: it has a Config.Dir.
 func (n *Node) Durable() bool { return n.disk != nil }
 
+// Preset is the choice of timers that the node runs with.
+func (n *Node) Preset() Preset { return n.cfg.Preset }
+
 // Log is the node's logger.
 func (n *Node) Log() *slog.Logger { return n.log }
 
@@ -205,11 +208,18 @@ func (n *Node) Lease() membership.Lease { return *n.lease.Load() }
 func (n *Node) HoldsLease() bool { return n.lease.Load().Holds(time.Now()) }
 
 // BeforeLeave registers what must be handed over before the node may say that it has stopped. Leave calls all
-// of them at once and waits for them.
-func (n *Node) BeforeLeave(fn func(context.Context) error) {
+// of them at once and waits for them. cancel takes it back.
+func (n *Node) BeforeLeave(fn func(context.Context) error) (cancel func()) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.leavers = append(n.leavers, fn)
+	id := n.nextID
+	n.nextID++
+	n.leavers[id] = fn
+	return func() {
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		delete(n.leavers, id)
+	}
 }
 
 // Done is closed when the node has ended, for whatever reason.

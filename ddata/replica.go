@@ -191,10 +191,7 @@ func (r *Replicator) call(ctx context.Context, in func(timeout time.Duration) re
 func (r *Replicator) refusal() error {
 	select {
 	case <-r.loop.Stopped():
-		if err := r.n.Err(); err != nil {
-			return err
-		}
-		return ErrClosed
+		return r.n.endReason()
 	default:
 		return replicator.ErrOverloaded
 	}

@@ -1,12 +1,15 @@
 package ddata
 
 import (
+	"maps"
+	"slices"
+
 	"github.com/coterie-go/coterie/ddata/membership"
 	"github.com/coterie-go/coterie/ddata/transport"
 )
 
 // Watcher is told what happens to a node: a struct of optional callbacks. They are called from the node's goroutines, those of one field in
-// order; they must be quick, and must not call Watch, its cancel, BeforeLeave, Leave or Close.
+// order; they must be quick, and must not call Leave or Close.
 type Watcher struct {
 	// View gets each view that is installed.
 	View func(*membership.View)
@@ -20,16 +23,21 @@ type Watcher struct {
 	End func(error)
 }
 
-// Watch registers a watcher. If a view is installed already, its View is called with it before Watch returns. cancel ends it; a callback
-// that has begun may still be running when cancel returns.
+// Watch registers a watcher. If a view is installed, its View is called with it, perhaps twice. cancel ends it; a callback that has begun may
+// still be running when cancel returns.
 func (n *Node) Watch(w Watcher) (cancel func()) {
 	n.mu.Lock()
-	defer n.mu.Unlock()
 	id := n.nextID
 	n.nextID++
 	n.watchers[id] = w
-	if v := n.view.Load(); v.Epoch > 0 && w.View != nil {
-		w.View(v)
+	n.mu.Unlock()
+	greet := func() {
+		if v := n.view.Load(); v.Epoch > 0 && w.View != nil {
+			w.View(v)
+		}
+	}
+	if !n.members.loop.Force(memberInput{do: greet}) && w.End != nil {
+		w.End(n.endReason())
 	}
 	return func() {
 		n.mu.Lock()
@@ -38,11 +46,16 @@ func (n *Node) Watch(w Watcher) (cancel func()) {
 	}
 }
 
-// tell calls fn for each watcher.
+// tell calls fn for each watcher, without the lock, in the order of their registration.
 func (n *Node) tell(fn func(Watcher)) {
 	n.mu.Lock()
-	defer n.mu.Unlock()
-	for _, w := range n.watchers {
+	ids := slices.Sorted(maps.Keys(n.watchers))
+	ws := make([]Watcher, len(ids))
+	for i, id := range ids {
+		ws[i] = n.watchers[id]
+	}
+	n.mu.Unlock()
+	for _, w := range ws {
 		fn(w)
 	}
 }
