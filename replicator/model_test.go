@@ -20,6 +20,8 @@ type model struct {
 	writes []*write
 	reads  []*read
 	parted bool
+	mood   int // one packet in so many is lost, and so on
+	calm   int // one chance in so many that the membership changes
 }
 
 // write is one addition of an element that is never removed.
@@ -30,8 +32,11 @@ type write struct {
 	elem   string
 	level  Level
 	acked  bool
-	forget bool // it was local and volatile: a crash may take it
+	forget bool // it was volatile, and everything was stopped
 }
+
+// kept says whether the write must stay for ever once it is acknowledged.
+func (w *write) kept() bool { return !w.forget && w.level != Local && w.level != To(2) }
 
 // read is a quorum read, with what it has to see.
 type read struct {
@@ -55,6 +60,8 @@ func newModel(rt *rapid.T) *model {
 		GossipInterval: 500 * time.Millisecond, RetryInterval: 100 * time.Millisecond, DonorExpiry: 2 * time.Second,
 	}
 	m := &model{world: newWorld(rt, rapid.Uint64().Draw(rt, "seed"), cfg), rt: rt}
+	m.mood = rapid.SampledFrom([]int{8, 30, 200}).Draw(rt, "mood")
+	m.calm = rapid.SampledFrom([]int{1, 3, 10}).Draw(rt, "calm")
 	n := rapid.IntRange(3, 5).Draw(rt, "nodes")
 	var ids []crdt.Origin
 	for range n {
@@ -82,25 +89,44 @@ func (m *model) some(label string) *node {
 	return all[rapid.IntRange(0, len(all)-1).Draw(m.rt, label)]
 }
 
+// rarely says whether the membership may change now.
+func (m *model) rarely() bool { return rapid.IntRange(1, m.calm).Draw(m.rt, "rarely") == 1 }
+
 func (m *model) lives(id crdt.Origin) bool { return m.node(id) != nil }
 
-// unsettled returns the views that nobody is known to have put behind him.
-func (m *model) unsettled() []View {
+// settled is the newest epoch that somebody has found to be settled, 0 when not even the founding view is.
+func (m *model) settled() uint64 {
 	var settled uint64
-	for _, n := range m.nodes {
-		settled = max(settled, n.m.Settled())
+	if len(m.views[0].LastDisks) == 0 {
+		settled = m.views[0].Epoch
 	}
-	var out []View
-	for _, v := range m.views {
-		if v.Epoch >= settled {
-			out = append(out, v)
+	for _, n := range m.nodes {
+		if s := n.m.Settled(); s >= m.views[0].Epoch {
+			settled = max(settled, s)
 		}
 	}
-	return out
+	return settled
+}
+
+// unsettled returns the views that nobody is known to have put behind him, and the one that is.
+func (m *model) unsettled() []View {
+	settled := m.settled()
+	return slices.DeleteFunc(slices.Clone(m.views), func(v View) bool { return v.Epoch < settled })
 }
 
 // bears says whether a majority of every unsettled view would still be there among these.
 func (m *model) bears(there func(crdt.Origin) bool) bool {
+	if first := m.views[0]; m.settled() == 0 {
+		n := 0
+		for _, x := range m.nodes {
+			if there(x.id) && slices.Contains(first.LastDisks, x.diskID) {
+				n++
+			}
+		}
+		if n < quorumOf(len(first.LastDisks)) {
+			return false
+		}
+	}
 	for _, v := range m.unsettled() {
 		n := 0
 		for _, p := range v.Voters {
@@ -145,7 +171,7 @@ func (m *model) doRead() {
 	r := &read{by: n, key: rapid.SampledFrom(modelKeys).Draw(m.rt, "key")}
 	m.note()
 	for _, w := range m.writes {
-		if w.acked && w.key == r.key && w.level != Local && w.level != To(2) {
+		if w.acked && w.key == r.key && w.kept() {
 			r.must = append(r.must, w.elem)
 		}
 	}
@@ -175,24 +201,31 @@ func (m *model) note() {
 	})
 }
 
+// doDeliver lets some packets arrive; how many are lost, doubled and late is the run's mood.
 func (m *model) doDeliver() {
-	for range rapid.IntRange(1, 8).Draw(m.rt, "packets") {
+	for range rapid.IntRange(1, 60).Draw(m.rt, "packets") {
 		if len(m.net) == 0 {
-			return
+			break
 		}
 		i := 0
-		switch rapid.IntRange(0, 9).Draw(m.rt, "fate") {
+		switch m.rng.IntN(m.mood) {
 		case 0: // lost
 			m.net = m.net[1:]
 			continue
 		case 1: // twice
 			m.net = append(m.net, m.net[0])
 		case 2: // late
-			i = rapid.IntRange(0, min(len(m.net)-1, 20)).Draw(m.rt, "late")
+			m.net = append(m.net[1:], m.net[0])
+			continue
+		case 3: // early
+			i = m.rng.IntN(len(m.net))
 		}
 		m.deliver(i)
 	}
 }
+
+// doQuiet lets everything arrive and be written.
+func (m *model) doQuiet() { m.quiet() }
 
 func (m *model) doTime() {
 	m.now = m.now.Add(time.Duration(rapid.SampledFrom([]int{1, 10, 120, 600}).Draw(m.rt, "ms")) * time.Millisecond)
@@ -230,6 +263,9 @@ func (m *model) doReachable() {
 }
 
 func (m *model) doCrash() {
+	if !m.rarely() {
+		return
+	}
 	n := m.some("victim")
 	v := m.newest().normal()
 	if !m.bears(func(id crdt.Origin) bool {
@@ -244,9 +280,45 @@ func (m *model) doCrash() {
 	}
 }
 
+// doColdStart stops everything and founds the cluster anew on a majority of the disks of the last view. It is done only when that view
+// is settled: what is volatile is lost then, and what was acknowledged and is durable is not.
+func (m *model) doColdStart() {
+	if !m.rarely() || m.settled() != m.newest().Epoch {
+		return
+	}
+	m.note()
+	last := m.newest().normal()
+	var disks []uint64
+	var founders []*node
+	for _, n := range m.alive() {
+		n.crash()
+		if hasPeer(last.Voters, n.id) {
+			founders = append(founders, n)
+		}
+	}
+	for _, p := range last.Voters {
+		disks = append(disks, p.Disk)
+	}
+	for len(founders) > quorumOf(len(disks)) && rapid.Bool().Draw(m.rt, "one less") {
+		i := m.rng.IntN(len(founders))
+		founders = slices.Delete(founders, i, i+1)
+	}
+	for _, w := range m.writes {
+		w.forget = w.forget || w.key[0] == 'v'
+	}
+	v := View{Epoch: last.Epoch + 1, Founded: true, LastDisks: disks}
+	for _, f := range founders {
+		m.next++
+		m.start(m.next, f.disk, f.diskID)
+		v.Voters = append(v.Voters, Peer{ID: m.next, Disk: f.diskID})
+	}
+	m.net, m.views = nil, nil
+	m.decide(v)
+}
+
 // join starts a process and makes it a learner.
 func (m *model) join(disk *rows, diskID uint64) {
-	if len(m.alive()) >= 6 || !m.mayDecide() {
+	if len(m.alive()) >= 6 || !m.mayDecide() || !m.rarely() {
 		return
 	}
 	m.next++
@@ -274,7 +346,7 @@ func (m *model) mayDecide() bool {
 
 // doView decides a next view: who has caught up becomes a voter, who is dead is dropped, and sometimes who is not.
 func (m *model) doView() {
-	if !m.mayDecide() {
+	if !m.mayDecide() || !m.rarely() {
 		return
 	}
 	old := m.newest()
@@ -307,14 +379,12 @@ func (m *model) doView() {
 
 // doInstall brings a node the next view, or the newest with a gap.
 func (m *model) doInstall() {
-	n := m.some("installer")
-	for _, v := range m.views {
-		if v.Epoch > n.m.view.Epoch && (hasPeer(v.Voters, n.id) || hasPeer(v.Learners, n.id) || n.m.member) {
-			if rapid.IntRange(0, 4).Draw(m.rt, "skip") == 0 {
-				v = m.newest()
+	for _, n := range m.alive() {
+		for _, v := range m.views {
+			if v.Epoch <= n.m.view.Epoch || m.rng.IntN(3) == 0 || !hasPeer(v.normal().Voters, n.id) && !hasPeer(v.normal().Learners, n.id) && !n.m.member {
+				continue
 			}
 			n.step(Install{v.normal()})
-			return
 		}
 	}
 }
@@ -386,7 +456,7 @@ func (m *model) judge() {
 			}
 		}
 		for _, w := range m.writes {
-			if w.acked && w.level != Local && w.level != To(2) && !slices.Contains(n.set(w.key), w.elem) {
+			if w.acked && w.kept() && !slices.Contains(n.set(w.key), w.elem) {
 				m.rt.Fatalf("%.8q in %s, acknowledged to %s at %v, is lost at %s\n%s", w.elem, w.key, short(w.by.id), w.level, short(n.id), m.dump())
 			}
 		}
@@ -403,8 +473,8 @@ func TestNothingAcknowledgedIsLostWhateverTheNetworkDoes(t *testing.T) {
 		rt.Repeat(map[string]func(*rapid.T){
 			"write": do(m.doWrite), "write2": do(m.doWrite), "churn": do(m.doChurn), "read": do(m.doRead),
 			"deliver": do(m.doDeliver), "deliver2": do(m.doDeliver), "deliver3": do(m.doDeliver), "deliver4": do(m.doDeliver),
-			"time": do(m.doTime), "disk": do(m.doDisk), "disk2": do(m.doDisk),
-			"cut": do(m.doCut), "reachable": do(m.doReachable), "crash": do(m.doCrash),
+			"quiet": do(m.doQuiet), "time": do(m.doTime), "disk": do(m.doDisk), "disk2": do(m.doDisk),
+			"cut": do(m.doCut), "reachable": do(m.doReachable), "crash": do(m.doCrash), "cold start": do(m.doColdStart),
 			"join": do(func() { m.join(nil, 0) }), "view": do(m.doView), "install": do(m.doInstall), "install2": do(m.doInstall),
 			"": do(m.check),
 		})
