@@ -70,10 +70,8 @@ func (s *Store) checkKeyState(key string, ks *keyState) error {
 func (s *Store) checkLog() error {
 	var logged Clock
 	events, bytes := 0, 0
-	for _, g := range s.log.groups {
-		if g == nil {
-			continue
-		}
+	for i := range s.log.groups.len() {
+		g := *s.log.groups.at(i)
 		for i := range g {
 			if !logged.Add(g[i].Dot) {
 				return fmt.Errorf("crdt: event %v is in the log twice", g[i].Dot)
@@ -83,7 +81,9 @@ func (s *Store) checkLog() error {
 			}
 		}
 		events += len(g)
-		bytes += g.size()
+		if g != nil {
+			bytes += g.size()
+		}
 	}
 	logged.Join(&s.floor)
 	if !logged.Equal(s.clock) {
@@ -91,14 +91,15 @@ func (s *Store) checkLog() error {
 	}
 	refs := 0
 	for _, ol := range s.log.origins {
-		refs += len(ol.refs)
-		for _, r := range ol.refs {
-			if g := s.log.groups[r.pos-s.log.start]; g == nil || g.First() != (Dot{ol.origin, r.first}) || g.Last().Seq != r.last {
+		refs += ol.refs.len()
+		for i := range ol.refs.len() {
+			r := *ol.refs.at(i)
+			if g := *s.log.at(r.pos); g == nil || g.First() != (Dot{ol.origin, r.first}) || g.Last().Seq != r.last {
 				return fmt.Errorf("crdt: log of %v: no group %d-%d at position %d", ol.origin, r.first, r.last, r.pos)
 			}
 		}
 	}
-	if events != s.log.events || bytes != s.log.bytes || refs > len(s.log.groups) {
+	if events != s.log.events || bytes != s.log.bytes || refs > s.log.groups.len() {
 		return fmt.Errorf("crdt: log counts %d events of %d bytes, has %d of %d", s.log.events, s.log.bytes, events, bytes)
 	}
 	return nil

@@ -62,10 +62,13 @@ func appendElement[E comparable](dst []byte, e E) ([]byte, error) {
 
 // decodeElement is the inverse of appendElement.
 func decodeElement[E comparable](s string) (e E, err error) {
-	if p, ok := any(&e).(*string); ok {
-		*p = s
-		return e, nil
+	if same, ok := any(s).(E); ok { // E is string
+		return same, nil
 	}
+	return decodeReflected[E](s)
+}
+
+func decodeReflected[E comparable](s string) (e E, err error) {
 	switch k := reflect.TypeFor[E]().Kind(); {
 	case k == reflect.String:
 		reflect.ValueOf(&e).Elem().SetString(s)

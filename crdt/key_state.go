@@ -3,8 +3,6 @@ package crdt
 import (
 	"slices"
 	"strings"
-
-	"github.com/tidwall/btree"
 )
 
 // keyState is the live items of one key. Few items are a sorted slice, many a copy-on-write tree.
@@ -15,7 +13,7 @@ type keyState struct {
 	gen    uint64 // 0: pinned by a View
 	key    string // the one copy of the key that items, trees and changes share
 	small  []*Item
-	tree   *btree.Map[string, cell] // by path; nil while small serves
+	tree   *pathTree // nil while small serves
 	items  int32
 	paths  int32
 	digest Digest
@@ -32,12 +30,12 @@ type cell struct {
 
 func newKeyState(gen uint64, key string) *keyState { return &keyState{gen: gen, key: key} }
 
-// clone returns a copy for changing at generation gen.
-func (k *keyState) clone(gen uint64) *keyState {
+// clone returns a copy for changing at generation gen; stamps gives out the generations of trees.
+func (k *keyState) clone(gen uint64, stamps *uint64) *keyState {
 	c := *k
 	c.gen = gen
 	if k.tree != nil {
-		c.tree = k.tree.Copy()
+		c.tree = k.tree.fork(stamps)
 	} else {
 		c.small = slices.Clone(k.small)
 	}
@@ -59,14 +57,24 @@ func (k *keyState) searchSmall(path string, d Dot) int {
 	return lo
 }
 
+// dotsAt returns the dots of the siblings at path, in a slice of the caller's own.
+func (k *keyState) dotsAt(path string) []Dot {
+	if it, alone := k.one(path); alone {
+		if it == nil {
+			return nil
+		}
+		return []Dot{it.Dot}
+	}
+	return dotsOf(k.at(path))
+}
+
 // at returns the siblings at path, by dot. The slice may be the key's own: read only, and not beyond the next change.
 func (k *keyState) at(path string) []*Item {
 	if k == nil {
 		return nil
 	}
 	if k.tree != nil {
-		c, _ := k.tree.Get(path)
-		return c.appendTo(nil)
+		return k.tree.get(path).appendTo(nil)
 	}
 	i := k.searchSmall(path, Dot{})
 	j := i
@@ -82,7 +90,7 @@ func (k *keyState) one(path string) (it *Item, ok bool) {
 		return nil, true
 	}
 	if k.tree != nil {
-		c, _ := k.tree.Get(path)
+		c := k.tree.get(path)
 		return c.first, c.rest == nil
 	}
 	i := k.searchSmall(path, Dot{})
@@ -98,7 +106,7 @@ func (k *keyState) ascend(path string, fn func(*Item) bool) {
 		return
 	}
 	if k.tree != nil {
-		k.tree.Ascend(path, func(_ string, c cell) bool { return c.each(fn) })
+		k.tree.ascend(path, func(c cell) bool { return c.each(fn) })
 		return
 	}
 	for _, it := range k.small[k.searchSmall(path, Dot{}):] {
@@ -113,8 +121,7 @@ func (k *keyState) edges() (first, last *Item) {
 	if k.tree == nil {
 		return k.small[0], k.small[len(k.small)-1]
 	}
-	_, lo, _ := k.tree.Min()
-	_, hi, _ := k.tree.Max()
+	lo, hi := k.tree.edges()
 	return lo.first, hi.first
 }
 
@@ -147,9 +154,9 @@ func (k *keyState) put(it *Item, removes []Dot) {
 // putTree first bets that nothing else stays at the path, which saves a second descent of the tree.
 func (k *keyState) putTree(it *Item, removes []Dot) {
 	alone := cell{first: it}
-	prev, found := k.tree.Set(it.Path, alone)
+	prev := k.tree.set(it.Path, alone)
 	k.items++
-	if !found {
+	if prev.first == nil {
 		k.paths++
 		return
 	}
@@ -163,19 +170,19 @@ func (k *keyState) putTree(it *Item, removes []Dot) {
 		return true
 	})
 	if len(keep) > 0 {
-		k.tree.Set(it.Path, newCell(append(keep, it)))
+		k.tree.set(it.Path, newCell(append(keep, it)))
 	}
 }
 
 // grow moves the items from the slice to a tree.
 func (k *keyState) grow() {
-	k.tree = &btree.Map[string, cell]{}
+	k.tree = &pathTree{}
 	for i := 0; i < len(k.small); {
 		j := i + 1
 		for j < len(k.small) && k.small[j].Path == k.small[i].Path {
 			j++
 		}
-		k.tree.Load(k.small[i].Path, newCell(k.small[i:j]))
+		k.tree.set(k.small[i].Path, newCell(k.small[i:j]))
 		i = j
 	}
 	k.small = nil
@@ -193,14 +200,14 @@ func (k *keyState) drop(it *Item) {
 		}
 		return
 	}
-	c, _ := k.tree.Get(it.Path)
+	c := k.tree.get(it.Path)
 	if c.rest == nil {
-		k.tree.Delete(it.Path)
+		k.tree.remove(it.Path)
 		k.paths--
 		return
 	}
 	keep := slices.DeleteFunc(c.appendTo(nil), func(o *Item) bool { return o.Dot == it.Dot })
-	k.tree.Set(it.Path, newCell(keep))
+	k.tree.set(it.Path, newCell(keep))
 }
 
 // newCell makes a cell of siblings in any order; it keeps no reference to the slice.

@@ -291,7 +291,7 @@ func TestMetadataOfAddRemovePairsIsConstant(t *testing.T) {
 	if n := len(AppendClock(nil, st.Clock())); n > 8 || st.LogLen() != 0 || snap.Len() != 0 || snap.KeyCount() != 0 || len(st.index.rows) != 0 {
 		t.Fatalf("clock of %d bytes, %v", n, st)
 	}
-	if len(st.log.groups) != 0 || len(st.log.origins) != 0 || st.Digest() != (Digest{}) {
+	if st.log.groups.len() != 0 || len(st.log.origins) != 0 || st.Digest() != (Digest{}) {
 		t.Fatalf("left over: %v", st)
 	}
 	if err := st.Check(); err != nil {

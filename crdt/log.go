@@ -6,8 +6,8 @@ import "slices"
 // the payload that it put would tell the receiver that the item was removed). Per origin it keeps where that origin's groups stand, so that
 // finding what a peer lacks costs what is found.
 type eventLog struct {
-	groups  []Group // nil: trimmed, waiting for the front to pass it
-	start   uint64  // position of groups[0]; positions never repeat
+	groups  ring[Group] // nil: trimmed, waiting for the front to pass it
+	start   uint64      // position of the front group; positions never repeat
 	origins []*originLog
 	events  int
 	bytes   int
@@ -16,7 +16,7 @@ type eventLog struct {
 // originLog is the places of one origin's groups, by position.
 type originLog struct {
 	origin Origin
-	refs   []logRef
+	refs   ring[logRef]
 	sorted bool // refs are in order of seq too: their origin's events came in order
 }
 
@@ -45,40 +45,47 @@ func (l *eventLog) add(g Group) {
 	if !ok {
 		l.origins = slices.Insert(l.origins, i, &originLog{origin: o, sorted: true})
 	}
-	l.origins[i].add(logRef{pos: l.start + uint64(len(l.groups)), first: g[0].Dot.Seq, last: g.Last().Seq})
-	l.groups = append(l.groups, g)
+	l.origins[i].add(logRef{pos: l.start + uint64(l.groups.len()), first: g[0].Dot.Seq, last: g.Last().Seq})
+	l.groups.push(g)
 	l.events += len(g)
 	l.bytes += g.size()
 }
 
 func (ol *originLog) add(r logRef) {
 	r.top = r.last
-	if n := len(ol.refs); n > 0 {
-		ol.sorted = ol.sorted && r.first > ol.refs[n-1].top
-		r.top = max(r.top, ol.refs[n-1].top)
+	if n := ol.refs.len(); n > 0 {
+		top := ol.refs.at(n - 1).top
+		ol.sorted = ol.sorted && r.first > top
+		r.top = max(r.top, top)
 	}
-	ol.refs = append(ol.refs, r)
+	ol.refs.push(r)
 }
 
 // cut takes the first group of one origin out and returns its seqs.
 func (l *eventLog) cut(ol *originLog) (first, last uint64) {
-	r := ol.refs[0]
-	ol.refs = ol.refs[1:]
-	g := l.groups[r.pos-l.start]
-	l.groups[r.pos-l.start] = nil
-	l.events -= len(g)
-	l.bytes -= g.size()
+	r := ol.refs.pop()
+	p := l.at(r.pos)
+	l.events -= len(*p)
+	l.bytes -= p.size()
+	*p = nil
 	return r.first, r.last
+}
+
+// at returns the place of the group at a position.
+func (l *eventLog) at(pos uint64) *Group { return l.groups.at(int(pos - l.start)) }
+
+// advance drops the front, which is trimmed.
+func (l *eventLog) advance() {
+	l.groups.pop()
+	l.start++
 }
 
 // settle drops the trimmed front and the origins that have nothing left.
 func (l *eventLog) settle() {
-	n := 0
-	for n < len(l.groups) && l.groups[n] == nil {
-		n++
+	for l.groups.len() > 0 && *l.groups.at(0) == nil {
+		l.advance()
 	}
-	l.groups, l.start = l.groups[n:], l.start+uint64(n)
-	l.origins = slices.DeleteFunc(l.origins, func(ol *originLog) bool { return len(ol.refs) == 0 })
+	l.origins = slices.DeleteFunc(l.origins, func(ol *originLog) bool { return ol.refs.len() == 0 })
 }
 
 // size estimates the encoded length of a group.
@@ -98,25 +105,30 @@ func (g Group) size() int {
 func (s *Store) logGroup(g Group) {
 	l := &s.log
 	l.add(g)
-	if l.events <= s.opt.LogMax && l.bytes <= s.opt.LogBytesMax && len(l.groups) <= 2*s.opt.LogMax {
+	if l.events <= s.opt.LogMax && l.bytes <= s.opt.LogBytesMax && l.groups.len() <= 2*s.opt.LogMax {
 		return
 	}
-	for len(l.groups) > 0 && (l.events > s.opt.LogMax || l.bytes > s.opt.LogBytesMax || len(l.groups) > s.opt.LogMax) {
-		if front := l.groups[0]; front != nil {
+	emptied := false
+	for l.groups.len() > 0 && (l.events > s.opt.LogMax || l.bytes > s.opt.LogBytesMax || l.groups.len() > s.opt.LogMax) {
+		if front := *l.groups.at(0); front != nil {
 			i, _ := l.find(front[0].Dot.Origin)
-			first, last := l.cut(l.origins[i])
-			s.floor.AddRange(l.origins[i].origin, first, last)
+			ol := l.origins[i]
+			first, last := l.cut(ol)
+			s.floor.AddRange(ol.origin, first, last)
+			emptied = emptied || ol.refs.len() == 0
 		}
-		l.groups, l.start = l.groups[1:], l.start+1
+		l.advance()
 	}
-	l.settle()
+	if emptied {
+		l.settle()
+	}
 }
 
 // Trim drops log entries whose dots stable contains: what all peers that count have. The floor rises accordingly.
 func (s *Store) Trim(stable *Clock) {
 	for _, ol := range s.log.origins {
 		row := stable.row(ol.origin)
-		for len(ol.refs) > 0 && row.hasRange(ol.refs[0].first, ol.refs[0].last) {
+		for ol.refs.len() > 0 && row.hasRange(ol.refs.at(0).first, ol.refs.at(0).last) {
 			first, last := s.log.cut(ol)
 			s.floor.AddRange(ol.origin, first, last)
 		}
@@ -145,7 +157,7 @@ func (s *Store) Missing(peer *Clock, maxBytes int) (gs []Group, more, covered bo
 				best = i
 			}
 		}
-		g := s.log.groups[cursors[best].pos()-s.log.start]
+		g := *s.log.at(cursors[best].pos())
 		if bytes += g.size(); bytes > maxBytes && len(gs) > 0 {
 			return gs, true, true
 		}
@@ -179,7 +191,7 @@ type logCursor struct {
 	i    int
 }
 
-func (c *logCursor) pos() uint64 { return c.log.refs[c.i].pos }
+func (c *logCursor) pos() uint64 { return c.log.refs.at(c.i).pos }
 
 // seek moves on to the next group that the peer lacks and reports whether there is one. Where seqs are in order it jumps over what the
 // peer has; where they are not, it jumps to the first place that can hold the peer's lowest missing seq and walks from there.
@@ -187,8 +199,8 @@ func (c *logCursor) seek() bool {
 	if c.i == 0 {
 		c.jump(c.peer.base)
 	}
-	for c.i < len(c.log.refs) {
-		r := &c.log.refs[c.i]
+	for c.i < c.log.refs.len() {
+		r := c.log.refs.at(c.i)
 		if !c.peer.hasRange(r.first, r.last) {
 			return true
 		}
@@ -206,15 +218,17 @@ func (c *logCursor) seek() bool {
 
 // jump skips places, from the cursor's on, up to the first that can hold a seq above known.
 func (c *logCursor) jump(known uint64) {
-	rest := c.log.refs[c.i:]
-	if len(rest) == 0 || rest[0].top > known {
-		return
+	lo, hi := c.i, c.log.refs.len()
+	if lo < hi && c.log.refs.at(lo).top > known {
+		return // the usual case: the next one
 	}
-	n, _ := slices.BinarySearchFunc(rest, known, func(r logRef, known uint64) int {
-		if r.top <= known {
-			return -1
+	for lo < hi {
+		m := int(uint(lo+hi) >> 1)
+		if c.log.refs.at(m).top <= known {
+			lo = m + 1
+		} else {
+			hi = m
 		}
-		return 1
-	})
-	c.i += n
+	}
+	c.i = lo
 }

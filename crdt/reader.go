@@ -77,6 +77,13 @@ func (r Reader) Empty() bool { return r.First() == nil }
 
 // First returns the item with the lowest path and dot, nil when there is none.
 func (r Reader) First() *Item {
+	if r.prefix == "" {
+		if r.ks.itemCount() == 0 {
+			return nil
+		}
+		first, _ := r.ks.edges()
+		return first
+	}
 	var first *Item
 	r.ks.ascend(r.prefix, func(it *Item) bool {
 		if strings.HasPrefix(it.Path, r.prefix) {

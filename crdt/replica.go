@@ -11,6 +11,8 @@ type Replica struct {
 	st     *Store
 	origin Origin
 	seq    uint64 // of the last own event
+	serial uint64 // of the last transaction
+	tx     txCore // of the running transaction
 }
 
 // NewReplica returns an empty replica. The origin must never have been used before: each start of a process takes a new one.
@@ -42,18 +44,24 @@ func (r *Replica) Update(key string, wall int64, fn func(*Tx) error, ch *Changes
 	if r.seq > math.MaxUint64-2*GroupMax {
 		return nil, fmt.Errorf("%w: origin %v has used up its events", ErrOverflow, r.origin)
 	}
-	c := txCore{st: r.st, key: key, origin: r.origin, next: r.seq + 1, wall: wall, ks: ks}
-	err := run(fn, &Tx{txCore: &c})
-	c.done = true
+	c := &r.tx
+	if c.serial != 0 {
+		return nil, fmt.Errorf("%w: key %q: update within the update of %q", ErrMalformed, key, c.key)
+	}
+	r.serial++
+	*c = txCore{serial: r.serial, st: r.st, key: key, origin: r.origin, next: r.seq + 1, wall: wall, ks: ks}
+	err := run(fn, &Tx{txCore: c, serial: c.serial})
+	events := c.events
 	if err == nil {
 		err = c.err
 	}
-	if err != nil || len(c.events) == 0 {
+	*c = txCore{}
+	if err != nil || len(events) == 0 {
 		return nil, err
 	}
-	r.st.apply(c.events, ch)
-	r.seq = c.next - 1
-	return c.events, nil
+	r.st.apply(events, ch)
+	r.seq = events.Last().Seq
+	return events, nil
 }
 
 // run calls fn and turns its panic into an error.

@@ -22,6 +22,7 @@ type StoreOptions struct {
 type Store struct {
 	opt    StoreOptions
 	gen    uint64 // of what the writer owns; a snapshot raises it
+	stamps uint64 // the last generation given to a path tree
 	keys   btree.Map[string, *keyState]
 	recent *keyState // the one changed last, nil after it emptied
 	index  dotIndex
@@ -122,7 +123,7 @@ func (s *Store) writable(key string, create bool) *keyState {
 		ks = newKeyState(s.gen, key)
 		s.keys.Set(key, ks)
 	case ks.gen != s.gen:
-		ks = ks.clone(s.gen)
+		ks = ks.clone(s.gen, &s.stamps)
 		s.keys.Set(ks.key, ks)
 	}
 	s.recent = ks

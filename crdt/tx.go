@@ -10,11 +10,13 @@ import (
 // only while the update function runs. The first failed mutation fails the Update, whatever the function returns.
 type Tx struct {
 	*txCore
+	serial uint64 // of the transaction that this handle belongs to
 	prefix string // what paths are relative to
 }
 
-// txCore is what all handles of one transaction share.
+// txCore is what all handles of one transaction share. The next transaction of the Replica uses it again, with another serial.
 type txCore struct {
+	serial uint64 // 0: none is running
 	st     *Store
 	key    string
 	origin Origin
@@ -22,7 +24,6 @@ type txCore struct {
 	wall   int64
 	events Group
 	err    error // of the first failed mutation
-	done   bool
 
 	ks     *keyState // what reads see: the store's own, or the overlay
 	owned  bool      // ks is the overlay
@@ -39,11 +40,13 @@ func (t *Tx) Wall() int64 { return t.wall }
 func (t *Tx) Key() string { return t.key }
 
 // Under returns a handle of the same transaction whose paths are relative to prefix, for types that nest.
-func (t *Tx) Under(prefix string) *Tx { return &Tx{txCore: t.txCore, prefix: t.prefix + prefix} }
+func (t *Tx) Under(prefix string) *Tx {
+	return &Tx{txCore: t.txCore, serial: t.serial, prefix: t.prefix + prefix}
+}
 
 // Reader returns the state with the writes so far. It stays valid and unchanged for ever, which costs the next write a copy of the key's top.
 func (t *Tx) Reader() Reader {
-	ks := t.state()
+	ks := t.live()
 	if ks != nil {
 		ks.gen = 0
 	}
@@ -51,7 +54,15 @@ func (t *Tx) Reader() Reader {
 }
 
 // peek is Reader for reads that end before the next write.
-func (t *Tx) peek() Reader { return Reader{ks: t.state(), prefix: t.prefix} }
+func (t *Tx) peek() Reader { return Reader{ks: t.live(), prefix: t.prefix} }
+
+// live is the state while the transaction runs, nothing afterwards.
+func (t *Tx) live() *keyState {
+	if t.serial != t.txCore.serial {
+		return nil
+	}
+	return t.state()
+}
 
 // At returns the siblings at path, by dot, in a slice of the caller's own.
 func (t *Tx) At(path string) []*Item { return slices.Clone(t.peek().At(path)) }
@@ -70,7 +81,7 @@ func (t *Tx) Put(path, payload string, removes []Dot) error {
 
 // Replace is Put that drops all siblings at path.
 func (t *Tx) Replace(path, payload string) error {
-	return t.Put(path, payload, dotsOf(t.peek().At(path)))
+	return t.Put(path, payload, t.live().dotsAt(t.prefix+path))
 }
 
 // Drop makes an event that drops the items that removes names and puts nothing; with no dots it makes none. Path says where the items are, for the
@@ -90,7 +101,7 @@ func (t *Tx) Drop(path string, removes []Dot) error {
 
 // Remove drops every observed item at path and reports whether there was one.
 func (t *Tx) Remove(path string) (bool, error) {
-	removes := dotsOf(t.peek().At(path))
+	removes := t.live().dotsAt(t.prefix + path)
 	return len(removes) > 0, t.Drop(path, removes)
 }
 
@@ -115,18 +126,19 @@ func dotsOf(items []*Item) []Dot {
 }
 
 // usable returns why the transaction takes no more mutations, nil when it does.
-func (c *txCore) usable() error {
-	if c.done {
+func (t *Tx) usable() error {
+	if t.serial != t.txCore.serial {
 		return ErrTxDone
 	}
-	return c.err
+	return t.err
 }
 
 // add checks an event and makes it the transaction's next.
-func (c *txCore) add(e Event) error {
-	if err := c.usable(); err != nil {
+func (t *Tx) add(e Event) error {
+	if err := t.usable(); err != nil {
 		return err
 	}
+	c := t.txCore
 	e.Dot = Dot{c.origin, c.next}
 	if c.err = c.checkEvent(&e); c.err != nil {
 		return c.err
@@ -175,7 +187,7 @@ func (c *txCore) overlay(e *Event) {
 	case c.ks == nil:
 		c.ks = newKeyState(overlayGen, c.key)
 	case !c.owned || c.ks.gen != overlayGen:
-		c.ks = c.ks.clone(overlayGen)
+		c.ks = c.ks.clone(overlayGen, &c.st.stamps)
 	}
 	c.owned = true
 	for _, d := range e.Removes {

@@ -1,0 +1,97 @@
+package crdt
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// drawPath draws paths that share beginnings of different lengths, with zeros and ends within the eight bytes that a node keeps.
+func drawPath(t *rapid.T) string {
+	head := rapid.SampledFrom([]string{"", "\x02", "\x02element-", "\x02element-long-common-beginning-", "\xff"}).Draw(t, "head")
+	return head + strings.Repeat("\x00", rapid.IntRange(0, 2).Draw(t, "zeros")) + rapid.StringMatching(`[a-c]{0,12}`).Draw(t, "tail")
+}
+
+// forked is a tree that was forked off, and what it must hold for ever.
+type forked struct {
+	tree *pathTree
+	want map[string]*Item
+}
+
+func TestPathTreeIsASortedMap(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var stamps uint64
+		tree, want := &pathTree{}, map[string]*Item{}
+		var forks []forked
+		bulk := rapid.IntRange(0, 400).Draw(t, "bulk")
+		for i := range bulk {
+			p := "\x02element-" + benchElement(i*7919%1000)
+			want[p] = &Item{Path: p}
+			tree.set(p, cell{first: want[p]})
+		}
+		for range rapid.IntRange(0, 60).Draw(t, "steps") {
+			p := drawPath(t)
+			if len(want) > 0 && rapid.Bool().Draw(t, "known") {
+				p = rapid.SampledFrom(slices.Sorted(maps.Keys(want))).Draw(t, "path")
+			}
+			switch rapid.IntRange(0, 4).Draw(t, "op") {
+			case 0:
+				forks = append(forks, forked{tree.fork(&stamps), maps.Clone(want)})
+			case 1, 2:
+				if want[p] != nil {
+					tree.remove(p)
+					delete(want, p)
+				}
+			default:
+				it := &Item{Path: p}
+				if prev := tree.set(p, cell{first: it}); prev.first != want[p] {
+					t.Fatalf("set %q returned %v", p, prev.first)
+				}
+				want[p] = it
+			}
+		}
+		forks = append(forks, forked{tree, want})
+		for _, f := range forks {
+			checkTree(t, f.tree, f.want)
+		}
+	})
+}
+
+func checkTree(t *rapid.T, tree *pathTree, want map[string]*Item) {
+	t.Helper()
+	sorted := slices.Sorted(maps.Keys(want))
+	from := drawPath(t)
+	i, _ := slices.BinarySearch(sorted, from)
+	var got []string
+	tree.ascend(from, func(c cell) bool { got = append(got, c.first.Path); return true })
+	if !slices.Equal(got, sorted[i:]) || tree.paths != len(want) {
+		t.Fatalf("from %q: %d of %d:\n%q\n%q", from, tree.paths, len(want), got, sorted[i:])
+	}
+	for p, it := range want {
+		if tree.get(p).first != it {
+			t.Fatalf("get %q", p)
+		}
+	}
+	if tree.get(from).first != want[from] {
+		t.Fatalf("get %q", from)
+	}
+	if len(sorted) > 0 {
+		if first, last := tree.edges(); first.first.Path != sorted[0] || last.first.Path != sorted[len(sorted)-1] {
+			t.Fatal("edges")
+		}
+	}
+}
+
+func TestPathTreeFillsNodesInOrder(t *testing.T) {
+	tree := &pathTree{}
+	for i := range 64 * 64 {
+		p := benchElement(i)
+		tree.set(p, cell{first: &Item{Path: p}})
+	}
+	if n := tree.root.len(); n != 64 {
+		t.Fatal(n)
+	}
+}
