@@ -3,6 +3,8 @@ package sharding
 import (
 	"context"
 	"reflect"
+
+	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
 // Administrative messages are routed like those of users, but are for the shard and not for the entity. Every registry knows them, under wire
@@ -60,16 +62,18 @@ func (r *core) startEntity(ctx context.Context, id string) error {
 	return err
 }
 
-// forwardStart starts a remembered entity whose id belongs to another shard since the number of shards has changed; then its old shard
-// forgets it. What fails is tried again when the shard's machine asks again.
-func (c *control) forwardStart(s *shard, id string) {
+// forwardStart starts remembered entities whose ids belong to other shards since the number of shards has changed; then their old shard forgets
+// them. What fails is tried again when the shard starts the next time.
+func (c *control) forwardStart(s *shard, ids []protocol.EntityID) {
 	c.wg.Go(func() {
-		ctx, cancel := context.WithTimeout(c.ctx, c.r.askTimeout)
-		defer cancel()
-		if c.r.startEntity(ctx, id) == nil {
-			c.startedElsewhere(s, id)
+		var done []protocol.EntityID
+		for _, id := range ids {
+			ctx, cancel := context.WithTimeout(c.ctx, c.r.askTimeout)
+			if err := c.r.startEntity(ctx, string(id)); err == nil {
+				done = append(done, id)
+			}
+			cancel()
 		}
+		c.post(ctlInput{s: s, shard: protocol.StartedElsewhere{IDs: done}})
 	})
 }
-
-func (c *control) startedElsewhere(s *shard, id string) {}

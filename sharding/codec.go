@@ -58,6 +58,7 @@ type msgType struct {
 	pointer bool
 	reply   reflect.Type // what the request is answered with; nil: not a request
 	append  bool         // implements Appender
+	plan    *plan        // nil: the library encodes and decodes
 }
 
 func (r *registry) register(example any) error {
@@ -80,6 +81,9 @@ func (r *registry) register(example any) error {
 		m.reply = reply.Type.In(1)
 	}
 	m.append = t.Implements(reflect.TypeFor[Appender]())
+	if !m.pointer && !m.append {
+		m.plan = planOf(t)
+	}
 	r.byID[m.id], r.byType[t] = m, m
 	return nil
 }
@@ -114,11 +118,19 @@ func (m *msgType) appendBody(dst []byte, msg any) ([]byte, error) {
 	if m.append {
 		return msg.(Appender).AppendCBOR(dst)
 	}
+	if m.plan != nil {
+		return m.plan.append(dst, msg), nil
+	}
 	return appendValue(dst, msg)
 }
 
 // decode makes a message of its CBOR. b may be reused afterwards.
 func (m *msgType) decode(b []byte) (any, error) {
+	if m.plan != nil {
+		if v, ok := m.plan.decode(b); ok {
+			return v, nil
+		}
+	}
 	if m.pointer {
 		p := reflect.New(m.typ.Elem())
 		err := decMode.Unmarshal(b, p.Interface())

@@ -10,6 +10,7 @@ import (
 
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/ddata/drive"
+	"github.com/coterie-go/coterie/ddata/membership"
 	"github.com/coterie-go/coterie/ddata/transport"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
@@ -17,22 +18,24 @@ import (
 // control is the control plane of one region: it steps the Region and the Shard machines of one entity type and carries out their effects.
 // Everything here belongs to the goroutine of its Loop. Machines never step each other: what one says to another waits in todo.
 type control struct {
-	r      *core
-	ctx    context.Context // ends with the region
-	cfg    protocol.Config
-	rng    *rand.Rand
-	state  State
-	loop   *drive.Loop[ctlInput]
-	coord  *coordination // nil on a proxy
-	region *protocol.Region
-	shards map[uint32]*hosting
-	todo   []ctlInput
-	due    dueHeap
-	table  protocol.TableWatch
-	event  func(protocol.Event)
-	left   chan struct{} // closed at the effect Left
-	closed bool          // no machine is stepped any more
-	wg     sync.WaitGroup
+	r       *core
+	ctx     context.Context // ends with the region
+	cfg     protocol.Config
+	rng     *rand.Rand
+	state   State
+	loop    *drive.Loop[ctlInput]
+	coord   *coordination // nil on a proxy
+	region  *protocol.Region
+	shards  map[uint32]*hosting
+	todo    []ctlInput
+	due     dueHeap
+	table   protocol.TableWatch
+	event   func(protocol.Event)
+	view    *membership.View
+	left    chan struct{} // closed when nothing is left here
+	hasLeft bool          // the effect Left was there
+	closed  bool          // no machine is stepped any more
+	wg      sync.WaitGroup
 
 	retryAt time.Time // of what follows
 	flushes map[uint32]bool
@@ -216,7 +219,8 @@ func (c *control) fence(f protocol.SendFence) {
 	frame := appendControl(nil, msg)
 	fill := func(dst []byte) []byte { return append(dst, frame...) }
 	err := c.r.net.Append(transport.NodeID(f.To), transport.Data, uint32(f.Shard), c.r.channel, fill, nil)
-	if errors.Is(err, transport.ErrQueueFull) {
+	notYet := errors.Is(err, transport.ErrNoPeer) && c.view != nil && c.view.Has(f.To)
+	if notYet || errors.Is(err, transport.ErrQueueFull) {
 		c.fences = append(c.fences, f)
 		c.retryAt = earlier(c.retryAt, time.Now().Add(retryPause))
 	}
@@ -239,6 +243,7 @@ func (c *control) retry(now time.Time) {
 	if len(c.flushes) > 0 {
 		c.retryAt = earlier(c.retryAt, now.Add(retryPause))
 	}
+	c.maybeLeft()
 }
 
 func (c *control) later(number uint32) {

@@ -19,11 +19,20 @@ func (c *control) regionEffects(fx *protocol.RegionEffects) {
 		c.notify(e)
 	}
 	if fx.Left {
-		select {
-		case <-c.left:
-		default:
-			close(c.left)
-		}
+		c.hasLeft = true
+		c.maybeLeft()
+	}
+}
+
+// maybeLeft ends leave once the region has left and what found no room is on its way.
+func (c *control) maybeLeft() {
+	if !c.hasLeft || len(c.flushes) > 0 || len(c.fences) > 0 {
+		return
+	}
+	select {
+	case <-c.left:
+	default:
+		close(c.left)
 	}
 }
 
@@ -168,9 +177,7 @@ func (c *control) shardAction(h *hosting, a protocol.ShardAction) {
 	case protocol.ForceStopEntities:
 		s.each((*entity).force)
 	case protocol.ForwardStart:
-		for _, id := range a.IDs {
-			c.forwardStart(s, string(id))
-		}
+		c.forwardStart(s, a.IDs)
 	}
 }
 

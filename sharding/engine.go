@@ -39,7 +39,10 @@ func (c *control) viewInstalled(v *membership.View) {
 		return
 	}
 	in := protocol.Install{View: v}
-	c.post(ctlInput{region: in})
+	c.post(ctlInput{do: func(time.Time) {
+		c.view = v
+		c.toRegion(in)
+	}})
 	if c.coord != nil {
 		c.coord.post(in)
 	}

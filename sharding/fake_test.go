@@ -144,9 +144,9 @@ func (noNet) AppendWait(context.Context, transport.NodeID, transport.Lane, uint3
 }
 func (noNet) OnLink(func(transport.LinkEvent)) (cancel func()) { return func() {} }
 
-type fakeCluster struct{}
+type fakeCluster struct{ uid membership.UID }
 
-func (fakeCluster) UID() membership.UID                                    { return 1 }
+func (f fakeCluster) UID() membership.UID                                  { return f.uid }
 func (fakeCluster) View() *membership.View                                 { return nil }
 func (fakeCluster) OnView(func(*membership.View)) (cancel func())          { return func() {} }
 func (fakeCluster) OnReachable(func(membership.UID, bool)) (cancel func()) { return func() {} }
@@ -159,8 +159,18 @@ func localRegion(tb testing.TB, t EntityType[message_]) (*Region[message_], *fak
 	}
 	t = t.withDefaults()
 	lease := &fakeLease{}
-	p := Ports{Cluster: fakeCluster{}, Lease: lease, Network: noNet{}, Log: slog.New(slog.DiscardHandler)}
-	g := &Region[message_]{core: newCore(p, t)}
+	g := &Region[message_]{core: newCore(fakePorts(1, noNet{}, lease), t)}
+	shards := hostAll(tb, g, t)
+	closing(tb, g, shards)
+	return g, lease
+}
+
+func fakePorts(uid membership.UID, net Network, lease Lease) Ports {
+	return Ports{Cluster: fakeCluster{uid}, Lease: lease, Network: net, Log: slog.New(slog.DiscardHandler)}
+}
+
+// hostAll puts all shards of a region here.
+func hostAll(tb testing.TB, g *Region[message_], t EntityType[message_]) []*shard {
 	r := g.core
 	r.newBody = func(e *entity) incarnation {
 		c := &Context[message_]{e: e, r: g}
@@ -176,6 +186,11 @@ func localRegion(tb testing.TB, t EntityType[message_]) (*Region[message_], *fak
 		r.table.hosted[n].Store(s)
 	}
 	r.sweep.shards = func() []*shard { return shards }
+	return shards
+}
+
+func closing(tb testing.TB, g *Region[message_], shards []*shard) {
+	r := g.core
 	tb.Cleanup(func() {
 		close(r.closed)
 		r.sweep.stop()
@@ -185,6 +200,7 @@ func localRegion(tb testing.TB, t EntityType[message_]) (*Region[message_], *fak
 		if err := r.pool.drain(context.Background()); err != nil {
 			tb.Error(err)
 		}
+		r.overflow.cancel()
+		r.overflow.ended.Wait()
 	})
-	return g, lease
 }

@@ -133,14 +133,15 @@ const (
 
 // mailbox is the queue of one entity and the place where its single writer is decided.
 type mailbox struct {
-	mu      sync.Mutex
-	phase   phase
-	why     holdReason    // while held
-	started bool          // the shard's machine counts the entity as active
-	sealed  bool          // refuses messages; what waits is still handled
-	watched bool          // the shard wants to know when it rests
-	room    chan struct{} // closed when waiting was taken; made by those who wait for room
-	waiting queue
+	mu       sync.Mutex
+	phase    phase
+	why      holdReason    // while held
+	started  bool          // the shard's machine counts the entity as active
+	sealed   bool          // refuses messages; what waits is still handled
+	watched  bool          // the shard wants to know when it rests
+	commands bool          // control envelopes may wait
+	room     chan struct{} // closed when waiting was taken; made by those who wait for room
+	waiting  queue
 	// taken is what the worker took and has not handled yet. The worker owns it; it is empty while no worker has the mailbox.
 	taken queue
 }
@@ -196,6 +197,7 @@ func (m *mailbox) command(c command) (schedule bool) {
 		return false
 	}
 	m.waiting.push(envelope{msg: c, call: controlCall})
+	m.commands = true
 	if m.phase == idle || m.phase == held && m.why == forBackoff {
 		m.phase, schedule = queued, true
 	}
@@ -212,6 +214,7 @@ func (m *mailbox) begin() (schedule bool) {
 	m.started = true
 	if m.waiting.len == 0 {
 		m.waiting.push(envelope{msg: startNow, call: controlCall})
+		m.commands = true
 	}
 	if m.phase == held && m.why == forStart {
 		m.phase, schedule = queued, true
@@ -290,8 +293,23 @@ func (m *mailbox) hold(why holdReason) (rested bool) {
 	m.phase, m.why = held, why
 	if why == forStart {
 		m.started = false
+		m.dropCommandsLocked()
 	}
 	return m.restLocked()
+}
+
+// dropCommandsLocked takes out what was meant for the incarnation that has ended.
+func (m *mailbox) dropCommandsLocked() {
+	if !m.commands {
+		return
+	}
+	m.commands = false
+	all := m.waiting.take()
+	for e, ok := all.pop(); ok; e, ok = all.pop() {
+		if e.call != controlCall && e.call != timerCall {
+			m.waiting.push(e)
+		}
+	}
 }
 
 // closeEmpty closes a held mailbox in which nothing waits.

@@ -16,7 +16,8 @@ func (r *core) Receive(from transport.NodeID, payload []byte) {
 	case rd.bad:
 		r.malformed(uint64(from))
 	case kind == frameTell || kind == frameAsk:
-		m := rd.message(kind, fields)
+		var m message
+		rd.message(&m, kind, fields)
 		if rd.bad || int(m.shard) >= len(r.table.slots) {
 			r.malformed(uint64(from))
 			return
@@ -69,31 +70,38 @@ func (r *core) receiveControl(from uint64, rd *reader) {
 	r.ctl.receive(from, msg)
 }
 
-// inbound delivers a message of another node, or passes it on, or lets it wait. m points into the frame.
+// inbound delivers a message of another node, or passes it on, or lets it wait. m points into the frame, and does not escape on the fast path.
 func (r *core) inbound(from uint64, m *message) {
 	if len(m.id) == 0 || len(m.id) > idMax || !utf8.Valid(m.id) {
 		r.discardRaw(DropInvalidID, m)
 		return
 	}
 	for {
-		if s := r.table.hosted[m.shard].Load(); s != nil {
-			env, err := r.decode(m)
-			if err != nil {
-				r.discardRaw(dropOf(err), m)
-				return
-			}
-			switch v, _ := s.deliverBytes(m.id, env); v {
-			case accepted:
-				return
-			case full:
-				r.discard(DropMailboxFull, m.shard, string(m.id), env)
-				return
-			}
+		if s := r.table.hosted[m.shard].Load(); s != nil && r.deliverInbound(s, m) {
+			return
 		}
-		if r.passOn(from, m) {
+		slow := *m
+		if r.passOn(from, &slow) {
 			return
 		}
 	}
+}
+
+// deliverInbound delivers to a shard of this node; false: it takes nothing any more.
+func (r *core) deliverInbound(s *shard, m *message) bool {
+	env, err := r.decode(m)
+	if err != nil {
+		r.discardRaw(dropOf(err), m)
+		return true
+	}
+	switch v, _ := s.deliverBytes(m.id, env); v {
+	case accepted:
+	case full:
+		r.discard(DropMailboxFull, m.shard, string(m.id), env)
+	default:
+		return false
+	}
+	return true
 }
 
 // passOn is inbound for a shard that does not run here. false: the route has changed, look again.
@@ -130,7 +138,6 @@ func (r *core) passOn(from uint64, m *message) bool {
 			r.discardRaw(DropQueueFull, m)
 			return true
 		}
-		m.hops--
 		return false
 	}
 	if rt != nil && rt.buffer == nil { // we would send it back where it comes from: one of the two is about to learn better

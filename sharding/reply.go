@@ -76,10 +76,10 @@ func (r *core) reply(call, origin uint64, v any, request *msgType) error {
 	if err != nil {
 		o.body = appendErrorReply(o.body[:0], call, statusEncoding, err.Error())
 	}
-	if sendErr := r.sendReply(origin, call, o); errors.Is(sendErr, transport.ErrFrameTooLarge) {
+	if sendErr := r.sendReply(origin, o); errors.Is(sendErr, transport.ErrFrameTooLarge) {
 		err = fmt.Errorf("%w: the reply has %d bytes", ErrMessageTooLarge, len(o.body))
 		o.body = appendErrorReply(o.body[:0], call, statusTooLarge, err.Error())
-		sendErr = r.sendReply(origin, call, o)
+		sendErr = r.sendReply(origin, o)
 		return errors.Join(err, sendErr)
 	}
 	return err
@@ -117,7 +117,7 @@ func (r *core) replyError(env envelope, status replyStatus, text string) {
 	o := r.outs.Get().(*outgoing)
 	defer o.release()
 	o.body = appendErrorReply(o.body[:0], env.call, status, text)
-	_ = r.sendReply(env.origin, env.call, o) // counted
+	_ = r.sendReply(env.origin, o) // counted
 }
 
 func (r *core) answered(inTime bool) {
@@ -128,23 +128,26 @@ func (r *core) answered(inTime bool) {
 
 // sendReply puts the frame in o.body on its way. Replies do not take part in back-pressure: when the lane is full they wait in a queue of
 // their own, so that no worker does.
-func (r *core) sendReply(to, call uint64, o *outgoing) error {
+func (r *core) sendReply(to uint64, o *outgoing) error {
 	if r.overflow.count.Load() > 0 && r.overflow.has(to) {
-		return r.queueReply(to, call, o.body)
+		return r.queueReply(to, o.body)
 	}
-	err := r.net.Append(transport.NodeID(to), transport.Data, uint32(call), r.channel, o.fillBody, nil)
+	err := r.net.Append(transport.NodeID(to), transport.Data, r.replyStripe(), r.channel, o.fillBody, nil)
 	switch {
 	case err == nil, errors.Is(err, transport.ErrFrameTooLarge):
 		return err
 	case errors.Is(err, transport.ErrQueueFull):
-		return r.queueReply(to, call, o.body)
+		return r.queueReply(to, o.body)
 	}
 	r.drops.drop(DropReplyUnsent, -1, "", nil)
 	return err
 }
 
-func (r *core) queueReply(to, call uint64, frame []byte) error {
-	q, first := r.overflow.put(to, lateFrame{stripe: uint32(call), bytes: append([]byte(nil), frame...)})
+// replyStripe puts all replies of a type on one connection: replies have no order to keep, and the more of them go out in one write, the better.
+func (r *core) replyStripe() uint32 { return uint32(r.channel) }
+
+func (r *core) queueReply(to uint64, frame []byte) error {
+	q, first := r.overflow.put(to, lateFrame{stripe: r.replyStripe(), bytes: append([]byte(nil), frame...)})
 	if q == nil {
 		r.drops.drop(DropReplyUnsent, -1, "", nil)
 		return ErrBufferFull

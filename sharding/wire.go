@@ -1,6 +1,9 @@
 package sharding
 
-import "math"
+import (
+	"encoding/binary"
+	"math"
+)
 
 // The data plane's frames, one per message, on the channel of the entity type. A frame is a version byte and one CBOR array:
 //
@@ -28,12 +31,17 @@ const (
 
 const hopsMax = 8
 
-// CBOR major types.
+// CBOR major types and simple values.
 const (
-	majorUint  = 0 << 5
-	majorBytes = 2 << 5
-	majorText  = 3 << 5
-	majorArray = 4 << 5
+	majorUint     = 0 << 5
+	majorNegative = 1 << 5
+	majorBytes    = 2 << 5
+	majorText     = 3 << 5
+	majorArray    = 4 << 5
+	majorMap      = 5 << 5
+	cborFalse     = 0xf4
+	cborTrue      = 0xf5
+	cborNull      = 0xf6
 )
 
 // message is a tell or an ask as it travels.
@@ -106,27 +114,35 @@ type reader struct {
 
 // head reads one head of the wanted major type.
 func (r *reader) head(major byte) uint64 {
-	if len(r.b) == 0 || r.b[0]&0xe0 != major {
+	if len(r.b) > 0 {
+		if c := r.b[0] - major; c < 24 {
+			r.b = r.b[1:]
+			return uint64(c)
+		}
+	}
+	return r.longHead(major)
+}
+
+func (r *reader) longHead(major byte) uint64 {
+	if len(r.b) == 0 || r.b[0]&0xe0 != major || r.b[0]&0x1f > 27 {
 		r.bad = true
 		return 0
 	}
-	low := r.b[0] & 0x1f
-	if low < 24 {
-		r.b = r.b[1:]
-		return uint64(low)
-	}
-	if low > 27 {
-		r.bad = true
-		return 0
-	}
-	width := 1 << (low - 24)
+	width := 1 << (r.b[0]&0x1f - 24)
 	if len(r.b) < 1+width {
 		r.bad = true
 		return 0
 	}
 	var n uint64
-	for _, c := range r.b[1 : 1+width] {
-		n = n<<8 | uint64(c)
+	switch b := r.b[1:]; width {
+	case 1:
+		n = uint64(b[0])
+	case 2:
+		n = uint64(binary.BigEndian.Uint16(b))
+	case 4:
+		n = uint64(binary.BigEndian.Uint32(b))
+	default:
+		n = binary.BigEndian.Uint64(b)
 	}
 	r.b = r.b[1+width:]
 	return n
@@ -166,7 +182,7 @@ func (r *reader) open() (kind frameKind, fields uint64) {
 }
 
 // message reads a tell or an ask behind its kind.
-func (r *reader) message(kind frameKind, fields uint64) (m message) {
+func (r *reader) message(m *message, kind frameKind, fields uint64) {
 	m.kind = kind
 	m.hops = uint8(r.small(math.MaxUint8))
 	m.shard = uint32(r.small(math.MaxUint32))
@@ -178,5 +194,4 @@ func (r *reader) message(kind frameKind, fields uint64) (m message) {
 	}
 	m.body = r.b
 	r.bad = r.bad || fields != 6 || len(m.body) == 0
-	return m
 }

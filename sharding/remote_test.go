@@ -1,0 +1,196 @@
+package sharding
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/transport"
+)
+
+// meshNet is a transport with the callback of links that no test of the data plane needs.
+type meshNet struct{ *transport.Mesh }
+
+func (meshNet) OnLink(func(transport.LinkEvent)) (cancel func()) { return func() {} }
+
+// remotePair is a region that hosts everything and one on another node that knows so, over TCP.
+func remotePair(tb testing.TB, typ EntityType[message_]) (near, far *Region[message_]) {
+	tb.Helper()
+	typ = typ.withDefaults()
+	meshes := make([]*transport.Mesh, 2)
+	for i := range meshes {
+		m, err := transport.Listen(context.Background(), transport.Config{Cluster: "test", Self: transport.NodeID(i + 1), Bind: "127.0.0.1:0"})
+		if err != nil {
+			tb.Fatal(err)
+		}
+		meshes[i] = m
+		tb.Cleanup(func() { _ = m.Close() })
+	}
+	for i, m := range meshes {
+		if err := m.AddPeer(transport.NodeID(2-i), meshes[1-i].Addr()); err != nil {
+			tb.Fatal(err)
+		}
+	}
+	regions := make([]*Region[message_], 2)
+	for i, m := range meshes {
+		g := &Region[message_]{core: newCore(fakePorts(membership.UID(i+1), meshNet{m}, &fakeLease{}), typ)}
+		regions[i] = g
+		var shards []*shard
+		if i == 1 {
+			shards = hostAll(tb, g, typ)
+		} else {
+			g.core.ctl = &fakeControl{r: g.core}
+			for n := range g.core.table.slots {
+				g.core.table.slots[n].Store(&route{remote: 2})
+			}
+		}
+		m.Handle(g.core.channel, g.core)
+		closing(tb, g, shards)
+	}
+	return regions[0], regions[1]
+}
+
+func TestRemote(t *testing.T) {
+	near, _ := remotePair(t, cartType(&cartLog{}))
+	ctx := t.Context()
+	for i := range 100 {
+		if err := near.Tell(ctx, fmt.Sprint("cart-", i%7), addItem{"x", i}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	sum := 0
+	for i := range 7 {
+		n, err := Ask(ctx, near, fmt.Sprint("cart-", i), total{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		sum += n
+	}
+	if sum != 4950 {
+		t.Errorf("sum %d", sum)
+	}
+	if _, err := Ask(ctx, near, "a", crash{}); !errors.Is(err, ErrHandler) {
+		t.Errorf("crash: %v", err)
+	}
+	if err := near.Tell(ctx, "a", unknown{}); !errors.Is(err, ErrUnregisteredMessage) {
+		t.Errorf("unregistered: %v", err)
+	}
+}
+
+func TestRemoteRepliesAreNotLost(t *testing.T) {
+	near, _ := remotePair(t, cartType(&cartLog{}))
+	const callers, each = 256, 100
+	var wg sync.WaitGroup
+	var lost atomic.Int64
+	for i := range callers {
+		wg.Go(func() {
+			for j := range each {
+				want := fmt.Sprint(i, "/", j)
+				if got, err := Ask(context.Background(), near, fmt.Sprint(i%8), echo{Text: want}); err != nil || got != want {
+					lost.Add(1)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if n := lost.Load(); n != 0 {
+		t.Errorf("%d replies lost or mixed up", n)
+	}
+}
+
+// payload is the message of the benchmarks: 100 bytes.
+type payload struct {
+	_    struct{} `cbor:",toarray"`
+	Seq  uint64
+	Data []byte
+}
+
+func (payload) command() {}
+
+type ping struct {
+	_ struct{} `cbor:",toarray"`
+	Returns[int]
+}
+
+func (ping) command() {}
+
+func remoteBench(b *testing.B) (near *Region[message_], seen *atomic.Int64) {
+	seen = new(atomic.Int64)
+	typ := cartType(&cartLog{})
+	typ.Messages = CBOR[message_](payload{}, ping{})
+	typ.New = func(*Context[message_]) Entity[message_] {
+		return receiveFunc(func(c *Context[message_], m message_) error {
+			if _, ok := m.(ping); ok {
+				return c.Reply(1)
+			}
+			seen.Add(1)
+			return nil
+		})
+	}
+	near, far := remotePair(b, typ)
+	b.Cleanup(func() {
+		for i := range far.core.drops.counts {
+			if n := far.core.drops.counts[i].Load(); n > 0 {
+				b.Log(DropReason(i), n)
+			}
+		}
+	})
+	return near, seen
+}
+
+func BenchmarkRemoteTell(b *testing.B) {
+	near, seen := remoteBench(b)
+	ctx := context.Background()
+	var m message_ = payload{Seq: 1, Data: make([]byte, 90)}
+	ask := func() {
+		if _, err := Ask(ctx, near, "cart-42", ping{}); err != nil {
+			b.Fatal(err)
+		}
+	}
+	ask()
+	b.SetBytes(100)
+	b.ReportAllocs()
+	b.ResetTimer()
+	for range b.N {
+		if err := near.Tell(ctx, "cart-42", m); err != nil {
+			b.Fatal(err)
+		}
+	}
+	ask()
+	b.ReportMetric(float64(seen.Load())/b.Elapsed().Seconds()/1e6, "M/s")
+	b.ReportMetric(float64(int64(b.N)-seen.Load()), "lost")
+}
+
+func BenchmarkRemoteAsk1(b *testing.B) {
+	near, _ := remoteBench(b)
+	b.ReportAllocs()
+	for range b.N {
+		if _, err := Ask(context.Background(), near, "cart-42", ping{}); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkRemoteAsk64(b *testing.B) {
+	near, _ := remoteBench(b)
+	b.ReportAllocs()
+	b.ResetTimer()
+	var wg sync.WaitGroup
+	for i := range 64 {
+		id := fmt.Sprint("cart-", i)
+		wg.Go(func() {
+			for range b.N/64 + 1 {
+				if _, err := Ask(context.Background(), near, id, ping{}); err != nil {
+					b.Error(err)
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds()/1e3, "k/s")
+}

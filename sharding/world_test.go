@@ -1,0 +1,257 @@
+package sharding
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/transport"
+	"github.com/coterie-go/coterie/ddata/transport/memory"
+)
+
+// world is a cluster of fake nodes in one process: real machines, real transport over memory, a membership that the test decides, and
+// replicated state that is one store for all, so that every write is at once everywhere.
+type world struct {
+	t      testing.TB
+	hub    *memory.Hub
+	store  *sharedState
+	nodes  []*fakeNode
+	epoch  membership.Epoch
+	lastUp uint32
+}
+
+// fakeNode is one node of the world. It has the ports that a region needs.
+type fakeNode struct {
+	w      *world
+	member membership.Member
+	mesh   *transport.Mesh
+	lost   atomic.Bool // the lease
+	gone   bool
+
+	mu    sync.Mutex
+	view  *membership.View
+	views []func(*membership.View)
+	lease []func(bool)
+	links []func(transport.LinkEvent)
+	leave []func(context.Context) error
+}
+
+func newWorld(t testing.TB) *world {
+	return &world{t: t, hub: memory.NewHub(), store: newSharedState()}
+}
+
+// join starts a node; it is in no view before install.
+func (w *world) join(roles ...string) *fakeNode {
+	w.t.Helper()
+	w.lastUp++
+	n := &fakeNode{w: w}
+	addr := memory.Addr(int(w.lastUp))
+	m, err := w.hub.Start(addr, transport.Config{Cluster: "test", Self: transport.NodeID(1000 + w.lastUp), OnLink: n.linkChanged, DataStripes: 2})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	n.mesh = m
+	n.member = membership.Member{UID: membership.UID(1000 + w.lastUp), Addr: addr, Roles: roles, Status: membership.Up, UpNumber: w.lastUp}
+	w.nodes = append(w.nodes, n)
+	w.t.Cleanup(func() { _ = m.Close() })
+	return n
+}
+
+// install makes all nodes that are not gone the next view.
+func (w *world) install() {
+	w.epoch++
+	v := &membership.View{Epoch: w.epoch, LastUp: w.lastUp}
+	peers := map[transport.NodeID]string{}
+	for _, n := range w.nodes {
+		if !n.gone {
+			v.Members = append(v.Members, n.member)
+			peers[transport.NodeID(n.member.UID)] = n.member.Addr
+		}
+	}
+	slices.SortFunc(v.Members, func(a, b membership.Member) int { return int(a.UpNumber) - int(b.UpNumber) })
+	for _, n := range w.nodes {
+		if n.gone {
+			continue
+		}
+		others := map[transport.NodeID]string{}
+		for id, addr := range peers {
+			if id != n.mesh.Self() {
+				others[id] = addr
+			}
+		}
+		n.mesh.SetPeers(others)
+		n.mu.Lock()
+		n.view = v
+		fns := slices.Clone(n.views)
+		n.mu.Unlock()
+		for _, fn := range fns {
+			fn(v)
+		}
+	}
+}
+
+// kill takes a node off the network and out of the next view; its lease is over.
+func (w *world) kill(n *fakeNode) {
+	n.holdLease(false)
+	w.hub.Kill(n.member.Addr)
+	n.gone = true
+	w.install()
+}
+
+func (n *fakeNode) holdLease(held bool) {
+	n.lost.Store(!held)
+	n.mu.Lock()
+	fns := slices.Clone(n.lease)
+	n.mu.Unlock()
+	for _, fn := range fns {
+		fn(held)
+	}
+}
+
+// leaves hands over what runs on the node, as ddata.Node.Leave does, and takes it out of the view.
+func (w *world) leaves(n *fakeNode, within time.Duration) error {
+	n.member.Status = membership.Leaving
+	w.install()
+	ctx, cancel := context.WithTimeout(context.Background(), within)
+	defer cancel()
+	for _, fn := range n.leave {
+		if err := fn(ctx); err != nil {
+			return err
+		}
+	}
+	n.gone = true
+	w.install()
+	return nil
+}
+
+func (n *fakeNode) ports() Ports {
+	p := Ports{
+		Cluster: n, Lease: n, Network: n, Log: slog.New(slog.DiscardHandler),
+		BeforeLeave: func(fn func(context.Context) error) func() {
+			n.leave = append(n.leave, fn)
+			return func() {}
+		},
+	}
+	if slices.Contains(n.member.Roles, "backend") {
+		p.State = n.w.store
+	}
+	return p
+}
+
+// start starts a type on a node, to be closed with the test.
+func start[M any](n *fakeNode, t EntityType[M]) *Region[M] {
+	n.w.t.Helper()
+	g, err := StartOn(n.ports(), t)
+	if err != nil {
+		n.w.t.Fatal(err)
+	}
+	n.w.t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		defer cancel()
+		if err := g.Close(ctx); err != nil {
+			n.w.t.Error(err)
+		}
+	})
+	return g
+}
+
+func register[F any](mu *sync.Mutex, list *[]F, fn F) (cancel func()) {
+	mu.Lock()
+	defer mu.Unlock()
+	*list = append(*list, fn)
+	return func() {}
+}
+
+func (n *fakeNode) UID() membership.UID { return n.member.UID }
+func (n *fakeNode) View() *membership.View {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.view
+}
+func (n *fakeNode) OnView(fn func(*membership.View)) (cancel func()) {
+	return register(&n.mu, &n.views, fn)
+}
+func (n *fakeNode) OnReachable(func(membership.UID, bool)) (cancel func()) {
+	return func() {}
+}
+func (n *fakeNode) Holds() bool                                      { return !n.lost.Load() }
+func (n *fakeNode) OnLease(fn func(bool)) (cancel func())            { return register(&n.mu, &n.lease, fn) }
+func (n *fakeNode) Handle(ch transport.Channel, h transport.Handler) { n.mesh.Handle(ch, h) }
+func (n *fakeNode) Append(to transport.NodeID, lane transport.Lane, stripe uint32, ch transport.Channel, fill func([]byte) []byte, check func() error) error {
+	return n.mesh.Append(to, lane, stripe, ch, fill, check)
+}
+func (n *fakeNode) AppendWait(ctx context.Context, to transport.NodeID, lane transport.Lane, stripe uint32, ch transport.Channel, fill func([]byte) []byte, check func() error) error {
+	return n.mesh.AppendWait(ctx, to, lane, stripe, ch, fill, check)
+}
+func (n *fakeNode) OnLink(fn func(transport.LinkEvent)) (cancel func()) {
+	return register(&n.mu, &n.links, fn)
+}
+
+func (n *fakeNode) linkChanged(e transport.LinkEvent) {
+	n.mu.Lock()
+	fns := slices.Clone(n.links)
+	n.mu.Unlock()
+	for _, fn := range fns {
+		fn(e)
+	}
+}
+
+// sharedState is replicated state without replication.
+type sharedState struct {
+	mu   sync.Mutex
+	r    *crdt.Replica
+	subs map[int]stateSub
+	next int
+}
+
+type stateSub struct {
+	prefix string
+	fn     func(string, crdt.Reader)
+}
+
+func newSharedState() *sharedState {
+	return &sharedState{r: crdt.NewReplica(1, crdt.StoreOptions{}), subs: map[int]stateSub{}}
+}
+
+func (s *sharedState) Update(key string, _ time.Duration, mutate func(*crdt.Tx) error, done func(error)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var ch crdt.Changes
+	_, err := s.r.Update(key, time.Now().UnixNano(), mutate, &ch)
+	if err == nil {
+		for _, sub := range s.subs {
+			if len(key) >= len(sub.prefix) && key[:len(sub.prefix)] == sub.prefix {
+				sub.fn(key, s.r.Store().View(key))
+			}
+		}
+	}
+	done(err)
+}
+
+func (s *sharedState) Get(key string, _ time.Duration, done func(crdt.Reader, error)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	done(s.r.Store().View(key), nil)
+}
+
+func (s *sharedState) Subscribe(prefix string, fn func(string, crdt.Reader)) (cancel func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for key := range s.r.Store().Snapshot().Keys(prefix) {
+		fn(key, s.r.Store().View(key))
+	}
+	id := s.next
+	s.next++
+	s.subs[id] = stateSub{prefix, fn}
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		delete(s.subs, id)
+	}
+}
