@@ -173,7 +173,7 @@ func (c *Coordinator) onReceive(from UID, m Message) {
 	}
 	switch m := m.(type) {
 	case Register:
-		c.onRegister(from, m.Proxy)
+		c.onRegister(from, m)
 	case GetHomes:
 		c.onGetHomes(from, m.Shards)
 	case Started:
@@ -204,7 +204,7 @@ func (c *Coordinator) onEarly(from UID, m Message) {
 			c.onReport(from, m)
 		}
 	case Register:
-		t.registers[from] = m.Proxy
+		t.registers[from] = m
 	case GetHomes:
 		if len(t.asked) < askedMax {
 			t.asked = append(t.asked, question{from: from, shards: m.Shards})

@@ -78,14 +78,14 @@ func (c *Coordinator) dropGone() {
 
 // onRegister joins a region or proxy. It is told so when a majority knows it, because from then on it routes: each later coordinator must
 // make it fence.
-func (c *Coordinator) onRegister(from UID, proxy bool) {
+func (c *Coordinator) onRegister(from UID, r Register) {
 	m, ok := c.view.Member(from)
 	if !ok || m.Status == membership.Joining {
 		c.counts[countIgnored]++
 		return
 	}
 	if p := c.peers[from]; p != nil {
-		if p.left { // the type was started again on that node
+		if p.left && !r.Leaving { // the type was started again on that node
 			p.left, p.leaving = false, m.Status == membership.Leaving
 			c.loadsStale = true
 		}
@@ -94,7 +94,9 @@ func (c *Coordinator) onRegister(from UID, proxy bool) {
 		}
 		return
 	}
-	c.peers[from] = &peer{uid: from, proxy: proxy || !m.HasRole(c.cfg.Role), leaving: m.Status == membership.Leaving}
+	c.peers[from] = &peer{
+		uid: from, proxy: r.Proxy || !m.HasRole(c.cfg.Role), leaving: r.Leaving || m.Status == membership.Leaving,
+	}
 	c.writeRegions([]UID{from}, nil)
 }
 
@@ -134,7 +136,7 @@ func (c *Coordinator) writeRegions(add, remove []UID) {
 func (c *Coordinator) onLeaveRequest(from UID, left bool) {
 	p := c.peers[from]
 	if p == nil {
-		c.counts[countForeign]++
+		c.out.send(from, LeaveReply{Done: true})
 		return
 	}
 	p.leaving, p.left = true, p.left || left
@@ -148,6 +150,8 @@ func (c *Coordinator) onLeaveRequest(from UID, left bool) {
 			}
 		}
 		c.allocateHomeless()
+	case !slices.ContainsFunc(c.seats, func(st seat) bool { return st.home == from }):
+		c.out.send(from, LeaveReply{Done: true})
 	case c.nobodyElse():
 		c.out.send(from, LeaveReply{Alone: true})
 	default:

@@ -16,7 +16,7 @@ type takeover struct {
 	listed         []UID
 	awaiting       []UID // whose reports are not complete
 	reports        map[UID]*gathered
-	registers      map[UID]bool // who registered meanwhile, and whether as proxy
+	registers      map[UID]Register // who registered meanwhile
 	asked          []question
 	shards         []ShardID // with remembered ids, as far as known
 }
@@ -53,7 +53,7 @@ func (c *Coordinator) becomeReading() {
 	c.mode = reading
 	c.floor = c.next()
 	c.seats = make([]seat, c.cfg.Shards)
-	c.takeover = takeover{reports: map[UID]*gathered{}, registers: map[UID]bool{}}
+	c.takeover = takeover{reports: map[UID]*gathered{}, registers: map[UID]Register{}}
 	c.takeover.homes = c.read(StateHomes)
 	c.takeover.regions = c.read(StateRegions)
 	if c.cfg.Remember {

@@ -47,7 +47,7 @@ type Hosted struct {
 // Messages to the coordinator.
 type (
 	// Register joins a region, or a proxy that never hosts, to those that the coordinator knows.
-	Register struct{ Proxy bool }
+	Register struct{ Proxy, Leaving bool }
 	// GetHomes asks where shards live; those that live nowhere get a home. Answered by Homes, at once or when a hand-off has ended.
 	// With Region set it is for the region of the receiver, which answers what it knows and never allocates.
 	GetHomes struct {
@@ -68,8 +68,8 @@ type (
 		Part, Parts uint32
 		Shards      []Hosted
 	}
-	// LeaveRequest asks the coordinator to move all shards away from the sender. It is repeated until nothing is left. With Left set it
-	// says that the sender hosts nothing and never will.
+	// LeaveRequest asks the coordinator to move all shards away from the sender. It is repeated until the answer is Done or Alone. With
+	// Left set it says that the sender, which was alone, hosts nothing and never will.
 	LeaveRequest struct{ Left bool }
 )
 
@@ -97,8 +97,9 @@ type (
 	}
 	// Inquire asks for everything that the receiver hosts and raises its floor of tokens.
 	Inquire struct{ Floor Token }
-	// LeaveReply tells a leaving region that nobody can take its shards: it stops them itself.
-	LeaveReply struct{ Alone bool }
+	// LeaveReply tells a leaving region that it is the home of no shard and will not become one; or that nobody can take its shards, so
+	// that it has to stop them itself.
+	LeaveReply struct{ Done, Alone bool }
 )
 
 type kind uint8

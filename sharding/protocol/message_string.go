@@ -81,10 +81,14 @@ func (Inquire) ToCoordinator() bool { return false }
 func (LeaveReply) ToCoordinator() bool { return false }
 
 func (m Register) String() string {
+	s := "register"
 	if m.Proxy {
-		return "register proxy"
+		s += " proxy"
 	}
-	return "register"
+	if m.Leaving {
+		s += " leaving"
+	}
+	return s
 }
 
 func (m GetHomes) String() string {
@@ -129,7 +133,10 @@ func (m Registered) String() string {
 func (m Begin) String() string { return "begin" + list(m.Moves) + among(m.Regions) }
 
 func (m LeaveReply) String() string {
-	if m.Alone {
+	switch {
+	case m.Done:
+		return "leave-reply done"
+	case m.Alone:
 		return "leave-reply alone"
 	}
 	return "leave-reply"

@@ -42,6 +42,7 @@ type Region struct {
 	stopped int // places whose phase is stopped
 
 	leaving, left bool
+	released      bool // leaving, and the coordinator will not send anything here any more
 	alone         bool // leaving, and nobody can take the shards
 	dropped       bool
 

@@ -122,6 +122,7 @@ func (r *Region) onLeave() {
 
 // onLeaveReply stops everything here when nobody can take it. There is no one to fence.
 func (r *Region) onLeaveReply(m LeaveReply) {
+	r.released = r.released || m.Done && r.leaving
 	if !m.Alone || !r.leaving || r.alone || r.left {
 		return
 	}
@@ -153,12 +154,12 @@ func (r *Region) onLeaveReply(m LeaveReply) {
 
 // maybeLeft ends a leaving region that has nothing left to give. It stays, to answer.
 func (r *Region) maybeLeft() {
-	if !r.leaving || r.left || r.dropped || r.hosted > 0 || r.stopped > 0 || r.wanted > 0 {
+	if !r.released && !r.alone || r.left || r.dropped || r.hosted > 0 || r.stopped > 0 || r.wanted > 0 {
 		return
 	}
 	r.left = true
 	r.fx.Left = true
-	if r.coordinator != 0 {
+	if r.alone && r.coordinator != 0 {
 		r.send(r.coordinator, LeaveRequest{Left: true})
 	}
 }
@@ -178,7 +179,7 @@ func (r *Region) retry() {
 	r.retryAt = time.Time{}
 	r.asking = false
 	if r.mayRegister() {
-		r.send(r.coordinator, Register{Proxy: r.cfg.Proxy})
+		r.send(r.coordinator, Register{Proxy: r.cfg.Proxy, Leaving: r.leaving})
 	}
 	if r.wanted > 0 {
 		r.askAll(true)

@@ -55,7 +55,7 @@ func (r *Region) onWanted(s ShardID) {
 	if !ok || p.wanted {
 		return
 	}
-	if r.alone || r.left {
+	if r.alone {
 		r.do(DropBuffer{Shard: s, Reason: DropNoHome})
 		return
 	}

@@ -18,10 +18,22 @@ func (s *Shard) onDrain(handOff Token) {
 
 // maybeDrainMailboxes asks whether the mailboxes are empty once no entity is between two states: those have messages that wait.
 func (s *Shard) maybeDrainMailboxes() {
-	if s.phase == shardDraining && !s.drainAsked && s.changing == 0 && s.quiet() {
+	if s.phase == shardDraining && !s.drainAsked && s.settled() {
 		s.drainAsked = true
 		s.do(DrainMailboxes{HandOff: s.handOff})
 	}
+}
+
+// settled says whether no entity is between two states and nothing is written.
+func (s *Shard) settled() bool {
+	if !s.cfg.Faults.NoRememberWait {
+		return s.changing == 0 && s.quiet()
+	}
+	leaving := 0
+	for _, e := range s.entities { // order: only counted
+		leaving += count(e.state == RememberingStop)
+	}
+	return s.changing == leaving
 }
 
 func (s *Shard) onMailboxesEmpty(handOff Token) {
@@ -30,7 +42,7 @@ func (s *Shard) onMailboxesEmpty(handOff Token) {
 		return
 	}
 	s.drainAsked = false
-	if s.changing == 0 && s.quiet() {
+	if s.settled() {
 		s.phase = shardDrained
 		s.tell(ShardDrained{Shard: s.id, HandOff: handOff})
 	}

@@ -13,10 +13,10 @@ import (
 //	byte 1   kind
 //	rest     one CBOR array, core-deterministic, of that kind's fields
 //
-//	Register      [proxy]                                    GetHomes      [region, [shard…]]
+//	Register      [proxy, leaving]                           GetHomes      [region, [shard…]]
 //	Started, BeginAck, ShardsStopped, HostShards             [[shard, epoch, up, seq, …]]
 //	Report        [[epoch, up, seq], proxy, leaving, part, parts, [shard, phase, epoch, up, seq, epoch, up, seq, …]]
-//	LeaveRequest  [left]                                     LeaveReply    [alone]
+//	LeaveRequest  [left, false]                              LeaveReply    [done, alone]
 //	Registered    [[epoch, up, seq], [shard, epoch, up, seq, owner, …]]
 //	Homes         [[shard, home, epoch, up, seq, …]]
 //	Begin         [[shard, epoch, up, seq, owner, …], [region…]]
@@ -32,9 +32,9 @@ var ErrDecode = errors.New("sharding/protocol: malformed message")
 type words []uint64
 
 type (
-	wireFlag struct {
-		_    struct{} `cbor:",toarray"`
-		Flag bool
+	wireFlags struct {
+		_           struct{} `cbor:",toarray"`
+		First, Last bool
 	}
 	wireAsk struct {
 		_      struct{} `cbor:",toarray"`
@@ -90,7 +90,7 @@ func AppendMessage(dst []byte, m Message) []byte {
 func wireOf(m Message) any {
 	switch m := m.(type) {
 	case Register:
-		return wireFlag{Flag: m.Proxy}
+		return wireFlags{First: m.Proxy, Last: m.Leaving}
 	case GetHomes:
 		return wireAsk{Region: m.Region, Shards: flat(m.Shards, func(w words, s ShardID) words { return append(w, uint64(s)) })}
 	case Started:
@@ -106,9 +106,9 @@ func wireOf(m Message) any {
 			Floor: appendToken(nil, m.Floor), Proxy: m.Proxy, Leaving: m.Leaving, Part: m.Part, Parts: m.Parts, Shards: flat(m.Shards, appendHosted),
 		}
 	case LeaveRequest:
-		return wireFlag{Flag: m.Left}
+		return wireFlags{First: m.Left}
 	case LeaveReply:
-		return wireFlag{Flag: m.Alone}
+		return wireFlags{First: m.Done, Last: m.Alone}
 	case Registered:
 		return wireTwo{First: appendToken(nil, m.Floor), Last: flat(m.Moves, appendMove)}
 	case Homes:

@@ -48,11 +48,13 @@ func (d *decoder) into(v any) {
 func (d *decoder) message(k kind) Message {
 	switch k {
 	case kindRegister:
-		return Register{Proxy: d.flag()}
+		f := d.flags()
+		return Register{Proxy: f.First, Leaving: f.Last}
 	case kindLeaveRequest:
-		return LeaveRequest{Left: d.flag()}
+		return LeaveRequest{Left: d.flags().First}
 	case kindLeaveReply:
-		return LeaveReply{Alone: d.flag()}
+		f := d.flags()
+		return LeaveReply{Done: f.First, Alone: f.Last}
 	case kindGetHomes:
 		var w wireAsk
 		d.into(&w)
@@ -94,10 +96,10 @@ func (d *decoder) message(k kind) Message {
 	return nil
 }
 
-func (d *decoder) flag() bool {
-	var w wireFlag
+func (d *decoder) flags() wireFlags {
+	var w wireFlags
 	d.into(&w)
-	return w.Flag
+	return w
 }
 
 func (d *decoder) list() words {

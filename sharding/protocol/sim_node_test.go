@@ -1,0 +1,281 @@
+package protocol
+
+import (
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/coterie-go/coterie/ddata/membership"
+)
+
+// simNode is one incarnation of a node: the machines, and a model of the runtime that drives them.
+type simNode struct {
+	w     *world
+	uid   UID
+	proxy bool
+
+	alive, leaving, lease, cut bool
+
+	coordinator *Coordinator
+	region      *Region
+	shards      map[ShardID]*simShard
+	routes      []Route
+	buffers     map[ShardID][]simMsg
+	lanes       map[UID]*simLane
+	inbox       []RegionInput
+	timers      map[string]time.Time
+}
+
+// simShard is a hosted shard: its machine and its entities.
+type simShard struct {
+	m        *Shard
+	entities map[EntityID]*simEntity
+	drain    Token // DrainMailboxes that is not answered
+	writing  int
+}
+
+// simEntity is a mailbox and, while alive, an incarnation. Messages behind the mark belong to the next one.
+type simEntity struct {
+	mailbox []simMsg
+	alive   bool
+	closing bool
+	mark    int // while closing: how many messages this incarnation still handles
+	busy    bool
+	pause   bool // handles nothing more: its node lost the lease or it was forced
+}
+
+// simLane is the data lane to one peer: FIFO.
+type simLane struct {
+	last time.Time
+	down bool
+	held []any // sent while it was down
+}
+
+func newSimNode(w *world, uid UID, proxy bool) *simNode {
+	cfg := Config{
+		Type: "t", Role: "r", Self: uid, Shards: w.opt.shards, Proxy: proxy, Remember: w.opt.remember,
+		RetryInterval: 100 * time.Millisecond, BeginTimeout: time.Second, HandOffTimeout: 3 * time.Second, StopTimeout: 500 * time.Millisecond,
+		RebalanceInterval: 300 * time.Millisecond, RestartBackoff: 200 * time.Millisecond, Faults: w.opt.faults,
+	}
+	n := &simNode{
+		w: w, uid: uid, proxy: proxy, alive: true, shards: map[ShardID]*simShard{}, routes: make([]Route, w.opt.shards),
+		buffers: map[ShardID][]simMsg{}, lanes: map[UID]*simLane{}, timers: map[string]time.Time{},
+	}
+	rng := func() *rand.Rand { return rand.New(rand.NewPCG(uint64(uid), w.rng.Uint64())) }
+	var err error
+	if n.region, err = NewRegion(cfg, rng()); err != nil {
+		panic(err)
+	}
+	if !proxy {
+		if n.coordinator, err = NewCoordinator(cfg, rng()); err != nil {
+			panic(err)
+		}
+	}
+	return n
+}
+
+func (n *simNode) install(v *membership.View) {
+	if !n.alive {
+		return
+	}
+	n.post(Install{View: v})
+	n.stepCoordinator(Install{View: v})
+}
+
+func (n *simNode) setLease(held bool) {
+	n.lease = held
+	n.post(Lease{Held: held})
+	n.stepCoordinator(Lease{Held: held})
+}
+
+func (n *simNode) table(es []Entry) {
+	if n.alive && !n.cut {
+		n.post(TableChanged{Entries: es})
+		n.stepCoordinator(TableChanged{Entries: es})
+	}
+}
+
+// freeze stops all handlers: the lease is over.
+func (n *simNode) freeze() {
+	for _, s := range slices.Sorted(maps.Keys(n.shards)) {
+		for _, id := range slices.Sorted(maps.Keys(n.shards[s].entities)) {
+			n.ended(id, n.shards[s].entities[id])
+		}
+	}
+}
+
+func (n *simNode) die(why string) {
+	if !n.alive {
+		return
+	}
+	n.freeze()
+	n.alive, n.lease, n.cut = false, false, true
+	for _, s := range slices.Sorted(maps.Keys(n.shards)) {
+		for _, id := range slices.Sorted(maps.Keys(n.shards[s].entities)) {
+			n.w.lose(why, len(n.shards[s].entities[id].mailbox))
+		}
+	}
+	for _, s := range slices.Sorted(maps.Keys(n.buffers)) {
+		n.w.lose(why, len(n.buffers[s]))
+	}
+}
+
+func (w *world) lose(why string, k int) {
+	if k > 0 {
+		w.lost[why] += k
+	}
+}
+
+// post puts an input into the region's inbox; it is stepped a little later, in order.
+func (n *simNode) post(in RegionInput) {
+	n.inbox = append(n.inbox, in)
+	if len(n.inbox) == 1 {
+		n.w.after(n.w.between(0, 2*time.Millisecond), n.drainInbox)
+	}
+}
+
+func (n *simNode) drainInbox() {
+	ins := n.inbox
+	n.inbox = nil
+	for _, in := range ins {
+		if n.alive {
+			n.stepRegion(in)
+		}
+	}
+}
+
+func (n *simNode) stepRegion(in RegionInput) {
+	fx := n.region.Step(n.w.now, in)
+	n.w.verbose("%v region %T%+v\n%s", n.uid, in, in, fx)
+	n.checked("region", n.region.Check())
+	for _, a := range fx.Do {
+		n.act(a)
+	}
+	n.send(fx.Send)
+	if fx.Left {
+		n.goWhenSent()
+	}
+	n.arm("region", n.region.Deadline(), func() { n.stepRegion(Tick{}) })
+}
+
+// goWhenSent ends a node that has left, when its lanes are empty.
+func (n *simNode) goWhenSent() {
+	for _, l := range n.lanes { // order: all are looked at
+		if l.down || l.last.After(n.w.now) {
+			n.w.after(20*time.Millisecond, n.goWhenSent)
+			return
+		}
+	}
+	n.w.remove(n)
+	n.w.after(100*time.Millisecond, func() { n.die("left") })
+}
+
+func (n *simNode) stepCoordinator(in CoordinatorInput) {
+	if n.coordinator == nil || !n.alive {
+		return
+	}
+	fx := n.coordinator.Step(n.w.now, in)
+	n.w.verbose("%v coordinator %T%+v\n%s", n.uid, in, in, fx)
+	n.checked("coordinator", n.coordinator.Check())
+	for _, w := range fx.Write {
+		n.w.write(n, w, func(err error) { n.stepCoordinator(Wrote{ID: w.ID, Err: err}) })
+	}
+	for _, r := range fx.Read {
+		n.w.read(n, r, func(in DidRead) { n.stepCoordinator(in) })
+	}
+	n.send(fx.Send)
+	n.arm("coordinator", n.coordinator.Deadline(), func() { n.stepCoordinator(Tick{}) })
+}
+
+func (n *simNode) stepShard(s ShardID, in ShardInput) {
+	sh := n.shards[s]
+	if sh == nil || !n.alive {
+		return
+	}
+	fx := sh.m.Step(n.w.now, in)
+	n.w.verbose("%v shard %v %T%+v\n%s", n.uid, s, in, in, fx)
+	n.checked("shard", sh.m.Check())
+	mine := func(in ShardInput) {
+		if n.shards[s] == sh {
+			n.stepShard(s, in)
+		}
+	}
+	for _, w := range fx.Write {
+		sh.writing++
+		n.w.write(n, w, func(err error) { sh.writing--; mine(Wrote{ID: w.ID, Err: err}) })
+	}
+	for _, r := range fx.Read {
+		n.w.read(n, r, func(in DidRead) { mine(in) })
+	}
+	actions, region := slices.Clone(fx.Do), slices.Clone(fx.Region)
+	n.arm("shard"+s.String(), sh.m.Deadline(), func() { mine(Tick{}) })
+	for _, a := range actions {
+		n.shardAct(s, sh, a)
+	}
+	for _, in := range region {
+		n.post(in)
+	}
+}
+
+func (n *simNode) checked(what string, err error) {
+	if err != nil {
+		n.w.fail("%v %s: %v", n.uid, what, err)
+	}
+}
+
+// arm keeps at most one timer per machine.
+func (n *simNode) arm(what string, at time.Time, fire func()) {
+	if n.timers[what].Equal(at) {
+		return
+	}
+	n.timers[what] = at
+	if at.IsZero() {
+		return
+	}
+	n.w.after(max(0, at.Sub(n.w.now)), func() {
+		if n.alive && n.timers[what].Equal(at) {
+			delete(n.timers, what)
+			fire()
+		}
+	})
+}
+
+// send gives messages to the network. Without loss they still overtake each other.
+func (n *simNode) send(es []Envelope) {
+	for _, e := range es {
+		b := AppendMessage(nil, e.Msg)
+		copies := 1
+		if n.w.opt.lossy && !n.w.healed && e.To != n.uid {
+			if n.w.chance(6) {
+				copies = 0
+			} else if n.w.chance(4) {
+				copies = 2
+			}
+		}
+		for range copies {
+			d := n.w.between(0, 15*time.Millisecond)
+			if n.w.opt.lossy && !n.w.healed && n.w.chance(3) {
+				d = n.w.between(0, 900*time.Millisecond)
+			}
+			n.w.after(d, func() { n.w.deliver(n, e.To, b) })
+		}
+	}
+}
+
+func (w *world) deliver(from *simNode, to UID, b []byte) {
+	n := w.nodes[to]
+	if n == nil || !n.alive || n.cut {
+		return
+	}
+	m, err := DecodeMessage(b)
+	if err != nil {
+		w.fail("%v", err)
+		return
+	}
+	if m.ToCoordinator() {
+		n.stepCoordinator(Receive{From: from.uid, Msg: m})
+		return
+	}
+	n.post(Receive{From: from.uid, Msg: m})
+}

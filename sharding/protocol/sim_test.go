@@ -1,0 +1,226 @@
+package protocol
+
+import (
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+var (
+	simSeed  = flag.Uint64("sim.seed", 0, "run the simulation with this seed only, and print it")
+	simSeeds = flag.Uint64("sim.seeds", 60, "number of seeds per simulation")
+)
+
+// play runs one seed: a phase of trouble, then healing, then the demands.
+func play(seed uint64, opt simOptions, verbose bool) (w *world, err error) {
+	w = newWorld(seed, opt)
+	if verbose {
+		w.verbose = func(format string, args ...any) {
+			fmt.Fprintf(os.Stderr, "%v %s\n", w.now.Sub(time.Unix(1_000_000, 0)), fmt.Sprintf(format, args...))
+		}
+	}
+	w.run(500 * time.Millisecond)
+	for end := w.now.Add(8 * time.Second); w.now.Before(end) && w.err == nil; {
+		w.trouble()
+		w.run(w.between(0, 30*time.Millisecond))
+	}
+	w.heal()
+	return w, w.err
+}
+
+func (w *world) trouble() {
+	ns := w.live()
+	n := ns[w.rng.IntN(len(ns))]
+	for range w.rng.IntN(20) {
+		w.users()
+	}
+	switch k := w.rng.IntN(400); {
+	case k < 3 && len(ns) < w.opt.nodes+w.opt.proxies+2:
+		w.join(w.chance(20))
+	case k < 6 && w.hosts() > 2:
+		w.leave(n)
+	case k < 9 && w.opt.crashes && w.hosts() > 2 && !n.cut && !n.leaving:
+		if w.chance(50) {
+			w.crash(n)
+		} else {
+			w.isolate(n)
+		}
+	case k < 30:
+		m := ns[w.rng.IntN(len(ns))]
+		n.breakLink(m.uid)
+	}
+}
+
+// users tell something on some node that has not begun to leave.
+func (w *world) users() {
+	ns := slices.DeleteFunc(w.live(), func(n *simNode) bool { return n.leaving || n.cut })
+	if len(ns) > 0 {
+		ns[w.rng.IntN(len(ns))].tell(EntityID(fmt.Sprintf("e%d", w.rng.IntN(w.opt.entities))))
+	}
+}
+
+func (w *world) hosts() int {
+	k := 0
+	for _, n := range w.live() {
+		if !n.proxy && !n.leaving && !n.cut {
+			k++
+		}
+	}
+	return k
+}
+
+// heal ends all trouble and demands that everything is in order again.
+func (w *world) heal() {
+	w.healed = true
+	w.run(12 * time.Second)
+	for _, n := range w.live() {
+		for e := range w.opt.entities {
+			if !n.leaving {
+				n.tell(EntityID(fmt.Sprintf("e%d", e)))
+			}
+		}
+	}
+	w.run(8 * time.Second)
+	if w.err != nil {
+		return
+	}
+	w.demandDelivery()
+	w.demandRemembered()
+	w.demandAgreement()
+}
+
+func (w *world) demandDelivery() {
+	missing := 0
+	var example stream
+	for _, st := range slices.SortedFunc(maps.Keys(w.sent), func(a, b stream) int {
+		return strings.Compare(fmt.Sprint(a), fmt.Sprint(b))
+	}) {
+		if w.nodes[st.from].alive && w.handled[st] != w.sent[st] {
+			w.fail("the last message of %v, %d, is not handled: only up to %d", st, w.sent[st], w.handled[st])
+		}
+		if k := w.sent[st] - len(w.got[st]); k > 0 {
+			missing, example = missing+k, st
+		}
+	}
+	if missing > 0 && !w.opt.crashes {
+		w.fail("%d messages lost although nobody died, among them of %v; known losses %v", missing, example, w.lost)
+	}
+}
+
+func (w *world) demandRemembered() {
+	if !w.opt.remember {
+		return
+	}
+	for s := range ShardID(w.opt.shards) {
+		for _, id := range w.ids[s].all() {
+			if _, ok := w.lives[id]; !ok {
+				w.fail("%v is remembered and does not live", id)
+			}
+			if !w.remembered.has(s) {
+				w.fail("shard %v has remembered ids and is not in the set of such shards", s)
+			}
+		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(w.lives)) {
+		if !w.ids[ShardOf(id, w.opt.shards)].has(id) {
+			w.fail("%v lives and is not remembered", id)
+		}
+	}
+}
+
+// demandAgreement: one coordinator, and every node's route leads to the node that hosts.
+func (w *world) demandAgreement() {
+	acting := 0
+	for _, n := range w.live() {
+		if n.coordinator != nil && n.coordinator.Acts() {
+			acting++
+		}
+		for s := range n.routes {
+			if r := n.routes[s]; r.State == RouteRemote && w.nodes[r.Home].routes[s].State != RouteLocal {
+				w.fail("%v routes shard %d to %v, where it is %v", n.uid, s, r.Home, w.nodes[r.Home].routes[s])
+			}
+		}
+	}
+	if acting != 1 {
+		w.fail("%d coordinators act", acting)
+	}
+}
+
+func simulate(t *testing.T, opt simOptions) {
+	t.Helper()
+	if *simSeed != 0 {
+		if _, err := play(*simSeed, opt, true); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	var told, moved int
+	for seed := range *simSeeds {
+		w, err := play(seed+1, opt, false)
+		if err != nil {
+			t.Fatalf("seed %d: %v", seed+1, err)
+		}
+		for _, k := range w.sent {
+			told += k
+		}
+		for _, u := range w.order {
+			if c := w.nodes[u].coordinator; c != nil {
+				moved += int(c.counts[countHandOffs])
+			}
+		}
+	}
+	t.Logf("%d messages told, %d hand-offs", told, moved)
+}
+
+func TestSimPlanned(t *testing.T) {
+	simulate(t, simOptions{nodes: 3, proxies: 1, shards: 8, entities: 24})
+}
+
+func TestSimPlannedLossy(t *testing.T) {
+	simulate(t, simOptions{nodes: 4, proxies: 1, shards: 8, entities: 24, lossy: true})
+}
+
+func TestSimRemember(t *testing.T) {
+	simulate(t, simOptions{nodes: 3, proxies: 1, shards: 8, entities: 24, lossy: true, remember: true})
+}
+
+func TestSimCrashes(t *testing.T) {
+	simulate(t, simOptions{nodes: 5, proxies: 1, shards: 12, entities: 30, lossy: true, crashes: true})
+}
+
+func TestSimCrashesRemember(t *testing.T) {
+	simulate(t, simOptions{nodes: 5, proxies: 1, shards: 12, entities: 30, lossy: true, crashes: true, remember: true})
+}
+
+func TestSimSlowHandlers(t *testing.T) {
+	simulate(t, simOptions{nodes: 3, proxies: 1, shards: 8, entities: 24, lossy: true, slow: true})
+}
+
+// caught demands that a planted defect is found.
+func caught(t *testing.T, opt simOptions) {
+	t.Helper()
+	for seed := range *simSeeds {
+		if _, err := play(seed+1, opt, false); err != nil {
+			t.Logf("seed %d: %v", seed+1, err)
+			return
+		}
+	}
+	t.Fatalf("not found by %d seeds", *simSeeds)
+}
+
+func TestSimFindsNoFence(t *testing.T) {
+	caught(t, simOptions{nodes: 3, proxies: 1, shards: 8, entities: 24, faults: Faults{NoFence: true}})
+}
+
+func TestSimFindsNoTokenCheck(t *testing.T) {
+	caught(t, simOptions{nodes: 5, shards: 12, entities: 30, lossy: true, crashes: true, faults: Faults{NoTokenCheck: true}})
+}
+
+func TestSimFindsNoRememberWait(t *testing.T) {
+	caught(t, simOptions{nodes: 3, shards: 8, entities: 24, lossy: true, remember: true, faults: Faults{NoRememberWait: true}})
+}
