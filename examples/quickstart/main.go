@@ -8,6 +8,7 @@ import (
 func main() {
 	if os.Getenv(envAddr) != "" {
 		exit(runNode())
+		return
 	}
 	d, err := newDemo()
 	exit(err)
