@@ -107,15 +107,21 @@ func (j *shardJudge) homeless(w *World) string {
 	if w.opt.Shards == 0 {
 		return ""
 	}
+	if !w.probedShards {
+		return "nobody has sent anything yet"
+	}
 	for t := range w.opt.EntityTypes {
 		for s := range protocol.ShardID(w.opt.Shards) {
+			if !w.addressed[s] {
+				continue
+			}
 			hosts := 0
 			for _, p := range w.live {
 				if p.shard.types[t].shards[s] != nil {
 					hosts++
 				}
 			}
-			if hosts != 1 && w.probedShards {
+			if hosts != 1 {
 				return fmt.Sprintf("shard %v of T%d has %d hosts", s, t, hosts)
 			}
 		}

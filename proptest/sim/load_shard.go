@@ -58,6 +58,7 @@ func (l *shardLoad) tell(p *Process, typ int, id protocol.EntityID) {
 	l.next[k]++
 	m := &tell{id: len(w.tells), typ: typ, shard: protocol.ShardOf(id, w.opt.Shards), entity: id, from: p, seq: l.next[k], at: w.now}
 	w.tells = append(w.tells, m)
+	w.addressed[m.shard] = true
 	w.counts.Tells++
 	w.trace.line(p, "SENDS %v", m)
 	p.shard.types[typ].tell(m)
@@ -71,20 +72,21 @@ func (l *shardLoad) passivate(p *Process, typ int, id protocol.EntityID) {
 	}
 }
 
-// probe sends one message to every shard from every process of the healed world.
+// probe sends, once from every process of the healed world, a message to every entity, so that every shard must find a home.
 func (l *shardLoad) probe() {
 	w := l.w
 	for _, p := range w.live {
-		if p.mem.view == nil || p.shard.leaving {
+		if p.toldAll || p.mem.view == nil || p.shard.leaving {
 			continue
 		}
+		p.toldAll, w.probedShards = true, true
 		for typ := range w.opt.EntityTypes {
 			for i := range w.opt.Shards * entitiesPerShard {
 				l.tell(p, typ, protocol.EntityID(fmt.Sprintf("x%d", i)))
 			}
 		}
 	}
-	w.probedShards = true
+	w.after(3*time.Second, nil, l.probe)
 }
 
 // lostPacket ends the message of a packet that the network lost.

@@ -39,6 +39,7 @@ type Process struct {
 
 	lastPost int64
 	probed   bool // wrote to a majority and read it back after the world healed
+	toldAll  bool // sent something to every entity after the world healed
 	mem      *memberDriver
 	rep      *replicaDriver
 	shard    *shardDriver

@@ -5,6 +5,8 @@ import (
 	"io"
 	"math/rand/v2"
 	"time"
+
+	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
 // Violation is a broken promise: which one, when, and how it showed.
@@ -84,9 +86,10 @@ type World struct {
 	expect   int
 	anyDisks bool
 
-	tells        []*tell // by id
-	tellsDone    int     // those before have ended
-	probedShards bool    // every shard of the healed world was sent something
+	tells        []*tell                   // by id
+	tellsDone    int                       // those before have ended
+	probedShards bool                      // every entity of the healed world was sent something
+	addressed    map[protocol.ShardID]bool // shards that ever were sent something; only looked up
 	shardJudge   *shardJudge
 }
 
@@ -120,7 +123,7 @@ func Run(seed uint64, plan Plan, watch io.Writer) Result {
 
 func newWorld(seed uint64, plan Plan, watch io.Writer) *World {
 	rs := streams{seed: seed}
-	w := &World{opt: drawOptions(rs.stream("options", 0), plan), rs: rs, procs: map[uint64]*Process{}, nextID: rs.stream("ids", 0), ledger: newLedger()}
+	w := &World{opt: drawOptions(rs.stream("options", 0), plan), rs: rs, procs: map[uint64]*Process{}, nextID: rs.stream("ids", 0), ledger: newLedger(), addressed: map[protocol.ShardID]bool{}}
 	w.trace = trace{w: watch, now: &w.now}
 	w.net = newNetwork(w)
 	w.chaos = newChaos(w)
