@@ -110,7 +110,7 @@ func (b *readBuffer) prepare(n, need int) {
 		data := make([]byte, size)
 		copy(data, b.data[b.start:b.end])
 		b.data = data
-	} else {
+	} else if b.start > 0 { // else a frame that comes byte by byte would be moved with every byte
 		copy(b.data, b.data[b.start:b.end])
 	}
 	b.start, b.end = 0, rest

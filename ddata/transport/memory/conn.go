@@ -102,7 +102,7 @@ func newHalf(weather func() state) *half {
 }
 
 func (h *half) write(b []byte) (n int, err error) {
-	for {
+	for len(b) > 0 {
 		if h.writeLimit.passed() {
 			return n, os.ErrDeadlineExceeded
 		}
@@ -116,7 +116,7 @@ func (h *half) write(b []byte) (n int, err error) {
 		case h.unread:
 			err = io.ErrClosedPipe
 		}
-		if err != nil || len(b) == 0 {
+		if err != nil {
 			h.mu.Unlock()
 			return n, err
 		}
@@ -136,6 +136,7 @@ func (h *half) write(b []byte) (n int, err error) {
 		case <-h.writeLimit.wait():
 		}
 	}
+	return n, nil
 }
 
 // arrivalLocked keeps packets in order when a delay has become shorter.
