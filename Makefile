@@ -7,7 +7,7 @@ FUZZTIME  ?= 20s
 export CGO_CFLAGS := -O2 -g -Wno-implicit-fallthrough
 
 # Packages with goroutines are tested under the race detector too.
-RACE := ./crdt ./durable/... ./ddata/... ./sharding/... ./examples/...
+RACE := ./crdt ./durable/... ./ddata/... ./sharding/...
 
 .PHONY: help demo test race vet lint sim faults fuzz bench ci
 

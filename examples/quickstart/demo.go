@@ -113,6 +113,14 @@ func (d *demo) each(fn func(i int, c *child) error) error {
 	return nil
 }
 
+// all asks every running node for the same and wants no more than an answer.
+func (d *demo) all(do string) error {
+	return d.each(func(_ int, c *child) error {
+		_, err := c.ask(do)
+		return err
+	})
+}
+
 // found starts the first three nodes and all entities.
 func (d *demo) found() error {
 	fmt.Printf("three nodes on loopback, %d counters in %d shards\n", entities, shards)
@@ -120,11 +128,15 @@ func (d *demo) found() error {
 		return err
 	}
 	say("the cluster is founded")
-	if err := d.each(func(_ int, c *child) error { _, err := c.ask("probe"); return err }); err != nil {
+	if err := d.all("probe"); err != nil {
 		return err
 	}
 	say("every counter has answered every node")
-	if err := d.each(func(_ int, c *child) error { _, err := c.ask("traffic"); return err }); err != nil {
+	if err := d.all("traffic"); err != nil {
+		return err
+	}
+	say("all nodes increment")
+	if err := d.all("more"); err != nil {
 		return err
 	}
 	return d.table()
@@ -150,6 +162,9 @@ func (d *demo) join() error {
 	if _, err := d.nodes[founders].ask("traffic"); err != nil {
 		return err
 	}
+	if err := d.all("more"); err != nil {
+		return err
+	}
 	return d.table()
 }
 
@@ -173,6 +188,9 @@ func (d *demo) killOldest() error {
 	}
 	d.failover = time.Since(killed)
 	say("all %d counters answer again after %d ms", entities, d.failover.Milliseconds())
+	if err := d.all("more"); err != nil {
+		return err
+	}
 	return d.table()
 }
 

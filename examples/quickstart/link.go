@@ -15,7 +15,7 @@ import (
 
 // request asks a node to do something.
 type request struct {
-	Do string `json:"do"` // "running", "traffic", "rest", "probe", "stop"
+	Do string `json:"do"` // "running", "traffic", "more", "rest", "probe", "stop"
 }
 
 // answer is what a node says.

@@ -92,6 +92,9 @@ func (x *node) do(r request) answer {
 	case "traffic":
 		x.traffic.start(x.region)
 		return answer{}
+	case "more":
+		x.traffic.more()
+		return answer{}
 	case "rest":
 		acked, attempted := x.traffic.rest()
 		return answer{Acked: acked, Attempted: attempted}
@@ -156,9 +159,15 @@ type traffic struct {
 
 	mu               sync.Mutex
 	acked, attempted map[string]uint64
+	sum              uint64        // of acked
+	goal             uint64        // when sum gets here,
+	reached          chan struct{} // this is closed
 }
 
-const trafficCallers = 8
+const (
+	trafficCallers = 8
+	trafficMore    = 1000
+)
 
 func (t *traffic) start(r *sharding.Region[Command]) {
 	ctx, cancel := context.WithCancel(context.Background())
@@ -182,8 +191,21 @@ func (t *traffic) increment(ctx context.Context, r *sharding.Region[Command], id
 	if _, err := sharding.Ask(once, r, id, Increment{}); err == nil {
 		t.mu.Lock()
 		t.acked[id]++
+		t.sum++
+		if t.sum == t.goal {
+			close(t.reached)
+		}
 		t.mu.Unlock()
 	}
+}
+
+// more waits until the callers have had another thousand increments acknowledged.
+func (t *traffic) more() {
+	t.mu.Lock()
+	t.goal, t.reached = t.sum+trafficMore, make(chan struct{})
+	reached := t.reached
+	t.mu.Unlock()
+	<-reached
 }
 
 // rest ends the traffic and returns its account.
