@@ -10,12 +10,14 @@ import (
 // Ask sends a request to an entity and waits for its reply, until ctx ends or, if it has no deadline, for EntityType.AskTimeout. The reply's
 // type follows from the request's. req must be an M; the compiler cannot see that, so it is an error.
 func Ask[R, M any](ctx context.Context, to *Region[M], id string, req Request[R]) (R, error) {
-	return ask[R](ctx, to.core, req, func(env envelope) error { return to.core.send(ctx, id, env) }, accepts[M](req))
+	v, err := ask[R](ctx, to.core, req, func(env envelope) error { return to.core.send(ctx, id, env) }, accepts[M](req))
+	return v, to.core.explained(id, err)
 }
 
 // AskRef is Ask through a reference.
 func AskRef[R, M any](ctx context.Context, to *EntityRef[M], req Request[R]) (R, error) {
-	return ask[R](ctx, to.region.core, req, func(env envelope) error { return to.send(ctx, env) }, accepts[M](req))
+	v, err := ask[R](ctx, to.region.core, req, func(env envelope) error { return to.send(ctx, env) }, accepts[M](req))
+	return v, to.region.core.explained(to.id, err)
 }
 
 func accepts[M any](req any) error {

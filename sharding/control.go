@@ -23,6 +23,7 @@ type control struct {
 	cfg     protocol.Config
 	rng     *rand.Rand
 	state   State
+	cluster Cluster
 	loop    *drive.Loop[ctlInput]
 	coord   *coordination // nil on a proxy
 	region  *protocol.Region

@@ -65,6 +65,7 @@ type controller interface {
 	startEntity(s *shard, id string, env envelope) // it shall run; env is answered when it does
 	receive(from uint64, msg protocol.Message)     // of a machine on another node
 	rejected(from uint64, err error)               // bytes that are no such message
+	unhosted() error                               // why nobody can host the type, nil if somebody can
 }
 
 func (r *core) clock() time.Duration { return time.Since(r.start) }

@@ -3,6 +3,7 @@ package sharding
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/membership"
@@ -74,15 +75,35 @@ func (run *engine) leave(ctx context.Context) error {
 	}
 }
 
+// onCancel keeps what ends a registration, for close.
+func (run *engine) onCancel(cancel func()) {
+	run.mu.Lock()
+	if !run.ended {
+		run.cancels = append(run.cancels, cancel)
+		cancel = func() {}
+	}
+	run.mu.Unlock()
+	cancel()
+}
+
+func (run *engine) unregister() {
+	run.mu.Lock()
+	run.ended = true
+	cancels := run.cancels
+	run.cancels = nil
+	run.mu.Unlock()
+	for _, cancel := range slices.Backward(cancels) {
+		cancel()
+	}
+}
+
 // close stops everything. The order matters: first nothing comes in any more, then the machines stop, then what is left is dropped.
 func (run *engine) close(ctx context.Context) (err error) {
 	run.once.Do(func() {
 		r, c := run.core, run.control
 		close(r.closed)
 		run.cancel()
-		for i := len(run.cancels) - 1; i >= 0; i-- {
-			run.cancels[i]()
-		}
+		run.unregister()
 		r.sweep.stop()
 		if c.coord != nil {
 			c.coord.loop.Stop()
@@ -101,6 +122,9 @@ func (run *engine) close(ctx context.Context) (err error) {
 		r.overflow.cancel()
 		r.overflow.ended.Wait()
 		c.wg.Wait()
+		if run.onClose != nil {
+			run.onClose()
+		}
 	})
 	return err
 }

@@ -6,8 +6,6 @@ import "errors"
 var (
 	// ErrConfig: the EntityType is incomplete or out of bounds. The message lists every fault.
 	ErrConfig = errors.New("sharding: invalid entity type")
-	// ErrUnknownRole: the role is no role of any member of the installed view and not of this node, so nothing could ever host the type.
-	ErrUnknownRole = errors.New("sharding: unknown role")
 	// ErrAlreadyStarted: the type's name is already in use on this node with other settings or another message type.
 	ErrAlreadyStarted = errors.New("sharding: entity type already started")
 )
@@ -30,6 +28,9 @@ var (
 	ErrBufferFull = errors.New("sharding: buffer full")
 	// ErrMoving: a handler of a shard that is being handed off asked an entity whose shard is moving too; waiting could never end.
 	ErrMoving = errors.New("sharding: shard is moving")
+	// ErrUnknownRole: the message waited for a home until its context ended, and no member of the view has the type's role: nobody can host it.
+	// Usual cause: a misspelt Role.
+	ErrUnknownRole = errors.New("sharding: unknown role")
 	// ErrStopped: the region has stopped (the node leaves, was removed, or Region.Close was called).
 	ErrStopped = errors.New("sharding: region stopped")
 	// ErrNoLease: this node does not hold its lease now, so no effect of a handler may happen.

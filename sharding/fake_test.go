@@ -126,6 +126,7 @@ func (f *fakeControl) entityStopped(*shard, string)         {}
 func (f *fakeControl) startEntity(*shard, string, envelope) {}
 func (f *fakeControl) receive(uint64, protocol.Message)     {}
 func (f *fakeControl) rejected(uint64, error)               {}
+func (f *fakeControl) unhosted() error                      { return nil }
 func (f *fakeControl) passivate(s *shard, id string) {
 	if e := s.find(id); e != nil {
 		s.command(e, stopNow)

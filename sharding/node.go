@@ -13,97 +13,89 @@ import (
 	"github.com/coterie-go/coterie/ddata/transport"
 )
 
-// Start starts an entity type on a node. Call it on every node that is to host its entities, with the same type, and on any other node that is to
-// talk to them: without the type's role the region is a proxy. A type that is started again, with the same message type, gives the region that
-// runs already.
+// Start starts an entity type on a node. On a node without the type's role the region is a proxy. All nodes that host or use the type start
+// it, with the same Name, Role, Shards and RememberEntities. A second Start of the same type on the same node returns the region of the first.
 //
-// Errors: ErrConfig with every fault of the type, ErrUnknownRole, ErrAlreadyStarted.
-func Start[M any](n *ddata.Node, t EntityType[M]) (*Region[M], error) {
+// The region ends with the node: Node.Leave first hands its shards over. Region.Close ends it earlier.
+//
+// Errors: ErrConfig (all faults together), ErrAlreadyStarted.
+func Start[M any](node *ddata.Node, t EntityType[M]) (*Region[M], error) {
 	if err := t.Validate(); err != nil {
 		return nil, err
 	}
-	p, err := portsOf(n, t.Role, t.RememberEntities)
-	if err != nil {
-		return nil, fmt.Errorf("entity type %q: %w", t.Name, err)
-	}
-	if n.Preset() == ddata.Local {
-		quicken(&t)
-	}
-	started.mu.Lock()
-	defer started.mu.Unlock()
-	k := startedKey{n, t.Name}
-	if there, ok := started.regions[k]; ok {
-		if r, ok := there.(*Region[M]); ok {
-			return r, nil
+	startMu.Lock()
+	defer startMu.Unlock()
+	key := startedKey{node, t.Name}
+	settings := startedSettings{t.Role, t.withDefaults().Shards, t.RememberEntities}
+	if s, ok := started[key]; ok {
+		g, same := s.region.(*Region[M])
+		if !same || s.settings != settings {
+			return nil, fmt.Errorf("%w: %q with another message type, Role, Shards or RememberEntities", ErrAlreadyStarted, t.Name)
 		}
-		return nil, fmt.Errorf("%w: %q, for other messages", ErrAlreadyStarted, t.Name)
+		return g, nil
 	}
-	r, err := StartOn(p, t)
+	g, err := StartOn(nodePorts(node, t.Role), t)
 	if err != nil {
 		return nil, err
 	}
-	started.regions[k] = r
-	n.Watch(ddata.Watcher{End: func(error) {
-		go func() { // what ends may not wait for what watches it
-			started.mu.Lock()
-			delete(started.regions, k)
-			started.mu.Unlock()
-			_ = r.Close(ended)
-		}()
-	}})
-	return r, nil
+	started[key] = startedType{g, settings}
+	g.run.onClose = func() {
+		startMu.Lock()
+		defer startMu.Unlock()
+		delete(started, key)
+	}
+	cancel := node.Watch(ddata.Watcher{End: func(error) { g.run.closeWithNode() }})
+	g.run.onCancel(cancel)
+	return g, nil
 }
 
-// ended is the context of those who have no time to hand anything over: the node is gone.
-var ended = func() context.Context {
-	ctx, cancel := context.WithCancel(context.Background())
-	cancel()
-	return ctx
-}()
-
-// started knows the regions of this process, so that a type is not started twice on a node.
-var started = struct {
-	mu      sync.Mutex
-	regions map[startedKey]any
-}{regions: map[startedKey]any{}}
+// The types that run, by node.
+var (
+	startMu sync.Mutex
+	started = map[startedKey]startedType{}
+)
 
 type startedKey struct {
 	node *ddata.Node
 	name string
 }
 
-// quicken gives the timers that were left to their defaults values that go with ddata.Local.
-func quicken[M any](t *EntityType[M]) {
-	def := func(d *time.Duration, v time.Duration) {
-		if *d == 0 {
-			*d = v
-		}
-	}
-	def(&t.RebalanceInterval, 100*time.Millisecond)
-	def(&t.RetryInterval, 100*time.Millisecond)
+type startedType struct {
+	region   any
+	settings startedSettings
 }
 
-func portsOf(n *ddata.Node, role string, remember bool) (Ports, error) {
-	p := Ports{
-		Cluster: nodeCluster{n}, Lease: nodeLease{n}, Network: nodeNetwork{n.Transport(), n},
-		BeforeLeave: n.BeforeLeave, Log: n.Log(),
+type startedSettings struct {
+	role     string
+	shards   int
+	remember bool
+}
+
+// nodeCloseTimeout is how long the end of a node waits for handlers that run.
+const nodeCloseTimeout = time.Second
+
+func (run *engine) closeWithNode() {
+	ctx, cancel := context.WithTimeout(context.Background(), nodeCloseTimeout)
+	defer cancel()
+	if err := run.close(ctx); err != nil {
+		run.core.log.Warn("sharding: the node ends while handlers run", "type", run.core.name, "error", err)
 	}
+}
+
+func nodePorts(n *ddata.Node, role string) Ports {
+	p := Ports{Cluster: nodeCluster{n}, Lease: nodeLease{n}, Network: nodeNetwork{n.Transport(), n}, BeforeLeave: n.BeforeLeave, Log: n.Log()}
 	if slices.Contains(n.Roles(), role) {
-		if remember && !n.Durable() {
-			return p, fmt.Errorf("%w: RememberEntities needs a node with a ddata.Config.Dir", ErrConfig)
-		}
 		r, err := n.Replicator(role)
-		p.State = nodeState{r}
-		return p, err
+		if err == nil {
+			p.State = nodeState{r}
+		}
 	}
-	if len(n.View().ByRole(role)) == 0 {
-		return p, fmt.Errorf("%w: %q is a role neither of this node (%q) nor of a member of %v", ErrUnknownRole, role, n.Roles(), n.View())
-	}
-	return p, nil
+	return p
 }
 
-// nodeCluster makes a node a Cluster.
 type nodeCluster struct{ n *ddata.Node }
+
+var _ Cluster = nodeCluster{}
 
 // UID implements Cluster.
 func (c nodeCluster) UID() membership.UID { return c.n.UID() }
@@ -126,8 +118,9 @@ func (c nodeCluster) OnReachable(fn func(membership.UID, bool)) (cancel func()) 
 	return c.n.Watch(ddata.Watcher{Reachable: fn})
 }
 
-// nodeLease makes a node's lease a Lease.
 type nodeLease struct{ n *ddata.Node }
+
+var _ Lease = nodeLease{}
 
 // Holds implements Lease.
 func (l nodeLease) Holds() bool { return l.n.HoldsLease() }
@@ -137,8 +130,21 @@ func (l nodeLease) OnLease(fn func(bool)) (cancel func()) {
 	return l.n.Watch(ddata.Watcher{Lease: fn})
 }
 
-// nodeState makes a role's Replicator a State.
+type nodeNetwork struct {
+	transport.Transport
+	n *ddata.Node
+}
+
+var _ Network = nodeNetwork{}
+
+// OnLink implements Network.
+func (w nodeNetwork) OnLink(fn func(transport.LinkEvent)) (cancel func()) {
+	return w.n.Watch(ddata.Watcher{Link: fn})
+}
+
 type nodeState struct{ r *ddata.Replicator }
+
+var _ State = nodeState{}
 
 // Update implements State.
 func (s nodeState) Update(key string, timeout time.Duration, mutate func(*crdt.Tx) error, done func(error)) {
@@ -154,21 +160,3 @@ func (s nodeState) Get(key string, timeout time.Duration, done func(crdt.Reader,
 func (s nodeState) Subscribe(prefix string, fn func(string, crdt.Reader)) (cancel func()) {
 	return s.r.Follow(prefix, func(c ddata.Change) { fn(c.Key, c.Reader) })
 }
-
-// nodeNetwork makes a node's transport a Network.
-type nodeNetwork struct {
-	transport.Transport
-	n *ddata.Node
-}
-
-// OnLink implements Network.
-func (w nodeNetwork) OnLink(fn func(transport.LinkEvent)) (cancel func()) {
-	return w.n.Watch(ddata.Watcher{Link: fn})
-}
-
-var (
-	_ Cluster = nodeCluster{}
-	_ Lease   = nodeLease{}
-	_ State   = nodeState{}
-	_ Network = nodeNetwork{}
-)

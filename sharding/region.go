@@ -24,8 +24,12 @@ type Region[M any] struct {
 type engine struct {
 	core    *core
 	control *control
-	cancels []func()
 	once    sync.Once
+
+	mu      sync.Mutex
+	cancels []func()
+	ended   bool
+	onClose func()
 	ctx     context.Context
 	cancel  context.CancelFunc
 }
@@ -94,7 +98,7 @@ func newEngine(p Ports, r *core, cfg protocol.Config) (*engine, error) {
 		return nil, err
 	}
 	c := &control{
-		r: r, cfg: cfg, rng: rng(), state: p.State, region: region, ctx: ctx,
+		r: r, cfg: cfg, rng: rng(), state: p.State, cluster: p.Cluster, region: region, ctx: ctx,
 		shards: map[uint32]*hosting{}, flushes: map[uint32]bool{}, left: make(chan struct{}),
 	}
 	if p.State != nil {
@@ -118,7 +122,7 @@ func (run *engine) start(p Ports) {
 	if c.coord != nil {
 		c.coord.loop.Start()
 	}
-	on := func(cancel func()) { run.cancels = append(run.cancels, cancel) }
+	on := run.onCancel
 	r.net.Handle(r.channel, r)
 	on(func() { r.net.Handle(r.channel, nil) })
 	on(p.Network.OnLink(c.linkChanged))

@@ -54,7 +54,7 @@ func (r *core) sendSlow(ctx context.Context, number uint32, id string, env envel
 			select {
 			case <-room:
 			case <-ctx.Done():
-				return errors.Join(err, ctx.Err())
+				return r.explain(number, errors.Join(err, ctx.Err()))
 			case <-r.closed:
 				return ErrStopped
 			}

@@ -1,0 +1,103 @@
+package sharding
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/coterie-go/coterie/ddata"
+)
+
+// realNodes starts a cluster of real nodes on loopback.
+func realNodes(t *testing.T, roles ...string) []*ddata.Node {
+	t.Helper()
+	addrs := make([]string, len(roles))
+	for i := range addrs {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		addrs[i] = l.Addr().String()
+		_ = l.Close()
+	}
+	nodes := make([]*ddata.Node, len(roles))
+	var wg sync.WaitGroup
+	for i, role := range roles {
+		wg.Go(func() {
+			ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+			defer cancel()
+			n, err := ddata.Start(ctx, ddata.Config{
+				Name: "test", Bind: addrs[i], Seeds: addrs, BootstrapExpect: len(roles), Roles: []string{role}, Preset: ddata.Local,
+				Logger: slog.New(slog.DiscardHandler),
+			})
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			nodes[i] = n
+			t.Cleanup(func() { _ = n.Close() })
+		})
+	}
+	wg.Wait()
+	if t.Failed() {
+		t.FailNow()
+	}
+	return nodes
+}
+
+func TestRealNodes(t *testing.T) {
+	nodes := realNodes(t, "backend", "backend", "backend", "frontend")
+	logs := make([]cartLog, len(nodes))
+	regions := make([]*Region[message_], len(nodes))
+	for i, n := range nodes {
+		var err error
+		if regions[i], err = Start(n, cartType(&logs[i])); err != nil {
+			t.Fatal(err)
+		}
+		if again, err := Start(n, cartType(&logs[i])); again != regions[i] || err != nil {
+			t.Errorf("second start: %v %v", again, err)
+		}
+		other := cartType(&logs[i])
+		other.Shards = 17
+		if _, err := Start(n, other); !errors.Is(err, ErrAlreadyStarted) {
+			t.Errorf("other settings: %v", err)
+		}
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	sum := func(want int) {
+		t.Helper()
+		got := 0
+		for i := range 30 {
+			n, err := Ask(ctx, regions[(i+1)%3+1], fmt.Sprint("cart-", i), total{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got += n
+		}
+		if got > want {
+			t.Errorf("sum %d, want at most %d", got, want)
+		}
+	}
+	for i := range 300 {
+		if err := regions[i%4].Tell(ctx, fmt.Sprint("cart-", i%30), addItem{"x", 1}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	sum(300)
+	if err := nodes[0].Leave(20 * time.Second); err != nil {
+		t.Fatal(err)
+	}
+	if n := logs[0].made.Load() - logs[0].stopped.Load(); n != 0 {
+		t.Errorf("%d entities of the node that left were not stopped", n)
+	}
+	sum(300)
+	if err := regions[0].Tell(ctx, "cart-1", addItem{}); !errors.Is(err, ErrStopped) {
+		t.Errorf("tell on a node that left: %v", err)
+	}
+}
