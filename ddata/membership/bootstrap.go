@@ -236,9 +236,7 @@ func (m *Machine) sendLock() {
 
 func (m *Machine) onLock(r Receive, l Lock) {
 	if m.view != nil {
-		if m.view.Has(r.From) {
-			m.send(r.From, m.addrOf(r), Commit{View: m.view})
-		}
+		m.onLateLock(r, l)
 		return
 	}
 	s := &m.seek
@@ -252,6 +250,19 @@ func (m *Machine) onLock(r Receive, l Lock) {
 		return
 	}
 	m.maybeFounded()
+}
+
+// onLateLock tells a node that has locked itself what has become of that founding. If the cluster has gone on without
+// it, because it was founded anew or has dropped it, it has to start again as another.
+func (m *Machine) onLateLock(r Receive, l Lock) {
+	switch {
+	case m.view.Has(r.From):
+		m.send(r.From, m.addrOf(r), Commit{View: m.view})
+	case l.View.Cluster == m.view.Cluster && l.View.Epoch <= m.view.Epoch:
+		m.send(r.From, r.FromAddr, Refuse{Reason: ReasonGone, Text: "the cluster was founded and goes on without it"})
+	default:
+		m.stats.DroppedForeign++
+	}
 }
 
 // maySign says whether this node may lock itself to a founding that another proposes.

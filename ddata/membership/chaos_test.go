@@ -56,10 +56,25 @@ func newChaos(t testing.TB, seed uint64, base Config) *chaos {
 }
 
 func (c *chaos) start(addr string) {
-	if c.w.livingAt(addr) != nil || c.left[addr] {
+	if c.w.livingAt(addr) != nil || c.left[addr] || c.tooFresh(addr) {
 		return
 	}
 	c.w.start(addr, nil)
+}
+
+// tooFresh keeps to what BootstrapExpect demands: there must never be so many nodes whose disks know of no cluster that
+// they could found a second one.
+func (c *chaos) tooFresh(addr string) bool {
+	if len(c.w.judge.views) == 0 || c.w.disks[addr] != nil {
+		return false
+	}
+	fresh := 1
+	for _, n := range c.w.living() {
+		if n.m.View() == nil && c.w.disks[n.addr] == nil {
+			fresh++
+		}
+	}
+	return fresh >= c.founded
 }
 
 // ended: who stalled starts again, who was downed perhaps, who left does not.
@@ -167,15 +182,9 @@ func (c *chaos) cutOneWay() {
 	c.w.cut = func(a, b *node) bool { return bad[[2]string{a.addr, b.addr}] }
 }
 
-// grow starts fresh nodes, or such as were there before; never so many fresh ones that they could found a cluster.
+// grow starts a node at a new address.
 func (c *chaos) grow() {
-	seeking := 0
-	for _, n := range c.w.living() {
-		if n.m.View() == nil {
-			seeking++
-		}
-	}
-	if c.next < chaosAddrs && seeking+1 < c.founded {
+	if c.next < chaosAddrs && !c.tooFresh(addrs(chaosAddrs)[c.next]) {
 		c.start(addrs(chaosAddrs)[c.next])
 		c.next++
 	}
@@ -208,9 +217,7 @@ func (c *chaos) peace() {
 	for _, n := range w.living() {
 		n.paused = min(n.paused, w.now)
 	}
-	for _, a := range addrs(c.next) {
-		c.start(a)
-	}
+	c.startAll()
 	if w.until(300*time.Second, func() bool { return len(w.living()) == 0 || w.converged() }) {
 		return
 	}
@@ -218,6 +225,14 @@ func (c *chaos) peace() {
 	for _, n := range w.living() {
 		w.judge.fault(w, "  %v", n.m)
 	}
+}
+
+// startAll starts whatever is down, and looks again later for what could not be started yet.
+func (c *chaos) startAll() {
+	for _, a := range addrs(c.next) {
+		c.start(a)
+	}
+	c.w.after(5*time.Second, c.startAll)
 }
 
 func (c *chaos) play() {

@@ -1,2 +1,75 @@
-// Package membership decides who is in the cluster, who is oldest and who may run.
+// Package membership decides who is in the cluster, who is oldest and who may run. It is a pure machine: no goroutine,
+// clock, lock or socket; a driver steps it with inputs and carries out its effects.
+//
+// # Nouns
+//
+// A Member is one incarnation of a node, named by a random UID that is never used again. A View lists the members of
+// one Epoch. Views form a chain: each is one decision of the voters of the view before. The voters are the members that
+// are Up or Leaving; unreachable ones count until a view drops them. A Joining member is a learner: it is listed and
+// replicates, but does not vote and runs nothing. The oldest member of a role is the one that became Up first; singletons
+// run there. A Lease is the permission to run anything at all.
+//
+//	Probe ─► founding: all BootstrapExpect nodes lock themselves to one view ─┐
+//	     └─► joining: a member proposes a view with the joiner as a learner   │
+//	                                                                          ▼
+//	 Heartbeat ─► Grant: the lease       view e ──Prepare, Accept, Commit──► view e+1 …
+//
+// # How it decides
+//
+// The view after e is one single-decree Paxos decision whose acceptors are the voters of e; a quorum is what the
+// Strategy says, and any two intersect. The oldest reachable voter proposes. Its candidate takes everything that is
+// due into one decision: members that have been unreachable for StableAfter, that an operator downed, that have left,
+// or whose address a new incarnation asks for; joiners; learners that have caught up. Acceptors live in memory: a
+// restarted process has another uid and is no acceptor any more.
+//
+// Heartbeats go to all members each interval, over links of our own. Each is answered with a grant, if the sender's
+// epoch is the receiver's. What memberlist believes comes in as a Hint; it can shorten suspicion or name a seed and
+// changes nothing else.
+//
+// # Leases
+//
+// A node holds its lease while a quorum of its view, itself included, has granted within L of when the heartbeats
+// were sent. Nothing else is needed to let a successor start at once, given these rules:
+//
+//   - R1: who grants promises: for L(1+ε) on its own clock it accepts no view without the other.
+//   - R2: who has accepted a proposal for the next epoch grants nothing until it knows what was decided.
+//   - R3: who installs a view promises as in R1 to everybody in it.
+//   - R4: a view without a member is accepted only after the promise to it has run out, or when it has said that it
+//     stopped; no node that still runs accepts its own removal.
+//   - V1: a node's own vote counts for its own lease only until L after it accepted a proposal.
+//   - V2: an acceptor whose promise stands against a proposal stops granting to those whom it drops, for 2L. It does so
+//     when it is asked to prepare, so that accepting, and with it the freeze of R2, comes when it can succeed.
+//   - V3: whoever has said that it stopped does not propose, accepts its own removal, and stays until it sees it.
+//   - V4: a leaver is dropped when its node has reported its replicators settled in the current view.
+//   - V5: what was installed, and what was accepted since, is on disk before it is told. A cluster is founded anew by a
+//     majority of the disks of the last view, and of every later one that may have been decided, and goes on with the
+//     epochs and the cluster id. Its founders wait for L(1+ε) after their start, because their last incarnations may
+//     have granted until the moment they died.
+//   - V6: heartbeats go out at once when a view is installed, and to a member when its first one of the epoch comes. A
+//     lease of the older epoch may be used up meanwhile: nodes that have not heard of the new view do the same, so
+//     everything is safe against it anyhow. A view change does not pause anything.
+//
+// The oldest waits with a view that would only let somebody in when a removal is near, for by R3 it would put the
+// removal off. Proposals whose proposer died are finished by the others, the oldest first, after two heartbeats each.
+//
+// # Guarantees
+//
+// There is one view per epoch. At any instant at most one node is the oldest of its installed view, holds its lease
+// and has not stopped. When a view without a member is installed anywhere, that member's lease has run out on its own
+// clock, or it had said that it stopped. No uid returns. UpNumbers order the members alike everywhere and the oldest
+// changes only by its going. After a network has healed and while a quorum of the last view is alive, all reachable
+// nodes come to one view, and those it lacks end with ErrDowned.
+//
+// The only assumption on time is that the rates of two clocks differ by less than Epsilon. On bootstrapping: fewer than
+// twice BootstrapExpect nodes look for a cluster at once whose disks know of none.
+//
+// # What it does not do
+//
+// It cannot stop a handler that runs; the lease says when its effects are refused. It does not survive the loss of a
+// quorum at once: the rest gives up its leases, and ends with ErrDowned. A member that hears nobody but is heard by the
+// oldest stays listed until it gives up after SelfDownAfter. What a frozen hypervisor hides from both clocks, it cannot
+// see. A node without a disk is not counted when a cluster is founded anew; if all are without, nothing protects
+// against a second founding but BootstrapExpect.
+//
+// Sources: L. Lamport, Paxos Made Simple, 2001; C. Gray and D. Cheriton, Leases, SOSP 1989; the vocabulary is Akka's.
 package membership

@@ -48,7 +48,9 @@ func (m *Machine) onFirstView(r Receive, v *View) {
 
 // install makes a decided view the current one.
 func (m *Machine) install(v *View) {
-	if !v.Has(m.cfg.UID) {
+	me, listed := v.Member(m.cfg.UID)
+	if was := m.Self().UpNumber; !listed || was != 0 && me.UpNumber != was {
+		// not listed, or dropped in between and taken for a joiner again because of a probe that came late
 		m.becomeAbsent(v)
 		return
 	}

@@ -53,6 +53,11 @@ func (j *judge) instant(w *world) {
 
 // installed: one view per epoch; whoever is missing from it had no lease any more or had stopped.
 func (j *judge) installed(w *world, by *node, v *View) {
+	me, _ := v.Member(by.uid)
+	if by.up != 0 && me.UpNumber != by.up || me.Status < by.status {
+		j.fault(w, "%v was number %d and %v, is %v", by, by.up, by.status, me)
+	}
+	by.up, by.status = me.UpNumber, me.Status
 	p := place{v.Cluster, v.Epoch}
 	if known, ok := j.views[p]; ok {
 		if known.Hash() != v.Hash() {
@@ -64,7 +69,7 @@ func (j *judge) installed(w *world, by *node, v *View) {
 	j.first[p] = w.now
 	w.log("%v installs %v", by, v)
 	for _, n := range w.nodes {
-		if !n.alive || n.stopped || v.Has(n.uid) || n.m.View() == nil || n.m.View().Cluster != v.Cluster {
+		if !n.alive || n.stopped || v.Has(n.uid) || n.m.View() == nil || n.m.View().Cluster != v.Cluster || n.m.View().Epoch > v.Epoch {
 			continue
 		}
 		if n.m.Lease().Holds(n.local()) {
@@ -105,8 +110,8 @@ func (j *judge) step(w *world, before, v *View, gone map[UID]bool) {
 	for _, o := range before.Members {
 		n, ok := v.Member(o.UID)
 		switch {
-		case !ok:
-			gone[o.UID] = true
+		case !ok: // whoever had not heard of the cluster yet may join it when it was founded anew
+			gone[o.UID] = !v.Founded
 		case n.Status < o.Status, o.UpNumber != 0 && n.UpNumber != o.UpNumber:
 			j.fault(w, "%v became %v", o, n)
 		}

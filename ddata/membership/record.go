@@ -65,15 +65,3 @@ func (r record) knows() (ks []Known) {
 	}
 	return ks
 }
-
-// cluster is the cluster to which the disk belongs; false if it belongs to none yet. A founding that was begun and
-// perhaps never finished does not bind it.
-func (r record) cluster() (ClusterID, bool) {
-	switch {
-	case r.Last != nil:
-		return r.Last.Cluster, true
-	case r.Pending != nil && !r.Pending.Founded:
-		return r.Pending.Cluster, true
-	}
-	return 0, false
-}

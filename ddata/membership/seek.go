@@ -95,9 +95,10 @@ func (m *Machine) advanceSeek() {
 	}
 	if !m.now.Before(s.probeAt) {
 		s.probeAt = m.now.Add(m.cfg.HeartbeatInterval)
-		m.probe()
-		if s.lock != nil {
+		if s.lock != nil { // it is taken: nobody shall count on it or let it join
 			m.sendLock()
+		} else {
+			m.probe()
 		}
 	}
 	m.dueAt(s.probeAt)
@@ -143,7 +144,7 @@ func (m *Machine) probe() {
 			msg.Peers = append(msg.Peers, Contact{UID: u, Addr: s.candidates[u].probe.Self.Addr})
 		}
 	}
-	if s.lock == nil && s.cluster == 0 {
+	if s.cluster == 0 {
 		msg.Choice = m.choice()
 	}
 	for _, a := range s.targets {
@@ -219,12 +220,16 @@ func (m *Machine) onHere(r Receive, h Here) {
 }
 
 func (m *Machine) onRefuse(r Receive, f Refuse) {
-	if m.view != nil || m.seek.lock != nil {
+	if m.view != nil {
 		m.stats.DroppedStale++
 		return
 	}
 	if f.Reason == ReasonGone {
 		m.becomeDone(ErrDowned)
+		return
+	}
+	if m.seek.lock != nil {
+		m.stats.DroppedStale++
 		return
 	}
 	m.becomeDone(&RefusedError{By: r.FromAddr, Reason: f.Reason, Text: f.Text})

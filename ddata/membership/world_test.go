@@ -57,6 +57,8 @@ type node struct {
 	done    error
 	stopped bool
 	waiting []string // reasons of Waiting events
+	up      uint32   // as its last view lists it
+	status  Status
 }
 
 type happening struct {
