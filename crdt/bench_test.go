@@ -55,6 +55,7 @@ func benchAddRemove(b *testing.B, op string, n int) {
 	const batch = 512
 	es := make([]string, batch)
 	var ch Changes
+	b.ResetTimer()
 	do := func(remove bool) {
 		for _, e := range es {
 			ch.Reset()
@@ -148,10 +149,11 @@ func BenchmarkMergeDelta(b *testing.B) {
 		donor := r.Store().Clock().Clone()
 		items := make([]Item, 1)
 		var ch Changes
+		b.ResetTimer()
 		for i := range b.N {
 			d := Dot{2, uint64(i + 1)}
 			donor.Add(d)
-			items[0] = Item{Dot: d, Key: "s", Path: "\x02new" + benchElement(i%n)}
+			items[0] = Item{Dot: d, Key: "s", Path: "\x02new" + benchElement(i)}
 			ch.Reset()
 			if err := r.MergeDiff(donor, nil, items, &ch); err != nil {
 				b.Fatal(err)
@@ -215,6 +217,7 @@ func BenchmarkWriteAfterSnapshot(b *testing.B) {
 			b.ReportAllocs()
 			r := benchSet(b, 1, 100_000)
 			rng := rand.New(rand.NewPCG(3, 4))
+			b.ResetTimer()
 			for i := range b.N {
 				if i%every == 0 {
 					r.Store().Snapshot()
