@@ -11,7 +11,7 @@ import (
 )
 
 var (
-	seedsFlag = flag.Int("seeds", 40, "seeds of the random worlds")
+	seedsFlag = flag.Int("seeds", 100, "seeds of the random worlds")
 	seedFlag  = flag.Uint64("seed", 0, "run this one seed of the random worlds, with a log")
 	stepsFlag = flag.Bool("steps", false, "log every step of -seed")
 )

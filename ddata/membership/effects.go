@@ -18,10 +18,11 @@ type Effects struct {
 	Done    error   // not nil: the machine has ended (ErrDowned, ErrLeft, ErrRefused, ErrStalled)
 }
 
-// Envelope is one message to send on the control lane. Messages may be lost.
+// Envelope is one message to send on the control lane. Messages may be lost. With To set it is for that incarnation
+// alone, whether it is a member of the view or not, and must not reach another process at the address.
 type Envelope struct {
 	To   UID    // 0 = whoever listens at Addr
-	Addr string // always set
+	Addr string // empty only if a Receive came without one
 	Msg  Message
 }
 

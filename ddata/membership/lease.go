@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"sort"
 	"time"
 )
 
@@ -147,13 +148,51 @@ func (m *Machine) renewLease() {
 	}
 }
 
-// countVotes adds up the votes for this node, the longest first, until they are a quorum.
+// vote is what one voter granted.
+type vote struct {
+	uid UID
+	grant
+}
+
+// countVotes finds until when a quorum's votes last: the fewest that are one, the longest first. What contains a quorum
+// is one, so the number can be searched for.
 func (m *Machine) countVotes() Lease {
-	type vote struct {
-		uid UID
-		grant
+	own, bounded := m.ownVote()
+	counts := !bounded || own.valid(m.now)
+	votes := m.validVotes()
+	rank := make(map[UID]int, len(votes))
+	for i, v := range votes {
+		rank[v.uid] = i + 1
 	}
-	votes := make([]vote, 0, len(m.voters))
+	enough := func(n int) bool {
+		return m.cfg.Strategy.Quorum(m.voters, func(u UID) bool {
+			return u == m.cfg.UID && counts || rank[u] != 0 && rank[u] <= n
+		})
+	}
+	n := sort.Search(len(votes)+1, enough)
+	switch {
+	case n > len(votes):
+		return Lease{epoch: m.view.Epoch}
+	case n == 0 && !bounded:
+		return Lease{epoch: m.view.Epoch, forever: true}
+	}
+	used := votes[:n]
+	if bounded && counts {
+		used = append(used, vote{m.cfg.UID, own})
+	}
+	l := Lease{epoch: m.view.Epoch, until: used[0].until, wall: used[0].wall}
+	for _, v := range used[1:] {
+		l.wall = min(l.wall, v.wall)
+		if v.until.Before(l.until) {
+			l.until = v.until
+		}
+	}
+	return l
+}
+
+// validVotes are the grants of other voters that have not run out, the longest first.
+func (m *Machine) validVotes() []vote {
+	votes := make([]vote, 0, len(m.voters)+1)
 	for _, v := range m.voters {
 		if p := m.peers[v.UID]; p != nil && p.grant.valid(m.now) {
 			votes = append(votes, vote{v.UID, p.grant})
@@ -162,35 +201,7 @@ func (m *Machine) countVotes() Lease {
 	slices.SortFunc(votes, func(a, b vote) int {
 		return cmp.Or(b.until.Compare(a.until), cmp.Compare(a.uid, b.uid))
 	})
-	l := Lease{epoch: m.view.Epoch}
-	in := make(map[UID]bool, len(votes)+1)
-	own, bounded := m.ownVote()
-	if !bounded || own.valid(m.now) {
-		in[m.cfg.UID] = true
-	}
-	if m.cfg.Strategy.Quorum(m.voters, has(in)) {
-		return Lease{epoch: m.view.Epoch, forever: !bounded, until: own.until, wall: own.wall}
-	}
-	for _, v := range votes {
-		in[v.uid] = true
-		if l.until.IsZero() || v.until.Before(l.until) {
-			l.until = v.until
-		}
-		if l.wall == 0 || v.wall < l.wall {
-			l.wall = v.wall
-		}
-		if !m.cfg.Strategy.Quorum(m.voters, has(in)) {
-			continue
-		}
-		if bounded && in[m.cfg.UID] {
-			l.wall = min(l.wall, own.wall)
-			if own.until.Before(l.until) {
-				l.until = own.until
-			}
-		}
-		return l
-	}
-	return Lease{epoch: m.view.Epoch}
+	return votes
 }
 
 // ownVote is the vote of this node for itself. V1: it is bounded from the moment on at which this node accepted a

@@ -1,0 +1,66 @@
+package membership
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+)
+
+// big returns a machine that is the oldest of n members, and the time.
+func big(b *testing.B, n int) (*Machine, time.Time) {
+	cfg := LAN()
+	cfg.UID, cfg.Addr, cfg.BootstrapExpect = 1, "1", 1
+	m, err := New(cfg, rand.New(rand.NewPCG(1, 1)), nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	now := time.Now()
+	m.Step(now, Tick{})
+	next := m.view.next(m.hash)
+	next.LastUp = uint32(n)
+	next.Members = append(next.Members, m.view.Members[0])
+	for i := 2; i <= n; i++ {
+		next.Members = append(next.Members, Member{UID: UID(i), Addr: fmt.Sprint(i), Status: Up, UpNumber: uint32(i)})
+	}
+	m.Step(now, Receive{From: 2, Msg: Commit{View: next}})
+	if m.view.Epoch != 2 {
+		b.Fatal("not installed")
+	}
+	return m, now
+}
+
+// BenchmarkStep is one heartbeat answered and one grant taken, with timers running at the pace of n members.
+func BenchmarkStep(b *testing.B) {
+	for _, n := range []int{5, 100, 1000} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			m, now := big(b, n)
+			start := now
+			pace := m.cfg.HeartbeatInterval / time.Duration(n)
+			hb := m.heartbeat()
+			b.ReportAllocs()
+			for i := 0; b.Loop(); i++ {
+				now = now.Add(pace)
+				from := UID(2 + i%(n-1))
+				m.Step(now, Receive{From: from, Msg: hb})
+				m.Step(now, Receive{From: from, Msg: Grant{Cluster: hb.Cluster, Epoch: hb.Epoch, Mono: int64(now.Sub(start)), Wall: now.UnixNano(), Granted: true}})
+			}
+			if n > 5 && !m.Lease().Holds(now) {
+				b.Error(m.Lease())
+			}
+		})
+	}
+}
+
+// BenchmarkWire is a heartbeat encoded and decoded.
+func BenchmarkWire(b *testing.B) {
+	hb := Heartbeat{Cluster: 1 << 63, Epoch: 1000, Tag: 1 << 63, Mono: 1 << 50, Wall: 1 << 60, Settled: 1000}
+	var buf []byte
+	b.ReportAllocs()
+	for b.Loop() {
+		buf = AppendMessage(buf[:0], hb)
+		if _, err := DecodeMessage(buf); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
