@@ -56,12 +56,9 @@ func Get[V crdt.Value[V, T], T any](ctx context.Context, r *Replicator, key Key[
 	var v V
 	reader, err := r.Read(ctx, key.name, level)
 	if err == nil {
-		v, err = v.View(reader)
+		v, err = crdt.ViewOf[V](reader)
 	}
-	if err != nil {
-		return v, wrap("get", key.name, level, err)
-	}
-	return v, nil
+	return v, wrap("get", key.name, level, err)
 }
 
 // Update changes the value of a key: fn calls the mutators of what it is given. fn runs on the replica's own goroutine, so it must be quick,
@@ -70,13 +67,7 @@ func Get[V crdt.Value[V, T], T any](ctx context.Context, r *Replicator, key Key[
 //
 // Errors: those of Get; replicator.ErrStoreFailure for a durable key; fn's own.
 func Update[V crdt.Value[V, T], T any](ctx context.Context, r *Replicator, key Key[V], level Level, fn func(T) error) error {
-	return r.Write(ctx, key.name, level, func(tx *crdt.Tx) error {
-		var v V
-		if err := tx.Reader().CheckKind(v.Kind()); err != nil {
-			return err
-		}
-		return fn(v.Mutator(tx))
-	})
+	return r.Write(ctx, key.name, level, crdt.Mutate[V](fn))
 }
 
 // Delete removes everything that this replica has seen under a key. What others write at the same time survives, and the key can be used
