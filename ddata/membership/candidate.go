@@ -107,7 +107,7 @@ func (m *Machine) settledBy(u UID) Epoch {
 
 // superseded says whether a new incarnation waits at the member's address.
 func (m *Machine) superseded(o Member) bool {
-	for _, j := range m.joiners {
+	for _, j := range m.joiners { // order: says whether there is any
 		if j.member.Addr == o.Addr && m.now.Before(j.until) {
 			return true
 		}
@@ -179,7 +179,7 @@ func (m *Machine) enough(members []Member) bool {
 	if len(members) < m.cfg.MinMembers {
 		return false
 	}
-	for role, least := range m.cfg.MinMembersOf {
+	for role, least := range m.cfg.MinMembersOf { // order: all must hold
 		n := 0
 		for _, o := range members {
 			if o.HasRole(role) {

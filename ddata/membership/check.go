@@ -45,12 +45,12 @@ func (m *Machine) checkChain() error {
 			return fmt.Errorf("voters are not in the order of age at %v", v)
 		}
 	}
-	for u := range m.joiners {
+	for _, u := range sortedKeys(m.joiners) {
 		if m.view.Has(u) {
 			return fmt.Errorf("joiner %v is a member", u)
 		}
 	}
-	for u := range m.downs {
+	for _, u := range sortedKeys(m.downs) {
 		if !m.view.Has(u) {
 			return fmt.Errorf("downed %v is no member", u)
 		}

@@ -42,8 +42,9 @@ type Config struct {
 	BootstrapAnyDisks bool
 
 	// MinMembers is how many members, in any status, must be in the view before the first ones become Up.
-	// Default 1. MinMembersOf says the same per role.
-	MinMembers   int
+	// Default 1.
+	MinMembers int
+	// MinMembersOf is the same per role: so many members with the role. Default none.
 	MinMembersOf map[string]int
 
 	// Strategy is the downing strategy. Default KeepMajority.

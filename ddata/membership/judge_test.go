@@ -58,6 +58,9 @@ func (j *judge) installed(w *world, by *node, v *View) {
 		j.fault(w, "%v was number %d and %v, is %v", by, by.up, by.status, me)
 	}
 	by.up, by.status = me.UpNumber, me.Status
+	if by.first == 0 {
+		by.first = v.Epoch
+	}
 	p := place{v.Cluster, v.Epoch}
 	if known, ok := j.views[p]; ok {
 		if known.Hash() != v.Hash() {
@@ -110,8 +113,9 @@ func (j *judge) step(w *world, before, v *View, gone map[UID]bool) {
 	for _, o := range before.Members {
 		n, ok := v.Member(o.UID)
 		switch {
-		case !ok: // whoever had not heard of the cluster yet may join it when it was founded anew
-			gone[o.UID] = !v.Founded
+		case !ok: // who had not heard that it was a member does not return, it comes
+			knew := w.byUID[o.UID].first
+			gone[o.UID] = knew != 0 && knew <= before.Epoch && !v.Founded
 		case n.Status < o.Status, o.UpNumber != 0 && n.UpNumber != o.UpNumber:
 			j.fault(w, "%v became %v", o, n)
 		}

@@ -118,7 +118,7 @@ func (m *Machine) grantFrom(t time.Time) grant {
 
 // forgetGrants makes the lease lost until it is renewed.
 func (m *Machine) forgetGrants() {
-	for _, p := range m.peers {
+	for _, p := range m.peers { // order: each is cleared for itself
 		p.grant = grant{}
 	}
 	m.holder.forget()

@@ -280,7 +280,7 @@ func has(set map[UID]bool) func(UID) bool { return func(u UID) bool { return set
 
 func sortedKeys[V any](set map[UID]V) []UID {
 	us := make([]UID, 0, len(set))
-	for u := range set {
+	for u := range set { // order: sorted below
 		us = append(us, u)
 	}
 	slices.Sort(us)

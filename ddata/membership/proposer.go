@@ -241,7 +241,7 @@ func (m *Machine) freeTime(c candidate) (time.Time, bool) {
 		return m.now, true
 	}
 	var times []time.Time
-	for u, t := range p.freeAt {
+	for u, t := range p.freeAt { // order: sorted below
 		if !slices.Contains(c.waitFor, u) {
 			times = append(times, t)
 		}
