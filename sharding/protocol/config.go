@@ -57,14 +57,16 @@ type Config struct {
 
 // Bounds of what is configured, sent and written at once.
 const (
-	ShardsMax   = 1 << 20 // shards of a type
-	TypeMax     = 128     // bytes of a type's name
-	IDMax       = 1024    // bytes of an entity id
-	batchMax    = 4096    // shards per message and per write of the table
-	writeIDsMax = 8192    // ids per write of a shard
-	movesMax    = 1 << 16 // hand-offs told to a new region at once
-	regionsMax  = 1 << 16 // regions in one message
-	askedMax    = 1 << 10 // questions kept during a takeover
+	ShardsMax = 1 << 20 // shards of a type
+	TypeMax   = 128     // bytes of a type's name
+	IDMax     = 1024    // bytes of an entity id
+	batchMax  = 4096    // shards per message and per write of the table
+
+	tableWritesMax = 4       // writes of the table under way
+	writeIDsMax    = 8192    // ids per write of a shard
+	movesMax       = 1 << 16 // hand-offs told to a new region at once
+	regionsMax     = 1 << 16 // regions in one message
+	askedMax       = 1 << 10 // questions kept during a takeover
 )
 
 // ErrConfig: the Config is incomplete or out of bounds; the message lists every fault.

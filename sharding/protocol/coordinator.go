@@ -48,10 +48,11 @@ type Coordinator struct {
 	loads      []RegionLoad // of the regions, by UID; valid unless loadsStale
 	loadsStale bool
 
-	writes     map[uint64]StateWrite // under way
-	failed     []StateWrite          // to be repeated with the next tick
-	remembered StateRead             // under way or failed; ID 0: done
-	ids        uint64                // of reads and writes
+	writes      map[uint64]StateWrite // under way
+	failed      []StateWrite          // to be repeated with the next tick
+	tableWrites int                   // of writes, those of the table
+	remembered  StateRead             // under way or failed; ID 0: done
+	ids         uint64                // of reads and writes
 
 	out         outbox
 	ticks       uint32 // counts retry ticks, so that what was just sent is not repeated

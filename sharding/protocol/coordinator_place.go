@@ -203,6 +203,7 @@ func (c *Coordinator) onWrote(id uint64, err error) {
 		return
 	}
 	delete(c.writes, id)
+	c.tableWrites -= count(w.Kind == StateHomes)
 	if err != nil {
 		c.counts[countStateError]++
 		c.failed = append(c.failed, w)
@@ -291,6 +292,9 @@ func (c *Coordinator) onTable(es []Entry) {
 			continue
 		}
 		c.counts[countForeign]++
+		if e.Token.Epoch == uint64(c.view.Epoch) {
+			c.seq = max(c.seq, e.Token.Seq) // the next token must be above it
+		}
 		switch st.state {
 		case seatEmpty:
 			c.want(e.Shard)

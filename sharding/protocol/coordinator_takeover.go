@@ -44,6 +44,7 @@ func (c *Coordinator) becomeIdle() {
 	c.seats, c.moves, c.peers, c.waiters = nil, map[ShardID]*move{}, map[UID]*peer{}, map[ShardID][]UID{}
 	c.homeless, c.opened, c.loads, c.loadsStale = nil, false, nil, true
 	c.writes, c.failed, c.remembered = map[uint64]StateWrite{}, nil, StateRead{}
+	c.tableWrites = 0
 	c.out = outbox{}
 	c.retryAt, c.rebalanceAt = time.Time{}, time.Time{}
 }

@@ -1,3 +1,75 @@
-// Package protocol decides where entities live. It holds the three pure machines of cluster sharding: the Coordinator of an entity type, the
-// Region of a type on one node, and the Shard.
+// Package protocol decides where entities live. It holds the three pure machines of cluster sharding; goroutines, sockets, mailboxes and the
+// entities themselves belong to package sharding, which drives them.
+//
+// # Nouns
+//
+//   - A shard is a group of entities that move together. ShardOf says which shard an entity id belongs to.
+//   - A Region is the part of an entity type on one node: it knows where messages for each shard go, and hosts shards. On a node without the
+//     type's role it is a proxy, which hosts nothing.
+//   - The Coordinator, one per type, acts on the oldest node with the role: it gives each shard its home.
+//   - A Shard machine is the life of the entities of one hosted shard: remembered, started, passivated, stopped.
+//   - The table is the replicated map from shard to home. Its entries carry tokens.
+//   - A Token orders all commands that were ever given for a type: the epoch of the view, the up number of the coordinator, its count.
+//   - A hand-off moves a shard. Its id is the token of its Begin.
+//   - A fence is the last thing that a region puts on the data lane for a shard before it buffers.
+//
+// # What the table is, and what it is not
+//
+// The table is a route, not a permission. A region sends messages where the highest token points, and hosts a shard only when a
+// coordinator commands it with a token that is not below anything it has obeyed. So a write that a deposed coordinator had begun, and that
+// arrives late, can misdirect a few messages, which are forwarded or buffered, but can make nobody host. The coordinator writes a home
+// first (to a majority), commands the home second, and tells everybody else through the table.
+//
+// # Takeover
+//
+// A new coordinator reads the table from a majority, and then asks all members with the role, and all proxies that ever registered, what
+// they host, in which phase, and for which hand-offs they buffer. It acts when all that are still in the view have answered. An answer also
+// raises the floor of that region: commands of earlier coordinators are refused from then on. Who hosts a shard keeps it. Every shard about
+// which anything is unsettled gets a new token, above every hand-off that was in progress, which takes those back and releases their
+// buffers. A member that answers nothing but is in the view holds the takeover up: it may be hosting, and only the view that drops it
+// proves that its lease is over. So the type must be started on every node that has its role; known homes are routed to meanwhile.
+//
+// # Hand-off
+//
+//	coordinator            every region and proxy                     owner
+//	    │── Begin(id) ──────────►│ route := moving, then                │ route := draining
+//	    │                        │── Fence(id), data lane ─────────────►│ delivers what the lanes bring,
+//	    │◄───── BeginAck ────────│                                      │ buffers its own senders
+//	    │                                            all fences are in: │ route := moving; drains mailboxes,
+//	    │◄───────────────────────────────── ShardsStopped(id) ──────────│ stops entities, waits for writes
+//	    │ writes the new home, token above id
+//	    │── HostShards ──► new home ── Started ──►│
+//	    └─ table: an entry above id releases every buffer to the new home
+//
+// Each phase has its own time limit. When one passes, the owner's entry is written again under a higher token: the owner goes on, and the
+// buffers are released to it. Fences are sent again when a Begin is repeated and when a connection has come up. An owner waits for all
+// regions that took part, but for those that have left the view. A region that registers during a hand-off learns of it in the answer to
+// its registration, and none routes before its first registration.
+//
+// # Remembered entities
+//
+// The ids of a shard are an ORSet in the durable space, key sharding/TYPE/ids/SHARD. The shards that have ids are another, key
+// sharding/TYPE/ids/shards: it is how a coordinator knows, after a restart of the whole cluster, which shards to start with no traffic. A
+// shard is put there before its first id, and taken out after its last. All durable keys of a type share one prefix, DurablePrefix.
+//
+// # Guarantees
+//
+//   - No two nodes host a shard at one time, given that views and leases are what package membership promises.
+//   - A planned hand-off loses no message and keeps the order of each sender to each entity.
+//   - Coordinator, owner, new home or any region may die, and any control message may be lost, repeated or late, in every phase.
+//   - In the end every shard with traffic, and every shard with remembered ids, has a home.
+//   - A remembered id of a running entity is in the set when the entity starts, and stays there until it was passivated.
+//
+// # Not guaranteed
+//
+//   - Messages on their way to a node that dies, or in its mailboxes, are lost.
+//   - Order across the death of a home, and between senders.
+//   - A hand-off whose owner has a handler that does not return is aborted and tried again; it cannot be forced.
+//
+// # Driving the machines
+//
+// Every machine has one door, Step, and asks for a Tick at its Deadline. Effects are carried out in the order of their fields. A message
+// whose ToCoordinator is true goes to the Coordinator of the receiving node, others to its Region, also when the sender is the node itself.
+// Fences come on the data lane and are handed to the Region in that lane's order. StateWrite and StateRead are an Update and a Get with
+// majority consistency; Mutate and Result translate.
 package protocol

@@ -63,12 +63,15 @@ func (c *Coordinator) flush() {
 			c.fx.Send = append(c.fx.Send, Envelope{To: to, Msg: Homes{Entries: part}})
 		}
 	}
-	c.out = outbox{}
+	c.out = outbox{puts: c.out.puts}
 }
 
+// flushWrites writes the table with few writes under way: what is decided meanwhile travels together in the next one.
 func (c *Coordinator) flushWrites() {
-	for part := range slices.Chunk(c.out.puts, batchMax) {
-		c.write(StateWrite{Kind: StateHomes, Homes: part})
+	for len(c.out.puts) > 0 && c.tableWrites < tableWritesMax {
+		n := min(len(c.out.puts), batchMax)
+		c.write(StateWrite{Kind: StateHomes, Homes: c.out.puts[:n:n]})
+		c.out.puts = c.out.puts[n:]
 	}
 	if len(c.out.addRegions)+len(c.out.removeRegions) > 0 {
 		c.write(StateWrite{Kind: StateRegions, AddRegions: c.out.addRegions, RemoveRegions: c.out.removeRegions})
@@ -78,6 +81,7 @@ func (c *Coordinator) flushWrites() {
 func (c *Coordinator) write(w StateWrite) {
 	w.ID = c.nextID()
 	c.writes[w.ID] = w
+	c.tableWrites += count(w.Kind == StateHomes)
 	c.fx.Write = append(c.fx.Write, w)
 }
 

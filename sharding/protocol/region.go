@@ -44,6 +44,7 @@ type Region struct {
 	leaving, left bool
 	released      bool // leaving, and the coordinator will not send anything here any more
 	alone         bool // leaving, and nobody can take the shards
+	wasEmpty      bool // leaving, and nothing was hosted here after the Step before
 	dropped       bool
 
 	retryAt time.Time
@@ -127,6 +128,7 @@ func (r *Region) Step(now time.Time, in RegionInput) *RegionEffects {
 	case ShardStopped:
 		r.onShardStopped(in.Shard, in.HandOff)
 	}
+	r.maybeEmpty()
 	r.maybeLeft()
 	r.arm()
 	return &r.fx

@@ -49,7 +49,7 @@ func (r *Region) host(st ShardToken, p *place) {
 	switch p.phase {
 	case PhaseNone, PhaseStopped:
 		r.setPhase(p, PhaseStarting)
-		r.do(StartShard{Shard: st.Shard, Token: st.Token})
+		r.do(StartShard(st))
 	case PhaseFencing:
 		r.setPhase(p, PhaseRunning)
 	case PhaseDraining, PhaseStopping:

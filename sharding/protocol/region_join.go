@@ -115,7 +115,7 @@ func (r *Region) onLeave() {
 		return
 	}
 	r.leaving = true
-	if r.known {
+	if r.known && r.hosted+r.stopped > 0 {
 		r.send(r.coordinator, LeaveRequest{})
 	}
 }
@@ -150,6 +150,15 @@ func (r *Region) onLeaveReply(m LeaveReply) {
 			r.dropBuffer(s, p, DropNoHome)
 		}
 	}
+}
+
+// maybeEmpty tells the coordinator without delay that a leaving region seems to have nothing left.
+func (r *Region) maybeEmpty() {
+	empty := r.hosted == 0 && r.stopped == 0
+	if r.leaving && r.known && empty && !r.wasEmpty && !r.released && !r.alone {
+		r.send(r.coordinator, LeaveRequest{})
+	}
+	r.wasEmpty = empty && r.leaving
 }
 
 // maybeLeft ends a leaving region that has nothing left to give. It stays, to answer.

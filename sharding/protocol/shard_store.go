@@ -1,6 +1,9 @@
 package protocol
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // shardStore is the remembered part of a shard: what is to be written, and the one write and the one read under way.
 type shardStore struct {
@@ -72,12 +75,17 @@ func (s *Shard) onLoaded(ids []EntityID) {
 	if len(ids) == 0 {
 		s.store.index, s.store.tidyAt = indexMaybe, s.now.Add(s.cfg.RetryInterval)
 	}
+	s.entities = make(map[EntityID]entity, len(ids))
 	var strangers []EntityID
 	for _, id := range ids {
 		s.become(id, EntityRemembered)
 		if s.cfg.ShardOf(id) != s.id {
 			strangers = append(strangers, id)
 		}
+	}
+	s.recovery = ids
+	if len(strangers) > 0 {
+		s.recovery = slices.DeleteFunc(slices.Clone(ids), func(id EntityID) bool { return s.cfg.ShardOf(id) != s.id })
 	}
 	s.becomeOpen()
 	if len(strangers) > 0 {
@@ -91,7 +99,7 @@ func (s *Shard) becomeOpen() {
 	s.tell(ShardStarted{Shard: s.id})
 	s.wakeEarly()
 	if s.handOff.IsZero() {
-		s.recoverAll()
+		s.recover()
 	} else {
 		s.onDrain(s.handOff)
 	}

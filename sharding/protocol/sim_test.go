@@ -201,6 +201,33 @@ func TestSimSlowHandlers(t *testing.T) {
 	simulate(t, simOptions{nodes: 3, proxies: 1, shards: 8, entities: 24, lossy: true, slow: true})
 }
 
+// TestSimFullRestart stops everything at one instant and starts again from what is durable: all that was remembered lives again, with no
+// traffic.
+func TestSimFullRestart(t *testing.T) {
+	for seed := range *simSeeds {
+		w := newWorld(seed+1, simOptions{nodes: 3, shards: 8, entities: 40, remember: true})
+		w.run(time.Second)
+		for range 200 {
+			w.users()
+			w.run(w.between(0, 5*time.Millisecond))
+		}
+		for _, n := range w.live() {
+			n.die("restart")
+		}
+		w.queue, w.table, w.regions, w.view.Members = nil, map[ShardID]Entry{}, map[UID]bool{}, nil
+		for range 3 {
+			w.join(false)
+		}
+		before := len(w.lives)
+		w.run(3 * time.Second)
+		w.demandRemembered()
+		w.demandAgreement()
+		if w.err != nil || before != 0 || len(w.lives) == 0 {
+			t.Fatalf("seed %d: %v, %d live before, %d after", seed+1, w.err, before, len(w.lives))
+		}
+	}
+}
+
 // caught demands that a planted defect is found.
 func caught(t *testing.T, opt simOptions) {
 	t.Helper()

@@ -1,0 +1,231 @@
+package protocol
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+)
+
+func (st *stage) say(a *actor, who string, in any, fx fmt.Stringer, check error) {
+	if check != nil {
+		fmt.Fprintf(st.out, "BROKEN %v\n", check)
+	}
+	if s := fx.String(); s != "" {
+		fmt.Fprintf(st.out, "%v %s ← %s\n", a.uid, who, describe(in))
+		for line := range strings.Lines(s) {
+			st.out.WriteString("    " + line)
+		}
+	}
+}
+
+// describe prints an input briefly.
+func describe(in any) string {
+	switch in := in.(type) {
+	case Receive:
+		return fmt.Sprintf("%v: %v", in.From, in.Msg)
+	case Install:
+		return fmt.Sprintf("install %v", in.View)
+	case Wrote:
+		if in.Err != nil {
+			return fmt.Sprintf("wrote #%d: %v", in.ID, in.Err)
+		}
+		return fmt.Sprintf("wrote #%d", in.ID)
+	case DidRead:
+		return fmt.Sprintf("did-read #%d%s%s%s%s", in.ID, list(in.Homes), list(in.Regions), list(in.Shards), list(in.IDs))
+	case TableChanged:
+		return "table" + list(in.Entries)
+	case fmt.Stringer:
+		return in.String()
+	}
+	return strings.TrimPrefix(fmt.Sprintf("%T%+v", in, in), "protocol.")
+}
+
+func (st *stage) coordinator(a *actor, in CoordinatorInput) {
+	fx := a.coordinator.Step(st.now, in)
+	st.say(a, "coordinator", in, fx, a.coordinator.Check())
+	for _, w := range fx.Write {
+		st.write(w, func(err error) { st.coordinator(a, Wrote{ID: w.ID, Err: err}) })
+	}
+	for _, r := range fx.Read {
+		st.read(r, func(in DidRead) { st.coordinator(a, in) })
+	}
+	st.sendAll(a, fx.Send)
+}
+
+func (st *stage) sendAll(a *actor, es []Envelope) {
+	for _, e := range es {
+		from := a.uid
+		st.offer(strings.Fields(e.Msg.String())[0], fmt.Sprintf("%v %v", from, e), func() { st.deliver(from, e.To, e.Msg) })
+	}
+}
+
+func (st *stage) deliver(from, to UID, m Message) {
+	a := st.nodes[to]
+	if a == nil {
+		return
+	}
+	if m.ToCoordinator() {
+		st.coordinator(a, Receive{From: from, Msg: m})
+	} else {
+		st.region(a, Receive{From: from, Msg: m})
+	}
+}
+
+var errStage = errors.New("no majority")
+
+func (st *stage) write(w StateWrite, done func(error)) {
+	kind := strings.Split(printKey(w.Kind, w.Shard), "/")[0]
+	st.offer("write-"+kind, w.String(), func() {
+		if st.fail[kind] {
+			st.later(func() { done(errStage) })
+			return
+		}
+		st.apply(w)
+		st.later(func() { done(nil) })
+	})
+}
+
+func (st *stage) apply(w StateWrite) {
+	for _, e := range w.Homes {
+		if st.table[e.Shard].Token.Less(e.Token) {
+			st.table[e.Shard] = e
+		}
+	}
+	if len(w.Homes) > 0 {
+		for _, a := range st.all() {
+			if !a.region.cfg.Proxy {
+				st.offer("table", fmt.Sprintf("table of %v", a.uid), func() { st.region(a, TableChanged{Entries: w.Homes}) })
+				st.later(func() { st.coordinator(a, TableChanged{Entries: w.Homes}) })
+			}
+		}
+	}
+	edit(st.set, w.AddRegions, w.RemoveRegions)
+	edit(st.index, w.AddShards, w.RemoveShards)
+	if w.Kind == StateIDs {
+		if st.ids[w.Shard] == nil {
+			st.ids[w.Shard] = map[EntityID]bool{}
+		}
+		edit(st.ids[w.Shard], w.AddIDs, w.RemoveIDs)
+	}
+}
+
+func edit[E comparable](set map[E]bool, add, remove []E) {
+	for _, e := range add {
+		set[e] = true
+	}
+	for _, e := range remove {
+		delete(set, e)
+	}
+}
+
+func (st *stage) read(r StateRead, done func(DidRead)) {
+	st.offer("read", r.String(), func() {
+		in := DidRead{ID: r.ID}
+		switch r.Kind {
+		case StateHomes:
+			for _, s := range slices.Sorted(maps.Keys(st.table)) {
+				in.Homes = append(in.Homes, st.table[s])
+			}
+		case StateRegions:
+			in.Regions = slices.Sorted(maps.Keys(st.set))
+		case StateRemembered:
+			in.Shards = slices.Sorted(maps.Keys(st.index))
+		case StateIDs:
+			in.IDs = sortedIDs(st.ids[r.Shard])
+		}
+		done(in)
+	})
+}
+
+func (st *stage) region(a *actor, in RegionInput) {
+	if st.nodes[a.uid] != a {
+		return
+	}
+	fx := a.region.Step(st.now, in)
+	st.say(a, "region", in, fx, a.region.Check())
+	actions := slices.Clone(fx.Do)
+	st.sendAll(a, fx.Send)
+	for _, act := range actions {
+		st.act(a, act)
+	}
+}
+
+func (st *stage) act(a *actor, act RegionAction) {
+	switch act := act.(type) {
+	case SendFence:
+		f := Fence{Shard: act.Shard, HandOff: act.HandOff}
+		st.offer("fence", fmt.Sprintf("%v →%v %v", a.uid, act.To, f), func() { st.deliver(a.uid, act.To, f) })
+	case StartShard:
+		m, err := NewShard(a.region.cfg, rand.New(rand.NewPCG(1, 1)), act.Shard)
+		if err != nil {
+			panic(err)
+		}
+		a.shards[act.Shard], a.alive[act.Shard] = m, map[EntityID]bool{}
+		st.shard(a, act.Shard, Open{})
+	case DrainShard:
+		st.shard(a, act.Shard, Drain{HandOff: act.HandOff})
+	case StopShard:
+		st.shard(a, act.Shard, Stop{HandOff: act.HandOff})
+	case ResumeShard:
+		st.shard(a, act.Shard, Resume{})
+	case CloseShard:
+		delete(a.shards, act.Shard)
+	case KillShard:
+		delete(a.shards, act.Shard)
+	}
+}
+
+func (st *stage) shard(a *actor, s ShardID, in ShardInput) {
+	m := a.shards[s]
+	if m == nil || st.nodes[a.uid] != a {
+		return
+	}
+	fx := m.Step(st.now, in)
+	st.say(a, "shard "+s.String(), in, fx, m.Check())
+	mine := func(in ShardInput) {
+		if a.shards[s] == m {
+			st.shard(a, s, in)
+		}
+	}
+	for _, w := range fx.Write {
+		st.write(w, func(err error) { mine(Wrote{ID: w.ID, Err: err}) })
+	}
+	for _, r := range fx.Read {
+		st.read(r, func(in DidRead) { mine(in) })
+	}
+	for _, act := range slices.Clone(fx.Do) {
+		st.shardAct(a, s, act, mine)
+	}
+	for _, in := range slices.Clone(fx.Region) {
+		kind := strings.Fields(describe(in))[0]
+		st.offer(kind, fmt.Sprintf("%v %s", a.uid, describe(in)), func() { st.region(a, in) })
+	}
+}
+
+func (st *stage) shardAct(a *actor, s ShardID, act ShardAction, mine func(ShardInput)) {
+	stopped := func(id EntityID) {
+		st.offer("entity-stopped", fmt.Sprintf("%v entity %v stopped", a.uid, id), func() {
+			if a.alive[s][id] {
+				delete(a.alive[s], id)
+				mine(EntityStopped{ID: id})
+			}
+		})
+	}
+	switch act := act.(type) {
+	case StartEntities:
+		for _, id := range act.IDs {
+			a.alive[s][id] = true
+		}
+	case StopEntity:
+		stopped(act.ID)
+	case StopEntities:
+		for _, id := range slices.Sorted(maps.Keys(a.alive[s])) {
+			stopped(id)
+		}
+	case DrainMailboxes:
+		st.offer("mailboxes-empty", fmt.Sprintf("%v mailboxes of %v empty", a.uid, s), func() { mine(MailboxesEmpty(act)) })
+	}
+}

@@ -1,0 +1,289 @@
+package protocol
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/coterie-go/coterie/ddata/membership"
+)
+
+// stage is where scripts play: the machines of a few nodes, stepped one input at a time. Nothing is lost unless the script says so.
+type stage struct {
+	out   *strings.Builder
+	now   time.Time
+	cfg   Config
+	nodes map[UID]*actor
+	queue []func()
+
+	hold  map[string]bool // kinds of messages and inputs that wait
+	held  []heldItem
+	fail  map[string]bool // kinds of state whose writes fail
+	table map[ShardID]Entry
+	set   map[UID]bool // regions
+	index map[ShardID]bool
+	ids   map[ShardID]map[EntityID]bool
+	epoch membership.Epoch
+}
+
+type heldItem struct {
+	kind, text string
+	do         func()
+}
+
+type actor struct {
+	uid         UID
+	coordinator *Coordinator
+	region      *Region
+	shards      map[ShardID]*Shard
+	alive       map[ShardID]map[EntityID]bool
+	timers      map[string]time.Time
+}
+
+func newStage() *stage {
+	return &stage{
+		now: time.Unix(0, 0), cfg: Config{Type: "t", Role: "r", Shards: 4, RebalanceInterval: -1, ShardOf: lastDigit}, nodes: map[UID]*actor{}, hold: map[string]bool{},
+		fail: map[string]bool{}, table: map[ShardID]Entry{}, set: map[UID]bool{}, index: map[ShardID]bool{}, ids: map[ShardID]map[EntityID]bool{},
+	}
+}
+
+// lastDigit is the shard of an id in a script: "a2" belongs to shard 2.
+func lastDigit(id EntityID) ShardID { return number32(string(id[len(id)-1:])) }
+
+func (st *stage) command(f []string) error {
+	args := f[1:]
+	switch f[0] {
+	case "cluster":
+		return st.configure(args)
+	case "view":
+		return st.view(args)
+	case "lease":
+		st.lease(st.node(args[0]), args[1] == "on")
+	case "wanted":
+		st.region(st.node(args[0]), Wanted{Shard: number32(args[1])})
+	case "leave":
+		st.region(st.node(args[0]), Leave{})
+	case "linkup":
+		st.region(st.node(args[0]), LinkUp{Peer: st.node(args[1]).uid})
+	case "wake":
+		st.shard(st.node(args[0]), number32(args[1]), Wake{ID: EntityID(args[2])})
+	case "passivate":
+		st.shard(st.node(args[0]), number32(args[1]), Passivate{ID: EntityID(args[2])})
+	case "ended":
+		a, s := st.node(args[0]), number32(args[1])
+		delete(a.alive[s], EntityID(args[2]))
+		st.shard(a, s, EntityStopped{ID: EntityID(args[2])})
+	case "elsewhere":
+		st.shard(st.node(args[0]), number32(args[1]), StartedElsewhere{IDs: []EntityID{EntityID(args[2])}})
+	case "remember":
+		st.apply(StateWrite{Kind: StateIDs, Shard: number32(args[0]), AddIDs: []EntityID{EntityID(args[1])}})
+	case "crash":
+		delete(st.nodes, st.node(args[0]).uid)
+	case "hold", "release":
+		for _, k := range args {
+			st.hold[k] = f[0] == "hold"
+		}
+	case "forget":
+		st.held = slices.DeleteFunc(st.held, func(h heldItem) bool { return h.kind == args[0] })
+	case "fail", "mend":
+		st.fail[args[0]] = f[0] == "fail"
+	case "entry": // of the table, by nobody's order: "entry 2→3@1.1.99"
+		shard, rest, _ := strings.Cut(args[0], "→")
+		home, tok, _ := strings.Cut(rest, "@")
+		st.apply(StateWrite{Kind: StateHomes, Homes: []Entry{{Shard: number32(shard), Home: UID(number32(home)), Token: tokenOf(tok)}}})
+	case "inject":
+		return st.inject(args)
+	case "tick":
+		d, err := time.ParseDuration(args[0])
+		st.tick(d)
+		return err
+	case "state":
+		st.print(st.node(args[0]))
+		return nil
+	case "restart": // of the whole cluster: the volatile state is gone
+		clear(st.nodes)
+		clear(st.table)
+		clear(st.set)
+		st.queue, st.held = nil, nil
+		return nil
+	default:
+		return fmt.Errorf("unknown command")
+	}
+	st.run()
+	return nil
+}
+
+func (st *stage) configure(args []string) error {
+	for _, a := range args {
+		k, v, _ := strings.Cut(a, "=")
+		switch k {
+		case "shards":
+			st.cfg.Shards = int(number32(v))
+		case "remember":
+			st.cfg.Remember = true
+		case "rebalance":
+			st.cfg.RebalanceInterval = 10 * time.Second
+		default:
+			return fmt.Errorf("unknown setting %q", k)
+		}
+	}
+	return nil
+}
+
+func number32(s string) ShardID {
+	n, err := strconv.ParseUint(s, 10, 32)
+	if err != nil {
+		panic(err)
+	}
+	return ShardID(n)
+}
+
+func (st *stage) node(s string) *actor {
+	a := st.nodes[UID(number32(s))]
+	if a == nil {
+		panic("no node " + s)
+	}
+	return a
+}
+
+// view installs the next view on all nodes: "1:up 2:leaving p3:up" with p for a node without the role.
+func (st *stage) view(args []string) error {
+	st.epoch++
+	v := &membership.View{Epoch: st.epoch}
+	for _, a := range args {
+		name, status, _ := strings.Cut(a, ":")
+		id, proxy := strings.CutPrefix(name, "p")
+		m := membership.Member{UID: UID(number32(id)), UpNumber: uint32(number32(id)), AppVersion: "1"}
+		if !proxy {
+			m.Roles = []string{"r"}
+		}
+		m.Status = map[string]membership.Status{"joining": membership.Joining, "up": membership.Up, "leaving": membership.Leaving}[status]
+		if m.Status == 0 {
+			return fmt.Errorf("status %q", status)
+		}
+		v.Members = append(v.Members, m)
+		if st.nodes[m.UID] == nil {
+			st.add(m.UID, proxy)
+		}
+	}
+	for _, a := range st.all() {
+		st.later(func() { st.region(a, Install{View: v}) })
+		st.later(func() { st.coordinator(a, Install{View: v}) })
+	}
+	return nil2(st.run)
+}
+
+func nil2(f func()) error { f(); return nil }
+
+func (st *stage) add(u UID, proxy bool) {
+	cfg := st.cfg
+	cfg.Self, cfg.Proxy = u, proxy
+	a := &actor{uid: u, shards: map[ShardID]*Shard{}, alive: map[ShardID]map[EntityID]bool{}, timers: map[string]time.Time{}}
+	var err error
+	if a.region, err = NewRegion(cfg, rand.New(rand.NewPCG(1, uint64(u)))); err != nil {
+		panic(err)
+	}
+	if a.coordinator, err = NewCoordinator(cfg, rand.New(rand.NewPCG(2, uint64(u)))); err != nil {
+		panic(err)
+	}
+	st.nodes[u] = a
+	st.lease(a, true)
+}
+
+func (st *stage) all() []*actor {
+	var as []*actor
+	for _, u := range slices.Sorted(maps.Keys(st.nodes)) {
+		as = append(as, st.nodes[u])
+	}
+	return as
+}
+
+func (st *stage) lease(a *actor, held bool) {
+	st.region(a, Lease{Held: held})
+	st.coordinator(a, Lease{Held: held})
+}
+
+func (st *stage) later(do func()) { st.queue = append(st.queue, do) }
+
+// offer carries something out later, or keeps it while its kind is held.
+func (st *stage) offer(kind, text string, do func()) {
+	st.later(func() {
+		if st.hold[kind] {
+			fmt.Fprintf(st.out, "  held: %s\n", text)
+			st.held = append(st.held, heldItem{kind: kind, text: text, do: do})
+			return
+		}
+		do()
+	})
+}
+
+func (st *stage) run() {
+	held := st.held
+	st.held = nil
+	for _, h := range held {
+		if st.hold[h.kind] {
+			st.held = append(st.held, h)
+		} else {
+			st.later(h.do)
+		}
+	}
+	for len(st.queue) > 0 {
+		do := st.queue[0]
+		st.queue = st.queue[1:]
+		do()
+	}
+}
+
+// tick moves time on and steps every machine whose deadline has come, each once.
+func (st *stage) tick(d time.Duration) {
+	st.now = st.now.Add(d)
+	due := func(t time.Time) bool { return !t.IsZero() && !st.now.Before(t) }
+	for _, a := range st.all() {
+		if due(a.coordinator.Deadline()) {
+			st.coordinator(a, Tick{})
+		}
+		if due(a.region.Deadline()) {
+			st.region(a, Tick{})
+		}
+		for _, s := range slices.Sorted(maps.Keys(a.shards)) {
+			if due(a.shards[s].Deadline()) {
+				st.shard(a, s, Tick{})
+			}
+		}
+	}
+	st.run()
+}
+
+func (st *stage) print(a *actor) {
+	fmt.Fprintf(st.out, "%v\n%v\n", a.coordinator, a.region)
+	for _, s := range slices.Sorted(maps.Keys(a.shards)) {
+		fmt.Fprintf(st.out, "%v\n", a.shards[s])
+	}
+}
+
+func tokenOf(s string) Token {
+	p := strings.Split(s, ".")
+	return Token{Epoch: uint64(number32(p[0])), Up: uint32(number32(p[1])), Seq: uint64(number32(p[2]))}
+}
+
+// inject delivers a message that nobody has sent: "3>1 stopped 0@1.1.5".
+func (st *stage) inject(args []string) error {
+	from, to, _ := strings.Cut(args[0], ">")
+	shard, tok, _ := strings.Cut(args[2], "@")
+	t := ShardToken{Shard: number32(shard), Token: tokenOf(tok)}
+	m := map[string]Message{
+		"stopped": ShardsStopped{Shards: []ShardToken{t}}, "started": Started{Shards: []ShardToken{t}}, "host": HostShards{Shards: []ShardToken{t}},
+		"begin-ack": BeginAck{Shards: []ShardToken{t}}, "fence": Fence{Shard: t.Shard, HandOff: t.Token},
+		"home": Homes{Entries: []Entry{{Shard: t.Shard, Home: UID(number32(from)), Token: t.Token}}},
+	}[args[1]]
+	if m == nil {
+		return fmt.Errorf("cannot inject %q", args[1])
+	}
+	st.deliver(UID(number32(from)), st.node(to).uid, m)
+	st.run()
+	return nil
+}

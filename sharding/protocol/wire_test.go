@@ -1,0 +1,155 @@
+package protocol
+
+import (
+	"bytes"
+	"errors"
+	"reflect"
+	"testing"
+
+	"github.com/fxamacker/cbor/v2"
+	"pgregory.net/rapid"
+)
+
+func drawToken(t *rapid.T) Token {
+	return Token{
+		Epoch: rapid.Uint64().Draw(t, "epoch"), Up: rapid.Uint32Max(upMax).Draw(t, "up"), Seq: rapid.Uint64Max(seqMax).Draw(t, "seq"),
+	}
+}
+
+func drawShard(t *rapid.T) ShardID { return ShardID(rapid.Uint32Max(ShardsMax-1).Draw(t, "shard")) }
+func drawUID(t *rapid.T) UID       { return UID(rapid.Uint64().Draw(t, "uid")) }
+
+func drawList[T any](t *rapid.T, one func(*rapid.T) T) []T {
+	var out []T
+	for range rapid.IntRange(0, 5).Draw(t, "n") {
+		out = append(out, one(t))
+	}
+	return out
+}
+
+func drawShardToken(t *rapid.T) ShardToken {
+	return ShardToken{Shard: drawShard(t), Token: drawToken(t)}
+}
+func drawMove(t *rapid.T) Move {
+	return Move{Shard: drawShard(t), HandOff: drawToken(t), Owner: drawUID(t)}
+}
+func drawEntry(t *rapid.T) Entry {
+	return Entry{Shard: drawShard(t), Home: drawUID(t), Token: drawToken(t)}
+}
+func drawHosted(t *rapid.T) Hosted {
+	return Hosted{
+		Shard: drawShard(t), Token: drawToken(t), Phase: Phase(rapid.Uint8Max(uint8(PhaseStopped)).Draw(t, "phase")), Barrier: drawToken(t),
+	}
+}
+
+func drawMessage(t *rapid.T) Message {
+	yes := func(s string) bool { return rapid.Bool().Draw(t, s) }
+	switch kind(rapid.Uint8Range(1, uint8(kindEnd)-1).Draw(t, "kind")) {
+	case kindRegister:
+		return Register{Proxy: yes("proxy"), Leaving: yes("leaving")}
+	case kindGetHomes:
+		return GetHomes{Region: yes("region"), Shards: drawList(t, drawShard)}
+	case kindStarted:
+		return Started{Shards: drawList(t, drawShardToken)}
+	case kindBeginAck:
+		return BeginAck{Shards: drawList(t, drawShardToken)}
+	case kindShardsStopped:
+		return ShardsStopped{Shards: drawList(t, drawShardToken)}
+	case kindReport:
+		parts := rapid.Uint32Range(1, 256).Draw(t, "parts")
+		return Report{
+			Floor: drawToken(t), Proxy: yes("proxy"), Leaving: yes("leaving"), Part: rapid.Uint32Max(parts-1).Draw(t, "part"), Parts: parts,
+			Shards: drawList(t, drawHosted),
+		}
+	case kindLeaveRequest:
+		return LeaveRequest{Left: yes("left")}
+	case kindRegistered:
+		return Registered{Floor: drawToken(t), Moves: drawList(t, drawMove)}
+	case kindHomes:
+		return Homes{Entries: drawList(t, drawEntry)}
+	case kindHostShards:
+		return HostShards{Shards: drawList(t, drawShardToken)}
+	case kindBegin:
+		return Begin{Moves: drawList(t, drawMove), Regions: drawList(t, drawUID)}
+	case kindFence:
+		return Fence{Shard: drawShard(t), HandOff: drawToken(t)}
+	case kindInquire:
+		return Inquire{Floor: drawToken(t)}
+	default:
+		return LeaveReply{Done: yes("done"), Alone: yes("alone")}
+	}
+}
+
+func TestWireRoundTrip(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		m := drawMessage(t)
+		b := AppendMessage([]byte("before"), m)
+		got, err := DecodeMessage(b[len("before"):])
+		if err != nil || !reflect.DeepEqual(got, m) {
+			t.Fatalf("%v came back as %v, %v", m, got, err)
+		}
+		if got.String() == "" || got.ToCoordinator() != m.ToCoordinator() {
+			t.Fatalf("%v does not print", m)
+		}
+	})
+}
+
+func TestWireRefuses(t *testing.T) {
+	array := func(k kind, v any) []byte {
+		b, err := cbor.Marshal(v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return append([]byte{wireVersion, byte(k)}, b...)
+	}
+	many := make([]uint64, batchMax+1)
+	for name, b := range map[string][]byte{
+		"empty":            {},
+		"version":          append([]byte{9}, AppendMessage(nil, Register{})[1:]...),
+		"kind 0":           array(0, []bool{true, false}),
+		"kind beyond":      array(kindEnd, []bool{true, false}),
+		"short":            AppendMessage(nil, Fence{Shard: 1, HandOff: Token{1, 1, 1}})[:7],
+		"trailing":         append(AppendMessage(nil, Register{}), 0),
+		"wrong type":       array(kindRegister, []string{"a", "b"}),
+		"too few fields":   array(kindReport, []any{[]uint64{1, 1, 1}}),
+		"half a record":    array(kindStarted, []any{[]uint64{1, 2, 3}}),
+		"shard beyond":     array(kindStarted, []any{[]uint64{ShardsMax, 1, 1, 1}}),
+		"up beyond":        array(kindStarted, []any{[]uint64{1, 1, upMax + 1, 1}}),
+		"seq beyond":       array(kindInquire, []any{[]uint64{1, 1, seqMax + 1}}),
+		"phase beyond":     array(kindReport, []any{[]uint64{1, 1, 1}, false, false, 0, 1, []uint64{1, 9, 1, 1, 1, 1, 1, 1}}),
+		"no part":          array(kindReport, []any{[]uint64{1, 1, 1}, false, false, 1, 1, []uint64{}}),
+		"parts beyond":     array(kindReport, []any{[]uint64{1, 1, 1}, false, false, 1, 1 << 20, []uint64{}}),
+		"two fences":       array(kindFence, []any{[]uint64{1, 1, 1, 1, 2, 1, 1, 1}}),
+		"too many shards":  array(kindGetHomes, []any{false, many}),
+		"indefinite array": {wireVersion, byte(kindRegister), 0x9f, 0xf4, 0xf4, 0xff},
+		"huge array head":  {wireVersion, byte(kindInquire), 0x81, 0x9b, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, 0xff},
+	} {
+		if m, err := DecodeMessage(b); !errors.Is(err, ErrDecode) {
+			t.Errorf("%s: decoded to %v, %v", name, m, err)
+		}
+	}
+}
+
+func FuzzDecodeMessage(f *testing.F) {
+	tok := Token{Epoch: 7, Up: 2, Seq: 9}
+	for _, m := range []Message{
+		Register{Proxy: true}, GetHomes{Shards: []ShardID{1, 2}}, Started{Shards: []ShardToken{{3, tok}}}, LeaveReply{Done: true},
+		Report{Floor: tok, Parts: 1, Shards: []Hosted{{Shard: 1, Token: tok, Phase: PhaseFencing, Barrier: tok}}},
+		Registered{Floor: tok, Moves: []Move{{1, tok, 5}}}, Homes{Entries: []Entry{{1, 5, tok}}}, Inquire{Floor: tok},
+		Begin{Moves: []Move{{1, tok, 5}}, Regions: []UID{1, 2, 1 << 60}}, Fence{Shard: 1, HandOff: tok}, LeaveRequest{},
+	} {
+		f.Add(AppendMessage(nil, m))
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		m, err := DecodeMessage(b)
+		if err != nil {
+			return
+		}
+		_ = m.String()
+		again := AppendMessage(nil, m)
+		m2, err := DecodeMessage(again)
+		if err != nil || !bytes.Equal(AppendMessage(nil, m2), again) {
+			t.Fatalf("%v does not survive: %v", m, err)
+		}
+	})
+}
