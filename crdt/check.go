@@ -63,6 +63,10 @@ func (s *Store) checkKeyState(key string, ks *keyState) error {
 		return fmt.Errorf("crdt: key %q counts %d items at %d paths, has %d at %d", key, ks.items, ks.paths, items, paths)
 	case sum != ks.digest:
 		return fmt.Errorf("crdt: key %q: digest %v, its items sum to %v", key, ks.digest, sum)
+	case ks.tree != nil:
+		if err := ks.tree.check(); err != nil {
+			return fmt.Errorf("crdt: key %q: %w", key, err)
+		}
 	}
 	return nil
 }

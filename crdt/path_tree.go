@@ -1,6 +1,7 @@
 package crdt
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 )
@@ -17,7 +18,8 @@ type pathTree struct {
 	gen   uint64
 }
 
-// pathNode is a leaf with cells, or an inner node with kids and the lowest path that each may hold; the first kid may hold lower ones too.
+// pathNode is a leaf with cells, or an inner node with kids and the lowest path that each may hold; lows ascend, and the first kid may hold paths
+// below its low.
 type pathNode struct {
 	gen   uint64
 	skip  int      // how many leading bytes are common to all paths of the node
@@ -253,7 +255,12 @@ func (n *pathNode) set(gen uint64, path string, c cell) (prev cell, right *pathN
 	}
 	low := r.path(0)
 	n.kids, n.lows = slices.Insert(n.kids, k+1, r), slices.Insert(n.lows, k+1, low)
-	n.entered(k+1, low)
+	if k == 0 { // it may hold paths below its low, and so may the neighbour that it has just got
+		n.lows[0] = n.kids[0].path(0)
+		n.fit()
+	} else {
+		n.entered(k+1, low)
+	}
 	return prev, n.split(gen, k+1)
 }
 
@@ -315,4 +322,39 @@ func (n *pathNode) ascend(path string, fn func(cell) bool) bool {
 		path = "" // the next ones are above it altogether
 	}
 	return true
+}
+
+// check returns the first path that a search would miss.
+func (t *pathTree) check() error {
+	if t.root == nil {
+		return nil
+	}
+	return t.root.check("", "")
+}
+
+// check holds the node against the paths that it may have: from low on, and below high unless that is empty.
+func (n *pathNode) check(low, high string) error {
+	for i := range n.len() {
+		p := n.path(i)
+		first := i == 0 && n.kids != nil
+		if i > 0 && p <= n.path(i-1) || p < low && !first || high != "" && p >= high {
+			return fmt.Errorf("path %q stands at %d of a node for %q to %q, behind %q", p, i, low, high, n.path(max(0, i-1)))
+		}
+		if len(p) < n.skip || n.leads[i] != lead(p, n.skip) || !strings.HasPrefix(p, n.path(0)[:n.skip]) {
+			return fmt.Errorf("path %q has the lead %x after %d bytes", p, n.leads[i], n.skip)
+		}
+	}
+	for i, kid := range n.kids {
+		from, to := low, high
+		if i > 0 {
+			from = n.lows[i]
+		}
+		if i+1 < len(n.kids) {
+			to = n.lows[i+1]
+		}
+		if err := kid.check(from, to); err != nil {
+			return err
+		}
+	}
+	return nil
 }

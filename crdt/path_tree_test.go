@@ -3,6 +3,7 @@ package crdt
 import (
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -93,5 +94,29 @@ func TestPathTreeFillsNodesInOrder(t *testing.T) {
 	}
 	if n := tree.root.len(); n != 64 {
 		t.Fatal(n)
+	}
+}
+
+// TestPathTreeTakesLowerPathsThanItsFirst holds lows in order when the first kid has got paths below its own low and splits: e10 comes after
+// e9 and sorts before e2.
+func TestPathTreeTakesLowerPathsThanItsFirst(t *testing.T) {
+	for name, path := range map[string]func(i int) string{
+		"numbered":   func(i int) string { return "e" + strconv.Itoa(i) },
+		"descending": func(i int) string { return benchElement(1<<20 - i) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			tree := &pathTree{}
+			for i := range 1500 {
+				tree.set(path(i), cell{first: &Item{Path: path(i)}})
+				if err := tree.check(); err != nil {
+					t.Fatalf("after %q: %v", path(i), err)
+				}
+			}
+			for i := range 1500 {
+				if tree.get(path(i)).first == nil {
+					t.Fatalf("%q is gone", path(i))
+				}
+			}
+		})
 	}
 }
