@@ -20,6 +20,7 @@ type world struct {
 	nodes []*node
 	net   []packet
 	cut   map[[2]crdt.Origin]bool
+	drop  func(packet) bool // what gets lost beside what is cut
 	log   func(format string, args ...any)
 	seq   uint64
 }
@@ -56,7 +57,7 @@ type packet struct {
 func newWorld(t tb, seed uint64, cfg Config) *world {
 	return &world{
 		t: t, now: time.Unix(1_000_000, 0), rng: rand.New(rand.NewPCG(seed, 7)), cfg: cfg,
-		cut: map[[2]crdt.Origin]bool{}, log: func(string, ...any) {},
+		cut: map[[2]crdt.Origin]bool{}, drop: func(packet) bool { return false }, log: func(string, ...any) {},
 	}
 }
 
@@ -107,8 +108,9 @@ func (n *node) step(in Input) {
 	}
 	for _, env := range e.Send {
 		w.log("%s -> %v", short(n.id), env)
-		if !w.cut[[2]crdt.Origin{n.id, env.To}] {
-			w.net = append(w.net, packet{n.id, env.To, env.Lane, w.carried(env.Msg)})
+		p := packet{n.id, env.To, env.Lane, w.carried(env.Msg)}
+		if !w.cut[[2]crdt.Origin{n.id, env.To}] && !w.drop(p) {
+			w.net = append(w.net, p)
 		}
 	}
 	for _, r := range e.Reply {

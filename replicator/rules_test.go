@@ -1,0 +1,338 @@
+package replicator
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/coterie-go/coterie/crdt"
+)
+
+var durableD = Config{DurableKeys: []string{"d/*"}}
+
+// R3: A batch whose commit failed stays the prefix of the next commit.
+func TestFailedBatchStaysThePrefixOfTheNextCommit(t *testing.T) {
+	w := cluster(t, 1, durableD)
+	a := w.nodes[0]
+	a.disk.bad = true
+	x := a.put("d/s", "x", Local)
+	w.quiet()
+	a.want(x, ErrStoreFailure)
+	a.disk.bad = false
+	a.take("d/s", "x", Local)
+	y := a.put("d/s", "y", Local)
+	if len(a.batches) > 0 {
+		t.Fatal("the failed batch is tried again at once")
+	}
+	w.advance(time.Second)
+	a.want(y, nil)
+	a.put("d/s", "z", Local)
+	w.quiet()
+	a.crash()
+	b := w.start(9, a.disk, 1) // verifies the digest
+	b.wantSet("d/s", "y", "z")
+	if got, want := len(a.disk.items), 2; got != want {
+		t.Fatalf("%d rows, want %d", got, want)
+	}
+}
+
+// ddata.md H2: a store failure counts the own replica as failed, and is never an ack.
+func TestOwnStoreFailureCountsTheOwnReplicaAsFailed(t *testing.T) {
+	w := cluster(t, 3, durableD)
+	a := w.nodes[0]
+	a.disk.bad = true
+	all, most, one := a.put("d/s", "x", All), a.put("d/s", "y", Majority), a.put("d/s", "z", Local)
+	w.advance(time.Second) // they are of two batches
+	a.want(all, ErrStoreFailure)
+	a.want(most, nil) // the two others have committed it
+	a.want(one, ErrStoreFailure)
+	w.sever(1, 2)
+	more := a.put("d/s", "u", Majority)
+	w.advance(10 * time.Second)
+	r := a.want(more, ErrTimeout)
+	a.want(more, ErrStoreFailure)
+	if !strings.Contains(r.Err.Error(), "not rolled back") {
+		t.Fatalf("the error does not say what is known: %v", r.Err)
+	}
+}
+
+// R4: The receiver inserts an item only if its dot is not in the receiver's current clock.
+func TestRepairDoesNotBringBackWhatWasRemovedMeanwhile(t *testing.T) {
+	cfg := Config{LogMax: 1, FrameMax: 512, PushWindow: 512, PieceWindow: 1, GapDelay: time.Hour}
+	w := cluster(t, 2, cfg)
+	a, b := w.nodes[0], w.nodes[1]
+	w.sever(1, 2)
+	for i := range 60 {
+		a.put("s", fmt.Sprintf("elem%02d%s", i, strings.Repeat("-", 40)), Local)
+	}
+	last := "elem59" + strings.Repeat("-", 40)
+	w.mendAll()
+	w.advance(10 * time.Millisecond)
+	var held []packet // the pieces, while a group overtakes them
+	w.drop = func(p packet) bool {
+		if _, ok := p.msg.(*Piece); ok {
+			held = append(held, p)
+		}
+		return len(held) > 0 && held[len(held)-1] == p
+	}
+	w.advance(time.Second)
+	// The puller learns of the last element's event and of its removal while the repair is on its way.
+	w.drop = func(packet) bool { return false }
+	if b.m.spaces[Volatile].pull == nil {
+		t.Fatal("no repair is running")
+	}
+	groups := []crdt.Group{{{Dot: crdt.Dot{Origin: 1, Seq: 60}, Key: "s", Path: a.path("s", last), Puts: true}}}
+	b.step(Receive{1, &Push{Epoch: 1, Groups: groups}})
+	a.take("s", last, Local)
+	b.take("s", last, Local)
+	w.net = slices.DeleteFunc(w.net, func(p packet) bool { _, push := p.msg.(*Push); return push })
+	for _, p := range held {
+		b.step(Receive{p.from, p.msg})
+	}
+	w.advance(10 * time.Second)
+	if slices.Contains(b.set("s"), last) || len(b.set("s")) != 59 {
+		t.Fatalf("%d elements; the removed one is back: %v", len(b.set("s")), slices.Contains(b.set("s"), last))
+	}
+	w.same()
+}
+
+// path returns where an element of a set lives.
+func (n *node) path(key, elem string) string {
+	for it := range n.m.Snapshot(n.m.SpaceOf(key)).View(key).Items("") {
+		if strings.Contains(it.Path, elem) {
+			return it.Path
+		}
+	}
+	n.w.t.Fatalf("%q is not in %q", elem, key)
+	return ""
+}
+
+// R4: A joiner that is not finished neither donates nor acks.
+func TestJoinerThatIsNotFinishedNeitherDonatesNorAcks(t *testing.T) {
+	w := cluster(t, 1, Config{LogMax: 1})
+	a := w.nodes[0]
+	a.put("s", "x", Local)
+	a.put("s", "y", Local)
+	j := w.start(2, nil, 2)
+	w.drop = func(p packet) bool { _, piece := p.msg.(*Piece); return piece }
+	v := viewOf(2, 1).with(2)
+	j.step(Install{v})
+	a.step(Install{v})
+	w.advance(2 * time.Second)
+	var acks, gifts int
+	w.log = func(format string, args ...any) {
+		if s := fmt.Sprintf(format, args...); strings.HasPrefix(s, "2 -> send") {
+			if strings.Contains(s, ": ack@2 volatile 0") {
+				acks++
+			} else if strings.Contains(s, ": ack@") || strings.Contains(s, ": piece@") || strings.Contains(s, ": answer") || strings.Contains(s, "fill") {
+				gifts++
+				t.Log(s)
+			}
+		}
+	}
+	a.put("s", "z", Local)
+	w.quiet()
+	j.step(Receive{1, &Pull{Epoch: 2, Session: 5, Content: &crdt.Clock{}}})
+	j.step(Receive{1, &Ask{Epoch: 2, ID: 5}})
+	j.step(Receive{1, &Fetch{Epoch: 2, Dots: j.m.Snapshot(Volatile).Clock()}})
+	if acks == 0 || gifts > 0 {
+		t.Fatalf("%d acks of nothing, %d gifts", acks, gifts)
+	}
+	w.drop, w.log = func(packet) bool { return false }, func(string, ...any) {}
+	w.advance(5 * time.Second)
+	if !j.joined {
+		t.Fatalf("the joiner has not caught up\n%s", w.dump())
+	}
+	w.same()
+}
+
+// R5: Equal clocks with different digests is an alarm and is repaired by union, never by dropping.
+func TestEqualClocksWithDifferentDigestsAreRepairedByUnion(t *testing.T) {
+	w := newWorld(t, 1, durableD)
+	full := w.start(1, nil, 1)
+	full.step(Install{founded(1, 1)})
+	full.put("d/s", "x", Local)
+	full.put("d/s", "y", Local)
+	w.quiet()
+	// The same rows, of which two copies have each lost another, and forged what the digest says.
+	lose := func(elem string) *rows {
+		r := newRows()
+		r.clock = full.disk.clock.Clone()
+		for d, it := range full.disk.items {
+			if !strings.Contains(it.Path, elem) {
+				r.items[d] = it
+				r.digest = r.digest.Plus(full.m.spaces[Durable].store.Hash(&it))
+			}
+		}
+		return r
+	}
+	full.crash()
+	a, b := w.start(2, lose("x"), 2), w.start(3, lose("y"), 3)
+	w.install(founded(1, 2, 3))
+	w.advance(10 * time.Second)
+	a.wantSet("d/s", "x", "y")
+	b.wantSet("d/s", "x", "y")
+	w.same()
+	if a.m.stats.DigestAlarms == 0 || b.m.stats.DigestAlarms == 0 {
+		t.Fatalf("no alarm: %+v", a.m.stats)
+	}
+}
+
+// R5: Before clocks are joined after a repair, the predicted digests must match.
+func TestRepairThatDoesNotAddUpIsNotTaken(t *testing.T) {
+	w := cluster(t, 2, Config{LogMax: 1, PushWindow: 512})
+	a, b := w.nodes[0], w.nodes[1]
+	a.put("s", "x", All)
+	w.quiet()
+	w.sever(1, 2)
+	for i := range 40 {
+		a.put("s", fmt.Sprintf("%040d", i), Local)
+	}
+	w.mendAll()
+	spoilt := 0
+	w.drop = func(p packet) bool {
+		if piece, ok := p.msg.(*Piece); ok && spoilt == 0 {
+			spoilt++
+			piece.Digest[1]++
+		}
+		return false
+	}
+	w.advance(5 * time.Second)
+	if b.m.stats.RepairAlarms != 1 {
+		t.Fatalf("%d alarms, %d spoilt", b.m.stats.RepairAlarms, spoilt)
+	}
+	if b.m.stats.Repairs != 1 || len(b.set("s")) != 41 {
+		t.Fatalf("%d elements, %+v", len(b.set("s")), b.m.stats)
+	}
+	w.same()
+}
+
+// R7: durable alone counts for acks. A gossiped content clock is no ack.
+func TestContentClockIsNoAck(t *testing.T) {
+	w := cluster(t, 3, durableD)
+	a, b, c := w.nodes[0], w.nodes[1], w.nodes[2]
+	x := a.put("d/s", "x", Majority)
+	for len(w.net) > 0 {
+		w.deliver(0)
+	}
+	a.persist()
+	for range 5 { // gossip, and no disk
+		w.now = w.now.Add(time.Second)
+		for _, n := range w.nodes {
+			n.step(Tick{})
+		}
+		for len(w.net) > 0 {
+			w.deliver(0)
+		}
+		b.wantSet("d/s", "x")
+		c.wantSet("d/s", "x")
+		if len(a.results) > 0 {
+			a.want(x, ErrTimeout)
+			return
+		}
+	}
+	b.persist()
+	w.quiet()
+	t.Fatal("the write did not time out, though nobody else had committed")
+}
+
+// R9: a group larger than a frame is chunked in transit, never in effect.
+func TestGroupLargerThanAFrameIsAppliedWhole(t *testing.T) {
+	w := cluster(t, 2, Config{FrameMax: 512, PieceWindow: 2})
+	a, b := w.nodes[0], w.nodes[1]
+	parts := 0
+	w.drop = func(p packet) bool {
+		if _, ok := p.msg.(*Part); ok {
+			parts++
+			return parts%5 == 0
+		}
+		if push, ok := p.msg.(*Push); ok {
+			t.Fatalf("not cut: %v", push)
+		}
+		return false
+	}
+	b.step(Subscribe{ID: 1, Key: "s"})
+	w.seq++
+	id := w.seq
+	a.step(Update{ID: id, Key: "s", Write: All, Mutate: func(tx *crdt.Tx) error {
+		for i := range 100 {
+			if err := addOne.Mutator(tx).Add(fmt.Sprintf("element %03d of a set", i)); err != nil {
+				return err
+			}
+		}
+		return nil
+	}})
+	w.advance(4 * time.Second)
+	a.want(id, nil)
+	if len(b.changes) != 1 || len(elems(t, b.changes[0].Reader)) != 100 {
+		t.Fatalf("%d changes seen", len(b.changes))
+	}
+	if parts < 5 {
+		t.Fatalf("%d parts", parts)
+	}
+}
+
+// R11: A learner refuses updates until it has caught up (its removes would have observed nothing).
+func TestLearnerRefusesUpdatesUntilItHasCaughtUp(t *testing.T) {
+	w := cluster(t, 2, Config{})
+	a := w.nodes[0]
+	x := a.put("s", "x", All)
+	w.quiet()
+	a.want(x, nil)
+	j := w.start(3, nil, 3)
+	j.step(Install{viewOf(2, 1, 2).with(3)})
+	j.want(j.take("s", "x", Local), ErrLearner)
+	j.want(j.put("s", "y", Local), ErrLearner)
+	j.want(j.get("s", Majority), ErrLearner)
+	j.want(j.get("s", Local), nil)
+	w.install(viewOf(2, 1, 2).with(3))
+	w.advance(5 * time.Second)
+	if !j.joined {
+		t.Fatal("it has not caught up")
+	}
+	gone := j.take("s", "x", Majority)
+	w.quiet()
+	j.want(gone, nil)
+	a.wantSet("s")
+}
+
+// R12: Clocks travel as differences or hashes, never whole on every read.
+func TestReadCarriesAHashAndTheAnswerIsSameOrADifference(t *testing.T) {
+	w := cluster(t, 3, Config{})
+	a, b := w.nodes[0], w.nodes[1]
+	a.put("s", "x", All)
+	w.quiet()
+	var sent []string
+	w.log = func(format string, args ...any) {
+		if s := fmt.Sprintf(format, args...); strings.Contains(s, "-> send") {
+			sent = append(sent, s)
+		}
+	}
+	g := b.get("s", Majority)
+	w.quiet()
+	b.want(g, nil)
+	for _, s := range sent {
+		if !strings.Contains(s, ": ask@") && !strings.HasSuffix(s, " same") {
+			t.Errorf("nothing is missing, and yet: %s", s)
+		}
+	}
+	w.sever(1, 2)
+	a.put("s", "y", Majority)
+	w.quiet()
+	w.mend(1, 2)
+	w.isolate(3)
+	sent = nil
+	g = b.get("s", All)
+	w.quiet()
+	w.mendAll()
+	w.advance(time.Second)
+	if got := elems(t, b.want(g, nil).Reader); !slices.Contains(got, "y") {
+		t.Fatalf("read %v", got)
+	}
+	i := slices.IndexFunc(sent, func(s string) bool { return strings.HasPrefix(s, "1 -> send to 2 prompt: answer") })
+	if i < 0 || !strings.HasSuffix(sent[i], "extra {1:2}") {
+		t.Fatalf("no difference is told: %q", sent)
+	}
+}

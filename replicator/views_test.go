@@ -1,0 +1,239 @@
+package replicator
+
+import (
+	"testing"
+	"time"
+
+	"github.com/coterie-go/coterie/crdt"
+)
+
+// grown is a cluster of five of which two are about to be joined by two learners that have caught up. x is acknowledged by 1, 2 and 3 alone.
+func grown(t *testing.T) (w *world, next View) {
+	w = cluster(t, 5, Config{GossipInterval: time.Hour, OperationTimeout: time.Minute})
+	w.start(6, nil, 6)
+	w.start(7, nil, 7)
+	w.install(viewOf(2, 1, 2, 3, 4, 5).with(6, 7))
+	w.advance(time.Second)
+	for _, n := range w.nodes {
+		if !n.m.CaughtUp() || n.m.Settled() != 2 {
+			t.Fatalf("not caught up, or not settled\n%s", w.dump())
+		}
+	}
+	for _, a := range []crdt.Origin{1, 2, 3} {
+		for _, b := range []crdt.Origin{4, 5, 6, 7} {
+			w.sever(a, b)
+		}
+	}
+	x := w.node(1).put("s", "x", Majority)
+	w.quiet()
+	w.node(1).want(x, nil)
+	return w, viewOf(3, 1, 2, 3, 4, 5, 6, 7)
+}
+
+// §5.4: a quorum is a majority of each unsettled view. This closes the reference's documented hole (write to 3 of 5, two join, read 4 of 7 misses it).
+func TestReadOfTheNewMajorityDoesNotMissAWriteOfTheOldOne(t *testing.T) {
+	w, next := grown(t)
+	w.install(next)
+	g := w.node(4).get("s", Majority) // 4, 5, 6 and 7 are a majority of seven
+	w.advance(10 * time.Second)
+	w.node(4).wantOpen(g)
+	w.mendAll()
+	w.advance(10 * time.Second)
+	if got := elems(t, w.node(4).want(g, nil).Reader); len(got) != 1 {
+		t.Fatalf("read %v", got)
+	}
+	for _, n := range w.nodes {
+		if n.m.Settled() != 3 {
+			t.Fatalf("not settled\n%s", w.dump())
+		}
+	}
+}
+
+// §5.4: it is settled when a majority of the newest contains the join of the clocks that a majority of the older reported, not before.
+func TestViewIsSettledOnlyWhenAMajorityOfTheNewestContainsTheOld(t *testing.T) {
+	w, next := grown(t)
+	// Words get through, groups do not.
+	w.mendAll()
+	w.drop = func(p packet) bool { _, push := p.msg.(*Push); return push }
+	w.install(next)
+	w.advance(5 * time.Second)
+	for _, n := range w.nodes {
+		if n.m.Settled() == 3 {
+			t.Fatalf("%s says that it is settled\n%s", short(n.id), w.dump())
+		}
+	}
+	for _, a := range []crdt.Origin{1, 2, 3} {
+		for _, b := range []crdt.Origin{4, 5, 6, 7} {
+			w.sever(a, b)
+		}
+	}
+	g := w.node(4).get("s", Majority)
+	w.advance(5 * time.Second)
+	w.node(4).wantOpen(g)
+}
+
+// V7: Only acks of the operation's own epoch count; who has reported its clocks for epoch e acks nothing older.
+func TestOnlyAcksOfTheOperationsEpochCount(t *testing.T) {
+	w := cluster(t, 3, Config{GossipInterval: time.Hour, OperationTimeout: time.Minute})
+	w.start(4, nil, 4)
+	w.start(5, nil, 5)
+	w.install(viewOf(2, 1, 2, 3).with(4, 5))
+	w.advance(time.Second)
+	next := viewOf(3, 1, 2, 3, 4, 5)
+	w.isolate(1)
+	for _, id := range []crdt.Origin{2, 3, 4, 5} {
+		w.node(id).step(Install{next})
+	}
+	w.advance(5 * time.Second)
+	if got := w.node(3).m.Settled(); got != 3 {
+		t.Fatalf("settled %d without the one who is cut off", got)
+	}
+	w.mend(1, 2) // 1 still has the view of three, in which 1 and 2 are a majority
+	x := w.node(1).put("s", "x", Majority)
+	w.advance(time.Second)
+	w.node(2).wantSet("s", "x")
+	w.node(1).wantOpen(x)
+	w.sever(2, 3)
+	w.sever(2, 4)
+	w.sever(2, 5)
+	g := w.node(4).get("s", Majority)
+	w.advance(time.Second)
+	if got := elems(t, w.node(4).want(g, nil).Reader); len(got) != 0 {
+		t.Fatalf("read %v: the test does not test what it should", got)
+	}
+	w.mendAll()
+	w.node(1).step(Install{next})
+	w.advance(5 * time.Second)
+	w.node(1).want(x, nil)
+}
+
+// V4: If dropped members make a role's majority impossible: settle from all survivors and raise MajorityLost, never block for ever.
+func TestMajorityGoneForGoodIsSettledFromTheSurvivorsWithAnAlarm(t *testing.T) {
+	w := cluster(t, 5, Config{})
+	y := w.node(4).put("s", "y", All)
+	w.quiet()
+	w.node(4).want(y, nil)
+	for _, id := range []crdt.Origin{3, 4, 5} {
+		w.isolate(id)
+	}
+	w.node(1).put("s", "x", Local)
+	for _, id := range []crdt.Origin{3, 4, 5} {
+		w.node(id).crash()
+	}
+	w.mendAll()
+	w.install(viewOf(2, 1, 2))
+	w.advance(5 * time.Second)
+	for _, n := range w.nodes[:2] {
+		n.wantSet("s", "x", "y")
+		last := n.settled[len(n.settled)-1]
+		if n.m.Settled() != 2 || !last.Lost {
+			t.Fatalf("%s: settled %v", short(n.id), n.settled)
+		}
+	}
+}
+
+// Of two, one is every majority's other half: nothing can be lost, and there is no alarm.
+func TestTwoToOneLosesNothing(t *testing.T) {
+	w := cluster(t, 2, Config{})
+	w.node(2).crash()
+	w.install(viewOf(2, 1))
+	w.advance(5 * time.Second)
+	if s := w.node(1).settled; s[len(s)-1].Lost || w.node(1).m.Settled() != 2 {
+		t.Fatalf("settled %v", s)
+	}
+}
+
+// coldStart stops a cluster of three in which 1 and 2 have committed x, and founds it anew with these.
+func coldStart(t *testing.T, disks ...int) (*world, View) {
+	w := cluster(t, 3, durableD)
+	w.isolate(3)
+	x := w.node(1).put("d/s", "x", Majority)
+	w.quiet()
+	w.node(1).want(x, nil)
+	old := w.nodes
+	for _, n := range old {
+		n.crash()
+	}
+	w.mendAll()
+	v := View{Epoch: 2, Founded: true, LastDisks: []uint64{1, 2, 3}}
+	for _, d := range disks {
+		id := crdt.Origin(10 + d)
+		if d > 3 {
+			w.start(id, nil, uint64(d))
+		} else {
+			w.start(id, old[d-1].disk, uint64(d))
+		}
+		v.Voters = append(v.Voters, Peer{ID: id, Disk: uint64(d)})
+	}
+	return w, v
+}
+
+// §5.4: after a cold start the durable space is settled only when a majority of the old disks has reported.
+func TestAfterAColdStartAMajorityOfTheOldDisksMustReport(t *testing.T) {
+	w, v := coldStart(t, 2, 3, 4)
+	w.isolate(12)
+	w.install(v)
+	w.advance(5 * time.Second)
+	if n := w.node(13); n.m.spaces[Durable].chain.settled >= 2 || n.m.spaces[Volatile].chain.settled != 2 {
+		t.Fatalf("one disk of three has reported\n%s", w.dump())
+	}
+	g := w.node(14).get("d/s", Majority)
+	w.advance(time.Second)
+	w.node(14).wantOpen(g)
+	w.mendAll()
+	w.advance(3 * time.Second)
+	if got := elems(t, w.node(14).want(g, nil).Reader); len(got) != 1 {
+		t.Fatalf("read %v", got)
+	}
+	w.advance(5 * time.Second)
+	for _, n := range w.nodes[3:] {
+		n.wantSet("d/s", "x")
+		if n.m.Settled() != 2 {
+			t.Fatalf("not settled\n%s", w.dump())
+		}
+	}
+}
+
+// V5: A cluster founded anew must contain a majority of the disks of the last view, else an operator says so; then it does not block.
+func TestFoundingWithoutAMajorityOfTheDisksRaisesTheAlarm(t *testing.T) {
+	w, v := coldStart(t, 3, 4, 5)
+	w.install(v)
+	w.advance(5 * time.Second)
+	for _, n := range w.nodes[3:] {
+		if s := n.settled[len(n.settled)-1]; n.m.Settled() != 2 || !s.Lost || s.Space != Durable {
+			t.Fatalf("%s: %v", short(n.id), n.settled)
+		}
+	}
+}
+
+// A node that missed a view learns of it from the others, and counts nothing until then.
+func TestMissedViewIsLearnedFromTheOthers(t *testing.T) {
+	w := cluster(t, 3, Config{})
+	w.start(4, nil, 4)
+	w.install(viewOf(2, 1, 2, 3).with(4))
+	w.advance(2 * time.Second)
+	w.isolate(3)
+	for _, id := range []crdt.Origin{1, 2, 4} {
+		w.node(id).step(Install{viewOf(3, 1, 2, 3, 4)})
+	}
+	w.advance(2 * time.Second)
+	last := viewOf(4, 1, 2, 3)
+	w.node(3).step(Install{last})
+	if w.node(3).m.spaces[Volatile].chain.complete() {
+		t.Fatal("it knows nothing of the third view")
+	}
+	x := w.node(3).put("s", "x", Majority)
+	for _, id := range []crdt.Origin{1, 2, 4} {
+		w.node(id).step(Install{last})
+	}
+	w.mendAll()
+	w.advance(3 * time.Second)
+	w.node(3).want(x, nil)
+	if w.node(3).m.Settled() != 4 {
+		t.Fatalf("not settled\n%s", w.dump())
+	}
+	if n := w.node(4); n.m.member {
+		t.Fatal("4 was dropped")
+	}
+	w.node(4).want(w.node(4).put("s", "y", Local), ErrNoView)
+}
