@@ -274,7 +274,7 @@ func (w *World) heal() {
 	w.healed = true
 	w.trace.line(w, "HEAL")
 	w.net.cut(nil)
-	w.net.loss, w.net.dup, w.net.straggle = 0, 0, 0
+	w.net.loss, w.net.dup, w.net.straggle, w.net.lose = 0, 0, 0, nil
 	for _, s := range w.slots {
 		s.disk.slowTil = 0
 		if s.proc != nil {

@@ -42,6 +42,8 @@ type network struct {
 	// blocked[a] has bit b when nothing gets from slot a to slot b.
 	blocked [64]uint64
 	links   map[linkKey]*link
+	// lose, when set by a script, loses packets of the control lane by what they are: the second byte of a message tells its kind.
+	lose func(from, to int, pk *packet) bool
 	// loss, dup and straggle are probabilities on the control lane; they fall to zero when the world heals.
 	loss, dup, straggle float64
 }
@@ -126,7 +128,7 @@ func (n *network) delay() int64 {
 func (n *network) datagram(p, q *Process, pk packet) {
 	copies := 1
 	if p != q {
-		if chance(n.rng, n.loss) {
+		if n.lose != nil && n.lose(p.slot.index, q.slot.index, &pk) || chance(n.rng, n.loss) {
 			n.w.counts.Lost++
 			return
 		}

@@ -15,21 +15,24 @@ const (
 	coldRestarts = "cold-restarts"
 	// rollingMoves joins and leaves under a load of entity messages, so that shards move all the time.
 	rollingMoves = "rolling-moves"
+	// lostKinds loses, for seconds, all control packets of some kind on some way: promises that arrive, outcomes that do not.
+	lostKinds = "lost-kinds"
 	// smallLogs forces reconciliation: short logs, long cuts, many removes.
 	smallLogs = "small-logs"
 )
 
 // Scenarios are the names of all scenarios.
-var Scenarios = []string{plainChaos, growingView, coldRestarts, rollingMoves, smallLogs}
+var Scenarios = []string{plainChaos, growingView, coldRestarts, rollingMoves, lostKinds, smallLogs}
 
 func drawScenario(r *rand.Rand) string {
-	return pick(r, plainChaos, plainChaos, plainChaos, plainChaos, growingView, coldRestarts, rollingMoves, smallLogs)
+	return pick(r, plainChaos, plainChaos, plainChaos, plainChaos, growingView, growingView, coldRestarts, rollingMoves, rollingMoves, lostKinds, lostKinds, smallLogs)
 }
 
 // scripts are the scenarios that replace the random strokes.
 var scripts = map[string]func(*chaos){
 	growingView:  (*chaos).growingView,
 	rollingMoves: (*chaos).rollingMoves,
+	lostKinds:    (*chaos).lostKinds,
 }
 
 // applyScenario bends the drawn options to the scenario.
@@ -53,6 +56,9 @@ func applyScenario(r *rand.Rand, o *Options) {
 			o.Weights, o.DiskFail, o.Hostile = quiet, 0, false
 			o.StopTimeout = 10 * time.Second // longer than the slowest handler
 		}
+	case lostKinds:
+		o.Nodes, o.Spare, o.Shards, o.Safety = pick(r, 2, 3, 3, 4), 5, 0, 120*time.Second
+		o.WriteGap = 200 * time.Millisecond
 	case smallLogs:
 		o.Nodes, o.LogMax, o.Removes, o.Keys = pick(r, 3, 5), pick(r, 1, 4, 16), 0.4, pick(r, 1, 3)
 		o.WriteGap, o.Shards = pick(r, 10*time.Millisecond, 30*time.Millisecond), 0
