@@ -177,21 +177,24 @@ func (c *Context[M]) receive(env envelope) error {
 		if err != nil {
 			c.fail(err)
 		} else {
-			c.r.core.replyError(c.rest(), statusNoReply, "")
+			c.unanswered(statusNoReply, "")
 		}
 	}
 	return err
 }
 
-// rest is the question that is still unanswered.
-func (c *Context[M]) rest() envelope {
+// fail implements incarnation.
+func (c *Context[M]) fail(err error) { c.unanswered(statusHandler, err.Error()) }
+
+// unanswered ends the question that the handler left open. Without the lease nothing that the handler said may be passed on.
+func (c *Context[M]) unanswered(status replyStatus, text string) {
 	env := envelope{call: c.call, origin: c.origin}
 	c.call = 0
-	return env
+	if !c.r.core.lease.Holds() {
+		status, text = statusNoLease, "it ended while the handler ran"
+	}
+	c.r.core.replyError(env, status, text)
 }
-
-// fail implements incarnation.
-func (c *Context[M]) fail(err error) { c.r.core.replyError(c.rest(), statusHandler, err.Error()) }
 
 // stop implements incarnation.
 func (c *Context[M]) stop() error {

@@ -212,6 +212,9 @@ func (x *extra) reset() {
 
 // more takes what waits. When nothing does, the entity is idle and no longer the worker's.
 func (e *entity) more() bool {
+	if e.taken.len > 0 { // a failure came between
+		return true
+	}
 	ok, rested := e.refill()
 	if rested {
 		e.shard.settled()

@@ -109,7 +109,6 @@ func (l *fakeLease) OnLease(func(bool)) (cancel func()) { return func() {} }
 // fakeControl hosts every shard here and starts entities at once: the data plane alone.
 type fakeControl struct {
 	r       *core
-	log     *slog.Logger
 	mu      sync.Mutex
 	wanted_ []uint32
 }

@@ -27,13 +27,14 @@ const (
 	statusReplyType
 	statusTooLarge
 	statusMoving
+	statusNoLease
 	statusEnd
 )
 
 // statusErrors are what the asker gets.
 var statusErrors = [statusEnd]error{
 	nil, ErrHandler, ErrNoReply, ErrBufferFull, ErrStopped, ErrUnregisteredMessage, ErrInvalidID, ErrEncoding, ErrNodeGone, ErrReplyType,
-	ErrMessageTooLarge, ErrMoving,
+	ErrMessageTooLarge, ErrMoving, ErrNoLease,
 }
 
 func statusOf(reason DropReason) replyStatus {

@@ -1,0 +1,265 @@
+package sharding
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/coterie-go/coterie/ddata/transport"
+)
+
+// scriptNet is a network whose lane a test watches: before runs under the lane's lock, before check.
+type scriptNet struct {
+	noNet
+	mu     sync.Mutex
+	before func()
+	full   bool
+	frames [][]byte
+}
+
+func (n *scriptNet) Append(_ transport.NodeID, _ transport.Lane, _ uint32, _ transport.Channel, fill func([]byte) []byte, check func() error) error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.full {
+		return transport.ErrQueueFull
+	}
+	if n.before != nil {
+		n.before()
+	}
+	if check != nil {
+		if err := check(); err != nil {
+			return err
+		}
+	}
+	n.frames = append(n.frames, fill(nil))
+	return nil
+}
+
+func (n *scriptNet) AppendWait(_ context.Context, to transport.NodeID, lane transport.Lane, stripe uint32, ch transport.Channel, fill func([]byte) []byte, check func() error) error {
+	return n.Append(to, lane, stripe, ch, fill, check)
+}
+
+// scripted is a region over a scriptNet whose shards all live on node 2.
+func scripted(t *testing.T) (*Region[message_], *scriptNet) {
+	n := &scriptNet{}
+	g := &Region[message_]{core: newCore(fakePorts(1, n, &fakeLease{}), cartType(&cartLog{}).withDefaults())}
+	g.core.ctl = &fakeControl{r: g.core}
+	for i := range g.core.table.slots {
+		g.core.table.slots[i].Store(&route{remote: 2})
+	}
+	closing(t, g, nil)
+	return g, n
+}
+
+// H1: a sender that took its route before the hand-off began must not append after the fence.
+func TestRouteIsCheckedUnderTheLanesLock(t *testing.T) {
+	for name, ctx := range map[string]context.Context{"outside": context.Background(), "handler": inHandler} {
+		g, n := scripted(t)
+		number := g.core.table.shardOf("a")
+		n.before = func() { g.core.table.buffering(number) }
+		if err := g.Tell(ctx, "a", addItem{}); err != nil {
+			t.Fatal(err)
+		}
+		if len(n.frames) != 0 {
+			t.Errorf("%s: a message was appended along a route that had changed", name)
+		}
+		if b := g.core.table.slots[number].Load().buffer; len(b.parked) != 1 {
+			t.Errorf("%s: %d messages wait", name, len(b.parked))
+		}
+	}
+}
+
+// The fast path opens only when the buffer is empty, or a new message would overtake.
+func TestRouteOpensWhenTheBufferIsEmpty(t *testing.T) {
+	g, n := scripted(t)
+	number := g.core.table.shardOf("a")
+	g.core.table.buffering(number)
+	for range 5 {
+		if err := g.Tell(t.Context(), "a", addItem{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	n.before = func() {
+		if g.core.table.slots[number].Load().buffer == nil {
+			t.Error("the route is open while messages wait")
+		}
+		n.full = len(n.frames) == 2
+	}
+	to := &route{remote: 3}
+	if g.core.setRoute(number, to) {
+		t.Error("flushed into a full lane")
+	}
+	if err := g.Tell(t.Context(), "a", addItem{}); err != nil {
+		t.Fatal(err)
+	}
+	n.full, n.before = false, nil
+	if !g.core.flush(number) || g.core.table.slots[number].Load() != to || len(n.frames) != 6 {
+		t.Errorf("%d frames, route %+v", len(n.frames), g.core.table.slots[number].Load())
+	}
+	if c := g.core.limit.count.Load(); c != 0 {
+		t.Errorf("%d messages are still counted as waiting", c)
+	}
+}
+
+// A closed mailbox refuses pushes, from whatever old route they come.
+func TestSealedShardRefuses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g, _ := localRegion(t, cartType(&cartLog{}))
+		ref := g.Ref("a")
+		stuck := newGate()
+		for _, m := range []message_{block{stuck}, addItem{"x", 1}} {
+			if err := ref.Tell(t.Context(), m); err != nil {
+				t.Fatal(err)
+			}
+		}
+		s := g.core.table.slots[ref.number].Load().local
+		<-stuck.entered
+		empty := make(chan struct{})
+		s.drain(func() { close(empty) })
+		for _, id := range []string{"a", "new"} {
+			if v, _ := s.deliver(id, envelope{msg: addItem{}}); v != refused {
+				t.Errorf("%s: verdict %d", id, v)
+			}
+		}
+		synctest.Wait()
+		select {
+		case <-empty:
+			t.Error("drained while a handler runs")
+		default:
+		}
+		close(stuck.open)
+		<-empty
+		if err := ref.Tell(t.Context(), addItem{}); err != nil {
+			t.Fatal(err)
+		}
+		if b := g.core.table.slots[ref.number].Load().buffer; b == nil || len(b.parked) != 1 {
+			t.Error("what a sealed shard refuses does not wait for the next home")
+		}
+		s.resume()
+		if v, _ := s.deliver("a", envelope{msg: addItem{}}); v != accepted {
+			t.Errorf("after resume: verdict %d", v)
+		}
+	})
+}
+
+// H5: the reader of a lane does not wait for a mailbox; the asker hears of it, and the drop is counted.
+func TestLaneReaderDoesNotWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var drops []Drop
+		typ := cartType(&cartLog{})
+		typ.MailboxMax = 3
+		typ.OnDrop = func(d Drop) { drops = append(drops, d) }
+		g, _ := localRegion(t, typ)
+		n := &scriptNet{}
+		g.core.net = n
+		stuck := newGate()
+		if err := g.Tell(t.Context(), "a", block{stuck}); err != nil {
+			t.Fatal(err)
+		}
+		<-stuck.entered
+		mt, _ := g.core.reg.of(addItem{})
+		body, _ := mt.appendBody(nil, addItem{"x", 1})
+		number := g.core.table.shardOf("a")
+		for i := range 5 {
+			m := message{kind: frameAsk, shard: number, typ: mt.id, call: uint64(i + 1)}
+			g.core.Receive(7, append(appendMessageHead(nil, &m, "a"), body...))
+		}
+		if len(drops) != 2 || drops[0].Reason != DropMailboxFull || drops[0].ID != "a" || drops[0].Shard != int(number) {
+			t.Errorf("drops: %v", drops)
+		}
+		n.mu.Lock()
+		if len(n.frames) != 2 {
+			t.Errorf("%d askers were told", len(n.frames))
+		}
+		n.mu.Unlock()
+		began := time.Now()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if err := g.Tell(ctx, "a", addItem{}); !errors.Is(err, ErrBufferFull) || time.Since(began) != time.Second {
+			t.Errorf("outside: %v after %v", err, time.Since(began))
+		}
+		if err := g.Tell(inHandler, "a", addItem{}); !errors.Is(err, ErrBufferFull) {
+			t.Errorf("inside: %v", err)
+		}
+		blocked := make(chan error, 1)
+		go func() { blocked <- g.Tell(t.Context(), "a", addItem{}) }()
+		synctest.Wait()
+		close(stuck.open)
+		if err := <-blocked; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// Replies that find their lane full wait in a queue of their own and arrive.
+func TestRepliesHaveRoomOfTheirOwn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g, _ := localRegion(t, cartType(&cartLog{}))
+		n := &roomNet{}
+		n.full.L = &n.mu
+		n.isFull = true
+		g.core.net = n
+		mt, _ := g.core.reg.of(total{})
+		body, _ := mt.appendBody(nil, total{})
+		for i := range 100 {
+			id := fmt.Sprint("e", i)
+			m := message{kind: frameAsk, shard: g.core.table.shardOf(id), typ: mt.id, call: uint64(i + 1)}
+			g.core.Receive(7, append(appendMessageHead(nil, &m, id), body...))
+		}
+		synctest.Wait()
+		n.mu.Lock()
+		n.isFull = false
+		n.full.Broadcast()
+		n.mu.Unlock()
+		synctest.Wait()
+		if n.frames != 100 {
+			t.Errorf("%d replies of 100", n.frames)
+		}
+	})
+}
+
+// roomNet is full until told otherwise.
+type roomNet struct {
+	noNet
+	mu     sync.Mutex
+	full   sync.Cond
+	isFull bool
+	frames int
+}
+
+func (n *roomNet) Append(transport.NodeID, transport.Lane, uint32, transport.Channel, func([]byte) []byte, func() error) error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.isFull {
+		return transport.ErrQueueFull
+	}
+	n.frames++
+	return nil
+}
+
+func (n *roomNet) AppendWait(context.Context, transport.NodeID, transport.Lane, uint32, transport.Channel, func([]byte) []byte, func() error) error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for n.isFull {
+		n.full.Wait()
+	}
+	n.frames++
+	return nil
+}
+
+// A message that goes round in circles is dropped and counted.
+func TestHops(t *testing.T) {
+	g, n := scripted(t)
+	mt, _ := g.core.reg.of(addItem{})
+	m := message{kind: frameTell, hops: hopsMax - 1, shard: 1, typ: mt.id}
+	g.core.Receive(7, append(appendMessageHead(nil, &m, "a"), 0xa0))
+	m.hops++
+	g.core.Receive(7, append(appendMessageHead(nil, &m, "a"), 0xa0))
+	if len(n.frames) != 1 || g.core.drops.counts[DropTooManyHops].Load() != 1 {
+		t.Errorf("%d forwarded, %d dropped", len(n.frames), g.core.drops.counts[DropTooManyHops].Load())
+	}
+}

@@ -1,0 +1,227 @@
+package sharding
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/coterie-go/coterie/sharding/protocol"
+)
+
+// load tells numbered messages from several senders until stop, and returns how many were told.
+func load(ctx context.Context, t *testing.T, regions []*Region[message_], stop <-chan struct{}) (told func() int) {
+	var wg sync.WaitGroup
+	var n atomic.Int64
+	for s := range 6 {
+		wg.Go(func() {
+			g := regions[s%len(regions)]
+			refs := make([]*EntityRef[message_], 20)
+			for i := range refs {
+				refs[i] = g.Ref(fmt.Sprint("e", i))
+			}
+			for i := 1; ; i++ {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				var err error
+				m := numbered{Sender: s, N: i}
+				if i%2 == 0 {
+					err = refs[i%20].Tell(ctx, m)
+				} else {
+					err = g.Tell(ctx, fmt.Sprint("e", i%20), m)
+				}
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				n.Add(1)
+				if i%10 == 0 {
+					<-time.After(time.Millisecond)
+				}
+			}
+		})
+	}
+	return func() int {
+		wg.Wait()
+		return int(n.Load())
+	}
+}
+
+// settled asks every entity, so that all that was told to it before has been handled.
+func askAll(ctx context.Context, t *testing.T, g *Region[message_]) {
+	t.Helper()
+	for i := range 20 {
+		if _, err := Ask(ctx, g, fmt.Sprint("e", i), total{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestRebalanceUnderLoad(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		rec := newRecorder()
+		var moves atomic.Int64
+		typ := rec.entityType()
+		typ.RebalanceInterval = time.Second
+		typ.OnEvent = func(e protocol.Event) {
+			if e.Kind == protocol.ShardMoved {
+				moves.Add(1)
+			}
+		}
+		var regions []*Region[message_]
+		for range 2 {
+			regions = append(regions, start(w.join("backend"), typ))
+		}
+		proxy := start(w.join("frontend"), typ)
+		w.install()
+		ctx := within(t, 10*time.Minute)
+		askAll(ctx, t, regions[0])
+		stop := make(chan struct{})
+		told := load(ctx, t, append(regions, proxy), stop)
+		<-time.After(100 * time.Millisecond)
+		regions = append(regions, start(w.join("backend"), typ))
+		w.install()
+		<-time.After(20 * time.Second)
+		close(stop)
+		n := told()
+		<-time.After(time.Second)
+		askAll(ctx, t, regions[2])
+		if moves.Load() < 3 {
+			t.Errorf("%d shards moved", moves.Load())
+		}
+		if rec.count() != n {
+			t.Errorf("%d of %d messages arrived", rec.count(), n)
+		}
+		for _, f := range rec.faults() {
+			t.Error(f)
+		}
+		for _, g := range append(regions, proxy) {
+			for reason := range g.core.drops.counts {
+				if n := g.core.drops.counts[reason].Load(); n > 0 {
+					t.Errorf("%d dropped: %v", n, DropReason(reason))
+				}
+			}
+		}
+	})
+}
+
+// A handler that does not return aborts the hand-off with an alarm; the shard stays and works again when it returns.
+func TestStuckHandlerAbortsTheMove(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		var mu sync.Mutex
+		var alarms []protocol.EventKind
+		typ := cartType(&cartLog{})
+		typ.Shards = 1
+		typ.StopTimeout, typ.HandOffTimeout = 2*time.Second, 10*time.Second
+		typ.OnEvent = func(e protocol.Event) {
+			if e.Alarm() {
+				mu.Lock()
+				alarms = append(alarms, e.Kind)
+				mu.Unlock()
+			}
+		}
+		a, b := w.join("backend"), w.join("backend")
+		ra := start(a, typ)
+		w.install()
+		rb := start(b, typ)
+		ctx := within(t, 10*time.Minute)
+		stuck := newGate()
+		if err := ra.Tell(ctx, "stuck", block{stuck}); err != nil {
+			t.Fatal(err)
+		}
+		<-stuck.entered
+		if err := w.leaves(a, 20*time.Second); err == nil {
+			t.Error("a node said that it has stopped while a handler ran")
+		}
+		mu.Lock()
+		if len(alarms) == 0 {
+			t.Error("no alarm")
+		}
+		mu.Unlock()
+		close(stuck.open)
+		if n, err := Ask(ctx, rb, "stuck", total{}); err != nil || n != 0 {
+			t.Errorf("%d %v", n, err)
+		}
+	})
+}
+
+// While a node does not hold its lease its entities stand still; messages wait.
+func TestLeaseLostAndRegained(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		log := &cartLog{}
+		a, b := w.join("backend"), w.join("frontend")
+		start(a, cartType(log))
+		rb := start(b, cartType(&cartLog{}))
+		w.install()
+		ctx := within(t, 10*time.Minute)
+		if _, err := Ask(ctx, rb, "a", total{}); err != nil {
+			t.Fatal(err)
+		}
+		a.holdLease(false)
+		for range 10 {
+			if err := rb.Tell(ctx, "a", addItem{"x", 1}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		<-time.After(time.Minute)
+		if _, err := Ask(within(t, time.Second), rb, "a", total{}); !errors.Is(err, ErrTimeout) {
+			t.Errorf("answered without the lease: %v", err)
+		}
+		a.holdLease(true)
+		if n, err := Ask(ctx, rb, "a", total{}); err != nil || n != 10 {
+			t.Errorf("%d %v", n, err)
+		}
+	})
+}
+
+func TestNobodyHasTheRole(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		g := start(w.join("frontend"), cartType(&cartLog{}))
+		w.install()
+		_, err := Ask(within(t, 3*time.Second), g, "a", total{})
+		if !errors.Is(err, ErrTimeout) || !errors.Is(err, ErrUnknownRole) {
+			t.Errorf("%v", err)
+		}
+	})
+}
+
+// A buffer that is full pushes back: the caller waits, and a handler fails at once.
+func TestBufferBound(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		typ := cartType(&cartLog{})
+		typ.BufferMax = 10
+		g := start(w.join("frontend"), typ)
+		w.install()
+		for range 10 {
+			if err := g.Tell(t.Context(), "a", addItem{"x", 1}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		began := time.Now()
+		if err := g.Tell(within(t, time.Second), "a", addItem{}); !errors.Is(err, ErrBufferFull) || time.Since(began) != time.Second {
+			t.Errorf("%v after %v", err, time.Since(began))
+		}
+		if err := g.Tell(inHandler, "a", addItem{}); !errors.Is(err, ErrBufferFull) {
+			t.Errorf("%v", err)
+		}
+		blocked := make(chan error, 1)
+		go func() { blocked <- g.Tell(t.Context(), "a", addItem{"x", 5}) }()
+		synctest.Wait()
+		back := start(w.join("backend"), cartType(&cartLog{}))
+		w.install()
+		if err := <-blocked; err != nil {
+			t.Error(err)
+		}
+		<-time.After(time.Second)
+		if n, err := Ask(within(t, time.Second), back, "a", total{}); err != nil || n != 15 {
+			t.Errorf("%d %v", n, err)
+		}
+	})
+}

@@ -1,0 +1,62 @@
+package sharding
+
+import (
+	"bytes"
+	"encoding/hex"
+	"testing"
+
+	"github.com/fxamacker/cbor/v2"
+	"pgregory.net/rapid"
+)
+
+// The bytes of each frame, as they are drawn at the top of wire.go.
+func TestFrames(t *testing.T) {
+	tell := &message{kind: frameTell, shard: 300, typ: 0x01020304}
+	ask := &message{kind: frameAsk, hops: 2, shard: 5, typ: 7, call: 1 << 33, origin: 9}
+	for want, got := range map[string][]byte{
+		"01860100" + "19012c" + "626964" + "1a01020304" + "f6":                 append(appendMessageHead(nil, tell, "id"), cborNull),
+		"01880202" + "05" + "6161" + "07" + "1b0000000200000000" + "09" + "f6": append(appendMessageHead(nil, ask, "a"), cborNull),
+		"01840307" + "00" + "f5":     append(appendReplyHead(nil, 7, statusOK), cborTrue),
+		"01840307" + "02" + "626f68": appendErrorReply(nil, 7, statusNoReply, "oh"),
+		"01820442" + "aabb":          appendControl(nil, []byte{0xaa, 0xbb}),
+	} {
+		if hex.EncodeToString(got) != want {
+			t.Errorf("\nwant %s\ngot  %x", want, got)
+		}
+		if err := cbor.Wellformed(got[1:]); err != nil {
+			t.Errorf("%x is not CBOR: %v", got, err)
+		}
+	}
+}
+
+func TestMessagesComeBack(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		m := message{
+			kind: rapid.SampledFrom([]frameKind{frameTell, frameAsk}).Draw(t, "kind"), hops: rapid.Uint8Range(0, 23).Draw(t, "hops"),
+			shard: rapid.Uint32().Draw(t, "shard"), typ: rapid.Uint32().Draw(t, "typ"),
+			id: []byte(rapid.StringN(1, 40, 512).Draw(t, "id")), body: rapid.SliceOfN(rapid.Byte(), 1, 50).Draw(t, "body"),
+		}
+		if m.kind == frameAsk {
+			m.call, m.origin = rapid.Uint64().Draw(t, "call"), rapid.Uint64().Draw(t, "origin")
+		}
+		rd := reader{b: append(appendMessageHead(nil, &m, string(m.id)), m.body...)}
+		kind, fields := rd.open()
+		var got message
+		rd.message(&got, kind, fields)
+		if rd.bad || got.kind != m.kind || got.hops != m.hops || got.shard != m.shard || got.typ != m.typ ||
+			!bytes.Equal(got.id, m.id) || !bytes.Equal(got.body, m.body) || got.call != m.call || got.origin != m.origin {
+			t.Fatalf("%+v came back as %+v", m, got)
+		}
+	})
+}
+
+// Whatever another node sends is handled or counted; it never stops a region.
+func FuzzReceive(f *testing.F) {
+	f.Add(append(appendMessageHead(nil, &message{kind: frameTell, shard: 3, typ: 9}, "id"), cborNull))
+	f.Add(append(appendMessageHead(nil, &message{kind: frameAsk, shard: 3, typ: 0, call: 1, origin: 2}, "id"), 0xa0))
+	f.Add(append(appendReplyHead(nil, 1<<32, statusOK), cborTrue))
+	f.Add(appendErrorReply(nil, 1<<32, 99, "x"))
+	f.Add(appendControl(nil, []byte{1, 2, 3}))
+	g, _ := localRegion(f, cartType(&cartLog{}))
+	f.Fuzz(func(t *testing.T, b []byte) { g.core.Receive(7, b) })
+}
