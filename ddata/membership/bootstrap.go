@@ -93,7 +93,21 @@ func (m *Machine) eligible() []Probe {
 		}
 	}
 	slices.SortFunc(probes, func(a, b Probe) int { return cmp.Compare(a.Self.UID, b.Self.UID) })
-	return probes
+	return m.kin(probes)
+}
+
+// kin leaves out those whose disks belong to another cluster than this node's, so that they do not stand in the way.
+func (m *Machine) kin(probes []Probe) []Probe {
+	binds := func(k Known) bool { return !void(k, probes) }
+	knows := m.record.knows()
+	own := slices.IndexFunc(knows, binds)
+	if own < 0 {
+		return probes
+	}
+	cluster := knows[own].Cluster
+	return slices.DeleteFunc(slices.Clone(probes), func(p Probe) bool {
+		return slices.ContainsFunc(p.Knows, func(k Known) bool { return k.Cluster != cluster && binds(k) })
+	})
 }
 
 // needs are the views of which a majority of disks must take part: the last one that was installed, and those that

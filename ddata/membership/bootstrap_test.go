@@ -292,3 +292,25 @@ func TestClusterGoneWhileJoining(t *testing.T) {
 		t.Errorf("ended with %v: %v", j.done, j.m)
 	}
 }
+
+// TestStrayDiskDoesNotBlock: a node whose disk belongs to another cluster, here one that was perhaps never founded,
+// looks for a cluster beside those who found theirs anew; they leave it out, and take it in as a joiner.
+func TestStrayDiskDoesNotBlock(t *testing.T) {
+	w := newWorld(t, 11, LAN())
+	w.found(3)
+	v := sampleView()
+	v.Members = []Member{
+		{UID: 1, Addr: "x", Status: Up, UpNumber: 1, Disk: diskOf("x")}, {UID: 2, Addr: "y", Status: Up, UpNumber: 2, Disk: diskOf("y")},
+	}
+	w.disks["x"] = record{Pending: v}.encode()
+	for _, n := range w.living() {
+		n.crash()
+	}
+	for _, a := range []string{"x", "a", "b", "c"} {
+		w.start(a, nil)
+	}
+	if !w.until(30*time.Second, w.converged) {
+		t.Error("not founded:", w.living()[0].m)
+	}
+	w.verdict()
+}
