@@ -210,7 +210,7 @@ func (s *space) checkRound(r *round) {
 	}
 	answered := func(p *peer) bool {
 		return p == nil || slices.ContainsFunc(r.answers, func(a answer) bool {
-			return a.from == p && (a.extra == nil || s.m.cfg.Faults.ReadWithoutCatchUp)
+			return a.from == p && (a.extra == nil || !r.learn && s.m.cfg.Faults.ReadWithoutCatchUp)
 		})
 	}
 	if r.learn {

@@ -1,0 +1,100 @@
+package replicator
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"reflect"
+	"testing"
+
+	"github.com/coterie-go/coterie/crdt"
+	"github.com/fxamacker/cbor/v2"
+)
+
+// samples holds one message of each kind, and the odd ones.
+func samples() []Message {
+	c := &crdt.Clock{}
+	c.AddRange(1, 1, 7)
+	c.AddRange(2, 3, 1<<40)
+	g := crdt.Group{
+		{Dot: crdt.Dot{Origin: 2, Seq: 9}, Key: "k", Path: "\x02\xff", Puts: true, Payload: "p"},
+		{Dot: crdt.Dot{Origin: 2, Seq: 10}, Key: "k", Path: "\x02b", Removes: []crdt.Dot{{Origin: 1, Seq: 3}}},
+	}
+	it := &crdt.Item{Dot: crdt.Dot{Origin: 2, Seq: 9}, Key: "k", Path: "\x02a", Payload: "p"}
+	return []Message{
+		&Status{Epoch: 3, Ask: true, Spaces: [spaces]Summary{{Hash: c.Hash(), Digest: crdt.Digest{1, 2}, Acked: true, Settled: 2}, {Settled: 1}}},
+		&Push{Epoch: 3, Space: Durable, Fill: true, More: true, Groups: []crdt.Group{g, g}}, &Push{},
+		&Ack{Epoch: 3, Space: Volatile, Echo: 1 << 63, Content: 24, Acked: 255},
+		&Clock{Epoch: 3, Ask: true, Content: c, Acked: &crdt.Clock{}}, &Clock{Content: c},
+		&Fetch{Epoch: 1, Space: Durable, Dots: c}, &Behind{Epoch: 1}, &Ask{ID: 65536, Hash: c.Hash()}, &Answer{ID: 1, Extra: c}, &Answer{ID: 1 << 32},
+		&Report{Epoch: 9, Ask: true, Serves: true, Whole: true, Disk: 7, Hash: c.Hash(), Acked: c, Settled: 8,
+			Known: []Past{{Epoch: 8, Voters: []crdt.Origin{1, 2}}, {Epoch: 7, Disks: []uint64{4, 5}}}},
+		&Report{}, &Pull{Session: 1, Content: c}, &Piece{Session: 1, Index: 2, Last: true, Clock: c, Digest: crdt.Digest{3, 4}, Live: c, Items: []*crdt.Item{it, it}},
+		&Piece{}, &PieceAck{Session: 1, Next: 2, Again: true}, &Refuse{Session: 4}, &Part{Flow: 1, Index: 2, Total: 3, Data: []byte("abc")}, &PartAck{Flow: 1, Next: 2},
+	}
+}
+
+func TestMessagesComeBackAsTheyWere(t *testing.T) {
+	for _, m := range samples() {
+		b := AppendMessage(nil, m)
+		got, err := DecodeMessage(b)
+		if err != nil {
+			t.Fatalf("%v: %v", m, err)
+		}
+		if got.String() != m.String() || !bytes.Equal(AppendMessage(nil, got), b) || reflect.TypeOf(got) != reflect.TypeOf(m) {
+			t.Errorf("sent %v, got %v", m, got)
+		}
+		if err := cbor.Wellformed(b[1:]); err != nil {
+			t.Errorf("%v is no CBOR: %v", m, err)
+		}
+		for n := range b {
+			if _, err := DecodeMessage(b[:n]); err == nil {
+				t.Errorf("%v cut to %d of %d bytes decodes", m, n, len(b))
+			}
+		}
+		if _, err := DecodeMessage(append(b, 0)); !errors.Is(err, ErrMalformed) {
+			t.Errorf("%v with a byte more: %v", m, err)
+		}
+	}
+	if _, err := DecodeMessage([]byte{wireVersion + 1}); !errors.Is(err, ErrVersion) {
+		t.Errorf("another version: %v", err)
+	}
+}
+
+// §12: idle gossip costs at most 100 bytes per exchange.
+func TestIdleGossipIsSmall(t *testing.T) {
+	w := cluster(t, 2, durableD)
+	for i := range 1000 {
+		w.nodes[0].put(fmt.Sprintf("key%d", i), "x", Local)
+		w.nodes[1].put(fmt.Sprintf("d/key%d", i), "x", Local)
+	}
+	w.quiet()
+	w.nodes[0].m.sendStatus(w.nodes[0].m.peers[0], false)
+	e := w.nodes[0].m.eff.Send
+	if n := len(AppendMessage(nil, e[len(e)-1].Msg)); n > 100 {
+		t.Fatalf("%d bytes", n)
+	}
+}
+
+func FuzzDecodeMessage(f *testing.F) {
+	for _, m := range samples() {
+		f.Add(AppendMessage(nil, m))
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		m, err := DecodeMessage(b)
+		if err != nil {
+			if !errors.Is(err, ErrMalformed) && !errors.Is(err, ErrVersion) {
+				t.Fatalf("an error of no kind: %v", err)
+			}
+			return
+		}
+		if again := AppendMessage(nil, m); !bytes.Equal(again, b) {
+			t.Fatalf("%v has two encodings: %x and %x", m, b, again)
+		}
+		// A machine takes whatever decodes.
+		w := cluster(t, 2, durableD)
+		w.nodes[0].put("s", "x", Local)
+		w.nodes[0].step(Receive{2, m})
+		w.nodes[0].step(Receive{3, m})
+	})
+}
