@@ -2,6 +2,7 @@ package sharding
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime/debug"
 	"sync"
@@ -102,9 +103,16 @@ func (e *entity) handle(r *core, p *pool) (o outcome, stack []byte, failure erro
 		if ended {
 			return
 		}
-		o, stack, failure = failed, debug.Stack(), fmt.Errorf("panic: %v", recover())
+		cause := recover()
+		o, stack, failure = failed, debug.Stack(), fmt.Errorf("panic: %v", cause)
+		if cause == nil {
+			failure = errGoexit
+		}
 		if e.body != nil {
 			e.body.fail(failure)
+		}
+		if cause == nil { // this goroutine ends here
+			p.ended.Go(func() { e.resumeElsewhere(r, p, failure, stack) })
 		}
 	}()
 	x := e.extra.Load()
@@ -137,6 +145,16 @@ func (e *entity) handle(r *core, p *pool) (o outcome, stack []byte, failure erro
 	}
 	ended = true
 	return o, nil, failure
+}
+
+var errGoexit = errors.New("the handler ended its goroutine")
+
+// resumeElsewhere ends the turn of a worker whose goroutine a handler has ended.
+func (e *entity) resumeElsewhere(r *core, p *pool, failure error, stack []byte) {
+	if e.supervise(r, failure, stack) {
+		e.giveBack()
+		p.submit(e)
+	}
 }
 
 func (e *entity) receive(r *core, env envelope) error {

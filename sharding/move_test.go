@@ -103,10 +103,8 @@ func TestRebalanceUnderLoad(t *testing.T) {
 			t.Error(f)
 		}
 		for _, g := range append(regions, proxy) {
-			for reason := range g.core.drops.counts {
-				if n := g.core.drops.counts[reason].Load(); n > 0 {
-					t.Errorf("%d dropped: %v", n, DropReason(reason))
-				}
+			if st := g.Stats(); len(st.Drops) > 0 || st.Buffered > 0 {
+				t.Errorf("%+v", st)
 			}
 		}
 	})

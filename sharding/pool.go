@@ -101,7 +101,14 @@ func (p *pool) spawnLocked() {
 
 // work is a worker's life. It starts and wakes as a searcher.
 func (p *pool) work(w *worker) {
-	searching := true
+	searching, retired := true, false
+	defer func() {
+		if !retired { // a handler has ended the goroutine
+			p.mu.Lock()
+			p.workers--
+			p.mu.Unlock()
+		}
+	}()
 	for {
 		p.mu.Lock()
 		if searching {
@@ -109,7 +116,7 @@ func (p *pool) work(w *worker) {
 		}
 		e := p.head
 		if e == nil {
-			if p.retireLocked(w, searching) {
+			if retired = p.retireLocked(w, searching); retired {
 				return
 			}
 			searching = true

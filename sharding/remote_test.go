@@ -194,3 +194,22 @@ func BenchmarkRemoteAsk64(b *testing.B) {
 	wg.Wait()
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds()/1e3, "k/s")
 }
+
+// BenchmarkReceive is the receiving side of a tell alone: frame to mailbox.
+func BenchmarkReceive(b *testing.B) {
+	typ := cartType(&cartLog{})
+	typ.Messages = CBOR[message_](payload{}, ping{})
+	typ.MailboxMax = 1 << 30
+	typ.New = func(*Context[message_]) Entity[message_] {
+		return receiveFunc(func(c *Context[message_], m message_) error { return nil })
+	}
+	g, _ := localRegion(b, typ)
+	m := payload{Seq: 1, Data: make([]byte, 90)}
+	mt, _ := g.core.reg.of(m)
+	head := message{kind: frameTell, shard: g.core.table.shardOf("cart-42"), typ: mt.id}
+	frame, _ := mt.appendBody(appendMessageHead(nil, &head, "cart-42"), m)
+	b.ReportAllocs()
+	for range b.N {
+		g.core.Receive(7, frame)
+	}
+}

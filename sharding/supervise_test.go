@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -110,6 +111,7 @@ func TestReceiveTimeout(t *testing.T) {
 			<-time.After(40 * time.Second)
 		}
 		<-time.After(time.Hour)
+		synctest.Wait()
 		if want := "[1m40s 2m40s 3m40s]"; fmt.Sprint(at) != want {
 			t.Errorf("%v, want %s", at, want)
 		}
@@ -223,5 +225,28 @@ func TestLater(t *testing.T) {
 	g, _ := localRegion(t, typ)
 	if n, err := Ask(t.Context(), g, "a", total{}); n != 42 || err != nil {
 		t.Error(n, err)
+	}
+}
+
+// A handler that ends its goroutine (as testing.T.FailNow does) costs a worker, which is replaced.
+func TestHandlerThatEndsItsGoroutine(t *testing.T) {
+	typ := cartType(&cartLog{})
+	typ.Workers = 1
+	typ.New = func(*Context[message_]) Entity[message_] {
+		return receiveFunc(func(c *Context[message_], m message_) error {
+			if _, ok := m.(crash); ok {
+				runtime.Goexit()
+			}
+			return c.Reply(1)
+		})
+	}
+	g, _ := localRegion(t, typ)
+	for range 3 {
+		if _, err := Ask(t.Context(), g, "a", crash{}); !errors.Is(err, ErrHandler) {
+			t.Fatal(err)
+		}
+		if _, err := Ask(t.Context(), g, "a", total{}); err != nil {
+			t.Fatal(err)
+		}
 	}
 }

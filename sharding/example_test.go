@@ -1,0 +1,70 @@
+package sharding_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/coterie-go/coterie/ddata"
+	"github.com/coterie-go/coterie/sharding"
+)
+
+// Command is what carts understand.
+type Command interface{ cartCommand() }
+
+// AddItem puts something into the cart.
+type AddItem struct {
+	Name  string
+	Count int
+}
+
+// Total asks how many things are in the cart.
+type Total struct{ sharding.Returns[int] }
+
+func (AddItem) cartCommand() {}
+func (Total) cartCommand()   {}
+
+// Cart is an entity.
+type Cart struct{ count int }
+
+// Receive handles one command at a time.
+func (c *Cart) Receive(ctx *sharding.Context[Command], msg Command) error {
+	switch m := msg.(type) {
+	case AddItem:
+		c.count += m.Count
+	case Total:
+		return ctx.Reply(c.count)
+	}
+	return nil
+}
+
+func Example() {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	node, err := ddata.Start(ctx, ddata.Config{
+		Name: "shop", Bind: "127.0.0.1:0", BootstrapExpect: 1, Roles: []string{"backend"}, Preset: ddata.Local,
+		Logger: slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer func() { _ = node.Leave(5 * time.Second) }()
+
+	carts, err := sharding.Start(node, sharding.EntityType[Command]{
+		Name: "Cart", Role: "backend", Shards: 100,
+		Messages: sharding.CBOR[Command](AddItem{}, Total{}),
+		New:      func(*sharding.Context[Command]) sharding.Entity[Command] { return &Cart{} },
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	if err := carts.Tell(ctx, "cart-42", AddItem{"apple", 2}); err != nil {
+		fmt.Println(err)
+	}
+	total, err := sharding.Ask(ctx, carts, "cart-42", Total{})
+	fmt.Println(total, err)
+	// Output: 2 <nil>
+}
