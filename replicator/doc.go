@@ -1,2 +1,78 @@
-// Package replicator is the protocol by which the nodes of one role keep the same items, as a pure machine.
+// Package replicator is the protocol by which the nodes of one role keep the same items, as a pure machine: it has no goroutine, no clock, no
+// socket and no disk. Step takes an input, changes the state and names the effects; Deadline says when to step a Tick at the latest.
+//
+// # Nouns
+//
+// A [Machine] is one Replicator: one role on one node. It has two spaces, [Volatile] and [Durable]; [Config].DurableKeys says which keys live where.
+// Each space is a replica of package crdt, with its own clock, log and digest, because a restart that loses only the volatile half must not claim
+// to have seen it. A [Peer] is another member of the installed [View]; it is named by its origin, the random id of its process incarnation.
+// Voters are counted by quorums whether they can be reached or not; learners are pushed to and never counted.
+//
+// Two clocks with two names (R7): the content clock goes with the items, the acked clock goes with the promises. In the volatile space they are
+// the same. In the durable space the acked clock is what the disk has committed, and an answer to anybody is given from it alone.
+//
+// # How it works
+//
+// Push (push.go, apply.go): a group of own events goes at once to every reachable peer. While PushFlight messages are unacknowledged, groups gather
+// and go together, up to PushWindow bytes; what does not fit is fetched from the log later, so that the log is the only queue. The receiver applies
+// a group whole, persists it, and acks how much of the sender's origin it has. A group that removes what has not come yet waits for it
+// a moment; then its sender is told the clock here, and fills the gap in the order of its log.
+//
+// Writes (write.go, quorum.go): a write is done when enough acked clocks contain its last event. Own events are consecutive, so that per peer one
+// number says it all: the writes of one level form a queue of which an ack ends a prefix. A write that changed nothing waits until
+// everything it found is acknowledged likewise.
+//
+// Reads (read.go): a quorum read asks with the hash of the content clock; the answer is "same", or those dots that the asker may lack. What is
+// missing is fetched, and the read is answered when the own content contains as many answers as the level needs. A responder that
+// dies is replaced by another, with his own clock. Reads that begin while others are out share the next round.
+//
+// Views (settle.go, install.go, learn.go): every message names its sender's epoch, and only acks of the own epoch count (V7). After a change of the
+// voters, a quorum is one of every view that is not settled. Each member reports its acked clock when it has installed the new view; what
+// a majority of each older view reported is the goal; the new view is settled when a majority of it contains the goal. This is a lasting
+// fact, so whoever finds it tells it. Views that a member missed come with the reports; until it knows them all, it counts nothing. Voters
+// who are gone for good report no more: then all that are left must have, and Settlement.Lost raises the alarm if a majority could have lived
+// among the gone. After a cold start the disks of the last view take the place of an older view's voters.
+//
+// A process that comes to a running cluster is a learner until it contains what a majority told when it came. Until then it refuses updates, whose
+// removes would have observed nothing, and neither acks, donates nor answers questions (R4, R11).
+//
+// Gossip (gossip.go): now and then a peer is told the hash of the clock and the digest, some 80 bytes for both spaces. Equal: nothing follows, and
+// both know what can be trimmed. Otherwise clocks are exchanged and each fills what the other lacks; or, if its log does not reach back so
+// far, says so, and the other begins a repair (pull.go, donate.go): the donor pins one moment of its store and sends its clock, the dots
+// that are alive among those the puller has, and the items that he has not. The puller stages it all, compares the sum with the donor's
+// digest, and takes it in one step and one transaction (R3, R4, R5). Equal clocks with different digests cannot be; if they are, they are
+// counted and repaired by a union that drops nothing.
+//
+// # Rules
+//
+// The comments of this package name these rules, each of which has a test that fails without it:
+//
+//   - R3: rows, clock and digest are one transaction; a batch that failed stays the prefix of the next.
+//   - R4: a repair comes from one pinned moment of one donor, is staged, and keeps out what the receiver has removed by then. Who has not caught
+//     up neither donates nor acks.
+//   - R5: equal clocks with different digests are an alarm and are repaired by union; a repair must add up before it is taken.
+//   - R7: the content clock is for deduplication and repair; the committed clock alone is for acks, stability and settlement.
+//   - R9: a group is applied, persisted and shipped whole; one that is larger than a frame is cut in transit (flow.go).
+//   - R11: a learner refuses updates.
+//   - R12: clocks travel as hashes and differences on every read; whole only when something is wrong.
+//   - V4: a majority of an old view that is gone for good is an alarm, not a standstill.
+//   - V7: acks count in their own epoch only; who has reported for an epoch acks nothing older.
+//
+// # Guarantees
+//
+//   - A write acknowledged at Majority is contained in every read at Majority that begins later, whatever the network does and whichever views follow,
+//     as long as a majority of every view that is not settled lives (durable space: has its disks).
+//   - A group is applied, persisted and shipped whole.
+//   - Replicas with equal clocks hold equal items; replicas that can talk come to have equal clocks.
+//   - Nothing that a peer sends makes the machine panic; what makes no sense is counted in [Stats] and dropped.
+//   - Queues, buffers and what is on its way are bounded; past the bounds callers get [ErrOverloaded] and peers are served from the log.
+//
+// # Not guaranteed
+//
+//   - A write that failed with [ErrTimeout] or [ErrStoreFailure] is not rolled back: it lives here and still spreads.
+//   - Linearizability: two reads may each see one of two writes that are under way.
+//   - A level above what the view can give is refused before anything happens ([ErrNotEnoughReplicas]); the reference keeps and spreads such a write.
+//   - Nothing is promised of To(n) across a change of views beyond the n replicas that acknowledged it.
+//   - Two types used at one key at the same time live side by side: kinds have disjoint paths, so that nothing is lost, and whoever reads or
+//     updates the key gets crdt.ErrTypeClash until it has been deleted.
 package replicator

@@ -20,13 +20,12 @@ func (m *Machine) onInstall(v View) {
 	}
 	if !was {
 		prev = View{} // what was decided while this replica was outside is not known
+		m.startLearning()
+		m.maybeCaughtUp()
+		m.gossipAt = m.now.Add(m.cfg.GossipInterval)
 	}
 	for _, s := range m.spaces {
 		s.installView(prev, m.view)
-	}
-	if !was {
-		m.startLearning()
-		m.gossipAt = m.now.Add(m.cfg.GossipInterval)
 	}
 	for _, s := range m.spaces {
 		s.restartRounds()

@@ -47,7 +47,9 @@ func (m *Machine) maybeCaughtUp() {
 	m.eff.CaughtUp = true
 	for _, s := range m.spaces {
 		for _, p := range m.peers {
-			s.owe(p)
+			if s.acked().Base(p.id) > p.link(s).toldAcked {
+				s.owe(p)
+			}
 		}
 		s.acksMoved = true
 		s.settle()

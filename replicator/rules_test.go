@@ -38,7 +38,7 @@ func TestFailedBatchStaysThePrefixOfTheNextCommit(t *testing.T) {
 	}
 }
 
-// ddata.md H2: a store failure counts the own replica as failed, and is never an ack.
+// A known defect of the reference: a store failure counts the own replica as failed, and is never an ack.
 func TestOwnStoreFailureCountsTheOwnReplicaAsFailed(t *testing.T) {
 	w := cluster(t, 3, durableD)
 	a := w.nodes[0]

@@ -233,6 +233,10 @@ func (s *space) settle() {
 	if !s.unsettled() || !c.complete() || !s.m.member {
 		return
 	}
+	if len(c.pasts(s.m.view)) == 0 {
+		s.becomeSettled(c.epoch) // the voters are those of a settled view
+		return
+	}
 	if c.goal == nil && !s.findGoal() {
 		return
 	}
@@ -250,7 +254,7 @@ func (s *space) settle() {
 		if !c.told {
 			c.told = true
 			for _, p := range s.m.peers {
-				s.sendReport(p, false, true)
+				s.sendReport(p, false, false)
 			}
 		}
 		return

@@ -30,7 +30,7 @@ func grown(t *testing.T) (w *world, next View) {
 	return w, viewOf(3, 1, 2, 3, 4, 5, 6, 7)
 }
 
-// §5.4: a quorum is a majority of each unsettled view. This closes the reference's documented hole (write to 3 of 5, two join, read 4 of 7 misses it).
+// A quorum is a majority of each unsettled view. This closes the reference's documented hole (write to 3 of 5, two join, read 4 of 7 misses it).
 func TestReadOfTheNewMajorityDoesNotMissAWriteOfTheOldOne(t *testing.T) {
 	w, next := grown(t)
 	w.install(next)
@@ -49,7 +49,7 @@ func TestReadOfTheNewMajorityDoesNotMissAWriteOfTheOldOne(t *testing.T) {
 	}
 }
 
-// §5.4: it is settled when a majority of the newest contains the join of the clocks that a majority of the older reported, not before.
+// A view is settled when a majority of the newest contains the join of the clocks that a majority of the older reported, not before.
 func TestViewIsSettledOnlyWhenAMajorityOfTheNewestContainsTheOld(t *testing.T) {
 	w, next := grown(t)
 	// Words get through, groups do not.
@@ -168,7 +168,7 @@ func coldStart(t *testing.T, disks ...int) (*world, View) {
 	return w, v
 }
 
-// §5.4: after a cold start the durable space is settled only when a majority of the old disks has reported.
+// After a cold start the durable space is settled only when a majority of the old disks has reported.
 func TestAfterAColdStartAMajorityOfTheOldDisksMustReport(t *testing.T) {
 	w, v := coldStart(t, 2, 3, 4)
 	w.isolate(12)

@@ -61,7 +61,7 @@ func TestMessagesComeBackAsTheyWere(t *testing.T) {
 	}
 }
 
-// §12: idle gossip costs at most 100 bytes per exchange.
+// Idle gossip costs at most 100 bytes per exchange.
 func TestIdleGossipIsSmall(t *testing.T) {
 	w := cluster(t, 2, durableD)
 	for i := range 1000 {

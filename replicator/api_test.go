@@ -1,0 +1,246 @@
+package replicator
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/coterie-go/coterie/crdt"
+)
+
+// The reference's levels: min(N, max(N/2+1+additional, minCap)).
+func TestLevelsFollowTheReferencesArithmetic(t *testing.T) {
+	table := []struct{ n, majority, cap5, plus1 int }{
+		{1, 1, 1, 1}, {2, 2, 2, 2}, {3, 2, 3, 3}, {4, 3, 4, 4}, {5, 3, 5, 4}, {6, 4, 5, 5}, {7, 4, 5, 5}, {8, 5, 5, 6}, {9, 5, 5, 6},
+		{10, 6, 6, 7}, {11, 6, 6, 7}, {12, 7, 7, 8},
+	}
+	for _, r := range table {
+		got := []int{Majority.Need(r.n), MajorityPlus(0, 5).Need(r.n), MajorityPlus(1, 0).Need(r.n), All.Need(r.n), Local.Need(r.n), To(4).Need(r.n)}
+		want := []int{r.majority, r.cap5, r.plus1, r.n, 1, 4}
+		if fmt.Sprint(got) != fmt.Sprint(want) {
+			t.Errorf("of %d: %v, want %v", r.n, got, want)
+		}
+	}
+	for _, r := range []struct{ k, minCap, n, want int }{
+		{2, 0, 5, 5}, {2, 0, 8, 7}, {3, 0, 11, 9}, {1, 5, 9, 6}, {1, 7, 9, 7}, {1, 10, 9, 9},
+	} {
+		if got := MajorityPlus(r.k, r.minCap).Need(r.n); got != r.want {
+			t.Errorf("MajorityPlus(%d,%d) of %d is %d, want %d", r.k, r.minCap, r.n, got, r.want)
+		}
+	}
+	if To(1) != Local {
+		t.Error("To(1) is not Local")
+	}
+}
+
+func TestPatternsOfDurableKeys(t *testing.T) {
+	p := newPatterns([]string{"one", "two*", "sharding/*/ids/*", "*end"})
+	for key, want := range map[string]bool{
+		"one": true, "one1": false, "two": true, "two/x": true, "tw": false, "sharding/Cart/ids/7": true, "sharding/Cart/homes": false,
+		"sharding/a/b/ids/": true, "sharding/ids/7": false, "the end": true, "end": true, "ende": false, "": false,
+	} {
+		if got := p.match(key); got != want {
+			t.Errorf("%q: %v", key, got)
+		}
+	}
+	if all := newPatterns([]string{"*"}); !all.match("x") || !all.match("") {
+		t.Error("* is not everything")
+	}
+	if ab := newPatterns([]string{"ab*ba"}); ab.match("aba") || !ab.match("abba") {
+		t.Error("prefix and suffix overlap")
+	}
+}
+
+func TestConfigFaultsAreReportedTogether(t *testing.T) {
+	err := Config{DurableKeys: []string{""}, FrameMax: 1, RetryInterval: -1, PendingMax: -1}.Validate()
+	for _, want := range []string{"Self", "DurableKeys", "FrameMax", "RetryInterval", "PendingMax"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s is not reported: %v", want, err)
+		}
+	}
+	if _, err := New(Config{}, rand.New(rand.NewPCG(1, 1)), Loaded{}); err == nil {
+		t.Error("a machine without a self")
+	}
+}
+
+func TestRowsThatDoNotBelongTogetherAreRefused(t *testing.T) {
+	c := &crdt.Clock{}
+	c.AddRange(1, 1, 1)
+	_, err := New(Config{Self: 2}, rand.New(rand.NewPCG(1, 1)), Loaded{Clock: c, Digest: crdt.Digest{1, 1}})
+	if !errors.Is(err, crdt.ErrDigest) {
+		t.Fatal(err)
+	}
+}
+
+// The reference's subscriptions: the current value once, nothing if the key is absent, then every change; several updates in one step are one change.
+func TestSubscriptionsGetTheValueAndThenChanges(t *testing.T) {
+	w := cluster(t, 2, durableD)
+	a, b := w.nodes[0], w.nodes[1]
+	a.put("fruit", "x", All)
+	a.put("d/fruit", "x", All)
+	w.quiet()
+	b.step(Subscribe{ID: 1, Key: "fruit"})
+	b.step(Subscribe{ID: 2, Key: "absent"})
+	b.step(Subscribe{ID: 3, Prefix: "", All: true})
+	b.step(Subscribe{ID: 4, Prefix: "d/", All: true})
+	expect := func(want ...string) {
+		t.Helper()
+		var got []string
+		for _, c := range b.changes {
+			got = append(got, fmt.Sprintf("%d %s %v%v", c.Sub, c.Key, elems(t, c.Reader), c.Deleted))
+		}
+		if fmt.Sprint(got) != fmt.Sprint(want) {
+			t.Fatalf("got  %q\nwant %q", got, want)
+		}
+		b.changes = nil
+	}
+	expect("1 fruit [x]false", "3 d/fruit [x]false", "3 fruit [x]false", "4 d/fruit [x]false")
+	w.sever(1, 2)
+	a.put("fruit", "y", Local)
+	a.put("fruit", "z", Local)
+	a.put("absent", "u", Local)
+	w.mendAll()
+	w.advance(time.Second)
+	expect("2 absent [u]false", "3 absent [u]false", "1 fruit [x y z]false", "3 fruit [x y z]false")
+	b.step(Receive{1, &Push{Epoch: 1, Groups: []crdt.Group{{{Dot: crdt.Dot{Origin: 1, Seq: 1}, Key: "fruit", Path: "\x02x", Puts: true}}}}})
+	expect() // it was known
+	b.step(Unsubscribe{ID: 3})
+	b.step(Unsubscribe{ID: 1})
+	b.step(Subscribe{ID: 2, Key: "d/fruit"}) // replaces
+	b.changes = nil
+	w.seq++
+	a.step(Delete{ID: w.seq, Key: "d/fruit", Write: Majority})
+	a.take("fruit", "x", Local)
+	w.quiet()
+	a.want(w.seq-1, nil)
+	expect("2 d/fruit []true", "4 d/fruit []true")
+	a.put("d/fruit", "again", Local)
+	w.quiet()
+	expect("2 d/fruit [again]false", "4 d/fruit [again]false")
+}
+
+// Type clash on one key: an error to the caller, never a crash.
+func TestTypeClashIsAnErrorToTheCaller(t *testing.T) {
+	w := cluster(t, 2, Config{})
+	a, b := w.nodes[0], w.nodes[1]
+	a.put("s", "x", All)
+	w.quiet()
+	b.step(Update{ID: 100, Key: "s", Write: All, Mutate: func(tx *crdt.Tx) error { return crdt.GCounter{}.Mutator(tx).Increment(1) }})
+	b.want(100, crdt.ErrTypeClash)
+	// Two types at one key at the same time: both are there, and whoever looks is told.
+	w.sever(1, 2)
+	a.put("n", "x", Local)
+	b.step(Update{ID: 101, Key: "n", Mutate: func(tx *crdt.Tx) error { return crdt.GCounter{}.Mutator(tx).Increment(1) }})
+	w.mendAll()
+	w.advance(time.Second)
+	w.same()
+	if _, err := (crdt.ORSet[string]{}).View(a.m.Snapshot(Volatile).View("n")); !errors.Is(err, crdt.ErrTypeClash) {
+		t.Fatalf("a mixed key reads as %v", err)
+	}
+}
+
+func TestErrorsOfCallersChangeNothing(t *testing.T) {
+	w := cluster(t, 2, Config{PendingMax: 2})
+	a := w.nodes[0]
+	mine := errors.New("mine")
+	a.step(Update{ID: 1, Key: "s", Mutate: func(tx *crdt.Tx) error { _ = addOne.Mutator(tx).Add("x"); return mine }})
+	a.step(Update{ID: 2, Key: "s", Mutate: func(*crdt.Tx) error { panic("oh") }})
+	a.step(Update{ID: 3, Key: "", Mutate: func(*crdt.Tx) error { return nil }})
+	a.step(Get{ID: 4, Key: "\xff"})
+	a.want(1, mine)
+	a.want(2, crdt.ErrPanic)
+	a.want(3, crdt.ErrKey)
+	a.want(4, crdt.ErrKey)
+	a.wantSet("s")
+	w.sever(1, 2)
+	w.seq = 10
+	a.want(a.put("s", "x", To(3)), ErrNotEnoughReplicas)
+	a.put("s", "x", All)
+	a.put("s", "x", All)
+	a.want(a.put("s", "x", All), ErrOverloaded)
+	a.want(a.get("s", All), ErrOverloaded)
+	if len(w.net) != 0 {
+		t.Fatal("something was sent")
+	}
+}
+
+// A write that changes nothing is as safe as one that changes something: what it found is known to enough.
+func TestWriteThatChangesNothingWaitsForWhatItFound(t *testing.T) {
+	w := cluster(t, 3, durableD)
+	a, b := w.nodes[0], w.nodes[1]
+	for i, key := range []string{"s", "d/s"} {
+		w.isolate(3)
+		a.put(key, "x", Local)
+		w.quiet()
+		w.isolate(2)
+		if i == 1 {
+			b.want(b.take(key, "absent", Local), nil)
+		}
+		id := b.take(key, "absent", Majority)
+		w.advance(time.Second)
+		b.wantOpen(id) // only 2 is known to have x: whether 1 has it he has not said
+		w.mendAll()
+		w.advance(2 * time.Second)
+		b.want(id, nil)
+	}
+}
+
+// A partition must not let the log, a queue or a buffer grow without bound.
+func TestPartitionGrowsNothingWithoutBound(t *testing.T) {
+	w := cluster(t, 3, Config{LogMax: 100, PushWindow: 4096, FrameMax: 1024})
+	a, c := w.nodes[0], w.nodes[2]
+	w.isolate(3)
+	sent := 0
+	w.drop = func(p packet) bool {
+		if p.to == 3 && p.from == 1 {
+			sent++
+		}
+		return false
+	}
+	for i := range 3000 {
+		a.put("s", fmt.Sprintf("element %d", i%500), Local)
+		if i%10 == 0 {
+			w.quiet()
+		}
+	}
+	s := a.m.spaces[Volatile]
+	if s.store.LogLen() > 100 || s.own.bytes > ownBytesFactor*4096+1024 || len(s.m.peers[1].links[Volatile].flight) > 2 {
+		t.Fatalf("log %d, own %d bytes", s.store.LogLen(), s.own.bytes)
+	}
+	if sent > 20 {
+		t.Fatalf("%d messages for nobody", sent)
+	}
+	w.mendAll()
+	w.advance(10 * time.Second)
+	w.same()
+	if c.m.stats.Repairs == 0 {
+		t.Fatal("no repair was needed?")
+	}
+}
+
+// The log is trimmed when every member has acknowledged what is in it.
+func TestLogIsTrimmedAtStability(t *testing.T) {
+	w := cluster(t, 3, durableD)
+	for i := range 50 {
+		w.nodes[i%3].put("s", fmt.Sprint(i), Local)
+		w.nodes[i%3].put("d/s", fmt.Sprint(i), Local)
+	}
+	w.quiet()
+	w.isolate(3)
+	w.advance(30 * time.Second)
+	if n := w.nodes[0].m.spaces[Durable].store.LogLen(); n == 0 {
+		t.Fatal("trimmed, though one has not said that he has it")
+	}
+	w.mendAll()
+	w.advance(60 * time.Second)
+	for _, n := range w.nodes {
+		for _, s := range n.m.spaces {
+			if s.store.LogLen() > 0 {
+				t.Fatalf("%s: %d events in the %v log", short(n.id), s.store.LogLen(), s.id)
+			}
+		}
+	}
+}

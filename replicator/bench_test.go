@@ -1,0 +1,141 @@
+package replicator
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/coterie-go/coterie/crdt"
+)
+
+// lab is three machines without checks, encoded messages between them, and a clock that stands still.
+type lab struct {
+	now time.Time
+	ms  map[crdt.Origin]*Machine
+	net []packetBytes
+	buf []packetBytes
+	n   int // replies without error
+	msg int
+}
+
+type packetBytes struct {
+	from, to crdt.Origin
+	b        []byte
+}
+
+func newLab(b *testing.B, n int) *lab {
+	l := &lab{now: time.Unix(1, 0), ms: map[crdt.Origin]*Machine{}}
+	var ids []crdt.Origin
+	for i := range n {
+		id := crdt.Origin(i + 1)
+		m, err := New(Config{Self: id}, rand.New(rand.NewPCG(1, uint64(i))), Loaded{})
+		if err != nil {
+			b.Fatal(err)
+		}
+		ids, l.ms[id] = append(ids, id), m
+	}
+	for _, id := range ids {
+		l.step(id, Install{founded(1, ids...)})
+	}
+	l.drain()
+	return l
+}
+
+func (l *lab) step(id crdt.Origin, in Input) {
+	e := l.ms[id].Step(l.now, in)
+	for _, env := range e.Send {
+		l.net = append(l.net, packetBytes{id, env.To, AppendMessage(nil, env.Msg)})
+	}
+	for _, r := range e.Reply {
+		if r.Err == nil {
+			l.n++
+		}
+	}
+}
+
+func (l *lab) drain() {
+	for len(l.net) > 0 {
+		l.net, l.buf = l.buf[:0], l.net
+		for _, p := range l.buf {
+			l.msg++
+			m, err := DecodeMessage(p.b)
+			if err != nil {
+				panic(err)
+			}
+			l.step(p.to, Receive{p.from, m})
+		}
+	}
+}
+
+// BenchmarkWriteMajority is one core doing the work of three nodes, codec included: callers that wait for their acks.
+func BenchmarkWriteMajority(b *testing.B) {
+	for _, callers := range []int{1, 64, 1024} {
+		b.Run(fmt.Sprint("callers=", callers), func(b *testing.B) {
+			l := newLab(b, 3)
+			b.ReportAllocs()
+			id := uint64(0)
+			for b.Loop() {
+				for range callers {
+					id++
+					l.step(1, Update{ID: id, Key: "s", Write: Majority, Mutate: func(t *crdt.Tx) error {
+						return addOne.Mutator(t).Add(fmt.Sprint(id))
+					}})
+				}
+				l.drain()
+				if id%8192 < uint64(callers) {
+					l.now = l.now.Add(time.Second)
+					for o := range crdt.Origin(3) {
+						l.step(o+1, Tick{})
+					}
+					l.drain()
+				}
+			}
+			if l.n != int(id) {
+				b.Fatalf("%d of %d acknowledged", l.n, id)
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(id), "ns/write")
+			b.ReportMetric(float64(l.msg)/float64(id), "msgs/write")
+		})
+	}
+}
+
+// BenchmarkReadMajority reads what nobody changes: nothing but a hash travels.
+func BenchmarkReadMajority(b *testing.B) {
+	l := newLab(b, 3)
+	l.step(1, Update{ID: 1, Key: "s", Write: All, Mutate: func(t *crdt.Tx) error { return addOne.Mutator(t).Add("x") }})
+	l.drain()
+	id := uint64(1)
+	b.ReportAllocs()
+	for b.Loop() {
+		id++
+		l.step(2, Get{ID: id, Key: "s", Read: Majority})
+		l.drain()
+	}
+	if l.n != int(id) {
+		b.Fatalf("%d of %d answered", l.n, id)
+	}
+}
+
+// BenchmarkRepairEmpty brings 100,000 items to an empty replica, from the question to the flip.
+func BenchmarkRepairEmpty(b *testing.B) {
+	l := newLab(b, 1)
+	for i := range 100_000 {
+		l.step(1, Update{ID: uint64(i), Key: fmt.Sprint("key", i%1000), Mutate: func(t *crdt.Tx) error { return addOne.Mutator(t).Add(fmt.Sprint(i)) }})
+	}
+	next := crdt.Origin(1)
+	epoch := uint64(1)
+	for b.Loop() {
+		next++
+		epoch++
+		l.ms[next], _ = New(Config{Self: next}, rand.New(rand.NewPCG(1, 2)), Loaded{})
+		v := viewOf(epoch, 1).with(next)
+		l.step(1, Install{v})
+		l.step(next, Install{v})
+		l.drain()
+		if l.ms[next].Snapshot(Volatile).Len() != 100_000 {
+			b.Fatal(l.ms[next])
+		}
+		delete(l.ms, next)
+	}
+}

@@ -1,0 +1,260 @@
+package replicator
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/coterie-go/coterie/crdt"
+	"pgregory.net/rapid"
+)
+
+// What the model does at random.
+
+func (m *model) doWrite() {
+	n := m.some("writer")
+	w := &write{
+		by: n, key: rapid.SampledFrom(modelKeys).Draw(m.rt, "key"), elem: fmt.Sprintf("e%d", m.seq),
+		level: rapid.SampledFrom([]Level{Local, Majority, Majority, All, To(2), MajorityPlus(1, 0)}).Draw(m.rt, "level"),
+	}
+	if rapid.IntRange(0, 9).Draw(m.rt, "big") == 0 {
+		w.elem += string(make([]byte, 900))
+	}
+	w.id = n.put(w.key, w.elem, w.level)
+	m.writes = append(m.writes, w)
+}
+
+// doChurn adds and removes the same few elements everywhere.
+func (m *model) doChurn() {
+	n := m.some("churner")
+	key := rapid.SampledFrom([]string{"v/churn", "d/churn"}).Draw(m.rt, "key")
+	elem := fmt.Sprint(rapid.IntRange(0, 3).Draw(m.rt, "elem"))
+	if rapid.Bool().Draw(m.rt, "remove") {
+		n.take(key, elem, Local)
+	} else {
+		n.put(key, elem, Majority)
+	}
+}
+
+func (m *model) doRead() {
+	n := m.some("reader")
+	r := &read{by: n, key: rapid.SampledFrom(modelKeys).Draw(m.rt, "key")}
+	m.note()
+	for _, w := range m.writes {
+		if w.acked && w.key == r.key && w.kept() {
+			r.must = append(r.must, w.elem)
+		}
+	}
+	r.id = n.get(r.key, rapid.SampledFrom([]Level{Majority, Majority, All}).Draw(m.rt, "level"))
+	m.reads = append(m.reads, r)
+}
+
+// note looks at what has been answered since the last time.
+func (m *model) note() {
+	for _, w := range m.writes {
+		if r, ok := w.by.results[w.id]; ok && r.Err == nil {
+			w.acked = true
+		}
+	}
+	m.reads = slices.DeleteFunc(m.reads, func(r *read) bool {
+		res, ok := r.by.results[r.id]
+		if !ok || res.Err != nil {
+			return ok
+		}
+		got := elems(m.rt, res.Reader)
+		for _, e := range r.must {
+			if !slices.Contains(got, e) {
+				m.rt.Fatalf("read #%d of %s at %s does not see %.8q, which was acknowledged before\n%s", r.id, r.key, short(r.by.id), e, m.dump())
+			}
+		}
+		return true
+	})
+}
+
+// doDeliver lets some packets arrive; how many are lost, doubled and late is the run's mood.
+func (m *model) doDeliver() {
+	for range rapid.IntRange(1, 60).Draw(m.rt, "packets") {
+		if len(m.net) == 0 {
+			break
+		}
+		i := 0
+		switch m.rng.IntN(m.mood) {
+		case 0: // lost
+			m.net = m.net[1:]
+			continue
+		case 1: // twice
+			m.net = append(m.net, m.net[0])
+		case 2: // late
+			m.net = append(m.net[1:], m.net[0])
+			continue
+		case 3: // early
+			i = m.rng.IntN(len(m.net))
+		}
+		m.deliver(i)
+	}
+}
+
+// doQuiet lets everything arrive and be written.
+func (m *model) doQuiet() { m.quiet() }
+
+func (m *model) doTime() {
+	m.now = m.now.Add(time.Duration(rapid.SampledFrom([]int{1, 10, 120, 600}).Draw(m.rt, "ms")) * time.Millisecond)
+	for _, n := range m.alive() {
+		if at := n.m.Deadline(); !at.IsZero() && !at.After(m.now) {
+			n.step(Tick{})
+		}
+	}
+}
+
+func (m *model) doDisk() {
+	n := m.some("disk")
+	n.disk.bad = rapid.IntRange(0, 9).Draw(m.rt, "bad") == 0
+	n.persist()
+	n.disk.bad = false
+}
+
+func (m *model) doCut() {
+	if m.parted = !m.parted; !m.parted {
+		m.mendAll()
+		return
+	}
+	for _, a := range m.alive() {
+		for _, b := range m.alive() {
+			if a.id < b.id && rapid.Bool().Draw(m.rt, "cut") {
+				m.sever(a.id, b.id)
+			}
+		}
+	}
+}
+
+func (m *model) doReachable() {
+	a, b := m.some("who"), m.some("whom")
+	a.step(Reachable{b.id, rapid.Bool().Draw(m.rt, "reachable")})
+}
+
+func (m *model) doCrash() {
+	if !m.rarely() {
+		return
+	}
+	n := m.some("victim")
+	v := m.newest().normal()
+	if !m.bears(func(id crdt.Origin) bool {
+		return id != n.id && m.lives(id) && (hasPeer(v.Voters, id) || hasPeer(v.Learners, id))
+	}) {
+		return
+	}
+	m.note()
+	n.crash()
+	if rapid.Bool().Draw(m.rt, "restart") {
+		m.join(n.disk, n.diskID)
+	}
+}
+
+// doColdStart stops everything and founds the cluster anew on a majority of the disks of the last view. It is done only when that view
+// is settled: what is volatile is lost then, and what was acknowledged and is durable is not.
+func (m *model) doColdStart() {
+	if !m.rarely() || m.settled() != m.newest().Epoch {
+		return
+	}
+	m.note()
+	last := m.newest().normal()
+	var disks []uint64
+	var founders []*node
+	for _, n := range m.alive() {
+		n.crash()
+		if hasPeer(last.Voters, n.id) {
+			founders = append(founders, n)
+		}
+	}
+	for _, p := range last.Voters {
+		disks = append(disks, p.Disk)
+	}
+	for len(founders) > quorumOf(len(disks)) && rapid.Bool().Draw(m.rt, "one less") {
+		i := m.rng.IntN(len(founders))
+		founders = slices.Delete(founders, i, i+1)
+	}
+	for _, w := range m.writes {
+		w.forget = w.forget || w.key[0] == 'v'
+	}
+	v := View{Epoch: last.Epoch + 1, Founded: true, LastDisks: disks}
+	for _, f := range founders {
+		m.next++
+		m.start(m.next, f.disk, f.diskID)
+		v.Voters = append(v.Voters, Peer{ID: m.next, Disk: f.diskID})
+	}
+	m.net, m.views = nil, nil
+	m.decide(v)
+}
+
+// join starts a process and makes it a learner.
+func (m *model) join(disk *rows, diskID uint64) {
+	if len(m.alive()) >= 6 || !m.mayDecide() || !m.rarely() {
+		return
+	}
+	m.next++
+	if disk == nil {
+		diskID = uint64(m.next)
+	}
+	m.start(m.next, disk, diskID)
+	v := m.newest()
+	v.Epoch++
+	v.Founded = false
+	v.Learners = append(slices.Clone(v.Learners), Peer{ID: m.next, Disk: diskID})
+	m.decide(v)
+}
+
+// mayDecide says whether a majority of the newest view's voters has it and lives, as the next decision needs.
+func (m *model) mayDecide() bool {
+	v, n := m.newest(), 0
+	for _, p := range v.Voters {
+		if x := m.node(p.ID); x != nil && x.m.view.Epoch == v.Epoch {
+			n++
+		}
+	}
+	return n >= quorumOf(len(v.Voters))
+}
+
+// doView decides a next view: who has caught up becomes a voter, who is dead is dropped, and sometimes who is not.
+func (m *model) doView() {
+	if !m.mayDecide() || !m.rarely() {
+		return
+	}
+	old := m.newest()
+	v := View{Epoch: old.Epoch + 1}
+	drop := m.some("dropped").id
+	if rapid.IntRange(0, 3).Draw(m.rt, "drop") > 0 || len(old.Voters) < 3 {
+		drop = 0
+	}
+	for _, p := range old.Voters {
+		if m.lives(p.ID) && p.ID != drop {
+			v.Voters = append(v.Voters, p)
+		}
+	}
+	for _, p := range old.Learners {
+		switch x := m.node(p.ID); {
+		case x == nil || p.ID == drop:
+		case x.m.CaughtUp():
+			v.Voters = append(v.Voters, p)
+		default:
+			v.Learners = append(v.Learners, p)
+		}
+	}
+	in := func(id crdt.Origin) bool { return m.lives(id) && (hasPeer(v.Voters, id) || hasPeer(v.Learners, id)) }
+	v.Voters, v.Learners = sortedPeers(v.Voters), sortedPeers(v.Learners)
+	if len(v.Voters) == 0 || !m.bears(in) {
+		return
+	}
+	m.decide(v)
+}
+
+// doInstall brings a node the next view, or the newest with a gap.
+func (m *model) doInstall() {
+	for _, n := range m.alive() {
+		for _, v := range m.views {
+			if v.Epoch <= n.m.view.Epoch || m.rng.IntN(3) == 0 || !hasPeer(v.normal().Voters, n.id) && !hasPeer(v.normal().Learners, n.id) && !n.m.member {
+				continue
+			}
+			n.step(Install{v.normal()})
+		}
+	}
+}

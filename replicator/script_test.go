@@ -1,0 +1,238 @@
+package replicator
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/coterie-go/coterie/crdt"
+)
+
+var update = flag.Bool("update", false, "rewrite the scripts' expected output")
+
+// A script is prose and blocks. A block begins with lines of commands, each line indented by a tab; what the machines then did stands
+// below it, each line behind "| ". Commands:
+//
+//	start ID [disk=ID]            a process; disk: with the rows of a crashed one
+//	view EPOCH ID… [+ID…] [founded] [disks=N,N]   every running node installs it; + marks learners
+//	view@ID …                     one node installs it
+//	add|remove ID KEY ELEM LEVEL  an update
+//	delete|get|subscribe ID KEY [LEVEL]
+//	deliver [N]                   the next N packets arrive; all that are on their way
+//	lose N                        the next N packets are lost
+//	persist|fail ID               the disk answers the oldest batch
+//	quiet                         deliver and persist until nothing is left
+//	wait DURATION                 time passes; deadlines are met, everything arrives
+//	cut|mend ID ID; crash ID; reach|unreach ID ID
+//	show ID                       the state
+func TestScripts(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.txt")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no scripts: %v", err)
+	}
+	for _, f := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(f), ".txt"), func(t *testing.T) { runScript(t, f) })
+	}
+}
+
+func runScript(t *testing.T, file string) {
+	src, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &script{world: newWorld(t, 1, Config{DurableKeys: []string{"d/*"}, FrameMax: 512, GossipInterval: 10 * time.Second})}
+	s.log = func(format string, args ...any) { fmt.Fprintf(&s.out, "| "+format+"\n", args...) }
+	var got strings.Builder
+	for line := range strings.Lines(string(src)) {
+		switch {
+		case strings.HasPrefix(line, "|"):
+			continue
+		case strings.HasPrefix(line, "\t"):
+			got.WriteString(line)
+			if err := s.run(strings.Fields(line)); err != nil {
+				t.Fatalf("%s: %q: %v", file, line, err)
+			}
+			got.WriteString(s.out.String())
+			s.out.Reset()
+		default:
+			got.WriteString(line)
+		}
+	}
+	if *update {
+		if err := os.WriteFile(file, []byte(got.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if got.String() != string(src) {
+		t.Errorf("%s differs; run with -update and read the diff. First difference:\n%s", file, firstDiff(string(src), got.String()))
+	}
+}
+
+func firstDiff(want, got string) string {
+	a, b := strings.Split(want, "\n"), strings.Split(got, "\n")
+	for i := range min(len(a), len(b)) {
+		if a[i] != b[i] {
+			return fmt.Sprintf("line %d\nwant %s\ngot  %s", i+1, a[i], b[i])
+		}
+	}
+	return "one is longer"
+}
+
+type script struct {
+	*world
+	out strings.Builder
+}
+
+func (s *script) run(w []string) error {
+	switch cmd, _, _ := strings.Cut(w[0], "@"); cmd {
+	case "start":
+		var disk *rows
+		diskID := uint64(s.id(w[1]))
+		for _, opt := range w[2:] {
+			old := s.id(strings.TrimPrefix(opt, "disk="))
+			for _, n := range s.nodes {
+				if n.id == old {
+					disk, diskID = n.disk, n.diskID
+				}
+			}
+		}
+		s.start(s.id(w[1]), disk, diskID)
+	case "view":
+		return s.view(w)
+	case "add", "remove", "delete", "get", "subscribe":
+		return s.operate(w)
+	case "deliver", "lose", "quiet", "wait":
+		return s.pass(w)
+	case "persist", "fail":
+		n := s.node(s.id(w[1]))
+		n.disk.bad = cmd == "fail"
+		n.persist()
+		n.disk.bad = false
+	case "cut":
+		s.sever(s.id(w[1]), s.id(w[2]))
+	case "mend":
+		s.mend(s.id(w[1]), s.id(w[2]))
+	case "crash":
+		s.node(s.id(w[1])).crash()
+	case "reach", "unreach":
+		s.node(s.id(w[1])).step(Reachable{s.id(w[2]), cmd == "reach"})
+	case "show":
+		for line := range strings.Lines(s.node(s.id(w[1])).m.String()) {
+			s.log("%s", strings.TrimSuffix(line, "\n"))
+		}
+	default:
+		return errors.New("unknown command")
+	}
+	return nil
+}
+
+func (s *script) id(word string) crdt.Origin {
+	n, _ := strconv.ParseUint(word, 16, 64)
+	return crdt.Origin(n)
+}
+
+func (s *script) view(w []string) error {
+	epoch, err := strconv.ParseUint(w[1], 10, 64)
+	v := View{Epoch: epoch}
+	for _, word := range w[2:] {
+		disks, isDisks := strings.CutPrefix(word, "disks=")
+		switch {
+		case word == "founded":
+			v.Founded = true
+		case isDisks:
+			for d := range strings.SplitSeq(disks, ",") {
+				v.LastDisks = append(v.LastDisks, uint64(s.id(d)))
+			}
+		case word[0] == '+':
+			v.Learners = append(v.Learners, s.peerOf(s.id(word[1:])))
+		default:
+			v.Voters = append(v.Voters, s.peerOf(s.id(word)))
+		}
+	}
+	if _, one, ok := strings.Cut(w[0], "@"); ok {
+		s.node(s.id(one)).step(Install{v})
+	} else {
+		s.install(v)
+	}
+	return err
+}
+
+func (s *script) peerOf(id crdt.Origin) Peer {
+	p := Peer{ID: id}
+	for _, n := range s.nodes {
+		if n.id == id {
+			p.Disk = n.diskID
+		}
+	}
+	return p
+}
+
+func (s *script) operate(w []string) error {
+	n, key := s.node(s.id(w[1])), w[2]
+	level, err := levelOf(w[len(w)-1])
+	switch w[0] {
+	case "add":
+		n.put(key, w[3], level)
+	case "remove":
+		n.take(key, w[3], level)
+	case "delete":
+		s.seq++
+		n.step(Delete{ID: s.seq, Key: key, Write: level})
+	case "get":
+		if r, ok := n.results[n.get(key, level)]; ok && r.Err == nil {
+			s.log("%v", elems(s.t, r.Reader))
+		}
+	case "subscribe":
+		s.seq++
+		prefix, all := strings.CutSuffix(key, "*")
+		n.step(Subscribe{ID: s.seq, Key: key, Prefix: prefix, All: all})
+		return nil
+	}
+	return err
+}
+
+func levelOf(word string) (Level, error) {
+	switch n, err := strconv.Atoi(strings.TrimPrefix(word, "to")); {
+	case word == "local":
+		return Local, nil
+	case word == "majority":
+		return Majority, nil
+	case word == "all":
+		return All, nil
+	case err == nil:
+		return To(n), nil
+	}
+	return Local, fmt.Errorf("no level: %q", word)
+}
+
+func (s *script) pass(w []string) error {
+	n := len(s.net)
+	if len(w) > 1 && w[0] != "wait" {
+		var err error
+		if n, err = strconv.Atoi(w[1]); err != nil {
+			return err
+		}
+	}
+	switch w[0] {
+	case "deliver":
+		for range min(n, len(s.net)) {
+			s.deliver(0)
+		}
+	case "lose":
+		s.net = s.net[min(n, len(s.net)):]
+	case "quiet":
+		s.quiet()
+	case "wait":
+		d, err := time.ParseDuration(w[1])
+		s.advance(d)
+		return err
+	}
+	return nil
+}
