@@ -106,6 +106,7 @@ func TestPlannedMoveLosesNothing(t *testing.T) {
 func TestKilledNode(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		rec := newRecorder()
+		rec.kills = true
 		var nodes []*fakeNode
 		var regions []*Region[message_]
 		for range 3 {
@@ -253,6 +254,7 @@ type recorder struct {
 	last  map[string]int
 	live  map[string]int
 	seen  int
+	kills bool
 	wrong []string
 }
 
@@ -269,8 +271,27 @@ func newRecorder() *recorder { return &recorder{last: map[string]int{}, live: ma
 func (r *recorder) entityType() EntityType[message_] {
 	typ := cartType(&cartLog{})
 	typ.Messages = CBOR[message_](numbered{}, total{})
-	typ.New = func(c *Context[message_]) Entity[message_] { return &recorded{r: r} }
+	typ.New = func(c *Context[message_]) Entity[message_] {
+		r.alive(c.ID(), +1)
+		return &recorded{r: r}
+	}
 	return typ
+}
+
+// alive counts incarnations: there is never more than one per id. Those of a killed node never stop, so a test that kills does not check it.
+func (r *recorder) alive(id string, d int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.live[id] += d
+	if r.live[id] > 1 && !r.kills {
+		r.wrong = append(r.wrong, fmt.Sprintf("%s lives %d times", id, r.live[id]))
+	}
+}
+
+// Stop notes the end of an incarnation.
+func (e *recorded) Stop(c *Context[message_]) error {
+	e.r.alive(c.ID(), -1)
+	return nil
 }
 
 type recorded struct {

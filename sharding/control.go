@@ -6,6 +6,7 @@ import (
 	"errors"
 	"math/rand/v2"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/coterie-go/coterie/crdt"
@@ -31,6 +32,7 @@ type control struct {
 	todo    []ctlInput
 	due     dueHeap
 	table   protocol.TableWatch
+	latest  atomic.Pointer[crdt.Reader] // of the table, not looked at yet
 	event   func(protocol.Event)
 	view    *membership.View
 	left    chan struct{} // closed when nothing is left here

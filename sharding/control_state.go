@@ -46,7 +46,9 @@ func (c *control) follow() (cancel func()) {
 	return c.state.Subscribe("sharding/"+c.cfg.Type+"/", func(key string, v crdt.Reader) {
 		switch {
 		case key == homes:
-			c.post(ctlInput{do: func(time.Time) { c.tableChanged(v) }})
+			if c.latest.Swap(&v) == nil { // else the loop is about to look
+				c.post(ctlInput{do: func(time.Time) { c.tableChanged(*c.latest.Swap(nil)) }})
+			}
 		case key == remembered:
 			c.coord.rememberedChanged(v)
 		case strings.HasPrefix(key, ids):

@@ -115,14 +115,13 @@ func (e *entity) handle(r *core, p *pool) (o outcome, stack []byte, failure erro
 			p.ended.Go(func() { e.resumeElsewhere(r, p, failure, stack) })
 		}
 	}()
-	x := e.extra.Load()
 	for n := 0; e.taken.len > 0; n++ {
-		if !r.lease.Holds() {
-			o = suspended
+		if x := e.extra.Load(); x != nil && x.forced.Load() {
+			o = stopped
 			break
 		}
-		if x != nil && x.forced.Load() {
-			o = stopped
+		if !r.lease.Holds() {
+			o = suspended
 			break
 		}
 		if n >= turnMax && p.queued.Load() > 0 {
@@ -141,7 +140,6 @@ func (e *entity) handle(r *core, p *pool) (o outcome, stack []byte, failure erro
 			o = failed
 			break
 		}
-		x = e.extra.Load()
 	}
 	ended = true
 	return o, nil, failure
@@ -275,5 +273,8 @@ func (e *entity) bury(worker bool) {
 	}
 	if rested {
 		e.shard.settled()
+	}
+	if x := e.extra.Load(); x != nil && e.isClosed() {
+		x.reset()
 	}
 }

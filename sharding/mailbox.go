@@ -243,6 +243,13 @@ func (m *mailbox) isIdle() bool {
 	return m.phase == idle
 }
 
+// isClosed says that the mailbox is closed for ever.
+func (m *mailbox) isClosed() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.phase == closed
+}
+
 // isStarted says that the shard's machine counts the entity as active.
 func (m *mailbox) isStarted() bool {
 	m.mu.Lock()
