@@ -56,7 +56,8 @@
 //
 // There is one view per epoch. At any instant at most one node is the oldest of its installed view, holds its lease
 // and has not stopped. When a view without a member is installed anywhere, that member's lease has run out on its own
-// clock, or it had said that it stopped. No uid that knew itself a member returns. UpNumbers order the members alike everywhere and the oldest
+// clock, or it had said that it stopped. No uid returns; only a learner that has never heard that it was
+// one may be listed again, after the cluster was founded anew. UpNumbers order the members alike everywhere and the oldest
 // changes only by its going. After a network has healed and while a quorum of the last view is alive, all reachable
 // nodes come to one view, and those it lacks end with ErrDowned.
 //

@@ -2,6 +2,7 @@ package membership
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 )
@@ -58,9 +59,6 @@ func (j *judge) installed(w *world, by *node, v *View) {
 		j.fault(w, "%v was number %d and %v, is %v", by, by.up, by.status, me)
 	}
 	by.up, by.status = me.UpNumber, me.Status
-	if by.first == 0 {
-		by.first = v.Epoch
-	}
 	p := place{v.Cluster, v.Epoch}
 	if known, ok := j.views[p]; ok {
 		if known.Hash() != v.Hash() {
@@ -104,6 +102,7 @@ func (j *judge) history(w *world) {
 	}
 }
 
+// step compares a view with the one before. gone holds who was removed, and whether it had voted.
 func (j *judge) step(w *world, before, v *View, gone map[UID]bool) {
 	if v.Epoch != before.Epoch+1 || !v.Founded && v.Parent != before.Hash() {
 		if !v.Founded {
@@ -113,15 +112,18 @@ func (j *judge) step(w *world, before, v *View, gone map[UID]bool) {
 	for _, o := range before.Members {
 		n, ok := v.Member(o.UID)
 		switch {
-		case !ok: // who had not heard that it was a member does not return, it comes
-			knew := w.byUID[o.UID].first
-			gone[o.UID] = knew != 0 && knew <= before.Epoch && !v.Founded
+		case !ok && !v.Founded:
+			gone[o.UID] = o.Votes()
+		case !ok:
 		case n.Status < o.Status, o.UpNumber != 0 && n.UpNumber != o.UpNumber:
 			j.fault(w, "%v became %v", o, n)
 		}
 	}
+	if v.Founded { // founders need not know of learners that came and went; who had not heard of it may ask again
+		maps.DeleteFunc(gone, func(_ UID, voted bool) bool { return !voted })
+	}
 	for _, n := range v.Members {
-		if gone[n.UID] {
+		if _, ok := gone[n.UID]; ok {
 			j.fault(w, "%v has come back in %v", n, v)
 		}
 	}

@@ -59,7 +59,6 @@ type node struct {
 	waiting []string // reasons of Waiting events
 	up      uint32   // as its last view lists it
 	status  Status
-	first   Epoch // of its first view
 }
 
 type happening struct {
