@@ -277,7 +277,7 @@ func (d *replicaDriver) Deadline() time.Time { return d.m.Deadline() }
 func (d *replicaDriver) Tick() request { return request{in: replicator.Tick{}} }
 
 func (d *replicaDriver) carry(fx *replicator.Effects) {
-	if !fx.Empty() {
+	if fx.Changed {
 		d.r.version.Add(1) // before the replies: who was answered reads its own write
 	}
 	for _, b := range fx.Persist {

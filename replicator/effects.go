@@ -126,6 +126,7 @@ type Effects struct {
 	Reply    []Result
 	Notify   []Change
 	Settled  []Settlement
+	Changed  bool // this Step changed what Snapshot returns
 	CaughtUp bool // this Step made a learner catch up: it may be made a voter
 }
 
@@ -137,7 +138,7 @@ func (e *Effects) reset() {
 	*e = Effects{Persist: e.Persist[:0], Send: e.Send[:0], Reply: e.Reply[:0], Notify: e.Notify[:0], Settled: e.Settled[:0]}
 }
 
-// Empty says that there is nothing to do.
+// Empty says that there is nothing to carry out.
 func (e *Effects) Empty() bool {
 	return len(e.Persist)+len(e.Send)+len(e.Reply)+len(e.Notify)+len(e.Settled) == 0 && !e.CaughtUp
 }

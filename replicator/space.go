@@ -101,6 +101,7 @@ func (s *space) contentHash() [16]byte {
 func (s *space) absorb() {
 	s.moved, s.hashed = true, false
 	s.m.subs.touch(s.ch.Keys)
+	s.m.eff.Changed = s.m.eff.Changed || len(s.ch.Keys) > 0
 	if s.id == Durable {
 		s.disk.next.fold(s.ch.Put, s.ch.Dropped)
 	}
