@@ -58,7 +58,11 @@ func (s *shard) administer(id string, env envelope) (verdict, bool) {
 
 // startEntity has an entity started, wherever its shard lives.
 func (r *core) startEntity(ctx context.Context, id string) error {
-	_, err := ask[bool](ctx, r, startRequest{}, func(env envelope) error { return r.send(ctx, id, env) }, nil)
+	q := &question[bool]{r: r}
+	c, env, err := q.open(ctx, startRequest{}, nil)
+	if err == nil {
+		err = q.wait(ctx, c, r.send(ctx, id, env))
+	}
 	return err
 }
 

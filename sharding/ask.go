@@ -9,15 +9,31 @@ import (
 
 // Ask sends a request to an entity and waits for its reply, until ctx ends or, if it has no deadline, for EntityType.AskTimeout. The reply's
 // type follows from the request's. req must be an M; the compiler cannot see that, so it is an error.
+//
+// Errors: those of Region.Tell, and ErrTimeout, ErrNoReply, ErrHandler, ErrReplyType, ErrTooManyAsks, ErrMoving, ErrNodeGone.
 func Ask[R, M any](ctx context.Context, to *Region[M], id string, req Request[R]) (R, error) {
-	v, err := ask[R](ctx, to.core, req, func(env envelope) error { return to.core.send(ctx, id, env) }, accepts[M](req))
-	return v, to.core.explained(id, err)
+	q := &question[R]{r: to.core}
+	c, env, err := q.open(ctx, req, accepts[M](req))
+	if err == nil {
+		err = q.wait(ctx, c, to.core.send(ctx, id, env))
+	}
+	if err != nil {
+		err = to.core.explained(id, err)
+	}
+	return q.value, err
 }
 
 // AskRef is Ask through a reference.
 func AskRef[R, M any](ctx context.Context, to *EntityRef[M], req Request[R]) (R, error) {
-	v, err := ask[R](ctx, to.region.core, req, func(env envelope) error { return to.send(ctx, env) }, accepts[M](req))
-	return v, to.region.core.explained(to.id, err)
+	q := &question[R]{r: to.region.core}
+	c, env, err := q.open(ctx, req, accepts[M](req))
+	if err == nil {
+		err = q.wait(ctx, c, to.send(ctx, env))
+	}
+	if err != nil {
+		err = to.region.core.explained(to.id, err)
+	}
+	return q.value, err
 }
 
 func accepts[M any](req any) error {
@@ -27,56 +43,60 @@ func accepts[M any](req any) error {
 	return fmt.Errorf("%w: %T is no %v", ErrUnregisteredMessage, req, reflect.TypeFor[M]())
 }
 
-func ask[R any](ctx context.Context, r *core, req any, send func(envelope) error, err error) (R, error) {
-	var none R
+// question is one Ask, and the place for its reply.
+type question[R any] struct {
+	r     *core
+	value R
+}
+
+// open takes a slot for the question and makes its envelope.
+func (q *question[R]) open(ctx context.Context, req any, err error) (*call, envelope, error) {
+	r := q.r
 	if err != nil {
-		return none, err
+		return nil, envelope{}, err
 	}
-	s := &sinkOf[R]{r: r}
-	c, id, err := r.asks.begin(s)
+	if handlerOf(ctx) != nil && !r.lease.Holds() {
+		return nil, envelope{}, ErrNoLease
+	}
+	c, id, err := r.asks.begin(q)
 	if err != nil {
-		return none, err
+		return nil, envelope{}, err
 	}
-	defer r.asks.end(c)
 	if _, ok := ctx.Deadline(); !ok {
 		c.deadline.Store(int64(r.clock() + r.askTimeout))
 		r.sweep.arm()
 	}
-	h := handlerOf(ctx)
-	if h != nil && !r.lease.Holds() {
-		return none, ErrNoLease
-	}
-	if err = send(envelope{msg: req, call: id, origin: r.self}); err != nil {
+	return c, envelope{msg: req, call: id, origin: r.self}, nil
+}
+
+// wait waits for the answer of a question that was sent, with the outcome of sending it, and frees its slot.
+func (q *question[R]) wait(ctx context.Context, c *call, sent error) error {
+	defer q.r.asks.end(c)
+	if sent != nil {
 		if c.abandon() {
-			return none, timedOut(err)
+			return timedOut(sent)
 		}
 		<-c.done // somebody answered all the same
-		return s.value, timedOut(c.err)
+		return timedOut(c.err)
 	}
-	if h != nil && h.entity != nil {
+	if h := handlerOf(ctx); h != nil && h.entity != nil {
 		p := h.entity.shard.region.pool
 		p.block()
 		defer p.unblock()
 	}
-	err = c.wait(ctx)
-	return s.value, timedOut(err)
+	return timedOut(c.wait(ctx))
 }
 
 // timedOut makes ErrTimeout of a context's deadline, so that callers match one error.
 func timedOut(err error) error {
-	if errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, ErrTimeout) {
+	if err != nil && errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, ErrTimeout) {
 		return errors.Join(ErrTimeout, err)
 	}
 	return err
 }
 
-// sinkOf receives the reply of one question.
-type sinkOf[R any] struct {
-	r     *core
-	value R
-}
-
-func (s *sinkOf[R]) accept(v any) error {
+// accept implements sink.
+func (q *question[R]) accept(v any) error {
 	if v == nil {
 		return nil
 	}
@@ -84,13 +104,14 @@ func (s *sinkOf[R]) accept(v any) error {
 	if !ok {
 		return fmt.Errorf("%w: want %v, got %T", ErrReplyType, reflect.TypeFor[R](), v)
 	}
-	s.value = got
+	q.value = got
 	return nil
 }
 
-func (s *sinkOf[R]) decode(body []byte) error {
+// decode implements sink.
+func (q *question[R]) decode(body []byte) error {
 	if reflect.TypeFor[R]().Kind() != reflect.Interface {
-		if err := decMode.Unmarshal(body, &s.value); err != nil {
+		if err := decMode.Unmarshal(body, &q.value); err != nil {
 			return fmt.Errorf("%w: reply: %w", ErrEncoding, err)
 		}
 		return nil
@@ -103,9 +124,9 @@ func (s *sinkOf[R]) decode(body []byte) error {
 	if rd.bad {
 		return fmt.Errorf("%w: malformed reply", ErrEncoding)
 	}
-	env, err := s.r.decode(&message{typ: typ, body: rd.b})
+	env, err := q.r.decode(&message{typ: typ, body: rd.b})
 	if err != nil {
 		return err
 	}
-	return s.accept(env.msg)
+	return q.accept(env.msg)
 }

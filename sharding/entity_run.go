@@ -112,7 +112,7 @@ func (e *entity) handle(r *core, p *pool) (o outcome, stack []byte, failure erro
 			e.body.fail(failure)
 		}
 		if cause == nil { // this goroutine ends here
-			p.ended.Go(func() { e.resumeElsewhere(r, p, failure, stack) })
+			e.resumeElsewhere(r, p, failure, stack)
 		}
 	}()
 	for n := 0; e.taken.len > 0; n++ {
@@ -149,10 +149,12 @@ var errGoexit = errors.New("the handler ended its goroutine")
 
 // resumeElsewhere ends the turn of a worker whose goroutine a handler has ended.
 func (e *entity) resumeElsewhere(r *core, p *pool, failure error, stack []byte) {
-	if e.supervise(r, failure, stack) {
-		e.giveBack()
-		p.submit(e)
-	}
+	p.ended.Go(func() {
+		if e.supervise(r, failure, stack) {
+			e.giveBack()
+			p.submit(e)
+		}
+	})
 }
 
 func (e *entity) receive(r *core, env envelope) error {
