@@ -15,13 +15,12 @@ type shardRun struct {
 	timer  timer
 	closed bool
 	// boxes are in order of first use, so that nothing depends on a map's order.
-	boxes  []*box
-	byID   map[protocol.EntityID]*box
-	drain  *protocol.Token // DrainMailboxes was asked and not yet answered
-	ids    map[protocol.EntityID]bool
-	retry  bool
-	sub    uint64
-	nextRq uint64
+	boxes []*box
+	byID  map[protocol.EntityID]*box
+	drain *protocol.Token // DrainMailboxes was asked and not yet answered
+	ids   map[protocol.EntityID]bool
+	retry bool
+	sub   uint64
 }
 
 // box is an entity: its mailbox, and whether it lives.
