@@ -66,7 +66,6 @@ const (
 	writeIDsMax    = 8192    // ids per write of a shard
 	movesMax       = 1 << 16 // hand-offs told to a new region at once
 	regionsMax     = 1 << 16 // regions in one message
-	askedMax       = 1 << 10 // questions kept during a takeover
 )
 
 // ErrConfig: the Config is incomplete or out of bounds; the message lists every fault.

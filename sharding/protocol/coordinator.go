@@ -120,6 +120,7 @@ type peer struct {
 	proxy   bool
 	leaving bool
 	left    bool      // it hosts nothing and never will
+	joined  bool      // it routes already
 	acked   bool      // its registration is known to a majority, so the next coordinator will know it too
 	count   int       // seats that count
 	drainAt time.Time // when to try again to move its shards away
@@ -206,10 +207,6 @@ func (c *Coordinator) onEarly(from UID, m Message) {
 		}
 	case Register:
 		t.registers[from] = m
-	case GetHomes:
-		if len(t.asked) < askedMax {
-			t.asked = append(t.asked, question{from: from, shards: m.Shards})
-		}
 	default:
 		c.counts[countNotActing]++
 	}

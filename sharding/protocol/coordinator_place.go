@@ -8,8 +8,8 @@ import (
 
 // onGetHomes answers what is known and finds homes for the rest. Who asks for a shard on the move is answered when it has a home.
 func (c *Coordinator) onGetHomes(from UID, shards []ShardID) {
-	if !c.view.Has(from) {
-		c.counts[countForeign]++
+	if p := c.peers[from]; p == nil || !p.acked {
+		c.counts[countForeign]++ // it would not be told of the next hand-off
 		return
 	}
 	for _, s := range shards {

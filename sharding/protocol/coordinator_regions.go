@@ -89,13 +89,14 @@ func (c *Coordinator) onRegister(from UID, r Register) {
 			p.left, p.leaving = false, m.Status == membership.Leaving
 			c.loadsStale = true
 		}
+		p.joined = r.Joined
 		if p.acked {
 			c.welcome(p)
 		}
 		return
 	}
 	c.peers[from] = &peer{
-		uid: from, proxy: r.Proxy || !m.HasRole(c.cfg.Role), leaving: r.Leaving || m.Status == membership.Leaving,
+		uid: from, joined: r.Joined, proxy: r.Proxy || !m.HasRole(c.cfg.Role), leaving: r.Leaving || m.Status == membership.Leaving,
 	}
 	c.writeRegions([]UID{from}, nil)
 }
@@ -114,16 +115,26 @@ func (c *Coordinator) onRegionWritten(u UID) {
 }
 
 // welcome tells a region that it is registered, and in the same message of the hand-offs in progress, for which it must buffer from the
-// first: their audience does not hold it. With more of them than a message takes it has to ask again.
+// first: their audience does not hold it. With more of them than a message takes it has to ask again. One that joins for the first time
+// learns of all homes.
 func (c *Coordinator) welcome(p *peer) {
-	m := Registered{Floor: c.floor}
+	m := Registered{Floor: c.floor, Since: Token{Epoch: uint64(c.view.Epoch), Up: c.me.UpNumber, Seq: c.seq}}
 	for _, s := range slices.Sorted(maps.Keys(c.moves)) {
 		if c.seats[s].home != p.uid {
 			m.Moves = append(m.Moves, c.asMove(s))
 		}
 	}
-	if len(m.Moves) <= movesMax {
-		c.out.send(p.uid, m)
+	if len(m.Moves) > movesMax {
+		return
+	}
+	c.out.send(p.uid, m)
+	if p.joined {
+		return
+	}
+	for i := range c.seats {
+		if st := &c.seats[i]; st.state == seatHosting || st.state == seatHosted {
+			c.out.home(p.uid, Entry{Shard: ShardID(i), Home: st.home, Token: st.token})
+		}
 	}
 }
 

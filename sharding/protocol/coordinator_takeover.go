@@ -17,14 +17,7 @@ type takeover struct {
 	awaiting       []UID // whose reports are not complete
 	reports        map[UID]*gathered
 	registers      map[UID]Register // who registered meanwhile
-	asked          []question
-	shards         []ShardID // with remembered ids, as far as known
-}
-
-// question is a GetHomes that came too early.
-type question struct {
-	from   UID
-	shards []ShardID
+	shards         []ShardID        // with remembered ids, as far as known
 }
 
 // gathered is the report of one member, part by part.
@@ -187,9 +180,6 @@ func (c *Coordinator) becomeActive() {
 	for _, u := range slices.Sorted(maps.Keys(t.registers)) {
 		c.onRegister(u, t.registers[u])
 	}
-	for _, q := range t.asked {
-		c.onGetHomes(q.from, q.shards)
-	}
 	c.onRemembered(t.shards)
 	c.allocateHomeless()
 	c.drainLeaving()
@@ -224,8 +214,7 @@ type finding struct {
 	host    UID   // who hosts it; 0: nobody
 	phase   Phase // there
 	token   Token // by which
-	barrier Token // the highest for which anyone buffers
-	stopped bool  // its owner has given it up
+	barrier Token // the highest for which anyone buffers, an owner that has stopped included
 }
 
 func (c *Coordinator) resolve(t takeover) {
@@ -252,9 +241,7 @@ func (c *Coordinator) merge(f *finding, u UID, h Hosted) {
 		f.barrier = h.Barrier
 	}
 	switch {
-	case h.Phase == PhaseStopped:
-		f.stopped = true
-	case h.Phase == PhaseNone:
+	case h.Phase == PhaseStopped || h.Phase == PhaseNone:
 	case f.host == 0 || f.token.Less(h.Token):
 		if f.host != 0 {
 			c.notify(Event{Kind: DoubleHost, Shard: h.Shard, Peer: f.host, Token: f.token})
@@ -267,7 +254,8 @@ func (c *Coordinator) merge(f *finding, u UID, h Hosted) {
 
 // settle decides about one shard after a takeover. Who hosts it keeps it; its entry stands if it fits and nobody waits for a later one,
 // otherwise it gets a new token, which takes every hand-off in progress back and releases all buffers. A shard that nobody hosts goes to
-// the home that the table names if that one merely missed its command, else wherever the strategy says.
+// the home that the table names if no later hand-off has begun: that one missed its command, and buffers may have been released to it
+// already, so any other home would be reached out of order. Else the strategy chooses.
 func (c *Coordinator) settle(s ShardID, f *finding) {
 	st := &c.seats[s]
 	fits := f.entry.Home == f.host && f.entry.Token == f.token && !f.entry.Token.Less(f.barrier)
@@ -278,8 +266,8 @@ func (c *Coordinator) settle(s ShardID, f *finding) {
 	case f.host != 0:
 		st.moved = true
 		c.place(s, f.host)
-	case f.entry.Home == 0 && f.barrier.IsZero() && !f.stopped:
-	case f.entry.Home != 0 && !f.stopped && !f.entry.Token.Less(f.barrier) && c.mayHost(f.entry.Home):
+	case f.entry.Home == 0 && f.barrier.IsZero():
+	case f.entry.Home != 0 && !f.entry.Token.Less(f.barrier) && c.peers[f.entry.Home] != nil:
 		st.moved = true
 		c.place(s, f.entry.Home)
 	default:

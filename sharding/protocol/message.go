@@ -46,8 +46,9 @@ type Hosted struct {
 
 // Messages to the coordinator.
 type (
-	// Register joins a region, or a proxy that never hosts, to those that the coordinator knows.
-	Register struct{ Proxy, Leaving bool }
+	// Register joins a region, or a proxy that never hosts, to those that the coordinator knows. Joined says that some coordinator has
+	// known it before.
+	Register struct{ Proxy, Leaving, Joined bool }
 	// GetHomes asks where shards live; those that live nowhere get a home. Answered by Homes, at once or when a hand-off has ended.
 	// With Region set it is for the region of the receiver, which answers what it knows and never allocates.
 	GetHomes struct {
@@ -76,13 +77,17 @@ type (
 // Messages to a region.
 type (
 	// Registered answers Register. The floor refuses commands of earlier coordinators; the moves are hand-offs in progress, to be
-	// treated like Begin.
+	// treated like Begin. Decisions up to Since may have been made without the receiver: a region that joins for the first time must
+	// not follow the table up to there, unless the coordinator says the same.
 	Registered struct {
-		Floor Token
-		Moves []Move
+		Floor, Since Token
+		Moves        []Move
 	}
-	// Homes tells where shards live.
-	Homes struct{ Entries []Entry }
+	// Homes tells where shards live. It is Sure when it comes from the coordinator, otherwise it is what some region believes.
+	Homes struct {
+		Sure    bool
+		Entries []Entry
+	}
 	// HostShards commands the receiver to host, or to go on hosting, shards.
 	HostShards struct{ Shards []ShardToken }
 	// Begin starts hand-offs. Regions are those whose fences an owner must await.

@@ -88,6 +88,9 @@ func (m Register) String() string {
 	if m.Leaving {
 		s += " leaving"
 	}
+	if m.Joined {
+		s += " joined"
+	}
 	return s
 }
 
@@ -101,10 +104,16 @@ func (m GetHomes) String() string {
 func (m Started) String() string       { return "started" + list(m.Shards) }
 func (m BeginAck) String() string      { return "begin-ack" + list(m.Shards) }
 func (m ShardsStopped) String() string { return "stopped" + list(m.Shards) }
-func (m Homes) String() string         { return "homes" + list(m.Entries) }
 func (m HostShards) String() string    { return "host" + list(m.Shards) }
 func (m Fence) String() string         { return fmt.Sprintf("fence %v %v", m.Shard, m.HandOff) }
 func (m Inquire) String() string       { return fmt.Sprintf("inquire %v", m.Floor) }
+
+func (m Homes) String() string {
+	if m.Sure {
+		return "homes" + list(m.Entries)
+	}
+	return "homes?" + list(m.Entries)
+}
 
 func (m LeaveRequest) String() string {
 	if m.Left {
@@ -127,7 +136,7 @@ func (m Report) String() string {
 }
 
 func (m Registered) String() string {
-	return fmt.Sprintf("registered %v%s", m.Floor, list(m.Moves))
+	return fmt.Sprintf("registered %v since %v%s", m.Floor, m.Since, list(m.Moves))
 }
 
 func (m Begin) String() string { return "begin" + list(m.Moves) + among(m.Regions) }

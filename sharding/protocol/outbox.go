@@ -60,7 +60,7 @@ func (c *Coordinator) flush() {
 	}
 	for _, to := range slices.Sorted(maps.Keys(c.out.homes)) {
 		for part := range slices.Chunk(c.out.homes[to], batchMax) {
-			c.fx.Send = append(c.fx.Send, Envelope{To: to, Msg: Homes{Entries: part}})
+			c.fx.Send = append(c.fx.Send, Envelope{To: to, Msg: Homes{Sure: true, Entries: part}})
 		}
 	}
 	c.out = outbox{puts: c.out.puts}

@@ -31,6 +31,7 @@ type Region struct {
 	floor       Token // commands below it come from deposed coordinators
 	known       bool  // the coordinator of the view knows this region
 	joined      bool  // some coordinator has known it; only grows
+	since       Token // of the first registration: decisions up to it were made without this region
 	lease       bool
 
 	shards []place                 // by ShardID
@@ -61,6 +62,7 @@ type Region struct {
 type place struct {
 	home    UID   // of the table entry
 	token   Token // of the table entry or command that home follows
+	doubt   bool  // the entry may have been overtaken without this region; only the coordinator can say
 	barrier Token // of the latest Begin
 	owner   UID   // whom the fence for barrier goes to
 	host    Token // by which this node hosts; meaningful unless the phase is none or stopped

@@ -53,7 +53,7 @@ func (r *Region) onRegistered(from UID, m Registered) {
 	if len(m.Moves) > 0 {
 		r.onBegin(from, m.Moves, nil)
 	}
-	r.join(from)
+	r.join(from, m.Since)
 }
 
 // raiseFloor refuses what a deposed coordinator says, and from now on those before this one.
@@ -67,9 +67,12 @@ func (r *Region) raiseFloor(from UID, floor Token) bool {
 }
 
 // join notes that a coordinator knows this region. The first one ever opens the routes to other nodes.
-func (r *Region) join(from UID) {
+func (r *Region) join(from UID, since Token) {
 	if !r.joined {
-		r.joined = true
+		r.joined, r.since = true, since
+		for i := range r.shards {
+			r.shards[i].doubt = r.doubts(r.shards[i].token)
+		}
 		r.publishAll()
 	}
 	if from != r.coordinator || r.known {
@@ -83,7 +86,8 @@ func (r *Region) join(from UID) {
 	}
 }
 
-// onInquire answers a new coordinator with all that is hosted here, in parts.
+// onInquire answers a new coordinator with all that is hosted here, in parts. It does not register: until the coordinator has settled what it
+// finds, hand-offs of the one before may be in progress without this region.
 func (r *Region) onInquire(from UID, m Inquire) {
 	if !r.raiseFloor(from, m.Floor) {
 		return
@@ -107,7 +111,6 @@ func (r *Region) onInquire(from UID, m Inquire) {
 		part := hs[i*batchMax : min(len(hs), (i+1)*batchMax)]
 		r.send(from, Report{Floor: m.Floor, Proxy: r.cfg.Proxy, Leaving: r.leaving, Part: uint32(i), Parts: uint32(parts), Shards: part})
 	}
-	r.join(from)
 }
 
 func (r *Region) onLeave() {
@@ -188,7 +191,7 @@ func (r *Region) retry() {
 	r.retryAt = time.Time{}
 	r.asking = false
 	if r.mayRegister() {
-		r.send(r.coordinator, Register{Proxy: r.cfg.Proxy, Leaving: r.leaving})
+		r.send(r.coordinator, Register{Proxy: r.cfg.Proxy, Leaving: r.leaving, Joined: r.joined})
 	}
 	if r.wanted > 0 {
 		r.askAll(true)

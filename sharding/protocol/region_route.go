@@ -3,7 +3,8 @@ package protocol
 import "time"
 
 // routeOf derives the route from the three parts of what is known. What a shard that starts or runs here receives is delivered here, whatever
-// the table says; otherwise a barrier holds; otherwise the table leads, to members only.
+// the table says; otherwise a barrier holds; otherwise the table leads, to members only, and only where this region has taken part in every
+// hand-off since: a table that lags behind would send a message to an old home, which passes it on, and the next one past it.
 func (r *Region) routeOf(p *place) Route {
 	switch p.phase {
 	case PhaseStarting:
@@ -18,7 +19,7 @@ func (r *Region) routeOf(p *place) Route {
 	switch {
 	case p.held():
 		return Route{State: RouteMoving, HandOff: p.barrier}
-	case p.home == 0 || p.home == r.self() || !r.joined || !r.inView(p.home):
+	case p.home == 0 || p.home == r.self() || !r.joined || !r.inView(p.home) || p.doubt:
 		return Route{State: RouteUnknown}
 	}
 	return Route{State: RouteRemote, Home: p.home, Token: p.token}
@@ -134,7 +135,13 @@ func (r *Region) nextRegion() (UID, bool) {
 
 func (r *Region) onHomes(from UID, m Homes) {
 	r.onEntries(m.Entries)
-	if from == r.coordinator && r.asking {
+	for _, e := range m.Entries {
+		if p, ok := r.at(e.Shard); ok && m.Sure && p.token == e.Token && p.doubt {
+			p.doubt = false
+			r.publish(e.Shard, p)
+		}
+	}
+	if m.Sure && from == r.coordinator && r.asking {
 		r.asking = false
 		r.sendAsks()
 	}
@@ -148,9 +155,13 @@ func (r *Region) onEntries(es []Entry) {
 	}
 }
 
+// doubts says whether an entry may have been overtaken without this region: it is older than its registration, or than the coordinator,
+// from whom it should have come.
+func (r *Region) doubts(t Token) bool { return !r.since.Less(t) || t.Less(r.floor) }
+
 // onEntry takes a newer row of the table. If it is above the barrier, a stopped shard is over and its buffer goes to the new home.
 func (r *Region) onEntry(e Entry, p *place) {
-	p.home, p.token = e.Home, e.Token
+	p.home, p.token, p.doubt = e.Home, e.Token, r.doubts(e.Token)
 	if p.phase == PhaseStopped && !p.held() {
 		r.setPhase(p, PhaseNone)
 		delete(r.moves, e.Shard)

@@ -278,7 +278,7 @@ func (st *stage) inject(args []string) error {
 	m := map[string]Message{
 		"stopped": ShardsStopped{Shards: []ShardToken{t}}, "started": Started{Shards: []ShardToken{t}}, "host": HostShards{Shards: []ShardToken{t}},
 		"begin-ack": BeginAck{Shards: []ShardToken{t}}, "fence": Fence{Shard: t.Shard, HandOff: t.Token},
-		"home": Homes{Entries: []Entry{{Shard: t.Shard, Home: UID(number32(from)), Token: t.Token}}},
+		"home": Homes{Sure: true, Entries: []Entry{{Shard: t.Shard, Home: UID(number32(from)), Token: t.Token}}},
 	}[args[1]]
 	if m == nil {
 		return fmt.Errorf("cannot inject %q", args[1])

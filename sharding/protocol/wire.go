@@ -13,12 +13,12 @@ import (
 //	byte 1   kind
 //	rest     one CBOR array, core-deterministic, of that kind's fields
 //
-//	Register      [proxy, leaving]                           GetHomes      [region, [shard…]]
+//	Register      [proxy, leaving, joined]                   GetHomes      [region, [shard…]]
 //	Started, BeginAck, ShardsStopped, HostShards             [[shard, epoch, up, seq, …]]
 //	Report        [[epoch, up, seq], proxy, leaving, part, parts, [shard, phase, epoch, up, seq, epoch, up, seq, …]]
-//	LeaveRequest  [left, false]                              LeaveReply    [done, alone]
-//	Registered    [[epoch, up, seq], [shard, epoch, up, seq, owner, …]]
-//	Homes         [[shard, home, epoch, up, seq, …]]
+//	LeaveRequest  [left, false, false]                       LeaveReply    [done, alone, false]
+//	Registered    [[epoch, up, seq, epoch, up, seq], [shard, epoch, up, seq, owner, …]]
+//	Homes         [sure, [shard, home, epoch, up, seq, …]]
 //	Begin         [[shard, epoch, up, seq, owner, …], [region…]]
 //	Fence         [[shard, epoch, up, seq]]                  Inquire       [[epoch, up, seq]]
 //
@@ -33,13 +33,13 @@ type words []uint64
 
 type (
 	wireFlags struct {
-		_           struct{} `cbor:",toarray"`
-		First, Last bool
+		_                   struct{} `cbor:",toarray"`
+		First, Second, Last bool
 	}
-	wireAsk struct {
-		_      struct{} `cbor:",toarray"`
-		Region bool
-		Shards words
+	wireFlagged struct {
+		_    struct{} `cbor:",toarray"`
+		Flag bool
+		List words
 	}
 	wireList struct {
 		_    struct{} `cbor:",toarray"`
@@ -90,9 +90,9 @@ func AppendMessage(dst []byte, m Message) []byte {
 func wireOf(m Message) any {
 	switch m := m.(type) {
 	case Register:
-		return wireFlags{First: m.Proxy, Last: m.Leaving}
+		return wireFlags{First: m.Proxy, Second: m.Leaving, Last: m.Joined}
 	case GetHomes:
-		return wireAsk{Region: m.Region, Shards: flat(m.Shards, func(w words, s ShardID) words { return append(w, uint64(s)) })}
+		return wireFlagged{Flag: m.Region, List: flat(m.Shards, func(w words, s ShardID) words { return append(w, uint64(s)) })}
 	case Started:
 		return wireList{List: flat(m.Shards, appendShardToken)}
 	case BeginAck:
@@ -108,11 +108,11 @@ func wireOf(m Message) any {
 	case LeaveRequest:
 		return wireFlags{First: m.Left}
 	case LeaveReply:
-		return wireFlags{First: m.Done, Last: m.Alone}
+		return wireFlags{First: m.Done, Second: m.Alone}
 	case Registered:
-		return wireTwo{First: appendToken(nil, m.Floor), Last: flat(m.Moves, appendMove)}
+		return wireTwo{First: appendToken(appendToken(nil, m.Floor), m.Since), Last: flat(m.Moves, appendMove)}
 	case Homes:
-		return wireList{List: flat(m.Entries, appendEntry)}
+		return wireFlagged{Flag: m.Sure, List: flat(m.Entries, appendEntry)}
 	case Begin:
 		return wireTwo{First: flat(m.Moves, appendMove), Last: flat(m.Regions, func(w words, u UID) words { return append(w, uint64(u)) })}
 	case Fence:

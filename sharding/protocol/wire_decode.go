@@ -49,16 +49,16 @@ func (d *decoder) message(k kind) Message {
 	switch k {
 	case kindRegister:
 		f := d.flags()
-		return Register{Proxy: f.First, Leaving: f.Last}
+		return Register{Proxy: f.First, Leaving: f.Second, Joined: f.Last}
 	case kindLeaveRequest:
 		return LeaveRequest{Left: d.flags().First}
 	case kindLeaveReply:
 		f := d.flags()
-		return LeaveReply{Done: f.First, Alone: f.Last}
+		return LeaveReply{Done: f.First, Alone: f.Second}
 	case kindGetHomes:
-		var w wireAsk
+		var w wireFlagged
 		d.into(&w)
-		return GetHomes{Region: w.Region, Shards: records(d, w.Shards, 1, batchMax, func(w words) ShardID { return d.shard(w[0]) })}
+		return GetHomes{Region: w.Flag, Shards: records(d, w.List, 1, batchMax, func(w words) ShardID { return d.shard(w[0]) })}
 	case kindStarted:
 		return Started{Shards: d.shardTokens(d.list())}
 	case kindBeginAck:
@@ -68,13 +68,20 @@ func (d *decoder) message(k kind) Message {
 	case kindHostShards:
 		return HostShards{Shards: d.shardTokens(d.list())}
 	case kindHomes:
-		return Homes{Entries: records(d, d.list(), 5, batchMax, d.entry)}
+		var w wireFlagged
+		d.into(&w)
+		return Homes{Sure: w.Flag, Entries: records(d, w.List, 5, batchMax, d.entry)}
 	case kindReport:
 		return d.report()
 	case kindRegistered:
 		var w wireTwo
 		d.into(&w)
-		return Registered{Floor: d.tokenOf(w.First), Moves: records(d, w.Last, 5, movesMax, d.move)}
+		ts := records(d, w.First, 3, 2, d.token)
+		if len(ts) != 2 {
+			d.fail(errShape)
+			return nil
+		}
+		return Registered{Floor: ts[0], Since: ts[1], Moves: records(d, w.Last, 5, movesMax, d.move)}
 	case kindBegin:
 		var w wireTwo
 		d.into(&w)

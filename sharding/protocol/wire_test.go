@@ -46,7 +46,7 @@ func drawMessage(t *rapid.T) Message {
 	yes := func(s string) bool { return rapid.Bool().Draw(t, s) }
 	switch kind(rapid.Uint8Range(1, uint8(kindEnd)-1).Draw(t, "kind")) {
 	case kindRegister:
-		return Register{Proxy: yes("proxy"), Leaving: yes("leaving")}
+		return Register{Proxy: yes("proxy"), Leaving: yes("leaving"), Joined: yes("joined")}
 	case kindGetHomes:
 		return GetHomes{Region: yes("region"), Shards: drawList(t, drawShard)}
 	case kindStarted:
@@ -64,9 +64,9 @@ func drawMessage(t *rapid.T) Message {
 	case kindLeaveRequest:
 		return LeaveRequest{Left: yes("left")}
 	case kindRegistered:
-		return Registered{Floor: drawToken(t), Moves: drawList(t, drawMove)}
+		return Registered{Floor: drawToken(t), Since: drawToken(t), Moves: drawList(t, drawMove)}
 	case kindHomes:
-		return Homes{Entries: drawList(t, drawEntry)}
+		return Homes{Sure: yes("sure"), Entries: drawList(t, drawEntry)}
 	case kindHostShards:
 		return HostShards{Shards: drawList(t, drawShardToken)}
 	case kindBegin:
@@ -106,11 +106,11 @@ func TestWireRefuses(t *testing.T) {
 	for name, b := range map[string][]byte{
 		"empty":            {},
 		"version":          append([]byte{9}, AppendMessage(nil, Register{})[1:]...),
-		"kind 0":           array(0, []bool{true, false}),
-		"kind beyond":      array(kindEnd, []bool{true, false}),
+		"kind 0":           array(0, []bool{true, false, true}),
+		"kind beyond":      array(kindEnd, []bool{true, false, true}),
 		"short":            AppendMessage(nil, Fence{Shard: 1, HandOff: Token{1, 1, 1}})[:7],
 		"trailing":         append(AppendMessage(nil, Register{}), 0),
-		"wrong type":       array(kindRegister, []string{"a", "b"}),
+		"wrong type":       array(kindRegister, []string{"a", "b", "c"}),
 		"too few fields":   array(kindReport, []any{[]uint64{1, 1, 1}}),
 		"half a record":    array(kindStarted, []any{[]uint64{1, 2, 3}}),
 		"shard beyond":     array(kindStarted, []any{[]uint64{ShardsMax, 1, 1, 1}}),
@@ -121,7 +121,7 @@ func TestWireRefuses(t *testing.T) {
 		"parts beyond":     array(kindReport, []any{[]uint64{1, 1, 1}, false, false, 1, 1 << 20, []uint64{}}),
 		"two fences":       array(kindFence, []any{[]uint64{1, 1, 1, 1, 2, 1, 1, 1}}),
 		"too many shards":  array(kindGetHomes, []any{false, many}),
-		"indefinite array": {wireVersion, byte(kindRegister), 0x9f, 0xf4, 0xf4, 0xff},
+		"indefinite array": {wireVersion, byte(kindRegister), 0x9f, 0xf4, 0xf4, 0xf4, 0xff},
 		"huge array head":  {wireVersion, byte(kindInquire), 0x81, 0x9b, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, 0xff},
 	} {
 		if m, err := DecodeMessage(b); !errors.Is(err, ErrDecode) {
@@ -135,7 +135,7 @@ func FuzzDecodeMessage(f *testing.F) {
 	for _, m := range []Message{
 		Register{Proxy: true}, GetHomes{Shards: []ShardID{1, 2}}, Started{Shards: []ShardToken{{3, tok}}}, LeaveReply{Done: true},
 		Report{Floor: tok, Parts: 1, Shards: []Hosted{{Shard: 1, Token: tok, Phase: PhaseFencing, Barrier: tok}}},
-		Registered{Floor: tok, Moves: []Move{{1, tok, 5}}}, Homes{Entries: []Entry{{1, 5, tok}}}, Inquire{Floor: tok},
+		Registered{Floor: tok, Since: tok, Moves: []Move{{1, tok, 5}}}, Homes{Entries: []Entry{{1, 5, tok}}}, Inquire{Floor: tok},
 		Begin{Moves: []Move{{1, tok, 5}}, Regions: []UID{1, 2, 1 << 60}}, Fence{Shard: 1, HandOff: tok}, LeaveRequest{},
 	} {
 		f.Add(AppendMessage(nil, m))
