@@ -153,7 +153,7 @@ func (m *model) doCrash() {
 // doColdStart stops everything and founds the cluster anew on a majority of the disks of the last view. It is done only when that view
 // is settled: what is volatile is lost then, and what was acknowledged and is durable is not.
 func (m *model) doColdStart() {
-	if !m.rarely() || m.settled() != m.newest().Epoch {
+	if !m.rarely() || m.settled(m.lives) != m.newest().Epoch {
 		return
 	}
 	m.note()

@@ -93,29 +93,30 @@ func (m *model) rarely() bool { return rapid.IntRange(1, m.calm).Draw(m.rt, "rar
 
 func (m *model) lives(id crdt.Origin) bool { return m.node(id) != nil }
 
-// settled is the newest epoch that somebody has found to be settled, 0 when not even the founding view is.
-func (m *model) settled() uint64 {
+// settled is the newest epoch that one of these has found to be settled, 0 when not even the founding view is. What only the dead had found
+// is true, but nobody knows it: the others may raise an alarm.
+func (m *model) settled(there func(crdt.Origin) bool) uint64 {
 	var settled uint64
 	if len(m.views[0].LastDisks) == 0 {
 		settled = m.views[0].Epoch
 	}
 	for _, n := range m.nodes {
-		if s := n.m.Settled(); s >= m.views[0].Epoch {
+		if s := n.m.Settled(); s >= m.views[0].Epoch && there(n.id) {
 			settled = max(settled, s)
 		}
 	}
 	return settled
 }
 
-// unsettled returns the views that nobody is known to have put behind him, and the one that is.
-func (m *model) unsettled() []View {
-	settled := m.settled()
+// unsettled returns the views that none of these has put behind him, and the one that is.
+func (m *model) unsettled(there func(crdt.Origin) bool) []View {
+	settled := m.settled(there)
 	return slices.DeleteFunc(slices.Clone(m.views), func(v View) bool { return v.Epoch < settled })
 }
 
 // bears says whether a majority of every unsettled view would still be there among these.
 func (m *model) bears(there func(crdt.Origin) bool) bool {
-	if first := m.views[0]; m.settled() == 0 {
+	if first := m.views[0]; m.settled(there) == 0 {
 		n := 0
 		for _, x := range m.nodes {
 			if there(x.id) && slices.Contains(first.LastDisks, x.diskID) {
@@ -126,7 +127,7 @@ func (m *model) bears(there func(crdt.Origin) bool) bool {
 			return false
 		}
 	}
-	for _, v := range m.unsettled() {
+	for _, v := range m.unsettled(there) {
 		n := 0
 		for _, p := range v.Voters {
 			if there(p.ID) {
