@@ -101,7 +101,7 @@ type Config struct {
 }
 
 // rememberedKeys are the patterns of sharding's remembered entities.
-var rememberedKeys = []string{"sharding/*/ids/*", "sharding/*/remembered"}
+var rememberedKeys = []string{"sharding/*/ids/*"}
 
 // withDefaults returns the config with every default filled in.
 func (c Config) withDefaults() Config {

@@ -44,9 +44,9 @@ type EntityType[M any] struct {
 	Strategy protocol.Strategy
 	// MinRegions is the number of regions that must be there before the first shard gets a home. Default 1.
 	MinRegions int
-	// RebalanceInterval is the time between two looks at the balance. Default 10 s, negative = never.
+	// RebalanceInterval is the time between two looks at the balance. Default 10 s, 100 ms on a node with ddata.Local; negative = never.
 	RebalanceInterval time.Duration
-	// RetryInterval is the longest pause between two repetitions of what another node has not answered. Default 2 s.
+	// RetryInterval is the longest pause between two repetitions of what another node has not answered. Default 2 s, 100 ms on a node with ddata.Local.
 	RetryInterval time.Duration
 	// BeginTimeout and HandOffTimeout bound the two phases of a hand-off; past them it is aborted and the shard stays. Defaults 10 s and 60 s.
 	BeginTimeout, HandOffTimeout time.Duration

@@ -34,7 +34,14 @@ func Start[M any](node *ddata.Node, t EntityType[M]) (*Region[M], error) {
 		}
 		return g, nil
 	}
-	g, err := StartOn(nodePorts(node, t.Role), t)
+	ports, err := nodePorts(node, t.Role)
+	if err != nil {
+		return nil, err
+	}
+	if t.RememberEntities && ports.State != nil && !node.Durable() {
+		return nil, fmt.Errorf("%w %q: RememberEntities needs a directory: set ddata.Config.Dir", ErrConfig, t.Name)
+	}
+	g, err := StartOn(ports, withPreset(t, node.Preset()))
 	if err != nil {
 		return nil, err
 	}
@@ -82,15 +89,27 @@ func (run *engine) closeWithNode() {
 	}
 }
 
-func nodePorts(n *ddata.Node, role string) Ports {
+func nodePorts(n *ddata.Node, role string) (Ports, error) {
 	p := Ports{Cluster: nodeCluster{n}, Lease: nodeLease{n}, Network: nodeNetwork{n.Transport(), n}, BeforeLeave: n.BeforeLeave, Log: n.Log()}
-	if slices.Contains(n.Roles(), role) {
-		r, err := n.Replicator(role)
-		if err == nil {
-			p.State = nodeState{r}
+	if !slices.Contains(n.Roles(), role) {
+		return p, nil
+	}
+	r, err := n.Replicator(role)
+	p.State = nodeState{r}
+	return p, err
+}
+
+// withPreset gives the timers that were left to their defaults values that go with the node's preset.
+func withPreset[M any](t EntityType[M], preset ddata.Preset) EntityType[M] {
+	if preset == ddata.Local {
+		if t.RebalanceInterval == 0 {
+			t.RebalanceInterval = 100 * time.Millisecond
+		}
+		if t.RetryInterval == 0 {
+			t.RetryInterval = 100 * time.Millisecond
 		}
 	}
-	return p
+	return t
 }
 
 type nodeCluster struct{ n *ddata.Node }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"runtime"
 	"strconv"
 	"time"
 	"unicode/utf8"
@@ -26,8 +27,8 @@ type Config struct {
 	// FrameMax bounds a payload, in bytes. A node refuses connections of one with a
 	// higher limit. Default 1 MiB, at most 64 MiB. Large frames delay what is behind them.
 	FrameMax int
-	// DataStripes is how many connections the Data lane has per direction. More
-	// stripes use more cores and sockets. Default 4, at most 256.
+	// DataStripes is how many connections the Data lane has per direction. More stripes use more cores and sockets, and
+	// make smaller batches. Default half of GOMAXPROCS, 1 to 8; at most 256.
 	DataStripes uint32
 	// ControlQueueMax bounds the bytes queued in a Control lane: it must hold what
 	// the layers above send while a peer reconnects. Default 16 MiB. The one frame
@@ -110,7 +111,7 @@ func (c *Config) Validate() error {
 
 func (c Config) withDefaults() Config {
 	setDefault(&c.FrameMax, DefaultFrameMax)
-	setDefault(&c.DataStripes, DefaultDataStripes)
+	setDefault(&c.DataStripes, defaultDataStripes())
 	setDefault(&c.ControlQueueMax, DefaultControlQueueMax)
 	setDefault(&c.DataQueueMax, DefaultDataQueueMax)
 	setDefault(&c.BulkQueueMax, DefaultBulkQueueMax)
@@ -132,6 +133,9 @@ func (c Config) withDefaults() Config {
 	}
 	return c
 }
+
+// defaultDataStripes leaves the other half of the processors to those who use what arrives.
+func defaultDataStripes() uint32 { return uint32(min(8, max(1, runtime.GOMAXPROCS(0)/2))) }
 
 func setDefault[T comparable](field *T, value T) {
 	var zero T

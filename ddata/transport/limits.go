@@ -6,8 +6,6 @@ import "time"
 const (
 	// DefaultFrameMax bounds the payload of a frame.
 	DefaultFrameMax = 1 << 20
-	// DefaultDataStripes is the number of Data connections per direction.
-	DefaultDataStripes = 4
 	// DefaultControlQueueMax bounds a Control queue, in bytes.
 	DefaultControlQueueMax = 16 << 20
 	// DefaultDataQueueMax bounds the queue of one Data stripe, in bytes.

@@ -234,7 +234,7 @@ func (n *simNode) afterwards(s ShardID, sh *simShard, id EntityID, e *simEntity)
 	switch {
 	case e.closing && (e.mark <= 0 || e.pause):
 		n.stopEntity(s, sh, id, e)
-	case !e.closing && n.w.chance(2) && len(e.mailbox) == 0:
+	case !e.closing && n.w.chance(max(2, n.w.opt.passivate)) && len(e.mailbox) == 0:
 		n.stepShard(s, Passivate{ID: id})
 	case !e.closing && n.w.chance(1):
 		n.stopEntity(s, sh, id, e) // it ends by itself

@@ -189,6 +189,10 @@ func TestSimRemember(t *testing.T) {
 	simulate(t, simOptions{nodes: 3, proxies: 1, shards: 8, entities: 24, lossy: true, remember: true})
 }
 
+func TestSimPassivation(t *testing.T) {
+	simulate(t, simOptions{nodes: 3, proxies: 1, shards: 8, entities: 24, lossy: true, remember: true, passivate: 30})
+}
+
 func TestSimCrashes(t *testing.T) {
 	simulate(t, simOptions{nodes: 5, proxies: 1, shards: 12, entities: 30, lossy: true, crashes: true})
 }
@@ -231,13 +235,13 @@ func TestSimFullRestart(t *testing.T) {
 // caught demands that a planted defect is found.
 func caught(t *testing.T, opt simOptions) {
 	t.Helper()
-	for seed := range *simSeeds {
+	for seed := range 5 * *simSeeds {
 		if _, err := play(seed+1, opt, false); err != nil {
 			t.Logf("seed %d: %v", seed+1, err)
 			return
 		}
 	}
-	t.Fatalf("not found by %d seeds", *simSeeds)
+	t.Fatalf("not found by %d seeds", 5**simSeeds)
 }
 
 func TestSimFindsNoFence(t *testing.T) {
@@ -249,5 +253,5 @@ func TestSimFindsNoTokenCheck(t *testing.T) {
 }
 
 func TestSimFindsNoRememberWait(t *testing.T) {
-	caught(t, simOptions{nodes: 3, shards: 8, entities: 24, lossy: true, remember: true, faults: Faults{NoRememberWait: true}})
+	caught(t, simOptions{nodes: 3, shards: 8, entities: 24, lossy: true, remember: true, passivate: 30, faults: Faults{NoRememberWait: true}})
 }

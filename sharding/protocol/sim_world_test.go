@@ -59,6 +59,7 @@ type simOptions struct {
 	lossy                            bool // control messages and state
 	crashes                          bool // nodes die, so messages may be lost
 	slow                             bool // handlers that stall beyond the stop timeout
+	passivate                        int  // percent of handled messages after which an idle entity passivates; default 2
 	faults                           Faults
 }
 
