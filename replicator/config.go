@@ -35,7 +35,8 @@ type Config struct {
 	// FrameMax is the size in bytes above which groups and repairs are cut into several messages. Clocks are never cut, so the
 	// transport must take somewhat larger frames. Default 64 KiB.
 	FrameMax int
-	// GroupMax bounds the encoded size of one group, in bytes: what a peer is willing to reassemble. Default 64 MiB.
+	// GroupMax bounds the encoded size of a group that travels as such, in bytes: what a peer is willing to reassemble. A larger one reaches
+	// the others by repair. Default 64 MiB.
 	GroupMax int
 	// PushFlight is how many pushes may be unacknowledged per peer and space; later groups are gathered meanwhile and go together. More
 	// is a shorter wait under load, less is fewer and larger messages. Default 2.

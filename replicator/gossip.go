@@ -94,15 +94,16 @@ func (s *space) fill(p *peer, clock *crdt.Clock) {
 		return
 	}
 	groups, more, covered := s.store.Missing(clock, s.m.cfg.PushWindow)
-	if !covered {
+	todo := make([]ownGroup, len(groups))
+	for i, g := range groups {
+		todo[i] = ownGroup{group: g, enc: crdt.AppendGroup(nil, g)}
+		covered = covered && len(todo[i].enc) <= s.m.cfg.GroupMax
+	}
+	if !covered { // or a group is too large to be put together there: a repair brings its items one by one, and takes them whole
 		s.m.send(p, Prompt, &Behind{Epoch: s.m.view.Epoch, Space: s.id})
 		return
 	}
 	s.m.stats.Fills++
-	todo := make([]ownGroup, len(groups))
-	for i, g := range groups {
-		todo[i] = ownGroup{group: g, enc: crdt.AppendGroup(nil, g)}
-	}
 	for len(todo) > 0 {
 		part := s.bundle(todo, 0)
 		part.msg.Fill = true

@@ -97,7 +97,9 @@ func (s *space) push(p *peer, shared *pushed) {
 		if shared.msg == nil || shared.after != l.sent {
 			*shared = s.bundle(todo, l.sent)
 		}
-		if shared.bytes > s.m.cfg.FrameMax {
+		if shared.bytes > s.m.cfg.GroupMax {
+			s.m.sendStatus(p, false) // the peer finds that he lacks it, and is told to repair
+		} else if shared.bytes > s.m.cfg.FrameMax {
 			s.m.sendLarge(p, shared.msg)
 		} else {
 			s.m.send(p, Prompt, shared.msg)

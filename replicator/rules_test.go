@@ -274,6 +274,28 @@ func TestGroupLargerThanAFrameIsAppliedWhole(t *testing.T) {
 	}
 }
 
+// R9, beyond what a peer would put together again: the group comes by repair, and whole as well.
+func TestGroupLargerThanAPeerTakesComesWholeByRepair(t *testing.T) {
+	w := cluster(t, 3, Config{FrameMax: 512, GroupMax: 4096})
+	a, b := w.nodes[0], w.nodes[1]
+	b.step(Subscribe{ID: 1, Key: "s"})
+	w.seq++
+	a.step(Update{ID: w.seq, Key: "s", Write: All, Mutate: func(tx *crdt.Tx) error {
+		for i := range 300 {
+			if err := addOne.Mutator(tx).Add(fmt.Sprintf("element %03d of a set", i)); err != nil {
+				return err
+			}
+		}
+		return nil
+	}})
+	id := w.seq
+	w.advance(4 * time.Second)
+	a.want(id, nil)
+	if len(b.changes) != 1 || len(elems(t, b.changes[0].Reader)) != 300 || b.m.stats.Repairs != 1 {
+		t.Fatalf("%d changes seen, %+v", len(b.changes), b.m.stats)
+	}
+}
+
 // R11: A learner refuses updates until it has caught up (its removes would have observed nothing).
 func TestLearnerRefusesUpdatesUntilItHasCaughtUp(t *testing.T) {
 	w := cluster(t, 2, Config{})
