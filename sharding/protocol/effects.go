@@ -38,7 +38,8 @@ type (
 		Shard ShardID
 		Route Route
 	}
-	// FlushBuffer sends what the shard's buffer holds along its route, in order, and stops where a later SetRoute closes it again.
+	// FlushBuffer sends what the shard's buffer holds along its route, in order. Along a local route it does so whole, before the next
+	// action; along a remote one it may take its time, and stops where a later SetRoute closes the route again.
 	FlushBuffer struct{ Shard ShardID }
 	// DropBuffer drops what the shard's buffer holds.
 	DropBuffer struct {

@@ -81,6 +81,8 @@ func (st *stage) command(f []string) error {
 		st.shard(st.node(args[0]), number32(args[1]), StartedElsewhere{IDs: []EntityID{EntityID(args[2])}})
 	case "remember":
 		st.apply(StateWrite{Kind: StateIDs, Shard: number32(args[0]), AddIDs: []EntityID{EntityID(args[1])}})
+	case "reachable":
+		st.coordinator(st.node("1"), Reachable{UID: UID(number32(args[0])), OK: args[1] == "on"})
 	case "crash":
 		delete(st.nodes, st.node(args[0]).uid)
 	case "hold", "release":
@@ -125,6 +127,8 @@ func (st *stage) configure(args []string) error {
 			st.cfg.Shards = int(number32(v))
 		case "remember":
 			st.cfg.Remember = true
+		case "minregions":
+			st.cfg.MinRegions = int(number32(v))
 		case "rebalance":
 			st.cfg.RebalanceInterval = 10 * time.Second
 		default:

@@ -1,0 +1,184 @@
+package protocol
+
+import (
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/coterie-go/coterie/ddata/membership"
+)
+
+// fixed is a strategy that names one home, whatever it is.
+type fixed UID
+
+func (f fixed) Allocate(UID, ShardID, *Allocations) (UID, bool) { return UID(f), f != 0 }
+func (f fixed) Rebalance(a *Allocations, _ []ShardID) []ShardID { return []ShardID{0, 0, 99} }
+
+// lone is a coordinator without a world: the test is its world.
+type lone struct {
+	t   *testing.T
+	c   *Coordinator
+	now time.Time
+}
+
+func newLone(t *testing.T, s Strategy, members ...UID) *lone {
+	c, err := NewCoordinator(Config{Type: "t", Self: 1, Shards: 4, Strategy: s}, rand.New(rand.NewPCG(1, 1)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := &lone{t: t, c: c, now: time.Unix(0, 0)}
+	l.step(Lease{Held: true})
+	l.step(Install{View: viewOf(1, members...)})
+	l.step(DidRead{ID: 1})
+	l.step(DidRead{ID: 2})
+	return l
+}
+
+func viewOf(e membership.Epoch, us ...UID) *membership.View {
+	v := &membership.View{Epoch: e}
+	for _, u := range us {
+		v.Members = append(v.Members, membership.Member{UID: u, Status: membership.Up, UpNumber: uint32(u)})
+	}
+	return v
+}
+
+func (l *lone) step(in CoordinatorInput) string {
+	l.t.Helper()
+	s := l.c.Step(l.now, in).String()
+	if err := l.c.Check(); err != nil {
+		l.t.Fatalf("%s: %v", describe(in), err)
+	}
+	return s
+}
+
+func (l *lone) report(from UID, hs ...Hosted) string {
+	return l.step(Receive{From: from, Msg: Report{Floor: l.c.floor, Parts: 1, Shards: hs}})
+}
+
+func (l *lone) expect(got string, parts ...string) {
+	l.t.Helper()
+	for _, p := range parts {
+		if !strings.Contains(got, p) {
+			l.t.Errorf("%q is missing in:\n%s", p, got)
+		}
+	}
+}
+
+func TestStrategyNamesAStranger(t *testing.T) {
+	l := newLone(t, fixed(7), 1, 2)
+	l.report(1)
+	l.report(2)
+	got := l.step(Receive{From: 1, Msg: GetHomes{Shards: []ShardID{0}}})
+	l.expect(got, "strategy-refused 0 peer=7")
+	l.c.cfg.Strategy = fixed(2)
+	l.now = l.now.Add(time.Second)
+	l.expect(l.step(Tick{}), "homes 0→2")
+}
+
+func TestStrategyRebalancesNonsense(t *testing.T) {
+	l := newLone(t, fixed(2), 1, 2)
+	l.report(1)
+	l.report(2, Hosted{Shard: 0, Phase: PhaseRunning, Token: Token{Epoch: 1, Up: 1, Seq: 1}})
+	for id := range uint64(9) {
+		l.step(Wrote{ID: id})
+	}
+	l.step(Receive{From: 2, Msg: Started{Shards: []ShardToken{{0, l.c.seats[0].token}}}})
+	l.now = l.now.Add(time.Minute)
+	if got := strings.Count(l.step(Tick{}), "begin"); got != 2 || len(l.c.moves) != 1 {
+		t.Errorf("%d Begin and %d hand-offs for a shard named twice and one that does not exist", got, len(l.c.moves))
+	}
+}
+
+// TestDoubleHost: two nodes say that they host a shard. That cannot happen; if it does, the one with the later command keeps it, and the new
+// entry tells the other to stop.
+func TestDoubleHost(t *testing.T) {
+	l := newLone(t, nil, 1, 2)
+	l.report(1, Hosted{Shard: 3, Phase: PhaseRunning, Token: Token{1, 1, 5}})
+	got := l.report(2, Hosted{Shard: 3, Phase: PhaseRunning, Token: Token{1, 1, 6}})
+	l.expect(got, "double-host! 3 peer=1", "homes 3→2")
+}
+
+// TestReportInParts: the report of a region that hosts many shards comes in parts, in any order and repeated.
+func TestReportInParts(t *testing.T) {
+	l := newLone(t, nil, 1)
+	part := func(i uint32, s ShardID) string {
+		h := Hosted{Shard: s, Phase: PhaseRunning, Token: Token{1, 1, 1}}
+		return l.step(Receive{From: 1, Msg: Report{Floor: l.c.floor, Part: i, Parts: 3, Shards: []Hosted{h}}})
+	}
+	for _, i := range []uint32{2, 0, 0, 2} {
+		if got := part(i, ShardID(i)); strings.Contains(got, "started") {
+			t.Fatalf("it acts after part %d: %s", i, got)
+		}
+	}
+	l.expect(part(1, 1), "coordinator-started", "homes 0→1", "1→1", "2→1")
+}
+
+// TestTakeoverLosesMember: a member that is asked and does not answer holds the takeover up until the view drops it.
+func TestTakeoverLosesMember(t *testing.T) {
+	l := newLone(t, nil, 1, 2, 3)
+	l.report(1)
+	l.report(3, Hosted{Shard: 1, Phase: PhaseRunning, Token: Token{1, 1, 1}})
+	l.now = l.now.Add(time.Second)
+	l.expect(l.step(Tick{}), "→2 inquire")
+	if l.c.Acts() {
+		t.Fatal("it acts although node 2 may host anything")
+	}
+	l.expect(l.step(Install{View: viewOf(2, 1, 2)}), "") // node 3 is gone, and with it what it said
+	l.expect(l.step(Install{View: viewOf(3, 1)}), "coordinator-started")
+	if l.c.seats[1].state != seatEmpty {
+		t.Errorf("the word of a node that is gone still counts: %v", l.c)
+	}
+}
+
+func TestReadsAreRepeated(t *testing.T) {
+	c, err := NewCoordinator(Config{Type: "t", Self: 1, Shards: 4, Remember: true}, rand.New(rand.NewPCG(1, 1)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := &lone{t: t, c: c, now: time.Unix(0, 0)}
+	l.step(Lease{Held: true})
+	l.expect(l.step(Install{View: viewOf(1, 1)}), "read #1 homes", "read #2 regions", "read #3 remembered")
+	for id := range uint64(3) {
+		l.step(DidRead{ID: id + 1, Err: errStage})
+	}
+	l.now = l.now.Add(time.Second)
+	l.expect(l.step(Tick{}), "read #4 homes", "read #5 regions", "read #6 remembered")
+	l.step(DidRead{ID: 4})
+	l.step(DidRead{ID: 5})
+	l.report(1)
+	l.expect(l.step(DidRead{ID: 6, Shards: []ShardID{2, 9}}), "homes 2→1", "remembered-beyond-range! 9") // late, but not lost
+	if !slices.ContainsFunc(c.Stats(), func(c Counter) bool { return c.String() == "state-errors=3" }) {
+		t.Errorf("stats %v", c.Stats())
+	}
+}
+
+func TestOutOfRange(t *testing.T) {
+	l := newLone(t, nil, 1)
+	l.report(1)
+	l.step(Receive{From: 1, Msg: GetHomes{Shards: []ShardID{4, ShardsMax - 1}}})
+	l.step(Receive{From: 1, Msg: Started{Shards: []ShardToken{{Shard: 9}}}})
+	l.step(TableChanged{Entries: []Entry{{Shard: 77, Home: 1, Token: Token{1, 1, 1}}}})
+	if l.c.counts[countOutOfRange] != 4 {
+		t.Errorf("counted %d", l.c.counts[countOutOfRange])
+	}
+	r, err := NewRegion(Config{Type: "t", Self: 1, Shards: 4}, rand.New(rand.NewPCG(1, 1)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	tok := Token{1, 1, 9}
+	for _, in := range []RegionInput{
+		Lease{Held: true}, Wanted{Shard: 4}, TableChanged{Entries: []Entry{{4, 1, tok}}}, ShardStarted{Shard: 4}, ShardStopped{Shard: 4},
+		Receive{From: 1, Msg: HostShards{Shards: []ShardToken{{4, tok}}}}, Receive{From: 1, Msg: Begin{Moves: []Move{{4, tok, 1}}}},
+		Receive{From: 1, Msg: Fence{Shard: 4, HandOff: tok}}, Receive{From: 1, Msg: GetHomes{Region: true, Shards: []ShardID{4}}},
+		Misrouted{From: 2, Shard: 4}, ShardDrained{Shard: 4},
+	} {
+		if s := r.Step(time.Unix(0, 0), in).String(); s != "" {
+			t.Errorf("%s: %s", describe(in), s)
+		}
+	}
+	if r.counts[countOutOfRange] != 10 {
+		t.Errorf("counted %d", r.counts[countOutOfRange])
+	}
+}
