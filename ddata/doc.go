@@ -16,6 +16,8 @@
 //   - A write with WriteMajority that was acknowledged is seen by every later read with ReadMajority, whatever minority crashes, is cut off, or is
 //     replaced in between; for a durable key also when all nodes stop and start again with their directories.
 //   - Replicas that have seen the same writes hold the same values.
+//   - Reads and writes at another level than local succeed only while the node holds its lease: a node that was left behind cannot acknowledge
+//     what the others will never hear of, nor read what they have overwritten.
 //   - At no instant do two nodes hold a lease under which both are the oldest of a role, if clocks run at rates that differ by less than 3 %.
 //   - A value that was handed out never changes. A local read of a value that nobody is changing takes no lock.
 //

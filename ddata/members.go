@@ -205,6 +205,7 @@ func (m *members) event(e membership.Event) {
 		level = slog.LevelWarn
 	case membership.LeaseRegained:
 		m.n.leaseChanged(true)
+		m.n.maybeUp()
 	case membership.Waiting:
 		m.reason.Store(&e.Reason)
 	case membership.Forked:

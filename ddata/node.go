@@ -44,13 +44,13 @@ type Node struct {
 
 	started bool          // the loops run
 	once    sync.Once     // closes up
-	up      chan struct{} // closed when the node is Up and its data is there
+	up      chan struct{} // closed when the node is Up, with its data and its lease
 	end     sync.Once
 	err     error         // why it ended; set before done is closed
 	done    chan struct{} // closed when the node has ended
 }
 
-// Start starts a node and returns when it is Up and has the data of its roles, or when ctx ends.
+// Start starts a node and returns when it is Up, has the data of its roles and holds its lease, or when ctx ends.
 //
 // A cluster that is founded by several nodes (Config.BootstrapExpect) needs all of them to be starting: a test that
 // runs them in one process starts each in a goroutine of its own.

@@ -34,9 +34,9 @@ func (n *Node) report(role string, caughtUp bool, settled membership.Epoch) {
 	}
 }
 
-// maybeUp opens Start's door once the view lists this node as Up.
+// maybeUp opens Start's door once the view lists this node as Up and it holds its first lease.
 func (n *Node) maybeUp() {
-	if m, ok := n.View().Member(n.uid); ok && m.Status == membership.Up {
+	if m, ok := n.View().Member(n.uid); ok && m.Status == membership.Up && n.HoldsLease() {
 		n.once.Do(func() { close(n.up) })
 	}
 }

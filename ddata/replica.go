@@ -65,7 +65,7 @@ func newReplicator(n *Node, role string) (*Replicator, error) {
 		cfg.GossipInterval, cfg.RetryInterval = 200*time.Millisecond, 50*time.Millisecond
 	}
 	cfg.OperationTimeout = n.cfg.RequestTimeout
-	d := &replicaDriver{n: n, role: role, waiting: map[uint64]func(replicator.Result){}, subs: map[uint64]*subscription{}}
+	d := &replicaDriver{n: n, role: role, waiting: map[uint64]pending{}, subs: map[uint64]*subscription{}}
 	var loaded replicator.Loaded
 	if n.disk != nil {
 		cfg.Disk = uint64(n.disk.id)
@@ -110,8 +110,8 @@ func (r *Replicator) start() {
 func (r *Replicator) stop() {
 	r.loop.Stop()
 	closed := replicator.Result{Err: r.refusal()}
-	for _, done := range r.d.waiting {
-		done(closed)
+	for _, p := range r.d.waiting {
+		p.done(closed)
 	}
 	for _, q := range r.loop.Rest() {
 		if q.done != nil {
@@ -231,7 +231,7 @@ type replicaDriver struct {
 	m       *replicator.Machine
 	table   durable.Table // nil without a directory
 	nextID  uint64
-	waiting map[uint64]func(replicator.Result)
+	waiting map[uint64]pending
 	subs    map[uint64]*subscription
 	scratch []byte
 }
@@ -246,23 +246,40 @@ func (d *replicaDriver) Step(now time.Time, q request) {
 	}
 	if q.done != nil {
 		d.nextID++
-		d.waiting[d.nextID] = q.done
-		q.in = withID(q.in, d.nextID)
+		in, level := withID(q.in, d.nextID)
+		d.waiting[d.nextID] = pending{q.done, level}
+		q.in = in
 	}
 	d.carry(d.m.Step(now, q.in))
 }
 
-func withID(in replicator.Input, id uint64) replicator.Input {
+// pending is an operation that is under way.
+type pending struct {
+	done  func(replicator.Result)
+	level Level
+}
+
+// answer gives an operation its result. One that needed other nodes succeeds only under the lease: a node that was left behind may still find a
+// majority of the view that it knows, while the others have gone on without it.
+func (p pending) answer(res replicator.Result, leased bool) {
+	if res.Err == nil && p.level != replicator.Local && !leased {
+		res = replicator.Result{ID: res.ID, Err: ErrNoLease}
+	}
+	p.done(res)
+}
+
+// withID numbers an operation and says at which level it is.
+func withID(in replicator.Input, id uint64) (replicator.Input, Level) {
 	switch in := in.(type) {
 	case replicator.Update:
 		in.ID = id
-		return in
+		return in, in.Write
 	case replicator.Delete:
 		in.ID = id
-		return in
+		return in, in.Write
 	case replicator.Get:
 		in.ID = id
-		return in
+		return in, in.Read
 	}
 	panic(fmt.Sprintf("ddata: %v is no operation", in))
 }
@@ -286,10 +303,11 @@ func (d *replicaDriver) carry(fx *replicator.Effects) {
 	for _, e := range fx.Send {
 		d.send(e)
 	}
+	leased := len(fx.Reply) > 0 && d.n.HoldsLease()
 	for _, res := range fx.Reply {
-		if done := d.waiting[res.ID]; done != nil {
+		if p, ok := d.waiting[res.ID]; ok {
 			delete(d.waiting, res.ID)
-			done(res)
+			p.answer(res, leased)
 		}
 	}
 	for _, c := range fx.Notify {
