@@ -410,3 +410,40 @@ func TestClosedNodeAnswersWithItsEnd(t *testing.T) {
 		t.Fatalf("ended with %v", err)
 	}
 }
+
+// A minority can neither acknowledge nor answer for the cluster, but it can read what it has.
+func TestMinorityAnswersOnlyLocally(t *testing.T) {
+	nodes := startCluster(t, 3, nil)
+	ctx := testContext(t)
+	r := replica(t, nodes[0])
+	if err := ddata.Update(ctx, r, names, ddata.WriteAll, add("x")); err != nil {
+		t.Fatal(err)
+	}
+	lost := make(chan struct{}, 1)
+	nodes[0].Watch(ddata.Watcher{Lease: func(held bool) {
+		if !held {
+			lost <- struct{}{}
+		}
+	}})
+	_ = nodes[1].Close()
+	_ = nodes[2].Close()
+	select {
+	case <-lost:
+	case <-time.After(limit):
+		t.Fatal("the lease outlived the majority")
+	}
+	if nodes[0].HoldsLease() {
+		t.Error("the node says that it holds a lease")
+	}
+	short, cancel := context.WithTimeout(ctx, 300*time.Millisecond)
+	defer cancel()
+	if err := ddata.Update(short, r, names, ddata.WriteMajority, add("y")); !errors.Is(err, replicator.ErrTimeout) {
+		t.Errorf("majority write: %v", err)
+	}
+	if _, err := ddata.Get(short, r, names, ddata.ReadMajority); err == nil {
+		t.Error("a majority read succeeded")
+	}
+	if set, err := ddata.Get(ctx, r, names, ddata.ReadLocal); err != nil || !set.Contains("x") {
+		t.Errorf("local read: %v %v", set, err)
+	}
+}
