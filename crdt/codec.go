@@ -15,6 +15,7 @@ var (
 	encMode = must(func() (cbor.EncMode, error) {
 		o := cbor.CoreDetEncOptions()
 		o.NilContainers = cbor.NilContainerAsEmpty
+		o.Time = cbor.TimeRFC3339Nano // the default drops what is below a second, silently
 		return o.EncMode()
 	}())
 	decMode = must(cbor.DecOptions{
@@ -108,15 +109,19 @@ func decodeWord(s string) (uint64, error) {
 	return binary.BigEndian.Uint64([]byte(s)), nil
 }
 
-// appendValue appends the payload form of v.
+// appendValue appends the payload form of v. A value that does not decode again (text that is not UTF-8, a big number, a type that only encodes)
+// is ErrElement: accepted, it would make its whole key unreadable for everyone. Fields that are not exported are left out.
 func appendValue[V any](dst []byte, v V) ([]byte, error) {
-	switch v := any(v).(type) {
-	case string:
-		return append(dst, v...), nil
-	case []byte:
-		return append(dst, v...), nil
+	switch any((*V)(nil)).(type) { // the static type, by which decodeValue goes too: an interface that holds a string is CBOR
+	case *string:
+		return append(dst, any(v).(string)...), nil
+	case *[]byte:
+		return append(dst, any(v).([]byte)...), nil
 	}
 	b, err := encMode.Marshal(v)
+	if err == nil {
+		err = decMode.Unmarshal(b, new(V))
+	}
 	if err != nil {
 		return dst, fmt.Errorf("%w: %T: %w", ErrElement, v, err)
 	}

@@ -7,7 +7,7 @@ var (
 	ErrTypeClash = errors.New("crdt: key holds a value of another type")                   // delete the key, or use another
 	ErrKey       = errors.New("crdt: invalid key")                                         // empty or not UTF-8
 	ErrTooLarge  = errors.New("crdt: limit exceeded")                                      // see the limits KeyMax to GroupMax
-	ErrElement   = errors.New("crdt: value cannot be encoded")                             // a pointer in an element, an unexported field
+	ErrElement   = errors.New("crdt: value cannot be encoded")                             // a pointer in an element, an unexported field, text that is not UTF-8
 	ErrOverflow  = errors.New("crdt: number overflow")                                     // a counter, or a timestamp that a peer drove to its end
 	ErrPanic     = errors.New("crdt: update function panicked")                            // wraps the panic when it was an error
 	ErrTxDone    = errors.New("crdt: transaction used after its update function returned") // a mutator was kept

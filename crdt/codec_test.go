@@ -1,0 +1,80 @@
+package crdt
+
+import (
+	"errors"
+	"math/big"
+	"testing"
+	"time"
+)
+
+// written puts v into a register and a map and returns what a view then reads; ok is false when the put was refused with ErrElement. A value
+// that is accepted and cannot be read would make the whole key unreadable, and every later write to it fail.
+func written[V any](t *testing.T, v V) (got V, ok bool) {
+	t.Helper()
+	reg, m := New[LWWRegister[V]](1), New[LWWMap[string, V]](1)
+	_, err := reg.Update(func(tx *LWWRegisterTx[V]) error { return tx.Put(v) })
+	_, errMap := m.Update(func(tx *LWWMapTx[string, V]) error { return tx.Put("k", v) })
+	if errors.Is(err, ErrElement) != errors.Is(errMap, ErrElement) || (err != nil) != errors.Is(err, ErrElement) {
+		t.Fatalf("%T: %v, %v", v, err, errMap)
+	}
+	if err != nil {
+		return got, false
+	}
+	view, err := reg.Value()
+	if err != nil {
+		t.Fatalf("%T was written and cannot be read: %v", v, err)
+	}
+	got, ok = view.Get()
+	if values, err := m.Value(); err != nil || !ok {
+		t.Fatalf("%T: %v, %v", v, ok, err)
+	} else if _, ok := values.Get("k"); !ok || values.Len() != 1 {
+		t.Fatalf("%T was written to a map and cannot be read", v)
+	}
+	return got, true
+}
+
+func TestValuesAreReadAsTheyWereWritten(t *testing.T) {
+	same := func(got, want any, ok bool) {
+		t.Helper()
+		if !ok || got != want {
+			t.Errorf("got %v of %T, wrote %v of %T", got, got, want, want)
+		}
+	}
+	s, ok := written[any](t, "hello")
+	same(s, "hello", ok)
+	s, ok = written[any](t, "\x05") // which is CBOR for 5
+	same(s, "\x05", ok)
+	id, ok := written(t, userID("u"))
+	same(id, userID("u"), ok)
+	p, ok := written(t, point{1, 2})
+	same(p, point{1, 2}, ok)
+	at := time.Date(2026, 2, 3, 4, 5, 6, 7, time.FixedZone("", 3600))
+	moment, ok := written(t, struct{ At time.Time }{at})
+	same(moment.At.Equal(at), true, ok)
+}
+
+func TestValuesThatCouldNotBeReadAreRefused(t *testing.T) {
+	huge := new(big.Int).Lsh(big.NewInt(1), 80)
+	var deep any
+	for range 40 {
+		deep = []any{deep}
+	}
+	for name, refused := range map[string]func() bool{
+		"not UTF-8":          func() bool { _, ok := written(t, userID("\xff")); return !ok },
+		"a field not UTF-8":  func() bool { _, ok := written(t, struct{ Name string }{"\xff"}); return !ok },
+		"a tagged number":    func() bool { _, ok := written(t, huge); return !ok },
+		"nested too deep":    func() bool { _, ok := written(t, deep); return !ok },
+		"a channel":          func() bool { _, ok := written(t, make(chan int)); return !ok },
+		"a method set":       func() bool { _, ok := written[interface{ String() string }](t, big.NewInt(1)); return !ok },
+		"one way marshalled": func() bool { _, ok := written(t, oneWay{}); return !ok },
+	} {
+		if !refused() {
+			t.Errorf("%s: accepted", name)
+		}
+	}
+}
+
+// oneWay encodes as an array and decodes as a struct without one.
+type oneWay struct{ N int }
+
+func (oneWay) MarshalCBOR() ([]byte, error) { return []byte{0x81, 0x01}, nil }
