@@ -5,7 +5,7 @@
 //	go run ./bench all       every bench
 //	go run ./bench majority  one of them
 //
-// The figures of a shared machine are hints; the ratios hold better, as both sides ran at the same time.
+// The figures of a shared machine are hints; the ratios hold better, as both sides ran in the same run, one after the other.
 package main
 
 import (

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -64,7 +65,7 @@ func callers(n int, d time.Duration, op func(caller, i int) error) (load, error)
 			for i, t := 0, time.Now(); t.Before(end); i++ {
 				if err := op(c, i); err != nil {
 					mu.Lock()
-					first = err
+					first = cmp.Or(first, err)
 					mu.Unlock()
 					return
 				}

@@ -3,7 +3,7 @@ package main
 import (
 	"bufio"
 	"encoding/binary"
-	"fmt"
+	"errors"
 	"io"
 	"net"
 	"sync"
@@ -45,9 +45,11 @@ func pingPongTo(addr string, n int, d time.Duration) (load, error) {
 	}
 	out := newOutbox(conn)
 	defer out.close()
-	go readFrames(conn, func(b []byte) {
-		replies[binary.BigEndian.Uint32(b)] <- struct{}{}
-	})
+	broken := make(chan struct{})
+	go func() {
+		defer close(broken)
+		readFrames(conn, func(b []byte) { replies[binary.BigEndian.Uint32(b)] <- struct{}{} })
+	}()
 	frames := make([][]byte, n)
 	for i := range frames {
 		frames[i] = make([]byte, payload)
@@ -58,8 +60,8 @@ func pingPongTo(addr string, n int, d time.Duration) (load, error) {
 		select {
 		case <-replies[c]:
 			return nil
-		case <-time.After(10 * time.Second):
-			return fmt.Errorf("raw echo: no reply")
+		case <-broken:
+			return errors.New("raw echo: the connection broke")
 		}
 	})
 }

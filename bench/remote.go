@@ -198,7 +198,9 @@ func runChild(what string) error {
 		go serveRaw(l)
 	case words[0] == "node" && len(words) == 3:
 		fmt.Println("starting") // the other founder is not there before it reads this
-		n, err := startRemote(context.Background(), words[1], words[2], role)
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		defer cancel()
+		n, err := startRemote(ctx, words[1], words[2], role)
 		if err != nil {
 			return err
 		}

@@ -42,7 +42,8 @@ func runTell(ctx context.Context, d time.Duration) error {
 		{"ref", func(c, i int) error { return refs[(c+i)%len(refs)].Tell(ctx, note) }},
 	}
 	for _, senders := range []int{1, 16} {
-		limit, _ := handled(senders, d/2, mailboxLimit(), func() error { return nil })
+		plain := newMailbox()
+		limit, _ := handled(senders, d/2, plain.tell, plain.settle)
 		for _, way := range ways {
 			l, err := handled(senders, d, way.tell, settle)
 			if err != nil {
@@ -92,35 +93,55 @@ func handled(n int, d time.Duration, tell func(c, i int) error, settle func() er
 	return load{ops: int(sent.Load()), elapsed: time.Since(start)}, errors.Join(errs...)
 }
 
-// mailboxLimit is the cheapest mailbox there is: a slice under a mutex, emptied by one goroutine.
-func mailboxLimit() func(c, i int) error {
-	var (
-		mu    sync.Mutex
-		queue []Message
-		wake  = make(chan struct{}, 1)
-	)
-	go func() {
-		var spare []Message
-		for range wake {
-			mu.Lock()
-			work := queue
-			queue = spare[:0]
-			mu.Unlock()
-			clear(work)
-			spare = work
+// mailbox is the cheapest one there is: a slice under a mutex, emptied by one goroutine.
+type mailbox struct {
+	mu    sync.Mutex
+	queue []Message
+	wake  chan struct{}
+	idle  chan struct{} // closed when all has been handled
+}
+
+func newMailbox() *mailbox {
+	m := &mailbox{wake: make(chan struct{}, 1), idle: make(chan struct{})}
+	go m.run()
+	return m
+}
+
+func (m *mailbox) tell(int, int) error {
+	m.mu.Lock()
+	m.queue = append(m.queue, note)
+	first := len(m.queue) == 1
+	m.mu.Unlock()
+	if first {
+		select {
+		case m.wake <- struct{}{}:
+		default:
 		}
-	}()
-	return func(int, int) error {
-		mu.Lock()
-		queue = append(queue, note)
-		first := len(queue) == 1
-		mu.Unlock()
-		if first {
-			select {
-			case wake <- struct{}{}:
-			default:
-			}
-		}
-		return nil
 	}
+	return nil
+}
+
+// settle ends the mailbox and returns when all that was told has been handled.
+func (m *mailbox) settle() error {
+	close(m.wake)
+	<-m.idle
+	return nil
+}
+
+func (m *mailbox) run() {
+	defer close(m.idle)
+	var spare []Message
+	for range m.wake {
+		spare = m.empty(spare)
+	}
+	m.empty(spare)
+}
+
+func (m *mailbox) empty(spare []Message) []Message {
+	m.mu.Lock()
+	work := m.queue
+	m.queue = spare[:0]
+	m.mu.Unlock()
+	clear(work)
+	return work
 }

@@ -32,39 +32,53 @@ type counter struct {
 	host *counters
 	id   string
 	key  ddata.Key[crdt.GCounter]
-	lock *os.File
 }
 
 // counters is what the counters of one process share.
 type counters struct {
-	data  *ddata.Replicator
-	locks string // directory of the lock files, the same for all processes
+	data *ddata.Replicator
+	dir  string // of the lock files, the same for all processes
 
-	doubled atomic.Int64
+	doubled atomic.Int64 // times that an entity was found to run twice
 	mu      sync.Mutex
-	running map[string]bool
+	running map[string]*os.File // by id: its lock, held from its start to its stop
+	busy    map[string]bool     // whose handler runs now
 }
 
 func (h *counters) start(c *sharding.Context[Command]) sharding.Entity[Command] {
-	e := &counter{host: h, id: c.ID(), key: ddata.NewKey[crdt.GCounter]("count/" + c.ID())}
-	e.lock = h.acquire(e.id)
 	h.mu.Lock()
-	h.running[e.id] = true
-	h.mu.Unlock()
-	return e
+	defer h.mu.Unlock()
+	if h.running[c.ID()] == nil { // after a failure the lock is here already
+		h.running[c.ID()] = h.acquire(c.ID())
+	}
+	return &counter{host: h, id: c.ID(), key: ddata.NewKey[crdt.GCounter]("count/" + c.ID())}
 }
 
-// acquire locks the entity's file; that another holds it means that the entity runs twice.
+// acquire locks the entity's file; that another process holds it means that the entity runs twice.
 func (h *counters) acquire(id string) *os.File {
-	f, err := os.OpenFile(filepath.Join(h.locks, id), os.O_CREATE|os.O_RDWR, 0o600)
+	f, err := os.OpenFile(filepath.Join(h.dir, id), os.O_CREATE|os.O_RDWR, 0o600)
+	if err == nil {
+		err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	}
 	if err != nil {
 		h.doubled.Add(1) // without the lock nothing is proven
-		return nil
-	}
-	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
-		h.doubled.Add(1)
 	}
 	return f
+}
+
+// enter notes that a handler runs; that another one of the same entity does so too means that it runs twice.
+func (h *counters) enter(id string) (leave func()) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.busy[id] {
+		h.doubled.Add(1)
+	}
+	h.busy[id] = true
+	return func() {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		delete(h.busy, id)
+	}
 }
 
 // ids lists the entities that run in this process.
@@ -80,6 +94,7 @@ func (h *counters) ids() []string {
 
 // Receive implements sharding.Entity.
 func (e *counter) Receive(c *sharding.Context[Command], msg Command) error {
+	defer e.host.enter(e.id)()
 	ctx, cancel := context.WithTimeout(c.Context(), 3*time.Second)
 	defer cancel()
 	switch msg.(type) {
@@ -106,10 +121,8 @@ func (e *counter) Receive(c *sharding.Context[Command], msg Command) error {
 // Stop implements sharding.Stopper.
 func (e *counter) Stop(*sharding.Context[Command]) error {
 	e.host.mu.Lock()
+	lock := e.host.running[e.id]
 	delete(e.host.running, e.id)
 	e.host.mu.Unlock()
-	if e.lock != nil {
-		return e.lock.Close() // and with it the lock goes
-	}
-	return nil
+	return lock.Close() // and with it the lock goes
 }

@@ -16,7 +16,7 @@ type demo struct {
 	addrs []string
 	nodes []*child // nil where none runs
 
-	doubled          int64
+	doubled          int64             // by the nodes that have ended; at last by all
 	acked, attempted map[string]uint64 // of all nodes, by entity
 
 	failover, rebalance, restart time.Duration
@@ -181,7 +181,7 @@ func (d *demo) killOldest() error {
 	fmt.Printf("kill -9 of %s, the oldest: it has the coordinator\n", d.nodes[oldest].name)
 	killed := time.Now()
 	d.nodes[oldest].kill()
-	d.nodes[oldest] = nil
+	d.ended(oldest)
 	asker := d.nodes[(oldest+1)%nodesMax]
 	if _, err := asker.ask("probe"); err != nil {
 		return err
@@ -213,7 +213,7 @@ func (d *demo) stopAll() error {
 			return err
 		}
 		c.reap()
-		d.nodes[i] = nil
+		d.ended(i)
 		return nil
 	})
 }
@@ -253,5 +253,9 @@ func (d *demo) audit() error {
 		}
 	}
 	say("no acknowledged increment is missing in %d of %d counters", entities-d.lost, entities)
-	return d.each(func(_ int, c *child) error { return d.watch(c) })
+	return d.each(func(_ int, c *child) error {
+		err := d.watch(c)
+		d.doubled += c.doubled
+		return err
+	})
 }

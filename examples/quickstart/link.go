@@ -36,6 +36,8 @@ type child struct {
 	cmd   *exec.Cmd
 	in    io.WriteCloser
 	lines chan answer // closed when the process's output ends
+
+	doubled int64 // entities that it has seen to run twice, as it last said
 }
 
 // answerLimit bounds the wait for one answer.

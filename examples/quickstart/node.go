@@ -71,7 +71,7 @@ func startNode(ctx context.Context) (*node, error) {
 	if err != nil {
 		return nil, err
 	}
-	x := &node{n: n, counters: &counters{data: data, locks: os.Getenv(envLocks), running: map[string]bool{}}}
+	x := &node{n: n, counters: &counters{data: data, dir: os.Getenv(envLocks), running: map[string]*os.File{}, busy: map[string]bool{}}}
 	x.region, err = sharding.Start(n, sharding.EntityType[Command]{
 		Name: "Counter", Role: role, Shards: shards, RememberEntities: true,
 		Messages: sharding.CBOR[Command](Increment{}, Total{}),

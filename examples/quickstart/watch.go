@@ -24,11 +24,17 @@ func (d *demo) account(c *child) error {
 	return d.watch(c)
 }
 
-// watch takes over what a node has seen of entities that ran twice.
+// watch asks a node what it has seen of entities that ran twice.
 func (d *demo) watch(c *child) error {
 	a, err := c.ask("running")
-	d.doubled += a.Doubled
+	c.doubled = a.Doubled
 	return err
+}
+
+// ended takes a node out of the play and keeps what it has seen.
+func (d *demo) ended(i int) {
+	d.doubled += d.nodes[i].doubled
+	d.nodes[i] = nil
 }
 
 // oldest finds the node that the view calls the oldest.
@@ -47,7 +53,7 @@ func (d *demo) oldest() (int, error) {
 	return found, err
 }
 
-// running is where each entity runs; one that runs on two nodes at once is counted as doubled.
+// running is where each entity runs.
 func (d *demo) running() (map[string]int, error) {
 	at := map[string]int{}
 	err := d.each(func(i int, c *child) error {
