@@ -143,8 +143,12 @@ func (r *Replicator) install(v *membership.View) {
 			view.Learners = append(view.Learners, p)
 		}
 	}
-	for _, d := range v.LastDisks {
-		view.LastDisks = append(view.LastDisks, uint64(d))
+	for _, set := range v.LastDisks(r.role) {
+		disks := make([]uint64, len(set))
+		for i, d := range set {
+			disks[i] = uint64(d)
+		}
+		view.LastDisks = append(view.LastDisks, disks)
 	}
 	r.loop.Force(request{in: replicator.Install{View: view}})
 }

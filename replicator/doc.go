@@ -31,7 +31,7 @@
 // a majority of each older view reported is the goal; the new view is settled when a majority of it contains the goal. This is a lasting
 // fact, so whoever finds it tells it. Views that a member missed come with the reports; until it knows them all, it counts nothing. Voters
 // who are gone for good report no more: then all that are left must have, and Settlement.Lost raises the alarm if a majority could have lived
-// among the gone. After a cold start the disks of the last view take the place of an older view's voters.
+// among the gone. After a cold start the disks of each view that was not settled take the place of an older view's voters.
 //
 // A process that comes to a running cluster is a learner until it contains what a majority told when it came. Until then it refuses updates, whose
 // removes would have observed nothing, and neither acks, donates nor answers questions (R4, R11).
@@ -56,6 +56,8 @@
 //   - R11: a learner refuses updates.
 //   - R12: clocks travel as hashes and differences on every read; whole only when something is wrong.
 //   - V4: a majority of an old view that is gone for good is an alarm, not a standstill.
+//   - V5: after a cold start the durable space is settled only when a majority of the disks of each view that was not settled has reported; where
+//     fewer are there, when all of them have, with the alarm of V4.
 //   - V7: acks count in their own epoch only; who has reported for an epoch acks nothing older.
 //
 // # Guarantees

@@ -244,9 +244,9 @@ func (m *Machine) SpaceOf(key string) Space {
 // CaughtUp says whether this replica may serve quorum operations, acknowledge and donate.
 func (m *Machine) CaughtUp() bool { return m.serves }
 
-// Settled returns the newest epoch, at most that of the installed view, whose view is settled in both spaces.
+// Settled returns the newest epoch, at most that of the installed view, whose view is known to be settled in both spaces; 0: none.
 func (m *Machine) Settled() uint64 {
-	return min(m.view.Epoch, m.spaces[Volatile].chain.settled, m.spaces[Durable].chain.settled)
+	return min(m.view.Epoch, m.spaces[Volatile].chain.newest(), m.spaces[Durable].chain.newest())
 }
 
 // Stats returns the counters.

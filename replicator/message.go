@@ -90,7 +90,7 @@ type Answer struct {
 type Past struct {
 	Epoch  uint64
 	Voters []crdt.Origin // sorted
-	Disks  []uint64      // instead of voters: the disks of the last view before a cold start, sorted
+	Disks  []uint64      // instead of voters: one of View.LastDisks, sorted; its epoch is just one of those before the founding
 }
 
 // Report tells the acked clock as it was when the sender had installed the epoch, or later. From then on he acks nothing older (V7).

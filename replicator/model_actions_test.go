@@ -150,33 +150,32 @@ func (m *model) doCrash() {
 	}
 }
 
-// doColdStart stops everything and founds the cluster anew on a majority of the disks of the last view. It is done only when that view
-// is settled: what is volatile is lost then, and what was acknowledged and is durable is not.
+// doColdStart stops everything and founds the cluster anew on disks that meet every majority of each view that is not settled. What is
+// volatile is lost then, and what was acknowledged and is durable is not.
 func (m *model) doColdStart() {
-	if !m.rarely() || m.settled(m.lives) != m.newest().Epoch {
+	founders := m.alive()
+	if !m.rarely() || !m.bears(m.lives) {
 		return
 	}
 	m.note()
-	last := m.newest().normal()
-	var disks []uint64
-	var founders []*node
-	for _, n := range m.alive() {
+	v := View{Epoch: m.newest().Epoch + 1, Founded: true, LastDisks: m.lastDisks()}
+	for _, n := range founders {
 		n.crash()
-		if hasPeer(last.Voters, n.id) {
-			founders = append(founders, n)
-		}
 	}
-	for _, p := range last.Voters {
-		disks = append(disks, p.Disk)
-	}
-	for len(founders) > quorumOf(len(disks)) && rapid.Bool().Draw(m.rt, "one less") {
+	for len(founders) > 1 && rapid.Bool().Draw(m.rt, "one less") {
 		i := m.rng.IntN(len(founders))
+		var disks []uint64
+		for _, n := range slices.Delete(slices.Clone(founders), i, i+1) {
+			disks = append(disks, n.diskID)
+		}
+		if !witnessed(v.LastDisks, disks) {
+			break
+		}
 		founders = slices.Delete(founders, i, i+1)
 	}
 	for _, w := range m.writes {
 		w.forget = w.forget || w.key[0] == 'v'
 	}
-	v := View{Epoch: last.Epoch + 1, Founded: true, LastDisks: disks}
 	for _, f := range founders {
 		m.next++
 		m.start(m.next, f.disk, f.diskID)
@@ -184,6 +183,21 @@ func (m *model) doColdStart() {
 	}
 	m.net, m.views = nil, nil
 	m.decide(v)
+}
+
+// lastDisks is what the membership remembers: the disks of the voters of every view that nobody has found to be history.
+func (m *model) lastDisks() (sets [][]uint64) {
+	if m.settled(m.lives) == 0 {
+		sets = slices.Clone(m.views[0].LastDisks)
+	}
+	for _, v := range m.unsettled(m.lives) {
+		var set []uint64
+		for _, p := range v.Voters {
+			set = append(set, p.Disk)
+		}
+		sets = append(sets, set)
+	}
+	return sets
 }
 
 // join starts a process and makes it a learner.

@@ -116,14 +116,14 @@ func (m *model) unsettled(there func(crdt.Origin) bool) []View {
 
 // bears says whether a majority of every unsettled view would still be there among these.
 func (m *model) bears(there func(crdt.Origin) bool) bool {
-	if first := m.views[0]; m.settled(there) == 0 {
-		n := 0
+	if m.settled(there) == 0 {
+		var disks []uint64
 		for _, x := range m.nodes {
-			if there(x.id) && slices.Contains(first.LastDisks, x.diskID) {
-				n++
+			if there(x.id) {
+				disks = append(disks, x.diskID)
 			}
 		}
-		if n < quorumOf(len(first.LastDisks)) {
+		if !witnessed(m.views[0].LastDisks, disks) {
 			return false
 		}
 	}
@@ -135,6 +135,22 @@ func (m *model) bears(there func(crdt.Origin) bool) bool {
 			}
 		}
 		if n < quorumOf(len(v.Voters)) {
+			return false
+		}
+	}
+	return true
+}
+
+// witnessed says whether these disks meet every majority of each set.
+func witnessed(sets [][]uint64, disks []uint64) bool {
+	for _, set := range sets {
+		n := 0
+		for _, d := range set {
+			if slices.Contains(disks, d) {
+				n++
+			}
+		}
+		if n < len(set)-len(set)/2 {
 			return false
 		}
 	}

@@ -147,9 +147,11 @@ func (s *script) view(w []string) error {
 		case word == "founded":
 			v.Founded = true
 		case isDisks:
+			var set []uint64
 			for d := range strings.SplitSeq(disks, ",") {
-				v.LastDisks = append(v.LastDisks, uint64(s.id(d)))
+				set = append(set, uint64(s.id(d)))
 			}
+			v.LastDisks = append(v.LastDisks, set)
 		case word[0] == '+':
 			v.Learners = append(v.Learners, s.peerOf(s.id(word[1:])))
 		default:

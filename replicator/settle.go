@@ -17,7 +17,7 @@ import (
 type chain struct {
 	epoch   uint64 // of the installed view
 	settled uint64 // the newest epoch known to be settled, 0: none
-	known   []Past // the views before the installed one, as far as known
+	known   []Past // the views before the installed one, as far as known; after a cold start the sets of disks stand for them
 	reports map[crdt.Origin]report
 	goal    *crdt.Clock // all that was acknowledged before the installed view, or more; nil: not known yet
 	told    bool        // the others know that this replica contains the goal
@@ -46,6 +46,15 @@ func (c *chain) complete() bool {
 		from--
 	}
 	return c.settled >= from
+}
+
+// newest returns the newest epoch that is known to be settled, 0: none. As long as disks stand for the views before a
+// cold start, or while that is not known, the numbers are those of no real views.
+func (c *chain) newest() uint64 {
+	if !c.complete() || len(c.known) > 0 && len(c.known[0].Disks) > 0 {
+		return 0
+	}
+	return c.settled
 }
 
 // pasts returns the unsettled views before the installed one, each with other voters than its successor.
@@ -96,8 +105,10 @@ func (s *space) installView(prev, v View) {
 	case prev.Epoch != 0:
 		c.add(Past{Epoch: prev.Epoch, Voters: votersOf(prev)})
 	case v.Founded && s.id == Durable && len(v.LastDisks) > 0:
-		c.settled = v.Epoch - 1
-		c.add(Past{Epoch: v.Epoch - 1, Disks: v.LastDisks})
+		c.settled = v.Epoch - uint64(len(v.LastDisks))
+		for i, disks := range v.LastDisks {
+			c.add(Past{Epoch: c.settled + uint64(i), Disks: disks})
+		}
 	case v.Founded:
 		s.becomeSettled(v.Epoch)
 	}

@@ -21,10 +21,11 @@ type View struct {
 	Voters   []Peer // counted, unreachable ones too
 	Learners []Peer // pushed to, never counted
 
-	// Founded marks the first view of a cluster. LastDisks then names the disks of the last view before a cold start:
-	// the durable space is settled only when a majority of them has reported. None: a new cluster.
+	// Founded marks the first view of a cluster. After a cold start LastDisks names the disks of the voters of each view
+	// that may not have been settled, oldest first, fewer sets than Epoch: the durable space is settled only when a
+	// majority of each set has reported. None: a new cluster.
 	Founded   bool
-	LastDisks []uint64
+	LastDisks [][]uint64
 }
 
 // String prints the view on one line, members by id.
@@ -59,9 +60,13 @@ func (v View) normal() View {
 	v.Voters = sortedPeers(v.Voters)
 	v.Learners = sortedPeers(v.Learners)
 	v.Learners = slices.DeleteFunc(v.Learners, func(p Peer) bool { return hasPeer(v.Voters, p.ID) })
-	v.LastDisks = slices.Clone(v.LastDisks)
-	slices.Sort(v.LastDisks)
-	v.LastDisks = slices.Compact(v.LastDisks)
+	sets := v.LastDisks
+	v.LastDisks = nil
+	for _, set := range sets {
+		if set = slices.Compact(slices.Sorted(slices.Values(set))); len(set) > 0 {
+			v.LastDisks = append(v.LastDisks, set)
+		}
+	}
 	return v
 }
 

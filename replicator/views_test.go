@@ -1,6 +1,7 @@
 package replicator
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -155,7 +156,7 @@ func coldStart(t *testing.T, disks ...int) (*world, View) {
 		n.crash()
 	}
 	w.mendAll()
-	v := View{Epoch: 2, Founded: true, LastDisks: []uint64{1, 2, 3}}
+	v := View{Epoch: 2, Founded: true, LastDisks: [][]uint64{{1, 2, 3}}}
 	for _, d := range disks {
 		id := crdt.Origin(10 + d)
 		if d > 3 {
@@ -191,6 +192,106 @@ func TestAfterAColdStartAMajorityOfTheOldDisksMustReport(t *testing.T) {
 		if n.m.Settled() != 2 {
 			t.Fatalf("not settled\n%s", w.dump())
 		}
+	}
+}
+
+// unsettledColdStart stops a cluster of three that has grown to five without having settled that: 1 and 2 have committed x, the other disks have not.
+// It is founded anew with some of the disks.
+func unsettledColdStart(t *testing.T, disks ...int) (*world, View) {
+	w := cluster(t, 3, durableD)
+	w.start(4, nil, 4)
+	w.start(5, nil, 5)
+	w.install(viewOf(2, 1, 2, 3).with(4, 5))
+	w.advance(time.Second)
+	for _, id := range []crdt.Origin{3, 4, 5} {
+		w.isolate(id)
+	}
+	x := w.node(1).put("d/s", "x", Majority)
+	w.quiet()
+	w.node(1).want(x, nil)
+	w.install(viewOf(3, 1, 2, 3, 4, 5))
+	for _, n := range w.nodes {
+		if n.m.Settled() == 3 {
+			t.Fatalf("settled\n%s", w.dump())
+		}
+	}
+	old := w.nodes
+	for _, n := range old {
+		n.crash()
+	}
+	w.mendAll()
+	v := View{Epoch: 4, Founded: true, LastDisks: [][]uint64{{1, 2, 3}, {1, 2, 3, 4, 5}}}
+	for _, d := range disks {
+		w.start(crdt.Origin(10+d), old[d-1].disk, uint64(d))
+		v.Voters = append(v.Voters, Peer{ID: crdt.Origin(10 + d), Disk: uint64(d)})
+	}
+	return w, v
+}
+
+// What was acknowledged by a majority of a view is not lost when everything stops before the next one is settled: three of the five last
+// disks do not do, as long as two of the three before them may know more.
+func TestAfterAColdStartAMajorityOfEachUnsettledViewMustReport(t *testing.T) {
+	w, v := unsettledColdStart(t, 2, 3, 4, 5)
+	w.isolate(12) // the only disk with x
+	w.install(v)
+	w.advance(5 * time.Second)
+	g := w.node(14).get("d/s", Majority)
+	w.advance(time.Second)
+	w.node(14).wantOpen(g)
+	for _, n := range w.nodes[5:] {
+		if n.m.Settled() != 0 {
+			t.Fatalf("%s has settled %d\n%s", short(n.id), n.m.Settled(), w.dump())
+		}
+	}
+	w.mendAll()
+	w.advance(5 * time.Second)
+	if got := elems(t, w.node(14).want(g, nil).Reader); len(got) != 1 {
+		t.Fatalf("read %v", got)
+	}
+	for _, n := range w.nodes[5:] {
+		n.wantSet("d/s", "x")
+		if n.m.Settled() != 4 || slices.ContainsFunc(n.settled, func(s Settlement) bool { return s.Lost }) {
+			t.Fatalf("%s: %v\n%s", short(n.id), n.settled, w.dump())
+		}
+	}
+}
+
+// With fewer than that, which is an operator's word, what there is comes back, and there is an alarm.
+func TestFoundingWithoutAnUnsettledViewRaisesTheAlarm(t *testing.T) {
+	for _, disks := range [][]int{{2, 4, 5}, {3, 4, 5}} {
+		w, v := unsettledColdStart(t, disks...)
+		w.install(v)
+		w.advance(5 * time.Second)
+		for _, n := range w.nodes[5:] {
+			if s := n.settled[len(n.settled)-1]; n.m.Settled() != 4 || !s.Lost || s.Space != Durable {
+				t.Fatalf("%v: %s: %v", disks, short(n.id), n.settled)
+			}
+			if disks[0] == 2 {
+				n.wantSet("d/s", "x")
+			}
+		}
+	}
+}
+
+// Who joins before a founding is settled learns the sets from the others, and speaks of no view as settled until it is.
+func TestWhoJoinsAnUnsettledFoundingKnowsItsDisks(t *testing.T) {
+	w, v := unsettledColdStart(t, 2, 3, 4, 5)
+	w.isolate(12)
+	w.install(v)
+	w.start(16, nil, 6)
+	w.sever(12, 16)
+	next := View{Epoch: 5, Voters: v.Voters}.with(16)
+	w.install(next)
+	w.advance(5 * time.Second)
+	n := w.node(16)
+	if c := &n.m.spaces[Durable].chain; len(c.pasts(n.m.view)) < 2 || n.m.Settled() != 0 {
+		t.Fatalf("settled %d\n%s", n.m.Settled(), w.dump())
+	}
+	w.mendAll()
+	w.advance(5 * time.Second)
+	n.wantSet("d/s", "x")
+	if n.m.Settled() != 5 {
+		t.Fatalf("settled %d\n%s", n.m.Settled(), w.dump())
 	}
 }
 

@@ -123,7 +123,7 @@ func (m *Machine) accept(p Accept) Message {
 		a.acceptedAt = m.now
 	}
 	a.accepted = p.Proposal
-	m.persist(record{Last: m.view, Pending: p.Proposal.View})
+	m.persist(record{Last: m.view, Pending: p.Proposal.View, Settled: m.record.Settled})
 	m.wake = true
 	return Accepted{Cluster: p.Cluster, Epoch: p.Epoch, Ballot: p.Ballot}
 }

@@ -47,7 +47,8 @@ func (m *Machine) foundAfter() time.Time {
 // choice names with whom this node would found a cluster, sorted; nil = not yet. It depends only on what the
 // candidates say of themselves, so that all who hear each other choose alike. If no disk remembers a view, it is the
 // BootstrapExpect lowest uids. Else it is all whose disks were in the views that must not be forgotten, provided that
-// they are a majority of each (V5); the others join them later.
+// they are a majority of each, and that no majority of a set that may know what the others do not is missing (V5); the
+// others join them later.
 func (m *Machine) choice() []UID {
 	if m.cfg.BootstrapExpect == 0 {
 		return nil
@@ -59,12 +60,11 @@ func (m *Machine) choice() []UID {
 		return nil
 	}
 	chosen := slices.DeleteFunc(slices.Clone(probes), func(p Probe) bool {
-		return !slices.ContainsFunc(needs, func(k Known) bool { return slices.Contains(k.Disks, p.Self.Disk) })
+		return !slices.ContainsFunc(needs, func(k Known) bool { return k.names(p.Self.Disk) })
 	})
 	for _, k := range needs {
-		if !satisfied(k, chosen) && !m.cfg.BootstrapAnyDisks {
-			m.wait(fmt.Sprintf("view %v/%v had the disks %v, a majority of them is needed, here are %v (BootstrapAnyDisks overrides)",
-				k.Cluster, k.Epoch, k.Disks, disksOf(probes)))
+		if missing := k.missing(disksOf(chosen)); missing != "" && !m.cfg.BootstrapAnyDisks {
+			m.wait(fmt.Sprintf("%s, here are %v (BootstrapAnyDisks overrides)", missing, disksOf(probes)))
 			return nil
 		}
 	}
@@ -111,7 +111,13 @@ func (m *Machine) kin(probes []Probe) []Probe {
 }
 
 // needs are the views of which a majority of disks must take part: the last one that was installed, and those that
-// were accepted since and may have been decided. The epochs go on above all of them.
+// were accepted since and may have been decided. The epochs go on above all of them. Their sets are those that nobody
+// knows to be history.
+//
+// The last view's sets are enough, and all that have it list the same. Whatever a role has acknowledged was on a
+// majority of the disks of the view in which that happened, so that the views from a settled one to the last name all
+// that is needed. In a view that was only accepted nothing was acknowledged: a majority of its disks would have
+// installed it before, and one of those would be here.
 func (m *Machine) needs(probes []Probe) ([]Known, error) {
 	var all []Known
 	for _, p := range probes {
@@ -130,8 +136,15 @@ func (m *Machine) needs(probes []Probe) ([]Known, error) {
 			newest = &all[i]
 		}
 	}
+	var settled Epoch
+	for _, k := range all {
+		if newest != nil && k.Cluster == newest.Cluster {
+			settled = max(settled, k.Settled)
+		}
+	}
 	var needs []Known
 	for _, k := range all {
+		k.Settled, k.Sets = 0, since(k.Sets, settled)
 		isNewest := newest != nil && !k.Pending && k.Epoch == newest.Epoch
 		later := k.Pending && (newest == nil || k.Epoch > newest.Epoch)
 		if (isNewest || later) && !slices.ContainsFunc(needs, k.equal) {
@@ -156,15 +169,32 @@ func void(k Known, probes []Probe) bool {
 	})
 }
 
-// satisfied says whether a majority of the disks takes part.
-func satisfied(need Known, chosen []Probe) bool {
-	count := 0
-	for _, d := range need.Disks {
-		if slices.ContainsFunc(chosen, func(p Probe) bool { return p.Self.Disk == d }) {
-			count++
+// names says whether a disk belongs to what has to be heard.
+func (k Known) names(d DiskID) bool {
+	return slices.Contains(k.Disks, d) || slices.ContainsFunc(k.Sets, func(s DiskSet) bool { return slices.Contains(s.Disks, d) })
+}
+
+// missing says of which disks too few are here; empty = none. Of all the view's it takes a majority, for they may have
+// decided what nobody here knows. Of a set, half of it meets whatever was acknowledged by a majority.
+func (k Known) missing(here []DiskID) string {
+	if n := overlap(k.Disks, here); len(k.Disks) > 0 && 2*n <= len(k.Disks) {
+		return fmt.Sprintf("view %v/%v had the disks %v, a majority of them is needed", k.Cluster, k.Epoch, k.Disks)
+	}
+	for _, s := range k.Sets {
+		if 2*overlap(s.Disks, here) < len(s.Disks) {
+			return fmt.Sprintf("view %v/%v, perhaps not settled, had the disks %v of role %q, at least half of them are needed", k.Cluster, s.Epoch, s.Disks, s.Role)
 		}
 	}
-	return 2*count > len(need.Disks) || len(need.Disks) == 0
+	return ""
+}
+
+func overlap(ds, here []DiskID) (n int) {
+	for _, d := range ds {
+		if slices.Contains(here, d) {
+			n++
+		}
+	}
+	return n
 }
 
 // disksOf are the disks that are there, sorted.
@@ -178,7 +208,9 @@ func disksOf(probes []Probe) (ds []DiskID) {
 	return ds
 }
 
-func (k Known) equal(o Known) bool { return k.compare(o) == 0 && k.Founding == o.Founding }
+func (k Known) equal(o Known) bool {
+	return k.compare(o) == 0 && k.Founding == o.Founding && slices.EqualFunc(k.Sets, o.Sets, DiskSet.equal)
+}
 
 // compare orders by epoch; a view that is only pending comes after one that was installed.
 func (k Known) compare(o Known) int {
@@ -205,7 +237,7 @@ func (m *Machine) foundingView(choice []UID) *View {
 	for _, k := range needs {
 		v.Cluster = k.Cluster
 		if !k.Pending {
-			v.LastDisks = k.Disks
+			v.inherit(k.Sets)
 		}
 	}
 	for _, p := range probes {
@@ -217,9 +249,7 @@ func (m *Machine) foundingView(choice []UID) *View {
 		v.Members = append(v.Members, p.Self)
 	}
 	if m.cfg.BootstrapAnyDisks {
-		v.LastDisks = slices.DeleteFunc(slices.Clone(v.LastDisks), func(d DiskID) bool {
-			return !slices.ContainsFunc(v.Members, func(o Member) bool { return o.Disk == d })
-		})
+		v.Unsettled = among(v.Unsettled, v.disks(""))
 	}
 	if m.enough(v.Members) {
 		for i := range v.Members {
@@ -229,12 +259,23 @@ func (m *Machine) foundingView(choice []UID) *View {
 	return v
 }
 
+// among leaves of each set what is there.
+func among(sets []DiskSet, there []DiskID) (out []DiskSet) {
+	for _, s := range sets {
+		s.Disks = slices.DeleteFunc(slices.Clone(s.Disks), func(d DiskID) bool { return !slices.Contains(there, d) })
+		if len(s.Disks) > 0 {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
 // becomeLocked binds this incarnation to one founding view. On disk before it is said (V5).
 func (m *Machine) becomeLocked(v *View) {
 	s := &m.seek
 	s.lock, s.lockHash, s.lockedAt = v, v.Hash(), m.now
 	s.locked[m.cfg.UID] = s.lockHash
-	m.persist(record{Last: m.record.Last, Pending: v})
+	m.persist(record{Last: m.record.Last, Pending: v, Settled: m.record.Settled})
 	m.sendLock()
 	m.maybeFounded()
 	m.wake = true

@@ -27,6 +27,9 @@ func (m *Machine) candidate() candidate {
 		m.admit(&c)
 		m.promote(&c)
 	}
+	if c.changed {
+		c.proposal.View.inherit(m.unsettled())
+	}
 	slices.Sort(c.proposal.Stopped)
 	return c
 }
@@ -36,6 +39,7 @@ func (m *Machine) candidate() candidate {
 func (m *Machine) sameAgain() candidate {
 	next := m.view.next(m.hash)
 	next.Members = slices.Clone(m.view.Members)
+	next.inherit(m.unsettled())
 	return candidate{proposal: &Proposal{View: next}}
 }
 
@@ -150,7 +154,7 @@ func (m *Machine) promote(c *candidate) {
 		}
 		f := m.flagsOf(o.UID)
 		switch {
-		case o.Status == Joining && open && m.Reachable(o.UID) && f&FlagStopped == 0 && (o.Votes() || f&FlagCaughtUp != 0):
+		case o.Status == Joining && open && m.Reachable(o.UID) && f&FlagStopped == 0 && (o.Votes() || f&FlagCaughtUp != 0 && m.roomForVoters()):
 			o.Status = Up
 			if o.UpNumber == 0 {
 				next.LastUp++
@@ -163,6 +167,10 @@ func (m *Machine) promote(c *candidate) {
 		}
 	}
 }
+
+// roomForVoters: another voter is another set of disks to remember. What is left of the room is for removals, which
+// cannot wait.
+func (m *Machine) roomForVoters() bool { return len(since(m.view.Unsettled, m.settled())) < setsMax/2 }
 
 func (m *Machine) flagsOf(u UID) Flags {
 	if u == m.cfg.UID {

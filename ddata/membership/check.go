@@ -37,7 +37,7 @@ func (m *Machine) checkChain() error {
 	if m.hash != m.view.Hash() {
 		return errors.New("the installed view was modified")
 	}
-	if m.record.Last != m.view {
+	if m.record.Last != m.view || m.record.Settled > m.view.Epoch {
 		return errors.New("the installed view is not on disk")
 	}
 	for i, v := range m.voters {

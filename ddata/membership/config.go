@@ -35,9 +35,9 @@ type Config struct {
 	// BootstrapExpect is the number of nodes without a cluster that found one together, all of them or none.
 	// 1 = found alone at once. 0 (default) = never found, only join. Safe as long as fewer than twice as many
 	// nodes without a cluster exist. When disks remember a cluster, a majority of its last view's disks counts
-	// instead.
+	// instead, and half of the disks of each view before that was not settled.
 	BootstrapExpect int
-	// BootstrapAnyDisks is the operator's word that disks of the last view which are not there will not come back:
+	// BootstrapAnyDisks is the operator's word that disks of the last views which are not there will not come back:
 	// a cluster may be founded anew without the majority of them. What only they held is lost. All founders must say so.
 	BootstrapAnyDisks bool
 

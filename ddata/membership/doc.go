@@ -43,14 +43,34 @@
 //   - V4: a leaver is dropped when its node has reported its replicators settled in the current view.
 //   - V5: what was installed, and what was accepted since, is on disk before it is told. A cluster is founded anew by a
 //     majority of the disks of the last view, and of every later one that may have been decided, and goes on with the
-//     epochs and the cluster id. Its founders wait for L(1+ε) after their start, because their last incarnations may
-//     have granted until the moment they died.
+//     epochs and the cluster id. It also takes half of each set of disks that the last view lists as not settled (see
+//     below). Its founders wait for L(1+ε) after their start, because their last incarnations may have granted until
+//     the moment they died.
 //   - V6: heartbeats go out at once when a view is installed, and to a member when its first one of the epoch comes. A
 //     lease of the older epoch may be used up meanwhile: nodes that have not heard of the new view do the same, so
 //     everything is safe against it anyhow. A view change does not pause anything.
 //
 // The oldest waits with a view that would only let somebody in when a removal is near, for by R3 it would put the
 // removal off. Proposals whose proposer died are finished by the others, the oldest first, after two heartbeats each.
+//
+// # What a cold start has to hear
+//
+// Data outlives a stop of everything on the disks of those who acknowledged it, and these may be a majority of an older
+// view than the last. So each view lists, role by role, the disks of the voters of the earlier views that its proposer
+// did not know to be settled: its parent's list and its parent's own, less what a later set repeats. The list is
+// decided with the view. That is why a node that joined last, or missed views, knows it as well as all others, and why
+// founders need not piece it together: whoever has the last view has the whole list.
+//
+// That a role has settled an epoch is said by any member with that role, in Settled and in heartbeats; it is a lasting
+// fact, and makes history of the sets of the epochs before, once all roles that still have a voter have said it. A node
+// puts on disk what it has heard; founders believe the one who has heard most, and who has heard less asks for more
+// than is needed. The founding view's list is what they had to hear (View.LastDisks): the replicators settle nothing
+// before they have heard it, and until then later views go on listing it, so that stopping again forgets nothing. A view
+// that was only accepted adds nothing to it: nobody has acknowledged anything in it, or one of its disks that
+// have to be there would have installed it.
+//
+// A view lists at most 64 sets. Above half of that nobody becomes a voter until something is settled; beyond it, which
+// takes as many removals meanwhile, the oldest set is forgotten, and what only its disks know might not be found.
 //
 // # Guarantees
 //
@@ -69,8 +89,8 @@
 // It cannot stop a handler that runs; the lease says when its effects are refused. It does not survive the loss of a
 // quorum at once: the rest gives up its leases, and ends with ErrDowned. A member that hears nobody but is heard by the
 // oldest stays listed until it gives up after SelfDownAfter. What a frozen hypervisor hides from both clocks, it cannot
-// see. A node without a disk is not counted when a cluster is founded anew; if all are without, nothing protects
-// against a second founding but BootstrapExpect.
+// see. A node without a disk is not counted when a cluster is founded anew, and in no set; if all are without, nothing
+// protects against a second founding but BootstrapExpect.
 //
 // Sources: L. Lamport, Paxos Made Simple, 2001; C. Gray and D. Cheriton, Leases, SOSP 1989; the vocabulary is Akka's.
 package membership

@@ -19,6 +19,8 @@ var updateFlag = flag.Bool("update", false, "rewrite the golden scripts in testd
 //
 //	found N                      N processes at a, b … found a cluster, quietly; ten seconds pass
 //	start A [expect N] [min N]   a process at address A; its seeds are the first N addresses
+//	role R                       processes started from now on have that role
+//	stuck, loose                 no view is settled any more; all are again
 //	run D                        time passes
 //	crash A, leave A, down A B   kill -9; Leave; Down of B's process said at A
 //	cut A B, heal                no messages between A and B; all connected again
@@ -114,6 +116,10 @@ func (g *golden) command(args []string) {
 		g.cuts[[2]string{args[1], args[2]}], g.cuts[[2]string{args[2], args[1]}] = true, true
 	case "heal":
 		clear(g.cuts)
+	case "role":
+		g.w.base.Roles = args[1:]
+	case "stuck", "loose":
+		g.w.stuck = args[0] == "stuck"
 	case "show":
 		for _, n := range g.w.living() {
 			fmt.Fprintf(&g.out, "  %v\n", n.m)

@@ -103,7 +103,10 @@ func (m *Machine) learn(p *peer, hb Heartbeat) {
 		m.wake = true
 	}
 	p.flags = hb.Flags | p.flags&(FlagLeaving|FlagStopped)
-	p.settled = max(p.settled, hb.Settled)
+	if p.settled < hb.Settled {
+		p.settled = hb.Settled
+		m.noteSettled()
+	}
 	if p.flags&FlagFrozen == 0 {
 		p.frozenAt = time.Time{}
 	} else if p.frozenAt.IsZero() {

@@ -40,7 +40,8 @@ type Down struct{ UID UID }
 type CaughtUp struct{ Yes bool }
 
 // Settled says that the node's replicators have settled all views before Epoch (or given up on them with an alarm).
-// A leaving node is dropped only when it has settled the current view (V4).
+// A leaving node is dropped only when it has settled the current view (V4), and a cold start needs the disks of the
+// views before Epoch no more (V5).
 type Settled struct{ Epoch Epoch }
 
 // Suspended says that wall time ran away from monotonic time: the process or machine was suspended. The lease is lost

@@ -63,6 +63,7 @@ func (m *Machine) install(v *View) {
 	m.rebuildPeers(v)
 	m.forgetMembers(old, v)
 	m.persist(record{Last: v})
+	m.noteSettled()
 	m.fx.Install = append(m.fx.Install, v)
 	m.announceEvents(old, v)
 	if old == nil {

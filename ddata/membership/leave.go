@@ -34,6 +34,9 @@ func (m *Machine) onSettled(e Epoch) {
 	if e > m.self.settled {
 		m.self.settled = e
 		m.tell()
+		if m.view != nil {
+			m.noteSettled()
+		}
 	}
 }
 

@@ -11,6 +11,7 @@ const (
 	joinersMax  = 256     // joiners that a member remembers
 	hintsMax    = 256     // addresses that hints have named
 	knownMax    = 8       // views of the past that a founder tells of
+	setsMax     = 64      // sets of disks that a view remembers; above half of it nobody becomes a voter, beyond it the oldest is forgotten
 	downsMax    = 256     // operator's verdicts that travel in a heartbeat
 	reasonMax   = 512     // bytes of a refusal's text
 	messageMax  = 4 << 20 // bytes of an encoded message

@@ -25,9 +25,11 @@ type Known struct {
 	_        struct{} `cbor:",toarray"`
 	Cluster  ClusterID
 	Epoch    Epoch
-	Pending  bool     // accepted there, perhaps never decided
-	Founding bool     // pending: it would have founded the cluster, by all its members
-	Disks    []DiskID // of its voters, sorted
+	Pending  bool      // accepted there, perhaps never decided
+	Founding bool      // pending: it would have founded the cluster, by all its members
+	Disks    []DiskID  // of its voters, sorted
+	Settled  Epoch     // the newest epoch that was known to be settled
+	Sets     []DiskSet // its own role by role, and before them those of the views that were not settled when it was decided
 }
 
 // Ballot orders attempts to decide one epoch. The zero ballot is below all.
@@ -197,12 +199,17 @@ func (Rejected) kind() kind  { return kindRejected }
 // String prints uid and address.
 func (c Contact) String() string { return fmt.Sprintf("%v@%s", c.UID, c.Addr) }
 
-// String prints the view's place and its disks.
+// String prints the view's place, its disks, and those that have to be heard.
 func (k Known) String() string {
+	s := fmt.Sprintf("%v/%v", k.Cluster, k.Epoch)
 	if k.Pending {
-		return fmt.Sprintf("%v/%v? disks %v", k.Cluster, k.Epoch, k.Disks)
+		s += "?"
 	}
-	return fmt.Sprintf("%v/%v disks %v", k.Cluster, k.Epoch, k.Disks)
+	s += fmt.Sprintf(" disks %v", k.Disks)
+	if sets := since(k.Sets, k.Settled); len(sets) > 0 {
+		s += fmt.Sprintf(" unsettled %v", sets)
+	}
+	return s
 }
 
 // String prints round and proposer.

@@ -1,16 +1,15 @@
 package membership
 
-import (
-	"fmt"
-	"slices"
-)
+import "fmt"
 
-// record is what a disk keeps: the view that was installed last, and the founding or next view that was accepted
-// since and may have been decided.
+// record is what a disk keeps: the view that was installed last, the founding or next view that was accepted since and
+// may have been decided, and the epoch up to which this node has heard that all is settled: of the disks that Last
+// lists, those of earlier views are history.
 type record struct {
 	_       struct{} `cbor:",toarray"`
 	Last    *View
 	Pending *View
+	Settled Epoch
 }
 
 func (r record) encode() []byte { return appendCBOR([]byte{wireVersion}, r) }
@@ -34,34 +33,29 @@ func decodeRecord(b []byte) (record, error) {
 	return r, nil
 }
 
-// String prints both views.
+// String prints both views, and what is settled.
 func (r record) String() string {
 	s := "last " + r.Last.String()
 	if r.Pending != nil {
 		s += ", pending " + r.Pending.String()
 	}
-	return s
-}
-
-// disks returns the disks of the voters of a view, sorted.
-func (v *View) disks() []DiskID {
-	var ds []DiskID
-	for _, m := range v.Members {
-		if m.Votes() && m.Disk != 0 {
-			ds = append(ds, m.Disk)
-		}
+	if r.Settled != 0 {
+		s += fmt.Sprintf(", settled %v", r.Settled)
 	}
-	slices.Sort(ds)
-	return slices.Compact(ds)
+	return s
 }
 
 // knows is what the record says to those with whom this node would found a cluster anew.
 func (r record) knows() (ks []Known) {
 	if r.Last != nil {
-		ks = append(ks, Known{Cluster: r.Last.Cluster, Epoch: r.Last.Epoch, Disks: r.Last.disks()})
+		ks = append(ks, Known{
+			Cluster: r.Last.Cluster, Epoch: r.Last.Epoch, Disks: r.Last.disks(""), Settled: r.Settled, Sets: r.Last.witnesses(),
+		})
 	}
 	if p := r.Pending; p != nil {
-		ks = append(ks, Known{Cluster: p.Cluster, Epoch: p.Epoch, Pending: true, Founding: p.Founded, Disks: p.disks()})
+		ks = append(ks, Known{
+			Cluster: p.Cluster, Epoch: p.Epoch, Pending: true, Founding: p.Founded, Disks: p.disks(""), Sets: p.own(),
+		})
 	}
 	return ks
 }

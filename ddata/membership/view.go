@@ -19,12 +19,12 @@ type View struct {
 	_          struct{} `cbor:",toarray"`
 	Cluster    ClusterID
 	Epoch      Epoch
-	Parent     Hash     // hash of the view that this one was decided in; zero for a founding view
-	Members    []Member // by UID
-	LastUp     uint32   // the highest UpNumber ever assigned, so that none is used twice
-	ConfigHash uint64   // what all members must have configured alike
-	Founded    bool     // this view founds the cluster, or founds it anew after a cold start
-	LastDisks  []DiskID // founding view after a cold start: the disks of the voters of the last view
+	Parent     Hash      // hash of the view that this one was decided in; zero for a founding view
+	Members    []Member  // by UID
+	LastUp     uint32    // the highest UpNumber ever assigned, so that none is used twice
+	ConfigHash uint64    // what all members must have configured alike
+	Founded    bool      // this view founds the cluster, or founds it anew after a cold start
+	Unsettled  []DiskSet // of earlier views that may not be settled, by epoch, then by role; what a cold start has to hear
 }
 
 // Hash is a 128-bit hash of the encoded view.
@@ -135,8 +135,8 @@ func (v *View) String() string {
 		b.WriteString(m.String())
 	}
 	b.WriteString("}")
-	if len(v.LastDisks) > 0 {
-		fmt.Fprintf(&b, " last disks %v", v.LastDisks)
+	if len(v.Unsettled) > 0 {
+		fmt.Fprintf(&b, " unsettled %v", v.Unsettled)
 	}
 	return b.String()
 }

@@ -1,6 +1,7 @@
 package membership
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 
@@ -16,7 +17,7 @@ import (
 // The record on disk:
 //
 //	byte 0   version of this format (1)
-//	rest     CBOR array [last view or null, accepted view or null]
+//	rest     CBOR array [last view or null, accepted view or null, settled epoch]
 //
 // A view's hash is that of its CBOR array.
 
@@ -175,7 +176,7 @@ func checkProbe(p Probe) error {
 		return errors.New("probe above limits")
 	}
 	for _, k := range p.Knows {
-		if err := checkSorted(k.Disks, membersMax); err != nil {
+		if err := errors.Join(checkSorted(k.Disks, membersMax), checkSets(k.Sets, membersMax)); err != nil {
 			return err
 		}
 	}
@@ -260,5 +261,28 @@ func checkView(v *View) error {
 	if delete(ups, 0); len(ups) == 0 {
 		return errors.New("view without voters")
 	}
-	return checkSorted(v.LastDisks, membersMax)
+	if n := len(v.Unsettled); n > 0 && v.Unsettled[n-1].Epoch >= v.Epoch {
+		return errors.New("view: disks of a later one")
+	}
+	return checkSets(v.Unsettled, setsMax)
+}
+
+// checkSets: by epoch, then by role.
+func checkSets(sets []DiskSet, most int) error {
+	if len(sets) > most {
+		return errors.New("too many sets of disks")
+	}
+	for i, s := range sets {
+		if len(s.Disks) == 0 || len(s.Role) > nameMax || i > 0 && compareSets(sets[i-1], s) >= 0 {
+			return errors.New("sets of disks empty or not in order")
+		}
+		if err := checkSorted(s.Disks, membersMax); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func compareSets(a, b DiskSet) int {
+	return cmp.Or(cmp.Compare(a.Epoch, b.Epoch), cmp.Compare(a.Role, b.Role))
 }

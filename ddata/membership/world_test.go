@@ -36,6 +36,7 @@ type world struct {
 	// the driver that the world plays
 	handOff time.Duration // from Leaving to Stopped
 	settle  time.Duration // from a view to Settled; CaughtUp comes as late after the first view
+	stuck   bool          // nothing is settled any more
 	restart func(n *node) // after a node has ended; nil = nothing
 
 	judge judge
@@ -233,7 +234,11 @@ func (n *node) serve(v *View) {
 	if me.Status == Joining && n.m.Stats().ViewsInstalled == 1 {
 		n.w.after(n.w.settle, func() { n.step(CaughtUp{true}) })
 	}
-	n.w.after(n.w.settle, func() { n.step(Settled{v.Epoch}) })
+	n.w.after(n.w.settle, func() {
+		if !n.w.stuck {
+			n.step(Settled{v.Epoch})
+		}
+	})
 }
 
 func (n *node) react(e Event) {

@@ -171,8 +171,12 @@ func (d *replicaDriver) install(v *membership.View) {
 			out.Learners = append(out.Learners, peer)
 		}
 	}
-	for _, id := range v.LastDisks {
-		out.LastDisks = append(out.LastDisks, uint64(id))
+	for _, set := range v.LastDisks(role) {
+		disks := make([]uint64, len(set))
+		for i, d := range set {
+			disks[i] = uint64(d)
+		}
+		out.LastDisks = append(out.LastDisks, disks)
 	}
 	d.step(replicator.Install{View: out})
 }

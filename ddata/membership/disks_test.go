@@ -1,0 +1,205 @@
+package membership
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+)
+
+// grownUnsettled founds three nodes and lets them grow to five. What came after the founding is not settled, unless the
+// words of the nodes named come through.
+func grownUnsettled(t *testing.T, seed uint64) *world {
+	w := newWorld(t, seed, LAN())
+	w.base.Roles, w.encode = []string{"r"}, true
+	w.found(3)
+	w.run(time.Second)
+	w.stuck = true
+	w.base.BootstrapExpect = 0
+	w.start("d", nil)
+	w.start("e", nil)
+	if !w.until(20*time.Second, w.converged) {
+		t.Fatal("did not grow:", w.nodes[0].m)
+	}
+	w.base.BootstrapExpect = 3
+	return w
+}
+
+func (w *world) stopAll() {
+	for _, n := range w.living() {
+		n.crash()
+	}
+	w.run(time.Second)
+}
+
+func (w *world) startAll(addrs ...string) {
+	for _, a := range addrs {
+		w.start(a, nil)
+	}
+}
+
+func disksAt(addrs ...string) (ds []DiskID) {
+	for _, a := range addrs {
+		ds = append(ds, diskOf(a))
+	}
+	return ds
+}
+
+// TestColdStartNeedsEveryUnsettledView: three of five disks are a majority of the last view, but only one of them was
+// in the view before, in whose time two others may have acknowledged what nobody else knows.
+func TestColdStartNeedsEveryUnsettledView(t *testing.T) {
+	w := grownUnsettled(t, 21)
+	last := w.judge.newest()
+	w.stopAll()
+	w.startAll("c", "d", "e")
+	w.run(30 * time.Second)
+	for _, n := range w.living() {
+		if n.m.View() != nil || !strings.Contains(strings.Join(n.waiting, "\n"), "perhaps not settled") {
+			t.Errorf("%v waits because of %q", n.m, n.waiting)
+		}
+	}
+	w.startAll("b")
+	if !w.until(30*time.Second, w.converged) {
+		t.Fatal("not founded with two of the first three:", w.living()[0].m)
+	}
+	v := w.living()[0].m.View()
+	want := [][]DiskID{disksAt("a", "b", "c")}
+	if sets := v.LastDisks("r"); v.Cluster != last.Cluster || len(sets) < 2 || !reflect.DeepEqual(sets[0], want[0]) ||
+		!reflect.DeepEqual(sets[len(sets)-1], last.disks("r")) {
+		t.Errorf("founded %v after %v", v, last)
+	}
+	w.verdict()
+}
+
+// TestJoinersKnowWhatWasBefore: the list comes with the view, so that those who joined last, or missed a view, know it.
+func TestJoinersKnowWhatWasBefore(t *testing.T) {
+	w := grownUnsettled(t, 22)
+	for _, n := range w.living() {
+		if s := n.m.View().Unsettled; len(s) == 0 || !reflect.DeepEqual(s[0].Disks, disksAt("a", "b", "c")) {
+			t.Errorf("%v does not know of the three", n.m)
+		}
+	}
+	w.verdict()
+}
+
+// TestSettledViewsAreHistory: with one node's word on disk that the last view is settled, its majority is enough. The
+// word need not be repeated by a later view.
+func TestSettledViewsAreHistory(t *testing.T) {
+	w := grownUnsettled(t, 23)
+	w.livingAt("e").step(Settled{w.judge.newest().Epoch})
+	w.stopAll()
+	w.startAll("c", "d", "e")
+	if !w.until(30*time.Second, w.converged) {
+		t.Fatal("not founded:", w.living()[0].m)
+	}
+	if sets := w.living()[0].m.View().LastDisks("r"); !reflect.DeepEqual(sets, [][]DiskID{disksAt("a", "b", "c", "d", "e")}) {
+		t.Errorf("founded after %v", sets)
+	}
+	w.verdict()
+}
+
+// TestUnsettledFoundingRemembers: a cluster that stops again before its founding was settled still needs those whom the
+// founding needed.
+func TestUnsettledFoundingRemembers(t *testing.T) {
+	w := grownUnsettled(t, 24)
+	w.stopAll()
+	w.startAll("b", "c", "d")
+	if !w.until(30*time.Second, w.converged) {
+		t.Fatal("not founded:", w.living()[0].m)
+	}
+	w.stopAll()
+	w.startAll("c", "d")
+	w.run(30 * time.Second)
+	for _, n := range w.living() {
+		if n.m.View() != nil {
+			t.Errorf("two of five founded %v", n.m)
+		}
+	}
+	w.stuck = false
+	w.startAll("b")
+	if !w.until(30*time.Second, w.converged) {
+		t.Fatal("not founded again:", w.living()[0].m)
+	}
+	w.run(time.Second)
+	w.stopAll()
+	w.startAll("c", "d")
+	if !w.until(30*time.Second, w.converged) {
+		t.Error("two of three did not found when all was settled:", w.living()[0].m)
+	}
+	w.verdict()
+}
+
+// TestEveryRoleMustSettle: nodes speak for their own roles only.
+func TestEveryRoleMustSettle(t *testing.T) {
+	w := newWorld(t, 25, LAN())
+	w.stuck = true
+	w.base.Seeds, w.base.BootstrapExpect = addrs(3), 3
+	for a, roles := range map[string][]string{"a": {"r"}, "b": {"r", "s"}, "c": {"s"}} { // order: of starts only
+		w.start(a, func(c *Config) { c.Roles = roles })
+	}
+	if !w.until(30*time.Second, w.converged) {
+		t.Fatal("not founded:", w.nodes[0].m)
+	}
+	a, b := w.livingAt("a"), w.livingAt("b")
+	a.step(Settled{1})
+	w.run(time.Second)
+	if got := a.m.settled(); got != 0 {
+		t.Errorf("settled %v without a word on role s", got)
+	}
+	w.livingAt("c").step(Settled{1})
+	w.run(time.Second)
+	if got := b.m.settled(); got != 1 {
+		t.Errorf("settled %v with the words of both", got)
+	}
+	v := b.m.View()
+	if got := v.own(); len(got) != 2 || !reflect.DeepEqual(got[1].Disks, disksAt("b", "c")) || got[1].Role != "s" {
+		t.Errorf("%v has the disks %v", v, got)
+	}
+	w.verdict()
+}
+
+// TestSetsAreBounded: sets that a later one repeats go, then the oldest. Joiners wait before it comes to that.
+func TestSetsAreBounded(t *testing.T) {
+	v := &View{Cluster: 1, Epoch: 1000, LastUp: 1, Members: []Member{{UID: 1, Addr: "a", Roles: []string{"r"}, Status: Up, UpNumber: 1, Disk: 7}}}
+	var sets []DiskSet
+	for e := range Epoch(3 * setsMax) {
+		sets = append(sets, DiskSet{Epoch: e + 1, Role: "r", Disks: []DiskID{DiskID(e/2 + 1)}})
+	}
+	v.inherit(sets)
+	if n := len(v.Unsettled); n != setsMax || v.Unsettled[n-1].Epoch != 3*setsMax || v.Unsettled[0].Epoch != setsMax+2 {
+		t.Errorf("%d sets: %v", n, v.Unsettled)
+	}
+	if err := checkView(v); err != nil {
+		t.Error(err)
+	}
+	v.inherit(sets[:20])
+	if n := len(v.Unsettled); n != 9 { // ten different ones, and one of them is the view's own
+		t.Errorf("%d sets: %v", n, v.Unsettled)
+	}
+	v.Founded = true
+	v.inherit(sets[:20])
+	if n := len(v.LastDisks("r")); n != 10 || v.LastDisks("s") != nil {
+		t.Errorf("founding with %d sets: %v", n, v.Unsettled)
+	}
+}
+
+// TestNobodyBecomesUpWithoutRoom: another voter would be another set to remember.
+func TestNobodyBecomesUpWithoutRoom(t *testing.T) {
+	w := newWorld(t, 26, LAN())
+	w.base.Roles = []string{"r"}
+	n := w.found(1)[0]
+	w.stuck = true
+	for e := range Epoch(setsMax / 2) {
+		n.m.view.Unsettled = append(n.m.view.Unsettled, DiskSet{Epoch: e + 2, Role: "r", Disks: []DiskID{1, DiskID(e + 2)}})
+	}
+	n.m.view.Epoch = setsMax
+	n.m.hash = n.m.view.Hash()
+	n.m.self.settled = 1
+	if n.m.roomForVoters() {
+		t.Error("there is room")
+	}
+	n.m.self.settled = 3
+	if !n.m.roomForVoters() {
+		t.Error("there is none, but a view was settled")
+	}
+}
