@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"reflect"
 	"sync"
+	"sync/atomic"
 
 	"github.com/fxamacker/cbor/v2"
 	"github.com/zeebo/xxh3"
@@ -48,6 +49,7 @@ func CBOR[M any](examples ...M) Codec[M] {
 type registry struct {
 	byID   map[uint32]*msgType
 	byType map[reflect.Type]*msgType
+	last   atomic.Pointer[msgType] // found by of
 }
 
 // msgType is what is known of one concrete message type.
@@ -105,9 +107,14 @@ func nameOf(example any, t reflect.Type) string {
 	return star + t.PkgPath() + "." + t.Name()
 }
 
-// of finds the type of a message.
+// of finds the type of a message. Messages of one type tend to follow each other.
 func (r *registry) of(msg any) (*msgType, error) {
-	if m := r.byType[reflect.TypeOf(msg)]; m != nil {
+	t := reflect.TypeOf(msg)
+	if m := r.last.Load(); m != nil && m.typ == t {
+		return m, nil
+	}
+	if m := r.byType[t]; m != nil {
+		r.last.Store(m)
 		return m, nil
 	}
 	return nil, fmt.Errorf("%w: %T: add an example of it to sharding.CBOR of this entity type on every node", ErrUnregisteredMessage, msg)

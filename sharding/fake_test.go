@@ -45,7 +45,7 @@ func (block) command()    {}
 func (unknown) command()  {}
 
 func testMessages() Codec[message_] {
-	return CBOR[message_](addItem{}, total{}, echo{}, crash{}, failing{}, silent{}, leaveNow{})
+	return CBOR[message_](addItem{}, total{}, echo{}, crash{}, failing{}, silent{}, leaveNow{}, block{})
 }
 
 // gate holds handlers up.

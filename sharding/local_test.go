@@ -115,7 +115,7 @@ func TestNoReplyIsLost(t *testing.T) {
 
 func TestSingleWriterAndOrder(t *testing.T) {
 	type seq struct {
-		message_
+		message_  `cbor:"-"`
 		sender, n int
 	}
 	var inside, overlap atomic.Int64
@@ -138,6 +138,7 @@ func TestSingleWriterAndOrder(t *testing.T) {
 		})
 	}
 	typ.MailboxMax = 100
+	typ.Messages = CBOR[message_](seq{}, total{})
 	g, _ := localRegion(t, typ)
 	const senders, each = 8, 5000
 	var wg sync.WaitGroup
@@ -231,4 +232,20 @@ func TestHandlersWaitForTheLease(t *testing.T) {
 			t.Errorf("total %d", n)
 		}
 	})
+}
+
+// An unregistered message is an error wherever the entity lives, or what works on one node would fail in a cluster.
+func TestUnregisteredMessageIsAnErrorOnItsOwnNodeToo(t *testing.T) {
+	g, _ := localRegion(t, cartType(&cartLog{}))
+	ref := g.Ref("a")
+	for _, msg := range []message_{unknown{}, &addItem{}, nil} {
+		for name, tell := range map[string]func() error{
+			"by id":  func() error { return g.Tell(t.Context(), "a", msg) },
+			"by ref": func() error { return ref.Tell(t.Context(), msg) },
+		} {
+			if err := tell(); !errors.Is(err, ErrUnregisteredMessage) {
+				t.Errorf("%T %s: %v", msg, name, err)
+			}
+		}
+	}
 }

@@ -34,6 +34,9 @@ func (f *EntityRef[M]) Tell(ctx context.Context, msg M) error {
 
 func (f *EntityRef[M]) send(ctx context.Context, env envelope) error {
 	r := f.region.core
+	if _, err := r.reg.of(env.msg); err != nil {
+		return err
+	}
 	if at := f.found.Load(); at != nil && r.table.slots[f.number].Load() == at.rt {
 		if at.e.accept(env) == accepted {
 			return nil

@@ -13,6 +13,9 @@ func (r *core) send(ctx context.Context, id string, env envelope) error {
 	if err := checkID(id); err != nil {
 		return err
 	}
+	if _, err := r.reg.of(env.msg); err != nil { // also for an entity on this node: it may move
+		return err
+	}
 	number := r.table.shardOf(id)
 	slot := &r.table.slots[number]
 	if rt := slot.Load(); rt != nil && rt.local != nil { // the fast path
@@ -28,7 +31,7 @@ func (r *core) sendSlow(ctx context.Context, number uint32, id string, env envel
 	slot := &r.table.slots[number]
 	for {
 		if err := ctx.Err(); err != nil {
-			return err
+			return r.explain(number, err)
 		}
 		if r.isClosed() {
 			return ErrStopped
@@ -47,8 +50,11 @@ func (r *core) sendSlow(ctx context.Context, number uint32, id string, env envel
 		if err == errRouteChanged {
 			continue
 		}
-		if !errors.Is(err, ErrBufferFull) || handlerOf(ctx) != nil {
+		if !errors.Is(err, ErrBufferFull) {
 			return err
+		}
+		if handlerOf(ctx) != nil {
+			return r.explain(number, err)
 		}
 		if room != nil {
 			select {
@@ -96,20 +102,11 @@ func (r *core) sendBuffer(ctx context.Context, number uint32, id string, env env
 // sendRemote encodes the message and appends it to the lane of its shard. The route is looked at again under the lane's lock, so that nothing
 // follows the fence that is appended after the route was changed.
 func (r *core) sendRemote(ctx context.Context, number uint32, rt *route, id string, env envelope) (<-chan struct{}, error) {
-	mt, err := r.reg.of(env.msg)
-	if err != nil {
-		return nil, err
-	}
 	o := r.outs.Get().(*outgoing)
 	defer o.release()
-	o.m = message{kind: frameTell, shard: number, typ: mt.id}
-	if env.call != 0 && env.call != timerCall {
-		o.m.kind, o.m.call = frameAsk, env.call
-		r.asks.asked(env.call, rt.remote)
-	}
-	o.id, o.slot, o.rt = id, &r.table.slots[number], rt
-	if o.body, err = mt.appendBody(o.body[:0], env.msg); err != nil {
-		return nil, errors.Join(ErrEncoding, err)
+	err := o.encode(number, rt, id, env)
+	if err != nil {
+		return nil, err
 	}
 	to := transport.NodeID(rt.remote)
 	if handlerOf(ctx) != nil {
@@ -155,6 +152,29 @@ func newOutgoing(r *core) *outgoing {
 	o := &outgoing{region: r}
 	o.fill, o.fillBody, o.check = o.appendTo, o.appendBody, o.current
 	return o
+}
+
+// encode makes the frame of a message that goes along rt. A question of another node keeps its origin, which the answer goes to.
+func (o *outgoing) encode(number uint32, rt *route, id string, env envelope) error {
+	r := o.region
+	mt, err := r.reg.of(env.msg)
+	if err != nil {
+		return err
+	}
+	o.m = message{kind: frameTell, shard: number, typ: mt.id}
+	switch {
+	case env.call == 0:
+	case env.origin == r.self:
+		o.m.kind, o.m.call = frameAsk, env.call
+		r.asks.asked(env.call, rt.remote)
+	default:
+		o.m.kind, o.m.call, o.m.origin = frameAsk, env.call, env.origin
+	}
+	o.id, o.slot, o.rt = id, &r.table.slots[number], rt
+	if o.body, err = mt.appendBody(o.body[:0], env.msg); err != nil {
+		return errors.Join(ErrEncoding, err)
+	}
+	return nil
 }
 
 func (o *outgoing) appendBody(dst []byte) []byte { return append(dst, o.body...) }
