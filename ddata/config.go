@@ -4,7 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"slices"
+	"strconv"
 	"time"
 	"unicode/utf8"
 
@@ -140,10 +142,33 @@ func (c Config) Validate() error {
 	}
 	if c.Bind == "" {
 		fault("Bind", "is empty; give host:port, for example 127.0.0.1:7946")
+	} else if err := checkAddr(c.Bind); err != nil {
+		fault("Bind", "%v", err)
 	}
-	for _, r := range c.Roles {
+	if c.Advertise != "" {
+		if err := checkAddr(c.Advertise); err != nil {
+			fault("Advertise", "%v", err)
+		}
+	}
+	for _, s := range c.Seeds {
+		if err := checkAddr(s); err != nil {
+			fault("Seeds", "%v", err)
+		}
+	}
+	for i, r := range c.Roles {
 		if err := checkName(r); err != nil {
 			fault("Roles", "%q: %v", r, err)
+		}
+		if slices.Contains(c.Roles[:i], r) {
+			fault("Roles", "%q is given twice", r)
+		}
+	}
+	if len(c.AppVersion) > nameMax {
+		fault("AppVersion", "has %d bytes, more than %d", len(c.AppVersion), nameMax)
+	}
+	for r, n := range c.MinMembersPerRole {
+		if n < 0 {
+			fault("MinMembersPerRole", "%q: is negative", r)
 		}
 	}
 	if c.BootstrapExpect < 0 {
@@ -170,6 +195,18 @@ func (c Config) Validate() error {
 		fault("RequestTimeout", "is negative")
 	}
 	return errors.Join(errs...)
+}
+
+// checkAddr accepts host:port with a number for a port.
+func checkAddr(addr string) error {
+	_, port, err := net.SplitHostPort(addr)
+	if err != nil {
+		return fmt.Errorf("%q is not host:port", addr)
+	}
+	if _, err := strconv.ParseUint(port, 10, 16); err != nil {
+		return fmt.Errorf("%q: the port must be a number up to 65535", addr)
+	}
+	return nil
 }
 
 func checkName(s string) error {

@@ -55,9 +55,10 @@ func (k Key[V]) Name() string { return k.name }
 func Get[V crdt.Value[V, T], T any](ctx context.Context, r *Replicator, key Key[V], level Level) (V, error) {
 	var v V
 	reader, err := r.Read(ctx, key.name, level)
-	if err == nil {
-		v, err = crdt.ViewOf[V](reader)
+	if err != nil {
+		return v, err
 	}
+	v, err = crdt.ViewOf[V](reader)
 	return v, wrap("get", key.name, level, err)
 }
 

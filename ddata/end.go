@@ -15,7 +15,7 @@ import (
 // Leave leaves the cluster gracefully: the view lists the node as Leaving, everything that was registered with
 // BeforeLeave hands over, the others decide a view without it, and the node ends with ErrLeft. When that takes longer than
 // timeout, the node is closed where it stands and the error says what was missing; the others then treat it as crashed.
-// It returns nil when the node has left, and also when it had ended before.
+// It returns nil when the node has left, or was closed before; a node that was downed meanwhile gives ErrDowned.
 func (n *Node) Leave(timeout time.Duration) error {
 	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()
@@ -35,10 +35,10 @@ func (n *Node) Leave(timeout time.Duration) error {
 }
 
 func (n *Node) left() error {
-	if errors.Is(n.err, ErrLeft) || errors.Is(n.err, ErrClosed) {
-		return nil
+	if err := n.endReason(); !errors.Is(err, ErrLeft) && !errors.Is(err, ErrClosed) {
+		return err
 	}
-	return n.err
+	return nil
 }
 
 // handOver runs the hooks of BeforeLeave side by side.
@@ -66,7 +66,8 @@ func (n *Node) Down(uid membership.UID) error {
 }
 
 // Close ends the node where it stands, without a word to the others: they see a crash. It waits until every goroutine of
-// the node has ended and durable data is on disk. It must not be called from a callback of the node.
+// the node has ended and durable data is on disk; what stands on the node, such as entities, has got a little time to stop, and a handler that
+// does not return runs on. It must not be called from a callback of the node.
 func (n *Node) Close() error {
 	n.finish(ErrClosed)
 	<-n.done
@@ -75,28 +76,37 @@ func (n *Node) Close() error {
 
 // finish ends the node, once. It returns at once; done is closed when everything is released.
 func (n *Node) finish(err error) {
-	n.end.Do(func() {
-		n.err = err
-		n.log.Info("node ends", "reason", err)
-		go func() {
-			n.lease.Store(&membership.Lease{})
-			n.tell(func(w Watcher) {
-				if w.End != nil {
-					w.End(err)
-				}
-			})
-			n.release()
-			close(n.done)
-		}()
-	})
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.ended != nil {
+		return
+	}
+	n.ended = err
+	n.lease.Store(&membership.Lease{})
+	n.log.Info("node ends", "reason", err)
+	go func() {
+		n.sayEnd(err)
+		n.release()
+		close(n.done)
+	}()
 }
 
-// endReason says why a node that is ending, or has ended, does so.
+// sayEnd calls the watchers' End side by side and waits for them: they stop what stands on the node.
+func (n *Node) sayEnd(err error) {
+	var wg sync.WaitGroup
+	n.tell(func(w Watcher) {
+		if w.End != nil {
+			wg.Go(func() { w.End(err) })
+		}
+	})
+	wg.Wait()
+}
+
+// endReason says why the node is ending, or has ended; nil while it runs.
 func (n *Node) endReason() error {
-	if err := n.Err(); err != nil {
-		return err
-	}
-	return ErrClosed
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.ended
 }
 
 // release stops what was started, from the top down, and waits for it.

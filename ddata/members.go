@@ -92,8 +92,10 @@ func (m *members) receive(from transport.NodeID, payload []byte) {
 
 // waiting says what the node waits for, for errors.
 func (m *members) waiting() string {
-	reason := "nothing was heard of the other nodes"
-	if s := m.reason.Load(); s != nil {
+	reason := "no node of a cluster was heard of yet"
+	if v := m.n.View(); v.Epoch > 0 {
+		reason = fmt.Sprintf("the node is a member, but not Up: MinMembers, or data that it has not got yet; view %v", v)
+	} else if s := m.reason.Load(); s != nil {
 		reason = *s
 	}
 	if s := m.n.refusal.Load(); s != nil {

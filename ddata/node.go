@@ -45,8 +45,7 @@ type Node struct {
 	started bool          // the loops run
 	once    sync.Once     // closes up
 	up      chan struct{} // closed when the node is Up, with its data and its lease
-	end     sync.Once
-	err     error         // why it ended; set before done is closed
+	ended   error         // why it ends, nil while it runs; guarded by mu
 	done    chan struct{} // closed when the node has ended
 }
 
@@ -63,6 +62,9 @@ func Start(ctx context.Context, cfg Config) (*Node, error) {
 	}
 	cfg = cfg.withDefaults()
 	for {
+		if err := ctx.Err(); err != nil {
+			return nil, fmt.Errorf("ddata: start %s: %w", cfg.Bind, err)
+		}
 		n, err := start(ctx, cfg)
 		if err != nil {
 			return nil, err
@@ -71,10 +73,10 @@ func Start(ctx context.Context, cfg Config) (*Node, error) {
 		case <-n.up:
 			return n, nil
 		case <-n.done:
-			if errors.Is(n.err, membership.ErrStalled) && ctx.Err() == nil {
+			if errors.Is(n.Err(), membership.ErrStalled) && ctx.Err() == nil {
 				continue // a founding that broke off is tried again, under a new uid
 			}
-			return nil, fmt.Errorf("ddata: start %s: %w", cfg.Bind, n.err)
+			return nil, fmt.Errorf("ddata: start %s: %w", cfg.Bind, n.Err())
 		case <-ctx.Done():
 			waiting := n.members.waiting()
 			_ = n.Close()
@@ -157,6 +159,9 @@ func (n *Node) refused(r transport.Refusal) {
 	if r.Inbound || n.View().Epoch > 0 {
 		return
 	}
+	if r.Cause.Reason == transport.RefusedCluster {
+		text += "; check Config.Name and Config.Seeds"
+	}
 	n.refusal.Store(&text)
 	if r.Cause.Reason != transport.RefusedCluster && r.Cause.Reason != transport.RefusedVersion {
 		return
@@ -169,7 +174,7 @@ func (n *Node) refused(r transport.Refusal) {
 	}
 	n.mu.Unlock()
 	if all {
-		n.finish(fmt.Errorf("%w: %s; check Config.Name and Config.Seeds", ErrRefused, text))
+		n.finish(fmt.Errorf("%w: %s", ErrRefused, text))
 	}
 }
 
@@ -229,7 +234,7 @@ func (n *Node) Done() <-chan struct{} { return n.done }
 func (n *Node) Err() error {
 	select {
 	case <-n.done:
-		return n.err
+		return n.endReason()
 	default:
 		return nil
 	}

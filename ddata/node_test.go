@@ -307,8 +307,11 @@ func TestOperatorDownsAMember(t *testing.T) {
 }
 
 func TestBadConfigNamesEveryField(t *testing.T) {
-	_, err := ddata.Start(t.Context(), ddata.Config{Roles: []string{""}, DurableKeys: []string{"x"}, BootstrapExpect: -1, MinMembers: -1})
-	for _, field := range []string{"Name", "Bind", "Roles", "Dir", "BootstrapExpect", "MinMembers"} {
+	_, err := ddata.Start(t.Context(), ddata.Config{
+		Bind: "nowhere", Advertise: "x", Seeds: []string{""}, Roles: []string{"a", "a"}, DurableKeys: []string{"x"}, BootstrapExpect: -1,
+		MinMembers: -1, MinMembersPerRole: map[string]int{"a": -1}, AppVersion: strings.Repeat("v", 100),
+	})
+	for _, field := range []string{"Name", "Bind", "Advertise", "Seeds", "Roles", "Dir", "BootstrapExpect", "MinMembers", "MinMembersPerRole", "AppVersion"} {
 		if err == nil || !strings.Contains(err.Error(), "Config."+field) {
 			t.Errorf("the error does not name %s: %v", field, err)
 		}
@@ -372,6 +375,12 @@ func TestUnknownRoleAndBadKeys(t *testing.T) {
 		}
 		if _, err := ddata.Get(t.Context(), replica(t, n), k, ddata.ReadLocal); !errors.Is(err, crdt.ErrKey) && !errors.Is(err, crdt.ErrTooLarge) {
 			t.Errorf("get of key %.10q: %v", key, err)
+		}
+		for _, err := range ddata.Subscribe(testContext(t), replica(t, n), k) {
+			if !errors.Is(err, crdt.ErrKey) && !errors.Is(err, crdt.ErrTooLarge) {
+				t.Errorf("subscription to key %.10q: %v", key, err)
+			}
+			break
 		}
 	}
 }
@@ -445,5 +454,51 @@ func TestMinorityAnswersOnlyLocally(t *testing.T) {
 	}
 	if set, err := ddata.Get(ctx, r, names, ddata.ReadLocal); err != nil || !set.Contains("x") {
 		t.Errorf("local read: %v %v", set, err)
+	}
+}
+
+// An update function that calls the Replicator is forbidden; it must cost its caller an error, and the node nothing more.
+func TestUpdateInsideAnUpdateFails(t *testing.T) {
+	r := replica(t, startCluster(t, 1, nil)[0])
+	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	_ = ddata.Update(ctx, r, names, ddata.WriteLocal, func(*crdt.ORSetTx[string]) error {
+		err := ddata.Update(ctx, r, hits, ddata.WriteLocal, func(c *crdt.GCounterTx) error { return c.Increment(1) })
+		if !errors.Is(err, replicator.ErrTimeout) {
+			t.Errorf("the inner update: %v", err)
+		}
+		return err
+	})
+	if err := ddata.Update(testContext(t), r, names, ddata.WriteLocal, add("x")); err != nil {
+		t.Errorf("the replica is held up: %v", err)
+	}
+}
+
+func TestWatchersHearOfTheEndOnce(t *testing.T) {
+	n := startCluster(t, 1, nil)[0]
+	ends := make(chan error, 4)
+	n.Watch(ddata.Watcher{End: func(err error) { ends <- err }})
+	_ = n.Close()
+	n.Watch(ddata.Watcher{End: func(err error) { ends <- err }}) // after the end
+	for range 2 {
+		select {
+		case err := <-ends:
+			if !errors.Is(err, ddata.ErrClosed) {
+				t.Errorf("ended with %v", err)
+			}
+		case <-time.After(limit):
+			t.Fatal("a watcher did not hear of the end")
+		}
+	}
+	if len(ends) > 0 {
+		t.Error("a watcher heard of the end twice")
+	}
+}
+
+func TestStartWithACancelledContextReturnsAtOnce(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := ddata.Start(ctx, config(freeAddrs(t, 1)[0], nil, 1)); !errors.Is(err, context.Canceled) {
+		t.Fatalf("got %v", err)
 	}
 }

@@ -157,8 +157,11 @@ func (r *Replicator) reachable(uid membership.UID, yes bool) {
 	r.loop.Force(request{in: replicator.Reachable{Origin: crdt.Origin(uid), Is: yes}})
 }
 
-// call steps an operation and waits for its result. A context that ends by its deadline is waited for a little longer: the machine's own
-// time-out comes at the same moment and knows how far the operation got.
+// callGrace is how long a caller waits beyond its deadline for the machine, which knows how far the operation got.
+const callGrace = time.Second
+
+// call steps an operation and waits for its result. The machine's own time-out comes at the deadline and knows how far the operation
+// got, so a caller waits a little longer than that; not for ever, because the replica's goroutine may be held up.
 func (r *Replicator) call(ctx context.Context, in func(timeout time.Duration) replicator.Input) replicator.Result {
 	timeout := r.n.cfg.RequestTimeout
 	if d, ok := ctx.Deadline(); ok {
@@ -171,34 +174,33 @@ func (r *Replicator) call(ctx context.Context, in func(timeout time.Duration) re
 	if !r.loop.Post(request{in: in(max(timeout, time.Millisecond)), done: w.done}) {
 		return replicator.Result{Err: r.refusal()}
 	}
-	select {
-	case res := <-w.ch:
-		waiters.Put(w)
-		return res
-	case <-ctx.Done():
-	case <-r.loop.Stopped():
-		return replicator.Result{Err: r.refusal()}
-	}
-	if !errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		return replicator.Result{Err: ctx.Err()}
-	}
-	select {
-	case res := <-w.ch:
-		waiters.Put(w)
-		return res
-	case <-r.loop.Stopped():
-		return replicator.Result{Err: r.refusal()}
+	late := time.NewTimer(timeout + callGrace)
+	defer late.Stop()
+	cancelled := ctx.Done()
+	for {
+		select {
+		case res := <-w.ch:
+			waiters.Put(w)
+			return res
+		case <-cancelled:
+			if !errors.Is(ctx.Err(), context.DeadlineExceeded) {
+				return replicator.Result{Err: ctx.Err()}
+			}
+			cancelled = nil // the machine's own time-out is about to come
+		case <-late.C:
+			return replicator.Result{Err: fmt.Errorf("%w: the replica's goroutine is held up, by an update function perhaps; the outcome is unknown", replicator.ErrTimeout)}
+		case <-r.loop.Stopped():
+			return replicator.Result{Err: r.refusal()}
+		}
 	}
 }
 
 // refusal says why an input was not taken.
 func (r *Replicator) refusal() error {
-	select {
-	case <-r.loop.Stopped():
-		return r.n.endReason()
-	default:
-		return replicator.ErrOverloaded
+	if err := r.n.endReason(); err != nil {
+		return err
 	}
+	return replicator.ErrOverloaded
 }
 
 // local reads a key of the present state, without the machine when nobody is changing anything.

@@ -40,6 +40,10 @@ func Subscribe[V crdt.Value[V, T], T any](ctx context.Context, r *Replicator, ke
 // is delivered; the order between keys is that of their first change not yet delivered.
 func (r *Replicator) Changes(ctx context.Context, key string, prefix bool) iter.Seq2[Change, error] {
 	return func(yield func(Change, error) bool) {
+		if err := checkSubscription(key, prefix); err != nil {
+			yield(Change{}, wrap("subscribe", key, ReadLocal, err))
+			return
+		}
 		s := &subscription{latest: map[string]replicator.Change{}, wake: make(chan struct{}, 1)}
 		s.open(r, key, prefix)
 		defer s.close(r)
@@ -60,6 +64,14 @@ func (r *Replicator) Changes(ctx context.Context, key string, prefix bool) iter.
 			}
 		}
 	}
+}
+
+// checkSubscription accepts keys, and every prefix that a key can have.
+func checkSubscription(key string, prefix bool) error {
+	if prefix && key == "" {
+		return nil
+	}
+	return crdt.CheckKey(key)
 }
 
 // Follow calls fn with the state of each key that begins with prefix, now and after each change, from the replica's own goroutine: fn must be

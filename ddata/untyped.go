@@ -16,7 +16,7 @@ func (r *Replicator) Read(ctx context.Context, key string, level Level) (crdt.Re
 	res := r.call(ctx, func(timeout time.Duration) replicator.Input {
 		return replicator.Get{Key: key, Read: level, Timeout: timeout}
 	})
-	return res.Reader, res.Err
+	return res.Reader, wrap("get", key, level, res.Err)
 }
 
 // Write is Update without a type, for those who bring their own mutations.

@@ -23,22 +23,25 @@ type Watcher struct {
 	End func(error)
 }
 
-// Watch registers a watcher. If a view is installed, its View is called with it, perhaps twice. cancel ends it; a callback that has begun may
-// still be running when cancel returns.
+// Watch registers a watcher. If a view is installed, its View is called with it, perhaps twice. A watcher that comes after the end hears of it too.
+// No callback runs within Watch. cancel ends it; a callback that has begun may still be running when cancel returns.
 func (n *Node) Watch(w Watcher) (cancel func()) {
 	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.ended != nil {
+		if w.End != nil {
+			go w.End(n.ended)
+		}
+		return func() {}
+	}
 	id := n.nextID
 	n.nextID++
 	n.watchers[id] = w
-	n.mu.Unlock()
-	greet := func() {
+	n.members.loop.Force(memberInput{do: func() {
 		if v := n.view.Load(); v.Epoch > 0 && w.View != nil {
 			w.View(v)
 		}
-	}
-	if !n.members.loop.Force(memberInput{do: greet}) && w.End != nil {
-		w.End(n.endReason())
-	}
+	}})
 	return func() {
 		n.mu.Lock()
 		defer n.mu.Unlock()
