@@ -98,6 +98,7 @@ func TestNonCanonicalWireIsRefused(t *testing.T) {
 		"gap zero":           {clockErr, "81" + "8401010001"},
 		"run zero":           {clockErr, "81" + "8401010100"},
 		"run overflows":      {clockErr, "81" + "840101011bffffffffffffffff"},
+		"gap overflows":      {clockErr, "81" + "840105" + "1bfffffffffffffffd" + "01"},
 		"odd row":            {clockErr, "81" + "83010101"},
 		"false length":       {clockErr, "9b00ffffffffffffff"},
 		"left over":          {clockErr, "8000"},
@@ -161,12 +162,17 @@ func TestDecodersDoNotOverAllocate(t *testing.T) {
 			}
 		}
 	}
+	// As many events as there are bytes, of which none follows.
+	b := append([]byte{0x99, 0x0f, 0xa0, 0x81, 0x01, 0x01}, make([]byte, 4096)...)
+	if n := allocated(func() { _ = groupErr(b) }); n > 32*len(b) {
+		t.Errorf("%d bytes allocated for %d", n, len(b))
+	}
 	// The worst legal input: events as short as they can be.
 	var g Group
 	for i := range 4000 {
 		g = append(g, Event{Dot: Dot{1, uint64(i + 1)}, Key: "k", Path: "", Puts: true})
 	}
-	b := AppendGroup(nil, g)
+	b = AppendGroup(nil, g)
 	if n := allocated(func() { _ = groupErr(b) }); n > 64*len(b) {
 		t.Errorf("%d bytes allocated for %d", n, len(b))
 	}

@@ -1,0 +1,163 @@
+package crdt
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+// logWorld is a store whose log is compared with a list: groups without removals, from a few origins, that come in any order, whole or
+// known in part.
+type logWorld struct {
+	t     *testing.T
+	rng   *rand.Rand
+	store *Store
+	made  []Group
+	list  []Group // what the log must hold, in apply order
+	floor Clock
+}
+
+func TestLogAgainstAList(t *testing.T) {
+	for seed := range uint64(60) {
+		rng := rand.New(rand.NewPCG(seed, 2))
+		w := &logWorld{t: t, rng: rng, store: NewStore(StoreOptions{LogMax: 1 + rng.IntN(120)})}
+		w.make(3, 60)
+		inOrder := rng.IntN(2) == 0 // and then the places of an origin are in order of seq too
+		if !inOrder {
+			rng.Shuffle(len(w.made), func(i, j int) { w.made[i], w.made[j] = w.made[j], w.made[i] })
+		}
+		for _, g := range w.made {
+			switch rng.IntN(12) {
+			case 0:
+				w.trim()
+			case 1:
+				w.cover()
+			case 2:
+				continue // lost
+			}
+			w.apply(g)
+			w.compare(seed)
+		}
+	}
+}
+
+// make makes groups of one to four events for each of some origins, the origins mixed.
+func (w *logWorld) make(origins, groups int) {
+	next := make([]uint64, origins)
+	for range groups {
+		o := w.rng.IntN(origins)
+		var g Group
+		for range 1 + w.rng.IntN(4) {
+			next[o]++
+			g = append(g, Event{Dot: Dot{Origin(o + 1), next[o]}, Key: "k", Path: "p", Puts: true})
+		}
+		w.made = append(w.made, g)
+	}
+}
+
+// apply applies a group and foretells the log: the runs that were not known, then the bound.
+func (w *logWorld) apply(g Group) {
+	known := w.store.Clock().Clone()
+	if _, err := w.store.Apply(g, nil); err != nil {
+		w.t.Fatal(err)
+	}
+	var run Group
+	for i := range g {
+		if known.Has(g[i].Dot) {
+			w.log(run)
+			run = nil
+		} else {
+			run = append(run, g[i])
+		}
+	}
+	w.log(run)
+}
+
+func (w *logWorld) log(g Group) {
+	if len(g) == 0 {
+		return
+	}
+	w.list = append(w.list, g)
+	for n := w.events(); n > w.store.opt.LogMax; n = w.events() {
+		w.drop(0)
+	}
+}
+
+func (w *logWorld) events() (n int) {
+	for _, g := range w.list {
+		n += len(g)
+	}
+	return n
+}
+
+func (w *logWorld) drop(i int) {
+	for _, e := range w.list[i] {
+		w.floor.Add(e.Dot)
+	}
+	w.list = slices.Delete(w.list, i, i+1)
+}
+
+// trim trims by a clock that has most of the store's; per origin it stops at the first group that the clock lacks.
+func (w *logWorld) trim() {
+	stable := w.part(4)
+	w.store.Trim(stable)
+	stuck := map[Origin]bool{}
+	for i := 0; i < len(w.list); {
+		o := w.list[i].First().Origin
+		stuck[o] = stuck[o] || !stable.HasAll(dotsOfGroup(w.list[i]))
+		if stuck[o] {
+			i++
+		} else {
+			w.drop(i)
+		}
+	}
+}
+
+// cover merges some dots of one origin, as a repair does.
+func (w *logWorld) cover() {
+	var donor Clock
+	first := 1 + w.rng.Uint64N(150)
+	donor.AddRange(Origin(1+w.rng.IntN(3)), first, first+w.rng.Uint64N(6))
+	w.floor.Join(donor.Minus(w.store.Clock()))
+	if err := w.store.MergeDiff(&donor, nil, nil, nil); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// part returns a part of the store's clock, of which one run in n is cut short or lacks a dot.
+func (w *logWorld) part(n int) *Clock {
+	c := &Clock{}
+	for r := range w.store.Clock().Ranges() {
+		cut := r.Last
+		if w.rng.IntN(n) == 0 {
+			cut = r.First + w.rng.Uint64N(r.Last-r.First+1)
+		}
+		c.AddRange(r.Origin, r.First, cut)
+		if cut+2 <= r.Last {
+			c.AddRange(r.Origin, cut+2+w.rng.Uint64N(r.Last-cut-1), r.Last)
+		}
+	}
+	return c
+}
+
+// compare asks what peers lack and compares it with a walk over the list.
+func (w *logWorld) compare(seed uint64) {
+	if err := w.store.Check(); err != nil {
+		w.t.Fatalf("seed %d: %v", seed, err)
+	}
+	if !w.store.Floor().Equal(&w.floor) {
+		w.t.Fatalf("seed %d: floor %v, must be %v", seed, w.store.Floor(), &w.floor)
+	}
+	for range 3 {
+		peer := w.part(2)
+		peer.Join(&w.floor)
+		gs, more, covered := w.store.Missing(peer, 1<<30)
+		if more || !covered {
+			w.t.Fatal(seed, more, covered)
+		}
+		want := slices.DeleteFunc(slices.Clone(w.list), func(g Group) bool { return peer.HasAll(dotsOfGroup(g)) })
+		if !slices.EqualFunc(gs, want, func(a, b Group) bool { return a.First() == b.First() && len(a) == len(b) }) {
+			w.t.Fatalf("seed %d: a peer at %v is sent\n%v, must be\n%v", seed, peer, gs, want)
+		}
+	}
+}

@@ -1,0 +1,191 @@
+package crdt
+
+import (
+	"encoding/binary"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// treeOps plays operations on a tree and on a map, which is what the tree must be. Paths are few shapes with a number in them, so that
+// neighbours share beginnings of every length; runs of one kind of operation fill, split and empty whole nodes.
+type treeOps struct {
+	tree   *pathTree
+	want   map[string]*Item
+	stamps uint64
+	forks  []forked
+}
+
+// pathShapes are numbers that sort otherwise than they count, those that sort as they count, upwards and downwards, deep and binary ones.
+var pathShapes = []func(n int) string{
+	func(n int) string { return "\x02e" + strconv.Itoa(n) },
+	func(n int) string { return fmt.Sprintf("\x02%08d", n) },
+	func(n int) string { return fmt.Sprintf("\x02%08d", 1<<24-n) },
+	func(n int) string { return strings.Repeat("deep/", n%7) + strconv.Itoa(n/7) },
+	func(n int) string { return string(binary.BigEndian.AppendUint64(nil, uint64(n)<<20)) },
+	func(n int) string { return strings.Repeat("\x00", n%40) + strings.Repeat("\xff", n/40%20) },
+	func(n int) string { return strconv.Itoa(n) + strings.Repeat("x", n%300) },
+}
+
+// step plays one run of operations: what to do, on which shape, from which number on, with which stride, how often.
+func (o *treeOps) step(op, shape, from, stride, count int) error {
+	path := pathShapes[shape%len(pathShapes)]
+	switch op % 8 {
+	case 0:
+		o.forks = append(o.forks, forked{o.tree.fork(&o.stamps), maps.Clone(o.want)})
+	case 1: // the first ones, whatever they are
+		for _, p := range slices.Sorted(maps.Keys(o.want))[:min(count, len(o.want))] {
+			o.remove(p)
+		}
+	case 2: // write on in a fork; the old tree stays as it is
+		if n := len(o.forks); n > 0 {
+			o.forks[from%n], o.tree, o.want = forked{o.tree, o.want}, o.forks[from%n].tree, o.forks[from%n].want
+		}
+	case 3, 4:
+		for i := range count {
+			o.remove(path(from + i*stride))
+		}
+	default:
+		for i := range count {
+			p := path(from + i*stride)
+			it := &Item{Path: p}
+			if prev := o.tree.set(p, cell{first: it}); prev.first != o.want[p] {
+				return fmt.Errorf("set %q returned %v", p, prev.first)
+			}
+			o.want[p] = it
+		}
+	}
+	return o.check()
+}
+
+func (o *treeOps) remove(p string) {
+	if o.want[p] != nil {
+		o.tree.remove(p)
+		delete(o.want, p)
+	}
+}
+
+func (o *treeOps) check() error {
+	if err := o.tree.check(); err != nil {
+		return err
+	}
+	return forked{o.tree, o.want}.check()
+}
+
+// check compares a tree with what it must hold: walks from the start and from within, lookups of what is there and of its neighbours.
+func (f forked) check() error {
+	sorted := slices.Sorted(maps.Keys(f.want))
+	if f.tree.paths != len(sorted) {
+		return fmt.Errorf("counts %d paths of %d", f.tree.paths, len(sorted))
+	}
+	k := 0
+	f.tree.ascend("", func(c cell) bool {
+		k++
+		return k <= len(sorted) && c.first == f.want[sorted[k-1]]
+	})
+	if k != len(sorted) {
+		return fmt.Errorf("walks %d paths of %d, wrong from there", k, len(sorted))
+	}
+	for i, p := range sorted {
+		if f.tree.get(p).first != f.want[p] {
+			return fmt.Errorf("get %q", p)
+		}
+		if i%17 != 0 {
+			continue
+		}
+		for _, near := range []string{p + "\x00", p[:max(0, len(p)-1)], p[:len(p)/2], p + "\xff"} {
+			if f.tree.get(near).first != f.want[near] {
+				return fmt.Errorf("get %q, beside %q", near, p)
+			}
+			at, _ := slices.BinarySearch(sorted, near)
+			var first *Item
+			f.tree.ascend(near, func(c cell) bool { first = c.first; return false })
+			if at < len(sorted) && first != f.want[sorted[at]] || at == len(sorted) && first != nil {
+				return fmt.Errorf("from %q begins with %v", near, first)
+			}
+		}
+	}
+	return nil
+}
+
+func (o *treeOps) checkForks() error {
+	for i, f := range o.forks {
+		if err := f.check(); err != nil {
+			return fmt.Errorf("fork %d: %w", i, err)
+		}
+	}
+	return nil
+}
+
+// drain removes everything, from both ends inwards.
+func (o *treeOps) drain() error {
+	sorted := slices.Sorted(maps.Keys(o.want))
+	for i := range sorted {
+		k := i / 2
+		if i%2 == 0 {
+			k = len(sorted) - 1 - k
+		}
+		o.remove(sorted[k])
+		if r := o.tree.root; r != nil && (len(r.kids) == 1 || r.len() == 0) {
+			return fmt.Errorf("the root has %d kids and %d cells", len(r.kids), len(r.cells))
+		}
+		if i%97 == 0 {
+			if err := o.check(); err != nil {
+				return err
+			}
+		}
+	}
+	return o.check()
+}
+
+// TestPathTreeAgainstAMap grows trees of several levels, of thousands of numbered paths, and empties them again, from either end and in the
+// middle, while forks look on.
+func TestPathTreeAgainstAMap(t *testing.T) {
+	for seed := range uint64(20) {
+		rng := rand.New(rand.NewPCG(seed, 1))
+		o := &treeOps{tree: &pathTree{}, want: map[string]*Item{}}
+		one := rng.IntN(2 * len(pathShapes)) // half of the worlds know one shape only
+		for i := range 40 {
+			shape := one
+			if one >= len(pathShapes) {
+				shape = rng.IntN(len(pathShapes))
+			}
+			stride := []int{1, 1, 2, 7, -1}[rng.IntN(5)]
+			from, count := rng.IntN(6000), rng.IntN(1+[]int{3, 80, 1500}[rng.IntN(3)])
+			if stride < 0 {
+				from += count
+			}
+			if err := o.step(rng.IntN(8), shape, from, stride, count); err != nil {
+				t.Fatalf("seed %d, step %d: %v", seed, i, err)
+			}
+		}
+		if err := o.drain(); err != nil {
+			t.Fatalf("seed %d, emptying: %v", seed, err)
+		}
+		if err := o.checkForks(); err != nil {
+			t.Fatalf("seed %d: %v", seed, err)
+		}
+	}
+}
+
+// FuzzPathTree reads a run of operations from each six bytes.
+func FuzzPathTree(f *testing.F) {
+	f.Add([]byte{5, 0, 0, 0, 1, 255, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 200, 5, 0, 0, 1, 1, 90})
+	f.Fuzz(func(t *testing.T, b []byte) {
+		o := &treeOps{tree: &pathTree{}, want: map[string]*Item{}}
+		for i := 0; len(b) >= 6 && i < 40; i++ {
+			from := int(b[2])<<8 | int(b[3])
+			if err := o.step(int(b[0]), int(b[1]), from, 1+int(b[4]%8), 2*int(b[5])); err != nil {
+				t.Fatal(err)
+			}
+			b = b[6:]
+		}
+		if err := o.checkForks(); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
