@@ -502,3 +502,46 @@ func TestStartWithACancelledContextReturnsAtOnce(t *testing.T) {
 		t.Fatalf("got %v", err)
 	}
 }
+
+// A role comes with its first node, also when the cluster is there already: nobody could tell that node anything.
+func TestFirstNodeOfARoleJoins(t *testing.T) {
+	nodes := startCluster(t, 2, nil)
+	front := config(freeAddrs(t, 1)[0], []string{nodes[0].Addr()}, 0)
+	front.Roles = []string{"front"}
+	first := startAll(t, front)[0]
+	r, err := first.Replicator("front")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := ddata.Update(testContext(t), r, names, ddata.WriteMajority, add("x")); err != nil {
+		t.Fatal(err)
+	}
+	front.Bind = freeAddrs(t, 1)[0]
+	second, err := startAll(t, front)[0].Replicator("front")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if set, err := ddata.Get(testContext(t), second, names, ddata.ReadMajority); err != nil || !set.Contains("x") {
+		t.Fatalf("%v %v", set, err)
+	}
+}
+
+// The only node of a role that crashed is replaced by a new incarnation, though nobody is left who could tell it anything.
+func TestOnlyNodeOfARoleComesBack(t *testing.T) {
+	addrs := freeAddrs(t, 3)
+	configs := make([]ddata.Config, 3)
+	for i := range configs {
+		configs[i] = config(addrs[i], addrs, 3)
+	}
+	configs[2].Roles = []string{"backend", "front"}
+	nodes := startAll(t, configs...)
+	_ = nodes[2].Close()
+	back := startAll(t, configs[2])[0]
+	r, err := back.Replicator("front")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := ddata.Update(testContext(t), r, names, ddata.WriteMajority, add("x")); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -75,6 +75,8 @@
 //   - Linearizability: two reads may each see one of two writes that are under way.
 //   - A level above what the view can give is refused before anything happens ([ErrNotEnoughReplicas]); the reference keeps and spreads such a write.
 //   - Nothing is promised of To(n) across a change of views beyond the n replicas that acknowledged it.
+//   - When all nodes of a role are gone while other roles keep the cluster alive, the next node of the role starts with what its own disk holds
+//     ([Settlement].Lost); what only the others had acknowledged is missing until they return.
 //   - Two types used at one key at the same time live side by side: kinds have disjoint paths, so that nothing is lost, and whoever reads or
 //     updates the key gets crdt.ErrTypeClash until it has been deleted.
 package replicator

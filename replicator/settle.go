@@ -101,9 +101,13 @@ func (c *chain) add(p Past) {
 func (s *space) installView(prev, v View) {
 	c := &s.chain
 	c.epoch = v.Epoch
-	switch {
-	case prev.Epoch != 0:
+	if prev.Epoch != 0 {
 		c.add(Past{Epoch: prev.Epoch, Voters: votersOf(prev)})
+	}
+	switch {
+	case len(v.Voters) == 0: // the role is new, or all who knew something are gone: there is nobody to wait for
+		s.becomeSettled(v.Epoch)
+	case prev.Epoch != 0:
 	case v.Founded && s.id == Durable && len(v.LastDisks) > 0:
 		c.settled = v.Epoch - uint64(len(v.LastDisks))
 		for i, disks := range v.LastDisks {
@@ -130,7 +134,7 @@ func (s *space) installView(prev, v View) {
 	switch {
 	case s.unsettled():
 		c.at = s.m.now.Add(s.m.cfg.RetryInterval)
-	case !v.Founded || len(v.LastDisks) > 0 && s.id == Durable: // another has said so before this replica had the view
+	case len(v.Voters) > 0 && (!v.Founded || len(v.LastDisks) > 0 && s.id == Durable): // another has said so before this replica had the view
 		c.at = zeroTime
 		s.m.eff.Settled = append(s.m.eff.Settled, Settlement{Space: s.id, Epoch: v.Epoch})
 	}
