@@ -16,7 +16,6 @@ const (
 	Waiting                      // it removes dots that the clock lacks: nothing happened, Changes.Missing names them
 )
 
-// String names the outcome.
 func (o Outcome) String() string {
 	switch o {
 	case Applied:

@@ -179,7 +179,6 @@ func (c *Clock) Ranges() iter.Seq[Range] {
 	}
 }
 
-// String prints the runs, by origin.
 func (c *Clock) String() string {
 	var b strings.Builder
 	b.WriteByte('{')

@@ -12,7 +12,6 @@ import (
 // and putting or dropping one changes it in constant time. It guards against accidents, not against an adversary who knows the seed.
 type Digest [2]uint64
 
-// String prints the digest as 32 hexadecimal digits.
 func (d Digest) String() string { return fmt.Sprintf("%016x%016x", d[0], d[1]) }
 
 // Plus returns the digest of the items of d and of those of e.

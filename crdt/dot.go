@@ -8,7 +8,6 @@ import (
 // Origin is the random id of one incarnation of a process. It names every event that the incarnation makes; a restart takes a new one.
 type Origin uint64
 
-// String prints the id as sixteen hexadecimal digits.
 func (o Origin) String() string { return fmt.Sprintf("%016x", uint64(o)) }
 
 // Dot names one event: the Seq-th, from 1, of its Origin. A dot is never used twice.
@@ -17,7 +16,6 @@ type Dot struct {
 	Seq    uint64
 }
 
-// String prints the dot as origin:seq.
 func (d Dot) String() string { return fmt.Sprintf("%016x:%d", uint64(d.Origin), d.Seq) }
 
 // Compare orders dots by origin, then by sequence number.

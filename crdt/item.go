@@ -11,7 +11,6 @@ type Item struct {
 	Payload string
 }
 
-// String prints the item on one line.
 func (it *Item) String() string {
 	return fmt.Sprintf("%v %q %q=%q", it.Dot, it.Key, it.Path, it.Payload)
 }

@@ -76,19 +76,26 @@ func checkItem(it *Item, donor *Clock) error {
 // tell which side lost an item. Items that are malformed or whose dots the clock lacks are left out.
 func (s *Store) Union(items []Item, ch *Changes) {
 	s.changing()
-	theirs := make(map[Dot]struct{})
 	for i := range items {
 		it := &items[i]
-		theirs[it.Dot] = struct{}{}
 		if checkItem(it, s.clock) == nil && s.index.get(it.Dot) == nil {
 			s.insert(it.Dot, it.Key, it.Path, it.Payload, nil, ch)
 		}
 	}
 	if s.opt.Faults.UnionDrops {
-		for it := range s.Snapshot().Items() {
-			if _, ok := theirs[it.Dot]; !ok {
-				s.kill(it, ch)
-			}
+		s.dropOthers(items, ch)
+	}
+}
+
+// dropOthers is the defect UnionDrops.
+func (s *Store) dropOthers(items []Item, ch *Changes) {
+	theirs := make(map[Dot]struct{})
+	for i := range items {
+		theirs[items[i].Dot] = struct{}{}
+	}
+	for it := range s.Snapshot().Items() {
+		if _, ok := theirs[it.Dot]; !ok {
+			s.kill(it, ch)
 		}
 	}
 }

@@ -116,7 +116,7 @@ func (r Reader) CheckKind(want Kind) error {
 	return nil
 }
 
-// kindEdges returns items with the lowest and the highest kind: paths are sorted and the kind is their first byte.
+// kindEdges returns two items of which one is of another kind than the first if any item is: paths are sorted and the kind is their first byte.
 func (r Reader) kindEdges() (first, last *Item) {
 	if r.ks == nil || r.prefix == "" {
 		if r.ks.itemCount() == 0 {

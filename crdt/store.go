@@ -98,7 +98,6 @@ func (s *Store) Snapshot() *Snapshot {
 	return s.snap
 }
 
-// String prints the clock, the digest and the counts.
 func (s *Store) String() string {
 	return fmt.Sprintf("store{keys %d, items %d, clock %v, floor %v, log %d, digest %v}",
 		s.keys.Len(), s.items, s.clock, &s.floor, s.log.events, s.digest)

@@ -18,7 +18,6 @@ func (t Timestamp) Compare(u Timestamp) int {
 	return cmp.Compare(t.Low, u.Low)
 }
 
-// String prints both words.
 func (t Timestamp) String() string { return fmt.Sprintf("%d.%d", t.High, t.Low) }
 
 // next returns the timestamp of a write at the given wall time that has observed t; ok is false when there is none above t.

@@ -15,7 +15,6 @@ const (
 
 var kindNames = [...]string{KindGCounter: "GCounter", KindORSet: "ORSet", KindLWWRegister: "LWWRegister", KindLWWMap: "LWWMap"}
 
-// String names the kind.
 func (k Kind) String() string {
 	if int(k) < len(kindNames) && kindNames[k] != "" {
 		return kindNames[k]

@@ -54,7 +54,6 @@ type Error struct {
 	Cause  error  // what the system said, may be nil
 }
 
-// Error says kind, path, detail, cause and remedy in one line.
 func (e *Error) Error() string {
 	var b strings.Builder
 	b.WriteString("durable: ")
@@ -76,7 +75,6 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
-// Unwrap gives errors.Is both the kind and the cause.
 func (e *Error) Unwrap() []error {
 	if e.Cause == nil {
 		return []error{e.Kind}

@@ -90,7 +90,6 @@ type MapGrown struct {
 	From, To int64 // bytes
 }
 
-// String says it in one line.
 func (e MapGrown) String() string {
 	return fmt.Sprintf("%s: map grown from %d to %d bytes", e.File, e.From, e.To)
 }
@@ -102,7 +101,6 @@ type Compacted struct {
 	Err           error
 }
 
-// String says it in one line.
 func (e Compacted) String() string {
 	if e.Err != nil {
 		return fmt.Sprintf("%s: compaction failed, the file is as it was: %v", e.File, e.Err)
@@ -117,7 +115,6 @@ type CommitFailed struct {
 	Err     error
 }
 
-// String says it in one line.
 func (e CommitFailed) String() string {
 	return fmt.Sprintf("%s: %d batches failed: %v", e.File, e.Batches, e.Err)
 }

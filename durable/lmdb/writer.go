@@ -102,7 +102,8 @@ func (w *writer) openTable(name string) (dbi lmdb.DBI, err error) {
 	}
 	w.pushLocked(request{table: name, dbiTo: &dbi, done: func(err error) { answer <- err }})
 	w.mu.Unlock()
-	return dbi, <-answer
+	err = <-answer // dbi is set by then
+	return dbi, err
 }
 
 // stop ends the writer when everything that waits is written and answered.

@@ -36,7 +36,6 @@ const (
 var strokeNames = [strokes]string{"split", "isolate", "isolate-oldest", "one-way", "partial", "mend", "crash", "crash-oldest", "crash-all", "freeze",
 	"freeze-oldest", "suspend", "leave", "join", "operator-down", "disk-stall", "reset", "wall-jump"}
 
-// String names the stroke.
 func (s stroke) String() string { return strokeNames[s] }
 
 // chaos deals the strokes of the safety phase, and heals the world at its end.

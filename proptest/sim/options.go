@@ -131,7 +131,6 @@ func drawOptions(r *rand.Rand, plan Plan) Options {
 	return o
 }
 
-// String prints the options of a run in one line.
 func (o Options) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s nodes=%d+%d safety=%v loss=%g dup=%g straggle=%g delay=%v+%v drift=%g skew=%v disk=%v fail=%g", o.Scenario, o.Nodes, o.Spare,

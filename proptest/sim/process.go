@@ -45,7 +45,6 @@ type Process struct {
 	shard    *shardDriver
 }
 
-// String is the slot and the incarnation: n2/1.
 func (p *Process) String() string { return fmt.Sprintf("n%d/%d", p.slot.index, p.slot.started) }
 
 // time reads the process's clock.

@@ -18,7 +18,6 @@ type Summary struct {
 	Counts   Counts
 }
 
-// String is the one line that a batch prints.
 func (s Summary) String() string {
 	return fmt.Sprintf("sim: seeds=%d violations=%d events=%d events_per_s=%.0f", s.Seeds, len(s.Failures), s.Events, float64(s.Events)/s.Elapsed.Seconds())
 }

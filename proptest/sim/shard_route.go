@@ -21,7 +21,6 @@ type tell struct {
 	to     *Process // for whom it is on a lane; nil: it is not
 }
 
-// String names the message in the trace.
 func (m *tell) String() string {
 	return fmt.Sprintf("tell#%d %v→T%d/%s(%v) seq %d", m.id, m.from, m.typ, m.entity, m.shard, m.seq)
 }

@@ -16,7 +16,6 @@ type Violation struct {
 	Text  string
 }
 
-// String is "check at time: text".
 func (v Violation) String() string { return fmt.Sprintf("%s at %v: %s", v.Check, v.At, v.Text) }
 
 // Result is what a run leaves.
@@ -186,7 +185,6 @@ func (w *World) violate(check, format string, args ...any) {
 	w.trace.line(w, "VIOLATION %v", w.failed)
 }
 
-// String names the world in the trace.
 func (w *World) String() string { return "world" }
 
 // tell offers something to every judge.

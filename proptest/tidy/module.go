@@ -23,7 +23,6 @@ type Finding struct {
 	Text string
 }
 
-// String is "file:line: rule: text".
 func (f Finding) String() string { return fmt.Sprintf("%s:%d: %s: %s", f.File, f.Line, f.Rule, f.Text) }
 
 // File is one parsed Go file.
