@@ -14,14 +14,14 @@ import (
 type Level = replicator.Level
 
 // The levels of writes. A write that times out is not rolled back: the error says how far it got, and it goes on spreading.
-var (
+const (
 	WriteLocal    = replicator.Local
 	WriteMajority = replicator.Majority
 	WriteAll      = replicator.All
 )
 
 // The levels of reads. A majority read sees every write that was acknowledged by a majority before it began.
-var (
+const (
 	ReadLocal    = replicator.Local
 	ReadMajority = replicator.Majority
 	ReadAll      = replicator.All

@@ -2,6 +2,7 @@ package ddata
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"hash/fnv"
 	"log/slog"
@@ -149,8 +150,17 @@ func (m *members) carry(fx *membership.Effects) {
 		m.event(e)
 	}
 	if fx.Done != nil {
-		m.n.finish(fx.Done)
+		m.n.finish(withAdvice(fx.Done))
 	}
+}
+
+// withAdvice names the settings behind a refusal that the membership knows only by their hash.
+func withAdvice(err error) error {
+	var refused *membership.RefusedError
+	if errors.As(err, &refused) && refused.Reason == membership.ReasonConfig {
+		return fmt.Errorf("%w; Preset, Downing and DurableKeys must be the same on all nodes, and Dir set on all or on none", err)
+	}
+	return err
 }
 
 func (m *members) send(e membership.Envelope) {

@@ -406,6 +406,9 @@ func TestWriteToMoreReplicasThanThereAre(t *testing.T) {
 	if !errors.Is(err, replicator.ErrNotEnoughReplicas) {
 		t.Fatalf("got %v", err)
 	}
+	if err := ddata.Update(testContext(t), r, names, ddata.WriteTo(0), add("x")); !errors.Is(err, replicator.ErrLevel) {
+		t.Fatalf("a write to no replica: %v", err)
+	}
 }
 
 func TestClosedNodeAnswersWithItsEnd(t *testing.T) {
@@ -543,5 +546,15 @@ func TestOnlyNodeOfARoleComesBack(t *testing.T) {
 	}
 	if err := ddata.Update(testContext(t), r, names, ddata.WriteMajority, add("x")); err != nil {
 		t.Fatal(err)
+	}
+}
+
+func TestDifferentSettingsAreRefusedByName(t *testing.T) {
+	n := startCluster(t, 1, nil)[0]
+	c := config(freeAddrs(t, 1)[0], []string{n.Addr()}, 0)
+	c.Dir = t.TempDir()
+	_, err := ddata.Start(testContext(t), c)
+	if !errors.Is(err, ddata.ErrRefused) || !strings.Contains(err.Error(), "Dir") || !strings.Contains(err.Error(), "DurableKeys") {
+		t.Fatalf("want a refusal that names the settings, got %v", err)
 	}
 }

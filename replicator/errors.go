@@ -8,7 +8,8 @@ var (
 	ErrTimeout           = errors.New("replicator: timeout")             // the level was not reached in time; a write is not rolled back and still spreads
 	ErrNotEnoughReplicas = errors.New("replicator: not enough replicas") // the level asks for more replicas than the view has voters; nothing happened
 	ErrStoreFailure      = errors.New("replicator: store failure")       // the own disk refused the write; it lives in memory, is tried again, and is not acknowledged
-	ErrLearner           = errors.New("replicator: not caught up yet")   // this node has just joined; try again when it has caught up
+	ErrLevel             = errors.New("replicator: a level asks for one replica at least")
+	ErrLearner           = errors.New("replicator: not caught up yet") // this node has just joined; try again when it has caught up
 	ErrOverloaded        = errors.New("replicator: too many operations pending")
 	ErrNoView            = errors.New("replicator: no view installed") // this node is not a member yet, or no longer
 )

@@ -63,6 +63,9 @@ func (m *Machine) mayWrite(l Level) error {
 
 // mayAsk says why an operation of this level cannot begin.
 func (m *Machine) mayAsk(l Level) error {
+	if !l.valid() {
+		return fmt.Errorf("%w: %v", ErrLevel, l)
+	}
 	if !m.member {
 		return ErrNoView
 	}

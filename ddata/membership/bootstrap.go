@@ -144,6 +144,9 @@ func (m *Machine) needs(probes []Probe) ([]Known, error) {
 	}
 	var needs []Known
 	for _, k := range all {
+		if m.cfg.Faults.OnlyLastDisks {
+			settled = k.Epoch
+		}
 		k.Settled, k.Sets = 0, since(k.Sets, settled)
 		isNewest := newest != nil && !k.Pending && k.Epoch == newest.Epoch
 		later := k.Pending && (newest == nil || k.Epoch > newest.Epoch)

@@ -9,4 +9,5 @@ type Faults struct {
 	DeadMeansRemoved bool // a memberlist hint removes a member without any decision
 	NoV1             bool // the own vote counts for the own lease for ever
 	NoV2             bool // a refusing acceptor goes on granting to those that it would drop
+	OnlyLastDisks    bool // a cold start hears the disks of the last view and no others (V5)
 }
