@@ -63,7 +63,7 @@ func (r *core) startEntity(ctx context.Context, id string) error {
 	if err == nil {
 		err = q.wait(ctx, c, r.send(ctx, id, env))
 	}
-	return err
+	return r.explained(id, err)
 }
 
 // forwardStart starts remembered entities whose ids belong to other shards since the number of shards has changed; then their old shard forgets

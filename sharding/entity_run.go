@@ -240,10 +240,13 @@ func (e *entity) more() bool {
 	return ok
 }
 
-// pause holds the entity.
+// pause holds the entity. A kill of the shard that found a worker here has left the mailbox to it.
 func (e *entity) pause(why holdReason) {
 	if e.hold(why) {
 		e.shard.settled()
+	}
+	if e.shard.isDead() {
+		e.bury()
 	}
 }
 
@@ -251,13 +254,6 @@ func (e *entity) pause(why holdReason) {
 // wake the id again, because only then is the entity taken out of the shard.
 func (e *entity) end(r *core) {
 	s := e.shard
-	s.mu.RLock()
-	dead := s.dead
-	s.mu.RUnlock()
-	if dead {
-		e.bury(true)
-		return
-	}
 	e.pause(forStart)
 	r.entityStopped(s, e.id)
 	if !s.remove(e) {
@@ -265,11 +261,11 @@ func (e *entity) end(r *core) {
 	}
 }
 
-// bury hands what is left in the mailbox of a dead shard's entity to whoever closed the shard.
-func (e *entity) bury(worker bool) {
-	rest, rested := e.shut(worker)
+// bury hands what is left in the mailbox of a dead shard's entity to whoever closed the shard, unless a worker is about to.
+func (e *entity) bury() {
+	rest, rested := e.shut()
 	for env, ok := rest.pop(); ok; env, ok = rest.pop() {
-		if env.call != controlCall {
+		if !env.internal() {
 			e.shard.out(e, env)
 		}
 	}

@@ -93,8 +93,8 @@ func TestRouteOpensWhenTheBufferIsEmpty(t *testing.T) {
 	if g.core.setRoute(number, to) {
 		t.Error("flushed into a full lane")
 	}
-	if err := g.Tell(t.Context(), "a", addItem{}); err != nil {
-		t.Fatal(err)
+	if err := g.Tell(within(t, time.Second), "a", addItem{}); err != nil {
+		t.Fatalf("a message that has to wait behind others: %v", err) // the lane is full: it was sent past them
 	}
 	n.full, n.before = false, nil
 	if !g.core.flush(number) || g.core.table.slots[number].Load() != to || len(n.frames) != 6 {
@@ -261,5 +261,23 @@ func TestHops(t *testing.T) {
 	g.core.Receive(7, append(appendMessageHead(nil, &m, "a"), 0xa0))
 	if len(n.frames) != 1 || g.core.drops.counts[DropTooManyHops].Load() != 1 {
 		t.Errorf("%d forwarded, %d dropped", len(n.frames), g.core.drops.counts[DropTooManyHops].Load())
+	}
+}
+
+// A question that moves on with its shard is answered to the node that asked, not to the one that it moved from.
+func TestQuestionsKeepTheirOriginWhenTheyMove(t *testing.T) {
+	g, n := scripted(t)
+	number := g.core.table.shardOf("a")
+	g.core.putBack(number, []parcel{{id: "a", env: envelope{msg: total{}, call: 5, origin: 7}, size: parcelOverhead}})
+	g.core.setRoute(number, &route{remote: 3})
+	if len(n.frames) != 1 {
+		t.Fatalf("%d frames", len(n.frames))
+	}
+	rd := reader{b: n.frames[0]}
+	var m message
+	kind, fields := rd.open()
+	rd.message(&m, kind, fields)
+	if rd.bad || m.call != 5 || m.origin != 7 {
+		t.Errorf("call %d of node %d", m.call, m.origin)
 	}
 }

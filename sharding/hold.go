@@ -111,17 +111,7 @@ func (r *core) dispatch(number uint32, rt *route, p *parcel) error {
 	}
 	o := r.outs.Get().(*outgoing)
 	defer o.release()
-	mt, err := r.reg.of(p.env.msg)
-	if err != nil {
-		return err
-	}
-	o.m = message{kind: frameTell, shard: number, typ: mt.id}
-	if p.env.call != 0 {
-		o.m.kind, o.m.call = frameAsk, p.env.call
-		r.asks.asked(p.env.call, rt.remote)
-	}
-	o.id = p.id
-	if o.body, err = mt.appendBody(o.body[:0], p.env.msg); err != nil {
+	if err := o.encode(number, rt, p.id, p.env); err != nil {
 		return err
 	}
 	return flushError(r.net.Append(transport.NodeID(rt.remote), transport.Data, number, r.channel, o.fill, nil))

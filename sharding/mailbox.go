@@ -9,6 +9,9 @@ type envelope struct {
 	origin uint64 // the node that asked
 }
 
+// internal says that the envelope is this package's own: neither a user's message nor a question.
+func (e *envelope) internal() bool { return e.call == controlCall || e.call == timerCall }
+
 // chunk is a piece of a mailbox's queue. Chunks are pooled: an idle mailbox holds none.
 type chunk struct {
 	next     *chunk
@@ -163,7 +166,7 @@ const (
 	startNow                    // make the incarnation without a message: the id is remembered, or failed
 )
 
-// Marks in envelope.call; no question has these ids.
+// Marks in envelope.call; no question has these ids, and frames with them are malformed.
 const (
 	controlCall = ^uint64(0) - iota // a control envelope
 	timerCall                       // the receive timeout: no activity
@@ -313,7 +316,7 @@ func (m *mailbox) dropCommandsLocked() {
 	m.commands = false
 	all := m.waiting.take()
 	for e, ok := all.pop(); ok; e, ok = all.pop() {
-		if e.call != controlCall && e.call != timerCall {
+		if !e.internal() {
 			m.waiting.push(e)
 		}
 	}
@@ -364,8 +367,8 @@ func (m *mailbox) restLocked() bool {
 	return true
 }
 
-// shut closes the mailbox for ever and returns what was in it, unless a worker has it: then the worker calls shut again.
-func (m *mailbox) shut(worker bool) (rest queue, rested bool) {
+// shut closes the mailbox for ever and returns what was in it, unless a worker has it or will: then the worker does.
+func (m *mailbox) shut() (rest queue, rested bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.sealed = true
@@ -373,10 +376,9 @@ func (m *mailbox) shut(worker bool) (rest queue, rested bool) {
 		close(m.room)
 		m.room = nil
 	}
-	if !worker && (m.phase == running || m.phase == queued) {
+	if m.phase == running || m.phase == queued {
 		return queue{}, false
 	}
-	m.waiting.prepend(&m.taken)
 	m.phase = closed
 	rest = m.waiting.take()
 	return rest, m.restLocked()

@@ -104,7 +104,7 @@ func (r *core) appendReply(dst []byte, v any, request *msgType) ([]byte, error) 
 
 // replyError answers a question with an error; it does nothing for what was told.
 func (r *core) replyError(env envelope, status replyStatus, text string) {
-	if env.call == 0 || env.call == controlCall || env.call == timerCall {
+	if env.call == 0 || env.internal() {
 		return
 	}
 	if env.origin == r.self {

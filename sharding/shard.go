@@ -17,7 +17,7 @@ type shard struct {
 	token  protocol.Token // of the command by which it is hosted
 
 	mu       sync.RWMutex
-	entities map[string]*entity
+	entities map[string]*entity            // nil once dead
 	sealed   bool                          // draining: refuses new messages, what is there is handled
 	dead     bool                          // closed or killed: refuses everything
 	out      func(e *entity, env envelope) // once dead: takes what was left
@@ -163,6 +163,12 @@ func (s *shard) each(fn func(*entity)) {
 	}
 }
 
+func (s *shard) isDead() bool {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.dead
+}
+
 func (s *shard) isSealed() bool {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -197,11 +203,12 @@ func (s *shard) command(e *entity, c command) {
 // cancelled, and what their mailboxes hold is handed to out when they return.
 func (s *shard) shut(out func(e *entity, env envelope)) {
 	s.mu.Lock()
-	s.dead, s.out = true, out
+	all := s.entities
+	s.dead, s.out, s.entities = true, out, nil // found no more, or senders would look for ever for one that is not closed
 	s.mu.Unlock()
-	for _, e := range s.snapshot() {
+	for _, e := range all {
 		e.force()
-		e.bury(false)
+		e.bury()
 	}
 }
 

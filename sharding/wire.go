@@ -191,6 +191,7 @@ func (r *reader) message(m *message, kind frameKind, fields uint64) {
 	if kind == frameAsk {
 		m.call, m.origin = r.head(majorUint), r.head(majorUint)
 		fields -= 2
+		r.bad = r.bad || m.call >= timerCall // they mark what never travels
 	}
 	m.body = r.b
 	r.bad = r.bad || fields != 6 || len(m.body) == 0

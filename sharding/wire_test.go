@@ -37,7 +37,7 @@ func TestMessagesComeBack(t *testing.T) {
 			id: []byte(rapid.StringN(1, 40, 512).Draw(t, "id")), body: rapid.SliceOfN(rapid.Byte(), 1, 50).Draw(t, "body"),
 		}
 		if m.kind == frameAsk {
-			m.call, m.origin = rapid.Uint64().Draw(t, "call"), rapid.Uint64().Draw(t, "origin")
+			m.call, m.origin = rapid.Uint64Range(0, timerCall-1).Draw(t, "call"), rapid.Uint64().Draw(t, "origin")
 		}
 		rd := reader{b: append(appendMessageHead(nil, &m, string(m.id)), m.body...)}
 		kind, fields := rd.open()

@@ -104,6 +104,13 @@ func (w *world) kill(n *fakeNode) {
 	w.install()
 }
 
+// forget drops what a closed region had registered; the fake's registrations have no end of their own.
+func (n *fakeNode) forget() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.views, n.lease, n.links, n.leave = nil, nil, nil, nil
+}
+
 func (n *fakeNode) holdLease(held bool) {
 	n.lost.Store(!held)
 	n.mu.Lock()

@@ -292,9 +292,7 @@ func (c *Coordinator) onTable(es []Entry) {
 			continue
 		}
 		c.counts[countForeign]++
-		if e.Token.Epoch == uint64(c.view.Epoch) {
-			c.seq = max(c.seq, e.Token.Seq) // the next token must be above it
-		}
+		c.surpass(e.Token)
 		switch st.state {
 		case seatEmpty:
 			c.want(e.Shard)

@@ -93,12 +93,25 @@ func (c *Coordinator) onRegister(from UID, r Register) {
 		if p.acked {
 			c.welcome(p)
 		}
+		if !r.Joined {
+			c.rehost(from)
+		}
 		return
 	}
 	c.peers[from] = &peer{
 		uid: from, joined: r.Joined, proxy: r.Proxy || !m.HasRole(c.cfg.Role), leaving: r.Leaving || m.Status == membership.Leaving,
 	}
 	c.writeRegions([]UID{from}, nil)
+}
+
+// rehost commands a region that was started again, and hosts nothing any more, to host what its predecessor on that node did. One that has
+// answered a command has joined before that, so it cannot be the same.
+func (c *Coordinator) rehost(u UID) {
+	for i := range c.seats {
+		if st := &c.seats[i]; st.home == u && st.state == seatHosted {
+			c.place(ShardID(i), u)
+		}
+	}
 }
 
 func (c *Coordinator) onRegionWritten(u UID) {

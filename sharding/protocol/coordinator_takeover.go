@@ -232,7 +232,20 @@ func (c *Coordinator) resolve(t takeover) {
 		}
 	}
 	for s := range found {
+		f := &found[s]
+		c.surpass(f.entry.Token)
+		c.surpass(f.token)
+		c.surpass(f.barrier)
+	}
+	for s := range found {
 		c.settle(ShardID(s), &found[s])
+	}
+}
+
+// surpass makes the next token be above t. In the epoch of this reign there are others where a coordinator was started again on its node.
+func (c *Coordinator) surpass(t Token) {
+	if t.Epoch == uint64(c.view.Epoch) {
+		c.seq = max(c.seq, t.Seq)
 	}
 }
 

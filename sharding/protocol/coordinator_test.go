@@ -91,6 +91,31 @@ func TestStrategyRebalancesNonsense(t *testing.T) {
 	}
 }
 
+// TestRestartInTheSameView: a coordinator that was started again on its node finds tokens of its own epoch; its commands go beyond them.
+func TestRestartInTheSameView(t *testing.T) {
+	l := newLone(t, fixed(2), 1, 2)
+	l.report(1, Hosted{Shard: 0, Phase: PhaseNone, Barrier: Token{1, 1, 40}})
+	l.report(2, Hosted{Shard: 1, Phase: PhaseRunning, Token: Token{1, 1, 50}})
+	for s := range ShardID(2) {
+		if tok := l.c.seats[s].token; !(Token{1, 1, 50}).Less(tok) {
+			t.Errorf("shard %d: token %v", s, tok)
+		}
+	}
+}
+
+// TestRegionStartedAgain: a region that registers as one that never routed hosts nothing, whatever its predecessor on that node had.
+func TestRegionStartedAgain(t *testing.T) {
+	l := newLone(t, nil, 1, 2)
+	tok := Token{1, 1, 5}
+	l.c.takeover.table = []Entry{{Shard: 3, Home: 2, Token: tok}}
+	l.report(1)
+	l.report(2, Hosted{Shard: 3, Phase: PhaseRunning, Token: tok})
+	if got := l.step(Receive{From: 2, Msg: Register{Joined: true}}); strings.Contains(got, "homes") {
+		t.Errorf("a region that runs is commanded again:\n%s", got)
+	}
+	l.expect(l.step(Receive{From: 2, Msg: Register{}}), "homes 3→2@1.1.6")
+}
+
 // TestDoubleHost: two nodes say that they host a shard. That cannot happen; if it does, the one with the later command keeps it, and the new
 // entry tells the other to stop.
 func TestDoubleHost(t *testing.T) {

@@ -1,0 +1,176 @@
+package sharding
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// soon fails the test when fn has not returned after a while of real time: for what would spin, which no virtual clock sees.
+func soon(t *testing.T, what string, fn func()) {
+	t.Helper()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		fn()
+	}()
+	select {
+	case <-done:
+	case <-time.After(10 * time.Second):
+		t.Fatal(what, "does not return")
+	}
+}
+
+// An entity that ended with its shard is found no more: neither a sender nor the reader of a lane may look for it for ever.
+func TestDeadShardRefuses(t *testing.T) {
+	g, _ := localRegion(t, cartType(&cartLog{}))
+	ref := g.Ref("a")
+	if _, err := AskRef(t.Context(), ref, total{}); err != nil {
+		t.Fatal(err)
+	}
+	s := g.core.table.slots[ref.number].Load().local
+	e := s.find("a")
+	s.shut(func(*entity, envelope) {})
+	soon(t, "deliver", func() {
+		for !e.isClosed() {
+			runtime.Gosched()
+		}
+		if v, _ := s.deliver("a", envelope{msg: addItem{}}); v != refused {
+			t.Errorf("verdict %d", v)
+		}
+		if v, _ := s.deliverBytes([]byte("a"), envelope{msg: addItem{}}); v != refused {
+			t.Errorf("verdict %d", v)
+		}
+	})
+}
+
+func TestTellAfterClose(t *testing.T) {
+	w := newWorld(t)
+	g := start(w.join("backend"), cartType(&cartLog{}))
+	w.install()
+	ref := g.Ref("a")
+	if _, err := AskRef(within(t, 10*time.Second), ref, total{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := g.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	soon(t, "Tell", func() {
+		if err := g.Tell(t.Context(), "a", addItem{}); !errors.Is(err, ErrStopped) {
+			t.Errorf("tell: %v", err)
+		}
+		if err := ref.Tell(t.Context(), addItem{}); !errors.Is(err, ErrStopped) {
+			t.Errorf("ref: %v", err)
+		}
+		if _, err := Ask(t.Context(), g, "b", total{}); !errors.Is(err, ErrStopped) {
+			t.Errorf("ask: %v", err)
+		}
+	})
+}
+
+// A region that was closed and started again on the same node hosts its shards again: the coordinator took them for running.
+func TestStartAgainOnTheSameNode(t *testing.T) {
+	for name, alone := range map[string]bool{"coordinator": true, "another": false} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, w *world) {
+				a, b := w.join("backend"), w.join("backend")
+				again := a
+				if !alone {
+					again = b
+				}
+				regions := map[*fakeNode]*Region[message_]{a: start(a, cartType(&cartLog{})), b: start(b, cartType(&cartLog{}))}
+				w.install()
+				ctx := within(t, 5*time.Minute)
+				for i := range 40 {
+					if _, err := Ask(ctx, regions[a], fmt.Sprint("e", i), total{}); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if err := regions[again].Close(ctx); err != nil {
+					t.Fatal(err)
+				}
+				again.forget()
+				regions[again] = start(again, cartType(&cartLog{}))
+				for i := range 40 {
+					if _, err := Ask(within(t, 20*time.Second), regions[again], fmt.Sprint("e", i), total{}); err != nil {
+						t.Fatalf("e%d: %v", i, err)
+					}
+				}
+			})
+		})
+	}
+}
+
+// What waits in a mailbox is reported when its shard is killed while a worker is about to hold the entity.
+func TestKillWhileAnEntityIsHeld(t *testing.T) {
+	var dropped []envelope
+	g, _ := localRegion(t, cartType(&cartLog{}))
+	r := g.core
+	ref := g.Ref("a")
+	if _, err := AskRef(t.Context(), ref, total{}); err != nil {
+		t.Fatal(err)
+	}
+	s := r.table.slots[ref.number].Load().local
+	e := s.find("a")
+	e.phase = running
+	e.push(envelope{msg: addItem{}}, 10)
+	s.shut(func(_ *entity, env envelope) { dropped = append(dropped, env) })
+	e.pause(forLease)
+	if len(dropped) != 1 || !e.isClosed() {
+		t.Errorf("%d handed out, closed %v", len(dropped), e.isClosed())
+	}
+}
+
+// A call id that no question has comes from a broken peer; the entity must not mistake the message for a command.
+func TestReservedCallIDs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		typ := cartType(&cartLog{})
+		failures := 0
+		typ.OnFailure = func(Failure) { failures++ }
+		g, _ := localRegion(t, typ)
+		mt, _ := g.core.reg.of(addItem{})
+		body, _ := mt.appendBody(nil, addItem{"x", 1})
+		for _, call := range []uint64{controlCall, timerCall} {
+			m := message{kind: frameAsk, shard: g.core.table.shardOf("a"), typ: mt.id, call: call}
+			g.core.Receive(7, append(appendMessageHead(nil, &m, "a"), body...))
+		}
+		synctest.Wait()
+		if n, err := Ask(t.Context(), g, "a", total{}); n != 0 || err != nil || failures > 0 {
+			t.Errorf("total %d, %v, %d failures", n, err, failures)
+		}
+		if n := g.core.drops.counts[DropUndecodable].Load(); n != 2 {
+			t.Errorf("%d malformed frames", n)
+		}
+	})
+}
+
+// A node that ends while Start runs, or a role that nobody has: nothing hangs.
+func TestUnknownRoleOnARealNode(t *testing.T) {
+	n := realNodes(t, "backend")[0]
+	typ := cartType(&cartLog{})
+	typ.Role, typ.AskTimeout, typ.BufferMax = "nobody", 200*time.Millisecond, 1
+	g, err := Start(n, typ)
+	if err != nil {
+		t.Fatal(err)
+	}
+	soon(t, "a question to nobody", func() {
+		if _, err := Ask(context.Background(), g, "a", total{}); !errors.Is(err, ErrUnknownRole) {
+			t.Errorf("ask: %v", err)
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), 200*time.Millisecond)
+		defer cancel()
+		if err := g.StartEntity(ctx, "a"); !errors.Is(err, ErrUnknownRole) {
+			t.Errorf("start: %v", err)
+		}
+		if err := g.Tell(ctx, "a", addItem{}); !errors.Is(err, ErrUnknownRole) {
+			t.Errorf("tell: %v", err)
+		}
+		if err := g.Tell(inHandler, "a", addItem{}); !errors.Is(err, ErrUnknownRole) {
+			t.Errorf("tell in a handler: %v", err)
+		}
+	})
+}
