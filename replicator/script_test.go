@@ -1,23 +1,19 @@
 package replicator
 
 import (
+	"bytes"
 	"errors"
-	"flag"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/proptest/golden"
 )
 
-var update = flag.Bool("update", false, "rewrite the scripts' expected output")
-
-// A script is prose and blocks. A block begins with lines of commands, each line indented by a tab; what the machines then did stands
-// below it, each line behind "| ". Commands:
+// TestScripts plays the golden scripts in testdata. Commands:
 //
 //	start ID [disk=ID]            a process; disk: with the rows of a crashed one
 //	view EPOCH ID… [+ID…] [founded] [disks=N,N]   every running node installs it; + marks learners
@@ -32,63 +28,14 @@ var update = flag.Bool("update", false, "rewrite the scripts' expected output")
 //	cut|mend ID ID; crash ID; reach|unreach ID ID
 //	show ID                       the state
 func TestScripts(t *testing.T) {
-	files, err := filepath.Glob("testdata/*.txt")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no scripts: %v", err)
-	}
-	for _, f := range files {
-		t.Run(strings.TrimSuffix(filepath.Base(f), ".txt"), func(t *testing.T) { runScript(t, f) })
-	}
+	golden.Run(t, "testdata/*.txt", func(t *testing.T, out *bytes.Buffer) golden.Player {
+		s := &script{world: newWorld(t, 1, Config{DurableKeys: []string{"d/*"}, FrameMax: 512, GossipInterval: 10 * time.Second})}
+		s.log = func(format string, args ...any) { fmt.Fprintf(out, format+"\n", args...) }
+		return s.run
+	})
 }
 
-func runScript(t *testing.T, file string) {
-	src, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := &script{world: newWorld(t, 1, Config{DurableKeys: []string{"d/*"}, FrameMax: 512, GossipInterval: 10 * time.Second})}
-	s.log = func(format string, args ...any) { fmt.Fprintf(&s.out, "| "+format+"\n", args...) }
-	var got strings.Builder
-	for line := range strings.Lines(string(src)) {
-		switch {
-		case strings.HasPrefix(line, "|"):
-			continue
-		case strings.HasPrefix(line, "\t"):
-			got.WriteString(line)
-			if err := s.run(strings.Fields(line)); err != nil {
-				t.Fatalf("%s: %q: %v", file, line, err)
-			}
-			got.WriteString(s.out.String())
-			s.out.Reset()
-		default:
-			got.WriteString(line)
-		}
-	}
-	if *update {
-		if err := os.WriteFile(file, []byte(got.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	if got.String() != string(src) {
-		t.Errorf("%s differs; run with -update and read the diff. First difference:\n%s", file, firstDiff(string(src), got.String()))
-	}
-}
-
-func firstDiff(want, got string) string {
-	a, b := strings.Split(want, "\n"), strings.Split(got, "\n")
-	for i := range min(len(a), len(b)) {
-		if a[i] != b[i] {
-			return fmt.Sprintf("line %d\nwant %s\ngot  %s", i+1, a[i], b[i])
-		}
-	}
-	return "one is longer"
-}
-
-type script struct {
-	*world
-	out strings.Builder
-}
+type script struct{ *world }
 
 func (s *script) run(w []string) error {
 	switch cmd, _, _ := strings.Cut(w[0], "@"); cmd {

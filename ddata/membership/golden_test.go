@@ -2,20 +2,17 @@ package membership
 
 import (
 	"bytes"
-	"flag"
+	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/coterie-go/coterie/proptest/golden"
 )
 
-var updateFlag = flag.Bool("update", false, "rewrite the golden scripts in testdata")
-
-// TestGolden plays the scripts in testdata. A line that starts with # is prose, one that starts with > a command; what
-// follows a command is what the nodes then did, heartbeats and grants left out. Commands:
+// TestGolden plays the scripts in testdata. What follows a command is what the nodes then did, heartbeats and grants left out. Commands:
 //
 //	found N                      N processes at a, b … found a cluster, quietly; ten seconds pass
 //	start A [expect N] [min N]   a process at address A; its seeds are the first N addresses
@@ -26,69 +23,29 @@ var updateFlag = flag.Bool("update", false, "rewrite the golden scripts in testd
 //	cut A B, heal                no messages between A and B; all connected again
 //	show                         what each living node thinks
 func TestGolden(t *testing.T) {
-	files, err := filepath.Glob("testdata/*.script")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no scripts: %v", err)
-	}
-	for _, file := range files {
-		t.Run(strings.TrimSuffix(filepath.Base(file), ".script"), func(t *testing.T) {
-			want, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			got := playGolden(t, string(want))
-			if *updateFlag {
-				if err := os.WriteFile(file, got, 0o644); err != nil {
-					t.Fatal(err)
-				}
-				return
-			}
-			if !bytes.Equal(got, want) {
-				t.Errorf("differs from %s (-update rewrites it):\n%s", file, firstDifference(string(got), string(want)))
-			}
-		})
-	}
+	golden.Run(t, "testdata/*.script", func(t *testing.T, out *bytes.Buffer) golden.Player { return newStory(t, out).command })
 }
 
-func firstDifference(got, want string) string {
-	g, w := strings.Split(got, "\n"), strings.Split(want, "\n")
-	for i := range g {
-		if i >= len(w) || g[i] != w[i] {
-			return fmt.Sprintf("line %d\n got: %s\nwant: %s", i+1, g[i], strings.Join(w[min(i, len(w)):min(i+1, len(w))], ""))
-		}
-	}
-	return fmt.Sprintf("line %d is missing", len(g)+1)
-}
-
-// golden plays one script in a world whose uids read like the addresses: a1, a2 for the incarnations at a.
-type golden struct {
+// story is one script in a world whose uids read like the addresses: a1, a2 for the incarnations at a.
+type story struct {
 	w      *world
-	out    bytes.Buffer
+	out    *bytes.Buffer
 	starts map[string]int
 	said   map[string]string // the last probe of each node, so that repetitions are left out
 	cuts   map[[2]string]bool
 }
 
-func playGolden(t *testing.T, script string) []byte {
-	g := &golden{w: newWorld(t, 1, LAN()), starts: make(map[string]int), said: make(map[string]string), cuts: make(map[[2]string]bool)}
+func newStory(t *testing.T, out *bytes.Buffer) *story {
+	g := &story{w: newWorld(t, 1, LAN()), out: out, starts: make(map[string]int), said: make(map[string]string), cuts: make(map[[2]string]bool)}
 	g.w.even = true
 	g.w.handOff = 500 * time.Millisecond
 	g.w.watch = g.watch
 	g.w.cut = func(a, b *node) bool { return g.cuts[[2]string{a.addr, b.addr}] }
-	for _, line := range strings.Split(strings.TrimRight(script, "\n"), "\n") {
-		switch {
-		case line == "", strings.HasPrefix(line, "#"):
-			fmt.Fprintln(&g.out, line)
-		case strings.HasPrefix(line, "> "):
-			fmt.Fprintln(&g.out, line)
-			g.command(strings.Fields(line)[1:])
-		}
-	}
-	g.w.verdict()
-	return g.out.Bytes()
+	t.Cleanup(g.w.verdict)
+	return g
 }
 
-func (g *golden) command(args []string) {
+func (g *story) command(args []string) error {
 	switch args[0] {
 	case "start":
 		g.start(args[1], args[2:])
@@ -103,7 +60,7 @@ func (g *golden) command(args []string) {
 	case "run":
 		d, err := time.ParseDuration(args[1])
 		if err != nil {
-			g.w.t.Fatal(err)
+			return err
 		}
 		g.w.run(d)
 	case "crash":
@@ -122,14 +79,15 @@ func (g *golden) command(args []string) {
 		g.w.stuck = args[0] == "stuck"
 	case "show":
 		for _, n := range g.w.living() {
-			fmt.Fprintf(&g.out, "  %v\n", n.m)
+			fmt.Fprintf(g.out, "%v\n", n.m)
 		}
 	default:
-		g.w.t.Fatalf("unknown command %q", args)
+		return errors.New("unknown command")
 	}
+	return nil
 }
 
-func (g *golden) start(addr string, options []string) {
+func (g *story) start(addr string, options []string) {
 	g.w.base.BootstrapExpect, g.w.base.MinMembers = 0, 0
 	for i := 0; i+1 < len(options); i += 2 {
 		n, err := strconv.Atoi(options[i+1])
@@ -154,7 +112,7 @@ func (g *golden) start(addr string, options []string) {
 }
 
 // watch prints what a step did.
-func (g *golden) watch(n *node, in Input, fx *Effects) {
+func (g *story) watch(n *node, in Input, fx *Effects) {
 	shown := *fx
 	shown.Send = nil
 	for _, e := range fx.Send {
@@ -178,5 +136,5 @@ func (g *golden) watch(n *node, in Input, fx *Effects) {
 	if len(cause) > 100 {
 		cause = cause[:100] + "…"
 	}
-	fmt.Fprintf(&g.out, "  %v %v: %s\n      %s\n", g.w.now.Round(time.Millisecond), n.uid, cause, strings.ReplaceAll(text, "\n", "\n      "))
+	fmt.Fprintf(g.out, "%v %v: %s\n    %s\n", g.w.now.Round(time.Millisecond), n.uid, cause, strings.ReplaceAll(text, "\n", "\n    "))
 }

@@ -1,6 +1,7 @@
 package protocol
 
 import (
+	"bytes"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -14,7 +15,7 @@ import (
 
 // stage is where scripts play: the machines of a few nodes, stepped one input at a time. Nothing is lost unless the script says so.
 type stage struct {
-	out   *strings.Builder
+	out   *bytes.Buffer
 	now   time.Time
 	cfg   Config
 	nodes map[UID]*actor
@@ -44,9 +45,9 @@ type actor struct {
 	timers      map[string]time.Time
 }
 
-func newStage() *stage {
+func newStage(out *bytes.Buffer) *stage {
 	return &stage{
-		now: time.Unix(0, 0), cfg: Config{Type: "t", Role: "r", Shards: 4, RebalanceInterval: -1, ShardOf: lastDigit}, nodes: map[UID]*actor{}, hold: map[string]bool{},
+		out: out, now: time.Unix(0, 0), cfg: Config{Type: "t", Role: "r", Shards: 4, RebalanceInterval: -1, ShardOf: lastDigit}, nodes: map[UID]*actor{}, hold: map[string]bool{},
 		fail: map[string]bool{}, table: map[ShardID]Entry{}, set: map[UID]bool{}, index: map[ShardID]bool{}, ids: map[ShardID]map[EntityID]bool{},
 	}
 }
