@@ -7,12 +7,13 @@
 //
 // The rules are those that are cheap to see from the source:
 //
-//   - ranks: imports point down (the table in ranks.go, a reason per row);
+//   - ranks: imports point down (the table in ranks.go, a reason per row), and those of pure packages to pure ones;
 //   - purity: a pure package starts nothing, waits for nothing, reads no clock and draws no global random number;
 //   - maporder: in a pure package no iteration over a map without a comment that says why its order cannot matter;
-//   - docs: every exported name is explained, every package has its story in doc.go;
-//   - size: files and functions stay short enough to be read at a sitting;
-//   - tests: no sleeping and no skipped tests;
+//   - docs: every exported name is explained, by a comment that begins with it; every package has its story in doc.go and nowhere else;
+//   - names: no util, common or helpers;
+//   - size: files and functions stay short enough to be read at a sitting, the median ones much shorter;
+//   - tests: no sleeping and no skipped tests; who starts goroutines looks for leaks;
 //   - toplevel: the fixed list of names in the root of the module;
 //   - words: nothing in the tree speaks of the machine or the room it was written in.
 //

@@ -28,15 +28,21 @@ func checkDocs(m *Module) []Finding {
 
 // story looks for the package comment: in doc.go, or for a command in any file.
 func (p *Package) story() []Finding {
+	var told bool
+	var out []Finding
 	for _, f := range p.Files {
-		if f.AST.Doc == nil {
-			continue
-		}
-		if p.Name == "main" || path.Base(f.Name) == "doc.go" {
-			return nil
+		switch {
+		case f.AST.Doc == nil:
+		case p.Name == "main" || path.Base(f.Name) == "doc.go":
+			told = true
+		default:
+			out = append(out, Finding{File: f.Name, Line: 1, Rule: "docs", Text: "a second package comment; the story is told in doc.go"})
 		}
 	}
-	return []Finding{{File: p.Dir, Rule: "docs", Text: "no doc.go with a package comment (a command may have it in any file)"}}
+	if !told {
+		return []Finding{{File: p.Dir, Rule: "docs", Text: "no doc.go with a package comment (a command may have it in any file)"}}
+	}
+	return out
 }
 
 // standardMethod names the methods whose contract is the standard library's: a comment could only repeat it.
@@ -45,8 +51,12 @@ var standardMethod = map[string]bool{"String": true, "Error": true, "Unwrap": tr
 func (m *Module) undocumented(d ast.Decl) []Finding {
 	switch d := d.(type) {
 	case *ast.FuncDecl:
-		if d.Doc == nil && d.Name.IsExported() && (d.Recv == nil || exportedReceiver(d.Recv) && !standardMethod[d.Name.Name]) {
-			return []Finding{m.at(d.Pos(), "docs", "%s has no comment", d.Name.Name)}
+		switch name := d.Name.Name; {
+		case !d.Name.IsExported() || d.Recv != nil && !exportedReceiver(d.Recv):
+		case d.Doc == nil && (d.Recv == nil || !standardMethod[name]):
+			return []Finding{m.at(d.Pos(), "docs", "%s has no comment", name)}
+		case d.Doc != nil && !strings.HasPrefix(d.Doc.Text(), name):
+			return []Finding{m.at(d.Pos(), "docs", "the comment of %s does not begin with its name", name)}
 		}
 	case *ast.GenDecl:
 		return m.undocumentedSpecs(d)

@@ -42,7 +42,10 @@ func (m *Module) mapOrder(f *File, info *types.Info) []Finding {
 	ast.Inspect(f.AST, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.RangeStmt:
-			if t := info.TypeOf(n.X); t != nil && isMap(t) {
+			switch t := info.TypeOf(n.X); {
+			case t == nil || t == types.Typ[types.Invalid]:
+				report(n, "range over something whose type is not known here")
+			case isMap(t):
 				report(n, "range over a map")
 			}
 		case *ast.CallExpr:

@@ -80,7 +80,7 @@ func FindRoot(dir string) (root, modulePath string, err error) {
 	}
 }
 
-// Load reads and parses every file of the module at root. Hidden folders and testdata are left out.
+// Load reads and parses every file of the module at root, in testdata and hidden folders the texts only; Git's own folder is left out.
 func Load(root, modulePath string) (*Module, error) {
 	src := map[string][]byte{}
 	err := filepath.WalkDir(root, func(p string, d fs.DirEntry, err error) error {
@@ -88,13 +88,13 @@ func Load(root, modulePath string) (*Module, error) {
 			return err
 		}
 		if d.IsDir() {
-			if p != root && (strings.HasPrefix(d.Name(), ".") || d.Name() == "testdata") {
+			if d.Name() == ".git" {
 				return filepath.SkipDir
 			}
 			return nil
 		}
 		rel, err := filepath.Rel(root, p)
-		if err != nil || !readable(d.Name()) {
+		if err != nil || !readable(filepath.ToSlash(rel)) {
 			return err
 		}
 		src[filepath.ToSlash(rel)], err = os.ReadFile(p)
@@ -124,10 +124,12 @@ func Load(root, modulePath string) (*Module, error) {
 
 func readable(name string) bool {
 	switch path.Ext(name) {
-	case ".go", ".md", ".txt", ".yml", ".yaml", ".mod", ".toml":
+	case ".go":
+		return !strings.HasPrefix(name, ".") && !strings.Contains("/"+name, "/testdata/")
+	case ".md", ".txt", ".script", ".yml", ".yaml", ".mod", ".toml", ".sh":
 		return true
 	}
-	return name == "Makefile"
+	return path.Base(name) == "Makefile" || strings.HasPrefix(name, ".ci/")
 }
 
 // parse builds a Module from sources by path.
@@ -167,6 +169,26 @@ func (p *Package) add(f *File) {
 
 // all is the package's files with its tests.
 func (p *Package) all() []*File { return slices.Concat(p.Files, p.Tests) }
+
+// imports says whether a file of the package, tests aside, imports path.
+func (p *Package) imports(path string) bool {
+	return slices.ContainsFunc(p.Files, func(f *File) bool { return f.uses(path) })
+}
+
+// uses says whether the file imports path.
+func (f *File) uses(path string) bool {
+	return slices.ContainsFunc(f.AST.Imports, func(s *ast.ImportSpec) bool { _, at := importName(s); return at == path })
+}
+
+// imports maps the names under which a file uses its imports to their paths.
+func (f *File) imports() map[string]string {
+	names := map[string]string{}
+	for _, spec := range f.AST.Imports {
+		name, path := importName(spec)
+		names[name] = path
+	}
+	return names
+}
 
 // at makes a finding at a node of a file.
 func (m *Module) at(pos token.Pos, rule, format string, args ...any) Finding {

@@ -56,11 +56,7 @@ func (m *Module) impureImports(f *File) []Finding {
 
 // impureCode finds goroutines, channels and the forbidden names of time and math/rand/v2.
 func (m *Module) impureCode(f *File) []Finding {
-	names := map[string]string{}
-	for _, spec := range f.AST.Imports {
-		name, path := importName(spec)
-		names[name] = path
-	}
+	names := f.imports()
 	var out []Finding
 	report := func(n ast.Node, format string, args ...any) {
 		out = append(out, m.at(n.Pos(), "purity", format, args...))
@@ -79,21 +75,51 @@ func (m *Module) impureCode(f *File) []Finding {
 			if n.Op == token.ARROW {
 				report(n, "receive from a channel")
 			}
+		case *ast.CallExpr:
+			if id, ok := n.Fun.(*ast.Ident); ok && (id.Name == "print" || id.Name == "println") {
+				report(n, "%s writes to the standard error", id.Name)
+			}
 		case *ast.SelectorExpr:
-			id, ok := n.X.(*ast.Ident)
-			if !ok {
-				return true
+			x, sel := selector(n)
+			if text := impureName(names[x], sel); text != "" {
+				report(n, "%s.%s %s", x, sel, text)
 			}
-			switch names[id.Name] {
-			case "time":
-				if slices.Contains(clockNames, n.Sel.Name) {
-					report(n, "time.%s reads or awaits a clock; use the instant handed to Step", n.Sel.Name)
-				}
-			case "math/rand/v2":
-				if !slices.Contains(randNames, n.Sel.Name) {
-					report(n, "rand.%s uses the global generator; use the *rand.Rand handed in", n.Sel.Name)
-				}
-			}
+		}
+		return true
+	})
+	for _, d := range f.AST.Decls {
+		out = append(out, m.sharedRandom(d, names)...)
+	}
+	return out
+}
+
+// impureName says what is wrong with a name of an allowed package, "" when nothing is.
+func impureName(path, name string) string {
+	switch {
+	case path == "time" && slices.Contains(clockNames, name):
+		return "reads or awaits a clock; use the instant handed to Step"
+	case path == "math/rand/v2" && !slices.Contains(randNames, name):
+		return "uses the global generator; use the *rand.Rand handed in"
+	case path == "fmt" && (strings.HasPrefix(name, "Print") || strings.HasPrefix(name, "Scan")):
+		return "speaks with the terminal"
+	}
+	return ""
+}
+
+// sharedRandom finds generators in variables of the package: what one machine draws, another misses.
+func (m *Module) sharedRandom(d ast.Decl, names map[string]string) []Finding {
+	g, ok := d.(*ast.GenDecl)
+	if !ok || g.Tok != token.VAR {
+		return nil
+	}
+	var out []Finding
+	ast.Inspect(g, func(n ast.Node) bool {
+		if _, ok := n.(*ast.FuncLit); ok {
+			return false
+		}
+		if x, sel := selector(n); names[x] == "math/rand/v2" && slices.Contains(randNames, sel) {
+			out = append(out, m.at(n.Pos(), "purity", "a generator that all machines share; use the *rand.Rand handed in"))
+			return false
 		}
 		return true
 	})

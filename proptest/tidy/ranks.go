@@ -27,7 +27,7 @@ var ranks = []rankRow{
 	{"sharding/protocol", 2, true, "coordinator, region and shard stand on views and on replicated state"},
 	{"ddata", 4, false, "the running node drives the machines beneath"},
 	{"sharding", 5, false, "entities live on a running node"},
-	{"proptest/golden", 0, false, "scripts for the tests of any machine, of which it knows none"},
+	{"proptest/golden", 6, false, "scripts for the tests of any machine, of which it knows none"},
 	{"proptest/tidy", 6, false, "reads the source and imports none of it"},
 	{"proptest/sim", 6, false, "drives the real machines in virtual time"},
 	{"proptest", 7, false, "laws for every type, the users' own among them"},
@@ -73,8 +73,11 @@ func checkRanks(m *Module) []Finding {
 					continue
 				}
 				target, ok := rowOf(dir)
-				if !ok || target.rank >= row.rank {
+				switch {
+				case !ok || target.rank >= row.rank:
 					out = append(out, m.at(spec.Pos(), "ranks", "%s (rank %d) imports %s (rank %d): %s", p.Dir, row.rank, dir, target.rank, row.reason))
+				case row.pure && !target.pure:
+					out = append(out, m.at(spec.Pos(), "ranks", "%s is pure and imports %s, which is not", p.Dir, dir))
 				}
 			}
 		}

@@ -19,8 +19,9 @@ func Rules() []Rule {
 		{"purity", "a machine that waits, reads a clock or draws global randomness cannot be replayed", checkPurity},
 		{"maporder", "the order of a map must never reach an effect, an encoding, a digest or a String", checkMapOrder},
 		{"docs", "an exported name without a comment has a contract that only its author knows", checkDocs},
+		{"names", "util, common and helpers are where a subject was not found", checkNames},
 		{"size", "what does not fit on a few screens is not read before it is changed", checkSize},
-		{"tests", "a sleeping test is slow when it passes and wrong when it fails; a skipped one proves nothing", checkTests},
+		{"tests", "a sleeping test is slow when it passes and wrong when it fails; a skipped one proves nothing; a leak fails another test", checkTests},
 		{"toplevel", "the root of the module is fixed", checkTopLevel},
 		{"words", "the tree must read the same wherever it is checked out", checkWords},
 	}
