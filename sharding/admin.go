@@ -69,7 +69,7 @@ func (r *core) startEntity(ctx context.Context, id string) error {
 // forwardStart starts remembered entities whose ids belong to other shards since the number of shards has changed; then their old shard forgets
 // them. What fails is tried again when the shard starts the next time.
 func (c *control) forwardStart(s *shard, ids []protocol.EntityID) {
-	c.wg.Go(func() {
+	c.aside(func() {
 		var done []protocol.EntityID
 		for _, id := range ids {
 			ctx, cancel := context.WithTimeout(c.ctx, c.r.askTimeout)

@@ -106,8 +106,12 @@ func (c *Context[M]) Tell(id string, msg M) error {
 var inHandler context.Context = &handlerContext{Context: context.Background()}
 
 // Passivate asks for the end of this incarnation, and for a remembered entity to be forgotten. What the mailbox holds is handled first; what
-// comes later is for a new incarnation.
-func (c *Context[M]) Passivate() { c.r.core.passivate(c.e.shard, c.e.id) }
+// comes later is for a new incarnation. Without the lease it does nothing.
+func (c *Context[M]) Passivate() {
+	if c.r.core.lease.Holds() {
+		c.r.core.passivate(c.e.shard, c.e.id)
+	}
+}
 
 // SetReceiveTimeout arranges for msg to be handled whenever no other message was for d; d ≤ 0 ends that. It does not keep an entity from
 // being passivated.

@@ -4,6 +4,7 @@ import (
 	"container/heap"
 	"context"
 	"errors"
+	"maps"
 	"math/rand/v2"
 	"sync"
 	"sync/atomic"
@@ -38,20 +39,22 @@ type control struct {
 	left    chan struct{} // closed when nothing is left here
 	hasLeft bool          // the effect Left was there
 	closed  bool          // no machine is stepped any more
-	wg      sync.WaitGroup
+
+	asideMu sync.Mutex // ctx ends under it
+	asides  sync.WaitGroup
 
 	retryAt time.Time // of what follows
 	flushes map[uint32]bool
 	idsDue  []idsDue
-	fences  []protocol.SendFence
+	fences  map[protocol.ShardID]protocol.SendFence // the latest of each shard counts
 }
 
 // hosting is one Shard machine and what it steers.
 type hosting struct {
 	s        *shard
 	m        *protocol.Shard
-	deadline time.Time // the one in due, zero when there is none
-	starts   map[uint64]envelope
+	deadline time.Time         // the one in due, zero when there is none
+	starts   map[uint64]parcel // StartEntity that wait
 	lastReq  uint64
 	ids      crdt.Reader  // the remembered ids that the machine knows of
 	idsKnown bool         // it has read them
@@ -221,10 +224,11 @@ func (c *control) fence(f protocol.SendFence) {
 	msg := protocol.AppendMessage(nil, protocol.Fence{Shard: f.Shard, HandOff: f.HandOff})
 	frame := appendControl(nil, msg)
 	fill := func(dst []byte) []byte { return append(dst, frame...) }
+	delete(c.fences, f.Shard)
 	err := c.r.net.Append(transport.NodeID(f.To), transport.Data, uint32(f.Shard), c.r.channel, fill, nil)
 	notYet := errors.Is(err, transport.ErrNoPeer) && c.view != nil && c.view.Has(f.To)
 	if notYet || errors.Is(err, transport.ErrQueueFull) {
-		c.fences = append(c.fences, f)
+		c.fences[f.Shard] = f
 		c.retryAt = earlier(c.retryAt, time.Now().Add(retryPause))
 	}
 }
@@ -232,9 +236,7 @@ func (c *control) fence(f protocol.SendFence) {
 // retry tries what found no room.
 func (c *control) retry(now time.Time) {
 	c.retryAt = time.Time{}
-	fences := c.fences
-	c.fences = nil
-	for _, f := range fences {
+	for _, f := range maps.Clone(c.fences) {
 		c.fence(f)
 	}
 	c.retryIDs(now)

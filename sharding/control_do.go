@@ -1,6 +1,8 @@
 package sharding
 
 import (
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/coterie-go/coterie/crdt"
@@ -86,7 +88,9 @@ func (c *control) setRoute(number uint32, rt protocol.Route) {
 	case rt.State == protocol.RouteRemote:
 		c.open(number, &route{remote: uint64(rt.Home)})
 	default:
-		t.buffering(number)
+		if t.buffering(number).waits() { // for a route that is gone; the machine believes them sent
+			c.toRegion(protocol.Wanted{Shard: protocol.ShardID(number)})
+		}
 	}
 }
 
@@ -101,15 +105,14 @@ func (c *control) startShard(number uint32, token protocol.Token) {
 	if err != nil {
 		panic("sharding: a config that the region accepted is refused by the shard: " + err.Error())
 	}
-	h := &hosting{s: newShard(c.r, number, token), m: m, starts: map[uint64]envelope{}}
+	h := &hosting{s: newShard(c.r, number, token), m: m, starts: map[uint64]parcel{}}
 	c.shards[number] = h
 	c.toShard(h.s, protocol.Open{})
 }
 
 // closeShard lets go of a shard that has stopped in order. What is left in its mailboxes goes before everything that waits for the next home.
 func (c *control) closeShard(h *hosting) {
-	c.forget(h)
-	var front []parcel
+	front := c.forget(h)
 	h.s.shut(func(e *entity, env envelope) {
 		front = append(front, parcel{id: e.id, env: env, size: parcelOverhead})
 	})
@@ -117,17 +120,21 @@ func (c *control) closeShard(h *hosting) {
 }
 
 func (c *control) killShard(h *hosting, reason DropReason) {
-	c.forget(h)
+	for _, p := range c.forget(h) {
+		c.r.discard(reason, h.s.number, p.id, p.env)
+	}
 	h.s.shut(func(e *entity, env envelope) { c.r.discard(reason, h.s.number, e.id, env) })
 }
 
-func (c *control) forget(h *hosting) {
+// forget lets go of a hosting. It returns what waited for its machine.
+func (c *control) forget(h *hosting) (starts []parcel) {
 	delete(c.shards, h.s.number)
 	h.deadline = dueNever
 	c.r.table.hosted[h.s.number].CompareAndSwap(h.s, nil)
-	for _, env := range h.starts {
-		c.r.replyError(env, statusLost, "the shard has moved")
+	for _, req := range slices.Sorted(maps.Keys(h.starts)) {
+		starts = append(starts, h.starts[req])
 	}
+	return starts
 }
 
 // shardEffects carries out what a step of a Shard asks for.
@@ -147,9 +154,9 @@ func (c *control) shardEffects(h *hosting, fx *protocol.ShardEffects) {
 		c.shardAction(h, a)
 	}
 	for _, req := range fx.Reply {
-		if env, ok := h.starts[req]; ok {
+		if p, ok := h.starts[req]; ok {
 			delete(h.starts, req)
-			_ = c.r.reply(env.call, env.origin, true, nil) // counted when it cannot be sent
+			_ = c.r.reply(p.env.call, p.env.origin, true, nil) // counted when it cannot be sent
 		}
 	}
 	for _, in := range fx.Region {

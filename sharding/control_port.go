@@ -43,13 +43,20 @@ func (c *control) startEntity(s *shard, id string, env envelope) {
 	c.post(ctlInput{do: func(time.Time) {
 		h := c.shards[s.number]
 		if h == nil || h.s != s {
-			c.r.replyError(env, statusLost, "the shard has moved")
+			c.reroute(id, env)
 			return
 		}
 		h.lastReq++
-		h.starts[h.lastReq] = env
+		h.starts[h.lastReq] = parcel{id: id, env: env, size: parcelOverhead}
 		c.toShard(s, protocol.StartEntity{ID: protocol.EntityID(id), Req: h.lastReq})
 	}})
+}
+
+// reroute sends a StartEntity after its shard, which has moved.
+func (c *control) reroute(id string, env envelope) {
+	if err := c.r.send(inHandler, id, env); err != nil {
+		c.r.replyError(env, statusLost, err.Error())
+	}
 }
 
 // receive implements controller.

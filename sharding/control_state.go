@@ -31,8 +31,17 @@ func (c *control) read(r protocol.StateRead, done func(crdt.Reader, protocol.Did
 		return
 	}
 	c.state.Get(r.Key(c.cfg.Type), stateTimeout, func(v crdt.Reader, err error) {
-		c.wg.Go(func() { done(v, r.Result(v, err)) })
+		c.aside(func() { done(v, r.Result(v, err)) })
 	})
+}
+
+// aside runs fn beside the loop, to be awaited by close; nothing any more when the region ends.
+func (c *control) aside(fn func()) {
+	c.asideMu.Lock()
+	defer c.asideMu.Unlock()
+	if c.ctx.Err() == nil {
+		c.asides.Go(fn)
+	}
 }
 
 // follow passes changes of the replicated state on to the machines.
@@ -90,7 +99,7 @@ func (c *control) compareIDs(h *hosting) {
 	}
 	before, now := h.ids, *h.idsNext
 	h.ids, h.idsNext, h.idsBusy = now, nil, true
-	c.wg.Go(func() {
+	c.aside(func() {
 		began := time.Now()
 		in := protocol.DiffIDs(before, now)
 		pause := max(idsPauseMin, 10*time.Since(began))

@@ -20,8 +20,10 @@ const (
 	DropStopped
 	// DropTooManyHops: the message was forwarded from region to region too often.
 	DropTooManyHops
-	// DropUndecodable: the bytes from another node are no message of this type.
+	// DropUndecodable: the bytes from another node are no message of this type, or a message that waited could not be encoded.
 	DropUndecodable
+	// DropTooLarge: a message that waited, or is passed on, is larger than a frame may be.
+	DropTooLarge
 	// DropUnregistered: another node sent a message type that is not registered here.
 	DropUnregistered
 	// DropInvalidID: another node sent an id that is empty, too long or not UTF-8.
@@ -38,7 +40,7 @@ const (
 )
 
 var dropNames = [dropReasons]string{
-	"mailbox full", "buffer full", "queue full", "stopped", "too many hops", "undecodable", "unregistered type", "invalid id", "no link",
+	"mailbox full", "buffer full", "queue full", "stopped", "too many hops", "undecodable", "too large", "unregistered type", "invalid id", "no link",
 	"shard given up by force", "late reply", "reply unsent",
 }
 
@@ -77,9 +79,13 @@ func (d *drops) drop(reason DropReason, shard int, id string, msg any) {
 	}
 }
 
+// dropOf is the reason of a drop because of what the message is.
 func dropOf(err error) DropReason {
-	if errors.Is(err, ErrUnregisteredMessage) {
+	switch {
+	case errors.Is(err, ErrUnregisteredMessage):
 		return DropUnregistered
+	case errors.Is(err, ErrMessageTooLarge):
+		return DropTooLarge
 	}
 	return DropUndecodable
 }

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
 // soon fails the test when fn has not returned after a while of real time: for what would spin, which no virtual clock sees.
@@ -107,17 +109,12 @@ func TestStartAgainOnTheSameNode(t *testing.T) {
 
 // What waits in a mailbox is reported when its shard is killed while a worker is about to hold the entity.
 func TestKillWhileAnEntityIsHeld(t *testing.T) {
-	var dropped []envelope
 	g, _ := localRegion(t, cartType(&cartLog{}))
-	r := g.core
-	ref := g.Ref("a")
-	if _, err := AskRef(t.Context(), ref, total{}); err != nil {
-		t.Fatal(err)
-	}
-	s := r.table.slots[ref.number].Load().local
-	e := s.find("a")
+	s := newShard(g.core, 0, protocol.Token{})
+	e := s.addLocked("a")
 	e.phase = running
 	e.push(envelope{msg: addItem{}}, 10)
+	var dropped []envelope
 	s.shut(func(_ *entity, env envelope) { dropped = append(dropped, env) })
 	e.pause(forLease)
 	if len(dropped) != 1 || !e.isClosed() {
@@ -173,4 +170,74 @@ func TestUnknownRoleOnARealNode(t *testing.T) {
 			t.Errorf("tell in a handler: %v", err)
 		}
 	})
+}
+
+// What was told while a region closed is counted, also when it came to a buffer after that was emptied.
+func TestTellWhileTheRegionCloses(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		g := start(w.join("frontend"), cartType(&cartLog{}))
+		w.install()
+		r := g.core
+		if err := g.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		number := r.table.shardOf("a")
+		if err := r.table.hold(number, parcel{id: "a", size: 1}, &r.limit, r.ctl.wanted); err == nil {
+			if err = r.table.hold(number, parcel{id: "a", size: 1}, &r.limit, r.ctl.wanted); err == nil {
+				t.Error("a message waits in a region that has stopped")
+			}
+		}
+		mt, _ := r.reg.of(addItem{})
+		body, _ := mt.appendBody(nil, addItem{"x", 1})
+		soon(t, "the reader of a lane", func() {
+			r.Receive(7, append(appendMessageHead(nil, &message{kind: frameTell, shard: number, typ: mt.id}, "a"), body...))
+		})
+		if n := r.drops.counts[DropStopped].Load(); n != 1 {
+			t.Errorf("%d drops counted", n)
+		}
+	})
+}
+
+// A type whose timers do not fit is a fault of the type, however deep it is found.
+func TestTimersThatDoNotFit(t *testing.T) {
+	w := newWorld(t)
+	typ := cartType(&cartLog{})
+	typ.StopTimeout = time.Hour
+	if _, err := StartOn(w.join("backend").ports(), typ); !errors.Is(err, ErrConfig) {
+		t.Error(err)
+	}
+}
+
+// A type is not started again on its node while a handler of the region before still runs: its entity would live twice.
+func TestStartWhileHandlersOfTheLastRegionRun(t *testing.T) {
+	n := realNodes(t, "backend")[0]
+	g, err := Start(n, cartType(&cartLog{}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	stuck := newGate()
+	if err := g.Tell(t.Context(), "a", block{stuck}); err != nil {
+		t.Fatal(err)
+	}
+	<-stuck.entered
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+	defer cancel()
+	if err := g.Close(ctx); err == nil {
+		t.Error("closed while a handler runs")
+	}
+	if _, err := Start(n, cartType(&cartLog{})); !errors.Is(err, ErrAlreadyStarted) {
+		t.Errorf("start: %v", err)
+	}
+	close(stuck.open)
+	soon(t, "Start", func() {
+		for {
+			if g, err = Start(n, cartType(&cartLog{})); err == nil {
+				break
+			}
+			runtime.Gosched()
+		}
+	})
+	if _, err := Ask(within(t, 10*time.Second), g, "a", total{}); err != nil {
+		t.Error(err)
+	}
 }

@@ -102,7 +102,9 @@ func (run *engine) close(ctx context.Context) (err error) {
 	run.once.Do(func() {
 		r, c := run.core, run.control
 		close(r.closed)
+		c.asideMu.Lock()
 		run.cancel()
+		c.asideMu.Unlock()
 		run.unregister()
 		r.sweep.stop()
 		if c.coord != nil {
@@ -121,12 +123,24 @@ func (run *engine) close(ctx context.Context) (err error) {
 		c.loop.Stop()
 		r.overflow.cancel()
 		r.overflow.ended.Wait()
-		c.wg.Wait()
-		if run.onClose != nil {
-			run.onClose()
-		}
+		c.asides.Wait()
+		run.closed(err == nil)
 	})
 	return err
+}
+
+// closed lets the type be started again on the node, not before the last handler has returned: it would be a second life of its entity.
+func (run *engine) closed(ended bool) {
+	switch {
+	case run.onClose == nil:
+	case ended:
+		run.onClose()
+	default:
+		go func() {
+			run.core.pool.ended.Wait()
+			run.onClose()
+		}()
+	}
 }
 
 // killAll drops everything that is hosted or buffered.
@@ -135,9 +149,8 @@ func (c *control) killAll() {
 	for number := range c.shards {
 		c.killShard(c.shards[number], DropStopped)
 	}
-	for i := range c.r.table.slots {
-		c.r.dropBuffer(uint32(i), DropStopped)
-	}
-	c.flushes = map[uint32]bool{}
-	c.fences, c.idsDue, c.retryAt = nil, nil, time.Time{}
+	c.r.closeRoutes()
+	clear(c.flushes)
+	clear(c.fences)
+	c.idsDue, c.retryAt = nil, time.Time{}
 }

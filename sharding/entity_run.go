@@ -158,6 +158,9 @@ func (e *entity) resumeElsewhere(r *core, p *pool, failure error, stack []byte) 
 }
 
 func (e *entity) receive(r *core, env envelope) error {
+	if env.call == timerCall && !e.timedOut(r) {
+		return nil
+	}
 	if e.body == nil {
 		e.body = r.incarnate(e, env)
 	}

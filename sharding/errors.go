@@ -6,7 +6,8 @@ import "errors"
 var (
 	// ErrConfig: the EntityType is incomplete or out of bounds. The message lists every fault.
 	ErrConfig = errors.New("sharding: invalid entity type")
-	// ErrAlreadyStarted: the type's name is already in use on this node with other settings or another message type.
+	// ErrAlreadyStarted: the type's name is already in use on this node with other settings or another message type, or by a
+	// region that was closed while handlers run.
 	ErrAlreadyStarted = errors.New("sharding: entity type already started")
 )
 

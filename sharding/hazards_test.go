@@ -18,6 +18,7 @@ type scriptNet struct {
 	mu     sync.Mutex
 	before func()
 	full   bool
+	fail   error
 	frames [][]byte
 }
 
@@ -26,6 +27,9 @@ func (n *scriptNet) Append(_ transport.NodeID, _ transport.Lane, _ uint32, _ tra
 	defer n.mu.Unlock()
 	if n.full {
 		return transport.ErrQueueFull
+	}
+	if n.fail != nil {
+		return n.fail
 	}
 	if n.before != nil {
 		n.before()
@@ -279,5 +283,19 @@ func TestQuestionsKeepTheirOriginWhenTheyMove(t *testing.T) {
 	rd.message(&m, kind, fields)
 	if rd.bad || m.call != 5 || m.origin != 7 {
 		t.Errorf("call %d of node %d", m.call, m.origin)
+	}
+}
+
+// What cannot travel is dropped for the right reason.
+func TestDropsOfTheFlushSayWhy(t *testing.T) {
+	g, n := scripted(t)
+	var got []DropReason
+	g.core.drops.hook = func(d Drop) { got = append(got, d.Reason) }
+	number := g.core.table.shardOf("a")
+	n.fail = transport.ErrFrameTooLarge
+	g.core.putBack(number, []parcel{{id: "a", env: envelope{msg: addItem{}}}, {id: "a", env: envelope{msg: unknown{}}}})
+	g.core.setRoute(number, &route{remote: 3})
+	if fmt.Sprint(got) != "[too large unregistered type]" {
+		t.Error(got)
 	}
 }

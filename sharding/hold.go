@@ -79,7 +79,7 @@ func (r *core) flush(number uint32) bool {
 		case errors.Is(err, ErrBufferFull), err == errRouteChanged: // no room, or the target does not work now
 			return false
 		default:
-			r.discardParcel(DropUndecodable, number, &b.parked[sent])
+			r.discardParcel(dropOf(err), number, &b.parked[sent])
 		}
 	}
 	b.open = true
@@ -164,12 +164,26 @@ func (r *core) dropBuffer(number uint32, reason DropReason) {
 	parked := b.parked
 	b.parked = nil
 	b.mu.Unlock()
+	r.dropParked(number, reason, parked)
+}
+
+func (r *core) dropParked(number uint32, reason DropReason, parked []parcel) {
 	size := 0
 	for i := range parked {
 		size += parked[i].size
 		r.discardParcel(reason, number, &parked[i])
 	}
 	r.limit.release(len(parked), size)
+}
+
+// closeRoutes ends every route: who comes later finds a buffer that takes nothing, and sees that the region is closed.
+func (r *core) closeRoutes() {
+	for i := range r.table.slots {
+		shut := &buffer{open: true}
+		if old := r.table.slots[i].Swap(&route{buffer: shut}); old != nil && old.buffer != nil {
+			r.dropParked(uint32(i), DropStopped, old.buffer.close())
+		}
+	}
 }
 
 func (r *core) discardParcel(reason DropReason, number uint32, p *parcel) {

@@ -199,7 +199,14 @@ func (m *mailbox) command(c command) (schedule bool) {
 	if m.phase == closed {
 		return false
 	}
-	m.waiting.push(envelope{msg: c, call: controlCall})
+	e := envelope{msg: c, call: controlCall}
+	if m.phase == held && m.why == forBackoff { // no incarnation is there, so nothing has to be handled before
+		var front queue
+		front.push(e)
+		m.waiting.prepend(&front)
+	} else {
+		m.waiting.push(e)
+	}
 	m.commands = true
 	if m.phase == idle || m.phase == held && m.why == forBackoff {
 		m.phase, schedule = queued, true
@@ -353,9 +360,10 @@ func (m *mailbox) unseal() {
 	m.mu.Unlock()
 }
 
-// restsLocked says that no message waits and no handler runs.
+// restsLocked says that no message waits and no handler runs. What waits for a restart goes on with the shard, or a handler that keeps failing
+// would hold up the hand-off.
 func (m *mailbox) restsLocked() bool {
-	return m.waiting.len == 0 && (m.phase == idle || m.phase == held || m.phase == closed)
+	return m.phase == held && m.why == forBackoff || m.waiting.len == 0 && (m.phase == idle || m.phase == held || m.phase == closed)
 }
 
 // restLocked says that the mailbox has come to rest while it was watched.

@@ -32,6 +32,9 @@ func Start[M any](node *ddata.Node, t EntityType[M]) (*Region[M], error) {
 		if !same || s.settings != settings {
 			return nil, fmt.Errorf("%w: %q with another message type, Role, Shards or RememberEntities", ErrAlreadyStarted, t.Name)
 		}
+		if g.core.isClosed() {
+			return nil, fmt.Errorf("%w: %q is being closed, and handlers still run", ErrAlreadyStarted, t.Name)
+		}
 		return g, nil
 	}
 	ports, err := nodePorts(node, t.Role)

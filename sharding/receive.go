@@ -80,6 +80,10 @@ func (r *core) inbound(from uint64, m *message) {
 		if s := r.table.hosted[m.shard].Load(); s != nil && r.deliverInbound(s, m) {
 			return
 		}
+		if r.isClosed() {
+			r.discardRaw(DropStopped, m)
+			return
+		}
 		slow := *m
 		if r.passOn(from, &slow) {
 			return
@@ -135,7 +139,7 @@ func (r *core) passOn(from uint64, m *message) bool {
 		case ErrBufferFull:
 			r.park(m.shard, rt)
 		default:
-			r.discardRaw(DropQueueFull, m)
+			r.discardRaw(dropOf(err), m)
 			return true
 		}
 		return false

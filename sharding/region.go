@@ -3,6 +3,7 @@ package sharding
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"math/rand/v2"
 	"sync"
@@ -54,7 +55,7 @@ func StartOn[M any](p Ports, t EntityType[M]) (*Region[M], error) {
 	}
 	run, err := newEngine(p, reg.core, machineConfig(p, t))
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w: %w", ErrConfig, err)
 	}
 	run.control.event = t.OnEvent
 	reg.run = run
@@ -99,7 +100,7 @@ func newEngine(p Ports, r *core, cfg protocol.Config) (*engine, error) {
 	}
 	c := &control{
 		r: r, cfg: cfg, rng: rng(), state: p.State, cluster: p.Cluster, region: region, ctx: ctx,
-		shards: map[uint32]*hosting{}, flushes: map[uint32]bool{}, left: make(chan struct{}),
+		shards: map[uint32]*hosting{}, flushes: map[uint32]bool{}, fences: map[protocol.ShardID]protocol.SendFence{}, left: make(chan struct{}),
 	}
 	if p.State != nil {
 		m, err := protocol.NewCoordinator(cfg, rng())

@@ -45,6 +45,8 @@ func statusOf(reason DropReason) replyStatus {
 		return statusStopped
 	case DropUndecodable:
 		return statusEncoding
+	case DropTooLarge:
+		return statusTooLarge
 	case DropUnregistered:
 		return statusUnregistered
 	case DropInvalidID:

@@ -92,7 +92,7 @@ func (r *core) park(number uint32, rt *route) {
 // sendBuffer lets the message wait for a home.
 func (r *core) sendBuffer(ctx context.Context, number uint32, id string, env envelope) (<-chan struct{}, error) {
 	p := parcel{id: id, env: env, size: parcelOverhead}
-	if h := handlerOf(ctx); h != nil && env.call != 0 {
+	if h := handlerOf(ctx); h != nil && h.entity != nil && env.call != 0 {
 		p.from = h.entity.shard
 	}
 	room := r.limit.roomAfter()

@@ -82,6 +82,14 @@ func (x *extra) cancelContext(cause error) {
 	x.mu.Unlock()
 }
 
+// timedOut says whether the receive timeout still holds now that its message has come to its turn.
+func (e *entity) timedOut(r *core) bool {
+	x := e.extras()
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.timeout > 0 && r.clock()-time.Duration(x.lastHandled.Load()) >= x.timeout
+}
+
 // setReceiveTimeout arranges for msg to be handled whenever nothing else was for d.
 func (e *entity) setReceiveTimeout(r *core, d time.Duration, msg any) {
 	x := e.extras()

@@ -250,3 +250,119 @@ func TestHandlerThatEndsItsGoroutine(t *testing.T) {
 		}
 	}
 }
+
+// The receive timeout is the incarnation's, and "no message for so long" is judged when its turn has come.
+func TestReceiveTimeoutBehindOtherMessages(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var timeouts int
+		stuck := newGate()
+		typ := cartType(&cartLog{})
+		typ.New = func(c *Context[message_]) Entity[message_] {
+			return receiveFunc(func(c *Context[message_], m message_) error {
+				switch m := m.(type) {
+				case silent:
+					timeouts++
+				case addItem:
+					c.SetReceiveTimeout(time.Minute, silent{})
+				case block:
+					m.gate.entered <- struct{}{}
+					<-m.gate.open
+				case failing:
+					return errors.New("no luck")
+				}
+				return nil
+			})
+		}
+		g, _ := localRegion(t, typ)
+		tell := func(m message_) {
+			if err := g.Tell(t.Context(), "a", m); err != nil {
+				t.Error(err)
+			}
+		}
+		tell(addItem{})
+		tell(block{stuck})
+		<-time.After(90 * time.Second) // the timeout's message waits behind the handler
+		tell(echo{})
+		stuck.open <- struct{}{}
+		synctest.Wait()
+		if timeouts != 0 {
+			t.Error("a timeout right behind a message")
+		}
+		tell(block{stuck})
+		<-time.After(90 * time.Second)
+		tell(failing{})
+		close(stuck.open)
+		<-time.After(time.Hour)
+		if timeouts != 0 {
+			t.Error("the timeout of an incarnation came to the next")
+		}
+	})
+}
+
+// An entity that waits for its restart does not hold up its shard's hand-off: what waits for it moves on, in order.
+func TestBackoffDoesNotHoldUpTheMove(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		typ := cartType(&cartLog{})
+		typ.Shards, typ.Supervision = 1, SuperviseRestart
+		typ.RestartBackoff, typ.RestartBackoffMax = time.Hour, time.Hour
+		a, b := w.join("backend"), w.join("backend")
+		ra := start(a, typ)
+		w.install()
+		rb := start(b, typ)
+		ctx := within(t, 24*time.Hour)
+		if _, err := Ask(ctx, ra, "a", failing{}); !errors.Is(err, ErrHandler) {
+			t.Fatal(err)
+		}
+		for range 3 {
+			if err := ra.Tell(ctx, "a", addItem{"x", 1}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		answered := make(chan error, 1)
+		go func() {
+			n, err := Ask(ctx, rb, "a", total{})
+			if err == nil && n != 3 {
+				err = fmt.Errorf("total %d", n)
+			}
+			answered <- err
+		}()
+		<-time.After(time.Second)
+		began := time.Now()
+		if err := w.handsOver(a, 30*time.Second); err != nil {
+			t.Error(err)
+		}
+		if err := <-answered; err != nil || time.Since(began) > 10*time.Second {
+			t.Errorf("%v after %v", err, time.Since(began))
+		}
+	})
+}
+
+func TestPassivateNeedsTheLease(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log := &cartLog{}
+		typ := cartType(log)
+		stuck := newGate()
+		typ.New = func(*Context[message_]) Entity[message_] {
+			return receiveFunc(func(c *Context[message_], m message_) error {
+				stuck.entered <- struct{}{}
+				<-stuck.open
+				c.Passivate()
+				return nil
+			})
+		}
+		g, lease := localRegion(t, typ)
+		if err := g.Tell(t.Context(), "a", addItem{}); err != nil {
+			t.Fatal(err)
+		}
+		<-stuck.entered
+		lease.lost.Store(true)
+		close(stuck.open)
+		synctest.Wait()
+		lease.lost.Store(false)
+		g.core.leaseChanged(true)
+		synctest.Wait()
+		if s := g.Stats(); s.Entities != 1 || !g.core.table.slots[g.core.table.shardOf("a")].Load().local.find("a").isStarted() {
+			t.Errorf("%+v", s)
+		}
+	})
+}

@@ -74,6 +74,22 @@ func (b *buffer) retarget(to *route) bool {
 	return true
 }
 
+// waits says whether a message is in the buffer.
+func (b *buffer) waits() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return len(b.parked) > 0
+}
+
+// close refuses messages for ever and returns what waited.
+func (b *buffer) close() []parcel {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	rest := b.parked
+	b.open, b.parked = true, nil
+	return rest
+}
+
 // parcel is a message that waits for a home: of this node, or encoded, of another.
 type parcel struct {
 	id   string

@@ -123,6 +123,16 @@ func (n *fakeNode) holdLease(held bool) {
 
 // leaves hands over what runs on the node, as ddata.Node.Leave does, and takes it out of the view.
 func (w *world) leaves(n *fakeNode, within time.Duration) error {
+	if err := w.handsOver(n, within); err != nil {
+		return err
+	}
+	n.gone = true
+	w.install()
+	return nil
+}
+
+// handsOver is the first half of leaves: the node stays a member, so what it still has to send or to be answered gets through.
+func (w *world) handsOver(n *fakeNode, within time.Duration) error {
 	n.member.Status = membership.Leaving
 	w.install()
 	ctx, cancel := context.WithTimeout(context.Background(), within)
@@ -132,8 +142,6 @@ func (w *world) leaves(n *fakeNode, within time.Duration) error {
 			return err
 		}
 	}
-	n.gone = true
-	w.install()
 	return nil
 }
 
@@ -215,6 +223,7 @@ type sharedState struct {
 	r    *crdt.Replica
 	subs map[int]stateSub
 	next int
+	late map[string][]func() // by key: writes that wait; a key that is there stalls
 }
 
 type stateSub struct {
@@ -226,9 +235,29 @@ func newSharedState() *sharedState {
 	return &sharedState{r: crdt.NewReplica(1, crdt.StoreOptions{}), subs: map[int]stateSub{}}
 }
 
+// stall holds the writes of a key back until the result is called.
+func (s *sharedState) stall(key string) (goOn func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.late = map[string][]func(){key: nil}
+	return func() {
+		s.mu.Lock()
+		late := s.late[key]
+		delete(s.late, key)
+		s.mu.Unlock()
+		for _, fn := range late {
+			fn()
+		}
+	}
+}
+
 func (s *sharedState) Update(key string, _ time.Duration, mutate func(*crdt.Tx) error, done func(error)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if late, stalls := s.late[key]; stalls {
+		s.late[key] = append(late, func() { s.Update(key, 0, mutate, done) })
+		return
+	}
 	var ch crdt.Changes
 	_, err := s.r.Update(key, time.Now().UnixNano(), mutate, &ch)
 	if err == nil {

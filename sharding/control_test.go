@@ -1,0 +1,101 @@
+package sharding
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/sharding/protocol"
+)
+
+// controlOf runs fn in the control loop of a region.
+func controlOf(g *Region[message_], fn func(c *control)) {
+	done := make(chan struct{})
+	c := g.run.control
+	c.post(ctlInput{do: func(time.Time) {
+		fn(c)
+		close(done)
+	}})
+	<-done
+}
+
+// Hazard 7: a peer that cannot be reached for long does not make the fences that wait for it grow without bound.
+func TestWaitingFencesAreBounded(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		n := w.join("frontend")
+		g := start(n, cartType(&cartLog{}))
+		w.install()
+		far := membership.Member{UID: 99, Status: membership.Up, Roles: []string{"backend"}}
+		controlOf(g, func(c *control) {
+			c.view = &membership.View{Epoch: 9, Members: []membership.Member{far}}
+			for seq := range uint64(100) {
+				c.fence(protocol.SendFence{To: 99, Shard: 3, HandOff: protocol.Token{Epoch: 1, Seq: seq}})
+			}
+		})
+		<-time.After(time.Second)
+		controlOf(g, func(c *control) {
+			if len(c.fences) != 1 || c.fences[3].HandOff.Seq != 99 {
+				t.Errorf("%v wait", c.fences)
+			}
+		})
+	})
+}
+
+// Messages that were about to leave along a route that is taken back are asked for again: they are in no other list.
+func TestBufferThatIsTakenBackIsWanted(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		n := w.join("frontend")
+		g := start(n, cartType(&cartLog{}))
+		w.install()
+		number := g.core.table.shardOf("a")
+		controlOf(g, func(c *control) {
+			c.setRoute(number, protocol.Route{State: protocol.RouteRemote, Home: 99}) // unknown to the transport: nothing can leave
+		})
+		if err := g.Tell(t.Context(), "a", addItem{}); err != nil {
+			t.Fatal(err)
+		}
+		<-time.After(time.Second)
+		controlOf(g, func(c *control) {
+			c.setRoute(number, protocol.Route{})
+			if got := c.todo[len(c.todo)-1].region; got != (protocol.Wanted{Shard: protocol.ShardID(number)}) {
+				t.Errorf("nobody asks for the home of a shard with messages: %v", got)
+			}
+		})
+	})
+}
+
+// A StartEntity that waits when its shard moves is answered by the next home.
+func TestStartEntityWhileTheShardMoves(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		a, b := w.join("backend"), w.join("backend")
+		typ := cartType(&cartLog{})
+		typ.Shards, typ.RememberEntities = 1, true
+		ra := start(a, typ)
+		w.install()
+		start(b, typ)
+		if err := ra.StartEntity(within(t, time.Minute), "a"); err != nil {
+			t.Fatal(err)
+		}
+		writes := w.store.stall("sharding/Cart/ids/0")
+		started := make(chan error, 2)
+		for _, id := range []string{"b", "c"} {
+			go func() { started <- ra.StartEntity(context.Background(), id) }()
+		}
+		left := make(chan error, 1)
+		<-time.After(time.Second)
+		go func() { left <- w.handsOver(a, time.Minute) }()
+		<-time.After(time.Second)
+		go func() { started <- ra.StartEntity(context.Background(), "d") }()
+		<-time.After(time.Second)
+		writes()
+		if err := <-left; err != nil {
+			t.Error(err)
+		}
+		for range 3 {
+			if err := <-started; err != nil {
+				t.Error(err)
+			}
+		}
+	})
+}
