@@ -124,7 +124,7 @@ func (q *question[R]) decode(body []byte) error {
 	if rd.bad {
 		return fmt.Errorf("%w: malformed reply", ErrEncoding)
 	}
-	env, err := q.r.decode(&message{typ: typ, body: rd.b})
+	env, err := q.r.decode(&message{typ: typ, body: rd.rest()})
 	if err != nil {
 		return err
 	}

@@ -217,7 +217,7 @@ func appendInt(dst []byte, k reflect.Kind, x unsafe.Pointer) []byte {
 func (p *plan) decode(b []byte) (any, bool) {
 	at := reflect.New(p.typ).UnsafePointer()
 	r := reader{b: b}
-	if !p.decodeAt(&r, at) || r.bad || len(r.b) != 0 {
+	if !p.decodeAt(&r, at) || r.bad || r.at != len(b) {
 		return nil, false
 	}
 	var v any
@@ -226,17 +226,13 @@ func (p *plan) decode(b []byte) (any, bool) {
 }
 
 func (p *plan) decodeAt(r *reader, at unsafe.Pointer) bool {
-	if len(r.b) == 0 || r.b[0] != p.head {
+	if r.next() != p.head {
 		return false
 	}
-	r.b = r.b[1:]
 	for i := range p.fields {
 		f := &p.fields[i]
-		if len(f.key) > 0 {
-			if !bytes.HasPrefix(r.b, f.key) {
-				return false
-			}
-			r.b = r.b[len(f.key):]
+		if !r.skip(f.key) {
+			return false
 		}
 		if !f.decodeAt(r, unsafe.Add(at, f.offset)) || r.bad {
 			return false
@@ -248,12 +244,9 @@ func (p *plan) decodeAt(r *reader, at unsafe.Pointer) bool {
 func (f *planField) decodeAt(r *reader, x unsafe.Pointer) bool {
 	switch f.kind {
 	case reflect.Bool:
-		if len(r.b) == 0 || r.b[0] != cborTrue && r.b[0] != cborFalse {
-			return false
-		}
-		*(*bool)(x) = r.b[0] == cborTrue
-		r.b = r.b[1:]
-		return true
+		b := r.next()
+		*(*bool)(x) = b == cborTrue
+		return b == cborTrue || b == cborFalse
 	case reflect.String:
 		s := r.str(majorText)
 		if r.bad || !utf8.Valid(s) {
@@ -266,7 +259,9 @@ func (f *planField) decodeAt(r *reader, x unsafe.Pointer) bool {
 		if r.bad {
 			return false
 		}
-		*(*[]byte)(x) = append(make([]byte, 0, len(s)), s...)
+		c := make([]byte, len(s))
+		copy(c, s)
+		*(*[]byte)(x) = c
 		return true
 	case reflect.Struct:
 		return f.sub.decodeAt(r, x)
@@ -275,7 +270,7 @@ func (f *planField) decodeAt(r *reader, x unsafe.Pointer) bool {
 }
 
 func decodeInt(r *reader, k reflect.Kind, x unsafe.Pointer) bool {
-	negative := len(r.b) > 0 && r.b[0]&0xe0 == majorNegative
+	negative := r.isMajor(majorNegative)
 	var u uint64
 	if negative {
 		u = r.head(majorNegative)

@@ -49,7 +49,7 @@ func (r *core) receiveReply(from uint64, rd *reader) {
 		return
 	}
 	if status == statusOK {
-		r.answered(r.asks.answerBody(call, rd.b, nil))
+		r.answered(r.asks.answerBody(call, rd.rest(), nil))
 		return
 	}
 	text := string(rd.str(majorText))

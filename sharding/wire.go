@@ -1,6 +1,7 @@
 package sharding
 
 import (
+	"bytes"
 	"encoding/binary"
 	"math"
 )
@@ -106,17 +107,43 @@ func appendControl(dst []byte, msg []byte) []byte {
 	return append(dst, msg...)
 }
 
-// reader walks over a frame. bad stays set once anything was wrong, so that callers check it once.
+// reader walks over a frame. bad stays set once anything was wrong, so that callers check it once. It counts instead of cutting b: to store a
+// pointer costs a write barrier while garbage is collected, and one per head is much.
 type reader struct {
 	b   []byte
+	at  int
 	bad bool
 }
 
+// rest is what was not read yet.
+func (r *reader) rest() []byte { return r.b[r.at:] }
+
+// skip reads exactly these bytes.
+func (r *reader) skip(want []byte) bool {
+	if !bytes.HasPrefix(r.rest(), want) {
+		return false
+	}
+	r.at += len(want)
+	return true
+}
+
+// next reads one byte; 0 at the end.
+func (r *reader) next() byte {
+	if r.at >= len(r.b) {
+		return 0
+	}
+	r.at++
+	return r.b[r.at-1]
+}
+
+// isMajor says whether the next head is of that major type.
+func (r *reader) isMajor(major byte) bool { return r.at < len(r.b) && r.b[r.at]&0xe0 == major }
+
 // head reads one head of the wanted major type.
 func (r *reader) head(major byte) uint64 {
-	if len(r.b) > 0 {
-		if c := r.b[0] - major; c < 24 {
-			r.b = r.b[1:]
+	if r.at < len(r.b) {
+		if c := r.b[r.at] - major; c < 24 {
+			r.at++
 			return uint64(c)
 		}
 	}
@@ -124,17 +151,18 @@ func (r *reader) head(major byte) uint64 {
 }
 
 func (r *reader) longHead(major byte) uint64 {
-	if len(r.b) == 0 || r.b[0]&0xe0 != major || r.b[0]&0x1f > 27 {
+	b := r.rest()
+	if !r.isMajor(major) || b[0]&0x1f > 27 {
 		r.bad = true
 		return 0
 	}
-	width := 1 << (r.b[0]&0x1f - 24)
-	if len(r.b) < 1+width {
+	width := 1 << (b[0]&0x1f - 24)
+	if len(b) < 1+width {
 		r.bad = true
 		return 0
 	}
 	var n uint64
-	switch b := r.b[1:]; width {
+	switch b := b[1:]; width {
 	case 1:
 		n = uint64(b[0])
 	case 2:
@@ -144,7 +172,7 @@ func (r *reader) longHead(major byte) uint64 {
 	default:
 		n = binary.BigEndian.Uint64(b)
 	}
-	r.b = r.b[1+width:]
+	r.at += 1 + width
 	return n
 }
 
@@ -161,22 +189,21 @@ func (r *reader) small(limit uint64) uint64 {
 // str reads a string of the wanted major type without copying it.
 func (r *reader) str(major byte) []byte {
 	n := r.head(major)
-	if r.bad || n > uint64(len(r.b)) {
+	if r.bad || n > uint64(len(r.b)-r.at) {
 		r.bad = true
 		return nil
 	}
-	s := r.b[:n]
-	r.b = r.b[n:]
-	return s
+	start := r.at
+	r.at += int(n)
+	return r.b[start:r.at:r.at]
 }
 
 // open reads the version, the array and its kind.
 func (r *reader) open() (kind frameKind, fields uint64) {
-	if len(r.b) == 0 || r.b[0] != wireVersion {
+	if r.next() != wireVersion {
 		r.bad = true
 		return 0, 0
 	}
-	r.b = r.b[1:]
 	fields = r.head(majorArray)
 	return frameKind(r.small(math.MaxUint8)), fields
 }
@@ -193,6 +220,6 @@ func (r *reader) message(m *message, kind frameKind, fields uint64) {
 		fields -= 2
 		r.bad = r.bad || m.call >= timerCall // they mark what never travels
 	}
-	m.body = r.b
+	m.body = r.rest()
 	r.bad = r.bad || fields != 6 || len(m.body) == 0
 }
