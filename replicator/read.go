@@ -270,11 +270,14 @@ func (s *space) retryRounds() {
 	}
 }
 
-// restartRounds asks everything again under a new view: answers given under an older one do not count (V7).
+// restartRounds asks everything again. Under a new view, answers given under an older one do not count (V7). When a view is settled, the
+// older ones need not answer any more, but who has answered may have had nothing of theirs then. The question gets a
+// new number, so that late answers to the old one are not taken for answers to it.
 func (s *space) restartRounds() {
 	for _, r := range s.rounds {
 		if r.sent {
-			r.answers, r.tries = nil, 0
+			s.roundID++
+			r.id, r.answers, r.tries = s.roundID, nil, 0
 			s.askRound(r)
 		}
 	}

@@ -225,6 +225,7 @@ func (s *space) becomeSettled(epoch uint64) {
 	c.settled = epoch
 	c.known = slices.DeleteFunc(c.known, func(p Past) bool { return p.Epoch < epoch })
 	s.refreshSets()
+	s.restartRounds()
 	if was < c.epoch && epoch >= c.epoch {
 		c.goal, c.at = nil, zeroTime
 		s.m.eff.Settled = append(s.m.eff.Settled, Settlement{Space: s.id, Epoch: c.epoch, Lost: lost})

@@ -50,6 +50,27 @@ func TestReadOfTheNewMajorityDoesNotMissAWriteOfTheOldOne(t *testing.T) {
 	}
 }
 
+// The answers of the new majority count without the old one's only if they were given after the view was settled.
+func TestReadThatIsOutWhenAViewIsSettledDoesNotMissAWriteOfTheOldOne(t *testing.T) {
+	w, next := grown(t)
+	w.install(next)
+	g := w.node(4).get("s", Majority)
+	w.advance(time.Second)
+	w.node(4).wantOpen(g) // 5, 6 and 7 have answered that they have nothing
+	for _, a := range []crdt.Origin{1, 2, 3} {
+		for _, b := range []crdt.Origin{5, 6, 7} {
+			w.mend(a, b)
+		}
+	}
+	w.advance(10 * time.Second)
+	if w.node(4).m.Settled() != 3 {
+		t.Fatalf("not settled\n%s", w.dump())
+	}
+	if got := elems(t, w.node(4).want(g, nil).Reader); len(got) != 1 {
+		t.Fatalf("read %v", got)
+	}
+}
+
 // A view is settled when a majority of the newest contains the join of the clocks that a majority of the older reported, not before.
 func TestViewIsSettledOnlyWhenAMajorityOfTheNewestContainsTheOld(t *testing.T) {
 	w, next := grown(t)
