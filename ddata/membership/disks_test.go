@@ -7,8 +7,7 @@ import (
 	"time"
 )
 
-// grownUnsettled founds three nodes and lets them grow to five. What came after the founding is not settled, unless the
-// words of the nodes named come through.
+// grownUnsettled founds three nodes and lets them grow to five. What came after the founding is not settled.
 func grownUnsettled(t *testing.T, seed uint64) *world {
 	w := newWorld(t, seed, LAN())
 	w.base.Roles, w.encode = []string{"r"}, true
@@ -69,6 +68,17 @@ func TestColdStartNeedsEveryUnsettledView(t *testing.T) {
 		t.Errorf("founded %v after %v", v, last)
 	}
 	w.verdict()
+}
+
+// TestOnlyLastDisksFound: the planted error lets the three found.
+func TestOnlyLastDisksFound(t *testing.T) {
+	w := grownUnsettled(t, 21)
+	w.stopAll()
+	w.base.Faults.OnlyLastDisks = true
+	w.startAll("c", "d", "e")
+	if !w.until(30*time.Second, w.converged) {
+		t.Error("the planted error changes nothing:", w.living()[0].m)
+	}
 }
 
 // TestJoinersKnowWhatWasBefore: the list comes with the view, so that those who joined last, or missed a view, know it.

@@ -20,8 +20,9 @@
 //
 //   - acting: at no instant may two processes coordinate (oldest in their view, under their lease, running);
 //   - views: one view per epoch, an unbroken chain, statuses that only move forward, no return of who was removed;
-//   - data: no read of a majority misses an acknowledged write, none is missing in the end. A write in the volatile space is excused when
-//     more than a minority of those who may have witnessed it is gone; one in the durable space never, for disks come back;
+//   - data: no read of a majority misses an acknowledged write, none is missing in the end. A write in the volatile space is excused when a
+//     majority of a view that may have witnessed it is gone; one in the durable space when the others go on without that majority. When all
+//     have stopped it is not: disks come back, and until enough of them have, nobody may go on;
 //   - equal: equal clocks hold equal digests hold equal items, in whatever order they came;
 //   - entities: none runs twice at one instant; a planned hand-off loses and reorders nothing;
 //   - liveness: the healed world agrees on one view of all that run, somebody coordinates, everybody reads and writes, all stores are

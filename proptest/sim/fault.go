@@ -40,6 +40,7 @@ var further = []plantedFault{
 	{"no-freeze", "grants go on after a proposal was accepted", func(f *faults) { f.member.NoFreeze = true }},
 	{"lease-from-reply", "the lease counts from the answer", func(f *faults) { f.member.LeaseFromReply = true }},
 	{"no-v2", "a refusing acceptor goes on granting", func(f *faults) { f.member.NoV2 = true }},
+	{"only-last-disks", "a cold start hears the disks of the last view only", func(f *faults) { f.member.OnlyLastDisks = true }},
 	{"join-without-catch-up", "a learner serves at once", func(f *faults) { f.replica.JoinWithoutCatchUp = true }},
 	{"read-without-catch-up", "a quorum read does not wait for the clocks it learnt of", func(f *faults) { f.replica.ReadWithoutCatchUp = true }},
 	{"no-token-check", "a region obeys deposed coordinators", func(f *faults) { f.shard.NoTokenCheck = true }},

@@ -30,18 +30,20 @@ func judgeSum(w *World, p *Process, b *sumBook, got uint64, start int64) {
 	}
 }
 
-// dataJudge watches for lost writes. It follows, from outside, how many of those who may have witnessed a write are gone: a write that was
-// acknowledged by a majority may be lost only when a majority of a view that was not settled yet is gone.
+// dataJudge watches for lost writes in one space. It follows, from outside, how many of those who may have witnessed a write are gone: a write
+// that was acknowledged by a majority may be lost only when a majority of a view that was not settled yet is gone. In the volatile space a
+// process takes what it knows with it. In the durable one it is gone only when the others go on without it; when all have stopped, the disks
+// count, which come back.
 type dataJudge struct {
+	space replicator.Space
 	books map[membership.ClusterID][]*viewBook // unsettled views and the newest settled one, in order
 }
 
 // viewBook follows one view's voters.
 type viewBook struct {
 	epoch  membership.Epoch
-	voters map[uint64]bool // still there?
-	size   int
-	there  int
+	voters map[uint64]bool // by uid: still there?
+	disks  bool            // everything has stopped since: a voter is there when his disk is
 }
 
 func (*dataJudge) name() string { return "data" }
@@ -53,49 +55,65 @@ func (j *dataJudge) installed(w *World, _ *Process, v *membership.View) {
 	if n := len(books); n > 0 && books[n-1].epoch >= v.Epoch {
 		return
 	}
+	for _, b := range books {
+		b.disks = b.disks || v.Founded && j.space == replicator.Durable
+		b.keep(w, v)
+		j.judge(w, b)
+	}
 	b := &viewBook{epoch: v.Epoch, voters: map[uint64]bool{}}
 	for _, m := range v.Voters() {
-		q := w.procs[uint64(m.UID)]
-		b.voters[uint64(m.UID)] = q.alive
-		b.size++
-		if q.alive {
-			b.there++
-		}
-	}
-	for _, old := range books { // who was dropped is as good as gone
-		for _, m := range sortedUIDs(old.voters) {
-			if !v.Has(membership.UID(m)) {
-				j.lose(w, old, m)
-			}
-		}
+		b.voters[uint64(m.UID)] = j.space == replicator.Durable || w.procs[uint64(m.UID)].alive
 	}
 	j.books[v.Cluster] = append(books, b)
 }
 
-func (j *dataJudge) gone(w *World, p *Process) {
-	for _, books := range j.books { // order: each view is judged by itself, and excusing twice changes nothing
-		for _, b := range books {
-			j.lose(w, b, p.uid)
+// keep marks whom a newer view has dropped, and whose disk it has.
+func (b *viewBook) keep(w *World, v *membership.View) {
+	slots := map[*Slot]bool{}
+	for _, m := range v.Members {
+		slots[w.procs[uint64(m.UID)].slot] = true
+	}
+	for u, there := range b.voters { // order: each by itself
+		if b.disks {
+			b.voters[u] = slots[w.procs[u].slot]
+		} else {
+			b.voters[u] = there && v.Has(membership.UID(u))
 		}
 	}
 }
 
-func (j *dataJudge) lose(w *World, b *viewBook, uid uint64) {
-	if !b.voters[uid] {
+func (j *dataJudge) gone(w *World, p *Process) {
+	if j.space == replicator.Durable {
 		return
 	}
-	b.voters[uid] = false
-	b.there--
-	if b.there < b.size/2+1 {
-		n := w.ledger.excuse()
+	for _, books := range j.books { // order: each view is judged by itself, and excusing twice changes nothing
+		for _, b := range books {
+			if b.voters[p.uid] {
+				b.voters[p.uid] = false
+				j.judge(w, b)
+			}
+		}
+	}
+}
+
+// judge excuses what was acknowledged so far when a majority of a view may have been lost.
+func (j *dataJudge) judge(w *World, b *viewBook) {
+	there := 0
+	for _, is := range b.voters { // order: counts
+		if is {
+			there++
+		}
+	}
+	if gone := len(b.voters) - there; gone > len(b.voters)/2 {
+		n := w.ledger.excuse(j.space == replicator.Durable)
 		w.counts.Excused += n
-		w.trace.line(w, "EXCUSED %d writes: %d of %d voters of view %v are left", n, b.there, b.size, b.epoch)
+		w.trace.line(w, "EXCUSED %d writes, %v: %d of %d voters of view %v are left", n, j.space, there, len(b.voters), b.epoch)
 	}
 }
 
 // settledView forgets the views before the one that a Replicator calls settled. If it says so too early, writes will be missed.
 func (j *dataJudge) settledView(_ *World, p *Process, s replicator.Settlement) {
-	if s.Space != replicator.Volatile || p.mem.view == nil {
+	if s.Space != j.space || p.mem.view == nil {
 		return
 	}
 	books := j.books[p.mem.view.Cluster]
@@ -109,6 +127,9 @@ func (j *dataJudge) settled(w *World) bool { return true }
 
 // finish looks into every live process for every write that must have survived.
 func (j *dataJudge) finish(w *World) {
+	if j.space != replicator.Volatile {
+		return // one of the two looks into both
+	}
 	for _, p := range w.live {
 		for _, key := range sortedKeys(w.ledger.sets) {
 			finishSet(w, p, w.ledger.sets[key])

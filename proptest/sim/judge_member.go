@@ -2,9 +2,9 @@ package sim
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/replicator"
 )
 
 // newJudges are all checkers of a world.
@@ -13,7 +13,8 @@ func newJudges(w *World) []judge {
 	return []judge{
 		&actingJudge{},
 		&viewJudge{views: map[viewKey]*membership.View{}, removed: map[uint64]membership.Epoch{}},
-		&dataJudge{books: map[membership.ClusterID][]*viewBook{}},
+		&dataJudge{space: replicator.Volatile, books: map[membership.ClusterID][]*viewBook{}},
+		&dataJudge{space: replicator.Durable, books: map[membership.ClusterID][]*viewBook{}},
 		&equalJudge{seen: [2]map[[2]uint64]sighting{{}, {}}},
 		w.shardJudge,
 		&livenessJudge{},
@@ -156,13 +157,4 @@ func (j *livenessJudge) finish(w *World) {
 	if m := j.missing(w); m != "" {
 		w.violate("liveness", "%s", m)
 	}
-}
-
-func sortedUIDs(m map[uint64]bool) []uint64 {
-	out := make([]uint64, 0, len(m))
-	for u := range m {
-		out = append(out, u)
-	}
-	slices.Sort(out)
-	return out
 }

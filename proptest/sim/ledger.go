@@ -98,9 +98,12 @@ func (b *sumBook) least(start int64) uint64 {
 	return sum
 }
 
-// excuse forgives everything that was acknowledged so far: more than a minority of its witnesses is gone.
-func (l *ledger) excuse() (n uint64) {
+// excuse forgives everything in one space that was acknowledged so far: more than a minority of its witnesses is gone.
+func (l *ledger) excuse(durable bool) (n uint64) {
 	for _, b := range l.sets {
+		if b.durable != durable {
+			continue
+		}
 		for _, e := range b.entries {
 			if !e.excused && (e.acked != 0 || e.gone != 0) {
 				n++
@@ -109,6 +112,9 @@ func (l *ledger) excuse() (n uint64) {
 		}
 	}
 	for _, b := range l.counters {
+		if b.durable != durable {
+			continue
+		}
 		b.floor, b.acked = 0, nil
 	}
 	return n

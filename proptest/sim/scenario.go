@@ -13,6 +13,8 @@ const (
 	growingView = "growing-view"
 	// coldRestarts stops everything again and again under durable writes.
 	coldRestarts = "cold-restarts"
+	// stoppedGrowing stops everything at the moment when a view has grown, and brings back a part of it first.
+	stoppedGrowing = "stopped-growing"
 	// rollingMoves joins and leaves under a load of entity messages, so that shards move all the time.
 	rollingMoves = "rolling-moves"
 	// lostKinds loses, for seconds, all control packets of some kind on some way: promises that arrive, outcomes that do not.
@@ -22,17 +24,18 @@ const (
 )
 
 // Scenarios are the names of all scenarios.
-var Scenarios = []string{plainChaos, growingView, coldRestarts, rollingMoves, lostKinds, smallLogs}
+var Scenarios = []string{plainChaos, growingView, coldRestarts, stoppedGrowing, rollingMoves, lostKinds, smallLogs}
 
 func drawScenario(r *rand.Rand) string {
-	return pick(r, plainChaos, plainChaos, plainChaos, plainChaos, growingView, growingView, coldRestarts, rollingMoves, rollingMoves, lostKinds, lostKinds, smallLogs)
+	return pick(r, plainChaos, plainChaos, plainChaos, plainChaos, growingView, growingView, coldRestarts, stoppedGrowing, rollingMoves, rollingMoves, lostKinds, lostKinds, smallLogs)
 }
 
 // scripts are the scenarios that replace the random strokes.
 var scripts = map[string]func(*chaos){
-	growingView:  (*chaos).growingView,
-	rollingMoves: (*chaos).rollingMoves,
-	lostKinds:    (*chaos).lostKinds,
+	growingView:    (*chaos).growingView,
+	stoppedGrowing: (*chaos).stoppedGrowing,
+	rollingMoves:   (*chaos).rollingMoves,
+	lostKinds:      (*chaos).lostKinds,
 }
 
 // applyScenario bends the drawn options to the scenario.
@@ -47,6 +50,10 @@ func applyScenario(r *rand.Rand, o *Options) {
 		o.WriteGap = pick(r, 5*time.Millisecond, 20*time.Millisecond)
 		o.Weights = quiet
 		o.Weights[crash], o.Weights[crashAll], o.Weights[diskStall], o.Weights[mend] = 4, 2, 2, 1
+	case stoppedGrowing:
+		o.Nodes, o.Spare, o.Durable, o.Shards, o.Safety = pick(r, 1, 2, 3, 3), 4, true, 0, 200*time.Second
+		o.DiskMax, o.DiskFail = pick(r, 5*time.Millisecond, 40*time.Millisecond), 0
+		o.WriteGap, o.Reads, o.Loss, o.PromptLossy = pick(r, 5*time.Millisecond, 20*time.Millisecond), 0.5, pick(r, 0, 0.01), true
 	case rollingMoves:
 		o.Nodes, o.Spare = 3, 4
 		o.Shards, o.TellGap = pick(r, 4, 8, 20), pick(r, 2*time.Millisecond, 5*time.Millisecond)

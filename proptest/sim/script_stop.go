@@ -1,0 +1,106 @@
+package sim
+
+import (
+	"time"
+
+	"github.com/coterie-go/coterie/ddata/membership"
+)
+
+// stoppedGrowing plays, again and again, the worst case of a stop: as soon as joiners have the data, only a bare majority of the old voters hears
+// of any more, but the view in which the joiners vote is decided and installed; at about that moment everything stops. Those who know nothing
+// come back first, and are a majority of the last view.
+func (c *chaos) stoppedGrowing() { c.w.after(6*time.Second, nil, c.growAndStop) }
+
+func (c *chaos) growAndStop() {
+	w := c.w
+	if w.healed {
+		return
+	}
+	knowing, joiners := c.knowing(), map[int]bool{}
+	for _, s := range w.slots {
+		if s.proc == nil && len(joiners) < 4 {
+			joiners[s.index] = true
+			w.startProcess(s)
+		}
+	}
+	w.trace.line(w, "CHAOS %d know, %d join", len(knowing), len(joiners))
+	deaf, stopping := false, false
+	c.onInstall = func(v *membership.View) {
+		switch {
+		case len(v.Learners()) > 0 && !deaf:
+			deaf = true
+			w.after(c.moment(), nil, func() { c.deafen(knowing, joiners) })
+		case deaf && len(v.Learners()) == 0 && !stopping:
+			stopping = true
+			w.after(c.moment(), nil, func() { c.stopAll(knowing) })
+		}
+	}
+	w.after(time.Duration(between(c.rng, int64(30*time.Second), int64(40*time.Second))), nil, func() {
+		c.onInstall, w.net.lose = nil, nil
+		if !w.healed {
+			c.thinOut()
+			w.after(20*time.Second, nil, c.growAndStop)
+		}
+	})
+}
+
+// moment is a short while, of any order of magnitude.
+func (c *chaos) moment() time.Duration {
+	most := pick(c.rng, 2*time.Millisecond, 20*time.Millisecond, 100*time.Millisecond, 500*time.Millisecond)
+	return time.Duration(between(c.rng, 0, int64(most)))
+}
+
+// knowing draws a bare majority of the voters, as slots.
+func (c *chaos) knowing() map[int]bool {
+	know := map[int]bool{}
+	var view *membership.View
+	for _, p := range c.w.live {
+		if v := p.mem.view; v != nil && (view == nil || v.Epoch > view.Epoch) {
+			view = v
+		}
+	}
+	if view == nil {
+		return know
+	}
+	vs := view.Voters()
+	for _, i := range c.rng.Perm(len(vs))[:len(vs)/2+1] {
+		know[c.w.procs[uint64(vs[i].UID)].slot.index] = true
+	}
+	return know
+}
+
+// deafen keeps data from those who are not to know, and for a while the joiners from saying that they have caught up.
+func (c *chaos) deafen(knowing, joiners map[int]bool) {
+	w := c.w
+	until := w.now + int64(c.moment())
+	w.net.lose = func(from, to int, pk *packet) bool {
+		switch pk.ch {
+		case toReplica:
+			return knowing[from] != knowing[to]
+		case toMember:
+			return joiners[from] && w.now < until
+		}
+		return false
+	}
+}
+
+// stopAll stops everything. Those who know come back after the others may have gone on without them, or with them.
+func (c *chaos) stopAll(knowing map[int]bool) {
+	w := c.w
+	c.onInstall, w.net.lose = nil, nil
+	if w.healed {
+		return
+	}
+	for _, s := range w.slots {
+		if s.proc == nil {
+			continue
+		}
+		w.counts.Crashes++
+		s.proc.end("crash of all")
+		wait := between(c.rng, 0, int64(2*time.Second))
+		if knowing[s.index] && c.rng.IntN(4) > 0 {
+			wait = between(c.rng, int64(10*time.Second), int64(20*time.Second))
+		}
+		w.after(time.Duration(wait), nil, func() { w.restart(s) })
+	}
+}
