@@ -24,7 +24,6 @@ type Context[M any] struct {
 	call     uint64 // the question being handled; 0: told, or answered
 	origin   uint64
 	question *msgType // its type, if it is registered
-	taken    bool     // Later was called
 }
 
 // ID is the entity's id.
@@ -76,9 +75,7 @@ func (c *Context[M]) Fail(cause error) error {
 // Later takes the duty to reply out of the handler: the result may be used by any goroutine, once, also after the handler has returned.
 // An entity that ends does not answer for it.
 func (c *Context[M]) Later() (Later, error) {
-	l, err := c.take()
-	c.taken = err == nil
-	return l, err
+	return c.take()
 }
 
 func (c *Context[M]) take() (Later, error) {
@@ -174,7 +171,7 @@ func (c *Context[M]) receive(env envelope) error {
 	if env.call == 0 || env.call == timerCall {
 		return c.user.Receive(c, msg)
 	}
-	c.call, c.origin, c.taken = env.call, env.origin, false
+	c.call, c.origin = env.call, env.origin
 	c.question = c.r.core.reg.byType[reflect.TypeOf(env.msg)]
 	err := c.user.Receive(c, msg)
 	if c.call != 0 {

@@ -173,9 +173,9 @@ func (c *control) shardAction(h *hosting, a protocol.ShardAction) {
 	case protocol.StartEntities:
 		s.start(a.IDs)
 	case protocol.StopEntity:
-		c.stopEntity(s, string(a.ID), func(e *entity) { s.command(e, stopNow) })
+		stopEntity(s, a.ID, func(e *entity) { s.command(e, stopNow) })
 	case protocol.ForceStop:
-		c.stopEntity(s, string(a.ID), (*entity).force)
+		stopEntity(s, a.ID, (*entity).force)
 	case protocol.DrainMailboxes:
 		s.drain(func() { c.post(ctlInput{s: s, shard: protocol.MailboxesEmpty(a)}) })
 		c.r.failParked(s)
@@ -188,14 +188,11 @@ func (c *control) shardAction(h *hosting, a protocol.ShardAction) {
 	}
 }
 
-// stopEntity stops an entity that runs; of one that does not, the machine hears at once.
-func (c *control) stopEntity(s *shard, id string, stop func(*entity)) {
-	e := s.find(id)
-	if e == nil || !e.isStarted() {
-		c.toShard(s, protocol.EntityStopped{ID: protocol.EntityID(id)})
-		return
+// stopEntity stops an entity that runs. One that does not has just ended, and the machine is about to hear of it.
+func stopEntity(s *shard, id protocol.EntityID, stop func(*entity)) {
+	if e := s.find(string(id)); e != nil && e.isStarted() {
+		stop(e)
 	}
-	stop(e)
 }
 
 func reasonOf(r protocol.Reason) DropReason {

@@ -44,7 +44,6 @@ var dropNames = [dropReasons]string{
 	"shard given up by force", "late reply", "reply unsent",
 }
 
-// String names the reason.
 func (r DropReason) String() string {
 	if r < dropReasons {
 		return dropNames[r]
@@ -60,7 +59,6 @@ type Drop struct {
 	Message  any // nil when it was dropped in encoded form
 }
 
-// String prints the drop on one line.
 func (d Drop) String() string {
 	return fmt.Sprintf("%s/%d/%q dropped: %s (%T)", d.Type, d.Shard, d.ID, d.Reason, d.Message)
 }

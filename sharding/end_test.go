@@ -241,3 +241,21 @@ func TestStartWhileHandlersOfTheLastRegionRun(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A stop that comes when the incarnation has ended already does not hit the next one.
+func TestStopThatComesTooLate(t *testing.T) {
+	log := &cartLog{}
+	g, _ := localRegion(t, cartType(log))
+	s := newShard(g.core, 0, protocol.Token{})
+	s.mu.Lock()
+	e := s.addLocked("a")
+	s.mu.Unlock()
+	for name, stop := range map[string]func(){"in order": func() { s.command(e, stopNow) }, "by force": e.force} {
+		if stop(); e.waiting.len != 0 {
+			t.Errorf("%s: a stop waits for the next incarnation", name)
+		}
+		if x := e.extra.Load(); x != nil && x.forced.Load() {
+			t.Errorf("%s: the next incarnation is stopped", name)
+		}
+	}
+}

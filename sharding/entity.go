@@ -33,7 +33,6 @@ const (
 	DData StateStoreMode = iota
 )
 
-// String names the mode.
 func (m StateStoreMode) String() string {
 	if m == DData {
 		return "ddata"
@@ -55,7 +54,6 @@ const (
 	SuperviseResume
 )
 
-// String names the strategy.
 func (s Supervision) String() string {
 	switch s {
 	case SuperviseStop:

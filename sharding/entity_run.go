@@ -258,6 +258,9 @@ func (e *entity) pause(why holdReason) {
 func (e *entity) end(r *core) {
 	s := e.shard
 	e.pause(forStart)
+	if x := e.extra.Load(); x != nil {
+		x.forced.Store(false) // since finish it may have been set again, from here on it cannot
+	}
 	r.entityStopped(s, e.id)
 	if !s.remove(e) {
 		r.wake(s, e.id)

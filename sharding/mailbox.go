@@ -2,112 +2,6 @@ package sharding
 
 import "sync"
 
-// envelope is one message in a mailbox.
-type envelope struct {
-	msg    any
-	call   uint64 // the question that it is, 0 for a tell
-	origin uint64 // the node that asked
-}
-
-// internal says that the envelope is this package's own: neither a user's message nor a question.
-func (e *envelope) internal() bool { return e.call == controlCall || e.call == timerCall }
-
-// chunk is a piece of a mailbox's queue. Chunks are pooled: an idle mailbox holds none.
-type chunk struct {
-	next     *chunk
-	from, to int // envelopes[from:to] are queued
-	envs     []envelope
-}
-
-// The first chunk of a burst is small, so that a million entities with one message each stay cheap; the following ones are large.
-const (
-	chunkSmall = 4
-	chunkLarge = 128
-)
-
-var (
-	smallChunks = sync.Pool{New: func() any { return &chunk{envs: make([]envelope, chunkSmall)} }}
-	largeChunks = sync.Pool{New: func() any { return &chunk{envs: make([]envelope, chunkLarge)} }}
-)
-
-func (c *chunk) release() {
-	c.next, c.from, c.to = nil, 0, 0
-	if len(c.envs) == chunkSmall {
-		smallChunks.Put(c)
-	} else {
-		largeChunks.Put(c)
-	}
-}
-
-// queue is a FIFO of envelopes. It is not safe for concurrent use.
-type queue struct {
-	head, tail *chunk
-	len        int
-}
-
-func (q *queue) push(e envelope) {
-	t := q.tail
-	if t == nil || t.to == len(t.envs) {
-		t = q.grow()
-	}
-	t.envs[t.to] = e
-	t.to++
-	q.len++
-}
-
-func (q *queue) grow() *chunk {
-	if q.tail == nil {
-		c := smallChunks.Get().(*chunk)
-		q.head, q.tail = c, c
-		return c
-	}
-	c := largeChunks.Get().(*chunk)
-	q.tail.next = c
-	q.tail = c
-	return c
-}
-
-// pop takes the first envelope.
-func (q *queue) pop() (envelope, bool) {
-	h := q.head
-	if h == nil {
-		return envelope{}, false
-	}
-	e := h.envs[h.from]
-	h.envs[h.from] = envelope{}
-	h.from++
-	q.len--
-	if h.from == h.to {
-		q.head = h.next
-		if q.head == nil {
-			q.tail = nil
-		}
-		h.release()
-	}
-	return e, true
-}
-
-// prepend puts all of front before what is queued and empties front.
-func (q *queue) prepend(front *queue) {
-	if front.head == nil {
-		return
-	}
-	front.tail.next = q.head
-	if q.tail == nil {
-		q.tail = front.tail
-	}
-	q.head = front.head
-	q.len += front.len
-	*front = queue{}
-}
-
-// take empties q into the result.
-func (q *queue) take() queue {
-	all := *q
-	*q = queue{}
-	return all
-}
-
 // phase is what a mailbox waits for.
 //
 //	         push               worker               emptied
@@ -166,12 +60,6 @@ const (
 	startNow                    // make the incarnation without a message: the id is remembered, or failed
 )
 
-// Marks in envelope.call; no question has these ids, and frames with them are malformed.
-const (
-	controlCall = ^uint64(0) - iota // a control envelope
-	timerCall                       // the receive timeout: no activity
-)
-
 // push queues an envelope. schedule is true when the caller has to put the entity on the run queue.
 func (m *mailbox) push(e envelope, limit int) (v verdict, schedule bool) {
 	m.mu.Lock()
@@ -192,11 +80,11 @@ func (m *mailbox) push(e envelope, limit int) (v verdict, schedule bool) {
 	return v, schedule
 }
 
-// command queues a control envelope: no limit holds for it, a sealed mailbox takes it, and a backoff ends.
+// command queues a control envelope for the incarnation that is there: no limit holds for it, a sealed mailbox takes it, and a backoff ends.
 func (m *mailbox) command(c command) (schedule bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.phase == closed {
+	if m.phase == closed || !m.started {
 		return false
 	}
 	e := envelope{msg: c, call: controlCall}

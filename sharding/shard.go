@@ -107,8 +107,9 @@ func (s *shard) start(ids []protocol.EntityID) {
 		if e == nil {
 			e = s.addLocked(string(id))
 		}
+		scheduled := e.begin() // under the lock, or the entity might be taken out of the shard before
 		s.mu.Unlock()
-		if e.begin() {
+		if scheduled {
 			p.submit(e)
 		}
 	}

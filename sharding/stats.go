@@ -18,7 +18,6 @@ type DropCount struct {
 	Count  uint64
 }
 
-// String prints the count.
 func (d DropCount) String() string { return fmt.Sprintf("%v: %d", d.Reason, d.Count) }
 
 // Stats counts. It looks at every hosted shard, so call it now and then.

@@ -50,7 +50,9 @@ func (e *entity) extras() *extra {
 // force ends the incarnation as soon as its handler returns, whatever waits in the mailbox.
 func (e *entity) force() {
 	x := e.extras()
-	x.forced.Store(true)
+	e.mu.Lock()
+	x.forced.Store(e.started) // else it has ended, and what comes is another
+	e.mu.Unlock()
 	x.cancelContext(ErrStopped)
 	e.shard.command(e, stopNow)
 }

@@ -160,7 +160,6 @@ func (s *Shard) Check() error {
 	return errors.Join(f...)
 }
 
-// String prints the state of the shard.
 func (s *Shard) String() string {
 	return fmt.Sprintf("shard %v %s entities=%d running=%d changing=%d adds=%d removes=%d writing=%d",
 		s.id, shardPhaseNames[s.phase], len(s.entities), s.running, s.changing, len(s.store.adds), len(s.store.removes), s.store.write.ID)

@@ -49,66 +49,46 @@ func lines[T any](b *strings.Builder, xs []T) {
 	}
 }
 
-// String prints the action.
 func (a SetRoute) String() string { return fmt.Sprintf("route %v %v", a.Shard, a.Route) }
 
-// String prints the action.
 func (a FlushBuffer) String() string { return fmt.Sprintf("flush %v", a.Shard) }
 
-// String prints the action.
 func (a DropBuffer) String() string { return fmt.Sprintf("drop %v: %v", a.Shard, a.Reason) }
 
-// String prints the action.
 func (a SendFence) String() string { return fmt.Sprintf("fence →%v %v %v", a.To, a.Shard, a.HandOff) }
 
-// String prints the action.
 func (a StartShard) String() string { return fmt.Sprintf("start-shard %v@%v", a.Shard, a.Token) }
 
-// String prints the action.
 func (a DrainShard) String() string { return fmt.Sprintf("drain-shard %v %v", a.Shard, a.HandOff) }
 
-// String prints the action.
 func (a StopShard) String() string { return fmt.Sprintf("stop-shard %v %v", a.Shard, a.HandOff) }
 
-// String prints the action.
 func (a ResumeShard) String() string { return fmt.Sprintf("resume-shard %v", a.Shard) }
 
-// String prints the action.
 func (a CloseShard) String() string { return fmt.Sprintf("close-shard %v", a.Shard) }
 
-// String prints the action.
 func (a KillShard) String() string { return fmt.Sprintf("kill-shard %v: %v", a.Shard, a.Reason) }
 
-// String prints the action.
 func (a StartEntities) String() string { return "start" + list(a.IDs) }
 
-// String prints the action.
 func (a StopEntity) String() string { return fmt.Sprintf("stop %v", a.ID) }
 
-// String prints the action.
 func (a ForceStop) String() string { return fmt.Sprintf("force-stop %v", a.ID) }
 
-// String prints the action.
 func (a DrainMailboxes) String() string { return fmt.Sprintf("drain-mailboxes %v", a.HandOff) }
 
-// String prints the action.
 func (a StopEntities) String() string { return fmt.Sprintf("stop-entities %v", a.HandOff) }
 
-// String prints the action.
 func (a ForceStopEntities) String() string { return fmt.Sprintf("force-stop-entities %v", a.HandOff) }
 
-// String prints the action.
 func (a ForwardStart) String() string { return "forward-start" + list(a.IDs) }
 
-// String prints what the shard says.
 func (in ShardStarted) String() string { return fmt.Sprintf("shard-started %v", in.Shard) }
 
-// String prints what the shard says.
 func (in ShardDrained) String() string {
 	return fmt.Sprintf("shard-drained %v %v", in.Shard, in.HandOff)
 }
 
-// String prints what the shard says.
 func (in ShardStopped) String() string {
 	return fmt.Sprintf("shard-stopped %v %v", in.Shard, in.HandOff)
 }

@@ -29,7 +29,6 @@ var eventNames = [eventEnd]string{
 	"remembered-beyond-range", "stop-forced", "stop-stuck", "passivation-forced", "strategy-refused",
 }
 
-// String names the kind.
 func (k EventKind) String() string {
 	if k == 0 || k >= eventEnd {
 		return fmt.Sprintf("EventKind(%d)", uint8(k))
@@ -56,7 +55,6 @@ func (e Event) Alarm() bool {
 	return false
 }
 
-// String prints the event on one line.
 func (e Event) String() string {
 	var b strings.Builder
 	b.WriteString(e.Kind.String())

@@ -15,7 +15,6 @@ type UID = membership.UID
 // ShardID numbers the shards of a type, from 0.
 type ShardID uint32
 
-// String prints the number.
 func (s ShardID) String() string { return strconv.FormatUint(uint64(s), 10) }
 
 // EntityID names an entity within its type.

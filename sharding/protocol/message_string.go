@@ -159,7 +159,6 @@ func (m Move) String() string { return fmt.Sprintf("%v@%v:%v", m.Shard, m.HandOf
 
 var phaseNames = [...]string{"none", "starting", "running", "fencing", "draining", "stopping", "stopped"}
 
-// String names the phase.
 func (p Phase) String() string {
 	if int(p) < len(phaseNames) {
 		return phaseNames[p]
@@ -167,12 +166,10 @@ func (p Phase) String() string {
 	return fmt.Sprintf("Phase(%d)", uint8(p))
 }
 
-// String prints the report of one shard.
 func (h Hosted) String() string {
 	return fmt.Sprintf("%v:%v@%v/%v", h.Shard, h.Phase, h.Token, h.Barrier)
 }
 
-// String prints the receiver and the message.
 func (e Envelope) String() string { return fmt.Sprintf("→%v %v", e.To, e.Msg) }
 
 // list prints elements in their order, long lists by their beginning and length.

@@ -23,7 +23,6 @@ var reasonNames = [reasonEnd]string{
 	"", "buffer full", "hand-off aborted", "node lost", "stopped", "entity stopped", "invalid id", "no lease", "home elsewhere", "no home",
 }
 
-// String names the reason.
 func (r Reason) String() string {
 	if r == 0 || r >= reasonEnd {
 		return fmt.Sprintf("Reason(%d)", uint8(r))

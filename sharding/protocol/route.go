@@ -17,7 +17,6 @@ const (
 
 var routeNames = [...]string{"unknown", "moving", "remote", "starting", "local", "draining"}
 
-// String names the state.
 func (s RouteState) String() string {
 	if int(s) < len(routeNames) {
 		return routeNames[s]
@@ -36,7 +35,6 @@ type Route struct {
 	HandOff Token // of RouteMoving and RouteDraining
 }
 
-// String prints the route.
 func (r Route) String() string {
 	switch r.State {
 	case RouteUnknown:

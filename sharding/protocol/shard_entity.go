@@ -28,7 +28,6 @@ var entityStateNames = [entityStateEnd]string{
 	"absent", "remembered", "remembering-start", "active", "passivating", "remembering-stop", "waiting-for-restart", "stopping",
 }
 
-// String names the state.
 func (e EntityState) String() string {
 	if e < entityStateEnd {
 		return entityStateNames[e]

@@ -157,12 +157,10 @@ func elements[E comparable](s crdt.ORSet[E], err error) ([]E, error) {
 	return out, nil
 }
 
-// String prints what is read.
 func (r StateRead) String() string {
 	return fmt.Sprintf("read #%d %s", r.ID, printKey(r.Kind, r.Shard))
 }
 
-// String prints what is written.
 func (w StateWrite) String() string {
 	s := fmt.Sprintf("write #%d %s%s", w.ID, printKey(w.Kind, w.Shard), list(w.Homes))
 	s += signed("+", w.AddRegions) + signed("-", w.RemoveRegions) + signed("+", w.AddShards) + signed("-", w.RemoveShards)
