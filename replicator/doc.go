@@ -34,7 +34,8 @@
 // among the gone. After a cold start the disks of each view that was not settled take the place of an older view's voters.
 //
 // A process that comes to a running cluster is a learner until it contains what a majority told when it came. Until then it refuses updates, whose
-// removes would have observed nothing, and neither acks, donates nor answers questions (R4, R11).
+// removes would have observed nothing, and neither acks, donates nor answers questions (R4, R11). One whose disk has to be heard after a
+// cold start does so in the durable space, until that is settled: it may be the only one who has what it knows.
 //
 // Gossip (gossip.go): now and then a peer is told the hash of the clock and the digest, some 80 bytes for both spaces. Equal: nothing follows, and
 // both know what can be trimmed. Otherwise clocks are exchanged and each fills what the other lacks; or, if its log does not reach back so

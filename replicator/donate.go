@@ -36,7 +36,7 @@ func (m *Machine) onPull(p *peer, msg *Pull) {
 	})
 	d := m.donation(p, msg.Space, msg.Session)
 	if d == nil {
-		if !m.serves || len(m.donors) >= m.cfg.DonorsMax {
+		if !m.spaces[msg.Space].answers() || len(m.donors) >= m.cfg.DonorsMax {
 			m.send(p, Prompt, &Refuse{Epoch: m.view.Epoch, Space: msg.Space, Session: msg.Session})
 			return
 		}

@@ -90,7 +90,7 @@ func (s *space) onFetch(p *peer, msg *Fetch) {
 
 // fill sends, in the order in which they were applied here, the groups that a clock lacks; or says that the log does not reach back so far.
 func (s *space) fill(p *peer, clock *crdt.Clock) {
-	if !s.m.serves || clock.Includes(s.content()) {
+	if !s.answers() || clock.Includes(s.content()) {
 		return
 	}
 	groups, more, covered := s.store.Missing(clock, s.m.cfg.PushWindow)

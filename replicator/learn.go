@@ -2,7 +2,8 @@ package replicator
 
 // A learner is a replica that has come to a running cluster: its store may lack what a majority has acknowledged. It asks the voters for their
 // clocks, and has caught up when it contains, on disk where that counts, what a majority of each quorum told after the first view came.
-// Until then it refuses updates, because its removes would have observed nothing (R11), and neither donates nor acks (R4).
+// Until then it refuses updates, because its removes would have observed nothing (R11), and neither donates nor acks (R4), except that after a
+// cold start a disk that has to be heard is heard in the durable space: perhaps nobody else has what it brings.
 
 // startLearning begins to catch up, unless there is nothing to catch up with.
 func (m *Machine) startLearning() {
@@ -46,12 +47,17 @@ func (m *Machine) maybeCaughtUp() {
 	m.serves = true
 	m.eff.CaughtUp = true
 	for _, s := range m.spaces {
-		for _, p := range m.peers {
-			if s.acked().Base(p.id) > p.link(s).toldAcked {
-				s.owe(p)
-			}
-		}
-		s.acksMoved = true
+		s.oweAcked()
 		s.settle()
 	}
+}
+
+// oweAcked tells the peers what of theirs counts here, now that this replica may say so.
+func (s *space) oweAcked() {
+	for _, p := range s.m.peers {
+		if s.acked().Base(p.id) > p.link(s).toldAcked {
+			s.owe(p)
+		}
+	}
+	s.acksMoved = true
 }

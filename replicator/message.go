@@ -98,7 +98,7 @@ type Report struct {
 	Epoch   uint64
 	Space   Space
 	Ask     bool   // report too
-	Serves  bool   // the sender has caught up: his clock is an ack as well
+	Serves  bool   // the sender may be counted on: his clock is an ack as well
 	Disk    uint64 // the stable id of his disk
 	Hash    [16]byte
 	Acked   *crdt.Clock // nil: whoever has another hash asks again, with Whole

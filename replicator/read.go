@@ -132,7 +132,7 @@ func rankOf(p *peer) int {
 
 // onAsk answers with what counts here and the asker may lack. One that has not caught up does not answer (R4).
 func (s *space) onAsk(p *peer, ask *Ask) {
-	if !s.m.serves {
+	if !s.answers() {
 		return
 	}
 	reply := &Answer{Epoch: s.m.view.Epoch, Space: s.id, ID: ask.ID}

@@ -57,6 +57,11 @@ func (c *chain) newest() uint64 {
 	return c.settled
 }
 
+// wants says whether a disk is one of those that have to be heard.
+func (c *chain) wants(disk uint64) bool {
+	return slices.ContainsFunc(c.known, func(p Past) bool { return slices.Contains(p.Disks, disk) })
+}
+
 // pasts returns the unsettled views before the installed one, each with other voters than its successor.
 func (c *chain) pasts(v View) []Past {
 	var out []Past
@@ -152,7 +157,7 @@ func (c *chain) since(v View) uint64 {
 func (s *space) sendReport(p *peer, ask, whole bool) {
 	c := &s.chain
 	msg := &Report{
-		Epoch: s.m.view.Epoch, Space: s.id, Ask: ask, Serves: s.m.serves, Disk: s.m.cfg.Disk, Hash: s.committed().Hash(), Settled: c.settled,
+		Epoch: s.m.view.Epoch, Space: s.id, Ask: ask, Serves: s.answers(), Disk: s.m.cfg.Disk, Hash: s.committed().Hash(), Settled: c.settled,
 	}
 	if whole {
 		msg.Acked = s.committed().Clone()
@@ -174,6 +179,7 @@ func (s *space) onReport(p *peer, msg *Report) {
 	if len(c.known) != before {
 		c.goal = nil
 		s.refreshSets()
+		s.oweAcked()
 	}
 	clock := msg.Acked
 	if clock == nil && msg.Hash == s.contentHash() {
@@ -196,7 +202,7 @@ func (s *space) onReport(p *peer, msg *Report) {
 // answerReport tells the own report to who asked, and asks for the clock behind a hash that says nothing here.
 func (s *space) answerReport(p *peer, asked, whole, wonder bool) {
 	msg := &Report{
-		Epoch: s.m.view.Epoch, Space: s.id, Ask: wonder, Whole: wonder, Serves: s.m.serves, Disk: s.m.cfg.Disk,
+		Epoch: s.m.view.Epoch, Space: s.id, Ask: wonder, Whole: wonder, Serves: s.answers(), Disk: s.m.cfg.Disk,
 		Hash: s.committed().Hash(), Settled: s.chain.settled,
 	}
 	if asked && whole {

@@ -73,9 +73,13 @@ func (s *space) committed() *crdt.Clock {
 	return s.disk.clock
 }
 
-// acked is what this replica answers for. One that has not caught up answers for nothing (R4).
+// answers says whether others may count on what this replica has: it has caught up (R4), or what its disk brought is to be heard after a
+// cold start, and perhaps nobody else has it.
+func (s *space) answers() bool { return s.m.serves || s.chain.wants(s.m.cfg.Disk) }
+
+// acked is what this replica answers for.
 func (s *space) acked() *crdt.Clock {
-	if !s.m.serves {
+	if !s.answers() {
 		return &noClock
 	}
 	return s.committed()

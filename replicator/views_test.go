@@ -316,6 +316,28 @@ func TestWhoJoinsAnUnsettledFoundingKnowsItsDisks(t *testing.T) {
 	}
 }
 
+// What has to be heard may come with nodes that join later, and perhaps nobody else has it: they tell it before they have caught up themselves.
+func TestJoinerTellsWhatHasToBeHeard(t *testing.T) {
+	w, v := unsettledColdStart(t, 3, 4, 5)
+	w.isolate(15)
+	w.install(v)
+	w.advance(time.Second)
+	w.node(15).crash()
+	w.start(11, w.nodes[0].disk, 1)
+	w.start(12, w.nodes[1].disk, 2)
+	next := View{Epoch: 5, Voters: v.Voters[:2]}
+	next.Learners = []Peer{{ID: 11, Disk: 1}, {ID: 12, Disk: 2}}
+	w.install(next)
+	w.advance(10 * time.Second)
+	for _, id := range []crdt.Origin{11, 12, 13, 14} {
+		n := w.node(id)
+		n.wantSet("d/s", "x")
+		if !n.m.CaughtUp() || n.m.Settled() != 5 || slices.ContainsFunc(n.settled, func(s Settlement) bool { return s.Lost }) {
+			t.Fatalf("%s: %v\n%s", short(n.id), n.settled, w.dump())
+		}
+	}
+}
+
 // V5: A cluster founded anew must contain a majority of the disks of the last view, else an operator says so; then it does not block.
 func TestFoundingWithoutAMajorityOfTheDisksRaisesTheAlarm(t *testing.T) {
 	w, v := coldStart(t, 3, 4, 5)
