@@ -17,12 +17,16 @@ type candidate struct {
 func (m *Machine) candidate() candidate {
 	next := m.view.next(m.hash)
 	c := candidate{proposal: &Proposal{View: next}}
-	kept, delayed := m.keep(&c)
-	next.Members = kept
-	if !slices.ContainsFunc(kept, Member.Votes) { // somebody else must come up first
+	kept, delayed := m.keep(&c, m.removalDue)
+	if !m.canGoOn(kept) {
 		c = candidate{proposal: &Proposal{View: next}}
-		next.Members = slices.Clone(m.view.Members)
+		kept, delayed = m.keep(&c, m.removalAfterStopped)
 	}
+	if !slices.ContainsFunc(kept, Member.Votes) {
+		c = candidate{proposal: &Proposal{View: next}}
+		kept = slices.Clone(m.view.Members)
+	}
+	next.Members = kept
 	if c.changed || !delayed {
 		m.admit(&c)
 		m.promote(&c)
@@ -32,6 +36,13 @@ func (m *Machine) candidate() candidate {
 	}
 	slices.Sort(c.proposal.Stopped)
 	return c
+}
+
+// canGoOn says whether those of the members who vote and are heard could decide the view after the next. Who leaves stays
+// until they can: the dead go first, or a learner comes up.
+func (m *Machine) canGoOn(members []Member) bool {
+	next := View{Members: members}
+	return m.cfg.Strategy.Quorum(next.Voters(), m.Reachable)
 }
 
 // sameAgain is a candidate that changes nothing but the epoch. It ends a freeze of which no quorum remembers the
@@ -45,9 +56,9 @@ func (m *Machine) sameAgain() candidate {
 
 // keep returns the members that stay. delayed says that a removal is so near that a view without it would put it off:
 // installing a view renews all promises (R3), and a stream of joiners could keep a dead member in for ever.
-func (m *Machine) keep(c *candidate) (kept []Member, delayed bool) {
+func (m *Machine) keep(c *candidate, removal func(Member) (due time.Time, consented bool)) (kept []Member, delayed bool) {
 	for _, o := range m.view.Members {
-		due, consented := m.removalDue(o)
+		due, consented := removal(o)
 		switch {
 		case due.IsZero():
 		case m.now.Before(due):
@@ -87,6 +98,15 @@ func (m *Machine) removalDue(o Member) (due time.Time, consented bool) {
 		return p.unreachable.Add(m.cfg.StableAfter), consented
 	}
 	return time.Time{}, false
+}
+
+// removalAfterStopped is removalDue while the others could not go on without the voters that have stopped: those stay. The
+// dead go meanwhile, for a learner that is to come up may be waiting for their answer.
+func (m *Machine) removalAfterStopped(o Member) (due time.Time, consented bool) {
+	if o.Votes() && m.hasStopped(o.UID) && m.Reachable(o.UID) {
+		return time.Time{}, false
+	}
+	return m.removalDue(o)
 }
 
 // hasStopped says whether a member, or this node, has said that it stopped.

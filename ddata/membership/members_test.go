@@ -84,6 +84,41 @@ func TestLeaverWaitsForSettled(t *testing.T) {
 	w.verdict()
 }
 
+// TestDeadGoWhileLastVoterWaits: the only living voter wants to leave, and its place can be taken by nobody but a learner
+// that catches up only once it need not hear the dead voter any more (a replicator reads from a majority).
+func TestDeadGoWhileLastVoterWaits(t *testing.T) {
+	w := newWorld(t, 11, LAN())
+	ns := w.found(2)
+	stays, dies := ns[0], ns[1]
+	if dies.uid < stays.uid { // of two, the one with the lowest uid is a quorum
+		stays, dies = dies, stays
+	}
+	w.settle = time.Hour
+	learner := w.start("c", nil)
+	if !w.until(10*time.Second, func() bool { return stays.m.View().Has(learner.uid) }) {
+		t.Fatal("the learner was not let in:", stays.m)
+	}
+	dies.crash()
+	if !w.until(w.base.UnreachableAfter+time.Second, func() bool { return !stays.m.Reachable(dies.uid) }) {
+		t.Fatal("nobody noticed:", stays.m)
+	}
+	stays.step(Leave{})
+	stays.step(Stopped{})
+	stays.step(Settled{stays.m.View().Epoch + 10}) // nothing else holds it back
+	limit := w.base.UnreachableAfter + w.base.StableAfter + w.base.promise()
+	if !w.until(limit, func() bool { return !stays.m.View().Has(dies.uid) }) {
+		t.Fatal("the dead voter is still in:", stays.m)
+	}
+	if stays.done != nil || !stays.m.View().Has(stays.uid) {
+		t.Fatal("the last voter went before anybody could follow it:", stays.m)
+	}
+	learner.step(CaughtUp{true})
+	if !w.until(10*time.Second, func() bool { return errors.Is(stays.done, ErrLeft) && learner.acts() }) {
+		t.Error("the learner did not take over:", stays.m, learner.m)
+	}
+	w.verdict()
+}
+
 // TestAllLeave: a cluster that shuts down as a whole, at once or one after the other.
 func TestAllLeave(t *testing.T) {
 	for _, apart := range []time.Duration{0, 10 * time.Millisecond, 300 * time.Millisecond, 5 * time.Second} {

@@ -44,7 +44,8 @@ func applyScenario(r *rand.Rand, o *Options) {
 	switch o.Scenario {
 	case growingView:
 		o.Nodes, o.Spare, o.Safety = pick(r, 3, 3, 4), 10, 150*time.Second
-		o.Shards = 0
+		o.Shards, o.Hostile = 0, r.IntN(4) > 0
+		o.WriteGap, o.Reads = pick(r, 5*time.Millisecond, 10*time.Millisecond), 0.6
 	case coldRestarts:
 		o.Nodes, o.Durable, o.DiskMax, o.Shards = pick(r, 1, 3, 3, 5), true, pick(r, 5*time.Millisecond, 40*time.Millisecond, 200*time.Millisecond), 0
 		o.WriteGap = pick(r, 5*time.Millisecond, 20*time.Millisecond)
