@@ -16,7 +16,8 @@ var (
 )
 
 // runLocal measures what one node does by itself.
-func runLocal(ctx context.Context, d time.Duration) error {
+func runLocal(ctx context.Context, o options) error {
+	d := o.d
 	nodes, stop, err := startNodes(ctx, 1, nil)
 	if err != nil {
 		return err

@@ -4,6 +4,7 @@
 //	go run ./bench           the list
 //	go run ./bench all       every bench
 //	go run ./bench majority  one of them
+//	go run ./bench -n 10000 types   with fewer elements, for a first look
 //
 // The figures of a shared machine are hints; the ratios hold better, as both sides ran in the same run, one after the other.
 package main
@@ -21,7 +22,21 @@ import (
 type bench struct {
 	name  string
 	about string
-	run   func(ctx context.Context, d time.Duration) error
+	run   func(ctx context.Context, o options) error
+}
+
+// options are what the flags say.
+type options struct {
+	d time.Duration // how long each case runs
+	n int           // the most elements, keys or events of a case; 0: as many as it is about
+}
+
+// size is how many elements a case takes that is about full of them.
+func (o options) size(full int) int {
+	if o.n > 0 {
+		return min(full, o.n)
+	}
+	return full
 }
 
 var benches = []bench{
@@ -32,8 +47,10 @@ var benches = []bench{
 }
 
 func main() {
-	d := flag.Duration("d", 2*time.Second, "how long each case runs")
-	limit := flag.Duration("timeout", 5*time.Minute, "when to give up")
+	var o options
+	flag.DurationVar(&o.d, "d", 2*time.Second, "how long each case runs")
+	flag.IntVar(&o.n, "n", 0, "the most elements, keys or events of a case; 0: as many as it is about")
+	limit := flag.Duration("timeout", 15*time.Minute, "when to give up")
 	flag.Parse()
 	if role := os.Getenv(childEnv); role != "" {
 		exit(runChild(role))
@@ -47,14 +64,14 @@ func main() {
 	ctx, cancel := context.WithTimeout(context.Background(), *limit)
 	defer cancel()
 	for _, name := range flag.Args() {
-		exit(runNamed(ctx, name, *d))
+		exit(runNamed(ctx, name, o))
 	}
 }
 
-func runNamed(ctx context.Context, name string, d time.Duration) error {
+func runNamed(ctx context.Context, name string, o options) error {
 	if name == "all" {
 		for _, b := range benches {
-			if err := b.run(ctx, d); err != nil {
+			if err := b.run(ctx, o); err != nil {
 				return fmt.Errorf("%s: %w", b.name, err)
 			}
 		}
@@ -64,7 +81,7 @@ func runNamed(ctx context.Context, name string, d time.Duration) error {
 	if i < 0 {
 		return fmt.Errorf("no bench %q; run without arguments for the list", name)
 	}
-	return benches[i].run(ctx, d)
+	return benches[i].run(ctx, o)
 }
 
 func exit(err error) {

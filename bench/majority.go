@@ -4,14 +4,14 @@ import (
 	"context"
 	"fmt"
 	"strconv"
-	"time"
 
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/ddata"
 )
 
 // runMajority measures quorum writes and reads over three nodes in one process.
-func runMajority(ctx context.Context, d time.Duration) error {
+func runMajority(ctx context.Context, o options) error {
+	d := o.d
 	nodes, stop, err := startNodes(ctx, 3, nil)
 	if err != nil {
 		return err

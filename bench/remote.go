@@ -21,7 +21,8 @@ import (
 const childEnv = "COTERIE_BENCH_CHILD"
 
 // runRemote measures entity messages between two processes: this one has no role of the type, so every entity is remote.
-func runRemote(ctx context.Context, d time.Duration) error {
+func runRemote(ctx context.Context, o options) error {
+	d := o.d
 	here, err := freeAddr()
 	if err != nil {
 		return err

@@ -12,7 +12,8 @@ import (
 )
 
 // runTell measures entity messages that stay on their node. Every figure counts messages that were handled, not sent.
-func runTell(ctx context.Context, d time.Duration) error {
+func runTell(ctx context.Context, o options) error {
+	d := o.d
 	nodes, stop, err := startNodes(ctx, 1, nil)
 	if err != nil {
 		return err
