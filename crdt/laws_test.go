@@ -79,7 +79,7 @@ func (a state) store(t *rapid.T) *Store {
 	for i := range a.items {
 		sum = sum.Plus(HashItem(7, &a.items[i]))
 	}
-	if err := s.Load(a.clock, sum, slices.Values(a.items)); err != nil {
+	if err := s.Load(a.clock, sum, asRows(a.items, nil)); err != nil {
 		t.Fatal(err)
 	}
 	return s

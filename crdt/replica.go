@@ -114,7 +114,7 @@ func (r *Replica) checkDonor(donor *Clock) error {
 func (r *Replica) Union(items []Item, ch *Changes) { r.st.Union(items, ch) }
 
 // Load fills an empty replica from rows, see Store.Load. Rows that hold events of the own origin are ErrOwnFuture: a restart must take a new one.
-func (r *Replica) Load(clock *Clock, digest Digest, items iter.Seq[Item]) error {
+func (r *Replica) Load(clock *Clock, digest Digest, items iter.Seq2[Item, error]) error {
 	if err := r.checkDonor(clock); err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package crdt
 
 import (
 	"errors"
+	"iter"
 	"slices"
 	"testing"
 )
@@ -127,7 +128,7 @@ func TestUnionDropsNothing(t *testing.T) {
 		damaged := func(lost int) *Store { // a store whose disk lost one row
 			s := NewStore(StoreOptions{Faults: f})
 			it := items[1-lost]
-			if err := s.Load(whole.Clock(), HashItem(0, &it), slices.Values([]Item{it})); err != nil {
+			if err := s.Load(whole.Clock(), HashItem(0, &it), asRows([]Item{it}, nil)); err != nil {
 				t.Fatal(err)
 			}
 			return s
@@ -153,22 +154,40 @@ func TestLoadVerifies(t *testing.T) {
 	for name, c := range map[string]struct {
 		clock *Clock
 		items []Item
+		read  error
 		want  error
 	}{
-		"row lost":    {snap.Clock(), items[:1], ErrDigest},
-		"row twice":   {snap.Clock(), append(items[:1:1], items...), ErrMalformed},
-		"clock stale": {&Clock{}, items, ErrMalformed},
+		"row lost":    {snap.Clock(), items[:1], nil, ErrDigest},
+		"row twice":   {snap.Clock(), append(items[:1:1], items...), nil, ErrMalformed},
+		"clock stale": {&Clock{}, items, nil, ErrMalformed},
+		"disk broken": {snap.Clock(), items, errBroken, errBroken},
 	} {
 		s := NewStore(StoreOptions{})
-		if err := s.Load(c.clock, snap.Digest(), slices.Values(c.items)); !errors.Is(err, c.want) {
+		if err := s.Load(c.clock, snap.Digest(), asRows(c.items, c.read)); !errors.Is(err, c.want) {
 			t.Errorf("%s: %v", name, err)
 		}
 		if s.Len() != 0 || !s.Clock().Empty() {
 			t.Errorf("%s: the store is not empty: %v", name, s)
 		}
 	}
-	if err := NewReplica(1, StoreOptions{}).Load(snap.Clock(), snap.Digest(), slices.Values(items)); !errors.Is(err, ErrOwnFuture) {
+	if err := NewReplica(1, StoreOptions{}).Load(snap.Clock(), snap.Digest(), asRows(items, nil)); !errors.Is(err, ErrOwnFuture) {
 		t.Error("an origin was used twice:", err)
+	}
+}
+
+var errBroken = errors.New("the disk is broken")
+
+// asRows yields items, and the error of the reader behind them unless it is nil.
+func asRows(items []Item, err error) iter.Seq2[Item, error] {
+	return func(yield func(Item, error) bool) {
+		for _, it := range items {
+			if !yield(it, nil) {
+				return
+			}
+		}
+		if err != nil {
+			yield(Item{}, err)
+		}
 	}
 }
 

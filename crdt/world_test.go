@@ -105,9 +105,9 @@ func (w *world) trim(n *worldNode) {
 func (w *world) restart(n *worldNode) error {
 	rep := w.newReplica()
 	old := n.rep.Store()
-	err := rep.Load(old.Clock(), old.Digest(), func(yield func(Item) bool) {
+	err := rep.Load(old.Clock(), old.Digest(), func(yield func(Item, error) bool) {
 		for _, it := range n.rows {
-			if !yield(it) {
+			if !yield(it, nil) {
 				return
 			}
 		}

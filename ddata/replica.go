@@ -14,6 +14,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/membership"
 	"github.com/coterie-go/coterie/ddata/transport"
 	"github.com/coterie-go/coterie/durable"
+	"github.com/coterie-go/coterie/durable/rows"
 	"github.com/coterie-go/coterie/replicator"
 )
 
@@ -73,7 +74,7 @@ func newReplicator(n *Node, role string) (*Replicator, error) {
 		if d.table, err = n.disk.table("replica/" + role); err != nil {
 			return nil, err
 		}
-		if loaded, err = loadRows(d.table); err != nil {
+		if loaded, err = rows.Load(d.table); err != nil {
 			return nil, fmt.Errorf("ddata: load role %q from %s: %w", role, n.cfg.Dir, err)
 		}
 	}
@@ -342,7 +343,7 @@ func (d *replicaDriver) persist(b replicator.Batch) {
 		done(errors.New("ddata: durable key, but the node has no Config.Dir"))
 		return
 	}
-	d.table.Commit(rowsOf(b), done)
+	d.table.Commit(rows.Of(b), done)
 }
 
 func (d *replicaDriver) send(e replicator.Envelope) {

@@ -15,7 +15,7 @@ import (
 type Loaded struct {
 	Clock  *crdt.Clock // nil: empty
 	Digest crdt.Digest
-	Items  iter.Seq[crdt.Item] // nil: none
+	Items  iter.Seq2[crdt.Item, error] // read once, and not kept; nil: none. An error ends them, and fails New
 }
 
 // Machine is one Replicator: the state of one role on one node, and its part in the protocol. It belongs to one goroutine.

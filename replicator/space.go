@@ -53,7 +53,7 @@ func newSpace(m *Machine, id Space) *space {
 func (s *space) load(l Loaded) error {
 	items := l.Items
 	if items == nil {
-		items = func(func(crdt.Item) bool) {}
+		items = func(func(crdt.Item, error) bool) {}
 	}
 	if err := s.rep.Load(l.Clock, l.Digest, items); err != nil {
 		return err

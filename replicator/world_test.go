@@ -71,9 +71,9 @@ func (w *world) start(id crdt.Origin, disk *rows, diskID uint64) *node {
 	}
 	cfg := w.cfg
 	cfg.Self, cfg.Disk = id, diskID
-	loaded := Loaded{Clock: disk.clock, Digest: disk.digest, Items: func(yield func(crdt.Item) bool) {
+	loaded := Loaded{Clock: disk.clock, Digest: disk.digest, Items: func(yield func(crdt.Item, error) bool) {
 		for _, it := range disk.items {
-			if !yield(it) {
+			if !yield(it, nil) {
 				return
 			}
 		}

@@ -1,12 +1,10 @@
 package sim
 
 import (
-	"encoding/binary"
-	"fmt"
-
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/ddata/membership"
 	"github.com/coterie-go/coterie/durable"
+	"github.com/coterie-go/coterie/durable/rows"
 	"github.com/coterie-go/coterie/replicator"
 )
 
@@ -30,7 +28,7 @@ type replicaDriver struct {
 
 func newReplicaDriver(p *Process) *replicaDriver {
 	d := &replicaDriver{p: p, table: p.slot.disk.table("replica/" + role), waiting: map[uint64]func(replicator.Result){}, subs: map[uint64]func(replicator.Change){}}
-	loaded, err := loadRows(d.table)
+	loaded, err := rows.Load(d.table)
 	if err == nil {
 		d.m, err = replicator.New(d.config(), p.w.rs.stream("replicator", p.uid), loaded)
 	}
@@ -196,58 +194,8 @@ func (d *replicaDriver) subscribe(s replicator.Subscribe, changed func(replicato
 	d.step(s)
 }
 
-// The rows of the durable space: 'i' and the dot hold an item, 'c' the clock and the digest.
-const rowFormat = 1
-
-func dotKey(d crdt.Dot) []byte {
-	k := binary.BigEndian.AppendUint64([]byte{'i'}, uint64(d.Origin))
-	return binary.BigEndian.AppendUint64(k, d.Seq)
-}
-
 func (d *replicaDriver) persist(b replicator.Batch) {
-	rows := make([]durable.Row, 0, len(b.Drop)+len(b.Put)+1)
-	for _, dot := range b.Drop {
-		rows = append(rows, durable.Row{Key: dotKey(dot)})
-	}
-	for _, it := range b.Put {
-		rows = append(rows, durable.Row{Key: dotKey(it.Dot), Value: crdt.AppendItem([]byte{rowFormat}, it)})
-	}
-	meta := binary.BigEndian.AppendUint64([]byte{rowFormat}, b.Digest[0])
-	meta = binary.BigEndian.AppendUint64(meta, b.Digest[1])
-	rows = append(rows, durable.Row{Key: []byte{'c'}, Value: crdt.AppendClock(meta, b.Clock)})
-	id := b.ID
-	d.p.slot.disk.commit(d.p, d.table, rows, func(err error) {
-		d.step(replicator.Persisted{ID: id, Err: err})
+	d.p.slot.disk.commit(d.p, d.table, rows.Of(b), func(err error) {
+		d.step(replicator.Persisted{ID: b.ID, Err: err})
 	})
-}
-
-// loadRows reads back what persist wrote.
-func loadRows(t durable.Table) (replicator.Loaded, error) {
-	var l replicator.Loaded
-	var items []crdt.Item
-	err := t.Load(func(r durable.Row) error {
-		if r.Value[0] != rowFormat {
-			return fmt.Errorf("row of format %d", r.Value[0])
-		}
-		body := append([]byte(nil), r.Value[1:]...)
-		if r.Key[0] == 'i' {
-			it, err := crdt.DecodeItem(body)
-			items = append(items, it)
-			return err
-		}
-		l.Digest = crdt.Digest{binary.BigEndian.Uint64(body), binary.BigEndian.Uint64(body[8:])}
-		c, err := crdt.DecodeClock(body[16:])
-		l.Clock = c
-		return err
-	})
-	if l.Clock != nil {
-		l.Items = func(yield func(crdt.Item) bool) {
-			for _, it := range items {
-				if !yield(it) {
-					return
-				}
-			}
-		}
-	}
-	return l, err
 }

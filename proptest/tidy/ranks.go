@@ -23,6 +23,7 @@ var ranks = []rankRow{
 	{"ddata/transport/...", 2, false, "adapters on the transport, such as gossip over the same port"},
 	{"ddata/drive", 1, false, "one goroutine around one machine, whichever it is"},
 	{"durable/storetest", 2, false, "the laws of the durable port, for every implementation"},
+	{"durable/rows", 2, false, "the rows of a replica's items, for the node, the simulator and the admin's command"},
 	{"durable/lmdb", 3, false, "one implementation of the durable port"},
 	{"sharding/protocol", 2, true, "coordinator, region and shard stand on views and on replicated state"},
 	{"ddata", 4, false, "the running node drives the machines beneath"},
