@@ -21,6 +21,10 @@ type Config struct {
 	// DigestSeed keys the hashes of items. Default 0.
 	DigestSeed uint64
 
+	// PreferOldest makes quorum reads ask the oldest members first, reachable ones before others; else they ask any. Writes go to all at once and
+	// are answered by whoever is quickest, so that age changes nothing for them. Default no.
+	PreferOldest bool
+
 	// GossipInterval is how often one random peer is asked whether it holds the same. Shorter finds losses and trims logs
 	// sooner, at some 80 bytes per exchange. Default 1 s.
 	GossipInterval time.Duration

@@ -23,8 +23,10 @@
 // everything it found is acknowledged likewise.
 //
 // Reads (read.go): a quorum read asks with the hash of the content clock; the answer is "same", or those dots that the asker may lack. What is
-// missing is fetched, and the read is answered when the own content contains as many answers as the level needs. A responder that
-// dies is replaced by another, with his own clock. Reads that begin while others are out share the next round.
+// missing is fetched, and the read is answered when the own content contains as many answers as the level needs. As many are asked as are
+// needed and a spare one, the reachable before the others, with [Config].PreferOldest the oldest before the younger; all, when those
+// have not answered in time. A responder that dies is so replaced by another, with his own clock. Reads that begin while others are
+// out share the next round.
 //
 // Views (settle.go, install.go, learn.go): every message names its sender's epoch, and only acks of the own epoch count (V7). After a change of the
 // voters, a quorum is one of every view that is not settled. Each member reports its acked clock when it has installed the new view; what
@@ -72,7 +74,8 @@
 //
 // # Not guaranteed
 //
-//   - A write that failed with [ErrTimeout] or [ErrStoreFailure] is not rolled back: it lives here and still spreads.
+//   - A write that failed with [ErrTimeout] or [ErrStoreFailure] is not rolled back: it lives here and still spreads. A [TimeoutError] says how far
+//     it came and who is missing.
 //   - Linearizability: two reads may each see one of two writes that are under way.
 //   - A level above what the view can give is refused before anything happens ([ErrNotEnoughReplicas]); the reference keeps and spreads such a write.
 //   - Nothing is promised of To(n) across a change of views beyond the n replicas that acknowledged it.

@@ -5,7 +5,7 @@ import "errors"
 // Errors of operations, in Result.Err, matched with errors.Is. Errors of the package crdt (ErrTypeClash, ErrKey, ErrTooLarge, ErrPanic) and
 // those of the caller's own function come through as they are, and mean that nothing happened.
 var (
-	ErrTimeout           = errors.New("replicator: timeout")             // the level was not reached in time; a write is not rolled back and still spreads
+	ErrTimeout           = errors.New("replicator: timeout")             // the level was not reached in time; errors.As a *TimeoutError tells how far it came
 	ErrNotEnoughReplicas = errors.New("replicator: not enough replicas") // the level asks for more replicas than the view has voters; nothing happened
 	ErrStoreFailure      = errors.New("replicator: store failure")       // the own disk refused the write; it lives in memory, is tried again, and is not acknowledged
 	ErrLevel             = errors.New("replicator: a level asks for one replica at least")

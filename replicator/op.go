@@ -2,7 +2,6 @@ package replicator
 
 import (
 	"container/heap"
-	"fmt"
 	"time"
 
 	"github.com/coterie-go/coterie/crdt"
@@ -95,23 +94,7 @@ func (m *Machine) replyReader(id uint64, r crdt.Reader) {
 }
 
 // expire ends an operation whose time is up, and says what is known of it.
-func (m *Machine) expire(o *op) {
-	switch {
-	case o.read:
-		m.end(o, fmt.Errorf("%w: get of %q at %v: not enough replicas answered in time", ErrTimeout, o.key, o.level))
-	case o.failed != nil:
-		m.end(o, fmt.Errorf("%w: write of %q at %v: %s; %w: %w", ErrTimeout, o.key, o.level, o.s.known(o), ErrStoreFailure, o.failed))
-	default:
-		m.end(o, fmt.Errorf("%w: write of %q at %v: %s", ErrTimeout, o.key, o.level, o.s.known(o)))
-	}
-}
-
-// known tells how far a write has come.
-func (s *space) known(o *op) string {
-	v := &s.sets[0]
-	n := s.tally(v, func(p *peer) bool { return s.hasWrite(p, o) })
-	return fmt.Sprintf("known to be acknowledged by %d of the %d needed; it is not rolled back and still spreads", n, v.need(o.level))
-}
+func (m *Machine) expire(o *op) { m.end(o, o.s.timedOut(o)) }
 
 // dropOps ends everything that waits, when the node is no longer a member.
 func (m *Machine) dropOps(err error) {

@@ -182,7 +182,7 @@ func (s *space) unite(p *pull) {
 
 // donor returns somebody who may help, nil when there is nobody.
 func (s *space) donor() *peer {
-	for _, p := range s.m.favoured(s.m.peers) {
+	for _, p := range s.m.favoured(s.m.peers, false) {
 		if p.voter {
 			return p
 		}

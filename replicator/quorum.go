@@ -9,6 +9,7 @@ import (
 
 // voterSet is one view whose quorum an operation needs: the installed one, or an older one that is not settled yet (joint quorum).
 type voterSet struct {
+	epoch  uint64
 	size   int  // voters of that view, gone ones included
 	self   bool // this replica is one of them
 	peers  []*peer
@@ -35,7 +36,7 @@ func (v *voterSet) need(l Level) int {
 // refreshSets recomputes whose quorums count, after the view or the chain of unsettled ones has changed.
 func (s *space) refreshSets() {
 	m := s.m
-	newest := voterSet{size: len(m.view.Voters), self: m.voter, newest: true}
+	newest := voterSet{epoch: m.view.Epoch, size: len(m.view.Voters), self: m.voter, newest: true}
 	for _, p := range m.peers {
 		if p.voter {
 			newest.peers = append(newest.peers, p)
@@ -51,7 +52,7 @@ func (s *space) refreshSets() {
 // setOf returns those members of the installed view that were voters of a past one, or carry its disks.
 func (m *Machine) setOf(past Past) voterSet {
 	if len(past.Disks) == 0 {
-		v := voterSet{size: len(past.Voters), self: hasOrigin(past.Voters, m.cfg.Self)}
+		v := voterSet{epoch: past.Epoch, size: len(past.Voters), self: hasOrigin(past.Voters, m.cfg.Self)}
 		for _, p := range m.peers {
 			if hasOrigin(past.Voters, p.id) {
 				v.peers = append(v.peers, p)
@@ -59,14 +60,14 @@ func (m *Machine) setOf(past Past) voterSet {
 		}
 		return v
 	}
-	return m.carriers(past.Disks)
+	return m.carriers(past)
 }
 
 // carriers returns one member per disk: a process that has been started again stands beside its dead self until that is
 // dropped from the view, and one disk is one vote.
-func (m *Machine) carriers(disks []uint64) voterSet {
-	v := voterSet{size: len(disks), self: slices.Contains(disks, m.cfg.Disk)}
-	for _, d := range disks {
+func (m *Machine) carriers(past Past) voterSet {
+	v := voterSet{epoch: past.Epoch, size: len(past.Disks), self: slices.Contains(past.Disks, m.cfg.Disk)}
+	for _, d := range past.Disks {
 		var carrier *peer
 		for _, p := range m.peers {
 			if p.disk == d && (carrier == nil || p.voter && !carrier.voter) {

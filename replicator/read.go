@@ -77,7 +77,7 @@ func (s *space) roundsOut() int {
 	return n
 }
 
-// askRound sends the question to as many as are needed and one more; to all when that has been tried.
+// askRound sends the question to as many as are needed and one more; to all when that has been tried for RetryInterval.
 func (s *space) askRound(r *round) {
 	r.sent = true
 	for _, p := range s.whom(r) {
@@ -88,10 +88,10 @@ func (s *space) askRound(r *round) {
 	s.roundAt = earlier(s.roundAt, s.m.now.Add(s.m.backoff(r.tries)))
 }
 
-// whom chooses the peers to ask.
+// whom chooses the peers to ask: of each quorum as many as are needed and a spare one, those first that another quorum asks anyway.
 func (s *space) whom(r *round) []*peer {
 	var out []*peer
-	for i := range s.sets {
+	for i := len(s.sets) - 1; i >= 0; i-- { // the newest last: most of the others are in it
 		v := &s.sets[i]
 		need := 0
 		for _, o := range r.ops {
@@ -100,26 +100,38 @@ func (s *space) whom(r *round) []*peer {
 		if v.self {
 			need--
 		}
+		if need <= 0 && !r.learn {
+			continue
+		}
+		need++
 		if r.tries > 0 || r.learn || !s.chain.complete() {
 			need = len(v.peers)
 		}
-		if need <= 0 {
-			continue
+		for _, p := range v.peers {
+			if slices.Contains(out, p) {
+				need--
+			}
 		}
-		for _, p := range s.m.favoured(v.peers)[:min(need+1, len(v.peers))] {
-			if !slices.Contains(out, p) {
+		for _, p := range s.m.favoured(v.peers, s.m.cfg.PreferOldest) {
+			if need > 0 && !slices.Contains(out, p) {
 				out = append(out, p)
+				need--
 			}
 		}
 	}
 	return out
 }
 
-// favoured returns the peers with the reachable first, else in random order.
-func (m *Machine) favoured(ps []*peer) []*peer {
+// favoured returns the peers with the reachable first, then by age or in random order.
+func (m *Machine) favoured(ps []*peer, byAge bool) []*peer {
 	out := slices.Clone(ps)
 	m.rng.Shuffle(len(out), func(i, j int) { out[i], out[j] = out[j], out[i] })
-	slices.SortStableFunc(out, func(a, b *peer) int { return cmp.Compare(rankOf(a), rankOf(b)) })
+	slices.SortStableFunc(out, func(a, b *peer) int {
+		if c := cmp.Compare(rankOf(a), rankOf(b)); c != 0 || !byAge {
+			return c
+		}
+		return cmp.Or(cmp.Compare(a.up, b.up), cmp.Compare(a.id, b.id))
+	})
 	return out
 }
 
@@ -208,11 +220,7 @@ func (s *space) checkRound(r *round) {
 			r.answers[i].extra = nil
 		}
 	}
-	answered := func(p *peer) bool {
-		return p == nil || slices.ContainsFunc(r.answers, func(a answer) bool {
-			return a.from == p && (a.extra == nil || !r.learn && s.m.cfg.Faults.ReadWithoutCatchUp)
-		})
-	}
+	answered := func(p *peer) bool { return s.answered(r, p) }
 	if r.learn {
 		s.learned = s.learned || s.taught(answered)
 		return
@@ -228,6 +236,22 @@ func (s *space) checkRound(r *round) {
 	}
 	clear(r.ops[len(keep):])
 	r.ops = keep
+}
+
+// answered says whether what a peer has told is contained here by now. The own replica is asked as nil.
+func (s *space) answered(r *round, p *peer) bool {
+	return p == nil || slices.ContainsFunc(r.answers, func(a answer) bool {
+		return a.from == p && (a.extra == nil || !r.learn && s.m.cfg.Faults.ReadWithoutCatchUp)
+	})
+}
+
+// roundOf is the round that serves a read.
+func (s *space) roundOf(o *op) *round {
+	i := slices.IndexFunc(s.rounds, func(r *round) bool { return slices.Contains(r.ops, o) })
+	if i < 0 {
+		return &round{}
+	}
+	return s.rounds[i]
 }
 
 // dropRounds forgets the rounds that serve nobody any more, and sends the one that waited for a place.

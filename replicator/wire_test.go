@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"reflect"
 	"testing"
+	"time"
 
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/fxamacker/cbor/v2"
@@ -61,19 +62,33 @@ func TestMessagesComeBackAsTheyWere(t *testing.T) {
 	}
 }
 
-// Idle gossip costs at most 100 bytes per exchange.
+// Idle gossip costs at most 100 bytes per exchange for both spaces, whatever they hold: nothing but one message is sent.
 func TestIdleGossipIsSmall(t *testing.T) {
-	w := cluster(t, 2, durableD)
-	for i := range 1000 {
-		w.nodes[0].put(fmt.Sprintf("key%d", i), "x", Local)
-		w.nodes[1].put(fmt.Sprintf("d/key%d", i), "x", Local)
+	w := newWorld(t, 1, durableD)
+	const late = 1 << 31 // an epoch that no cluster reaches
+	for id := crdt.Origin(1); id <= 3; id++ {
+		w.start(id<<60, nil, uint64(id))
 	}
-	w.quiet()
-	w.nodes[0].m.sendStatus(w.nodes[0].m.peers[0], false)
-	e := w.nodes[0].m.eff.Send
-	if n := len(AppendMessage(nil, e[len(e)-1].Msg)); n > 100 {
-		t.Fatalf("%d bytes", n)
+	w.install(founded(late, 1<<60, 2<<60, 3<<60))
+	for i := range 120 {
+		w.nodes[i%3].put(fmt.Sprintf("key%d", i), "x", Local)
+		w.nodes[i%3].put(fmt.Sprintf("d/key%d", i), "x", Local)
 	}
+	w.advance(time.Minute)
+	var bytes, exchanges, messages int
+	w.drop = func(p packet) bool {
+		bytes += len(AppendMessage(nil, p.msg))
+		messages++
+		if _, ok := p.msg.(*Status); ok {
+			exchanges++
+		}
+		return false
+	}
+	w.advance(10 * time.Minute)
+	if exchanges < 3*590 || messages != exchanges || bytes > 100*exchanges {
+		t.Fatalf("%d bytes in %d messages, %d exchanges", bytes, messages, exchanges)
+	}
+	t.Logf("%.1f bytes per exchange", float64(bytes)/float64(exchanges))
 }
 
 func FuzzDecodeMessage(f *testing.F) {

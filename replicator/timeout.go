@@ -1,0 +1,95 @@
+package replicator
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/coterie-go/coterie/crdt"
+)
+
+// TimeoutError tells how far an operation came before its time was up; it wraps ErrTimeout. A write is not rolled back: it lives here, and still
+// spreads. What it counts is what this replica knows: more may have the write, whose acks are on their way or were lost.
+type TimeoutError struct {
+	Key     string
+	Level   Level
+	Read    bool
+	Epoch   uint64        // the view that is counted: the installed one, or an older one that is not settled and lacks a quorum; 0: some older view is not known yet
+	Need    int           // so many of its voters the level asks for
+	Have    int           // so many of them have the write, or have answered the read
+	Missing []crdt.Origin // those of them, still members, of whom that is not known, by id; the own id among them when the own disk has not got it
+	Cause   error         // of the own disk, when it has failed: then ErrStoreFailure is wrapped too
+}
+
+// Error implements error.
+func (e *TimeoutError) Error() string {
+	var b strings.Builder
+	what, did, ever := "write", "have it", "; it is not rolled back and still spreads"
+	if e.Read {
+		what, did, ever = "get", "have answered", ""
+	}
+	fmt.Fprintf(&b, "%v: %s of %q at %v: ", ErrTimeout, what, e.Key, e.Level)
+	if e.Epoch == 0 {
+		b.WriteString("a view before the installed one is not known here yet")
+	} else {
+		names := make([]string, len(e.Missing))
+		for i, o := range e.Missing {
+			names[i] = short(o)
+		}
+		fmt.Fprintf(&b, "%d of the %d replicas needed of view %d %s, missing %s", e.Have, e.Need, e.Epoch, did, strings.Join(names, " "))
+	}
+	b.WriteString(ever)
+	if e.Cause != nil {
+		fmt.Fprintf(&b, "; %v: %v", ErrStoreFailure, e.Cause)
+	}
+	return b.String()
+}
+
+// Unwrap returns ErrTimeout, and with a Cause ErrStoreFailure and the cause.
+func (e *TimeoutError) Unwrap() []error {
+	if e.Cause != nil {
+		return []error{ErrTimeout, ErrStoreFailure, e.Cause}
+	}
+	return []error{ErrTimeout}
+}
+
+// timedOut tells how far an operation has come: in the installed view, or, if that has enough, in the first older one that has not.
+func (s *space) timedOut(o *op) error {
+	has := func(p *peer) bool { return s.hasWrite(p, o) }
+	if o.read {
+		r := s.roundOf(o)
+		has = func(p *peer) bool { return s.answered(r, p) }
+	}
+	e := &TimeoutError{Key: o.key, Level: o.level, Read: o.read, Cause: o.failed}
+	if o.level == Local { // it waited for the own disk
+		e.Epoch, e.Need, e.Missing = s.m.view.Epoch, 1, []crdt.Origin{s.m.cfg.Self}
+		return e
+	}
+	if !s.chain.complete() {
+		return e
+	}
+	for i := range s.sets {
+		v := &s.sets[i]
+		if n := s.tally(v, has); i == 0 || n < v.need(o.level) {
+			e.Epoch, e.Need, e.Have, e.Missing = v.epoch, v.need(o.level), n, s.lacking(v, has)
+			if n < e.Need {
+				break
+			}
+		}
+	}
+	return e
+}
+
+// lacking lists the members of a set that do not satisfy has.
+func (s *space) lacking(v *voterSet, has func(*peer) bool) (ids []crdt.Origin) {
+	for _, p := range v.peers {
+		if !has(p) {
+			ids = append(ids, p.id)
+		}
+	}
+	if v.self && !has(nil) {
+		ids = append(ids, s.m.cfg.Self)
+	}
+	slices.Sort(ids)
+	return ids
+}
