@@ -33,6 +33,10 @@ type Config struct {
 	// RetryInterval is how long an answer may take before the question is asked again, of others too: unacknowledged pushes, reads,
 	// settlement, repair. It doubles up to GossipInterval. It should be well above a round trip and a commit. Default 250 ms.
 	RetryInterval time.Duration
+	// WriteBehind is how long after one batch the next may go to the disk at the earliest: what comes meanwhile gathers in it, and what is put and removed
+	// again is never written. An ack means the same as ever, committed, so that writes and acks of durable keys wait that much longer at the most, and the
+	// disk syncs that much less often. Default 0: a batch goes as soon as the one before is committed.
+	WriteBehind time.Duration
 	// GapDelay is how long a group may wait for one that it builds on before the sender is asked for the gap. Default 5 ms.
 	GapDelay time.Duration
 
@@ -79,7 +83,7 @@ func (c Config) Validate() error {
 		name string
 		d    time.Duration
 	}{
-		{"GossipInterval", c.GossipInterval}, {"OperationTimeout", c.OperationTimeout}, {"RetryInterval", c.RetryInterval},
+		{"GossipInterval", c.GossipInterval}, {"OperationTimeout", c.OperationTimeout}, {"RetryInterval", c.RetryInterval}, {"WriteBehind", c.WriteBehind},
 		{"GapDelay", c.GapDelay}, {"DonorExpiry", c.DonorExpiry},
 	} {
 		bad(d.d < 0, "%s is negative: %v", d.name, d.d)

@@ -12,12 +12,11 @@ import (
 //
 // Invariants: clock ⊆ out.clock ⊆ the content clock; next holds all that the content has and out, or without one clock, has not.
 type disk struct {
-	clock   *crdt.Clock // what is committed; it is replaced, never changed
-	out     *batch      // on its way; nil: none
-	next    batch
-	id      uint64
-	hold    bool      // a batch has failed; wait until retryAt before the next
-	retryAt time.Time // zero: nothing has failed
+	clock *crdt.Clock // what is committed; it is replaced, never changed
+	out   *batch      // on its way; nil: none
+	next  batch
+	id    uint64
+	hold  time.Time // no batch goes out before: the last has failed, or was sent less than WriteBehind ago
 }
 
 // batch gathers what becomes one transaction.
@@ -63,10 +62,13 @@ func (b *batch) follow(next *batch) {
 	b.fold(put, nil)
 }
 
-// persist sends the gathered batch to the disk, unless one is on its way.
+// ready says that there is something to write and nothing on its way.
+func (d *disk) ready() bool { return d.next.dirty && d.out == nil }
+
+// persist sends the gathered batch to the disk, unless one is on its way or it has to wait.
 func (s *space) persist() {
 	d := &s.disk
-	if s.id != Durable || d.out != nil || d.hold || !d.next.dirty {
+	if s.id != Durable || !d.ready() || s.m.now.Before(d.hold) {
 		return
 	}
 	b := d.next
@@ -76,6 +78,7 @@ func (s *space) persist() {
 	b.clock, b.own = s.content().Clone(), s.rep.Seq()
 	d.out = &b
 	d.id++
+	d.hold = s.m.now.Add(s.m.cfg.WriteBehind)
 	s.m.eff.Persist = append(s.m.eff.Persist, Batch{ID: d.id, Space: s.id, Drop: b.drop, Put: b.put, Clock: b.clock, Digest: s.store.Digest()})
 }
 
@@ -93,7 +96,7 @@ func (s *space) onPersisted(id uint64, err error) {
 		s.failLocal(b.own, err)
 		return
 	}
-	d.clock, d.retryAt = b.clock, time.Time{}
+	d.clock = b.clock
 	s.acksMoved = true
 	for _, p := range s.m.peers {
 		if s.acked().Base(p.id) > p.link(s).toldAcked {
@@ -111,5 +114,5 @@ func (s *space) keepFailed(b *batch) {
 	}
 	kept.follow(&s.disk.next)
 	s.disk.next = kept
-	s.disk.hold, s.disk.retryAt = true, s.m.now.Add(s.m.cfg.RetryInterval)
+	s.disk.hold = later(s.disk.hold, s.m.now.Add(s.m.cfg.RetryInterval))
 }

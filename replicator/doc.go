@@ -22,6 +22,9 @@
 // number says it all: the writes of one level form a queue of which an ack ends a prefix. A write that changed nothing waits until
 // everything it found is acknowledged likewise.
 //
+// Disk (disk.go): one batch of the durable space is on its way to the disk at a time, and what happens meanwhile gathers in the next. A batch that failed is tried
+// again, with what has gathered. WriteBehind spaces the batches out; it delays acks and never gives one early.
+//
 // Reads (read.go): a quorum read asks with the hash of the content clock; the answer is "same", or those dots that the asker may lack. What is
 // missing is fetched, and the read is answered when the own content contains as many answers as the level needs. As many are asked as are
 // needed and a spare one, the reachable before the others, with [Config].PreferOldest the oldest before the younger; all, when those

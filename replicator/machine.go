@@ -202,12 +202,15 @@ func (m *Machine) Deadline() time.Time {
 	if len(m.timeout) > 0 {
 		d = m.timeout[0].deadline
 	}
+	if k := &m.spaces[Durable].disk; k.ready() {
+		d = earlier(d, k.hold)
+	}
 	if !m.member {
 		return d
 	}
 	d = earlier(earlier(d, m.linkAt), m.gossipAt)
 	for _, s := range m.spaces {
-		d = earlier(earlier(earlier(d, s.gapAt), s.disk.retryAt), earlier(s.roundAt, s.chain.at))
+		d = earlier(earlier(d, s.gapAt), earlier(s.roundAt, s.chain.at))
 		if s.pull != nil {
 			d = earlier(d, s.pull.at)
 		}
@@ -221,6 +224,13 @@ func (m *Machine) Deadline() time.Time {
 // earlier returns the earlier of two times, of which a zero one means never.
 func earlier(a, b time.Time) time.Time {
 	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
+}
+
+func later(a, b time.Time) time.Time {
+	if a.Before(b) {
 		return b
 	}
 	return a

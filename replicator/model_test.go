@@ -56,6 +56,7 @@ func newModel(rt *rapid.T) *model {
 		LogMax:         rapid.SampledFrom([]int{1, 8, 1 << 18}).Draw(rt, "log"),
 		PieceWindow:    rapid.IntRange(1, 4).Draw(rt, "pieces"),
 		DonorsMax:      rapid.IntRange(1, 3).Draw(rt, "donors"),
+		WriteBehind:    rapid.SampledFrom([]time.Duration{0, 30 * time.Millisecond, 300 * time.Millisecond}).Draw(rt, "behind"),
 		GossipInterval: 500 * time.Millisecond, RetryInterval: 100 * time.Millisecond, DonorExpiry: 2 * time.Second,
 	}
 	m := &model{world: newWorld(rt, rapid.Uint64().Draw(rt, "seed"), cfg), rt: rt}

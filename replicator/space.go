@@ -113,9 +113,6 @@ func (s *space) absorb() {
 }
 
 func (s *space) onTime() {
-	if s.m.due(&s.disk.retryAt) {
-		s.disk.hold = false
-	}
 	if s.m.due(&s.gapAt) {
 		s.askGap()
 	}

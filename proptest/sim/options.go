@@ -53,6 +53,8 @@ type Options struct {
 	Durable  bool          // half of the writes go to durable keys
 	LogMax   int           // events that a replica keeps; 0 the default
 	FrameMax int           // of the Replicator; 0 the default
+	// WriteBehind spaces out the Replicator's commits.
+	WriteBehind time.Duration
 	// PromptLossy sends the Replicator's prompt messages on the lossy lane.
 	PromptLossy bool
 
@@ -128,13 +130,14 @@ func drawOptions(r *rand.Rand, plan Plan) Options {
 		o.CheckEvery = 1
 	}
 	applyScenario(r, &o)
+	o.WriteBehind = pick(r, 0, 0, 0, 20*time.Millisecond, 300*time.Millisecond)
 	return o
 }
 
 func (o Options) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s nodes=%d+%d safety=%v loss=%g dup=%g straggle=%g delay=%v+%v drift=%g skew=%v disk=%v fail=%g", o.Scenario, o.Nodes, o.Spare,
-		o.Safety, o.Loss, o.Duplicate, o.Straggle, o.DelayMin, o.DelayMean, o.ClockDrift, o.WallSkew, o.DiskMax, o.DiskFail)
+	fmt.Fprintf(&b, "%s nodes=%d+%d safety=%v loss=%g dup=%g straggle=%g delay=%v+%v drift=%g skew=%v disk=%v+%v fail=%g", o.Scenario, o.Nodes, o.Spare,
+		o.Safety, o.Loss, o.Duplicate, o.Straggle, o.DelayMin, o.DelayMean, o.ClockDrift, o.WallSkew, o.DiskMax, o.WriteBehind, o.DiskFail)
 	fmt.Fprintf(&b, " hostile=%v write=%v keys=%d durable=%v removes=%g reads=%g log=%d shards=%dx%d remember=%v", o.Hostile, o.WriteGap, o.Keys,
 		o.Durable, o.Removes, o.Reads, o.LogMax, o.EntityTypes, o.Shards, o.Remember)
 	fmt.Fprint(&b, " chaos=[")
