@@ -161,3 +161,11 @@ func (w *logWorld) compare(seed uint64) {
 		}
 	}
 }
+
+func dotsOfGroup(g Group) []Dot {
+	var ds []Dot
+	for i := range g {
+		ds = append(ds, g[i].Dot)
+	}
+	return ds
+}

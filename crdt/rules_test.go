@@ -10,6 +10,14 @@ import (
 // Each rule of the dotted store has a test here that fails when the care is taken out: it is run with the planted fault too, and
 // must then fail.
 
+func itemsOf(s *Snapshot) []Item {
+	var items []Item
+	for it := range s.Items() {
+		items = append(items, *it)
+	}
+	return items
+}
+
 func holdsUnless(t *testing.T, faults Faults, scenario func(t *testing.T, f Faults) bool) {
 	t.Helper()
 	if !scenario(t, Faults{}) {

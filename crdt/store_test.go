@@ -216,3 +216,24 @@ func TestReaderUnderAPrefix(t *testing.T) {
 		t.Fatal(s, err)
 	}
 }
+
+// Adding and removing one element for ever leaves nothing but a clock of one interval, in any part of the store.
+func TestMetadataOfAddRemovePairsIsConstant(t *testing.T) {
+	r := NewReplica(1, StoreOptions{})
+	for range 10_000 {
+		addAll(t, r, "s", "e")
+		mustUpdate(t, r, "s", Mutate[ORSet[string]](func(s *ORSetTx[string]) error { return s.Remove("e") }))
+	}
+	st := r.Store()
+	st.Trim(st.Clock().Clone())
+	snap := st.Snapshot()
+	if n := len(AppendClock(nil, st.Clock())); n > 8 || st.LogLen() != 0 || snap.Len() != 0 || snap.KeyCount() != 0 || len(st.index.rows) != 0 {
+		t.Fatalf("clock of %d bytes, %v", n, st)
+	}
+	if st.log.groups.len() != 0 || len(st.log.origins) != 0 || st.Digest() != (Digest{}) {
+		t.Fatalf("left over: %v", st)
+	}
+	if err := st.Check(); err != nil {
+		t.Fatal(err)
+	}
+}

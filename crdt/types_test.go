@@ -186,3 +186,22 @@ func TestStandaloneMergesWithoutALog(t *testing.T) {
 		t.Fatal(slices.Collect(v.All()), err)
 	}
 }
+
+// What changes nothing makes no event, which would travel to everyone and be kept by nobody.
+func TestNothingToDoMakesNoEvent(t *testing.T) {
+	for name, update := range map[string]func(*Tx) error{
+		"increment by 0":      Mutate[GCounter](func(c *GCounterTx) error { return c.Increment(0) }),
+		"remove from a set":   Mutate[ORSet[string]](func(s *ORSetTx[string]) error { return s.Remove("x") }),
+		"clear a set":         Mutate[ORSet[string]](func(s *ORSetTx[string]) error { return s.Clear() }),
+		"remove from a map":   Mutate[LWWMap[string, int]](func(m *LWWMapTx[string, int]) error { return m.Remove("x") }),
+		"clear a map":         Mutate[LWWMap[string, int]](func(m *LWWMapTx[string, int]) error { return m.Clear() }),
+		"remove a register":   Mutate[LWWRegister[int]](func(r *LWWRegisterTx[int]) error { return r.Remove() }),
+		"nothing at all":      Mutate[ORSet[string]](func(*ORSetTx[string]) error { return nil }),
+		"look without change": Mutate[LWWMap[string, int]](func(m *LWWMapTx[string, int]) error { m.Len(); m.Get("x"); return nil }),
+	} {
+		r := NewReplica(1, StoreOptions{})
+		if g, err := r.Update("k", 0, update, nil); g != nil || err != nil || !r.Store().Clock().Empty() || r.Seq() != 0 {
+			t.Errorf("%s: %v, %v", name, g, err)
+		}
+	}
+}

@@ -1,0 +1,186 @@
+package proptest
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/coterie-go/coterie/crdt"
+)
+
+var errOnPurpose = errors.New("on purpose")
+
+// update makes one Update of one to three operations and holds it to laws 2 and 3.
+func (w *world) update() error {
+	n := w.someone()
+	key := w.keys[w.pick("key", len(w.keys))]
+	w.wall += int64(w.pick("time passes", 3)) * 10
+	wall := w.wall - int64(w.pick("a clock behind", 3))*15
+	if w.pick("no clock", 8) == 7 {
+		wall = 0
+	}
+	ops := make([]any, 1+w.pick("more operations", 3))
+	for i := range ops {
+		ops[i] = w.op(w.t) // drawn before: rapid ends a draw by a panic, which Update would catch
+	}
+	peek, twin := w.pick("peek", 2) == 1, w.pick("twin", 4) == 3
+	if w.pick("fail", 10) == 9 {
+		if err := w.failing(n, key, wall, ops); err != nil {
+			return err
+		}
+	}
+	before := w.stateOf(n)
+	if twin {
+		if err := w.twins(before, key, wall, ops); err != nil {
+			return err
+		}
+	}
+	known, seen := w.past.len(), n.seen
+	for _, op := range ops {
+		seen = seen.with(w.past.add(op, key, n.rep.Origin(), wall, seen))
+	}
+	var ch crdt.Changes
+	g, err := w.makeGroup(n, key, wall, ops, peek, known, &ch)
+	w.tell("%s updates %s: %v at wall %d%s", w.who(n), key, list(ops), wall, w.outcome(g))
+	if err != nil {
+		return w.broken(updatesInflate, "%s updates %s: %v", w.who(n), key, err)
+	}
+	after := w.stateOf(n)
+	if g == nil {
+		return w.silent(n, key, before, after, known, seen)
+	}
+	n.seen = seen
+	w.remember(g, known)
+	n.commit(&ch)
+	if err := w.delta(key, before, g, after); err != nil {
+		return err
+	}
+	for _, to := range w.nodes {
+		if to != n {
+			w.flying = append(w.flying, flight{to: to, group: g})
+		}
+	}
+	return w.check(n)
+}
+
+func list(ops []any) string {
+	words := make([]string, len(ops))
+	for i, op := range ops {
+		words[i] = fmt.Sprintf("%+v", op)
+	}
+	return strings.Join(words, ", ")
+}
+
+func (w *world) outcome(g crdt.Group) string {
+	if g == nil {
+		return ", no event"
+	}
+	return " = " + w.dots(g)
+}
+
+// makeGroup runs the update. With peek, the transaction must read after each operation what the model says of it.
+func (w *world) makeGroup(n *node, key string, wall int64, ops []any, peek bool, known int, ch *crdt.Changes) (crdt.Group, error) {
+	if n.one != nil {
+		return n.one.update(wall, ops)
+	}
+	if !peek {
+		return n.rep.Update(key, wall, w.subject.update(ops, nil), ch)
+	}
+	return n.rep.Update(key, wall, w.subject.update(ops, func(done int, value any) error {
+		seen := n.seen
+		for i := range done {
+			seen = seen.with(known + i)
+		}
+		if want := w.past.reads(key, seen); !alike(value, want) {
+			return fmt.Errorf("after %d operations the transaction reads\n  %+v\nand the model says\n  %+v", done, value, want)
+		}
+		return nil
+	}), ch)
+}
+
+// failing makes an update whose function fails in the end. It must leave nothing behind.
+func (w *world) failing(n *node, key string, wall int64, ops []any) error {
+	if n.one != nil {
+		return nil
+	}
+	before, seq := w.stateOf(n), n.rep.Seq()
+	var ch crdt.Changes
+	g, err := n.rep.Update(key, wall, func(tx *crdt.Tx) error {
+		return errors.Join(w.subject.update(ops, nil)(tx), errOnPurpose)
+	}, &ch)
+	if !errors.Is(err, errOnPurpose) || errors.Is(err, crdt.ErrPanic) {
+		return w.broken(updatesInflate, "%s updates %s with %v and fails in the end, but the update answers %v", w.who(n), key, list(ops), err)
+	}
+	w.tell("%s updates %s: %v, which fails", w.who(n), key, list(ops))
+	if after := w.stateOf(n); g != nil || len(ch.Keys) > 0 || !after.equal(before) || n.rep.Seq() != seq {
+		return w.broken(updatesInflate, "an update that failed left a trace: %v\nbefore %v\nafter  %v", g, before, after)
+	}
+	return w.check(n)
+}
+
+// silent judges an update that made no event: nothing may have changed, and the model must find the operations to be without effect, for nobody
+// else will ever hear of them.
+func (w *world) silent(n *node, key string, before, after state, known int, seen bits) error {
+	if !after.equal(before) {
+		return w.broken(updatesInflate, "an update without events changed the state from\n%v\nto\n%v", before, after)
+	}
+	r, err := w.read(n, key)
+	if err != nil {
+		return err
+	}
+	if want := w.past.reads(key, seen); !alike(r.value, want) {
+		return w.broken(valuesAreTheModels, "%s made no event, reads %s as\n  %+v\nand the model says\n  %+v", w.who(n), key, r.value, want)
+	}
+	w.past.cut(known)
+	return w.check(n)
+}
+
+// remember notes which events a group stands for.
+func (w *world) remember(g crdt.Group, known int) {
+	w.made = append(w.made, g)
+	for id := known; id < w.past.len(); id++ {
+		w.ids[g.First()] = append(w.ids[g.First()], id)
+	}
+}
+
+// delta judges an update that made a group: applied to the state before, it makes the state after, and so does the merge of both.
+func (w *world) delta(key string, before state, g crdt.Group, after state) error {
+	if after.clock.Equal(before.clock) || !after.clock.Includes(before.clock) {
+		return w.broken(updatesInflate, "an update with events took the clock from %v to %v", before.clock, after.clock)
+	}
+	if sum, err := w.join(before, after); err != nil || !sum.equal(after) {
+		return w.broken(updatesInflate, "before ⊔ after is not after: %v\nbefore %v\nafter  %v\nsum    %v", err, before, after, sum)
+	}
+	s := w.storeOf(before)
+	got, err := w.plant.group(g)
+	if err != nil {
+		return w.broken(encodingsComeBack, "%v: %v", g, err)
+	}
+	if out, err := s.Apply(got, nil); out != crdt.Applied || err != nil || !snapState(s.Snapshot()).equal(after) {
+		return w.broken(groupsAreDeltas, "before and the group do not make after: %v, %v\nbefore %v\ngroup  %v\nafter  %v\ngot    %v", out, err, before, g, after, snapState(s.Snapshot()))
+	}
+	return w.sameValues(groupsAreDeltas, "after an update, and from its group", after, snapState(s.Snapshot()))
+}
+
+// twins makes the same update on two replicas of one state. Both must make the same bytes, or an iteration over a map has leaked into them.
+func (w *world) twins(s state, key string, wall int64, ops []any) error {
+	var raw [2][]byte
+	for i := range raw {
+		r := crdt.NewReplica(1, crdt.StoreOptions{DigestSeed: digestSeed})
+		if err := s.load(r); err != nil {
+			return err
+		}
+		g, err := r.Update(key, wall, w.subject.update(ops, nil), nil)
+		if err != nil {
+			return w.broken(updatesInflate, "an update of %s with %v: %v", key, list(ops), err)
+		}
+		if g != nil {
+			raw[i] = crdt.AppendGroup(nil, g)
+		}
+	}
+	if !bytes.Equal(raw[0], raw[1]) {
+		return w.broken(updatesAreRepeatable, "%v on one state made %x and %x", list(ops), raw[0], raw[1])
+	}
+	return nil
+}
