@@ -3,12 +3,12 @@ package crdt
 // changesMissingMax is how many missing dots a Waiting outcome reports at most.
 const changesMissingMax = 64
 
-// Changes collects what calls of Apply, Merge, Union and Update did, for rows to persist and for subscriptions. It accumulates until Reset.
+// Changes collects what calls of Apply, Merge, Union, Update and SetLiving did, for rows to persist and for subscriptions. It accumulates until Reset.
 // An item can be in Put and then in Dropped (a group that removes what it put): carry out puts before drops.
 type Changes struct {
 	Put     []*Item  // items that came to life, in order
 	Dropped []*Item  // items that died, in order
-	Keys    []string // keys touched, each once, in order of first touch
+	Keys    []string // keys that may read differently, each once, in order of first touch
 	Missing []Dot    // after Waiting: removed dots that the clock lacks, at most 64
 
 	seen map[string]struct{} // the set of Keys, once they are many
@@ -37,6 +37,13 @@ func (c *Changes) drop(it *Item) {
 	if c != nil {
 		c.Dropped = append(c.Dropped, it)
 		c.touch(it.Key)
+	}
+}
+
+// touchKey notes a key that reads differently although no item of it came or went.
+func (c *Changes) touchKey(key string) {
+	if c != nil {
+		c.touch(key)
 	}
 }
 

@@ -1,10 +1,16 @@
 package crdt
 
-import "fmt"
+import (
+	"fmt"
+	"reflect"
+)
 
 // Check recomputes everything that the store maintains and returns what differs. It costs a walk over items and log: for tests and the simulator.
 func (s *Store) Check() error {
 	if err := s.checkItems(); err != nil {
+		return err
+	}
+	if err := s.checkMarks(); err != nil {
 		return err
 	}
 	return s.checkLog()
@@ -33,12 +39,12 @@ func (s *Store) checkItems() error {
 }
 
 func (s *Store) checkKeyState(key string, ks *keyState) error {
-	var sum Digest
+	sum := keyState{}
 	var failed error
 	var prev *Item
 	paths, items := 0, 0
 	ks.ascend("", func(it *Item) bool {
-		sum = sum.Plus(s.Hash(it))
+		sum.enter(it, s.Hash(it))
 		items++
 		if prev == nil || prev.Path != it.Path {
 			paths++
@@ -61,12 +67,54 @@ func (s *Store) checkKeyState(key string, ks *keyState) error {
 		return failed
 	case items == 0 || items != int(ks.items) || paths != int(ks.paths):
 		return fmt.Errorf("crdt: key %q counts %d items at %d paths, has %d at %d", key, ks.items, ks.paths, items, paths)
-	case sum != ks.digest:
-		return fmt.Errorf("crdt: key %q: digest %v, its items sum to %v", key, ks.digest, sum)
+	case sum.digest != ks.digest || !reflect.DeepEqual(sum.marks, ks.marks):
+		return fmt.Errorf("crdt: key %q: digest %v and marks %+v, its items sum to %v and %+v", key, ks.digest, ks.marks, sum.digest, sum.marks)
 	case ks.tree != nil:
 		if err := ks.tree.check(); err != nil {
 			return fmt.Errorf("crdt: key %q: %w", key, err)
 		}
+	}
+	return nil
+}
+
+// checkMarks holds what the store keeps of marks against those of its keys.
+func (s *Store) checkMarks() error {
+	deleted, owned := 0, 0
+	var failed error
+	s.keys.Scan(func(key string, ks *keyState) bool {
+		if ks.marks == nil {
+			if s.litter.Contains(key) {
+				failed = fmt.Errorf("crdt: plain key %q is to be swept", key)
+			}
+			return failed == nil
+		}
+		if ks.isDeleted() {
+			deleted++
+		}
+		owned += len(ks.marks.owners)
+		failed = s.checkKeyMarks(key, ks)
+		return failed == nil
+	})
+	for _, keys := range s.owned { // order: counts
+		owned -= len(keys)
+	}
+	if failed == nil && (deleted != s.deleted || owned != 0) {
+		failed = fmt.Errorf("crdt: %d keys are deleted for ever, %d are counted; %d owners too many", deleted, s.deleted, owned)
+	}
+	return failed
+}
+
+func (s *Store) checkKeyMarks(key string, ks *keyState) error {
+	m := ks.marks
+	for _, w := range m.owners {
+		if _, ok := s.owned[w.origin][key]; !ok {
+			return fmt.Errorf("crdt: nobody knows that %v owns something in key %q", w.origin, key)
+		}
+	}
+	hidden, _ := ks.hidden(s.living)
+	litter := hidden > 0 || m.deleted > 0 && ks.items > 1
+	if have := s.litter.Contains(key); litter && !have || have && !litter && m.folds == 0 {
+		return fmt.Errorf("crdt: key %q holds %d hidden items of %d, to be swept: %v", key, hidden, ks.items, have)
 	}
 	return nil
 }

@@ -13,6 +13,11 @@
 // read. A type is its view V together with a mutator T, see Value; a type that nests another gives it a Reader or Tx below a prefix. The
 // first byte of every path is the type's Kind, so that two types that meet in one key are an error and not a muddle.
 //
+// A few things live and end by rules of their own. The items of NodeSet and NodeMap belong to the origin that put them, and readers are not shown
+// those of an origin that is not Living. DeleteForever leaves a marker in a key, beside which nothing is shown. Fold brings the counts of
+// retired origins down to two items per counter. What nobody is shown any more, Sweep removes. Hiding changes no item, clock or digest: replicas
+// that are told of a new view at different times stay equal, and only events change items (R8).
+//
 // A Store applies; a Replica also makes events; a Standalone is one typed value with a Replica of its own. Snapshot and Reader are
 // immutable and free for all goroutines; everything else belongs to one.
 //
@@ -40,7 +45,9 @@
 // Delivery is not causal: a store may apply an event before another that its maker had seen, except those that it removes. A remove takes
 // away what was observed and nothing else, so a concurrent add or put survives it, whatever its timestamp. Two nodes that create one key with
 // different types at once make it unreadable (ErrTypeClash) until someone removes all of it. The digest's hash is keyed but not
-// cryptographic. A value that cannot be decoded is left out by the iterators of sets and maps; View reports it when it is the first.
+// cryptographic. An origin that is gone for good still costs an interval of the clock, some ten bytes for the whole store. A value that cannot
+// be decoded is left out by the iterators of sets and maps; View reports it when it is the first. What is hidden depends on the view
+// that a replica has installed: two replicas with equal clocks and different views may show different elements of a NodeSet.
 //
 // Background: dotted version vectors and server-wide clocks (Gonçalves et al., DottedDB, SRDS 2017), delta-state CRDTs (Almeida et al., 2018), the
 // set without tombstones (Bieniusa et al., 2012), hybrid logical clocks (Kulkarni et al., 2014).

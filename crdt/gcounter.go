@@ -7,7 +7,8 @@ import (
 )
 
 // GCounter is the view of a counter that only grows. Each origin keeps its own count in one item, at kind ‖ origin in eight bytes; the payload is
-// the count in eight bytes without leading zeros. The value is the sum.
+// the count in eight bytes without leading zeros. The value is the sum. What removed origins have counted may be folded into one item more, see
+// Replica.Fold.
 type GCounter struct{ value uint64 }
 
 var _ Value[GCounter, *GCounterTx] = GCounter{}
@@ -41,9 +42,12 @@ func sumCounts(r Reader) (uint64, error) {
 			return false
 		}
 		n, ok := decodeCount(it.Payload)
-		if !ok || len(r.Rel(it)) != 9 {
+		if rel := r.Rel(it); !ok || len(rel) != 9 && len(rel) != 9+8 {
 			failed = fmt.Errorf("%w: key %q: not a count: %v", ErrTypeClash, it.Key, it)
 			return false
+		}
+		if r.ks.marks != nil && isFold(it.Path) && r.ks.orphan(it) {
+			return true
 		}
 		if it.Path != path {
 			path, top = it.Path, 0

@@ -1,9 +1,6 @@
 package crdt
 
-import (
-	"slices"
-	"strings"
-)
+import "slices"
 
 // keyState is the live items of one key. Few items are a sorted slice, many a copy-on-write tree.
 //
@@ -14,6 +11,7 @@ type keyState struct {
 	key    string // the one copy of the key that items, trees and changes share
 	small  []*Item
 	tree   *pathTree // nil while small serves
+	marks  *marks    // nil: only plain data
 	items  int32
 	paths  int32
 	digest Digest
@@ -33,7 +31,7 @@ func newKeyState(gen uint64, key string) *keyState { return &keyState{gen: gen, 
 // clone returns a copy for changing at generation gen; stamps gives out the generations of trees.
 func (k *keyState) clone(gen uint64, stamps *uint64) *keyState {
 	c := *k
-	c.gen = gen
+	c.gen, c.marks = gen, k.marks.clone()
 	if k.tree != nil {
 		c.tree = k.tree.fork(stamps)
 	} else {
@@ -243,21 +241,4 @@ func (c cell) appendTo(dst []*Item) []*Item {
 		dst = append(dst, *c.rest...)
 	}
 	return dst
-}
-
-// under counts the distinct paths and the items below a prefix.
-func (k *keyState) under(prefix string) (paths, items int) {
-	last := ""
-	k.ascend(prefix, func(it *Item) bool {
-		if !strings.HasPrefix(it.Path, prefix) {
-			return false
-		}
-		if items == 0 || it.Path != last {
-			paths++
-			last = it.Path
-		}
-		items++
-		return true
-	})
-	return paths, items
 }

@@ -58,12 +58,21 @@ func lwwRead[V any](r Reader, path string) (v V, ts Timestamp, ok bool) {
 
 // lwwPut writes v at path with a timestamp above all that is observed there.
 func lwwPut[V any](tx *Tx, path string, v V) error {
+	ts, err := lwwNext(tx, path)
+	if err != nil {
+		return err
+	}
+	return lwwReplace(tx, path, v, ts)
+}
+
+// lwwNext returns a timestamp above all that is observed at path.
+func lwwNext(tx *Tx, path string) (Timestamp, error) {
 	w, _ := lwwWinner(tx.peek(), path)
 	ts, ok := w.ts.next(tx.wall)
 	if !ok {
-		return fmt.Errorf("%w: key %q: no timestamp above %v", ErrOverflow, tx.key, w.ts)
+		return ts, fmt.Errorf("%w: key %q: no timestamp above %v", ErrOverflow, tx.key, w.ts)
 	}
-	return lwwReplace(tx, path, v, ts)
+	return ts, nil
 }
 
 // lwwPutAt writes v at path with the given timestamp, unless an observed write there wins against it; then it writes nothing and returns

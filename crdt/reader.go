@@ -3,14 +3,40 @@ package crdt
 import (
 	"fmt"
 	"iter"
+	"slices"
 	"strings"
 )
 
 // Reader is an immutable view of one key, or of what lies under one path prefix of it. The zero Reader is empty.
 // Any number of goroutines may use it. Paths given to it are relative to its prefix; those of items are whole.
+//
+// It shows neither node-owned items of those who are not living (Store.SetLiving) nor anything of a key that is deleted for ever.
 type Reader struct {
 	ks     *keyState // nil: the key holds nothing
 	prefix string
+	living *Living // nil: nothing is hidden
+}
+
+// readerOf returns the reader of a whole key.
+func readerOf(ks *keyState, l *Living) Reader {
+	if ks == nil || ks.marks == nil {
+		return Reader{ks: ks}
+	}
+	if ks.isDeleted() {
+		return Reader{ks: deletedState(ks.key)}
+	}
+	if n, _ := ks.hidden(l); n == 0 {
+		l = nil
+	}
+	return Reader{ks: ks, living: l}
+}
+
+// Deleted reports whether the key is deleted for ever: it holds nothing, and will not.
+func (r Reader) Deleted() bool { return r.ks.isDeleted() }
+
+// shows reports whether it is shown.
+func (r Reader) shows(it *Item) bool {
+	return r.living == nil || !kindOf(it.Path).owned() || r.living.Has(it.Dot.Origin)
 }
 
 // Key returns the key's name, "" when it holds nothing.
@@ -22,14 +48,29 @@ func (r Reader) Key() string {
 }
 
 // Under returns the reader of what lies below prefix, for types that nest.
-func (r Reader) Under(prefix string) Reader { return Reader{ks: r.ks, prefix: r.prefix + prefix} }
+func (r Reader) Under(prefix string) Reader {
+	if prefix != "" {
+		r.prefix += prefix
+	}
+	return r
+}
 
 // Rel returns the path of an item of this reader, relative to its prefix.
 func (r Reader) Rel(it *Item) string { return it.Path[len(r.prefix):] }
 
 // Items yields the items whose paths begin with prefix, by path and dot.
 func (r Reader) Items(prefix string) iter.Seq[*Item] {
-	return r.ks.scan(r.prefix + prefix)
+	all := r.ks.scan(r.prefix + prefix)
+	if r.living == nil {
+		return all
+	}
+	return func(yield func(*Item) bool) {
+		for it := range all {
+			if r.shows(it) && !yield(it) {
+				return
+			}
+		}
+	}
 }
 
 func (k *keyState) scan(prefix string) iter.Seq[*Item] {
@@ -39,12 +80,21 @@ func (k *keyState) scan(prefix string) iter.Seq[*Item] {
 }
 
 // At returns the siblings at path, by dot. The caller must not modify the slice.
-func (r Reader) At(path string) []*Item { return r.ks.at(r.join(path)) }
+func (r Reader) At(path string) []*Item {
+	all := r.ks.at(r.join(path))
+	if r.living == nil {
+		return all
+	}
+	return slices.DeleteFunc(slices.Clone(all), func(it *Item) bool { return !r.shows(it) })
+}
 
 // Has reports whether anything lives at path.
 func (r Reader) Has(path string) bool {
 	it, ok := r.ks.one(r.join(path))
-	return it != nil || !ok
+	if r.living == nil || ok {
+		return !ok || it != nil && r.shows(it)
+	}
+	return slices.ContainsFunc(r.ks.at(r.join(path)), r.shows)
 }
 
 func (r Reader) join(path string) string {
@@ -54,29 +104,51 @@ func (r Reader) join(path string) string {
 	return r.prefix + path
 }
 
-// Paths counts the distinct paths, in constant time for a whole key.
+// Paths counts the distinct paths, in constant time for a whole key of which nothing is hidden.
 func (r Reader) Paths() int {
-	if r.ks == nil || r.prefix == "" {
+	if r.ks == nil || r.prefix == "" && r.living == nil {
 		return r.ks.pathCount()
 	}
-	paths, _ := r.ks.under(r.prefix)
+	paths, _ := r.count()
 	return paths
 }
 
 // Len counts the items, siblings too, in constant time for a whole key.
 func (r Reader) Len() int {
 	if r.ks == nil || r.prefix == "" {
-		return r.ks.itemCount()
+		hidden, _ := r.ks.hidden(r.living)
+		return r.ks.itemCount() - hidden
 	}
-	_, items := r.ks.under(r.prefix)
+	_, items := r.count()
 	return items
 }
 
+// count walks over what is shown.
+func (r Reader) count() (paths, items int) {
+	last := ""
+	for it := range r.Items("") {
+		if items == 0 || it.Path != last {
+			paths++
+			last = it.Path
+		}
+		items++
+	}
+	return paths, items
+}
+
 // Empty reports whether nothing lives here.
-func (r Reader) Empty() bool { return r.First() == nil }
+func (r Reader) Empty() bool {
+	if r.prefix == "" {
+		return r.Len() == 0
+	}
+	return r.First() == nil
+}
 
 // First returns the item with the lowest path and dot, nil when there is none.
 func (r Reader) First() *Item {
+	if r.living != nil {
+		return r.firstShown()
+	}
 	if r.prefix == "" {
 		if r.ks.itemCount() == 0 {
 			return nil
@@ -94,16 +166,30 @@ func (r Reader) First() *Item {
 	return first
 }
 
-// Digest returns the digest of the whole key: equal digests mean equal values.
+func (r Reader) firstShown() *Item {
+	for it := range r.Items("") {
+		return it
+	}
+	return nil
+}
+
+// Digest returns the digest of what is shown of the whole key: equal digests mean equal values.
 func (r Reader) Digest() Digest {
 	if r.ks == nil {
 		return Digest{}
 	}
-	return r.ks.digest
+	_, hidden := r.ks.hidden(r.living)
+	return r.ks.digest.Minus(hidden)
 }
 
-// CheckKind returns ErrTypeClash, with both kinds, when something of another kind lives here.
+// CheckKind returns ErrTypeClash, with both kinds, when something of another kind lives here; ErrDeleted when the key is deleted for ever.
 func (r Reader) CheckKind(want Kind) error {
+	if r.Deleted() {
+		return deletedError(r.Key())
+	}
+	if r.living != nil && r.Empty() {
+		return nil // what is hidden does not count; beside what is shown it does, until it is swept
+	}
 	first, last := r.kindEdges()
 	for _, it := range [2]*Item{first, last} {
 		if it == nil {

@@ -13,6 +13,7 @@ type Replica struct {
 	seq    uint64 // of the last own event
 	serial uint64 // of the last transaction
 	tx     txCore // of the running transaction
+	sweep  sweeping
 }
 
 // NewReplica returns an empty replica. The origin must never have been used before: each start of a process takes a new one.
@@ -32,7 +33,17 @@ func (r *Replica) Store() *Store { return r.st }
 // Update runs fn on a transaction of the key and applies what it wrote as one group, which it returns for persisting and shipping.
 // wall is the time in nanoseconds that timestamps may use, 0 for logical time only. When fn returns an error, panics (ErrPanic), or a mutation
 // failed, nothing has happened. A nil group without an error means that fn changed nothing.
+//
+// A key that DeleteForever has ended is ErrDeleted; fn does not run.
 func (r *Replica) Update(key string, wall int64, fn func(*Tx) error, ch *Changes) (Group, error) {
+	if r.st.keyOf(key).isDeleted() {
+		return nil, deletedError(key)
+	}
+	return r.update(key, wall, fn, ch)
+}
+
+// update is Update also for keys that are deleted for ever.
+func (r *Replica) update(key string, wall int64, fn func(*Tx) error, ch *Changes) (Group, error) {
 	ks := r.st.keyOf(key)
 	if ks == nil {
 		if err := CheckKey(key); err != nil {
@@ -120,6 +131,9 @@ func (r *Replica) Load(clock *Clock, digest Digest, items iter.Seq2[Item, error]
 	}
 	return r.st.Load(clock, digest, items)
 }
+
+// SetLiving says whose node-owned items readers are shown, see Store.SetLiving.
+func (r *Replica) SetLiving(l *Living, ch *Changes) { r.st.SetLiving(l, ch) }
 
 // Trim drops log entries that stable contains, see Store.Trim.
 func (r *Replica) Trim(stable *Clock) { r.st.Trim(stable) }

@@ -14,22 +14,26 @@ type Snapshot struct {
 	items  int
 	clock  *Clock
 	digest Digest
+	living *Living
+	hidden int // keys that read as if they held nothing
 }
 
-// Keys yields, in order, the keys that begin with prefix and hold something.
+// Keys yields, in order, the keys that begin with prefix and hold something that is shown.
 func (s *Snapshot) Keys(prefix string) iter.Seq[string] {
 	return func(yield func(string) bool) {
-		s.keys.Ascend(prefix, func(key string, _ *keyState) bool { return strings.HasPrefix(key, prefix) && yield(key) })
+		s.keys.Ascend(prefix, func(key string, ks *keyState) bool {
+			return strings.HasPrefix(key, prefix) && (ks.marks != nil && readerOf(ks, s.living).Len() == 0 || yield(key))
+		})
 	}
 }
 
-// KeyCount counts the keys that hold something.
-func (s *Snapshot) KeyCount() int { return s.keys.Len() }
+// KeyCount counts the keys that hold something that is shown.
+func (s *Snapshot) KeyCount() int { return s.keys.Len() - s.hidden }
 
 // View returns the state of one key.
 func (s *Snapshot) View(key string) Reader {
 	ks, _ := s.keys.Get(key)
-	return Reader{ks: ks}
+	return readerOf(ks, s.living)
 }
 
 // Items yields all live items, by key, path and dot.

@@ -32,8 +32,14 @@ type Store struct {
 	floor  Clock
 	log    eventLog
 	digest Digest
-	snap   *Snapshot // the last one, while nothing has changed since
-	buf    []byte    // scratch of hashing
+
+	living  *Living                        // whose node-owned items are shown
+	owned   map[Origin]map[string]struct{} // keys in which an origin owns an item
+	deleted int                            // keys that are deleted for ever
+	litter  btree.Set[string]              // keys that hold what nobody is shown, or may
+
+	snap *Snapshot // the last one, while nothing has changed since
+	buf  []byte    // scratch of hashing
 }
 
 const (
@@ -85,13 +91,15 @@ func (s *Store) View(key string) Reader {
 	if ks != nil && ks.gen == s.gen {
 		ks.gen = 0
 	}
-	return Reader{ks: ks}
+	return readerOf(ks, s.shown())
 }
 
 // Snapshot returns the immutable state of the whole store; the same one as before when nothing has changed.
 func (s *Store) Snapshot() *Snapshot {
 	if s.snap == nil {
-		s.snap = &Snapshot{keys: s.keys.Copy(), index: s.index.snapshot(), items: s.items, clock: s.clock, digest: s.digest}
+		s.snap = &Snapshot{
+			keys: s.keys.Copy(), index: s.index.snapshot(), items: s.items, clock: s.clock, digest: s.digest, living: s.shown(), hidden: s.hiddenKeys(),
+		}
 		s.pinned = true
 		s.gen++
 	}
@@ -146,7 +154,10 @@ func (s *Store) insert(d Dot, key, path, payload string, removes []Dot, ch *Chan
 	s.index.put(s.gen, it)
 	s.items++
 	h := s.Hash(it)
-	ks.digest = ks.digest.Plus(h)
+	ks.enter(it, h)
+	if ks.marks != nil {
+		s.entered(ks, it)
+	}
 	s.digest = s.digest.Plus(h)
 	ch.put(it)
 	return it
@@ -164,7 +175,11 @@ func (s *Store) forget(it *Item, ch *Changes) {
 	s.index.remove(s.gen, it.Dot)
 	s.items--
 	h := s.Hash(it)
-	ks.digest = ks.digest.Minus(h)
+	marked := ks.marks != nil
+	ks.leave(it, h)
+	if marked {
+		s.left(ks, it)
+	}
 	s.digest = s.digest.Minus(h)
 	if ks.items == 0 {
 		s.keys.Delete(ks.key)

@@ -50,11 +50,11 @@ func (t *Tx) Reader() Reader {
 	if ks != nil {
 		ks.gen = 0
 	}
-	return Reader{ks: ks, prefix: t.prefix}
+	return readerOf(ks, t.st.shown()).Under(t.prefix)
 }
 
 // peek is Reader for reads that end before the next write.
-func (t *Tx) peek() Reader { return Reader{ks: t.live(), prefix: t.prefix} }
+func (t *Tx) peek() Reader { return readerOf(t.live(), t.st.shown()).Under(t.prefix) }
 
 // live is the state while the transaction runs, nothing afterwards.
 func (t *Tx) live() *keyState {
@@ -105,10 +105,10 @@ func (t *Tx) Remove(path string) (bool, error) {
 	return len(removes) > 0, t.Drop(path, removes)
 }
 
-// RemoveAll drops every observed item whose path begins with prefix and returns how many there were. RemoveAll("") empties the key.
+// RemoveAll drops every observed item whose path begins with prefix, hidden ones too, and returns how many there were. RemoveAll("") empties the key.
 func (t *Tx) RemoveAll(prefix string) (int, error) {
 	var removes []Dot
-	for it := range t.peek().Items(prefix) {
+	for it := range t.live().scan(t.prefix + prefix) {
 		removes = append(removes, it.Dot)
 	}
 	return len(removes), t.Drop(prefix, removes)
@@ -193,13 +193,13 @@ func (c *txCore) overlay(e *Event) {
 	for _, d := range e.Removes {
 		if old := c.find(d); old != nil {
 			c.ks.drop(old)
-			c.ks.digest = c.ks.digest.Minus(c.st.Hash(old))
+			c.ks.leave(old, c.st.Hash(old))
 		}
 	}
 	if e.Puts {
 		it := &Item{Dot: e.Dot, Key: c.key, Path: e.Path, Payload: e.Payload}
 		c.ks.put(it, nil)
-		c.ks.digest = c.ks.digest.Plus(c.st.Hash(it))
+		c.ks.enter(it, c.st.Hash(it))
 	}
 }
 

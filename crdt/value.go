@@ -11,9 +11,13 @@ const (
 	KindORSet       Kind = 2
 	KindLWWRegister Kind = 3
 	KindLWWMap      Kind = 4
+	KindNodeSet     Kind = 16
+	KindNodeMap     Kind = 17
+	KindDeleted     Kind = 18 // the marker of DeleteForever
 )
 
-var kindNames = [...]string{KindGCounter: "GCounter", KindORSet: "ORSet", KindLWWRegister: "LWWRegister", KindLWWMap: "LWWMap"}
+var kindNames = [...]string{KindGCounter: "GCounter", KindORSet: "ORSet", KindLWWRegister: "LWWRegister", KindLWWMap: "LWWMap",
+	KindNodeSet: "NodeSet", KindNodeMap: "NodeMap", KindDeleted: "deleted"}
 
 func (k Kind) String() string {
 	if int(k) < len(kindNames) && kindNames[k] != "" {
@@ -43,6 +47,9 @@ type Value[V, T any] interface {
 // ViewOf reads a key as a V.
 func ViewOf[V Value[V, T], T any](r Reader) (V, error) {
 	var v V
+	if r.Deleted() {
+		return v, deletedError(r.Key())
+	}
 	return v.View(r)
 }
 

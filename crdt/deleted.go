@@ -1,0 +1,33 @@
+package crdt
+
+import "fmt"
+
+// deletedPath is where the marker of DeleteForever stands: one item without payload at the path that is its kind alone.
+const deletedPath = string(rune(KindDeleted))
+
+// DeleteForever puts a marker into a key and removes all that is observed there, in one event. From then on the key reads as deleted
+// (Reader.Deleted), Update refuses it with ErrDeleted, and what others wrote at the same time is hidden wherever it meets the marker, until Sweep
+// removes it. A key that is deleted for ever already stays as it is: the group is nil.
+func (r *Replica) DeleteForever(key string, ch *Changes) (Group, error) {
+	if r.st.keyOf(key).isDeleted() {
+		return nil, nil
+	}
+	return r.update(key, 0, func(tx *Tx) error {
+		var removes []Dot
+		for it := range tx.live().scan("") {
+			removes = append(removes, it.Dot)
+		}
+		last := max(0, len(removes)-RemovesMax)
+		if err := tx.Drop("", removes[:last:last]); err != nil {
+			return err
+		}
+		return tx.Put(deletedPath, "", removes[last:])
+	}, ch)
+}
+
+// deletedState is what readers of a key with a marker are given: nothing, and that it stays so.
+func deletedState(key string) *keyState {
+	return &keyState{key: key, marks: &marks{deleted: 1}, digest: Digest{1, 1}}
+}
+
+func deletedError(key string) error { return fmt.Errorf("%w: %q", ErrDeleted, key) }

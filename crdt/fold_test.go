@@ -1,0 +1,151 @@
+package crdt
+
+import "testing"
+
+func increment(t testing.TB, r *Replica, n uint64) Group {
+	t.Helper()
+	return mustUpdate(t, r, "c", Mutate[GCounter](func(c *GCounterTx) error { return c.Increment(n) }))
+}
+
+func wantCount(t testing.TB, s *Store, want uint64) {
+	t.Helper()
+	c, err := ViewOf[GCounter](s.View("c"))
+	if err != nil || c.Value() != want {
+		t.Fatalf("%d, want %d: %v", c.Value(), want, err)
+	}
+	if err := s.Check(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func everyone(Dot) bool { return true }
+
+// retiredUpTo says that the origins 1 to n are retired.
+func retiredUpTo(n Origin) func(Origin) bool { return func(o Origin) bool { return o <= n } }
+
+func fold(t testing.TB, r *Replica, retired func(Origin) bool, known func(Dot) bool) Group {
+	t.Helper()
+	g, err := r.Fold("c", retired, known, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
+// counted is a counter of five origins, of which the first four are retired, at replicas 5 and 6.
+func counted(t *testing.T) (a, b *Replica, sum uint64) {
+	t.Helper()
+	a, b = NewReplica(5, StoreOptions{}), NewReplica(6, StoreOptions{})
+	for o := Origin(1); o <= 4; o++ {
+		r := NewReplica(o, StoreOptions{})
+		g := increment(t, r, uint64(o)*10)
+		mustApply(t, a.Store(), g)
+		mustApply(t, b.Store(), g)
+		sum += uint64(o) * 10
+	}
+	mustApply(t, b.Store(), increment(t, a, 1))
+	return a, b, sum + 1
+}
+
+func TestFoldKeepsTheSumInTwoItems(t *testing.T) {
+	a, b, sum := counted(t)
+	g := fold(t, a, retiredUpTo(4), everyone)
+	if len(g) != 1 || a.Store().Len() != 3 {
+		t.Fatalf("%v makes %v", g, a.Store())
+	}
+	wantCount(t, a.Store(), sum)
+	wantCount(t, b.Store(), sum)
+	mustApply(t, b.Store(), increment(t, a, 5))
+	wantCount(t, b.Store(), sum+5)
+	mustApply(t, b.Store(), g)
+	wantCount(t, b.Store(), sum+5)
+	if g := fold(t, a, retiredUpTo(4), everyone); g != nil {
+		t.Fatal("nothing is left to fold", g)
+	}
+	// The folder retires too, and its successor folds what it left.
+	if g := fold(t, b, retiredUpTo(5), everyone); len(g) != 1 {
+		t.Fatal(g)
+	}
+	wantCount(t, b.Store(), sum+5)
+	if b.Store().Len() != 2 {
+		t.Fatal(b.Store())
+	}
+}
+
+func TestFoldLeavesAloneWhatWouldSaveNothingOrIsNotKnown(t *testing.T) {
+	a, _, sum := counted(t)
+	if g := fold(t, a, retiredUpTo(2), everyone); g != nil {
+		t.Fatal("two items for two", g)
+	}
+	unknown := func(d Dot) bool { return d.Origin != 3 }
+	if g := fold(t, a, retiredUpTo(4), unknown); len(g) != 1 || len(g[0].Removes) != 2 {
+		t.Fatal(g)
+	}
+	wantCount(t, a.Store(), sum)
+	// The folded count itself is not known to all: another would stand beside it.
+	if g := fold(t, a, retiredUpTo(4), func(d Dot) bool { return d.Origin != 5 }); g != nil {
+		t.Fatal(g)
+	}
+	if g := fold(t, a, retiredUpTo(4), everyone); len(g) != 1 {
+		t.Fatal(g)
+	}
+	wantCount(t, a.Store(), sum)
+}
+
+// H13 of the reference: what is deleted while it is folded stays deleted, in whatever order both come.
+func TestDeleteIsNotUndoneByAFold(t *testing.T) {
+	a, b, _ := counted(t)
+	f := fold(t, a, retiredUpTo(4), everyone)
+	gone := mustUpdate(t, b, "c", func(tx *Tx) error { _, err := tx.RemoveAll(""); return err })
+	mustApply(t, a.Store(), gone)
+	mustApply(t, b.Store(), f)
+	wantCount(t, a.Store(), 0)
+	wantCount(t, b.Store(), 0)
+	if a.Store().Digest() != b.Store().Digest() || a.Store().Len() != 1 {
+		t.Fatal(a.Store(), b.Store())
+	}
+	increment(t, b, 7)
+	wantCount(t, b.Store(), 7)
+	for _, r := range []*Replica{a, b} {
+		if gs := sweepAll(t, r); len(gs) != 1 {
+			t.Fatal("the folded count without an anchor stays", r.Store())
+		}
+	}
+	if g := fold(t, b, retiredUpTo(4), everyone); g != nil {
+		t.Fatal(g)
+	}
+	wantCount(t, b.Store(), 7)
+	if a.Store().Len() != 0 {
+		t.Fatal(a.Store())
+	}
+}
+
+func TestFoldOfKeysWithoutCountersDoesNothing(t *testing.T) {
+	r := NewReplica(1, StoreOptions{})
+	add(t, r, "c", "x")
+	if g := fold(t, r, retiredUpTo(4), everyone); g != nil {
+		t.Fatal(g)
+	}
+	deleteForever(t, r, "c")
+	if _, err := r.Fold("c", retiredUpTo(4), everyone, nil); err == nil {
+		t.Fatal("folded in a deleted key")
+	}
+}
+
+func TestCountPathsAreTakenApart(t *testing.T) {
+	item := &Item{Dot: Dot{7, 9}, Path: "\x01\x00\x00\x00\x00\x00\x00\x00\x07"}
+	c, ok := countOf(item.Path)
+	if !ok || c != (count{place: "\x01", origin: 7}) {
+		t.Fatal(c, ok)
+	}
+	c, ok = countOf(foldPath(item))
+	if !ok || c != (count{place: "\x01", origin: 7, anchor: 9}) || !isFold(foldPath(item)) {
+		t.Fatal(c, ok)
+	}
+	zero := item.Path + "\x00\x00\x00\x00\x00\x00\x00\x00"
+	for _, path := range []string{"", "\x01", "\x02" + item.Path[1:], item.Path[:8], item.Path + "x", zero} {
+		if c, ok := countOf(path); ok {
+			t.Errorf("%q is %v", path, c)
+		}
+	}
+}

@@ -1,0 +1,50 @@
+package crdt
+
+import (
+	"maps"
+	"slices"
+)
+
+// Living is the set of origins whose node-owned items are shown: the members of a view. It never changes; nil is everybody.
+type Living struct{ origins []Origin }
+
+// NewLiving returns the set of these origins.
+func NewLiving(origins ...Origin) *Living {
+	all := slices.Clone(origins)
+	slices.Sort(all)
+	return &Living{origins: slices.Compact(all)}
+}
+
+// Has reports whether o is in the set.
+func (l *Living) Has(o Origin) bool {
+	if l == nil {
+		return true
+	}
+	_, ok := slices.BinarySearch(l.origins, o)
+	return ok
+}
+
+// SetLiving says from now on whose node-owned items readers are shown, at once and without an event: items, clock and digest stay as they are,
+// so that replicas with equal clocks stay equal. ch gets the keys that have an item of somebody who came or went. Snapshots and Readers
+// taken before show what they showed.
+func (s *Store) SetLiving(l *Living, ch *Changes) {
+	was := s.living
+	s.living, s.snap = l, nil
+	for _, o := range slices.Sorted(maps.Keys(s.owned)) {
+		if was.Has(o) == l.Has(o) {
+			continue
+		}
+		for _, key := range slices.Sorted(maps.Keys(s.owned[o])) {
+			ch.touchKey(key)
+			s.review(s.keyOf(key))
+		}
+	}
+}
+
+// shown is whose items readers are shown.
+func (s *Store) shown() *Living {
+	if s.opt.Faults.ShowRemoved {
+		return nil
+	}
+	return s.living
+}

@@ -1,0 +1,174 @@
+package crdt
+
+import "slices"
+
+// marks is what a key holds beside plain data; nearly every key has none. It belongs to its keyState, and is copied with it.
+type marks struct {
+	owners  []owner // of node-owned items, by origin
+	deleted int32   // markers of DeleteForever
+	folds   int32   // folded counts
+}
+
+// owner is what one origin owns in a key.
+type owner struct {
+	origin Origin
+	items  int32
+	digest Digest // of them
+}
+
+func (m *marks) clone() *marks {
+	if m == nil {
+		return nil
+	}
+	c := *m
+	c.owners = slices.Clone(m.owners)
+	return &c
+}
+
+// enter counts an item that has been put.
+func (k *keyState) enter(it *Item, h Digest) {
+	k.digest = k.digest.Plus(h)
+	switch {
+	case kindOf(it.Path).owned():
+		m := k.marking()
+		i, ok := m.find(it.Dot.Origin)
+		if !ok {
+			m.owners = slices.Insert(m.owners, i, owner{origin: it.Dot.Origin})
+		}
+		m.owners[i].items++
+		m.owners[i].digest = m.owners[i].digest.Plus(h)
+	case it.Path == deletedPath:
+		k.marking().deleted++
+	case isFold(it.Path):
+		k.marking().folds++
+	}
+}
+
+// leave counts an item that has been dropped.
+func (k *keyState) leave(it *Item, h Digest) {
+	k.digest = k.digest.Minus(h)
+	m := k.marks
+	if m == nil {
+		return
+	}
+	switch {
+	case kindOf(it.Path).owned():
+		i, _ := m.find(it.Dot.Origin)
+		m.owners[i].items--
+		m.owners[i].digest = m.owners[i].digest.Minus(h)
+		if m.owners[i].items == 0 {
+			m.owners = slices.Delete(m.owners, i, i+1)
+		}
+	case it.Path == deletedPath:
+		m.deleted--
+	case isFold(it.Path):
+		m.folds--
+	}
+	if len(m.owners) == 0 && m.deleted == 0 && m.folds == 0 {
+		k.marks = nil
+	}
+}
+
+func (k *keyState) marking() *marks {
+	if k.marks == nil {
+		k.marks = &marks{}
+	}
+	return k.marks
+}
+
+func (m *marks) find(o Origin) (int, bool) {
+	return slices.BinarySearchFunc(m.owners, o, func(w owner, o Origin) int {
+		switch {
+		case w.origin < o:
+			return -1
+		case w.origin > o:
+			return 1
+		}
+		return 0
+	})
+}
+
+// owns reports whether o owns an item of the key.
+func (k *keyState) owns(o Origin) bool {
+	if k == nil || k.marks == nil {
+		return false
+	}
+	_, ok := k.marks.find(o)
+	return ok
+}
+
+// isDeleted reports whether the key carries a marker of DeleteForever.
+func (k *keyState) isDeleted() bool { return k != nil && k.marks != nil && k.marks.deleted > 0 }
+
+// hidden counts and sums up the node-owned items of those who are not living.
+func (k *keyState) hidden(l *Living) (items int, sum Digest) {
+	if k == nil || k.marks == nil || l == nil {
+		return 0, sum
+	}
+	for _, w := range k.marks.owners {
+		if !l.Has(w.origin) {
+			items += int(w.items)
+			sum = sum.Plus(w.digest)
+		}
+	}
+	return items, sum
+}
+
+// entered follows every insert into a key with marks.
+func (s *Store) entered(ks *keyState, it *Item) {
+	switch {
+	case kindOf(it.Path).owned():
+		keys := s.owned[it.Dot.Origin]
+		if keys == nil {
+			keys = map[string]struct{}{}
+			if s.owned == nil {
+				s.owned = map[Origin]map[string]struct{}{}
+			}
+			s.owned[it.Dot.Origin] = keys
+		}
+		keys[ks.key] = struct{}{}
+		if !s.living.Has(it.Dot.Origin) {
+			s.litter.Insert(ks.key)
+		}
+	case it.Path == deletedPath && ks.marks.deleted == 1:
+		s.deleted++
+	case isFold(it.Path) && ks.orphan(it):
+		s.litter.Insert(ks.key)
+	}
+	if ks.marks.deleted > 0 && ks.items > 1 {
+		s.litter.Insert(ks.key)
+	}
+}
+
+// left follows every end of an item in a key that has marks, had them, or is littered.
+func (s *Store) left(ks *keyState, it *Item) {
+	switch {
+	case kindOf(it.Path).owned():
+		if keys := s.owned[it.Dot.Origin]; !ks.owns(it.Dot.Origin) {
+			if delete(keys, ks.key); len(keys) == 0 {
+				delete(s.owned, it.Dot.Origin)
+			}
+		}
+	case it.Path == deletedPath && !ks.isDeleted():
+		s.deleted--
+	case ks.anchors(it):
+		s.litter.Insert(ks.key)
+	}
+	s.review(ks)
+}
+
+// review notes whether a key holds what nobody is shown, or may.
+func (s *Store) review(ks *keyState) {
+	switch m := ks.marks; {
+	case ks.items == 0 || m == nil:
+		s.litter.Delete(ks.key)
+	case m.deleted > 0 && ks.items > 1:
+		s.litter.Insert(ks.key)
+	default:
+		if n, _ := ks.hidden(s.living); n > 0 {
+			s.litter.Insert(ks.key)
+		} else if m.folds == 0 || m.deleted > 0 {
+			s.litter.Delete(ks.key)
+		}
+	}
+}

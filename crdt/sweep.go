@@ -1,0 +1,92 @@
+package crdt
+
+// sweepScanMax is how many items one Sweep looks at.
+const sweepScanMax = 1 << 14
+
+// sweeping is where the next Sweep goes on.
+type sweeping struct {
+	key, path string
+	found     bool // something was found in this pass over the key
+}
+
+// Sweep removes, in one group of at most most items, what nobody is shown any more: node-owned items of those who are not living, what a
+// DeleteForever had not observed, folded counts without an anchor. Any replica may sweep at any time; one is enough. A nil group with more
+// says that this much was looked at in vain. It is for a caller who knows that those who are not living will not come back.
+func (r *Replica) Sweep(most int, ch *Changes) (g Group, more bool, err error) {
+	s, at := r.st, &r.sweep
+	key, ok := s.nextLitter(at.key)
+	if !ok {
+		*at = sweeping{}
+		return nil, false, nil
+	}
+	if key != at.key {
+		*at = sweeping{key: key}
+	}
+	dots, done := s.hiddenItems(s.keyOf(key), at, most)
+	if len(dots) > 0 {
+		at.found = true
+		g, err = r.update(key, 0, func(tx *Tx) error { return tx.Drop("", dots) }, ch)
+	}
+	if done {
+		s.swept(at)
+	}
+	return g, s.litter.Len() > 0, err
+}
+
+// nextLitter returns the first littered key from one on, around the end.
+func (s *Store) nextLitter(from string) (key string, ok bool) {
+	take := func(k string) bool {
+		key, ok = k, true
+		return false
+	}
+	if s.litter.Ascend(from, take); !ok {
+		s.litter.Ascend("", take)
+	}
+	return key, ok
+}
+
+// hiddenItems looks for what can go from where at stands on, and says whether it came to the end of the key.
+func (s *Store) hiddenItems(ks *keyState, at *sweeping, most int) (dots []Dot, done bool) {
+	var keep *Item // of markers the one with the lowest dot: whoever sees others too keeps it as well
+	if markers := ks.at(deletedPath); len(markers) > 0 {
+		keep = markers[0]
+	}
+	looked := 0
+	done = true
+	ks.ascend(at.path, func(it *Item) bool {
+		if looked++; (looked > sweepScanMax || len(dots) >= most) && it.Path != at.path {
+			at.path, done = it.Path, false
+			return false
+		}
+		at.path = it.Path
+		switch {
+		case keep != nil && it != keep, kindOf(it.Path).owned() && !s.living.Has(it.Dot.Origin), isFold(it.Path) && ks.orphan(it):
+			dots = append(dots, it.Dot)
+		}
+		return true
+	})
+	return dots, done
+}
+
+// swept ends the pass over a key. What came to it behind the pass is found by the next one.
+func (s *Store) swept(at *sweeping) {
+	ks := s.keyOf(at.key)
+	if ks == nil || !at.found && ks.marks != nil && ks.marks.deleted == 0 && ks.marks.folds > 0 {
+		if n, _ := ks.hidden(s.living); n == 0 {
+			s.litter.Delete(at.key)
+		}
+	}
+	*at = sweeping{key: at.key + "\x00"}
+}
+
+// hiddenKeys counts the keys that read as if they held nothing.
+func (s *Store) hiddenKeys() int {
+	n := s.deleted
+	s.litter.Scan(func(key string) bool {
+		if ks := s.keyOf(key); ks != nil && !ks.isDeleted() && readerOf(ks, s.shown()).Len() == 0 {
+			n++
+		}
+		return true
+	})
+	return n
+}
