@@ -3,6 +3,9 @@ package crdt
 import (
 	"fmt"
 	"reflect"
+	"slices"
+
+	"github.com/coterie-go/coterie/crdt/iblt"
 )
 
 // Check recomputes everything that the store maintains and returns what differs. It costs a walk over items and log: for tests and the simulator.
@@ -35,7 +38,7 @@ func (s *Store) checkItems() error {
 	if n := s.index.count(); n != items {
 		return fmt.Errorf("crdt: %d dots in the index, %d items", n, items)
 	}
-	return nil
+	return s.checkSketch()
 }
 
 func (s *Store) checkKeyState(key string, ks *keyState) error {
@@ -115,6 +118,27 @@ func (s *Store) checkKeyMarks(key string, ks *keyState) error {
 	litter := hidden > 0 || m.deleted > 0 && ks.items > 1
 	if have := s.litter.Contains(key); litter && !have || have && !litter && m.folds == 0 {
 		return fmt.Errorf("crdt: key %q holds %d hidden items of %d, to be swept: %v", key, hidden, ks.items, have)
+	}
+	return nil
+}
+
+// checkSketch makes the sketch anew.
+func (s *Store) checkSketch() error {
+	k := &s.sketch
+	switch {
+	case s.opt.SketchCells > 0 && s.items >= s.opt.SketchFrom && k.Sketch == nil:
+		return fmt.Errorf("crdt: %d items and no sketch", s.items)
+	case k.Sketch == nil:
+		return nil
+	case s.items < s.opt.SketchFrom/2:
+		return fmt.Errorf("crdt: %d items and a sketch", s.items)
+	}
+	again := iblt.New(k.hash.key, k.Len())
+	for it := range s.In(s.clock, Dot{}) {
+		again.Toggle(k.hash.id(it.Dot))
+	}
+	if !slices.Equal(again.Cells(), k.Cells()) {
+		return fmt.Errorf("crdt: the sketch is not that of the %d items", s.items)
 	}
 	return nil
 }

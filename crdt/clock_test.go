@@ -102,6 +102,12 @@ func TestClockIsASetOfDots(t *testing.T) {
 		if a.Equal(b) != maps.Equal(ma, mb) || a.HasAll(slices.Collect(maps.Keys(mb))) != a.Includes(b) {
 			t.Fatal("equal or has all")
 		}
+		mustBe(t, "and", a.And(b), ma.minus(ma.minus(mb)))
+		at := Dot{Origin(rapid.IntRange(0, 4).Draw(t, "at")), rapid.Uint64Range(0, 30).Draw(t, "seq")}
+		upTo := maps.Clone(ma)
+		maps.DeleteFunc(upTo, func(d Dot, _ bool) bool { return d.Compare(at) > 0 })
+		mustBe(t, "up to", a.UpTo(at), upTo)
+		mustBe(t, "after", a.After(at), ma.minus(upTo))
 		j := a.Clone()
 		j.Join(b)
 		maps.Copy(mb, ma)

@@ -77,5 +77,22 @@ func (p *pinnedIndex) check(shape func(*rand.Rand) uint64, rng *rand.Rand) error
 			return fmt.Errorf("found %v at %v", p.index.get(d), d)
 		}
 	}
+	var c Clock
+	for range rng.IntN(6) {
+		a, b := shape(rng), shape(rng)
+		c.AddRange(Origin(rng.IntN(5)), min(a, b), max(a, b))
+	}
+	after := Dot{Origin(rng.IntN(5)), shape(rng)}
+	want := slices.SortedFunc(maps.Keys(p.want), Dot.Compare)
+	want = slices.DeleteFunc(want, func(d Dot) bool { return !c.Has(d) || d.Compare(after) <= 0 })
+	for it := range p.index.in(&c, after) {
+		if len(want) == 0 || it != p.want[want[0]] {
+			return fmt.Errorf("%v in %v after %v, where %v is due", it, &c, after, want)
+		}
+		want = want[1:]
+	}
+	if len(want) > 0 {
+		return fmt.Errorf("%v are not found in %v after %v", want, &c, after)
+	}
 	return nil
 }

@@ -11,6 +11,8 @@ type StoreOptions struct {
 	DigestSeed  uint64 // key of the digest's hash, the same on all replicas
 	LogMax      int    // events that the log keeps at most, default 65,536; a peer that lags further is repaired, which costs more
 	LogBytesMax int    // bytes that the log keeps at most, default 64 MiB
+	SketchCells int    // cells of the sketch of live dots that is kept current, at most iblt.CellsMax; 0: none is kept
+	SketchFrom  int    // live items from which on it is kept, default 8,192; for fewer it is made when it is needed
 	Faults      Faults // planted defects; only the simulator's self-test sets it
 }
 
@@ -18,7 +20,7 @@ type StoreOptions struct {
 // Snapshots and Readers taken from it may be read by any.
 //
 // Invariants (Check): every live item's dot is in the clock; the log and the floor partition the clock; the digest is the sum of the hashes
-// of the live items.
+// of the live items, the sketch, if one is kept, of their dots.
 type Store struct {
 	opt    StoreOptions
 	gen    uint64 // of what the writer owns; a snapshot raises it
@@ -27,6 +29,7 @@ type Store struct {
 	recent *keyState // the one changed last, nil after it emptied
 	index  dotIndex
 	items  int
+	sketch keptSketch
 	clock  *Clock
 	pinned bool // clock is shared with a snapshot
 	floor  Clock
@@ -54,6 +57,9 @@ func NewStore(o StoreOptions) *Store {
 	}
 	if o.LogBytesMax <= 0 {
 		o.LogBytesMax = logBytesMaxDefault
+	}
+	if o.SketchFrom <= 0 {
+		o.SketchFrom = sketchFromDefault
 	}
 	return &Store{opt: o, gen: 1, clock: &Clock{}}
 }
@@ -153,6 +159,7 @@ func (s *Store) insert(d Dot, key, path, payload string, removes []Dot, ch *Chan
 	ks.put(it, removes)
 	s.index.put(s.gen, it)
 	s.items++
+	s.sketchPut(d)
 	h := s.Hash(it)
 	ks.enter(it, h)
 	if ks.marks != nil {
@@ -174,6 +181,7 @@ func (s *Store) forget(it *Item, ch *Changes) {
 	ks := s.writable(it.Key, false)
 	s.index.remove(s.gen, it.Dot)
 	s.items--
+	s.sketchDrop(it.Dot)
 	h := s.Hash(it)
 	marked := ks.marks != nil
 	ks.leave(it, h)

@@ -1,0 +1,173 @@
+package crdt
+
+import (
+	"math/bits"
+
+	"github.com/coterie-go/coterie/crdt/iblt"
+)
+
+// A sketch of the live dots lets two stores find in which dots they differ, at a cost that goes with the difference. Only dots
+// that are in both clocks need it: those that one clock lacks are found by ranges of the dot index.
+
+// sketchFromDefault is how many live items make it worth while to keep a sketch current: making one for fewer takes about a millisecond.
+const sketchFromDefault = 1 << 13
+
+// dotHash makes the number by which a sketch knows a dot: a keyed hash of the origin, and the seq laid over it. The number leads
+// back to the dot, for whoever knows the origins.
+type dotHash struct {
+	key  iblt.Key
+	weak bool // the defect WeakSketch: dots of one origin have numbers in common
+}
+
+// hashOf returns the hash of the n-th key of a store's sketches. The sketch that is kept current has the key 0.
+func (o *StoreOptions) hashOf(n uint64) dotHash {
+	seed := iblt.NewKey(o.DigestSeed)
+	return dotHash{key: iblt.NewKey(seed.Mix(n)), weak: o.Faults.WeakSketch}
+}
+
+func (h *dotHash) id(d Dot) uint64 {
+	if h.weak {
+		d.Seq &= 7
+	}
+	return h.key.Mix(uint64(d.Origin)) ^ d.Seq
+}
+
+// keptSketch is the sketch of all live dots that follows every change, while there are enough of them.
+type keptSketch struct {
+	*iblt.Sketch // nil: not kept now
+	hash         dotHash
+}
+
+// sketchPut follows the birth of an item that the index has.
+func (s *Store) sketchPut(d Dot) {
+	k := &s.sketch
+	switch {
+	case k.Sketch != nil:
+		k.Toggle(k.hash.id(d))
+	case s.opt.SketchCells > 0 && s.items >= s.opt.SketchFrom:
+		k.hash = s.opt.hashOf(0)
+		k.Sketch = iblt.New(k.hash.key, s.opt.SketchCells)
+		for i := range s.index.rows {
+			all := Range{Origin: s.index.rows[i].origin, First: 1, Last: ^uint64(0)}
+			s.index.ascend(all, func(it *Item) bool {
+				k.Toggle(k.hash.id(it.Dot))
+				return true
+			})
+		}
+	}
+}
+
+// sketchDrop follows the death of an item.
+func (s *Store) sketchDrop(d Dot) {
+	k := &s.sketch
+	if k.Sketch == nil {
+		return
+	}
+	k.Toggle(k.hash.id(d))
+	if s.items < s.opt.SketchFrom/2 {
+		k.Sketch = nil
+	}
+}
+
+// Pinned is one moment of a store from which others repair themselves: its Snapshot, and the sketch as it was then. It belongs to one goroutine.
+type Pinned struct {
+	*Snapshot
+	opt    StoreOptions
+	sketch *iblt.Sketch // nil: none was kept
+}
+
+// Pin returns this moment. It copies the sketch, 16 bytes a cell.
+func (s *Store) Pin() *Pinned {
+	p := &Pinned{Snapshot: s.Snapshot(), opt: s.opt}
+	if s.sketch.Sketch != nil {
+		p.sketch = s.sketch.Prefix(s.sketch.Len())
+	}
+	return p
+}
+
+// Sketcher makes the sketch of a moment's live dots that are in some clock, by and by.
+type Sketcher struct {
+	snap *Snapshot
+	hash dotHash
+	out  *iblt.Sketch
+	walk *Clock // the dots still to be toggled
+	done bool
+}
+
+// Sketcher begins a sketch, under the n-th key, of the live dots that are in within, a part of the moment's clock. It has the given number of cells
+// at least. The sketch kept current serves the key 0 and so many cells as it has: then only what is not in within is taken out of it.
+func (p *Pinned) Sketcher(n uint64, cells int, within *Clock) *Sketcher {
+	k := &Sketcher{snap: p.Snapshot, hash: p.opt.hashOf(n), walk: within}
+	if n == 0 && p.sketch != nil && cells <= p.sketch.Len() {
+		if others := p.clock.Minus(within); others.Len() <= within.Len() {
+			k.out, k.walk = p.sketch.Prefix(p.sketch.Len()), others
+			return k
+		}
+	}
+	k.out = iblt.New(k.hash.key, cells)
+	return k
+}
+
+// Work goes on for at most so many items and says whether the sketch is finished.
+func (k *Sketcher) Work(most int) (done bool) {
+	if k.done {
+		return true
+	}
+	var last Dot
+	for it := range k.snap.In(k.walk, Dot{}) {
+		if most--; most < 0 {
+			k.walk = k.walk.After(last)
+			return false
+		}
+		last = it.Dot
+		k.out.Toggle(k.hash.id(last))
+	}
+	k.walk, k.done = nil, true
+	return true
+}
+
+// Done says whether the sketch is finished.
+func (k *Sketcher) Done() bool { return k.done }
+
+// Cells returns the cells of the finished sketch. They must not be modified.
+func (k *Sketcher) Cells() []iblt.Cell { return k.out.Cells() }
+
+// DotFinder leads from the numbers in a sketch back to dots of a clock.
+type DotFinder struct {
+	hash   dotHash
+	within *Clock
+	shift  uint
+	high   map[uint64][]Origin // by the bits of their hashes that no seq reaches
+}
+
+// Finder returns the finder for the sketches under the n-th key of the dots in within, which must not change any more.
+func (p *Pinned) Finder(n uint64, within *Clock) *DotFinder {
+	f := &DotFinder{hash: p.opt.hashOf(n), within: within, high: map[uint64][]Origin{}}
+	for i := range within.rows {
+		f.shift = max(f.shift, uint(bits.Len64(within.rows[i].max())))
+	}
+	for i := range within.rows {
+		o := within.rows[i].origin
+		h := f.hash.key.Mix(uint64(o)) >> f.shift
+		f.high[h] = append(f.high[h], o)
+	}
+	return f
+}
+
+// Key returns the key of the sketches.
+func (f *DotFinder) Key() iblt.Key { return f.hash.key }
+
+// Find returns the one dot of the clock that has this number.
+func (f *DotFinder) Find(id uint64) (d Dot, ok bool) {
+	for _, o := range f.high[id>>f.shift] {
+		e := Dot{Origin: o, Seq: id ^ f.hash.key.Mix(uint64(o))}
+		if !f.within.Has(e) {
+			continue
+		}
+		if ok {
+			return Dot{}, false // of two origins: another key is needed
+		}
+		d, ok = e, true
+	}
+	return d, ok
+}

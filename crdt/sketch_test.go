@@ -1,0 +1,182 @@
+package crdt
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/coterie-go/coterie/crdt/iblt"
+)
+
+// twins are two stores of the same history, of which each has made some puts and removes that the other lacks.
+type twins struct{ a, b *Store }
+
+func newTwins(tb testing.TB, rng *rand.Rand, opt StoreOptions, same, differ int) twins {
+	tb.Helper()
+	w := twins{NewStore(opt), NewStore(opt)}
+	old := NewReplica(Origin(rng.Uint64()|1), opt)
+	for i := range same {
+		g := mustUpdate(tb, old, "s", Mutate[ORSet[string]](func(s *ORSetTx[string]) error { return s.Add(fmt.Sprint(i)) }))
+		w.apply(tb, g, w.a, w.b)
+	}
+	for _, s := range []*Store{w.a, w.b} {
+		mine := NewReplica(Origin(rng.Uint64()|1), opt)
+		snap := s.Snapshot()
+		if err := mine.Merge(snap.Clock(), snap.Live, itemsOf(snap), nil); err != nil {
+			tb.Fatal(err)
+		}
+		for i := range differ {
+			g := mustUpdate(tb, mine, "s", Mutate[ORSet[string]](func(s *ORSetTx[string]) error {
+				if i%3 == 0 {
+					return s.Add(fmt.Sprint("new", i))
+				}
+				return s.Remove(fmt.Sprint(rng.IntN(same + 1)))
+			}))
+			if g != nil {
+				w.apply(tb, g, s)
+			}
+		}
+	}
+	return w
+}
+
+func (w twins) apply(tb testing.TB, g Group, to ...*Store) {
+	for _, s := range to {
+		if out, err := s.Apply(g, nil); out != Applied || err != nil {
+			tb.Fatal(out, err)
+		}
+	}
+}
+
+// differ returns the dots within a clock that are live on one side only, in order.
+func (w twins) differ(within *Clock) (dots []Dot) {
+	for _, s := range [][2]*Store{{w.a, w.b}, {w.b, w.a}} {
+		for it := range s[0].In(within, Dot{}) {
+			if _, both := s[1].Item(it.Dot); !both {
+				dots = append(dots, it.Dot)
+			}
+		}
+	}
+	slices.SortFunc(dots, Dot.Compare)
+	return dots
+}
+
+// Two stores find in what they differ among the dots that both clocks have, whether a sketch was kept or had to be made, and however it was
+// cut into steps.
+func TestSketchesOfTwoStoresGiveTheirDifference(t *testing.T) {
+	for seed := range uint64(60) {
+		rng := rand.New(rand.NewPCG(seed, 9))
+		cells := 900
+		opt := StoreOptions{DigestSeed: seed, SketchCells: []int{0, 64, cells, 2000}[rng.IntN(4)], SketchFrom: 1 + rng.IntN(200)}
+		w := newTwins(t, rng, opt, rng.IntN(400), rng.IntN(60))
+		within := w.a.Clock().And(w.b.Clock())
+		key := uint64(rng.IntN(2))
+		var rows [2][]iblt.Cell
+		var pins [2]*Pinned
+		for i, s := range []*Store{w.a, w.b} {
+			pins[i] = s.Pin()
+			k := pins[i].Sketcher(key, cells, within)
+			s.apply(Group{{Dot: Dot{5, 1}, Key: "later", Path: "x", Puts: true}}, nil) // a pinned moment does not move
+			for !k.Work(1 + rng.IntN(100)) {
+			}
+			rows[i] = k.Cells()[:cells]
+		}
+		f := pins[0].Finder(key, within)
+		d := iblt.NewDecoder(f.Key(), func(id uint64) bool { _, ok := f.Find(id); return ok })
+		d.Add(rows[0], rows[1])
+		for d.Peel(10) {
+		}
+		if !d.Done() {
+			t.Fatalf("seed %d: %d cells do not decode %d differences", seed, cells, len(w.differ(within)))
+		}
+		var got []Dot
+		for _, id := range d.Found() {
+			dot, _ := f.Find(id)
+			got = append(got, dot)
+		}
+		slices.SortFunc(got, Dot.Compare)
+		if want := w.differ(within); !slices.Equal(got, want) {
+			t.Fatalf("seed %d: found %v, want %v", seed, got, want)
+		}
+	}
+}
+
+// A number that two origins share leads to neither of their dots.
+func TestFinderDoesNotGuess(t *testing.T) {
+	s := NewStore(StoreOptions{Faults: Faults{WeakSketch: true}})
+	c := &Clock{}
+	c.AddRange(1, 1, 20)
+	c.AddRange(2, 30, 40)
+	f := s.Pin().Finder(1, c)
+	h := f.hash
+	if d, ok := f.Find(h.id(Dot{1, 3})); !ok || d != (Dot{1, 3}) {
+		t.Fatal(d, ok)
+	}
+	if d, ok := f.Find(h.id(Dot{2, 33})); ok { // its number is that of 2:1, which is not in the clock
+		t.Fatal(d)
+	}
+	if d, ok := f.Find(12345); ok {
+		t.Fatal(d)
+	}
+	f.high[h.key.Mix(1)>>f.shift] = []Origin{1, 1}
+	if d, ok := f.Find(h.id(Dot{1, 3})); ok {
+		t.Fatal("it guessed", d)
+	}
+}
+
+// A sketch is kept only while there are enough items for it.
+func TestSketchIsKeptFromSoManyItemsOn(t *testing.T) {
+	r := NewReplica(1, StoreOptions{SketchCells: 100, SketchFrom: 50})
+	has := func(n int, kept bool) {
+		t.Helper()
+		if s := r.Store(); s.Len() != n || (s.Pin().sketch != nil) != kept || s.Check() != nil {
+			t.Fatalf("%d items, want %d; sketch %v; %v", s.Len(), n, s.Pin().sketch != nil, s.Check())
+		}
+	}
+	add := func(from, to int, remove bool) {
+		for i := from; i < to; i++ {
+			mustUpdate(t, r, "s", Mutate[ORSet[string]](func(s *ORSetTx[string]) error {
+				if remove {
+					return s.Remove(fmt.Sprint(i))
+				}
+				return s.Add(fmt.Sprint(i))
+			}))
+		}
+	}
+	add(0, 49, false)
+	has(49, false)
+	add(49, 50, false)
+	has(50, true)
+	add(25, 50, true)
+	has(25, true)
+	add(24, 25, true)
+	has(24, false)
+	if s := NewStore(StoreOptions{SketchFrom: 1}); s.opt.SketchCells != 0 || s.Pin().sketch != nil {
+		t.Fatal("a sketch that nobody asked for")
+	}
+}
+
+// BenchmarkSketchedApply is BenchmarkApply with a sketch of so many cells beside it.
+func BenchmarkSketchedApply(b *testing.B) {
+	from := NewReplica(2, StoreOptions{})
+	gs := make([]Group, 400_000)
+	for i := range gs {
+		gs[i] = mustUpdate(b, from, "s", Mutate[ORSet[string]](func(s *ORSetTx[string]) error { return s.Add(benchElement(i)) }))
+	}
+	for _, cells := range []int{0, 1024, 16384} {
+		b.Run(fmt.Sprintf("cells=%d", cells), func(b *testing.B) {
+			var to *Store
+			var ch Changes
+			for i := range b.N {
+				if i%len(gs) == 0 {
+					to = NewStore(StoreOptions{SketchCells: cells, SketchFrom: 1})
+				}
+				ch.Reset()
+				if out, err := to.Apply(gs[i%len(gs)], &ch); out != Applied || err != nil {
+					b.Fatal(out, err)
+				}
+			}
+		})
+	}
+}
