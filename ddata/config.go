@@ -12,6 +12,7 @@ import (
 
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/durable/lmdb"
 )
 
 // Preset is a consistent choice of all timers.
@@ -80,13 +81,25 @@ type Config struct {
 	// Downing decides who may remove members that do not answer. Default: membership.KeepMajority.
 	Downing membership.Strategy
 
-	// Dir is the directory of durable data, made when it is missing; one process per directory. Empty: no
-	// durable data, and nothing survives a stop of the whole cluster. Either all nodes of a cluster have one or none.
+	// Dir is the directory of durable data, made when it is missing; one process per directory. It also holds who the node is and its last view; a store is made
+	// in it when the first durable key is written. Empty: no durable data, and nothing survives a stop of the whole cluster. Either all nodes of a cluster
+	// have one or none.
 	Dir string
 
-	// DurableKeys names the durable keys: exact, or patterns in which * stands for any text. It needs Dir, and must be the same on all nodes.
-	// The keys of remembered entities are durable on every node that has a Dir, without being named here.
+	// DurableKeys names the durable keys: exact, or patterns in which * stands for any text, so that "*" is all keys. It needs Dir, and must be the same
+	// on all nodes. The keys of remembered entities are durable on every node that has a Dir, without being named here. A list that is empty and not nil switches
+	// durability off, for them too: Dir then holds the node's own few bytes, and rows of earlier times are left alone. Default: nil, remembered
+	// entities only.
 	DurableKeys []string
+
+	// WriteBehind spaces out the commits of durable keys: at most one per role and interval, each synced to the disk as ever. A write or an ack still waits
+	// until it is committed, so nothing that was acknowledged is ever lost; it waits for up to the interval, and the disk is spared. It is for disks
+	// that are slow or shared, under many writers; one writer alone gets one write per interval. RequestTimeout should be well above it. Default 0: commit
+	// at once, and together what gathers meanwhile.
+	WriteBehind time.Duration
+
+	// Store tunes the store in Dir; the zero value is right for nearly everyone. Its Observer is called on the store's goroutine.
+	Store lmdb.Options
 
 	// Preset chooses all timers. Default: LAN.
 	Preset Preset
@@ -113,8 +126,9 @@ func (c Config) withDefaults() Config {
 	c.Roles = slices.Clone(c.Roles)
 	slices.Sort(c.Roles)
 	c.Seeds = slices.Clone(c.Seeds)
+	off := c.DurableKeys != nil && len(c.DurableKeys) == 0
 	c.DurableKeys = slices.Clone(c.DurableKeys)
-	if c.Dir != "" {
+	if c.Dir != "" && !off {
 		c.DurableKeys = append(c.DurableKeys, rememberedKeys...)
 	}
 	slices.Sort(c.DurableKeys)
@@ -187,6 +201,12 @@ func (c Config) Validate() error {
 		if err := crdt.CheckKey(k); err != nil {
 			fault("DurableKeys", "%q: %v", k, err)
 		}
+	}
+	if c.WriteBehind < 0 {
+		fault("WriteBehind", "is negative")
+	}
+	if err := c.Store.Validate(); err != nil {
+		fault("Store", "%v", err)
 	}
 	if c.Preset > Local {
 		fault("Preset", "%v is unknown", c.Preset)

@@ -1,84 +1,84 @@
 package ddata
 
 import (
-	"encoding/binary"
+	"bytes"
+	"context"
+	"errors"
 	"fmt"
-	"math/rand/v2"
+	"log/slog"
 
 	"github.com/coterie-go/coterie/ddata/membership"
 	"github.com/coterie-go/coterie/durable"
 	"github.com/coterie-go/coterie/durable/lmdb"
+	"github.com/coterie-go/coterie/durable/rows"
+	"github.com/coterie-go/coterie/replicator"
 )
 
-// disk is a node's directory: the rows of its replicators, and a table of its own with two rows, the id of the
-// directory and the last view.
-type disk struct {
-	env    *lmdb.Env
-	node   durable.Table
-	id     membership.DiskID // drawn once, when the directory is made
-	record []byte            // the membership's record as it was found
-}
+// disk is a node's directory: a table of rows for each replicator, once there are rows, and the membership's record as its note.
+type disk struct{ env *lmdb.Env }
 
-// Rows of the table "node".
-const (
-	nodeTable  = "node"
-	nodeFormat = 1
-)
+// tableOf is the name of the table of a role.
+func tableOf(role string) string { return "replica/" + role }
 
-var (
-	diskIDKey = []byte("disk")
-	recordKey = []byte("membership")
-)
-
-func openDisk(dir string) (*disk, error) {
-	env, err := lmdb.Open(dir, lmdb.Options{})
+func openDisk(cfg Config, log *slog.Logger) (*disk, error) {
+	opts := cfg.Store
+	opts.Observer = logged(opts.Observer, log)
+	env, err := lmdb.Open(cfg.Dir, opts)
 	if err != nil {
 		return nil, fmt.Errorf("ddata: Config.Dir: %w", err)
 	}
-	d := &disk{env: env}
-	if err := d.load(); err != nil {
-		d.close()
-		return nil, fmt.Errorf("ddata: Config.Dir %s: %w", dir, err)
-	}
-	return d, nil
+	return &disk{env: env}, nil
 }
 
-func (d *disk) load() (err error) {
-	if d.node, err = d.env.Table(nodeTable); err != nil {
-		return err
-	}
-	err = d.node.Load(func(r durable.Row) error {
-		if r.Value[0] != nodeFormat {
-			return fmt.Errorf("row %q has format %d, this program knows %d", r.Key, r.Value[0], nodeFormat)
-		}
-		switch body := r.Value[1:]; string(r.Key) {
-		case string(diskIDKey):
-			if len(body) != 8 {
-				return fmt.Errorf("row %q has %d bytes", r.Key, len(body))
+// logged tells the log, and then whoever else wants to know.
+func logged(o lmdb.Observer, log *slog.Logger) lmdb.Observer {
+	return lmdb.Observer{
+		MapGrown: func(e lmdb.MapGrown) {
+			log.Debug("durable store", "event", e.String())
+			if o.MapGrown != nil {
+				o.MapGrown(e)
 			}
-			d.id = membership.DiskID(binary.BigEndian.Uint64(body))
-		case string(recordKey):
-			d.record = append([]byte(nil), body...)
-		}
-		return nil
-	})
-	if err != nil || d.id != 0 {
-		return err
+		},
+		Compacted: func(e lmdb.Compacted) {
+			level := slog.LevelInfo
+			if e.Err != nil {
+				level = slog.LevelWarn
+			}
+			log.Log(context.Background(), level, "durable store", "event", e.String())
+			if o.Compacted != nil {
+				o.Compacted(e)
+			}
+		},
+		CommitFailed: o.CommitFailed, // each batch tells its owner
 	}
-	d.id = membership.DiskID(rand.Uint64() | 1)
-	return d.put(diskIDKey, binary.BigEndian.AppendUint64(nil, uint64(d.id)))
 }
 
-// table is the table of that name.
-func (d *disk) table(name string) (durable.Table, error) { return d.env.Table(name) }
+// id names the directory in the view.
+func (d *disk) id() membership.DiskID { return membership.DiskID(d.env.ID()) }
 
-// putRecord stores the membership's record and waits until it is durable: a view must not be announced before.
-func (d *disk) putRecord(record []byte) error { return d.put(recordKey, record) }
+// record is the membership's record as the last incarnation left it, nil at first.
+func (d *disk) record() []byte { return d.env.Note() }
 
-func (d *disk) put(key, value []byte) error {
-	done := make(chan error, 1)
-	d.node.Commit([]durable.Row{{Key: key, Value: append([]byte{nodeFormat}, value...)}}, func(err error) { done <- err })
-	return <-done
+// putRecord stores the membership's record and returns when it is durable: a view must not be announced before.
+func (d *disk) putRecord(record []byte) error { return d.env.SetNote(bytes.Clone(record)) }
+
+// load finds the table of a role and what it holds.
+func (d *disk) load(role string) (durable.Table, replicator.Loaded, error) {
+	t, err := d.env.Table(tableOf(role))
+	if err != nil {
+		return nil, replicator.Loaded{}, err
+	}
+	loaded, err := rows.Load(t)
+	return t, loaded, err
+}
+
+// damaged says that the rows of a role do not make sense, unless the store has said what is wrong.
+func (d *disk) damaged(role string, cause error) error {
+	if known := (*durable.Error)(nil); errors.As(cause, &known) {
+		return fmt.Errorf("ddata: Config.Dir: load role %q: %w", role, cause)
+	}
+	return fmt.Errorf("ddata: Config.Dir: %w", &durable.Error{Kind: durable.ErrCorrupt, Path: d.env.Dir(), Detail: fmt.Sprintf("the rows of role %q", role), Cause: cause,
+		Remedy: "put back a copy of the directory, or remove it so that this node starts from empty and fetches everything from its peers; coterie-data verify says more"})
 }
 
 func (d *disk) close() { _ = d.env.Close() }

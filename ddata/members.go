@@ -48,7 +48,7 @@ func newMembers(n *Node) (*members, error) {
 	cfg.Strategy, cfg.ConfigHash = n.cfg.Downing, configHash(n.cfg)
 	var record []byte
 	if n.disk != nil {
-		cfg.Disk, record = n.disk.id, n.disk.record
+		cfg.Disk, record = n.disk.id(), n.disk.record()
 	}
 	machine, err := membership.New(cfg, rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64())), record)
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/membership"
 	"github.com/coterie-go/coterie/ddata/transport"
 	"github.com/coterie-go/coterie/ddata/transport/gossip"
+	"github.com/coterie-go/coterie/durable/lmdb"
 )
 
 // Node is a running member of a cluster. Its methods may be called from any goroutine.
@@ -102,7 +103,7 @@ func start(ctx context.Context, cfg Config) (_ *Node, err error) {
 		}
 	}()
 	if cfg.Dir != "" {
-		if n.disk, err = openDisk(cfg.Dir); err != nil {
+		if n.disk, err = openDisk(cfg, n.log); err != nil {
 			return nil, err
 		}
 	}
@@ -187,8 +188,16 @@ func (n *Node) Addr() string { return n.net.Addr() }
 // Roles are the roles of this node, sorted. The caller must not change the slice.
 func (n *Node) Roles() []string { return n.cfg.Roles }
 
-// Durable says whether this node keeps durable data: it has a Config.Dir.
-func (n *Node) Durable() bool { return n.disk != nil }
+// Durable says whether this node keeps durable data: it has a Config.Dir, and Config.DurableKeys does not switch it off.
+func (n *Node) Durable() bool { return n.disk != nil && len(n.cfg.DurableKeys) > 0 }
+
+// StoreStats says what the store in Config.Dir did since the start, and how large it is; all zero while no durable key was ever written.
+func (n *Node) StoreStats() lmdb.Stats {
+	if n.disk == nil {
+		return lmdb.Stats{}
+	}
+	return n.disk.env.Stats()
+}
 
 // Preset is the choice of timers that the node runs with.
 func (n *Node) Preset() Preset { return n.cfg.Preset }

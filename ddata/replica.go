@@ -61,7 +61,7 @@ var waiters = sync.Pool{New: func() any {
 }}
 
 func newReplicator(n *Node, role string) (*Replicator, error) {
-	cfg := replicator.Config{Self: crdt.Origin(n.uid), DurableKeys: n.cfg.DurableKeys}
+	cfg := replicator.Config{Self: crdt.Origin(n.uid), DurableKeys: n.cfg.DurableKeys, WriteBehind: n.cfg.WriteBehind}
 	if n.cfg.Preset == Local {
 		cfg.GossipInterval, cfg.RetryInterval = 200*time.Millisecond, 50*time.Millisecond
 	}
@@ -69,23 +69,44 @@ func newReplicator(n *Node, role string) (*Replicator, error) {
 	d := &replicaDriver{n: n, role: role, waiting: map[uint64]pending{}, subs: map[uint64]*subscription{}}
 	var loaded replicator.Loaded
 	if n.disk != nil {
-		cfg.Disk = uint64(n.disk.id)
+		cfg.Disk = uint64(n.disk.id())
+	}
+	if n.Durable() {
 		var err error
-		if d.table, err = n.disk.table("replica/" + role); err != nil {
-			return nil, err
-		}
-		if loaded, err = rows.Load(d.table); err != nil {
-			return nil, fmt.Errorf("ddata: load role %q from %s: %w", role, n.cfg.Dir, err)
+		if d.table, loaded, err = n.disk.load(role); err != nil {
+			return nil, n.disk.damaged(role, err)
 		}
 	}
 	m, err := replicator.New(cfg, rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64())), loaded)
+	if loaded.Clock != nil && err != nil {
+		return nil, n.disk.damaged(role, err)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("ddata: role %q: %w", role, err)
 	}
+	warnStale(n, role, m)
 	r := &Replicator{n: n, role: role, ch: transport.ChannelOf("replicator/" + role), d: d}
 	d.m, d.r = m, r
 	r.loop = drive.New(d, inboxMax)
 	return r, nil
+}
+
+// warnStale tells of rows of keys that DurableKeys no longer names: nobody can reach them.
+func warnStale(n *Node, role string, m *replicator.Machine) {
+	count, first := 0, ""
+	for key := range m.Snapshot(replicator.Durable).Keys("") {
+		if m.SpaceOf(key) == replicator.Durable {
+			continue
+		}
+		if count == 0 {
+			first = key
+		}
+		count++
+	}
+	if count > 0 {
+		n.log.Warn("the store holds keys that Config.DurableKeys does not name any more; name them again, or remove them from all nodes with coterie-data",
+			"role", role, "keys", count, "first", first)
+	}
 }
 
 // Role is the role whose data this is.

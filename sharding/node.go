@@ -42,7 +42,7 @@ func Start[M any](node *ddata.Node, t EntityType[M]) (*Region[M], error) {
 		return nil, err
 	}
 	if t.RememberEntities && ports.State != nil && !node.Durable() {
-		return nil, fmt.Errorf("%w %q: RememberEntities needs a directory: set ddata.Config.Dir", ErrConfig, t.Name)
+		return nil, fmt.Errorf("%w %q: RememberEntities needs durable data: set ddata.Config.Dir, and do not switch it off with an empty ddata.Config.DurableKeys", ErrConfig, t.Name)
 	}
 	g, err := StartOn(ports, withPreset(t, node.Preset()))
 	if err != nil {

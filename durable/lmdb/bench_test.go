@@ -62,7 +62,7 @@ func BenchmarkCallers(b *testing.B) {
 		})
 		b.Run(fmt.Sprintf("raw/%d", callers), func(b *testing.B) {
 			h := rawHandle(b)
-			dbi, err := h.openTable("t")
+			dbi, err := h.openTable("t", true)
 			if err != nil {
 				b.Fatal(err)
 			}

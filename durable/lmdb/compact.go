@@ -9,13 +9,38 @@ import (
 	"github.com/bmatsuo/lmdb-go/lmdb"
 )
 
-// compactMin is the size from which a file that is mostly free is written anew.
-const compactMin = 64 << 20
+// Compact writes the file of a store anew, however much of it is free. It refuses with durable.ErrInUse while a process has the directory open. A directory
+// without a store has nothing to compact. An error leaves the file as it was, and so does a cut at any moment, or it leaves the new one.
+func Compact(dir string, opts Options) (Compacted, error) {
+	var got *Compacted
+	tell := opts.Observer.Compacted
+	opts.Observer.Compacted = func(c Compacted) {
+		if got = &c; tell != nil {
+			tell(c)
+		}
+	}
+	opts.always = true
+	e, err := openExisting(dir, opts)
+	if err != nil {
+		return Compacted{}, err
+	}
+	if err := e.Close(); err != nil {
+		return Compacted{}, err
+	}
+	if got == nil {
+		return Compacted{File: filepath.Join(e.dir, storeName, dataName)}, nil
+	}
+	return *got, got.Err
+}
 
-// maybeCompact writes the file anew when more than half of its pages are free, for it never shrinks otherwise: one load that lasts through many commits makes it grow
+// maybeCompact writes the file anew when much of it is free, for it never shrinks otherwise: one load that lasts through many commits makes it grow
 // many times over. It is done at opening, when nobody waits for it long and nobody reads. A failure, of a full disk say, leaves the file as it is.
-func maybeCompact(h *handle, dir string, opts Options) (*handle, error) {
-	before, worth, err := worthCompacting(h, opts.test.compactMin)
+//
+//  1. coterie.new gets a copy of what is needed, through to the disk: a cut leaves the old file, and a copy that the next opening removes.
+//  2. The copy takes the file's name: one rename, which leaves the old one or the new one.
+//  3. The name goes to the disk. Until then a cut of power may bring back the old file, which holds the same rows, for nothing is written before.
+func maybeCompact(h *handle, dir string, id uint64, opts Options) (*handle, error) {
+	before, worth, err := worthCompacting(h, opts)
 	if err != nil {
 		h.close()
 		return nil, fault(h.file, err)
@@ -23,41 +48,55 @@ func maybeCompact(h *handle, dir string, opts Options) (*handle, error) {
 	if !worth {
 		return h, nil
 	}
-	fresh := filepath.Join(dir, newName)
-	if err = opts.test.compactFault; err == nil {
-		err = copyCompact(h, fresh)
+	fresh, store := filepath.Join(dir, newName), filepath.Dir(h.file)
+	step := func(name string, do func() error) {
+		if err == nil && opts.test.compacting != nil {
+			err = opts.test.compacting(name)
+		}
+		if err == nil {
+			err = do()
+		}
 	}
+	step("copy", func() error { return copyCompact(h, fresh) })
 	h.close()
-	if err == nil {
-		err = os.Rename(fresh, h.file)
-	}
-	store := filepath.Dir(h.file)
-	if err == nil {
-		err = syncDir(store)
-	}
+	step("rename", func() error { return os.Rename(fresh, h.file) })
+	step("sync", func() error { return syncDir(store) })
 	if err != nil {
 		_ = os.Remove(fresh) // the next opening removes it otherwise
 	}
-	h, oerr := openChecked(store, opts)
+	h, oerr := openChecked(store, id, opts)
 	if oerr != nil {
 		return nil, oerr
 	}
 	after, _ := h.size()
-	opts.Observer.compacted(Compacted{File: h.file, Before: before, After: after, Err: err})
+	opts.Observer.compacted(Compacted{File: h.file, Before: before, After: after, Err: fault(fresh, err)})
 	return h, nil
 }
 
-func worthCompacting(h *handle, minSize int64) (size int64, worth bool, err error) {
+func worthCompacting(h *handle, opts Options) (size int64, worth bool, err error) {
 	size, err = h.size()
-	if err != nil || size < minSize {
-		return size, false, err
+	switch {
+	case err != nil || opts.always:
+		return size, err == nil, err
+	case opts.CompactFree < 0 || size < opts.CompactMin:
+		return size, false, nil
 	}
+	all, free, err := h.used()
+	return size, float64(free) > opts.CompactFree*float64(all), err
+}
+
+// used says how many bytes the pages of the file take, and how many of them no row needs.
+func (h *handle) used() (all, free int64, err error) {
 	info, err := h.env.Info()
 	if err != nil {
-		return size, false, err
+		return 0, 0, err
 	}
-	free, err := h.freePages()
-	return size, 2*free > info.LastPNO+1, err
+	stat, err := h.env.Stat()
+	if err != nil {
+		return 0, 0, err
+	}
+	pages, err := h.freePages()
+	return (info.LastPNO + 1) * int64(stat.PSize), pages * int64(stat.PSize), err
 }
 
 // freePages counts the pages that no row needs. LMDB keeps them as rows of its table 0: a value is a list of page numbers, its length in front.

@@ -3,14 +3,16 @@
 //
 // # Nouns
 //
-// An [Env] is the store in one directory, open in one process. Its tables are named databases of one LMDB environment. The writer is the only goroutine
-// that writes: it takes what waits, commits it in one transaction with one fsync, and answers each batch in order. Nobody waits on purpose: while the disk is busy
-// the next group gathers. layout.go draws what lies in the directory.
+// An [Env] is the directory of one node, held by one process. It has an id, a note of a few bytes that its owner keeps there, and a store once there are rows: its tables are named
+// databases of one LMDB environment. The writer is the only goroutine that writes rows: it takes what waits, commits it in one transaction with one fsync, and answers each batch in
+// order. Nobody waits on purpose: while the disk is busy the next group gathers. layout.go draws what lies in the directory.
 //
 //	env, err := lmdb.Open("/var/lib/shop", lmdb.Options{})
 //	table, err := env.Table("backend")
 //	table.Commit(rows, func(err error) { … }) // returns at once; err comes when the disk has it
 //	err = env.Close()
+//
+// [OpenExisting], Env.Contents, [Compact] and [Remove] are for looking after the directory of a node that is not running; the command coterie-data stands on them.
 //
 // # Guarantees
 //
@@ -19,10 +21,12 @@
 //     commit in, a dozen times, and finds exactly the batches up to some number at or above the last acknowledged one.
 //   - One process. The directory is locked before anything is touched, and the lock falls with its holder. A second opening, in this process or another, gets durable.ErrInUse and the
 //     pid. Child processes inherit no descriptor.
-//   - Nothing starts from empty by mistake. A directory with other files in it, a format of another version, files that are missing, of another program, or
-//     cut short are errors that name the file; [Exists] says true when it can not look. A store comes into being by one rename.
-//   - A full disk fails the commits that need room with durable.ErrFull and nothing else. What was acknowledged stays readable, the store can be opened, and commits succeed again when
-//     there is room. A quota and a limit of file sizes count as a full disk.
+//   - The first batch with rows makes the store, and nothing else does. It comes into being by one rename, and is noted before its first batch: a store that was lost is missed.
+//   - Nothing starts from empty by mistake. A directory with other files in it, a format of another version, files that are missing, of another program, of another
+//     directory, or cut short are errors that name the file; [Exists] says true when it can not look.
+//   - A full disk fails the commits that need room with durable.ErrFull and nothing else. What was acknowledged stays readable, the store can be opened, notes can be set, and commits
+//     succeed again when there is room. A quota and a limit of file sizes count as a full disk.
+//   - Compaction is a copy and a rename: a cut at any moment leaves the old file or the new one.
 //   - The map grows by itself, with the batch that needed it committed once and no caller told.
 //   - Messages say which file, what was found, and what to do.
 //
@@ -30,8 +34,9 @@
 //
 //   - A flipped bit is not noticed here: LMDB has no checksums. What is stored carries a digest of its own, which its owner checks after the load.
 //   - Network file systems: LMDB maps its files. Use a local disk.
-//   - The file does not shrink while it is open; a load that lasts through many commits makes it grow. When more than half of a file of 64 MiB or more is free, Open
-//     writes it anew.
+//   - The file does not shrink while it is open; a load that lasts through many commits makes it grow. When much of it is free Open writes it anew: Options.CompactFree
+//     and CompactMin say when.
+//   - Half of the file with the note that is damaged later on, not by a cut, is taken for one that was never finished: the note before it counts.
 //   - Windows, and builds without cgo.
 //
 // # Bounds

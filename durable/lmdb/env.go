@@ -1,18 +1,26 @@
 package lmdb
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 
 	"github.com/coterie-go/coterie/durable"
 )
 
-// Env is a store in a directory. Open makes one; see durable.Env for its laws.
+// Env is the directory of a node, held by this process, with the store in it if there is one. Open makes one; see durable.Env for its laws.
+//
+//	no store ──first batch with rows──► store
+//
+// A directory without a store has empty tables. The store is made by the writer, in front of the first batch; when that fails, the batch has failed, and the next one tries again.
 type Env struct {
 	dir    string
+	opts   Options
 	lock   *dirLock
-	h      *handle
+	node   *nodeFile
+	h      atomic.Pointer[handle] // nil: no store yet; set by Open or else by the writer
 	writer *writer
 	loads  chan struct{} // a slot per load, fewer than LMDB has readers
 
@@ -27,8 +35,8 @@ const loadsMax = 64
 
 var _ durable.Env = (*Env)(nil)
 
-// Open opens the store in dir and makes one when dir is missing or empty. Errors match durable.ErrInUse, ErrForeign, ErrVersion, ErrCorrupt, ErrUnwritable,
-// ErrFull or ErrIO. Close it, or the goroutine that writes stays.
+// Open takes the directory, which is made when it is missing, and opens the store if there is one. Errors match durable.ErrInUse, ErrForeign, ErrVersion,
+// ErrCorrupt, ErrUnwritable, ErrFull or ErrIO. Close it, or the goroutine that writes stays.
 func Open(dir string, opts Options) (*Env, error) {
 	opts, err := opts.withDefaults()
 	if err != nil {
@@ -45,36 +53,94 @@ func Open(dir string, opts Options) (*Env, error) {
 	if err != nil {
 		return nil, err
 	}
-	h, err := openStore(dir, opts)
-	if err != nil {
+	e := &Env{dir: dir, opts: opts, lock: lock, tables: make(map[string]*table), loads: make(chan struct{}, loadsMax)}
+	if err := e.open(); err != nil {
+		if e.node != nil {
+			e.node.close()
+		}
 		lock.release()
 		return nil, err
 	}
-	e := &Env{dir: dir, lock: lock, h: h, tables: make(map[string]*table), loads: make(chan struct{}, loadsMax)}
-	e.writer = startWriter(h, dir, opts)
+	e.writer = startWriter(e)
 	return e, nil
 }
 
-// openStore makes, checks and when it is worth it compacts the store in a locked directory.
-func openStore(dir string, opts Options) (*handle, error) {
-	if err := os.RemoveAll(filepath.Join(dir, newName)); err != nil {
-		return nil, unwritable(filepath.Join(dir, newName), "", err)
-	}
+// OpenExisting is Open for looking after the directory of a node that is not running: it makes no directory and compacts nothing. A directory that no node has used is
+// durable.ErrForeign.
+func OpenExisting(dir string, opts Options) (*Env, error) {
+	opts.CompactFree = -1
+	return openExisting(dir, opts)
+}
+
+func openExisting(dir string, opts Options) (*Env, error) {
 	if !Exists(dir) {
-		if err := makeStore(dir, opts); err != nil {
+		return nil, &durable.Error{Kind: durable.ErrForeign, Path: dir, Detail: "no node has used it: it has no " + nodeName,
+			Remedy: "give the directory that the node has as its Config.Dir"}
+	}
+	return Open(dir, opts)
+}
+
+// open reads what is in the locked directory, removes what was left in the making, and when it is worth it compacts the store.
+func (e *Env) open() (err error) {
+	for _, name := range []string{newName, nodeNewName} {
+		if err := os.RemoveAll(filepath.Join(e.dir, name)); err != nil {
+			return unwritable(filepath.Join(e.dir, name), "", err)
+		}
+	}
+	if e.node, err = openNode(e.dir); err != nil {
+		return err
+	}
+	store := filepath.Join(e.dir, storeName)
+	if !storeExists(e.dir) {
+		if e.node.get().Made {
+			return corrupt(store, "it is missing", nil)
+		}
+		return nil
+	}
+	h, err := openChecked(store, e.ID(), e.opts)
+	if err == nil {
+		h, err = maybeCompact(h, e.dir, e.ID(), e.opts)
+	}
+	if err == nil {
+		err = e.adopt(h)
+	}
+	return err
+}
+
+// adopt notes that there is a store before anything is written to it, and makes it the one that is used.
+func (e *Env) adopt(h *handle) error {
+	if !e.node.get().Made {
+		if err := e.node.put(func(s *nodeState) { s.Made = true }); err != nil {
+			h.close()
+			return err
+		}
+	}
+	e.h.Store(h)
+	return nil
+}
+
+// store returns the store, and makes it when there is none. Only the writer calls it.
+func (e *Env) store() (*handle, error) {
+	if h := e.h.Load(); h != nil {
+		return h, nil
+	}
+	if !storeExists(e.dir) { // else it was made, and could not be noted
+		if err := makeStore(e.dir, e.ID(), e.opts); err != nil {
 			return nil, err
 		}
 	}
-	store := filepath.Join(dir, storeName)
-	h, err := openChecked(store, opts)
+	h, err := openChecked(filepath.Join(e.dir, storeName), e.ID(), e.opts)
+	if err == nil {
+		err = e.adopt(h)
+	}
 	if err != nil {
 		return nil, err
 	}
-	return maybeCompact(h, dir, opts)
+	return h, nil
 }
 
 // openChecked opens a store that was made earlier, and refuses whatever is not one of ours and whole.
-func openChecked(store string, opts Options) (*handle, error) {
+func openChecked(store string, id uint64, opts Options) (*handle, error) {
 	if err := checkFormat(store); err != nil {
 		return nil, err
 	}
@@ -87,7 +153,7 @@ func openChecked(store string, opts Options) (*handle, error) {
 	}
 	err = h.checkWhole()
 	if err == nil {
-		err = h.checkRow()
+		err = h.checkRow(id)
 	}
 	if err != nil {
 		h.close()
@@ -96,21 +162,29 @@ func openChecked(store string, opts Options) (*handle, error) {
 	return h, nil
 }
 
-// Table implements durable.Env. A table that was not asked for before waits its turn behind the batches that wait.
+// Table implements durable.Env. Where there is a store, a table that was not asked for before waits its turn behind the batches that wait. ErrTables says that
+// Options.MaxTables are open.
 func (e *Env) Table(name string) (durable.Table, error) {
 	if err := durable.CheckName(e.dir, name); err != nil {
 		return nil, err
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if t := e.tables[name]; t != nil && !e.writer.isClosed() {
+	if e.writer.isClosed() {
+		return nil, closedError(e.dir)
+	}
+	if t := e.tables[name]; t != nil {
 		return t, nil
 	}
-	dbi, err := e.writer.openTable(name)
-	if err != nil {
-		return nil, err
+	if len(e.tables) == e.opts.MaxTables {
+		return nil, &durable.Error{Kind: durable.ErrTables, Path: e.dir, Detail: fmt.Sprintf("%d are open", e.opts.MaxTables), Remedy: "raise Options.MaxTables"}
 	}
-	t := &table{env: e, dbi: dbi, name: name}
+	t := &table{env: e, name: name}
+	if e.h.Load() != nil {
+		if err := e.writer.openTable(t); err != nil {
+			return nil, err
+		}
+	}
 	e.tables[name] = t
 	return t, nil
 }
@@ -118,36 +192,31 @@ func (e *Env) Table(name string) (durable.Table, error) {
 // Dir implements durable.Env: the absolute path that Open was given.
 func (e *Env) Dir() string { return e.dir }
 
+// ID names the directory and what is in it. It was drawn when the directory was made; after Remove there is another one.
+func (e *Env) ID() uint64 { return e.node.get().ID }
+
+// Note returns what SetNote put last, nil at first. The caller must not change it.
+func (e *Env) Note() []byte { return e.node.get().Note }
+
+// SetNote keeps up to NoteMax bytes beside the rows, and returns when they are on the disk. It needs no store and makes none, and no room on a disk that is
+// full; it does not wait for batches. The bytes belong to the Env from then on.
+func (e *Env) SetNote(note []byte) error {
+	if len(note) > NoteMax {
+		return &durable.Error{Kind: durable.ErrTooLarge, Path: e.node.path, Detail: fmt.Sprintf("a note of %d bytes, at most %d fit", len(note), NoteMax),
+			Remedy: "this is a mistake of the caller; nothing was written"}
+	}
+	return e.node.put(func(s *nodeState) { s.Note = note })
+}
+
 // Close implements durable.Env.
 func (e *Env) Close() error {
 	e.closing.Do(func() {
 		e.writer.stop()
-		e.h.close()
+		if h := e.h.Load(); h != nil {
+			h.close()
+		}
+		e.node.close()
 		e.lock.release()
 	})
 	return nil
-}
-
-// Stats are counts since Open, and sizes.
-type Stats struct {
-	Commits uint64 // transactions that became durable
-	Batches uint64 // batches in them
-	Rows    uint64 // rows in them
-	Failed  uint64 // batches whose transaction failed
-	Refused uint64 // batches that were never tried: overload, bad rows, too large
-	Queued  int    // bytes that wait
-	MapSize int64  // bytes of address space
-	File    int64  // bytes of the file; it never shrinks but by compaction at Open
-}
-
-// Stats says what the store did and holds. After Close the sizes are zero.
-func (e *Env) Stats() Stats {
-	s := e.writer.stats()
-	e.h.gate.RLock()
-	defer e.h.gate.RUnlock()
-	if e.h.env != nil {
-		s.MapSize = e.h.mapSize
-		s.File, _ = e.h.size()
-	}
-	return s
 }

@@ -15,6 +15,7 @@ import (
 const (
 	remedyFull    = "make room on the disk or raise the limit; what was acknowledged is safe, and commits succeed again once there is room"
 	remedyCorrupt = "put back a copy of the directory, or remove it so that this node starts from empty and fetches everything from its peers"
+	remedyVersion = "use the program that wrote it, or move the directory away to start from empty"
 	remedyIO      = "look at the disk and the kernel's log; if it stays, restart this process"
 )
 
@@ -51,7 +52,7 @@ var faultKinds = []struct {
 	{lmdb.Corrupted, durable.ErrCorrupt, remedyCorrupt},
 	{lmdb.PageNotFound, durable.ErrCorrupt, remedyCorrupt},
 	{lmdb.Invalid, durable.ErrCorrupt, remedyCorrupt},
-	{lmdb.VersionMismatch, durable.ErrVersion, "use the program that wrote it, or move the directory away to start from empty"},
+	{lmdb.VersionMismatch, durable.ErrVersion, remedyVersion},
 	{lmdb.TxnFull, durable.ErrTooLarge, "commit in smaller batches"},
 	{lmdb.DBsFull, durable.ErrTables, "raise Options.MaxTables"},
 	{syscall.EACCES, durable.ErrUnwritable, "give this node a directory that it may make, read and write, on a local disk"},

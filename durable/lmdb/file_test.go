@@ -7,7 +7,9 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/bmatsuo/lmdb-go/lmdb"
@@ -55,9 +57,9 @@ func TestAMapThatCanNotGrowFailsCleanly(t *testing.T) {
 	e := mustOpen(t, dir, Options{MapSize: 64 << 10})
 	tbl := mustTable(t, e, "t")
 	mustCommit(t, tbl, row("a", 10))
-	e.h.gate.Lock()
-	e.h.mapSize = mapSizeMax
-	e.h.gate.Unlock()
+	e.h.Load().gate.Lock()
+	e.h.Load().mapSize = mapSizeMax
+	e.h.Load().gate.Unlock()
 	for range 2 {
 		if err := commit(tbl, row("b", 1<<20)); !errors.Is(err, durable.ErrIO) || !strings.Contains(err.Error(), "can not grow") {
 			t.Errorf("commit: %v", err)
@@ -86,8 +88,8 @@ func TestGrowthWaitsForLoads(t *testing.T) {
 			return nil
 		}
 		tbl.Commit([]durable.Row{row("large", 1<<20)}, func(err error) { answer <- err })
-		for e.h.gate.TryRLock() { // until the writer waits to change it
-			e.h.gate.RUnlock()
+		for e.h.Load().gate.TryRLock() { // until the writer waits to change it
+			e.h.Load().gate.RUnlock()
 			select {
 			case g := <-grown:
 				return errors.New("under a load: " + g.String())
@@ -150,22 +152,80 @@ func TestCompaction(t *testing.T) {
 	if size := check(Options{Observer: obs}); size < before || len(seen) > 0 {
 		t.Errorf("a small file was compacted from %d to %d: %v", before, size, seen)
 	}
-	if size := check(Options{Observer: obs, test: testKnobs{compactMin: 1, compactFault: errors.New("no room")}}); size < before {
-		t.Errorf("a failed compaction left %d of %d bytes", size, before)
+	for _, free := range []float64{-1, 0.99} {
+		if size := check(Options{Observer: obs, CompactMin: 1, CompactFree: free}); size < before || len(seen) > 0 {
+			t.Errorf("compacted from %d to %d although %v must be free: %v", before, size, free, seen)
+		}
 	}
-	if len(seen) != 1 || seen[0].Err == nil || !strings.Contains(seen[0].String(), "no room") {
-		t.Errorf("observed %v", seen)
+	for i, fails := range []string{"copy", "rename"} {
+		knobs := testKnobs{compacting: func(step string) error {
+			if step == fails {
+				return syscall.ENOSPC
+			}
+			return nil
+		}}
+		if size := check(Options{Observer: obs, CompactMin: 1, test: knobs}); size < before {
+			t.Errorf("a failed %s left %d of %d bytes", fails, size, before)
+		}
+		if len(seen) != i+1 || !errors.Is(seen[i].Err, durable.ErrFull) || !strings.Contains(seen[i].String(), "the file is as it was") {
+			t.Errorf("observed %v", seen)
+		}
 	}
-	size := check(Options{Observer: obs, test: testKnobs{compactMin: 1}})
-	if size > before/3 || len(seen) != 2 || seen[1].Err != nil || seen[1].Before < before || !strings.Contains(seen[1].String(), "compacted from") {
+	size := check(Options{Observer: obs, CompactMin: 1})
+	if size > before/3 || len(seen) != 3 || seen[2].Err != nil || seen[2].Before < before || !strings.Contains(seen[2].String(), "compacted from") {
 		t.Errorf("%d bytes before and %d after: %v", before, size, seen)
 	}
-	if check(Options{Observer: obs, test: testKnobs{compactMin: 1}}); len(seen) != 2 {
+	if check(Options{Observer: obs, CompactMin: 1}); len(seen) != 3 {
 		t.Errorf("compacted again: %v", seen)
 	}
+	left(t, dir, lockName, nodeName, storeName)
+	left(t, filepath.Join(dir, storeName), dataName, formatName, readerName)
+}
+
+// left checks what lies in a directory.
+func left(t *testing.T, dir string, want ...string) {
+	t.Helper()
 	entries, err := os.ReadDir(dir)
-	if err != nil || len(entries) != 2 {
-		t.Errorf("left behind: %v %v", entries, err)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, e := range entries {
+		got = append(got, e.Name())
+	}
+	slices.Sort(want)
+	if !slices.Equal(got, want) {
+		t.Errorf("%s holds %q, want %q", dir, got, want)
+	}
+}
+
+func TestCompactOnDemand(t *testing.T) {
+	dir := t.TempDir()
+	before := sparse(t, dir)
+	e := mustOpen(t, dir, Options{})
+	if _, err := Compact(dir, Options{}); !errors.Is(err, durable.ErrInUse) {
+		t.Errorf("in use: %v", err)
+	}
+	if err := e.Close(); err != nil {
+		t.Fatal(err)
+	}
+	c, err := Compact(dir, Options{})
+	if err != nil || c.Before < before || c.After > before/3 {
+		t.Errorf("%v, %v", c, err)
+	}
+	if n := count(t, mustTable(t, mustOpen(t, dir, Options{}), "t")); n != 401 {
+		t.Errorf("%d rows", n)
+	}
+	empty := t.TempDir()
+	if _, err := Compact(empty, Options{}); !errors.Is(err, durable.ErrForeign) {
+		t.Errorf("a directory that no node has used: %v", err)
+	}
+	left(t, empty)
+	if err := mustOpen(t, empty, Options{}).Close(); err != nil {
+		t.Fatal(err)
+	}
+	if c, err := Compact(empty, Options{}); err != nil || c.Before != 0 {
+		t.Errorf("a directory without a store: %v, %v", c, err)
 	}
 }
 
@@ -175,6 +235,7 @@ func TestASoundFileMayBeShort(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	e := mustOpen(t, t.TempDir(), Options{MapSize: 64 << 10})
 	tbl := mustTable(t, e, "t")
+	mustCommit(t, tbl, row("first", 1))
 	lacking := 0
 	for range 400 {
 		var rows []durable.Row
@@ -188,14 +249,14 @@ func TestASoundFileMayBeShort(t *testing.T) {
 		passing := row("passing", 100_000+rng.IntN(1<<20)) // pages handed out and given back in one transaction
 		rows = append(rows, passing, durable.Row{Key: passing.Key})
 		mustCommit(t, tbl, rows...)
-		if err := e.h.checkWhole(); err != nil {
+		if err := e.h.Load().checkWhole(); err != nil {
 			t.Fatal(err)
 		}
-		info, err := e.h.env.Info()
+		info, err := e.h.Load().env.Info()
 		if err != nil {
 			t.Fatal(err)
 		}
-		p := &pages{fd: int(e.h.fd), size: os.Getpagesize(), have: uint64(e.Stats().File) / uint64(os.Getpagesize())}
+		p := &pages{fd: int(e.h.Load().fd), size: os.Getpagesize(), have: uint64(e.Stats().File) / uint64(os.Getpagesize())}
 		if p.have < uint64(info.LastPNO)+1 {
 			lacking++
 		}
@@ -203,7 +264,7 @@ func TestASoundFileMayBeShort(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if theirs, err := e.h.freePages(); err != nil || int64(ours) != theirs {
+		if theirs, err := e.h.Load().freePages(); err != nil || int64(ours) != theirs {
 			t.Fatalf("we count %d free pages and LMDB counts %d (%v)", ours, theirs, err)
 		}
 	}
@@ -251,10 +312,11 @@ func FuzzFreePages(f *testing.F) {
 // The rules of this version of LMDB that a later one may lift, as far as they can be looked at safely.
 func TestWhatLMDBIs(t *testing.T) {
 	e := mustOpen(t, t.TempDir(), Options{})
-	if n := e.h.env.MaxKeySize(); n != durable.KeyMax {
+	mustCommit(t, mustTable(t, e, "t"), row("a", 1))
+	if n := e.h.Load().env.MaxKeySize(); n != durable.KeyMax {
 		t.Errorf("keys of %d bytes fit, the port says %d", n, durable.KeyMax)
 	}
-	if flags, err := e.h.env.Flags(); err != nil || flags&(lmdb.NoSync|lmdb.NoMetaSync|lmdb.WriteMap|lmdb.MapAsync) != 0 {
+	if flags, err := e.h.Load().env.Flags(); err != nil || flags&(lmdb.NoSync|lmdb.NoMetaSync|lmdb.WriteMap|lmdb.MapAsync) != 0 {
 		t.Errorf("flags %x (%v): commits would not be durable", flags, err)
 	}
 }

@@ -1,9 +1,12 @@
 package lmdb
 
 import (
+	"bytes"
+	"encoding/binary"
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"syscall"
 
@@ -16,7 +19,7 @@ import (
 //
 //   - View and Update only. A transaction that is begun by hand and forgotten crashes the process when the garbage collector meets it.
 //   - One goroutine per transaction: they share scratch memory.
-//   - Reads copy. A raw slice dies with its transaction, and one of an empty value at the end of the file kills the process.
+//   - Reads copy, but for eachRow, which copies itself. A raw slice dies with its transaction, and one of an empty value at the end of the file kills the process.
 //   - A write transaction only puts and deletes; a cursor in it can give wrong answers after a write.
 //   - Tables are opened in an Update: making one in a View crashes.
 //   - Values are never empty.
@@ -37,7 +40,11 @@ var (
 	formatTable = "format"
 	formatKey   = []byte("format")
 	formatValue = []byte{formatVersion}
+	idKey       = []byte("id")
 )
+
+// idValue is the id of a directory behind a format byte.
+func idValue(id uint64) []byte { return binary.BigEndian.AppendUint64([]byte{formatVersion}, id) }
 
 // tableName is the name that LMDB knows a table by, apart from those that are not the users'.
 func tableName(name string) string { return "table/" + name }
@@ -100,26 +107,31 @@ func (h *handle) configure(env *lmdb.Env, store string, size int64, maxTables in
 	return nil
 }
 
-// writeFormat marks a new environment as ours.
-func (h *handle) writeFormat() error {
+// writeFormat marks a new environment as that of a directory of ours.
+func (h *handle) writeFormat(id uint64) error {
 	return h.update(func(txn *lmdb.Txn) error {
 		dbi, err := txn.OpenDBI(formatTable, lmdb.Create)
-		if err != nil {
-			return err
+		if err == nil {
+			err = txn.Put(dbi, formatKey, formatValue, 0)
 		}
-		return txn.Put(dbi, formatKey, formatValue, 0)
+		if err == nil {
+			err = txn.Put(dbi, idKey, idValue(id), 0)
+		}
+		return err
 	})
 }
 
-// checkRow refuses an environment without our mark, or with the mark of another version.
-func (h *handle) checkRow() error {
-	var got []byte
+// checkRow refuses an environment without our mark, with the mark of another version, or of another directory.
+func (h *handle) checkRow(id uint64) error {
+	var got, of []byte
 	err := h.update(func(txn *lmdb.Txn) error {
 		dbi, err := txn.OpenDBI(formatTable, 0)
-		if err != nil {
-			return err
+		if err == nil {
+			got, err = txn.Get(dbi, formatKey)
 		}
-		got, err = txn.Get(dbi, formatKey)
+		if err == nil && len(got) > 0 && got[0] == formatVersion {
+			of, err = txn.Get(dbi, idKey)
+		}
 		return err
 	})
 	switch {
@@ -129,18 +141,58 @@ func (h *handle) checkRow() error {
 		return fault(h.file, err)
 	case got[0] != formatVersion:
 		return &durable.Error{Kind: durable.ErrVersion, Path: h.file, Detail: fmt.Sprintf("it has format %d and this program knows %d", got[0], formatVersion),
-			Remedy: "use the program that wrote it, or move the directory away to start from empty"}
+			Remedy: remedyVersion}
+	case !bytes.Equal(of, idValue(id)):
+		return corrupt(h.file, fmt.Sprintf("it belongs to another directory than %s beside it", nodeName), nil)
 	}
 	return nil
 }
 
-// openTable opens a table and makes it when it is missing. Only the writer calls it.
-func (h *handle) openTable(name string) (dbi lmdb.DBI, err error) {
+// openTable opens a table. One that is missing is made, or else left missing with a dbi of 0, which LMDB keeps for itself. Only the writer calls it.
+func (h *handle) openTable(name string, create bool) (dbi lmdb.DBI, err error) {
+	var flags uint
+	if create {
+		flags = lmdb.Create
+	}
 	err = h.update(func(txn *lmdb.Txn) (err error) {
-		dbi, err = txn.OpenDBI(tableName(name), lmdb.Create)
+		dbi, err = txn.OpenDBI(tableName(name), flags)
 		return err
 	})
-	return dbi, fault(h.file, h.explain(err))
+	switch {
+	case lmdb.IsNotFound(err) && !create:
+		return 0, nil
+	case err != nil:
+		return 0, fault(h.file, h.explain(err))
+	}
+	return dbi, nil
+}
+
+// tables lists the names of the tables in the file.
+func (h *handle) tables() (names []string, err error) {
+	err = h.view(func(txn *lmdb.Txn) error {
+		root, err := txn.OpenRoot(0) // it is open always, so that this makes nothing
+		if err != nil {
+			return err
+		}
+		cur, err := txn.OpenCursor(root)
+		if err != nil {
+			return err
+		}
+		defer cur.Close()
+		for {
+			k, _, err := cur.Get(nil, nil, lmdb.Next)
+			if lmdb.IsNotFound(err) {
+				return nil
+			}
+			if err != nil {
+				return err
+			}
+			if name, ours := strings.CutPrefix(string(k), tableName("")); ours {
+				names = append(names, name)
+			}
+		}
+	})
+	return names, fault(h.file, err)
 }
 
 // update runs fn in a write transaction, again whenever the map had to grow for it. The error is as LMDB gave it.

@@ -15,19 +15,24 @@ import (
 // What lies in a store's directory:
 //
 //	DIR/coterie.lock           flock; the pid and host of the holder
+//	DIR/coterie.node           whose directory it is, whether a store was made, and the owner's note; see nodeFile
 //	DIR/coterie.store/format   "coterie durable store\nformat 1\n", for people, and for programs that know another format
-//	DIR/coterie.store/data.mdb the rows: one named database "table/NAME" per table, and "format" with one row that says that the file is ours
+//	DIR/coterie.store/data.mdb the rows: one named database "table/NAME" per table, and "format" with two rows that say that the file is ours, and whose
 //	DIR/coterie.store/lock.mdb LMDB's readers; worth nothing when no process has the store open
 //	DIR/coterie.new            a store or a file in the making; removed at the next opening
+//	DIR/coterie.node.new       a node file in the making; likewise
 //
-// coterie.store comes into being by a rename when it is complete, so that a cut at any moment leaves no store or a whole one.
+// coterie.node is made at the first opening, coterie.store by the first batch that has rows. It comes into being by a rename when it is complete, is noted in
+// coterie.node, and only then gets its first batch. So a cut at any moment leaves no store or a whole one, and a store that was lost is missed.
 const (
-	lockName   = "coterie.lock"
-	storeName  = "coterie.store"
-	newName    = "coterie.new"
-	formatName = "format"
-	dataName   = "data.mdb"
-	readerName = "lock.mdb"
+	lockName    = "coterie.lock"
+	nodeName    = "coterie.node"
+	nodeNewName = "coterie.node.new"
+	storeName   = "coterie.store"
+	newName     = "coterie.new"
+	formatName  = "format"
+	dataName    = "data.mdb"
+	readerName  = "lock.mdb"
 
 	formatTitle   = "coterie durable store"
 	formatVersion = 1
@@ -36,15 +41,19 @@ const (
 	fileMode = 0o600
 )
 
-// Exists says whether a store was ever made in dir, and so whether there is anything to open. When that cannot be found out it
+// Exists says whether dir is the directory of a node, and so whether there is anything to look at. When that cannot be found out it
 // says true, so that Open reports why: nothing starts from empty because a disk was not mounted readably.
-func Exists(dir string) bool {
-	_, err := os.Lstat(filepath.Join(dir, storeName))
+func Exists(dir string) bool { return exists(filepath.Join(dir, nodeName)) || storeExists(dir) }
+
+func storeExists(dir string) bool { return exists(filepath.Join(dir, storeName)) }
+
+func exists(path string) bool {
+	_, err := os.Lstat(path)
 	return !errors.Is(err, fs.ErrNotExist)
 }
 
-// Remove deletes the store in dir, all rows of it, and leaves the directory, the lock file and whatever else lies there. It refuses with durable.ErrInUse while a
-// process has the store open. A directory without a store is left as it is. A cut in the middle leaves the store or none.
+// Remove deletes what a node has in dir: all rows, its id and its note. It leaves the directory, the lock file and whatever else lies there. It refuses with
+// durable.ErrInUse while a process has the directory open. After a cut in the middle Open refuses what is left, and Remove can be called again.
 func Remove(dir string) error {
 	if !Exists(dir) {
 		return nil
@@ -54,19 +63,13 @@ func Remove(dir string) error {
 		return err
 	}
 	defer lock.release()
-	fresh := filepath.Join(dir, newName)
-	err = os.RemoveAll(fresh)
-	if err == nil {
-		err = os.Rename(filepath.Join(dir, storeName), fresh)
+	for _, name := range []string{newName, storeName, nodeNewName, nodeName} {
+		if err := os.RemoveAll(filepath.Join(dir, name)); err != nil {
+			return unwritable(dir, "can not remove "+name, err)
+		}
 	}
-	if err == nil {
-		err = syncDir(dir)
-	}
-	if err == nil {
-		err = os.RemoveAll(fresh)
-	}
-	if err != nil {
-		return unwritable(dir, "can not remove the store", err)
+	if err := syncDir(dir); err != nil {
+		return unwritable(dir, "", err)
 	}
 	return nil
 }
@@ -83,9 +86,9 @@ func makeDir(dir string) error {
 	foreign := ""
 	for _, e := range entries {
 		switch e.Name() {
-		case storeName:
+		case storeName, nodeName:
 			return nil
-		case lockName, newName, "lost+found": // the last is in the root of every ext file system
+		case lockName, newName, nodeNewName, "lost+found": // the last is in the root of every ext file system
 		default:
 			if foreign == "" {
 				foreign = e.Name()
@@ -93,15 +96,18 @@ func makeDir(dir string) error {
 		}
 	}
 	if foreign != "" {
-		return &durable.Error{Kind: durable.ErrForeign, Path: dir, Detail: fmt.Sprintf("it holds %q and no %s", foreign, storeName),
+		return &durable.Error{Kind: durable.ErrForeign, Path: dir, Detail: fmt.Sprintf("it holds %q and no %s", foreign, nodeName),
 			Remedy: "give this node an empty directory or the one that it had"}
 	}
 	return nil
 }
 
 // makeStore makes an empty store under a temporary name and renames it. The directory is locked.
-func makeStore(dir string, opts Options) error {
+func makeStore(dir string, id uint64, opts Options) error {
 	fresh := filepath.Join(dir, newName)
+	if err := os.RemoveAll(fresh); err != nil {
+		return unwritable(fresh, "", err)
+	}
 	if err := os.Mkdir(fresh, dirMode); err != nil {
 		return fault(fresh, err)
 	}
@@ -113,7 +119,7 @@ func makeStore(dir string, opts Options) error {
 	if err != nil {
 		return err
 	}
-	err = h.writeFormat()
+	err = h.writeFormat(id)
 	h.close()
 	if err != nil {
 		return err
@@ -128,7 +134,6 @@ func makeStore(dir string, opts Options) error {
 	if err := syncDir(dir); err != nil {
 		return fault(dir, err)
 	}
-	_ = syncDir(filepath.Dir(dir)) // dir itself may be new; not every parent may be read
 	return nil
 }
 
@@ -148,7 +153,7 @@ func checkFormat(store string) error {
 	}
 	if want := fmt.Sprintf("format %d", formatVersion); version != want {
 		return &durable.Error{Kind: durable.ErrVersion, Path: path, Detail: fmt.Sprintf("it says %q and this program knows %q", version, want),
-			Remedy: "use the program that wrote it, or move the directory away to start from empty"}
+			Remedy: remedyVersion}
 	}
 	return nil
 }

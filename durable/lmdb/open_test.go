@@ -88,7 +88,7 @@ func TestForeignDirectoryIsRefusedAndUntouched(t *testing.T) {
 }
 
 func TestDirectoriesThatAreTakenForEmpty(t *testing.T) {
-	for _, leftover := range []string{lockName, "lost+found/", newName + "/", newName} {
+	for _, leftover := range []string{lockName, "lost+found/", newName + "/", newName, nodeNewName} {
 		dir := t.TempDir()
 		path, err := filepath.Join(dir, leftover), error(nil)
 		if strings.HasSuffix(leftover, "/") {
@@ -125,18 +125,21 @@ func TestExistsAndRemove(t *testing.T) {
 		t.Errorf("removing what is not there: %v", err)
 	}
 	e := mustOpen(t, dir, Options{})
-	mustCommit(t, mustTable(t, e, "t"), row("a", 1))
 	if !Exists(dir) {
 		t.Error("does not exist while it is open")
 	}
+	mustCommit(t, mustTable(t, e, "t"), row("a", 1))
+	id := e.ID()
 	if err := e.Close(); err != nil {
 		t.Fatal(err)
 	}
 	if err := Remove(dir); err != nil || Exists(dir) {
 		t.Errorf("removed: %v, exists: %v", err, Exists(dir))
 	}
-	if n := count(t, mustTable(t, mustOpen(t, dir, Options{}), "t")); n != 0 {
-		t.Errorf("%d rows after Remove", n)
+	left(t, dir, lockName)
+	e = mustOpen(t, dir, Options{})
+	if n := count(t, mustTable(t, e, "t")); n != 0 || e.ID() == id {
+		t.Errorf("%d rows after Remove, the id was %x and is %x", n, id, e.ID())
 	}
 }
 
@@ -169,12 +172,24 @@ func TestDamageIsRefused(t *testing.T) {
 		{"another program's data", dataName, "not made by this library", durable.ErrCorrupt, anotherEnvironment},
 		{"no format", formatName, "missing", durable.ErrCorrupt, os.Remove},
 		{"garbage for a format", formatName, "does not begin", durable.ErrCorrupt, func(p string) error { return os.WriteFile(p, []byte("x"), 0o600) }},
+		{"another directory's data", dataName, "another directory", durable.ErrCorrupt, anotherDirectory},
+		{"no store", ".", "missing", durable.ErrCorrupt, os.RemoveAll},
+		{"no node file", nodeName, "missing", durable.ErrCorrupt, os.Remove},
+		{"an empty node file", nodeName, "does not begin", durable.ErrCorrupt, func(p string) error { return os.Truncate(p, 0) }},
+		{"half a node file", nodeName, "should have", durable.ErrCorrupt, func(p string) error { return os.Truncate(p, nodeSize/2) }},
+		{"garbage behind the head of the node file", nodeName, "neither of its halves", durable.ErrCorrupt, func(p string) error {
+			return os.WriteFile(p, append([]byte(nodeTitle+"\nformat 1\n"), make([]byte, nodeSize-len(nodeTitle)-10)...), 0o600)
+		}},
+		{"a node file of a later format", nodeName, "format 7", durable.ErrVersion, func(p string) error { return os.WriteFile(p, []byte(nodeTitle+"\nformat 7\n"), 0o600) }},
 		{"a later format", formatName, "format 2", durable.ErrVersion, func(p string) error { return os.WriteFile(p, []byte(formatTitle+"\nformat 2\n"), 0o600) }},
 	}
 	for _, d := range damages {
 		t.Run(d.name, func(t *testing.T) {
 			dir, store := made(t)
 			path := filepath.Join(store, d.file)
+			if d.file == nodeName {
+				path = filepath.Join(dir, nodeName)
+			}
 			if err := d.do(path); err != nil {
 				t.Fatal(err)
 			}
@@ -205,11 +220,31 @@ func anotherEnvironment(path string) error {
 	if err != nil {
 		return err
 	}
-	if _, err = h.openTable("t"); err != nil {
+	if _, err = h.openTable("t", true); err != nil {
 		return err
 	}
 	h.close()
 	return os.Rename(filepath.Join(dir, dataName), path)
+}
+
+// anotherDirectory puts the store's file of another directory of ours in the place of one.
+func anotherDirectory(path string) error {
+	dir, err := os.MkdirTemp(filepath.Dir(path), "other")
+	if err != nil {
+		return err
+	}
+	e, err := Open(dir, Options{})
+	if err != nil {
+		return err
+	}
+	t, err := e.Table("t")
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(commit(t, row("a", 1)), e.Close()); err != nil {
+		return err
+	}
+	return os.Rename(filepath.Join(dir, storeName, dataName), path)
 }
 
 func TestALostLockFileIsMadeAgain(t *testing.T) {
@@ -233,8 +268,8 @@ func TestALostLockFileIsMadeAgain(t *testing.T) {
 }
 
 func TestOptionsReportAllFaults(t *testing.T) {
-	_, err := Open(t.TempDir(), Options{MapSize: -1, MaxTables: -1, QueueMax: -1})
-	for _, name := range []string{"MapSize", "MaxTables", "QueueMax"} {
+	_, err := Open(t.TempDir(), Options{MapSize: -1, MaxTables: -1, QueueMax: -1, CompactMin: -1, CompactFree: 2})
+	for _, name := range []string{"MapSize", "MaxTables", "QueueMax", "CompactMin", "CompactFree"} {
 		if err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("%s is not reported: %v", name, err)
 		}

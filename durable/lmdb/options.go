@@ -18,24 +18,31 @@ type Options struct {
 	// durable.ErrOverloaded. A batch that finds nothing waiting is always taken. More rides out longer pauses of the disk and holds more memory
 	// meanwhile. Default: 64 MiB.
 	QueueMax int
+	// CompactFree is how much of the file may be free, from 0 to 1, before Open writes the file anew: files never shrink otherwise. Less gives room back sooner, more
+	// makes fewer starts wait for it; it takes about as long as copying the rows, and room for them beside the old file. Negative: never. Default: 0.5.
+	CompactFree float64
+	// CompactMin is the size in bytes below which a file is not worth it. Default: 64 MiB.
+	CompactMin int64
 	// Observer is told what happens inside. Default: nobody.
 	Observer Observer
 
-	test testKnobs
+	always bool // compact, whatever is free
+	test   testKnobs
 }
 
 // testKnobs are for the tests of this package.
 type testKnobs struct {
-	compactMin   int64 // bytes from which a file is worth compacting; 0 = compactMin
-	compactFault error // what compaction fails with
-	pagesMax     int   // pages that one batch may change; 0 = pagesMax
+	compacting func(step string) error // called in front of each step of a compaction, which fails with its error
+	pagesMax   int                     // pages that one batch may change; 0 = pagesMax
 }
 
 const (
-	defaultMaxTables = 64
-	defaultQueueMax  = 64 << 20
-	mapSizeMin       = 1 << 20 // below it halving gives up
-	mapSizeMax       = 1 << 46 // above it doubling gives up
+	defaultMaxTables   = 64
+	defaultQueueMax    = 64 << 20
+	defaultCompactFree = 0.5
+	defaultCompactMin  = 64 << 20
+	mapSizeMin         = 1 << 20 // below it halving gives up
+	mapSizeMax         = 1 << 46 // above it doubling gives up
 )
 
 func defaultMapSize() int64 {
@@ -45,8 +52,8 @@ func defaultMapSize() int64 {
 	return 1 << 40
 }
 
-// withDefaults fills in what is zero and reports all faults together.
-func (o Options) withDefaults() (Options, error) {
+// Validate reports all faults together.
+func (o Options) Validate() error {
 	var faults []error
 	bad := func(name string, v int64) {
 		if v < 0 {
@@ -56,9 +63,18 @@ func (o Options) withDefaults() (Options, error) {
 	bad("MapSize", o.MapSize)
 	bad("MaxTables", int64(o.MaxTables))
 	bad("QueueMax", int64(o.QueueMax))
+	bad("CompactMin", o.CompactMin)
+	if !(o.CompactFree <= 1) { // nor is it no number
+		faults = append(faults, fmt.Errorf("lmdb: Options.CompactFree is %v; it is a part of the file, at most 1", o.CompactFree))
+	}
 	if o.MapSize > mapSizeMax {
 		faults = append(faults, fmt.Errorf("lmdb: Options.MapSize is %d; at most %d can be mapped", o.MapSize, int64(mapSizeMax)))
 	}
+	return errors.Join(faults...)
+}
+
+// withDefaults fills in what is zero.
+func (o Options) withDefaults() (Options, error) {
 	if o.MapSize == 0 {
 		o.MapSize = defaultMapSize()
 	}
@@ -68,13 +84,16 @@ func (o Options) withDefaults() (Options, error) {
 	if o.QueueMax == 0 {
 		o.QueueMax = defaultQueueMax
 	}
-	if o.test.compactMin == 0 {
-		o.test.compactMin = compactMin
+	if o.CompactFree == 0 {
+		o.CompactFree = defaultCompactFree
+	}
+	if o.CompactMin == 0 {
+		o.CompactMin = defaultCompactMin
 	}
 	if o.test.pagesMax == 0 {
 		o.test.pagesMax = pagesMax
 	}
-	return o, errors.Join(faults...)
+	return o, o.Validate()
 }
 
 // Observer holds optional callbacks. They run on the goroutine on which the thing happens, the writer's most of the time, and must be quick.
@@ -94,7 +113,7 @@ func (e MapGrown) String() string {
 	return fmt.Sprintf("%s: map grown from %d to %d bytes", e.File, e.From, e.To)
 }
 
-// Compacted says that the file was written anew at opening because most of it was free; Err says that this failed and that the file is as it was.
+// Compacted says that the file was written anew because much of it was free; Err says that this failed and that the file is as it was.
 type Compacted struct {
 	File          string
 	Before, After int64 // bytes of the file
@@ -110,13 +129,13 @@ func (e Compacted) String() string {
 
 // CommitFailed says that a transaction was given up. Its batches wrote nothing and have been told so.
 type CommitFailed struct {
-	File    string
+	Dir     string
 	Batches int
 	Err     error
 }
 
 func (e CommitFailed) String() string {
-	return fmt.Sprintf("%s: %d batches failed: %v", e.File, e.Batches, e.Err)
+	return fmt.Sprintf("%s: %d batches failed: %v", e.Dir, e.Batches, e.Err)
 }
 
 func (o Observer) mapGrown(e MapGrown) {

@@ -22,7 +22,7 @@ func TestFileSizeLimit(t *testing.T) {
 	t.Log(startChild(t, "limited", t.TempDir()).finish(t))
 }
 
-// The same on a real disk of 2 MB that the child mounts for itself alone. Where a machine does not let it, the log says so and the test above stands for both.
+// The same on a real disk of 5 MB that the child mounts for itself alone. Where a machine does not let it, the log says so and the test above stands for both.
 func TestTinyDisk(t *testing.T) {
 	c := newChild("tinydisk", t.TempDir())
 	c.SysProcAttr = &syscall.SysProcAttr{
@@ -38,7 +38,7 @@ func TestTinyDisk(t *testing.T) {
 }
 
 func fillBelowLimit(dir string) error {
-	const full = 2 << 20
+	const full = 4 << 20
 	var was syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_FSIZE, &was); err != nil {
 		return err
@@ -50,11 +50,11 @@ func fillBelowLimit(dir string) error {
 }
 
 func fillTinyDisk(dir string) error {
-	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=2m"); err != nil {
+	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=5m"); err != nil {
 		fmt.Println("no right to mount:", err)
 		return nil
 	}
-	return fill(dir, func() error { return syscall.Mount("tmpfs", dir, "tmpfs", syscall.MS_REMOUNT, "size=8m") })
+	return fill(dir, func() error { return syscall.Mount("tmpfs", dir, "tmpfs", syscall.MS_REMOUNT, "size=16m") })
 }
 
 // fill commits until the disk is full, several times over, looks at what is there each time, makes room and goes on.
@@ -74,6 +74,9 @@ func fill(dir string, makeRoom func() error) error {
 			acked += 2
 		case errors.Is(err, durable.ErrFull) && strings.Contains(err.Error(), dataName):
 			refusals++
+			if err := e.SetNote(make([]byte, 1000*refusals)); err != nil {
+				return fmt.Errorf("a note on a full disk: %w", err)
+			}
 			if err := loadsAll(tbl, acked); err != nil {
 				return err
 			}

@@ -19,11 +19,8 @@ import (
 //
 // Batches go from the queue to the disk to their answers in one order. Refused batches go the same way, with their error.
 type writer struct {
-	h        *handle
-	dir      string
-	queueMax int
-	pagesMax int
-	ended    chan struct{}
+	env   *Env
+	ended chan struct{}
 
 	mu     sync.Mutex
 	wake   *sync.Cond
@@ -33,16 +30,14 @@ type writer struct {
 	counts Stats
 }
 
-// request is one batch, or with table set the wish to open a table.
+// request is one batch, or the wish to open a table.
 type request struct {
-	dbi  lmdb.DBI
-	rows []durable.Row
-	size int
-	done func(error)
-	err  error // refused
-
-	table string
-	dbiTo *lmdb.DBI
+	table *table
+	open  bool // no batch
+	rows  []durable.Row
+	size  int
+	done  func(error)
+	err   error // refused
 }
 
 // Bounds of one transaction. A batch beyond groupRows or groupBytes goes alone and whole. LMDB keeps at most 131,071 changed pages in memory and
@@ -53,24 +48,24 @@ const (
 	pagesMax   = 120_000
 )
 
-func startWriter(h *handle, dir string, opts Options) *writer {
-	w := &writer{h: h, dir: dir, queueMax: opts.QueueMax, pagesMax: opts.test.pagesMax, ended: make(chan struct{})}
+func startWriter(e *Env) *writer {
+	w := &writer{env: e, ended: make(chan struct{})}
 	w.wake = sync.NewCond(&w.mu)
 	go w.run()
 	return w
 }
 
 // commit queues a batch, or a refusal in its place.
-func (w *writer) commit(dbi lmdb.DBI, rows []durable.Row, done func(error)) {
-	err := durable.CheckRows(w.dir, rows)
-	r := request{dbi: dbi, rows: rows, size: durable.Size(rows), done: done}
+func (w *writer) commit(t *table, rows []durable.Row, done func(error)) {
+	err := durable.CheckRows(w.env.dir, rows)
+	r := request{table: t, rows: rows, size: durable.Size(rows), done: done}
 	w.mu.Lock()
 	if w.closed {
 		w.mu.Unlock()
-		done(closedError(w.dir))
+		done(closedError(w.env.dir))
 		return
 	}
-	if err == nil && w.bytes > 0 && w.bytes+r.size > w.queueMax {
+	if err == nil && w.bytes > 0 && w.bytes+r.size > w.env.opts.QueueMax {
 		err = w.overloadedLocked()
 	}
 	if err != nil {
@@ -82,7 +77,7 @@ func (w *writer) commit(dbi lmdb.DBI, rows []durable.Row, done func(error)) {
 }
 
 func (w *writer) overloadedLocked() error {
-	return &durable.Error{Kind: durable.ErrOverloaded, Path: w.dir, Detail: fmt.Sprintf("%d bytes wait for the disk, at most %d may", w.bytes, w.queueMax),
+	return &durable.Error{Kind: durable.ErrOverloaded, Path: w.env.dir, Detail: fmt.Sprintf("%d bytes wait for the disk, at most %d may", w.bytes, w.env.opts.QueueMax),
 		Remedy: "commit again when earlier batches have been answered; if it stays, the disk stands still or is too slow"}
 }
 
@@ -92,18 +87,17 @@ func (w *writer) pushLocked(r request) {
 	w.wake.Signal()
 }
 
-// openTable waits for the writer to open a table.
-func (w *writer) openTable(name string) (dbi lmdb.DBI, err error) {
+// openTable waits for the writer to open a table if it is in the file.
+func (w *writer) openTable(t *table) error {
 	answer := make(chan error, 1)
 	w.mu.Lock()
 	if w.closed {
 		w.mu.Unlock()
-		return 0, closedError(w.dir)
+		return closedError(w.env.dir)
 	}
-	w.pushLocked(request{table: name, dbiTo: &dbi, done: func(err error) { answer <- err }})
+	w.pushLocked(request{table: t, open: true, done: func(err error) { answer <- err }})
 	w.mu.Unlock()
-	err = <-answer // dbi is set by then
-	return dbi, err
+	return <-answer
 }
 
 // stop ends the writer when everything that waits is written and answered.
@@ -163,7 +157,7 @@ func (w *writer) take(into *[]request) bool {
 func groupLen(rs []request) int {
 	rows, bytes := 0, 0
 	for i, r := range rs {
-		if i > 0 && (r.table != "" || rs[i-1].table != "") {
+		if i > 0 && (r.open || rs[i-1].open) {
 			return i
 		}
 		rows, bytes = rows+len(r.rows), bytes+r.size
@@ -177,8 +171,8 @@ func groupLen(rs []request) int {
 // write commits one group and answers it.
 func (w *writer) write(group []request) {
 	var err error
-	if first := group[0]; first.table != "" {
-		*first.dbiTo, err = w.h.openTable(first.table)
+	if first := group[0]; first.open {
+		err = w.find(first.table, false)
 	} else if slices.ContainsFunc(group, writes) {
 		err = w.commitNow(group)
 	}
@@ -195,9 +189,42 @@ func (w *writer) write(group []request) {
 // writes says whether a request changes anything: a refused or empty one needs no transaction.
 func writes(r request) bool { return len(r.rows) > 0 }
 
+// find opens a table, and makes it when create says so.
+func (w *writer) find(t *table, create bool) error {
+	if t.dbi.Load() != 0 {
+		return nil
+	}
+	h, err := w.env.store()
+	if err != nil {
+		return err
+	}
+	dbi, err := h.openTable(t.name, create)
+	t.dbi.Store(uint32(dbi))
+	return err
+}
+
 func (w *writer) commitNow(group []request) error {
-	err := w.h.update(func(txn *lmdb.Txn) error {
+	err := w.commitGroup(group)
+	if err != nil {
+		w.env.opts.Observer.commitFailed(CommitFailed{Dir: w.env.dir, Batches: len(group), Err: err})
+	}
+	return err
+}
+
+func (w *writer) commitGroup(group []request) error {
+	for _, r := range group {
+		if writes(r) {
+			if err := w.find(r.table, true); err != nil {
+				return err
+			}
+		}
+	}
+	h := w.env.h.Load() // found a table in it
+	err := h.update(func(txn *lmdb.Txn) error {
 		for _, r := range group {
+			if !writes(r) {
+				continue
+			}
 			if err := w.checkPages(txn, r); err != nil {
 				return err
 			}
@@ -207,11 +234,7 @@ func (w *writer) commitNow(group []request) error {
 		}
 		return nil
 	})
-	err = fault(w.h.file, w.h.explain(err))
-	if err != nil {
-		w.h.obs.commitFailed(CommitFailed{File: w.h.file, Batches: len(group), Err: err})
-	}
-	return err
+	return fault(h.file, h.explain(err))
 }
 
 // checkPages refuses a batch that could change more pages than a transaction holds: each row another leaf of the table as it is, and what is put in new leaves, half full.
@@ -219,7 +242,7 @@ func (w *writer) checkPages(txn *lmdb.Txn, r request) error {
 	if len(r.rows) <= groupRows && r.size <= groupBytes {
 		return nil
 	}
-	st, err := txn.Stat(r.dbi)
+	st, err := txn.Stat(lmdb.DBI(r.table.dbi.Load()))
 	if err != nil {
 		return err
 	}
@@ -231,19 +254,20 @@ func (w *writer) checkPages(txn *lmdb.Txn, r request) error {
 		}
 	}
 	touched := min(uint64(len(r.rows)), st.LeafPages+st.OverflowPages) + st.BranchPages
-	if pages := touched + 2*uint64(put)/uint64(st.PSize); pages > uint64(w.pagesMax) {
-		return &durable.Error{Kind: durable.ErrTooLarge, Path: w.dir, Detail: fmt.Sprintf("a batch of %d rows could change %d pages of the file, at most %d may be",
-			len(r.rows), pages, w.pagesMax), Remedy: "commit in smaller batches"}
+	if pages := touched + 2*uint64(put)/uint64(st.PSize); pages > uint64(w.env.opts.test.pagesMax) {
+		return &durable.Error{Kind: durable.ErrTooLarge, Path: w.env.dir, Detail: fmt.Sprintf("a batch of %d rows could change %d pages of the file, at most %d may be",
+			len(r.rows), pages, w.env.opts.test.pagesMax), Remedy: "commit in smaller batches"}
 	}
 	return nil
 }
 
 func putRows(txn *lmdb.Txn, r request) error {
+	dbi := lmdb.DBI(r.table.dbi.Load())
 	for _, row := range r.rows {
 		var err error
 		if row.Value != nil {
-			err = txn.Put(r.dbi, row.Key, row.Value, 0)
-		} else if err = txn.Del(r.dbi, row.Key, nil); lmdb.IsNotFound(err) {
+			err = txn.Put(dbi, row.Key, row.Value, 0)
+		} else if err = txn.Del(dbi, row.Key, nil); lmdb.IsNotFound(err) {
 			err = nil
 		}
 		if err != nil {
@@ -260,7 +284,7 @@ func (w *writer) account(group []request, err error) {
 	var batches, rows uint64
 	for _, r := range group {
 		w.bytes -= r.size
-		if r.err == nil && r.table == "" {
+		if r.err == nil && !r.open {
 			batches++
 			rows += uint64(len(r.rows))
 		}

@@ -57,7 +57,7 @@ func TestWhatWaitsGoesInOneTransaction(t *testing.T) {
 
 func TestGroupsAreBounded(t *testing.T) {
 	batch := func(rows, size int) request { return request{rows: make([]durable.Row, rows), size: size} }
-	opening := request{table: "t"}
+	opening := request{open: true}
 	for _, c := range []struct {
 		name    string
 		waiting []request
