@@ -12,7 +12,8 @@
 //   - disks forget what was not committed, are slow, stall, and fail commits;
 //   - processes crash, come back as new incarnations on the same disk, stand still as after SIGSTOP, are suspended; nodes join and leave;
 //   - clocks differ in rate by up to a per cent, and in wall time by any amount;
-//   - scenarios (scenario.go) script what chance finds too rarely.
+//   - scenarios (scenario.go) script what chance finds too rarely. One of them, outside of the swarm, is the insert test of the reference
+//     (script_inserts.go): five nodes, four phases of unique inserts, connected and split three to two, at Local and at Majority.
 //
 // After a safety phase the world is healed, and must then get well in bounded virtual time.
 //

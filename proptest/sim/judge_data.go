@@ -169,8 +169,9 @@ func finishSet(w *World, p *Process, b *setBook) {
 
 // equalJudge holds replicas to: equal clocks, equal digests, equal items.
 type equalJudge struct {
-	seen  [2]map[[2]uint64]sighting
-	steps int
+	seen     [2]map[[2]uint64]sighting
+	steps    int
+	nextDeep int // the step from which the items are looked at again
 }
 
 // sighting is what one replica held at a clock.
@@ -184,11 +185,16 @@ func (*equalJudge) name() string { return "equal" }
 
 func (*equalJudge) after(*World) {}
 
-// stepped looks at a replica after some of its steps.
+// stepped looks at a replica after some of its steps; at every item the more rarely the more there are, so that the cost of a step is bounded.
 func (j *equalJudge) stepped(w *World, p *Process) {
-	if j.steps++; j.steps%4 == 0 {
-		j.look(w, p, j.steps%256 == 0)
+	if j.steps++; j.steps%4 != 0 {
+		return
 	}
+	deep := j.steps >= j.nextDeep
+	if deep {
+		j.nextDeep = j.steps + 256 + (p.rep.m.Snapshot(replicator.Volatile).Len()+p.rep.m.Snapshot(replicator.Durable).Len())/4
+	}
+	j.look(w, p, deep)
 }
 
 func (j *equalJudge) look(w *World, p *Process, deep bool) {

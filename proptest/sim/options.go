@@ -18,6 +18,8 @@ type Plan struct {
 	CheckEvery int
 	// Strokes ends the chaos after that many strokes; 0: it goes on until the world heals.
 	Strokes int
+	// Inserts is how many unique inserts each phase of the scenario "inserts" makes; 0 means 200, as many as in the reference.
+	Inserts int
 }
 
 // Options are one swarm: each is drawn from the seed, many are off in most seeds, so that rare combinations come up often.
@@ -32,6 +34,7 @@ type Options struct {
 	Liveness   time.Duration
 	CheckEvery int // see Plan
 	Strokes    int // see Plan
+	Inserts    int // see Plan
 
 	Loss, Duplicate, Straggle float64       // per packet of the control lane
 	DelayMin, DelayMean       time.Duration // of every packet
@@ -115,6 +118,7 @@ func drawOptions(r *rand.Rand, plan Plan) Options {
 		FrameMax:    pick(r, 0, 0, 0, 600),
 		CheckEvery:  max(plan.CheckEvery, -1),
 		Strokes:     plan.Strokes,
+		Inserts:     max(plan.Inserts, 0),
 	}
 	for i := range o.Weights {
 		o.Weights[i] = pick(r, 0, 0, 1, 2, 5)
@@ -128,6 +132,9 @@ func drawOptions(r *rand.Rand, plan Plan) Options {
 	}
 	if o.CheckEvery == 0 {
 		o.CheckEvery = 1
+	}
+	if o.Inserts == 0 {
+		o.Inserts = 200
 	}
 	applyScenario(r, &o)
 	o.WriteBehind = pick(r, 0, 0, 0, 20*time.Millisecond, 300*time.Millisecond)

@@ -98,6 +98,9 @@ func Replay(seed uint64, plan Plan) string {
 	if plan.Strokes > 0 {
 		s += fmt.Sprintf(" -strokes %d", plan.Strokes)
 	}
+	if plan.Inserts > 0 {
+		s += fmt.Sprintf(" -inserts %d", plan.Inserts)
+	}
 	return s
 }
 

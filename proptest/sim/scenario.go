@@ -21,10 +21,12 @@ const (
 	lostKinds = "lost-kinds"
 	// smallLogs forces reconciliation: short logs, long cuts, many removes.
 	smallLogs = "small-logs"
+	// inserts plays the insert test of the reference: unique inserts, connected and split, at Local and at Majority. It is no part of the swarm.
+	inserts = "inserts"
 )
 
 // Scenarios are the names of all scenarios.
-var Scenarios = []string{plainChaos, growingView, coldRestarts, stoppedGrowing, rollingMoves, lostKinds, smallLogs}
+var Scenarios = []string{plainChaos, growingView, coldRestarts, stoppedGrowing, rollingMoves, lostKinds, smallLogs, inserts}
 
 func drawScenario(r *rand.Rand) string {
 	return pick(r, plainChaos, plainChaos, plainChaos, plainChaos, growingView, growingView, coldRestarts, stoppedGrowing, rollingMoves, rollingMoves, lostKinds, lostKinds, smallLogs)
@@ -36,6 +38,7 @@ var scripts = map[string]func(*chaos){
 	stoppedGrowing: (*chaos).stoppedGrowing,
 	rollingMoves:   (*chaos).rollingMoves,
 	lostKinds:      (*chaos).lostKinds,
+	inserts:        (*chaos).inserts,
 }
 
 // applyScenario bends the drawn options to the scenario.
@@ -72,5 +75,9 @@ func applyScenario(r *rand.Rand, o *Options) {
 		o.WriteGap, o.Shards = pick(r, 10*time.Millisecond, 30*time.Millisecond), 0
 		o.Weights = quiet
 		o.Weights[split], o.Weights[isolate], o.Weights[mend], o.Weights[freeze], o.Weights[partial], o.Weights[connectionReset] = 3, 3, 3, 1, 2, 2
+	case inserts:
+		o.Nodes, o.Spare, o.Shards, o.Safety = insertNodes, 0, 0, 110*time.Second
+		o.Loss, o.Straggle, o.DiskFail, o.WriteGap = 0, 0, 0, time.Second
+		o.Hostile = false // a split of five seconds must not be decided
 	}
 }

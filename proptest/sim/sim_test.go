@@ -50,6 +50,25 @@ func TestRegressions(t *testing.T) {
 	}
 }
 
+// TestInserts plays the insert test of the reference with as many inserts as there, on several seeds, and with a hundred times as many.
+func TestInserts(t *testing.T) {
+	for _, b := range []Batch{
+		{First: 1, Seeds: 12, Plan: Plan{Scenario: inserts}},
+		{First: 14, Seeds: 1, Plan: Plan{Scenario: inserts, Inserts: 20_000}},
+	} {
+		b.Failed = func(r Result) { t.Errorf("seed %d: %v\n%s", r.Seed, r.Violation, Replay(r.Seed, b.Plan)) }
+		s := b.Run()
+		t.Log(s)
+		if c := s.Counts; c.Writes < b.Seeds*4*uint64(max(b.Plan.Inserts, 200)) || c.Cuts != 2*b.Seeds {
+			t.Errorf("the worlds did too little: %+v", c)
+		}
+	}
+	caught := Batch{First: 1, Seeds: 4, Plan: Plan{Scenario: inserts, Fault: "read-without-catch-up"}}.Run()
+	if len(caught.Failures) == 0 || caught.Failures[0].Violation.Check != "inserts" {
+		t.Errorf("reads that do not catch up go unnoticed: %v", caught)
+	}
+}
+
 // TestSameSeedSameTrace runs worlds twice: whatever a machine takes from a map's order, a clock or a global generator shows here.
 func TestSameSeedSameTrace(t *testing.T) {
 	for seed := uint64(1); seed <= 3; seed++ {

@@ -31,13 +31,14 @@ func main() {
 		most     = flag.Uint64("most", 3000, "with -faults: give up after this many seeds")
 		check    = flag.Int("check", 1, "run the machines' own checks after every n-th step; negative: never")
 		strokes  = flag.Int("strokes", 0, "stop the chaos after this many strokes; 0: never")
+		inserts  = flag.Int("inserts", 0, "with -scenario inserts: inserts of each phase; 0: 200")
 		shrink   = flag.Bool("shrink", false, "with -seed: look for the fewest strokes that still fail")
 		stats    = flag.Bool("stats", false, "with -seeds: say what the runs did")
 		profile  = flag.String("cpuprofile", "", "write a profile")
 	)
 	flag.Parse()
 	stop := startProfile(*profile)
-	plan := sim.Plan{Scenario: *scenario, Fault: *fault, CheckEvery: *check, Strokes: *strokes}
+	plan := sim.Plan{Scenario: *scenario, Fault: *fault, CheckEvery: *check, Strokes: *strokes, Inserts: *inserts}
 	ok := true
 	switch {
 	case *faults:
