@@ -17,9 +17,6 @@ import (
 // disk is a node's directory: a table of rows for each replicator, once there are rows, and the membership's record as its note.
 type disk struct{ env *lmdb.Env }
 
-// tableOf is the name of the table of a role.
-func tableOf(role string) string { return "replica/" + role }
-
 func openDisk(cfg Config, log *slog.Logger) (*disk, error) {
 	opts := cfg.Store
 	opts.Observer = logged(opts.Observer, log)
@@ -64,7 +61,7 @@ func (d *disk) putRecord(record []byte) error { return d.env.SetNote(bytes.Clone
 
 // load finds the table of a role and what it holds.
 func (d *disk) load(role string) (durable.Table, replicator.Loaded, error) {
-	t, err := d.env.Table(tableOf(role))
+	t, err := d.env.Table(rows.Table(role))
 	if err != nil {
 		return nil, replicator.Loaded{}, err
 	}

@@ -273,7 +273,7 @@ func itemsIn(t *testing.T, dir string) int {
 		t.Fatal(err)
 	}
 	defer e.Close()
-	table, err := e.Table("replica/backend")
+	table, err := e.Table(rows.Table("backend"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -295,7 +295,7 @@ func TestDamagedRowsAreRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	table, err := e.Table("replica/backend")
+	table, err := e.Table(rows.Table("backend"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -49,6 +49,11 @@ func TestPatternsOfDurableKeys(t *testing.T) {
 			t.Errorf("%q: %v", key, got)
 		}
 	}
+	for pattern, want := range map[string]bool{"one": false, "one/x": true, "one/*": true, "*": true, "*y": false} {
+		if MatchKey(pattern, "one/x") != want {
+			t.Errorf("%q: want %v", pattern, want)
+		}
+	}
 	if all := newPatterns([]string{"*"}); !all.match("x") || !all.match("") {
 		t.Error("* is not everything")
 	}

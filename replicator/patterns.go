@@ -5,6 +5,9 @@ import (
 	"strings"
 )
 
+// MatchKey says whether a pattern of Config.DurableKeys names a key: it is the key itself, or has stars that each stand for any run of bytes.
+func MatchKey(pattern, key string) bool { return glob(pattern, key) }
+
 // patterns says which keys are durable.
 type patterns struct {
 	exact map[string]bool

@@ -33,6 +33,15 @@ func decodeRecord(b []byte) (record, error) {
 	return r, nil
 }
 
+// DescribeRecord prints what a machine has persisted, for those who look after the directory of a node that is not running.
+func DescribeRecord(record []byte) (string, error) {
+	r, err := decodeRecord(record)
+	if err != nil {
+		return "", err
+	}
+	return r.String(), nil
+}
+
 // String prints both views, and what is settled.
 func (r record) String() string {
 	s := "last " + r.Last.String()

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/durable"
@@ -32,6 +33,15 @@ func itemKey(dst []byte, d crdt.Dot) []byte {
 	dst = binary.BigEndian.AppendUint64(dst, uint64(d.Origin))
 	return binary.BigEndian.AppendUint64(dst, d.Seq)
 }
+
+// tablePrefix begins the names of the tables that hold replicas.
+const tablePrefix = "replica/"
+
+// Table is the name of the table of a role's replica.
+func Table(role string) string { return tablePrefix + role }
+
+// Role is the role whose replica a table holds; false for the tables of others.
+func Role(table string) (string, bool) { return strings.CutPrefix(table, tablePrefix) }
 
 // head is what the head row holds.
 type head struct {

@@ -34,6 +34,7 @@ var ranks = []rankRow{
 	{"proptest/sim", 6, false, "drives the real machines in virtual time"},
 	{"proptest", 7, false, "laws for every type, the users' own among them"},
 	{"proptest/sim/cmd/...", 7, false, "the simulator's command line"},
+	{"durable/cmd/...", 7, false, "the admin's command reads what nodes and entity types have written"},
 	{"bench", 7, false, "measures everything"},
 	{"bench/...", 7, false, "measures everything"},
 	{"examples/...", 7, false, "uses what users use"},

@@ -1,0 +1,155 @@
+// Command coterie-data looks after the directory of a node that is not running. It refuses, with the process id, while a process holds the directory.
+//
+//	coterie-data inspect [-keys N] DIR           who the node is, its last view, its tables, and what they hold
+//	coterie-data verify DIR                      every row is read, clock and digest must agree; exit code 1 when they do not
+//	coterie-data compact DIR                     write the file anew without its free pages
+//	coterie-data remove [-n] -type NAME… -key PATTERN… DIR
+//	                                             forget the remembered entities of the types, and what is under the keys
+//
+// What is removed is removed for the whole cluster: the other nodes take it over when this one is back, unless they have written it anew. To remove everything of
+// a type, stop all nodes that use it and run the command on each directory. -type and -key may be given several times; a pattern is one of Config.DurableKeys, with
+// stars. -n only counts.
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/coterie-go/coterie/durable"
+	"github.com/coterie-go/coterie/durable/lmdb"
+	"github.com/coterie-go/coterie/durable/rows"
+)
+
+const usage = `coterie-data looks after the directory of a node that is not running.
+
+  coterie-data inspect [-keys N] DIR           who the node is, its last view, its tables, and what they hold
+  coterie-data verify DIR                      every row is read, clock and digest must agree; exit code 1 when they do not
+  coterie-data compact DIR                     write the file anew without its free pages
+  coterie-data remove [-n] -type NAME... -key PATTERN... DIR
+                                               forget the remembered entities of the types, and what is under the keys
+`
+
+// Exit codes.
+const (
+	exitOK     = 0
+	exitFailed = 1
+	exitUsage  = 2
+)
+
+// errUsage is a mistake in the arguments.
+var errUsage = errors.New("usage")
+
+// verbs are what the command can do. Each adds its flags to a set and returns what to do with a directory afterwards.
+var verbs = map[string]func(*flag.FlagSet) func(dir string, out io.Writer) error{
+	"inspect": inspectVerb,
+	"verify":  verifyVerb,
+	"compact": compactVerb,
+	"remove":  removeVerb,
+}
+
+func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
+
+func run(args []string, out, errs io.Writer) int {
+	err := dispatch(args, out)
+	switch {
+	case err == nil:
+		return exitOK
+	case errors.Is(err, errUsage):
+		fmt.Fprintf(errs, "%v\n\n%s", err, usage)
+		return exitUsage
+	}
+	fmt.Fprintln(errs, "coterie-data:", err)
+	return exitFailed
+}
+
+func dispatch(args []string, out io.Writer) error {
+	if len(args) == 0 {
+		return fmt.Errorf("%w: say what to do", errUsage)
+	}
+	verb, ok := verbs[args[0]]
+	if !ok {
+		return fmt.Errorf("%w: %q is unknown", errUsage, args[0])
+	}
+	flags := flag.NewFlagSet(args[0], flag.ContinueOnError)
+	flags.SetOutput(io.Discard)
+	do := verb(flags)
+	if err := flags.Parse(args[1:]); err != nil {
+		return fmt.Errorf("%w: %s: %w", errUsage, args[0], err)
+	}
+	if flags.NArg() != 1 {
+		return fmt.Errorf("%w: %s: give one directory, behind the flags", errUsage, args[0])
+	}
+	return do(flags.Arg(0), out)
+}
+
+// withDir opens a directory for one job.
+func withDir(dir string, job func(*lmdb.Env, lmdb.Contents) error) error {
+	e, err := lmdb.OpenExisting(dir, lmdb.Options{})
+	if err != nil {
+		return err
+	}
+	defer e.Close()
+	c, err := e.Contents()
+	if err != nil {
+		return err
+	}
+	return job(e, c)
+}
+
+// eachReplica calls fn with every table of a replica and its role.
+func eachReplica(e *lmdb.Env, c lmdb.Contents, fn func(role string, t durable.Table) error) error {
+	for _, name := range c.Tables {
+		role, ok := rows.Role(name)
+		if !ok {
+			continue
+		}
+		t, err := e.Table(name)
+		if err != nil {
+			return err
+		}
+		if err := fn(role, t); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func verifyVerb(*flag.FlagSet) func(string, io.Writer) error {
+	return func(dir string, out io.Writer) error {
+		return withDir(dir, func(e *lmdb.Env, c lmdb.Contents) error {
+			damaged := 0
+			err := eachReplica(e, c, func(role string, t durable.Table) error {
+				s, err := rows.Verify(t)
+				if err != nil {
+					damaged++
+					fmt.Fprintf(out, "role=%s damaged: %v\n", role, err)
+					return nil
+				}
+				fmt.Fprintf(out, "role=%s ok rows=%d digest=%v\n", role, s.Items, s.Digest)
+				return nil
+			})
+			if err == nil && damaged > 0 {
+				err = fmt.Errorf("%s: %d of the tables are damaged; put back a copy of the directory, or remove it so that the node starts from empty and fetches everything from its peers",
+					e.Dir(), damaged)
+			}
+			if err == nil && !c.Store {
+				fmt.Fprintln(out, "no store: no durable key was ever written")
+			}
+			return err
+		})
+	}
+}
+
+func compactVerb(*flag.FlagSet) func(string, io.Writer) error {
+	return func(dir string, out io.Writer) error {
+		c, err := lmdb.Compact(dir, lmdb.Options{})
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(out, "file=%s before_bytes=%d after_bytes=%d\n", c.File, c.Before, c.After)
+		return nil
+	}
+}

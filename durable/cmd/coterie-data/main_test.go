@@ -1,0 +1,200 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/durable"
+	"github.com/coterie-go/coterie/durable/lmdb"
+	"github.com/coterie-go/coterie/durable/rows"
+	"github.com/coterie-go/coterie/replicator"
+)
+
+// command runs the command and checks its exit code.
+func command(t *testing.T, want int, args ...string) (out, errs string) {
+	t.Helper()
+	var o, e bytes.Buffer
+	if code := run(args, &o, &e); code != want {
+		t.Fatalf("coterie-data %q: exit code %d, want %d\n%s%s", args, code, want, o.String(), e.String())
+	}
+	return o.String(), e.String()
+}
+
+func says(t *testing.T, text string, patterns ...string) {
+	t.Helper()
+	for _, p := range patterns {
+		if !regexp.MustCompile(p).MatchString(text) {
+			t.Errorf("no %q in\n%s", p, text)
+		}
+	}
+}
+
+// node makes the directory of a node: a role with two entity types that remember, a set, a counter and another key.
+func node(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	e, err := lmdb.Open(dir, lmdb.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	table, err := e.Table(rows.Table("backend"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rep := crdt.NewReplica(7, crdt.StoreOptions{})
+	update := func(key string, fn func(*crdt.Tx) error) {
+		t.Helper()
+		var ch crdt.Changes
+		if _, err := rep.Update(key, 0, fn, &ch); err != nil {
+			t.Fatal(err)
+		}
+		commit(t, table, rows.Of(replicator.Batch{Put: slices.Clone(ch.Put), Clock: rep.Store().Clock().Clone(), Digest: rep.Store().Digest()})...)
+	}
+	for i := range 20 {
+		add := crdt.Mutate[crdt.ORSet[string]](func(s *crdt.ORSetTx[string]) error { return s.Add(fmt.Sprint("element", i)) })
+		for _, key := range []string{fmt.Sprint("sharding/Cart/ids/", i%4), "sharding/Order/ids/1", "kept/set"} {
+			update(key, add)
+		}
+	}
+	update("kept/counter", crdt.Mutate[crdt.GCounter](func(c *crdt.GCounterTx) error { return c.Increment(5) }))
+	other, err := e.Table("letters")
+	if err != nil {
+		t.Fatal(err)
+	}
+	commit(t, other, durable.Row{Key: []byte("a"), Value: []byte("b")})
+	if err := e.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+func commit(t *testing.T, table durable.Table, all ...durable.Row) {
+	t.Helper()
+	answer := make(chan error, 1)
+	table.Commit(all, func(err error) { answer <- err })
+	if err := <-answer; err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestInspect(t *testing.T) {
+	dir := node(t)
+	out, _ := command(t, exitOK, "inspect", dir)
+	says(t, out,
+		`dir=`+dir+` disk=[0-9a-f]{16} format=1 store=true file_bytes=\d{5} free_bytes=\d+`, `view: the node was in no cluster`, `table=letters of another program`,
+		`table=replica/backend role=backend space=durable rows=61 row_bytes=\d{4} keys=7 events=61 origins=1 digest=[0-9a-f]{32}`,
+		`  type=GCounter keys=1 rows=1 `, `  type=ORSet keys=6 rows=60 `, `  remembered=Cart keys=4 rows=20 `, `  remembered=Order keys=1 rows=20 `,
+		`  key="kept/counter" type=GCounter rows=1 bytes=\d\d\n`)
+	out, _ = command(t, exitOK, "inspect", "-keys", "1", dir)
+	says(t, out, `key="sharding/Order/ids/1"`, `and 6 smaller keys`)
+	if strings.Contains(out, "kept/counter") {
+		t.Errorf("more than the largest key is listed:\n%s", out)
+	}
+	out, _ = command(t, exitOK, "inspect", "-keys", "-1", dir)
+	says(t, out, `key="kept/counter"`)
+}
+
+func TestVerify(t *testing.T) {
+	dir := node(t)
+	out, _ := command(t, exitOK, "verify", dir)
+	says(t, out, `role=backend ok rows=61 digest=`)
+	e, err := lmdb.OpenExisting(dir, lmdb.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	table, err := e.Table(rows.Table("backend"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var last []byte
+	if err := table.Load(func(r durable.Row) error { last = bytes.Clone(r.Key); return nil }); err != nil {
+		t.Fatal(err)
+	}
+	commit(t, table, durable.Row{Key: last})
+	if err := e.Close(); err != nil {
+		t.Fatal(err)
+	}
+	out, errs := command(t, exitFailed, "verify", dir)
+	says(t, out, `role=backend damaged: .*60 rows sum to`)
+	says(t, errs, regexp.QuoteMeta(dir), `put back a copy`)
+	if _, errs := command(t, exitFailed, "remove", "-type", "Cart", dir); !strings.Contains(errs, crdt.ErrDigest.Error()) {
+		t.Errorf("a damaged table was changed: %s", errs)
+	}
+}
+
+func TestRemove(t *testing.T) {
+	dir := node(t)
+	out, _ := command(t, exitOK, "remove", "-n", "-type", "Cart", "-type", "Order", dir)
+	says(t, out, `role=backend keys=5 rows=40 would be removed`)
+	out, _ = command(t, exitOK, "remove", "-type", "Cart", "-key", "kept/c*", dir)
+	says(t, out, `role=backend keys=5 rows=21 removed`)
+	out, _ = command(t, exitOK, "verify", dir)
+	says(t, out, `ok rows=40`)
+	out, _ = command(t, exitOK, "inspect", dir)
+	says(t, out, `remembered=Order keys=1 rows=20`, `events=62 origins=2`)
+	if strings.Contains(out, "Cart") || strings.Contains(out, "kept/counter") {
+		t.Errorf("not removed:\n%s", out)
+	}
+	out, _ = command(t, exitOK, "remove", "-type", "Cart", dir)
+	says(t, out, `nothing matches`)
+}
+
+func TestCompact(t *testing.T) {
+	dir := node(t)
+	out, _ := command(t, exitOK, "compact", dir)
+	says(t, out, `file=`+dir+`/coterie.store/data.mdb before_bytes=\d+ after_bytes=\d+`)
+	command(t, exitOK, "verify", dir)
+}
+
+// Whatever is asked of a directory that a process holds, or that no node has used, is refused and changes nothing.
+func TestRefusals(t *testing.T) {
+	dir, never := node(t), t.TempDir()
+	e, err := lmdb.Open(dir, lmdb.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	for _, args := range [][]string{{"inspect"}, {"verify"}, {"compact"}, {"remove", "-type", "Cart"}} {
+		_, errs := command(t, exitFailed, append(args, dir)...)
+		says(t, errs, durable.ErrInUse.Error(), regexp.QuoteMeta(dir), `this process|process \d+`)
+		_, errs = command(t, exitFailed, append(args, never)...)
+		says(t, errs, durable.ErrForeign.Error(), regexp.QuoteMeta(never), `no node has used it`)
+		_, errs = command(t, exitFailed, append(args, dir+"/missing")...)
+		says(t, errs, `no node has used it`)
+	}
+	if entries, err := os.ReadDir(never); err != nil || len(entries) > 0 {
+		t.Errorf("left in an empty directory: %v %v", entries, err)
+	}
+}
+
+func TestADirectoryWithoutAStore(t *testing.T) {
+	dir := t.TempDir()
+	e, err := lmdb.Open(dir, lmdb.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(e.SetNote([]byte("no record")), e.Close()); err != nil {
+		t.Fatal(err)
+	}
+	out, _ := command(t, exitOK, "inspect", dir)
+	says(t, out, `store=false`, `view: 9 bytes that can not be read`)
+	out, _ = command(t, exitOK, "verify", dir)
+	says(t, out, `no durable key was ever written`)
+	command(t, exitOK, "compact", dir)
+	out, _ = command(t, exitOK, "remove", "-key", "*", dir)
+	says(t, out, `nothing matches`)
+}
+
+func TestUsage(t *testing.T) {
+	for _, args := range [][]string{{}, {"destroy", "x"}, {"inspect"}, {"inspect", "a", "b"}, {"verify", "-loud", "x"}, {"remove", "x"}, {"remove", "-type", "", "x"}} {
+		_, errs := command(t, exitUsage, args...)
+		says(t, errs, `coterie-data inspect`, `usage`)
+	}
+}
