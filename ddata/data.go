@@ -21,10 +21,18 @@ const (
 )
 
 // The levels of reads. A majority read sees every write that was acknowledged by a majority before it began.
+//
+// A linearizable read sees, beside that, all that any linearizable read of the key saw that ended before it began: together with writes at
+// WriteMajority or above, all operations of one key happen as if one after the other, each at one moment between its beginning and its
+// end. A write that timed out may happen at any later moment, or never. It says nothing of several keys together, nor of what an update's
+// function sees, which is this replica's state. It takes one round trip while nobody changes the key, whatever happens to other keys, and
+// more while somebody does.
 const (
 	ReadLocal    = replicator.Local
 	ReadMajority = replicator.Majority
 	ReadAll      = replicator.All
+
+	ReadLinearizable = replicator.Linearizable
 )
 
 // WriteTo asks for n replicas, this one included; with fewer members than that the write fails at once.

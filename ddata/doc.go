@@ -15,6 +15,8 @@
 //
 //   - A write with WriteMajority that was acknowledged is seen by every later read with ReadMajority, whatever minority crashes, is cut off, or is
 //     replaced in between; for a durable key also when all nodes stop and start again with their directories.
+//   - A read with ReadLinearizable sees all that any such read of the key saw that ended before it began. Together with writes with WriteMajority or
+//     above, the operations on one key happen as if one after the other, each at a moment between its beginning and its end.
 //   - Replicas that have seen the same writes hold the same values.
 //   - Reads and writes at another level than local succeed only while the node holds its lease: a node that was left behind cannot acknowledge
 //     what the others will never hear of, nor read what they have overwritten.
@@ -24,7 +26,7 @@
 // # Not guaranteed
 //
 //   - Writes that time out are not undone: they are on this node and go on spreading.
-//   - Majority reads are not linearizable among themselves: two reads at the same time may see two concurrent writes in different order.
+//   - Majority reads are not linearizable among themselves: two reads at the same time may see two concurrent writes in different order. ReadLinearizable is.
 //   - Last-writer types pick by the writers' clocks when two write at the same time without having seen each other.
 //   - When a majority of the view is gone at once, nobody can decide a next view: the survivors stop, and volatile data is gone.
 //

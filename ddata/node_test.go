@@ -558,3 +558,22 @@ func TestDifferentSettingsAreRefusedByName(t *testing.T) {
 		t.Fatalf("want a refusal that names the settings, got %v", err)
 	}
 }
+
+// A linearizable read sees what was acknowledged at any node, in one read.
+func TestLinearizableReadSeesWhatWasAcknowledgedAnywhere(t *testing.T) {
+	nodes := startCluster(t, 3, nil)
+	ctx := testContext(t)
+	for i := range 30 {
+		w, r := replica(t, nodes[i%3]), replica(t, nodes[(i+1)%3])
+		if err := ddata.Update(ctx, w, names, ddata.WriteMajority, add(fmt.Sprint(i))); err != nil {
+			t.Fatal(err)
+		}
+		set, err := ddata.Get(ctx, r, names, ddata.ReadLinearizable)
+		if err != nil || set.Len() != i+1 {
+			t.Fatalf("%d elements after %d writes (%v)", set.Len(), i+1, err)
+		}
+	}
+	if err := ddata.Update(ctx, replica(t, nodes[0]), names, ddata.ReadLinearizable, add("x")); !errors.Is(err, replicator.ErrLevel) {
+		t.Fatalf("a write at a level of reads: %v", err)
+	}
+}

@@ -27,6 +27,10 @@ func (m *Machine) wellFormed(msg Message) bool {
 		return msg.Space < spaces
 	case *Answer:
 		return msg.Space < spaces && m.sane(msg.Space, msg.Extra)
+	case *Compare:
+		return msg.Space < spaces && msg.More != nil && len(msg.Keys) <= comparedMax && m.sane(msg.Space, msg.More)
+	case *Compared:
+		return msg.Space < spaces && m.sane(msg.Space, msg.Extra)
 	case *Report:
 		return msg.Space < spaces && m.sane(msg.Space, msg.Acked)
 	case *Pull:
@@ -80,6 +84,10 @@ func (s *space) check() error {
 		return fmt.Errorf("committed %s, content %s, and nothing is on its way", clockName(d.clock), clockName(s.content()))
 	case d.out != nil && (!d.out.clock.Includes(d.clock) || !s.content().Includes(d.out.clock)):
 		return fmt.Errorf("batch with clock %s between committed %s and content %s", clockName(d.out.clock), clockName(d.clock), clockName(s.content()))
+	case s.comparing != nil && (len(s.comparing.votes) > len(s.comparing.asked) || s.compareAt.IsZero()):
+		return fmt.Errorf("a comparison with %d votes of %d asked, next at %v", len(s.comparing.votes), len(s.comparing.asked), s.compareAt)
+	case s.comparing == nil && len(s.linear) > 0 && s.compareAt.IsZero():
+		return fmt.Errorf("%d linearizable reads wait for nothing", len(s.linear))
 	case len(s.waiting.groups) > waitingMax:
 		return fmt.Errorf("%d groups wait", len(s.waiting.groups))
 	case len(s.owed) > 0 || s.moved || s.ownMoved || s.acksMoved:

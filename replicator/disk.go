@@ -98,6 +98,7 @@ func (s *space) onPersisted(id uint64, err error) {
 	}
 	d.clock = b.clock
 	s.acksMoved = true
+	s.compareNow()
 	for _, p := range s.m.peers {
 		if s.acked().Base(p.id) > p.link(s).toldAcked {
 			s.owe(p)

@@ -31,6 +31,10 @@
 // have not answered in time. A responder that dies is so replaced by another, with his own clock. Reads that begin while others are
 // out share the next round.
 //
+// Linearizable reads (compare.go): the reader pins its state of the key and tells its clock, as a difference to what it told before; each asked
+// one tells what counts at one side only. Each side looks in its log whether its part of that is of the key. When a quorum holds the same
+// events of the key, the read is answered with the pinned state; else what is missing is fetched, and the question is asked again.
+//
 // Views (settle.go, install.go, learn.go): every message names its sender's epoch, and only acks of the own epoch count (V7). After a change of the
 // voters, a quorum is one of every view that is not settled. Each member reports its acked clock when it has installed the new view; what
 // a majority of each older view reported is the goal; the new view is settled when a majority of it contains the goal. This is a lasting
@@ -70,6 +74,10 @@
 //
 //   - A write acknowledged at Majority is contained in every read at Majority that begins later, whatever the network does and whichever views follow,
 //     as long as a majority of every view that is not settled lives (durable space: has its disks).
+//   - Reads at Linearizable are ordered as their states of the key are, and none that begins after another has ended is before it. Together with writes
+//     at Majority or above, the operations on one key are linearizable (a read of it sees exactly the writes that come before it in one order of
+//     all, in which each stands at a moment between its beginning and its end; one that timed out may do so at any later moment, or never).
+//     This holds in both spaces and through any change of views, under the same condition.
 //   - A group is applied, persisted and shipped whole.
 //   - Replicas with equal clocks hold equal items; replicas that can talk come to have equal clocks.
 //   - Nothing that a peer sends makes the machine panic; what makes no sense is counted in [Stats] and dropped.
@@ -79,7 +87,9 @@
 //
 //   - A write that failed with [ErrTimeout] or [ErrStoreFailure] is not rolled back: it lives here and still spreads. A [TimeoutError] says how far
 //     it came and who is missing.
-//   - Linearizability: two reads may each see one of two writes that are under way.
+//   - Linearizability of reads at other levels: two at Majority may each see one of two writes that are under way, and a later one, at another
+//     node, may miss a write under way that an earlier one saw.
+//   - Anything about several keys together, or about what an update's function reads, which is the state of its own replica.
 //   - A level above what the view can give is refused before anything happens ([ErrNotEnoughReplicas]); the reference keeps and spreads such a write.
 //   - Nothing is promised of To(n) across a change of views beyond the n replicas that acknowledged it.
 //   - When all nodes of a role are gone while other roles keep the cluster alive, the next node of the role starts with what its own disk holds

@@ -16,6 +16,7 @@ const (
 	majority     = 2
 	majorityPlus = 3
 	all          = 4
+	linearizable = 5
 )
 
 // Levels without a parameter.
@@ -23,6 +24,9 @@ const (
 	Local    Level = 0                           // the own replica; for a durable key its committed state
 	Majority Level = majority << (2 * levelBits) // more than half of the voters
 	All      Level = all << (2 * levelBits)      // every voter
+
+	// Linearizable is for reads: a majority, which must agree on the state of the key.
+	Linearizable Level = linearizable << (2 * levelBits)
 )
 
 func newLevel(kind uint64, n, least int) Level {
@@ -46,14 +50,14 @@ func To(n int) Level {
 func MajorityPlus(k, atLeast int) Level { return newLevel(majorityPlus, k, atLeast) }
 
 // valid says whether the level asks for anything.
-func (l Level) valid() bool { return l.kind() <= all && (l.kind() != exactly || l.n() > 0) }
+func (l Level) valid() bool { return l.kind() <= linearizable && (l.kind() != exactly || l.n() > 0) }
 
 // Need returns how many of n voters the level asks for, the own one included. Only To can ask for more than n.
 func (l Level) Need(n int) int {
 	switch l.kind() {
 	case exactly:
 		return l.n()
-	case majority:
+	case majority, linearizable:
 		return quorumOf(n)
 	case majorityPlus:
 		return min(n, max(quorumOf(n)+l.n(), l.least()))
@@ -74,6 +78,8 @@ func (l Level) String() string {
 		return fmt.Sprintf("MajorityPlus(%d,%d)", l.n(), l.least())
 	case all:
 		return "All"
+	case linearizable:
+		return "Linearizable"
 	}
 	return "Local"
 }

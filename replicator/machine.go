@@ -125,6 +125,10 @@ func (m *Machine) onReceive(from crdt.Origin, msg Message) {
 		m.spaces[msg.Space].onAsk(p, msg)
 	case *Answer:
 		m.spaces[msg.Space].onAnswer(p, msg)
+	case *Compare:
+		m.spaces[msg.Space].onCompare(p, msg)
+	case *Compared:
+		m.spaces[msg.Space].onCompared(p, msg)
 	case *Report:
 		m.spaces[msg.Space].onReport(p, msg)
 	case *Pull:
@@ -210,7 +214,7 @@ func (m *Machine) Deadline() time.Time {
 	}
 	d = earlier(earlier(d, m.linkAt), m.gossipAt)
 	for _, s := range m.spaces {
-		d = earlier(earlier(d, s.gapAt), earlier(s.roundAt, s.chain.at))
+		d = earlier(earlier(d, s.gapAt), earlier(earlier(s.roundAt, s.compareAt), s.chain.at))
 		if s.pull != nil {
 			d = earlier(d, s.pull.at)
 		}

@@ -86,6 +86,27 @@ type Answer struct {
 	Extra *crdt.Clock
 }
 
+// Compare is the question of linearizable reads: is the state of these keys at your side the same as at mine?
+type Compare struct {
+	Epoch uint64
+	Space Space
+	ID    uint64      // increasing per sender
+	Hash  [16]byte    // of the asker's content clock
+	More  *crdt.Clock // what of it he has not told the receiver before
+	Keys  []string
+}
+
+// Compared answers Compare.
+type Compared struct {
+	Epoch  uint64
+	Space  Space
+	ID     uint64
+	Known  bool        // the clock behind the hash is known; else ask again, with all of it
+	Extra  *crdt.Clock // what counts at the responder and is not in the asker's clock; nil: nothing
+	Lacks  *crdt.Clock // what is in the asker's clock and does not count at the responder; nil: nothing
+	Differ []uint32    // the keys, by their index, of which Extra may hold events
+}
+
 // Past is a view that may not be settled: what a joint quorum still counts.
 type Past struct {
 	Epoch  uint64
@@ -167,6 +188,8 @@ func (m *Fetch) epochOf() uint64    { return m.Epoch }
 func (m *Behind) epochOf() uint64   { return m.Epoch }
 func (m *Ask) epochOf() uint64      { return m.Epoch }
 func (m *Answer) epochOf() uint64   { return m.Epoch }
+func (m *Compare) epochOf() uint64  { return m.Epoch }
+func (m *Compared) epochOf() uint64 { return m.Epoch }
 func (m *Report) epochOf() uint64   { return m.Epoch }
 func (m *Pull) epochOf() uint64     { return m.Epoch }
 func (m *Piece) epochOf() uint64    { return m.Epoch }

@@ -38,14 +38,20 @@ func (m *model) doChurn() {
 
 func (m *model) doRead() {
 	n := m.some("reader")
-	r := &read{by: n, key: rapid.SampledFrom(modelKeys).Draw(m.rt, "key")}
+	r := &read{
+		by: n, key: rapid.SampledFrom(modelKeys).Draw(m.rt, "key"),
+		level: rapid.SampledFrom([]Level{Majority, All, Linearizable, Linearizable}).Draw(m.rt, "level"),
+	}
 	m.note()
 	for _, w := range m.writes {
 		if w.acked && w.key == r.key && w.kept() {
 			r.must = append(r.must, w.elem)
 		}
 	}
-	r.id = n.get(r.key, rapid.SampledFrom([]Level{Majority, Majority, All}).Draw(m.rt, "level"))
+	if r.level == Linearizable {
+		r.must = slices.Concat(append([][]string{r.must}, m.seen[r.key]...)...)
+	}
+	r.id = n.get(r.key, r.level)
 	m.reads = append(m.reads, r)
 }
 
@@ -64,11 +70,31 @@ func (m *model) note() {
 		got := elems(m.rt, res.Reader)
 		for _, e := range r.must {
 			if !slices.Contains(got, e) {
-				m.rt.Fatalf("read #%d of %s at %s does not see %.8q, which was acknowledged before\n%s", r.id, r.key, short(r.by.id), e, m.dump())
+				m.rt.Fatalf("read #%d of %s at %v at %s does not see %.8q, which was acknowledged or read before\n%s", r.id, r.key, r.level,
+					short(r.by.id), e, m.dump())
 			}
+		}
+		if r.level == Linearizable {
+			m.compare(r, got)
 		}
 		return true
 	})
+}
+
+// compare holds what a linearizable read saw against those before: of two sets one is part of the other.
+func (m *model) compare(r *read, got []string) {
+	for _, was := range m.seen[r.key] {
+		small, large := was, got
+		if len(small) > len(large) {
+			small, large = large, small
+		}
+		for _, e := range small {
+			if !slices.Contains(large, e) {
+				m.rt.Fatalf("linearizable read #%d of %s at %s saw %.8q, another %.8q\n%s", r.id, r.key, short(r.by.id), got, was, m.dump())
+			}
+		}
+	}
+	m.seen[r.key] = append(m.seen[r.key], got)
 }
 
 // doDeliver lets some packets arrive; how many are lost, doubled and late is the run's mood.
@@ -175,6 +201,11 @@ func (m *model) doColdStart() {
 	}
 	for _, w := range m.writes {
 		w.forget = w.forget || w.key[0] == 'v'
+	}
+	for _, key := range modelKeys {
+		if key[0] == 'v' {
+			delete(m.seen, key)
+		}
 	}
 	for _, f := range founders {
 		m.next++

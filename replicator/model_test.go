@@ -10,7 +10,8 @@ import (
 )
 
 // model drives a world at random and knows what must hold: what was acknowledged by a majority is never lost while a majority of every unsettled
-// view lives; a quorum read sees every write that was acknowledged before it began; equal clocks mean equal digests.
+// view lives; a quorum read sees every write that was acknowledged before it began; what a linearizable read saw, every later one sees, and of
+// two that overlap one sees all that the other does; equal clocks mean equal digests.
 type model struct {
 	*world
 	rt     *rapid.T
@@ -18,6 +19,7 @@ type model struct {
 	next   crdt.Origin
 	writes []*write
 	reads  []*read
+	seen   map[string][][]string // by key, what linearizable reads saw
 	parted bool
 	mood   int // one packet in so many is lost, and so on
 	calm   int // one chance in so many that the membership changes
@@ -39,10 +41,11 @@ func (w *write) kept() bool { return !w.forget && w.level != Local && w.level !=
 
 // read is a quorum read, with what it has to see.
 type read struct {
-	by   *node
-	id   uint64
-	key  string
-	must []string
+	by    *node
+	id    uint64
+	key   string
+	level Level
+	must  []string
 }
 
 var modelKeys = []string{"v/a", "v/b", "d/a", "d/b"}
@@ -59,7 +62,7 @@ func newModel(rt *rapid.T) *model {
 		WriteBehind:    rapid.SampledFrom([]time.Duration{0, 30 * time.Millisecond, 300 * time.Millisecond}).Draw(rt, "behind"),
 		GossipInterval: 500 * time.Millisecond, RetryInterval: 100 * time.Millisecond, DonorExpiry: 2 * time.Second,
 	}
-	m := &model{world: newWorld(rt, rapid.Uint64().Draw(rt, "seed"), cfg), rt: rt}
+	m := &model{world: newWorld(rt, rapid.Uint64().Draw(rt, "seed"), cfg), rt: rt, seen: map[string][][]string{}}
 	m.mood = rapid.SampledFrom([]int{8, 30, 200}).Draw(rt, "mood")
 	m.calm = rapid.SampledFrom([]int{1, 3, 10}).Draw(rt, "calm")
 	n := rapid.IntRange(3, 5).Draw(rt, "nodes")

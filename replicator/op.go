@@ -18,7 +18,9 @@ type op struct {
 	goal     *crdt.Clock // write that changed nothing: what must be known to enough
 	failed   error       // of the own disk
 	deadline time.Time
-	place    int // in the heap, -1: no longer
+	asked    *comparison // linearizable read: the last one that it took part in
+	tries    int         // of them
+	place    int         // in the heap, -1: no longer
 }
 
 // opHeap orders waiting operations by deadline, then by id.
@@ -85,6 +87,16 @@ func (m *Machine) end(o *op, err error) {
 	m.reply(o.id, err)
 }
 
+// endRead answers a read with a state that was pinned before.
+func (m *Machine) endRead(o *op, r crdt.Reader) {
+	if o.done() {
+		return
+	}
+	heap.Remove(&m.timeout, o.place)
+	m.pending--
+	m.replyReader(o.id, r)
+}
+
 func (m *Machine) reply(id uint64, err error) {
 	m.eff.Reply = append(m.eff.Reply, Result{ID: id, Err: err})
 }
@@ -104,5 +116,6 @@ func (m *Machine) dropOps(err error) {
 	for _, s := range m.spaces {
 		s.writes, s.goals, s.rounds = nil, nil, nil
 		s.roundAt = zeroTime
+		s.linear, s.comparing, s.behind, s.compareAt = nil, nil, nil, zeroTime
 	}
 }

@@ -29,6 +29,10 @@ type link struct {
 	have    uint64      // own events applied there, contiguous from 1
 	base    uint64      // own events that count there, contiguous from 1
 
+	told     *crdt.Clock // of the own content, what the peer was told by Compare; nil: nothing, or he has lost it
+	theirs   crdt.Clock  // of the peer's content, what his Compares have told
+	theirsID uint64      // of the last one
+
 	from    uint64 // own events up to here were made before the peer came; gossip and repair bring them
 	sent    uint64 // last own event pushed
 	flight  []flight

@@ -74,6 +74,32 @@ func (m *Answer) String() string {
 }
 
 // String prints the message on one line.
+func (m *Compare) String() string {
+	return fmt.Sprintf("compare@%d %v #%d %x more %s keys %q", m.Epoch, m.Space, m.ID, m.Hash[:2], clockName(m.More), m.Keys)
+}
+
+// String prints the message on one line.
+func (m *Compared) String() string {
+	s := fmt.Sprintf("compared@%d %v #%d", m.Epoch, m.Space, m.ID)
+	switch {
+	case !m.Known:
+		return s + " unknown clock"
+	case m.Extra == nil && m.Lacks == nil:
+		return s + " same"
+	}
+	if m.Extra != nil {
+		s += " extra " + clockName(m.Extra)
+	}
+	if m.Lacks != nil {
+		s += " lacks " + clockName(m.Lacks)
+	}
+	if len(m.Differ) > 0 {
+		s += fmt.Sprintf(" differ %v", m.Differ)
+	}
+	return s
+}
+
+// String prints the message on one line.
 func (m *Report) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "report@%d %v%s", m.Epoch, m.Space, flags("ask", m.Ask, "whole", m.Whole, "serves", m.Serves))

@@ -45,8 +45,15 @@ func (m *Machine) onGet(in Get) {
 		m.reply(in.ID, ErrLearner)
 		return
 	}
+	if in.Read == Linearizable && m.cfg.Faults.ReadWithoutAgreement {
+		in.Read = Majority
+	}
 	o := &op{id: in.ID, key: in.Key, level: in.Read, s: s, read: true}
 	m.begin(o, in.Timeout)
+	if in.Read == Linearizable {
+		s.compareLater(o)
+		return
+	}
 	r := s.openRound()
 	r.ops = append(r.ops, o)
 	if !r.sent && s.roundsOut() < roundsMax {
@@ -80,7 +87,7 @@ func (s *space) roundsOut() int {
 // askRound sends the question to as many as are needed and one more; to all when that has been tried for RetryInterval.
 func (s *space) askRound(r *round) {
 	r.sent = true
-	for _, p := range s.whom(r) {
+	for _, p := range s.whom(r.levels(), r.tries > 0 || r.learn) {
 		if !slices.ContainsFunc(r.answers, func(a answer) bool { return a.from == p }) {
 			s.m.send(p, Prompt, &Ask{Epoch: s.m.view.Epoch, Space: s.id, ID: r.id, Hash: s.contentHash()})
 		}
@@ -88,23 +95,34 @@ func (s *space) askRound(r *round) {
 	s.roundAt = earlier(s.roundAt, s.m.now.Add(s.m.backoff(r.tries)))
 }
 
+// levels are those of the reads that it serves.
+func (r *round) levels() []Level {
+	var out []Level
+	for _, o := range r.ops {
+		if !slices.Contains(out, o.level) {
+			out = append(out, o.level)
+		}
+	}
+	return out
+}
+
 // whom chooses the peers to ask: of each quorum as many as are needed and a spare one, those first that another quorum asks anyway.
-func (s *space) whom(r *round) []*peer {
+func (s *space) whom(levels []Level, all bool) []*peer {
 	var out []*peer
 	for i := len(s.sets) - 1; i >= 0; i-- { // the newest last: most of the others are in it
 		v := &s.sets[i]
 		need := 0
-		for _, o := range r.ops {
-			need = max(need, v.need(o.level))
+		for _, l := range levels {
+			need = max(need, v.need(l))
 		}
 		if v.self {
 			need--
 		}
-		if need <= 0 && !r.learn {
+		if need <= 0 && !all {
 			continue
 		}
 		need++
-		if r.tries > 0 || r.learn || !s.chain.complete() {
+		if all || !s.chain.complete() {
 			need = len(v.peers)
 		}
 		for _, p := range v.peers {
@@ -306,4 +324,5 @@ func (s *space) restartRounds() {
 		}
 	}
 	s.checkRounds()
+	s.restartCompare()
 }

@@ -153,6 +153,8 @@ func levelOf(word string) (Level, error) {
 		return Local, nil
 	case word == "majority":
 		return Majority, nil
+	case word == "linearizable":
+		return Linearizable, nil
 	case word == "all":
 		return All, nil
 	case err == nil:

@@ -23,6 +23,7 @@ type space struct {
 	rounds  []*round   // quorum reads
 	roundAt time.Time
 	roundID uint64
+	compares
 	wanted  crdt.Clock // fetched, not here yet; forgotten when roundAt or chain.at comes
 	pull    *pull      // the repair that is running, nil: none
 	alarmAt time.Time  // digest alarms before this are not acted upon
@@ -119,6 +120,9 @@ func (s *space) onTime() {
 	if s.m.due(&s.roundAt) {
 		s.retryRounds()
 	}
+	if s.m.due(&s.compareAt) {
+		s.compare()
+	}
 	if s.m.due(&s.chain.at) {
 		s.retrySettle()
 	}
@@ -135,6 +139,9 @@ func (s *space) evaluate() {
 	if s.moved || s.acksMoved {
 		s.settle()
 		s.checkRounds()
+	}
+	if s.moved {
+		s.compareWhenHere()
 	}
 }
 

@@ -16,7 +16,7 @@ type TimeoutError struct {
 	Read    bool
 	Epoch   uint64        // the view that is counted: the installed one, or an older one that is not settled and lacks a quorum; 0: some older view is not known yet
 	Need    int           // so many of its voters the level asks for
-	Have    int           // so many of them have the write, or have answered the read
+	Have    int           // so many of them have the write, have answered the read, or agreed when a linearizable one asked last
 	Missing []crdt.Origin // those of them, still members, of whom that is not known, by id; the own id among them when the own disk has not got it
 	Cause   error         // of the own disk, when it has failed: then ErrStoreFailure is wrapped too
 }
@@ -27,6 +27,9 @@ func (e *TimeoutError) Error() string {
 	what, did, ever := "write", "have it", "; it is not rolled back and still spreads"
 	if e.Read {
 		what, did, ever = "get", "have answered", ""
+	}
+	if e.Level == Linearizable {
+		did = "agree"
 	}
 	fmt.Fprintf(&b, "%v: %s of %q at %v: ", ErrTimeout, what, e.Key, e.Level)
 	if e.Epoch == 0 {
@@ -56,7 +59,9 @@ func (e *TimeoutError) Unwrap() []error {
 // timedOut tells how far an operation has come: in the installed view, or, if that has enough, in the first older one that has not.
 func (s *space) timedOut(o *op) error {
 	has := func(p *peer) bool { return s.hasWrite(p, o) }
-	if o.read {
+	if o.level == Linearizable {
+		has = o.agreed
+	} else if o.read {
 		r := s.roundOf(o)
 		has = func(p *peer) bool { return s.answered(r, p) }
 	}

@@ -24,6 +24,8 @@ import (
 //	refuse   [13, epoch, space, session]
 //	part     [14, epoch, flow, index, total, bytes]
 //	partack  [15, epoch, flow, next]
+//	compare  [16, epoch, space, id, hash, more, [key…]]
+//	compared [17, epoch, space, id, known, extra|null, lacks|null, [index…]]
 //
 // Hashes and digests are 16 bytes. Groups, clocks and items are as the package crdt has them. A decoded message keeps parts of the bytes
 // only in Part.Data.
@@ -45,12 +47,14 @@ const (
 	kindRefuse
 	kindPart
 	kindPartAck
+	kindCompare
+	kindCompared
 )
 
 // fields is how many elements the array of each kind has, by kind.
 var fields = [...]int{
 	kindStatus: 11, kindPush: 6, kindAck: 6, kindClock: 6, kindFetch: 4, kindBehind: 3, kindAsk: 5, kindAnswer: 5, kindReport: 11,
-	kindPull: 5, kindPiece: 10, kindPieceAck: 6, kindRefuse: 4, kindPart: 6, kindPartAck: 4,
+	kindPull: 5, kindPiece: 10, kindPieceAck: 6, kindRefuse: 4, kindPart: 6, kindPartAck: 4, kindCompare: 7, kindCompared: 8,
 }
 
 // pastsMax bounds the views of one report.
@@ -101,6 +105,12 @@ func AppendMessage(dst []byte, m Message) []byte {
 		begin(kindAnswer)
 		e.uints(uint64(m.Space), m.ID)
 		e.clock(m.Extra)
+	case *Compare:
+		begin(kindCompare)
+		e.compare(m)
+	case *Compared:
+		begin(kindCompared)
+		e.compared(m)
 	case *Report:
 		begin(kindReport)
 		e.report(m)
@@ -154,6 +164,27 @@ func (e *encoder) push(m *Push) {
 		} else {
 			e.b = crdt.AppendGroup(e.b, g)
 		}
+	}
+}
+
+func (e *encoder) compare(m *Compare) {
+	e.uints(uint64(m.Space), m.ID)
+	e.bytes(m.Hash[:])
+	e.clock(m.More)
+	e.head(cborArray, uint64(len(m.Keys)))
+	for _, k := range m.Keys {
+		e.bytes([]byte(k))
+	}
+}
+
+func (e *encoder) compared(m *Compared) {
+	e.uints(uint64(m.Space), m.ID)
+	e.bools(m.Known)
+	e.clock(m.Extra)
+	e.clock(m.Lacks)
+	e.head(cborArray, uint64(len(m.Differ)))
+	for _, i := range m.Differ {
+		e.uints(uint64(i))
 	}
 }
 
@@ -227,6 +258,10 @@ func (d *decoder) message(kind int, epoch uint64) Message {
 		return &Ask{Epoch: epoch, Space: d.space(), ID: d.uint(), Hash: d.fixed()}
 	case kindAnswer:
 		return &Answer{Epoch: epoch, Space: d.space(), ID: d.uint(), Extra: d.clock(true)}
+	case kindCompare:
+		return d.compare(epoch)
+	case kindCompared:
+		return d.compared(epoch)
 	case kindReport:
 		return d.report(epoch)
 	case kindPull:
@@ -275,6 +310,26 @@ func (d *decoder) piece(epoch uint64) *Piece {
 	d.b = rest
 	for i := range items {
 		m.Items = append(m.Items, &items[i])
+	}
+	return m
+}
+
+func (d *decoder) compare(epoch uint64) *Compare {
+	m := &Compare{Epoch: epoch, Space: d.space(), ID: d.uint(), Hash: d.fixed(), More: d.clock(false)}
+	for range d.array() {
+		if m.Keys = append(m.Keys, string(d.bytes())); d.err != nil {
+			return m
+		}
+	}
+	return m
+}
+
+func (d *decoder) compared(epoch uint64) *Compared {
+	m := &Compared{Epoch: epoch, Space: d.space(), ID: d.uint(), Known: d.bool(), Extra: d.clock(true), Lacks: d.clock(true)}
+	for range d.array() {
+		if m.Differ = append(m.Differ, d.uint32()); d.err != nil {
+			return m
+		}
 	}
 	return m
 }

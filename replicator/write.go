@@ -52,6 +52,9 @@ func (m *Machine) onDelete(in Delete) {
 
 // mayWrite says why an update cannot even begin. Nothing has happened then.
 func (m *Machine) mayWrite(l Level) error {
+	if l == Linearizable {
+		return fmt.Errorf("%w: %v is for reads; write at Majority", ErrLevel, l)
+	}
 	if err := m.mayAsk(l); err != nil {
 		return err
 	}

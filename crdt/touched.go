@@ -1,0 +1,36 @@
+package crdt
+
+// touchedMax bounds the groups that Touched looks at.
+const touchedMax = 4096
+
+// Touched calls fn with the key of each event that dots names, some of them more than once. It returns false when it cannot tell them all: the log
+// does not reach back to some, the clock lacks some, or they are many. The cost is that of the events named.
+func (s *Store) Touched(dots *Clock, fn func(key string)) (all bool) {
+	if !s.clock.Includes(dots) {
+		return false
+	}
+	have := s.clock.Minus(dots)
+	if !have.Includes(&s.floor) {
+		return false
+	}
+	n := 0
+	for i := range dots.rows {
+		o := dots.rows[i].origin
+		at, ok := s.log.find(o)
+		if !ok {
+			return false
+		}
+		for c := (logCursor{log: s.log.origins[at], peer: have.row(o)}); c.seek(); c.i++ {
+			if n++; n > touchedMax {
+				return false
+			}
+			g := *s.log.at(c.pos())
+			for j := range g {
+				if j == 0 || g[j].Key != g[j-1].Key {
+					fn(g[j].Key)
+				}
+			}
+		}
+	}
+	return true
+}
