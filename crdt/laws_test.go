@@ -23,6 +23,8 @@ func TestLaws(t *testing.T) {
 		{"ORSet of many", orsetLaws(100)},
 		{"LWWRegister", lwwRegisterLaws()},
 		{"LWWMap", lwwMapLaws()},
+		{"NodeSet", nodeSetLaws()},
+		{"NodeMap", nodeMapLaws()},
 	} {
 		t.Run(row.name, row.laws.Check)
 	}
@@ -69,19 +71,24 @@ type elements struct {
 	Has0 bool
 }
 
+// drawSetOps draws operations on few or many elements.
+func drawSetOps(size int, kinds ...what) *rapid.Generator[setOp] {
+	return rapid.Custom(func(t *rapid.T) setOp {
+		op := setOp{What: rapid.SampledFrom(kinds).Draw(t, "what")}
+		if op.What != clearAll {
+			op.Elem = fmt.Sprint("e", rapid.IntRange(0, size-1).Draw(t, "element"))
+		}
+		return op
+	})
+}
+
 func orsetLaws(size int) proptest.Laws[crdt.ORSet[string], *crdt.ORSetTx[string], setOp] {
 	kinds := []what{add, add, add, add, remove, remove, clearAll}
 	if size > 50 { // let keys grow from slices to trees
 		kinds = append(slices.Repeat([]what{add}, 40), remove, remove, remove, remove, remove, clearAll)
 	}
 	return proptest.Laws[crdt.ORSet[string], *crdt.ORSetTx[string], setOp]{
-		Op: rapid.Custom(func(t *rapid.T) setOp {
-			op := setOp{What: rapid.SampledFrom(kinds).Draw(t, "what")}
-			if op.What != clearAll {
-				op.Elem = fmt.Sprint("e", rapid.IntRange(0, size-1).Draw(t, "element"))
-			}
-			return op
-		}),
+		Op: drawSetOps(size, kinds...),
 		Do: func(s *crdt.ORSetTx[string], op setOp) error {
 			var err error
 			switch op.What {

@@ -48,13 +48,13 @@ func drawWrites(keys int64, kinds ...what) *rapid.Generator[writeOp] {
 
 // lastWriter is the specification of last-writer places. A write with a timestamp of its own that loses to one that was there is none.
 type lastWriter struct {
-	first  bool // the other way round: the lowest wins
+	own    bool // writers take away only what is their own
 	stamps map[*write]stamp
 	none   map[*write]bool
 }
 
-func newLastWriter(first bool) *lastWriter {
-	return &lastWriter{first: first, stamps: map[*write]stamp{}, none: map[*write]bool{}}
+func newLastWriter() *lastWriter {
+	return &lastWriter{stamps: map[*write]stamp{}, none: map[*write]bool{}}
 }
 
 // winner returns the write that a place shows.
@@ -68,16 +68,15 @@ func (l *lastWriter) winner(h proptest.History[writeOp], key int64) (win *write)
 }
 
 func (l *lastWriter) takes(later, earlier *write) bool {
+	if l.own && later.Origin != earlier.Origin {
+		return false
+	}
 	return (later.Op.What == clearAll || later.Op.Key == earlier.Op.Key) && !l.isNone(later)
 }
 
 // beats orders by timestamp, then by origin, then by value.
 func (l *lastWriter) beats(a, b *write) bool {
-	c := cmp.Or(l.stamp(a).compare(l.stamp(b)), cmp.Compare(a.Origin, b.Origin), cmp.Compare(a.Op.Value, b.Op.Value))
-	if l.first {
-		return c < 0
-	}
-	return c > 0
+	return cmp.Or(l.stamp(a).compare(l.stamp(b)), cmp.Compare(a.Origin, b.Origin), cmp.Compare(a.Op.Value, b.Op.Value)) > 0
 }
 
 // isNone says whether a write with a timestamp of its own lost at once.
@@ -121,6 +120,13 @@ type shown struct {
 	OK    bool
 }
 
+func (l *lastWriter) shows(h proptest.History[writeOp], key int64) (s shown) {
+	if win := l.winner(h, key); win != nil {
+		s = shown{win.Op.Value, l.stamp(win), true}
+	}
+	return s
+}
+
 // answered holds the answer of a putAt against what the transaction reads afterwards: who has won is seen, and who has lost did so to
 // something that is not below it.
 func answered(won bool, op writeOp, now shown) error {
@@ -130,15 +136,8 @@ func answered(won bool, op writeOp, now shown) error {
 	return nil
 }
 
-func (l *lastWriter) shows(h proptest.History[writeOp], key int64) (s shown) {
-	if win := l.winner(h, key); win != nil {
-		s = shown{win.Op.Value, l.stamp(win), true}
-	}
-	return s
-}
-
 func lwwRegisterLaws() proptest.Laws[crdt.LWWRegister[[]byte], *crdt.LWWRegisterTx[[]byte], writeOp] {
-	spec := newLastWriter(false)
+	spec := newLastWriter()
 	return proptest.Laws[crdt.LWWRegister[[]byte], *crdt.LWWRegisterTx[[]byte], writeOp]{
 		Op: drawWrites(1, put, put, putAt, putAt, remove),
 		Do: func(r *crdt.LWWRegisterTx[[]byte], op writeOp) error {
@@ -170,7 +169,7 @@ type entries struct {
 }
 
 func lwwMapLaws() proptest.Laws[crdt.LWWMap[int64, string], *crdt.LWWMapTx[int64, string], writeOp] {
-	spec := newLastWriter(false)
+	spec := newLastWriter()
 	return proptest.Laws[crdt.LWWMap[int64, string], *crdt.LWWMapTx[int64, string], writeOp]{
 		Op: drawWrites(mapKeys, put, put, putAt, putAt, remove, remove, clearAll),
 		Do: func(m *crdt.LWWMapTx[int64, string], op writeOp) error {

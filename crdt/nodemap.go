@@ -57,8 +57,8 @@ func (m NodeMap[K, V]) Each(k K) iter.Seq2[Origin, V] {
 		if err != nil {
 			return
 		}
-		for _, it := range m.r.At(path) {
-			if v, ok := lastOf[V]([]*Item{it}); ok && !yield(it.Dot.Origin, v) {
+		for run := range byOrigin(m.r.At(path)) {
+			if v, ok := lastOf[V](run); ok && !yield(run[0].Dot.Origin, v) {
 				return
 			}
 		}
@@ -92,16 +92,20 @@ func (m NodeMap[K, V]) All() iter.Seq2[K, V] {
 // Of yields the entries of one node, in the order of All. It costs a walk over the map.
 func (m NodeMap[K, V]) Of(o Origin) iter.Seq2[K, V] {
 	return func(yield func(K, V) bool) {
+		prev := ""
 		for it := range m.r.Items(string(rune(KindNodeMap))) {
-			if it.Dot.Origin != o {
+			if it.Dot.Origin != o || it.Path == prev {
 				continue
 			}
+			prev = it.Path
 			k, err := decodeElement[K](m.r.Rel(it)[1:])
 			if err != nil {
 				continue
 			}
-			if v, ok := lastOf[V]([]*Item{it}); ok && !yield(k, v) {
-				return
+			for run := range byOrigin(m.r.At(m.r.Rel(it))) {
+				if v, ok := lastOf[V](run); ok && run[0].Dot.Origin == o && !yield(k, v) {
+					return
+				}
 			}
 		}
 	}

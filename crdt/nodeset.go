@@ -47,10 +47,26 @@ func (s NodeSet[E]) Owners(e E) iter.Seq[Origin] {
 		if err != nil {
 			return
 		}
-		for _, it := range s.r.At(path) {
-			if !yield(it.Dot.Origin) {
+		for run := range byOrigin(s.r.At(path)) {
+			if !yield(run[0].Dot.Origin) {
 				return
 			}
+		}
+	}
+}
+
+// byOrigin yields siblings in runs of one origin. An origin can have two: a put, and the one after its removal, which has not come yet.
+func byOrigin(siblings []*Item) iter.Seq[[]*Item] {
+	return func(yield func([]*Item) bool) {
+		for len(siblings) > 0 {
+			n := 1
+			for n < len(siblings) && siblings[n].Dot.Origin == siblings[0].Dot.Origin {
+				n++
+			}
+			if !yield(siblings[:n:n]) {
+				return
+			}
+			siblings = siblings[n:]
 		}
 	}
 }
@@ -77,10 +93,12 @@ func (s NodeSet[E]) All() iter.Seq[E] {
 // Of yields the elements of one node, in the order of All. It costs a walk over the set.
 func (s NodeSet[E]) Of(o Origin) iter.Seq[E] {
 	return func(yield func(E) bool) {
+		prev := ""
 		for it := range s.r.Items(string(rune(KindNodeSet))) {
-			if it.Dot.Origin != o {
+			if it.Dot.Origin != o || it.Path == prev {
 				continue
 			}
+			prev = it.Path
 			if e, err := decodeElement[E](s.r.Rel(it)[1:]); err == nil && !yield(e) {
 				return
 			}
