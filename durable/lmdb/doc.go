@@ -18,7 +18,7 @@
 //
 //   - The laws of durable.Table, checked by storetest, which runs random histories against a model too.
 //   - A kill at any moment loses no acknowledged batch, tears none, and leaves them in order. The test kills a real process that 64 goroutines
-//     commit in, a dozen times, and finds exactly the batches up to some number at or above the last acknowledged one.
+//     commit in, fifty times, and finds exactly the batches up to some number at or above the last acknowledged one.
 //   - One process. The directory is locked before anything is touched, and the lock falls with its holder. A second opening, in this process or another, gets durable.ErrInUse and the
 //     pid. Child processes inherit no descriptor.
 //   - The first batch with rows makes the store, and nothing else does. It comes into being by one rename, and is noted before its first batch: a store that was lost is missed.
