@@ -40,6 +40,9 @@ func (o options) size(full int) int {
 }
 
 var benches = []bench{
+	{"apply", "events of others taken by one core, by the store and by the whole machine, beside a plain map", runApply},
+	{"get", "local reads from one and several goroutines, beside a plain map and a sync.Map", runGet},
+	{"types", "add, remove and merge in sets and maps of 1 k, 100 k and 1 M, beside a plain map; bytes on the wire and in memory", runTypes},
 	{"local", "local reads and writes of replicated data on one node, beside a locked map", runLocal},
 	{"majority", "WriteMajority and ReadMajority over three nodes on loopback, beside a raw multiplexed ping-pong", runMajority},
 	{"tell", "entity messages on one node, by id and by reference, beside a mutex-and-slice mailbox", runTell},

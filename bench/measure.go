@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -99,3 +100,38 @@ func spin(d time.Duration, op func(i int)) load {
 }
 
 func nsPerOp(l load) float64 { return float64(l.elapsed.Nanoseconds()) / float64(l.ops) }
+
+// cost adds up what operations took, in time that went by and in processor time of the whole process, collecting garbage included.
+type cost struct {
+	ops       int
+	wall, cpu time.Duration
+}
+
+// measure runs fn, which does ops operations.
+func (c *cost) measure(ops int, fn func() error) error {
+	cpu, start := cpuTime(), time.Now()
+	err := fn()
+	c.wall += time.Since(start)
+	c.cpu += cpuTime() - cpu
+	c.ops += ops
+	return err
+}
+
+func (c *cost) ns() float64    { return float64(c.wall.Nanoseconds()) / float64(max(1, c.ops)) }
+func (c *cost) cpuNs() float64 { return float64(c.cpu.Nanoseconds()) / float64(max(1, c.ops)) }
+
+func (c *cost) figures() figures {
+	var f figures
+	f.add("ns_per_op", c.ns())
+	f.add("cpu_ns_per_op", c.cpuNs())
+	return f
+}
+
+// heapBytes is what lives on the heap after collecting garbage.
+func heapBytes() int64 {
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.GC() // what finalizers and pools let go of
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
+}
