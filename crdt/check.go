@@ -1,6 +1,7 @@
 package crdt
 
 import (
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -23,12 +24,15 @@ func (s *Store) checkItems() error {
 	var sum Digest
 	items := 0
 	var failed error
-	s.keys.Scan(func(key string, ks *keyState) bool {
-		failed = s.checkKeyState(key, ks)
+	s.keys.ascend("", func(ks *keyState) bool {
+		failed = s.checkKeyState(ks)
 		sum = sum.Plus(ks.digest)
 		items += int(ks.items)
 		return failed == nil
 	})
+	if failed == nil {
+		failed = s.keys.check()
+	}
 	if failed != nil {
 		return failed
 	}
@@ -41,8 +45,8 @@ func (s *Store) checkItems() error {
 	return s.checkSketch()
 }
 
-func (s *Store) checkKeyState(key string, ks *keyState) error {
-	sum := keyState{}
+func (s *Store) checkKeyState(ks *keyState) error {
+	key, sum := ks.key, keyState{}
 	var failed error
 	var prev *Item
 	paths, items := 0, 0
@@ -53,7 +57,7 @@ func (s *Store) checkKeyState(key string, ks *keyState) error {
 			paths++
 		}
 		switch {
-		case it.Key != key || ks.key != key:
+		case it.Key != key:
 			failed = fmt.Errorf("crdt: key %q holds item %v", key, it)
 		case !s.clock.Has(it.Dot):
 			failed = fmt.Errorf("crdt: item %v is not in the clock", it)
@@ -72,8 +76,8 @@ func (s *Store) checkKeyState(key string, ks *keyState) error {
 		return fmt.Errorf("crdt: key %q counts %d items at %d paths, has %d at %d", key, ks.items, ks.paths, items, paths)
 	case sum.digest != ks.digest || !reflect.DeepEqual(sum.marks, ks.marks):
 		return fmt.Errorf("crdt: key %q: digest %v and marks %+v, its items sum to %v and %+v", key, ks.digest, ks.marks, sum.digest, sum.marks)
-	case ks.tree != nil:
-		if err := ks.tree.check(); err != nil {
+	case ks.big != nil:
+		if err := errors.Join(ks.big.firsts.check(), ks.big.rest.check()); err != nil {
 			return fmt.Errorf("crdt: key %q: %w", key, err)
 		}
 	}
@@ -84,10 +88,10 @@ func (s *Store) checkKeyState(key string, ks *keyState) error {
 func (s *Store) checkMarks() error {
 	deleted, owned := 0, 0
 	var failed error
-	s.keys.Scan(func(key string, ks *keyState) bool {
+	s.keys.ascend("", func(ks *keyState) bool {
 		if ks.marks == nil {
-			if s.litter.Contains(key) {
-				failed = fmt.Errorf("crdt: plain key %q is to be swept", key)
+			if s.litter.Contains(ks.key) {
+				failed = fmt.Errorf("crdt: plain key %q is to be swept", ks.key)
 			}
 			return failed == nil
 		}
@@ -95,7 +99,7 @@ func (s *Store) checkMarks() error {
 			deleted++
 		}
 		owned += len(ks.marks.owners)
-		failed = s.checkKeyMarks(key, ks)
+		failed = s.checkKeyMarks(ks.key, ks)
 		return failed == nil
 	})
 	for _, keys := range s.owned { // order: counts

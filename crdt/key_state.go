@@ -10,21 +10,31 @@ type keyState struct {
 	gen    uint64 // 0: pinned by a View
 	key    string // the one copy of the key that items, trees and changes share
 	small  []*Item
-	tree   *pathTree // nil while small serves
-	marks  *marks    // nil: only plain data
+	big    *bigKey // nil while small serves
+	marks  *marks  // nil: only plain data
 	items  int32
 	paths  int32
 	digest Digest
 }
 
-// keySmallMax is how many items the slice holds before a tree takes over. A set that shrinks keeps its tree.
+// keySmallMax is how many items the slice holds before trees take over. A set that shrinks keeps them.
 const keySmallMax = 32
 
-// cell is the siblings at one path. A cell is immutable: changing it makes another.
-type cell struct {
-	first *Item    // the one with the lowest dot, nil when the cell is empty
-	rest  *[]*Item // the others by dot, nil when there are none: the usual case costs no slice
+// bigKey is the items of a key by path. Siblings are rare, so that all but the one with the lowest dot live apart.
+type bigKey struct {
+	firsts tree[*Item]
+	rest   tree[*siblings]
 }
+
+// siblings are the items at one path but the first, by dot; at least one. They never change.
+type siblings struct {
+	path  string
+	items []*Item
+}
+
+func (s *siblings) place() string { return s.path }
+
+func (k *keyState) place() string { return k.key }
 
 func newKeyState(gen uint64, key string) *keyState { return &keyState{gen: gen, key: key} }
 
@@ -32,8 +42,8 @@ func newKeyState(gen uint64, key string) *keyState { return &keyState{gen: gen, 
 func (k *keyState) clone(gen uint64, stamps *uint64) *keyState {
 	c := *k
 	c.gen, c.marks = gen, k.marks.clone()
-	if k.tree != nil {
-		c.tree = k.tree.fork(stamps)
+	if k.big != nil {
+		c.big = &bigKey{firsts: k.big.firsts.fork(stamps), rest: k.big.rest.fork(stamps)}
 	} else {
 		c.small = slices.Clone(k.small)
 	}
@@ -71,8 +81,8 @@ func (k *keyState) at(path string) []*Item {
 	if k == nil {
 		return nil
 	}
-	if k.tree != nil {
-		return k.tree.get(path).appendTo(nil)
+	if k.big != nil {
+		return k.big.at(path)
 	}
 	i := k.searchSmall(path, Dot{})
 	j := i
@@ -87,9 +97,12 @@ func (k *keyState) one(path string) (it *Item, ok bool) {
 	if k == nil {
 		return nil, true
 	}
-	if k.tree != nil {
-		c := k.tree.get(path)
-		return c.first, c.rest == nil
+	if k.big != nil {
+		it = k.big.firsts.get(path)
+		if k.big.rest.len > 0 && k.big.rest.get(path) != nil {
+			return nil, false
+		}
+		return it, true
 	}
 	i := k.searchSmall(path, Dot{})
 	if i == len(k.small) || k.small[i].Path != path {
@@ -103,8 +116,8 @@ func (k *keyState) ascend(path string, fn func(*Item) bool) {
 	if k == nil {
 		return
 	}
-	if k.tree != nil {
-		k.tree.ascend(path, func(c cell) bool { return c.each(fn) })
+	if k.big != nil {
+		k.big.ascend(path, fn)
 		return
 	}
 	for _, it := range k.small[k.searchSmall(path, Dot{}):] {
@@ -116,17 +129,16 @@ func (k *keyState) ascend(path string, fn func(*Item) bool) {
 
 // edges returns the first and the last item of a key that is not empty.
 func (k *keyState) edges() (first, last *Item) {
-	if k.tree == nil {
+	if k.big == nil {
 		return k.small[0], k.small[len(k.small)-1]
 	}
-	lo, hi := k.tree.edges()
-	return lo.first, hi.first
+	return k.big.firsts.edges()
 }
 
 // put enters it, and takes away at once those siblings at its path that removes names.
 func (k *keyState) put(it *Item, removes []Dot) {
-	if k.tree != nil {
-		k.putTree(it, removes)
+	if k.big != nil {
+		k.putBig(it, removes)
 		return
 	}
 	i := k.searchSmall(it.Path, Dot{})
@@ -149,38 +161,38 @@ func (k *keyState) put(it *Item, removes []Dot) {
 	}
 }
 
-// putTree first bets that nothing else stays at the path, which saves a second descent of the tree.
-func (k *keyState) putTree(it *Item, removes []Dot) {
-	alone := cell{first: it}
-	prev := k.tree.set(it.Path, alone)
-	k.items++
-	if prev.first == nil {
+// putBig first bets that nothing else stays at the path, which saves a second descent of the tree.
+func (k *keyState) putBig(it *Item, removes []Dot) {
+	prev := k.big.firsts.set(it)
+	switch {
+	case prev == nil:
+		k.items++
 		k.paths++
 		return
+	case k.big.rest.len == 0 && slices.Contains(removes, prev.Dot):
+		return
 	}
-	keep := make([]*Item, 0, 4)
-	prev.each(func(old *Item) bool {
+	k.items++
+	var keep []*Item
+	for _, old := range k.big.with(prev) {
 		if slices.Contains(removes, old.Dot) {
 			k.items--
 		} else {
 			keep = append(keep, old)
 		}
-		return true
-	})
-	if len(keep) > 0 {
-		k.tree.set(it.Path, newCell(append(keep, it)))
 	}
+	k.big.set(append(keep, it))
 }
 
-// grow moves the items from the slice to a tree.
+// grow moves the items from the slice to trees.
 func (k *keyState) grow() {
-	k.tree = &pathTree{}
+	k.big = &bigKey{}
 	for i := 0; i < len(k.small); {
 		j := i + 1
 		for j < len(k.small) && k.small[j].Path == k.small[i].Path {
 			j++
 		}
-		k.tree.set(k.small[i].Path, newCell(k.small[i:j]))
+		k.big.set(slices.Clone(k.small[i:j]))
 		i = j
 	}
 	k.small = nil
@@ -189,7 +201,7 @@ func (k *keyState) grow() {
 // drop takes it away, which must be there.
 func (k *keyState) drop(it *Item) {
 	k.items--
-	if k.tree == nil {
+	if k.big == nil {
 		i := k.searchSmall(it.Path, it.Dot)
 		sibling := i > 0 && k.small[i-1].Path == it.Path || i+1 < len(k.small) && k.small[i+1].Path == it.Path
 		k.small = slices.Delete(k.small, i, i+1)
@@ -198,47 +210,59 @@ func (k *keyState) drop(it *Item) {
 		}
 		return
 	}
-	c := k.tree.get(it.Path)
-	if c.rest == nil {
-		k.tree.remove(it.Path)
+	if one, alone := k.one(it.Path); alone && one != nil {
+		k.big.firsts.remove(it.Path)
 		k.paths--
 		return
 	}
-	keep := slices.DeleteFunc(c.appendTo(nil), func(o *Item) bool { return o.Dot == it.Dot })
-	k.tree.set(it.Path, newCell(keep))
+	k.big.set(slices.DeleteFunc(k.big.at(it.Path), func(o *Item) bool { return o.Dot == it.Dot }))
 }
 
-// newCell makes a cell of siblings in any order; it keeps no reference to the slice.
-func newCell(items []*Item) cell {
-	if len(items) == 1 {
-		return cell{first: items[0]}
+// at returns the siblings at path, by dot, in a slice of the caller's own.
+func (b *bigKey) at(path string) []*Item {
+	first := b.firsts.get(path)
+	if first == nil {
+		return nil
 	}
-	all := slices.Clone(items)
-	slices.SortFunc(all, func(a, b *Item) int { return a.Dot.Compare(b.Dot) })
-	rest := all[1:]
-	return cell{first: all[0], rest: &rest}
+	return b.with(first)
 }
 
-func (c cell) each(fn func(*Item) bool) bool {
-	if c.first != nil && !fn(c.first) {
-		return false
+// with returns a first item and its siblings, in a slice of the caller's own.
+func (b *bigKey) with(first *Item) []*Item {
+	all := []*Item{first}
+	if b.rest.len > 0 {
+		if s := b.rest.get(first.Path); s != nil {
+			all = append(all, s.items...)
+		}
 	}
-	if c.rest != nil {
-		for _, it := range *c.rest {
+	return all
+}
+
+// set makes items, in any order and at least one, those at their path. It takes the slice over.
+func (b *bigKey) set(items []*Item) {
+	slices.SortFunc(items, func(x, y *Item) int { return x.Dot.Compare(y.Dot) })
+	b.firsts.set(items[0])
+	path := items[0].Path
+	switch {
+	case len(items) > 1:
+		b.rest.set(&siblings{path, items[1:]})
+	case b.rest.len > 0 && b.rest.get(path) != nil:
+		b.rest.remove(path)
+	}
+}
+
+// ascend calls fn with the items from path on, by path and dot, until it returns false.
+func (b *bigKey) ascend(path string, fn func(*Item) bool) {
+	if b.rest.len == 0 {
+		b.firsts.ascend(path, fn)
+		return
+	}
+	b.firsts.ascend(path, func(first *Item) bool {
+		for _, it := range b.with(first) {
 			if !fn(it) {
 				return false
 			}
 		}
-	}
-	return true
-}
-
-func (c cell) appendTo(dst []*Item) []*Item {
-	if c.first != nil {
-		dst = append(dst, c.first)
-	}
-	if c.rest != nil {
-		dst = append(dst, *c.rest...)
-	}
-	return dst
+		return true
+	})
 }

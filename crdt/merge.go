@@ -11,7 +11,7 @@ import (
 // rises over it. The cost is that of a walk over the own items; MergeDiff spares it. An error changes nothing.
 func (s *Store) Merge(donor *Clock, live func(Dot) bool, items []Item, ch *Changes) error {
 	var absent []Dot
-	s.keys.Scan(func(_ string, ks *keyState) bool {
+	s.keys.ascend("", func(ks *keyState) bool {
 		ks.ascend("", func(it *Item) bool {
 			if donor.Has(it.Dot) && !live(it.Dot) {
 				absent = append(absent, it.Dot)

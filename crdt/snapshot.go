@@ -3,13 +3,11 @@ package crdt
 import (
 	"iter"
 	"strings"
-
-	"github.com/tidwall/btree"
 )
 
 // Snapshot is the immutable state of a store at one moment. Any number of goroutines may read it.
 type Snapshot struct {
-	keys   *btree.Map[string, *keyState]
+	keys   tree[*keyState]
 	index  dotIndex
 	items  int
 	clock  *Clock
@@ -21,20 +19,17 @@ type Snapshot struct {
 // Keys yields, in order, the keys that begin with prefix and hold something that is shown.
 func (s *Snapshot) Keys(prefix string) iter.Seq[string] {
 	return func(yield func(string) bool) {
-		s.keys.Ascend(prefix, func(key string, ks *keyState) bool {
-			return strings.HasPrefix(key, prefix) && (ks.marks != nil && readerOf(ks, s.living).Len() == 0 || yield(key))
+		s.keys.ascend(prefix, func(ks *keyState) bool {
+			return strings.HasPrefix(ks.key, prefix) && (ks.marks != nil && readerOf(ks, s.living).Len() == 0 || yield(ks.key))
 		})
 	}
 }
 
 // KeyCount counts the keys that hold something that is shown.
-func (s *Snapshot) KeyCount() int { return s.keys.Len() - s.hidden }
+func (s *Snapshot) KeyCount() int { return s.keys.len - s.hidden }
 
 // View returns the state of one key.
-func (s *Snapshot) View(key string) Reader {
-	ks, _ := s.keys.Get(key)
-	return readerOf(ks, s.living)
-}
+func (s *Snapshot) View(key string) Reader { return readerOf(s.keys.get(key), s.living) }
 
 // Items yields all live items, by key, path and dot.
 func (s *Snapshot) Items() iter.Seq[*Item] { return s.ItemsFrom("", "") }
@@ -42,9 +37,9 @@ func (s *Snapshot) Items() iter.Seq[*Item] { return s.ItemsFrom("", "") }
 // ItemsFrom yields the live items from a key and a path on, by key, path and dot, so that a stream in chunks can go on where it stopped.
 func (s *Snapshot) ItemsFrom(key, path string) iter.Seq[*Item] {
 	return func(yield func(*Item) bool) {
-		s.keys.Ascend(key, func(k string, ks *keyState) bool {
+		s.keys.ascend(key, func(ks *keyState) bool {
 			from := ""
-			if k == key {
+			if ks.key == key {
 				from = path
 			}
 			more := true

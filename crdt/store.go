@@ -24,8 +24,8 @@ type StoreOptions struct {
 type Store struct {
 	opt    StoreOptions
 	gen    uint64 // of what the writer owns; a snapshot raises it
-	stamps uint64 // the last generation given to a path tree
-	keys   btree.Map[string, *keyState]
+	stamps uint64 // the last generation given to a tree
+	keys   tree[*keyState]
 	recent *keyState // the one changed last, nil after it emptied
 	index  dotIndex
 	items  int
@@ -104,7 +104,7 @@ func (s *Store) View(key string) Reader {
 func (s *Store) Snapshot() *Snapshot {
 	if s.snap == nil {
 		s.snap = &Snapshot{
-			keys: s.keys.Copy(), index: s.index.snapshot(), items: s.items, clock: s.clock, digest: s.digest, living: s.shown(), hidden: s.hiddenKeys(),
+			keys: s.keys.fork(&s.stamps), index: s.index.snapshot(), items: s.items, clock: s.clock, digest: s.digest, living: s.shown(), hidden: s.hiddenKeys(),
 		}
 		s.pinned = true
 		s.gen++
@@ -114,7 +114,7 @@ func (s *Store) Snapshot() *Snapshot {
 
 func (s *Store) String() string {
 	return fmt.Sprintf("store{keys %d, items %d, clock %v, floor %v, log %d, digest %v}",
-		s.keys.Len(), s.items, s.clock, &s.floor, s.log.events, s.digest)
+		s.keys.len, s.items, s.clock, &s.floor, s.log.events, s.digest)
 }
 
 // keyOf returns the state of a key, nil when it holds nothing. Read only.
@@ -122,8 +122,7 @@ func (s *Store) keyOf(key string) *keyState {
 	if s.recent != nil && s.recent.key == key {
 		return s.recent
 	}
-	ks, _ := s.keys.Get(key)
-	return ks
+	return s.keys.get(key)
 }
 
 // writable returns the state of a key for changing; create says to make one when the key holds nothing.
@@ -134,10 +133,10 @@ func (s *Store) writable(key string, create bool) *keyState {
 		return nil
 	case ks == nil:
 		ks = newKeyState(s.gen, key)
-		s.keys.Set(key, ks)
+		s.keys.set(ks)
 	case ks.gen != s.gen:
 		ks = ks.clone(s.gen, &s.stamps)
-		s.keys.Set(ks.key, ks)
+		s.keys.set(ks)
 	}
 	s.recent = ks
 	return ks
@@ -190,7 +189,7 @@ func (s *Store) forget(it *Item, ch *Changes) {
 	}
 	s.digest = s.digest.Minus(h)
 	if ks.items == 0 {
-		s.keys.Delete(ks.key)
+		s.keys.remove(ks.key)
 		s.recent = nil
 	}
 	ch.drop(it)

@@ -120,8 +120,8 @@ func sameItems(r Reader, want map[string]string) error {
 	if !slices.Equal(paths, slices.Sorted(maps.Keys(want))) || r.Paths() != len(want) || r.Len() != len(want) || r.Empty() != (len(want) == 0) {
 		return fmt.Errorf("%d paths, counts %d, %d items, must be %d", len(paths), r.Paths(), r.Len(), len(want))
 	}
-	if r.Len() > 0 && r.ks.tree != nil {
-		return r.ks.tree.check()
+	if r.Len() > 0 && r.ks.big != nil {
+		return errors.Join(r.ks.big.firsts.check(), r.ks.big.rest.check())
 	}
 	return nil
 }

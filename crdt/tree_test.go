@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// drawPath draws paths that share beginnings of different lengths, with zeros and ends within the eight bytes that a node keeps.
+// drawPath draws paths that share beginnings of different lengths, with zeros and ends within the four bytes that a node keeps.
 func drawPath(t *rapid.T) string {
 	head := rapid.SampledFrom([]string{"", "\x02", "\x02element-", "\x02element-long-common-beginning-", "\xff"}).Draw(t, "head")
 	return head + strings.Repeat("\x00", rapid.IntRange(0, 2).Draw(t, "zeros")) + rapid.StringMatching(`[a-c]{0,12}`).Draw(t, "tail")
@@ -18,20 +18,25 @@ func drawPath(t *rapid.T) string {
 
 // forked is a tree that was forked off, and what it must hold for ever.
 type forked struct {
-	tree *pathTree
+	tree *tree[*Item]
 	want map[string]*Item
 }
 
-func TestPathTreeIsASortedMap(t *testing.T) {
+func forkOf(t *tree[*Item], stamps *uint64) *tree[*Item] {
+	f := t.fork(stamps)
+	return &f
+}
+
+func TestTreeIsASortedMap(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var stamps uint64
-		tree, want := &pathTree{}, map[string]*Item{}
+		tree, want := &tree[*Item]{}, map[string]*Item{}
 		var forks []forked
 		bulk := rapid.IntRange(0, 400).Draw(t, "bulk")
 		for i := range bulk {
 			p := "\x02element-" + benchElement(i*7919%1000)
 			want[p] = &Item{Path: p}
-			tree.set(p, cell{first: want[p]})
+			tree.set(want[p])
 		}
 		for range rapid.IntRange(0, 60).Draw(t, "steps") {
 			p := drawPath(t)
@@ -40,7 +45,7 @@ func TestPathTreeIsASortedMap(t *testing.T) {
 			}
 			switch rapid.IntRange(0, 4).Draw(t, "op") {
 			case 0:
-				forks = append(forks, forked{tree.fork(&stamps), maps.Clone(want)})
+				forks = append(forks, forked{forkOf(tree, &stamps), maps.Clone(want)})
 			case 1, 2:
 				if want[p] != nil {
 					tree.remove(p)
@@ -48,8 +53,8 @@ func TestPathTreeIsASortedMap(t *testing.T) {
 				}
 			default:
 				it := &Item{Path: p}
-				if prev := tree.set(p, cell{first: it}); prev.first != want[p] {
-					t.Fatalf("set %q returned %v", p, prev.first)
+				if prev := tree.set(it); prev != want[p] {
+					t.Fatalf("set %q returned %v", p, prev)
 				}
 				want[p] = it
 			}
@@ -61,59 +66,59 @@ func TestPathTreeIsASortedMap(t *testing.T) {
 	})
 }
 
-func checkTree(t *rapid.T, tree *pathTree, want map[string]*Item) {
+func checkTree(t *rapid.T, tree *tree[*Item], want map[string]*Item) {
 	t.Helper()
 	sorted := slices.Sorted(maps.Keys(want))
 	from := drawPath(t)
 	i, _ := slices.BinarySearch(sorted, from)
 	var got []string
-	tree.ascend(from, func(c cell) bool { got = append(got, c.first.Path); return true })
-	if !slices.Equal(got, sorted[i:]) || tree.paths != len(want) {
-		t.Fatalf("from %q: %d of %d:\n%q\n%q", from, tree.paths, len(want), got, sorted[i:])
+	tree.ascend(from, func(it *Item) bool { got = append(got, it.Path); return true })
+	if !slices.Equal(got, sorted[i:]) || tree.len != len(want) {
+		t.Fatalf("from %q: %d of %d:\n%q\n%q", from, tree.len, len(want), got, sorted[i:])
 	}
 	for p, it := range want {
-		if tree.get(p).first != it {
+		if tree.get(p) != it {
 			t.Fatalf("get %q", p)
 		}
 	}
-	if tree.get(from).first != want[from] {
+	if tree.get(from) != want[from] {
 		t.Fatalf("get %q", from)
 	}
 	if len(sorted) > 0 {
-		if first, last := tree.edges(); first.first.Path != sorted[0] || last.first.Path != sorted[len(sorted)-1] {
+		if first, last := tree.edges(); first.Path != sorted[0] || last.Path != sorted[len(sorted)-1] {
 			t.Fatal("edges")
 		}
 	}
 }
 
-func TestPathTreeFillsNodesInOrder(t *testing.T) {
-	tree := &pathTree{}
-	for i := range 64 * 64 {
+func TestTreeFillsNodesInOrder(t *testing.T) {
+	tree := &tree[*Item]{}
+	for i := range nodeMax * nodeMax {
 		p := benchElement(i)
-		tree.set(p, cell{first: &Item{Path: p}})
+		tree.set(&Item{Path: p})
 	}
-	if n := tree.root.len(); n != 64 {
+	if n := tree.root.n; n != nodeMax {
 		t.Fatal(n)
 	}
 }
 
-// TestPathTreeTakesLowerPathsThanItsFirst holds lows in order when the first kid has got paths below its own low and splits: e10 comes after
+// TestTreeTakesLowerPathsThanItsFirst holds lows in order when the first kid has got paths below its own low and splits: e10 comes after
 // e9 and sorts before e2.
-func TestPathTreeTakesLowerPathsThanItsFirst(t *testing.T) {
+func TestTreeTakesLowerPathsThanItsFirst(t *testing.T) {
 	for name, path := range map[string]func(i int) string{
 		"numbered":   func(i int) string { return "e" + strconv.Itoa(i) },
 		"descending": func(i int) string { return benchElement(1<<20 - i) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			tree := &pathTree{}
+			tree := &tree[*Item]{}
 			for i := range 1500 {
-				tree.set(path(i), cell{first: &Item{Path: path(i)}})
+				tree.set(&Item{Path: path(i)})
 				if err := tree.check(); err != nil {
 					t.Fatalf("after %q: %v", path(i), err)
 				}
 			}
 			for i := range 1500 {
-				if tree.get(path(i)).first == nil {
+				if tree.get(path(i)) == nil {
 					t.Fatalf("%q is gone", path(i))
 				}
 			}

@@ -14,7 +14,7 @@ import (
 // treeOps plays operations on a tree and on a map, which is what the tree must be. Paths are few shapes with a number in them, so that
 // neighbours share beginnings of every length; runs of one kind of operation fill, split and empty whole nodes.
 type treeOps struct {
-	tree   *pathTree
+	tree   *tree[*Item]
 	want   map[string]*Item
 	stamps uint64
 	forks  []forked
@@ -36,7 +36,7 @@ func (o *treeOps) step(op, shape, from, stride, count int) error {
 	path := pathShapes[shape%len(pathShapes)]
 	switch op % 8 {
 	case 0:
-		o.forks = append(o.forks, forked{o.tree.fork(&o.stamps), maps.Clone(o.want)})
+		o.forks = append(o.forks, forked{forkOf(o.tree, &o.stamps), maps.Clone(o.want)})
 	case 1: // the first ones, whatever they are
 		for _, p := range slices.Sorted(maps.Keys(o.want))[:min(count, len(o.want))] {
 			o.remove(p)
@@ -53,8 +53,8 @@ func (o *treeOps) step(op, shape, from, stride, count int) error {
 		for i := range count {
 			p := path(from + i*stride)
 			it := &Item{Path: p}
-			if prev := o.tree.set(p, cell{first: it}); prev.first != o.want[p] {
-				return fmt.Errorf("set %q returned %v", p, prev.first)
+			if prev := o.tree.set(it); prev != o.want[p] {
+				return fmt.Errorf("set %q returned %v", p, prev)
 			}
 			o.want[p] = it
 		}
@@ -79,31 +79,31 @@ func (o *treeOps) check() error {
 // check compares a tree with what it must hold: walks from the start and from within, lookups of what is there and of its neighbours.
 func (f forked) check() error {
 	sorted := slices.Sorted(maps.Keys(f.want))
-	if f.tree.paths != len(sorted) {
-		return fmt.Errorf("counts %d paths of %d", f.tree.paths, len(sorted))
+	if f.tree.len != len(sorted) {
+		return fmt.Errorf("counts %d paths of %d", f.tree.len, len(sorted))
 	}
 	k := 0
-	f.tree.ascend("", func(c cell) bool {
+	f.tree.ascend("", func(it *Item) bool {
 		k++
-		return k <= len(sorted) && c.first == f.want[sorted[k-1]]
+		return k <= len(sorted) && it == f.want[sorted[k-1]]
 	})
 	if k != len(sorted) {
 		return fmt.Errorf("walks %d paths of %d, wrong from there", k, len(sorted))
 	}
 	for i, p := range sorted {
-		if f.tree.get(p).first != f.want[p] {
+		if f.tree.get(p) != f.want[p] {
 			return fmt.Errorf("get %q", p)
 		}
 		if i%17 != 0 {
 			continue
 		}
 		for _, near := range []string{p + "\x00", p[:max(0, len(p)-1)], p[:len(p)/2], p + "\xff"} {
-			if f.tree.get(near).first != f.want[near] {
+			if f.tree.get(near) != f.want[near] {
 				return fmt.Errorf("get %q, beside %q", near, p)
 			}
 			at, _ := slices.BinarySearch(sorted, near)
 			var first *Item
-			f.tree.ascend(near, func(c cell) bool { first = c.first; return false })
+			f.tree.ascend(near, func(it *Item) bool { first = it; return false })
 			if at < len(sorted) && first != f.want[sorted[at]] || at == len(sorted) && first != nil {
 				return fmt.Errorf("from %q begins with %v", near, first)
 			}
@@ -130,8 +130,8 @@ func (o *treeOps) drain() error {
 			k = len(sorted) - 1 - k
 		}
 		o.remove(sorted[k])
-		if r := o.tree.root; r != nil && (len(r.kids) == 1 || r.len() == 0) {
-			return fmt.Errorf("the root has %d kids and %d cells", len(r.kids), len(r.cells))
+		if r := o.tree.root; r != nil && (r.kids != nil && r.n == 1 || r.n == 0) {
+			return fmt.Errorf("the root has %d kids or entries", r.n)
 		}
 		if i%97 == 0 {
 			if err := o.check(); err != nil {
@@ -142,12 +142,12 @@ func (o *treeOps) drain() error {
 	return o.check()
 }
 
-// TestPathTreeAgainstAMap grows trees of several levels, of thousands of numbered paths, and empties them again, from either end and in the
+// TestTreeAgainstAMap grows trees of several levels, of thousands of numbered paths, and empties them again, from either end and in the
 // middle, while forks look on.
-func TestPathTreeAgainstAMap(t *testing.T) {
+func TestTreeAgainstAMap(t *testing.T) {
 	for seed := range uint64(20) {
 		rng := rand.New(rand.NewPCG(seed, 1))
-		o := &treeOps{tree: &pathTree{}, want: map[string]*Item{}}
+		o := &treeOps{tree: &tree[*Item]{}, want: map[string]*Item{}}
 		one := rng.IntN(2 * len(pathShapes)) // half of the worlds know one shape only
 		for i := range 40 {
 			shape := one
@@ -172,11 +172,11 @@ func TestPathTreeAgainstAMap(t *testing.T) {
 	}
 }
 
-// FuzzPathTree reads a run of operations from each six bytes.
-func FuzzPathTree(f *testing.F) {
+// FuzzTree reads a run of operations from each six bytes.
+func FuzzTree(f *testing.F) {
 	f.Add([]byte{5, 0, 0, 0, 1, 255, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 200, 5, 0, 0, 1, 1, 90})
 	f.Fuzz(func(t *testing.T, b []byte) {
-		o := &treeOps{tree: &pathTree{}, want: map[string]*Item{}}
+		o := &treeOps{tree: &tree[*Item]{}, want: map[string]*Item{}}
 		for i := 0; len(b) >= 6 && i < 40; i++ {
 			from := int(b[2])<<8 | int(b[3])
 			if err := o.step(int(b[0]), int(b[1]), from, 1+int(b[4]%8), 2*int(b[5])); err != nil {
