@@ -8,6 +8,8 @@ import (
 
 	"github.com/fxamacker/cbor/v2"
 	"pgregory.net/rapid"
+
+	"github.com/coterie-go/coterie/proptest"
 )
 
 func drawToken(t *rapid.T) Token {
@@ -130,14 +132,27 @@ func TestWireRefuses(t *testing.T) {
 	}
 }
 
-func FuzzDecodeMessage(f *testing.F) {
+func sampleMessages() []Message {
 	tok := Token{Epoch: 7, Up: 2, Seq: 9}
-	for _, m := range []Message{
+	return []Message{
 		Register{Proxy: true}, GetHomes{Shards: []ShardID{1, 2}}, Started{Shards: []ShardToken{{3, tok}}}, LeaveReply{Done: true},
 		Report{Floor: tok, Parts: 1, Shards: []Hosted{{Shard: 1, Token: tok, Phase: PhaseFencing, Barrier: tok}}},
 		Registered{Floor: tok, Since: tok, Moves: []Move{{1, tok, 5}}}, Homes{Entries: []Entry{{1, 5, tok}}}, Inquire{Floor: tok},
 		Begin{Moves: []Move{{1, tok, 5}}, Regions: []UID{1, 2, 1 << 60}}, Fence{Shard: 1, HandOff: tok}, LeaveRequest{},
-	} {
+	}
+}
+
+// Broken or hostile bytes cost no more than their own size.
+func TestDecodingIsFrugal(t *testing.T) {
+	var seeds [][]byte
+	for _, m := range sampleMessages() {
+		seeds = append(seeds, AppendMessage(nil, m))
+	}
+	proptest.Frugal(t, 100, func(b []byte) { _, _ = DecodeMessage(b) }, seeds...)
+}
+
+func FuzzDecodeMessage(f *testing.F) {
+	for _, m := range sampleMessages() {
 		f.Add(AppendMessage(nil, m))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {

@@ -1,0 +1,17 @@
+package membership
+
+import (
+	"testing"
+
+	"github.com/coterie-go/coterie/proptest"
+)
+
+// Broken or hostile bytes cost no more than their own size.
+func TestDecodingIsFrugal(t *testing.T) {
+	var seeds [][]byte
+	for _, m := range sampleMessages() {
+		seeds = append(seeds, AppendMessage(nil, m))
+	}
+	proptest.Frugal(t, 100, func(b []byte) { _, _ = DecodeMessage(b) }, seeds...)
+	proptest.Frugal(t, 100, func(b []byte) { _, _ = decodeRecord(b) }, record{Last: sampleView(), Pending: sampleView()}.encode())
+}

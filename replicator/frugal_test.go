@@ -1,0 +1,16 @@
+package replicator
+
+import (
+	"testing"
+
+	"github.com/coterie-go/coterie/proptest"
+)
+
+// Hazard 13: broken or hostile bytes cost no more than their own size.
+func TestDecodingIsFrugal(t *testing.T) {
+	var seeds [][]byte
+	for _, m := range samples() {
+		seeds = append(seeds, AppendMessage(nil, m))
+	}
+	proptest.Frugal(t, 100, func(b []byte) { _, _ = DecodeMessage(b) }, seeds...)
+}
