@@ -24,6 +24,8 @@
 //   - data: no read of a majority misses an acknowledged write, none is missing in the end. A write in the volatile space is excused when a
 //     majority of a view that may have witnessed it is gone; one in the durable space when the others go on without that majority. When all
 //     have stopped it is not: disks come back, and until enough of them have, nobody may go on;
+//   - linearizable reads: what one saw, every one that begins later sees; of two that overlap, one sees all that the other does; what one
+//     missed after another had seen it does not come back;
 //   - equal: equal clocks hold equal digests hold equal items, in whatever order they came;
 //   - entities: none runs twice at one instant; a planned hand-off loses and reorders nothing;
 //   - liveness: the healed world agrees on one view of all that run, somebody coordinates, everybody reads and writes, all stores are

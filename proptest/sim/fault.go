@@ -43,6 +43,7 @@ var further = []plantedFault{
 	{"only-last-disks", "a cold start hears the disks of the last view only", func(f *faults) { f.member.OnlyLastDisks = true }},
 	{"join-without-catch-up", "a learner serves at once", func(f *faults) { f.replica.JoinWithoutCatchUp = true }},
 	{"read-without-catch-up", "a quorum read does not wait for the clocks it learnt of", func(f *faults) { f.replica.ReadWithoutCatchUp = true }},
+	{"read-without-agreement", "a linearizable read takes what the first majority answers", func(f *faults) { f.replica.ReadWithoutAgreement = true }},
 	{"no-token-check", "a region obeys deposed coordinators", func(f *faults) { f.shard.NoTokenCheck = true }},
 	{"no-remember-wait", "a shard reports stopped while it still writes", func(f *faults) { f.shard.NoRememberWait = true }},
 	{"union-drops", "a union drops what the other side lacks", func(f *faults) { f.store.UnionDrops = true }},

@@ -19,6 +19,7 @@ type setBook struct {
 	durable bool
 	entries []*entry
 	byElem  map[string]*entry
+	linear  []linearRead // the latest linearizable reads
 }
 
 // entry is one element's life.
@@ -30,6 +31,8 @@ type entry struct {
 	removed bool  // somebody asked to remove it
 	gone    int64 // when a quorum had its removal, which had seen it; 0: not so
 	excused bool  // more than a minority of those who may have had it is gone
+	seen    int64 // when the first linearizable read ended that saw it; 0: none has
+	missed  int64 // when the first one ended that missed it and had begun after that; 0: none has
 }
 
 // sumBook is the history of one grow-only counter.
@@ -38,7 +41,8 @@ type sumBook struct {
 	durable bool
 	invoked uint64
 	acked   []ackedSum
-	floor   uint64 // of all that a quorum acknowledged and that is not excused
+	floor   uint64     // of all that a quorum acknowledged and that is not excused
+	read    []ackedSum // what linearizable reads that ended at a time counted, rising
 }
 
 type ackedSum struct {
@@ -110,12 +114,13 @@ func (l *ledger) excuse(durable bool) (n uint64) {
 			}
 			e.excused = true
 		}
+		b.linear = nil
 	}
 	for _, b := range l.counters {
 		if b.durable != durable {
 			continue
 		}
-		b.floor, b.acked = 0, nil
+		b.floor, b.acked, b.read = 0, nil, nil
 	}
 	return n
 }

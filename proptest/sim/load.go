@@ -11,16 +11,17 @@ import (
 
 // load is the clients: they read and write through random live processes, and keep the ledger.
 type load struct {
-	w   *World
-	rng *rand.Rand
-	l   *ledger
+	w      *World
+	rng    *rand.Rand
+	linear *rand.Rand // draws the level of reads
+	l      *ledger
 }
 
 // afterHeal is how long clients go on once the world is whole.
 const afterHeal = 4 * time.Second
 
 func (w *World) startLoad() {
-	l := &load{w: w, rng: w.rs.stream("load", 0), l: w.ledger}
+	l := &load{w: w, rng: w.rs.stream("load", 0), linear: w.rs.stream("linear", 0), l: w.ledger}
 	w.after(2*time.Second, nil, l.next)
 	w.after(w.opt.Safety+afterHeal, nil, l.probe)
 }
@@ -182,19 +183,29 @@ func (l *load) scribble(p *Process, key string) {
 func (l *load) read(p *Process, space, key string) {
 	w, start := l.w, l.w.now
 	w.counts.Reads++
+	level, linear := replicator.Majority, chance(l.linear, w.opt.Linear)
+	if linear {
+		level = replicator.Linearizable
+	}
 	if l.rng.IntN(4) == 0 {
 		b := l.l.counter(space + "sum/" + key)
-		read[crdt.GCounter](p.rep, b.key, replicator.Majority, func(c crdt.GCounter, err error) {
+		read[crdt.GCounter](p.rep, b.key, level, func(c crdt.GCounter, err error) {
 			if err == nil && p.counts() {
 				judgeSum(w, p, b, c.Value(), start)
+				if linear {
+					judgeLinearSum(w, p, b, c.Value(), start)
+				}
 			}
 		})
 		return
 	}
 	b := l.l.set(space + "set/" + key)
-	read[crdt.ORSet[string]](p.rep, b.key, replicator.Majority, func(s crdt.ORSet[string], err error) {
+	read[crdt.ORSet[string]](p.rep, b.key, level, func(s crdt.ORSet[string], err error) {
 		if err == nil && p.counts() {
 			judgeSet(w, p, b, s.Contains, start, l.some(len(b.entries)))
+			if linear {
+				judgeLinearSet(w, p, b, s.Contains, start)
+			}
 		}
 	})
 }

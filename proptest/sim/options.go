@@ -51,6 +51,7 @@ type Options struct {
 
 	WriteGap time.Duration // mean time between two operations of all clients together
 	Reads    float64       // part of them that reads
+	Linear   float64       // part of the reads that is linearizable
 	Removes  float64       // part of the writes to sets that removes
 	Keys     int           // of each kind
 	Durable  bool          // half of the writes go to durable keys
@@ -138,6 +139,7 @@ func drawOptions(r *rand.Rand, plan Plan) Options {
 	}
 	applyScenario(r, &o)
 	o.WriteBehind = pick(r, 0, 0, 0, 20*time.Millisecond, 300*time.Millisecond)
+	o.Linear = pick(r, 0, 0.3, 0.8)
 	return o
 }
 
@@ -145,8 +147,8 @@ func (o Options) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s nodes=%d+%d safety=%v loss=%g dup=%g straggle=%g delay=%v+%v drift=%g skew=%v disk=%v+%v fail=%g", o.Scenario, o.Nodes, o.Spare,
 		o.Safety, o.Loss, o.Duplicate, o.Straggle, o.DelayMin, o.DelayMean, o.ClockDrift, o.WallSkew, o.DiskMax, o.WriteBehind, o.DiskFail)
-	fmt.Fprintf(&b, " hostile=%v write=%v keys=%d durable=%v removes=%g reads=%g log=%d shards=%dx%d remember=%v", o.Hostile, o.WriteGap, o.Keys,
-		o.Durable, o.Removes, o.Reads, o.LogMax, o.EntityTypes, o.Shards, o.Remember)
+	fmt.Fprintf(&b, " hostile=%v write=%v keys=%d durable=%v removes=%g reads=%g linear=%g log=%d shards=%dx%d remember=%v", o.Hostile, o.WriteGap, o.Keys,
+		o.Durable, o.Removes, o.Reads, o.Linear, o.LogMax, o.EntityTypes, o.Shards, o.Remember)
 	fmt.Fprint(&b, " chaos=[")
 	for i, n := range o.Weights {
 		if n > 0 {

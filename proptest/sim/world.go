@@ -32,7 +32,7 @@ type Result struct {
 // Counts say what a run really did, so that a quiet run is not taken for a good one.
 type Counts struct {
 	Views, Crashes, Restarts, Pauses, Cuts, Leaves, Joins uint64
-	Writes, Acked, Reads, Excused                         uint64
+	Writes, Acked, Reads, Linear, Excused                 uint64
 	Sent, Delivered, Lost                                 uint64
 	Tells, Told, HandOffs, Starts                         uint64
 }
@@ -49,6 +49,7 @@ func (c *Counts) add(o Counts) {
 	c.Writes += o.Writes
 	c.Acked += o.Acked
 	c.Reads += o.Reads
+	c.Linear += o.Linear
 	c.Excused += o.Excused
 	c.Sent += o.Sent
 	c.Delivered += o.Delivered
