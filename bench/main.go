@@ -40,6 +40,7 @@ func (o options) size(full int) int {
 }
 
 var benches = []bench{
+	{"icde19", "elements and bytes shipped in the mesh and the tree of the ICDE 2019 paper, beside sending whole states", runICDE19},
 	{"apply", "events of others taken by one core, by the store and by the whole machine, beside a plain map", runApply},
 	{"get", "local reads from one and several goroutines, beside a plain map and a sync.Map", runGet},
 	{"types", "add, remove and merge in sets and maps of 1 k, 100 k and 1 M, beside a plain map; bytes on the wire and in memory", runTypes},
