@@ -14,6 +14,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"runtime/pprof"
 	"slices"
 	"time"
 )
@@ -43,6 +44,8 @@ var benches = []bench{
 	{"icde19", "elements and bytes shipped in the mesh and the tree of the ICDE 2019 paper, beside sending whole states", runICDE19},
 	{"apply", "events of others taken by one core, by the store and by the whole machine, beside a plain map", runApply},
 	{"get", "local reads from one and several goroutines, beside a plain map and a sync.Map", runGet},
+	{"replicate", "changes of one key brought to two other nodes, the caller held back, beside raw framed TCP", runReplicate},
+	{"join", "an empty node becomes a full member of one with 1 M items, beside encoding and merging them in place", runJoin},
 	{"types", "add, remove and merge in sets and maps of 1 k, 100 k and 1 M, beside a plain map; bytes on the wire and in memory", runTypes},
 	{"local", "local reads and writes of replicated data on one node, beside a locked map", runLocal},
 	{"majority", "WriteMajority and ReadMajority over three nodes on loopback, beside a raw multiplexed ping-pong", runMajority},
@@ -54,6 +57,7 @@ func main() {
 	var o options
 	flag.DurationVar(&o.d, "d", 2*time.Second, "how long each case runs")
 	flag.IntVar(&o.n, "n", 0, "the most elements, keys or events of a case; 0: as many as it is about")
+	profile := flag.String("cpuprofile", "", "write a profile of the processor time to this file")
 	limit := flag.Duration("timeout", 15*time.Minute, "when to give up")
 	flag.Parse()
 	if role := os.Getenv(childEnv); role != "" {
@@ -67,9 +71,31 @@ func main() {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), *limit)
 	defer cancel()
-	for _, name := range flag.Args() {
-		exit(runNamed(ctx, name, o))
+	exit(profiled(*profile, func() error {
+		for _, name := range flag.Args() {
+			if err := runNamed(ctx, name, o); err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
+}
+
+// profiled runs fn and writes a profile of it, if that is wanted.
+func profiled(file string, fn func() error) error {
+	if file == "" {
+		return fn()
 	}
+	f, err := os.Create(file)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if err := pprof.StartCPUProfile(f); err != nil {
+		return err
+	}
+	defer pprof.StopCPUProfile()
+	return fn()
 }
 
 func runNamed(ctx context.Context, name string, o options) error {

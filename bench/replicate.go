@@ -1,0 +1,138 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/ddata"
+)
+
+// replicateWindow is how many writes may be unacknowledged before the caller is held back.
+const replicateWindow = 4096
+
+// runReplicate measures how many changes of one key a node brings to both others, held back by their acknowledgements: a write counts when both have
+// it. Beside it frames one way over raw TCP.
+func runReplicate(ctx context.Context, o options) error {
+	nodes, stop, err := startNodes(ctx, 3, nil)
+	if err != nil {
+		return err
+	}
+	defer stop()
+	rs := make([]*ddata.Replicator, len(nodes))
+	for i, n := range nodes {
+		if rs[i], err = n.Replicator(role); err != nil {
+			return err
+		}
+	}
+	raw, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	defer raw.Close()
+	go serveRaw(raw)
+	limit, err := rawOneWay(raw.Addr().String(), o.d/2)
+	if err != nil {
+		return err
+	}
+	for _, c := range []struct {
+		name string
+		key  string
+		fn   func(i int) func(*crdt.Tx) error
+		size func(r *ddata.Replicator) (int, error)
+	}{
+		{"counter", counterKey.Name(), increment, func(r *ddata.Replicator) (int, error) {
+			v, err := ddata.Get(ctx, r, counterKey, ddata.ReadLocal)
+			return int(v.Value()), err
+		}},
+		{"set", setKey.Name(), addOne, func(r *ddata.Replicator) (int, error) {
+			v, err := ddata.Get(ctx, r, setKey, ddata.ReadLocal)
+			return v.Len(), err
+		}},
+	} {
+		if _, err := sustain(ctx, rs[0], c.key, func(i int) func(*crdt.Tx) error { return c.fn(-i) }, o.d/4); err != nil {
+			return err
+		}
+		before, err := c.size(rs[0])
+		if err != nil {
+			return err
+		}
+		s, err := sustain(ctx, rs[0], c.key, c.fn, o.d)
+		if err != nil {
+			return fmt.Errorf("%s: %w", c.name, err)
+		}
+		for i, r := range rs {
+			if n, err := c.size(r); err != nil || n-before != s.load.ops {
+				return fmt.Errorf("%s: node %d holds %d more after %d acknowledged writes, %w", c.name, i, n-before, s.load.ops, err)
+			}
+		}
+		var f figures
+		f.add("events_per_s", int(s.load.perSecond()))
+		f.add("cpu_ns_per_event_of_3_nodes", float64(s.cpu.Nanoseconds())/float64(s.load.ops))
+		f.add("lag_max_ms", float64(s.lag.Microseconds())/1e3)
+		f.add("window_events", replicateWindow)
+		f.add("limit_frames_per_s", int(limit.perSecond()))
+		f.add("ratio", s.load.perSecond()/limit.perSecond())
+		report("replicate", c.name, f)
+	}
+	return nil
+}
+
+func increment(int) func(*crdt.Tx) error {
+	return crdt.Mutate[crdt.GCounter](func(c *crdt.GCounterTx) error { return c.Increment(1) })
+}
+
+func addOne(i int) func(*crdt.Tx) error {
+	return crdt.Mutate[crdt.ORSet[string]](func(s *crdt.ORSetTx[string]) error { return s.Add("element-" + strconv.Itoa(i)) })
+}
+
+type sustained struct {
+	load load
+	cpu  time.Duration
+	lag  time.Duration // the longest that a write took until all had it
+}
+
+// sustain writes for d with at most replicateWindow writes under way, and waits for the last of them.
+func sustain(ctx context.Context, r *ddata.Replicator, key string, fn func(i int) func(*crdt.Tx) error, d time.Duration) (sustained, error) {
+	var (
+		s     sustained
+		fail  atomic.Pointer[error]
+		room  = make(chan struct{}, replicateWindow)
+		began = make([]time.Time, replicateWindow) // by place in the window; written by whoever holds the place
+		free  = make(chan int, replicateWindow)
+	)
+	for i := range replicateWindow {
+		free <- i
+	}
+	cpu, start := cpuTime(), time.Now()
+	for now := start; now.Sub(start) < d && fail.Load() == nil && ctx.Err() == nil; s.load.ops++ {
+		room <- struct{}{}
+		place := <-free
+		if s.load.ops%64 == 0 {
+			now = time.Now()
+		}
+		began[place] = now
+		r.WriteThen(key, ddata.WriteAll, 0, fn(s.load.ops+1), func(err error) {
+			if err != nil {
+				fail.Store(&err)
+			}
+			if place%64 == 0 { // not every one: a look at the clock is dear
+				s.lag = max(s.lag, time.Since(began[place]))
+			}
+			free <- place
+			<-room
+		})
+	}
+	for range replicateWindow {
+		room <- struct{}{} // all have come back
+	}
+	s.load.elapsed, s.cpu = time.Since(start), cpuTime()-cpu
+	if err := fail.Load(); err != nil {
+		return s, *err
+	}
+	return s, ctx.Err()
+}
