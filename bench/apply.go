@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/durable"
+	"github.com/coterie-go/coterie/durable/rows"
 	"github.com/coterie-go/coterie/replicator"
 )
 
@@ -20,7 +22,7 @@ const applyBatch = 100
 const remoteOrigin crdt.Origin = 0x9e3779b97f4a7c15
 
 // runApply measures how fast one core takes the events of others: into a bare store, and through the whole machine of a replica, from encoded
-// messages to acks.
+// messages to acks, in memory and with rows that go to the memory store.
 func runApply(_ context.Context, o options) error {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	n := o.size(1_000_000)
@@ -42,6 +44,7 @@ func runApply(_ context.Context, o options) error {
 		})
 		from := crdt.NewReplica(remoteOrigin, crdt.StoreOptions{})
 		store, machine := &applied{store: crdt.NewStore(crdt.StoreOptions{})}, &applied{machine: machineWithPeer()}
+		stored := &applied{machine: machineWithPeer("*"), table: memoryTable()}
 		for done := 0; done < n; done += 10 * applyBatch {
 			var gs []crdt.Group
 			for i := range 10 * applyBatch {
@@ -52,14 +55,14 @@ func runApply(_ context.Context, o options) error {
 				gs = append(gs, g)
 			}
 			from.Trim(from.Store().Clock().Clone())
-			if err := errors.Join(store.groups(gs), machine.frames(pushFrames(gs), len(gs))); err != nil {
+			if err := errors.Join(store.groups(gs), machine.frames(pushFrames(gs, replicator.Volatile), len(gs)), stored.frames(pushFrames(gs, replicator.Durable), len(gs))); err != nil {
 				return err
 			}
 		}
 		for _, a := range []struct {
 			name string
 			cost *cost
-		}{{"store", &store.cost}, {"machine", &machine.cost}} {
+		}{{"store", &store.cost}, {"machine", &machine.cost}, {"machine-durable", &stored.cost}} {
 			f := a.cost.figures()
 			f.add("events_per_s", int(1e9/a.cost.ns()))
 			f.add("events_per_cpu_s", int(1e9/a.cost.cpuNs()))
@@ -82,11 +85,11 @@ func count(r *crdt.Replica, i int) (crdt.Group, error) {
 }
 
 // pushFrames encodes groups as the messages that carry them.
-func pushFrames(gs []crdt.Group) [][]byte {
+func pushFrames(gs []crdt.Group, space replicator.Space) [][]byte {
 	var frames [][]byte
 	for len(gs) > 0 {
 		k := min(applyBatch, len(gs))
-		frames = append(frames, replicator.AppendMessage(nil, &replicator.Push{Epoch: 1, Groups: gs[:k]}))
+		frames = append(frames, replicator.AppendMessage(nil, &replicator.Push{Epoch: 1, Space: space, Groups: gs[:k]}))
 		gs = gs[k:]
 	}
 	return frames
@@ -98,12 +101,22 @@ type applied struct {
 	store   *crdt.Store
 	ch      crdt.Changes
 	machine *replicator.Machine
-	acks    []byte // scratch
+	table   durable.Table // of a machine with durable keys
+	acks    []byte        // scratch
+}
+
+// memoryTable is a table of the memory store, which commits at once.
+func memoryTable() durable.Table {
+	t, err := durable.NewMemory().AutoFlush(true).Table("bench")
+	if err != nil {
+		panic(err)
+	}
+	return t
 }
 
 // machineWithPeer is a replica that has one peer, the maker of the events.
-func machineWithPeer() *replicator.Machine {
-	m, err := replicator.New(replicator.Config{Self: 1}, rand.New(rand.NewPCG(1, 2)), replicator.Loaded{})
+func machineWithPeer(durableKeys ...string) *replicator.Machine {
+	m, err := replicator.New(replicator.Config{Self: 1, DurableKeys: durableKeys}, rand.New(rand.NewPCG(1, 2)), replicator.Loaded{})
 	if err != nil {
 		panic(err)
 	}
@@ -131,9 +144,7 @@ func (a *applied) frames(frames [][]byte, events int) error {
 			if err != nil {
 				return err
 			}
-			for _, e := range a.machine.Step(time.Now(), replicator.Receive{From: remoteOrigin, Msg: msg}).Send {
-				a.acks = replicator.AppendMessage(a.acks[:0], e.Msg)
-			}
+			a.carry(a.machine.Step(time.Now(), replicator.Receive{From: remoteOrigin, Msg: msg}))
 		}
 		return nil
 	})
@@ -141,4 +152,23 @@ func (a *applied) frames(frames [][]byte, events int) error {
 		err = fmt.Errorf("%d of %d groups applied: %+v", st.Applied, a.cost.ops, st)
 	}
 	return err
+}
+
+// carry commits and encodes what a step asks for. The commit is answered within it, which is a step of its own.
+func (a *applied) carry(fx *replicator.Effects) {
+	var committed []uint64
+	for _, b := range fx.Persist {
+		a.table.Commit(rows.Of(b), func(err error) {
+			if err != nil {
+				panic(err)
+			}
+			committed = append(committed, b.ID)
+		})
+	}
+	for _, e := range fx.Send {
+		a.acks = replicator.AppendMessage(a.acks[:0], e.Msg)
+	}
+	for _, id := range committed {
+		a.carry(a.machine.Step(time.Now(), replicator.Persisted{ID: id}))
+	}
 }

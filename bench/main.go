@@ -41,6 +41,7 @@ func (o options) size(full int) int {
 }
 
 var benches = []bench{
+	{"idle", "what two replicas of 1 M keys say to each other when nothing changes, and when one key differs", runIdle},
 	{"icde19", "elements and bytes shipped in the mesh and the tree of the ICDE 2019 paper, beside sending whole states", runICDE19},
 	{"apply", "events of others taken by one core, by the store and by the whole machine, beside a plain map", runApply},
 	{"get", "local reads from one and several goroutines, beside a plain map and a sync.Map", runGet},

@@ -1,0 +1,183 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"math/rand/v2"
+	"strconv"
+	"time"
+
+	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/replicator"
+)
+
+// runIdle counts what two replicas of many keys say to each other when nothing changes, and when one key differs: once with a change that the log of the
+// one still holds, once with nothing but the items. They are the machines themselves, loaded from rows, over encoded messages. Beside it what
+// telling a hash of 8 bytes of every key would cost.
+func runIdle(ctx context.Context, o options) error {
+	n := o.size(1_000_000)
+	source, err := manyKeys(ctx, n)
+	if err != nil {
+		return err
+	}
+	snap := source.Store().Snapshot()
+	for _, c := range []struct {
+		name string
+		lack crdt.Dot // what the second replica's rows do not have
+		want func(p *pair) error
+	}{
+		{"equal", crdt.Dot{}, func(p *pair) error { return p.gossip() }},
+		{"one-key-logged", crdt.Dot{}, func(p *pair) error { return p.changeOne() }},
+		{"one-key-unlogged", crdt.Dot{Origin: source.Origin(), Seq: uint64(n/2 + 1)}, func(p *pair) error { return p.gossip() }},
+	} {
+		p, err := newPair(snap, c.lack)
+		if err != nil {
+			return err
+		}
+		var cost cost
+		if err := cost.measure(1, func() error { return c.want(p) }); err != nil {
+			return fmt.Errorf("%s: %w", c.name, err)
+		}
+		if p.digest(0) != p.digest(1) {
+			return fmt.Errorf("%s: the replicas still differ", c.name)
+		}
+		var f figures
+		f.add("bytes", p.bytes)
+		f.add("messages", p.messages)
+		f.add("one_way_trips", p.trips)
+		f.add("cpu_ms", float64(cost.cpu.Microseconds())/1e3)
+		f.add("limit_bytes_of_key_hashes", 8*n)
+		f.add("ratio", float64(p.bytes)/float64(8*n))
+		report("idle", c.name+"-"+strconv.Itoa(n), f)
+	}
+	return nil
+}
+
+// manyKeys makes counters that were incremented once.
+func manyKeys(ctx context.Context, n int) (*crdt.Replica, error) {
+	r := crdt.NewReplica(crdt.Origin(rand.Uint64()|1), crdt.StoreOptions{})
+	for i := range n {
+		if _, err := count1(r, i); err != nil || i%4096 == 0 && ctx.Err() != nil {
+			return nil, errors.Join(err, ctx.Err())
+		}
+	}
+	return r, nil
+}
+
+func count1(r *crdt.Replica, i int) (crdt.Group, error) {
+	return r.Update("counter-"+strconv.Itoa(i), 0, crdt.Mutate[crdt.GCounter](func(c *crdt.GCounterTx) error { return c.Increment(1) }), nil)
+}
+
+// pair is two replicas and the wire between them, in a time of its own.
+type pair struct {
+	m   [2]*replicator.Machine
+	now time.Time
+
+	queue                  []parcel
+	bytes, messages, trips int
+}
+
+// parcel is an encoded message to one of the two.
+type parcel struct {
+	to   int
+	body []byte
+}
+
+var pairIDs = [2]crdt.Origin{1, 2}
+
+// newPair loads both from the items of a snapshot, the second without one of them, and lets them say what they have to say at the start.
+func newPair(snap *crdt.Snapshot, lack crdt.Dot) (*pair, error) {
+	p := &pair{now: time.Unix(1, 0)}
+	view := replicator.View{Epoch: 1, Founded: true, Voters: []replicator.Peer{{ID: pairIDs[0]}, {ID: pairIDs[1]}}}
+	for i := range p.m {
+		loaded := replicator.Loaded{Clock: snap.Clock().Clone(), Digest: snap.Digest(), Items: itemsOf(snap, crdt.Dot{})}
+		if it, ok := snap.Item(lack); ok && i == 1 {
+			without := &crdt.Clock{}
+			without.Add(lack)
+			loaded.Clock, loaded.Digest = snap.Clock().Minus(without), snap.Digest().Minus(crdt.HashItem(0, it))
+			loaded.Items = itemsOf(snap, lack)
+		}
+		cfg := replicator.Config{Self: pairIDs[i], DurableKeys: []string{"*"}}
+		m, err := replicator.New(cfg, rand.New(rand.NewPCG(1, uint64(i))), loaded)
+		if err != nil {
+			return nil, err
+		}
+		p.m[i] = m
+	}
+	for i := range p.m {
+		p.step(i, replicator.Install{View: view})
+		p.now = p.now.Add(100 * time.Millisecond) // so that they do not gossip at the same moment
+	}
+	if err := p.settle(); err != nil {
+		return nil, err
+	}
+	p.bytes, p.messages, p.trips = 0, 0, 0
+	return p, nil
+}
+
+func itemsOf(snap *crdt.Snapshot, but crdt.Dot) iter.Seq2[crdt.Item, error] {
+	return func(yield func(crdt.Item, error) bool) {
+		for it := range snap.Items() {
+			if it.Dot != but && !yield(*it, nil) {
+				return
+			}
+		}
+	}
+}
+
+// step gives one machine an input and posts what it sends. Its disk commits at once.
+func (p *pair) step(i int, in replicator.Input) {
+	fx := p.m[i].Step(p.now, in)
+	for _, e := range fx.Send {
+		b := replicator.AppendMessage(nil, e.Msg)
+		p.bytes += len(b)
+		p.messages++
+		p.queue = append(p.queue, parcel{1 - i, b})
+	}
+	persist := fx.Persist
+	for _, b := range persist {
+		p.step(i, replicator.Persisted{ID: b.ID})
+	}
+}
+
+// settle delivers messages, all that are under way at a time, until there are none.
+func (p *pair) settle() error {
+	for len(p.queue) > 0 {
+		p.trips++
+		flying := p.queue
+		p.queue = nil
+		for _, x := range flying {
+			msg, err := replicator.DecodeMessage(x.body)
+			if err != nil {
+				return err
+			}
+			p.step(x.to, replicator.Receive{From: pairIDs[1-x.to], Msg: msg})
+		}
+	}
+	return nil
+}
+
+// gossip lets the time come at which the first one asks, and waits for all that follows.
+func (p *pair) gossip() error {
+	p.now = p.m[0].Deadline()
+	p.step(0, replicator.Tick{})
+	return p.settle()
+}
+
+// changeOne changes a key while the two cannot reach each other, and lets them meet again.
+func (p *pair) changeOne() error {
+	for i := range p.m {
+		p.step(i, replicator.Reachable{Origin: pairIDs[1-i]})
+	}
+	p.step(0, replicator.Update{ID: 1, Key: "counter-1", Write: replicator.Local, Mutate: increment(0)})
+	if p.messages != 0 {
+		return errors.New("a message went to who cannot be reached")
+	}
+	p.step(0, replicator.Reachable{Origin: pairIDs[1], Is: true})
+	return p.settle()
+}
+
+// digest returns the digest of what one of the two holds.
+func (p *pair) digest(i int) crdt.Digest { return p.m[i].Snapshot(replicator.Durable).Digest() }
