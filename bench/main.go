@@ -50,6 +50,8 @@ var benches = []bench{
 	{"types", "add, remove and merge in sets and maps of 1 k, 100 k and 1 M, beside a plain map; bytes on the wire and in memory", runTypes},
 	{"local", "local reads and writes of replicated data on one node, beside a locked map", runLocal},
 	{"majority", "WriteMajority and ReadMajority over three nodes on loopback, beside a raw multiplexed ping-pong", runMajority},
+	{"durable", "durable inserts, 1 to 256 callers beside raw LMDB, and into one set from 1 to 1 M elements", runDurable},
+	{"load", "the start of a node with 1 M rows in its directory", runLoad},
 	{"tell", "entity messages on one node, by id and by reference, beside a mutex-and-slice mailbox", runTell},
 	{"remote", "entity messages between two processes, tell and ask, beside raw framed TCP", runRemote},
 }

@@ -188,6 +188,9 @@ func child(what string) (word string, stop func(), err error) {
 
 // runChild is main of a second process; it ends when its standard input does.
 func runChild(what string) error {
+	if mine, err := durableChild(what); mine {
+		return err
+	}
 	words := strings.Fields(what)
 	switch {
 	case words[0] == "raw":
