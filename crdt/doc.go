@@ -9,9 +9,9 @@
 // are no tombstones. The log holds groups in the order in which they were applied here; the Floor is the part of the clock that the log
 // no longer reaches. The Digest is a sum of keyed hashes of the live items.
 //
-// A data type is a view: ORSet, GCounter, LWWRegister and LWWMap say which dots an operation removes and how concurrent items at one path
-// read. A type is its view V together with a mutator T, see Value; a type that nests another gives it a Reader or Tx below a prefix. The
-// first byte of every path is the type's Kind, so that two types that meet in one key are an error and not a muddle.
+// A data type is a view: it says which dots an operation removes and how concurrent items at one path read. A type is its view V together with
+// a mutator T, see Value; a type that nests another gives it a Reader or Tx below a prefix. The first byte of every path is the type's
+// Kind, so that two types that meet in one key are an error and not a muddle.
 //
 // A few things live and end by rules of their own. The items of NodeSet and NodeMap belong to the origin that put them, and readers are not shown
 // those of an origin that is not Living. DeleteForever leaves a marker in a key, beside which nothing is shown. Fold brings the counts of
@@ -40,10 +40,65 @@
 // Costs do not grow with the key: a write touches one path of a copy-on-write tree, a snapshot copies a few words (and the next write the nodes
 // on its way), Missing costs what it returns, an add and its removal leave nothing behind but an interval of the clock.
 //
+// # Types
+//
+//	type               operations that are concurrent                                          read             write
+//	Flag               enabled                                                                 1                1
+//	EWFlag             Enable wins over Disable                                                1                1
+//	GCounter           all count                                                               o                o
+//	PNCounter          all count                                                               o                o
+//	GSet[E]            all are in                                                              1, All n         1
+//	ORSet[E]           Add wins over Remove and Clear of the same element                      1, All n         1, Clear n
+//	LWWRegister[V]     the last Put: by timestamp, origin, bytes; it wins over Remove          s                s
+//	FWWRegister[V]     the first Put, in the same order; it wins over Remove                   s                s
+//	MVRegister[V]      all Puts, until one that has observed them; they win over Remove        s                s
+//	LWWMap[K, V]       of each key as LWWRegister                                              s, All n         s, Clear n
+//	ORMap[K, V, T]     of each value as V; Update wins over Remove with what it has put        1, All and Len k as T, Remove what it removes
+//	ORMultiMap[K, E]   of each binding as ORSet                                                1, All n         1, RemoveKey what it removes
+//	PNCounterMap[K]    all count; Increment wins over Remove with its origin's balance         o, All and Len k o, Remove o
+//	Whole[S]           what Merge of S makes of them                                           s times the size of S
+//
+// The costs are descents of the tree of the key, O(log n) each, 1 for one: n elements or entries, k keys, o origins that have counted, s siblings, which
+// are the origins that wrote concurrently and usually one. Len of sets, of LWWMap and of ORMultiMap (its bindings) is a field when the value is a
+// whole key, and a walk over what is counted when it is nested. View costs a descent, for it looks at the first and the last item for another kind and decodes the
+// first; the counters and registers read all, as Whole does; ORMap views its first value. Views and iterators stay as they are for ever. A value that
+// holds slices or maps is decoded for each caller, except those of LWWRegister, FWWRegister and Whole, of which a view holds one: read it only.
+//
+// Put, Add and Enable make an event whether or not they change what is read, since they win over a concurrent removal; who repeats them looks first.
+// No event makes what loses (a put with a timestamp of the caller's, or in an FWWRegister that is set), an increment by zero, and a removal
+// that finds nothing.
+//
+// Elements and keys are strings, integers, bools, arrays of bytes, types with a binary codec of their own and whatever comparable survives
+// CBOR, see AppendElement; values are what survives CBOR, see AppendValue. Timestamps are hybrid logical clocks: the wall time of the
+// writer, or one above what is observed. A clock that is far ahead makes a register's time logical and locks nobody out, see Timestamp.Next.
+//
+// Users' own types: either items, a type that implements Value with what its own types use too (Tx, Reader, ElementPath, SegmentPath,
+// CheckElements, AppendValue, Timestamp), or one value as a whole that knows how to merge, see Whole.
+//
+// What differs from the types of Akka and Pekko, and why:
+//
+//   - All types send what has changed. There Flag and LWWRegister have no delta and travel only by gossip, and a delta of a map carries whole values.
+//   - Counters have 64 bits and ErrOverflow, not numbers of any size: a count is one small item, and a sum out of range is an error that counting back mends.
+//   - LWW ties: the higher origin, then the higher bytes; there the lower address, and two values of one node with one timestamp never converge.
+//     The timestamp takes nanoseconds and counts on, so that writes of one millisecond have an order.
+//   - First writer wins is a type whose Put says whether it won. There it is a clock that runs backwards, handed to every write.
+//   - EWFlag and MVRegister are not there.
+//   - A removal that arrives before what it removes waits for it. There the delta of a removal can overtake that of the add, which then stays until the
+//     next full gossip.
+//   - ORMap has no put of a finished value, since a value is a view: Remove and Update in one Update make a value anew. Update beside a concurrent Remove
+//     leaves what it has put. There the old content comes back or not, by who had seen what.
+//   - A counter in a removed key keeps the whole balance of an origin that counts concurrently, because an origin keeps one number and not its increments.
+//     There the balances of all origins come back.
+//   - ORMultiMap never loses a removal to the add of another binding of the key, and has one form. There the plain form does, and the form with
+//     value deltas must not be mixed with it.
+//   - A value of another type under a map's key is ErrTypeClash until it is removed. There such a merge fails for ever.
+//   - There is no version vector among the types: the one clock of the store does its work.
+//
 // # What is not
 //
 // Delivery is not causal: a store may apply an event before another that its maker had seen, except those that it removes. A remove takes
-// away what was observed and nothing else, so a concurrent add or put survives it, whatever its timestamp. Two nodes that create one key with
+// away what was observed and nothing else, so a concurrent add or put survives it, whatever its timestamp; put by put and not value by value, so that
+// a register's loser that the remover had not seen comes to light. Two nodes that create one key with
 // different types at once make it unreadable (ErrTypeClash) until someone removes all of it. The digest's hash is keyed but not
 // cryptographic. An origin that is gone for good still costs an interval of the clock, some ten bytes for the whole store. A value that cannot
 // be decoded is left out by the iterators of sets and maps; View reports it when it is the first. What is hidden depends on the view

@@ -10,7 +10,7 @@ var (
 	ErrKey       = errors.New("crdt: invalid key")                                         // empty or not UTF-8
 	ErrTooLarge  = errors.New("crdt: limit exceeded")                                      // see the limits KeyMax to GroupMax
 	ErrElement   = errors.New("crdt: value cannot be encoded")                             // a pointer in an element, an unexported field, text that is not UTF-8
-	ErrOverflow  = errors.New("crdt: number overflow")                                     // a counter, or a timestamp that a peer drove to its end
+	ErrOverflow  = errors.New("crdt: number overflow")                                     // a counter beyond 64 bits
 	ErrPanic     = errors.New("crdt: update function panicked")                            // wraps the panic when it was an error
 	ErrTxDone    = errors.New("crdt: transaction used after its update function returned") // a mutator was kept
 )

@@ -2,13 +2,12 @@ package crdt
 
 import (
 	"encoding/binary"
-	"math/bits"
 	"strings"
 )
 
-// A counter costs one item per origin that ever counted, and origins come and go. Fold brings those of retired ones down to two: one of their counts
-// stays, the anchor, and one folded count takes the place of the others. The folded count stands at the anchor's path ‖ the anchor's seq in
-// eight bytes, and counts only while the anchor lives.
+// A GCounter or PNCounter costs one item per origin that ever counted, and origins come and go. Fold brings those of retired ones down to
+// two: one of their counts stays, the anchor, and one folded count takes the place of the others. The folded count stands at the anchor's
+// path ‖ the anchor's seq in eight bytes, and counts only while the anchor lives. Counters in maps are not folded.
 //
 // The anchor is there for deletes. A delete removes what it has observed, so that it would miss a folded count that was made at the same
 // time, and give back what it took. But it has observed the anchor, if whoever folds makes sure of that first; without it the folded
@@ -26,7 +25,7 @@ type count struct {
 
 // countOf takes the path of a counter's item apart; ok is false for paths of other kinds.
 func countOf(path string) (c count, ok bool) {
-	if kindOf(path) != KindGCounter {
+	if k := kindOf(path); k != KindGCounter && k != KindPNCounter {
 		return c, false
 	}
 	c.place, path = path[:1], path[1:]
@@ -115,7 +114,28 @@ type foldable struct {
 	folds  []*Item // known folded counts, and
 	anchor *Item   // the anchor of the first of them
 	stuck  bool    // a folded count is not known to all: leave the counter alone
-	sum    uint64  // of items and folds
+	sum    wide    // of items and folds
+}
+
+// add adds a count to the sum.
+func (f *foldable) add(it *Item) (ok bool) {
+	if kindOf(it.Path) == KindPNCounter {
+		n, ok := decodeBalance(it.Payload)
+		f.sum = f.sum.plus(wideOf(n))
+		return ok
+	}
+	n, ok := decodeCount(it.Payload)
+	f.sum = f.sum.plus(wide{0, n})
+	return ok
+}
+
+// payload returns the sum as a count of the anchor's kind; ok is false when it is out of range.
+func (f *foldable) payload() (payload string, ok bool) {
+	if kindOf(f.anchor.Path) == KindPNCounter {
+		n, ok := f.sum.narrow()
+		return encodeBalance(n), ok
+	}
+	return string(appendCount(nil, f.sum.low)), f.sum.high == 0
 }
 
 func (f *foldable) take(tx *Tx, it *Item, c count, retired func(Origin) bool, known func(Dot) bool) {
@@ -146,19 +166,20 @@ func (f *foldable) fold(tx *Tx) error {
 	}
 	var removes []Dot
 	for _, it := range append(f.items, f.folds...) {
-		n, ok := decodeCount(it.Payload)
 		if it == f.anchor {
 			continue
 		}
-		sum, carry := bits.Add64(f.sum, n, 0)
-		if !ok || carry != 0 || len(removes) == RemovesMax {
+		if !f.add(it) || len(removes) == RemovesMax {
 			return nil
 		}
-		f.sum = sum
 		removes = append(removes, it.Dot)
 	}
 	if len(removes) < 2 {
 		return nil // one item would take the place of one
 	}
-	return tx.Put(foldPath(f.anchor), string(appendCount(nil, f.sum)), removes)
+	payload, ok := f.payload()
+	if !ok {
+		return nil
+	}
+	return tx.Put(foldPath(f.anchor), payload, removes)
 }

@@ -120,6 +120,60 @@ func TestDeleteIsNotUndoneByAFold(t *testing.T) {
 	}
 }
 
+// A PNCounter folds as a GCounter does, with balances of both signs.
+func TestFoldOfBalances(t *testing.T) {
+	count := func(r *Replica, n int64) Group {
+		return mustUpdate(t, r, "c", Mutate[PNCounter](func(c *PNCounterTx) error { return c.Increment(n) }))
+	}
+	want := func(s *Store, want int64) {
+		t.Helper()
+		if c, err := ViewOf[PNCounter](s.View("c")); err != nil || c.Value() != want {
+			t.Fatalf("%d, want %d: %v", c.Value(), want, err)
+		}
+		if err := s.Check(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	a, b := NewReplica(5, StoreOptions{}), NewReplica(6, StoreOptions{})
+	for o := Origin(1); o <= 4; o++ {
+		g := count(NewReplica(o, StoreOptions{}), []int64{0, 7, -100, 20, 40}[o])
+		mustApply(t, a.Store(), g)
+		mustApply(t, b.Store(), g)
+	}
+	mustApply(t, b.Store(), count(a, -3))
+	g := fold(t, a, retiredUpTo(4), everyone)
+	if len(g) != 1 || a.Store().Len() != 3 {
+		t.Fatalf("%v makes %v", g, a.Store())
+	}
+	want(a.Store(), -36)
+	mustApply(t, a.Store(), count(b, 1))
+	mustApply(t, b.Store(), g)
+	want(a.Store(), -35)
+	want(b.Store(), -35)
+	gone := mustUpdate(t, b, "c", func(tx *Tx) error { _, err := tx.RemoveAll(""); return err })
+	mustApply(t, b.Store(), count(a, 4))
+	mustApply(t, a.Store(), gone)
+	want(a.Store(), 1) // the -3 of the origin that counted at the same time, with its 4
+	want(b.Store(), 1)
+}
+
+// What does not fit into one balance stays as it is.
+func TestFoldDoesNotOverflow(t *testing.T) {
+	a := NewReplica(5, StoreOptions{})
+	for o := Origin(1); o <= 3; o++ {
+		mustApply(t, a.Store(), mustUpdate(t, NewReplica(o, StoreOptions{}), "c", Mutate[PNCounter](func(c *PNCounterTx) error { return c.Increment(1 << 62) })))
+	}
+	for range 2 { // after the first it is too large by one still
+		mustUpdate(t, a, "c", Mutate[PNCounter](func(c *PNCounterTx) error { return c.Decrement(1 << 62) }))
+	}
+	if g := fold(t, a, retiredUpTo(4), everyone); g != nil {
+		t.Fatal(g)
+	}
+	if c, err := ViewOf[PNCounter](a.Store().View("c")); err != nil || c.Value() != 1<<62 {
+		t.Fatal(c, err)
+	}
+}
+
 func TestFoldOfKeysWithoutCountersDoesNothing(t *testing.T) {
 	r := NewReplica(1, StoreOptions{})
 	add(t, r, "c", "x")

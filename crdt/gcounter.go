@@ -7,8 +7,11 @@ import (
 )
 
 // GCounter is the view of a counter that only grows. Each origin keeps its own count in one item, at kind ‖ origin in eight bytes; the payload is
-// the count in eight bytes without leading zeros. The value is the sum. What removed origins have counted may be folded into one item more, see
-// Replica.Fold.
+// the count in eight bytes without leading zeros. The value is the sum of all items: siblings of one origin are counts that it began anew after
+// a removal that this replica has not seen. What removed origins have counted may be folded into one item more, see Replica.Fold.
+//
+// An increment beside the removal of the key, or of the map's key that holds the counter, leaves the whole count of its origin, what it had
+// counted before included.
 type GCounter struct{ value uint64 }
 
 var _ Value[GCounter, *GCounterTx] = GCounter{}
@@ -32,36 +35,22 @@ func (c GCounter) Value() uint64 { return c.value }
 // Mutator returns the counter's mutator.
 func (GCounter) Mutator(tx *Tx) *GCounterTx { return &GCounterTx{tx: tx} }
 
-// sumCounts adds up the counts, of siblings the highest: counts of one origin only grow.
-func sumCounts(r Reader) (uint64, error) {
-	var sum, top uint64
-	var path string
-	var failed error
-	r.ks.ascend(r.prefix, func(it *Item) bool {
-		if len(it.Path) < len(r.prefix) || it.Path[:len(r.prefix)] != r.prefix {
-			return false
-		}
+// sumCounts adds up the counts.
+func sumCounts(r Reader) (sum uint64, err error) {
+	for it := range r.Items("") {
 		n, ok := decodeCount(it.Payload)
-		if rel := r.Rel(it); !ok || len(rel) != 9 && len(rel) != 9+8 {
-			failed = fmt.Errorf("%w: key %q: not a count: %v", ErrTypeClash, it.Key, it)
-			return false
+		if rel := r.Rel(it); !ok || len(rel) != 1+originBytes && !isFold(it.Path) {
+			return 0, fmt.Errorf("%w: key %q: not a count: %v", ErrTypeClash, it.Key, it)
 		}
 		if r.ks.marks != nil && isFold(it.Path) && r.ks.orphan(it) {
-			return true
+			continue
 		}
-		if it.Path != path {
-			path, top = it.Path, 0
+		var carry uint64
+		if sum, carry = bits.Add64(sum, n, 0); carry != 0 {
+			return 0, fmt.Errorf("%w: key %q", ErrOverflow, it.Key)
 		}
-		if n > top {
-			var carry uint64
-			if sum, carry = bits.Add64(sum, n-top, 0); carry != 0 {
-				failed = fmt.Errorf("%w: key %q", ErrOverflow, it.Key)
-			}
-			top = n
-		}
-		return failed == nil
-	})
-	return sum, failed
+	}
+	return sum, nil
 }
 
 func appendCount(dst []byte, n uint64) []byte {
@@ -87,7 +76,7 @@ type GCounterTx struct{ tx *Tx }
 // Increment adds n; 0 changes nothing. A value beyond 64 bits is ErrOverflow and changes nothing.
 func (c *GCounterTx) Increment(n uint64) error {
 	if n == 0 {
-		return c.tx.usable()
+		return c.tx.Err()
 	}
 	sum, err := c.Value()
 	if err != nil {
@@ -96,17 +85,20 @@ func (c *GCounterTx) Increment(n uint64) error {
 	if _, carry := bits.Add64(sum, n, 0); carry != 0 {
 		return fmt.Errorf("%w: key %q: %d + %d", ErrOverflow, c.tx.key, sum, n)
 	}
-	var buf [9]byte
-	buf[0] = byte(KindGCounter)
-	binary.BigEndian.PutUint64(buf[1:], uint64(c.tx.origin))
-	path := string(buf[:])
+	path := originPath(KindGCounter.Path(), c.tx.origin)
 	own := uint64(0)
 	for _, it := range c.tx.peek().At(path) {
 		if old, ok := decodeCount(it.Payload); ok {
-			own = max(own, old)
+			own += old
 		}
 	}
-	return c.tx.Replace(path, string(appendCount(buf[:0], own+n)))
+	return c.tx.Replace(path, string(appendCount(nil, own+n)))
+}
+
+// originPath returns the path below prefix at which an origin keeps its count.
+func originPath(prefix string, o Origin) string {
+	var buf [64]byte
+	return string(binary.BigEndian.AppendUint64(append(buf[:0], prefix...), uint64(o)))
 }
 
 // Value returns the sum.

@@ -18,30 +18,26 @@ func TestLaws(t *testing.T) {
 		name string
 		laws interface{ Check(*testing.T) }
 	}{
+		{"Flag", flagLaws()},
+		{"EWFlag", ewFlagLaws()},
 		{"GCounter", gcounterLaws()},
+		{"PNCounter", pnCounterLaws()},
+		{"GSet", gsetLaws()},
 		{"ORSet", orsetLaws(4)},
 		{"ORSet of many", orsetLaws(100)},
 		{"LWWRegister", lwwRegisterLaws()},
+		{"FWWRegister", fwwRegisterLaws()},
+		{"MVRegister", mvRegisterLaws()},
 		{"LWWMap", lwwMapLaws()},
+		{"ORMap of maps of sets", nestedLaws()},
+		{"ORMap of counters", counterMapLaws()},
+		{"ORMultiMap", multiMapLaws()},
+		{"PNCounterMap", pnCounterMapLaws()},
+		{"Whole", wholeLaws()},
 		{"NodeSet", nodeSetLaws()},
 		{"NodeMap", nodeMapLaws()},
 	} {
 		t.Run(row.name, row.laws.Check)
-	}
-}
-
-func gcounterLaws() proptest.Laws[crdt.GCounter, *crdt.GCounterTx, uint64] {
-	return proptest.Laws[crdt.GCounter, *crdt.GCounterTx, uint64]{
-		Op:    rapid.Uint64Range(0, 300),
-		Do:    (*crdt.GCounterTx).Increment,
-		Value: func(c crdt.GCounter) any { return c.Value() },
-		Model: func(h proptest.History[uint64]) any {
-			sum := uint64(0)
-			for e := range h.All() {
-				sum += e.Op
-			}
-			return sum
-		},
 	}
 }
 
@@ -54,6 +50,8 @@ const (
 	putAt    what = "putAt"
 	remove   what = "remove"
 	clearAll what = "clear"
+	replace  what = "replace"
+	update   what = "update"
 )
 
 // setOp is an operation on a set.
@@ -65,6 +63,7 @@ type setOp struct {
 // takes: a removal, or a new add, takes away the adds of its element; a clear takes all.
 func (op setOp) takes(earlier setOp) bool { return op.What == clearAll || op.Elem == earlier.Elem }
 
+// elements is all that a set shows.
 type elements struct {
 	All  []string
 	Len  int
@@ -113,6 +112,30 @@ func orsetLaws(size int) proptest.Laws[crdt.ORSet[string], *crdt.ORSetTx[string]
 				if e.Op.What == add {
 					es = append(es, e.Op.Elem)
 				}
+			}
+			slices.Sort(es)
+			es = slices.Compact(es)
+			return elements{es, len(es), slices.Contains(es, "e0")}
+		},
+	}
+}
+
+func gsetLaws() proptest.Laws[crdt.GSet[string], *crdt.GSetTx[string], string] {
+	return proptest.Laws[crdt.GSet[string], *crdt.GSetTx[string], string]{
+		Op: rapid.SampledFrom([]string{"e0", "e1", "e2", "e3"}),
+		Do: func(s *crdt.GSetTx[string], e string) error {
+			before, there := s.Len(), s.Contains(e)
+			err := s.Add(e)
+			if !s.Contains(e) || there != (s.Len() == before) || !slices.Contains(slices.Collect(s.All()), e) {
+				return fmt.Errorf("after it, the transaction reads Contains(%q) = %v, Len %d", e, s.Contains(e), s.Len())
+			}
+			return err
+		},
+		Value: func(s crdt.GSet[string]) any { return elements{slices.Collect(s.All()), s.Len(), s.Contains("e0")} },
+		Model: func(h proptest.History[string]) any {
+			var es []string
+			for e := range h.All() {
+				es = append(es, e.Op)
 			}
 			slices.Sort(es)
 			es = slices.Compact(es)

@@ -13,7 +13,7 @@ func (LWWMap[K, V]) Kind() Kind { return KindLWWMap }
 
 // View reads a map. A key that holds another type is ErrTypeClash.
 func (LWWMap[K, V]) View(r Reader) (LWWMap[K, V], error) {
-	if err := checkElements[K](r, KindLWWMap); err != nil {
+	if err := CheckElements[K](r, KindLWWMap); err != nil {
 		return LWWMap[K, V]{}, err
 	}
 	return LWWMap[K, V]{r: r}, nil
@@ -30,11 +30,11 @@ func (m LWWMap[K, V]) Get(k K) (v V, ok bool) {
 
 // At returns the value of k and its timestamp; ok is false when there is none, or when it is no V.
 func (m LWWMap[K, V]) At(k K) (v V, ts Timestamp, ok bool) {
-	path, err := elementPath(KindLWWMap, k)
+	path, err := ElementPath(KindLWWMap, k)
 	if err != nil {
 		return v, ts, false
 	}
-	return lwwRead[V](m.r, path)
+	return readWinner[V](m.r, path, lastWins)
 }
 
 // Len counts the entries; in constant time when the map is a whole key.
@@ -44,16 +44,16 @@ func (m LWWMap[K, V]) Len() int { return m.r.Paths() }
 func (m LWWMap[K, V]) All() iter.Seq2[K, V] {
 	return func(yield func(K, V) bool) {
 		prev := ""
-		for it := range m.r.Items(string(rune(KindLWWMap))) {
+		for it := range m.r.Items(KindLWWMap.Path()) {
 			if it.Path == prev {
-				continue // a sibling: lwwRead has weighed it
+				continue // a sibling: readWinner has weighed it
 			}
 			prev = it.Path
-			k, err := decodeElement[K](m.r.Rel(it)[1:])
+			k, err := DecodeElement[K](m.r.Rel(it)[1:])
 			if err != nil {
 				continue
 			}
-			if v, _, ok := lwwRead[V](m.r, m.r.Rel(it)); ok && !yield(k, v) {
+			if v, _, ok := readWinner[V](m.r, m.r.Rel(it), lastWins); ok && !yield(k, v) {
 				return
 			}
 		}
@@ -65,25 +65,25 @@ type LWWMapTx[K comparable, V any] struct{ tx *Tx }
 
 // Put sets the value of k, with a timestamp above every observed one of k.
 func (m *LWWMapTx[K, V]) Put(k K, v V) error {
-	path, err := elementPath(KindLWWMap, k)
+	path, err := ElementPath(KindLWWMap, k)
 	if err != nil {
 		return err
 	}
-	return lwwPut(m.tx, path, v)
+	return putLast(m.tx, path, v)
 }
 
 // PutAt sets the value of k with the caller's timestamp. It returns false, and changes nothing, when it loses to an observed write of k.
 func (m *LWWMapTx[K, V]) PutAt(k K, v V, ts Timestamp) (bool, error) {
-	path, err := elementPath(KindLWWMap, k)
+	path, err := ElementPath(KindLWWMap, k)
 	if err != nil {
 		return false, err
 	}
-	return lwwPutAt(m.tx, path, v, ts)
+	return putAt(m.tx, path, v, ts, lastWins)
 }
 
 // Remove takes the entry of k out. A write that this replica has not seen yet survives, whatever its timestamp.
 func (m *LWWMapTx[K, V]) Remove(k K) error {
-	path, err := elementPath(KindLWWMap, k)
+	path, err := ElementPath(KindLWWMap, k)
 	if err != nil {
 		return err
 	}

@@ -21,7 +21,7 @@ func (LWWRegister[V]) View(r Reader) (l LWWRegister[V], err error) {
 	if err := r.CheckKind(KindLWWRegister); err != nil {
 		return l, err
 	}
-	if l.value, l.ts, l.set = lwwRead[V](r, lwwRegisterPath); !l.set && !r.Empty() {
+	if l.value, l.ts, l.set = readWinner[V](r, lwwRegisterPath, lastWins); !l.set && !r.Empty() {
 		return LWWRegister[V]{}, fmt.Errorf("%w: key %q: value is no %T", ErrTypeClash, r.Key(), l.value)
 	}
 	return l, nil
@@ -40,11 +40,11 @@ func (l LWWRegister[V]) At() (v V, ts Timestamp, ok bool) { return l.value, l.ts
 type LWWRegisterTx[V any] struct{ tx *Tx }
 
 // Put sets the value, with a timestamp above every observed one.
-func (l *LWWRegisterTx[V]) Put(v V) error { return lwwPut(l.tx, lwwRegisterPath, v) }
+func (l *LWWRegisterTx[V]) Put(v V) error { return putLast(l.tx, lwwRegisterPath, v) }
 
 // PutAt sets the value with the caller's timestamp. It returns false, and changes nothing, when it loses to an observed write.
 func (l *LWWRegisterTx[V]) PutAt(v V, ts Timestamp) (bool, error) {
-	return lwwPutAt(l.tx, lwwRegisterPath, v, ts)
+	return putAt(l.tx, lwwRegisterPath, v, ts, lastWins)
 }
 
 // Remove unsets the value. A write that this replica has not seen yet survives, whatever its timestamp.
@@ -61,5 +61,5 @@ func (l *LWWRegisterTx[V]) Get() (v V, ok bool) {
 
 // At returns the value and its timestamp; ok is false when none is set.
 func (l *LWWRegisterTx[V]) At() (v V, ts Timestamp, ok bool) {
-	return lwwRead[V](l.tx.peek(), lwwRegisterPath)
+	return readWinner[V](l.tx.peek(), lwwRegisterPath, lastWins)
 }

@@ -17,7 +17,7 @@ func (NodeMap[K, V]) View(r Reader) (NodeMap[K, V], error) {
 	if r.prefix != "" {
 		return NodeMap[K, V]{}, nestedError(KindNodeMap, r.Key())
 	}
-	if err := checkElements[K](r, KindNodeMap); err != nil {
+	if err := CheckElements[K](r, KindNodeMap); err != nil {
 		return NodeMap[K, V]{}, err
 	}
 	return NodeMap[K, V]{r: r}, nil
@@ -28,7 +28,7 @@ func (NodeMap[K, V]) Mutator(tx *Tx) *NodeMapTx[K, V] { return &NodeMapTx[K, V]{
 
 // Get returns what the last writer among the living nodes wrote to k; ok is false when there is nothing, or when it is no V.
 func (m NodeMap[K, V]) Get(k K) (v V, ok bool) {
-	path, err := elementPath(KindNodeMap, k)
+	path, err := ElementPath(KindNodeMap, k)
 	if err != nil {
 		return v, false
 	}
@@ -37,23 +37,23 @@ func (m NodeMap[K, V]) Get(k K) (v V, ok bool) {
 
 // lastOf returns the value of the last writer among siblings.
 func lastOf[V any](siblings []*Item) (v V, ok bool) {
-	var win lwwWrite
+	var win timedWrite
 	for _, it := range siblings {
-		if w, good := lwwDecode(it); good && (!ok || w.compare(win) > 0) {
+		if w, good := decodeWrite(it); good && (!ok || w.beats(win, lastWins)) {
 			win, ok = w, true
 		}
 	}
 	if !ok {
 		return v, false
 	}
-	v, err := decodeValue[V](win.value)
+	v, err := DecodeValue[V](win.value)
 	return v, err == nil
 }
 
 // Each yields the living nodes that have a value at k, by origin, with their values. What is no V is left out.
 func (m NodeMap[K, V]) Each(k K) iter.Seq2[Origin, V] {
 	return func(yield func(Origin, V) bool) {
-		path, err := elementPath(KindNodeMap, k)
+		path, err := ElementPath(KindNodeMap, k)
 		if err != nil {
 			return
 		}
@@ -73,12 +73,12 @@ func (m NodeMap[K, V]) Len() int { return m.r.Paths() }
 func (m NodeMap[K, V]) All() iter.Seq2[K, V] {
 	return func(yield func(K, V) bool) {
 		prev := ""
-		for it := range m.r.Items(string(rune(KindNodeMap))) {
+		for it := range m.r.Items(KindNodeMap.Path()) {
 			if it.Path == prev {
 				continue // of another node: lastOf has weighed it
 			}
 			prev = it.Path
-			k, err := decodeElement[K](m.r.Rel(it)[1:])
+			k, err := DecodeElement[K](m.r.Rel(it)[1:])
 			if err != nil {
 				continue
 			}
@@ -93,12 +93,12 @@ func (m NodeMap[K, V]) All() iter.Seq2[K, V] {
 func (m NodeMap[K, V]) Of(o Origin) iter.Seq2[K, V] {
 	return func(yield func(K, V) bool) {
 		prev := ""
-		for it := range m.r.Items(string(rune(KindNodeMap))) {
+		for it := range m.r.Items(KindNodeMap.Path()) {
 			if it.Dot.Origin != o || it.Path == prev {
 				continue
 			}
 			prev = it.Path
-			k, err := decodeElement[K](m.r.Rel(it)[1:])
+			k, err := DecodeElement[K](m.r.Rel(it)[1:])
 			if err != nil {
 				continue
 			}
@@ -116,25 +116,20 @@ type NodeMapTx[K comparable, V any] struct{ tx *Tx }
 
 // Put sets the own value of k, for as long as this node lives, with a timestamp above every observed one of k.
 func (m *NodeMapTx[K, V]) Put(k K, v V) error {
-	path, err := elementPath(KindNodeMap, k)
+	path, err := ElementPath(KindNodeMap, k)
 	if err != nil {
 		return err
 	}
-	ts, err := lwwNext(m.tx, path)
+	payload, err := encodeWrite(v, nextStamp(m.tx, path))
 	if err != nil {
 		return err
 	}
-	var buf [64]byte
-	payload, err := appendValue(appendTimestamp(buf[:0], ts), v)
-	if err != nil {
-		return err
-	}
-	return m.tx.putOwn(KindNodeMap, path, string(payload))
+	return m.tx.putOwn(KindNodeMap, path, payload)
 }
 
 // Remove takes out the own entry of k; it does nothing when there is none. What another node has put stays.
 func (m *NodeMapTx[K, V]) Remove(k K) error {
-	path, err := elementPath(KindNodeMap, k)
+	path, err := ElementPath(KindNodeMap, k)
 	if err != nil {
 		return err
 	}
@@ -149,7 +144,7 @@ func (m *NodeMapTx[K, V]) Get(k K) (v V, ok bool) { return NodeMap[K, V]{r: m.tx
 
 // Own returns what this node has put at k; ok is false when there is nothing, or when it is no V.
 func (m *NodeMapTx[K, V]) Own(k K) (v V, ok bool) {
-	path, err := elementPath(KindNodeMap, k)
+	path, err := ElementPath(KindNodeMap, k)
 	if err != nil {
 		return v, false
 	}

@@ -20,7 +20,7 @@ func (NodeSet[E]) View(r Reader) (NodeSet[E], error) {
 	if r.prefix != "" {
 		return NodeSet[E]{}, nestedError(KindNodeSet, r.Key())
 	}
-	if err := checkElements[E](r, KindNodeSet); err != nil {
+	if err := CheckElements[E](r, KindNodeSet); err != nil {
 		return NodeSet[E]{}, err
 	}
 	return NodeSet[E]{r: r}, nil
@@ -36,14 +36,14 @@ func (NodeSet[E]) Mutator(tx *Tx) *NodeSetTx[E] { return &NodeSetTx[E]{tx: tx} }
 
 // Contains reports whether a living node has e in the set.
 func (s NodeSet[E]) Contains(e E) bool {
-	path, err := elementPath(KindNodeSet, e)
+	path, err := ElementPath(KindNodeSet, e)
 	return err == nil && s.r.Has(path)
 }
 
 // Owners yields the living nodes that have e in the set, by origin.
 func (s NodeSet[E]) Owners(e E) iter.Seq[Origin] {
 	return func(yield func(Origin) bool) {
-		path, err := elementPath(KindNodeSet, e)
+		path, err := ElementPath(KindNodeSet, e)
 		if err != nil {
 			return
 		}
@@ -75,31 +75,18 @@ func byOrigin(siblings []*Item) iter.Seq[[]*Item] {
 func (s NodeSet[E]) Len() int { return s.r.Paths() }
 
 // All yields the elements, each once, in the order of their encoded form. What cannot be decoded is left out.
-func (s NodeSet[E]) All() iter.Seq[E] {
-	return func(yield func(E) bool) {
-		prev := ""
-		for it := range s.r.Items(string(rune(KindNodeSet))) {
-			if it.Path == prev {
-				continue // of another node
-			}
-			prev = it.Path
-			if e, err := decodeElement[E](s.r.Rel(it)[1:]); err == nil && !yield(e) {
-				return
-			}
-		}
-	}
-}
+func (s NodeSet[E]) All() iter.Seq[E] { return elementsOf[E](s.r, KindNodeSet) }
 
 // Of yields the elements of one node, in the order of All. It costs a walk over the set.
 func (s NodeSet[E]) Of(o Origin) iter.Seq[E] {
 	return func(yield func(E) bool) {
 		prev := ""
-		for it := range s.r.Items(string(rune(KindNodeSet))) {
+		for it := range s.r.Items(KindNodeSet.Path()) {
 			if it.Dot.Origin != o || it.Path == prev {
 				continue
 			}
 			prev = it.Path
-			if e, err := decodeElement[E](s.r.Rel(it)[1:]); err == nil && !yield(e) {
+			if e, err := DecodeElement[E](s.r.Rel(it)[1:]); err == nil && !yield(e) {
 				return
 			}
 		}
@@ -111,7 +98,7 @@ type NodeSetTx[E comparable] struct{ tx *Tx }
 
 // Add puts e into the set for as long as this node lives.
 func (s *NodeSetTx[E]) Add(e E) error {
-	path, err := elementPath(KindNodeSet, e)
+	path, err := ElementPath(KindNodeSet, e)
 	if err != nil {
 		return err
 	}
@@ -120,7 +107,7 @@ func (s *NodeSetTx[E]) Add(e E) error {
 
 // Remove takes out the own e; it does nothing when this node has not added it. The e of another node stays.
 func (s *NodeSetTx[E]) Remove(e E) error {
-	path, err := elementPath(KindNodeSet, e)
+	path, err := ElementPath(KindNodeSet, e)
 	if err != nil {
 		return err
 	}
@@ -135,7 +122,7 @@ func (s *NodeSetTx[E]) Contains(e E) bool { return NodeSet[E]{r: s.tx.peek()}.Co
 
 // Owns reports whether this node has e in the set.
 func (s *NodeSetTx[E]) Owns(e E) bool {
-	path, err := elementPath(KindNodeSet, e)
+	path, err := ElementPath(KindNodeSet, e)
 	return err == nil && len(s.tx.ownDots(path)) > 0
 }
 

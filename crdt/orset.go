@@ -1,9 +1,6 @@
 package crdt
 
-import (
-	"fmt"
-	"iter"
-)
+import "iter"
 
 // ORSet is the view of a set in which a concurrent add wins over a remove: a remove takes away only the adds that it observed.
 // One item without payload stands for an element, at kind ‖ element. See Bieniusa et al., An optimized conflict-free replicated set, 2012.
@@ -16,25 +13,10 @@ func (ORSet[E]) Kind() Kind { return KindORSet }
 
 // View reads a set. A key that holds another type is ErrTypeClash.
 func (ORSet[E]) View(r Reader) (ORSet[E], error) {
-	if err := checkElements[E](r, KindORSet); err != nil {
+	if err := CheckElements[E](r, KindORSet); err != nil {
 		return ORSet[E]{}, err
 	}
 	return ORSet[E]{r: r}, nil
-}
-
-// checkElements finds a type clash: another kind, or a first element that is no E. It costs a descent, not a walk.
-func checkElements[E comparable](r Reader, k Kind) error {
-	if err := r.CheckKind(k); err != nil {
-		return err
-	}
-	it := r.First()
-	if it == nil {
-		return nil
-	}
-	if _, err := decodeElement[E](r.Rel(it)[1:]); err != nil {
-		return fmt.Errorf("%w: key %q: %w", ErrTypeClash, it.Key, err)
-	}
-	return nil
 }
 
 // Mutator returns the set's mutator.
@@ -42,7 +24,7 @@ func (ORSet[E]) Mutator(tx *Tx) *ORSetTx[E] { return &ORSetTx[E]{tx: tx} }
 
 // Contains reports whether e is in the set.
 func (s ORSet[E]) Contains(e E) bool {
-	path, err := elementPath(KindORSet, e)
+	path, err := ElementPath(KindORSet, e)
 	return err == nil && s.r.Has(path)
 }
 
@@ -50,20 +32,7 @@ func (s ORSet[E]) Contains(e E) bool {
 func (s ORSet[E]) Len() int { return s.r.Paths() }
 
 // All yields the elements in the order of their encoded form: strings by bytes, integers by value. What cannot be decoded is left out.
-func (s ORSet[E]) All() iter.Seq[E] {
-	return func(yield func(E) bool) {
-		prev := ""
-		for it := range s.r.Items(string(rune(KindORSet))) {
-			if it.Path == prev {
-				continue // a sibling: added concurrently
-			}
-			prev = it.Path
-			if e, err := decodeElement[E](s.r.Rel(it)[1:]); err == nil && !yield(e) {
-				return
-			}
-		}
-	}
-}
+func (s ORSet[E]) All() iter.Seq[E] { return elementsOf[E](s.r, KindORSet) }
 
 // ORSetTx changes a set within an Update. Its reads see its writes.
 type ORSetTx[E comparable] struct{ tx *Tx }
@@ -71,7 +40,7 @@ type ORSetTx[E comparable] struct{ tx *Tx }
 // Add puts e into the set, in place of the observed adds of it. Adding an element that is there makes a new event too: it wins over a
 // concurrent remove of the old one. Who adds the same elements again and again asks Contains first.
 func (s *ORSetTx[E]) Add(e E) error {
-	path, err := elementPath(KindORSet, e)
+	path, err := ElementPath(KindORSet, e)
 	if err != nil {
 		return err
 	}
@@ -80,7 +49,7 @@ func (s *ORSetTx[E]) Add(e E) error {
 
 // Remove takes e out of the set; it does nothing when e is not there. Adds that this replica has not seen yet survive.
 func (s *ORSetTx[E]) Remove(e E) error {
-	path, err := elementPath(KindORSet, e)
+	path, err := ElementPath(KindORSet, e)
 	if err != nil {
 		return err
 	}

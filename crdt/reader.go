@@ -73,6 +73,20 @@ func (r Reader) Items(prefix string) iter.Seq[*Item] {
 	}
 }
 
+// Seek returns the first item whose path is path or behind it, nil when there is none. It costs a descent.
+func (r Reader) Seek(path string) (found *Item) {
+	r.ks.ascend(r.join(path), func(it *Item) bool {
+		if !strings.HasPrefix(it.Path, r.prefix) {
+			return false
+		}
+		if r.shows(it) {
+			found = it
+		}
+		return found == nil
+	})
+	return found
+}
+
 func (k *keyState) scan(prefix string) iter.Seq[*Item] {
 	return func(yield func(*Item) bool) {
 		k.ascend(prefix, func(it *Item) bool { return strings.HasPrefix(it.Path, prefix) && yield(it) })
@@ -146,31 +160,14 @@ func (r Reader) Empty() bool {
 
 // First returns the item with the lowest path and dot, nil when there is none.
 func (r Reader) First() *Item {
-	if r.living != nil {
-		return r.firstShown()
-	}
-	if r.prefix == "" {
+	if r.prefix == "" && r.living == nil {
 		if r.ks.itemCount() == 0 {
 			return nil
 		}
 		first, _ := r.ks.edges()
 		return first
 	}
-	var first *Item
-	r.ks.ascend(r.prefix, func(it *Item) bool {
-		if strings.HasPrefix(it.Path, r.prefix) {
-			first = it
-		}
-		return false
-	})
-	return first
-}
-
-func (r Reader) firstShown() *Item {
-	for it := range r.Items("") {
-		return it
-	}
-	return nil
+	return r.Seek("")
 }
 
 // Digest returns the digest of what is shown of the whole key: equal digests mean equal values.
@@ -213,16 +210,20 @@ func (r Reader) kindEdges() (first, last *Item) {
 	if first = r.First(); first == nil || r.Rel(first) == "" {
 		return first, nil
 	}
-	next := r.prefix + string([]byte{r.Rel(first)[0] + 1})
-	if r.Rel(first)[0] < 0xff {
-		r.ks.ascend(next, func(it *Item) bool {
-			if strings.HasPrefix(it.Path, r.prefix) {
-				last = it
-			}
-			return false
-		})
+	if end := pathEnd(r.Rel(first)[:1]); end != "" {
+		last = r.Seek(end)
 	}
 	return first, last
+}
+
+// pathEnd returns the first path behind all those that begin with prefix, "" when nothing is behind them.
+func pathEnd(prefix string) string {
+	for i := len(prefix) - 1; i >= 0; i-- {
+		if prefix[i] < 0xff {
+			return prefix[:i] + string([]byte{prefix[i] + 1})
+		}
+	}
+	return ""
 }
 
 func (k *keyState) pathCount() int {

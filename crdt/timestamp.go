@@ -20,21 +20,22 @@ func (t Timestamp) Compare(u Timestamp) int {
 
 func (t Timestamp) String() string { return fmt.Sprintf("%d.%d", t.High, t.Low) }
 
-// next returns the timestamp of a write at the given wall time that has observed t; ok is false when there is none above t.
-func (t Timestamp) next(wall int64) (n Timestamp, ok bool) {
+// Next returns the timestamp of a write at the given wall time that has observed t: above t, or t itself where timestamps end. A peer can drive a
+// register there with one write, and nobody may be locked out by that: a write takes the place of all that it observed, whatever their timestamps.
+func (t Timestamp) Next(wall int64) Timestamp {
 	switch {
 	case wall > 0 && uint64(wall) > t.High:
-		return Timestamp{High: uint64(wall)}, true
+		return Timestamp{High: uint64(wall)}
 	case t.Low < math.MaxUint64:
-		return Timestamp{t.High, t.Low + 1}, true
+		return Timestamp{t.High, t.Low + 1}
 	case t.High < math.MaxUint64:
-		return Timestamp{High: t.High + 1}, true
+		return Timestamp{High: t.High + 1}
 	}
-	return Timestamp{}, false
+	return t
 }
 
-// appendTimestamp appends both words, each as a length byte and the bytes without leading zeros. The bytes sort like the timestamps.
-func appendTimestamp(dst []byte, t Timestamp) []byte {
+// AppendTimestamp appends both words, each as a length byte and the bytes without leading zeros. The bytes sort like the timestamps.
+func AppendTimestamp(dst []byte, t Timestamp) []byte {
 	return appendWord(appendWord(dst, t.High), t.Low)
 }
 
@@ -45,8 +46,8 @@ func appendWord(dst []byte, n uint64) []byte {
 	return dst
 }
 
-// cutTimestamp decodes what appendTimestamp made from the front of s.
-func cutTimestamp(s string) (t Timestamp, rest string, ok bool) {
+// CutTimestamp decodes what AppendTimestamp made from the front of s.
+func CutTimestamp(s string) (t Timestamp, rest string, ok bool) {
 	if t.High, s, ok = cutWord(s); !ok {
 		return t, s, false
 	}

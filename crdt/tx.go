@@ -94,7 +94,7 @@ func (t *Tx) Drop(path string, removes []Dot) error {
 		removes = removes[RemovesMax:]
 	}
 	if len(removes) == 0 {
-		return t.usable()
+		return t.Err()
 	}
 	return t.add(Event{Key: t.key, Path: t.prefix + path, Removes: removes})
 }
@@ -125,8 +125,8 @@ func dotsOf(items []*Item) []Dot {
 	return dots
 }
 
-// usable returns why the transaction takes no more mutations, nil when it does.
-func (t *Tx) usable() error {
+// Err returns why the transaction takes no more mutations, nil when it does: what a mutator returns that changes nothing.
+func (t *Tx) Err() error {
 	if t.serial != t.txCore.serial {
 		return ErrTxDone
 	}
@@ -135,7 +135,7 @@ func (t *Tx) usable() error {
 
 // add checks an event and makes it the transaction's next.
 func (t *Tx) add(e Event) error {
-	if err := t.usable(); err != nil {
+	if err := t.Err(); err != nil {
 		return err
 	}
 	c := t.txCore

@@ -1,23 +1,41 @@
 package crdt
 
-import "fmt"
+import (
+	"errors"
+	"fmt"
+)
 
 // Kind names a data type; it is the first byte of every path of that type.
 type Kind byte
 
-// Kinds of this package. Users' own types take 0x80 and above.
+// Kinds of this package.
 const (
-	KindGCounter    Kind = 1
-	KindORSet       Kind = 2
-	KindLWWRegister Kind = 3
-	KindLWWMap      Kind = 4
-	KindNodeSet     Kind = 16
-	KindNodeMap     Kind = 17
-	KindDeleted     Kind = 18 // the marker of DeleteForever
+	KindGCounter     Kind = 1
+	KindORSet        Kind = 2
+	KindLWWRegister  Kind = 3
+	KindLWWMap       Kind = 4
+	KindFlag         Kind = 5
+	KindEWFlag       Kind = 6
+	KindPNCounter    Kind = 7
+	KindGSet         Kind = 8
+	KindFWWRegister  Kind = 9
+	KindMVRegister   Kind = 10
+	KindORMap        Kind = 11
+	KindORMultiMap   Kind = 12
+	KindPNCounterMap Kind = 13
+	KindNodeSet      Kind = 16
+	KindNodeMap      Kind = 17
+	KindDeleted      Kind = 18 // the marker of DeleteForever
 )
 
-var kindNames = [...]string{KindGCounter: "GCounter", KindORSet: "ORSet", KindLWWRegister: "LWWRegister", KindLWWMap: "LWWMap",
-	KindNodeSet: "NodeSet", KindNodeMap: "NodeMap", KindDeleted: "deleted"}
+// KindUser is the first of the kinds that users' own types take, each its own.
+const KindUser Kind = 0x80
+
+var kindNames = [...]string{
+	KindGCounter: "GCounter", KindORSet: "ORSet", KindLWWRegister: "LWWRegister", KindLWWMap: "LWWMap", KindFlag: "Flag", KindEWFlag: "EWFlag",
+	KindPNCounter: "PNCounter", KindGSet: "GSet", KindFWWRegister: "FWWRegister", KindMVRegister: "MVRegister", KindORMap: "ORMap",
+	KindORMultiMap: "ORMultiMap", KindPNCounterMap: "PNCounterMap", KindNodeSet: "NodeSet", KindNodeMap: "NodeMap", KindDeleted: "deleted",
+}
 
 func (k Kind) String() string {
 	if int(k) < len(kindNames) && kindNames[k] != "" {
@@ -25,6 +43,9 @@ func (k Kind) String() string {
 	}
 	return fmt.Sprintf("kind(%#02x)", byte(k))
 }
+
+// Path returns the path that is the kind alone, where types of one value keep it and where the paths of all others begin.
+func (k Kind) Path() string { return string([]byte{byte(k)}) }
 
 // kindOf returns the kind of a path, 0 for an empty one.
 func kindOf(path string) Kind {
@@ -53,13 +74,25 @@ func ViewOf[V Value[V, T], T any](r Reader) (V, error) {
 	return v.View(r)
 }
 
-// Mutate turns a typed update into one of items. It returns ErrTypeClash, before fn runs, when the key holds another type.
+// Mutate turns a typed update into one of items. It returns ErrTypeClash, before fn runs, when the key holds another type. A value that
+// cannot be read because it has overflowed can be changed, or nothing would mend it.
 func Mutate[V Value[V, T], T any](fn func(T) error) func(*Tx) error {
 	return func(tx *Tx) error {
 		var v V
-		if _, err := v.View(tx.peek()); err != nil {
+		if _, err := v.View(tx.peek()); unusable(err) {
 			return err
 		}
 		return fn(v.Mutator(tx))
 	}
+}
+
+// unusable reports whether what View answered forbids to change the value.
+func unusable(err error) bool { return err != nil && !errors.Is(err, ErrOverflow) }
+
+// asTypeClash says that what was read for a decoding is not of the type, nil for nil.
+func asTypeClash(r Reader, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%w: key %q: %w", ErrTypeClash, r.Key(), err)
 }

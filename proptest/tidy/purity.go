@@ -11,7 +11,7 @@ import (
 var pureImports = map[string]string{
 	"bytes": "values", "cmp": "values", "errors": "values", "fmt": "printing to strings", "iter": "values", "maps": "values; see maporder",
 	"math": "values", "math/bits": "values", "slices": "values", "sort": "values", "strconv": "values", "strings": "values",
-	"unicode/utf8": "values", "encoding/binary": "values", "encoding/hex": "values", "container/heap": "values",
+	"unicode/utf8": "values", "encoding": "interfaces", "encoding/binary": "values", "encoding/hex": "values", "container/heap": "values",
 	"crypto/sha256": "a hash, no randomness", "hash/crc32": "a hash", "hash/fnv": "a hash",
 	"reflect":                      "kinds of type parameters; no state",
 	"math/rand/v2":                 "for *rand.Rand, which is handed in; its global functions are forbidden below",

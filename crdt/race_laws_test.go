@@ -49,6 +49,7 @@ func drawWrites(keys int64, kinds ...what) *rapid.Generator[writeOp] {
 // lastWriter is the specification of last-writer places. A write with a timestamp of its own that loses to one that was there is none.
 type lastWriter struct {
 	own    bool // writers take away only what is their own
+	first  bool // the other way round: the lowest wins, and who finds one there does not write
 	stamps map[*write]stamp
 	none   map[*write]bool
 }
@@ -76,18 +77,22 @@ func (l *lastWriter) takes(later, earlier *write) bool {
 
 // beats orders by timestamp, then by origin, then by value.
 func (l *lastWriter) beats(a, b *write) bool {
-	return cmp.Or(l.stamp(a).compare(l.stamp(b)), cmp.Compare(a.Origin, b.Origin), cmp.Compare(a.Op.Value, b.Op.Value)) > 0
+	c := cmp.Or(l.stamp(a).compare(l.stamp(b)), cmp.Compare(a.Origin, b.Origin), cmp.Compare(a.Op.Value, b.Op.Value))
+	if l.first {
+		return c < 0
+	}
+	return c > 0
 }
 
-// isNone says whether a write with a timestamp of its own lost at once.
+// isNone says whether a write lost at once: one with a timestamp of its own, or where the first wins any that found one there.
 func (l *lastWriter) isNone(e *write) bool {
-	if e.Op.What != putAt {
+	if e.Op.What != putAt && !(l.first && e.Op.What == put) {
 		return false
 	}
 	none, known := l.none[e]
 	if !known {
 		win := l.winner(e.Seen, e.Op.Key)
-		none = win != nil && !l.beats(e, win)
+		none = win != nil && (e.Op.What == put || !l.beats(e, win))
 		l.none[e] = none
 	}
 	return none
@@ -154,6 +159,41 @@ func lwwRegisterLaws() proptest.Laws[crdt.LWWRegister[[]byte], *crdt.LWWRegister
 		Value: func(r crdt.LWWRegister[[]byte]) any {
 			v, ts, ok := r.At()
 			return shown{string(v), stamp(ts), ok}
+		},
+		Model: func(h proptest.History[writeOp]) any { return spec.shows(h, 0) },
+	}
+}
+
+func fwwRegisterLaws() proptest.Laws[crdt.FWWRegister[string], *crdt.FWWRegisterTx[string], writeOp] {
+	spec := newLastWriter()
+	spec.first = true
+	return proptest.Laws[crdt.FWWRegister[string], *crdt.FWWRegisterTx[string], writeOp]{
+		Op: drawWrites(1, put, put, putAt, putAt, remove),
+		Do: func(r *crdt.FWWRegisterTx[string], op writeOp) error {
+			_, was, there := r.At()
+			switch op.What {
+			case put:
+				won, err := r.Put(op.Value)
+				if now, _ := r.Get(); err == nil && (won == there || won && now != op.Value) {
+					return fmt.Errorf("Put answered %v where %v stood", won, was)
+				}
+				return err
+			case putAt:
+				won, err := r.PutAt(op.Value, crdt.Timestamp(op.At))
+				v, ts, _ := r.At()
+				if now := (shown{v, stamp(ts), true}); won && now != (shown{op.Value, op.At, true}) || !won && stamp(ts).compare(op.At) > 0 {
+					return errors.Join(err, fmt.Errorf("PutAt answered %v, and the transaction reads %+v", won, now))
+				}
+				return err
+			}
+			return r.Remove()
+		},
+		Value: func(r crdt.FWWRegister[string]) any {
+			v, ts, ok := r.At()
+			if again, same := r.Get(); again != v || same != ok {
+				return "Get differs from At"
+			}
+			return shown{v, stamp(ts), ok}
 		},
 		Model: func(h proptest.History[writeOp]) any { return spec.shows(h, 0) },
 	}

@@ -1,0 +1,205 @@
+package crdt
+
+import (
+	"encoding"
+	"encoding/binary"
+	"fmt"
+	"iter"
+	"reflect"
+)
+
+// Elements of sets and keys of maps become parts of paths:
+//
+//	a type with a codec of its own    what its MarshalBinary returns
+//	strings                           their bytes
+//	integers of any size              eight bytes that sort like the numbers
+//	bool                              one byte
+//	arrays of bytes                   their bytes
+//	all else that is comparable       core-deterministic CBOR
+//
+// A type has a codec of its own when it implements encoding.BinaryMarshaler and its pointer encoding.BinaryUnmarshaler. Two elements are one
+// when their bytes are: of numbers that are equal and differ in their encoding, 0.0 and -0.0, a set can hold both.
+
+const signBit = 1 << 63
+
+// elementForm says which of the forms above the elements of a type take.
+type elementForm byte
+
+const (
+	formCBOR elementForm = iota
+	formOwn
+	formString
+	formInt
+	formUint
+	formBool
+	formBytes
+)
+
+func formOf[E comparable]() elementForm {
+	if _, ok := any((*E)(nil)).(encoding.BinaryUnmarshaler); ok {
+		if _, ok := any((*E)(nil)).(encoding.BinaryMarshaler); ok {
+			return formOwn
+		}
+	}
+	t := reflect.TypeFor[E]()
+	switch k := t.Kind(); {
+	case k == reflect.String:
+		return formString
+	case k >= reflect.Int && k <= reflect.Int64:
+		return formInt
+	case k >= reflect.Uint && k <= reflect.Uintptr:
+		return formUint
+	case k == reflect.Bool:
+		return formBool
+	case k == reflect.Array && t.Elem().Kind() == reflect.Uint8:
+		return formBytes
+	}
+	return formCBOR
+}
+
+// AppendElement appends the path form of e. An element that would not come back equal (a pointer, an unexported field, a NaN) is ErrElement.
+func AppendElement[E comparable](dst []byte, e E) ([]byte, error) {
+	if s, ok := any(e).(string); ok {
+		return append(dst, s...), nil
+	}
+	switch formOf[E]() {
+	case formOwn:
+		return appendOwn(dst, e)
+	case formString:
+		return append(dst, reflect.ValueOf(e).String()...), nil
+	case formInt:
+		return binary.BigEndian.AppendUint64(dst, uint64(reflect.ValueOf(e).Int())^signBit), nil
+	case formUint:
+		return binary.BigEndian.AppendUint64(dst, reflect.ValueOf(e).Uint()), nil
+	case formBool:
+		if reflect.ValueOf(e).Bool() {
+			return append(dst, 1), nil
+		}
+		return append(dst, 0), nil
+	case formBytes:
+		return appendArray(dst, e), nil
+	}
+	b, err := encMode.Marshal(e)
+	return appendChecked(dst, b, e, err)
+}
+
+func appendArray[E comparable](dst []byte, e E) []byte {
+	return append(dst, reflect.ValueOf(&e).Elem().Bytes()...)
+}
+
+func appendOwn[E comparable](dst []byte, e E) ([]byte, error) {
+	b, err := any(&e).(encoding.BinaryMarshaler).MarshalBinary()
+	return appendChecked(dst, b, e, err)
+}
+
+// appendChecked appends b, the encoding of e, if it decodes to e: else e could not be found again.
+func appendChecked[E comparable](dst, b []byte, e E, err error) ([]byte, error) {
+	if err != nil {
+		return dst, fmt.Errorf("%w: %T: %w", ErrElement, e, err)
+	}
+	if back, err := DecodeElement[E](string(b)); err != nil || back != e {
+		return dst, fmt.Errorf("%w: %T does not survive encoding", ErrElement, e)
+	}
+	return append(dst, b...), nil
+}
+
+// DecodeElement is the inverse of AppendElement.
+func DecodeElement[E comparable](s string) (e E, err error) {
+	if same, ok := any(s).(E); ok { // E is string
+		return same, nil
+	}
+	return decodeReflected[E](s)
+}
+
+func decodeReflected[E comparable](s string) (e E, err error) {
+	v := reflect.ValueOf(&e).Elem()
+	form := formOf[E]()
+	if w := formWidth(form, v.Type()); w > 0 && len(s) != w {
+		return e, fmt.Errorf("%w: %T of %d bytes", ErrElement, e, len(s))
+	}
+	ok := true
+	switch form {
+	case formOwn:
+		err = any(&e).(encoding.BinaryUnmarshaler).UnmarshalBinary([]byte(s))
+	case formString:
+		v.SetString(s)
+	case formInt:
+		n := int64(binary.BigEndian.Uint64([]byte(s)) ^ signBit)
+		if ok = !v.OverflowInt(n); ok {
+			v.SetInt(n)
+		}
+	case formUint:
+		n := binary.BigEndian.Uint64([]byte(s))
+		if ok = !v.OverflowUint(n); ok {
+			v.SetUint(n)
+		}
+	case formBool:
+		ok = s[0] <= 1
+		v.SetBool(s[0] == 1)
+	case formBytes:
+		ok = len(s) == v.Len()
+		reflect.Copy(v, reflect.ValueOf(s))
+	default:
+		err = decMode.Unmarshal([]byte(s), &e)
+	}
+	if err == nil && ok {
+		return e, nil
+	}
+	var zero E
+	if err == nil {
+		return zero, fmt.Errorf("%w: %q is out of the range of %T", ErrElement, s, e)
+	}
+	return zero, fmt.Errorf("%w: %T: %w", ErrElement, e, err)
+}
+
+// formWidth returns how many bytes every element of a form takes, 0 when that differs.
+func formWidth(f elementForm, t reflect.Type) int {
+	switch f {
+	case formInt, formUint:
+		return 8
+	case formBool:
+		return 1
+	case formBytes:
+		return t.Len()
+	}
+	return 0
+}
+
+// ElementPath returns the path of e in a type of the given kind: kind ‖ element.
+func ElementPath[E comparable](k Kind, e E) (string, error) {
+	var buf [64]byte
+	b, err := AppendElement(append(buf[:0], byte(k)), e)
+	return string(b), err
+}
+
+// CheckElements finds a type clash among paths that ElementPath made: another kind, or a first element that is no E. It costs a descent,
+// not a walk.
+func CheckElements[E comparable](r Reader, k Kind) error {
+	if err := r.CheckKind(k); err != nil {
+		return err
+	}
+	it := r.First()
+	if it == nil {
+		return nil
+	}
+	if _, err := DecodeElement[E](r.Rel(it)[1:]); err != nil {
+		return asTypeClash(r, err)
+	}
+	return nil
+}
+
+// elementsOf yields the elements of which something lives at the path that ElementPath gives them.
+func elementsOf[E comparable](r Reader, k Kind) iter.Seq[E] {
+	return func(yield func(E) bool) {
+		prev := ""
+		for it := range r.Items(k.Path()) {
+			if it.Path == prev {
+				continue // a sibling: added concurrently
+			}
+			prev = it.Path
+			if e, err := DecodeElement[E](r.Rel(it)[1:]); err == nil && !yield(e) {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,92 @@
+package crdt
+
+import "fmt"
+
+// State is a user's own replicated type that is kept as a whole.
+//
+// Laws: Merge is commutative, associative and idempotent, and what it returns contains both sides: merging never loses anything. It modifies
+// neither side, never panics, and depends on nothing else. S survives AppendValue and DecodeValue, which encode as CBOR unless S has a MarshalCBOR and
+// UnmarshalCBOR of its own, and equal values encode to equal bytes. proptest checks such laws.
+type State[S any] interface {
+	// Kind returns a kind of the type's own, KindUser or above, for the zero S too.
+	Kind() Kind
+	// Merge returns the join of both.
+	Merge(S) S
+}
+
+// Whole is the view of a user's own type S that is kept as a whole: one item at the path that is the kind alone, with all of S as payload, at most
+// PayloadMax bytes. Concurrent writes stay beside each other, are merged on read, and collapse into one on the next write. A write ships and
+// stores all of S: what grows, and is changed piece by piece, is better a type of items, see Value.
+type Whole[S State[S]] struct {
+	state S
+	set   bool
+}
+
+// Kind returns the kind of the zero S.
+func (Whole[S]) Kind() Kind {
+	var s S
+	return s.Kind()
+}
+
+// View reads and merges the values. A key that holds another type, or one value that is no S, is ErrTypeClash: to leave that one out would lose
+// it at the next write. So is a kind below KindUser.
+func (Whole[S]) View(r Reader) (w Whole[S], err error) {
+	kind := w.Kind()
+	if kind < KindUser {
+		return Whole[S]{}, fmt.Errorf("%w: %T has the kind %v, users' own begin at %#x", ErrTypeClash, w.state, kind, byte(KindUser))
+	}
+	if err := r.CheckKind(kind); err != nil {
+		return Whole[S]{}, err
+	}
+	for _, it := range r.At(kind.Path()) {
+		s, err := DecodeValue[S](it.Payload)
+		if err != nil {
+			return Whole[S]{}, asTypeClash(r, err)
+		}
+		if w.set {
+			s = w.state.Merge(s)
+		}
+		w.state, w.set = s, true
+	}
+	if !w.set && !r.Empty() {
+		return Whole[S]{}, fmt.Errorf("%w: key %q: kind %v is no whole value here", ErrTypeClash, r.Key(), kind)
+	}
+	return w, nil
+}
+
+// Mutator returns the value's mutator.
+func (Whole[S]) Mutator(tx *Tx) *WholeTx[S] { return &WholeTx[S]{tx: tx} }
+
+// Get returns the value; ok is false, and s the zero S, when nothing is written. All copies of the view share what s points to: read it only.
+func (w Whole[S]) Get() (s S, ok bool) { return w.state, w.set }
+
+// WholeTx changes a value within an Update. Its reads see its writes.
+type WholeTx[S State[S]] struct{ tx *Tx }
+
+// Get returns the value, decoded anew and the caller's own; the zero S when nothing is written.
+func (w *WholeTx[S]) Get() (S, error) {
+	v, err := Whole[S]{}.View(w.tx.peek())
+	return v.state, err
+}
+
+// Put writes the merge of s and of all that is observed, in its place: a caller that began from an older value, or from none, loses nothing.
+func (w *WholeTx[S]) Put(s S) error {
+	old, err := Whole[S]{}.View(w.tx.peek())
+	if err != nil {
+		return err
+	}
+	if old.set {
+		s = old.state.Merge(s)
+	}
+	payload, err := AppendValue(nil, s)
+	if err != nil {
+		return err
+	}
+	return w.tx.Replace(old.Kind().Path(), string(payload))
+}
+
+// Remove takes the value away. Writes that this replica has not seen yet survive, each as a whole.
+func (w *WholeTx[S]) Remove() error {
+	_, err := w.tx.Remove(Whole[S]{}.Kind().Path())
+	return err
+}
