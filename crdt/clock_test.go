@@ -108,6 +108,23 @@ func TestClockIsASetOfDots(t *testing.T) {
 		maps.DeleteFunc(upTo, func(d Dot, _ bool) bool { return d.Compare(at) > 0 })
 		mustBe(t, "up to", a.UpTo(at), upTo)
 		mustBe(t, "after", a.After(at), ma.minus(upTo))
+		sizes := rapid.SliceOfN(rapid.Uint64Range(0, 9), 0, 5).Draw(t, "sizes")
+		runs := a.Split(sizes)
+		all, at := &Clock{}, Dot{}
+		for i, run := range runs {
+			left := a.After(at).Len()
+			if want := min(left, append(slices.Clone(sizes), left)[i]); run.Len() != want {
+				t.Fatalf("run %d of %v by %v is %v", i, a, sizes, run)
+			}
+			for r := range run.Ranges() {
+				if (Dot{r.Origin, r.First}).Compare(at) <= 0 {
+					t.Fatalf("run %d of %v by %v is %v, behind %v", i, a, sizes, run, at)
+				}
+				at = Dot{r.Origin, r.Last}
+			}
+			all.Join(run)
+		}
+		mustBe(t, "split", all, ma)
 		j := a.Clone()
 		j.Join(b)
 		maps.Copy(mb, ma)

@@ -69,22 +69,6 @@ func (s *Store) sketchDrop(d Dot) {
 	}
 }
 
-// Pinned is one moment of a store from which others repair themselves: its Snapshot, and the sketch as it was then. It belongs to one goroutine.
-type Pinned struct {
-	*Snapshot
-	opt    StoreOptions
-	sketch *iblt.Sketch // nil: none was kept
-}
-
-// Pin returns this moment. It copies the sketch, 16 bytes a cell.
-func (s *Store) Pin() *Pinned {
-	p := &Pinned{Snapshot: s.Snapshot(), opt: s.opt}
-	if s.sketch.Sketch != nil {
-		p.sketch = s.sketch.Prefix(s.sketch.Len())
-	}
-	return p
-}
-
 // Sketcher makes the sketch of a moment's live dots that are in some clock, by and by.
 type Sketcher struct {
 	snap *Snapshot

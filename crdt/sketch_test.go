@@ -102,6 +102,45 @@ func TestSketchesOfTwoStoresGiveTheirDifference(t *testing.T) {
 	}
 }
 
+// Runs of dots with so many live items each cover all of a clock, and two stores that agree on a run's sum agree on its items.
+func TestBucketsCoverAClock(t *testing.T) {
+	for seed := range uint64(40) {
+		rng := rand.New(rand.NewPCG(seed, 11))
+		w := newTwins(t, rng, StoreOptions{}, rng.IntN(300), rng.IntN(40))
+		within := w.a.Clock().And(w.b.Clock())
+		a, b := w.a.Pin(), w.b.Pin()
+		per, most := 1+rng.IntN(20), 1+rng.IntN(6)
+		var differ, found []Dot
+		differ = w.differ(within)
+		seen := &Clock{}
+		for at, more := (Dot{}), true; more; {
+			rest := within.After(at)
+			sizes, sums, last := a.Buckets(rest, per, most)
+			if last != (Dot{}) {
+				rest = rest.UpTo(last)
+			}
+			runs := rest.Split(sizes)
+			if len(runs) != len(sums) || len(sums) > most {
+				t.Fatalf("seed %d: %d runs, %d sums, at most %d", seed, len(runs), len(sums), most)
+			}
+			for i, run := range runs {
+				seen.Join(run)
+				if sum, _ := a.Sum(run, Dot{}, 1000); sum != sums[i] || len(slices.Collect(a.In(run, Dot{}))) > per {
+					t.Fatalf("seed %d: run %v sums to %v, told %v", seed, run, sum, sums[i])
+				}
+				if sum, _ := b.Sum(run, Dot{}, 1000); sum == sums[i] {
+					continue
+				}
+				found = append(found, twins{w.a, w.b}.differ(run)...)
+			}
+			at, more = last, last != (Dot{})
+		}
+		if !seen.Equal(within) || !slices.Equal(found, differ) {
+			t.Fatalf("seed %d: %v of %v, found %v of %v", seed, seen, within, found, differ)
+		}
+	}
+}
+
 // A number that two origins share leads to neither of their dots.
 func TestFinderDoesNotGuess(t *testing.T) {
 	s := NewStore(StoreOptions{Faults: Faults{WeakSketch: true}})
