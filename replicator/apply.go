@@ -144,7 +144,7 @@ func (s *space) askGap() {
 		s.tellClock(p, false)
 		return
 	}
-	if p := s.donor(); p != nil {
+	if p := s.donor(nil); p != nil {
 		s.tellClock(p, false)
 	}
 }

@@ -35,9 +35,17 @@ func (m *Machine) wellFormed(msg Message) bool {
 		return msg.Space < spaces && m.sane(msg.Space, msg.Acked)
 	case *Pull:
 		return msg.Space < spaces && msg.Content != nil && m.sane(msg.Space, msg.Content)
-	case *Piece:
-		return msg.Space < spaces && m.sane(msg.Space, msg.Clock, msg.Live)
-	case *PieceAck:
+	case *Head:
+		return msg.Space < spaces && msg.Clock != nil && m.sane(msg.Space, msg.Clock)
+	case *More:
+		return msg.Space < spaces
+	case *Cells:
+		return msg.Space < spaces
+	case *Want:
+		return msg.Space < spaces && msg.What < whats && msg.Dots != nil
+	case *Give:
+		return msg.Space < spaces
+	case *Done:
 		return msg.Space < spaces
 	case *Refuse:
 		return msg.Space < spaces

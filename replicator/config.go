@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/crdt/iblt"
 )
 
 // Config is copied by New. The zero value of a field means its default; Self has none. All members of a role need the same DurableKeys,
@@ -58,9 +59,20 @@ type Config struct {
 	LogMax int
 	// DonorsMax bounds the pinned snapshots from which others repair themselves at one time. Default 4.
 	DonorsMax int
+	// SuppliersMax bounds the replicas from which the items of one large repair are fetched at the same time, the donor among them. More is quicker where
+	// the donor's line is the narrow place, and disturbs more. Default 3.
+	SuppliersMax int
+	// SketchCells is the length of the sketch of its live dots that each space keeps current, 16 bytes a cell: it serves repairs with up to 7 removals per
+	// 10 cells without a walk over the items. Keeping it costs some 60 ns per change. Negative: none is kept. Default 16,384.
+	SketchCells int
+	// SketchFrom is how many live items a space must have before it keeps a sketch; for fewer it is made when it is needed. Default 8,192.
+	SketchFrom int
+	// SketchMax bounds the cells that a repair asks for before it compares ranges of dots instead. Default 65,536.
+	SketchMax int
 	// DonorExpiry is how long a pinned snapshot that nobody asks for is kept. Default 10 s.
 	DonorExpiry time.Duration
-	// PieceWindow is how many pieces of a repair may be on their way. Default 8.
+	// PieceWindow is how many questions of a repair may be out to one replica, each of which brings a frame; and how many parts of a message larger than
+	// a frame. Default 8.
 	PieceWindow int
 
 	// Faults are planted defects; only the simulator's self-test sets it.
@@ -94,9 +106,12 @@ func (c Config) Validate() error {
 	}{
 		{"FrameMax", c.FrameMax, 512}, {"GroupMax", c.GroupMax, 4096}, {"PushFlight", c.PushFlight, 1}, {"PushWindow", c.PushWindow, 512},
 		{"PendingMax", c.PendingMax, 1}, {"LogMax", c.LogMax, 1}, {"DonorsMax", c.DonorsMax, 1}, {"PieceWindow", c.PieceWindow, 1},
+		{"SuppliersMax", c.SuppliersMax, 1}, {"SketchFrom", c.SketchFrom, 1}, {"SketchMax", c.SketchMax, firstCells},
 	} {
 		bad(n.n != 0 && n.n < n.least, "%s is %d, at least %d is needed", n.name, n.n, n.least)
 	}
+	bad(c.SketchCells > iblt.CellsMax, "SketchCells is %d, at most %d", c.SketchCells, iblt.CellsMax)
+	bad(c.SketchMax > iblt.CellsMax, "SketchMax is %d, at most %d", c.SketchMax, iblt.CellsMax)
 	return errors.Join(errs...)
 }
 
@@ -115,6 +130,10 @@ func (c Config) withDefaults() Config {
 	def(&c.DonorsMax, 4)
 	def(&c.DonorExpiry, 10*time.Second)
 	def(&c.PieceWindow, 8)
+	def(&c.SuppliersMax, 3)
+	def(&c.SketchCells, 1<<14)
+	def(&c.SketchFrom, 1<<13)
+	def(&c.SketchMax, 1<<16)
 	return c
 }
 

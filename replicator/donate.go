@@ -5,31 +5,34 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/crdt/iblt"
 )
 
-// donation is one repair from the donor's side: a pinned moment of the store, sorted into what the puller has heard of, which is named by
-// its dot, and what he has not, which is sent whole.
-//
-// Invariants: acked ≤ sent ≤ len(starts); piece i begins at starts[i]; starts grows by one with each piece that is made.
+// donation is one repair from the donor's side: a pinned moment of the store, from which the puller's questions are answered (donate_answer.go). Nothing is
+// remembered of what was sent: a question that is repeated is answered again.
 type donation struct {
 	to      *peer
 	s       *space
 	session uint64
-	clock   *crdt.Clock
-	digest  crdt.Digest
-	live    []crdt.Range
-	items   []*crdt.Item
-	starts  []place
-	sent    uint32
-	acked   uint32
-	total   uint32    // pieces, once the last has been made; 0: not yet
+	pin     *crdt.Pinned
+	news    *crdt.Clock // dots that the puller's clock lacks
+	within  *crdt.Clock // dots that both clocks have
+	rows    []*cellRow
 	until   time.Time // nobody has asked for longer: forget it
 }
 
-// place is where a piece begins: first in live, then in items.
-type place struct{ live, item int }
+// cellRow is the sketch with one key that a puller asks for.
+type cellRow struct {
+	key    uint64
+	made   *crdt.Sketcher
+	from   int // cells wanted and not sent
+	wanted int
+}
 
-// onPull pins the store and begins to send. A replica that has not caught up does not donate (R4).
+// rowsMax bounds the keys that one puller may ask for: the kept sketch's and one more.
+const rowsMax = 2
+
+// onPull pins the store and begins to tell. A replica that has not caught up does not donate (R4).
 func (m *Machine) onPull(p *peer, msg *Pull) {
 	m.donors = slices.DeleteFunc(m.donors, func(d *donation) bool {
 		return d.to == p && d.s.id == msg.Space && d.session != msg.Session
@@ -37,44 +40,32 @@ func (m *Machine) onPull(p *peer, msg *Pull) {
 	d := m.donation(p, msg.Space, msg.Session)
 	if d == nil {
 		if !m.spaces[msg.Space].answers() || len(m.donors) >= m.cfg.DonorsMax {
-			m.send(p, Prompt, &Refuse{Epoch: m.view.Epoch, Space: msg.Space, Session: msg.Session})
+			m.refuse(p, msg.Space, msg.Session)
 			return
 		}
 		d = newDonation(p, m.spaces[msg.Space], msg)
 		m.donors = append(m.donors, d)
 	}
 	d.s.learnContent(p, msg.Content)
-	d.sent = d.acked
-	m.pumpDonation(d)
+	d.touch()
+	m.send(p, Bulk, &Head{
+		Epoch: m.view.Epoch, Space: d.s.id, Session: d.session, Clock: d.pin.Clock(), Digest: d.pin.Digest(), Items: uint64(d.pin.Len()),
+	})
+	d.giveItems(0, d.news)
+	if !d.within.Empty() {
+		d.want(0, 0, firstCells)
+	}
 }
 
 func newDonation(p *peer, s *space, msg *Pull) *donation {
-	snap := s.store.Snapshot()
-	d := &donation{to: p, s: s, session: msg.Session, clock: snap.Clock(), digest: snap.Digest(), starts: []place{{}}}
-	var known []crdt.Dot
-	for it := range snap.Items() {
-		if msg.Content.Has(it.Dot) {
-			known = append(known, it.Dot)
-		} else {
-			d.items = append(d.items, it)
-		}
+	pin := s.store.Pin()
+	return &donation{
+		to: p, s: s, session: msg.Session, pin: pin, news: pin.Clock().Minus(msg.Content), within: pin.Clock().And(msg.Content),
 	}
-	slices.SortFunc(known, crdt.Dot.Compare)
-	d.live = runs(known)
-	return d
 }
 
-// runs joins sorted dots into ranges.
-func runs(dots []crdt.Dot) []crdt.Range {
-	var out []crdt.Range
-	for _, d := range dots {
-		if n := len(out); n > 0 && out[n-1].Origin == d.Origin && out[n-1].Last+1 == d.Seq {
-			out[n-1].Last++
-		} else {
-			out = append(out, crdt.Range{Origin: d.Origin, First: d.Seq, Last: d.Seq})
-		}
-	}
-	return out
+func (m *Machine) refuse(p *peer, s Space, session uint64) {
+	m.send(p, Prompt, &Refuse{Epoch: m.view.Epoch, Space: s, Session: session})
 }
 
 func (m *Machine) donation(p *peer, s Space, session uint64) *donation {
@@ -86,88 +77,109 @@ func (m *Machine) donation(p *peer, s Space, session uint64) *donation {
 	return nil
 }
 
-// pumpDonation sends the pieces that the window allows.
-func (m *Machine) pumpDonation(d *donation) {
-	d.until = m.now.Add(m.cfg.DonorExpiry)
-	for d.sent < d.acked+uint32(m.cfg.PieceWindow) && (d.total == 0 || d.sent < d.total) {
-		msg, bytes := d.piece(d.sent, m.cfg.FrameMax)
-		msg.Epoch = m.view.Epoch
-		if bytes > m.cfg.FrameMax {
-			m.sendLarge(d.to, msg)
-		} else {
-			m.send(d.to, Bulk, msg)
-		}
-		d.sent++
-	}
+// reconciling says whether a peer is about to learn what he shares with this replica: then it is better to wait until he has.
+func (s *space) reconciling(p *peer) bool {
+	return slices.ContainsFunc(s.m.donors, func(d *donation) bool { return d.to == p && d.s == s && !d.within.Empty() })
 }
 
-// Estimated bytes of a range and of an item beside its strings.
-const (
-	rangeBytes = 20
-	itemBytes  = 24
-)
+func (d *donation) touch() { d.until = d.s.m.now.Add(d.s.m.cfg.DonorExpiry) }
 
-// piece makes the i-th piece, whose beginning is known.
-func (d *donation) piece(i uint32, frame int) (msg *Piece, bytes int) {
-	at := d.starts[i]
-	msg = &Piece{Space: d.s.id, Session: d.session, Index: i}
-	if i == 0 {
-		msg.Clock, msg.Digest = d.clock, d.digest
-	}
-	if at.live < len(d.live) {
-		msg.Live = &crdt.Clock{}
-	}
-	for ; at.live < len(d.live) && bytes+rangeBytes <= frame; at.live++ {
-		r := d.live[at.live]
-		msg.Live.AddRange(r.Origin, r.First, r.Last)
-		bytes += rangeBytes
-	}
-	for at.live == len(d.live) && at.item < len(d.items) {
-		it := d.items[at.item]
-		size := itemBytes + len(it.Key) + len(it.Path) + len(it.Payload)
-		if bytes > 0 && bytes+size > frame {
-			break
-		}
-		msg.Items = append(msg.Items, it)
-		bytes += size
-		at.item++
-	}
-	if msg.Last = at.live == len(d.live) && at.item == len(d.items); msg.Last {
-		d.total = i + 1
-	} else if int(i)+1 == len(d.starts) {
-		d.starts = append(d.starts, at)
-	}
-	return msg, bytes
-}
-
-// onPieceAck goes on, from where the puller says.
-func (m *Machine) onPieceAck(p *peer, msg *PieceAck) {
+// onMore sends cells, now or when they are made.
+func (m *Machine) onMore(p *peer, msg *More) {
 	d := m.donation(p, msg.Space, msg.Session)
 	if d == nil {
-		if msg.Again { // it has expired here
-			m.send(p, Prompt, &Refuse{Epoch: m.view.Epoch, Space: msg.Space, Session: msg.Session})
-		}
+		m.refuse(p, msg.Space, msg.Session)
 		return
 	}
-	if msg.Next > d.sent {
+	d.touch()
+	if uint64(msg.From)+uint64(msg.Count) > iblt.CellsMax || d.row(msg.Key) == nil && len(d.rows) >= rowsMax {
 		m.stats.Malformed++
+		m.refuse(p, msg.Space, msg.Session)
 		return
 	}
-	d.acked = max(d.acked, msg.Next)
-	if msg.Again {
-		d.acked, d.sent = msg.Next, msg.Next
-	}
-	if d.total != 0 && d.acked == d.total {
-		m.stats.Donated++
-		m.donors = slices.DeleteFunc(m.donors, func(x *donation) bool { return x == d })
-		return
-	}
-	m.pumpDonation(d)
+	d.want(msg.Key, int(msg.From), int(msg.Count))
 }
 
-// expireDonors forgets the snapshots that nobody asks for any more, and those for who has left.
-func (m *Machine) expireDonors() {
+func (d *donation) row(key uint64) *cellRow {
+	for _, r := range d.rows {
+		if r.key == key {
+			return r
+		}
+	}
+	return nil
+}
+
+// want notes which cells are wanted, and sends them if they are there.
+func (d *donation) want(key uint64, from, count int) {
+	r := d.row(key)
+	if r == nil {
+		r = &cellRow{key: key}
+		d.rows = append(d.rows, r)
+	}
+	r.from, r.wanted = from, from+count
+	if r.made == nil || r.made.Done() && len(r.made.Cells()) < r.wanted {
+		r.made = d.pin.Sketcher(key, sketchSize(r.wanted), d.within)
+	}
+	d.work()
+}
+
+// work makes what is wanted, a bounded part of it, and says whether more is to be done.
+func (d *donation) work() (busy bool) {
+	for _, r := range d.rows {
+		if r.from == r.wanted {
+			continue
+		}
+		if !r.made.Work(workItems) {
+			return true
+		}
+		if len(r.made.Cells()) < r.wanted { // more was wanted meanwhile
+			r.made = d.pin.Sketcher(r.key, sketchSize(r.wanted), d.within)
+			return true
+		}
+		d.sendCells(r)
+	}
+	return false
+}
+
+func (d *donation) sendCells(r *cellRow) {
+	m := d.s.m
+	most := max(1, m.cfg.FrameMax/iblt.CellBytes)
+	for r.from < r.wanted {
+		n := min(most, r.wanted-r.from)
+		m.send(d.to, Bulk, &Cells{
+			Epoch: m.view.Epoch, Space: d.s.id, Session: d.session, Key: r.key, From: uint32(r.from), Cells: r.made.Cells()[r.from : r.from+n],
+		})
+		r.from += n
+	}
+}
+
+// busy says whether cells are being made.
+func (d *donation) busy() bool {
+	return slices.ContainsFunc(d.rows, func(r *cellRow) bool { return r.from != r.wanted })
+}
+
+// onDone forgets what is not needed any more.
+func (m *Machine) onDone(p *peer, msg *Done) {
+	if d := m.donation(p, msg.Space, msg.Session); d != nil {
+		m.stats.Donated++
+		m.donors = slices.DeleteFunc(m.donors, func(x *donation) bool { return x == d })
+	}
+}
+
+// onDonorTime makes cells, and forgets the moments that nobody asks for any more, and those for who has left.
+func (m *Machine) onDonorTime() {
 	m.donors = slices.DeleteFunc(m.donors, func(d *donation) bool {
-		return !m.now.Before(d.until) || m.peer(d.to.id) != d.to
+		return !m.now.Before(d.until) || m.left(d.to)
 	})
+	for _, d := range m.donors {
+		d.work()
+	}
+}
+
+// donorDeadline is when a donation is to be looked at.
+func (d *donation) deadline() time.Time {
+	if d.busy() {
+		return d.s.m.now
+	}
+	return d.until
 }

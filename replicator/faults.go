@@ -8,5 +8,6 @@ type Faults struct {
 	JoinWithoutCatchUp   bool        // breaks R11: a learner serves, acks and says that it has caught up at once
 	ReadWithoutCatchUp   bool        // a quorum read replies when enough have answered, not when their clocks are contained
 	ReadWithoutAgreement bool        // a linearizable read is answered as one at Majority
+	TrustSketch          bool        // breaks R5: a repair is taken though it does not add up to the donor's digest
 	Store                crdt.Faults // handed to both spaces
 }

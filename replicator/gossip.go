@@ -117,9 +117,9 @@ func (s *space) fill(p *peer, clock *crdt.Clock) {
 	}
 }
 
-// onBehind starts a repair from the peer who cannot help otherwise.
+// onBehind starts a repair from the peer who cannot help otherwise. If he is being repaired from here, it waits until he is, for then less is different.
 func (s *space) onBehind(p *peer) {
-	if s.pull == nil {
+	if s.pull == nil && !s.reconciling(p) {
 		s.startPull(p, s.content())
 	}
 }
@@ -133,7 +133,7 @@ func (s *space) alarm(p *peer) {
 	s.m.stats.DigestAlarms++
 	s.m.sendStatus(p, false)
 	if s.pull == nil {
-		s.startPull(p, &noClock)
+		s.startPull(p, s.content())
 		s.pull.union = true
 	}
 }

@@ -133,10 +133,18 @@ func (m *Machine) onReceive(from crdt.Origin, msg Message) {
 		m.spaces[msg.Space].onReport(p, msg)
 	case *Pull:
 		m.onPull(p, msg)
-	case *Piece:
-		m.spaces[msg.Space].onPiece(p, msg)
-	case *PieceAck:
-		m.onPieceAck(p, msg)
+	case *Head:
+		m.spaces[msg.Space].onHead(p, msg)
+	case *More:
+		m.onMore(p, msg)
+	case *Cells:
+		m.spaces[msg.Space].onCells(p, msg)
+	case *Want:
+		m.onWant(p, msg)
+	case *Give:
+		m.spaces[msg.Space].onGive(p, msg)
+	case *Done:
+		m.onDone(p, msg)
 	case *Refuse:
 		m.spaces[msg.Space].onRefuse(p, msg)
 	case *Part:
@@ -173,7 +181,7 @@ func (m *Machine) onTime() {
 	for _, s := range m.spaces {
 		s.onTime()
 	}
-	m.expireDonors()
+	m.onDonorTime()
 	if m.due(&m.gossipAt) {
 		m.gossip()
 	}
@@ -220,7 +228,7 @@ func (m *Machine) Deadline() time.Time {
 		}
 	}
 	for _, dn := range m.donors {
-		d = earlier(d, dn.until)
+		d = earlier(d, dn.deadline())
 	}
 	return d
 }

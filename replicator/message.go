@@ -128,43 +128,6 @@ type Report struct {
 	Known   []Past // the views from Settled on, as far as known
 }
 
-// Pull asks for a repair: for what is live at the donor's side.
-type Pull struct {
-	Epoch   uint64
-	Space   Space
-	Session uint64
-	Content *crdt.Clock // the puller's: items in it are named by their dot only
-}
-
-// Piece is one part of a repair; all parts of a session come from one pinned snapshot (R4).
-type Piece struct {
-	Epoch   uint64
-	Space   Space
-	Session uint64
-	Index   uint32 // from 0
-	Last    bool
-	Clock   *crdt.Clock // Index 0: of the snapshot; else nil
-	Digest  crdt.Digest // Index 0: of the snapshot
-	Live    *crdt.Clock // dots in the puller's clock that are live; may be nil
-	Items   []*crdt.Item
-}
-
-// PieceAck asks for the pieces from Next on.
-type PieceAck struct {
-	Epoch   uint64
-	Space   Space
-	Session uint64
-	Next    uint32
-	Again   bool // something was lost: start again from Next
-}
-
-// Refuse tells a puller to go elsewhere, or to come later.
-type Refuse struct {
-	Epoch   uint64
-	Space   Space
-	Session uint64
-}
-
 // Part is a piece of an encoded message that is larger than a frame.
 type Part struct {
 	Epoch        uint64
@@ -191,9 +154,5 @@ func (m *Answer) epochOf() uint64   { return m.Epoch }
 func (m *Compare) epochOf() uint64  { return m.Epoch }
 func (m *Compared) epochOf() uint64 { return m.Epoch }
 func (m *Report) epochOf() uint64   { return m.Epoch }
-func (m *Pull) epochOf() uint64     { return m.Epoch }
-func (m *Piece) epochOf() uint64    { return m.Epoch }
-func (m *PieceAck) epochOf() uint64 { return m.Epoch }
-func (m *Refuse) epochOf() uint64   { return m.Epoch }
 func (m *Part) epochOf() uint64     { return m.Epoch }
 func (m *PartAck) epochOf() uint64  { return m.Epoch }

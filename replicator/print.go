@@ -131,33 +131,6 @@ func (p Past) String() string {
 }
 
 // String prints the message on one line.
-func (m *Pull) String() string {
-	return fmt.Sprintf("pull@%d %v session %x content %s", m.Epoch, m.Space, m.Session, clockName(m.Content))
-}
-
-// String prints the message on one line.
-func (m *Piece) String() string {
-	s := fmt.Sprintf("piece@%d %v session %x.%d", m.Epoch, m.Space, m.Session, m.Index)
-	if m.Clock != nil {
-		s += " clock " + clockName(m.Clock)
-	}
-	if m.Live != nil {
-		s += " live " + clockName(m.Live)
-	}
-	return s + fmt.Sprintf(" items %d%s", len(m.Items), flags("last", m.Last))
-}
-
-// String prints the message on one line.
-func (m *PieceAck) String() string {
-	return fmt.Sprintf("pieceack@%d %v session %x.%d%s", m.Epoch, m.Space, m.Session, m.Next, flags("again", m.Again))
-}
-
-// String prints the message on one line.
-func (m *Refuse) String() string {
-	return fmt.Sprintf("refuse@%d %v session %x", m.Epoch, m.Space, m.Session)
-}
-
-// String prints the message on one line.
 func (m *Part) String() string {
 	return fmt.Sprintf("part@%d flow %d %d/%d bytes %d", m.Epoch, m.Flow, m.Index, m.Total, len(m.Data))
 }

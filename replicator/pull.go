@@ -1,189 +1,220 @@
 package replicator
 
 import (
+	"slices"
 	"time"
 
 	"github.com/coterie-go/coterie/crdt"
 )
 
-// pull is a repair from one donor (R4): clock, set and payloads come from one pinned snapshot of his. They are staged here, and become part of
-// the store in one step when all is there; what this replica does meanwhile is taken into account then.
+// pull is a repair from one donor (R4): the clock, which items are alive and, when there is trouble, the items come from one pinned moment of his, and
+// are compared with one of this replica. All is staged here, and becomes part of the store in one step when it is complete and adds up;
+// what this replica does meanwhile is taken into account then.
 //
-//	asked ──first piece──► staging ──last piece──► checked ──► flipped
-//	  └──────── refused, lost, no progress ────────► given up; gossip or the next question begins another
+//	asked ──head──► gathering ──difference found, items here──► weighing ──adds up──► flipped
+//	  │                 │  ▲                                       │
+//	  │                 │  └──── does not add up: another way ─────┘
+//	  └── refused, left, silent: another donor, what has come is kept; nobody else: given up, gossip begins another
+//
+// Of the dots that only the donor's clock has, he names those that are alive, and their items are fetched (pull_fetch.go). Of the dots that
+// both clocks have, those that are alive on one side only are found by sketches (pull_sketch.go), or by ranges (pull_ranges.go). Those that
+// only this replica's clock has stay as they are.
 type pull struct {
 	session uint64
 	from    *peer
-	asked   *crdt.Clock // the own content clock that the donor was told; empty: he sends all items
+	own     *crdt.Pinned
+	asked   *crdt.Clock // of own; empty: nothing that is here is trusted, all items are fetched
 	union   bool        // equal clocks and different digests: add, drop nothing (R5)
-	next    uint32      // piece
-	clock   *crdt.Clock // of the donor's snapshot; nil: no piece has come
-	digest  crdt.Digest
-	live    crdt.Clock // dots in asked that are live there
-	items   []crdt.Item
-	staged  crdt.Clock // dots of items
-	at      time.Time  // when to ask again
-	tries   int
+
+	clock  *crdt.Clock // of the donor's moment; nil: no head has come
+	digest crdt.Digest
+	items  uint64 // that the donor has
+
+	diff  difference
+	fetch fetch
+	sums  weighing
+
+	named  uint64 // dots that he has named
+	asks   []*ask
+	lastID uint32
+	at     time.Time // when to ask again, or at once when busy
+	tries  int
+	busy   bool    // there is something to do that waits for nobody
+	lost   []*peer // donors that did not help
 }
 
-// pullTries is how often a repair is asked to go on without progress.
-const pullTries = 5
+// Bounds of a repair, per step and side.
+const (
+	pullTries = 5       // how often a donor is asked to go on without progress
+	workItems = 1 << 14 // items that one step walks over
+)
 
 func (s *space) startPull(p *peer, asked *crdt.Clock) {
-	s.pull = &pull{session: s.m.rng.Uint64() | 1, from: p, asked: asked.Clone()}
+	s.pull = s.newPull(p)
+	s.pull.asked = asked.Clone()
 	s.askPull()
 }
 
-// askPull asks the donor to begin, or to go on.
+func (s *space) newPull(p *peer) *pull {
+	return &pull{session: s.m.rng.Uint64() | 1, from: p, own: s.store.Pin()}
+}
+
+// askPull asks the donor to begin.
 func (s *space) askPull() {
 	p := s.pull
-	if p.clock == nil {
-		s.m.send(p.from, Prompt, &Pull{Epoch: s.m.view.Epoch, Space: s.id, Session: p.session, Content: p.asked})
-	} else {
-		s.m.send(p.from, Prompt, &PieceAck{Epoch: s.m.view.Epoch, Space: s.id, Session: p.session, Next: p.next, Again: true})
-	}
+	s.m.send(p.from, Prompt, &Pull{Epoch: s.m.view.Epoch, Space: s.id, Session: p.session, Content: p.asked})
 	p.at = s.m.now.Add(s.m.backoff(p.tries))
 }
 
-func (s *space) retryPull() {
-	if s.pull.tries++; s.pull.tries > pullTries {
+// onHead takes what the donor has pinned.
+func (s *space) onHead(from *peer, msg *Head) {
+	p := s.pull
+	if !p.is(from, msg.Session) || p.clock != nil {
+		return
+	}
+	p.clock, p.digest, p.items = msg.Clock, msg.Digest, msg.Items
+	if p.union && !p.asked.Empty() && !p.clock.Equal(p.asked) {
+		s.breakPull() // one of the two has moved on: nobody can tell what is lost and what was removed; the next alarm tries again
+		return
+	}
+	p.fetch.begin(p)
+	s.beginDiff()
+	s.progress()
+}
+
+// is says whether a message belongs to this repair.
+func (p *pull) is(from *peer, session uint64) bool {
+	return p != nil && p.from == from && p.session == session
+}
+
+// progress notes that the donor is there, and goes on.
+func (s *space) progress() {
+	s.pull.tries = 0
+	s.drivePull()
+}
+
+// drivePull does what can be done now, and asks for what is missing. A step does a bounded amount of work.
+func (s *space) drivePull() {
+	p := s.pull
+	if p == nil || p.clock == nil {
+		return
+	}
+	p.busy = false
+	p.at = s.m.now.Add(s.m.backoff(p.tries))
+	s.driveDiff()
+	if s.pull != p {
+		return
+	}
+	s.driveFetch()
+	if p.diff.found && p.fetch.complete(p) {
+		s.weigh()
+	}
+	if p.busy && s.pull == p {
+		p.at = s.m.now
+	}
+}
+
+// onPullTime goes on with what waits for nobody, or asks again.
+func (s *space) onPullTime() {
+	p := s.pull
+	if p.busy {
+		s.drivePull()
+		return
+	}
+	if p.tries++; p.tries > pullTries {
+		s.replaceDonor()
+		return
+	}
+	s.dropHelpers()
+	if !p.fetch.first {
+		s.askPull()
+		return
+	}
+	s.askCellsAgain()
+	for _, a := range p.asks {
+		s.sendAsk(a)
+	}
+	s.drivePull()
+}
+
+// onRefuse goes elsewhere.
+func (s *space) onRefuse(from *peer, msg *Refuse) {
+	p := s.pull
+	switch {
+	case p == nil || p.session != msg.Session:
+	case p.from == from:
+		s.replaceDonor()
+	default:
+		s.dropHelper(from)
+		s.drivePull()
+	}
+}
+
+// malformed gives up a donor whose messages make no sense.
+func (s *space) malformedPull() {
+	s.m.stats.Malformed++
+	s.replaceDonor()
+}
+
+// replaceDonor begins anew with somebody else. What has been fetched is kept: an item is the same wherever its dot is alive.
+func (s *space) replaceDonor() {
+	old := s.pull
+	lost := append(old.lost, old.from)
+	next := s.donor(lost)
+	if old.union || next == nil {
 		s.breakPull()
 		return
 	}
+	s.m.stats.DonorsReplaced++
+	s.endPull()
+	p := s.newPull(next)
+	p.lost, p.asked = lost, &crdt.Clock{}
+	if !old.asked.Empty() {
+		p.asked = s.content().Clone()
+	}
+	p.fetch.keep(&old.fetch)
+	s.pull = p
 	s.askPull()
 }
 
 func (s *space) breakPull() {
 	s.m.stats.RepairsBroken++
-	s.pull = nil
+	s.endPull()
 }
 
-// forgetPull gives up a repair whose donor has left.
+// endPull forgets the repair, and lets the donor forget it.
+func (s *space) endPull() {
+	p := s.pull
+	s.pull = nil
+	if !s.m.left(p.from) {
+		s.m.send(p.from, Prompt, &Done{Epoch: s.m.view.Epoch, Space: s.id, Session: p.session})
+	}
+}
+
+// forgetPull sees to it that nobody who has left is asked.
 func (s *space) forgetPull() {
-	if s.pull != nil && s.m.peer(s.pull.from.id) != s.pull.from {
-		s.breakPull()
-	}
-}
-
-func (s *space) onRefuse(p *peer, msg *Refuse) {
-	if s.pull != nil && s.pull.from == p && s.pull.session == msg.Session {
-		s.breakPull()
-	}
-}
-
-// onPiece stages the next piece.
-func (s *space) onPiece(from *peer, msg *Piece) {
 	p := s.pull
-	if p == nil || p.from != from || p.session != msg.Session || msg.Index != p.next {
-		return // of an older session, twice, or after one that was lost
-	}
-	if !p.stage(msg) {
-		s.m.stats.Malformed++
-		s.breakPull()
+	if p == nil {
 		return
 	}
-	p.tries, p.at = 0, s.m.now.Add(s.m.cfg.RetryInterval)
-	if msg.Last || int(p.next)%max(1, s.m.cfg.PieceWindow/2) == 0 {
-		s.m.send(from, Prompt, &PieceAck{Epoch: s.m.view.Epoch, Space: s.id, Session: p.session, Next: p.next})
+	p.lost = slices.DeleteFunc(p.lost, s.m.left)
+	for _, h := range slices.Clone(p.fetch.helpers) {
+		if s.m.left(h) {
+			s.dropHelper(h)
+		}
 	}
-	if msg.Last {
-		s.finishPull()
+	if s.m.left(p.from) {
+		s.replaceDonor()
 	}
 }
 
-// stage keeps a piece and says whether it makes sense.
-func (p *pull) stage(msg *Piece) bool {
-	if msg.Index == 0 {
-		if msg.Clock == nil {
-			return false
-		}
-		p.clock, p.digest = msg.Clock, msg.Digest
-	}
-	if msg.Live != nil {
-		if !p.asked.Includes(msg.Live) {
-			return false
-		}
-		p.live.Join(msg.Live)
-	}
-	for _, it := range msg.Items {
-		if !p.staged.Add(it.Dot) {
-			return false
-		}
-		p.items = append(p.items, *it)
-	}
-	p.next++
-	return true
-}
+// left says whether a peer is no member any more.
+func (m *Machine) left(p *peer) bool { return m.peer(p.id) != p }
 
-// finishPull makes what was staged part of the store, unless it does not add up.
-func (s *space) finishPull() {
-	p := s.pull
-	s.pull = nil
-	if p.union {
-		s.unite(p)
-		return
-	}
-	if !s.addsUp(p) {
-		s.m.stats.RepairAlarms++
-		if p.asked.Empty() {
-			s.m.stats.RepairsBroken++
-		} else {
-			s.startPull(p.from, &noClock) // trust nothing that is here
-		}
-		return
-	}
-	live := func(d crdt.Dot) bool { return p.live.Has(d) || p.staged.Has(d) }
-	if err := s.rep.Merge(p.clock, live, p.items, &s.ch); err != nil {
-		s.ch.Reset()
-		s.m.stats.Malformed++
-		s.m.stats.RepairsBroken++
-		return
-	}
-	s.m.stats.Repairs++
-	s.absorb()
-	s.learnContent(p.from, p.clock)
-	s.release()
-	s.tellClock(p.from, false) // what the donor has got since comes from his log
-}
-
-// addsUp compares the sum of what is live at the donor with the digest of his snapshot, before clocks are joined (R5). What is live there and
-// was removed here cannot be summed; then the digests are compared when the clocks are equal again.
-func (s *space) addsUp(p *pull) bool {
-	var sum crdt.Digest
-	for r := range p.live.Ranges() {
-		for d := (crdt.Dot{Origin: r.Origin, Seq: r.First}); ; d.Seq++ {
-			it, ok := s.store.Item(d)
-			if !ok {
-				return true
-			}
-			sum = sum.Plus(s.store.Hash(it))
-			if d.Seq == r.Last {
-				break
-			}
-		}
-	}
-	for i := range p.items {
-		sum = sum.Plus(s.store.Hash(&p.items[i]))
-	}
-	return sum == p.digest
-}
-
-// unite adds what an equal clock's store has and this one lost. If one of the two has moved on, nobody can tell any more what is lost and
-// what was removed: then the next alarm tries again.
-func (s *space) unite(p *pull) {
-	if !p.clock.Equal(s.content()) {
-		s.m.stats.RepairsBroken++
-		return
-	}
-	s.rep.Union(p.items, &s.ch)
-	s.m.stats.Repairs++
-	s.absorb()
-}
-
-// donor returns somebody who may help, nil when there is nobody.
-func (s *space) donor() *peer {
+// donor returns somebody who may help and is not one of these, nil when there is nobody.
+func (s *space) donor(except []*peer) *peer {
 	for _, p := range s.m.favoured(s.m.peers, false) {
-		if p.voter {
+		if p.voter && !slices.Contains(except, p) {
 			return p
 		}
 	}

@@ -72,7 +72,7 @@ func TestRepairDoesNotBringBackWhatWasRemovedMeanwhile(t *testing.T) {
 	w.advance(10 * time.Millisecond)
 	var held []packet // the pieces, while a group overtakes them
 	w.drop = func(p packet) bool {
-		if _, ok := p.msg.(*Piece); ok {
+		if _, ok := p.msg.(*Give); ok {
 			held = append(held, p)
 		}
 		return len(held) > 0 && held[len(held)-1] == p
@@ -117,7 +117,7 @@ func TestJoinerThatIsNotFinishedNeitherDonatesNorAcks(t *testing.T) {
 	a.put("s", "y", All)
 	w.quiet()
 	j := w.start(3, nil, 3)
-	w.drop = func(p packet) bool { _, piece := p.msg.(*Piece); return piece }
+	w.drop = func(p packet) bool { _, piece := p.msg.(*Give); return piece }
 	w.install(viewOf(2, 1, 2).with(3))
 	w.advance(2 * time.Second)
 	var acks []string
@@ -125,7 +125,7 @@ func TestJoinerThatIsNotFinishedNeitherDonatesNorAcks(t *testing.T) {
 		if s := fmt.Sprintf(format, args...); strings.HasPrefix(s, "3 -> send") {
 			if strings.Contains(s, ": ack@") {
 				acks = append(acks, s)
-			} else if strings.Contains(s, ": piece@") || strings.Contains(s, ": answer") || strings.Contains(s, "fill") {
+			} else if strings.Contains(s, ": head@") || strings.Contains(s, ": give@") || strings.Contains(s, ": answer") || strings.Contains(s, "fill") {
 				t.Errorf("a gift of one who has not caught up: %s", s)
 			}
 		}
@@ -193,15 +193,15 @@ func TestRepairThatDoesNotAddUpIsNotTaken(t *testing.T) {
 	w.mendAll()
 	spoilt := 0
 	w.drop = func(p packet) bool {
-		if piece, ok := p.msg.(*Piece); ok && spoilt == 0 {
+		if head, ok := p.msg.(*Head); ok && spoilt == 0 {
 			spoilt++
-			piece.Digest[1]++
+			head.Digest[1]++
 		}
 		return false
 	}
 	w.advance(5 * time.Second)
-	if b.m.stats.RepairAlarms != 1 {
-		t.Fatalf("%d alarms, %d spoilt", b.m.stats.RepairAlarms, spoilt)
+	if st := b.m.stats; st.RepairAlarms != 3 || st.RangeRepairs != 1 { // by the kept sketch, by another one, by ranges; then all is fetched
+		t.Fatalf("%d spoilt, %+v", spoilt, st)
 	}
 	if b.m.stats.Repairs != 1 || len(b.set("s")) != 41 {
 		t.Fatalf("%d elements, %+v", len(b.set("s")), b.m.stats)

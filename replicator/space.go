@@ -45,7 +45,9 @@ type space struct {
 
 func newSpace(m *Machine, id Space) *space {
 	s := &space{m: m, id: id}
-	s.rep = crdt.NewReplica(m.cfg.Self, crdt.StoreOptions{DigestSeed: m.cfg.DigestSeed, LogMax: m.cfg.LogMax, Faults: m.cfg.Faults.Store})
+	s.rep = crdt.NewReplica(m.cfg.Self, crdt.StoreOptions{DigestSeed: m.cfg.DigestSeed, LogMax: m.cfg.LogMax, Faults: m.cfg.Faults.Store,
+		SketchCells: max(0, m.cfg.SketchCells), SketchFrom: m.cfg.SketchFrom,
+	})
 	s.store = s.rep.Store()
 	s.disk.clock = &crdt.Clock{}
 	return s
@@ -127,7 +129,7 @@ func (s *space) onTime() {
 		s.retrySettle()
 	}
 	if s.pull != nil && !s.m.now.Before(s.pull.at) {
-		s.retryPull()
+		s.onPullTime()
 	}
 }
 

@@ -13,8 +13,13 @@ type Stats struct {
 	Fills          uint64 // gaps filled from the log
 	Repairs        uint64 // repairs finished, as the puller
 	RepairsBroken  uint64 // repairs given up: lost donor, refused, no progress
-	RepairAlarms   uint64 // repairs whose items did not add up to the donor's digest; repeated without trust in the own clock
+	RepairAlarms   uint64 // times that a repair did not add up to the donor's digest, and another way was taken (R5)
+	DonorsReplaced uint64 // donors of repairs who refused, left, fell silent or made no sense, and somebody else took their place
+	SketchCells    uint64 // cells of donors' sketches received
+	SketchesFailed uint64 // sketches from which no difference could be read
+	RangeRepairs   uint64 // repairs whose difference was looked for by ranges
 	Donated        uint64 // repairs served to the end
+	Helped         uint64 // questions of others' repairs answered with items, as a helper
 	DigestAlarms   uint64 // equal clocks with different digests: impossible by construction, repaired by union (R5)
 	StoreFailures  uint64 // batches that the disk refused
 	FlowsDropped   uint64 // messages larger than a frame given up

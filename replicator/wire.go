@@ -18,14 +18,11 @@ import (
 //	answer   [8, epoch, space, id, extra|null]
 //	report   [9, epoch, space, ask, serves, whole, disk, hash, acked|null, settled, [past…]]
 //	past     [epoch, [voter…], [disk…]]
-//	pull     [10, epoch, space, session, content]
-//	piece    [11, epoch, space, session, index, last, clock|null, digest, live|null, items]
-//	pieceack [12, epoch, space, session, next, again]
-//	refuse   [13, epoch, space, session]
-//	part     [14, epoch, flow, index, total, bytes]
-//	partack  [15, epoch, flow, next]
-//	compare  [16, epoch, space, id, hash, more, [key…]]
-//	compared [17, epoch, space, id, known, extra|null, lacks|null, [index…]]
+//	10 to 17 are those of a repair, in wire_repair.go
+//	part     [18, epoch, flow, index, total, bytes]
+//	partack  [19, epoch, flow, next]
+//	compare  [20, epoch, space, id, hash, more, [key…]]
+//	compared [21, epoch, space, id, known, extra|null, lacks|null, [index…]]
 //
 // Hashes and digests are 16 bytes. Groups, clocks and items are as the package crdt has them. A decoded message keeps parts of the bytes
 // only in Part.Data.
@@ -42,8 +39,12 @@ const (
 	kindAnswer
 	kindReport
 	kindPull
-	kindPiece
-	kindPieceAck
+	kindHead
+	kindMore
+	kindCells
+	kindWant
+	kindGive
+	kindDone
 	kindRefuse
 	kindPart
 	kindPartAck
@@ -54,7 +55,8 @@ const (
 // fields is how many elements the array of each kind has, by kind.
 var fields = [...]int{
 	kindStatus: 11, kindPush: 6, kindAck: 6, kindClock: 6, kindFetch: 4, kindBehind: 3, kindAsk: 5, kindAnswer: 5, kindReport: 11,
-	kindPull: 5, kindPiece: 10, kindPieceAck: 6, kindRefuse: 4, kindPart: 6, kindPartAck: 4, kindCompare: 7, kindCompared: 8,
+	kindPull: 5, kindHead: 7, kindMore: 7, kindCells: 7, kindWant: 8, kindGive: 9, kindDone: 4, kindRefuse: 4, kindPart: 6, kindPartAck: 4,
+	kindCompare: 7, kindCompared: 8,
 }
 
 // pastsMax bounds the views of one report.
@@ -114,34 +116,6 @@ func AppendMessage(dst []byte, m Message) []byte {
 	case *Report:
 		begin(kindReport)
 		e.report(m)
-	default:
-		e.transfer(m, begin)
-	}
-	return e.b
-}
-
-// transfer encodes the messages that carry repairs and large messages.
-func (e *encoder) transfer(m Message, begin func(kind int)) {
-	switch m := m.(type) {
-	case *Pull:
-		begin(kindPull)
-		e.uints(uint64(m.Space), m.Session)
-		e.clock(m.Content)
-	case *Piece:
-		begin(kindPiece)
-		e.uints(uint64(m.Space), m.Session, uint64(m.Index))
-		e.bools(m.Last)
-		e.clock(m.Clock)
-		e.digest(m.Digest)
-		e.clock(m.Live)
-		e.b = crdt.AppendItems(e.b, m.Items)
-	case *PieceAck:
-		begin(kindPieceAck)
-		e.uints(uint64(m.Space), m.Session, uint64(m.Next))
-		e.bools(m.Again)
-	case *Refuse:
-		begin(kindRefuse)
-		e.uints(uint64(m.Space), m.Session)
 	case *Part:
 		begin(kindPart)
 		e.uints(m.Flow, uint64(m.Index), uint64(m.Total))
@@ -150,8 +124,9 @@ func (e *encoder) transfer(m Message, begin func(kind int)) {
 		begin(kindPartAck)
 		e.uints(m.Flow, uint64(m.Next))
 	default:
-		panic(fmt.Sprintf("replicator: message %T has no encoding", m))
+		e.repair(m, begin)
 	}
+	return e.b
 }
 
 func (e *encoder) push(m *Push) {
@@ -264,18 +239,12 @@ func (d *decoder) message(kind int, epoch uint64) Message {
 		return d.compared(epoch)
 	case kindReport:
 		return d.report(epoch)
-	case kindPull:
-		return &Pull{Epoch: epoch, Space: d.space(), Session: d.uint(), Content: d.clock(false)}
-	case kindPiece:
-		return d.piece(epoch)
-	case kindPieceAck:
-		return &PieceAck{Epoch: epoch, Space: d.space(), Session: d.uint(), Next: d.uint32(), Again: d.bool()}
-	case kindRefuse:
-		return &Refuse{Epoch: epoch, Space: d.space(), Session: d.uint()}
 	case kindPart:
 		return &Part{Epoch: epoch, Flow: d.uint(), Index: d.uint32(), Total: d.uint32(), Data: d.bytes()}
+	case kindPartAck:
+		return &PartAck{Epoch: epoch, Flow: d.uint(), Next: d.uint32()}
 	}
-	return &PartAck{Epoch: epoch, Flow: d.uint(), Next: d.uint32()}
+	return d.repair(kind, epoch)
 }
 
 func (d *decoder) push(epoch uint64) *Push {
@@ -291,25 +260,6 @@ func (d *decoder) push(epoch uint64) *Push {
 		}
 		d.b = rest
 		m.Groups = append(m.Groups, g)
-	}
-	return m
-}
-
-func (d *decoder) piece(epoch uint64) *Piece {
-	m := &Piece{
-		Epoch: epoch, Space: d.space(), Session: d.uint(), Index: d.uint32(), Last: d.bool(), Clock: d.clock(true), Digest: d.digest(), Live: d.clock(true),
-	}
-	if d.err != nil {
-		return m
-	}
-	items, rest, err := crdt.CutItems(d.b)
-	if err != nil {
-		d.fail("%v", err)
-		return m
-	}
-	d.b = rest
-	for i := range items {
-		m.Items = append(m.Items, &items[i])
 	}
 	return m
 }

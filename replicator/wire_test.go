@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/crdt/iblt"
 	"github.com/fxamacker/cbor/v2"
 )
 
@@ -32,8 +33,11 @@ func samples() []Message {
 		&Compared{Epoch: 2, ID: 7, Known: true, Extra: c, Lacks: c, Differ: []uint32{0, 1 << 20}}, &Compared{},
 		&Report{Epoch: 9, Ask: true, Serves: true, Whole: true, Disk: 7, Hash: c.Hash(), Acked: c, Settled: 8,
 			Known: []Past{{Epoch: 8, Voters: []crdt.Origin{1, 2}}, {Epoch: 7, Disks: []uint64{4, 5}}}},
-		&Report{}, &Pull{Session: 1, Content: c}, &Piece{Session: 1, Index: 2, Last: true, Clock: c, Digest: crdt.Digest{3, 4}, Live: c, Items: []*crdt.Item{it, it}},
-		&Piece{}, &PieceAck{Session: 1, Next: 2, Again: true}, &Refuse{Session: 4}, &Part{Flow: 1, Index: 2, Total: 3, Data: []byte("abc")}, &PartAck{Flow: 1, Next: 2},
+		&Report{}, &Pull{Session: 1, Content: c}, &Head{Session: 1, Clock: c, Digest: crdt.Digest{3, 4}, Items: 5}, &More{Session: 1, Key: 1 << 50, From: 64, Count: 3},
+		&Cells{Session: 1, Key: 9, From: 64, Cells: []iblt.Cell{{ID: 1, Check: 2}, {ID: 3 << 60, Check: 4 << 20}}}, &Cells{},
+		&Want{Session: 1, ID: 2, What: Sums, Dots: c, Sizes: []uint64{3, 400}}, &Want{What: Spares, Dots: c}, &Done{Session: 4},
+		&Give{Session: 1, ID: 2, UpTo: crdt.Dot{Origin: 3, Seq: 4}, Names: c, Sums: []crdt.Digest{{1, 2}, {3, 4}}, Items: []*crdt.Item{it, it}}, &Give{},
+		&Refuse{Session: 4}, &Part{Flow: 1, Index: 2, Total: 3, Data: []byte("abc")}, &PartAck{Flow: 1, Next: 2},
 	}
 }
 

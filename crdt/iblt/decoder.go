@@ -27,9 +27,10 @@ func NewDecoder(key Key, real func(id uint64) bool) *Decoder { return &Decoder{k
 // Add takes the next cells of both rows.
 func (d *Decoder) Add(mine, theirs []Cell) {
 	old := len(d.cells)
-	if old > 0 {
-		d.from, d.blanks = old, 0
+	if len(mine) == 0 {
+		return
 	}
+	d.from, d.blanks = old, 0
 	for i := range min(len(mine), len(theirs)) {
 		c := Cell{mine[i].ID ^ theirs[i].ID, mine[i].Check ^ theirs[i].Check}
 		if c.blank() {

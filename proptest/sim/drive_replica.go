@@ -43,7 +43,7 @@ func (d *replicaDriver) config() replicator.Config {
 	o := d.p.w.opt
 	return replicator.Config{
 		Self: crdt.Origin(d.p.uid), Disk: uint64(d.p.slot.index + 1), DurableKeys: []string{"d/*", "sharding/*/ids/*"}, LogMax: o.LogMax,
-		FrameMax: o.FrameMax, WriteBehind: o.WriteBehind, Faults: o.replicaFaults(),
+		FrameMax: o.FrameMax, WriteBehind: o.WriteBehind, SketchCells: 256, SketchFrom: 32, SuppliersMax: 2, Faults: o.replicaFaults(),
 	}
 }
 

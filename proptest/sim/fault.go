@@ -46,6 +46,7 @@ var further = []plantedFault{
 	{"read-without-agreement", "a linearizable read takes what the first majority answers", func(f *faults) { f.replica.ReadWithoutAgreement = true }},
 	{"no-token-check", "a region obeys deposed coordinators", func(f *faults) { f.shard.NoTokenCheck = true }},
 	{"no-remember-wait", "a shard reports stopped while it still writes", func(f *faults) { f.shard.NoRememberWait = true }},
+	{"trust-sketch", "a repair is taken though it does not add up", func(f *faults) { f.replica.TrustSketch = true }},
 	{"union-drops", "a union drops what the other side lacks", func(f *faults) { f.store.UnionDrops = true }},
 }
 
@@ -80,6 +81,7 @@ func (o *Options) memberFaults() membership.Faults { return o.planted().member }
 
 func (o *Options) replicaFaults() replicator.Faults {
 	f := o.planted()
+	f.store.WeakSketch = o.WeakSketch
 	f.replica.Store = f.store
 	return f.replica
 }

@@ -57,6 +57,8 @@ type Options struct {
 	Durable  bool          // half of the writes go to durable keys
 	LogMax   int           // events that a replica keeps; 0 the default
 	FrameMax int           // of the Replicator; 0 the default
+	// WeakSketch makes the sketches of repairs mix up dots, so that they must find out and take other ways.
+	WeakSketch bool
 	// WriteBehind spaces out the Replicator's commits.
 	WriteBehind time.Duration
 	// PromptLossy sends the Replicator's prompt messages on the lossy lane.
@@ -149,6 +151,9 @@ func (o Options) String() string {
 		o.Safety, o.Loss, o.Duplicate, o.Straggle, o.DelayMin, o.DelayMean, o.ClockDrift, o.WallSkew, o.DiskMax, o.WriteBehind, o.DiskFail)
 	fmt.Fprintf(&b, " hostile=%v write=%v keys=%d durable=%v removes=%g reads=%g linear=%g log=%d shards=%dx%d remember=%v", o.Hostile, o.WriteGap, o.Keys,
 		o.Durable, o.Removes, o.Reads, o.Linear, o.LogMax, o.EntityTypes, o.Shards, o.Remember)
+	if o.WeakSketch {
+		fmt.Fprint(&b, " weak-sketch")
+	}
 	fmt.Fprint(&b, " chaos=[")
 	for i, n := range o.Weights {
 		if n > 0 {

@@ -75,6 +75,7 @@ func applyScenario(r *rand.Rand, o *Options) {
 		o.WriteGap, o.Shards = pick(r, 10*time.Millisecond, 30*time.Millisecond), 0
 		o.Weights = quiet
 		o.Weights[split], o.Weights[isolate], o.Weights[mend], o.Weights[freeze], o.Weights[partial], o.Weights[connectionReset] = 3, 3, 3, 1, 2, 2
+		o.WeakSketch = r.IntN(2) == 0
 	case inserts:
 		o.Nodes, o.Spare, o.Shards, o.Safety = insertNodes, 0, 0, 110*time.Second
 		o.Loss, o.Straggle, o.DiskFail, o.WriteGap = 0, 0, 0, time.Second

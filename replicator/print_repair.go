@@ -1,0 +1,72 @@
+package replicator
+
+import (
+	"fmt"
+
+	"github.com/coterie-go/coterie/crdt"
+)
+
+// String prints the kind of a Want.
+func (w What) String() string {
+	if w < whats {
+		return [...]string{"items", "names", "sums", "spares"}[w]
+	}
+	return fmt.Sprintf("what(%d)", uint8(w))
+}
+
+// String prints the message on one line.
+func (m *Pull) String() string {
+	return fmt.Sprintf("pull@%d %v session %x content %s", m.Epoch, m.Space, m.Session, clockName(m.Content))
+}
+
+// String prints the message on one line.
+func (m *Head) String() string {
+	return fmt.Sprintf("head@%d %v session %x clock %s items %d", m.Epoch, m.Space, m.Session, clockName(m.Clock), m.Items)
+}
+
+// String prints the message on one line.
+func (m *More) String() string {
+	return fmt.Sprintf("more@%d %v session %x key %x cells %d+%d", m.Epoch, m.Space, m.Session, m.Key, m.From, m.Count)
+}
+
+// String prints the message on one line.
+func (m *Cells) String() string {
+	return fmt.Sprintf("cells@%d %v session %x key %x cells %d+%d", m.Epoch, m.Space, m.Session, m.Key, m.From, len(m.Cells))
+}
+
+// String prints the message on one line.
+func (m *Want) String() string {
+	s := fmt.Sprintf("want@%d %v session %x.%d %v %s", m.Epoch, m.Space, m.Session, m.ID, m.What, clockName(m.Dots))
+	if len(m.Sizes) > 0 {
+		s += fmt.Sprintf(" in %d runs", len(m.Sizes)+1)
+	}
+	return s
+}
+
+// String prints the message on one line.
+func (m *Give) String() string {
+	s := fmt.Sprintf("give@%d %v session %x.%d", m.Epoch, m.Space, m.Session, m.ID)
+	if m.Names != nil {
+		s += " names " + clockName(m.Names)
+	}
+	if len(m.Sums) > 0 {
+		s += fmt.Sprintf(" sums %d", len(m.Sums))
+	}
+	if len(m.Items) > 0 {
+		s += fmt.Sprintf(" items %d", len(m.Items))
+	}
+	if m.UpTo != (crdt.Dot{}) {
+		s += fmt.Sprintf(" up to %s:%d", short(m.UpTo.Origin), m.UpTo.Seq)
+	}
+	return s
+}
+
+// String prints the message on one line.
+func (m *Done) String() string {
+	return fmt.Sprintf("done@%d %v session %x", m.Epoch, m.Space, m.Session)
+}
+
+// String prints the message on one line.
+func (m *Refuse) String() string {
+	return fmt.Sprintf("refuse@%d %v session %x", m.Epoch, m.Space, m.Session)
+}

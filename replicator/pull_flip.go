@@ -1,0 +1,125 @@
+package replicator
+
+import (
+	"slices"
+
+	"github.com/coterie-go/coterie/crdt"
+)
+
+// weighing is the comparison of what this replica would hold of the donor's items with the digest that the donor has told (R5). What is alive there and
+// was removed here cannot be summed here; the donor is asked for its sum.
+type weighing struct {
+	rest *crdt.Clock // removed here, alive there, not asked about yet
+	kept crdt.Digest // the sum of what was
+
+	after crdt.Dot    // own items up to here that the donor's clock lacks are summed
+	mine  crdt.Digest // their sum
+	done  bool
+}
+
+// weigh sums up, and takes what adds up.
+func (s *space) weigh() {
+	p := s.pull
+	w := &p.sums
+	for w.rest != nil && !w.rest.Empty() && s.mayPull(p.from) {
+		runs := w.rest.Split([]uint64{partDots})
+		s.sendAsk(s.ask(p.from, aimKeptSum, runs[0]))
+		w.rest = runs[1]
+	}
+	if !w.done {
+		sum, last := p.own.Sum(p.asked.Minus(p.clock), w.after, workItems)
+		w.mine = w.mine.Plus(sum)
+		w.after, w.done = last, last == (crdt.Dot{})
+		p.busy = !w.done
+	}
+	if !w.done || w.rest != nil && !w.rest.Empty() || p.asking(aimKeptSum) {
+		return
+	}
+	if s.addsUp() || s.m.cfg.Faults.TrustSketch {
+		s.flip()
+		return
+	}
+	s.doubt()
+}
+
+// addsUp compares the sum of what is alive at the donor with the digest of his moment: what was alive here and whose dots he has, without what
+// he has removed, with what was removed here, and with what was fetched.
+func (s *space) addsUp() bool {
+	p := s.pull
+	sum := p.fetch.sum.Plus(p.sums.kept)
+	if !p.asked.Empty() {
+		sum = sum.Plus(p.own.Digest()).Minus(p.sums.mine)
+	}
+	for _, d := range p.diff.gone {
+		if it, ok := p.own.Item(d); ok {
+			sum = sum.Minus(p.own.Hash(it))
+		}
+	}
+	return sum == p.digest
+}
+
+// doubt looks for what is wrong with what does not add up: items that helpers have brought; the difference, which can be found another way; what is
+// here already; the donor.
+func (s *space) doubt() {
+	p := s.pull
+	s.m.stats.RepairAlarms++
+	p.busy = true
+	switch {
+	case p.fetch.distrust(s, p.from):
+	case !p.diff.within.Empty() && p.diff.way != byRanges:
+		s.nextWay()
+	case !p.asked.Empty():
+		union := p.union
+		s.endPull()
+		s.startPull(p.from, &noClock)
+		s.pull.union = union
+	default:
+		s.breakPull()
+	}
+}
+
+// flip makes what was staged part of the store.
+func (s *space) flip() {
+	p := s.pull
+	s.endPull()
+	switch {
+	case p.union:
+		s.unite(p)
+		return
+	case !s.merge(p):
+		s.ch.Reset()
+		s.m.stats.Malformed++
+		s.m.stats.RepairsBroken++
+		return
+	}
+	s.m.stats.Repairs++
+	s.absorb()
+	s.learnContent(p.from, p.clock)
+	s.release()
+	s.tellClock(p.from, true) // what the donor has got since comes from his log; he may lack what is here
+}
+
+func (s *space) merge(p *pull) bool {
+	if p.asked.Empty() && !s.content().Empty() {
+		return s.rep.Merge(p.clock, p.fetch.names.Has, p.fetch.all(), &s.ch) == nil
+	}
+	absent := slices.Clone(p.diff.gone)
+	for it := range s.store.In(p.clock.Minus(p.asked), crdt.Dot{}) { // came meanwhile, and was removed there
+		if !p.fetch.names.Has(it.Dot) {
+			absent = append(absent, it.Dot)
+		}
+	}
+	return s.rep.MergeDiff(p.clock, absent, p.fetch.all(), &s.ch) == nil
+}
+
+// unite adds what an equal clock's store has and this one lost. If this replica has moved on, nobody can tell any more what is lost and
+// what was removed: then the next alarm tries again.
+func (s *space) unite(p *pull) {
+	if !p.clock.Equal(s.content()) {
+		s.m.stats.RepairsBroken++
+		return
+	}
+	s.rep.Union(p.fetch.all(), &s.ch)
+	s.m.stats.Repairs++
+	s.absorb()
+}
