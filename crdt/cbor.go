@@ -47,6 +47,7 @@ func appendBytes(dst []byte, s string) []byte {
 type cborReader struct {
 	b   []byte
 	err error
+	key string // the last one read, see sharedKey
 }
 
 func (r *cborReader) fail(format string, args ...any) {

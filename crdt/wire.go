@@ -1,7 +1,5 @@
 package crdt
 
-import "slices"
-
 // Wire and row forms, all core-deterministic CBOR: one value has one encoding, and the decoders accept no other. They carry no version; the
 // message or row around them does.
 //
@@ -99,7 +97,8 @@ func readClockRow(r *cborReader) clockRow {
 
 // AppendGroup appends the encoding of g, which must not be empty.
 func AppendGroup(dst []byte, g Group) []byte {
-	table := groupOrigins(g)
+	table := &originTable{}
+	table.addGroup(g)
 	dst = appendHead(dst, cborArray, uint64(2+len(g)))
 	dst = table.append(dst)
 	dst = appendHead(dst, cborUint, g[0].Dot.Seq)
@@ -130,61 +129,71 @@ func AppendGroup(dst []byte, g Group) []byte {
 	return dst
 }
 
-func groupOrigins(g Group) *originTable {
-	t := &originTable{}
+func (t *originTable) addGroup(g Group) {
 	t.add(g[0].Dot.Origin)
 	for i := range g {
 		for _, d := range g[i].Removes {
 			t.add(d.Origin)
 		}
 	}
-	return t
 }
 
 // DecodeGroup decodes a group that fills b. Its dots are consecutive and its sizes within limits; Apply checks the rest.
 func DecodeGroup(b []byte) (Group, error) {
 	r := cborReader{b: b}
-	g := readGroup(&r)
+	g := readGroup(&r, &originTable{})
 	if err := r.end(); err != nil {
 		return nil, err
 	}
 	return g, nil
 }
 
-// CutGroup decodes a group from the front of b and returns what follows it.
-func CutGroup(b []byte) (g Group, rest []byte, err error) {
-	r := cborReader{b: b}
-	g = readGroup(&r)
-	return g, r.b, r.err
+// CutGroups decodes n groups from the front of b and returns what follows them. Neighbours of one key share its string.
+func CutGroups(b []byte, n int) (gs []Group, rest []byte, err error) {
+	r, t := cborReader{b: b}, originTable{}
+	gs = make([]Group, 0, max(0, min(n, len(b)/groupBytesMin)))
+	for range n {
+		g := readGroup(&r, &t)
+		if r.err != nil {
+			return nil, r.b, r.err
+		}
+		gs = append(gs, g)
+	}
+	return gs, r.b, nil
 }
 
-func readGroup(r *cborReader) Group {
+// readGroup reads a group with the help of a table that it empties first.
+func readGroup(r *cborReader, t *originTable) Group {
 	n := r.array(2+GroupMax, 1) - 2
-	t := readTable(r)
+	readTable(r, t)
 	seq := r.uint()
-	if n < 1 || n > len(r.b)/eventBytesMin+1 || seq == 0 || seq+uint64(n) < seq || len(t.ids) == 0 {
+	if n < 1 || n > len(r.b)/eventBytesMin+1 || seq == 0 || seq+uint64(n) < seq || t.n == 0 {
 		r.fail("group of %d at %d", n, seq)
 		return nil
 	}
 	t.used = 1 // by the group itself
 	g := make(Group, 0, n)
 	for i := range n {
-		e := Event{Dot: Dot{t.ids[0], seq + uint64(i)}}
+		e := Event{Dot: Dot{t.id(0), seq + uint64(i)}}
 		r.event(&e, g, t)
 		if r.err != nil {
 			return nil
 		}
 		g = append(g, e)
 	}
-	if t.used != len(t.ids) {
-		r.fail("group's table names %d origins, it uses %d", len(t.ids), t.used)
+	if t.used != t.n {
+		r.fail("group's table names %d origins, it uses %d", t.n, t.used)
 		return nil
 	}
 	return g
 }
 
-// eventBytesMin is what the shortest event takes: head, null, empty path, null or empty payload, empty removes.
-const eventBytesMin = 5
+// What the shortest event takes: head, null, empty path, null or empty payload, empty removes; and the shortest group: head, table of
+// one, seq, event.
+const (
+	eventBytesMin = 5
+	groupBytesMin = 4 + eventBytesMin
+)
 
 // event reads one event whose dot is set; before is the events so far.
 func (r *cborReader) event(e *Event, before Group, t *originTable) {
@@ -199,7 +208,7 @@ func (r *cborReader) event(e *Event, before Group, t *originTable) {
 	if len(before) > 0 && r.null() {
 		e.Key = prev
 	} else {
-		e.Key = string(r.bytes(KeyMax))
+		e.Key = r.sharedKey()
 		if len(before) > 0 && e.Key == prev {
 			r.fail("key %q spelt out again", prev)
 		}
@@ -232,6 +241,14 @@ func (r *cborReader) event(e *Event, before Group, t *originTable) {
 		}
 		e.Removes = append(e.Removes, d)
 	}
+}
+
+// sharedKey reads a key and returns the string of the last one when it is the same.
+func (r *cborReader) sharedKey() string {
+	if raw := r.bytes(KeyMax); string(raw) != r.key {
+		r.key = string(raw)
+	}
+	return r.key
 }
 
 // twoStrings copies two byte strings that are neighbours in the input in one allocation, with the second one's head between them.
@@ -290,9 +307,12 @@ func CutItem(b []byte) (it Item, rest []byte, err error) {
 	return it, r.b, nil
 }
 
-// originTable numbers origins in order of first use.
+// originTable numbers origins in order of first use. The first few, and seldom are there more, stand in the table itself, so that it lives on the
+// stack of whoever uses it.
 type originTable struct {
-	ids    []Origin
+	few    [4]Origin
+	more   []Origin
+	n      int
 	places map[Origin]int // once they are many
 	used   int            // decoding: how many have been used
 }
@@ -300,12 +320,24 @@ type originTable struct {
 // originScanMax is how many origins are searched one by one before a map is worth it.
 const originScanMax = 8
 
-func (t *originTable) index(o Origin) int {
-	if t.places == nil {
-		return slices.Index(t.ids, o)
+func (t *originTable) id(i int) Origin {
+	if i < len(t.few) {
+		return t.few[i]
 	}
-	if i, ok := t.places[o]; ok {
-		return i
+	return t.more[i-len(t.few)]
+}
+
+func (t *originTable) index(o Origin) int {
+	if t.places != nil {
+		if i, ok := t.places[o]; ok {
+			return i
+		}
+		return -1
+	}
+	for i := range t.n {
+		if t.id(i) == o {
+			return i
+		}
 	}
 	return -1
 }
@@ -315,46 +347,51 @@ func (t *originTable) add(o Origin) bool {
 	if t.index(o) >= 0 {
 		return false
 	}
-	t.ids = append(t.ids, o)
+	if t.n < len(t.few) {
+		t.few[t.n] = o
+	} else {
+		t.more = append(t.more, o)
+	}
+	t.n++
 	if t.places != nil {
-		t.places[o] = len(t.ids) - 1
-	} else if len(t.ids) > originScanMax {
-		t.places = make(map[Origin]int, 2*len(t.ids))
-		for i, id := range t.ids {
-			t.places[id] = i
+		t.places[o] = t.n - 1
+	} else if t.n > originScanMax {
+		t.places = make(map[Origin]int, 2*t.n)
+		for i := range t.n {
+			t.places[t.id(i)] = i
 		}
 	}
 	return true
 }
 
 func (t *originTable) append(dst []byte) []byte {
-	dst = appendHead(dst, cborArray, uint64(len(t.ids)))
-	for _, o := range t.ids {
-		dst = appendHead(dst, cborUint, uint64(o))
+	dst = appendHead(dst, cborArray, uint64(t.n))
+	for i := range t.n {
+		dst = appendHead(dst, cborUint, uint64(t.id(i)))
 	}
 	return dst
 }
 
-func readTable(r *cborReader) *originTable {
-	t := &originTable{}
+// readTable reads origins into a table, which it empties first.
+func readTable(r *cborReader, t *originTable) {
+	*t = originTable{}
 	for range r.array(uint64(len(r.b)), 1) {
 		o := Origin(r.uint())
 		if r.err != nil {
-			return t
+			return
 		}
 		if !t.add(o) {
 			r.fail("origin %v is in the table twice", o)
 		}
 	}
-	return t
 }
 
 // use returns the origin at index k, which must be at most one beyond those used so far.
 func (t *originTable) use(r *cborReader, k uint64) Origin {
-	if k > uint64(t.used) || k >= uint64(len(t.ids)) {
-		r.fail("origin %d of %d, used %d", k, len(t.ids), t.used)
+	if k > uint64(t.used) || k >= uint64(t.n) {
+		r.fail("origin %d of %d, used %d", k, t.n, t.used)
 		return 0
 	}
 	t.used = max(t.used, int(k)+1)
-	return t.ids[k]
+	return t.id(int(k))
 }

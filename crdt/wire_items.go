@@ -14,7 +14,7 @@ func AppendItems(dst []byte, items []*Item) []byte {
 	}
 	dst = appendHead(dst, cborArray, uint64(1+2*blocks))
 	dst = t.append(dst)
-	last := make([]uint64, len(t.ids))
+	last := make([]uint64, t.n)
 	for len(items) > 0 {
 		n, words := 1, itemWords(items[0])
 		for n < len(items) && items[n].Key == items[0].Key {
@@ -78,8 +78,9 @@ func readItems(r *cborReader) []Item {
 		r.fail("batch of %d parts", n)
 		return nil
 	}
-	t := readTable(r)
-	last := make([]uint64, len(t.ids))
+	t := &originTable{}
+	readTable(r, t)
+	last := make([]uint64, t.n)
 	var items []Item
 	for range n / 2 {
 		key := string(r.bytes(KeyMax))
@@ -102,8 +103,8 @@ func readItems(r *cborReader) []Item {
 			return nil
 		}
 	}
-	if t.used != len(t.ids) {
-		r.fail("batch's table names %d origins, it uses %d", len(t.ids), t.used)
+	if t.used != t.n {
+		r.fail("batch's table names %d origins, it uses %d", t.n, t.used)
 		return nil
 	}
 	return items

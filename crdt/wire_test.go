@@ -66,9 +66,12 @@ func TestGoldenWire(t *testing.T) {
 
 func TestGoldenWireComesBack(t *testing.T) {
 	raw := AppendGroup(nil, goldenGroup())
-	g, rest, err := CutGroup(append(raw, 0xff))
-	if err != nil || len(rest) != 1 || fmt.Sprint(g) != fmt.Sprint(goldenGroup()) {
-		t.Fatal(g, rest, err)
+	gs, rest, err := CutGroups(append(append(raw, raw...), 0xff), 2)
+	if err != nil || len(rest) != 1 || fmt.Sprint(gs) != fmt.Sprint([]Group{goldenGroup(), goldenGroup()}) {
+		t.Fatal(gs, rest, err)
+	}
+	if _, _, err := CutGroups(raw, 2); err == nil {
+		t.Fatal("two groups in the bytes of one")
 	}
 	c, rest, err := CutClock(append(AppendClock(nil, goldenClock()), 0xff))
 	if err != nil || len(rest) != 1 || !c.Equal(goldenClock()) {

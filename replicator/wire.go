@@ -250,17 +250,15 @@ func (d *decoder) message(kind int, epoch uint64) Message {
 func (d *decoder) push(epoch uint64) *Push {
 	m := &Push{Epoch: epoch, Space: d.space(), Fill: d.bool(), More: d.bool()}
 	n := d.array()
-	for range n {
-		g, rest, err := crdt.CutGroup(d.b)
-		if err != nil {
-			d.fail("%v", err)
-		}
-		if d.err != nil {
-			return m
-		}
-		d.b = rest
-		m.Groups = append(m.Groups, g)
+	if d.err != nil {
+		return m
 	}
+	groups, rest, err := crdt.CutGroups(d.b, n)
+	if err != nil {
+		d.fail("%v", err)
+		return m
+	}
+	m.Groups, d.b = groups, rest
 	return m
 }
 
