@@ -26,7 +26,7 @@ type Store struct {
 	gen    uint64 // of what the writer owns; a snapshot raises it
 	stamps uint64 // the last generation given to a tree
 	keys   tree[*keyState]
-	recent *keyState // the one changed last, nil after it emptied
+	recent *keyState // the one sought or changed last, nil after it emptied
 	index  dotIndex
 	items  int
 	sketch keptSketch
@@ -122,7 +122,11 @@ func (s *Store) keyOf(key string) *keyState {
 	if s.recent != nil && s.recent.key == key {
 		return s.recent
 	}
-	return s.keys.get(key)
+	ks := s.keys.get(key)
+	if ks != nil {
+		s.recent = ks
+	}
+	return ks
 }
 
 // writable returns the state of a key for changing; create says to make one when the key holds nothing.

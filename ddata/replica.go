@@ -52,10 +52,12 @@ type request struct {
 type waiter struct {
 	ch   chan replicator.Result
 	done func(replicator.Result)
+	late *time.Timer // stopped while in the pool
 }
 
 var waiters = sync.Pool{New: func() any {
-	w := &waiter{ch: make(chan replicator.Result, 1)}
+	w := &waiter{ch: make(chan replicator.Result, 1), late: time.NewTimer(0)}
+	w.late.Stop()
 	w.done = func(res replicator.Result) { w.ch <- res }
 	return w
 }}
@@ -196,12 +198,12 @@ func (r *Replicator) call(ctx context.Context, in func(timeout time.Duration) re
 	if !r.loop.Post(request{in: in(max(timeout, time.Millisecond)), done: w.done}) {
 		return replicator.Result{Err: r.refusal()}
 	}
-	late := time.NewTimer(timeout + callGrace)
-	defer late.Stop()
+	w.late.Reset(timeout + callGrace)
 	cancelled := ctx.Done()
 	for {
 		select {
 		case res := <-w.ch:
+			w.late.Stop() // before another takes it
 			waiters.Put(w)
 			return res
 		case <-cancelled:
@@ -209,7 +211,7 @@ func (r *Replicator) call(ctx context.Context, in func(timeout time.Duration) re
 				return replicator.Result{Err: ctx.Err()}
 			}
 			cancelled = nil // the machine's own time-out is about to come
-		case <-late.C:
+		case <-w.late.C:
 			return replicator.Result{Err: fmt.Errorf("%w: the replica's goroutine is held up, by an update function perhaps; the outcome is unknown", replicator.ErrTimeout)}
 		case <-r.loop.Stopped():
 			return replicator.Result{Err: r.refusal()}
