@@ -25,13 +25,13 @@ const (
 	icdeKeys    = 1000 // of a map
 )
 
-// icdeTypes are the workloads: what node i does in a round. The set is one from which nothing is removed.
+// icdeTypes are the workloads: what node i does in a round.
 var icdeTypes = []struct {
 	name   string
 	update func(node, round int, r *crdt.Replica) (crdt.Group, error)
 }{
 	{"gset", func(node, round int, r *crdt.Replica) (crdt.Group, error) {
-		return r.Update("set", 0, crdt.Mutate[crdt.ORSet[string]](func(s *crdt.ORSetTx[string]) error {
+		return r.Update("set", 0, crdt.Mutate[crdt.GSet[string]](func(s *crdt.GSetTx[string]) error {
 			return s.Add("element-" + strconv.Itoa(node) + "-" + strconv.Itoa(round))
 		}), nil)
 	}},

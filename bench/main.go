@@ -41,15 +41,15 @@ func (o options) size(full int) int {
 }
 
 var benches = []bench{
+	{"types", "add, remove and merge in sets and maps of 1 k, 100 k and 1 M, beside a plain map; bytes on the wire and in memory", runTypes},
+	{"get", "local reads from one and several goroutines, beside a plain map and a sync.Map", runGet},
+	{"apply", "events of others taken by one core, by the store and by the whole machine, beside a plain map", runApply},
+	{"local", "local reads and writes of replicated data on one node, beside a locked map", runLocal},
+	{"replicate", "changes of one key brought to two other nodes, the caller held back, beside raw framed TCP", runReplicate},
+	{"majority", "WriteMajority and ReadMajority over three nodes on loopback, beside a raw multiplexed ping-pong", runMajority},
 	{"idle", "what two replicas of 1 M keys say to each other when nothing changes, and when one key differs", runIdle},
 	{"icde19", "elements and bytes shipped in the mesh and the tree of the ICDE 2019 paper, beside sending whole states", runICDE19},
-	{"apply", "events of others taken by one core, by the store and by the whole machine, beside a plain map", runApply},
-	{"get", "local reads from one and several goroutines, beside a plain map and a sync.Map", runGet},
-	{"replicate", "changes of one key brought to two other nodes, the caller held back, beside raw framed TCP", runReplicate},
 	{"join", "an empty node becomes a full member of one with 1 M items, beside encoding and merging them in place", runJoin},
-	{"types", "add, remove and merge in sets and maps of 1 k, 100 k and 1 M, beside a plain map; bytes on the wire and in memory", runTypes},
-	{"local", "local reads and writes of replicated data on one node, beside a locked map", runLocal},
-	{"majority", "WriteMajority and ReadMajority over three nodes on loopback, beside a raw multiplexed ping-pong", runMajority},
 	{"durable", "durable inserts, 1 to 256 callers beside raw LMDB, and into one set from 1 to 1 M elements", runDurable},
 	{"load", "the start of a node with 1 M rows in its directory", runLoad},
 	{"tell", "entity messages on one node, by id and by reference, beside a mutex-and-slice mailbox", runTell},

@@ -14,11 +14,13 @@ import (
 
 // runTypes measures the data types by themselves, without a replicator, and how large they are.
 func runTypes(_ context.Context, o options) error {
+	last := 0
 	for _, full := range []int{1_000, 100_000, 1_000_000} {
-		if o.size(full) < full && full > 1_000 {
+		n := o.size(full)
+		if n <= last {
 			break
 		}
-		n := o.size(full)
+		last = n
 		limit := mapCosts(n, o.d/4)
 		err := errors.Join(
 			typeCosts[crdt.ORSet[string]]("orset", n, o.d/4, limit,
@@ -27,6 +29,12 @@ func runTypes(_ context.Context, o options) error {
 			typeCosts[crdt.LWWMap[string, string]]("lwwmap", n, o.d/4, limit,
 				func(m *crdt.LWWMapTx[string, string], e string) error { return m.Put(e, "value") },
 				func(m *crdt.LWWMapTx[string, string], e string) error { return m.Remove(e) }),
+			typeCosts[crdt.PNCounterMap[string]]("pncountermap", n, o.d/4, limit,
+				func(m *crdt.PNCounterMapTx[string], e string) error { return m.Increment(e, 1) },
+				func(m *crdt.PNCounterMapTx[string], e string) error { return m.Remove(e) }),
+			typeCosts[crdt.ORMultiMap[string, string]]("ormultimap", n, o.d/4, limit,
+				func(m *crdt.ORMultiMapTx[string, string], e string) error { return m.Add(e, "value") },
+				func(m *crdt.ORMultiMapTx[string, string], e string) error { return m.RemoveKey(e) }),
 		)
 		if err != nil {
 			return err
@@ -73,7 +81,7 @@ func mapCosts(n int, d time.Duration) map[string]*cost {
 }
 
 // typeCosts measures one type at n elements: each batch of adds is undone by one of removes, so that the size stays. The merges are of deltas
-// of one element that another replica made: as a group, as the bytes of one, and as one item of a donor's state with his clock.
+// of one element that another replica made: as a group, as the bytes of one, and as items of a donor's state with his clock.
 func typeCosts[V crdt.Value[V, T], T any](name string, n int, d time.Duration, limit map[string]*cost, add, remove func(T, string) error) error {
 	here, there := crdt.New[V, T](1), crdt.New[V, T](2)
 	es := make([]string, n)
@@ -204,16 +212,20 @@ func (r *typeRun[V, T]) applyEncoded(raw [][]byte) error {
 	return nil
 }
 
-// join takes each put over as an item of a donor whose log does not help.
+// join takes each group over as items of a donor whose log does not help.
 func (r *typeRun[V, T]) join(gs []crdt.Group) error {
 	donor := r.here.Replica().Store().Clock().Clone()
-	item := make([]crdt.Item, 1)
+	var items []crdt.Item
 	return r.cost("join").measure(len(gs), func() error {
 		for _, g := range gs {
-			e := &g[0]
-			donor.Add(e.Dot)
-			item[0] = crdt.Item{Dot: e.Dot, Key: e.Key, Path: e.Path, Payload: e.Payload}
-			if err := r.here.Replica().MergeDiff(donor, nil, item, nil); err != nil {
+			items = items[:0]
+			for _, e := range g {
+				donor.Add(e.Dot)
+				if e.Puts {
+					items = append(items, crdt.Item{Dot: e.Dot, Key: e.Key, Path: e.Path, Payload: e.Payload})
+				}
+			}
+			if err := r.here.Replica().MergeDiff(donor, nil, items, nil); err != nil {
 				return err
 			}
 		}
