@@ -9,6 +9,9 @@
 // Two implementations pass one suite, storetest: [Memory], which the simulator crashes at will, and package durable/lmdb, which keeps its promises on a real
 // disk.
 //
+// Package durable/rows says how a replica lies in a table. The command durable/cmd/coterie-data looks into the directory of a node that is not running, verifies it,
+// compacts it and removes from it.
+//
 // # Guarantees
 //
 // They are the laws of [Table]. In short: an acknowledged batch is on disk; a batch is there whole or not
@@ -19,6 +22,13 @@
 // There are no reads but the load at the start: the live state is in memory, the table is its shadow. There are no transactions over two tables, and no batch
 // waits for another: who needs "the second only if the first" keeps one batch in flight (see the laws). A disk that
 // lies about having written can not be helped.
+//
+// # Modes
+//
+// A store has one mode: what waited during one sync is committed by the next, together, and an answer comes after the sync. Who wants fewer syncs commits less often:
+// replicator.Config.WriteBehind (ddata.Config.WriteBehind) lets a batch gather for an interval. There is no mode in which something is acknowledged
+// and not yet synced, nor one that syncs only now and then: LMDB uses the pages of old versions again at once, so that a cut of power between two syncs can
+// destroy what was synced before, too.
 //
 // # Why Commit never waits
 //

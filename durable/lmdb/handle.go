@@ -69,8 +69,9 @@ func openHandle(store string, opts Options) (*handle, error) {
 // resetReaders writes LMDB's lock file anew. Nobody else has it open, for the directory is locked, so what it says is stale. LMDB writes to it
 // through a map: were its blocks not there before, the first load on a full disk would kill the process.
 func resetReaders(store string) error {
-	const size = 16 << 10 // slots for more than 200 views at a time
-	return writeFile(filepath.Join(store, readerName), make([]byte, size))
+	const size = 16 << 10                           // slots for more than 200 views at a time
+	reserved := func(*os.File) error { return nil } // the file system has set the blocks aside; what they hold is worth nothing after a cut
+	return write(filepath.Join(store, readerName), make([]byte, size), reserved)
 }
 
 func (h *handle) open(store string, size int64, maxTables int) error {

@@ -174,14 +174,17 @@ func checkData(store string) error {
 }
 
 // writeFile writes a file through to the disk.
-func writeFile(path string, content []byte) error {
+func writeFile(path string, content []byte) error { return write(path, content, (*os.File).Sync) }
+
+// write writes a file and calls sync before it closes it.
+func write(path string, content []byte, sync func(*os.File) error) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE, fileMode)
 	if err != nil {
 		return fault(path, err)
 	}
 	_, err = f.Write(content)
 	if err == nil {
-		err = f.Sync()
+		err = sync(f)
 	}
 	if cerr := f.Close(); err == nil {
 		err = cerr
