@@ -57,6 +57,8 @@
 //	ORMultiMap[K, E]   of each binding as ORSet                                                1, All n         1, RemoveKey what it removes
 //	PNCounterMap[K]    all count; Increment wins over Remove with its origin's balance         o, All and Len k o, Remove o
 //	Whole[S]           what Merge of S makes of them                                           s times the size of S
+//	NodeSet[E]         each node has its own adds, which its own Remove and its end take away  1, All n         1
+//	NodeMap[K, V]      each node has its own Put; the last of the living ones is shown         s, All n         s
 //
 // The costs are descents of the tree of the key, O(log n) each, 1 for one: n elements or entries, k keys, o origins that have counted, s siblings, which
 // are the origins that wrote concurrently and usually one. Len of sets, of LWWMap and of ORMultiMap (its bindings) is a field when the value is a
@@ -82,7 +84,7 @@
 //   - LWW ties: the higher origin, then the higher bytes; there the lower address, and two values of one node with one timestamp never converge.
 //     The timestamp takes nanoseconds and counts on, so that writes of one millisecond have an order.
 //   - First writer wins is a type whose Put says whether it won. There it is a clock that runs backwards, handed to every write.
-//   - EWFlag and MVRegister are not there.
+//   - EWFlag, MVRegister, NodeSet and NodeMap are not there.
 //   - A removal that arrives before what it removes waits for it. There the delta of a removal can overtake that of the add, which then stays until the
 //     next full gossip.
 //   - ORMap has no put of a finished value, since a value is a view: Remove and Update in one Update make a value anew. Update beside a concurrent Remove

@@ -203,14 +203,24 @@ func TestStandaloneMergesWithoutALog(t *testing.T) {
 // What changes nothing makes no event, which would travel to everyone and be kept by nobody.
 func TestNothingToDoMakesNoEvent(t *testing.T) {
 	for name, update := range map[string]func(*Tx) error{
-		"increment by 0":      Mutate[GCounter](func(c *GCounterTx) error { return c.Increment(0) }),
-		"remove from a set":   Mutate[ORSet[string]](func(s *ORSetTx[string]) error { return s.Remove("x") }),
-		"clear a set":         Mutate[ORSet[string]](func(s *ORSetTx[string]) error { return s.Clear() }),
-		"remove from a map":   Mutate[LWWMap[string, int]](func(m *LWWMapTx[string, int]) error { return m.Remove("x") }),
-		"clear a map":         Mutate[LWWMap[string, int]](func(m *LWWMapTx[string, int]) error { return m.Clear() }),
-		"remove a register":   Mutate[LWWRegister[int]](func(r *LWWRegisterTx[int]) error { return r.Remove() }),
-		"nothing at all":      Mutate[ORSet[string]](func(*ORSetTx[string]) error { return nil }),
-		"look without change": Mutate[LWWMap[string, int]](func(m *LWWMapTx[string, int]) error { m.Len(); m.Get("x"); return nil }),
+		"increment by 0":       Mutate[GCounter](func(c *GCounterTx) error { return c.Increment(0) }),
+		"remove from a set":    Mutate[ORSet[string]](func(s *ORSetTx[string]) error { return s.Remove("x") }),
+		"clear a set":          Mutate[ORSet[string]](func(s *ORSetTx[string]) error { return s.Clear() }),
+		"remove from a map":    Mutate[LWWMap[string, int]](func(m *LWWMapTx[string, int]) error { return m.Remove("x") }),
+		"clear a map":          Mutate[LWWMap[string, int]](func(m *LWWMapTx[string, int]) error { return m.Clear() }),
+		"increment by nought":  Mutate[PNCounter](func(c *PNCounterTx) error { return c.Decrement(0) }),
+		"disable a flag":       Mutate[EWFlag](func(f *EWFlagTx) error { return f.Disable() }),
+		"remove a key":         Mutate[setMap](func(m *setMapTx) error { return m.Remove("x") }),
+		"clear a map of sets":  Mutate[setMap](func(m *setMapTx) error { return m.Clear() }),
+		"remove a binding":     Mutate[ORMultiMap[string, int]](func(m *ORMultiMapTx[string, int]) error { return m.Remove("x", 1) }),
+		"remove all bindings":  Mutate[ORMultiMap[string, int]](func(m *ORMultiMapTx[string, int]) error { return m.RemoveKey("x") }),
+		"remove a counter":     Mutate[PNCounterMap[string]](func(m *PNCounterMapTx[string]) error { return m.Remove("x") }),
+		"remove many values":   Mutate[MVRegister[int]](func(r *MVRegisterTx[int]) error { return r.Remove() }),
+		"remove the first":     Mutate[FWWRegister[int]](func(r *FWWRegisterTx[int]) error { return r.Remove() }),
+		"remove a whole value": Mutate[Whole[tally]](func(w *WholeTx[tally]) error { return w.Remove() }),
+		"remove a register":    Mutate[LWWRegister[int]](func(r *LWWRegisterTx[int]) error { return r.Remove() }),
+		"nothing at all":       Mutate[ORSet[string]](func(*ORSetTx[string]) error { return nil }),
+		"look without change":  Mutate[LWWMap[string, int]](func(m *LWWMapTx[string, int]) error { m.Len(); m.Get("x"); return nil }),
 	} {
 		r := NewReplica(1, StoreOptions{})
 		if g, err := r.Update("k", 0, update, nil); g != nil || err != nil || !r.Store().Clock().Empty() || r.Seq() != 0 {
