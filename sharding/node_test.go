@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -99,5 +100,33 @@ func TestRealNodes(t *testing.T) {
 	sum(300)
 	if err := regions[0].Tell(ctx, "cart-1", addItem{}); !errors.Is(err, ErrStopped) {
 		t.Errorf("tell on a node that left: %v", err)
+	}
+}
+
+// Remembering needs durable data: a directory, and a list of durable keys that does not switch durability off.
+func TestRememberingNeedsDurableData(t *testing.T) {
+	for name, c := range map[string]struct {
+		dir  string
+		keys []string
+		ok   bool
+	}{
+		"no directory":                {},
+		"durability is switched off":  {dir: t.TempDir(), keys: []string{}},
+		"a directory and the default": {dir: t.TempDir(), ok: true},
+	} {
+		n, err := ddata.Start(t.Context(), ddata.Config{
+			Name: "test", Bind: "127.0.0.1:0", BootstrapExpect: 1, Roles: []string{"backend"}, Preset: ddata.Local, Dir: c.dir, DurableKeys: c.keys,
+			Logger: slog.New(slog.DiscardHandler),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		typ := cartType(&cartLog{})
+		typ.RememberEntities = true
+		_, err = Start(n, typ)
+		if c.ok && err != nil || !c.ok && (!errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), "DurableKeys")) {
+			t.Errorf("%s: %v", name, err)
+		}
+		_ = n.Close()
 	}
 }
