@@ -147,7 +147,11 @@ func (c *chaos) strikeOne(kind int, n *node) {
 			w.after(time.Duration(r.Int64N(int64(6*time.Second))), func() { c.start(n.addr) })
 		}
 	case 4:
-		n.paused = w.now + time.Duration(r.Int64N(int64(c.pause)))
+		if d := time.Duration(r.Int64N(int64(c.pause))); r.IntN(4) > 0 {
+			n.pause(d)
+		} else {
+			w.pauseAll(d)
+		}
 	case 5:
 		c.grow()
 	case 6:
@@ -233,7 +237,19 @@ func (c *chaos) startAll() {
 	for _, a := range addrs(c.next) {
 		c.start(a)
 	}
+	c.introduce()
 	c.w.after(5*time.Second, c.startAll)
+}
+
+// introduce names the members to those who seek, as memberlist does when it reaches anybody at all: their seeds may all be down.
+func (c *chaos) introduce() {
+	for _, n := range c.w.living() {
+		for _, o := range c.w.living() {
+			if n.m.View() == nil && o.m.View() != nil {
+				n.step(Hint{Addr: o.addr, UID: o.uid, Alive: true})
+			}
+		}
+	}
 }
 
 func (c *chaos) play() {

@@ -65,7 +65,8 @@ type Config struct {
 	Epsilon float64
 	// RoundTrip is the largest usual round trip between two members. Default 250 ms; used by Validate only.
 	RoundTrip time.Duration
-	// SelfDownAfter without a lease a node gives up with ErrDowned. Default 20 s.
+	// SelfDownAfter without a lease a node gives up with ErrDowned. Time during which its process stood still does not count, here
+	// and in BootstrapTimeout. Default 20 s.
 	SelfDownAfter time.Duration
 	// BootstrapTimeout is how long a node that has locked itself to a founding waits for the others, and a joining
 	// one for a cluster that fell silent, before it ends so that the driver may start again under a new uid.

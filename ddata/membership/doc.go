@@ -77,9 +77,10 @@
 // There is one view per epoch. At any instant at most one node is the oldest of its installed view, holds its lease
 // and has not stopped. When a view without a member is installed anywhere, that member's lease has run out on its own
 // clock, or it had said that it stopped. No uid returns; only a learner that has never heard that it was
-// one may be listed again, after the cluster was founded anew. UpNumbers order the members alike everywhere and the oldest
+// one may be listed again, when nobody is left who knows. UpNumbers order the members alike everywhere and the oldest
 // changes only by its going. After a network has healed and while a quorum of the last view is alive, all reachable
-// nodes come to one view, and those it lacks end with ErrDowned.
+// nodes come to one view, and those it lacks end with ErrDowned. That nodes stand still, one or all, is not held against
+// them: they give up after time that they were awake.
 //
 // The only assumption on time is that the rates of two clocks differ by less than Epsilon. On bootstrapping: fewer than
 // twice BootstrapExpect nodes look for a cluster at once whose disks know of none.

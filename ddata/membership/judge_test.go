@@ -2,7 +2,6 @@ package membership
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"time"
 )
@@ -14,6 +13,7 @@ type judge struct {
 	views   map[place]*View
 	first   map[place]time.Duration
 	actors  map[UID]bool
+	heard   map[UID]Epoch // of the first view that the node itself installed
 	lastAct time.Duration // when somebody last acted
 }
 
@@ -26,6 +26,7 @@ func (j *judge) init() {
 	j.views = make(map[place]*View)
 	j.first = make(map[place]time.Duration)
 	j.actors = make(map[UID]bool)
+	j.heard = make(map[UID]Epoch)
 }
 
 func (j *judge) fault(w *world, format string, args ...any) {
@@ -59,6 +60,9 @@ func (j *judge) installed(w *world, by *node, v *View) {
 		j.fault(w, "%v was number %d and %v, is %v", by, by.up, by.status, me)
 	}
 	by.up, by.status = me.UpNumber, me.Status
+	if j.heard[by.uid] == 0 {
+		j.heard[by.uid] = v.Epoch
+	}
 	p := place{v.Cluster, v.Epoch}
 	if known, ok := j.views[p]; ok {
 		if known.Hash() != v.Hash() {
@@ -102,7 +106,8 @@ func (j *judge) history(w *world) {
 	}
 }
 
-// step compares a view with the one before. gone holds who was removed, and whether it had voted.
+// step compares a view with the one before. gone holds who was removed for good; a learner that never heard that it was one may still
+// be asking, and whoever knew it may be gone as well.
 func (j *judge) step(w *world, before, v *View, gone map[UID]bool) {
 	if v.Epoch != before.Epoch+1 || !v.Founded && v.Parent != before.Hash() {
 		if !v.Founded {
@@ -113,17 +118,14 @@ func (j *judge) step(w *world, before, v *View, gone map[UID]bool) {
 		n, ok := v.Member(o.UID)
 		switch {
 		case !ok && !v.Founded:
-			gone[o.UID] = o.Votes()
+			gone[o.UID] = o.Votes() || j.heard[o.UID] != 0 && j.heard[o.UID] <= before.Epoch
 		case !ok:
 		case n.Status < o.Status, o.UpNumber != 0 && n.UpNumber != o.UpNumber:
 			j.fault(w, "%v became %v", o, n)
 		}
 	}
-	if v.Founded { // founders need not know of learners that came and went; who had not heard of it may ask again
-		maps.DeleteFunc(gone, func(_ UID, voted bool) bool { return !voted })
-	}
 	for _, n := range v.Members {
-		if _, ok := gone[n.UID]; ok {
+		if gone[n.UID] {
 			j.fault(w, "%v has come back in %v", n, v)
 		}
 	}

@@ -65,7 +65,7 @@ type holder struct {
 	carried Lease
 	renewAt time.Time // when many voters' grants are counted next
 	held    bool      // lease held at the last look
-	lastAt  time.Time // when votes last held, or the first view was installed
+	lastAt  time.Time // when votes last held, or the first view was installed; moved by countAwake
 }
 
 // forget drops everything that was granted so far.

@@ -124,7 +124,7 @@ func TestPausedNodeHasNoLease(t *testing.T) {
 	w := newWorld(t, 4, LAN())
 	w.found(3)
 	n := w.acting()
-	n.paused = w.now + time.Minute
+	n.pause(time.Minute)
 	w.run(time.Minute - time.Millisecond)
 	if n.m.Lease().Holds(n.local()) {
 		t.Error("the lease outlasted the pause")

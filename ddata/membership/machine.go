@@ -54,7 +54,7 @@ type self struct {
 	stopped   bool
 	caughtUp  bool
 	settled   Epoch
-	companyAt time.Time // when somebody was last there who could decide the removal of this stopped node
+	companyAt time.Time // when somebody was last there who could decide the removal of this stopped node; moved by countAwake
 }
 
 // New returns a machine that knows nothing but its configuration and the record that the last incarnation on this
@@ -91,6 +91,7 @@ func (m *Machine) Step(now time.Time, in Input) *Effects {
 		m.start, m.now, m.wake = now, now, true
 	}
 	if now.After(m.now) {
+		m.countAwake(now)
 		m.now = now
 	}
 	m.take(in)

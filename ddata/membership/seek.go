@@ -20,7 +20,7 @@ type seeker struct {
 	candidates map[UID]founder
 	probeAt    time.Time
 	cluster    ClusterID
-	heardAt    time.Time // when the cluster was last heard
+	heardAt    time.Time // when the cluster was last heard; moved by countAwake, as is lockedAt
 	lock       *View
 	lockHash   Hash
 	lockedAt   time.Time

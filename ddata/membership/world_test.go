@@ -302,6 +302,16 @@ func (n *node) crash() {
 	n.done = errCrashed
 }
 
+// pause is SIGSTOP for d; a pause that lasts longer stays.
+func (n *node) pause(d time.Duration) { n.paused = max(n.paused, n.w.now+d) }
+
+// pauseAll pauses everybody.
+func (w *world) pauseAll(d time.Duration) {
+	for _, n := range w.living() {
+		n.pause(d)
+	}
+}
+
 var errCrashed = errors.New("crashed")
 
 func (w *world) living() (ns []*node) {

@@ -143,7 +143,7 @@ func (c *chaos) strikeOne(s stroke) {
 	}
 	switch s {
 	case freeze, freezeOldest:
-		p.pause(time.Duration(between(c.rng, int64(100*time.Millisecond), int64(40*time.Second))))
+		c.freeze(p, time.Duration(between(c.rng, int64(100*time.Millisecond), int64(40*time.Second))))
 	case suspend:
 		d := time.Duration(between(c.rng, int64(2*time.Second), int64(30*time.Second)))
 		if !p.frozen {
@@ -164,6 +164,18 @@ func (c *chaos) strikeOne(s stroke) {
 		}
 	case wallJump:
 		p.clock.skew += between(c.rng, -int64(10*time.Second), int64(10*time.Second))
+	}
+}
+
+// freeze pauses a process, and sometimes all that run, as when their one machine is starved or its hypervisor snapshots them.
+func (c *chaos) freeze(p *Process, d time.Duration) {
+	if c.rng.IntN(6) > 0 {
+		p.pause(d)
+		return
+	}
+	c.w.trace.line(c.w, "FREEZE ALL")
+	for _, q := range c.w.live {
+		q.pause(d)
 	}
 }
 
