@@ -32,6 +32,8 @@ const (
 	DropNoLink
 	// DropForced: the node gave its shard up by force (removed from the view) with the message in a mailbox.
 	DropForced
+	// DropNodeLost: the message was on its way to a node that has been removed. It may have been handled there before.
+	DropNodeLost
 	// DropLateReply: a reply came after its caller had given up.
 	DropLateReply
 	// DropReplyUnsent: a reply could not be put on the connection to its caller.
@@ -41,7 +43,7 @@ const (
 
 var dropNames = [dropReasons]string{
 	"mailbox full", "buffer full", "queue full", "stopped", "too many hops", "undecodable", "too large", "unregistered type", "invalid id", "no link",
-	"shard given up by force", "late reply", "reply unsent",
+	"shard given up by force", "node lost", "late reply", "reply unsent",
 }
 
 func (r DropReason) String() string {

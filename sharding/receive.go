@@ -35,7 +35,29 @@ func (r *core) Receive(from transport.NodeID, payload []byte) {
 	}
 }
 
-var _ transport.Handler = (*core)(nil)
+var _ transport.LossHandler = (*core)(nil)
+
+// Lost takes a frame that was on its way to a node that is gone. Whether it arrived before is unknown.
+func (r *core) Lost(_ transport.NodeID, payload []byte) {
+	rd := reader{b: payload}
+	switch kind, fields := rd.open(); {
+	case rd.bad:
+	case kind == frameTell || kind == frameAsk:
+		var m message
+		if rd.message(&m, kind, fields); rd.bad {
+			return
+		}
+		r.drops.drop(DropNodeLost, int(m.shard), string(m.id), nil)
+		switch m.origin {
+		case 0, r.self:
+			r.asks.answer(m.call, nil, statusLost.err(""))
+		default:
+			r.replyError(envelope{call: m.call, origin: m.origin}, statusLost, "")
+		}
+	case kind == frameReply:
+		r.drops.drop(DropReplyUnsent, -1, "", nil)
+	}
+}
 
 func (r *core) malformed(from uint64) {
 	r.drops.drop(DropUndecodable, -1, "", nil)

@@ -1,6 +1,7 @@
 package sharding
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -211,5 +212,48 @@ func BenchmarkReceive(b *testing.B) {
 	b.ReportAllocs()
 	for range b.N {
 		g.core.Receive(7, frame)
+	}
+}
+
+// TestLostWithTheNode: what waits for a node that is removed is counted and reported.
+func TestLostWithTheNode(t *testing.T) {
+	drops := make(chan Drop, 10)
+	typ := cartType(&cartLog{})
+	typ.OnDrop = func(d Drop) { drops <- d }
+	near, _ := remotePair(t, typ)
+	mesh := near.core.net.(meshNet).Mesh
+	const nobody = 9
+	if err := mesh.AddPeer(nobody, "127.0.0.1:1"); err != nil {
+		t.Fatal(err)
+	}
+	for n := range near.core.table.slots {
+		near.core.table.slots[n].Store(&route{remote: nobody})
+	}
+	for i := range 3 {
+		if err := near.Tell(t.Context(), fmt.Sprint("cart-", i), addItem{"x", i}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	mesh.RemovePeer(nobody)
+	for i := range 3 {
+		if d := <-drops; d.Reason != DropNodeLost || d.ID != fmt.Sprint("cart-", i) {
+			t.Errorf("reported: %v", d)
+		}
+	}
+}
+
+// TestLostQuestion: who asked learns that the question was lost, before its deadline.
+func TestLostQuestion(t *testing.T) {
+	near, far := remotePair(t, cartType(&cartLog{}))
+	frames := make(chan []byte, 1)
+	far.core.net.(meshNet).Handle(far.core.channel, transport.HandlerFunc(func(_ transport.NodeID, b []byte) { frames <- bytes.Clone(b) }))
+	asked := make(chan error, 1)
+	go func() {
+		_, err := Ask(t.Context(), near, "cart", total{})
+		asked <- err
+	}()
+	near.core.Lost(2, <-frames)
+	if err := <-asked; !errors.Is(err, ErrNodeGone) {
+		t.Errorf("the question ended with %v", err)
 	}
 }

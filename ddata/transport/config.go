@@ -37,6 +37,10 @@ type Config struct {
 	// DataQueueMax bounds the bytes queued in one Data stripe. Higher absorbs longer
 	// bursts and adds delay. Default 1 MiB.
 	DataQueueMax int
+	// DataKeepMax bounds the bytes of one Data stripe that were written and that the other side has not acknowledged: they are sent
+	// again when the connection breaks. Below what is on its way on a fast, long network it limits the throughput. Default 4 MiB, at
+	// least 256 KiB.
+	DataKeepMax int
 	// BulkQueueMax bounds the bytes queued in a Bulk lane. Default 4 MiB.
 	BulkQueueMax int
 	// PacketQueueMax bounds the bytes behind which SendPacket still adds. Default 256 KiB.
@@ -102,6 +106,7 @@ func (c *Config) Validate() error {
 	fault(d.FrameMax < 1 || d.FrameMax > frameMaxLimit, "FrameMax %d is not within 1..%d", d.FrameMax, frameMaxLimit)
 	fault(d.DataStripes > stripesLimit, "DataStripes %d is above %d", d.DataStripes, stripesLimit)
 	fault(min(d.ControlQueueMax, d.DataQueueMax, d.BulkQueueMax, d.PacketQueueMax) < 1, "a queue bound is negative")
+	fault(d.DataKeepMax < 4*receiptEvery, "DataKeepMax %d is below %d", d.DataKeepMax, 4*receiptEvery)
 	fault(min(d.DialTimeout, d.HelloTimeout, d.WriteTimeout, d.DrainTimeout, d.KeepAlive, d.BackoffMin, d.AddrIdle, d.Linger) < 0, "a duration is negative")
 	fault(d.BackoffMax < d.BackoffMin, "BackoffMax %v is below BackoffMin %v", d.BackoffMax, d.BackoffMin)
 	fault(d.HelloTimeout <= d.DrainTimeout, "HelloTimeout %v must exceed DrainTimeout %v", d.HelloTimeout, d.DrainTimeout)
@@ -114,6 +119,7 @@ func (c Config) withDefaults() Config {
 	setDefault(&c.DataStripes, defaultDataStripes())
 	setDefault(&c.ControlQueueMax, DefaultControlQueueMax)
 	setDefault(&c.DataQueueMax, DefaultDataQueueMax)
+	setDefault(&c.DataKeepMax, DefaultDataKeepMax)
 	setDefault(&c.BulkQueueMax, DefaultBulkQueueMax)
 	setDefault(&c.PacketQueueMax, DefaultPacketQueueMax)
 	setDefault(&c.DialTimeout, defaultDialTimeout)

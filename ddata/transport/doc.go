@@ -31,11 +31,14 @@
 //     handlers in the order in which they were appended, across reconnects too:
 //     a receiver reads a successor connection only when the reader of its
 //     predecessor has ended.
-//   - At most once. A frame is never delivered twice. When a connection breaks,
-//     the frames handed to the kernel may be lost; those that were still queued
-//     and had no byte written go out, in order, over the next one. So what is
-//     lost is one contiguous run, and it lies at a change of generation, which
-//     OnLink reports.
+//   - At most once. A frame is never delivered twice.
+//   - Nothing lost between the living, in the Data lane. What was written is
+//     kept until the receiver has acknowledged it, and goes out again, in
+//     order, over the next connection (keep.go). What a peer may not have got
+//     when it is removed is counted and given to the LossHandler of its channel.
+//     In the Control and Bulk lanes, whose protocols repeat themselves, the
+//     frames handed to the kernel may be lost when a connection breaks: one
+//     contiguous run, at a change of generation, which OnLink reports.
 //   - Incarnation. A frame sent to a NodeID is delivered to that process or to
 //     nobody. The hello of a connection names both ends, and the receiver
 //     refuses one that is meant for an earlier incarnation, for another cluster
@@ -52,7 +55,7 @@
 //
 // # What it does not do
 //
-// It does not acknowledge or retry: a nil error says "queued". It does not
+// It does not tell when a frame has arrived: a nil error says "queued". It does not
 // detect failures: a link that is up may lead to a stopped process; heartbeats
 // above decide. It does not authenticate unless TLS is configured. It does not
 // chunk: a payload above FrameMax is an error. There is no order between lanes,

@@ -18,9 +18,14 @@ type gateKey struct {
 // The race that it prevents: (1) the sender writes frames into connection 7, which breaks; (2) it
 // dials connection 8 and writes the frames after those; (3) the reader of 7 has not come to the end
 // of what arrived, when that of 8 hands over its first frame.
+//
+// In the Data lane a gate outlives its connections, until the sender is removed: it counts the frames that
+// came, so that those which did not can be sent again (keep.go).
 type gate struct {
-	active  *turn
-	waiting *turn // of a generation above active's; nil when none waits
+	active   *turn  // nil: no connection at present
+	waiting  *turn  // of a generation above active's; nil when none waits
+	known    bool   // received counts from the link's first frame
+	received uint64 // frames of all connections that have ended
 }
 
 // turn is one connection at a gate.
@@ -30,6 +35,8 @@ type turn struct {
 	draining   atomic.Bool   // its successor waits
 	begin      chan struct{} // closed when it is its turn
 	obsolete   chan struct{} // closed when a higher generation took its place
+	written    uint64        // frames that the sender gave to earlier connections
+	receipts   *receipts     // of the Data lane, from begin on
 }
 
 // enter queues a connection at its gate: begin is closed as soon as the predecessor has ended. It
@@ -39,7 +46,11 @@ func (m *Mesh) enter(key gateKey, t *turn) error {
 	defer m.mu.Unlock()
 	g, ok := m.gates[key]
 	if !ok {
-		m.gates[key] = &gate{active: t}
+		g = &gate{}
+		m.gates[key] = g
+	}
+	if g.active == nil {
+		g.active = t
 		close(t.begin)
 		return nil
 	}
@@ -67,11 +78,37 @@ func (m *Mesh) leave(key gateKey, t *turn) {
 	case g.waiting:
 		g.waiting = nil
 	case g.active:
-		if g.waiting == nil {
-			delete(m.gates, key)
+		if t.receipts != nil {
+			g.received = t.receipts.received.Load()
+		}
+		if g.active, g.waiting = g.waiting, nil; g.active != nil {
+			close(g.active.begin)
 			return
 		}
-		g.active, g.waiting = g.waiting, nil
-		close(g.active.begin)
+		if _, peer := (*m.peers.Load())[key.peer]; !g.known || !peer && len(m.gates) > gatesMax {
+			delete(m.gates, key)
+		}
+	}
+}
+
+// countFrom begins to count the frames of a connection whose turn it is, and says in the welcome from where.
+func (m *Mesh) countFrom(key gateKey, t *turn, conn net.Conn, w *answer) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	g := m.gates[key]
+	if !g.known { // what was on its way when the count was lost must not come twice
+		w.Fresh = t.written > 0
+		g.known, g.received = true, t.written
+	}
+	w.Received = g.received
+	t.receipts = newReceipts(conn, m.cfg.WriteTimeout, g.received)
+}
+
+// forgetGates forgets the counts of a node that is no peer any more.
+func (m *Mesh) forgetGatesLocked(id NodeID) {
+	for key, g := range m.gates {
+		if key.peer == id && g.active == nil {
+			delete(m.gates, key)
+		}
 	}
 }

@@ -187,7 +187,7 @@ func (m *Mesh) reply(conn net.Conn, k kind, a answer) bool {
 // serveLink serves a connection of a peer's link once its predecessor has ended.
 func (m *Mesh) serveLink(raw, conn net.Conn, h hello) {
 	key := gateKey{peer: h.From, lane: h.Lane, stripe: h.Stripe}
-	turn := &turn{conn: conn, generation: h.Generation, begin: make(chan struct{}), obsolete: make(chan struct{})}
+	turn := &turn{conn: conn, generation: h.Generation, begin: make(chan struct{}), obsolete: make(chan struct{}), written: h.Written}
 	if err := m.enter(key, turn); err != nil {
 		m.refuse(conn, h, err)
 		m.drop(raw)
@@ -209,7 +209,11 @@ func (m *Mesh) serveFrames(raw, conn net.Conn, h hello, t *turn) {
 	m.enlist(h)
 	defer m.delist(h)
 	defer m.drop(raw)
-	if !m.reply(conn, kindWelcome, answer{From: m.cfg.Self}) {
+	welcome := answer{From: m.cfg.Self}
+	if t != nil && h.Lane == Data {
+		m.countFrom(gateKey{peer: h.From, lane: h.Lane, stripe: h.Stripe}, t, conn, &welcome)
+	}
+	if !m.reply(conn, kindWelcome, welcome) {
 		m.n.drop(DropHandshake, 1)
 		return
 	}

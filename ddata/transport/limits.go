@@ -10,6 +10,8 @@ const (
 	DefaultControlQueueMax = 16 << 20
 	// DefaultDataQueueMax bounds the queue of one Data stripe, in bytes.
 	DefaultDataQueueMax = 1 << 20
+	// DefaultDataKeepMax bounds what one Data stripe has written without a receipt, in bytes.
+	DefaultDataKeepMax = 4 << 20
 	// DefaultBulkQueueMax bounds a Bulk queue, in bytes.
 	DefaultBulkQueueMax = 4 << 20
 	// DefaultPacketQueueMax bounds what may wait where SendPacket adds, in bytes.
@@ -27,6 +29,8 @@ const (
 	handshakesMax   = 512       // accepted connections whose hello has not come yet
 	readBufferMin   = 4 << 10   // first size of a reader's buffer
 	readBufferMax   = 256 << 10 // it grows by itself to this, beyond only for a large frame
+	gatesMax        = 4096      // counts kept of nodes that are no peers, or not yet
+	sparesMax       = 8         // write buffers that a link keeps for use
 	writeBufferKeep = 64 << 10  // a link that was idle for writeBufferIdle keeps no buffer above this
 )
 

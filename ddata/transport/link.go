@@ -3,6 +3,7 @@ package transport
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 )
@@ -39,7 +40,8 @@ type link struct {
 	phase   phase
 	buf     []byte        // whole frames, in order; at most one of them lies beyond max
 	frames  int           // number of frames in buf
-	spare   []byte        // the buffer that is not in use; nil while it is being written
+	spares  [][]byte      // buffers that are not in use
+	kept    keeper        // of the Data lane
 	parked  bool          // the goroutine waits for wake
 	room    chan struct{} // closed when buf was taken; nil when nobody waits
 	refused error         // the last attempt to connect was refused; nil again once one succeeds
@@ -48,6 +50,7 @@ type link struct {
 
 func (m *Mesh) newLink(peer NodeID, addr string, lane Lane, stripe uint32) *link {
 	l := &link{m: m, peer: peer, addr: addr, lane: lane, stripe: stripe, wake: make(chan struct{}, 1), kick: make(chan struct{}, 1)}
+	l.kept.room = make(chan struct{}, 1)
 	l.ctx, l.stop = context.WithCancel(m.ctx)
 	switch {
 	case peer == 0:
@@ -189,7 +192,7 @@ func (l *link) take(lost <-chan struct{}, idle *time.Timer) (batch []byte, frame
 			return nil, 0, nil
 		}
 		l.parked = true
-		large := max(cap(l.buf), cap(l.spare)) > writeBufferKeep
+		large := cap(l.buf) > writeBufferKeep || slices.ContainsFunc(l.spares, func(b []byte) bool { return cap(b) > writeBufferKeep })
 		l.mu.Unlock()
 		switch {
 		case l.peer == 0:
@@ -217,13 +220,16 @@ func (l *link) shrink() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if len(l.buf) == 0 {
-		l.buf, l.spare = nil, nil
+		l.buf, l.spares = nil, nil
 	}
 }
 
 func (l *link) takeUnlock() ([]byte, int) {
 	batch, frames := l.buf, l.frames
-	l.buf, l.frames, l.spare = l.spare[:0], 0, nil
+	l.buf, l.frames = nil, 0
+	if n := len(l.spares); n > 0 {
+		l.buf, l.spares = l.spares[n-1], l.spares[:n-1]
+	}
 	l.parked = false
 	room := l.room
 	l.room = nil
@@ -237,8 +243,14 @@ func (l *link) takeUnlock() ([]byte, int) {
 // recycle gives the buffer of a written batch back.
 func (l *link) recycle(batch []byte) {
 	l.mu.Lock()
-	l.spare = batch[:0]
-	l.mu.Unlock()
+	defer l.mu.Unlock()
+	l.recycleLocked(batch)
+}
+
+func (l *link) recycleLocked(batch []byte) {
+	if len(l.spares) < sparesMax {
+		l.spares = append(l.spares, batch[:0])
+	}
 }
 
 // requeue puts back, before all others, the frames of a batch of which no byte was written, and
@@ -260,12 +272,14 @@ func (l *link) requeue(batch []byte, frames, written int) {
 	l.mu.Unlock()
 }
 
-// discard empties the queue and counts its frames.
+// discard empties the queue, and gives up what is kept.
 func (l *link) discard(d Drop) {
 	l.mu.Lock()
-	l.m.n.drop(d, l.frames)
-	l.buf, l.spare = nil, nil
-	_, _ = l.takeUnlock()
+	written := l.giveUpLocked()
+	l.spares = nil
+	queued, _ := l.takeUnlock()
+	l.m.lost(l.peer, DropConnLost, written)
+	l.m.lost(l.peer, d, queued)
 }
 
 // close lets the link write what it holds for at most linger, and ends it. A link that has no

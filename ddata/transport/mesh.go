@@ -216,6 +216,7 @@ func (m *Mesh) RemovePeer(id NodeID) {
 		next := maps.Clone(*m.peers.Load())
 		delete(next, id)
 		m.peers.Store(&next)
+		m.forgetGatesLocked(id)
 	}
 	m.mu.Unlock()
 	if !ok {

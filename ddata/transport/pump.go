@@ -26,9 +26,12 @@ func (l *link) run() {
 			return
 		}
 		gen := l.m.generation.Add(1)
-		conn, err := l.connect(gen)
+		conn, welcome, err := l.connect(gen)
 		if err == nil {
 			since := time.Now()
+			if l.lane == Data {
+				l.resume(welcome)
+			}
 			if err = l.serve(conn, gen, idle); err == nil || l.closing() {
 				return
 			}
@@ -90,11 +93,11 @@ func (l *link) sleep(d time.Duration, cause error) {
 }
 
 // connect dials, says hello and waits for the welcome.
-func (l *link) connect(gen uint64) (net.Conn, error) {
+func (l *link) connect(gen uint64) (net.Conn, answer, error) {
 	l.mu.Lock()
-	addr := l.addr
+	addr, written := l.addr, l.kept.written
 	l.mu.Unlock()
-	h := hello{To: l.peer, Lane: l.lane, Stripe: l.stripe, Generation: gen}
+	h := hello{To: l.peer, Lane: l.lane, Stripe: l.stripe, Generation: gen, Written: written}
 	k := kindLink
 	if l.peer == 0 {
 		k = kindAddr
@@ -103,27 +106,27 @@ func (l *link) connect(gen uint64) (net.Conn, error) {
 }
 
 // dial opens a connection of any kind and completes its handshake.
-func (m *Mesh) dial(ctx context.Context, addr string, k kind, h hello) (net.Conn, error) {
+func (m *Mesh) dial(ctx context.Context, addr string, k kind, h hello) (net.Conn, answer, error) {
 	m.n.dials.Add(1)
 	conn, err := m.dialRaw(ctx, addr)
 	if err != nil {
 		m.n.dialErrors.Add(1)
-		return nil, err
+		return nil, answer{}, err
 	}
 	stop := context.AfterFunc(ctx, func() { conn.Close() })
-	from, err := m.greet(conn, k, h)
+	a, err := m.greet(conn, k, h)
 	if !stop() && err == nil {
 		err = ctx.Err()
 	}
 	if err == nil {
-		return conn, nil
+		return conn, a, nil
 	}
 	conn.Close()
 	m.n.dialErrors.Add(1)
 	if cause, ok := errors.AsType[ErrRefused](err); ok {
-		m.onRefusedBy(from, h.To, addr, cause)
+		m.onRefusedBy(a.From, h.To, addr, cause)
 	}
-	return nil, err
+	return nil, answer{}, err
 }
 
 func (m *Mesh) dialRaw(ctx context.Context, addr string) (net.Conn, error) {
@@ -152,30 +155,30 @@ func (m *Mesh) dialRaw(ctx context.Context, addr string) (net.Conn, error) {
 }
 
 // greet sends the hello and reads the answer.
-func (m *Mesh) greet(conn net.Conn, k kind, h hello) (NodeID, error) {
+func (m *Mesh) greet(conn net.Conn, k kind, h hello) (answer, error) {
 	h.Cluster, h.From, h.Addr, h.FrameMax = m.cfg.Cluster, m.cfg.Self, m.addr, uint32(m.cfg.FrameMax)
 	b, err := appendHandshake(nil, k, h)
 	if err != nil {
-		return 0, err
+		return answer{}, err
 	}
 	if err := conn.SetDeadline(time.Now().Add(m.cfg.HelloTimeout)); err != nil {
-		return 0, err
+		return answer{}, err
 	}
 	if _, err := conn.Write(b); err != nil {
-		return 0, err
+		return answer{}, err
 	}
 	got, body, err := readHandshake(conn)
 	if v, ok := errors.AsType[errVersion](err); ok {
-		return 0, ErrRefused{Reason: RefusedVersion, Text: "the other side speaks " + v.Error()}
+		return answer{}, ErrRefused{Reason: RefusedVersion, Text: "the other side speaks " + v.Error()}
 	}
 	if err != nil {
-		return 0, err
+		return answer{}, err
 	}
-	from, err := decodeAnswer(got, body)
+	a, err := decodeAnswer(got, body)
 	if err != nil {
-		return from, err
+		return a, err
 	}
-	return from, conn.SetDeadline(time.Time{})
+	return a, conn.SetDeadline(time.Time{})
 }
 
 // onConnectError takes note of a failed attempt.
@@ -207,7 +210,7 @@ func (l *link) onConnectError(err error) {
 func (l *link) serve(conn net.Conn, gen uint64, idle *time.Timer) error {
 	stop := context.AfterFunc(l.ctx, func() { abort(conn) })
 	lost := make(chan struct{})
-	go watch(conn, lost)
+	go l.watch(conn, lost)
 	l.becomeUp(gen)
 	err := l.pump(conn, lost, idle)
 	stop()
@@ -217,40 +220,50 @@ func (l *link) serve(conn net.Conn, gen uint64, idle *time.Timer) error {
 	return err
 }
 
-// watch waits for the other side to end a one-way connection, on which it never sends a byte.
-func watch(conn net.Conn, lost chan<- struct{}) {
-	var b [1]byte
-	_, _ = conn.Read(b[:])
-	abort(conn)
-	close(lost)
-}
-
 func (l *link) pump(conn net.Conn, lost <-chan struct{}, idle *time.Timer) error {
 	for {
+		if l.lane == Data && !l.awaitReceipts(lost, l.m.cfg.DataKeepMax) {
+			return errLost
+		}
 		batch, frames, err := l.take(lost, idle)
 		if err != nil {
 			return err
 		}
 		if len(batch) == 0 {
-			if l.peer != 0 || l.retire() {
-				return nil
+			if l.peer == 0 && !l.retire() {
+				continue
 			}
-			continue
+			l.settle(conn, lost)
+			return nil
 		}
 		if err := conn.SetWriteDeadline(time.Now().Add(l.m.cfg.WriteTimeout)); err != nil {
 			l.requeue(batch, frames, 0)
 			return err
 		}
-		written, err := conn.Write(batch)
-		if err != nil {
-			l.requeue(batch, frames, written)
+		if err := l.write(conn, batch, frames); err != nil {
 			return err
 		}
 		l.m.n.framesOut.Add(uint64(frames))
 		l.m.n.bytesOut.Add(uint64(len(batch)))
 		l.m.n.writes.Add(1)
-		l.recycle(batch)
 	}
+}
+
+// write writes a batch and says what becomes of it: it is kept, used again, or lost in part.
+func (l *link) write(conn net.Conn, batch []byte, frames int) error {
+	if l.lane == Data {
+		last := l.writing(frames)
+		_, err := conn.Write(batch)
+		l.keep(batch, last)
+		return err
+	}
+	written, err := conn.Write(batch)
+	if err != nil {
+		l.requeue(batch, frames, written)
+		return err
+	}
+	l.recycle(batch)
+	return nil
 }
 
 func (l *link) becomeUp(gen uint64) {

@@ -15,6 +15,10 @@ import (
 func (m *Mesh) readFrames(conn net.Conn, from NodeID, t *turn) error {
 	b := readBuffer{data: make([]byte, readBufferMin)}
 	table := m.handlers.Load()
+	var got *receipts
+	if t != nil {
+		got = t.receipts
+	}
 	var (
 		ch Channel
 		h  Handler
@@ -30,6 +34,7 @@ func (m *Mesh) readFrames(conn net.Conn, from NodeID, t *turn) error {
 			size, ferr := frameSize(b.data[b.start:b.end], m.cfg.FrameMax)
 			if ferr != nil {
 				m.count(frames, taken)
+				got.took(frames, taken)
 				return ferr
 			}
 			if size == 0 || size > b.end-b.start {
@@ -51,7 +56,9 @@ func (m *Mesh) readFrames(conn net.Conn, from NodeID, t *turn) error {
 			h.Receive(from, frame[frameHeader:])
 		}
 		m.count(frames, taken)
+		got.took(frames, taken)
 		if err != nil {
+			got.end()
 			return m.readEnd(err, b.end-b.start)
 		}
 	}

@@ -155,7 +155,7 @@ func TestRequeue(t *testing.T) {
 	frame := len(appendFrame(nil, 1, []byte("abc")))
 	for _, c := range []struct{ written, lost int }{{0, 0}, {1, 1}, {frame - 1, 1}, {frame, 1}, {frame + 1, 2}, {3 * frame, 3}} {
 		before := m.Stats().Dropped[DropConnLost]
-		l := m.newLink(3, "a:1", Data, 0)
+		l := m.newLink(3, "a:1", Bulk, 0)
 		var batch []byte
 		for _, p := range []string{"abc", "def", "ghi"} {
 			batch = appendFrame(batch, 1, []byte(p))

@@ -24,8 +24,8 @@ const (
 	DropTooLarge
 	// DropNoPeer counts frames for a node that is no peer.
 	DropNoPeer
-	// DropConnLost counts frames of which the first bytes at least were handed to a connection that
-	// broke. Some of them may have arrived.
+	// DropConnLost counts frames that were handed to a connection that broke and could not be sent again: in the Control and Bulk
+	// lanes, and in the Data lane when the peer was removed before it acknowledged them. Some of them may have arrived.
 	DropConnLost
 	// DropRemoved counts frames still queued when their peer was removed or the transport closed.
 	DropRemoved
@@ -71,6 +71,8 @@ type Stats struct {
 	FramesOut, BytesOut, Writes uint64
 	// FramesIn, BytesIn and Reads count what came from connections, with frame headers.
 	FramesIn, BytesIn, Reads uint64
+	// Resent counts frames of the Data lane that were sent again because a connection broke before they had arrived.
+	Resent uint64
 	// Dials and DialErrors count attempts to connect and those that failed.
 	Dials, DialErrors uint64
 	// Accepted counts accepted connections.
@@ -93,6 +95,7 @@ func (s Stats) String() string {
 	put("frames-out", s.FramesOut)
 	put("bytes-out", s.BytesOut)
 	put("writes", s.Writes)
+	put("resent", s.Resent)
 	put("frames-in", s.FramesIn)
 	put("bytes-in", s.BytesIn)
 	put("reads", s.Reads)
@@ -113,6 +116,7 @@ func (s Stats) String() string {
 // counters are the live form of Stats. Hot paths add once per batch.
 type counters struct {
 	framesOut, bytesOut, writes atomic.Uint64
+	resent                      atomic.Uint64
 	framesIn, bytesIn, reads    atomic.Uint64
 	dials, dialErrors, accepted atomic.Uint64
 	linksUp, readers, streams   atomic.Int64
@@ -127,7 +131,7 @@ func (c *counters) drop(d Drop, n int) {
 
 func (c *counters) snapshot() Stats {
 	s := Stats{
-		FramesOut: c.framesOut.Load(), BytesOut: c.bytesOut.Load(), Writes: c.writes.Load(),
+		FramesOut: c.framesOut.Load(), BytesOut: c.bytesOut.Load(), Writes: c.writes.Load(), Resent: c.resent.Load(),
 		FramesIn: c.framesIn.Load(), BytesIn: c.bytesIn.Load(), Reads: c.reads.Load(),
 		Dials: c.dials.Load(), DialErrors: c.dialErrors.Load(), Accepted: c.accepted.Load(),
 		LinksUp: c.linksUp.Load(), Readers: c.readers.Load(), Streams: c.streams.Load(),

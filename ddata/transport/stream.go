@@ -64,7 +64,7 @@ func (m *Mesh) DialStream(ctx context.Context, addr string, ch Channel) (net.Con
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(m.ctx, cancel)()
-	conn, err := m.dial(ctx, addr, kindStream, hello{Channel: ch})
+	conn, _, err := m.dial(ctx, addr, kindStream, hello{Channel: ch})
 	if m.ctx.Err() != nil {
 		err = ErrClosed
 	}

@@ -65,6 +65,15 @@ type Handler interface {
 	Receive(from NodeID, payload []byte)
 }
 
+// LossHandler is a Handler that wants to know what was lost: Lost gets each frame of its channel that was accepted for the
+// Data lane and may never arrive, because the peer was removed, died or refuses, or this transport was closed. Some of those
+// frames may have arrived all the same. It is called from the link's goroutine and must be quick; payload is valid during the
+// call only.
+type LossHandler interface {
+	Handler
+	Lost(to NodeID, payload []byte)
+}
+
 // HandlerFunc makes a Handler of a function.
 type HandlerFunc func(from NodeID, payload []byte)
 

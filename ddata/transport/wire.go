@@ -18,7 +18,8 @@ import (
 //	dialler                                 receiver
 //	   │ handshake link|addr|stream, hello ──► │
 //	   │ ◄── handshake welcome|refusal, answer │   a refusal ends the connection
-//	   │ frame frame frame … ────────────────► │   link, addr: one way, the receiver never writes again
+//	   │ frame frame frame … ────────────────► │   link, addr: one way
+//	   │ ◄────────── receipt(8, little endian) │   link of the Data lane only: how many frames were received, see keep.go
 //	   │ ◄───────── raw bytes ───────────────► │   stream: both ways
 //
 // The first eight bytes keep this form in every version, so that any two versions can refuse
@@ -52,6 +53,7 @@ type hello struct {
 	Generation uint64  `cbor:"7,keyasint,omitempty"`
 	Channel    Channel `cbor:"8,keyasint,omitempty"` // of a stream
 	FrameMax   uint32  `cbor:"9,keyasint,omitempty"`
+	Written    uint64  `cbor:"10,keyasint,omitempty"` // frames that earlier connections of the link were given
 }
 
 // answer is what a receiver says to a hello.
@@ -59,6 +61,9 @@ type answer struct {
 	From   NodeID `cbor:"1,keyasint"`
 	Reason Reason `cbor:"2,keyasint,omitempty"`
 	Text   string `cbor:"3,keyasint,omitempty"`
+
+	Received uint64 `cbor:"4,keyasint,omitempty"` // frames of the link that were received on earlier connections
+	Fresh    bool   `cbor:"5,keyasint,omitempty"` // nothing is known of earlier connections
 }
 
 var (
@@ -139,18 +144,18 @@ func decodeHello(body []byte) (hello, error) {
 	return h, nil
 }
 
-func decodeAnswer(k kind, body []byte) (NodeID, error) {
+func decodeAnswer(k kind, body []byte) (answer, error) {
 	var a answer
 	if err := wireDec.Unmarshal(body, &a); err != nil {
-		return 0, fmt.Errorf("%w: answer: %w", ErrProtocol, err)
+		return answer{}, fmt.Errorf("%w: answer: %w", ErrProtocol, err)
 	}
 	switch k {
 	case kindWelcome:
-		return a.From, nil
+		return a, nil
 	case kindRefusal:
-		return a.From, ErrRefused{Reason: a.Reason, Text: clip(a.Text)}
+		return a, ErrRefused{Reason: a.Reason, Text: clip(a.Text)}
 	}
-	return 0, fmt.Errorf("%w: answer of kind %d", ErrProtocol, k)
+	return answer{}, fmt.Errorf("%w: answer of kind %d", ErrProtocol, k)
 }
 
 // clip bounds a refusal's text, which comes from a peer and goes to logs.

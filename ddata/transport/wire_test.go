@@ -41,7 +41,8 @@ func TestAnswers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return decodeAnswer(k, body)
+		a, err = decodeAnswer(k, body)
+		return a.From, err
 	}
 	if from, err := read(kindWelcome, answer{From: 5}); from != 5 || err != nil {
 		t.Errorf("welcome: %v, %v", from, err)

@@ -48,6 +48,12 @@ func (c *conn) Close() error {
 	return nil
 }
 
+// CloseWrite ends the direction of writing. The other side reads what was written, and then the end.
+func (c *conn) CloseWrite() error {
+	c.out.closeWrite()
+	return nil
+}
+
 // LocalAddr is this end's address.
 func (c *conn) LocalAddr() net.Addr { return address(c.local) }
 

@@ -1,0 +1,269 @@
+package transport
+
+import (
+	"encoding/binary"
+	"io"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Nothing is lost between two living nodes in the Data lane, although connections break: the sender
+// keeps what it has written until a receipt comes, and the receiver counts what it has taken.
+//
+//	link                                              gate
+//	written: frames handed to connections             received: frames handed to handlers
+//	   │ hello, written ──────────────────────────────► │
+//	   │ ◄────────────────────────── welcome, received  │   what is above goes out again, first of all
+//	   │ frame frame frame … ─────────────────────────► │
+//	   │ ◄───────────────────────── receipt: received   │   eight bytes, little endian
+//
+// A receipt is due after receiptEvery bytes, and receiptDelay after a frame that none has covered, so
+// that the last frames of a burst are not kept for long.
+const (
+	receiptEvery = 64 << 10
+	receiptDelay = 25 * time.Millisecond
+	receiptSize  = 8
+)
+
+// keeper holds what a link has written and has no receipt for. The link's mu guards it.
+//
+// Invariants: acked ≤ written; batches hold the frames from acked, or a little below it, to written, but
+// for those of a write that is under way.
+type keeper struct {
+	written uint64 // frames handed to connections; what went out again counts once
+	acked   uint64 // the last receipt
+	batches []keptBatch
+	bytes   int
+	room    chan struct{} // capacity 1: a receipt has come
+}
+
+// keptBatch is one batch; last is the number of its last frame, from 1.
+type keptBatch struct {
+	data []byte
+	last uint64
+}
+
+// keep takes a batch after its write has ended, well or not.
+func (l *link) keep(batch []byte, last uint64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if last <= l.kept.acked {
+		l.recycleLocked(batch)
+		return
+	}
+	l.kept.batches = append(l.kept.batches, keptBatch{data: batch, last: last})
+	l.kept.bytes += len(batch)
+}
+
+// writing numbers the frames of a batch that is about to be written, and returns the last number.
+func (l *link) writing(frames int) uint64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.kept.written += uint64(frames)
+	return l.kept.written
+}
+
+// receipt lets go of what has arrived. False: no correct receiver says so.
+func (l *link) receipt(received uint64) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if received < l.kept.acked || received > l.kept.written {
+		return false
+	}
+	l.releaseLocked(received)
+	signal(l.kept.room)
+	return true
+}
+
+// releaseLocked lets go of all batches up to a frame.
+func (l *link) releaseLocked(received uint64) {
+	k := &l.kept
+	k.acked = received
+	n := 0
+	for ; n < len(k.batches) && k.batches[n].last <= received; n++ {
+		k.bytes -= len(k.batches[n].data)
+		l.recycleLocked(k.batches[n].data)
+	}
+	k.batches = append(k.batches[:0], k.batches[n:]...)
+}
+
+// awaitReceipts waits while more than so many bytes are kept. False: the connection, or the link, ended.
+func (l *link) awaitReceipts(lost <-chan struct{}, most int) bool {
+	for {
+		l.mu.Lock()
+		more := l.kept.bytes > most
+		l.mu.Unlock()
+		if !more {
+			return true
+		}
+		select {
+		case <-l.kept.room:
+		case <-lost:
+			return false
+		case <-l.ctx.Done():
+			return false
+		}
+	}
+}
+
+// resume puts back, before all others, what the other side of a new connection has not received. When that
+// side knows nothing of earlier connections, what is kept may have arrived or not: it is given up.
+func (l *link) resume(w answer) {
+	l.mu.Lock()
+	k := &l.kept
+	if w.Fresh || w.Received < k.acked || w.Received > k.written {
+		lost := l.giveUpLocked()
+		l.mu.Unlock()
+		l.m.lost(l.peer, DropConnLost, lost)
+		return
+	}
+	defer l.mu.Unlock()
+	l.releaseLocked(w.Received)
+	if k.written == w.Received {
+		return
+	}
+	again := int(k.written - w.Received)
+	var front []byte
+	for _, b := range k.batches {
+		front = append(front, b.data...)
+	}
+	front = front[skipFrames(front, countFrames(front)-again):]
+	l.buf = append(front, l.buf...)
+	l.frames += again
+	l.m.n.resent.Add(uint64(again))
+	k.batches, k.bytes, k.written = nil, 0, w.Received
+}
+
+// giveUpLocked returns the frames that are kept and above the last receipt, and keeps them no longer.
+func (l *link) giveUpLocked() []byte {
+	k := &l.kept
+	var all []byte
+	for _, b := range k.batches {
+		all = append(all, b.data...)
+	}
+	all = all[skipFrames(all, countFrames(all)-int(k.written-k.acked)):]
+	k.batches, k.bytes, k.acked = nil, 0, k.written
+	return all
+}
+
+// countFrames counts whole frames.
+func countFrames(b []byte) (n int) {
+	for ; len(b) > 0; n++ {
+		size, _ := frameSize(b, frameMaxLimit)
+		b = b[size:]
+	}
+	return n
+}
+
+// skipFrames is the number of bytes of the first n frames.
+func skipFrames(b []byte, n int) (at int) {
+	for ; n > 0; n-- {
+		size, _ := frameSize(b[at:], frameMaxLimit)
+		at += size
+	}
+	return at
+}
+
+// lost counts frames that were accepted for a peer and may never arrive there, and tells the handlers
+// of their channels that want to know.
+func (m *Mesh) lost(to NodeID, why Drop, frames []byte) {
+	table := *m.handlers.Load()
+	n := 0
+	for ; len(frames) > 0; n++ {
+		size, _ := frameSize(frames, frameMaxLimit)
+		if h, ok := table[frameChannel(frames)].(LossHandler); ok {
+			h.Lost(to, frames[frameHeader:size:size])
+		}
+		frames = frames[size:]
+	}
+	m.n.drop(why, n)
+}
+
+// settle ends a connection whose link has nothing more to write: it tells the other side so, and waits for the last receipt, so
+// that nothing is called lost that has arrived.
+func (l *link) settle(conn net.Conn, lost <-chan struct{}) {
+	if c, ok := conn.(interface{ CloseWrite() error }); ok && l.lane == Data && c.CloseWrite() == nil {
+		l.awaitReceipts(lost, 0)
+	}
+}
+
+// watch reads what the other side sends on a link's connection: receipts in the Data lane, nothing else.
+func (l *link) watch(conn net.Conn, lost chan<- struct{}) {
+	b := make([]byte, receiptSize)
+	for {
+		_, err := io.ReadFull(conn, b)
+		if err != nil || l.lane != Data || !l.receipt(binary.LittleEndian.Uint64(b)) {
+			break
+		}
+	}
+	abort(conn)
+	close(lost)
+}
+
+// receipts is the receiver's side of one connection in the Data lane: what was received on it and before it, and
+// how much of that the sender has been told.
+type receipts struct {
+	conn     net.Conn
+	timeout  time.Duration // of a write
+	received atomic.Uint64 // frames; only the reader adds
+	unsaid   int           // bytes since the reader last sent a receipt
+	armed    atomic.Bool   // the timer runs
+	timer    *time.Timer
+
+	mu   sync.Mutex
+	told uint64
+}
+
+func newReceipts(conn net.Conn, timeout time.Duration, received uint64) *receipts {
+	r := &receipts{conn: conn, timeout: timeout, told: received}
+	r.received.Store(received)
+	r.timer = time.AfterFunc(time.Hour, r.due)
+	r.timer.Stop()
+	return r
+}
+
+// took notes what one read brought, all of which the handlers have.
+func (r *receipts) took(frames, bytes int) {
+	if r == nil || frames == 0 {
+		return
+	}
+	r.received.Add(uint64(frames))
+	if r.unsaid += bytes; r.unsaid >= receiptEvery {
+		r.unsaid = 0
+		r.send()
+	} else if !r.armed.Swap(true) {
+		r.timer.Reset(receiptDelay)
+	}
+}
+
+func (r *receipts) due() {
+	r.armed.Store(false)
+	r.send()
+}
+
+// send tells the sender what has been received. A connection that does not take it is broken.
+func (r *receipts) send() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	n := r.received.Load()
+	if n == r.told {
+		return
+	}
+	r.told = n
+	if r.conn.SetWriteDeadline(time.Now().Add(r.timeout)) == nil {
+		if _, err := r.conn.Write(binary.LittleEndian.AppendUint64(make([]byte, 0, receiptSize), n)); err == nil {
+			return
+		}
+	}
+	abort(r.conn)
+}
+
+// end sends the last receipt when the sender has said that nothing more comes. On a connection that broke, it goes nowhere.
+func (r *receipts) end() {
+	if r != nil {
+		r.timer.Stop()
+		r.send()
+	}
+}
