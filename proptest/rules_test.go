@@ -1,0 +1,71 @@
+package proptest
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// rules are the rules of the dotted store and the hazards of replicated data, each with the care that is taken and the tests that fail when it is taken out.
+// Each line has been tried: the care was taken out, by the planted fault where one is named, else by hand, and the tests failed.
+var rules = []struct {
+	rule, care, dir string
+	tests           []string
+}{
+	{"R1", "apply drops no sibling by itself (fault DropLosingSibling)", "crdt", []string{"TestApplyNeverDropsASiblingByItself"}},
+	{"R1", "a put that loses makes no event", "crdt", []string{"TestLosingPutMakesNoEvent", "TestLaws"}},
+	{"R2", "events ship with their payload (fault BareFactWithoutRemover)", "crdt", []string{"TestSupersededEventsShipWithTheirPayload"}},
+	{"R3", "a failed batch stays the prefix of the next", "replicator", []string{"TestFailedBatchStaysThePrefixOfTheNextCommit"}},
+	{"R3", "clock and digest are written with the rows", "durable/rows", []string{"TestWhatWasWrittenIsLoaded"}},
+	{"R3", "rows are believed only if they sum to their digest", "crdt", []string{"TestLoadVerifies"}},
+	{"R4", "a merge inserts what the clock of the moment lacks", "crdt", []string{"TestMergeUsesTheCurrentClock", "TestLaws"}},
+	{"R4", "so does a repair", "replicator", []string{"TestRepairDoesNotBringBackWhatWasRemovedMeanwhile"}},
+	{"R4", "items before clocks (fault ClockBeforeItems)", "crdt", []string{"TestMergeInsertsBeforeItJoinsClocks"}},
+	{"R4", "who has not caught up neither donates nor acks", "replicator", []string{"TestJoinerThatIsNotFinishedNeitherDonatesNorAcks"}},
+	{"R5", "a union drops nothing (fault UnionDrops)", "crdt", []string{"TestUnionDropsNothing"}},
+	{"R5", "equal clocks with different digests are repaired by union", "replicator", []string{"TestEqualClocksWithDifferentDigestsAreRepairedByUnion"}},
+	{"R5", "a repair that does not add up is not taken", "replicator", []string{"TestRepairThatDoesNotAddUpIsNotTaken"}},
+	{"R7", "acks speak of what is committed (fault AckBeforeCommit)", "replicator", []string{"TestContentClockIsNoAck"}},
+	{"R8", "what is hidden is hidden at once, and no item changes (fault ShowRemoved)", "crdt", []string{"TestElementsVanishWithTheirNode"}},
+	{"R9", "a group waits for the removals of all its events", "crdt", []string{"TestGroupsAreAllOrNothing", "TestLaws"}},
+	{"R9", "a group larger than a frame is cut in transit", "replicator", []string{"TestGroupLargerThanAFrameIsAppliedWhole"}},
+	{"R10", "every update of a map's key puts the key anew", "crdt", []string{"TestLaws"}},
+	{"R11", "a learner refuses updates (fault JoinWithoutCatchUp)", "replicator", []string{"TestLearnerRefusesUpdatesUntilItHasCaughtUp"}},
+	{"R12", "equal clocks are told by a hash, others by the difference", "replicator", []string{"TestReadCarriesAHashAndTheAnswerIsSameOrADifference"}},
+
+	{"hazard 2", "of a group that a merge has covered in part only the rest is logged", "crdt", []string{"TestGroupCoveredInPart"}},
+	{"hazard 2", "what a merge brought is in the floor, not in the log", "crdt", []string{"TestGroupCoveredInPart", "TestLaws"}},
+	{"hazard 3", "groups, donors and rows with unknown events of the own origin are refused", "crdt", []string{"TestOwnOriginUsedElsewhere", "TestLoadVerifies"}},
+	{"hazard 4", "a store failure counts the own replica as failed", "replicator", []string{"TestOwnStoreFailureCountsTheOwnReplicaAsFailed"}},
+	{"hazard 5", "quorums of all unsettled views", "replicator", []string{"TestReadOfTheNewMajorityDoesNotMissAWriteOfTheOldOne"}},
+	{"hazard 7", "log, window and flight are bounded", "replicator", []string{"TestPartitionGrowsNothingWithoutBound"}},
+	{"hazard 7", "the log of a store is bounded", "crdt", []string{"TestLogIsBounded"}},
+	{"hazard 11", "a type clash is an error before an update runs", "crdt", []string{"TestTypeClashIsTheCallersError", "TestLaws"}},
+	{"hazard 8", "an update makes the same bytes each time (type shuffled of this package)", "proptest", []string{"TestEachDefectBreaksItsLaw"}},
+}
+
+// TestRulesHaveTheirTests holds the table to the tree: a test that is renamed or lost is missed here.
+func TestRulesHaveTheirTests(t *testing.T) {
+	sources := map[string]string{}
+	for _, r := range rules {
+		if sources[r.dir] == "" {
+			files, err := filepath.Glob(filepath.Join("..", r.dir, "*_test.go"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, f := range files {
+				b, err := os.ReadFile(f)
+				if err != nil {
+					t.Fatal(err)
+				}
+				sources[r.dir] += string(b)
+			}
+		}
+		for _, test := range r.tests {
+			if !strings.Contains(sources[r.dir], "\nfunc "+test+"(") {
+				t.Errorf("%s, %s: package %s has no %s", r.rule, r.care, r.dir, test)
+			}
+		}
+	}
+}
