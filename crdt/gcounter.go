@@ -37,18 +37,23 @@ func (GCounter) Mutator(tx *Tx) *GCounterTx { return &GCounterTx{tx: tx} }
 
 // sumCounts adds up the counts.
 func sumCounts(r Reader) (sum uint64, err error) {
-	for it := range r.Items("") {
+	r.each("", func(it *Item) bool {
 		n, ok := decodeCount(it.Payload)
 		if rel := r.Rel(it); !ok || len(rel) != 1+originBytes && !isFold(it.Path) {
-			return 0, fmt.Errorf("%w: key %q: not a count: %v", ErrTypeClash, it.Key, it)
+			err = fmt.Errorf("%w: key %q: not a count: %v", ErrTypeClash, it.Key, it)
+			return false
 		}
 		if r.ks.marks != nil && isFold(it.Path) && r.ks.orphan(it) {
-			continue
+			return true
 		}
 		var carry uint64
 		if sum, carry = bits.Add64(sum, n, 0); carry != 0 {
-			return 0, fmt.Errorf("%w: key %q", ErrOverflow, it.Key)
+			err = fmt.Errorf("%w: key %q", ErrOverflow, it.Key)
 		}
+		return err == nil
+	})
+	if err != nil {
+		return 0, err
 	}
 	return sum, nil
 }

@@ -74,15 +74,19 @@ func (w wide) narrow() (n int64, ok bool) { return int64(w.low), w.high == int64
 
 // sumBalances adds up the balances of all origins below prefix.
 func sumBalances(r Reader, prefix string) (sum wide, err error) {
-	for it := range r.Items(prefix) {
+	r.each(prefix, func(it *Item) bool {
 		n, ok := decodeBalance(it.Payload)
 		if !ok || len(r.Rel(it)) != len(prefix)+originBytes && !isFold(it.Path) {
-			return wide{}, fmt.Errorf("%w: key %q: not a count: %v", ErrTypeClash, it.Key, it)
+			err = fmt.Errorf("%w: key %q: not a count: %v", ErrTypeClash, it.Key, it)
+			return false
 		}
-		if r.ks.marks != nil && isFold(it.Path) && r.ks.orphan(it) {
-			continue
+		if r.ks.marks == nil || !isFold(it.Path) || !r.ks.orphan(it) {
+			sum = sum.plus(wideOf(n))
 		}
-		sum = sum.plus(wideOf(n))
+		return true
+	})
+	if err != nil {
+		return wide{}, err
 	}
 	return sum, nil
 }

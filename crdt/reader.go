@@ -87,6 +87,14 @@ func (r Reader) Seek(path string) (found *Item) {
 	return found
 }
 
+// each calls fn with what Items yields until it returns false. It allocates nothing.
+func (r Reader) each(prefix string, fn func(*Item) bool) {
+	prefix = r.prefix + prefix
+	r.ks.ascend(prefix, func(it *Item) bool {
+		return strings.HasPrefix(it.Path, prefix) && (!r.shows(it) || fn(it))
+	})
+}
+
 func (k *keyState) scan(prefix string) iter.Seq[*Item] {
 	return func(yield func(*Item) bool) {
 		k.ascend(prefix, func(it *Item) bool { return strings.HasPrefix(it.Path, prefix) && yield(it) })
