@@ -34,6 +34,7 @@ var rules = []struct {
 	{"R11", "a learner refuses updates (fault JoinWithoutCatchUp)", "replicator", []string{"TestLearnerRefusesUpdatesUntilItHasCaughtUp"}},
 	{"R12", "equal clocks are told by a hash, others by the difference", "replicator", []string{"TestReadCarriesAHashAndTheAnswerIsSameOrADifference"}},
 
+	{"hazard 1", "each space has its own clock", "replicator", []string{"TestComingBackWithDurableRowsDeletesNothingVolatile"}},
 	{"hazard 2", "of a group that a merge has covered in part only the rest is logged", "crdt", []string{"TestGroupCoveredInPart"}},
 	{"hazard 2", "what a merge brought is in the floor, not in the log", "crdt", []string{"TestGroupCoveredInPart", "TestLaws"}},
 	{"hazard 3", "groups, donors and rows with unknown events of the own origin are refused", "crdt", []string{"TestOwnOriginUsedElsewhere", "TestLoadVerifies"}},
@@ -42,6 +43,7 @@ var rules = []struct {
 	{"hazard 7", "log, window and flight are bounded", "replicator", []string{"TestPartitionGrowsNothingWithoutBound"}},
 	{"hazard 7", "the log of a store is bounded", "crdt", []string{"TestLogIsBounded"}},
 	{"hazard 11", "a type clash is an error before an update runs", "crdt", []string{"TestTypeClashIsTheCallersError", "TestLaws"}},
+	{"hazard 13", "decoders look at what is there before they allocate", "crdt", []string{"TestDecodersDoNotOverAllocate", "TestDecodingIsFrugal"}},
 	{"hazard 8", "an update makes the same bytes each time (type shuffled of this package)", "proptest", []string{"TestEachDefectBreaksItsLaw"}},
 }
 
