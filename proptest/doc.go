@@ -1,6 +1,7 @@
 // Package proptest holds the proofs of the library that are larger than one package. This package is the laws of data types, for those of package crdt and for
 // the users' own. Beside it stand the simulator (proptest/sim), which runs whole clusters of the real machines in virtual time from one seed, the
-// player of golden scripts (proptest/golden) and the rules of the source tree (proptest/tidy).
+// player of golden scripts (proptest/golden) and the rules of the source tree (proptest/tidy). A table in rules_test.go says of each rule of the
+// dotted store, and of each hazard of replicated data, which tests fail when its care is taken out. [Frugal] holds decoders to the size of their input.
 //
 // # Nouns
 //

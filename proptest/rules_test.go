@@ -26,11 +26,13 @@ var rules = []struct {
 	{"R5", "a union drops nothing (fault UnionDrops)", "crdt", []string{"TestUnionDropsNothing"}},
 	{"R5", "equal clocks with different digests are repaired by union", "replicator", []string{"TestEqualClocksWithDifferentDigestsAreRepairedByUnion"}},
 	{"R5", "a repair that does not add up is not taken", "replicator", []string{"TestRepairThatDoesNotAddUpIsNotTaken"}},
+	{"R6", "only what everybody knows is folded", "crdt", []string{"TestFoldLeavesAloneWhatWouldSaveNothingOrIsNotKnown"}},
 	{"R7", "acks speak of what is committed (fault AckBeforeCommit)", "replicator", []string{"TestContentClockIsNoAck"}},
 	{"R8", "what is hidden is hidden at once, and no item changes (fault ShowRemoved)", "crdt", []string{"TestElementsVanishWithTheirNode"}},
 	{"R9", "a group waits for the removals of all its events", "crdt", []string{"TestGroupsAreAllOrNothing", "TestLaws"}},
 	{"R9", "a group larger than a frame is cut in transit", "replicator", []string{"TestGroupLargerThanAFrameIsAppliedWhole"}},
 	{"R10", "every update of a map's key puts the key anew", "crdt", []string{"TestLaws"}},
+	{"R10", "removing a key takes all that is observed below it", "crdt", []string{"TestLaws"}},
 	{"R11", "a learner refuses updates (fault JoinWithoutCatchUp)", "replicator", []string{"TestLearnerRefusesUpdatesUntilItHasCaughtUp"}},
 	{"R12", "equal clocks are told by a hash, others by the difference", "replicator", []string{"TestReadCarriesAHashAndTheAnswerIsSameOrADifference"}},
 
