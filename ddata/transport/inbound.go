@@ -268,10 +268,41 @@ func (m *Mesh) onRefusedBy(by, meant NodeID, addr string, cause ErrRefused) {
 }
 
 func (m *Mesh) onRefused(r Refusal) {
-	m.warn("transport: connection refused", "event", r.String())
+	switch r.Cause.Reason {
+	case RefusedCluster, RefusedVersion, RefusedLimit, RefusedHello:
+		m.warnOf(r)
+	default: // a node starts, ends or comes back
+		m.cfg.Logger.Debug("transport: connection refused", "event", r.String())
+	}
 	if m.cfg.OnRefused != nil {
 		m.cfg.OnRefused(r)
 	}
+}
+
+// warnOf logs a refusal that only an operator can mend, once a minute for each address and reason.
+func (m *Mesh) warnOf(r Refusal) {
+	type what struct {
+		inbound bool
+		addr    string
+		reason  Reason
+	}
+	k := fmt.Sprint(what{r.Inbound, r.Addr, r.Cause.Reason})
+	now := time.Now()
+	m.mu.Lock()
+	last, known := m.refusalsSaid[k]
+	said := known && now.Sub(last) < refusalSaidAgain
+	if !said {
+		if len(m.refusalsSaid) >= refusalsSaidMax {
+			clear(m.refusalsSaid)
+		}
+		m.refusalsSaid[k] = now
+	}
+	m.mu.Unlock()
+	if said {
+		m.cfg.Logger.Debug("transport: connection refused", "event", r.String())
+		return
+	}
+	m.warn("transport: connection refused", "event", r.String())
 }
 
 // warn logs a warning, at most one a second: who repeats himself, or is hostile, shall not fill the

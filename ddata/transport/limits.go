@@ -46,3 +46,9 @@ const (
 	writeBufferIdle     = time.Second
 	defaultLinger       = 500 * time.Millisecond
 )
+
+// Refusals in the log: each address and reason again after a while, and so many remembered.
+const (
+	refusalSaidAgain = time.Minute
+	refusalsSaidMax  = 256
+)

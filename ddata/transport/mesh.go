@@ -39,6 +39,8 @@ type Mesh struct {
 	conns     map[net.Conn]struct{} // accepted connections and streams, to be closed by Close
 	inbound   map[NodeID]*origin    // who has connections to this node
 	gates     map[gateKey]*gate
+
+	refusalsSaid map[string]time.Time // when a refusal was logged as a warning; at most refusalsSaidMax
 }
 
 var _ Transport = (*Mesh)(nil)
@@ -80,7 +82,7 @@ func Listen(ctx context.Context, cfg Config) (*Mesh, error) {
 	}
 	m := &Mesh{
 		cfg: cfg, addr: addr, listener: ln,
-		addrLinks: map[string]*link{}, conns: map[net.Conn]struct{}{}, inbound: map[NodeID]*origin{}, gates: map[gateKey]*gate{},
+		addrLinks: map[string]*link{}, conns: map[net.Conn]struct{}{}, inbound: map[NodeID]*origin{}, gates: map[gateKey]*gate{}, refusalsSaid: map[string]time.Time{},
 	}
 	m.ctx, m.cancel = context.WithCancel(context.Background())
 	m.handlers.Store(&map[Channel]Handler{})
@@ -99,7 +101,7 @@ func advertised(cfg Config, listening string) (string, error) {
 	}
 	if cfg.Advertise == "" {
 		if a, err := netip.ParseAddr(ip); err == nil && a.IsUnspecified() {
-			return "", fmt.Errorf("%w %q: nobody can dial that; set Config.Advertise to the host and port at which others reach this node", ErrBadAddr, listening)
+			return "", fmt.Errorf("%w %q: nobody can dial that; set Config.Advertise to the host and port at which others reach this node", ErrBadAddr, cfg.Bind)
 		}
 		return listening, nil
 	}

@@ -2,6 +2,7 @@ package transport
 
 import (
 	"context"
+	"fmt"
 	"net"
 	"strconv"
 )
@@ -9,8 +10,13 @@ import (
 // NodeID is the random uid of one process incarnation. Zero is nobody.
 type NodeID uint64
 
-// String prints the id as short hex.
-func (n NodeID) String() string { return strconv.FormatUint(uint64(n), 16) }
+// String prints the first half of the id as hex, as logs of all layers name a node; of a small one, all of it.
+func (n NodeID) String() string {
+	if n > 0xffffffff {
+		return fmt.Sprintf("%08x", uint64(n)>>32)
+	}
+	return strconv.FormatUint(uint64(n), 16)
+}
 
 // Lane is a class of traffic with connections and a queue bound of its own.
 type Lane uint8

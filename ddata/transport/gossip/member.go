@@ -67,7 +67,9 @@ func decodeMember(b []byte) (member, error) {
 // name is the node's name in memberlist.
 func (m member) name() string { return nodeName(m.Addr, m.UID) }
 
-func nodeName(addr string, id transport.NodeID) string { return addr + "/" + id.String() }
+func nodeName(addr string, id transport.NodeID) string {
+	return addr + "/" + strconv.FormatUint(uint64(id), 16)
+}
 
 // parseName takes a node's name apart.
 func parseName(name string) (addr string, id transport.NodeID, ok bool) {
