@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -70,8 +71,11 @@ func (m *Machine) choice() []UID {
 	}
 	if len(chosen) == 0 {
 		if len(probes) < m.cfg.BootstrapExpect {
-			m.wait(fmt.Sprintf("%d of %d nodes to found a cluster", len(probes), m.cfg.BootstrapExpect))
+			m.wait(fmt.Sprintf("%d of %d nodes to found a cluster%s; start the others (BootstrapExpect), or check Seeds", len(probes), m.cfg.BootstrapExpect, unlike(probes)))
 			return nil
+		}
+		if text := unlike(probes); text != "" {
+			m.wait("the nodes do not agree on how many found the cluster" + text)
 		}
 		chosen = probes[:m.cfg.BootstrapExpect]
 	}
@@ -80,6 +84,20 @@ func (m *Machine) choice() []UID {
 		uids = append(uids, p.Self.UID)
 	}
 	return uids
+}
+
+// unlike says who expects what, when that is not the same; it ends with what to do.
+func unlike(probes []Probe) string {
+	same := func(p Probe) bool { return p.Expect == probes[0].Expect }
+	if !slices.ContainsFunc(probes, func(p Probe) bool { return !same(p) }) {
+		return ""
+	}
+	said := make([]string, len(probes))
+	for i, p := range probes {
+		said[i] = fmt.Sprintf("%s expects %d", p.Self.Addr, p.Expect)
+	}
+	slices.Sort(said)
+	return fmt.Sprintf(": %s; set BootstrapExpect to one number on all", strings.Join(said, ", "))
 }
 
 // eligible are this node and the candidates that may found, by uid.

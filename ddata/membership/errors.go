@@ -8,7 +8,8 @@ import (
 // How a machine ends (Effects.Done).
 var (
 	// ErrDowned: the others decided a view without this node, or it had no lease for SelfDownAfter. Usual causes: the
-	// node was cut off or paused for long. It may come back only as a new uid.
+	// node was cut off or paused for long, or most of the others are gone. It may come back only as a new uid. The error is a
+	// *DownedError and says which of these it was.
 	ErrDowned = errors.New("membership: downed")
 	// ErrLeft: the node has left gracefully.
 	ErrLeft = errors.New("membership: left the cluster")
@@ -18,6 +19,17 @@ var (
 	// ErrRefused: the cluster does not accept this node; the error is a *RefusedError and says why.
 	ErrRefused = errors.New("membership: refused by the cluster")
 )
+
+// DownedError is the error of a node that was downed: why, and what to do.
+type DownedError struct{ Cause string }
+
+// Error says why the node is out, and what to do.
+func (e *DownedError) Error() string {
+	return fmt.Sprintf("%v: %s; start the node again, it comes back under a new uid", ErrDowned, e.Cause)
+}
+
+// Is makes errors.Is(err, ErrDowned) true.
+func (e *DownedError) Is(target error) bool { return target == ErrDowned }
 
 // What New and the decoders return.
 var (

@@ -158,8 +158,7 @@ func (m *Machine) becomeAbsent(v *View) {
 		m.becomeGone()
 		return
 	}
-	m.event(Downed{fmt.Sprintf("%v/%v was decided without this node", v.Cluster, v.Epoch)})
-	m.becomeDone(ErrDowned)
+	m.becomeDowned(fmt.Sprintf("view %v/%v was decided without it", v.Cluster, v.Epoch))
 }
 
 // joiner is a node that asks to join, since when, and until when it is remembered if it does not ask again.

@@ -246,6 +246,5 @@ func (m *Machine) advanceLease() {
 		m.becomeGone()
 		return
 	}
-	m.event(Downed{"no lease for " + m.cfg.SelfDownAfter.String()})
-	m.becomeDone(ErrDowned)
+	m.becomeDowned(fmt.Sprintf("no lease for %v: too few of the members of view %v answered", m.cfg.SelfDownAfter, m.view.Epoch))
 }

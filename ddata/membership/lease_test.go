@@ -1,7 +1,9 @@
 package membership
 
 import (
+	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -133,7 +135,7 @@ func TestPausedNodeHasNoLease(t *testing.T) {
 		t.Error("nobody took over")
 	}
 	w.run(2 * time.Second)
-	if n.done != ErrDowned {
+	if !errors.Is(n.done, ErrDowned) || !strings.Contains(n.done.Error(), "decided without") {
 		t.Errorf("ended with %v", n.done)
 	}
 	w.verdict()

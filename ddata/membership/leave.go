@@ -75,8 +75,7 @@ func (m *Machine) down(u UID) bool {
 // becomeGone ends a node that has stopped: it left, or was downed.
 func (m *Machine) becomeGone() {
 	if m.downs[m.cfg.UID] {
-		m.event(Downed{"by an operator"})
-		m.becomeDone(ErrDowned)
+		m.becomeDowned("an operator has downed it")
 		return
 	}
 	m.becomeDone(ErrLeft)

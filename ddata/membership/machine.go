@@ -264,6 +264,12 @@ func (m *Machine) becomeDone(err error) {
 	m.holder.end()
 }
 
+// becomeDowned ends a node that is out.
+func (m *Machine) becomeDowned(cause string) {
+	m.event(Downed{cause})
+	m.becomeDone(&DownedError{Cause: cause})
+}
+
 func (m *Machine) send(to UID, addr string, msg Message) {
 	m.fx.Send = append(m.fx.Send, Envelope{To: to, Addr: addr, Msg: msg})
 }

@@ -225,7 +225,7 @@ func (m *Machine) onRefuse(r Receive, f Refuse) {
 		return
 	}
 	if f.Reason == ReasonGone {
-		m.becomeDone(ErrDowned)
+		m.becomeDowned(f.Text)
 		return
 	}
 	if m.seek.lock != nil {
