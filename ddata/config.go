@@ -65,6 +65,13 @@ type Config struct {
 	// only join. A node that hears of an existing cluster joins it, whatever this says.
 	BootstrapExpect int
 
+	// BootstrapAnyDisks is the operator's word that directories of the last members which are not there will never come back: the cluster is
+	// founded anew from those that are. Danger: writes that were acknowledged and lie only on the missing directories are lost, and if one of
+	// those comes back with this set, or was running elsewhere all the time, there are two clusters. It also lets a node join whose Dir belongs to
+	// another cluster, whose data is then merged. Set it on all nodes for one start, when most directories are lost for good, and then take it away. Default:
+	// false, a majority of the last members' directories is needed.
+	BootstrapAnyDisks bool
+
 	// Roles of this node, each 1 to 64 bytes. A Replicator runs for each; entity types run on the nodes of one role.
 	// Default: DefaultRole.
 	Roles []string

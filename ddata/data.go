@@ -3,6 +3,7 @@ package ddata
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/coterie-go/coterie/crdt"
@@ -59,7 +60,8 @@ func (k Key[V]) Name() string { return k.name }
 // Get reads the value of a key; a key that holds nothing reads as the empty value. The value never changes. It takes its time limit from
 // ctx, else from Config.RequestTimeout.
 //
-// Errors: replicator.ErrTimeout, ErrNotEnoughReplicas, ErrLearner, ErrNoView; crdt.ErrKey, crdt.ErrTypeClash; ErrClosed; ctx's error.
+// Errors: replicator.ErrTimeout, ErrNotEnoughReplicas, ErrLearner, ErrNoView; crdt.ErrKey, crdt.ErrTooLarge for a key that is too long,
+// crdt.ErrTypeClash; how the node ended, such as ErrClosed, also at ReadLocal; ctx's error.
 func Get[V crdt.Value[V, T], T any](ctx context.Context, r *Replicator, key Key[V], level Level) (V, error) {
 	var v V
 	reader, err := r.Read(ctx, key.name, level)
@@ -90,7 +92,16 @@ func Delete[V any](ctx context.Context, r *Replicator, key Key[V], level Level) 
 
 func wrap(op, key string, level Level, err error) error {
 	if err != nil {
-		return fmt.Errorf("%s %.64q %v: %w", op, key, level, err)
+		return fmt.Errorf("%s %s %v: %w", op, clip(key), level, err)
 	}
 	return nil
+}
+
+// clip quotes a key for an error, and shows when it leaves something out.
+func clip(key string) string {
+	const most = 64
+	if len(key) <= most {
+		return strconv.Quote(key)
+	}
+	return strconv.Quote(key[:most]) + "…"
 }

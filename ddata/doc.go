@@ -26,7 +26,8 @@
 // # Not guaranteed
 //
 //   - Writes that time out are not undone: they are on this node and go on spreading.
-//   - Majority reads are not linearizable among themselves: two reads at the same time may see two concurrent writes in different order. ReadLinearizable is.
+//   - Majority reads are not linearizable among themselves: two reads, also one after the other, may see a write that is not acknowledged yet, and then not
+//     see it. ReadLinearizable never goes back.
 //   - Last-writer types pick by the writers' clocks when two write at the same time without having seen each other.
 //   - When a majority of the view is gone at once, nobody can decide a next view: the survivors stop, and volatile data is gone.
 //

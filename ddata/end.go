@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"maps"
 	"slices"
 	"sync"
@@ -56,8 +57,11 @@ func (n *Node) handOver(ctx context.Context) error {
 }
 
 // Down tells the cluster that a member is gone for good: an operator's word, to be carried out by a decision of the
-// voters. It returns at once; watch the view to see it done.
+// voters. It returns at once; watch the view to see it done. On a node that has ended it returns why that ended.
 func (n *Node) Down(uid membership.UID) error {
+	if err := n.endReason(); err != nil {
+		return fmt.Errorf("ddata: down %v: %w", uid, err)
+	}
 	if !n.View().Has(uid) {
 		return fmt.Errorf("ddata: down %v: no such member in view %v", uid, n.View().Epoch)
 	}
@@ -82,8 +86,13 @@ func (n *Node) finish(err error) {
 		return
 	}
 	n.ended = err
+	n.over.Store(true)
 	n.lease.Store(&membership.Lease{})
-	n.log.Info("node ends", "reason", err)
+	level := slog.LevelInfo
+	if errors.Is(err, ErrDowned) {
+		level = slog.LevelWarn
+	}
+	n.log.Log(context.Background(), level, "node ends", "reason", err)
 	go func() {
 		n.sayEnd(err)
 		n.release()

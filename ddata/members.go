@@ -43,7 +43,7 @@ func newMembers(n *Node) (*members, error) {
 	}
 	cfg.UID, cfg.Addr, cfg.Name = n.uid, n.net.Addr(), n.cfg.Name
 	cfg.Roles, cfg.AppVersion = n.cfg.Roles, n.cfg.AppVersion
-	cfg.Seeds, cfg.BootstrapExpect = n.cfg.Seeds, n.cfg.BootstrapExpect
+	cfg.Seeds, cfg.BootstrapExpect, cfg.BootstrapAnyDisks = n.cfg.Seeds, n.cfg.BootstrapExpect, n.cfg.BootstrapAnyDisks
 	cfg.MinMembers, cfg.MinMembersOf = n.cfg.MinMembers, n.cfg.MinMembersPerRole
 	cfg.Strategy, cfg.ConfigHash = n.cfg.Downing, configHash(n.cfg)
 	var record []byte
@@ -150,15 +150,21 @@ func (m *members) carry(fx *membership.Effects) {
 		m.event(e)
 	}
 	if fx.Done != nil {
-		m.n.finish(withAdvice(fx.Done))
+		m.n.finish(withAdvice(fx.Done, m.n.cfg.Dir))
 	}
 }
 
 // withAdvice names the settings behind a refusal that the membership knows only by their hash.
-func withAdvice(err error) error {
+func withAdvice(err error, dir string) error {
 	var refused *membership.RefusedError
-	if errors.As(err, &refused) && refused.Reason == membership.ReasonConfig {
+	if !errors.As(err, &refused) {
+		return err
+	}
+	switch refused.Reason {
+	case membership.ReasonConfig:
 		return fmt.Errorf("%w; Preset, Downing and DurableKeys must be the same on all nodes, and Dir set on all or on none", err)
+	case membership.ReasonDisk:
+		return fmt.Errorf("%w; Config.Dir %s holds the data of another cluster: give this node an empty directory of its own, or check Config.Seeds", err, dir)
 	}
 	return err
 }
@@ -220,6 +226,8 @@ func (m *members) event(e membership.Event) {
 		m.n.maybeUp()
 	case membership.Waiting:
 		m.reason.Store(&e.Reason)
+	case membership.Downed:
+		level = slog.LevelWarn
 	case membership.Forked:
 		level = slog.LevelError
 	}

@@ -47,6 +47,7 @@ type Node struct {
 	once    sync.Once     // closes up
 	up      chan struct{} // closed when the node is Up, with its data and its lease
 	ended   error         // why it ends, nil while it runs; guarded by mu
+	over    atomic.Bool   // ended is set: for those who read without the lock
 	done    chan struct{} // closed when the node has ended
 }
 
@@ -155,8 +156,7 @@ func (n *Node) gossipConfig() gossip.Config {
 // refused tells of connections that were refused on either side. A node that is in no cluster yet and is refused by all its seeds for good
 // gives up: its name or its version is wrong.
 func (n *Node) refused(r transport.Refusal) {
-	text := r.String()
-	n.log.Warn("connection refused", "refusal", text)
+	text := r.String() // the transport has logged it
 	if r.Inbound || n.View().Epoch > 0 {
 		return
 	}

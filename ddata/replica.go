@@ -139,8 +139,7 @@ func (r *Replicator) stop() {
 	}
 	for _, q := range r.loop.Rest() {
 		if q.done != nil {
-			done := q.done
-			done(closed)
+			q.done(closed)
 		}
 	}
 }
@@ -229,6 +228,12 @@ func (r *Replicator) refusal() error {
 
 // local reads a key of the present state, without the machine when nobody is changing anything.
 func (r *Replicator) local(ctx context.Context, key string) (crdt.Reader, error) {
+	if r.n.over.Load() {
+		return crdt.Reader{}, wrap("get", key, replicator.Local, r.refusal())
+	}
+	if err := ctx.Err(); err != nil {
+		return crdt.Reader{}, wrap("get", key, replicator.Local, err)
+	}
 	i := r.d.m.SpaceOf(key)
 	if p := r.snaps[i].Load(); p != nil && p.version == r.version.Load() {
 		return p.snap.View(key), nil
@@ -239,7 +244,7 @@ func (r *Replicator) local(ctx context.Context, key string) (crdt.Reader, error)
 	if res.Err == nil {
 		r.loop.Post(request{do: r.publish})
 	}
-	return res.Reader, res.Err
+	return res.Reader, wrap("get", key, replicator.Local, res.Err)
 }
 
 // publish makes a snapshot for local reads. It runs on the loop's goroutine, and only after someone read: a store that is only written

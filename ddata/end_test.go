@@ -1,0 +1,149 @@
+package ddata_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/ddata"
+)
+
+// What a node remembers after its end is nobody's state any more.
+func TestLocalReadsEndWithTheNode(t *testing.T) {
+	nodes := startCluster(t, 3, nil)
+	closed, downed := nodes[0], nodes[1]
+	for _, n := range nodes[:2] {
+		mustAdd(t, n, "x", "e")
+		for range 3 { // the last ones find a published snapshot
+			if _, err := ddata.Get(testContext(t), replica(t, n), names, ddata.ReadLocal); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	cancelled, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := ddata.Get(cancelled, replica(t, closed), names, ddata.ReadLocal); !errors.Is(err, context.Canceled) {
+		t.Errorf("with a cancelled context: %v", err)
+	}
+	if err := nodes[2].Down(downed.UID()); err != nil {
+		t.Fatal(err)
+	}
+	<-downed.Done()
+	mustClose(t, closed)
+	for _, c := range []struct {
+		n    *ddata.Node
+		want error
+	}{{closed, ddata.ErrClosed}, {downed, ddata.ErrDowned}} {
+		if _, err := ddata.Get(testContext(t), replica(t, c.n), names, ddata.ReadLocal); !errors.Is(err, c.want) {
+			t.Errorf("a local read after the end: %v, want %v", err, c.want)
+		}
+		if err := c.n.Down(nodes[2].UID()); !errors.Is(err, c.want) {
+			t.Errorf("Down after the end: %v, want %v", err, c.want)
+		}
+	}
+	if err := downed.Err(); !strings.Contains(err.Error(), "operator") || !strings.Contains(err.Error(), "start the node again") {
+		t.Errorf("the end names neither cause nor remedy: %v", err)
+	}
+}
+
+func TestLostMajorityIsTheCauseOfTheEnd(t *testing.T) {
+	nodes := startCluster(t, 3, nil)
+	mustClose(t, nodes[0])
+	mustClose(t, nodes[1])
+	select {
+	case <-nodes[2].Done():
+	case <-time.After(limit):
+		t.Fatal("it goes on without a majority")
+	}
+	if err := nodes[2].Err(); !errors.Is(err, ddata.ErrDowned) || !strings.Contains(err.Error(), "no lease for 3s") {
+		t.Errorf("ended with %v", err)
+	}
+}
+
+// The setting that the error names exists, and does what it says.
+func TestClusterStartsFromTheDirectoryThatIsLeft(t *testing.T) {
+	dirs := []string{t.TempDir(), t.TempDir(), t.TempDir()}
+	nodes := startCluster(t, 3, dirs)
+	mustAdd(t, nodes[0], kept.Name(), "e")
+	if set, err := ddata.Get(testContext(t), replica(t, nodes[2]), kept, ddata.ReadAll); err != nil || !set.Contains("e") {
+		t.Fatal(set, err)
+	}
+	for _, n := range nodes {
+		mustClose(t, n)
+	}
+	addrs := freeAddrs(t, 3)
+	configs := make([]ddata.Config, 3)
+	for i := range configs {
+		configs[i] = config(addrs[i], addrs, 3)
+		configs[i].Dir, configs[i].DurableKeys = t.TempDir(), []string{"kept/*"}
+	}
+	configs[2].Dir = dirs[2]
+	short, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+	defer cancel()
+	if n, err := ddata.Start(short, configs[2]); err == nil || !strings.Contains(err.Error(), "BootstrapAnyDisks") {
+		if n != nil {
+			mustClose(t, n)
+		}
+		t.Fatalf("started without the others' directories: %v", err)
+	}
+	for i := range configs {
+		configs[i].BootstrapAnyDisks = true
+	}
+	nodes = startAll(t, configs...)
+	if !holds(t, nodes[0], kept.Name(), "e") {
+		t.Error("what the directory held is gone")
+	}
+}
+
+func TestFoundersWhoExpectDifferentNumbersAreTold(t *testing.T) {
+	addrs := freeAddrs(t, 3)
+	errs := make(chan error, 3)
+	for i, a := range addrs {
+		go func() {
+			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+			defer cancel()
+			n, err := ddata.Start(ctx, config(a, addrs, []int{3, 3, 2}[i]))
+			if n != nil {
+				_ = n.Close()
+			}
+			errs <- err
+		}()
+	}
+	for range addrs {
+		if err := <-errs; err == nil || !strings.Contains(err.Error(), addrs[2]+" expects 2") || !strings.Contains(err.Error(), "BootstrapExpect") {
+			t.Errorf("it is not said who expects what: %v", err)
+		}
+	}
+}
+
+func TestDirectoryThatCannotBeWritten(t *testing.T) {
+	parent := t.TempDir()
+	if err := os.Chmod(parent, 0o500); err != nil {
+		t.Fatal(err)
+	}
+	if os.WriteFile(filepath.Join(parent, "probe"), nil, 0o600) == nil {
+		parent = "/proc" // whoever runs as root may write everywhere but here
+	}
+	c := config(freeAddrs(t, 1)[0], nil, 1)
+	c.Dir = filepath.Join(parent, "data")
+	n, err := ddata.Start(testContext(t), c)
+	if err == nil {
+		mustClose(t, n)
+	}
+	if err == nil || !strings.Contains(err.Error(), "Config.Dir") || !strings.Contains(err.Error(), c.Dir) {
+		t.Errorf("the error does not name the directory: %v", err)
+	}
+}
+
+func TestErrorsShowThatAKeyIsCut(t *testing.T) {
+	r := replica(t, startCluster(t, 1, nil)[0])
+	_, err := ddata.Get(testContext(t), r, ddata.NewKey[crdt.GCounter](strings.Repeat("k", 2000)), ddata.ReadLocal)
+	if err == nil || !strings.Contains(err.Error(), "…") || len(err.Error()) > 300 {
+		t.Errorf("got %v", err)
+	}
+}
