@@ -27,6 +27,7 @@ var rules = []struct {
 	{"R5", "equal clocks with different digests are repaired by union", "replicator", []string{"TestEqualClocksWithDifferentDigestsAreRepairedByUnion"}},
 	{"R5", "a repair that does not add up is not taken", "replicator", []string{"TestRepairThatDoesNotAddUpIsNotTaken"}},
 	{"R6", "only what everybody knows is folded", "crdt", []string{"TestFoldLeavesAloneWhatWouldSaveNothingOrIsNotKnown"}},
+	{"R6", "a folded count counts only while its anchor lives", "crdt", []string{"TestDeleteIsNotUndoneByAFold"}},
 	{"R7", "acks speak of what is committed (fault AckBeforeCommit)", "replicator", []string{"TestContentClockIsNoAck"}},
 	{"R8", "what is hidden is hidden at once, and no item changes (fault ShowRemoved)", "crdt", []string{"TestElementsVanishWithTheirNode"}},
 	{"R9", "a group waits for the removals of all its events", "crdt", []string{"TestGroupsAreAllOrNothing", "TestLaws"}},
