@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -12,6 +13,7 @@ import (
 
 // demo is the play: it starts, kills and asks the nodes, and counts.
 type demo struct {
+	ctx   context.Context // ends all nodes
 	dir   string
 	addrs []string
 	nodes []*child // nil where none runs
@@ -25,12 +27,12 @@ type demo struct {
 
 const nodesMax = founders + 1
 
-func newDemo() (*demo, error) {
+func newDemo(ctx context.Context) (*demo, error) {
 	dir, err := os.MkdirTemp("", "quickstart-")
 	if err != nil {
 		return nil, err
 	}
-	d := &demo{dir: dir, nodes: make([]*child, nodesMax), acked: map[string]uint64{}, attempted: map[string]uint64{}}
+	d := &demo{ctx: ctx, dir: dir, nodes: make([]*child, nodesMax), acked: map[string]uint64{}, attempted: map[string]uint64{}}
 	for range nodesMax {
 		addr, err := freeAddr()
 		if err != nil {
@@ -78,7 +80,7 @@ func say(format string, args ...any) { fmt.Printf("  "+format+"\n", args...) }
 
 // start spawns node i; it is ready when it has answered once.
 func (d *demo) start(i int) error {
-	c, err := spawn(fmt.Sprintf("node %d", i+1),
+	c, err := spawn(d.ctx, fmt.Sprintf("node %d", i+1),
 		envAddr+"="+d.addrs[i], envSeeds+"="+strings.Join(d.addrs, ","),
 		envDir+"="+filepath.Join(d.dir, fmt.Sprintf("node-%d", i+1)), envLocks+"="+filepath.Join(d.dir, "locks"))
 	d.nodes[i] = c

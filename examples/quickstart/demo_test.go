@@ -5,10 +5,16 @@ import (
 	"testing"
 )
 
-// TestMain makes the test binary a node of the demo when the demo starts it as one.
+const envPlay = "QUICKSTART_PLAY" // any value: this process plays the demo
+
+// TestMain makes the test binary the demo, or a node of it, when it is started as one.
 func TestMain(m *testing.M) {
 	if os.Getenv(envAddr) != "" {
 		exit(runNode())
+		return
+	}
+	if os.Getenv(envPlay) != "" {
+		exit(play())
 		return
 	}
 	os.Exit(m.Run())
@@ -16,7 +22,7 @@ func TestMain(m *testing.M) {
 
 // TestDemo plays the demo with real processes, as `make demo` does.
 func TestDemo(t *testing.T) {
-	d, err := newDemo()
+	d, err := newDemo(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -43,13 +44,13 @@ type child struct {
 // answerLimit bounds the wait for one answer.
 const answerLimit = 40 * time.Second
 
-// spawn starts this program again as a node.
-func spawn(name string, env ...string) (*child, error) {
+// spawn starts this program again as a node, which ends with ctx, and with this process: its standard input ends then.
+func spawn(ctx context.Context, name string, env ...string) (*child, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
 	}
-	cmd := exec.Command(self)
+	cmd := exec.CommandContext(ctx, self)
 	cmd.Env = append(os.Environ(), env...)
 	cmd.Stderr = os.Stderr
 	in, err := cmd.StdinPipe()
@@ -115,20 +116,42 @@ func (c *child) reap() {
 	_ = c.cmd.Wait()
 }
 
-// serve answers requests on standard input until it ends.
-func serve(do func(request) answer) error {
-	dec, enc := json.NewDecoder(os.Stdin), json.NewEncoder(os.Stdout)
+// hear reads the requests on standard input, and calls gone when it ends: whoever gave the orders is no more.
+func hear(gone func(error)) <-chan request {
+	requests := make(chan request)
+	go func() {
+		dec := json.NewDecoder(os.Stdin)
+		for {
+			var r request
+			if err := dec.Decode(&r); err != nil {
+				if errors.Is(err, io.EOF) {
+					err = nil
+				}
+				gone(err)
+				return
+			}
+			requests <- r
+		}
+	}()
+	return requests
+}
+
+// serve answers requests until one of them was "stop" or ctx ends.
+func serve(ctx context.Context, requests <-chan request, do func(context.Context, request) answer) error {
+	enc := json.NewEncoder(os.Stdout)
 	for {
-		var r request
-		if err := dec.Decode(&r); errors.Is(err, io.EOF) {
-			return nil
-		} else if err != nil {
-			return err
-		}
-		if err := enc.Encode(do(r)); err != nil {
-			return err
-		}
-		if r.Do == "stop" {
+		select {
+		case r := <-requests:
+			if err := enc.Encode(do(ctx, r)); err != nil {
+				return err
+			}
+			if r.Do == "stop" {
+				return nil
+			}
+		case <-ctx.Done():
+			if err := context.Cause(ctx); !errors.Is(err, context.Canceled) {
+				return err
+			}
 			return nil
 		}
 	}

@@ -1,8 +1,11 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"os"
+	"os/signal"
+	"syscall"
 )
 
 func main() {
@@ -10,11 +13,23 @@ func main() {
 		exit(runNode())
 		return
 	}
-	d, err := newDemo()
-	exit(err)
+	exit(play())
+}
+
+// play plays the demo, and cleans up after it also when it is interrupted.
+func play() error {
+	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer cancel()
+	d, err := newDemo(ctx)
+	if err != nil {
+		return err
+	}
+	defer d.clean()
 	err = d.run()
-	d.clean()
-	exit(err)
+	if ctx.Err() != nil {
+		return context.Cause(ctx) // and not what broke by it
+	}
+	return err
 }
 
 func exit(err error) {

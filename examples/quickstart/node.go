@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -43,19 +44,27 @@ type node struct {
 
 func entityID(i int) string { return "counter-" + strconv.Itoa(i) }
 
-// runNode is main of a node process: it starts the node, says so, and serves.
+// runNode is main of a node process: it starts the node and serves, until it is told to stop, until the demo is gone, or until the others have
+// removed the node from the cluster.
 func runNode() error {
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
-	defer cancel()
+	ctx, end := context.WithCancelCause(context.Background())
+	defer end(nil)
+	requests := hear(end)
 	x, err := startNode(ctx)
 	if err != nil {
-		return serve(func(request) answer { return answer{Error: err.Error()} })
+		return serve(ctx, requests, func(context.Context, request) answer { return answer{Error: err.Error()} })
 	}
 	defer x.n.Close()
-	return serve(x.do)
+	go func() {
+		<-x.n.Done()
+		end(x.n.Err())
+	}()
+	return serve(ctx, requests, x.do)
 }
 
 func startNode(ctx context.Context) (*node, error) {
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
 	log := slog.New(slog.NewTextHandler(io.Discard, nil))
 	if os.Getenv(envLog) != "" {
 		log = slog.New(slog.NewTextHandler(os.Stderr, nil))
@@ -81,7 +90,7 @@ func startNode(ctx context.Context) (*node, error) {
 }
 
 // do answers one request.
-func (x *node) do(r request) answer {
+func (x *node) do(ctx context.Context, r request) answer {
 	switch r.Do {
 	case "running":
 		oldest, _ := x.n.View().Oldest(role)
@@ -90,16 +99,18 @@ func (x *node) do(r request) answer {
 			Running: x.counters.ids(), Doubled: x.counters.doubled.Load(),
 		}
 	case "traffic":
-		x.traffic.start(x.region)
+		x.traffic.start(ctx, x.region)
 		return answer{}
 	case "more":
-		x.traffic.more()
+		if err := x.traffic.more(ctx); err != nil {
+			return answer{Error: err.Error()}
+		}
 		return answer{}
 	case "rest":
 		acked, attempted := x.traffic.rest()
 		return answer{Acked: acked, Attempted: attempted}
 	case "probe":
-		totals, err := x.probe()
+		totals, err := x.probe(ctx)
 		if err != nil {
 			return answer{Error: err.Error()}
 		}
@@ -112,8 +123,8 @@ func (x *node) do(r request) answer {
 }
 
 // probe asks every entity for its total, side by side, and returns when all have answered.
-func (x *node) probe() (map[string]uint64, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), answerLimit/2)
+func (x *node) probe(ctx context.Context) (map[string]uint64, error) {
+	ctx, cancel := context.WithTimeout(ctx, answerLimit/2)
 	defer cancel()
 	var (
 		wg     sync.WaitGroup
@@ -137,7 +148,8 @@ func (x *node) probe() (map[string]uint64, error) {
 	return totals, last
 }
 
-// askUntil repeats a question until it is answered or ctx ends: what a caller does who wants to survive the death of a node.
+// askUntil repeats a question until it is answered or ctx ends: what a caller does who wants to survive the death of another node. With its own
+// node the region stops for good, and there is nothing to repeat.
 func askUntil[Q interface {
 	Command
 	sharding.Request[uint64]
@@ -146,7 +158,7 @@ func askUntil[Q interface {
 		once, cancel := context.WithTimeout(ctx, time.Second)
 		total, err := sharding.Ask(once, r, id, q)
 		cancel()
-		if err == nil || ctx.Err() != nil {
+		if err == nil || ctx.Err() != nil || errors.Is(err, sharding.ErrStopped) {
 			return total, err
 		}
 	}
@@ -169,43 +181,52 @@ const (
 	trafficMore    = 1000
 )
 
-func (t *traffic) start(r *sharding.Region[Command]) {
-	ctx, cancel := context.WithCancel(context.Background())
+func (t *traffic) start(ctx context.Context, r *sharding.Region[Command]) {
+	ctx, cancel := context.WithCancel(ctx)
 	t.cancel = cancel
 	t.acked, t.attempted = map[string]uint64{}, map[string]uint64{}
 	for range trafficCallers {
 		t.wg.Go(func() {
 			for ctx.Err() == nil {
-				t.increment(ctx, r, entityID(rand.IntN(entities)))
+				if err := t.increment(ctx, r, entityID(rand.IntN(entities))); errors.Is(err, sharding.ErrStopped) {
+					return // the node has ended
+				}
 			}
 		})
 	}
 }
 
-func (t *traffic) increment(ctx context.Context, r *sharding.Region[Command], id string) {
+func (t *traffic) increment(ctx context.Context, r *sharding.Region[Command], id string) error {
 	t.mu.Lock()
 	t.attempted[id]++
 	t.mu.Unlock()
 	once, cancel := context.WithTimeout(context.WithoutCancel(ctx), 3*time.Second)
 	defer cancel()
-	if _, err := sharding.Ask(once, r, id, Increment{}); err == nil {
-		t.mu.Lock()
-		t.acked[id]++
-		t.sum++
-		if t.sum == t.goal {
-			close(t.reached)
-		}
-		t.mu.Unlock()
+	if _, err := sharding.Ask(once, r, id, Increment{}); err != nil {
+		return err
 	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.acked[id]++
+	t.sum++
+	if t.sum == t.goal {
+		close(t.reached)
+	}
+	return nil
 }
 
-// more waits until the callers have had another thousand increments acknowledged.
-func (t *traffic) more() {
+// more waits until the callers have had another thousand increments acknowledged, or until ctx ends.
+func (t *traffic) more(ctx context.Context) error {
 	t.mu.Lock()
 	t.goal, t.reached = t.sum+trafficMore, make(chan struct{})
 	reached := t.reached
 	t.mu.Unlock()
-	<-reached
+	select {
+	case <-reached:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 }
 
 // rest ends the traffic and returns its account.
