@@ -60,8 +60,9 @@ func (k Key[V]) Name() string { return k.name }
 // Get reads the value of a key; a key that holds nothing reads as the empty value. The value never changes. It takes its time limit from
 // ctx, else from Config.RequestTimeout.
 //
-// Errors: replicator.ErrTimeout, ErrNotEnoughReplicas, ErrLearner, ErrNoView; crdt.ErrKey, crdt.ErrTooLarge for a key that is too long,
-// crdt.ErrTypeClash; how the node ended, such as ErrClosed, also at ReadLocal; ctx's error.
+// Errors: replicator.ErrTimeout (errors.As a *replicator.TimeoutError says how far it came and who is missing), ErrNotEnoughReplicas, ErrLearner,
+// ErrNoView; crdt.ErrKey, crdt.ErrTooLarge for a key that is too long, crdt.ErrTypeClash; how the node ended, such as ErrClosed, also at
+// ReadLocal; ctx's error.
 func Get[V crdt.Value[V, T], T any](ctx context.Context, r *Replicator, key Key[V], level Level) (V, error) {
 	var v V
 	reader, err := r.Read(ctx, key.name, level)
@@ -74,9 +75,13 @@ func Get[V crdt.Value[V, T], T any](ctx context.Context, r *Replicator, key Key[
 
 // Update changes the value of a key: fn calls the mutators of what it is given. fn runs on the replica's own goroutine, so it must be quick,
 // must not call the Replicator, and must not keep what it was given. When it returns an error, or panics, nothing happened. All it did
-// becomes visible everywhere at once or not at all.
+// becomes visible everywhere at once or not at all. When ctx is cancelled before fn has run, it does not run any more.
 //
-// Errors: those of Get; replicator.ErrStoreFailure for a durable key; fn's own.
+// At every level, WriteLocal too, the caller is held back while a member that answers is too far behind with what this node wrote
+// (replicator.Config.BacklogMax); one that does not answer holds up nobody.
+//
+// Errors: those of Get; replicator.ErrOverloaded when it was held back until its time was up, or too many wait: nothing happened;
+// replicator.ErrStoreFailure for a durable key; fn's own.
 func Update[V crdt.Value[V, T], T any](ctx context.Context, r *Replicator, key Key[V], level Level, fn func(T) error) error {
 	return r.Write(ctx, key.name, level, crdt.Mutate[V](fn))
 }

@@ -457,6 +457,39 @@ func TestMinorityAnswersOnlyLocally(t *testing.T) {
 }
 
 // An update function that calls the Replicator is forbidden; it must cost its caller an error, and the node nothing more.
+// An update whose caller goes before its turn has come does not happen, and one that is running is waited for.
+func TestCancelledUpdateDoesNotRunLater(t *testing.T) {
+	r := replica(t, startCluster(t, 1, nil)[0])
+	ctx := testContext(t)
+	running, goOn, first := make(chan struct{}), make(chan struct{}), make(chan error, 1)
+	go func() {
+		first <- ddata.Update(ctx, r, names, ddata.WriteLocal, func(tx *crdt.ORSetTx[string]) error {
+			close(running)
+			<-goOn
+			return tx.Add("first")
+		})
+	}()
+	<-running // the replica's goroutine is busy
+	gone, cancel := context.WithCancel(ctx)
+	second := make(chan error, 1)
+	go func() { second <- ddata.Update(gone, r, names, ddata.WriteLocal, add("second")) }()
+	cancel()
+	if err := <-second; !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+	close(goOn)
+	if err := <-first; err != nil {
+		t.Fatal(err)
+	}
+	if err := ddata.Update(ctx, r, names, ddata.WriteLocal, add("third")); err != nil {
+		t.Fatal(err)
+	}
+	set, err := ddata.Get(ctx, r, names, ddata.ReadLocal)
+	if err != nil || set.Len() != 2 || set.Contains("second") {
+		t.Fatalf("%v %v", set, err)
+	}
+}
+
 func TestUpdateInsideAnUpdateFails(t *testing.T) {
 	r := replica(t, startCluster(t, 1, nil)[0])
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)

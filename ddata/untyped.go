@@ -2,6 +2,8 @@ package ddata
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"time"
 
 	"github.com/coterie-go/coterie/crdt"
@@ -21,9 +23,13 @@ func (r *Replicator) Read(ctx context.Context, key string, level Level) (crdt.Re
 
 // Write is Update without a type, for those who bring their own mutations.
 func (r *Replicator) Write(ctx context.Context, key string, level Level, fn func(*crdt.Tx) error) error {
+	t := &turn{fn: fn}
 	res := r.call(ctx, func(timeout time.Duration) replicator.Input {
-		return replicator.Update{Key: key, Mutate: fn, Write: level, Timeout: timeout}
+		return replicator.Update{Key: key, Mutate: t.run, Write: level, Timeout: timeout}
 	})
+	if err := ctx.Err(); err != nil && errors.Is(res.Err, err) && t.leave() {
+		res.Err = fmt.Errorf("%w before its turn came: nothing happened", err)
+	}
 	return wrap("update", key, level, res.Err)
 }
 

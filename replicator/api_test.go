@@ -198,7 +198,7 @@ func TestWriteThatChangesNothingWaitsForWhatItFound(t *testing.T) {
 
 // A partition must not let the log, a queue or a buffer grow without bound.
 func TestPartitionGrowsNothingWithoutBound(t *testing.T) {
-	w := cluster(t, 3, Config{LogMax: 100, PushWindow: 4096, FrameMax: 1024})
+	w := cluster(t, 3, Config{LogMax: 100, PushWindow: 4096, BacklogMax: 16384, FrameMax: 1024})
 	a, c := w.nodes[0], w.nodes[2]
 	w.isolate(3)
 	sent := 0
@@ -211,11 +211,12 @@ func TestPartitionGrowsNothingWithoutBound(t *testing.T) {
 	for i := range 3000 {
 		a.put("s", fmt.Sprintf("element %d", i%500), Local)
 		if i%10 == 0 {
-			w.quiet()
+			w.advance(5 * time.Millisecond)
 		}
 	}
+	w.advance(time.Second)
 	s := a.m.spaces[Volatile]
-	if s.store.LogLen() > 100 || s.own.bytes > ownBytesFactor*4096+1024 || len(s.m.peers[1].links[Volatile].flight) > 2 {
+	if s.store.LogLen() > 100 || s.own.bytes > 2*16384 || len(s.m.peers[1].links[Volatile].flight) > 2 {
 		t.Fatalf("log %d, own %d bytes", s.store.LogLen(), s.own.bytes)
 	}
 	if sent > 20 {

@@ -92,6 +92,10 @@ func (s *space) check() error {
 		return fmt.Errorf("committed %s, content %s, and nothing is on its way", clockName(d.clock), clockName(s.content()))
 	case d.out != nil && (!d.out.clock.Includes(d.clock) || !s.content().Includes(d.out.clock)):
 		return fmt.Errorf("batch with clock %s between committed %s and content %s", clockName(d.out.clock), clockName(d.clock), clockName(s.content()))
+	case s.own.bytes > 2*s.m.cfg.BacklogMax && len(s.own.groups) > 1:
+		return fmt.Errorf("%d bytes of own groups", s.own.bytes)
+	case len(s.held) > 0 && !s.crowded() && len(s.frozen) == 0:
+		return fmt.Errorf("%d updates are held back for nothing", len(s.held))
 	case s.comparing != nil && (len(s.comparing.votes) > len(s.comparing.asked) || s.compareAt.IsZero()):
 		return fmt.Errorf("a comparison with %d votes of %d asked, next at %v", len(s.comparing.votes), len(s.comparing.asked), s.compareAt)
 	case s.comparing == nil && len(s.linear) > 0 && s.compareAt.IsZero():

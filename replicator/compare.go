@@ -18,11 +18,13 @@ import (
 
 // compares are the linearizable reads of one space.
 type compares struct {
-	linear      []*op       // those that wait for the next comparison
-	comparing   *comparison // the one that is out, nil: none
-	compareAt   time.Time   // when to begin the next one, or to give this one up
-	compareFrom time.Time   // not earlier than this, whatever comes
-	behind      *crdt.Clock // what the last one found missing here; nil: nothing
+	linear      []*op         // those that wait for the next comparison
+	comparing   *comparison   // the one that is out, nil: none
+	compareAt   time.Time     // when to begin the next one, or to give this one up
+	compareFrom time.Time     // not earlier than this, whatever comes
+	behind      *crdt.Clock   // what the last one found missing here; nil: nothing
+	holdUntil   time.Time     // until then updates are held back
+	trip        time.Duration // how long the last one took
 }
 
 // comparison is one such question, for all reads that began before it.
@@ -33,6 +35,8 @@ type comparison struct {
 	id    uint64
 	clock *crdt.Clock // the own content when it was asked
 	hash  [16]byte    // of clock
+	began time.Time
+	hold  time.Duration
 	keys  []comparedKey
 	asked []*peer
 	votes []vote
@@ -59,8 +63,13 @@ type vote struct {
 // comparedMax bounds the keys of one comparison; more wait for the next one. Their names must fit half a frame.
 const comparedMax = 64
 
-// eagerTries is how many comparisons follow each other at once; later ones wait, ever longer, up to RetryInterval.
-const eagerTries = 3
+// Comparisons follow each other at once up to eagerTries. Then the voters are asked to hold updates of the key back for a few round trips, so that
+// writers do not starve readers: what is on its way comes to rest. If that was not enough, later ones wait, ever longer, up to RetryInterval.
+const (
+	eagerTries = 3
+	holdTrips  = 4
+	holdLeast  = time.Millisecond
+)
 
 // compareLater lets a linearizable read wait for the next comparison.
 func (s *space) compareLater(o *op) {
@@ -81,7 +90,7 @@ func (s *space) compare() {
 		return
 	}
 	s.roundID++
-	c := &comparison{id: s.roundID, clock: s.content().Clone(), hash: s.contentHash()}
+	c := &comparison{id: s.roundID, clock: s.content().Clone(), hash: s.contentHash(), began: s.m.now}
 	s.linear = c.take(s.linear, s.m.cfg.FrameMax/2)
 	own := s.untouched(c, c.clock.Minus(s.acked()))
 	tries := 0
@@ -93,6 +102,9 @@ func (s *space) compare() {
 			tries = max(tries, o.tries)
 		}
 	}
+	if tries >= eagerTries && !s.m.now.Before(s.holdUntil) {
+		s.holdBack(c)
+	}
 	s.comparing = c
 	c.asked = s.whom([]Level{Majority}, tries > 0)
 	for _, p := range c.asked {
@@ -100,6 +112,15 @@ func (s *space) compare() {
 	}
 	s.compareAt = s.m.now.Add(s.m.cfg.RetryInterval)
 	s.checkComparison()
+}
+
+// holdBack asks for a rest of the keys, here too.
+func (s *space) holdBack(c *comparison) {
+	c.hold = min(holdTrips*s.trip+holdLeast, s.m.cfg.RetryInterval)
+	s.holdUntil = s.m.now.Add(c.hold)
+	for i := range c.keys {
+		s.freeze(c.keys[i].key, c.hold)
+	}
 }
 
 // take sorts operations by their keys, as far as there is room, and returns the others.
@@ -139,7 +160,7 @@ func (s *space) untouched(c *comparison, dots *crdt.Clock) []bool {
 // sendCompare asks a peer, who is told what he has not been told yet of the clock. If what he was told before was lost, he says so.
 func (s *space) sendCompare(p *peer) {
 	c, l := s.comparing, p.link(s)
-	msg := &Compare{Epoch: s.m.view.Epoch, Space: s.id, ID: c.id, Hash: c.hash, More: c.clock}
+	msg := &Compare{Epoch: s.m.view.Epoch, Space: s.id, ID: c.id, Hash: c.hash, More: c.clock, Hold: uint32(c.hold.Microseconds())}
 	if l.told != nil {
 		msg.More = c.clock.Minus(l.told)
 	}
@@ -158,6 +179,11 @@ func (s *space) onCompare(p *peer, msg *Compare) {
 	}
 	l.theirsID = msg.ID
 	l.theirs.Join(msg.More)
+	if msg.Hold > 0 {
+		for _, k := range msg.Keys {
+			s.freeze(k, time.Duration(msg.Hold)*time.Microsecond)
+		}
+	}
 	reply := &Compared{Epoch: s.m.view.Epoch, Space: s.id, ID: msg.ID}
 	if l.theirs.Hash() != msg.Hash { // something that was told is lost, or still on its way
 		l.theirs = crdt.Clock{}
@@ -269,7 +295,7 @@ func (s *space) checkComparison() {
 // Who lacks something again and again is sent it: perhaps nobody else does.
 func (s *space) giveUp() (tries int) {
 	c := s.comparing
-	s.comparing = nil
+	s.comparing, s.trip = nil, s.m.now.Sub(c.began)
 	for i := range c.keys {
 		for _, o := range c.keys[i].ops {
 			if !o.done() {
@@ -296,7 +322,11 @@ func (s *space) compareSoon(tries int) {
 		return
 	}
 	wait := time.Duration(0)
-	if tries > eagerTries {
+	switch {
+	case tries <= eagerTries:
+	case s.m.now.Before(s.holdUntil):
+		wait = s.trip/2 + holdLeast/8 // nothing new comes, only what is on its way
+	default:
 		wait = min(s.m.cfg.GapDelay<<min(tries-eagerTries-1, 16), s.m.cfg.RetryInterval)
 	}
 	s.compareFrom = s.m.now.Add(wait)

@@ -53,6 +53,10 @@ type Config struct {
 	// PushWindow bounds the bytes of unacknowledged pushes per peer and space. A peer that falls further behind fetches from the
 	// log. Default 1 MiB.
 	PushWindow int
+	// BacklogMax is how many bytes of own groups, per space, a peer that answers may be behind. At that updates are held back: their callers
+	// wait, up to their time-out. More rides out longer pauses of a peer. Peers that are unreachable or have not answered for RetryInterval
+	// hold up nobody. Up to twice as much is kept in memory for pushing. Default 4 MiB.
+	BacklogMax int
 	// PendingMax bounds the operations that wait for replicas or the disk. More get ErrOverloaded. Default 65,536.
 	PendingMax int
 	// LogMax bounds the events of each space's log; beyond it a peer that lags is repaired instead. Default 262,144.
@@ -105,7 +109,7 @@ func (c Config) Validate() error {
 		n, least int
 	}{
 		{"FrameMax", c.FrameMax, 512}, {"GroupMax", c.GroupMax, 4096}, {"PushFlight", c.PushFlight, 1}, {"PushWindow", c.PushWindow, 512},
-		{"PendingMax", c.PendingMax, 1}, {"LogMax", c.LogMax, 1}, {"DonorsMax", c.DonorsMax, 1}, {"PieceWindow", c.PieceWindow, 1},
+		{"BacklogMax", c.BacklogMax, 512}, {"PendingMax", c.PendingMax, 1}, {"LogMax", c.LogMax, 1}, {"DonorsMax", c.DonorsMax, 1}, {"PieceWindow", c.PieceWindow, 1},
 		{"SuppliersMax", c.SuppliersMax, 1}, {"SketchFrom", c.SketchFrom, 1}, {"SketchMax", c.SketchMax, firstCells},
 	} {
 		bad(n.n != 0 && n.n < n.least, "%s is %d, at least %d is needed", n.name, n.n, n.least)
@@ -125,6 +129,7 @@ func (c Config) withDefaults() Config {
 	def(&c.GroupMax, 64<<20)
 	def(&c.PushFlight, 2)
 	def(&c.PushWindow, 1<<20)
+	def(&c.BacklogMax, 4<<20)
 	def(&c.PendingMax, 1<<16)
 	def(&c.LogMax, 1<<18)
 	def(&c.DonorsMax, 4)

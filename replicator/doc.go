@@ -18,6 +18,10 @@
 // a group whole, persists it, and acks how much of the sender's origin it has. A group that removes what has not come yet waits for it
 // a moment; then its sender is told the clock here, and fills the gap in the order of its log.
 //
+// Back-pressure (hold.go): while a peer who answers is [Config].BacklogMax bytes behind, updates are held back at every level: they have not
+// happened yet, and their callers wait, or get [ErrOverloaded] when their time is up. A peer who is unreachable, or has not answered for
+// RetryInterval, holds up nobody: the log bounds what is kept for him, and repair helps him.
+//
 // Writes (write.go, quorum.go): a write is done when enough acked clocks contain its last event. Own events are consecutive, so that per peer one
 // number says it all: the writes of one level form a queue of which an ack ends a prefix. A write that changed nothing waits until
 // everything it found is acknowledged likewise.
@@ -33,7 +37,8 @@
 //
 // Linearizable reads (compare.go): the reader pins its state of the key and tells its clock, as a difference to what it told before; each asked
 // one tells what counts at one side only. Each side looks in its log whether its part of that is of the key. When a quorum holds the same
-// events of the key, the read is answered with the pinned state; else what is missing is fetched, and the question is asked again.
+// events of the key, the read is answered with the pinned state; else what is missing is fetched, and the question is asked again. After some
+// vain tries the voters hold updates of the key back for a few round trips, so that writers do not starve readers.
 //
 // Views (settle.go, install.go, learn.go): every message names its sender's epoch, and only acks of the own epoch count (V7). After a change of the
 // voters, a quorum is one of every view that is not settled. Each member reports its acked clock when it has installed the new view; what

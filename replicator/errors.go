@@ -10,8 +10,8 @@ var (
 	ErrStoreFailure      = errors.New("replicator: store failure")              // the own disk refused the write; it lives in memory, is tried again, and is not acknowledged
 	ErrLevel             = errors.New("replicator: no level of this operation") // it asks for less than one replica, or it is for reads only
 	ErrLearner           = errors.New("replicator: not caught up yet")          // this node has just joined; try again when it has caught up
-	ErrOverloaded        = errors.New("replicator: too many operations pending")
-	ErrNoView            = errors.New("replicator: no view installed") // this node is not a member yet, or no longer
+	ErrOverloaded        = errors.New("replicator: overloaded")                 // too many operations wait, or a peer is slow and the backlog is full; nothing happened
+	ErrNoView            = errors.New("replicator: no view installed")          // this node is not a member yet, or no longer
 )
 
 // Errors of DecodeMessage.

@@ -199,6 +199,7 @@ func (m *Machine) due(t *time.Time) bool {
 // finish draws the consequences of the step that come once, whatever caused them.
 func (m *Machine) finish() {
 	for _, s := range m.spaces {
+		s.admit()
 		s.evaluate()
 	}
 	m.maybeCaughtUp()
@@ -223,6 +224,7 @@ func (m *Machine) Deadline() time.Time {
 	d = earlier(earlier(d, m.linkAt), m.gossipAt)
 	for _, s := range m.spaces {
 		d = earlier(earlier(d, s.gapAt), earlier(earlier(s.roundAt, s.compareAt), s.chain.at))
+		d = earlier(d, s.thawAt)
 		if s.pull != nil {
 			d = earlier(d, s.pull.at)
 		}

@@ -93,6 +93,7 @@ type Compare struct {
 	ID    uint64      // increasing per sender
 	Hash  [16]byte    // of the asker's content clock
 	More  *crdt.Clock // what of it he has not told the receiver before
+	Hold  uint32      // microseconds for which updates of the keys shall wait, because they have disturbed the read too often; 0: they need not
 	Keys  []string
 }
 

@@ -14,9 +14,11 @@ type op struct {
 	level    Level
 	s        *space
 	read     bool
-	seq      uint64      // write: last event of its group; 0: it changed nothing
-	goal     *crdt.Clock // write that changed nothing: what must be known to enough
-	failed   error       // of the own disk
+	seq      uint64               // write: last event of its group; 0: it changed nothing
+	goal     *crdt.Clock          // write that changed nothing: what must be known to enough
+	failed   error                // of the own disk
+	mutate   func(*crdt.Tx) error // of an update that has not happened yet
+	waits    bool                 // it is in the heap, or was
 	deadline time.Time
 	asked    *comparison // linearizable read: the last one that it took part in
 	tries    int         // of them
@@ -62,6 +64,10 @@ func (h *opHeap) Pop() any {
 
 // begin lets an operation wait.
 func (m *Machine) begin(o *op, timeout time.Duration) {
+	if o.waits {
+		return // it was held back, and its time counts from then
+	}
+	o.waits = true
 	if timeout <= 0 {
 		timeout = m.cfg.OperationTimeout
 	}
@@ -85,6 +91,15 @@ func (m *Machine) end(o *op, err error) {
 		return
 	}
 	m.reply(o.id, err)
+}
+
+// finishOp answers an operation, whether it waited or not.
+func (m *Machine) finishOp(o *op, err error) {
+	if o.waits {
+		m.end(o, err)
+	} else {
+		m.reply(o.id, err)
+	}
 }
 
 // endRead answers a read with a state that was pinned before.
@@ -116,6 +131,7 @@ func (m *Machine) dropOps(err error) {
 	for _, s := range m.spaces {
 		s.writes, s.goals, s.rounds = nil, nil, nil
 		s.roundAt = zeroTime
-		s.linear, s.comparing, s.behind, s.compareAt = nil, nil, nil, zeroTime
+		s.dropHeld()
+		s.compares = compares{}
 	}
 }

@@ -3,6 +3,7 @@ package replicator
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/coterie-go/coterie/crdt"
 )
@@ -75,7 +76,11 @@ func (m *Answer) String() string {
 
 // String prints the message on one line.
 func (m *Compare) String() string {
-	return fmt.Sprintf("compare@%d %v #%d %x more %s keys %q", m.Epoch, m.Space, m.ID, m.Hash[:2], clockName(m.More), m.Keys)
+	s := fmt.Sprintf("compare@%d %v #%d %x more %s keys %q", m.Epoch, m.Space, m.ID, m.Hash[:2], clockName(m.More), m.Keys)
+	if m.Hold > 0 {
+		s += fmt.Sprintf(" hold %v", time.Duration(m.Hold)*time.Microsecond)
+	}
+	return s
 }
 
 // String prints the message on one line.

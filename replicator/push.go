@@ -10,6 +10,7 @@ import (
 type ownGroup struct {
 	group crdt.Group
 	enc   []byte
+	at    uint64 // bytes of all own groups before it
 }
 
 func (g *ownGroup) first() uint64 { return g.group[0].Dot.Seq }
@@ -19,25 +20,27 @@ func (g *ownGroup) last() uint64  { return g.group[len(g.group)-1].Dot.Seq }
 // the store's log, so that nobody's absence makes it grow.
 type ownLog struct {
 	groups []ownGroup
-	bytes  int
+	bytes  int    // of groups
+	total  uint64 // of all that were ever added
 }
 
-// Bounds of the ownLog; both together.
-const (
-	ownGroupsMax   = 8192
-	ownBytesFactor = 4 // times PushWindow
-)
+// ownOverhead is what a group is taken to cost beside its bytes.
+const ownOverhead = 64
+
+func (g *ownGroup) size() int { return len(g.enc) + ownOverhead }
 
 func (o *ownLog) add(g ownGroup, bytesMax int) {
+	g.at = o.total
 	o.groups = append(o.groups, g)
-	o.bytes += len(g.enc)
-	for len(o.groups) > ownGroupsMax || o.bytes > bytesMax && len(o.groups) > 1 {
+	o.total += uint64(g.size())
+	o.bytes += g.size()
+	for o.bytes > bytesMax && len(o.groups) > 1 {
 		o.drop()
 	}
 }
 
 func (o *ownLog) drop() {
-	o.bytes -= len(o.groups[0].enc)
+	o.bytes -= o.groups[0].size()
 	o.groups[0] = ownGroup{}
 	o.groups = o.groups[1:]
 }
@@ -57,9 +60,18 @@ func (o *ownLog) after(sent uint64) []ownGroup {
 	return o.groups[sort.Search(len(o.groups), func(i int) bool { return o.groups[i].last() > sent }):]
 }
 
+// behind returns the bytes of the groups beyond an event; ok is false when some that come before those have been forgotten.
+func (o *ownLog) behind(have uint64) (bytes int, ok bool) {
+	rest := o.after(have)
+	if len(rest) == 0 {
+		return 0, true
+	}
+	return int(o.total - rest[0].at), rest[0].first() <= have+1
+}
+
 // made takes a group that an Update has just applied here.
 func (s *space) made(g crdt.Group) {
-	s.own.add(ownGroup{group: g, enc: crdt.AppendGroup(nil, g)}, ownBytesFactor*s.m.cfg.PushWindow)
+	s.own.add(ownGroup{group: g, enc: crdt.AppendGroup(nil, g)}, 2*s.m.cfg.BacklogMax)
 	s.ownMoved = true
 }
 

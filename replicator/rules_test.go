@@ -60,10 +60,11 @@ func TestOwnStoreFailureCountsTheOwnReplicaAsFailed(t *testing.T) {
 
 // R4: The receiver inserts an item only if its dot is not in the receiver's current clock.
 func TestRepairDoesNotBringBackWhatWasRemovedMeanwhile(t *testing.T) {
-	cfg := Config{LogMax: 1, FrameMax: 512, PushWindow: 512, PieceWindow: 1, GapDelay: time.Hour}
+	cfg := Config{LogMax: 1, FrameMax: 512, PushWindow: 512, BacklogMax: 512, PieceWindow: 1, GapDelay: time.Hour}
 	w := cluster(t, 2, cfg)
 	a, b := w.nodes[0], w.nodes[1]
 	w.sever(1, 2)
+	a.step(Reachable{2, false}) // else its writes would wait
 	for i := range 60 {
 		a.put("s", fmt.Sprintf("elem%02d%s", i, strings.Repeat("-", 40)), Local)
 	}
@@ -77,6 +78,7 @@ func TestRepairDoesNotBringBackWhatWasRemovedMeanwhile(t *testing.T) {
 		}
 		return len(held) > 0 && held[len(held)-1] == p
 	}
+	a.step(Reachable{2, true})
 	w.advance(time.Second)
 	// The puller learns of the last element's event and of its removal while the repair is on its way.
 	w.drop = func(packet) bool { return false }
@@ -182,15 +184,17 @@ func TestEqualClocksWithDifferentDigestsAreRepairedByUnion(t *testing.T) {
 
 // R5: Before clocks are joined after a repair, the predicted digests must match.
 func TestRepairThatDoesNotAddUpIsNotTaken(t *testing.T) {
-	w := cluster(t, 2, Config{LogMax: 1, PushWindow: 512})
+	w := cluster(t, 2, Config{LogMax: 1, PushWindow: 512, BacklogMax: 512})
 	a, b := w.nodes[0], w.nodes[1]
 	a.put("s", "x", All)
 	w.quiet()
 	w.sever(1, 2)
+	a.step(Reachable{2, false}) // else its writes would wait
 	for i := range 40 {
 		a.put("s", fmt.Sprintf("%040d", i), Local)
 	}
 	w.mendAll()
+	a.step(Reachable{2, true})
 	spoilt := 0
 	w.drop = func(p packet) bool {
 		if head, ok := p.msg.(*Head); ok && spoilt == 0 {

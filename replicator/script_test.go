@@ -29,7 +29,7 @@ import (
 //	show ID                       the state
 func TestScripts(t *testing.T) {
 	golden.Run(t, "testdata/*.txt", func(t *testing.T, out *bytes.Buffer) golden.Player {
-		s := &script{world: newWorld(t, 1, Config{DurableKeys: []string{"d/*"}, FrameMax: 512, GossipInterval: 10 * time.Second})}
+		s := &script{world: newWorld(t, 1, Config{DurableKeys: []string{"d/*"}, FrameMax: 512, BacklogMax: 512, GossipInterval: 10 * time.Second})}
 		s.log = func(format string, args ...any) { fmt.Fprintf(out, format+"\n", args...) }
 		return s.run
 	})

@@ -24,6 +24,7 @@ type space struct {
 	roundAt time.Time
 	roundID uint64
 	compares
+	holding
 	wanted  crdt.Clock // fetched, not here yet; forgotten when roundAt or chain.at comes
 	pull    *pull      // the repair that is running, nil: none
 	alarmAt time.Time  // digest alarms before this are not acted upon
@@ -124,6 +125,9 @@ func (s *space) onTime() {
 	}
 	if s.m.due(&s.compareAt) {
 		s.compare()
+	}
+	if s.m.due(&s.thawAt) {
+		s.thaw()
 	}
 	if s.m.due(&s.chain.at) {
 		s.retrySettle()

@@ -21,6 +21,7 @@ type Stats struct {
 	Donated        uint64 // repairs served to the end
 	Helped         uint64 // questions of others' repairs answered with items, as a helper
 	DigestAlarms   uint64 // equal clocks with different digests: impossible by construction, repaired by union (R5)
+	Held           uint64 // updates that were held back for a while
 	StoreFailures  uint64 // batches that the disk refused
 	FlowsDropped   uint64 // messages larger than a frame given up
 }

@@ -58,6 +58,9 @@ func (e *TimeoutError) Unwrap() []error {
 
 // timedOut tells how far an operation has come: in the installed view, or, if that has enough, in the first older one that has not.
 func (s *space) timedOut(o *op) error {
+	if o.heldBack() {
+		return s.neverBegun(o)
+	}
 	has := func(p *peer) bool { return s.hasWrite(p, o) }
 	if o.level == Linearizable {
 		has = o.agreed
@@ -83,6 +86,17 @@ func (s *space) timedOut(o *op) error {
 		}
 	}
 	return e
+}
+
+// neverBegun tells why an update was held back until its time was up.
+func (s *space) neverBegun(o *op) error {
+	o.mutate = nil
+	if p := s.laggard(); p != nil {
+		bytes, _ := s.own.behind(p.link(s).have)
+		return fmt.Errorf("%w: write of %q at %v was held back, nothing happened: %s is %d bytes behind (Config.BacklogMax)", ErrOverloaded, o.key, o.level,
+			short(p.id), bytes)
+	}
+	return fmt.Errorf("%w: write of %q at %v was held back, nothing happened", ErrOverloaded, o.key, o.level)
 }
 
 // lacking lists the members of a set that do not satisfy has.

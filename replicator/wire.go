@@ -21,7 +21,7 @@ import (
 //	10 to 17 are those of a repair, in wire_repair.go
 //	part     [18, epoch, flow, index, total, bytes]
 //	partack  [19, epoch, flow, next]
-//	compare  [20, epoch, space, id, hash, more, [key…]]
+//	compare  [20, epoch, space, id, hash, more, hold, [key…]]
 //	compared [21, epoch, space, id, known, extra|null, lacks|null, [index…]]
 //
 // Hashes and digests are 16 bytes. Groups, clocks and items are as the package crdt has them. A decoded message keeps parts of the bytes
@@ -56,7 +56,7 @@ const (
 var fields = [...]int{
 	kindStatus: 11, kindPush: 6, kindAck: 6, kindClock: 6, kindFetch: 4, kindBehind: 3, kindAsk: 5, kindAnswer: 5, kindReport: 11,
 	kindPull: 5, kindHead: 7, kindMore: 7, kindCells: 7, kindWant: 8, kindGive: 9, kindDone: 4, kindRefuse: 4, kindPart: 6, kindPartAck: 4,
-	kindCompare: 7, kindCompared: 8,
+	kindCompare: 8, kindCompared: 8,
 }
 
 // pastsMax bounds the views of one report.
@@ -146,6 +146,7 @@ func (e *encoder) compare(m *Compare) {
 	e.uints(uint64(m.Space), m.ID)
 	e.bytes(m.Hash[:])
 	e.clock(m.More)
+	e.uints(uint64(m.Hold))
 	e.head(cborArray, uint64(len(m.Keys)))
 	for _, k := range m.Keys {
 		e.bytes([]byte(k))
@@ -263,7 +264,7 @@ func (d *decoder) push(epoch uint64) *Push {
 }
 
 func (d *decoder) compare(epoch uint64) *Compare {
-	m := &Compare{Epoch: epoch, Space: d.space(), ID: d.uint(), Hash: d.fixed(), More: d.clock(false)}
+	m := &Compare{Epoch: epoch, Space: d.space(), ID: d.uint(), Hash: d.fixed(), More: d.clock(false), Hold: d.uint32()}
 	for range d.array() {
 		if m.Keys = append(m.Keys, string(d.bytes())); d.err != nil {
 			return m

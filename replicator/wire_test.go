@@ -29,7 +29,7 @@ func samples() []Message {
 		&Ack{Epoch: 3, Space: Volatile, Echo: 1 << 63, Content: 24, Acked: 255},
 		&Clock{Epoch: 3, Ask: true, Content: c, Acked: &crdt.Clock{}}, &Clock{Content: c},
 		&Fetch{Epoch: 1, Space: Durable, Dots: c}, &Behind{Epoch: 1}, &Ask{ID: 65536, Hash: c.Hash()}, &Answer{ID: 1, Extra: c}, &Answer{ID: 1 << 32},
-		&Compare{Epoch: 2, Space: Durable, ID: 300, Hash: c.Hash(), More: c, Keys: []string{"k", "d/\u00e9"}}, &Compare{More: &crdt.Clock{}},
+		&Compare{Epoch: 2, Space: Durable, ID: 300, Hash: c.Hash(), More: c, Hold: 70_000, Keys: []string{"k", "d/\u00e9"}}, &Compare{More: &crdt.Clock{}},
 		&Compared{Epoch: 2, ID: 7, Known: true, Extra: c, Lacks: c, Differ: []uint32{0, 1 << 20}}, &Compared{},
 		&Report{Epoch: 9, Ask: true, Serves: true, Whole: true, Disk: 7, Hash: c.Hash(), Acked: c, Settled: 8,
 			Known: []Past{{Epoch: 8, Voters: []crdt.Origin{1, 2}}, {Epoch: 7, Disks: []uint64{4, 5}}}},

@@ -3,6 +3,7 @@ package replicator
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/coterie-go/coterie/crdt"
 )
@@ -20,27 +21,9 @@ func (m *Machine) onUpdate(in Update) {
 		m.reply(in.ID, err)
 		return
 	}
-	g, err := s.rep.Update(in.Key, m.now.UnixNano(), in.Mutate, &s.ch)
-	if err != nil {
-		s.ch.Reset()
-		m.reply(in.ID, err)
-		return
+	if o := (&op{id: in.ID, key: in.Key, level: in.Write, s: s, mutate: in.Mutate}); !s.hold(o, in.Timeout) {
+		s.update(o, in.Timeout)
 	}
-	o := &op{id: in.ID, key: in.Key, level: in.Write, s: s}
-	if len(g) == 0 {
-		o.goal = s.content().Clone()
-		s.awaitGoal(o, in)
-		return
-	}
-	s.absorb()
-	s.made(g)
-	o.seq = g.Last().Seq
-	if s.id == Volatile && in.Write == Local {
-		m.reply(in.ID, nil)
-		return
-	}
-	m.begin(o, in.Timeout)
-	s.enqueue(o)
 }
 
 func (m *Machine) onDelete(in Delete) {
@@ -76,7 +59,7 @@ func (m *Machine) mayAsk(l Level) error {
 		return fmt.Errorf("%w: %v, the view has %d voters", ErrNotEnoughReplicas, l, n)
 	}
 	if m.pending >= m.cfg.PendingMax {
-		return fmt.Errorf("%w: %d", ErrOverloaded, m.pending)
+		return fmt.Errorf("%w: %d operations wait (Config.PendingMax)", ErrOverloaded, m.pending)
 	}
 	return nil
 }
@@ -147,9 +130,9 @@ func (s *space) hasWrite(p *peer, o *op) bool {
 }
 
 // awaitGoal begins a write that changed nothing: what it found must be as safe as a change would be.
-func (s *space) awaitGoal(o *op, in Update) {
+func (s *space) awaitGoal(o *op, timeout time.Duration) {
 	m := s.m
-	m.begin(o, in.Timeout)
+	m.begin(o, timeout)
 	if s.goalReached(o) {
 		m.end(o, nil)
 		return

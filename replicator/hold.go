@@ -1,0 +1,163 @@
+package replicator
+
+import (
+	"slices"
+	"time"
+)
+
+// holding is the updates that are held back: they have not happened yet, and their callers wait.
+//
+// An update waits while a peer who listens is Config.BacklogMax bytes behind: so nobody outruns his peers without bound. Who is unreachable, or has
+// not answered for RetryInterval, holds up nobody; he is served from the log later, or repaired. And an update waits, for a moment, while a linearizable read that was disturbed too often looks at its key.
+//
+// Invariants: held holds no operation that is done, but for those whose time was up in this step; of is how many it holds of each key.
+type holding struct {
+	held   []*op // in order of arrival
+	of     map[string]int
+	frozen []freeze // by key
+	thawAt time.Time
+}
+
+// freeze keeps updates of a key back until a time, and admits no other freeze until twice as late: writers get at least half.
+type freeze struct {
+	key   string
+	until time.Time
+	again time.Time
+}
+
+// frozenMax bounds the keys that are frozen at a time.
+const frozenMax = 64
+
+// hold says whether an update has to wait, and lets it.
+func (s *space) hold(o *op, timeout time.Duration) bool {
+	if !s.crowded() && !s.isFrozen(o.key) && s.of[o.key] == 0 {
+		return false
+	}
+	s.m.stats.Held++
+	s.m.begin(o, timeout)
+	s.held = append(s.held, o)
+	if s.of == nil {
+		s.of = map[string]int{}
+	}
+	s.of[o.key]++
+	return true
+}
+
+// crowded says that there is a peer whom updates have to wait for.
+func (s *space) crowded() bool { return s.laggard() != nil }
+
+// laggard is a peer who listens, and is as far behind as he may be. Who has fallen out of what is kept for pushing, after a silence, is not waited
+// for: what he needs comes from the log, or by a repair.
+func (s *space) laggard() *peer {
+	if s.own.bytes < s.m.cfg.BacklogMax {
+		return nil
+	}
+	for _, p := range s.m.peers {
+		l := p.link(s)
+		if !p.reachable || l.tries > 0 || l.have < l.from {
+			continue
+		}
+		if bytes, kept := s.own.behind(l.have); kept && bytes >= s.m.cfg.BacklogMax {
+			return p
+		}
+	}
+	return nil
+}
+
+// admit carries out the updates that need not wait any more, in order; those of a frozen key let others pass.
+func (s *space) admit() {
+	if len(s.held) == 0 {
+		return
+	}
+	all := s.held
+	s.held = nil
+	for i, o := range all {
+		switch {
+		case o.done():
+			s.unhold(o)
+		case s.crowded():
+			s.held = append(s.held, slices.DeleteFunc(all[i:], s.expired)...)
+			return
+		case s.isFrozen(o.key):
+			s.held = append(s.held, o)
+		default:
+			s.unhold(o)
+			s.update(o, 0)
+		}
+	}
+}
+
+func (s *space) expired(o *op) bool {
+	if o.done() {
+		s.unhold(o)
+	}
+	return o.done()
+}
+
+func (s *space) unhold(o *op) {
+	if s.of[o.key]--; s.of[o.key] == 0 {
+		delete(s.of, o.key)
+	}
+}
+
+// freeze holds updates of a key back for a while, unless they were held back for one just now.
+func (s *space) freeze(key string, d time.Duration) {
+	now := s.m.now
+	d = min(d, s.m.cfg.RetryInterval)
+	s.thaw()
+	if d <= 0 || len(s.frozen) == frozenMax || slices.ContainsFunc(s.frozen, func(f freeze) bool { return f.key == key }) {
+		return
+	}
+	s.frozen = append(s.frozen, freeze{key: key, until: now.Add(d), again: now.Add(2 * d)})
+	s.thawAt = earlier(s.thawAt, now.Add(d))
+}
+
+func (s *space) isFrozen(key string) bool {
+	return slices.ContainsFunc(s.frozen, func(f freeze) bool { return f.key == key && s.m.now.Before(f.until) })
+}
+
+// thaw forgets the freezes that are over, and says when to look again.
+func (s *space) thaw() {
+	s.thawAt = zeroTime
+	s.frozen = slices.DeleteFunc(s.frozen, func(f freeze) bool { return !s.m.now.Before(f.again) })
+	for _, f := range s.frozen {
+		at := f.until
+		if !s.m.now.Before(at) {
+			at = f.again
+		}
+		s.thawAt = earlier(s.thawAt, at)
+	}
+}
+
+// dropHeld forgets everything that is held; the operations have been answered.
+func (s *space) dropHeld() { s.holding = holding{} }
+
+// update carries out an update whose turn has come.
+func (s *space) update(o *op, timeout time.Duration) {
+	m := s.m
+	mutate := o.mutate
+	o.mutate = nil
+	g, err := s.rep.Update(o.key, m.now.UnixNano(), mutate, &s.ch)
+	if err != nil {
+		s.ch.Reset()
+		m.finishOp(o, err)
+		return
+	}
+	if len(g) == 0 {
+		o.goal = s.content().Clone()
+		s.awaitGoal(o, timeout)
+		return
+	}
+	s.absorb()
+	s.made(g)
+	o.seq = g.Last().Seq
+	if s.id == Volatile && o.level == Local {
+		m.finishOp(o, nil)
+		return
+	}
+	m.begin(o, timeout)
+	s.enqueue(o)
+}
+
+// heldBack says that an update never had its turn.
+func (o *op) heldBack() bool { return o.mutate != nil }

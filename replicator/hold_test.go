@@ -1,0 +1,234 @@
+package replicator
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/coterie-go/coterie/crdt"
+)
+
+// behind is how many of the own bytes of n a peer has not got.
+func (n *node) behind(s Space, id crdt.Origin) int {
+	sp := n.m.spaces[s]
+	bytes, _ := sp.own.behind(n.m.peer(id).link(sp).have)
+	return bytes
+}
+
+// A sustained writer at Local does not outrun a peer who is slow: his caller is held back, and goes on as the peer does.
+func TestWriterWaitsForASlowPeer(t *testing.T) {
+	const most = 8192
+	for _, key := range []string{"s", "d/s"} {
+		w := cluster(t, 3, Config{DurableKeys: []string{"d/*"}, BacklogMax: most, FrameMax: 1024, LogMax: 200, GossipInterval: time.Hour})
+		a := w.nodes[0]
+		var waits []uint64
+		worst, written, heldAt := 0, 0, 0
+		for step := range 2400 {
+			if len(waits) == 0 && written < 400 { // one caller, who waits for each answer
+				written++
+				waits = append(waits, a.put(key, fmt.Sprintf("%03d%s", written, strings.Repeat("x", 40)), Local))
+			}
+			for i := 0; i < len(w.net); { // all but 3 are quick
+				if p := w.net[i]; p.to != 3 && p.from != 3 {
+					w.deliver(i)
+				} else {
+					i++
+				}
+			}
+			a.persist()
+			w.node(2).persist()
+			if step%12 == 0 && len(w.net) > 0 { // 3 takes a message now and then
+				w.deliver(0)
+				w.node(3).persist()
+			}
+			if step%20 == 0 {
+				w.now = w.now.Add(time.Millisecond)
+				a.step(Tick{})
+			}
+			worst = max(worst, a.behind(a.m.SpaceOf(key), 3))
+			waits = slices.DeleteFunc(waits, func(id uint64) bool { _, ok := a.results[id]; return ok })
+			if heldAt == 0 && a.m.stats.Held > 0 {
+				heldAt = written
+			}
+		}
+		if worst > most+1024 {
+			t.Errorf("%s: 3 was %d bytes behind, %d may be", key, worst, most)
+		}
+		if a.m.stats.Held == 0 || heldAt > 200 {
+			t.Errorf("%s: nobody was held back: %+v, first at %d", key, a.m.stats, heldAt)
+		}
+		w.advance(time.Second)
+		w.same()
+		if n := len(w.node(3).set(key)); n != written || written < 150 || w.node(3).m.stats.Repairs > 0 {
+			t.Errorf("%s: 3 has %d elements of %d, repairs %d", key, n, written, w.node(3).m.stats.Repairs)
+		}
+	}
+}
+
+// A dead peer holds up nobody: not when he is known to be unreachable, and not for longer than RetryInterval when he just does not answer.
+func TestDeadPeerHoldsUpNobody(t *testing.T) {
+	w := cluster(t, 3, Config{BacklogMax: 1024, FrameMax: 512, LogMax: 100, GossipInterval: time.Hour, RetryInterval: 100 * time.Millisecond})
+	a := w.nodes[0]
+	w.isolate(3)
+	a.step(Reachable{3, false})
+	for i := range 500 {
+		id := a.put("s", fmt.Sprint(i), Local)
+		a.want(id, nil)
+		w.quiet()
+	}
+	a.step(Reachable{3, true})
+	w.mendAll()
+	w.advance(time.Second)
+	w.same()
+	// Now he falls silent, and nobody has noticed.
+	w.isolate(3)
+	var first uint64
+	for i := range 500 {
+		if id := a.put("s", fmt.Sprint("silent", i), Local); first == 0 {
+			if _, ok := a.results[id]; !ok {
+				first = id
+			}
+		}
+		for len(w.net) > 0 {
+			w.deliver(0)
+		}
+	}
+	if a.wantOpen(first); first == 0 {
+		t.Fatal("nobody waits for a peer who may just be slow")
+	}
+	w.advance(100 * time.Millisecond)
+	if a.want(first, nil); len(a.m.spaces[Volatile].held) > 0 {
+		t.Fatalf("%d are still held back", len(a.m.spaces[Volatile].held))
+	}
+	// He comes back far behind, and holds up nobody while he is repaired.
+	w.mendAll()
+	a.want(a.put("s", "more", Local), nil)
+	w.advance(2 * time.Second)
+	w.same()
+}
+
+// crowd makes a peer fall behind as far as he may.
+func crowd(t *testing.T, cfg Config) (w *world, a *node) {
+	cfg.BacklogMax, cfg.FrameMax, cfg.GossipInterval, cfg.RetryInterval = 1024, 512, time.Hour, time.Hour
+	w = cluster(t, 2, cfg)
+	a = w.nodes[0]
+	w.sever(1, 2)
+	for i := range 20 {
+		a.put("s", fmt.Sprint("elem", i), Local)
+	}
+	if a.m.stats.Held == 0 {
+		t.Fatal("nobody waits")
+	}
+	return w, a
+}
+
+// An update that is held back until its time is up has not happened, and never will.
+func TestUpdateHeldBackTooLongNeverHappens(t *testing.T) {
+	w, a := crowd(t, Config{OperationTimeout: time.Second})
+	ran := false
+	a.step(Update{ID: 100, Key: "s", Mutate: func(tx *crdt.Tx) error { ran = true; return addOne.Mutator(tx).Add("late") }})
+	a.step(Update{ID: 101, Key: "s", Write: Majority, Mutate: func(tx *crdt.Tx) error { return addOne.Mutator(tx).Add("later") }})
+	a.wantOpen(100)
+	w.advance(2 * time.Second)
+	for _, id := range []uint64{100, 101} {
+		if r := a.want(id, ErrOverloaded); errors.Is(r.Err, ErrTimeout) || !strings.Contains(r.Err.Error(), "nothing happened") || !strings.Contains(r.Err.Error(), "2 is ") {
+			t.Errorf("%v", r.Err)
+		}
+	}
+	w.mendAll()
+	a.step(Reachable{2, false})
+	a.step(Reachable{2, true})
+	w.advance(2 * time.Second)
+	if ran || slices.Contains(a.set("s"), "late") {
+		t.Error("it happened")
+	}
+	if len(a.m.spaces[Volatile].of) > 0 {
+		t.Error("something is left")
+	}
+	w.same()
+}
+
+// Those who are held back have their turn in order, errors and updates that change nothing too; who leaves the view is told.
+func TestHeldUpdatesHaveTheirTurnInOrder(t *testing.T) {
+	w, a := crowd(t, durableD)
+	mine := errors.New("mine")
+	a.step(Update{ID: 100, Key: "s", Write: All, Mutate: func(*crdt.Tx) error { return mine }})
+	a.step(Delete{ID: 101, Key: "s", Write: Majority})
+	a.step(Update{ID: 102, Key: "s", Write: All, Mutate: func(*crdt.Tx) error { return nil }})
+	a.step(Update{ID: 103, Key: "s", Mutate: func(tx *crdt.Tx) error { return addOne.Mutator(tx).Add("last") }})
+	x := a.put("d/s", "x", Local)
+	a.persist()
+	a.want(x, nil) // the other space is not crowded
+	w.mendAll()
+	a.step(Reachable{2, false})
+	a.step(Reachable{2, true})
+	w.advance(2 * time.Second)
+	a.want(100, mine)
+	for _, id := range []uint64{101, 102, 103} {
+		a.want(id, nil)
+	}
+	a.wantSet("s", "last")
+	w.same()
+
+	_, a = crowd(t, Config{})
+	a.step(Update{ID: 100, Key: "s", Mutate: func(*crdt.Tx) error { return nil }})
+	a.step(Install{viewOf(2, 2)})
+	a.want(100, ErrNoView)
+}
+
+// Writers do not starve linearizable readers: a read that they disturb again and again has them held back for a moment.
+func TestWritersDoNotStarveLinearizableReads(t *testing.T) {
+	for _, latency := range []time.Duration{100 * time.Microsecond, 20 * time.Millisecond} {
+		w := cluster(t, 3, Config{GossipInterval: time.Hour, OperationTimeout: time.Hour})
+		type late struct {
+			packet
+			at time.Time
+		}
+		var wire []late
+		written, answered, worst, waiting := 0, 0, time.Duration(0), map[uint64]bool{}
+		var began time.Time
+		var read uint64
+		start := w.now
+		for w.now.Sub(start) < 200*latency {
+			for _, p := range w.net {
+				wire = append(wire, late{p, w.now.Add(latency)})
+			}
+			w.net = nil
+			for len(wire) > 0 && !w.now.Before(wire[0].at) {
+				p := wire[0].packet
+				wire = wire[1:]
+				w.node(p.to).step(Receive{From: p.from, Msg: p.msg})
+			}
+			for i, n := range w.nodes { // somebody writes the key all the time
+				for id := range waiting {
+					if _, ok := n.results[id]; ok {
+						delete(waiting, id)
+					}
+				}
+				if len(waiting) < 3 {
+					waiting[n.put("s", fmt.Sprint(i, written%100), Local)] = true
+					written++
+				}
+				if at := n.m.Deadline(); !at.IsZero() && !at.After(w.now) {
+					n.step(Tick{})
+				}
+			}
+			b := w.node(2)
+			if _, ok := b.results[read]; ok || read == 0 {
+				if read != 0 {
+					answered++
+					worst = max(worst, w.now.Sub(began))
+				}
+				began, read = w.now, b.get("s", Linearizable)
+			}
+			w.now = w.now.Add(latency / 4)
+		}
+		t.Logf("latency %v: %d reads while %d writes, at worst after %v", latency, answered, written, worst)
+		if answered < 5 || worst > 30*latency+5*time.Millisecond || written < 500 {
+			t.Errorf("latency %v: %d reads while %d writes, at worst after %v", latency, answered, written, worst)
+		}
+	}
+}
