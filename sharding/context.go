@@ -131,9 +131,9 @@ func (l Later) Reply(v any) error {
 	if !l.r.lease.Holds() {
 		return ErrNoLease
 	}
-	if err := l.checkType(v); err != nil {
-		l.r.replyError(envelope{call: l.call, origin: l.origin}, statusReplyType, err.Error())
-		return err
+	if wrong := l.checkType(v); wrong != "" {
+		l.r.replyError(envelope{call: l.call, origin: l.origin}, statusReplyType, wrong)
+		return fmt.Errorf("%w: %s", ErrReplyType, wrong)
 	}
 	return l.r.reply(l.call, l.origin, v, l.question)
 }
@@ -150,15 +150,16 @@ func (l Later) Fail(cause error) error {
 	return nil
 }
 
-func (l Later) checkType(v any) error {
+// checkType says what is wrong with the type of a reply.
+func (l Later) checkType(v any) string {
 	if l.question == nil || l.question.reply == nil {
-		return nil
+		return ""
 	}
 	want, got := l.question.reply, reflect.TypeOf(v)
 	if got == want || want.Kind() == reflect.Interface && (got == nil || got.Implements(want)) {
-		return nil
+		return ""
 	}
-	return fmt.Errorf("%w: %s is answered with %v, not %T", ErrReplyType, l.question.name, want, v)
+	return fmt.Sprintf("%s is answered with %v, not %T", l.question.name, want, v)
 }
 
 // receive implements incarnation.

@@ -43,10 +43,11 @@ type control struct {
 	asideMu sync.Mutex // ctx ends under it
 	asides  sync.WaitGroup
 
-	retryAt time.Time // of what follows
-	flushes map[uint32]bool
-	idsDue  []idsDue
-	fences  map[protocol.ShardID]protocol.SendFence // the latest of each shard counts
+	lonelyAt time.Time // when to look whether messages wait that nobody can take; zero: none wait
+	retryAt  time.Time // of what follows
+	flushes  map[uint32]bool
+	idsDue   []idsDue
+	fences   map[protocol.ShardID]protocol.SendFence // the latest of each shard counts
 }
 
 // hosting is one Shard machine and what it steers.
@@ -113,7 +114,7 @@ func (c *control) Deadline() time.Time {
 	if len(c.due) > 0 {
 		d = earlier(d, c.due[0].at)
 	}
-	return earlier(d, c.retryAt)
+	return earlier(earlier(d, c.lonelyAt), c.retryAt)
 }
 
 func earlier(a, b time.Time) time.Time {
@@ -139,6 +140,9 @@ func (c *control) tick(now time.Time) {
 			d.h.deadline = time.Time{}
 			c.toShard(d.h.s, protocol.Tick{})
 		}
+	}
+	if !c.lonelyAt.IsZero() && !now.Before(c.lonelyAt) {
+		c.warnUnhosted(now)
 	}
 	if !c.retryAt.IsZero() && !now.Before(c.retryAt) {
 		c.retry(now)

@@ -10,7 +10,12 @@ var _ controller = (*control)(nil)
 
 // wanted implements controller.
 func (c *control) wanted(shard uint32) {
-	c.post(ctlInput{region: protocol.Wanted{Shard: protocol.ShardID(shard)}})
+	c.post(ctlInput{do: func(now time.Time) {
+		c.toRegion(protocol.Wanted{Shard: protocol.ShardID(shard)})
+		if c.lonelyAt.IsZero() {
+			c.lonelyAt = now.Add(lonelyFirst)
+		}
+	}})
 }
 
 // flushLater implements controller.

@@ -54,7 +54,8 @@ type EntityType[M any] struct {
 	RecoveryBatch    int
 	RecoveryInterval time.Duration
 
-	// MailboxMax is the number of messages that wait in one mailbox. Default 100,000.
+	// MailboxMax is the number of messages that wait in one mailbox. A worker takes all that waits at once, and as many can come while it works, so a
+	// mailbox holds up to twice as many. Default 100,000.
 	MailboxMax int
 	// BufferMax is the number of messages that wait in this region for homes that are unknown or moving. Default 100,000.
 	BufferMax int

@@ -3,6 +3,7 @@ package sharding
 import (
 	"errors"
 	"fmt"
+	"time"
 )
 
 // explain adds to an error of a message that did not get through what the region knows of its shard.
@@ -32,4 +33,24 @@ func (c *control) unhosted() error {
 		return nil
 	}
 	return fmt.Errorf("%w: no member of view %v has role %q", ErrUnknownRole, v.Epoch, c.cfg.Role)
+}
+
+// When messages wait and no member has the type's role, a warning says so: first after a time in which a host may well come up, then again and again.
+const (
+	lonelyFirst = time.Second
+	lonelyAgain = 30 * time.Second
+)
+
+// warnUnhosted says that messages wait for a home that nobody can give. Tell has accepted them, so their senders do not hear of it.
+func (c *control) warnUnhosted(now time.Time) {
+	c.lonelyAt = time.Time{}
+	waiting := c.r.limit.count.Load()
+	if waiting == 0 {
+		return
+	}
+	c.lonelyAt = now.Add(lonelyAgain)
+	if why := c.unhosted(); why != nil {
+		c.r.log.Warn("sharding: messages wait, and no member can host the type: is its Role misspelt?",
+			"type", c.r.name, "role", c.cfg.Role, "buffered", waiting, "error", why)
+	}
 }

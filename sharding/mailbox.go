@@ -41,6 +41,7 @@ type mailbox struct {
 	waiting  queue
 	// taken is what the worker took and has not handled yet. The worker owns it; it is empty while no worker has the mailbox.
 	taken queue
+	took  int // the length of taken when the worker took it
 }
 
 // holdReason is what a held mailbox waits for.
@@ -68,7 +69,7 @@ func (m *mailbox) push(e envelope, limit int) (v verdict, schedule bool) {
 		v = gone
 	case m.sealed:
 		v = refused
-	case m.waiting.len >= limit:
+	case m.fullLocked(limit):
 		v = full
 	default:
 		m.waiting.push(e)
@@ -78,6 +79,12 @@ func (m *mailbox) push(e envelope, limit int) (v verdict, schedule bool) {
 	}
 	m.mu.Unlock()
 	return v, schedule
+}
+
+// fullLocked says that no more may wait. A turn that ended early gives back what it took, so the next one takes more than may wait; the excess
+// counts until that is handled, so that a mailbox never holds more than twice the limit.
+func (m *mailbox) fullLocked(limit int) bool {
+	return m.waiting.len+max(0, m.took-limit) >= limit
 }
 
 // command queues a control envelope for the incarnation that is there: no limit holds for it, a sealed mailbox takes it, and a backoff ends.
@@ -167,13 +174,14 @@ func (m *mailbox) awaits(why holdReason) bool {
 func (m *mailbox) refill() (ok, rested bool) {
 	m.mu.Lock()
 	if m.waiting.len == 0 {
-		m.phase = idle
+		m.phase, m.took = idle, 0
 		rested = m.restLocked()
 		m.mu.Unlock()
 		return false, rested
 	}
 	m.phase = running
 	m.taken = m.waiting.take()
+	m.took = m.taken.len
 	if m.room != nil {
 		close(m.room)
 		m.room = nil
@@ -186,7 +194,7 @@ func (m *mailbox) refill() (ok, rested bool) {
 func (m *mailbox) giveBack() {
 	m.mu.Lock()
 	m.waiting.prepend(&m.taken)
-	m.phase = queued
+	m.phase, m.took = queued, 0
 	m.mu.Unlock()
 }
 
@@ -195,7 +203,7 @@ func (m *mailbox) hold(why holdReason) (rested bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.waiting.prepend(&m.taken)
-	m.phase, m.why = held, why
+	m.phase, m.why, m.took = held, why, 0
 	if why == forStart {
 		m.started = false
 		m.dropCommandsLocked()
@@ -284,7 +292,7 @@ func (m *mailbox) shut() (rest queue, rested bool) {
 func (m *mailbox) roomAfter(limit int) <-chan struct{} {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.waiting.len < limit || m.phase == closed || m.sealed {
+	if !m.fullLocked(limit) || m.phase == closed || m.sealed {
 		return nil
 	}
 	if m.room == nil {

@@ -82,3 +82,28 @@ func TestStaleCommandsEndWithTheirIncarnation(t *testing.T) {
 		t.Errorf("%v %v, %d left", e, ok, m.waiting.len)
 	}
 }
+
+// An entity whose turns end early, as after a failure, does not make its mailbox grow: each turn takes more, and leaves room for less.
+func TestMailboxNeverHoldsTwiceItsLimit(t *testing.T) {
+	const limit = 10
+	var m mailbox
+	for range 5 * limit {
+		for {
+			if v, _ := m.push(envelope{}, limit); v != accepted {
+				break
+			}
+		}
+		if n := m.taken.len + m.waiting.len; n > 2*limit {
+			t.Fatalf("%d messages", n)
+		}
+		if m.phase == running {
+			m.taken.pop()
+			m.hold(forBackoff)
+			m.release(forBackoff)
+		}
+		m.refill()
+	}
+	if m.roomAfter(limit) == nil != (m.waiting.len+m.took-limit < limit) {
+		t.Error("who waits for room sees it otherwise than who pushes")
+	}
+}

@@ -1,9 +1,12 @@
 package sharding
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -190,6 +193,37 @@ func TestNobodyHasTheRole(t *testing.T) {
 	})
 }
 
+// Tell has accepted what waits for a role that nobody has; the log says so, again and again, until somebody has it.
+func TestNobodyHasTheRoleIsLogged(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		var log lockedBuffer
+		p := w.join("frontend").ports()
+		p.Log = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelWarn}))
+		g, err := StartOn(p, cartType(&cartLog{}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer g.Close(context.Background())
+		w.install()
+		for i := range 7 {
+			if err := g.Tell(t.Context(), fmt.Sprint("cart-", i), addItem{"x", 1}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		<-time.After(lonelyFirst + lonelyAgain + time.Second)
+		said := log.String()
+		if n := strings.Count(said, "type=Cart role=backend buffered=7"); n != 2 {
+			t.Errorf("%d warnings: %s", n, said)
+		}
+		start(w.join("backend"), cartType(&cartLog{}))
+		w.install()
+		<-time.After(3 * lonelyAgain)
+		if again := log.String(); again != said {
+			t.Errorf("warned of a type that is hosted: %s", again[len(said):])
+		}
+	})
+}
+
 // A buffer that is full pushes back: the caller waits, and a handler fails at once.
 func TestBufferBound(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
@@ -222,4 +256,23 @@ func TestBufferBound(t *testing.T) {
 			t.Errorf("%d %v", n, err)
 		}
 	})
+}
+
+// lockedBuffer takes what loggers of several goroutines write.
+type lockedBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+// Write implements io.Writer.
+func (l *lockedBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *lockedBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
 }

@@ -18,10 +18,15 @@ import (
 //
 // The region ends with the node: Node.Leave first hands its shards over. Region.Close ends it earlier.
 //
-// Errors: ErrConfig (all faults together), ErrAlreadyStarted.
+// Errors: ErrConfig (all faults together), ErrAlreadyStarted, and on a node that has ended ErrStopped with the reason of its end.
 func Start[M any](node *ddata.Node, t EntityType[M]) (*Region[M], error) {
 	if err := t.Validate(); err != nil {
 		return nil, err
+	}
+	select {
+	case <-node.Done():
+		return nil, fmt.Errorf("%w: the node has ended: %w", ErrStopped, node.Err())
+	default:
 	}
 	startMu.Lock()
 	defer startMu.Unlock()
@@ -42,7 +47,8 @@ func Start[M any](node *ddata.Node, t EntityType[M]) (*Region[M], error) {
 		return nil, err
 	}
 	if t.RememberEntities && ports.State != nil && !node.Durable() {
-		return nil, fmt.Errorf("%w %q: RememberEntities needs durable data: set ddata.Config.Dir, and do not switch it off with an empty ddata.Config.DurableKeys", ErrConfig, t.Name)
+		return nil, fmt.Errorf("%w %q: RememberEntities needs durable data: set ddata.Config.Dir, and do not switch it off with an empty "+
+			"ddata.Config.DurableKeys", ErrConfig, t.Name)
 	}
 	g, err := StartOn(ports, withPreset(t, node.Preset()))
 	if err != nil {

@@ -130,3 +130,14 @@ func TestRememberingNeedsDurableData(t *testing.T) {
 		_ = n.Close()
 	}
 }
+
+// A node that has ended starts nothing, and says why.
+func TestStartOnANodeThatHasEnded(t *testing.T) {
+	n := realNodes(t, "backend")[0]
+	if err := n.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if g, err := Start(n, cartType(&cartLog{})); g != nil || !errors.Is(err, ErrStopped) || !errors.Is(err, ddata.ErrClosed) {
+		t.Errorf("%v %v", g, err)
+	}
+}

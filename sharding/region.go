@@ -144,6 +144,9 @@ func (run *engine) start(p Ports) {
 // Tell sends a message to an entity: a nil error says that it is on its way, not that it was handled. Outside a handler Tell waits for room,
 // until ctx ends; inside (ctx from Context.Context) it fails with ErrBufferFull instead.
 //
+// Only what goes to another node is encoded, so only there a message can be too large: the same one may be accepted for an entity on this node, and
+// be refused, or dropped with DropTooLarge from a buffer, when the entity has moved. Keep messages below transport.DefaultFrameMax wherever they go.
+//
 // Errors: ErrInvalidID, ErrUnregisteredMessage, ErrEncoding, ErrMessageTooLarge, ErrBufferFull, ErrStopped, ErrNoLease (inside a handler), ctx's.
 func (g *Region[M]) Tell(ctx context.Context, id string, msg M) error {
 	if h := handlerOf(ctx); h != nil && !g.core.lease.Holds() {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -202,7 +203,7 @@ func TestReplyTypes(t *testing.T) {
 	}
 	typ.Supervision = SuperviseResume
 	g, _ := localRegion(t, typ)
-	if _, err := Ask(t.Context(), g, "a", total{}); !errors.Is(err, ErrReplyType) {
+	if _, err := Ask(t.Context(), g, "a", total{}); !errors.Is(err, ErrReplyType) || strings.Count(err.Error(), ErrReplyType.Error()) != 1 {
 		t.Error(err)
 	}
 	if err := g.Tell(t.Context(), "a", addItem{}); err != nil {
