@@ -26,17 +26,25 @@ func (c *Changes) Reset() {
 	c.Put, c.Dropped, c.Keys, c.Missing = c.Put[:0], c.Dropped[:0], c.Keys[:0], c.Missing[:0]
 }
 
-func (c *Changes) put(it *Item) {
+// put notes an item that came to life; hidden says that no reader is shown it.
+func (c *Changes) put(it *Item, hidden bool) {
 	if c != nil {
 		c.Put = append(c.Put, it)
-		c.touch(it.Key)
+		c.touchUnless(hidden, it.Key)
 	}
 }
 
-func (c *Changes) drop(it *Item) {
+// drop notes an item that died; hidden says that no reader was shown it.
+func (c *Changes) drop(it *Item, hidden bool) {
 	if c != nil {
 		c.Dropped = append(c.Dropped, it)
-		c.touch(it.Key)
+		c.touchUnless(hidden, it.Key)
+	}
+}
+
+func (c *Changes) touchUnless(hidden bool, key string) {
+	if !hidden {
+		c.touch(key)
 	}
 }
 

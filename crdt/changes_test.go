@@ -13,9 +13,9 @@ func TestChangesNameEachKeyOnce(t *testing.T) {
 		var want []string
 		for i := range 5 * changesScanMax {
 			key := fmt.Sprint("k", i*7%30)
-			ch.put(&Item{Key: key})
-			ch.drop(&Item{Key: key})
-			ch.put(&Item{Key: "k0"})
+			ch.put(&Item{Key: key}, false)
+			ch.drop(&Item{Key: key}, false)
+			ch.put(&Item{Key: "k0"}, false)
 			if !slices.Contains(want, key) {
 				want = append(want, key)
 			}

@@ -2,6 +2,8 @@ package crdt
 
 import (
 	"encoding/binary"
+	"math"
+	"slices"
 	"strings"
 )
 
@@ -105,6 +107,45 @@ func (r *Replica) Fold(key string, retired func(Origin) bool, known func(Dot) bo
 		}
 		return f.fold(tx)
 	}, ch)
+}
+
+// FoldOf is Fold for the keys of the live items of one retired origin, of which it looks at most at so many, from a seq on. It returns the groups and
+// where to go on; next is 0 when it came to the end.
+func (r *Replica) FoldOf(o Origin, from uint64, most int, retired func(Origin) bool, known func(Dot) bool, ch *Changes) (gs []Group, next uint64, err error) {
+	var keys []string
+	r.st.index.ascend(Range{o, max(from, 1), math.MaxUint64}, func(it *Item) bool {
+		if most--; most < 0 {
+			next = it.Dot.Seq
+			return false
+		}
+		if c, ok := countOf(it.Path); ok && c.anchor == 0 {
+			keys = append(keys, it.Key)
+		}
+		return true
+	})
+	slices.Sort(keys)
+	for _, key := range slices.Compact(keys) {
+		if r.st.keyOf(key).isDeleted() {
+			continue
+		}
+		g, err := r.Fold(key, retired, known, ch)
+		if err != nil {
+			return gs, 0, err
+		}
+		if g != nil {
+			gs = append(gs, g)
+		}
+	}
+	return gs, next, nil
+}
+
+// Authors returns the origins of which an item lives, in order.
+func (s *Store) Authors() []Origin {
+	all := make([]Origin, len(s.index.rows))
+	for i := range s.index.rows {
+		all[i] = s.index.rows[i].origin
+	}
+	return all
 }
 
 // foldable is what can be folded at one counter.

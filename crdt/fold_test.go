@@ -1,6 +1,10 @@
 package crdt
 
-import "testing"
+import (
+	"fmt"
+	"reflect"
+	"testing"
+)
 
 func increment(t testing.TB, r *Replica, n uint64) Group {
 	t.Helper()
@@ -171,6 +175,44 @@ func TestFoldDoesNotOverflow(t *testing.T) {
 	}
 	if c, err := ViewOf[PNCounter](a.Store().View("c")); err != nil || c.Value() != 1<<62 {
 		t.Fatal(c, err)
+	}
+}
+
+// A walk over what a retired origin left, in slices, folds every counter that it has a part in.
+func TestFoldOfWalksTheKeysOfAnOrigin(t *testing.T) {
+	a := NewReplica(9, StoreOptions{})
+	const keys = 40
+	for o := Origin(1); o <= 3; o++ {
+		r := NewReplica(o, StoreOptions{})
+		for k := range keys {
+			mustApply(t, a.Store(), mustUpdate(t, r, fmt.Sprint("k", k), Mutate[GCounter](func(c *GCounterTx) error { return c.Increment(uint64(o)) })))
+			mustApply(t, a.Store(), add(t, r, "s", fmt.Sprint(o, k)))
+		}
+	}
+	deleteForever(t, a, "k5")
+	mustApply(t, a.Store(), mustUpdate(t, NewReplica(4, StoreOptions{}), "k5", Mutate[GCounter](func(c *GCounterTx) error { return c.Increment(1) })))
+	groups, slices, next := 0, 0, uint64(0)
+	for more := true; more; slices++ {
+		gs, at, err := a.FoldOf(2, next, 7, retiredUpTo(4), everyone, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		groups, next, more = groups+len(gs), at, at != 0
+	}
+	if groups != keys-1 || slices < 5 {
+		t.Fatalf("%d groups in %d slices", groups, slices)
+	}
+	for k := range keys {
+		key := fmt.Sprint("k", k)
+		if c, err := ViewOf[GCounter](a.Store().View(key)); key != "k5" && (err != nil || c.Value() != 6 || a.Store().View(key).Len() != 2) {
+			t.Fatal(key, c, err)
+		}
+	}
+	if err := a.Store().Check(); err != nil {
+		t.Fatal(err)
+	}
+	if got := a.Store().Authors(); !reflect.DeepEqual(got, []Origin{1, 2, 3, 4, 9}) {
+		t.Fatal(got)
 	}
 }
 

@@ -114,6 +114,18 @@ func (k *keyState) hidden(l *Living) (items int, sum Digest) {
 	return items, sum
 }
 
+// hides reports whether a live item of the key changes nothing of what readers are shown.
+func (s *Store) hides(ks *keyState, it *Item) bool {
+	m := ks.marks
+	switch {
+	case m == nil:
+		return false
+	case m.deleted > 0:
+		return it.Path != deletedPath || m.deleted > 1
+	}
+	return kindOf(it.Path).owned() && !s.shown().Has(it.Dot.Origin)
+}
+
 // entered follows every insert into a key with marks.
 func (s *Store) entered(ks *keyState, it *Item) {
 	switch {

@@ -71,14 +71,25 @@ func TestElementsVanishWithTheirNode(t *testing.T) {
 	})
 }
 
-func TestLateEventsOfARemovedNodeStayHiddenAndAreSwept(t *testing.T) {
+func TestLateEventsOfARemovedNodeAreHiddenAndSwept(t *testing.T) {
 	a, b, c := NewReplica(1, StoreOptions{}), NewReplica(2, StoreOptions{}), NewReplica(3, StoreOptions{})
 	early, late := addOwn(t, b, "s", "early"), addOwn(t, b, "s", "late")
 	a.SetLiving(NewLiving(1, 3), nil)
-	mustApply(t, a.Store(), late, early)
+	var ch Changes
+	for _, g := range []Group{late, early} {
+		if out, err := a.Apply(g, &ch); out != Applied || err != nil {
+			t.Fatal(out, err)
+		}
+	}
+	if len(ch.Put) != 2 || len(ch.Keys) != 0 {
+		t.Fatalf("readers are told of what they are not shown: %q, %d items", ch.Keys, len(ch.Put))
+	}
 	wantSet(t, a.Store(), "s")
 	if !a.Store().View("s").Empty() || a.Store().Snapshot().KeyCount() != 0 || len(slices.Collect(a.Store().Snapshot().Keys(""))) != 0 {
 		t.Fatal("a key of which all is hidden is shown")
+	}
+	if a.Store().Holds("s") || !a.Store().Littered() {
+		t.Fatal(a.Store())
 	}
 	g := sweepAll(t, a)
 	if a.Store().Len() != 0 || len(g) != 1 {

@@ -91,6 +91,9 @@ func (s *Store) Hash(it *Item) (h Digest) {
 	return h
 }
 
+// Holds reports whether a key holds something that is shown.
+func (s *Store) Holds(key string) bool { return readerOf(s.keyOf(key), s.shown()).Len() > 0 }
+
 // View returns the immutable state of one key. It costs the next write to that key a copy of its top.
 func (s *Store) View(key string) Reader {
 	ks := s.keyOf(key)
@@ -169,7 +172,7 @@ func (s *Store) insert(d Dot, key, path, payload string, removes []Dot, ch *Chan
 		s.entered(ks, it)
 	}
 	s.digest = s.digest.Plus(h)
-	ch.put(it)
+	ch.put(it, s.hides(ks, it))
 	return it
 }
 
@@ -186,7 +189,7 @@ func (s *Store) forget(it *Item, ch *Changes) {
 	s.items--
 	s.sketchDrop(it.Dot)
 	h := s.Hash(it)
-	marked := ks.marks != nil
+	marked, hidden := ks.marks != nil, s.hides(ks, it)
 	ks.leave(it, h)
 	if marked {
 		s.left(ks, it)
@@ -196,5 +199,5 @@ func (s *Store) forget(it *Item, ch *Changes) {
 		s.keys.remove(ks.key)
 		s.recent = nil
 	}
-	ch.drop(it)
+	ch.drop(it, hidden)
 }

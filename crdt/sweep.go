@@ -33,6 +33,9 @@ func (r *Replica) Sweep(most int, ch *Changes) (g Group, more bool, err error) {
 	return g, s.litter.Len() > 0, err
 }
 
+// Littered reports whether Sweep may find something.
+func (s *Store) Littered() bool { return s.litter.Len() > 0 }
+
 // nextLitter returns the first littered key from one on, around the end.
 func (s *Store) nextLitter(from string) (key string, ok bool) {
 	take := func(k string) bool {
