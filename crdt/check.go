@@ -52,6 +52,12 @@ func (s *Store) checkKeyState(ks *keyState) error {
 	paths, items := 0, 0
 	ks.ascend("", func(it *Item) bool {
 		sum.enter(it, s.Hash(it))
+		if isFold(it) {
+			sum.marking().folds++
+			if !ks.anchored(it.Path) {
+				sum.marks.orphans++
+			}
+		}
 		items++
 		if prev == nil || prev.Path != it.Path {
 			paths++
@@ -119,8 +125,8 @@ func (s *Store) checkKeyMarks(key string, ks *keyState) error {
 		}
 	}
 	hidden, _ := ks.hidden(s.living)
-	litter := hidden > 0 || m.deleted > 0 && ks.items > 1
-	if have := s.litter.Contains(key); litter && !have || have && !litter && m.folds == 0 {
+	litter := hidden > 0 && m.deleted == 0 || m.deleted > 0 && ks.items > 1
+	if have := s.litter.Contains(key); litter != have {
 		return fmt.Errorf("crdt: key %q holds %d hidden items of %d, to be swept: %v", key, hidden, ks.items, have)
 	}
 	return nil

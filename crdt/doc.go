@@ -14,7 +14,7 @@
 // Kind, so that two types that meet in one key are an error and not a muddle.
 //
 // A few things live and end by rules of their own. The items of NodeSet and NodeMap belong to the origin that put them, and readers are not shown
-// those of an origin that is not Living. DeleteForever leaves a marker in a key, beside which nothing is shown. Fold brings the counts of
+// those of an origin that is not Living. DeleteForever leaves a marker in a key, beside which nothing is shown. FoldOf brings the counts of
 // retired origins down to two items per counter. What nobody is shown any more, Sweep removes. Hiding changes no item, clock or digest: replicas
 // that are told of a new view at different times stay equal, and only events change items (R8).
 //

@@ -1,142 +1,175 @@
 package crdt
 
 import (
+	"cmp"
 	"encoding/binary"
 	"math"
 	"slices"
-	"strings"
 )
 
-// A GCounter or PNCounter costs one item per origin that ever counted, and origins come and go. Fold brings those of retired ones down to
-// two: one of their counts stays, the anchor, and one folded count takes the place of the others. The folded count stands at the anchor's
-// path ‖ the anchor's seq in eight bytes, and counts only while the anchor lives. Counters in maps are not folded.
+// A GCounter, a PNCounter and each key of a PNCounterMap cost one item per origin that ever counted, and origins come and go. Folding brings those of
+// retired ones down to two: one of their counts stays, the anchor, and beside it, at its path, a folded count takes the place of the others. It is told
+// from the anchor by its dot, which is not of the origin that the path names, and counts only while the anchor lives. Counters in an ORMap
+// are not folded: their paths do not tell where a key of the map ends.
 //
 // The anchor is there for deletes. A delete removes what it has observed, so that it would miss a folded count that was made at the same
 // time, and give back what it took. But it has observed the anchor, if whoever folds makes sure of that first; without it the folded
-// count is nothing, and Sweep removes it.
+// count is hidden, and Sweep removes it.
 
-// originBytes is the length of an origin in a path, and of a seq.
+// originBytes is the length of an origin in a path.
 const originBytes = 8
 
-// count is a counter's item, taken apart.
-type count struct {
-	place  string // the path up to where origins begin
-	origin Origin
-	anchor uint64 // of a folded count: the seq of the anchor, whose origin is origin; else 0
-}
-
-// countOf takes the path of a counter's item apart; ok is false for paths of other kinds.
-func countOf(path string) (c count, ok bool) {
-	if k := kindOf(path); k != KindGCounter && k != KindPNCounter {
-		return c, false
+// countPath takes the path of a count apart: where the counter begins, and whose count stands there; ok is false for other paths.
+func countPath(path string) (place string, o Origin, ok bool) {
+	n := len(path) - originBytes
+	switch kindOf(path) {
+	case KindGCounter, KindPNCounter:
+		ok = n == 1
+	case KindPNCounterMap:
+		ok = n > 1
 	}
-	c.place, path = path[:1], path[1:]
-	switch len(path) {
-	case 2 * originBytes:
-		c.anchor = wordAt(path, originBytes)
-	case originBytes:
-	default:
-		return c, false
+	if !ok {
+		return "", 0, false
 	}
-	c.origin = Origin(wordAt(path, 0))
-	return c, len(path) == originBytes || c.anchor != 0
+	return path[:n], Origin(binary.BigEndian.Uint64([]byte(path[n:]))), true
 }
 
-func wordAt(s string, i int) (w uint64) {
-	for _, b := range []byte(s[i : i+8]) {
-		w = w<<8 | uint64(b)
-	}
-	return w
+// isFold reports whether it is a folded count.
+func isFold(it *Item) bool {
+	_, o, ok := countPath(it.Path)
+	return ok && o != it.Dot.Origin
 }
 
-// isFold reports whether a path is that of a folded count.
-func isFold(path string) bool {
-	c, ok := countOf(path)
-	return ok && c.anchor != 0
+// anchored reports whether the anchor of the folded counts at a path lives.
+func (k *keyState) anchored(path string) bool {
+	_, o, _ := countPath(path)
+	return slices.ContainsFunc(k.at(path), func(it *Item) bool { return it.Dot.Origin == o })
 }
 
-// orphan reports whether the anchor of a folded count is gone.
-func (k *keyState) orphan(fold *Item) bool {
-	c, _ := countOf(fold.Path)
-	for _, it := range k.at(fold.Path[:len(fold.Path)-originBytes]) {
-		if it.Dot == (Dot{c.origin, c.anchor}) {
-			return false
-		}
-	}
-	return true
-}
-
-// anchors reports whether a folded count of the key was anchored to it, which is gone.
-func (k *keyState) anchors(it *Item) bool {
-	if k.marks == nil || k.marks.folds == 0 {
-		return false
-	}
-	if c, ok := countOf(it.Path); !ok || c.anchor != 0 || c.origin != it.Dot.Origin {
-		return false
-	}
-	return len(k.at(foldPath(it))) > 0
-}
-
-// foldPath returns where the count stands that is anchored to it.
-func foldPath(anchor *Item) string {
-	return string(binary.BigEndian.AppendUint64([]byte(anchor.Path), anchor.Dot.Seq))
-}
-
-// Fold folds, at each counter of the key, what retired origins have counted; it returns the group, nil when nothing would be saved. The value
-// does not change, at no replica and at no time, provided that the caller has made sure of this:
+// FoldOf folds, at the counters to which a retired origin has contributed, what it and all other retired ones have counted. It looks at most at so many
+// live items of the origin, from a seq on, and returns the groups and where to go on; next is 0 when it came to the end. The values do not change, at
+// no replica and at no time, provided that the caller has made sure of this:
 //
 //   - No replica will ever apply an event of a retired origin that this store has not applied. Else what was folded counts twice.
 //   - known(d) is true only if every replica had applied d by some moment, and this store has applied all that each had applied by that moment. Then
 //     whoever deletes the counter without our knowledge has seen the anchor and all that we fold.
 //   - Nobody else folds, or only one of whom this store knows all folds that anybody has.
-func (r *Replica) Fold(key string, retired func(Origin) bool, known func(Dot) bool, ch *Changes) (Group, error) {
-	return r.Update(key, 0, func(tx *Tx) error {
-		var f foldable
-		for it := range tx.Reader().Items("") {
-			c, ok := countOf(it.Path)
-			if !ok {
-				continue
-			}
-			if c.place != f.place || f.items == nil {
-				if err := f.fold(tx); err != nil {
-					return err
-				}
-				f = foldable{place: strings.Clone(c.place)}
-			}
-			f.take(tx, it, c, retired, known)
-		}
-		return f.fold(tx)
-	}, ch)
-}
-
-// FoldOf is Fold for the keys of the live items of one retired origin, of which it looks at most at so many, from a seq on. It returns the groups and
-// where to go on; next is 0 when it came to the end.
 func (r *Replica) FoldOf(o Origin, from uint64, most int, retired func(Origin) bool, known func(Dot) bool, ch *Changes) (gs []Group, next uint64, err error) {
-	var keys []string
+	var found []*Item
 	r.st.index.ascend(Range{o, max(from, 1), math.MaxUint64}, func(it *Item) bool {
 		if most--; most < 0 {
 			next = it.Dot.Seq
 			return false
 		}
-		if c, ok := countOf(it.Path); ok && c.anchor == 0 {
-			keys = append(keys, it.Key)
+		if _, _, ok := countPath(it.Path); ok && !isFold(it) {
+			found = append(found, it)
 		}
 		return true
 	})
-	slices.Sort(keys)
-	for _, key := range slices.Compact(keys) {
-		if r.st.keyOf(key).isDeleted() {
-			continue
+	slices.SortFunc(found, func(a, b *Item) int {
+		if a.Key != b.Key {
+			return cmp.Compare(a.Key, b.Key)
 		}
-		g, err := r.Fold(key, retired, known, ch)
+		return cmp.Compare(a.Path, b.Path)
+	})
+	for len(found) > 0 {
+		n := 1
+		for n < len(found) && found[n].Key == found[0].Key {
+			n++
+		}
+		g, err := r.foldKey(found[:n], retired, known, ch)
 		if err != nil {
 			return gs, 0, err
 		}
 		if g != nil {
 			gs = append(gs, g)
 		}
+		found = found[n:]
 	}
 	return gs, next, nil
+}
+
+// foldKey folds at the counters of one key in which these items stand.
+func (r *Replica) foldKey(items []*Item, retired func(Origin) bool, known func(Dot) bool, ch *Changes) (Group, error) {
+	key := items[0].Key
+	if r.st.keyOf(key).isDeleted() {
+		return nil, nil
+	}
+	return r.Update(key, 0, func(tx *Tx) error {
+		last := ""
+		for _, it := range items {
+			place, _, _ := countPath(it.Path)
+			if place == last {
+				continue // an earlier sibling
+			}
+			last = place
+			if err := tx.fold(place, retired, known); err != nil {
+				return err
+			}
+		}
+		return nil
+	}, ch)
+}
+
+// fold folds at one counter, if that saves anything.
+func (t *Tx) fold(place string, retired func(Origin) bool, known func(Dot) bool) error {
+	var counts, folds []*Item
+	for it := range t.Reader().Items(place) {
+		switch _, o, _ := countPath(it.Path); {
+		case len(it.Path) != len(place)+originBytes || o == it.Dot.Origin && !retired(o):
+			continue
+		case !known(it.Dot):
+			return nil // later
+		case o == it.Dot.Origin:
+			counts = append(counts, it)
+		default:
+			folds = append(folds, it)
+		}
+	}
+	if len(counts) == 0 {
+		return nil
+	}
+	anchor := counts[0].Path
+	if len(folds) > 0 {
+		anchor = folds[0].Path
+	}
+	var sum wide
+	var removes []Dot
+	for _, it := range append(counts, folds...) {
+		if it.Path == anchor && !isFold(it) {
+			continue
+		}
+		n, ok := decodeAny(it)
+		if !ok || len(removes) == RemovesMax {
+			return nil
+		}
+		sum = sum.plus(n)
+		removes = append(removes, it.Dot)
+	}
+	payload, ok := encodeAny(kindOf(place), sum)
+	if len(removes) < 2 || !ok {
+		return nil // one item would take the place of one, or the sum is out of range
+	}
+	return t.Put(anchor, payload, removes)
+}
+
+// decodeAny returns the count that an item of either kind of counter holds.
+func decodeAny(it *Item) (wide, bool) {
+	if kindOf(it.Path) == KindGCounter {
+		n, ok := decodeCount(it.Payload)
+		return wide{0, n}, ok
+	}
+	n, ok := decodeBalance(it.Payload)
+	return wideOf(n), ok
+}
+
+// encodeAny is the inverse of decodeAny; ok is false when the kind cannot hold the sum.
+func encodeAny(k Kind, sum wide) (payload string, ok bool) {
+	if k == KindGCounter {
+		return string(appendCount(nil, sum.low)), sum.high == 0
+	}
+	n, ok := sum.narrow()
+	return encodeBalance(n), ok
 }
 
 // Authors returns the origins of which an item lives, in order.
@@ -146,81 +179,4 @@ func (s *Store) Authors() []Origin {
 		all[i] = s.index.rows[i].origin
 	}
 	return all
-}
-
-// foldable is what can be folded at one counter.
-type foldable struct {
-	place  string
-	items  []*Item // known counts of retired origins, by path
-	folds  []*Item // known folded counts, and
-	anchor *Item   // the anchor of the first of them
-	stuck  bool    // a folded count is not known to all: leave the counter alone
-	sum    wide    // of items and folds
-}
-
-// add adds a count to the sum.
-func (f *foldable) add(it *Item) (ok bool) {
-	if kindOf(it.Path) == KindPNCounter {
-		n, ok := decodeBalance(it.Payload)
-		f.sum = f.sum.plus(wideOf(n))
-		return ok
-	}
-	n, ok := decodeCount(it.Payload)
-	f.sum = f.sum.plus(wide{0, n})
-	return ok
-}
-
-// payload returns the sum as a count of the anchor's kind; ok is false when it is out of range.
-func (f *foldable) payload() (payload string, ok bool) {
-	if kindOf(f.anchor.Path) == KindPNCounter {
-		n, ok := f.sum.narrow()
-		return encodeBalance(n), ok
-	}
-	return string(appendCount(nil, f.sum.low)), f.sum.high == 0
-}
-
-func (f *foldable) take(tx *Tx, it *Item, c count, retired func(Origin) bool, known func(Dot) bool) {
-	switch {
-	case c.anchor != 0 && tx.live().orphan(it):
-		// it counts for nothing
-	case c.anchor != 0:
-		f.stuck = f.stuck || !known(it.Dot)
-		f.folds = append(f.folds, it)
-		if f.anchor == nil && len(f.items) > 0 {
-			if last := f.items[len(f.items)-1]; last.Dot == (Dot{c.origin, c.anchor}) {
-				f.anchor = last
-			}
-		}
-		f.stuck = f.stuck || f.anchor == nil
-	case c.origin == it.Dot.Origin && retired(c.origin) && known(it.Dot):
-		f.items = append(f.items, it)
-	}
-}
-
-// fold makes the event.
-func (f *foldable) fold(tx *Tx) error {
-	if f.stuck || len(f.items) == 0 {
-		return nil
-	}
-	if f.anchor == nil {
-		f.anchor = f.items[0]
-	}
-	var removes []Dot
-	for _, it := range append(f.items, f.folds...) {
-		if it == f.anchor {
-			continue
-		}
-		if !f.add(it) || len(removes) == RemovesMax {
-			return nil
-		}
-		removes = append(removes, it.Dot)
-	}
-	if len(removes) < 2 {
-		return nil // one item would take the place of one
-	}
-	payload, ok := f.payload()
-	if !ok {
-		return nil
-	}
-	return tx.Put(foldPath(f.anchor), payload, removes)
 }

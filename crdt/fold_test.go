@@ -2,6 +2,7 @@ package crdt
 
 import (
 	"fmt"
+	"maps"
 	"reflect"
 	"testing"
 )
@@ -27,13 +28,19 @@ func everyone(Dot) bool { return true }
 // retiredUpTo says that the origins 1 to n are retired.
 func retiredUpTo(n Origin) func(Origin) bool { return func(o Origin) bool { return o <= n } }
 
-func fold(t testing.TB, r *Replica, retired func(Origin) bool, known func(Dot) bool) Group {
+// fold folds what the retired among the first origins have left, and returns the one group that makes, if any.
+func fold(t testing.TB, r *Replica, retired func(Origin) bool, known func(Dot) bool) (made Group) {
 	t.Helper()
-	g, err := r.Fold("c", retired, known, nil)
-	if err != nil {
-		t.Fatal(err)
+	for o := Origin(1); o < 10 && retired(o); o++ {
+		gs, next, err := r.FoldOf(o, 0, 1000, retired, known, nil)
+		if err != nil || next != 0 || len(gs) > 1 || len(gs) == 1 && made != nil {
+			t.Fatal(gs, made, next, err)
+		}
+		if len(gs) == 1 {
+			made = gs[0]
+		}
 	}
-	return g
+	return made
 }
 
 // counted is a counter of five origins, of which the first four are retired, at replicas 5 and 6.
@@ -81,16 +88,17 @@ func TestFoldLeavesAloneWhatWouldSaveNothingOrIsNotKnown(t *testing.T) {
 	if g := fold(t, a, retiredUpTo(2), everyone); g != nil {
 		t.Fatal("two items for two", g)
 	}
-	unknown := func(d Dot) bool { return d.Origin != 3 }
-	if g := fold(t, a, retiredUpTo(4), unknown); len(g) != 1 || len(g[0].Removes) != 2 {
+	if g := fold(t, a, retiredUpTo(4), func(d Dot) bool { return d.Origin != 3 }); g != nil {
+		t.Fatal("one of them is not known to all", g)
+	}
+	if g := fold(t, a, retiredUpTo(3), everyone); len(g) != 1 || len(g[0].Removes) != 2 {
 		t.Fatal(g)
 	}
 	wantCount(t, a.Store(), sum)
-	// The folded count itself is not known to all: another would stand beside it.
 	if g := fold(t, a, retiredUpTo(4), func(d Dot) bool { return d.Origin != 5 }); g != nil {
-		t.Fatal(g)
+		t.Fatal("the folded count is not known to all", g)
 	}
-	if g := fold(t, a, retiredUpTo(4), everyone); len(g) != 1 {
+	if g := fold(t, a, retiredUpTo(4), everyone); len(g) != 1 || len(g[0].Removes) != 2 {
 		t.Fatal(g)
 	}
 	wantCount(t, a.Store(), sum)
@@ -107,6 +115,11 @@ func TestDeleteIsNotUndoneByAFold(t *testing.T) {
 	wantCount(t, b.Store(), 0)
 	if a.Store().Digest() != b.Store().Digest() || a.Store().Len() != 1 {
 		t.Fatal(a.Store(), b.Store())
+	}
+	for _, r := range []*Replica{a, b} {
+		if !r.Store().View("c").Empty() || r.Store().Holds("c") || r.Store().Snapshot().KeyCount() != 0 {
+			t.Fatal("the folded count without an anchor is shown")
+		}
 	}
 	increment(t, b, 7)
 	wantCount(t, b.Store(), 7)
@@ -216,32 +229,73 @@ func TestFoldOfWalksTheKeysOfAnOrigin(t *testing.T) {
 	}
 }
 
-func TestFoldOfKeysWithoutCountersDoesNothing(t *testing.T) {
-	r := NewReplica(1, StoreOptions{})
-	add(t, r, "c", "x")
-	if g := fold(t, r, retiredUpTo(4), everyone); g != nil {
-		t.Fatal(g)
+func TestCountPathsAreTakenApart(t *testing.T) {
+	origin := "\x00\x00\x00\x00\x00\x00\x00\x07"
+	for path, place := range map[string]string{
+		"\x01" + origin: "\x01", "\x07" + origin: "\x07", "\x0dkey\x00\x01" + origin: "\x0dkey\x00\x01", "\x0d" + origin + origin: "\x0d" + origin,
+	} {
+		got, o, ok := countPath(path)
+		if !ok || o != 7 || got != place {
+			t.Errorf("%q: %q of %v, %v", path, got, o, ok)
+		}
+		if isFold(&Item{Dot: Dot{7, 1}, Path: path}) || !isFold(&Item{Dot: Dot{8, 1}, Path: path}) {
+			t.Errorf("%q: the dot tells a folded count from a count", path)
+		}
 	}
-	deleteForever(t, r, "c")
-	if _, err := r.Fold("c", retiredUpTo(4), everyone, nil); err == nil {
-		t.Fatal("folded in a deleted key")
+	for _, path := range []string{"", "\x01", "\x02" + origin, "\x01" + origin[1:], "\x01" + origin + "x", "\x0d" + origin, "\x0bkey\x00\x01/\x01" + origin} {
+		if place, o, ok := countPath(path); ok || isFold(&Item{Dot: Dot{8, 1}, Path: path}) {
+			t.Errorf("%q is %q of %v", path, place, o)
+		}
 	}
 }
 
-func TestCountPathsAreTakenApart(t *testing.T) {
-	item := &Item{Dot: Dot{7, 9}, Path: "\x01\x00\x00\x00\x00\x00\x00\x00\x07"}
-	c, ok := countOf(item.Path)
-	if !ok || c != (count{place: "\x01", origin: 7}) {
-		t.Fatal(c, ok)
+// The keys of a PNCounterMap fold each for itself, and one that is removed while it is folded stays removed.
+func TestFoldOfAMapOfCounters(t *testing.T) {
+	count := func(r *Replica, k string, n int64) Group {
+		return mustUpdate(t, r, "c", Mutate[PNCounterMap[string]](func(m *PNCounterMapTx[string]) error { return m.Increment(k, n) }))
 	}
-	c, ok = countOf(foldPath(item))
-	if !ok || c != (count{place: "\x01", origin: 7, anchor: 9}) || !isFold(foldPath(item)) {
-		t.Fatal(c, ok)
-	}
-	zero := item.Path + "\x00\x00\x00\x00\x00\x00\x00\x00"
-	for _, path := range []string{"", "\x01", "\x02" + item.Path[1:], item.Path[:8], item.Path + "x", zero} {
-		if c, ok := countOf(path); ok {
-			t.Errorf("%q is %v", path, c)
+	a, b := NewReplica(5, StoreOptions{}), NewReplica(6, StoreOptions{})
+	for o := Origin(1); o <= 4; o++ {
+		r := NewReplica(o, StoreOptions{})
+		for i, k := range []string{"x", "y", "few"} {
+			if k == "few" && o > 2 {
+				continue
+			}
+			g := count(r, k, int64(o)*[]int64{10, -1, 5}[i])
+			mustApply(t, a.Store(), g)
+			mustApply(t, b.Store(), g)
 		}
+	}
+	mustApply(t, b.Store(), count(a, "x", 1))
+	want := func(s *Store, want map[string]int64) {
+		t.Helper()
+		m, err := ViewOf[PNCounterMap[string]](s.View("c"))
+		if got := maps.Collect(m.All()); err != nil || !maps.Equal(got, want) || m.Len() != len(want) {
+			t.Fatalf("%v, want %v: %v", got, want, err)
+		}
+		if err := s.Check(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	g := fold(t, a, retiredUpTo(4), everyone)
+	if len(g) != 2 || a.Store().Len() != 3+2+2 {
+		t.Fatalf("%v makes %v", g, a.Store())
+	}
+	all := map[string]int64{"x": 101, "y": -10, "few": 15}
+	want(a.Store(), all)
+	want(b.Store(), all)
+	gone := mustUpdate(t, b, "c", Mutate[PNCounterMap[string]](func(m *PNCounterMapTx[string]) error { return m.Remove("y") }))
+	mustApply(t, a.Store(), gone)
+	mustApply(t, b.Store(), g)
+	delete(all, "y")
+	want(a.Store(), all)
+	want(b.Store(), all)
+	if a.Store().Digest() != b.Store().Digest() || a.Store().Len() != 6 {
+		t.Fatal(a.Store(), b.Store())
+	}
+	sweepAll(t, a)
+	want(a.Store(), all)
+	if a.Store().Len() != 5 {
+		t.Fatal(a.Store())
 	}
 }

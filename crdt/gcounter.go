@@ -8,7 +8,7 @@ import (
 
 // GCounter is the view of a counter that only grows. Each origin keeps its own count in one item, at kind ‖ origin in eight bytes; the payload is
 // the count in eight bytes without leading zeros. The value is the sum of all items: siblings of one origin are counts that it began anew after
-// a removal that this replica has not seen. What removed origins have counted may be folded into one item more, see Replica.Fold.
+// a removal that this replica has not seen. What removed origins have counted may be folded into one item more, see Replica.FoldOf.
 //
 // An increment beside the removal of the key, or of the map's key that holds the counter, leaves the whole count of its origin, what it had
 // counted before included.
@@ -39,12 +39,9 @@ func (GCounter) Mutator(tx *Tx) *GCounterTx { return &GCounterTx{tx: tx} }
 func sumCounts(r Reader) (sum uint64, err error) {
 	r.each("", func(it *Item) bool {
 		n, ok := decodeCount(it.Payload)
-		if rel := r.Rel(it); !ok || len(rel) != 1+originBytes && !isFold(it.Path) {
+		if !ok || len(r.Rel(it)) != 1+originBytes {
 			err = fmt.Errorf("%w: key %q: not a count: %v", ErrTypeClash, it.Key, it)
 			return false
-		}
-		if r.ks.marks != nil && isFold(it.Path) && r.ks.orphan(it) {
-			return true
 		}
 		var carry uint64
 		if sum, carry = bits.Add64(sum, n, 0); carry != 0 {

@@ -137,6 +137,10 @@ func (k *keyState) edges() (first, last *Item) {
 
 // put enters it, and takes away at once those siblings at its path that removes names.
 func (k *keyState) put(it *Item, removes []Dot) {
+	k.around(it, func() { k.insert(it, removes) })
+}
+
+func (k *keyState) insert(it *Item, removes []Dot) {
 	if k.big != nil {
 		k.putBig(it, removes)
 		return
@@ -199,7 +203,9 @@ func (k *keyState) grow() {
 }
 
 // drop takes it away, which must be there.
-func (k *keyState) drop(it *Item) {
+func (k *keyState) drop(it *Item) { k.around(it, func() { k.remove(it) }) }
+
+func (k *keyState) remove(it *Item) {
 	k.items--
 	if k.big == nil {
 		i := k.searchSmall(it.Path, it.Dot)

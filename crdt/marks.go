@@ -6,7 +6,8 @@ import "slices"
 type marks struct {
 	owners  []owner // of node-owned items, by origin
 	deleted int32   // markers of DeleteForever
-	folds   int32   // folded counts
+	folds   int32   // folded counts, of which are
+	orphans int32   // without an anchor
 }
 
 // owner is what one origin owns in a key.
@@ -39,8 +40,6 @@ func (k *keyState) enter(it *Item, h Digest) {
 		m.owners[i].digest = m.owners[i].digest.Plus(h)
 	case it.Path == deletedPath:
 		k.marking().deleted++
-	case isFold(it.Path):
-		k.marking().folds++
 	}
 }
 
@@ -61,10 +60,41 @@ func (k *keyState) leave(it *Item, h Digest) {
 		}
 	case it.Path == deletedPath:
 		m.deleted--
-	case isFold(it.Path):
-		m.folds--
 	}
-	if len(m.owners) == 0 && m.deleted == 0 && m.folds == 0 {
+	k.unmark()
+}
+
+// around lets an item come or go, and follows what that makes of the folded counts at its path.
+func (k *keyState) around(it *Item, change func()) {
+	if _, _, ok := countPath(it.Path); !ok || (k.marks == nil || k.marks.folds == 0) && !isFold(it) {
+		change()
+		return
+	}
+	folds, orphans := k.foldsAt(it.Path)
+	change()
+	m := k.marking()
+	m.folds, m.orphans = m.folds-folds, m.orphans-orphans
+	folds, orphans = k.foldsAt(it.Path)
+	m.folds, m.orphans = m.folds+folds, m.orphans+orphans
+	k.unmark()
+}
+
+// foldsAt counts the folded counts at a path, and those that have no anchor.
+func (k *keyState) foldsAt(path string) (folds, orphans int32) {
+	for _, it := range k.at(path) {
+		if isFold(it) {
+			folds++
+		}
+	}
+	if folds > 0 && !k.anchored(path) {
+		orphans = folds
+	}
+	return folds, orphans
+}
+
+// unmark forgets marks that say nothing any more.
+func (k *keyState) unmark() {
+	if m := k.marks; len(m.owners) == 0 && m.deleted == 0 && m.folds == 0 {
 		k.marks = nil
 	}
 }
@@ -100,11 +130,12 @@ func (k *keyState) owns(o Origin) bool {
 // isDeleted reports whether the key carries a marker of DeleteForever.
 func (k *keyState) isDeleted() bool { return k != nil && k.marks != nil && k.marks.deleted > 0 }
 
-// hidden counts and sums up the node-owned items of those who are not living.
+// hidden counts what readers are not shown while those live, and sums up the node-owned part of it.
 func (k *keyState) hidden(l *Living) (items int, sum Digest) {
-	if k == nil || k.marks == nil || l == nil {
+	if k == nil || k.marks == nil {
 		return 0, sum
 	}
+	items = int(k.marks.orphans)
 	for _, w := range k.marks.owners {
 		if !l.Has(w.origin) {
 			items += int(w.items)
@@ -123,7 +154,7 @@ func (s *Store) hides(ks *keyState, it *Item) bool {
 	case m.deleted > 0:
 		return it.Path != deletedPath || m.deleted > 1
 	}
-	return kindOf(it.Path).owned() && !s.shown().Has(it.Dot.Origin)
+	return kindOf(it.Path).owned() && !s.shown().Has(it.Dot.Origin) || m.folds > 0 && isFold(it) && !ks.anchored(it.Path)
 }
 
 // entered follows every insert into a key with marks.
@@ -139,17 +170,10 @@ func (s *Store) entered(ks *keyState, it *Item) {
 			s.owned[it.Dot.Origin] = keys
 		}
 		keys[ks.key] = struct{}{}
-		if !s.living.Has(it.Dot.Origin) {
-			s.litter.Insert(ks.key)
-		}
 	case it.Path == deletedPath && ks.marks.deleted == 1:
 		s.deleted++
-	case isFold(it.Path) && ks.orphan(it):
-		s.litter.Insert(ks.key)
 	}
-	if ks.marks.deleted > 0 && ks.items > 1 {
-		s.litter.Insert(ks.key)
-	}
+	s.review(ks)
 }
 
 // left follows every end of an item in a key that has marks, had them, or is littered.
@@ -163,24 +187,19 @@ func (s *Store) left(ks *keyState, it *Item) {
 		}
 	case it.Path == deletedPath && !ks.isDeleted():
 		s.deleted--
-	case ks.anchors(it):
-		s.litter.Insert(ks.key)
 	}
 	s.review(ks)
 }
 
-// review notes whether a key holds what nobody is shown, or may.
+// review notes whether a key holds what nobody is shown.
 func (s *Store) review(ks *keyState) {
-	switch m := ks.marks; {
-	case ks.items == 0 || m == nil:
-		s.litter.Delete(ks.key)
-	case m.deleted > 0 && ks.items > 1:
+	hidden, _ := ks.hidden(s.living)
+	if ks.isDeleted() {
+		hidden = int(ks.items) - 1
+	}
+	if hidden > 0 {
 		s.litter.Insert(ks.key)
-	default:
-		if n, _ := ks.hidden(s.living); n > 0 {
-			s.litter.Insert(ks.key)
-		} else if m.folds == 0 || m.deleted > 0 {
-			s.litter.Delete(ks.key)
-		}
+	} else if s.litter.Len() > 0 {
+		s.litter.Delete(ks.key)
 	}
 }

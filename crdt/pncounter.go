@@ -76,13 +76,11 @@ func (w wide) narrow() (n int64, ok bool) { return int64(w.low), w.high == int64
 func sumBalances(r Reader, prefix string) (sum wide, err error) {
 	r.each(prefix, func(it *Item) bool {
 		n, ok := decodeBalance(it.Payload)
-		if !ok || len(r.Rel(it)) != len(prefix)+originBytes && !isFold(it.Path) {
+		if !ok || len(r.Rel(it)) != len(prefix)+originBytes {
 			err = fmt.Errorf("%w: key %q: not a count: %v", ErrTypeClash, it.Key, it)
 			return false
 		}
-		if r.ks.marks == nil || !isFold(it.Path) || !r.ks.orphan(it) {
-			sum = sum.plus(wideOf(n))
-		}
+		sum = sum.plus(wideOf(n))
 		return true
 	})
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 // kind ‖ segment of the key ‖ origin in eight bytes, as PNCounter does. A key is there while such an item lives.
 //
 // Remove takes the balances away that it observed. An increment of the key that is concurrent with it leaves the balance of its own
-// origin, what that had counted before included: each origin keeps one number. What other origins had counted does not come back. Replica.Fold
-// does not reach into maps: an origin that has counted costs its item until the key is removed.
+// origin, what that had counted before included: each origin keeps one number. What other origins had counted does not come back. What removed
+// origins have left at a key may be folded, see Replica.FoldOf.
 type PNCounterMap[K comparable] struct{ r Reader }
 
 var _ Value[PNCounterMap[string], *PNCounterMapTx[string]] = PNCounterMap[string]{}

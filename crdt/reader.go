@@ -10,11 +10,13 @@ import (
 // Reader is an immutable view of one key, or of what lies under one path prefix of it. The zero Reader is empty.
 // Any number of goroutines may use it. Paths given to it are relative to its prefix; those of items are whole.
 //
-// It shows neither node-owned items of those who are not living (Store.SetLiving) nor anything of a key that is deleted for ever.
+// It shows neither node-owned items of those who are not living (Store.SetLiving), nor folded counts without an anchor, nor anything of a key
+// that is deleted for ever.
 type Reader struct {
 	ks     *keyState // nil: the key holds nothing
 	prefix string
-	living *Living // nil: nothing is hidden
+	hides  bool    // something of the key is hidden
+	living *Living // whose node-owned items are shown
 }
 
 // readerOf returns the reader of a whole key.
@@ -25,10 +27,8 @@ func readerOf(ks *keyState, l *Living) Reader {
 	if ks.isDeleted() {
 		return Reader{ks: deletedState(ks.key)}
 	}
-	if n, _ := ks.hidden(l); n == 0 {
-		l = nil
-	}
-	return Reader{ks: ks, living: l}
+	n, _ := ks.hidden(l)
+	return Reader{ks: ks, hides: n > 0, living: l}
 }
 
 // Deleted reports whether the key is deleted for ever: it holds nothing, and will not.
@@ -36,7 +36,13 @@ func (r Reader) Deleted() bool { return r.ks.isDeleted() }
 
 // shows reports whether it is shown.
 func (r Reader) shows(it *Item) bool {
-	return r.living == nil || !kindOf(it.Path).owned() || r.living.Has(it.Dot.Origin)
+	switch {
+	case !r.hides:
+		return true
+	case kindOf(it.Path).owned():
+		return r.living.Has(it.Dot.Origin)
+	}
+	return r.ks.marks.orphans == 0 || !isFold(it) || r.ks.anchored(it.Path)
 }
 
 // Key returns the key's name, "" when it holds nothing.
@@ -61,7 +67,7 @@ func (r Reader) Rel(it *Item) string { return it.Path[len(r.prefix):] }
 // Items yields the items whose paths begin with prefix, by path and dot.
 func (r Reader) Items(prefix string) iter.Seq[*Item] {
 	all := r.ks.scan(r.prefix + prefix)
-	if r.living == nil {
+	if !r.hides {
 		return all
 	}
 	return func(yield func(*Item) bool) {
@@ -104,7 +110,7 @@ func (k *keyState) scan(prefix string) iter.Seq[*Item] {
 // At returns the siblings at path, by dot. The caller must not modify the slice.
 func (r Reader) At(path string) []*Item {
 	all := r.ks.at(r.join(path))
-	if r.living == nil {
+	if !r.hides {
 		return all
 	}
 	return slices.DeleteFunc(slices.Clone(all), func(it *Item) bool { return !r.shows(it) })
@@ -113,7 +119,7 @@ func (r Reader) At(path string) []*Item {
 // Has reports whether anything lives at path.
 func (r Reader) Has(path string) bool {
 	it, ok := r.ks.one(r.join(path))
-	if r.living == nil || ok {
+	if !r.hides || ok {
 		return !ok || it != nil && r.shows(it)
 	}
 	return slices.ContainsFunc(r.ks.at(r.join(path)), r.shows)
@@ -128,7 +134,7 @@ func (r Reader) join(path string) string {
 
 // Paths counts the distinct paths, in constant time for a whole key of which nothing is hidden.
 func (r Reader) Paths() int {
-	if r.ks == nil || r.prefix == "" && r.living == nil {
+	if r.ks == nil || r.prefix == "" && !r.hides {
 		return r.ks.pathCount()
 	}
 	paths, _ := r.count()
@@ -168,7 +174,7 @@ func (r Reader) Empty() bool {
 
 // First returns the item with the lowest path and dot, nil when there is none.
 func (r Reader) First() *Item {
-	if r.prefix == "" && r.living == nil {
+	if r.prefix == "" && !r.hides {
 		if r.ks.itemCount() == 0 {
 			return nil
 		}
@@ -192,7 +198,7 @@ func (r Reader) CheckKind(want Kind) error {
 	if r.Deleted() {
 		return deletedError(r.Key())
 	}
-	if r.living != nil && r.Empty() {
+	if r.hides && r.Empty() {
 		return nil // what is hidden does not count; beside what is shown it does, until it is swept
 	}
 	first, last := r.kindEdges()

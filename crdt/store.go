@@ -189,7 +189,7 @@ func (s *Store) forget(it *Item, ch *Changes) {
 	s.items--
 	s.sketchDrop(it.Dot)
 	h := s.Hash(it)
-	marked, hidden := ks.marks != nil, s.hides(ks, it)
+	marked, hidden := ks.marks != nil || s.litter.Len() > 0, s.hides(ks, it)
 	ks.leave(it, h)
 	if marked {
 		s.left(ks, it)

@@ -4,10 +4,7 @@ package crdt
 const sweepScanMax = 1 << 14
 
 // sweeping is where the next Sweep goes on.
-type sweeping struct {
-	key, path string
-	found     bool // something was found in this pass over the key
-}
+type sweeping struct{ key, path string }
 
 // Sweep removes, in one group of at most most items, what nobody is shown any more: node-owned items of those who are not living, what a
 // DeleteForever had not observed, folded counts without an anchor. Any replica may sweep at any time; one is enough. A nil group with more
@@ -24,11 +21,10 @@ func (r *Replica) Sweep(most int, ch *Changes) (g Group, more bool, err error) {
 	}
 	dots, done := s.hiddenItems(s.keyOf(key), at, most)
 	if len(dots) > 0 {
-		at.found = true
 		g, err = r.update(key, 0, func(tx *Tx) error { return tx.Drop("", dots) }, ch)
 	}
-	if done {
-		s.swept(at)
+	if done { // what came to the key behind this pass is found by the next one
+		*at = sweeping{key: key + "\x00"}
 	}
 	return g, s.litter.Len() > 0, err
 }
@@ -63,23 +59,12 @@ func (s *Store) hiddenItems(ks *keyState, at *sweeping, most int) (dots []Dot, d
 		}
 		at.path = it.Path
 		switch {
-		case keep != nil && it != keep, kindOf(it.Path).owned() && !s.living.Has(it.Dot.Origin), isFold(it.Path) && ks.orphan(it):
+		case keep != nil && it != keep, kindOf(it.Path).owned() && !s.living.Has(it.Dot.Origin), isFold(it) && !ks.anchored(it.Path):
 			dots = append(dots, it.Dot)
 		}
 		return true
 	})
 	return dots, done
-}
-
-// swept ends the pass over a key. What came to it behind the pass is found by the next one.
-func (s *Store) swept(at *sweeping) {
-	ks := s.keyOf(at.key)
-	if ks == nil || !at.found && ks.marks != nil && ks.marks.deleted == 0 && ks.marks.folds > 0 {
-		if n, _ := ks.hidden(s.living); n == 0 {
-			s.litter.Delete(at.key)
-		}
-	}
-	*at = sweeping{key: at.key + "\x00"}
 }
 
 // hiddenKeys counts the keys that read as if they held nothing.

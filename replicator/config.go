@@ -3,6 +3,8 @@ package replicator
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/coterie-go/coterie/crdt"
@@ -19,6 +21,10 @@ type Config struct {
 	// DurableKeys name the keys that live in the durable space: exactly, or with `*` for any run of bytes, also inside
 	// ("sharding/*/ids/*"). "*" makes every key durable. Default none.
 	DurableKeys []string
+	// Expire removes keys to which nobody has written for so long: a name or a pattern as in DurableKeys, and the time, at least a second. Of several that match
+	// the exact name counts, else the longest pattern. Reads do not keep a key alive. Each matching key costs every replica some hundred bytes.
+	// Default none.
+	Expire map[string]time.Duration
 	// DigestSeed keys the hashes of items. Default 0.
 	DigestSeed uint64
 
@@ -94,6 +100,10 @@ func (c Config) Validate() error {
 	bad(c.Self == 0, "Self is required")
 	for _, k := range c.DurableKeys {
 		bad(k == "", "DurableKeys holds an empty pattern")
+	}
+	for _, k := range slices.Sorted(maps.Keys(c.Expire)) {
+		bad(k == "", "Expire holds an empty pattern")
+		bad(c.Expire[k] < time.Second, "Expire gives %q %v, at least a second is needed", k, c.Expire[k])
 	}
 	for _, d := range []struct {
 		name string

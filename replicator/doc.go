@@ -58,6 +58,12 @@
 // digest, and takes it in one step and one transaction (R3, R4, R5). Equal clocks with different digests cannot be; if they are, they are
 // counted and repaired by a union that drops nothing.
 //
+// Tidying (tidy.go, expire.go, fold.go): one replica, the oldest voter, cleans up for all, by ordinary events. What belongs to a node (crdt.NodeSet, crdt.NodeMap) is
+// shown as long as it is a member of the installed view, and hidden at once by a view without it; the oldest then removes it. Beside the marker of a
+// [DeleteForever] nothing is shown, and the oldest removes what comes there. A key that [Config].Expire gives a time is removed when nobody has written to it for
+// so long: not by a look at the clock, of which every replica has another, but by the oldest, after he has learnt what a majority knows of the key.
+// What members who are gone for good have counted is folded, in the volatile space, when all who are left have told that they know it.
+//
 // # Rules
 //
 // The comments of this package name these rules, each of which has a test that fails without it:
@@ -66,7 +72,11 @@
 //   - R4: a repair comes from one pinned moment of one donor, is staged, and keeps out what the receiver has removed by then. Who has not caught
 //     up neither donates nor acks.
 //   - R5: equal clocks with different digests are an alarm and are repaired by union; a repair must add up before it is taken.
+//   - R6: counts of removed members fold in the volatile space only; one folds, after all members refuse the removed ones and have told what they have of
+//     them; a successor folds what his predecessor's folds left, of which he has heard from somebody, or nobody has.
 //   - R7: the content clock is for deduplication and repair; the committed clock alone is for acks, stability and settlement.
+//   - R8: only events change items. Node ownership hides in the view, at once; what is hidden is removed only by one who has heard of no newer view,
+//     because a member who is about to come looks like one who is gone.
 //   - R9: a group is applied, persisted and shipped whole; one that is larger than a frame is cut in transit (flow.go).
 //   - R11: a learner refuses updates.
 //   - R12: clocks travel as hashes and differences on every read; whole only when something is wrong.
@@ -99,6 +109,12 @@
 //   - Nothing is promised of To(n) across a change of views beyond the n replicas that acknowledged it.
 //   - When all nodes of a role are gone while other roles keep the cluster alive, the next node of the role starts with what its own disk holds
 //     ([Settlement].Lost); what only the others had acknowledged is missing until they return.
+//   - What belongs to a node is shown by the view that is installed: who has an older one shows what others hide already, and does not yet show what a
+//     joiner has put. A process that starts again has put nothing.
+//   - A key is kept from expiring by writes that its oldest voter or a majority knows. Reads leave no trace. Of a key that expires while somebody writes to
+//     it, what he wrote is left.
+//   - A member who is gone for good goes on costing an interval of the clock (some ten bytes, for the whole space) and at most two items per counter; in
+//     the durable space, and while a member does not answer, one item per member that counted.
 //   - Two types used at one key at the same time live side by side: kinds have disjoint paths, so that nothing is lost, and whoever reads or
 //     updates the key gets crdt.ErrTypeClash until it has been deleted.
 package replicator

@@ -73,7 +73,7 @@ func (e Envelope) String() string {
 	return fmt.Sprintf("send to %s %v: %v", short(e.To), e.Lane, e.Msg)
 }
 
-// Result answers one Update, Delete or Get.
+// Result answers one Update, Delete, DeleteForever or Get.
 type Result struct {
 	ID     uint64
 	Err    error

@@ -9,5 +9,8 @@ type Faults struct {
 	ReadWithoutCatchUp   bool        // a quorum read replies when enough have answered, not when their clocks are contained
 	ReadWithoutAgreement bool        // a linearizable read is answered as one at Majority
 	TrustSketch          bool        // breaks R5: a repair is taken though it does not add up to the donor's digest
+	TidyInOldView        bool        // breaks R8: the oldest takes who is not in its view for gone, although it has heard of a newer one
+	ExpireUnasked        bool        // a key expires without a look at what a majority has of it
+	FoldUnasked          bool        // breaks R6: what removed members counted is folded before all have said what they have of it
 	Store                crdt.Faults // handed to both spaces
 }

@@ -68,6 +68,7 @@ func (s *space) tellClock(p *peer, ask bool) {
 // onClock learns what a peer has, and sends what he lacks.
 func (s *space) onClock(p *peer, msg *Clock) {
 	s.learnContent(p, msg.Content)
+	s.heedTold(p, msg)
 	if msg.Acked != nil {
 		s.learnAcked(p, msg.Acked)
 	} else {

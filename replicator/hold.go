@@ -3,6 +3,8 @@ package replicator
 import (
 	"slices"
 	"time"
+
+	"github.com/coterie-go/coterie/crdt"
 )
 
 // holding is the updates that are held back: they have not happened yet, and their callers wait.
@@ -137,7 +139,13 @@ func (s *space) update(o *op, timeout time.Duration) {
 	m := s.m
 	mutate := o.mutate
 	o.mutate = nil
-	g, err := s.rep.Update(o.key, m.now.UnixNano(), mutate, &s.ch)
+	var g crdt.Group
+	var err error
+	if o.forever {
+		g, err = s.rep.DeleteForever(o.key, &s.ch)
+	} else {
+		g, err = s.rep.Update(o.key, m.now.UnixNano(), mutate, &s.ch)
+	}
 	if err != nil {
 		s.ch.Reset()
 		m.finishOp(o, err)

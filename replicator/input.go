@@ -31,6 +31,16 @@ type Delete struct {
 	Timeout time.Duration // 0: Config.OperationTimeout
 }
 
+// DeleteForever removes everything observed under the key and lets nothing live there any more: what another replica adds at the same time is hidden
+// where it meets the deletion, and from then on reads and updates of the key are crdt.ErrDeleted. One item stays for ever. A key that is deleted
+// for ever already is no error: the operation waits until that is as well known as its level asks.
+type DeleteForever struct {
+	ID      uint64
+	Key     string
+	Write   Level
+	Timeout time.Duration // 0: Config.OperationTimeout
+}
+
 // Get reads one key at the level Read. The Result carries a Reader, an empty one when the key holds nothing.
 type Get struct {
 	ID      uint64
@@ -75,19 +85,23 @@ type Reachable struct {
 // Tick is for a deadline that has come.
 type Tick struct{}
 
-func (Update) input()      {}
-func (Delete) input()      {}
-func (Get) input()         {}
-func (Subscribe) input()   {}
-func (Unsubscribe) input() {}
-func (Receive) input()     {}
-func (Persisted) input()   {}
-func (Install) input()     {}
-func (Reachable) input()   {}
-func (Tick) input()        {}
+func (Update) input()        {}
+func (Delete) input()        {}
+func (DeleteForever) input() {}
+func (Get) input()           {}
+func (Subscribe) input()     {}
+func (Unsubscribe) input()   {}
+func (Receive) input()       {}
+func (Persisted) input()     {}
+func (Install) input()       {}
+func (Reachable) input()     {}
+func (Tick) input()          {}
 
-func (i Update) String() string      { return fmt.Sprintf("update #%d %q %v", i.ID, i.Key, i.Write) }
-func (i Delete) String() string      { return fmt.Sprintf("delete #%d %q %v", i.ID, i.Key, i.Write) }
+func (i Update) String() string { return fmt.Sprintf("update #%d %q %v", i.ID, i.Key, i.Write) }
+func (i Delete) String() string { return fmt.Sprintf("delete #%d %q %v", i.ID, i.Key, i.Write) }
+func (i DeleteForever) String() string {
+	return fmt.Sprintf("delete forever #%d %q %v", i.ID, i.Key, i.Write)
+}
 func (i Get) String() string         { return fmt.Sprintf("get #%d %q %v", i.ID, i.Key, i.Read) }
 func (i Unsubscribe) String() string { return fmt.Sprintf("unsubscribe #%d", i.ID) }
 func (i Receive) String() string     { return fmt.Sprintf("receive from %s: %v", short(i.From), i.Msg) }

@@ -13,6 +13,7 @@ func (m *Machine) onInstall(v View) {
 	m.voter = hasPeer(m.view.Voters, m.cfg.Self)
 	was := m.member
 	m.member = m.voter || hasPeer(m.view.Learners, m.cfg.Self)
+	m.oldest = oldestOf(m.view)
 	m.refreshPeers()
 	if !m.member {
 		m.becomeStranger()
@@ -24,9 +25,15 @@ func (m *Machine) onInstall(v View) {
 		m.maybeCaughtUp()
 		m.gossipAt = m.now.Add(m.cfg.GossipInterval)
 	}
+	m.showLiving(membersOf(m.view)...)
 	for _, s := range m.spaces {
+		if !was {
+			m.expiry.prime(m.now, s.store)
+		}
+		s.forgetRemoved()
 		s.installView(prev, m.view)
 	}
+	m.startFolding()
 	for _, s := range m.spaces {
 		s.restartRounds()
 		s.pushAll()
@@ -74,10 +81,11 @@ func (m *Machine) becomeStranger() {
 	m.serves = false
 	m.peers, m.donors = nil, nil
 	m.dropOps(ErrNoView)
-	m.gossipAt, m.linkAt = zeroTime, zeroTime
+	m.gossipAt, m.linkAt, m.tidyAt = zeroTime, zeroTime, zeroTime
 	for _, s := range m.spaces {
 		s.pull, s.waiting, s.wanted, s.learned = nil, waitList{}, crdt.Clock{}, false
 		s.chain = chain{}
+		s.expiring, s.confirmed = nil, false
 		s.gapAt, s.sets = zeroTime, nil
 	}
 }

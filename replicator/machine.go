@@ -39,9 +39,15 @@ type Machine struct {
 	pending int // operations that wait
 	timeout opHeap
 	subs    subscriptions
+	expiry  expiry
+	folding folding
 	donors  []*donation
 
+	oldest  crdt.Origin // of the voters
+	heardOf uint64      // the newest epoch that a member has named
+
 	gossipAt time.Time // next gossip
+	tidyAt   time.Time // next round of tidying
 	linkAt   time.Time // the earliest of what the links wait for
 	stats    Stats
 }
@@ -54,7 +60,7 @@ func New(cfg Config, rng *rand.Rand, loaded Loaded) (*Machine, error) {
 	}
 	cfg = cfg.withDefaults()
 	cfg.DurableKeys = slices.Clone(cfg.DurableKeys)
-	m := &Machine{cfg: cfg, rng: rng, durable: newPatterns(cfg.DurableKeys)}
+	m := &Machine{cfg: cfg, rng: rng, durable: newPatterns(cfg.DurableKeys), expiry: newExpiry(cfg.Expire)}
 	for i := range m.spaces {
 		m.spaces[i] = newSpace(m, Space(i))
 	}
@@ -63,6 +69,7 @@ func New(cfg Config, rng *rand.Rand, loaded Loaded) (*Machine, error) {
 			return nil, fmt.Errorf("replicator: %w", err)
 		}
 	}
+	m.showLiving(cfg.Self) // of what the others own, nobody knows yet whose it is
 	return m, nil
 }
 
@@ -75,6 +82,8 @@ func (m *Machine) Step(now time.Time, in Input) *Effects {
 		m.onUpdate(in)
 	case Delete:
 		m.onDelete(in)
+	case DeleteForever:
+		m.onDeleteForever(in)
 	case Get:
 		m.onGet(in)
 	case Subscribe:
@@ -160,6 +169,7 @@ func (m *Machine) heard(p *peer, epoch uint64) {
 		return
 	}
 	p.epoch = epoch
+	m.heardOf = max(m.heardOf, epoch)
 	if epoch == m.view.Epoch {
 		for _, s := range m.spaces {
 			s.acksMoved = true
@@ -185,6 +195,12 @@ func (m *Machine) onTime() {
 	if m.due(&m.gossipAt) {
 		m.gossip()
 	}
+	if m.due(&m.tidyAt) {
+		m.tidy()
+	}
+	if at := m.expiry.next(m); !at.IsZero() && !m.now.Before(at) {
+		m.askExpiry()
+	}
 }
 
 // due says whether a time has come, and clears it.
@@ -206,6 +222,7 @@ func (m *Machine) finish() {
 	for _, s := range m.spaces {
 		s.finish()
 	}
+	m.planTidying()
 	m.notify()
 }
 
@@ -221,7 +238,7 @@ func (m *Machine) Deadline() time.Time {
 	if !m.member {
 		return d
 	}
-	d = earlier(earlier(d, m.linkAt), m.gossipAt)
+	d = earlier(earlier(earlier(d, m.linkAt), m.gossipAt), m.tidyDeadline())
 	for _, s := range m.spaces {
 		d = earlier(earlier(d, s.gapAt), earlier(earlier(s.roundAt, s.compareAt), s.chain.at))
 		d = earlier(d, s.thawAt)

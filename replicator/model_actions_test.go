@@ -210,7 +210,7 @@ func (m *model) doColdStart() {
 	for _, f := range founders {
 		m.next++
 		m.start(m.next, f.disk, f.diskID)
-		v.Voters = append(v.Voters, Peer{ID: m.next, Disk: f.diskID})
+		v.Voters = append(v.Voters, Peer{ID: m.next, UpNumber: uint32(m.next), Disk: f.diskID})
 	}
 	m.net, m.views = nil, nil
 	m.decide(v)
@@ -244,7 +244,7 @@ func (m *model) join(disk *rows, diskID uint64) {
 	v := m.newest()
 	v.Epoch++
 	v.Founded = false
-	v.Learners = append(slices.Clone(v.Learners), Peer{ID: m.next, Disk: diskID})
+	v.Learners = append(slices.Clone(v.Learners), Peer{ID: m.next, UpNumber: uint32(m.next), Disk: diskID})
 	m.decide(v)
 }
 

@@ -2,6 +2,7 @@ package replicator
 
 import (
 	"container/heap"
+	"fmt"
 	"time"
 
 	"github.com/coterie-go/coterie/crdt"
@@ -18,11 +19,13 @@ type op struct {
 	goal     *crdt.Clock          // write that changed nothing: what must be known to enough
 	failed   error                // of the own disk
 	mutate   func(*crdt.Tx) error // of an update that has not happened yet
+	forever  bool                 // it also leaves the marker that nothing outlives
 	waits    bool                 // it is in the heap, or was
 	deadline time.Time
 	asked    *comparison // linearizable read: the last one that it took part in
 	tries    int         // of them
 	place    int         // in the heap, -1: no longer
+	then     func(error) // of the machine's own operations: takes the place of an answer
 }
 
 // opHeap orders waiting operations by deadline, then by id.
@@ -86,11 +89,14 @@ func (m *Machine) end(o *op, err error) {
 	}
 	heap.Remove(&m.timeout, o.place)
 	m.pending--
-	if o.read && err == nil {
+	switch {
+	case o.then != nil:
+		o.then(err)
+	case o.read && err == nil:
 		m.replyReader(o.id, o.s.store.View(o.key))
-		return
+	default:
+		m.reply(o.id, err)
 	}
-	m.reply(o.id, err)
 }
 
 // finishOp answers an operation, whether it waited or not.
@@ -117,6 +123,10 @@ func (m *Machine) reply(id uint64, err error) {
 }
 
 func (m *Machine) replyReader(id uint64, r crdt.Reader) {
+	if r.Deleted() {
+		m.reply(id, fmt.Errorf("%w: %q", crdt.ErrDeleted, r.Key()))
+		return
+	}
 	m.eff.Reply = append(m.eff.Reply, Result{ID: id, Reader: r})
 }
 

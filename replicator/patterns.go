@@ -8,6 +8,9 @@ import (
 // MatchKey says whether a pattern of Config.DurableKeys names a key: it is the key itself, or has stars that each stand for any run of bytes.
 func MatchKey(pattern, key string) bool { return glob(pattern, key) }
 
+// isGlob says whether a pattern stands for more than the key of its own name.
+func isGlob(pattern string) bool { return strings.Contains(pattern, "*") }
+
 // patterns says which keys are durable.
 type patterns struct {
 	exact map[string]bool
@@ -17,7 +20,7 @@ type patterns struct {
 func newPatterns(all []string) patterns {
 	p := patterns{exact: make(map[string]bool, len(all))}
 	for _, s := range all {
-		if strings.Contains(s, "*") {
+		if isGlob(s) {
 			p.globs = append(p.globs, s)
 		} else {
 			p.exact[s] = true

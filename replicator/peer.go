@@ -28,6 +28,7 @@ type link struct {
 	acked   *crdt.Clock // counts there
 	have    uint64      // own events applied there, contiguous from 1
 	base    uint64      // own events that count there, contiguous from 1
+	stated  *crdt.Clock // content that the peer told under the installed view; kept while there is something to fold
 
 	told     *crdt.Clock // of the own content, what the peer was told by Compare; nil: nothing, or he has lost it
 	theirs   crdt.Clock  // of the peer's content, what his Compares have told

@@ -3,6 +3,7 @@ package replicator
 import (
 	"cmp"
 	"slices"
+	"time"
 
 	"github.com/coterie-go/coterie/crdt"
 )
@@ -49,11 +50,17 @@ func (m *Machine) onGet(in Get) {
 		in.Read = Majority
 	}
 	o := &op{id: in.ID, key: in.Key, level: in.Read, s: s, read: true}
-	m.begin(o, in.Timeout)
 	if in.Read == Linearizable {
+		m.begin(o, in.Timeout)
 		s.compareLater(o)
 		return
 	}
+	s.beginRead(o, in.Timeout)
+}
+
+// beginRead begins a quorum read.
+func (s *space) beginRead(o *op, timeout time.Duration) {
+	s.m.begin(o, timeout)
 	r := s.openRound()
 	r.ops = append(r.ops, o)
 	if !r.sent && s.roundsOut() < roundsMax {

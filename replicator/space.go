@@ -30,9 +30,12 @@ type space struct {
 	alarmAt time.Time  // digest alarms before this are not acted upon
 	disk    disk
 	chain   chain
-	learned bool       // a majority's clocks, as they were when the first view came, are contained
-	sets    []voterSet // of the installed view first, then of the unsettled ones
-	bases   []uint64   // scratch of common
+
+	expiring  []string   // keys of which a majority is being asked before they expire
+	confirmed bool       // it has answered
+	learned   bool       // a majority's clocks, as they were when the first view came, are contained
+	sets      []voterSet // of the installed view first, then of the unsettled ones
+	bases     []uint64   // scratch of common
 
 	hash   [16]byte // of the content clock, while hashed
 	hashed bool
@@ -109,6 +112,7 @@ func (s *space) contentHash() [16]byte {
 func (s *space) absorb() {
 	s.moved, s.hashed = true, false
 	s.m.subs.touch(s.ch.Keys)
+	s.m.expiry.touch(s.m.now, s.store, s.ch.Keys)
 	s.m.eff.Changed = s.m.eff.Changed || len(s.ch.Keys) > 0
 	if s.id == Durable {
 		s.disk.next.fold(s.ch.Put, s.ch.Dropped)

@@ -23,5 +23,8 @@ type Stats struct {
 	DigestAlarms   uint64 // equal clocks with different digests: impossible by construction, repaired by union (R5)
 	Held           uint64 // updates that were held back for a while
 	StoreFailures  uint64 // batches that the disk refused
+	Swept          uint64 // items removed that nobody was shown any more
+	Expired        uint64 // keys removed because nobody wrote to them
+	Folded         uint64 // groups made that fold what removed members had counted
 	FlowsDropped   uint64 // messages larger than a frame given up
 }

@@ -11,7 +11,7 @@ import (
 // Peer is one member of a view, as far as replication is concerned.
 type Peer struct {
 	ID       crdt.Origin
-	UpNumber uint32 // age: the lowest is the oldest; only a preference of whom to ask first (Config.PreferOldest)
+	UpNumber uint32 // age: the lowest is the oldest; the oldest tidies up; else only a preference of whom to ask first
 	Disk     uint64 // stable id of its directory; 0: it has none
 }
 

@@ -22,6 +22,7 @@ type world struct {
 	cut   map[[2]crdt.Origin]bool
 	drop  func(packet) bool // what gets lost beside what is cut
 	log   func(format string, args ...any)
+	after func(*node) // of every step
 	seq   uint64
 }
 
@@ -57,7 +58,7 @@ type packet struct {
 func newWorld(t tb, seed uint64, cfg Config) *world {
 	return &world{
 		t: t, now: time.Unix(1_000_000, 0), rng: rand.New(rand.NewPCG(seed, 7)), cfg: cfg,
-		cut: map[[2]crdt.Origin]bool{}, drop: func(packet) bool { return false }, log: func(string, ...any) {},
+		cut: map[[2]crdt.Origin]bool{}, drop: func(packet) bool { return false }, log: func(string, ...any) {}, after: func(*node) {},
 	}
 }
 
@@ -135,6 +136,7 @@ func (n *node) step(in Input) {
 	if err := n.m.Check(); err != nil {
 		w.t.Fatalf("%v\n%v", err, n.m)
 	}
+	w.after(n)
 }
 
 // carried takes a message over the wire.

@@ -16,21 +16,31 @@ type opQueue struct {
 }
 
 func (m *Machine) onUpdate(in Update) {
-	s := m.spaces[m.SpaceOf(in.Key)]
-	if err := m.mayWrite(in.Write); err != nil {
-		m.reply(in.ID, err)
-		return
-	}
-	if o := (&op{id: in.ID, key: in.Key, level: in.Write, s: s, mutate: in.Mutate}); !s.hold(o, in.Timeout) {
-		s.update(o, in.Timeout)
-	}
+	m.write(&op{id: in.ID, key: in.Key, level: in.Write, mutate: in.Mutate}, in.Timeout)
 }
 
 func (m *Machine) onDelete(in Delete) {
-	m.onUpdate(Update{ID: in.ID, Key: in.Key, Write: in.Write, Timeout: in.Timeout, Mutate: func(t *crdt.Tx) error {
-		_, err := t.RemoveAll("")
-		return err
-	}})
+	m.write(&op{id: in.ID, key: in.Key, level: in.Write, mutate: removeAll}, in.Timeout)
+}
+
+func (m *Machine) onDeleteForever(in DeleteForever) {
+	m.write(&op{id: in.ID, key: in.Key, level: in.Write, mutate: removeAll, forever: true}, in.Timeout)
+}
+
+func removeAll(t *crdt.Tx) error {
+	_, err := t.RemoveAll("")
+	return err
+}
+
+// write begins an update, or holds it back.
+func (m *Machine) write(o *op, timeout time.Duration) {
+	if err := m.mayWrite(o.level); err != nil {
+		m.reply(o.id, err)
+		return
+	}
+	if o.s = m.spaces[m.SpaceOf(o.key)]; !o.s.hold(o, timeout) {
+		o.s.update(o, timeout)
+	}
 }
 
 // mayWrite says why an update cannot even begin. Nothing has happened then.

@@ -1,0 +1,201 @@
+package replicator
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/coterie-go/coterie/crdt"
+)
+
+// A key expires when nobody has written to it for the time that Config.Expire gives it. Every replica remembers when it last saw an event change a key
+// that can expire, so that a new oldest voter need not begin anew; reads leave no trace, and do not count. Clocks are not compared: what
+// counts is the time that the oldest voter has seen pass.
+//
+// It does not trust its own eyes alone. Before it removes a key it learns, as a quorum read does, what a majority had acknowledged; so a key stays of
+// which a majority has acknowledged a write by then, and one who is cut off removes nothing. The removal is that of Delete: what others write at the same
+// time survives, and the key can be used again at once. Keys do not expire by a look at the clock, because replicas would not agree on when.
+type expiry struct {
+	exact map[string]*expireRule
+	globs []*expireRule // the most special first
+	rules []*expireRule // all
+	keys  map[string]*idleKey
+	tryAt time.Time // not before
+}
+
+// expireRule is one entry of Config.Expire, with the keys that it rules over by the time of their last change.
+type expireRule struct {
+	pattern     string
+	after       time.Duration
+	first, last *idleKey
+}
+
+// idleKey is a key that can expire.
+type idleKey struct {
+	key        string
+	since      time.Time
+	rule       *expireRule
+	prev, next *idleKey
+}
+
+func newExpiry(after map[string]time.Duration) expiry {
+	e := expiry{exact: map[string]*expireRule{}, keys: map[string]*idleKey{}}
+	for pattern, d := range after { // order: sorted below
+		e.rules = append(e.rules, &expireRule{pattern: pattern, after: d})
+	}
+	slices.SortFunc(e.rules, func(a, b *expireRule) int {
+		return cmp.Or(cmp.Compare(len(b.pattern), len(a.pattern)), cmp.Compare(a.pattern, b.pattern))
+	})
+	for _, r := range e.rules {
+		if isGlob(r.pattern) {
+			e.globs = append(e.globs, r)
+		} else {
+			e.exact[r.pattern] = r
+		}
+	}
+	return e
+}
+
+// ruleOf returns the rule for a key: the one that names it, else the longest pattern that matches; nil when it never expires.
+func (e *expiry) ruleOf(key string) *expireRule {
+	if r := e.exact[key]; r != nil {
+		return r
+	}
+	for _, r := range e.globs {
+		if glob(r.pattern, key) {
+			return r
+		}
+	}
+	return nil
+}
+
+// touch notes that keys of a store have changed.
+func (e *expiry) touch(now time.Time, st *crdt.Store, keys []string) {
+	if len(e.rules) == 0 {
+		return
+	}
+	for _, key := range keys {
+		k, holds := e.keys[key], st.Holds(key)
+		switch {
+		case k != nil && !holds:
+			k.rule.remove(k)
+			delete(e.keys, key)
+		case k != nil:
+			k.rule.remove(k)
+			k.since = now
+			k.rule.add(k)
+		case holds:
+			if r := e.ruleOf(key); r != nil {
+				k = &idleKey{key: key, since: now, rule: r}
+				e.keys[key] = k
+				r.add(k)
+			}
+		}
+	}
+}
+
+// prime begins to count for what the store holds already.
+func (e *expiry) prime(now time.Time, st *crdt.Store) {
+	if len(e.rules) > 0 {
+		e.touch(now, st, slices.Collect(st.Snapshot().Keys("")))
+	}
+}
+
+func (r *expireRule) add(k *idleKey) {
+	if k.prev = r.last; k.prev == nil {
+		r.first = k
+	} else {
+		k.prev.next = k
+	}
+	r.last = k
+}
+
+func (r *expireRule) remove(k *idleKey) {
+	if k.prev == nil {
+		r.first = k.next
+	} else {
+		k.prev.next = k.next
+	}
+	if k.next == nil {
+		r.last = k.prev
+	} else {
+		k.next.prev = k.prev
+	}
+	k.prev, k.next = nil, nil
+}
+
+// next is when the next key expires, as far as this replica is the one to see to it.
+func (e *expiry) next(m *Machine) (at time.Time) {
+	if len(e.keys) == 0 || !m.tidies() || m.spaces[Volatile].expiring != nil || m.spaces[Durable].expiring != nil {
+		return zeroTime
+	}
+	for _, r := range e.rules {
+		if r.first != nil {
+			at = earlier(at, r.first.since.Add(r.after))
+		}
+	}
+	return later(at, e.tryAt)
+}
+
+// expires says whether a key is due.
+func (e *expiry) expires(now time.Time, key string) bool {
+	k := e.keys[key]
+	return k != nil && !now.Before(k.since.Add(k.rule.after))
+}
+
+// askExpiry asks a majority what it has of the keys that are due.
+func (m *Machine) askExpiry() {
+	m.expiry.tryAt = m.now.Add(m.cfg.RetryInterval)
+	if m.pending+int(spaces) > m.cfg.PendingMax {
+		return
+	}
+	var due [spaces][]string
+	n := 0
+	for _, r := range m.expiry.rules {
+		for k := r.first; k != nil && n < tidyKeys && m.expiry.expires(m.now, k.key); k = k.next {
+			due[m.SpaceOf(k.key)] = append(due[m.SpaceOf(k.key)], k.key)
+			n++
+		}
+	}
+	for i, s := range m.spaces {
+		if len(due[i]) == 0 {
+			continue
+		}
+		if s.expiring = due[i]; m.cfg.Faults.ExpireUnasked {
+			s.confirmExpiry(nil)
+		} else {
+			s.beginRead(&op{key: due[i][0], level: Majority, s: s, read: true, then: s.confirmExpiry}, 0)
+		}
+	}
+}
+
+// confirmExpiry says that a majority has been heard, or not in time. The keys go with the next tick.
+func (s *space) confirmExpiry(err error) {
+	if s.confirmed = err == nil; !s.confirmed {
+		s.expiring = nil
+		return
+	}
+	s.m.tidyAt = s.m.now
+}
+
+// expireConfirmed removes the keys of which no majority knows a later change either.
+func (s *space) expireConfirmed() {
+	if !s.confirmed {
+		return
+	}
+	keys := s.expiring
+	s.expiring, s.confirmed = nil, false
+	for _, key := range keys {
+		if !s.m.expiry.expires(s.m.now, key) {
+			continue
+		}
+		g, err := s.rep.Update(key, 0, removeAll, &s.ch)
+		if err != nil || g == nil {
+			s.ch.Reset()
+			continue
+		}
+		s.m.stats.Expired++
+		s.absorb()
+		s.made(g)
+	}
+}

@@ -1,0 +1,243 @@
+package replicator
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/coterie-go/coterie/crdt"
+)
+
+var fleeting = Config{DurableKeys: []string{"d/*"}, Expire: map[string]time.Duration{"x/*": time.Minute, "d/x/*": time.Minute, "x/long/*": time.Hour, "x/long/not": time.Minute}}
+
+func TestTheMostSpecialRuleCounts(t *testing.T) {
+	e := newExpiry(map[string]time.Duration{"a*": 1, "ab*": 2, "*c": 3, "abc": 4, "b*": 5, "*b": 6})
+	for key, want := range map[string]time.Duration{"a": 1, "abd": 2, "abc": 4, "abcc": 2, "xc": 3, "ac": 3, "bb": 6, "ba": 5, "z": 0} {
+		got := time.Duration(0)
+		if r := e.ruleOf(key); r != nil {
+			got = r.after
+		}
+		if got != want {
+			t.Errorf("%q expires after %d, want %d", key, got, want)
+		}
+	}
+}
+
+// A key that nobody writes to is removed after its time, by the oldest; subscribers hear that it is deleted, rows go, and the key can be used again.
+func TestKeysExpireAfterInactivity(t *testing.T) {
+	w := cluster(t, 3, fleeting)
+	a, b := w.nodes[0], w.nodes[1]
+	keys := []string{"x/1", "d/x/1", "x/long/1", "x/long/not", "y"}
+	for _, k := range keys {
+		b.put(k, "e", All)
+	}
+	w.quiet()
+	b.step(Subscribe{ID: 1, Prefix: "", All: true})
+	b.changes = nil
+	w.advance(59 * time.Second)
+	for _, k := range keys {
+		a.wantSet(k, "e")
+	}
+	b.put("x/long/not", "f", Local) // keeps it
+	w.advance(20 * time.Second)
+	a.wantSet("x/1")
+	a.wantSet("d/x/1")
+	a.wantSet("x/long/1", "e")
+	a.wantSet("x/long/not", "e", "f")
+	w.advance(2 * time.Hour)
+	a.wantSet("x/long/1")
+	a.wantSet("x/long/not")
+	a.wantSet("y", "e")
+	w.same()
+	if a.m.stats.Expired != 4 || b.m.stats.Expired != 0 || len(a.disk.items)+len(b.disk.items) != 0 {
+		t.Fatalf("%d and %d expired, %d rows", a.m.stats.Expired, b.m.stats.Expired, len(a.disk.items))
+	}
+	var deleted []string
+	for _, c := range b.changes {
+		if c.Deleted {
+			deleted = append(deleted, c.Key)
+		}
+	}
+	if fmt.Sprint(deleted) != "[d/x/1 x/1 x/long/not x/long/1]" && fmt.Sprint(deleted) != "[x/1 d/x/1 x/long/not x/long/1]" {
+		t.Fatalf("deleted %q", deleted)
+	}
+	for _, n := range w.nodes {
+		if len(n.m.expiry.keys) != 0 {
+			t.Fatalf("%s remembers %d keys", short(n.id), len(n.m.expiry.keys))
+		}
+		for _, r := range n.m.expiry.rules {
+			if r.first != nil || r.last != nil {
+				t.Fatalf("the list of %q is not empty", r.pattern)
+			}
+		}
+	}
+}
+
+// H8 of the reference: what was counted before a key expired does not suppress what is written afterwards.
+func TestWritesAfterExpiryReachTheOthers(t *testing.T) {
+	w := cluster(t, 3, fleeting)
+	b, c := w.nodes[1], w.nodes[2]
+	count := func(n *node, by uint64, l Level) uint64 {
+		w.seq++
+		n.step(Update{ID: w.seq, Key: "x/c", Write: l, Mutate: func(tx *crdt.Tx) error { return crdt.GCounter{}.Mutator(tx).Increment(by) }})
+		return w.seq
+	}
+	for range 57 {
+		count(b, 1, Local)
+	}
+	w.quiet()
+	w.advance(2 * time.Minute)
+	if !c.m.Snapshot(Volatile).View("x/c").Empty() {
+		t.Fatal("it has not expired")
+	}
+	id := count(b, 1, All)
+	w.quiet()
+	b.want(id, nil)
+	for _, n := range w.nodes {
+		if v, err := crdt.ViewOf[crdt.GCounter](n.m.Snapshot(Volatile).View("x/c")); err != nil || v.Value() != 1 {
+			t.Fatalf("%s counts %d: %v", short(n.id), v.Value(), err)
+		}
+	}
+}
+
+// What is written while the key expires survives.
+func TestConcurrentWriteSurvivesExpiry(t *testing.T) {
+	w := cluster(t, 3, fleeting)
+	a, c := w.nodes[0], w.nodes[2]
+	c.put("x/1", "old", All)
+	w.quiet()
+	w.advance(55 * time.Second)
+	w.isolate(3)
+	c.put("x/1", "new", Local)
+	w.advance(10 * time.Second)
+	a.wantSet("x/1")
+	w.mendAll()
+	w.advance(5 * time.Second)
+	w.same()
+	a.wantSet("x/1", "new")
+}
+
+// One who is cut off removes nothing, because the others may have written.
+func TestTheOldestWhoIsCutOffLetsNothingExpire(t *testing.T) {
+	for _, f := range []Faults{{}, {ExpireUnasked: true}} {
+		cfg := fleeting
+		cfg.Faults = f
+		w := cluster(t, 3, cfg)
+		a, b := w.nodes[0], w.nodes[1]
+		b.put("x/1", "old", All)
+		w.quiet()
+		w.advance(50 * time.Second)
+		w.isolate(1)
+		id := b.put("x/1", "new", Majority)
+		w.advance(30 * time.Second)
+		b.want(id, nil)
+		if got := a.set("x/1"); (len(got) == 1) == f.ExpireUnasked {
+			t.Fatalf("with %+v: %q", f, got)
+		}
+		w.mendAll()
+		w.advance(20 * time.Second)
+		if got := a.set("x/1"); (len(got) == 2) == f.ExpireUnasked {
+			t.Fatalf("with %+v: %q", f, got)
+		}
+		w.advance(2 * time.Minute)
+		a.wantSet("x/1")
+		w.same()
+	}
+}
+
+// A write that a majority has acknowledged and that the oldest has not heard of keeps the key alive.
+func TestTheOldestAsksBeforeAKeyExpires(t *testing.T) {
+	if !keptByAMajority(t, Faults{}) {
+		t.Error("it has expired")
+	}
+	if keptByAMajority(t, Faults{ExpireUnasked: true}) {
+		t.Error("the planted fault went unnoticed")
+	}
+}
+
+func keptByAMajority(t *testing.T, f Faults) bool {
+	cfg := fleeting
+	cfg.Faults = f
+	w := cluster(t, 3, cfg)
+	a, b := w.nodes[0], w.nodes[1]
+	b.put("x/1", "old", All)
+	w.quiet()
+	w.advance(55 * time.Second)
+	w.sever(1, 2)
+	w.sever(1, 3)
+	id := b.put("x/1", "new", Majority)
+	w.quiet()
+	b.want(id, nil)
+	w.now = w.now.Add(4900 * time.Millisecond)
+	w.mendAll()
+	w.drop = func(p packet) bool { // nothing but what it asks for reaches the oldest
+		push, ok := p.msg.(*Push)
+		_, status := p.msg.(*Status)
+		_, clock := p.msg.(*Clock)
+		return p.to == 1 && (ok && !push.Fill || status || clock)
+	}
+	w.advance(3 * time.Second)
+	kept := slices.Equal(a.set("x/1"), []string{"new", "old"})
+	w.drop = func(packet) bool { return false }
+	w.advance(2 * time.Minute)
+	a.wantSet("x/1")
+	w.same()
+	return kept
+}
+
+// The next oldest has been watching too, and a restart begins anew.
+func TestInactivityOutlivesTheOldest(t *testing.T) {
+	w := cluster(t, 3, fleeting)
+	a, b := w.nodes[0], w.nodes[1]
+	a.put("x/1", "e", All)
+	a.put("d/x/1", "e", All)
+	w.quiet()
+	w.advance(50 * time.Second)
+	a.crash()
+	w.install(viewOf(2, 2, 3))
+	w.advance(15 * time.Second)
+	b.wantSet("x/1")
+	b.wantSet("d/x/1")
+	b.put("d/x/1", "e", All)
+	w.advance(50 * time.Second)
+	disk := b.disk
+	b.crash()
+	w.nodes[2].crash()
+	n := w.start(9, disk, 2)
+	v := founded(5, 9)
+	v.Voters[0].Disk, v.LastDisks = 2, [][]uint64{{2}}
+	n.step(Install{v})
+	w.advance(50 * time.Second)
+	n.wantSet("d/x/1", "e")
+	w.advance(20 * time.Second)
+	n.wantSet("d/x/1")
+}
+
+// What is deleted for ever stays so, also where keys expire, and costs no memory of when.
+func TestDeletedForeverDoesNotExpire(t *testing.T) {
+	w := cluster(t, 2, fleeting)
+	a := w.nodes[0]
+	a.put("x/1", "e", All)
+	a.deleteForever("x/1", All)
+	w.quiet()
+	w.advance(2 * time.Minute)
+	a.want(a.put("x/1", "e", Local), crdt.ErrDeleted)
+	if len(a.m.expiry.keys) != 0 {
+		t.Fatal("remembered")
+	}
+}
+
+// Many keys expire in turns, each as soon as it is due.
+func TestManyKeysExpireInTurns(t *testing.T) {
+	w := cluster(t, 2, fleeting)
+	a := w.nodes[0]
+	for i := range 3 * tidyKeys {
+		a.put(fmt.Sprint("x/", i), "e", Local)
+	}
+	w.quiet()
+	w.advance(time.Minute + 5*time.Second)
+	if n := len(slices.Collect(a.m.Snapshot(Volatile).Keys(""))); n != 0 || a.m.stats.Expired != 3*tidyKeys {
+		t.Fatalf("%d are left, %d expired", n, a.m.stats.Expired)
+	}
+}

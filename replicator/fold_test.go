@@ -1,0 +1,420 @@
+package replicator
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/coterie-go/coterie/crdt"
+)
+
+// countWorld is a world in which counters are counted, cleared and folded, and what each replica must show, told from the operations in its clock alone: it knows
+// what every operation found where it was made, and nothing of items and folds. The members come, go, are cut off and dropped at random.
+type countWorld struct {
+	*world
+	rng   *rand.Rand
+	ops   []*countOp
+	views []View
+	next  crdt.Origin
+}
+
+// countOp is one operation on a counter.
+type countOp struct {
+	dot   crdt.Dot
+	key   string
+	total uint64 // the origin's own count with it; 0: the counter is cleared
+	over  []*countOp
+}
+
+// failure stops a world whose test wants to know what failed.
+type failure struct{ err error }
+
+// thrower is a tb that panics with a failure.
+type thrower struct{}
+
+func (thrower) Helper()                         {}
+func (thrower) Fatal(args ...any)               { panic(failure{errors.New(fmt.Sprint(args...))}) }
+func (thrower) Fatalf(f string, args ...any)    { panic(failure{fmt.Errorf(f, args...)}) }
+func (w *countWorld) chance(one int) bool       { return w.rng.IntN(one) == 0 }
+func (w *countWorld) newest() View              { return w.views[len(w.views)-1] }
+func (w *countWorld) lives(id crdt.Origin) bool { return w.node(id) != nil }
+
+// live returns the counts that an operation finds that is made at this clock: those that nothing else there has replaced or cleared.
+func (w *countWorld) live(key string, c *crdt.Clock) (live []*countOp) {
+	gone := map[*countOp]bool{}
+	for _, op := range w.ops {
+		if op.key == key && c.Has(op.dot) {
+			for _, o := range op.over {
+				gone[o] = true
+			}
+		}
+	}
+	for _, op := range w.ops {
+		if op.key == key && op.total > 0 && c.Has(op.dot) && !gone[op] {
+			live = append(live, op)
+		}
+	}
+	return live
+}
+
+var countKeys = []string{"c/1", "c/2"}
+
+// check compares what a replica shows with what it must.
+func (w *countWorld) check(n *node) {
+	if n.down {
+		return
+	}
+	s := n.m.spaces[Volatile].store
+	for _, key := range countKeys {
+		want := uint64(0)
+		for _, op := range w.live(key, s.Clock()) {
+			want += op.total
+		}
+		if got, err := crdt.ViewOf[crdt.GCounter](s.View(key)); err != nil || got.Value() != want {
+			w.t.Fatalf("%s counts %d in %s, must count %d: %v\n%s", short(n.id), got.Value(), key, want, err, w.dump())
+		}
+	}
+}
+
+// do makes one operation.
+func (w *countWorld) do(n *node, key string, by uint64) {
+	if !n.m.member || !n.m.serves {
+		return
+	}
+	op := &countOp{key: key}
+	s := n.m.spaces[Volatile]
+	for _, o := range w.live(key, s.content()) {
+		switch {
+		case by == 0:
+			op.over = append(op.over, o)
+		case o.dot.Origin == n.id:
+			op.over = append(op.over, o)
+			op.total += o.total
+		}
+	}
+	before := s.rep.Seq()
+	w.seq++
+	after := w.after
+	w.after = func(*node) {} // the operation is not known yet
+	if by > 0 {
+		op.total += by
+		n.step(Update{ID: w.seq, Key: key, Mutate: func(tx *crdt.Tx) error { return crdt.GCounter{}.Mutator(tx).Increment(by) }})
+	} else {
+		n.step(Delete{ID: w.seq, Key: key})
+	}
+	w.after = after
+	if s.rep.Seq() > before { // the machine may tidy up in the same step, after it
+		op.dot = crdt.Dot{Origin: n.id, Seq: before + 1}
+		w.ops = append(w.ops, op)
+	}
+	w.check(n)
+}
+
+func newCountWorld(seed uint64, f Faults) *countWorld {
+	cfg := Config{GossipInterval: 300 * time.Millisecond, RetryInterval: 50 * time.Millisecond, Faults: f}
+	w := &countWorld{world: newWorld(thrower{}, seed, cfg), rng: rand.New(rand.NewPCG(seed, 99))}
+	w.after = w.check
+	if w.chance(3) {
+		w.cfg.LogMax = 4
+	}
+	var ids []crdt.Origin
+	for range 3 + w.rng.IntN(3) {
+		w.next++
+		ids = append(ids, w.next)
+		w.start(w.next, nil, uint64(w.next))
+	}
+	w.views = []View{founded(1, ids...)}
+	w.install(w.views[0])
+	return w
+}
+
+func (w *countWorld) alive() []*node {
+	return slices.DeleteFunc(slices.Clone(w.nodes), func(n *node) bool { return n.down })
+}
+
+func (w *countWorld) some() *node {
+	all := w.alive()
+	return all[w.rng.IntN(len(all))]
+}
+
+// act does one thing at random.
+func (w *countWorld) act() {
+	switch k := w.rng.IntN(44); {
+	case k < 8:
+		w.do(w.some(), countKeys[w.rng.IntN(len(countKeys))], 1+w.rng.Uint64N(9))
+	case k == 8 && w.chance(6):
+		w.do(w.some(), countKeys[w.rng.IntN(len(countKeys))], 0)
+	case k == 9 && w.chance(3): // a quiet moment
+		w.mendAll()
+		w.advance(time.Second)
+	case k < 26:
+		w.someArrive()
+	case k < 32:
+		w.now = w.now.Add(time.Duration(1+w.rng.IntN(100)) * time.Millisecond)
+		for _, n := range w.alive() {
+			if at := n.m.Deadline(); !at.IsZero() && !at.After(w.now) {
+				n.step(Tick{})
+			}
+		}
+	case k == 32:
+		a, b := w.some(), w.some()
+		w.sever(a.id, b.id)
+	case k == 33:
+		w.mendAll()
+	case k == 34:
+		if n := w.some(); w.bears(n.id) && len(w.alive()) > 3 {
+			n.crash()
+		}
+	case k < 37:
+		w.join()
+	case k < 41:
+		w.decide()
+	default:
+		for _, n := range w.alive() {
+			if !w.chance(3) {
+				w.bring(n)
+			}
+		}
+	}
+}
+
+// bring installs the views that a node has not got, or some of them.
+func (w *countWorld) bring(n *node) {
+	for _, v := range w.views {
+		if v = v.normal(); v.Epoch > n.m.view.Epoch && !w.chance(4) && (n.m.member || hasPeer(v.Voters, n.id) || hasPeer(v.Learners, n.id)) {
+			n.step(Install{v})
+		}
+	}
+}
+
+// someArrive lets packets come, most in order, some late, twice or never.
+func (w *countWorld) someArrive() {
+	for range 1 + w.rng.IntN(20) {
+		if len(w.net) == 0 {
+			return
+		}
+		i := 0
+		switch w.rng.IntN(12) {
+		case 0:
+			w.net = w.net[1:]
+			continue
+		case 1:
+			w.net = append(w.net, w.net[0])
+		case 2, 3:
+			i = w.rng.IntN(len(w.net))
+		}
+		w.deliver(i)
+	}
+}
+
+// bears says whether a majority of the newest view would live without one.
+func (w *countWorld) bears(without crdt.Origin) bool {
+	v, n := w.newest(), 0
+	for _, p := range v.Voters {
+		if p.ID != without && w.lives(p.ID) {
+			n++
+		}
+	}
+	return n >= quorumOf(len(v.Voters))
+}
+
+func (w *countWorld) join() {
+	if len(w.alive()) >= 6 || !w.installed() {
+		return
+	}
+	w.next++
+	w.start(w.next, nil, uint64(w.next))
+	v := w.newest()
+	v.Epoch, v.Founded = v.Epoch+1, false
+	v.Learners = append(slices.Clone(v.Learners), Peer{ID: w.next, UpNumber: uint32(w.next), Disk: uint64(w.next)})
+	w.views = append(w.views, v)
+}
+
+// installed says whether a majority has the newest view, as the next decision needs.
+func (w *countWorld) installed() bool {
+	v, n := w.newest(), 0
+	for _, p := range v.Voters {
+		if x := w.node(p.ID); x != nil && x.m.view.Epoch == v.Epoch {
+			n++
+		}
+	}
+	return n >= quorumOf(len(v.Voters))
+}
+
+// decide drops the dead, and now and then one who lives, and takes in who has caught up.
+func (w *countWorld) decide() {
+	if !w.installed() {
+		return
+	}
+	old := w.newest()
+	v := View{Epoch: old.Epoch + 1}
+	drop := crdt.Origin(0)
+	if w.chance(3) && len(old.Voters) > 3 {
+		drop = w.some().id
+	}
+	for _, p := range old.Voters {
+		if w.lives(p.ID) && p.ID != drop {
+			v.Voters = append(v.Voters, p)
+		}
+	}
+	for _, p := range old.Learners {
+		switch x := w.node(p.ID); {
+		case x == nil || p.ID == drop:
+		case x.m.CaughtUp():
+			v.Voters = append(v.Voters, p)
+		default:
+			v.Learners = append(v.Learners, p)
+		}
+	}
+	kept := 0
+	for _, p := range old.Voters {
+		if hasPeer(v.normal().Voters, p.ID) {
+			kept++
+		}
+	}
+	if kept >= quorumOf(len(old.Voters)) {
+		w.views = append(w.views, v)
+	}
+}
+
+// heal ends all trouble, and leaves two items per counter of those who are gone.
+func (w *countWorld) heal() {
+	w.mendAll()
+	for i := range 4 {
+		if i > 0 {
+			w.decideHealed()
+		}
+		for _, n := range w.alive() {
+			if v := w.newest().normal(); n.m.view.Epoch < v.Epoch {
+				n.step(Install{v})
+			}
+		}
+		w.advance(5 * time.Second)
+	}
+	w.same()
+	for _, n := range w.alive() {
+		for _, key := range countKeys {
+			if items := n.m.Snapshot(Volatile).View(key).Len(); n.m.member && items > len(w.newest().Voters)+2 {
+				w.t.Fatalf("%d items in %s, %d voters: the counts of the removed are not folded\n%s", items, key, len(w.newest().Voters), w.dump())
+			}
+		}
+	}
+}
+
+func (w *countWorld) decideHealed() {
+	old := w.newest()
+	v := View{Epoch: old.Epoch + 1}
+	for _, p := range append(slices.Clone(old.Voters), old.Learners...) {
+		switch x := w.node(p.ID); {
+		case x == nil:
+		case x.m.CaughtUp():
+			v.Voters = append(v.Voters, p)
+		default:
+			v.Learners = append(v.Learners, p)
+		}
+	}
+	w.views = append(w.views, v)
+}
+
+// runCounts plays a world and says what failed.
+func runCounts(seed uint64, f Faults, steps int) (folded uint64, err error) {
+	w := newCountWorld(seed, f)
+	defer func() {
+		switch p := recover().(type) {
+		case nil:
+		case failure:
+			err = p.err
+		default:
+			panic(p)
+		}
+	}()
+	for range steps {
+		w.act()
+	}
+	for _, n := range w.nodes {
+		folded += n.m.stats.Folded
+	}
+	w.heal()
+	return folded, nil
+}
+
+// R6: the sum never changes at any replica by a fold, whatever is counted and cleared at the same time, whoever crashes, is cut off, dropped or joins.
+func TestFoldsNeverChangeASum(t *testing.T) {
+	folded := uint64(0)
+	for seed := range uint64(20) {
+		n, err := runCounts(seed, Faults{}, 2000)
+		if err != nil {
+			t.Fatalf("seed %d: %v", seed, err)
+		}
+		folded += n
+	}
+	if t.Logf("%d folds amid all that", folded); folded < 10 {
+		t.Fatalf("no more than %d folds", folded)
+	}
+}
+
+func TestFoldsWithoutAskingAreNoticed(t *testing.T) {
+	for seed := range uint64(60) {
+		if _, err := runCounts(seed, Faults{FoldUnasked: true}, 2000); err != nil {
+			t.Logf("seed %d: %.200v", seed, err)
+			return
+		}
+	}
+	t.Fatal("no world noticed the fault")
+}
+
+func (n *node) count(key string, by uint64) {
+	n.w.seq++
+	n.step(Update{ID: n.w.seq, Key: key, Mutate: func(tx *crdt.Tx) error { return crdt.GCounter{}.Mutator(tx).Increment(by) }})
+}
+
+// A member who cannot be reached holds folding up, because he may have something of the removed ones; the durable space never folds.
+func TestFoldingWaitsForEveryMember(t *testing.T) {
+	w := cluster(t, 6, durableD)
+	a, f := w.nodes[0], w.nodes[5]
+	sum := func(key string, want uint64, items int) {
+		t.Helper()
+		for _, n := range w.nodes {
+			r := n.m.Snapshot(n.m.SpaceOf(key)).View(key)
+			if c, err := crdt.ViewOf[crdt.GCounter](r); !n.down && (err != nil || c.Value() != want || r.Len() != items) {
+				t.Fatalf("%s counts %d in %d items in %s, want %d in %d: %v", short(n.id), c.Value(), r.Len(), key, want, items, err)
+			}
+		}
+	}
+	for i, n := range w.nodes {
+		n.count("c", uint64(i)+1)
+		n.count("d/c", uint64(i)+1)
+	}
+	w.quiet()
+	w.sever(1, 5)
+	w.sever(2, 5)
+	w.sever(3, 5)
+	w.sever(4, 5)
+	w.nodes[4].count("c", 100) // only 6 hears of it
+	w.quiet()
+	w.isolate(6)
+	for _, i := range []int{2, 3, 4} {
+		w.nodes[i].crash()
+	}
+	w.install(viewOf(2, 1, 2, 6))
+	w.advance(time.Minute)
+	if a.m.stats.Folded > 0 || a.m.Snapshot(Volatile).View("c").Len() != 6 {
+		t.Fatal("folded without 6")
+	}
+	w.mendAll()
+	w.advance(10 * time.Second)
+	sum("c", 121, 5)
+	sum("d/c", 21, 6)
+	if a.m.stats.Folded != 1 || f.m.stats.Folded != 0 {
+		t.Fatalf("%d and %d folds", a.m.stats.Folded, f.m.stats.Folded)
+	}
+	// The oldest goes; his own count is folded by the next, into what he left.
+	a.crash()
+	w.install(viewOf(3, 2, 6))
+	w.advance(10 * time.Second)
+	sum("c", 121, 4)
+	w.same()
+}
