@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 
 	"github.com/coterie-go/coterie/ddata/membership"
 	"github.com/coterie-go/coterie/durable"
@@ -48,6 +49,20 @@ func logged(o lmdb.Observer, log *slog.Logger) lmdb.Observer {
 		},
 		CommitFailed: o.CommitFailed, // each batch tells its owner
 	}
+}
+
+// warnRoles tells of the data of roles that this node does not have: nobody can reach it here.
+func (d *disk) warnRoles(roles []string, log *slog.Logger) error {
+	c, err := d.env.Contents()
+	if err != nil {
+		return fmt.Errorf("ddata: Config.Dir: %w", err)
+	}
+	for _, table := range c.Tables {
+		if role, ok := rows.Role(table); ok && !slices.Contains(roles, role) {
+			log.Warn("the directory holds data of a role that Config.Roles does not name; it stays there unread", "role", role, "dir", d.env.Dir(), "roles", roles)
+		}
+	}
+	return nil
 }
 
 // id names the directory in the view.

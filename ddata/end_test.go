@@ -1,11 +1,14 @@
 package ddata_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -145,5 +148,87 @@ func TestErrorsShowThatAKeyIsCut(t *testing.T) {
 	_, err := ddata.Get(testContext(t), r, ddata.NewKey[crdt.GCounter](strings.Repeat("k", 2000)), ddata.ReadLocal)
 	if err == nil || !strings.Contains(err.Error(), "…") || len(err.Error()) > 300 {
 		t.Errorf("got %v", err)
+	}
+}
+
+func TestDirectoryOfAnotherClustersNameIsRefused(t *testing.T) {
+	dir := t.TempDir()
+	mustClose(t, alone(t, dir, nil))
+	c := config(freeAddrs(t, 1)[0], nil, 1)
+	c.Dir, c.Name = dir, "other"
+	n, err := ddata.Start(testContext(t), c)
+	if err == nil {
+		mustClose(t, n)
+		t.Fatal("it started")
+	}
+	for _, want := range []string{"Config.Dir", dir, `"test"`, `"other"`} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("the error does not name %s: %v", want, err)
+		}
+	}
+	mustClose(t, alone(t, dir, nil)) // it is as it was
+}
+
+func TestDataOfAnotherRoleIsNamed(t *testing.T) {
+	dir := t.TempDir()
+	n := alone(t, dir, keeping("kept/*"))
+	mustAdd(t, n, "kept/x", "e")
+	mustClose(t, n)
+	var log bytes.Buffer
+	n = alone(t, dir, func(c *ddata.Config) { c.Roles, c.Logger = []string{"front"}, slog.New(slog.NewTextHandler(&log, nil)) })
+	mustClose(t, n)
+	if s := log.String(); !strings.Contains(s, "level=WARN") || !strings.Contains(s, "role=backend") {
+		t.Errorf("the log does not name the role:\n%s", s)
+	}
+}
+
+// lines is a logger's output that nodes write at the same time.
+type lines struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *lines) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *lines) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+// A healthy cluster warns of nothing while it is founded; a downed node says so as a warning, and a wrong name is said once.
+func TestTheLogWarnsOfWhatAnOperatorCanMend(t *testing.T) {
+	var log lines
+	addrs := freeAddrs(t, 3)
+	configs := make([]ddata.Config, 3)
+	for i := range configs {
+		configs[i] = config(addrs[i], addrs, 3)
+		configs[i].Logger = slog.New(slog.NewTextHandler(&log, nil))
+	}
+	nodes := startAll(t, configs...)
+	if s := log.String(); strings.Contains(s, "refused") {
+		t.Errorf("a founding that went well:\n%s", s)
+	}
+	if err := nodes[0].Down(nodes[2].UID()); err != nil {
+		t.Fatal(err)
+	}
+	<-nodes[2].Done()
+	if s := log.String(); !strings.Contains(s, `level=WARN msg="node ends"`) {
+		t.Errorf("being downed is no warning:\n%s", s)
+	}
+	var stranger lines
+	for range 2 {
+		c := config(freeAddrs(t, 1)[0], addrs[:1], 0)
+		c.Name, c.Logger = "other", slog.New(slog.NewTextHandler(&stranger, nil))
+		if _, err := ddata.Start(testContext(t), c); !errors.Is(err, ddata.ErrRefused) {
+			t.Fatal(err)
+		}
+	}
+	if n := strings.Count(stranger.String(), "level=WARN"); n != 2 { // one for each start
+		t.Errorf("a wrong name is said %d times:\n%s", n, stranger.String())
 	}
 }

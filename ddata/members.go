@@ -51,6 +51,9 @@ func newMembers(n *Node) (*members, error) {
 		cfg.Disk, record = n.disk.id(), n.disk.record()
 	}
 	machine, err := membership.New(cfg, rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64())), record)
+	if errors.Is(err, membership.ErrForeign) {
+		return nil, fmt.Errorf("ddata: Config.Dir %s: %w; give this node an empty directory of its own, or set Config.Name right", n.cfg.Dir, err)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("ddata: %w", err)
 	}

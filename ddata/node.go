@@ -107,6 +107,9 @@ func start(ctx context.Context, cfg Config) (_ *Node, err error) {
 		if n.disk, err = openDisk(cfg, n.log); err != nil {
 			return nil, err
 		}
+		if err = n.disk.warnRoles(cfg.Roles, n.log); err != nil {
+			return nil, err
+		}
 	}
 	mesh, err := transport.Listen(ctx, n.transportConfig())
 	if err != nil {

@@ -34,6 +34,9 @@ func TestLevelsFollowTheReferencesArithmetic(t *testing.T) {
 	if To(1) != Local {
 		t.Error("To(1) is not Local")
 	}
+	if s := To(-1).String(); s != "To(less than 1)" {
+		t.Error(s)
+	}
 	if To(0).valid() || To(-3).valid() || !To(2).valid() || !MajorityPlus(-1, -1).valid() || MajorityPlus(0, 1<<40).Need(3) != 3 {
 		t.Error("bounds of the numbers")
 	}

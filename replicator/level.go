@@ -71,6 +71,9 @@ func (l Level) Need(n int) int {
 func (l Level) String() string {
 	switch l.kind() {
 	case exactly:
+		if l.n() == 0 {
+			return "To(less than 1)"
+		}
 		return fmt.Sprintf("To(%d)", l.n())
 	case majority:
 		return "Majority"

@@ -139,6 +139,7 @@ func (m *Machine) unconsented(p *Proposal) (drops []UID) {
 }
 
 func (m *Machine) persist(r record) {
+	r.Name = m.cfg.Name
 	m.record = r
 	m.fx.Persist = r.encode()
 }

@@ -35,6 +35,8 @@ func (e *DownedError) Is(target error) bool { return target == ErrDowned }
 var (
 	// ErrRecord: the record of the last view cannot be read. Usual cause: a damaged or foreign file.
 	ErrRecord = errors.New("membership: unreadable record of the last view")
+	// ErrForeign: the record is of a cluster of another name. Usual cause: the directory of another node.
+	ErrForeign = errors.New("membership: foreign record of the last view")
 	// ErrMessage: bytes that are no message of this version.
 	ErrMessage = errors.New("membership: malformed message")
 )

@@ -70,6 +70,9 @@ func New(cfg Config, rng *rand.Rand, loaded []byte) (*Machine, error) {
 		if err != nil {
 			return nil, err
 		}
+		if r.Name != cfg.Name {
+			return nil, fmt.Errorf("%w: it is of cluster %q, this node is of %q", ErrForeign, r.Name, cfg.Name)
+		}
 		m.record = r
 	}
 	m.peers = make(map[UID]*peer)

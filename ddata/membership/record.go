@@ -7,6 +7,7 @@ import "fmt"
 // lists, those of earlier views are history.
 type record struct {
 	_       struct{} `cbor:",toarray"`
+	Name    string   // of the cluster
 	Last    *View
 	Pending *View
 	Settled Epoch
@@ -45,6 +46,9 @@ func DescribeRecord(record []byte) (string, error) {
 // String prints both views, and what is settled.
 func (r record) String() string {
 	s := "last " + r.Last.String()
+	if r.Name != "" {
+		s = fmt.Sprintf("cluster %q, %s", r.Name, s)
+	}
 	if r.Pending != nil {
 		s += ", pending " + r.Pending.String()
 	}

@@ -42,6 +42,9 @@ func TestListenErrors(t *testing.T) {
 		t.Errorf("an address of another machine: %v", err)
 	}
 	_, err = Listen(t.Context(), Config{Cluster: "c", Self: 2, Bind: "0.0.0.0:0"})
+	if err == nil || !strings.Contains(err.Error(), `"0.0.0.0:0"`) {
+		t.Errorf("the error does not name the address as it was given: %v", err)
+	}
 	if !errors.Is(err, ErrBadAddr) || !strings.Contains(err.Error(), "Advertise") {
 		t.Errorf("no address to dial: %v", err)
 	}
