@@ -145,7 +145,8 @@ func (t EntityType[M]) Validate() error {
 	fault(t.Messages.reg == nil, "Messages is missing: use sharding.CBOR[M](examples…)")
 	fault(t.Messages.err != nil, "Messages: %v", t.Messages.err)
 	fault(d.Supervision > SuperviseResume, "Supervision %d is not known", d.Supervision)
-	fault(d.RestartBackoff < 0 || d.RestartBackoffMax < d.RestartBackoff, "RestartBackoff %v is negative or above RestartBackoffMax %v", d.RestartBackoff, d.RestartBackoffMax)
+	fault(d.RestartBackoff < 0 || d.RestartBackoffMax < d.RestartBackoff,
+		"RestartBackoff %v is negative or above RestartBackoffMax %v", d.RestartBackoff, d.RestartBackoffMax)
 	fault(d.AskTimeout < 0, "AskTimeout %v is negative", d.AskTimeout)
 	fault(d.StopTimeout < 0, "StopTimeout %v is negative", d.StopTimeout)
 	fault(d.MailboxMax < 1, "MailboxMax %d is not positive", d.MailboxMax)

@@ -14,7 +14,9 @@ func codecSamples(t testing.TB) (types []*msgType, bodies [][]byte) {
 	if c.err != nil {
 		t.Fatal(c.err)
 	}
-	for _, m := range []message_{addItem{"apple", -3}, &leaveNow{}, renamed{7}, selfMade{9}, echo{Text: "x"}, timed{time.Unix(1, 2).UTC(), map[string]float64{"a": 0.5}}} {
+	for _, m := range []message_{
+		addItem{"apple", -3}, &leaveNow{}, renamed{7}, selfMade{9}, echo{Text: "x"}, timed{time.Unix(1, 2).UTC(), map[string]float64{"a": 0.5}},
+	} {
 		mt, err := c.reg.of(m)
 		if err != nil {
 			t.Fatal(err)

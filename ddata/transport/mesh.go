@@ -101,7 +101,8 @@ func advertised(cfg Config, listening string) (string, error) {
 	}
 	if cfg.Advertise == "" {
 		if a, err := netip.ParseAddr(ip); err == nil && a.IsUnspecified() {
-			return "", fmt.Errorf("%w %q: nobody can dial that; set Config.Advertise to the host and port at which others reach this node", ErrBadAddr, cfg.Bind)
+			return "", fmt.Errorf("%w %q: nobody can dial that; set Config.Advertise to the host and port at which others reach this node",
+				ErrBadAddr, cfg.Bind)
 		}
 		return listening, nil
 	}
