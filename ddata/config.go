@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net"
 	"slices"
 	"strconv"
@@ -99,6 +100,10 @@ type Config struct {
 	// entities only.
 	DurableKeys []string
 
+	// Expire removes keys to which nobody has written for so long: names or patterns as in DurableKeys, and times of at least a second. The exact name
+	// counts before patterns, a longer pattern before a shorter one. Reads do not keep a key alive. It must be the same on all nodes. Default: none.
+	Expire map[string]time.Duration
+
 	// WriteBehind spaces out the commits of durable keys: at most one per role and interval, each synced to the disk as ever. A write or an ack still waits
 	// until it is committed, so nothing that was acknowledged is ever lost; it waits for up to the interval, and the disk is spared. It is for disks
 	// that are slow or shared, under many writers; one writer alone gets one write per interval. RequestTimeout should be well above it. Default 0: commit
@@ -134,7 +139,7 @@ func (c Config) withDefaults() Config {
 	slices.Sort(c.Roles)
 	c.Seeds = slices.Clone(c.Seeds)
 	off := c.DurableKeys != nil && len(c.DurableKeys) == 0
-	c.DurableKeys = slices.Clone(c.DurableKeys)
+	c.DurableKeys, c.Expire = slices.Clone(c.DurableKeys), maps.Clone(c.Expire)
 	if c.Dir != "" && !off {
 		c.DurableKeys = append(c.DurableKeys, rememberedKeys...)
 	}
@@ -204,6 +209,7 @@ func (c Config) Validate() error {
 	if len(c.DurableKeys) > 0 && c.Dir == "" {
 		fault("Dir", "is empty, but DurableKeys names durable keys; give a directory of this node's own")
 	}
+	c.validateExpire(fault)
 	for _, k := range c.DurableKeys {
 		if err := crdt.CheckKey(k); err != nil {
 			fault("DurableKeys", "%q: %v", k, err)
@@ -222,6 +228,17 @@ func (c Config) Validate() error {
 		fault("RequestTimeout", "is negative")
 	}
 	return errors.Join(errs...)
+}
+
+func (c Config) validateExpire(fault func(field, format string, args ...any)) {
+	for _, k := range slices.Sorted(maps.Keys(c.Expire)) {
+		if err := crdt.CheckKey(k); err != nil {
+			fault("Expire", "%q: %v", k, err)
+		}
+		if c.Expire[k] < time.Second {
+			fault("Expire", "%q expires after %v; give at least a second", k, c.Expire[k])
+		}
+	}
 }
 
 // checkAddr accepts host:port with a number for a port.

@@ -95,6 +95,13 @@ func Delete[V any](ctx context.Context, r *Replicator, key Key[V], level Level) 
 	return wrap("delete", key.name, level, res.Err)
 }
 
+// DeleteForever removes everything under a key for good: from then on it reads and updates as crdt.ErrDeleted, on every node, and what others write at the same
+// time is hidden and goes. One item stays for ever. To delete a key that is deleted for ever already is no error, so that a call that timed
+// out can be repeated.
+func DeleteForever[V any](ctx context.Context, r *Replicator, key Key[V], level Level) error {
+	return r.EndKey(ctx, key.name, level)
+}
+
 func wrap(op, key string, level Level, err error) error {
 	if err != nil {
 		return fmt.Errorf("%s %s %v: %w", op, clip(key), level, err)

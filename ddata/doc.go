@@ -22,6 +22,8 @@
 //     what the others will never hear of, nor read what they have overwritten.
 //   - At no instant do two nodes hold a lease under which both are the oldest of a role, if clocks run at rates that differ by less than 3 %.
 //   - A value that was handed out never changes. A local read of a value that nobody is changing takes no lock.
+//   - What a node has put into a crdt.NodeSet or crdt.NodeMap vanishes on each other node when that installs the view without it. A key that was ended by
+//     DeleteForever stays ended. A key that Config.Expire names is removed when nobody has written to it for its time, as far as a majority knows.
 //
 // # Not guaranteed
 //

@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"hash/fnv"
 	"log/slog"
+	"maps"
 	"math/rand/v2"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -78,6 +80,9 @@ func configHash(c Config) uint64 {
 	fmt.Fprintf(h, "durable=%t", c.Dir != "")
 	for _, k := range c.DurableKeys {
 		fmt.Fprintf(h, " %q", k)
+	}
+	for _, k := range slices.Sorted(maps.Keys(c.Expire)) {
+		fmt.Fprintf(h, " %q=%v", k, c.Expire[k])
 	}
 	return h.Sum64()
 }
@@ -165,7 +170,7 @@ func withAdvice(err error, dir string) error {
 	}
 	switch refused.Reason {
 	case membership.ReasonConfig:
-		return fmt.Errorf("%w; Preset, Downing and DurableKeys must be the same on all nodes, and Dir set on all or on none", err)
+		return fmt.Errorf("%w; Preset, Downing, DurableKeys and Expire must be the same on all nodes, and Dir set on all or on none", err)
 	case membership.ReasonDisk:
 		return fmt.Errorf("%w; Config.Dir %s holds the data of another cluster: give this node an empty directory of its own, or check Config.Seeds", err, dir)
 	}

@@ -63,7 +63,7 @@ var waiters = sync.Pool{New: func() any {
 }}
 
 func newReplicator(n *Node, role string) (*Replicator, error) {
-	cfg := replicator.Config{Self: crdt.Origin(n.uid), DurableKeys: n.cfg.DurableKeys, WriteBehind: n.cfg.WriteBehind}
+	cfg := replicator.Config{Self: crdt.Origin(n.uid), DurableKeys: n.cfg.DurableKeys, Expire: n.cfg.Expire, WriteBehind: n.cfg.WriteBehind}
 	if n.cfg.Preset == Local {
 		cfg.GossipInterval, cfg.RetryInterval = 200*time.Millisecond, 50*time.Millisecond
 	}
@@ -236,7 +236,10 @@ func (r *Replicator) local(ctx context.Context, key string) (crdt.Reader, error)
 	}
 	i := r.d.m.SpaceOf(key)
 	if p := r.snaps[i].Load(); p != nil && p.version == r.version.Load() {
-		return p.snap.View(key), nil
+		if v := p.snap.View(key); !v.Deleted() {
+			return v, nil
+		}
+		return crdt.Reader{}, wrap("get", key, replicator.Local, crdt.ErrDeleted)
 	}
 	res := r.call(ctx, func(timeout time.Duration) replicator.Input {
 		return replicator.Get{Key: key, Read: replicator.Local, Timeout: timeout}
@@ -310,6 +313,9 @@ func withID(in replicator.Input, id uint64) (replicator.Input, Level) {
 		in.ID = id
 		return in, in.Write
 	case replicator.Delete:
+		in.ID = id
+		return in, in.Write
+	case replicator.DeleteForever:
 		in.ID = id
 		return in, in.Write
 	case replicator.Get:

@@ -33,6 +33,14 @@ func (r *Replicator) Write(ctx context.Context, key string, level Level, fn func
 	return wrap("update", key, level, res.Err)
 }
 
+// EndKey is DeleteForever without a type.
+func (r *Replicator) EndKey(ctx context.Context, key string, level Level) error {
+	res := r.call(ctx, func(timeout time.Duration) replicator.Input {
+		return replicator.DeleteForever{Key: key, Write: level, Timeout: timeout}
+	})
+	return wrap("delete forever", key, level, res.Err)
+}
+
 // ReadThen is Read for those who cannot wait: done gets the result, once, on any goroutine, and must be quick. timeout 0 stands
 // for Config.RequestTimeout.
 func (r *Replicator) ReadThen(key string, level Level, timeout time.Duration, done func(crdt.Reader, error)) {

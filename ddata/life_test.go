@@ -1,0 +1,49 @@
+package ddata_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/ddata"
+)
+
+func TestDeleteForeverIsFinal(t *testing.T) {
+	n := alone(t, t.TempDir(), keeping("kept/*"))
+	r, ctx := replica(t, n), testContext(t)
+	for _, name := range []string{"s", "kept/s"} {
+		key := ddata.NewKey[crdt.ORSet[string]](name)
+		mustAdd(t, n, name, "x")
+		for range 2 { // once more is no error
+			if err := ddata.DeleteForever(ctx, r, key, ddata.WriteMajority); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, level := range []ddata.Level{ddata.ReadLocal, ddata.ReadLocal, ddata.ReadMajority} {
+			if _, err := ddata.Get(ctx, r, key, level); !errors.Is(err, crdt.ErrDeleted) {
+				t.Fatalf("get at %v: %v", level, err)
+			}
+		}
+		if err := ddata.Update(ctx, r, key, ddata.WriteLocal, add("y")); !errors.Is(err, crdt.ErrDeleted) {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestKeysExpire(t *testing.T) {
+	n := alone(t, "", func(c *ddata.Config) { c.Expire = map[string]time.Duration{"brief/*": time.Second} })
+	mustAdd(t, n, "brief/s", "x")
+	mustAdd(t, n, "s", "x")
+	for c, err := range replica(t, n).Changes(testContext(t), "brief/s", false) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c.Deleted {
+			break
+		}
+	}
+	if !holds(t, n, "s", "x") {
+		t.Fatal("the other key expired too")
+	}
+}
