@@ -209,12 +209,7 @@ func (c Config) Validate() error {
 	if len(c.DurableKeys) > 0 && c.Dir == "" {
 		fault("Dir", "is empty, but DurableKeys names durable keys; give a directory of this node's own")
 	}
-	c.validateExpire(fault)
-	for _, k := range c.DurableKeys {
-		if err := crdt.CheckKey(k); err != nil {
-			fault("DurableKeys", "%q: %v", k, err)
-		}
-	}
+	c.validateKeys(fault)
 	if c.WriteBehind < 0 {
 		fault("WriteBehind", "is negative")
 	}
@@ -230,7 +225,12 @@ func (c Config) Validate() error {
 	return errors.Join(errs...)
 }
 
-func (c Config) validateExpire(fault func(field, format string, args ...any)) {
+func (c Config) validateKeys(fault func(field, format string, args ...any)) {
+	for _, k := range c.DurableKeys {
+		if err := crdt.CheckKey(k); err != nil {
+			fault("DurableKeys", "%q: %v", k, err)
+		}
+	}
 	for _, k := range slices.Sorted(maps.Keys(c.Expire)) {
 		if err := crdt.CheckKey(k); err != nil {
 			fault("Expire", "%q: %v", k, err)
