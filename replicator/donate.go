@@ -47,6 +47,7 @@ func (m *Machine) onPull(p *peer, msg *Pull) {
 		m.donors = append(m.donors, d)
 	}
 	d.s.learnContent(p, msg.Content)
+	d.s.yieldPull(p)
 	d.touch()
 	m.send(p, Bulk, &Head{
 		Epoch: m.view.Epoch, Space: d.s.id, Session: d.session, Clock: d.pin.Clock(), Digest: d.pin.Digest(), Items: uint64(d.pin.Len()),

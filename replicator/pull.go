@@ -191,6 +191,13 @@ func (s *space) endPull() {
 	}
 }
 
+// yieldPull waits with the own repair when a peer and this replica have asked each other at the same time: the first leaves less to find for the other.
+func (s *space) yieldPull(p *peer) {
+	if q := s.pull; q != nil && q.from == p && q.clock == nil && !q.union && p.id < s.m.cfg.Self {
+		s.endPull() // when he is done, he tells his clock, and it begins again
+	}
+}
+
 // forgetPull sees to it that nobody who has left is asked.
 func (s *space) forgetPull() {
 	p := s.pull
