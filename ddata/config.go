@@ -1,6 +1,7 @@
 package ddata
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -13,7 +14,9 @@ import (
 
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/transport"
 	"github.com/coterie-go/coterie/durable/lmdb"
+	"github.com/coterie-go/coterie/replicator"
 )
 
 // Preset is a consistent choice of all timers.
@@ -119,6 +122,10 @@ type Config struct {
 	// RequestTimeout ends operations whose context has no deadline. Default: 5 s.
 	RequestTimeout time.Duration
 
+	// Replication tunes the Replicators of all roles; zero fields take their defaults, the intervals from Preset. What the node itself sets must be
+	// left zero: Self, Disk, DurableKeys, Expire, WriteBehind and OperationTimeout. DigestSeed, FrameMax and GroupMax must be the same on all nodes.
+	Replication replicator.Config
+
 	// Logger hears of transitions and of faults. Default: slog.Default().
 	Logger *slog.Logger
 
@@ -219,10 +226,37 @@ func (c Config) Validate() error {
 	if c.Preset > Local {
 		fault("Preset", "%v is unknown", c.Preset)
 	}
+	c.checkReplication(fault)
+	return errors.Join(errs...)
+}
+
+// replication is what a Replicator of this node runs with, but for who it is.
+func (c Config) replication() replicator.Config {
+	r := c.Replication
+	if c.Preset == Local {
+		r.GossipInterval = cmp.Or(r.GossipInterval, 200*time.Millisecond)
+		r.RetryInterval = cmp.Or(r.RetryInterval, 50*time.Millisecond)
+	}
+	r.DurableKeys, r.Expire, r.WriteBehind, r.OperationTimeout = c.DurableKeys, c.Expire, c.WriteBehind, c.RequestTimeout
+	return r
+}
+
+// checkReplication finds what the Replicators could not run with.
+func (c Config) checkReplication(fault func(field, format string, args ...any)) {
 	if c.RequestTimeout < 0 {
 		fault("RequestTimeout", "is negative")
 	}
-	return errors.Join(errs...)
+	r := c.Replication
+	if r.Self != 0 || r.Disk != 0 || r.DurableKeys != nil || r.Expire != nil || r.WriteBehind != 0 || r.OperationTimeout != 0 {
+		fault("Replication", "Self, Disk, DurableKeys, Expire, WriteBehind and OperationTimeout are set by the node itself")
+	}
+	r.Self, r.DurableKeys, r.Expire = 1, nil, nil
+	if err := r.Validate(); err != nil {
+		fault("Replication", "%v", err)
+	}
+	if r.FrameMax > transport.DefaultFrameMax/2 {
+		fault("Replication", "FrameMax is %d; the transport takes frames of %d bytes, of which half must be left for clocks", r.FrameMax, transport.DefaultFrameMax)
+	}
 }
 
 func (c Config) validateKeys(fault func(field, format string, args ...any)) {

@@ -33,6 +33,36 @@
 //   - Last-writer types pick by the writers' clocks when two write at the same time without having seen each other.
 //   - When a majority of the view is gone at once, nobody can decide a next view: the survivors stop, and volatile data is gone.
 //
+// # Settings of the reference
+//
+// Those of Pekko's distributed-data, and what stands for them here. Fields without a package are of Config, R is Config.Replication.
+//
+//	name                                  the role: a Replicator runs for each, under its name
+//	role                                  Roles                        DefaultRole
+//	gossip-interval                       R.GossipInterval             1 s (Preset Local: 200 ms); pushes wait for no interval
+//	notify-subscribers-interval           none: a change is told at once; a slow subscriber finds the latest value
+//	max-delta-elements                    R.FrameMax                   64 KiB per message; larger groups are cut in transit
+//	delta-crdt.enabled                    none: only events travel
+//	delta-crdt.max-delta-size             R.GroupMax                   64 MiB; a larger update comes by a repair
+//	(transport) maximum frame             none for values: items travel one by one, frames bound messages only
+//	prefer-oldest                         R.PreferOldest               off; for reads: writes go to all at once
+//	use-dispatcher, durable.use-dispatcher  none: one goroutine per Replicator, one thread for the disk
+//	pruning-interval, max-pruning-dissemination, pruning-marker-time-to-live, durable.pruning-marker-time-to-live
+//	                                      none: removals leave no markers, a gone node leaves one interval of the clock
+//	serializer-cache-time-to-live         none: a group is encoded once for all members
+//	expire-keys-after-inactivity          Expire                       none; reads do not keep a key alive
+//	durable.keys                          DurableKeys                  none; remembered entities where there is a Dir
+//	durable.store-actor-class             Dir, Store                   LMDB
+//	durable.lmdb.dir                      Dir                          none
+//	durable.lmdb.map-size                 none: the map grows by itself
+//	durable.lmdb.write-behind-interval    WriteBehind                  off; never acknowledged before it is committed
+//	secondaries 10, resend at timeout/5   R.RetryInterval              250 ms (Local: 50 ms), then all are asked
+//	majority-min-cap, write-majority-plus, read-majority-plus   WriteMajorityPlus(k, atLeast), ReadMajorityPlus(k, atLeast), per call
+//	unexpected-ask-timeout                RequestTimeout               5 s, or the deadline of ctx
+//
+// Without a counterpart there: R.BacklogMax (how far a member may be behind before writers wait, 4 MiB), R.PushFlight, R.PushWindow, R.PendingMax,
+// R.LogMax, R.GapDelay, and those of repairs, each with its default in replicator.Config.
+//
 // # How it is built
 //
 // The pure machines membership.Machine and replicator.Machine decide everything. This package gives each one goroutine (package drive), carries

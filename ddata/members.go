@@ -84,6 +84,9 @@ func configHash(c Config) uint64 {
 	for _, k := range slices.Sorted(maps.Keys(c.Expire)) {
 		fmt.Fprintf(h, " %q=%v", k, c.Expire[k])
 	}
+	if r := c.Replication; r.DigestSeed != 0 || r.FrameMax != 0 || r.GroupMax != 0 {
+		fmt.Fprintf(h, " seed=%d frame=%d group=%d", r.DigestSeed, r.FrameMax, r.GroupMax)
+	}
 	return h.Sum64()
 }
 
@@ -170,7 +173,7 @@ func withAdvice(err error, dir string) error {
 	}
 	switch refused.Reason {
 	case membership.ReasonConfig:
-		return fmt.Errorf("%w; Preset, Downing, DurableKeys and Expire must be the same on all nodes, and Dir set on all or on none", err)
+		return fmt.Errorf("%w; Preset, Downing, DurableKeys, Expire, and the sizes and the seed of Replication must be the same on all nodes, and Dir set on all or on none", err)
 	case membership.ReasonDisk:
 		return fmt.Errorf("%w; Config.Dir %s holds the data of another cluster: give this node an empty directory of its own, or check Config.Seeds", err, dir)
 	}

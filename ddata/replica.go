@@ -63,11 +63,8 @@ var waiters = sync.Pool{New: func() any {
 }}
 
 func newReplicator(n *Node, role string) (*Replicator, error) {
-	cfg := replicator.Config{Self: crdt.Origin(n.uid), DurableKeys: n.cfg.DurableKeys, Expire: n.cfg.Expire, WriteBehind: n.cfg.WriteBehind}
-	if n.cfg.Preset == Local {
-		cfg.GossipInterval, cfg.RetryInterval = 200*time.Millisecond, 50*time.Millisecond
-	}
-	cfg.OperationTimeout = n.cfg.RequestTimeout
+	cfg := n.cfg.replication()
+	cfg.Self = crdt.Origin(n.uid)
 	d := &replicaDriver{n: n, role: role, waiting: map[uint64]pending{}, subs: map[uint64]*subscription{}}
 	var loaded replicator.Loaded
 	if n.disk != nil {

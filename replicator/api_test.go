@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -131,6 +132,44 @@ func TestSubscriptionsGetTheValueAndThenChanges(t *testing.T) {
 	a.put("d/fruit", "again", Local)
 	w.quiet()
 	expect("2 d/fruit [again]false", "4 d/fruit [again]false")
+}
+
+// Nothing is sent when a step leaves a key as it was; prefixes that overlap are all served, and so is the key itself.
+func TestSubscriptionsHearNothingWhenNothingChanged(t *testing.T) {
+	w := cluster(t, 2, Config{})
+	a, b := w.nodes[0], w.nodes[1]
+	for i, prefix := range []string{"", "a", "ab", "abc", "b"} {
+		b.step(Subscribe{ID: uint64(i + 1), Prefix: prefix, All: true})
+	}
+	b.step(Subscribe{ID: 9, Key: "abc"})
+	w.sever(1, 2)
+	a.put("abc", "x", Local)
+	a.take("abc", "x", Local)
+	w.mendAll()
+	w.advance(time.Second)
+	w.same()
+	if len(b.changes) > 0 {
+		t.Errorf("it came and went in one message, and they hear %v", b.changes)
+	}
+	a.put("abc", "y", Local)
+	w.quiet()
+	var ids []uint64
+	for _, c := range b.changes {
+		ids = append(ids, c.Sub)
+	}
+	if slices.Sort(ids); !slices.Equal(ids, []uint64{1, 2, 3, 4, 9}) {
+		t.Errorf("%v hear of a change", ids)
+	}
+	b.changes = nil
+	b.step(Update{ID: 50, Key: "abc", Mutate: func(tx *crdt.Tx) error {
+		if err := addOne.Mutator(tx).Add("z"); err != nil {
+			return err
+		}
+		return addOne.Mutator(tx).Remove("z")
+	}})
+	if b.want(50, nil); len(b.changes) > 0 {
+		t.Errorf("an update that ends where it began: %v", b.changes)
+	}
 }
 
 // Type clash on one key: an error to the caller, never a crash.

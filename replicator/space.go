@@ -111,7 +111,7 @@ func (s *space) contentHash() [16]byte {
 // absorb follows every call that may have changed the store.
 func (s *space) absorb() {
 	s.moved, s.hashed = true, false
-	s.m.subs.touch(s.ch.Keys)
+	s.m.subs.touch(s.store, &s.ch)
 	s.m.expiry.touch(s.m.now, s.store, s.ch.Keys)
 	s.m.eff.Changed = s.m.eff.Changed || len(s.ch.Keys) > 0
 	if s.id == Durable {

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+
+	"github.com/coterie-go/coterie/crdt"
 )
 
 // subscriptions are who wants to know, and what this step has changed.
@@ -11,7 +13,7 @@ type subscriptions struct {
 	byKey    map[string][]uint64 // ids, sorted
 	prefixes []prefixSub         // by id
 	keyOf    map[uint64]string   // of the subscriptions by key
-	changed  map[string]bool
+	changed  map[string]*keyChange
 	keys     []string // of changed, in order of change
 }
 
@@ -64,18 +66,56 @@ func (b *subscriptions) remove(id uint64) {
 	b.prefixes = slices.DeleteFunc(b.prefixes, func(p prefixSub) bool { return p.id == id })
 }
 
-// touch notes keys that a call of a store has changed.
-func (b *subscriptions) touch(keys []string) {
+// keyChange is what a step has done to a key that somebody follows. What came and went within the step is no change.
+type keyChange struct {
+	sum   crdt.Digest // of the items that came, without those that went
+	items int         // of the call that is looked at
+	other bool        // something else than items has changed: what is hidden
+}
+
+// follows says whether somebody wants to know of a key.
+func (b *subscriptions) follows(key string) bool {
+	return len(b.byKey[key]) > 0 || slices.ContainsFunc(b.prefixes, func(p prefixSub) bool { return strings.HasPrefix(key, p.prefix) })
+}
+
+// touch notes what a call of a store has changed.
+func (b *subscriptions) touch(s *crdt.Store, ch *crdt.Changes) {
 	if len(b.byKey)+len(b.prefixes) == 0 {
 		return
 	}
-	if b.changed == nil {
-		b.changed = map[string]bool{}
-	}
-	for _, k := range keys {
-		if !b.changed[k] {
-			b.changed[k] = true
+	some := false
+	for _, k := range ch.Keys {
+		if !b.follows(k) {
+			continue
+		}
+		some = true
+		if b.changed == nil {
+			b.changed = map[string]*keyChange{}
+		}
+		if b.changed[k] == nil {
+			b.changed[k] = &keyChange{}
 			b.keys = append(b.keys, k)
+		}
+		b.changed[k].items = 0
+	}
+	if !some {
+		return
+	}
+	for _, it := range ch.Put {
+		if c := b.changed[it.Key]; c != nil {
+			c.sum = c.sum.Plus(s.Hash(it))
+			c.items++
+		}
+	}
+	for _, it := range ch.Dropped {
+		if c := b.changed[it.Key]; c != nil {
+			c.sum = c.sum.Minus(s.Hash(it))
+			c.items++
+		}
+	}
+	for _, k := range ch.Keys {
+		if c := b.changed[k]; c != nil && c.items == 0 {
+			c.other = true
 		}
 	}
 }
@@ -88,6 +128,9 @@ func (m *Machine) notify() {
 	}
 	slices.Sort(b.keys)
 	for _, k := range b.keys {
+		if c := b.changed[k]; !c.other && c.sum == (crdt.Digest{}) {
+			continue
+		}
 		for _, id := range b.byKey[k] {
 			m.tell(id, k, true)
 		}

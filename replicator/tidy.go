@@ -82,7 +82,7 @@ func (m *Machine) showLiving(ids ...crdt.Origin) {
 	l := crdt.NewLiving(ids...)
 	for _, s := range m.spaces {
 		s.rep.SetLiving(l, &s.ch)
-		m.subs.touch(s.ch.Keys)
+		m.subs.touch(s.store, &s.ch)
 		m.eff.Changed = m.eff.Changed || len(s.ch.Keys) > 0
 		s.ch.Reset()
 	}
