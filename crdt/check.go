@@ -80,6 +80,8 @@ func (s *Store) checkKeyState(ks *keyState) error {
 		return failed
 	case items == 0 || items != int(ks.items) || paths != int(ks.paths):
 		return fmt.Errorf("crdt: key %q counts %d items at %d paths, has %d at %d", key, ks.items, ks.paths, items, paths)
+	case sum.bytes != ks.bytes:
+		return fmt.Errorf("crdt: key %q counts %d bytes, its items have %d", key, ks.bytes, sum.bytes)
 	case sum.digest != ks.digest || !reflect.DeepEqual(sum.marks, ks.marks):
 		return fmt.Errorf("crdt: key %q: digest %v and marks %+v, its items sum to %v and %+v", key, ks.digest, ks.marks, sum.digest, sum.marks)
 	case ks.big != nil:

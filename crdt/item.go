@@ -11,6 +11,12 @@ type Item struct {
 	Payload string
 }
 
+// size estimates the encoded length of an item, its key aside, which items of one key share.
+func (it *Item) size() int { return itemOverhead + len(it.Path) + len(it.Payload) }
+
+// itemOverhead is the dot and the heads.
+const itemOverhead = 16
+
 func (it *Item) String() string {
 	return fmt.Sprintf("%v %q %q=%q", it.Dot, it.Key, it.Path, it.Payload)
 }

@@ -14,6 +14,7 @@ type keyState struct {
 	marks  *marks  // nil: only plain data
 	items  int32
 	paths  int32
+	bytes  int // of items, estimated
 	digest Digest
 }
 

@@ -29,6 +29,7 @@ func (m *marks) clone() *marks {
 // enter counts an item that has been put.
 func (k *keyState) enter(it *Item, h Digest) {
 	k.digest = k.digest.Plus(h)
+	k.bytes += it.size()
 	switch {
 	case kindOf(it.Path).owned():
 		m := k.marking()
@@ -46,6 +47,7 @@ func (k *keyState) enter(it *Item, h Digest) {
 // leave counts an item that has been dropped.
 func (k *keyState) leave(it *Item, h Digest) {
 	k.digest = k.digest.Minus(h)
+	k.bytes -= it.size()
 	m := k.marks
 	if m == nil {
 		return

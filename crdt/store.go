@@ -94,6 +94,14 @@ func (s *Store) Hash(it *Item) (h Digest) {
 // Holds reports whether a key holds something that is shown.
 func (s *Store) Holds(key string) bool { return readerOf(s.keyOf(key), s.shown()).Len() > 0 }
 
+// Bytes estimates the encoded size of what a key holds, in constant time.
+func (s *Store) Bytes(key string) int {
+	if ks := s.keyOf(key); ks != nil {
+		return ks.bytes
+	}
+	return 0
+}
+
 // View returns the immutable state of one key. It costs the next write to that key a copy of its top.
 func (s *Store) View(key string) Reader {
 	ks := s.keyOf(key)

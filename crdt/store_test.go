@@ -237,3 +237,27 @@ func TestMetadataOfAddRemovePairsIsConstant(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+// Bytes follows what a key holds, in constant time.
+func TestBytesFollowsWhatAKeyHolds(t *testing.T) {
+	r := NewReplica(1, StoreOptions{})
+	st := r.Store()
+	for i := range 100 {
+		before := st.Bytes("k")
+		if _, err := r.Update("k", 0, func(tx *Tx) error { return tx.Put(fmt.Sprintf("\x02%03d", i), "payload", nil) }, nil); err != nil {
+			t.Fatal(err)
+		}
+		if got := st.Bytes("k") - before; got != itemOverhead+4+7 {
+			t.Fatalf("item %d counts %d bytes", i, got)
+		}
+	}
+	if err := st.Check(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.Update("k", 0, func(tx *Tx) error { _, err := tx.RemoveAll(""); return err }, nil); err != nil {
+		t.Fatal(err)
+	}
+	if st.Bytes("k") != 0 || st.Bytes("none") != 0 {
+		t.Fatal("an empty key has bytes")
+	}
+}

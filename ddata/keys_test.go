@@ -117,3 +117,41 @@ func TestBusySubscriberFindsTheLatest(t *testing.T) {
 		t.Errorf("he was told %d values: %v", len(values), values)
 	}
 }
+
+// Two types at one key at the same time, one per node: each caller, and every reader, is told or served, no node ends, and a delete makes the
+// key usable again.
+func TestTwoTypesAtOneKeyAtTheSameTime(t *testing.T) {
+	nodes := startCluster(t, 2, nil)
+	ctx := testContext(t)
+	set, sum := ddata.NewKey[crdt.ORSet[string]]("both"), ddata.NewKey[crdt.GCounter]("both")
+	errs := make(chan error, 2)
+	go func() { errs <- ddata.Update(ctx, replica(t, nodes[0]), set, ddata.WriteAll, add("x")) }()
+	go func() {
+		errs <- ddata.Update(ctx, replica(t, nodes[1]), sum, ddata.WriteAll, func(c *crdt.GCounterTx) error { return c.Increment(1) })
+	}()
+	failed := 0
+	for range 2 {
+		if err := <-errs; errors.Is(err, crdt.ErrTypeClash) {
+			failed++ // the other one came first
+		} else if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, n := range nodes {
+		_, setErr := ddata.Get(ctx, replica(t, n), set, ddata.ReadAll)
+		_, sumErr := ddata.Get(ctx, replica(t, n), sum, ddata.ReadAll)
+		if !errors.Is(setErr, crdt.ErrTypeClash) && !errors.Is(sumErr, crdt.ErrTypeClash) || failed == 2 {
+			t.Errorf("node %v reads a set (%v) and a counter (%v), %d writes failed", n.UID(), setErr, sumErr, failed)
+		}
+	}
+	if err := ddata.Delete(ctx, replica(t, nodes[0]), set, ddata.WriteAll); err != nil {
+		t.Fatal(err)
+	}
+	if err := ddata.Update(ctx, replica(t, nodes[1]), set, ddata.WriteAll, add("again")); err != nil {
+		t.Fatal(err)
+	}
+	got, err := ddata.Get(ctx, replica(t, nodes[0]), set, ddata.ReadLinearizable)
+	if err != nil || got.Len() != 1 {
+		t.Fatalf("%v %v", got, err)
+	}
+}

@@ -358,6 +358,9 @@ func (d *replicaDriver) carry(fx *replicator.Effects) {
 			d.n.log.Error("a majority of an older view is gone for good: what only it held is lost", "role", d.role, "settled", s.String())
 		}
 	}
+	for _, l := range fx.Large {
+		d.n.log.Warn("a key has grown large", "role", d.role, "key", l.Key, "bytes", l.Bytes)
+	}
 	if fx.CaughtUp || len(fx.Settled) > 0 {
 		d.n.report(d.role, d.m.CaughtUp(), membership.Epoch(d.m.Settled()))
 	}

@@ -172,6 +172,60 @@ func TestSubscriptionsHearNothingWhenNothingChanged(t *testing.T) {
 	}
 }
 
+// A key that grows beyond the threshold is told of, and again with each tenth, on each replica by itself; a deleted one begins anew.
+func TestLargeKeysAreToldOf(t *testing.T) {
+	for _, key := range []string{"s", "d/s"} {
+		w := cluster(t, 2, Config{DurableKeys: []string{"d/*"}, LargeKey: 1000})
+		b, told := w.nodes[1], []int{}
+		fill := func() {
+			for i := range 100 {
+				w.nodes[0].put(key, fmt.Sprintf("%084d", i), Local) // at least 100 bytes each
+				w.nodes[0].put("small", "x", Local)
+				w.quiet()
+				for _, l := range b.large {
+					if l.Key != key || l.Space != b.m.SpaceOf(key) {
+						t.Fatalf("%v", l)
+					}
+					told = append(told, l.Bytes)
+				}
+				b.large = nil
+			}
+		}
+		fill()
+		if len(told) < 15 || len(told) > 30 || told[0] < 1000 || told[0] > 1200 {
+			t.Fatalf("%s: told of %d", key, told)
+		}
+		for i := 1; i < len(told); i++ {
+			if told[i] < told[i-1]+told[i-1]/10 {
+				t.Fatalf("%s: told of %d", key, told)
+			}
+		}
+		first := slices.Clone(told)
+		w.seq++
+		w.nodes[0].step(Delete{ID: w.seq, Key: key})
+		w.quiet()
+		told = nil
+		if fill(); !slices.Equal(told, first) {
+			t.Errorf("%s: after it was deleted %d, before %d", key, told, first)
+		}
+	}
+	for _, r := range []struct{ most, want int }{{-1, 0}, {0, 1}} { // never; the default of 1 MiB
+		w := cluster(t, 1, Config{LargeKey: r.most})
+		a := w.nodes[0]
+		a.step(Update{ID: 1, Key: "s", Mutate: func(tx *crdt.Tx) error {
+			for i := range 300 {
+				if err := addOne.Mutator(tx).Add(fmt.Sprintf("%04000d", i)); err != nil {
+					return err
+				}
+			}
+			return nil
+		}})
+		if a.want(1, nil); len(a.large) != r.want || r.want > 0 && (a.large[0].Bytes < 300*4000 || a.large[0].Bytes > 300*4100) {
+			t.Errorf("LargeKey %d: %v", r.most, a.large)
+		}
+	}
+}
+
 // Type clash on one key: an error to the caller, never a crash.
 func TestTypeClashIsAnErrorToTheCaller(t *testing.T) {
 	w := cluster(t, 2, Config{})

@@ -63,6 +63,9 @@ type Config struct {
 	// wait, up to their time-out. More rides out longer pauses of a peer. Peers that are unreachable or have not answered for RetryInterval
 	// hold up nobody. Up to twice as much is kept in memory for pushing. Default 4 MiB.
 	BacklogMax int
+	// LargeKey is the estimated encoded size in bytes from which a key is told of as large, and again with each tenth that it grows. It bounds
+	// nothing: items travel one by one. Negative: never. Default 1 MiB.
+	LargeKey int
 	// PendingMax bounds the operations that wait for replicas or the disk. More get ErrOverloaded. Default 65,536.
 	PendingMax int
 	// LogMax bounds the events of each space's log; beyond it a peer that lags is repaired instead. Default 262,144.
@@ -140,6 +143,7 @@ func (c Config) withDefaults() Config {
 	def(&c.PushFlight, 2)
 	def(&c.PushWindow, 1<<20)
 	def(&c.BacklogMax, 4<<20)
+	def(&c.LargeKey, 1<<20)
 	def(&c.PendingMax, 1<<16)
 	def(&c.LogMax, 1<<18)
 	def(&c.DonorsMax, 4)

@@ -126,6 +126,7 @@ type Effects struct {
 	Reply    []Result
 	Notify   []Change
 	Settled  []Settlement
+	Large    []LargeKey
 	Changed  bool // this Step changed what Snapshot returns
 	CaughtUp bool // this Step made a learner catch up: it may be made a voter
 }
@@ -135,12 +136,13 @@ func (e *Effects) reset() {
 	clear(e.Send)
 	clear(e.Reply)
 	clear(e.Notify)
-	*e = Effects{Persist: e.Persist[:0], Send: e.Send[:0], Reply: e.Reply[:0], Notify: e.Notify[:0], Settled: e.Settled[:0]}
+	clear(e.Large)
+	*e = Effects{Persist: e.Persist[:0], Send: e.Send[:0], Reply: e.Reply[:0], Notify: e.Notify[:0], Settled: e.Settled[:0], Large: e.Large[:0]}
 }
 
 // Empty says that there is nothing to carry out.
 func (e *Effects) Empty() bool {
-	return len(e.Persist)+len(e.Send)+len(e.Reply)+len(e.Notify)+len(e.Settled) == 0 && !e.CaughtUp
+	return len(e.Persist)+len(e.Send)+len(e.Reply)+len(e.Notify)+len(e.Settled)+len(e.Large) == 0 && !e.CaughtUp
 }
 
 // String prints one effect a line.
@@ -151,6 +153,7 @@ func (e *Effects) String() string {
 	lines(&b, e.Reply)
 	lines(&b, e.Notify)
 	lines(&b, e.Settled)
+	lines(&b, e.Large)
 	if e.CaughtUp {
 		b.WriteString("caught up\n")
 	}

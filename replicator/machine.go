@@ -39,6 +39,7 @@ type Machine struct {
 	pending int // operations that wait
 	timeout opHeap
 	subs    subscriptions
+	large   map[string]int // by key, its size when that was last said to be large
 	expiry  expiry
 	folding folding
 	donors  []*donation

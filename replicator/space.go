@@ -112,6 +112,7 @@ func (s *space) contentHash() [16]byte {
 func (s *space) absorb() {
 	s.moved, s.hashed = true, false
 	s.m.subs.touch(s.store, &s.ch)
+	s.weighKeys()
 	s.m.expiry.touch(s.m.now, s.store, s.ch.Keys)
 	s.m.eff.Changed = s.m.eff.Changed || len(s.ch.Keys) > 0
 	if s.id == Durable {

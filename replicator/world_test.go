@@ -37,6 +37,7 @@ type node struct {
 	results map[uint64]Result
 	changes []Change
 	settled []Settlement
+	large   []LargeKey
 	down    bool
 	joined  bool // it has said that it caught up
 }
@@ -129,6 +130,7 @@ func (n *node) step(in Input) {
 		w.log("%s -> %v", short(n.id), s)
 		n.settled = append(n.settled, s)
 	}
+	n.large = append(n.large, e.Large...)
 	if e.CaughtUp {
 		w.log("%s -> caught up", short(n.id))
 		n.joined = true
