@@ -77,6 +77,7 @@ type pair struct {
 
 	queue                  []parcel
 	bytes, messages, trips int
+	payload                int // of bytes, the keys, paths and payloads of repaired items
 }
 
 // parcel is an encoded message to one of the two.
@@ -89,18 +90,26 @@ var pairIDs = [2]crdt.Origin{1, 2}
 
 // newPair loads both from the items of a snapshot, the second without one of them, and lets them say what they have to say at the start.
 func newPair(snap *crdt.Snapshot, lack crdt.Dot) (*pair, error) {
-	p := &pair{now: time.Unix(1, 0)}
-	view := replicator.View{Epoch: 1, Founded: true, Voters: []replicator.Peer{{ID: pairIDs[0]}, {ID: pairIDs[1]}}}
-	for i := range p.m {
-		loaded := replicator.Loaded{Clock: snap.Clock().Clone(), Digest: snap.Digest(), Items: itemsOf(snap, crdt.Dot{})}
+	var rows [2]replicator.Loaded
+	for i := range rows {
+		rows[i] = replicator.Loaded{Clock: snap.Clock().Clone(), Digest: snap.Digest(), Items: itemsOf(snap, crdt.Dot{})}
 		if it, ok := snap.Item(lack); ok && i == 1 {
 			without := &crdt.Clock{}
 			without.Add(lack)
-			loaded.Clock, loaded.Digest = snap.Clock().Minus(without), snap.Digest().Minus(crdt.HashItem(0, it))
-			loaded.Items = itemsOf(snap, lack)
+			rows[i].Clock, rows[i].Digest = snap.Clock().Minus(without), snap.Digest().Minus(crdt.HashItem(0, it))
+			rows[i].Items = itemsOf(snap, lack)
 		}
+	}
+	return startPair(rows)
+}
+
+// startPair loads both from rows and lets them say what they have to say at the start.
+func startPair(rows [2]replicator.Loaded) (*pair, error) {
+	p := &pair{now: time.Unix(1, 0)}
+	view := replicator.View{Epoch: 1, Founded: true, Voters: []replicator.Peer{{ID: pairIDs[0]}, {ID: pairIDs[1]}}}
+	for i := range p.m {
 		cfg := replicator.Config{Self: pairIDs[i], DurableKeys: []string{"*"}}
-		m, err := replicator.New(cfg, rand.New(rand.NewPCG(1, uint64(i))), loaded)
+		m, err := replicator.New(cfg, rand.New(rand.NewPCG(1, uint64(i))), rows[i])
 		if err != nil {
 			return nil, err
 		}
@@ -113,7 +122,7 @@ func newPair(snap *crdt.Snapshot, lack crdt.Dot) (*pair, error) {
 	if err := p.settle(); err != nil {
 		return nil, err
 	}
-	p.bytes, p.messages, p.trips = 0, 0, 0
+	p.bytes, p.payload, p.messages, p.trips = 0, 0, 0, 0
 	return p, nil
 }
 
@@ -133,6 +142,7 @@ func (p *pair) step(i int, in replicator.Input) {
 	for _, e := range fx.Send {
 		b := replicator.AppendMessage(nil, e.Msg)
 		p.bytes += len(b)
+		p.payload += payloadOf(e.Msg)
 		p.messages++
 		p.queue = append(p.queue, parcel{1 - i, b})
 	}
@@ -142,9 +152,9 @@ func (p *pair) step(i int, in replicator.Input) {
 	}
 }
 
-// settle delivers messages, all that are under way at a time, until there are none.
+// settle delivers messages, all that are under way at a time, until there are none and no machine has work that waits for nobody.
 func (p *pair) settle() error {
-	for len(p.queue) > 0 {
+	for p.goOn() {
 		p.trips++
 		flying := p.queue
 		p.queue = nil
@@ -157,6 +167,20 @@ func (p *pair) settle() error {
 		}
 	}
 	return nil
+}
+
+// goOn lets the machines do what they have put off to a next step, until there is something to deliver or nothing is left to do.
+func (p *pair) goOn() bool {
+	for busy := true; busy && len(p.queue) == 0; {
+		busy = false
+		for i, m := range p.m {
+			if at := m.Deadline(); !at.IsZero() && !at.After(p.now) {
+				busy = true
+				p.step(i, replicator.Tick{})
+			}
+		}
+	}
+	return len(p.queue) > 0
 }
 
 // gossip lets the time come at which the first one asks, and waits for all that follows.

@@ -48,6 +48,7 @@ var benches = []bench{
 	{"replicate", "changes of one key brought to two other nodes, the caller held back, beside raw framed TCP", runReplicate},
 	{"majority", "WriteMajority and ReadMajority over three nodes on loopback, beside a raw multiplexed ping-pong", runMajority},
 	{"idle", "what two replicas of 1 M keys say to each other when nothing changes, and when one key differs", runIdle},
+	{"reconcile", "two replicas of a set of 1 M that differ in 1 to 10,000 and have no log, beside sending the whole state", runReconcile},
 	{"icde19", "elements and bytes shipped in the mesh and the tree of the ICDE 2019 paper, beside sending whole states", runICDE19},
 	{"join", "an empty node becomes a full member of one with 1 M items, beside encoding and merging them in place", runJoin},
 	{"durable", "durable inserts, 1 to 256 callers beside raw LMDB, and into one set from 1 to 1 M elements", runDurable},

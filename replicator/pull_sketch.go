@@ -6,7 +6,7 @@ import (
 )
 
 // sketching is the search for the difference by the sketches of both sides. The donor sends cells of his; when they do not decode, more are asked for:
-// as many as the blank ones among the last let hope for, or four times as many.
+// as many as the blank ones among the last let hope for, or one and a half times as many again.
 type sketching struct {
 	key    uint64
 	finder *crdt.DotFinder
@@ -117,7 +117,7 @@ func (s *space) growSketch() {
 	p := s.pull
 	k := &p.diff.sketch
 	have := k.dec.Len()
-	want := 4 * have
+	want := 5 * have / 2 // too many to tell how many
 	if n, ok := k.dec.Estimate(); ok {
 		if n > workItems/16 && uint64(n) > (p.items+uint64(p.own.Len()))/8 {
 			s.goByRanges() // an eighth of all: then names cost less than cells, and so does making them
