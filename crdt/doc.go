@@ -7,7 +7,9 @@
 // random id and a counter, names it for ever. A Group is the events of one Update, which apply, persist and travel whole. The Clock
 // is the set of dots that a Store has applied, one for all keys. An item that is absent while its dot is in the clock was removed: there
 // are no tombstones. The log holds groups in the order in which they were applied here; the Floor is the part of the clock that the log
-// no longer reaches. The Digest is a sum of keyed hashes of the live items.
+// no longer reaches. The Digest is a sum of keyed hashes of the live items. The sketch (package iblt) is a row of cells over the dots of the
+// live items, kept current when StoreOptions ask for it; a Pinned moment holds it together with a Snapshot, and two of them tell in which dots
+// their stores differ: by ranges where one clock lacks the dots (In), by a Sketcher and a DotFinder where both have them.
 //
 // A data type is a view: it says which dots an operation removes and how concurrent items at one path read. A type is its view V together with
 // a mutator T, see Value; a type that nests another gives it a Reader or Tx below a prefix. The first byte of every path is the type's
@@ -38,7 +40,8 @@
 //   - Load takes rows only if they sum to the digest that was committed with them.
 //
 // Costs do not grow with the key: a write touches one path of a copy-on-write tree, a snapshot copies a few words (and the next write the nodes
-// on its way), Missing costs what it returns, an add and its removal leave nothing behind but an interval of the clock.
+// on its way), Missing and MergeDiff cost what they return and take, an add and its removal leave nothing behind but an interval of the clock. A sketch
+// of 16,384 cells adds less than a tenth to a change, and is kept only where there are items enough for a walk over them to be worse.
 //
 // # Types
 //

@@ -53,10 +53,19 @@
 //
 // Gossip (gossip.go): now and then a peer is told the hash of the clock and the digest, some 80 bytes for both spaces. Equal: nothing follows, and
 // both know what can be trimmed. Otherwise clocks are exchanged and each fills what the other lacks; or, if its log does not reach back so
-// far, says so, and the other begins a repair (pull.go, donate.go): the donor pins one moment of its store and sends its clock, the dots
-// that are alive among those the puller has, and the items that he has not. The puller stages it all, compares the sum with the donor's
-// digest, and takes it in one step and one transaction (R3, R4, R5). Equal clocks with different digests cannot be; if they are, they are
-// counted and repaired by a union that drops nothing.
+// far, says so, and the other begins a repair. Equal clocks with different digests cannot be; if they are, they are counted and repaired by a
+// union that drops nothing.
+//
+// Repair (pull.go, donate.go) costs what differs. Both sides pin one moment of their store. The dots that only the donor's clock has are found by
+// ranges; he gives the items that are alive among them, at once if a frame holds them, else he names them and they are asked for in parts, from
+// helpers too when they are many, which is how an empty joiner is filled (pull_fetch.go). Of the dots that both clocks have, only those removed on
+// one side differ. They are found by a rateless sketch (crdt/iblt, pull_sketch.go): the donor sends 64 cells, more are asked for until they decode,
+// and a prefix of the row is kept current by the store, so that nobody walks over the items. Stores that differ in an eighth and more
+// compare sums of runs of dots instead, and the donor names what is alive in those that differ (pull_ranges.go). What this replica would hold of the
+// donor's items must sum to his digest (pull_flip.go); only then it is taken, in one step and one transaction (R3, R4, R5). If it does not, what
+// helpers brought is fetched again from the donor, then come a sketch with another key, the runs of dots, the whole state. A donor that refuses,
+// leaves, falls silent or makes no sense is replaced, and the items that have come are kept. One step walks over a bounded number of items;
+// the machine asks to be stepped again at once when there is more to do. Two that ask each other at the same time go one after the other.
 //
 // Tidying (tidy.go, expire.go, fold.go): one replica, the oldest voter, cleans up for all, by ordinary events. What belongs to a node (crdt.NodeSet, crdt.NodeMap) is
 // shown as long as it is a member of the installed view, and hidden at once by a view without it; the oldest then removes it. Beside the marker of a
@@ -71,7 +80,8 @@
 //   - R3: rows, clock and digest are one transaction; a batch that failed stays the prefix of the next.
 //   - R4: a repair comes from one pinned moment of one donor, is staged, and keeps out what the receiver has removed by then. Who has not caught
 //     up neither donates nor acks.
-//   - R5: equal clocks with different digests are an alarm and are repaired by union; a repair must add up before it is taken.
+//   - R5: equal clocks with different digests are an alarm and are repaired by union; a repair must add up before it is taken, whatever sketches
+//     and helpers have said.
 //   - R6: counts of removed members fold in the volatile space only; one folds, after all members refuse the removed ones and have told what they have of
 //     them; a successor folds what his predecessor's folds left, of which he has heard from somebody, or nobody has.
 //   - R7: the content clock is for deduplication and repair; the committed clock alone is for acks, stability and settlement.

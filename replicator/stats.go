@@ -18,7 +18,7 @@ type Stats struct {
 	SketchCells    uint64 // cells of donors' sketches received
 	SketchesFailed uint64 // sketches from which no difference could be read
 	RangeRepairs   uint64 // repairs whose difference was looked for by ranges
-	Donated        uint64 // repairs served to the end
+	Donated        uint64 // repairs from here that their pullers have ended
 	Helped         uint64 // questions of others' repairs answered with items, as a helper
 	DigestAlarms   uint64 // equal clocks with different digests: impossible by construction, repaired by union (R5)
 	Held           uint64 // updates that were held back for a while
