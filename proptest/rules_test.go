@@ -8,7 +8,7 @@ import (
 )
 
 // rules are the rules of the dotted store and the hazards of replicated data, each with the care that is taken and the tests that fail when it is taken out.
-// Each line has been tried: the care was taken out, by the planted fault where one is named, else by hand, and the tests failed.
+// Where a fault is named, the tests plant it themselves and see that it shows; for most of the others the care was once taken out by hand, and the tests failed.
 var rules = []struct {
 	rule, care, dir string
 	tests           []string
