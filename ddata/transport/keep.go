@@ -114,7 +114,7 @@ func (l *link) resume(w answer) {
 	l.mu.Lock()
 	k := &l.kept
 	if w.Fresh || w.Received < k.acked || w.Received > k.written {
-		lost := l.giveUpLocked()
+		lost := l.takeKeptLocked()
 		l.mu.Unlock()
 		l.m.lost(l.peer, DropConnLost, lost)
 		return
@@ -124,20 +124,15 @@ func (l *link) resume(w answer) {
 	if k.written == w.Received {
 		return
 	}
-	again := int(k.written - w.Received)
-	var front []byte
-	for _, b := range k.batches {
-		front = append(front, b.data...)
-	}
-	front = front[skipFrames(front, countFrames(front)-again):]
-	l.buf = append(front, l.buf...)
-	l.frames += again
-	l.m.n.resent.Add(uint64(again))
-	k.batches, k.bytes, k.written = nil, 0, w.Received
+	again := k.written - w.Received
+	l.buf = append(l.takeKeptLocked(), l.buf...)
+	l.frames += int(again)
+	l.m.n.resent.Add(again)
+	k.written, k.acked = w.Received, w.Received
 }
 
-// giveUpLocked returns the frames that are kept and above the last receipt, and keeps them no longer.
-func (l *link) giveUpLocked() []byte {
+// takeKeptLocked returns the frames that are kept and above the last receipt, and keeps them no longer.
+func (l *link) takeKeptLocked() []byte {
 	k := &l.kept
 	var all []byte
 	for _, b := range k.batches {

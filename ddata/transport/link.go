@@ -275,7 +275,7 @@ func (l *link) requeue(batch []byte, frames, written int) {
 // discard empties the queue, and gives up what is kept.
 func (l *link) discard(d Drop) {
 	l.mu.Lock()
-	written := l.giveUpLocked()
+	written := l.takeKeptLocked()
 	l.spares = nil
 	queued, _ := l.takeUnlock()
 	l.m.lost(l.peer, DropConnLost, written)
