@@ -39,19 +39,11 @@ func runDurable(ctx context.Context, o options) error {
 }
 
 func durableCallers(ctx context.Context, dir string, d time.Duration) error {
-	n, err := startDurable(ctx, filepath.Join(dir, "node"))
+	n, r, raw, err := startBesideRaw(ctx, dir)
 	if err != nil {
 		return err
 	}
 	defer n.Close()
-	r, err := n.Replicator(role)
-	if err != nil {
-		return err
-	}
-	raw, err := openRaw(filepath.Join(dir, "raw"))
-	if err != nil {
-		return err
-	}
 	defer raw.env.Close()
 	for _, callerCount := range []int{1, 16, 256} {
 		key := ddata.NewKey[crdt.ORSet[string]]("kept/" + strconv.Itoa(callerCount))
@@ -93,6 +85,23 @@ func startDurable(ctx context.Context, dir string) (*ddata.Node, error) {
 		Name: "bench", Bind: addr, BootstrapExpect: 1, Roles: []string{role}, Preset: ddata.Local, Dir: dir, DurableKeys: []string{"kept/*"},
 		RequestTimeout: time.Minute, Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
 	})
+}
+
+// startBesideRaw starts a node, and beside it a store that is used without one.
+func startBesideRaw(ctx context.Context, dir string) (*ddata.Node, *ddata.Replicator, *rawStore, error) {
+	n, err := startDurable(ctx, filepath.Join(dir, "node"))
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	r, err := n.Replicator(role)
+	if err != nil {
+		return nil, nil, nil, errors.Join(err, n.Close())
+	}
+	raw, err := openRaw(filepath.Join(dir, "raw"))
+	if err != nil {
+		return nil, nil, nil, errors.Join(err, n.Close())
+	}
+	return n, r, raw, nil
 }
 
 // scattered is 16 bytes that differ from those of every other number, in no order.
@@ -272,19 +281,11 @@ func (c *grownChild) stop() {
 // runGrown is main of a grownChild.
 func runGrown(size int, dir string) error {
 	ctx := context.Background()
-	n, err := startDurable(ctx, filepath.Join(dir, "node"))
+	n, r, raw, err := startBesideRaw(ctx, dir)
 	if err != nil {
 		return err
 	}
 	defer n.Close()
-	r, err := n.Replicator(role)
-	if err != nil {
-		return err
-	}
-	raw, err := openRaw(filepath.Join(dir, "raw"))
-	if err != nil {
-		return err
-	}
 	defer raw.env.Close()
 	if err := fill(ctx, r, raw, size); err != nil {
 		return err
