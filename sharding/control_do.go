@@ -76,21 +76,22 @@ func (c *control) hosted(n protocol.ShardID, fn func(*hosting)) {
 
 // setRoute publishes a route. Lanes deliver here in the states local and draining; own senders only in local.
 func (c *control) setRoute(number uint32, rt protocol.Route) {
-	t := c.r.table
-	var s *shard
-	if h := c.shards[number]; h != nil && (rt.State == protocol.RouteLocal || rt.State == protocol.RouteDraining) {
-		s = h.s
-	}
-	t.hosted[number].Store(s)
+	h := c.shards[number]
 	switch {
-	case rt.State == protocol.RouteLocal && s != nil:
-		c.open(number, &route{local: s})
+	case rt.State == protocol.RouteLocal && h != nil:
+		c.open(number, &route{local: h.s})
+		return
+	case rt.State == protocol.RouteDraining && h != nil:
+		c.r.openLanes(number, h.s)
 	case rt.State == protocol.RouteRemote:
+		c.r.table.lanes[number].Store(nil)
 		c.open(number, &route{remote: uint64(rt.Home)})
+		return
 	default:
-		if t.buffering(number).waits() { // for a route that is gone; the machine believes them sent
-			c.toRegion(protocol.Wanted{Shard: protocol.ShardID(number)})
-		}
+		c.r.table.lanes[number].Store(nil)
+	}
+	if c.r.table.buffering(number).waits() { // for a route that is gone; the machine believes them sent
+		c.toRegion(protocol.Wanted{Shard: protocol.ShardID(number)})
 	}
 }
 
@@ -107,6 +108,7 @@ func (c *control) startShard(number uint32, token protocol.Token) {
 	}
 	h := &hosting{s: newShard(c.r, number, token), m: m, starts: map[uint64]parcel{}}
 	c.shards[number] = h
+	c.r.table.hosted[number].Store(h.s)
 	c.toShard(h.s, protocol.Open{})
 }
 
@@ -130,6 +132,7 @@ func (c *control) killShard(h *hosting, reason DropReason) {
 func (c *control) forget(h *hosting) (starts []parcel) {
 	delete(c.shards, h.s.number)
 	h.deadline = dueNever
+	c.r.table.lanes[h.s.number].CompareAndSwap(h.s, nil)
 	c.r.table.hosted[h.s.number].CompareAndSwap(h.s, nil)
 	for _, req := range slices.Sorted(maps.Keys(h.starts)) {
 		starts = append(starts, h.starts[req])
@@ -177,6 +180,7 @@ func (c *control) shardAction(h *hosting, a protocol.ShardAction) {
 	case protocol.ForceStop:
 		stopEntity(s, a.ID, (*entity).force)
 	case protocol.DrainMailboxes:
+		c.r.table.lanes[s.number].Store(nil) // it would be refused; and what waits must not be overtaken if the shard resumes
 		s.drain(func() { c.post(ctlInput{s: s, shard: protocol.MailboxesEmpty(a)}) })
 		c.r.failParked(s)
 	case protocol.StopEntities:

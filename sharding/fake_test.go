@@ -183,6 +183,7 @@ func hostAll(tb testing.TB, g *Region[message_], t EntityType[message_]) []*shar
 		s := newShard(r, uint32(n), protocol.Token{Epoch: 1, Seq: uint64(n)})
 		shards = append(shards, s)
 		r.table.slots[n].Store(&route{local: s})
+		r.table.lanes[n].Store(s)
 		r.table.hosted[n].Store(s)
 	}
 	r.sweep.shards = func() []*shard { return shards }

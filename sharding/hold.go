@@ -40,9 +40,13 @@ func (t *table) hold(number uint32, p parcel, limit *bufferLimit, wanted func(ui
 	return nil
 }
 
-// setRoute publishes a route that does not buffer: at once if nothing waits, else when what waits has been sent.
+// setRoute publishes a route that does not buffer: at once if nothing waits, else when what waits has been sent. A local route opens through
+// a buffer always: only under its lock can the lanes open together with it.
 func (r *core) setRoute(number uint32, rt *route) (flushed bool) {
 	slot := &r.table.slots[number]
+	if rt.local != nil {
+		r.table.buffering(number)
+	}
 	for {
 		old := slot.Load()
 		if old == nil || old.buffer == nil {
@@ -57,8 +61,8 @@ func (r *core) setRoute(number uint32, rt *route) (flushed bool) {
 	}
 }
 
-// flush sends what waits along the buffer's target, in order, and opens the route when nothing is left. Senders wait meanwhile, so nobody
-// overtakes. false: there was no room, the rest has to be flushed later.
+// flush sends what waits along the buffer's target, in order, and opens the route when nothing is left. Senders wait meanwhile, and what the
+// lanes bring waits behind, so nobody overtakes. false: there was no room, the rest has to be flushed later.
 func (r *core) flush(number uint32) bool {
 	slot := &r.table.slots[number]
 	old := slot.Load()
@@ -71,34 +75,84 @@ func (r *core) flush(number uint32) bool {
 	if b.open || b.target == nil {
 		return true
 	}
-	sent := 0
-	defer func() { r.drainedLocked(b, sent) }()
-	for ; sent < len(b.parked); sent++ {
-		switch err := r.dispatch(number, b.target, &b.parked[sent]); {
+	var full map[string]bool // mailboxes: a handler that hangs must not hold up the other entities of its shard
+	stuck := false           // the lane is full, or the target does not work now
+	r.sendParkedLocked(b, func(p *parcel) (sent bool) {
+		if stuck || full[p.id] {
+			return false
+		}
+		switch err := r.dispatch(number, b.target, p); {
 		case err == nil:
-		case errors.Is(err, ErrBufferFull), err == errRouteChanged: // no room, or the target does not work now
+		case errors.Is(err, ErrBufferFull) && b.target.local != nil:
+			if full == nil {
+				full = map[string]bool{}
+			}
+			full[p.id] = true
+			return false
+		case errors.Is(err, ErrBufferFull), err == errRouteChanged:
+			stuck = true
 			return false
 		default:
-			r.discardParcel(dropOf(err), number, &b.parked[sent])
+			r.discardParcel(dropOf(err), number, p)
 		}
+		return true
+	})
+	if len(b.parked) > 0 {
+		return false
 	}
 	b.open = true
+	r.table.lanes[number].Store(b.target.local)
 	slot.CompareAndSwap(old, b.target)
 	return true
 }
 
-func (r *core) drainedLocked(b *buffer, sent int) {
-	if sent == 0 {
+// openLanes lets a shard whose route is not open take what other nodes have sent: first what waits of it, then what comes. A full mailbox drops,
+// as it does for what comes.
+func (r *core) openLanes(number uint32, s *shard) {
+	if r.table.lanes[number].Load() == s {
 		return
 	}
-	size := 0
-	for i := range sent {
-		size += b.parked[i].size
+	b := r.table.buffering(number)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	refused := false
+	r.sendParkedLocked(b, func(p *parcel) (sent bool) {
+		if p.raw == nil || refused {
+			return false
+		}
+		switch err := r.dispatchLocal(number, s, p); {
+		case err == nil:
+		case err == errRouteChanged:
+			refused = true
+			return false
+		case errors.Is(err, ErrBufferFull):
+			r.discardParcel(DropMailboxFull, number, p)
+		default:
+			r.discardParcel(dropOf(err), number, p)
+		}
+		return true
+	})
+	if !refused {
+		r.table.lanes[number].Store(s)
 	}
-	rest := copy(b.parked, b.parked[sent:])
-	clear(b.parked[rest:])
-	b.parked = b.parked[:rest]
-	r.limit.release(sent, size)
+}
+
+// sendParkedLocked offers what waits to send, in order, and keeps what that does not take.
+func (r *core) sendParkedLocked(b *buffer, send func(*parcel) (sent bool)) {
+	size, kept := 0, b.parked[:0]
+	for i := range b.parked {
+		if send(&b.parked[i]) {
+			size += b.parked[i].size
+		} else {
+			kept = append(kept, b.parked[i])
+		}
+	}
+	sent := len(b.parked) - len(kept)
+	clear(b.parked[len(kept):])
+	b.parked = kept
+	if sent > 0 {
+		r.limit.release(sent, size)
+	}
 }
 
 // dispatch sends one parcel along a route, without waiting.

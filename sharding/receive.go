@@ -99,7 +99,7 @@ func (r *core) inbound(from uint64, m *message) {
 		return
 	}
 	for {
-		if s := r.table.hosted[m.shard].Load(); s != nil && r.deliverInbound(s, m) {
+		if s := r.table.lanes[m.shard].Load(); s != nil && r.deliverInbound(s, m) {
 			return
 		}
 		if r.isClosed() {

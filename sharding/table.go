@@ -10,7 +10,8 @@ import (
 // table says where the messages of each shard go. Senders read it without a lock; the control loop changes it.
 type table struct {
 	slots  []atomic.Pointer[route]
-	hosted []atomic.Pointer[shard] // for messages that other nodes have sent here, which a local hand-off does not hold back
+	lanes  []atomic.Pointer[shard] // takes what other nodes have sent here, which a local hand-off does not hold back; nil: that waits too
+	hosted []atomic.Pointer[shard] // runs here, whatever its messages do
 }
 
 // route is immutable, except that a buffer fills. Exactly one of its fields is set; a nil route is like one with an empty buffer.
@@ -21,7 +22,11 @@ type route struct {
 }
 
 func newTable(shards int) *table {
-	return &table{slots: make([]atomic.Pointer[route], shards), hosted: make([]atomic.Pointer[shard], shards)}
+	return &table{
+		slots:  make([]atomic.Pointer[route], shards),
+		lanes:  make([]atomic.Pointer[shard], shards),
+		hosted: make([]atomic.Pointer[shard], shards),
+	}
 }
 
 // shardOf is the shard of an id.

@@ -1,0 +1,107 @@
+package sharding
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/coterie-go/coterie/sharding/protocol"
+)
+
+// lane is a region whose only shard starts no entity, so that what is delivered stays in the mailboxes, and node 7, which sends to it.
+type lane struct {
+	t *testing.T
+	g *Region[message_]
+	s *shard
+}
+
+func newLane(t *testing.T, mailboxMax int) *lane {
+	typ := cartType(&cartLog{})
+	typ.Shards, typ.MailboxMax = 1, mailboxMax
+	g := &Region[message_]{core: newCore(fakePorts(1, noNet{}, &fakeLease{}), typ.withDefaults())}
+	g.core.ctl = sleepyControl{&fakeControl{r: g.core}}
+	l := &lane{t, g, newShard(g.core, 0, protocol.Token{Epoch: 1})}
+	closing(t, g, []*shard{l.s})
+	return l
+}
+
+// sleepyControl starts no entity.
+type sleepyControl struct{ *fakeControl }
+
+func (sleepyControl) wake(*shard, string) {}
+
+// brings delivers what node 7 told an entity.
+func (l *lane) brings(id string, n int) {
+	l.t.Helper()
+	mt, err := l.g.core.reg.of(addItem{})
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	body, err := mt.appendBody(nil, addItem{"x", n})
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	m := message{kind: frameTell, typ: mt.id}
+	l.g.core.Receive(7, append(appendMessageHead(nil, &m, id), body...))
+}
+
+// took empties the mailbox of an entity.
+func (l *lane) took(id string, want ...int) {
+	l.t.Helper()
+	var got []int
+	if e := l.s.find(id); e != nil {
+		e.mu.Lock()
+		all := e.waiting.take()
+		e.mu.Unlock()
+		for env, ok := all.pop(); ok; env, ok = all.pop() {
+			got = append(got, env.msg.(addItem).N)
+		}
+	}
+	if !slices.Equal(got, want) {
+		l.t.Errorf("%s has %v, want %v", id, got, want)
+	}
+}
+
+// H2: what another node sent before the shard was here waits, and what it sends while that is being delivered does not overtake it.
+func TestLanesOpenWhenTheBufferIsEmpty(t *testing.T) {
+	l := newLane(t, 1)
+	for n := range 3 {
+		l.brings("a", n)
+	}
+	l.brings("b", 0)
+	if l.g.core.setRoute(0, &route{local: l.s}) {
+		t.Fatal("flushed into a full mailbox")
+	}
+	l.took("a", 0)
+	l.took("b", 0) // a's full mailbox does not hold it up
+	l.brings("a", 3)
+	l.took("a")
+	for n := 1; n <= 3; n++ {
+		if l.g.core.flush(0) != (n == 3) {
+			t.Errorf("message %d: open too early or too late", n)
+		}
+		l.took("a", n)
+	}
+	l.brings("a", 4)
+	l.took("a", 4)
+	if c := l.g.core.limit.count.Load(); c != 0 {
+		t.Errorf("%d messages are still counted as waiting", c)
+	}
+}
+
+// A shard that moves before its route ever opened handles what waited of other nodes before what they send next; messages of this node wait
+// for the next home.
+func TestLanesOpenForAShardThatMovesAtOnce(t *testing.T) {
+	l := newLane(t, 2)
+	l.brings("a", 0)
+	l.brings("a", 1)
+	if err := l.g.Tell(t.Context(), "a", addItem{"x", 100}); err != nil {
+		t.Fatal(err)
+	}
+	l.g.core.openLanes(0, l.s)
+	l.took("a", 0, 1)
+	l.brings("a", 2)
+	l.took("a", 2)
+	if b := l.g.core.table.slots[0].Load().buffer; b == nil || len(b.parked) != 1 || b.parked[0].raw != nil {
+		t.Errorf("not just the own message waits: %+v", b)
+	}
+}
