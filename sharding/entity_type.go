@@ -42,7 +42,8 @@ type EntityType[M any] struct {
 
 	// Strategy chooses the homes of shards. Default: protocol.LeastShard.
 	Strategy protocol.Strategy
-	// MinRegions is the number of regions that must be there before the first shard gets a home. Default 1.
+	// MinRegions is the number of regions that must be there before the first shard gets a home. Nodes that die later do not bring the wait back.
+	// Default 1.
 	MinRegions int
 	// RebalanceInterval is the time between two looks at the balance. Default 10 s, 100 ms on a node with ddata.Local; negative = never.
 	RebalanceInterval time.Duration

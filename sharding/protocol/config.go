@@ -27,7 +27,8 @@ type Config struct {
 
 	// Strategy chooses homes. Default: LeastShard with its defaults.
 	Strategy Strategy
-	// MinRegions is the number of registered regions before the first allocation. Default 1.
+	// MinRegions is the number of registered regions before the first allocation; once any shard has had a home it asks for none, until the whole
+	// cluster restarts. Default 1.
 	MinRegions int
 	// RebalanceInterval is the time between two looks at the balance. Default 10 s; negative: never.
 	RebalanceInterval time.Duration

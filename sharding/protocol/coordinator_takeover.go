@@ -233,6 +233,7 @@ func (c *Coordinator) resolve(t takeover) {
 	}
 	for s := range found {
 		f := &found[s]
+		c.opened = c.opened || f.host != 0 || f.entry.Home != 0 // the gate of MinRegions was passed under an earlier coordinator
 		c.surpass(f.entry.Token)
 		c.surpass(f.token)
 		c.surpass(f.barrier)
