@@ -7,15 +7,21 @@ import (
 
 const envPlay = "QUICKSTART_PLAY" // any value: this process plays the demo
 
+// program is what the test binary is when it is started with env in its environment.
+type program struct {
+	env string
+	run func() error
+}
+
+var programs = []program{{envAddr, runNode}, {envPlay, play}}
+
 // TestMain makes the test binary the demo, or a node of it, when it is started as one.
 func TestMain(m *testing.M) {
-	if os.Getenv(envAddr) != "" {
-		exit(runNode())
-		return
-	}
-	if os.Getenv(envPlay) != "" {
-		exit(play())
-		return
+	for _, p := range programs {
+		if os.Getenv(p.env) != "" {
+			exit(p.run())
+			return
+		}
 	}
 	os.Exit(m.Run())
 }

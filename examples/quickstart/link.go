@@ -53,6 +53,11 @@ func spawn(ctx context.Context, name string, env ...string) (*child, error) {
 	cmd := exec.CommandContext(ctx, self)
 	cmd.Env = append(os.Environ(), env...)
 	cmd.Stderr = os.Stderr
+	return launch(name, cmd)
+}
+
+// launch starts a node's process.
+func launch(name string, cmd *exec.Cmd) (*child, error) {
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		return nil, err
@@ -97,10 +102,18 @@ func (c *child) wait() (answer, error) {
 
 // ask sends a request and takes its answer.
 func (c *child) ask(do string) (answer, error) {
-	if err := json.NewEncoder(c.in).Encode(request{Do: do}); err != nil {
-		return answer{}, fmt.Errorf("%s: %w", c.name, err)
+	if err := c.tell(do); err != nil {
+		return answer{}, err
 	}
 	return c.wait()
+}
+
+// tell sends a request; its answer is still to be taken.
+func (c *child) tell(do string) error {
+	if err := json.NewEncoder(c.in).Encode(request{Do: do}); err != nil {
+		return fmt.Errorf("%s: %w", c.name, err)
+	}
+	return nil
 }
 
 // kill is kill -9.

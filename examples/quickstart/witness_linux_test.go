@@ -1,0 +1,266 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"maps"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+	"unsafe"
+
+	"github.com/coterie-go/coterie/ddata"
+	"github.com/coterie-go/coterie/sharding"
+)
+
+// envWitness makes the test binary a node whose entities write evidence: "FILE DIRECTORY ADDRESS SEEDS…".
+const envWitness = "QUICKSTART_WITNESS"
+
+func init() { programs = append(programs, program{envWitness, runWitness}) }
+
+const witnesses = 100 // entities
+
+func witnessID(i int) string { return fmt.Sprint("witness-", i) }
+
+// mark is a message to a witness, which answers with the number of its line.
+type mark struct{ sharding.Returns[uint64] }
+
+func (mark) command() {}
+
+// witnessNode is one process: a node with entities that write down what they do.
+type witnessNode struct {
+	n      *ddata.Node
+	region *sharding.Region[Command]
+	file   *os.File
+	woken  atomic.Bool
+
+	// gate is held by an entity from the look at its lease until its line is written, and by whoever stops the process: so nobody is between the two
+	// when it stops. Whoever gets through after that has to look again.
+	gate sync.RWMutex
+
+	mu      sync.Mutex
+	changed sync.Cond
+	waiting map[string]bool // entities whose handler is before the gate, or has it
+	running map[string]bool
+}
+
+// witness is one entity.
+type witness struct {
+	w   *witnessNode
+	seq uint64
+}
+
+func (w *witnessNode) write(l line) {
+	l.PID, l.At = os.Getpid(), monotonic()
+	b, err := json.Marshal(l)
+	if err == nil {
+		_, err = w.file.Write(append(b, '\n')) // one call, so that the lines of several processes never mix
+	}
+	if err != nil {
+		panic(err) // without evidence nothing is proven
+	}
+}
+
+// monotonic is the machine's clock, the same for all processes. Go's own monotonic time has an origin in each.
+func monotonic() time.Duration {
+	const clockMonotonic = 1
+	var ts syscall.Timespec
+	if _, _, errno := syscall.Syscall(syscall.SYS_CLOCK_GETTIME, clockMonotonic, uintptr(unsafe.Pointer(&ts)), 0); errno != 0 {
+		panic(errno)
+	}
+	return time.Duration(ts.Nano())
+}
+
+func (w *witnessNode) make(c *sharding.Context[Command]) sharding.Entity[Command] {
+	e := &witness{w: w}
+	w.enter(c.ID())
+	defer w.leave(c.ID())
+	w.running[c.ID()] = true
+	e.act(c, lineMade)
+	return e
+}
+
+func (w *witnessNode) enter(id string) {
+	w.mu.Lock()
+	w.waiting[id] = true
+	w.changed.Broadcast()
+	w.mu.Unlock()
+	w.gate.RLock()
+	w.mu.Lock()
+}
+
+func (w *witnessNode) leave(id string) {
+	delete(w.waiting, id) // before the gate is left: whoever closes it sees only those who have to wait
+	w.mu.Unlock()
+	w.gate.RUnlock()
+}
+
+// Receive implements sharding.Entity.
+func (e *witness) Receive(c *sharding.Context[Command], _ Command) error {
+	if e.w.woken.Load() {
+		e.w.write(line{What: lineLate, Entity: c.ID()})
+	}
+	e.w.enter(c.ID())
+	defer e.w.leave(c.ID())
+	if e.act(c, lineHandled) && c.Asked() {
+		return c.Reply(e.seq)
+	}
+	return nil
+}
+
+// act writes a line under the lease, as an entity should do whatever others see.
+func (e *witness) act(c *sharding.Context[Command], what string) bool {
+	token, err := c.Fence()
+	if err != nil {
+		e.w.write(line{What: lineRefused, Entity: c.ID(), Text: err.Error()})
+		return false
+	}
+	e.w.write(line{What: what, Entity: c.ID(), Token: token, Seq: e.seq})
+	e.seq++
+	return true
+}
+
+// ids lists the entities that were made here.
+func (w *witnessNode) ids() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Sorted(maps.Keys(w.running))
+}
+
+// freeze stops this process when each of its entities has a handler that runs and messages behind that, and returns when it was continued. So at the
+// moment of waking each of them has something to do.
+func (w *witnessNode) freeze(ctx context.Context) error {
+	w.gate.Lock()
+	defer w.gate.Unlock()
+	ids := w.ids()
+	for _, id := range ids {
+		for range 3 { // one for the handler, and two that wait in the mailbox
+			if err := w.region.Tell(ctx, id, mark{}); err != nil {
+				return err
+			}
+		}
+	}
+	if err := w.await(ctx, func() bool { return len(w.waiting) == len(ids) }); err != nil {
+		return fmt.Errorf("%w: %d of %d handlers run", err, len(w.waiting), len(ids))
+	}
+	w.write(line{What: lineStopping})
+	stopped := stopThisProcess()
+	w.woken.Store(true) // before any handler can start: each entity still has one that waits for the gate
+	w.write(line{What: lineWoke})
+	return stopped
+}
+
+func (w *witnessNode) await(ctx context.Context, done func() bool) error {
+	defer context.AfterFunc(ctx, func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.changed.Broadcast()
+	})()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for !done() {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		w.changed.Wait()
+	}
+	return nil
+}
+
+// stopThisProcess is SIGSTOP to the calling thread, which stops all: unlike one to the process it does not come back before that.
+func stopThisProcess() error {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	if _, _, errno := syscall.RawSyscall(syscall.SYS_TGKILL, uintptr(os.Getpid()), uintptr(syscall.Gettid()), uintptr(syscall.SIGSTOP)); errno != 0 {
+		return errno
+	}
+	return nil
+}
+
+// runWitness is main of a process.
+func runWitness() error {
+	words := strings.Fields(os.Getenv(envWitness))
+	ctx, end := context.WithCancelCause(context.Background())
+	defer end(nil)
+	requests := hear(end)
+	w, err := startWitness(ctx, words[0], words[1], words[2], words[3:])
+	if err != nil {
+		return serve(ctx, requests, func(context.Context, request) answer { return answer{Error: err.Error()} })
+	}
+	defer w.n.Close()
+	go func() {
+		<-w.n.Done()
+		err := w.n.Err()
+		w.write(line{What: lineEnded, Downed: errors.Is(err, ddata.ErrDowned), Text: err.Error()})
+		end(err)
+	}()
+	return serve(ctx, requests, w.do)
+}
+
+func startWitness(ctx context.Context, path, dir, addr string, seeds []string) (*witnessNode, error) {
+	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
+	defer cancel()
+	w := &witnessNode{waiting: map[string]bool{}, running: map[string]bool{}}
+	w.changed.L = &w.mu
+	var err error
+	if w.file, err = os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600); err != nil {
+		return nil, err
+	}
+	w.n, err = ddata.Start(ctx, ddata.Config{
+		Name: "witness", Bind: addr, Seeds: seeds, BootstrapExpect: len(seeds),
+		Roles: []string{role}, Dir: dir, Preset: ddata.Local, Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
+	})
+	if err != nil {
+		return nil, err
+	}
+	w.region, err = sharding.Start(w.n, sharding.EntityType[Command]{
+		Name: "Witness", Role: role, Shards: shards, RememberEntities: true, Messages: sharding.CBOR[Command](mark{}), New: w.make,
+		MinRegions: len(seeds), RebalanceInterval: -1, // a third of the shards for each, for as long as it lives
+	})
+	return w, err
+}
+
+// do answers one request.
+func (w *witnessNode) do(ctx context.Context, r request) answer {
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	switch r.Do {
+	case "running":
+		oldest, _ := w.n.View().Oldest(role)
+		return answer{Oldest: oldest.UID == w.n.UID(), Running: w.ids()}
+	case "mark":
+		return failed(w.markAll(ctx))
+	case "freeze":
+		return failed(w.freeze(ctx))
+	case "stop":
+		return failed(w.n.Close())
+	}
+	return answer{Error: "unknown request " + r.Do}
+}
+
+func failed(err error) (a answer) {
+	if err != nil {
+		a.Error = err.Error()
+	}
+	return a
+}
+
+// markAll has every entity answer.
+func (w *witnessNode) markAll(ctx context.Context) error {
+	errs := make([]error, witnesses)
+	var wg sync.WaitGroup
+	for i := range errs {
+		wg.Go(func() { _, errs[i] = askUntil(ctx, w.region, witnessID(i), mark{}) })
+	}
+	wg.Wait()
+	return errors.Join(errs...)
+}
