@@ -44,6 +44,12 @@ type Config struct {
 	// again is never written. An ack means the same as ever, committed, so that writes and acks of durable keys wait that much longer at the most, and the
 	// disk syncs that much less often. Default 0: a batch goes as soon as the one before is committed.
 	WriteBehind time.Duration
+	// BatchRowsMax is how many rows a batch may change before it is written in parts, each of which is a transaction: what a repair brings, or what
+	// has gathered while the disk failed. Acks wait for all parts but those that only clear away. More costs the store memory and keeps others from it
+	// for longer. The default, 32,768, fits in a transaction of durable/lmdb whichever rows they are.
+	BatchRowsMax int
+	// BatchBytesMax is the same for the bytes of the items. Default 32 MiB.
+	BatchBytesMax int
 	// GapDelay is how long a group may wait for one that it builds on before the sender is asked for the gap. Default 5 ms.
 	GapDelay time.Duration
 
@@ -124,6 +130,7 @@ func (c Config) Validate() error {
 		{"FrameMax", c.FrameMax, 512}, {"GroupMax", c.GroupMax, 4096}, {"PushFlight", c.PushFlight, 1}, {"PushWindow", c.PushWindow, 512},
 		{"BacklogMax", c.BacklogMax, 512}, {"PendingMax", c.PendingMax, 1}, {"LogMax", c.LogMax, 1}, {"DonorsMax", c.DonorsMax, 1}, {"PieceWindow", c.PieceWindow, 1},
 		{"SuppliersMax", c.SuppliersMax, 1}, {"SketchFrom", c.SketchFrom, 1}, {"SketchMax", c.SketchMax, firstCells},
+		{"BatchRowsMax", c.BatchRowsMax, 1}, {"BatchBytesMax", c.BatchBytesMax, 1},
 	} {
 		bad(n.n != 0 && n.n < n.least, "%s is %d, at least %d is needed", n.name, n.n, n.least)
 	}
@@ -138,6 +145,8 @@ func (c Config) withDefaults() Config {
 	def(&c.OperationTimeout, 5*time.Second)
 	def(&c.RetryInterval, 250*time.Millisecond)
 	def(&c.GapDelay, 5*time.Millisecond)
+	def(&c.BatchRowsMax, 1<<15)
+	def(&c.BatchBytesMax, 32<<20)
 	def(&c.FrameMax, 64<<10)
 	def(&c.GroupMax, 64<<20)
 	def(&c.PushFlight, 2)

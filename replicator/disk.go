@@ -12,11 +12,14 @@ import (
 //
 // Invariants: clock ⊆ out.clock ⊆ the content clock; next holds all that the content has and out, or without one clock, has not.
 type disk struct {
-	clock *crdt.Clock // what is committed; it is replaced, never changed
-	out   *batch      // on its way; nil: none
-	next  batch
-	id    uint64
-	hold  time.Time // no batch goes out before: the last has failed, or was sent less than WriteBehind ago
+	clock  *crdt.Clock // what is committed; it is replaced, never changed
+	digest crdt.Digest // of the rows that count
+	out    *batch      // being written; nil: none
+	sent   bool        // the disk owes an answer; else out is in parts, and the next of them is due
+	next   batch
+	id     uint64
+	hold   time.Time // no batch goes out before: the last has failed, or was sent less than WriteBehind ago
+	again  time.Time // no part of out goes out before: the last has failed
 }
 
 // batch gathers what becomes one transaction.
@@ -25,8 +28,13 @@ type batch struct {
 	put   []*crdt.Item     // nil: dropped again before it was written
 	place map[crdt.Dot]int // of an item in put
 	drop  []crdt.Dot       // rows of earlier batches
-	clock *crdt.Clock      // set when it goes out
-	own   uint64           // last own event in it, set when it goes out
+
+	// Set when it goes out.
+	clock  *crdt.Clock
+	digest crdt.Digest
+	own    uint64 // last own event that fails when it does
+	parts  *parts // nil: it goes whole
+	after  parts  // what the part that is out leads to
 }
 
 // fold adds what one call of the store did. Puts come first: a call can drop what it has put, but not put what it has dropped.
@@ -62,24 +70,47 @@ func (b *batch) follow(next *batch) {
 	b.fold(put, nil)
 }
 
-// ready says that there is something to write and nothing on its way.
-func (d *disk) ready() bool { return d.next.dirty && d.out == nil }
+// due says when there is something for the disk to do, if there is.
+func (d *disk) due() (time.Time, bool) {
+	if d.out != nil {
+		return d.again, !d.sent
+	}
+	return d.hold, d.next.dirty
+}
 
-// persist sends the gathered batch to the disk, unless one is on its way or it has to wait.
+// persist sends the gathered batch to the disk, or the next part of the one that is being written.
 func (s *space) persist() {
 	d := &s.disk
-	if s.id != Durable || !d.ready() || s.m.now.Before(d.hold) {
+	if at, ok := d.due(); s.id != Durable || !ok || s.m.now.Before(at) {
 		return
 	}
+	if d.out == nil {
+		s.beginBatch()
+	}
+	b := d.out
+	out := Batch{Drop: b.drop, Put: b.put, Clock: b.clock, Digest: b.digest}
+	if b.parts != nil {
+		out = s.part(b)
+	}
+	d.id++
+	out.ID, out.Space = d.id, s.id
+	b.own, d.sent = s.rep.Seq(), true
+	s.m.eff.Persist = append(s.m.eff.Persist, out)
+}
+
+// beginBatch makes a batch of what has gathered.
+func (s *space) beginBatch() {
+	d := &s.disk
 	b := d.next
 	d.next = batch{}
 	b.put = slices.DeleteFunc(b.put, func(it *crdt.Item) bool { return it == nil })
+	if s.large(&b) {
+		s.cut(&b)
+	}
 	b.place = nil
-	b.clock, b.own = s.content().Clone(), s.rep.Seq()
+	b.clock, b.digest = s.content().Clone(), s.store.Digest()
 	d.out = &b
-	d.id++
-	d.hold = s.m.now.Add(s.m.cfg.WriteBehind)
-	s.m.eff.Persist = append(s.m.eff.Persist, Batch{ID: d.id, Space: s.id, Drop: b.drop, Put: b.put, Clock: b.clock, Digest: s.store.Digest()})
+	d.hold, d.again = s.m.now.Add(s.m.cfg.WriteBehind), zeroTime
 }
 
 // onPersisted takes the disk's answer. Only now does what the batch held count (R7).
@@ -89,14 +120,29 @@ func (s *space) onPersisted(id uint64, err error) {
 		panic(fmt.Sprintf("replicator: batch #%d persisted, #%d is out", id, d.id))
 	}
 	b := d.out
-	d.out = nil
-	if err != nil {
+	d.sent = false
+	switch {
+	case err != nil:
 		s.m.stats.StoreFailures++
-		s.keepFailed(b)
+		if b.parts == nil {
+			d.out = nil
+			s.keepFailed(b)
+		} else {
+			d.again = s.m.now.Add(s.m.cfg.RetryInterval)
+		}
 		s.failLocal(b.own, err)
-		return
+	case b.parts != nil:
+		s.onPart(b)
+	default:
+		d.out = nil
+		s.onCommitted(b)
 	}
-	d.clock = b.clock
+}
+
+// onCommitted takes notice that the clock of a batch is on disk, with all that counts.
+func (s *space) onCommitted(b *batch) {
+	d := &s.disk
+	d.clock, d.digest = b.clock, b.digest
 	s.acksMoved = true
 	s.compareNow()
 	for _, p := range s.m.peers {

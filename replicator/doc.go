@@ -27,7 +27,9 @@
 // everything it found is acknowledged likewise.
 //
 // Disk (disk.go): one batch of the durable space is on its way to the disk at a time, and what happens meanwhile gathers in the next. A batch that failed is tried
-// again, with what has gathered. WriteBehind spaces the batches out; it delays acks and never gives one early.
+// again, with what has gathered. WriteBehind spaces the batches out; it delays acks and never gives one early. A batch that is larger than one transaction should be, after a
+// repair or when the disk has failed for long, is written in parts, each of which says which rows count, so that a crash between two leaves the state before the
+// batch or the one after it (disk_parts.go).
 //
 // Reads (read.go): a quorum read asks with the hash of the content clock; the answer is "same", or those dots that the asker may lack. What is
 // missing is fetched, and the read is answered when the own content contains as many answers as the level needs. As many are asked as are

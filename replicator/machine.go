@@ -15,7 +15,15 @@ import (
 type Loaded struct {
 	Clock  *crdt.Clock // nil: empty
 	Digest crdt.Digest
-	Items  iter.Seq2[crdt.Item, error] // read once, and not kept; nil: none. An error ends them, and fails New
+	Items  iter.Seq2[crdt.Item, error] // those that count; read once, and not kept; nil: none. An error ends them, and fails New
+	Torn   Torn
+}
+
+// Torn is what a crash has left of a batch that was written in parts; the zero value says that there was none.
+type Torn struct {
+	Counts Counts     // as the last part said
+	Drop   []crdt.Dot // the rows that do not count
+	Marks  int        // the number of the last mark
 }
 
 // Machine is one Replicator: the state of one role on one node, and its part in the protocol. It belongs to one goroutine.
@@ -233,8 +241,8 @@ func (m *Machine) Deadline() time.Time {
 	if len(m.timeout) > 0 {
 		d = m.timeout[0].deadline
 	}
-	if k := &m.spaces[Durable].disk; k.ready() {
-		d = earlier(d, k.hold)
+	if at, ok := m.spaces[Durable].disk.due(); ok {
+		d = earlier(d, at)
 	}
 	if !m.member {
 		return d

@@ -65,7 +65,8 @@ func (s *space) load(l Loaded) error {
 	if err := s.rep.Load(l.Clock, l.Digest, items); err != nil {
 		return err
 	}
-	s.disk.clock = s.content().Clone()
+	s.disk.clock, s.disk.digest = s.content().Clone(), s.store.Digest()
+	s.resume(l.Torn)
 	return nil
 }
 

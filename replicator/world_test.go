@@ -47,7 +47,53 @@ type rows struct {
 	items  map[crdt.Dot]crdt.Item
 	clock  *crdt.Clock
 	digest crdt.Digest
+	counts Counts
+	marks  map[int]*crdt.Clock
 	bad    bool // the disk fails every commit
+}
+
+// counting says whether an item's row counts, as the comments of Counts have it.
+func (r *rows) counting(d crdt.Dot) bool {
+	switch r.counts {
+	case Covered:
+		return r.clock.Has(d)
+	case Unmarked:
+		for _, m := range r.marks {
+			if m.Has(d) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// torn is what a crash has left.
+func (r *rows) torn() Torn {
+	t := Torn{Counts: r.counts, Marks: len(r.marks)}
+	for d := range r.items {
+		if !r.counting(d) {
+			t.Drop = append(t.Drop, d)
+		}
+	}
+	slices.SortFunc(t.Drop, crdt.Dot.Compare)
+	return t
+}
+
+// commit writes a batch.
+func (r *rows) commit(b Batch) {
+	for _, d := range b.Drop {
+		delete(r.items, d)
+	}
+	for _, it := range b.Put {
+		r.items[it.Dot] = *it
+	}
+	if b.Mark != nil {
+		r.marks[b.MarkNo] = b.Mark
+	}
+	for no := range b.Unmark {
+		delete(r.marks, no+1)
+	}
+	r.clock, r.digest, r.counts = b.Clock, b.Digest, b.Counts
 }
 
 type packet struct {
@@ -63,7 +109,7 @@ func newWorld(t tb, seed uint64, cfg Config) *world {
 	}
 }
 
-func newRows() *rows { return &rows{items: map[crdt.Dot]crdt.Item{}} }
+func newRows() *rows { return &rows{items: map[crdt.Dot]crdt.Item{}, marks: map[int]*crdt.Clock{}} }
 
 // start begins a process with a disk, nil for a new one.
 func (w *world) start(id crdt.Origin, disk *rows, diskID uint64) *node {
@@ -73,9 +119,9 @@ func (w *world) start(id crdt.Origin, disk *rows, diskID uint64) *node {
 	}
 	cfg := w.cfg
 	cfg.Self, cfg.Disk = id, diskID
-	loaded := Loaded{Clock: disk.clock, Digest: disk.digest, Items: func(yield func(crdt.Item, error) bool) {
-		for _, it := range disk.items {
-			if !yield(it, nil) {
+	loaded := Loaded{Clock: disk.clock, Digest: disk.digest, Torn: disk.torn(), Items: func(yield func(crdt.Item, error) bool) {
+		for d, it := range disk.items {
+			if disk.counting(d) && !yield(it, nil) {
 				return
 			}
 		}
@@ -161,13 +207,7 @@ func (n *node) persist() {
 		n.step(Persisted{ID: b.ID, Err: errDisk})
 		return
 	}
-	for _, d := range b.Drop {
-		delete(n.disk.items, d)
-	}
-	for _, it := range b.Put {
-		n.disk.items[it.Dot] = *it
-	}
-	n.disk.clock, n.disk.digest = b.Clock, b.Digest
+	n.disk.commit(b)
 	n.step(Persisted{ID: b.ID})
 }
 

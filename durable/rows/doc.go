@@ -5,6 +5,8 @@
 //
 // An item row holds one live item under its dot. The head row holds the clock and the digest that belong to the items; it stands in front of them, so that one pass
 // in key order meets the clock first. A batch of the replicator is one batch of rows, so items, clock and digest in a table are always of one moment (R3).
+// While the replicator writes a large batch in parts, the head row also says which item rows count: those within its clock, or those that no mark
+// row names. The others are skipped here and dropped by the replicator after its start.
 //
 // # Guarantees
 //

@@ -53,7 +53,7 @@ func scan(t durable.Table) (s Summary, sum crdt.Digest, err error) {
 	}
 	s = Summary{Clock: h.clock, Digest: h.digest}
 	keys := map[string]*Key{}
-	err = eachItem(t, func(it crdt.Item, r durable.Row) error {
+	err = eachItem(t, h, func(it crdt.Item, r durable.Row) error {
 		if err := checkItem(&it, h.clock); err != nil {
 			return fmt.Errorf("row %x: %w", r.Key, err)
 		}

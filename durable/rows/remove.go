@@ -33,7 +33,7 @@ func Remove(t durable.Table, origin crdt.Origin, match func(key string) bool) (R
 	if h.clock.Max(origin) > 0 {
 		return out, fmt.Errorf("%w: %v has events in the table already", crdt.ErrOwnFuture, origin)
 	}
-	victims, keys, err := find(t, match)
+	victims, keys, err := find(t, h, match)
 	out.Keys = keys
 	for len(victims) > 0 && err == nil {
 		n := min(len(victims), removeBatch)
@@ -51,9 +51,9 @@ type victim struct {
 	hash crdt.Digest
 }
 
-func find(t durable.Table, match func(key string) bool) (victims []victim, keys int, err error) {
+func find(t durable.Table, h head, match func(key string) bool) (victims []victim, keys int, err error) {
 	matched := map[string]bool{}
-	err = eachItem(t, func(it crdt.Item, _ durable.Row) error {
+	err = eachItem(t, h, func(it crdt.Item, _ durable.Row) error {
 		yes, known := matched[it.Key]
 		if !known {
 			yes = match(it.Key)
@@ -72,7 +72,8 @@ func find(t durable.Table, match func(key string) bool) (victims []victim, keys 
 
 // removeSome is one event and one transaction.
 func removeSome(t durable.Table, h *head, origin crdt.Origin, victims []victim) error {
-	next := head{clock: h.clock.Clone(), digest: h.digest}
+	next := *h
+	next.clock = h.clock.Clone()
 	next.clock.AddRange(origin, 1, h.clock.Max(origin)+1)
 	rows := make([]durable.Row, 0, len(victims)+1)
 	for _, v := range victims {

@@ -13,16 +13,19 @@ import (
 
 // The rows of one table, in their order:
 //
-//	'c'                   →  format, digest(16), clock     the head
-//	'i' origin(8) seq(8)  →  format, item                  one per live item
+//	'c'                   →  format, counts, digest(16), clock     the head
+//	'd' number(8)         →  format, clock                         a mark: rows that do not count, when counts says so
+//	'i' origin(8) seq(8)  →  format, item                          one per live item, and those that do not count
 //
-// Integers outside of the clock and the item are big-endian.
+// Integers outside of the clock and the item are big-endian. counts is replicator.Counts.
 const (
-	format  = 1
+	format  = 2
 	headRow = 'c'
+	markRow = 'd'
 	itemRow = 'i'
 
 	itemKeyLen = 17
+	markKeyLen = 9
 	digestLen  = 16
 )
 
@@ -33,6 +36,8 @@ func itemKey(dst []byte, d crdt.Dot) []byte {
 	dst = binary.BigEndian.AppendUint64(dst, uint64(d.Origin))
 	return binary.BigEndian.AppendUint64(dst, d.Seq)
 }
+
+func markKey(no int) []byte { return binary.BigEndian.AppendUint64([]byte{markRow}, uint64(no)) }
 
 // tablePrefix begins the names of the tables that hold replicas.
 const tablePrefix = "replica/"
@@ -45,12 +50,13 @@ func Role(table string) (string, bool) { return strings.CutPrefix(table, tablePr
 
 // head is what the head row holds.
 type head struct {
+	counts replicator.Counts
 	clock  *crdt.Clock
 	digest crdt.Digest
 }
 
 func (h head) row() durable.Row {
-	v := append(make([]byte, 0, 64), format)
+	v := append(make([]byte, 0, 64), format, byte(h.counts))
 	v = binary.BigEndian.AppendUint64(v, h.digest[0])
 	v = binary.BigEndian.AppendUint64(v, h.digest[1])
 	return durable.Row{Key: headKey, Value: crdt.AppendClock(v, h.clock)}
@@ -58,7 +64,7 @@ func (h head) row() durable.Row {
 
 // Of turns a batch into rows.
 func Of(b replicator.Batch) []durable.Row {
-	rows := make([]durable.Row, 0, len(b.Drop)+len(b.Put)+1)
+	rows := make([]durable.Row, 0, len(b.Drop)+len(b.Put)+b.Unmark+2)
 	keys := make([]byte, 0, itemKeyLen*(len(b.Drop)+len(b.Put)))
 	key := func(d crdt.Dot) []byte {
 		at := len(keys)
@@ -71,7 +77,13 @@ func Of(b replicator.Batch) []durable.Row {
 	for _, it := range b.Put {
 		rows = append(rows, durable.Row{Key: key(it.Dot), Value: crdt.AppendItem([]byte{format}, it)})
 	}
-	return append(rows, head{b.Clock, b.Digest}.row())
+	if b.Mark != nil {
+		rows = append(rows, durable.Row{Key: markKey(b.MarkNo), Value: crdt.AppendClock([]byte{format}, b.Mark)})
+	}
+	for no := range b.Unmark {
+		rows = append(rows, durable.Row{Key: markKey(no + 1)})
+	}
+	return append(rows, head{b.Counts, b.Clock, b.Digest}.row())
 }
 
 // errEnough ends a load of which the rest is not wanted.
@@ -84,8 +96,12 @@ func Load(t durable.Table) (replicator.Loaded, error) {
 	if err != nil || h.clock == nil {
 		return replicator.Loaded{}, err
 	}
+	torn, err := loadTorn(t, h)
+	if err != nil {
+		return replicator.Loaded{}, err
+	}
 	items := func(yield func(crdt.Item, error) bool) {
-		err := eachItem(t, func(it crdt.Item, _ durable.Row) error {
+		err := eachItem(t, h, func(it crdt.Item, _ durable.Row) error {
 			if !yield(it, nil) {
 				return errEnough
 			}
@@ -95,7 +111,25 @@ func Load(t durable.Table) (replicator.Loaded, error) {
 			yield(crdt.Item{}, err)
 		}
 	}
-	return replicator.Loaded{Clock: h.clock, Digest: h.digest, Items: items}, nil
+	return replicator.Loaded{Clock: h.clock, Digest: h.digest, Items: items, Torn: torn}, nil
+}
+
+// loadTorn finds what does not count, where a crash has cut a large batch.
+func loadTorn(t durable.Table, h head) (replicator.Torn, error) {
+	out := replicator.Torn{Counts: h.counts}
+	if h.counts == replicator.AllRows {
+		return out, nil
+	}
+	err := eachRow(t, h, func(r row) error {
+		switch {
+		case r.mark:
+			out.Marks = r.no
+		case !r.counts:
+			out.Drop = append(out.Drop, r.dot)
+		}
+		return nil
+	})
+	return out, err
 }
 
 // loadHead reads the head row; an empty table has none, and gives a nil clock.
@@ -108,8 +142,12 @@ func loadHead(t durable.Table) (h head, err error) {
 		if r.Key[0] != headRow || len(r.Key) != len(headKey) {
 			return fmt.Errorf("row %x stands where the clock should be", r.Key)
 		}
-		if len(body) < digestLen {
+		if len(body) < 1+digestLen {
 			return fmt.Errorf("row %x: %d bytes are too few", r.Key, len(body))
+		}
+		h.counts, body = replicator.Counts(body[0]), body[1:]
+		if h.counts > replicator.Unmarked {
+			return fmt.Errorf("row %x says that %v rows count", r.Key, h.counts)
 		}
 		h.digest = crdt.Digest{binary.BigEndian.Uint64(body), binary.BigEndian.Uint64(body[8:])}
 		if h.clock, err = crdt.DecodeClock(body[digestLen:]); err != nil {
@@ -123,25 +161,63 @@ func loadHead(t durable.Table) (h head, err error) {
 	return h, err
 }
 
-// eachItem calls fn with every item and its row.
-func eachItem(t durable.Table, fn func(crdt.Item, durable.Row) error) error {
-	var key [itemKeyLen]byte
-	return t.Load(func(r durable.Row) error {
-		body, err := body(r)
-		if err != nil {
+// row is one of those behind the head.
+type row struct {
+	durable.Row
+	body   []byte
+	mark   bool
+	no     int // of a mark
+	dot    crdt.Dot
+	counts bool
+}
+
+// eachRow calls fn with every mark and every item's row, of which it says whether it counts.
+func eachRow(t durable.Table, h head, fn func(row) error) error {
+	var marked crdt.Clock
+	marks := 0
+	return t.Load(func(dr durable.Row) error {
+		r := row{Row: dr}
+		var err error
+		if r.body, err = body(dr); err != nil {
 			return err
 		}
-		if r.Key[0] == headRow && len(r.Key) == len(headKey) {
+		switch {
+		case dr.Key[0] == headRow && len(dr.Key) == len(headKey):
+			return nil
+		case dr.Key[0] == markRow && len(dr.Key) == markKeyLen && h.counts != replicator.AllRows:
+			names, err := crdt.DecodeClock(r.body)
+			if err != nil {
+				return fmt.Errorf("row %x: %w", dr.Key, err)
+			}
+			marked.Join(names)
+			if marks++; binary.BigEndian.Uint64(dr.Key[1:]) != uint64(marks) {
+				return fmt.Errorf("row %x is not mark %d", dr.Key, marks)
+			}
+			r.mark, r.no = true, marks
+		case dr.Key[0] == itemRow && len(dr.Key) == itemKeyLen:
+			r.dot = crdt.Dot{Origin: crdt.Origin(binary.BigEndian.Uint64(dr.Key[1:])), Seq: binary.BigEndian.Uint64(dr.Key[9:])}
+			r.counts = h.counts == replicator.AllRows || h.counts == replicator.Covered && h.clock.Has(r.dot) || h.counts == replicator.Unmarked && !marked.Has(r.dot)
+		default:
+			return fmt.Errorf("row %x is none of a replica's", dr.Key)
+		}
+		return fn(r)
+	})
+}
+
+// eachItem calls fn with every item that counts, and its row.
+func eachItem(t durable.Table, h head, fn func(crdt.Item, durable.Row) error) error {
+	return eachRow(t, h, func(r row) error {
+		if !r.counts {
 			return nil
 		}
-		it, err := crdt.DecodeItem(body)
+		it, err := crdt.DecodeItem(r.body)
 		if err != nil {
 			return fmt.Errorf("row %x: %w", r.Key, err)
 		}
-		if string(itemKey(key[:0], it.Dot)) != string(r.Key) {
+		if it.Dot != r.dot {
 			return fmt.Errorf("row %x holds %v", r.Key, it.Dot)
 		}
-		return fn(it, r)
+		return fn(it, r.Row)
 	})
 }
 

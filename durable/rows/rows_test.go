@@ -186,15 +186,23 @@ func TestDamageIsFound(t *testing.T) {
 	}{
 		{"an item is gone", "sum to", func(*testing.T, *writer) durable.Row { return durable.Row{Key: item(1, 2)} }},
 		{"the head is gone", "stands where the clock should be", func(*testing.T, *writer) durable.Row { return durable.Row{Key: headKey} }},
-		{"a later format", "format 2", func(t *testing.T, w *writer) durable.Row {
+		{"a later format", "format 3", func(t *testing.T, w *writer) durable.Row {
 			r := whole(item(1, 2))(t, w)
-			r.Value[0] = 2
+			r.Value[0] = 3
 			return r
 		}},
 		{"a later format of the head", "format 9", func(t *testing.T, w *writer) durable.Row {
 			r := whole(headKey)(t, w)
 			r.Value[0] = 9
 			return r
+		}},
+		{"a head that says what nobody knows", "counts(3)", func(t *testing.T, w *writer) durable.Row {
+			r := whole(headKey)(t, w)
+			r.Value[1] = 3
+			return r
+		}},
+		{"a mark of no batch", "none of a replica's", func(*testing.T, *writer) durable.Row {
+			return durable.Row{Key: markKey(1), Value: crdt.AppendClock([]byte{format}, &crdt.Clock{})}
 		}},
 		{"a head cut short", "too few", func(t *testing.T, w *writer) durable.Row {
 			r := whole(headKey)(t, w)

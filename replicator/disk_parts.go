@@ -1,0 +1,135 @@
+package replicator
+
+import (
+	"slices"
+
+	"github.com/coterie-go/coterie/crdt"
+)
+
+// parts is how far a batch is written that is larger than one transaction should be: after a repair, or when the disk has failed for a while. No other
+// batch goes out meanwhile. Rows and clock stay of one moment (R3), because each part says which rows count:
+//
+//		marking ──────► putting ──the last of it, with clock and digest──► dropping ──────► written
+//		(the rows within the old clock count)                      (but those marked count)
+//
+//	 1. The names of the rows that will be dropped are written beside the rows; a few of them need no names, and are dropped with the clock.
+//	 2. The new rows are put. They are outside of the old clock, which says nothing of them.
+//	 3. With the last of them go the new clock and its digest: the batch is committed. The names say what does not count any more.
+//	 4. What is named is dropped, and at last the names.
+//
+// A crash before 3 leaves the old state and one after it the new one, both whole, with rows that do not count; they are dropped after the start, before
+// anything else is written. Only a union (R5) puts rows within the old clock; each of them counts at once, as does each item that is united.
+type parts struct {
+	marked, put, dropped int         // of the batch's drops, puts and drops
+	marks                int         // rows with names
+	counts               Counts      // of the rows, until all is written
+	sum                  crdt.Digest // of the rows that count, before the commit
+}
+
+// itemCost is what an item's row costs beside key, path and payload, more or less.
+const itemCost = 64
+
+func costOf(it *crdt.Item) int { return itemCost + len(it.Key) + len(it.Path) + len(it.Payload) }
+
+// large says whether a batch has to be cut.
+func (s *space) large(b *batch) bool {
+	if len(b.put)+len(b.drop) > s.m.cfg.BatchRowsMax {
+		return true
+	}
+	bytes := 0
+	for _, it := range b.put {
+		bytes += costOf(it)
+	}
+	return bytes > s.m.cfg.BatchBytesMax && len(b.put) > 1
+}
+
+// cut makes a batch go in parts.
+func (s *space) cut(b *batch) {
+	put := b.place
+	b.drop = slices.DeleteFunc(b.drop, func(d crdt.Dot) bool { // a union has brought it back
+		_, again := put[d]
+		return again
+	})
+	b.parts = &parts{counts: Covered, sum: s.disk.digest}
+}
+
+// resume goes on where a crash has cut a batch: what does not count is dropped.
+func (s *space) resume(t Torn) {
+	if t.Counts == AllRows {
+		return
+	}
+	s.disk.out = &batch{drop: t.Drop, clock: s.disk.clock, digest: s.disk.digest, parts: &parts{marks: t.Marks, counts: t.Counts}}
+	s.disk.out.parts.put = committed
+}
+
+// committed in place of the puts says that the clock is on disk.
+const committed = -1
+
+// part makes the next part.
+func (s *space) part(b *batch) Batch {
+	p, most := *b.parts, s.m.cfg.BatchRowsMax
+	defer func() { b.after = p }()
+	switch {
+	case p.put == committed:
+		return p.clear(b, most)
+	case p.marked < len(b.drop) && len(b.drop) > most:
+		names := slices.Clone(b.drop[p.marked:min(len(b.drop), p.marked+most)])
+		slices.SortFunc(names, crdt.Dot.Compare)
+		p.marked += len(names)
+		p.marks++
+		return Batch{Mark: clockOf(names), MarkNo: p.marks, Clock: s.disk.clock, Digest: p.sum, Counts: Covered}
+	}
+	n := s.fitting(b.put[p.put:])
+	out := Batch{Put: b.put[p.put : p.put+n], Clock: b.clock, Digest: b.digest}
+	p.put += n
+	switch {
+	case p.put < len(b.put) || p.marks == 0 && n+len(b.drop) > most:
+		for _, it := range out.Put {
+			if s.disk.clock.Has(it.Dot) {
+				p.sum = p.sum.Plus(s.store.Hash(it))
+			}
+		}
+		out.Clock, out.Digest, out.Counts = s.disk.clock, p.sum, Covered
+	case p.marks == 0:
+		out.Drop = b.drop
+		p.put, p.dropped = committed, len(b.drop)
+	default:
+		out.Counts, p.counts, p.put = Unmarked, Unmarked, committed
+	}
+	return out
+}
+
+// clear makes the next part once the clock is on disk.
+func (p *parts) clear(b *batch, most int) Batch {
+	n := min(most, len(b.drop)-p.dropped)
+	out := Batch{Drop: b.drop[p.dropped : p.dropped+n], Clock: b.clock, Digest: b.digest, Counts: p.counts}
+	if p.dropped += n; p.dropped == len(b.drop) {
+		out.Counts, out.Unmark = AllRows, p.marks
+		p.marks = 0
+	}
+	return out
+}
+
+// fitting says how many of these items fit in one part, at least one if there is any.
+func (s *space) fitting(items []*crdt.Item) int {
+	n, bytes := 0, 0
+	for n < min(len(items), s.m.cfg.BatchRowsMax) {
+		if bytes += costOf(items[n]); bytes > s.m.cfg.BatchBytesMax && n > 0 {
+			break
+		}
+		n++
+	}
+	return n
+}
+
+// onPart goes on after a part that was written.
+func (s *space) onPart(b *batch) {
+	was := b.parts.put
+	*b.parts = b.after
+	if was != committed && b.parts.put == committed {
+		s.onCommitted(b)
+	}
+	if b.parts.put == committed && b.parts.dropped == len(b.drop) && b.parts.marks == 0 {
+		s.disk.out = nil
+	}
+}
