@@ -73,7 +73,7 @@ type Config struct {
 	// founded anew from those that are. Danger: writes that were acknowledged and lie only on the missing directories are lost, and if one of
 	// those comes back with this set, or was running elsewhere all the time, there are two clusters. It also lets a node join whose Dir belongs to
 	// another cluster, whose data is then merged. Set it on all nodes for one start, when most directories are lost for good, and then take it away. Default:
-	// false, a majority of the last members' directories is needed.
+	// false: as many of the last members' directories are needed as Downing would need members to go on.
 	BootstrapAnyDisks bool
 
 	// Roles of this node, each 1 to 64 bytes. A Replicator runs for each; entity types run on the nodes of one role.
@@ -89,7 +89,9 @@ type Config struct {
 	// MinMembersPerRole is MinMembers per role.
 	MinMembersPerRole map[string]int
 
-	// Downing decides who may remove members that do not answer. Default: membership.KeepMajority.
+	// Downing decides who goes on after a partition and removes members that do not answer: membership.KeepMajority, StaticQuorum, KeepOldest,
+	// DownAll or Manual. What it decides alone, it may found anew alone (see BootstrapAnyDisks). A side that goes on without a majority of the
+	// replicas loses what only the others had acknowledged; the log says so. The same on all nodes. Default: membership.KeepMajority.
 	Downing membership.Strategy
 
 	// Dir is the directory of durable data, made when it is missing; one process per directory. It also holds who the node is and its last view; a store is made

@@ -48,7 +48,7 @@ func (m *Machine) foundAfter() time.Time {
 // choice names with whom this node would found a cluster, sorted; nil = not yet. It depends only on what the
 // candidates say of themselves, so that all who hear each other choose alike. If no disk remembers a view, it is the
 // BootstrapExpect lowest uids. Else it is all whose disks were in the views that must not be forgotten, provided that
-// they are a majority of each, and that no majority of a set that may know what the others do not is missing (V5); the
+// they are a quorum of each, and that no majority of a set that may know what the others do not is missing (V5); the
 // others join them later.
 func (m *Machine) choice() []UID {
 	if m.cfg.BootstrapExpect == 0 {
@@ -64,7 +64,7 @@ func (m *Machine) choice() []UID {
 		return !slices.ContainsFunc(needs, func(k Known) bool { return k.names(p.Self.Disk) })
 	})
 	for _, k := range needs {
-		if missing := k.missing(disksOf(chosen)); missing != "" && !m.cfg.BootstrapAnyDisks {
+		if missing := k.missing(disksOf(chosen), m.cfg.Strategy); missing != "" && !m.cfg.BootstrapAnyDisks {
 			m.wait(fmt.Sprintf("%s, here are %v (BootstrapAnyDisks overrides)", missing, disksOf(probes)))
 			return nil
 		}
@@ -128,13 +128,13 @@ func (m *Machine) kin(probes []Probe) []Probe {
 	})
 }
 
-// needs are the views of which a majority of disks must take part: the last one that was installed, and those that
+// needs are the views of which a quorum of disks must take part: the last one that was installed, and those that
 // were accepted since and may have been decided. The epochs go on above all of them. Their sets are those that nobody
 // knows to be history.
 //
 // The last view's sets are enough, and all that have it list the same. Whatever a role has acknowledged was on a
 // majority of the disks of the view in which that happened, so that the views from a settled one to the last name all
-// that is needed. In a view that was only accepted nothing was acknowledged: a majority of its disks would have
+// that is needed. In a view that was only accepted nothing was acknowledged: a quorum of its disks would have
 // installed it before, and one of those would be here.
 func (m *Machine) needs(probes []Probe) ([]Known, error) {
 	var all []Known
@@ -183,7 +183,7 @@ func void(k Known, probes []Probe) bool {
 		return false
 	}
 	return slices.ContainsFunc(probes, func(p Probe) bool {
-		if !slices.Contains(k.Disks, p.Self.Disk) {
+		if !k.voted(p.Self.Disk) {
 			return false
 		}
 		return !slices.ContainsFunc(p.Knows, func(o Known) bool { return o.Cluster == k.Cluster && o.Epoch >= k.Epoch })
@@ -192,14 +192,33 @@ func void(k Known, probes []Probe) bool {
 
 // names says whether a disk belongs to what has to be heard.
 func (k Known) names(d DiskID) bool {
-	return slices.Contains(k.Disks, d) || slices.ContainsFunc(k.Sets, func(s DiskSet) bool { return slices.Contains(s.Disks, d) })
+	return k.voted(d) || slices.ContainsFunc(k.Sets, func(s DiskSet) bool { return slices.Contains(s.Disks, d) })
 }
 
-// missing says of which disks too few are here; empty = none. Of all the view's it takes a majority, for they may have
-// decided what nobody here knows. Of a set, half of it meets whatever was acknowledged by a majority.
-func (k Known) missing(here []DiskID) string {
-	if n := overlap(k.Disks, here); len(k.Disks) > 0 && 2*n <= len(k.Disks) {
-		return fmt.Sprintf("view %v/%v had the disks %v, a majority of them is needed", k.Cluster, k.Epoch, k.Disks)
+// voted says whether the disk is one of the view's voters'.
+func (k Known) voted(d DiskID) bool {
+	return slices.ContainsFunc(k.Voters, func(v Member) bool { return v.Disk == d })
+}
+
+// disks are those of the view's voters, sorted.
+func (k Known) disks() []DiskID {
+	ds := make([]DiskID, 0, len(k.Voters))
+	for _, v := range k.Voters {
+		ds = append(ds, v.Disk)
+	}
+	slices.Sort(ds)
+	return slices.Compact(ds)
+}
+
+// missing says of which disks too few are here; empty = none. Of all the view's it takes a quorum: then nobody else found a
+// cluster, and nobody else decided what nobody here knows. Of a set, half of it meets whatever was acknowledged by a majority.
+func (k Known) missing(here []DiskID, s Strategy) string {
+	among := make(map[UID]bool)
+	for _, v := range k.Voters {
+		among[v.UID] = slices.Contains(here, v.Disk)
+	}
+	if len(k.Voters) > 0 && !s.Quorum(k.Voters, has(among)) {
+		return fmt.Sprintf("view %v/%v had the disks %v, a quorum of them is needed (%v)", k.Cluster, k.Epoch, k.disks(), s)
 	}
 	for _, s := range k.Sets {
 		if 2*overlap(s.Disks, here) < len(s.Disks) {
@@ -242,7 +261,7 @@ func (k Known) compare(o Known) int {
 		return 0
 	}
 	return cmp.Or(cmp.Compare(k.Epoch, o.Epoch), cmp.Compare(k.Cluster, o.Cluster),
-		cmp.Compare(pending(k), pending(o)), slices.Compare(k.Disks, o.Disks))
+		cmp.Compare(pending(k), pending(o)), slices.CompareFunc(k.Voters, o.Voters, func(a, b Member) int { return cmp.Compare(a.UID, b.UID) }))
 }
 
 // foundingView is the view that this node proposes to the chosen.

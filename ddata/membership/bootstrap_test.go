@@ -2,7 +2,9 @@ package membership
 
 import (
 	"errors"
+	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -113,9 +115,9 @@ func TestForeignDisk(t *testing.T) {
 }
 
 // coldStart founds three nodes, lets them grow to six, and kills them all.
-func coldStart(t *testing.T, seed uint64) *world {
+func coldStart(t *testing.T, seed uint64, s Strategy) *world {
 	w := newWorld(t, seed, LAN())
-	w.base.Roles = []string{"r"}
+	w.base.Roles, w.base.Strategy = []string{"r"}, s
 	w.found(3)
 	for _, a := range []string{"d", "e", "f"} {
 		w.start(a, nil)
@@ -131,39 +133,74 @@ func coldStart(t *testing.T, seed uint64) *world {
 	return w
 }
 
-// TestColdStartNeedsMajorityOfDisks is V5: formed with an expectation of three and grown to six, it must not start
-// again as three; with four it goes on as the same cluster, above the old epochs.
-func TestColdStartNeedsMajorityOfDisks(t *testing.T) {
-	w := coldStart(t, 4)
-	last := w.judge.newest()
-	for _, a := range []string{"a", "d", "f"} {
-		w.start(a, nil)
+// TestColdStartNeedsQuorumOfDisks is V5: formed with an expectation of three and grown to six, a cluster starts again only with
+// those disks who could have gone on without the others; then as the same cluster, above the old epochs.
+func TestColdStartNeedsQuorumOfDisks(t *testing.T) {
+	for i, c := range []struct {
+		s      Strategy
+		few    string // by age, a is the oldest; l stands for the one with the lowest uid, x for others
+		enough string
+	}{
+		{KeepMajority{}, "xxx", "l"},
+		{KeepMajority{}, "xx", "l"},
+		{StaticQuorum{Size: 4}, "lx", "xx"},
+		{KeepOldest{}, "bcdef", "a"},
+		{KeepOldest{DownIfAlone: true}, "abc", ""},
+		{KeepOldest{DownIfAlone: true}, "bcde", "f"},
+		{DownAll{}, "abcde", "f"},
+	} {
+		t.Run(fmt.Sprintf("%v/%s+%s", c.s, c.few, c.enough), func(t *testing.T) {
+			w := coldStart(t, uint64(40+i), c.s)
+			last := w.judge.newest()
+			rest := last.Voters()
+			start := func(names string) {
+				for _, x := range names {
+					i := int(x - 'a')
+					switch x {
+					case 'l':
+						i = slices.IndexFunc(rest, func(m Member) bool { return m.UID == last.Members[0].UID })
+					case 'x':
+						i = slices.IndexFunc(rest, func(m Member) bool { return m.UID != last.Members[0].UID && m.UID != 0 })
+					}
+					w.start(rest[i].Addr, nil)
+					rest[i].UID = 0
+				}
+			}
+			start(c.few)
+			if c.enough != "" {
+				w.run(30 * time.Second)
+				for _, n := range w.living() {
+					if n.m.View() != nil || !strings.Contains(strings.Join(n.waiting, "\n"), "quorum of them is needed ("+c.s.String()) {
+						t.Errorf("%v waits because of %q", n.m, n.waiting)
+					}
+				}
+				start(c.enough)
+			}
+			if !w.until(30*time.Second, w.converged) {
+				t.Fatal("enough of six did not found:", w.living()[0].m)
+			}
+			v := w.living()[0].m.View()
+			founders := len(c.few) + len(c.enough)
+			if v.Cluster != last.Cluster || v.Epoch <= last.Epoch || !v.Founded || !reflect.DeepEqual(v.LastDisks("r"), [][]DiskID{last.disks("r")}) ||
+				len(v.Members) != founders {
+				t.Errorf("founded %v after %v", v, last)
+			}
+			for _, m := range rest {
+				if m.UID != 0 {
+					w.start(m.Addr, nil)
+				}
+			}
+			if !w.until(30*time.Second, w.converged) {
+				t.Error("the rest did not join:", w.living()[0].m)
+			}
+			w.verdict()
+		})
 	}
-	w.run(30 * time.Second)
-	for _, n := range w.living() {
-		if n.m.View() != nil || !strings.Contains(strings.Join(n.waiting, "\n"), "majority of them is needed") {
-			t.Errorf("%v waits because of %q", n.m, n.waiting)
-		}
-	}
-	w.start("b", nil)
-	if !w.until(30*time.Second, w.converged) {
-		t.Fatal("four of six did not found:", w.living()[0].m)
-	}
-	v := w.living()[0].m.View()
-	if v.Cluster != last.Cluster || v.Epoch <= last.Epoch || !v.Founded || !reflect.DeepEqual(v.LastDisks("r"), [][]DiskID{last.disks("r")}) || len(v.Members) != 4 {
-		t.Errorf("founded %v after %v", v, last)
-	}
-	w.start("c", nil)
-	w.start("e", nil)
-	if !w.until(30*time.Second, w.converged) {
-		t.Error("the rest did not join:", w.living()[0].m)
-	}
-	w.verdict()
 }
 
 // TestColdStartByWordOfOperator: BootstrapAnyDisks lets two of six go on.
 func TestColdStartByWordOfOperator(t *testing.T) {
-	w := coldStart(t, 5)
+	w := coldStart(t, 5, KeepMajority{})
 	last := w.judge.newest()
 	for _, a := range []string{"d", "f"} {
 		w.start(a, func(c *Config) { c.BootstrapAnyDisks = true })
@@ -303,7 +340,7 @@ func TestStrayDiskDoesNotBlock(t *testing.T) {
 	w.found(3)
 	v := sampleView()
 	v.Members = []Member{
-		{UID: 1, Addr: "x", Status: Up, UpNumber: 1, Disk: diskOf("x")}, {UID: 2, Addr: "y", Status: Up, UpNumber: 2, Disk: diskOf("y")},
+		{UID: 1, Addr: "y", Status: Up, UpNumber: 2, Disk: diskOf("y")}, {UID: 2, Addr: "x", Status: Up, UpNumber: 1, Disk: diskOf("x")},
 	}
 	w.disks["x"] = record{Pending: v}.encode()
 	for _, n := range w.living() {

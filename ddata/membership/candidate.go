@@ -152,7 +152,7 @@ func (m *Machine) admit(c *candidate) {
 			delete(m.joiners, u)
 			continue
 		}
-		if taken[j.member.Addr] || m.view.Has(u) || len(next.Members) >= membersMax {
+		if j.heard < m.view.Epoch || taken[j.member.Addr] || m.view.Has(u) || len(next.Members) >= membersMax {
 			continue
 		}
 		taken[j.member.Addr] = true

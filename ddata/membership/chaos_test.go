@@ -284,12 +284,35 @@ func TestRandomWorlds(t *testing.T) {
 	for seed := range uint64(*seedsFlag) {
 		seeds = append(seeds, seed+1)
 	}
+	playAll(t, seeds, timing)
+}
+
+// TestRandomWorldsOfStrategies: the rules hold whatever quorum rule decides.
+func TestRandomWorldsOfStrategies(t *testing.T) {
+	kept := map[Strategy][]uint64{Manual{}: {1320}}
+	for i, s := range []Strategy{StaticQuorum{Size: 3}, KeepOldest{}, KeepOldest{DownIfAlone: true}, DownAll{}, Manual{}} {
+		t.Run(s.String(), func(t *testing.T) {
+			seeds := kept[s]
+			for seed := range uint64(*seedsFlag) / 5 {
+				seeds = append(seeds, 5*seed+uint64(i)+1)
+			}
+			playAll(t, seeds, func(seed uint64) Config {
+				c := timing(seed)
+				c.Strategy = s
+				return c
+			})
+		})
+	}
+}
+
+// playAll plays the worlds of the seeds, or just that of -seed.
+func playAll(t *testing.T, seeds []uint64, base func(seed uint64) Config) {
 	if *seedFlag != 0 {
 		seeds = []uint64{*seedFlag}
 	}
 	var views, actors int
 	for _, seed := range seeds {
-		c := newChaos(t, seed, timing(seed))
+		c := newChaos(t, seed, base(seed))
 		if *seedFlag != 0 {
 			c.w.log = func(format string, args ...any) { fmt.Printf("%-14v "+format+"\n", append([]any{c.w.now}, args...)...) }
 		}
@@ -305,7 +328,7 @@ func TestRandomWorlds(t *testing.T) {
 		views += len(c.w.judge.views)
 		actors += len(c.w.judge.actors)
 		if t.Failed() && len(seeds) > 1 {
-			t.Fatalf("seed %d failed; -run TestRandomWorlds -seed %d shows it", seed, seed)
+			t.Fatalf("seed %d failed; -run '%s$' -seed %d shows it", seed, t.Name(), seed)
 		}
 	}
 	t.Logf("%d worlds, %d views, %d nodes acted", len(seeds), views, actors)

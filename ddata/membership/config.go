@@ -34,11 +34,11 @@ type Config struct {
 
 	// BootstrapExpect is the number of nodes without a cluster that found one together, all of them or none.
 	// 1 = found alone at once. 0 (default) = never found, only join. Safe as long as fewer than twice as many
-	// nodes without a cluster exist. When disks remember a cluster, a majority of its last view's disks counts
+	// nodes without a cluster exist. When disks remember a cluster, a quorum of its last view's disks counts
 	// instead, and half of the disks of each view before that was not settled.
 	BootstrapExpect int
 	// BootstrapAnyDisks is the operator's word that disks of the last views which are not there will not come back:
-	// a cluster may be founded anew without the majority of them. What only they held is lost. All founders must say so.
+	// a cluster may be founded anew without a quorum of them. What only they held is lost. All founders must say so.
 	BootstrapAnyDisks bool
 
 	// MinMembers is how many members, in any status, must be in the view before the first ones become Up.
@@ -168,6 +168,9 @@ func (c Config) Validate() error {
 	}
 	fault(c.BootstrapExpect < 0, "BootstrapExpect %d is negative", c.BootstrapExpect)
 	fault(c.BootstrapExpect > contactsMax, "BootstrapExpect %d is above %d", c.BootstrapExpect, contactsMax)
+	if s, ok := c.Strategy.(StaticQuorum); ok {
+		fault(s.Size < 1, "StaticQuorum.Size %d is not positive: set it to more than half of the members", s.Size)
+	}
 	fault(c.MinMembers < 0, "MinMembers %d is negative", c.MinMembers)
 	if !c.unchecked {
 		errs = append(errs, c.validateTiming()...)

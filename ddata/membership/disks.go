@@ -50,6 +50,11 @@ func (v *View) disks(role string) []DiskID {
 	return slices.Compact(ds)
 }
 
+// onDisk returns the voters that have a disk, oldest first.
+func (v *View) onDisk() []Member {
+	return slices.DeleteFunc(v.Voters(), func(m Member) bool { return m.Disk == 0 })
+}
+
 // roles returns the roles of the view's voters, sorted.
 func (v *View) roles() []string {
 	var rs []string

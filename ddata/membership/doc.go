@@ -42,13 +42,16 @@
 //   - V3: whoever has said that it stopped does not propose, accepts its own removal, and stays until it sees it.
 //   - V4: a leaver is dropped when its node has reported its replicators settled in the current view.
 //   - V5: what was installed, and what was accepted since, is on disk before it is told. A cluster is founded anew by a
-//     majority of the disks of the last view, and of every later one that may have been decided, and goes on with the
+//     quorum of the disks of the last view, and of every later one that may have been decided, and goes on with the
 //     epochs and the cluster id. It also takes half of each set of disks that the last view lists as not settled (see
 //     below). Its founders wait for L(1+ε) after their start, because their last incarnations may have granted until
 //     the moment they died.
 //   - V6: heartbeats go out at once when a view is installed, and to a member when its first one of the epoch comes. A
 //     lease of the older epoch may be used up meanwhile: nodes that have not heard of the new view do the same, so
 //     everything is safe against it anyhow. A view change does not pause anything.
+//
+// A joiner is let into the next view only when it has heard of this one: its probe says so. An old probe, found by a member
+// that was not there for a while, would bring back who has been in and gone.
 //
 // The oldest waits with a view that would only let somebody in when a removal is near, for by R3 it would put the
 // removal off. Proposals whose proposer died are finished by the others, the oldest first, after two heartbeats each.

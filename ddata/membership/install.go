@@ -161,9 +161,11 @@ func (m *Machine) becomeAbsent(v *View) {
 	m.becomeDowned(fmt.Sprintf("view %v/%v was decided without it", v.Cluster, v.Epoch))
 }
 
-// joiner is a node that asks to join, since when, and until when it is remembered if it does not ask again.
+// joiner is a node that asks to join, since when, and until when it is remembered if it does not ask again. It is taken into the view after the
+// one that it has heard of and no later: a member that was not there for a while might find an old probe of one that has been in, and gone.
 type joiner struct {
 	member Member
+	heard  Epoch
 	since  time.Time
 	until  time.Time
 }

@@ -30,7 +30,7 @@ func (m *Machine) onProbe(r Receive, p Probe) {
 		m.event(RefusedNode{UID: r.From, Addr: p.Self.Addr, Reason: reason, Text: text})
 		return
 	}
-	m.rememberJoiner(p.Self)
+	m.rememberJoiner(p)
 	m.send(r.From, p.Self.Addr, Here{Cluster: m.view.Cluster, Epoch: m.view.Epoch, Contacts: m.contacts()})
 }
 
@@ -83,7 +83,8 @@ func (m *Machine) mismatch(p Probe) (Reason, string) {
 	return 0, ""
 }
 
-func (m *Machine) rememberJoiner(n Member) {
+func (m *Machine) rememberJoiner(p Probe) {
+	n := p.Self
 	for _, u := range sortedKeys(m.joiners) {
 		if u != n.UID && m.joiners[u].member.Addr == n.Addr {
 			delete(m.joiners, u) // an earlier incarnation
@@ -94,9 +95,12 @@ func (m *Machine) rememberJoiner(n Member) {
 		m.stats.DroppedFull++
 		return
 	}
-	j := joiner{member: n, since: before.since, until: m.now.Add(m.joinerTTL())}
+	j := joiner{member: n, heard: max(before.heard, p.Heard), since: before.since, until: m.now.Add(m.joinerTTL())}
 	if !known {
-		j.since, m.wake = m.now, true
+		j.since = m.now
+	}
+	if !known || j.heard != before.heard {
+		m.wake = true
 	}
 	m.joiners[n.UID] = j
 }

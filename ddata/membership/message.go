@@ -27,7 +27,7 @@ type Known struct {
 	Epoch    Epoch
 	Pending  bool      // accepted there, perhaps never decided
 	Founding bool      // pending: it would have founded the cluster, by all its members
-	Disks    []DiskID  // of its voters, sorted
+	Voters   []Member  // those with a disk, oldest first
 	Settled  Epoch     // the newest epoch that was known to be settled
 	Sets     []DiskSet // its own role by role, and before them those of the views that were not settled when it was decided
 }
@@ -60,6 +60,7 @@ type Probe struct {
 	Self       Member
 	Expect     uint32
 	AnyDisks   bool
+	Heard      Epoch     // the newest of the cluster that it was told of: shows a member that the probe is no old one
 	Knows      []Known   // what its disk remembers
 	Peers      []Contact // other nodes without a cluster that it has heard, by uid
 	Choice     []UID     // with whom it would found now; empty = not yet
@@ -205,7 +206,7 @@ func (k Known) String() string {
 	if k.Pending {
 		s += "?"
 	}
-	s += fmt.Sprintf(" disks %v", k.Disks)
+	s += fmt.Sprintf(" disks %v", k.disks())
 	if sets := since(k.Sets, k.Settled); len(sets) > 0 {
 		s += fmt.Sprintf(" unsettled %v", sets)
 	}
@@ -241,6 +242,9 @@ func (f Flags) String() string {
 func (p Probe) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "probe %q %v expects %d", p.Name, p.Self, p.Expect)
+	if p.Heard > 0 {
+		fmt.Fprintf(&b, " heard %v", p.Heard)
+	}
 	if len(p.Knows) > 0 {
 		fmt.Fprintf(&b, " knows %v", p.Knows)
 	}

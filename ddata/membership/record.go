@@ -62,12 +62,12 @@ func (r record) String() string {
 func (r record) knows() (ks []Known) {
 	if r.Last != nil {
 		ks = append(ks, Known{
-			Cluster: r.Last.Cluster, Epoch: r.Last.Epoch, Disks: r.Last.disks(""), Settled: r.Settled, Sets: r.Last.witnesses(),
+			Cluster: r.Last.Cluster, Epoch: r.Last.Epoch, Voters: r.Last.onDisk(), Settled: r.Settled, Sets: r.Last.witnesses(),
 		})
 	}
 	if p := r.Pending; p != nil {
 		ks = append(ks, Known{
-			Cluster: p.Cluster, Epoch: p.Epoch, Pending: true, Founding: p.Founded, Disks: p.disks(""), Sets: p.own(),
+			Cluster: p.Cluster, Epoch: p.Epoch, Pending: true, Founding: p.Founded, Voters: p.onDisk(), Sets: p.own(),
 		})
 	}
 	return ks

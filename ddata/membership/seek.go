@@ -20,6 +20,7 @@ type seeker struct {
 	candidates map[UID]founder
 	probeAt    time.Time
 	cluster    ClusterID
+	heard      Epoch     // the newest of the cluster
 	heardAt    time.Time // when the cluster was last heard; moved by countAwake, as is lockedAt
 	lock       *View
 	lockHash   Hash
@@ -137,7 +138,7 @@ func (m *Machine) probe() {
 	s := &m.seek
 	msg := Probe{
 		Protocol: Protocol, Name: m.cfg.Name, ConfigHash: m.cfg.hash(), Self: m.cfg.self(),
-		Expect: uint32(m.cfg.BootstrapExpect), AnyDisks: m.cfg.BootstrapAnyDisks, Knows: m.record.knows(),
+		Expect: uint32(m.cfg.BootstrapExpect), AnyDisks: m.cfg.BootstrapAnyDisks, Heard: s.heard, Knows: m.record.knows(),
 	}
 	for _, u := range sortedKeys(s.candidates) {
 		if len(msg.Peers) < contactsMax {
@@ -216,6 +217,10 @@ func (m *Machine) onHere(r Receive, h Here) {
 	}
 	for _, c := range h.Contacts {
 		s.addTarget(m, c.Addr)
+	}
+	if s.lock == nil && s.heard < h.Epoch { // it will be taken when it says so
+		s.heard, m.wake = h.Epoch, true
+		s.probeSoon(m.now)
 	}
 }
 

@@ -1,5 +1,11 @@
 package membership
 
+import (
+	"cmp"
+	"fmt"
+	"slices"
+)
+
 // Strategy is a downing strategy, put as a quorum rule over the voters of a committed view. Whatever side of a
 // partition can still gather a quorum decides the next view, and no other side can.
 //
@@ -16,26 +22,52 @@ type Strategy interface {
 }
 
 // KeepMajority lets the larger side go on; of two equal sides the one with the lowest uid.
-type KeepMajority struct{}
+type KeepMajority struct {
+	// Role, if set, lets only the voters with that role count, as long as there is one. Default all.
+	Role string
+}
 
 // Manual decides like KeepMajority but drops an unreachable member only when an operator said Down.
 type Manual struct{}
 
+// StaticQuorum lets the side with at least Size voters go on. It is for clusters of a fixed size: choose more than half of
+// it. With fewer voters than Size, as while the cluster forms, all of them have to agree; with more than 2*Size-1 it takes
+// more than half, for two sides could have Size.
+type StaticQuorum struct {
+	Size int    // at least 1
+	Role string // as in KeepMajority
+}
+
+// KeepOldest lets the side with the oldest voter go on, be it the smaller one: what runs as a singleton is not moved. When the
+// oldest crashes, nobody can decide any more and all end, unless DownIfAlone is set.
+type KeepOldest struct {
+	// DownIfAlone makes the oldest yield when all others are on the other side, and at least two.
+	DownIfAlone bool
+	Role        string // as in KeepMajority: the oldest with that role counts
+}
+
+// DownAll lets no side go on: while any voter is unreachable nothing is decided, and all end after Config.SelfDownAfter. For
+// those who would rather start everything anew than go on without a part.
+type DownAll struct{}
+
 var (
 	_ Strategy = KeepMajority{}
 	_ Strategy = Manual{}
+	_ Strategy = StaticQuorum{}
+	_ Strategy = KeepOldest{}
+	_ Strategy = DownAll{}
 )
 
 // Quorum accepts more than half of the voters, or exactly half with the lowest uid among them.
-func (KeepMajority) Quorum(voters []Member, has func(UID) bool) bool {
-	return majority(voters, has)
+func (s KeepMajority) Quorum(voters []Member, has func(UID) bool) bool {
+	return majority(ofRole(voters, s.Role), has)
 }
 
 // DropsUnreachable is true.
 func (KeepMajority) DropsUnreachable() bool { return true }
 
-// String names the strategy.
-func (KeepMajority) String() string { return "keep-majority" }
+// String names the strategy and its role.
+func (s KeepMajority) String() string { return "keep-majority" + inRole(s.Role) }
 
 // Quorum accepts more than half of the voters, or exactly half with the lowest uid among them.
 func (Manual) Quorum(voters []Member, has func(UID) bool) bool {
@@ -48,16 +80,90 @@ func (Manual) DropsUnreachable() bool { return false }
 // String names the strategy.
 func (Manual) String() string { return "manual" }
 
+// Quorum accepts Size voters, all if there are fewer, and more than half if there are so many that Size is not.
+func (s StaticQuorum) Quorum(voters []Member, has func(UID) bool) bool {
+	voters = ofRole(voters, s.Role)
+	return len(voters) > 0 && count(voters, has) >= min(len(voters), max(s.Size, len(voters)/2+1))
+}
+
+// DropsUnreachable is true.
+func (StaticQuorum) DropsUnreachable() bool { return true }
+
+// String names the strategy, its size and role.
+func (s StaticQuorum) String() string {
+	return fmt.Sprintf("static-quorum %d%s", s.Size, inRole(s.Role))
+}
+
+// Quorum accepts whoever has the oldest among them. With DownIfAlone, of three or more, the oldest needs one other, and all
+// others together do without the oldest.
+func (s KeepOldest) Quorum(voters []Member, has func(UID) bool) bool {
+	voters = ofRole(voters, s.Role)
+	if len(voters) == 0 {
+		return false
+	}
+	oldest := has(voters[0].UID)
+	if n := len(voters); s.DownIfAlone && n > 2 {
+		others := count(voters[1:], has)
+		return oldest && others > 0 || others == n-1
+	}
+	return oldest
+}
+
+// DropsUnreachable is true.
+func (KeepOldest) DropsUnreachable() bool { return true }
+
+// String names the strategy and what it was set to.
+func (s KeepOldest) String() string {
+	if s.DownIfAlone {
+		return "keep-oldest down-if-alone" + inRole(s.Role)
+	}
+	return "keep-oldest" + inRole(s.Role)
+}
+
+// Quorum accepts all voters together.
+func (DownAll) Quorum(voters []Member, has func(UID) bool) bool {
+	return len(voters) > 0 && count(voters, has) == len(voters)
+}
+
+// DropsUnreachable is true.
+func (DownAll) DropsUnreachable() bool { return true }
+
+// String names the strategy.
+func (DownAll) String() string { return "down-all" }
+
+// ofRole returns the voters that count for a role: those that have it, all when none has.
+func ofRole(voters []Member, role string) []Member {
+	without := func(v Member) bool { return !v.HasRole(role) }
+	if !slices.ContainsFunc(voters, without) {
+		return voters
+	}
+	if of := slices.DeleteFunc(slices.Clone(voters), without); len(of) > 0 {
+		return of
+	}
+	return voters
+}
+
+func inRole(role string) string {
+	if role == "" {
+		return ""
+	}
+	return " of " + role
+}
+
 func majority(voters []Member, has func(UID) bool) bool {
 	if len(voters) == 0 {
 		return false
 	}
-	count, lowest := 0, voters[0].UID
+	lowest := slices.MinFunc(voters, func(a, b Member) int { return cmp.Compare(a.UID, b.UID) }).UID
+	n := count(voters, has)
+	return 2*n > len(voters) || 2*n == len(voters) && has(lowest)
+}
+
+func count(voters []Member, has func(UID) bool) (n int) {
 	for _, v := range voters {
 		if has(v.UID) {
-			count++
+			n++
 		}
-		lowest = min(lowest, v.UID)
 	}
-	return 2*count > len(voters) || 2*count == len(voters) && has(lowest)
+	return n
 }

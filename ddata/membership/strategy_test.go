@@ -3,7 +3,9 @@ package membership
 import (
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"testing"
+	"unicode"
 )
 
 // TestStrategiesIntersect holds every strategy to its laws, for all sets of up to eight voters and several orders of
@@ -11,12 +13,19 @@ import (
 // does not matter (membership §C.9, 8).
 func TestStrategiesIntersect(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
-	for _, s := range []Strategy{KeepMajority{}, Manual{}} {
+	for _, s := range []Strategy{
+		KeepMajority{}, KeepMajority{Role: "core"}, Manual{}, DownAll{},
+		StaticQuorum{Size: 1}, StaticQuorum{Size: 2}, StaticQuorum{Size: 3}, StaticQuorum{Size: 5}, StaticQuorum{Size: 9}, StaticQuorum{Size: 2, Role: "core"},
+		KeepOldest{}, KeepOldest{DownIfAlone: true}, KeepOldest{Role: "core"}, KeepOldest{DownIfAlone: true, Role: "core"},
+	} {
 		for n := 1; n <= 8; n++ {
 			for range 4 {
 				voters := make([]Member, n)
 				for i, x := range rng.Perm(n) {
 					voters[i] = Member{UID: UID(x + 1), UpNumber: uint32(i + 1)}
+					if rng.IntN(2) == 0 {
+						voters[i].Roles = []string{"core"}
+					}
 				}
 				t.Run(fmt.Sprintf("%v/%d", s, n), func(t *testing.T) { checkLaws(t, s, voters) })
 			}
@@ -61,5 +70,40 @@ func TestKeepMajorityTie(t *testing.T) {
 	}
 	if !(KeepMajority{}).Quorum(voters, in(2, 7)) || (KeepMajority{}).Quorum(voters, in(9, 4)) {
 		t.Error("the half with the lowest uid decides, the other does not")
+	}
+}
+
+// TestStrategiesDecide: who goes on. Voters are named by age, a is the oldest; their uids run the other way.
+func TestStrategiesDecide(t *testing.T) {
+	type sides map[string]bool
+	for _, c := range []struct {
+		s      Strategy
+		voters string // upper case: with the role
+		want   sides
+	}{
+		{KeepMajority{Role: "core"}, "aBcDe", sides{"BD": true, "D": true, "aBce": false}},
+		{KeepMajority{Role: "core"}, "abc", sides{"ab": true, "c": false}}, // nobody has the role: all count
+		{StaticQuorum{Size: 3}, "abcde", sides{"abc": true, "cde": true, "ab": false}},
+		{StaticQuorum{Size: 3}, "ab", sides{"ab": true, "a": false}},
+		{StaticQuorum{Size: 3}, "abcdefg", sides{"abc": false, "abcd": true}},
+		{KeepOldest{}, "abcde", sides{"a": true, "bcde": false}},
+		{KeepOldest{DownIfAlone: true}, "abcde", sides{"a": false, "bcde": true, "ab": true, "cde": false}},
+		{KeepOldest{DownIfAlone: true}, "ab", sides{"a": true, "b": false}},
+		{KeepOldest{Role: "core"}, "abCd", sides{"C": true, "abd": false}},
+		{DownAll{}, "abc", sides{"abc": true, "ab": false}},
+	} {
+		voters := make([]Member, len(c.voters))
+		for i, x := range c.voters {
+			voters[i] = Member{UID: UID(1000 - x), UpNumber: uint32(i + 1)}
+			if unicode.IsUpper(x) {
+				voters[i].Roles = []string{"core"}
+			}
+		}
+		for side, want := range c.want { // order: each is judged by itself
+			in := func(u UID) bool { return strings.ContainsRune(side, rune(1000-u)) }
+			if got := c.s.Quorum(voters, in); got != want {
+				t.Errorf("%v: may %s of %s go on? %t", c.s, side, c.voters, got)
+			}
+		}
 	}
 }

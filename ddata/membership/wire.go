@@ -176,11 +176,27 @@ func checkProbe(p Probe) error {
 		return errors.New("probe above limits")
 	}
 	for _, k := range p.Knows {
-		if err := errors.Join(checkSorted(k.Disks, membersMax), checkSets(k.Sets, membersMax)); err != nil {
+		if err := errors.Join(checkVoters(k.Voters), checkSets(k.Sets, membersMax)); err != nil {
 			return err
 		}
 	}
 	return errors.Join(checkMember(p.Self), checkContacts(p.Peers), checkSorted(p.Choice, contactsMax))
+}
+
+// checkVoters holds what a disk remembers of a view's voters to their order.
+func checkVoters(vs []Member) error {
+	if len(vs) > membersMax {
+		return errors.New("too many voters")
+	}
+	for i, v := range vs {
+		if err := checkMember(v); err != nil {
+			return err
+		}
+		if v.Disk == 0 || !v.Votes() || i > 0 && vs[i-1].UpNumber >= v.UpNumber {
+			return fmt.Errorf("voter %v: no disk, or out of order", v.UID)
+		}
+	}
+	return nil
 }
 
 func checkContacts(cs []Contact) error {

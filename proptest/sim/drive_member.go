@@ -74,6 +74,7 @@ func (d *memberDriver) config(known bool) membership.Config {
 	case d.p.slot.index < o.Nodes:
 		c.BootstrapExpect = o.Nodes
 	}
+	c.Strategy = o.Strategy
 	c.Faults = o.memberFaults()
 	return c
 }

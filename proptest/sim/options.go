@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"strings"
 	"time"
+
+	"github.com/coterie-go/coterie/ddata/membership"
 )
 
 // Plan narrows what a seed draws: a scenario to play, and faults planted in the machines for the simulator's own self-test. The zero
@@ -47,7 +49,7 @@ type Options struct {
 	Weights            [strokes]int  // of each kind of stroke
 
 	Hostile  bool // timeouts that leave all safety to the rules: stable-after 0, long leases
-	Strategy int  // the downing strategy
+	Strategy membership.Strategy // the downing strategy of all nodes
 
 	WriteGap time.Duration // mean time between two operations of all clients together
 	Reads    float64       // part of them that reads
@@ -142,7 +144,17 @@ func drawOptions(r *rand.Rand, plan Plan) Options {
 	applyScenario(r, &o)
 	o.WriteBehind = pick(r, 0, 0, 0, 20*time.Millisecond, 300*time.Millisecond)
 	o.Linear = pick(r, 0, 0.3, 0.8)
+	o.Strategy = drawStrategy(r, o.Nodes)
 	return o
+}
+
+// drawStrategy draws how the cluster decides who goes on; mostly the usual way.
+func drawStrategy(r *rand.Rand, nodes int) membership.Strategy {
+	if r.IntN(2) == 0 {
+		return membership.KeepMajority{}
+	}
+	return pick[membership.Strategy](r, membership.StaticQuorum{Size: nodes/2 + 1}, membership.KeepOldest{}, membership.KeepOldest{DownIfAlone: true},
+		membership.DownAll{})
 }
 
 func (o Options) String() string {
@@ -151,6 +163,7 @@ func (o Options) String() string {
 		o.Safety, o.Loss, o.Duplicate, o.Straggle, o.DelayMin, o.DelayMean, o.ClockDrift, o.WallSkew, o.DiskMax, o.WriteBehind, o.DiskFail)
 	fmt.Fprintf(&b, " hostile=%v write=%v keys=%d durable=%v removes=%g reads=%g linear=%g log=%d shards=%dx%d remember=%v", o.Hostile, o.WriteGap, o.Keys,
 		o.Durable, o.Removes, o.Reads, o.Linear, o.LogMax, o.EntityTypes, o.Shards, o.Remember)
+	fmt.Fprintf(&b, " downing=%q", o.Strategy.String())
 	if o.WeakSketch {
 		fmt.Fprint(&b, " weak-sketch")
 	}
