@@ -48,7 +48,7 @@ type Options struct {
 	ChaosMin, ChaosMax time.Duration // between two strokes of chaos
 	Weights            [strokes]int  // of each kind of stroke
 
-	Hostile  bool // timeouts that leave all safety to the rules: stable-after 0, long leases
+	Hostile  bool                // timeouts that leave all safety to the rules: stable-after 0, long leases
 	Strategy membership.Strategy // the downing strategy of all nodes
 
 	WriteGap time.Duration // mean time between two operations of all clients together
