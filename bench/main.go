@@ -62,6 +62,7 @@ func main() {
 	flag.DurationVar(&o.d, "d", 2*time.Second, "how long each case runs")
 	flag.IntVar(&o.n, "n", 0, "the most elements, keys or events of a case; 0: as many as it is about")
 	profile := flag.String("cpuprofile", "", "write a profile of the processor time to this file")
+	allocs := flag.String("memprofile", "", "write a profile of all allocations to this file")
 	limit := flag.Duration("timeout", 15*time.Minute, "when to give up")
 	flag.Parse()
 	if role := os.Getenv(childEnv); role != "" {
@@ -81,8 +82,21 @@ func main() {
 				return err
 			}
 		}
-		return nil
+		return writeAllocs(*allocs)
 	}))
+}
+
+// writeAllocs writes a profile of the allocations so far, if that is wanted.
+func writeAllocs(file string) error {
+	if file == "" {
+		return nil
+	}
+	f, err := os.Create(file)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	return pprof.Lookup("allocs").WriteTo(f, 0)
 }
 
 // profiled runs fn and writes a profile of it, if that is wanted.
