@@ -71,8 +71,8 @@ func (m *Machine) Check() error {
 			return fmt.Errorf("replicator %s: %v: %w", short(m.cfg.Self), s.id, err)
 		}
 	}
-	if m.pending != len(m.timeout) || m.pending > m.cfg.PendingMax {
-		return fmt.Errorf("replicator %s: %d pending, %d wait, at most %d", short(m.cfg.Self), m.pending, len(m.timeout), m.cfg.PendingMax)
+	if m.pending != m.timeouts.len() || m.pending > m.cfg.PendingMax {
+		return fmt.Errorf("replicator %s: %d pending, %d wait, at most %d", short(m.cfg.Self), m.pending, m.timeouts.len(), m.cfg.PendingMax)
 	}
 	if len(m.donors) > m.cfg.DonorsMax {
 		return fmt.Errorf("replicator %s: %d donations, at most %d", short(m.cfg.Self), len(m.donors), m.cfg.DonorsMax)
@@ -92,7 +92,7 @@ func (s *space) check() error {
 		return fmt.Errorf("committed %s, content %s, and nothing is on its way", clockName(d.clock), clockName(s.content()))
 	case d.out != nil && (!d.out.clock.Includes(d.clock) || !s.content().Includes(d.out.clock)):
 		return fmt.Errorf("batch with clock %s between committed %s and content %s", clockName(d.out.clock), clockName(d.clock), clockName(s.content()))
-	case s.own.bytes > 2*s.m.cfg.BacklogMax && len(s.own.groups) > 1:
+	case s.own.bytes > 2*s.m.cfg.BacklogMax && s.own.groups.len() > 1:
 		return fmt.Errorf("%d bytes of own groups", s.own.bytes)
 	case len(s.held) > 0 && !s.crowded() && len(s.frozen) == 0:
 		return fmt.Errorf("%d updates are held back for nothing", len(s.held))

@@ -44,13 +44,14 @@ type Machine struct {
 	serves bool    // caught up: may serve quorum operations, ack and donate (R4, R11)
 	peers  []*peer // the other members, by id
 
-	pending int // operations that wait
-	timeout opHeap
-	subs    subscriptions
-	large   map[string]int // by key, its size when that was last said to be large
-	expiry  expiry
-	folding folding
-	donors  []*donation
+	pending  int // operations that wait
+	timeouts timeouts
+	spare    []*op // for operations to come
+	subs     subscriptions
+	large    map[string]int // by key, its size when that was last said to be large
+	expiry   expiry
+	folding  folding
+	donors   []*donation
 
 	oldest  crdt.Origin // of the voters
 	heardOf uint64      // the newest epoch that a member has named
@@ -188,8 +189,8 @@ func (m *Machine) heard(p *peer, epoch uint64) {
 
 // onTime does what has fallen due.
 func (m *Machine) onTime() {
-	for len(m.timeout) > 0 && !m.now.Before(m.timeout[0].deadline) {
-		m.expire(m.timeout[0])
+	for o := m.timeouts.first(); o != nil && !m.now.Before(o.deadline); o = m.timeouts.first() {
+		m.expire(o)
 	}
 	if !m.member {
 		return
@@ -238,8 +239,8 @@ func (m *Machine) finish() {
 // Deadline is when to step a Tick at the latest; zero: never.
 func (m *Machine) Deadline() time.Time {
 	var d time.Time
-	if len(m.timeout) > 0 {
-		d = m.timeout[0].deadline
+	if o := m.timeouts.first(); o != nil {
+		d = o.deadline
 	}
 	if at, ok := m.spaces[Durable].disk.due(); ok {
 		d = earlier(d, at)

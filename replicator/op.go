@@ -1,7 +1,6 @@
 package replicator
 
 import (
-	"container/heap"
 	"fmt"
 	"time"
 
@@ -20,49 +19,49 @@ type op struct {
 	failed   error                // of the own disk
 	mutate   func(*crdt.Tx) error // of an update that has not happened yet
 	forever  bool                 // it also leaves the marker that nothing outlives
-	waits    bool                 // it is in the heap, or was
+	waits    bool                 // it is among the timeouts, or was
 	deadline time.Time
 	asked    *comparison // linearizable read: the last one that it took part in
 	tries    int         // of them
-	place    int         // in the heap, -1: no longer
+	place    int         // among the timeouts, -1: no longer
+	serial   uint64      // of the operation, among those that used this op
 	then     func(error) // of the machine's own operations: takes the place of an answer
 }
 
-// opHeap orders waiting operations by deadline, then by id.
-type opHeap []*op
-
-// Len, Less, Swap, Push and Pop are for container/heap.
-func (h opHeap) Len() int { return len(h) }
-
-// Less orders by deadline.
-func (h opHeap) Less(i, j int) bool {
-	if !h[i].deadline.Equal(h[j].deadline) {
-		return h[i].deadline.Before(h[j].deadline)
+// before orders by deadline, then by id.
+func (o *op) before(p *op) bool {
+	if !o.deadline.Equal(p.deadline) {
+		return o.deadline.Before(p.deadline)
 	}
-	return h[i].id < h[j].id
+	return o.id < p.id
 }
 
-// Swap exchanges two operations.
-func (h opHeap) Swap(i, j int) {
-	h[i], h[j] = h[j], h[i]
-	h[i].place, h[j].place = i, j
+// opsKeep bounds the ops that are kept for the next operations.
+const opsKeep = 1024
+
+// newOp returns an op for a new operation: one that has been recycled, if there is one.
+func (m *Machine) newOp(id uint64, key string, l Level) *op {
+	if n := len(m.spare); n > 0 {
+		o := m.spare[n-1]
+		m.spare = m.spare[:n-1]
+		*o = op{serial: o.serial, id: id, key: key, level: l}
+		return o
+	}
+	return &op{id: id, key: key, level: l}
 }
 
-// Push adds the last one.
-func (h *opHeap) Push(x any) {
-	o := x.(*op)
-	o.place = len(*h)
-	*h = append(*h, o)
+// recycle takes an op to which nothing refers any more, but for its place in the line of the timeouts.
+func (m *Machine) recycle(o *op) {
+	o.serial++
+	o.release()
+	if len(m.spare) < opsKeep {
+		m.spare = append(m.spare, o)
+	}
 }
 
-// Pop takes the last one.
-func (h *opHeap) Pop() any {
-	old := *h
-	o := old[len(old)-1]
-	old[len(old)-1] = nil
-	*h = old[:len(old)-1]
-	o.place = -1
-	return o
+// release lets go of what an op that has ended refers to.
+func (o *op) release() {
+	*o = op{serial: o.serial, place: -1}
 }
 
 // begin lets an operation wait.
@@ -76,7 +75,7 @@ func (m *Machine) begin(o *op, timeout time.Duration) {
 	}
 	o.deadline = m.now.Add(timeout)
 	m.pending++
-	heap.Push(&m.timeout, o)
+	m.timeouts.add(o)
 }
 
 // done says that the operation has been answered.
@@ -87,7 +86,7 @@ func (m *Machine) end(o *op, err error) {
 	if o.done() {
 		return
 	}
-	heap.Remove(&m.timeout, o.place)
+	m.timeouts.remove(o)
 	m.pending--
 	switch {
 	case o.then != nil:
@@ -113,7 +112,7 @@ func (m *Machine) endRead(o *op, r crdt.Reader) {
 	if o.done() {
 		return
 	}
-	heap.Remove(&m.timeout, o.place)
+	m.timeouts.remove(o)
 	m.pending--
 	m.replyReader(o.id, r)
 }
@@ -135,8 +134,8 @@ func (m *Machine) expire(o *op) { m.end(o, o.s.timedOut(o)) }
 
 // dropOps ends everything that waits, when the node is no longer a member.
 func (m *Machine) dropOps(err error) {
-	for len(m.timeout) > 0 {
-		m.end(m.timeout[0], err)
+	for o := m.timeouts.first(); o != nil; o = m.timeouts.first() {
+		m.end(o, err)
 	}
 	for _, s := range m.spaces {
 		s.writes, s.goals, s.rounds = nil, nil, nil

@@ -19,9 +19,10 @@ func (g *ownGroup) last() uint64  { return g.group[len(g.group)-1].Dot.Seq }
 // ownLog keeps the latest own groups, consecutive and in order, for pushing. It is a window: a peer who falls out of it is served from
 // the store's log, so that nobody's absence makes it grow.
 type ownLog struct {
-	groups []ownGroup
+	groups fifo[ownGroup]
 	bytes  int    // of groups
 	total  uint64 // of all that were ever added
+	chunk  []byte // what the next encodings are appended to
 }
 
 // ownOverhead is what a group is taken to cost beside its bytes.
@@ -31,33 +32,50 @@ func (g *ownGroup) size() int { return len(g.enc) + ownOverhead }
 
 func (o *ownLog) add(g ownGroup, bytesMax int) {
 	g.at = o.total
-	o.groups = append(o.groups, g)
+	o.groups.push(g)
 	o.total += uint64(g.size())
 	o.bytes += g.size()
-	for o.bytes > bytesMax && len(o.groups) > 1 {
+	for o.bytes > bytesMax && o.groups.len() > 1 {
 		o.drop()
 	}
 }
 
 func (o *ownLog) drop() {
-	o.bytes -= o.groups[0].size()
-	o.groups[0] = ownGroup{}
-	o.groups = o.groups[1:]
+	o.bytes -= o.groups.items()[0].size()
+	o.groups.pop(1)
+}
+
+// chunkBytes is how much is allocated at once for encodings.
+const chunkBytes = 16 << 10
+
+// encode returns the encoding of a group, which shares its memory with those made before and after it.
+func (o *ownLog) encode(g crdt.Group) []byte {
+	n := weigh(g)
+	if n > chunkBytes/4 {
+		return crdt.AppendGroup(nil, g)
+	}
+	if n > cap(o.chunk)-len(o.chunk) {
+		o.chunk = make([]byte, 0, chunkBytes)
+	}
+	at := len(o.chunk)
+	o.chunk = crdt.AppendGroup(o.chunk, g)
+	return o.chunk[at:len(o.chunk):len(o.chunk)]
 }
 
 // forget drops what every peer has applied.
 func (o *ownLog) forget(have uint64) {
-	for len(o.groups) > 0 && o.groups[0].last() <= have {
+	for o.groups.len() > 0 && o.groups.items()[0].last() <= have {
 		o.drop()
 	}
 }
 
 // after returns the groups beyond an event.
 func (o *ownLog) after(sent uint64) []ownGroup {
-	if n := len(o.groups); n == 0 || o.groups[n-1].last() <= sent {
+	all := o.groups.items()
+	if n := len(all); n == 0 || all[n-1].last() <= sent {
 		return nil
 	}
-	return o.groups[sort.Search(len(o.groups), func(i int) bool { return o.groups[i].last() > sent }):]
+	return all[sort.Search(len(all), func(i int) bool { return all[i].last() > sent }):]
 }
 
 // behind returns the bytes of the groups beyond an event; ok is false when some that come before those have been forgotten.
@@ -71,7 +89,7 @@ func (o *ownLog) behind(have uint64) (bytes int, ok bool) {
 
 // made takes a group that an Update has just applied here.
 func (s *space) made(g crdt.Group) {
-	s.own.add(ownGroup{group: g, enc: crdt.AppendGroup(nil, g)}, 2*s.m.cfg.BacklogMax)
+	s.own.add(ownGroup{group: g, enc: s.own.encode(g)}, 2*s.m.cfg.BacklogMax)
 	s.ownMoved = true
 }
 
@@ -166,8 +184,8 @@ func (s *space) retryPush(p *peer) {
 		return
 	}
 	first := s.rep.Seq() + 1
-	if len(s.own.groups) > 0 {
-		first = s.own.groups[0].first()
+	if s.own.groups.len() > 0 {
+		first = s.own.groups.items()[0].first()
 	}
 	back := max(l.have, l.from)
 	l.flight, l.bytes = l.flight[:0], 0

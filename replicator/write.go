@@ -2,7 +2,6 @@ package replicator
 
 import (
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/coterie-go/coterie/crdt"
@@ -12,19 +11,25 @@ import (
 // ends a prefix of the queue, and nothing has to be counted per operation.
 type opQueue struct {
 	level Level
-	ops   []*op
+	ops   fifo[*op]
 }
 
 func (m *Machine) onUpdate(in Update) {
-	m.write(&op{id: in.ID, key: in.Key, level: in.Write, mutate: in.Mutate}, in.Timeout)
+	o := m.newOp(in.ID, in.Key, in.Write)
+	o.mutate = in.Mutate
+	m.write(o, in.Timeout)
 }
 
 func (m *Machine) onDelete(in Delete) {
-	m.write(&op{id: in.ID, key: in.Key, level: in.Write, mutate: removeAll}, in.Timeout)
+	o := m.newOp(in.ID, in.Key, in.Write)
+	o.mutate = removeAll
+	m.write(o, in.Timeout)
 }
 
 func (m *Machine) onDeleteForever(in DeleteForever) {
-	m.write(&op{id: in.ID, key: in.Key, level: in.Write, mutate: removeAll, forever: true}, in.Timeout)
+	o := m.newOp(in.ID, in.Key, in.Write)
+	o.mutate, o.forever = removeAll, true
+	m.write(o, in.Timeout)
 }
 
 func removeAll(t *crdt.Tx) error {
@@ -78,42 +83,37 @@ func (s *space) enqueue(o *op) {
 	s.acksMoved = true
 	for _, q := range s.writes {
 		if q.level == o.level {
-			q.ops = append(q.ops, o)
+			q.ops.push(o)
 			return
 		}
 	}
-	s.writes = append(s.writes, &opQueue{level: o.level, ops: []*op{o}})
+	q := &opQueue{level: o.level}
+	q.ops.push(o)
+	s.writes = append(s.writes, q)
 }
 
 // completeWrites answers the writes that have reached their level.
 func (s *space) completeWrites() {
 	keep := s.writes[:0]
 	for _, q := range s.writes {
-		if len(q.ops) == 0 {
+		if q.ops.len() == 0 {
 			continue // nobody has used this level since the last time
 		}
 		keep = append(keep, q)
-		reach, n := s.reachOf(q.level), 0
-		for n < len(q.ops) && (q.ops[n].done() || q.ops[n].seq <= reach) {
-			s.m.end(q.ops[n], nil)
-			q.ops[n] = nil
+		ops, reach, n := q.ops.items(), s.reachOf(q.level), 0
+		for n < len(ops) && (ops[n].done() || ops[n].seq <= reach) {
+			s.m.end(ops[n], nil)
+			s.m.recycle(ops[n])
 			n++
 		}
-		q.ops = q.ops[n:]
-		q.compact(s.m.pending)
+		q.ops.pop(n)
+		if q.ops.len() > 2*s.m.pending+64 {
+			q.ops.drop((*op).done) // they have timed out behind one that still waits
+		}
 	}
 	clear(s.writes[len(keep):])
 	s.writes = keep
 	s.completeGoals()
-}
-
-// compact forgets what has timed out behind an operation that still waits.
-func (q *opQueue) compact(pending int) {
-	if len(q.ops) == 0 {
-		q.ops = nil
-	} else if len(q.ops) > 2*pending+64 {
-		q.ops = slices.DeleteFunc(q.ops, (*op).done)
-	}
 }
 
 // reachOf is reach, for all levels: Local asks the own replica only.
@@ -182,7 +182,7 @@ func (s *space) completeGoals() {
 // cannot do without it have failed; the others may still find enough disks elsewhere.
 func (s *space) failLocal(upTo uint64, cause error) {
 	for _, q := range s.writes {
-		for _, o := range q.ops {
+		for _, o := range q.ops.items() {
 			if o.seq > upTo {
 				break
 			}
