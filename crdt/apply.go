@@ -152,13 +152,13 @@ func (s *Store) applyEvent(e *Event, ch *Changes) {
 		it = s.insert(e.Dot, e.Key, e.Path, e.Payload, e.Removes, ch)
 	}
 	for _, d := range e.Removes {
-		old := s.index.get(d)
+		old := s.index.remove(s.gen, d)
 		switch {
 		case old == nil: // someone else removed it before
 		case e.Puts && old.Path == e.Path && old.Key == e.Key:
 			s.forget(old, ch) // insert has taken it from its key
 		default:
-			s.kill(old, ch)
+			s.bury(old, ch)
 		}
 	}
 	if e.Puts && s.opt.Faults.DropLosingSibling {

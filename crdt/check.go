@@ -159,7 +159,7 @@ func (s *Store) checkLog() error {
 	var logged Clock
 	events, bytes := 0, 0
 	for i := range s.log.groups.len() {
-		g := *s.log.groups.at(i)
+		g := s.log.groups.at(i).group
 		for i := range g {
 			if !logged.Add(g[i].Dot) {
 				return fmt.Errorf("crdt: event %v is in the log twice", g[i].Dot)

@@ -135,35 +135,39 @@ func (x *dotIndex) put(gen uint64, it *Item) {
 
 // remove takes the item named d out and returns it, nil when there is none.
 func (x *dotIndex) remove(gen uint64, d Dot) *Item {
-	it := x.get(d)
-	if it == nil {
+	i, ok := x.find(d.Origin)
+	if !ok || !x.rows[i].covers(d.Seq) {
 		return nil
 	}
 	x.unpin()
-	i, _ := x.find(d.Origin)
 	r := &x.rows[i]
 	n := r.writable(gen)
-	n.remove(gen, d.Seq, r.levels)
+	it := n.remove(gen, d.Seq, r.levels)
 	if n.bits == 0 {
 		x.rows = slices.Delete(x.rows, i, i+1)
 	}
 	return it
 }
 
-// remove takes out seq, which is there, from the node that the writer owns.
-func (n *dotNode) remove(gen, seq uint64, level uint) {
+// remove takes out seq, nil when it is not there, from the node that the writer owns.
+func (n *dotNode) remove(gen, seq uint64, level uint) (it *Item) {
 	bit, k := n.slot(seq, level)
+	if n.bits&bit == 0 {
+		return nil
+	}
 	if level == 0 {
+		it = n.items[k]
 		n.items = slices.Delete(n.items, k, k+1)
 		n.bits &^= bit
-		return
+		return it
 	}
-	n.kids[k] = n.kids[k].own(gen)
-	n.kids[k].remove(gen, seq, level-1)
-	if n.kids[k].bits == 0 {
+	kid := n.kids[k].own(gen)
+	n.kids[k] = kid
+	if it = kid.remove(gen, seq, level-1); kid.bits == 0 {
 		n.kids = slices.Delete(n.kids, k, k+1)
 		n.bits &^= bit
 	}
+	return it
 }
 
 // snapshot returns a copy that later writes, at a newer generation, do not change.

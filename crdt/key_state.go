@@ -66,9 +66,16 @@ func (k *keyState) searchSmall(path string, d Dot) int {
 	return lo
 }
 
-// dotsAt returns the dots of the siblings at path, in a slice of the caller's own.
-func (k *keyState) dotsAt(path string) []Dot {
-	if it, alone := k.one(path); alone {
+// dotsAt returns the dots of the siblings at path, in a slice of the caller's own, and points c there. Only the writer may call it.
+func (k *keyState) dotsAt(path string, c *cursor[*Item]) []Dot {
+	var it *Item
+	alone := false
+	if k != nil && k.big != nil && k.big.rest.len == 0 {
+		it, alone = k.big.firsts.seek(path, c), true
+	} else {
+		it, alone = k.one(path)
+	}
+	if alone {
 		if it == nil {
 			return nil
 		}
@@ -136,14 +143,14 @@ func (k *keyState) edges() (first, last *Item) {
 	return k.big.firsts.edges()
 }
 
-// put enters it, and takes away at once those siblings at its path that removes names.
-func (k *keyState) put(it *Item, removes []Dot) {
-	k.around(it, func() { k.insert(it, removes) })
+// put enters it, and takes away at once those siblings at its path that removes names. c, which may be nil, may lead there.
+func (k *keyState) put(it *Item, removes []Dot, c *cursor[*Item]) {
+	k.around(it, func() { k.insert(it, removes, c) })
 }
 
-func (k *keyState) insert(it *Item, removes []Dot) {
+func (k *keyState) insert(it *Item, removes []Dot, c *cursor[*Item]) {
 	if k.big != nil {
-		k.putBig(it, removes)
+		k.putBig(it, removes, c)
 		return
 	}
 	i := k.searchSmall(it.Path, Dot{})
@@ -167,8 +174,8 @@ func (k *keyState) insert(it *Item, removes []Dot) {
 }
 
 // putBig first bets that nothing else stays at the path, which saves a second descent of the tree.
-func (k *keyState) putBig(it *Item, removes []Dot) {
-	prev := k.big.firsts.set(it)
+func (k *keyState) putBig(it *Item, removes []Dot, c *cursor[*Item]) {
+	prev := k.big.firsts.set(it, c)
 	switch {
 	case prev == nil:
 		k.items++
@@ -203,10 +210,10 @@ func (k *keyState) grow() {
 	k.small = nil
 }
 
-// drop takes it away, which must be there.
-func (k *keyState) drop(it *Item) { k.around(it, func() { k.remove(it) }) }
+// drop takes it away, which must be there. c, which may be nil, may lead there.
+func (k *keyState) drop(it *Item, c *cursor[*Item]) { k.around(it, func() { k.remove(it, c) }) }
 
-func (k *keyState) remove(it *Item) {
+func (k *keyState) remove(it *Item, c *cursor[*Item]) {
 	k.items--
 	if k.big == nil {
 		i := k.searchSmall(it.Path, it.Dot)
@@ -217,8 +224,8 @@ func (k *keyState) remove(it *Item) {
 		}
 		return
 	}
-	if one, alone := k.one(it.Path); alone && one != nil {
-		k.big.firsts.remove(it.Path)
+	if k.big.rest.len == 0 || k.big.rest.get(it.Path) == nil {
+		k.big.firsts.remove(it.Path, c)
 		k.paths--
 		return
 	}
@@ -248,13 +255,13 @@ func (b *bigKey) with(first *Item) []*Item {
 // set makes items, in any order and at least one, those at their path. It takes the slice over.
 func (b *bigKey) set(items []*Item) {
 	slices.SortFunc(items, func(x, y *Item) int { return x.Dot.Compare(y.Dot) })
-	b.firsts.set(items[0])
+	b.firsts.set(items[0], nil)
 	path := items[0].Path
 	switch {
 	case len(items) > 1:
-		b.rest.set(&siblings{path, items[1:]})
+		b.rest.set(&siblings{path, items[1:]}, nil)
 	case b.rest.len > 0 && b.rest.get(path) != nil:
-		b.rest.remove(path)
+		b.rest.remove(path, nil)
 	}
 }
 

@@ -6,11 +6,17 @@ import "slices"
 // the payload that it put would tell the receiver that the item was removed). Per origin it keeps where that origin's groups stand, so that
 // finding what a peer lacks costs what is found.
 type eventLog struct {
-	groups  ring[Group] // nil: trimmed, waiting for the front to pass it
-	start   uint64      // position of the front group; positions never repeat
+	groups  ring[logged]
+	start   uint64 // position of the front group; positions never repeat
 	origins []*originLog
 	events  int
 	bytes   int
+}
+
+// logged is one place of the log.
+type logged struct {
+	group Group      // nil: trimmed, waiting for the front to pass it
+	of    *originLog // of the group's origin
 }
 
 // originLog is the places of one origin's groups, by position.
@@ -25,18 +31,20 @@ type logRef struct {
 	pos         uint64
 	first, last uint64
 	top         uint64 // the highest last up to here
+	bytes       int    // of the group, estimated
 }
 
 func (l *eventLog) find(o Origin) (int, bool) {
-	return slices.BinarySearchFunc(l.origins, o, func(a *originLog, o Origin) int {
-		switch {
-		case a.origin < o:
-			return -1
-		case a.origin > o:
-			return 1
+	lo, hi := 0, len(l.origins)
+	for lo < hi {
+		m := int(uint(lo+hi) >> 1)
+		if l.origins[m].origin < o {
+			lo = m + 1
+		} else {
+			hi = m
 		}
-		return 0
-	})
+	}
+	return lo, lo < len(l.origins) && l.origins[lo].origin == o
 }
 
 func (l *eventLog) add(g Group) {
@@ -45,10 +53,12 @@ func (l *eventLog) add(g Group) {
 	if !ok {
 		l.origins = slices.Insert(l.origins, i, &originLog{origin: o, sorted: true})
 	}
-	l.origins[i].add(logRef{pos: l.start + uint64(l.groups.len()), first: g[0].Dot.Seq, last: g.Last().Seq})
-	l.groups.push(g)
+	size := g.size()
+	ol := l.origins[i]
+	ol.add(logRef{pos: l.start + uint64(l.groups.len()), first: g[0].Dot.Seq, last: g.Last().Seq, bytes: size})
+	l.groups.push(logged{g, ol})
 	l.events += len(g)
-	l.bytes += g.size()
+	l.bytes += size
 }
 
 func (ol *originLog) add(r logRef) {
@@ -66,13 +76,13 @@ func (l *eventLog) cut(ol *originLog) (first, last uint64) {
 	r := ol.refs.pop()
 	p := l.at(r.pos)
 	l.events -= len(*p)
-	l.bytes -= p.size()
+	l.bytes -= r.bytes
 	*p = nil
 	return r.first, r.last
 }
 
 // at returns the place of the group at a position.
-func (l *eventLog) at(pos uint64) *Group { return l.groups.at(int(pos - l.start)) }
+func (l *eventLog) at(pos uint64) *Group { return &l.groups.at(int(pos - l.start)).group }
 
 // advance drops the front, which is trimmed.
 func (l *eventLog) advance() {
@@ -82,7 +92,7 @@ func (l *eventLog) advance() {
 
 // settle drops the trimmed front and the origins that have nothing left.
 func (l *eventLog) settle() {
-	for l.groups.len() > 0 && *l.groups.at(0) == nil {
+	for l.groups.len() > 0 && l.groups.at(0).group == nil {
 		l.advance()
 	}
 	l.origins = slices.DeleteFunc(l.origins, func(ol *originLog) bool { return ol.refs.len() == 0 })
@@ -110,9 +120,8 @@ func (s *Store) logGroup(g Group) {
 	}
 	emptied := false
 	for l.groups.len() > 0 && (l.events > s.opt.LogMax || l.bytes > s.opt.LogBytesMax || l.groups.len() > s.opt.LogMax) {
-		if front := *l.groups.at(0); front != nil {
-			i, _ := l.find(front[0].Dot.Origin)
-			ol := l.origins[i]
+		if front := l.groups.at(0); front.group != nil {
+			ol := front.of
 			first, last := l.cut(ol)
 			s.floor.AddRange(ol.origin, first, last)
 			emptied = emptied || ol.refs.len() == 0

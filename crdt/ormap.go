@@ -106,7 +106,7 @@ func (m *ORMapTx[K, V, T]) Update(k K, fn func(T) error) error {
 		return err
 	}
 	// Read before fn writes, which spares a transaction of one update the copy that a read between writes costs.
-	old := m.tx.live().dotsAt(m.tx.prefix + path)
+	old := m.tx.dotsAt(path)
 	if err := Mutate[V](fn)(m.tx.Under(path + valueMark)); err != nil {
 		return err
 	}

@@ -26,7 +26,8 @@ type Store struct {
 	gen    uint64 // of what the writer owns; a snapshot raises it
 	stamps uint64 // the last generation given to a tree
 	keys   tree[*keyState]
-	recent *keyState // the one sought or changed last, nil after it emptied
+	recent *keyState     // the one sought or changed last, nil after it emptied
+	cursor cursor[*Item] // where the transaction looked last: what it writes there needs no second search
 	index  dotIndex
 	items  int
 	sketch keptSketch
@@ -148,10 +149,10 @@ func (s *Store) writable(key string, create bool) *keyState {
 		return nil
 	case ks == nil:
 		ks = newKeyState(s.gen, key)
-		s.keys.set(ks)
+		s.keys.set(ks, nil)
 	case ks.gen != s.gen:
 		ks = ks.clone(s.gen, &s.stamps)
-		s.keys.set(ks)
+		s.keys.set(ks, nil)
 	}
 	s.recent = ks
 	return ks
@@ -170,7 +171,8 @@ func (s *Store) changing() {
 func (s *Store) insert(d Dot, key, path, payload string, removes []Dot, ch *Changes) *Item {
 	ks := s.writable(key, true)
 	it := &Item{Dot: d, Key: ks.key, Path: path, Payload: payload}
-	ks.put(it, removes)
+	ks.put(it, removes, &s.cursor)
+	s.cursor.root = nil
 	s.index.put(s.gen, it)
 	s.items++
 	s.sketchPut(d)
@@ -184,16 +186,22 @@ func (s *Store) insert(d Dot, key, path, payload string, removes []Dot, ch *Chan
 	return it
 }
 
-// kill drops a live item from its key, then forgets it.
+// kill drops a live item from its key and the index, then forgets it.
 func (s *Store) kill(it *Item, ch *Changes) {
-	s.writable(it.Key, false).drop(it)
+	s.index.remove(s.gen, it.Dot)
+	s.bury(it, ch)
+}
+
+// bury drops an item that the index holds no more from its key, then forgets it.
+func (s *Store) bury(it *Item, ch *Changes) {
+	s.writable(it.Key, false).drop(it, &s.cursor)
+	s.cursor.root = nil
 	s.forget(it, ch)
 }
 
-// forget finishes the death of an item that its key holds no more.
+// forget finishes the death of an item that neither its key nor the index holds any more.
 func (s *Store) forget(it *Item, ch *Changes) {
 	ks := s.writable(it.Key, false)
-	s.index.remove(s.gen, it.Dot)
 	s.items--
 	s.sketchDrop(it.Dot)
 	h := s.Hash(it)
@@ -204,7 +212,7 @@ func (s *Store) forget(it *Item, ch *Changes) {
 	}
 	s.digest = s.digest.Minus(h)
 	if ks.items == 0 {
-		s.keys.remove(ks.key)
+		s.keys.remove(ks.key, nil)
 		s.recent = nil
 	}
 	ch.drop(it, hidden)

@@ -48,16 +48,75 @@ func (t *tree[E]) get(place string) (none E) {
 	}
 }
 
+// seek is get for the tree's writer: c notes the way, for a set or remove at the same place that comes next.
+func (t *tree[E]) seek(place string, c *cursor[E]) (none E) {
+	c.root = nil
+	n := t.root
+	if n == nil || place < n.low {
+		return none
+	}
+	w := way{place: place, shared: common(place, n.low)}
+	for depth := 0; w.shared >= int(n.skip) && depth < cursorMax; depth++ {
+		i, same := n.match(place)
+		if n.kids == nil {
+			c.root, c.place, c.steps[depth] = t.root, place, cursorStep{uint8(i), same}
+			if same {
+				return n.entries[i]
+			}
+			return none
+		}
+		if i == 0 && !same {
+			return none
+		}
+		c.steps[depth] = cursorStep{uint8(i), same}
+		w, i = n.onward(w, i, same)
+		n = n.kids[i]
+	}
+	return t.get(place)
+}
+
+// cursor is the way from a root to a place, where something stands or would stand. It holds until the tree is written to.
+type cursor[E entry] struct {
+	root  *node[E] // nil: it leads nowhere
+	place string
+	steps [cursorMax]cursorStep
+}
+
+// cursorStep is what match said of a node.
+type cursorStep struct {
+	i    uint8
+	same bool
+}
+
+// cursorMax is how deep a cursor goes: no tree that memory holds is deeper, unless most of it was removed.
+const cursorMax = 12
+
+// take returns the steps to a place of the tree, nil when the cursor does not lead there. Who takes them writes.
+func (c *cursor[E]) take(t *tree[E], place string) []cursorStep {
+	if c == nil {
+		return nil
+	}
+	holds := c.root == t.root && c.place == place
+	c.root = nil
+	if !holds {
+		return nil
+	}
+	return c.steps[:]
+}
+
 // set enters e and returns what was at its place.
-func (t *tree[E]) set(e E) (prev E) {
+func (t *tree[E]) set(e E, c *cursor[E]) (prev E) {
 	place := e.place()
 	if t.root == nil {
 		t.root = newLeaf(t.gen, e)
 		t.len++
 		return prev
 	}
+	w := way{place: place}
+	if w.steps = c.take(t, place); w.steps == nil {
+		w.shared, w.below = common(place, t.root.low), place < t.root.low
+	}
 	t.root = t.root.own(t.gen)
-	w := way{place: place, shared: common(place, t.root.low), below: place < t.root.low}
 	prev, right := t.root.set(t.gen, w, e)
 	var none E
 	if prev == none {
@@ -70,9 +129,10 @@ func (t *tree[E]) set(e E) (prev E) {
 }
 
 // remove takes away what is at a place, which is something.
-func (t *tree[E]) remove(place string) {
+func (t *tree[E]) remove(place string, c *cursor[E]) {
+	steps := c.take(t, place)
 	t.root = t.root.own(t.gen)
-	t.root.remove(t.gen, place)
+	t.root.remove(t.gen, place, steps)
 	t.len--
 	for t.root.kids != nil && t.root.n == 1 {
 		t.root = t.root.kids[0]

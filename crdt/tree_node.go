@@ -11,12 +11,12 @@ import (
 // kid's low, the four bytes after those, and ascend; lows of kids ascend, and a kid's places are below the next one's low.
 type node[E entry] struct {
 	gen     uint64
-	low     string
 	skip    int32
 	n       int32              // entries or kids
-	leads   [nodeMax]uint32    // beyond n all ones, which are below nothing
 	kids    *[nodeMax]*node[E] // of an inner node
 	entries *[nodeMax]E        // of a leaf
+	low     string
+	leads   [nodeMax]uint32 // beyond n all ones, which are below nothing
 }
 
 // nodeMax is how many entries or kids a node holds at most; seek is written for this number.
@@ -25,8 +25,9 @@ const nodeMax = 64
 // way is how a place that is to be entered comes to a node.
 type way struct {
 	place  string
-	shared int  // how many leading bytes it shares with the node's low; never less than is true of the first skip of them
-	below  bool // it is below the node's low
+	shared int          // how many leading bytes it shares with the node's low; never less than is true of the first skip of them
+	below  bool         // it is below the node's low
+	steps  []cursorStep // what match says of this node and of those below it, on the way to a place that fits them all; nil: not known
 }
 
 // blankLeads are those of an empty node.
@@ -103,10 +104,12 @@ func common(a, b string) int {
 
 // seek returns how many leads are below l, without a branch that could be guessed wrong.
 func (n *node[E]) seek(l uint32) int {
-	i := uint64(0)
-	for step := uint64(nodeMax / 2); step > 0; step /= 2 {
-		i += step * below(n.leads[(i+step-1)%nodeMax], l)
-	}
+	i := below(n.leads[31], l) << 5
+	i += below(n.leads[(i+15)%nodeMax], l) << 4
+	i += below(n.leads[(i+7)%nodeMax], l) << 3
+	i += below(n.leads[(i+3)%nodeMax], l) << 2
+	i += below(n.leads[(i+1)%nodeMax], l) << 1
+	i += below(n.leads[i%nodeMax], l)
 	return int(i + below(n.leads[i%nodeMax], l))
 }
 
@@ -192,8 +195,7 @@ func (n *node[E]) welcome(w way) {
 
 // set is tree.set below a node that the tree owns; right is the node's new neighbour when it had to split.
 func (n *node[E]) set(gen uint64, w way, e E) (prev E, right *node[E]) {
-	n.welcome(w)
-	i, same := n.match(w.place)
+	i, same := n.enterAt(&w)
 	if n.kids == nil {
 		if same {
 			prev, n.entries[i] = n.entries[i], e
@@ -220,13 +222,26 @@ func (n *node[E]) set(gen uint64, w way, e E) (prev E, right *node[E]) {
 	return prev, n.grow(gen, k+1, r.low, func(n *node[E], i int) { n.kids[i] = r })
 }
 
+// enterAt returns where a place that is to be entered stands, or would stand, and makes the node's invariants true of it.
+func (n *node[E]) enterAt(w *way) (int, bool) {
+	if w.steps != nil {
+		return int(w.steps[0].i), w.steps[0].same
+	}
+	n.welcome(*w)
+	return n.match(w.place)
+}
+
 // onward returns the kid to which a place goes, and how it comes there.
 func (n *node[E]) onward(w way, i int, same bool) (way, int) {
 	if !same {
 		i--
 	}
+	if w.steps != nil {
+		w.steps = w.steps[1:]
+		return w, i
+	}
 	if i < 0 {
-		return way{w.place, common(w.place, n.kids[0].low), true}, 0
+		return way{place: w.place, shared: common(w.place, n.kids[0].low), below: true}, 0
 	}
 	w.below = false
 	if diff := n.leads[i] ^ lead(w.place, int(n.skip)); diff != 0 {
@@ -284,8 +299,15 @@ func (n *node[E]) sharpen() {
 	}
 }
 
-func (n *node[E]) remove(gen uint64, place string) {
-	i, same := n.match(place)
+// remove is tree.remove below a node that the tree owns.
+func (n *node[E]) remove(gen uint64, place string, steps []cursorStep) {
+	var i int
+	var same bool
+	if steps != nil {
+		i, same, steps = int(steps[0].i), steps[0].same, steps[1:]
+	} else {
+		i, same = n.match(place)
+	}
 	if n.kids == nil {
 		n.delete(i)
 		return
@@ -295,7 +317,7 @@ func (n *node[E]) remove(gen uint64, place string) {
 	}
 	kid := n.kids[i].own(gen)
 	n.kids[i] = kid
-	if kid.remove(gen, place); kid.n == 0 {
+	if kid.remove(gen, place, steps); kid.n == 0 {
 		n.delete(i)
 	}
 }

@@ -16,6 +16,7 @@ import (
 type treeOps struct {
 	tree   *tree[*Item]
 	want   map[string]*Item
+	cursor cursor[*Item] // as the last search left it, which may have been for another place
 	stamps uint64
 	forks  []forked
 }
@@ -53,7 +54,10 @@ func (o *treeOps) step(op, shape, from, stride, count int) error {
 		for i := range count {
 			p := path(from + i*stride)
 			it := &Item{Path: p}
-			if prev := o.tree.set(it); prev != o.want[p] {
+			if err := o.seek(p); err != nil {
+				return err
+			}
+			if prev := o.tree.set(it, &o.cursor); prev != o.want[p] {
 				return fmt.Errorf("set %q returned %v", p, prev)
 			}
 			o.want[p] = it
@@ -62,9 +66,20 @@ func (o *treeOps) step(op, shape, from, stride, count int) error {
 	return o.check()
 }
 
+// seek looks for a path with the writer's cursor.
+func (o *treeOps) seek(p string) error {
+	if got := o.tree.seek(p, &o.cursor); got != o.want[p] {
+		return fmt.Errorf("seek %q returned %v", p, got)
+	}
+	return nil
+}
+
 func (o *treeOps) remove(p string) {
 	if o.want[p] != nil {
-		o.tree.remove(p)
+		if len(o.want)%2 == 0 {
+			o.tree.seek(p, &o.cursor)
+		}
+		o.tree.remove(p, &o.cursor)
 		delete(o.want, p)
 	}
 }

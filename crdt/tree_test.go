@@ -36,7 +36,7 @@ func TestTreeIsASortedMap(t *testing.T) {
 		for i := range bulk {
 			p := "\x02element-" + benchElement(i*7919%1000)
 			want[p] = &Item{Path: p}
-			tree.set(want[p])
+			tree.set(want[p], nil)
 		}
 		for range rapid.IntRange(0, 60).Draw(t, "steps") {
 			p := drawPath(t)
@@ -48,12 +48,12 @@ func TestTreeIsASortedMap(t *testing.T) {
 				forks = append(forks, forked{forkOf(tree, &stamps), maps.Clone(want)})
 			case 1, 2:
 				if want[p] != nil {
-					tree.remove(p)
+					tree.remove(p, nil)
 					delete(want, p)
 				}
 			default:
 				it := &Item{Path: p}
-				if prev := tree.set(it); prev != want[p] {
+				if prev := tree.set(it, nil); prev != want[p] {
 					t.Fatalf("set %q returned %v", p, prev)
 				}
 				want[p] = it
@@ -95,7 +95,7 @@ func TestTreeFillsNodesInOrder(t *testing.T) {
 	tree := &tree[*Item]{}
 	for i := range nodeMax * nodeMax {
 		p := benchElement(i)
-		tree.set(&Item{Path: p})
+		tree.set(&Item{Path: p}, nil)
 	}
 	if n := tree.root.n; n != nodeMax {
 		t.Fatal(n)
@@ -112,7 +112,7 @@ func TestTreeTakesLowerPathsThanItsFirst(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			tree := &tree[*Item]{}
 			for i := range 1500 {
-				tree.set(&Item{Path: path(i)})
+				tree.set(&Item{Path: path(i)}, nil)
 				if err := tree.check(); err != nil {
 					t.Fatalf("after %q: %v", path(i), err)
 				}

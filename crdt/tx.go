@@ -76,19 +76,35 @@ func (t *Tx) Items(prefix string) iter.Seq[*Item] { return t.Reader().Items(pref
 // Put makes an event that puts payload at path and drops the items that removes names, all of which the transaction must have observed.
 // Siblings that removes does not name stay. Put takes the slice over.
 func (t *Tx) Put(path, payload string, removes []Dot) error {
-	return t.add(Event{Key: t.key, Path: t.prefix + path, Puts: true, Payload: payload, Removes: removes})
+	return t.add(Event{Key: t.key, Path: t.join(path), Puts: true, Payload: payload, Removes: removes})
 }
 
 // Replace is Put that drops all siblings at path.
 func (t *Tx) Replace(path, payload string) error {
-	return t.Put(path, payload, t.live().dotsAt(t.prefix+path))
+	return t.Put(path, payload, t.dotsAt(path))
+}
+
+// dotsAt returns the dots of the siblings at path, and leaves a cursor there for the write that follows.
+func (t *Tx) dotsAt(path string) []Dot {
+	ks := t.live()
+	if ks == nil {
+		return nil
+	}
+	return ks.dotsAt(t.join(path), &t.st.cursor)
+}
+
+func (t *Tx) join(path string) string {
+	if t.prefix == "" {
+		return path
+	}
+	return t.prefix + path
 }
 
 // Drop makes an event that drops the items that removes names and puts nothing; with no dots it makes none. Path says where the items are, for the
 // log's reader only. Drop takes the slice over.
 func (t *Tx) Drop(path string, removes []Dot) error {
 	for len(removes) > RemovesMax {
-		if err := t.add(Event{Key: t.key, Path: t.prefix + path, Removes: removes[:RemovesMax:RemovesMax]}); err != nil {
+		if err := t.add(Event{Key: t.key, Path: t.join(path), Removes: removes[:RemovesMax:RemovesMax]}); err != nil {
 			return err
 		}
 		removes = removes[RemovesMax:]
@@ -96,12 +112,12 @@ func (t *Tx) Drop(path string, removes []Dot) error {
 	if len(removes) == 0 {
 		return t.Err()
 	}
-	return t.add(Event{Key: t.key, Path: t.prefix + path, Removes: removes})
+	return t.add(Event{Key: t.key, Path: t.join(path), Removes: removes})
 }
 
 // Remove drops every observed item at path and reports whether there was one.
 func (t *Tx) Remove(path string) (bool, error) {
-	removes := t.live().dotsAt(t.prefix + path)
+	removes := t.dotsAt(path)
 	return len(removes) > 0, t.Drop(path, removes)
 }
 
@@ -192,13 +208,13 @@ func (c *txCore) overlay(e *Event) {
 	c.owned = true
 	for _, d := range e.Removes {
 		if old := c.find(d); old != nil {
-			c.ks.drop(old)
+			c.ks.drop(old, nil)
 			c.ks.leave(old, c.st.Hash(old))
 		}
 	}
 	if e.Puts {
 		it := &Item{Dot: e.Dot, Key: c.key, Path: e.Path, Payload: e.Payload}
-		c.ks.put(it, nil)
+		c.ks.put(it, nil, nil)
 		c.ks.enter(it, c.st.Hash(it))
 	}
 }
