@@ -49,4 +49,7 @@ func startEntities(n *ddata.Node) (*sharding.Region[Message], error) {
 	})
 }
 
-var note = Note{Body: make([]byte, payload)}
+var body = make([]byte, payload)
+
+// note makes a message, as senders do for each that they tell: as a Message it is an allocation of its own.
+func note() Note { return Note{Body: body} }

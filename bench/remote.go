@@ -90,7 +90,7 @@ func remoteTell(ctx context.Context, region *sharding.Region[Message], ids []str
 	sent := uint64(0)
 	for time.Since(start) < d {
 		for range 256 {
-			if err := region.Tell(ctx, ids[sent%uint64(len(ids))], note); err != nil {
+			if err := region.Tell(ctx, ids[sent%uint64(len(ids))], note()); err != nil {
 				return err
 			}
 			sent++

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -35,17 +36,20 @@ func runTell(ctx context.Context, o options) error {
 	for i, id := range ids {
 		refs[i] = region.Ref(id)
 	}
-	ways := []struct {
-		name string
-		tell func(c, i int) error
-	}{
-		{"id", func(c, i int) error { return region.Tell(ctx, ids[(c+i)%len(ids)], note) }},
-		{"ref", func(c, i int) error { return refs[(c+i)%len(refs)].Tell(ctx, note) }},
-	}
+	boxed := Message(note()) // what a sender keeps that tells the same again and again; a pointer costs no more
+	made := func() Message { return note() }
+	kept := func() Message { return boxed }
+	id := func(c, i int) error { return region.Tell(ctx, ids[(c+i)%len(ids)], note()) }
+	ref := func(c, i int) error { return refs[(c+i)%len(refs)].Tell(ctx, note()) }
+	refKept := func(c, i int) error { return refs[(c+i)%len(refs)].Tell(ctx, boxed) }
 	for _, senders := range []int{1, 16} {
-		plain := newMailbox()
-		limit, _ := handled(senders, d/2, plain.tell, plain.settle)
-		for _, way := range ways {
+		for _, way := range []struct {
+			name  string
+			plain func() Message // what the limit is told
+			tell  func(c, i int) error
+		}{{"id", made, id}, {"ref", made, ref}, {"ref-kept-message", kept, refKept}} {
+			plain := newMailbox()
+			limit, _ := handled(senders, d/2, func(int, int) error { plain.tell(way.plain()); return nil }, plain.settle)
 			l, err := handled(senders, d, way.tell, settle)
 			if err != nil {
 				return err
@@ -55,8 +59,28 @@ func runTell(ctx context.Context, o options) error {
 			f.add("ns_per_op", nsPerOp(l))
 			f.add("limit_ops_per_s", int(limit.perSecond()))
 			f.add("ratio", l.perSecond()/limit.perSecond())
-			report("tell", way.name+"-"+strconv.Itoa(senders)+"-senders", f)
+			report("tell", fmt.Sprintf("%s-%d-senders", way.name, senders), f)
 		}
+	}
+	return askLocal(ctx, region, ids, d)
+}
+
+// askLocal is one caller who asks, beside one who asks a goroutine over a pair of channels.
+func askLocal(ctx context.Context, region *sharding.Region[Message], ids []string, d time.Duration) error {
+	questions, answers := make(chan Message), make(chan uint64)
+	defer close(questions)
+	go func() {
+		for q := range questions {
+			answers <- q.(Query).N
+		}
+	}()
+	limit, err := callers(1, d/2, func(_, i int) error {
+		questions <- Query{N: uint64(i)}
+		<-answers
+		return nil
+	})
+	if err != nil {
+		return err
 	}
 	l, err := callers(1, d, func(_, i int) error {
 		_, err := sharding.Ask(ctx, region, ids[i%len(ids)], Query{N: uint64(i)})
@@ -65,7 +89,10 @@ func runTell(ctx context.Context, o options) error {
 	if err != nil {
 		return err
 	}
-	report("tell", "ask-1-caller", l.figures())
+	f := l.figures()
+	f.add("limit_ops_per_s", int(limit.perSecond()))
+	f.add("ratio", l.perSecond()/limit.perSecond())
+	report("tell", "ask-1-caller", f)
 	return nil
 }
 
@@ -108,9 +135,9 @@ func newMailbox() *mailbox {
 	return m
 }
 
-func (m *mailbox) tell(int, int) error {
+func (m *mailbox) tell(msg Message) {
 	m.mu.Lock()
-	m.queue = append(m.queue, note)
+	m.queue = append(m.queue, msg)
 	first := len(m.queue) == 1
 	m.mu.Unlock()
 	if first {
@@ -119,7 +146,6 @@ func (m *mailbox) tell(int, int) error {
 		default:
 		}
 	}
-	return nil
 }
 
 // settle ends the mailbox and returns when all that was told has been handled.
