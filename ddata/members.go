@@ -104,7 +104,7 @@ func (m *members) receive(from transport.NodeID, payload []byte) {
 
 // waiting says what the node waits for, for errors.
 func (m *members) waiting() string {
-	reason := "no node of a cluster was heard of yet"
+	reason := "the first probes are on their way"
 	if v := m.n.View(); v.Epoch > 0 {
 		reason = fmt.Sprintf("the node is a member, but not Up: MinMembers, or data that it has not got yet; view %v", v)
 	} else if s := m.reason.Load(); s != nil {

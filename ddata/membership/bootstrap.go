@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 )
 
@@ -13,6 +12,7 @@ import (
 // as long as fewer than 2n nodes seek.
 func (m *Machine) maybeFound() {
 	if m.cfg.BootstrapExpect == 0 {
+		m.wait(m.nothingToJoin())
 		return
 	}
 	if at := m.foundAfter(); m.now.Before(at) {
@@ -20,7 +20,13 @@ func (m *Machine) maybeFound() {
 		return
 	}
 	choice := m.choice()
-	if len(choice) == 0 || choice[0] != m.cfg.UID {
+	if len(choice) == 0 {
+		return
+	}
+	if text := m.unheard(choice); text != "" {
+		m.wait(text)
+	}
+	if choice[0] != m.cfg.UID {
 		return
 	}
 	for _, u := range choice[1:] {
@@ -71,11 +77,8 @@ func (m *Machine) choice() []UID {
 	}
 	if len(chosen) == 0 {
 		if len(probes) < m.cfg.BootstrapExpect {
-			m.wait(fmt.Sprintf("%d of %d nodes to found a cluster%s; start the others (BootstrapExpect), or check Seeds", len(probes), m.cfg.BootstrapExpect, unlike(probes)))
+			m.wait(m.tooFew(probes))
 			return nil
-		}
-		if text := unlike(probes); text != "" {
-			m.wait("the nodes do not agree on how many found the cluster" + text)
 		}
 		chosen = probes[:m.cfg.BootstrapExpect]
 	}
@@ -84,20 +87,6 @@ func (m *Machine) choice() []UID {
 		uids = append(uids, p.Self.UID)
 	}
 	return uids
-}
-
-// unlike says who expects what, when that is not the same; it ends with what to do.
-func unlike(probes []Probe) string {
-	same := func(p Probe) bool { return p.Expect == probes[0].Expect }
-	if !slices.ContainsFunc(probes, func(p Probe) bool { return !same(p) }) {
-		return ""
-	}
-	said := make([]string, len(probes))
-	for i, p := range probes {
-		said[i] = fmt.Sprintf("%s expects %d", p.Self.Addr, p.Expect)
-	}
-	slices.Sort(said)
-	return fmt.Sprintf(": %s; set BootstrapExpect to one number on all", strings.Join(said, ", "))
 }
 
 // eligible are this node and the candidates that may found, by uid.

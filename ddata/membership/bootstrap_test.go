@@ -100,6 +100,54 @@ func TestMisfitsDoNotFound(t *testing.T) {
 	}
 }
 
+// TestFoundersWhoDoNotAllHearEachOther: each says who was heard, who was not, and what to do. Those who hear all know who of the others does not.
+func TestFoundersWhoDoNotAllHearEachOther(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		cut  func(from, to string) bool
+		want map[string]string
+	}{
+		{"two do not hear each other", func(from, to string) bool { return from != "a" && to != "a" }, map[string]string{
+			"a": "expected 3 nodes to found a cluster, heard 3: a, b, c; but b does not hear c; c does not hear b: each must hear all",
+			"b": "expected 3 nodes to found a cluster (BootstrapExpect), heard 2: a, b; no answer from c; start the others",
+			"c": "expected 3 nodes to found a cluster (BootstrapExpect), heard 2: a, c; no answer from b; start the others",
+		}},
+		{"one is heard by nobody", func(from, to string) bool { return from == "b" }, map[string]string{
+			"a": "heard 2: a, c; no answer from b",
+			"b": "heard 3: a, b, c; but a does not hear b; c does not hear b",
+			"c": "heard 2: a, c; no answer from b",
+		}},
+		{"none hears another", func(from, to string) bool { return true }, map[string]string{
+			"a": "heard 1: a; no answer from b, c", "b": "heard 1: b; no answer from a, c", "c": "heard 1: c; no answer from a, b",
+		}},
+	} {
+		w := newWorld(t, 1, LAN())
+		w.base.Seeds, w.base.BootstrapExpect = addrs(3), 3
+		w.cut = func(from, to *node) bool { return c.cut(from.addr, to.addr) }
+		for _, a := range addrs(3) {
+			w.start(a, nil)
+		}
+		w.run(10 * time.Second)
+		for _, n := range w.living() {
+			if n.m.View() != nil || len(n.waiting) == 0 || !strings.Contains(n.waiting[len(n.waiting)-1], c.want[n.addr]) {
+				t.Errorf("%s: %s says %q, want %q", c.name, n.addr, n.waiting, c.want[n.addr])
+			}
+		}
+	}
+}
+
+// TestWhoOnlyJoinsSaysWhatItHeard: without a cluster there is nothing to join, whoever else is looking for one.
+func TestWhoOnlyJoinsSaysWhatItHeard(t *testing.T) {
+	w := newWorld(t, 1, LAN())
+	w.base.Seeds = addrs(3)
+	a := w.start("a", nil)
+	w.start("b", func(c *Config) { c.BootstrapExpect = 2 })
+	w.run(10 * time.Second)
+	if want := "BootstrapExpect 0 founds none; heard nodes without one: b; no answer from c"; len(a.waiting) == 0 || !strings.Contains(a.waiting[len(a.waiting)-1], want) {
+		t.Errorf("it says %q, want %q", a.waiting, want)
+	}
+}
+
 // TestForeignDisk: a disk that belongs to another cluster is refused.
 func TestForeignDisk(t *testing.T) {
 	w := newWorld(t, 1, LAN())

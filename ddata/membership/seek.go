@@ -32,6 +32,7 @@ type seeker struct {
 // founder is another seeking node, as it last described itself.
 type founder struct {
 	probe Probe
+	since time.Time // when it was first heard
 	until time.Time
 }
 
@@ -177,7 +178,10 @@ func (m *Machine) onCandidate(p Probe) {
 		m.stats.DroppedFull++
 		return
 	}
-	s.candidates[p.Self.UID] = founder{probe: p, until: m.now.Add(m.joinerTTL())}
+	if !known {
+		before.since = m.now
+	}
+	s.candidates[p.Self.UID] = founder{probe: p, since: before.since, until: m.now.Add(m.joinerTTL())}
 	if !known || !slices.Equal(before.probe.Choice, p.Choice) {
 		m.wake = true
 		s.probeSoon(m.now.Add(m.cfg.HeartbeatInterval / 8)) // let it know, too
@@ -214,6 +218,9 @@ func (m *Machine) onHere(r Receive, h Here) {
 	if s.lock == nil && s.cluster != h.Cluster {
 		m.wait(fmt.Sprintf("two clusters of one name: %v, and %v at %s", s.cluster, h.Cluster, r.FromAddr))
 		return
+	}
+	if s.lock == nil {
+		m.wait(fmt.Sprintf("cluster %v was asked to let this node join and has not decided it yet; it needs a majority of its members", h.Cluster))
 	}
 	for _, c := range h.Contacts {
 		s.addTarget(m, c.Addr)

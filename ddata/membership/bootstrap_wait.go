@@ -1,0 +1,121 @@
+package membership
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// This file says why nothing is founded: who was expected, who was heard, who is missing, and what to do.
+
+// tooFew: not all that found the cluster were heard.
+func (m *Machine) tooFew(probes []Probe) string {
+	return fmt.Sprintf("expected %d nodes to found a cluster (BootstrapExpect), heard %d%s%s%s; start the others, or check Seeds and that each can dial the "+
+		"others' addresses", m.cfg.BootstrapExpect, len(probes), listed(": ", addrsOf(probes)), listed("; no answer from ", m.silent()), unlike(probes))
+}
+
+// nothingToJoin: this node founds no cluster, and has heard of none.
+func (m *Machine) nothingToJoin() string {
+	var seeking []Probe
+	for _, u := range sortedKeys(m.seek.candidates) {
+		seeking = append(seeking, m.seek.candidates[u].probe)
+	}
+	return fmt.Sprintf("no cluster was heard of, and BootstrapExpect 0 founds none%s%s; start the founders, or check Seeds and that their addresses can be dialled",
+		listed("; heard nodes without one: ", addrsOf(seeking)), listed("; no answer from ", m.silent()))
+}
+
+// unheard says why those with whom this node would found a cluster do not choose as it does: they expect other numbers, or do not hear each
+// other. It is empty when neither shows.
+func (m *Machine) unheard(choice []UID) string {
+	probes := m.eligible()
+	if text := unlike(probes); text != "" {
+		return "the nodes do not agree on how many found the cluster" + text
+	}
+	chosen := slices.DeleteFunc(slices.Clone(probes), func(p Probe) bool { return !slices.Contains(choice, p.Self.UID) })
+	var deaf []string
+	for _, p := range chosen {
+		if p.Self.UID == m.cfg.UID || slices.Equal(p.Choice, choice) {
+			continue
+		}
+		if m.now.Before(m.seek.candidates[p.Self.UID].since.Add(2 * m.cfg.HeartbeatInterval)) {
+			return "" // it has hardly come
+		}
+		if not := deafTo(p, chosen); len(not) > 0 {
+			deaf = append(deaf, p.Self.Addr+" does not hear "+strings.Join(atMost(not), ", "))
+		}
+	}
+	if len(deaf) == 0 {
+		return ""
+	}
+	slices.Sort(deaf)
+	return fmt.Sprintf("expected %d nodes to found a cluster, heard %d%s; but %s: each must hear all, check that they can dial each other's addresses",
+		len(choice), len(chosen), listed(": ", addrsOf(chosen)), strings.Join(atMost(deaf), "; "))
+}
+
+// deafTo are the addresses of those whom p does not count as heard.
+func deafTo(p Probe, chosen []Probe) (addrs []string) {
+	for _, o := range chosen {
+		hears := func(c Contact) bool { return c.UID == o.Self.UID }
+		if o.Self.UID != p.Self.UID && !slices.ContainsFunc(p.Peers, hears) {
+			addrs = append(addrs, o.Self.Addr)
+		}
+	}
+	slices.Sort(addrs)
+	return addrs
+}
+
+// silent are the addresses that are probed and from which no seeking node was heard.
+func (m *Machine) silent() (addrs []string) {
+	heard := make(map[string]bool)
+	for _, u := range sortedKeys(m.seek.candidates) {
+		heard[m.seek.candidates[u].probe.Self.Addr] = true
+	}
+	for _, a := range m.seek.targets {
+		if !heard[a] {
+			addrs = append(addrs, a)
+		}
+	}
+	slices.Sort(addrs)
+	return addrs
+}
+
+// unlike says who expects what, when that is not the same; it ends with what to do.
+func unlike(probes []Probe) string {
+	same := func(p Probe) bool { return p.Expect == probes[0].Expect }
+	if !slices.ContainsFunc(probes, func(p Probe) bool { return !same(p) }) {
+		return ""
+	}
+	said := make([]string, len(probes))
+	for i, p := range probes {
+		said[i] = fmt.Sprintf("%s expects %d", p.Self.Addr, p.Expect)
+	}
+	slices.Sort(said)
+	return fmt.Sprintf(": %s; set BootstrapExpect to one number on all", strings.Join(atMost(said), ", "))
+}
+
+func addrsOf(probes []Probe) []string {
+	addrs := make([]string, 0, len(probes))
+	for _, p := range probes {
+		addrs = append(addrs, p.Self.Addr)
+	}
+	slices.Sort(addrs)
+	return addrs
+}
+
+// listed is a list behind a word, and nothing when it is empty.
+func listed(word string, all []string) string {
+	if len(all) == 0 {
+		return ""
+	}
+	return word + strings.Join(atMost(all), ", ")
+}
+
+// namedMax bounds the names in one text.
+const namedMax = 8
+
+func atMost(all []string) []string {
+	if len(all) <= namedMax {
+		return all
+	}
+	return append(slices.Clone(all[:namedMax]), fmt.Sprintf("and %d more", len(all)-namedMax))
+}
