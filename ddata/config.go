@@ -57,7 +57,8 @@ type Config struct {
 	// Required.
 	Bind string
 
-	// Advertise is the address under which other nodes reach this one. Default: Bind, with the port that was taken.
+	// Advertise is the address under which other nodes reach this one; port 0 stands for the port that was taken. Required where Bind stands for
+	// all interfaces (0.0.0.0, ::, or no host). Default: Bind.
 	Advertise string
 
 	// Seeds are addresses of nodes to join; the own address among them does no harm, so that all nodes can have the
@@ -180,11 +181,7 @@ func (c Config) Validate() error {
 	} else if err := checkAddr(c.Bind); err != nil {
 		fault("Bind", "%v", err)
 	}
-	if c.Advertise != "" {
-		if err := checkAddr(c.Advertise); err != nil {
-			fault("Advertise", "%v", err)
-		}
-	}
+	c.checkAdvertise(fault)
 	for _, s := range c.Seeds {
 		if err := checkAddr(s); err != nil {
 			fault("Seeds", "%v", err)
@@ -274,6 +271,20 @@ func (c Config) validateKeys(fault func(field, format string, args ...any)) {
 		if c.Expire[k] < time.Second {
 			fault("Expire", "%q expires after %v; give at least a second", k, c.Expire[k])
 		}
+	}
+}
+
+// checkAdvertise finds that others could not dial this node.
+func (c Config) checkAdvertise(fault func(field, format string, args ...any)) {
+	switch {
+	case c.Advertise == "":
+		if checkAddr(c.Bind) == nil && !transport.NamesHost(c.Bind) {
+			fault("Advertise", "is empty, and Bind %q stands for all interfaces: give the host and port at which others reach this node", c.Bind)
+		}
+	case checkAddr(c.Advertise) != nil:
+		fault("Advertise", "%v", checkAddr(c.Advertise))
+	case !transport.NamesHost(c.Advertise):
+		fault("Advertise", "%q names no host that others can dial", c.Advertise)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -311,6 +312,25 @@ func TestBadConfigNamesEveryField(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), "Config."+field) {
 			t.Errorf("the error does not name %s: %v", field, err)
 		}
+	}
+}
+
+// Whoever listens on all interfaces has to say at which address others find it.
+func TestAnAddressThatNobodyCanDialIsRefused(t *testing.T) {
+	for _, all := range []string{"0.0.0.0:7946", "[::]:7946", ":7946", "0.0.0.0:0"} {
+		for _, c := range []ddata.Config{config(all, nil, 1), config("127.0.0.1:0", nil, 1)} {
+			if c.Bind != all {
+				c.Advertise = all
+			}
+			if _, err := ddata.Start(t.Context(), c); err == nil || !strings.Contains(err.Error(), "Config.Advertise: ") || !strings.Contains(err.Error(), strconv.Quote(all)) {
+				t.Errorf("Bind %q, Advertise %q: %v", c.Bind, c.Advertise, err)
+			}
+		}
+	}
+	c := config("0.0.0.0:0", nil, 1)
+	c.Advertise = "127.0.0.1:0"
+	if n := startAll(t, c)[0]; !strings.HasPrefix(n.Addr(), "127.0.0.1:") || strings.HasSuffix(n.Addr(), ":0") {
+		t.Errorf("it is known at %s", n.Addr())
 	}
 }
 

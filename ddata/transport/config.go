@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"net/netip"
 	"runtime"
 	"strconv"
 	"time"
@@ -98,7 +99,11 @@ func (c *Config) Validate() error {
 		errs = append(errs, fmt.Errorf("transport: config: Bind: %w", err))
 	}
 	if c.Advertise != "" {
-		if err := checkAddr(c.Advertise, true); err != nil {
+		err := checkAddr(c.Advertise, true)
+		if err == nil && !NamesHost(c.Advertise) {
+			err = fmt.Errorf("%w %q: it names no host that others can dial", ErrBadAddr, c.Advertise)
+		}
+		if err != nil {
 			errs = append(errs, fmt.Errorf("transport: config: Advertise: %w", err))
 		}
 	}
@@ -150,10 +155,21 @@ func setDefault[T comparable](field *T, value T) {
 	}
 }
 
+// NamesHost says whether an address, host:port, names a host. An empty one, 0.0.0.0 and :: stand for all interfaces of whoever listens there, and
+// mean nothing to others.
+func NamesHost(addr string) bool {
+	host, _, err := net.SplitHostPort(addr)
+	if err != nil || host == "" {
+		return false
+	}
+	ip, err := netip.ParseAddr(host)
+	return err != nil || !ip.IsUnspecified()
+}
+
 // checkAddr tells whether addr is host:port with a numeric port; port 0 and an
 // empty host are for listening only.
 func checkAddr(addr string, listen bool) error {
-	host, port, err := net.SplitHostPort(addr)
+	_, port, err := net.SplitHostPort(addr)
 	if err != nil {
 		return fmt.Errorf("%w %q: want host:port", ErrBadAddr, addr)
 	}
@@ -163,8 +179,8 @@ func checkAddr(addr string, listen bool) error {
 		return fmt.Errorf("%w %q: the port must be a number up to 65535", ErrBadAddr, addr)
 	case len(addr) > addrMax || !utf8.ValidString(addr):
 		return fmt.Errorf("%w: longer than %d bytes or not UTF-8", ErrBadAddr, addrMax)
-	case !listen && (n == 0 || host == ""):
-		return fmt.Errorf("%w %q: a peer's address needs a host and a port above 0", ErrBadAddr, addr)
+	case !listen && (n == 0 || !NamesHost(addr)):
+		return fmt.Errorf("%w %q: a peer's address needs a host, and a port above 0", ErrBadAddr, addr)
 	}
 	return nil
 }

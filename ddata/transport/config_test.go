@@ -2,6 +2,7 @@ package transport
 
 import (
 	"errors"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -41,12 +42,18 @@ func TestListenErrors(t *testing.T) {
 	if !errors.Is(err, ErrBadAddr) {
 		t.Errorf("an address of another machine: %v", err)
 	}
-	_, err = Listen(t.Context(), Config{Cluster: "c", Self: 2, Bind: "0.0.0.0:0"})
-	if err == nil || !strings.Contains(err.Error(), `"0.0.0.0:0"`) {
-		t.Errorf("the error does not name the address as it was given: %v", err)
-	}
-	if !errors.Is(err, ErrBadAddr) || !strings.Contains(err.Error(), "Advertise") {
-		t.Errorf("no address to dial: %v", err)
+	for _, all := range []string{"0.0.0.0:0", "[::]:0", ":0"} {
+		_, err = Listen(t.Context(), Config{Cluster: "c", Self: 2, Bind: all})
+		if err == nil || !strings.Contains(err.Error(), strconv.Quote(all)) {
+			t.Errorf("the error does not name the address as it was given: %v", err)
+		}
+		if !errors.Is(err, ErrBadAddr) || !strings.Contains(err.Error(), "set Config.Advertise") {
+			t.Errorf("no address to dial: %v", err)
+		}
+		_, err = Listen(t.Context(), Config{Cluster: "c", Self: 2, Bind: "127.0.0.1:0", Advertise: all})
+		if !errors.Is(err, ErrBadAddr) || !strings.Contains(err.Error(), "Advertise: ") || !strings.Contains(err.Error(), strconv.Quote(all)) {
+			t.Errorf("an address that means nothing to others is advertised: %v", err)
+		}
 	}
 	m, err := Listen(t.Context(), Config{Cluster: "c", Self: 2, Bind: "0.0.0.0:0", Advertise: "localhost:0"})
 	if err != nil {

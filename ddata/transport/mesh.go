@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"net"
-	"net/netip"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -95,12 +94,12 @@ func Listen(ctx context.Context, cfg Config) (*Mesh, error) {
 
 // advertised is the address that others shall dial: what Config says, with the listener's port where that is 0.
 func advertised(cfg Config, listening string) (string, error) {
-	ip, port, err := net.SplitHostPort(listening)
+	_, port, err := net.SplitHostPort(listening)
 	if err != nil {
 		return "", fmt.Errorf("%w: the listener says %q", ErrBadAddr, listening)
 	}
 	if cfg.Advertise == "" {
-		if a, err := netip.ParseAddr(ip); err == nil && a.IsUnspecified() {
+		if !NamesHost(listening) {
 			return "", fmt.Errorf("%w %q: nobody can dial that; set Config.Advertise to the host and port at which others reach this node",
 				ErrBadAddr, cfg.Bind)
 		}
