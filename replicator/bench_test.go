@@ -3,6 +3,7 @@ package replicator
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -17,6 +18,10 @@ type lab struct {
 	buf []packetBytes
 	n   int // replies without error
 	msg int
+
+	durable []string      // keys of machines that are added
+	mute    bool          // what is sent gets lost
+	longest time.Duration // step of the second machine
 }
 
 type packetBytes struct {
@@ -43,8 +48,21 @@ func newLab(b *testing.B, n int) *lab {
 }
 
 func (l *lab) step(id crdt.Origin, in Input) {
+	began := time.Now()
 	e := l.ms[id].Step(l.now, in)
+	if id == 2 {
+		l.longest = max(l.longest, time.Since(began))
+	}
+	persist := slices.Clone(e.Persist)
+	defer func() {
+		for _, b := range persist {
+			l.step(id, Persisted{ID: b.ID})
+		}
+	}()
 	for _, env := range e.Send {
+		if l.mute {
+			break
+		}
 		l.net = append(l.net, packetBytes{id, env.To, AppendMessage(nil, env.Msg)})
 	}
 	for _, r := range e.Reply {

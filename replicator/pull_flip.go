@@ -78,7 +78,9 @@ func (s *space) doubt() {
 	}
 }
 
-// flip makes what was staged part of the store.
+// flip makes what was staged part of the store, in one step however much it is: an item may come only with those that its event removed gone, and
+// which event removed what nobody keeps (crdt has no tombstones). Half of a repair would show what was replaced beside what replaced it, or
+// have a clock that calls the other half removed.
 func (s *space) flip() {
 	p := s.pull
 	s.endPull()
