@@ -75,7 +75,10 @@ func Get[V crdt.Value[V, T], T any](ctx context.Context, r *Replicator, key Key[
 
 // Update changes the value of a key: fn calls the mutators of what it is given. fn runs on the replica's own goroutine, so it must be quick,
 // must not call the Replicator, and must not keep what it was given. When it returns an error, or panics, nothing happened. All it did
-// becomes visible everywhere at once or not at all. When ctx is cancelled before fn has run, it does not run any more.
+// becomes visible everywhere at once or not at all.
+//
+// When ctx is cancelled, Update returns at once and nothing waits for its level any more. If fn has not run, it will not: the error says that nothing
+// happened. Else the write has happened, is not taken back and spreads on; whether it had reached its level nobody will tell.
 //
 // At every level, WriteLocal too, the caller is held back while a member that answers is too far behind with what this node wrote
 // (replicator.Config.BacklogMax); one that does not answer holds up nobody.
@@ -87,7 +90,7 @@ func Update[V crdt.Value[V, T], T any](ctx context.Context, r *Replicator, key K
 }
 
 // Delete removes everything that this replica has seen under a key. What others write at the same time survives, and the key can be used
-// again.
+// again. When ctx is cancelled, nothing waits any more; the deletion may have happened, or may not.
 func Delete[V any](ctx context.Context, r *Replicator, key Key[V], level Level) error {
 	res := r.call(ctx, func(timeout time.Duration) replicator.Input {
 		return replicator.Delete{Key: key.name, Write: level, Timeout: timeout}

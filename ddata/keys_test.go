@@ -62,8 +62,8 @@ func TestReplicationSettingsAndTimeoutsReachTheCaller(t *testing.T) {
 	_ = nodes[1].Close()
 	first, second := make(chan error, 1), make(chan error, 1)
 	one := crdt.Mutate[crdt.GCounter](func(c *crdt.GCounterTx) error { return c.Increment(1) })
-	r.WriteThen("hits", ddata.WriteMajority, 100*time.Millisecond, one, func(err error) { first <- err })
-	r.WriteThen("hits", ddata.WriteMajority, 100*time.Millisecond, one, func(err error) { second <- err })
+	r.WriteThen(t.Context(), "hits", ddata.WriteMajority, 100*time.Millisecond, one, func(err error) { first <- err })
+	r.WriteThen(t.Context(), "hits", ddata.WriteMajority, 100*time.Millisecond, one, func(err error) { second <- err })
 	if err := <-second; !errors.Is(err, replicator.ErrOverloaded) {
 		t.Errorf("a second write that waits: %v", err)
 	}

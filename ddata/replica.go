@@ -32,6 +32,9 @@ type Replicator struct {
 	version atomic.Uint64 // of the machine's content; written by the loop's goroutine
 	snaps   [2]atomic.Pointer[published]
 
+	goneMu sync.Mutex
+	gone   []*ticket // of callers who have gone
+
 	d *replicaDriver
 }
 
@@ -45,11 +48,19 @@ type published struct {
 type request struct {
 	in   replicator.Input
 	done func(replicator.Result) // of Update, Delete, Get
+	call *ticket                 // of those that can be withdrawn
 	do   func(*replicaDriver)    // runs on the loop's goroutine instead of a step
+}
+
+// ticket names an operation in the machine. It belongs to the loop's goroutine.
+type ticket struct {
+	id   uint64 // 0: it has not come there yet
+	gone bool   // nor need it
 }
 
 // waiter gets one result. It goes back to the pool only when its result was taken.
 type waiter struct {
+	ticket
 	ch   chan replicator.Result
 	done func(replicator.Result)
 	late *time.Timer // stopped while in the pool
@@ -191,7 +202,7 @@ func (r *Replicator) call(ctx context.Context, in func(timeout time.Duration) re
 		return replicator.Result{Err: err}
 	}
 	w := waiters.Get().(*waiter)
-	if !r.loop.Post(request{in: in(max(timeout, time.Millisecond)), done: w.done}) {
+	if !r.loop.Post(request{in: in(max(timeout, time.Millisecond)), done: w.done, call: &w.ticket}) {
 		return replicator.Result{Err: r.refusal()}
 	}
 	w.late.Reset(timeout + callGrace)
@@ -204,6 +215,7 @@ func (r *Replicator) call(ctx context.Context, in func(timeout time.Duration) re
 			return res
 		case <-cancelled:
 			if !errors.Is(ctx.Err(), context.DeadlineExceeded) {
+				r.withdraw(&w.ticket)
 				return replicator.Result{Err: ctx.Err()}
 			}
 			cancelled = nil // the machine's own time-out is about to come
@@ -213,6 +225,32 @@ func (r *Replicator) call(ctx context.Context, in func(timeout time.Duration) re
 			return replicator.Result{Err: r.refusal()}
 		}
 	}
+}
+
+// withdraw ends an operation whose caller has gone, so that nothing waits for him any more. Many at a time cost one step.
+func (r *Replicator) withdraw(t *ticket) {
+	r.goneMu.Lock()
+	first := len(r.gone) == 0
+	r.gone = append(r.gone, t)
+	r.goneMu.Unlock()
+	if first {
+		r.loop.Force(request{do: r.cancel})
+	}
+}
+
+// cancel runs on the loop's goroutine.
+func (r *Replicator) cancel(d *replicaDriver) {
+	r.goneMu.Lock()
+	gone := r.gone
+	r.gone = nil
+	r.goneMu.Unlock()
+	ids := make([]uint64, 0, len(gone))
+	for _, t := range gone {
+		if t.gone = true; t.id != 0 {
+			ids = append(ids, t.id)
+		}
+	}
+	d.carry(d.m.Step(time.Now(), replicator.Cancel{IDs: ids}))
 }
 
 // refusal says why an input was not taken.
@@ -279,10 +317,17 @@ func (d *replicaDriver) Step(now time.Time, q request) {
 		q.do(d)
 		return
 	}
+	if q.call != nil && q.call.gone {
+		q.done(replicator.Result{Err: replicator.ErrCancelled})
+		return
+	}
 	if q.done != nil {
 		d.nextID++
 		in, level := withID(q.in, d.nextID)
 		d.waiting[d.nextID] = pending{q.done, level}
+		if q.call != nil {
+			q.call.id = d.nextID
+		}
 		q.in = in
 	}
 	d.carry(d.m.Step(now, q.in))

@@ -27,10 +27,15 @@ func (r *Replicator) Write(ctx context.Context, key string, level Level, fn func
 	res := r.call(ctx, func(timeout time.Duration) replicator.Input {
 		return replicator.Update{Key: key, Mutate: t.run, Write: level, Timeout: timeout}
 	})
-	if err := ctx.Err(); err != nil && errors.Is(res.Err, err) && t.leave() {
-		res.Err = fmt.Errorf("%w before its turn came: nothing happened", err)
+	return wrap("update", key, level, t.ended(ctx, res.Err))
+}
+
+// ended says of an update whose caller has gone when that was.
+func (t *turn) ended(ctx context.Context, err error) error {
+	if gone := ctx.Err(); gone != nil && errors.Is(err, gone) && t.leave() {
+		return fmt.Errorf("%w before its turn came: nothing happened", gone)
 	}
-	return wrap("update", key, level, res.Err)
+	return err
 }
 
 // EndKey is DeleteForever without a type.
@@ -41,24 +46,52 @@ func (r *Replicator) EndKey(ctx context.Context, key string, level Level) error 
 	return wrap("delete forever", key, level, res.Err)
 }
 
-// ReadThen is Read for those who cannot wait: done gets the result, once, on any goroutine, and must be quick. timeout 0 stands
-// for Config.RequestTimeout.
-func (r *Replicator) ReadThen(key string, level Level, timeout time.Duration, done func(crdt.Reader, error)) {
-	r.then(replicator.Get{Key: key, Read: level, Timeout: timeout}, func(res replicator.Result) {
-		done(res.Reader, wrap("get", key, level, res.Err))
-	})
+// ReadThen is Read for those who do not wait: done gets the result, once, on any goroutine, and must be quick. timeout 0 stands for ctx's deadline, without one
+// for Config.RequestTimeout. When ctx is cancelled, nothing is kept of the read, and done gets ctx's error.
+func (r *Replicator) ReadThen(ctx context.Context, key string, level Level, timeout time.Duration, done func(crdt.Reader, error)) {
+	r.then(ctx, timeout, func(timeout time.Duration) replicator.Input {
+		return replicator.Get{Key: key, Read: level, Timeout: timeout}
+	}, func(res replicator.Result) { done(res.Reader, wrap("get", key, level, res.Err)) })
 }
 
-// WriteThen is Write for those who cannot wait: done gets the result, once, on any goroutine, and must be quick. timeout 0 stands
-// for Config.RequestTimeout.
-func (r *Replicator) WriteThen(key string, level Level, timeout time.Duration, fn func(*crdt.Tx) error, done func(error)) {
-	r.then(replicator.Update{Key: key, Mutate: fn, Write: level, Timeout: timeout}, func(res replicator.Result) {
-		done(wrap("update", key, level, res.Err))
-	})
+// WriteThen is Write for those who do not wait: done gets the result, once, on any goroutine, and must be quick. timeout 0 stands for ctx's deadline, without
+// one for Config.RequestTimeout. When ctx is cancelled, that means what it means to Update.
+func (r *Replicator) WriteThen(ctx context.Context, key string, level Level, timeout time.Duration, fn func(*crdt.Tx) error, done func(error)) {
+	t := &turn{fn: fn}
+	r.then(ctx, timeout, func(timeout time.Duration) replicator.Input {
+		return replicator.Update{Key: key, Mutate: t.run, Write: level, Timeout: timeout}
+	}, func(res replicator.Result) { done(wrap("update", key, level, t.ended(ctx, res.Err))) })
 }
 
-func (r *Replicator) then(in replicator.Input, done func(replicator.Result)) {
-	if !r.loop.Post(request{in: in, done: done}) {
-		done(replicator.Result{Err: r.refusal()})
+// then is call for those who do not wait. The machine answers when ctx is cancelled, too.
+func (r *Replicator) then(ctx context.Context, timeout time.Duration, in func(timeout time.Duration) replicator.Input, done func(replicator.Result)) {
+	if err := ctx.Err(); err != nil {
+		done(replicator.Result{Err: err})
+		return
+	}
+	if d, ok := ctx.Deadline(); ok && (timeout <= 0 || time.Until(d) < timeout) {
+		timeout = max(time.Until(d), time.Millisecond)
+	}
+	if timeout <= 0 {
+		timeout = r.n.cfg.RequestTimeout
+	}
+	q := request{in: in(timeout), done: done}
+	if ctx.Done() != nil {
+		q.call = &ticket{}
+		stop := context.AfterFunc(ctx, func() {
+			if !errors.Is(ctx.Err(), context.DeadlineExceeded) { // at the deadline the machine knows how far it came
+				r.withdraw(q.call)
+			}
+		})
+		q.done = func(res replicator.Result) {
+			stop()
+			if errors.Is(res.Err, replicator.ErrCancelled) {
+				res.Err = ctx.Err()
+			}
+			done(res)
+		}
+	}
+	if !r.loop.Post(q) {
+		q.done(replicator.Result{Err: r.refusal()})
 	}
 }

@@ -11,6 +11,7 @@ var (
 	ErrLevel             = errors.New("replicator: no level of this operation") // it asks for less than one replica, or it is for reads only
 	ErrLearner           = errors.New("replicator: not caught up yet")          // this node has just joined; try again when it has caught up
 	ErrOverloaded        = errors.New("replicator: overloaded")                 // too many operations wait, or a peer is slow and the backlog is full; nothing happened
+	ErrCancelled         = errors.New("replicator: cancelled")                  // Cancel ended it; a write that was not held back has happened and still spreads
 	ErrNoView            = errors.New("replicator: no view installed")          // this node is not a member yet, or no longer
 )
 

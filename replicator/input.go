@@ -49,6 +49,10 @@ type Get struct {
 	Timeout time.Duration // 0: Config.OperationTimeout
 }
 
+// Cancel ends operations that wait, with ErrCancelled. An update that is held back does not happen; every other write has happened, and spreads. IDs that
+// name none, or one that has been answered, are ignored.
+type Cancel struct{ IDs []uint64 }
+
 // Subscribe asks for the current value of a key, or of every key with a prefix, if there is one, and for every change of it.
 // Exactly one of Key and Prefix counts: Prefix when All is set. A used ID replaces the older subscription.
 type Subscribe struct {
@@ -91,6 +95,7 @@ func (DeleteForever) input() {}
 func (Get) input()           {}
 func (Subscribe) input()     {}
 func (Unsubscribe) input()   {}
+func (Cancel) input()        {}
 func (Receive) input()       {}
 func (Persisted) input()     {}
 func (Install) input()       {}
@@ -104,6 +109,7 @@ func (i DeleteForever) String() string {
 }
 func (i Get) String() string         { return fmt.Sprintf("get #%d %q %v", i.ID, i.Key, i.Read) }
 func (i Unsubscribe) String() string { return fmt.Sprintf("unsubscribe #%d", i.ID) }
+func (i Cancel) String() string      { return fmt.Sprintf("cancel %d", i.IDs) }
 func (i Receive) String() string     { return fmt.Sprintf("receive from %s: %v", short(i.From), i.Msg) }
 func (i Install) String() string     { return "install " + i.View.String() }
 func (Tick) String() string          { return "tick" }

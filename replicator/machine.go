@@ -98,6 +98,8 @@ func (m *Machine) Step(now time.Time, in Input) *Effects {
 		m.onGet(in)
 	case Subscribe:
 		m.onSubscribe(in)
+	case Cancel:
+		m.onCancel(in.IDs)
 	case Unsubscribe:
 		m.subs.remove(in.ID)
 	case Receive:

@@ -132,6 +132,25 @@ func (m *Machine) replyReader(id uint64, r crdt.Reader) {
 // expire ends an operation whose time is up, and says what is known of it.
 func (m *Machine) expire(o *op) { m.end(o, o.s.timedOut(o)) }
 
+// onCancel ends operations whose callers have gone. It walks once over what waits, however many they are.
+func (m *Machine) onCancel(ids []uint64) {
+	wanted := make(map[uint64]struct{}, len(ids))
+	for _, id := range ids {
+		wanted[id] = struct{}{}
+	}
+	var ops []*op
+	for o := range m.timeouts.all() {
+		if _, ok := wanted[o.id]; ok && o.then == nil {
+			ops = append(ops, o)
+		}
+	}
+	for _, o := range ops {
+		o.mutate = nil
+		o.s.acksMoved = true // what waited with it is looked at again
+		m.end(o, ErrCancelled)
+	}
+}
+
 // dropOps ends everything that waits, when the node is no longer a member.
 func (m *Machine) dropOps(err error) {
 	for o := m.timeouts.first(); o != nil; o = m.timeouts.first() {

@@ -2,6 +2,7 @@ package replicator
 
 import (
 	"container/heap"
+	"iter"
 	"math"
 )
 
@@ -70,6 +71,22 @@ func (t *timeouts) first() *op {
 		return t.heap[0]
 	}
 	return t.line.items()[0].o
+}
+
+// all yields the operations that wait, in no order that means anything but always the same. Nobody may end one meanwhile.
+func (t *timeouts) all() iter.Seq[*op] {
+	return func(yield func(*op) bool) {
+		for _, l := range t.line.items() {
+			if !l.ended() && !yield(l.o) {
+				return
+			}
+		}
+		for _, o := range t.heap {
+			if !yield(o) {
+				return
+			}
+		}
+	}
 }
 
 // opHeap orders waiting operations by deadline, then by id.

@@ -176,12 +176,12 @@ var _ State = nodeState{}
 
 // Update implements State.
 func (s nodeState) Update(key string, timeout time.Duration, mutate func(*crdt.Tx) error, done func(error)) {
-	s.r.WriteThen(key, ddata.WriteMajority, timeout, mutate, done)
+	s.r.WriteThen(context.Background(), key, ddata.WriteMajority, timeout, mutate, done)
 }
 
 // Get implements State.
 func (s nodeState) Get(key string, timeout time.Duration, done func(crdt.Reader, error)) {
-	s.r.ReadThen(key, ddata.ReadMajority, timeout, done)
+	s.r.ReadThen(context.Background(), key, ddata.ReadMajority, timeout, done)
 }
 
 // Subscribe implements State.

@@ -1,0 +1,78 @@
+package replicator
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+)
+
+// Cancel ends what waits for acks, for the own disk, for answers, for agreement, and what is held back, and leaves no trace of it but the write itself.
+func TestCancelFreesWhatWaits(t *testing.T) {
+	cfg := Config{DurableKeys: []string{"d/*"}, BacklogMax: 512, PushWindow: 512, PushFlight: 1, PendingMax: 100, OperationTimeout: time.Hour, RetryInterval: time.Minute}
+	w := cluster(t, 3, cfg)
+	a, b := w.nodes[0], w.nodes[1]
+	a.put("s", "seen", All)
+	w.quiet()
+	w.isolate(1)
+	ids := []uint64{
+		a.put("s", "written", Majority), a.take("s", "absent", Majority), a.put("d/s", "disk", Local), a.put("d/s", "both", All),
+		a.get("s", Majority), a.get("s", Linearizable),
+	}
+	for i := range 40 { // until the backlog holds updates back
+		ids = append(ids, a.put("s", fmt.Sprintf("%040d", i), Local))
+	}
+	held := a.put("s", "held", Majority)
+	ids = append(ids, held)
+	s := a.m.spaces[Volatile]
+	if len(s.held) == 0 || len(s.writes) == 0 || len(s.goals) == 0 || len(s.rounds) == 0 || len(s.linear) == 0 && s.comparing == nil {
+		t.Fatalf("%d held, %d levels, %d goals, %d rounds, %d linear", len(s.held), len(s.writes), len(s.goals), len(s.rounds), len(s.linear))
+	}
+	waited := a.m.pending
+	a.step(Cancel{IDs: append(ids, 1<<40)})
+	if a.m.pending != 0 || len(s.held)+len(s.goals)+len(s.of) != 0 {
+		t.Fatalf("%d of %d wait, %d held of %d keys, %d goals", a.m.pending, waited, len(s.held), len(s.of), len(s.goals))
+	}
+	for _, q := range append(s.writes, a.m.spaces[Durable].writes...) {
+		for _, o := range q.ops.items() {
+			if !o.done() {
+				t.Errorf("%v waits in the queue of %v", o, q.level)
+			}
+		}
+	}
+	cancelled := 0
+	for _, id := range ids {
+		if r, ok := a.results[id]; !ok {
+			t.Errorf("#%d was not answered", id)
+		} else if errors.Is(r.Err, ErrCancelled) {
+			cancelled++
+		}
+	}
+	if cancelled != waited || !errors.Is(a.results[held].Err, ErrCancelled) {
+		t.Fatalf("%d cancelled, %d waited", cancelled, waited)
+	}
+	a.step(Cancel{IDs: ids}) // they are answered: it is nothing
+	w.mendAll()
+	w.advance(3 * time.Minute)
+	w.same()
+	for _, elem := range []string{"written", "seen"} {
+		if !b.has("s", elem) {
+			t.Errorf("%q did not spread", elem)
+		}
+	}
+	if !b.has("d/s", "disk") || !b.has("d/s", "both") || b.has("s", "held") {
+		t.Errorf("what was written spreads, what was held back never happened: %v %v", b.set("d/s"), b.has("s", "held"))
+	}
+	if n := len(s.rounds) + len(s.linear); n != 0 {
+		t.Errorf("%d rounds and reads are left", n)
+	}
+}
+
+func (n *node) has(key, elem string) bool {
+	for _, e := range n.set(key) {
+		if e == elem {
+			return true
+		}
+	}
+	return false
+}
