@@ -17,6 +17,7 @@ type countWorld struct {
 	*world
 	rng   *rand.Rand
 	ops   []*countOp
+	looks uint64 // calls of live
 	views []View
 	next  crdt.Origin
 }
@@ -27,6 +28,8 @@ type countOp struct {
 	key   string
 	total uint64 // the origin's own count with it; 0: the counter is cleared
 	over  []*countOp
+
+	found, gone uint64 // the last of the looks in which it was there, and in which it was replaced or cleared
 }
 
 // failure stops a world whose test wants to know what failed.
@@ -44,16 +47,17 @@ func (w *countWorld) lives(id crdt.Origin) bool { return w.node(id) != nil }
 
 // live returns the counts that an operation finds that is made at this clock: those that nothing else there has replaced or cleared.
 func (w *countWorld) live(key string, c *crdt.Clock) (live []*countOp) {
-	gone := map[*countOp]bool{}
+	w.looks++ // after every step of every node: marks are cheaper than a set
 	for _, op := range w.ops {
 		if op.key == key && c.Has(op.dot) {
+			op.found = w.looks
 			for _, o := range op.over {
-				gone[o] = true
+				o.gone = w.looks
 			}
 		}
 	}
 	for _, op := range w.ops {
-		if op.key == key && op.total > 0 && c.Has(op.dot) && !gone[op] {
+		if op.total > 0 && op.found == w.looks && op.gone != w.looks {
 			live = append(live, op)
 		}
 	}
