@@ -1,6 +1,7 @@
 package replicator
 
 import (
+	"bytes"
 	"fmt"
 
 	"github.com/coterie-go/coterie/crdt"
@@ -24,8 +25,7 @@ import (
 //	compare  [20, epoch, space, id, hash, more, hold, [key…]]
 //	compared [21, epoch, space, id, known, extra|null, lacks|null, [index…]]
 //
-// Hashes and digests are 16 bytes. Groups, clocks and items are as the package crdt has them. A decoded message keeps parts of the bytes
-// only in Part.Data.
+// Hashes and digests are 16 bytes. Groups, clocks and items are as the package crdt has them.
 const wireVersion = 1
 
 const (
@@ -185,7 +185,7 @@ func (e *encoder) report(m *Report) {
 }
 
 // DecodeMessage decodes what AppendMessage made. It fails with ErrVersion or ErrMalformed on anything else, and never costs more than in proportion
-// to the length of b. A Part keeps a piece of b; the other messages do not.
+// to the length of b. The message shares nothing with b, which the transport uses again.
 func DecodeMessage(b []byte) (Message, error) {
 	if len(b) == 0 {
 		return nil, fmt.Errorf("%w: empty", ErrMalformed)
@@ -241,7 +241,7 @@ func (d *decoder) message(kind int, epoch uint64) Message {
 	case kindReport:
 		return d.report(epoch)
 	case kindPart:
-		return &Part{Epoch: epoch, Flow: d.uint(), Index: d.uint32(), Total: d.uint32(), Data: d.bytes()}
+		return &Part{Epoch: epoch, Flow: d.uint(), Index: d.uint32(), Total: d.uint32(), Data: bytes.Clone(d.bytes())}
 	case kindPartAck:
 		return &PartAck{Epoch: epoch, Flow: d.uint(), Next: d.uint32()}
 	}

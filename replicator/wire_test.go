@@ -51,6 +51,12 @@ func TestMessagesComeBackAsTheyWere(t *testing.T) {
 		if got.String() != m.String() || !bytes.Equal(AppendMessage(nil, got), b) || reflect.TypeOf(got) != reflect.TypeOf(m) {
 			t.Errorf("sent %v, got %v", m, got)
 		}
+		lent := bytes.Clone(b)
+		kept, _ := DecodeMessage(lent)
+		scribble(lent)
+		if !bytes.Equal(AppendMessage(nil, kept), b) {
+			t.Errorf("%v keeps bytes that are not its own", m)
+		}
 		if err := cbor.Wellformed(b[1:]); err != nil {
 			t.Errorf("%v is no CBOR: %v", m, err)
 		}
@@ -65,6 +71,12 @@ func TestMessagesComeBackAsTheyWere(t *testing.T) {
 	}
 	if _, err := DecodeMessage([]byte{wireVersion + 1}); !errors.Is(err, ErrVersion) {
 		t.Errorf("another version: %v", err)
+	}
+}
+
+func scribble(b []byte) {
+	for i := range b {
+		b[i] = 0xa5
 	}
 }
 

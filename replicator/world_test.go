@@ -187,12 +187,14 @@ func (n *node) step(in Input) {
 	w.after(n)
 }
 
-// carried takes a message over the wire.
+// carried takes a message over the wire. The bytes are used again after that, as the transport does.
 func (w *world) carried(m Message) Message {
-	out, err := DecodeMessage(AppendMessage(nil, m))
+	b := AppendMessage(nil, m)
+	out, err := DecodeMessage(b)
 	if err != nil {
 		w.t.Fatalf("%v does not decode: %v", m, err)
 	}
+	scribble(b)
 	return out
 }
 

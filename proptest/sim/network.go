@@ -46,6 +46,7 @@ type network struct {
 	lose func(from, to int, pk *packet) bool
 	// loss, dup and straggle are probabilities on the control lane; they fall to zero when the world heals.
 	loss, dup, straggle float64
+	lent                []byte // what a machine is given: as with the transport, the bytes are its only during the call
 }
 
 type linkKey struct {
@@ -249,7 +250,16 @@ const stripes = 2
 
 func (n *network) deliver(q *Process, pk packet) {
 	n.w.counts.Delivered++
+	if pk.ch == toShard && pk.payload[0] == packTell { // routes keep those
+		q.receive(pk)
+		return
+	}
+	n.lent = append(n.lent[:0], pk.payload...)
+	pk.payload = n.lent
 	q.receive(pk)
+	for i := range pk.payload {
+		pk.payload[i] = 0xa5
+	}
 }
 
 // forget drops the connections of a process that ended; what it had sent may still arrive.
