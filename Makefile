@@ -15,7 +15,7 @@ CALM  = $(shell $(GO) list ./... | grep -vE '/(ddata|sharding|examples/quickstar
 RACE_CALM := ./durable/... ./ddata/drive ./ddata/transport/...
 RACE_LIVE := ./ddata ./sharding
 
-.PHONY: help demo test race vet lint sim faults fuzz bench ci
+.PHONY: help demo test calm live race vet lint sim faults fuzz bench ci
 
 help: ## list the jobs
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -23,10 +23,17 @@ help: ## list the jobs
 demo: ## three processes, 300 entities: join, kill -9, full restart (about a minute)
 	$(GO) run ./examples/quickstart
 
-test: vet ## every test, with the race detector where there are goroutines
-	$(GO) test $(CALM)
-	$(GO) test -p 1 $(LIVE)
+test: ## every test, with the race detector where there are goroutines
+	$(MAKE) vet
+	$(MAKE) calm
+	$(MAKE) live
 	$(MAKE) race
+
+calm: ## only the tests that need no processor of their own
+	$(GO) test $(CALM)
+
+live: ## only the tests of running nodes, package by package
+	$(GO) test -p 1 $(LIVE)
 
 # Of crdt only snapshots meet other goroutines. Tests that kill processes show nothing more under the detector, and wait for the disk. Of the random
 # histories of a store -short plays a fifth: what they look for, one caller sees, and all of them are played without the detector; what the
