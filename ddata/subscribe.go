@@ -13,7 +13,7 @@ import (
 // Change is what a subscription delivers.
 type Change struct {
 	Key     string
-	Reader  crdt.Reader // the value at that moment
+	Reader  crdt.Reader // the value at that moment; crdt.Diff tells what has changed since an earlier one
 	Deleted bool        // the key holds nothing any more
 }
 

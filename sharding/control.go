@@ -46,7 +46,6 @@ type control struct {
 	lonelyAt time.Time // when to look whether messages wait that nobody can take; zero: none wait
 	retryAt  time.Time // of what follows
 	flushes  map[uint32]bool
-	idsDue   []idsDue
 	fences   map[protocol.ShardID]protocol.SendFence // the latest of each shard counts
 }
 
@@ -60,7 +59,7 @@ type hosting struct {
 	ids      crdt.Reader  // the remembered ids that the machine knows of
 	idsKnown bool         // it has read them
 	idsNext  *crdt.Reader // newer ones, to be compared
-	idsBusy  bool         // being compared, or paused after that
+	idsBusy  bool         // being compared
 }
 
 // ctlInput is one input: for the Region machine, for the Shard machine of s, or a function to run.
@@ -243,7 +242,6 @@ func (c *control) retry(now time.Time) {
 	for _, f := range maps.Clone(c.fences) {
 		c.fence(f)
 	}
-	c.retryIDs(now)
 	for number := range c.flushes {
 		if c.r.flush(number) {
 			delete(c.flushes, number)

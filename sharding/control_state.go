@@ -84,8 +84,8 @@ func (c *control) idsRead(h *hosting, v crdt.Reader) {
 	c.compareIDs(h)
 }
 
-// idsChanged has the remembered ids of a hosted shard compared with what its machine knows. The comparison walks over both sets, so it runs
-// beside the loop, one at a time per shard, and only the latest value counts.
+// idsChanged has the remembered ids of a hosted shard compared with what its machine knows. That costs as much as what has changed, which after a
+// partition may be much, so it runs beside the loop, one at a time per shard, and only the latest value counts.
 func (c *control) idsChanged(number uint32, v crdt.Reader) {
 	if h := c.shards[number]; h != nil {
 		h.idsNext = &v
@@ -100,38 +100,13 @@ func (c *control) compareIDs(h *hosting) {
 	before, now := h.ids, *h.idsNext
 	h.ids, h.idsNext, h.idsBusy = now, nil, true
 	c.aside(func() {
-		began := time.Now()
 		in := protocol.DiffIDs(before, now)
-		pause := max(idsPauseMin, 10*time.Since(began))
-		c.post(ctlInput{do: func(now time.Time) {
+		c.post(ctlInput{do: func(time.Time) {
 			if len(in.Added)+len(in.Removed) > 0 {
 				c.toShard(h.s, in)
 			}
-			c.idsDue = append(c.idsDue, idsDue{now.Add(pause), h})
-			c.retryAt = earlier(c.retryAt, now.Add(pause))
+			h.idsBusy = false
+			c.compareIDs(h)
 		}})
 	})
-}
-
-// idsDue is when the next comparison of a shard may begin, so that nine tenths of the time go to other things.
-type idsDue struct {
-	at time.Time
-	h  *hosting
-}
-
-const idsPauseMin = 100 * time.Millisecond
-
-func (c *control) retryIDs(now time.Time) {
-	kept := c.idsDue[:0]
-	for _, d := range c.idsDue {
-		if now.Before(d.at) {
-			kept = append(kept, d)
-			c.retryAt = earlier(c.retryAt, d.at)
-			continue
-		}
-		d.h.idsBusy = false
-		c.compareIDs(d.h)
-	}
-	clear(c.idsDue[len(kept):])
-	c.idsDue = kept
 }

@@ -152,5 +152,5 @@ func (c *control) killAll() {
 	c.r.closeRoutes()
 	clear(c.flushes)
 	clear(c.fences)
-	c.idsDue, c.retryAt = nil, time.Time{}
+	c.retryAt = time.Time{}
 }
