@@ -100,6 +100,46 @@ func TestRepairDoesNotBringBackWhatWasRemovedMeanwhile(t *testing.T) {
 	w.same()
 }
 
+// R4: Set, clock and payloads of a repair come from one pinned moment of the donor, whatever he does while it is told.
+func TestRepairComesFromOnePinnedMoment(t *testing.T) {
+	w := cluster(t, 2, Config{LogMax: 1, FrameMax: 512, PieceWindow: 1})
+	a, b := w.nodes[0], w.nodes[1]
+	w.sever(1, 2)
+	a.step(Reachable{2, false})
+	elem := func(i int) string { return fmt.Sprintf("elem%02d%s", i, strings.Repeat("-", 40)) }
+	var pinned []string
+	for i := range 60 {
+		a.put("s", elem(i), Local)
+		pinned = append(pinned, elem(i))
+	}
+	w.mendAll()
+	w.drop = func(p packet) bool { _, push := p.msg.(*Push); return push } // what happens now is not told otherwise
+	a.step(Reachable{2, true})
+	changes := 0
+	for i := 0; i < 10_000 && b.m.stats.Repairs == 0; i++ {
+		if len(w.net) == 0 {
+			w.advance(50 * time.Millisecond)
+			continue
+		}
+		w.deliver(0)
+		if len(a.m.donors) > 0 && b.m.stats.Repairs == 0 && changes < 20 {
+			a.take("s", elem(59-changes), Local) // which is to be told last
+			a.put("s", elem(60+changes), Local)
+			changes++
+		}
+	}
+	if changes < 5 || b.m.stats.Repairs != 1 || b.m.stats.RepairsBroken+b.m.stats.RepairAlarms != 0 {
+		t.Fatalf("%d changes, %d repairs, %d broken, %d alarms", changes, b.m.stats.Repairs, b.m.stats.RepairsBroken, b.m.stats.RepairAlarms)
+	}
+	b.wantSet("s", pinned...)
+	w.drop = func(packet) bool { return false }
+	w.advance(10 * time.Second)
+	w.same()
+	if got := b.set("s"); len(got) != 60 || slices.Contains(got, elem(59)) {
+		t.Fatalf("%q", got)
+	}
+}
+
 // path returns where an element of a set lives.
 func (n *node) path(key, elem string) string {
 	for it := range n.m.Snapshot(n.m.SpaceOf(key)).View(key).Items("") {

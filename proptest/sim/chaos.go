@@ -285,7 +285,7 @@ func (w *World) heal() {
 	w.healed = true
 	w.trace.line(w, "HEAL")
 	w.net.cut(nil)
-	w.net.loss, w.net.dup, w.net.straggle, w.net.lose = 0, 0, 0, nil
+	w.net.loss, w.net.dup, w.net.straggle, w.net.lose, w.net.still = 0, 0, 0, nil, nil
 	for _, s := range w.slots {
 		s.disk.slowTil = 0
 		if s.proc != nil {

@@ -1,6 +1,8 @@
 package sim
 
 import (
+	"iter"
+
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/ddata/membership"
 	"github.com/coterie-go/coterie/durable"
@@ -10,14 +12,15 @@ import (
 
 // replicaDriver carries out what the Replicator machine of a process wants.
 type replicaDriver struct {
-	p       *Process
-	m       *replicator.Machine
-	timer   timer
-	table   durable.Table
-	nextID  uint64
-	waiting map[uint64]func(replicator.Result)
-	subs    map[uint64]func(replicator.Change)
-	steps   int
+	p         *Process
+	m         *replicator.Machine
+	installed *membership.View // installed last
+	timer     timer
+	table     durable.Table
+	nextID    uint64
+	waiting   map[uint64]func(replicator.Result)
+	subs      map[uint64]func(replicator.Change)
+	steps     int
 	// nextCheck is the step after which the machine is checked again.
 	nextCheck int
 	caughtUp  bool
@@ -42,6 +45,7 @@ func newReplicaDriver(p *Process) *replicaDriver {
 func (d *replicaDriver) config() replicator.Config {
 	o := d.p.w.opt
 	return replicator.Config{
+		Expire: o.expireRules(), OperationTimeout: o.Timeout,
 		Self: crdt.Origin(d.p.uid), Disk: uint64(d.p.slot.index + 1), DurableKeys: []string{"d/*", "sharding/*/ids/*"}, LogMax: o.LogMax,
 		FrameMax: o.FrameMax, WriteBehind: o.WriteBehind, SketchCells: 256, SketchFrom: 32, SuppliersMax: 2, Faults: o.replicaFaults(),
 	}
@@ -117,6 +121,17 @@ func (d *replicaDriver) view(key string) crdt.Reader {
 	return d.m.Snapshot(d.m.SpaceOf(key)).View(key)
 }
 
+// items yields all that the process's own replica holds of a key, shown or not.
+func (d *replicaDriver) items(key string) iter.Seq[*crdt.Item] {
+	return func(yield func(*crdt.Item) bool) {
+		for it := range d.m.Snapshot(d.m.SpaceOf(key)).ItemsFrom(key, "") {
+			if it.Key != key || !yield(it) {
+				return
+			}
+		}
+	}
+}
+
 // report tells the Membership what it waits for.
 func (d *replicaDriver) report() {
 	p := d.p
@@ -158,6 +173,7 @@ func (d *replicaDriver) reachable(uid uint64, is bool) {
 
 // install translates the membership's view for the role.
 func (d *replicaDriver) install(v *membership.View) {
+	d.installed = v
 	out := replicator.View{Epoch: uint64(v.Epoch), Founded: v.Founded}
 	for _, m := range v.Members {
 		peer := replicator.Peer{ID: crdt.Origin(m.UID), UpNumber: m.UpNumber, Disk: uint64(m.Disk)}

@@ -10,6 +10,7 @@ import (
 // newJudges are all checkers of a world.
 func newJudges(w *World) []judge {
 	w.shardJudge = &shardJudge{last: map[order]uint64{}}
+	w.tidy = &tidyJudge{newest: map[membership.ClusterID]*membership.View{}}
 	return []judge{
 		&actingJudge{},
 		&viewJudge{views: map[viewKey]*membership.View{}, removed: map[uint64]membership.Epoch{}},
@@ -18,6 +19,7 @@ func newJudges(w *World) []judge {
 		&equalJudge{seen: [2]map[[2]uint64]sighting{{}, {}}},
 		w.shardJudge,
 		&livenessJudge{},
+		w.tidy, // the last to be asked, because it looks at everything
 	}
 }
 

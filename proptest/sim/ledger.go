@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 )
@@ -8,10 +9,17 @@ import (
 // ledger is what the clients know: what they asked for, and what was acknowledged. It is the independent side of every judgement on
 // data; it knows sets and sums, and nothing of items, dots or clocks.
 type ledger struct {
-	sets     map[string]*setBook
-	counters map[string]*sumBook
-	nextElem int
+	sets      shelf
+	counters  map[string]*sumBook
+	owns      shelf                 // what belongs to nodes
+	fleetings shelf                 // keys that expire
+	finals    map[string]*finalBook // keys that may be deleted for ever
+	lastFinal map[string]int        // by space, the number of the newest of them
+	nextElem  int
 }
+
+// shelf holds sets by key.
+type shelf map[string]*setBook
 
 // setBook is the history of one set of unique elements: each is added once and removed at most once.
 type setBook struct {
@@ -26,13 +34,33 @@ type setBook struct {
 type entry struct {
 	elem    string
 	slot    int
-	acked   int64 // when a quorum had it; 0: not acknowledged by one
-	local   int64 // when the own replica had it (its disk, for a durable key)
-	removed bool  // somebody asked to remove it
-	gone    int64 // when a quorum had its removal, which had seen it; 0: not so
-	excused bool  // more than a minority of those who may have had it is gone
-	seen    int64 // when the first linearizable read ended that saw it; 0: none has
-	missed  int64 // when the first one ended that missed it and had begun after that; 0: none has
+	owner   *Process // who wrote it; nil where that does not matter
+	asked   int64    // when it was to be written, if that matters
+	field   string   // where a map has it; empty: in a set
+	n       int      // its number there
+	acked   int64    // when a quorum had it; 0: not acknowledged by one
+	local   int64    // when the own replica had it (its disk, for a durable key)
+	removed bool     // somebody asked to remove it
+	gone    int64    // when a quorum had its removal, which had seen it; 0: not so
+	excused bool     // more than a minority of those who may have had it is gone
+	seen    int64    // when the first linearizable read ended that saw it; 0: none has
+	missed  int64    // when the first one ended that missed it and had begun after that; 0: none has
+}
+
+// finalBook is the history of a set that is deleted for ever at some time.
+type finalBook struct {
+	setBook
+	asked   int64            // when somebody first asked to delete it
+	gone    int64            // when a quorum had the deletion
+	excused bool             // more than a minority of those who may have had it is gone
+	on      []int            // slots that had it on their disk, for a durable key
+	told    map[uint64]int64 // by uid: when a process was first told of it; only looked up
+}
+
+func (b *finalBook) tell(p *Process, at int64) {
+	if _, ok := b.told[p.uid]; !ok {
+		b.told[p.uid] = at
+	}
 }
 
 // sumBook is the history of one grow-only counter.
@@ -51,17 +79,41 @@ type ackedSum struct {
 }
 
 func newLedger() *ledger {
-	return &ledger{sets: map[string]*setBook{}, counters: map[string]*sumBook{}}
+	return &ledger{sets: shelf{}, counters: map[string]*sumBook{}, owns: shelf{}, fleetings: shelf{}, finals: map[string]*finalBook{}, lastFinal: map[string]int{}}
 }
 
 // isDurable is the simulator's rule for its own keys.
 func isDurable(key string) bool { return strings.HasPrefix(key, "d/") }
 
-func (l *ledger) set(key string) *setBook {
-	b := l.sets[key]
+func (l *ledger) set(key string) *setBook { return l.sets.book(key) }
+
+func (l *ledger) owned(key string) *setBook { return l.owns.book(key) }
+
+func (l *ledger) fleeting(key string) *setBook { return l.fleetings.book(key) }
+
+// final returns the book of the newest key of a space that nobody has deleted, or of one of those before it.
+func (l *ledger) final(space string, before int) *finalBook {
+	key := func(n int) string { return fmt.Sprintf("%send/%06d", space, n) }
+	n := l.lastFinal[space]
+	if b := l.finals[key(n)]; b != nil && b.asked != 0 {
+		n++
+		l.lastFinal[space] = n
+	}
+	if l.finals[key(n)] == nil {
+		l.finals[key(n)] = &finalBook{setBook: *newBook(key(n)), told: map[uint64]int64{}}
+	}
+	return l.finals[key(max(0, n-before))]
+}
+
+func newBook(key string) *setBook {
+	return &setBook{key: key, durable: isDurable(key), byElem: map[string]*entry{}}
+}
+
+func (s shelf) book(key string) *setBook {
+	b := s[key]
 	if b == nil {
-		b = &setBook{key: key, durable: isDurable(key), byElem: map[string]*entry{}}
-		l.sets[key] = b
+		b = newBook(key)
+		s[key] = b
 	}
 	return b
 }
@@ -104,17 +156,16 @@ func (b *sumBook) least(start int64) uint64 {
 
 // excuse forgives everything in one space that was acknowledged so far: more than a minority of its witnesses is gone.
 func (l *ledger) excuse(durable bool) (n uint64) {
-	for _, b := range l.sets {
-		if b.durable != durable {
-			continue
+	for _, s := range []shelf{l.sets, l.owns, l.fleetings} {
+		for _, b := range s { // order: each by itself
+			n += b.excuse(durable)
 		}
-		for _, e := range b.entries {
-			if !e.excused && (e.acked != 0 || e.gone != 0) {
-				n++
-			}
-			e.excused = true
+	}
+	for _, b := range l.finals { // order: each by itself
+		if b.durable == durable {
+			n += b.setBook.excuse(durable)
+			b.excused = b.excused || b.asked != 0
 		}
-		b.linear = nil
 	}
 	for _, b := range l.counters {
 		if b.durable != durable {
@@ -122,6 +173,20 @@ func (l *ledger) excuse(durable bool) (n uint64) {
 		}
 		b.floor, b.acked, b.read = 0, nil, nil
 	}
+	return n
+}
+
+func (b *setBook) excuse(durable bool) (n uint64) {
+	if b.durable != durable {
+		return 0
+	}
+	for _, e := range b.entries {
+		if !e.excused && (e.acked != 0 || e.gone != 0) {
+			n++
+		}
+		e.excused = true
+	}
+	b.linear = nil
 	return n
 }
 
@@ -133,4 +198,21 @@ func sortedKeys[V any](m map[string]V) []string {
 	}
 	slices.Sort(keys)
 	return keys
+}
+
+// inOrder yields the books by key.
+func (s shelf) inOrder() []*setBook {
+	books := make([]*setBook, 0, len(s))
+	for _, key := range sortedKeys(s) {
+		books = append(books, s[key])
+	}
+	return books
+}
+
+func (l *ledger) finalsInOrder() []*finalBook {
+	books := make([]*finalBook, 0, len(l.finals))
+	for _, key := range sortedKeys(l.finals) {
+		books = append(books, l.finals[key])
+	}
+	return books
 }

@@ -15,6 +15,7 @@ type load struct {
 	rng    *rand.Rand
 	linear *rand.Rand // draws the level of reads
 	l      *ledger
+	tidy   tidyLoad
 }
 
 // afterHeal is how long clients go on once the world is whole.
@@ -22,6 +23,7 @@ const afterHeal = 4 * time.Second
 
 func (w *World) startLoad() {
 	l := &load{w: w, rng: w.rs.stream("load", 0), linear: w.rs.stream("linear", 0), l: w.ledger}
+	l.tidy = tidyLoad{l, w.rs.stream("tidy", 0)}
 	w.after(2*time.Second, nil, l.next)
 	w.after(w.opt.Safety+afterHeal, nil, l.probe)
 }
@@ -68,6 +70,7 @@ func (l *load) next() {
 		space = "d/"
 	}
 	switch {
+	case l.tidy.operate(p, space, key):
 	case chance(l.rng, w.opt.Reads):
 		l.read(p, space, key)
 	case l.rng.IntN(4) == 0:

@@ -44,6 +44,8 @@ type network struct {
 	links   map[linkKey]*link
 	// lose, when set by a script, loses packets of the control lane by what they are: the second byte of a message tells its kind.
 	lose func(from, to int, pk *packet) bool
+	// still, when set by a script, says until when what is sent on a FIFO lane now is held up.
+	still func(from, to int) int64
 	// loss, dup and straggle are probabilities on the control lane; they fall to zero when the world heals.
 	loss, dup, straggle float64
 	lent                []byte // what a machine is given: as with the transport, the bytes are its only during the call
@@ -167,6 +169,9 @@ func (n *network) stream(p, q *Process, pk packet) {
 		l.since = 0
 	}
 	l.last = max(l.last+1, n.w.now+n.delay())
+	if n.still != nil {
+		l.last = max(l.last, n.still(p.slot.index, q.slot.index))
+	}
 	gen := l.gen
 	n.w.at(l.last, q, func() { n.arrive(l, gen, pk) })
 }

@@ -57,10 +57,17 @@ type Options struct {
 	Removes  float64       // part of the writes to sets that removes
 	Keys     int           // of each kind
 	Durable  bool          // half of the writes go to durable keys
+	Owned    float64       // part of the operations that is on what belongs to nodes
+	Fleeting float64       // part that is on keys that expire
+	Final    float64       // part that is on keys that are deleted for ever
 	LogMax   int           // events that a replica keeps; 0 the default
 	FrameMax int           // of the Replicator; 0 the default
 	// WeakSketch makes the sketches of repairs mix up dots, so that they must find out and take other ways.
 	WeakSketch bool
+	// ExpireAfter is the time of keys that expire.
+	ExpireAfter time.Duration
+	// Timeout is that of operations; 0 the default.
+	Timeout time.Duration
 	// WriteBehind spaces out the Replicator's commits.
 	WriteBehind time.Duration
 	// PromptLossy sends the Replicator's prompt messages on the lossy lane.
@@ -145,6 +152,9 @@ func drawOptions(r *rand.Rand, plan Plan) Options {
 	o.WriteBehind = pick(r, 0, 0, 0, 20*time.Millisecond, 300*time.Millisecond)
 	o.Linear = pick(r, 0, 0.3, 0.8)
 	o.Strategy = drawStrategy(r, o.Nodes)
+	if o.Scenario != inserts {
+		o.drawTidy(r)
+	}
 	return o
 }
 
@@ -157,6 +167,17 @@ func drawStrategy(r *rand.Rand, nodes int) membership.Strategy {
 		membership.DownAll{})
 }
 
+// drawTidy draws what there is to tidy up.
+func (o *Options) drawTidy(r *rand.Rand) {
+	o.Owned, o.Fleeting, o.Final = pick(r, 0, 0, 0.1, 0.3), pick(r, 0, 0, 0.1, 0.2), pick(r, 0, 0, 0.05, 0.1)
+	if o.Scenario == tidying {
+		o.Owned, o.Fleeting, o.Strategy = 0.2, 0.3, membership.KeepMajority{} // the oldest who is cut off is the one who does not go on
+	}
+	if o.Fleeting > 0 {
+		o.ExpireAfter, o.Timeout = pick(r, 4*time.Second, 7*time.Second, 12*time.Second), expireTimeout
+	}
+}
+
 func (o Options) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s nodes=%d+%d safety=%v loss=%g dup=%g straggle=%g delay=%v+%v drift=%g skew=%v disk=%v+%v fail=%g", o.Scenario, o.Nodes, o.Spare,
@@ -164,6 +185,9 @@ func (o Options) String() string {
 	fmt.Fprintf(&b, " hostile=%v write=%v keys=%d durable=%v removes=%g reads=%g linear=%g log=%d shards=%dx%d remember=%v", o.Hostile, o.WriteGap, o.Keys,
 		o.Durable, o.Removes, o.Reads, o.Linear, o.LogMax, o.EntityTypes, o.Shards, o.Remember)
 	fmt.Fprintf(&b, " downing=%q", o.Strategy.String())
+	if o.Owned+o.Fleeting+o.Final > 0 {
+		fmt.Fprintf(&b, " owned=%g fleeting=%g after %v final=%g", o.Owned, o.Fleeting, o.ExpireAfter, o.Final)
+	}
 	if o.WeakSketch {
 		fmt.Fprint(&b, " weak-sketch")
 	}

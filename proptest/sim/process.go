@@ -90,6 +90,7 @@ func (p *Process) end(why string) {
 	w.trace.line(p, "END %s", why)
 	p.alive, p.frozen, p.behind, p.backlog = false, false, false, nil
 	p.slot.proc, p.slot.leaving = nil, false
+	w.counts.tidied(p)
 	p.slot.disk.crash()
 	for i, q := range w.live {
 		if q == p {

@@ -21,15 +21,17 @@ const (
 	lostKinds = "lost-kinds"
 	// smallLogs forces reconciliation: short logs, long cuts, many removes.
 	smallLogs = "small-logs"
+	// tidying keeps from the oldest what others know while he tidies up.
+	tidying = "tidying"
 	// inserts plays the insert test of the reference: unique inserts, connected and split, at Local and at Majority. It is no part of the swarm.
 	inserts = "inserts"
 )
 
 // Scenarios are the names of all scenarios.
-var Scenarios = []string{plainChaos, growingView, coldRestarts, stoppedGrowing, rollingMoves, lostKinds, smallLogs, inserts}
+var Scenarios = []string{plainChaos, growingView, coldRestarts, stoppedGrowing, rollingMoves, lostKinds, smallLogs, tidying, inserts}
 
 func drawScenario(r *rand.Rand) string {
-	return pick(r, plainChaos, plainChaos, plainChaos, plainChaos, growingView, growingView, coldRestarts, stoppedGrowing, rollingMoves, rollingMoves, lostKinds, lostKinds, smallLogs)
+	return pick(r, plainChaos, plainChaos, plainChaos, plainChaos, growingView, growingView, coldRestarts, stoppedGrowing, rollingMoves, rollingMoves, lostKinds, lostKinds, smallLogs, tidying)
 }
 
 // scripts are the scenarios that replace the random strokes.
@@ -38,6 +40,7 @@ var scripts = map[string]func(*chaos){
 	stoppedGrowing: (*chaos).stoppedGrowing,
 	rollingMoves:   (*chaos).rollingMoves,
 	lostKinds:      (*chaos).lostKinds,
+	tidying:        (*chaos).tidying,
 	inserts:        (*chaos).inserts,
 }
 
@@ -76,6 +79,10 @@ func applyScenario(r *rand.Rand, o *Options) {
 		o.Weights = quiet
 		o.Weights[split], o.Weights[isolate], o.Weights[mend], o.Weights[freeze], o.Weights[partial], o.Weights[connectionReset] = 3, 3, 3, 1, 2, 2
 		o.WeakSketch = r.IntN(2) == 0
+	case tidying:
+		o.Nodes, o.Spare, o.Shards, o.Safety = pick(r, 3, 5, 5), 4, 0, 150*time.Second
+		o.Hostile, o.PromptLossy, o.DiskFail = false, false, 0
+		o.Keys, o.WriteGap, o.Reads = pick(r, 1, 3), pick(r, 20*time.Millisecond, 50*time.Millisecond), 0.3
 	case inserts:
 		o.Nodes, o.Spare, o.Shards, o.Safety = insertNodes, 0, 0, 110*time.Second
 		o.Loss, o.Straggle, o.DiskFail, o.WriteGap = 0, 0, 0, time.Second

@@ -35,6 +35,7 @@ type Counts struct {
 	Writes, Acked, Reads, Linear, Excused                 uint64
 	Sent, Delivered, Lost                                 uint64
 	Tells, Told, HandOffs, Starts                         uint64
+	Swept, Expired, Folded, Deleted                       uint64
 }
 
 // add sums the counts of runs.
@@ -58,6 +59,18 @@ func (c *Counts) add(o Counts) {
 	c.Told += o.Told
 	c.HandOffs += o.HandOffs
 	c.Starts += o.Starts
+	c.Swept += o.Swept
+	c.Expired += o.Expired
+	c.Folded += o.Folded
+	c.Deleted += o.Deleted
+}
+
+// tidied counts what a process has tidied up when it ends.
+func (c *Counts) tidied(p *Process) {
+	s := p.rep.m.Stats()
+	c.Swept += s.Swept
+	c.Expired += s.Expired
+	c.Folded += s.Folded
 }
 
 // World is one run. Everything in it happens on one goroutine, in the order of its queue.
@@ -91,6 +104,7 @@ type World struct {
 	probedShards bool                      // every entity of the healed world was sent something
 	addressed    map[protocol.ShardID]bool // shards that ever were sent something; only looked up
 	shardJudge   *shardJudge
+	tidy         *tidyJudge
 }
 
 // judge is a checker. It sees what happened from outside and knows nothing of the machines' own rules.
@@ -115,6 +129,9 @@ func Run(seed uint64, plan Plan, watch io.Writer) Result {
 		for _, j := range w.judges {
 			j.finish(w)
 		}
+	}
+	for _, p := range w.live {
+		w.counts.tidied(p)
 	}
 	return Result{
 		Seed: seed, Options: w.opt, Hash: w.trace.hash, Events: w.events, Virtual: time.Duration(w.now), Violation: w.failed, Counts: w.counts,

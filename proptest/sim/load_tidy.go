@@ -1,0 +1,246 @@
+package sim
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/replicator"
+)
+
+// tidyLoad is the clients of what replicas tidy up by themselves: elements that belong to nodes, keys that expire, keys that are deleted for ever.
+// It draws from a stream of its own, so that a seed without it keeps its story.
+type tidyLoad struct {
+	*load
+	rng *rand.Rand
+}
+
+// operate does one operation in the place of the others, if that is drawn.
+func (l tidyLoad) operate(p *Process, space, key string) bool {
+	o := l.w.opt
+	if o.Owned+o.Fleeting+o.Final == 0 {
+		return false
+	}
+	switch x := l.rng.Float64(); {
+	case x < o.Owned:
+		l.own(p, space, key)
+	case x < o.Owned+o.Fleeting:
+		l.fleeting(p, space)
+	case x < o.Owned+o.Fleeting+o.Final:
+		l.final(p, space)
+	default:
+		return false
+	}
+	return true
+}
+
+// own reads or changes what belongs to nodes.
+func (l tidyLoad) own(p *Process, space, key string) {
+	set, table := l.l.owned(space+"own/set/"+key), l.l.owned(space+"own/map/"+key)
+	switch n := l.rng.IntN(100); {
+	case n < 25:
+		l.readOwned(p, set)
+	case n < 40:
+		l.readOwnedMap(p, table)
+	case n < 60:
+		l.putOwned(p, table)
+	case n < 70:
+		l.removeOwned(p, set)
+	default:
+		l.addOwned(p, set)
+	}
+}
+
+func (l tidyLoad) addOwned(p *Process, b *setBook) {
+	e := l.newEntry(p, b)
+	l.write(p, b.key, e, crdt.Mutate[crdt.NodeSet[string]](func(s *crdt.NodeSetTx[string]) error { return s.Add(e.elem) }))
+}
+
+// fields is how many fields the maps that belong to nodes have.
+const fields = 3
+
+// putOwned puts the number of an entry into a field: an owner's numbers rise.
+func (l tidyLoad) putOwned(p *Process, b *setBook) {
+	e := l.newEntry(p, b)
+	e.field, e.n = fmt.Sprintf("f%d", l.rng.IntN(fields)), l.l.nextElem
+	l.write(p, b.key, e, crdt.Mutate[crdt.NodeMap[string, int]](func(m *crdt.NodeMapTx[string, int]) error { return m.Put(e.field, e.n) }))
+}
+
+// removeOwned takes out one of the elements of a process, now and then all.
+func (l tidyLoad) removeOwned(p *Process, b *setBook) {
+	var own []*entry
+	for _, e := range b.entries {
+		if e.owner == p && !e.removed {
+			own = append(own, e)
+		}
+	}
+	if len(own) == 0 {
+		return
+	}
+	change := (*crdt.NodeSetTx[string]).Clear
+	if l.rng.IntN(8) > 0 {
+		e := own[l.rng.IntN(len(own))]
+		own = []*entry{e}
+		change = func(s *crdt.NodeSetTx[string]) error { return s.Remove(e.elem) }
+	}
+	var seen []*entry
+	for _, e := range own {
+		e.removed = true
+	}
+	level, quorum := l.level()
+	l.w.counts.Writes++
+	update[crdt.NodeSet[string]](p.rep, b.key, level, func(s *crdt.NodeSetTx[string]) error {
+		for _, e := range own {
+			if s.Owns(e.elem) {
+				seen = append(seen, e)
+			}
+		}
+		return change(s)
+	}, func(err error) {
+		if err != nil {
+			return
+		}
+		l.w.counts.Acked++
+		for _, e := range seen {
+			if quorum && p.counts() {
+				e.gone = l.w.now
+			}
+		}
+	})
+}
+
+func (l tidyLoad) readOwned(p *Process, b *setBook) {
+	l.w.counts.Reads++
+	start := l.w.now
+	read[crdt.NodeSet[string]](p.rep, b.key, replicator.Majority, func(s crdt.NodeSet[string], err error) {
+		if err == nil && p.counts() {
+			judgeOwned(l.w, p, b, s.Contains, start, l.some(len(b.entries)))
+		}
+	})
+}
+
+func (l tidyLoad) readOwnedMap(p *Process, b *setBook) {
+	l.w.counts.Reads++
+	start := l.w.now
+	read[crdt.NodeMap[string, int]](p.rep, b.key, replicator.Majority, func(m crdt.NodeMap[string, int], err error) {
+		if err == nil && p.counts() {
+			judgeOwnedMap(l.w, p, b, m, start)
+		}
+	})
+}
+
+// fleeting reads or writes a key that expires. Clients stay with a key for a while and then leave it alone for longer than it lives.
+func (l tidyLoad) fleeting(p *Process, space string) {
+	w := l.w
+	phase := w.now / int64(w.opt.ExpireAfter)
+	key := func(n int64) *setBook { return l.l.fleeting(fmt.Sprintf("%sx/%d", space, n%fleetingKeys)) }
+	if l.rng.IntN(3) > 0 && !w.healed { // when the world has healed, all of them are left alone
+		b := key(phase + l.rng.Int64N(2))
+		e := l.newEntry(p, b)
+		l.write(p, b.key, e, crdt.Mutate[crdt.ORSet[string]](func(s *crdt.ORSetTx[string]) error { return s.Add(e.elem) }))
+		return
+	}
+	b, start := key(l.rng.Int64N(fleetingKeys)), w.now
+	w.counts.Reads++
+	read[crdt.ORSet[string]](p.rep, b.key, replicator.Majority, func(s crdt.ORSet[string], err error) {
+		if err == nil && p.counts() {
+			judgeFleeting(w, p, b, s.Contains, start, l.some(len(b.entries)))
+		}
+	})
+}
+
+const fleetingKeys = 4
+
+// final reads, writes or deletes for ever one of the latest keys, some of which are deleted already.
+func (l tidyLoad) final(p *Process, space string) {
+	b := l.l.final(space, l.rng.IntN(4))
+	switch n := l.rng.IntN(20); {
+	case n < 7:
+		l.readFinal(p, b)
+	case n < 9:
+		l.deleteForever(p, b)
+	default:
+		e, start := l.newEntry(p, &b.setBook), l.w.now
+		l.writeThen(p, b.key, e, crdt.Mutate[crdt.ORSet[string]](func(s *crdt.ORSetTx[string]) error { return s.Add(e.elem) }), func(err error) {
+			judgeTold(l.w, p, b, err, start)
+		})
+	}
+}
+
+func (l tidyLoad) readFinal(p *Process, b *finalBook) {
+	l.w.counts.Reads++
+	start := l.w.now
+	read[crdt.ORSet[string]](p.rep, b.key, replicator.Majority, func(s crdt.ORSet[string], err error) {
+		judgeTold(l.w, p, b, err, start)
+		if err == nil && p.counts() {
+			judgeFinal(l.w, p, b, start)
+			if b.asked == 0 {
+				judgeSet(l.w, p, &b.setBook, s.Contains, start, l.some(len(b.entries)))
+			}
+		}
+	})
+}
+
+func (l tidyLoad) deleteForever(p *Process, b *finalBook) {
+	w := l.w
+	level, quorum := l.level()
+	w.counts.Writes++
+	if b.asked == 0 {
+		b.asked = w.now
+	}
+	p.rep.call(func(id uint64) replicator.Input { return replicator.DeleteForever{ID: id, Key: b.key, Write: level} }, func(r replicator.Result) {
+		if errors.Is(r.Err, crdt.ErrDeleted) {
+			w.violate("deleted for ever", "%v: deleting %s again is %v", p, b.key, r.Err)
+		}
+		if r.Err != nil {
+			return
+		}
+		w.counts.Acked++
+		w.counts.Deleted++
+		b.tell(p, w.now)
+		b.on = append(b.on, p.slot.index)
+		if quorum && p.counts() && b.gone == 0 {
+			b.gone = w.now
+		}
+	})
+}
+
+// newEntry is one element that nobody has added before.
+func (l *load) newEntry(p *Process, b *setBook) *entry {
+	l.l.nextElem++
+	e := b.add(fmt.Sprintf("e%d", l.l.nextElem), p.slot.index)
+	e.owner, e.asked = p, l.w.now
+	return e
+}
+
+// write changes a key at a drawn level, and notes of the entry how far that came.
+func (l *load) write(p *Process, key string, e *entry, mutate func(*crdt.Tx) error) {
+	l.writeThen(p, key, e, mutate, func(error) {})
+}
+
+func (l *load) writeThen(p *Process, key string, e *entry, mutate func(*crdt.Tx) error, then func(error)) {
+	level, quorum := l.level()
+	l.w.counts.Writes++
+	p.rep.call(func(id uint64) replicator.Input {
+		return replicator.Update{ID: id, Key: key, Write: level, Mutate: mutate}
+	}, func(r replicator.Result) {
+		if r.Err == nil {
+			l.w.counts.Acked++
+			e.local = l.w.now
+			if quorum && p.counts() {
+				e.acked = l.w.now
+			}
+		}
+		then(r.Err)
+	})
+}
+
+// expireRules are the times that the simulator gives its own keys.
+func (o *Options) expireRules() map[string]time.Duration {
+	if o.Fleeting == 0 {
+		return nil
+	}
+	return map[string]time.Duration{"v/x/*": o.ExpireAfter, "d/x/*": o.ExpireAfter}
+}

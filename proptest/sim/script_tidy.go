@@ -1,0 +1,97 @@
+package sim
+
+import (
+	"time"
+
+	"github.com/coterie-go/coterie/ddata/membership"
+)
+
+// tidying plays, again and again, what makes tidying up dangerous: that the oldest, who does it for all, does not know what others know.
+func (c *chaos) tidying() {
+	w := c.w
+	var next func()
+	next = func() {
+		w.net.cut(nil)
+		w.net.lose, w.net.still = nil, nil
+		if w.healed {
+			return
+		}
+		play := pick(c.rng, c.missedWrites, c.missedJoin, c.lateWords, c.lateWords)
+		w.after(play(), nil, next)
+	}
+	w.after(8*time.Second, nil, next)
+}
+
+// missedWrites cuts the oldest off for a little longer than keys live that nobody writes to, and not for so long that he is removed: meanwhile the others
+// write to the keys that expire, as he sees it.
+func (c *chaos) missedWrites() time.Duration {
+	w := c.w
+	c.isolate(c.oldest())
+	d := w.opt.ExpireAfter + time.Duration(between(c.rng, int64(300*time.Millisecond), int64(3*time.Second)))
+	w.after(d, nil, func() { w.net.cut(nil) })
+	return d + time.Duration(between(c.rng, int64(3*time.Second), int64(8*time.Second)))
+}
+
+// The kinds of messages of the membership that decide a view, as they are on the wire.
+const (
+	kindCommit   = 8
+	kindPrepare  = 9
+	kindPrepared = 10
+	kindAccept   = 11
+	kindAccepted = 12
+)
+
+// missedJoin lets a node join, and keeps from the oldest how the ballot ends that he began: the others finish it, and have a view that he has not.
+func (c *chaos) missedJoin() time.Duration {
+	w, slow := c.w, c.oldest().index
+	w.trace.line(w, "CHAOS n%d misses a join", slow)
+	asked := false // he has asked them to accept
+	w.net.lose = func(from, to int, pk *packet) bool {
+		if pk.ch != toMember || len(pk.payload) < 2 {
+			return false
+		}
+		switch pk.payload[1] {
+		case kindAccept:
+			asked = asked || from == slow
+		case kindCommit, kindPrepared, kindAccepted:
+			return asked && to == slow
+		case kindPrepare:
+			return asked && from == slow
+		}
+		return false
+	}
+	c.join()
+	return time.Duration(between(c.rng, int64(8*time.Second), int64(14*time.Second)))
+}
+
+// lateWords lets a node talk to nobody but a friend and crash, and holds up what the friend has to say about data until after it has been removed.
+func (c *chaos) lateWords() time.Duration {
+	w := c.w
+	oldest, victim, friend := c.oldest(), c.slot(), c.slot()
+	p := victim.proc
+	if p == nil || friend.proc == nil || victim == friend || victim == oldest || friend == oldest || p.mem.view == nil || !p.mem.view.Has(membership.UID(p.uid)) {
+		return 100 * time.Millisecond
+	}
+	w.trace.line(w, "CHAOS only %v hears of %v", friend.proc, p)
+	v, f, until := victim.index, friend.index, w.now+int64(15*time.Second)
+	w.net.cut(func(a, b int) bool { return a == v && b != f || b == v && a != f })
+	w.net.still = func(from, to int) int64 {
+		if from == f && to != v {
+			return until
+		}
+		return 0
+	}
+	w.after(time.Duration(between(c.rng, int64(time.Second), int64(3*time.Second))), nil, func() {
+		w.net.cut(nil)
+		if p.alive && !w.healed {
+			w.counts.Crashes++
+			p.end("crash")
+		}
+	})
+	w.after(17*time.Second, nil, func() {
+		if !w.healed {
+			w.restart(victim)
+		}
+	})
+	return 20 * time.Second
+}
