@@ -15,15 +15,21 @@ var (
 		o.Time = cbor.TimeRFC3339Nano // the default drops what is below a second, silently
 		return o.EncMode()
 	}())
-	decMode = must(cbor.DecOptions{
-		MaxNestedLevels:  16,
-		MaxArrayElements: PayloadMax,
-		MaxMapPairs:      PayloadMax / 2,
-		IndefLength:      cbor.IndefLengthForbidden,
-		TagsMd:           cbor.TagsForbidden,
-		DupMapKey:        cbor.DupMapKeyEnforcedAPF,
-	}.DecMode())
+	decMode   = must(decOptions(cbor.ExtraDecErrorNone).DecMode())
+	exactMode = must(decOptions(cbor.ExtraDecErrorUnknownField).DecMode()) // refuses the fields that a struct does not have
 )
+
+func decOptions(extra cbor.ExtraDecErrorCond) cbor.DecOptions {
+	return cbor.DecOptions{
+		MaxNestedLevels:   16,
+		MaxArrayElements:  PayloadMax,
+		MaxMapPairs:       PayloadMax / 2,
+		IndefLength:       cbor.IndefLengthForbidden,
+		TagsMd:            cbor.TagsForbidden,
+		DupMapKey:         cbor.DupMapKeyEnforcedAPF,
+		ExtraReturnErrors: extra,
+	}
+}
 
 func must[T any](v T, err error) T {
 	if err != nil {
@@ -34,6 +40,10 @@ func must[T any](v T, err error) T {
 
 // AppendValue appends the payload form of v. A value that does not decode again (text that is not UTF-8, a big number, a type that only encodes)
 // is ErrElement: accepted, it would make its whole key unreadable for everyone. Fields that are not exported are left out.
+//
+// Structs match by the names of their fields, so that programs of two versions read each other: a field that only the writer has is left out, one that only
+// the reader has is zero. So a struct reads as any other struct, and a program that reads a value of a newer one, changes it and puts it drops
+// the fields that it does not know. While both run, put under another key what the older one must not change. Whole refuses such a Put by itself.
 func AppendValue[V any](dst []byte, v V) ([]byte, error) {
 	switch any((*V)(nil)).(type) { // the static type, by which DecodeValue goes too: an interface that holds a string is CBOR
 	case *string:
@@ -51,7 +61,7 @@ func AppendValue[V any](dst []byte, v V) ([]byte, error) {
 	return append(dst, b...), nil
 }
 
-// DecodeValue is the inverse of AppendValue; what it returns shares nothing with s that could be written to.
+// DecodeValue is the inverse of AppendValue; what it returns shares nothing with s that could be written to. What is no V is ErrDecode.
 func DecodeValue[V any](s string) (v V, err error) {
 	switch p := any(&v).(type) {
 	case *string:
@@ -63,7 +73,7 @@ func DecodeValue[V any](s string) (v V, err error) {
 	}
 	if err := decMode.Unmarshal([]byte(s), &v); err != nil {
 		var zero V
-		return zero, fmt.Errorf("%w: %T: %w", ErrElement, v, err)
+		return zero, fmt.Errorf("%w: %T: %w", ErrDecode, v, err)
 	}
 	return v, nil
 }

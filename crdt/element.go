@@ -103,7 +103,7 @@ func appendChecked[E comparable](dst, b []byte, e E, err error) ([]byte, error) 
 	return append(dst, b...), nil
 }
 
-// DecodeElement is the inverse of AppendElement.
+// DecodeElement is the inverse of AppendElement. What is no E is ErrDecode.
 func DecodeElement[E comparable](s string) (e E, err error) {
 	if same, ok := any(s).(E); ok { // E is string
 		return same, nil
@@ -115,7 +115,7 @@ func decodeReflected[E comparable](s string) (e E, err error) {
 	v := reflect.ValueOf(&e).Elem()
 	form := formOf[E]()
 	if w := formWidth(form, v.Type()); w > 0 && len(s) != w {
-		return e, fmt.Errorf("%w: %T of %d bytes", ErrElement, e, len(s))
+		return e, fmt.Errorf("%w: %q (%d bytes) is no %T (%d)", ErrDecode, s, len(s), e, w)
 	}
 	ok := true
 	switch form {
@@ -147,9 +147,9 @@ func decodeReflected[E comparable](s string) (e E, err error) {
 	}
 	var zero E
 	if err == nil {
-		return zero, fmt.Errorf("%w: %q is out of the range of %T", ErrElement, s, e)
+		return zero, fmt.Errorf("%w: %q (%d bytes) is out of the range of %T", ErrDecode, s, len(s), e)
 	}
-	return zero, fmt.Errorf("%w: %T: %w", ErrElement, e, err)
+	return zero, fmt.Errorf("%w: %q (%d bytes) is no %T: %w", ErrDecode, s, len(s), e, err)
 }
 
 // formWidth returns how many bytes every element of a form takes, 0 when that differs.

@@ -33,11 +33,11 @@ func TestElementsOfFixedWidthAndOwnCodecs(t *testing.T) {
 	roundTrip(t, []netip.Addr{netip.MustParseAddr("1.2.3.4"), netip.MustParseAddr("2001::1")})
 	refuse(t, lowered{"Mixed"}) // comes back as mixed
 	for _, s := range []string{"", "\x02", "ab"} {
-		if b, err := DecodeElement[bool](s); !errors.Is(err, ErrElement) {
+		if b, err := DecodeElement[bool](s); !errors.Is(err, ErrDecode) {
 			t.Errorf("%q is %v", s, b)
 		}
 	}
-	if d, err := DecodeElement[digest]("12345"); !errors.Is(err, ErrElement) {
+	if d, err := DecodeElement[digest]("12345"); !errors.Is(err, ErrDecode) {
 		t.Error(d)
 	}
 	for what, size := range map[string]func() (string, error){
@@ -134,5 +134,18 @@ func fuzzElement[E comparable](t *testing.T, s string) {
 		if b, err := AppendSegment(nil, e); err != nil || string(b)+rest != s {
 			t.Fatalf("%q is %v and %q, and that %q: %v", s, e, rest, b, err)
 		}
+	}
+}
+
+// An error of reading names both what is there and what was asked for, and does not speak of encoding.
+func TestWhatCannotBeReadIsNamed(t *testing.T) {
+	r := NewReplica(1, StoreOptions{})
+	mustUpdate(t, r, "names", Mutate[ORSet[string]](func(s *ORSetTx[string]) error { return s.Add("a") }))
+	_, err := ViewOf[ORSet[int]](r.Store().View("names"))
+	if !errors.Is(err, ErrTypeClash) || !errors.Is(err, ErrDecode) || !strings.Contains(err.Error(), `"a" (1 bytes) is no int (8)`) {
+		t.Error(err)
+	}
+	if errors.Is(err, ErrElement) {
+		t.Error("nothing was encoded:", err)
 	}
 }

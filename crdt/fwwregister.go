@@ -19,7 +19,7 @@ var _ Value[FWWRegister[string], *FWWRegisterTx[string]] = FWWRegister[string]{}
 // Kind returns KindFWWRegister.
 func (FWWRegister[V]) Kind() Kind { return KindFWWRegister }
 
-// View reads a register. A key that holds another type, or a value that is no V, is ErrTypeClash.
+// View reads a register. A key that holds another type, or a value that does not decode as V (see AppendValue), is ErrTypeClash.
 func (FWWRegister[V]) View(r Reader) (f FWWRegister[V], err error) {
 	if err := r.CheckKind(KindFWWRegister); err != nil {
 		return f, err

@@ -16,7 +16,7 @@ const lwwRegisterPath = string(rune(KindLWWRegister))
 // Kind returns KindLWWRegister.
 func (LWWRegister[V]) Kind() Kind { return KindLWWRegister }
 
-// View reads a register. A key that holds another type, or a value that is no V, is ErrTypeClash.
+// View reads a register. A key that holds another type, or a value that does not decode as V (see AppendValue), is ErrTypeClash.
 func (LWWRegister[V]) View(r Reader) (l LWWRegister[V], err error) {
 	if err := r.CheckKind(KindLWWRegister); err != nil {
 		return l, err

@@ -14,7 +14,7 @@ var _ Value[MVRegister[string], *MVRegisterTx[string]] = MVRegister[string]{}
 // Kind returns KindMVRegister.
 func (MVRegister[V]) Kind() Kind { return KindMVRegister }
 
-// View reads a register. A key that holds another type, or a value that is no V, is ErrTypeClash.
+// View reads a register. A key that holds another type, or a value that does not decode as V (see AppendValue), is ErrTypeClash.
 func (MVRegister[V]) View(r Reader) (m MVRegister[V], err error) {
 	if err := r.CheckKind(KindMVRegister); err != nil {
 		return m, err

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -224,6 +225,79 @@ func TestWholeRefusesWhatItCannotMerge(t *testing.T) {
 	}
 	if _, err := ViewOf[Whole[low]](r.Store().View("other")); !errors.Is(err, ErrTypeClash) {
 		t.Fatal("a kind of this package:", err)
+	}
+}
+
+// reading is a value of a user's program, newerReading of its next version; both know nested.
+type (
+	reading      struct{ Max nested }
+	newerReading struct {
+		Max nested2
+		Min int
+	}
+	nested  struct{ At int }
+	nested2 struct{ At, By int }
+)
+
+func (reading) Kind() Kind      { return KindUser + 9 }
+func (newerReading) Kind() Kind { return KindUser + 9 }
+
+func (a reading) Merge(b reading) reading { return reading{nested{max(a.Max.At, b.Max.At)}} }
+
+func (a newerReading) Merge(b newerReading) newerReading {
+	return newerReading{nested2{max(a.Max.At, b.Max.At), max(a.Max.By, b.Max.By)}, max(a.Min, b.Min)}
+}
+
+// While two versions of a program run, the older one reads what it knows, and never drops what it does not.
+func TestWholeKeepsFieldsThatAnOlderProgramLacks(t *testing.T) {
+	for name, put := range map[string]newerReading{"field": {nested2{At: 5}, 7}, "field of a field": {nested2{5, 3}, 0}} {
+		newer, older := New[Whole[newerReading]](1), New[Whole[reading]](2)
+		write := func(v reading) (Group, error) {
+			return older.Update(func(tx *WholeTx[reading]) error { return tx.Put(v) })
+		}
+		first, err := write(reading{nested{1}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := newer.Apply(first); err != nil {
+			t.Fatal(err)
+		}
+		g, err := newer.Update(func(tx *WholeTx[newerReading]) error { return tx.Put(put) })
+		if err != nil {
+			t.Fatal("over an older value:", err)
+		}
+		if _, err := older.Apply(g); err != nil {
+			t.Fatal(err)
+		}
+		v, err := older.Value()
+		if got, ok := v.Get(); got.Max.At != 5 || !ok || err != nil {
+			t.Error(name, "the older program reads", got, ok, err)
+		}
+		_, err = write(reading{nested{6}})
+		if !errors.Is(err, ErrTypeClash) || !strings.Contains(err.Error(), "crdt.reading lacks a field that a newer program has written") {
+			t.Error(name, "would be dropped:", err)
+		}
+		if w, err := newer.Value(); err != nil || w.state != put {
+			t.Error(name, w.state, err)
+		}
+	}
+}
+
+// What AppendValue says of structs.
+func TestStructsMatchByTheNamesOfTheirFields(t *testing.T) {
+	b, err := AppendValue(nil, nested2{1, 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	old, err := DecodeValue[nested](string(b))
+	if old.At != 1 || err != nil {
+		t.Error(old, err)
+	}
+	if other, err := DecodeValue[struct{ Name string }](string(b)); other.Name != "" || err != nil {
+		t.Error(other, err)
+	}
+	if _, err := DecodeValue[struct{ At string }](string(b)); !errors.Is(err, ErrDecode) {
+		t.Error("a field of another type:", err)
 	}
 }
 

@@ -54,7 +54,7 @@ func unescape(s string) (elem string, n int, err error) {
 	for {
 		i := strings.IndexByte(s[from:], 0)
 		if i < 0 || from+i+1 == len(s) {
-			return "", 0, fmt.Errorf("%w: a key without an end: %q", ErrElement, s)
+			return "", 0, fmt.Errorf("%w: a key without an end: %q", ErrDecode, s)
 		}
 		at := from + i
 		switch s[at+1] {
@@ -68,7 +68,7 @@ func unescape(s string) (elem string, n int, err error) {
 			zeros.WriteString(s[from : at+1])
 			from = at + 2
 		default:
-			return "", 0, fmt.Errorf("%w: a key with %q in it", ErrElement, s[at:at+2])
+			return "", 0, fmt.Errorf("%w: a key with %q in it", ErrDecode, s[at:at+2])
 		}
 	}
 }

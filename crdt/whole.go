@@ -1,12 +1,20 @@
 package crdt
 
-import "fmt"
+import (
+	"errors"
+	"fmt"
+
+	"github.com/fxamacker/cbor/v2"
+)
 
 // State is a user's own replicated type that is kept as a whole.
 //
 // Laws: Merge is commutative, associative and idempotent, and what it returns contains both sides: merging never loses anything. It modifies
 // neither side, never panics, and depends on nothing else. S survives AppendValue and DecodeValue, which encode as CBOR unless S has a MarshalCBOR and
 // UnmarshalCBOR of its own, and equal values encode to equal bytes. proptest checks such laws.
+//
+// A later version of S may add fields, whose zero Merge must take for nothing. A program that does not know them reads the rest, and its Put is refused while
+// they are there; an S with an UnmarshalCBOR of its own must keep or refuse what it does not know. A change of another sort needs a Kind of its own.
 type State[S any] interface {
 	// Kind returns a kind of the type's own, KindUser or above, for the zero S too.
 	Kind() Kind
@@ -28,9 +36,12 @@ func (Whole[S]) Kind() Kind {
 	return s.Kind()
 }
 
-// View reads and merges the values. A key that holds another type, or one value that is no S, is ErrTypeClash: to leave that one out would lose
-// it at the next write. So is a kind below KindUser.
-func (Whole[S]) View(r Reader) (w Whole[S], err error) {
+// View reads and merges the values. A key that holds another type, or one value that does not decode as S, is ErrTypeClash: to leave that one out would
+// lose it at the next write. So is a kind below KindUser. Fields that S does not have are left out, see State.
+func (Whole[S]) View(r Reader) (Whole[S], error) { return readWhole(r, DecodeValue[S]) }
+
+// readWhole is View by a given decoder.
+func readWhole[S State[S]](r Reader, decode func(string) (S, error)) (w Whole[S], err error) {
 	kind := w.Kind()
 	if kind < KindUser {
 		return Whole[S]{}, fmt.Errorf("%w: %T has the kind %v, users' own begin at %#x", ErrTypeClash, w.state, kind, byte(KindUser))
@@ -39,7 +50,7 @@ func (Whole[S]) View(r Reader) (w Whole[S], err error) {
 		return Whole[S]{}, err
 	}
 	for _, it := range r.At(kind.Path()) {
-		s, err := DecodeValue[S](it.Payload)
+		s, err := decode(it.Payload)
 		if err != nil {
 			return Whole[S]{}, asTypeClash(r, err)
 		}
@@ -69,9 +80,10 @@ func (w *WholeTx[S]) Get() (S, error) {
 	return v.state, err
 }
 
-// Put writes the merge of s and of all that is observed, in its place: a caller that began from an older value, or from none, loses nothing.
+// Put writes the merge of s and of all that is observed, in its place: a caller that began from an older value, or from none, loses nothing. When what is
+// observed has a field that S does not have, which the merge would drop, Put is ErrTypeClash.
 func (w *WholeTx[S]) Put(s S) error {
-	old, err := Whole[S]{}.View(w.tx.peek())
+	old, err := readWhole(w.tx.peek(), decodeExactly[S])
 	if err != nil {
 		return err
 	}
@@ -89,4 +101,17 @@ func (w *WholeTx[S]) Put(s S) error {
 func (w *WholeTx[S]) Remove() error {
 	_, err := w.tx.Remove(Whole[S]{}.Kind().Path())
 	return err
+}
+
+// decodeExactly is DecodeValue that refuses fields that S does not have.
+func decodeExactly[S any](payload string) (S, error) {
+	s, err := DecodeValue[S](payload)
+	if err != nil {
+		return s, err
+	}
+	var unknown *cbor.UnknownFieldError
+	if err := exactMode.Unmarshal([]byte(payload), new(S)); errors.As(err, &unknown) {
+		return s, fmt.Errorf("%T lacks a field that a newer program has written here, and to put it would drop that field: use the newer type", s)
+	}
+	return s, nil
 }
