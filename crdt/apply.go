@@ -51,8 +51,8 @@ func checkGroup(g Group) error {
 	if len(g) == 0 {
 		return fmt.Errorf("%w: empty group", ErrMalformed)
 	}
-	if len(g) > GroupMax {
-		return fmt.Errorf("%w: key %q: group of %d events, at most %d", ErrTooLarge, g[0].Key, len(g), GroupMax)
+	if len(g) > EventsMax {
+		return fmt.Errorf("%w: key %q: group of %d events, at most %d", ErrTooLarge, g[0].Key, len(g), EventsMax)
 	}
 	first := g[0].Dot
 	if first.Seq == 0 || first.Seq > math.MaxUint64-uint64(len(g)) {

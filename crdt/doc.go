@@ -83,7 +83,8 @@
 // What differs from the types of Akka and Pekko, and why:
 //
 //   - All types send what has changed. There Flag and LWWRegister have no delta and travel only by gossip, and a delta of a map carries whole values.
-//   - Counters have 64 bits and ErrOverflow, not numbers of any size: a count is one small item, and a sum out of range is an error that counting back mends.
+//   - Counters have 64 bits and ErrOverflow, not numbers of any size: a count is one small item, and a sum out of range, which replicas that count at once can bring
+//     about, is an error. Counting back mends it in PNCounter and PNCounterMap; a GCounter cannot, its key must be deleted.
 //   - LWW ties: the higher origin, then the higher bytes; there the lower address, and two values of one node with one timestamp never converge.
 //     The timestamp takes nanoseconds and counts on, so that writes of one millisecond have an order.
 //   - First writer wins is a type whose Put says whether it won. There it is a clock that runs backwards, handed to every write.

@@ -20,7 +20,7 @@ var _ Value[GCounter, *GCounterTx] = GCounter{}
 func (GCounter) Kind() Kind { return KindGCounter }
 
 // View reads a counter, in time proportional to the origins that have counted. A key that holds another type is ErrTypeClash; a sum beyond
-// 64 bits is ErrOverflow.
+// 64 bits is ErrOverflow, and nothing mends it but to remove the key.
 func (GCounter) View(r Reader) (GCounter, error) {
 	if err := r.CheckKind(KindGCounter); err != nil {
 		return GCounter{}, err
@@ -75,7 +75,7 @@ func decodeCount(s string) (n uint64, ok bool) {
 // GCounterTx changes a counter within an Update. Its reads see its writes.
 type GCounterTx struct{ tx *Tx }
 
-// Increment adds n; 0 changes nothing. A value beyond 64 bits is ErrOverflow and changes nothing.
+// Increment adds n; 0 changes nothing. A value beyond 64 bits is ErrOverflow and changes nothing; two replicas that count at once may still go beyond.
 func (c *GCounterTx) Increment(n uint64) error {
 	if n == 0 {
 		return c.tx.Err()

@@ -6,7 +6,7 @@ const (
 	PathMax    = 4 << 10 // bytes of a path, kind byte included
 	PayloadMax = 1 << 20 // bytes of a payload
 	RemovesMax = 1 << 16 // dots that one event removes
-	GroupMax   = 1 << 16 // events of one group
+	EventsMax  = 1 << 16 // events of one Update, which travel and apply whole: an Add, Put, Increment or Remove is one each, a Clear one or few
 
 	ClockOriginsMax = 1 << 20 // origins of a decoded clock
 	ClockRunsMax    = 1 << 20 // runs above the base of one origin of a decoded clock

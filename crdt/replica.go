@@ -52,7 +52,7 @@ func (r *Replica) update(key string, wall int64, fn func(*Tx) error, ch *Changes
 	} else {
 		key = ks.key
 	}
-	if r.seq > math.MaxUint64-2*GroupMax {
+	if r.seq > math.MaxUint64-2*EventsMax {
 		return nil, fmt.Errorf("%w: origin %v has used up its events", ErrOverflow, r.origin)
 	}
 	c := &r.tx

@@ -32,7 +32,7 @@ func TestMalformedGroupsAreRefused(t *testing.T) {
 		"path long":        {Group{{Dot: Dot{1, 1}, Key: "k", Path: long[:PathMax+1]}}, ErrTooLarge},
 		"payload long":     {Group{{Dot: Dot{1, 1}, Key: "k", Puts: true, Payload: long}}, ErrTooLarge},
 		"many removes":     {Group{put(Dot{1, 1}, make([]Dot, RemovesMax+1)...)}, ErrTooLarge},
-		"many events":      {make(Group, GroupMax+1), ErrTooLarge},
+		"many events":      {make(Group, EventsMax+1), ErrTooLarge},
 		"payload, no put":  {Group{{Dot: Dot{1, 1}, Key: "k", Payload: "x"}}, ErrMalformed},
 		"second key wrong": {Group{put(Dot{1, 1}), {Dot: Dot{1, 2}, Key: "\xff"}}, ErrKey},
 	} {

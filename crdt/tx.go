@@ -165,8 +165,8 @@ func (t *Tx) add(e Event) error {
 }
 
 func (c *txCore) checkEvent(e *Event) error {
-	if len(c.events) == GroupMax {
-		return fmt.Errorf("%w: key %q: more than %d events in one update", ErrTooLarge, c.key, GroupMax)
+	if len(c.events) == EventsMax {
+		return fmt.Errorf("%w: key %q: more than %d changes in one update; spread them over several", ErrTooLarge, c.key, EventsMax)
 	}
 	if err := e.check(); err != nil {
 		return err

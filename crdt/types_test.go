@@ -4,6 +4,7 @@ import (
 	"errors"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -86,6 +87,39 @@ func TestGCounterOverflows(t *testing.T) {
 	}
 	if _, err := b.Value(); !errors.Is(err, ErrOverflow) {
 		t.Fatal("two replicas counted past the end:", err)
+	}
+	if err := add(b, 1); !errors.Is(err, ErrOverflow) {
+		t.Fatal("counted on:", err)
+	}
+	if _, err := b.r.Update(standaloneKey, 0, func(tx *Tx) error { _, err := tx.RemoveAll(""); return err }, nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := add(b, 1); err != nil {
+		t.Fatal("to remove it mends it:", err)
+	}
+	if v, err := b.Value(); v.Value() != 1 || err != nil {
+		t.Fatal(v, err)
+	}
+}
+
+func TestAnUpdateOfTooManyChangesSaysWhatToDo(t *testing.T) {
+	r := NewReplica(1, StoreOptions{})
+	fill := func(n int) error {
+		_, err := r.Update("k", 0, Mutate[GSet[int]](func(s *GSetTx[int]) error {
+			for i := range n {
+				if err := s.Add(i); err != nil {
+					return err
+				}
+			}
+			return nil
+		}), nil)
+		return err
+	}
+	if err := fill(EventsMax + 1); !errors.Is(err, ErrTooLarge) || !strings.Contains(err.Error(), `key "k": more than 65536 changes in one update; spread them`) {
+		t.Error(err)
+	}
+	if err := fill(EventsMax); err != nil {
+		t.Error(err)
 	}
 }
 

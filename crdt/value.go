@@ -75,7 +75,7 @@ func ViewOf[V Value[V, T], T any](r Reader) (V, error) {
 }
 
 // Mutate turns a typed update into one of items. It returns ErrTypeClash, before fn runs, when the key holds another type. A value that
-// cannot be read because it has overflowed can be changed, or nothing would mend it.
+// cannot be read because it has overflowed can be changed, or a PNCounter could not be counted back.
 func Mutate[V Value[V, T], T any](fn func(T) error) func(*Tx) error {
 	return func(tx *Tx) error {
 		var v V

@@ -164,7 +164,7 @@ func CutGroups(b []byte, n int) (gs []Group, rest []byte, err error) {
 
 // readGroup reads a group with the help of a table that it empties first.
 func readGroup(r *cborReader, t *originTable) Group {
-	n := r.array(2+GroupMax, 1) - 2
+	n := r.array(2+EventsMax, 1) - 2
 	readTable(r, t)
 	seq := r.uint()
 	if n < 1 || n > len(r.b)/eventBytesMin+1 || seq == 0 || seq+uint64(n) < seq || t.n == 0 {

@@ -75,7 +75,7 @@ func Get[V crdt.Value[V, T], T any](ctx context.Context, r *Replicator, key Key[
 
 // Update changes the value of a key: fn calls the mutators of what it is given. fn runs on the replica's own goroutine, so it must be quick,
 // must not call the Replicator, and must not keep what it was given. When it returns an error, or panics, nothing happened. All it did
-// becomes visible everywhere at once or not at all.
+// becomes visible everywhere at once or not at all. For that it may make crdt.EventsMax changes (65,536) at most: a larger load takes several Updates.
 //
 // When ctx is cancelled, Update returns at once and nothing waits for its level any more. If fn has not run, it will not: the error says that nothing
 // happened. Else the write has happened, is not taken back and spreads on; whether it had reached its level nobody will tell.
