@@ -17,7 +17,7 @@ func TestLargeValuesArriveUnchanged(t *testing.T) {
 	nodes := startCluster(t, 3, nil)
 	ctx := testContext(t)
 	rng := rand.New(rand.NewPCG(1, 1))
-	for i := range 5 {
+	for i := range 2 {
 		value := make([]byte, 1<<20-100)
 		for j := range value {
 			value[j] = byte(rng.Uint32())
