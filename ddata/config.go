@@ -77,6 +77,10 @@ type Config struct {
 	// false: as many of the last members' directories are needed as Downing would need members to go on.
 	BootstrapAnyDisks bool
 
+	// TLS secures every connection between nodes, gossip included: pki.Load makes one of certificate files, and follows their renewal. All nodes
+	// have it or none. Default: none, and whoever reaches the port can join, read and write, so that the network has to be trusted.
+	TLS transport.TLS
+
 	// Roles of this node, each 1 to 64 bytes. A Replicator runs for each; entity types run on the nodes of one role.
 	// Default: DefaultRole.
 	Roles []string

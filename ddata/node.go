@@ -138,7 +138,7 @@ func start(ctx context.Context, cfg Config) (_ *Node, err error) {
 func (n *Node) transportConfig() transport.Config {
 	return transport.Config{
 		Cluster: n.cfg.Name, Self: transport.NodeID(n.uid),
-		Bind: n.cfg.Bind, Advertise: n.cfg.Advertise,
+		Bind: n.cfg.Bind, Advertise: n.cfg.Advertise, TLS: n.cfg.TLS,
 		Logger: n.log, OnRefused: n.refused, OnLink: n.linkChanged,
 	}
 }
@@ -165,6 +165,9 @@ func (n *Node) refused(r transport.Refusal) {
 	}
 	if r.Cause.Reason == transport.RefusedCluster {
 		text += "; check Config.Name and Config.Seeds"
+	}
+	if r.Cause.Reason == transport.RefusedTLS {
+		text += "; check Config.TLS on both sides: the certificates, their names and authorities, and that both use it"
 	}
 	n.refusal.Store(&text)
 	if r.Cause.Reason != transport.RefusedCluster && r.Cause.Reason != transport.RefusedVersion {

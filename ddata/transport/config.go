@@ -1,7 +1,6 @@
 package transport
 
 import (
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -68,9 +67,8 @@ type Config struct {
 	// Linger bounds how long RemovePeer and Close go on writing what is queued. Default 500 ms.
 	Linger time.Duration
 
-	// TLSServer and TLSClient, when set, put TLS on every accepted and every dialled
-	// connection. An empty ServerName becomes the host of the dialled address. Both or none.
-	TLSServer, TLSClient *tls.Config
+	// TLS, when set, secures every connection. Default: none, and whoever reaches the port can join.
+	TLS TLS
 
 	// Network makes the connections. Default: TCP.
 	Network Network
@@ -115,7 +113,6 @@ func (c *Config) Validate() error {
 	fault(min(d.DialTimeout, d.HelloTimeout, d.WriteTimeout, d.DrainTimeout, d.KeepAlive, d.BackoffMin, d.AddrIdle, d.Linger) < 0, "a duration is negative")
 	fault(d.BackoffMax < d.BackoffMin, "BackoffMax %v is below BackoffMin %v", d.BackoffMax, d.BackoffMin)
 	fault(d.HelloTimeout <= d.DrainTimeout, "HelloTimeout %v must exceed DrainTimeout %v", d.HelloTimeout, d.DrainTimeout)
-	fault((d.TLSServer == nil) != (d.TLSClient == nil), "TLSServer and TLSClient must be set together")
 	return errors.Join(errs...)
 }
 

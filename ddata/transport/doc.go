@@ -57,7 +57,7 @@
 //
 // It does not tell when a frame has arrived: a nil error says "queued". It does not
 // detect failures: a link that is up may lead to a stopped process; heartbeats
-// above decide. It does not authenticate unless TLS is configured. It does not
+// above decide. It does not authenticate unless Config.TLS is set. It does not
 // chunk: a payload above FrameMax is an error. There is no order between lanes,
 // stripes, SendAddr and Send.
 //

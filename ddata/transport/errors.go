@@ -58,6 +58,8 @@ const (
 	RefusedStream
 	// RefusedHello: the hello could not be understood.
 	RefusedHello
+	// RefusedTLS: one of the two has no certificate that the other accepts, or only one of them uses TLS.
+	RefusedTLS
 	reasons
 )
 
@@ -80,6 +82,8 @@ func (r Reason) String() string {
 		return "no such stream"
 	case RefusedHello:
 		return "bad hello"
+	case RefusedTLS:
+		return "TLS"
 	}
 	return "reason " + strconv.Itoa(int(r))
 }

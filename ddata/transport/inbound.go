@@ -1,7 +1,6 @@
 package transport
 
 import (
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
@@ -100,14 +99,10 @@ func (m *Mesh) readHello(raw net.Conn) (conn net.Conn, k kind, h hello, err erro
 		m.n.drop(DropHandshake, 1)
 		return nil, 0, h, err
 	}
-	if m.cfg.TLSServer != nil {
-		tc := tls.Server(conn, m.cfg.TLSServer)
-		if err := tc.HandshakeContext(m.ctx); err != nil {
-			m.n.drop(DropHandshake, 1)
-			m.cfg.Logger.Debug("transport: TLS handshake failed", "from", raw.RemoteAddr(), "err", err)
+	if m.cfg.TLS != nil {
+		if conn, err = m.secureInbound(raw); err != nil {
 			return nil, 0, h, err
 		}
-		conn = tc
 	}
 	k, body, err := readHandshake(conn)
 	if err == nil {
@@ -165,7 +160,11 @@ func (m *Mesh) refuse(conn net.Conn, h hello, err error) {
 	default:
 		m.n.drop(DropRefusedIn, 1)
 		m.reply(conn, kindRefusal, answer{From: m.cfg.Self, Reason: cause.Reason, Text: clip(cause.Text)})
-		m.onRefused(Refusal{Inbound: true, Peer: h.From, Meant: h.To, Addr: h.Addr, Cause: cause})
+		addr := h.Addr
+		if addr == "" {
+			addr = hostOf(conn)
+		}
+		m.onRefused(Refusal{Inbound: true, Peer: h.From, Meant: h.To, Addr: addr, Cause: cause})
 	}
 }
 
@@ -269,7 +268,7 @@ func (m *Mesh) onRefusedBy(by, meant NodeID, addr string, cause ErrRefused) {
 
 func (m *Mesh) onRefused(r Refusal) {
 	switch r.Cause.Reason {
-	case RefusedCluster, RefusedVersion, RefusedLimit, RefusedHello:
+	case RefusedCluster, RefusedVersion, RefusedLimit, RefusedHello, RefusedTLS:
 		m.warnOf(r)
 	default: // a node starts, ends or comes back
 		m.cfg.Logger.Debug("transport: connection refused", "event", r.String())

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
-	"fmt"
 	"net"
 	"time"
 )
@@ -111,6 +110,9 @@ func (m *Mesh) dial(ctx context.Context, addr string, k kind, h hello) (net.Conn
 	conn, err := m.dialRaw(ctx, addr)
 	if err != nil {
 		m.n.dialErrors.Add(1)
+		if cause, ok := errors.AsType[ErrRefused](err); ok {
+			m.onRefusedBy(0, h.To, addr, cause)
+		}
 		return nil, answer{}, err
 	}
 	stop := context.AfterFunc(ctx, func() { conn.Close() })
@@ -133,25 +135,10 @@ func (m *Mesh) dialRaw(ctx context.Context, addr string) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, m.cfg.DialTimeout)
 	defer cancel()
 	conn, err := m.cfg.Network.Dial(ctx, addr)
-	if err != nil || m.cfg.TLSClient == nil {
+	if err != nil || m.cfg.TLS == nil {
 		return conn, err
 	}
-	cfg := m.cfg.TLSClient
-	if cfg.ServerName == "" {
-		host, _, err := net.SplitHostPort(addr)
-		if err != nil {
-			conn.Close()
-			return nil, err
-		}
-		cfg = cfg.Clone()
-		cfg.ServerName = host
-	}
-	tc := tls.Client(conn, cfg)
-	if err := tc.HandshakeContext(ctx); err != nil {
-		conn.Close()
-		return nil, fmt.Errorf("transport: TLS with %s: %w", addr, err)
-	}
-	return tc, nil
+	return m.secureOutbound(ctx, conn, addr)
 }
 
 // greet sends the hello and reads the answer.
@@ -171,6 +158,9 @@ func (m *Mesh) greet(conn net.Conn, k kind, h hello) (answer, error) {
 	if v, ok := errors.AsType[errVersion](err); ok {
 		return answer{}, ErrRefused{Reason: RefusedVersion, Text: "the other side speaks " + v.Error()}
 	}
+	if cause, ok := alerted(err); ok {
+		return answer{}, cause
+	}
 	if err != nil {
 		return answer{}, err
 	}
@@ -184,7 +174,7 @@ func (m *Mesh) greet(conn net.Conn, k kind, h hello) (answer, error) {
 // onConnectError takes note of a failed attempt.
 func (l *link) onConnectError(err error) {
 	cause, refused := errors.AsType[ErrRefused](err)
-	refused = refused && cause.Reason != RefusedGeneration
+	refused = refused && cause.Reason != RefusedGeneration && cause.Reason != RefusedTLS // a certificate may be renewed
 	if l.peer == 0 {
 		if refused {
 			l.discard(DropRefused)

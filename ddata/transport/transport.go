@@ -228,7 +228,7 @@ type Refusal struct {
 	Peer NodeID
 	// Meant is the node that the dialler expected; zero when it named none.
 	Meant NodeID
-	// Addr is the address of the other side: the one dialled, or the one that the dialler advertises.
+	// Addr is the address of the other side: the one dialled, or the one that the dialler advertises, or its host when it could not say.
 	Addr string
 	// Cause tells the reason.
 	Cause ErrRefused
@@ -236,8 +236,12 @@ type Refusal struct {
 
 // String prints the refusal.
 func (r Refusal) String() string {
-	if r.Inbound {
-		return "refused " + r.Peer.String() + " at " + r.Addr + ": " + r.Cause.Error()
+	who := r.Addr
+	if r.Peer != 0 {
+		who = r.Peer.String() + " at " + r.Addr
 	}
-	return "refused by " + r.Peer.String() + " at " + r.Addr + ": " + r.Cause.Error()
+	if r.Inbound {
+		return "refused " + who + ": " + r.Cause.Error()
+	}
+	return "refused by " + who + ": " + r.Cause.Error()
 }

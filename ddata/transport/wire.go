@@ -107,7 +107,11 @@ func appendHandshake(dst []byte, k kind, v any) ([]byte, error) {
 // the other side is no Coterie node; errVersion that it is one of another version.
 func readHandshake(r io.Reader) (kind, []byte, error) {
 	var head [handshakeHeader]byte
-	if _, err := io.ReadFull(r, head[:]); err != nil {
+	_, err := io.ReadFull(r, head[:])
+	switch first := string(head[:2]); {
+	case first == tlsAlert || first == tlsHello:
+		return 0, nil, ErrRefused{Reason: RefusedTLS, Text: textTLS}
+	case err != nil:
 		return 0, nil, err
 	}
 	if [4]byte(head[:4]) != magic {

@@ -22,6 +22,7 @@ var ranks = []rankRow{
 	{"ddata/membership", 1, true, "who is in and who is oldest needs no data"},
 	{"ddata/transport", 1, false, "frames between node ids, whatever they carry"},
 	{"ddata/transport/...", 2, false, "adapters on the transport, such as gossip over the same port"},
+	{"ddata/transport/pki/pkitest", 3, false, "certificates for the tests of whatever uses them"},
 	{"ddata/drive", 1, false, "one goroutine around one machine, whichever it is"},
 	{"durable/storetest", 2, false, "the laws of the durable port, for every implementation"},
 	{"durable/rows", 2, false, "the rows of a replica's items, for the node, the simulator and the admin's command"},

@@ -1,0 +1,87 @@
+package transport
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"syscall"
+)
+
+// TLS secures the connections of a Mesh, those of gossip included. Both ends must show a certificate that the other accepts, before
+// either says anything else. Package pki makes one of files. The methods are called for each connection, from any goroutine, and the
+// configurations are not changed: what they return may be another one each time, as when certificates are renewed. Connections that are there
+// go on.
+type TLS interface {
+	// Server is for an accepted connection. It has to demand and verify the certificate of the other side.
+	Server() *tls.Config
+	// Client is for a connection that was dialled to a host, an IP address or a name.
+	Client(host string) *tls.Config
+}
+
+// secureInbound puts TLS on an accepted connection. A failure is counted and told.
+func (m *Mesh) secureInbound(raw net.Conn) (net.Conn, error) {
+	tc := tls.Server(raw, m.cfg.TLS.Server())
+	err := tc.HandshakeContext(m.ctx)
+	if err == nil {
+		return tc, nil
+	}
+	if _, plain := errors.AsType[tls.RecordHeaderError](err); plain {
+		err = ErrRefused{Reason: RefusedTLS, Text: textTLS}
+		m.refuse(raw, hello{}, err)
+		return nil, err
+	}
+	m.n.drop(DropHandshake, 1)
+	if m.ctx.Err() == nil && !ended(err) { // else a probe of a load balancer, or a node that was closed
+		m.onRefused(Refusal{Inbound: true, Addr: hostOf(raw), Cause: ErrRefused{Reason: RefusedTLS, Text: err.Error()}})
+	}
+	return nil, err
+}
+
+// secureOutbound puts TLS on a connection that was dialled.
+func (m *Mesh) secureOutbound(ctx context.Context, conn net.Conn, addr string) (net.Conn, error) {
+	host, _, err := net.SplitHostPort(addr)
+	if err == nil {
+		tc := tls.Client(conn, m.cfg.TLS.Client(host))
+		if err = tc.HandshakeContext(ctx); err == nil {
+			return tc, nil
+		}
+		if ctx.Err() == nil && !ended(err) {
+			err = ErrRefused{Reason: RefusedTLS, Text: err.Error()}
+		}
+	}
+	conn.Close()
+	return nil, err
+}
+
+// hostOf is where a connection comes from, without the port, which is another one each time.
+func hostOf(conn net.Conn) string {
+	addr := conn.RemoteAddr().String()
+	if host, _, err := net.SplitHostPort(addr); err == nil {
+		return host
+	}
+	return addr
+}
+
+// alerted is the refusal behind an error of a connection: with TLS 1.3 a client learns only when it reads that its certificate was not
+// accepted.
+func alerted(err error) (ErrRefused, bool) {
+	op, ok := errors.AsType[*net.OpError](err)
+	if !ok || op.Op != "remote error" {
+		return ErrRefused{}, false
+	}
+	return ErrRefused{Reason: RefusedTLS, Text: err.Error()}, true
+}
+
+// textTLS tells either side of a pair of which only one uses TLS.
+const textTLS = "one side uses TLS, the other does not"
+
+// The first two bytes of an alert and of a hello of TLS.
+const tlsAlert, tlsHello = "\x15\x03", "\x16\x03"
+
+// ended says that the other side went away, or that time is over, rather than that something did not fit.
+func ended(err error) bool {
+	return errors.Is(err, io.EOF) || errors.Is(err, net.ErrClosed) || errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, syscall.ECONNRESET)
+}
