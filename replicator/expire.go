@@ -161,7 +161,8 @@ func (m *Machine) askExpiry() {
 		if len(due[i]) == 0 {
 			continue
 		}
-		if s.expiring = due[i]; m.cfg.Faults.ExpireUnasked {
+		s.expiring, s.askedExpiry = due[i], m.now
+		if m.cfg.Faults.ExpireUnasked {
 			s.confirmExpiry(nil)
 		} else {
 			s.beginRead(&op{key: due[i][0], level: Majority, s: s, read: true, then: s.confirmExpiry}, 0)
@@ -178,13 +179,23 @@ func (s *space) confirmExpiry(err error) {
 	s.m.tidyAt = s.m.now
 }
 
+// forgetConfirmed lets what a majority has been asked about be asked anew.
+func (s *space) forgetConfirmed() {
+	if s.confirmed {
+		s.expiring, s.confirmed = nil, false
+	}
+}
+
 // expireConfirmed removes the keys of which no majority knows a later change either.
 func (s *space) expireConfirmed() {
 	if !s.confirmed {
 		return
 	}
 	keys := s.expiring
-	s.expiring, s.confirmed = nil, false
+	s.forgetConfirmed()
+	if s.m.now.Sub(s.askedExpiry) > s.m.cfg.OperationTimeout {
+		return // this process stood still: what was told then is old by now
+	}
 	for _, key := range keys {
 		if !s.m.expiry.expires(s.m.now, key) {
 			continue

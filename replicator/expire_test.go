@@ -241,3 +241,78 @@ func TestManyKeysExpireInTurns(t *testing.T) {
 		t.Fatalf("%d are left, %d expired", n, a.m.stats.Expired)
 	}
 }
+
+// What a majority told before the oldest stood still says nothing of what it has acknowledged since.
+func TestAnswersFromLongAgoLetNothingExpire(t *testing.T) {
+	w := cluster(t, 3, fleeting)
+	a, b := w.nodes[0], w.nodes[1]
+	b.put("x/1", "old", All)
+	w.quiet()
+	held := holdAnswers(w)
+	w.sever(1, 2)
+	w.sever(1, 3)
+	id := b.put("x/1", "new", Majority)
+	w.quiet()
+	b.want(id, nil)
+	w.now = w.now.Add(40 * time.Second)
+	for _, p := range *held {
+		a.step(Receive{p.from, p.msg})
+	}
+	a.step(Tick{})
+	a.wantSet("x/1", "old")
+	w.drop = func(packet) bool { return false }
+	w.mendAll()
+	w.advance(5 * time.Second)
+	w.same()
+	a.wantSet("x/1", "new", "old")
+	w.advance(2 * time.Minute)
+	a.wantSet("x/1")
+}
+
+// holdAnswers keeps the answers from the oldest until he has asked what a majority has of the keys that are due.
+func holdAnswers(w *world) *[]packet {
+	var held []packet
+	w.drop = func(p packet) bool {
+		_, is := p.msg.(*Answer)
+		if is && p.to == 1 {
+			held = append(held, p)
+		}
+		return is && p.to == 1
+	}
+	for range 100 {
+		if w.advance(time.Second); len(held) > 0 {
+			return &held
+		}
+	}
+	w.t.Fatal("he does not ask")
+	return nil
+}
+
+// Who hears of a newer view while he asks begins again when he has it.
+func TestExpiryGoesOnUnderTheNextView(t *testing.T) {
+	w := cluster(t, 3, fleeting)
+	a, b, c := w.nodes[0], w.nodes[1], w.nodes[2]
+	b.put("x/1", "e", All)
+	w.quiet()
+	held := holdAnswers(w)
+	next := viewOf(2, 1, 2, 3)
+	b.step(Install{next})
+	w.quiet()
+	a.step(Receive{2, &Ack{Epoch: 2}})
+	for _, p := range *held {
+		if p.from == c.id {
+			a.step(Receive{p.from, p.msg})
+		}
+	}
+	a.step(Tick{})
+	if a.m.heardOf != 2 || a.m.spaces[Volatile].expiring != nil {
+		t.Fatalf("he has heard of view %d, and has plans for %q", a.m.heardOf, a.m.spaces[Volatile].expiring)
+	}
+	a.wantSet("x/1", "e")
+	w.drop = func(packet) bool { return false }
+	a.step(Install{next})
+	c.step(Install{next})
+	w.advance(time.Minute)
+	a.wantSet("x/1")
+	w.same()
+}

@@ -31,11 +31,12 @@ type space struct {
 	disk    disk
 	chain   chain
 
-	expiring  []string   // keys of which a majority is being asked before they expire
-	confirmed bool       // it has answered
-	learned   bool       // a majority's clocks, as they were when the first view came, are contained
-	sets      []voterSet // of the installed view first, then of the unsettled ones
-	bases     []uint64   // scratch of common
+	expiring    []string   // keys of which a majority is being asked before they expire
+	confirmed   bool       // it has answered
+	askedExpiry time.Time  // when it was asked
+	learned     bool       // a majority's clocks, as they were when the first view came, are contained
+	sets        []voterSet // of the installed view first, then of the unsettled ones
+	bases       []uint64   // scratch of common
 
 	hash   [16]byte // of the content clock, while hashed
 	hashed bool

@@ -47,6 +47,9 @@ func (m *Machine) planTidying() {
 // tidy does one round.
 func (m *Machine) tidy() {
 	if !m.tidies() {
+		for _, s := range m.spaces {
+			s.forgetConfirmed()
+		}
 		return
 	}
 	more := m.fold()
