@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"runtime"
@@ -22,66 +21,91 @@ const applyBatch = 100
 const remoteOrigin crdt.Origin = 0x9e3779b97f4a7c15
 
 // runApply measures how fast one core takes the events of others: into a bare store, and through the whole machine of a replica, from encoded
-// messages to acks, in memory and with rows that go to the memory store.
+// messages to acks, in memory and with rows that go to the memory store. Each takes the same events while no other holds any, since what lives costs
+// whoever makes garbage beside it.
 func runApply(_ context.Context, o options) error {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	n := o.size(1_000_000)
 	for _, c := range []struct {
-		name   string
-		update func(r *crdt.Replica, i int) (crdt.Group, error)
-		limit  func(m map[string]uint64, i int)
+		name  string
+		maker func() func() (crdt.Group, error)
+		limit func(m map[string]uint64, i int)
 	}{
-		{"set", addRandom, func(m map[string]uint64, _ int) { m[element(rand.IntN(n))] = 1 }},
-		{"counters", count, func(m map[string]uint64, i int) { m["counter-"+strconv.Itoa(i%10_000)]++ }},
+		{"set", addsRandom, func(m map[string]uint64, _ int) { m[element(rand.IntN(n))] = 1 }},
+		{"counters", counts, func(m map[string]uint64, i int) { m["counter-"+strconv.Itoa(i%10_000)]++ }},
 	} {
-		var limit cost
-		plain := map[string]uint64{}
-		_ = limit.measure(n, func() error {
-			for i := range n {
-				c.limit(plain, i)
-			}
-			return nil
-		})
-		from := crdt.NewReplica(remoteOrigin, crdt.StoreOptions{})
-		store, machine := &applied{store: crdt.NewStore(crdt.StoreOptions{})}, &applied{machine: machineWithPeer()}
-		stored := &applied{machine: machineWithPeer("*"), table: memoryTable()}
-		for done := 0; done < n; done += 10 * applyBatch {
-			var gs []crdt.Group
-			for i := range 10 * applyBatch {
-				g, err := c.update(from, done+i)
-				if err != nil {
-					return err
-				}
-				gs = append(gs, g)
-			}
-			from.Trim(from.Store().Clock().Clone())
-			if err := errors.Join(store.groups(gs), machine.frames(pushFrames(gs, replicator.Volatile), len(gs)), stored.frames(pushFrames(gs, replicator.Durable), len(gs))); err != nil {
+		limit := plainApply(n, c.limit)
+		for _, to := range []struct {
+			name  string
+			start func() func(gs []crdt.Group, c *cost) error
+		}{
+			{"store", intoStore},
+			{"machine", func() func([]crdt.Group, *cost) error { return intoMachine(replicator.Volatile) }},
+			{"machine-durable", func() func([]crdt.Group, *cost) error { return intoMachine(replicator.Durable) }},
+		} {
+			cost, err := applied(n, c.maker(), to.start())
+			if err != nil {
 				return err
 			}
-		}
-		for _, a := range []struct {
-			name string
-			cost *cost
-		}{{"store", &store.cost}, {"machine", &machine.cost}, {"machine-durable", &stored.cost}} {
-			f := a.cost.figures()
-			f.add("events_per_s", int(1e9/a.cost.ns()))
-			f.add("events_per_cpu_s", int(1e9/a.cost.cpuNs()))
+			f := cost.figures()
+			f.add("events_per_s", int(1e9/cost.ns()))
+			f.add("events_per_cpu_s", int(1e9/cost.cpuNs()))
 			f.add("limit_cpu_ns_per_op", limit.cpuNs())
-			f.add("ratio", a.cost.cpuNs()/limit.cpuNs())
-			report("apply", c.name+"-"+a.name, f)
+			f.add("ratio", cost.cpuNs()/limit.cpuNs())
+			report("apply", c.name+"-"+to.name, f)
 		}
 	}
 	return nil
 }
 
-func addRandom(r *crdt.Replica, _ int) (crdt.Group, error) {
-	return r.Update("set", 0, crdt.Mutate[crdt.ORSet[string]](func(s *crdt.ORSetTx[string]) error {
-		return s.Add(strconv.FormatUint(rand.Uint64(), 36))
-	}), nil)
+// plainApply is the same in a plain map.
+func plainApply(n int, put func(m map[string]uint64, i int)) (limit cost) {
+	runtime.GC()
+	plain := map[string]uint64{}
+	_ = limit.measure(n, func() error {
+		for i := range n {
+			put(plain, i)
+		}
+		return nil
+	})
+	return limit
 }
 
-func count(r *crdt.Replica, i int) (crdt.Group, error) {
-	return r.Update("counter-"+strconv.Itoa(i%10_000), 0, crdt.Mutate[crdt.GCounter](func(c *crdt.GCounterTx) error { return c.Increment(1) }), nil)
+// applied measures what taking n events costs; making them is not measured.
+func applied(n int, next func() (crdt.Group, error), take func([]crdt.Group, *cost) error) (c cost, err error) {
+	runtime.GC()
+	for done := 0; done < n; done += 10 * applyBatch {
+		gs := make([]crdt.Group, 10*applyBatch)
+		for i := range gs {
+			if gs[i], err = next(); err != nil {
+				return c, err
+			}
+		}
+		if err := take(gs, &c); err != nil {
+			return c, err
+		}
+	}
+	return c, nil
+}
+
+// addsRandom makes adds of elements that are not there. Nobody keeps the set from which they come.
+func addsRandom() func() (crdt.Group, error) {
+	seq := uint64(0)
+	return func() (crdt.Group, error) {
+		path, err := crdt.ElementPath(crdt.KindORSet, strconv.FormatUint(rand.Uint64(), 36))
+		seq++
+		return crdt.Group{{Dot: crdt.Dot{Origin: remoteOrigin, Seq: seq}, Key: "set", Path: path, Puts: true}}, err
+	}
+}
+
+// counts makes increments of 10,000 counters in turn.
+func counts() func() (crdt.Group, error) {
+	from, i := crdt.NewReplica(remoteOrigin, crdt.StoreOptions{LogMax: 1}), 0
+	return func() (crdt.Group, error) {
+		key := "counter-" + strconv.Itoa(i%10_000)
+		i++
+		return from.Update(key, 0, crdt.Mutate[crdt.GCounter](func(c *crdt.GCounterTx) error { return c.Increment(1) }), nil)
+	}
 }
 
 // pushFrames encodes groups as the messages that carry them.
@@ -93,16 +117,6 @@ func pushFrames(gs []crdt.Group, space replicator.Space) [][]byte {
 		gs = gs[k:]
 	}
 	return frames
-}
-
-// applied is who takes the events: a store or a machine.
-type applied struct {
-	cost    cost
-	store   *crdt.Store
-	ch      crdt.Changes
-	machine *replicator.Machine
-	table   durable.Table // of a machine with durable keys
-	acks    []byte        // scratch
 }
 
 // memoryTable is a table of the memory store, which commits at once.
@@ -124,21 +138,41 @@ func machineWithPeer(durableKeys ...string) *replicator.Machine {
 	return m
 }
 
-func (a *applied) groups(gs []crdt.Group) error {
-	return a.cost.measure(len(gs), func() error {
-		for _, g := range gs {
-			a.ch.Reset()
-			if out, err := a.store.Apply(g, &a.ch); err != nil || out != crdt.Applied {
-				return fmt.Errorf("apply: %v, %w", out, err)
+// intoStore applies to a bare store.
+func intoStore() func([]crdt.Group, *cost) error {
+	store, ch := crdt.NewStore(crdt.StoreOptions{}), crdt.Changes{}
+	return func(gs []crdt.Group, c *cost) error {
+		return c.measure(len(gs), func() error {
+			for _, g := range gs {
+				ch.Reset()
+				if out, err := store.Apply(g, &ch); err != nil || out != crdt.Applied {
+					return fmt.Errorf("apply: %v, %w", out, err)
+				}
 			}
-		}
-		return nil
-	})
+			return nil
+		})
+	}
+}
+
+// intoMachine sends messages to a machine whose keys are of one space.
+func intoMachine(space replicator.Space) func([]crdt.Group, *cost) error {
+	a := &appliedTo{machine: machineWithPeer()}
+	if space == replicator.Durable {
+		a = &appliedTo{machine: machineWithPeer("*"), table: memoryTable()}
+	}
+	return func(gs []crdt.Group, c *cost) error { return a.frames(pushFrames(gs, space), len(gs), c) }
+}
+
+// appliedTo is a machine that takes the events.
+type appliedTo struct {
+	machine *replicator.Machine
+	table   durable.Table // of a machine with durable keys
+	acks    []byte        // scratch
 }
 
 // frames decodes messages, steps the machine with them and encodes what it sends back.
-func (a *applied) frames(frames [][]byte, events int) error {
-	err := a.cost.measure(events, func() error {
+func (a *appliedTo) frames(frames [][]byte, events int, c *cost) error {
+	err := c.measure(events, func() error {
 		for _, b := range frames {
 			msg, err := replicator.DecodeMessage(b)
 			if err != nil {
@@ -148,14 +182,14 @@ func (a *applied) frames(frames [][]byte, events int) error {
 		}
 		return nil
 	})
-	if st := a.machine.Stats(); err == nil && st.Applied != uint64(a.cost.ops) {
-		err = fmt.Errorf("%d of %d groups applied: %+v", st.Applied, a.cost.ops, st)
+	if st := a.machine.Stats(); err == nil && st.Applied != uint64(c.ops) {
+		err = fmt.Errorf("%d of %d groups applied: %+v", st.Applied, c.ops, st)
 	}
 	return err
 }
 
 // carry commits and encodes what a step asks for. The commit is answered within it, which is a step of its own.
-func (a *applied) carry(fx *replicator.Effects) {
+func (a *appliedTo) carry(fx *replicator.Effects) {
 	var committed []uint64
 	for _, b := range fx.Persist {
 		a.table.Commit(rows.Of(b), func(err error) {

@@ -48,6 +48,9 @@ type cborReader struct {
 	b   []byte
 	err error
 	key string // the last one read, see sharedKey
+
+	events []Event // room for the groups of one event to come, see CutGroups
+	dots   []Dot   // room for what they remove
 }
 
 func (r *cborReader) fail(format string, args ...any) {

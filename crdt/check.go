@@ -182,8 +182,8 @@ func (s *Store) checkLog() error {
 		refs += ol.refs.len()
 		for i := range ol.refs.len() {
 			r := *ol.refs.at(i)
-			if g := *s.log.at(r.pos); g == nil || g.First() != (Dot{ol.origin, r.first}) || g.Last().Seq != r.last {
-				return fmt.Errorf("crdt: log of %v: no group %d-%d at position %d", ol.origin, r.first, r.last, r.pos)
+			if g := *s.log.at(r.pos); g == nil || g.First() != (Dot{ol.origin, r.first}) || g.Last().Seq != r.last() {
+				return fmt.Errorf("crdt: log of %v: no group %d-%d at position %d", ol.origin, r.first, r.last(), r.pos)
 			}
 		}
 	}

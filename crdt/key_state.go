@@ -66,24 +66,6 @@ func (k *keyState) searchSmall(path string, d Dot) int {
 	return lo
 }
 
-// dotsAt returns the dots of the siblings at path, in a slice of the caller's own, and points c there. Only the writer may call it.
-func (k *keyState) dotsAt(path string, c *cursor[*Item]) []Dot {
-	var it *Item
-	alone := false
-	if k != nil && k.big != nil && k.big.rest.len == 0 {
-		it, alone = k.big.firsts.seek(path, c), true
-	} else {
-		it, alone = k.one(path)
-	}
-	if alone {
-		if it == nil {
-			return nil
-		}
-		return []Dot{it.Dot}
-	}
-	return dotsOf(k.at(path))
-}
-
 // at returns the siblings at path, by dot. The slice may be the key's own: read only, and not beyond the next change.
 func (k *keyState) at(path string) []*Item {
 	if k == nil {
@@ -117,6 +99,14 @@ func (k *keyState) one(path string) (it *Item, ok bool) {
 		return nil, true
 	}
 	return k.small[i], i+1 == len(k.small) || k.small[i+1].Path != path
+}
+
+// oneFor is one for the writer: c leads there afterwards, if it can.
+func (k *keyState) oneFor(path string, c *cursor[*Item]) (it *Item, ok bool) {
+	if k.big != nil && k.big.rest.len == 0 {
+		return k.big.firsts.seek(path, c), true
+	}
+	return k.one(path)
 }
 
 // ascend calls fn with the items from path on, by path and dot, until it returns false.

@@ -1,6 +1,9 @@
 package crdt
 
-import "slices"
+import (
+	"math"
+	"slices"
+)
 
 // eventLog keeps groups in the order in which this replica applied them, with their payloads until they are trimmed (an event shipped without
 // the payload that it put would tell the receiver that the item was removed). Per origin it keeps where that origin's groups stand, so that
@@ -28,11 +31,14 @@ type originLog struct {
 
 // logRef is the place of one group and its seqs.
 type logRef struct {
-	pos         uint64
-	first, last uint64
-	top         uint64 // the highest last up to here
-	bytes       int    // of the group, estimated
+	pos   uint64
+	first uint64
+	top   uint64 // the highest last up to here
+	n     int32  // events of the group
+	bytes int32  // of the group, estimated
 }
+
+func (r *logRef) last() uint64 { return r.first + uint64(r.n) - 1 }
 
 func (l *eventLog) find(o Origin) (int, bool) {
 	lo, hi := 0, len(l.origins)
@@ -53,16 +59,16 @@ func (l *eventLog) add(g Group) {
 	if !ok {
 		l.origins = slices.Insert(l.origins, i, &originLog{origin: o, sorted: true})
 	}
-	size := g.size()
+	size := min(g.size(), math.MaxInt32)
 	ol := l.origins[i]
-	ol.add(logRef{pos: l.start + uint64(l.groups.len()), first: g[0].Dot.Seq, last: g.Last().Seq, bytes: size})
+	ol.add(logRef{pos: l.start + uint64(l.groups.len()), first: g[0].Dot.Seq, n: int32(len(g)), bytes: int32(size)})
 	l.groups.push(logged{g, ol})
 	l.events += len(g)
 	l.bytes += size
 }
 
 func (ol *originLog) add(r logRef) {
-	r.top = r.last
+	r.top = r.last()
 	if n := ol.refs.len(); n > 0 {
 		top := ol.refs.at(n - 1).top
 		ol.sorted = ol.sorted && r.first > top
@@ -76,9 +82,9 @@ func (l *eventLog) cut(ol *originLog) (first, last uint64) {
 	r := ol.refs.pop()
 	p := l.at(r.pos)
 	l.events -= len(*p)
-	l.bytes -= r.bytes
+	l.bytes -= int(r.bytes)
 	*p = nil
-	return r.first, r.last
+	return r.first, r.last()
 }
 
 // at returns the place of the group at a position.
@@ -137,7 +143,7 @@ func (s *Store) logGroup(g Group) {
 func (s *Store) Trim(stable *Clock) {
 	for _, ol := range s.log.origins {
 		row := stable.row(ol.origin)
-		for ol.refs.len() > 0 && row.hasRange(ol.refs.at(0).first, ol.refs.at(0).last) {
+		for ol.refs.len() > 0 && row.hasRange(ol.refs.at(0).first, ol.refs.at(0).last()) {
 			first, last := s.log.cut(ol)
 			s.floor.AddRange(ol.origin, first, last)
 		}
@@ -210,12 +216,12 @@ func (c *logCursor) seek() bool {
 	}
 	for c.i < c.log.refs.len() {
 		r := c.log.refs.at(c.i)
-		if !c.peer.hasRange(r.first, r.last) {
+		if !c.peer.hasRange(r.first, r.last()) {
 			return true
 		}
 		c.i++
 		if c.log.sorted {
-			if k := c.peer.search(r.last); r.last <= c.peer.base {
+			if k := c.peer.search(r.last()); r.last() <= c.peer.base {
 				c.jump(c.peer.base)
 			} else if k < len(c.peer.above) {
 				c.jump(c.peer.above[k].last)

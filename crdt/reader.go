@@ -95,7 +95,14 @@ func (r Reader) Seek(path string) (found *Item) {
 
 // each calls fn with what Items yields until it returns false. It allocates nothing.
 func (r Reader) each(prefix string, fn func(*Item) bool) {
-	prefix = r.prefix + prefix
+	if prefix = r.prefix + prefix; prefix == "" && !r.hides && r.ks != nil && r.ks.big == nil {
+		for _, it := range r.ks.small {
+			if !fn(it) {
+				return
+			}
+		}
+		return
+	}
 	r.ks.ascend(prefix, func(it *Item) bool {
 		return strings.HasPrefix(it.Path, prefix) && (!r.shows(it) || fn(it))
 	})

@@ -28,24 +28,42 @@ func (t *tree[E]) fork(stamps *uint64) tree[E] {
 }
 
 // get returns the entry at a place, the zero E when there is none. It follows the numbers alone: a place that is there has the leading bytes of
-// every node on its way, and what is found instead of one that is not there differs from it.
+// every node on its way, and what is found instead of one that is not there differs from it. Only where numbers tie are places compared on the way.
 func (t *tree[E]) get(place string) (none E) {
 	n := t.root
 	if n == nil {
 		return none
 	}
-	for {
-		i, same := n.match(place)
-		switch {
-		case n.kids == nil && same:
-			return n.entries[i]
-		case n.kids == nil || i == 0 && !same:
-			return none
-		case !same:
-			i--
+	for n.kids != nil {
+		l := lead(place, int(n.skip))
+		i := seek(&n.leads, l)
+		if i < nodeMax && n.leads[i] == l {
+			m, same := n.match(place)
+			if i = m; same {
+				i++
+			}
 		}
-		n = n.kids[i]
+		if i == 0 {
+			return none
+		}
+		n = n.kids[i-1]
 	}
+	l := lead(place, int(n.skip))
+	i := seek(&n.leads, l)
+	if i >= int(n.n) || n.leads[i] != l {
+		return none
+	}
+	if i+1 < int(n.n) && n.leads[i+1] == l {
+		var same bool
+		if i, same = n.match(place); !same {
+			return none
+		}
+		return n.entries[i]
+	}
+	if e := n.entries[i]; e.place() == place {
+		return e
+	}
+	return none
 }
 
 // seek is get for the tree's writer: c notes the way, for a set or remove at the same place that comes next.

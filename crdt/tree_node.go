@@ -103,14 +103,14 @@ func common(a, b string) int {
 }
 
 // seek returns how many leads are below l, without a branch that could be guessed wrong.
-func (n *node[E]) seek(l uint32) int {
-	i := below(n.leads[31], l) << 5
-	i += below(n.leads[(i+15)%nodeMax], l) << 4
-	i += below(n.leads[(i+7)%nodeMax], l) << 3
-	i += below(n.leads[(i+3)%nodeMax], l) << 2
-	i += below(n.leads[(i+1)%nodeMax], l) << 1
-	i += below(n.leads[i%nodeMax], l)
-	return int(i + below(n.leads[i%nodeMax], l))
+func seek(leads *[nodeMax]uint32, l uint32) int {
+	i := below(leads[31], l) << 5
+	i += below(leads[(i+15)%nodeMax], l) << 4
+	i += below(leads[(i+7)%nodeMax], l) << 3
+	i += below(leads[(i+3)%nodeMax], l) << 2
+	i += below(leads[(i+1)%nodeMax], l) << 1
+	i += below(leads[i%nodeMax], l)
+	return int(i + below(leads[i%nodeMax], l))
 }
 
 // below returns 1 if a < b, else 0.
@@ -120,7 +120,7 @@ func below(a, b uint32) uint64 { return (uint64(a) - uint64(b)) >> 63 }
 // places only where they tie.
 func (n *node[E]) match(place string) (int, bool) {
 	l := lead(place, int(n.skip))
-	lo := n.seek(l)
+	lo := seek(&n.leads, l)
 	hi := lo
 	for hi < int(n.n) && n.leads[hi] == l {
 		hi++

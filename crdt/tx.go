@@ -90,7 +90,22 @@ func (t *Tx) dotsAt(path string) []Dot {
 	if ks == nil {
 		return nil
 	}
-	return ks.dotsAt(t.join(path), &t.st.cursor)
+	it, alone := ks.oneFor(t.join(path), &t.st.cursor)
+	switch {
+	case !alone:
+		return dotsOf(ks.at(t.join(path)))
+	case it == nil:
+		return nil
+	case t.events != nil:
+		return []Dot{it.Dot}
+	}
+	// The usual update is one event that removes one item: make room for both at once.
+	room := &struct {
+		events  [1]Event
+		removes [1]Dot
+	}{removes: [1]Dot{it.Dot}}
+	t.events = room.events[:0]
+	return room.removes[:]
 }
 
 func (t *Tx) join(path string) string {
