@@ -53,13 +53,12 @@ func (l *eventLog) find(o Origin) (int, bool) {
 	return lo, lo < len(l.origins) && l.origins[lo].origin == o
 }
 
-func (l *eventLog) add(g Group) {
+func (l *eventLog) add(g Group, size int) {
 	o := g[0].Dot.Origin
 	i, ok := l.find(o)
 	if !ok {
 		l.origins = slices.Insert(l.origins, i, &originLog{origin: o, sorted: true})
 	}
-	size := min(g.size(), math.MaxInt32)
 	ol := l.origins[i]
 	ol.add(logRef{pos: l.start + uint64(l.groups.len()), first: g[0].Dot.Seq, n: int32(len(g)), bytes: int32(size)})
 	l.groups.push(logged{g, ol})
@@ -117,15 +116,22 @@ func (g Group) size() int {
 	return n
 }
 
-// logGroup appends a group and drops the oldest while the log is over its bounds. Trimmed places count too: the slice itself is bounded.
+// logGroup appends a group and drops the oldest while the log is over its bounds. They go first, so that the rings need not be larger than the bounds.
 func (s *Store) logGroup(g Group) {
+	size := min(g.size(), math.MaxInt32)
+	s.shrinkLog(s.opt.LogMax-len(g), s.opt.LogBytesMax-size)
+	s.log.add(g, size)
+	s.shrinkLog(s.opt.LogMax, s.opt.LogBytesMax) // it may be too large by itself
+}
+
+// shrinkLog drops the oldest groups while the log is over bounds. Trimmed places count too: the ring itself is bounded.
+func (s *Store) shrinkLog(events, bytes int) {
 	l := &s.log
-	l.add(g)
-	if l.events <= s.opt.LogMax && l.bytes <= s.opt.LogBytesMax && l.groups.len() <= 2*s.opt.LogMax {
+	if l.events <= events && l.bytes <= bytes && l.groups.len() <= 2*s.opt.LogMax {
 		return
 	}
 	emptied := false
-	for l.groups.len() > 0 && (l.events > s.opt.LogMax || l.bytes > s.opt.LogBytesMax || l.groups.len() > s.opt.LogMax) {
+	for l.groups.len() > 0 && (l.events > events || l.bytes > bytes || l.groups.len() > s.opt.LogMax) {
 		if front := l.groups.at(0); front.group != nil {
 			ol := front.of
 			first, last := l.cut(ol)
