@@ -53,23 +53,20 @@ func (h History[O]) Has(e *Event[O]) bool { return h.seen.has(e.id) }
 //	}
 func (h History[O]) Live(takes func(later, earlier *Event[O]) bool) []*Event[O] {
 	var gone bits
-	taken := make([]bits, h.seen.end()) // what each event took away
-	for id := range taken {
+	takers := make([]bits, h.seen.end()) // of each event, those that took it away
+	for id := range takers {
 		later := h.past.list[id]
 		if h.past.keys[id] != h.key {
 			continue
 		}
-		var had bits // what had been taken away there before
-		for before := range later.Seen.All() {
-			had = had.join(taken[before.id])
-		}
 		for earlier := range later.Seen.All() {
-			if !had.has(earlier.id) && takes(later, earlier) {
-				taken[id] = taken[id].set(earlier.id)
+			if takers[earlier.id].meets(later.Seen.seen) || !takes(later, earlier) {
+				continue // it had been taken away there before, or stays
 			}
-		}
-		if h.Has(later) {
-			gone = gone.join(taken[id])
+			takers[earlier.id] = takers[earlier.id].set(id)
+			if h.Has(later) {
+				gone = gone.set(earlier.id)
+			}
 		}
 	}
 	var live []*Event[O]
@@ -140,6 +137,16 @@ func (b bits) join(o bits) bits {
 		b[i] |= w
 	}
 	return b
+}
+
+// meets says whether the sets have an id in common.
+func (b bits) meets(o bits) bool {
+	for i := range min(len(b), len(o)) {
+		if b[i]&o[i] != 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // with and or return new sets.
