@@ -19,6 +19,7 @@ import (
 	"github.com/coterie-go/coterie/durable"
 	"github.com/coterie-go/coterie/durable/lmdb"
 	"github.com/coterie-go/coterie/durable/rows"
+	"github.com/coterie-go/coterie/durable/storetest"
 	"github.com/coterie-go/coterie/replicator"
 )
 
@@ -295,19 +296,7 @@ func TestDamagedRowsAreRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	table, err := e.Table(rows.Table("backend"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var last []byte
-	if err := table.Load(func(r durable.Row) error { last = bytes.Clone(r.Key); return nil }); err != nil {
-		t.Fatal(err)
-	}
-	answer := make(chan error, 1)
-	table.Commit([]durable.Row{{Key: last}}, func(err error) { answer <- err })
-	if err := errors.Join(<-answer, e.Close()); err != nil {
-		t.Fatal(err)
-	}
+	storetest.Damage(t, e, rows.Table("backend"))
 	c := config(freeAddrs(t, 1)[0], nil, 1)
 	c.Dir, c.DurableKeys = dir, []string{"kept/*"}
 	_, err = ddata.Start(testContext(t), c)

@@ -55,18 +55,22 @@ func TestClusterTellAndAsk(t *testing.T) {
 	})
 }
 
+// three starts a cluster whose nodes all host what rec records.
+func (w *world) three(rec *recorder) (nodes []*fakeNode, regions []*Region[message_]) {
+	for range 3 {
+		n := w.join("backend")
+		nodes = append(nodes, n)
+		regions = append(regions, start(n, rec.entityType()))
+	}
+	w.install()
+	return nodes, regions
+}
+
 // A node that leaves hands its shards over: nothing is lost, nothing is reordered.
 func TestPlannedMoveLosesNothing(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		rec := newRecorder()
-		var nodes []*fakeNode
-		var regions []*Region[message_]
-		for range 3 {
-			n := w.join("backend")
-			nodes = append(nodes, n)
-			regions = append(regions, start(n, rec.entityType()))
-		}
-		w.install()
+		nodes, regions := w.three(rec)
 		ctx := within(t, 5*time.Minute)
 		const senders, each = 6, 400
 		var wg sync.WaitGroup
@@ -107,14 +111,7 @@ func TestKilledNode(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		rec := newRecorder()
 		rec.kills = true
-		var nodes []*fakeNode
-		var regions []*Region[message_]
-		for range 3 {
-			n := w.join("backend")
-			nodes = append(nodes, n)
-			regions = append(regions, start(n, rec.entityType()))
-		}
-		w.install()
+		nodes, regions := w.three(rec)
 		ctx := within(t, 5*time.Minute)
 		for i := range 100 {
 			if _, err := Ask(ctx, regions[1], fmt.Sprint("e", i), total{}); err != nil {

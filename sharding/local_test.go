@@ -94,14 +94,19 @@ func TestBlockedHandlersLeaveWorkers(t *testing.T) {
 
 func TestNoReplyIsLost(t *testing.T) {
 	g, _ := localRegion(t, cartType(&cartLog{}))
-	const callers, each = 256, 400
+	checkReplies(t, g, 400, func(int) string { return "one" })
+}
+
+// checkReplies asks from many callers at a time and wants the answer to each question.
+func checkReplies(t *testing.T, g *Region[message_], each int, id func(caller int) string) {
+	t.Helper()
 	var wg sync.WaitGroup
 	var lost atomic.Int64
-	for i := range callers {
+	for i := range 256 {
 		wg.Go(func() {
 			for j := range each {
 				want := fmt.Sprint(i, "/", j)
-				if got, err := Ask(context.Background(), g, "one", echo{Text: want}); err != nil || got != want {
+				if got, err := Ask(context.Background(), g, id(i), echo{Text: want}); err != nil || got != want {
 					lost.Add(1)
 				}
 			}

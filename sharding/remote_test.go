@@ -84,23 +84,7 @@ func TestRemote(t *testing.T) {
 
 func TestRemoteRepliesAreNotLost(t *testing.T) {
 	near, _ := remotePair(t, cartType(&cartLog{}))
-	const callers, each = 256, 100
-	var wg sync.WaitGroup
-	var lost atomic.Int64
-	for i := range callers {
-		wg.Go(func() {
-			for j := range each {
-				want := fmt.Sprint(i, "/", j)
-				if got, err := Ask(context.Background(), near, fmt.Sprint(i%8), echo{Text: want}); err != nil || got != want {
-					lost.Add(1)
-				}
-			}
-		})
-	}
-	wg.Wait()
-	if n := lost.Load(); n != 0 {
-		t.Errorf("%d replies lost or mixed up", n)
-	}
+	checkReplies(t, near, 100, func(caller int) string { return fmt.Sprint(caller % 8) })
 }
 
 // payload is the message of the benchmarks: 100 bytes.

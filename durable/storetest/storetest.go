@@ -127,3 +127,18 @@ func short(rows []string) string {
 	}
 	return s
 }
+
+// Damage takes the last row out of a table, closes the store, and so leaves rows that do not add up to what was written with them.
+func Damage(t testing.TB, env durable.Env, table string) {
+	t.Helper()
+	s := &Store{Env: env}
+	tbl := s.table(t, table)
+	var last []byte
+	if err := tbl.Load(func(r durable.Row) error { last = bytes.Clone(r.Key); return nil }); err != nil || last == nil {
+		t.Fatalf("table %q has no row to lose: %v", table, err)
+	}
+	s.mustCommit(t, tbl, durable.Row{Key: last})
+	if err := env.Close(); err != nil {
+		t.Fatalf("close: %v", err)
+	}
+}

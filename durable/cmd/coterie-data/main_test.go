@@ -14,6 +14,7 @@ import (
 	"github.com/coterie-go/coterie/durable"
 	"github.com/coterie-go/coterie/durable/lmdb"
 	"github.com/coterie-go/coterie/durable/rows"
+	"github.com/coterie-go/coterie/durable/storetest"
 	"github.com/coterie-go/coterie/replicator"
 )
 
@@ -109,18 +110,7 @@ func TestVerify(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	table, err := e.Table(rows.Table("backend"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var last []byte
-	if err := table.Load(func(r durable.Row) error { last = bytes.Clone(r.Key); return nil }); err != nil {
-		t.Fatal(err)
-	}
-	commit(t, table, durable.Row{Key: last})
-	if err := e.Close(); err != nil {
-		t.Fatal(err)
-	}
+	storetest.Damage(t, e, rows.Table("backend"))
 	out, errs := command(t, exitFailed, "verify", dir)
 	says(t, out, `role=backend damaged: .*60 rows sum to`)
 	says(t, errs, regexp.QuoteMeta(dir), `put back a copy`)
