@@ -1,0 +1,127 @@
+package ddata_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"testing"
+	"time"
+
+	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/ddata"
+	"github.com/coterie-go/coterie/ddata/membership"
+)
+
+var (
+	names = ddata.NewKey[crdt.ORSet[string]]("names")
+	hits  = ddata.NewKey[crdt.GCounter]("hits")
+	kept  = ddata.NewKey[crdt.ORSet[string]]("kept/names")
+)
+
+const limit = 20 * time.Second // of one test's waiting; reached only when something is broken
+
+func testContext(t *testing.T) context.Context {
+	ctx, cancel := context.WithTimeout(t.Context(), limit)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+func freeAddrs(t *testing.T, n int) []string {
+	t.Helper()
+	addrs := make([]string, n)
+	for i := range addrs {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close() // all at once, so that they differ
+		addrs[i] = l.Addr().String()
+	}
+	return addrs
+}
+
+func config(addr string, seeds []string, expect int) ddata.Config {
+	return ddata.Config{
+		Name: "test", Bind: addr, Seeds: seeds, BootstrapExpect: expect, Roles: []string{"backend"}, Preset: ddata.Local,
+		Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
+	}
+}
+
+// startAll starts nodes side by side, as founders must be.
+func startAll(t *testing.T, configs ...ddata.Config) []*ddata.Node {
+	t.Helper()
+	ctx := testContext(t)
+	nodes := make([]*ddata.Node, len(configs))
+	errs := make(chan error, len(configs))
+	for i, c := range configs {
+		go func() {
+			var err error
+			nodes[i], err = ddata.Start(ctx, c)
+			errs <- err
+		}()
+	}
+	var failed error
+	for range configs {
+		failed = errors.Join(failed, <-errs)
+	}
+	t.Cleanup(func() {
+		for _, n := range nodes {
+			if n != nil {
+				_ = n.Close()
+			}
+		}
+	})
+	if failed != nil {
+		t.Fatal(failed)
+	}
+	return nodes
+}
+
+// startCluster starts n nodes; dirs may be nil.
+func startCluster(t *testing.T, n int, dirs []string) []*ddata.Node {
+	t.Helper()
+	addrs := freeAddrs(t, n)
+	configs := make([]ddata.Config, n)
+	for i := range configs {
+		configs[i] = config(addrs[i], addrs, n)
+		if dirs != nil {
+			configs[i].Dir, configs[i].DurableKeys = dirs[i], []string{"kept/*"}
+		}
+	}
+	return startAll(t, configs...)
+}
+
+func replica(t *testing.T, n *ddata.Node) *ddata.Replicator {
+	t.Helper()
+	r, err := n.Replicator("backend")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func add(s string) func(*crdt.ORSetTx[string]) error {
+	return func(tx *crdt.ORSetTx[string]) error { return tx.Add(s) }
+}
+
+// until waits for a view that fulfils want.
+func until(t *testing.T, n *ddata.Node, what string, want func(*membership.View) bool) {
+	t.Helper()
+	seen := make(chan struct{}, 1)
+	cancel := n.Watch(ddata.Watcher{View: func(v *membership.View) {
+		if want(v) {
+			select {
+			case seen <- struct{}{}:
+			default:
+			}
+		}
+	}})
+	defer cancel()
+	select {
+	case <-seen:
+	case <-time.After(limit):
+		t.Fatalf("%s: not in time; view %v", what, n.View())
+	}
+}
