@@ -124,9 +124,28 @@ func (s *space) checkLinks() error {
 			return fmt.Errorf("peer %s: have %d, base %d of %s", short(p.id), l.have, l.base, clockName(l.content))
 		case len(l.flight) > s.m.cfg.PushFlight || len(p.flows.out) > flowsMax:
 			return fmt.Errorf("peer %s: %d pushes and %d flows on their way", short(p.id), len(l.flight), len(p.flows.out))
+		case p.flows.check() != nil:
+			return fmt.Errorf("peer %s: %w", short(p.id), p.flows.check())
 		case p.pending(l) && l.retryAt.IsZero():
 			return fmt.Errorf("peer %s owes an ack and no timer runs", short(p.id))
 		}
+	}
+	return nil
+}
+
+func (f *flows) check() error {
+	seen := map[cargo]bool{}
+	for i := range f.out {
+		if seen[f.out[i].cargo] {
+			return fmt.Errorf("two flows carry %v", f.out[i].cargo)
+		}
+		seen[f.out[i].cargo] = true
+	}
+	switch {
+	case len(f.out) > 0 && f.retryAt.IsZero():
+		return fmt.Errorf("%d flows and no timer runs", len(f.out))
+	case len(f.buf) > 0 && f.dropAt.IsZero():
+		return fmt.Errorf("%d bytes have come and no timer runs", len(f.buf))
 	}
 	return nil
 }

@@ -56,8 +56,8 @@ type Config struct {
 	// FrameMax is the size in bytes above which groups and repairs are cut into several messages. Clocks are never cut, so the
 	// transport must take somewhat larger frames. Default 64 KiB.
 	FrameMax int
-	// GroupMax bounds the encoded size of a group that travels as such, in bytes: what a peer is willing to reassemble. A larger one reaches
-	// the others by repair. Default 64 MiB.
+	// GroupMax bounds the encoded size of a group that travels as such, in bytes: what a peer is willing to reassemble, and what waits for one peer to be
+	// sent in parts. A larger one reaches the others by repair. Default 64 MiB.
 	GroupMax int
 	// PushFlight is how many pushes may be unacknowledged per peer and space; later groups are gathered meanwhile and go together. More
 	// is a shorter wait under load, less is fewer and larger messages. Default 2.
@@ -88,7 +88,7 @@ type Config struct {
 	SketchFrom int
 	// SketchMax bounds the cells that a repair asks for before it compares ranges of dots instead. Default 65,536.
 	SketchMax int
-	// DonorExpiry is how long a pinned snapshot that nobody asks for is kept. Default 10 s.
+	// DonorExpiry is how long a pinned snapshot that nobody asks for is kept, and the beginning of a large group whose rest does not come. Default 10 s.
 	DonorExpiry time.Duration
 	// PieceWindow is how many questions of a repair may be out to one replica, each of which brings a frame; and how many parts of a message larger than
 	// a frame. Default 8.

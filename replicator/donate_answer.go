@@ -61,7 +61,9 @@ func (s *space) sendItems(to *peer, session uint64, id uint32, items iter.Seq[*c
 		bytes += size
 	}
 	if bytes > m.cfg.FrameMax {
-		m.sendLarge(to, msg)
+		if !m.sendLarge(to, cargo{space: s.id, session: session, ask: id}, msg, bytes) {
+			m.stats.FlowsDropped++ // he asks again
+		}
 	} else {
 		m.send(to, Bulk, msg)
 	}

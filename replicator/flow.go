@@ -1,74 +1,185 @@
 package replicator
 
-import "time"
+import (
+	"time"
+
+	"github.com/coterie-go/coterie/crdt"
+)
 
 // flows carry messages that are larger than a frame between this replica and one peer: one at a time each way, cut into parts, a window of
-// parts on their way. What cannot be carried is dropped; who sent it asks or is asked again.
+// parts on their way. What a flow carries counts as on its way as long as it waits or gets on: nobody sends it to that peer a second time. A flow
+// that does not get on is dropped in the end, at both sides; who sent what it carried asks or is asked again.
+//
+// Memory, per peer: messages of up to Config.GroupMax bytes wait to go, of which those that have begun are encoded, once for all peers; and one comes,
+// of up to as many bytes, until Config.DonorExpiry after its last part.
+//
+// Invariants: no two flows of out carry the same; retryAt is set while out is not empty, dropAt while buf is not.
 type flows struct {
 	out     []flow // the first is on its way
 	nextID  uint64
 	retryAt time.Time
-	tries   int
+	tries   int // retries without progress
 
 	in     uint64 // the flow that is coming, or came last
 	total  uint32
 	got    uint32
 	buf    []byte
-	closed bool // it has come whole
+	dropAt time.Time // when to give up what is coming
+	closed bool      // it has come whole, or was given up
 }
 
 type flow struct {
-	id    uint64
-	data  []byte // the message, encoded
+	id uint64
+	cargo
+	*parcel
 	acked uint32
 	next  uint32
 }
 
-// Bounds of flows.
-const (
-	flowsMax  = 8 // messages waiting per peer
-	flowTries = 8 // retries without progress
-)
-
-// sendLarge sends a message whose encoding is larger than a frame.
-func (m *Machine) sendLarge(p *peer, msg Message) {
-	f := &p.flows
-	data := AppendMessage(nil, msg)
-	if len(f.out) >= flowsMax || len(data) > m.flowMax() {
-		m.stats.FlowsDropped++
-		return
-	}
-	f.nextID++
-	f.out = append(f.out, flow{id: f.nextID, data: data})
-	m.pumpFlow(p)
+// cargo says what a flow carries: a group of a space, or the answer to a question of a repair.
+type cargo struct {
+	space   Space
+	group   crdt.Range // the zero Range: none
+	session uint64
+	ask     uint32
 }
 
+// parcel is a message on its way in parts, to one peer or to several. It is encoded once, when the first part of it goes.
+type parcel struct {
+	msg  Message // nil when it has been encoded
+	size int     // in bytes, but for what is around the groups or items
+	at   uint64  // epoch
+	data []byte
+}
+
+func (c *parcel) encoded() []byte {
+	if c.msg != nil {
+		c.data, c.msg = AppendMessage(make([]byte, 0, c.size+flowExtra), c.msg), nil
+	}
+	return c.data
+}
+
+// Bounds of flows.
+const (
+	flowsMax  = 8    // messages waiting per peer
+	flowTries = 8    // retries without progress
+	flowExtra = 1024 // bytes around a group
+)
+
 // flowMax bounds the bytes of a flow: one group, and what goes around it.
-func (m *Machine) flowMax() int { return m.cfg.GroupMax + 1024 }
+func (m *Machine) flowMax() int { return m.cfg.GroupMax + flowExtra }
 
-func (f *flow) total(frame int) uint32 { return uint32((len(f.data) + frame - 1) / frame) }
+// groupCargo is a group on its way.
+func (s *space) groupCargo(g crdt.Group) cargo {
+	return cargo{space: s.id, group: crdt.Range{Origin: g.First().Origin, First: g.First().Seq, Last: g.Last().Seq}}
+}
 
-// pumpFlow sends the parts that the window allows.
+// sendLarge sends a message that is larger than a frame, unless it is on its way to the peer already. It says whether it is; else there is no place, and
+// the caller tries again when a flow has ended.
+func (m *Machine) sendLarge(p *peer, c cargo, msg Message, size int) bool {
+	f := &p.flows
+	if f.carries(c) {
+		return true
+	}
+	if len(f.out) > 0 && (len(f.out) == flowsMax || f.bytes()+size > m.cfg.GroupMax) {
+		return false
+	}
+	f.nextID++
+	f.out = append(f.out, flow{id: f.nextID, cargo: c, parcel: m.parcelOf(c, msg, size)})
+	if len(f.out) == 1 {
+		m.pumpFlow(p)
+	}
+	return true
+}
+
+// parcelOf returns the parcel that goes to another peer already, or a new one.
+func (m *Machine) parcelOf(c cargo, msg Message, size int) *parcel {
+	if c.group != (crdt.Range{}) {
+		for _, p := range m.peers {
+			for i := range p.flows.out {
+				if o := &p.flows.out[i]; o.cargo == c && o.at == msg.epochOf() {
+					return o.parcel
+				}
+			}
+		}
+	}
+	return &parcel{msg: msg, size: size, at: msg.epochOf()}
+}
+
+func (f *flows) carries(c cargo) bool {
+	for i := range f.out {
+		if f.out[i].cargo == c {
+			return true
+		}
+	}
+	return false
+}
+
+// bytes of what waits.
+func (f *flows) bytes() int {
+	n := 0
+	for i := range f.out {
+		n += f.out[i].size
+	}
+	return n
+}
+
+// join adds what is on its way in a space to a clock.
+func (f *flows) join(s Space, c *crdt.Clock) {
+	for i := range f.out {
+		if r := f.out[i].group; f.out[i].space == s && r != (crdt.Range{}) {
+			c.AddRange(r.Origin, r.First, r.Last)
+		}
+	}
+}
+
+// own calls fn with the groups of an origin that are on their way in a space, in the order in which they go.
+func (f *flows) own(s Space, of crdt.Origin, fn func(r crdt.Range, size int)) {
+	for i := range f.out {
+		if o := &f.out[i]; o.space == s && o.group.Origin == of {
+			fn(o.group, o.size)
+		}
+	}
+}
+
+// pumpFlow sends the parts of the first flow that the window allows.
 func (m *Machine) pumpFlow(p *peer) {
 	f := &p.flows
-	for len(f.out) > 0 {
-		o := &f.out[0]
-		total := o.total(m.cfg.FrameMax)
-		if o.acked < total {
-			for o.next < total && o.next < o.acked+uint32(m.cfg.PieceWindow) {
-				at := int(o.next) * m.cfg.FrameMax
-				part := o.data[at:min(at+m.cfg.FrameMax, len(o.data))]
-				m.send(p, Bulk, &Part{Epoch: m.view.Epoch, Flow: o.id, Index: o.next, Total: total, Data: part})
-				o.next++
-			}
-			if f.retryAt.IsZero() {
-				f.retryAt = m.now.Add(m.backoff(f.tries))
-				m.arm(f.retryAt)
-			}
-			return
-		}
-		f.out = append(f.out[:0], f.out[1:]...)
-		f.retryAt, f.tries = zeroTime, 0
+	if len(f.out) == 0 {
+		return
+	}
+	o := &f.out[0]
+	data, window := o.encoded(), uint32(m.cfg.PieceWindow)
+	if f.tries > 0 {
+		window = 1 // to ask whether he is there
+	}
+	for total := m.parts(data); o.next < total && o.next < o.acked+window; o.next++ {
+		at := int(o.next) * m.cfg.FrameMax
+		part := data[at:min(at+m.cfg.FrameMax, len(data))]
+		m.send(p, Bulk, &Part{Epoch: m.view.Epoch, Flow: o.id, Index: o.next, Total: total, Data: part})
+	}
+	if f.retryAt.IsZero() {
+		f.retryAt = m.now.Add(m.backoff(f.tries))
+		m.arm(f.retryAt)
+	}
+}
+
+// parts is how many parts a message is cut into.
+func (m *Machine) parts(data []byte) uint32 {
+	return uint32((len(data) + m.cfg.FrameMax - 1) / m.cfg.FrameMax)
+}
+
+// endFlow makes place for the next flow, and goes on with what found no place.
+func (m *Machine) endFlow(p *peer) {
+	f := &p.flows
+	f.out[0] = flow{}
+	f.out = append(f.out[:0], f.out[1:]...)
+	clear(f.out[len(f.out):cap(f.out)])
+	f.retryAt, f.tries = zeroTime, 0
+	m.pumpFlow(p)
+	for _, s := range m.spaces {
+		p.link(s).retryAt = zeroTime // what it carried is about to be acknowledged
+		s.pushTo(p)
 	}
 }
 
@@ -80,11 +191,10 @@ func (m *Machine) retryFlow(p *peer) {
 	}
 	if f.tries++; f.tries > flowTries {
 		m.stats.FlowsDropped++
-		f.out = append(f.out[:0], f.out[1:]...)
-		f.tries = 0
-	} else {
-		f.out[0].next = f.out[0].acked
+		m.endFlow(p)
+		return
 	}
+	f.out[0].next = f.out[0].acked
 	m.pumpFlow(p)
 }
 
@@ -94,11 +204,15 @@ func (m *Machine) onPartAck(p *peer, msg *PartAck) {
 		return
 	}
 	o := &f.out[0]
-	if msg.Next <= o.acked || msg.Next > o.next {
+	if msg.Next <= o.acked || msg.Next > m.parts(o.encoded()) {
 		return
 	}
-	o.acked = msg.Next
+	o.acked, o.next = msg.Next, max(o.next, msg.Next)
 	f.tries, f.retryAt = 0, zeroTime
+	if o.acked == m.parts(o.data) {
+		m.endFlow(p)
+		return
+	}
 	m.pumpFlow(p)
 }
 
@@ -118,13 +232,15 @@ func (m *Machine) onPart(p *peer, msg *Part) {
 		}
 		f.buf = append(f.buf, msg.Data...)
 		f.got++
+		f.dropAt = m.now.Add(m.cfg.DonorExpiry)
+		m.arm(f.dropAt)
 	}
 	m.send(p, Prompt, &PartAck{Epoch: m.view.Epoch, Flow: f.in, Next: f.got})
 	if f.closed || f.got < f.total {
 		return
 	}
 	data := f.buf
-	f.buf, f.closed = nil, true
+	f.buf, f.closed, f.dropAt = nil, true, zeroTime
 	whole, err := DecodeMessage(data)
 	if _, nested := whole.(*Part); err != nil || nested {
 		m.stats.Malformed++
@@ -132,3 +248,7 @@ func (m *Machine) onPart(p *peer, msg *Part) {
 	}
 	m.onReceive(p.id, whole)
 }
+
+// giveUpFlow forgets what has come of a message whose sender has fallen silent. If he goes on after all, he is told that it has all come: he then hears
+// no ack of what was in it, and sends that anew.
+func (f *flows) giveUpFlow() { f.buf, f.closed, f.got = nil, true, f.total }

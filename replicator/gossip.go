@@ -89,33 +89,55 @@ func (s *space) onFetch(p *peer, msg *Fetch) {
 	s.fill(p, s.content().Minus(msg.Dots))
 }
 
-// fill sends, in the order in which they were applied here, the groups that a clock lacks; or says that the log does not reach back so far.
+// fill sends, in the order in which they were applied here, the groups that a clock lacks and that are not on their way to the peer in parts; or says
+// that the log does not reach back so far.
 func (s *space) fill(p *peer, clock *crdt.Clock) {
 	if !s.answers() || clock.Includes(s.content()) {
 		return
 	}
-	groups, more, covered := s.store.Missing(clock, s.m.cfg.PushWindow)
-	todo := make([]ownGroup, len(groups))
-	for i, g := range groups {
-		todo[i] = ownGroup{group: g, enc: crdt.AppendGroup(nil, g)}
-		covered = covered && len(todo[i].enc) <= s.m.cfg.GroupMax
+	clock = clock.Clone()
+	for filled := false; ; filled = true {
+		p.flows.join(s.id, clock)
+		if clock.Includes(s.content()) {
+			return
+		}
+		groups, more, covered := s.store.Missing(clock, s.m.cfg.PushWindow)
+		todo := make([]ownGroup, len(groups))
+		for i, g := range groups {
+			todo[i] = ownGroup{group: g, enc: crdt.AppendGroup(nil, g)}
+			covered = covered && len(todo[i].enc) <= s.m.cfg.GroupMax
+		}
+		if !covered { // or a group is too large to be put together there: a repair brings its items one by one, and takes them whole
+			s.m.send(p, Prompt, &Behind{Epoch: s.m.view.Epoch, Space: s.id})
+			return
+		}
+		if !filled {
+			s.m.stats.Fills++
+		}
+		if small, ok := s.fillWith(p, todo, more); small || !more || !ok {
+			return // he asks for more when he has it, or in the course of gossip
+		}
 	}
-	if !covered { // or a group is too large to be put together there: a repair brings its items one by one, and takes them whole
-		s.m.send(p, Prompt, &Behind{Epoch: s.m.view.Epoch, Space: s.id})
-		return
-	}
-	s.m.stats.Fills++
-	for len(todo) > 0 {
+}
+
+// fillWith sends groups, and says whether any was small enough for a message, and whether there was place for all.
+func (s *space) fillWith(p *peer, todo []ownGroup, more bool) (small, ok bool) {
+	var last *Push
+	for ok = true; ok && len(todo) > 0; {
 		part := s.bundle(todo, 0)
 		part.msg.Fill = true
 		todo = todo[len(part.msg.Groups):]
-		part.msg.More = more && len(todo) == 0
 		if part.bytes > s.m.cfg.FrameMax {
-			s.m.sendLarge(p, part.msg)
-		} else {
-			s.m.send(p, Bulk, part.msg)
+			ok = s.m.sendLarge(p, s.groupCargo(part.msg.Groups[0]), part.msg, part.bytes)
+			continue
 		}
+		s.m.send(p, Bulk, part.msg)
+		last = part.msg
 	}
+	if last != nil {
+		last.More = more || !ok
+	}
+	return last != nil, ok
 }
 
 // onBehind starts a repair from the peer who cannot help otherwise. If he is being repaired from here, it waits until he is, for then less is different.

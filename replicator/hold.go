@@ -59,11 +59,27 @@ func (s *space) laggard() *peer {
 		if !p.reachable || l.tries > 0 || l.have < l.from {
 			continue
 		}
-		if bytes, kept := s.own.behind(l.have); kept && bytes >= s.m.cfg.BacklogMax {
+		if bytes, kept := s.backlog(p); kept && bytes >= s.m.cfg.BacklogMax {
 			return p
 		}
 	}
 	return nil
+}
+
+// backlog returns the bytes of own groups that a peer has not got, but for those that are on their way to him in parts: those are bounded by themselves
+// (flow.go), and nothing waits for one large group.
+func (s *space) backlog(p *peer) (bytes int, kept bool) {
+	have, later := p.link(s).have, 0
+	p.flows.own(s.id, s.m.cfg.Self, func(r crdt.Range, size int) {
+		switch {
+		case r.First == have+1:
+			have = r.Last
+		case r.First > have && s.own.keeps(r.First):
+			later += size
+		}
+	})
+	bytes, kept = s.own.behind(have)
+	return bytes - later, kept
 }
 
 // admit carries out the updates that need not wait any more, in order; those of a frozen key let others pass.

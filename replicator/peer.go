@@ -160,6 +160,13 @@ func (m *Machine) retryLinks() {
 		if !p.flows.retryAt.IsZero() {
 			m.arm(p.flows.retryAt)
 		}
+		if m.due(&p.flows.dropAt) {
+			m.stats.FlowsDropped++
+			p.flows.giveUpFlow()
+		}
+		if !p.flows.dropAt.IsZero() {
+			m.arm(p.flows.dropAt)
+		}
 	}
 }
 

@@ -87,6 +87,11 @@ func (o *ownLog) behind(have uint64) (bytes int, ok bool) {
 	return int(o.total - rest[0].at), rest[0].first() <= have+1
 }
 
+// keeps says whether the group of an event is kept.
+func (o *ownLog) keeps(seq uint64) bool {
+	return o.groups.len() > 0 && o.groups.items()[0].first() <= seq
+}
+
 // made takes a group that an Update has just applied here.
 func (s *space) made(g crdt.Group) {
 	s.own.add(ownGroup{group: g, enc: s.own.encode(g)}, 2*s.m.cfg.BacklogMax)
@@ -127,12 +132,17 @@ func (s *space) push(p *peer, shared *pushed) {
 		if shared.msg == nil || shared.after != l.sent {
 			*shared = s.bundle(todo, l.sent)
 		}
-		if shared.bytes > s.m.cfg.GroupMax {
+		switch {
+		case shared.bytes > s.m.cfg.GroupMax:
 			s.m.sendStatus(p, false) // the peer finds that he lacks it, and is told to repair
-		} else if shared.bytes > s.m.cfg.FrameMax {
-			s.m.sendLarge(p, shared.msg)
-		} else {
+		case shared.bytes <= s.m.cfg.FrameMax:
 			s.m.send(p, Prompt, shared.msg)
+		case !s.m.sendLarge(p, s.groupCargo(shared.msg.Groups[0]), shared.msg, shared.bytes):
+			s.watch(p)
+			return // the end of a flow makes place
+		default:
+			l.sent = shared.last
+			continue // as long as the flow lives it is in flight, and what is small goes on beside it
 		}
 		l.sent = shared.last
 		l.flight = append(l.flight, flight{last: shared.last, bytes: shared.bytes})
@@ -177,7 +187,8 @@ func (p *peer) pending(l *link) bool {
 const pushTries = 2
 
 // retryPush repeats what was not acknowledged. A peer who does not answer, who has it and only owes the commit, or whose place has left
-// the window, gets a small question instead; what he lacks then comes from the log.
+// the window, gets a small question instead; what he lacks then comes from the log. So does a peer to whom a flow is under way, about what is beside it; he
+// answers as long as that gets on.
 func (s *space) retryPush(p *peer) {
 	l := p.link(s)
 	if !p.pending(l) {
@@ -188,7 +199,15 @@ func (s *space) retryPush(p *peer) {
 		first = s.own.groups.items()[0].first()
 	}
 	back := max(l.have, l.from)
+	lost := len(l.flight) > 0
 	l.flight, l.bytes = l.flight[:0], 0
+	if s.flowing(p) {
+		l.tries = p.flows.tries
+		if s.pushTo(p); lost {
+			s.m.sendStatus(p, true)
+		}
+		return
+	}
 	l.tries++
 	if p.reachable && l.tries <= pushTries && back < l.sent && first <= back+1 {
 		s.m.stats.Repushes++
@@ -198,6 +217,13 @@ func (s *space) retryPush(p *peer) {
 	}
 	s.m.sendStatus(p, true)
 	s.watch(p)
+}
+
+// flowing says whether an own group is on its way to the peer in parts.
+func (s *space) flowing(p *peer) bool {
+	found := false
+	p.flows.own(s.id, s.m.cfg.Self, func(crdt.Range, int) { found = true })
+	return found
 }
 
 // onAck takes what a peer has of the own events.
