@@ -349,3 +349,17 @@ func TestLogIsTrimmedAtStability(t *testing.T) {
 		}
 	}
 }
+
+// LogBytesMax bounds the log while a peer is away, as LogMax does.
+func TestLogIsBoundedInBytes(t *testing.T) {
+	for _, r := range []struct{ bytesMax, least, most int }{{0, 50, 50}, {2000, 1, 10}} {
+		w := cluster(t, 2, Config{LogBytesMax: r.bytesMax})
+		w.isolate(2)
+		for i := range 50 {
+			w.nodes[0].put("s", fmt.Sprintf("%0400d", i), Local)
+		}
+		if n := w.nodes[0].m.spaces[Volatile].store.LogLen(); n < r.least || n > r.most {
+			t.Errorf("with LogBytesMax %d the log holds %d events, want %d to %d", r.bytesMax, n, r.least, r.most)
+		}
+	}
+}

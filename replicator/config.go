@@ -76,6 +76,8 @@ type Config struct {
 	PendingMax int
 	// LogMax bounds the events of each space's log; beyond it a peer that lags is repaired instead. Default 262,144.
 	LogMax int
+	// LogBytesMax bounds the bytes of the same. Default 64 MiB.
+	LogBytesMax int
 	// DonorsMax bounds the pinned snapshots from which others repair themselves at one time. Default 4.
 	DonorsMax int
 	// SuppliersMax bounds the replicas from which the items of one large repair are fetched at the same time, the donor among them. More is quicker where
@@ -128,7 +130,7 @@ func (c Config) Validate() error {
 		n, least int
 	}{
 		{"FrameMax", c.FrameMax, 512}, {"GroupMax", c.GroupMax, 4096}, {"PushFlight", c.PushFlight, 1}, {"PushWindow", c.PushWindow, 512},
-		{"BacklogMax", c.BacklogMax, 512}, {"PendingMax", c.PendingMax, 1}, {"LogMax", c.LogMax, 1}, {"DonorsMax", c.DonorsMax, 1}, {"PieceWindow", c.PieceWindow, 1},
+		{"BacklogMax", c.BacklogMax, 512}, {"PendingMax", c.PendingMax, 1}, {"LogMax", c.LogMax, 1}, {"LogBytesMax", c.LogBytesMax, 1}, {"DonorsMax", c.DonorsMax, 1}, {"PieceWindow", c.PieceWindow, 1},
 		{"SuppliersMax", c.SuppliersMax, 1}, {"SketchFrom", c.SketchFrom, 1}, {"SketchMax", c.SketchMax, firstCells},
 		{"BatchRowsMax", c.BatchRowsMax, 1}, {"BatchBytesMax", c.BatchBytesMax, 1},
 	} {
@@ -155,6 +157,7 @@ func (c Config) withDefaults() Config {
 	def(&c.LargeKey, 1<<20)
 	def(&c.PendingMax, 1<<16)
 	def(&c.LogMax, 1<<18)
+	def(&c.LogBytesMax, 64<<20)
 	def(&c.DonorsMax, 4)
 	def(&c.DonorExpiry, 10*time.Second)
 	def(&c.PieceWindow, 8)

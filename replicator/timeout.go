@@ -22,7 +22,10 @@ type TimeoutError struct {
 }
 
 // Error implements error.
-func (e *TimeoutError) Error() string {
+func (e *TimeoutError) Error() string { return e.Describe(short) }
+
+// Describe is Error with the caller's names of the members.
+func (e *TimeoutError) Describe(name func(crdt.Origin) string) string {
 	var b strings.Builder
 	what, did, ever := "write", "have it", "; it is not rolled back and still spreads"
 	if e.Read {
@@ -37,7 +40,7 @@ func (e *TimeoutError) Error() string {
 	} else {
 		names := make([]string, len(e.Missing))
 		for i, o := range e.Missing {
-			names[i] = short(o)
+			names[i] = name(o)
 		}
 		fmt.Fprintf(&b, "%d of the %d replicas needed of view %d %s, missing %s", e.Have, e.Need, e.Epoch, did, strings.Join(names, " "))
 	}
