@@ -92,7 +92,7 @@ func joinNode(ctx context.Context, n int) (j joined, err error) {
 	}
 	held := 0
 	for k := range joinKeys {
-		reader, err := lr.Read(ctx, joinKey(k).Name(), ddata.ReadLocal)
+		reader, err := lr.Get(ctx, joinKey(k).Name(), ddata.ReadLocal)
 		if err != nil {
 			return j, err
 		}

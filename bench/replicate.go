@@ -116,7 +116,7 @@ func sustain(ctx context.Context, r *ddata.Replicator, key string, fn func(i int
 			now = time.Now()
 		}
 		began[place] = now
-		r.WriteThen(ctx, key, ddata.WriteAll, 0, fn(s.load.ops+1), func(err error) {
+		r.UpdateThen(ctx, key, ddata.WriteAll, 0, fn(s.load.ops+1), func(err error) {
 			if err != nil {
 				fail.Store(&err)
 			}

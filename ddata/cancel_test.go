@@ -35,14 +35,14 @@ func TestCancelledOperationsDoNotWait(t *testing.T) {
 		{"Delete", func(ctx context.Context) error { return ddata.Delete(ctx, r, names, ddata.WriteMajority) }},
 		{"DeleteForever", func(ctx context.Context) error { return ddata.DeleteForever(ctx, r, hits, ddata.WriteMajority) }},
 		{"Get", func(ctx context.Context) error { _, err := ddata.Get(ctx, r, names, ddata.ReadMajority); return err }},
-		{"WriteThen", func(ctx context.Context) error {
+		{"UpdateThen", func(ctx context.Context) error {
 			done := make(chan error, 1)
-			r.WriteThen(ctx, names.Name(), ddata.WriteMajority, 0, crdt.Mutate[crdt.ORSet[string]](add("y")), func(err error) { done <- err })
+			r.UpdateThen(ctx, names.Name(), ddata.WriteMajority, 0, crdt.Mutate[crdt.ORSet[string]](add("y")), func(err error) { done <- err })
 			return <-done
 		}},
-		{"ReadThen", func(ctx context.Context) error {
+		{"GetThen", func(ctx context.Context) error {
 			done := make(chan error, 1)
-			r.ReadThen(ctx, names.Name(), ddata.ReadMajority, 0, func(_ crdt.Reader, err error) { done <- err })
+			r.GetThen(ctx, names.Name(), ddata.ReadMajority, 0, func(_ crdt.Reader, err error) { done <- err })
 			return <-done
 		}},
 	} {

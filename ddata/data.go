@@ -2,9 +2,7 @@ package ddata
 
 import (
 	"context"
-	"fmt"
 	"strconv"
-	"time"
 
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/replicator"
@@ -60,17 +58,21 @@ func (k Key[V]) Name() string { return k.name }
 // Get reads the value of a key; a key that holds nothing reads as the empty value. The value never changes. It takes its time limit from
 // ctx, else from Config.RequestTimeout.
 //
-// Errors: replicator.ErrTimeout (errors.As a *replicator.TimeoutError says how far it came and who is missing), ErrNotEnoughReplicas, ErrLearner,
-// ErrNoView; crdt.ErrKey, crdt.ErrTooLarge for a key that is too long, crdt.ErrTypeClash; how the node ended, such as ErrClosed, also at
-// ReadLocal; ctx's error.
+// Errors:
+//   - replicator.ErrTimeout, which is context.DeadlineExceeded too, whichever limit it was: errors.As a *replicator.TimeoutError says how far it came and who
+//     is missing
+//   - replicator.ErrNotEnoughReplicas, ErrLevel (for fewer than one replica), ErrLearner, ErrNoView, ErrOverloaded
+//   - ErrNoLease at a level above local: enough answered, but the cluster may have gone on without this node
+//   - crdt.ErrKey; crdt.ErrTooLarge for a key that is too long; crdt.ErrTypeClash; crdt.ErrDeleted after DeleteForever; crdt.ErrOverflow for a counter
+//   - how the node ended, such as ErrClosed, also at ReadLocal; ctx's error when it is over before the call, or cancelled
 func Get[V crdt.Value[V, T], T any](ctx context.Context, r *Replicator, key Key[V], level Level) (V, error) {
 	var v V
-	reader, err := r.Read(ctx, key.name, level)
+	reader, err := r.Get(ctx, key.name, level)
 	if err != nil {
 		return v, err
 	}
 	v, err = crdt.ViewOf[V](reader)
-	return v, wrap("get", key.name, level, err)
+	return v, r.wrap("get", key.name, level, err)
 }
 
 // Update changes the value of a key: fn calls the mutators of what it is given. fn runs on the replica's own goroutine, so it must be quick,
@@ -83,33 +85,25 @@ func Get[V crdt.Value[V, T], T any](ctx context.Context, r *Replicator, key Key[
 // At every level, WriteLocal too, the caller is held back while a member that answers is too far behind with what this node wrote
 // (replicator.Config.BacklogMax); one that does not answer holds up nobody.
 //
-// Errors: those of Get; replicator.ErrOverloaded when it was held back until its time was up, or too many wait: nothing happened;
-// replicator.ErrStoreFailure for a durable key; fn's own.
+// Errors: those of Get, but that ErrLevel is also for ReadLinearizable, and that with ErrNoLease the write has happened here. replicator.ErrOverloaded when it
+// was held back until its time was up, or too many wait: nothing happened. replicator.ErrStoreFailure for a durable key. Of the mutators, crdt.ErrElement,
+// ErrTooLarge (also for too many changes), ErrOverflow, ErrNested and ErrTxDone, and crdt.ErrPanic; fn's own. Those of crdt and fn's own mean that nothing
+// happened.
 func Update[V crdt.Value[V, T], T any](ctx context.Context, r *Replicator, key Key[V], level Level, fn func(T) error) error {
-	return r.Write(ctx, key.name, level, crdt.Mutate[V](fn))
+	return r.Update(ctx, key.name, level, crdt.Mutate[V](fn))
 }
 
 // Delete removes everything that this replica has seen under a key. What others write at the same time survives, and the key can be used
-// again. When ctx is cancelled, nothing waits any more; the deletion may have happened, or may not.
+// again. When ctx is cancelled, nothing waits any more; the deletion may have happened, or may not. Errors: those of Update.
 func Delete[V any](ctx context.Context, r *Replicator, key Key[V], level Level) error {
-	res := r.call(ctx, func(timeout time.Duration) replicator.Input {
-		return replicator.Delete{Key: key.name, Write: level, Timeout: timeout}
-	})
-	return wrap("delete", key.name, level, res.Err)
+	return r.Delete(ctx, key.name, level)
 }
 
 // DeleteForever removes everything under a key for good: from then on it reads and updates as crdt.ErrDeleted, on every node, and what others write at the same
 // time is hidden and goes. One item stays for ever. To delete a key that is deleted for ever already is no error, so that a call that timed
 // out can be repeated.
 func DeleteForever[V any](ctx context.Context, r *Replicator, key Key[V], level Level) error {
-	return r.EndKey(ctx, key.name, level)
-}
-
-func wrap(op, key string, level Level, err error) error {
-	if err != nil {
-		return fmt.Errorf("%s %s %v: %w", op, clip(key), level, err)
-	}
-	return nil
+	return r.DeleteForever(ctx, key.name, level)
 }
 
 // clip quotes a key for an error, and shows when it leaves something out.

@@ -66,10 +66,10 @@ func TestSubscribeDeliversTheLatest(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if c.Value() < seen {
-			t.Fatalf("went back from %d to %d", seen, c.Value())
+		if c.Value.Value() < seen {
+			t.Fatalf("went back from %d to %d", seen, c.Value.Value())
 		}
-		if seen = c.Value(); seen == last {
+		if seen = c.Value.Value(); seen == last {
 			return
 		}
 	}

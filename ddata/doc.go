@@ -41,7 +41,7 @@
 //	role                                  Roles                        DefaultRole
 //	gossip-interval                       R.GossipInterval             1 s (Preset Local: 200 ms); pushes wait for no interval
 //	notify-subscribers-interval           none: a change is told at once; a slow subscriber finds the latest value
-//	log-data-size-exceeding               R.LargeKey                   1 MiB, a line in the log, and one for each tenth more
+//	log-data-size-exceeding               R.LargeKey, OnLargeKey       1 MiB, a line in the log and a call, and one for each tenth more
 //	max-delta-elements                    R.FrameMax                   64 KiB per message; larger groups are cut in transit
 //	delta-crdt.enabled                    none: only events travel
 //	delta-crdt.max-delta-size             R.GroupMax                   64 MiB; a larger update comes by a repair
@@ -57,12 +57,17 @@
 //	durable.lmdb.dir                      Dir                          none
 //	durable.lmdb.map-size                 none: the map grows by itself
 //	durable.lmdb.write-behind-interval    WriteBehind                  off; never acknowledged before it is committed
+//	gossip divisor 5 (delta-interval)     none: pushes go at once, and are gathered while R.PushFlight of them are not acknowledged
+//	slice 2-10, chunks per tick 10        none: gossip tells of all data by one digest; a repair asks for what differs, R.PieceWindow frames at a time
 //	secondaries 10, resend at timeout/5   R.RetryInterval              250 ms (Local: 50 ms), then all are asked
 //	majority-min-cap, write-majority-plus, read-majority-plus   WriteMajorityPlus(k, atLeast), ReadMajorityPlus(k, atLeast), per call
 //	unexpected-ask-timeout                RequestTimeout               5 s, or the deadline of ctx
+//	waiting-for-state, updating-state     none: package sharding gives a read or write of its state 5 s, and then tries again
+//	sharding's own replicator             the Replicator of the entities' role; remembered ids at WriteMajority and ReadMajority
+//	receptionist's replicator             none: there is no receptionist; crdt.NodeSet and crdt.NodeMap hold what lives with a node
 //
 // Without a counterpart there: R.BacklogMax (how far a member may be behind before writers wait, 4 MiB), R.PushFlight, R.PushWindow, R.PendingMax,
-// R.LogMax, R.GapDelay, and those of repairs, each with its default in replicator.Config.
+// R.LogMax and R.LogBytesMax (what is kept to bring members up to date without a repair, 262,144 events and 64 MiB), R.GapDelay, and those of repairs, each with its default in replicator.Config.
 //
 // # How it is built
 //

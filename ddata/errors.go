@@ -1,9 +1,13 @@
 package ddata
 
 import (
+	"context"
 	"errors"
+	"fmt"
 
+	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/replicator"
 )
 
 // Errors of a node's life; match them with errors.Is.
@@ -23,3 +27,36 @@ var (
 	// ErrRefused: the cluster does not accept this node; the error says why.
 	ErrRefused = membership.ErrRefused
 )
+
+// timeoutError is a replicator.TimeoutError with the names that the logs give to members.
+type timeoutError struct {
+	*replicator.TimeoutError
+	text string
+}
+
+// Error implements error.
+func (e *timeoutError) Error() string { return e.text }
+
+// Unwrap makes it what callers who know only contexts look for.
+func (e *timeoutError) Unwrap() []error { return []error{e.TimeoutError, context.DeadlineExceeded} }
+
+// wrap says what was tried of which key.
+func (r *Replicator) wrap(op, key string, level Level, err error) error {
+	if err == nil {
+		return nil
+	}
+	var late *replicator.TimeoutError
+	if errors.As(err, &late) {
+		err = &timeoutError{late, late.Describe(r.n.nameOf)}
+	}
+	return fmt.Errorf("%s %s %v: %w", op, clip(key), level, err)
+}
+
+// nameOf names a member as the logs do, with its address where the view has it.
+func (n *Node) nameOf(o crdt.Origin) string {
+	uid := membership.UID(o)
+	if m, ok := n.View().Member(uid); ok {
+		return fmt.Sprintf("%v@%s", uid, m.Addr)
+	}
+	return uid.String()
+}

@@ -27,7 +27,7 @@ func (r *Replicator) ReplicaCount() int {
 func (r *Replicator) Keys(ctx context.Context, prefix string) (iter.Seq[string], error) {
 	snaps, err := r.snapshots(ctx)
 	if err != nil {
-		return nil, wrap("keys", prefix, ReadLocal, err)
+		return nil, r.wrap("keys", prefix, ReadLocal, err)
 	}
 	return func(yield func(string) bool) {
 		next, stop := iter.Pull(snaps[1].Keys(prefix))

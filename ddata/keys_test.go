@@ -62,8 +62,8 @@ func TestReplicationSettingsAndTimeoutsReachTheCaller(t *testing.T) {
 	_ = nodes[1].Close()
 	first, second := make(chan error, 1), make(chan error, 1)
 	one := crdt.Mutate[crdt.GCounter](func(c *crdt.GCounterTx) error { return c.Increment(1) })
-	r.WriteThen(t.Context(), "hits", ddata.WriteMajority, 100*time.Millisecond, one, func(err error) { first <- err })
-	r.WriteThen(t.Context(), "hits", ddata.WriteMajority, 100*time.Millisecond, one, func(err error) { second <- err })
+	r.UpdateThen(t.Context(), "hits", ddata.WriteMajority, 100*time.Millisecond, one, func(err error) { first <- err })
+	r.UpdateThen(t.Context(), "hits", ddata.WriteMajority, 100*time.Millisecond, one, func(err error) { second <- err })
 	if err := <-second; !errors.Is(err, replicator.ErrOverloaded) {
 		t.Errorf("a second write that waits: %v", err)
 	}
@@ -96,14 +96,11 @@ func TestBusySubscriberFindsTheLatest(t *testing.T) {
 	}
 	increment()
 	seen, values := 0, []uint64{}
-	for c, err := range r.Changes(ctx, "hit", true) {
+	for c, err := range ddata.SubscribePrefix[crdt.GCounter](ctx, r, "hit") {
 		if err != nil {
 			t.Fatal(err)
 		}
-		v, err := crdt.ViewOf[crdt.GCounter](c.Reader)
-		if err != nil {
-			t.Fatal(err)
-		}
+		v := c.Value
 		if seen++; seen == 1 { // busy: all the writes happen while he is
 			for range last - 1 {
 				increment()

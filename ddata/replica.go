@@ -220,7 +220,8 @@ func (r *Replicator) call(ctx context.Context, in func(timeout time.Duration) re
 			}
 			cancelled = nil // the machine's own time-out is about to come
 		case <-w.late.C:
-			return replicator.Result{Err: fmt.Errorf("%w: the replica's goroutine is held up, by an update function perhaps; the outcome is unknown", replicator.ErrTimeout)}
+			return replicator.Result{Err: fmt.Errorf("%w: the replica's goroutine is held up, by an update function perhaps; the outcome is unknown: %w", replicator.ErrTimeout,
+				context.DeadlineExceeded)}
 		case <-r.loop.Stopped():
 			return replicator.Result{Err: r.refusal()}
 		}
@@ -264,17 +265,20 @@ func (r *Replicator) refusal() error {
 // local reads a key of the present state, without the machine when nobody is changing anything.
 func (r *Replicator) local(ctx context.Context, key string) (crdt.Reader, error) {
 	if r.n.over.Load() {
-		return crdt.Reader{}, wrap("get", key, replicator.Local, r.refusal())
+		return crdt.Reader{}, r.wrap("get", key, replicator.Local, r.refusal())
 	}
 	if err := ctx.Err(); err != nil {
-		return crdt.Reader{}, wrap("get", key, replicator.Local, err)
+		return crdt.Reader{}, r.wrap("get", key, replicator.Local, err)
+	}
+	if err := crdt.CheckKey(key); err != nil {
+		return crdt.Reader{}, r.wrap("get", key, replicator.Local, err)
 	}
 	i := r.d.m.SpaceOf(key)
 	if p := r.snaps[i].Load(); p != nil && p.version == r.version.Load() {
 		if v := p.snap.View(key); !v.Deleted() {
 			return v, nil
 		}
-		return crdt.Reader{}, wrap("get", key, replicator.Local, crdt.ErrDeleted)
+		return crdt.Reader{}, r.wrap("get", key, replicator.Local, crdt.ErrDeleted)
 	}
 	res := r.call(ctx, func(timeout time.Duration) replicator.Input {
 		return replicator.Get{Key: key, Read: replicator.Local, Timeout: timeout}
@@ -282,7 +286,7 @@ func (r *Replicator) local(ctx context.Context, key string) (crdt.Reader, error)
 	if res.Err == nil {
 		r.loop.Post(request{do: r.publish})
 	}
-	return res.Reader, wrap("get", key, replicator.Local, res.Err)
+	return res.Reader, r.wrap("get", key, replicator.Local, res.Err)
 }
 
 // publish makes a snapshot for local reads. It runs on the loop's goroutine, and only after someone read: a store that is only written
@@ -405,6 +409,9 @@ func (d *replicaDriver) carry(fx *replicator.Effects) {
 	}
 	for _, l := range fx.Large {
 		d.n.log.Warn("a key has grown large", "role", d.role, "key", l.Key, "bytes", l.Bytes)
+		if d.n.cfg.OnLargeKey != nil {
+			d.n.cfg.OnLargeKey(LargeKey{Role: d.role, Key: l.Key, Bytes: l.Bytes})
+		}
 	}
 	if fx.CaughtUp || len(fx.Settled) > 0 {
 		d.n.report(d.role, d.m.CaughtUp(), membership.Epoch(d.m.Settled()))

@@ -10,38 +10,63 @@ import (
 	"github.com/coterie-go/coterie/replicator"
 )
 
-// Change is what a subscription delivers.
-type Change struct {
-	Key     string
-	Reader  crdt.Reader // the value at that moment; crdt.Diff tells what has changed since an earlier one
-	Deleted bool        // the key holds nothing any more
+// Change is what a subscription delivers: the state of a key at that moment. V is crdt.Reader where the subscription has no type.
+type Change[V any] struct {
+	Key   string
+	Value V
+	// Deleted: the key holds nothing any more. It was deleted, has expired, or its last element was removed, which is one and the same to a replica: what
+	// is empty takes no room. Only a change says so; a subscription begins with keys that hold something.
+	Deleted bool
+	// Ended: the key is deleted for ever. Deleted is set too.
+	Ended bool
 }
 
 // Subscribe yields the value of a key, if it has one, and then each change of it, until ctx ends, the node ends (the error
 // says why), or the loop breaks. A loop that is slower than the changes sees the latest value and misses those between: it
 // never holds up anybody.
-func Subscribe[V crdt.Value[V, T], T any](ctx context.Context, r *Replicator, key Key[V]) iter.Seq2[V, error] {
-	return func(yield func(V, error) bool) {
+//
+// A value that cannot be read (crdt.ErrTypeClash, crdt.ErrOverflow) is yielded with its key and the error, and the loop may go on; every other error is the last.
+func Subscribe[V crdt.Value[V, T], T any](ctx context.Context, r *Replicator, key Key[V]) iter.Seq2[Change[V], error] {
+	return typed[V](r, r.Subscribe(ctx, key.name))
+}
+
+// SubscribePrefix is Subscribe for all keys that begin with a prefix, "" for all of the role. Each that changed is delivered with its latest
+// state; the order between keys is that of their first change not yet delivered.
+func SubscribePrefix[V crdt.Value[V, T], T any](ctx context.Context, r *Replicator, prefix string) iter.Seq2[Change[V], error] {
+	return typed[V](r, r.SubscribePrefix(ctx, prefix))
+}
+
+// typed reads what changes yields as V.
+func typed[V crdt.Value[V, T], T any](r *Replicator, changes iter.Seq2[Change[crdt.Reader], error]) iter.Seq2[Change[V], error] {
+	return func(yield func(Change[V], error) bool) {
 		var none V
-		for c, err := range r.Changes(ctx, key.name, false) {
-			if err != nil {
-				yield(none, err)
-				return
+		for c, err := range changes {
+			t := Change[V]{Key: c.Key, Deleted: c.Deleted, Ended: c.Ended}
+			if err == nil {
+				t.Value, err = none.View(c.Value)
+				err = r.wrap("subscribe", c.Key, ReadLocal, err)
 			}
-			v, err := none.View(c.Reader)
-			if !yield(v, err) {
+			if !yield(t, err) {
 				return
 			}
 		}
 	}
 }
 
-// Changes is Subscribe without a type, for one key or for all that begin with a prefix. The latest change of each key that changed
-// is delivered; the order between keys is that of their first change not yet delivered.
-func (r *Replicator) Changes(ctx context.Context, key string, prefix bool) iter.Seq2[Change, error] {
-	return func(yield func(Change, error) bool) {
+// Subscribe is the function Subscribe without a type.
+func (r *Replicator) Subscribe(ctx context.Context, key string) iter.Seq2[Change[crdt.Reader], error] {
+	return r.changes(ctx, key, false)
+}
+
+// SubscribePrefix is the function SubscribePrefix without a type.
+func (r *Replicator) SubscribePrefix(ctx context.Context, prefix string) iter.Seq2[Change[crdt.Reader], error] {
+	return r.changes(ctx, prefix, true)
+}
+
+func (r *Replicator) changes(ctx context.Context, key string, prefix bool) iter.Seq2[Change[crdt.Reader], error] {
+	return func(yield func(Change[crdt.Reader], error) bool) {
 		if err := checkSubscription(key, prefix); err != nil {
-			yield(Change{}, wrap("subscribe", key, ReadLocal, err))
+			yield(Change[crdt.Reader]{}, r.wrap("subscribe", key, ReadLocal, err))
 			return
 		}
 		s := &subscription{latest: map[string]replicator.Change{}, wake: make(chan struct{}, 1)}
@@ -51,19 +76,24 @@ func (r *Replicator) Changes(ctx context.Context, key string, prefix bool) iter.
 			select {
 			case <-s.wake:
 			case <-ctx.Done():
-				yield(Change{}, ctx.Err())
+				yield(Change[crdt.Reader]{}, ctx.Err())
 				return
 			case <-r.loop.Stopped():
-				yield(Change{}, r.refusal())
+				yield(Change[crdt.Reader]{}, r.refusal())
 				return
 			}
 			for _, c := range s.take() {
-				if !yield(Change{Key: c.Key, Reader: c.Reader, Deleted: c.Deleted}, nil) {
+				if !yield(changeOf(c), nil) {
 					return
 				}
 			}
 		}
 	}
+}
+
+func changeOf(c replicator.Change) Change[crdt.Reader] {
+	ended := c.Reader.Deleted()
+	return Change[crdt.Reader]{Key: c.Key, Value: c.Reader, Deleted: c.Deleted || ended, Ended: ended}
 }
 
 // checkSubscription accepts keys, and every prefix that a key can have.
@@ -76,7 +106,7 @@ func checkSubscription(key string, prefix bool) error {
 
 // Follow calls fn with the state of each key that begins with prefix, now and after each change, from the replica's own goroutine: fn must be
 // quick and must not wait for the Replicator. cancel ends it; a call that has begun may still be running when cancel returns.
-func (r *Replicator) Follow(prefix string, fn func(Change)) (cancel func()) {
+func (r *Replicator) Follow(prefix string, fn func(Change[crdt.Reader])) (cancel func()) {
 	s := &subscription{follow: fn}
 	s.open(r, prefix, true)
 	return func() { s.close(r) }
@@ -84,8 +114,8 @@ func (r *Replicator) Follow(prefix string, fn func(Change)) (cancel func()) {
 
 // subscription holds what was not delivered yet: the latest change of each key, bounded by the number of keys.
 type subscription struct {
-	id     uint64       // of the driver's goroutine
-	follow func(Change) // if set, it gets the changes at once
+	id     uint64                    // of the driver's goroutine
+	follow func(Change[crdt.Reader]) // if set, it gets the changes at once
 	wake   chan struct{}
 
 	mu     sync.Mutex
@@ -116,7 +146,7 @@ func (s *subscription) close(r *Replicator) {
 // offer takes a change from the driver's goroutine.
 func (s *subscription) offer(c replicator.Change) {
 	if s.follow != nil {
-		s.follow(Change{Key: c.Key, Reader: c.Reader, Deleted: c.Deleted})
+		s.follow(changeOf(c))
 		return
 	}
 	s.mu.Lock()

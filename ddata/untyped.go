@@ -10,24 +10,27 @@ import (
 	"github.com/coterie-go/coterie/replicator"
 )
 
-// Read is Get without a type, for those who bring their own views.
-func (r *Replicator) Read(ctx context.Context, key string, level Level) (crdt.Reader, error) {
+// The methods of a Replicator are the functions of the same names without a type, for those who bring their own views and mutations, and two for those
+// who do not wait.
+
+// Get is the function Get without a type.
+func (r *Replicator) Get(ctx context.Context, key string, level Level) (crdt.Reader, error) {
 	if level == ReadLocal {
 		return r.local(ctx, key)
 	}
 	res := r.call(ctx, func(timeout time.Duration) replicator.Input {
 		return replicator.Get{Key: key, Read: level, Timeout: timeout}
 	})
-	return res.Reader, wrap("get", key, level, res.Err)
+	return res.Reader, r.wrap("get", key, level, res.Err)
 }
 
-// Write is Update without a type, for those who bring their own mutations.
-func (r *Replicator) Write(ctx context.Context, key string, level Level, fn func(*crdt.Tx) error) error {
+// Update is the function Update without a type; crdt.Mutate makes an fn of a typed one.
+func (r *Replicator) Update(ctx context.Context, key string, level Level, fn func(*crdt.Tx) error) error {
 	t := &turn{fn: fn}
 	res := r.call(ctx, func(timeout time.Duration) replicator.Input {
 		return replicator.Update{Key: key, Mutate: t.run, Write: level, Timeout: timeout}
 	})
-	return wrap("update", key, level, t.ended(ctx, res.Err))
+	return r.wrap("update", key, level, t.ended(ctx, res.Err))
 }
 
 // ended says of an update whose caller has gone when that was.
@@ -38,29 +41,37 @@ func (t *turn) ended(ctx context.Context, err error) error {
 	return err
 }
 
-// EndKey is DeleteForever without a type.
-func (r *Replicator) EndKey(ctx context.Context, key string, level Level) error {
+// Delete is the function Delete without a type.
+func (r *Replicator) Delete(ctx context.Context, key string, level Level) error {
+	res := r.call(ctx, func(timeout time.Duration) replicator.Input {
+		return replicator.Delete{Key: key, Write: level, Timeout: timeout}
+	})
+	return r.wrap("delete", key, level, res.Err)
+}
+
+// DeleteForever is the function DeleteForever without a type.
+func (r *Replicator) DeleteForever(ctx context.Context, key string, level Level) error {
 	res := r.call(ctx, func(timeout time.Duration) replicator.Input {
 		return replicator.DeleteForever{Key: key, Write: level, Timeout: timeout}
 	})
-	return wrap("delete forever", key, level, res.Err)
+	return r.wrap("delete forever", key, level, res.Err)
 }
 
-// ReadThen is Read for those who do not wait: done gets the result, once, on any goroutine, and must be quick. timeout 0 stands for ctx's deadline, without one
+// GetThen is Get for those who do not wait: done gets the result, once, on any goroutine, and must be quick. timeout 0 stands for ctx's deadline, without one
 // for Config.RequestTimeout. When ctx is cancelled, nothing is kept of the read, and done gets ctx's error.
-func (r *Replicator) ReadThen(ctx context.Context, key string, level Level, timeout time.Duration, done func(crdt.Reader, error)) {
+func (r *Replicator) GetThen(ctx context.Context, key string, level Level, timeout time.Duration, done func(crdt.Reader, error)) {
 	r.then(ctx, timeout, func(timeout time.Duration) replicator.Input {
 		return replicator.Get{Key: key, Read: level, Timeout: timeout}
-	}, func(res replicator.Result) { done(res.Reader, wrap("get", key, level, res.Err)) })
+	}, func(res replicator.Result) { done(res.Reader, r.wrap("get", key, level, res.Err)) })
 }
 
-// WriteThen is Write for those who do not wait: done gets the result, once, on any goroutine, and must be quick. timeout 0 stands for ctx's deadline, without
+// UpdateThen is Update for those who do not wait: done gets the result, once, on any goroutine, and must be quick. timeout 0 stands for ctx's deadline, without
 // one for Config.RequestTimeout. When ctx is cancelled, that means what it means to Update.
-func (r *Replicator) WriteThen(ctx context.Context, key string, level Level, timeout time.Duration, fn func(*crdt.Tx) error, done func(error)) {
+func (r *Replicator) UpdateThen(ctx context.Context, key string, level Level, timeout time.Duration, fn func(*crdt.Tx) error, done func(error)) {
 	t := &turn{fn: fn}
 	r.then(ctx, timeout, func(timeout time.Duration) replicator.Input {
 		return replicator.Update{Key: key, Mutate: t.run, Write: level, Timeout: timeout}
-	}, func(res replicator.Result) { done(wrap("update", key, level, t.ended(ctx, res.Err))) })
+	}, func(res replicator.Result) { done(r.wrap("update", key, level, t.ended(ctx, res.Err))) })
 }
 
 // then is call for those who do not wait. The machine answers when ctx is cancelled, too.

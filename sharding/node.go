@@ -176,15 +176,15 @@ var _ State = nodeState{}
 
 // Update implements State.
 func (s nodeState) Update(key string, timeout time.Duration, mutate func(*crdt.Tx) error, done func(error)) {
-	s.r.WriteThen(context.Background(), key, ddata.WriteMajority, timeout, mutate, done)
+	s.r.UpdateThen(context.Background(), key, ddata.WriteMajority, timeout, mutate, done)
 }
 
 // Get implements State.
 func (s nodeState) Get(key string, timeout time.Duration, done func(crdt.Reader, error)) {
-	s.r.ReadThen(context.Background(), key, ddata.ReadMajority, timeout, done)
+	s.r.GetThen(context.Background(), key, ddata.ReadMajority, timeout, done)
 }
 
 // Subscribe implements State.
 func (s nodeState) Subscribe(prefix string, fn func(string, crdt.Reader)) (cancel func()) {
-	return s.r.Follow(prefix, func(c ddata.Change) { fn(c.Key, c.Reader) })
+	return s.r.Follow(prefix, func(c ddata.Change[crdt.Reader]) { fn(c.Key, c.Value) })
 }
