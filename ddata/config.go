@@ -73,8 +73,8 @@ type Config struct {
 	// BootstrapAnyDisks is the operator's word that directories of the last members which are not there will never come back: the cluster is
 	// founded anew from those that are. Danger: writes that were acknowledged and lie only on the missing directories are lost, and if one of
 	// those comes back with this set, or was running elsewhere all the time, there are two clusters. It also lets a node join whose Dir belongs to
-	// another cluster, whose data is then merged. Set it on all nodes for one start, when most directories are lost for good, and then take it away. Default:
-	// false: as many of the last members' directories are needed as Downing would need members to go on.
+	// another cluster, whose data is then merged. Set it on all nodes for one start, when most directories are lost for good, and then take it
+	// away. Default: false: as many of the last members' directories are needed as Downing would need members to go on.
 	BootstrapAnyDisks bool
 
 	// TLS secures every connection between nodes, gossip included: pki.Load makes one of certificate files, and follows their renewal. All nodes
@@ -99,25 +99,25 @@ type Config struct {
 	// replicas loses what only the others had acknowledged; the log says so. The same on all nodes. Default: membership.KeepMajority.
 	Downing membership.Strategy
 
-	// Dir is the directory of durable data, made when it is missing; one process per directory. It also holds who the node is and its last view; a store is made
-	// in it when the first durable key is written. Empty: no durable data, and nothing survives a stop of the whole cluster. Either all nodes of a cluster
-	// have one or none.
+	// Dir is the directory of durable data, made when it is missing; one process per directory. It also holds who the node is and its last view; a
+	// store is made in it when the first durable key is written. Empty: no durable data, and nothing survives a stop of the whole cluster. Either
+	// all nodes of a cluster have one or none.
 	Dir string
 
-	// DurableKeys names the durable keys: exact, or patterns in which * stands for any text, so that "*" is all keys. It needs Dir, and must be the same
-	// on all nodes. The keys of remembered entities are durable on every node that has a Dir, without being named here. A list that is empty and not nil switches
-	// durability off, for them too: Dir then holds the node's own few bytes, and rows of earlier times are left alone. Default: nil, remembered
-	// entities only.
+	// DurableKeys names the durable keys: exact, or patterns in which * stands for any text, so that "*" is all keys. It needs Dir, and must be
+	// the same on all nodes. The keys of remembered entities are durable on every node that has a Dir, without being named here. A list that is
+	// empty and not nil switches durability off, for them too: Dir then holds the node's own few bytes, and rows of earlier times are left alone.
+	// Default: nil, remembered entities only.
 	DurableKeys []string
 
 	// Expire removes keys to which nobody has written for so long: names or patterns as in DurableKeys, and times of at least a second. The exact name
 	// counts before patterns, a longer pattern before a shorter one. Reads do not keep a key alive. It must be the same on all nodes. Default: none.
 	Expire map[string]time.Duration
 
-	// WriteBehind spaces out the commits of durable keys: at most one per role and interval, each synced to the disk as ever. A write or an ack still waits
-	// until it is committed, so nothing that was acknowledged is ever lost; it waits for up to the interval, and the disk is spared. It is for disks
-	// that are slow or shared, under many writers; one writer alone gets one write per interval. RequestTimeout should be well above it. Default 0: commit
-	// at once, and together what gathers meanwhile.
+	// WriteBehind spaces out the commits of durable keys: at most one per role and interval, each synced to the disk as ever. A write or an ack
+	// still waits until it is committed, so nothing that was acknowledged is ever lost; it waits for up to the interval, and the disk is spared.
+	// It is for disks that are slow or shared, under many writers; one writer alone gets one write per interval. RequestTimeout should be well
+	// above it. Default 0: commit at once, and together what gathers meanwhile.
 	WriteBehind time.Duration
 
 	// Store tunes the store in Dir; the zero value is right for nearly everyone. Its Observer is called on the store's goroutine.
@@ -268,7 +268,8 @@ func (c Config) checkReplication(fault func(field, format string, args ...any)) 
 		fault("Replication", "%v", err)
 	}
 	if r.FrameMax > transport.DefaultFrameMax/2 {
-		fault("Replication", "FrameMax is %d; the transport takes frames of %d bytes, of which half must be left for clocks", r.FrameMax, transport.DefaultFrameMax)
+		fault("Replication", "FrameMax is %d; the transport takes frames of %d bytes, of which half must be left for clocks",
+			r.FrameMax, transport.DefaultFrameMax)
 	}
 }
 

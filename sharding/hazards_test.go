@@ -43,7 +43,8 @@ func (n *scriptNet) Append(_ transport.NodeID, _ transport.Lane, _ uint32, _ tra
 	return nil
 }
 
-func (n *scriptNet) AppendWait(_ context.Context, to transport.NodeID, lane transport.Lane, stripe uint32, ch transport.Channel, fill func([]byte) []byte, check func() error) error {
+func (n *scriptNet) AppendWait(_ context.Context, to transport.NodeID, lane transport.Lane, stripe uint32,
+	ch transport.Channel, fill func([]byte) []byte, check func() error) error {
 	return n.Append(to, lane, stripe, ch, fill, check)
 }
 

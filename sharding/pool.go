@@ -137,7 +137,8 @@ func (p *pool) work(w *worker) {
 	}
 }
 
-// retireLocked searches a while if nobody else does, else parks, or ends the worker (true). It unlocks; afterwards the worker is counted as searching.
+// retireLocked searches a while if nobody else does, else parks, or ends the worker (true). It unlocks; afterwards the
+// worker is counted as searching.
 func (p *pool) retireLocked(w *worker, searched bool) (end bool) {
 	if p.closing || (searched && len(p.parked) >= p.base) {
 		p.workers--

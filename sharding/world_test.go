@@ -198,10 +198,12 @@ func (n *fakeNode) OnReachable(func(membership.UID, bool)) (cancel func()) {
 func (n *fakeNode) Holds() bool                                      { return !n.lost.Load() }
 func (n *fakeNode) OnLease(fn func(bool)) (cancel func())            { return register(&n.mu, &n.lease, fn) }
 func (n *fakeNode) Handle(ch transport.Channel, h transport.Handler) { n.mesh.Handle(ch, h) }
-func (n *fakeNode) Append(to transport.NodeID, lane transport.Lane, stripe uint32, ch transport.Channel, fill func([]byte) []byte, check func() error) error {
+func (n *fakeNode) Append(to transport.NodeID, lane transport.Lane, stripe uint32,
+	ch transport.Channel, fill func([]byte) []byte, check func() error) error {
 	return n.mesh.Append(to, lane, stripe, ch, fill, check)
 }
-func (n *fakeNode) AppendWait(ctx context.Context, to transport.NodeID, lane transport.Lane, stripe uint32, ch transport.Channel, fill func([]byte) []byte, check func() error) error {
+func (n *fakeNode) AppendWait(ctx context.Context, to transport.NodeID, lane transport.Lane, stripe uint32,
+	ch transport.Channel, fill func([]byte) []byte, check func() error) error {
 	return n.mesh.AppendWait(ctx, to, lane, stripe, ch, fill, check)
 }
 func (n *fakeNode) OnLink(fn func(transport.LinkEvent)) (cancel func()) {

@@ -110,7 +110,8 @@ func (c *Config) Validate() error {
 	fault(d.DataStripes > stripesLimit, "DataStripes %d is above %d", d.DataStripes, stripesLimit)
 	fault(min(d.ControlQueueMax, d.DataQueueMax, d.BulkQueueMax, d.PacketQueueMax) < 1, "a queue bound is negative")
 	fault(d.DataKeepMax < 4*receiptEvery, "DataKeepMax %d is below %d", d.DataKeepMax, 4*receiptEvery)
-	fault(min(d.DialTimeout, d.HelloTimeout, d.WriteTimeout, d.DrainTimeout, d.KeepAlive, d.BackoffMin, d.AddrIdle, d.Linger) < 0, "a duration is negative")
+	fault(min(d.DialTimeout, d.HelloTimeout, d.WriteTimeout, d.DrainTimeout, d.KeepAlive, d.BackoffMin, d.AddrIdle, d.Linger) < 0,
+		"a duration is negative")
 	fault(d.BackoffMax < d.BackoffMin, "BackoffMax %v is below BackoffMin %v", d.BackoffMax, d.BackoffMin)
 	fault(d.HelloTimeout <= d.DrainTimeout, "HelloTimeout %v must exceed DrainTimeout %v", d.HelloTimeout, d.DrainTimeout)
 	return errors.Join(errs...)

@@ -88,7 +88,8 @@ func TestStrings(t *testing.T) {
 	}
 	s := Stats{FramesOut: 3, LinksUp: 1}
 	s.Dropped[DropPacket] = 2
-	want := "frames-out=3 bytes-out=0 writes=0 resent=0 frames-in=0 bytes-in=0 reads=0 dials=0 dial-errors=0 accepted=0 links-up=1 readers=0 streams=0 dropped-packet=2"
+	want := "frames-out=3 bytes-out=0 writes=0 resent=0 frames-in=0 bytes-in=0 reads=0 " +
+		"dials=0 dial-errors=0 accepted=0 links-up=1 readers=0 streams=0 dropped-packet=2"
 	if s.String() != want {
 		t.Errorf("%s", s)
 	}

@@ -81,7 +81,8 @@ func Listen(ctx context.Context, cfg Config) (*Mesh, error) {
 	}
 	m := &Mesh{
 		cfg: cfg, addr: addr, listener: ln,
-		addrLinks: map[string]*link{}, conns: map[net.Conn]struct{}{}, inbound: map[NodeID]*origin{}, gates: map[gateKey]*gate{}, refusalsSaid: map[string]time.Time{},
+		addrLinks: map[string]*link{}, conns: map[net.Conn]struct{}{}, inbound: map[NodeID]*origin{},
+		gates: map[gateKey]*gate{}, refusalsSaid: map[string]time.Time{},
 	}
 	m.ctx, m.cancel = context.WithCancel(context.Background())
 	m.handlers.Store(&map[Channel]Handler{})

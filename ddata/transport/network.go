@@ -54,11 +54,13 @@ func (n tcpNetwork) Dial(ctx context.Context, addr string) (net.Conn, error) {
 // listenError says what to do about a listener that could not be opened.
 func listenError(addr string, err error) error {
 	if errors.Is(err, syscall.EADDRINUSE) {
-		return fmt.Errorf("%w: %s: another process listens there (an earlier one of this service that still runs?); stop it, or set another port, or port 0 for a free one: %w",
+		return fmt.Errorf("%w: %s: another process listens there (an earlier one of this service that still runs?); "+
+			"stop it, or set another port, or port 0 for a free one: %w",
 			ErrAddrInUse, addr, err)
 	}
 	if errors.Is(err, syscall.EADDRNOTAVAIL) {
-		return fmt.Errorf("%w: %s: no interface of this machine has that address; bind to 0.0.0.0 or to a local address, and set Advertise to what others dial: %w",
+		return fmt.Errorf("%w: %s: no interface of this machine has that address; "+
+			"bind to 0.0.0.0 or to a local address, and set Advertise to what others dial: %w",
 			ErrBadAddr, addr, err)
 	}
 	return fmt.Errorf("transport: listen at %s: %w", addr, err)

@@ -66,7 +66,8 @@ func (m *Mesh) Append(to NodeID, lane Lane, stripe uint32, ch Channel, fill func
 }
 
 // AppendWait is Append that waits for room.
-func (m *Mesh) AppendWait(ctx context.Context, to NodeID, lane Lane, stripe uint32, ch Channel, fill func(dst []byte) []byte, check func() error) error {
+func (m *Mesh) AppendWait(ctx context.Context, to NodeID, lane Lane, stripe uint32, ch Channel,
+	fill func(dst []byte) []byte, check func() error) error {
 	l, err := m.link(to, lane, stripe)
 	if err != nil {
 		return err

@@ -50,7 +50,8 @@ func TestAnswers(t *testing.T) {
 	long := strings.Repeat("ä", textMax)
 	from, err := read(kindRefusal, answer{From: 6, Reason: RefusedCluster, Text: long})
 	var refused ErrRefused
-	if from != 6 || !errors.As(err, &refused) || refused.Reason != RefusedCluster || len(refused.Text) > textMax || !strings.HasPrefix(long, refused.Text) {
+	if from != 6 || !errors.As(err, &refused) || refused.Reason != RefusedCluster || len(refused.Text) > textMax ||
+		!strings.HasPrefix(long, refused.Text) {
 		t.Errorf("refusal: %v, %v", from, err)
 	}
 	if _, err := read(kindLink, answer{}); !errors.Is(err, ErrProtocol) {

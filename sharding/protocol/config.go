@@ -119,7 +119,8 @@ func (c Config) Validate() error {
 	fault(d.MinRegions < 1, "MinRegions %d is not positive", d.MinRegions)
 	fault(d.RetryInterval < time.Millisecond, "RetryInterval %v is below 1ms", d.RetryInterval)
 	fault(d.BeginTimeout < d.RetryInterval, "BeginTimeout %v is below RetryInterval %v: nothing would be repeated", d.BeginTimeout, d.RetryInterval)
-	fault(d.HandOffTimeout < 2*d.StopTimeout, "HandOffTimeout %v is below twice StopTimeout %v: a forced stop could not finish", d.HandOffTimeout, d.StopTimeout)
+	fault(d.HandOffTimeout < 2*d.StopTimeout, "HandOffTimeout %v is below twice StopTimeout %v: a forced stop could not finish",
+		d.HandOffTimeout, d.StopTimeout)
 	fault(d.BufferMax < 1, "BufferMax %d is not positive", d.BufferMax)
 	fault(d.StopTimeout < 0, "StopTimeout %v is negative", d.StopTimeout)
 	fault(d.RestartBackoff < 0, "RestartBackoff %v is negative", d.RestartBackoff)

@@ -47,7 +47,8 @@ type actor struct {
 
 func newStage(out *bytes.Buffer) *stage {
 	return &stage{
-		out: out, now: time.Unix(0, 0), cfg: Config{Type: "t", Role: "r", Shards: 4, RebalanceInterval: -1, ShardOf: lastDigit}, nodes: map[UID]*actor{}, hold: map[string]bool{},
+		out: out, now: time.Unix(0, 0), cfg: Config{Type: "t", Role: "r", Shards: 4, RebalanceInterval: -1, ShardOf: lastDigit},
+		nodes: map[UID]*actor{}, hold: map[string]bool{},
 		fail: map[string]bool{}, table: map[ShardID]Entry{}, set: map[UID]bool{}, index: map[ShardID]bool{}, ids: map[ShardID]map[EntityID]bool{},
 	}
 }

@@ -97,7 +97,8 @@ func TestStateReadError(t *testing.T) {
 
 func TestStateKeys(t *testing.T) {
 	for k, want := range map[StateKind]string{
-		StateHomes: "sharding/cart/homes", StateRegions: "sharding/cart/regions", StateRemembered: "sharding/cart/ids/shards", StateIDs: "sharding/cart/ids/12",
+		StateHomes: "sharding/cart/homes", StateRegions: "sharding/cart/regions",
+		StateRemembered: "sharding/cart/ids/shards", StateIDs: "sharding/cart/ids/12",
 	} {
 		if got := StateKey("cart", k, 12); got != want {
 			t.Errorf("key %q, want %q", got, want)
@@ -173,7 +174,8 @@ func TestTokenOrder(t *testing.T) {
 
 // TestShardOf pins the hash: a change would move every entity.
 func TestShardOf(t *testing.T) {
-	for id, want := range map[EntityID]ShardID{"": 21, "a": 55, "cart-42": 67, "äöü": 9} { // xxHash64: 0xef46db3751d8e999 for "", 0xd24ec4f1a98c6e5b for "a"
+	// xxHash64: 0xef46db3751d8e999 for "", 0xd24ec4f1a98c6e5b for "a"
+	for id, want := range map[EntityID]ShardID{"": 21, "a": 55, "cart-42": 67, "äöü": 9} {
 		if got := ShardOf(id, 100); want != got {
 			t.Errorf("%v is in shard %d, want %d", id, got, want)
 		}
