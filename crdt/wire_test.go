@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"runtime"
-	"strings"
 	"testing"
 
 	"github.com/fxamacker/cbor/v2"
@@ -243,96 +242,4 @@ func FuzzDecodeItem(f *testing.F) {
 			t.Fatalf("%v has two encodings", &it)
 		}
 	})
-}
-
-// FuzzValue feeds arbitrary items to the views, which must answer or refuse and never panic.
-func FuzzValue(f *testing.F) {
-	f.Add("\x01aaaaaaaa", "\x05", "\x01aaaaaaab", "")
-	f.Add("\x04key", "\x01\x01\x00v", "\x04key", "\x02\x01\x01\x00w")
-	f.Add("\x03", "\x00\x00v", "", "")
-	f.Add("\x0bk\x00\x01", "", "\x0bk\x00\x01/\x0bl\x00\x01/\x02e", "")
-	f.Add("\x0ck\x00\x01\x01", "", "\x0cl\x00\x01\x00", "")
-	f.Add("\x0dk\x00\x01aaaaaaaa", "\x05", "\x07aaaaaaaa", "\x02")
-	f.Add("\x09", "\x01\x01\x00v", "\x0a", "\x83\x01\x02\x03")
-	f.Fuzz(func(t *testing.T, path1, payload1, path2, payload2 string) {
-		s := NewStore(StoreOptions{})
-		for i, p := range [][2]string{{path1, payload1}, {path2, payload2}} {
-			if _, err := s.Apply(Group{{Dot: Dot{Origin(i + 1), 1}, Key: "k", Path: p[0], Puts: true, Payload: p[1]}}, nil); err != nil {
-				return
-			}
-		}
-		r := s.View("k")
-		fuzzCounters(r)
-		fuzzRegisters(r)
-		fuzzCollections(r)
-		r.Under(strings.Clone(path1)).First()
-	})
-}
-
-func fuzzCounters(r Reader) {
-	_, _ = ViewOf[GCounter](r)
-	_, _ = ViewOf[PNCounter](r)
-	if v, err := ViewOf[PNCounterMap[string]](r); err == nil {
-		for k := range v.All() {
-			_, _ = v.Value(k)
-			v.Len()
-		}
-	}
-}
-
-func fuzzRegisters(r Reader) {
-	if v, err := ViewOf[LWWRegister[map[string]int]](r); err == nil {
-		v.Get()
-	}
-	if v, err := ViewOf[FWWRegister[[]byte]](r); err == nil {
-		v.Get()
-	}
-	if v, err := ViewOf[MVRegister[point]](r); err == nil {
-		for range v.All() {
-			v.Get()
-		}
-	}
-	_, _ = ViewOf[Flag](r)
-	_, _ = ViewOf[EWFlag](r)
-	if v, err := ViewOf[Whole[tally]](r); err == nil {
-		v.Get()
-	}
-}
-
-func fuzzCollections(r Reader) {
-	if v, err := ViewOf[ORSet[int8]](r); err == nil {
-		for range v.All() {
-			v.Len()
-		}
-	}
-	if v, err := ViewOf[GSet[digest]](r); err == nil {
-		for range v.All() {
-			v.Len()
-		}
-	}
-	if v, err := ViewOf[LWWMap[[2]string, []int]](r); err == nil {
-		for range v.All() {
-			v.Len()
-		}
-	}
-	if v, err := ViewOf[ORMultiMap[string, bool]](r); err == nil {
-		for k := range v.All() {
-			for range v.Get(k) {
-				v.KeyCount()
-			}
-		}
-	}
-	if v, err := ViewOf[ORMap[string, setMap, *setMapTx]](r); err == nil {
-		for k, m := range v.All() {
-			for l := range m.All() {
-				_ = m.Err(l)
-			}
-			v.Contains(k)
-		}
-	}
-	if v, err := ViewOf[ORMap[uint32, GCounter, *GCounterTx]](r); err == nil {
-		for k := range v.Keys() {
-			_ = v.Err(k)
-		}
-	}
 }

@@ -411,6 +411,12 @@ func FuzzRows(f *testing.F) {
 		f.Add(seeds[0].Key, bent, seeds[1].Key, seeds[1].Value)
 		f.Add(seeds[0].Key, seeds[0].Value, seeds[1].Key, bent)
 	}
+	for counts := range byte(3) { // a batch in parts: with a mark, and with a row that does not count
+		torn := bytes.Clone(seeds[0].Value)
+		torn[1] = counts
+		f.Add(seeds[0].Key, torn, markKey(1), crdt.AppendClock([]byte{format}, w.rep.Store().Clock()))
+		f.Add(seeds[0].Key, torn, itemKey(nil, crdt.Dot{Origin: 7, Seq: 7}), seeds[1].Value)
+	}
 	f.Fuzz(func(t *testing.T, k1, v1, k2, v2 []byte) {
 		for _, b := range [][]byte{k1, v1, k2, v2} {
 			if len(b) == 0 {

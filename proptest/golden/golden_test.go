@@ -61,3 +61,21 @@ func TestDifference(t *testing.T) {
 		}
 	}
 }
+
+// Whatever is in a script, playing it ends, and what it was rewritten to stays as it is.
+func FuzzPlay(f *testing.F) {
+	for _, s := range []string{"", "# p\n\n> add a\n  x\n\n# q", "> add\n  stale\n> add b c\n", "> \nstale\n", ">add\n> add \r\n \t\n"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, script string) {
+		var out bytes.Buffer
+		got, err := play(script, &out, counter(&out))
+		if err != nil {
+			return
+		}
+		if again, err := play(got, &out, counter(&out)); err != nil || again != got {
+			t.Fatalf("%q became %q and then %q, %v", script, got, again, err)
+		}
+		_ = difference(script, got)
+	})
+}
