@@ -158,6 +158,6 @@ func checkStopped(t *testing.T, lines []line, pid int, owned []string) {
 	if stood < *stopFor {
 		t.Errorf("it stood still for %v, not for %v", stood, *stopFor)
 	}
-	t.Logf("stood_ms=%d owned=%d refused=%d late=0 ended_after_ms=%d lines=%d: %s",
+	t.Logf("stood_ms=%d owned=%d refused=%d ended_after_ms=%d lines=%d: %s",
 		stood.Milliseconds(), len(owned), len(refused), (ended.At - woke.At).Milliseconds(), len(lines), ended.Text)
 }
