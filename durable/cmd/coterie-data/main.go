@@ -7,8 +7,9 @@
 //	                                             forget the remembered entities of the types, and what is under the keys
 //
 // What is removed is removed for the whole cluster: the other nodes take it over when this one is back, unless they have written it anew. To remove everything of
-// a type, stop all nodes that use it and run the command on each directory. -type and -key may be given several times; a pattern is one of Config.DurableKeys, with
-// stars. -n only counts.
+// a type, stop all nodes that use it and run the command on each directory. -type and -key take one or more, up to the next flag or the directory, and may be given several
+// times; a pattern is one of Config.DurableKeys, with stars. -n only counts. A type of which nothing is remembered here is an error that lists those of which something is, and
+// removes nothing; so is it when nothing matches.
 package main
 
 import (
@@ -17,6 +18,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"github.com/coterie-go/coterie/durable"
 	"github.com/coterie-go/coterie/durable/lmdb"
@@ -29,7 +31,10 @@ const usage = `coterie-data looks after the directory of a node that is not runn
   coterie-data verify DIR                      every row is read, clock and digest must agree; exit code 1 when they do not
   coterie-data compact DIR                     write the file anew without its free pages
   coterie-data remove [-n] -type NAME... -key PATTERN... DIR
-                                               forget the remembered entities of the types, and what is under the keys
+                                               forget the remembered entities of the types, and what is under the keys; -n only counts
+  coterie-data help                            this text
+
+For example: coterie-data remove -type Cart Shop DIR
 `
 
 // Exit codes.
@@ -57,6 +62,9 @@ func run(args []string, out, errs io.Writer) int {
 	switch {
 	case err == nil:
 		return exitOK
+	case errors.Is(err, flag.ErrHelp):
+		fmt.Fprint(out, usage)
+		return exitOK
 	case errors.Is(err, errUsage):
 		fmt.Fprintf(errs, "%v\n\n%s", err, usage)
 		return exitUsage
@@ -69,6 +77,10 @@ func dispatch(args []string, out io.Writer) error {
 	if len(args) == 0 {
 		return fmt.Errorf("%w: say what to do", errUsage)
 	}
+	switch args[0] {
+	case "help", "-h", "-help", "--help":
+		return flag.ErrHelp
+	}
 	verb, ok := verbs[args[0]]
 	if !ok {
 		return fmt.Errorf("%w: %q is unknown", errUsage, args[0])
@@ -76,13 +88,41 @@ func dispatch(args []string, out io.Writer) error {
 	flags := flag.NewFlagSet(args[0], flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
 	do := verb(flags)
-	if err := flags.Parse(args[1:]); err != nil {
+	if err := flags.Parse(spread(flags, args[1:])); errors.Is(err, flag.ErrHelp) {
+		return err
+	} else if err != nil {
 		return fmt.Errorf("%w: %s: %w", errUsage, args[0], err)
 	}
 	if flags.NArg() != 1 {
 		return fmt.Errorf("%w: %s: give one directory, behind the flags", errUsage, args[0])
 	}
 	return do(flags.Arg(0), out)
+}
+
+// spread repeats a flag that is a list before each of the words behind it: "-type Cart Shop DIR" is "-type Cart -type Shop DIR".
+func spread(flags *flag.FlagSet, args []string) (out []string) {
+	behind := "" // the list that is being given
+	for i := 0; i < len(args); i++ {
+		word := args[i]
+		switch name, _, whole := strings.Cut(strings.TrimLeft(word, "-"), "="); {
+		case strings.HasPrefix(word, "-"):
+			behind = ""
+			if f := flags.Lookup(name); f != nil {
+				if _, many := f.Value.(*list); many {
+					behind = "-" + name
+					if !whole && i+1 < len(args) {
+						out = append(out, word)
+						i++
+						word = args[i]
+					}
+				}
+			}
+		case behind != "" && i < len(args)-1: // the last is the directory
+			out = append(out, behind)
+		}
+		out = append(out, word)
+	}
+	return out
 }
 
 // withDir opens a directory for one job.

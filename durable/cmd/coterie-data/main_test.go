@@ -132,8 +132,36 @@ func TestRemove(t *testing.T) {
 	if strings.Contains(out, "Cart") || strings.Contains(out, "kept/counter") {
 		t.Errorf("not removed:\n%s", out)
 	}
-	out, _ = command(t, exitOK, "remove", "-type", "Cart", dir)
-	says(t, out, `nothing matches`)
+	_, errs := command(t, exitFailed, "remove", "-key", "no*", dir)
+	says(t, errs, `nothing matches`)
+}
+
+// Names may follow each other, the last word is the directory; a type that is not there is named beside those that are, and nothing is removed.
+func TestRemoveOfSeveralAndUnknownTypes(t *testing.T) {
+	dir := node(t)
+	for _, args := range [][]string{{"-type", "Typo"}, {"-type", "Cart,Order"}, {"-type", "Cart", "Typo"}, {"-n", "-type=Cart", "Typo"}} {
+		out, errs := command(t, exitFailed, append(append([]string{"remove"}, args...), dir)...)
+		says(t, errs, `no entity of type "(Typo|Cart,Order)" is remembered here, nothing was removed; there are Cart, Order\n`)
+		if out != "" {
+			t.Errorf("%q says %s", args, out)
+		}
+	}
+	out, _ := command(t, exitOK, "remove", "-n", "-type", "Cart", "Order", "-key", "kept/c*", "kept/s*", dir)
+	says(t, out, `role=backend keys=7 rows=61 would be removed`)
+	out, _ = command(t, exitOK, "remove", "-type=Cart", "Order", dir)
+	says(t, out, `role=backend keys=5 rows=40 removed`)
+	_, errs := command(t, exitFailed, "remove", "-type", "Cart", dir)
+	says(t, errs, `there are none`)
+}
+
+func TestHelp(t *testing.T) {
+	for _, args := range [][]string{{"help"}, {"-h"}, {"--help"}, {"inspect", "-h"}, {"remove", "-type", "Cart", "--help"}} {
+		out, errs := command(t, exitOK, args...)
+		says(t, out, `coterie-data inspect`, `coterie-data remove`)
+		if errs != "" || strings.Contains(out, "help requested") {
+			t.Errorf("%q: %s%s", args, errs, out)
+		}
+	}
 }
 
 func TestCompact(t *testing.T) {
@@ -178,8 +206,8 @@ func TestADirectoryWithoutAStore(t *testing.T) {
 	out, _ = command(t, exitOK, "verify", dir)
 	says(t, out, `no durable key was ever written`)
 	command(t, exitOK, "compact", dir)
-	out, _ = command(t, exitOK, "remove", "-key", "*", dir)
-	says(t, out, `nothing matches`)
+	_, errs := command(t, exitFailed, "remove", "-key", "*", dir)
+	says(t, errs, `nothing matches`)
 }
 
 func TestUsage(t *testing.T) {

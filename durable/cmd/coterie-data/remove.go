@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"flag"
 	"fmt"
@@ -64,6 +65,9 @@ func removeVerb(flags *flag.FlagSet) func(string, io.Writer) error {
 			return fmt.Errorf("%w: remove: name a -type or a -key", errUsage)
 		}
 		return withDir(dir, func(e *lmdb.Env, c lmdb.Contents) error {
+			if err := w.known(e, c); err != nil {
+				return err
+			}
 			var all rows.Removed
 			err := eachReplica(e, c, func(role string, t durable.Table) error {
 				r, err := w.remove(t, *dry)
@@ -75,11 +79,41 @@ func removeVerb(flags *flag.FlagSet) func(string, io.Writer) error {
 				return nil
 			})
 			if err == nil && all.Items == 0 {
-				fmt.Fprintln(out, "nothing matches; coterie-data inspect lists the keys")
+				err = fmt.Errorf("%s: nothing matches; coterie-data inspect lists the keys", e.Dir())
 			}
 			return err
 		})
 	}
+}
+
+// known finds types of which no role remembers an entity: misspelt, most likely.
+func (w *what) known(e *lmdb.Env, c lmdb.Contents) error {
+	if len(w.types) == 0 {
+		return nil
+	}
+	var there []string
+	err := eachReplica(e, c, func(role string, t durable.Table) error {
+		s, err := rows.Inspect(t)
+		for _, k := range s.Keys {
+			if typ := entityType(k); typ != "" && !slices.Contains(there, typ) {
+				there = append(there, typ)
+			}
+		}
+		if err != nil {
+			return fmt.Errorf("%s: role %q: %w", e.Dir(), role, err)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	slices.Sort(there)
+	for _, typ := range w.types {
+		if !slices.Contains(there, typ) {
+			return fmt.Errorf("%s: no entity of type %q is remembered here, nothing was removed; there are %s", e.Dir(), typ, cmp.Or(strings.Join(there, ", "), "none"))
+		}
+	}
+	return nil
 }
 
 func done(dry bool) string {
