@@ -29,32 +29,68 @@ const (
 
 // keeper holds what a link has written and has no receipt for. The link's mu guards it.
 //
-// Invariants: acked ≤ written; batches hold the frames from acked, or a little below it, to written, but
-// for those of a write that is under way.
+// It keeps copies: so the buffers that are written stay few and near, whatever is on its way.
+//
+// Invariants: acked ≤ written; chunks hold the frames from acked, or a little below it, to written, but
+// for those of a write that is under way; bytes is what they hold.
 type keeper struct {
 	written uint64 // frames handed to connections; what went out again counts once
 	acked   uint64 // the last receipt
-	batches []keptBatch
+	chunks  []keptChunk
 	bytes   int
+	free    [][]byte      // of chunks that are not in use
 	room    chan struct{} // capacity 1: a receipt has come
 }
 
-// keptBatch is one batch; last is the number of its last frame, from 1.
-type keptBatch struct {
-	data []byte
-	last uint64
+// keptChunk holds batches, and the rest of one that began in the chunk before.
+type keptChunk struct {
+	data []byte // in chunkSize bytes
+	rest int    // of data, that belong to a batch of the chunk before
+	last uint64 // the number, from 1, of the last frame of the last batch that has bytes here
 }
+
+// chunkSize is one of the sizes in which memory is given out.
+const chunkSize = 64 << 10
 
 // keep takes a batch after its write has ended, well or not.
 func (l *link) keep(batch []byte, last uint64) {
+	for rest, begun := batch, false; len(rest) > 0; begun = true {
+		rest = l.keepSome(rest, last, begun) // the lock is let go of between two chunks: senders wait for it
+	}
+	l.recycle(batch)
+}
+
+// keepSome copies what fits into one chunk, and returns the rest of the batch.
+func (l *link) keepSome(batch []byte, last uint64, begun bool) (rest []byte) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if last <= l.kept.acked {
-		l.recycleLocked(batch)
-		return
+	k := &l.kept
+	if last <= k.acked {
+		return nil
 	}
-	l.kept.batches = append(l.kept.batches, keptBatch{data: batch, last: last})
-	l.kept.bytes += len(batch)
+	if n := len(k.chunks); n == 0 || len(k.chunks[n-1].data) == cap(k.chunks[n-1].data) {
+		k.chunks = append(k.chunks, keptChunk{data: k.chunk()})
+	}
+	c := &k.chunks[len(k.chunks)-1]
+	n := min(len(batch), cap(c.data)-len(c.data))
+	if begun {
+		c.rest = n // it is the chunk's first
+	}
+	c.data = append(c.data, batch[:n]...)
+	c.last = last
+	k.bytes += n
+	return batch[n:]
+}
+
+// chunk returns an empty chunk.
+func (k *keeper) chunk() []byte {
+	n := len(k.free)
+	if n == 0 {
+		return make([]byte, 0, chunkSize)
+	}
+	c := k.free[n-1]
+	k.free = k.free[:n-1]
+	return c
 }
 
 // writing numbers the frames of a batch that is about to be written, and returns the last number.
@@ -77,16 +113,26 @@ func (l *link) receipt(received uint64) bool {
 	return true
 }
 
-// releaseLocked lets go of all batches up to a frame.
+// releaseLocked lets go of all chunks up to a frame.
 func (l *link) releaseLocked(received uint64) {
 	k := &l.kept
 	k.acked = received
 	n := 0
-	for ; n < len(k.batches) && k.batches[n].last <= received; n++ {
-		k.bytes -= len(k.batches[n].data)
-		l.recycleLocked(k.batches[n].data)
+	for ; n < len(k.chunks) && k.chunks[n].last <= received; n++ {
+		k.bytes -= len(k.chunks[n].data)
+		if len(k.free) < freeChunksMax {
+			k.free = append(k.free, k.chunks[n].data[:0])
+		}
 	}
-	k.batches = append(k.batches[:0], k.batches[n:]...)
+	left := copy(k.chunks, k.chunks[n:])
+	clear(k.chunks[left:])
+	if k.chunks = k.chunks[:left]; n == 0 || left == 0 {
+		return
+	}
+	c := &k.chunks[0] // it begins with a whole frame again
+	k.bytes -= c.rest
+	c.data = append(c.data[:0], c.data[c.rest:]...)
+	c.rest = 0
 }
 
 // awaitReceipts waits while more than so many bytes are kept. False: the connection, or the link, ended.
@@ -135,11 +181,11 @@ func (l *link) resume(w answer) {
 func (l *link) takeKeptLocked() []byte {
 	k := &l.kept
 	var all []byte
-	for _, b := range k.batches {
-		all = append(all, b.data...)
+	for _, c := range k.chunks {
+		all = append(all, c.data...)
 	}
 	all = all[skipFrames(all, countFrames(all)-int(k.written-k.acked)):]
-	k.batches, k.bytes, k.acked = nil, 0, k.written
+	k.chunks, k.free, k.bytes, k.acked = nil, nil, 0, k.written
 	return all
 }
 

@@ -31,6 +31,7 @@ const (
 	readBufferMax   = 256 << 10 // it grows by itself to this, beyond only for a large frame
 	gatesMax        = 4096      // counts kept of nodes that are no peers, or not yet
 	sparesMax       = 8         // write buffers that a link keeps for use
+	freeChunksMax   = 64        // chunks for what is kept that a link keeps for use
 	writeBufferKeep = 64 << 10  // a link that was idle for writeBufferIdle keeps no buffer above this
 )
 

@@ -192,12 +192,12 @@ func (l *link) take(lost <-chan struct{}, idle *time.Timer) (batch []byte, frame
 			return nil, 0, nil
 		}
 		l.parked = true
-		large := cap(l.buf) > writeBufferKeep || slices.ContainsFunc(l.spares, func(b []byte) bool { return cap(b) > writeBufferKeep })
+		spare := cap(l.buf) > writeBufferKeep || len(l.kept.free)+len(l.kept.chunks) > 0 || slices.ContainsFunc(l.spares, func(b []byte) bool { return cap(b) > writeBufferKeep })
 		l.mu.Unlock()
 		switch {
 		case l.peer == 0:
 			idle.Reset(l.m.cfg.AddrIdle)
-		case large:
+		case spare:
 			idle.Reset(writeBufferIdle)
 		}
 		select {
@@ -215,12 +215,12 @@ func (l *link) take(lost <-chan struct{}, idle *time.Timer) (batch []byte, frame
 	}
 }
 
-// shrink gives up the buffers of a link that is idle after a burst.
+// shrink gives up the buffers of a link that is idle.
 func (l *link) shrink() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if len(l.buf) == 0 {
-		l.buf, l.spares = nil, nil
+		l.buf, l.spares, l.kept.free = nil, nil, nil
 	}
 }
 

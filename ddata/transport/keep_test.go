@@ -1,0 +1,89 @@
+package transport
+
+import (
+	"bytes"
+	"encoding/binary"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// keptLink is a link of the Data lane whose writes and receipts a test makes up.
+type keptLink struct {
+	*link
+	frames [][]byte // all that were written, from 1
+}
+
+func newKeptLink() *keptLink {
+	l := &keptLink{link: &link{lane: Data}}
+	l.kept.room = make(chan struct{}, 1)
+	return l
+}
+
+// batch is n new frames, and the number of the last.
+func (l *keptLink) batch(n, size int) (batch []byte, last uint64) {
+	for range n {
+		payload := binary.BigEndian.AppendUint64(make([]byte, size), uint64(len(l.frames)+1))
+		f := appendFrame(nil, 7, payload)
+		l.frames = append(l.frames, f)
+		batch = append(batch, f...)
+	}
+	return batch, l.writing(n)
+}
+
+func (l *keptLink) check(t *rapid.T) {
+	bytes := 0
+	for _, c := range l.kept.chunks {
+		bytes += len(c.data)
+	}
+	if bytes != l.kept.bytes || len(l.kept.free) > freeChunksMax {
+		t.Fatalf("%d bytes kept, counted %d; %d chunks free", bytes, l.kept.bytes, len(l.kept.free))
+	}
+	if l.kept.acked == l.kept.written && bytes > 0 {
+		t.Fatalf("%d bytes kept of which all have arrived", bytes)
+	}
+}
+
+func TestWhatHasNoReceiptIsKept(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		l := newKeptLink()
+		receipt := func(t *rapid.T) {
+			if n := rapid.Uint64Range(l.kept.acked, l.kept.written).Draw(t, "received"); !l.receipt(n) {
+				t.Fatalf("receipt %d refused, %d of %d known", n, l.kept.acked, l.kept.written)
+			}
+		}
+		t.Repeat(map[string]func(*rapid.T){
+			"write": func(t *rapid.T) {
+				batch, last := l.batch(rapid.IntRange(1, 20).Draw(t, "frames"), rapid.SampledFrom([]int{0, 100, 9_000, 70_000}).Draw(t, "size"))
+				for begun := false; len(batch) > 0; begun = true {
+					batch = l.keepSome(batch, last, begun)
+					if rapid.IntRange(0, 9).Draw(t, "receipt between") == 0 {
+						receipt(t)
+					}
+				}
+			},
+			"receipt": receipt,
+			"take": func(t *rapid.T) {
+				want := bytes.Join(l.frames[l.kept.acked:], nil)
+				if got := l.takeKeptLocked(); !bytes.Equal(got, want) {
+					t.Fatalf("%d bytes in %d frames, want %d", len(got), countFrames(got), len(want))
+				}
+			},
+			"": l.check,
+		})
+	})
+}
+
+func TestKeepingTakesNoMemoryWhileReceiptsCome(t *testing.T) {
+	l := newKeptLink()
+	batch, _ := l.batch(100, 100)
+	buf := bytes.Clone(batch)
+	if n := testing.AllocsPerRun(1000, func() {
+		l.keep(append(buf[:0], batch...), l.writing(100))
+		if l.receipt(l.kept.written - 50); len(l.spares) > 0 {
+			buf, l.spares = l.spares[0], nil
+		}
+	}); n > 1 { // the list of spares
+		t.Fatalf("%v allocations for each batch", n)
+	}
+}
