@@ -27,9 +27,11 @@ type Loop[I any] struct {
 	inbox   []I
 	stopped bool
 
-	wake chan struct{} // capacity 1: something waits in the inbox
-	stop chan struct{}
+	wake chan struct{} // capacity 1: something waits in the inbox, the timer has fired, or the Loop shall stop
 	done chan struct{}
+
+	timer *time.Timer
+	armed time.Time // when the timer fires; zero: it does not
 }
 
 // New makes a Loop around m. At most limit inputs wait in the inbox for those who Post; Force has no limit. Nothing is stepped
@@ -37,7 +39,7 @@ type Loop[I any] struct {
 func New[I any](m Machine[I], limit int) *Loop[I] {
 	return &Loop[I]{
 		m: m, limit: limit,
-		wake: make(chan struct{}, 1), stop: make(chan struct{}), done: make(chan struct{}),
+		wake: make(chan struct{}, 1), done: make(chan struct{}),
 	}
 }
 
@@ -62,23 +64,24 @@ func (l *Loop[I]) put(in I, limit int) bool {
 	first := len(l.inbox) == 1
 	l.mu.Unlock()
 	if first {
-		select {
-		case l.wake <- struct{}{}:
-		default:
-		}
+		l.signal()
 	}
 	return true
+}
+
+func (l *Loop[I]) signal() {
+	select {
+	case l.wake <- struct{}{}:
+	default:
+	}
 }
 
 // Stop ends the Loop and waits for its goroutine. It must not be called from within a Step.
 func (l *Loop[I]) Stop() {
 	l.mu.Lock()
-	first := !l.stopped
 	l.stopped = true
 	l.mu.Unlock()
-	if first {
-		close(l.stop)
-	}
+	l.signal()
 	<-l.done
 }
 
@@ -96,32 +99,49 @@ func (l *Loop[I]) Stopped() <-chan struct{} { return l.done }
 
 func (l *Loop[I]) run() {
 	defer close(l.done)
-	timer := time.NewTimer(0)
-	defer timer.Stop()
+	l.timer = time.AfterFunc(time.Hour, l.signal)
+	defer l.timer.Stop()
+	l.timer.Stop()
 	l.m.Step(time.Now(), l.m.Tick())
 	var spare []I
 	for {
-		select {
-		case <-l.stop:
-			return
-		case <-l.wake:
-			spare = l.batch(spare)
-		case <-timer.C:
-			l.tick()
-		}
 		l.m.Flush()
-		arm(timer, l.m.Deadline())
+		l.arm()
+		<-l.wake
+		work, stopped := l.take(spare)
+		if stopped {
+			return
+		}
+		spare = l.batch(work)
 	}
 }
 
-// batch steps everything that waits and returns the emptied slice for the next swap.
-func (l *Loop[I]) batch(spare []I) []I {
+// take empties the inbox, with a slice for what comes next.
+func (l *Loop[I]) take(spare []I) (work []I, stopped bool) {
 	l.mu.Lock()
-	work := l.inbox
+	defer l.mu.Unlock()
+	if l.stopped {
+		return nil, true
+	}
+	work = l.inbox
 	l.inbox = spare[:0]
-	l.mu.Unlock()
-	for _, in := range work {
-		l.m.Step(time.Now(), in)
+	return work, false
+}
+
+// stepsPerLook is how many steps are made with one look at the clock, which costs as much as a small step.
+const stepsPerLook = 16
+
+// batch steps everything that was taken, and a Tick if the timer has fired for one that is due. It returns the emptied slice for the next swap.
+func (l *Loop[I]) batch(work []I) []I {
+	now := time.Now()
+	for i, in := range work {
+		if i > 0 && i%stepsPerLook == 0 {
+			now = time.Now()
+		}
+		l.m.Step(now, in)
+	}
+	if !l.armed.IsZero() && !now.Before(l.armed) {
+		l.tick(now)
 	}
 	clear(work)
 	const keep = 4096 // a burst's slice is not kept for ever
@@ -131,16 +151,23 @@ func (l *Loop[I]) batch(spare []I) []I {
 	return work
 }
 
-func (l *Loop[I]) tick() {
-	if d := l.m.Deadline(); !d.IsZero() && !time.Now().Before(d) {
-		l.m.Step(time.Now(), l.m.Tick())
+func (l *Loop[I]) tick(now time.Time) {
+	if d := l.m.Deadline(); !d.IsZero() && !now.Before(d) {
+		l.m.Step(now, l.m.Tick())
 	}
 }
 
-func arm(t *time.Timer, deadline time.Time) {
-	if deadline.IsZero() {
-		t.Stop()
+// arm sees that the timer fires at the deadline, or before: then it finds nothing due and is armed anew. So it is left alone as long as deadlines only
+// move on, which is the usual case.
+func (l *Loop[I]) arm() {
+	d := l.m.Deadline()
+	now := time.Now()
+	if !l.armed.IsZero() && !now.Before(l.armed) {
+		l.armed = time.Time{} // it has fired
+	}
+	if d.IsZero() || !l.armed.IsZero() && !d.Before(l.armed) {
 		return
 	}
-	t.Reset(max(0, time.Until(deadline)))
+	l.armed = d
+	l.timer.Reset(max(0, d.Sub(now)))
 }
