@@ -1,6 +1,18 @@
 // Package crdt is the dotted item store on which all replicated data of Coterie rests, and the data types that are views of it.
 // It is pure: no goroutine, lock, clock, randomness or input and output.
 //
+// # For users
+//
+// Who replicates data with package ddata needs the types of the table below (Types) and their mutators, whose names end in Tx: ddata.Get returns an
+// ORSet[string], ddata.Update hands out its *ORSetTx[string]. Beyond those, of this package:
+//
+//   - the errors of Update: ErrTypeClash, ErrKey, ErrTooLarge, ErrElement, ErrOverflow, ErrDeleted, ErrPanic; and the limits KeyMax, PayloadMax, EventsMax
+//   - AppendElement and AppendValue, for which Go types can be elements, keys and values, and what happens when a struct changes
+//   - Value, or Whole and State, for a type of one's own, with ExampleWhole and the example of Value; Mutate and ViewOf for calls without a type
+//   - New and Standalone to try a type without a cluster
+//
+// All else, Store, Replica, Clock, Group, Snapshot, Sketcher and so on, is for package replicator and for those who bring a protocol of their own.
+//
 // # Nouns
 //
 // An Item is a payload at a path of a key. An Event puts at most one item and removes items that its maker observed; its Dot, the origin's
