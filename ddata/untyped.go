@@ -33,8 +33,11 @@ func (r *Replicator) Update(ctx context.Context, key string, level Level, fn fun
 	return r.wrap("update", key, level, t.ended(ctx, res.Err))
 }
 
-// ended says of an update whose caller has gone when that was.
+// ended says of an update whose caller has gone when that was. A time-out, which is a context's error too, speaks for itself.
 func (t *turn) ended(ctx context.Context, err error) error {
+	if errors.Is(err, replicator.ErrTimeout) {
+		return err
+	}
 	if gone := ctx.Err(); gone != nil && errors.Is(err, gone) && t.leave() {
 		return fmt.Errorf("%w before its turn came: nothing happened", gone)
 	}
