@@ -87,6 +87,25 @@ func (s *Store) Union(items []Item, ch *Changes) {
 	}
 }
 
+// Yield drops the items of which another store has another at the same dot, which no correct run makes, where the hash of the other is lower: so two
+// that yield to each other come to hold the same. It returns the others, for Union, and all that differ.
+func (s *Store) Yield(items []Item, ch *Changes) (lower []Item, differ []Dot) {
+	s.changing()
+	for i := range items {
+		it := &items[i]
+		old := s.index.get(it.Dot)
+		if old == nil || old.Key == it.Key && old.Path == it.Path && old.Payload == it.Payload || checkItem(it, s.clock) != nil {
+			continue
+		}
+		differ = append(differ, it.Dot)
+		if h, was := s.Hash(it), s.Hash(old); h[0] < was[0] || h[0] == was[0] && h[1] < was[1] {
+			lower = append(lower, *it)
+			s.kill(old, ch)
+		}
+	}
+	return lower, differ
+}
+
 // dropOthers is the defect UnionDrops.
 func (s *Store) dropOthers(items []Item, ch *Changes) {
 	theirs := make(map[Dot]struct{})

@@ -122,6 +122,18 @@ func warnStale(n *Node, role string, m *replicator.Machine) {
 // Role is the role whose data this is.
 func (r *Replicator) Role() string { return r.role }
 
+// Stats returns the counters of this replica since the node was started. It waits for the replica's goroutine, and does not disturb it otherwise.
+func (r *Replicator) Stats() replicator.Stats {
+	got := make(chan replicator.Stats, 1)
+	r.loop.Force(request{do: func(d *replicaDriver) { got <- d.m.Stats() }})
+	select {
+	case st := <-got:
+		return st
+	case <-r.loop.Stopped():
+		return r.d.m.Stats() // nobody steps it any more
+	}
+}
+
 // Node is the node that this replica belongs to.
 func (r *Replicator) Node() *Node { return r.n }
 
@@ -156,7 +168,7 @@ func (r *Replicator) receive(from transport.NodeID, payload []byte) {
 	msg, err := replicator.DecodeMessage(payload)
 	if err != nil {
 		r.n.log.Debug("malformed replicator message", "from", from, "role", r.role, "err", err)
-		return
+		msg = nil // the machine counts it
 	}
 	r.loop.Force(request{in: replicator.Receive{From: crdt.Origin(from), Msg: msg}})
 }
@@ -412,6 +424,14 @@ func (d *replicaDriver) carry(fx *replicator.Effects) {
 		if d.n.cfg.OnLargeKey != nil {
 			d.n.cfg.OnLargeKey(LargeKey{Role: d.role, Key: l.Key, Bytes: l.Bytes})
 		}
+	}
+	for _, x := range fx.Diverged {
+		d.n.log.Error("two replicas held different values of one write, which only damage in memory, on the wire or on disk can bring about; all keep the same one now",
+			"role", d.role, "key", x.Key, "dot", x.Dot, "peer", membership.UID(x.Peer), "dots", x.Dots)
+	}
+	for _, x := range fx.Malformed {
+		d.n.log.Warn("messages of a node make no sense and are dropped: it runs another version, or the network damages them",
+			"role", d.role, "peer", membership.UID(x.Peer), "count", x.Count)
 	}
 	if fx.CaughtUp || len(fx.Settled) > 0 {
 		d.n.report(d.role, d.m.CaughtUp(), membership.Epoch(d.m.Settled()))

@@ -41,7 +41,7 @@ func (s *space) onPush(p *peer, msg *Push) {
 func (s *space) apply(p *peer, g crdt.Group) bool {
 	outcome, err := s.rep.Apply(g, &s.ch)
 	if err != nil {
-		s.m.stats.Malformed++
+		s.m.malformed(p)
 		return false
 	}
 	s.seen(p, g)

@@ -56,7 +56,8 @@
 // Gossip (gossip.go): now and then a peer is told the hash of the clock and the digest, some 80 bytes for both spaces. Equal: nothing follows, and
 // both know what can be trimmed. Otherwise clocks are exchanged and each fills what the other lacks; or, if its log does not reach back so
 // far, says so, and the other begins a repair. Equal clocks with different digests cannot be; if they are, they are counted and repaired by a
-// union that drops nothing.
+// union that drops nothing. Of two items at one dot, which cannot be either, all keep the one whose hash is lower, and Effects.Diverged tells of it. A repair that
+// does not help is repeated ever more rarely.
 //
 // Repair (pull.go, donate.go) costs what differs. Both sides pin one moment of their store. The dots that only the donor's clock has are found by
 // ranges; he gives the items that are alive among them, at once if a frame holds them, else he names them and they are asked for in parts, from

@@ -94,7 +94,7 @@ func (m *Machine) onMore(p *peer, msg *More) {
 	}
 	d.touch()
 	if uint64(msg.From)+uint64(msg.Count) > iblt.CellsMax || d.row(msg.Key) == nil && len(d.rows) >= rowsMax {
-		m.stats.Malformed++
+		m.malformed(p)
 		m.refuse(p, msg.Space, msg.Session)
 		return
 	}

@@ -159,14 +159,16 @@ func (s Settlement) String() string {
 
 // Effects is what one Step asks the driver to do, in the order of the fields. It is valid until the next Step; the slices are reused.
 type Effects struct {
-	Persist  []Batch
-	Send     []Envelope
-	Reply    []Result
-	Notify   []Change
-	Settled  []Settlement
-	Large    []LargeKey
-	Changed  bool // this Step changed what Snapshot returns
-	CaughtUp bool // this Step made a learner catch up: it may be made a voter
+	Persist   []Batch
+	Send      []Envelope
+	Reply     []Result
+	Notify    []Change
+	Settled   []Settlement
+	Large     []LargeKey
+	Diverged  []Divergence
+	Malformed []Malformed
+	Changed   bool // this Step changed what Snapshot returns
+	CaughtUp  bool // this Step made a learner catch up: it may be made a voter
 }
 
 func (e *Effects) reset() {
@@ -175,12 +177,17 @@ func (e *Effects) reset() {
 	clear(e.Reply)
 	clear(e.Notify)
 	clear(e.Large)
-	*e = Effects{Persist: e.Persist[:0], Send: e.Send[:0], Reply: e.Reply[:0], Notify: e.Notify[:0], Settled: e.Settled[:0], Large: e.Large[:0]}
+	clear(e.Diverged)
+	clear(e.Malformed)
+	*e = Effects{
+		Diverged: e.Diverged[:0], Malformed: e.Malformed[:0],
+		Persist: e.Persist[:0], Send: e.Send[:0], Reply: e.Reply[:0], Notify: e.Notify[:0], Settled: e.Settled[:0], Large: e.Large[:0],
+	}
 }
 
 // Empty says that there is nothing to carry out.
 func (e *Effects) Empty() bool {
-	return len(e.Persist)+len(e.Send)+len(e.Reply)+len(e.Notify)+len(e.Settled)+len(e.Large) == 0 && !e.CaughtUp
+	return len(e.Persist)+len(e.Send)+len(e.Reply)+len(e.Notify)+len(e.Settled)+len(e.Large)+len(e.Diverged)+len(e.Malformed) == 0 && !e.CaughtUp
 }
 
 // String prints one effect a line.
@@ -192,6 +199,8 @@ func (e *Effects) String() string {
 	lines(&b, e.Notify)
 	lines(&b, e.Settled)
 	lines(&b, e.Large)
+	lines(&b, e.Diverged)
+	lines(&b, e.Malformed)
 	if e.CaughtUp {
 		b.WriteString("caught up\n")
 	}

@@ -227,7 +227,7 @@ func (m *Machine) onPart(p *peer, msg *Part) {
 	}
 	if !f.closed && msg.Index == f.got {
 		if len(f.buf)+len(msg.Data) > m.flowMax() {
-			m.stats.Malformed++
+			m.malformed(p)
 			return
 		}
 		f.buf = append(f.buf, msg.Data...)
@@ -243,7 +243,7 @@ func (m *Machine) onPart(p *peer, msg *Part) {
 	f.buf, f.closed, f.dropAt = nil, true, zeroTime
 	whole, err := DecodeMessage(data)
 	if _, nested := whole.(*Part); err != nil || nested {
-		m.stats.Malformed++
+		m.malformed(p)
 		return
 	}
 	m.onReceive(p.id, whole)

@@ -45,6 +45,7 @@ func (m *Machine) onStatus(p *peer, msg *Status) {
 		case sum.Digest != s.store.Digest():
 			s.alarm(p)
 		default:
+			p.link(s).alarms, p.link(s).alarmAt = 0, zeroTime
 			s.learnContent(p, s.content())
 			if sum.Acked {
 				s.learnAcked(p, s.content())
@@ -152,7 +153,13 @@ func (s *space) alarm(p *peer) {
 	if s.m.now.Before(s.alarmAt) {
 		return
 	}
+	l := p.link(s)
+	if s.m.now.Before(l.alarmAt) {
+		return
+	}
 	s.alarmAt = s.m.now.Add(2 * s.m.cfg.GossipInterval)
+	l.alarmAt = s.m.now.Add(2 * s.m.cfg.GossipInterval << min(l.alarms, alarmsMax)) // what did not help is tried ever more rarely
+	l.alarms++
 	s.m.stats.DigestAlarms++
 	s.m.sendStatus(p, false)
 	if s.pull == nil {

@@ -65,7 +65,7 @@ type Subscribe struct {
 // Unsubscribe ends a subscription; unknown ids are ignored.
 type Unsubscribe struct{ ID uint64 }
 
-// Receive hands over what a peer sent. The machine keeps parts of Msg; nobody may modify it afterwards.
+// Receive hands over what a peer sent; a nil Msg is one that could not be decoded. The machine keeps parts of Msg; nobody may modify it afterwards.
 type Receive struct {
 	From crdt.Origin
 	Msg  Message

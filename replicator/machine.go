@@ -120,12 +120,12 @@ func (m *Machine) Step(now time.Time, in Input) *Effects {
 // onReceive sorts out who may speak, and hands the message to its subject.
 func (m *Machine) onReceive(from crdt.Origin, msg Message) {
 	p := m.peer(from)
-	if p == nil || msg == nil {
+	if p == nil {
 		m.stats.Strangers++
 		return
 	}
-	if !m.wellFormed(msg) {
-		m.stats.Malformed++
+	if msg == nil || !m.wellFormed(msg) {
+		m.malformed(p)
 		return
 	}
 	m.heard(p, msg.epochOf())

@@ -17,6 +17,8 @@ type peer struct {
 	epoch     uint64 // the newest view that he is known to have installed
 	links     [spaces]link
 	flows     flows
+	malformed uint64    // messages and groups that made no sense
+	warnAt    time.Time // when to tell of the next
 }
 
 // link is what one space knows of one peer, and what is on its way there.
@@ -40,6 +42,9 @@ type link struct {
 	bytes   int       // of flight
 	retryAt time.Time // when to do something about what is unacknowledged; zero: nothing is
 	tries   int       // retries without progress
+
+	alarms  int       // digest alarms since the digests were last equal
+	alarmAt time.Time // those before this are not acted upon
 
 	owes        bool   // an Ack is due to the peer
 	echo        uint64 // highest event of the peer that one of his pushes brought

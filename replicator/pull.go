@@ -152,7 +152,7 @@ func (s *space) onRefuse(from *peer, msg *Refuse) {
 
 // malformed gives up a donor whose messages make no sense.
 func (s *space) malformedPull() {
-	s.m.stats.Malformed++
+	s.m.malformed(s.pull.from)
 	s.replaceDonor()
 }
 

@@ -82,7 +82,7 @@ func (s *space) onGive(from *peer, msg *Give) {
 	case from == p.from:
 		s.malformedPull()
 	default:
-		s.m.stats.Malformed++
+		s.m.malformed(from)
 		p.asks = append(p.asks, a)
 		s.dropHelper(from)
 		s.drivePull()

@@ -90,7 +90,7 @@ func (s *space) flip() {
 		return
 	case !s.merge(p):
 		s.ch.Reset()
-		s.m.stats.Malformed++
+		s.m.malformed(p.from)
 		s.m.stats.RepairsBroken++
 		return
 	}
@@ -117,11 +117,28 @@ func (s *space) merge(p *pull) bool {
 // unite adds what an equal clock's store has and this one lost. If this replica has moved on, nobody can tell any more what is lost and
 // what was removed: then the next alarm tries again.
 func (s *space) unite(p *pull) {
+	items := p.fetch.all()
+	s.agree(p.from, items)
 	if !p.clock.Equal(s.content()) {
 		s.m.stats.RepairsBroken++
 		return
 	}
-	s.rep.Union(p.fetch.all(), &s.ch)
+	s.rep.Union(items, &s.ch)
 	s.m.stats.Repairs++
 	s.absorb()
+}
+
+// agree sees that one dot stands for one item: of two that differ, both sides keep the one whose hash is lower. It is right whatever has happened since, for
+// both are alive.
+func (s *space) agree(from *peer, items []crdt.Item) {
+	lower, differ := s.store.Yield(items, &s.ch)
+	s.absorb() // first out, then in: for the disk they are one row
+	s.rep.Union(lower, &s.ch)
+	s.absorb()
+	s.m.stats.Diverged += uint64(len(differ))
+	for _, d := range differ[:min(len(differ), divergedMax)] {
+		if it, ok := s.store.Item(d); ok {
+			s.m.eff.Diverged = append(s.m.eff.Diverged, Divergence{Space: s.id, Peer: from.id, Dot: d, Key: it.Key, Dots: len(differ)})
+		}
+	}
 }

@@ -230,7 +230,7 @@ func (s *space) flowing(p *peer) bool {
 func (s *space) onAck(p *peer, a *Ack) {
 	l := p.link(s)
 	if max(a.Echo, a.Content, a.Acked) > s.rep.Seq() || a.Acked > a.Content {
-		s.m.stats.Malformed++
+		s.m.malformed(p)
 		return
 	}
 	progress := a.Content > l.have || a.Acked > l.base

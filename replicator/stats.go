@@ -20,6 +20,7 @@ type Stats struct {
 	RangeRepairs   uint64 // repairs whose difference was looked for by ranges
 	Donated        uint64 // repairs from here that their pullers have ended
 	Helped         uint64 // questions of others' repairs answered with items, as a helper
+	Diverged       uint64 // dots that stood for two items: impossible by construction; all keep the one with the lower hash (R5)
 	DigestAlarms   uint64 // equal clocks with different digests: impossible by construction, repaired by union (R5)
 	Held           uint64 // updates that were held back for a while
 	StoreFailures  uint64 // batches that the disk refused

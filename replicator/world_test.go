@@ -38,6 +38,8 @@ type node struct {
 	changes []Change
 	settled []Settlement
 	large   []LargeKey
+	parted  []Divergence
+	odd     []Malformed
 	down    bool
 	joined  bool // it has said that it caught up
 }
@@ -177,6 +179,8 @@ func (n *node) step(in Input) {
 		n.settled = append(n.settled, s)
 	}
 	n.large = append(n.large, e.Large...)
+	n.parted = append(n.parted, e.Diverged...)
+	n.odd = append(n.odd, e.Malformed...)
 	if e.CaughtUp {
 		w.log("%s -> caught up", short(n.id))
 		n.joined = true

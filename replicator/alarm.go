@@ -1,0 +1,51 @@
+package replicator
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/coterie-go/coterie/crdt"
+)
+
+// Divergence says that this replica and a peer held different items at one dot, which no correct run makes, and that both now keep the one with the lower hash.
+type Divergence struct {
+	Space Space
+	Peer  crdt.Origin
+	Dot   crdt.Dot
+	Key   string
+	Dots  int // that differed, all in all; the first few are told
+}
+
+// String prints it on one line.
+func (d Divergence) String() string {
+	return fmt.Sprintf("diverged from %s %v %q %s:%d of %d", short(d.Peer), d.Space, d.Key, short(d.Dot.Origin), d.Dot.Seq, d.Dots)
+}
+
+// Malformed says that messages of a peer, or groups in them, make no sense. It is told at most once a minute of each peer.
+type Malformed struct {
+	Peer  crdt.Origin
+	Count uint64 // since the peer came
+}
+
+// String prints it on one line.
+func (m Malformed) String() string {
+	return fmt.Sprintf("malformed from %s %d", short(m.Peer), m.Count)
+}
+
+// Bounds of alarms.
+const (
+	divergedMax   = 8           // dots told of one repair
+	alarmsMax     = 6           // doublings of the time between two repairs that do not help
+	malformedEach = time.Minute // per peer
+)
+
+// malformed counts what a peer has sent and makes no sense.
+func (m *Machine) malformed(p *peer) {
+	m.stats.Malformed++
+	p.malformed++
+	if m.now.Before(p.warnAt) {
+		return
+	}
+	p.warnAt = m.now.Add(malformedEach)
+	m.eff.Malformed = append(m.eff.Malformed, Malformed{p.id, p.malformed})
+}
