@@ -26,6 +26,7 @@ var rules = []struct {
 	{"R4", "who has not caught up neither donates nor acks", "replicator", []string{"TestJoinerThatIsNotFinishedNeitherDonatesNorAcks"}},
 	{"R5", "a union drops nothing (fault UnionDrops)", "crdt", []string{"TestUnionDropsNothing"}},
 	{"R5", "equal clocks with different digests are repaired by union", "replicator", []string{"TestEqualClocksWithDifferentDigestsAreRepairedByUnion"}},
+	{"R5", "two items at one dot become one, and are told", "replicator", []string{"TestOneDotStandsForOneItem"}},
 	{"R5", "a repair that does not add up is not taken", "replicator", []string{"TestRepairThatDoesNotAddUpIsNotTaken"}},
 	{"R6", "only what everybody knows is folded", "crdt", []string{"TestFoldLeavesAloneWhatWouldSaveNothingOrIsNotKnown"}},
 	{"R6", "a folded count counts only while its anchor lives", "crdt", []string{"TestDeleteIsNotUndoneByAFold"}},
