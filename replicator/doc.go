@@ -18,6 +18,10 @@
 // a group whole, persists it, and acks how much of the sender's origin it has. A group that removes what has not come yet waits for it
 // a moment; then its sender is told the clock here, and fills the gap in the order of its log.
 //
+// Large groups (flow.go): a group that is larger than a frame goes in parts, one group at a time to each peer, and small ones pass it. It is in flight as long as the
+// parts get on, so that it is not sent to that peer a second time; it holds no updates back. The encoding is shared by the peers; GroupMax bounds
+// what waits for one peer, and what comes from one.
+//
 // Back-pressure (hold.go): while a peer who answers is [Config].BacklogMax bytes behind, updates are held back at every level: they have not
 // happened yet, and their callers wait, or get [ErrOverloaded] when their time is up. A peer who is unreachable, or has not answered for
 // RetryInterval, holds up nobody: the log bounds what is kept for him, and repair helps him.
@@ -117,6 +121,9 @@
 //     it came and who is missing.
 //   - Linearizability of reads at other levels: two at Majority may each see one of two writes that are under way, and a later one, at another
 //     node, may miss a write under way that an earlier one saw.
+//   - A write above Local is acknowledged after those that its node has made before it, because an ack names the last of them that has come without a gap: behind
+//     a large group of the same node it waits for that group, however small it is. Those of other nodes do not. Two peers may both send a large group
+//     of a third to one who lacks it.
 //   - That every step is short: a repair is fetched and compared in bounded steps, but what it has brought is taken in one, because items without their clock, or a
 //     clock without all of its items, would tell others of removals that never were. It lasts some 3 µs for each item that comes and less for one that goes,
 //     seconds for a million (BenchmarkFlip); the replica answers nobody meanwhile, and quorums go on with the others.
