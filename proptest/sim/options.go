@@ -151,27 +151,23 @@ func drawOptions(r *rand.Rand, plan Plan) Options {
 	applyScenario(r, &o)
 	o.WriteBehind = pick(r, 0, 0, 0, 20*time.Millisecond, 300*time.Millisecond)
 	o.Linear = pick(r, 0, 0.3, 0.8)
-	o.Strategy = drawStrategy(r, o.Nodes)
-	if o.Scenario != inserts {
+	o.Strategy = membership.KeepMajority{} // the scripted worst cases are those of a majority
+	if o.Scenario == plainChaos && r.IntN(2) == 0 {
+		o.Strategy = pick[membership.Strategy](r, membership.StaticQuorum{Size: o.Nodes/2 + 1}, membership.KeepOldest{},
+			membership.KeepOldest{DownIfAlone: true}, membership.DownAll{})
+	}
+	switch o.Scenario {
+	case plainChaos, tidying, smallLogs, coldRestarts: // the others are about their own load
 		o.drawTidy(r)
 	}
 	return o
-}
-
-// drawStrategy draws how the cluster decides who goes on; mostly the usual way.
-func drawStrategy(r *rand.Rand, nodes int) membership.Strategy {
-	if r.IntN(2) == 0 {
-		return membership.KeepMajority{}
-	}
-	return pick[membership.Strategy](r, membership.StaticQuorum{Size: nodes/2 + 1}, membership.KeepOldest{}, membership.KeepOldest{DownIfAlone: true},
-		membership.DownAll{})
 }
 
 // drawTidy draws what there is to tidy up.
 func (o *Options) drawTidy(r *rand.Rand) {
 	o.Owned, o.Fleeting, o.Final = pick(r, 0, 0, 0.1, 0.3), pick(r, 0, 0, 0.1, 0.2), pick(r, 0, 0, 0.05, 0.1)
 	if o.Scenario == tidying {
-		o.Owned, o.Fleeting, o.Strategy = 0.2, 0.3, membership.KeepMajority{} // the oldest who is cut off is the one who does not go on
+		o.Owned, o.Fleeting = 0.2, 0.3
 	}
 	if o.Fleeting > 0 {
 		o.ExpireAfter, o.Timeout = pick(r, 4*time.Second, 7*time.Second, 12*time.Second), expireTimeout
