@@ -98,6 +98,17 @@ func TestWhatMeetsTheMarkerIsHiddenAndSwept(t *testing.T) {
 	mustApply(t, d.Store(), old, gone, more, second)
 	mustApply(t, e.Store(), more, second, third)
 	one, two := sweepAll(t, d), sweepAll(t, e)
+	// Who has seen one marker and hears of the sweep before the other marker is not without.
+	f := NewReplica(7, StoreOptions{})
+	mustApply(t, f.Store(), more, second)
+	for _, g := range one {
+		if _, err := f.Store().Apply(g, nil); err != nil { // applied or waiting for the other marker
+			t.Fatal(err)
+		}
+	}
+	wantDeleted(t, f.Store(), "s")
+	mustApply(t, f.Store(), old, gone)
+	wantDeleted(t, f.Store(), "s")
 	mustApply(t, a.Store(), third)
 	mustApply(t, a.Store(), one...)
 	mustApply(t, a.Store(), two...)

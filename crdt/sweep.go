@@ -7,7 +7,8 @@ const sweepScanMax = 1 << 14
 type sweeping struct{ key, path string }
 
 // Sweep removes, in one group of at most most items, what nobody is shown any more: node-owned items of those who are not living, what a
-// DeleteForever had not observed, folded counts without an anchor. Any replica may sweep at any time; one is enough. A nil group with more
+// DeleteForever had not observed, folded counts without an anchor. Of markers put at the same time it makes one, which removes them all: to
+// keep one of them would take the other from whoever has not heard of that one yet. Any replica may sweep at any time; one is enough. A nil group with more
 // says that this much was looked at in vain. It is for a caller who knows that those who are not living will not come back.
 func (r *Replica) Sweep(most int, ch *Changes) (g Group, more bool, err error) {
 	s, at := r.st, &r.sweep
@@ -19,7 +20,12 @@ func (r *Replica) Sweep(most int, ch *Changes) (g Group, more bool, err error) {
 	if key != at.key {
 		*at = sweeping{key: key}
 	}
-	dots, done := s.hiddenItems(s.keyOf(key), at, most)
+	ks := s.keyOf(key)
+	if markers := ks.at(deletedPath); len(markers) > 1 {
+		g, err = r.update(key, 0, func(tx *Tx) error { return tx.Put(deletedPath, "", dotsOf(markers[:min(len(markers), RemovesMax)])) }, ch)
+		return g, s.litter.Len() > 0, err
+	}
+	dots, done := s.hiddenItems(ks, at, most)
 	if len(dots) > 0 {
 		g, err = r.update(key, 0, func(tx *Tx) error { return tx.Drop("", dots) }, ch)
 	}
@@ -46,10 +52,7 @@ func (s *Store) nextLitter(from string) (key string, ok bool) {
 
 // hiddenItems looks for what can go from where at stands on, and says whether it came to the end of the key.
 func (s *Store) hiddenItems(ks *keyState, at *sweeping, most int) (dots []Dot, done bool) {
-	var keep *Item // of markers the one with the lowest dot: whoever sees others too keeps it as well
-	if markers := ks.at(deletedPath); len(markers) > 0 {
-		keep = markers[0]
-	}
+	deleted := ks.isDeleted()
 	looked := 0
 	done = true
 	ks.ascend(at.path, func(it *Item) bool {
@@ -59,7 +62,8 @@ func (s *Store) hiddenItems(ks *keyState, at *sweeping, most int) (dots []Dot, d
 		}
 		at.path = it.Path
 		switch {
-		case keep != nil && it != keep, kindOf(it.Path).owned() && !s.living.Has(it.Dot.Origin), isFold(it) && !ks.anchored(it.Path):
+		case it.Path == deletedPath:
+		case deleted, kindOf(it.Path).owned() && !s.living.Has(it.Dot.Origin), isFold(it) && !ks.anchored(it.Path):
 			dots = append(dots, it.Dot)
 		}
 		return true

@@ -149,6 +149,12 @@ func drawOptions(r *rand.Rand, plan Plan) Options {
 		o.Inserts = 200
 	}
 	applyScenario(r, &o)
+	o.drawLater(r)
+	return o
+}
+
+// drawLater draws what the scenario does not bend.
+func (o *Options) drawLater(r *rand.Rand) {
 	o.WriteBehind = pick(r, 0, 0, 0, 20*time.Millisecond, 300*time.Millisecond)
 	o.Linear = pick(r, 0, 0.3, 0.8)
 	o.Strategy = membership.KeepMajority{} // the scripted worst cases are those of a majority
@@ -160,7 +166,6 @@ func drawOptions(r *rand.Rand, plan Plan) Options {
 	case plainChaos, tidying, smallLogs, coldRestarts: // the others are about their own load
 		o.drawTidy(r)
 	}
-	return o
 }
 
 // drawTidy draws what there is to tidy up.
