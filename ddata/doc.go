@@ -6,7 +6,7 @@
 //   - A Node is one process incarnation, with a random uid. A restarted process is another node, also at the same address.
 //   - The view is the list of members on which the voters have decided; views are numbered by epochs and form one chain. Only such a
 //     decision changes who is in. A node that does not answer stays a member, and counts in every majority, until a view drops it.
-//   - The lease is a node's permission to run what must run once. It comes from a majority of the view, for a short time; a view that drops a
+//   - The lease is a node's permission to run what must run once. It comes from a quorum of the view, for a short time; a view that drops a
 //     node is decided only after the lease of that node has ended.
 //   - A role is a label of nodes. Each has a Replicator: the replica of that role's data on this node.
 //   - A Key names data and its type, one of the types of package crdt. Keys are made by their first write.
@@ -31,7 +31,8 @@
 //   - Majority reads are not linearizable among themselves: two reads, also one after the other, may see a write that is not acknowledged yet, and then not
 //     see it. ReadLinearizable never goes back.
 //   - Last-writer types pick by the writers' clocks when two write at the same time without having seen each other.
-//   - When a majority of the view is gone at once, nobody can decide a next view: the survivors stop, and volatile data is gone.
+//   - When a majority of the view is gone at once, or what Config.Downing needs instead of one, nobody can decide a next
+//     view: the survivors stop, and volatile data is gone.
 //
 // # Settings of the reference
 //
