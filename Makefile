@@ -2,7 +2,7 @@
 
 GO        ?= go
 SEEDS     ?= 2000
-FUZZTIME  ?= 20s
+FUZZTIME  ?= 2m
 BENCH     ?= all
 # lmdb-go compiles its bundled C; this silences the one warning of that code.
 export CGO_CFLAGS := -O2 -g -Wno-implicit-fallthrough
