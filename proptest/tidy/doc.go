@@ -13,7 +13,7 @@
 //   - docs: every exported name is explained, by a comment that begins with it; every package has its story in doc.go and nowhere else;
 //   - names: no util, common or helpers;
 //   - size: files and functions stay short enough to be read at a sitting, the median ones much shorter;
-//   - tests: no sleeping and no skipped tests; who starts goroutines looks for leaks;
+//   - tests: no sleeping, and no skipped test without a comment that says what a machine may lack; who starts goroutines looks for leaks;
 //   - toplevel: the fixed list of names in the root of the module;
 //   - words: nothing in the tree speaks of the machine or the room it was written in.
 //

@@ -34,7 +34,7 @@ func (m *Module) mapOrder(f *File, info *types.Info) []Finding {
 	var out []Finding
 	lines := bytes.Split(f.Src, []byte("\n"))
 	report := func(n ast.Node, text string) {
-		if line := m.Fset.Position(n.Pos()).Line; !marked(lines, line) {
+		if line := m.Fset.Position(n.Pos()).Line; !marked(lines, line, orderMark) {
 			out = append(out, m.at(n.Pos(), "maporder", "%s without %q and a reason", text, orderMark))
 		}
 	}
@@ -65,12 +65,12 @@ func (m *Module) mapOrder(f *File, info *types.Info) []Finding {
 }
 
 // marked says whether the line or the one above carries the mark with a reason.
-func marked(lines [][]byte, line int) bool {
+func marked(lines [][]byte, line int, mark string) bool {
 	for _, i := range []int{line - 1, line - 2} {
 		if i < 0 || i >= len(lines) {
 			continue
 		}
-		if _, reason, ok := bytes.Cut(lines[i], []byte(orderMark)); ok && len(bytes.TrimSpace(reason)) > 0 {
+		if _, reason, ok := bytes.Cut(lines[i], []byte(mark)); ok && len(bytes.TrimSpace(reason)) > 0 {
 			return true
 		}
 	}

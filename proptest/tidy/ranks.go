@@ -30,6 +30,7 @@ var ranks = []rankRow{
 	{"sharding/protocol", 2, true, "coordinator, region and shard stand on views and on replicated state"},
 	{"ddata", 4, false, "the running node drives the machines beneath"},
 	{"sharding", 5, false, "entities live on a running node"},
+	{"proptest/hosts", 0, false, "a network between processes, whatever they say"},
 	{"proptest/golden", 6, false, "scripts for the tests of any machine, of which it knows none"},
 	{"proptest/tidy", 6, false, "reads the source and imports none of it"},
 	{"proptest/sim", 6, false, "drives the real machines in virtual time"},

@@ -1,11 +1,15 @@
 package tidy
 
 import (
+	"bytes"
 	"go/ast"
 	"go/token"
 	"slices"
 	"strings"
 )
+
+// skipMark is the comment that allows a skip, on its line or the one above, followed by the reason: what the machine may lack.
+const skipMark = "// skip: "
 
 func checkTests(m *Module) []Finding {
 	var out []Finding
@@ -34,14 +38,16 @@ func (p *Package) testsImport(path string) bool {
 
 // lazyTests finds sleeps, and skips of a test by its T, B or TB. Discarding a drawn or fuzzed input under another name is no skipped test.
 func (m *Module) lazyTests(f *File) []Finding {
-	names := f.imports()
+	names, lines := f.imports(), bytes.Split(f.Src, []byte("\n"))
 	var out []Finding
 	ast.Inspect(f.AST, func(n ast.Node) bool {
 		switch x, sel := selector(n); {
 		case names[x] == "time" && sel == "Sleep":
 			out = append(out, m.at(n.Pos(), "tests", "time.Sleep in a test"))
 		case slices.Contains([]string{"t", "b", "tb"}, x) && strings.HasPrefix(sel, "Skip"):
-			out = append(out, m.at(n.Pos(), "tests", "%s.%s: a skipped test proves nothing", x, sel))
+			if !marked(lines, m.Fset.Position(n.Pos()).Line, skipMark) {
+				out = append(out, m.at(n.Pos(), "tests", "%s.%s without %q and a reason: a skipped test proves nothing", x, sel, skipMark))
+			}
 		}
 		return true
 	})

@@ -102,6 +102,8 @@ var ruleCases = []struct {
 	{"long file", "size", "ddata/a.go", "package ddata" + strings.Repeat("\n", 401), nil},
 	{"sleep", "tests", "ddata/a_test.go", "package ddata\nimport \"time\"\nfunc f() { time.Sleep(1) }", []string{":3: tests: time.Sleep"}},
 	{"skip", "tests", "ddata/a_test.go", "package ddata\nimport \"testing\"\nfunc TestA(t *testing.T) { t.Skip(1) }", []string{":3: tests: t.Skip"}},
+	{"skip, marked", "tests", "ddata/a_test.go", "package ddata\nimport \"testing\"\nfunc TestA(t *testing.T) { t.Skip(1) // skip: no such device\n}", nil},
+	{"skip, no reason", "tests", "ddata/a_test.go", "package ddata\nimport \"testing\"\nfunc TestA(t *testing.T) { t.Skip(1) // skip: \n}", []string{":3: tests: t.Skip"}},
 	{"wait", "tests", "ddata/a_test.go", "package ddata\nimport \"time\"\nfunc f() {\nselect { case <-time.After(1): }\n<-time.After(1)\n}", []string{":5: tests: to wait"}},
 	{"wait in a bubble", "tests", "ddata/a_test.go", "package ddata\nimport (\n\"time\"\n\"testing/synctest\"\n)\nfunc f() { synctest.Wait(); <-time.After(1) }", nil},
 	{"sleeping suite", "tests", "durable/storetest/a.go", "package storetest\nimport (\n\"testing\"\n\"time\"\n)\nfunc F(tb testing.TB) { time.Sleep(1); tb.SkipNow() }", []string{"time.Sleep", "tb.SkipNow"}},
