@@ -6,8 +6,9 @@ import (
 	"github.com/coterie-go/coterie/crdt"
 )
 
-// orderly is law 12 and the contract of a mutator: a dot is in one key and in the clock, every path begins with the kind, and a put removes what its own
-// origin had put there. (Of another origin there can be two items at a path for a while: a put, and the one after its removal, which has not come.)
+// orderly is law 12 and the contract of a mutator: a dot is in one key and in the clock, every path begins with the kind, and a put removes what its
+// own origin had put there. (Of another origin there can be two items at a path for a while: a put, and the one after its removal, which has not
+// come.)
 func (w *world) orderly(n *node) error {
 	type seat struct {
 		key, path string
@@ -33,8 +34,8 @@ func (w *world) orderly(n *node) error {
 	return nil
 }
 
-// strangers is the type's side of law 6: items of another kind are a type clash, before anything happens; broken ones are an error, or read as something, but
-// never a panic.
+// strangers is the type's side of law 6: items of another kind are a type clash, before anything happens; broken ones are an error, or read as
+// something, but never a panic.
 func (w *world) strangers() error {
 	s := w.stateOf(w.nodes[1])
 	var clock crdt.Clock

@@ -202,7 +202,8 @@ func indexes(n int) []int {
 	return is
 }
 
-// since is law 9, and the minimality of law 4: what Missing returns makes the full merge, is empty when clocks are equal, and names nothing that is known.
+// since is law 9, and the minimality of law 4: what Missing returns makes the full merge, is empty when clocks are equal, and names nothing that is
+// known.
 func (w *world) since() error {
 	from, to := w.nodes[0], w.nodes[1]
 	a, b := from.rep.Store(), to.rep.Store()
@@ -233,7 +234,8 @@ func (w *world) since() error {
 	return w.same(logsShipDifferences, "what the log ships, and the merge", snapState(s.Snapshot()), sum)
 }
 
-// trimmed is law 8. What is pruned here is the log: that changes neither state nor value, it merges as before, and an old copy that is merged afterwards changes nothing.
+// trimmed is law 8. What is pruned here is the log: that changes neither state nor value, it merges as before, and an old copy that is merged
+// afterwards changes nothing.
 func (w *world) trimmed() error {
 	n := w.nodes[2]
 	before := w.stateOf(n)

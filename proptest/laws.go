@@ -32,8 +32,8 @@ type Laws[V crdt.Value[V, T], T, O any] struct {
 	Grows bool
 }
 
-// Check runs random histories of the type and holds it to every law, as subtests "store" (keys of a store among others, with a log that is short, rows,
-// crashes and repairs) and "standalone" (values with a store of their own). The flags of rapid apply: -rapid.checks=1000 for
+// Check runs random histories of the type and holds it to every law, as subtests "store" (keys of a store among others, with a log that is short,
+// rows, crashes and repairs) and "standalone" (values with a store of their own). The flags of rapid apply: -rapid.checks=1000 for
 // more histories, -rapid.seed for one again. What fails is made small and printed as the steps that led there.
 func (l Laws[V, T, O]) Check(t *testing.T) {
 	t.Helper()

@@ -7,8 +7,9 @@ import (
 	"testing"
 )
 
-// rules are the rules of the dotted store and the hazards of replicated data, each with the care that is taken and the tests that fail when it is taken out.
-// Where a fault is named, the tests plant it themselves and see that it shows; for most of the others the care was once taken out by hand, and the tests failed.
+// rules are the rules of the dotted store and the hazards of replicated data, each with the care that is taken and the tests that fail when it is
+// taken out. Where a fault is named, the tests plant it themselves and see that it shows; for most of the others the care was once taken out by hand,
+// and the tests failed.
 var rules = []struct {
 	rule, care, dir string
 	tests           []string

@@ -10,8 +10,8 @@ import (
 	"github.com/coterie-go/coterie/crdt"
 )
 
-// world is one random history: replicas that update, a network that loses, repeats and reorders groups, gaps filled from logs, merges, trimming, restarts
-// from rows. After every step the replica that moved is held against the model.
+// world is one random history: replicas that update, a network that loses, repeats and reorders groups, gaps filled from logs, merges, trimming,
+// restarts from rows. After every step the replica that moved is held against the model.
 type world struct {
 	*subject
 	t      *rapid.T

@@ -7,9 +7,9 @@
 //	      send to a: probe
 //	> run 3s
 //
-// A line that begins with # is prose, one that begins with "> " a command, its words apart by spaces. All other lines, blank ones aside, are what the command above
-// them printed, each indented by two spaces. [Run] plays the commands of every script anew and fails where the output differs. With the flag -update
-// it rewrites the scripts instead: write the commands, run
+// A line that begins with # is prose, one that begins with "> " a command, its words apart by spaces. All other lines, blank ones aside, are what the
+// command above them printed, each indented by two spaces. [Run] plays the commands of every script anew and fails where the output differs. With the
+// flag -update it rewrites the scripts instead: write the commands, run
 //
 //	go test ./replicator -run TestScripts -update
 //

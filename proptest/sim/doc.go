@@ -26,13 +26,14 @@
 //     have stopped it is not: disks come back, and until enough of them have, nobody may go on;
 //   - linearizable reads: what one saw, every one that begins later sees; of two that overlap, one sees all that the other does; what one
 //     missed after another had seen it does not come back;
-//   - owned (crdt.NodeSet, crdt.NodeMap): nobody shows what belongs to a node that is not in his view; of one that is in the newest view, nothing is missing
-//     that a read must find, and in the end nothing at all that it was told is written. Who has an older view may miss what a newer one has dropped, or show it;
-//   - expiry: a key is not missing before its time has passed, by the fastest clock, since the last write that a majority had acknowledged two seconds
-//     before: so old may be what the oldest has heard of a majority when he removes it. A write during these two seconds keeps what it
+//   - owned (crdt.NodeSet, crdt.NodeMap): nobody shows what belongs to a node that is not in his view; of one that is in the newest view, nothing is
+//     missing that a read must find, and in the end nothing at all that it was told is written. Who has an older view may miss what a newer one has
+//     dropped, or show it;
+//   - expiry: a key is not missing before its time has passed, by the fastest clock, since the last write that a majority had acknowledged two
+//     seconds before: so old may be what the oldest has heard of a majority when he removes it. A write during these two seconds keeps what it
 //     wrote, and not the rest of the key. In the end every key is gone that was left alone for so long;
-//   - deleted for ever: who was told so once finds and writes nothing there again, nor does a read of a majority after a majority has the deletion; nobody
-//     is told so of a key that nobody has deleted. Writes acknowledged before are excused. A deletion is lost as a write is, with a majority;
+//   - deleted for ever: who was told so once finds and writes nothing there again, nor does a read of a majority after a majority has the deletion;
+//     nobody is told so of a key that nobody has deleted. Writes acknowledged before are excused. A deletion is lost as a write is, with a majority;
 //   - tidy: the healed world gets rid of what belonged to nodes that are gone, and of all but the marker in a key that is deleted for ever. That
 //     folding changes no sum, the judge of data sees. How long tidying up takes while the world is ill, nobody judges;
 //   - equal: equal clocks hold equal digests hold equal items, in whatever order they came;

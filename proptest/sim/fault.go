@@ -53,11 +53,12 @@ var further = []plantedFault{
 	{"show-removed", "what belongs to removed nodes is shown until it is swept", func(f *faults) { f.store.ShowRemoved = true }},
 }
 
-// unseen are faults that no world shows, because they harm only what correct machines do not come to. UnionDrops: a union takes place when equal clocks have
-// different digests. Clock and items change together in memory, the rows of a disk are believed only if they sum to their digest, and a repair is taken only if
-// it adds up to the donor's; so that there is no loss of messages, processes or commits after which two stores with one clock differ. (With a second
-// fault planted that makes them differ, the judge of equal clocks ends the run before there is a union.) TestUnionDropsNothing of package crdt plants it in two
-// such stores and sees it, and TestEqualClocksWithDifferentDigestsAreRepairedByUnion of package replicator holds the way there.
+// unseen are faults that no world shows, because they harm only what correct machines do not come to. UnionDrops: a union takes place when equal
+// clocks have different digests. Clock and items change together in memory, the rows of a disk are believed only if they sum to their digest, and a
+// repair is taken only if it adds up to the donor's; so that there is no loss of messages, processes or commits after which two stores with one clock
+// differ. (With a second fault planted that makes them differ, the judge of equal clocks ends the run before there is a union.) TestUnionDropsNothing
+// of package crdt plants it in two such stores and sees it, and TestEqualClocksWithDifferentDigestsAreRepairedByUnion of package replicator holds the
+// way there.
 var unseen = []plantedFault{
 	{"union-drops", "a union drops what the other side lacks", func(f *faults) { f.store.UnionDrops = true }},
 }

@@ -12,8 +12,8 @@ import (
 
 // insertSpec plays the insert test of the reference, which was written after Jepsen's: five nodes put unique elements, each its share, into a set;
 // connected and at Local, connected and at Majority, then both again while a split parts three nodes from two for five seconds. Every write but
-// those of the smaller side at Majority must succeed; what a quorum acknowledged must be read by a quorum at once, on the smaller side too when the split is
-// over; and everybody must hold everything, what failed too, within 15 seconds.
+// those of the smaller side at Majority must succeed; what a quorum acknowledged must be read by a quorum at once, on the smaller side too when the
+// split is over; and everybody must hold everything, what failed too, within 15 seconds.
 type insertSpec struct {
 	c      *chaos
 	left   []insertPhase

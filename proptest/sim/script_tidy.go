@@ -22,8 +22,8 @@ func (c *chaos) tidying() {
 	w.after(8*time.Second, nil, next)
 }
 
-// missedWrites cuts the oldest off for a little longer than keys live that nobody writes to, and not for so long that he is removed: meanwhile the others
-// write to the keys that expire, as he sees it.
+// missedWrites cuts the oldest off for a little longer than keys live that nobody writes to, and not for so long that he is removed: meanwhile the
+// others write to the keys that expire, as he sees it.
 func (c *chaos) missedWrites() time.Duration {
 	w := c.w
 	c.isolate(c.oldest())
