@@ -21,7 +21,8 @@ var (
 
 // Errors that done gets, and Load. The batch wrote nothing.
 var (
-	// ErrFull: the disk, a quota or a limit of the file's size is reached. What was acknowledged stays readable; commits succeed again once there is room.
+	// ErrFull: the disk, a quota or a limit of the file's size is reached. What was acknowledged stays readable; commits succeed again once there is
+	// room.
 	ErrFull = errors.New("no space left for the store")
 	// ErrIO: the disk or the database failed in another way. The cause is wrapped.
 	ErrIO = errors.New("store failed")

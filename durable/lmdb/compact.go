@@ -9,8 +9,8 @@ import (
 	"github.com/bmatsuo/lmdb-go/lmdb"
 )
 
-// Compact writes the file of a store anew, however much of it is free. It refuses with durable.ErrInUse while a process has the directory open. A directory
-// without a store has nothing to compact. An error leaves the file as it was, and so does a cut at any moment, or it leaves the new one.
+// Compact writes the file of a store anew, however much of it is free. It refuses with durable.ErrInUse while a process has the directory open. A
+// directory without a store has nothing to compact. An error leaves the file as it was, and so does a cut at any moment, or it leaves the new one.
 func Compact(dir string, opts Options) (Compacted, error) {
 	var got *Compacted
 	tell := opts.Observer.Compacted

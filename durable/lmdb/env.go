@@ -14,7 +14,8 @@ import (
 //
 //	no store ──first batch with rows──► store
 //
-// A directory without a store has empty tables. The store is made by the writer, in front of the first batch; when that fails, the batch has failed, and the next one tries again.
+// A directory without a store has empty tables. The store is made by the writer, in front of the first batch; when that fails, the batch has failed,
+// and the next one tries again.
 type Env struct {
 	dir    string
 	opts   Options
@@ -35,8 +36,8 @@ const loadsMax = 64
 
 var _ durable.Env = (*Env)(nil)
 
-// Open takes the directory, which is made when it is missing, and opens the store if there is one. Errors match durable.ErrInUse, ErrForeign, ErrVersion,
-// ErrCorrupt, ErrUnwritable, ErrFull or ErrIO. Close it, or the goroutine that writes stays.
+// Open takes the directory, which is made when it is missing, and opens the store if there is one. Errors match durable.ErrInUse, ErrForeign,
+// ErrVersion, ErrCorrupt, ErrUnwritable, ErrFull or ErrIO. Close it, or the goroutine that writes stays.
 func Open(dir string, opts Options) (*Env, error) {
 	opts, err := opts.withDefaults()
 	if err != nil {
@@ -65,8 +66,8 @@ func Open(dir string, opts Options) (*Env, error) {
 	return e, nil
 }
 
-// OpenExisting is Open for looking after the directory of a node that is not running: it makes no directory and compacts nothing. A directory that no node has used is
-// durable.ErrForeign.
+// OpenExisting is Open for looking after the directory of a node that is not running: it makes no directory and compacts nothing. A directory that no
+// node has used is durable.ErrForeign.
 func OpenExisting(dir string, opts Options) (*Env, error) {
 	opts.CompactFree = -1
 	return openExisting(dir, opts)
@@ -162,8 +163,8 @@ func openChecked(store string, id uint64, opts Options) (*handle, error) {
 	return h, nil
 }
 
-// Table implements durable.Env. Where there is a store, a table that was not asked for before waits its turn behind the batches that wait. ErrTables says that
-// Options.MaxTables are open.
+// Table implements durable.Env. Where there is a store, a table that was not asked for before waits its turn behind the batches that wait. ErrTables
+// says that Options.MaxTables are open.
 func (e *Env) Table(name string) (durable.Table, error) {
 	if err := durable.CheckName(e.dir, name); err != nil {
 		return nil, err
@@ -198,8 +199,8 @@ func (e *Env) ID() uint64 { return e.node.get().ID }
 // Note returns what SetNote put last, nil at first. The caller must not change it.
 func (e *Env) Note() []byte { return e.node.get().Note }
 
-// SetNote keeps up to NoteMax bytes beside the rows, and returns when they are on the disk. It needs no store and makes none, and no room on a disk that is
-// full; it does not wait for batches. The bytes belong to the Env from then on.
+// SetNote keeps up to NoteMax bytes beside the rows, and returns when they are on the disk. It needs no store and makes none, and no room on a disk
+// that is full; it does not wait for batches. The bytes belong to the Env from then on.
 func (e *Env) SetNote(note []byte) error {
 	if len(note) > NoteMax {
 		return &durable.Error{Kind: durable.ErrTooLarge, Path: e.node.path, Detail: fmt.Sprintf("a note of %d bytes, at most %d fit", len(note), NoteMax),

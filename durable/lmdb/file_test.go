@@ -229,8 +229,8 @@ func TestCompactOnDemand(t *testing.T) {
 	}
 }
 
-// A sound file may lack pages that its head counts. The list of free pages, read without LMDB, must then say so, at any moment of any history; and it must
-// agree with what LMDB reads.
+// A sound file may lack pages that its head counts. The list of free pages, read without LMDB, must then say so, at any moment of any history; and it
+// must agree with what LMDB reads.
 func TestASoundFileMayBeShort(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	e := mustOpen(t, t.TempDir(), Options{MapSize: 64 << 10})

@@ -44,8 +44,8 @@ ssize_t pwrite(int fd, const void *b, size_t n, off_t at) {
 ssize_t pwrite64(int fd, const void *b, size_t n, off_t at) { return pwrite(fd, b, n, at); }
 `
 
-// A disk whose fsync fails, or that can not write the head of the file: in a process of its own whose calls of the system fail. No commit is acknowledged that a crash could
-// take back, what was acknowledged stays readable, and all of it is there when the store is opened again.
+// A disk whose fsync fails, or that can not write the head of the file: in a process of its own whose calls of the system fail. No commit is
+// acknowledged that a crash could take back, what was acknowledged stays readable, and all of it is there when the store is opened again.
 func TestFailingSync(t *testing.T) {
 	dir := t.TempDir()
 	source, lib := filepath.Join(dir, "shim.c"), filepath.Join(dir, "shim.so")

@@ -22,8 +22,9 @@ import (
 //	DIR/coterie.new            a store or a file in the making; removed at the next opening
 //	DIR/coterie.node.new       a node file in the making; likewise
 //
-// coterie.node is made at the first opening, coterie.store by the first batch that has rows. It comes into being by a rename when it is complete, is noted in
-// coterie.node, and only then gets its first batch. So a cut at any moment leaves no store or a whole one, and a store that was lost is missed.
+// coterie.node is made at the first opening, coterie.store by the first batch that has rows. It comes into being by a rename when it is complete, is
+// noted in coterie.node, and only then gets its first batch. So a cut at any moment leaves no store or a whole one, and a store that was lost is
+// missed.
 const (
 	lockName    = "coterie.lock"
 	nodeName    = "coterie.node"
@@ -52,8 +53,9 @@ func exists(path string) bool {
 	return !errors.Is(err, fs.ErrNotExist)
 }
 
-// Remove deletes what a node has in dir: all rows, its id and its note. It leaves the directory, the lock file and whatever else lies there. It refuses with
-// durable.ErrInUse while a process has the directory open. After a cut in the middle Open refuses what is left, and Remove can be called again.
+// Remove deletes what a node has in dir: all rows, its id and its note. It leaves the directory, the lock file and whatever else lies there. It
+// refuses with durable.ErrInUse while a process has the directory open. After a cut in the middle Open refuses what is left, and Remove can be called
+// again.
 func Remove(dir string) error {
 	if !Exists(dir) {
 		return nil

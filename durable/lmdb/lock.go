@@ -17,8 +17,8 @@ import (
 // containers for one process when their pids are equal, and loses its locks when one process opens it twice and closes one.
 //
 // The lock is a flock on a file of ours, which the kernel drops when its holder dies, however it dies. The file tells the
-// process id of the holder to whoever is refused. Beside it stands a table of the directories open in this process, for a network file system may turn a flock
-// into a lock of the whole process, which a second opening passes and the first closing drops.
+// process id of the holder to whoever is refused. Beside it stands a table of the directories open in this process, for a network file system may
+// turn a flock into a lock of the whole process, which a second opening passes and the first closing drops.
 type dirLock struct {
 	file *os.File
 	id   dirID

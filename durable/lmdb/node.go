@@ -18,8 +18,8 @@ import (
 	"github.com/coterie-go/coterie/durable"
 )
 
-// nodeFile holds what belongs to a directory whether it has a store or not: who it is, whether a store was ever made in it, and a note of its owner. It is
-// made at the first opening, with all the room that it will ever need: a full disk must not keep a node from noting which view it is in.
+// nodeFile holds what belongs to a directory whether it has a store or not: who it is, whether a store was ever made in it, and a note of its owner.
+// It is made at the first opening, with all the room that it will ever need: a full disk must not keep a node from noting which view it is in.
 //
 //	head    "coterie node\nformat 1\n", zeros up to nodeHeadSize
 //	slot 0  number 8 · length 4 · checksum 8 · CBOR map {1: id, 2: a store was made, 3: note}

@@ -18,8 +18,9 @@ type Options struct {
 	// durable.ErrOverloaded. A batch that finds nothing waiting is always taken. More rides out longer pauses of the disk and holds more memory
 	// meanwhile. Default: 64 MiB.
 	QueueMax int
-	// CompactFree is how much of the file may be free, from 0 to 1, before Open writes the file anew: files never shrink otherwise. Less gives room back sooner, more
-	// makes fewer starts wait for it; it takes about as long as copying the rows, and room for them beside the old file. Negative: never. Default: 0.5.
+	// CompactFree is how much of the file may be free, from 0 to 1, before Open writes the file anew: files never shrink otherwise. Less gives room back
+	// sooner, more makes fewer starts wait for it; it takes about as long as copying the rows, and room for them beside the old file. Negative: never.
+	// Default: 0.5.
 	CompactFree float64
 	// CompactMin is the size in bytes below which a file is not worth it. Default: 64 MiB.
 	CompactMin int64

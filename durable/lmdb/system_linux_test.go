@@ -22,7 +22,8 @@ func TestFileSizeLimit(t *testing.T) {
 	t.Log(startChild(t, "limited", t.TempDir()).finish(t))
 }
 
-// The same on a real disk of 5 MB that the child mounts for itself alone. Where a machine does not let it, the log says so and the test above stands for both.
+// The same on a real disk of 5 MB that the child mounts for itself alone. Where a machine does not let it, the log says so and the test above stands
+// for both.
 func TestTinyDisk(t *testing.T) {
 	c := newChild("tinydisk", t.TempDir())
 	c.SysProcAttr = &syscall.SysProcAttr{

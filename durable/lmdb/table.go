@@ -45,8 +45,8 @@ func (t *table) Load(fn func(durable.Row) error) error {
 	return fault(h.file, err)
 }
 
-// eachRow hands every row to fn until it fails. The bytes are copied to the same place for each row: what LMDB lends may not be written to, which the law does not
-// forbid fn, and dies with the transaction without a trace, whereas who keeps what is here is soon found out.
+// eachRow hands every row to fn until it fails. The bytes are copied to the same place for each row: what LMDB lends may not be written to, which the
+// law does not forbid fn, and dies with the transaction without a trace, whereas who keeps what is here is soon found out.
 func eachRow(txn *lmdb.Txn, cur *lmdb.Cursor, fn func(durable.Row) error) (stopped, err error) {
 	txn.RawRead = true // safe for values that are not empty, which ours never are
 	var row durable.Row

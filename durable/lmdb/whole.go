@@ -8,10 +8,10 @@ import (
 	"syscall"
 )
 
-// A file that was cut short must be refused: LMDB opens it without complaint, and the first read behind its end kills the process. The length alone does not tell. The head
-// of the file names the last page that was ever handed out, but a page that was handed out and given back within one transaction is never written, so a
-// sound file may be shorter than its head says, if all the pages that it lacks are on the list of free pages. That list is a
-// tree in the same file and may itself be cut, so it is read here, page by page and with every length checked, and not by LMDB.
+// A file that was cut short must be refused: LMDB opens it without complaint, and the first read behind its end kills the process. The length alone
+// does not tell. The head of the file names the last page that was ever handed out, but a page that was handed out and given back within one
+// transaction is never written, so a sound file may be shorter than its head says, if all the pages that it lacks are on the list of free pages. That
+// list is a tree in the same file and may itself be cut, so it is read here, page by page and with every length checked, and not by LMDB.
 //
 // The layout (the file is of the machine's own byte order and word size; checked on 64-bit machines only):
 //

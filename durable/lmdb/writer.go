@@ -123,8 +123,9 @@ func (w *writer) stats() Stats {
 	return s
 }
 
-// run is the goroutine. A write transaction belongs to a thread, and LMDB's Update keeps one for as long as it lasts. Were one kept for good, every batch that finds the
-// writer asleep would have to wake that thread: measured without a disk, a caller alone then waits three times as long, for twice the processor time.
+// run is the goroutine. A write transaction belongs to a thread, and LMDB's Update keeps one for as long as it lasts. Were one kept for good, every
+// batch that finds the writer asleep would have to wake that thread: measured without a disk, a caller alone then waits three times as long, for
+// twice the processor time.
 func (w *writer) run() {
 	defer close(w.ended)
 	var taken []request
@@ -135,8 +136,8 @@ func (w *writer) run() {
 			rest = rest[n:]
 		}
 		clear(taken) // the rows are their owners' again
-		// Those who were just answered may have their next batch ready in a moment; the disk would make them wait for a whole commit. Measured: with 2 to 16
-		// callers who wait for each answer this gives 1.2 times the rows per second and larger groups; alone it costs nothing.
+		// Those who were just answered may have their next batch ready in a moment; the disk would make them wait for a whole commit. Measured: with 2 to
+		// 16 callers who wait for each answer this gives 1.2 times the rows per second and larger groups; alone it costs nothing.
 		runtime.Gosched()
 	}
 }
@@ -236,7 +237,8 @@ func (w *writer) commitGroup(group []request) error {
 	return fault(h.file, h.explain(err))
 }
 
-// checkPages refuses a batch that could change more pages than a transaction holds: each row another leaf of the table as it is, and what is put in new leaves, half full.
+// checkPages refuses a batch that could change more pages than a transaction holds: each row another leaf of the table as it is, and what is put in
+// new leaves, half full.
 func (w *writer) checkPages(txn *lmdb.Txn, r request) error {
 	if len(r.rows) <= groupRows && r.size <= groupBytes {
 		return nil

@@ -89,8 +89,8 @@ func Of(b replicator.Batch) []durable.Row {
 // errEnough ends a load of which the rest is not wanted.
 var errEnough = errors.New("enough")
 
-// Load says what a table holds, for replicator.New: the clock and the digest, and the items as they are read. The table must not change until the items
-// have been read.
+// Load says what a table holds, for replicator.New: the clock and the digest, and the items as they are read. The table must not change until the
+// items have been read.
 func Load(t durable.Table) (replicator.Loaded, error) {
 	h, err := loadHead(t)
 	if err != nil || h.clock == nil {

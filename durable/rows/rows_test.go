@@ -288,7 +288,8 @@ func TestInspectCounts(t *testing.T) {
 	}
 }
 
-// What was removed offline is gone on every replica after they have met, also from those that were not touched; the rest is there, and clocks and digests agree.
+// What was removed offline is gone on every replica after they have met, also from those that were not touched; the rest is there, and clocks and
+// digests agree.
 func TestRemoveSpreads(t *testing.T) {
 	w := newWriter(t, 1)
 	for i := range 20 {
