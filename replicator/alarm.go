@@ -7,7 +7,8 @@ import (
 	"github.com/coterie-go/coterie/crdt"
 )
 
-// Divergence says that this replica and a peer held different items at one dot, which no correct run makes, and that both now keep the one with the lower hash.
+// Divergence says that this replica and a peer held different items at one dot, which no correct run makes, and that both now keep the one with the
+// lower hash.
 type Divergence struct {
 	Space Space
 	Peer  crdt.Origin

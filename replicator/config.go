@@ -21,9 +21,9 @@ type Config struct {
 	// DurableKeys name the keys that live in the durable space: exactly, or with `*` for any run of bytes, also inside
 	// ("sharding/*/ids/*"). "*" makes every key durable. Default none.
 	DurableKeys []string
-	// Expire removes keys to which nobody has written for so long: a name or a pattern as in DurableKeys, and the time, at least a second. Of several that match
-	// the exact name counts, else the longest pattern. Reads do not keep a key alive. Each matching key costs every replica some hundred bytes.
-	// Default none.
+	// Expire removes keys to which nobody has written for so long: a name or a pattern as in DurableKeys, and the time, at least a second. Of several
+	// that match the exact name counts, else the longest pattern. Reads do not keep a key alive. Each matching key costs every replica some hundred
+	// bytes. Default none.
 	Expire map[string]time.Duration
 	// DigestSeed keys the hashes of items. Default 0.
 	DigestSeed uint64
@@ -40,9 +40,9 @@ type Config struct {
 	// RetryInterval is how long an answer may take before the question is asked again, of others too: unacknowledged pushes, reads,
 	// settlement, repair. It doubles up to GossipInterval. It should be well above a round trip and a commit. Default 250 ms.
 	RetryInterval time.Duration
-	// WriteBehind is how long after one batch the next may go to the disk at the earliest: what comes meanwhile gathers in it, and what is put and removed
-	// again is never written. An ack means the same as ever, committed, so that writes and acks of durable keys wait that much longer at the most, and the
-	// disk syncs that much less often. Default 0: a batch goes as soon as the one before is committed.
+	// WriteBehind is how long after one batch the next may go to the disk at the earliest: what comes meanwhile gathers in it, and what is put and
+	// removed again is never written. An ack means the same as ever, committed, so that writes and acks of durable keys wait that much longer at the
+	// most, and the disk syncs that much less often. Default 0: a batch goes as soon as the one before is committed.
 	WriteBehind time.Duration
 	// BatchRowsMax is how many rows a batch may change before it is written in parts, each of which is a transaction: what a repair brings, or what
 	// has gathered while the disk failed. Acks wait for all parts but those that only clear away. More costs the store memory and keeps others from it
@@ -56,8 +56,8 @@ type Config struct {
 	// FrameMax is the size in bytes above which groups and repairs are cut into several messages. Clocks are never cut, so the
 	// transport must take somewhat larger frames. Default 64 KiB.
 	FrameMax int
-	// GroupMax bounds the encoded size of a group that travels as such, in bytes: what a peer is willing to reassemble, and what waits for one peer to be
-	// sent in parts. A larger one reaches the others by repair. Default 64 MiB.
+	// GroupMax bounds the encoded size of a group that travels as such, in bytes: what a peer is willing to reassemble, and what waits for one peer to
+	// be sent in parts. A larger one reaches the others by repair. Default 64 MiB.
 	GroupMax int
 	// PushFlight is how many pushes may be unacknowledged per peer and space; later groups are gathered meanwhile and go together. More
 	// is a shorter wait under load, less is fewer and larger messages. Default 2.
@@ -80,11 +80,11 @@ type Config struct {
 	LogBytesMax int
 	// DonorsMax bounds the pinned snapshots from which others repair themselves at one time. Default 4.
 	DonorsMax int
-	// SuppliersMax bounds the replicas from which the items of one large repair are fetched at the same time, the donor among them. More is quicker where
-	// the donor's line is the narrow place, and disturbs more. Default 3.
+	// SuppliersMax bounds the replicas from which the items of one large repair are fetched at the same time, the donor among them. More is quicker
+	// where the donor's line is the narrow place, and disturbs more. Default 3.
 	SuppliersMax int
-	// SketchCells is the length of the sketch of its live dots that each space keeps current, 16 bytes a cell: it serves repairs with up to 7 removals per
-	// 10 cells without a walk over the items. Keeping it costs some 60 ns per change. Negative: none is kept. Default 16,384.
+	// SketchCells is the length of the sketch of its live dots that each space keeps current, 16 bytes a cell: it serves repairs with up to 7 removals
+	// per 10 cells without a walk over the items. Keeping it costs some 60 ns per change. Negative: none is kept. Default 16,384.
 	SketchCells int
 	// SketchFrom is how many live items a space must have before it keeps a sketch; for fewer it is made when it is needed. Default 8,192.
 	SketchFrom int

@@ -49,8 +49,8 @@ func smallParts(t *testing.T, w *world) {
 	}
 }
 
-// A repair that is larger than a batch may be becomes durable in parts. Whichever part the process dies after, its disk holds the old state or the new
-// one, whole, it starts from it, and what did not count is gone once it has the repair again.
+// A repair that is larger than a batch may be becomes durable in parts. Whichever part the process dies after, its disk holds the old state or the
+// new one, whole, it starts from it, and what did not count is gone once it has the repair again.
 func TestRepairLargerThanABatch(t *testing.T) {
 	for _, c := range []struct {
 		name                 string

@@ -18,9 +18,9 @@
 // a group whole, persists it, and acks how much of the sender's origin it has. A group that removes what has not come yet waits for it
 // a moment; then its sender is told the clock here, and fills the gap in the order of its log.
 //
-// Large groups (flow.go): a group that is larger than a frame goes in parts, one group at a time to each peer, and small ones pass it. It is in flight as long as the
-// parts get on, so that it is not sent to that peer a second time; it holds no updates back. The encoding is shared by the peers; GroupMax bounds
-// what waits for one peer, and what comes from one.
+// Large groups (flow.go): a group that is larger than a frame goes in parts, one group at a time to each peer, and small ones pass it. It is in
+// flight as long as the parts get on, so that it is not sent to that peer a second time; it holds no updates back. The encoding is shared by the
+// peers; GroupMax bounds what waits for one peer, and what comes from one.
 //
 // Back-pressure (hold.go): while a peer who answers is [Config].BacklogMax bytes behind, updates are held back at every level: they have not
 // happened yet, and their callers wait, or get [ErrOverloaded] when their time is up. A peer who is unreachable, or has not answered for
@@ -30,10 +30,10 @@
 // number says it all: the writes of one level form a queue of which an ack ends a prefix. A write that changed nothing waits until
 // everything it found is acknowledged likewise.
 //
-// Disk (disk.go): one batch of the durable space is on its way to the disk at a time, and what happens meanwhile gathers in the next. A batch that failed is tried
-// again, with what has gathered. WriteBehind spaces the batches out; it delays acks and never gives one early. A batch that is larger than one transaction should be, after a
-// repair or when the disk has failed for long, is written in parts, each of which says which rows count, so that a crash between two leaves the state before the
-// batch or the one after it (disk_parts.go).
+// Disk (disk.go): one batch of the durable space is on its way to the disk at a time, and what happens meanwhile gathers in the next. A batch that
+// failed is tried again, with what has gathered. WriteBehind spaces the batches out; it delays acks and never gives one early. A batch that is larger
+// than one transaction should be, after a repair or when the disk has failed for long, is written in parts, each of which says which rows count, so
+// that a crash between two leaves the state before the batch or the one after it (disk_parts.go).
 //
 // Reads (read.go): a quorum read asks with the hash of the content clock; the answer is "same", or those dots that the asker may lack. What is
 // missing is fetched, and the read is answered when the own content contains as many answers as the level needs. As many are asked as are
@@ -60,8 +60,8 @@
 // Gossip (gossip.go): now and then a peer is told the hash of the clock and the digest, some 80 bytes for both spaces. Equal: nothing follows, and
 // both know what can be trimmed. Otherwise clocks are exchanged and each fills what the other lacks; or, if its log does not reach back so
 // far, says so, and the other begins a repair. Equal clocks with different digests cannot be; if they are, they are counted and repaired by a
-// union that drops nothing. Of two items at one dot, which cannot be either, all keep the one whose hash is lower, and Effects.Diverged tells of it. A repair that
-// does not help is repeated ever more rarely.
+// union that drops nothing. Of two items at one dot, which cannot be either, all keep the one whose hash is lower, and Effects.Diverged tells of it.
+// A repair that does not help is repeated ever more rarely.
 //
 // Repair (pull.go, donate.go) costs what differs. Both sides pin one moment of their store. The dots that only the donor's clock has are found by
 // ranges; he gives the items that are alive among them, at once if a frame holds them, else he names them and they are asked for in parts, from
@@ -74,11 +74,12 @@
 // leaves, falls silent or makes no sense is replaced, and the items that have come are kept. One step walks over a bounded number of items;
 // the machine asks to be stepped again at once when there is more to do. Two that ask each other at the same time go one after the other.
 //
-// Tidying (tidy.go, expire.go, fold.go): one replica, the oldest voter, cleans up for all, by ordinary events. What belongs to a node (crdt.NodeSet, crdt.NodeMap) is
-// shown as long as it is a member of the installed view, and hidden at once by a view without it; the oldest then removes it. Beside the marker of a
-// [DeleteForever] nothing is shown, and the oldest removes what comes there. A key that [Config].Expire gives a time is removed when nobody has written to it for
-// so long: not by a look at the clock, of which every replica has another, but by the oldest, after he has learnt what a majority knows of the key.
-// What members who are gone for good have counted is folded, in the volatile space, when all who are left have told that they know it.
+// Tidying (tidy.go, expire.go, fold.go): one replica, the oldest voter, cleans up for all, by ordinary events. What belongs to a node (crdt.NodeSet,
+// crdt.NodeMap) is shown as long as it is a member of the installed view, and hidden at once by a view without it; the oldest then removes it. Beside
+// the marker of a [DeleteForever] nothing is shown, and the oldest removes what comes there. A key that [Config].Expire gives a time is removed when
+// nobody has written to it for so long: not by a look at the clock, of which every replica has another, but by the oldest, after he has learnt what a
+// majority knows of the key. What members who are gone for good have counted is folded, in the volatile space, when all who are left have told that
+// they know it.
 //
 // # Rules
 //
@@ -89,8 +90,8 @@
 //     up neither donates nor acks.
 //   - R5: equal clocks with different digests are an alarm and are repaired by union; a repair must add up before it is taken, whatever sketches
 //     and helpers have said.
-//   - R6: counts of removed members fold in the volatile space only; one folds, after all members refuse the removed ones and have told what they have of
-//     them; a successor folds what his predecessor's folds left, of which he has heard from somebody, or nobody has.
+//   - R6: counts of removed members fold in the volatile space only; one folds, after all members refuse the removed ones and have told what they
+//     have of them; a successor folds what his predecessor's folds left, of which he has heard from somebody, or nobody has.
 //   - R7: the content clock is for deduplication and repair; the committed clock alone is for acks, stability and settlement.
 //   - R8: only events change items. Node ownership hides in the view, at once; what is hidden is removed only by one who has heard of no newer view,
 //     because a member who is about to come looks like one who is gone.
@@ -104,11 +105,11 @@
 //
 // # Guarantees
 //
-//   - A write acknowledged at Majority is contained in every read at Majority that begins later, whatever the network does and whichever views follow,
-//     as long as a majority of every view that is not settled lives (durable space: has its disks).
-//   - Reads at Linearizable are ordered as their states of the key are, and none that begins after another has ended is before it. Together with writes
-//     at Majority or above, the operations on one key are linearizable (a read of it sees exactly the writes that come before it in one order of
-//     all, in which each stands at a moment between its beginning and its end; one that timed out may do so at any later moment, or never).
+//   - A write acknowledged at Majority is contained in every read at Majority that begins later, whatever the network does and whichever views
+//     follow, as long as a majority of every view that is not settled lives (durable space: has its disks).
+//   - Reads at Linearizable are ordered as their states of the key are, and none that begins after another has ended is before it. Together with
+//     writes at Majority or above, the operations on one key are linearizable (a read of it sees exactly the writes that come before it in one order
+//     of all, in which each stands at a moment between its beginning and its end; one that timed out may do so at any later moment, or never).
 //     This holds in both spaces and through any change of views, under the same condition.
 //   - A group is applied, persisted and shipped whole.
 //   - Replicas with equal clocks hold equal items; replicas that can talk come to have equal clocks.
@@ -121,23 +122,23 @@
 //     it came and who is missing.
 //   - Linearizability of reads at other levels: two at Majority may each see one of two writes that are under way, and a later one, at another
 //     node, may miss a write under way that an earlier one saw.
-//   - A write above Local is acknowledged after those that its node has made before it, because an ack names the last of them that has come without a gap: behind
-//     a large group of the same node it waits for that group, however small it is. Those of other nodes do not. Two peers may both send a large group
-//     of a third to one who lacks it.
-//   - That every step is short: a repair is fetched and compared in bounded steps, but what it has brought is taken in one, because items without their clock, or a
-//     clock without all of its items, would tell others of removals that never were. It lasts some 3 µs for each item that comes and less for one that goes,
-//     seconds for a million (BenchmarkFlip); the replica answers nobody meanwhile, and quorums go on with the others.
+//   - A write above Local is acknowledged after those that its node has made before it, because an ack names the last of them that has come without a
+//     gap: behind a large group of the same node it waits for that group, however small it is. Those of other nodes do not. Two peers may both send a
+//     large group of a third to one who lacks it.
+//   - That every step is short: a repair is fetched and compared in bounded steps, but what it has brought is taken in one, because items without
+//     their clock, or a clock without all of its items, would tell others of removals that never were. It lasts some 3 µs for each item that comes
+//     and less for one that goes, seconds for a million (BenchmarkFlip); the replica answers nobody meanwhile, and quorums go on with the others.
 //   - Anything about several keys together, or about what an update's function reads, which is the state of its own replica.
 //   - A level above what the view can give is refused before anything happens ([ErrNotEnoughReplicas]); the reference keeps and spreads such a write.
 //   - Nothing is promised of To(n) across a change of views beyond the n replicas that acknowledged it.
 //   - When all nodes of a role are gone while other roles keep the cluster alive, the next node of the role starts with what its own disk holds
 //     ([Settlement].Lost); what only the others had acknowledged is missing until they return.
-//   - What belongs to a node is shown by the view that is installed: who has an older one shows what others hide already, and does not yet show what a
-//     joiner has put. A process that starts again has put nothing.
-//   - A key is kept from expiring by writes that its oldest voter or a majority knows. Reads leave no trace. Of a key that expires while somebody writes to
-//     it, what he wrote is left.
-//   - A member who is gone for good goes on costing an interval of the clock (some ten bytes, for the whole space) and at most two items per counter; in
-//     the durable space, and while a member does not answer, one item per member that counted.
+//   - What belongs to a node is shown by the view that is installed: who has an older one shows what others hide already, and does not yet show what
+//     a joiner has put. A process that starts again has put nothing.
+//   - A key is kept from expiring by writes that its oldest voter or a majority knows. Reads leave no trace. Of a key that expires while somebody
+//     writes to it, what he wrote is left.
+//   - A member who is gone for good goes on costing an interval of the clock (some ten bytes, for the whole space) and at most two items per counter;
+//     in the durable space, and while a member does not answer, one item per member that counted.
 //   - Two types used at one key at the same time live side by side: kinds have disjoint paths, so that nothing is lost, and whoever reads or
 //     updates the key gets crdt.ErrTypeClash until it has been deleted.
 package replicator

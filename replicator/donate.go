@@ -8,8 +8,8 @@ import (
 	"github.com/coterie-go/coterie/crdt/iblt"
 )
 
-// donation is one repair from the donor's side: a pinned moment of the store, from which the puller's questions are answered (donate_answer.go). Nothing is
-// remembered of what was sent: a question that is repeated is answered again.
+// donation is one repair from the donor's side: a pinned moment of the store, from which the puller's questions are answered (donate_answer.go).
+// Nothing is remembered of what was sent: a question that is repeated is answered again.
 type donation struct {
 	to      *peer
 	s       *space

@@ -125,8 +125,8 @@ func (r Result) String() string {
 	return fmt.Sprintf("reply #%d ok", r.ID)
 }
 
-// Change tells a subscription that a key changed. Several changes of one Step are one Change with the latest value. What is new compared with an earlier
-// Reader of the key crdt.Diff tells.
+// Change tells a subscription that a key changed. Several changes of one Step are one Change with the latest value. What is new compared with an
+// earlier Reader of the key crdt.Diff tells.
 type Change struct {
 	Sub     uint64
 	Key     string

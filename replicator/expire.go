@@ -8,13 +8,13 @@ import (
 	"github.com/coterie-go/coterie/crdt"
 )
 
-// A key expires when nobody has written to it for the time that Config.Expire gives it. Every replica remembers when it last saw an event change a key
-// that can expire, so that a new oldest voter need not begin anew; reads leave no trace, and do not count. Clocks are not compared: what
+// A key expires when nobody has written to it for the time that Config.Expire gives it. Every replica remembers when it last saw an event change a
+// key that can expire, so that a new oldest voter need not begin anew; reads leave no trace, and do not count. Clocks are not compared: what
 // counts is the time that the oldest voter has seen pass.
 //
 // It does not trust its own eyes alone. Before it removes a key it learns, as a quorum read does, what a majority had acknowledged; so a key stays of
-// which a majority has acknowledged a write by then, and one who is cut off removes nothing. The removal is that of Delete: what others write at the same
-// time survives, and the key can be used again at once. Keys do not expire by a look at the clock, because replicas would not agree on when.
+// which a majority has acknowledged a write by then, and one who is cut off removes nothing. The removal is that of Delete: what others write at the
+// same time survives, and the key can be used again at once. Keys do not expire by a look at the clock, because replicas would not agree on when.
 type expiry struct {
 	exact map[string]*expireRule
 	globs []*expireRule // the most special first

@@ -10,8 +10,8 @@ import (
 // parts on their way. What a flow carries counts as on its way as long as it waits or gets on: nobody sends it to that peer a second time. A flow
 // that does not get on is dropped in the end, at both sides; who sent what it carried asks or is asked again.
 //
-// Memory, per peer: messages of up to Config.GroupMax bytes wait to go, of which those that have begun are encoded, once for all peers; and one comes,
-// of up to as many bytes, until Config.DonorExpiry after its last part.
+// Memory, per peer: messages of up to Config.GroupMax bytes wait to go, of which those that have begun are encoded, once for all peers; and one
+// comes, of up to as many bytes, until Config.DonorExpiry after its last part.
 //
 // Invariants: no two flows of out carry the same; retryAt is set while out is not empty, dropAt while buf is not.
 type flows struct {
@@ -74,8 +74,8 @@ func (s *space) groupCargo(g crdt.Group) cargo {
 	return cargo{space: s.id, group: crdt.Range{Origin: g.First().Origin, First: g.First().Seq, Last: g.Last().Seq}}
 }
 
-// sendLarge sends a message that is larger than a frame, unless it is on its way to the peer already. It says whether it is; else there is no place, and
-// the caller tries again when a flow has ended.
+// sendLarge sends a message that is larger than a frame, unless it is on its way to the peer already. It says whether it is; else there is no place,
+// and the caller tries again when a flow has ended.
 func (m *Machine) sendLarge(p *peer, c cargo, msg Message, size int) bool {
 	f := &p.flows
 	if f.carries(c) {
@@ -249,6 +249,6 @@ func (m *Machine) onPart(p *peer, msg *Part) {
 	m.onReceive(p.id, whole)
 }
 
-// giveUpFlow forgets what has come of a message whose sender has fallen silent. If he goes on after all, he is told that it has all come: he then hears
-// no ack of what was in it, and sends that anew.
+// giveUpFlow forgets what has come of a message whose sender has fallen silent. If he goes on after all, he is told that it has all come: he then
+// hears no ack of what was in it, and sends that anew.
 func (f *flows) giveUpFlow() { f.buf, f.closed, f.got = nil, true, f.total }

@@ -110,7 +110,8 @@ func TestLargeGroupIsEncodedOnce(t *testing.T) {
 	}
 }
 
-// A flow that loses parts goes on; to a peer who is gone for a while it is given up, and what it carried reaches him later. Neither side keeps any of it.
+// A flow that loses parts goes on; to a peer who is gone for a while it is given up, and what it carried reaches him later. Neither side keeps any of
+// it.
 func TestFlowOutlivesLoss(t *testing.T) {
 	for _, durable := range []bool{false, true} {
 		t.Run(strings.Replace(fmt.Sprint("durable ", durable), " ", "=", 1), func(t *testing.T) {

@@ -10,9 +10,11 @@ import (
 // his counts were folded would be counted twice, and a fold of counts that a deleter has not seen would be lost or would survive his delete. So
 // the oldest folds only when every member, learners too, has told under the installed view what he has (Clock.Content), and
 //
-//   - the own content holds all that each of them told: whoever is in the view takes nothing from a removed member, keeps nothing of his waiting, and so
-//     has, then and later, only events of his that were told by then; and a delete that the fold does not know was made by one who had told already;
-//   - each of them told all that is here of the removed members and of the own earlier folds: so the one who made that delete had seen what is folded;
+//   - the own content holds all that each of them told: whoever is in the view takes nothing from a removed member, keeps nothing of his waiting, and
+//     so has, then and later, only events of his that were told by then; and a delete that the fold does not know was made by one who had told
+//     already;
+//   - each of them told all that is here of the removed members and of the own earlier folds: so the one who made that delete had seen what is
+//     folded;
 //   - who comes later catches up with members who have seen it.
 //
 // The oldest stays the oldest until he is removed. Then his successor folds, under a view without him, what his folds left: each of them is known to
@@ -117,7 +119,8 @@ func (s *space) toldByAll(d crdt.Dot) bool {
 	return s.m.cfg.Faults.FoldUnasked || !slices.ContainsFunc(s.m.peers, func(p *peer) bool { return p.link(s).stated == nil || !p.link(s).stated.Has(d) })
 }
 
-// heedTold keeps what a peer tells under the installed view, until all have told enough: what is folded then must have been here and there at one time.
+// heedTold keeps what a peer tells under the installed view, until all have told enough: what is folded then must have been here and there at one
+// time.
 func (s *space) heedTold(p *peer, msg *Clock) {
 	if f := &s.m.folding; s.id == Volatile && msg.Epoch == s.m.view.Epoch && f.pending() && !f.ready {
 		p.link(s).stated = msg.Content

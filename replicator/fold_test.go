@@ -11,8 +11,9 @@ import (
 	"github.com/coterie-go/coterie/crdt"
 )
 
-// countWorld is a world in which counters are counted, cleared and folded, and what each replica must show, told from the operations in its clock alone: it knows
-// what every operation found where it was made, and nothing of items and folds. The members come, go, are cut off and dropped at random.
+// countWorld is a world in which counters are counted, cleared and folded, and what each replica must show, told from the operations in its clock
+// alone: it knows what every operation found where it was made, and nothing of items and folds. The members come, go, are cut off and dropped at
+// random.
 type countWorld struct {
 	*world
 	rng   *rand.Rand
@@ -345,7 +346,8 @@ func runCounts(seed uint64, f Faults, steps int) (folded uint64, err error) {
 	return folded, nil
 }
 
-// R6: the sum never changes at any replica by a fold, whatever is counted and cleared at the same time, whoever crashes, is cut off, dropped or joins.
+// R6: the sum never changes at any replica by a fold, whatever is counted and cleared at the same time, whoever crashes, is cut off, dropped or
+// joins.
 func TestFoldsNeverChangeASum(t *testing.T) {
 	folded := uint64(0)
 	for seed := range uint64(20) {

@@ -141,7 +141,8 @@ func (s *space) fillWith(p *peer, todo []ownGroup, more bool) (small, ok bool) {
 	return last != nil, ok
 }
 
-// onBehind starts a repair from the peer who cannot help otherwise. If he is being repaired from here, it waits until he is, for then less is different.
+// onBehind starts a repair from the peer who cannot help otherwise. If he is being repaired from here, it waits until he is, for then less is
+// different.
 func (s *space) onBehind(p *peer) {
 	if s.pull == nil && !s.reconciling(p) {
 		s.startPull(p, s.content())

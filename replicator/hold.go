@@ -10,7 +10,8 @@ import (
 // holding is the updates that are held back: they have not happened yet, and their callers wait.
 //
 // An update waits while a peer who listens is Config.BacklogMax bytes behind: so nobody outruns his peers without bound. Who is unreachable, or has
-// not answered for RetryInterval, holds up nobody; he is served from the log later, or repaired. And an update waits, for a moment, while a linearizable read that was disturbed too often looks at its key.
+// not answered for RetryInterval, holds up nobody; he is served from the log later, or repaired. And an update waits, for a moment, while a
+// linearizable read that was disturbed too often looks at its key.
 //
 // Invariants: held holds no operation that is done, but for those whose time was up in this step; of is how many it holds of each key.
 type holding struct {
@@ -66,8 +67,8 @@ func (s *space) laggard() *peer {
 	return nil
 }
 
-// backlog returns the bytes of own groups that a peer has not got, but for those that are on their way to him in parts: those are bounded by themselves
-// (flow.go), and nothing waits for one large group.
+// backlog returns the bytes of own groups that a peer has not got, but for those that are on their way to him in parts: those are bounded by
+// themselves (flow.go), and nothing waits for one large group.
 func (s *space) backlog(p *peer) (bytes int, kept bool) {
 	have, later := p.link(s).have, 0
 	p.flows.own(s.id, s.m.cfg.Self, func(r crdt.Range, size int) {

@@ -49,8 +49,8 @@ type Get struct {
 	Timeout time.Duration // 0: Config.OperationTimeout
 }
 
-// Cancel ends operations that wait, with ErrCancelled. An update that is held back does not happen; every other write has happened, and spreads. IDs that
-// name none, or one that has been answered, are ignored.
+// Cancel ends operations that wait, with ErrCancelled. An update that is held back does not happen; every other write has happened, and spreads. IDs
+// that name none, or one that has been answered, are ignored.
 type Cancel struct{ IDs []uint64 }
 
 // Subscribe asks for the current value of a key, or of every key with a prefix, if there is one, and for every change of it.

@@ -7,8 +7,8 @@ import (
 	"github.com/coterie-go/coterie/crdt"
 )
 
-// pull is a repair from one donor (R4): the clock, which items are alive and, when there is trouble, the items come from one pinned moment of his, and
-// are compared with one of this replica. All is staged here, and becomes part of the store in one step when it is complete and adds up;
+// pull is a repair from one donor (R4): the clock, which items are alive and, when there is trouble, the items come from one pinned moment of his,
+// and are compared with one of this replica. All is staged here, and becomes part of the store in one step when it is complete and adds up;
 // what this replica does meanwhile is taken into account then.
 //
 //	asked ──head──► gathering ──difference found, items here──► weighing ──adds up──► flipped
@@ -191,7 +191,8 @@ func (s *space) endPull() {
 	}
 }
 
-// yieldPull waits with the own repair when a peer and this replica have asked each other at the same time: the first leaves less to find for the other.
+// yieldPull waits with the own repair when a peer and this replica have asked each other at the same time: the first leaves less to find for the
+// other.
 func (s *space) yieldPull(p *peer) {
 	if q := s.pull; q != nil && q.from == p && q.clock == nil && !q.union && p.id < s.m.cfg.Self {
 		s.endPull() // when he is done, he tells his clock, and it begins again

@@ -6,8 +6,8 @@ import (
 	"github.com/coterie-go/coterie/crdt"
 )
 
-// weighing is the comparison of what this replica would hold of the donor's items with the digest that the donor has told (R5). What is alive there and
-// was removed here cannot be summed here; the donor is asked for its sum.
+// weighing is the comparison of what this replica would hold of the donor's items with the digest that the donor has told (R5). What is alive there
+// and was removed here cannot be summed here; the donor is asked for its sum.
 type weighing struct {
 	rest *crdt.Clock // removed here, alive there, not asked about yet
 	kept crdt.Digest // the sum of what was
@@ -128,8 +128,8 @@ func (s *space) unite(p *pull) {
 	s.absorb()
 }
 
-// agree sees that one dot stands for one item: of two that differ, both sides keep the one whose hash is lower. It is right whatever has happened since, for
-// both are alive.
+// agree sees that one dot stands for one item: of two that differ, both sides keep the one whose hash is lower. It is right whatever has happened
+// since, for both are alive.
 func (s *space) agree(from *peer, items []crdt.Item) {
 	lower, differ := s.store.Yield(items, &s.ch)
 	s.absorb() // first out, then in: for the disk they are one row

@@ -5,8 +5,8 @@ import (
 	"github.com/coterie-go/coterie/crdt/iblt"
 )
 
-// sketching is the search for the difference by the sketches of both sides. The donor sends cells of his; when they do not decode, more are asked for:
-// as many as the blank ones among the last let hope for, or one and a half times as many again.
+// sketching is the search for the difference by the sketches of both sides. The donor sends cells of his; when they do not decode, more are asked
+// for: as many as the blank ones among the last let hope for, or one and a half times as many again.
 type sketching struct {
 	key    uint64
 	finder *crdt.DotFinder

@@ -187,8 +187,8 @@ func (p *peer) pending(l *link) bool {
 const pushTries = 2
 
 // retryPush repeats what was not acknowledged. A peer who does not answer, who has it and only owes the commit, or whose place has left
-// the window, gets a small question instead; what he lacks then comes from the log. So does a peer to whom a flow is under way, about what is beside it; he
-// answers as long as that gets on.
+// the window, gets a small question instead; what he lacks then comes from the log. So does a peer to whom a flow is under way, about what is beside
+// it; he answers as long as that gets on.
 func (s *space) retryPush(p *peer) {
 	l := p.link(s)
 	if !p.pending(l) {

@@ -6,9 +6,9 @@ import (
 	"github.com/coterie-go/coterie/crdt"
 )
 
-// One replica tidies up for all: the oldest voter. It removes, by ordinary events, what nobody is shown any more (crdt.Replica.Sweep), keys that nobody
-// has written to for too long (expire.go), and folds what removed members have counted (fold.go). Two who do so at the same time, because one of
-// them lives in an older view, do no harm: what they remove they have observed, and what they fold everybody has (fold.go).
+// One replica tidies up for all: the oldest voter. It removes, by ordinary events, what nobody is shown any more (crdt.Replica.Sweep), keys that
+// nobody has written to for too long (expire.go), and folds what removed members have counted (fold.go). Two who do so at the same time, because one
+// of them lives in an older view, do no harm: what they remove they have observed, and what they fold everybody has (fold.go).
 //
 // What belongs to members that are gone is not told from what belongs to members that are about to come by looking at it: both are not in the view.
 // But whatever somebody has written has come here by a chain of messages of which each names an epoch in which he was a member, or a later one. So

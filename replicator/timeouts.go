@@ -7,7 +7,8 @@ import (
 )
 
 // timeouts orders the operations that wait by deadline, then by id. Most come in that order, and go in it: they stand in a line. Who has ended is
-// passed over when his turn comes, so that nothing has to be searched for. Who comes with an earlier deadline than the last of the line goes to a heap.
+// passed over when his turn comes, so that nothing has to be searched for. Who comes with an earlier deadline than the last of the line goes to a
+// heap.
 //
 // Invariants: the line is in order; over is how many of it have ended.
 type timeouts struct {
