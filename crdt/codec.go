@@ -41,9 +41,10 @@ func must[T any](v T, err error) T {
 // AppendValue appends the payload form of v. A value that does not decode again (text that is not UTF-8, a big number, a type that only encodes)
 // is ErrElement: accepted, it would make its whole key unreadable for everyone. Fields that are not exported are left out.
 //
-// Structs match by the names of their fields, so that programs of two versions read each other: a field that only the writer has is left out, one that only
-// the reader has is zero. So a struct reads as any other struct, and a program that reads a value of a newer one, changes it and puts it drops
-// the fields that it does not know. While both run, put under another key what the older one must not change. Whole refuses such a Put by itself.
+// Structs match by the names of their fields, so that programs of two versions read each other: a field that only the writer has is left out, one
+// that only the reader has is zero. So a struct reads as any other struct, and a program that reads a value of a newer one, changes it and puts it
+// drops the fields that it does not know. While both run, put under another key what the older one must not change. Whole refuses such a Put by
+// itself.
 func AppendValue[V any](dst []byte, v V) ([]byte, error) {
 	switch any((*V)(nil)).(type) { // the static type, by which DecodeValue goes too: an interface that holds a string is CBOR
 	case *string:

@@ -69,8 +69,8 @@ func pnCounterLaws() proptest.Laws[crdt.PNCounter, *crdt.PNCounterTx, countOp] {
 	}
 }
 
-// tally is the specification of counters that can be taken out of a map. An origin has one number at a key: what it counts there it adds to the number
-// that was there, if that lived, and a removal takes away the numbers that were there.
+// tally is the specification of counters that can be taken out of a map. An origin has one number at a key: what it counts there it adds to the
+// number that was there, if that lived, and a removal takes away the numbers that were there.
 type tally struct {
 	numbers map[*proptest.Event[countOp]]int64
 	zeros   bool // counting 0 where there is nothing makes a number, else never

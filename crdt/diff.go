@@ -8,8 +8,8 @@ import (
 
 // Diff yields what only one of two states of a key shows: the items of before with false, those of now with true, by path. It costs as much as what
 // differs, in whatever order the two came about and however large the key is: trees of which one was made from the other share what neither has
-// changed, and that is passed over. Where something of the key is hidden, from readers of node-owned items or of folded counts, and where one looks below another
-// prefix, it walks over both.
+// changed, and that is passed over. Where something of the key is hidden, from readers of node-owned items or of folded counts, and where one looks
+// below another prefix, it walks over both.
 func Diff(before, now Reader) iter.Seq2[*Item, bool] {
 	return func(yield func(*Item, bool) bool) {
 		if before.ks == now.ks && before.prefix == now.prefix && !before.hides && !now.hides {

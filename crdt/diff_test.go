@@ -41,8 +41,8 @@ func treeDiff(t interface{ Fatalf(string, ...any) }, before, now Reader) (out []
 	return out
 }
 
-// Diff says what a comparison item by item says, of any two moments of a key, whichever came first: small and large ones, with siblings, with what is hidden, below a
-// prefix, from one replica or from two.
+// Diff says what a comparison item by item says, of any two moments of a key, whichever came first: small and large ones, with siblings, with what is
+// hidden, below a prefix, from one replica or from two.
 func TestDiffIsTheNaiveComparison(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		reps := []*Replica{NewReplica(1, StoreOptions{}), NewReplica(2, StoreOptions{})}

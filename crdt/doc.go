@@ -6,7 +6,8 @@
 // Who replicates data with package ddata needs the types of the table below (Types) and their mutators, whose names end in Tx: ddata.Get returns an
 // ORSet[string], ddata.Update hands out its *ORSetTx[string]. Beyond those, of this package:
 //
-//   - the errors of Update: ErrTypeClash, ErrKey, ErrTooLarge, ErrElement, ErrOverflow, ErrDeleted, ErrPanic; and the limits KeyMax, PayloadMax, EventsMax
+//   - the errors of Update: ErrTypeClash, ErrKey, ErrTooLarge, ErrElement, ErrOverflow, ErrDeleted, ErrPanic; and the limits KeyMax, PayloadMax,
+//     EventsMax
 //   - AppendElement and AppendValue, for which Go types can be elements, keys and values, and what happens when a struct changes
 //   - Value, or Whole and State, for a type of one's own, with ExampleWhole and the example of Value; Mutate and ViewOf for calls without a type
 //   - New and Standalone to try a type without a cluster
@@ -46,14 +47,14 @@
 //   - An event keeps its payload while it can be shipped, although its item may be gone. A dot without its item tells a receiver that the item was
 //     removed; if the removal then never came, repair would delete the item everywhere.
 //   - A group applies only when the dots that it removes are in the clock. Until then it waits, and the missing dots are named.
-//   - A merge inserts an item only if its dot is not in the clock of that moment, drops one only if the donor's clock has its dot, and joins the clocks
-//     in the same step. What a merge brought is never shipped from the log, because its removals are not there.
+//   - A merge inserts an item only if its dot is not in the clock of that moment, drops one only if the donor's clock has its dot, and joins the
+//     clocks in the same step. What a merge brought is never shipped from the log, because its removals are not there.
 //   - Equal clocks with different digests, which no correct run makes, are repaired by Union, which drops nothing.
 //   - Load takes rows only if they sum to the digest that was committed with them.
 //
 // Costs do not grow with the key: a write touches one path of a copy-on-write tree, a snapshot copies a few words (and the next write the nodes
-// on its way), Missing and MergeDiff cost what they return and take, an add and its removal leave nothing behind but an interval of the clock. A sketch
-// of 16,384 cells adds less than a tenth to a change, and is kept only where there are items enough for a walk over them to be worse.
+// on its way), Missing and MergeDiff cost what they return and take, an add and its removal leave nothing behind but an interval of the clock. A
+// sketch of 16,384 cells adds less than a tenth to a change, and is kept only where there are items enough for a walk over them to be worse.
 //
 // # Types
 //
@@ -75,11 +76,12 @@
 //	NodeSet[E]         each node has its own adds, which its own Remove and its end take away  1, All n         1
 //	NodeMap[K, V]      each node has its own Put; the last of the living ones is shown         s, All n         s
 //
-// The costs are descents of the tree of the key, O(log n) each, 1 for one: n elements or entries, k keys, o origins that have counted, s siblings, which
-// are the origins that wrote concurrently and usually one. Len of sets, of LWWMap and of ORMultiMap (its bindings) is a field when the value is a
-// whole key, and a walk over what is counted when it is nested. View costs a descent, for it looks at the first and the last item for another kind and decodes the
-// first; the counters and registers read all, as Whole does; ORMap views its first value. Views and iterators stay as they are for ever. A value that
-// holds slices or maps is decoded for each caller, except those of LWWRegister, FWWRegister and Whole, of which a view holds one: read it only.
+// The costs are descents of the tree of the key, O(log n) each, 1 for one: n elements or entries, k keys, o origins that have counted, s siblings,
+// which are the origins that wrote concurrently and usually one. Len of sets, of LWWMap and of ORMultiMap (its bindings) is a field when the value is
+// a whole key, and a walk over what is counted when it is nested. View costs a descent, for it looks at the first and the last item for another kind
+// and decodes the first; the counters and registers read all, as Whole does; ORMap views its first value. Views and iterators stay as they are for
+// ever. A value that holds slices or maps is decoded for each caller, except those of LWWRegister, FWWRegister and Whole, of which a view holds one:
+// read it only.
 //
 // Put, Add and Enable make an event whether or not they change what is read, since they win over a concurrent removal; who repeats them looks first.
 // No event makes what loses (a put with a timestamp of the caller's, or in an FWWRegister that is set), an increment by zero, and a removal
@@ -95,18 +97,18 @@
 // What differs from the types of Akka and Pekko, and why:
 //
 //   - All types send what has changed. There Flag and LWWRegister have no delta and travel only by gossip, and a delta of a map carries whole values.
-//   - Counters have 64 bits and ErrOverflow, not numbers of any size: a count is one small item, and a sum out of range, which replicas that count at once can bring
-//     about, is an error. Counting back mends it in PNCounter and PNCounterMap; a GCounter cannot, its key must be deleted.
+//   - Counters have 64 bits and ErrOverflow, not numbers of any size: a count is one small item, and a sum out of range, which replicas that count at
+//     once can bring about, is an error. Counting back mends it in PNCounter and PNCounterMap; a GCounter cannot, its key must be deleted.
 //   - LWW ties: the higher origin, then the higher bytes; there the lower address, and two values of one node with one timestamp never converge.
 //     The timestamp takes nanoseconds and counts on, so that writes of one millisecond have an order.
 //   - First writer wins is a type whose Put says whether it won. There it is a clock that runs backwards, handed to every write.
 //   - EWFlag, MVRegister, NodeSet and NodeMap are not there.
-//   - A removal that arrives before what it removes waits for it. There the delta of a removal can overtake that of the add, which then stays until the
-//     next full gossip.
-//   - ORMap has no put of a finished value, since a value is a view: Remove and Update in one Update make a value anew. Update beside a concurrent Remove
-//     leaves what it has put. There the old content comes back or not, by who had seen what.
-//   - A counter in a removed key keeps the whole balance of an origin that counts concurrently, because an origin keeps one number and not its increments.
-//     There the balances of all origins come back.
+//   - A removal that arrives before what it removes waits for it. There the delta of a removal can overtake that of the add, which then stays until
+//     the next full gossip.
+//   - ORMap has no put of a finished value, since a value is a view: Remove and Update in one Update make a value anew. Update beside a concurrent
+//     Remove leaves what it has put. There the old content comes back or not, by who had seen what.
+//   - A counter in a removed key keeps the whole balance of an origin that counts concurrently, because an origin keeps one number and not its
+//     increments. There the balances of all origins come back.
 //   - ORMultiMap never loses a removal to the add of another binding of the key, and has one form. There the plain form does, and the form with
 //     value deltas must not be mixed with it.
 //   - A value of another type under a map's key is ErrTypeClash until it is removed. There such a merge fails for ever.

@@ -109,7 +109,8 @@ func (b Best) All() iter.Seq2[string, int] {
 // BestTx changes a Best.
 type BestTx struct{ tx *crdt.Tx }
 
-// Score records a score, in the place of all that is observed of the player. One that is not above those changes nothing: it must not remove what it loses to.
+// Score records a score, in the place of all that is observed of the player. One that is not above those changes nothing: it must not remove what it
+// loses to.
 func (b *BestTx) Score(player string, n int) error {
 	path, err := crdt.ElementPath(KindBest, player)
 	if err != nil {

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// FuzzValue feeds arbitrary items to the views, which must answer or refuse and never panic. A mutator works on what its view can read, refuses the rest, and leaves
-// a sound store that travels whole.
+// FuzzValue feeds arbitrary items to the views, which must answer or refuse and never panic. A mutator works on what its view can read, refuses the
+// rest, and leaves a sound store that travels whole.
 func FuzzValue(f *testing.F) {
 	f.Add("\x01aaaaaaaa", "\x05", "\x01aaaaaaab", "")
 	f.Add("\x04key", "\x01\x01\x00v", "\x04key", "\x02\x01\x01\x00w")

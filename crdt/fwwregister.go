@@ -2,8 +2,8 @@ package crdt
 
 import "fmt"
 
-// FWWRegister is the view of one value of which the first writer wins: a put where one is observed changes nothing, and of concurrent puts the one with
-// the lowest timestamp stands, then that of the lowest origin, then the lowest bytes. It is one item at the path that is the kind alone;
+// FWWRegister is the view of one value of which the first writer wins: a put where one is observed changes nothing, and of concurrent puts the one
+// with the lowest timestamp stands, then that of the lowest origin, then the lowest bytes. It is one item at the path that is the kind alone;
 // payload: timestamp ‖ value.
 //
 // Losers of a concurrent race stay beneath the winner, at most one of each origin, until a Remove takes them all away. Who is first depends on the

@@ -75,7 +75,8 @@ func decodeCount(s string) (n uint64, ok bool) {
 // GCounterTx changes a counter within an Update. Its reads see its writes.
 type GCounterTx struct{ tx *Tx }
 
-// Increment adds n; 0 changes nothing. A value beyond 64 bits is ErrOverflow and changes nothing; two replicas that count at once may still go beyond.
+// Increment adds n; 0 changes nothing. A value beyond 64 bits is ErrOverflow and changes nothing; two replicas that count at once may still go
+// beyond.
 func (c *GCounterTx) Increment(n uint64) error {
 	if n == 0 {
 		return c.tx.Err()

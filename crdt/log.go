@@ -116,7 +116,8 @@ func (g Group) size() int {
 	return n
 }
 
-// logGroup appends a group and drops the oldest while the log is over its bounds. They go first, so that the rings need not be larger than the bounds.
+// logGroup appends a group and drops the oldest while the log is over its bounds. They go first, so that the rings need not be larger than the
+// bounds.
 func (s *Store) logGroup(g Group) {
 	size := min(g.size(), math.MaxInt32)
 	s.shrinkLog(s.opt.LogMax-len(g), s.opt.LogBytesMax-size)

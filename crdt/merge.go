@@ -119,8 +119,9 @@ func (s *Store) dropOthers(items []Item, ch *Changes) {
 	}
 }
 
-// Load fills an empty store from rows as they are read; an error of the reader is returned. It verifies that they belong to the clock and the digest that were
-// written with them; if not, it returns an error that wraps ErrDigest or ErrMalformed and says what differs. After an error the store is empty. The log begins empty.
+// Load fills an empty store from rows as they are read; an error of the reader is returned. It verifies that they belong to the clock and the digest
+// that were written with them; if not, it returns an error that wraps ErrDigest or ErrMalformed and says what differs. After an error the store is
+// empty. The log begins empty.
 func (s *Store) Load(clock *Clock, digest Digest, items iter.Seq2[Item, error]) error {
 	if !s.clock.Empty() || s.items != 0 {
 		return fmt.Errorf("%w: load into a store that is not empty", ErrMalformed)

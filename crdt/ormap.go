@@ -5,8 +5,8 @@ import (
 	"iter"
 )
 
-// ORMap is the view of a map whose values are of any type V with the mutator T, maps too. The value of a key is what lives below kind ‖ segment ‖ '/';
-// one item without payload at kind ‖ segment, which every update of the key puts anew, says that the key is there even if its value is empty.
+// ORMap is the view of a map whose values are of any type V with the mutator T, maps too. The value of a key is what lives below kind ‖ segment ‖
+// '/'; one item without payload at kind ‖ segment, which every update of the key puts anew, says that the key is there even if its value is empty.
 // A key is there while anything lives at or below its path.
 //
 // Remove takes away what it observed of a key, all the way down. Of an update that is concurrent with it stays what that update has put, and nothing

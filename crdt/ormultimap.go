@@ -2,8 +2,8 @@ package crdt
 
 import "iter"
 
-// ORMultiMap is the view of a map from keys to sets of elements. One item without payload stands for a binding, at kind ‖ segment of the key ‖ element,
-// and each lives by itself: an add wins over a concurrent removal of the same binding, and no removal is lost to an add of another. A key
+// ORMultiMap is the view of a map from keys to sets of elements. One item without payload stands for a binding, at kind ‖ segment of the key ‖
+// element, and each lives by itself: an add wins over a concurrent removal of the same binding, and no removal is lost to an add of another. A key
 // is there while a binding of it lives.
 type ORMultiMap[K, E comparable] struct{ r Reader }
 

@@ -6,7 +6,8 @@ import (
 	"github.com/coterie-go/coterie/crdt/iblt"
 )
 
-// Pinned is one moment of a store from which it is repaired or helps others: its Snapshot, and the sketch as it was then. It belongs to one goroutine.
+// Pinned is one moment of a store from which it is repaired or helps others: its Snapshot, and the sketch as it was then. It belongs to one
+// goroutine.
 type Pinned struct {
 	*Snapshot
 	opt    StoreOptions

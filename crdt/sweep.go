@@ -8,8 +8,8 @@ type sweeping struct{ key, path string }
 
 // Sweep removes, in one group of at most most items, what nobody is shown any more: node-owned items of those who are not living, what a
 // DeleteForever had not observed, folded counts without an anchor. Of markers put at the same time it makes one, which removes them all: to
-// keep one of them would take the other from whoever has not heard of that one yet. Any replica may sweep at any time; one is enough. A nil group with more
-// says that this much was looked at in vain. It is for a caller who knows that those who are not living will not come back.
+// keep one of them would take the other from whoever has not heard of that one yet. Any replica may sweep at any time; one is enough. A nil group
+// with more says that this much was looked at in vain. It is for a caller who knows that those who are not living will not come back.
 func (r *Replica) Sweep(most int, ch *Changes) (g Group, more bool, err error) {
 	s, at := r.st, &r.sweep
 	key, ok := s.nextLitter(at.key)

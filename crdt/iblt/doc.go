@@ -12,8 +12,8 @@
 //
 // # What it costs
 //
-// About 1.4 cells of 12 bytes per difference for hundreds and more, about 2 for a few; a change of the set touches some 10 cells of a sketch of 1,024, and
-// 15 of one of 16,384. Decoding is linear in the difference.
+// About 1.4 cells of 12 bytes per difference for hundreds and more, about 2 for a few; a change of the set touches some 10 cells of a sketch of
+// 1,024, and 15 of one of 16,384. Decoding is linear in the difference.
 //
 // # What is not guaranteed
 //
@@ -23,6 +23,6 @@
 //
 // The idea of a row of cells with falling density is that of rateless invertible Bloom lookup tables (Yang, Gilad, Alizadeh, Practical Rateless
 // Set Reconciliation, SIGCOMM 2024). Here the row is divided into blocks that grow by three eighths, and a number is in exactly one cell of
-// every second block, by the bits of its hash. That costs three cells in a hundred more than independent choices, and a third of the time; it also needs
-// no floating point, which rounds differently on different machines.
+// every second block, by the bits of its hash. That costs three cells in a hundred more than independent choices, and a third of the time; it also
+// needs no floating point, which rounds differently on different machines.
 package iblt
