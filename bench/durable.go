@@ -24,8 +24,8 @@ import (
 	"github.com/coterie-go/coterie/ddata"
 )
 
-// runDurable measures durable writes of one node: many callers beside raw LMDB with a transaction for each of them, and what an insert costs as the set
-// grows.
+// runDurable measures durable writes of one node: many callers beside raw LMDB with a transaction for each of them, and what an insert costs as the
+// set grows.
 func runDurable(ctx context.Context, o options) error {
 	dir, err := os.MkdirTemp("", "bench-durable")
 	if err != nil {
@@ -156,8 +156,8 @@ func (s *rawStore) row(txn *lmdb.Txn, n uint64) error {
 	return txn.Put(s.dbi, key[:], make([]byte, rawRow), 0)
 }
 
-// The growth of one set. Each size has a process of its own, so that each pays for its own heap, and all take turns, so that each gets its share of whatever else
-// the machine does.
+// The growth of one set. Each size has a process of its own, so that each pays for its own heap, and all take turns, so that each gets its share of
+// whatever else the machine does.
 const (
 	growthRounds  = 12
 	growthCallers = 64

@@ -13,8 +13,8 @@ import (
 	"github.com/coterie-go/coterie/replicator"
 )
 
-// runIdle counts what two replicas of many keys say to each other when nothing changes, and when one key differs: once with a change that the log of the
-// one still holds, once with nothing but the items. They are the machines themselves, loaded from rows, over encoded messages. Beside it what
+// runIdle counts what two replicas of many keys say to each other when nothing changes, and when one key differs: once with a change that the log of
+// the one still holds, once with nothing but the items. They are the machines themselves, loaded from rows, over encoded messages. Beside it what
 // telling a hash of 8 bytes of every key would cost.
 func runIdle(ctx context.Context, o options) error {
 	n := o.size(1_000_000)

@@ -12,8 +12,8 @@ import (
 	"github.com/coterie-go/coterie/replicator"
 )
 
-// runReconcile lets two replicas of a large set find in what they differ and repair each other, until both hold the same. They are the machines themselves,
-// over encoded messages, loaded from rows, so that no log helps. The bytes are of all messages of both ways, gossip included, without the
+// runReconcile lets two replicas of a large set find in what they differ and repair each other, until both hold the same. They are the machines
+// themselves, over encoded messages, loaded from rows, so that no log helps. The bytes are of all messages of both ways, gossip included, without the
 // keys, paths and payloads of the items that differ. Beside it what it costs to send the whole state one way and to merge it.
 func runReconcile(ctx context.Context, o options) error {
 	n := o.size(1_000_000)
