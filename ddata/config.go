@@ -136,8 +136,8 @@ type Config struct {
 	// Logger hears of transitions and of faults. Default: slog.Default().
 	Logger *slog.Logger
 
-	// OnLargeKey, when set, is called beside the line in the log when a key has grown beyond Replication.LargeKey, and again with each tenth that it grows,
-	// from the goroutine of the role's Replicator: it must be quick and must not wait for the Replicator. Default: the log alone.
+	// OnLargeKey, when set, is called beside the line in the log when a key has grown beyond Replication.LargeKey, and again with each tenth that it
+	// grows, from the goroutine of the role's Replicator: it must be quick and must not wait for the Replicator. Default: the log alone.
 	OnLargeKey func(LargeKey)
 
 	// OnEvent, when set, is called with each event of the membership, in order, from the node's goroutine: it must be quick and must

@@ -59,11 +59,12 @@ func (k Key[V]) Name() string { return k.name }
 // ctx, else from Config.RequestTimeout.
 //
 // Errors:
-//   - replicator.ErrTimeout, which is context.DeadlineExceeded too, whichever limit it was: errors.As a *replicator.TimeoutError says how far it came and who
-//     is missing
+//   - replicator.ErrTimeout, which is context.DeadlineExceeded too, whichever limit it was: errors.As a *replicator.TimeoutError says how far it came
+//     and who is missing
 //   - replicator.ErrNotEnoughReplicas, ErrLevel (for fewer than one replica), ErrLearner, ErrNoView, ErrOverloaded
 //   - ErrNoLease at a level above local: enough answered, but the cluster may have gone on without this node
-//   - crdt.ErrKey; crdt.ErrTooLarge for a key that is too long; crdt.ErrTypeClash; crdt.ErrDeleted after DeleteForever; crdt.ErrOverflow for a counter
+//   - crdt.ErrKey; crdt.ErrTooLarge for a key that is too long; crdt.ErrTypeClash; crdt.ErrDeleted after DeleteForever; crdt.ErrOverflow for a
+//     counter
 //   - how the node ended, such as ErrClosed, also at ReadLocal; ctx's error when it is over before the call, or cancelled
 func Get[V crdt.Value[V, T], T any](ctx context.Context, r *Replicator, key Key[V], level Level) (V, error) {
 	var v V
@@ -77,7 +78,8 @@ func Get[V crdt.Value[V, T], T any](ctx context.Context, r *Replicator, key Key[
 
 // Update changes the value of a key: fn calls the mutators of what it is given. fn runs on the replica's own goroutine, so it must be quick,
 // must not call the Replicator, and must not keep what it was given. When it returns an error, or panics, nothing happened. All it did
-// becomes visible everywhere at once or not at all. For that it may make crdt.EventsMax changes (65,536) at most: a larger load takes several Updates.
+// becomes visible everywhere at once or not at all. For that it may make crdt.EventsMax changes (65,536) at most: a larger load takes several
+// Updates.
 //
 // When ctx is cancelled, Update returns at once and nothing waits for its level any more. If fn has not run, it will not: the error says that nothing
 // happened. Else the write has happened, is not taken back and spreads on; whether it had reached its level nobody will tell.
@@ -85,10 +87,10 @@ func Get[V crdt.Value[V, T], T any](ctx context.Context, r *Replicator, key Key[
 // At every level, WriteLocal too, the caller is held back while a member that answers is too far behind with what this node wrote
 // (replicator.Config.BacklogMax); one that does not answer holds up nobody.
 //
-// Errors: those of Get, but that ErrLevel is also for ReadLinearizable, and that with ErrNoLease the write has happened here. replicator.ErrOverloaded when it
-// was held back until its time was up, or too many wait: nothing happened. replicator.ErrStoreFailure for a durable key. Of the mutators, crdt.ErrElement,
-// ErrTooLarge (also for too many changes), ErrOverflow, ErrNested and ErrTxDone, and crdt.ErrPanic; fn's own. Those of crdt and fn's own mean that nothing
-// happened.
+// Errors: those of Get, but that ErrLevel is also for ReadLinearizable, and that with ErrNoLease the write has happened here.
+// replicator.ErrOverloaded when it was held back until its time was up, or too many wait: nothing happened. replicator.ErrStoreFailure for a durable
+// key. Of the mutators, crdt.ErrElement, ErrTooLarge (also for too many changes), ErrOverflow, ErrNested and ErrTxDone, and crdt.ErrPanic; fn's own.
+// Those of crdt and fn's own mean that nothing happened.
 func Update[V crdt.Value[V, T], T any](ctx context.Context, r *Replicator, key Key[V], level Level, fn func(T) error) error {
 	return r.Update(ctx, key.name, level, crdt.Mutate[V](fn))
 }
@@ -99,9 +101,9 @@ func Delete[V any](ctx context.Context, r *Replicator, key Key[V], level Level) 
 	return r.Delete(ctx, key.name, level)
 }
 
-// DeleteForever removes everything under a key for good: from then on it reads and updates as crdt.ErrDeleted, on every node, and what others write at the same
-// time is hidden and goes. One item stays for ever. To delete a key that is deleted for ever already is no error, so that a call that timed
-// out can be repeated.
+// DeleteForever removes everything under a key for good: from then on it reads and updates as crdt.ErrDeleted, on every node, and what others write
+// at the same time is hidden and goes. One item stays for ever. To delete a key that is deleted for ever already is no error, so that a call that
+// timed out can be repeated.
 func DeleteForever[V any](ctx context.Context, r *Replicator, key Key[V], level Level) error {
 	return r.DeleteForever(ctx, key.name, level)
 }

@@ -22,14 +22,15 @@
 //     what the others will never hear of, nor read what they have overwritten.
 //   - At no instant do two nodes hold a lease under which both are the oldest of a role, if clocks run at rates that differ by less than 3 %.
 //   - A value that was handed out never changes. A local read of a value that nobody is changing takes no lock.
-//   - What a node has put into a crdt.NodeSet or crdt.NodeMap vanishes on each other node when that installs the view without it. A key that was ended by
-//     DeleteForever stays ended. A key that Config.Expire names is removed when nobody has written to it for its time, as far as a majority knows.
+//   - What a node has put into a crdt.NodeSet or crdt.NodeMap vanishes on each other node when that installs the view without it. A key that was
+//     ended by DeleteForever stays ended. A key that Config.Expire names is removed when nobody has written to it for its time, as far as a majority
+//     knows.
 //
 // # Not guaranteed
 //
 //   - Writes that time out are not undone: they are on this node and go on spreading.
-//   - Majority reads are not linearizable among themselves: two reads, also one after the other, may see a write that is not acknowledged yet, and then not
-//     see it. ReadLinearizable never goes back.
+//   - Majority reads are not linearizable among themselves: two reads, also one after the other, may see a write that is not acknowledged yet, and
+//     then not see it. ReadLinearizable never goes back.
 //   - Last-writer types pick by the writers' clocks when two write at the same time without having seen each other.
 //   - When a majority of the view is gone at once, or what Config.Downing needs instead of one, nobody can decide a next
 //     view: the survivors stop, and volatile data is gone.
@@ -68,7 +69,8 @@
 //	receptionist's replicator             none: there is no receptionist; crdt.NodeSet and crdt.NodeMap hold what lives with a node
 //
 // Without a counterpart there: R.BacklogMax (how far a member may be behind before writers wait, 4 MiB), R.PushFlight, R.PushWindow, R.PendingMax,
-// R.LogMax and R.LogBytesMax (what is kept to bring members up to date without a repair, 262,144 events and 64 MiB), R.GapDelay, and those of repairs, each with its default in replicator.Config.
+// R.LogMax and R.LogBytesMax (what is kept to bring members up to date without a repair, 262,144 events and 64 MiB), R.GapDelay, and those of
+// repairs, each with its default in replicator.Config.
 //
 // # How it is built
 //

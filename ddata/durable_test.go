@@ -210,8 +210,8 @@ func block(t *testing.T, dir string) (unblock func()) {
 	}
 }
 
-// A store that fails counts the own replica as failed: a level that can do without it succeeds by the others, one that can not fails with the store's own words. Nothing is
-// lost meanwhile: when the store works again it gets all of it.
+// A store that fails counts the own replica as failed: a level that can do without it succeeds by the others, one that can not fails with the store's
+// own words. Nothing is lost meanwhile: when the store works again it gets all of it.
 func TestAFailingStoreCountsTheOwnReplicaAsFailed(t *testing.T) {
 	dirs := []string{t.TempDir(), t.TempDir(), t.TempDir()}
 	nodes := startCluster(t, 3, dirs)

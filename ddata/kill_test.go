@@ -101,8 +101,8 @@ func startWriter(t *testing.T, addr, dir string, seeds []string, heard func()) *
 	return p
 }
 
-// Three processes write by majority and are killed, all at once and at any moment, again and again: what was acknowledged by then is found by the next ones that start on
-// the directories.
+// Three processes write by majority and are killed, all at once and at any moment, again and again: what was acknowledged by then is found by the
+// next ones that start on the directories.
 func TestKillingAllProcessesLosesNothing(t *testing.T) {
 	const rounds, nodes = 4, 3
 	rng := rand.New(rand.NewPCG(7, 8))

@@ -14,8 +14,8 @@ import (
 type Change[V any] struct {
 	Key   string
 	Value V
-	// Deleted: the key holds nothing any more. It was deleted, has expired, or its last element was removed, which is one and the same to a replica: what
-	// is empty takes no room. Only a change says so; a subscription begins with keys that hold something.
+	// Deleted: the key holds nothing any more. It was deleted, has expired, or its last element was removed, which is one and the same to a replica:
+	// what is empty takes no room. Only a change says so; a subscription begins with keys that hold something.
 	Deleted bool
 	// Ended: the key is deleted for ever. Deleted is set too.
 	Ended bool
@@ -25,7 +25,8 @@ type Change[V any] struct {
 // says why), or the loop breaks. A loop that is slower than the changes sees the latest value and misses those between: it
 // never holds up anybody.
 //
-// A value that cannot be read (crdt.ErrTypeClash, crdt.ErrOverflow) is yielded with its key and the error, and the loop may go on; every other error is the last.
+// A value that cannot be read (crdt.ErrTypeClash, crdt.ErrOverflow) is yielded with its key and the error, and the loop may go on; every other error
+// is the last.
 func Subscribe[V crdt.Value[V, T], T any](ctx context.Context, r *Replicator, key Key[V]) iter.Seq2[Change[V], error] {
 	return typed[V](r, r.Subscribe(ctx, key.name))
 }

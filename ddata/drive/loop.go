@@ -157,8 +157,8 @@ func (l *Loop[I]) tick(now time.Time) {
 	}
 }
 
-// arm sees that the timer fires at the deadline, or before: then it finds nothing due and is armed anew. So it is left alone as long as deadlines only
-// move on, which is the usual case.
+// arm sees that the timer fires at the deadline, or before: then it finds nothing due and is armed anew. So it is left alone as long as deadlines
+// only move on, which is the usual case.
 func (l *Loop[I]) arm() {
 	d := l.m.Deadline()
 	now := time.Now()
