@@ -53,7 +53,7 @@ func (m *Machine) foundAfter() time.Time {
 
 // choice names with whom this node would found a cluster, sorted; nil = not yet. It depends only on what the
 // candidates say of themselves, so that all who hear each other choose alike. If no disk remembers a view, it is the
-// BootstrapExpect lowest uids. Else it is all whose disks were in the views that must not be forgotten, provided that
+// BootstrapExpect lowest uids, and nobody while it is unsure whom else there is (discover.go). Else it is all whose disks were in the views that must not be forgotten, provided that
 // they are a quorum of each, and that no majority of a set that may know what the others do not is missing (V5); the
 // others join them later.
 func (m *Machine) choice() []UID {
@@ -78,6 +78,10 @@ func (m *Machine) choice() []UID {
 	if len(chosen) == 0 {
 		if len(probes) < m.cfg.BootstrapExpect {
 			m.wait(m.tooFew(probes))
+			return nil
+		}
+		if text := m.unsure(); text != "" {
+			m.wait(text)
 			return nil
 		}
 		chosen = probes[:m.cfg.BootstrapExpect]
@@ -353,6 +357,9 @@ func (m *Machine) onLateLock(r Receive, l Lock) {
 func (m *Machine) maySign(v *View) bool {
 	if m.cfg.BootstrapExpect == 0 || m.seek.cluster != 0 || m.now.Before(m.foundAfter()) {
 		return false
+	}
+	if needs, err := m.needs(m.eligible()); err == nil && len(needs) == 0 && m.unsure() != "" {
+		return false // it comes again
 	}
 	me, _ := v.Member(m.cfg.UID)
 	if v.ConfigHash != m.cfg.hash() || me.Addr != m.cfg.Addr || v.Epoch == 1 && len(v.Members) < m.cfg.BootstrapExpect {

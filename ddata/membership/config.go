@@ -32,6 +32,10 @@ type Config struct {
 	// Seeds are addresses to ask for a cluster; the own one may be among them. Hints add to them.
 	Seeds []string
 
+	// Discovers says that the driver asks a source of addresses and steps Discovered with what it says. Then nodes that remember no cluster found one only
+	// when that source has named at least BootstrapExpect addresses, for StableAfter the same ones, and at each of them a node without a cluster was heard.
+	Discovers bool
+
 	// BootstrapExpect is the number of nodes without a cluster that found one together, all of them or none.
 	// 1 = found alone at once. 0 (default) = never found, only join. Safe as long as fewer than twice as many
 	// nodes without a cluster exist. When disks remember a cluster, a quorum of its last view's disks counts

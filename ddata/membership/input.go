@@ -26,6 +26,13 @@ type Hint struct {
 	Alive bool
 }
 
+// Discovered is what the source of addresses says now: all that it names, or why it names nothing. A contact's UID is who was found listening there, 0 where
+// that is not known yet. It replaces what was said before. A node that is in a cluster needs it no more.
+type Discovered struct {
+	Found []Contact
+	Err   string // no answer: empty when there is one
+}
+
 // Leave asks to leave the cluster gracefully: the node becomes Leaving, and the driver then hands off what runs here.
 type Leave struct{}
 
@@ -48,15 +55,16 @@ type Settled struct{ Epoch Epoch }
 // until it is renewed.
 type Suspended struct{}
 
-func (Tick) input()      {}
-func (Receive) input()   {}
-func (Hint) input()      {}
-func (Leave) input()     {}
-func (Stopped) input()   {}
-func (Down) input()      {}
-func (CaughtUp) input()  {}
-func (Settled) input()   {}
-func (Suspended) input() {}
+func (Tick) input()       {}
+func (Receive) input()    {}
+func (Hint) input()       {}
+func (Discovered) input() {}
+func (Leave) input()      {}
+func (Stopped) input()    {}
+func (Down) input()       {}
+func (CaughtUp) input()   {}
+func (Settled) input()    {}
+func (Suspended) input()  {}
 
 // String prints the input.
 func (Tick) String() string { return "tick" }
@@ -70,6 +78,14 @@ func (h Hint) String() string {
 		return fmt.Sprintf("hint %v@%s alive", h.UID, h.Addr)
 	}
 	return fmt.Sprintf("hint %v@%s dead", h.UID, h.Addr)
+}
+
+// String prints the input.
+func (d Discovered) String() string {
+	if d.Err != "" {
+		return "discovered nothing: " + d.Err
+	}
+	return fmt.Sprintf("discovered %v", d.Found)
 }
 
 // String prints the input.

@@ -111,6 +111,8 @@ func (m *Machine) take(in Input) {
 		m.onReceive(in)
 	case Hint:
 		m.onHint(in)
+	case Discovered:
+		m.onDiscovered(in)
 	case Leave:
 		m.onLeave()
 	case Stopped:

@@ -18,6 +18,7 @@ import (
 type seeker struct {
 	targets    []string // addresses to probe, in the order in which they became known
 	candidates map[UID]founder
+	discovered discovered
 	probeAt    time.Time
 	cluster    ClusterID
 	heard      Epoch     // the newest of the cluster
@@ -55,7 +56,7 @@ func (s *seeker) init(m *Machine) {
 func (s *seeker) addTarget(m *Machine, addr string) {
 	switch {
 	case addr == "" || len(addr) > addrMax || addr == m.cfg.Addr || slices.Contains(s.targets, addr):
-	case len(s.targets) >= contactsMax+hintsMax:
+	case len(s.targets) >= 2*contactsMax+hintsMax:
 		m.stats.DroppedFull++
 	default:
 		s.targets = append(s.targets, addr)

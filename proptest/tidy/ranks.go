@@ -20,6 +20,8 @@ var ranks = []rankRow{
 	{"durable", 1, false, "the port to a disk knows rows, not what they mean"},
 	{"replicator", 1, true, "the protocol between replicas knows crdt and names its peers by origin only"},
 	{"ddata/membership", 1, true, "who is in and who is oldest needs no data"},
+	{"ddata/discovery", 0, false, "where nodes may be, for whoever asks; it knows nothing of who they are"},
+	{"ddata/discovery/dnstest", 1, false, "a name server for the tests of whatever asks names"},
 	{"ddata/transport", 1, false, "frames between node ids, whatever they carry"},
 	{"ddata/transport/...", 2, false, "adapters on the transport, such as gossip over the same port"},
 	{"ddata/transport/pki/pkitest", 3, false, "certificates for the tests of whatever uses them"},

@@ -1,0 +1,110 @@
+package dnstest
+
+import (
+	"context"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/miekg/dns"
+)
+
+// Server answers from its records. A name without any does not exist.
+type Server struct {
+	addr string
+
+	mu      sync.Mutex
+	records map[string][]dns.RR // by name, with its last dot
+	rcode   int
+	asked   int
+}
+
+// Start runs a server until the test ends.
+func Start(t testing.TB) *Server {
+	t.Helper()
+	packets, err := net.ListenPacket("udp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	streams, err := net.Listen("tcp", packets.LocalAddr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &Server{addr: packets.LocalAddr().String(), records: map[string][]dns.RR{}}
+	for _, d := range []*dns.Server{{PacketConn: packets, Handler: s}, {Listener: streams, Handler: s}} {
+		started, ended := make(chan struct{}), make(chan error, 1)
+		d.NotifyStartedFunc = func() { close(started) }
+		go func() { ended <- d.ActivateAndServe() }()
+		<-started
+		t.Cleanup(func() {
+			_ = d.Shutdown()
+			<-ended
+		})
+	}
+	return s
+}
+
+// Set replaces the records of a name, given as in a zone file: Set("shop.", "A 10.0.0.1", "SRV 0 0 7946 a.shop."). None: the name does not exist.
+func (s *Server) Set(t testing.TB, name string, records ...string) {
+	t.Helper()
+	var all []dns.RR
+	for _, r := range records {
+		rr, err := dns.NewRR(name + " 0 IN " + r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, rr)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.records[strings.ToLower(name)] = all
+}
+
+// Fail makes every question fail with a code such as dns.RcodeServerFailure; 0 ends it.
+func (s *Server) Fail(rcode int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.rcode = rcode
+}
+
+// Asked counts the questions so far.
+func (s *Server) Asked() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.asked
+}
+
+// Resolver asks this server and no other.
+func (s *Server) Resolver() *net.Resolver {
+	return &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, network, _ string) (net.Conn, error) {
+		var d net.Dialer
+		return d.DialContext(ctx, network, s.addr)
+	}}
+}
+
+// ServeDNS answers one question.
+func (s *Server) ServeDNS(w dns.ResponseWriter, q *dns.Msg) {
+	m := new(dns.Msg).SetReply(q)
+	m.Authoritative = true
+	s.mu.Lock()
+	s.asked++
+	known := s.records[strings.ToLower(q.Question[0].Name)]
+	for _, rr := range known {
+		if rr.Header().Rrtype == q.Question[0].Qtype {
+			m.Answer = append(m.Answer, rr)
+		}
+	}
+	if m.Rcode = s.rcode; len(known) == 0 && m.Rcode == 0 {
+		m.Rcode = dns.RcodeNameError
+	}
+	s.mu.Unlock()
+	if _, udp := w.RemoteAddr().(*net.UDPAddr); udp {
+		size := dns.MinMsgSize
+		if o := q.IsEdns0(); o != nil {
+			size = int(o.UDPSize())
+		}
+		m.Truncate(size)
+	}
+	_ = w.WriteMsg(m)
+}

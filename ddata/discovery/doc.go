@@ -1,0 +1,26 @@
+// Package discovery finds the addresses at which the nodes of a cluster may be, for a node that starts and knows nobody.
+//
+// # Nouns
+//
+// A Source names addresses when it is asked: Static a list, DNS the records of a name, Union those of several sources; anything else, such as the
+// interface of a cloud, is a Source that its user writes. A Loop asks one again and again, with growing pauses, and tells each Answer.
+//
+// # What an answer is worth
+//
+// An answer is a hint and never an authority. It may name pods that are gone, lack pods that run, and differ from node to node; it names the asking node, too.
+// An address costs a connection attempt, no more: who is in the cluster is decided by its members, and who may found one by package membership, whose
+// first-node rule needs more than an answer:
+//
+//   - A node that hears of a cluster joins it, whatever else it hears.
+//   - Nodes that remember a cluster on disk found it anew only with a quorum of the last view's disks. Discovery has no say in that.
+//   - Nodes that remember none found one when BootstrapExpect of them choose each other and all lock themselves to it, and when each of those has an
+//     answer that names at least BootstrapExpect addresses, has not changed for a while, and names nobody who was not heard and is without
+//     a cluster as well. A name that is stale delays a founding until the source forgets it.
+//
+// So a source that shows only some of the pods makes nodes wait, and does not make them found a second cluster.
+//
+// # Errors
+//
+// That a name has no records, or that no server answers, is no reason for a node to end: it is said in the log and in what the node waits for,
+// and asked again. Only what cannot mend by itself, such as an empty name, is an error of Validate.
+package discovery

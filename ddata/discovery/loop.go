@@ -1,0 +1,94 @@
+package discovery
+
+import (
+	"context"
+	"log/slog"
+	"math/rand/v2"
+	"slices"
+	"time"
+)
+
+// Loop asks a source as long as that is wanted. Only Source, Pace and Found are required.
+type Loop struct {
+	// Source is asked.
+	Source Source
+	// Pace says how long the pause may grow, and whether the source is asked at all at this moment. It is called before each question and must be quick.
+	Pace func() (most time.Duration, wanted bool)
+	// Found takes each answer, errors included, from the loop's goroutine.
+	Found func(Answer)
+	// RetryMin is the first pause. Each is drawn from the upper half of a span that doubles up to what Pace says, and begins anew when the answer
+	// differs from the one before. Default 250 ms.
+	RetryMin time.Duration
+	// Timeout bounds one question. Default 5 s.
+	Timeout time.Duration
+	// Logger hears when the answer changes: of errors as warnings. Default: none.
+	Logger *slog.Logger
+}
+
+// Run asks until ctx ends.
+func (l Loop) Run(ctx context.Context) {
+	if l.RetryMin == 0 {
+		l.RetryMin = 250 * time.Millisecond
+	}
+	if l.Timeout == 0 {
+		l.Timeout = 5 * time.Second
+	}
+	if l.Logger == nil {
+		l.Logger = slog.New(slog.DiscardHandler)
+	}
+	var last *Answer
+	span := l.RetryMin
+	for ctx.Err() == nil {
+		most, wanted := l.Pace()
+		if wanted {
+			a := l.ask(ctx)
+			if ctx.Err() != nil {
+				return
+			}
+			if last == nil || !a.same(*last) {
+				span = l.RetryMin
+				l.say(a)
+			}
+			last = &a
+			l.Found(a)
+		} else {
+			last, span = nil, max(most, l.RetryMin) // it is said again when it is asked again
+		}
+		span = min(span, max(most, l.RetryMin))
+		wait(ctx, span/2+rand.N(span/2+1))
+		span *= 2
+	}
+}
+
+func (l Loop) ask(ctx context.Context) Answer {
+	ctx, cancel := context.WithTimeout(ctx, l.Timeout)
+	defer cancel()
+	return Ask(ctx, l.Source)
+}
+
+// say logs an answer that differs from the one before.
+func (l Loop) say(a Answer) {
+	switch {
+	case a.Err != nil:
+		l.Logger.Warn("discovery: no answer; it is asked again", "source", Name(l.Source), "err", a.Err)
+	case a.LeftOut > 0:
+		l.Logger.Warn("discovery: some of the answer is left out: no host:port, or too many", "source", Name(l.Source), "taken", len(a.Addrs), "left_out", a.LeftOut)
+	default:
+		l.Logger.Info("discovery", "source", Name(l.Source), "addrs", a.Addrs)
+	}
+}
+
+// same says whether two answers say the same, errors by whether they are there at all: their texts may hold the time or a port.
+func (a Answer) same(b Answer) bool {
+	return (a.Err == nil) == (b.Err == nil) && a.LeftOut == b.LeftOut && slices.Equal(a.Addrs, b.Addrs)
+}
+
+// wait waits for d, or until ctx ends.
+func wait(ctx context.Context, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-ctx.Done():
+	}
+}

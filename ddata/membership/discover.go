@@ -1,0 +1,127 @@
+package membership
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// This file is the first-node rule where addresses are discovered: who remembers no cluster founds one only when the source of addresses shows the
+// whole scene, and everybody in it was heard and is without a cluster, too.
+//
+// The race that it prevents: (1) a and b of three pods found a cluster, and keep nothing on disk; (2) b is started anew, when the source names c and b only, or
+// a cannot be reached; (3) b and c are two nodes without a cluster, and would found another beside that of a.
+
+// discovered is what the source said last.
+//
+// Invariants: since is zero before the first answer; at most contactsMax are found; ours are targets that nobody had named before the source did.
+type discovered struct {
+	found []Contact // as it was named, by address
+	since time.Time // when the set of addresses last changed, or the source failed
+	err   string    // why there is no answer now
+	ours  []string
+}
+
+// onDiscovered takes what the source says. Addresses that it names no more are not probed any more, unless a node was heard there.
+func (m *Machine) onDiscovered(in Discovered) {
+	if m.view != nil {
+		return
+	}
+	d := &m.seek.discovered
+	m.wake = true
+	if in.Err != "" {
+		d.err, d.since = strings.ToValidUTF8(in.Err[:min(len(in.Err), reasonMax)], ""), m.now
+		return
+	}
+	found := slices.DeleteFunc(slices.Clone(in.Found), func(c Contact) bool { return c.Addr == "" || len(c.Addr) > addrMax })
+	slices.SortFunc(found, func(a, b Contact) int { return strings.Compare(a.Addr, b.Addr) })
+	found = slices.CompactFunc(found, func(a, b Contact) bool { return a.Addr == b.Addr })
+	m.stats.DroppedFull += uint64(max(0, len(found)-contactsMax))
+	found = found[:min(len(found), contactsMax)]
+	if d.since.IsZero() || d.err != "" || !slices.EqualFunc(found, d.found, func(a, b Contact) bool { return a.Addr == b.Addr }) {
+		d.since = m.now
+	}
+	d.found, d.err = found, ""
+	m.retarget()
+}
+
+// retarget probes whom the source names, and no more whom it named before.
+func (m *Machine) retarget() {
+	s, d := &m.seek, &m.seek.discovered
+	var ours []string
+	for _, a := range d.ours {
+		if d.names(a) || m.heardAt(Contact{Addr: a}) {
+			ours = append(ours, a)
+		} else {
+			s.targets = slices.DeleteFunc(s.targets, func(t string) bool { return t == a })
+		}
+	}
+	for _, c := range d.found {
+		if c.UID == m.cfg.UID || slices.Contains(s.targets, c.Addr) { // this node under another name, or nothing new
+			continue
+		}
+		if s.addTarget(m, c.Addr); slices.Contains(s.targets, c.Addr) {
+			ours = append(ours, c.Addr)
+		}
+	}
+	d.ours = ours
+}
+
+func (d *discovered) names(addr string) bool {
+	return slices.ContainsFunc(d.found, func(c Contact) bool { return c.Addr == addr })
+}
+
+// unsure says why a node that discovers does not know yet whether there is a cluster, and whom else; empty = it knows, or does not discover.
+func (m *Machine) unsure() string {
+	d := &m.seek.discovered
+	if !m.cfg.Discovers {
+		return ""
+	}
+	var silent []string
+	for _, c := range d.found {
+		if !m.heardAt(c) {
+			silent = append(silent, c.Addr)
+		}
+	}
+	stable := d.since.Add(m.cfg.StableAfter)
+	switch {
+	case d.err != "":
+		return "discovery does not answer: " + d.err
+	case d.since.IsZero():
+		return "discovery has not answered yet"
+	case len(d.found) < m.cfg.BootstrapExpect:
+		return fmt.Sprintf("discovery names %d of the %d nodes that found a cluster (BootstrapExpect)%s; it is asked again", len(d.found), m.cfg.BootstrapExpect,
+			listed(": ", m.namedAddrs()))
+	case len(silent) > 0:
+		return fmt.Sprintf("discovery names %s, and no node without a cluster was heard there: perhaps one is in a cluster; nothing is founded until all answer, or it "+
+			"names them no more", listed("", silent))
+	case m.now.Before(stable):
+		m.dueAt(stable)
+		return "the answer of discovery has changed just now"
+	}
+	return ""
+}
+
+func (m *Machine) namedAddrs() (addrs []string) {
+	for _, c := range m.seek.discovered.found {
+		addrs = append(addrs, c.Addr)
+	}
+	return addrs
+}
+
+// heardAt says whether a contact is this node, or another that seeks and was heard lately.
+func (m *Machine) heardAt(c Contact) bool {
+	if c.Addr == m.cfg.Addr || c.UID == m.cfg.UID {
+		return true
+	}
+	if _, ok := m.seek.candidates[c.UID]; ok {
+		return true
+	}
+	for _, u := range sortedKeys(m.seek.candidates) {
+		if m.seek.candidates[u].probe.Self.Addr == c.Addr {
+			return true
+		}
+	}
+	return false
+}
