@@ -25,6 +25,8 @@ var ranks = []rankRow{
 	{"ddata/transport", 1, false, "frames between node ids, whatever they carry"},
 	{"ddata/transport/...", 2, false, "adapters on the transport, such as gossip over the same port"},
 	{"ddata/transport/pki/pkitest", 3, false, "certificates for the tests of whatever uses them"},
+	{"ddata/lease", 1, false, "the port to an arbiter knows names and bytes, not what they are for"},
+	{"ddata/lease/...", 2, false, "implementations of the lease port, and its laws"},
 	{"ddata/drive", 1, false, "one goroutine around one machine, whichever it is"},
 	{"durable/storetest", 2, false, "the laws of the durable port, for every implementation"},
 	{"durable/rows", 2, false, "the rows of a replica's items, for the node, the simulator and the admin's command"},

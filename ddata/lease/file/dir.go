@@ -1,0 +1,150 @@
+package file
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/coterie-go/coterie/ddata/lease"
+)
+
+// Dir is a directory of leases.
+type Dir struct {
+	path string
+	id   string
+}
+
+var _ lease.Store = (*Dir)(nil)
+
+const (
+	idName   = "id"
+	idMagic  = "coterie leases 1 "
+	dirMode  = 0o755
+	fileMode = 0o644
+)
+
+// Open opens a directory of leases, and makes it when it is missing. The parent must exist.
+func Open(path string) (*Dir, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return nil, unusable(path, "", err)
+	}
+	if err := os.Mkdir(path, dirMode); err != nil && !errors.Is(err, fs.ErrExist) {
+		return nil, unusable(path, "", err)
+	}
+	if kind, remote := network(path); remote {
+		return nil, unusable(path, "it lies on "+kind+", whose locks other hosts do not see in time", nil)
+	}
+	id, err := identify(path)
+	if err != nil {
+		return nil, err
+	}
+	return &Dir{path: path, id: id}, nil
+}
+
+// ID implements lease.Store.
+func (d *Dir) ID() string { return d.id }
+
+// Path is the directory.
+func (d *Dir) Path() string { return d.path }
+
+// Lease implements lease.Store.
+func (d *Dir) Lease(name, owner string) (lease.Lease, error) {
+	if err := lease.CheckName(name); err != nil {
+		return nil, err
+	}
+	base := filepath.Join(d.path, fileName(name))
+	return &door{dir: d.path, lock: base + ".lock", state: base + ".state", owner: owner}, nil
+}
+
+// fileName is a name as a file's; one that becomes too long ends in its hash.
+func fileName(name string) string {
+	const most = 200
+	escaped := url.PathEscape(name)
+	if len(escaped) > most {
+		return fmt.Sprintf("%s~%x", escaped[:100], sha256.Sum256([]byte(name)))
+	}
+	return escaped
+}
+
+// identify reads which store this is; a directory that is empty becomes one.
+func identify(dir string) (string, error) {
+	path := filepath.Join(dir, idName)
+	for range 2 {
+		b, err := os.ReadFile(path)
+		if err == nil {
+			id, ok := strings.CutPrefix(strings.TrimSuffix(string(b), "\n"), idMagic)
+			if !ok || len(id) != 32 {
+				return "", foreign(path, "the file is none of ours")
+			}
+			return id, nil
+		}
+		if !errors.Is(err, fs.ErrNotExist) {
+			return "", unusable(path, "", err)
+		}
+		if err := found(dir, path); err != nil {
+			return "", err
+		}
+	}
+	return "", unusable(path, "it was removed while it was read", nil)
+}
+
+// found makes the id of an empty directory. Of several who do so at once, one makes it: a link does not replace a file.
+func found(dir, path string) error {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return unusable(dir, "", err)
+	}
+	for _, e := range entries {
+		if !strings.HasPrefix(e.Name(), idName) {
+			return foreign(dir, "it holds "+e.Name()+" and no id")
+		}
+	}
+	random := make([]byte, 16)
+	rand.Read(random)
+	scratch := path + "." + hex.EncodeToString(random)
+	if err := writeSynced(scratch, []byte(idMagic+hex.EncodeToString(random)+"\n")); err != nil {
+		return unusable(scratch, "", err)
+	}
+	defer os.Remove(scratch)
+	if err := os.Link(scratch, path); err != nil && !errors.Is(err, fs.ErrExist) {
+		return unusable(path, "", err)
+	}
+	if err := syncDir(dir); err != nil {
+		return unusable(dir, "", err)
+	}
+	return nil
+}
+
+func writeSynced(path string, b []byte) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, fileMode)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(b)
+	return errors.Join(err, f.Sync(), f.Close())
+}
+
+func syncDir(dir string) error {
+	f, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
+}
+
+func unusable(path, detail string, cause error) error {
+	return &lease.Error{Kind: lease.ErrUnusable, Path: path, Detail: detail, Cause: cause,
+		Remedy: "give all nodes of the host one directory on a local disk that they may make, read and write"}
+}
+
+func foreign(path, detail string) error {
+	return &lease.Error{Kind: lease.ErrForeign, Path: path, Detail: detail, Remedy: "give an empty directory, or one that was made for leases"}
+}

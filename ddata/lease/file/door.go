@@ -1,0 +1,182 @@
+package file
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/coterie-go/coterie/ddata/lease"
+)
+
+// door is one owner's lease of one name. It holds it while file is open.
+type door struct {
+	dir, lock, state, owner string
+
+	mu     sync.Mutex
+	file   *os.File // locked; nil = not held
+	lost   func(error)
+	watch  *time.Timer // looks after the lock file while it is held
+	closed bool
+}
+
+var _ lease.Lease = (*door)(nil)
+
+// watchInterval is how often a holder sees after its file.
+const watchInterval = time.Second
+
+// Acquire implements lease.Lease.
+func (d *door) Acquire(ctx context.Context, lost func(error)) (bool, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if err := d.readyLocked(ctx, false); err != nil {
+		return false, err
+	}
+	if d.file != nil {
+		return true, nil
+	}
+	f, err := d.take()
+	if f == nil || err != nil {
+		return false, err
+	}
+	d.file, d.lost = f, lost
+	d.watch = time.AfterFunc(watchInterval, func() { d.look(f) })
+	return true, nil
+}
+
+// take locks the file; nil, and no error, if another has it. The file that was opened may have been replaced before it was
+// locked, and then the lock is worth nothing.
+func (d *door) take() (*os.File, error) {
+	f, err := os.OpenFile(d.lock, os.O_RDWR|os.O_CREATE, fileMode)
+	if err != nil {
+		return nil, unusable(d.lock, "", err)
+	}
+	switch err := flock(f, syscall.LOCK_EX|syscall.LOCK_NB); {
+	case errors.Is(err, syscall.EWOULDBLOCK):
+		return nil, f.Close()
+	case err != nil:
+		f.Close()
+		return nil, unusable(d.lock, "the file system has no working locks", err)
+	}
+	if err := d.same(f); err != nil {
+		f.Close()
+		return nil, err
+	}
+	host, _ := os.Hostname()
+	line := fmt.Sprintf("%s, process %d on %s\n", d.owner, os.Getpid(), host) // a courtesy to those who look
+	if err := errors.Join(f.Truncate(0), writeAt(f, line)); err != nil {
+		f.Close()
+		return nil, unusable(d.lock, "", err)
+	}
+	return f, nil
+}
+
+func writeAt(f *os.File, line string) error {
+	_, err := f.WriteAt([]byte(line), 0)
+	return err
+}
+
+func flock(f *os.File, how int) error {
+	for {
+		if err := syscall.Flock(int(f.Fd()), how); err != syscall.EINTR {
+			return err
+		}
+	}
+}
+
+// same says whether the name still leads to the file that is locked.
+func (d *door) same(f *os.File) error {
+	locked, err := f.Stat()
+	if err != nil {
+		return unusable(d.lock, "", err)
+	}
+	named, err := os.Stat(d.lock)
+	if err != nil || !os.SameFile(locked, named) {
+		return &lease.Error{Kind: lease.ErrReplaced, Path: d.lock, Detail: "it is not the file that was locked", Cause: err,
+			Remedy: "leave the files of the directory alone while nodes run"}
+	}
+	return nil
+}
+
+// look notices that the file was replaced.
+func (d *door) look(f *os.File) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.file != f {
+		return
+	}
+	if err := d.same(f); err != nil {
+		d.loseLocked(err)
+		return
+	}
+	d.watch.Reset(watchInterval)
+}
+
+func (d *door) loseLocked(err error) {
+	if lost := d.lost; lost != nil {
+		go lost(err)
+	}
+	d.dropLocked()
+}
+
+// dropLocked unlocks before it closes: a child that is just being started may have the file open for a moment longer.
+func (d *door) dropLocked() error {
+	f := d.file
+	if f == nil {
+		return nil
+	}
+	d.watch.Stop()
+	d.file, d.lost, d.watch = nil, nil, nil
+	return errors.Join(flock(f, syscall.LOCK_UN), f.Close())
+}
+
+// Release implements lease.Lease.
+func (d *door) Release(context.Context) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if err := d.dropLocked(); err != nil {
+		return unusable(d.lock, "", err)
+	}
+	return nil
+}
+
+// Until implements lease.Lease.
+func (d *door) Until() time.Time {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.file == nil {
+		return time.Time{}
+	}
+	return lease.Forever
+}
+
+// Close implements lease.Lease.
+func (d *door) Close() error {
+	err := d.Release(context.Background())
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.closed = true
+	return err
+}
+
+// readyLocked says why a call cannot go on. A holder whose file was replaced learns of it here.
+func (d *door) readyLocked(ctx context.Context, held bool) error {
+	switch {
+	case d.closed:
+		return fmt.Errorf("lease %s: %w", d.lock, lease.ErrClosed)
+	case ctx.Err() != nil:
+		return fmt.Errorf("lease %s: %w", d.lock, ctx.Err())
+	case held && d.file == nil:
+		return fmt.Errorf("lease %s: %w", d.lock, lease.ErrNotHeld)
+	case d.file == nil:
+		return nil
+	}
+	if err := d.same(d.file); err != nil {
+		d.loseLocked(err)
+		return errors.Join(lease.ErrNotHeld, err)
+	}
+	return nil
+}

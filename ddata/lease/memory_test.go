@@ -1,0 +1,60 @@
+package lease_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/coterie-go/coterie/ddata/lease"
+	"github.com/coterie-go/coterie/ddata/lease/leasetest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func TestMemory(t *testing.T) {
+	leasetest.Run(t, func(testing.TB) (one, other lease.Store) {
+		m := lease.NewMemory()
+		return m, m
+	})
+}
+
+func TestMemoryTakesAway(t *testing.T) {
+	ctx := context.Background()
+	m := lease.NewMemory()
+	a, _ := m.Lease("x", "a")
+	b, _ := m.Lease("x", "b")
+	told := make(chan error, 2)
+	if ok, err := a.Acquire(ctx, func(err error) { told <- err }); !ok || err != nil {
+		t.Fatal(ok, err)
+	}
+	m.Take("x")
+	m.Take("x") // once
+	if err := <-told; !errors.Is(err, lease.ErrNotHeld) {
+		t.Error(err)
+	}
+	if !a.Until().IsZero() {
+		t.Error("the loser still holds")
+	}
+	if err := a.Save(ctx, nil); !errors.Is(err, lease.ErrNotHeld) {
+		t.Error("the loser saves:", err)
+	}
+	if ok, err := b.Acquire(ctx, nil); !ok || err != nil {
+		t.Error("nobody else gets it:", ok, err)
+	}
+}
+
+func TestMemoryFails(t *testing.T) {
+	down := errors.New("down")
+	m := lease.NewMemory()
+	a, _ := m.Lease("x", "a")
+	m.Fail(down)
+	if ok, err := a.Acquire(context.Background(), nil); ok || !errors.Is(err, down) {
+		t.Error(ok, err)
+	}
+	m.Fail(nil)
+	if ok, err := a.Acquire(context.Background(), nil); !ok || err != nil {
+		t.Error(ok, err)
+	}
+}
