@@ -167,6 +167,8 @@ type Effects struct {
 	Large     []LargeKey
 	Diverged  []Divergence
 	Malformed []Malformed
+	Repairs   []Repair
+	Holding   []Holding
 	Changed   bool // this Step changed what Snapshot returns
 	CaughtUp  bool // this Step made a learner catch up: it may be made a voter
 }
@@ -180,14 +182,15 @@ func (e *Effects) reset() {
 	clear(e.Diverged)
 	clear(e.Malformed)
 	*e = Effects{
-		Diverged: e.Diverged[:0], Malformed: e.Malformed[:0],
+		Diverged: e.Diverged[:0], Malformed: e.Malformed[:0], Repairs: e.Repairs[:0], Holding: e.Holding[:0],
 		Persist: e.Persist[:0], Send: e.Send[:0], Reply: e.Reply[:0], Notify: e.Notify[:0], Settled: e.Settled[:0], Large: e.Large[:0],
 	}
 }
 
 // Empty says that there is nothing to carry out.
 func (e *Effects) Empty() bool {
-	return len(e.Persist)+len(e.Send)+len(e.Reply)+len(e.Notify)+len(e.Settled)+len(e.Large)+len(e.Diverged)+len(e.Malformed) == 0 && !e.CaughtUp
+	return len(e.Persist)+len(e.Send)+len(e.Reply)+len(e.Notify)+len(e.Settled)+len(e.Large)+len(e.Diverged)+len(e.Malformed)+
+		len(e.Repairs)+len(e.Holding) == 0 && !e.CaughtUp
 }
 
 // String prints one effect a line.
@@ -201,6 +204,8 @@ func (e *Effects) String() string {
 	lines(&b, e.Large)
 	lines(&b, e.Diverged)
 	lines(&b, e.Malformed)
+	lines(&b, e.Repairs)
+	lines(&b, e.Holding)
 	if e.CaughtUp {
 		b.WriteString("caught up\n")
 	}

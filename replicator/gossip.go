@@ -145,7 +145,7 @@ func (s *space) fillWith(p *peer, todo []ownGroup, more bool) (small, ok bool) {
 // different.
 func (s *space) onBehind(p *peer) {
 	if s.pull == nil && !s.reconciling(p) {
-		s.startPull(p, s.content())
+		s.beginPull(p)
 	}
 }
 
@@ -164,7 +164,7 @@ func (s *space) alarm(p *peer) {
 	s.m.stats.DigestAlarms++
 	s.m.sendStatus(p, false)
 	if s.pull == nil {
-		s.startPull(p, s.content())
+		s.beginPull(p)
 		s.pull.union = true
 	}
 }

@@ -43,6 +43,7 @@ func (s *space) hold(o *op, timeout time.Duration) bool {
 		s.of = map[string]int{}
 	}
 	s.of[o.key]++
+	s.tellHolding()
 	return true
 }
 

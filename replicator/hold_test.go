@@ -57,6 +57,9 @@ func TestWriterWaitsForASlowPeer(t *testing.T) {
 		if worst > most+1024 {
 			t.Errorf("%s: 3 was %d bytes behind, %d may be", key, worst, most)
 		}
+		if a.holds != 1 { // once a minute
+			t.Errorf("%s: %d times it was said that updates wait", key, a.holds)
+		}
 		if a.m.stats.Held == 0 || heldAt > 200 {
 			t.Errorf("%s: nobody was held back: %+v, first at %d", key, a.m.stats, heldAt)
 		}

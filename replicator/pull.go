@@ -25,6 +25,7 @@ type pull struct {
 	own     *crdt.Pinned
 	asked   *crdt.Clock // of own; empty: nothing that is here is trusted, all items are fetched
 	union   bool        // equal clocks and different digests: add, drop nothing (R5)
+	since   time.Time   // when the repair began, with this donor or another
 
 	clock  *crdt.Clock // of the donor's moment; nil: no head has come
 	digest crdt.Digest
@@ -49,6 +50,12 @@ const (
 	workItems = 1 << 14 // items that one step walks over
 )
 
+// beginPull begins a repair.
+func (s *space) beginPull(p *peer) {
+	s.startPull(p, s.content())
+	s.tellRepair(s.pull, RepairBegan, 0)
+}
+
 func (s *space) startPull(p *peer, asked *crdt.Clock) {
 	s.pull = s.newPull(p)
 	s.pull.asked = asked.Clone()
@@ -56,7 +63,7 @@ func (s *space) startPull(p *peer, asked *crdt.Clock) {
 }
 
 func (s *space) newPull(p *peer) *pull {
-	return &pull{session: s.m.rng.Uint64() | 1, from: p, own: s.store.Pin()}
+	return &pull{session: s.m.rng.Uint64() | 1, from: p, own: s.store.Pin(), since: s.m.now}
 }
 
 // askPull asks the donor to begin.
@@ -168,7 +175,7 @@ func (s *space) replaceDonor() {
 	s.m.stats.DonorsReplaced++
 	s.endPull()
 	p := s.newPull(next)
-	p.lost, p.asked = lost, &crdt.Clock{}
+	p.lost, p.asked, p.since = lost, &crdt.Clock{}, old.since
 	if !old.asked.Empty() {
 		p.asked = s.content().Clone()
 	}
@@ -178,8 +185,15 @@ func (s *space) replaceDonor() {
 }
 
 func (s *space) breakPull() {
-	s.m.stats.RepairsBroken++
+	p := s.pull
 	s.endPull()
+	s.broken(p)
+}
+
+// broken says that a repair has ended without its end.
+func (s *space) broken(p *pull) {
+	s.m.stats.RepairsBroken++
+	s.tellRepair(p, RepairBroken, 0)
 }
 
 // endPull forgets the repair, and lets the donor forget it.
@@ -196,6 +210,7 @@ func (s *space) endPull() {
 func (s *space) yieldPull(p *peer) {
 	if q := s.pull; q != nil && q.from == p && q.clock == nil && !q.union && p.id < s.m.cfg.Self {
 		s.endPull() // when he is done, he tells his clock, and it begins again
+		s.tellRepair(q, RepairYielded, 0)
 	}
 }
 

@@ -69,10 +69,9 @@ func (s *space) doubt() {
 	case !p.diff.within.Empty() && p.diff.way != byRanges:
 		s.nextWay()
 	case !p.asked.Empty():
-		union := p.union
 		s.endPull()
 		s.startPull(p.from, &noClock)
-		s.pull.union = union
+		s.pull.union, s.pull.since = p.union, p.since
 	default:
 		s.breakPull()
 	}
@@ -91,14 +90,19 @@ func (s *space) flip() {
 	case !s.merge(p):
 		s.ch.Reset()
 		s.m.malformed(p.from)
-		s.m.stats.RepairsBroken++
+		s.broken(p)
 		return
 	}
-	s.m.stats.Repairs++
+	s.repaired(p)
 	s.absorb()
 	s.learnContent(p.from, p.clock)
 	s.release()
 	s.tellClock(p.from, true) // what the donor has got since comes from his log; he may lack what is here
+}
+
+func (s *space) repaired(p *pull) {
+	s.m.stats.Repairs++
+	s.tellRepair(p, RepairDone, p.fetch.got)
 }
 
 func (s *space) merge(p *pull) bool {
@@ -120,11 +124,11 @@ func (s *space) unite(p *pull) {
 	items := p.fetch.all()
 	s.agree(p.from, items)
 	if !p.clock.Equal(s.content()) {
-		s.m.stats.RepairsBroken++
+		s.broken(p)
 		return
 	}
 	s.rep.Union(items, &s.ch)
-	s.m.stats.Repairs++
+	s.repaired(p)
 	s.absorb()
 }
 

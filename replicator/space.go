@@ -25,11 +25,12 @@ type space struct {
 	roundID uint64
 	compares
 	holding
-	wanted  crdt.Clock // fetched, not here yet; forgotten when roundAt or chain.at comes
-	pull    *pull      // the repair that is running, nil: none
-	alarmAt time.Time  // digest alarms before this are not acted upon
-	disk    disk
-	chain   chain
+	sayHeldAt time.Time  // updates that wait are not told of before this
+	wanted    crdt.Clock // fetched, not here yet; forgotten when roundAt or chain.at comes
+	pull      *pull      // the repair that is running, nil: none
+	alarmAt   time.Time  // digest alarms before this are not acted upon
+	disk      disk
+	chain     chain
 
 	expiring    []string   // keys of which a majority is being asked before they expire
 	confirmed   bool       // it has answered

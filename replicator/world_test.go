@@ -40,6 +40,7 @@ type node struct {
 	large   []LargeKey
 	parted  []Divergence
 	odd     []Malformed
+	holds   int // times that it told of updates that wait
 	down    bool
 	joined  bool // it has said that it caught up
 }
@@ -181,6 +182,13 @@ func (n *node) step(in Input) {
 	n.large = append(n.large, e.Large...)
 	n.parted = append(n.parted, e.Diverged...)
 	n.odd = append(n.odd, e.Malformed...)
+	for _, r := range e.Repairs {
+		w.log("%s -> %v", short(n.id), r)
+	}
+	for _, h := range e.Holding {
+		w.log("%s -> %v", short(n.id), h)
+		n.holds++
+	}
 	if e.CaughtUp {
 		w.log("%s -> caught up", short(n.id))
 		n.joined = true

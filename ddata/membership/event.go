@@ -22,7 +22,10 @@ type (
 	// MemberReachable: this node hears the member again.
 	MemberReachable struct{ Member Member }
 	// LeaseLost: this node must not run anything until LeaseRegained.
-	LeaseLost struct{ Epoch Epoch }
+	LeaseLost struct {
+		Epoch Epoch
+		Why   LeaseLoss
+	}
 	// LeaseRegained: this node may run what it hosts (also said when it gets its first lease).
 	LeaseRegained struct{ Epoch Epoch }
 	// Downed: this node is out and ends.
@@ -39,6 +42,29 @@ type (
 	// Forked: a view was heard of that contradicts the own chain. It must never happen.
 	Forked struct{ Own, Other string }
 )
+
+// LeaseLoss says why a lease was lost.
+type LeaseLoss uint8
+
+// The ways to lose a lease.
+const (
+	LeaseExpired   LeaseLoss = iota // a quorum did not renew it in time
+	LeaseSuspended                  // this process, or its machine, stood still; the grants of before count no more
+	LeaseStopped                    // this node has said that it stopped, to leave
+)
+
+// String prints the reason.
+func (l LeaseLoss) String() string {
+	switch l {
+	case LeaseExpired:
+		return "expired"
+	case LeaseSuspended:
+		return "suspended"
+	case LeaseStopped:
+		return "stopped"
+	}
+	return fmt.Sprintf("LeaseLoss(%d)", uint8(l))
+}
 
 func (MemberJoined) event()      {}
 func (MemberUp) event()          {}
@@ -72,7 +98,7 @@ func (e MemberUnreachable) String() string { return fmt.Sprintf("unreachable %v"
 func (e MemberReachable) String() string { return fmt.Sprintf("reachable %v", e.Member) }
 
 // String prints the event.
-func (e LeaseLost) String() string { return fmt.Sprintf("lease lost in %v", e.Epoch) }
+func (e LeaseLost) String() string { return fmt.Sprintf("lease lost in %v: %v", e.Epoch, e.Why) }
 
 // String prints the event.
 func (e LeaseRegained) String() string { return fmt.Sprintf("lease regained in %v", e.Epoch) }

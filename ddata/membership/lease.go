@@ -65,7 +65,9 @@ type holder struct {
 	carried Lease
 	renewAt time.Time // when many voters' grants are counted next
 	held    bool      // lease held at the last look
-	lastAt  time.Time // when votes last held, or the first view was installed; moved by countAwake
+
+	suspended bool      // since the last look
+	lastAt    time.Time // when votes last held, or the first view was installed; moved by countAwake
 }
 
 // forget drops everything that was granted so far.
@@ -124,6 +126,17 @@ func (m *Machine) forgetGrants() {
 	m.holder.forget()
 }
 
+// lossCause says why the lease is lost at this moment.
+func (m *Machine) lossCause() LeaseLoss {
+	switch {
+	case m.self.stopped:
+		return LeaseStopped
+	case m.holder.suspended:
+		return LeaseSuspended
+	}
+	return LeaseExpired
+}
+
 // renewLease computes until when a quorum's votes last, and what that means for this node.
 func (m *Machine) renewLease() {
 	h := &m.holder
@@ -140,9 +153,9 @@ func (m *Machine) renewLease() {
 		m.event(LeaseRegained{m.view.Epoch})
 	case !holds && h.held:
 		m.stats.LeasesLost++
-		m.event(LeaseLost{m.view.Epoch})
+		m.event(LeaseLost{m.view.Epoch, m.lossCause()})
 	}
-	h.held = holds
+	h.held, h.suspended = holds, false
 	if h.votes.Holds(m.now) || h.carried.Holds(m.now) {
 		h.lastAt = m.now
 	}

@@ -3,6 +3,7 @@ package membership
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -113,6 +114,9 @@ func TestSuspended(t *testing.T) {
 	n.step(Suspended{})
 	if n.m.Lease().Holds(n.local()) {
 		t.Error("still holds")
+	}
+	if said := n.m.fx.Events; !slices.Contains(said, Event(LeaseLost{n.m.view.Epoch, LeaseSuspended})) {
+		t.Error("said", said)
 	}
 	w.run(100 * time.Millisecond)
 	if !n.m.Lease().Holds(n.local()) {

@@ -125,6 +125,7 @@ func (m *Machine) take(in Input) {
 		m.onSettled(in.Epoch)
 	case Suspended:
 		m.forgetGrants()
+		m.holder.suspended = true
 		m.beatAt, m.wake = m.now, true
 	}
 }
