@@ -35,11 +35,14 @@ type answer struct {
 type child struct {
 	name  string
 	cmd   *exec.Cmd
+	end   func() error // waits for the process
 	in    io.WriteCloser
 	lines chan answer // closed when the process's output ends
 
 	doubled int64 // entities that it has seen to run twice, as it last said
 }
+
+var errProcessEnded = errors.New("the process ended")
 
 // answerLimit bounds the wait for one answer.
 const answerLimit = 40 * time.Second
@@ -53,11 +56,11 @@ func spawn(ctx context.Context, name string, env ...string) (*child, error) {
 	cmd := exec.CommandContext(ctx, self)
 	cmd.Env = append(os.Environ(), env...)
 	cmd.Stderr = os.Stderr
-	return launch(name, cmd)
+	return launch(name, cmd, cmd.Start, cmd.Wait)
 }
 
-// launch starts a node's process.
-func launch(name string, cmd *exec.Cmd) (*child, error) {
+// launch starts a node's process; start and end are those of the command, or what does more.
+func launch(name string, cmd *exec.Cmd, start, end func() error) (*child, error) {
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		return nil, err
@@ -66,10 +69,10 @@ func launch(name string, cmd *exec.Cmd) (*child, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := cmd.Start(); err != nil {
+	if err := start(); err != nil {
 		return nil, err
 	}
-	c := &child{name: name, cmd: cmd, in: in, lines: make(chan answer, 1)}
+	c := &child{name: name, cmd: cmd, end: end, in: in, lines: make(chan answer, 1)}
 	go func() {
 		defer close(c.lines)
 		dec := json.NewDecoder(bufio.NewReader(out))
@@ -89,7 +92,7 @@ func (c *child) wait() (answer, error) {
 	select {
 	case a, ok := <-c.lines:
 		if !ok {
-			return a, fmt.Errorf("%s: the process ended", c.name)
+			return a, fmt.Errorf("%s: %w", c.name, errProcessEnded)
 		}
 		if a.Error != "" {
 			return a, fmt.Errorf("%s: %s", c.name, a.Error)
@@ -111,7 +114,7 @@ func (c *child) ask(do string) (answer, error) {
 // tell sends a request; its answer is still to be taken.
 func (c *child) tell(do string) error {
 	if err := json.NewEncoder(c.in).Encode(request{Do: do}); err != nil {
-		return fmt.Errorf("%s: %w", c.name, err)
+		return fmt.Errorf("%s: %w: %w", c.name, errProcessEnded, err) // there is nobody who reads
 	}
 	return nil
 }
@@ -122,11 +125,13 @@ func (c *child) kill() {
 	c.reap()
 }
 
-// reap waits for the end of the process.
+// reap waits for the end of the process. Once is enough, more does no harm.
 func (c *child) reap() {
 	for range c.lines { // the rest of what it said
 	}
-	_ = c.cmd.Wait()
+	if c.cmd.ProcessState == nil {
+		_ = c.end()
+	}
 }
 
 // hear reads the requests on standard input, and calls gone when it ends: whoever gave the orders is no more.

@@ -3,11 +3,6 @@ package main
 import (
 	"context"
 	"flag"
-	"fmt"
-	"os"
-	"os/exec"
-	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"syscall"
@@ -23,16 +18,9 @@ var stopFor = flag.Duration("stop", 2500*time.Millisecond, "how long the process
 func TestStoppedProcessIsFenced(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), *stopFor+40*time.Second) // kills the processes
 	defer cancel()
-	nodes, evidence := startWitnesses(ctx, t, founders)
-	i := slices.IndexFunc(nodes, func(c *child) bool { return ask(t, c, "running").Oldest })
-	if i < 0 {
-		t.Fatal("no node is the oldest")
-	}
-	victim, others := nodes[i], slices.Delete(slices.Clone(nodes), i, i+1)
+	p := startWitnesses(ctx, t, founders)
+	victim, others := p.oldest()
 	owned := ask(t, victim, "running").Running
-	if len(owned) == 0 {
-		t.Fatal("the oldest runs no entity")
-	}
 
 	if err := victim.tell("freeze"); err != nil {
 		t.Fatal(err)
@@ -46,11 +34,7 @@ func TestStoppedProcessIsFenced(t *testing.T) {
 		}
 		<-round.C
 	}
-	for _, id := range owned {
-		if !slices.ContainsFunc(others, func(c *child) bool { return slices.Contains(ask(t, c, "running").Running, id) }) {
-			t.Fatalf("%s runs nowhere else", id)
-		}
-	}
+	p.runAt(owned, others)
 
 	if err := victim.cmd.Process.Signal(syscall.SIGCONT); err != nil {
 		t.Fatal(err)
@@ -59,63 +43,9 @@ func TestStoppedProcessIsFenced(t *testing.T) {
 		t.Fatal(err)
 	}
 	victim.reap() // it ends by itself
-	for _, c := range others {
-		ask(t, c, "mark")
-	}
-	for _, c := range others {
-		ask(t, c, "stop")
-		c.reap()
-	}
-	lines, err := readEvidence(evidence)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := judge(lines); err != nil {
-		t.Error(err)
-	}
+	p.all("mark", others...)
+	lines := p.judge()
 	checkStopped(t, lines, victim.cmd.Process.Pid, owned)
-}
-
-// startWitnesses starts nodes in processes of their own, and all entities. They die with the test however it ends.
-func startWitnesses(ctx context.Context, t *testing.T, n int) (nodes []*child, evidence string) {
-	t.Helper()
-	runtime.LockOSThread() // the signal at a parent's death is at that of the thread
-	t.Cleanup(runtime.UnlockOSThread)
-	dir := t.TempDir()
-	evidence = filepath.Join(dir, "evidence")
-	addrs := make([]string, n)
-	for i := range addrs {
-		var err error
-		if addrs[i], err = freeAddr(); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for i, addr := range addrs {
-		name := fmt.Sprintf("node %d", i+1)
-		cmd := exec.CommandContext(ctx, os.Args[0])
-		cmd.Env = append(os.Environ(), envWitness+"="+strings.Join(append([]string{evidence, filepath.Join(dir, fmt.Sprint(i)), addr}, addrs...), " "))
-		cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-		c, err := launch(name, cmd)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(c.kill)
-		nodes = append(nodes, c)
-	}
-	for _, c := range nodes {
-		ask(t, c, "running")
-	}
-	ask(t, nodes[0], "mark")
-	return nodes, evidence
-}
-
-func ask(t *testing.T, c *child, do string) answer {
-	t.Helper()
-	a, err := c.ask(do)
-	if err != nil {
-		t.Fatalf("%s: %v", do, err)
-	}
-	return a
 }
 
 // awaitStop returns when the process stands still.

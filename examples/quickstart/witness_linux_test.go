@@ -19,6 +19,7 @@ import (
 	"unsafe"
 
 	"github.com/coterie-go/coterie/ddata"
+	"github.com/coterie-go/coterie/proptest/hosts"
 	"github.com/coterie-go/coterie/sharding"
 )
 
@@ -186,15 +187,18 @@ func stopThisProcess() error {
 	return nil
 }
 
-// runWitness is main of a process.
+// runWitness is main of a process, on loopback or on a host of its own.
 func runWitness() error {
+	if _, err := hosts.Enter(); err != nil {
+		return err
+	}
 	words := strings.Fields(os.Getenv(envWitness))
 	ctx, end := context.WithCancelCause(context.Background())
 	defer end(nil)
 	requests := hear(end)
 	w, err := startWitness(ctx, words[0], words[1], words[2], words[3:])
 	if err != nil {
-		return serve(ctx, requests, func(context.Context, request) answer { return answer{Error: err.Error()} })
+		return err
 	}
 	defer w.n.Close()
 	go func() {
@@ -241,6 +245,8 @@ func (w *witnessNode) do(ctx context.Context, r request) answer {
 		return failed(w.markAll(ctx))
 	case "freeze":
 		return failed(w.freeze(ctx))
+	case "leave":
+		return failed(w.n.Leave(8 * time.Second))
 	case "stop":
 		return failed(w.n.Close())
 	}

@@ -1,0 +1,165 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/coterie-go/coterie/proptest/hosts"
+)
+
+var lossFor = flag.Duration("loss", 5*time.Second, "how long three packets of ten are lost, at least")
+
+const networkLimit = 90 * time.Second // for a whole play, most of which wait for no more than a few seconds
+
+// The oldest node, and with it the coordinator, is cut off, in each of the ways in which packets can fail to arrive. The others remove it and run its entities; it
+// ends with ErrDowned, though nobody can tell it. Started again on the same host after the network has healed, it is a member like the others.
+func TestCutOffNodeIsReplaced(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		cut  func(n *hosts.Network, victim *hosts.Host, others []*hosts.Host)
+	}{
+		{"both ways", func(n *hosts.Network, victim *hosts.Host, _ []*hosts.Host) { n.Isolate(victim) }},
+		{"it is not heard", func(n *hosts.Network, victim *hosts.Host, others []*hosts.Host) {
+			for _, o := range others {
+				n.Cut(victim, o)
+			}
+		}},
+		{"it hears nobody", func(n *hosts.Network, victim *hosts.Host, others []*hosts.Host) {
+			for _, o := range others {
+				n.Cut(o, victim)
+			}
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(t.Context(), networkLimit) // kills the processes
+			defer cancel()
+			p := startOnHosts(ctx, t, founders)
+			victim, others := p.oldest()
+			owned := ask(t, victim, "running").Running
+			i := slices.Index(p.nodes, victim)
+			rest := slices.Delete(slices.Clone(p.hosts), i, i+1)
+
+			c.cut(p.network, p.hosts[i], rest)
+			begun := time.Now()
+			victim.reap() // it ends by itself
+			ended := time.Since(begun)
+			p.all("mark", others...)
+			p.runAt(owned, others)
+
+			p.network.Heal()
+			p.start(i)
+			p.all("running", p.nodes...)
+			p.all("mark", p.nodes...)
+			t.Logf("owned=%d ended_after_ms=%d answered_after_ms=%d", len(owned), ended.Milliseconds(), time.Since(begun).Milliseconds())
+			checkDowned(t, p.judge(), victim.cmd.Process.Pid)
+		})
+	}
+}
+
+// checkDowned looks for the end of a process's node.
+func checkDowned(t *testing.T, lines []line, pid int) {
+	t.Helper()
+	i := slices.IndexFunc(lines, func(l line) bool { return l.PID == pid && l.What == lineEnded })
+	if i < 0 || !lines[i].Downed {
+		t.Errorf("the node of process %d did not end with ErrDowned: %v", pid, lines[max(i, 0)])
+	}
+}
+
+// Three packets of ten are lost while all nodes send to all entities. With timers made for loopback that is a storm of false suspicions: nodes lose
+// their leases, are removed, end and are started again, as an operator would. Whatever happens, nothing runs twice; and when it is over, everything answers.
+func TestLostPackets(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), networkLimit+*lossFor)
+	defer cancel()
+	p := startOnHosts(ctx, t, founders)
+	p.network.Lose(0.3)
+	healed := make(chan struct{})
+	time.AfterFunc(*lossFor, func() {
+		p.network.Heal()
+		close(healed)
+	})
+	failed, restarted := 0, 0
+	mark := func(i int) bool {
+		_, err := p.nodes[i].ask("mark")
+		switch {
+		case err == nil:
+			return true
+		case ctx.Err() != nil:
+			t.Fatal(err)
+		case errors.Is(err, errProcessEnded):
+			p.nodes[i].reap()
+			p.start(i)
+			restarted++
+		default:
+			failed++
+		}
+		return false
+	}
+	for over := false; !over; {
+		for i := range p.nodes {
+			mark(i)
+		}
+		select {
+		case <-healed:
+			over = true
+		default:
+		}
+	}
+	for i := 0; i < len(p.nodes); { // a last node may end of what it went through
+		if mark(i) {
+			i++
+		}
+	}
+	t.Logf("rounds failed=%d processes restarted=%d", failed, restarted)
+	p.judge()
+	if p.network.Stats().Lost == 0 {
+		t.Error("nothing was lost")
+	}
+}
+
+// kill -9 of the oldest node, whose process is started again at once, on the same port and with the same directory.
+func TestKilledNodeComesBackOnItsPort(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), networkLimit)
+	defer cancel()
+	p := startWitnesses(ctx, t, founders)
+	victim, _ := p.oldest()
+	victim.kill()
+	p.start(slices.Index(p.nodes, victim))
+	p.all("running", p.nodes...)
+	p.all("mark", p.nodes...)
+	p.judge()
+}
+
+// Each of five nodes leaves and is started again, while the others send to all entities: none of their messages fails.
+func TestRollingRestartOfFive(t *testing.T) {
+	const nodes = 5
+	ctx, cancel := context.WithTimeout(t.Context(), 2*networkLimit)
+	defer cancel()
+	p := startWitnesses(ctx, t, nodes)
+	begun, rounds := time.Now(), 0
+	for i, c := range p.nodes {
+		if err := c.tell("leave"); err != nil {
+			t.Fatal(err)
+		}
+		other := p.nodes[(i+1)%nodes]
+		for left := false; !left; rounds++ {
+			ask(t, other, "mark")
+			select {
+			case a, ok := <-c.lines:
+				if left = true; !ok || a.Error != "" {
+					t.Fatalf("%s: leave: %s", c.name, a.Error)
+				}
+			default:
+			}
+		}
+		c.reap() // its node has ended, and with it the process
+		p.start(i)
+		ask(t, p.nodes[i], "running")
+	}
+	p.all("mark", p.nodes...)
+	t.Logf("restarted=%d in_ms=%d rounds_of_messages=%d", nodes, time.Since(begun).Milliseconds(), rounds)
+	p.judge()
+}
