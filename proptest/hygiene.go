@@ -49,7 +49,8 @@ func (w *world) strangers() error {
 	if !errors.Is(err, crdt.ErrTypeClash) {
 		return w.broken(strangersAreRefused, "an item of another kind, %v, answers %v, not ErrTypeClash", &foreign, err)
 	}
-	for _, it := range append(w.spoilt(own), crdt.Item{Path: own.Path[:1]}, crdt.Item{Path: own.Path[:1] + "\xff\x00\xff", Payload: "\xff\xff\xff\xff"}) {
+	for _, it := range append(w.spoilt(own), crdt.Item{Path: own.Path[:1]},
+		crdt.Item{Path: own.Path[:1] + "\xff\x00\xff", Payload: "\xff\xff\xff\xff"}) {
 		it.Dot, it.Key = crdt.Dot{Origin: 1, Seq: 2}, "k"
 		err := w.meet(state{&clock, []crdt.Item{it}})
 		if errors.Is(err, errPanicked) || errors.Is(err, crdt.ErrPanic) {
@@ -131,7 +132,8 @@ func (w *world) bounded() error {
 	}
 	const width = 24 // what the numbers of an item may grow by
 	if items[1] > items[0] || after[1] > after[0]+width*(items[0]+2) {
-		return w.broken(metadataIsBounded, "%v, each time again: %d items of %d bytes after 6 rounds, %d of %d after 46", list(ops), items[0], after[0], items[1], after[1])
+		return w.broken(metadataIsBounded, "%v, each time again: %d items of %d bytes after 6 rounds, %d of %d after 46", list(ops), items[0], after[0],
+			items[1], after[1])
 	}
 	return nil
 }

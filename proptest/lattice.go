@@ -245,7 +245,8 @@ func (w *world) trimmed() error {
 		return err
 	}
 	if n.rep.Store().LogLen() > 0 || !n.rep.Store().Floor().Equal(n.rep.Store().Clock()) {
-		return w.broken(trimmingChangesNothing, "trimmed of all, %s keeps %d events and the floor %v", w.who(n), n.rep.Store().LogLen(), n.rep.Store().Floor())
+		return w.broken(trimmingChangesNothing, "trimmed of all, %s keeps %d events and the floor %v", w.who(n), n.rep.Store().LogLen(),
+			n.rep.Store().Floor())
 	}
 	for _, o := range w.nodes {
 		for _, p := range o.pins {

@@ -158,7 +158,8 @@ func (w *world) delta(key string, before state, g crdt.Group, after state) error
 		return w.broken(encodingsComeBack, "%v: %v", g, err)
 	}
 	if out, err := s.Apply(got, nil); out != crdt.Applied || err != nil || !snapState(s.Snapshot()).equal(after) {
-		return w.broken(groupsAreDeltas, "before and the group do not make after: %v, %v\nbefore %v\ngroup  %v\nafter  %v\ngot    %v", out, err, before, g, after, snapState(s.Snapshot()))
+		return w.broken(groupsAreDeltas, "before and the group do not make after: %v, %v\nbefore %v\ngroup  %v\nafter  %v\ngot    %v", out, err, before, g,
+			after, snapState(s.Snapshot()))
 	}
 	return w.sameValues(groupsAreDeltas, "after an update, and from its group", after, snapState(s.Snapshot()))
 }

@@ -96,7 +96,8 @@ func (w *world) begin(n *node) {
 		n.rep = n.one.replica()
 		return
 	}
-	n.rep = crdt.NewReplica(o, crdt.StoreOptions{DigestSeed: digestSeed, LogMax: 8 + w.pick("log", 40), SketchCells: 40, SketchFrom: 5, Faults: w.plant.faults})
+	n.rep = crdt.NewReplica(o, crdt.StoreOptions{DigestSeed: digestSeed, LogMax: 8 + w.pick("log", 40), SketchCells: 40, SketchFrom: 5,
+		Faults: w.plant.faults})
 }
 
 // tell adds a step to the story.

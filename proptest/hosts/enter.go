@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Enter is the first thing that a program calls which Host.Start runs: it makes the devices of its namespace and connects them with the switch. In a process
-// that was not started so it does nothing and says false.
+// Enter is the first thing that a program calls which Host.Start runs: it makes the devices of its namespace and connects them with the switch. In a
+// process that was not started so it does nothing and says false.
 func Enter() (entered bool, err error) {
 	number := os.Getenv(envSocket)
 	if number == "" {

@@ -34,8 +34,8 @@ const (
 	envSocket = "COTERIE_HOST_SOCKET" // the number of the file on which the device is handed over
 )
 
-// Start starts a command on the host. Its program has to call Enter before it uses the network, and Start returns when it has. The fields of the command
-// may be set as ever: Start adds to Env, ExtraFiles and SysProcAttr. Errors: ErrUnavailable, and those of exec.
+// Start starts a command on the host. Its program has to call Enter before it uses the network, and Start returns when it has. The fields of the
+// command may be set as ever: Start adds to Env, ExtraFiles and SysProcAttr. Errors: ErrUnavailable, and those of exec.
 func (h *Host) Start(cmd *exec.Cmd) error {
 	if h.cmd != nil {
 		return fmt.Errorf("hosts: a process runs on %v already; Wait for it or Kill it", h.addr)

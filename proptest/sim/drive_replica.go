@@ -30,7 +30,8 @@ type replicaDriver struct {
 }
 
 func newReplicaDriver(p *Process) *replicaDriver {
-	d := &replicaDriver{p: p, table: p.slot.disk.table(rows.Table(role)), waiting: map[uint64]func(replicator.Result){}, subs: map[uint64]func(replicator.Change){}}
+	d := &replicaDriver{p: p, table: p.slot.disk.table(rows.Table(role)), waiting: map[uint64]func(replicator.Result){},
+		subs: map[uint64]func(replicator.Change){}}
 	loaded, err := rows.Load(d.table)
 	if err == nil {
 		d.m, err = replicator.New(d.config(), p.w.rs.stream("replicator", p.uid), loaded)

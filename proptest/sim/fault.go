@@ -47,9 +47,11 @@ var further = []plantedFault{
 	{"no-token-check", "a region obeys deposed coordinators", func(f *faults) { f.shard.NoTokenCheck = true }},
 	{"no-remember-wait", "a shard reports stopped while it still writes", func(f *faults) { f.shard.NoRememberWait = true }},
 	{"trust-sketch", "a repair is taken though it does not add up", func(f *faults) { f.replica.TrustSketch = true }},
-	{"fold-unasked", "what removed members counted is folded before all have said what they have of it", func(f *faults) { f.replica.FoldUnasked = true }},
+	{"fold-unasked", "what removed members counted is folded before all have said what they have of it",
+		func(f *faults) { f.replica.FoldUnasked = true }},
 	{"expire-unasked", "a key expires without a look at what a majority has of it", func(f *faults) { f.replica.ExpireUnasked = true }},
-	{"tidy-in-old-view", "the oldest sweeps by a view of which it has heard that there is a newer one", func(f *faults) { f.replica.TidyInOldView = true }},
+	{"tidy-in-old-view", "the oldest sweeps by a view of which it has heard that there is a newer one",
+		func(f *faults) { f.replica.TidyInOldView = true }},
 	{"show-removed", "what belongs to removed nodes is shown until it is swept", func(f *faults) { f.store.ShowRemoved = true }},
 }
 

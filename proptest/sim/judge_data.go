@@ -252,7 +252,8 @@ func (j *equalJudge) differing(w *World) string {
 				first = s
 			}
 			if !s.Clock().Equal(first.Clock()) || s.Digest() != first.Digest() {
-				return fmt.Sprintf("%v and %v differ in space %v: %v %v and %v %v", w.live[0], p, replicator.Space(space), first.Clock(), first.Digest(), s.Clock(), s.Digest())
+				return fmt.Sprintf("%v and %v differ in space %v: %v %v and %v %v", w.live[0], p, replicator.Space(space), first.Clock(), first.Digest(),
+					s.Clock(), s.Digest())
 			}
 		}
 	}

@@ -158,8 +158,8 @@ func finishOwned(w *World, p *Process, b *setBook) {
 func judgeFleeting(w *World, p *Process, b *setBook, has func(string) bool, start int64, which []int) {
 	for _, i := range which {
 		if e := b.entries[i]; !has(e.elem) && e.must(start) && b.mayExpire(i, w.opt.ExpireAfter) > w.now {
-			w.violate("expires in its time", "%v read %s of a majority without %s, acknowledged at %.6f (read began %.6f); the key cannot expire before %.6f", p,
-				b.key, e.elem, float64(e.acked)/1e9, float64(start)/1e9, float64(b.mayExpire(i, w.opt.ExpireAfter))/1e9)
+			w.violate("expires in its time", "%v read %s of a majority without %s, acknowledged at %.6f (read began %.6f); the key cannot expire before %.6f",
+				p, b.key, e.elem, float64(e.acked)/1e9, float64(start)/1e9, float64(b.mayExpire(i, w.opt.ExpireAfter))/1e9)
 		}
 	}
 }
@@ -188,7 +188,8 @@ const expireTimeout = 2 * time.Second
 func judgeTold(w *World, p *Process, b *finalBook, err error, start int64) {
 	switch at, told := b.told[p.uid]; {
 	case err == nil && told && at < start:
-		w.violate("deleted for ever", "%v is told at %.6f that %s is deleted for ever, and finds or writes something at %.6f", p, float64(at)/1e9, b.key, float64(start)/1e9)
+		w.violate("deleted for ever", "%v is told at %.6f that %s is deleted for ever, and finds or writes something at %.6f", p, float64(at)/1e9, b.key,
+			float64(start)/1e9)
 	case !errors.Is(err, crdt.ErrDeleted):
 	case b.asked == 0:
 		w.violate("deleted for ever", "%v says of %s, which nobody has deleted: %v", p, b.key, err)

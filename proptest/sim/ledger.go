@@ -79,7 +79,8 @@ type ackedSum struct {
 }
 
 func newLedger() *ledger {
-	return &ledger{sets: shelf{}, counters: map[string]*sumBook{}, owns: shelf{}, fleetings: shelf{}, finals: map[string]*finalBook{}, lastFinal: map[string]int{}}
+	return &ledger{sets: shelf{}, counters: map[string]*sumBook{}, owns: shelf{}, fleetings: shelf{}, finals: map[string]*finalBook{},
+		lastFinal: map[string]int{}}
 }
 
 // isDurable is the simulator's rule for its own keys.

@@ -183,8 +183,8 @@ func (o Options) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s nodes=%d+%d safety=%v loss=%g dup=%g straggle=%g delay=%v+%v drift=%g skew=%v disk=%v+%v fail=%g", o.Scenario, o.Nodes, o.Spare,
 		o.Safety, o.Loss, o.Duplicate, o.Straggle, o.DelayMin, o.DelayMean, o.ClockDrift, o.WallSkew, o.DiskMax, o.WriteBehind, o.DiskFail)
-	fmt.Fprintf(&b, " hostile=%v write=%v keys=%d durable=%v removes=%g reads=%g linear=%g log=%d shards=%dx%d remember=%v", o.Hostile, o.WriteGap, o.Keys,
-		o.Durable, o.Removes, o.Reads, o.Linear, o.LogMax, o.EntityTypes, o.Shards, o.Remember)
+	fmt.Fprintf(&b, " hostile=%v write=%v keys=%d durable=%v removes=%g reads=%g linear=%g log=%d shards=%dx%d remember=%v", o.Hostile,
+		o.WriteGap, o.Keys, o.Durable, o.Removes, o.Reads, o.Linear, o.LogMax, o.EntityTypes, o.Shards, o.Remember)
 	fmt.Fprintf(&b, " downing=%q", o.Strategy.String())
 	if o.Owned+o.Fleeting+o.Final > 0 {
 		fmt.Fprintf(&b, " owned=%g fleeting=%g after %v final=%g", o.Owned, o.Fleeting, o.ExpireAfter, o.Final)

@@ -19,7 +19,8 @@ type Summary struct {
 }
 
 func (s Summary) String() string {
-	return fmt.Sprintf("sim: seeds=%d violations=%d events=%d events_per_s=%.0f", s.Seeds, len(s.Failures), s.Events, float64(s.Events)/s.Elapsed.Seconds())
+	return fmt.Sprintf("sim: seeds=%d violations=%d events=%d events_per_s=%.0f", s.Seeds, len(s.Failures), s.Events,
+		float64(s.Events)/s.Elapsed.Seconds())
 }
 
 // Batch says which seeds to run and how.

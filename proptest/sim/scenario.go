@@ -31,7 +31,8 @@ const (
 var Scenarios = []string{plainChaos, growingView, coldRestarts, stoppedGrowing, rollingMoves, lostKinds, smallLogs, tidying, inserts}
 
 func drawScenario(r *rand.Rand) string {
-	return pick(r, plainChaos, plainChaos, plainChaos, plainChaos, growingView, growingView, coldRestarts, stoppedGrowing, rollingMoves, rollingMoves, lostKinds, lostKinds, smallLogs, tidying)
+	return pick(r, plainChaos, plainChaos, plainChaos, plainChaos, growingView, growingView, coldRestarts, stoppedGrowing, rollingMoves, rollingMoves,
+		lostKinds, lostKinds, smallLogs, tidying)
 }
 
 // scripts are the scenarios that replace the random strokes.

@@ -69,7 +69,8 @@ func (c *chaos) lateWords() time.Duration {
 	w := c.w
 	oldest, victim, friend := c.oldest(), c.slot(), c.slot()
 	p := victim.proc
-	if p == nil || friend.proc == nil || victim == friend || victim == oldest || friend == oldest || p.mem.view == nil || !p.mem.view.Has(membership.UID(p.uid)) {
+	if p == nil || friend.proc == nil || victim == friend || victim == oldest || friend == oldest || p.mem.view == nil ||
+		!p.mem.view.Has(membership.UID(p.uid)) {
 		return 100 * time.Millisecond
 	}
 	w.trace.line(w, "CHAOS only %v hears of %v", friend.proc, p)

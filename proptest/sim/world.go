@@ -140,7 +140,8 @@ func Run(seed uint64, plan Plan, watch io.Writer) Result {
 
 func newWorld(seed uint64, plan Plan, watch io.Writer) *World {
 	rs := streams{seed: seed}
-	w := &World{opt: drawOptions(rs.stream("options", 0), plan), rs: rs, procs: map[uint64]*Process{}, nextID: rs.stream("ids", 0), ledger: newLedger(), addressed: map[protocol.ShardID]bool{}}
+	w := &World{opt: drawOptions(rs.stream("options", 0), plan), rs: rs, procs: map[uint64]*Process{}, nextID: rs.stream("ids", 0), ledger: newLedger(),
+		addressed: map[protocol.ShardID]bool{}}
 	w.trace = trace{w: watch, now: &w.now}
 	w.net = newNetwork(w)
 	w.chaos = newChaos(w)
