@@ -178,7 +178,8 @@ func (e *Env) Table(name string) (durable.Table, error) {
 		return t, nil
 	}
 	if len(e.tables) == e.opts.MaxTables {
-		return nil, &durable.Error{Kind: durable.ErrTables, Path: e.dir, Detail: fmt.Sprintf("%d are open", e.opts.MaxTables), Remedy: "raise Options.MaxTables"}
+		return nil, &durable.Error{Kind: durable.ErrTables, Path: e.dir, Detail: fmt.Sprintf("%d are open", e.opts.MaxTables),
+			Remedy: "raise Options.MaxTables"}
 	}
 	t := &table{env: e, name: name}
 	if e.h.Load() != nil {

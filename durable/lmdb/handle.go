@@ -142,7 +142,8 @@ func (h *handle) checkRow(id uint64) error {
 	case err != nil:
 		return fault(h.file, err)
 	case got[0] != formatVersion:
-		return &durable.Error{Kind: durable.ErrVersion, Path: h.file, Detail: fmt.Sprintf("it has format %d and this program knows %d", got[0], formatVersion),
+		return &durable.Error{Kind: durable.ErrVersion, Path: h.file,
+			Detail: fmt.Sprintf("it has format %d and this program knows %d", got[0], formatVersion),
 			Remedy: remedyVersion}
 	case !bytes.Equal(of, idValue(id)):
 		return corrupt(h.file, fmt.Sprintf("it belongs to another directory than %s beside it", nodeName), nil)

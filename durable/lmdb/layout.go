@@ -17,7 +17,7 @@ import (
 //	DIR/coterie.lock           flock; the pid and host of the holder
 //	DIR/coterie.node           whose directory it is, whether a store was made, and the owner's note; see nodeFile
 //	DIR/coterie.store/format   "coterie durable store\nformat 1\n", for people, and for programs that know another format
-//	DIR/coterie.store/data.mdb the rows: one named database "table/NAME" per table, and "format" with two rows that say that the file is ours, and whose
+//	DIR/coterie.store/data.mdb the rows: one named database "table/NAME" per table, and "format" with two rows that say that the file is ours and whose
 //	DIR/coterie.store/lock.mdb LMDB's readers; worth nothing when no process has the store open
 //	DIR/coterie.new            a store or a file in the making; removed at the next opening
 //	DIR/coterie.node.new       a node file in the making; likewise

@@ -55,7 +55,8 @@ const (
 
 var (
 	nodeEncoder = must(cbor.CoreDetEncOptions().EncMode())
-	nodeDecoder = must(cbor.DecOptions{DupMapKey: cbor.DupMapKeyEnforcedAPF, IndefLength: cbor.IndefLengthForbidden, TagsMd: cbor.TagsForbidden}.DecMode())
+	nodeDecoder = must(cbor.DecOptions{DupMapKey: cbor.DupMapKeyEnforcedAPF, IndefLength: cbor.IndefLengthForbidden,
+		TagsMd: cbor.TagsForbidden}.DecMode())
 )
 
 func must[T any](v T, err error) T {

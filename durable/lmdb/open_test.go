@@ -168,7 +168,9 @@ func TestDamageIsRefused(t *testing.T) {
 		{"empty data", dataName, "0 bytes", durable.ErrCorrupt, func(p string) error { return os.Truncate(p, 0) }},
 		{"half a head", dataName, "5000 bytes", durable.ErrCorrupt, func(p string) error { return os.Truncate(p, 5000) }},
 		{"half of the rows", dataName, "should have", durable.ErrCorrupt, func(p string) error { return os.Truncate(p, 40<<10) }},
-		{"garbage", dataName, "MDB_INVALID", durable.ErrCorrupt, func(p string) error { return os.WriteFile(p, []byte(strings.Repeat("garbage\n", 5000)), 0o600) }},
+		{"garbage", dataName, "MDB_INVALID", durable.ErrCorrupt, func(p string) error {
+			return os.WriteFile(p, []byte(strings.Repeat("garbage\n", 5000)), 0o600)
+		}},
 		{"another program's data", dataName, "not made by this library", durable.ErrCorrupt, anotherEnvironment},
 		{"no format", formatName, "missing", durable.ErrCorrupt, os.Remove},
 		{"garbage for a format", formatName, "does not begin", durable.ErrCorrupt, func(p string) error { return os.WriteFile(p, []byte("x"), 0o600) }},
@@ -180,8 +182,10 @@ func TestDamageIsRefused(t *testing.T) {
 		{"garbage behind the head of the node file", nodeName, "neither of its halves", durable.ErrCorrupt, func(p string) error {
 			return os.WriteFile(p, append([]byte(nodeTitle+"\nformat 1\n"), make([]byte, nodeSize-len(nodeTitle)-10)...), 0o600)
 		}},
-		{"a node file of a later format", nodeName, "format 7", durable.ErrVersion, func(p string) error { return os.WriteFile(p, []byte(nodeTitle+"\nformat 7\n"), 0o600) }},
-		{"a later format", formatName, "format 2", durable.ErrVersion, func(p string) error { return os.WriteFile(p, []byte(formatTitle+"\nformat 2\n"), 0o600) }},
+		{"a node file of a later format", nodeName, "format 7", durable.ErrVersion,
+			func(p string) error { return os.WriteFile(p, []byte(nodeTitle+"\nformat 7\n"), 0o600) }},
+		{"a later format", formatName, "format 2", durable.ErrVersion,
+			func(p string) error { return os.WriteFile(p, []byte(formatTitle+"\nformat 2\n"), 0o600) }},
 	}
 	for _, d := range damages {
 		t.Run(d.name, func(t *testing.T) {

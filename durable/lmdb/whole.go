@@ -66,7 +66,8 @@ func (h *handle) checkWhole() error {
 	}
 	free, err := p.freeFrom(p.have, uint64(info.LastTxnID))
 	if lacks := all - p.have; err != nil || free < lacks {
-		return corrupt(h.file, fmt.Sprintf("it has %d bytes and should have up to %d; of the %d pages behind its end only %d may be missing", size, all*uint64(p.size), lacks, free), err)
+		return corrupt(h.file, fmt.Sprintf("it has %d bytes and should have up to %d; of the %d pages behind its end only %d may be missing", size,
+			all*uint64(p.size), lacks, free), err)
 	}
 	return nil
 }

@@ -77,7 +77,8 @@ func (w *writer) commit(t *table, rows []durable.Row, done func(error)) {
 }
 
 func (w *writer) overloadedLocked() error {
-	return &durable.Error{Kind: durable.ErrOverloaded, Path: w.env.dir, Detail: fmt.Sprintf("%d bytes wait for the disk, at most %d may", w.bytes, w.env.opts.QueueMax),
+	return &durable.Error{Kind: durable.ErrOverloaded, Path: w.env.dir,
+		Detail: fmt.Sprintf("%d bytes wait for the disk, at most %d may", w.bytes, w.env.opts.QueueMax),
 		Remedy: "commit again when earlier batches have been answered; if it stays, the disk stands still or is too slow"}
 }
 
@@ -256,8 +257,9 @@ func (w *writer) checkPages(txn *lmdb.Txn, r request) error {
 	}
 	touched := min(uint64(len(r.rows)), st.LeafPages+st.OverflowPages) + st.BranchPages
 	if pages := touched + 2*uint64(put)/uint64(st.PSize); pages > uint64(w.env.opts.test.pagesMax) {
-		return &durable.Error{Kind: durable.ErrTooLarge, Path: w.env.dir, Detail: fmt.Sprintf("a batch of %d rows could change %d pages of the file, at most %d may be",
-			len(r.rows), pages, w.env.opts.test.pagesMax), Remedy: "commit in smaller batches"}
+		return &durable.Error{Kind: durable.ErrTooLarge, Path: w.env.dir,
+			Detail: fmt.Sprintf("a batch of %d rows could change %d pages of the file, at most %d may be",
+				len(r.rows), pages, w.env.opts.test.pagesMax), Remedy: "commit in smaller batches"}
 	}
 	return nil
 }

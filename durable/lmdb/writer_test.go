@@ -179,7 +179,11 @@ func TestCloseAmidCommits(t *testing.T) {
 	callers.Wait()
 	slices.Sort(acked)
 	var found []string
-	if err := mustTable(t, mustOpen(t, dir, Options{}), "t").Load(func(r durable.Row) error { found = append(found, string(r.Key)); return nil }); err != nil {
+	if err := mustTable(t, mustOpen(t, dir, Options{}), "t").Load(func(r durable.Row) error {
+		found = append(found,
+			string(r.Key))
+		return nil
+	}); err != nil {
 		t.Fatal(err)
 	}
 	if !slices.Equal(found, acked) {

@@ -179,7 +179,8 @@ func testParts(t *testing.T, every int, open func(*testing.T) (durable.Env, func
 			}
 			return nil
 		})
-		p.step(0, replicator.Update{ID: 3, Key: "other", Write: replicator.Local, Mutate: crdt.Mutate[crdt.ORSet[string]](func(s *crdt.ORSetTx[string]) error { return s.Add("x") })})
+		p.step(0, replicator.Update{ID: 3, Key: "other", Write: replicator.Local,
+			Mutate: crdt.Mutate[crdt.ORSet[string]](func(s *crdt.ORSetTx[string]) error { return s.Add("x") })})
 		p.net = nil
 		cut := p.run(kill)
 

@@ -196,7 +196,8 @@ func eachRow(t durable.Table, h head, fn func(row) error) error {
 			r.mark, r.no = true, marks
 		case dr.Key[0] == itemRow && len(dr.Key) == itemKeyLen:
 			r.dot = crdt.Dot{Origin: crdt.Origin(binary.BigEndian.Uint64(dr.Key[1:])), Seq: binary.BigEndian.Uint64(dr.Key[9:])}
-			r.counts = h.counts == replicator.AllRows || h.counts == replicator.Covered && h.clock.Has(r.dot) || h.counts == replicator.Unmarked && !marked.Has(r.dot)
+			r.counts = h.counts == replicator.AllRows || h.counts == replicator.Covered && h.clock.Has(r.dot) ||
+				h.counts == replicator.Unmarked && !marked.Has(r.dot)
 		default:
 			return fmt.Errorf("row %x is none of a replica's", dr.Key)
 		}

@@ -172,7 +172,8 @@ func verifyVerb(*flag.FlagSet) func(string, io.Writer) error {
 				return nil
 			})
 			if err == nil && damaged > 0 {
-				err = fmt.Errorf("%s: %d of the tables are damaged; put back a copy of the directory, or remove it so that the node starts from empty and fetches everything from its peers",
+				err = fmt.Errorf("%s: %d of the tables are damaged; put back a copy of the directory, or remove it "+
+					"so that the node starts from empty and fetches everything from its peers",
 					e.Dir(), damaged)
 			}
 			if err == nil && !c.Store {

@@ -89,7 +89,8 @@ func TestInspect(t *testing.T) {
 	dir := node(t)
 	out, _ := command(t, exitOK, "inspect", dir)
 	says(t, out,
-		`dir=`+dir+` disk=[0-9a-f]{16} format=1 store=true file_bytes=\d{5} free_bytes=\d+`, `view: the node was in no cluster`, `table=letters of another program`,
+		`dir=`+dir+` disk=[0-9a-f]{16} format=1 store=true file_bytes=\d{5} free_bytes=\d+`, `view: the node was in no cluster`,
+		`table=letters of another program`,
 		`table=replica/backend role=backend space=durable rows=61 row_bytes=\d{4} keys=7 events=61 origins=1 digest=[0-9a-f]{32}`,
 		`  type=GCounter keys=1 rows=1 `, `  type=ORSet keys=6 rows=60 `, `  remembered=Cart keys=4 rows=20 `, `  remembered=Order keys=1 rows=20 `,
 		`  key="kept/counter" type=GCounter rows=1 bytes=\d\d\n`)
@@ -211,7 +212,8 @@ func TestADirectoryWithoutAStore(t *testing.T) {
 }
 
 func TestUsage(t *testing.T) {
-	for _, args := range [][]string{{}, {"destroy", "x"}, {"inspect"}, {"inspect", "a", "b"}, {"verify", "-loud", "x"}, {"remove", "x"}, {"remove", "-type", "", "x"}} {
+	for _, args := range [][]string{{}, {"destroy", "x"}, {"inspect"}, {"inspect", "a", "b"}, {"verify", "-loud", "x"}, {"remove", "x"},
+		{"remove", "-type", "", "x"}} {
 		_, errs := command(t, exitUsage, args...)
 		says(t, errs, `coterie-data inspect`, `usage`)
 	}

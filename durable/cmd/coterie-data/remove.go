@@ -110,7 +110,8 @@ func (w *what) known(e *lmdb.Env, c lmdb.Contents) error {
 	slices.Sort(there)
 	for _, typ := range w.types {
 		if !slices.Contains(there, typ) {
-			return fmt.Errorf("%s: no entity of type %q is remembered here, nothing was removed; there are %s", e.Dir(), typ, cmp.Or(strings.Join(there, ", "), "none"))
+			return fmt.Errorf("%s: no entity of type %q is remembered here, nothing was removed; there are %s", e.Dir(), typ,
+				cmp.Or(strings.Join(there, ", "), "none"))
 		}
 	}
 	return nil
