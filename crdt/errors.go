@@ -9,7 +9,7 @@ var (
 	ErrNested    = errors.New("crdt: type cannot stand in a map")                          // NodeSet and NodeMap are whole keys
 	ErrKey       = errors.New("crdt: invalid key")                                         // empty or not UTF-8
 	ErrTooLarge  = errors.New("crdt: limit exceeded")                                      // see the limits KeyMax to EventsMax
-	ErrElement   = errors.New("crdt: value cannot be encoded")                             // a pointer in an element, an unexported field, text that is not UTF-8
+	ErrElement   = errors.New("crdt: value cannot be encoded")                             // a pointer, an unexported field, text that is not UTF-8
 	ErrOverflow  = errors.New("crdt: number overflow")                                     // a counter beyond 64 bits
 	ErrPanic     = errors.New("crdt: update function panicked")                            // wraps the panic when it was an error
 	ErrTxDone    = errors.New("crdt: transaction used after its update function returned") // a mutator was kept

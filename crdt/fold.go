@@ -54,7 +54,8 @@ func (k *keyState) anchored(path string) bool {
 //   - known(d) is true only if every replica had applied d by some moment, and this store has applied all that each had applied by that moment. Then
 //     whoever deletes the counter without our knowledge has seen the anchor and all that we fold.
 //   - Nobody else folds, or only one of whom this store knows all folds that anybody has.
-func (r *Replica) FoldOf(o Origin, from uint64, most int, retired func(Origin) bool, known func(Dot) bool, ch *Changes) (gs []Group, next uint64, err error) {
+func (r *Replica) FoldOf(o Origin, from uint64, most int, retired func(Origin) bool, known func(Dot) bool,
+	ch *Changes) (gs []Group, next uint64, err error) {
 	var found []*Item
 	r.st.index.ascend(Range{o, max(from, 1), math.MaxUint64}, func(it *Item) bool {
 		if most--; most < 0 {

@@ -178,7 +178,8 @@ func TestFoldOfBalances(t *testing.T) {
 func TestFoldDoesNotOverflow(t *testing.T) {
 	a := NewReplica(5, StoreOptions{})
 	for o := Origin(1); o <= 3; o++ {
-		mustApply(t, a.Store(), mustUpdate(t, NewReplica(o, StoreOptions{}), "c", Mutate[PNCounter](func(c *PNCounterTx) error { return c.Increment(1 << 62) })))
+		mustApply(t, a.Store(), mustUpdate(t, NewReplica(o, StoreOptions{}), "c",
+			Mutate[PNCounter](func(c *PNCounterTx) error { return c.Increment(1 << 62) })))
 	}
 	for range 2 { // after the first it is too large by one still
 		mustUpdate(t, a, "c", Mutate[PNCounter](func(c *PNCounterTx) error { return c.Decrement(1 << 62) }))
@@ -242,7 +243,8 @@ func TestCountPathsAreTakenApart(t *testing.T) {
 			t.Errorf("%q: the dot tells a folded count from a count", path)
 		}
 	}
-	for _, path := range []string{"", "\x01", "\x02" + origin, "\x01" + origin[1:], "\x01" + origin + "x", "\x0d" + origin, "\x0bkey\x00\x01/\x01" + origin} {
+	for _, path := range []string{"", "\x01", "\x02" + origin, "\x01" + origin[1:], "\x01" + origin + "x", "\x0d" + origin,
+		"\x0bkey\x00\x01/\x01" + origin} {
 		if place, o, ok := countPath(path); ok || isFold(&Item{Dot: Dot{8, 1}, Path: path}) {
 			t.Errorf("%q is %q of %v", path, place, o)
 		}

@@ -55,7 +55,9 @@ func fuzzMutators(t *testing.T, donor *Store) {
 	fuzzMutator[PNCounterMap[string]](t, donor, func(c *PNCounterMapTx[string]) error { return errors.Join(c.Increment("k", -2), c.Remove("l")) })
 	fuzzMutator[LWWRegister[string]](t, donor, func(r *LWWRegisterTx[string]) error { return r.Put("v") })
 	fuzzMutator[LWWMap[string, string]](t, donor, func(m *LWWMapTx[string, string]) error { return errors.Join(m.Put("k", "v"), m.Remove("l")) })
-	fuzzMutator[ORMultiMap[string, string]](t, donor, func(m *ORMultiMapTx[string, string]) error { return errors.Join(m.Add("k", "v"), m.RemoveKey("l")) })
+	fuzzMutator[ORMultiMap[string, string]](t, donor, func(m *ORMultiMapTx[string, string]) error {
+		return errors.Join(m.Add("k", "v"), m.RemoveKey("l"))
+	})
 	fuzzMutator[NodeSet[string]](t, donor, func(s *NodeSetTx[string]) error { return errors.Join(s.Add("e"), s.Remove("f")) })
 	fuzzMutator[EWFlag](t, donor, func(f *EWFlagTx) error { return f.Enable() })
 }

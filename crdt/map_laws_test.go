@@ -183,7 +183,8 @@ func (s spot) up(depth int) spot {
 func (s spot) within(o spot) bool { return s.Depth >= o.Depth && s.up(o.Depth) == o }
 
 func (s spot) compare(o spot) int {
-	return cmp.Or(cmp.Compare(s.K, o.K), cmp.Compare(min(s.Depth, 2), min(o.Depth, 2)), cmp.Compare(s.L, o.L), cmp.Compare(s.Depth, o.Depth), cmp.Compare(s.E, o.E))
+	return cmp.Or(cmp.Compare(s.K, o.K), cmp.Compare(min(s.Depth, 2), min(o.Depth, 2)), cmp.Compare(s.L, o.L), cmp.Compare(s.Depth, o.Depth),
+		cmp.Compare(s.E, o.E))
 }
 
 // nestedOp is an operation on the map.

@@ -220,7 +220,8 @@ func TestWholeRefusesWhatItCannotMerge(t *testing.T) {
 	if _, err := ViewOf[Whole[tally]](r.Store().View("k")); !errors.Is(err, ErrTypeClash) {
 		t.Fatal(err)
 	}
-	if _, err := r.Update("k", 0, Mutate[Whole[tally]](func(w *WholeTx[tally]) error { return w.Put(tally{"a": 1}) }), nil); !errors.Is(err, ErrTypeClash) {
+	put := Mutate[Whole[tally]](func(w *WholeTx[tally]) error { return w.Put(tally{"a": 1}) })
+	if _, err := r.Update("k", 0, put, nil); !errors.Is(err, ErrTypeClash) {
 		t.Fatal("the value that could not be read would be lost:", err)
 	}
 	if _, err := ViewOf[Whole[low]](r.Store().View("other")); !errors.Is(err, ErrTypeClash) {

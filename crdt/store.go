@@ -116,7 +116,8 @@ func (s *Store) View(key string) Reader {
 func (s *Store) Snapshot() *Snapshot {
 	if s.snap == nil {
 		s.snap = &Snapshot{
-			keys: s.keys.fork(&s.stamps), index: s.index.snapshot(), items: s.items, clock: s.clock, digest: s.digest, living: s.shown(), hidden: s.hiddenKeys(),
+			keys: s.keys.fork(&s.stamps), index: s.index.snapshot(), items: s.items, clock: s.clock, digest: s.digest, living: s.shown(),
+			hidden: s.hiddenKeys(),
 		}
 		s.pinned = true
 		s.gen++

@@ -115,7 +115,8 @@ func TestAnUpdateOfTooManyChangesSaysWhatToDo(t *testing.T) {
 		}), nil)
 		return err
 	}
-	if err := fill(EventsMax + 1); !errors.Is(err, ErrTooLarge) || !strings.Contains(err.Error(), `key "k": more than 65536 changes in one update; spread them`) {
+	if err := fill(EventsMax + 1); !errors.Is(err, ErrTooLarge) ||
+		!strings.Contains(err.Error(), `key "k": more than 65536 changes in one update; spread them`) {
 		t.Error(err)
 	}
 	if err := fill(EventsMax); err != nil {
