@@ -51,7 +51,9 @@ func durableCallers(ctx context.Context, dir string, d time.Duration) error {
 		var l, limit load
 		const turns = 8 // they share what else the disk has to do
 		for t := range uint64(turns) {
-			if err := limit.more(callerCount, d/turns, func(c, i int) error { return raw.put(uint64(callerCount)<<48 | t<<40 | uint64(c)<<24 | uint64(i)) }); err != nil {
+			if err := limit.more(callerCount, d/turns, func(c, i int) error {
+				return raw.put(uint64(callerCount)<<48 | t<<40 | uint64(c)<<24 | uint64(i))
+			}); err != nil {
 				return err
 			}
 			if err := l.more(callerCount, d/turns, func(c, i int) error { return insert(ctx, r, key, t<<40|uint64(c)<<24|uint64(i)) }); err != nil {

@@ -128,7 +128,8 @@ func newICDEWorld(neighbours func(i int) []int) *icdeWorld {
 	return w
 }
 
-func (w *icdeWorld) run(ctx context.Context, updates int, update func(int, int, *crdt.Replica) (crdt.Group, error), sync func(*icdeWorld) error) error {
+func (w *icdeWorld) run(ctx context.Context, updates int, update func(int, int, *crdt.Replica) (crdt.Group, error),
+	sync func(*icdeWorld) error) error {
 	for round := 0; round < updates || !w.converged(); round++ {
 		for i, r := range w.nodes {
 			if round < updates {
