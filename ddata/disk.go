@@ -59,7 +59,8 @@ func (d *disk) warnRoles(roles []string, log *slog.Logger) error {
 	}
 	for _, table := range c.Tables {
 		if role, ok := rows.Role(table); ok && !slices.Contains(roles, role) {
-			log.Warn("the directory holds data of a role that Config.Roles does not name; it stays there unread", "role", role, "dir", d.env.Dir(), "roles", roles)
+			log.Warn("the directory holds data of a role that Config.Roles does not name; it stays there unread", "role", role, "dir", d.env.Dir(),
+				"roles", roles)
 		}
 	}
 	return nil
@@ -89,8 +90,10 @@ func (d *disk) damaged(role string, cause error) error {
 	if known := (*durable.Error)(nil); errors.As(cause, &known) {
 		return fmt.Errorf("ddata: Config.Dir: load role %q: %w", role, cause)
 	}
-	return fmt.Errorf("ddata: Config.Dir: %w", &durable.Error{Kind: durable.ErrCorrupt, Path: d.env.Dir(), Detail: fmt.Sprintf("the rows of role %q", role), Cause: cause,
-		Remedy: "put back a copy of the directory, or remove it so that this node starts from empty and fetches everything from its peers; coterie-data verify says more"})
+	return fmt.Errorf("ddata: Config.Dir: %w", &durable.Error{Kind: durable.ErrCorrupt, Path: d.env.Dir(),
+		Detail: fmt.Sprintf("the rows of role %q", role), Cause: cause,
+		Remedy: "put back a copy of the directory, or remove it so that this node starts from empty and fetches everything from its peers; " +
+			"coterie-data verify says more"})
 }
 
 func (d *disk) close() { _ = d.env.Close() }

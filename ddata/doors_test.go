@@ -62,7 +62,8 @@ func TestTypedSubscriptionsTellEverything(t *testing.T) {
 		mustAdd(t, n, key, "x")
 	}
 	ctx := testContext(t)
-	if err := ddata.Update(ctx, r, ddata.NewKey[crdt.GCounter]("p/count"), ddata.WriteLocal, func(c *crdt.GCounterTx) error { return c.Increment(1) }); err != nil {
+	if err := ddata.Update(ctx, r, ddata.NewKey[crdt.GCounter]("p/count"), ddata.WriteLocal,
+		func(c *crdt.GCounterTx) error { return c.Increment(1) }); err != nil {
 		t.Fatal(err)
 	}
 	seen := map[string]string{}
@@ -86,7 +87,8 @@ func TestTypedSubscriptionsTellEverything(t *testing.T) {
 			break
 		}
 	}
-	want := map[string]string{"p/gone": "0 true false false", "p/ended": "0 true true false", "p/stays": "1 false false false", "p/count": "0 false false true"}
+	want := map[string]string{"p/gone": "0 true false false", "p/ended": "0 true true false", "p/stays": "1 false false false",
+		"p/count": "0 false false true"}
 	if fmt.Sprint(seen) != fmt.Sprint(want) {
 		t.Errorf("%v\nwant %v", seen, want)
 	}

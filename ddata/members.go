@@ -173,9 +173,11 @@ func withAdvice(err error, dir string) error {
 	}
 	switch refused.Reason {
 	case membership.ReasonConfig:
-		return fmt.Errorf("%w; Preset, Downing, DurableKeys, Expire, and the sizes and the seed of Replication must be the same on all nodes, and Dir set on all or on none", err)
+		return fmt.Errorf("%w; Preset, Downing, DurableKeys, Expire, and the sizes and the seed of Replication must be the same on all nodes, "+
+			"and Dir set on all or on none", err)
 	case membership.ReasonDisk:
-		return fmt.Errorf("%w; Config.Dir %s holds the data of another cluster: give this node an empty directory of its own, or check Config.Seeds", err, dir)
+		return fmt.Errorf("%w; Config.Dir %s holds the data of another cluster: give this node an empty directory of its own, or check Config.Seeds",
+			err, dir)
 	}
 	return err
 }

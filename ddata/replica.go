@@ -232,7 +232,8 @@ func (r *Replicator) call(ctx context.Context, in func(timeout time.Duration) re
 			}
 			cancelled = nil // the machine's own time-out is about to come
 		case <-w.late.C:
-			return replicator.Result{Err: fmt.Errorf("%w: the replica's goroutine is held up, by an update function perhaps; the outcome is unknown: %w", replicator.ErrTimeout,
+			return replicator.Result{Err: fmt.Errorf("%w: the replica's goroutine is held up, by an update function perhaps; the outcome is unknown: %w",
+				replicator.ErrTimeout,
 				context.DeadlineExceeded)}
 		case <-r.loop.Stopped():
 			return replicator.Result{Err: r.refusal()}
@@ -426,7 +427,8 @@ func (d *replicaDriver) carry(fx *replicator.Effects) {
 		}
 	}
 	for _, x := range fx.Diverged {
-		d.n.log.Error("two replicas held different values of one write, which only damage in memory, on the wire or on disk can bring about; all keep the same one now",
+		d.n.log.Error("two replicas held different values of one write, which only damage in memory, on the wire or on disk "+
+			"can bring about; all keep the same one now",
 			"role", d.role, "key", x.Key, "dot", x.Dot, "peer", membership.UID(x.Peer), "dots", x.Dots)
 	}
 	for _, x := range fx.Malformed {

@@ -18,7 +18,8 @@ func TestBadConfigNamesEveryField(t *testing.T) {
 		Bind: "nowhere", Advertise: "x", Seeds: []string{""}, Roles: []string{"a", "a"}, DurableKeys: []string{"x"}, BootstrapExpect: -1,
 		MinMembers: -1, MinMembersPerRole: map[string]int{"a": -1}, AppVersion: strings.Repeat("v", 100),
 	})
-	for _, field := range []string{"Name", "Bind", "Advertise", "Seeds", "Roles", "Dir", "BootstrapExpect", "MinMembers", "MinMembersPerRole", "AppVersion"} {
+	for _, field := range []string{"Name", "Bind", "Advertise", "Seeds", "Roles", "Dir", "BootstrapExpect", "MinMembers", "MinMembersPerRole",
+		"AppVersion"} {
 		if err == nil || !strings.Contains(err.Error(), "Config."+field) {
 			t.Errorf("the error does not name %s: %v", field, err)
 		}
@@ -32,7 +33,8 @@ func TestAnAddressThatNobodyCanDialIsRefused(t *testing.T) {
 			if c.Bind != all {
 				c.Advertise = all
 			}
-			if _, err := ddata.Start(t.Context(), c); err == nil || !strings.Contains(err.Error(), "Config.Advertise: ") || !strings.Contains(err.Error(), strconv.Quote(all)) {
+			if _, err := ddata.Start(t.Context(), c); err == nil || !strings.Contains(err.Error(), "Config.Advertise: ") ||
+				!strings.Contains(err.Error(), strconv.Quote(all)) {
 				t.Errorf("Bind %q, Advertise %q: %v", c.Bind, c.Advertise, err)
 			}
 		}

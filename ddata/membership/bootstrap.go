@@ -215,7 +215,8 @@ func (k Known) missing(here []DiskID, s Strategy) string {
 	}
 	for _, s := range k.Sets {
 		if 2*overlap(s.Disks, here) < len(s.Disks) {
-			return fmt.Sprintf("view %v/%v, perhaps not settled, had the disks %v of role %q, at least half of them are needed", k.Cluster, s.Epoch, s.Disks, s.Role)
+			return fmt.Sprintf("view %v/%v, perhaps not settled, had the disks %v of role %q, at least half of them are needed", k.Cluster, s.Epoch,
+				s.Disks, s.Role)
 		}
 	}
 	return ""

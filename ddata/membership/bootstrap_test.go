@@ -143,7 +143,8 @@ func TestWhoOnlyJoinsSaysWhatItHeard(t *testing.T) {
 	a := w.start("a", nil)
 	w.start("b", func(c *Config) { c.BootstrapExpect = 2 })
 	w.run(10 * time.Second)
-	if want := "BootstrapExpect 0 founds none; heard nodes without one: b; no answer from c"; len(a.waiting) == 0 || !strings.Contains(a.waiting[len(a.waiting)-1], want) {
+	if want := "BootstrapExpect 0 founds none; heard nodes without one: b; no answer from c"; len(a.waiting) == 0 ||
+		!strings.Contains(a.waiting[len(a.waiting)-1], want) {
 		t.Errorf("it says %q, want %q", a.waiting, want)
 	}
 }
@@ -256,7 +257,8 @@ func TestColdStartByWordOfOperator(t *testing.T) {
 	if !w.until(30*time.Second, w.converged) {
 		t.Fatal("not founded:", w.living()[0].m)
 	}
-	if v := w.living()[0].m.View(); v.Cluster != last.Cluster || v.Epoch <= last.Epoch || !reflect.DeepEqual(v.LastDisks("r"), [][]DiskID{v.disks("r")}) {
+	if v := w.living()[0].m.View(); v.Cluster != last.Cluster || v.Epoch <= last.Epoch ||
+		!reflect.DeepEqual(v.LastDisks("r"), [][]DiskID{v.disks("r")}) {
 		t.Errorf("founded %v after %v", v, last)
 	}
 }

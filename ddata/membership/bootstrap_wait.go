@@ -10,8 +10,8 @@ import (
 
 // tooFew: not all that found the cluster were heard.
 func (m *Machine) tooFew(probes []Probe) string {
-	return fmt.Sprintf("expected %d nodes to found a cluster (BootstrapExpect), heard %d%s%s%s; start the others, or check Seeds and that each can dial the "+
-		"others' addresses", m.cfg.BootstrapExpect, len(probes), listed(": ", addrsOf(probes)), listed("; no answer from ", m.silent()), unlike(probes))
+	return fmt.Sprintf("expected %d nodes to found a cluster (BootstrapExpect), heard %d%s%s%s; start the others, or check Seeds and "+
+		"that each can dial the others' addresses", m.cfg.BootstrapExpect, len(probes), listed(": ", addrsOf(probes)), listed("; no answer from ", m.silent()), unlike(probes))
 }
 
 // nothingToJoin: this node founds no cluster, and has heard of none.
@@ -20,7 +20,8 @@ func (m *Machine) nothingToJoin() string {
 	for _, u := range sortedKeys(m.seek.candidates) {
 		seeking = append(seeking, m.seek.candidates[u].probe)
 	}
-	return fmt.Sprintf("no cluster was heard of, and BootstrapExpect 0 founds none%s%s; start the founders, or check Seeds and that their addresses can be dialled",
+	return fmt.Sprintf("no cluster was heard of, and BootstrapExpect 0 founds none%s%s; start the founders, or check Seeds and "+
+		"that their addresses can be dialled",
 		listed("; heard nodes without one: ", addrsOf(seeking)), listed("; no answer from ", m.silent()))
 }
 

@@ -15,7 +15,8 @@ func TestStrategiesIntersect(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	for _, s := range []Strategy{
 		KeepMajority{}, KeepMajority{Role: "core"}, Manual{}, DownAll{},
-		StaticQuorum{Size: 1}, StaticQuorum{Size: 2}, StaticQuorum{Size: 3}, StaticQuorum{Size: 5}, StaticQuorum{Size: 9}, StaticQuorum{Size: 2, Role: "core"},
+		StaticQuorum{Size: 1}, StaticQuorum{Size: 2}, StaticQuorum{Size: 3}, StaticQuorum{Size: 5}, StaticQuorum{Size: 9},
+		StaticQuorum{Size: 2, Role: "core"},
 		KeepOldest{}, KeepOldest{DownIfAlone: true}, KeepOldest{Role: "core"}, KeepOldest{DownIfAlone: true, Role: "core"},
 	} {
 		for n := 1; n <= 8; n++ {

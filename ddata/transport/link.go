@@ -192,7 +192,8 @@ func (l *link) take(lost <-chan struct{}, idle *time.Timer) (batch []byte, frame
 			return nil, 0, nil
 		}
 		l.parked = true
-		spare := cap(l.buf) > writeBufferKeep || len(l.kept.free)+len(l.kept.chunks) > 0 || slices.ContainsFunc(l.spares, func(b []byte) bool { return cap(b) > writeBufferKeep })
+		spare := cap(l.buf) > writeBufferKeep || len(l.kept.free)+len(l.kept.chunks) > 0 ||
+			slices.ContainsFunc(l.spares, func(b []byte) bool { return cap(b) > writeBufferKeep })
 		l.mu.Unlock()
 		switch {
 		case l.peer == 0:

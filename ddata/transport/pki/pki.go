@@ -163,7 +163,8 @@ func (f Files) fits(cert tls.Certificate, pool *x509.CertPool) error {
 		}
 		between.AddCert(c)
 	}
-	for use, name := range map[x509.ExtKeyUsage]string{x509.ExtKeyUsageServerAuth: f.Name, x509.ExtKeyUsageClientAuth: ""} { // order: each is looked at by itself
+	// order: each is looked at by itself
+	for use, name := range map[x509.ExtKeyUsage]string{x509.ExtKeyUsageServerAuth: f.Name, x509.ExtKeyUsageClientAuth: ""} {
 		_, err := cert.Leaf.Verify(x509.VerifyOptions{Roots: pool, Intermediates: between, DNSName: name, KeyUsages: []x509.ExtKeyUsage{use}})
 		if err != nil {
 			return fmt.Errorf("pki: the other nodes would refuse Files.Cert %s: %w", f.Cert, err)

@@ -283,9 +283,11 @@ func fence(c *cluster) {
 		route.Lock()
 		route.shut = true
 		route.Unlock()
-		c.must(a.AppendWait(c.t.Context(), b.Self(), transport.Data, 1, ch, func(dst []byte) []byte { return append(dst, message(0, round, 2, 0)...) }, nil))
+		c.must(a.AppendWait(c.t.Context(), b.Self(), transport.Data, 1, ch,
+			func(dst []byte) []byte { return append(dst, message(0, round, 2, 0)...) }, nil))
 		wg.Wait()
-		c.must(a.AppendWait(c.t.Context(), b.Self(), transport.Data, 1, ch, func(dst []byte) []byte { return append(dst, message(0, round, 3, 0)...) }, nil))
+		c.must(a.AppendWait(c.t.Context(), b.Self(), transport.Data, 1, ch,
+			func(dst []byte) []byte { return append(dst, message(0, round, 3, 0)...) }, nil))
 		c.progress(r, "the end", func() bool { return r.last(round) == 3 })
 		got := r.of(round)
 		if got[len(got)-2] != 2 {
