@@ -10,7 +10,8 @@ import (
 // Cancel ends what waits for acks, for the own disk, for answers, for agreement, and what is held back, and leaves no trace of it but the write
 // itself.
 func TestCancelFreesWhatWaits(t *testing.T) {
-	cfg := Config{DurableKeys: []string{"d/*"}, BacklogMax: 512, PushWindow: 512, PushFlight: 1, PendingMax: 100, OperationTimeout: time.Hour, RetryInterval: time.Minute}
+	cfg := Config{DurableKeys: []string{"d/*"}, BacklogMax: 512, PushWindow: 512, PushFlight: 1, PendingMax: 100, OperationTimeout: time.Hour,
+		RetryInterval: time.Minute}
 	w := cluster(t, 3, cfg)
 	a, b := w.nodes[0], w.nodes[1]
 	a.put("s", "seen", All)

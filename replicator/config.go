@@ -130,7 +130,8 @@ func (c Config) Validate() error {
 		n, least int
 	}{
 		{"FrameMax", c.FrameMax, 512}, {"GroupMax", c.GroupMax, 4096}, {"PushFlight", c.PushFlight, 1}, {"PushWindow", c.PushWindow, 512},
-		{"BacklogMax", c.BacklogMax, 512}, {"PendingMax", c.PendingMax, 1}, {"LogMax", c.LogMax, 1}, {"LogBytesMax", c.LogBytesMax, 1}, {"DonorsMax", c.DonorsMax, 1}, {"PieceWindow", c.PieceWindow, 1},
+		{"BacklogMax", c.BacklogMax, 512}, {"PendingMax", c.PendingMax, 1}, {"LogMax", c.LogMax, 1}, {"LogBytesMax", c.LogBytesMax, 1},
+		{"DonorsMax", c.DonorsMax, 1}, {"PieceWindow", c.PieceWindow, 1},
 		{"SuppliersMax", c.SuppliersMax, 1}, {"SketchFrom", c.SketchFrom, 1}, {"SketchMax", c.SketchMax, firstCells},
 		{"BatchRowsMax", c.BatchRowsMax, 1}, {"BatchBytesMax", c.BatchBytesMax, 1},
 	} {

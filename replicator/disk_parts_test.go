@@ -42,7 +42,8 @@ func smallParts(t *testing.T, w *world) {
 			for _, it := range b.Put {
 				bytes += costOf(it)
 			}
-			if rows := len(b.Put) + len(b.Drop); rows > w.cfg.BatchRowsMax || bytes > w.cfg.withDefaults().BatchBytesMax || b.Mark != nil && b.Mark.Len() > uint64(w.cfg.BatchRowsMax) {
+			if rows := len(b.Put) + len(b.Drop); rows > w.cfg.BatchRowsMax || bytes > w.cfg.withDefaults().BatchBytesMax ||
+				b.Mark != nil && b.Mark.Len() > uint64(w.cfg.BatchRowsMax) {
 				t.Fatalf("a batch of %d rows and %d bytes: %v", rows, bytes, b)
 			}
 		}
@@ -118,7 +119,8 @@ func TestRepairLargerThanABatch(t *testing.T) {
 func checkRows(t *testing.T, n *node) {
 	t.Helper()
 	snap := n.m.Snapshot(Durable)
-	if len(n.disk.items) != snap.Len() || n.disk.counts != AllRows || len(n.disk.marks) != 0 || !n.disk.clock.Equal(snap.Clock()) || n.disk.digest != snap.Digest() {
+	if len(n.disk.items) != snap.Len() || n.disk.counts != AllRows || len(n.disk.marks) != 0 || !n.disk.clock.Equal(snap.Clock()) ||
+		n.disk.digest != snap.Digest() {
 		t.Fatalf("%d rows and %d marks, %v count, of %d items", len(n.disk.items), len(n.disk.marks), n.disk.counts, snap.Len())
 	}
 }

@@ -9,7 +9,8 @@ import (
 	"github.com/coterie-go/coterie/crdt"
 )
 
-var fleeting = Config{DurableKeys: []string{"d/*"}, Expire: map[string]time.Duration{"x/*": time.Minute, "d/x/*": time.Minute, "x/long/*": time.Hour, "x/long/not": time.Minute}}
+var fleeting = Config{DurableKeys: []string{"d/*"}, Expire: map[string]time.Duration{"x/*": time.Minute, "d/x/*": time.Minute, "x/long/*": time.Hour,
+	"x/long/not": time.Minute}}
 
 func TestTheMostSpecialRuleCounts(t *testing.T) {
 	e := newExpiry(map[string]time.Duration{"a*": 1, "ab*": 2, "*c": 3, "abc": 4, "b*": 5, "*b": 6})

@@ -116,7 +116,8 @@ func (s *space) agreedToFold() bool {
 
 // toldByAll says whether all members had an event when they told what they have.
 func (s *space) toldByAll(d crdt.Dot) bool {
-	return s.m.cfg.Faults.FoldUnasked || !slices.ContainsFunc(s.m.peers, func(p *peer) bool { return p.link(s).stated == nil || !p.link(s).stated.Has(d) })
+	lacks := func(p *peer) bool { return p.link(s).stated == nil || !p.link(s).stated.Has(d) }
+	return s.m.cfg.Faults.FoldUnasked || !slices.ContainsFunc(s.m.peers, lacks)
 }
 
 // heedTold keeps what a peer tells under the installed view, until all have told enough: what is folded then must have been here and there at one

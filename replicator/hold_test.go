@@ -137,7 +137,8 @@ func TestUpdateHeldBackTooLongNeverHappens(t *testing.T) {
 	a.wantOpen(100)
 	w.advance(2 * time.Second)
 	for _, id := range []uint64{100, 101} {
-		if r := a.want(id, ErrOverloaded); errors.Is(r.Err, ErrTimeout) || !strings.Contains(r.Err.Error(), "nothing happened") || !strings.Contains(r.Err.Error(), "2 is ") {
+		if r := a.want(id, ErrOverloaded); errors.Is(r.Err, ErrTimeout) || !strings.Contains(r.Err.Error(), "nothing happened") ||
+			!strings.Contains(r.Err.Error(), "2 is ") {
 			t.Errorf("%v", r.Err)
 		}
 	}

@@ -51,8 +51,8 @@ type space struct {
 
 func newSpace(m *Machine, id Space) *space {
 	s := &space{m: m, id: id}
-	s.rep = crdt.NewReplica(m.cfg.Self, crdt.StoreOptions{DigestSeed: m.cfg.DigestSeed, LogMax: m.cfg.LogMax, LogBytesMax: m.cfg.LogBytesMax, Faults: m.cfg.Faults.Store,
-		SketchCells: max(0, m.cfg.SketchCells), SketchFrom: m.cfg.SketchFrom,
+	s.rep = crdt.NewReplica(m.cfg.Self, crdt.StoreOptions{DigestSeed: m.cfg.DigestSeed, LogMax: m.cfg.LogMax, LogBytesMax: m.cfg.LogBytesMax,
+		Faults: m.cfg.Faults.Store, SketchCells: max(0, m.cfg.SketchCells), SketchFrom: m.cfg.SketchFrom,
 	})
 	s.store = s.rep.Store()
 	s.disk.clock = &crdt.Clock{}

@@ -14,7 +14,7 @@ type TimeoutError struct {
 	Key     string
 	Level   Level
 	Read    bool
-	Epoch   uint64        // the view that is counted: the installed one, or an older one that is not settled and lacks a quorum; 0: some older view is not known yet
+	Epoch   uint64        // the view that is counted: the installed one, or one that is not settled and lacks a quorum; 0: not known yet
 	Need    int           // so many of its voters the level asks for
 	Have    int           // so many of them have the write, have answered the read, or agreed when a linearizable one asked last
 	Missing []crdt.Origin // those of them, still members, of whom that is not known, by id; the own id among them when the own disk has not got it

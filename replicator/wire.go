@@ -285,7 +285,8 @@ func (d *decoder) compared(epoch uint64) *Compared {
 
 func (d *decoder) report(epoch uint64) *Report {
 	m := &Report{
-		Epoch: epoch, Space: d.space(), Ask: d.bool(), Serves: d.bool(), Whole: d.bool(), Disk: d.uint(), Hash: d.fixed(), Acked: d.clock(true), Settled: d.uint(),
+		Epoch: epoch, Space: d.space(), Ask: d.bool(), Serves: d.bool(), Whole: d.bool(), Disk: d.uint(), Hash: d.fixed(), Acked: d.clock(true),
+		Settled: d.uint(),
 	}
 	n := d.array()
 	if n > pastsMax {
