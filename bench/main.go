@@ -54,6 +54,7 @@ var benches = []bench{
 	{"durable", "durable inserts, 1 to 256 callers beside raw LMDB, and into one set from 1 to 1 M elements", runDurable},
 	{"load", "the start of a node with 1 M rows in its directory", runLoad},
 	{"tell", "entity messages on one node, by id and by reference, beside a mutex-and-slice mailbox", runTell},
+	{"pause", "SIGSTOP to one process of three for 30 times -d, then SIGCONT: what its entities still do, and how long the others did without", runPause},
 	{"remote", "entity messages between two processes, tell and ask, beside raw framed TCP", runRemote},
 }
 

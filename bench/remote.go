@@ -200,6 +200,12 @@ func runChild(what string) error {
 		}
 		fmt.Println(l.Addr())
 		go serveRaw(l)
+	case words[0] == "pause":
+		self, err := strconv.Atoi(words[1])
+		if err != nil {
+			return err
+		}
+		return pauseChild(self, words[2:])
 	case words[0] == "node" && len(words) == 3:
 		fmt.Println("starting") // the other founder is not there before it reads this
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)

@@ -1,0 +1,271 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"maps"
+	"os"
+	"os/exec"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/coterie-go/coterie/ddata"
+	"github.com/coterie-go/coterie/sharding"
+)
+
+const (
+	pauseNodes    = 3
+	pauseEntities = 100
+	pauseFactor   = 30 // the process stands still for so many times what a case takes elsewhere: a minute, unless -d says otherwise
+)
+
+// runPause stops one process of three, continues it after a minute, and has it count what its entities still did. Peers that take nodes for gone after
+// a time, and have no leases, run all of the entities twice then.
+func runPause(ctx context.Context, o options) error {
+	stand := pauseFactor * o.d
+	addrs := make([]string, pauseNodes)
+	for i := range addrs {
+		var err error
+		if addrs[i], err = freeAddr(); err != nil {
+			return err
+		}
+	}
+	var nodes []*talker
+	for i := range addrs {
+		t, err := talk(ctx, strings.Join(append([]string{"pause", strconv.Itoa(i)}, addrs...), " "))
+		if err != nil {
+			return err
+		}
+		defer t.end()
+		nodes = append(nodes, t)
+	}
+	for _, t := range nodes { // each has asked all entities by then
+		if _, err := t.ask("mark"); err != nil {
+			return err
+		}
+	}
+	victim, others := nodes[0], nodes[1:]
+	if err := victim.tell("freeze"); err != nil {
+		return err
+	}
+	var status syscall.WaitStatus
+	if _, err := syscall.Wait4(victim.cmd.Process.Pid, &status, syscall.WUNTRACED, nil); err != nil || !status.Stopped() {
+		return fmt.Errorf("the process did not stop: %w, status %#x", err, status)
+	}
+	stopped := time.Now()
+	var answered time.Duration
+	for round := time.NewTicker(200 * time.Millisecond); time.Since(stopped) < stand; <-round.C {
+		for _, t := range others {
+			if _, err := t.ask("mark"); err != nil {
+				return err
+			}
+		}
+		if answered == 0 {
+			answered = time.Since(stopped)
+		}
+	}
+	if err := victim.cmd.Process.Signal(syscall.SIGCONT); err != nil {
+		return err
+	}
+	said, err := victim.answer()
+	if err != nil {
+		return err
+	}
+	report("pause", "sigstop", figures{fmt.Sprintf("stopped_s=%.0f all_answer_again_ms=%d %s", stand.Seconds(), answered.Milliseconds(), said)})
+	return nil
+}
+
+// talker is a second process of this program that answers lines with lines.
+type talker struct {
+	cmd *exec.Cmd
+	in  io.WriteCloser
+	out *bufio.Reader
+}
+
+func talk(ctx context.Context, what string) (*talker, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	cmd := exec.CommandContext(ctx, self)
+	cmd.Env = append(os.Environ(), childEnv+"="+what)
+	cmd.Stderr = os.Stderr
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	return &talker{cmd, in, bufio.NewReader(out)}, cmd.Start()
+}
+
+func (t *talker) tell(do string) error {
+	_, err := fmt.Fprintln(t.in, do)
+	return err
+}
+
+func (t *talker) answer() (string, error) {
+	line, err := t.out.ReadString('\n')
+	return strings.TrimSpace(line), err
+}
+
+func (t *talker) ask(do string) (string, error) {
+	if err := t.tell(do); err != nil {
+		return "", err
+	}
+	return t.answer()
+}
+
+func (t *talker) end() {
+	_ = t.in.Close()
+	_ = t.cmd.Wait()
+}
+
+// pauseNode is one of the three processes.
+type pauseNode struct {
+	n      *ddata.Node
+	region *sharding.Region[Message]
+
+	// gate is held by each handler, and by whoever stops the process: so none is in the middle when it stops.
+	gate   sync.RWMutex
+	atGate atomic.Int64
+	woken  atomic.Bool
+
+	mu  sync.Mutex
+	own map[string]bool
+
+	delivered, acted, refused atomic.Int64 // after it was continued: handlers that started; had a lease; had none
+}
+
+// Receive implements sharding.Entity for all entities of a node.
+func (p *pauseNode) Receive(c *sharding.Context[Message], _ Message) error {
+	if p.woken.Load() {
+		p.delivered.Add(1)
+	}
+	p.atGate.Add(1)
+	p.gate.RLock()
+	defer p.gate.RUnlock()
+	p.atGate.Add(-1)
+	if p.woken.Load() {
+		if _, err := c.Fence(); err != nil {
+			p.refused.Add(1)
+			return nil
+		}
+		p.acted.Add(1)
+	}
+	if c.Asked() {
+		return c.Reply(uint64(0))
+	}
+	return nil
+}
+
+// pauseChild is main of such a process.
+func pauseChild(self int, addrs []string) error {
+	ctx := context.Background()
+	p := &pauseNode{own: map[string]bool{}}
+	var err error
+	p.n, err = ddata.Start(ctx, ddata.Config{
+		Name: "bench", Bind: addrs[self], Seeds: addrs, BootstrapExpect: len(addrs), Roles: []string{role}, Preset: ddata.Local,
+		Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
+	})
+	if err != nil {
+		return err
+	}
+	defer p.n.Close()
+	p.region, err = sharding.Start(p.n, sharding.EntityType[Message]{
+		Name: "Paused", Role: role, Shards: 30, MinRegions: len(addrs),
+		Messages: sharding.CBOR[Message](Note{}, Query{}),
+		New: func(c *sharding.Context[Message]) sharding.Entity[Message] {
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			p.own[c.ID()] = true
+			return p
+		},
+	})
+	if err != nil {
+		return err
+	}
+	for in := bufio.NewScanner(os.Stdin); in.Scan(); {
+		switch in.Text() {
+		case "mark":
+			if err := p.mark(ctx); err != nil {
+				return err
+			}
+			fmt.Println("marked")
+		case "freeze":
+			if err := p.freeze(ctx); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// mark has every entity answer, wherever it is.
+func (p *pauseNode) mark(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	errs := make([]error, pauseEntities)
+	var wg sync.WaitGroup
+	for i := range errs {
+		wg.Go(func() {
+			for {
+				once, cancel := context.WithTimeout(ctx, time.Second)
+				_, errs[i] = sharding.Ask(once, p.region, "entity-"+strconv.Itoa(i), Query{})
+				cancel()
+				if errs[i] == nil || ctx.Err() != nil {
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+	return errors.Join(errs...)
+}
+
+// freeze stops this process while each of its entities has a handler before the gate and messages behind it, and says what they did when it was continued.
+func (p *pauseNode) freeze(ctx context.Context) error {
+	p.gate.Lock()
+	p.mu.Lock()
+	own := slices.Collect(maps.Keys(p.own))
+	p.mu.Unlock()
+	for _, id := range own {
+		for range 3 {
+			if err := p.region.Tell(ctx, id, note()); err != nil {
+				return err
+			}
+		}
+	}
+	for p.atGate.Load() < int64(len(own)) {
+		runtime.Gosched()
+	}
+	runtime.LockOSThread()
+	pid, tid := uintptr(os.Getpid()), uintptr(syscall.Gettid())
+	_, _, errno := syscall.RawSyscall(syscall.SYS_TGKILL, pid, tid, uintptr(syscall.SIGSTOP)) // to the own thread: comes back when it is continued
+	if errno != 0 {
+		return errno
+	}
+	woke := time.Now()
+	p.woken.Store(true)
+	p.gate.Unlock()
+	<-p.n.Done()
+	ended := time.Since(woke)
+	if err := p.n.Err(); !errors.Is(err, ddata.ErrDowned) {
+		return err
+	}
+	fmt.Printf("entities=%d deliveries_after_sigcont=%d effects_after_sigcont=%d effects_refused=%d ended_ms=%.1f\n",
+		len(own), p.delivered.Load(), p.acted.Load(), p.refused.Load(), float64(ended.Microseconds())/1e3)
+	return nil
+}
