@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/ddata/discovery"
 	"github.com/coterie-go/coterie/ddata/membership"
 	"github.com/coterie-go/coterie/ddata/transport"
 	"github.com/coterie-go/coterie/durable/lmdb"
@@ -65,9 +66,16 @@ type Config struct {
 	// same list. Empty: the node waits to be found by others.
 	Seeds []string
 
+	// Discovery names addresses beside Seeds, as discovery.DNS does for a headless service. It is asked again and again until the node is in a
+	// cluster, and later while it has no link to a member. A name that does not exist, or a server that fails, is waited out. A node without data of a
+	// cluster in Dir founds one only after it has heard, without a cluster, whoever Discovery names; see package membership for who may found and
+	// when. Default: none.
+	Discovery discovery.Source
+
 	// BootstrapExpect is how many nodes found the cluster together: when that many nodes without a cluster have found each
 	// other, they form it. All must be started with the same number. 1 founds a cluster alone. 0: never found,
-	// only join. A node that hears of an existing cluster joins it, whatever this says.
+	// only join. A node that hears of an existing cluster joins it, whatever this says. Two clusters cannot come to be while it is more than half of
+	// the nodes that are ever started without data of a cluster in Dir: of all replicas at their highest number, where each has a lasting Dir.
 	BootstrapExpect int
 
 	// BootstrapAnyDisks is the operator's word that directories of the last members which are not there will never come back: the cluster is
@@ -220,8 +228,11 @@ func (c Config) Validate() error {
 	if c.BootstrapExpect < 0 {
 		fault("BootstrapExpect", "is %d; give 0 (only join), 1 (alone) or the number of founders", c.BootstrapExpect)
 	}
-	if c.BootstrapExpect == 0 && len(c.Seeds) == 0 {
-		fault("Seeds", "is empty and BootstrapExpect is 0: the node could neither join nor found a cluster")
+	if c.BootstrapExpect == 0 && len(c.Seeds) == 0 && c.Discovery == nil {
+		fault("Seeds", "is empty, Discovery is not set and BootstrapExpect is 0: the node could neither join nor found a cluster")
+	}
+	if err := discovery.Validate(c.Discovery); err != nil {
+		fault("Discovery", "%v", err)
 	}
 	if c.MinMembers < 0 {
 		fault("MinMembers", "is negative")

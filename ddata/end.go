@@ -120,6 +120,7 @@ func (n *Node) endReason() error {
 
 // release stops what was started, from the top down, and waits for it.
 func (n *Node) release() {
+	n.find.stop()
 	if n.swim != nil {
 		_ = n.swim.Shutdown()
 	}

@@ -46,6 +46,7 @@ func newMembers(n *Node) (*members, error) {
 	cfg.UID, cfg.Addr, cfg.Name = n.uid, n.net.Addr(), n.cfg.Name
 	cfg.Roles, cfg.AppVersion = n.cfg.Roles, n.cfg.AppVersion
 	cfg.Seeds, cfg.BootstrapExpect, cfg.BootstrapAnyDisks = n.cfg.Seeds, n.cfg.BootstrapExpect, n.cfg.BootstrapAnyDisks
+	cfg.Discovers = n.cfg.Discovery != nil
 	cfg.MinMembers, cfg.MinMembersOf = n.cfg.MinMembers, n.cfg.MinMembersPerRole
 	cfg.Strategy, cfg.ConfigHash = n.cfg.Downing, configHash(n.cfg)
 	var record []byte

@@ -26,7 +26,8 @@ type Node struct {
 	log  *slog.Logger
 	net  transport.Transport
 	swim *gossip.Gossip
-	disk *disk // nil without Config.Dir
+	find *finder // nil without Config.Discovery
+	disk *disk   // nil without Config.Dir
 
 	members  *members
 	replicas map[string]*Replicator // by role; fixed after start
@@ -132,6 +133,9 @@ func start(ctx context.Context, cfg Config) (_ *Node, err error) {
 		r.start()
 	}
 	n.members.start()
+	if cfg.Discovery != nil {
+		n.find = startFinder(n)
+	}
 	return n, nil
 }
 
@@ -159,18 +163,18 @@ func (n *Node) gossipConfig() gossip.Config {
 // refused tells of connections that were refused on either side. A node that is in no cluster yet and is refused by all its seeds for good
 // gives up: its name or its version is wrong.
 func (n *Node) refused(r transport.Refusal) {
-	text := r.String() // the transport has logged it
-	if r.Inbound || n.View().Epoch > 0 {
+	text := r.String()                                                              // the transport has logged it
+	if r.Inbound || n.View().Epoch > 0 || r.Cause.Reason == transport.RefusedSelf { // discovery may name this node as well
 		return
 	}
 	if r.Cause.Reason == transport.RefusedCluster {
-		text += "; check Config.Name and Config.Seeds"
+		text += "; check Config.Name and Config.Seeds or Discovery"
 	}
 	if r.Cause.Reason == transport.RefusedTLS {
 		text += "; check Config.TLS on both sides: the certificates, their names and authorities, and that both use it"
 	}
 	n.refusal.Store(&text)
-	if r.Cause.Reason != transport.RefusedCluster && r.Cause.Reason != transport.RefusedVersion {
+	if r.Cause.Reason != transport.RefusedCluster && r.Cause.Reason != transport.RefusedVersion || n.cfg.Discovery != nil { // which may name others next
 		return
 	}
 	n.mu.Lock()

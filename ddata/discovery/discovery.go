@@ -20,8 +20,8 @@ const addrMax = 256
 // ErrNobody says that a source answered, and named no address.
 var ErrNobody = errors.New("discovery: nobody is named")
 
-// Source names the addresses (host:port) at which nodes of the cluster may be at present. A host may be a name, which is resolved each time that it is dialled.
-// The own address among them does no harm. An answer without addresses is ErrNobody, or any error that says more.
+// Source names the addresses (host:port) at which nodes of the cluster may be at present. A host may be a name, which is resolved each time that
+// it is dialled. The own address among them does no harm. An answer without addresses is ErrNobody, or any error that says more.
 //
 // Discover is called by one goroutine at a time and should end when ctx does. The caller may keep and change the slice.
 type Source interface {
@@ -57,8 +57,8 @@ func (s Static) Validate() error {
 // String prints the list.
 func (s Static) String() string { return "static " + strings.Join(s, ", ") }
 
-// Union names what any of several sources names. It fails when one of them does and none names an address; otherwise the error of one does not hide what the
-// others know.
+// Union names what any of several sources names. It fails when one of them does and none names an address; otherwise the error of one does not
+// hide what the others know.
 type Union []Source
 
 // Discover asks all, one after the other.
@@ -104,7 +104,8 @@ var (
 	_ Source = DNS{}
 )
 
-// Validate reports what is wrong with a source and cannot mend by itself. A source of the user's own may have a method Validate; one without is not checked.
+// Validate reports what is wrong with a source and cannot mend by itself. A source of the user's own may have a method Validate; one without is
+// not checked.
 func Validate(s Source) error {
 	if v, ok := s.(interface{ Validate() error }); ok {
 		return v.Validate()

@@ -73,8 +73,11 @@ func TestNobodyIsNamed(t *testing.T) {
 	server := dnstest.Start(t)
 	r := server.Resolver()
 	server.Set(t, "text.test.", "TXT hello")
-	for _, s := range []discovery.DNS{{Host: "none.test.", Port: 1, Resolver: r}, {Host: "text.test.", Port: 1, Resolver: r}, {Host: "none.test.", Resolver: r}} {
-		if a := ask(t, s); !errors.Is(a.Err, discovery.ErrNobody) || !strings.Contains(a.Err.Error(), s.Host) || !strings.Contains(a.Err.Error(), "publishNotReadyAddresses") {
+	for _, s := range []discovery.DNS{
+		{Host: "none.test.", Port: 1, Resolver: r}, {Host: "text.test.", Port: 1, Resolver: r}, {Host: "none.test.", Resolver: r},
+	} {
+		a := ask(t, s)
+		if !errors.Is(a.Err, discovery.ErrNobody) || !strings.Contains(a.Err.Error(), s.Host) || !strings.Contains(a.Err.Error(), "publishNotReadyAddresses") {
 			t.Errorf("%v: %v", s, a)
 		}
 	}
@@ -87,7 +90,8 @@ func TestNobodyIsNamed(t *testing.T) {
 func TestUnion(t *testing.T) {
 	bad := errors.New("no")
 	fails := discovery.Func(func(context.Context) ([]string, error) { return nil, bad })
-	if a := ask(t, discovery.Union{discovery.Static{"b:1", "a:1"}, fails, discovery.Static{"a:1"}}); a.Err != nil || !slices.Equal(a.Addrs, []string{"a:1", "b:1"}) {
+	a := ask(t, discovery.Union{discovery.Static{"b:1", "a:1"}, fails, discovery.Static{"a:1"}})
+	if a.Err != nil || !slices.Equal(a.Addrs, []string{"a:1", "b:1"}) {
 		t.Errorf("got %v", a)
 	}
 	if a := ask(t, discovery.Union{discovery.Static{}, fails}); !errors.Is(a.Err, bad) {

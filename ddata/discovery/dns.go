@@ -20,17 +20,18 @@ type Resolver interface {
 
 var _ Resolver = (*net.Resolver)(nil)
 
-// DNS names the addresses in the records of a name, as of a headless service of Kubernetes: with a Port those of the A and AAAA records, without one
-// those that SRV records give, host and port.
+// DNS names the addresses in the records of a name, as of a headless service of Kubernetes: with a Port those of the A and AAAA records, without
+// one those that SRV records give, host and port.
 //
-// The service must name the pods that are not ready (publishNotReadyAddresses: true), for a pod is ready only when it is in the cluster. A name that ends
-// in a dot is asked as it is, without the search list of the system.
+// The service must name the pods that are not ready (publishNotReadyAddresses: true), for a pod is ready only when it is in the cluster. A name
+// that ends in a dot is asked as it is, without the search list of the system.
 type DNS struct {
 	// Host is the name, such as shop.prod.svc.cluster.local. Required.
 	Host string
 	// Port is that of all nodes whose addresses the A and AAAA records of Host are. 0: ask for SRV records, which have a port of their own.
 	Port uint16
-	// Service and Proto select the records _Service._Proto.Host, as of a named port of a headless service. Both empty: those of Host itself. For SRV only.
+	// Service and Proto select the records _Service._Proto.Host, as of a named port of a headless service. Both empty: those of Host itself. For SRV
+	// only.
 	Service, Proto string
 	// Resolver is asked. Default: net.DefaultResolver.
 	Resolver Resolver
@@ -78,7 +79,8 @@ func (d DNS) services(ctx context.Context, r Resolver) ([]string, error) {
 func (d DNS) failed(err error) error {
 	var dns *net.DNSError
 	if err == nil || errors.As(err, &dns) && dns.IsNotFound {
-		return fmt.Errorf("%w by %v: the name has no such records; a headless service names pods that are not ready only with publishNotReadyAddresses", ErrNobody, d)
+		return fmt.Errorf("%w by %v: the name has no such records; a headless service names pods that are not ready only with publishNotReadyAddresses",
+			ErrNobody, d)
 	}
 	return fmt.Errorf("discovery: %v: %w", d, err)
 }

@@ -7,14 +7,14 @@
 //
 // # What an answer is worth
 //
-// An answer is a hint and never an authority. It may name pods that are gone, lack pods that run, and differ from node to node; it names the asking node, too.
-// An address costs a connection attempt, no more: who is in the cluster is decided by its members, and who may found one by package membership, whose
-// first-node rule needs more than an answer:
+// An answer is a hint and never an authority. It may name pods that are gone, lack pods that run, and differ from node to node; it names the
+// asking node, too. An address costs a connection attempt, no more: who is in the cluster is decided by its members, and who may found one by
+// package membership, whose first-node rule needs more than an answer:
 //
 //   - A node that hears of a cluster joins it, whatever else it hears.
 //   - Nodes that remember a cluster on disk found it anew only with a quorum of the last view's disks. Discovery has no say in that.
-//   - Nodes that remember none found one when BootstrapExpect of them choose each other and all lock themselves to it, and when each of those has an
-//     answer that names at least BootstrapExpect addresses, has not changed for a while, and names nobody who was not heard and is without
+//   - Nodes that remember none found one when BootstrapExpect of them choose each other and all lock themselves to it, and when each of those has
+//     an answer that names at least BootstrapExpect addresses, has not changed for a while, and names nobody who was not heard and is without
 //     a cluster as well. A name that is stale delays a founding until the source forgets it.
 //
 // So a source that shows only some of the pods makes nodes wait, and does not make them found a second cluster.

@@ -12,7 +12,8 @@ import (
 type Loop struct {
 	// Source is asked.
 	Source Source
-	// Pace says how long the pause may grow, and whether the source is asked at all at this moment. It is called before each question and must be quick.
+	// Pace says how long the pause may grow, and whether the source is asked at all at this moment. It is called before each question and must be
+	// quick.
 	Pace func() (most time.Duration, wanted bool)
 	// Found takes each answer, errors included, from the loop's goroutine.
 	Found func(Answer)
@@ -72,7 +73,8 @@ func (l Loop) say(a Answer) {
 	case a.Err != nil:
 		l.Logger.Warn("discovery: no answer; it is asked again", "source", Name(l.Source), "err", a.Err)
 	case a.LeftOut > 0:
-		l.Logger.Warn("discovery: some of the answer is left out: no host:port, or too many", "source", Name(l.Source), "taken", len(a.Addrs), "left_out", a.LeftOut)
+		l.Logger.Warn("discovery: some of the answer is left out: no host:port, or too many",
+			"source", Name(l.Source), "taken", len(a.Addrs), "left_out", a.LeftOut)
 	default:
 		l.Logger.Info("discovery", "source", Name(l.Source), "addrs", a.Addrs)
 	}

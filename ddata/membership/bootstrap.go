@@ -77,7 +77,7 @@ func (m *Machine) choice() []UID {
 	}
 	if len(chosen) == 0 {
 		if len(probes) < m.cfg.BootstrapExpect {
-			m.wait(m.tooFew(probes))
+			m.wait(join(m.tooFew(probes), m.unsure()))
 			return nil
 		}
 		if text := m.unsure(); text != "" {

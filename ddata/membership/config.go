@@ -32,8 +32,9 @@ type Config struct {
 	// Seeds are addresses to ask for a cluster; the own one may be among them. Hints add to them.
 	Seeds []string
 
-	// Discovers says that the driver asks a source of addresses and steps Discovered with what it says. Then nodes that remember no cluster found one only
-	// when that source has named at least BootstrapExpect addresses, for StableAfter the same ones, and at each of them a node without a cluster was heard.
+	// Discovers says that the driver asks a source of addresses and steps Discovered with what it says. Then nodes that remember no cluster found one
+	// only when that source has named at least BootstrapExpect addresses, for StableAfter the same ones, and at each of them a node without a cluster
+	// was heard.
 	Discovers bool
 
 	// BootstrapExpect is the number of nodes without a cluster that found one together, all of them or none.

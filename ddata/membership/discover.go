@@ -10,8 +10,8 @@ import (
 // This file is the first-node rule where addresses are discovered: who remembers no cluster founds one only when the source of addresses shows the
 // whole scene, and everybody in it was heard and is without a cluster, too.
 //
-// The race that it prevents: (1) a and b of three pods found a cluster, and keep nothing on disk; (2) b is started anew, when the source names c and b only, or
-// a cannot be reached; (3) b and c are two nodes without a cluster, and would found another beside that of a.
+// The race that it prevents: (1) a and b of three pods found a cluster, and keep nothing on disk; (2) b is started anew, when the source names c
+// and b only, or a cannot be reached; (3) b and c are two nodes without a cluster, and would found another beside that of a.
 
 // discovered is what the source said last.
 //
@@ -91,16 +91,24 @@ func (m *Machine) unsure() string {
 	case d.since.IsZero():
 		return "discovery has not answered yet"
 	case len(d.found) < m.cfg.BootstrapExpect:
-		return fmt.Sprintf("discovery names %d of the %d nodes that found a cluster (BootstrapExpect)%s; it is asked again", len(d.found), m.cfg.BootstrapExpect,
-			listed(": ", m.namedAddrs()))
+		return fmt.Sprintf("discovery names %d of the %d nodes that found a cluster (BootstrapExpect)%s; it is asked again",
+			len(d.found), m.cfg.BootstrapExpect, listed(": ", m.namedAddrs()))
 	case len(silent) > 0:
-		return fmt.Sprintf("discovery names %s, and no node without a cluster was heard there: perhaps one is in a cluster; nothing is founded until all answer, or it "+
-			"names them no more", listed("", silent))
+		return fmt.Sprintf("discovery names %s, and no node without a cluster was heard there: perhaps one is in a cluster; nothing is founded until all "+
+			"answer, or it names them no more", listed("", silent))
 	case m.now.Before(stable):
 		m.dueAt(stable)
 		return "the answer of discovery has changed just now"
 	}
 	return ""
+}
+
+// join puts two reasons to wait into one.
+func join(text, more string) string {
+	if more == "" {
+		return text
+	}
+	return text + "; " + more
 }
 
 func (m *Machine) namedAddrs() (addrs []string) {

@@ -58,8 +58,8 @@ func (w *world) clusters() (cs []ClusterID) {
 	return slices.Compact(cs)
 }
 
-// liar answers with some of what is there, with what was there, under other names of the same place, differently at each node, or not at all. What it says to a node
-// lasts for a while.
+// liar answers with some of what is there, with what was there, under other names of the same place, differently at each node, or not at all. What
+// it says to a node lasts for a while.
 func liar(w *world, all []string, about func() int) func(n *node) Discovered {
 	said, until := map[UID][]string{}, map[UID]time.Duration{}
 	return func(n *node) Discovered {
@@ -79,8 +79,8 @@ func liar(w *world, all []string, about func() int) func(n *node) Discovered {
 	}
 }
 
-// discoveredWorld starts so many processes, one after the other, at fewer addresses: who comes to one that is taken follows one that was killed. Answers lie at first, and cuts come
-// and go; then all becomes true and whole. Nothing is on any disk.
+// discoveredWorld starts so many processes, one after the other, at fewer addresses: who comes to one that is taken follows one that was killed.
+// Answers lie at first, and cuts come and go; then all becomes true and whole. Nothing is on any disk.
 func discoveredWorld(t *testing.T, seed uint64, processes, expect int) *world {
 	w := newWorld(t, seed, LAN())
 	w.base.BootstrapExpect = expect
@@ -109,8 +109,8 @@ func discoveredWorld(t *testing.T, seed uint64, processes, expect int) *world {
 	return w
 }
 
-// TestDiscoveryNeverMakesTwoClusters: whatever the source says, and whoever hears whom, two clusters do not come to be as long as BootstrapExpect is more than half of the
-// processes that are ever started without a memory. And when the source is right, one comes to be.
+// TestDiscoveryNeverMakesTwoClusters: whatever the source says, and whoever hears whom, two clusters do not come to be as long as BootstrapExpect
+// is more than half of the processes that are ever started without a memory. And when the source is right, one comes to be.
 func TestDiscoveryNeverMakesTwoClusters(t *testing.T) {
 	founded := 0
 	for seed := uint64(1); seed <= 150; seed++ {
@@ -135,8 +135,8 @@ func TestDiscoveryNeverMakesTwoClusters(t *testing.T) {
 	}
 }
 
-// TestHalfIsNotEnough is the border of that rule: with BootstrapExpect at half of the processes, a source that shows each half itself alone can make two clusters
-// of them. No number of lucky answers can: the addresses of the other half have to be hidden from all of one.
+// TestHalfIsNotEnough is the border of that rule: with BootstrapExpect at half of the processes, a source that shows each half itself alone can
+// make two clusters of them. No number of lucky answers can: the addresses of the other half have to be hidden from all of one.
 func TestHalfIsNotEnough(t *testing.T) {
 	w := newWorld(t, 1, LAN())
 	w.base.BootstrapExpect = 2
@@ -151,8 +151,8 @@ func TestHalfIsNotEnough(t *testing.T) {
 	}
 }
 
-// TestWhoIsNamedMustBeHeard: a cut divides six processes that expect three. Where all are named nobody founds, and each says who is silent; without discovery there are two clusters,
-// for then BootstrapExpect alone decides.
+// TestWhoIsNamedMustBeHeard: a cut divides six processes that expect three. Where all are named nobody founds, and each says who is silent;
+// without discovery there are two clusters, for then BootstrapExpect alone decides.
 func TestWhoIsNamedMustBeHeard(t *testing.T) {
 	for _, discovers := range []bool{true, false} {
 		w := newWorld(t, 3, LAN())
@@ -190,8 +190,8 @@ func TestWhoIsNamedMustBeHeard(t *testing.T) {
 	}
 }
 
-// TestRestartWithoutMemoryBesideItsCluster: a and b found a cluster and keep nothing; b comes back and can reach c only. Two seek, as many as are expected, and BootstrapExpect is more
-// than half of three: they must not found, for a is named and silent.
+// TestRestartWithoutMemoryBesideItsCluster: a and b found a cluster and keep nothing; b comes back and can reach c only. Two seek, as many as are
+// expected, and BootstrapExpect is more than half of three: they must not found, for a is named and silent.
 func TestRestartWithoutMemoryBesideItsCluster(t *testing.T) {
 	w := newWorld(t, 4, LAN())
 	w.base.BootstrapExpect = 2

@@ -58,21 +58,22 @@
 //
 // # Who may found, and when
 //
-// Whoever hears of a cluster joins it or nothing. Otherwise a cluster is founded by exactly BootstrapExpect nodes that all hear each other, choose each other
-// (the lowest uids, or the disks of the last view) and lock themselves to one view: all of them, not a majority, and each to one view in its life. The lowest uid
-// proposes; it decides nothing alone.
+// Whoever hears of a cluster joins it or nothing. Otherwise a cluster is founded by exactly BootstrapExpect nodes that all hear each other, choose
+// each other (the lowest uids, or the disks of the last view) and lock themselves to one view: all of them, not a majority, and each to one view
+// in its life. The lowest uid proposes; it decides nothing alone.
 //
 //   - Nodes whose disks remember a cluster found it anew, by V5, and never another.
-//   - Nodes that remember none could found a second one beside a cluster that they do not hear. Two foundings take 2·BootstrapExpect incarnations without a memory. So
-//     with BootstrapExpect above half of all that are ever started with an empty disk, or with none, there is one cluster, whatever the network and discovery do. A
-//     set of pods that keep their disks has that with BootstrapExpect above half of its highest number of replicas. Where each restart forgets, as without
-//     Disk, no number is above half for ever, and it takes the next rule.
-//   - With Config.Discovers (discover.go), a node without a memory founds, and signs, only while the source of addresses answers, has named at least BootstrapExpect
-//     addresses, the same for StableAfter, and a node without a cluster was heard at each of them. So a cluster is not doubled while the source names one of its members, heard or not.
-//     A name that has gone stale puts a founding off until the source forgets it. Who only has Seeds is not held to this: they need not be all.
+//   - Nodes that remember none could found a second one beside a cluster that they do not hear. Two foundings take 2·BootstrapExpect incarnations
+//     without a memory. So with BootstrapExpect above half of all that are ever started with an empty disk, or with none, there is one cluster,
+//     whatever the network and discovery do. A set of pods that keep their disks has that with BootstrapExpect above half of its highest number of
+//     replicas. Where each restart forgets, as without Disk, no number is above half for ever, and it takes the next rule.
+//   - With Config.Discovers (discover.go), a node without a memory founds, and signs, only while the source of addresses answers, has named at
+//     least BootstrapExpect addresses, the same for StableAfter, and a node without a cluster was heard at each of them. So a cluster is not
+//     doubled while the source names one of its members, heard or not. A name that has gone stale puts a founding off until the source forgets it.
+//     Who only has Seeds is not held to this: they need not be all.
 //
-// Pekko's cluster bootstrap asks for the same three (a number of contact points, a stable margin, word from each of them) and then lets one node join itself, alone; here all founders
-// have to find so, and to lock. It knows nothing like V5.
+// Pekko's cluster bootstrap asks for the same three (a number of contact points, a stable margin, word from each of them) and then lets one node
+// join itself, alone; here all founders have to find so, and to lock. It knows nothing like V5.
 //
 // # What a cold start has to hear
 //

@@ -45,7 +45,9 @@ type link struct {
 	parked  bool          // the goroutine waits for wake
 	room    chan struct{} // closed when buf was taken; nil when nobody waits
 	refused error         // the last attempt to connect was refused; nil again once one succeeds
-	state   LinkState
+	// answered is who was there at the last attempt to connect; of a link of SendAddr only
+	answered NodeID
+	state    LinkState
 }
 
 func (m *Mesh) newLink(peer NodeID, addr string, lane Lane, stripe uint32) *link {

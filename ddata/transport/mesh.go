@@ -254,6 +254,22 @@ func (m *Mesh) PeerAddr(id NodeID) (string, bool) {
 	return "", false
 }
 
+// AddrPeer is the node that answered at an address of SendAddr.
+func (m *Mesh) AddrPeer(addr string) (NodeID, bool) {
+	if addr == m.addr {
+		return m.cfg.Self, true
+	}
+	m.mu.Lock()
+	l := m.addrLinks[addr]
+	m.mu.Unlock()
+	if l == nil {
+		return 0, false
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.answered, l.answered != 0
+}
+
 // Close stops everything and waits for it.
 func (m *Mesh) Close() error {
 	m.mu.Lock()

@@ -98,10 +98,24 @@ func (l *link) connect(gen uint64) (net.Conn, answer, error) {
 	l.mu.Unlock()
 	h := hello{To: l.peer, Lane: l.lane, Stripe: l.stripe, Generation: gen, Written: written}
 	k := kindLink
-	if l.peer == 0 {
-		k = kindAddr
+	if l.peer != 0 {
+		return l.m.dial(l.ctx, addr, k, h)
 	}
-	return l.m.dial(l.ctx, addr, k, h)
+	conn, a, err := l.m.dial(l.ctx, addr, kindAddr, h)
+	l.answeredBy(a.From, err)
+	return conn, a, err
+}
+
+// answeredBy notes who was found at an address.
+func (l *link) answeredBy(id NodeID, err error) {
+	if cause, refused := errors.AsType[ErrRefused](err); refused && cause.Reason == RefusedSelf {
+		id = l.m.cfg.Self
+	} else if err != nil {
+		id = 0
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.answered = id
 }
 
 // dial opens a connection of any kind and completes its handshake.

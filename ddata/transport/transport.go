@@ -168,6 +168,10 @@ type Peers interface {
 	// PeerAddr is the address of a peer, or the one that a node named in the hello
 	// of a connection that is open now, as it is while one of its frames is handled.
 	PeerAddr(id NodeID) (string, bool)
+	// AddrPeer is the node that answered at addr when SendAddr last connected
+	// there; this node itself when addr is another name of its own. It is
+	// forgotten when nobody answers, or no frame is sent there for Config.AddrIdle.
+	AddrPeer(addr string) (NodeID, bool)
 }
 
 // Streams are raw connections through the same port, for protocols that bring

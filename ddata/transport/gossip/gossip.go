@@ -74,6 +74,7 @@ type Gossip struct {
 	mu     sync.Mutex
 	listed map[transport.NodeID]listing
 	wanted map[transport.NodeID]string
+	found  []string // addresses of SetFound
 }
 
 // listing is a node that memberlist believes to be alive.
@@ -95,7 +96,7 @@ func New(t transport.Transport, cfg Config) (*Gossip, error) {
 	}
 	g := &Gossip{cfg: cfg, self: self, listed: map[transport.NodeID]listing{}, events: newHintQueue()}
 	g.ctx, g.cancel = context.WithCancel(context.Background())
-	ip, port, err := resolveOwn(g.ctx, t.Addr())
+	ip, port, err := g.resolveOwn(t.Addr())
 	if err != nil {
 		g.cancel()
 		return nil, err
@@ -115,19 +116,28 @@ func New(t transport.Transport, cfg Config) (*Gossip, error) {
 	return g, nil
 }
 
+// unresolved stands for the own address while its name does not resolve, as that of a pod that no service names yet. Others dial the name, which
+// travels in the node's name and meta: memberlist only wants an IP to show. This one is nobody's (RFC 5737).
+var unresolved = net.IPv4(192, 0, 2, 1)
+
 // resolveOwn turns the transport's address into what memberlist wants to know.
-func resolveOwn(ctx context.Context, addr string) (net.IP, int, error) {
-	ctx, cancel := context.WithTimeout(ctx, resolveTimeout)
-	defer cancel()
-	found, err := resolve(ctx, addr)
-	if err != nil {
-		return nil, 0, fmt.Errorf("gossip: own address %s: %w", addr, err)
-	}
-	host, port, err := net.SplitHostPort(found[0])
+func (g *Gossip) resolveOwn(addr string) (net.IP, int, error) {
+	_, port, err := net.SplitHostPort(addr)
 	if err != nil {
 		return nil, 0, err
 	}
 	n, err := strconv.Atoi(port)
+	if err != nil {
+		return nil, 0, err
+	}
+	ctx, cancel := context.WithTimeout(g.ctx, resolveTimeout)
+	defer cancel()
+	found, err := resolve(ctx, addr)
+	if err != nil {
+		g.cfg.Logger.Warn("gossip: the own address does not resolve; others have to resolve it to reach this node", "addr", addr, "err", err)
+		return unresolved, n, nil
+	}
+	host, _, err := net.SplitHostPort(found[0])
 	return net.ParseIP(host), n, err
 }
 
@@ -143,6 +153,13 @@ func (g *Gossip) SetWanted(nodes map[transport.NodeID]string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.wanted = wanted
+}
+
+// SetFound names addresses to join through beside Config.Seeds, such as discovery finds; it replaces those of before. The slice is copied.
+func (g *Gossip) SetFound(addrs []string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.found = slices.Clone(addrs)
 }
 
 // Listed tells what memberlist believes to be alive, this node included, by UID.

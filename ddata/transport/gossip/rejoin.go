@@ -55,6 +55,7 @@ func (g *Gossip) missing() []string {
 			want = append(want, addr)
 		}
 	}
+	want = append(want, g.found...)
 	g.mu.Unlock()
 	at[g.self.Addr] = true
 	want = append(want, g.cfg.Seeds...)

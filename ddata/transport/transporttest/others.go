@@ -34,6 +34,15 @@ func sendAddr(c *cluster) {
 	if got := receive(c, back); got != "who are you" {
 		c.t.Errorf("reply %q", got)
 	}
+	if id, ok := a.AddrPeer(b.Addr()); !ok || id != b.Self() {
+		c.t.Errorf("%v answers at %s, want %v", id, b.Addr(), b.Self())
+	}
+	if id, ok := a.AddrPeer(a.Addr()); !ok || id != a.Self() {
+		c.t.Errorf("%v answers at the own address", id)
+	}
+	if id, ok := a.AddrPeer("127.0.0.1:9"); ok {
+		c.t.Errorf("%v answers at an address that was never dialled", id)
+	}
 	if _, ok := a.PeerAddr(12345); ok {
 		c.t.Error("an address of nobody")
 	}
