@@ -65,6 +65,8 @@ func (s *Store) checkKeyState(ks *keyState) error {
 		switch {
 		case it.Key != key:
 			failed = fmt.Errorf("crdt: key %q holds item %v", key, it)
+		case ks.kind != 0 && ks.kind != kindOf(it.Path):
+			failed = fmt.Errorf("crdt: key %q is known to hold %v, and holds item %v", key, ks.kind, it)
 		case !s.clock.Has(it.Dot):
 			failed = fmt.Errorf("crdt: item %v is not in the clock", it)
 		case s.index.get(it.Dot) != it:

@@ -14,7 +14,8 @@ type keyState struct {
 	marks  *marks  // nil: only plain data
 	items  int32
 	paths  int32
-	bytes  int // of items, estimated
+	kind   Kind // of all items; 0: not known, several perhaps
+	bytes  int  // of items, estimated
 	digest Digest
 }
 

@@ -30,8 +30,15 @@ func (m *marks) clone() *marks {
 func (k *keyState) enter(it *Item, h Digest) {
 	k.digest = k.digest.Plus(h)
 	k.bytes += it.size()
+	kind := kindOf(it.Path)
 	switch {
-	case kindOf(it.Path).owned():
+	case k.items == 1:
+		k.kind = kind
+	case k.kind != kind:
+		k.kind = 0
+	}
+	switch {
+	case kind.owned():
 		m := k.marking()
 		i, ok := m.find(it.Dot.Origin)
 		if !ok {

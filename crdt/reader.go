@@ -202,6 +202,9 @@ func (r Reader) Digest() Digest {
 
 // CheckKind returns ErrTypeClash, with both kinds, when something of another kind lives here; ErrDeleted when the key is deleted for ever.
 func (r Reader) CheckKind(want Kind) error {
+	if r.ks == nil || want != 0 && r.prefix == "" && r.ks.kind == want {
+		return nil // all items are, those that are hidden too
+	}
 	if r.Deleted() {
 		return deletedError(r.Key())
 	}

@@ -2,6 +2,8 @@ package crdt
 
 import (
 	"maps"
+	"math"
+	"math/rand/v2"
 	"slices"
 	"strconv"
 	"strings"
@@ -123,5 +125,28 @@ func TestTreeTakesLowerPathsThanItsFirst(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// seek is written out for speed: it counts what is below.
+func TestSeekCounts(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	for range 10_000 {
+		leads, n := blankLeads, 1+rng.IntN(nodeMax)
+		for i := range leads[:n] {
+			leads[i] = rng.Uint32N(100) * 0x0292_9292 // with ties, from end to end
+		}
+		slices.Sort(leads[:n])
+		for _, l := range []uint32{0, leads[0], leads[n-1], leads[n/2], leads[n/2] + 1, rng.Uint32(), math.MaxUint32} {
+			want := 0
+			for _, x := range leads {
+				if x < l {
+					want++
+				}
+			}
+			if got := seek(&leads, l); got != want {
+				t.Fatalf("%d of %x are below %x, seek says %d", want, leads, l, got)
+			}
+		}
 	}
 }

@@ -117,6 +117,10 @@ func TestTypeClashIsTheCallersError(t *testing.T) {
 	if _, err := ViewOf[ORSet[string]](r.Store().View("s")); !errors.Is(err, ErrTypeClash) {
 		t.Error(err)
 	}
+	mustUpdate(t, r, "s", func(tx *Tx) error { _, err := tx.RemoveAll(KindORSet.Path()); return err })
+	if c, err := ViewOf[GCounter](r.Store().View("s")); err != nil || c.Value() != 1 {
+		t.Error(c, err)
+	}
 	mustUpdate(t, r, "s", func(tx *Tx) error { _, err := tx.RemoveAll(""); return err })
 	addAll(t, r, "s", "fine again")
 }

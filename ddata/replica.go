@@ -283,15 +283,19 @@ func (r *Replicator) local(ctx context.Context, key string) (crdt.Reader, error)
 	if err := ctx.Err(); err != nil {
 		return crdt.Reader{}, r.wrap("get", key, replicator.Local, err)
 	}
-	if err := crdt.CheckKey(key); err != nil {
-		return crdt.Reader{}, r.wrap("get", key, replicator.Local, err)
-	}
 	i := r.d.m.SpaceOf(key)
 	if p := r.snaps[i].Load(); p != nil && p.version == r.version.Load() {
-		if v := p.snap.View(key); !v.Deleted() {
-			return v, nil
+		v := p.snap.View(key)
+		switch {
+		case v.Key() == "": // it holds nothing, and may not be able to
+			return v, r.wrap("get", key, replicator.Local, crdt.CheckKey(key))
+		case v.Deleted():
+			return crdt.Reader{}, r.wrap("get", key, replicator.Local, crdt.ErrDeleted)
 		}
-		return crdt.Reader{}, r.wrap("get", key, replicator.Local, crdt.ErrDeleted)
+		return v, nil
+	}
+	if err := crdt.CheckKey(key); err != nil {
+		return crdt.Reader{}, r.wrap("get", key, replicator.Local, err)
 	}
 	res := r.call(ctx, func(timeout time.Duration) replicator.Input {
 		return replicator.Get{Key: key, Read: replicator.Local, Timeout: timeout}

@@ -14,14 +14,14 @@ func isGlob(pattern string) bool { return strings.Contains(pattern, "*") }
 // patterns says which keys are durable.
 type patterns struct {
 	exact map[string]bool
-	globs []string // with at least one star
+	globs [][]string // the pieces between stars, of each pattern with at least one
 }
 
 func newPatterns(all []string) patterns {
 	p := patterns{exact: make(map[string]bool, len(all))}
 	for _, s := range all {
 		if isGlob(s) {
-			p.globs = append(p.globs, s)
+			p.globs = append(p.globs, strings.Split(s, "*"))
 		} else {
 			p.exact[s] = true
 		}
@@ -30,16 +30,17 @@ func newPatterns(all []string) patterns {
 }
 
 func (p *patterns) match(key string) bool {
-	return p.exact[key] || slices.ContainsFunc(p.globs, func(g string) bool { return glob(g, key) })
+	return len(p.exact) > 0 && p.exact[key] || slices.ContainsFunc(p.globs, func(g []string) bool { return globbed(g, key) })
 }
 
 // glob matches key against a pattern whose stars each stand for any run of bytes. Taking each inner piece at its first
 // place is right, because the star before the next piece can stretch.
-func glob(pattern, key string) bool {
-	pieces := strings.Split(pattern, "*")
+func glob(pattern, key string) bool { return globbed(strings.Split(pattern, "*"), key) }
+
+func globbed(pieces []string, key string) bool {
 	first, last := pieces[0], pieces[len(pieces)-1]
 	if len(pieces) == 1 {
-		return pattern == key
+		return first == key
 	}
 	if len(key) < len(first)+len(last) || !strings.HasPrefix(key, first) || !strings.HasSuffix(key, last) {
 		return false
