@@ -179,6 +179,9 @@ func withAdvice(err error, dir string) error {
 	case membership.ReasonDisk:
 		return fmt.Errorf("%w; Config.Dir %s holds the data of another cluster: give this node an empty directory of its own, or check Config.Seeds",
 			err, dir)
+	case membership.ReasonCopy:
+		return fmt.Errorf("%w; Config.Dir %s is a copy of that node's directory: remove it, this node then starts from empty and fetches everything "+
+			"from its peers", err, dir)
 	}
 	return err
 }

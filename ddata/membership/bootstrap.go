@@ -61,6 +61,10 @@ func (m *Machine) choice() []UID {
 		return nil
 	}
 	probes := m.eligible()
+	if text := copied(probes); text != "" {
+		m.wait(text)
+		return nil
+	}
 	needs, err := m.needs(probes)
 	if err != nil {
 		m.wait(err.Error())

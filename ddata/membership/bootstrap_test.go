@@ -163,6 +163,63 @@ func TestForeignDisk(t *testing.T) {
 	}
 }
 
+// TestCopiedDiskIsRefused: two voters with one disk would be two votes of one witness after a cold start. Beside its original a copy is refused, at
+// another address too, and by whomever it asks.
+func TestCopiedDiskIsRefused(t *testing.T) {
+	for _, original := range addrs(3) {
+		w := newWorld(t, 1, LAN())
+		ns := w.found(3)
+		copied := w.start("x", func(c *Config) { c.Disk = diskOf(original) })
+		w.run(12 * time.Second)
+		var refused *RefusedError
+		if !errors.As(copied.done, &refused) || refused.Reason != ReasonCopy || !strings.Contains(refused.Text, original) {
+			t.Errorf("a copy of the disk of %s ended with %v", original, copied.done)
+		}
+		if v := ns[0].m.View(); len(v.Members) != 3 {
+			t.Errorf("view %v", v)
+		}
+		w.verdict()
+	}
+}
+
+// TestDiskMayMove: with the disk of a dead member a node comes at any address, in its place, as one at the same address would.
+func TestDiskMayMove(t *testing.T) {
+	cfg := LAN()
+	cfg.StableAfter, cfg.SelfDownAfter = time.Hour, 2*time.Hour
+	w := newWorld(t, 1, cfg)
+	ns := w.found(3)
+	ns[1].crash()
+	moved := w.start("x", func(c *Config) { c.Disk = diskOf(ns[1].addr) })
+	if !w.until(20*time.Second, w.converged) {
+		t.Fatal("not taken:", ns[0].m)
+	}
+	if v := ns[0].m.View(); v.Has(ns[1].uid) || !v.Has(moved.uid) {
+		t.Errorf("view %v", v)
+	}
+	w.verdict()
+}
+
+// TestCopiedDisksDoNotFound: directories that were copied before the first start, as with an image of a machine, found nothing until one is removed.
+func TestCopiedDisksDoNotFound(t *testing.T) {
+	w := newWorld(t, 1, LAN())
+	w.base.Seeds, w.base.BootstrapExpect = addrs(3), 3
+	a := w.start("a", nil)
+	b := w.start("b", func(c *Config) { c.Disk = diskOf("a") })
+	c := w.start("c", nil)
+	w.run(10 * time.Second)
+	for _, n := range []*node{a, b, c} {
+		if n.m.View() != nil || !strings.Contains(strings.Join(n.waiting, "\n"), "have the same disk") {
+			t.Errorf("%v waits because of %q", n.m, n.waiting)
+		}
+	}
+	b.crash()
+	w.start("b", nil)
+	if !w.until(20*time.Second, w.converged) {
+		t.Error("not founded when the copy was removed:", a.m)
+	}
+	w.verdict()
+}
+
 // coldStart founds three nodes, lets them grow to six, and kills them all.
 func coldStart(t *testing.T, seed uint64, s Strategy) *world {
 	w := newWorld(t, seed, LAN())

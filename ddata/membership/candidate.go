@@ -129,22 +129,23 @@ func (m *Machine) settledBy(u UID) Epoch {
 	return 0
 }
 
-// superseded says whether a new incarnation waits at the member's address.
+// superseded says whether a new incarnation waits, at the member's address or with its disk.
 func (m *Machine) superseded(o Member) bool {
 	for _, j := range m.joiners { // order: says whether there is any
-		if j.member.Addr == o.Addr && m.now.Before(j.until) {
+		if j.member.replaces(o) && m.now.Before(j.until) {
 			return true
 		}
 	}
 	return false
 }
 
-// admit adds the nodes that ask to join, as learners. One address is one member.
+// admit adds the nodes that ask to join, as learners. One address is one member, and so is one disk.
 func (m *Machine) admit(c *candidate) {
 	next := c.proposal.View
-	taken := make(map[string]bool, len(next.Members))
+	taken, held := make(map[string]bool, len(next.Members)), make(map[DiskID]bool, len(next.Members))
+	take := func(o Member) { taken[o.Addr], held[o.Disk] = true, o.Disk != 0 }
 	for _, o := range next.Members {
-		taken[o.Addr] = true
+		take(o)
 	}
 	for _, u := range sortedKeys(m.joiners) {
 		j := m.joiners[u]
@@ -152,10 +153,10 @@ func (m *Machine) admit(c *candidate) {
 			delete(m.joiners, u)
 			continue
 		}
-		if j.heard < m.view.Epoch || taken[j.member.Addr] || m.view.Has(u) || len(next.Members) >= membersMax {
+		if j.heard < m.view.Epoch || taken[j.member.Addr] || held[j.member.Disk] || m.view.Has(u) || len(next.Members) >= membersMax {
 			continue
 		}
-		taken[j.member.Addr] = true
+		take(j.member)
 		next.Members = append(next.Members, j.member)
 		c.changed = true
 	}

@@ -129,3 +129,17 @@ func (m *Machine) noteSettled() {
 		m.persist(r)
 	}
 }
+
+// copied says that two have the same disk; empty = none have. One directory is held by one process at a time, so that one of them is a copy. Counted
+// for both, it would be a quorum of a view in which others have acknowledged what is not on it.
+func copied(probes []Probe) string {
+	at := make(map[DiskID]string, len(probes))
+	for _, p := range probes {
+		other, twice := at[p.Self.Disk]
+		if p.Self.Disk != 0 && twice {
+			return fmt.Sprintf("%s and %s have the same disk %v: the directory of one is a copy of the other's, remove it there", other, p.Self.Addr, p.Self.Disk)
+		}
+		at[p.Self.Disk] = p.Self.Addr
+	}
+	return ""
+}

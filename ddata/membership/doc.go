@@ -19,7 +19,7 @@
 // The view after e is one single-decree Paxos decision whose acceptors are the voters of e; a quorum is what the
 // Strategy says, and any two intersect. The oldest reachable voter proposes. Its candidate takes everything that is
 // due into one decision: members that have been unreachable for StableAfter, that an operator downed, that have left,
-// or whose address a new incarnation asks for; joiners; learners that have caught up. Acceptors live in memory: a
+// or whose address or disk a new incarnation has; joiners; learners that have caught up. Acceptors live in memory: a
 // restarted process has another uid and is no acceptor any more.
 //
 // Heartbeats go to all members each interval, over links of our own. Each is answered with a grant, if the sender's
@@ -46,6 +46,8 @@
 //     epochs and the cluster id. It also takes half of each set of disks that the last view lists as not settled (see
 //     below). Its founders wait for L(1+ε) after their start, because their last incarnations may have granted until
 //     the moment they died.
+//     A disk is one witness: no view has two members with one disk. Who comes with that of a member that is running has
+//     a copy, and is refused; with that of one that is not heard, it takes its place.
 //   - V6: heartbeats go out at once when a view is installed, and to a member when its first one of the epoch comes. A
 //     lease of the older epoch may be used up meanwhile: nodes that have not heard of the new view do the same, so
 //     everything is safe against it anyhow. A view change does not pause anything.

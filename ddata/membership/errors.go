@@ -52,6 +52,7 @@ const (
 	ReasonDisk                       // its disk belongs to another cluster
 	ReasonRole                       // not acceptable as it describes itself
 	ReasonGone                       // it was listed and removed before it knew; a new uid will be taken
+	ReasonCopy                       // its disk is a copy of that of a member that is running
 )
 
 // String names the reason.
@@ -69,6 +70,8 @@ func (r Reason) String() string {
 		return "description"
 	case ReasonGone:
 		return "removed"
+	case ReasonCopy:
+		return "copied disk"
 	}
 	return fmt.Sprintf("Reason(%d)", uint8(r))
 }

@@ -41,7 +41,10 @@ func (m *Machine) refusal(p Probe) (Reason, string) {
 		return reason, text
 	}
 	if o, ok := m.living(p.Self); ok {
-		return ReasonRole, fmt.Sprintf("address %s is that of %v, which is running", p.Self.Addr, o.UID)
+		if o.Addr == p.Self.Addr {
+			return ReasonRole, fmt.Sprintf("address %s is that of %v, which is running", p.Self.Addr, o.UID)
+		}
+		return ReasonCopy, fmt.Sprintf("its disk %v is that of %v@%s, which is running", o.Disk, o.UID, o.Addr)
 	}
 	for _, k := range p.Knows {
 		if k.Cluster != m.view.Cluster && !k.Founding && !p.AnyDisks {
@@ -51,18 +54,18 @@ func (m *Machine) refusal(p Probe) (Reason, string) {
 	return 0, ""
 }
 
-// living finds the member at a joiner's address that runs beside it: this node, or one that has been heard for much
-// longer than an earlier incarnation could have been.
+// living finds the member at a joiner's address, or with its disk, that runs beside it: this node, or one that has been heard for
+// much longer than an earlier incarnation could have been.
 func (m *Machine) living(n Member) (Member, bool) {
-	if n.Addr == m.cfg.Addr {
-		return m.Self(), true
+	if self := m.cfg.self(); n.replaces(self) {
+		return self, true
 	}
 	j, asked := m.joiners[n.UID]
 	if !asked || m.now.Sub(j.since) < 2*m.cfg.UnreachableAfter {
 		return Member{}, false
 	}
 	for _, o := range m.view.Members {
-		if o.Addr == n.Addr && m.Reachable(o.UID) {
+		if n.replaces(o) && m.Reachable(o.UID) {
 			return o, true
 		}
 	}
