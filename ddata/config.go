@@ -89,6 +89,9 @@ type Config struct {
 	// have it or none. Default: none, and whoever reaches the port can join, read and write, so that the network has to be trusted.
 	TLS transport.TLS
 
+	// Network makes the connections of the node's port. Package transport/faulty has one for tests, whose wires can be cut, slowed and broken. Default: TCP.
+	Network transport.Network
+
 	// Roles of this node, each 1 to 64 bytes. A Replicator runs for each; entity types run on the nodes of one role.
 	// Default: DefaultRole.
 	Roles []string

@@ -142,7 +142,7 @@ func start(ctx context.Context, cfg Config) (_ *Node, err error) {
 func (n *Node) transportConfig() transport.Config {
 	return transport.Config{
 		Cluster: n.cfg.Name, Self: transport.NodeID(n.uid),
-		Bind: n.cfg.Bind, Advertise: n.cfg.Advertise, TLS: n.cfg.TLS,
+		Bind: n.cfg.Bind, Advertise: n.cfg.Advertise, TLS: n.cfg.TLS, Network: n.cfg.Network,
 		Logger: n.log, OnRefused: n.refused, OnLink: n.linkChanged,
 	}
 }
