@@ -105,6 +105,12 @@ type Config struct {
 	// MinMembersPerRole is MinMembers per role.
 	MinMembersPerRole map[string]int
 
+	// VotersMax caps who decides on the cluster's views and grants leases: the so many oldest members. When one goes, the next oldest takes its
+	// place. It keeps the cost of heartbeats per node from growing with the cluster; the price is that the cluster outlives only the loss of
+	// a minority of these at once. Data is not concerned: a majority of replicas is one of all nodes of the role. For hundreds of nodes 25 is
+	// right. The same on all nodes. Default 0: all members vote.
+	VotersMax int
+
 	// Downing decides who goes on after a partition and removes members that do not answer: membership.KeepMajority, StaticQuorum, KeepOldest,
 	// DownAll or Manual. What it decides alone, it may found anew alone (see BootstrapAnyDisks). A side that goes on without a majority of the
 	// replicas loses what only the others had acknowledged; the log says so. The same on all nodes. Default: membership.KeepMajority.
@@ -239,6 +245,9 @@ func (c Config) Validate() error {
 	}
 	if c.MinMembers < 0 {
 		fault("MinMembers", "is negative")
+	}
+	if c.VotersMax < 0 {
+		fault("VotersMax", "is negative; give 0 (all vote) or how many of the oldest vote")
 	}
 	if len(c.DurableKeys) > 0 && c.Dir == "" {
 		fault("Dir", "is empty, but DurableKeys names durable keys; give a directory of this node's own")

@@ -48,7 +48,7 @@ func newMembers(n *Node) (*members, error) {
 	cfg.Seeds, cfg.BootstrapExpect, cfg.BootstrapAnyDisks = n.cfg.Seeds, n.cfg.BootstrapExpect, n.cfg.BootstrapAnyDisks
 	cfg.Discovers = n.cfg.Discovery != nil
 	cfg.MinMembers, cfg.MinMembersOf = n.cfg.MinMembers, n.cfg.MinMembersPerRole
-	cfg.Strategy, cfg.ConfigHash = n.cfg.Downing, configHash(n.cfg)
+	cfg.Strategy, cfg.VotersMax, cfg.ConfigHash = n.cfg.Downing, n.cfg.VotersMax, configHash(n.cfg)
 	var record []byte
 	if n.disk != nil {
 		cfg.Disk, record = n.disk.id(), n.disk.record()
@@ -174,7 +174,7 @@ func withAdvice(err error, dir string) error {
 	}
 	switch refused.Reason {
 	case membership.ReasonConfig:
-		return fmt.Errorf("%w; Preset, Downing, DurableKeys, Expire, and the sizes and the seed of Replication must be the same on all nodes, "+
+		return fmt.Errorf("%w; Preset, Downing, VotersMax, DurableKeys, Expire, and the sizes and the seed of Replication must be the same on all nodes, "+
 			"and Dir set on all or on none", err)
 	case membership.ReasonDisk:
 		return fmt.Errorf("%w; Config.Dir %s holds the data of another cluster: give this node an empty directory of its own, or check Config.Seeds",

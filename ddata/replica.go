@@ -180,7 +180,7 @@ func (r *Replicator) install(v *membership.View) {
 			continue
 		}
 		p := replicator.Peer{ID: crdt.Origin(m.UID), UpNumber: m.UpNumber, Disk: uint64(m.Disk)}
-		if m.Votes() {
+		if m.Full() {
 			view.Voters = append(view.Voters, p)
 		} else {
 			view.Learners = append(view.Learners, p)

@@ -26,16 +26,21 @@ func (m *Machine) fromVoter(r Receive, cluster ClusterID, epoch Epoch) bool {
 		m.tellView(r, cluster, epoch)
 		return false
 	}
-	if o, ok := m.view.Member(r.From); !ok || !o.Votes() || !m.votes() {
+	if !m.isVoter(r.From) || !m.isVoter(m.cfg.UID) {
 		m.stats.DroppedBad++
 		return false
 	}
 	return true
 }
 
-func (m *Machine) votes() bool {
-	me, ok := m.view.Member(m.cfg.UID)
-	return ok && me.Votes()
+// isVoter says whether the member decides what comes after the installed view. The voters are the oldest, so that age tells.
+func (m *Machine) isVoter(u UID) bool {
+	o, ok := m.view.Member(u)
+	return ok && m.votes(o)
+}
+
+func (m *Machine) votes(o Member) bool {
+	return o.Full() && o.UpNumber <= m.voters[len(m.voters)-1].UpNumber
 }
 
 // prepare answers a ballot's first phase. Members that are to be dropped are held back (V2) already here, so that the

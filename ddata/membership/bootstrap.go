@@ -53,9 +53,10 @@ func (m *Machine) foundAfter() time.Time {
 
 // choice names with whom this node would found a cluster, sorted; nil = not yet. It depends only on what the
 // candidates say of themselves, so that all who hear each other choose alike. If no disk remembers a view, it is the
-// BootstrapExpect lowest uids, and nobody while it is unsure whom else there is (discover.go). Else it is all whose disks were in the views that must not be forgotten, provided that
-// they are a quorum of each, and that no majority of a set that may know what the others do not is missing (V5); the
-// others join them later.
+// BootstrapExpect lowest uids, and nobody while it is unsure whom else there is (discover.go). Else it is all whose disks were
+// in the views that must not be forgotten, provided that they are a quorum of each, and that no majority of a set that may know what the others do not is missing (V5); the
+// others join them later. Of a founding that nobody here has seen completed, too few are filled up to BootstrapExpect with the lowest uids of
+// the others: the rest of those who locked to it, or were asked to, may be free to found without them.
 func (m *Machine) choice() []UID {
 	if m.cfg.BootstrapExpect == 0 {
 		return nil
@@ -79,21 +80,28 @@ func (m *Machine) choice() []UID {
 			return nil
 		}
 	}
-	if len(chosen) == 0 {
-		if len(probes) < m.cfg.BootstrapExpect {
-			m.wait(join(m.tooFew(probes), m.unsure()))
-			return nil
-		}
-		if text := m.unsure(); text != "" {
-			m.wait(text)
-			return nil
-		}
-		chosen = probes[:m.cfg.BootstrapExpect]
-	}
-	uids := make([]UID, 0, len(chosen))
+	uids := make([]UID, 0, len(probes))
 	for _, p := range chosen {
 		uids = append(uids, p.Self.UID)
 	}
+	installed := slices.ContainsFunc(needs, func(k Known) bool { return !k.Pending })
+	if len(chosen) > 0 && (installed || m.cfg.BootstrapAnyDisks) {
+		return uids
+	}
+	for _, p := range probes {
+		if len(uids) < m.cfg.BootstrapExpect && !slices.Contains(uids, p.Self.UID) {
+			uids = append(uids, p.Self.UID)
+		}
+	}
+	if len(uids) < m.cfg.BootstrapExpect {
+		m.wait(join(m.tooFew(probes), m.unsure()))
+		return nil
+	}
+	if text := m.unsure(); text != "" && len(uids) > len(chosen) {
+		m.wait(text)
+		return nil
+	}
+	slices.Sort(uids)
 	return uids
 }
 
@@ -265,7 +273,7 @@ func (k Known) compare(o Known) int {
 // foundingView is the view that this node proposes to the chosen.
 func (m *Machine) foundingView(choice []UID) *View {
 	probes := m.eligible()
-	v := &View{Cluster: ClusterID(m.rng.Uint64() | 1), Epoch: 1, ConfigHash: m.cfg.hash(), Founded: true}
+	v := &View{Cluster: ClusterID(m.rng.Uint64() | 1), Epoch: 1, ConfigHash: m.cfg.hash(), VotersMax: uint32(m.cfg.VotersMax), Founded: true}
 	for _, p := range probes {
 		for _, k := range p.Knows {
 			v.Epoch = max(v.Epoch, k.Epoch+1)

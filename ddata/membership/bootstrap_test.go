@@ -63,6 +63,7 @@ func TestRefused(t *testing.T) {
 		{ReasonConfig, func(c *Config) { c.ConfigHash = 5 }},
 		{ReasonConfig, func(c *Config) { c.LeaseDuration = 5 * time.Second }},
 		{ReasonConfig, func(c *Config) { c.Strategy = Manual{} }},
+		{ReasonConfig, func(c *Config) { c.VotersMax = 3 }},
 		{ReasonRole, func(c *Config) { c.Addr = "b" }},
 	} {
 		w := newWorld(t, 1, LAN())

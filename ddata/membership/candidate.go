@@ -22,7 +22,7 @@ func (m *Machine) candidate() candidate {
 		c = candidate{proposal: &Proposal{View: next}}
 		kept, delayed = m.keep(&c, m.removalAfterStopped)
 	}
-	if !slices.ContainsFunc(kept, Member.Votes) {
+	if !slices.ContainsFunc(kept, Member.Full) {
 		c = candidate{proposal: &Proposal{View: next}}
 		kept = slices.Clone(m.view.Members)
 	}
@@ -41,7 +41,7 @@ func (m *Machine) candidate() candidate {
 // canGoOn says whether those of the members who vote and are heard could decide the view after the next. Who leaves stays
 // until they can: the dead go first, or a learner comes up.
 func (m *Machine) canGoOn(members []Member) bool {
-	next := View{Members: members}
+	next := View{Members: members, VotersMax: m.view.VotersMax}
 	return m.cfg.Strategy.Quorum(next.Voters(), m.Reachable)
 }
 
@@ -103,7 +103,7 @@ func (m *Machine) removalDue(o Member) (due time.Time, consented bool) {
 // removalAfterStopped is removalDue while the others could not go on without the voters that have stopped: those stay. The
 // dead go meanwhile, for a learner that is to come up may be waiting for their answer.
 func (m *Machine) removalAfterStopped(o Member) (due time.Time, consented bool) {
-	if o.Votes() && m.hasStopped(o.UID) && m.Reachable(o.UID) {
+	if o.Full() && m.hasStopped(o.UID) && m.Reachable(o.UID) {
 		return time.Time{}, false
 	}
 	return m.removalDue(o)
@@ -175,7 +175,7 @@ func (m *Machine) promote(c *candidate) {
 		}
 		f := m.flagsOf(o.UID)
 		switch {
-		case o.Status == Joining && open && m.Reachable(o.UID) && f&FlagStopped == 0 && (o.Votes() || f&FlagCaughtUp != 0 && m.roomForVoters()):
+		case o.Status == Joining && open && m.Reachable(o.UID) && f&FlagStopped == 0 && (o.Full() || f&FlagCaughtUp != 0 && m.roomForVoters()):
 			o.Status = Up
 			if o.UpNumber == 0 {
 				next.LastUp++

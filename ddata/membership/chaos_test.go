@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -277,7 +278,7 @@ func timing(seed uint64) Config {
 }
 
 // keptSeeds are worlds that once showed an error.
-var keptSeeds = []uint64{9, 21, 814, 3595, 6697, 7020, 11689}
+var keptSeeds = []uint64{9, 21, 814, 1247, 3595, 6697, 7020, 11689}
 
 func TestRandomWorlds(t *testing.T) {
 	seeds := slices.Clone(keptSeeds)
@@ -299,6 +300,26 @@ func TestRandomWorldsOfStrategies(t *testing.T) {
 			playAll(t, seeds, func(seed uint64) Config {
 				c := timing(seed)
 				c.Strategy = s
+				return c
+			})
+		})
+	}
+}
+
+// TestRandomWorldsOfFewVoters: the rules hold when only the oldest vote, and others come to vote as they go.
+func TestRandomWorldsOfFewVoters(t *testing.T) {
+	for i, most := range []int{1, 2, 3, 4} {
+		t.Run(strconv.Itoa(most), func(t *testing.T) {
+			var seeds []uint64
+			for seed := range uint64(*seedsFlag) / 3 {
+				seeds = append(seeds, 4*seed+uint64(i)+1)
+			}
+			playAll(t, seeds, func(seed uint64) Config {
+				c := timing(seed)
+				c.VotersMax = most
+				if seed%5 == 0 {
+					c.Strategy = KeepOldest{DownIfAlone: true}
+				}
 				return c
 			})
 		})

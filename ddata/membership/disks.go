@@ -42,7 +42,7 @@ func (v *View) LastDisks(role string) (sets [][]DiskID) {
 func (v *View) disks(role string) []DiskID {
 	var ds []DiskID
 	for _, m := range v.Members {
-		if m.Votes() && m.Disk != 0 && m.HasRole(role) {
+		if m.Full() && m.Disk != 0 && m.HasRole(role) {
 			ds = append(ds, m.Disk)
 		}
 	}
@@ -59,7 +59,7 @@ func (v *View) onDisk() []Member {
 func (v *View) roles() []string {
 	var rs []string
 	for _, m := range v.Members {
-		if m.Votes() {
+		if m.Full() {
 			rs = append(rs, m.Roles...)
 		}
 	}

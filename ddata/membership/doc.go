@@ -5,8 +5,8 @@
 //
 // A Member is one incarnation of a node, named by a random UID that is never used again. A View lists the members of
 // one Epoch. Views form a chain: each is one decision of the voters of the view before. The voters are the members that
-// are Up or Leaving; unreachable ones count until a view drops them. A Joining member is a learner: it is listed and
-// replicates, but does not vote and runs nothing. The oldest member of a role is the one that became Up first; singletons
+// are Up or Leaving, or the VotersMax oldest of them; unreachable ones count until a view drops them. A Joining member is a
+// learner: it is listed and replicates, but does not vote and runs nothing. The oldest member of a role is the one that became Up first; singletons
 // run there. A Lease is the permission to run anything at all.
 //
 //	Probe ─► founding: all BootstrapExpect nodes lock themselves to one view ─┐
@@ -51,6 +51,21 @@
 //   - V6: heartbeats go out at once when a view is installed, and to a member when its first one of the epoch comes. A
 //     lease of the older epoch may be used up meanwhile: nodes that have not heard of the new view do the same, so
 //     everything is safe against it anyhow. A view change does not pause anything.
+//
+// # Few voters in a large cluster
+//
+// With VotersMax only so many of the oldest vote. Who votes follows from the view alone, which carries the cap, so all that have installed
+// it agree. Others heartbeat to the voters and hold leases by their grants; between two that do not vote nothing passes, and a
+// hint of memberlist makes one ask the other. The rules above hold as they stand, because none compares the voters of two views:
+//
+//  1. A lease in e is granted by a quorum of voters(e), and e+1 is decided by a quorum of voters(e): they share a voter j.
+//  2. If e+1 drops the holder, j has waited for its promise (R4). If not, j granted nothing after it accepted e+1 at t (R2; V1 if j is the
+//     holder itself), so what was granted in e ends by t+L.
+//  3. Whoever decides e+2 has installed e+1, which was decided after t, and promised every member L(1+ε) then (R3), whether it voted in e
+//     or not. So no view that drops the holder comes before t+L; and so on for every later view.
+//
+// The voters that take the place of those who went have promised nothing as voters: step 3 alone protects from them (TestScripts, "a voter
+// replaced"). After a stop of everything, a quorum of the disks of the last voters has to be there, and half of the disks of each set below.
 //
 // A joiner is let into the next view only when it has heard of this one: its probe says so. An old probe, found by a member
 // that was not there for a while, would bring back who has been in and gone.

@@ -8,6 +8,7 @@ type peer struct {
 	heard       time.Time // when a message of it last came
 	unreachable time.Time // since when it counts as unreachable; zero = reachable
 	suspected   bool      // a hint said that it is dead, and nothing was heard since
+	watched     bool      // heartbeats pass between it and this node: all but those between two that do not vote
 	promised    time.Time // R1, R3: no view without it is accepted here before
 	heldBack    time.Time // V2: it is granted nothing before
 	grant       grant     // what it granted to this node
@@ -32,7 +33,18 @@ func (m *Machine) flags() (f Flags) {
 	return f
 }
 
-// advanceBeat sends heartbeats to all other members when they are due.
+// beats says whether heartbeats go to the member. They ask for grants, so all voters get them. If all full members vote, so do the learners, and
+// everybody sees for itself who is there. Else voters are told by those who beat to them; and only who seems to be gone is asked, or told
+// of an operator's word.
+func (m *Machine) beats(o Member) bool {
+	if o.UID == m.cfg.UID {
+		return false
+	}
+	p := m.peers[o.UID]
+	return !m.capped || m.votes(o) || p.suspected || !p.unreachable.IsZero() || m.downs[o.UID]
+}
+
+// advanceBeat sends heartbeats when they are due.
 func (m *Machine) advanceBeat() {
 	if !m.now.Before(m.beatAt) {
 		m.beat()
@@ -45,12 +57,22 @@ func (m *Machine) beat() {
 	hb := m.heartbeat()
 	lost := !m.holder.votes.Holds(m.now)
 	for _, o := range m.view.Members {
-		if o.UID == m.cfg.UID {
+		if !m.beats(o) {
 			continue
 		}
 		m.send(o.UID, o.Addr, hb)
 		if lost && !m.Reachable(o.UID) { // a new incarnation there may know what has become of the cluster
 			m.send(0, o.Addr, Fetch{Cluster: m.view.Cluster})
+		}
+	}
+}
+
+// farewell tells all that this node goes, those too to whom no heartbeats go.
+func (m *Machine) farewell() {
+	hb := m.heartbeat()
+	for _, o := range m.view.Members {
+		if o.UID != m.cfg.UID {
+			m.send(o.UID, o.Addr, hb)
 		}
 	}
 }
@@ -82,7 +104,7 @@ func (m *Machine) onHeartbeat(r Receive, hb Heartbeat) {
 		return
 	}
 	m.learn(p, hb)
-	granted := m.mayGrant(r.From, p)
+	granted := (!m.capped || m.isVoter(m.cfg.UID)) && m.mayGrant(r.From, p)
 	if granted {
 		m.stats.GrantsGiven++
 		p.promise(m.now.Add(m.cfg.promise()))
@@ -92,7 +114,7 @@ func (m *Machine) onHeartbeat(r Receive, hb Heartbeat) {
 	m.sendMember(r.From, Grant{Cluster: hb.Cluster, Epoch: hb.Epoch, Mono: hb.Mono, Wall: hb.Wall, Granted: granted})
 	arrived := p.epoch < hb.Epoch
 	p.epoch = hb.Epoch
-	if arrived && !p.grant.valid(m.now) {
+	if arrived && !p.grant.valid(m.now) && (!m.capped || m.isVoter(r.From)) {
 		m.sendMember(r.From, m.heartbeat()) // V6: it answers for this epoch only now
 	}
 }

@@ -58,6 +58,7 @@ func (m *Machine) install(v *View) {
 	m.stats.ViewsInstalled++
 	m.carryLease()
 	m.view, m.hash, m.voters = v, v.Hash(), v.Voters()
+	m.capped = v.capped(len(v.Full()))
 	m.acceptor = acceptor{}
 	m.proposer = proposer{}
 	m.rebuildPeers(v)
@@ -80,13 +81,17 @@ func (m *Machine) install(v *View) {
 func (m *Machine) rebuildPeers(v *View) {
 	old := m.peers
 	m.peers = make(map[UID]*peer, len(v.Members))
+	all := !m.capped || m.isVoter(m.cfg.UID)
 	for _, o := range v.Members {
 		if o.UID == m.cfg.UID {
 			continue
 		}
-		p := &peer{heard: m.now}
+		p := &peer{heard: m.now, watched: all || m.votes(o)}
 		if q := old[o.UID]; q != nil {
-			p.heard, p.unreachable, p.suspected, p.promised = q.heard, q.unreachable, q.suspected, q.promised
+			p.unreachable, p.suspected, p.promised = q.unreachable, q.suspected, q.promised
+			if q.watched { // else its silence means nothing yet
+				p.heard = q.heard
+			}
 			p.flags = q.flags &^ FlagFrozen
 			p.settled = q.settled
 		}

@@ -80,7 +80,7 @@ func (m *Machine) mismatch(p Probe) (Reason, string) {
 	case p.Protocol != Protocol:
 		return ReasonProtocol, fmt.Sprintf("cluster speaks version %d, the node %d", Protocol, p.Protocol)
 	case p.ConfigHash != m.cfg.hash():
-		return ReasonConfig, fmt.Sprintf("configuration hash is %x, the node's %x: strategy, lease duration or what the nodes must configure alike differ",
+		return ReasonConfig, fmt.Sprintf("configuration hash is %x, the node's %x: strategy, VotersMax, lease duration or what the nodes must configure alike differ",
 			m.cfg.hash(), p.ConfigHash)
 	}
 	return 0, ""

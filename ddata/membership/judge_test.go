@@ -118,7 +118,7 @@ func (j *judge) step(w *world, before, v *View, gone map[UID]bool) {
 		n, ok := v.Member(o.UID)
 		switch {
 		case !ok && !v.Founded:
-			gone[o.UID] = o.Votes() || j.heard[o.UID] != 0 && j.heard[o.UID] <= before.Epoch
+			gone[o.UID] = o.Full() || j.heard[o.UID] != 0 && j.heard[o.UID] <= before.Epoch
 		case !ok:
 		case n.Status < o.Status, o.UpNumber != 0 && n.UpNumber != o.UpNumber:
 			j.fault(w, "%v became %v", o, n)

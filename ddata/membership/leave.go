@@ -89,7 +89,7 @@ func (m *Machine) advanceLeave() {
 	}
 	allStopped := true
 	for _, o := range m.view.Members {
-		if o.UID == m.cfg.UID || m.hasStopped(o.UID) {
+		if o.UID == m.cfg.UID || m.hasStopped(o.UID) || !m.peers[o.UID].watched {
 			continue
 		}
 		allStopped = false
@@ -99,7 +99,7 @@ func (m *Machine) advanceLeave() {
 	}
 	limit := m.self.companyAt.Add(m.cfg.SelfDownAfter)
 	if allStopped || !m.now.Before(limit) {
-		m.beat() // so that the others learn of it in time
+		m.farewell() // so that the others learn of it in time
 		m.becomeGone()
 		return
 	}

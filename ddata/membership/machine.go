@@ -35,6 +35,7 @@ type Machine struct {
 	view     *View
 	hash     Hash
 	voters   []Member // of the view, oldest first
+	capped   bool     // not all full members of the view vote
 	peers    map[UID]*peer
 	acceptor acceptor
 	proposer proposer

@@ -14,9 +14,9 @@ type Status uint8
 
 // The statuses of a member.
 const (
-	Joining Status = iota + 1 // in the view, replicates, does not vote, holds no lease
-	Up                        // votes, may run entities under its lease
-	Leaving                   // votes, hands over what it runs, goes when it has stopped
+	Joining Status = iota + 1 // in the view, replicates, counts nowhere, holds no lease
+	Up                        // full member: its replicas count, it may run entities under its lease and vote
+	Leaving                   // full member, hands over what it runs, goes when it has stopped
 )
 
 // String names the status.
@@ -40,12 +40,13 @@ type Member struct {
 	Roles      []string // sorted, fixed for the incarnation
 	AppVersion string   // the application's own version, for rolling updates; not compared
 	Status     Status
-	UpNumber   uint32 // age: assigned by the decision that made it a voter, never used again; 0 = not a voter
+	UpNumber   uint32 // age: assigned by the decision that made it a full member, never used again; 0 = a learner
 	Disk       DiskID
 }
 
-// Votes says whether the member counts in quorums: Up and Leaving members do, and founders from the beginning.
-func (m Member) Votes() bool { return m.UpNumber != 0 }
+// Full says whether the member is more than a learner: Up and Leaving members are, and founders from the beginning. Full members count in
+// the quorums of replicated data; which of them vote on views, View.Voters says.
+func (m Member) Full() bool { return m.UpNumber != 0 }
 
 // HasRole says whether the member has the role. Every member has the empty role.
 func (m Member) HasRole(role string) bool {

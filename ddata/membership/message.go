@@ -100,7 +100,7 @@ const (
 	flagsAll     = FlagLeaving | FlagStopped | FlagCaughtUp | FlagFrozen
 )
 
-// Heartbeat goes to every other member each interval, and asks for a grant.
+// Heartbeat goes to every other member each interval, to voters only if not all vote, and asks for a grant.
 type Heartbeat struct {
 	_       struct{} `cbor:",toarray"`
 	Cluster ClusterID

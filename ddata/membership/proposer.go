@@ -73,7 +73,7 @@ func (m *Machine) advanceProposer() {
 
 // maybePropose starts a ballot when it is this node's turn and there is something to decide.
 func (m *Machine) maybePropose() {
-	if !m.votes() || !m.hearsQuorum() {
+	if !m.isVoter(m.cfg.UID) || !m.hearsQuorum() {
 		return
 	}
 	if m.now.Before(m.proposer.retryAt) {

@@ -15,7 +15,7 @@ func (m *Machine) heard(p *peer) {
 func (m *Machine) advanceReach() {
 	for _, o := range m.view.Members {
 		p := m.peers[o.UID]
-		if p == nil {
+		if p == nil || !p.watched && !p.suspected && p.unreachable.IsZero() {
 			continue
 		}
 		limit := p.heard.Add(m.patience(p))
@@ -60,6 +60,9 @@ func (m *Machine) onHint(h Hint) {
 		if m.cfg.Faults.DeadMeansRemoved {
 			m.removeByHint(o.UID)
 			return
+		}
+		if !p.watched && !p.suspected {
+			p.heard = m.now // from here on it is asked, and its silence counts
 		}
 		p.suspected = true
 		m.sendMember(o.UID, m.heartbeat())

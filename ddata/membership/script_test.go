@@ -18,6 +18,8 @@ var scripts = []script{
 	{"growing view, cut right after commit", "NoFreeze", Faults{NoFreeze: true}, growingView},
 	{"growing view, cut right after commit", "NoInstallPromise", Faults{NoInstallPromise: true}, growingView},
 	{"growing view, accepted by the one to be dropped", "NoV1", Faults{NoV1: true}, growingViewOwnVote},
+	{"a voter replaced, its successor knows nothing", "NoFreeze of few voters", Faults{NoFreeze: true}, replacedVoter},
+	{"a voter replaced, its successor knows nothing", "NoInstallPromise of few voters", Faults{NoInstallPromise: true}, replacedVoter},
 	{"one node between two that cannot hear each other", "NoV2", Faults{NoV2: true}, betweenTwo},
 	{"the side that removes is heard by the removed", "NoPromise", Faults{NoPromise: true}, deafSuccessor},
 	{"grants that come late", "LeaseFromReply", Faults{LeaseFromReply: true}, lateGrants},
@@ -138,6 +140,57 @@ func growingViewOwnVote(t *testing.T, f Faults) *world {
 	w.run(15 * time.Second)
 	if second.m.View().Has(oldest.uid) {
 		t.Fatal("the island did not remove the oldest:", second.m)
+	}
+	return w
+}
+
+// replacedVoter: only the three oldest of seven vote, and the quorums of two views need not meet.
+//
+//  1. the oldest hears the third voter and nobody else;
+//  2. the third leaves; the second and the third decide the view without it, in which the fourth node votes, and the third, which never
+//     learns that this was decided, stays with the oldest;
+//  3. the second and the fourth remove the oldest on an operator's word; the fourth never promised it anything as a voter;
+//  4. the oldest knows nothing of it and lives on what the third grants.
+//
+// The third must have stopped granting when it accepted (R2), and the fourth must wait on installing (R3).
+func replacedVoter(t *testing.T, f Faults) *world {
+	cfg := LAN()
+	cfg.Faults, cfg.VotersMax = f, 3
+	patient(&cfg)
+	w := newWorld(t, 7, cfg)
+	w.found(7)
+	vs := w.nodes[0].m.View().Voters()
+	if len(vs) != 3 {
+		t.Fatalf("%d of seven vote", len(vs))
+	}
+	oldest, second, third := w.byUID[vs[0].UID], w.byUID[vs[1].UID], w.byUID[vs[2].UID]
+	sealed := false
+	w.filter = func(a, b *node, msg Message) bool {
+		between := func(x, y *node) bool { return a == x && b == y || a == y && b == x }
+		switch {
+		case between(oldest, third):
+			_, paxos := ballotOf(msg)
+			return !paxos // they must not finish it
+		case a == oldest || b == oldest:
+			return false
+		case a == third || b == third:
+			return !sealed
+		}
+		return true
+	}
+	third.step(Leave{})
+	w.watch = func(n *node, _ Input, fx *Effects) {
+		for _, v := range fx.Install {
+			sealed = sealed || !v.Has(third.uid)
+		}
+	}
+	if !w.until(20*time.Second, func() bool { return sealed }) {
+		t.Fatal("the third did not leave:", second.m)
+	}
+	second.step(Down{oldest.uid})
+	w.run(15 * time.Second)
+	if second.m.View().Has(oldest.uid) {
+		t.Fatal("the oldest was not removed:", second.m)
 	}
 	return w
 }

@@ -3,6 +3,7 @@ package membership
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"unicode"
@@ -54,6 +55,47 @@ func checkLaws(t *testing.T, s Strategy, voters []Member) {
 			}
 			if a&b == a && !quorum[b] {
 				t.Fatalf("%08b is a quorum of %v, %08b is not", a, voters, b)
+			}
+		}
+	}
+}
+
+// TestCappedVotersIntersect: whoever of up to eight members votes is told by the view alone, those are the oldest, and any two quorums of
+// them intersect, whatever the cap and whoever else agrees.
+func TestCappedVotersIntersect(t *testing.T) {
+	rng := rand.New(rand.NewPCG(2, 2))
+	for _, s := range []Strategy{KeepMajority{}, KeepMajority{Role: "core"}, Manual{}, DownAll{}, StaticQuorum{Size: 3}, KeepOldest{}, KeepOldest{DownIfAlone: true}} {
+		for n := 1; n <= 8; n++ {
+			for limit := range n + 2 {
+				v := &View{VotersMax: uint32(limit)}
+				for i, x := range rng.Perm(n) {
+					o := Member{UID: UID(i + 1), Status: Up, UpNumber: uint32(10*x + 1)}
+					if rng.IntN(2) == 0 {
+						o.Roles = []string{"core"}
+					}
+					v.Members = append(v.Members, o)
+				}
+				v.Members = append(v.Members, Member{UID: UID(n + 1), Status: Joining})
+				checkCapped(t, s, v)
+			}
+		}
+	}
+}
+
+func checkCapped(t *testing.T, s Strategy, v *View) {
+	voters, full := v.Voters(), v.Full()
+	want := len(full)
+	if v.VotersMax > 0 {
+		want = min(want, int(v.VotersMax))
+	}
+	if !slices.EqualFunc(voters, full[:want], func(a, b Member) bool { return a.UID == b.UID }) {
+		t.Fatalf("%d vote, want the %d oldest of %v", len(voters), want, full)
+	}
+	for a := range 1 << len(v.Members) {
+		for b := range 1 << len(v.Members) {
+			in := func(set int) func(UID) bool { return func(u UID) bool { return set>>(u-1)&1 == 1 } }
+			if a&b == 0 && s.Quorum(voters, in(a)) && s.Quorum(voters, in(b)) {
+				t.Fatalf("%v of %d: %b and %b are both quorums of %v", s, v.VotersMax, a, b, voters)
 			}
 		}
 	}

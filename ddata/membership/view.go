@@ -13,8 +13,8 @@ import (
 // A view that was handed out is never modified, neither by the machine nor by its receiver, and may be shared
 // between goroutines.
 //
-// Invariants: Members is sorted by UID without duplicates; addresses are unique; at least one member votes;
-// the UpNumbers of voters are unique and at most LastUp.
+// Invariants: Members is sorted by UID without duplicates; addresses are unique; at least one member is full;
+// the UpNumbers of full members are unique and at most LastUp.
 type View struct {
 	_          struct{} `cbor:",toarray"`
 	Cluster    ClusterID
@@ -25,6 +25,7 @@ type View struct {
 	ConfigHash uint64    // what all members must have configured alike
 	Founded    bool      // this view founds the cluster, or founds it anew after a cold start
 	Unsettled  []DiskSet // of earlier views that may not be settled, by epoch, then by role; what a cold start has to hear
+	VotersMax  uint32    // how many of the oldest decide what comes next; 0 = all that are Up or Leaving
 }
 
 // Hash is a 128-bit hash of the encoded view.
@@ -35,7 +36,7 @@ func (v *View) Hash() Hash {
 
 // next returns an empty child of the view, to be filled with members.
 func (v *View) next(hash Hash) *View {
-	return &View{Cluster: v.Cluster, Epoch: v.Epoch + 1, Parent: hash, LastUp: v.LastUp, ConfigHash: v.ConfigHash}
+	return &View{Cluster: v.Cluster, Epoch: v.Epoch + 1, Parent: hash, LastUp: v.LastUp, ConfigHash: v.ConfigHash, VotersMax: v.VotersMax}
 }
 
 func (v *View) sort() {
@@ -63,23 +64,36 @@ func (v *View) find(u UID) (int, bool) {
 	})
 }
 
-// Voters returns those whose votes count, oldest first. The slice is the caller's.
-func (v *View) Voters() []Member {
-	var vs []Member
+// Full returns the full members, oldest first: whose replicas count, and who may run things. The slice is the caller's.
+func (v *View) Full() []Member {
+	var ms []Member
 	for _, m := range v.Members {
-		if m.Votes() {
-			vs = append(vs, m)
+		if m.Full() {
+			ms = append(ms, m)
 		}
 	}
-	slices.SortFunc(vs, func(a, b Member) int { return cmp.Compare(a.UpNumber, b.UpNumber) })
-	return vs
+	slices.SortFunc(ms, func(a, b Member) int { return cmp.Compare(a.UpNumber, b.UpNumber) })
+	return ms
 }
 
-// Learners returns the members that do not vote yet, by UID. The slice is the caller's.
+// Voters returns those who decide what comes after this view and grant leases in it, oldest first: the full members, if VotersMax is
+// set the oldest of them. The slice is the caller's.
+func (v *View) Voters() []Member {
+	ms := v.Full()
+	if v.capped(len(ms)) {
+		ms = ms[:v.VotersMax:v.VotersMax]
+	}
+	return ms
+}
+
+// capped says whether some of so many full members do not vote.
+func (v *View) capped(full int) bool { return v.VotersMax > 0 && full > int(v.VotersMax) }
+
+// Learners returns the members that are not full yet, by UID. The slice is the caller's.
 func (v *View) Learners() []Member {
 	var ls []Member
 	for _, m := range v.Members {
-		if !m.Votes() {
+		if !m.Full() {
 			ls = append(ls, m)
 		}
 	}
@@ -102,7 +116,7 @@ func (v *View) Oldest(role string) (Member, bool) {
 	var oldest Member
 	found := false
 	for _, m := range v.Members {
-		if m.Status == Joining || !m.Votes() || !m.HasRole(role) {
+		if m.Status == Joining || !m.Full() || !m.HasRole(role) {
 			continue
 		}
 		if !found || m.UpNumber < oldest.UpNumber {

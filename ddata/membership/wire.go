@@ -192,7 +192,7 @@ func checkVoters(vs []Member) error {
 		if err := checkMember(v); err != nil {
 			return err
 		}
-		if v.Disk == 0 || !v.Votes() || i > 0 && vs[i-1].UpNumber >= v.UpNumber {
+		if v.Disk == 0 || !v.Full() || i > 0 && vs[i-1].UpNumber >= v.UpNumber {
 			return fmt.Errorf("voter %v: no disk, or out of order", v.UID)
 		}
 	}
@@ -268,7 +268,7 @@ func checkView(v *View) error {
 		if i > 0 && v.Members[i-1].UID >= m.UID {
 			return errors.New("view: members not in order")
 		}
-		if addrs[m.Addr] || m.UpNumber > v.LastUp || m.Votes() && ups[m.UpNumber] {
+		if addrs[m.Addr] || m.UpNumber > v.LastUp || m.Full() && ups[m.UpNumber] {
 			return fmt.Errorf("view: address or number of %v not unique", m)
 		}
 		addrs[m.Addr] = true

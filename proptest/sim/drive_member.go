@@ -74,7 +74,7 @@ func (d *memberDriver) config(known bool) membership.Config {
 	case d.p.slot.index < o.Nodes:
 		c.BootstrapExpect = o.Nodes
 	}
-	c.Strategy = o.Strategy
+	c.Strategy, c.VotersMax = o.Strategy, o.VotersMax
 	c.Faults = o.memberFaults()
 	return c
 }

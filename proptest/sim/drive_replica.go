@@ -180,7 +180,7 @@ func (d *replicaDriver) install(v *membership.View) {
 		peer := replicator.Peer{ID: crdt.Origin(m.UID), UpNumber: m.UpNumber, Disk: uint64(m.Disk)}
 		switch {
 		case !m.HasRole(role):
-		case m.Votes():
+		case m.Full():
 			out.Voters = append(out.Voters, peer)
 		default:
 			out.Learners = append(out.Learners, peer)

@@ -61,7 +61,7 @@ func (j *dataJudge) installed(w *World, _ *Process, v *membership.View) {
 		j.judge(w, b)
 	}
 	b := &viewBook{epoch: v.Epoch, voters: map[uint64]bool{}}
-	for _, m := range v.Voters() {
+	for _, m := range v.Full() {
 		b.voters[uint64(m.UID)] = j.space == replicator.Durable || w.procs[uint64(m.UID)].alive
 	}
 	j.books[v.Cluster] = append(books, b)

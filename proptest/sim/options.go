@@ -50,6 +50,8 @@ type Options struct {
 
 	Hostile  bool                // timeouts that leave all safety to the rules: stable-after 0, long leases
 	Strategy membership.Strategy // the downing strategy of all nodes
+	// VotersMax is how many of the oldest nodes vote on views; 0: all.
+	VotersMax int
 
 	WriteGap time.Duration // mean time between two operations of all clients together
 	Reads    float64       // part of them that reads
@@ -162,6 +164,9 @@ func (o *Options) drawLater(r *rand.Rand) {
 		o.Strategy = pick[membership.Strategy](r, membership.StaticQuorum{Size: o.Nodes/2 + 1}, membership.KeepOldest{},
 			membership.KeepOldest{DownIfAlone: true}, membership.DownAll{})
 	}
+	if o.Scenario == plainChaos || o.Scenario == coldRestarts {
+		o.VotersMax = pick(r, 0, 0, 0, 1, 3)
+	}
 	switch o.Scenario {
 	case plainChaos, tidying, smallLogs, coldRestarts: // the others are about their own load
 		o.drawTidy(r)
@@ -186,6 +191,9 @@ func (o Options) String() string {
 	fmt.Fprintf(&b, " hostile=%v write=%v keys=%d durable=%v removes=%g reads=%g linear=%g log=%d shards=%dx%d remember=%v", o.Hostile,
 		o.WriteGap, o.Keys, o.Durable, o.Removes, o.Reads, o.Linear, o.LogMax, o.EntityTypes, o.Shards, o.Remember)
 	fmt.Fprintf(&b, " downing=%q", o.Strategy.String())
+	if o.VotersMax > 0 {
+		fmt.Fprintf(&b, " voters=%d", o.VotersMax)
+	}
 	if o.Owned+o.Fleeting+o.Final > 0 {
 		fmt.Fprintf(&b, " owned=%g fleeting=%g after %v final=%g", o.Owned, o.Fleeting, o.ExpireAfter, o.Final)
 	}

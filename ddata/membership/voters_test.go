@@ -1,0 +1,156 @@
+package membership
+
+import (
+	"errors"
+	"testing"
+	"time"
+)
+
+// fewVoters founds seven nodes of which three vote, and returns them by age.
+func fewVoters(t *testing.T, tune func(*Config)) (w *world, byAge []*node) {
+	cfg := LAN()
+	cfg.VotersMax = 3
+	if tune != nil {
+		tune(&cfg)
+	}
+	w = newWorld(t, 7, cfg)
+	w.found(7)
+	for _, o := range w.nodes[0].m.View().Full() {
+		byAge = append(byAge, w.byUID[o.UID])
+	}
+	return w, byAge
+}
+
+// TestFewVotersSayLittle: heartbeats go to voters only (§C.4), all members hold their leases by them, and nobody takes the silence of another that does
+// not vote for its death.
+func TestFewVotersSayLittle(t *testing.T) {
+	w, ns := fewVoters(t, nil)
+	sent := make(map[*node]int)
+	w.watch = func(n *node, _ Input, fx *Effects) {
+		for _, e := range fx.Send {
+			if _, ok := e.Msg.(Heartbeat); ok {
+				sent[n]++
+			}
+		}
+	}
+	const beats = 30
+	w.run(beats * w.base.HeartbeatInterval)
+	for i, n := range ns {
+		want := 3 * beats
+		if i < 3 {
+			want = 2 * beats
+		}
+		if sent[n] < want-3 || sent[n] > want+3 {
+			t.Errorf("number %d by age sent %d heartbeats in %d intervals, want %d", i+1, sent[n], beats, want)
+		}
+		if !n.m.Lease().Holds(n.local()) || n.m.Stats().LeasesLost > 0 {
+			t.Errorf("%v has lost its lease", n.m)
+		}
+		for _, o := range ns {
+			if !n.m.Reachable(o.uid) {
+				t.Errorf("%v does not hear %v", n, o)
+			}
+		}
+	}
+	w.verdict()
+}
+
+// TestNextOldestComesToVote: voters and others crash; the next oldest come to vote, and the cluster goes on as long as no majority of the voters goes
+// at once.
+func TestNextOldestComesToVote(t *testing.T) {
+	w, ns := fewVoters(t, nil)
+	for _, dead := range []int{6, 0, 1, 2} {
+		ns[dead].crash()
+		if !w.until(20*time.Second, w.converged) {
+			t.Fatalf("not decided without number %d: %v", dead+1, ns[5].m)
+		}
+	}
+	v := ns[5].m.View()
+	voters := v.Voters()
+	if len(v.Members) != 3 || len(voters) != 3 || voters[0].UID != ns[3].uid || !ns[3].acts() {
+		t.Errorf("want the last three to vote, and %v to act: %v", ns[3], v)
+	}
+	w.verdict()
+}
+
+// TestMajorityOfVotersLost: the price of a cap.
+func TestMajorityOfVotersLost(t *testing.T) {
+	w, ns := fewVoters(t, nil)
+	ns[1].crash()
+	ns[2].crash()
+	w.run(w.base.SelfDownAfter + w.base.LeaseDuration + time.Second)
+	for _, n := range ns {
+		if n.alive || n.done != errCrashed && !errors.Is(n.done, ErrDowned) {
+			t.Errorf("%v ended with %v", n.m, n.done)
+		}
+	}
+	w.verdict()
+}
+
+// TestHintsAmongThoseWhoDoNotVote: two that do not vote beat to neither of each other. A hint makes one ask the other: it answers, or counts as
+// unreachable until it answers again.
+func TestHintsAmongThoseWhoDoNotVote(t *testing.T) {
+	w, ns := fewVoters(t, func(c *Config) { c.Strategy = Manual{} })
+	a, b := ns[4], ns[5]
+	a.step(Hint{UID: b.uid, Addr: b.addr})
+	w.run(2 * w.base.UnreachableAfter)
+	if !a.m.Reachable(b.uid) {
+		t.Error("a hint alone makes unreachable")
+	}
+	w.cut = func(x, y *node) bool { return x == b || y == b }
+	w.run(time.Second)
+	a.step(Hint{UID: b.uid, Addr: b.addr})
+	w.run(w.base.UnreachableAfter)
+	if a.m.Reachable(b.uid) || !ns[6].m.Reachable(b.uid) || ns[0].m.Reachable(b.uid) {
+		t.Errorf("want it unreachable for voters and for whom the hint was: %v; %v; %v", a.m, ns[6].m, ns[0].m)
+	}
+	w.cut = nil
+	w.run(2 * w.base.HeartbeatInterval)
+	if !a.m.Reachable(b.uid) || !ns[0].m.Reachable(b.uid) {
+		t.Error("not reachable again:", a.m)
+	}
+	w.verdict()
+}
+
+// TestFewVotersAllLeave: who does not vote hears of the voters' going in time, too; and an operator's word reaches it.
+func TestFewVotersAllLeave(t *testing.T) {
+	w, ns := fewVoters(t, nil)
+	ns[1].step(Down{ns[6].uid})
+	w.run(time.Second)
+	if !errors.Is(ns[6].done, ErrDowned) {
+		t.Errorf("downed: %v", ns[6].m)
+	}
+	for _, n := range ns[:6] {
+		n.step(Leave{})
+	}
+	w.run(5 * time.Second)
+	for _, n := range ns[:6] {
+		if !errors.Is(n.done, ErrLeft) {
+			t.Errorf("%v ended with %v: %v", n, n.done, n.m)
+		}
+	}
+	w.verdict()
+}
+
+// TestFewVotersColdStart: a quorum of the voters' disks founds anew, and of all disks what was acknowledged may be on is asked for half.
+func TestFewVotersColdStart(t *testing.T) {
+	w, ns := fewVoters(t, func(c *Config) { c.Roles = []string{"r"} })
+	w.run(10 * time.Second)
+	for _, n := range ns {
+		n.crash()
+	}
+	w.base.BootstrapExpect = 3
+	for _, n := range ns[3:] { // a majority of all, but nobody who would know of a later view
+		w.start(n.addr, nil)
+	}
+	w.run(20 * time.Second)
+	if n := w.livingAt(ns[3].addr); n.m.View() != nil {
+		t.Fatalf("founded without the voters: %v", n.m)
+	}
+	w.start(ns[0].addr, nil)
+	w.start(ns[1].addr, nil)
+	if !w.until(30*time.Second, w.converged) {
+		t.Error("not founded anew:", w.livingAt(ns[0].addr).m)
+	}
+	w.verdict()
+}
