@@ -10,4 +10,5 @@ type Faults struct {
 	NoV1             bool // the own vote counts for the own lease for ever
 	NoV2             bool // a refusing acceptor goes on granting to those that it would drop
 	OnlyLastDisks    bool // a cold start hears the disks of the last view and no others (V5)
+	DoneTooEarly     bool // a Singleton that is asked to hand over says that it is done while it still stops
 }

@@ -15,6 +15,7 @@ type judge struct {
 	actors  map[UID]bool
 	heard   map[UID]Epoch // of the first view that the node itself installed
 	lastAct time.Duration // when somebody last acted
+	more    func()        // what else to look at, at every instant; nil = nothing
 }
 
 type place struct {
@@ -39,6 +40,9 @@ func (j *judge) fault(w *world, format string, args ...any) {
 
 // instant: at most one node acts.
 func (j *judge) instant(w *world) {
+	if j.more != nil {
+		j.more()
+	}
 	var acting *node
 	for _, n := range w.nodes {
 		if !n.acts() {

@@ -39,6 +39,11 @@ type world struct {
 	stuck   bool          // nothing is settled any more
 	restart func(n *node) // after a node has ended; nil = nothing
 
+	// what else stands on a node (singleton_test.go); nil = nothing
+	serveMore func(n *node, v *View)
+	reactMore func(n *node, e Event)
+	mayStop   func(n *node) bool // before it says that it has stopped
+
 	judge judge
 	log   func(format string, args ...any)
 	watch func(n *node, in Input, fx *Effects) // sees every step
@@ -230,6 +235,9 @@ func (n *node) end(err error) {
 
 // serve plays the replicators: they catch up and settle some time after a view.
 func (n *node) serve(v *View) {
+	if n.w.serveMore != nil {
+		n.w.serveMore(n, v)
+	}
 	me, _ := v.Member(n.uid)
 	if me.Status == Joining && n.m.Stats().ViewsInstalled == 1 {
 		n.w.after(n.w.settle, func() { n.step(CaughtUp{true}) })
@@ -242,16 +250,29 @@ func (n *node) serve(v *View) {
 }
 
 func (n *node) react(e Event) {
+	if n.w.reactMore != nil {
+		n.w.reactMore(n, e)
+	}
 	switch e := e.(type) {
 	case MemberLeaving:
 		if e.Member.UID == n.uid {
-			n.w.after(n.w.handOff, func() { n.stopped = true; n.step(Stopped{}) })
+			n.w.after(n.w.handOff, n.sayStopped)
 		}
 	case Waiting:
 		n.waiting = append(n.waiting, e.Reason)
 	case Forked:
 		n.w.judge.fault(n.w, "%v %v", n, e)
 	}
+}
+
+// sayStopped is said once all that stands on the node has stopped.
+func (n *node) sayStopped() {
+	if n.w.mayStop != nil && !n.w.mayStop(n) && n.alive {
+		n.w.after(50*time.Millisecond, n.sayStopped)
+		return
+	}
+	n.stopped = true
+	n.step(Stopped{})
 }
 
 func (w *world) send(from *node, e Envelope) {

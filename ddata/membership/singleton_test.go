@@ -1,0 +1,199 @@
+package membership
+
+import (
+	"testing"
+	"time"
+)
+
+// lone plays what runs on one node of a role: a Singleton beside each machine, and what it starts, which takes its time to stop.
+type lone struct {
+	w       *world
+	parts   map[*node]*part
+	linger  time.Duration // from Stop to Exited
+	starts  []*node
+	deaf    bool // no word arrives
+	faults  Faults
+}
+
+type part struct {
+	s     *Singleton
+	runs  bool
+	epoch Epoch
+}
+
+func (w *world) playLone(linger time.Duration, f Faults) *lone {
+	l := &lone{w: w, parts: make(map[*node]*part), linger: linger, faults: f}
+	w.serveMore = func(n *node, v *View) { l.step(n, SingletonView{v}) }
+	w.reactMore = func(n *node, e Event) {
+		switch e := e.(type) {
+		case LeaseLost:
+			l.step(n, SingletonLease{false})
+		case LeaseRegained:
+			l.step(n, SingletonLease{true})
+		case MemberLeaving:
+			if e.Member.UID == n.uid {
+				l.step(n, SingletonLeave{})
+			}
+		}
+	}
+	w.judge.more = l.judge
+	w.mayStop = func(n *node) bool { return l.part(n).s.State() == SingletonHandedOver }
+	for _, n := range w.nodes {
+		l.step(n, SingletonView{n.m.View()})
+		l.step(n, SingletonLease{n.m.Lease().Holds(n.local())})
+	}
+	return l
+}
+
+func (l *lone) part(n *node) *part {
+	p := l.parts[n]
+	if p == nil {
+		p = &part{s: NewSingleton(SingletonConfig{Self: n.uid, Faults: l.faults})}
+		l.parts[n] = p
+	}
+	return p
+}
+
+// step plays the driver.
+func (l *lone) step(n *node, in SingletonInput) {
+	if !n.alive {
+		return
+	}
+	if l.w.now < n.paused {
+		l.w.at(n.paused, func() { l.step(n, in) })
+		return
+	}
+	p := l.part(n)
+	fx := p.s.Step(n.local(), in)
+	for _, e := range fx.Send {
+		l.post(n, e)
+	}
+	if fx.Stop {
+		l.w.after(time.Duration(l.w.rng.Int64N(int64(l.linger)+1)), func() { p.runs = false; l.step(n, SingletonExited{}) })
+	}
+	if d := p.s.Deadline(); !d.IsZero() {
+		l.w.after(max(d.Sub(n.local()), time.Millisecond), func() { l.step(n, SingletonTick{}) })
+	}
+	if !fx.Start {
+		return
+	}
+	if !n.m.Lease().Holds(n.local()) {
+		l.step(n, SingletonExited{})
+		return
+	}
+	p.runs, p.epoch = true, fx.Epoch
+	l.starts = append(l.starts, n)
+	l.w.log("%v runs it", n)
+}
+
+func (l *lone) post(from *node, e SingletonEnvelope) {
+	w := l.w
+	if l.deaf || w.loss > 0 && w.rng.Float64() < w.loss {
+		return
+	}
+	w.after(w.latency+time.Duration(w.rng.ExpFloat64()*float64(w.latency)), func() {
+		if to := w.byUID[e.To]; to != nil && (w.cut == nil || !w.cut(from, to)) {
+			l.step(to, SingletonReceive{From: from.uid, Word: e.Word})
+		}
+	})
+}
+
+// judge: at no instant two run it, and nobody with a token that is not above that of another who ran it before. What still runs without the lease has
+// been told to stop, and none of its effects happens.
+func (l *lone) judge() {
+	var one *node
+	for _, n := range l.w.nodes {
+		p := l.parts[n]
+		if p == nil || !p.runs || !n.alive || l.w.now < n.paused || !n.m.Lease().Holds(n.local()) {
+			continue
+		}
+		if one != nil {
+			l.w.judge.fault(l.w, "two run it: %v since %v and %v since %v", one, l.parts[one].epoch, n, p.epoch)
+		}
+		one = n
+	}
+}
+
+// running is who runs it now.
+func (l *lone) running() *node {
+	for _, n := range l.w.nodes {
+		if p := l.parts[n]; p != nil && p.runs && n.alive && n.m.Lease().Holds(n.local()) {
+			return n
+		}
+	}
+	return nil
+}
+
+// TestSingletonIsHandedOver: the next in age runs it as soon as the leaver has stopped it, long before a view says that the leaver is gone; if it is
+// not told when that is, the view tells it.
+func TestSingletonIsHandedOver(t *testing.T) {
+	for _, deaf := range []bool{false, true} {
+		w := newWorld(t, 21, LAN())
+		w.found(3)
+		l := w.playLone(time.Second, Faults{})
+		first := l.running()
+		if first == nil || first != w.acting() {
+			t.Fatal("the oldest does not run it")
+		}
+		w.settle = 8 * time.Second // the leaver stays in the view for so long
+		l.deaf = deaf
+		first.step(Leave{})
+		if !w.until(20*time.Second, func() bool { return l.running() != nil && l.running() != first }) {
+			t.Fatalf("deaf %t: nobody took over: %v", deaf, l.starts)
+		}
+		next := l.running()
+		if early := next.m.View().Has(first.uid); early == deaf {
+			t.Errorf("deaf %t: taken over while the leaver was in the view: %t", deaf, early)
+		}
+		if a, b := l.parts[first].epoch, l.parts[next].epoch; a >= b {
+			t.Errorf("tokens %v, then %v", a, b)
+		}
+		w.verdict()
+	}
+}
+
+// TestSingletonMovesAfterACrash: not before the dead one's lease is over.
+func TestSingletonMovesAfterACrash(t *testing.T) {
+	w := newWorld(t, 22, LAN())
+	w.found(3)
+	l := w.playLone(time.Second, Faults{})
+	first := l.running()
+	first.crash()
+	if !w.until(20*time.Second, func() bool { return l.running() != nil }) {
+		t.Fatal("nobody took over")
+	}
+	if l.running().m.View().Has(first.uid) {
+		t.Error("taken over while the dead one was in the view")
+	}
+	w.verdict()
+}
+
+// TestSingletonInRandomWorlds: never two, whatever happens, and one in the end. Saying done too early is noticed.
+func TestSingletonInRandomWorlds(t *testing.T) {
+	play := func(seed uint64, f Faults) (*chaos, *lone) {
+		c := newChaos(t, seed, timing(seed))
+		l := c.w.playLone(time.Duration(seed%4)*time.Second, f)
+		c.weights[6] += 3 // leaves
+		c.play()
+		if len(c.w.living()) > 0 && !c.w.until(30*time.Second, func() bool { return l.running() != nil }) {
+			c.w.judge.fault(c.w, "nobody runs it")
+		}
+		return c, l
+	}
+	starts, seeds := 0, uint64(max(20, *seedsFlag/2))
+	for seed := uint64(1); seed <= seeds; seed++ {
+		c, l := play(seed, Faults{})
+		for _, f := range c.w.judge.faults {
+			t.Fatalf("seed %d: %s", seed, f)
+		}
+		starts += len(l.starts)
+	}
+	t.Logf("%d starts in %d worlds", starts, seeds)
+	for seed := uint64(1); seed <= 100; seed++ {
+		if c, _ := play(seed, Faults{DoneTooEarly: true}); len(c.w.judge.faults) > 0 {
+			t.Logf("done too early, seed %d: %s", seed, c.w.judge.faults[0])
+			return
+		}
+	}
+	t.Error("done too early: not noticed")
+}
