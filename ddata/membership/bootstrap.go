@@ -270,52 +270,6 @@ func (k Known) compare(o Known) int {
 		cmp.Compare(pending(k), pending(o)), slices.CompareFunc(k.Voters, o.Voters, func(a, b Member) int { return cmp.Compare(a.UID, b.UID) }))
 }
 
-// foundingView is the view that this node proposes to the chosen.
-func (m *Machine) foundingView(choice []UID) *View {
-	probes := m.eligible()
-	v := &View{Cluster: ClusterID(m.rng.Uint64() | 1), Epoch: 1, ConfigHash: m.cfg.hash(), VotersMax: uint32(m.cfg.VotersMax), Founded: true}
-	for _, p := range probes {
-		for _, k := range p.Knows {
-			v.Epoch = max(v.Epoch, k.Epoch+1)
-		}
-	}
-	needs, _ := m.needs(probes) // choice has seen that they are consistent
-	for _, k := range needs {
-		v.Cluster = k.Cluster
-		if !k.Pending {
-			v.inherit(k.Sets)
-		}
-	}
-	for _, p := range probes {
-		if !slices.Contains(choice, p.Self.UID) {
-			continue
-		}
-		v.LastUp++
-		p.Self.UpNumber = v.LastUp
-		v.Members = append(v.Members, p.Self)
-	}
-	if m.cfg.BootstrapAnyDisks {
-		v.Unsettled = among(v.Unsettled, v.disks(""))
-	}
-	if m.enough(v.Members) {
-		for i := range v.Members {
-			v.Members[i].Status = Up
-		}
-	}
-	return v
-}
-
-// among leaves of each set what is there.
-func among(sets []DiskSet, there []DiskID) (out []DiskSet) {
-	for _, s := range sets {
-		s.Disks = slices.DeleteFunc(slices.Clone(s.Disks), func(d DiskID) bool { return !slices.Contains(there, d) })
-		if len(s.Disks) > 0 {
-			out = append(out, s)
-		}
-	}
-	return out
-}
-
 // becomeLocked binds this incarnation to one founding view. On disk before it is said (V5).
 func (m *Machine) becomeLocked(v *View) {
 	s := &m.seek
