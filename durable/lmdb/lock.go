@@ -57,7 +57,7 @@ func lockDir(dir string) (*dirLock, error) {
 		return nil, unwritable(path, "the file system has no working locks", err)
 	}
 	l := &dirLock{file: f, id: id}
-	if err := l.sign(); err != nil {
+	if err := l.sign(); err != nil && !noRoom(err) { // the lock holds without a signature, and a full disk is no reason not to start
 		f.Close()
 		return nil, unwritable(path, "", err)
 	}
@@ -92,7 +92,7 @@ func (l *dirLock) sign() error {
 	return err
 }
 
-// holder reads what sign wrote. Between the holder's flock and its signature there is nothing to read; then the pid is 0.
+// holder reads what sign wrote. Between the holder's flock and its signature, and when the disk was full, there is nothing to read; then the pid is 0.
 func holder(f *os.File) (pid int, who string) {
 	line := make([]byte, 512)
 	n, _ := f.ReadAt(line, 0)
@@ -123,6 +123,9 @@ func inUse(dir string, pid int, who string) error {
 }
 
 func unwritable(path, detail string, cause error) error {
+	if noRoom(cause) {
+		return &durable.Error{Kind: durable.ErrFull, Path: path, Detail: detail, Cause: cause, Remedy: "make room on the disk or raise the limit, and start again"}
+	}
 	return &durable.Error{Kind: durable.ErrUnwritable, Path: path, Detail: detail, Cause: cause,
 		Remedy: "give this node a directory that it may make, read and write, on a local disk"}
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"syscall"
@@ -47,7 +48,7 @@ func fillBelowLimit(dir string) error {
 	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: full, Max: was.Max}); err != nil {
 		return err
 	}
-	return fill(dir, func() error { return syscall.Setrlimit(syscall.RLIMIT_FSIZE, &was) })
+	return fill(dir, func() error { return nil }, func() error { return syscall.Setrlimit(syscall.RLIMIT_FSIZE, &was) })
 }
 
 func fillTinyDisk(dir string) error {
@@ -55,11 +56,36 @@ func fillTinyDisk(dir string) error {
 		fmt.Println("no right to mount:", err)
 		return nil
 	}
-	return fill(dir, func() error { return syscall.Mount("tmpfs", dir, "tmpfs", syscall.MS_REMOUNT, "size=16m") })
+	takeRest := func() error {
+		if err := stuff(filepath.Join(dir, "log")); err != nil {
+			return err
+		}
+		_, err := Open(filepath.Join(dir, "fresh"), Options{}) // one that has nothing yet can not start, and says why
+		if !errors.Is(err, durable.ErrFull) || !strings.Contains(err.Error(), "make room") {
+			return fmt.Errorf("a fresh directory on a full disk: %w", err)
+		}
+		return nil
+	}
+	return fill(dir, takeRest, func() error {
+		return syscall.Mount("tmpfs", dir, "tmpfs", syscall.MS_REMOUNT, "size=16m")
+	})
+}
+
+// stuff takes the last byte of a disk, as others who write to it do.
+func stuff(path string) error {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	for err == nil {
+		_, err = f.Write(make([]byte, 4096))
+	}
+	f.Close()
+	if !errors.Is(err, syscall.ENOSPC) {
+		return err
+	}
+	return nil
 }
 
 // fill commits until the disk is full, several times over, looks at what is there each time, makes room and goes on.
-func fill(dir string, makeRoom func() error) error {
+func fill(dir string, takeRest, makeRoom func() error) error {
 	e, err := Open(dir, Options{})
 	if err != nil {
 		return err
@@ -90,6 +116,9 @@ func fill(dir string, makeRoom func() error) error {
 	}
 	fmt.Printf("%d rows fit; %v", acked, commit(tbl, row("large", 1<<20)))
 	if err := e.Close(); err != nil {
+		return err
+	}
+	if err := takeRest(); err != nil {
 		return err
 	}
 	if e, err = Open(dir, Options{}); err != nil { // a full disk is no reason not to start
