@@ -16,10 +16,13 @@ import (
 // TestScripts plays the golden scripts in testdata. Commands:
 //
 //	start ID [disk=ID]            a process; disk: with the rows of a crashed one
+//	frame N                       FrameMax of those who start from now on
 //	view EPOCH ID… [+ID…] [founded] [disks=N,N]   every running node installs it; + marks learners
 //	view@ID …                     one node installs it
 //	add|remove ID KEY ELEM LEVEL  an update
-//	delete|get|subscribe ID KEY [LEVEL]
+//	fill ID KEY N                 an update that adds N elements
+//	count ID KEY N LEVEL          an update of a counter
+//	delete|forever|get|subscribe ID KEY [LEVEL]
 //	deliver [N]                   the next N packets arrive; all that are on their way
 //	lose N                        the next N packets are lost
 //	persist|fail ID               the disk answers the oldest batch
@@ -27,17 +30,28 @@ import (
 //	wait DURATION                 time passes; deadlines are met, everything arrives
 //	cut|mend ID ID; crash ID; reach|unreach ID ID
 //	show ID                       the state
+//	stats ID                      the counters of repairs
+//	hush COMMAND                  without a word
 func TestScripts(t *testing.T) {
 	golden.Run(t, "testdata/*.txt", func(t *testing.T, out *bytes.Buffer) golden.Player {
-		s := &script{world: newWorld(t, 1, Config{DurableKeys: []string{"d/*"}, FrameMax: 512, BacklogMax: 512, GossipInterval: 10 * time.Second})}
+		s := &script{world: newWorld(t, 1, scripted)}
 		s.log = func(format string, args ...any) { fmt.Fprintf(out, format+"\n", args...) }
 		return s.run
 	})
 }
 
+var scripted = Config{
+	DurableKeys: []string{"d/*"}, Expire: map[string]time.Duration{"x/*": time.Minute}, FrameMax: 512, BacklogMax: 512, GossipInterval: 10 * time.Second,
+}
+
 type script struct{ *world }
 
 func (s *script) run(w []string) error {
+	if w[0] == "hush" {
+		defer func(log func(string, ...any)) { s.log = log }(s.log)
+		s.log = func(string, ...any) {}
+		w = w[1:]
+	}
 	switch cmd, _, _ := strings.Cut(w[0], "@"); cmd {
 	case "start":
 		var disk *rows
@@ -53,7 +67,11 @@ func (s *script) run(w []string) error {
 		s.start(s.id(w[1]), disk, diskID)
 	case "view":
 		return s.view(w)
-	case "add", "remove", "delete", "get", "subscribe":
+	case "fill":
+		return s.fill(w)
+	case "frame":
+		s.cfg.FrameMax, _ = strconv.Atoi(w[1])
+	case "add", "remove", "count", "delete", "forever", "get", "subscribe":
 		return s.operate(w)
 	case "deliver", "lose", "quiet", "wait":
 		return s.pass(w)
@@ -70,6 +88,9 @@ func (s *script) run(w []string) error {
 		s.node(s.id(w[1])).crash()
 	case "reach", "unreach":
 		s.node(s.id(w[1])).step(Reachable{s.id(w[2]), cmd == "reach"})
+	case "stats":
+		st := s.node(s.id(w[1])).m.Stats()
+		s.log("repairs %d, donors replaced %d, donated %d, helped %d", st.Repairs, st.DonorsReplaced, st.Donated, st.Helped)
 	case "show":
 		for line := range strings.Lines(s.node(s.id(w[1])).m.String()) {
 			s.log("%s", strings.TrimSuffix(line, "\n"))
@@ -131,12 +152,22 @@ func (s *script) operate(w []string) error {
 		n.put(key, w[3], level)
 	case "remove":
 		n.take(key, w[3], level)
+	case "count":
+		by, err := strconv.ParseUint(w[3], 10, 64)
+		if err != nil {
+			return err
+		}
+		s.seq++
+		n.step(Update{ID: s.seq, Key: key, Write: level, Mutate: crdt.Mutate[crdt.GCounter](func(c *crdt.GCounterTx) error { return c.Increment(by) })})
 	case "delete":
 		s.seq++
 		n.step(Delete{ID: s.seq, Key: key, Write: level})
+	case "forever":
+		s.seq++
+		n.step(DeleteForever{ID: s.seq, Key: key, Write: level})
 	case "get":
 		if r, ok := n.results[n.get(key, level)]; ok && r.Err == nil {
-			s.log("%v", elems(s.t, r.Reader))
+			s.log("%s", valueOf(s.t, r.Reader))
 		}
 	case "subscribe":
 		s.seq++
@@ -145,6 +176,28 @@ func (s *script) operate(w []string) error {
 		return nil
 	}
 	return err
+}
+
+// fill adds elements in one update.
+func (s *script) fill(w []string) error {
+	many, err := strconv.Atoi(w[3])
+	s.seq++
+	s.node(s.id(w[1])).step(Update{ID: s.seq, Key: w[2], Mutate: crdt.Mutate[crdt.ORSet[string]](func(t *crdt.ORSetTx[string]) error {
+		var err error
+		for i := range many {
+			err = errors.Join(err, t.Add(strconv.Itoa(i)))
+		}
+		return err
+	})})
+	return err
+}
+
+// valueOf prints a set or a counter, the latter with the number of its items.
+func valueOf(t tb, r crdt.Reader) string {
+	if c, err := (crdt.GCounter{}).View(r); err == nil && r.Len() > 0 {
+		return fmt.Sprintf("%d in %d items", c.Value(), r.Len())
+	}
+	return fmt.Sprint(elems(t, r))
 }
 
 func levelOf(word string) (Level, error) {
