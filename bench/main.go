@@ -53,6 +53,8 @@ var benches = []bench{
 	{"join", "an empty node becomes a full member of one with 1 M items, beside encoding and merging them in place", runJoin},
 	{"durable", "durable inserts, 1 to 256 callers beside raw LMDB, and into one set from 1 to 1 M elements", runDurable},
 	{"load", "the start of a node with 1 M rows in its directory", runLoad},
+	{"frames", "frames between two transports, one way and ping-pong, 1 and 64 callers, beside raw framed TCP", runFrames},
+	{"lanes", "latency of the control lane beside a flood of data and a snapshot of 100 MB, beside a raw connection", runLanes},
 	{"tell", "entity messages on one node, by id and by reference, beside a mutex-and-slice mailbox", runTell},
 	{"pause", "SIGSTOP to one process of three for 30 times -d, then SIGCONT: what its entities still do, and how long the others did without", runPause},
 	{"remote", "entity messages between two processes, tell and ask, beside raw framed TCP", runRemote},

@@ -35,6 +35,8 @@ type load struct {
 
 func (l load) perSecond() float64 { return float64(l.ops) / l.elapsed.Seconds() }
 
+func (l *load) sort() { slices.Sort(l.lat) }
+
 func (l load) percentile(p float64) float64 {
 	if len(l.lat) == 0 {
 		return 0
@@ -81,7 +83,7 @@ func callers(n int, d time.Duration, op func(caller, i int) error) (load, error)
 	}
 	wg.Wait()
 	total.elapsed, total.ops = time.Since(start), len(total.lat)
-	slices.Sort(total.lat)
+	total.sort()
 	return total, first
 }
 
