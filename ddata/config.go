@@ -15,6 +15,7 @@ import (
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/ddata/discovery"
 	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/sight"
 	"github.com/coterie-go/coterie/ddata/transport"
 	"github.com/coterie-go/coterie/durable/lmdb"
 	"github.com/coterie-go/coterie/replicator"
@@ -150,22 +151,11 @@ type Config struct {
 	// left zero: Self, Disk, DurableKeys, Expire, WriteBehind and OperationTimeout. DigestSeed, FrameMax and GroupMax must be the same on all nodes.
 	Replication replicator.Config
 
-	// Logger hears of transitions and of faults. Default: slog.Default().
+	// Logger gets a line for each event of package sight. Default: slog.Default().
 	Logger *slog.Logger
 
-	// OnLargeKey, when set, is called beside the line in the log when a key has grown beyond Replication.LargeKey, and again with each tenth that it
-	// grows, from the goroutine of the role's Replicator: it must be quick and must not wait for the Replicator. Default: the log alone.
-	OnLargeKey func(LargeKey)
-
-	// OnEvent, when set, is called with each event of the membership, in order, from the node's goroutine: it must be quick and must
-	// not call back into the node except for View, Members and Lease.
-	OnEvent func(membership.Event)
-}
-
-// LargeKey says that a key of a role has grown large.
-type LargeKey struct {
-	Role, Key string
-	Bytes     int // estimated encoded size of what it holds on this node
+	// Sight hears of everything that happens on the node, beside Logger. See sight.Listener for what a callback may do.
+	Sight sight.Listener
 }
 
 // rememberedKeys are the patterns of sharding's remembered entities.

@@ -15,6 +15,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/discovery"
 	"github.com/coterie-go/coterie/ddata/discovery/dnstest"
 	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/sight"
 )
 
 // pods are nodes at addresses of their own, all at one port, as in a cluster of Kubernetes.
@@ -77,12 +78,10 @@ func TestNodesFindEachOtherByName(t *testing.T) {
 	start := func(i, expect int) {
 		c := service.config(i, expect)
 		c.Logger = slog.New(slog.NewTextHandler(&log, nil))
-		c.OnEvent = func(e membership.Event) {
-			if w, ok := e.(membership.Waiting); ok {
-				select {
-				case waiting <- w.Reason:
-				default:
-				}
+		c.Sight.Waiting = func(e sight.Waiting) {
+			select {
+			case waiting <- e.Reason:
+			default:
 			}
 		}
 		go func() {

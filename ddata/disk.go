@@ -2,13 +2,12 @@ package ddata
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"slices"
 
 	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/sight"
 	"github.com/coterie-go/coterie/durable"
 	"github.com/coterie-go/coterie/durable/lmdb"
 	"github.com/coterie-go/coterie/durable/rows"
@@ -18,9 +17,9 @@ import (
 // disk is a node's directory: a table of rows for each replicator, once there are rows, and the membership's record as its note.
 type disk struct{ env *lmdb.Env }
 
-func openDisk(cfg Config, log *slog.Logger) (*disk, error) {
+func openDisk(cfg Config, emit func(sight.Event)) (*disk, error) {
 	opts := cfg.Store
-	opts.Observer = logged(opts.Observer, log)
+	opts.Observer = observed(opts.Observer, emit)
 	env, err := lmdb.Open(cfg.Dir, opts)
 	if err != nil {
 		return nil, fmt.Errorf("ddata: Config.Dir: %w", err)
@@ -28,21 +27,17 @@ func openDisk(cfg Config, log *slog.Logger) (*disk, error) {
 	return &disk{env: env}, nil
 }
 
-// logged tells the log, and then whoever else wants to know.
-func logged(o lmdb.Observer, log *slog.Logger) lmdb.Observer {
+// observed tells the node, and then whoever else wants to know.
+func observed(o lmdb.Observer, emit func(sight.Event)) lmdb.Observer {
 	return lmdb.Observer{
 		MapGrown: func(e lmdb.MapGrown) {
-			log.Debug("durable store", "event", e.String())
+			emit(sight.StoreGrown(e))
 			if o.MapGrown != nil {
 				o.MapGrown(e)
 			}
 		},
 		Compacted: func(e lmdb.Compacted) {
-			level := slog.LevelInfo
-			if e.Err != nil {
-				level = slog.LevelWarn
-			}
-			log.Log(context.Background(), level, "durable store", "event", e.String())
+			emit(sight.StoreCompacted(e))
 			if o.Compacted != nil {
 				o.Compacted(e)
 			}
@@ -52,15 +47,14 @@ func logged(o lmdb.Observer, log *slog.Logger) lmdb.Observer {
 }
 
 // warnRoles tells of the data of roles that this node does not have: nobody can reach it here.
-func (d *disk) warnRoles(roles []string, log *slog.Logger) error {
+func (d *disk) warnRoles(roles []string, emit func(sight.Event)) error {
 	c, err := d.env.Contents()
 	if err != nil {
 		return fmt.Errorf("ddata: Config.Dir: %w", err)
 	}
 	for _, table := range c.Tables {
 		if role, ok := rows.Role(table); ok && !slices.Contains(roles, role) {
-			log.Warn("the directory holds data of a role that Config.Roles does not name; it stays there unread", "role", role, "dir", d.env.Dir(),
-				"roles", roles)
+			emit(sight.StaleRole{Role: role, Dir: d.env.Dir(), Roles: roles})
 		}
 	}
 	return nil

@@ -43,7 +43,7 @@
 //	role                                  Roles                        DefaultRole
 //	gossip-interval                       R.GossipInterval             1 s (Preset Local: 200 ms); pushes wait for no interval
 //	notify-subscribers-interval           none: a change is told at once; a slow subscriber finds the latest value
-//	log-data-size-exceeding               R.LargeKey, OnLargeKey       1 MiB, a line in the log and a call, and one for each tenth more
+//	log-data-size-exceeding               R.LargeKey, Sight.KeyLarge   1 MiB, an event, and one for each tenth more
 //	max-delta-elements                    R.FrameMax                   64 KiB per message; larger groups are cut in transit
 //	delta-crdt.enabled                    none: only events travel
 //	delta-crdt.max-delta-size             R.GroupMax                   64 MiB; a larger update comes by a repair

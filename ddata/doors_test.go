@@ -10,6 +10,7 @@ import (
 
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/ddata"
+	"github.com/coterie-go/coterie/ddata/sight"
 	"github.com/coterie-go/coterie/replicator"
 )
 
@@ -95,10 +96,10 @@ func TestTypedSubscriptionsTellEverything(t *testing.T) {
 }
 
 func TestLargeKeysAreTold(t *testing.T) {
-	told := make(chan ddata.LargeKey, 10)
+	told := make(chan sight.KeyLarge, 10)
 	n := alone(t, "", func(c *ddata.Config) {
 		c.Replication.LargeKey = 1000
-		c.OnLargeKey = func(l ddata.LargeKey) { told <- l }
+		c.Sight.KeyLarge = func(l sight.KeyLarge) { told <- l }
 	})
 	mustAdd(t, n, "small", "x")
 	mustAdd(t, n, "large", strings.Repeat("x", 2000))

@@ -4,13 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"maps"
 	"slices"
 	"sync"
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/sight"
 )
 
 // Leave leaves the cluster gracefully: the view lists the node as Leaving, everything that was registered with
@@ -88,12 +88,8 @@ func (n *Node) finish(err error) {
 	n.ended = err
 	n.over.Store(true)
 	n.lease.Store(&membership.Lease{})
-	level := slog.LevelInfo
-	if errors.Is(err, ErrDowned) {
-		level = slog.LevelWarn
-	}
-	n.log.Log(context.Background(), level, "node ends", "reason", err)
 	go func() {
+		n.Emit(sight.NodeEnded{Err: err, Warn: errors.Is(err, ErrDowned)})
 		n.sayEnd(err)
 		n.release()
 		close(n.done)

@@ -1,11 +1,9 @@
 package ddata
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"hash/fnv"
-	"log/slog"
 	"maps"
 	"math/rand/v2"
 	"slices"
@@ -14,6 +12,7 @@ import (
 
 	"github.com/coterie-go/coterie/ddata/drive"
 	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/sight"
 	"github.com/coterie-go/coterie/ddata/transport"
 )
 
@@ -26,6 +25,10 @@ type members struct {
 
 	last   time.Time              // time of the last step, to notice a suspend
 	reason atomic.Pointer[string] // what the node waits for
+
+	oldest  map[string]membership.UID // by role, as it was told
+	dropped [transport.Drops]uint64   // as it was told
+	dropsAt time.Time
 }
 
 // memberInput is an input of the machine, or something to do on its goroutine.
@@ -38,7 +41,7 @@ type memberInput struct {
 const suspendSlack = time.Second
 
 func newMembers(n *Node) (*members, error) {
-	m := &members{n: n, last: time.Now()}
+	m := &members{n: n, last: time.Now(), oldest: map[string]membership.UID{}}
 	cfg := membership.LAN()
 	if n.cfg.Preset == Local {
 		cfg = membership.Local()
@@ -96,7 +99,7 @@ func (m *members) post(in membership.Input) { m.loop.Force(memberInput{in: in}) 
 func (m *members) receive(from transport.NodeID, payload []byte) {
 	msg, err := membership.DecodeMessage(payload)
 	if err != nil {
-		m.n.log.Debug("malformed membership message", "from", from, "err", err)
+		m.n.Emit(sight.MessageMalformed{What: "membership", Peer: membership.UID(from), Err: err})
 		return
 	}
 	addr, _ := m.n.net.PeerAddr(from)
@@ -132,7 +135,7 @@ func (m *members) Step(now time.Time, q memberInput) {
 }
 
 // Flush implements drive.Machine.
-func (m *members) Flush() {}
+func (m *members) Flush() { m.tellDrops() }
 
 // Deadline implements drive.Machine.
 func (m *members) Deadline() time.Time { return m.m.Deadline() }
@@ -195,7 +198,7 @@ func (m *members) send(e membership.Envelope) {
 		err = m.n.net.SendAddr(e.Addr, membershipChannel, payload)
 	}
 	if err != nil {
-		m.n.log.Debug("membership message not sent", "to", e.String(), "err", err)
+		m.n.Emit(sight.MessageUnsent{What: "membership", To: e.String(), Err: err})
 	}
 }
 
@@ -215,7 +218,8 @@ func (m *members) connect(v *membership.View) {
 }
 
 func (m *members) install(v *membership.View) {
-	m.n.log.Info("view", "view", v.String())
+	m.n.Emit(sight.ViewInstalled{View: v})
+	m.tellOldest(v)
 	for _, r := range m.n.replicas {
 		r.install(v)
 	}
@@ -228,30 +232,48 @@ func (m *members) install(v *membership.View) {
 }
 
 func (m *members) event(e membership.Event) {
-	level := slog.LevelInfo
 	switch e := e.(type) {
 	case membership.MemberUnreachable:
 		m.reachable(e.Member.UID, false)
-		level = slog.LevelWarn
 	case membership.MemberReachable:
 		m.reachable(e.Member.UID, true)
 	case membership.LeaseLost:
 		m.n.leaseChanged(false)
-		level = slog.LevelWarn
 	case membership.LeaseRegained:
 		m.n.leaseChanged(true)
 		m.n.maybeUp()
 	case membership.Waiting:
 		m.reason.Store(&e.Reason)
-	case membership.Downed:
-		level = slog.LevelWarn
-	case membership.Forked:
-		level = slog.LevelError
 	}
-	m.n.log.Log(context.Background(), level, "membership", "event", e.String())
-	if m.n.cfg.OnEvent != nil {
-		m.n.cfg.OnEvent(e)
+	m.n.Emit(sight.OfMembership(e))
+}
+
+// tellOldest says where the singletons of this node's roles are, when that has changed.
+func (m *members) tellOldest(v *membership.View) {
+	for _, role := range m.n.cfg.Roles {
+		if x, ok := v.Oldest(role); x.UID != m.oldest[role] {
+			m.oldest[role] = x.UID
+			m.n.Emit(sight.OldestChanged{Role: role, Member: x, Self: ok && x.UID == m.n.uid})
+		}
 	}
+}
+
+// dropsEach spaces out looks at what the transport has dropped.
+const dropsEach = time.Second
+
+// tellDrops says what the transport has dropped since the last look.
+func (m *members) tellDrops() {
+	if m.last.Before(m.dropsAt) {
+		return
+	}
+	m.dropsAt = m.last.Add(dropsEach)
+	now := m.n.net.Stats().Dropped
+	for d, n := range now {
+		if n > m.dropped[d] {
+			m.n.Emit(sight.FramesDropped{Reason: transport.Drop(d), Count: n - m.dropped[d]})
+		}
+	}
+	m.dropped = now
 }
 
 func (m *members) reachable(uid membership.UID, yes bool) {

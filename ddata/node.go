@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/sight"
 	"github.com/coterie-go/coterie/ddata/transport"
 	"github.com/coterie-go/coterie/ddata/transport/gossip"
 	"github.com/coterie-go/coterie/durable/lmdb"
@@ -21,9 +22,12 @@ import (
 //	starting ──Up──► running ──Leave──► leaving ──► ended (ErrLeft)
 //	    └───────────────┴──── downed, refused, Close ──► ended (ErrDowned, ErrRefused, ErrClosed)
 type Node struct {
-	cfg  Config
-	uid  membership.UID
-	log  *slog.Logger
+	cfg Config
+	uid membership.UID
+	log *slog.Logger
+
+	listeners []sight.Listener // the log, and the user's
+
 	net  transport.Transport
 	swim *gossip.Gossip
 	find *finder // nil without Config.Discovery
@@ -97,6 +101,7 @@ func start(ctx context.Context, cfg Config) (_ *Node, err error) {
 	}
 	n.progress = progress{caughtUp: map[string]bool{}, settled: map[string]membership.Epoch{}}
 	n.log = cfg.Logger.With("node", n.uid.String())
+	n.listeners = []sight.Listener{sight.Log(n.log), cfg.Sight}
 	n.view.Store(&membership.View{})
 	n.lease.Store(&membership.Lease{})
 	defer func() {
@@ -105,10 +110,10 @@ func start(ctx context.Context, cfg Config) (_ *Node, err error) {
 		}
 	}()
 	if cfg.Dir != "" {
-		if n.disk, err = openDisk(cfg, n.log); err != nil {
+		if n.disk, err = openDisk(cfg, n.Emit); err != nil {
 			return nil, err
 		}
-		if err = n.disk.warnRoles(cfg.Roles, n.log); err != nil {
+		if err = n.disk.warnRoles(cfg.Roles, n.Emit); err != nil {
 			return nil, err
 		}
 	}
@@ -143,7 +148,8 @@ func (n *Node) transportConfig() transport.Config {
 	return transport.Config{
 		Cluster: n.cfg.Name, Self: transport.NodeID(n.uid),
 		Bind: n.cfg.Bind, Advertise: n.cfg.Advertise, TLS: n.cfg.TLS, Network: n.cfg.Network,
-		Logger: n.log, OnRefused: n.refused, OnLink: n.linkChanged,
+		OnRefused: n.refused, OnLink: n.linkChanged,
+		OnFault: func(f transport.Fault) { n.Emit(sight.ConnectionFault{Fault: f}) },
 	}
 }
 
@@ -163,7 +169,8 @@ func (n *Node) gossipConfig() gossip.Config {
 // refused tells of connections that were refused on either side. A node that is in no cluster yet and is refused by all its seeds for good
 // gives up: its name or its version is wrong.
 func (n *Node) refused(r transport.Refusal) {
-	text := r.String()                                                              // the transport has logged it
+	n.Emit(sight.ConnectionRefused{Refusal: r})
+	text := r.String()
 	if r.Inbound || n.View().Epoch > 0 || r.Cause.Reason == transport.RefusedSelf { // discovery may name this node as well
 		return
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/ddata/drive"
 	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/sight"
 	"github.com/coterie-go/coterie/ddata/transport"
 	"github.com/coterie-go/coterie/durable"
 	"github.com/coterie-go/coterie/durable/rows"
@@ -114,8 +115,7 @@ func warnStale(n *Node, role string, m *replicator.Machine) {
 		count++
 	}
 	if count > 0 {
-		n.log.Warn("the store holds keys that Config.DurableKeys does not name any more; name them again, or remove them from all nodes with coterie-data",
-			"role", role, "keys", count, "first", first)
+		n.Emit(sight.StaleKeys{Role: role, Keys: count, First: first})
 	}
 }
 
@@ -167,7 +167,7 @@ func (r *Replicator) stop() {
 func (r *Replicator) receive(from transport.NodeID, payload []byte) {
 	msg, err := replicator.DecodeMessage(payload)
 	if err != nil {
-		r.n.log.Debug("malformed replicator message", "from", from, "role", r.role, "err", err)
+		r.n.Emit(sight.MessageMalformed{What: "replicator", Peer: membership.UID(from), Err: err})
 		msg = nil // the machine counts it
 	}
 	r.loop.Force(request{in: replicator.Receive{From: crdt.Origin(from), Msg: msg}})
@@ -419,25 +419,8 @@ func (d *replicaDriver) carry(fx *replicator.Effects) {
 			s.offer(c)
 		}
 	}
-	for _, s := range fx.Settled {
-		if s.Lost {
-			d.n.log.Error("a majority of an older view is gone for good: what only it held is lost", "role", d.role, "settled", s.String())
-		}
-	}
-	for _, l := range fx.Large {
-		d.n.log.Warn("a key has grown large", "role", d.role, "key", l.Key, "bytes", l.Bytes)
-		if d.n.cfg.OnLargeKey != nil {
-			d.n.cfg.OnLargeKey(LargeKey{Role: d.role, Key: l.Key, Bytes: l.Bytes})
-		}
-	}
-	for _, x := range fx.Diverged {
-		d.n.log.Error("two replicas held different values of one write, which only damage in memory, on the wire or on disk "+
-			"can bring about; all keep the same one now",
-			"role", d.role, "key", x.Key, "dot", x.Dot, "peer", membership.UID(x.Peer), "dots", x.Dots)
-	}
-	for _, x := range fx.Malformed {
-		d.n.log.Warn("messages of a node make no sense and are dropped: it runs another version, or the network damages them",
-			"role", d.role, "peer", membership.UID(x.Peer), "count", x.Count)
+	if fx.Notable() {
+		d.tell(fx)
 	}
 	if fx.CaughtUp || len(fx.Settled) > 0 {
 		d.n.report(d.role, d.m.CaughtUp(), membership.Epoch(d.m.Settled()))
@@ -447,7 +430,7 @@ func (d *replicaDriver) carry(fx *replicator.Effects) {
 func (d *replicaDriver) persist(b replicator.Batch) {
 	done := func(err error) {
 		if err != nil {
-			d.n.log.Error("durable data could not be stored", "role", d.role, "err", err)
+			d.n.Emit(sight.StoreFailed{Role: d.role, Err: err})
 		}
 		d.r.loop.Force(request{in: replicator.Persisted{ID: b.ID, Err: err}})
 	}
@@ -465,6 +448,6 @@ func (d *replicaDriver) send(e replicator.Envelope) {
 	}
 	d.scratch = replicator.AppendMessage(d.scratch[:0], e.Msg)
 	if err := d.n.net.Send(transport.NodeID(e.To), lane, 0, d.r.ch, d.scratch); err != nil {
-		d.n.log.Debug("replicator message not sent", "to", e.String(), "err", err)
+		d.n.Emit(sight.MessageUnsent{What: "replicator", To: e.String(), Err: err})
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/sight"
 	"github.com/coterie-go/coterie/ddata/transport"
 )
 
@@ -63,7 +64,19 @@ func (n *Node) tell(fn func(Watcher)) {
 	}
 }
 
+// Emit tells the log and Config.Sight of an event: for the layers above the node, which have events of their own.
+func (n *Node) Emit(e sight.Event) {
+	for i := range n.listeners {
+		n.listeners[i].Tell(e)
+	}
+}
+
 func (n *Node) linkChanged(e transport.LinkEvent) {
+	if e.Up {
+		n.Emit(sight.LinkUp{Link: e})
+	} else {
+		n.Emit(sight.LinkDown{Link: e})
+	}
 	n.tell(func(w Watcher) {
 		if w.Link != nil {
 			w.Link(e)

@@ -187,10 +187,14 @@ func (e *Effects) reset() {
 	}
 }
 
+// Notable says that there is something to tell those who look after the node.
+func (e *Effects) Notable() bool {
+	return len(e.Settled)+len(e.Large)+len(e.Diverged)+len(e.Malformed)+len(e.Repairs)+len(e.Holding) > 0 || e.CaughtUp
+}
+
 // Empty says that there is nothing to carry out.
 func (e *Effects) Empty() bool {
-	return len(e.Persist)+len(e.Send)+len(e.Reply)+len(e.Notify)+len(e.Settled)+len(e.Large)+len(e.Diverged)+len(e.Malformed)+
-		len(e.Repairs)+len(e.Holding) == 0 && !e.CaughtUp
+	return len(e.Persist)+len(e.Send)+len(e.Reply)+len(e.Notify) == 0 && !e.Notable()
 }
 
 // String prints one effect a line.

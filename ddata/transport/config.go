@@ -3,7 +3,6 @@ package transport
 import (
 	"errors"
 	"fmt"
-	"log/slog"
 	"net"
 	"net/netip"
 	"runtime"
@@ -78,8 +77,8 @@ type Config struct {
 	// OnRefused, when set, hears of refused connections, those of peers and own ones. It
 	// must not block.
 	OnRefused func(Refusal)
-	// Logger takes notes for operators. Default: none.
-	Logger *slog.Logger
+	// OnFault, when set, hears of connections that end or cannot be made. It must not block.
+	OnFault func(Fault)
 }
 
 // Validate reports all faults of c together.
@@ -134,9 +133,6 @@ func (c Config) withDefaults() Config {
 	setDefault(&c.BackoffMax, max(defaultBackoffMax, c.BackoffMin))
 	setDefault(&c.AddrIdle, defaultAddrIdle)
 	setDefault(&c.Linger, defaultLinger)
-	if c.Logger == nil {
-		c.Logger = slog.New(slog.DiscardHandler)
-	}
 	if c.Network == nil {
 		c.Network = tcpNetwork{keepAlive: c.KeepAlive, userTimeout: c.WriteTimeout}
 	}

@@ -26,7 +26,7 @@ func (m *Mesh) accept() {
 			return
 		}
 		if err != nil { // out of file descriptors, most likely: it passes
-			m.cfg.Logger.Warn("transport: cannot accept connections at present", "addr", m.addr, "err", err)
+			m.fault(Fault{Kind: FaultAccept, Addr: m.addr, Err: err, Loud: true})
 			t := time.NewTimer(wait.pause())
 			select {
 			case <-t.C:
@@ -154,7 +154,7 @@ func (m *Mesh) refuse(conn net.Conn, h hello, err error) {
 	switch {
 	case errors.Is(err, ErrProtocol):
 		m.n.drop(DropProtocol, 1)
-		m.warn("transport: not a Coterie node", "from", conn.RemoteAddr().String(), "err", err)
+		m.fault(Fault{Kind: FaultStranger, Addr: conn.RemoteAddr().String(), Err: err, Loud: m.maySpeak()})
 	case !ok:
 		m.n.drop(DropHandshake, 1)
 	default:
@@ -224,9 +224,9 @@ func (m *Mesh) serveFrames(raw, conn net.Conn, h hello, t *turn) {
 	case m.closed.Load():
 	case errors.Is(err, ErrProtocol):
 		m.n.drop(DropProtocol, 1)
-		m.warn("transport: connection broke the protocol", "peer", h.From.String(), "addr", h.Addr, "err", err)
+		m.fault(Fault{Kind: FaultProtocol, Peer: h.From, Addr: h.Addr, Err: err, Loud: m.maySpeak()})
 	default:
-		m.cfg.Logger.Debug("transport: connection ended", "peer", h.From.String(), "addr", h.Addr, "err", err)
+		m.fault(Fault{Kind: FaultEnded, Peer: h.From, Addr: h.Addr, Err: err})
 	}
 }
 
@@ -269,17 +269,16 @@ func (m *Mesh) onRefusedBy(by, meant NodeID, addr string, cause ErrRefused) {
 func (m *Mesh) onRefused(r Refusal) {
 	switch r.Cause.Reason {
 	case RefusedCluster, RefusedVersion, RefusedLimit, RefusedHello, RefusedTLS:
-		m.warnOf(r)
+		r.Loud = m.mayRepeat(r) && m.maySpeak()
 	default: // a node starts, ends or comes back
-		m.cfg.Logger.Debug("transport: connection refused", "event", r.String())
 	}
 	if m.cfg.OnRefused != nil {
 		m.cfg.OnRefused(r)
 	}
 }
 
-// warnOf logs a refusal that only an operator can mend, once a minute for each address and reason.
-func (m *Mesh) warnOf(r Refusal) {
+// mayRepeat says whether a refusal that only an operator can mend is to be said aloud: once a minute for each address and reason.
+func (m *Mesh) mayRepeat(r Refusal) bool {
 	type what struct {
 		inbound bool
 		addr    string
@@ -288,29 +287,25 @@ func (m *Mesh) warnOf(r Refusal) {
 	k := fmt.Sprint(what{r.Inbound, r.Addr, r.Cause.Reason})
 	now := time.Now()
 	m.mu.Lock()
-	last, known := m.refusalsSaid[k]
-	said := known && now.Sub(last) < refusalSaidAgain
-	if !said {
-		if len(m.refusalsSaid) >= refusalsSaidMax {
-			clear(m.refusalsSaid)
-		}
-		m.refusalsSaid[k] = now
+	defer m.mu.Unlock()
+	if last, known := m.refusalsSaid[k]; known && now.Sub(last) < refusalSaidAgain {
+		return false
 	}
-	m.mu.Unlock()
-	if said {
-		m.cfg.Logger.Debug("transport: connection refused", "event", r.String())
-		return
+	if len(m.refusalsSaid) >= refusalsSaidMax {
+		clear(m.refusalsSaid)
 	}
-	m.warn("transport: connection refused", "event", r.String())
+	m.refusalsSaid[k] = now
+	return true
 }
 
-// warn logs a warning, at most one a second: who repeats himself, or is hostile, shall not fill the
-// log. What is left out goes to the debug level.
-func (m *Mesh) warn(msg string, args ...any) {
+// maySpeak admits one loud word a second: who repeats himself, or is hostile, shall not fill the log.
+func (m *Mesh) maySpeak() bool {
 	now, last := time.Now().UnixNano(), m.warned.Load()
-	if now-last >= int64(time.Second) && m.warned.CompareAndSwap(last, now) {
-		m.cfg.Logger.Warn(msg, args...)
-		return
+	return now-last >= int64(time.Second) && m.warned.CompareAndSwap(last, now)
+}
+
+func (m *Mesh) fault(f Fault) {
+	if m.cfg.OnFault != nil {
+		m.cfg.OnFault(f)
 	}
-	m.cfg.Logger.Debug(msg, args...)
 }

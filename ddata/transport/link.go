@@ -322,6 +322,13 @@ func (l *link) retire() bool {
 	return true
 }
 
+// target is the address that is dialled.
+func (l *link) target() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.addr
+}
+
 func (l *link) closing() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -206,7 +206,7 @@ func (l *link) onConnectError(err error) {
 		l.discard(DropRefused)
 	}
 	if l.ctx.Err() == nil {
-		l.m.cfg.Logger.Debug("transport: link cannot connect", "link", l.String(), "err", err)
+		l.m.fault(Fault{Kind: FaultDial, Peer: l.peer, Addr: l.target(), Err: err})
 	}
 }
 
@@ -295,7 +295,6 @@ func (l *link) report(e LinkEvent) {
 		return
 	}
 	e.Peer, e.Lane, e.Stripe = l.peer, l.lane, l.stripe
-	l.m.cfg.Logger.Debug("transport: link", "event", e.String())
 	if l.m.cfg.OnLink != nil {
 		l.m.cfg.OnLink(e)
 	}

@@ -236,6 +236,8 @@ type Refusal struct {
 	Addr string
 	// Cause tells the reason.
 	Cause ErrRefused
+	// Loud: an operator can mend it, and it was not said of this address within the last minute, nor anything else within the last second.
+	Loud bool
 }
 
 // String prints the refusal.
@@ -248,4 +250,51 @@ func (r Refusal) String() string {
 		return "refused " + who + ": " + r.Cause.Error()
 	}
 	return "refused by " + who + ": " + r.Cause.Error()
+}
+
+// FaultKind says what was the matter with a connection.
+type FaultKind uint8
+
+// The kinds of faults.
+const (
+	FaultAccept   FaultKind = iota // no connections can be accepted at present: file descriptors are missing, most likely
+	FaultStranger                  // who connects is no node of ours
+	FaultProtocol                  // the other side broke the protocol
+	FaultEnded                     // a connection that the other side had made has ended
+	FaultDial                      // a link cannot connect, and tries again
+)
+
+var faultNames = [...]string{"cannot accept connections at present", "not a Coterie node", "connection broke the protocol", "connection ended", "link cannot connect"}
+
+// String names the kind.
+func (k FaultKind) String() string {
+	if int(k) < len(faultNames) {
+		return faultNames[k]
+	}
+	return "FaultKind(" + strconv.Itoa(int(k)) + ")"
+}
+
+// Fault reports that a connection ended, or could not be made.
+type Fault struct {
+	Kind FaultKind
+	// Peer is the node on the other side; zero when unknown.
+	Peer NodeID
+	// Addr is the address of the other side; of FaultAccept the own one.
+	Addr string
+	// Err is what happened.
+	Err error
+	// Loud: an operator should look, and no more than one such thing was said within the last second.
+	Loud bool
+}
+
+// String prints the fault.
+func (f Fault) String() string {
+	s := f.Kind.String() + ": " + f.Addr
+	if f.Peer != 0 {
+		s += " " + f.Peer.String()
+	}
+	if f.Err != nil {
+		s += ": " + f.Err.Error()
+	}
+	return s
 }

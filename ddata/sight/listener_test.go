@@ -1,0 +1,136 @@
+package sight
+
+import (
+	"bytes"
+	"errors"
+	"log/slog"
+	"os"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/transport"
+)
+
+// kinds are the events that a Listener names, as zero values.
+func kinds() (all []Event) {
+	for f := range reflect.TypeFor[Listener]().Fields() {
+		if f.Name != "Any" {
+			all = append(all, reflect.New(f.Type.In(0)).Elem().Interface().(Event))
+		}
+	}
+	return all
+}
+
+// Each event reaches Any and its own callback, once, and no other.
+func TestEachEventReachesItsCallback(t *testing.T) {
+	for _, e := range kinds() {
+		var heard []string
+		var l Listener
+		v := reflect.ValueOf(&l).Elem()
+		for f, field := range v.Fields() {
+			field.Set(reflect.MakeFunc(f.Type, func(args []reflect.Value) []reflect.Value {
+				heard = append(heard, f.Name)
+				return nil
+			}))
+		}
+		name := reflect.TypeOf(e).Name()
+		l.Tell(e)
+		if !slices.Equal(heard, []string{"Any", name}) {
+			t.Errorf("%s is told to %v", name, heard)
+		}
+		new(Listener).Tell(e) // nobody listens
+	}
+}
+
+// Each event prints itself as its line, and no two have the same message, so that a log can be searched.
+func TestEventsPrintThemselves(t *testing.T) {
+	messages := map[string]string{}
+	for _, e := range kinds() {
+		if _, ok := e.(ViewInstalled); ok {
+			e = ViewInstalled{&membership.View{}}
+		}
+		var b bytes.Buffer
+		log := Log(slog.New(slog.NewTextHandler(&b, &slog.HandlerOptions{Level: slog.LevelDebug})))
+		log.Tell(e)
+		l := e.Line()
+		if !strings.HasPrefix(e.String(), l.Message) || l.Message == "" || !strings.Contains(b.String(), l.Message) || !strings.Contains(b.String(), l.Level.String()) {
+			t.Errorf("%T prints %q, its line in the log is %q", e, e, b.String())
+		}
+		if was, twice := messages[l.Message]; twice {
+			t.Errorf("%T and %s have the message %q", e, was, l.Message)
+		}
+		messages[l.Message] = reflect.TypeOf(e).Name()
+	}
+}
+
+// What an operator should look at is a warning, what must never happen an error.
+func TestLevels(t *testing.T) {
+	loud := map[slog.Level][]Event{
+		slog.LevelWarn: {
+			MemberUnreachable{}, LeaseLost{}, Downed{}, ConnectionRefused{transport.Refusal{Loud: true}}, ConnectionFault{transport.Fault{Loud: true}},
+			FramesDropped{Reason: transport.DropQueueFullControl}, WritersHeld{}, KeyLarge{}, PeerMalformed{}, StaleKeys{}, StaleRole{},
+			StoreCompacted{Err: errors.New("x")}, ShutdownPhase{Unfinished: []string{"x"}}, ShutdownPhase{Err: errors.New("x")}, NodeEnded{Warn: true},
+		},
+		slog.LevelError: {Forked{}, MajorityLost{}, Diverged{}, StoreFailed{}},
+		slog.LevelInfo:  {LeaseLost{Why: membership.LeaseStopped}, NodeEnded{}, ShutdownPhase{}, StoreCompacted{}, MemberReachable{}},
+		slog.LevelDebug: {ConnectionRefused{}, ConnectionFault{}, FramesDropped{Reason: transport.DropPacket}, LinkUp{}, LinkDown{}},
+	}
+	for level, all := range loud {
+		for _, e := range all {
+			if got := e.Line().Level; got != level {
+				t.Errorf("%T: %v, want %v", e, got, level)
+			}
+		}
+	}
+}
+
+func TestEventsOfTheMembership(t *testing.T) {
+	m := membership.Member{UID: 1, Addr: "a:1"}
+	for in, want := range map[membership.Event]string{
+		membership.Waiting{Reason: "r"}:                                "waiting reason=r",
+		membership.Downed{Reason: "r"}:                                 "downed reason=r",
+		membership.Forked{Own: "a", Other: "b"}:                        "forked own=a other=b",
+		membership.LeaseRegained{Epoch: 2}:                             "lease gained epoch=e2",
+		membership.LeaseLost{Epoch: 2, Why: membership.LeaseSuspended}: "lease lost epoch=e2 why=suspended",
+		membership.RefusedNode{UID: 1, Addr: "a:1", Text: "t"}:         "node refused uid=1 addr=a:1 reason=" + membership.Reason(0).String() + " text=t",
+	} {
+		if got := OfMembership(in).String(); got != want {
+			t.Errorf("%T prints %q, want %q", in, got, want)
+		}
+	}
+	for _, c := range []struct {
+		in   membership.Event
+		want Event
+	}{
+		{membership.MemberJoined{Member: m}, MemberJoined{m}}, {membership.MemberUp{Member: m}, MemberUp{m}},
+		{membership.MemberLeaving{Member: m}, MemberLeaving{m}}, {membership.MemberRemoved{Member: m}, MemberRemoved{m}},
+		{membership.MemberUnreachable{Member: m}, MemberUnreachable{m}}, {membership.MemberReachable{Member: m}, MemberReachable{m}},
+	} {
+		if got := OfMembership(c.in); !reflect.DeepEqual(got, c.want) {
+			t.Errorf("%v becomes %v", c.in, got)
+		}
+	}
+}
+
+// The table of events in the package comment is complete.
+func TestTableOfEvents(t *testing.T) {
+	src, err := os.ReadFile("doc.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var listed []string
+	for _, m := range regexp.MustCompile(`(?m)^//\t([A-Z]\w+) `).FindAllSubmatch(src, -1) {
+		listed = append(listed, string(m[1]))
+	}
+	var want []string
+	for _, e := range kinds() {
+		want = append(want, reflect.TypeOf(e).Name())
+	}
+	if !slices.Equal(listed, want) {
+		t.Errorf("the comment lists\n%v\nthe Listener\n%v", listed, want)
+	}
+}
