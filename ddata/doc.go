@@ -8,6 +8,8 @@
 //     decision changes who is in. A node that does not answer stays a member, and counts in every majority, until a view drops it.
 //   - The lease is a node's permission to run what must run once. It comes from a quorum of the view, for a short time; a view that drops a
 //     node is decided only after the lease of that node has ended.
+//   - A Singleton runs on the oldest node of a role, under its lease, and nowhere else (Node.RunSingleton). When that node leaves it hands over to the
+//     next in age: request, in progress, done; when it crashes, the next starts it with the view without it.
 //   - A role is a label of nodes. Each has a Replicator: the replica of that role's data on this node.
 //   - A Key names data and its type, one of the types of package crdt. Keys are made by their first write.
 //

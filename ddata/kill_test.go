@@ -28,6 +28,10 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
+	if addr := os.Getenv(singletonEnv); addr != "" {
+		fmt.Fprintln(os.Stderr, runSingletonChild(addr))
+		os.Exit(1)
+	}
 	goleak.VerifyTestMain(m)
 }
 

@@ -70,6 +70,7 @@ func newMembers(n *Node) (*members, error) {
 
 func (m *members) start() {
 	m.n.net.Handle(membershipChannel, transport.HandlerFunc(m.receive))
+	m.n.net.Handle(singletonChannel, transport.HandlerFunc(m.n.hearWord))
 	m.loop.Start()
 }
 

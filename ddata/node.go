@@ -46,7 +46,9 @@ type Node struct {
 	watchers map[int]Watcher
 	nextID   int
 	leavers  map[int]func(context.Context) error // what hands over before the node says "stopped"
-	progress progress
+
+	singletons map[string]*Singleton // by name
+	progress   progress
 
 	started bool          // the loops run
 	once    sync.Once     // closes up

@@ -111,6 +111,13 @@
 // A view lists at most 64 sets. Above half of that nobody becomes a voter until something is settled; beyond it, which
 // takes as many removals meanwhile, the oldest set is forgotten, and what only its disks know might not be found.
 //
+// # Singletons
+//
+// What runs on the oldest of a role is run by a Singleton, a machine beside the Machine, which is told of views and of the lease. The oldest
+// listed starts it under its lease. The next in age may start before one that leaves is out: when that one has said, asked for it, that
+// it is done. Saying so is for good, as a uid that leaves never starts it again; so who is next by age among those who have not
+// said it is the only one, whichever view it has installed, as long as its lease holds.
+//
 // # Guarantees
 //
 // There is one view per epoch. At any instant at most one node is the oldest of its installed view, holds its lease

@@ -206,6 +206,9 @@ func (m *Machine) Deadline() time.Time {
 	return m.nextAt
 }
 
+// HeartbeatInterval is the time between heartbeats, as configured.
+func (m *Machine) HeartbeatInterval() time.Duration { return m.cfg.HeartbeatInterval }
+
 // View is the installed view, nil before the first. It is immutable.
 func (m *Machine) View() *View { return m.view }
 

@@ -260,7 +260,7 @@ func (s *Singleton) advance(now time.Time) {
 			s.become(SingletonStandby)
 		case len(older) > 0:
 			s.ask(now, older)
-		case !s.startAt.IsZero():
+		case !s.startAt.IsZero() || s.listed() != Up:
 		default:
 			s.slow = false
 			s.fx.Start, s.fx.Epoch = true, s.view.Epoch
@@ -290,6 +290,12 @@ func (s *Singleton) older() (older []UID, may bool) {
 		}
 	}
 	return older, true
+}
+
+// listed is this node's status in the view. One that leaves starts nothing, whether it has heard of that or not.
+func (s *Singleton) listed() Status {
+	me, _ := s.view.Member(s.cfg.Self)
+	return me.Status
 }
 
 func (s *Singleton) ask(now time.Time, older []UID) {

@@ -7,12 +7,12 @@ import (
 
 // lone plays what runs on one node of a role: a Singleton beside each machine, and what it starts, which takes its time to stop.
 type lone struct {
-	w       *world
-	parts   map[*node]*part
-	linger  time.Duration // from Stop to Exited
-	starts  []*node
-	deaf    bool // no word arrives
-	faults  Faults
+	w      *world
+	parts  map[*node]*part
+	linger time.Duration // from Stop to Exited
+	starts []*node
+	deaf   bool // no word arrives
+	faults Faults
 }
 
 type part struct {

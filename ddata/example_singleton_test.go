@@ -1,0 +1,46 @@
+package ddata_test
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/coterie-go/coterie/ddata"
+	"github.com/coterie-go/coterie/ddata/membership"
+)
+
+// A report that one node of the cluster writes, whichever is the oldest, until it leaves and hands over.
+func ExampleNode_RunSingleton() {
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	node, err := ddata.Start(ctx, config("127.0.0.1:0", nil, 1))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	writing := make(chan struct{})
+	reports, err := node.RunSingleton(ddata.SingletonConfig{
+		Name: "reports",
+		Run: func(ctx context.Context, token membership.Epoch) error {
+			fmt.Println("writing reports, token", uint64(token))
+			close(writing)
+			<-ctx.Done() // until the node leaves, ends, or has lost its lease
+			fmt.Println("stopped:", context.Cause(ctx))
+			return nil
+		},
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	<-writing
+	fmt.Println(reports)
+	fmt.Println("left:", node.Leave(10*time.Second))
+	fmt.Println(reports)
+	// Output:
+	// writing reports, token 1
+	// singleton "reports" of backend: running
+	// stopped: membership: left the cluster
+	// left: <nil>
+	// singleton "reports" of backend: handed over
+}

@@ -1,0 +1,217 @@
+package ddata
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/coterie-go/coterie/ddata/drive"
+	"github.com/coterie-go/coterie/ddata/membership"
+)
+
+// SingletonState is how far a Singleton of this node is; it prints itself.
+type SingletonState = membership.SingletonState
+
+// SingletonConfig says what is to run on one node at a time. All nodes of the role run a Singleton of that name.
+type SingletonConfig struct {
+	// Name of the singleton, 1 to 64 bytes, unlike that of any other in the cluster. Required.
+	Name string
+	// Role, of those of this node: the singleton runs on the oldest node that has it. Default: the first of Config.Roles.
+	Role string
+	// Run is the singleton. It is called on the oldest node, under its lease, and returns soon after ctx ends: when the node has lost its lease, leaves,
+	// or ends. Until it has returned nobody else starts it while the node leaves, and Leave waits. It cannot be killed: one that goes on without
+	// the lease must not do anything outside, so Run asks Node.HoldsLease before what matters, or sends token along to whoever
+	// can refuse a lower one; a later run on another node has a higher one. When it returns by itself it is started again after RestartAfter. Required.
+	Run func(ctx context.Context, token membership.Epoch) error
+	// RestartAfter is the time from the end of Run, with an error or without, until it is called again. Default: 1 s, with Preset Local 100 ms.
+	RestartAfter time.Duration
+	// OnState, when set, is called with each new state, in order, from a goroutine of the node; it must be quick. Default: the log alone.
+	OnState func(SingletonState)
+}
+
+// Singleton is this node's part in running something once in the cluster. Node.RunSingleton makes one; it ends with the node.
+//
+//	standby ──oldest of the role, lease──► running ──lease lost, Leave──► stopping ──Run returns──► standby, handed over
+//	   └──the older ones leave──► asking ──► in progress elsewhere ──► running
+type Singleton struct {
+	n      *Node
+	cfg    SingletonConfig
+	m      *membership.Singleton
+	loop   *drive.Loop[singletonInput]
+	state  atomic.Uint32
+	cancel context.CancelCauseFunc // of the last Run's context; of the loop's goroutine
+	handed chan struct{}           // closed when it was handed over
+}
+
+// singletonInput is one input of the machine.
+type singletonInput struct{ in membership.SingletonInput }
+
+// RunSingleton has cfg.Run run on the oldest node of a role and nowhere else: at no instant on two nodes that hold their leases. After a crash it starts on
+// the next in age with the view without the dead node; a node that leaves hands over as soon as Run has returned.
+//
+// Errors: a faulty cfg, ErrUnknownRole, a name that is in use on this node, why the node has ended.
+func (n *Node) RunSingleton(cfg SingletonConfig) (*Singleton, error) {
+	if cfg.Role == "" {
+		cfg.Role = n.cfg.Roles[0]
+	}
+	if cfg.RestartAfter == 0 {
+		cfg.RestartAfter = time.Second
+		if n.cfg.Preset == Local {
+			cfg.RestartAfter = 100 * time.Millisecond
+		}
+	}
+	if err := n.checkSingleton(cfg); err != nil {
+		return nil, fmt.Errorf("ddata: singleton %q: %w", cfg.Name, err)
+	}
+	s := &Singleton{n: n, cfg: cfg, handed: make(chan struct{})}
+	s.m = membership.NewSingleton(membership.SingletonConfig{
+		Self: n.uid, Role: cfg.Role, RestartAfter: cfg.RestartAfter, AskAgain: n.members.m.HeartbeatInterval(),
+	})
+	s.loop = drive.New(s, inboxMax)
+	if err := n.addSingleton(s); err != nil {
+		return nil, fmt.Errorf("ddata: singleton %q: %w", cfg.Name, err)
+	}
+	s.loop.Start()
+	n.BeforeLeave(s.handOver)
+	n.Watch(Watcher{
+		View: func(v *membership.View) {
+			s.post(membership.SingletonLease{Held: n.HoldsLease()})
+			s.post(membership.SingletonView{View: v})
+		},
+		Lease: func(held bool) { s.post(membership.SingletonLease{Held: held}) },
+		End:   s.end,
+	})
+	return s, nil
+}
+
+func (n *Node) checkSingleton(cfg SingletonConfig) error {
+	if err := checkName(cfg.Name); err != nil {
+		return fmt.Errorf("Name: %w", err)
+	}
+	switch _, ok := n.replicas[cfg.Role]; {
+	case !ok:
+		return fmt.Errorf("%w %q", ErrUnknownRole, cfg.Role)
+	case cfg.Run == nil:
+		return errors.New("Run is nil")
+	case cfg.RestartAfter < 0:
+		return errors.New("RestartAfter is negative")
+	}
+	return n.endReason()
+}
+
+func (n *Node) addSingleton(s *Singleton) error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.singletons[s.cfg.Name] != nil {
+		return errors.New("a singleton of that name runs on this node already")
+	}
+	if n.singletons == nil {
+		n.singletons = map[string]*Singleton{}
+	}
+	n.singletons[s.cfg.Name] = s
+	return nil
+}
+
+// State is how far it is on this node.
+func (s *Singleton) State() SingletonState { return SingletonState(s.state.Load()) }
+
+// String prints name, role and state.
+func (s *Singleton) String() string {
+	return fmt.Sprintf("singleton %q of %s: %v", s.cfg.Name, s.cfg.Role, s.State())
+}
+
+func (s *Singleton) post(in membership.SingletonInput) { s.loop.Force(singletonInput{in}) }
+
+// Step implements drive.Machine.
+func (s *Singleton) Step(now time.Time, q singletonInput) {
+	fx := s.m.Step(now, q.in)
+	for _, e := range fx.Send {
+		s.n.sendWord(s.cfg.Name, e)
+	}
+	if fx.Stop && s.cancel != nil {
+		s.cancel(s.cause())
+	}
+	if fx.State != nil {
+		s.tellState(*fx.State)
+	}
+	if fx.Start {
+		s.begin(fx.Epoch)
+	}
+}
+
+// Flush implements drive.Machine.
+func (s *Singleton) Flush() {}
+
+// Deadline implements drive.Machine.
+func (s *Singleton) Deadline() time.Time { return s.m.Deadline() }
+
+// Tick implements drive.Machine.
+func (s *Singleton) Tick() singletonInput { return singletonInput{membership.SingletonTick{}} }
+
+func (s *Singleton) tellState(state SingletonState) {
+	s.state.Store(uint32(state))
+	s.n.log.Info("singleton", "name", s.cfg.Name, "role", s.cfg.Role, "state", state.String())
+	if s.cfg.OnState != nil {
+		s.cfg.OnState(state)
+	}
+	if state == membership.SingletonHandedOver {
+		close(s.handed)
+	}
+}
+
+// begin calls Run, if the lease holds at this moment.
+func (s *Singleton) begin(token membership.Epoch) {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	s.cancel = cancel
+	go func() {
+		defer s.post(membership.SingletonExited{})
+		defer cancel(nil)
+		if !s.n.HoldsLease() {
+			return
+		}
+		if err := s.cfg.Run(ctx, token); err != nil && ctx.Err() == nil {
+			s.n.log.Warn("singleton ended by itself", "name", s.cfg.Name, "error", err, "again_after", s.cfg.RestartAfter)
+		}
+	}()
+}
+
+// cause is why Run has to return.
+func (s *Singleton) cause() error {
+	if err := s.n.endReason(); err != nil {
+		return err
+	}
+	if !s.n.HoldsLease() {
+		return ErrNoLease
+	}
+	return ErrLeft
+}
+
+// handOver is the hook of Leave.
+func (s *Singleton) handOver(ctx context.Context) error {
+	s.post(membership.SingletonLeave{})
+	select {
+	case <-s.handed:
+		return nil
+	case <-s.loop.Stopped():
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("singleton %q does not stop: %w", s.cfg.Name, ctx.Err())
+	}
+}
+
+// singletonEndTimeout is how long the end of a node waits for Run to return.
+const singletonEndTimeout = time.Second
+
+// end stops it with the node.
+func (s *Singleton) end(error) {
+	s.post(membership.SingletonView{})
+	s.post(membership.SingletonLeave{})
+	select {
+	case <-s.handed:
+	case <-time.After(singletonEndTimeout):
+		s.n.log.Warn("the node ends while a singleton runs", "name", s.cfg.Name)
+	}
+	s.loop.Stop()
+}

@@ -1,0 +1,246 @@
+package ddata_test
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/coterie-go/coterie/ddata"
+	"github.com/coterie-go/coterie/ddata/membership"
+)
+
+// stage is where one singleton runs: it notes who is on it, and whether two were.
+type stage struct {
+	mu     sync.Mutex
+	on     *ddata.Node
+	two    bool
+	token  membership.Epoch // of the last run
+	back   bool             // a token did not rise from one node to another
+	enters chan *ddata.Node
+}
+
+func newStage() *stage { return &stage{enters: make(chan *ddata.Node, 64)} }
+
+func (s *stage) run(n *ddata.Node) func(context.Context, membership.Epoch) error {
+	return func(ctx context.Context, token membership.Epoch) error {
+		s.mu.Lock()
+		s.two = s.two || s.on != nil && s.on.HoldsLease()
+		s.back = s.back || token <= s.token
+		s.on, s.token = n, token
+		s.mu.Unlock()
+		s.enters <- n
+		<-ctx.Done()
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.on == n {
+			s.on = nil
+		}
+		return nil
+	}
+}
+
+func (s *stage) next(t *testing.T) *ddata.Node {
+	t.Helper()
+	select {
+	case n := <-s.enters:
+		return n
+	case <-time.After(limit):
+		t.Fatal("nobody runs it")
+		return nil
+	}
+}
+
+func (s *stage) verdict(t *testing.T) {
+	t.Helper()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.two || s.back {
+		t.Errorf("two ran it: %t; a token that did not rise: %t", s.two, s.back)
+	}
+}
+
+// Each of three nodes leaves in turn: the singleton goes from the oldest to the next, and there is never a second.
+func TestSingletonMovesWhenNodesLeave(t *testing.T) {
+	nodes := startCluster(t, 3, nil)
+	s := newStage()
+	parts := map[*ddata.Node]*ddata.Singleton{}
+	var mu sync.Mutex
+	var states []string
+	for i, n := range nodes {
+		part, err := n.RunSingleton(ddata.SingletonConfig{Name: "clerk", Run: s.run(n), OnState: func(st ddata.SingletonState) {
+			mu.Lock()
+			defer mu.Unlock()
+			states = append(states, fmt.Sprintf("%d %v", i, st))
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		parts[n] = part
+	}
+	for range nodes {
+		n := s.next(t)
+		if oldest, _ := n.View().Oldest("backend"); oldest.UID != n.UID() && oldest.Status != membership.Leaving {
+			t.Errorf("%v runs it, the oldest is %v", n.UID(), oldest)
+		}
+		if got := parts[n].String(); !strings.Contains(got, "running") {
+			t.Errorf("printed as %s", got)
+		}
+		if err := n.Leave(limit); err != nil {
+			t.Fatal(err)
+		}
+		if got := parts[n].State(); got != membership.SingletonHandedOver {
+			t.Errorf("after leaving: %v", got)
+		}
+	}
+	s.verdict(t)
+	mu.Lock()
+	defer mu.Unlock()
+	t.Log(states)
+}
+
+// A singleton that does not stop holds Leave up, and is named.
+func TestSingletonThatDoesNotStop(t *testing.T) {
+	n := startCluster(t, 1, nil)[0]
+	release := make(chan struct{})
+	defer close(release)
+	entered := make(chan struct{})
+	_, err := n.RunSingleton(ddata.SingletonConfig{Name: "stubborn", Run: func(context.Context, membership.Epoch) error {
+		close(entered)
+		<-release
+		return nil
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-entered
+	if err := n.Leave(100 * time.Millisecond); err == nil || !strings.Contains(err.Error(), `singleton "stubborn" does not stop`) {
+		t.Errorf("left with %v", err)
+	}
+}
+
+// One that ends by itself is called again, with its node still the oldest.
+func TestSingletonIsCalledAgain(t *testing.T) {
+	n := startCluster(t, 1, nil)[0]
+	calls := make(chan struct{}, 64)
+	_, err := n.RunSingleton(ddata.SingletonConfig{Name: "brief", RestartAfter: time.Millisecond, Run: func(context.Context, membership.Epoch) error {
+		select {
+		case calls <- struct{}{}:
+		default:
+		}
+		return errors.New("enough")
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		select {
+		case <-calls:
+		case <-time.After(limit):
+			t.Fatal("not called again")
+		}
+	}
+}
+
+func TestSingletonRefuses(t *testing.T) {
+	n := startCluster(t, 1, nil)[0]
+	run := func(ctx context.Context, _ membership.Epoch) error { <-ctx.Done(); return nil }
+	if _, err := n.RunSingleton(ddata.SingletonConfig{Name: "one", Run: run}); err != nil {
+		t.Fatal(err)
+	}
+	for says, c := range map[string]ddata.SingletonConfig{ // order: each is tried by itself
+		"that name":     {Name: "one", Run: run},
+		"is empty":      {Run: run},
+		"Run is nil":    {Name: "two"},
+		"RestartAfter":  {Name: "two", Run: run, RestartAfter: -1},
+		"have the role": {Name: "two", Run: run, Role: "nobody"},
+		"more than 64":  {Name: strings.Repeat("x", 65), Run: run},
+		"is not UTF-8":  {Name: "\xff", Run: run},
+	} {
+		if _, err := n.RunSingleton(c); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("want %q: %v", says, err)
+		}
+	}
+	mustClose(t, n)
+	if _, err := n.RunSingleton(ddata.SingletonConfig{Name: "late", Run: run}); !errors.Is(err, ddata.ErrClosed) {
+		t.Errorf("after the end: %v", err)
+	}
+}
+
+// singletonEnv makes this test binary a node that founds a cluster alone and runs the singleton, for ever.
+const singletonEnv = "COTERIE_DDATA_TEST_SINGLETON"
+
+func runSingletonChild(addr string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	defer cancel()
+	n, err := ddata.Start(ctx, config(addr, []string{addr}, 1))
+	if err != nil {
+		return err
+	}
+	_, err = n.RunSingleton(ddata.SingletonConfig{Name: "clerk", Run: func(ctx context.Context, token membership.Epoch) error {
+		fmt.Println(uint64(token))
+		<-ctx.Done()
+		return nil
+	}})
+	if err != nil {
+		return err
+	}
+	<-n.Done()
+	return n.Err()
+}
+
+// The process of the oldest is killed: the next in age runs it once a view says that the dead one is gone, with a higher token.
+func TestSingletonSurvivesAKill(t *testing.T) {
+	addrs := freeAddrs(t, 3)
+	child := exec.Command(os.Args[0])
+	child.Env = append(os.Environ(), singletonEnv+"="+addrs[0])
+	child.Stderr = os.Stderr
+	out, err := child.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := child.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = child.Process.Kill(); _ = child.Wait() }()
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	var token uint64
+	if _, err := fmt.Sscan(line, &token); err != nil {
+		t.Fatal(err)
+	}
+	nodes := startAll(t, config(addrs[1], addrs, 0), config(addrs[2], addrs, 0))
+	s := newStage()
+	for _, n := range nodes {
+		if _, err := n.RunSingleton(ddata.SingletonConfig{Name: "clerk", Run: s.run(n)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	oldest, _ := nodes[0].View().Oldest("")
+	select {
+	case n := <-s.enters:
+		t.Fatalf("%v runs it beside %v", n.UID(), oldest)
+	default:
+	}
+	if err := child.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	n := s.next(t)
+	if n.View().Has(oldest.UID) {
+		t.Errorf("taken over in %v", n.View())
+	}
+	s.mu.Lock()
+	if uint64(s.token) <= token {
+		t.Errorf("token %v after %d", s.token, token)
+	}
+	s.mu.Unlock()
+	s.verdict(t)
+}

@@ -1,0 +1,61 @@
+package ddata
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/transport"
+)
+
+// What the singletons of two nodes say to each other, on the channel "singleton" of the Control lane:
+//
+//	byte 0   version of this format (1)
+//	byte 1   the word: 1 request, 2 in progress, 3 done
+//	rest     the name of the singleton, 1 to 64 bytes of UTF-8
+
+const singletonVersion = 1
+
+var singletonChannel = transport.ChannelOf("singleton")
+
+var errSingletonWord = errors.New("malformed word of a singleton")
+
+func appendWord(dst []byte, name string, w membership.SingletonWord) []byte {
+	return append(append(dst, singletonVersion, byte(w)), name...)
+}
+
+func decodeWord(b []byte) (name string, w membership.SingletonWord, err error) {
+	if len(b) < 3 || len(b) > 2+nameMax || b[0] != singletonVersion {
+		return "", 0, fmt.Errorf("%w: wrong version or length", errSingletonWord)
+	}
+	w, name = membership.SingletonWord(b[1]), string(b[2:])
+	if w < membership.SingletonRequest || w > membership.SingletonDone {
+		return "", 0, fmt.Errorf("%w: %v", errSingletonWord, w)
+	}
+	if err := checkName(name); err != nil {
+		return "", 0, fmt.Errorf("%w: its name %w", errSingletonWord, err)
+	}
+	return name, w, nil
+}
+
+func (n *Node) sendWord(name string, e membership.SingletonEnvelope) {
+	payload := appendWord(nil, name, e.Word)
+	if err := n.net.Send(transport.NodeID(e.To), transport.Control, 0, singletonChannel, payload); err != nil {
+		n.log.Debug("word of a singleton not sent", "name", name, "to", e.To, "word", e.Word.String(), "err", err) // a request is repeated
+	}
+}
+
+// hearWord takes the words of other nodes. Who asks for a singleton that this node does not run hears nothing: a view tells it when this node is gone.
+func (n *Node) hearWord(from transport.NodeID, payload []byte) {
+	name, w, err := decodeWord(payload)
+	if err != nil {
+		n.log.Debug("message dropped", "from", from, "err", err)
+		return
+	}
+	n.mu.Lock()
+	s := n.singletons[name]
+	n.mu.Unlock()
+	if s != nil {
+		s.post(membership.SingletonReceive{From: membership.UID(from), Word: w})
+	}
+}
