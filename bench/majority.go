@@ -46,7 +46,9 @@ func runMajority(ctx context.Context, o options) error {
 				return fmt.Errorf("%s: %w", name, err)
 			}
 			f := l.figures()
+			f.add("cpu_us_per_op_of_3_nodes", l.cpuMicros())
 			f.add("limit_ops_per_s", int(limit.perSecond()))
+			f.add("limit_cpu_us_per_op", limit.cpuMicros())
 			f.add("ratio", l.perSecond()/limit.perSecond())
 			report("majority", name+"-"+strconv.Itoa(n)+"-callers", f)
 		}

@@ -30,12 +30,15 @@ func report(bench, name string, f figures) {
 type load struct {
 	ops     int
 	elapsed time.Duration
+	cpu     time.Duration   // of the whole process, where callers ran
 	lat     []time.Duration // of every op, sorted
 }
 
 func (l load) perSecond() float64 { return float64(l.ops) / l.elapsed.Seconds() }
 
 func (l *load) sort() { slices.Sort(l.lat) }
+
+func (l load) cpuMicros() float64 { return float64(l.cpu.Nanoseconds()) / 1e3 / float64(max(1, l.ops)) }
 
 func (l load) percentile(p float64) float64 {
 	if len(l.lat) == 0 {
@@ -60,7 +63,7 @@ func callers(n int, d time.Duration, op func(caller, i int) error) (load, error)
 		total load
 		first error
 	)
-	start := time.Now()
+	cpu, start := cpuTime(), time.Now()
 	end := start.Add(d)
 	for c := range n {
 		wg.Go(func() {
@@ -82,7 +85,7 @@ func callers(n int, d time.Duration, op func(caller, i int) error) (load, error)
 		})
 	}
 	wg.Wait()
-	total.elapsed, total.ops = time.Since(start), len(total.lat)
+	total.elapsed, total.cpu, total.ops = time.Since(start), cpuTime()-cpu, len(total.lat)
 	total.sort()
 	return total, first
 }

@@ -60,3 +60,16 @@ func TestLocalReadsWithoutAStepKeepTheirErrors(t *testing.T) {
 		t.Errorf("a counter read as a set: %v", err)
 	}
 }
+
+// What a caller waits with is used again: beside its input a call leaves little behind.
+func TestCallsAllocateLittle(t *testing.T) {
+	r := replica(t, startCluster(t, 1, nil)[0])
+	update := func() {
+		if err := r.Update(t.Context(), hits.Name(), ddata.WriteLocal, func(*crdt.Tx) error { return nil }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := testing.AllocsPerRun(2000, update); n > 5 { // 4, and more where the race detector empties pools
+		t.Errorf("an update that changes nothing allocates %v times", n)
+	}
+}

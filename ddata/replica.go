@@ -33,6 +33,8 @@ type Replicator struct {
 	version atomic.Uint64 // of the machine's content; written by the loop's goroutine
 	snaps   [2]atomic.Pointer[published]
 
+	number atomic.Uint64 // of the last operation or subscription
+
 	goneMu sync.Mutex
 	gone   []*ticket // of callers who have gone
 
@@ -47,32 +49,13 @@ type published struct {
 
 // request is one input with whoever waits for its result.
 type request struct {
-	in   replicator.Input
-	done func(replicator.Result) // of Update, Delete, Get
-	call *ticket                 // of those that can be withdrawn
-	do   func(*replicaDriver)    // runs on the loop's goroutine instead of a step
+	in    replicator.Input
+	id    uint64                  // of an operation, by Replicator.number
+	level Level                   // of it
+	done  func(replicator.Result) // of Update, Delete, Get
+	call  *ticket                 // of those that can be withdrawn
+	do    func(*replicaDriver)    // runs on the loop's goroutine instead of a step
 }
-
-// ticket names an operation in the machine. It belongs to the loop's goroutine.
-type ticket struct {
-	id   uint64 // 0: it has not come there yet
-	gone bool   // nor need it
-}
-
-// waiter gets one result. It goes back to the pool only when its result was taken.
-type waiter struct {
-	ticket
-	ch   chan replicator.Result
-	done func(replicator.Result)
-	late *time.Timer // stopped while in the pool
-}
-
-var waiters = sync.Pool{New: func() any {
-	w := &waiter{ch: make(chan replicator.Result, 1), late: time.NewTimer(0)}
-	w.late.Stop()
-	w.done = func(res replicator.Result) { w.ch <- res }
-	return w
-}}
 
 func newReplicator(n *Node, role string) (*Replicator, error) {
 	cfg := n.cfg.replication()
@@ -200,73 +183,6 @@ func (r *Replicator) reachable(uid membership.UID, yes bool) {
 	r.loop.Force(request{in: replicator.Reachable{Origin: crdt.Origin(uid), Is: yes}})
 }
 
-// callGrace is how long a caller waits beyond its deadline for the machine, which knows how far the operation got.
-const callGrace = time.Second
-
-// call steps an operation and waits for its result. The machine's own time-out comes at the deadline and knows how far the operation
-// got, so a caller waits a little longer than that; not for ever, because the replica's goroutine may be held up.
-func (r *Replicator) call(ctx context.Context, in func(timeout time.Duration) replicator.Input) replicator.Result {
-	timeout := r.n.cfg.RequestTimeout
-	if d, ok := ctx.Deadline(); ok {
-		timeout = time.Until(d)
-	}
-	if err := ctx.Err(); err != nil {
-		return replicator.Result{Err: err}
-	}
-	w := waiters.Get().(*waiter)
-	if !r.loop.Post(request{in: in(max(timeout, time.Millisecond)), done: w.done, call: &w.ticket}) {
-		return replicator.Result{Err: r.refusal()}
-	}
-	w.late.Reset(timeout + callGrace)
-	cancelled := ctx.Done()
-	for {
-		select {
-		case res := <-w.ch:
-			w.late.Stop() // before another takes it
-			waiters.Put(w)
-			return res
-		case <-cancelled:
-			if !errors.Is(ctx.Err(), context.DeadlineExceeded) {
-				r.withdraw(&w.ticket)
-				return replicator.Result{Err: ctx.Err()}
-			}
-			cancelled = nil // the machine's own time-out is about to come
-		case <-w.late.C:
-			return replicator.Result{Err: fmt.Errorf("%w: the replica's goroutine is held up, by an update function perhaps; the outcome is unknown: %w",
-				replicator.ErrTimeout,
-				context.DeadlineExceeded)}
-		case <-r.loop.Stopped():
-			return replicator.Result{Err: r.refusal()}
-		}
-	}
-}
-
-// withdraw ends an operation whose caller has gone, so that nothing waits for him any more. Many at a time cost one step.
-func (r *Replicator) withdraw(t *ticket) {
-	r.goneMu.Lock()
-	first := len(r.gone) == 0
-	r.gone = append(r.gone, t)
-	r.goneMu.Unlock()
-	if first {
-		r.loop.Force(request{do: r.cancel})
-	}
-}
-
-// cancel runs on the loop's goroutine.
-func (r *Replicator) cancel(d *replicaDriver) {
-	r.goneMu.Lock()
-	gone := r.gone
-	r.gone = nil
-	r.goneMu.Unlock()
-	ids := make([]uint64, 0, len(gone))
-	for _, t := range gone {
-		if t.gone = true; t.id != 0 {
-			ids = append(ids, t.id)
-		}
-	}
-	d.carry(d.m.Step(time.Now(), replicator.Cancel{IDs: ids}))
-}
-
 // refusal says why an input was not taken.
 func (r *Replicator) refusal() error {
 	if err := r.n.endReason(); err != nil {
@@ -297,8 +213,8 @@ func (r *Replicator) local(ctx context.Context, key string) (crdt.Reader, error)
 	if err := crdt.CheckKey(key); err != nil {
 		return crdt.Reader{}, r.wrap("get", key, replicator.Local, err)
 	}
-	res := r.call(ctx, func(timeout time.Duration) replicator.Input {
-		return replicator.Get{Key: key, Read: replicator.Local, Timeout: timeout}
+	res := r.call(ctx, replicator.Local, nil, func(id uint64, timeout time.Duration, _ func(*crdt.Tx) error) replicator.Input {
+		return replicator.Get{ID: id, Key: key, Read: replicator.Local, Timeout: timeout}
 	})
 	if res.Err == nil {
 		r.loop.Post(request{do: r.publish})
@@ -324,7 +240,6 @@ type replicaDriver struct {
 	role    string
 	m       *replicator.Machine
 	table   durable.Table // nil without a directory
-	nextID  uint64
 	waiting map[uint64]pending
 	subs    map[uint64]*subscription
 	scratch []byte
@@ -343,13 +258,10 @@ func (d *replicaDriver) Step(now time.Time, q request) {
 		return
 	}
 	if q.done != nil {
-		d.nextID++
-		in, level := withID(q.in, d.nextID)
-		d.waiting[d.nextID] = pending{q.done, level}
+		d.waiting[q.id] = pending{q.done, q.level}
 		if q.call != nil {
-			q.call.id = d.nextID
+			q.call.id = q.id
 		}
-		q.in = in
 	}
 	d.carry(d.m.Step(now, q.in))
 }
@@ -367,25 +279,6 @@ func (p pending) answer(res replicator.Result, leased bool) {
 		res = replicator.Result{ID: res.ID, Err: ErrNoLease}
 	}
 	p.done(res)
-}
-
-// withID numbers an operation and says at which level it is.
-func withID(in replicator.Input, id uint64) (replicator.Input, Level) {
-	switch in := in.(type) {
-	case replicator.Update:
-		in.ID = id
-		return in, in.Write
-	case replicator.Delete:
-		in.ID = id
-		return in, in.Write
-	case replicator.DeleteForever:
-		in.ID = id
-		return in, in.Write
-	case replicator.Get:
-		in.ID = id
-		return in, in.Read
-	}
-	panic(fmt.Sprintf("ddata: %v is no operation", in))
 }
 
 // Flush implements drive.Machine.

@@ -126,8 +126,7 @@ type subscription struct {
 
 func (s *subscription) open(r *Replicator, key string, prefix bool) {
 	r.loop.Force(request{do: func(d *replicaDriver) {
-		d.nextID++
-		s.id = d.nextID
+		s.id = r.number.Add(1)
 		d.subs[s.id] = s
 		in := replicator.Subscribe{ID: s.id, Key: key}
 		if prefix {

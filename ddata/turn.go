@@ -1,37 +1,56 @@
 package ddata
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"sync"
 
 	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/replicator"
 )
 
 // turn is an update's function while it waits for its turn on the replica's goroutine. Once its caller has gone, it does not run any more: what the
 // function refers to is the caller's again.
 type turn struct {
-	mu   sync.Mutex
-	gone bool
-	fn   func(*crdt.Tx) error
+	mu sync.Mutex
+	fn func(*crdt.Tx) error // nil: there is none, it has had its turn, or its caller has gone
 }
 
 // errGone is what an update comes to whose caller has gone; nobody sees it.
 var errGone = errors.New("ddata: the caller has gone")
 
+// set makes fn the one that waits, and returns which did. It waits for one that is running.
+func (t *turn) set(fn func(*crdt.Tx) error) (was func(*crdt.Tx) error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	was, t.fn = t.fn, fn
+	return was
+}
+
 func (t *turn) run(tx *crdt.Tx) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.gone {
+	fn := t.fn
+	if fn == nil {
 		return errGone
 	}
-	t.gone = true // once
-	return t.fn(tx)
+	t.fn = nil // once
+	return fn(tx)
 }
 
-// leave takes the function back, and says whether it has not run: then nothing happened. It waits for one that is running.
-func (t *turn) leave() (in bool) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	in, t.gone = !t.gone, true
-	return in
+// leave takes the function back from an operation whose caller goes, and says so of one that had not run: then nothing happened.
+func (t *turn) leave(err error) error {
+	if t.set(nil) == nil {
+		return err
+	}
+	return fmt.Errorf("%w before its turn came: nothing happened", err)
+}
+
+// ended says of an update whose caller has gone when that was. A time-out, which is a context's error too, speaks for itself.
+func (t *turn) ended(ctx context.Context, err error) error {
+	if gone := ctx.Err(); gone != nil && errors.Is(err, gone) && !errors.Is(err, replicator.ErrTimeout) {
+		return t.leave(gone)
+	}
+	return err
 }

@@ -3,7 +3,6 @@ package ddata
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/coterie-go/coterie/crdt"
@@ -18,44 +17,32 @@ func (r *Replicator) Get(ctx context.Context, key string, level Level) (crdt.Rea
 	if level == ReadLocal {
 		return r.local(ctx, key)
 	}
-	res := r.call(ctx, func(timeout time.Duration) replicator.Input {
-		return replicator.Get{Key: key, Read: level, Timeout: timeout}
+	res := r.call(ctx, level, nil, func(id uint64, timeout time.Duration, _ func(*crdt.Tx) error) replicator.Input {
+		return replicator.Get{ID: id, Key: key, Read: level, Timeout: timeout}
 	})
 	return res.Reader, r.wrap("get", key, level, res.Err)
 }
 
 // Update is the function Update without a type; crdt.Mutate makes an fn of a typed one.
 func (r *Replicator) Update(ctx context.Context, key string, level Level, fn func(*crdt.Tx) error) error {
-	t := &turn{fn: fn}
-	res := r.call(ctx, func(timeout time.Duration) replicator.Input {
-		return replicator.Update{Key: key, Mutate: t.run, Write: level, Timeout: timeout}
+	res := r.call(ctx, level, fn, func(id uint64, timeout time.Duration, run func(*crdt.Tx) error) replicator.Input {
+		return replicator.Update{ID: id, Key: key, Mutate: run, Write: level, Timeout: timeout}
 	})
-	return r.wrap("update", key, level, t.ended(ctx, res.Err))
-}
-
-// ended says of an update whose caller has gone when that was. A time-out, which is a context's error too, speaks for itself.
-func (t *turn) ended(ctx context.Context, err error) error {
-	if errors.Is(err, replicator.ErrTimeout) {
-		return err
-	}
-	if gone := ctx.Err(); gone != nil && errors.Is(err, gone) && t.leave() {
-		return fmt.Errorf("%w before its turn came: nothing happened", gone)
-	}
-	return err
+	return r.wrap("update", key, level, res.Err)
 }
 
 // Delete is the function Delete without a type.
 func (r *Replicator) Delete(ctx context.Context, key string, level Level) error {
-	res := r.call(ctx, func(timeout time.Duration) replicator.Input {
-		return replicator.Delete{Key: key, Write: level, Timeout: timeout}
+	res := r.call(ctx, level, nil, func(id uint64, timeout time.Duration, _ func(*crdt.Tx) error) replicator.Input {
+		return replicator.Delete{ID: id, Key: key, Write: level, Timeout: timeout}
 	})
 	return r.wrap("delete", key, level, res.Err)
 }
 
 // DeleteForever is the function DeleteForever without a type.
 func (r *Replicator) DeleteForever(ctx context.Context, key string, level Level) error {
-	res := r.call(ctx, func(timeout time.Duration) replicator.Input {
-		return replicator.DeleteForever{Key: key, Write: level, Timeout: timeout}
+	res := r.call(ctx, level, nil, func(id uint64, timeout time.Duration, _ func(*crdt.Tx) error) replicator.Input {
+		return replicator.DeleteForever{ID: id, Key: key, Write: level, Timeout: timeout}
 	})
 	return r.wrap("delete forever", key, level, res.Err)
 }
@@ -63,8 +50,8 @@ func (r *Replicator) DeleteForever(ctx context.Context, key string, level Level)
 // GetThen is Get for those who do not wait: done gets the result, once, on any goroutine, and must be quick. timeout 0 stands for ctx's deadline,
 // without one for Config.RequestTimeout. When ctx is cancelled, nothing is kept of the read, and done gets ctx's error.
 func (r *Replicator) GetThen(ctx context.Context, key string, level Level, timeout time.Duration, done func(crdt.Reader, error)) {
-	r.then(ctx, timeout, func(timeout time.Duration) replicator.Input {
-		return replicator.Get{Key: key, Read: level, Timeout: timeout}
+	r.then(ctx, level, timeout, func(id uint64, timeout time.Duration) replicator.Input {
+		return replicator.Get{ID: id, Key: key, Read: level, Timeout: timeout}
 	}, func(res replicator.Result) { done(res.Reader, r.wrap("get", key, level, res.Err)) })
 }
 
@@ -72,13 +59,15 @@ func (r *Replicator) GetThen(ctx context.Context, key string, level Level, timeo
 // deadline, without one for Config.RequestTimeout. When ctx is cancelled, that means what it means to Update.
 func (r *Replicator) UpdateThen(ctx context.Context, key string, level Level, timeout time.Duration, fn func(*crdt.Tx) error, done func(error)) {
 	t := &turn{fn: fn}
-	r.then(ctx, timeout, func(timeout time.Duration) replicator.Input {
-		return replicator.Update{Key: key, Mutate: t.run, Write: level, Timeout: timeout}
+	r.then(ctx, level, timeout, func(id uint64, timeout time.Duration) replicator.Input {
+		return replicator.Update{ID: id, Key: key, Mutate: t.run, Write: level, Timeout: timeout}
 	}, func(res replicator.Result) { done(r.wrap("update", key, level, t.ended(ctx, res.Err))) })
 }
 
 // then is call for those who do not wait. The machine answers when ctx is cancelled, too.
-func (r *Replicator) then(ctx context.Context, timeout time.Duration, in func(timeout time.Duration) replicator.Input, done func(replicator.Result)) {
+func (r *Replicator) then(ctx context.Context, level Level, timeout time.Duration, in func(id uint64, timeout time.Duration) replicator.Input,
+	done func(replicator.Result),
+) {
 	if err := ctx.Err(); err != nil {
 		done(replicator.Result{Err: err})
 		return
@@ -89,7 +78,8 @@ func (r *Replicator) then(ctx context.Context, timeout time.Duration, in func(ti
 	if timeout <= 0 {
 		timeout = r.n.cfg.RequestTimeout
 	}
-	q := request{in: in(timeout), done: done}
+	id := r.number.Add(1)
+	q := request{in: in(id, timeout), id: id, level: level, done: done}
 	if ctx.Done() != nil {
 		q.call = &ticket{}
 		stop := context.AfterFunc(ctx, func() {

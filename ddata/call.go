@@ -1,0 +1,124 @@
+package ddata
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/replicator"
+)
+
+// ticket names an operation in the machine. It belongs to the loop's goroutine while the operation is under way.
+type ticket struct {
+	id   uint64 // 0: it has not come there yet
+	gone bool   // nor need it
+}
+
+// waiter is what one caller waits with. Its result always comes: from the machine, from stop, or from late. Whoever comes second finds ch full; but
+// nobody does to a waiter that goes back to the pool, which it does only when its result was taken and late will not come any more.
+type waiter struct {
+	ticket
+	turn // of an update
+	ch   chan replicator.Result
+	late *time.Timer // stopped while in the pool
+
+	done func(replicator.Result) // gives the result
+	run  func(*crdt.Tx) error    // turn.run, made once
+}
+
+var waiters = sync.Pool{New: func() any {
+	w := &waiter{ch: make(chan replicator.Result, 1)}
+	w.done = func(res replicator.Result) {
+		select {
+		case w.ch <- res:
+		default:
+		}
+	}
+	w.late = time.AfterFunc(time.Hour, func() { w.done(replicator.Result{Err: errHeldUp}) })
+	w.late.Stop()
+	w.run = w.turn.run
+	return w
+}}
+
+// errHeldUp is what a caller gets whom nobody has answered.
+var errHeldUp = fmt.Errorf("%w: the replica's goroutine is held up, by an update function perhaps; the outcome is unknown: %w",
+	replicator.ErrTimeout, context.DeadlineExceeded)
+
+// callGrace is how long a caller waits beyond its deadline for the machine, which knows how far the operation got.
+const callGrace = time.Second
+
+// call steps an operation and waits for its result. in makes it of its number, its time limit and, of an update, the fn that runs unless the caller
+// has gone before. The machine's own time-out comes at the deadline and knows how far the operation got, so a caller waits a little longer than
+// that; not for ever, because the replica's goroutine may be held up.
+func (r *Replicator) call(ctx context.Context, level Level, fn func(*crdt.Tx) error,
+	in func(id uint64, timeout time.Duration, fn func(*crdt.Tx) error) replicator.Input,
+) replicator.Result {
+	timeout := r.n.cfg.RequestTimeout
+	if d, ok := ctx.Deadline(); ok {
+		timeout = time.Until(d)
+	}
+	w := waiters.Get().(*waiter)
+	w.ticket = ticket{}
+	w.set(fn)
+	if err := ctx.Err(); err != nil {
+		return replicator.Result{Err: w.leave(err)}
+	}
+	id := r.number.Add(1)
+	if !r.loop.Post(request{in: in(id, max(timeout, time.Millisecond), w.run), id: id, level: level, done: w.done, call: &w.ticket}) {
+		return replicator.Result{Err: r.refusal()}
+	}
+	w.late.Reset(timeout + callGrace)
+	return r.wait(ctx, w)
+}
+
+// wait returns the result, or takes the operation back when ctx is cancelled.
+func (r *Replicator) wait(ctx context.Context, w *waiter) replicator.Result {
+	select {
+	case res := <-w.ch:
+		return w.took(res)
+	case <-ctx.Done():
+		if err := ctx.Err(); !errors.Is(err, context.DeadlineExceeded) {
+			r.withdraw(&w.ticket)
+			return replicator.Result{Err: w.leave(err)}
+		}
+	}
+	return w.took(<-w.ch) // the machine's own time-out is about to come
+}
+
+// took puts a waiter back whose result was taken, unless late may come yet.
+func (w *waiter) took(res replicator.Result) replicator.Result {
+	if w.late.Stop() {
+		w.set(nil)
+		waiters.Put(w)
+	}
+	return res
+}
+
+// withdraw ends an operation whose caller has gone, so that nothing waits for him any more. Many at a time cost one step.
+func (r *Replicator) withdraw(t *ticket) {
+	r.goneMu.Lock()
+	first := len(r.gone) == 0
+	r.gone = append(r.gone, t)
+	r.goneMu.Unlock()
+	if first {
+		r.loop.Force(request{do: r.cancel})
+	}
+}
+
+// cancel runs on the loop's goroutine.
+func (r *Replicator) cancel(d *replicaDriver) {
+	r.goneMu.Lock()
+	gone := r.gone
+	r.gone = nil
+	r.goneMu.Unlock()
+	ids := make([]uint64, 0, len(gone))
+	for _, t := range gone {
+		if t.gone = true; t.id != 0 {
+			ids = append(ids, t.id)
+		}
+	}
+	d.carry(d.m.Step(time.Now(), replicator.Cancel{IDs: ids}))
+}
