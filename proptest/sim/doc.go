@@ -24,6 +24,7 @@
 //   - data: no read of a majority misses an acknowledged write, none is missing in the end. A write in the volatile space is excused when a
 //     majority of a view that may have witnessed it is gone; one in the durable space when the others go on without that majority. When all
 //     have stopped it is not: disks come back, and until enough of them have, nobody may go on;
+//   - whole groups: of what one update has added to a set, a read sees all or nothing, but for what somebody has removed;
 //   - linearizable reads: what one saw, every one that begins later sees; of two that overlap, one sees all that the other does; what one
 //     missed after another had seen it does not come back;
 //   - owned (crdt.NodeSet, crdt.NodeMap): nobody shows what belongs to a node that is not in his view; of one that is in the newest view, nothing is
@@ -44,7 +45,8 @@
 // The machines' own Check runs after each of their steps.
 //
 // That the judges are awake is proved by planted faults (fault.go): defects that the machines can be told to have, each of which must be
-// caught within a number of seeds. A few harm only what no world of correct machines comes to; they are listed apart, with the tests that catch them.
+// caught within a number of seeds, of those that are drawn or of a scenario of its own (huntedIn). A few harm only what no world of correct machines
+// comes to; they are listed apart, with the tests that catch them.
 //
 // What a simulation cannot see: races between goroutines (the drivers have their own tests), the real sockets and disks, and what no seed
 // that was run happened to do.

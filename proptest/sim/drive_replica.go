@@ -48,7 +48,7 @@ func (d *replicaDriver) config() replicator.Config {
 	return replicator.Config{
 		Expire: o.expireRules(), OperationTimeout: o.Timeout,
 		Self: crdt.Origin(d.p.uid), Disk: uint64(d.p.slot.index + 1), DurableKeys: []string{"d/*", "sharding/*/ids/*"}, LogMax: o.LogMax,
-		FrameMax: o.FrameMax, WriteBehind: o.WriteBehind, SketchCells: 256, SketchFrom: 32, SuppliersMax: 2, Faults: o.replicaFaults(),
+		FrameMax: o.FrameMax, BatchRowsMax: o.BatchRows, WriteBehind: o.WriteBehind, SketchCells: 256, SketchFrom: 32, SuppliersMax: 2, Faults: o.replicaFaults(),
 	}
 }
 
@@ -212,6 +212,9 @@ func (d *replicaDriver) subscribe(s replicator.Subscribe, changed func(replicato
 }
 
 func (d *replicaDriver) persist(b replicator.Batch) {
+	if b.Counts != replicator.AllRows {
+		d.p.w.counts.Parts++
+	}
 	d.p.slot.disk.commit(d.p, d.table, rows.Of(b), func(err error) {
 		d.step(replicator.Persisted{ID: b.ID, Err: err})
 	})

@@ -23,6 +23,21 @@ func judgeSet(w *World, p *Process, b *setBook, has func(string) bool, start int
 	}
 }
 
+// judgeGroups holds a read of a set to whole groups: of what one update has added, all is seen or nothing, but for what somebody has removed.
+func judgeGroups(w *World, p *Process, b *setBook, has func(string) bool) {
+	const latest = 48
+	for _, e := range b.entries[max(0, len(b.entries)-latest):] {
+		if e.group == nil || e.removed {
+			continue
+		}
+		for _, other := range e.group {
+			if !other.removed && has(e.elem) && !has(other.elem) {
+				w.violate("whole groups", "%v reads %s with %.12s and without %.12s, which were added together", p, b.key, e.elem, other.elem)
+			}
+		}
+	}
+}
+
 // judgeSum holds a quorum read of a counter against its history.
 func judgeSum(w *World, p *Process, b *sumBook, got uint64, start int64) {
 	if least := b.least(start); got < least || got > b.invoked {

@@ -45,6 +45,7 @@ type entry struct {
 	excused bool     // more than a minority of those who may have had it is gone
 	seen    int64    // when the first linearizable read ended that saw it; 0: none has
 	missed  int64    // when the first one ended that missed it and had begun after that; 0: none has
+	group   []*entry // all that one update has added; nil: only this
 }
 
 // finalBook is the history of a set that is deleted for ever at some time.

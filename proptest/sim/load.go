@@ -1,8 +1,10 @@
 package sim
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"time"
 
 	"github.com/coterie-go/coterie/crdt"
@@ -14,6 +16,7 @@ type load struct {
 	w      *World
 	rng    *rand.Rand
 	linear *rand.Rand // draws the level of reads
+	bulk   *rand.Rand // draws large groups
 	l      *ledger
 	tidy   tidyLoad
 }
@@ -22,7 +25,7 @@ type load struct {
 const afterHeal = 4 * time.Second
 
 func (w *World) startLoad() {
-	l := &load{w: w, rng: w.rs.stream("load", 0), linear: w.rs.stream("linear", 0), l: w.ledger}
+	l := &load{w: w, rng: w.rs.stream("load", 0), linear: w.rs.stream("linear", 0), bulk: w.rs.stream("bulk", 0), l: w.ledger}
 	l.tidy = tidyLoad{l, w.rs.stream("tidy", 0)}
 	w.after(2*time.Second, nil, l.next)
 	w.after(w.opt.Safety+afterHeal, nil, l.probe)
@@ -73,15 +76,25 @@ func (l *load) next() {
 	case l.tidy.operate(p, space, key):
 	case chance(l.rng, w.opt.Reads):
 		l.read(p, space, key)
-	case l.rng.IntN(4) == 0:
+	case l.counting():
 		l.count(p, l.l.counter(space+"sum/"+key))
 	case l.rng.IntN(4) == 0:
 		l.scribble(p, space+"any/"+key)
 	case chance(l.rng, w.opt.Removes):
 		l.remove(p, l.l.set(space+"set/"+key))
+	case chance(l.bulk, w.opt.Bulk):
+		l.addMany(p, l.l.set(space+"set/"+key))
 	default:
 		l.add(p, l.l.set(space+"set/"+key))
 	}
+}
+
+// counting draws whether a write counts.
+func (l *load) counting() bool {
+	if l.w.opt.Sums > 0 {
+		return chance(l.rng, l.w.opt.Sums)
+	}
+	return l.rng.IntN(4) == 0
 }
 
 // level draws how many replicas a write asks for, and says whether that is a quorum.
@@ -112,6 +125,37 @@ func (l *load) add(p *Process, b *setBook) {
 		e.local = l.w.now
 		if quorum && p.counts() {
 			e.acked = l.w.now
+		}
+	})
+}
+
+// addMany adds large elements in one update, whose group is larger than a frame.
+func (l *load) addMany(p *Process, b *setBook) {
+	group := make([]*entry, 2+l.bulk.IntN(5))
+	for i := range group {
+		l.l.nextElem++
+		group[i] = b.add(fmt.Sprintf("e%d%s", l.l.nextElem, strings.Repeat(".", smallFrame/2+l.bulk.IntN(smallFrame))), p.slot.index)
+		group[i].group = group
+	}
+	level, quorum := l.level()
+	l.w.counts.Writes++
+	update[crdt.ORSet[string]](p.rep, b.key, level, func(s *crdt.ORSetTx[string]) error {
+		var err error
+		for _, e := range group {
+			err = errors.Join(err, s.Add(e.elem))
+		}
+		return err
+	}, func(err error) {
+		if err != nil {
+			return
+		}
+		l.w.counts.Acked++
+		l.w.counts.Bulk++
+		for _, e := range group {
+			e.local = l.w.now
+			if quorum && p.counts() {
+				e.acked = l.w.now
+			}
 		}
 	})
 }
@@ -206,6 +250,7 @@ func (l *load) read(p *Process, space, key string) {
 	read[crdt.ORSet[string]](p.rep, b.key, level, func(s crdt.ORSet[string], err error) {
 		if err == nil && p.counts() {
 			judgeSet(w, p, b, s.Contains, start, l.some(len(b.entries)))
+			judgeGroups(w, p, b, s.Contains)
 			if linear {
 				judgeLinearSet(w, p, b, s.Contains, start)
 			}

@@ -57,6 +57,7 @@ type Options struct {
 	Reads    float64       // part of them that reads
 	Linear   float64       // part of the reads that is linearizable
 	Removes  float64       // part of the writes to sets that removes
+	Sums     float64       // part of the writes that counts; 0: a quarter
 	Keys     int           // of each kind
 	Durable  bool          // half of the writes go to durable keys
 	Owned    float64       // part of the operations that is on what belongs to nodes
@@ -64,6 +65,9 @@ type Options struct {
 	Final    float64       // part that is on keys that are deleted for ever
 	LogMax   int           // events that a replica keeps; 0 the default
 	FrameMax int           // of the Replicator; 0 the default
+	Bulk     float64       // part of the additions to sets that puts large elements in one group, which is larger than a frame
+	// BatchRows is above how many rows a batch goes to the disk in parts; 0 the default.
+	BatchRows int
 	// WeakSketch makes the sketches of repairs mix up dots, so that they must find out and take other ways.
 	WeakSketch bool
 	// ExpireAfter is the time of keys that expire.
@@ -87,6 +91,9 @@ type Options struct {
 
 	FalseHints bool // memberlist lies
 }
+
+// smallFrame is a FrameMax that much does not fit in.
+const smallFrame = 600
 
 // drawOptions draws a swarm.
 func drawOptions(r *rand.Rand, plan Plan) Options {
@@ -129,7 +136,7 @@ func drawOptions(r *rand.Rand, plan Plan) Options {
 		Proxy:       r.IntN(4) == 0,
 		FalseHints:  r.IntN(2) == 0,
 		PromptLossy: r.IntN(3) == 0,
-		FrameMax:    pick(r, 0, 0, 0, 600),
+		FrameMax:    pick(r, 0, 0, 0, smallFrame),
 		CheckEvery:  max(plan.CheckEvery, -1),
 		Strokes:     plan.Strokes,
 		Inserts:     max(plan.Inserts, 0),
@@ -170,6 +177,15 @@ func (o *Options) drawLater(r *rand.Rand) {
 	switch o.Scenario {
 	case plainChaos, tidying, smallLogs, coldRestarts: // the others are about their own load
 		o.drawTidy(r)
+		o.drawBulk(r)
+	}
+}
+
+// drawBulk draws whether what is usually rare comes up all the time: groups that travel in parts, and batches that go to the disk in parts.
+func (o *Options) drawBulk(r *rand.Rand) {
+	o.BatchRows = pick(r, 0, 0, 1, 3, 10)
+	if o.Bulk = pick(r, 0, 0, 0.1, 0.3); o.Bulk > 0 {
+		o.FrameMax = smallFrame
 	}
 }
 
@@ -199,6 +215,9 @@ func (o Options) String() string {
 	}
 	if o.WeakSketch {
 		fmt.Fprint(&b, " weak-sketch")
+	}
+	if o.Bulk > 0 || o.BatchRows > 0 {
+		fmt.Fprintf(&b, " bulk=%g frame=%d batch=%d", o.Bulk, o.FrameMax, o.BatchRows)
 	}
 	fmt.Fprint(&b, " chaos=[")
 	for i, n := range o.Weights {

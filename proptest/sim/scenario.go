@@ -23,12 +23,15 @@ const (
 	smallLogs = "small-logs"
 	// tidying keeps from the oldest what others know while he tidies up.
 	tidying = "tidying"
+	// lateCounts lets members count who are heard of late, when they have been removed: what folds must wait for. It is no part of the swarm, for
+	// tidying plays that too, more rarely.
+	lateCounts = "late-counts"
 	// inserts plays the insert test of the reference: unique inserts, connected and split, at Local and at Majority. It is no part of the swarm.
 	inserts = "inserts"
 )
 
 // Scenarios are the names of all scenarios.
-var Scenarios = []string{plainChaos, growingView, coldRestarts, stoppedGrowing, rollingMoves, lostKinds, smallLogs, tidying, inserts}
+var Scenarios = []string{plainChaos, growingView, coldRestarts, stoppedGrowing, rollingMoves, lostKinds, smallLogs, tidying, lateCounts, inserts}
 
 func drawScenario(r *rand.Rand) string {
 	return pick(r, plainChaos, plainChaos, plainChaos, plainChaos, growingView, growingView, coldRestarts, stoppedGrowing, rollingMoves, rollingMoves,
@@ -42,6 +45,7 @@ var scripts = map[string]func(*chaos){
 	rollingMoves:   (*chaos).rollingMoves,
 	lostKinds:      (*chaos).lostKinds,
 	tidying:        (*chaos).tidying,
+	lateCounts:     (*chaos).lateCounts,
 	inserts:        (*chaos).inserts,
 }
 
@@ -84,6 +88,10 @@ func applyScenario(r *rand.Rand, o *Options) {
 		o.Nodes, o.Spare, o.Shards, o.Safety = pick(r, 3, 5, 5), 4, 0, 150*time.Second
 		o.Hostile, o.PromptLossy, o.DiskFail = false, false, 0
 		o.Keys, o.WriteGap, o.Reads = pick(r, 1, 3), pick(r, 20*time.Millisecond, 50*time.Millisecond), 0.3
+	case lateCounts:
+		o.Nodes, o.Spare, o.Shards, o.Safety = 5, 4, 0, 150*time.Second
+		o.Hostile, o.PromptLossy, o.DiskFail, o.Durable = false, false, 0, false
+		o.Keys, o.WriteGap, o.Reads, o.Sums = 1, 20*time.Millisecond, 0.3, 0.8
 	case inserts:
 		o.Nodes, o.Spare, o.Shards, o.Safety = insertNodes, 0, 0, 110*time.Second
 		o.Loss, o.Straggle, o.DiskFail, o.WriteGap = 0, 0, 0, time.Second

@@ -7,7 +7,13 @@ import (
 )
 
 // tidying plays, again and again, what makes tidying up dangerous: that the oldest, who does it for all, does not know what others know.
-func (c *chaos) tidying() {
+func (c *chaos) tidying() { c.repeat(c.missedWrites, c.missedJoin, c.lateWords, c.lateWords) }
+
+// lateCounts plays only what makes folding dangerous.
+func (c *chaos) lateCounts() { c.repeat(c.lateWords) }
+
+// repeat plays one of several plays after the other until the world heals.
+func (c *chaos) repeat(plays ...func() time.Duration) {
 	w := c.w
 	var next func()
 	next = func() {
@@ -16,7 +22,7 @@ func (c *chaos) tidying() {
 		if w.healed {
 			return
 		}
-		play := pick(c.rng, c.missedWrites, c.missedJoin, c.lateWords, c.lateWords)
+		play := pick(c.rng, plays...)
 		w.after(play(), nil, next)
 	}
 	w.after(8*time.Second, nil, next)

@@ -17,7 +17,7 @@ func TestSeeds(t *testing.T) {
 	t.Log(s)
 	t.Logf("%+v", s.Counts)
 	if c := s.Counts; c.Acked == 0 || c.Reads == 0 || c.Linear == 0 || c.Crashes == 0 || c.Views == 0 ||
-		c.Swept == 0 || c.Expired == 0 || c.Folded == 0 || c.Deleted == 0 {
+		c.Swept == 0 || c.Expired == 0 || c.Folded == 0 || c.Deleted == 0 || c.Bulk == 0 || c.Parts == 0 {
 		t.Errorf("the worlds did next to nothing: %+v", c)
 	}
 }
@@ -67,6 +67,22 @@ func TestInserts(t *testing.T) {
 	caught := Batch{First: 1, Seeds: 4, Plan: Plan{Scenario: inserts, Fault: "read-without-catch-up"}}.Run()
 	if len(caught.Failures) == 0 || caught.Failures[0].Violation.Check != "inserts" {
 		t.Errorf("reads that do not catch up go unnoticed: %v", caught)
+	}
+}
+
+// TestRareFaultsAreCaughtInTheirScenario plays the scenarios that are made for faults which the drawn worlds show too rarely: with the fault one of
+// thirty seeds must show it, without it none does.
+func TestRareFaultsAreCaughtInTheirScenario(t *testing.T) {
+	for fault, scenario := range huntedIn { // order: each is hunted by itself
+		if n, caught, ok := HuntFault(fault, 30, 0); !ok {
+			t.Errorf("%s is not caught in %d seeds of %s", fault, n, scenario)
+		} else {
+			t.Logf("%s is caught at seed %d by %q", fault, caught.Seed, caught.Violation.Check)
+		}
+		sound := Batch{First: 1, Seeds: 1, Plan: Plan{Scenario: scenario}, Failed: func(r Result) { t.Errorf("seed %d: %v", r.Seed, r.Violation) }}.Run()
+		if sound.Counts.Folded == 0 {
+			t.Errorf("%s: nothing is folded: %+v", scenario, sound.Counts)
+		}
 	}
 }
 

@@ -36,6 +36,7 @@ type Counts struct {
 	Sent, Delivered, Lost                                 uint64
 	Tells, Told, HandOffs, Starts                         uint64
 	Swept, Expired, Folded, Deleted                       uint64
+	Bulk, Parts                                           uint64
 }
 
 // add sums the counts of runs.
@@ -63,6 +64,8 @@ func (c *Counts) add(o Counts) {
 	c.Expired += o.Expired
 	c.Folded += o.Folded
 	c.Deleted += o.Deleted
+	c.Bulk += o.Bulk
+	c.Parts += o.Parts
 }
 
 // tidied counts what a process has tidied up when it ends.
