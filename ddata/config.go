@@ -14,6 +14,7 @@ import (
 
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/ddata/discovery"
+	"github.com/coterie-go/coterie/ddata/lease"
 	"github.com/coterie-go/coterie/ddata/membership"
 	"github.com/coterie-go/coterie/ddata/sight"
 	"github.com/coterie-go/coterie/ddata/transport"
@@ -113,9 +114,13 @@ type Config struct {
 	VotersMax int
 
 	// Downing decides who goes on after a partition and removes members that do not answer: membership.KeepMajority, StaticQuorum, KeepOldest,
-	// DownAll or Manual. What it decides alone, it may found anew alone (see BootstrapAnyDisks). A side that goes on without a majority of the
+	// DownAll, LeaseMajority or Manual. What it decides alone, it may found anew alone (see BootstrapAnyDisks). A side that goes on without a majority of the
 	// replicas loses what only the others had acknowledged; the log says so. The same on all nodes. Default: membership.KeepMajority.
 	Downing membership.Strategy
+
+	// Leases is where membership.LeaseMajority finds the lease that decides: one store for all nodes, such as a directory of the one host that they
+	// all run on (package ddata/lease/file). Nodes of two stores refuse each other. With LeaseMajority it is required, with all other strategies it must be nil.
+	Leases lease.Store
 
 	// Dir is the directory of durable data, made when it is missing; one process per directory. It also holds who the node is and its last view; a
 	// store is made in it when the first durable key is written. Empty: no durable data, and nothing survives a stop of the whole cluster. Either
@@ -239,6 +244,7 @@ func (c Config) Validate() error {
 	if c.VotersMax < 0 {
 		fault("VotersMax", "is negative; give 0 (all vote) or how many of the oldest vote")
 	}
+	c.checkDowning(fault)
 	if len(c.DurableKeys) > 0 && c.Dir == "" {
 		fault("Dir", "is empty, but DurableKeys names durable keys; give a directory of this node's own")
 	}
@@ -302,6 +308,19 @@ func (c Config) validateKeys(fault func(field, format string, args ...any)) {
 		if c.Expire[k] < time.Second {
 			fault("Expire", "%q expires after %v; give at least a second", k, c.Expire[k])
 		}
+	}
+}
+
+// checkDowning finds an arbiter that is missing, or that nobody asks.
+func (c Config) checkDowning(fault func(field, format string, args ...any)) {
+	s, arbitrated := c.Downing.(membership.LeaseMajority)
+	switch {
+	case arbitrated && c.Leases == nil:
+		fault("Leases", "is nil, and LeaseMajority needs a lease: give the store that all nodes use, for example file.Open of a directory on their host")
+	case !arbitrated && c.Leases != nil:
+		fault("Leases", "is set, and Downing does not use it: set Downing to membership.LeaseMajority, or Leases to nil")
+	case arbitrated && s.MinorityDelay < 0:
+		fault("Downing", "LeaseMajority.MinorityDelay is negative")
 	}
 }
 

@@ -123,6 +123,11 @@ func (n *Node) release() {
 	if n.started {
 		n.members.loop.Stop()
 	}
+	if n.members != nil && n.members.arbiter != nil {
+		if err := n.members.arbiter.close(); err != nil {
+			n.log.Warn("the arbiter's lease could not be given back", "err", err)
+		}
+	}
 	if n.net != nil {
 		_ = n.net.Close()
 	}

@@ -32,6 +32,12 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, runSingletonChild(addr))
 		os.Exit(1)
 	}
+	if what := os.Getenv(leaseChildEnv); what != "" {
+		if err := runLeaseNode(strings.Fields(what)); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+		}
+		os.Exit(1)
+	}
 	goleak.VerifyTestMain(m)
 }
 

@@ -23,6 +23,8 @@ type members struct {
 	m    *membership.Machine
 	loop *drive.Loop[memberInput]
 
+	arbiter *arbiter // nil without Config.Leases
+
 	last   time.Time              // time of the last step, to notice a suspend
 	reason atomic.Pointer[string] // what the node waits for
 
@@ -65,7 +67,8 @@ func newMembers(n *Node) (*members, error) {
 	}
 	m.m = machine
 	m.loop = drive.New(m, inboxMax)
-	return m, nil
+	m.arbiter, err = startArbiter(n, m.post)
+	return m, err
 }
 
 func (m *members) start() {
@@ -88,6 +91,9 @@ func configHash(c Config) uint64 {
 	}
 	for _, k := range slices.Sorted(maps.Keys(c.Expire)) {
 		fmt.Fprintf(h, " %q=%v", k, c.Expire[k])
+	}
+	if c.Leases != nil {
+		fmt.Fprintf(h, " leases=%q", c.Leases.ID())
 	}
 	if r := c.Replication; r.DigestSeed != 0 || r.FrameMax != 0 || r.GroupMax != 0 {
 		fmt.Fprintf(h, " seed=%d frame=%d group=%d", r.DigestSeed, r.FrameMax, r.GroupMax)
@@ -132,6 +138,11 @@ func (m *members) Step(now time.Time, q memberInput) {
 		m.carry(m.m.Step(now, membership.Suspended{}))
 	}
 	m.last = now
+	if m.arbiter != nil {
+		if in, changed := m.arbiter.prolonged(); changed {
+			m.carry(m.m.Step(now, in))
+		}
+	}
 	m.carry(m.m.Step(now, q.in))
 }
 
@@ -162,6 +173,9 @@ func (m *members) carry(fx *membership.Effects) {
 	for _, v := range fx.Install {
 		m.install(v)
 	}
+	for _, op := range fx.Arbiter {
+		m.arbiter.ops <- op
+	}
 	for _, e := range fx.Events {
 		m.event(e)
 	}
@@ -179,7 +193,7 @@ func withAdvice(err error, dir string) error {
 	switch refused.Reason {
 	case membership.ReasonConfig:
 		return fmt.Errorf("%w; Preset, Downing, VotersMax, DurableKeys, Expire, and the sizes and the seed of Replication must be the same on all nodes, "+
-			"and Dir set on all or on none", err)
+			"Leases must be one store, and Dir set on all or on none", err)
 	case membership.ReasonDisk:
 		return fmt.Errorf("%w; Config.Dir %s holds the data of another cluster: give this node an empty directory of its own, or check Config.Seeds",
 			err, dir)

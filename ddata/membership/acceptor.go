@@ -56,10 +56,12 @@ func (m *Machine) prepare(p Prepare) Message {
 	if wait > 0 {
 		m.holdBack(p.Drops)
 	}
-	return Prepared{
+	answer := Prepared{
 		Cluster: p.Cluster, Epoch: p.Epoch, Ballot: p.Ballot,
 		AcceptedBallot: a.ballot, Accepted: a.accepted, Wait: int64(wait),
 	}
+	m.arbiterPromises(answer)
+	return answer
 }
 
 // promiseTo is how long promises to any of the members still run.
@@ -69,7 +71,7 @@ func (m *Machine) promiseTo(drops []UID) (wait time.Duration) {
 	}
 	for _, u := range drops {
 		if p := m.peers[u]; p != nil && m.mayHoldLease(u) {
-			wait = max(wait, p.promised.Sub(m.now))
+			wait = max(wait, p.promised.Sub(m.now), m.arbiterWait())
 		}
 	}
 	return wait
@@ -130,6 +132,7 @@ func (m *Machine) accept(p Accept) Message {
 	a.accepted = p.Proposal
 	m.persist(record{Last: m.view, Pending: p.Proposal.View, Settled: m.record.Settled})
 	m.wake = true
+	m.arbiterAccepts(p)
 	return Accepted{Cluster: p.Cluster, Epoch: p.Epoch, Ballot: p.Ballot}
 }
 

@@ -49,6 +49,9 @@ func newChaos(t testing.TB, seed uint64, base Config) *chaos {
 	for i := range c.weights {
 		c.weights[i] = r.IntN(4)
 	}
+	if _, ok := base.Strategy.(LeaseMajority); ok {
+		c.troubleCourt(seed)
+	}
 	w.restart = func(n *node) { c.ended(n) }
 	for _, a := range addrs(c.founded) {
 		w.after(time.Duration(r.Int64N(int64(2*time.Second))), func() { c.start(a) })
@@ -291,7 +294,7 @@ func TestRandomWorlds(t *testing.T) {
 // TestRandomWorldsOfStrategies: the rules hold whatever quorum rule decides.
 func TestRandomWorldsOfStrategies(t *testing.T) {
 	kept := map[Strategy][]uint64{Manual{}: {1320}}
-	for i, s := range []Strategy{StaticQuorum{Size: 3}, KeepOldest{}, KeepOldest{DownIfAlone: true}, DownAll{}, Manual{}} {
+	for i, s := range []Strategy{StaticQuorum{Size: 3}, KeepOldest{}, KeepOldest{DownIfAlone: true}, DownAll{}, Manual{}, LeaseMajority{}} {
 		t.Run(s.String(), func(t *testing.T) {
 			seeds := kept[s]
 			for seed := range uint64(*seedsFlag) / 5 {

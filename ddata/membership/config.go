@@ -184,6 +184,9 @@ func (c Config) Validate() error {
 		fault(s.Size < 1, "StaticQuorum.Size %d is not positive: set it to more than half of the members", s.Size)
 	}
 	fault(c.VotersMax < 0 || c.VotersMax > membersMax, "VotersMax %d is not between 0 (all vote) and %d", c.VotersMax, membersMax)
+	if s, ok := c.Strategy.(LeaseMajority); ok {
+		fault(s.MinorityDelay < 0, "LeaseMajority.MinorityDelay %v is negative", s.MinorityDelay)
+	}
 	fault(c.MinMembers < 0, "MinMembers %d is negative", c.MinMembers)
 	if !c.unchecked {
 		errs = append(errs, c.validateTiming()...)

@@ -92,6 +92,26 @@
 // Pekko's cluster bootstrap asks for the same three (a number of contact points, a stable margin, word from each of them) and then lets one node
 // join itself, alone; here all founders have to find so, and to lock. It knows nothing like V5.
 //
+// # An arbiter from outside
+//
+// With LeaseMajority a lock that only one holder has at a time, the arbiter's lease, gives one more vote: with it any voter can decide, without it all of them
+// must. So the side that has the lease goes on, and a cluster whose members all answer does not need it. The arbiter is an acceptor and a granter
+// like the voters are, but its mouth is whoever holds the lease: when the holder prepares, it also promises for the arbiter; when it grants, it
+// grants for the arbiter, too; what it accepts, the arbiter accepts. To the rules above come these:
+//
+//   - A1: the arbiter's promises and what it accepts are saved under the lease before anybody hears of them. The holder's own vote does not wait for that.
+//   - A2: a new holder loads the record and is bound by it. What the arbiter accepted, its carrier had accepted in the same ballot, and both are a quorum: it is
+//     decided, and the new holder installs it, be it the end of the new holder. A record of a later epoch than the holder's makes it give the lease back.
+//   - A3: a new holder accepts no view without somebody who has not stopped until L(1+ε) after it acquired the lease: by then everything that earlier holders
+//     granted in the arbiter's name, to others or to themselves, has run out. Of R2, R3 and V1 nothing more is needed: each holder keeps to them as a voter, and
+//     the arbiter does nothing that its carrier does not do.
+//   - A4: the lease is lost on the holder's clock before another can acquire it (package lease). From then on the node speaks for itself only.
+//
+// Whoever is oldest tries for the lease when nobody is heard who has it. A node on a side with less than half of the voters waits before it tries, and gives back
+// what it has: once, so that the larger side takes it if there is one, and not again before SelfDownAfter, so that a network that flaps decides at last.
+// A process that is stopped and not dead may go on holding a lock, as that of package lease/file does: then nobody can be removed until it ends or
+// runs. A cold start hears no arbiter: it takes all disks of the last view.
+//
 // # What a cold start has to hear
 //
 // Data outlives a stop of everything on the disks of those who acknowledged it, and these may be a majority of an older

@@ -13,9 +13,10 @@ type Effects struct {
 	// without a disk ignores it.
 	Persist []byte
 	Send    []Envelope
-	Install []*View // views that were installed by this step, oldest first
-	Events  []Event // for the log and for subscribers
-	Done    error   // not nil: the machine has ended (ErrDowned, ErrLeft, ErrRefused, ErrStalled)
+	Install []*View     // views that were installed by this step, oldest first
+	Arbiter []ArbiterOp // for the arbiter's lease: one after the other, after those of earlier steps; nothing else waits for them
+	Events  []Event     // for the log and for subscribers
+	Done    error       // not nil: the machine has ended (ErrDowned, ErrLeft, ErrRefused, ErrStalled)
 }
 
 // Envelope is one message to send on the control lane. Messages may be lost. With To set it is for that incarnation
@@ -51,6 +52,9 @@ func (e *Effects) String() string {
 	for _, v := range e.Install {
 		fmt.Fprintf(&b, "install %v\n", v)
 	}
+	for _, op := range e.Arbiter {
+		fmt.Fprintf(&b, "arbiter %v\n", op)
+	}
 	for _, ev := range e.Events {
 		fmt.Fprintf(&b, "event %v\n", ev)
 	}
@@ -64,6 +68,7 @@ func (e *Effects) reset() {
 	e.Persist = nil
 	e.Send = e.Send[:0]
 	e.Install = nil
+	e.Arbiter = nil
 	e.Events = nil
 	e.Done = nil
 }

@@ -39,6 +39,12 @@ type (
 	}
 	// Waiting: why founding or joining does not go on; said when the reason changes.
 	Waiting struct{ Reason string }
+	// ArbiterTaken: this node speaks for the arbiter from now on.
+	ArbiterTaken struct{ Epoch Epoch }
+	// ArbiterGiven: this node speaks for the arbiter no longer.
+	ArbiterGiven struct{ Reason string }
+	// ArbiterFailing: the arbiter's lease cannot be used; said when the reason changes. Meanwhile nobody can be removed who does not agree.
+	ArbiterFailing struct{ Reason string }
 	// Forked: a view was heard of that contradicts the own chain. It must never happen.
 	Forked struct{ Own, Other string }
 )
@@ -77,6 +83,9 @@ func (LeaseRegained) event()     {}
 func (Downed) event()            {}
 func (RefusedNode) event()       {}
 func (Waiting) event()           {}
+func (ArbiterTaken) event()      {}
+func (ArbiterGiven) event()      {}
+func (ArbiterFailing) event()    {}
 func (Forked) event()            {}
 
 // String prints the event.
@@ -113,6 +122,15 @@ func (e RefusedNode) String() string {
 
 // String prints the event.
 func (e Waiting) String() string { return "waiting: " + e.Reason }
+
+// String prints the event.
+func (e ArbiterTaken) String() string { return fmt.Sprintf("arbiter taken in %v", e.Epoch) }
+
+// String prints the event.
+func (e ArbiterGiven) String() string { return "arbiter given: " + e.Reason }
+
+// String prints the event.
+func (e ArbiterFailing) String() string { return "arbiter failing: " + e.Reason }
 
 // String prints the event.
 func (e Forked) String() string { return fmt.Sprintf("forked: own %s, other %s", e.Own, e.Other) }

@@ -9,6 +9,8 @@ type Faults struct {
 	DeadMeansRemoved bool // a memberlist hint removes a member without any decision
 	NoV1             bool // the own vote counts for the own lease for ever
 	NoV2             bool // a refusing acceptor goes on granting to those that it would drop
+	NoArbiterRecord  bool // a new holder of the arbiter's lease ignores what the arbiter has decided and promised
+	NoArbiterWait    bool // and does not wait for what was granted in the arbiter's name before
 	OnlyLastDisks    bool // a cold start hears the disks of the last view and no others (V5)
 	DoneTooEarly     bool // a Singleton that is asked to hand over says that it is done while it still stops
 }

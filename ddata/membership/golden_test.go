@@ -21,6 +21,8 @@ import (
 //	run D                        time passes
 //	crash A, leave A, down A B   kill -9; Leave; Down of B's process said at A
 //	cut A B, heal                no messages between A and B; all connected again
+//	lease, take                  LeaseMajority decides; its lease is taken away from the holder
+//	last A                       A dies when the arbiter has next decided through it, before it can say so
 //	show                         what each living node thinks
 func TestGolden(t *testing.T) {
 	golden.Run(t, "testdata/*.script", func(t *testing.T, out *bytes.Buffer) golden.Player { return newStory(t, out).command })
@@ -77,6 +79,16 @@ func (g *story) command(args []string) error {
 		g.w.base.Roles = args[1:]
 	case "stuck", "loose":
 		g.w.stuck = args[0] == "stuck"
+	case "lease":
+		g.w.base.Strategy = LeaseMajority{}
+	case "take":
+		g.w.court.take(g.w)
+	case "last":
+		g.w.court.saved = func(n *node, r arbiterRecord) {
+			if n.addr == args[1] && r.View != nil {
+				n.crash()
+			}
+		}
 	case "show":
 		for _, n := range g.w.living() {
 			fmt.Fprintf(g.out, "%v\n", n.m)

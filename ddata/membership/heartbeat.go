@@ -25,6 +25,7 @@ func (m *Machine) flags() (f Flags) {
 	}{
 		{m.self.leaving, FlagLeaving}, {m.self.stopped, FlagStopped},
 		{m.self.caughtUp, FlagCaughtUp}, {m.acceptor.accepted != nil, FlagFrozen},
+		{m.speaks(), FlagArbiter},
 	} {
 		if b.set {
 			f |= b.flag
@@ -103,6 +104,9 @@ func (m *Machine) onHeartbeat(r Receive, hb Heartbeat) {
 		m.stats.DroppedBad++
 		return
 	}
+	if hb.Flags&FlagArbiter > p.flags&FlagArbiter {
+		m.sendMember(r.From, m.heartbeat()) // the lease may hang on its answer
+	}
 	m.learn(p, hb)
 	granted := (!m.capped || m.isVoter(m.cfg.UID)) && m.mayGrant(r.From, p)
 	if granted {
@@ -111,7 +115,7 @@ func (m *Machine) onHeartbeat(r Receive, hb Heartbeat) {
 	} else {
 		m.stats.GrantsWithheld++
 	}
-	m.sendMember(r.From, Grant{Cluster: hb.Cluster, Epoch: hb.Epoch, Mono: hb.Mono, Wall: hb.Wall, Granted: granted})
+	m.sendMember(r.From, Grant{Cluster: hb.Cluster, Epoch: hb.Epoch, Mono: hb.Mono, Wall: hb.Wall, Granted: granted, Arbiter: granted && m.speaks()})
 	arrived := p.epoch < hb.Epoch
 	p.epoch = hb.Epoch
 	if arrived && !p.grant.valid(m.now) && (!m.capped || m.isVoter(r.From)) {

@@ -61,6 +61,9 @@ func (m *Machine) install(v *View) {
 	m.capped = v.capped(len(v.Full()))
 	m.acceptor = acceptor{}
 	m.proposer = proposer{}
+	m.arbiter.forgetUnsaved()
+	m.arbiter.vote, m.arbiter.accepting = grant{}, false
+	m.holder.arbiter = grant{}
 	m.rebuildPeers(v)
 	m.forgetMembers(old, v)
 	m.persist(record{Last: v})

@@ -62,6 +62,7 @@ func (g grant) valid(now time.Time) bool { return now.Before(g.until) && now.Uni
 type holder struct {
 	lease   Lease // what this node may rely on
 	votes   Lease // a quorum's grants, whatever the node's own status
+	arbiter grant // what others granted in the arbiter's name in this epoch
 	carried Lease
 	renewAt time.Time // when many voters' grants are counted next
 	held    bool      // lease held at the last look
@@ -74,6 +75,7 @@ type holder struct {
 func (h *holder) forget() {
 	h.carried = Lease{}
 	h.votes = Lease{}
+	h.arbiter = grant{}
 	h.lease = Lease{epoch: h.lease.epoch}
 }
 
@@ -103,6 +105,9 @@ func (m *Machine) onGrant(r Receive, g Grant) {
 	if got.until.After(p.grant.until) {
 		p.grant = got
 	}
+	if h := &m.holder; g.Arbiter && got.until.After(h.arbiter.until) {
+		h.arbiter = got
+	}
 	if len(m.voters) <= renewAtOnce || !m.holder.held || !m.now.Before(m.holder.renewAt) {
 		m.renewLease()
 		return
@@ -123,6 +128,7 @@ func (m *Machine) forgetGrants() {
 	for _, p := range m.peers { // order: each is cleared for itself
 		p.grant = grant{}
 	}
+	m.arbiter.vote = grant{}
 	m.holder.forget()
 }
 
@@ -141,6 +147,9 @@ func (m *Machine) lossCause() LeaseLoss {
 func (m *Machine) renewLease() {
 	h := &m.holder
 	h.renewAt = m.now.Add(m.cfg.HeartbeatInterval / 8)
+	if m.speaks() && m.acceptor.accepted == nil {
+		m.arbiter.vote = m.grantFrom(m.now)
+	}
 	h.votes = m.countVotes()
 	h.lease = Lease{epoch: m.view.Epoch}
 	if me, ok := m.view.Member(m.cfg.UID); ok && me.Status != Joining && !m.self.stopped {
@@ -203,13 +212,20 @@ func (m *Machine) countVotes() Lease {
 	return l
 }
 
-// validVotes are the grants of other voters that have not run out, the longest first.
+// validVotes are the grants of other voters, and of the arbiter, that have not run out, the longest first.
 func (m *Machine) validVotes() []vote {
-	votes := make([]vote, 0, len(m.voters)+1)
+	votes := make([]vote, 0, len(m.voters)+2)
 	for _, v := range m.voters {
 		if p := m.peers[v.UID]; p != nil && p.grant.valid(m.now) {
 			votes = append(votes, vote{v.UID, p.grant})
 		}
+	}
+	g := m.holder.arbiter
+	if m.arbiter.vote.until.After(g.until) {
+		g = m.arbiter.vote
+	}
+	if g.valid(m.now) {
+		votes = append(votes, vote{Arbiter, g})
 	}
 	slices.SortFunc(votes, func(a, b vote) int {
 		return cmp.Or(b.until.Compare(a.until), cmp.Compare(a.uid, b.uid))

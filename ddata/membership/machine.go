@@ -40,6 +40,7 @@ type Machine struct {
 	acceptor acceptor
 	proposer proposer
 	holder   holder
+	arbiter  arbiter
 	joiners  map[UID]joiner
 	downs    map[UID]bool      // operator's verdicts on members of the view
 	gone     map[UID]time.Time // uids that were removed, and until when a late message of theirs may turn up
@@ -124,9 +125,20 @@ func (m *Machine) take(in Input) {
 		m.onCaughtUp(in.Yes)
 	case Settled:
 		m.onSettled(in.Epoch)
+	case ArbiterAcquired:
+		m.onArbiterAcquired(in)
+	case ArbiterDenied:
+		m.onArbiterDenied(in)
+	case ArbiterSaved:
+		m.onArbiterSaved(in)
+	case ArbiterLost:
+		m.onArbiterLost(in)
+	case ArbiterProlonged:
+		m.arbiter.until = in.Until
 	case Suspended:
 		m.forgetGrants()
 		m.holder.suspended = true
+		m.onArbiterLost(ArbiterLost{Err: "this node was suspended"}) // its Until may be on a clock that stood still: asking again tells
 		m.beatAt, m.wake = m.now, true
 	}
 }
@@ -184,6 +196,7 @@ func (m *Machine) advance() {
 		m.advanceLeave()
 	}
 	if m.done == nil {
+		m.advanceArbiter()
 		m.advanceProposer()
 	}
 }
@@ -225,10 +238,13 @@ func (m *Machine) Self() Member {
 // Lease is the permission of this moment. The driver publishes it after each Step, before it carries out the effects.
 func (m *Machine) Lease() Lease { return m.holder.lease }
 
-// Reachable says whether this node hears the member. It always hears itself.
+// Reachable says whether this node hears the member, and of the Arbiter, whether it hears somebody who speaks for it. It always hears itself.
 func (m *Machine) Reachable(u UID) bool {
-	if u == m.cfg.UID {
+	switch u {
+	case m.cfg.UID:
 		return true
+	case Arbiter:
+		return m.hearsArbiter()
 	}
 	p := m.peers[u]
 	return p != nil && p.unreachable.IsZero()

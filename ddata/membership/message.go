@@ -97,7 +97,8 @@ const (
 	FlagStopped                    // has stopped for good
 	FlagCaughtUp                   // its replicators have caught up
 	FlagFrozen                     // has accepted a proposal for the next epoch
-	flagsAll     = FlagLeaving | FlagStopped | FlagCaughtUp | FlagFrozen
+	FlagArbiter                    // speaks for the arbiter
+	flagsAll     = FlagLeaving | FlagStopped | FlagCaughtUp | FlagFrozen | FlagArbiter
 )
 
 // Heartbeat goes to every other member each interval, to voters only if not all vote, and asks for a grant.
@@ -121,6 +122,7 @@ type Grant struct {
 	Mono    int64 // of the heartbeat
 	Wall    int64 // of the heartbeat
 	Granted bool  // false: heard, but nothing is granted now
+	Arbiter bool  // and so does the arbiter
 }
 
 // Fetch asks for the receiver's view, because it is said to be newer.
@@ -154,6 +156,7 @@ type Prepared struct {
 	AcceptedBallot Ballot
 	Accepted       *Proposal // nil = nothing
 	Wait           int64     // nanoseconds
+	Arbiter        bool      // the arbiter's answer, too: it comes after that of the voter who carries it
 }
 
 // Accept asks to accept a proposal.
@@ -230,7 +233,7 @@ func (p *Proposal) String() string {
 // String lists the flags.
 func (f Flags) String() string {
 	var s []string
-	for i, name := range []string{"leaving", "stopped", "caught-up", "frozen"} {
+	for i, name := range []string{"leaving", "stopped", "caught-up", "frozen", "arbiter"} {
 		if f&(1<<i) != 0 {
 			s = append(s, name)
 		}
@@ -289,6 +292,9 @@ func (g Grant) String() string {
 	if !g.Granted {
 		return fmt.Sprintf("no grant %v", g.Epoch)
 	}
+	if g.Arbiter {
+		return fmt.Sprintf("grant %v, arbiter too", g.Epoch)
+	}
 	return fmt.Sprintf("grant %v", g.Epoch)
 }
 
@@ -314,6 +320,9 @@ func (p Prepared) String() string {
 	}
 	if p.Wait > 0 {
 		s += " wait"
+	}
+	if p.Arbiter {
+		s += ", arbiter too"
 	}
 	return s
 }

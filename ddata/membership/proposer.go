@@ -18,6 +18,7 @@ type proposer struct {
 	ballot   Ballot
 	round    uint64            // highest round seen
 	freeAt   map[UID]time.Time // preparing: who has prepared, and when its promises will have run out
+	carrier  UID               // preparing: who has prepared for the arbiter
 	highest  Ballot            // of value, while preparing
 	value    *Proposal         // accepted before by somebody (preparing), or being decided (accepting)
 	accepted map[UID]bool
@@ -195,7 +196,11 @@ func (m *Machine) onPrepared(r Receive, p Prepared) {
 
 func (m *Machine) takePrepared(from UID, msg Prepared) {
 	p := &m.proposer
-	p.freeAt[from] = m.now.Add(max(0, min(time.Duration(msg.Wait), m.cfg.promise())))
+	free := m.now.Add(max(0, min(time.Duration(msg.Wait), m.cfg.promise())))
+	p.freeAt[from] = free
+	if msg.Arbiter {
+		p.freeAt[Arbiter], p.carrier = free, from
+	}
 	if msg.Accepted != nil && p.highest.less(msg.AcceptedBallot) {
 		p.highest, p.value = msg.AcceptedBallot, msg.Accepted
 	}
@@ -241,8 +246,11 @@ func (m *Machine) freeTime(c candidate) (time.Time, bool) {
 		return m.now, true
 	}
 	var times []time.Time
+	against := func(u UID) bool {
+		return slices.Contains(c.waitFor, u) || u == Arbiter && slices.Contains(c.waitFor, p.carrier)
+	}
 	for u, t := range p.freeAt { // order: sorted below
-		if !slices.Contains(c.waitFor, u) {
+		if !against(u) {
 			times = append(times, t)
 		}
 	}
@@ -250,7 +258,7 @@ func (m *Machine) freeTime(c candidate) (time.Time, bool) {
 	for _, t := range times {
 		free := func(u UID) bool {
 			at, ok := p.freeAt[u]
-			return ok && !at.After(t) && !slices.Contains(c.waitFor, u)
+			return ok && !at.After(t) && !against(u)
 		}
 		if m.cfg.Strategy.Quorum(m.voters, free) {
 			return t, true

@@ -23,6 +23,8 @@ var scripts = []script{
 	{"one node between two that cannot hear each other", "NoV2", Faults{NoV2: true}, betweenTwo},
 	{"the side that removes is heard by the removed", "NoPromise", Faults{NoPromise: true}, deafSuccessor},
 	{"grants that come late", "LeaseFromReply", Faults{LeaseFromReply: true}, lateGrants},
+	{"a lease on what an earlier holder granted", "NoArbiterWait", Faults{NoArbiterWait: true}, earlierHolder},
+	{"a holder that was decided away", "NoArbiterRecord", Faults{NoArbiterRecord: true}, decidedAway},
 	{"a failure detector that is wrong", "DeadMeansRemoved", Faults{DeadMeansRemoved: true}, wrongHint},
 }
 

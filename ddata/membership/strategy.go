@@ -13,7 +13,7 @@ import (
 // a set that contains a quorum is one; all voters together are one; the answer depends on the arguments alone.
 // All members must run the same strategy: its String is part of the configuration hash.
 type Strategy interface {
-	// Quorum says whether the voters for which has is true may decide. Voters come oldest first.
+	// Quorum says whether the voters for which has is true may decide. Voters come oldest first. A strategy with an arbiter also asks has for Arbiter.
 	Quorum(voters []Member, has func(UID) bool) bool
 	// DropsUnreachable says whether members that stay unreachable are removed without an operator.
 	DropsUnreachable() bool

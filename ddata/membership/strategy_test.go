@@ -10,7 +10,7 @@ import (
 )
 
 // TestStrategiesIntersect holds every strategy to its laws, for all sets of up to eight voters and several orders of
-// uid and age: any two quorums intersect, what contains a quorum is one, all together are one, and what does not vote
+// uid and age: any two quorums intersect, the arbiter counted where there is one; what contains a quorum is one, all together are one, and what does not vote
 // does not matter (membership §C.9, 8).
 func TestStrategiesIntersect(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
@@ -19,6 +19,7 @@ func TestStrategiesIntersect(t *testing.T) {
 		StaticQuorum{Size: 1}, StaticQuorum{Size: 2}, StaticQuorum{Size: 3}, StaticQuorum{Size: 5}, StaticQuorum{Size: 9},
 		StaticQuorum{Size: 2, Role: "core"},
 		KeepOldest{}, KeepOldest{DownIfAlone: true}, KeepOldest{Role: "core"}, KeepOldest{DownIfAlone: true, Role: "core"},
+		LeaseMajority{}, LeaseMajority{Role: "core"},
 	} {
 		for n := 1; n <= 8; n++ {
 			for range 4 {
@@ -36,14 +37,17 @@ func TestStrategiesIntersect(t *testing.T) {
 }
 
 func checkLaws(t *testing.T, s Strategy, voters []Member) {
-	n := len(voters)
+	n := len(voters) + 1 // and the arbiter
 	quorum := make([]bool, 1<<n)
 	for set := range quorum {
-		in := func(u UID) bool { return int(u) > n || set&(1<<(u-1)) != 0 } // strangers always agree
+		in := func(u UID) bool { return int(u) >= n || set&(1<<u) != 0 } // strangers always agree
 		quorum[set] = s.Quorum(voters, in)
 	}
 	if quorum[0] || !quorum[1<<n-1] {
 		t.Fatalf("nobody %t, all %t", quorum[0], quorum[1<<n-1])
+	}
+	if quorum[1<<Arbiter] {
+		t.Fatal("the arbiter alone decides")
 	}
 	for a := range quorum {
 		if !quorum[a] {
@@ -133,6 +137,8 @@ func TestStrategiesDecide(t *testing.T) {
 		{KeepOldest{DownIfAlone: true}, "abcde", sides{"a": false, "bcde": true, "ab": true, "cde": false}},
 		{KeepOldest{DownIfAlone: true}, "ab", sides{"a": true, "b": false}},
 		{KeepOldest{Role: "core"}, "abCd", sides{"C": true, "abd": false}},
+		{LeaseMajority{}, "abcd", sides{"a*": true, "abcd": true, "abc": false, "*": false}},
+		{LeaseMajority{Role: "core"}, "aBcD", sides{"a*": false, "B*": true, "BD": true, "B": false}},
 		{DownAll{}, "abc", sides{"abc": true, "ab": false}},
 	} {
 		voters := make([]Member, len(c.voters))
@@ -143,7 +149,9 @@ func TestStrategiesDecide(t *testing.T) {
 			}
 		}
 		for side, want := range c.want { // order: each is judged by itself
-			in := func(u UID) bool { return strings.ContainsRune(side, rune(1000-u)) }
+			in := func(u UID) bool { // * is the arbiter
+				return strings.ContainsRune(side, rune(1000-u)) || u == Arbiter && strings.Contains(side, "*")
+			}
 			if got := c.s.Quorum(voters, in); got != want {
 				t.Errorf("%v: may %s of %s go on? %t", c.s, side, c.voters, got)
 			}

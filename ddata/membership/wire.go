@@ -19,6 +19,11 @@ import (
 //	byte 0   version of this format (1)
 //	rest     CBOR array [last view or null, accepted view or null, settled epoch]
 //
+// The arbiter's record under its lease:
+//
+//	byte 0   version of this format (1)
+//	rest     CBOR array [cluster, epoch, promised ballot, decided view or null]
+//
 // A view's hash is that of its CBOR array.
 
 const wireVersion = 1
@@ -156,6 +161,10 @@ func checkMessage(m Message) error {
 			return errors.New("unknown flags")
 		}
 		return checkSorted(m.Downs, downsMax)
+	case Grant:
+		if m.Arbiter && !m.Granted {
+			return errors.New("the arbiter grants alone")
+		}
 	case Prepare:
 		return checkSorted(m.Drops, membersMax)
 	case Prepared:

@@ -92,6 +92,7 @@ func TestDecodeRefuses(t *testing.T) {
 		"Up, no number":     spoil(func(v *View) { v.Members[1].Status = Up }),
 		"no proposal":       Accept{Cluster: 1, Epoch: 1},
 		"unknown flag":      Heartbeat{Flags: 1 << 7},
+		"arbiter alone":     Grant{Cluster: 1, Epoch: 1, Arbiter: true},
 		"drops in disorder": Prepare{Drops: []UID{2, 1}},
 		"uid zero":          Heartbeat{Downs: []UID{0}},
 		"long reason":       Refuse{Text: string(make([]byte, reasonMax+1))},

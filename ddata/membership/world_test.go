@@ -43,6 +43,7 @@ type world struct {
 	serveMore func(n *node, v *View)
 	reactMore func(n *node, e Event)
 	mayStop   func(n *node) bool // before it says that it has stopped
+	court     court              // the arbiter's lease
 
 	judge judge
 	log   func(format string, args ...any)
@@ -60,6 +61,7 @@ type node struct {
 	alive   bool
 	paused  time.Duration // until then
 	gen     int
+	opFree  time.Duration // until then the arbiter's lease is busy with this node
 	done    error
 	stopped bool
 	waiting []string // reasons of Waiting events
@@ -216,6 +218,9 @@ func (n *node) carryOut(fx *Effects) {
 	for _, v := range fx.Install {
 		w.judge.installed(w, n, v)
 		n.serve(v)
+	}
+	for _, op := range fx.Arbiter {
+		n.arbitrate(op)
 	}
 	for _, e := range fx.Events {
 		n.react(e)

@@ -26,6 +26,9 @@
 //	Waiting            [info] why founding or joining does not go on
 //	NodeRefused        [info] this member refused a node that wanted to join
 //	Downed             [warn] the others went on without this node, or it gave up
+//	ArbiterTaken       [info] this node has got the lease of LeaseMajority
+//	ArbiterGiven       [warn] it has it no more
+//	ArbiterFailing     [warn] that lease cannot be used; meanwhile nobody can be removed who does not agree
 //	Forked             [error] a view contradicts the own chain; it must never happen
 //	LinkUp             a connection to a member, in one lane and stripe, is made
 //	LinkDown           it ended

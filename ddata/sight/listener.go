@@ -30,6 +30,9 @@ type Listener struct {
 	Waiting           func(Waiting)
 	NodeRefused       func(NodeRefused)
 	Downed            func(Downed)
+	ArbiterTaken      func(ArbiterTaken)
+	ArbiterGiven      func(ArbiterGiven)
+	ArbiterFailing    func(ArbiterFailing)
 	Forked            func(Forked)
 
 	LinkUp            func(LinkUp)
@@ -101,6 +104,12 @@ func (l *Listener) tellMembership(e Event) bool {
 		call(l.NodeRefused, e)
 	case Downed:
 		call(l.Downed, e)
+	case ArbiterTaken:
+		call(l.ArbiterTaken, e)
+	case ArbiterGiven:
+		call(l.ArbiterGiven, e)
+	case ArbiterFailing:
+		call(l.ArbiterFailing, e)
 	case Forked:
 		call(l.Forked, e)
 	default:

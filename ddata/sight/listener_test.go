@@ -71,7 +71,7 @@ func TestEventsPrintThemselves(t *testing.T) {
 func TestLevels(t *testing.T) {
 	loud := map[slog.Level][]Event{
 		slog.LevelWarn: {
-			MemberUnreachable{}, LeaseLost{}, Downed{}, ConnectionRefused{transport.Refusal{Loud: true}}, ConnectionFault{transport.Fault{Loud: true}},
+			MemberUnreachable{}, LeaseLost{}, Downed{}, ArbiterGiven{}, ArbiterFailing{}, ConnectionRefused{transport.Refusal{Loud: true}}, ConnectionFault{transport.Fault{Loud: true}},
 			FramesDropped{Reason: transport.DropQueueFullControl}, WritersHeld{}, KeyLarge{}, PeerMalformed{}, StaleKeys{}, StaleRole{},
 			StoreCompacted{Err: errors.New("x")}, ShutdownPhase{Unfinished: []string{"x"}}, ShutdownPhase{Err: errors.New("x")}, NodeEnded{Warn: true},
 		},
@@ -91,6 +91,9 @@ func TestLevels(t *testing.T) {
 func TestEventsOfTheMembership(t *testing.T) {
 	m := membership.Member{UID: 1, Addr: "a:1"}
 	for in, want := range map[membership.Event]string{
+		membership.ArbiterTaken{Epoch: 2}:                              "arbiter's lease taken epoch=e2",
+		membership.ArbiterGiven{Reason: "r"}:                           "arbiter's lease given up reason=r",
+		membership.ArbiterFailing{Reason: "r"}:                         "arbiter's lease cannot be used reason=r",
 		membership.Waiting{Reason: "r"}:                                "waiting reason=r",
 		membership.Downed{Reason: "r"}:                                 "downed reason=r",
 		membership.Forked{Own: "a", Other: "b"}:                        "forked own=a other=b",

@@ -41,6 +41,12 @@ type (
 	NodeRefused struct{ membership.RefusedNode }
 	// Downed: the others went on without this node, or it gave up; it ends.
 	Downed struct{ Reason string }
+	// ArbiterTaken: this node has got the lease of membership.LeaseMajority, and speaks for the arbiter from now on.
+	ArbiterTaken struct{ Epoch membership.Epoch }
+	// ArbiterGiven: this node speaks for the arbiter no longer.
+	ArbiterGiven struct{ Reason string }
+	// ArbiterFailing: the lease of membership.LeaseMajority cannot be used; said when the reason changes.
+	ArbiterFailing struct{ Reason string }
 	// Forked: a view was heard of that contradicts the chain of this node's. It must never happen.
 	Forked struct{ Own, Other string }
 )
@@ -70,6 +76,12 @@ func OfMembership(e membership.Event) Event {
 		return NodeRefused{e}
 	case membership.Waiting:
 		return Waiting(e)
+	case membership.ArbiterTaken:
+		return ArbiterTaken(e)
+	case membership.ArbiterGiven:
+		return ArbiterGiven(e)
+	case membership.ArbiterFailing:
+		return ArbiterFailing(e)
 	case membership.Forked:
 		return Forked(e)
 	}
@@ -134,6 +146,21 @@ func (e NodeRefused) Line() Line {
 
 // Line implements Event.
 func (e Downed) Line() Line { return line(slog.LevelWarn, "downed", slog.String("reason", e.Reason)) }
+
+// Line implements Event.
+func (e ArbiterTaken) Line() Line {
+	return line(slog.LevelInfo, "arbiter's lease taken", slog.String("epoch", e.Epoch.String()))
+}
+
+// Line implements Event.
+func (e ArbiterGiven) Line() Line {
+	return line(slog.LevelWarn, "arbiter's lease given up", slog.String("reason", e.Reason))
+}
+
+// Line implements Event.
+func (e ArbiterFailing) Line() Line {
+	return line(slog.LevelWarn, "arbiter's lease cannot be used", slog.String("reason", e.Reason))
+}
 
 // Line implements Event.
 func (e Forked) Line() Line {

@@ -40,6 +40,15 @@ func (e NodeRefused) String() string { return e.Line().String() }
 func (e Downed) String() string { return e.Line().String() }
 
 // String implements Event.
+func (e ArbiterTaken) String() string { return e.Line().String() }
+
+// String implements Event.
+func (e ArbiterGiven) String() string { return e.Line().String() }
+
+// String implements Event.
+func (e ArbiterFailing) String() string { return e.Line().String() }
+
+// String implements Event.
 func (e Forked) String() string { return e.Line().String() }
 
 // String implements Event.

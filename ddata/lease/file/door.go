@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -18,6 +19,7 @@ type door struct {
 
 	mu     sync.Mutex
 	file   *os.File // locked; nil = not held
+	held   atomic.Bool
 	lost   func(error)
 	watch  *time.Timer // looks after the lock file while it is held
 	closed bool
@@ -43,6 +45,7 @@ func (d *door) Acquire(ctx context.Context, lost func(error)) (bool, error) {
 		return false, err
 	}
 	d.file, d.lost = f, lost
+	d.held.Store(true)
 	d.watch = time.AfterFunc(watchInterval, func() { d.look(f) })
 	return true, nil
 }
@@ -116,10 +119,11 @@ func (d *door) look(f *os.File) {
 }
 
 func (d *door) loseLocked(err error) {
-	if lost := d.lost; lost != nil {
+	lost := d.lost
+	d.dropLocked()
+	if lost != nil {
 		go lost(err)
 	}
-	d.dropLocked()
 }
 
 // dropLocked unlocks before it closes: a child that is just being started may have the file open for a moment longer.
@@ -128,6 +132,7 @@ func (d *door) dropLocked() error {
 	if f == nil {
 		return nil
 	}
+	d.held.Store(false)
 	d.watch.Stop()
 	d.file, d.lost, d.watch = nil, nil, nil
 	return errors.Join(flock(f, syscall.LOCK_UN), f.Close())
@@ -135,6 +140,7 @@ func (d *door) dropLocked() error {
 
 // Release implements lease.Lease.
 func (d *door) Release(context.Context) error {
+	d.held.Store(false)
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if err := d.dropLocked(); err != nil {
@@ -143,11 +149,9 @@ func (d *door) Release(context.Context) error {
 	return nil
 }
 
-// Until implements lease.Lease.
+// Until implements lease.Lease. It does not wait for a Save.
 func (d *door) Until() time.Time {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.file == nil {
+	if !d.held.Load() {
 		return time.Time{}
 	}
 	return lease.Forever
