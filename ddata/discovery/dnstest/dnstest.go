@@ -23,11 +23,7 @@ type Server struct {
 // Start runs a server until the test ends.
 func Start(t testing.TB) *Server {
 	t.Helper()
-	packets, err := net.ListenPacket("udp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	streams, err := net.Listen("tcp", packets.LocalAddr().String())
+	packets, streams, err := listen()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,6 +39,21 @@ func Start(t testing.TB) *Server {
 		})
 	}
 	return s
+}
+
+// listen takes a port for both protocols. One that is free for packets may be another's for streams: then the next one is tried.
+func listen() (packets net.PacketConn, streams net.Listener, err error) {
+	const triesMax = 100
+	for range triesMax {
+		if packets, err = net.ListenPacket("udp", "127.0.0.1:0"); err != nil {
+			return nil, nil, err
+		}
+		if streams, err = net.Listen("tcp", packets.LocalAddr().String()); err == nil {
+			return packets, streams, nil
+		}
+		_ = packets.Close()
+	}
+	return nil, nil, err
 }
 
 // Set replaces the records of a name, given as in a zone file: Set("shop.", "A 10.0.0.1", "SRV 0 0 7946 a.shop."). None: the name does not exist.
