@@ -264,3 +264,20 @@ func TestSameSeedSameRun(t *testing.T) {
 		t.Errorf("two runs of one seed differ: %s and %s", a, b)
 	}
 }
+
+// TestStrangersTellNoViews: whoever is neither in the view nor in the own one is not believed, however well it is formed.
+func TestStrangersTellNoViews(t *testing.T) {
+	w := newWorld(t, 12, LAN())
+	n := w.found(2)[0]
+	before := n.m.View()
+	v := before.next(before.Hash())
+	v.Members = before.Members
+	n.step(Receive{From: 999, Msg: Commit{View: v}})
+	if n.m.View() != before || n.m.Stats().DroppedForeign != 1 {
+		t.Errorf("it took %v", n.m.View())
+	}
+	n.step(Receive{From: before.Members[0].UID + before.Members[1].UID - n.uid, Msg: Commit{View: v}})
+	if n.m.View() != v {
+		t.Errorf("a member's word was not taken: %v", n.m.View())
+	}
+}

@@ -45,6 +45,10 @@ type Config struct {
 	// PacketQueueMax bounds the bytes behind which SendPacket still adds. Default 256 KiB.
 	PacketQueueMax int
 
+	// ConnsMax bounds the connections that others have to this node, and streams: whoever comes beyond it is turned away and counted. A member
+	// has two, and one for each Data stripe. Each costs some 20 KB while it is quiet. Default 16384.
+	ConnsMax int
+
 	// DialTimeout bounds connecting and a TLS handshake. Default 2 s.
 	DialTimeout time.Duration
 	// HelloTimeout bounds the wait for a hello or for its answer. It must exceed
@@ -109,6 +113,7 @@ func (c *Config) Validate() error {
 	fault(d.DataStripes > stripesLimit, "DataStripes %d is above %d", d.DataStripes, stripesLimit)
 	fault(min(d.ControlQueueMax, d.DataQueueMax, d.BulkQueueMax, d.PacketQueueMax) < 1, "a queue bound is negative")
 	fault(d.DataKeepMax < 4*receiptEvery, "DataKeepMax %d is below %d", d.DataKeepMax, 4*receiptEvery)
+	fault(d.ConnsMax < 1, "ConnsMax is negative")
 	fault(min(d.DialTimeout, d.HelloTimeout, d.WriteTimeout, d.DrainTimeout, d.KeepAlive, d.BackoffMin, d.AddrIdle, d.Linger) < 0,
 		"a duration is negative")
 	fault(d.BackoffMax < d.BackoffMin, "BackoffMax %v is below BackoffMin %v", d.BackoffMax, d.BackoffMin)
@@ -124,6 +129,7 @@ func (c Config) withDefaults() Config {
 	setDefault(&c.DataKeepMax, DefaultDataKeepMax)
 	setDefault(&c.BulkQueueMax, DefaultBulkQueueMax)
 	setDefault(&c.PacketQueueMax, DefaultPacketQueueMax)
+	setDefault(&c.ConnsMax, DefaultConnsMax)
 	setDefault(&c.DialTimeout, defaultDialTimeout)
 	setDefault(&c.HelloTimeout, defaultHelloTimeout)
 	setDefault(&c.WriteTimeout, defaultWriteTimeout)

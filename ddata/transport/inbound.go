@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"container/list"
 	"errors"
 	"fmt"
 	"net"
@@ -37,16 +38,38 @@ func (m *Mesh) accept() {
 		}
 		wait.reset()
 		m.n.accepted.Add(1)
-		if m.handshakes.Load() >= handshakesMax {
+		place := m.admit(conn)
+		if place == nil {
 			m.n.drop(DropOverload, 1)
 			conn.Close()
 			continue
 		}
-		m.handshakes.Add(1)
-		if !m.spawn(conn, func() { m.welcome(conn) }) {
+		if !m.spawn(conn, func() { m.welcome(conn, place) }) {
 			conn.Close()
 		}
 	}
+}
+
+// admit gives an accepted connection a place among the newcomers, whose hello has not come; nil = there are too many connections. When there are
+// too many newcomers, the oldest has to go: a node says hello at once, and is not kept out by those who never do.
+func (m *Mesh) admit(conn net.Conn) *list.Element {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if len(m.conns) >= m.cfg.ConnsMax {
+		return nil
+	}
+	if oldest := m.newcomers.Front(); m.newcomers.Len() >= handshakesMax {
+		abort(m.newcomers.Remove(oldest).(net.Conn))
+		m.n.drop(DropOverload, 1)
+	}
+	return m.newcomers.PushBack(conn)
+}
+
+// greeted ends a newcomer's time as one.
+func (m *Mesh) greeted(place *list.Element) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.newcomers.Remove(place) // nothing, if it had to go
 }
 
 // spawn runs f in a goroutine that Close waits for, and has Close abort conn. It does nothing but
@@ -75,9 +98,9 @@ func (m *Mesh) drop(conn net.Conn) {
 }
 
 // welcome reads the hello of an accepted connection and serves what it asks for.
-func (m *Mesh) welcome(raw net.Conn) {
+func (m *Mesh) welcome(raw net.Conn, place *list.Element) {
 	conn, k, h, err := m.readHello(raw)
-	m.handshakes.Add(-1)
+	m.greeted(place)
 	if err != nil {
 		m.drop(raw)
 		return

@@ -17,6 +17,9 @@ const (
 	// DefaultPacketQueueMax bounds what may wait where SendPacket adds, in bytes.
 	DefaultPacketQueueMax = 256 << 10
 
+	// DefaultConnsMax bounds the accepted connections and streams of a node.
+	DefaultConnsMax = 16 << 10
+
 	frameHeader     = 8         // length and channel
 	frameMaxLimit   = 64 << 20  // highest FrameMax that Config accepts
 	stripesLimit    = 256       // highest DataStripes, and highest stripe of a hello
@@ -26,7 +29,7 @@ const (
 	textMax         = 512       // bytes of a refusal's text
 	addrLinksMax    = 1024      // links that SendAddr may keep at a time
 	addrQueueMax    = 256 << 10 // bytes queued on one of them
-	handshakesMax   = 512       // accepted connections whose hello has not come yet
+	handshakesMax   = 512       // accepted connections whose hello has not come yet; for one more, the oldest of them goes
 	readBufferMin   = 4 << 10   // first size of a reader's buffer
 	readBufferMax   = 256 << 10 // it grows by itself to this, beyond only for a large frame
 	gatesMax        = 4096      // counts kept of nodes that are no peers, or not yet

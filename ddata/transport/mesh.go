@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"container/list"
 	"context"
 	"errors"
 	"fmt"
@@ -24,8 +25,7 @@ type Mesh struct {
 	handlers   atomic.Pointer[map[Channel]Handler]
 	acceptors  atomic.Pointer[map[Channel]acceptor]
 	peers      atomic.Pointer[map[NodeID]*peer]
-	closed     atomic.Bool // no new work; set under mu
-	handshakes atomic.Int64
+	closed     atomic.Bool  // no new work; set under mu
 	warned     atomic.Int64 // when a refusal was last logged as a warning, in ns
 
 	ctx    context.Context // ends when Close has lingered
@@ -38,6 +38,7 @@ type Mesh struct {
 	conns     map[net.Conn]struct{} // accepted connections and streams, to be closed by Close
 	inbound   map[NodeID]*origin    // who has connections to this node
 	gates     map[gateKey]*gate
+	newcomers list.List // of net.Conn: accepted, and no hello read yet; the oldest first
 
 	refusalsSaid map[string]time.Time // when a refusal was logged as a warning; at most refusalsSaidMax
 }

@@ -43,7 +43,7 @@ const (
 	DropRefusedIn
 	// DropRefusedOut counts own connections that another node refused.
 	DropRefusedOut
-	// DropOverload counts connections closed because too many were in their handshake.
+	// DropOverload counts connections closed because too many were in their handshake, or there at all (Config.ConnsMax).
 	DropOverload
 	// DropDrain counts connections cut off because their successor waited and they did not end.
 	DropDrain

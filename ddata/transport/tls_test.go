@@ -3,9 +3,11 @@ package transport_test
 import (
 	"crypto/tls"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/coterie-go/coterie/ddata/transport"
+	"github.com/coterie-go/coterie/ddata/transport/pki"
 	"github.com/coterie-go/coterie/ddata/transport/pki/pkitest"
 	"github.com/coterie-go/coterie/ddata/transport/transporttest"
 )
@@ -55,6 +57,48 @@ func TestTLSStranger(t *testing.T) {
 		})
 	}
 }
+
+// Certificates that are renewed, be it with another authority, count for the next connection; those that are there go on.
+func TestTLSIsRenewedWhileRunning(t *testing.T) {
+	old, next := pkitest.NewAuthority(t).Identity(pkitest.Node{}), pkitest.NewAuthority(t).Identity(pkitest.Node{})
+	var now renewing
+	now.Store(old)
+	a, b := listen(t, transport.Config{Self: 1, Bind: "127.0.0.1:0", TLS: &now}), listen(t, transport.Config{Self: 2, Bind: "127.0.0.1:0", TLS: &now})
+	if err := a.AddPeer(b.Self(), b.Addr()); err != nil {
+		t.Fatal(err)
+	}
+	reaches(t, a, b)
+	dials := a.Stats().Dials
+	now.Store(next)
+	reaches(t, a, b)
+	if a.Stats().Dials != dials {
+		t.Error("the connection that was there ended")
+	}
+	for _, c := range []struct {
+		id   transport.NodeID
+		tls  transport.TLS
+		gets bool
+	}{{3, next, true}, {4, old, false}} {
+		x := listen(t, transport.Config{Self: c.id, Bind: "127.0.0.1:0", TLS: c.tls})
+		if err := x.AddPeer(b.Self(), b.Addr()); err != nil {
+			t.Fatal(err)
+		}
+		if c.gets {
+			reaches(t, x, b)
+			continue
+		}
+		eventually(t, "refused", func() bool { return x.Stats().Dropped[transport.DropRefusedOut] > 0 })
+		if x.Connected(b.Self(), transport.Control, 0).Up {
+			t.Error("who has the old certificate only got in")
+		}
+	}
+}
+
+// renewing is the identity of this moment.
+type renewing struct{ atomic.Pointer[pki.Identity] }
+
+func (r *renewing) Server() *tls.Config            { return r.Load().Server() }
+func (r *renewing) Client(host string) *tls.Config { return r.Load().Client(host) }
 
 // trusting shows the certificate of one identity and trusts the authority of another.
 type trusting struct{ shows, trusts transport.TLS }

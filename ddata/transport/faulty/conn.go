@@ -141,7 +141,6 @@ func (c *conn) tear() {
 		close(c.torn)
 		c.inner.Close()
 		c.back.Close()
-		c.Conn.Close()
 		c.w.mu.Lock()
 		delete(c.w.conns, c)
 		c.w.mu.Unlock()
@@ -169,6 +168,23 @@ func (c *conn) CloseWrite() error {
 	}
 	c.half.Store(true)
 	return c.back.SetReadDeadline(time.Unix(1, 0)) // a write to a pipe returns when it was read: nothing is left behind
+}
+
+// SetDeadline sets both deadlines.
+func (c *conn) SetDeadline(t time.Time) error { return c.unlessLeft(c.Conn.SetDeadline(t)) }
+
+// SetReadDeadline bounds reads.
+func (c *conn) SetReadDeadline(t time.Time) error { return c.unlessLeft(c.Conn.SetReadDeadline(t)) }
+
+// SetWriteDeadline bounds writes.
+func (c *conn) SetWriteDeadline(t time.Time) error { return c.unlessLeft(c.Conn.SetWriteDeadline(t)) }
+
+// unlessLeft lets a connection that the other side has ended behave like one of TCP: only reading and writing tell.
+func (c *conn) unlessLeft(err error) error {
+	if c.left.Load() {
+		return err
+	}
+	return nil
 }
 
 // LocalAddr is the wrapped connection's.

@@ -43,7 +43,8 @@ type wire struct{ from, to string }
 // New makes calm wires.
 func New(seed uint64) *Wires {
 	return &Wires{
-		closed: make(chan struct{}), rng: rand.New(rand.NewPCG(seed, 1)), special: map[wire]Weather{}, changed: make(chan struct{}), conns: map[*conn]struct{}{},
+		closed: make(chan struct{}), changed: make(chan struct{}), rng: rand.New(rand.NewPCG(seed, 1)),
+		special: map[wire]Weather{}, conns: map[*conn]struct{}{},
 	}
 }
 
