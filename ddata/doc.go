@@ -10,6 +10,7 @@
 //     node is decided only after the lease of that node has ended.
 //   - A Singleton runs on the oldest node of a role, under its lease, and nowhere else (Node.RunSingleton). When that node leaves it hands over to the
 //     next in age: request, in progress, done; when it crashes, the next starts it with the view without it.
+//   - Seeds and Discovery say where other nodes may be; who may found a cluster, and when, is told in packages membership and discovery.
 //   - A role is a label of nodes. Each has a Replicator: the replica of that role's data on this node.
 //   - A Key names data and its type, one of the types of package crdt. Keys are made by their first write.
 //

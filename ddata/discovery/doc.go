@@ -19,6 +19,19 @@
 //
 // So a source that shows only some of the pods makes nodes wait, and does not make them found a second cluster.
 //
+// # Settings of the reference
+//
+// Those of Pekko Management's cluster bootstrap, and what stands for them here:
+//
+//	contact-point-discovery.service-name, port-name, discovery-method   the Source: DNS.Host, DNS.Service, or another one
+//	contact-point-discovery.required-contact-point-nr                   BootstrapExpect: so many are named, and so many found together
+//	contact-point-discovery.stable-margin                               StableAfter of the preset: 5 s, with Local 100 ms
+//	contact-point-discovery.contact-with-all-contact-points             always so: who is named must be heard
+//	contact-point-discovery.interval, exponential-backoff-*             250 ms to 2 s without a view, 10 s while a member is missing
+//	contact-point-discovery.resolve-timeout                             5 s
+//	contact-point.*                                                     none: nodes probe each other over the port that they have, each heartbeat
+//	new-cluster-enabled                                                 BootstrapExpect 0 founds none
+//
 // # Errors
 //
 // That a name has no records, or that no server answers, is no reason for a node to end: it is said in the log and in what the node waits for,

@@ -87,3 +87,41 @@ func TestKeepingTakesNoMemoryWhileReceiptsCome(t *testing.T) {
 		t.Fatalf("%v allocations for each batch", n)
 	}
 }
+
+// FuzzReceipts: whatever a receiver says of what it has got, in receipts and when it welcomes the next connection, a link keeps its invariants: it
+// never lets go of what may not have arrived, takes back what was acknowledged, or sends what was never written.
+func FuzzReceipts(f *testing.F) {
+	for _, n := range []uint64{0, 1, 5, 10, 11, 1 << 40, 1<<64 - 1} {
+		f.Add(n, n/2, n+1, false)
+		f.Add(uint64(3), n, n, true)
+	}
+	f.Fuzz(func(t *testing.T, first, second, welcomed uint64, fresh bool) {
+		l := newKeptLink()
+		l.m = bare(1 << 20)
+		batch, last := l.batch(10, 9_000)
+		for begun := false; len(batch) > 0; begun = true {
+			batch = l.keepSome(batch, last, begun)
+		}
+		acked := uint64(0)
+		for _, n := range []uint64{first, second} {
+			if fits := n >= acked && n <= last; l.receipt(n) != fits {
+				t.Fatalf("receipt %d after %d of %d: taken %t", n, acked, last, !fits)
+			} else if fits {
+				acked = n
+			}
+			if l.kept.acked != acked {
+				t.Fatalf("%d are acknowledged, want %d", l.kept.acked, acked)
+			}
+		}
+		l.resume(answer{Received: welcomed, Fresh: fresh})
+		var want []byte // to go out again
+		if !fresh && welcomed >= acked && welcomed <= last {
+			want = bytes.Join(l.frames[welcomed:], nil)
+		} else if lost := l.m.n.snapshot().Dropped[DropConnLost]; lost != last-acked {
+			t.Fatalf("%d were counted as lost, want %d", lost, last-acked)
+		}
+		if !bytes.Equal(l.buf, want) || l.link.frames != countFrames(want) {
+			t.Fatalf("%d bytes go out again, want %d", len(l.buf), len(want))
+		}
+	})
+}
