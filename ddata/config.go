@@ -16,6 +16,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/discovery"
 	"github.com/coterie-go/coterie/ddata/lease"
 	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/shutdown"
 	"github.com/coterie-go/coterie/ddata/sight"
 	"github.com/coterie-go/coterie/ddata/transport"
 	"github.com/coterie-go/coterie/durable/lmdb"
@@ -159,6 +160,15 @@ type Config struct {
 	// Logger gets a line for each event of package sight. Default: slog.Default().
 	Logger *slog.Logger
 
+	// LeaveOnSIGTERM, when set, has a node that is Up leave when the process gets SIGTERM, within this time. The process then ends when its main
+	// function does, which waits for Node.Done. A container is usually killed 30 s after its SIGTERM: leave a few of them. A second SIGTERM ends
+	// the process at once. Default 0: the signal is none of the node's business.
+	LeaveOnSIGTERM time.Duration
+
+	// ShutdownTimeouts bound the phases of a shutdown that are to have another time than shutdown.DefaultTimeout or, those that hand over, what is left of
+	// the time to leave. Default: none.
+	ShutdownTimeouts map[shutdown.Phase]time.Duration
+
 	// Sight hears of everything that happens on the node, beside Logger. See sight.Listener for what a callback may do.
 	Sight sight.Listener
 }
@@ -249,6 +259,7 @@ func (c Config) Validate() error {
 		fault("Dir", "is empty, but DurableKeys names durable keys; give a directory of this node's own")
 	}
 	c.validateKeys(fault)
+	c.checkShutdown(fault)
 	if c.WriteBehind < 0 {
 		fault("WriteBehind", "is negative")
 	}
@@ -260,6 +271,17 @@ func (c Config) Validate() error {
 	}
 	c.checkReplication(fault)
 	return errors.Join(errs...)
+}
+
+func (c Config) checkShutdown(fault func(field, format string, args ...any)) {
+	if c.LeaveOnSIGTERM < 0 {
+		fault("LeaveOnSIGTERM", "is negative")
+	}
+	for _, p := range slices.Sorted(maps.Keys(c.ShutdownTimeouts)) {
+		if p >= shutdown.Phases || c.ShutdownTimeouts[p] <= 0 {
+			fault("ShutdownTimeouts", "%v: %v; give a phase and a time above zero", p, c.ShutdownTimeouts[p])
+		}
+	}
 }
 
 // replication is what a Replicator of this node runs with, but for who it is.

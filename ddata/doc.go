@@ -38,6 +38,16 @@
 //   - When a majority of the view is gone at once, or what Config.Downing needs instead of one, nobody can decide a next
 //     view: the survivors stop, and volatile data is gone.
 //
+// # How a node ends
+//
+// Node.Leave goes through the phases of package shutdown, in which a service and package sharding have tasks (Node.OnShutdown); so does SIGTERM where
+// Config.LeaveOnSIGTERM is set. A node that is downed or closed goes through those phases that need no cluster.
+//
+// # What is to be seen
+//
+// Package sight has the events (Config.Sight, and the log). Node.Health answers the probes of whoever runs the process: in Kubernetes, livenessProbe and
+// readinessProbe by sight.HealthHandler. A node that waits for others is live and not ready; one that has ended is neither.
+//
 // # Settings of the reference
 //
 // Those of Pekko's distributed-data, and what stands for them here. Fields without a package are of Config, R is Config.Replication.
@@ -57,6 +67,8 @@
 //	                                      none: removals leave no markers, a gone node leaves one interval of the clock
 //	serializer-cache-time-to-live         none: a group is encoded once for all members
 //	expire-keys-after-inactivity          Expire                       none; reads do not keep a key alive
+//	(coordinated-shutdown) phases, timeout  OnShutdown, ShutdownTimeouts    the same phases; 5 s each, and what is left of the time to leave for the hand-over
+//	(coordinated-shutdown) run-by-jvm-shutdown-hook  LeaveOnSIGTERM  off
 //	durable.keys                          DurableKeys                  none; remembered entities where there is a Dir
 //	durable.store-actor-class             Dir, Store                   LMDB
 //	durable.lmdb.dir                      Dir                          none

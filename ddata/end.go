@@ -4,23 +4,28 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
+	"os"
+	"os/signal"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/shutdown"
 	"github.com/coterie-go/coterie/ddata/sight"
 )
 
-// Leave leaves the cluster gracefully: the view lists the node as Leaving, everything that was registered with
-// BeforeLeave hands over, the others decide a view without it, and the node ends with ErrLeft. When that takes longer than
-// timeout, the node is closed where it stands and the error says what was missing; the others then treat it as crashed.
-// It returns nil when the node has left, or was closed before; a node that was downed meanwhile gives ErrDowned.
+// Leave leaves the cluster gracefully, in the phases of package shutdown: the service's own tasks, while the node is a full member; then the view lists
+// it as Leaving and everything is handed over; the others decide a view without it; and the node ends with ErrLeft. When that takes longer than
+// timeout, or the hand-over fails, the node is closed where it stands and the error says what was missing; the others then treat it as crashed.
+// It returns nil when the node has left, or was closed before; a node that was downed meanwhile gives ErrDowned. What a service's task missed is told
+// by the event ShutdownPhase, and holds up nothing.
 func (n *Node) Leave(timeout time.Duration) error {
 	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()
-	n.members.post(membership.Leave{})
+	n.leaving.Store(true)
+	began := time.Now()
+	_ = n.phases.Run(ctx, servicePhases...)
 	err := n.handOver(ctx)
 	if err == nil {
 		n.members.post(membership.Stopped{})
@@ -31,8 +36,59 @@ func (n *Node) Leave(timeout time.Duration) error {
 			err = fmt.Errorf("the members did not decide in time (%s)", n.members.waiting())
 		}
 	}
+	if n.endReason() == nil {
+		n.Emit(sight.ShutdownPhase{Phase: "leave", Took: time.Since(began), Err: err})
+	}
 	_ = n.Close()
 	return fmt.Errorf("ddata: leave within %v: %w", timeout, err)
+}
+
+// The phases before and after those that hand over.
+var (
+	servicePhases = []shutdown.Phase{
+		shutdown.BeforeServiceUnbind, shutdown.ServiceUnbind, shutdown.ServiceRequestsDone, shutdown.ServiceStop, shutdown.BeforeClusterShutdown,
+	}
+	handOverPhases = []shutdown.Phase{shutdown.ClusterLeave, shutdown.ShardingShutdownRegion, shutdown.ClusterExiting}
+	lastPhases     = []shutdown.Phase{shutdown.ClusterShutdown, shutdown.BeforeTerminate}
+)
+
+// handOver says that the node leaves, and hands over what runs here, until ctx or the node itself ends.
+func (n *Node) handOver(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go func() {
+		select {
+		case <-n.ending:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	n.members.post(membership.Leave{})
+	return n.phases.Run(ctx, handOverPhases...)
+}
+
+// OnShutdown registers a task for a phase of the node's end, whatever brings that about; see package shutdown. name says whose it is when it does not
+// end in time. The task must not call Leave or Close. cancel takes it back.
+func (n *Node) OnShutdown(phase shutdown.Phase, name string, task func(context.Context) error) (cancel func()) {
+	return n.phases.Add(phase, name, task)
+}
+
+// leaveOnSignal leaves when the process is told to end. A second signal has its usual effect.
+func (n *Node) leaveOnSignal() {
+	if n.cfg.LeaveOnSIGTERM == 0 {
+		return
+	}
+	c := make(chan os.Signal, 1)
+	signal.Notify(c, syscall.SIGTERM)
+	go func() {
+		defer signal.Stop(c)
+		select {
+		case <-c:
+			signal.Stop(c)
+			_ = n.Leave(n.cfg.LeaveOnSIGTERM) // its failure is an event
+		case <-n.done:
+		}
+	}()
 }
 
 func (n *Node) left() error {
@@ -40,20 +96,6 @@ func (n *Node) left() error {
 		return err
 	}
 	return nil
-}
-
-// handOver runs the hooks of BeforeLeave side by side.
-func (n *Node) handOver(ctx context.Context) error {
-	n.mu.Lock()
-	hooks := slices.Collect(maps.Values(n.leavers))
-	n.mu.Unlock()
-	errs := make([]error, len(hooks))
-	var wg sync.WaitGroup
-	for i, hook := range hooks {
-		wg.Go(func() { errs[i] = hook(ctx) })
-	}
-	wg.Wait()
-	return errors.Join(errs...)
 }
 
 // Down tells the cluster that a member is gone for good: an operator's word, to be carried out by a decision of the
@@ -71,7 +113,7 @@ func (n *Node) Down(uid membership.UID) error {
 
 // Close ends the node where it stands, without a word to the others: they see a crash. It waits until every goroutine of
 // the node has ended and durable data is on disk; what stands on the node, such as entities, has got a little time to stop, and a handler that
-// does not return runs on. It must not be called from a callback of the node.
+// does not return runs on. Tasks of OnShutdown are run, but for those that hand over. It must not be called from a callback of the node.
 func (n *Node) Close() error {
 	n.finish(ErrClosed)
 	<-n.done
@@ -87,10 +129,13 @@ func (n *Node) finish(err error) {
 	}
 	n.ended = err
 	n.over.Store(true)
+	close(n.ending)
 	n.lease.Store(&membership.Lease{})
 	go func() {
 		n.Emit(sight.NodeEnded{Err: err, Warn: errors.Is(err, ErrDowned)})
 		n.sayEnd(err)
+		_ = n.phases.Run(context.Background(), servicePhases...) // those that have not been
+		_ = n.phases.Run(context.Background(), lastPhases...)
 		n.release()
 		close(n.done)
 	}()

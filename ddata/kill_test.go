@@ -38,6 +38,13 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(1)
 	}
+	if what := os.Getenv(leaverEnv); what != "" {
+		if err := runLeaver(strings.Fields(what)); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
 	goleak.VerifyTestMain(m)
 }
 

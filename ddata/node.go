@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/shutdown"
 	"github.com/coterie-go/coterie/ddata/sight"
 	"github.com/coterie-go/coterie/ddata/transport"
 	"github.com/coterie-go/coterie/ddata/transport/gossip"
@@ -45,7 +46,8 @@ type Node struct {
 	mu       sync.Mutex
 	watchers map[int]Watcher
 	nextID   int
-	leavers  map[int]func(context.Context) error // what hands over before the node says "stopped"
+	phases   *shutdown.Sequence // of the end
+	leaving  atomic.Bool
 
 	singletons map[string]*Singleton // by name
 	progress   progress
@@ -55,6 +57,7 @@ type Node struct {
 	up      chan struct{} // closed when the node is Up, with its data and its lease
 	ended   error         // why it ends, nil while it runs; guarded by mu
 	over    atomic.Bool   // ended is set: for those who read without the lock
+	ending  chan struct{} // closed when it begins to end
 	done    chan struct{} // closed when the node has ended
 }
 
@@ -80,6 +83,7 @@ func Start(ctx context.Context, cfg Config) (*Node, error) {
 		}
 		select {
 		case <-n.up:
+			n.leaveOnSignal()
 			return n, nil
 		case <-n.done:
 			if errors.Is(n.Err(), membership.ErrStalled) && ctx.Err() == nil {
@@ -98,12 +102,15 @@ func Start(ctx context.Context, cfg Config) (*Node, error) {
 func start(ctx context.Context, cfg Config) (_ *Node, err error) {
 	n := &Node{
 		cfg: cfg, uid: membership.UID(rand.Uint64() | 1),
-		watchers: map[int]Watcher{}, leavers: map[int]func(context.Context) error{}, replicas: map[string]*Replicator{}, refusers: map[string]bool{},
-		up: make(chan struct{}), done: make(chan struct{}),
+		watchers: map[int]Watcher{}, replicas: map[string]*Replicator{}, refusers: map[string]bool{},
+		up: make(chan struct{}), ending: make(chan struct{}), done: make(chan struct{}),
 	}
 	n.progress = progress{caughtUp: map[string]bool{}, settled: map[string]membership.Epoch{}}
 	n.log = cfg.Logger.With("node", n.uid.String())
 	n.listeners = []sight.Listener{sight.Log(n.log), cfg.Sight}
+	n.phases = shutdown.New(cfg.ShutdownTimeouts, func(e shutdown.Ended) {
+		n.Emit(sight.ShutdownPhase{Phase: e.Phase.String(), Took: e.Took, Unfinished: e.Unfinished, Err: e.Err})
+	})
 	n.view.Store(&membership.View{})
 	n.lease.Store(&membership.Lease{})
 	defer func() {
@@ -239,21 +246,6 @@ func (n *Node) Lease() membership.Lease { return *n.lease.Load() }
 
 // HoldsLease says whether the node may run entities and singletons at this moment.
 func (n *Node) HoldsLease() bool { return n.lease.Load().Holds(time.Now()) }
-
-// BeforeLeave registers what must be handed over before the node may say that it has stopped. Leave calls all
-// of them at once and waits for them. cancel takes it back.
-func (n *Node) BeforeLeave(fn func(context.Context) error) (cancel func()) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	id := n.nextID
-	n.nextID++
-	n.leavers[id] = fn
-	return func() {
-		n.mu.Lock()
-		defer n.mu.Unlock()
-		delete(n.leavers, id)
-	}
-}
 
 // Done is closed when the node has ended, for whatever reason.
 func (n *Node) Done() <-chan struct{} { return n.done }

@@ -33,7 +33,8 @@ type Replicator struct {
 	version atomic.Uint64 // of the machine's content; written by the loop's goroutine
 	snaps   [2]atomic.Pointer[published]
 
-	number atomic.Uint64 // of the last operation or subscription
+	number     atomic.Uint64         // of the last operation or subscription
+	storeFault atomic.Pointer[error] // of the last commit; nil when it succeeded
 
 	goneMu sync.Mutex
 	gone   []*ticket // of callers who have gone
@@ -322,7 +323,9 @@ func (d *replicaDriver) carry(fx *replicator.Effects) {
 
 func (d *replicaDriver) persist(b replicator.Batch) {
 	done := func(err error) {
+		d.r.storeFault.Store(nil)
 		if err != nil {
+			d.r.storeFault.Store(&err)
 			d.n.Emit(sight.StoreFailed{Role: d.role, Err: err})
 		}
 		d.r.loop.Force(request{in: replicator.Persisted{ID: b.ID, Err: err}})

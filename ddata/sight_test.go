@@ -16,6 +16,7 @@ import (
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/ddata"
 	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/shutdown"
 	"github.com/coterie-go/coterie/ddata/sight"
 	"github.com/coterie-go/coterie/ddata/transport"
 )
@@ -123,7 +124,7 @@ func TestTheLifeOfAClusterIsSeen(t *testing.T) {
 	has(t, seen[2], func(e sight.NodeEnded) bool { return e.Err == ddata.ErrClosed && !e.Warn })
 
 	third := startAll(t, configs[3])[0]
-	third.BeforeLeave(func(context.Context) error { // a leave with nothing to hand over may come to a view without the member at once
+	third.OnShutdown(shutdown.ClusterExiting, "watch", func(context.Context) error { // a leave with nothing to hand over may come to a view without the member at once
 		has(t, w, func(e sight.MemberLeaving) bool { return e.Member.UID == third.UID() })
 		return nil
 	})

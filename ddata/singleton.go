@@ -9,6 +9,7 @@ import (
 
 	"github.com/coterie-go/coterie/ddata/drive"
 	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/shutdown"
 )
 
 // SingletonState is how far a Singleton of this node is; it prints itself.
@@ -74,7 +75,7 @@ func (n *Node) RunSingleton(cfg SingletonConfig) (*Singleton, error) {
 		return nil, fmt.Errorf("ddata: singleton %q: %w", cfg.Name, err)
 	}
 	s.loop.Start()
-	n.BeforeLeave(s.handOver)
+	n.OnShutdown(shutdown.ClusterExiting, "singleton "+cfg.Name, s.handOver)
 	n.Watch(Watcher{
 		View: func(v *membership.View) {
 			s.post(membership.SingletonLease{Held: n.HoldsLease()})
@@ -188,7 +189,7 @@ func (s *Singleton) cause() error {
 	return ErrLeft
 }
 
-// handOver is the hook of Leave.
+// handOver is the task of the phase cluster-exiting.
 func (s *Singleton) handOver(ctx context.Context) error {
 	s.post(membership.SingletonLeave{})
 	select {

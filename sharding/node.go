@@ -10,6 +10,7 @@ import (
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/ddata"
 	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/shutdown"
 	"github.com/coterie-go/coterie/ddata/transport"
 )
 
@@ -42,7 +43,7 @@ func Start[M any](node *ddata.Node, t EntityType[M]) (*Region[M], error) {
 		}
 		return g, nil
 	}
-	ports, err := nodePorts(node, t.Role)
+	ports, err := nodePorts(node, t.Role, t.Name)
 	if err != nil {
 		return nil, err
 	}
@@ -98,8 +99,11 @@ func (run *engine) closeWithNode() {
 	}
 }
 
-func nodePorts(n *ddata.Node, role string) (Ports, error) {
-	p := Ports{Cluster: nodeCluster{n}, Lease: nodeLease{n}, Network: nodeNetwork{n.Transport(), n}, BeforeLeave: n.BeforeLeave, Log: n.Log()}
+func nodePorts(n *ddata.Node, role, name string) (Ports, error) {
+	p := Ports{Cluster: nodeCluster{n}, Lease: nodeLease{n}, Network: nodeNetwork{n.Transport(), n}, Log: n.Log()}
+	p.BeforeLeave = func(leave func(context.Context) error) (cancel func()) {
+		return n.OnShutdown(shutdown.ShardingShutdownRegion, "entity type "+name, leave)
+	}
 	if !slices.Contains(n.Roles(), role) {
 		return p, nil
 	}

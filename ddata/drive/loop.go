@@ -2,6 +2,7 @@ package drive
 
 import (
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -29,6 +30,8 @@ type Loop[I any] struct {
 
 	wake chan struct{} // capacity 1: something waits in the inbox, the timer has fired, or the Loop shall stop
 	done chan struct{}
+
+	turning atomic.Int64 // when the loop last took up work, in Unix nanoseconds; 0: it waits for some
 
 	timer *time.Timer
 	armed time.Time // when the timer fires; zero: it does not
@@ -94,6 +97,15 @@ func (l *Loop[I]) Rest() []I {
 	return rest
 }
 
+// Busy is for how long the Loop has been at a few steps without an end: long, when one of them waits for something, or never returns.
+func (l *Loop[I]) Busy(now time.Time) time.Duration {
+	since := l.turning.Load()
+	if since == 0 {
+		return 0
+	}
+	return max(0, now.Sub(time.Unix(0, since)))
+}
+
 // Stopped is closed when the Loop's goroutine has ended.
 func (l *Loop[I]) Stopped() <-chan struct{} { return l.done }
 
@@ -107,7 +119,9 @@ func (l *Loop[I]) run() {
 	for {
 		l.m.Flush()
 		l.arm()
+		l.turning.Store(0)
 		<-l.wake
+		l.turning.Store(time.Now().UnixNano())
 		work, stopped := l.take(spare)
 		if stopped {
 			return
@@ -137,6 +151,7 @@ func (l *Loop[I]) batch(work []I) []I {
 	for i, in := range work {
 		if i > 0 && i%stepsPerLook == 0 {
 			now = time.Now()
+			l.turning.Store(now.UnixNano())
 		}
 		l.m.Step(now, in)
 	}

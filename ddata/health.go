@@ -1,0 +1,78 @@
+package ddata
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/sight"
+)
+
+// stuckAfter is how long a goroutine of the node may be at a few steps before it counts as stuck. Work that takes seconds, such as a repair of
+// millions of items, is not.
+const stuckAfter = 30 * time.Second
+
+// Health says whether the node is alive and whether it may be sent requests, with the reasons why not, in words that say what to do. It waits for
+// nobody. Beside a liveness probe goes Health().Live, beside a readiness probe Health().Ready; sight.HealthHandler answers both:
+//
+//   - Live is false when the node has ended, or one of its goroutines has stood still for half a minute. A node that waits for others, or has
+//     lost its lease, is live: to start it again would help nobody.
+//   - Ready is false before the node is Up, while it has not got its data or holds no lease, after its store has failed, and from the moment that
+//     it begins to leave.
+func (n *Node) Health() sight.Health {
+	if err := n.endReason(); err != nil {
+		return sight.Health{Reasons: []string{fmt.Sprintf("the node has ended: %v; start the node again", err)}}
+	}
+	stuck := n.stuck(time.Now())
+	missing := n.missing()
+	return sight.Health{Live: len(stuck) == 0, Ready: len(stuck)+len(missing) == 0, Reasons: append(stuck, missing...)}
+}
+
+// stuck names what stands still.
+func (n *Node) stuck(now time.Time) (reasons []string) {
+	if d := n.members.loop.Busy(now); d > stuckAfter {
+		reasons = append(reasons, fmt.Sprintf("the membership has stood still for %v: a callback of Sight or of a Watcher does not return, or the disk does not",
+			d.Round(time.Second)))
+	}
+	for _, role := range n.cfg.Roles {
+		if d := n.replicas[role].loop.Busy(now); d > stuckAfter {
+			reasons = append(reasons, fmt.Sprintf("the replicator of role %q has stood still for %v: an update function or a callback of Sight does not return",
+				role, d.Round(time.Second)))
+		}
+	}
+	return reasons
+}
+
+// missing names what the node lacks to be ready.
+func (n *Node) missing() (reasons []string) {
+	add := func(format string, args ...any) { reasons = append(reasons, fmt.Sprintf(format, args...)) }
+	if n.leaving.Load() {
+		add("the node is leaving")
+	}
+	v := n.View()
+	me, member := v.Member(n.uid)
+	switch {
+	case v.Epoch == 0:
+		add("no view yet: %s", n.members.waiting())
+	case !member || me.Status == membership.Joining:
+		add("joining: %s", n.members.waiting())
+	case !n.HoldsLease():
+		add("no lease: too many members do not answer, or this process stood still; look for a cut network and for members that are down")
+	}
+	for _, role := range n.cfg.Roles {
+		r := n.replicas[role]
+		if v.Epoch > 0 && !n.caughtUp(role) {
+			add("the data of role %q is not here yet", role)
+		}
+		if err := r.storeFault.Load(); err != nil {
+			add("the store of role %q failed: %v; see to its disk", role, *err)
+		}
+	}
+	return reasons
+}
+
+func (n *Node) caughtUp(role string) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.progress.caughtUp[role]
+}
