@@ -22,6 +22,7 @@ type seeker struct {
 	probeAt    time.Time
 	cluster    ClusterID
 	heard      Epoch     // the newest of the cluster
+	contacts   []string  // whom to ask, as a member said last
 	heardAt    time.Time // when the cluster was last heard; moved by countAwake, as is lockedAt
 	lock       *View
 	lockHash   Hash
@@ -136,29 +137,45 @@ func (m *Machine) seekStalled() bool {
 	return false
 }
 
+// probe asks all that it knows of; while members answer, those whom they name.
 func (m *Machine) probe() {
+	s := &m.seek
+	if len(s.contacts) > 0 && m.now.Before(s.heardAt.Add(2*m.cfg.HeartbeatInterval)) {
+		m.probeAt(s.contacts)
+		return
+	}
+	m.probeAt(s.targets)
+}
+
+func (m *Machine) probeAt(to []string) {
 	s := &m.seek
 	msg := Probe{
 		Protocol: Protocol, Name: m.cfg.Name, ConfigHash: m.cfg.hash(), Self: m.cfg.self(),
 		Expect: uint32(m.cfg.BootstrapExpect), AnyDisks: m.cfg.BootstrapAnyDisks, Heard: s.heard, Knows: m.record.knows(),
 	}
 	for _, u := range sortedKeys(s.candidates) {
-		if len(msg.Peers) < contactsMax {
+		if len(msg.Peers) < contactsMax && s.candidates[u].probe.Expect > 0 { // who only joins is no help in finding a cluster
 			msg.Peers = append(msg.Peers, Contact{UID: u, Addr: s.candidates[u].probe.Self.Addr})
 		}
 	}
 	if s.cluster == 0 {
 		msg.Choice = m.choice()
 	}
-	for _, a := range s.targets {
+	for _, a := range to {
 		m.send(0, a, msg)
 	}
 }
 
-// onCandidate hears another seeking node.
+// onCandidate hears another seeking node. Two that only join do not go on asking each other, for hundreds may start at once; who is asked by one tells it
+// of the founders that it has heard.
 func (m *Machine) onCandidate(p Probe) {
 	s := &m.seek
-	s.addTarget(m, p.Self.Addr)
+	joins := m.cfg.BootstrapExpect == 0 && p.Expect == 0
+	if !joins {
+		s.addTarget(m, p.Self.Addr)
+	} else if !slices.Contains(s.targets, p.Self.Addr) && p.Self.Addr != m.cfg.Addr {
+		m.probeAt([]string{p.Self.Addr})
+	}
 	if reason, text := m.mismatch(p); reason != 0 {
 		m.wait(fmt.Sprintf("%v@%s does not fit: %s (%v)", p.Self.UID, p.Self.Addr, text, reason))
 		return
@@ -175,7 +192,7 @@ func (m *Machine) onCandidate(p Probe) {
 		}
 	}
 	before, known := s.candidates[p.Self.UID]
-	if !known && len(s.candidates) >= contactsMax {
+	if !known && (len(s.candidates) >= contactsMax || p.Expect == 0 && len(s.candidates) >= contactsMax/2) { // founders must find room
 		m.stats.DroppedFull++
 		return
 	}
@@ -183,7 +200,7 @@ func (m *Machine) onCandidate(p Probe) {
 		before.since = m.now
 	}
 	s.candidates[p.Self.UID] = founder{probe: p, since: before.since, until: m.now.Add(m.joinerTTL())}
-	if !known || !slices.Equal(before.probe.Choice, p.Choice) {
+	if !joins && (!known || !slices.Equal(before.probe.Choice, p.Choice)) {
 		m.wake = true
 		s.probeSoon(m.now.Add(m.cfg.HeartbeatInterval / 8)) // let it know, too
 	}
@@ -223,8 +240,12 @@ func (m *Machine) onHere(r Receive, h Here) {
 	if s.lock == nil {
 		m.wait(fmt.Sprintf("cluster %v was asked to let this node join and has not decided it yet; it needs a majority of its members", h.Cluster))
 	}
+	s.contacts = s.contacts[:0]
 	for _, c := range h.Contacts {
 		s.addTarget(m, c.Addr)
+		if c.Addr != m.cfg.Addr {
+			s.contacts = append(s.contacts, c.Addr)
+		}
 	}
 	if s.lock == nil && s.heard < h.Epoch { // it will be taken when it says so
 		s.heard, m.wake = h.Epoch, true
