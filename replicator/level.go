@@ -46,7 +46,8 @@ func To(n int) Level {
 	return newLevel(exactly, n, 0)
 }
 
-// MajorityPlus asks for a majority and k more, for at least atLeast, and for at most all voters.
+// MajorityPlus asks for a majority and k more, for at least atLeast, and for at most all voters. Numbers below zero count as zero: it never asks for
+// less than a majority.
 func MajorityPlus(k, atLeast int) Level { return newLevel(majorityPlus, k, atLeast) }
 
 // valid says whether the level asks for anything.
