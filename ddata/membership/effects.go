@@ -14,7 +14,7 @@ type Effects struct {
 	Persist []byte
 	Send    []Envelope
 	Install []*View     // views that were installed by this step, oldest first
-	Arbiter []ArbiterOp // for the arbiter's lease: one after the other, after those of earlier steps; nothing else waits for them
+	Arbiter []ArbiterOp // for the arbiter's lease: when Persist is durable, one after the other, after those of earlier steps; nothing waits for them
 	Events  []Event     // for the log and for subscribers
 	Done    error       // not nil: the machine has ended (ErrDowned, ErrLeft, ErrRefused, ErrStalled)
 }

@@ -22,6 +22,7 @@ type memberDriver struct {
 	gate   []gated // effects that wait for the record before them
 	issued uint64  // records handed to the disk
 	synced uint64  // records durable
+	opFree int64   // until then the arbiter's lease is busy with this process
 	steps  int
 
 	view    *membership.View // installed last
@@ -122,6 +123,9 @@ func (d *memberDriver) apply(now time.Time, in membership.Input) {
 	}
 	for _, v := range e.Install {
 		d.then(func() { d.install(v) })
+	}
+	for _, op := range e.Arbiter {
+		d.then(func() { d.arbitrate(op) })
 	}
 	for _, ev := range e.Events {
 		d.then(func() { d.event(ev) })

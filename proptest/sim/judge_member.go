@@ -63,7 +63,7 @@ func (*viewJudge) after(*World) {}
 
 func (j *viewJudge) installed(w *World, p *Process, v *membership.View) {
 	k := viewKey{v.Cluster, v.Epoch}
-	if was := j.views[k]; was != nil {
+	if was := j.views[k]; was != nil && !w.givenUp(v) {
 		if was.Hash() != v.Hash() {
 			w.violate("one view per epoch", "%v installs %v, another installed %v", p, v, was)
 		}
@@ -79,6 +79,17 @@ func (j *viewJudge) installed(w *World, p *Process, v *membership.View) {
 		w.violate("chain of views", "%v installs %v, whose parent is not %v", p, v, parent)
 	}
 	j.follows(w, parent, v)
+}
+
+// givenUp says whether a view founds the cluster anew by the operator's word, with nobody left in any other: where the oldest alone, or the holder
+// of a lease, may decide, a node that went for good may have taken later views with it, and the word gives those up.
+func (w *World) givenUp(v *membership.View) bool {
+	for _, p := range w.live {
+		if p.mem.view != nil && p.mem.view.Hash() != v.Hash() {
+			return false
+		}
+	}
+	return v.Founded && w.anyDisks
 }
 
 // follows holds one step of the chain to the rules of statuses.

@@ -96,7 +96,8 @@ type Options struct {
 const smallFrame = 600
 
 // drawOptions draws a swarm.
-func drawOptions(r *rand.Rand, plan Plan) Options {
+func drawOptions(rs streams, plan Plan) Options {
+	r := rs.stream("options", 0)
 	o := Options{
 		Fault:    plan.Fault,
 		Nodes:    pick(r, 1, 2, 3, 3, 3, 3, 4, 5, 5, 5, 7),
@@ -159,6 +160,7 @@ func drawOptions(r *rand.Rand, plan Plan) Options {
 	}
 	applyScenario(r, &o)
 	o.drawLater(r)
+	o.drawArbiter(rs.stream("arbiter", 0))
 	return o
 }
 
@@ -186,6 +188,13 @@ func (o *Options) drawBulk(r *rand.Rand) {
 	o.BatchRows = pick(r, 0, 0, 1, 3, 10)
 	if o.Bulk = pick(r, 0, 0, 0.1, 0.3); o.Bulk > 0 {
 		o.FrameMax = smallFrame
+	}
+}
+
+// drawArbiter draws from a stream of its own, so that no other seed's story changes.
+func (o *Options) drawArbiter(r *rand.Rand) {
+	if o.Strategy == (membership.DownAll{}) && r.IntN(3) > 0 {
+		o.Strategy = membership.LeaseMajority{}
 	}
 }
 

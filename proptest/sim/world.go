@@ -90,6 +90,7 @@ type World struct {
 	live   []*Process          // in order of start
 	net    *network
 	chaos  *chaos
+	court  *court
 	judges []judge
 	events uint64
 	healed bool
@@ -143,11 +144,12 @@ func Run(seed uint64, plan Plan, watch io.Writer) Result {
 
 func newWorld(seed uint64, plan Plan, watch io.Writer) *World {
 	rs := streams{seed: seed}
-	w := &World{opt: drawOptions(rs.stream("options", 0), plan), rs: rs, procs: map[uint64]*Process{}, nextID: rs.stream("ids", 0), ledger: newLedger(),
+	w := &World{opt: drawOptions(rs, plan), rs: rs, procs: map[uint64]*Process{}, nextID: rs.stream("ids", 0), ledger: newLedger(),
 		addressed: map[protocol.ShardID]bool{}}
 	w.trace = trace{w: watch, now: &w.now}
 	w.net = newNetwork(w)
 	w.chaos = newChaos(w)
+	w.court = newCourt(w)
 	w.judges = newJudges(w)
 	return w
 }
