@@ -3,7 +3,6 @@ package replicator
 import (
 	"fmt"
 	"math"
-	"runtime"
 	"slices"
 	"testing"
 	"time"
@@ -126,12 +125,6 @@ func (n *node) rest(d time.Duration) {
 		}
 		n.step(Tick{})
 	}
-}
-
-func allocated() uint64 {
-	var ms runtime.MemStats
-	runtime.ReadMemStats(&ms)
-	return ms.TotalAlloc
 }
 
 // extremes yields v again and again, each time with one leaf or list of it changed.
