@@ -17,7 +17,14 @@ import (
 // A peer that knows the cluster's name sends what it likes to every subsystem, and a crowd that knows nothing stands before the port: the nodes
 // stay together and serve, with a bounded number of goroutines and bytes.
 func TestHostilePeer(t *testing.T) {
-	nodes := startCluster(t, 3, nil)
+	addrs := freeAddrs(t, 3)
+	var configs []ddata.Config
+	for _, a := range addrs {
+		c := config(a, addrs, 3)
+		c.Preset = ddata.LAN // leases that a busy machine does not lose
+		configs = append(configs, c)
+	}
+	nodes := startAll(t, configs...)
 	target := nodes[0]
 	write := func(round int) {
 		t.Helper()
