@@ -1,12 +1,3 @@
-// Command bench measures Coterie. Each case prints one line of name=value figures, with the unit in the name; where a raw limit or a peer
-// ran beside it in the same run, limit_… and ratio stand on the same line.
-//
-//	go run ./bench           the list
-//	go run ./bench all       every bench
-//	go run ./bench majority  one of them
-//	go run ./bench -n 10000 types   with fewer elements, for a first look
-//
-// The figures of a shared machine are hints; the ratios hold better, as both sides ran in the same run, one after the other.
 package main
 
 import (
