@@ -169,6 +169,9 @@ type Config struct {
 	// the time to leave. Default: none.
 	ShutdownTimeouts map[shutdown.Phase]time.Duration
 
+	// Meter takes the node's metrics, which the table in package sight lists; package sight/prom has one for Prometheus. Default: none.
+	Meter sight.Meter
+
 	// Sight hears of everything that happens on the node, beside Logger. See sight.Listener for what a callback may do.
 	Sight sight.Listener
 }

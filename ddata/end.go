@@ -161,6 +161,9 @@ func (n *Node) endReason() error {
 
 // release stops what was started, from the top down, and waits for it.
 func (n *Node) release() {
+	if n.unmeter != nil {
+		n.unmeter()
+	}
 	n.find.stop()
 	if n.swim != nil {
 		_ = n.swim.Shutdown()

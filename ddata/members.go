@@ -31,6 +31,8 @@ type members struct {
 	oldest  map[string]membership.UID // by role, as it was told
 	dropped [transport.Drops]uint64   // as it was told
 	dropsAt time.Time
+
+	stats latest[membership.Stats] // for the Meter
 }
 
 // memberInput is an input of the machine, or something to do on its goroutine.
@@ -147,7 +149,12 @@ func (m *members) Step(now time.Time, q memberInput) {
 }
 
 // Flush implements drive.Machine.
-func (m *members) Flush() { m.tellDrops() }
+func (m *members) Flush() {
+	m.tellDrops()
+	if m.n.cfg.Meter != nil {
+		m.stats.store(m.m.Stats())
+	}
+}
 
 // Deadline implements drive.Machine.
 func (m *members) Deadline() time.Time { return m.m.Deadline() }

@@ -57,6 +57,7 @@ type Node struct {
 	up      chan struct{} // closed when the node is Up, with its data and its lease
 	ended   error         // why it ends, nil while it runs; guarded by mu
 	over    atomic.Bool   // ended is set: for those who read without the lock
+	unmeter func()        // ends what the Meter reads; nil without one
 	ending  chan struct{} // closed when it begins to end
 	done    chan struct{} // closed when the node has ended
 }
@@ -143,6 +144,9 @@ func start(ctx context.Context, cfg Config) (_ *Node, err error) {
 		return nil, err
 	}
 	n.started = true
+	if cfg.Meter != nil {
+		n.unmeter = cfg.Meter.Read(n.reportMetrics)
+	}
 	for _, r := range n.replicas {
 		r.start()
 	}

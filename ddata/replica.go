@@ -61,7 +61,7 @@ type request struct {
 func newReplicator(n *Node, role string) (*Replicator, error) {
 	cfg := n.cfg.replication()
 	cfg.Self = crdt.Origin(n.uid)
-	d := &replicaDriver{n: n, role: role, waiting: map[uint64]pending{}, subs: map[uint64]*subscription{}}
+	d := &replicaDriver{n: n, role: role, times: newTimes(n.cfg.Meter, role), waiting: map[uint64]pending{}, subs: map[uint64]*subscription{}}
 	var loaded replicator.Loaded
 	if n.disk != nil {
 		cfg.Disk = uint64(n.disk.id())
@@ -244,12 +244,17 @@ type replicaDriver struct {
 	waiting map[uint64]pending
 	subs    map[uint64]*subscription
 	scratch []byte
+
+	now   time.Time // of the step
+	times *times
+	stats latest[replicator.Stats]
 }
 
 var _ drive.Machine[request] = (*replicaDriver)(nil)
 
 // Step implements drive.Machine.
 func (d *replicaDriver) Step(now time.Time, q request) {
+	d.now = now
 	if q.do != nil {
 		q.do(d)
 		return
@@ -259,7 +264,7 @@ func (d *replicaDriver) Step(now time.Time, q request) {
 		return
 	}
 	if q.done != nil {
-		d.waiting[q.id] = pending{q.done, q.level}
+		d.waiting[q.id] = pending{done: q.done, level: q.level, began: now, took: d.times.of(q.in, q.level)}
 		if q.call != nil {
 			q.call.id = q.id
 		}
@@ -271,6 +276,8 @@ func (d *replicaDriver) Step(now time.Time, q request) {
 type pending struct {
 	done  func(replicator.Result)
 	level Level
+	began time.Time
+	took  sight.Observer // nil without a Meter
 }
 
 // answer gives an operation its result. One that needed other nodes succeeds only under the lease: a node that was left behind may still find a
@@ -283,7 +290,11 @@ func (p pending) answer(res replicator.Result, leased bool) {
 }
 
 // Flush implements drive.Machine.
-func (d *replicaDriver) Flush() {}
+func (d *replicaDriver) Flush() {
+	if d.times != nil {
+		d.stats.store(d.m.Stats())
+	}
+}
 
 // Deadline implements drive.Machine.
 func (d *replicaDriver) Deadline() time.Time { return d.m.Deadline() }
@@ -306,6 +317,9 @@ func (d *replicaDriver) carry(fx *replicator.Effects) {
 		if p, ok := d.waiting[res.ID]; ok {
 			delete(d.waiting, res.ID)
 			p.answer(res, leased)
+			if p.took != nil {
+				p.took.Observe(d.now.Sub(p.began).Seconds())
+			}
 		}
 	}
 	for _, c := range fx.Notify {

@@ -38,5 +38,8 @@ func (d *replicaDriver) tellRepair(r replicator.Repair) {
 		d.n.Emit(sight.RepairBegan{Role: d.role, Space: r.Space, Peer: membership.UID(r.Peer)})
 		return
 	}
+	if d.times != nil && r.State == replicator.RepairDone {
+		d.times.repair.Observe(r.Took.Seconds())
+	}
 	d.n.Emit(sight.RepairEnded{Role: d.role, Space: r.Space, Peer: membership.UID(r.Peer), State: r.State, Items: r.Items, Took: r.Took})
 }

@@ -1,4 +1,4 @@
-// Package sight is what can be seen of a running node: events as they happen, counts and durations for a system of metrics, and health.
+// Package sight is what can be seen of a running node: events as they happen, metrics, and health.
 //
 // # Nouns
 //
@@ -52,4 +52,75 @@
 //	StaleRole          [warn] the directory holds data of a role that the node does not have
 //	ShutdownPhase      [info; warn when tasks failed or did not end] a phase of the coordinated shutdown has ended
 //	NodeEnded          [info; warn when downed] the node is no member any more
+//
+// # Metrics
+//
+// They are given to ddata.Config.Meter. What is called no gauge and no histogram is a counter since the node's start.
+//
+//	coterie_view_epoch                               gauge: epoch of the installed view
+//	coterie_members{status}                          gauge: members of the installed view
+//	coterie_lease_held                               gauge: 1 while the node may run entities and singletons
+//	coterie_oldest{role}                             gauge: 1 while this node is the oldest of the role
+//	coterie_live                                     gauge: 1 while the node is live
+//	coterie_ready                                    gauge: 1 while the node is ready
+//	coterie_request_duration_seconds{role,op,level}  histogram: reads and writes, but for local reads that ask nobody
+//	coterie_repair_duration_seconds{role}            histogram: repairs that were done
+//	coterie_store_queued_bytes                       gauge: bytes that wait for the disk
+//	coterie_store_file_bytes                         gauge: size of the store's file
+//	coterie_membership_steps_total                   steps
+//	coterie_membership_views_installed_total         views installed
+//	coterie_membership_ballots_started_total         ballots started
+//	coterie_membership_ballots_won_total             ballots won
+//	coterie_membership_ballots_timed_out_total       ballots timed out
+//	coterie_membership_accepts_total                 proposals accepted here
+//	coterie_membership_rejects_ballot_total          proposals rejected here because of a higher ballot
+//	coterie_membership_rejects_promise_total         proposals rejected here because of a promise (R4)
+//	coterie_membership_grants_given_total            grants given
+//	coterie_membership_grants_withheld_total         grants withheld: frozen (R2), held back (V2) or downed
+//	coterie_membership_grants_received_total         grants received
+//	coterie_membership_leases_lost_total             leases lost
+//	coterie_membership_joins_refused_total           joins refused
+//	coterie_membership_dropped_foreign_total         messages of another cluster
+//	coterie_membership_dropped_stale_total           of another epoch, ballot or incarnation
+//	coterie_membership_dropped_bad_total             senseless
+//	coterie_membership_dropped_full_total            joiners, candidates or hints above the limits
+//	coterie_membership_forks_total                   views that contradict the own chain; must stay zero
+//	coterie_transport_frames_out_total               frames out
+//	coterie_transport_bytes_out_total                bytes out, with frame headers
+//	coterie_transport_writes_total                   writes
+//	coterie_transport_frames_in_total                frames in
+//	coterie_transport_bytes_in_total                 bytes in, with frame headers
+//	coterie_transport_reads_total                    reads
+//	coterie_transport_resent_total                   resent
+//	coterie_transport_dials_total                    dials
+//	coterie_transport_dial_errors_total              dial errors
+//	coterie_transport_accepted_total                 accepted
+//	coterie_transport_dropped_total{reason}          frames and connections given up
+//	coterie_transport_links                          gauge: outgoing connections
+//	coterie_replicator_malformed_total{role}         messages or groups dropped because they make no sense
+//	coterie_replicator_strangers_total{role}         messages dropped because their sender is not in the view, or no view is installed
+//	coterie_replicator_stale_views_total{role}       views dropped because a newer one is installed
+//	coterie_replicator_applied_total{role}           groups of others applied
+//	coterie_replicator_duplicates_total{role}        groups of others that were known
+//	coterie_replicator_waited_total{role}            groups that came before one that they build on
+//	coterie_replicator_waiting_dropped_total{role}   of those, dropped because too many waited; they are fetched again
+//	coterie_replicator_repushes_total{role}          pushes repeated because no ack came
+//	coterie_replicator_fills_total{role}             gaps filled from the log
+//	coterie_replicator_repairs_total{role}           repairs finished, as the puller
+//	coterie_replicator_repairs_broken_total{role}    repairs given up: lost donor, refused, no progress
+//	coterie_replicator_repair_alarms_total{role}     times that a repair did not add up to the donor's digest, and another way was taken
+//	coterie_replicator_donors_replaced_total{role}   donors of repairs who refused, left, fell silent or made no sense, and were replaced
+//	coterie_replicator_sketch_cells_total{role}      cells of donors' sketches received
+//	coterie_replicator_sketches_failed_total{role}   sketches from which no difference could be read
+//	coterie_replicator_range_repairs_total{role}     repairs whose difference was looked for by ranges
+//	coterie_replicator_donated_total{role}           repairs from here that their pullers have ended
+//	coterie_replicator_helped_total{role}            questions of others' repairs answered with items, as a helper
+//	coterie_replicator_diverged_total{role}          dots that stood for two items: impossible by construction; all keep the one with the lower hash
+//	coterie_replicator_digest_alarms_total{role}     equal clocks with different digests: impossible by construction, repaired by union
+//	coterie_replicator_held_total{role}              updates that were held back for a while
+//	coterie_replicator_store_failures_total{role}    batches that the disk refused
+//	coterie_replicator_swept_total{role}             items removed that nobody was shown any more
+//	coterie_replicator_expired_total{role}           keys removed because nobody wrote to them
+//	coterie_replicator_folded_total{role}            groups made that fold what removed members had counted
+//	coterie_replicator_flows_dropped_total{role}     messages larger than a frame given up
 package sight

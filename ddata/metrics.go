@@ -1,0 +1,181 @@
+package ddata
+
+import (
+	"reflect"
+	"strings"
+	"sync"
+	"unicode"
+
+	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/sight"
+	"github.com/coterie-go/coterie/ddata/transport"
+	"github.com/coterie-go/coterie/replicator"
+)
+
+// The metrics of a node; the table in package sight explains them.
+var (
+	mViewEpoch   = gauge("coterie_view_epoch", "Epoch of the installed view.")
+	mMembers     = gauge("coterie_members", "Members of the installed view.", "status")
+	mLeaseHeld   = gauge("coterie_lease_held", "1 while the node may run entities and singletons.")
+	mOldest      = gauge("coterie_oldest", "1 while this node is the oldest of the role.", "role")
+	mLive        = gauge("coterie_live", "1 while the node is live.")
+	mReady       = gauge("coterie_ready", "1 while the node is ready.")
+	mDropped     = counter("coterie_transport_dropped_total", "Frames and connections given up.", "reason")
+	mLinks       = gauge("coterie_transport_links", "Outgoing connections.")
+	mStoreQueue  = gauge("coterie_store_queued_bytes", "Bytes that wait for the disk.")
+	mStoreFile   = gauge("coterie_store_file_bytes", "Size of the store's file.")
+	mRequestTime = &sight.Metric{
+		Name: "coterie_request_duration_seconds", Help: "Time of reads and writes of replicated data that took the Replicator's goroutine.",
+		Kind: sight.Histogram, Labels: []string{"role", "op", "level"},
+		Buckets: []float64{.00005, .0001, .00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10},
+	}
+	mRepairTime = &sight.Metric{
+		Name: "coterie_repair_duration_seconds", Help: "Time of repairs that were done.", Kind: sight.Histogram, Labels: []string{"role"},
+		Buckets: []float64{.001, .01, .1, 1, 10, 100, 1000},
+	}
+
+	mMembership = countersOf[membership.Stats]("coterie_membership_")
+	mTransport  = countersOf[transport.Stats]("coterie_transport_")
+	mReplicator = countersOf[replicator.Stats]("coterie_replicator_", "role")
+)
+
+func gauge(name, help string, labels ...string) *sight.Metric {
+	return &sight.Metric{Name: name, Help: help, Kind: sight.Gauge, Labels: labels}
+}
+
+func counter(name, help string, labels ...string) *sight.Metric {
+	return &sight.Metric{Name: name, Help: help, Labels: labels}
+}
+
+// statCounters are counters for those fields of a struct of counts that only grow.
+type statCounters []statCounter
+
+type statCounter struct {
+	field  int
+	metric *sight.Metric
+}
+
+func countersOf[S any](prefix string, labels ...string) (all statCounters) {
+	t := reflect.TypeFor[S]()
+	for i := range t.NumField() {
+		if f := t.Field(i); f.Type.Kind() == reflect.Uint64 {
+			all = append(all, statCounter{i, counter(prefix+snake(f.Name)+"_total", "See "+t.String()+"."+f.Name+".", labels...)})
+		}
+	}
+	return all
+}
+
+// snake is the name of a field in the manner of Prometheus.
+func snake(name string) string {
+	var b strings.Builder
+	for i, r := range name {
+		if unicode.IsUpper(r) && i > 0 {
+			b.WriteByte('_')
+		}
+		b.WriteRune(unicode.ToLower(r))
+	}
+	return b.String()
+}
+
+func (all statCounters) report(report func(*sight.Metric, float64, ...string), stats any, labels ...string) {
+	v := reflect.ValueOf(stats)
+	for _, c := range all {
+		report(c.metric, float64(v.Field(c.field).Uint()), labels...)
+	}
+}
+
+// latest is a struct of counts that a machine's goroutine leaves for others after each batch of steps.
+type latest[S any] struct {
+	mu sync.Mutex
+	s  S
+}
+
+func (l *latest[S]) store(s S) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.s = s
+}
+
+func (l *latest[S]) load() S {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.s
+}
+
+// reportMetrics tells a Meter of all counters and gauges.
+func (n *Node) reportMetrics(report func(*sight.Metric, float64, ...string)) {
+	v := n.View()
+	report(mViewEpoch, float64(v.Epoch))
+	count := map[membership.Status]int{}
+	for _, m := range v.Members {
+		count[m.Status]++
+	}
+	for _, s := range []membership.Status{membership.Joining, membership.Up, membership.Leaving} {
+		report(mMembers, float64(count[s]), strings.ToLower(s.String()))
+	}
+	is := func(yes bool) float64 {
+		if yes {
+			return 1
+		}
+		return 0
+	}
+	h := n.Health()
+	report(mLeaseHeld, is(n.HoldsLease()))
+	report(mLive, is(h.Live))
+	report(mReady, is(h.Ready))
+	mMembership.report(report, n.members.stats.load())
+	st := n.net.Stats()
+	mTransport.report(report, st)
+	report(mLinks, float64(st.LinksUp))
+	for d, dropped := range st.Dropped {
+		report(mDropped, float64(dropped), transport.Drop(d).String())
+	}
+	for _, role := range n.cfg.Roles {
+		oldest, _ := v.Oldest(role)
+		report(mOldest, is(oldest.UID == n.uid), role)
+		mReplicator.report(report, n.replicas[role].d.stats.load(), role)
+	}
+	store := n.StoreStats()
+	report(mStoreQueue, float64(store.Queued))
+	report(mStoreFile, float64(store.File))
+}
+
+// times are a Replicator's histograms, on its goroutine; nil without a Meter.
+type times struct {
+	meter    sight.Meter
+	role     string
+	requests map[operation]sight.Observer
+	repair   sight.Observer
+}
+
+type operation struct {
+	op    string
+	level Level
+}
+
+func newTimes(meter sight.Meter, role string) *times {
+	if meter == nil {
+		return nil
+	}
+	return &times{meter: meter, role: role, requests: map[operation]sight.Observer{}, repair: meter.Histogram(mRepairTime, role)}
+}
+
+// of is where the time of an operation goes; nil without a Meter.
+func (t *times) of(in replicator.Input, level Level) sight.Observer {
+	if t == nil {
+		return nil
+	}
+	k := operation{"update", level}
+	switch in.(type) {
+	case replicator.Get:
+		k.op = "get"
+	case replicator.Delete, replicator.DeleteForever:
+		k.op = "delete"
+	}
+	o, ok := t.requests[k]
+	if !ok {
+		o = t.meter.Histogram(mRequestTime, t.role, k.op, level.String())
+		t.requests[k] = o
+	}
+	return o
+}

@@ -1,0 +1,89 @@
+package prom
+
+import (
+	"sync"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/coterie-go/coterie/ddata/sight"
+)
+
+// Meter is a sight.Meter, and a collector to be registered with Prometheus. Its counters and gauges are read at each scrape.
+type Meter struct {
+	labels prometheus.Labels
+
+	mu         sync.Mutex
+	nextID     int
+	reads      map[int]func(func(*sight.Metric, float64, ...string))
+	descs      map[*sight.Metric]*prometheus.Desc
+	histograms map[string]*prometheus.HistogramVec // by name
+}
+
+var (
+	_ sight.Meter          = (*Meter)(nil)
+	_ prometheus.Collector = (*Meter)(nil)
+)
+
+// New makes a Meter whose metrics all have these labels.
+func New(labels map[string]string) *Meter {
+	return &Meter{
+		labels: labels, reads: map[int]func(func(*sight.Metric, float64, ...string)){},
+		descs: map[*sight.Metric]*prometheus.Desc{}, histograms: map[string]*prometheus.HistogramVec{},
+	}
+}
+
+// Read implements sight.Meter.
+func (m *Meter) Read(read func(report func(*sight.Metric, float64, ...string))) (cancel func()) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	id := m.nextID
+	m.nextID++
+	m.reads[id] = read
+	return func() {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		delete(m.reads, id)
+	}
+}
+
+// Histogram implements sight.Meter.
+func (m *Meter) Histogram(x *sight.Metric, labels ...string) sight.Observer {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	v, ok := m.histograms[x.Name]
+	if !ok {
+		v = prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: x.Name, Help: x.Help, ConstLabels: m.labels, Buckets: x.Buckets}, x.Labels)
+		m.histograms[x.Name] = v
+	}
+	return v.WithLabelValues(labels...)
+}
+
+// Describe implements prometheus.Collector: what there is shows at each scrape.
+func (m *Meter) Describe(chan<- *prometheus.Desc) {}
+
+// Collect implements prometheus.Collector.
+func (m *Meter) Collect(ch chan<- prometheus.Metric) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, read := range m.reads {
+		read(func(x *sight.Metric, value float64, labels ...string) {
+			kind := prometheus.CounterValue
+			if x.Kind == sight.Gauge {
+				kind = prometheus.GaugeValue
+			}
+			ch <- prometheus.MustNewConstMetric(m.desc(x), kind, value, labels...)
+		})
+	}
+	for _, v := range m.histograms {
+		v.Collect(ch)
+	}
+}
+
+func (m *Meter) desc(x *sight.Metric) *prometheus.Desc {
+	d, ok := m.descs[x]
+	if !ok {
+		d = prometheus.NewDesc(x.Name, x.Help, x.Labels, m.labels)
+		m.descs[x] = d
+	}
+	return d
+}
