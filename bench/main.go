@@ -46,6 +46,8 @@ var benches = []bench{
 	{"load", "the start of a node with 1 M rows in its directory", runLoad},
 	{"frames", "frames between two transports, one way and ping-pong, 1 and 64 callers, beside raw framed TCP", runFrames},
 	{"lanes", "latency of the control lane beside a flood of data and a snapshot of 100 MB, beside a raw connection", runLanes},
+	{"form", "3, 10 and 50 nodes that start together until all see all Up, idle cost; 100 and 1,000 membership machines in virtual time", runForm},
+	{"detect", "kill -9 of a process of three: until it is unreachable, downed, and the others go on in a view without it", runDetect},
 	{"tell", "entity messages on one node, by id and by reference, beside a mutex-and-slice mailbox", runTell},
 	{"pause", "SIGSTOP to one process of three for 30 times -d, then SIGCONT: what its entities still do, and how long the others did without", runPause},
 	{"remote", "entity messages between two processes, tell and ask, beside raw framed TCP", runRemote},

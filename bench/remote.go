@@ -193,6 +193,8 @@ func runChild(what string) error {
 	}
 	words := strings.Fields(what)
 	switch {
+	case words[0] == "detect" && len(words) > 3:
+		return runDetectChild(context.Background(), words[1], words[2], words[3:])
 	case words[0] == "raw":
 		l, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {

@@ -1,0 +1,165 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/exec"
+	"sync"
+	"time"
+
+	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/ddata"
+	"github.com/coterie-go/coterie/ddata/sight"
+)
+
+// runDetect kills a process of three with kill -9 and measures, on the other two nodes, until it counts as unreachable, until a view without it is
+// installed, and until both go on under that view: they hold their leases and have written to a majority. The last of the two counts each time.
+func runDetect(ctx context.Context, _ options) error {
+	for _, preset := range []ddata.Preset{ddata.Local, ddata.LAN} {
+		var f figures
+		if err := detect(ctx, preset, &f); err != nil {
+			return fmt.Errorf("%v: %w", preset, err)
+		}
+		report("detect", "kill-9-"+preset.String(), f)
+	}
+	return nil
+}
+
+func detectConfig(addr string, seeds []string, preset ddata.Preset) ddata.Config {
+	return ddata.Config{
+		Name: "bench", Bind: addr, Seeds: seeds, BootstrapExpect: len(seeds), Roles: []string{role}, Preset: preset,
+		Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
+	}
+}
+
+// runDetectChild is the process that is killed.
+func runDetectChild(ctx context.Context, preset string, addr string, seeds []string) error {
+	p := ddata.LAN
+	if preset == ddata.Local.String() {
+		p = ddata.Local
+	}
+	n, err := ddata.Start(ctx, detectConfig(addr, seeds, p))
+	if err != nil {
+		return err
+	}
+	fmt.Println("up")
+	<-n.Done()
+	return n.Err()
+}
+
+// sightings are when each of the two saw something for the first time, in the order of seeing.
+type sightings struct {
+	mu          sync.Mutex
+	unreachable []time.Time
+	removed     []time.Time
+	both        chan struct{} // closed when both have seen the removal
+}
+
+func (s *sightings) listener() sight.Listener {
+	return sight.Listener{
+		MemberUnreachable: func(sight.MemberUnreachable) {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			s.unreachable = append(s.unreachable, time.Now())
+		},
+		MemberRemoved: func(sight.MemberRemoved) {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			if s.removed = append(s.removed, time.Now()); len(s.removed) == 2 {
+				close(s.both)
+			}
+		},
+	}
+}
+
+func detect(ctx context.Context, preset ddata.Preset, f *figures) error {
+	addrs := make([]string, 3)
+	for i := range addrs {
+		var err error
+		if addrs[i], err = freeAddr(); err != nil {
+			return err
+		}
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	child := exec.CommandContext(ctx, self)
+	child.Env = append(os.Environ(), childEnv+"="+fmt.Sprint("detect ", preset, " ", addrs[2], " ", addrs[0], " ", addrs[1], " ", addrs[2]))
+	child.Stderr = os.Stderr
+	if err := child.Start(); err != nil {
+		return err
+	}
+	defer func() { _ = child.Process.Kill(); _ = child.Wait() }()
+	seen := &sightings{both: make(chan struct{})}
+	nodes := make([]*ddata.Node, 2)
+	errs := make(chan error, len(nodes))
+	for i := range nodes {
+		cfg := detectConfig(addrs[i], addrs, preset)
+		cfg.Sight = seen.listener()
+		go func() {
+			var err error
+			nodes[i], err = ddata.Start(ctx, cfg)
+			errs <- err
+		}()
+	}
+	for range nodes {
+		if err := <-errs; err != nil {
+			return err
+		}
+	}
+	defer func() {
+		for _, n := range nodes {
+			_ = n.Close()
+		}
+	}()
+	for _, n := range nodes {
+		if err := writeOnce(ctx, n); err != nil {
+			return err
+		}
+	}
+	killed := time.Now()
+	if err := child.Process.Kill(); err != nil {
+		return err
+	}
+	select {
+	case <-seen.both:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	for _, n := range nodes {
+		if err := writeOnce(ctx, n); err != nil {
+			return err
+		}
+	}
+	settled := time.Since(killed)
+	seen.mu.Lock()
+	defer seen.mu.Unlock()
+	f.add("unreachable_ms", lastOf(seen.unreachable).Sub(killed).Milliseconds())
+	f.add("downed_ms", lastOf(seen.removed).Sub(killed).Milliseconds())
+	f.add("settled_ms", settled.Milliseconds())
+	f.add("unreachable_events", len(seen.unreachable))
+	return nil
+}
+
+func lastOf(ts []time.Time) (last time.Time) {
+	for _, t := range ts {
+		if t.After(last) {
+			last = t
+		}
+	}
+	return last
+}
+
+func writeOnce(ctx context.Context, n *ddata.Node) error {
+	r, err := n.Replicator(role)
+	if err != nil {
+		return err
+	}
+	return ddata.Update(ctx, r, detectKey, ddata.WriteMajority, func(c *crdt.GCounterTx) error { return c.Increment(1) })
+}
+
+var detectKey = ddata.NewKey[crdt.GCounter]("detect")
