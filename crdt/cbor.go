@@ -1,45 +1,24 @@
 package crdt
 
 import (
-	"encoding/binary"
 	"fmt"
 	"math"
+
+	"github.com/coterie-go/coterie/crdt/head"
 )
 
 // The few forms of CBOR (RFC 8949) that the wire uses, written by hand because every event passes through them: unsigned and negative integers,
-// byte strings, arrays of definite length, null. Heads are always the shortest, and the reader accepts no other.
-
-const (
-	cborUint  = 0 << 5
-	cborInt   = 1 << 5 // negative: -1 - n
-	cborBytes = 2 << 5
-	cborArray = 4 << 5
-	cborNull  = 0xf6
-)
-
-func appendHead(dst []byte, major byte, n uint64) []byte {
-	switch {
-	case n < 24:
-		return append(dst, major|byte(n))
-	case n <= math.MaxUint8:
-		return append(dst, major|24, byte(n))
-	case n <= math.MaxUint16:
-		return binary.BigEndian.AppendUint16(append(dst, major|25), uint16(n))
-	case n <= math.MaxUint32:
-		return binary.BigEndian.AppendUint32(append(dst, major|26), uint32(n))
-	}
-	return binary.BigEndian.AppendUint64(append(dst, major|27), n)
-}
+// byte strings, arrays of definite length, null.
 
 func appendInt(dst []byte, n int64) []byte {
 	if n < 0 {
-		return appendHead(dst, cborInt, uint64(^n))
+		return head.Append(dst, head.Int, uint64(^n))
 	}
-	return appendHead(dst, cborUint, uint64(n))
+	return head.Append(dst, head.Uint, uint64(n))
 }
 
 func appendBytes(dst []byte, s string) []byte {
-	return append(appendHead(dst, cborBytes, uint64(len(s))), s...)
+	return append(head.Append(dst, head.Bytes, uint64(len(s))), s...)
 }
 
 // cborReader reads from the front of b. After the first failure it answers zeros, so that callers look at err when they are done, and
@@ -60,60 +39,37 @@ func (r *cborReader) fail(format string, args ...any) {
 	}
 }
 
-// head reads the head of a data item.
-func (r *cborReader) head() (major byte, n uint64) {
-	if len(r.b) == 0 {
-		r.fail("cut off")
-		return 0, 0
-	}
-	major, n = r.b[0]&0xe0, uint64(r.b[0]&0x1f)
-	if n < 24 {
-		r.b = r.b[1:]
-		return major, n
-	}
-	size := 1 << (n - 24)
-	if n > 27 || len(r.b) <= size {
-		r.fail("head %#02x with %d bytes left", r.b[0], len(r.b))
-		return 0, 0
-	}
-	var least uint64
-	switch p := r.b[1:]; size {
-	case 1:
-		n, least = uint64(p[0]), 24
-	case 2:
-		n, least = uint64(binary.BigEndian.Uint16(p)), math.MaxUint8+1
-	case 4:
-		n, least = uint64(binary.BigEndian.Uint32(p)), math.MaxUint16+1
-	default:
-		n, least = binary.BigEndian.Uint64(p), math.MaxUint32+1
-	}
-	if n < least {
-		r.fail("head of %d is longer than needed", n)
-		return 0, 0
-	}
-	r.b = r.b[1+size:]
-	return major, n
-}
-
 // typed reads the head of an item that must be of one major type.
 func (r *cborReader) typed(want byte) uint64 {
-	major, n := r.head()
-	if major != want {
-		r.fail("major type %d, wanted %d", major>>5, want>>5)
+	if len(r.b) > 0 {
+		if c := r.b[0] - want; c < 24 {
+			r.b = r.b[1:]
+			return uint64(c)
+		}
+	}
+	n, size := head.Read(r.b, want)
+	if size == 0 {
+		r.fail("no head of major type %d in %d bytes", want>>5, len(r.b))
 		return 0
 	}
+	r.b = r.b[size:]
 	return n
 }
 
-func (r *cborReader) uint() uint64 { return r.typed(cborUint) }
+func (r *cborReader) uint() uint64 { return r.typed(head.Uint) }
 
 func (r *cborReader) int() int64 {
-	major, n := r.head()
-	if major > cborInt || n > math.MaxInt64 {
+	negative := len(r.b) > 0 && r.b[0]&0xe0 == head.Int
+	major := byte(head.Uint)
+	if negative {
+		major = head.Int
+	}
+	n := r.typed(major)
+	if n > math.MaxInt64 {
 		r.fail("no 64-bit integer")
 		return 0
 	}
-	if major == cborInt {
+	if negative && r.err == nil {
 		return ^int64(n)
 	}
 	return int64(n)
@@ -121,7 +77,7 @@ func (r *cborReader) int() int64 {
 
 // array reads the head of an array whose elements take at least elementMin bytes each: a length that the input cannot hold is refused.
 func (r *cborReader) array(limit uint64, elementMin int) int {
-	n := r.typed(cborArray)
+	n := r.typed(head.Array)
 	if n > limit || n > uint64(len(r.b)/elementMin) {
 		r.fail("array of %d with %d bytes left, at most %d", n, len(r.b), limit)
 		return 0
@@ -131,7 +87,7 @@ func (r *cborReader) array(limit uint64, elementMin int) int {
 
 // bytes reads a byte string; the slice is part of the input.
 func (r *cborReader) bytes(limit int) []byte {
-	n := r.typed(cborBytes)
+	n := r.typed(head.Bytes)
 	if n > uint64(limit) || n > uint64(len(r.b)) {
 		r.fail("%d bytes with %d left, at most %d", n, len(r.b), limit)
 		return nil
@@ -143,7 +99,7 @@ func (r *cborReader) bytes(limit int) []byte {
 
 // null reads a null if one is next.
 func (r *cborReader) null() bool {
-	if len(r.b) > 0 && r.b[0] == cborNull {
+	if len(r.b) > 0 && r.b[0] == head.Null {
 		r.b = r.b[1:]
 		return true
 	}

@@ -1,5 +1,7 @@
 package crdt
 
+import "github.com/coterie-go/coterie/crdt/head"
+
 // Wire and row forms, all core-deterministic CBOR: one value has one encoding, and the decoders accept no other. They carry no version; the
 // message or row around them does.
 //
@@ -19,16 +21,16 @@ package crdt
 
 // AppendClock appends the encoding of c.
 func AppendClock(dst []byte, c *Clock) []byte {
-	dst = appendHead(dst, cborArray, uint64(len(c.rows)))
+	dst = head.Append(dst, head.Array, uint64(len(c.rows)))
 	for i := range c.rows {
 		r := &c.rows[i]
-		dst = appendHead(dst, cborArray, uint64(2+2*len(r.above)))
-		dst = appendHead(dst, cborUint, uint64(r.origin))
-		dst = appendHead(dst, cborUint, r.base)
+		dst = head.Append(dst, head.Array, uint64(2+2*len(r.above)))
+		dst = head.Append(dst, head.Uint, uint64(r.origin))
+		dst = head.Append(dst, head.Uint, r.base)
 		end := r.base
 		for _, s := range r.above {
-			dst = appendHead(dst, cborUint, s.first-end-1)
-			dst = appendHead(dst, cborUint, s.last-s.first+1)
+			dst = head.Append(dst, head.Uint, s.first-end-1)
+			dst = head.Append(dst, head.Uint, s.last-s.first+1)
 			end = s.last
 		}
 	}
@@ -99,14 +101,14 @@ func readClockRow(r *cborReader) clockRow {
 func AppendGroup(dst []byte, g Group) []byte {
 	table := &originTable{}
 	table.addGroup(g)
-	dst = appendHead(dst, cborArray, uint64(2+len(g)))
+	dst = head.Append(dst, head.Array, uint64(2+len(g)))
 	dst = table.append(dst)
-	dst = appendHead(dst, cborUint, g[0].Dot.Seq)
+	dst = head.Append(dst, head.Uint, g[0].Dot.Seq)
 	for i := range g {
 		e := &g[i]
-		dst = append(dst, cborArray|4)
+		dst = append(dst, head.Array|4)
 		if i > 0 && e.Key == g[i-1].Key {
-			dst = append(dst, cborNull)
+			dst = append(dst, head.Null)
 		} else {
 			dst = appendBytes(dst, e.Key)
 		}
@@ -114,16 +116,16 @@ func AppendGroup(dst []byte, g Group) []byte {
 		if e.Puts {
 			dst = appendBytes(dst, e.Payload)
 		} else {
-			dst = append(dst, cborNull)
+			dst = append(dst, head.Null)
 		}
-		dst = appendHead(dst, cborArray, uint64(2*len(e.Removes)))
+		dst = head.Append(dst, head.Array, uint64(2*len(e.Removes)))
 		for _, d := range e.Removes {
 			k := table.index(d.Origin)
 			n := d.Seq
 			if k == 0 {
 				n = e.Dot.Seq - d.Seq
 			}
-			dst = appendHead(appendHead(dst, cborUint, uint64(k)), cborUint, n)
+			dst = head.Append(head.Append(dst, head.Uint, uint64(k)), head.Uint, n)
 		}
 	}
 	return dst
@@ -281,14 +283,14 @@ func twoStrings(from, to, a, b []byte) (string, string) {
 
 func headLen(n uint64) int {
 	var buf [9]byte
-	return len(appendHead(buf[:0], 0, n))
+	return len(head.Append(buf[:0], 0, n))
 }
 
 // AppendItem appends the encoding of one item.
 func AppendItem(dst []byte, it *Item) []byte {
-	dst = append(dst, cborArray|5)
-	dst = appendHead(dst, cborUint, uint64(it.Dot.Origin))
-	dst = appendHead(dst, cborUint, it.Dot.Seq)
+	dst = append(dst, head.Array|5)
+	dst = head.Append(dst, head.Uint, uint64(it.Dot.Origin))
+	dst = head.Append(dst, head.Uint, it.Dot.Seq)
 	dst = appendBytes(dst, it.Key)
 	dst = appendBytes(dst, it.Path)
 	return appendBytes(dst, it.Payload)

@@ -1,6 +1,10 @@
 package crdt
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/coterie-go/coterie/crdt/head"
+)
 
 // AppendItems appends the encoding of a batch of items, best in the order of a snapshot. An element of a set costs its bytes and about six more.
 func AppendItems(dst []byte, items []*Item) []byte {
@@ -12,7 +16,7 @@ func AppendItems(dst []byte, items []*Item) []byte {
 			blocks++
 		}
 	}
-	dst = appendHead(dst, cborArray, uint64(1+2*blocks))
+	dst = head.Append(dst, head.Array, uint64(1+2*blocks))
 	dst = t.append(dst)
 	last := make([]uint64, t.n)
 	for len(items) > 0 {
@@ -22,7 +26,7 @@ func AppendItems(dst []byte, items []*Item) []byte {
 			n++
 		}
 		dst = appendBytes(dst, items[0].Key)
-		dst = appendHead(dst, cborArray, uint64(words))
+		dst = head.Append(dst, head.Array, uint64(words))
 		for _, it := range items[:n] {
 			k := t.index(it.Dot.Origin)
 			dst = appendBatched(dst, it, uint64(k), &last[k])
@@ -45,7 +49,7 @@ func appendBatched(dst []byte, it *Item, k uint64, last *uint64) []byte {
 	if it.Payload != "" {
 		k++
 	}
-	dst = appendHead(dst, cborUint, k)
+	dst = head.Append(dst, head.Uint, k)
 	dst = appendInt(dst, int64(it.Dot.Seq-*last))
 	*last = it.Dot.Seq
 	dst = appendBytes(dst, it.Path)

@@ -1,5 +1,7 @@
 package crdt
 
+import "github.com/coterie-go/coterie/crdt/head"
+
 // originTable numbers origins in order of first use. The first few, and seldom are there more, stand in the table itself, so that it lives on the
 // stack of whoever uses it.
 type originTable struct {
@@ -58,9 +60,9 @@ func (t *originTable) add(o Origin) bool {
 }
 
 func (t *originTable) append(dst []byte) []byte {
-	dst = appendHead(dst, cborArray, uint64(t.n))
+	dst = head.Append(dst, head.Array, uint64(t.n))
 	for i := range t.n {
-		dst = appendHead(dst, cborUint, uint64(t.id(i)))
+		dst = head.Append(dst, head.Uint, uint64(t.id(i)))
 	}
 	return dst
 }

@@ -6,60 +6,40 @@ import (
 	"math"
 
 	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/crdt/head"
 )
 
-// The forms of CBOR that messages use: unsigned integers, byte strings, arrays, false, true, null; heads are always the shortest, and no other
-// are accepted. Groups, clocks and items are encoded by the package crdt.
-const (
-	cborUint  = 0 << 5
-	cborBytes = 2 << 5
-	cborArray = 4 << 5
-	cborFalse = 0xf4
-	cborTrue  = 0xf5
-	cborNull  = 0xf6
-)
+// The forms of CBOR that messages use: unsigned integers, byte strings, arrays, false, true, null; no other are accepted. Groups, clocks and items
+// are encoded by the package crdt.
 
 // encoder appends to b.
 type encoder struct{ b []byte }
 
-func (e *encoder) head(major byte, n uint64) {
-	switch {
-	case n < 24:
-		e.b = append(e.b, major|byte(n))
-	case n <= math.MaxUint8:
-		e.b = append(e.b, major|24, byte(n))
-	case n <= math.MaxUint16:
-		e.b = binary.BigEndian.AppendUint16(append(e.b, major|25), uint16(n))
-	case n <= math.MaxUint32:
-		e.b = binary.BigEndian.AppendUint32(append(e.b, major|26), uint32(n))
-	default:
-		e.b = binary.BigEndian.AppendUint64(append(e.b, major|27), n)
-	}
-}
+func (e *encoder) head(major byte, n uint64) { e.b = head.Append(e.b, major, n) }
 
 func (e *encoder) uints(ns ...uint64) {
 	for _, n := range ns {
-		e.head(cborUint, n)
+		e.head(head.Uint, n)
 	}
 }
 
 func (e *encoder) bools(all ...bool) {
 	for _, v := range all {
 		if v {
-			e.b = append(e.b, cborTrue)
+			e.b = append(e.b, head.True)
 		} else {
-			e.b = append(e.b, cborFalse)
+			e.b = append(e.b, head.False)
 		}
 	}
 }
 
 func (e *encoder) bytes(p []byte) {
-	e.head(cborBytes, uint64(len(p)))
+	e.head(head.Bytes, uint64(len(p)))
 	e.b = append(e.b, p...)
 }
 
 func (e *encoder) digest(d crdt.Digest) {
-	e.head(cborBytes, 16)
+	e.head(head.Bytes, 16)
 	e.b = binary.BigEndian.AppendUint64(e.b, d[0])
 	e.b = binary.BigEndian.AppendUint64(e.b, d[1])
 }
@@ -67,7 +47,7 @@ func (e *encoder) digest(d crdt.Digest) {
 // clock encodes nil as null.
 func (e *encoder) clock(c *crdt.Clock) {
 	if c == nil {
-		e.b = append(e.b, cborNull)
+		e.b = append(e.b, head.Null)
 		return
 	}
 	e.b = crdt.AppendClock(e.b, c)
@@ -88,38 +68,22 @@ func (d *decoder) fail(format string, args ...any) {
 }
 
 func (d *decoder) head(want byte) uint64 {
-	if len(d.b) == 0 {
-		d.fail("cut off")
+	if len(d.b) > 0 {
+		if c := d.b[0] - want; c < 24 {
+			d.b = d.b[1:]
+			return uint64(c)
+		}
+	}
+	n, size := head.Read(d.b, want)
+	if size == 0 {
+		d.fail("no head of major type %d in %d bytes", want>>5, len(d.b))
 		return 0
-	}
-	first := d.b[0]
-	if first&0xe0 != want {
-		d.fail("head %#02x, not of major type %d", first, want>>5)
-		return 0
-	}
-	n := uint64(first & 0x1f)
-	d.b = d.b[1:]
-	if n < 24 {
-		return n
-	}
-	size := 1 << (n - 24)
-	if n > 27 || len(d.b) < size {
-		d.fail("head %#02x with %d bytes left", first, len(d.b))
-		return 0
-	}
-	n = 0
-	for _, x := range d.b[:size] {
-		n = n<<8 | uint64(x)
 	}
 	d.b = d.b[size:]
-	if n < 24 || size > 1 && n>>(4*size) == 0 {
-		d.fail("head of %d is longer than needed", n)
-		return 0
-	}
 	return n
 }
 
-func (d *decoder) uint() uint64 { return d.head(cborUint) }
+func (d *decoder) uint() uint64 { return d.head(head.Uint) }
 
 func (d *decoder) uint32() uint32 {
 	n := d.uint()
@@ -131,18 +95,18 @@ func (d *decoder) uint32() uint32 {
 }
 
 func (d *decoder) bool() bool {
-	if len(d.b) == 0 || d.b[0] != cborTrue && d.b[0] != cborFalse {
+	if len(d.b) == 0 || d.b[0] != head.True && d.b[0] != head.False {
 		d.fail("no bool")
 		return false
 	}
-	v := d.b[0] == cborTrue
+	v := d.b[0] == head.True
 	d.b = d.b[1:]
 	return v
 }
 
 // bytes returns a part of the input.
 func (d *decoder) bytes() []byte {
-	n := d.head(cborBytes)
+	n := d.head(head.Bytes)
 	if n > uint64(len(d.b)) {
 		d.fail("%d bytes of %d", len(d.b), n)
 		return nil
@@ -169,7 +133,7 @@ func (d *decoder) digest() crdt.Digest {
 
 // array reads the head of an array whose elements take at least a byte each.
 func (d *decoder) array() int {
-	n := d.head(cborArray)
+	n := d.head(head.Array)
 	if n > uint64(len(d.b)) {
 		d.fail("array of %d in %d bytes", n, len(d.b))
 		return 0
@@ -179,7 +143,7 @@ func (d *decoder) array() int {
 
 // clock reads a clock, or nil when it is null and may be.
 func (d *decoder) clock(optional bool) *crdt.Clock {
-	if optional && len(d.b) > 0 && d.b[0] == cborNull {
+	if optional && len(d.b) > 0 && d.b[0] == head.Null {
 		d.b = d.b[1:]
 		return nil
 	}

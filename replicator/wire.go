@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/crdt/head"
 )
 
 // A message is a version byte, then one core-deterministic CBOR array whose first element is its kind and whose second is the epoch:
@@ -66,7 +67,7 @@ const pastsMax = 1 << 12
 func AppendMessage(dst []byte, m Message) []byte {
 	e := encoder{append(dst, wireVersion)}
 	begin := func(kind int) {
-		e.head(cborArray, uint64(fields[kind]))
+		e.head(head.Array, uint64(fields[kind]))
 		e.uints(uint64(kind), m.epochOf())
 	}
 	switch m := m.(type) {
@@ -132,7 +133,7 @@ func AppendMessage(dst []byte, m Message) []byte {
 func (e *encoder) push(m *Push) {
 	e.uints(uint64(m.Space))
 	e.bools(m.Fill, m.More)
-	e.head(cborArray, uint64(len(m.Groups)))
+	e.head(head.Array, uint64(len(m.Groups)))
 	for i, g := range m.Groups {
 		if i < len(m.enc) {
 			e.b = append(e.b, m.enc[i]...)
@@ -147,7 +148,7 @@ func (e *encoder) compare(m *Compare) {
 	e.bytes(m.Hash[:])
 	e.clock(m.More)
 	e.uints(uint64(m.Hold))
-	e.head(cborArray, uint64(len(m.Keys)))
+	e.head(head.Array, uint64(len(m.Keys)))
 	for _, k := range m.Keys {
 		e.bytes([]byte(k))
 	}
@@ -158,7 +159,7 @@ func (e *encoder) compared(m *Compared) {
 	e.bools(m.Known)
 	e.clock(m.Extra)
 	e.clock(m.Lacks)
-	e.head(cborArray, uint64(len(m.Differ)))
+	e.head(head.Array, uint64(len(m.Differ)))
 	for _, i := range m.Differ {
 		e.uints(uint64(i))
 	}
@@ -171,15 +172,15 @@ func (e *encoder) report(m *Report) {
 	e.bytes(m.Hash[:])
 	e.clock(m.Acked)
 	e.uints(m.Settled)
-	e.head(cborArray, uint64(len(m.Known)))
+	e.head(head.Array, uint64(len(m.Known)))
 	for _, p := range m.Known {
-		e.head(cborArray, 3)
+		e.head(head.Array, 3)
 		e.uints(p.Epoch)
-		e.head(cborArray, uint64(len(p.Voters)))
+		e.head(head.Array, uint64(len(p.Voters)))
 		for _, v := range p.Voters {
 			e.uints(uint64(v))
 		}
-		e.head(cborArray, uint64(len(p.Disks)))
+		e.head(head.Array, uint64(len(p.Disks)))
 		e.uints(p.Disks...)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/crdt/head"
 	"github.com/coterie-go/coterie/crdt/iblt"
 )
 
@@ -37,13 +38,13 @@ func (e *encoder) repair(m Message, begin func(kind int)) {
 	case *Cells:
 		begin(kindCells)
 		e.uints(uint64(m.Space), m.Session, m.Key, uint64(m.From))
-		e.head(cborBytes, uint64(len(m.Cells)*iblt.CellBytes))
+		e.head(head.Bytes, uint64(len(m.Cells)*iblt.CellBytes))
 		e.b = iblt.AppendCells(e.b, m.Cells)
 	case *Want:
 		begin(kindWant)
 		e.uints(uint64(m.Space), m.Session, uint64(m.ID), uint64(m.What))
 		e.clock(m.Dots)
-		e.head(cborArray, uint64(len(m.Sizes)))
+		e.head(head.Array, uint64(len(m.Sizes)))
 		e.uints(m.Sizes...)
 	case *Give:
 		begin(kindGive)
@@ -62,13 +63,13 @@ func (e *encoder) repair(m Message, begin func(kind int)) {
 func (e *encoder) give(m *Give) {
 	e.uints(uint64(m.Space), m.Session, uint64(m.ID))
 	if m.UpTo == (crdt.Dot{}) {
-		e.b = append(e.b, cborNull)
+		e.b = append(e.b, head.Null)
 	} else {
-		e.head(cborArray, 2)
+		e.head(head.Array, 2)
 		e.uints(uint64(m.UpTo.Origin), m.UpTo.Seq)
 	}
 	e.clock(m.Names)
-	e.head(cborArray, uint64(len(m.Sums)))
+	e.head(head.Array, uint64(len(m.Sums)))
 	for _, s := range m.Sums {
 		e.digest(s)
 	}
@@ -131,7 +132,7 @@ func (d *decoder) give(epoch uint64) *Give {
 
 // upTo reads a dot, or null for none.
 func (d *decoder) upTo() (dot crdt.Dot) {
-	if len(d.b) > 0 && d.b[0] == cborNull {
+	if len(d.b) > 0 && d.b[0] == head.Null {
 		d.b = d.b[1:]
 		return dot
 	}

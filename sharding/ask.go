@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+
+	"github.com/coterie-go/coterie/crdt/head"
 )
 
 // Ask sends a request to an entity and waits for its reply, until ctx ends or, if it has no deadline, for EntityType.AskTimeout. The reply's
@@ -117,7 +119,7 @@ func (q *question[R]) decode(body []byte) error {
 		return nil
 	}
 	rd := reader{b: body}
-	if fields := rd.head(majorArray); fields != 2 {
+	if fields := rd.head(head.Array); fields != 2 {
 		rd.bad = true
 	}
 	typ := uint32(rd.small(1<<32 - 1))

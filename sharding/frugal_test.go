@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coterie-go/coterie/crdt/head"
 	"github.com/coterie-go/coterie/proptest"
 )
 
@@ -42,9 +43,9 @@ func TestDecodingIsFrugal(t *testing.T) {
 	}
 	g, _ := localRegion(t, cartType(&cartLog{}))
 	proptest.Frugal(t, 200, func(b []byte) { g.core.Receive(7, b) },
-		append(appendMessageHead(nil, &message{kind: frameTell, shard: 3, typ: 9}, "id"), cborNull),
+		append(appendMessageHead(nil, &message{kind: frameTell, shard: 3, typ: 9}, "id"), head.Null),
 		append(appendMessageHead(nil, &message{kind: frameAsk, shard: 3, typ: 0, call: 1, origin: 2}, "id"), 0xa0),
-		append(appendReplyHead(nil, 1<<32, statusOK), cborTrue), appendErrorReply(nil, 1<<32, 99, "x"), appendControl(nil, []byte{1, 2, 3}))
+		append(appendReplyHead(nil, 1<<32, statusOK), head.True), appendErrorReply(nil, 1<<32, 99, "x"), appendControl(nil, []byte{1, 2, 3}))
 }
 
 // FuzzMessageDecode: whatever comes, it decodes or is refused, and what decodes is encoded again.

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 	"unsafe"
 
+	"github.com/coterie-go/coterie/crdt/head"
 	"github.com/fxamacker/cbor/v2"
 )
 
@@ -47,12 +48,12 @@ func planOf(t reflect.Type) *plan {
 	if t.Kind() != reflect.Struct || t.Size() == 0 || isSpecial(t) {
 		return nil
 	}
-	p := &plan{head: majorMap, typ: t}
+	p := &plan{head: head.Map, typ: t}
 	keys := map[string]bool{}
 	for i := range t.NumField() {
 		f := t.Field(i)
 		if f.Name == "_" && f.Tag.Get("cbor") == ",toarray" {
-			p.head = majorArray
+			p.head = head.Array
 			continue
 		}
 		key, skip, ok := keyOf(f)
@@ -77,7 +78,7 @@ func planOf(t reflect.Type) *plan {
 }
 
 func (p *plan) finish(t reflect.Type) {
-	if p.head == majorArray {
+	if p.head == head.Array {
 		for i := range p.fields {
 			p.fields[i].key = nil
 		}
@@ -111,13 +112,13 @@ func keyOf(f reflect.StructField) (key []byte, skip, ok bool) {
 		return nil, true, true
 	case asInt:
 		n, err := strconv.ParseUint(name, 10, 63)
-		return appendHead(nil, majorUint, n), false, err == nil && strconv.FormatUint(n, 10) == name
+		return head.Append(nil, head.Uint, n), false, err == nil && strconv.FormatUint(n, 10) == name
 	case strings.Contains(tag, ","):
 		return nil, false, false
 	case tag == "":
 		name = f.Name
 	}
-	return append(appendHead(nil, majorText, uint64(len(name))), name...), false, true
+	return append(head.Append(nil, head.Text, uint64(len(name))), name...), false, true
 }
 
 // plain says whether the field's type is one that plans know.
@@ -157,7 +158,7 @@ func (p *plan) appendAt(dst []byte, at unsafe.Pointer) []byte {
 			dst = appendBool(dst, *(*bool)(x))
 		case reflect.String:
 			s := *(*string)(x)
-			dst = append(appendHead(dst, majorText, uint64(len(s))), s...)
+			dst = append(head.Append(dst, head.Text, uint64(len(s))), s...)
 		case reflect.Slice:
 			dst = appendBytes(dst, *(*[]byte)(x))
 		case reflect.Struct:
@@ -171,16 +172,16 @@ func (p *plan) appendAt(dst []byte, at unsafe.Pointer) []byte {
 
 func appendBool(dst []byte, b bool) []byte {
 	if b {
-		return append(dst, cborTrue)
+		return append(dst, head.True)
 	}
-	return append(dst, cborFalse)
+	return append(dst, head.False)
 }
 
 func appendBytes(dst, b []byte) []byte {
 	if b == nil {
-		return append(dst, cborNull)
+		return append(dst, head.Null)
 	}
-	return append(appendHead(dst, majorBytes, uint64(len(b))), b...)
+	return append(head.Append(dst, head.Bytes, uint64(len(b))), b...)
 }
 
 func appendInt(dst []byte, k reflect.Kind, x unsafe.Pointer) []byte {
@@ -197,20 +198,20 @@ func appendInt(dst []byte, k reflect.Kind, x unsafe.Pointer) []byte {
 	case reflect.Int64:
 		n = *(*int64)(x)
 	case reflect.Uint:
-		return appendHead(dst, majorUint, uint64(*(*uint)(x)))
+		return head.Append(dst, head.Uint, uint64(*(*uint)(x)))
 	case reflect.Uint8:
-		return appendHead(dst, majorUint, uint64(*(*uint8)(x)))
+		return head.Append(dst, head.Uint, uint64(*(*uint8)(x)))
 	case reflect.Uint16:
-		return appendHead(dst, majorUint, uint64(*(*uint16)(x)))
+		return head.Append(dst, head.Uint, uint64(*(*uint16)(x)))
 	case reflect.Uint32:
-		return appendHead(dst, majorUint, uint64(*(*uint32)(x)))
+		return head.Append(dst, head.Uint, uint64(*(*uint32)(x)))
 	default:
-		return appendHead(dst, majorUint, *(*uint64)(x))
+		return head.Append(dst, head.Uint, *(*uint64)(x))
 	}
 	if n < 0 {
-		return appendHead(dst, majorNegative, uint64(^n))
+		return head.Append(dst, head.Int, uint64(^n))
 	}
-	return appendHead(dst, majorUint, uint64(n))
+	return head.Append(dst, head.Uint, uint64(n))
 }
 
 // decode makes a struct of what append wrote; false: the bytes are something else, perhaps of the same meaning.
@@ -245,17 +246,17 @@ func (f *planField) decodeAt(r *reader, x unsafe.Pointer) bool {
 	switch f.kind {
 	case reflect.Bool:
 		b := r.next()
-		*(*bool)(x) = b == cborTrue
-		return b == cborTrue || b == cborFalse
+		*(*bool)(x) = b == head.True
+		return b == head.True || b == head.False
 	case reflect.String:
-		s := r.str(majorText)
+		s := r.str(head.Text)
 		if r.bad || !utf8.Valid(s) {
 			return false
 		}
 		*(*string)(x) = string(s)
 		return true
 	case reflect.Slice:
-		s := r.str(majorBytes)
+		s := r.str(head.Bytes)
 		if r.bad {
 			return false
 		}
@@ -270,12 +271,12 @@ func (f *planField) decodeAt(r *reader, x unsafe.Pointer) bool {
 }
 
 func decodeInt(r *reader, k reflect.Kind, x unsafe.Pointer) bool {
-	negative := r.isMajor(majorNegative)
+	negative := r.isMajor(head.Int)
 	var u uint64
 	if negative {
-		u = r.head(majorNegative)
+		u = r.head(head.Int)
 	} else {
-		u = r.head(majorUint)
+		u = r.head(head.Uint)
 	}
 	n := int64(u)
 	if negative {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"unicode/utf8"
 
+	"github.com/coterie-go/coterie/crdt/head"
 	"github.com/coterie-go/coterie/ddata/transport"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
@@ -65,7 +66,7 @@ func (r *core) malformed(from uint64) {
 }
 
 func (r *core) receiveReply(from uint64, rd *reader) {
-	call, status := rd.head(majorUint), replyStatus(rd.small(255))
+	call, status := rd.head(head.Uint), replyStatus(rd.small(255))
 	if rd.bad {
 		r.malformed(from)
 		return
@@ -74,12 +75,12 @@ func (r *core) receiveReply(from uint64, rd *reader) {
 		r.answered(r.asks.answerBody(call, rd.rest(), nil))
 		return
 	}
-	text := string(rd.str(majorText))
+	text := string(rd.str(head.Text))
 	r.answered(r.asks.answerBody(call, nil, status.err(text)))
 }
 
 func (r *core) receiveControl(from uint64, rd *reader) {
-	body := rd.str(majorBytes)
+	body := rd.str(head.Bytes)
 	if rd.bad {
 		r.malformed(from)
 		return

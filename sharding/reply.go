@@ -8,6 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/coterie-go/coterie/crdt/head"
 	"github.com/coterie-go/coterie/ddata/transport"
 )
 
@@ -100,7 +101,7 @@ func (r *core) appendReply(dst []byte, v any, request *msgType) ([]byte, error) 
 	if err != nil {
 		return dst, err
 	}
-	dst = appendHead(append(dst, majorArray|2), majorUint, uint64(mt.id))
+	dst = head.Append(append(dst, head.Array|2), head.Uint, uint64(mt.id))
 	return mt.appendBody(dst, v)
 }
 

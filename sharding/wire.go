@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/binary"
 	"math"
+
+	"github.com/coterie-go/coterie/crdt/head"
 )
 
 // The data plane's frames, one per message, on the channel of the entity type. A frame is a version byte and one CBOR array:
@@ -32,19 +34,6 @@ const (
 
 const hopsMax = 8
 
-// CBOR major types and simple values.
-const (
-	majorUint     = 0 << 5
-	majorNegative = 1 << 5
-	majorBytes    = 2 << 5
-	majorText     = 3 << 5
-	majorArray    = 4 << 5
-	majorMap      = 5 << 5
-	cborFalse     = 0xf4
-	cborTrue      = 0xf5
-	cborNull      = 0xf6
-)
-
 // message is a tell or an ask as it travels.
 type message struct {
 	kind   frameKind
@@ -57,53 +46,38 @@ type message struct {
 	origin uint64
 }
 
-func appendHead(dst []byte, major byte, n uint64) []byte {
-	switch {
-	case n < 24:
-		return append(dst, major|byte(n))
-	case n <= math.MaxUint8:
-		return append(dst, major|24, byte(n))
-	case n <= math.MaxUint16:
-		return append(dst, major|25, byte(n>>8), byte(n))
-	case n <= math.MaxUint32:
-		return append(dst, major|26, byte(n>>24), byte(n>>16), byte(n>>8), byte(n))
-	default:
-		return append(dst, major|27, byte(n>>56), byte(n>>48), byte(n>>40), byte(n>>32), byte(n>>24), byte(n>>16), byte(n>>8), byte(n))
-	}
-}
-
 // appendMessageHead appends all of a tell or an ask that stands before the body. origin and call are those of an ask.
 func appendMessageHead(dst []byte, m *message, id string) []byte {
 	fields := byte(6)
 	if m.kind == frameAsk {
 		fields = 8
 	}
-	dst = append(dst, wireVersion, majorArray|fields, byte(m.kind), m.hops)
-	dst = appendHead(dst, majorUint, uint64(m.shard))
-	dst = appendHead(dst, majorText, uint64(len(id)))
+	dst = append(dst, wireVersion, head.Array|fields, byte(m.kind), m.hops)
+	dst = head.Append(dst, head.Uint, uint64(m.shard))
+	dst = head.Append(dst, head.Text, uint64(len(id)))
 	dst = append(dst, id...)
-	dst = appendHead(dst, majorUint, uint64(m.typ))
+	dst = head.Append(dst, head.Uint, uint64(m.typ))
 	if m.kind == frameAsk {
-		dst = appendHead(appendHead(dst, majorUint, m.call), majorUint, m.origin)
+		dst = head.Append(head.Append(dst, head.Uint, m.call), head.Uint, m.origin)
 	}
 	return dst
 }
 
 func appendReplyHead(dst []byte, call uint64, status replyStatus) []byte {
-	dst = append(dst, wireVersion, majorArray|4, byte(frameReply))
-	dst = appendHead(dst, majorUint, call)
-	return appendHead(dst, majorUint, uint64(status))
+	dst = append(dst, wireVersion, head.Array|4, byte(frameReply))
+	dst = head.Append(dst, head.Uint, call)
+	return head.Append(dst, head.Uint, uint64(status))
 }
 
 func appendErrorReply(dst []byte, call uint64, status replyStatus, text string) []byte {
 	dst = appendReplyHead(dst, call, status)
-	dst = appendHead(dst, majorText, uint64(len(text)))
+	dst = head.Append(dst, head.Text, uint64(len(text)))
 	return append(dst, text...)
 }
 
 func appendControl(dst []byte, msg []byte) []byte {
-	dst = append(dst, wireVersion, majorArray|2, byte(frameControl))
-	dst = appendHead(dst, majorBytes, uint64(len(msg)))
+	dst = append(dst, wireVersion, head.Array|2, byte(frameControl))
+	dst = head.Append(dst, head.Bytes, uint64(len(msg)))
 	return append(dst, msg...)
 }
 
@@ -178,7 +152,7 @@ func (r *reader) longHead(major byte) uint64 {
 
 // small reads a number that must not exceed limit.
 func (r *reader) small(limit uint64) uint64 {
-	n := r.head(majorUint)
+	n := r.head(head.Uint)
 	if n > limit {
 		r.bad = true
 		return 0
@@ -204,7 +178,7 @@ func (r *reader) open() (kind frameKind, fields uint64) {
 		r.bad = true
 		return 0, 0
 	}
-	fields = r.head(majorArray)
+	fields = r.head(head.Array)
 	return frameKind(r.small(math.MaxUint8)), fields
 }
 
@@ -213,10 +187,10 @@ func (r *reader) message(m *message, kind frameKind, fields uint64) {
 	m.kind = kind
 	m.hops = uint8(r.small(math.MaxUint8))
 	m.shard = uint32(r.small(math.MaxUint32))
-	m.id = r.str(majorText)
+	m.id = r.str(head.Text)
 	m.typ = uint32(r.small(math.MaxUint32))
 	if kind == frameAsk {
-		m.call, m.origin = r.head(majorUint), r.head(majorUint)
+		m.call, m.origin = r.head(head.Uint), r.head(head.Uint)
 		fields -= 2
 		r.bad = r.bad || m.call >= timerCall // they mark what never travels
 	}

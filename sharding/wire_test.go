@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"testing"
 
+	"github.com/coterie-go/coterie/crdt/head"
 	"github.com/fxamacker/cbor/v2"
 	"pgregory.net/rapid"
 )
@@ -14,9 +15,9 @@ func TestFrames(t *testing.T) {
 	tell := &message{kind: frameTell, shard: 300, typ: 0x01020304}
 	ask := &message{kind: frameAsk, hops: 2, shard: 5, typ: 7, call: 1 << 33, origin: 9}
 	for want, got := range map[string][]byte{
-		"01860100" + "19012c" + "626964" + "1a01020304" + "f6":                 append(appendMessageHead(nil, tell, "id"), cborNull),
-		"01880202" + "05" + "6161" + "07" + "1b0000000200000000" + "09" + "f6": append(appendMessageHead(nil, ask, "a"), cborNull),
-		"01840307" + "00" + "f5":     append(appendReplyHead(nil, 7, statusOK), cborTrue),
+		"01860100" + "19012c" + "626964" + "1a01020304" + "f6":                 append(appendMessageHead(nil, tell, "id"), head.Null),
+		"01880202" + "05" + "6161" + "07" + "1b0000000200000000" + "09" + "f6": append(appendMessageHead(nil, ask, "a"), head.Null),
+		"01840307" + "00" + "f5":     append(appendReplyHead(nil, 7, statusOK), head.True),
 		"01840307" + "02" + "626f68": appendErrorReply(nil, 7, statusNoReply, "oh"),
 		"01820442" + "aabb":          appendControl(nil, []byte{0xaa, 0xbb}),
 	} {
@@ -52,9 +53,9 @@ func TestMessagesComeBack(t *testing.T) {
 
 // Whatever another node sends is handled or counted; it never stops a region.
 func FuzzReceive(f *testing.F) {
-	f.Add(append(appendMessageHead(nil, &message{kind: frameTell, shard: 3, typ: 9}, "id"), cborNull))
+	f.Add(append(appendMessageHead(nil, &message{kind: frameTell, shard: 3, typ: 9}, "id"), head.Null))
 	f.Add(append(appendMessageHead(nil, &message{kind: frameAsk, shard: 3, typ: 0, call: 1, origin: 2}, "id"), 0xa0))
-	f.Add(append(appendReplyHead(nil, 1<<32, statusOK), cborTrue))
+	f.Add(append(appendReplyHead(nil, 1<<32, statusOK), head.True))
 	f.Add(appendErrorReply(nil, 1<<32, 99, "x"))
 	f.Add(appendControl(nil, []byte{1, 2, 3}))
 	g, _ := localRegion(f, cartType(&cartLog{}))

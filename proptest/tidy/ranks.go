@@ -16,6 +16,7 @@ type rankRow struct {
 // ranks is the architecture: a package imports only packages of a lower rank. Tests are exempt, for a test may use the simulator or the laws.
 var ranks = []rankRow{
 	{"crdt/iblt", -1, true, "a sketch of numbers knows nothing of what they name"},
+	{"crdt/head", -1, true, "heads of CBOR know nothing of what is encoded"},
 	{"crdt", 0, true, "items, clock, store and types know nothing of nodes"},
 	{"durable", 1, false, "the port to a disk knows rows, not what they mean"},
 	{"replicator", 1, true, "the protocol between replicas knows crdt and names its peers by origin only"},
