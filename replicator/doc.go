@@ -138,7 +138,8 @@
 //   - A key is kept from expiring by writes that its oldest voter or a majority knows. Reads leave no trace. Of a key that expires while somebody
 //     writes to it, what he wrote is left.
 //   - A member who is gone for good goes on costing an interval of the clock (some ten bytes, for the whole space) and at most two items per counter;
-//     in the durable space, and while a member does not answer, one item per member that counted.
+//     in the durable space, while a member does not answer, and in counters within a crdt.ORMap, whose paths do not tell where a key of the map
+//     ends, one item per member that counted.
 //   - Two types used at one key at the same time live side by side: kinds have disjoint paths, so that nothing is lost, and whoever reads or
 //     updates the key gets crdt.ErrTypeClash until it has been deleted.
 package replicator

@@ -2,7 +2,8 @@ package replicator
 
 import "github.com/coterie-go/coterie/crdt"
 
-// Faults are planted defects. Only the simulator's self-test sets them, to prove that the suite notices each.
+// Faults are planted defects. Only the simulator's self-test sets them, to prove that the suite notices each. They are exported because it does so
+// from outside, through the Config of a whole node's machines; package ddata refuses a Config that has any.
 type Faults struct {
 	AckBeforeCommit      bool        // breaks R7: the content clock answers where the durable one must
 	JoinWithoutCatchUp   bool        // breaks R11: a learner serves, acks and says that it has caught up at once
