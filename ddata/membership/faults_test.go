@@ -50,3 +50,26 @@ func TestRandomWorldsNoticeFaults(t *testing.T) {
 		}
 	}
 }
+
+// third is no strategy: two thirds of the voters can go on without each other.
+type third struct{ KeepMajority }
+
+// Quorum accepts any third.
+func (third) Quorum(voters []Member, has func(UID) bool) bool {
+	return 3*count(voters, has) >= len(voters)
+}
+
+// TestRandomWorldsNoticeQuorumsThatDoNotIntersect (§C.8): the laws of Strategy are what everything rests on.
+func TestRandomWorldsNoticeQuorumsThatDoNotIntersect(t *testing.T) {
+	for seed := uint64(1); seed <= 40; seed++ {
+		cfg := timing(seed)
+		cfg.Strategy = third{}
+		c := newChaos(t, seed, cfg)
+		c.play()
+		if len(c.w.judge.faults) > 0 {
+			t.Logf("seed %d: %s", seed, c.w.judge.faults[0])
+			return
+		}
+	}
+	t.Error("not noticed in 40 worlds")
+}

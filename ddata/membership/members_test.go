@@ -281,3 +281,19 @@ func TestStrangersTellNoViews(t *testing.T) {
 		t.Errorf("a member's word was not taken: %v", n.m.View())
 	}
 }
+
+// TestJoinersFindTheClusterThroughEachOther: who only joins, and knows nobody but another that only joins, comes in all the same.
+func TestJoinersFindTheClusterThroughEachOther(t *testing.T) {
+	w := newWorld(t, 12, LAN())
+	only := func(seed string) func(*Config) {
+		return func(c *Config) { c.Seeds, c.BootstrapExpect = []string{seed}, 0 }
+	}
+	w.start("x", only("y"))
+	w.start("y", only("a"))
+	w.run(time.Second)
+	w.found(2)
+	if !w.until(20*time.Second, func() bool { return w.converged() && len(w.living()) == 4 }) {
+		t.Errorf("not all Up: %v; %v", w.livingAt("x").m, w.livingAt("y").m)
+	}
+	w.verdict()
+}
