@@ -140,13 +140,20 @@ func TestNodesFindEachOtherByName(t *testing.T) {
 	}
 }
 
-// A name is asked while somebody is missing, and left alone while all are there.
+// A name is asked while somebody is missing, and left alone while all are there. Who is missing stays a member here: nobody removes it.
 func TestDiscoveryRests(t *testing.T) {
-	service := newPods(t, 2)
-	service.list(t, 2)
-	server, nodes := service.server, startAll(t, service.config(0, 2), service.config(1, 2))
+	const members = 3
+	service := newPods(t, members)
+	service.list(t, members)
+	var configs []ddata.Config
+	for i := range members {
+		c := service.config(i, members)
+		c.Downing = membership.Manual{}
+		configs = append(configs, c)
+	}
+	server, nodes := service.server, startAll(t, configs...)
 	for _, n := range nodes {
-		until(t, n, "both", func(v *membership.View) bool { return len(v.Members) == 2 })
+		until(t, n, "all", func(v *membership.View) bool { return len(v.Members) == members })
 	}
 	quiet := func() bool { // no question for longer than any pause
 		before := server.Asked()
