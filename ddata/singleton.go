@@ -89,15 +89,15 @@ func (n *Node) RunSingleton(cfg SingletonConfig) (*Singleton, error) {
 
 func (n *Node) checkSingleton(cfg SingletonConfig) error {
 	if err := checkName(cfg.Name); err != nil {
-		return fmt.Errorf("Name: %w", err)
+		return fmt.Errorf("SingletonConfig.Name: %w", err)
 	}
 	switch _, ok := n.replicas[cfg.Role]; {
 	case !ok:
 		return fmt.Errorf("%w %q", ErrUnknownRole, cfg.Role)
 	case cfg.Run == nil:
-		return errors.New("Run is nil")
+		return errors.New("SingletonConfig.Run is nil")
 	case cfg.RestartAfter < 0:
-		return errors.New("RestartAfter is negative")
+		return errors.New("SingletonConfig.RestartAfter is negative")
 	}
 	return n.endReason()
 }
