@@ -12,7 +12,7 @@ LIVE := ./ddata ./sharding ./examples/quickstart
 CALM  = $(shell $(GO) list ./... | grep -vE '/(ddata|sharding|examples/quickstart)$$')
 
 # Packages with goroutines are tested under the race detector too.
-RACE_CALM := ./durable/... ./ddata/drive ./ddata/transport/...
+RACE_CALM := ./durable/... ./ddata/discovery/... ./ddata/drive ./ddata/lease/... ./ddata/shutdown ./ddata/transport/...
 RACE_LIVE := ./ddata ./sharding
 
 .PHONY: help demo test calm live race vet lint sim faults fuzz bench ci

@@ -51,8 +51,17 @@ func wires(t *testing.T, seed uint64, now faulty.Weather) *faulty.Wires {
 
 var rough = faulty.Weather{Delay: 200 * time.Microsecond, Jitter: time.Millisecond}
 
+// weathers are those in which the suite runs: with -short, which the race detector's runs have, only the one that brings more goroutines.
+func weathers() map[string]faulty.Weather {
+	all := map[string]faulty.Weather{"calm": {}, "late": rough}
+	if testing.Short() {
+		delete(all, "calm")
+	}
+	return all
+}
+
 func TestSuiteOverTCP(t *testing.T) {
-	for name, now := range map[string]faulty.Weather{"calm": {}, "late": rough} {
+	for name, now := range weathers() {
 		t.Run(name, func(t *testing.T) {
 			transporttest.Run(t, transporttest.World{Start: func(t *testing.T) transporttest.Universe { return overTCP{wires(t, 1, now)} }})
 		})
@@ -60,7 +69,7 @@ func TestSuiteOverTCP(t *testing.T) {
 }
 
 func TestSuiteOverMemory(t *testing.T) {
-	for name, now := range map[string]faulty.Weather{"calm": {}, "late": rough} {
+	for name, now := range weathers() {
 		t.Run(name, func(t *testing.T) {
 			transporttest.Run(t, transporttest.World{
 				Bubble: synctest.Test,
