@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"os"
-	"os/exec"
 	"sync"
 	"time"
 
@@ -83,17 +81,14 @@ func detect(ctx context.Context, preset ddata.Preset, f *figures) error {
 			return err
 		}
 	}
-	self, err := os.Executable()
+	victim, err := startChild(ctx, "detect", preset, addrs[2], addrs[0], addrs[1], addrs[2])
 	if err != nil {
 		return err
 	}
-	child := exec.CommandContext(ctx, self)
-	child.Env = append(os.Environ(), childEnv+"="+fmt.Sprint("detect ", preset, " ", addrs[2], " ", addrs[0], " ", addrs[1], " ", addrs[2]))
-	child.Stderr = os.Stderr
-	if err := child.Start(); err != nil {
-		return err
-	}
-	defer func() { _ = child.Process.Kill(); _ = child.Wait() }()
+	defer func() {
+		_ = victim.cmd.Process.Kill() // also when it has not come to that
+		victim.end()
+	}()
 	seen := &sightings{both: make(chan struct{})}
 	nodes := make([]*ddata.Node, 2)
 	errs := make(chan error, len(nodes))
@@ -122,7 +117,7 @@ func detect(ctx context.Context, preset ddata.Preset, f *figures) error {
 		}
 	}
 	killed := time.Now()
-	if err := child.Process.Kill(); err != nil {
+	if err := victim.cmd.Process.Kill(); err != nil {
 		return err
 	}
 	select {

@@ -10,7 +10,6 @@ import (
 	"io"
 	"log/slog"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -35,7 +34,7 @@ func runDurable(ctx context.Context, o options) error {
 	if err := durableCallers(ctx, dir, o.d); err != nil {
 		return err
 	}
-	return durableGrowth(filepath.Join(dir, "growth"), o)
+	return durableGrowth(ctx, filepath.Join(dir, "growth"), o)
 }
 
 func durableCallers(ctx context.Context, dir string, d time.Duration) error {
@@ -180,22 +179,25 @@ const (
 	cpuRaw
 )
 
-func durableGrowth(dir string, o options) error {
+func durableGrowth(ctx context.Context, dir string, o options) error {
 	sizes := []int{1, o.size(10_000), o.size(100_000), o.size(1_000_000)}
 	sizes = slices.Compact(sizes)
-	grown := make([]*grownChild, len(sizes))
+	grown := make([]*child, len(sizes))
 	turns := make([][]turn, len(sizes))
 	for i, size := range sizes {
-		c, err := startGrown(filepath.Join(dir, strconv.Itoa(size)), size)
+		c, err := startChild(ctx, "grown", size, filepath.Join(dir, strconv.Itoa(size)))
 		if err != nil {
 			return err
 		}
-		defer c.stop()
+		defer c.end()
+		if _, err := c.answer(); err != nil { // the set has its size
+			return err
+		}
 		grown[i] = c
 	}
 	for range growthRounds {
 		for i, c := range grown {
-			t, err := c.turn()
+			t, err := takeTurn(c)
 			if err != nil {
 				return err
 			}
@@ -234,53 +236,16 @@ func middle(all []turn) (m turn) {
 	return m
 }
 
-// grownChild is a process with a set of some size.
-type grownChild struct {
-	cmd *exec.Cmd
-	in  io.WriteCloser
-	out *bufio.Reader
-}
-
-func startGrown(dir string, size int) (*grownChild, error) {
-	self, err := os.Executable()
-	if err != nil {
-		return nil, err
-	}
-	c := &grownChild{cmd: exec.Command(self)}
-	c.cmd.Env = append(os.Environ(), fmt.Sprintf("%s=grown %d %s", childEnv, size, dir))
-	c.cmd.Stderr = os.Stderr
-	if c.in, err = c.cmd.StdinPipe(); err != nil {
-		return nil, err
-	}
-	out, err := c.cmd.StdoutPipe()
-	if err != nil {
-		return nil, err
-	}
-	c.out = bufio.NewReader(out)
-	if err := c.cmd.Start(); err != nil {
-		return nil, err
-	}
-	_, err = c.out.ReadString('\n') // the set has its size
-	return c, err
-}
-
-func (c *grownChild) turn() (t turn, err error) {
-	if _, err = io.WriteString(c.in, "go\n"); err != nil {
-		return t, err
-	}
-	line, err := c.out.ReadString('\n')
+// takeTurn has a process with a set of some size insert, and measure.
+func takeTurn(c *child) (t turn, err error) {
+	line, err := c.ask("go")
 	if err == nil {
 		_, err = fmt.Sscan(line, &t[byOne], &t[byMany], &t[byRaw], &t[cpuOne], &t[cpuMany], &t[cpuRaw])
 	}
 	return t, err
 }
 
-func (c *grownChild) stop() {
-	_ = c.in.Close()
-	_ = c.cmd.Wait()
-}
-
-// runGrown is main of a grownChild.
+// runGrown is main of such a process.
 func runGrown(size int, dir string) error {
 	ctx := context.Background()
 	n, r, raw, err := startBesideRaw(ctx, dir)

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -21,7 +20,7 @@ import (
 )
 
 // runLoad measures the start of a node whose directory holds a million rows, in a process of its own, beside a bare pass over the same rows.
-func runLoad(_ context.Context, o options) error {
+func runLoad(ctx context.Context, o options) error {
 	dir, err := os.MkdirTemp("", "bench-load")
 	if err != nil {
 		return err
@@ -32,7 +31,12 @@ func runLoad(_ context.Context, o options) error {
 	if err := fillStore(store, size); err != nil {
 		return err
 	}
-	line, err := childLine("load " + store)
+	loader, err := startChild(ctx, "load", store)
+	if err != nil {
+		return err
+	}
+	line, err := loader.answer()
+	loader.end()
 	if err != nil {
 		return err
 	}
@@ -60,19 +64,6 @@ func runLoad(_ context.Context, o options) error {
 	f.add("ratio", float64(c.rows)/c.seconds/limit)
 	report("load", "start", f)
 	return nil
-}
-
-// childLine runs this program again and returns what it says.
-func childLine(what string) (string, error) {
-	self, err := os.Executable()
-	if err != nil {
-		return "", err
-	}
-	cmd := exec.Command(self)
-	cmd.Env = append(os.Environ(), childEnv+"="+what)
-	cmd.Stderr = os.Stderr
-	out, err := cmd.Output()
-	return strings.TrimSpace(string(out)), err
 }
 
 type loadCost struct {

@@ -9,7 +9,6 @@ import (
 	"log/slog"
 	"maps"
 	"os"
-	"os/exec"
 	"runtime"
 	"slices"
 	"strconv"
@@ -40,9 +39,9 @@ func runPause(ctx context.Context, o options) error {
 			return err
 		}
 	}
-	var nodes []*talker
+	var nodes []*child
 	for i := range addrs {
-		t, err := talk(ctx, strings.Join(append([]string{"pause", strconv.Itoa(i)}, addrs...), " "))
+		t, err := startChild(ctx, "pause", i, strings.Join(addrs, " "))
 		if err != nil {
 			return err
 		}
@@ -83,54 +82,6 @@ func runPause(ctx context.Context, o options) error {
 	}
 	report("pause", "sigstop", figures{fmt.Sprintf("stopped_s=%.0f all_answer_again_ms=%d %s", stand.Seconds(), answered.Milliseconds(), said)})
 	return nil
-}
-
-// talker is a second process of this program that answers lines with lines.
-type talker struct {
-	cmd *exec.Cmd
-	in  io.WriteCloser
-	out *bufio.Reader
-}
-
-func talk(ctx context.Context, what string) (*talker, error) {
-	self, err := os.Executable()
-	if err != nil {
-		return nil, err
-	}
-	cmd := exec.CommandContext(ctx, self)
-	cmd.Env = append(os.Environ(), childEnv+"="+what)
-	cmd.Stderr = os.Stderr
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		return nil, err
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		return nil, err
-	}
-	return &talker{cmd, in, bufio.NewReader(out)}, cmd.Start()
-}
-
-func (t *talker) tell(do string) error {
-	_, err := fmt.Fprintln(t.in, do)
-	return err
-}
-
-func (t *talker) answer() (string, error) {
-	line, err := t.out.ReadString('\n')
-	return strings.TrimSpace(line), err
-}
-
-func (t *talker) ask(do string) (string, error) {
-	if err := t.tell(do); err != nil {
-		return "", err
-	}
-	return t.answer()
-}
-
-func (t *talker) end() {
-	_ = t.in.Close()
-	_ = t.cmd.Wait()
 }
 
 // pauseNode is one of the three processes.

@@ -1,14 +1,12 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"fmt"
 	"io"
 	"log/slog"
 	"net"
 	"os"
-	"os/exec"
 	"strconv"
 	"strings"
 	"time"
@@ -16,9 +14,6 @@ import (
 	"github.com/coterie-go/coterie/ddata"
 	"github.com/coterie-go/coterie/sharding"
 )
-
-// childEnv makes this program a second process of a bench: "node ADDR SEED" hosts the entities, "raw" is the peer of the raw limit.
-const childEnv = "COTERIE_BENCH_CHILD"
 
 // runRemote measures entity messages between two processes: this one has no role of the type, so every entity is remote.
 func runRemote(ctx context.Context, o options) error {
@@ -31,16 +26,23 @@ func runRemote(ctx context.Context, o options) error {
 	if err != nil {
 		return err
 	}
-	_, stopNode, err := child("node " + there + " " + here)
+	peer, err := startChild(ctx, "node", there, here)
 	if err != nil {
 		return err
 	}
-	defer stopNode()
-	rawAddr, stopRaw, err := child("raw")
+	defer peer.end()
+	if _, err := peer.answer(); err != nil { // it is starting
+		return err
+	}
+	raw, err := startChild(ctx, "raw")
 	if err != nil {
 		return err
 	}
-	defer stopRaw()
+	defer raw.end()
+	rawAddr, err := raw.answer()
+	if err != nil {
+		return err
+	}
 	n, err := startRemote(ctx, here, there, "driver")
 	if err != nil {
 		return err
@@ -157,33 +159,6 @@ func startRemote(ctx context.Context, bind, other, withRole string) (*ddata.Node
 		Name: "bench", Bind: bind, Seeds: []string{other}, BootstrapExpect: 2, Roles: []string{withRole}, Preset: ddata.Local,
 		Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
 	})
-}
-
-// child starts this program again and returns the first word that it says. stop ends it.
-func child(what string) (word string, stop func(), err error) {
-	self, err := os.Executable()
-	if err != nil {
-		return "", nil, err
-	}
-	cmd := exec.Command(self)
-	cmd.Env = append(os.Environ(), childEnv+"="+what)
-	cmd.Stderr = os.Stderr
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		return "", nil, err
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		return "", nil, err
-	}
-	if err := cmd.Start(); err != nil {
-		return "", nil, err
-	}
-	line, err := bufio.NewReader(out).ReadString('\n')
-	return strings.TrimSpace(line), func() {
-		_ = in.Close()
-		_ = cmd.Wait()
-	}, err
 }
 
 // runChild is main of a second process; it ends when its standard input does.
