@@ -36,9 +36,8 @@ live: ## only the tests of running nodes, package by package
 	$(GO) test -p 1 $(LIVE)
 
 # Of crdt only snapshots meet other goroutines. Tests that kill processes, or damage files that one caller opens, show nothing more under the detector,
-# and wait for the disk. Of the random
-# histories of a store -short plays a fifth: what they look for, one caller sees, and all of them are played without the detector; what the
-# detector looks for, every one of them does.
+# and wait for the disk. Of the random histories of a store -short plays a fifth: what they look for, one caller sees, and all of them are played
+# without the detector; what the detector looks for, every one of them does.
 race: ## only the race tests
 	$(GO) test -race -run 'WhileTheStoreIsWritten' ./crdt
 	$(GO) test -race -short -skip '^TestKill|^TestDamageIsRefused|^TestEveryCutIs|^TestASoundFile|^TestANoteThatIsCut' $(RACE_CALM)

@@ -182,22 +182,13 @@ func rawOneWayFrom(n int, d time.Duration) (load, error) {
 	}
 	defer raw.Close()
 	go serveRaw(raw)
-	conn, err := net.Dial("tcp", raw.Addr().String())
+	w, err := dialRawLine(raw.Addr().String())
 	if err != nil {
 		return load{}, err
 	}
-	defer conn.Close()
-	if _, err := conn.Write([]byte{'1'}); err != nil {
-		return load{}, err
-	}
-	out := newOutbox(conn)
-	defer out.close()
+	defer w.end()
 	frame := make([]byte, payload)
-	return handled(n, d, func(int, int) error { out.put(frame); return nil }, func() error {
-		out.put([]byte{1}) // it is echoed
-		_, err := io.ReadFull(conn, make([]byte, 5))
-		return err
-	})
+	return handled(n, d, func(int, int) error { w.put(frame); return nil }, w.echoed)
 }
 
 // runLanes measures the latency of the Control lane while the Data lane is flooded and a snapshot of 100 MB streams in the Bulk lane. Beside it,

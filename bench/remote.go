@@ -128,29 +128,53 @@ func counted(ctx context.Context, region *sharding.Region[Message], ids []string
 	return sum, nil
 }
 
-// rawOneWay sends frames one way over one connection; the last one is echoed.
-func rawOneWay(addr string, d time.Duration) (load, error) {
+// rawLine is a connection to a raw peer to which frames go one way.
+type rawLine struct {
+	*outbox
+	conn net.Conn
+}
+
+func dialRawLine(addr string) (*rawLine, error) {
 	conn, err := net.Dial("tcp", addr)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := conn.Write([]byte{'1'}); err != nil {
+		_ = conn.Close()
+		return nil, err
+	}
+	return &rawLine{newOutbox(conn), conn}, nil
+}
+
+// echoed sends a last frame and waits until it has come back, and so until all have come there.
+func (w *rawLine) echoed() error {
+	w.put([]byte{1})
+	_, err := io.ReadFull(w.conn, make([]byte, 5))
+	return err
+}
+
+func (w *rawLine) end() {
+	w.close()
+	_ = w.conn.Close()
+}
+
+// rawOneWay sends frames one way over one connection.
+func rawOneWay(addr string, d time.Duration) (load, error) {
+	w, err := dialRawLine(addr)
 	if err != nil {
 		return load{}, err
 	}
-	defer conn.Close()
-	if _, err := conn.Write([]byte{'1'}); err != nil {
-		return load{}, err
-	}
-	out := newOutbox(conn)
-	defer out.close()
+	defer w.end()
 	frame := make([]byte, payload)
 	start := time.Now()
 	n := 0
 	for time.Since(start) < d {
 		for range 256 {
-			out.put(frame)
+			w.put(frame)
 			n++
 		}
 	}
-	out.put([]byte{1})
-	_, err = io.ReadFull(conn, make([]byte, 5))
+	err = w.echoed()
 	return load{ops: n, elapsed: time.Since(start)}, err
 }
 
