@@ -20,9 +20,9 @@ const (
 )
 
 func (r *registry) reserve() {
-	for id, example := range []any{passivateWireID: passivateRequest{}, startWireID: startRequest{}} {
+	for id, example := range []any{passivateWireID: passivateRequest{}, startWireID: startRequest{}, carriedWireID: carried{}} {
 		t := reflect.TypeOf(example)
-		m := &msgType{id: uint32(id), name: t.String(), typ: t}
+		m := &msgType{id: uint32(id), name: t.String(), typ: t, plan: planOf(t)}
 		r.byID[m.id], r.byType[t] = m, m
 	}
 }

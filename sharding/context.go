@@ -165,6 +165,9 @@ func (l Later) checkType(v any) string {
 // receive implements incarnation.
 func (c *Context[M]) receive(env envelope) error {
 	msg, ok := env.msg.(M)
+	if b, is := env.msg.(carried); is {
+		return c.carry(b.Body)
+	}
 	if !ok {
 		c.r.core.replyError(env, statusUnregistered, fmt.Sprintf("%T", env.msg))
 		return fmt.Errorf("%w: %T", ErrUnregisteredMessage, env.msg)

@@ -29,6 +29,7 @@ type core struct {
 	ctl      controller
 	outs     sync.Pool // *outgoing
 	overflow overflow
+	boxes    sync.Map // by name: func(membership.UID, []byte)
 
 	mailboxMax                        int
 	askTimeout                        time.Duration

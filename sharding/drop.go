@@ -38,12 +38,17 @@ const (
 	DropLateReply
 	// DropReplyUnsent: a reply could not be put on the connection to its caller.
 	DropReplyUnsent
+	// DropPostUnsent: an answer of Context.Post could not be put on the connection to its node.
+	DropPostUnsent
+	// DropNoBox: such an answer came for a box that is not open.
+	DropNoBox
 	dropReasons
 )
 
 var dropNames = [dropReasons]string{
 	"mailbox full", "buffer full", "queue full", "stopped", "too many hops", "undecodable", "too large", "unregistered type", "invalid id", "no link",
 	"shard given up by force", "node lost", "late reply", "reply unsent",
+	"post unsent", "no such box",
 }
 
 func (r DropReason) String() string {

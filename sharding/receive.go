@@ -31,6 +31,8 @@ func (r *core) Receive(from transport.NodeID, payload []byte) {
 		r.receiveReply(uint64(from), &rd)
 	case kind == frameControl:
 		r.receiveControl(uint64(from), &rd)
+	case kind == framePost:
+		r.receivePost(uint64(from), &rd)
 	default:
 		r.malformed(uint64(from))
 	}

@@ -14,6 +14,7 @@ import (
 //	ask      [2, hops, shard, "id", type, call, origin, body]
 //	reply    [3, call, status, body | text]
 //	control  [4, bytes]                           a message of sharding/protocol: fences go down the data lane, the rest in control
+//	post     [5, "box", bytes]                    of Context.Post
 //
 // hops counts how often a region has passed the message on. type is the wire id of the message's type. call names the question at its
 // origin; origin is 0 for "whoever sent this frame", which the first region that passes it on replaces. status 0 is a reply, whose body is
@@ -30,6 +31,7 @@ const (
 	frameAsk
 	frameReply
 	frameControl
+	framePost
 )
 
 const hopsMax = 8

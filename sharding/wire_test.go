@@ -20,6 +20,7 @@ func TestFrames(t *testing.T) {
 		"01840307" + "00" + "f5":     append(appendReplyHead(nil, 7, statusOK), head.True),
 		"01840307" + "02" + "626f68": appendErrorReply(nil, 7, statusNoReply, "oh"),
 		"01820442" + "aabb":          appendControl(nil, []byte{0xaa, 0xbb}),
+		"018305" + "6162" + "42aabb": appendPost(nil, "b", []byte{0xaa, 0xbb}),
 	} {
 		if hex.EncodeToString(got) != want {
 			t.Errorf("\nwant %s\ngot  %x", want, got)
@@ -58,6 +59,7 @@ func FuzzReceive(f *testing.F) {
 	f.Add(append(appendReplyHead(nil, 1<<32, statusOK), head.True))
 	f.Add(appendErrorReply(nil, 1<<32, 99, "x"))
 	f.Add(appendControl(nil, []byte{1, 2, 3}))
+	f.Add(appendPost(nil, "box", []byte{1, 2, 3}))
 	g, _ := localRegion(f, cartType(&cartLog{}))
 	f.Fuzz(func(t *testing.T, b []byte) { g.core.Receive(7, b) })
 }

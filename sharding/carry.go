@@ -1,0 +1,154 @@
+package sharding
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/coterie-go/coterie/crdt/head"
+	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/transport"
+)
+
+// Protocols that stand on entities, such as package sharding/delivery, speak in bytes that are no messages of the type: Region.Carry takes them to an
+// entity, whatever its M, along the way of its messages; Context.Post takes answers to a box of a node's region. Both are at most once and never wait.
+
+// Carrier is implemented by entities that take what Region.Carry brings: one call at a time and in line with Receive, whose rules hold for
+// it too. body belongs to the callee. What comes for an entity that is no Carrier is dropped with DropUnregistered.
+type Carrier[M any] interface {
+	Carried(c *Context[M], body []byte) error
+}
+
+// carried is what Carry sends. Every registry knows it, as it does administrative messages.
+type carried struct {
+	_    struct{} `cbor:",toarray"`
+	Body []byte
+}
+
+const (
+	carriedWireID = 2
+	boxMax        = 128
+)
+
+// ErrBox: the name of a box is empty, too long, or in use on this region.
+var ErrBox = errors.New("sharding: box")
+
+// Carry sends bytes to an entity that is a Carrier, in order with what this goroutine tells it. It never waits. body must not be changed afterwards.
+//
+// Errors: ErrInvalidID, ErrMessageTooLarge, ErrBufferFull, ErrStopped.
+func (g *Region[M]) Carry(id string, body []byte) error {
+	return g.core.send(inHandler, id, envelope{msg: carried{Body: body}})
+}
+
+// UID is the node's.
+func (g *Region[M]) UID() membership.UID { return membership.UID(g.core.self) }
+
+// Messages is the codec of the type.
+func (g *Region[M]) Messages() Codec[M] { return Codec[M]{reg: g.core.reg} }
+
+// Stopped is closed when the region has stopped.
+func (g *Region[M]) Stopped() <-chan struct{} { return g.core.closed }
+
+// OpenBox has fn called with what entities of the type post to a box of this node, perhaps by several goroutines at a time; it must be quick, and
+// must not keep body. A name is 1 to 128 bytes and in use once per region.
+func (g *Region[M]) OpenBox(name string, fn func(from membership.UID, body []byte)) (cancel func(), err error) {
+	if name == "" || len(name) > boxMax {
+		return nil, fmt.Errorf("%w: its name has %d bytes, want 1 to %d", ErrBox, len(name), boxMax)
+	}
+	if _, used := g.core.boxes.LoadOrStore(name, fn); used {
+		return nil, fmt.Errorf("%w: %q is in use on this region", ErrBox, name)
+	}
+	return sync.OnceFunc(func() { g.core.boxes.Delete(name) }), nil
+}
+
+// Post sends bytes to a box of the type's region on a node. It never waits, and like every effect needs the lease.
+func (c *Context[M]) Post(to membership.UID, box string, body []byte) error {
+	r := c.r.core
+	if !r.lease.Holds() {
+		return ErrNoLease
+	}
+	if uint64(to) == r.self {
+		r.posted(to, box, body)
+		return nil
+	}
+	o := r.outs.Get().(*outgoing)
+	defer o.release()
+	o.body = appendPost(o.body[:0], box, body)
+	err := r.net.Append(transport.NodeID(to), transport.Data, r.replyStripe(), r.channel, o.fillBody, nil)
+	if err != nil {
+		r.drops.drop(DropPostUnsent, -1, "", nil)
+	}
+	return err
+}
+
+func (r *core) posted(from membership.UID, box string, body []byte) {
+	fn, ok := r.boxes.Load(box)
+	if !ok {
+		r.drops.drop(DropNoBox, -1, "", nil)
+		return
+	}
+	fn.(func(membership.UID, []byte))(from, body)
+}
+
+func (r *core) receivePost(from uint64, rd *reader) {
+	box, body := rd.str(head.Text), rd.str(head.Bytes)
+	if rd.bad {
+		r.malformed(from)
+		return
+	}
+	r.posted(membership.UID(from), string(box), body)
+}
+
+func appendPost(dst []byte, box string, body []byte) []byte {
+	dst = append(dst, wireVersion, head.Array|3, byte(framePost))
+	dst = head.Append(dst, head.Text, uint64(len(box)))
+	dst = append(dst, box...)
+	dst = head.Append(dst, head.Bytes, uint64(len(body)))
+	return append(dst, body...)
+}
+
+// carry hands what was carried to the user's entity.
+func (c *Context[M]) carry(body []byte) error {
+	k, ok := c.user.(Carrier[M])
+	if !ok {
+		c.r.core.drops.drop(DropUnregistered, c.Shard(), c.e.id, nil)
+		return nil
+	}
+	return k.Carried(c, body)
+}
+
+// Append appends the encoded message with its type's wire id.
+func (c Codec[M]) Append(dst []byte, msg M) ([]byte, error) {
+	mt, err := c.reg.of(msg)
+	if err != nil {
+		return dst, err
+	}
+	out, err := mt.appendBody(head.Append(append(dst, head.Array|2), head.Uint, uint64(mt.id)), msg)
+	if err != nil {
+		return dst, fmt.Errorf("%w: %s: %w", ErrEncoding, mt.name, err)
+	}
+	return out, nil
+}
+
+// Decode reads what Append has written. The message shares no memory with b.
+func (c Codec[M]) Decode(b []byte) (M, error) {
+	var none M
+	rd := reader{b: b}
+	fields, typ := rd.head(head.Array), rd.small(1<<32-1)
+	mt := c.reg.byID[uint32(typ)]
+	switch {
+	case rd.bad || fields != 2:
+		return none, fmt.Errorf("%w: %d bytes are no message", ErrEncoding, len(b))
+	case mt == nil:
+		return none, fmt.Errorf("%w: wire id %08x", ErrUnregisteredMessage, typ)
+	}
+	v, err := mt.decode(rd.rest())
+	if err != nil {
+		return none, fmt.Errorf("%w: %s: %w", ErrEncoding, mt.name, err)
+	}
+	msg, ok := v.(M)
+	if !ok {
+		return none, fmt.Errorf("%w: %s is not for entities", ErrUnregisteredMessage, mt.name)
+	}
+	return msg, nil
+}
