@@ -2,6 +2,7 @@
 
 GO        ?= go
 SEEDS     ?= 2000
+PLAN      ?=
 FUZZTIME  ?= 2m
 BENCH     ?= all
 # lmdb-go compiles its bundled C; this silences the one warning of that code.
@@ -49,8 +50,8 @@ vet: ## go vet
 lint: ## staticcheck, pinned in go.mod
 	$(GO) tool staticcheck ./...
 
-sim: ## the simulator: make sim SEEDS=2000
-	$(GO) run ./proptest/sim/cmd/sim -seeds $(SEEDS)
+sim: ## the simulator: make sim SEEDS=2000, or make sim PLAN=cluster SEEDS=5000
+	$(GO) run ./proptest/sim/cmd/sim -plan "$(PLAN)" -seeds $(SEEDS)
 
 faults: ## plant each fault and count the seeds until the simulator catches it
 	$(GO) run ./proptest/sim/cmd/sim -faults

@@ -85,7 +85,6 @@ type Config struct {
 	// Default 20 s.
 	BootstrapTimeout time.Duration
 
-	unchecked bool // tests: timing that Validate would not allow
 
 	// Faults are planted errors. Zero = none; only the simulator's self-test sets it.
 	Faults Faults
@@ -188,7 +187,7 @@ func (c Config) Validate() error {
 		fault(s.MinorityDelay < 0, "LeaseMajority.MinorityDelay %v is negative", s.MinorityDelay)
 	}
 	fault(c.MinMembers < 0, "MinMembers %d is negative", c.MinMembers)
-	if !c.unchecked {
+	if !c.Faults.AnyTiming {
 		errs = append(errs, c.validateTiming()...)
 	}
 	return errors.Join(errs...)

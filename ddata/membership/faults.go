@@ -1,6 +1,7 @@
 package membership
 
-// Faults are planted errors: each takes one rule away, and the tests show that they notice. Zero = none.
+// Faults are planted errors: each takes one rule away, and the tests show that they notice. Zero = none. AnyTiming is none: what it lets pass costs
+// availability, and the rules hold.
 type Faults struct {
 	NoPromise        bool // R4 off: a proposal is accepted although a promise to a dropped member runs
 	NoInstallPromise bool // R3 off: installing a view promises nothing
@@ -12,5 +13,6 @@ type Faults struct {
 	NoArbiterRecord  bool // a new holder of the arbiter's lease ignores what the arbiter has decided and promised
 	NoArbiterWait    bool // and does not wait for what was granted in the arbiter's name before
 	OnlyLastDisks    bool // a cold start hears the disks of the last view and no others (V5)
+	AnyTiming        bool // Validate lets any time-outs pass
 	DoneTooEarly     bool // a Singleton that is asked to hand over says that it is done while it still stops
 }

@@ -31,7 +31,9 @@ func TestRandomWorldsNoticeFaults(t *testing.T) {
 		worlds, found, first := max(*huntFlag, 40), 0, 0
 		for seed := 1; seed <= worlds && (found == 0 || *huntFlag > 0); seed++ {
 			cfg := timing(uint64(seed))
+			reckless := cfg.Faults.AnyTiming
 			cfg.Faults = h.fault
+			cfg.Faults.AnyTiming = reckless
 			c := newChaos(t, uint64(seed), cfg)
 			c.play()
 			if len(c.w.judge.faults) == 0 {

@@ -30,11 +30,12 @@ const (
 	diskStall
 	connectionReset
 	wallJump
+	flap
 	strokes
 )
 
 var strokeNames = [strokes]string{"split", "isolate", "isolate-oldest", "one-way", "partial", "mend", "crash", "crash-oldest", "crash-all", "freeze",
-	"freeze-oldest", "suspend", "leave", "join", "operator-down", "disk-stall", "reset", "wall-jump"}
+	"freeze-oldest", "suspend", "leave", "join", "operator-down", "disk-stall", "reset", "wall-jump", "flap"}
 
 func (s stroke) String() string { return strokeNames[s] }
 
@@ -43,6 +44,7 @@ type chaos struct {
 	w     *World
 	rng   *rand.Rand
 	dealt int
+	flaps int // how often links began to flap; the latest goes on
 	// onInstall, when set by a script, sees every view that is installed.
 	onInstall func(*membership.View)
 }
@@ -121,6 +123,8 @@ func (c *chaos) strike(s stroke) {
 		c.crash(c.oldest())
 	case crashAll:
 		c.crashAll()
+	case flap:
+		c.flap()
 	default:
 		c.strikeOne(s)
 	}
@@ -206,11 +210,7 @@ func (c *chaos) isolate(s *Slot) {
 }
 
 func (c *chaos) oneWay() {
-	n := len(c.w.slots)
-	bad := make([]uint64, n)
-	for range 1 + c.rng.IntN(2*n) {
-		bad[c.rng.IntN(n)] |= 1 << c.rng.IntN(n)
-	}
+	bad := c.someWays()
 	c.w.net.cut(func(a, b int) bool { return bad[a]>>b&1 == 1 })
 }
 
@@ -285,6 +285,7 @@ func (w *World) heal() {
 	w.healed = true
 	w.trace.line(w, "HEAL")
 	w.net.cut(nil)
+	w.net.flap(nil)
 	w.net.loss, w.net.dup, w.net.straggle, w.net.lose, w.net.still = 0, 0, 0, nil, nil
 	for _, s := range w.slots {
 		s.disk.slowTil = 0

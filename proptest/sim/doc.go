@@ -10,10 +10,18 @@
 //   - the network loses, repeats, reorders and delays on the control lane, with stragglers of seconds; the data lanes are FIFO until their
 //     connection breaks; cuts are total, partial or one-way;
 //   - disks forget what was not committed, are slow, stall, and fail commits;
-//   - processes crash, come back as new incarnations on the same disk, stand still as after SIGSTOP, are suspended; nodes join and leave;
+//   - links flap: some ways come and go in rapid turns, for up to half a minute;
+//   - processes crash, come back as new incarnations on the same disk, stand still as after SIGSTOP, are suspended; nodes join and leave, an
+//     operator downs some;
 //   - clocks differ in rate by up to a per cent, and in wall time by any amount;
 //   - scenarios (scenario.go) script what chance finds too rarely. One of them, outside of the swarm, is the insert test of the reference
 //     (script_inserts.go): five nodes, four phases of unique inserts, connected and split three to two, at Local and at Majority.
+//
+// Which swarm that is, the Plan says. The usual one draws from all there is. The plan "cluster" (plan_cluster.go) draws worlds that are about the
+// cluster: 3, 5, 7 and, in a tenth of the seeds, 20 members, up to 8 more slots for joins, every strategy, VotersMax, three sets of time-outs (usual ones; the
+// most hostile that Config.Validate lets pass; and reckless ones beyond, with no StableAfter and leases of ten seconds), every kind of stroke, joins
+// and leaves in all of them, and the worst cases of a growing view with 3 and 4 nodes; and so little load that a world takes a fifth of the time of a
+// usual one. All judges stay on.
 //
 // After a safety phase the world is healed, and must then get well in bounded virtual time.
 //

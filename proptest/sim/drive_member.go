@@ -59,8 +59,11 @@ func newMemberDriver(p *Process) *memberDriver {
 func (d *memberDriver) config(known bool) membership.Config {
 	o := d.p.w.opt
 	c := membership.LAN()
-	if o.Hostile { // all safety must come from the rules: the least stable-after and the longest lease that Validate lets pass
+	switch o.Timing {
+	case hostileTiming:
 		c.UnreachableAfter, c.LeaseDuration, c.StableAfter, c.SelfDownAfter = 2*time.Second, 8*time.Second, 6300*time.Millisecond, 25*time.Second
+	case recklessTiming:
+		c.UnreachableAfter, c.LeaseDuration, c.StableAfter, c.SelfDownAfter = 2*time.Second, 10*time.Second, time.Millisecond, 25*time.Second
 	}
 	c.UID, c.Addr, c.Name, c.Roles = membership.UID(d.p.uid), d.p.slot.addr(), "sim", []string{role}
 	c.Disk = membership.DiskID(d.p.slot.index + 1)
@@ -77,6 +80,7 @@ func (d *memberDriver) config(known bool) membership.Config {
 	}
 	c.Strategy, c.VotersMax = o.Strategy, o.VotersMax
 	c.Faults = o.memberFaults()
+	c.Faults.AnyTiming = o.Timing == recklessTiming
 	return c
 }
 

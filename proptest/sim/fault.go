@@ -83,6 +83,14 @@ func FaultNames(all bool) []string {
 	return names
 }
 
+func allFaultNames() []string {
+	names := FaultNames(true)
+	for _, f := range unseen {
+		names = append(names, f.name)
+	}
+	return names
+}
+
 // planted are the switches of a run.
 func (o *Options) planted() faults {
 	var fs faults

@@ -41,6 +41,7 @@ type network struct {
 	rng *rand.Rand
 	// blocked[a] has bit b when nothing gets from slot a to slot b.
 	blocked [64]uint64
+	flapped [64]uint64 // the same, for what comes and goes by itself
 	links   map[linkKey]*link
 	// lose, when set by a script, loses packets of the control lane by what they are: the second byte of a message tells its kind.
 	lose func(from, to int, pk *packet) bool
@@ -75,22 +76,36 @@ func newNetwork(w *World) *network {
 
 // cut sets which slots cannot reach which; nil heals.
 func (n *network) cut(f func(from, to int) bool) {
-	n.blocked = [64]uint64{}
-	if f == nil {
-		return
-	}
-	n.w.counts.Cuts++
-	for a := range len(n.w.slots) {
-		for b := range len(n.w.slots) {
-			if a != b && f(a, b) {
-				n.blocked[a] |= 1 << b
-			}
-		}
+	n.blocked = n.matrix(f)
+	if f != nil {
+		n.w.counts.Cuts++
 	}
 }
 
+// flap does what cut does, beside what is cut.
+func (n *network) flap(f func(from, to int) bool) {
+	n.flapped = n.matrix(f)
+	if f != nil {
+		n.w.counts.Flaps++
+	}
+}
+
+func (n *network) matrix(f func(from, to int) bool) (m [64]uint64) {
+	if f == nil {
+		return m
+	}
+	for a := range len(n.w.slots) {
+		for b := range len(n.w.slots) {
+			if a != b && f(a, b) {
+				m[a] |= 1 << b
+			}
+		}
+	}
+	return m
+}
+
 // open says whether a packet gets from slot a to slot b.
-func (n *network) open(a, b int) bool { return n.blocked[a]>>b&1 == 0 }
+func (n *network) open(a, b int) bool { return (n.blocked[a]|n.flapped[a])>>b&1 == 0 }
 
 // connected says whether both directions are open, which a FIFO connection needs for its acknowledgements.
 func (n *network) connected(a, b int) bool { return n.open(a, b) && n.open(b, a) }

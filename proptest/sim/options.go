@@ -12,6 +12,8 @@ import (
 // Plan narrows what a seed draws: a scenario to play, and faults planted in the machines for the simulator's own self-test. The zero
 // value leaves everything to the seed.
 type Plan struct {
+	// Swarm is the name of what seeds are drawn from: empty for everything, or Cluster.
+	Swarm string
 	// Scenario is the name of the scenario to play; empty: the seed draws one.
 	Scenario string
 	// Fault is the name of the planted fault; empty: none.
@@ -26,6 +28,7 @@ type Plan struct {
 
 // Options are one swarm: each is drawn from the seed, many are off in most seeds, so that rare combinations come up often.
 type Options struct {
+	Swarm    string // the plan's
 	Scenario string // what the chaos plays: "chaos", or one of the scripted worst cases
 	Fault    string // the planted fault
 
@@ -48,7 +51,7 @@ type Options struct {
 	ChaosMin, ChaosMax time.Duration // between two strokes of chaos
 	Weights            [strokes]int  // of each kind of stroke
 
-	Hostile  bool                // timeouts that leave all safety to the rules: stable-after 0, long leases
+	Timing   timing              // the time-outs of all nodes
 	Strategy membership.Strategy // the downing strategy of all nodes
 	// VotersMax is how many of the oldest nodes vote on views; 0: all.
 	VotersMax int
@@ -92,11 +95,34 @@ type Options struct {
 	FalseHints bool // memberlist lies
 }
 
+// timing is a set of time-outs.
+type timing uint8
+
+const (
+	usualTiming timing = iota // the preset of package membership
+	// hostileTiming leaves all safety to the rules: the least stable-after and the longest lease that Validate lets pass.
+	hostileTiming
+	// recklessTiming goes beyond what Validate lets pass: stable-after 0, leases of ten seconds. Who is dropped always holds a lease still.
+	recklessTiming
+)
+
+func hostileIf(yes bool) timing {
+	if yes {
+		return hostileTiming
+	}
+	return usualTiming
+}
+
+func (t timing) String() string { return [...]string{"usual", "hostile", "reckless"}[t] }
+
 // smallFrame is a FrameMax that much does not fit in.
 const smallFrame = 600
 
 // drawOptions draws a swarm.
 func drawOptions(rs streams, plan Plan) Options {
+	if plan.Swarm == Cluster {
+		return drawCluster(rs, plan)
+	}
 	r := rs.stream("options", 0)
 	o := Options{
 		Fault:    plan.Fault,
@@ -120,7 +146,7 @@ func drawOptions(rs streams, plan Plan) Options {
 		ChaosMin: pick(r, 300*time.Millisecond, 2*time.Second),
 		ChaosMax: pick(r, 3*time.Second, 8*time.Second, 20*time.Second),
 
-		Hostile:  r.IntN(4) == 0,
+		Timing:   hostileIf(r.IntN(4) == 0),
 		WriteGap: pick(r, 10*time.Millisecond, 50*time.Millisecond, 200*time.Millisecond),
 		Keys:     pick(r, 1, 3, 10),
 		Durable:  r.IntN(2) == 0,
@@ -138,30 +164,34 @@ func drawOptions(rs streams, plan Plan) Options {
 		FalseHints:  r.IntN(2) == 0,
 		PromptLossy: r.IntN(3) == 0,
 		FrameMax:    pick(r, 0, 0, 0, smallFrame),
-		CheckEvery:  max(plan.CheckEvery, -1),
-		Strokes:     plan.Strokes,
-		Inserts:     max(plan.Inserts, 0),
 	}
-	for i := range o.Weights {
+	for i := range o.Weights[:flap] { // that one is drawn later
 		o.Weights[i] = pick(r, 0, 0, 1, 2, 5)
 	}
 	if o.Weights[suspend] > 0 { // together they would break the one assumption: that either clock shows how much time has passed
 		o.Weights[wallJump] = 0
 	}
 	o.Scenario = drawScenario(r)
+	o.fromPlan(plan)
+	applyScenario(r, &o)
+	o.drawLater(r)
+	o.drawArbiter(rs.stream("arbiter", 0))
+	o.drawLarge(rs.stream("large", 0))
+	return o
+}
+
+// fromPlan takes over what the plan says.
+func (o *Options) fromPlan(plan Plan) {
 	if plan.Scenario != "" {
 		o.Scenario = plan.Scenario
 	}
+	o.CheckEvery, o.Strokes, o.Inserts = max(plan.CheckEvery, -1), plan.Strokes, max(plan.Inserts, 0)
 	if o.CheckEvery == 0 {
 		o.CheckEvery = 1
 	}
 	if o.Inserts == 0 {
 		o.Inserts = 200
 	}
-	applyScenario(r, &o)
-	o.drawLater(r)
-	o.drawArbiter(rs.stream("arbiter", 0))
-	return o
 }
 
 // drawLater draws what the scenario does not bend.
@@ -213,7 +243,7 @@ func (o Options) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s nodes=%d+%d safety=%v loss=%g dup=%g straggle=%g delay=%v+%v drift=%g skew=%v disk=%v+%v fail=%g", o.Scenario, o.Nodes, o.Spare,
 		o.Safety, o.Loss, o.Duplicate, o.Straggle, o.DelayMin, o.DelayMean, o.ClockDrift, o.WallSkew, o.DiskMax, o.WriteBehind, o.DiskFail)
-	fmt.Fprintf(&b, " hostile=%v write=%v keys=%d durable=%v removes=%g reads=%g linear=%g log=%d shards=%dx%d remember=%v", o.Hostile,
+	fmt.Fprintf(&b, " timing=%v write=%v keys=%d durable=%v removes=%g reads=%g linear=%g log=%d shards=%dx%d remember=%v", o.Timing,
 		o.WriteGap, o.Keys, o.Durable, o.Removes, o.Reads, o.Linear, o.LogMax, o.EntityTypes, o.Shards, o.Remember)
 	fmt.Fprintf(&b, " downing=%q", o.Strategy.String())
 	if o.VotersMax > 0 {

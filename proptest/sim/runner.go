@@ -90,6 +90,9 @@ func insertBySeed(rs []Result, r Result) []Result {
 // Replay is the command that shows a failing seed.
 func Replay(seed uint64, plan Plan) string {
 	s := fmt.Sprintf("go run ./proptest/sim/cmd/sim -seed %d -v", seed)
+	if plan.Swarm != "" {
+		s += " -plan " + plan.Swarm
+	}
 	if plan.Scenario != "" {
 		s += " -scenario " + plan.Scenario
 	}

@@ -55,7 +55,10 @@ func applyScenario(r *rand.Rand, o *Options) {
 	switch o.Scenario {
 	case growingView:
 		o.Nodes, o.Spare, o.Safety = pick(r, 3, 3, 4), 10, 150*time.Second
-		o.Shards, o.Hostile = 0, r.IntN(4) > 0
+		o.Shards = 0
+		if t := hostileIf(r.IntN(4) > 0); o.Timing != recklessTiming {
+			o.Timing = t
+		}
 		o.WriteGap, o.Reads = pick(r, 5*time.Millisecond, 10*time.Millisecond), 0.6
 	case coldRestarts:
 		o.Nodes, o.Durable, o.DiskMax, o.Shards = pick(r, 1, 3, 3, 5), true, pick(r, 5*time.Millisecond, 40*time.Millisecond, 200*time.Millisecond), 0
@@ -72,7 +75,7 @@ func applyScenario(r *rand.Rand, o *Options) {
 		o.Loss, o.Straggle = pick(r, 0, 0.01), 0
 		o.Calm = r.IntN(2) == 0
 		if o.Calm { // clocks, disks and the control lane may still be bad, but no lease may run out
-			o.Weights, o.DiskFail, o.Hostile = quiet, 0, false
+			o.Weights, o.DiskFail, o.Timing = quiet, 0, usualTiming
 			o.StopTimeout = 10 * time.Second // longer than the slowest handler
 		}
 	case lostKinds:
@@ -86,15 +89,15 @@ func applyScenario(r *rand.Rand, o *Options) {
 		o.WeakSketch = r.IntN(2) == 0
 	case tidying:
 		o.Nodes, o.Spare, o.Shards, o.Safety = pick(r, 3, 5, 5), 4, 0, 150*time.Second
-		o.Hostile, o.PromptLossy, o.DiskFail = false, false, 0
+		o.Timing, o.PromptLossy, o.DiskFail = usualTiming, false, 0
 		o.Keys, o.WriteGap, o.Reads = pick(r, 1, 3), pick(r, 20*time.Millisecond, 50*time.Millisecond), 0.3
 	case lateCounts:
 		o.Nodes, o.Spare, o.Shards, o.Safety = 5, 4, 0, 150*time.Second
-		o.Hostile, o.PromptLossy, o.DiskFail, o.Durable = false, false, 0, false
+		o.Timing, o.PromptLossy, o.DiskFail, o.Durable = usualTiming, false, 0, false
 		o.Keys, o.WriteGap, o.Reads, o.Sums = 1, 20*time.Millisecond, 0.3, 0.8
 	case inserts:
 		o.Nodes, o.Spare, o.Shards, o.Safety = insertNodes, 0, 0, 110*time.Second
 		o.Loss, o.Straggle, o.DiskFail, o.WriteGap = 0, 0, 0, time.Second
-		o.Hostile = false // a split of five seconds must not be decided
+		o.Timing = usualTiming // a split of five seconds must not be decided
 	}
 }

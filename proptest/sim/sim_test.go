@@ -24,6 +24,53 @@ func TestSeeds(t *testing.T) {
 
 const testSeeds = 24
 
+// TestClusterSeeds runs worlds of the plan for clusters. `make sim PLAN=cluster SEEDS=5000` runs more.
+func TestClusterSeeds(t *testing.T) {
+	b := Batch{First: 1, Seeds: testSeeds, Plan: Plan{Swarm: Cluster}}
+	b.Failed = func(r Result) { t.Errorf("seed %d: %v\n%s", r.Seed, r.Violation, Replay(r.Seed, b.Plan)) }
+	s := b.Run()
+	t.Log(s)
+	t.Logf("%+v", s.Counts)
+	if c := s.Counts; c.Flaps == 0 || c.Crashes == 0 || c.Pauses == 0 || c.Cuts == 0 || c.Joins == 0 || c.Leaves == 0 || c.Acked == 0 || c.Told == 0 {
+		t.Errorf("the worlds did next to nothing: %+v", c)
+	}
+}
+
+// TestClusterPlanDrawsAll: what the plan promises does come up.
+func TestClusterPlanDrawsAll(t *testing.T) {
+	seen := map[string]bool{}
+	for seed := uint64(1); seed <= 400; seed++ {
+		o := drawOptions(streams{seed: seed}, Plan{Swarm: Cluster})
+		seen[fmt.Sprint("nodes ", o.Nodes)], seen[o.Strategy.String()], seen[o.Timing.String()] = true, true, true
+		seen[fmt.Sprint("voters ", o.VotersMax)], seen[fmt.Sprint(o.Scenario, " of ", o.Nodes, " ", o.Timing)] = true, true
+		for s, n := range o.Weights {
+			seen[stroke(s).String()] = seen[stroke(s).String()] || n > 0
+		}
+		if scripts[o.Scenario] == nil && (o.Weights[join] == 0 || o.Weights[leave] == 0) || o.ClockDrift > 0.01 || o.WriteGap < 300*time.Millisecond {
+			t.Errorf("seed %d: %v", seed, o)
+		}
+	}
+	want := []string{"nodes 3", "nodes 5", "nodes 7", "nodes 20", "keep-majority", "manual", "keep-oldest", "keep-oldest down-if-alone", "down-all", "lease-majority",
+		"static-quorum 3", "voters 0", "voters 1", "voters 3", "voters 5", "growing-view of 3 reckless", "growing-view of 4 reckless", "growing-view of 3 hostile"}
+	for _, w := range append(want, strokeNames[:]...) {
+		if !seen[w] {
+			t.Errorf("no %q in 400 seeds", w)
+		}
+	}
+}
+
+// TestPlanIsValidated: a name that is unknown is no silent run of something else.
+func TestPlanIsValidated(t *testing.T) {
+	for _, p := range []Plan{{Swarm: "clusters"}, {Scenario: "grow"}, {Fault: "no-v9"}} {
+		if p.Validate() == nil {
+			t.Errorf("%+v is taken", p)
+		}
+	}
+	if err := (Plan{Swarm: Cluster, Scenario: growingView, Fault: "no-v1"}).Validate(); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestRegressions runs the seeds that once found something.
 func TestRegressions(t *testing.T) {
 	f, err := os.Open("testdata/seeds")

@@ -31,12 +31,12 @@ type Result struct {
 
 // Counts say what a run really did, so that a quiet run is not taken for a good one.
 type Counts struct {
-	Views, Crashes, Restarts, Pauses, Cuts, Leaves, Joins uint64
-	Writes, Acked, Reads, Linear, Excused                 uint64
-	Sent, Delivered, Lost                                 uint64
-	Tells, Told, HandOffs, Starts                         uint64
-	Swept, Expired, Folded, Deleted                       uint64
-	Bulk, Parts                                           uint64
+	Views, Crashes, Restarts, Pauses, Cuts, Flaps, Leaves, Joins uint64
+	Writes, Acked, Reads, Linear, Excused                        uint64
+	Sent, Delivered, Lost                                        uint64
+	Tells, Told, HandOffs, Starts                                uint64
+	Swept, Expired, Folded, Deleted                              uint64
+	Bulk, Parts                                                  uint64
 }
 
 // add sums the counts of runs.
@@ -46,6 +46,7 @@ func (c *Counts) add(o Counts) {
 	c.Restarts += o.Restarts
 	c.Pauses += o.Pauses
 	c.Cuts += o.Cuts
+	c.Flaps += o.Flaps
 	c.Leaves += o.Leaves
 	c.Joins += o.Joins
 	c.Writes += o.Writes

@@ -1,6 +1,7 @@
 // Command sim runs simulated clusters, one per seed, and reports every broken promise with the command that replays it.
 //
 //	sim -seeds 2000            many seeds, one line at the end
+//	sim -plan cluster -seeds 5000   the same, of worlds that are about the cluster
 //	sim -seed 17 -v            one seed with everything that happens in it
 //	sim -seed 17 -tail 80      the same, the last lines only
 //	sim -faults                how many seeds it takes to catch each planted fault
@@ -11,6 +12,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime/debug"
 	"runtime/pprof"
 
 	"github.com/coterie-go/coterie/proptest/sim"
@@ -24,6 +26,7 @@ func main() {
 		verbose  = flag.Bool("v", false, "with -seed: print every input and effect")
 		tail     = flag.Int("tail", 0, "with -seed: print the last lines only")
 		workers  = flag.Int("workers", 0, "worlds at a time; 0: one per processor")
+		swarm    = flag.String("plan", "", "draw the seeds from this plan: \"cluster\", or all there is")
 		scenario = flag.String("scenario", "", "play this scenario instead of the drawn one")
 		fault    = flag.String("fault", "", "plant this fault")
 		faults   = flag.Bool("faults", false, "count the seeds until each of the required faults is caught")
@@ -37,8 +40,13 @@ func main() {
 		profile  = flag.String("cpuprofile", "", "write a profile")
 	)
 	flag.Parse()
+	debug.SetGCPercent(400) // worlds are small and short-lived: memory is cheaper than a fifth of the time
 	stop := startProfile(*profile)
-	plan := sim.Plan{Scenario: *scenario, Fault: *fault, CheckEvery: *check, Strokes: *strokes, Inserts: *inserts}
+	plan := sim.Plan{Swarm: *swarm, Scenario: *scenario, Fault: *fault, CheckEvery: *check, Strokes: *strokes, Inserts: *inserts}
+	if err := plan.Validate(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(2)
+	}
 	ok := true
 	switch {
 	case *faults:

@@ -1,0 +1,133 @@
+package sim
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/coterie-go/coterie/ddata/membership"
+)
+
+// Cluster is the name of the plan whose worlds are about the cluster and not about data: more members, every strategy, all harm of networks, processes
+// and clocks, joins and leaves during all of it, and just enough load to see who acts, and that what a majority acknowledged in one view is read in
+// the next. Such a world costs a fraction of one that is drawn from everything.
+const Cluster = "cluster"
+
+// Swarms are the names of the plans beside the usual one, which is "".
+var Swarms = []string{Cluster}
+
+// Validate says what is wrong with a plan.
+func (p Plan) Validate() error {
+	for _, known := range []struct {
+		field, name string
+		names       []string
+	}{
+		{"Swarm", p.Swarm, Swarms}, {"Scenario", p.Scenario, Scenarios}, {"Fault", p.Fault, allFaultNames()},
+	} {
+		if known.name != "" && !contains(known.names, known.name) {
+			return fmt.Errorf("sim: Plan.%s %q is none of %q", known.field, known.name, known.names)
+		}
+	}
+	return nil
+}
+
+func contains(names []string, name string) bool {
+	for _, n := range names {
+		if n == name {
+			return true
+		}
+	}
+	return false
+}
+
+// drawCluster draws a world of the plan Cluster.
+func drawCluster(rs streams, plan Plan) Options {
+	r := rs.stream("cluster", 0)
+	o := Options{
+		Swarm:    Cluster,
+		Fault:    plan.Fault,
+		Nodes:    pick(r, 3, 3, 3, 5, 5, 5, 7, 7, 7, large),
+		Spare:    pick(r, 2, 4, 8),
+		Safety:   pick(r, 50*time.Second, 70*time.Second, 100*time.Second),
+		Liveness: 180 * time.Second,
+
+		Loss:      pick(r, 0, 0, 0.01, 0.05, 0.15, 0.3),
+		Duplicate: pick(r, 0, 0, 0.01, 0.1),
+		Straggle:  pick(r, 0, 0, 0.01, 0.05),
+		DelayMin:  pick(r, 50*time.Microsecond, 200*time.Microsecond, time.Millisecond),
+		DelayMean: pick(r, 100*time.Microsecond, time.Millisecond, 10*time.Millisecond),
+
+		ClockDrift: pick(r, 0, 0.01, 0.01, 0.01),
+		WallSkew:   pick(r, 0, 0, 100*time.Millisecond, 30*time.Second, time.Hour),
+		DiskMin:    50 * time.Microsecond,
+		DiskMax:    pick(r, 200*time.Microsecond, 5*time.Millisecond, 40*time.Millisecond),
+
+		ChaosMin: pick(r, 300*time.Millisecond, time.Second),
+		ChaosMax: pick(r, 3*time.Second, 8*time.Second, 15*time.Second),
+
+		Durable:     r.IntN(2) == 0,
+		StopTimeout: pick(r, 2*time.Second, 10*time.Second),
+		Rebalance:   pick(r, time.Second, 10*time.Second),
+		FalseHints:  r.IntN(2) == 0,
+		PromptLossy: r.IntN(3) == 0,
+	}
+	for i := range o.Weights {
+		o.Weights[i] = pick(r, 0, 0, 1, 2, 5)
+	}
+	o.Weights[join], o.Weights[leave] = pick(r, 2, 5, 8), pick(r, 1, 3, 5)
+	if o.Weights[suspend] > 0 {
+		o.Weights[wallJump] = 0 // as in drawOptions
+	}
+	o.Timing = pick(r, usualTiming, usualTiming, hostileTiming, recklessTiming)
+	o.Scenario = pick(r, plainChaos, plainChaos, plainChaos, plainChaos, plainChaos, plainChaos, plainChaos, growingView, growingView, lostKinds,
+		rollingMoves)
+	o.fromPlan(plan)
+	applyScenario(r, &o)
+	o.drawStrategy(r)
+	o.lighten(r)
+	return o
+}
+
+// drawStrategy draws how the cluster downs, and how many vote.
+func (o *Options) drawStrategy(r *rand.Rand) {
+	o.Strategy = membership.KeepMajority{}
+	if o.Scenario != plainChaos {
+		return // those are about a majority
+	}
+	o.Strategy = pick[membership.Strategy](r, membership.KeepMajority{}, membership.KeepMajority{}, membership.Manual{},
+		membership.StaticQuorum{Size: o.Nodes/2 + 1}, membership.KeepOldest{}, membership.KeepOldest{DownIfAlone: true}, membership.DownAll{},
+		membership.LeaseMajority{})
+	o.VotersMax = pick(r, 0, 0, 0, 1, 3, 5)
+}
+
+// lighten leaves as much load as shows whether data and entities survive what the cluster does.
+func (o *Options) lighten(r *rand.Rand) {
+	o.WriteGap, o.Keys = pick(r, 300*time.Millisecond, time.Second), pick(r, 1, 3)
+	o.Reads, o.Linear, o.Removes = 0.4, 0.3, 0.1
+	if o.Shards, o.EntityTypes = pick(r, 0, 2, 4), 1; o.Scenario == rollingMoves {
+		o.Shards = 4
+	}
+	o.TellGap = pick(r, 200*time.Millisecond, time.Second)
+	if o.Nodes == large {
+		o.Safety = min(o.Safety, 50*time.Second)
+	}
+}
+
+// large is the number of nodes of the largest worlds.
+const large = 20
+
+// drawLarge makes a world large now and then, and lets links flap, from a stream of its own.
+func (o *Options) drawLarge(r *rand.Rand) {
+	if o.Scenario != plainChaos {
+		return
+	}
+	o.Weights[flap] = pick(r, 0, 0, 0, 1, 3)
+	if r.IntN(40) > 0 {
+		return
+	}
+	o.Nodes, o.Spare, o.Safety = large, min(o.Spare, 2), min(o.Safety, 60*time.Second)
+	o.WriteGap, o.TellGap = max(o.WriteGap, 100*time.Millisecond), max(o.TellGap, 100*time.Millisecond)
+	if _, ok := o.Strategy.(membership.StaticQuorum); ok {
+		o.Strategy = membership.StaticQuorum{Size: large/2 + 1}
+	}
+}
