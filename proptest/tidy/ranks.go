@@ -35,6 +35,7 @@ var ranks = []rankRow{
 	{"ddata/shutdown", 1, false, "phases and tasks, whatever they end"},
 	{"ddata/sight", 2, false, "what can be seen of a node names what the machines and the transport tell"},
 	{"ddata/sight/...", 3, false, "adapters of what can be seen, such as Prometheus"},
+	{"sharding/passivation", 0, true, "who goes when too many are active is a matter of numbers"},
 	{"sharding/protocol", 2, true, "coordinator, region and shard stand on views and on replicated state"},
 	{"ddata", 4, false, "the running node drives the machines beneath"},
 	{"sharding", 5, false, "entities live on a running node"},
