@@ -145,7 +145,7 @@ func (run *engine) start(p Ports) {
 // until ctx ends; inside (ctx from Context.Context) it fails with ErrBufferFull instead.
 //
 // Only what goes to another node is encoded, so only there a message can be too large: the same one may be accepted for an entity on this node, and
-// be refused, or dropped with DropTooLarge from a buffer, when the entity has moved. Keep messages below transport.DefaultFrameMax wherever they go.
+// be refused, or dropped with DropTooLarge from a buffer, when the entity has moved. Keep messages below transport.DefaultMessageMax wherever they go.
 //
 // Errors: ErrInvalidID, ErrUnregisteredMessage, ErrEncoding, ErrMessageTooLarge, ErrBufferFull, ErrStopped, ErrNoLease (inside a handler), ctx's.
 func (g *Region[M]) Tell(ctx context.Context, id string, msg M) error {

@@ -23,9 +23,13 @@ type Config struct {
 	// one that the listener got, which is of use only when Bind names a host that others can reach.
 	Advertise string
 
-	// FrameMax bounds a payload, in bytes. A node refuses connections of one with a
-	// higher limit. Default 1 MiB, at most 64 MiB. Large frames delay what is behind them.
+	// FrameMax bounds a payload, in bytes; in the Data lane, what is larger travels in several frames. A node refuses connections of one
+	// with a higher limit. Default 1 MiB, 16 bytes to 64 MiB. Large frames delay what is behind them.
 	FrameMax int
+	// MessageMax bounds a payload in the Data lane, in bytes. Sender and receiver hold a message whole; of all that one peer has under way
+	// in parts, a receiver holds so much, and lets the rest wait unread. A node refuses connections of one with a higher limit. Default
+	// 16 MiB, or FrameMax if that is more; at most 1 GiB.
+	MessageMax int
 	// DataStripes is how many connections the Data lane has per direction. More stripes use more cores and sockets, and
 	// make smaller batches. Default half of GOMAXPROCS, 1 to 8; at most 256.
 	DataStripes uint32
@@ -109,7 +113,9 @@ func (c *Config) Validate() error {
 		}
 	}
 	d := c.withDefaults()
-	fault(d.FrameMax < 1 || d.FrameMax > frameMaxLimit, "FrameMax %d is not within 1..%d", d.FrameMax, frameMaxLimit)
+	fault(d.FrameMax < frameMaxLeast || d.FrameMax > frameMaxLimit, "FrameMax %d is not within %d..%d", d.FrameMax, frameMaxLeast, frameMaxLimit)
+	fault(d.MessageMax < d.FrameMax || d.MessageMax > messageMaxLimit, "MessageMax %d is not within FrameMax %d..%d", d.MessageMax, d.FrameMax,
+		messageMaxLimit)
 	fault(d.DataStripes > stripesLimit, "DataStripes %d is above %d", d.DataStripes, stripesLimit)
 	fault(min(d.ControlQueueMax, d.DataQueueMax, d.BulkQueueMax, d.PacketQueueMax) < 1, "a queue bound is negative")
 	fault(d.DataKeepMax < 4*receiptEvery, "DataKeepMax %d is below %d", d.DataKeepMax, 4*receiptEvery)
@@ -123,6 +129,7 @@ func (c *Config) Validate() error {
 
 func (c Config) withDefaults() Config {
 	setDefault(&c.FrameMax, DefaultFrameMax)
+	setDefault(&c.MessageMax, max(DefaultMessageMax, c.FrameMax))
 	setDefault(&c.DataStripes, defaultDataStripes())
 	setDefault(&c.ControlQueueMax, DefaultControlQueueMax)
 	setDefault(&c.DataQueueMax, DefaultDataQueueMax)

@@ -49,9 +49,13 @@
 //   - Check and append are one step. Append runs check under the lock that
 //     orders the frames of the lane. After a later Append has returned, no
 //     earlier check can still put its frame behind that one.
+//   - Size. In the Data lane a message may have Config.MessageMax bytes: above FrameMax it travels in parts, one behind the other, and is handed
+//     over whole, in its place in the order (parts.go). It delays what is behind it in its stripe, and nothing else. In the other lanes FrameMax is
+//     the limit. Beyond the limit the sender gets ErrFrameTooLarge.
 //   - Bounded hostility. A peer that sends garbage, or a length that it does not
 //     fill, is disconnected and counted, and costs no more memory than twice
-//     the bytes that it sent. Connections are bounded (Config.ConnsMax); of those that
+//     the bytes that it sent. Of messages in parts a receiver holds MessageMax bytes for each peer; whoever would be beyond that waits unread.
+//     Connections are bounded (Config.ConnsMax); of those that
 //     say no hello, the oldest has to go when there are too many, so that a crowd
 //     of silent ones keeps no node out. Nothing but a hello is read before cluster,
 //     version, incarnation and, under TLS, certificates were found to fit.
@@ -63,9 +67,8 @@
 //
 // It does not tell when a frame has arrived: a nil error says "queued". It does not
 // detect failures: a link that is up may lead to a stopped process; heartbeats
-// above decide. It does not authenticate unless Config.TLS is set. It does not
-// chunk: a payload above FrameMax is an error. There is no order between lanes,
-// stripes, SendAddr and Send.
+// above decide. It does not authenticate unless Config.TLS is set. There is no order
+// between lanes, stripes, SendAddr and Send.
 //
 // # Life of a link
 //

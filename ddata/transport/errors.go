@@ -22,7 +22,7 @@ var (
 	// ErrQueueFull says that the bound of the lane's queue is reached: the peer
 	// is slower than the caller, or not reachable at present.
 	ErrQueueFull = errors.New("transport: queue full")
-	// ErrFrameTooLarge says that a payload is above Config.FrameMax.
+	// ErrFrameTooLarge says that a payload is above the limit of its lane: Config.FrameMax, in the Data lane Config.MessageMax.
 	ErrFrameTooLarge = errors.New("transport: frame too large")
 	// ErrBadLane says that a lane is not one of Control, Data, Bulk.
 	ErrBadLane = errors.New("transport: no such lane")

@@ -33,10 +33,12 @@ type turn struct {
 	conn       net.Conn
 	generation uint64
 	draining   atomic.Bool   // its successor waits
+	drain      chan struct{} // closed then
 	begin      chan struct{} // closed when it is its turn
 	obsolete   chan struct{} // closed when a higher generation took its place
 	written    uint64        // frames that the sender gave to earlier connections
 	receipts   *receipts     // of the Data lane, from begin on
+	room       *room         // of the sender, in the Data lane
 }
 
 // enter queues a connection at its gate: begin is closed as soon as the predecessor has ended. It
@@ -64,7 +66,9 @@ func (m *Mesh) enter(key gateKey, t *turn) error {
 	// Whoever dialled the successor has closed the predecessor, and what is still to come is on its
 	// way. So no single read may wait for longer than DrainTimeout from now on: the deadline is for
 	// the read that is under way, draining for those after it. Time in handlers does not count.
-	g.active.draining.Store(true)
+	if !g.active.draining.Swap(true) {
+		close(g.active.drain)
+	}
 	_ = g.active.conn.SetReadDeadline(time.Now().Add(m.cfg.DrainTimeout))
 	return nil
 }

@@ -12,6 +12,7 @@ import (
 type origin struct {
 	addr  string // where it says that it listens
 	conns int
+	room  room // for its messages in parts
 }
 
 // accept takes connections until the listener is closed.
@@ -162,6 +163,8 @@ func (m *Mesh) vet(k kind, h hello) error {
 		return refuse(RefusedIncarnation, "%s is %v now, not %v", m.addr, m.cfg.Self, h.To)
 	case h.FrameMax > uint32(m.cfg.FrameMax):
 		return refuse(RefusedLimit, "frames of up to %d bytes, here %d; set FrameMax alike on all nodes", h.FrameMax, m.cfg.FrameMax)
+	case h.MessageMax > uint32(m.cfg.MessageMax):
+		return refuse(RefusedLimit, "messages of up to %d bytes, here %d; set MessageMax alike on all nodes", h.MessageMax, m.cfg.MessageMax)
 	case k == kindStream && (*m.acceptors.Load())[h.Channel] == nil:
 		return refuse(RefusedStream, "channel %v", h.Channel)
 	}
@@ -209,7 +212,8 @@ func (m *Mesh) reply(conn net.Conn, k kind, a answer) bool {
 // serveLink serves a connection of a peer's link once its predecessor has ended.
 func (m *Mesh) serveLink(raw, conn net.Conn, h hello) {
 	key := gateKey{peer: h.From, lane: h.Lane, stripe: h.Stripe}
-	turn := &turn{conn: conn, generation: h.Generation, begin: make(chan struct{}), obsolete: make(chan struct{}), written: h.Written}
+	turn := &turn{conn: conn, generation: h.Generation, begin: make(chan struct{}), obsolete: make(chan struct{}), drain: make(chan struct{}),
+		written: h.Written}
 	if err := m.enter(key, turn); err != nil {
 		m.refuse(conn, h, err)
 		m.drop(raw)
@@ -228,11 +232,12 @@ func (m *Mesh) serveLink(raw, conn net.Conn, h hello) {
 
 // serveFrames welcomes a one-way connection and reads it to its end. t is nil for one that has no gate.
 func (m *Mesh) serveFrames(raw, conn net.Conn, h hello, t *turn) {
-	m.enlist(h)
+	o := m.enlist(h)
 	defer m.delist(h)
 	defer m.drop(raw)
 	welcome := answer{From: m.cfg.Self}
 	if t != nil && h.Lane == Data {
+		t.room = &o.room
 		m.countFrom(gateKey{peer: h.From, lane: h.Lane, stripe: h.Stripe}, t, conn, &welcome)
 	}
 	if !m.reply(conn, kindWelcome, welcome) {
@@ -262,16 +267,17 @@ func (m *Mesh) kickLinks(id NodeID) {
 	}
 }
 
-func (m *Mesh) enlist(h hello) {
+func (m *Mesh) enlist(h hello) *origin {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	o, ok := m.inbound[h.From]
 	if !ok {
-		o = &origin{}
+		o = &origin{room: room{max: m.cfg.MessageMax}}
 		m.inbound[h.From] = o
 	}
 	o.addr = h.Addr
 	o.conns++
+	return o
 }
 
 func (m *Mesh) delist(h hello) {

@@ -212,10 +212,21 @@ func skipFrames(b []byte, n int) (at int) {
 func (m *Mesh) lost(to NodeID, why Drop, frames []byte) {
 	table := *m.handlers.Load()
 	n := 0
-	for ; len(frames) > 0; n++ {
+	for len(frames) > 0 {
 		size, _ := frameSize(frames, frameMaxLimit)
-		if h, ok := table[frameChannel(frames)].(LossHandler); ok {
-			h.Lost(to, frames[frameHeader:size:size])
+		h, wanted := table[frameChannel(frames)].(LossHandler)
+		payload, whole := frames[frameHeader:size:size], true
+		switch frameParts(frames) {
+		case nextPart: // of a message that was begun to be acknowledged, which no correct receiver does
+			whole = false
+		case firstPart:
+			payload, size, whole = joinParts(frames)
+			n++
+		default:
+			n++
+		}
+		if wanted && whole {
+			h.Lost(to, payload)
 		}
 		frames = frames[size:]
 	}

@@ -6,6 +6,8 @@ import "time"
 const (
 	// DefaultFrameMax bounds the payload of a frame.
 	DefaultFrameMax = 1 << 20
+	// DefaultMessageMax bounds the payload of a message in the Data lane.
+	DefaultMessageMax = 16 << 20
 	// DefaultControlQueueMax bounds a Control queue, in bytes.
 	DefaultControlQueueMax = 16 << 20
 	// DefaultDataQueueMax bounds the queue of one Data stripe, in bytes.
@@ -22,6 +24,10 @@ const (
 
 	frameHeader     = 8         // length and channel
 	frameMaxLimit   = 64 << 20  // highest FrameMax that Config accepts
+	frameMaxLeast   = 16        // lowest
+	messageMaxLimit = 1 << 30   // highest MessageMax
+	partMax         = 128 << 10 // bytes in a part of a message above FrameMax: a reader's buffer does not grow for it
+	writeMax        = 1 << 20   // bytes that one WriteTimeout is for
 	stripesLimit    = 256       // highest DataStripes, and highest stripe of a hello
 	helloMax        = 2 << 10   // bytes of a hello's body
 	nameMax         = 255       // bytes of a cluster name (memberlist's label has this limit)
@@ -35,6 +41,7 @@ const (
 	gatesMax        = 4096      // counts kept of nodes that are no peers, or not yet
 	sparesMax       = 8         // write buffers that a link keeps for use
 	freeChunksMax   = 64        // chunks for what is kept that a link keeps for use
+	spareMax        = 4 << 20   // a write buffer above this is not kept at all
 	writeBufferKeep = 64 << 10  // a link that was idle for writeBufferIdle keeps no buffer above this
 )
 

@@ -28,6 +28,7 @@ type link struct {
 	lane   Lane
 	stripe uint32
 	max    int  // bound of the queue, in bytes
+	most   int  // bound of a payload
 	full   Drop // what a refused frame counts as
 
 	wake chan struct{} // capacity 1: there is work for a parked goroutine
@@ -53,6 +54,7 @@ type link struct {
 func (m *Mesh) newLink(peer NodeID, addr string, lane Lane, stripe uint32) *link {
 	l := &link{m: m, peer: peer, addr: addr, lane: lane, stripe: stripe, wake: make(chan struct{}, 1), kick: make(chan struct{}, 1)}
 	l.kept.room = make(chan struct{}, 1)
+	l.most = m.cfg.FrameMax
 	l.ctx, l.stop = context.WithCancel(m.ctx)
 	switch {
 	case peer == 0:
@@ -60,7 +62,7 @@ func (m *Mesh) newLink(peer NodeID, addr string, lane Lane, stripe uint32) *link
 	case lane == Control:
 		l.max, l.full = m.cfg.ControlQueueMax, DropQueueFullControl
 	case lane == Data:
-		l.max, l.full = m.cfg.DataQueueMax, DropQueueFullData
+		l.max, l.full, l.most = m.cfg.DataQueueMax, DropQueueFullData, m.cfg.MessageMax
 	default:
 		l.max, l.full = m.cfg.BulkQueueMax, DropQueueFullBulk
 	}
@@ -77,16 +79,17 @@ func (l *link) String() string {
 
 // send appends one frame when fewer than bound bytes wait.
 func (l *link) send(ch Channel, payload []byte, bound int) error {
-	if len(payload) > l.m.cfg.FrameMax {
-		return l.m.tooLarge(len(payload))
+	if len(payload) > l.most {
+		return l.tooLarge(len(payload))
 	}
 	l.mu.Lock()
 	if err := l.admitLocked(bound); err != nil {
 		l.mu.Unlock()
 		return err
 	}
+	start := len(l.buf)
 	l.buf = appendFrame(l.buf, ch, payload)
-	l.addedUnlock()
+	l.addedUnlock(l.cutLocked(start, ch))
 	return nil
 }
 
@@ -120,14 +123,23 @@ func (l *link) append(ch Channel, fill func([]byte) []byte, check func() error, 
 	if size < 0 {
 		return nil, fmt.Errorf("transport: fill returned %d bytes less than it was given", -size)
 	}
-	if size > l.m.cfg.FrameMax {
-		return nil, l.m.tooLarge(size)
+	if size > l.most {
+		return nil, l.tooLarge(size)
 	}
 	putFrameHeader(out[start:], ch, size)
 	l.buf = out
 	locked = false
-	l.addedUnlock()
+	l.addedUnlock(l.cutLocked(start, ch))
 	return nil, nil
+}
+
+// cutLocked makes parts of the frame that begins at start and is the last, if it is above FrameMax, and returns how many frames it is now.
+func (l *link) cutLocked(start int, ch Channel) (frames int) {
+	if len(l.buf)-start-frameHeader <= l.m.cfg.FrameMax {
+		return 1
+	}
+	l.buf, frames = cutParts(l.buf, start, ch, min(l.m.cfg.FrameMax, partMax))
+	return frames
 }
 
 // admitLocked tells whether a frame may be appended.
@@ -150,9 +162,9 @@ func (l *link) closedError() error {
 	return ErrNoPeer
 }
 
-// addedUnlock ends an append: it sees to it that someone writes the frame, and unlocks mu.
-func (l *link) addedUnlock() {
-	l.frames++
+// addedUnlock ends an append: it sees to it that someone writes the frames, and unlocks mu.
+func (l *link) addedUnlock(frames int) {
+	l.frames += frames
 	wake := l.parked
 	l.parked = false
 	if l.phase == phaseIdle {
@@ -251,7 +263,7 @@ func (l *link) recycle(batch []byte) {
 }
 
 func (l *link) recycleLocked(batch []byte) {
-	if len(l.spares) < sparesMax {
+	if len(l.spares) < sparesMax && cap(batch) <= spareMax {
 		l.spares = append(l.spares, batch[:0])
 	}
 }

@@ -157,7 +157,8 @@ func (m *Mesh) dialRaw(ctx context.Context, addr string) (net.Conn, error) {
 
 // greet sends the hello and reads the answer.
 func (m *Mesh) greet(conn net.Conn, k kind, h hello) (answer, error) {
-	h.Cluster, h.From, h.Addr, h.FrameMax = m.cfg.Cluster, m.cfg.Self, m.addr, uint32(m.cfg.FrameMax)
+	h.Cluster, h.From, h.Addr = m.cfg.Cluster, m.cfg.Self, m.addr
+	h.FrameMax, h.MessageMax = uint32(m.cfg.FrameMax), uint32(m.cfg.MessageMax)
 	b, err := appendHandshake(nil, k, h)
 	if err != nil {
 		return answer{}, err
@@ -240,10 +241,6 @@ func (l *link) pump(conn net.Conn, lost <-chan struct{}, idle *time.Timer) error
 			l.settle(conn, lost)
 			return nil
 		}
-		if err := conn.SetWriteDeadline(time.Now().Add(l.m.cfg.WriteTimeout)); err != nil {
-			l.requeue(batch, frames, 0)
-			return err
-		}
 		if err := l.write(conn, batch, frames); err != nil {
 			return err
 		}
@@ -257,17 +254,30 @@ func (l *link) pump(conn net.Conn, lost <-chan struct{}, idle *time.Timer) error
 func (l *link) write(conn net.Conn, batch []byte, frames int) error {
 	if l.lane == Data {
 		last := l.writing(frames)
-		_, err := conn.Write(batch)
+		_, err := l.writeAll(conn, batch)
 		l.keep(batch, last)
 		return err
 	}
-	written, err := conn.Write(batch)
+	written, err := l.writeAll(conn, batch)
 	if err != nil {
 		l.requeue(batch, frames, written)
 		return err
 	}
 	l.recycle(batch)
 	return nil
+}
+
+// writeAll writes b, with a deadline for every writeMax bytes: what is large may take long, as long as it gets on.
+func (l *link) writeAll(conn net.Conn, b []byte) (written int, err error) {
+	for err == nil && written < len(b) {
+		if err = conn.SetWriteDeadline(time.Now().Add(l.m.cfg.WriteTimeout)); err != nil {
+			break
+		}
+		var n int
+		n, err = conn.Write(b[written:min(written+writeMax, len(b))])
+		written += n
+	}
+	return written, err
 }
 
 func (l *link) becomeUp(gen uint64) {

@@ -1,12 +1,15 @@
 package transport
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"net"
 	"os"
 	"time"
 )
+
+var errCutOff = errors.New("transport: cut off, its successor waits")
 
 // readFrames reads a one-way connection to its end and hands each frame to the handler of its
 // channel. The error says why it ended; io.EOF is the ordinary end.
@@ -15,14 +18,16 @@ import (
 func (m *Mesh) readFrames(conn net.Conn, from NodeID, t *turn) error {
 	b := readBuffer{data: make([]byte, readBufferMin)}
 	table := m.handlers.Load()
-	var got *receipts
-	if t != nil {
-		got = t.receipts
-	}
 	var (
-		ch Channel
-		h  Handler
+		got   *receipts
+		parts assembly
+		ch    Channel
+		h     Handler
 	)
+	if t != nil {
+		got, parts.room = t.receipts, t.room
+	}
+	defer parts.done()
 	for {
 		if t != nil && t.draining.Load() {
 			_ = conn.SetReadDeadline(time.Now().Add(m.cfg.DrainTimeout))
@@ -30,12 +35,13 @@ func (m *Mesh) readFrames(conn net.Conn, from NodeID, t *turn) error {
 		n, err := conn.Read(b.data[b.end:])
 		b.end += n
 		frames, taken := 0, 0
+		unsaid := parts // the parts of a message count as received when it was handled
+		var broken error
 		for {
 			size, ferr := frameSize(b.data[b.start:b.end], m.cfg.FrameMax)
 			if ferr != nil {
-				m.count(frames, taken)
-				got.took(frames, taken)
-				return ferr
+				broken = ferr
+				break
 			}
 			if size == 0 || size > b.end-b.start {
 				b.prepare(n, size)
@@ -46,22 +52,49 @@ func (m *Mesh) readFrames(conn net.Conn, from NodeID, t *turn) error {
 				table, ch = next, frameChannel(frame)
 				h = (*table)[ch]
 			}
+			payload := frame[frameHeader:]
+			if parts.total > 0 || frameParts(frame) != 0 {
+				if payload, broken = m.addPart(&parts, frame, t); broken != nil {
+					break
+				}
+			}
 			b.start += size
 			frames++
 			taken += size
-			if h == nil {
-				m.n.drop(DropNoHandler, 1)
+			if payload == nil { // a part that is not the last
 				continue
 			}
-			h.Receive(from, frame[frameHeader:])
+			if h == nil {
+				m.n.drop(DropNoHandler, 1)
+			} else {
+				h.Receive(from, payload)
+			}
+			if parts.total > 0 {
+				parts.done()
+			}
 		}
 		m.count(frames, taken)
-		got.took(frames, taken)
+		got.took(frames+unsaid.frames-parts.frames, taken+unsaid.bytes-parts.bytes)
+		if broken != nil {
+			return broken
+		}
 		if err != nil {
 			got.end()
 			return m.readEnd(err, b.end-b.start)
 		}
 	}
+}
+
+// addPart adds a part to the message that is coming; nil without an error: it is not whole yet.
+func (m *Mesh) addPart(a *assembly, frame []byte, t *turn) ([]byte, error) {
+	if a.room == nil {
+		return nil, fmt.Errorf("%w: a part of a message, where none may come", ErrProtocol)
+	}
+	message, err := a.add(frame, m.cfg.MessageMax, m.ctx.Done(), t.drain)
+	if err == errCutOff {
+		m.n.drop(DropDrain, 1)
+	}
+	return message, err
 }
 
 // count adds what one read brought.
@@ -75,7 +108,7 @@ func (m *Mesh) count(frames, bytes int) {
 func (m *Mesh) readEnd(err error, rest int) error {
 	if os.IsTimeout(err) {
 		m.n.drop(DropDrain, 1)
-		return fmt.Errorf("transport: cut off, its successor waits: %w", err)
+		return fmt.Errorf("%w: %w", errCutOff, err)
 	}
 	if err == io.EOF && rest > 0 {
 		return fmt.Errorf("transport: ended within a frame: %w", io.ErrUnexpectedEOF)

@@ -25,9 +25,13 @@ func (m *Mesh) noPeer(to NodeID) error {
 	return ErrNoPeer
 }
 
-func (m *Mesh) tooLarge(n int) error {
-	m.n.drop(DropTooLarge, 1)
-	return fmt.Errorf("%w: %d bytes, the limit is %d (Config.FrameMax); send it in chunks", ErrFrameTooLarge, n, m.cfg.FrameMax)
+func (l *link) tooLarge(n int) error {
+	l.m.n.drop(DropTooLarge, 1)
+	if l.lane == Data {
+		return fmt.Errorf("%w: %d bytes, the limit is %d (Config.MessageMax); keep what is so large elsewhere, and send where it is", ErrFrameTooLarge,
+			n, l.most)
+	}
+	return fmt.Errorf("%w: %d bytes, the limit of the lane %v is %d (Config.FrameMax); send it in chunks", ErrFrameTooLarge, n, l.lane, l.most)
 }
 
 // failed counts a frame that a link did not take.

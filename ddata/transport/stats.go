@@ -20,7 +20,7 @@ const (
 	DropQueueFullAddr
 	// DropPacket counts frames that SendPacket dropped.
 	DropPacket
-	// DropTooLarge counts payloads above FrameMax.
+	// DropTooLarge counts payloads above the limit of their lane.
 	DropTooLarge
 	// DropNoPeer counts frames for a node that is no peer.
 	DropNoPeer

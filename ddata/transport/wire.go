@@ -13,7 +13,7 @@ import (
 // The wire of a connection, version 1.
 //
 //	handshake  = magic(4) version(1) kind(1) length(2, big endian) body(length, CBOR)
-//	frame      = length(4, little endian) channel(4, little endian) payload(length)
+//	frame      = length(4, little endian; its two highest bits: see parts.go) channel(4, little endian) payload(length)
 //
 //	dialler                                 receiver
 //	   │ handshake link|addr|stream, hello ──► │
@@ -54,6 +54,7 @@ type hello struct {
 	Channel    Channel `cbor:"8,keyasint,omitempty"` // of a stream
 	FrameMax   uint32  `cbor:"9,keyasint,omitempty"`
 	Written    uint64  `cbor:"10,keyasint,omitempty"` // frames that earlier connections of the link were given
+	MessageMax uint32  `cbor:"11,keyasint,omitempty"`
 }
 
 // answer is what a receiver says to a hello.
@@ -192,7 +193,7 @@ func frameSize(b []byte, frameMax int) (int, error) {
 	if len(b) < frameHeader {
 		return 0, nil
 	}
-	n := binary.LittleEndian.Uint32(b)
+	n := binary.LittleEndian.Uint32(b) & sizeMask
 	if n > uint32(frameMax) {
 		return 0, fmt.Errorf("%w: frame of %d bytes, the limit is %d", ErrProtocol, n, frameMax)
 	}

@@ -23,6 +23,8 @@ func Run(t *testing.T, w World) {
 		{"frames of one lane and stripe arrive in order", order},
 		{"channels and senders are told apart", channels},
 		{"payloads of every size up to the limit", sizes},
+		{"messages above FrameMax arrive whole and in order", large},
+		{"messages above FrameMax survive broken connections", largeReconnect},
 		{"errors of sending", sendErrors},
 		{"a full queue is an error, and counted", queueFull},
 		{"AppendWait waits for room", appendWait},
@@ -145,7 +147,8 @@ func sendErrors(c *cluster) {
 	want(a.Send(b.Self(), 9, 0, ch, nil), transport.ErrBadLane)
 	want(a.AddPeer(7, "nowhere"), transport.ErrBadAddr)
 	want(a.SendAddr("nowhere:0", ch, nil), transport.ErrBadAddr)
-	huge := make([]byte, transport.DefaultFrameMax+1)
+	want(a.Send(b.Self(), transport.Control, 0, ch, make([]byte, transport.DefaultFrameMax+1)), transport.ErrFrameTooLarge)
+	huge := make([]byte, transport.DefaultMessageMax+1)
 	want(a.Send(b.Self(), transport.Data, 0, ch, huge), transport.ErrFrameTooLarge)
 	want(a.Append(b.Self(), transport.Data, 0, ch, func(dst []byte) []byte { return append(dst, huge...) }, nil), transport.ErrFrameTooLarge)
 	c.must(a.Close())
