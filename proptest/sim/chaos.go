@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/membership"
-	"github.com/coterie-go/coterie/durable"
 )
 
 // stroke is one kind of harm.
@@ -261,19 +260,20 @@ func (c *chaos) join() {
 	}
 }
 
-// leave lets a node go gracefully, as long as others stay.
+// leave lets a node go gracefully, as long as others stay. A member that has no view is not sent away: what it knows may be needed to found the
+// cluster anew.
 func (c *chaos) leave(p *Process) {
-	if c.w.staying() <= 2 || p.slot.leaving {
+	if c.w.staying() <= 2 || p.slot.leaving || p.mem.view == nil && p.slot.wasMember() {
 		return
 	}
 	c.w.counts.Leaves++
 	p.leave()
 }
 
-// staying counts the slots whose nodes have not left for good and are not about to.
+// staying counts the slots whose nodes have been members, have not left for good, and are not about to.
 func (w *World) staying() (n int) {
 	for _, s := range w.slots {
-		if !s.retired && !s.leaving && s.started > 0 {
+		if !s.retired && !s.leaving && s.wasMember() {
 			n++
 		}
 	}
@@ -296,42 +296,7 @@ func (w *World) heal() {
 		}
 	}
 	w.after(operatorPatience, nil, w.operate)
-}
-
-// operatorPatience is how long an operator watches a cluster that nobody runs before he does something.
-const operatorPatience = 35 * time.Second
-
-// operate is what an operator does with a cluster that all processes have lost: nodes that left for good are still expected, so he starts
-// those that were members with the number of them that is left, and the next time with his word that the disks of the others will not return.
-func (w *World) operate() {
-	members := 0
-	for _, s := range w.slots {
-		switch {
-		case s.retired || s.started == 0:
-		case s.proc != nil && s.proc.mem.view != nil:
-			return // somebody has a view: the others can join
-		case s.wasMember():
-			members++
-		}
+	if w.opt.Strategy == (membership.Manual{}) {
+		w.after(operatorPatience/2, nil, w.downDead)
 	}
-	w.anyDisks = w.expect > 0
-	w.expect = members
-	w.trace.line(w, "OPERATOR expects %d", members)
-	for _, s := range w.slots {
-		if s.proc != nil && s.wasMember() {
-			s.proc.end("restarted by the operator")
-			w.restart(s)
-		}
-	}
-	w.after(operatorPatience, nil, w.operate)
-}
-
-// wasMember says whether the disk holds a record of a view.
-func (s *Slot) wasMember() bool {
-	found := false
-	err := s.disk.table("membership").Load(func(durable.Row) error {
-		found = true
-		return nil
-	})
-	return found && err == nil
 }

@@ -63,7 +63,10 @@ func (*viewJudge) after(*World) {}
 
 func (j *viewJudge) installed(w *World, p *Process, v *membership.View) {
 	k := viewKey{v.Cluster, v.Epoch}
-	if was := j.views[k]; was != nil && !w.givenUp(v) {
+	if w.givenUp(v) {
+		j.forget(v)
+	}
+	if was := j.views[k]; was != nil {
 		if was.Hash() != v.Hash() {
 			w.violate("one view per epoch", "%v installs %v, another installed %v", p, v, was)
 		}
@@ -79,6 +82,15 @@ func (j *viewJudge) installed(w *World, p *Process, v *membership.View) {
 		w.violate("chain of views", "%v installs %v, whose parent is not %v", p, v, parent)
 	}
 	j.follows(w, parent, v)
+}
+
+// forget takes back the views that a founding anew gives up: those of its own epoch and later.
+func (j *viewJudge) forget(founding *membership.View) {
+	for k, v := range j.views { // order: only deletes
+		if k.cluster == founding.Cluster && k.epoch >= founding.Epoch && v.Hash() != founding.Hash() {
+			delete(j.views, k)
+		}
+	}
 }
 
 // givenUp says whether a view founds the cluster anew by the operator's word, with nobody left in any other: where the oldest alone, or the holder

@@ -1,0 +1,60 @@
+package sim
+
+import (
+	"time"
+
+	"github.com/coterie-go/coterie/durable"
+)
+
+// downDead is what an operator does where nothing else removes the dead: he downs the members that do not run.
+func (w *World) downDead() {
+	for _, p := range w.live {
+		if p.mem.view == nil {
+			continue
+		}
+		for _, m := range p.mem.view.Members {
+			if !w.procs[uint64(m.UID)].alive {
+				p.mem.down(uint64(m.UID))
+			}
+		}
+	}
+	w.after(operatorPatience/2, nil, w.downDead)
+}
+
+// operatorPatience is how long an operator watches a cluster that nobody runs before he does something.
+const operatorPatience = 35 * time.Second
+
+// operate is what an operator does with a cluster that all processes have lost: nodes that left for good are still expected, so he starts
+// those that were members with the number of them that is left, and the next time with his word that the disks of the others will not return.
+func (w *World) operate() {
+	members := 0
+	for _, s := range w.slots {
+		switch {
+		case s.retired || s.started == 0:
+		case s.proc != nil && s.proc.mem.view != nil:
+			return // somebody has a view: the others can join
+		case s.wasMember():
+			members++
+		}
+	}
+	w.anyDisks = w.expect > 0
+	w.expect = members
+	w.trace.line(w, "OPERATOR expects %d", members)
+	for _, s := range w.slots {
+		if s.proc != nil && s.wasMember() {
+			s.proc.end("restarted by the operator")
+			w.restart(s)
+		}
+	}
+	w.after(operatorPatience, nil, w.operate)
+}
+
+// wasMember says whether the disk holds a record of a view.
+func (s *Slot) wasMember() bool {
+	found := false
+	err := s.disk.table("membership").Load(func(durable.Row) error {
+		found = true
+		return nil
+	})
+	return found && err == nil
+}
