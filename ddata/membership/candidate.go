@@ -80,7 +80,7 @@ func (m *Machine) keep(c *candidate, removal func(Member) (due time.Time, consen
 
 // removalDue is when a member is to be dropped, zero = never, and whether it has consented by saying that it stopped.
 func (m *Machine) removalDue(o Member) (due time.Time, consented bool) {
-	if m.hasStopped(o.UID) && (o.Status == Joining || m.settledBy(o.UID) >= m.view.Epoch) {
+	if m.hasStopped(o.UID) && (o.Status == Joining || m.settledBy(o.UID) >= m.view.Epoch || m.cfg.Faults.LeaveUnsettled) {
 		return m.now, true
 	}
 	if m.downs[o.UID] {
@@ -175,7 +175,7 @@ func (m *Machine) promote(c *candidate) {
 		}
 		f := m.flagsOf(o.UID)
 		switch {
-		case o.Status == Joining && open && m.Reachable(o.UID) && f&FlagStopped == 0 && (o.Full() || f&FlagCaughtUp != 0 && m.roomForVoters()):
+		case o.Status == Joining && open && m.Reachable(o.UID) && f&FlagStopped == 0 && (o.Full() || (f&FlagCaughtUp != 0 || m.cfg.Faults.UpUnasked) && m.roomForVoters()):
 			o.Status = Up
 			if o.UpNumber == 0 {
 				next.LastUp++

@@ -85,7 +85,6 @@ type Config struct {
 	// Default 20 s.
 	BootstrapTimeout time.Duration
 
-
 	// Faults are planted errors. Zero = none; only the simulator's self-test sets it.
 	Faults Faults
 }

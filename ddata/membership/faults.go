@@ -10,6 +10,12 @@ type Faults struct {
 	DeadMeansRemoved bool // a memberlist hint removes a member without any decision
 	NoV1             bool // the own vote counts for the own lease for ever
 	NoV2             bool // a refusing acceptor goes on granting to those that it would drop
+	StoppedGoesOn    bool // V3 off: who has said that it stopped keeps its lease and goes on proposing
+	GoesUnseen       bool // V3 off: who has said that it stopped ends before it sees a view without itself
+	LeaveUnsettled   bool // V4 off: a leaver is dropped before its replicators have settled
+	UpUnasked        bool // V4 off: a joiner comes up before it has caught up
+	NoV6             bool // a new view's heartbeats go out when the next are due
+	AnyEpoch         bool // heartbeats of another epoch are granted, and such grants count
 	NoArbiterRecord  bool // a new holder of the arbiter's lease ignores what the arbiter has decided and promised
 	NoArbiterWait    bool // and does not wait for what was granted in the arbiter's name before
 	OnlyLastDisks    bool // a cold start hears the disks of the last view and no others (V5)

@@ -91,11 +91,12 @@ func (m *Machine) heartbeat() Heartbeat {
 }
 
 func (m *Machine) onHeartbeat(r Receive, hb Heartbeat) {
-	if !m.sameEpoch(r, hb.Cluster, hb.Epoch) {
+	if same := m.sameEpoch(r, hb.Cluster, hb.Epoch); !same {
 		m.tellView(r, hb.Cluster, hb.Epoch)
-		return
-	}
-	if hb.Tag != m.hash.tag() {
+		if !m.anyEpoch(hb.Cluster) {
+			return
+		}
+	} else if hb.Tag != m.hash.tag() {
 		m.fork("heartbeat of " + r.From.String())
 		return
 	}
@@ -118,7 +119,7 @@ func (m *Machine) onHeartbeat(r Receive, hb Heartbeat) {
 	m.sendMember(r.From, Grant{Cluster: hb.Cluster, Epoch: hb.Epoch, Mono: hb.Mono, Wall: hb.Wall, Granted: granted, Arbiter: granted && m.speaks()})
 	arrived := p.epoch < hb.Epoch
 	p.epoch = hb.Epoch
-	if arrived && !p.grant.valid(m.now) && (!m.capped || m.isVoter(r.From)) {
+	if arrived && !m.cfg.Faults.NoV6 && !p.grant.valid(m.now) && (!m.capped || m.isVoter(r.From)) {
 		m.sendMember(r.From, m.heartbeat()) // V6: it answers for this epoch only now
 	}
 }
@@ -141,6 +142,11 @@ func (m *Machine) learn(p *peer, hb Heartbeat) {
 	for _, u := range hb.Downs {
 		m.down(u)
 	}
+}
+
+// anyEpoch is the planted error AnyEpoch: what is no message of this epoch is taken for one.
+func (m *Machine) anyEpoch(cluster ClusterID) bool {
+	return m.cfg.Faults.AnyEpoch && m.view != nil && cluster == m.view.Cluster
 }
 
 func (p *peer) promise(until time.Time) {

@@ -76,7 +76,10 @@ func (m *Machine) install(v *View) {
 	}
 	m.renewLease()
 	m.installedAt = m.now
-	m.beatAt, m.wake = m.now, true // V6
+	m.wake = true
+	if !m.cfg.Faults.NoV6 || old == nil {
+		m.beatAt = m.now // V6
+	}
 }
 
 // rebuildPeers keeps what outlives an epoch, and promises everybody L (R3): a view that a later decision of these

@@ -85,7 +85,7 @@ func (h *holder) end() {
 }
 
 func (m *Machine) onGrant(r Receive, g Grant) {
-	if !m.sameEpoch(r, g.Cluster, g.Epoch) {
+	if !m.sameEpoch(r, g.Cluster, g.Epoch) && !m.anyEpoch(g.Cluster) {
 		return
 	}
 	p := m.peers[r.From]
@@ -152,7 +152,7 @@ func (m *Machine) renewLease() {
 	}
 	h.votes = m.countVotes()
 	h.lease = Lease{epoch: m.view.Epoch}
-	if me, ok := m.view.Member(m.cfg.UID); ok && me.Status != Joining && !m.self.stopped {
+	if me, ok := m.view.Member(m.cfg.UID); ok && me.Status != Joining && (!m.self.stopped || m.cfg.Faults.StoppedGoesOn) {
 		h.lease = h.votes.longer(h.carried)
 		h.lease.epoch = m.view.Epoch
 	}

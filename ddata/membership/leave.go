@@ -21,6 +21,10 @@ func (m *Machine) onStopped() {
 	m.self.leaving, m.self.stopped = true, true
 	m.self.companyAt = m.now
 	m.tell()
+	if m.cfg.Faults.GoesUnseen {
+		m.farewell()
+		m.becomeGone()
+	}
 }
 
 func (m *Machine) onCaughtUp(yes bool) {

@@ -68,22 +68,6 @@ func TestJoinersDoNotDelayRemoval(t *testing.T) {
 	w.verdict()
 }
 
-// TestLeaverWaitsForSettled is V4.
-func TestLeaverWaitsForSettled(t *testing.T) {
-	w := newWorld(t, 4, LAN())
-	ns := w.found(3)
-	w.settle = 8 * time.Second
-	ns[0].step(Leave{})
-	w.run(7 * time.Second)
-	if !ns[1].m.View().Has(ns[0].uid) || !ns[0].stopped {
-		t.Errorf("dropped before it had settled: %v", ns[1].m)
-	}
-	if !w.until(3*time.Second, func() bool { return errors.Is(ns[0].done, ErrLeft) }) {
-		t.Error("not dropped after it had settled:", ns[1].m)
-	}
-	w.verdict()
-}
-
 // TestDeadGoWhileLastVoterWaits: the only living voter wants to leave, and its place can be taken by nobody but a learner
 // that catches up only once it need not hear the dead voter any more (a replicator reads from a majority).
 func TestDeadGoWhileLastVoterWaits(t *testing.T) {

@@ -25,6 +25,12 @@ var scripts = []script{
 	{"grants that come late", "LeaseFromReply", Faults{LeaseFromReply: true}, lateGrants},
 	{"a lease on what an earlier holder granted", "NoArbiterWait", Faults{NoArbiterWait: true}, earlierHolder},
 	{"a holder that was decided away", "NoArbiterRecord", Faults{NoArbiterRecord: true}, decidedAway},
+	{"growing view, its end heard by one", "AnyEpoch", Faults{AnyEpoch: true}, otherEpoch},
+	{"two become one", "GoesUnseen", Faults{GoesUnseen: true}, twoToOne},
+	{"stopped is for good", "StoppedGoesOn", Faults{StoppedGoesOn: true}, stoppedForGood},
+	{"a leaver that settles late", "LeaveUnsettled", Faults{LeaveUnsettled: true}, lateLeaver},
+	{"a learner that catches up late", "UpUnasked", Faults{UpUnasked: true}, lateLearner},
+	{"a newcomer's first lease", "NoV6", Faults{NoV6: true}, newcomer},
 	{"a failure detector that is wrong", "DeadMeansRemoved", Faults{DeadMeansRemoved: true}, wrongHint},
 }
 
@@ -289,64 +295,4 @@ func wrongHint(t *testing.T, f Faults) *world {
 		w.judge.fault(w, "a hint changed the view to %v", second.m.View())
 	}
 	return w
-}
-
-// TestTwoToOne is V3: the leaver has the lowest uid, so nothing is decided without its vote; it accepts its own
-// removal, and stays until it sees the view without itself even if it is not told.
-func TestTwoToOne(t *testing.T) {
-	for _, lowestLeaves := range []bool{true, false} {
-		w := newWorld(t, 3, LAN())
-		w.found(2)
-		vs := w.nodes[0].m.View().Voters()
-		leaver, stays := w.byUID[vs[0].UID], w.byUID[vs[1].UID]
-		if leaver.uid > stays.uid != !lowestLeaves {
-			leaver, stays = stays, leaver
-		}
-		told := 0
-		w.filter = func(a, b *node, msg Message) bool {
-			if c, ok := msg.(Commit); ok && !c.View.Has(b.uid) {
-				told++
-				return told > 1 // the first is lost
-			}
-			return true
-		}
-		leaver.step(Leave{})
-		if !w.until(20*time.Second, func() bool { return len(stays.m.View().Members) == 1 }) {
-			t.Fatalf("two did not become one: %v; %v", leaver.m, stays.m)
-		}
-		if !leaver.alive {
-			t.Errorf("the leaver went before it saw a view without itself")
-		}
-		w.run(2 * time.Second)
-		if leaver.done != ErrLeft {
-			t.Errorf("the leaver ended with %v", leaver.done)
-		}
-		if !stays.acts() {
-			t.Errorf("the one that stays does not act: %v", stays.m)
-		}
-		w.verdict()
-	}
-}
-
-// TestStoppedIsIrrevocable: who has said so holds no lease and proposes nothing any more, whatever happens.
-func TestStoppedIsIrrevocable(t *testing.T) {
-	w, oldest, second, third := scripted(t, Faults{}, nil)
-	w.cut = func(a, b *node) bool { return a == oldest || b == oldest }
-	oldest.step(Stopped{})
-	ballots := oldest.m.Stats().BallotsStarted
-	w.run(2 * time.Second)
-	w.cut = nil
-	second.crash()
-	third.crash()
-	w.run(3 * time.Second)
-	if oldest.m.Lease().Holds(oldest.local()) {
-		t.Error("a lease after Stopped")
-	}
-	if got := oldest.m.Stats().BallotsStarted; got != ballots {
-		t.Errorf("%d ballots after Stopped", got-ballots)
-	}
-	if !w.until(w.base.SelfDownAfter+time.Second, func() bool { return oldest.done == ErrLeft }) {
-		t.Error("the last one did not go:", oldest.m)
-	}
-	w.verdict()
 }
