@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -64,14 +63,22 @@ func (d *Dir) Lease(name, owner string) (lease.Lease, error) {
 	return &door{dir: d.path, lock: base + ".lock", state: base + ".state", owner: owner}, nil
 }
 
-// fileName is a name as a file's; one that becomes too long ends in its hash.
+// fileName is a name as a file's, another one for each name also where the file system takes upper for lower case or composes letters: what is not a
+// lower-case letter, digit, hyphen or dot of ASCII is written as %xx. One that becomes too long ends in its hash.
 func fileName(name string) string {
 	const most = 200
-	escaped := url.PathEscape(name)
-	if len(escaped) > most {
-		return fmt.Sprintf("%s~%x", escaped[:100], sha256.Sum256([]byte(name)))
+	b := make([]byte, 0, len(name))
+	for _, c := range []byte(name) {
+		if 'a' <= c && c <= 'z' || '0' <= c && c <= '9' || c == '-' || c == '.' {
+			b = append(b, c)
+		} else {
+			b = fmt.Appendf(b, "%%%02x", c)
+		}
 	}
-	return escaped
+	if len(b) > most {
+		return fmt.Sprintf("%s~%x", b[:100], sha256.Sum256([]byte(name)))
+	}
+	return string(b)
 }
 
 // identify reads which store this is; a directory that is empty becomes one.
