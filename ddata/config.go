@@ -2,17 +2,12 @@ package ddata
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
-	"net"
 	"slices"
-	"strconv"
 	"time"
-	"unicode/utf8"
 
-	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/ddata/discovery"
 	"github.com/coterie-go/coterie/ddata/lease"
 	"github.com/coterie-go/coterie/ddata/membership"
@@ -150,6 +145,14 @@ type Config struct {
 	// Preset chooses all timers. Default: LAN.
 	Preset Preset
 
+	// Timing changes some timers of the membership from what Preset says: how soon a node that does not answer is unreachable, is dropped, has lost
+	// its lease. Validate says which do not go together. LeaseDuration and Epsilon must be the same on all nodes, the others should be. Default: none.
+	Timing membership.Timing
+
+	// Transport tunes the node's port: how many connections it takes, its queues and time-outs. What the node itself sets must be left zero: Cluster,
+	// Self, Bind, Advertise, FrameMax, TLS, Network and the callbacks. Default: none.
+	Transport transport.Config
+
 	// RequestTimeout ends operations whose context has no deadline. Default: 5 s.
 	RequestTimeout time.Duration
 
@@ -206,87 +209,6 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// Validate reports everything that is wrong with the config, each fault with the name of its field.
-func (c Config) Validate() error {
-	var errs []error
-	fault := func(field, format string, args ...any) {
-		errs = append(errs, fmt.Errorf("ddata: Config.%s: %s", field, fmt.Sprintf(format, args...)))
-	}
-	if err := checkName(c.Name); err != nil {
-		fault("Name", "%v", err)
-	}
-	if c.Bind == "" {
-		fault("Bind", "is empty; give host:port, for example 127.0.0.1:7946")
-	} else if err := checkAddr(c.Bind); err != nil {
-		fault("Bind", "%v", err)
-	}
-	c.checkAdvertise(fault)
-	for _, s := range c.Seeds {
-		if err := checkAddr(s); err != nil {
-			fault("Seeds", "%v", err)
-		}
-	}
-	for i, r := range c.Roles {
-		if err := checkName(r); err != nil {
-			fault("Roles", "%q: %v", r, err)
-		}
-		if slices.Contains(c.Roles[:i], r) {
-			fault("Roles", "%q is given twice", r)
-		}
-	}
-	if len(c.AppVersion) > nameMax {
-		fault("AppVersion", "has %d bytes, more than %d", len(c.AppVersion), nameMax)
-	}
-	for r, n := range c.MinMembersPerRole {
-		if n < 0 {
-			fault("MinMembersPerRole", "%q: is negative", r)
-		}
-	}
-	if c.BootstrapExpect < 0 {
-		fault("BootstrapExpect", "is %d; give 0 (only join), 1 (alone) or the number of founders", c.BootstrapExpect)
-	}
-	if c.BootstrapExpect == 0 && len(c.Seeds) == 0 && c.Discovery == nil {
-		fault("Seeds", "is empty, Discovery is not set and BootstrapExpect is 0: the node could neither join nor found a cluster")
-	}
-	if err := discovery.Validate(c.Discovery); err != nil {
-		fault("Discovery", "%v", err)
-	}
-	if c.MinMembers < 0 {
-		fault("MinMembers", "is negative")
-	}
-	if c.VotersMax < 0 {
-		fault("VotersMax", "is negative; give 0 (all vote) or how many of the oldest vote")
-	}
-	c.checkDowning(fault)
-	if len(c.DurableKeys) > 0 && c.Dir == "" {
-		fault("Dir", "is empty, but DurableKeys names durable keys; give a directory of this node's own")
-	}
-	c.validateKeys(fault)
-	c.checkShutdown(fault)
-	if c.WriteBehind < 0 {
-		fault("WriteBehind", "is negative")
-	}
-	if err := c.Store.Validate(); err != nil {
-		fault("Store", "%v", err)
-	}
-	if c.Preset > Local {
-		fault("Preset", "%v is unknown", c.Preset)
-	}
-	c.checkReplication(fault)
-	return errors.Join(errs...)
-}
-
-func (c Config) checkShutdown(fault func(field, format string, args ...any)) {
-	if c.LeaveOnSIGTERM < 0 {
-		fault("LeaveOnSIGTERM", "is negative")
-	}
-	for _, p := range slices.Sorted(maps.Keys(c.ShutdownTimeouts)) {
-		if p >= shutdown.Phases || c.ShutdownTimeouts[p] <= 0 {
-			fault("ShutdownTimeouts", "%v: %v; give a phase and a time above zero", p, c.ShutdownTimeouts[p])
-		}
-	}
-}
-
 // replication is what a Replicator of this node runs with, but for who it is.
 func (c Config) replication() replicator.Config {
 	r := c.Replication
@@ -298,91 +220,10 @@ func (c Config) replication() replicator.Config {
 	return r
 }
 
-// checkReplication finds what the Replicators could not run with.
-func (c Config) checkReplication(fault func(field, format string, args ...any)) {
-	if c.RequestTimeout < 0 {
-		fault("RequestTimeout", "is negative")
+// timing is what the membership runs with.
+func (c Config) timing() membership.Timing {
+	if c.Preset == Local {
+		return c.Timing.Or(membership.Local().Timing)
 	}
-	r := c.Replication
-	if r.Self != 0 || r.Disk != 0 || r.DurableKeys != nil || r.Expire != nil || r.WriteBehind != 0 || r.OperationTimeout != 0 {
-		fault("Replication", "Self, Disk, DurableKeys, Expire, WriteBehind and OperationTimeout are set by the node itself")
-	}
-	if r.Faults != (replicator.Faults{}) {
-		fault("Replication", "Faults are planted defects for the simulator; a node runs with none")
-	}
-	r.Self, r.DurableKeys, r.Expire = 1, nil, nil
-	if err := r.Validate(); err != nil {
-		fault("Replication", "%v", err)
-	}
-	if r.FrameMax > transport.DefaultFrameMax/2 {
-		fault("Replication", "FrameMax is %d; the transport takes frames of %d bytes, of which half must be left for clocks",
-			r.FrameMax, transport.DefaultFrameMax)
-	}
-}
-
-func (c Config) validateKeys(fault func(field, format string, args ...any)) {
-	for _, k := range c.DurableKeys {
-		if err := crdt.CheckKey(k); err != nil {
-			fault("DurableKeys", "%q: %v", k, err)
-		}
-	}
-	for _, k := range slices.Sorted(maps.Keys(c.Expire)) {
-		if err := crdt.CheckKey(k); err != nil {
-			fault("Expire", "%q: %v", k, err)
-		}
-		if c.Expire[k] < time.Second {
-			fault("Expire", "%q expires after %v; give at least a second", k, c.Expire[k])
-		}
-	}
-}
-
-// checkDowning finds an arbiter that is missing, or that nobody asks.
-func (c Config) checkDowning(fault func(field, format string, args ...any)) {
-	s, arbitrated := c.Downing.(membership.LeaseMajority)
-	switch {
-	case arbitrated && c.Leases == nil:
-		fault("Leases", "is nil, and LeaseMajority needs a lease: give the store that all nodes use, for example file.Open of a directory on their host")
-	case !arbitrated && c.Leases != nil:
-		fault("Leases", "is set, and Downing does not use it: set Downing to membership.LeaseMajority, or Leases to nil")
-	case arbitrated && s.MinorityDelay < 0:
-		fault("Downing", "LeaseMajority.MinorityDelay is negative")
-	}
-}
-
-// checkAdvertise finds that others could not dial this node.
-func (c Config) checkAdvertise(fault func(field, format string, args ...any)) {
-	switch {
-	case c.Advertise == "":
-		if checkAddr(c.Bind) == nil && !transport.NamesHost(c.Bind) {
-			fault("Advertise", "is empty, and Bind %q stands for all interfaces: give the host and port at which others reach this node", c.Bind)
-		}
-	case checkAddr(c.Advertise) != nil:
-		fault("Advertise", "%v", checkAddr(c.Advertise))
-	case !transport.NamesHost(c.Advertise):
-		fault("Advertise", "%q names no host that others can dial", c.Advertise)
-	}
-}
-
-// checkAddr accepts host:port with a number for a port.
-func checkAddr(addr string) error {
-	_, port, err := net.SplitHostPort(addr)
-	if err != nil {
-		return fmt.Errorf("%q is not host:port", addr)
-	}
-	if _, err := strconv.ParseUint(port, 10, 16); err != nil {
-		return fmt.Errorf("%q: the port must be a number up to 65535", addr)
-	}
-	return nil
-}
-
-func checkName(s string) error {
-	switch {
-	case s == "":
-		return errors.New("is empty")
-	case len(s) > nameMax:
-		return fmt.Errorf("has %d bytes, more than %d", len(s), nameMax)
-	case !utf8.ValidString(s):
-		return errors.New("is not UTF-8")
-	}
-	return nil
+	return c.Timing.Or(membership.LAN().Timing)
 }

@@ -3,7 +3,6 @@ package ddata
 import (
 	"errors"
 	"fmt"
-	"hash/fnv"
 	"maps"
 	"math/rand/v2"
 	"slices"
@@ -46,16 +45,13 @@ const suspendSlack = time.Second
 
 func newMembers(n *Node) (*members, error) {
 	m := &members{n: n, last: time.Now(), oldest: map[string]membership.UID{}}
-	cfg := membership.LAN()
-	if n.cfg.Preset == Local {
-		cfg = membership.Local()
-	}
+	cfg := membership.Config{Timing: n.cfg.timing()}
 	cfg.UID, cfg.Addr, cfg.Name = n.uid, n.net.Addr(), n.cfg.Name
 	cfg.Roles, cfg.AppVersion = n.cfg.Roles, n.cfg.AppVersion
 	cfg.Seeds, cfg.BootstrapExpect, cfg.BootstrapAnyDisks = n.cfg.Seeds, n.cfg.BootstrapExpect, n.cfg.BootstrapAnyDisks
 	cfg.Discovers = n.cfg.Discovery != nil
 	cfg.MinMembers, cfg.MinMembersOf = n.cfg.MinMembers, n.cfg.MinMembersPerRole
-	cfg.Strategy, cfg.VotersMax, cfg.ConfigHash = n.cfg.Downing, n.cfg.VotersMax, configHash(n.cfg)
+	cfg.Strategy, cfg.VotersMax, cfg.Alike = n.cfg.Downing, n.cfg.VotersMax, alike(n.cfg)
 	var record []byte
 	if n.disk != nil {
 		cfg.Disk, record = n.disk.id(), n.disk.record()
@@ -84,23 +80,24 @@ var membershipChannel = transport.ChannelOf("membership")
 // inboxMax bounds what callers may have waiting in front of a machine.
 const inboxMax = 64 << 10
 
-// configHash covers what all nodes must have configured alike.
-func configHash(c Config) uint64 {
-	h := fnv.New64a()
-	fmt.Fprintf(h, "durable=%t", c.Dir != "")
-	for _, k := range c.DurableKeys {
-		fmt.Fprintf(h, " %q", k)
-	}
+// alike is what all nodes must have configured alike, beside what the membership itself compares.
+func alike(c Config) []membership.Setting {
+	var expire []string
 	for _, k := range slices.Sorted(maps.Keys(c.Expire)) {
-		fmt.Fprintf(h, " %q=%v", k, c.Expire[k])
+		expire = append(expire, fmt.Sprintf("%q: %v", k, c.Expire[k]))
+	}
+	dir, leases := "not set", "none"
+	if c.Dir != "" {
+		dir = "set"
 	}
 	if c.Leases != nil {
-		fmt.Fprintf(h, " leases=%q", c.Leases.ID())
+		leases = c.Leases.ID()
 	}
-	if r := c.Replication; r.DigestSeed != 0 || r.FrameMax != 0 || r.GroupMax != 0 {
-		fmt.Fprintf(h, " seed=%d frame=%d group=%d", r.DigestSeed, r.FrameMax, r.GroupMax)
+	return []membership.Setting{
+		membership.Alike("Dir", dir), membership.Alike("DurableKeys", fmt.Sprintf("%q", c.DurableKeys)), membership.Alike("Expire", expire),
+		membership.Alike("Leases", leases), membership.Alike("Replication.DigestSeed", c.Replication.DigestSeed),
+		membership.Alike("Replication.FrameMax", c.Replication.FrameMax), membership.Alike("Replication.GroupMax", c.Replication.GroupMax),
 	}
-	return h.Sum64()
 }
 
 func (m *members) post(in membership.Input) { m.loop.Force(memberInput{in: in}) }
@@ -191,7 +188,7 @@ func (m *members) carry(fx *membership.Effects) {
 	}
 }
 
-// withAdvice names the settings behind a refusal that the membership knows only by their hash.
+// withAdvice says which setting of this node mends a refusal.
 func withAdvice(err error, dir string) error {
 	var refused *membership.RefusedError
 	if !errors.As(err, &refused) {
@@ -199,8 +196,8 @@ func withAdvice(err error, dir string) error {
 	}
 	switch refused.Reason {
 	case membership.ReasonConfig:
-		return fmt.Errorf("%w; Preset, Downing, VotersMax, DurableKeys, Expire, and the sizes and the seed of Replication must be the same on all nodes, "+
-			"Leases must be one store, and Dir set on all or on none", err)
+		return fmt.Errorf("%w; Downing (the strategy), VotersMax, LeaseDuration and Epsilon (by Preset or Timing), DurableKeys, Expire, and the sizes and the seed "+
+			"of Replication must be the same on all nodes, Leases must be one store, and Dir set on all or on none", err)
 	case membership.ReasonDisk:
 		return fmt.Errorf("%w; Config.Dir %s holds the data of another cluster: give this node an empty directory of its own, or check Config.Seeds",
 			err, dir)

@@ -158,12 +158,12 @@ func start(ctx context.Context, cfg Config) (_ *Node, err error) {
 }
 
 func (n *Node) transportConfig() transport.Config {
-	return transport.Config{
-		Cluster: n.cfg.Name, Self: transport.NodeID(n.uid),
-		Bind: n.cfg.Bind, Advertise: n.cfg.Advertise, TLS: n.cfg.TLS, Network: n.cfg.Network,
-		OnRefused: n.refused, OnLink: n.linkChanged,
-		OnFault: func(f transport.Fault) { n.Emit(sight.ConnectionFault{Fault: f}) },
-	}
+	c := n.cfg.Transport
+	c.Cluster, c.Self = n.cfg.Name, transport.NodeID(n.uid)
+	c.Bind, c.Advertise, c.TLS, c.Network = n.cfg.Bind, n.cfg.Advertise, n.cfg.TLS, n.cfg.Network
+	c.OnRefused, c.OnLink = n.refused, n.linkChanged
+	c.OnFault = func(f transport.Fault) { n.Emit(sight.ConnectionFault{Fault: f}) }
+	return c
 }
 
 func (n *Node) gossipConfig() gossip.Config {

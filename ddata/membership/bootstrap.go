@@ -329,7 +329,7 @@ func (m *Machine) maySign(v *View) bool {
 		return false // it comes again
 	}
 	me, _ := v.Member(m.cfg.UID)
-	if v.ConfigHash != m.cfg.hash() || me.Addr != m.cfg.Addr || v.Epoch == 1 && len(v.Members) < m.cfg.BootstrapExpect {
+	if v.ConfigHash != m.configHash || me.Addr != m.cfg.Addr || v.Epoch == 1 && len(v.Members) < m.cfg.BootstrapExpect {
 		m.stats.DroppedBad++
 		return false
 	}

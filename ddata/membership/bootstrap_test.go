@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 )
 
 // TestFoundExactlyOnce: nodes start at different times, messages get lost, and fewer than twice the expected number
@@ -53,36 +54,76 @@ func TestExpectOfOne(t *testing.T) {
 	}
 }
 
-// TestRefused: the reason is known on both sides.
+// TestRefused: the reason is known on both sides, with the name of the setting and both values.
 func TestRefused(t *testing.T) {
 	for _, c := range []struct {
 		reason Reason
+		says   string // on both sides
 		tune   func(*Config)
 	}{
-		{ReasonName, func(c *Config) { c.Name = "other" }},
-		{ReasonConfig, func(c *Config) { c.ConfigHash = 5 }},
-		{ReasonConfig, func(c *Config) { c.LeaseDuration = 5 * time.Second }},
-		{ReasonConfig, func(c *Config) { c.Strategy = Manual{} }},
-		{ReasonConfig, func(c *Config) { c.VotersMax = 3 }},
-		{ReasonRole, func(c *Config) { c.Addr = "b" }},
+		{ReasonName, `cluster is named "", the node says "other"`, func(c *Config) { c.Name = "other" }},
+		{ReasonConfig, "Shards is 4 at M and 5 at x", func(c *Config) { c.Alike = []Setting{Alike("Shards", 5)} }},
+		{ReasonConfig, "Shards is 4 at M and unknown at x", func(c *Config) { c.Alike = nil }},
+		{ReasonConfig, "Codec is unknown at M and 1 at x", func(c *Config) { c.Alike = append(c.Alike, Alike("Codec", 1)) }},
+		{ReasonConfig, "LeaseDuration is 6s at M and 5s at x", func(c *Config) { c.LeaseDuration = 5 * time.Second }},
+		{ReasonConfig, "Epsilon is 0.03 at M and 0.02 at x", func(c *Config) { c.Epsilon = 0.02 }},
+		{ReasonConfig, "Strategy is keep-majority at M and static-quorum 2 at x", func(c *Config) { c.Strategy = StaticQuorum{Size: 2} }},
+		{ReasonConfig, "VotersMax is 0 at M and 3 at x", func(c *Config) { c.VotersMax = 3 }},
+		{ReasonRole, "address b is that of", func(c *Config) { c.Addr = "b" }},
 	} {
-		w := newWorld(t, 1, LAN())
+		cfg := LAN()
+		cfg.Alike = []Setting{Alike("Shards", 4)}
+		w := newWorld(t, 1, cfg)
 		w.found(2)
-		var seen []Event
-		w.watch = func(_ *node, _ Input, fx *Effects) { seen = append(seen, fx.Events...) }
+		var seen []RefusedNode
+		says := map[*node]string{}
+		w.watch = func(m *node, _ Input, fx *Effects) {
+			for _, e := range fx.Events {
+				if r, ok := e.(RefusedNode); ok {
+					seen = append(seen, r)
+					says[m] = strings.ReplaceAll(c.says, " M ", " "+m.addr+" ")
+					if !strings.Contains(r.Text, says[m]) {
+						t.Errorf("%v: a member says %q, not %q", c.reason, r.Text, says[m])
+					}
+				}
+			}
+		}
 		n := w.start("x", c.tune)
 		w.run(12 * time.Second)
 		var refused *RefusedError
 		if !errors.As(n.done, &refused) || refused.Reason != c.reason || !errors.Is(n.done, ErrRefused) {
-			t.Errorf("%v: the node ended with %v", c.reason, n.done)
+			t.Fatalf("%v: the node ended with %v", c.reason, n.done)
 		}
-		told := false
-		for _, e := range seen {
-			r, ok := e.(RefusedNode)
-			told = told || ok && r.Reason == c.reason && r.UID == n.uid
+		if want := strings.ReplaceAll(c.says, " M ", " "+refused.By+" "); !strings.Contains(n.done.Error(), want) {
+			t.Errorf("%v: the node says %q, not %q", c.reason, n.done, want)
 		}
-		if !told {
+		if !slices.ContainsFunc(seen, func(r RefusedNode) bool { return r.Reason == c.reason && r.UID == n.uid }) {
 			t.Errorf("%v: no event at the members: %v", c.reason, seen)
+		}
+	}
+}
+
+// TestSettingsAreShortened: values that are too long to be told stay different, and what is told is bounded.
+func TestSettingsAreShortened(t *testing.T) {
+	long := strings.Repeat("ü", settingMax)
+	a, b := Alike("Keys", long+"a"), Alike("Keys", long+"b")
+	if a == b || len(a.Value) > settingMax || !strings.HasPrefix(a.Value, "üüü") {
+		t.Errorf("%q and %q", a, b)
+	}
+	var ours, theirs []Setting
+	for i := range settingsMax {
+		ours = append(ours, Alike(fmt.Sprint(i), long))
+		theirs = append(theirs, Alike(fmt.Sprint(i), i))
+	}
+	if err := errors.Join(checkSettings(ours), checkSettings(theirs)); err != nil {
+		t.Error(err)
+	}
+	if text := differences("a", ours, "b", theirs); len(text) > reasonMax || !utf8.ValidString(text) || !strings.HasSuffix(text, "…") {
+		t.Errorf("%d bytes: %q", len(text), text)
+	}
+	for _, bad := range [][]Setting{append(ours, Alike("more", 1)), {a, a}, {{Name: "x", Value: long}}, {{Value: "x"}}, {{Name: "x", Value: "\xff"}}} {
+		if checkSettings(bad) == nil {
+			t.Errorf("%v is taken", bad)
 		}
 	}
 }
@@ -92,7 +133,7 @@ func TestMisfitsDoNotFound(t *testing.T) {
 	w := newWorld(t, 1, LAN())
 	w.base.Seeds, w.base.BootstrapExpect = addrs(2), 2
 	a := w.start("a", nil)
-	b := w.start("b", func(c *Config) { c.ConfigHash = 5 })
+	b := w.start("b", func(c *Config) { c.Alike = []Setting{Alike("Shards", 5)} })
 	w.run(10 * time.Second)
 	for _, n := range []*node{a, b} {
 		if n.m.View() != nil || !strings.Contains(strings.Join(n.waiting, "\n"), "configuration") {

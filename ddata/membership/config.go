@@ -1,6 +1,7 @@
 package membership
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -8,8 +9,6 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
-
-	"github.com/zeebo/xxh3"
 )
 
 // Protocol is the version of the membership protocol. Members of one cluster speak the same.
@@ -25,9 +24,9 @@ type Config struct {
 	AppVersion string   // the application's version, carried in the view
 	Disk       DiskID   // id of the data directory; 0 = the node keeps nothing on disk
 
-	// ConfigHash is a hash of whatever the driver wants to be alike on all nodes (number of shards, codecs). It is
-	// combined with the strategy and the lease's duration. A node with another hash is refused.
-	ConfigHash uint64
+	// Alike is what else must be configured alike on all nodes (number of shards, codecs), beside the strategy, VotersMax and the lease's duration. A
+	// node with other values is refused, and both sides say which differ. At most 16, each name once, values shortened where they are long.
+	Alike []Setting
 
 	// Seeds are addresses to ask for a cluster; the own one may be among them. Hints add to them.
 	Seeds []string
@@ -62,6 +61,15 @@ type Config struct {
 	// Strategy is the downing strategy. Default KeepMajority.
 	Strategy Strategy
 
+	// Timing is how long things take.
+	Timing
+
+	// Faults are planted errors. Zero = none; only the simulator's self-test sets it.
+	Faults Faults
+}
+
+// Timing holds the durations of the membership. Zero fields take their defaults.
+type Timing struct {
 	// HeartbeatInterval is the time between heartbeats to every member. Default 1 s. Shorter notices sooner and
 	// costs two small frames per member and interval.
 	HeartbeatInterval time.Duration
@@ -84,14 +92,11 @@ type Config struct {
 	// one for a cluster that fell silent, before it ends so that the driver may start again under a new uid.
 	// Default 20 s.
 	BootstrapTimeout time.Duration
-
-	// Faults are planted errors. Zero = none; only the simulator's self-test sets it.
-	Faults Faults
 }
 
 // LAN returns the timing for machines in one network: a crash is decided in about ten seconds.
 func LAN() Config {
-	return Config{
+	return Config{Timing: Timing{
 		HeartbeatInterval: time.Second,
 		UnreachableAfter:  4 * time.Second,
 		StableAfter:       5 * time.Second,
@@ -100,13 +105,13 @@ func LAN() Config {
 		RoundTrip:         250 * time.Millisecond,
 		SelfDownAfter:     20 * time.Second,
 		BootstrapTimeout:  20 * time.Second,
-	}
+	}}
 }
 
 // Local returns the timing for processes on one machine, for tests: a crash is decided in less than half a second.
 // A pause of a quarter of a second (a busy machine, a stopped process) already loses the lease.
 func Local() Config {
-	return Config{
+	return Config{Timing: Timing{
 		HeartbeatInterval: 50 * time.Millisecond,
 		UnreachableAfter:  250 * time.Millisecond,
 		StableAfter:       100 * time.Millisecond,
@@ -115,27 +120,25 @@ func Local() Config {
 		RoundTrip:         100 * time.Millisecond,
 		SelfDownAfter:     3 * time.Second,
 		BootstrapTimeout:  3 * time.Second,
+	}}
+}
+
+// Or returns t with its zero fields taken from other.
+func (t Timing) Or(other Timing) Timing {
+	return Timing{
+		HeartbeatInterval: cmp.Or(t.HeartbeatInterval, other.HeartbeatInterval),
+		UnreachableAfter:  cmp.Or(t.UnreachableAfter, other.UnreachableAfter),
+		StableAfter:       cmp.Or(t.StableAfter, other.StableAfter),
+		LeaseDuration:     cmp.Or(t.LeaseDuration, other.LeaseDuration),
+		Epsilon:           cmp.Or(t.Epsilon, other.Epsilon),
+		RoundTrip:         cmp.Or(t.RoundTrip, other.RoundTrip),
+		SelfDownAfter:     cmp.Or(t.SelfDownAfter, other.SelfDownAfter),
+		BootstrapTimeout:  cmp.Or(t.BootstrapTimeout, other.BootstrapTimeout),
 	}
 }
 
 func (c *Config) setDefaults() {
-	lan := LAN()
-	for _, d := range []struct{ field, value *time.Duration }{
-		{&c.HeartbeatInterval, &lan.HeartbeatInterval},
-		{&c.UnreachableAfter, &lan.UnreachableAfter},
-		{&c.StableAfter, &lan.StableAfter},
-		{&c.LeaseDuration, &lan.LeaseDuration},
-		{&c.RoundTrip, &lan.RoundTrip},
-		{&c.SelfDownAfter, &lan.SelfDownAfter},
-		{&c.BootstrapTimeout, &lan.BootstrapTimeout},
-	} {
-		if *d.field == 0 {
-			*d.field = *d.value
-		}
-	}
-	if c.Epsilon == 0 {
-		c.Epsilon = lan.Epsilon
-	}
+	c.Timing = c.Timing.Or(LAN().Timing)
 	if c.MinMembers == 0 {
 		c.MinMembers = 1
 	}
@@ -146,6 +149,7 @@ func (c *Config) setDefaults() {
 	slices.Sort(c.Roles)
 	c.Seeds = slices.Clone(c.Seeds)
 	c.MinMembersOf = maps.Clone(c.MinMembersOf)
+	c.Alike = slices.Clone(c.Alike)
 }
 
 // Validate fills in the defaults of a copy and reports everything that is wrong with it.
@@ -186,6 +190,9 @@ func (c Config) Validate() error {
 		fault(s.MinorityDelay < 0, "LeaseMajority.MinorityDelay %v is negative", s.MinorityDelay)
 	}
 	fault(c.MinMembers < 0, "MinMembers %d is negative", c.MinMembers)
+	if err := checkSettings(c.settings()); err != nil {
+		errs = append(errs, fmt.Errorf("Alike: %w", err))
+	}
 	if !c.Faults.AnyTiming {
 		errs = append(errs, c.validateTiming()...)
 	}
@@ -221,12 +228,6 @@ func (c *Config) validateTiming() (errs []error) {
 // promise is how long a granter keeps its word: L measured on the other's clock takes at most that long on its own.
 func (c *Config) promise() time.Duration {
 	return time.Duration(float64(c.LeaseDuration) * (1 + c.Epsilon))
-}
-
-// hash combines what must be alike on all members. Who votes follows from VotersMax. The lease's duration is part of it: a holder counts its own L,
-// a granter promises for its own.
-func (c *Config) hash() uint64 {
-	return xxh3.HashString(fmt.Sprintf("%d %s %d %d %g %x", Protocol, c.Strategy, c.VotersMax, c.LeaseDuration, c.Epsilon, c.ConfigHash))
 }
 
 // self is this node as it asks to be listed.

@@ -18,15 +18,16 @@ func TestPresetsAreValid(t *testing.T) {
 
 func TestValidateReportsAllFaults(t *testing.T) {
 	c := Config{
-		Roles: []string{"x", "x"}, BootstrapExpect: -1, HeartbeatInterval: time.Second, UnreachableAfter: time.Second,
-		StableAfter: time.Second, LeaseDuration: 3 * time.Second, SelfDownAfter: 4 * time.Second, Name: "\xff",
+		Roles: []string{"x", "x"}, BootstrapExpect: -1, Name: "\xff", Alike: []Setting{{Name: "a"}, {Name: "a"}}, Timing: Timing{
+			HeartbeatInterval: time.Second, UnreachableAfter: time.Second, StableAfter: time.Second, LeaseDuration: 3 * time.Second, SelfDownAfter: 4 * time.Second,
+		},
 	}
 	_, err := New(c, rand.New(rand.NewPCG(1, 1)), nil)
 	if err == nil {
 		t.Fatal("no error")
 	}
 	for _, want := range []string{
-		"UID is zero", "Addr is empty", "given twice", "BootstrapExpect", "two heartbeats", "three heartbeats", "StableAfter", "SelfDownAfter", "Name",
+		"UID is zero", "Addr is empty", "given twice", "BootstrapExpect", "two heartbeats", "three heartbeats", "StableAfter", "SelfDownAfter", "Name", "Alike",
 	} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("%q is not in:\n%v", want, err)

@@ -5,7 +5,7 @@ import "slices"
 // foundingView is the view that this node proposes to the chosen.
 func (m *Machine) foundingView(choice []UID) *View {
 	probes := m.eligible()
-	v := &View{Cluster: ClusterID(m.rng.Uint64() | 1), Epoch: 1, ConfigHash: m.cfg.hash(), VotersMax: uint32(m.cfg.VotersMax), Founded: true}
+	v := &View{Cluster: ClusterID(m.rng.Uint64() | 1), Epoch: 1, ConfigHash: m.configHash, VotersMax: uint32(m.cfg.VotersMax), Founded: true}
 	for _, p := range probes {
 		for _, k := range p.Knows {
 			v.Epoch = max(v.Epoch, k.Epoch+1)

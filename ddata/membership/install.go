@@ -39,7 +39,7 @@ func (m *Machine) onFirstView(r Receive, v *View) {
 		m.stats.DroppedForeign++
 		return
 	}
-	if !v.Has(m.cfg.UID) || v.ConfigHash != m.cfg.hash() {
+	if !v.Has(m.cfg.UID) || v.ConfigHash != m.configHash {
 		m.stats.DroppedStale++
 		return
 	}

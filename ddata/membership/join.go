@@ -2,6 +2,7 @@ package membership
 
 import (
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -79,9 +80,8 @@ func (m *Machine) mismatch(p Probe) (Reason, string) {
 		return ReasonName, fmt.Sprintf("cluster is named %q, the node says %q", m.cfg.Name, p.Name)
 	case p.Protocol != Protocol:
 		return ReasonProtocol, fmt.Sprintf("cluster speaks version %d, the node %d", Protocol, p.Protocol)
-	case p.ConfigHash != m.cfg.hash():
-		return ReasonConfig, fmt.Sprintf("configuration hash is %x, the node's %x: strategy, VotersMax, lease duration or what the nodes must configure alike differ",
-			m.cfg.hash(), p.ConfigHash)
+	case !slices.Equal(p.Settings, m.settings):
+		return ReasonConfig, differences(m.cfg.Addr, m.settings, p.Self.Addr, p.Settings)
 	}
 	return 0, ""
 }

@@ -14,5 +14,7 @@ const (
 	setsMax     = 64      // sets of disks that a view remembers; above half of it nobody becomes a voter, beyond it the oldest is forgotten
 	downsMax    = 256     // operator's verdicts that travel in a heartbeat
 	reasonMax   = 512     // bytes of a refusal's text
+	settingsMax = 20      // settings that must be alike
+	settingMax  = 96      // bytes of a setting's value as it is told
 	messageMax  = 4 << 20 // bytes of an encoded message
 )

@@ -29,6 +29,9 @@ type Machine struct {
 	wake   bool      // something may be due at once
 	done   error
 
+	settings   []Setting // all that must be alike
+	configHash uint64    // which stands for them in views
+
 	self     self
 	record   record // what the disk holds
 	seek     seeker
@@ -66,7 +69,7 @@ func New(cfg Config, rng *rand.Rand, loaded []byte) (*Machine, error) {
 		return nil, fmt.Errorf("membership: configuration: %w", err)
 	}
 	cfg.setDefaults()
-	m := &Machine{cfg: cfg, rng: rng}
+	m := &Machine{cfg: cfg, rng: rng, settings: cfg.settings(), configHash: cfg.hash()}
 	if len(loaded) > 0 {
 		r, err := decodeRecord(loaded)
 		if err != nil {

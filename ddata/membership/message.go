@@ -53,17 +53,17 @@ type Proposal struct {
 // Probe is what a node without a cluster says to whoever may know of one. A member takes it as a request to join;
 // another node without a cluster takes it as a candidate for founding one together.
 type Probe struct {
-	_          struct{} `cbor:",toarray"`
-	Protocol   uint32
-	Name       string
-	ConfigHash uint64
-	Self       Member
-	Expect     uint32
-	AnyDisks   bool
-	Heard      Epoch     // the newest of the cluster that it was told of: shows a member that the probe is no old one
-	Knows      []Known   // what its disk remembers
-	Peers      []Contact // other nodes without a cluster that it has heard, by uid
-	Choice     []UID     // with whom it would found now; empty = not yet
+	_        struct{} `cbor:",toarray"`
+	Protocol uint32
+	Name     string
+	Settings []Setting // what must be alike
+	Self     Member
+	Expect   uint32
+	AnyDisks bool
+	Heard    Epoch     // the newest of the cluster that it was told of: shows a member that the probe is no old one
+	Knows    []Known   // what its disk remembers
+	Peers    []Contact // other nodes without a cluster that it has heard, by uid
+	Choice   []UID     // with whom it would found now; empty = not yet
 }
 
 // Here answers a Probe: there is a cluster, and these members may be asked to join.

@@ -150,7 +150,7 @@ func (m *Machine) probe() {
 func (m *Machine) probeAt(to []string) {
 	s := &m.seek
 	msg := Probe{
-		Protocol: Protocol, Name: m.cfg.Name, ConfigHash: m.cfg.hash(), Self: m.cfg.self(),
+		Protocol: Protocol, Name: m.cfg.Name, Settings: m.settings, Self: m.cfg.self(),
 		Expect: uint32(m.cfg.BootstrapExpect), AnyDisks: m.cfg.BootstrapAnyDisks, Heard: s.heard, Knows: m.record.knows(),
 	}
 	for _, u := range sortedKeys(s.candidates) {

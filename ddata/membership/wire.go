@@ -189,7 +189,7 @@ func checkProbe(p Probe) error {
 			return err
 		}
 	}
-	return errors.Join(checkMember(p.Self), checkContacts(p.Peers), checkSorted(p.Choice, contactsMax))
+	return errors.Join(checkSettings(p.Settings), checkMember(p.Self), checkContacts(p.Peers), checkSorted(p.Choice, contactsMax))
 }
 
 // checkVoters holds what a disk remembers of a view's voters to their order.

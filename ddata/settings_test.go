@@ -1,0 +1,168 @@
+package ddata_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/coterie-go/coterie/ddata"
+	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/sight"
+	"github.com/coterie-go/coterie/ddata/transport"
+)
+
+// A setting that must be alike and is not is named, with both values, to the node that is refused and by the member that refuses it.
+func TestDifferencesAreNamedOnBothSides(t *testing.T) {
+	addrs := freeAddrs(t, 2)
+	first := config(addrs[0], addrs[:1], 1)
+	w := watch(&first)
+	startAll(t, first)
+	for _, c := range []struct {
+		setting, ours, theirs string
+		tune                  func(*ddata.Config)
+	}{
+		{"LeaseDuration", "330ms", "350ms", func(c *ddata.Config) {
+			c.Timing.LeaseDuration, c.Timing.StableAfter = 350*time.Millisecond, 200*time.Millisecond
+		}},
+		{"Epsilon", "0.03", "0.02", func(c *ddata.Config) { c.Timing.Epsilon = 0.02 }},
+		{"Strategy", "keep-majority", "keep-oldest", func(c *ddata.Config) { c.Downing = membership.KeepOldest{} }},
+		{"VotersMax", "0", "5", func(c *ddata.Config) { c.VotersMax = 5 }},
+		{"Dir", "not set", "set", func(c *ddata.Config) { c.Dir = t.TempDir() }},
+		{"DurableKeys", "[]", `["k" "sharding/*/ids/*"]`, func(c *ddata.Config) { c.Dir, c.DurableKeys = t.TempDir(), []string{"k"} }},
+		{"Expire", "[]", `["k": 1m0s]`, func(c *ddata.Config) { c.Expire = map[string]time.Duration{"k": time.Minute} }},
+		{"Replication.DigestSeed", "0", "7", func(c *ddata.Config) { c.Replication.DigestSeed = 7 }},
+		{"Replication.FrameMax", "0", "32768", func(c *ddata.Config) { c.Replication.FrameMax = 32 << 10 }},
+		{"Replication.GroupMax", "0", "1048576", func(c *ddata.Config) { c.Replication.GroupMax = 1 << 20 }},
+	} {
+		other := config(addrs[1], addrs[:1], 0)
+		c.tune(&other)
+		_, err := ddata.Start(testContext(t), other)
+		want := fmt.Sprintf("%s is %s at %s and %s at %s", c.setting, c.ours, addrs[0], c.theirs, addrs[1])
+		if !errors.Is(err, ddata.ErrRefused) || !strings.Contains(err.Error(), want) {
+			t.Errorf("the node says %v, not %q", err, want)
+		}
+		has(t, w, func(e sight.NodeRefused) bool { return strings.Contains(e.Text, want) && e.Addr == addrs[1] })
+	}
+}
+
+// Config.Timing overrides the preset: a node that has lost the others gives up when it says.
+func TestTimingReachesTheMembership(t *testing.T) {
+	addrs := freeAddrs(t, 2)
+	configs := []ddata.Config{config(addrs[0], addrs, 2), config(addrs[1], addrs, 2)}
+	for i := range configs {
+		configs[i].Downing = membership.DownAll{}
+		configs[i].Timing.SelfDownAfter = 700 * time.Millisecond
+	}
+	nodes := startAll(t, configs...)
+	mustClose(t, nodes[1])
+	<-nodes[0].Done()
+	if err := nodes[0].Err(); !errors.Is(err, ddata.ErrDowned) || !strings.Contains(err.Error(), "no lease for 700ms") {
+		t.Errorf("it ended with %v", err)
+	}
+}
+
+// What does not go together is refused by the name of the field.
+func TestBadTimingAndTransportAreNamed(t *testing.T) {
+	for says, tune := range map[string]func(*ddata.Config){ // order: each is tried by itself
+		"Config.Timing: HeartbeatInterval":            func(c *ddata.Config) { c.Timing.HeartbeatInterval = -1 },
+		"UnreachableAfter 1ms is less":                func(c *ddata.Config) { c.Timing.UnreachableAfter = time.Millisecond },
+		"LeaseDuration 10s with Epsilon 0.03 is more": func(c *ddata.Config) { c.Timing.LeaseDuration = 10 * time.Second },
+		"SelfDownAfter 1s is less":                    func(c *ddata.Config) { c.Timing.SelfDownAfter = time.Second },
+		"RoundTrip of 4s":                             func(c *ddata.Config) { c.Timing.RoundTrip = 4 * time.Second },
+		"Epsilon 2 is not":                            func(c *ddata.Config) { c.Timing.Epsilon = 2 },
+		"BootstrapTimeout -1ns is negative":           func(c *ddata.Config) { c.Timing.BootstrapTimeout = -1 },
+		"StableAfter -1ns is negative":                func(c *ddata.Config) { c.Timing.StableAfter = -1 },
+		"Config.Transport: Cluster, Self":             func(c *ddata.Config) { c.Transport.Bind = "127.0.0.1:0" },
+		"Config.Transport: transport: config: ConnsM": func(c *ddata.Config) { c.Transport.ConnsMax = -1 },
+	} {
+		c := config("127.0.0.1:0", nil, 1)
+		c.Preset = ddata.LAN
+		tune(&c)
+		if err := c.Validate(); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("want %q: %v", says, err)
+		}
+	}
+}
+
+// Config.Transport reaches the port: beyond ConnsMax connections are turned away, counted, and told.
+func TestTransportSettingsReachThePort(t *testing.T) {
+	c := config("127.0.0.1:0", nil, 1)
+	c.Transport.ConnsMax = 1
+	w := watch(&c)
+	n := startAll(t, c)[0]
+	for id := range transport.NodeID(2) {
+		guest, err := transport.Listen(t.Context(), transport.Config{Cluster: "test", Self: 100 + id, Bind: "127.0.0.1:0"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer guest.Close()
+		if err := guest.SendAddr(n.Addr(), transport.ChannelOf("nobody"), []byte("hello")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	has(t, w, func(e sight.FramesDropped) bool { return e.Reason == transport.DropOverload && e.Count > 0 })
+}
+
+// Nobody becomes Up before MinMembers are there, and so many of each role; then all do.
+func TestMinMembers(t *testing.T) {
+	for name, tune := range map[string]func(*ddata.Config){ // order: each is a cluster of its own
+		"in all":   func(c *ddata.Config) { c.MinMembers = 3 },
+		"per role": func(c *ddata.Config) { c.MinMembersPerRole = map[string]int{"data": 1} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			addrs := freeAddrs(t, 3)
+			starts := make(chan *ddata.Node, 3)
+			start := func(i int, role string) {
+				c := config(addrs[i], addrs[:2], 2*(1-i/2))
+				c.Roles = []string{role}
+				tune(&c)
+				w := watch(&c)
+				go func() {
+					n, err := ddata.Start(testContext(t), c)
+					if err != nil {
+						t.Error(err)
+					}
+					starts <- n
+				}()
+				if i == 1 { // the two have founded, and stay below: the view lists both, neither Up
+					has(t, w, func(e sight.ViewInstalled) bool { return len(e.View.Members) == 2 && !e.View.Open() })
+				}
+			}
+			start(0, "backend")
+			start(1, "backend")
+			select {
+			case n := <-starts:
+				t.Fatalf("%v is Up in %v", n.UID(), n.View())
+			default:
+			}
+			start(2, "data")
+			for range 3 {
+				n := <-starts
+				if n == nil {
+					t.FailNow()
+				}
+				defer mustClose(t, n)
+				if v := n.View(); len(v.Members) != 3 {
+					t.Errorf("Up in %v", v)
+				}
+			}
+		})
+	}
+}
+
+// The version of the service is in the view of all.
+func TestAppVersionIsInTheView(t *testing.T) {
+	addrs := freeAddrs(t, 2)
+	configs := []ddata.Config{config(addrs[0], addrs, 2), config(addrs[1], addrs, 2)}
+	configs[0].AppVersion, configs[1].AppVersion = "1.0", "1.1"
+	nodes := startAll(t, configs...)
+	for i, n := range nodes {
+		for j := range nodes {
+			if m, _ := n.View().Member(nodes[j].UID()); m.AppVersion != configs[j].AppVersion {
+				t.Errorf("node %d sees version %q of node %d", i, m.AppVersion, j)
+			}
+		}
+	}
+}
