@@ -37,6 +37,7 @@ var ranks = []rankRow{
 	{"ddata/sight/...", 3, false, "adapters of what can be seen, such as Prometheus"},
 	{"sharding/passivation", 0, true, "who goes when too many are active is a matter of numbers"},
 	{"sharding/protocol", 2, true, "coordinator, region and shard stand on views and on replicated state"},
+	{"sharding/delivery/protocol", 1, true, "producer and consumer know numbers and bytes, not what carries them"},
 	{"ddata", 4, false, "the running node drives the machines beneath"},
 	{"sharding", 5, false, "entities live on a running node"},
 	{"proptest/hosts", 0, false, "a network between processes, whatever they say"},

@@ -1,0 +1,75 @@
+package protocol
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// ProducerConfig says how a producer behaves. Zero means the default.
+type ProducerConfig struct {
+	// ID of the producer, 1 to ProducerIDMax bytes; no two that run have the same. Required.
+	ID string
+	// Origin is the uid of its node.
+	Origin uint64
+	// Generation of this start, above all earlier ones of the same ID. Required.
+	Generation uint64
+	// Durable: messages are stored before they are sent.
+	Durable bool
+	// BufferMax is how many messages are unconfirmed at a time, over all entities. Default 1000.
+	BufferMax int
+	// ChannelsMax is how many entities are remembered of which nothing is unconfirmed. Past it the one that was idle for longest is cleaned up. Default 100,000.
+	ChannelsMax int
+	// ResendFirst is the time after which the first unconfirmed message of an entity is sent again, when nothing was heard. What the connection has no room
+	// for, and what handlers fail at, is tried again sooner: after a hundredth of it, doubled each time up to it. Default 10 s.
+	ResendFirst time.Duration
+	// CleanupUnused is the time after which an entity of which nothing is unconfirmed is forgotten. Default 120 s.
+	CleanupUnused time.Duration
+	// StoreRetry is how long the removal of what was confirmed may wait for a message to store together with it, and the pause after a store that
+	// failed. Default 1 s.
+	StoreRetry time.Duration
+}
+
+func (c ProducerConfig) withDefaults() ProducerConfig {
+	orInt(&c.BufferMax, 1000)
+	orInt(&c.ChannelsMax, 100_000)
+	orDuration(&c.ResendFirst, 10*time.Second)
+	orDuration(&c.CleanupUnused, 120*time.Second)
+	orDuration(&c.StoreRetry, time.Second)
+	return c
+}
+
+// Validate reports every fault together.
+func (c ProducerConfig) Validate() error {
+	d := c.withDefaults()
+	return joined(
+		fault(d.ID == "" || len(d.ID) > ProducerIDMax, "ID has %d bytes, want 1 to %d", len(d.ID), ProducerIDMax),
+		fault(d.Generation == 0, "Generation is 0"),
+		fault(d.BufferMax < 1, "BufferMax %d is not positive", d.BufferMax),
+		fault(d.ChannelsMax < 1, "ChannelsMax %d is not positive", d.ChannelsMax),
+		fault(d.ResendFirst < time.Millisecond, "ResendFirst %v is below 1 ms", d.ResendFirst),
+		fault(d.CleanupUnused < 0, "CleanupUnused %v is negative", d.CleanupUnused),
+		fault(d.StoreRetry < 0, "StoreRetry %v is negative", d.StoreRetry),
+	)
+}
+
+func orInt(n *int, v int) {
+	if *n == 0 {
+		*n = v
+	}
+}
+
+func orDuration(d *time.Duration, v time.Duration) {
+	if *d == 0 {
+		*d = v
+	}
+}
+
+func fault(bad bool, format string, args ...any) error {
+	if !bad {
+		return nil
+	}
+	return fmt.Errorf(format, args...)
+}
+
+func joined(faults ...error) error { return errors.Join(faults...) }
