@@ -21,6 +21,9 @@ import (
 //	run D                        time passes
 //	crash A, leave A, down A B   kill -9; Leave; Down of B's process said at A
 //	cut A B, heal                no messages between A and B; all connected again
+//	manual                       unreachable members are dropped by an operator only
+//	voters N                     only the N oldest vote
+//	singleton D                  a Singleton runs beside each node; what it starts takes D to stop
 //	lease, take                  LeaseMajority decides; its lease is taken away from the holder
 //	last A                       A dies when the arbiter has next decided through it, before it can say so
 //	show                         what each living node thinks
@@ -35,6 +38,7 @@ type story struct {
 	starts map[string]int
 	said   map[string]string // the last probe of each node, so that repetitions are left out
 	cuts   map[[2]string]bool
+	lone   *lone // nil without singleton
 }
 
 func newStory(t *testing.T, out *bytes.Buffer) *story {
@@ -79,6 +83,24 @@ func (g *story) command(args []string) error {
 		g.w.base.Roles = args[1:]
 	case "stuck", "loose":
 		g.w.stuck = args[0] == "stuck"
+	case "manual":
+		g.w.base.Strategy = Manual{}
+	case "voters":
+		n, err := strconv.Atoi(args[1])
+		if err != nil {
+			return err
+		}
+		g.w.base.VotersMax = n
+	case "singleton":
+		d, err := time.ParseDuration(args[1])
+		if err != nil {
+			return err
+		}
+		g.lone = g.w.playLone(d, Faults{})
+		g.lone.watch = g.watchLone
+		for _, n := range g.w.living() {
+			fmt.Fprintf(g.out, "%v %v\n", n.uid, g.lone.part(n).s.State())
+		}
 	case "lease":
 		g.w.base.Strategy = LeaseMajority{}
 	case "take":
@@ -92,6 +114,9 @@ func (g *story) command(args []string) error {
 	case "show":
 		for _, n := range g.w.living() {
 			fmt.Fprintf(g.out, "%v\n", n.m)
+			if g.lone != nil {
+				fmt.Fprintf(g.out, "    singleton %v\n", g.lone.part(n).s.State())
+			}
 		}
 	default:
 		return errors.New("unknown command")
@@ -149,4 +174,24 @@ func (g *story) watch(n *node, in Input, fx *Effects) {
 		cause = cause[:100] + "…"
 	}
 	fmt.Fprintf(g.out, "%v %v: %s\n    %s\n", g.w.now.Round(time.Millisecond), n.uid, cause, strings.ReplaceAll(text, "\n", "\n    "))
+}
+
+// watchLone prints what a step of a Singleton did.
+func (g *story) watchLone(n *node, in SingletonInput, fx *SingletonEffects) {
+	var did []string
+	for _, e := range fx.Send {
+		did = append(did, fmt.Sprintf("send to %v: %v", e.To, e.Word))
+	}
+	if fx.Start {
+		did = append(did, fmt.Sprintf("start, with token %v", fx.Epoch))
+	}
+	if fx.Stop {
+		did = append(did, "stop")
+	}
+	if fx.State != nil {
+		did = append(did, "singleton "+fx.State.String())
+	}
+	if len(did) > 0 {
+		fmt.Fprintf(g.out, "%v %v: singleton: %v\n    %s\n", g.w.now.Round(time.Millisecond), n.uid, in, strings.Join(did, "\n    "))
+	}
 }

@@ -13,6 +13,7 @@ type lone struct {
 	starts []*node
 	deaf   bool // no word arrives
 	faults Faults
+	watch  func(*node, SingletonInput, *SingletonEffects) // sees every step
 }
 
 type part struct {
@@ -65,11 +66,18 @@ func (l *lone) step(n *node, in SingletonInput) {
 	}
 	p := l.part(n)
 	fx := p.s.Step(n.local(), in)
+	if l.watch != nil {
+		l.watch(n, in, fx)
+	}
 	for _, e := range fx.Send {
 		l.post(n, e)
 	}
 	if fx.Stop {
-		l.w.after(time.Duration(l.w.rng.Int64N(int64(l.linger)+1)), func() { p.runs = false; l.step(n, SingletonExited{}) })
+		linger := l.linger
+		if !l.w.even {
+			linger = time.Duration(l.w.rng.Int64N(int64(l.linger) + 1))
+		}
+		l.w.after(linger, func() { p.runs = false; l.step(n, SingletonExited{}) })
 	}
 	if d := p.s.Deadline(); !d.IsZero() {
 		l.w.after(max(d.Sub(n.local()), time.Millisecond), func() { l.step(n, SingletonTick{}) })
@@ -91,7 +99,11 @@ func (l *lone) post(from *node, e SingletonEnvelope) {
 	if l.deaf || w.loss > 0 && w.rng.Float64() < w.loss {
 		return
 	}
-	w.after(w.latency+time.Duration(w.rng.ExpFloat64()*float64(w.latency)), func() {
+	latency := w.latency
+	if !w.even {
+		latency += time.Duration(w.rng.ExpFloat64() * float64(w.latency))
+	}
+	w.after(latency, func() {
 		if to := w.byUID[e.To]; to != nil && (w.cut == nil || !w.cut(from, to)) {
 			l.step(to, SingletonReceive{From: from.uid, Word: e.Word})
 		}
