@@ -27,7 +27,7 @@ func (m *Machine) candidate() candidate {
 		kept = slices.Clone(m.view.Members)
 	}
 	next.Members = kept
-	if c.changed || !delayed {
+	if c.changed || !delayed && !m.gathers() {
 		m.admit(&c)
 		m.promote(&c)
 	}
@@ -36,6 +36,29 @@ func (m *Machine) candidate() candidate {
 	}
 	slices.Sort(c.proposal.Stopped)
 	return c
+}
+
+// gathers says that a view which would only let somebody in or up waits for a moment, because others are on their way whom the same decision can take. What
+// a view costs grows with the cluster, and not with how many it takes in: hundreds that start together come in by a few.
+func (m *Machine) gathers() bool {
+	until := m.installedAt.Add(m.cfg.HeartbeatInterval / 4)
+	if !m.proposer.idle() || !m.now.Before(until) || !m.awaitsSome() {
+		return false
+	}
+	m.dueAt(until)
+	return true
+}
+
+// awaitsSome says whether a joiner has yet to hear of this view, or a learner to catch up.
+func (m *Machine) awaitsSome() bool {
+	for u, j := range m.joiners { // order: says whether there is any
+		if j.heard < m.view.Epoch && m.now.Before(j.until) && !m.view.Has(u) {
+			return true
+		}
+	}
+	return slices.ContainsFunc(m.view.Members, func(o Member) bool {
+		return !o.Full() && m.Reachable(o.UID) && m.flagsOf(o.UID)&(FlagCaughtUp|FlagStopped) == 0
+	})
 }
 
 // canGoOn says whether those of the members who vote and are heard could decide the view after the next. Who leaves stays

@@ -152,12 +152,12 @@ func TestEveryRoleMustSettle(t *testing.T) {
 	}
 	a, b := w.livingAt("a"), w.livingAt("b")
 	a.step(Settled{1})
-	w.run(time.Second)
+	w.run(time.Second + 100*time.Millisecond) // a heartbeat of each
 	if got := a.m.settled(); got != 0 {
 		t.Errorf("settled %v without a word on role s", got)
 	}
 	w.livingAt("c").step(Settled{1})
-	w.run(time.Second)
+	w.run(time.Second + 100*time.Millisecond)
 	if got := b.m.settled(); got != 1 {
 		t.Errorf("settled %v with the words of both", got)
 	}
@@ -204,11 +204,11 @@ func TestNobodyBecomesUpWithoutRoom(t *testing.T) {
 	}
 	n.m.view.Epoch = setsMax
 	n.m.hash = n.m.view.Hash()
-	n.m.self.settled = 1
+	n.m.countSettled()
 	if n.m.roomForVoters() {
 		t.Error("there is room")
 	}
-	n.m.self.settled = 3
+	n.step(Settled{3})
 	if !n.m.roomForVoters() {
 		t.Error("there is none, but a view was settled")
 	}

@@ -70,6 +70,10 @@
 // A joiner is let into the next view only when it has heard of this one: its probe says so. An old probe, found by a member
 // that was not there for a while, would bring back who has been in and gone.
 //
+// What a view costs grows with the cluster, so one decision takes in all who come together: who has founded asks those that it heard before, the proposer
+// tells those who wait of each new view, and waits up to a quarter of a heartbeat after it for joiners that have yet to hear of it and learners that
+// have yet to catch up. With nobody on the way a joiner waits for nothing.
+//
 // The oldest waits with a view that would only let somebody in when a removal is near, for by R3 it would put the
 // removal off. Proposals whose proposer died are finished by the others, the oldest first, after two heartbeats each.
 //

@@ -108,7 +108,7 @@ func (m *Machine) onHeartbeat(r Receive, hb Heartbeat) {
 	if hb.Flags&FlagArbiter > p.flags&FlagArbiter {
 		m.sendMember(r.From, m.heartbeat()) // the lease may hang on its answer
 	}
-	m.learn(p, hb)
+	m.learn(r.From, p, hb)
 	granted := (!m.capped || m.isVoter(m.cfg.UID)) && m.mayGrant(r.From, p)
 	if granted {
 		m.stats.GrantsGiven++
@@ -125,14 +125,14 @@ func (m *Machine) onHeartbeat(r Receive, hb Heartbeat) {
 }
 
 // learn takes over what a heartbeat of this epoch reports.
-func (m *Machine) learn(p *peer, hb Heartbeat) {
-	if p.flags != hb.Flags || p.settled < hb.Settled {
+func (m *Machine) learn(u UID, p *peer, hb Heartbeat) {
+	if p.flags != hb.Flags || p.settled < hb.Settled && hb.Flags&FlagStopped != 0 { // else nothing waits for it (V4)
 		m.wake = true
 	}
 	p.flags = hb.Flags | p.flags&(FlagLeaving|FlagStopped)
 	if p.settled < hb.Settled {
 		p.settled = hb.Settled
-		m.noteSettled()
+		m.settledUpTo(u, hb.Settled)
 	}
 	if p.flags&FlagFrozen == 0 {
 		p.frozenAt = time.Time{}

@@ -67,25 +67,30 @@ func (m *Machine) install(v *View) {
 	m.rebuildPeers(v)
 	m.forgetMembers(old, v)
 	m.persist(record{Last: v})
+	m.countSettled()
 	m.noteSettled()
 	m.fx.Install = append(m.fx.Install, v)
 	m.announceEvents(old, v)
-	if old == nil {
-		m.holder.lastAt, m.self.companyAt = m.now, m.now
-		m.seek = seeker{}
-	}
 	m.renewLease()
 	m.installedAt = m.now
 	m.wake = true
 	if !m.cfg.Faults.NoV6 || old == nil {
 		m.beatAt = m.now // V6
 	}
+	if old == nil {
+		m.holder.lastAt, m.self.companyAt = m.now, m.now
+		candidates := m.seek.candidates
+		m.seek = seeker{}
+		m.takeJoiners(candidates)
+	}
+	m.tellJoiners()
 }
 
 // rebuildPeers keeps what outlives an epoch, and promises everybody L (R3): a view that a later decision of these
 // members replaces must not come before the leases that were granted in earlier epochs have run out.
 func (m *Machine) rebuildPeers(v *View) {
 	old := m.peers
+	m.reachAt = time.Time{}
 	m.peers = make(map[UID]*peer, len(v.Members))
 	all := !m.capped || m.isVoter(m.cfg.UID)
 	for _, o := range v.Members {

@@ -108,6 +108,34 @@ func (m *Machine) rememberJoiner(p Probe) {
 	m.joiners[n.UID] = j
 }
 
+// takeJoiners takes for joiners those whom a founder has heard and has not founded with.
+func (m *Machine) takeJoiners(candidates map[UID]founder) {
+	if !m.view.Founded {
+		return
+	}
+	for _, u := range sortedKeys(candidates) {
+		p := candidates[u].probe
+		p.Heard = 0 // which was of another cluster, or is old
+		if !m.view.Has(u) && m.now.Before(candidates[u].until) {
+			m.onProbe(Receive{From: u, FromAddr: p.Self.Addr}, p)
+		}
+	}
+}
+
+// tellJoiners tells those who wait of the view that was just installed: they are let in when they say that they have heard of it. Who is to propose does
+// so; the others are asked again soon enough.
+func (m *Machine) tellJoiners() {
+	if lead, ok := m.lead(); !ok || lead != m.cfg.UID {
+		return
+	}
+	here := Here{Cluster: m.view.Cluster, Epoch: m.view.Epoch, Contacts: m.contacts()}
+	for _, u := range sortedKeys(m.joiners) {
+		if j := m.joiners[u]; j.heard > 0 && j.heard < m.view.Epoch && m.now.Before(j.until) {
+			m.send(u, j.member.Addr, here)
+		}
+	}
+}
+
 // joinerTTL is longer than a few lost probes, and short enough that a joiner that died is not taken in.
 func (m *Machine) joinerTTL() time.Duration {
 	return max(m.cfg.UnreachableAfter, 4*m.cfg.HeartbeatInterval)

@@ -102,17 +102,42 @@ func (m *Machine) onGrant(r Receive, g Grant) {
 	if m.cfg.Faults.LeaseFromReply {
 		got = m.grantFrom(m.now)
 	}
-	if got.until.After(p.grant.until) {
+	counted := p.grant.until
+	if got.until.After(counted) {
 		p.grant = got
 	}
 	if h := &m.holder; g.Arbiter && got.until.After(h.arbiter.until) {
 		h.arbiter = got
+	} else if !m.prolongs(counted, got) {
+		return
 	}
 	if len(m.voters) <= renewAtOnce || !m.holder.held || !m.now.Before(m.holder.renewAt) {
 		m.renewLease()
 		return
 	}
 	m.dueAt(m.holder.renewAt)
+}
+
+// prolongs says whether a grant can make the lease last longer: only one that comes to those which outlast it, and makes them a quorum.
+func (m *Machine) prolongs(counted time.Time, got grant) bool {
+	h := &m.holder
+	if !h.held || h.votes.until.IsZero() {
+		return !h.votes.forever
+	}
+	if counted.After(h.votes.until) || !got.until.After(h.votes.until) {
+		return false
+	}
+	own, bounded := m.ownVote()
+	return m.cfg.Strategy.Quorum(m.voters, func(u UID) bool {
+		switch u {
+		case m.cfg.UID:
+			return !bounded || own.until.After(h.votes.until)
+		case Arbiter:
+			return h.arbiter.until.After(h.votes.until) || m.arbiter.vote.until.After(h.votes.until)
+		}
+		p := m.peers[u]
+		return p != nil && p.grant.until.After(h.votes.until)
+	})
 }
 
 // renewAtOnce bounds the voters up to which every grant is counted when it comes; with more, several at a time.

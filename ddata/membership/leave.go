@@ -30,16 +30,21 @@ func (m *Machine) onStopped() {
 func (m *Machine) onCaughtUp(yes bool) {
 	if m.self.caughtUp != yes {
 		m.self.caughtUp = yes
-		m.tell()
+		if m.view != nil {
+			m.wake = true
+			m.toVoters(m.heartbeat()) // they decide what follows
+		}
 	}
 }
 
 func (m *Machine) onSettled(e Epoch) {
 	if e > m.self.settled {
 		m.self.settled = e
-		m.tell()
+		if m.self.stopped {
+			m.tell() // its removal waits for it (V4); else the next heartbeat is soon enough
+		}
 		if m.view != nil {
-			m.noteSettled()
+			m.settledUpTo(m.cfg.UID, e)
 		}
 	}
 }

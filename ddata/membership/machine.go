@@ -40,6 +40,7 @@ type Machine struct {
 	voters   []Member // of the view, oldest first
 	capped   bool     // not all full members of the view vote
 	peers    map[UID]*peer
+	reachAt  time.Time // no peer can fall silent before, and none that is unreachable was heard
 	acceptor acceptor
 	proposer proposer
 	holder   holder
@@ -49,6 +50,7 @@ type Machine struct {
 	gone     map[UID]time.Time // uids that were removed, and until when a late message of theirs may turn up
 	beatAt   time.Time
 
+	settlement  settlement
 	installedAt time.Time // when the view was installed
 	fetchAt     time.Time // no newer view is asked for before
 }

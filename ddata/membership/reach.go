@@ -7,12 +7,18 @@ func (m *Machine) heard(p *peer) {
 	p.heard = m.now
 	p.suspected = false
 	if !p.unreachable.IsZero() {
-		m.wake = true
+		m.reachAt, m.wake = time.Time{}, true
 	}
 }
 
-// advanceReach compares what was heard with UnreachableAfter.
+// advanceReach compares what was heard with UnreachableAfter. What is heard only puts off when somebody falls silent, so nobody has to be looked at before
+// the first one could have, but for who was unreachable or is suspected.
 func (m *Machine) advanceReach() {
+	if m.now.Before(m.reachAt) {
+		m.dueAt(m.reachAt)
+		return
+	}
+	m.reachAt = m.now.Add(m.cfg.UnreachableAfter)
 	for _, o := range m.view.Members {
 		p := m.peers[o.UID]
 		if p == nil || !p.watched && !p.suspected && p.unreachable.IsZero() {
@@ -27,10 +33,11 @@ func (m *Machine) advanceReach() {
 			p.unreachable = time.Time{}
 			m.event(MemberReachable{o})
 		}
-		if p.unreachable.IsZero() {
-			m.dueAt(limit)
+		if p.unreachable.IsZero() && limit.Before(m.reachAt) {
+			m.reachAt = limit
 		}
 	}
+	m.dueAt(m.reachAt)
 }
 
 // patience is how long a peer may be silent. A hint halves it.
@@ -65,6 +72,7 @@ func (m *Machine) onHint(h Hint) {
 			p.heard = m.now // from here on it is asked, and its silence counts
 		}
 		p.suspected = true
+		m.reachAt = time.Time{}
 		m.sendMember(o.UID, m.heartbeat())
 		m.wake = true
 	}

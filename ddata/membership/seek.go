@@ -20,6 +20,7 @@ type seeker struct {
 	candidates map[UID]founder
 	discovered discovered
 	probeAt    time.Time
+	pause      time.Duration // between the last two rounds of probes; it doubles, for those who start together do not listen at once
 	cluster    ClusterID
 	heard      Epoch     // the newest of the cluster
 	contacts   []string  // whom to ask, as a member said last
@@ -98,7 +99,8 @@ func (m *Machine) advanceSeek() {
 		}
 	}
 	if !m.now.Before(s.probeAt) {
-		s.probeAt = m.now.Add(m.cfg.HeartbeatInterval)
+		s.pause = min(max(2*s.pause, m.cfg.HeartbeatInterval/8), m.cfg.HeartbeatInterval)
+		s.probeAt = m.now.Add(s.pause)
 		if s.lock != nil { // it is taken: nobody shall count on it or let it join
 			m.sendLock()
 		} else {
