@@ -160,7 +160,7 @@ type Config struct {
 	// left zero: Self, Disk, DurableKeys, Expire, WriteBehind and OperationTimeout. DigestSeed, FrameMax and GroupMax must be the same on all nodes.
 	Replication replicator.Config
 
-	// Logger gets a line for each event of package sight. Default: slog.Default().
+	// Logger gets a line for each event of package sight, those of discovery and gossip among them. Default: slog.Default().
 	Logger *slog.Logger
 
 	// LeaveOnSIGTERM, when set, has a node that is Up leave when the process gets SIGTERM, within this time. The process then ends when its main

@@ -7,6 +7,7 @@ import (
 
 	"github.com/coterie-go/coterie/ddata/discovery"
 	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/sight"
 	"github.com/coterie-go/coterie/ddata/transport"
 )
 
@@ -22,7 +23,7 @@ func startFinder(n *Node) *finder {
 	f := &finder{n: n}
 	ctx, cancel := context.WithCancel(context.Background())
 	f.cancel = cancel
-	loop := discovery.Loop{Source: n.cfg.Discovery, Pace: f.pace, Found: f.found, Logger: n.log}
+	loop := discovery.Loop{Source: n.cfg.Discovery, Pace: f.pace, Found: f.found, Changed: f.changed}
 	if n.cfg.Preset == Local {
 		loop.RetryMin = 50 * time.Millisecond
 	}
@@ -55,6 +56,11 @@ func (f *finder) pace() (most time.Duration, wanted bool) {
 		}
 	}
 	return rejoin, false
+}
+
+// changed tells of an answer that differs from the one before.
+func (f *finder) changed(a discovery.Answer) {
+	f.n.Emit(sight.Discovered{Source: discovery.Name(f.n.cfg.Discovery), Addrs: a.Addrs, LeftOut: a.LeftOut, Err: a.Err})
 }
 
 // found hands an answer on: who is found is probed by the membership, with who listens there as far as a connection has shown it, and joined by

@@ -5,6 +5,7 @@ import (
 	"context"
 	"log/slog"
 	"net"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -197,7 +198,12 @@ func TestAdvertisedNameAndDiscoveredAddress(t *testing.T) {
 	c.Discovery = discovery.DNS{Host: "shop.test.", Port: uint16(p), Resolver: server.Resolver()}
 	var log lockedBuffer
 	c.Logger = slog.New(slog.NewTextHandler(&log, nil))
+	w := watch(&c)
 	n := startAll(t, c)[0]
+	has(t, w, func(e sight.Discovered) bool {
+		return e.Err == nil && e.Source == discovery.Name(c.Discovery) && slices.Equal(e.Addrs, []string{c.Bind})
+	})
+	has(t, w, func(e sight.Gossiped) bool { return e.Warn && e.Addr == c.Advertise && e.Err != nil })
 	if n.Addr() != c.Advertise {
 		t.Errorf("it is known at %s", n.Addr())
 	}

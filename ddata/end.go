@@ -173,7 +173,7 @@ func (n *Node) release() {
 	}
 	if n.members != nil && n.members.arbiter != nil {
 		if err := n.members.arbiter.close(); err != nil {
-			n.log.Warn("the arbiter's lease could not be given back", "err", err)
+			n.Emit(sight.ArbiterFailing{Reason: fmt.Sprintf("it could not be given back: %v", err)})
 		}
 	}
 	if n.net != nil {

@@ -18,6 +18,8 @@ var (
 	mMembers     = gauge("coterie_members", "Members of the installed view.", "status")
 	mLeaseHeld   = gauge("coterie_lease_held", "1 while the node may run entities and singletons.")
 	mOldest      = gauge("coterie_oldest", "1 while this node is the oldest of the role.", "role")
+	mSingleton   = gauge("coterie_singleton_running", "1 while the singleton runs on this node.", "name", "role")
+	mEvents      = counter("coterie_events_total", "Events by kind.", "event")
 	mLive        = gauge("coterie_live", "1 while the node is live.")
 	mReady       = gauge("coterie_ready", "1 while the node is ready.")
 	mDropped     = counter("coterie_transport_dropped_total", "Frames and connections given up.", "reason")
@@ -123,6 +125,12 @@ func (n *Node) reportMetrics(report func(*sight.Metric, float64, ...string)) {
 	report(mLeaseHeld, is(n.HoldsLease()))
 	report(mLive, is(h.Live))
 	report(mReady, is(h.Ready))
+	for _, s := range n.partsInSingletons() {
+		report(mSingleton, is(s.State() == membership.SingletonRunning), s.cfg.Name, s.cfg.Role)
+	}
+	for kind, count := range n.counts.All() {
+		report(mEvents, float64(count), kind)
+	}
 	mMembership.report(report, n.members.stats.load())
 	st := n.net.Stats()
 	mTransport.report(report, st)

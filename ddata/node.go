@@ -28,6 +28,7 @@ type Node struct {
 	log *slog.Logger
 
 	listeners []sight.Listener // the log, and the user's
+	counts    sight.Counts
 
 	net  transport.Transport
 	swim *gossip.Gossip
@@ -172,7 +173,8 @@ func (n *Node) gossipConfig() gossip.Config {
 		preset = gossip.Local
 	}
 	return gossip.Config{
-		Cluster: n.cfg.Name, Seeds: n.cfg.Seeds, Preset: preset, Logger: n.log,
+		Cluster: n.cfg.Name, Seeds: n.cfg.Seeds, Preset: preset,
+		OnNote: func(x gossip.Note) { n.Emit(sight.Gossiped{Text: x.Text, Addr: x.Addr, Err: x.Err, Warn: x.Warn}) },
 		OnHint: func(h gossip.Hint) {
 			n.members.post(membership.Hint{Addr: h.Addr, UID: membership.UID(h.UID), Alive: h.Alive})
 		},

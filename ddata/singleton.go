@@ -4,12 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"sync/atomic"
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/drive"
 	"github.com/coterie-go/coterie/ddata/membership"
 	"github.com/coterie-go/coterie/ddata/shutdown"
+	"github.com/coterie-go/coterie/ddata/sight"
 )
 
 // SingletonState is how far a Singleton of this node is; it prints itself.
@@ -28,7 +31,8 @@ type SingletonConfig struct {
 	Run func(ctx context.Context, token membership.Epoch) error
 	// RestartAfter is the time from the end of Run, with an error or without, until it is called again. Default: 1 s, with Preset Local 100 ms.
 	RestartAfter time.Duration
-	// OnState, when set, is called with each new state, in order, from a goroutine of the node; it must be quick. Default: the log alone.
+	// OnState, when set, is called with each new state, in order, from a goroutine of the node; it must be quick. Beside it the event
+	// sight.SingletonChanged tells the same. Default: none.
 	OnState func(SingletonState)
 }
 
@@ -115,6 +119,12 @@ func (n *Node) addSingleton(s *Singleton) error {
 	return nil
 }
 
+func (n *Node) partsInSingletons() []*Singleton {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return slices.Collect(maps.Values(n.singletons))
+}
+
 // State is how far it is on this node.
 func (s *Singleton) State() SingletonState { return SingletonState(s.state.Load()) }
 
@@ -153,7 +163,7 @@ func (s *Singleton) Tick() singletonInput { return singletonInput{membership.Sin
 
 func (s *Singleton) tellState(state SingletonState) {
 	s.state.Store(uint32(state))
-	s.n.log.Info("singleton", "name", s.cfg.Name, "role", s.cfg.Role, "state", state.String())
+	s.n.Emit(sight.SingletonChanged{Name: s.cfg.Name, Role: s.cfg.Role, State: state})
 	if s.cfg.OnState != nil {
 		s.cfg.OnState(state)
 	}
@@ -173,7 +183,7 @@ func (s *Singleton) begin(token membership.Epoch) {
 			return
 		}
 		if err := s.cfg.Run(ctx, token); err != nil && ctx.Err() == nil {
-			s.n.log.Warn("singleton ended by itself", "name", s.cfg.Name, "error", err, "again_after", s.cfg.RestartAfter)
+			s.n.Emit(sight.SingletonFailed{Name: s.cfg.Name, Role: s.cfg.Role, Err: err, Again: s.cfg.RestartAfter})
 		}
 	}()
 }
@@ -212,7 +222,7 @@ func (s *Singleton) end(error) {
 	select {
 	case <-s.handed:
 	case <-time.After(singletonEndTimeout):
-		s.n.log.Warn("the node ends while a singleton runs", "name", s.cfg.Name)
+		s.n.Emit(sight.SingletonOutlived{Name: s.cfg.Name, Role: s.cfg.Role})
 	}
 	s.loop.Stop()
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/coterie-go/coterie/ddata"
 	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/sight"
 )
 
 // stage is where one singleton runs: it notes who is on it, and whether two were.
@@ -68,7 +70,14 @@ func (s *stage) verdict(t *testing.T) {
 
 // Each of three nodes leaves in turn: the singleton goes from the oldest to the next, and there is never a second.
 func TestSingletonMovesWhenNodesLeave(t *testing.T) {
-	nodes := startCluster(t, 3, nil)
+	addrs := freeAddrs(t, 3)
+	configs := make([]ddata.Config, 3)
+	seen := map[string]*watched{}
+	for i := range configs {
+		configs[i] = config(addrs[i], addrs, 3)
+		seen[addrs[i]] = watch(&configs[i])
+	}
+	nodes := startAll(t, configs...)
 	s := newStage()
 	parts := map[*ddata.Node]*ddata.Singleton{}
 	var mu sync.Mutex
@@ -98,6 +107,16 @@ func TestSingletonMovesWhenNodesLeave(t *testing.T) {
 		if got := parts[n].State(); got != membership.SingletonHandedOver {
 			t.Errorf("after leaving: %v", got)
 		}
+		var told []ddata.SingletonState
+		for _, e := range seen[n.Addr()].events() {
+			if e, ok := e.(sight.SingletonChanged); ok && e.Name == "clerk" && e.Role == "backend" {
+				told = append(told, e.State)
+			}
+		}
+		end := []ddata.SingletonState{membership.SingletonRunning, membership.SingletonStopping, membership.SingletonHandedOver}
+		if n := len(told) - len(end); n < 0 || !slices.Equal(told[n:], end) {
+			t.Errorf("the events tell %v", told)
+		}
 	}
 	s.verdict(t)
 	mu.Lock()
@@ -107,7 +126,9 @@ func TestSingletonMovesWhenNodesLeave(t *testing.T) {
 
 // A singleton that does not stop holds Leave up, and is named.
 func TestSingletonThatDoesNotStop(t *testing.T) {
-	n := startCluster(t, 1, nil)[0]
+	c := config(freeAddrs(t, 1)[0], nil, 1)
+	w := watch(&c)
+	n := startAll(t, c)[0]
 	release := make(chan struct{})
 	defer close(release)
 	entered := make(chan struct{})
@@ -123,11 +144,14 @@ func TestSingletonThatDoesNotStop(t *testing.T) {
 	if err := n.Leave(100 * time.Millisecond); err == nil || !strings.Contains(err.Error(), `singleton "stubborn" does not stop`) {
 		t.Errorf("left with %v", err)
 	}
+	has(t, w, func(e sight.SingletonOutlived) bool { return e.Name == "stubborn" && e.Role == "backend" })
 }
 
 // One that ends by itself is called again, with its node still the oldest.
 func TestSingletonIsCalledAgain(t *testing.T) {
-	n := startCluster(t, 1, nil)[0]
+	c := config(freeAddrs(t, 1)[0], nil, 1)
+	w := watch(&c)
+	n := startAll(t, c)[0]
 	calls := make(chan struct{}, 64)
 	_, err := n.RunSingleton(ddata.SingletonConfig{Name: "brief", RestartAfter: time.Millisecond, Run: func(context.Context, membership.Epoch) error {
 		select {
@@ -146,6 +170,9 @@ func TestSingletonIsCalledAgain(t *testing.T) {
 			t.Fatal("not called again")
 		}
 	}
+	has(t, w, func(e sight.SingletonFailed) bool {
+		return e.Name == "brief" && e.Err.Error() == "enough" && e.Again == time.Millisecond
+	})
 }
 
 func TestSingletonRefuses(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/sight"
 	"github.com/coterie-go/coterie/ddata/transport"
 )
 
@@ -41,7 +42,7 @@ func decodeWord(b []byte) (name string, w membership.SingletonWord, err error) {
 func (n *Node) sendWord(name string, e membership.SingletonEnvelope) {
 	payload := appendWord(nil, name, e.Word)
 	if err := n.net.Send(transport.NodeID(e.To), transport.Control, 0, singletonChannel, payload); err != nil {
-		n.log.Debug("word of a singleton not sent", "name", name, "to", e.To, "word", e.Word.String(), "err", err) // a request is repeated
+		n.Emit(sight.MessageUnsent{What: "singleton", To: fmt.Sprintf("%v: %v of %q", e.To, e.Word, name), Err: err}) // a request is repeated
 	}
 }
 
@@ -49,7 +50,7 @@ func (n *Node) sendWord(name string, e membership.SingletonEnvelope) {
 func (n *Node) hearWord(from transport.NodeID, payload []byte) {
 	name, w, err := decodeWord(payload)
 	if err != nil {
-		n.log.Debug("message dropped", "from", from, "err", err)
+		n.Emit(sight.MessageMalformed{What: "singleton", Peer: membership.UID(from), Err: err})
 		return
 	}
 	n.mu.Lock()

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"reflect"
 	"slices"
 	"testing"
 	"time"
@@ -34,6 +35,12 @@ func TestEffectsAreTold(t *testing.T) {
 		},
 		Holding:  []replicator.Holding{{Peer: 7, Held: 4}},
 		CaughtUp: true,
+	}
+	carried := []string{"Persist", "Send", "Reply", "Notify", "Changed"} // are no tidings: the driver does as they say
+	for f, v := range reflect.ValueOf(*fx).Fields() {
+		if v.IsZero() != slices.Contains(carried, f.Name) {
+			t.Errorf("Effects.%s: is it told? Then it belongs into this test, and into (*replicaDriver).tell", f.Name)
+		}
 	}
 	var got []sight.Event
 	n.listeners = []sight.Listener{{Any: func(e sight.Event) { got = append(got, e) }}}

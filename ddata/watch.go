@@ -66,6 +66,7 @@ func (n *Node) tell(fn func(Watcher)) {
 
 // Emit tells the log and Config.Sight of an event: for the layers above the node, which have events of their own.
 func (n *Node) Emit(e sight.Event) {
+	n.counts.Tell(e)
 	for i := range n.listeners {
 		n.listeners[i].Tell(e)
 	}

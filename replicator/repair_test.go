@@ -337,6 +337,33 @@ func TestHelperThatBringsOtherItemsIsFoundOut(t *testing.T) {
 	}
 }
 
+// A repair whose only donor falls silent is given up and told as broken, with the time that it took; gossip begins another, which is told as done.
+func TestRepairThatBreaksIsTold(t *testing.T) {
+	w, j := joiner(t, 1, 2500, Config{FrameMax: 4096})
+	silent := true
+	w.drop = func(p packet) bool {
+		_, gives := p.msg.(*Give)
+		return gives && silent && p.to == j.id
+	}
+	w.let(j, 1)
+	w.advance(10 * time.Second)
+	if n := len(j.fetched); n < 2 || j.fetched[0].State != RepairBegan || j.fetched[1].State != RepairBroken {
+		t.Fatalf("told %v", j.fetched)
+	}
+	if b := j.fetched[1]; b.Space != Volatile || b.Peer != 1 || b.Items != 0 || b.Took <= 0 {
+		t.Errorf("told %+v", b)
+	}
+	silent = false
+	w.advance(20 * time.Second)
+	w.same()
+	if last := j.fetched[len(j.fetched)-1]; last.State != RepairDone || last.Items != 2500 || last.Peer != 1 {
+		t.Errorf("told %+v", last)
+	}
+	if st := j.m.stats; st.RepairsBroken == 0 || st.Repairs != 1 {
+		t.Errorf("%+v", st)
+	}
+}
+
 // Whatever a donor sends: nothing is lost, the repair ends, and others are asked.
 func TestHostileDonorIsLeft(t *testing.T) {
 	for name, spoil := range map[string]func(*Give) bool{

@@ -40,6 +40,7 @@ type node struct {
 	large   []LargeKey
 	parted  []Divergence
 	odd     []Malformed
+	fetched []Repair
 	holds   int // times that it told of updates that wait
 	down    bool
 	joined  bool // it has said that it caught up
@@ -182,6 +183,7 @@ func (n *node) step(in Input) {
 	n.large = append(n.large, e.Large...)
 	n.parted = append(n.parted, e.Diverged...)
 	n.odd = append(n.odd, e.Malformed...)
+	n.fetched = append(n.fetched, e.Repairs...)
 	for _, r := range e.Repairs {
 		w.log("%s -> %v", short(n.id), r)
 	}

@@ -2,7 +2,6 @@ package discovery
 
 import (
 	"context"
-	"log/slog"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -22,8 +21,9 @@ type Loop struct {
 	RetryMin time.Duration
 	// Timeout bounds one question. Default 5 s.
 	Timeout time.Duration
-	// Logger hears when the answer changes: of errors as warnings. Default: none.
-	Logger *slog.Logger
+	// Changed, when set, takes the first answer, and each that differs from the one before, after Found. Errors are told apart by whether they are
+	// there at all: their texts may hold the time or a port.
+	Changed func(Answer)
 }
 
 // Run asks until ctx ends.
@@ -34,9 +34,6 @@ func (l Loop) Run(ctx context.Context) {
 	if l.Timeout == 0 {
 		l.Timeout = 5 * time.Second
 	}
-	if l.Logger == nil {
-		l.Logger = slog.New(slog.DiscardHandler)
-	}
 	var last *Answer
 	span := l.RetryMin
 	for ctx.Err() == nil {
@@ -46,12 +43,15 @@ func (l Loop) Run(ctx context.Context) {
 			if ctx.Err() != nil {
 				return
 			}
-			if last == nil || !a.same(*last) {
-				span = l.RetryMin
-				l.say(a)
-			}
+			changed := last == nil || !a.same(*last)
 			last = &a
 			l.Found(a)
+			if changed {
+				span = l.RetryMin
+				if l.Changed != nil {
+					l.Changed(a)
+				}
+			}
 		} else {
 			last, span = nil, max(most, l.RetryMin) // it is said again when it is asked again
 		}
@@ -65,19 +65,6 @@ func (l Loop) ask(ctx context.Context) Answer {
 	ctx, cancel := context.WithTimeout(ctx, l.Timeout)
 	defer cancel()
 	return Ask(ctx, l.Source)
-}
-
-// say logs an answer that differs from the one before.
-func (l Loop) say(a Answer) {
-	switch {
-	case a.Err != nil:
-		l.Logger.Warn("discovery: no answer; it is asked again", "source", Name(l.Source), "err", a.Err)
-	case a.LeftOut > 0:
-		l.Logger.Warn("discovery: some of the answer is left out: no host:port, or too many",
-			"source", Name(l.Source), "taken", len(a.Addrs), "left_out", a.LeftOut)
-	default:
-		l.Logger.Info("discovery", "source", Name(l.Source), "addrs", a.Addrs)
-	}
 }
 
 // same says whether two answers say the same, errors by whether they are there at all: their texts may hold the time or a port.

@@ -30,6 +30,11 @@
 //	ArbiterGiven       [warn] it has it no more
 //	ArbiterFailing     [warn] that lease cannot be used; meanwhile nobody can be removed who does not agree
 //	Forked             [error] a view contradicts the own chain; it must never happen
+//	SingletonChanged   [info] a singleton has another state here: asking, in progress elsewhere, running, stopping, handed over
+//	SingletonFailed    [warn] a singleton has ended by itself with an error
+//	SingletonOutlived  [warn] a singleton goes on although its node has ended
+//	Discovered         [info; warn without an answer, or when some of it is left out] the answer of discovery has changed
+//	Gossiped           [warn when an operator should look] a line of gossip's own log
 //	LinkUp             a connection to a member, in one lane and stripe, is made
 //	LinkDown           it ended
 //	ConnectionRefused  [warn when an operator can mend it, once a minute each] a connection was refused, here or there
@@ -61,6 +66,8 @@
 //	coterie_members{status}                          gauge: members of the installed view
 //	coterie_lease_held                               gauge: 1 while the node may run entities and singletons
 //	coterie_oldest{role}                             gauge: 1 while this node is the oldest of the role
+//	coterie_singleton_running{name,role}             gauge: 1 while the singleton runs on this node
+//	coterie_events_total{event}                      events by kind: those of the table above, and of layers above the node with their package
 //	coterie_live                                     gauge: 1 while the node is live
 //	coterie_ready                                    gauge: 1 while the node is ready
 //	coterie_request_duration_seconds{role,op,level}  histogram: reads and writes, but for local reads that ask nobody

@@ -22,15 +22,15 @@ type (
 		Reason transport.Drop
 		Count  uint64
 	}
-	// MessageUnsent: a message of the membership or of a Replicator found no room or nobody; it is repeated where it has to be.
+	// MessageUnsent: a message of the membership, of a Replicator or of a singleton found no room or nobody; it is repeated where it has to be.
 	MessageUnsent struct {
-		What string // "membership", "replicator"
+		What string // "membership", "replicator", "singleton"
 		To   string // receiver and message
 		Err  error
 	}
 	// MessageMalformed: bytes from another node are no message.
 	MessageMalformed struct {
-		What string // "membership", "replicator"
+		What string // "membership", "replicator", "singleton"
 		Peer membership.UID
 		Err  error
 	}

@@ -9,7 +9,8 @@ import (
 // comment for when each is called.
 //
 // Callbacks are called by the goroutine that saw the event, so those of one source come in order: the membership (view, members, lease, oldest, waiting,
-// downed, dropped frames), each Replicator, each link, the listener's port, the store, and the end of the node. They may come at the same time from
+// downed, dropped frames), each Singleton, discovery,
+// each Replicator, each link, the listener's port, the store, and the end of the node; those of gossip come from several. They may come at the same time from
 // different sources. They must be quick, for their source waits: a callback of the membership that takes as long as a lease costs the lease, and one of
 // a Replicator holds up its callers. Only NodeEnded and ShutdownPhase may block, which delays the end. They may ask the node for its View, Members,
 // Lease and Health, and must not wait for the node in another way.
@@ -34,6 +35,13 @@ type Listener struct {
 	ArbiterGiven      func(ArbiterGiven)
 	ArbiterFailing    func(ArbiterFailing)
 	Forked            func(Forked)
+
+	SingletonChanged  func(SingletonChanged)
+	SingletonFailed   func(SingletonFailed)
+	SingletonOutlived func(SingletonOutlived)
+
+	Discovered func(Discovered)
+	Gossiped   func(Gossiped)
 
 	LinkUp            func(LinkUp)
 	LinkDown          func(LinkDown)
@@ -65,7 +73,7 @@ type Listener struct {
 // Tell calls the callbacks of an event.
 func (l *Listener) Tell(e Event) {
 	call(l.Any, e)
-	if !l.tellMembership(e) && !l.tellTransport(e) {
+	if !l.tellMembership(e) && !l.tellTransport(e) && !l.tellOthers(e) {
 		l.tellData(e)
 	}
 }
@@ -112,6 +120,24 @@ func (l *Listener) tellMembership(e Event) bool {
 		call(l.ArbiterFailing, e)
 	case Forked:
 		call(l.Forked, e)
+	default:
+		return false
+	}
+	return true
+}
+
+func (l *Listener) tellOthers(e Event) bool {
+	switch e := e.(type) {
+	case SingletonChanged:
+		call(l.SingletonChanged, e)
+	case SingletonFailed:
+		call(l.SingletonFailed, e)
+	case SingletonOutlived:
+		call(l.SingletonOutlived, e)
+	case Discovered:
+		call(l.Discovered, e)
+	case Gossiped:
+		call(l.Gossiped, e)
 	default:
 		return false
 	}

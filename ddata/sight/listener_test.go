@@ -3,8 +3,13 @@ package sight
 import (
 	"bytes"
 	"errors"
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"log/slog"
+	"maps"
 	"os"
+	"path/filepath"
 	"reflect"
 	"regexp"
 	"slices"
@@ -71,13 +76,13 @@ func TestEventsPrintThemselves(t *testing.T) {
 func TestLevels(t *testing.T) {
 	loud := map[slog.Level][]Event{
 		slog.LevelWarn: {
-			MemberUnreachable{}, LeaseLost{}, Downed{}, ArbiterGiven{}, ArbiterFailing{}, ConnectionRefused{transport.Refusal{Loud: true}}, ConnectionFault{transport.Fault{Loud: true}},
+			MemberUnreachable{}, LeaseLost{}, SingletonFailed{}, SingletonOutlived{}, Discovered{Err: errors.New("x")}, Discovered{LeftOut: 1}, Gossiped{Warn: true}, Downed{}, ArbiterGiven{}, ArbiterFailing{}, ConnectionRefused{transport.Refusal{Loud: true}}, ConnectionFault{transport.Fault{Loud: true}},
 			FramesDropped{Reason: transport.DropQueueFullControl}, WritersHeld{}, KeyLarge{}, PeerMalformed{}, StaleKeys{}, StaleRole{},
 			StoreCompacted{Err: errors.New("x")}, ShutdownPhase{Unfinished: []string{"x"}}, ShutdownPhase{Err: errors.New("x")}, NodeEnded{Warn: true},
 		},
 		slog.LevelError: {Forked{}, MajorityLost{}, Diverged{}, StoreFailed{}},
-		slog.LevelInfo:  {LeaseLost{Why: membership.LeaseStopped}, NodeEnded{}, ShutdownPhase{}, StoreCompacted{}, MemberReachable{}},
-		slog.LevelDebug: {ConnectionRefused{}, ConnectionFault{}, FramesDropped{Reason: transport.DropPacket}, LinkUp{}, LinkDown{}},
+		slog.LevelInfo:  {LeaseLost{Why: membership.LeaseStopped}, NodeEnded{}, ShutdownPhase{}, StoreCompacted{}, MemberReachable{}, SingletonChanged{}, Discovered{}},
+		slog.LevelDebug: {Gossiped{}, ConnectionRefused{}, ConnectionFault{}, FramesDropped{Reason: transport.DropPacket}, LinkUp{}, LinkDown{}},
 	}
 	for level, all := range loud {
 		for _, e := range all {
@@ -90,6 +95,7 @@ func TestLevels(t *testing.T) {
 
 func TestEventsOfTheMembership(t *testing.T) {
 	m := membership.Member{UID: 1, Addr: "a:1"}
+	known := map[string]bool{}
 	for in, want := range map[membership.Event]string{
 		membership.ArbiterTaken{Epoch: 2}:                              "arbiter's lease taken epoch=e2",
 		membership.ArbiterGiven{Reason: "r"}:                           "arbiter's lease given up reason=r",
@@ -101,6 +107,7 @@ func TestEventsOfTheMembership(t *testing.T) {
 		membership.LeaseLost{Epoch: 2, Why: membership.LeaseSuspended}: "lease lost epoch=e2 why=suspended",
 		membership.RefusedNode{UID: 1, Addr: "a:1", Text: "t"}:         "node refused uid=1 addr=a:1 reason=" + membership.Reason(0).String() + " text=t",
 	} {
+		known[reflect.TypeOf(in).Name()] = true
 		if got := OfMembership(in).String(); got != want {
 			t.Errorf("%T prints %q, want %q", in, got, want)
 		}
@@ -113,9 +120,72 @@ func TestEventsOfTheMembership(t *testing.T) {
 		{membership.MemberLeaving{Member: m}, MemberLeaving{m}}, {membership.MemberRemoved{Member: m}, MemberRemoved{m}},
 		{membership.MemberUnreachable{Member: m}, MemberUnreachable{m}}, {membership.MemberReachable{Member: m}, MemberReachable{m}},
 	} {
+		known[reflect.TypeOf(c.in).Name()] = true
 		if got := OfMembership(c.in); !reflect.DeepEqual(got, c.want) {
 			t.Errorf("%v becomes %v", c.in, got)
 		}
+	}
+	if all := eventsOfTheMembership(t); !slices.Equal(slices.Sorted(maps.Keys(known)), all) {
+		t.Errorf("the events of package membership are %v; here are %v", all, slices.Sorted(maps.Keys(known)))
+	}
+}
+
+// eventsOfTheMembership lists the types that package membership makes events, from its source: those with a method event.
+func eventsOfTheMembership(t *testing.T) (all []string) {
+	files, err := filepath.Glob("../membership/*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range files {
+		src, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range src.Decls {
+			if f, ok := d.(*ast.FuncDecl); ok && f.Recv != nil && f.Name.Name == "event" && f.Type.Params.NumFields() == 0 {
+				if id, ok := f.Recv.List[0].Type.(*ast.Ident); ok {
+					all = append(all, id.Name)
+				}
+			}
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
+// alien is an event of a layer above.
+type alien struct{ Waiting }
+
+// Events are counted by kind; those of this package are there with zero; what comes beyond the bound is counted as other.
+func TestCounts(t *testing.T) {
+	var c Counts
+	for _, e := range kinds() {
+		c.Tell(e)
+	}
+	c.Tell(MemberUp{})
+	c.Tell(&alien{})
+	got := maps.Collect(c.All())
+	for _, e := range kinds() {
+		want := uint64(1)
+		if _, twice := e.(MemberUp); twice {
+			want = 2
+		}
+		if name := reflect.TypeOf(e).Name(); got[name] != want {
+			t.Errorf("%s is counted %d times, want %d", name, got[name], want)
+		}
+	}
+	if got["alien"] != 1 || len(got) != len(kinds())+1 {
+		t.Error(got)
+	}
+	if none := maps.Collect(new(Counts).All()); len(none) != len(kinds()) || none["Forked"] != 0 {
+		t.Error(none)
+	}
+	for i := range kindsMax {
+		c.add(reflect.ArrayOf(i, reflect.TypeFor[int]()))
+	}
+	c.Tell(alien{})
+	if got := maps.Collect(c.All()); got[otherKinds] != 1 || len(got) != kindsMax+1 {
+		t.Errorf("%d kinds, %d others", len(got), got[otherKinds])
 	}
 }
 

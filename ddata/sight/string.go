@@ -52,6 +52,21 @@ func (e ArbiterFailing) String() string { return e.Line().String() }
 func (e Forked) String() string { return e.Line().String() }
 
 // String implements Event.
+func (e SingletonChanged) String() string { return e.Line().String() }
+
+// String implements Event.
+func (e SingletonFailed) String() string { return e.Line().String() }
+
+// String implements Event.
+func (e SingletonOutlived) String() string { return e.Line().String() }
+
+// String implements Event.
+func (e Discovered) String() string { return e.Line().String() }
+
+// String implements Event.
+func (e Gossiped) String() string { return e.Line().String() }
+
+// String implements Event.
 func (e LinkUp) String() string { return e.Line().String() }
 
 // String implements Event.

@@ -1,6 +1,7 @@
 package prom_test
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"log/slog"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/ddata"
+	"github.com/coterie-go/coterie/ddata/membership"
 	"github.com/coterie-go/coterie/ddata/sight/prom"
 )
 
@@ -66,11 +68,23 @@ func TestScrapeIsWhatHappened(t *testing.T) {
 		if err := n.Transport().Send(12345, 0, 0, 0, nil); err == nil {
 			t.Fatal("a stranger is sent to")
 		}
+		running := make(chan struct{})
+		_, err = n.RunSingleton(ddata.SingletonConfig{Name: "clerk", Run: func(ctx context.Context, _ membership.Epoch) error {
+			close(running)
+			<-ctx.Done()
+			return nil
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		<-running
 		got := scrape(t, reg)
 		for name, want := range map[string]float64{
 			"coterie_view_epoch[at=here]": float64(n.View().Epoch), "coterie_members[at=here status=up]": 1, "coterie_members[at=here status=joining]": 0,
 			"coterie_lease_held[at=here]": 1, "coterie_oldest[at=here role=default]": 1, "coterie_live[at=here]": 1, "coterie_ready[at=here]": 1,
 			"coterie_membership_views_installed_total[at=here]": 1, "coterie_transport_dropped_total[at=here reason=no-peer]": 1,
+			"coterie_singleton_running[at=here name=clerk role=default]": 1, "coterie_events_total[at=here event=ViewInstalled]": 1,
+			"coterie_events_total[at=here event=SingletonChanged]": 1, "coterie_events_total[at=here event=Forked]": 0,
 			"coterie_replicator_malformed_total[at=here role=default]":                        0,
 			"coterie_request_duration_seconds[at=here level=Majority op=update role=default]": before + 7,
 		} {

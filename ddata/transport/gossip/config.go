@@ -3,7 +3,6 @@ package gossip
 import (
 	"errors"
 	"fmt"
-	"log/slog"
 	"net"
 	"strconv"
 	"time"
@@ -46,8 +45,28 @@ type Config struct {
 	// OnHint hears of other nodes, in order, from one goroutine that does nothing else. When it
 	// is slow, older hints about the same node are left out.
 	OnHint func(Hint)
-	// Logger gets memberlist's log at debug level. Default: none.
-	Logger *slog.Logger
+	// OnNote, when set, hears what may help to find out why others are not found: from any goroutine, and it must be quick.
+	OnNote func(Note)
+}
+
+// Note is a line of memberlist's own log, or an address that cannot be resolved or joined through.
+type Note struct {
+	Text string
+	Addr string // that it is about; may be empty
+	Err  error
+	Warn bool // an operator should look at it
+}
+
+// String prints the note.
+func (n Note) String() string {
+	s := n.Text
+	if n.Addr != "" {
+		s += " " + n.Addr
+	}
+	if n.Err != nil {
+		s += ": " + n.Err.Error()
+	}
+	return s
 }
 
 // Validate reports all faults of c together.
@@ -81,8 +100,8 @@ func (c Config) withDefaults() Config {
 	if c.OnHint == nil {
 		c.OnHint = func(Hint) {}
 	}
-	if c.Logger == nil {
-		c.Logger = slog.New(slog.DiscardHandler)
+	if c.OnNote == nil {
+		c.OnNote = func(Note) {}
 	}
 	return c
 }

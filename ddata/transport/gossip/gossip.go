@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log"
-	"log/slog"
 	"net"
 	"slices"
 	"strconv"
@@ -104,7 +103,7 @@ func New(t transport.Transport, cfg Config) (*Gossip, error) {
 	g.bridge = newBridge(g.ctx, t, ip, port, &g.n)
 	g.conf = cfg.memberlist(self, port)
 	g.conf.Transport, g.conf.Delegate, g.conf.Events, g.conf.Alive = g.bridge, &delegate{meta: meta}, (*events)(g), (*vetting)(g)
-	g.conf.Logger = log.New(logWriter{cfg.Logger}, "", 0)
+	g.conf.Logger = log.New(logWriter(cfg.OnNote), "", 0)
 	g.ml, err = memberlist.Create(g.conf)
 	if err != nil {
 		g.cancel()
@@ -134,7 +133,7 @@ func (g *Gossip) resolveOwn(addr string) (net.IP, int, error) {
 	defer cancel()
 	found, err := resolve(ctx, addr)
 	if err != nil {
-		g.cfg.Logger.Warn("gossip: the own address does not resolve; others have to resolve it to reach this node", "addr", addr, "err", err)
+		g.cfg.OnNote(Note{Text: "the own address does not resolve; others have to resolve it to reach this node", Addr: addr, Err: err, Warn: true})
 		return unresolved, n, nil
 	}
 	host, _, err := net.SplitHostPort(found[0])
@@ -223,15 +222,15 @@ func (g *Gossip) Afterlife() time.Duration {
 	return time.Duration(g.conf.AwarenessMaxMultiplier+1) * g.conf.ProbeInterval
 }
 
-// logWriter brings memberlist's log lines to slog.
-type logWriter struct{ l *slog.Logger }
+// logWriter makes notes of memberlist's log lines.
+type logWriter func(Note)
 
-// Write logs one line.
+// Write takes one line.
 func (w logWriter) Write(line []byte) (int, error) {
 	n := len(line)
 	if n > 0 && line[n-1] == '\n' {
 		line = line[:n-1]
 	}
-	w.l.Debug("gossip: memberlist", "line", string(line))
+	w(Note{Text: string(line)})
 	return n, nil
 }

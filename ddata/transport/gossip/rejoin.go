@@ -40,7 +40,7 @@ func (g *Gossip) joinMissing() {
 		g.n.joins.Add(1)
 		if _, err := g.ml.Join([]string{addr}); err != nil {
 			g.n.joinErrors.Add(1)
-			g.cfg.Logger.Debug("gossip: cannot join", "addr", addr, "err", err)
+			g.cfg.OnNote(Note{Text: "cannot join", Addr: addr, Err: err})
 		}
 	}
 }
@@ -69,7 +69,7 @@ func (g *Gossip) missing() []string {
 		cancel()
 		if err != nil {
 			g.n.joinErrors.Add(1)
-			g.cfg.Logger.Debug("gossip: cannot resolve", "addr", addr, "err", err)
+			g.cfg.OnNote(Note{Text: "cannot resolve", Addr: addr, Err: err})
 			continue
 		}
 		for _, ip := range found {

@@ -1,0 +1,190 @@
+package ddata_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/ddata"
+	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/sight"
+	"github.com/coterie-go/coterie/ddata/transport"
+	"github.com/coterie-go/coterie/ddata/transport/faulty"
+	"github.com/coterie-go/coterie/replicator"
+)
+
+// Two nodes that a cut parts, and nobody is removed: each is unreachable for the other, writers wait for it at first, and it is heard again.
+func TestACutIsSeen(t *testing.T) {
+	wires := faulty.New(1)
+	t.Cleanup(wires.Close) // after the nodes
+	addrs := freeAddrs(t, 2)
+	var configs []ddata.Config
+	var seen []*watched
+	for _, a := range addrs {
+		c := config(a, addrs, 2)
+		c.Network, c.Downing = wires.At(a, transport.TCP()), membership.Manual{}
+		c.Replication.BacklogMax, c.Replication.RetryInterval = 4096, limit // who is silent for RetryInterval holds up nobody
+		seen = append(seen, watch(&c))
+		configs = append(configs, c)
+	}
+	nodes := startAll(t, configs...)
+	wires.CutBoth(addrs[0], addrs[1])
+	ctx, cancel := context.WithCancel(testContext(t))
+	var writer sync.WaitGroup
+	writer.Go(func() {
+		for i := 0; ctx.Err() == nil; i++ {
+			_ = ddata.Update(ctx, replica(t, nodes[0]), names, ddata.WriteLocal, add(fmt.Sprint(i, strings.Repeat("x", 1000))))
+		}
+	})
+	defer writer.Wait()
+	defer cancel()
+	has(t, seen[0], func(e sight.WritersHeld) bool {
+		return e.Role == "backend" && e.Space == replicator.Volatile && e.Peer == nodes[1].UID() && e.Held == 1
+	})
+	has(t, seen[0], func(e sight.MemberUnreachable) bool { return e.Member.UID == nodes[1].UID() })
+	has(t, seen[1], func(e sight.MemberUnreachable) bool { return e.Member.UID == nodes[0].UID() })
+	cancel()
+	wires.HealAll()
+	has(t, seen[0], func(e sight.MemberReachable) bool { return e.Member.UID == nodes[1].UID() })
+	has(t, seen[1], func(e sight.MemberReachable) bool { return e.Member.UID == nodes[0].UID() })
+}
+
+// Of three nodes the two younger crash at once, and the oldest is to go on: what only they held is lost, and that is said.
+func TestALostMajorityIsSeen(t *testing.T) {
+	addrs := freeAddrs(t, 3)
+	var configs []ddata.Config
+	seen := map[string]*watched{}
+	for _, a := range addrs {
+		c := config(a, addrs, 3)
+		c.Downing = membership.KeepOldest{}
+		seen[a] = watch(&c)
+		configs = append(configs, c)
+	}
+	nodes := startAll(t, configs...)
+	oldest, _ := nodes[0].View().Oldest("")
+	for _, n := range nodes {
+		if n.UID() != oldest.UID {
+			mustClose(t, n)
+		}
+	}
+	has(t, seen[oldest.Addr], func(e sight.MajorityLost) bool { return e.Role == "backend" && e.Settled.Lost && e.Settled.Epoch > 1 })
+}
+
+// What damage alone can bring about, a node brings about on purpose: a view beside the chain, and another value under a dot of its own.
+func TestDamageIsSeen(t *testing.T) {
+	addrs := freeAddrs(t, 2)
+	var configs []ddata.Config
+	var seen []*watched
+	for _, a := range addrs {
+		c := config(a, addrs, 2)
+		c.Replication.GossipInterval = 50 * time.Millisecond
+		seen = append(seen, watch(&c))
+		configs = append(configs, c)
+	}
+	nodes := startAll(t, configs...)
+	say := func(channel string, payload []byte) {
+		t.Helper()
+		err := nodes[1].Transport().Send(transport.NodeID(nodes[0].UID()), transport.Control, 0, transport.ChannelOf(channel), payload)
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	v := nodes[0].View()
+	forged := *v
+	forged.Parent = v.Hash()
+	say("membership", membership.AppendMessage(nil, membership.Commit{View: &forged}))
+	has(t, seen[0], func(e sight.Forked) bool { return e.Own == v.String() && e.Other == forged.String() })
+
+	dot := crdt.Dot{Origin: crdt.Origin(nodes[1].UID()), Seq: 1}
+	say("replicator/backend", replicator.AppendMessage(nil, &replicator.Push{
+		Epoch: uint64(v.Epoch), Groups: []crdt.Group{{{Dot: dot, Key: names.Name(), Path: "?", Puts: true, Payload: "?"}}},
+	}))
+	if err := ddata.Update(testContext(t), replica(t, nodes[1]), names, ddata.WriteLocal, add("true")); err != nil {
+		t.Fatal(err)
+	}
+	is := func(w *watched) bool {
+		return slices.ContainsFunc(w.events(), func(e sight.Event) bool {
+			d, ok := e.(sight.Diverged)
+			return ok && d.Role == "backend" && d.Key == names.Name() && d.Dot == dot && d.Dots == 1
+		})
+	}
+	for late := time.After(limit); !is(seen[0]) && !is(seen[1]); { // whoever looks first finds it
+		select {
+		case <-seen[0].news:
+		case <-seen[1].news:
+		case <-late:
+			t.Fatalf("nobody tells of it: %v", seen[0].events())
+		}
+	}
+}
+
+// observed keeps the observations of a histogram.
+type observations struct {
+	mu  sync.Mutex
+	all []float64
+}
+
+// Observe implements sight.Observer.
+func (o *observations) Observe(v float64) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.all = append(o.all, v)
+}
+
+// notedMeter is a Meter that keeps what is observed, by metric and labels.
+type notedMeter struct {
+	mu sync.Mutex
+	of map[string]*observations
+}
+
+// Read implements sight.Meter.
+func (*notedMeter) Read(func(func(*sight.Metric, float64, ...string))) func() { return func() {} }
+
+// Histogram implements sight.Meter.
+func (m *notedMeter) Histogram(metric *sight.Metric, labels ...string) sight.Observer {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	name := fmt.Sprint(metric.Name, labels)
+	if m.of[name] == nil {
+		m.of[name] = &observations{}
+	}
+	return m.of[name]
+}
+
+// A node that joins and cannot be served from the log repairs itself: the beginning, the end with what was fetched, and the time in the histogram.
+func TestARepairIsSeen(t *testing.T) {
+	addrs := freeAddrs(t, 2)
+	c := config(addrs[0], nil, 1)
+	c.Replication.LogMax = 10
+	first := startAll(t, c)[0]
+	for i := range 100 {
+		if err := ddata.Update(testContext(t), replica(t, first), names, ddata.WriteLocal, add(fmt.Sprint(i))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c = config(addrs[1], addrs[:1], 0)
+	c.Replication.LogMax = 10
+	meter := &notedMeter{of: map[string]*observations{}}
+	c.Meter = meter
+	w := watch(&c)
+	startAll(t, c)
+	has(t, w, func(e sight.RepairBegan) bool {
+		return e.Role == "backend" && e.Space == replicator.Volatile && e.Peer == first.UID()
+	})
+	var took []float64
+	has(t, w, func(e sight.RepairEnded) bool {
+		took = append(took, e.Took.Seconds())
+		return e.Role == "backend" && e.State == replicator.RepairDone && e.Peer == first.UID() && e.Items == 100 && e.Took > 0
+	})
+	o := meter.of["coterie_repair_duration_seconds[backend]"]
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if len(o.all) == 0 || !slices.Contains(o.all, took[len(took)-1]) {
+		t.Errorf("observed %v, the event says %v s", o.all, took)
+	}
+}
