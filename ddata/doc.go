@@ -48,7 +48,67 @@
 // Package sight has the events (Config.Sight, and the log). Node.Health answers the probes of whoever runs the process: in Kubernetes, livenessProbe and
 // readinessProbe by sight.HealthHandler. A node that waits for others is live and not ready; one that has ended is neither.
 //
-// # Settings of the reference
+// # Settings of the reference: the cluster
+//
+// Those of Pekko's cluster, its split-brain-resolver, singleton, coordinated-shutdown, coordination.lease and discovery, and what stands for them here. Fields
+// without a package are of Config, T is Config.Timing, whose defaults are those of Preset LAN.
+//
+//	seed-nodes                            Seeds, Discovery             in any order, the own address among them or not
+//	seed-node-timeout, (first seed node)  BootstrapExpect              so many found together; no node founds alone because others are silent
+//	retry-unsuccessful-join-after         T.HeartbeatInterval          1 s between probes
+//	shutdown-after-unsuccessful-join-seed-nodes  the context of Start  no limit of its own
+//	roles                                 Roles                        DefaultRole
+//	app-version                           AppVersion                   none; compared for being equal only
+//	min-nr-of-members                     MinMembers                   1
+//	role.NAME.min-nr-of-members           MinMembersPerRole            none
+//	configuration-compatibility-check.*   always on; see Setting in package membership for what must be alike
+//	log-info, log-info-verbose            Logger, Sight                the level of an event is that of its row in package sight
+//	jmx.*, publish-stats-interval         Meter, Health
+//	down-removal-margin                   none: a view without a member is decided after its lease has run out (T.LeaseDuration, T.Epsilon)
+//	downing-provider-class, split-brain-resolver.active-strategy  Downing   membership.KeepMajority; Manual is no automatic downing
+//	...stable-after                       T.StableAfter                5 s; availability only, so that it need not grow with the cluster
+//	...down-all-when-unstable             none: no verdict comes late, for a quorum decides it; T.SelfDownAfter (20 s) ends who has lost the lease
+//	...keep-majority.role                 membership.KeepMajority.Role
+//	...static-quorum.quorum-size, role    membership.StaticQuorum.Size, Role
+//	...keep-oldest.down-if-alone, role    membership.KeepOldest.DownIfAlone, Role   off (there: on)
+//	...lease-majority.lease-implementation  Leases                     required with membership.LeaseMajority
+//	...lease-majority.lease-name          none: "members-" and Name
+//	...lease-majority.acquire-lease-delay-for-minority  membership.LeaseMajority.MinorityDelay   two heartbeats
+//	...lease-majority.release-after       none: the holder keeps it while it runs, and gives it back to a larger side
+//	...lease-majority.role                membership.LeaseMajority.Role
+//	coordination.lease.heartbeat-timeout, heartbeat-interval   of the lease.Store; package lease/file needs none
+//	coordination.lease.lease-operation-timeout   RequestTimeout        5 s
+//	failure-detector.heartbeat-interval   T.HeartbeatInterval          1 s
+//	failure-detector.acceptable-heartbeat-pause  T.UnreachableAfter    4 s, the heartbeat included
+//	failure-detector.threshold, max-sample-size, min-std-deviation, expected-response-after, implementation-class
+//	                                      none: silence for a fixed time; a wrong suspicion costs nothing before T.StableAfter
+//	failure-detector.monitored-by-nr-of-members  VotersMax             0: everybody monitors all; else the voters do
+//	allow-weakly-up-members               none: joins need a quorum, not all members
+//	leader-actions-interval, unreachable-nodes-reaper-interval, periodic-tasks-initial-delay, scheduler.*   none: a step is due when something is
+//	gossip-interval, gossip-time-to-live, gossip-different-view-probability, reduce-gossip-different-view-probability
+//	                                      none: views are told by who decides them, and asked for by who hears of a newer one
+//	prune-gossip-tombstones-after, quarantine-removed-node-after   none: a uid never returns, and views grow no tombstones
+//	multi-data-center.*                   none: one cluster is one data center; leases want its round trips
+//	run-coordinated-shutdown-when-down    always: the phases that need no cluster
+//	use-dispatcher, debug.*               none
+//	singleton.singleton-name, role        SingletonConfig.Name, Role
+//	singleton.hand-over-retry-interval    T.HeartbeatInterval
+//	singleton.min-number-of-hand-over-retries  none: it is asked until it has answered or is no member any more
+//	singleton.use-lease, lease-retry-interval  none: it runs under the lease of its node
+//	singleton-proxy.*                     none: Node.View names the oldest; entities are reached by package sharding
+//	coordinated-shutdown.default-phase-timeout  shutdown.DefaultTimeout   5 s
+//	coordinated-shutdown.phases.NAME.timeout    ShutdownTimeouts       those that hand over: what is left of the time to leave
+//	coordinated-shutdown.phases.NAME.depends-on, enabled, recover   none: the order is fixed, and a task that fails holds up nothing
+//	coordinated-shutdown.run-by-jvm-shutdown-hook  LeaveOnSIGTERM      off (there: on)
+//	coordinated-shutdown.exit-jvm, exit-code, terminate-actor-system, reason-overrides   none: the process is the caller's; it waits for Node.Done
+//	remote.artery.canonical.hostname, port  Advertise                  Bind
+//	remote.artery.bind.hostname, port     Bind
+//	remote.artery.advanced.*, its TLS     Transport, TLS               see the Config of package transport
+//
+// Pekko Management's cluster-bootstrap is in the table of package discovery. Without a counterpart there: BootstrapAnyDisks, T.LeaseDuration (6 s), T.Epsilon
+// (0.03), T.RoundTrip (250 ms), T.BootstrapTimeout (20 s), T.SelfDownAfter.
+//
+// # Settings of the reference: data
 //
 // Those of Pekko's distributed-data, and what stands for them here. Fields without a package are of Config, R is Config.Replication.
 //
@@ -67,8 +127,6 @@
 //	                                      none: removals leave no markers, a gone node leaves one interval of the clock
 //	serializer-cache-time-to-live         none: a group is encoded once for all members
 //	expire-keys-after-inactivity          Expire                       none; reads do not keep a key alive
-//	(coordinated-shutdown) phases, timeout  OnShutdown, ShutdownTimeouts    the same phases; 5 s each, and what is left of the time to leave for the hand-over
-//	(coordinated-shutdown) run-by-jvm-shutdown-hook  LeaveOnSIGTERM  off
 //	durable.keys                          DurableKeys                  none; remembered entities where there is a Dir
 //	durable.store-actor-class             Dir, Store                   LMDB
 //	durable.lmdb.dir                      Dir                          none

@@ -3,6 +3,9 @@ package ddata_test
 import (
 	"errors"
 	"fmt"
+	"os"
+	"reflect"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -162,6 +165,39 @@ func TestAppVersionIsInTheView(t *testing.T) {
 		for j := range nodes {
 			if m, _ := n.View().Member(nodes[j].UID()); m.AppVersion != configs[j].AppVersion {
 				t.Errorf("node %d sees version %q of node %d", i, m.AppVersion, j)
+			}
+		}
+	}
+}
+
+// The table of the reference's settings in the package comment names fields that exist, and all those of Timing.
+func TestTableOfSettings(t *testing.T) {
+	doc, err := os.ReadFile("doc.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	named := map[string]bool{}
+	for _, m := range regexp.MustCompile(`\bT\.([A-Z]\w+)`).FindAllStringSubmatch(string(doc), -1) {
+		named[m[1]] = true
+	}
+	for f := range reflect.TypeFor[membership.Timing]().Fields() {
+		if !named[f.Name] {
+			t.Errorf("Timing.%s is not in the table", f.Name)
+		}
+		delete(named, f.Name)
+	}
+	for name := range named { // order: each is reported by itself
+		t.Errorf("the table names T.%s, which does not exist", name)
+	}
+	config := reflect.TypeFor[ddata.Config]()
+	rows := regexp.MustCompile(`(?m)^//\t[a-z.\-]+(?:, [a-z.\-]+)* +([A-Z]\w+)\b(?:, ([A-Z]\w+)\b)?(?:[^.\w(]|$)`).FindAllStringSubmatch(string(doc), -1)
+	if len(rows) < 15 {
+		t.Errorf("only %d rows are understood", len(rows))
+	}
+	for _, m := range rows {
+		for _, name := range m[1:] {
+			if _, ok := config.FieldByName(name); !ok && name != "" {
+				t.Errorf("the table names %s, which is no field of Config", name)
 			}
 		}
 	}
