@@ -108,7 +108,7 @@ func (m *Machine) checkLease() error {
 	}
 	me := m.Self()
 	switch {
-	case m.done != nil || m.self.stopped && !m.cfg.Faults.StoppedGoesOn || me.Status == Joining:
+	case m.done != nil || m.self.stopped && !m.cfg.Faults.StoppedHolds || me.Status == Joining:
 		return fmt.Errorf("a lease of a node that is %v and has ended or stopped", me.Status)
 	case l.epoch != m.view.Epoch:
 		return fmt.Errorf("a lease of %v in %v", l.epoch, m.view.Epoch)

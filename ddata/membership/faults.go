@@ -10,7 +10,8 @@ type Faults struct {
 	DeadMeansRemoved bool // a memberlist hint removes a member without any decision
 	NoV1             bool // the own vote counts for the own lease for ever
 	NoV2             bool // a refusing acceptor goes on granting to those that it would drop
-	StoppedGoesOn    bool // V3 off: who has said that it stopped keeps its lease and goes on proposing
+	StoppedHolds     bool // V3 off: who has said that it stopped keeps its lease
+	StoppedProposes  bool // V3 off: and goes on proposing
 	GoesUnseen       bool // V3 off: who has said that it stopped ends before it sees a view without itself
 	LeaveUnsettled   bool // V4 off: a leaver is dropped before its replicators have settled
 	UpUnasked        bool // V4 off: a joiner comes up before it has caught up

@@ -177,7 +177,7 @@ func (m *Machine) renewLease() {
 	}
 	h.votes = m.countVotes()
 	h.lease = Lease{epoch: m.view.Epoch}
-	if me, ok := m.view.Member(m.cfg.UID); ok && me.Status != Joining && (!m.self.stopped || m.cfg.Faults.StoppedGoesOn) {
+	if me, ok := m.view.Member(m.cfg.UID); ok && me.Status != Joining && (!m.self.stopped || m.cfg.Faults.StoppedHolds) {
 		h.lease = h.votes.longer(h.carried)
 		h.lease.epoch = m.view.Epoch
 	}

@@ -100,7 +100,7 @@ func (m *Machine) maybePropose() {
 // downed (V3). If all voters have stopped but learners have not, the oldest reachable voter still hands over to them.
 func (m *Machine) lead() (UID, bool) {
 	for _, v := range m.voters {
-		if m.Reachable(v.UID) && (!m.hasStopped(v.UID) || m.cfg.Faults.StoppedGoesOn) && !m.downs[v.UID] {
+		if m.Reachable(v.UID) && (!m.hasStopped(v.UID) || m.cfg.Faults.StoppedProposes) && !m.downs[v.UID] {
 			return v.UID, true
 		}
 	}

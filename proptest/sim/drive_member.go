@@ -78,7 +78,7 @@ func (d *memberDriver) config(known bool) membership.Config {
 	case d.p.slot.index < o.Nodes:
 		c.BootstrapExpect = o.Nodes
 	}
-	c.Strategy, c.VotersMax = o.Strategy, o.VotersMax
+	c.Strategy, c.VotersMax = o.strategy(), o.VotersMax
 	c.Faults = o.memberFaults()
 	c.Faults.AnyTiming = o.Timing == recklessTiming
 	return c
@@ -258,8 +258,8 @@ func (d *memberDriver) sayStopped() {
 // down is an operator's verdict.
 func (d *memberDriver) down(uid uint64) { d.step(membership.Down{UID: membership.UID(uid)}) }
 
-// holds says whether the process may run things now.
-func (d *memberDriver) holds(now time.Time) bool { return !d.stopped && d.m.Lease().Holds(now) }
+// holds says whether the process may run things now, by the machine's word alone.
+func (d *memberDriver) holds(now time.Time) bool { return d.m.Lease().Holds(now) }
 
 // acting says whether this process is the one that may coordinate: oldest, under its lease, and not standing still.
 func (d *memberDriver) acting(now time.Time) bool {

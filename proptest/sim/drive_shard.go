@@ -29,6 +29,7 @@ type typeDriver struct {
 	regHeld    bool
 	steps      int
 	left       bool
+	unfenced   bool // the planted fault
 
 	table   map[protocol.ShardID]protocol.Entry // as last seen; only looked up
 	known   map[protocol.ShardID]bool           // shards with remembered ids, likewise
@@ -54,6 +55,7 @@ func newTypeDriver(p *Process, index int) *typeDriver {
 		routes: map[protocol.ShardID]protocol.Route{}, buffers: map[protocol.ShardID][]*tell{}, shards: map[protocol.ShardID]*shardRun{},
 	}
 	o := p.w.opt
+	d.unfenced = o.planted().unfenced
 	d.cfg = protocol.Config{
 		Type: typeName(index), Role: role, Self: membership.UID(p.uid), Shards: o.Shards, Remember: o.Remember && index == 0,
 		Proxy:             o.Proxy && p.slot.index == o.Nodes-1 && o.Nodes > 1,

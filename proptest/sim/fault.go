@@ -16,10 +16,12 @@ type plantedFault struct {
 
 // faults are the switches of all machines.
 type faults struct {
-	member  membership.Faults
-	replica replicator.Faults
-	store   crdt.Faults
-	shard   protocol.Faults
+	member   membership.Faults
+	replica  replicator.Faults
+	store    crdt.Faults
+	shard    protocol.Faults
+	unfenced bool // V8: the driver starts handlers without a lease
+	thirds   bool // a third of the voters is a quorum
 }
 
 // required are the planted faults that every run of the self-test must catch.
@@ -31,6 +33,8 @@ var required = []plantedFault{
 	{"no-promise", "a member is dropped although its lease may still run", func(f *faults) { f.member.NoPromise = true }},
 	{"no-v1", "the own vote counts for the own lease for ever", func(f *faults) { f.member.NoV1 = true }},
 	{"dead-is-removed", "what memberlist calls dead is removed without a decision", func(f *faults) { f.member.DeadMeansRemoved = true }},
+	{"unfenced", "handlers start without a lease (V8)", func(f *faults) { f.unfenced = true }},
+	{"thirds", "quorums of a third do not intersect", func(f *faults) { f.thirds = true }},
 	{"no-fence", "a hand-off does not wait for the fences", func(f *faults) { f.shard.NoFence = true }},
 }
 
@@ -40,6 +44,8 @@ var further = []plantedFault{
 	{"no-freeze", "grants go on after a proposal was accepted", func(f *faults) { f.member.NoFreeze = true }},
 	{"lease-from-reply", "the lease counts from the answer", func(f *faults) { f.member.LeaseFromReply = true }},
 	{"no-v2", "a refusing acceptor goes on granting", func(f *faults) { f.member.NoV2 = true }},
+	{"stopped-holds", "who has said that it stopped keeps its lease (V3)", func(f *faults) { f.member.StoppedHolds = true }},
+	{"count-any-epoch", "acks count in whichever view they were given (V7)", func(f *faults) { f.replica.CountAnyEpoch = true }},
 	{"only-last-disks", "a cold start hears the disks of the last view only", func(f *faults) { f.member.OnlyLastDisks = true }},
 	{"join-without-catch-up", "a learner serves at once", func(f *faults) { f.replica.JoinWithoutCatchUp = true }},
 	{"read-without-catch-up", "a quorum read does not wait for the clocks it learnt of", func(f *faults) { f.replica.ReadWithoutCatchUp = true }},
@@ -55,17 +61,37 @@ var further = []plantedFault{
 	{"show-removed", "what belongs to removed nodes is shown until it is swept", func(f *faults) { f.store.ShowRemoved = true }},
 }
 
-// huntedIn is the scenario in which a fault is looked for that the drawn worlds show too rarely: some thousand of them may pass. There
-// one of the first thirty must do, and the first did.
-var huntedIn = map[string]string{"fold-unasked": lateCounts}
+// huntedIn is the plan in which a fault is looked for that the drawn worlds show too rarely: some thousand of them may pass. There
+// one of the first thirty must do.
+var huntedIn = map[string]Plan{
+	"fold-unasked":  {Scenario: lateCounts},
+	"stopped-holds": {Swarm: Cluster, Scenario: rollingMoves},
+	"thirds":        {Swarm: Cluster},
+	"unfenced":      {Swarm: Cluster},
+}
 
-// unseen are faults that no world shows, because they harm only what correct machines do not come to. UnionDrops: a union takes place when equal
+// unseen are faults that no world shows, or next to none, with the tests that catch them.
+//
+// Those of package membership are for its TestScripts, which plays the worst case of each with the rule and without it. StoppedProposes, GoesUnseen
+// and NoV6 cost time and nothing else. AnyEpoch asks for a network that loses for long all that tells of a view, and lets heartbeats pass on the same way;
+// LeaveUnsettled for two leavers within milliseconds who alone know of a write; UpUnasked for a voter whose replicator says that it has caught up, and which
+// serves nobody before. The arbiter's record and wait ask for a holder that stands still at the moment when it is outvoted.
+//
+// UnionDrops: a union takes place when equal
 // clocks have different digests. Clock and items change together in memory, the rows of a disk are believed only if they sum to their digest, and a
 // repair is taken only if it adds up to the donor's; so that there is no loss of messages, processes or commits after which two stores with one clock
 // differ. (With a second fault planted that makes them differ, the judge of equal clocks ends the run before there is a union.) TestUnionDropsNothing
 // of package crdt plants it in two such stores and sees it, and TestEqualClocksWithDifferentDigestsAreRepairedByUnion of package replicator holds the
 // way there.
 var unseen = []plantedFault{
+	{"stopped-proposes", "who has said that it stopped goes on proposing (V3)", func(f *faults) { f.member.StoppedProposes = true }},
+	{"any-epoch", "heartbeats of another epoch are granted", func(f *faults) { f.member.AnyEpoch = true }},
+	{"no-arbiter-record", "who acquires the arbiter's lease forgets what the arbiter accepted", func(f *faults) { f.member.NoArbiterRecord = true }},
+	{"no-arbiter-wait", "and does not wait for what was granted in its name", func(f *faults) { f.member.NoArbiterWait = true }},
+	{"leave-unsettled", "a leaver is dropped before its replicators have settled (V4)", func(f *faults) { f.member.LeaveUnsettled = true }},
+	{"goes-unseen", "who has said that it stopped goes before it sees a view without itself (V3)", func(f *faults) { f.member.GoesUnseen = true }},
+	{"up-unasked", "a joiner comes up before it has caught up (V4)", func(f *faults) { f.member.UpUnasked = true }},
+	{"no-v6", "a new view's heartbeats wait for the next", func(f *faults) { f.member.NoV6 = true }},
 	{"union-drops", "a union drops what the other side lacks", func(f *faults) { f.store.UnionDrops = true }},
 }
 
@@ -105,6 +131,28 @@ func (o *Options) planted() faults {
 }
 
 func (o *Options) memberFaults() membership.Faults { return o.planted().member }
+
+// strategy is the downing strategy, or the planted one.
+func (o *Options) strategy() membership.Strategy {
+	if o.planted().thirds {
+		return thirds{}
+	}
+	return o.Strategy
+}
+
+// thirds is no strategy: two thirds of the voters can go on without each other.
+type thirds struct{ membership.KeepMajority }
+
+// Quorum accepts any third.
+func (thirds) Quorum(voters []membership.Member, has func(membership.UID) bool) bool {
+	n := 0
+	for _, v := range voters {
+		if has(v.UID) {
+			n++
+		}
+	}
+	return 3*n >= len(voters)
+}
 
 func (o *Options) replicaFaults() replicator.Faults {
 	f := o.planted()

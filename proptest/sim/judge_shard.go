@@ -8,9 +8,9 @@ import (
 
 // judgeAlone holds an entity that starts, or starts a handler, to: no other process has it alive under a lease at this instant. A process
 // that stands still counts as long as its clock says that it holds its lease, for nobody else may rely on its sleep.
-func (r *shardRun) judgeAlone(b *box) {
+func (r *shardRun) judgeAlone(b *box, handles bool) {
 	w, p := r.d.p.w, r.d.p
-	if !p.mem.holds(p.time()) {
+	if !handles && !p.mem.holds(p.time()) {
 		return // it is started without a lease, and handles nothing until there is one
 	}
 	for _, q := range w.live {

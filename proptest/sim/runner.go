@@ -130,10 +130,12 @@ func Shrink(seed uint64, plan Plan) Plan {
 	}
 }
 
-// HuntFault runs seeds with a planted fault, in its own scenario if it has one, until one is caught, and says how many that took; ok is false when
+// HuntFault runs seeds with a planted fault, in its own plan if it has one, until one is caught, and says how many that took; ok is false when
 // most seeds did not do.
 func HuntFault(name string, most uint64, workers int) (seeds uint64, caught Result, ok bool) {
-	s := Batch{First: 1, Seeds: most, Workers: workers, Plan: Plan{Fault: name, Scenario: huntedIn[name]}, StopAtFailure: true}.Run()
+	plan := huntedIn[name]
+	plan.Fault = name
+	s := Batch{First: 1, Seeds: most, Workers: workers, Plan: plan, StopAtFailure: true}.Run()
 	if len(s.Failures) == 0 {
 		return s.Seeds, Result{}, false
 	}

@@ -200,7 +200,7 @@ func (r *shardRun) startEntity(id protocol.EntityID) {
 		return
 	}
 	b.active, b.stopping, b.rest = true, false, 0
-	r.judgeAlone(b)
+	r.judgeAlone(b, false)
 	r.pump(b)
 }
 
@@ -218,11 +218,11 @@ func (r *shardRun) pump(b *box) {
 		r.maybeDrained()
 		return
 	}
-	if !p.mem.holds(p.time()) {
+	if !p.mem.holds(p.time()) && !r.d.unfenced {
 		r.again()
 		return
 	}
-	r.judgeAlone(b)
+	r.judgeAlone(b, true)
 	m := b.msgs[0]
 	b.msgs = b.msgs[1:]
 	b.rest = max(0, b.rest-1)

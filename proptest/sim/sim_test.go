@@ -120,15 +120,15 @@ func TestInserts(t *testing.T) {
 // TestRareFaultsAreCaughtInTheirScenario plays the scenarios that are made for faults which the drawn worlds show too rarely: with the fault one of
 // thirty seeds must show it, without it none does.
 func TestRareFaultsAreCaughtInTheirScenario(t *testing.T) {
-	for fault, scenario := range huntedIn { // order: each is hunted by itself
+	for fault, plan := range huntedIn { // order: each is hunted by itself
 		if n, caught, ok := HuntFault(fault, 30, 0); !ok {
-			t.Errorf("%s is not caught in %d seeds of %s", fault, n, scenario)
+			t.Errorf("%s is not caught in %d seeds of %+v", fault, n, plan)
 		} else {
 			t.Logf("%s is caught at seed %d by %q", fault, caught.Seed, caught.Violation.Check)
 		}
-		sound := Batch{First: 1, Seeds: 1, Plan: Plan{Scenario: scenario}, Failed: func(r Result) { t.Errorf("seed %d: %v", r.Seed, r.Violation) }}.Run()
-		if sound.Counts.Folded == 0 {
-			t.Errorf("%s: nothing is folded: %+v", scenario, sound.Counts)
+		sound := Batch{First: 1, Seeds: 1, Plan: plan, Failed: func(r Result) { t.Errorf("seed %d: %v", r.Seed, r.Violation) }}.Run()
+		if plan.Scenario == lateCounts && sound.Counts.Folded == 0 {
+			t.Errorf("%s: nothing is folded: %+v", fault, sound.Counts)
 		}
 	}
 }
