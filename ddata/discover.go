@@ -60,21 +60,25 @@ func (f *finder) pace() (most time.Duration, wanted bool) {
 
 // changed tells of an answer that differs from the one before.
 func (f *finder) changed(a discovery.Answer) {
-	f.n.Emit(sight.Discovered{Source: discovery.Name(f.n.cfg.Discovery), Addrs: a.Addrs, LeftOut: a.LeftOut, Err: a.Err})
+	f.n.Emit(sight.Discovered{Source: discovery.Name(f.n.cfg.Discovery), Addrs: a.Addrs, Err: a.Err})
 }
 
 // found hands an answer on: who is found is probed by the membership, with who listens there as far as a connection has shown it, and joined by
 // gossip.
 func (f *finder) found(a discovery.Answer) {
+	var d membership.Discovered
 	if a.Err != nil {
-		f.n.members.post(membership.Discovered{Err: a.Err.Error()})
+		d.Err = a.Err.Error()
+	}
+	if len(a.Addrs) == 0 {
+		f.n.members.post(d)
 		return
 	}
-	contacts := make([]membership.Contact, len(a.Addrs))
+	d.Found = make([]membership.Contact, len(a.Addrs))
 	for i, addr := range a.Addrs {
 		id, _ := f.n.net.AddrPeer(addr)
-		contacts[i] = membership.Contact{UID: membership.UID(id), Addr: addr}
+		d.Found[i] = membership.Contact{UID: membership.UID(id), Addr: addr}
 	}
-	f.n.members.post(membership.Discovered{Found: contacts})
+	f.n.members.post(d)
 	f.n.swim.SetFound(a.Addrs)
 }

@@ -3,12 +3,14 @@ package ddata_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"log/slog"
 	"net"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -209,6 +211,43 @@ func TestAdvertisedNameAndDiscoveredAddress(t *testing.T) {
 	}
 	if !strings.Contains(log.String(), "the own address does not resolve") {
 		t.Errorf("nothing is said of the name:\n%s", log.String())
+	}
+}
+
+// Two are a cluster, and the source of their zone fails: two of the other zone, enough to found one, wait until it can be asked, and join.
+func TestAFailingZoneHidesNoCluster(t *testing.T) {
+	addrs := freeAddrs(t, 4)
+	var here, there discovery.Static = addrs[:2], addrs[2:]
+	config := func(i int, s discovery.Source) ddata.Config {
+		c := config(addrs[i], nil, 2)
+		c.Discovery = s
+		return c
+	}
+	old := startAll(t, config(0, here), config(1, here))
+	var down atomic.Bool
+	down.Store(true)
+	zone := discovery.Func(func(ctx context.Context) ([]string, error) {
+		if down.Load() {
+			return nil, errors.New("zone 1: server misbehaving")
+		}
+		return here.Discover(ctx)
+	})
+	c, d := config(2, discovery.Union{zone, there}), config(3, discovery.Union{zone, there})
+	said := make(chan string, 1)
+	c.Sight.Waiting = func(e sight.Waiting) {
+		if strings.Contains(e.Reason, "may not name all: zone 1: server misbehaving") && down.CompareAndSwap(true, false) {
+			said <- e.Reason
+		}
+	}
+	for _, n := range startAll(t, c, d) { // they come up only when the zone answers, which it does once it was said that they wait
+		if n.View().Cluster != old[0].View().Cluster {
+			t.Error("there are two clusters")
+		}
+	}
+	select {
+	case <-said:
+	default:
+		t.Error("nobody said why it waited")
 	}
 }
 

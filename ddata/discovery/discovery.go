@@ -21,7 +21,11 @@ const addrMax = 256
 var ErrNobody = errors.New("discovery: nobody is named")
 
 // Source names the addresses (host:port) at which nodes of the cluster may be at present. A host may be a name, which is resolved each time that
-// it is dialled. The own address among them does no harm. An answer without addresses is ErrNobody, or any error that says more.
+// it is dialled. The own address among them does no harm.
+//
+// An answer without addresses is ErrNobody, or an error that wraps it and says more: nobody is there. Any other error says that the source does not
+// know all. The addresses beside it, if there are any, are joined, but nobody founds a cluster on such an answer: the one that exists may be in the
+// part that is missing.
 //
 // Discover is called by one goroutine at a time and should end when ctx does. The caller may keep and change the slice.
 type Source interface {
@@ -57,26 +61,31 @@ func (s Static) Validate() error {
 // String prints the list.
 func (s Static) String() string { return "static " + strings.Join(s, ", ") }
 
-// Union names what any of several sources names. It fails when one of them does and none names an address; otherwise the error of one does not
-// hide what the others know.
+// Union names what any of several sources names. The error of one does not hide what the others know, nor do they hide the error: who does not know
+// all its sources does not know all nodes. That one of them names nobody (ErrNobody) is no error while another does.
 type Union []Source
 
 // Discover asks all, one after the other.
 func (u Union) Discover(ctx context.Context) ([]string, error) {
 	var all []string
+	var none error
 	var errs []error
 	for _, s := range u {
 		addrs, err := s.Discover(ctx)
 		all = append(all, addrs...)
-		errs = append(errs, err)
+		if !errors.Is(err, ErrNobody) {
+			errs = append(errs, err)
+		} else if none == nil {
+			none = err
+		}
 	}
-	if len(all) > 0 {
-		return all, nil
+	if err := errors.Join(errs...); err != nil || len(all) > 0 {
+		return all, err
 	}
-	if err := errors.Join(errs...); err != nil {
-		return nil, err
+	if none == nil {
+		none = ErrNobody
 	}
-	return nil, ErrNobody
+	return nil, none
 }
 
 // Validate reports the faults of all sources that can tell.
@@ -121,31 +130,33 @@ func Name(s Source) string {
 	return fmt.Sprintf("%T", s)
 }
 
-// Answer is what a source said, tidied: Addrs sorted, without repetition and at most AddrsMax, each of them host:port.
+// Answer is what a source said, tidied.
 type Answer struct {
+	// Addrs are sorted, without repetition and at most AddrsMax, each of them host:port.
 	Addrs []string
-	// Err says why there are none.
+	// Err says why these are none, or may not be all: the source failed in part, named what is no address, or more than AddrsMax.
 	Err error
-	// LeftOut counts what was no address, or beyond AddrsMax.
-	LeftOut int
 }
 
 // Ask asks a source once.
 func Ask(ctx context.Context, s Source) Answer {
 	addrs, err := s.Discover(ctx)
-	if err != nil {
-		return Answer{Err: err}
+	if len(addrs) == 0 && err == nil {
+		err = ErrNobody
 	}
+	errs := []error{err}
 	before := len(addrs)
 	addrs = slices.DeleteFunc(addrs, func(a string) bool { return checkAddr(a) != nil })
-	bad := before - len(addrs)
+	if bad := before - len(addrs); bad > 0 {
+		errs = append(errs, fmt.Errorf("discovery: %d of %d names are left out: they are not host:port with a port above 0", bad, before))
+	}
 	slices.Sort(addrs)
 	addrs = slices.Compact(addrs)
-	over := max(0, len(addrs)-AddrsMax)
-	if addrs = addrs[:len(addrs)-over]; len(addrs) == 0 {
-		return Answer{Err: ErrNobody, LeftOut: bad}
+	if over := len(addrs) - AddrsMax; over > 0 {
+		addrs = addrs[:AddrsMax]
+		errs = append(errs, fmt.Errorf("discovery: %d addresses are left out: at most %d are taken", over, AddrsMax))
 	}
-	return Answer{Addrs: slices.Clone(addrs), LeftOut: bad + over}
+	return Answer{Addrs: slices.Clone(addrs), Err: errors.Join(errs...)}
 }
 
 // checkAddr accepts what can be dialled: host:port, with a number above 0 for a port.

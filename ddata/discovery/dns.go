@@ -58,13 +58,13 @@ func (d DNS) hosts(ctx context.Context, r Resolver) ([]string, error) {
 	for i, ip := range ips {
 		addrs[i] = net.JoinHostPort(ip.Unmap().String(), strconv.Itoa(int(d.Port)))
 	}
-	return addrs, nil
+	return addrs, d.partly(err)
 }
 
 // services names hosts rather than their addresses: a name is resolved when it is dialled, so that it may move.
 func (d DNS) services(ctx context.Context, r Resolver) ([]string, error) {
 	_, records, err := r.LookupSRV(ctx, d.Service, d.Proto, d.Host)
-	if len(records) == 0 { // else some were malformed, and the rest counts
+	if len(records) == 0 {
 		return nil, d.failed(err)
 	}
 	addrs := make([]string, 0, len(records))
@@ -73,7 +73,15 @@ func (d DNS) services(ctx context.Context, r Resolver) ([]string, error) {
 			addrs = append(addrs, net.JoinHostPort(host, strconv.Itoa(int(s.Port))))
 		}
 	}
-	return addrs, nil
+	return addrs, d.partly(err)
+}
+
+// partly passes on that some of the answer was malformed or missing.
+func (d DNS) partly(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("discovery: a part of %v: %w", d, err)
 }
 
 func (d DNS) failed(err error) error {

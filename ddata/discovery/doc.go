@@ -14,10 +14,12 @@
 //   - A node that hears of a cluster joins it, whatever else it hears.
 //   - Nodes that remember a cluster on disk found it anew only with a quorum of the last view's disks. Discovery has no say in that.
 //   - Nodes that remember none found one when BootstrapExpect of them choose each other and all lock themselves to it, and when each of those has
-//     an answer that names at least BootstrapExpect addresses, has not changed for a while, and names nobody who was not heard and is without
-//     a cluster as well. A name that is stale delays a founding until the source forgets it.
+//     an answer that names at least BootstrapExpect addresses, is whole, has not changed for a while, and names nobody who was not heard and is
+//     without a cluster as well. A name that is stale delays a founding until the source forgets it.
 //
-// So a source that shows only some of the pods makes nodes wait, and does not make them found a second cluster.
+// So a source that shows too few of the pods, or says that it does not know all of them, makes nodes wait, and not found a second cluster. One that
+// shows BootstrapExpect nodes without a cluster and hides all those of an existing one, without an error, deceives them: nothing else in the world
+// tells of that cluster. Such a source is one that names the pods of its own zone only.
 //
 // # Settings of the reference
 //

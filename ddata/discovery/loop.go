@@ -69,7 +69,7 @@ func (l Loop) ask(ctx context.Context) Answer {
 
 // same says whether two answers say the same, errors by whether they are there at all: their texts may hold the time or a port.
 func (a Answer) same(b Answer) bool {
-	return (a.Err == nil) == (b.Err == nil) && a.LeftOut == b.LeftOut && slices.Equal(a.Addrs, b.Addrs)
+	return (a.Err == nil) == (b.Err == nil) && slices.Equal(a.Addrs, b.Addrs)
 }
 
 // wait waits for d, or until ctx ends.

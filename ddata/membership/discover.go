@@ -19,11 +19,12 @@ import (
 type discovered struct {
 	found []Contact // as it was named, by address
 	since time.Time // when the set of addresses last changed, or the source failed
-	err   string    // why there is no answer now
+	err   string    // why there is no answer now, or a partial one
 	ours  []string
 }
 
-// onDiscovered takes what the source says. Addresses that it names no more are not probed any more, unless a node was heard there.
+// onDiscovered takes what the source says. Addresses that it names no more are not probed any more, unless a node was heard there. An answer that may
+// not be all is good for joining, not for founding.
 func (m *Machine) onDiscovered(in Discovered) {
 	if m.view != nil {
 		return
@@ -32,17 +33,22 @@ func (m *Machine) onDiscovered(in Discovered) {
 	m.wake = true
 	if in.Err != "" {
 		d.err, d.since = strings.ToValidUTF8(in.Err[:min(len(in.Err), reasonMax)], ""), m.now
-		return
+		if len(in.Found) == 0 {
+			return
+		}
 	}
 	found := slices.DeleteFunc(slices.Clone(in.Found), func(c Contact) bool { return c.Addr == "" || len(c.Addr) > addrMax })
 	slices.SortFunc(found, func(a, b Contact) int { return strings.Compare(a.Addr, b.Addr) })
 	found = slices.CompactFunc(found, func(a, b Contact) bool { return a.Addr == b.Addr })
 	m.stats.DroppedFull += uint64(max(0, len(found)-contactsMax))
 	found = found[:min(len(found), contactsMax)]
-	if d.since.IsZero() || d.err != "" || !slices.EqualFunc(found, d.found, func(a, b Contact) bool { return a.Addr == b.Addr }) {
+	if in.Err == "" && d.err != "" {
+		d.err, d.since = "", m.now
+	}
+	if d.since.IsZero() || !slices.EqualFunc(found, d.found, func(a, b Contact) bool { return a.Addr == b.Addr }) {
 		d.since = m.now
 	}
-	d.found, d.err = found, ""
+	d.found = found
 	m.retarget()
 }
 
@@ -86,8 +92,10 @@ func (m *Machine) unsure() string {
 	}
 	stable := d.since.Add(m.cfg.StableAfter)
 	switch {
-	case d.err != "":
+	case d.err != "" && len(d.found) == 0:
 		return "discovery does not answer: " + d.err
+	case d.err != "":
+		return "discovery may not name all: " + d.err
 	case d.since.IsZero():
 		return "discovery has not answered yet"
 	case len(d.found) < m.cfg.BootstrapExpect:

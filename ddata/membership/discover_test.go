@@ -151,6 +151,40 @@ func TestHalfIsNotEnough(t *testing.T) {
 	}
 }
 
+// TestAPartIsNotEnough: a and b are a cluster; the source cannot name their half now, and says so. c and d wait, and join when it can.
+func TestAPartIsNotEnough(t *testing.T) {
+	w := newWorld(t, 9, LAN())
+	w.base.BootstrapExpect = 2
+	whole := false
+	s := &source{w: w, every: time.Second, says: func(n *node) Discovered {
+		switch {
+		case n.addr < "c":
+			return w.names(n, "a", "b")
+		case whole:
+			return w.names(n, addrs(4)...)
+		}
+		part := w.names(n, "c", "d")
+		part.Err = "the zone of a and b does not answer"
+		return part
+	}}
+	s.start("a")
+	s.start("b")
+	if !w.until(30*time.Second, w.converged) {
+		t.Fatal("not founded")
+	}
+	s.start("c")
+	s.start("d")
+	w.run(time.Minute)
+	if n := len(w.clusters()); n != 1 {
+		t.Errorf("%d clusters", n)
+	}
+	whole = true
+	if !w.until(30*time.Second, w.converged) {
+		t.Error("c and d did not join when the source named all")
+	}
+	w.verdict()
+}
+
 // TestWhoIsNamedMustBeHeard: a cut divides six processes that expect three. Where all are named nobody founds, and each says who is silent;
 // without discovery there are two clusters, for then BootstrapExpect alone decides.
 func TestWhoIsNamedMustBeHeard(t *testing.T) {
@@ -262,6 +296,8 @@ func TestFirstNodeRule(t *testing.T) {
 	expect("discovery does not answer: NXDOMAIN", &Discovered{Err: "NXDOMAIN"}, 10*time.Second)
 	expect("names 0 of the 1 nodes", &Discovered{}, 10*time.Second)
 	expect("discovery names b, and no node", &Discovered{Found: []Contact{{Addr: "a"}, {Addr: "b"}}}, 10*time.Second)
+	expect("may not name all: zone 2 fails", &Discovered{Found: []Contact{{Addr: "a"}}, Err: "zone 2 fails"}, 10*time.Second)
+	expect("may not name all: NXDOMAIN", &Discovered{Err: "NXDOMAIN"}, 10*time.Second)
 	expect("changed just now", &Discovered{Found: []Contact{{Addr: "a.other.name", UID: n.uid}}}, 4*time.Second)
 	if !w.until(2*time.Second, w.converged) {
 		t.Error("a steady answer that names this node only, under another name, did not let it found:", n.waiting)

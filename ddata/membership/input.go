@@ -26,11 +26,12 @@ type Hint struct {
 	Alive bool
 }
 
-// Discovered is what the source of addresses says now: all that it names, or why it names nothing. A contact's UID is who was found listening there, 0 where
-// that is not known yet. It replaces what was said before. A node that is in a cluster needs it no more.
+// Discovered is what the source of addresses says now: all that it names, and why these are none or may not be all. A contact's UID is who was found
+// listening there, 0 where that is not known yet. It replaces what was said before, but for an Err with nobody Found: that leaves who was named.
+// A node that is in a cluster needs it no more.
 type Discovered struct {
 	Found []Contact
-	Err   string // no answer: empty when there is one
+	Err   string // empty when the answer is whole
 }
 
 // Leave asks to leave the cluster gracefully: the node becomes Leaving, and the driver then hands off what runs here.
@@ -82,10 +83,13 @@ func (h Hint) String() string {
 
 // String prints the input.
 func (d Discovered) String() string {
-	if d.Err != "" {
+	switch {
+	case d.Err == "":
+		return fmt.Sprintf("discovered %v", d.Found)
+	case len(d.Found) == 0:
 		return "discovered nothing: " + d.Err
 	}
-	return fmt.Sprintf("discovered %v", d.Found)
+	return fmt.Sprintf("discovered %v, perhaps not all: %s", d.Found, d.Err)
 }
 
 // String prints the input.

@@ -33,7 +33,7 @@
 //	SingletonChanged   [info] a singleton has another state here: asking, in progress elsewhere, running, stopping, handed over
 //	SingletonFailed    [warn] a singleton has ended by itself with an error
 //	SingletonOutlived  [warn] a singleton goes on although its node has ended
-//	Discovered         [info; warn without an answer, or when some of it is left out] the answer of discovery has changed
+//	Discovered         [info; warn without an answer, or when it may not be all] the answer of discovery has changed
 //	Gossiped           [warn when an operator should look] a line of gossip's own log
 //	LinkUp             a connection to a member, in one lane and stripe, is made
 //	LinkDown           it ended

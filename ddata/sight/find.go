@@ -6,10 +6,9 @@ import "log/slog"
 type (
 	// Discovered: the answer of ddata.Config.Discovery differs from the one before, or is the first since it is asked again.
 	Discovered struct {
-		Source  string
-		Addrs   []string
-		LeftOut int   // of the answer: no host:port, or too many
-		Err     error // why there is no answer; it is asked again
+		Source string
+		Addrs  []string
+		Err    error // why these are none, or may not be all; it is asked again
 	}
 	// Gossiped: what gossip notes: lines of memberlist's own log, and addresses that it cannot resolve or join through.
 	Gossiped struct {
@@ -24,13 +23,12 @@ type (
 func (e Discovered) Line() Line {
 	source := slog.String("source", e.Source)
 	switch {
-	case e.Err != nil:
+	case e.Err == nil:
+		return line(slog.LevelInfo, "discovery", source, slog.Any("addrs", e.Addrs))
+	case len(e.Addrs) == 0:
 		return line(slog.LevelWarn, "discovery: no answer; it is asked again", source, slog.Any("err", e.Err))
-	case e.LeftOut > 0:
-		return line(slog.LevelWarn, "discovery: some of the answer is left out: no host:port, or too many", source, slog.Int("taken", len(e.Addrs)),
-			slog.Int("left_out", e.LeftOut))
 	}
-	return line(slog.LevelInfo, "discovery", source, slog.Any("addrs", e.Addrs))
+	return line(slog.LevelWarn, "discovery: this may not be all; it is asked again", source, slog.Any("addrs", e.Addrs), slog.Any("err", e.Err))
 }
 
 // Line implements Event.

@@ -76,7 +76,7 @@ func TestEventsPrintThemselves(t *testing.T) {
 func TestLevels(t *testing.T) {
 	loud := map[slog.Level][]Event{
 		slog.LevelWarn: {
-			MemberUnreachable{}, LeaseLost{}, SingletonFailed{}, SingletonOutlived{}, Discovered{Err: errors.New("x")}, Discovered{LeftOut: 1}, Gossiped{Warn: true}, Downed{}, ArbiterGiven{}, ArbiterFailing{}, ConnectionRefused{transport.Refusal{Loud: true}}, ConnectionFault{transport.Fault{Loud: true}},
+			MemberUnreachable{}, LeaseLost{}, SingletonFailed{}, SingletonOutlived{}, Discovered{Err: errors.New("x")}, Discovered{Addrs: []string{"a:1"}, Err: errors.New("x")}, Gossiped{Warn: true}, Downed{}, ArbiterGiven{}, ArbiterFailing{}, ConnectionRefused{transport.Refusal{Loud: true}}, ConnectionFault{transport.Fault{Loud: true}},
 			FramesDropped{Reason: transport.DropQueueFullControl}, WritersHeld{}, KeyLarge{}, PeerMalformed{}, StaleKeys{}, StaleRole{},
 			StoreCompacted{Err: errors.New("x")}, ShutdownPhase{Unfinished: []string{"x"}}, ShutdownPhase{Err: errors.New("x")}, NodeEnded{Warn: true},
 		},
