@@ -5,6 +5,7 @@ import (
 
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/ddata/drive"
+	"github.com/coterie-go/coterie/sharding/allocation"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
@@ -40,9 +41,19 @@ func (d *coordination) Step(now time.Time, in coordInput) {
 	for _, e := range fx.Send {
 		d.c.send(e)
 	}
+	for _, q := range fx.Consult {
+		go d.consult(q)
+	}
 	for _, e := range fx.Notify {
 		d.c.notify(e)
 	}
+}
+
+// consult asks a user's strategy, which may never answer, so nobody waits for it: the machine gives it a time limit and asks no second one.
+func (d *coordination) consult(q *allocation.Consultation) {
+	a := allocation.Advice{ID: q.ID}
+	defer func() { d.post(protocol.Advised{Advice: a}) }() // also when the strategy ends the goroutine
+	a = q.Ask(d.c.cfg.Strategy)
 }
 
 // Flush implements drive.Machine.

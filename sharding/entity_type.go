@@ -6,6 +6,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/coterie-go/coterie/sharding/allocation"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
@@ -40,8 +41,8 @@ type EntityType[M any] struct {
 	// StopTimeout: a handler that has not returned this long after its shard was told to stop aborts the hand-off. Default 10 s.
 	StopTimeout time.Duration
 
-	// Strategy chooses the homes of shards. Default: protocol.LeastShard.
-	Strategy protocol.Strategy
+	// Strategy chooses the homes of shards. Default: allocation.LeastShard.
+	Strategy allocation.Strategy
 	// MinRegions is the number of regions that must be there before the first shard gets a home. Nodes that die later do not bring the wait back.
 	// Default 1.
 	MinRegions int

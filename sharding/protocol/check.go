@@ -24,7 +24,7 @@ func (c *Coordinator) Check() error {
 	f.check(c.mode == idle || c.view != nil && c.me.UID == c.cfg.Self, "a reign without a view")
 	counts := map[UID]int{}
 	homeless := map[ShardID]bool{}
-	for _, s := range c.homeless {
+	for _, s := range slices.Concat(c.homeless, c.asked.shards) {
 		homeless[s] = true
 	}
 	for i := range c.seats {
@@ -38,9 +38,12 @@ func (c *Coordinator) Check() error {
 		f.check(p.count == counts[p.uid], "region %v counts %d shards, has %d", p.uid, p.count, counts[p.uid])
 		f.check(c.view.Has(p.uid), "region %v is no member", p.uid)
 	}
-	for _, l := range c.loads {
-		f.check(c.loadsStale || l.Count == counts[l.UID], "load of %v is %d, has %d", l.UID, l.Count, counts[l.UID])
+	if c.alloc != nil {
+		for _, r := range c.alloc.Regions {
+			f.check(r.Count == counts[r.UID], "the strategy sees %d shards of %v, it has %d", r.Count, r.UID, counts[r.UID])
+		}
 	}
+	f.check(c.needs.Loads == (c.records != nil) || c.mode == idle, "records of %d shards", len(c.records))
 	for _, s := range slices.Sorted(maps.Keys(c.moves)) {
 		st := c.seats[s].state
 		f.check(st == seatFencing || st == seatStopping, "hand-off of shard %v, which is %s", s, seatNames[st])

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/coterie-go/coterie/sharding/allocation"
 )
 
 // Config is what the three machines of one entity type need to know. Type, Role, Shards and Remember must be the same on every node. The
@@ -25,13 +27,23 @@ type Config struct {
 	// of this package with Shards.
 	ShardOf func(EntityID) ShardID
 
-	// Strategy chooses homes. Default: LeastShard with its defaults.
-	Strategy Strategy
+	// Strategy chooses homes. Default: allocation.LeastShard with its defaults.
+	Strategy allocation.Strategy
+	// StrategyTimeout is how long a Strategy that is not of package allocation may think before the default answers in its place. Default 5 s.
+	StrategyTimeout time.Duration
 	// MinRegions is the number of registered regions before the first allocation; once any shard has had a home it asks for none, until the whole
 	// cluster restarts. Default 1.
 	MinRegions int
 	// RebalanceInterval is the time between two looks at the balance. Default 10 s; negative: never.
 	RebalanceInterval time.Duration
+	// RebalanceDelay is how long the members must have been the same before the balance is looked at. Default 0.
+	RebalanceDelay time.Duration
+	// RebalanceMixedVersions has the balance looked at also while the regions' nodes run several app versions.
+	RebalanceMixedVersions bool
+	// RebalanceUnreachable has the balance looked at also while a member is unreachable.
+	RebalanceUnreachable bool
+	// RebalanceJoining has the balance looked at also while a member is joining.
+	RebalanceJoining bool
 	// RetryInterval is the longest pause between two repetitions of what was not answered; the first comes after an eighth. Default 2 s.
 	RetryInterval time.Duration
 	// BeginTimeout bounds the first phase of a hand-off, until all regions buffer; past it the hand-off is aborted. Default 10 s.
@@ -79,6 +91,7 @@ func (c Config) withDefaults() Config {
 		}
 	}
 	def(&c.RebalanceInterval, 10*time.Second)
+	def(&c.StrategyTimeout, 5*time.Second)
 	def(&c.RetryInterval, 2*time.Second)
 	def(&c.BeginTimeout, 10*time.Second)
 	def(&c.HandOffTimeout, 60*time.Second)
@@ -92,7 +105,7 @@ func (c Config) withDefaults() Config {
 		c.BufferMax = 100_000
 	}
 	if c.Strategy == nil {
-		c.Strategy = LeastShard{}
+		c.Strategy = allocation.LeastShard{}
 	}
 	if c.ShardOf == nil {
 		n := c.Shards
@@ -117,6 +130,12 @@ func (c Config) Validate() error {
 	fault(c.Self == 0, "Self is missing")
 	fault(c.Shards < 1 || c.Shards > ShardsMax, "Shards is %d, want 1 to %d", c.Shards, ShardsMax)
 	fault(d.MinRegions < 1, "MinRegions %d is not positive", d.MinRegions)
+	if v, ok := c.Strategy.(interface{ Validate() error }); ok {
+		err := v.Validate()
+		fault(err != nil, "Strategy: %w", err)
+	}
+	fault(d.StrategyTimeout < 0, "StrategyTimeout %v is negative", d.StrategyTimeout)
+	fault(d.RebalanceDelay < 0, "RebalanceDelay %v is negative", d.RebalanceDelay)
 	fault(d.RetryInterval < time.Millisecond, "RetryInterval %v is below 1ms", d.RetryInterval)
 	fault(d.BeginTimeout < d.RetryInterval, "BeginTimeout %v is below RetryInterval %v: nothing would be repeated", d.BeginTimeout, d.RetryInterval)
 	fault(d.HandOffTimeout < 2*d.StopTimeout, "HandOffTimeout %v is below twice StopTimeout %v: a forced stop could not finish",

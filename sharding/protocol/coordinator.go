@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/sharding/allocation"
 )
 
 // Coordinator decides where the shards of one entity type live. Every node with the role has one; it acts only on the oldest of the
@@ -45,8 +46,14 @@ type Coordinator struct {
 	homeless []ShardID // wanted; no region could take them yet
 	opened   bool      // MinRegions have been registered
 
-	loads      []RegionLoad // of the regions, by UID; valid unless loadsStale
-	loadsStale bool
+	needs     allocation.Needs
+	alloc     *allocation.Allocations // what the strategy sees; nil: to be made anew
+	grouped   map[UID][]ShardID       // by home, for alloc; nil: to be made anew
+	records   []record                // by ShardID, if the strategy needs loads
+	locations map[ShardID]string      // if the strategy needs them
+	asked     asked                   // of the strategy
+	moving    bool                    // the last round of rebalancing moved shards
+	regionsAt time.Time               // when members last came, went or changed
 
 	writes      map[uint64]StateWrite // under way
 	failed      []StateWrite          // to be repeated with the next tick
@@ -132,13 +139,16 @@ func NewCoordinator(cfg Config, rng *rand.Rand) (*Coordinator, error) {
 		return nil, err
 	}
 	c := &Coordinator{cfg: cfg.withDefaults(), rng: rng, unreachable: map[UID]bool{}}
+	c.needs = allocation.NeedsOf(c.cfg.Strategy)
 	c.becomeIdle()
 	return c, nil
 }
 
 // Step feeds one input. The effects are valid until the next Step.
 func (c *Coordinator) Step(now time.Time, in CoordinatorInput) *CoordinatorEffects {
-	c.fx = CoordinatorEffects{Write: c.fx.Write[:0], Read: c.fx.Read[:0], Send: c.fx.Send[:0], Notify: c.fx.Notify[:0]}
+	c.fx = CoordinatorEffects{
+		Write: c.fx.Write[:0], Read: c.fx.Read[:0], Send: c.fx.Send[:0], Consult: c.fx.Consult[:0], Notify: c.fx.Notify[:0],
+	}
 	c.now = now
 	switch in := in.(type) {
 	case Tick:
@@ -159,6 +169,10 @@ func (c *Coordinator) Step(now time.Time, in CoordinatorInput) *CoordinatorEffec
 		c.onReachable(in.UID, in.OK)
 	case RememberedChanged:
 		c.onRemembered(in.Shards)
+	case LocationsChanged:
+		c.onLocations(in)
+	case Advised:
+		c.onAdvised(in.Advice)
 	}
 	c.flush()
 	return &c.fx
@@ -186,6 +200,8 @@ func (c *Coordinator) onReceive(from UID, m Message) {
 		c.onShardsStopped(from, m.Shards)
 	case LeaveRequest:
 		c.onLeaveRequest(from, m.Left)
+	case Loads:
+		c.onLoads(from, m)
 	case Report:
 		c.counts[countLate]++
 	default:
@@ -306,10 +322,11 @@ func (c *Coordinator) retry() {
 	case reading, inquiring:
 		c.retryTakeover()
 	case active:
-		c.retryRemembered()
+		c.retryRead(&c.remembered)
 		c.retryHosts()
 		c.retryMoves()
 		c.drainLeaving()
+		c.maybeOverdue()
 		c.allocateHomeless()
 	}
 }

@@ -8,7 +8,8 @@ import (
 // startMove begins the hand-off of a hosted shard.
 func (c *Coordinator) startMove(s ShardID) {
 	st := &c.seats[s]
-	c.load(st.home, -1)
+	c.load(st.home, s, false)
+	c.rests(s)
 	st.state, st.moved = seatFencing, true
 	if c.out.cohort == nil {
 		c.out.cohort = &cohort{seq: c.seq, regions: c.audience()}
@@ -111,27 +112,4 @@ func (c *Coordinator) retryMoves() {
 			c.out.begin(c.seats[s].home, m.cohort, c.asMove(s))
 		}
 	}
-}
-
-// rebalance asks the strategy what to move.
-func (c *Coordinator) rebalance() {
-	if c.mode != active || !c.lease || !c.mayAllocate() {
-		return
-	}
-	for _, s := range c.cfg.Strategy.Rebalance(c.allocations(), c.inProgress()) {
-		if st, ok := c.at(s); ok && st.state == seatHosted && !st.moved {
-			c.startMove(s)
-		}
-	}
-}
-
-// inProgress are the shards that are moving or have moved and not arrived.
-func (c *Coordinator) inProgress() []ShardID {
-	var out []ShardID
-	for i := range c.seats {
-		if c.seats[i].moved {
-			out = append(out, ShardID(i))
-		}
-	}
-	return out
 }

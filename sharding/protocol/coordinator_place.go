@@ -62,59 +62,30 @@ func (c *Coordinator) want(s ShardID) {
 func (c *Coordinator) unseat(s ShardID) {
 	st := &c.seats[s]
 	if st.counts() {
-		c.load(st.home, -1)
+		c.load(st.home, s, false)
 	}
 	delete(c.moves, s)
 	st.home = 0
 }
 
-func (c *Coordinator) load(u UID, d int) {
+// load notes that a shard counts for a region, or does no more.
+func (c *Coordinator) load(u UID, s ShardID, counts bool) {
 	p := c.peers[u]
 	if p == nil {
 		return
 	}
-	p.count += d
-	if i, ok := slices.BinarySearchFunc(c.loads, u, loadUID); ok && !c.loadsStale {
-		c.loads[i].Count += d
+	c.grouped = nil
+	if counts {
+		p.count++
+	} else {
+		p.count--
 	}
-}
-
-func loadUID(l RegionLoad, u UID) int {
 	switch {
-	case l.UID < u:
-		return -1
-	case l.UID > u:
-		return 1
-	}
-	return 0
-}
-
-// allocateHomeless asks the strategy for each shard that needs a home. What it sees includes every choice made before.
-func (c *Coordinator) allocateHomeless() {
-	if len(c.homeless) == 0 || !c.mayAllocate() {
-		return
-	}
-	shards := c.homeless
-	c.homeless = nil
-	a := c.allocations()
-	for _, s := range shards {
-		if c.seats[s].state != seatWanted {
-			continue
-		}
-		var requester UID
-		if ws := c.waiters[s]; len(ws) > 0 {
-			requester = ws[0]
-		}
-		home, ok := c.cfg.Strategy.Allocate(requester, s, a)
-		if ok && !c.mayHost(home) {
-			c.notify(Event{Kind: StrategyRefused, Shard: s, Peer: home})
-			ok = false
-		}
-		if !ok {
-			c.homeless = append(c.homeless, s)
-			continue
-		}
-		c.place(s, home)
+	case c.alloc == nil:
+	case counts:
+		c.alloc.Add(u, s)
+	default:
+		c.alloc.Remove(u, s)
 	}
 }
 
@@ -143,55 +114,12 @@ func (c *Coordinator) mayHost(u UID) bool {
 	return ok && m.Status == membership.Up && m.HasRole(c.cfg.Role)
 }
 
-// allocations is what the strategy sees. Its loads are kept up while shards are placed.
-func (c *Coordinator) allocations() *Allocations {
-	if c.loadsStale {
-		c.loadsStale = false
-		c.loads = c.loads[:0]
-		for _, p := range c.peersByUID() {
-			if m, ok := c.view.Member(p.uid); ok && p.acked && !p.proxy && m.HasRole(c.cfg.Role) {
-				c.loads = append(c.loads, RegionLoad{
-					UID: p.uid, UpNumber: m.UpNumber, AppVersion: m.AppVersion, Leaving: !c.mayHost(p.uid), Count: p.count,
-				})
-			}
-		}
-	}
-	return &Allocations{Regions: c.loads, Steady: c.steady(), shards: c.shardsOf}
-}
-
-// steady is the gate of rebalancing: one app version, nobody unreachable, nobody joining.
-func (c *Coordinator) steady() bool {
-	for _, m := range c.view.Members {
-		if m.Status == membership.Joining || c.unreachable[m.UID] {
-			return false
-		}
-	}
-	for _, l := range c.loads {
-		if l.AppVersion != c.loads[0].AppVersion {
-			return false
-		}
-	}
-	return true
-}
-
-// shardsOf are the shards that count for a region, earliest allocated first, which is the order of their tokens.
-func (c *Coordinator) shardsOf(u UID) []ShardID {
-	var out []ShardID
-	for i := range c.seats {
-		if st := &c.seats[i]; st.home == u && st.counts() {
-			out = append(out, ShardID(i))
-		}
-	}
-	slices.SortFunc(out, func(a, b ShardID) int { return c.seats[a].token.Compare(c.seats[b].token) })
-	return out
-}
-
 // place decides the home of a shard. The decision is written before anybody acts on it.
 func (c *Coordinator) place(s ShardID, home UID) {
 	st := &c.seats[s]
 	c.unseat(s)
 	st.state, st.home, st.token = seatWriting, home, c.next()
-	c.load(home, 1)
+	c.load(home, s, true)
 	c.out.puts = append(c.out.puts, Entry{Shard: s, Home: home, Token: st.token})
 }
 

@@ -33,7 +33,7 @@ func (c *Coordinator) onInstall(v *membership.View) {
 	case inquiring:
 		c.forgetReports()
 	case active:
-		c.loadsStale = true
+		c.regionsChanged()
 		c.dropGone()
 		c.drainLeaving()
 		c.allocateHomeless()
@@ -66,6 +66,7 @@ func (c *Coordinator) dropGone() {
 	for i := range c.seats {
 		if st := &c.seats[i]; st.home != 0 && !c.view.Has(st.home) {
 			st.moved = true
+			c.rests(ShardID(i))
 			c.want(ShardID(i))
 		}
 	}
@@ -87,7 +88,7 @@ func (c *Coordinator) onRegister(from UID, r Register) {
 	if p := c.peers[from]; p != nil {
 		if p.left && !r.Leaving { // the type was started again on that node
 			p.left, p.leaving = false, m.Status == membership.Leaving
-			c.loadsStale = true
+			c.regionsChanged()
 		}
 		p.joined = r.Joined
 		if p.acked {
@@ -120,7 +121,7 @@ func (c *Coordinator) onRegionWritten(u UID) {
 		return
 	}
 	p.acked = true
-	c.loadsStale = true
+	c.regionsChanged()
 	c.welcome(p)
 	if c.mode == active {
 		c.allocateHomeless()
@@ -164,7 +165,7 @@ func (c *Coordinator) onLeaveRequest(from UID, left bool) {
 		return
 	}
 	p.leaving, p.left = true, p.left || left
-	c.loadsStale = true
+	c.regionsChanged()
 	switch {
 	case left:
 		for i := range c.seats {

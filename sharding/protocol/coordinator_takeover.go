@@ -12,6 +12,7 @@ import (
 // may host or route says itself.
 type takeover struct {
 	homes, regions StateRead // ID 0: done
+	locations      StateRead // likewise, if the strategy needs them
 	table          []Entry
 	listed         []UID
 	awaiting       []UID // whose reports are not complete
@@ -35,7 +36,8 @@ func (c *Coordinator) becomeIdle() {
 	c.mode = idle
 	c.takeover = takeover{}
 	c.seats, c.moves, c.peers, c.waiters = nil, map[ShardID]*move{}, map[UID]*peer{}, map[ShardID][]UID{}
-	c.homeless, c.opened, c.loads, c.loadsStale = nil, false, nil, true
+	c.homeless, c.opened, c.alloc, c.grouped, c.records, c.locations, c.moving = nil, false, nil, nil, nil, nil, false
+	c.asked.shards, c.asked.rebalance = nil, false // an answer may still come
 	c.writes, c.failed, c.remembered = map[uint64]StateWrite{}, nil, StateRead{}
 	c.tableWrites = 0
 	c.out = outbox{}
@@ -52,6 +54,13 @@ func (c *Coordinator) becomeReading() {
 	c.takeover.regions = c.read(StateRegions)
 	if c.cfg.Remember {
 		c.remembered = c.read(StateRemembered)
+	}
+	if c.needs.Locations {
+		c.locations = map[ShardID]string{}
+		c.takeover.locations = c.read(StateLocations)
+	}
+	if c.needs.Loads {
+		c.records = make([]record, c.cfg.Shards)
 	}
 	c.retryAt = c.now.Add(c.cfg.RetryInterval / 4)
 }
@@ -71,6 +80,8 @@ func (c *Coordinator) onRead(in DidRead) {
 		r = &t.homes
 	case t.regions.ID:
 		r = &t.regions
+	case t.locations.ID:
+		r = &t.locations
 	case c.remembered.ID:
 		r = &c.remembered
 	}
@@ -88,13 +99,16 @@ func (c *Coordinator) onRead(in DidRead) {
 		t.table = in.Homes
 	case StateRegions:
 		t.listed = in.Regions
+	case StateLocations:
+		clear(c.locations)
+		c.onLocations(LocationsChanged{Put: in.Locations})
 	case StateRemembered:
 		*r = StateRead{}
 		c.onRemembered(in.Shards)
 		return
 	}
 	*r = StateRead{}
-	if c.mode == reading && t.homes.ID == 0 && t.regions.ID == 0 {
+	if c.mode == reading && t.homes.ID == 0 && t.regions.ID == 0 && t.locations.ID == 0 {
 		c.becomeInquiring()
 	}
 }
@@ -108,12 +122,11 @@ func (c *Coordinator) retryRead(r *StateRead) {
 	}
 }
 
-func (c *Coordinator) retryRemembered() { c.retryRead(&c.remembered) }
-
 func (c *Coordinator) retryTakeover() {
 	c.retryRead(&c.takeover.homes)
 	c.retryRead(&c.takeover.regions)
-	c.retryRemembered()
+	c.retryRead(&c.takeover.locations)
+	c.retryRead(&c.remembered)
 	for _, u := range c.takeover.awaiting {
 		c.counts[countRetries]++
 		c.out.send(u, Inquire{Floor: c.floor})
@@ -204,7 +217,7 @@ func (c *Coordinator) adoptPeers(t takeover) {
 			remove = append(remove, u)
 		}
 	}
-	c.loadsStale = true
+	c.regionsChanged()
 	c.writeRegions(add, remove)
 }
 
@@ -276,7 +289,7 @@ func (c *Coordinator) settle(s ShardID, f *finding) {
 	switch {
 	case f.host != 0 && fits && f.phase <= PhaseRunning:
 		st.state, st.home, st.token = seatHosted, f.host, f.token
-		c.peers[f.host].count++
+		c.load(f.host, s, true)
 	case f.host != 0:
 		st.moved = true
 		c.place(s, f.host)

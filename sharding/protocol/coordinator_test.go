@@ -8,23 +8,29 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/sharding/allocation"
 )
 
-// fixed is a strategy that names one home, whatever it is.
+// fixed is a user's strategy that names one home, whatever it is, and moves what does not exist.
 type fixed UID
 
-func (f fixed) Allocate(UID, ShardID, *Allocations) (UID, bool) { return UID(f), f != 0 }
-func (f fixed) Rebalance(a *Allocations, _ []ShardID) []ShardID { return []ShardID{0, 0, 99} }
+func (f fixed) Allocate(UID, ShardID, *allocation.Allocations) (UID, bool) { return UID(f), f != 0 }
+func (f fixed) Rebalance(*allocation.Allocations, []ShardID) []ShardID     { return []ShardID{0, 0, 99} }
 
 // lone is a coordinator without a world: the test is its world.
 type lone struct {
-	t   *testing.T
-	c   *Coordinator
-	now time.Time
+	t     *testing.T
+	c     *Coordinator
+	now   time.Time
+	asked []*allocation.Consultation // and not answered yet
 }
 
-func newLone(t *testing.T, s Strategy, members ...UID) *lone {
-	c, err := NewCoordinator(Config{Type: "t", Self: 1, Shards: 4, Strategy: s}, rand.New(rand.NewPCG(1, 1)))
+func newLone(t *testing.T, s allocation.Strategy, members ...UID) *lone {
+	return newLoneOf(t, Config{Type: "t", Self: 1, Shards: 4, Strategy: s}, members...)
+}
+
+func newLoneOf(t *testing.T, cfg Config, members ...UID) *lone {
+	c, err := NewCoordinator(cfg, rand.New(rand.NewPCG(1, 1)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,7 +52,9 @@ func viewOf(e membership.Epoch, us ...UID) *membership.View {
 
 func (l *lone) step(in CoordinatorInput) string {
 	l.t.Helper()
-	s := l.c.Step(l.now, in).String()
+	fx := l.c.Step(l.now, in)
+	l.asked = append(l.asked, fx.Consult...)
+	s := fx.String()
 	if err := l.c.Check(); err != nil {
 		l.t.Fatalf("%s: %v", describe(in), err)
 	}
@@ -66,34 +74,9 @@ func (l *lone) expect(got string, parts ...string) {
 	}
 }
 
-func TestStrategyNamesAStranger(t *testing.T) {
-	l := newLone(t, fixed(7), 1, 2)
-	l.report(1)
-	l.report(2)
-	got := l.step(Receive{From: 1, Msg: GetHomes{Shards: []ShardID{0}}})
-	l.expect(got, "strategy-refused 0 peer=7")
-	l.c.cfg.Strategy = fixed(2)
-	l.now = l.now.Add(time.Second)
-	l.expect(l.step(Tick{}), "homes 0→2")
-}
-
-func TestStrategyRebalancesNonsense(t *testing.T) {
-	l := newLone(t, fixed(2), 1, 2)
-	l.report(1)
-	l.report(2, Hosted{Shard: 0, Phase: PhaseRunning, Token: Token{Epoch: 1, Up: 1, Seq: 1}})
-	for id := range uint64(9) {
-		l.step(Wrote{ID: id})
-	}
-	l.step(Receive{From: 2, Msg: Started{Shards: []ShardToken{{0, l.c.seats[0].token}}}})
-	l.now = l.now.Add(time.Minute)
-	if got := strings.Count(l.step(Tick{}), "begin"); got != 2 || len(l.c.moves) != 1 {
-		t.Errorf("%d Begin and %d hand-offs for a shard named twice and one that does not exist", got, len(l.c.moves))
-	}
-}
-
 // TestRestartInTheSameView: a coordinator that was started again on its node finds tokens of its own epoch; its commands go beyond them.
 func TestRestartInTheSameView(t *testing.T) {
-	l := newLone(t, fixed(2), 1, 2)
+	l := newLone(t, nil, 1, 2)
 	l.report(1, Hosted{Shard: 0, Phase: PhaseNone, Barrier: Token{1, 1, 40}})
 	l.report(2, Hosted{Shard: 1, Phase: PhaseRunning, Token: Token{1, 1, 50}})
 	for s := range ShardID(2) {

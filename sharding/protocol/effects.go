@@ -1,11 +1,15 @@
 package protocol
 
+import "github.com/coterie-go/coterie/sharding/allocation"
+
 // CoordinatorEffects is what one Step of a Coordinator asks for, to be carried out in the order of the fields. It is valid until the next Step.
 type CoordinatorEffects struct {
-	Write  []StateWrite
-	Read   []StateRead
-	Send   []Envelope
-	Notify []Event
+	Write []StateWrite
+	Read  []StateRead
+	Send  []Envelope
+	// Consult are questions to the strategy, to be asked beside the coordinator: Advised brings the answer, however late.
+	Consult []*allocation.Consultation
+	Notify  []Event
 }
 
 // RegionEffects is what one Step of a Region asks for, to be carried out in the order of the fields. It is valid until the next Step.

@@ -11,6 +11,7 @@ func (e *CoordinatorEffects) String() string {
 	lines(&b, e.Write)
 	lines(&b, e.Read)
 	lines(&b, e.Send)
+	lines(&b, e.Consult)
 	lines(&b, e.Notify)
 	return b.String()
 }

@@ -20,13 +20,15 @@ const (
 	StopForced                                 // alarm: Count entities of Shard did not stop in time and are stopped by force
 	StopStuck                                  // alarm: Count handlers of Shard do not return, so the hand-off cannot end
 	PassivationForced                          // Entity did not stop in time and is stopped by force
-	StrategyRefused                            // the strategy named Peer, which is no region that may host
+	StrategyRefused                            // alarm: the strategy named Peer, which is no region that may host, or Shard, which does not exist
+	StrategyFailed                             // alarm: the strategy panicked with Text; the default answers for Shard
+	StrategyStuck                              // alarm: the strategy does not answer; the default does, for Count shards and until it has
 	eventEnd
 )
 
 var eventNames = [eventEnd]string{
 	"", "coordinator-started", "coordinator-stopped", "shard-moved", "hand-off-aborted", "double-host", "host-elsewhere",
-	"remembered-beyond-range", "stop-forced", "stop-stuck", "passivation-forced", "strategy-refused",
+	"remembered-beyond-range", "stop-forced", "stop-stuck", "passivation-forced", "strategy-refused", "strategy-failed", "strategy-stuck",
 }
 
 func (k EventKind) String() string {
@@ -44,12 +46,13 @@ type Event struct {
 	Token  Token
 	Entity EntityID
 	Count  int
+	Text   string
 }
 
 // Alarm says whether the event wants a person's eye.
 func (e Event) Alarm() bool {
 	switch e.Kind {
-	case HandOffAborted, DoubleHost, HostElsewhere, RememberedBeyondRange, StopForced, StopStuck:
+	case HandOffAborted, DoubleHost, HostElsewhere, RememberedBeyondRange, StopForced, StopStuck, StrategyRefused, StrategyFailed, StrategyStuck:
 		return true
 	}
 	return false
@@ -79,6 +82,9 @@ func (e Event) String() string {
 	}
 	if e.Count != 0 && e.Kind != CoordinatorStarted {
 		fmt.Fprintf(&b, " count=%d", e.Count)
+	}
+	if e.Text != "" {
+		fmt.Fprintf(&b, " %q", e.Text)
 	}
 	return b.String()
 }

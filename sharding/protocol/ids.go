@@ -7,15 +7,14 @@ import (
 
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/sharding/allocation"
 )
 
 // UID names one incarnation of a node.
 type UID = membership.UID
 
 // ShardID numbers the shards of a type, from 0.
-type ShardID uint32
-
-func (s ShardID) String() string { return strconv.FormatUint(uint64(s), 10) }
+type ShardID = allocation.ShardID
 
 // EntityID names an entity within its type.
 type EntityID string
@@ -82,3 +81,12 @@ type Entry struct {
 
 // String prints shard→home@token.
 func (e Entry) String() string { return fmt.Sprintf("%v→%v@%v", e.Shard, e.Home, e.Token) }
+
+// Location is where an outside client wants a shard to be.
+type Location struct {
+	Shard ShardID
+	Addr  string
+}
+
+// String prints shard→address.
+func (l Location) String() string { return fmt.Sprintf("%v→%s", l.Shard, l.Addr) }

@@ -1,6 +1,11 @@
 package protocol
 
-import "github.com/coterie-go/coterie/ddata/membership"
+import (
+	"time"
+
+	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/sharding/allocation"
+)
 
 // Inputs are printable values. One type may be an input of several machines.
 type (
@@ -40,6 +45,8 @@ type (
 		Regions []UID
 		Shards  []ShardID
 		IDs     []EntityID
+
+		Locations []Location
 	}
 )
 
@@ -52,6 +59,13 @@ type (
 	}
 	// RememberedChanged brings shards that appeared in the set of shards with remembered ids.
 	RememberedChanged struct{ Shards []ShardID }
+	// LocationsChanged brings what changed in the locations that an outside client wants.
+	LocationsChanged struct {
+		Put     []Location
+		Removed []ShardID
+	}
+	// Advised answers a Consultation.
+	Advised struct{ Advice allocation.Advice }
 )
 
 // Inputs of the Region.
@@ -64,6 +78,11 @@ type (
 	Misrouted struct {
 		From  UID
 		Shard ShardID
+	}
+	// Measured brings the loads of hosted shards, as measured for a while that has just ended.
+	Measured struct {
+		Period time.Duration
+		Shards []ShardLoad
 	}
 	// Leave asks to give all shards away; the effect Left says that it is done.
 	Leave struct{}
@@ -129,6 +148,9 @@ func (DidRead) coordinatorInput()           {}
 func (DidRead) shardInput()                 {}
 func (Reachable) coordinatorInput()         {}
 func (RememberedChanged) coordinatorInput() {}
+func (LocationsChanged) coordinatorInput()  {}
+func (Advised) coordinatorInput()           {}
+func (Measured) regionInput()               {}
 func (LinkUp) regionInput()                 {}
 func (Wanted) regionInput()                 {}
 func (Misrouted) regionInput()              {}

@@ -1,5 +1,7 @@
 package protocol
 
+import "time"
+
 // Message is what machines of different nodes tell each other. All travel on the control lane but Fence, which travels on the data lane of
 // its shard.
 type Message interface {
@@ -13,6 +15,14 @@ type Message interface {
 type ShardToken struct {
 	Shard ShardID
 	Token Token
+}
+
+// ShardLoad is what was measured of a shard for some time.
+type ShardLoad struct {
+	Shard       ShardID
+	Messages    uint64        // that were handled
+	HandlerTime time.Duration // in microseconds, of all handlers together
+	Entities    uint32        // that are active
 }
 
 // Move is a hand-off: the owner gives the shard up, wherever it goes.
@@ -68,6 +78,12 @@ type (
 		Leaving     bool
 		Part, Parts uint32
 		Shards      []Hosted
+	}
+	// Loads is what the sender has measured of the shards that it hosts, for so long. It may be lost. Of a shard that is not in it nothing has
+	// changed, or it was not measured for all of that time.
+	Loads struct {
+		Period time.Duration // in milliseconds, at most an hour
+		Shards []ShardLoad
 	}
 	// LeaveRequest asks the coordinator to move all shards away from the sender. It is repeated until the answer is Done or Alone. With
 	// Left set it says that the sender, which was alone, hosts nothing and never will.

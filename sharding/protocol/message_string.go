@@ -20,6 +20,7 @@ const (
 	kindFence
 	kindInquire
 	kindLeaveReply
+	kindLoads
 	kindEnd
 )
 
@@ -37,6 +38,7 @@ func (Begin) message() kind         { return kindBegin }
 func (Fence) message() kind         { return kindFence }
 func (Inquire) message() kind       { return kindInquire }
 func (LeaveReply) message() kind    { return kindLeaveReply }
+func (Loads) message() kind         { return kindLoads }
 
 // ToCoordinator implements Message.
 func (Register) ToCoordinator() bool { return true }
@@ -55,6 +57,9 @@ func (ShardsStopped) ToCoordinator() bool { return true }
 
 // ToCoordinator implements Message.
 func (Report) ToCoordinator() bool { return true }
+
+// ToCoordinator implements Message.
+func (Loads) ToCoordinator() bool { return true }
 
 // ToCoordinator implements Message.
 func (LeaveRequest) ToCoordinator() bool { return true }
@@ -113,6 +118,13 @@ func (m Homes) String() string {
 		return "homes" + list(m.Entries)
 	}
 	return "homes?" + list(m.Entries)
+}
+
+func (m Loads) String() string { return fmt.Sprintf("loads %v%s", m.Period, list(m.Shards)) }
+
+// String prints shard:messages/handler time/entities.
+func (l ShardLoad) String() string {
+	return fmt.Sprintf("%v:%d/%v/%d", l.Shard, l.Messages, l.HandlerTime, l.Entities)
 }
 
 func (m LeaveRequest) String() string {

@@ -55,6 +55,9 @@ type Region struct {
 	asking  bool      // a GetHomes is under way
 	turn    int       // which region a proxy asks next
 
+	reported map[ShardID]ShardLoad // per second, as the coordinator was last told
+	measured int                   // how often loads were reported to it
+
 	counts counters
 }
 
@@ -119,6 +122,8 @@ func (r *Region) Step(now time.Time, in RegionInput) *RegionEffects {
 		r.onWanted(in.Shard)
 	case Misrouted:
 		r.onMisrouted(in.From, in.Shard)
+	case Measured:
+		r.onMeasured(in)
 	case Leave:
 		r.onLeave()
 	case Dropped:

@@ -79,6 +79,7 @@ func (r *Region) join(from UID, since Token) {
 		return
 	}
 	r.known = true
+	r.reported, r.measured = nil, 0
 	r.backoff = r.cfg.RetryInterval / 8
 	r.askAll(false)
 	if r.leaving && !r.left {

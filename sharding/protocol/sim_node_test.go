@@ -56,7 +56,7 @@ func newSimNode(w *world, uid UID, proxy bool) *simNode {
 	cfg := Config{
 		Type: "t", Role: "r", Self: uid, Shards: w.opt.shards, Proxy: proxy, Remember: w.opt.remember,
 		RetryInterval: 100 * time.Millisecond, BeginTimeout: time.Second, HandOffTimeout: 3 * time.Second, StopTimeout: 500 * time.Millisecond,
-		RebalanceInterval: 300 * time.Millisecond, RestartBackoff: 200 * time.Millisecond, Faults: w.opt.faults,
+		RebalanceInterval: 300 * time.Millisecond, RestartBackoff: 200 * time.Millisecond, Faults: w.opt.faults, Strategy: w.strategy, StrategyTimeout: time.Second,
 	}
 	n := &simNode{
 		w: w, uid: uid, proxy: proxy, alive: true, shards: map[ShardID]*simShard{}, routes: make([]Route, w.opt.shards),
@@ -185,6 +185,9 @@ func (n *simNode) stepCoordinator(in CoordinatorInput) {
 		n.w.read(n, r, func(in DidRead) { n.stepCoordinator(in) })
 	}
 	n.send(fx.Send)
+	for _, q := range fx.Consult {
+		n.w.after(n.w.thinking(), func() { n.stepCoordinator(Advised{Advice: q.Ask(n.w.strategy)}) })
+	}
 	n.arm("coordinator", n.coordinator.Deadline(), func() { n.stepCoordinator(Tick{}) })
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/sharding/allocation"
 )
 
 // world runs the machines of several nodes in virtual time: control messages are lost, repeated and reordered; data lanes are FIFO; writes
@@ -37,8 +38,10 @@ type world struct {
 	got     map[stream]map[int]bool // all handled
 	lost    map[string]int          // messages known to be lost, by reason
 	healed  bool
-	verbose func(string, ...any)
-	err     error
+
+	strategy allocation.Strategy
+	verbose  func(string, ...any)
+	err      error
 }
 
 // stream is what must stay in order: the messages of one node to one entity.
@@ -59,6 +62,7 @@ type simOptions struct {
 	lossy                            bool // control messages and state
 	crashes                          bool // nodes die, so messages may be lost
 	slow                             bool // handlers that stall beyond the stop timeout
+	strategies                       bool // the seed draws one of all strategies, a user's wild one among them
 	passivate                        int  // percent of handled messages after which an idle entity passivates; default 2
 	faults                           Faults
 }
@@ -92,11 +96,22 @@ func newWorld(seed uint64, opt simOptions) *world {
 		sent: map[stream]int{}, handled: map[stream]int{}, got: map[stream]map[int]bool{}, lost: map[string]int{},
 		verbose: func(string, ...any) {}, view: &membership.View{Epoch: 1},
 	}
+	if opt.strategies {
+		all := []allocation.Strategy{
+			allocation.Threshold{}, allocation.ConsistentHashing{RebalanceLimit: 3}, allocation.External{},
+			allocation.LoadAware{RestAfterMove: time.Second}, wild{w},
+		}
+		w.strategy = all[seed%uint64(len(all))]
+	}
 	for range opt.nodes {
 		w.join(false)
 	}
 	for range opt.proxies {
 		w.join(true)
+	}
+	if opt.strategies {
+		w.measure()
+		w.locate()
 	}
 	return w
 }
@@ -171,7 +186,7 @@ func (w *world) join(proxy bool) *simNode {
 	w.nextUID++
 	w.nodes[n.uid] = n
 	w.order = append(w.order, n.uid)
-	m := membership.Member{UID: n.uid, Status: membership.Joining}
+	m := membership.Member{UID: n.uid, Addr: addrOf(n.uid), Status: membership.Joining}
 	if !proxy {
 		m.Roles = []string{"r"}
 	}

@@ -15,6 +15,7 @@ const (
 	StateRegions                         // ORSet of the regions and proxies that have registered; volatile
 	StateRemembered                      // ORSet of the shards that have remembered ids; durable
 	StateIDs                             // ORSet of the remembered ids of one shard; durable
+	StateLocations                       // LWWMap shard → address where an outside client wants it; volatile
 )
 
 // What the keys hold. A driver that subscribes, or a tool that looks, reads them so.
@@ -27,6 +28,8 @@ type (
 	ShardsSet = crdt.ORSet[ShardID]
 	// IDsSet is what StateIDs holds.
 	IDsSet = crdt.ORSet[EntityID]
+	// LocationsMap is what StateLocations holds; only clients write it.
+	LocationsMap = crdt.LWWMap[ShardID, string]
 )
 
 // DurablePrefix begins all keys of a type that must be durable. Every type has a prefix of its own, so that durability depends neither on
@@ -42,6 +45,8 @@ func StateKey(typ string, k StateKind, shard ShardID) string {
 		return "sharding/" + typ + "/regions"
 	case StateRemembered:
 		return DurablePrefix(typ) + "shards"
+	case StateLocations:
+		return "sharding/" + typ + "/locations"
 	}
 	return DurablePrefix(typ) + shard.String()
 }
@@ -126,6 +131,8 @@ func (r StateRead) Result(v crdt.Reader, err error) DidRead {
 		in.Regions, in.Err = elements(RegionsSet{}.View(v))
 	case StateRemembered:
 		in.Shards, in.Err = elements(ShardsSet{}.View(v))
+	case StateLocations:
+		in.Locations, in.Err = locations(v)
 	default:
 		in.IDs, in.Err = elements(IDsSet{}.View(v))
 	}
@@ -142,6 +149,18 @@ func homes(v crdt.Reader) ([]Entry, error) {
 		if u, ts, ok := m.At(s); ok {
 			out = append(out, Entry{Shard: s, Home: u, Token: TokenOf(ts)})
 		}
+	}
+	return out, nil
+}
+
+func locations(v crdt.Reader) ([]Location, error) {
+	m, err := LocationsMap{}.View(v)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]Location, 0, m.Len())
+	for s, addr := range m.All() {
+		out = append(out, Location{s, addr})
 	}
 	return out, nil
 }
@@ -167,7 +186,7 @@ func (w StateWrite) String() string {
 	return s + signed("+", w.AddIDs) + signed("-", w.RemoveIDs)
 }
 
-var stateNames = [...]string{StateHomes: "homes", StateRegions: "regions", StateRemembered: "remembered", StateIDs: "ids"}
+var stateNames = [...]string{StateHomes: "homes", StateRegions: "regions", StateRemembered: "remembered", StateIDs: "ids", StateLocations: "locations"}
 
 func printKey(k StateKind, shard ShardID) string {
 	if k == StateIDs {

@@ -25,12 +25,13 @@ const (
 	countHandOffs                  // hand-offs begun
 	countAborts                    // hand-offs aborted
 	countIgnored                   // requests that do not fit the state, such as a second Passivate
+	countStrategy                  // what a strategy did wrong
 	countStateError                // reads and writes that failed and are repeated
 	countedEnd
 )
 
 var countedNames = [countedEnd]string{
-	"stale", "late", "foreign", "not-acting", "out-of-range", "no-lease", "retries", "hand-offs", "aborts", "ignored", "state-errors",
+	"stale", "late", "foreign", "not-acting", "out-of-range", "no-lease", "retries", "hand-offs", "aborts", "ignored", "strategy-faults", "state-errors",
 }
 
 type counters [countedEnd]uint64

@@ -129,3 +129,26 @@ func idAt(it *crdt.Item) (EntityID, bool) {
 	}
 	return EntityID(it.Path[1:]), true
 }
+
+// DiffLocations makes the Coordinator's input from two values of the locations. It costs as much as what differs.
+func DiffLocations(before, now crdt.Reader) LocationsChanged {
+	var in LocationsChanged
+	m, err := LocationsMap{}.View(now)
+	if err != nil {
+		return in
+	}
+	last := ShardID(ShardsMax)
+	for it := range crdt.Diff(before, now) {
+		s, ok := shardAt(it)
+		if !ok || s == last { // siblings follow each other
+			continue
+		}
+		last = s
+		if addr, ok := m.Get(s); ok {
+			in.Put = append(in.Put, Location{s, addr})
+		} else {
+			in.Removed = append(in.Removed, s)
+		}
+	}
+	return in
+}

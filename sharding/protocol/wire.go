@@ -3,6 +3,7 @@ package protocol
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/fxamacker/cbor/v2"
 )
@@ -16,6 +17,7 @@ import (
 //	Register      [proxy, leaving, joined]                   GetHomes      [region, [shard…]]
 //	Started, BeginAck, ShardsStopped, HostShards             [[shard, epoch, up, seq, …]]
 //	Report        [[epoch, up, seq], proxy, leaving, part, parts, [shard, phase, epoch, up, seq, epoch, up, seq, …]]
+//	Loads         [milliseconds, [shard, messages, microseconds, entities, …]]
 //	LeaveRequest  [left, false, false]                       LeaveReply    [done, alone, false]
 //	Registered    [[epoch, up, seq, epoch, up, seq], [shard, epoch, up, seq, owner, …]]
 //	Homes         [sure, [shard, home, epoch, up, seq, …]]
@@ -48,6 +50,11 @@ type (
 	wireTwo struct {
 		_           struct{} `cbor:",toarray"`
 		First, Last words
+	}
+	wireLoads struct {
+		_      struct{} `cbor:",toarray"`
+		Period uint64
+		Shards words
 	}
 	wireReport struct {
 		_              struct{} `cbor:",toarray"`
@@ -105,6 +112,8 @@ func wireOf(m Message) any {
 		return wireReport{
 			Floor: appendToken(nil, m.Floor), Proxy: m.Proxy, Leaving: m.Leaving, Part: m.Part, Parts: m.Parts, Shards: flat(m.Shards, appendHosted),
 		}
+	case Loads:
+		return wireLoads{Period: uint64(m.Period / time.Millisecond), Shards: flat(m.Shards, appendLoad)}
 	case LeaveRequest:
 		return wireFlags{First: m.Left}
 	case LeaveReply:
@@ -143,6 +152,10 @@ func appendMove(w words, m Move) words {
 
 func appendEntry(w words, e Entry) words {
 	return appendToken(append(w, uint64(e.Shard), uint64(e.Home)), e.Token)
+}
+
+func appendLoad(w words, l ShardLoad) words {
+	return append(w, uint64(l.Shard), l.Messages, uint64(l.HandlerTime/time.Microsecond), uint64(l.Entities))
 }
 
 func appendHosted(w words, h Hosted) words {

@@ -3,6 +3,8 @@ package protocol
 import (
 	"errors"
 	"fmt"
+	"math"
+	"time"
 )
 
 // DecodeMessage decodes one message. What it returns shares no memory with b.
@@ -96,6 +98,8 @@ func (d *decoder) message(k kind) Message {
 			return nil
 		}
 		return Fence{Shard: f[0].Shard, HandOff: f[0].Token}
+	case kindLoads:
+		return d.loads()
 	case kindInquire:
 		return Inquire{Floor: d.tokenOf(d.list())}
 	}
@@ -125,6 +129,28 @@ func (d *decoder) report() Message {
 		Floor: d.tokenOf(w.Floor), Proxy: w.Proxy, Leaving: w.Leaving, Part: w.Part, Parts: w.Parts,
 		Shards: records(d, w.Shards, 8, batchMax, d.hosted),
 	}
+}
+
+// loadPeriodMax bounds the time that was measured, and handlerTimeMax what was spent in it: as much as workers can.
+const (
+	loadPeriodMax  = time.Hour
+	handlerTimeMax = 1 << 20 * loadPeriodMax
+)
+
+func (d *decoder) loads() Message {
+	var w wireLoads
+	d.into(&w)
+	if w.Period == 0 || w.Period > uint64(loadPeriodMax/time.Millisecond) {
+		d.fail(errRange)
+	}
+	return Loads{Period: time.Duration(w.Period) * time.Millisecond, Shards: records(d, w.Shards, 4, batchMax, d.load)}
+}
+
+func (d *decoder) load(w words) ShardLoad {
+	if w[2] > uint64(handlerTimeMax/time.Microsecond) || w[3] > math.MaxUint32 {
+		d.fail(errRange)
+	}
+	return ShardLoad{Shard: d.shard(w[0]), Messages: w[1], HandlerTime: time.Duration(w[2]) * time.Microsecond, Entities: uint32(w[3])}
 }
 
 // records cuts a flat list into records of n words.

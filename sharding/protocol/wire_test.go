@@ -5,6 +5,7 @@ import (
 	"errors"
 	"reflect"
 	"testing"
+	"time"
 
 	"github.com/fxamacker/cbor/v2"
 	"pgregory.net/rapid"
@@ -44,6 +45,13 @@ func drawHosted(t *rapid.T) Hosted {
 	}
 }
 
+func drawLoad(t *rapid.T) ShardLoad {
+	return ShardLoad{
+		Shard: drawShard(t), Messages: rapid.Uint64().Draw(t, "messages"), Entities: rapid.Uint32().Draw(t, "entities"),
+		HandlerTime: time.Duration(rapid.Uint32().Draw(t, "time")) * time.Microsecond,
+	}
+}
+
 func drawMessage(t *rapid.T) Message {
 	yes := func(s string) bool { return rapid.Bool().Draw(t, s) }
 	switch kind(rapid.Uint8Range(1, uint8(kindEnd)-1).Draw(t, "kind")) {
@@ -77,6 +85,9 @@ func drawMessage(t *rapid.T) Message {
 		return Fence{Shard: drawShard(t), HandOff: drawToken(t)}
 	case kindInquire:
 		return Inquire{Floor: drawToken(t)}
+	case kindLoads:
+		period := time.Duration(rapid.IntRange(1, int(loadPeriodMax/time.Millisecond)).Draw(t, "period")) * time.Millisecond
+		return Loads{Period: period, Shards: drawList(t, drawLoad)}
 	default:
 		return LeaveReply{Done: yes("done"), Alone: yes("alone")}
 	}
@@ -121,6 +132,10 @@ func TestWireRefuses(t *testing.T) {
 		"phase beyond":     array(kindReport, []any{[]uint64{1, 1, 1}, false, false, 0, 1, []uint64{1, 9, 1, 1, 1, 1, 1, 1}}),
 		"no part":          array(kindReport, []any{[]uint64{1, 1, 1}, false, false, 1, 1, []uint64{}}),
 		"parts beyond":     array(kindReport, []any{[]uint64{1, 1, 1}, false, false, 1, 1 << 20, []uint64{}}),
+		"no period":        array(kindLoads, []any{0, []uint64{1, 1, 1, 1}}),
+		"period beyond":    array(kindLoads, []any{3_600_001, []uint64{1, 1, 1, 1}}),
+		"time beyond":      array(kindLoads, []any{1000, []uint64{1, 1, 1 << 60, 1}}),
+		"entities beyond":  array(kindLoads, []any{1000, []uint64{1, 1, 1, 1 << 33}}),
 		"two fences":       array(kindFence, []any{[]uint64{1, 1, 1, 1, 2, 1, 1, 1}}),
 		"too many shards":  array(kindGetHomes, []any{false, many}),
 		"indefinite array": {wireVersion, byte(kindRegister), 0x9f, 0xf4, 0xf4, 0xf4, 0xff},
@@ -139,6 +154,7 @@ func sampleMessages() []Message {
 		Report{Floor: tok, Parts: 1, Shards: []Hosted{{Shard: 1, Token: tok, Phase: PhaseFencing, Barrier: tok}}},
 		Registered{Floor: tok, Since: tok, Moves: []Move{{1, tok, 5}}}, Homes{Entries: []Entry{{1, 5, tok}}}, Inquire{Floor: tok},
 		Begin{Moves: []Move{{1, tok, 5}}, Regions: []UID{1, 2, 1 << 60}}, Fence{Shard: 1, HandOff: tok}, LeaveRequest{},
+		Loads{Period: time.Second, Shards: []ShardLoad{{1, 1000, time.Second, 10}}},
 	}
 }
 

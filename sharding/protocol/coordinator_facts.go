@@ -1,0 +1,100 @@
+package protocol
+
+import (
+	"slices"
+	"time"
+
+	"github.com/coterie-go/coterie/sharding/allocation"
+)
+
+// record is what a strategy that needs loads is told of a shard beside its home.
+type record struct {
+	meter   allocation.Meter
+	movedAt time.Time
+}
+
+// facts are the coordinator's, as a strategy asks for them.
+type facts struct{ c *Coordinator }
+
+var _ allocation.Facts = facts{}
+
+// ShardsOf implements allocation.Facts. Earliest allocated first is the order of tokens.
+func (f facts) ShardsOf(u UID) []ShardID {
+	c := f.c
+	if c.grouped == nil {
+		c.grouped = map[UID][]ShardID{}
+		for i := range c.seats {
+			if st := &c.seats[i]; st.counts() {
+				c.grouped[st.home] = append(c.grouped[st.home], ShardID(i))
+			}
+		}
+		for _, ss := range c.grouped { // order: each list is sorted by itself
+			slices.SortFunc(ss, func(a, b ShardID) int { return c.seats[a].token.Compare(c.seats[b].token) })
+		}
+	}
+	return slices.Clone(c.grouped[u])
+}
+
+// Load implements allocation.Facts.
+func (f facts) Load(s ShardID) (allocation.Load, bool) {
+	if int(s) >= len(f.c.records) {
+		return allocation.Load{}, false
+	}
+	return f.c.records[s].meter.At(f.c.now, f.c.needs.LoadHalfLife)
+}
+
+// MovedAt implements allocation.Facts.
+func (f facts) MovedAt(s ShardID) time.Time {
+	if int(s) >= len(f.c.records) {
+		return time.Time{}
+	}
+	return f.c.records[s].movedAt
+}
+
+// Location implements allocation.Facts.
+func (f facts) Location(s ShardID) string { return f.c.locations[s] }
+
+// rests notes that a shard is put on the move.
+func (c *Coordinator) rests(s ShardID) {
+	if c.needs.Loads {
+		c.records[s].movedAt = c.now
+	}
+}
+
+// onLoads takes what a region has measured of the shards that it hosts.
+func (c *Coordinator) onLoads(from UID, m Loads) {
+	if !c.needs.Loads {
+		c.counts[countIgnored]++
+		return
+	}
+	per := 1 / m.Period.Seconds()
+	for _, l := range m.Shards {
+		st, ok := c.at(l.Shard)
+		if !ok {
+			continue
+		}
+		if st.home != from || st.state != seatHosted {
+			c.counts[countLate]++
+			continue
+		}
+		c.records[l.Shard].meter.Report(c.now, allocation.Load{
+			Messages: float64(l.Messages) * per, HandlerTime: l.HandlerTime.Seconds() * per, Entities: float64(l.Entities),
+		}, c.needs.LoadHalfLife)
+	}
+	if c.alloc != nil {
+		c.alloc.LoadsChanged()
+	}
+}
+
+// onLocations follows what an outside client wants.
+func (c *Coordinator) onLocations(in LocationsChanged) {
+	if !c.needs.Locations || c.mode == idle {
+		return
+	}
+	for _, l := range in.Put {
+		c.locations[l.Shard] = l.Addr
+	}
+	for _, s := range in.Removed {
+		delete(c.locations, s)
+	}
+}
