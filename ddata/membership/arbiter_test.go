@@ -251,3 +251,39 @@ func FuzzDecodeArbiter(f *testing.F) {
 		}
 	})
 }
+
+// TestArbiterOfAFoundingByWord: one of two dies, the other goes on through the arbiter for many views, and dies with its disk. The first, founded anew on an
+// operator's word, knows of none of these views. The arbiter's record does, and must not put an end to it: the epochs of the founding are above.
+func TestArbiterOfAFoundingByWord(t *testing.T) {
+	w, byAge := arbitratedWorld(t, 2, Faults{})
+	goes, stays := byAge[1], byAge[0]
+	goes.crash()
+	if !w.until(30*time.Second, func() bool { return len(stays.m.View().Members) == 1 }) {
+		t.Fatal("it did not go on:", stays.m)
+	}
+	w.base.BootstrapExpect, w.base.Seeds = 0, []string{stays.addr}
+	for range 2 {
+		guest := w.start("x", nil)
+		if !w.until(30*time.Second, func() bool { return len(stays.m.View().Voters()) == 2 }) {
+			t.Fatal("nobody gets in:", stays.m)
+		}
+		guest.crash()
+		if !w.until(30*time.Second, func() bool { return len(stays.m.View().Members) == 1 }) {
+			t.Fatal("nobody gets out:", stays.m)
+		}
+	}
+	stays.crash()
+	w.run(time.Second)
+	back := w.start(goes.addr, func(c *Config) { c.BootstrapExpect, c.BootstrapAnyDisks = 1, true })
+	if !w.until(30*time.Second, func() bool { return w.court.holder == back && back.m.speaks() }) || !back.acts() {
+		t.Fatalf("%v, done %v; the arbiter's %v", back.m, back.done, w.court.holder)
+	}
+	guest := w.start("y", func(c *Config) { c.Seeds = []string{back.addr} })
+	if !w.until(30*time.Second, func() bool { return len(back.m.View().Voters()) == 2 }) {
+		t.Fatal("nobody gets in:", back.m)
+	}
+	guest.crash()
+	if !w.until(30*time.Second, func() bool { return len(back.m.View().Members) == 1 && back.acts() }) {
+		t.Error("one of two does not go on:", back.m)
+	}
+}

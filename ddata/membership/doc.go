@@ -114,7 +114,8 @@
 // Whoever is oldest tries for the lease when nobody is heard who has it. A node on a side with less than half of the voters waits before it tries, and gives back
 // what it has: once, so that the larger side takes it if there is one, and not again before SelfDownAfter, so that a network that flaps decides at last.
 // A process that is stopped and not dead may go on holding a lock, as that of package lease/file does: then nobody can be removed until it ends or
-// runs. A cold start hears no arbiter: it takes all disks of the last view.
+// runs. A cold start hears no arbiter: it takes all disks of the last view. If those are gone, and an operator says so (BootstrapAnyDisks), the founding leaves out
+// more epochs than they can have seen, so that what the arbiter has on record of them is older. A record of another cluster id counts for nothing.
 //
 // # What a cold start has to hear
 //

@@ -28,6 +28,9 @@ func (m *Machine) foundingView(choice []UID) *View {
 	}
 	if m.cfg.BootstrapAnyDisks {
 		v.Unsettled = among(v.Unsettled, v.disks(""))
+		if len(needs) > 0 {
+			v.Epoch += epochsGivenUp
+		}
 	}
 	if m.enough(v.Members) {
 		for i := range v.Members {
@@ -36,6 +39,10 @@ func (m *Machine) foundingView(choice []UID) *View {
 	}
 	return v
 }
+
+// epochsGivenUp is how many epochs a founding by an operator's word leaves out: more than the missing disks can have seen since those that are there. What
+// the arbiter of LeaseMajority has on record, and what anybody may still say of views that were given up, is older than the founding then.
+const epochsGivenUp = 1 << 32
 
 // among leaves of each set what is there.
 func among(sets []DiskSet, there []DiskID) (out []DiskSet) {
