@@ -225,3 +225,36 @@ func TestBackoffAndNewAddress(t *testing.T) {
 		}
 	})
 }
+
+// A peer that has just shown that it is there, by a connection of its own, is dialled at once, however long the pause would have been.
+func TestPeerThatComesIsDialled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		hub := memory.NewHub()
+		a, err := hub.Start(memory.Addr(1), transport.Config{Self: 1, BackoffMin: time.Hour})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer a.Close()
+		if err := a.AddPeer(2, memory.Addr(2)); err != nil {
+			t.Fatal(err)
+		}
+		<-time.After(time.Minute)
+		b, err := hub.Start(memory.Addr(2), transport.Config{Self: 2})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer b.Close()
+		<-time.After(time.Minute)
+		if a.Connected(2, transport.Control, 0).Up {
+			t.Fatal("it was dialled before the pause was over")
+		}
+		if err := b.AddPeer(1, memory.Addr(1)); err != nil {
+			t.Fatal(err)
+		}
+		<-time.After(time.Millisecond)
+		synctest.Wait()
+		if !a.Connected(2, transport.Control, 0).Up {
+			t.Error("it was not dialled back")
+		}
+	})
+}

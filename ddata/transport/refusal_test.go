@@ -1,6 +1,14 @@
 package transport
 
-import "testing"
+import (
+	"errors"
+	"io"
+	"net"
+	"os"
+	"sync/atomic"
+	"testing"
+	"time"
+)
 
 // What an operator can mend is a warning, once for each address and reason; what a restart explains is none.
 func TestRefusalsAreSaidOnce(t *testing.T) {
@@ -34,5 +42,114 @@ func TestRefusalsAreSaidOnce(t *testing.T) {
 func TestNodesHaveShortNames(t *testing.T) {
 	if s := NodeID(0x0123456789abcdef).String(); s != "01234567" {
 		t.Error(s)
+	}
+}
+
+// Who is refused gets nothing across and hears nothing else: a hello that does not fit is followed at once by a frame for a handler, by one more
+// hello that would fit, and by a frame behind that.
+func TestNothingGetsPastARefusal(t *testing.T) {
+	for what, edit := range map[string]func(k *kind, h *hello){
+		"another cluster":       func(_ *kind, h *hello) { h.Cluster = "other" },
+		"another incarnation":   func(_ *kind, h *hello) { h.To = 77 },
+		"nobody is meant":       func(_ *kind, h *hello) { h.To = 0 },
+		"itself":                func(_ *kind, h *hello) { h.From = 1 },
+		"larger frames":         func(_ *kind, h *hello) { h.FrameMax = 2 * DefaultFrameMax },
+		"larger messages":       func(_ *kind, h *hello) { h.MessageMax = 2 * DefaultMessageMax },
+		"a stream nobody takes": func(k *kind, h *hello) { *k, h.To = kindStream, 0 },
+		"no such kind":          func(k *kind, _ *hello) { *k = kindWelcome },
+		"no such lane":          func(_ *kind, h *hello) { h.Lane = lanes },
+		"another version":       func(k *kind, _ *hello) { *k = 0 }, // see below
+	} {
+		t.Run(what, func(t *testing.T) {
+			var handled atomic.Int32
+			m, err := Listen(t.Context(), Config{Cluster: "c", Self: 1, Bind: "127.0.0.1:0"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer m.Close()
+			m.Handle(1, HandlerFunc(func(NodeID, []byte) { handled.Add(1) }))
+			fits := hello{Cluster: "c", From: 9, To: 1, Addr: "10.0.0.1:1", Lane: Data, Generation: 1}
+			k, h := kindLink, fits
+			edit(&k, &h)
+			say, err := appendHandshake(nil, k, h)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if k == 0 {
+				say[4]++
+			}
+			say = appendFrame(say, 1, []byte("now"))
+			if say, err = appendHandshake(say, kindLink, fits); err != nil {
+				t.Fatal(err)
+			}
+			say = appendFrame(say, 1, []byte("and now"))
+			conn, err := net.Dial("tcp", m.Addr())
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer conn.Close()
+			if _, err := conn.Write(say); err != nil {
+				t.Fatal(err)
+			}
+			_ = conn.SetReadDeadline(time.Now().Add(10 * time.Second))
+			if k, body, err := readHandshake(conn); err == nil { // a reset may overtake the answer, because not all was read
+				if _, err := decodeAnswer(k, body); k != kindRefusal || err == nil {
+					t.Errorf("answer %d: %v", k, err)
+				}
+			}
+			if rest, _ := io.ReadAll(conn); len(rest) > 0 {
+				t.Errorf("it hears %q behind the refusal", rest)
+			}
+			if s := m.Stats(); handled.Load() != 0 || s.FramesIn != 0 || s.Readers != 0 || s.Dropped[DropRefusedIn] != 1 {
+				t.Errorf("%d frames handled; %v", handled.Load(), s)
+			}
+		})
+	}
+}
+
+// Who dials says hello and nothing else until it is welcome, however much it has to send; refused, it says no more at all.
+func TestNothingIsSentBeforeTheWelcome(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	m, err := Listen(t.Context(), Config{Cluster: "c", Self: 1, Bind: "127.0.0.1:0", HelloTimeout: 2 * time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	if err := m.AddPeer(9, l.Addr().String()); err != nil {
+		t.Fatal(err)
+	}
+	if err := m.Send(9, Control, 0, 1, []byte("secret")); err != nil {
+		t.Fatal(err)
+	}
+	conn, err := l.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	k, body, err := readHandshake(conn)
+	if err != nil || k != kindLink {
+		t.Fatal(k, err)
+	}
+	if _, err := decodeHello(body); err != nil {
+		t.Fatal(err)
+	}
+	_ = conn.SetReadDeadline(time.Now().Add(200 * time.Millisecond))
+	if n, err := conn.Read(make([]byte, 100)); n > 0 || !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("%d bytes before the welcome: %v", n, err)
+	}
+	answer, err := appendHandshake(nil, kindRefusal, answer{From: 9, Reason: RefusedCluster})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := conn.Write(answer); err != nil {
+		t.Fatal(err)
+	}
+	_ = conn.SetReadDeadline(time.Now().Add(10 * time.Second))
+	if rest, err := io.ReadAll(conn); len(rest) > 0 || errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("%q behind the refusal: %v", rest, err)
 	}
 }
