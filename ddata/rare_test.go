@@ -123,6 +123,25 @@ func TestDamageIsSeen(t *testing.T) {
 	}
 }
 
+// Two nodes that were each told to found a cluster alone have founded two of one name. The gossip of the first looks for its seeds, and so both hear of
+// the other, and say so.
+func TestASecondClusterIsSeen(t *testing.T) {
+	addrs := freeAddrs(t, 2)
+	alone := config(addrs[0], addrs, 1)
+	seen := []*watched{watch(&alone)}
+	nodes := startAll(t, alone)
+	other := config(addrs[1], nil, 1)
+	seen = append(seen, watch(&other))
+	nodes = append(nodes, startAll(t, other)...)
+	for i, n := range nodes {
+		v := nodes[1-i].View()
+		has(t, seen[i], func(e sight.SecondCluster) bool { return e.Cluster == v.Cluster && e.UID == nodes[1-i].UID() })
+		if now := n.View(); len(now.Members) != 1 || now.Cluster == v.Cluster {
+			t.Errorf("%v and %v have merged", now, v)
+		}
+	}
+}
+
 // observed keeps the observations of a histogram.
 type observations struct {
 	mu  sync.Mutex

@@ -47,6 +47,13 @@ type (
 	ArbiterFailing struct{ Reason string }
 	// Forked: a view was heard of that contradicts the own chain. It must never happen.
 	Forked struct{ Own, Other string }
+	// SecondCluster: a node of another cluster has the same name and is in touch with this one. Nothing merges them: one of them was founded by
+	// mistake, and its nodes have to be started anew, without what it left on their disks. Said at most once a minute.
+	SecondCluster struct {
+		UID     UID
+		Addr    string
+		Cluster ClusterID
+	}
 )
 
 // LeaseLoss says why a lease was lost.
@@ -87,6 +94,7 @@ func (ArbiterTaken) event()      {}
 func (ArbiterGiven) event()      {}
 func (ArbiterFailing) event()    {}
 func (Forked) event()            {}
+func (SecondCluster) event()     {}
 
 // String prints the event.
 func (e MemberJoined) String() string { return fmt.Sprintf("joined %v", e.Member) }
@@ -131,6 +139,11 @@ func (e ArbiterGiven) String() string { return "arbiter given: " + e.Reason }
 
 // String prints the event.
 func (e ArbiterFailing) String() string { return "arbiter failing: " + e.Reason }
+
+// String prints the event.
+func (e SecondCluster) String() string {
+	return fmt.Sprintf("second cluster %v at %v@%s", e.Cluster, e.UID, e.Addr)
+}
 
 // String prints the event.
 func (e Forked) String() string { return fmt.Sprintf("forked: own %s, other %s", e.Own, e.Other) }

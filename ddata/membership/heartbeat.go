@@ -174,7 +174,7 @@ func (m *Machine) sameEpoch(r Receive, cluster ClusterID, epoch Epoch) bool {
 		m.heardCluster(cluster)
 		m.send(r.From, r.FromAddr, Fetch{Cluster: cluster})
 	case cluster != m.view.Cluster:
-		m.stats.DroppedForeign++
+		m.foreign(r, cluster)
 	case epoch < m.view.Epoch:
 		m.stats.DroppedStale++
 	case epoch > m.view.Epoch:
@@ -215,7 +215,7 @@ func (m *Machine) onFetch(r Receive, f Fetch) {
 	case m.view == nil:
 		m.stats.DroppedStale++
 	case f.Cluster != m.view.Cluster:
-		m.stats.DroppedForeign++
+		m.foreign(r, f.Cluster)
 	default:
 		m.send(r.From, m.addrOf(r), Commit{View: m.view})
 	}

@@ -10,7 +10,9 @@ func (m *Machine) onCommit(r Receive, c Commit) {
 	switch {
 	case m.view == nil:
 		m.onFirstView(r, v)
-	case v.Cluster != m.view.Cluster || !v.Has(r.From) && !m.view.Has(r.From): // whoever tells of a view is in it, or was here
+	case v.Cluster != m.view.Cluster:
+		m.foreign(r, v.Cluster)
+	case !v.Has(r.From) && !m.view.Has(r.From): // whoever tells of a view is in it, or was here
 		m.stats.DroppedForeign++
 	case v.Epoch < m.view.Epoch:
 		m.stats.DroppedStale++

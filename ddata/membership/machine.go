@@ -53,6 +53,7 @@ type Machine struct {
 	settlement  settlement
 	installedAt time.Time // when the view was installed
 	fetchAt     time.Time // no newer view is asked for before
+	foreignAt   time.Time // nothing is said of another cluster before
 }
 
 // self is what this node reports of itself in heartbeats. All but caughtUp only move forward.

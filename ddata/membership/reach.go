@@ -57,6 +57,7 @@ func (m *Machine) onHint(h Hint) {
 		return
 	}
 	if h.Alive {
+		m.introduce(h)
 		return
 	}
 	for _, o := range m.view.Members {

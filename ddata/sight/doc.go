@@ -30,6 +30,7 @@
 //	ArbiterGiven       [warn] it has it no more
 //	ArbiterFailing     [warn] that lease cannot be used; meanwhile nobody can be removed who does not agree
 //	Forked             [error] a view contradicts the own chain; it must never happen
+//	SecondCluster      [error] nodes of another cluster have the same name: one of the two was founded by mistake
 //	SingletonChanged   [info] a singleton has another state here: asking, in progress elsewhere, running, stopping, handed over
 //	SingletonFailed    [warn] a singleton has ended by itself with an error
 //	SingletonOutlived  [warn] a singleton goes on although its node has ended

@@ -35,6 +35,7 @@ type Listener struct {
 	ArbiterGiven      func(ArbiterGiven)
 	ArbiterFailing    func(ArbiterFailing)
 	Forked            func(Forked)
+	SecondCluster     func(SecondCluster)
 
 	SingletonChanged  func(SingletonChanged)
 	SingletonFailed   func(SingletonFailed)
@@ -120,6 +121,8 @@ func (l *Listener) tellMembership(e Event) bool {
 		call(l.ArbiterFailing, e)
 	case Forked:
 		call(l.Forked, e)
+	case SecondCluster:
+		call(l.SecondCluster, e)
 	default:
 		return false
 	}

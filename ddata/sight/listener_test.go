@@ -80,7 +80,7 @@ func TestLevels(t *testing.T) {
 			FramesDropped{Reason: transport.DropQueueFullControl}, WritersHeld{}, KeyLarge{}, PeerMalformed{}, StaleKeys{}, StaleRole{},
 			StoreCompacted{Err: errors.New("x")}, ShutdownPhase{Unfinished: []string{"x"}}, ShutdownPhase{Err: errors.New("x")}, NodeEnded{Warn: true},
 		},
-		slog.LevelError: {Forked{}, MajorityLost{}, Diverged{}, StoreFailed{}},
+		slog.LevelError: {Forked{}, SecondCluster{}, MajorityLost{}, Diverged{}, StoreFailed{}},
 		slog.LevelInfo:  {LeaseLost{Why: membership.LeaseStopped}, NodeEnded{}, ShutdownPhase{}, StoreCompacted{}, MemberReachable{}, SingletonChanged{}, Discovered{}},
 		slog.LevelDebug: {Gossiped{}, ConnectionRefused{}, ConnectionFault{}, FramesDropped{Reason: transport.DropPacket}, LinkUp{}, LinkDown{}},
 	}
@@ -103,6 +103,7 @@ func TestEventsOfTheMembership(t *testing.T) {
 		membership.Waiting{Reason: "r"}:                                "waiting reason=r",
 		membership.Downed{Reason: "r"}:                                 "downed reason=r",
 		membership.Forked{Own: "a", Other: "b"}:                        "forked own=a other=b",
+		membership.SecondCluster{UID: 1, Addr: "a:1", Cluster: 2}:      "there is a second cluster of this name: stop the nodes of the one that was founded by mistake, and start them anew without their Dir cluster=" + membership.ClusterID(2).String() + " member=" + membership.UID(1).String() + " addr=a:1",
 		membership.LeaseRegained{Epoch: 2}:                             "lease gained epoch=e2",
 		membership.LeaseLost{Epoch: 2, Why: membership.LeaseSuspended}: "lease lost epoch=e2 why=suspended",
 		membership.RefusedNode{UID: 1, Addr: "a:1", Text: "t"}:         "node refused uid=1 addr=a:1 reason=" + membership.Reason(0).String() + " text=t",

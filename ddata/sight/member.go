@@ -49,6 +49,8 @@ type (
 	ArbiterFailing struct{ Reason string }
 	// Forked: a view was heard of that contradicts the chain of this node's. It must never happen.
 	Forked struct{ Own, Other string }
+	// SecondCluster: a node of another cluster has the same name and is in touch with this one: one of the two was founded by mistake.
+	SecondCluster struct{ membership.SecondCluster }
 )
 
 // OfMembership is the event for one of the membership machine.
@@ -84,6 +86,8 @@ func OfMembership(e membership.Event) Event {
 		return ArbiterFailing(e)
 	case membership.Forked:
 		return Forked(e)
+	case membership.SecondCluster:
+		return SecondCluster{e}
 	}
 	panic("sight: unknown event of the membership: " + e.String())
 }
@@ -165,4 +169,10 @@ func (e ArbiterFailing) Line() Line {
 // Line implements Event.
 func (e Forked) Line() Line {
 	return line(slog.LevelError, "forked", slog.String("own", e.Own), slog.String("other", e.Other))
+}
+
+// Line implements Event.
+func (e SecondCluster) Line() Line {
+	return line(slog.LevelError, "there is a second cluster of this name: stop the nodes of the one that was founded by mistake, and start them anew without their Dir",
+		slog.String("cluster", e.Cluster.String()), slog.String("member", e.UID.String()), slog.String("addr", e.Addr))
 }

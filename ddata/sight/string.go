@@ -51,6 +51,9 @@ func (e ArbiterFailing) String() string { return e.Line().String() }
 // String implements Event.
 func (e Forked) String() string { return e.Line().String() }
 
+// String prints the event.
+func (e SecondCluster) String() string { return e.Line().String() }
+
 // String implements Event.
 func (e SingletonChanged) String() string { return e.Line().String() }
 
