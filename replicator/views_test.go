@@ -96,24 +96,7 @@ func TestViewIsSettledOnlyWhenAMajorityOfTheNewestContainsTheOld(t *testing.T) {
 
 // V7: Only acks of the operation's own epoch count; who has reported its clocks for epoch e acks nothing older.
 func TestOnlyAcksOfTheOperationsEpochCount(t *testing.T) {
-	w := cluster(t, 3, Config{GossipInterval: time.Hour, OperationTimeout: time.Minute})
-	w.start(4, nil, 4)
-	w.start(5, nil, 5)
-	w.install(viewOf(2, 1, 2, 3).with(4, 5))
-	w.advance(time.Second)
-	next := viewOf(3, 1, 2, 3, 4, 5)
-	w.isolate(1)
-	for _, id := range []crdt.Origin{2, 3, 4, 5} {
-		w.node(id).step(Install{next})
-	}
-	w.advance(5 * time.Second)
-	if got := w.node(3).m.Settled(); got != 3 {
-		t.Fatalf("settled %d without the one who is cut off", got)
-	}
-	w.mend(1, 2) // 1 still has the view of three, in which 1 and 2 are a majority
-	x := w.node(1).put("s", "x", Majority)
-	w.advance(time.Second)
-	w.node(2).wantSet("s", "x")
+	w, next, x := writeInOldView(t, Faults{})
 	w.node(1).wantOpen(x)
 	w.sever(2, 3)
 	w.sever(2, 4)
@@ -127,6 +110,33 @@ func TestOnlyAcksOfTheOperationsEpochCount(t *testing.T) {
 	w.node(1).step(Install{next})
 	w.advance(5 * time.Second)
 	w.node(1).want(x, nil)
+	w, _, x = writeInOldView(t, Faults{CountAnyEpoch: true})
+	if _, answered := w.node(1).results[x]; !answered {
+		t.Error("nothing is noticed when acks of another epoch count")
+	}
+}
+
+// writeInOldView lets a node that has missed a view of five write to what was a majority of three. next is the view, x the write.
+func writeInOldView(t *testing.T, f Faults) (w *world, next View, x uint64) {
+	w = cluster(t, 3, Config{GossipInterval: time.Hour, OperationTimeout: time.Minute, Faults: f})
+	w.start(4, nil, 4)
+	w.start(5, nil, 5)
+	w.install(viewOf(2, 1, 2, 3).with(4, 5))
+	w.advance(time.Second)
+	next = viewOf(3, 1, 2, 3, 4, 5)
+	w.isolate(1)
+	for _, id := range []crdt.Origin{2, 3, 4, 5} {
+		w.node(id).step(Install{next})
+	}
+	w.advance(5 * time.Second)
+	if got := w.node(3).m.Settled(); got != 3 {
+		t.Fatalf("settled %d without the one who is cut off", got)
+	}
+	w.mend(1, 2) // 1 still has the view of three, in which 1 and 2 are a majority
+	x = w.node(1).put("s", "x", Majority)
+	w.advance(time.Second)
+	w.node(2).wantSet("s", "x")
+	return w, next, x
 }
 
 // V4: If dropped members make a role's majority impossible: settle from all survivors and raise MajorityLost, never block for ever.

@@ -80,10 +80,11 @@ func (m *Machine) sameAgain() candidate {
 // keep returns the members that stay. delayed says that a removal is so near that a view without it would put it off:
 // installing a view renews all promises (R3), and a stream of joiners could keep a dead member in for ever.
 func (m *Machine) keep(c *candidate, removal func(Member) (due time.Time, consented bool)) (kept []Member, delayed bool) {
+	later := m.leaveLater(removal)
 	for _, o := range m.view.Members {
 		due, consented := removal(o)
 		switch {
-		case due.IsZero():
+		case due.IsZero() || later[o.UID]:
 		case m.now.Before(due):
 			m.dueAt(due)
 			delayed = delayed || due.Sub(m.now) < m.cfg.promise()
@@ -99,6 +100,48 @@ func (m *Machine) keep(c *candidate, removal func(Member) (due time.Time, consen
 		kept = append(kept, o)
 	}
 	return kept, delayed
+}
+
+// leaveLater are the members that have stopped and must stay for another view: what a majority of a role has acknowledged survives a view if
+// less than a majority of that role goes with it. The rest settle the view, and then the next ones go (V4). Of two with a role one may go, the last one
+// may, and who is downed or gone is not waited for.
+func (m *Machine) leaveLater(removal func(Member) (due time.Time, consented bool)) map[UID]bool {
+	var gone, leavers []Member
+	for _, o := range m.view.Members {
+		due, consented := removal(o)
+		switch {
+		case due.IsZero() || m.now.Before(due) || !o.Full():
+		case consented && !m.downs[o.UID] && (o.UID == m.cfg.UID || m.Reachable(o.UID)):
+			leavers = append(leavers, o)
+		default:
+			gone = append(gone, o)
+		}
+	}
+	if len(leavers) == 0 || len(leavers)+len(gone) == 1 {
+		return nil
+	}
+	full := m.view.Full()
+	later := make(map[UID]bool)
+	for _, o := range leavers {
+		if slices.ContainsFunc(append([]string{""}, o.Roles...), func(role string) bool {
+			return withRole(gone, role) >= max(1, withRole(full, role)/2)
+		}) {
+			later[o.UID] = true
+		} else {
+			gone = append(gone, o)
+		}
+	}
+	return later
+}
+
+// withRole counts the members with a role; all, if it is empty.
+func withRole(members []Member, role string) (n int) {
+	for _, o := range members {
+		if role == "" || o.HasRole(role) {
+			n++
+		}
+	}
+	return n
 }
 
 // removalDue is when a member is to be dropped, zero = never, and whether it has consented by saying that it stopped.

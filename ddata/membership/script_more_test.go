@@ -130,6 +130,41 @@ func lateLeaver(t *testing.T, f Faults) *world {
 	return w
 }
 
+// TestManyLeaveInTurns is V4: whatever a majority of a role alone knows, somebody of it hands on. So no view is without half of the nodes of the
+// one before, or more, because they leave.
+func TestManyLeaveInTurns(t *testing.T) {
+	for _, n := range []int{3, 4, 5, 7} {
+		for roles := range 2 {
+			w := newWorld(t, uint64(10*n+roles), LAN())
+			if roles == 1 {
+				w.base.Roles = []string{"data"}
+			}
+			ns := w.found(n)
+			last, most := len(ns), 0
+			w.watch = func(_ *node, _ Input, fx *Effects) {
+				for _, v := range fx.Install {
+					if now := len(v.Members); now < last {
+						if last-now > max(1, last/2) {
+							t.Errorf("of %d nodes %d go with one view", last, last-now)
+						}
+						last, most = now, max(most, last-now)
+					}
+				}
+			}
+			for _, leaver := range ns[1:] {
+				leaver.step(Leave{})
+			}
+			if !w.until(10*time.Second, func() bool { return last == 1 && len(w.living()) == 1 }) {
+				t.Errorf("%d are left of %d: %v", last, n, ns[0].m)
+			}
+			if n > 3 && most < 2 {
+				t.Errorf("of %d nodes never two go with one view", n)
+			}
+			w.verdict()
+		}
+	}
+}
+
 // lateLearner is V4: nobody votes before it has caught up.
 func lateLearner(t *testing.T, f Faults) *world {
 	w, oldest, _, _ := scripted(t, f, nil)
