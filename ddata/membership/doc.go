@@ -40,7 +40,8 @@
 //   - V2: an acceptor whose promise stands against a proposal stops granting to those whom it drops, for 2L. It does so
 //     when it is asked to prepare, so that accepting, and with it the freeze of R2, comes when it can succeed.
 //   - V3: whoever has said that it stopped does not propose, accepts its own removal, and stays until it sees it.
-//   - V4: a leaver is dropped when its node has reported its replicators settled in the current view.
+//   - V4: a leaver is dropped when its node has reported its replicators settled in the current view. With one view, less than a majority of a role
+//     goes because it leaves; the others settle it, and the next ones go.
 //   - V5: what was installed, and what was accepted since, is on disk before it is told. A cluster is founded anew by a
 //     quorum of the disks of the last view, and of every later one that may have been decided, and goes on with the
 //     epochs and the cluster id. It also takes half of each set of disks that the last view lists as not settled (see

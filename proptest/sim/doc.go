@@ -30,8 +30,8 @@
 //   - acting: at no instant may two processes coordinate (oldest in their view, under their lease, running);
 //   - views: one view per epoch, an unbroken chain, statuses that only move forward, no return of who was removed;
 //   - data: no read of a majority misses an acknowledged write, none is missing in the end. A write in the volatile space is excused when a
-//     majority of a view that may have witnessed it is gone; one in the durable space when the others go on without that majority. When all
-//     have stopped it is not: disks come back, and until enough of them have, nobody may go on;
+//     majority of a view that may have witnessed it is gone, and not all of it left as it should; one in the durable space when the others go on
+//     without that majority. When all have stopped it is not: disks come back, and until enough of them have, nobody may go on;
 //   - whole groups: of what one update has added to a set, a read sees all or nothing, but for what somebody has removed;
 //   - linearizable reads: what one saw, every one that begins later sees; of two that overlap, one sees all that the other does; what one
 //     missed after another had seen it does not come back;

@@ -45,7 +45,7 @@ var further = []plantedFault{
 	{"lease-from-reply", "the lease counts from the answer", func(f *faults) { f.member.LeaseFromReply = true }},
 	{"no-v2", "a refusing acceptor goes on granting", func(f *faults) { f.member.NoV2 = true }},
 	{"stopped-holds", "who has said that it stopped keeps its lease (V3)", func(f *faults) { f.member.StoppedHolds = true }},
-	{"count-any-epoch", "acks count in whichever view they were given (V7)", func(f *faults) { f.replica.CountAnyEpoch = true }},
+	{"leave-unsettled", "a leaver is dropped before its replicators have settled (V4)", func(f *faults) { f.member.LeaveUnsettled = true }},
 	{"only-last-disks", "a cold start hears the disks of the last view only", func(f *faults) { f.member.OnlyLastDisks = true }},
 	{"join-without-catch-up", "a learner serves at once", func(f *faults) { f.replica.JoinWithoutCatchUp = true }},
 	{"read-without-catch-up", "a quorum read does not wait for the clocks it learnt of", func(f *faults) { f.replica.ReadWithoutCatchUp = true }},
@@ -64,21 +64,22 @@ var further = []plantedFault{
 // huntedIn is the plan in which a fault is looked for that the drawn worlds show too rarely: some thousand of them may pass. There
 // one of the first thirty must do.
 var huntedIn = map[string]Plan{
-	"fold-unasked":  {Scenario: lateCounts},
-	"stopped-holds": {Swarm: Cluster, Scenario: rollingMoves},
-	"thirds":        {Swarm: Cluster},
-	"unfenced":      {Swarm: Cluster},
+	"fold-unasked":    {Scenario: lateCounts},
+	"stopped-holds":   {Swarm: Cluster, Scenario: rollingMoves},
+	"leave-unsettled": {Scenario: manyLeave},
+	"thirds":          {Swarm: Cluster},
+	"unfenced":        {Swarm: Cluster},
 }
 
 // unseen are faults that no world shows, or next to none, with the tests that catch them.
 //
 // Those of package membership are for its TestScripts, which plays the worst case of each with the rule and without it. StoppedProposes, GoesUnseen
 // and NoV6 cost time and nothing else. AnyEpoch asks for a network that loses for long all that tells of a view, and lets heartbeats pass on the same way;
-// LeaveUnsettled for two leavers within milliseconds who alone know of a write; UpUnasked for a voter whose replicator says that it has caught up, and which
-// serves nobody before. The arbiter's record and wait ask for a holder that stands still at the moment when it is outvoted.
+// UpUnasked makes a voter of a node whose replicator serves nobody before it has caught up. The arbiter's record and wait ask for a holder that stands still at
+// the moment when it is outvoted. CountAnyEpoch (V7) asks for a write in a view that all but one have left behind, while neither its acks nor its pushes
+// tell of the newer one: TestOnlyAcksOfTheOperationsEpochCount of package replicator plays that.
 //
-// UnionDrops: a union takes place when equal
-// clocks have different digests. Clock and items change together in memory, the rows of a disk are believed only if they sum to their digest, and a
+// UnionDrops: a union takes place when equal clocks have different digests. Clock and items change together in memory, the rows of a disk are believed only if they sum to their digest, and a
 // repair is taken only if it adds up to the donor's; so that there is no loss of messages, processes or commits after which two stores with one clock
 // differ. (With a second fault planted that makes them differ, the judge of equal clocks ends the run before there is a union.) TestUnionDropsNothing
 // of package crdt plants it in two such stores and sees it, and TestEqualClocksWithDifferentDigestsAreRepairedByUnion of package replicator holds the
@@ -88,7 +89,7 @@ var unseen = []plantedFault{
 	{"any-epoch", "heartbeats of another epoch are granted", func(f *faults) { f.member.AnyEpoch = true }},
 	{"no-arbiter-record", "who acquires the arbiter's lease forgets what the arbiter accepted", func(f *faults) { f.member.NoArbiterRecord = true }},
 	{"no-arbiter-wait", "and does not wait for what was granted in its name", func(f *faults) { f.member.NoArbiterWait = true }},
-	{"leave-unsettled", "a leaver is dropped before its replicators have settled (V4)", func(f *faults) { f.member.LeaveUnsettled = true }},
+	{"count-any-epoch", "acks count in whichever view they were given (V7)", func(f *faults) { f.replica.CountAnyEpoch = true }},
 	{"goes-unseen", "who has said that it stopped goes before it sees a view without itself (V3)", func(f *faults) { f.member.GoesUnseen = true }},
 	{"up-unasked", "a joiner comes up before it has caught up (V4)", func(f *faults) { f.member.UpUnasked = true }},
 	{"no-v6", "a new view's heartbeats wait for the next", func(f *faults) { f.member.NoV6 = true }},

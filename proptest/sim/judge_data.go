@@ -47,7 +47,7 @@ func judgeSum(w *World, p *Process, b *sumBook, got uint64, start int64) {
 
 // dataJudge watches for lost writes in one space. It follows, from outside, how many of those who may have witnessed a write are gone: a write
 // that was acknowledged by a majority may be lost only when a majority of a view that was not settled yet is gone. In the volatile space a
-// process takes what it knows with it. In the durable one it is gone only when the others go on without it; when all have stopped, the disks
+// process takes what it knows with it, unless it left: what a majority of leavers knows must have been handed on. In the durable one it is gone only when the others go on without it; when all have stopped, the disks
 // count, which come back.
 type dataJudge struct {
 	space replicator.Space
@@ -59,6 +59,7 @@ type viewBook struct {
 	epoch  membership.Epoch
 	voters map[uint64]bool // by uid: still there?
 	disks  bool            // everything has stopped since: a voter is there when his disk is
+	torn   bool            // some voter that is not there did not leave as it should: with a view that the others decided
 }
 
 func (*dataJudge) name() string { return "data" }
@@ -94,6 +95,9 @@ func (b *viewBook) keep(w *World, v *membership.View) {
 		} else {
 			b.voters[u] = there && v.Has(membership.UID(u))
 		}
+		if s := w.procs[u].slot; there && !b.voters[u] && !s.leaving && !s.retired {
+			b.torn = true
+		}
 	}
 }
 
@@ -105,6 +109,7 @@ func (j *dataJudge) gone(w *World, p *Process) {
 		for _, b := range books {
 			if b.voters[p.uid] {
 				b.voters[p.uid] = false
+				b.torn = b.torn || !p.left || books[len(books)-1].voters[p.uid]
 				j.judge(w, b)
 			}
 		}
@@ -119,7 +124,7 @@ func (j *dataJudge) judge(w *World, b *viewBook) {
 			there++
 		}
 	}
-	if gone := len(b.voters) - there; gone > len(b.voters)/2 {
+	if gone := len(b.voters) - there; gone > len(b.voters)/2 && b.torn {
 		n := w.ledger.excuse(j.space == replicator.Durable)
 		w.counts.Excused += n
 		w.trace.line(w, "EXCUSED %d writes, %v: %d of %d voters of view %v are left", n, j.space, there, len(b.voters), b.epoch)

@@ -33,6 +33,7 @@ type Process struct {
 	rng   *rand.Rand
 
 	alive bool
+	left  bool // it ended because it had left
 	// frozen is true during a pause; behind stays true until what happened meanwhile has been worked off, in its order.
 	frozen, behind bool
 	backlog        []func()
@@ -132,6 +133,7 @@ func (p *Process) done(why error) {
 	w, s := p.w, p.slot
 	left := errors.Is(why, membership.ErrLeft)
 	p.shard.dropped()
+	p.left = left
 	p.end(why.Error())
 	if left {
 		s.retired = true

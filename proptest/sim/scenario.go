@@ -26,12 +26,14 @@ const (
 	// lateCounts lets members count who are heard of late, when they have been removed: what folds must wait for. It is no part of the swarm, for
 	// tidying plays that too, more rarely.
 	lateCounts = "late-counts"
+	// manyLeave lets more than half of the members go at once, who alone know of what was acknowledged last. It is no part of the swarm.
+	manyLeave = "many-leave"
 	// inserts plays the insert test of the reference: unique inserts, connected and split, at Local and at Majority. It is no part of the swarm.
 	inserts = "inserts"
 )
 
 // Scenarios are the names of all scenarios.
-var Scenarios = []string{plainChaos, growingView, coldRestarts, stoppedGrowing, rollingMoves, lostKinds, smallLogs, tidying, lateCounts, inserts}
+var Scenarios = []string{plainChaos, growingView, coldRestarts, stoppedGrowing, rollingMoves, lostKinds, smallLogs, tidying, lateCounts, manyLeave, inserts}
 
 func drawScenario(r *rand.Rand) string {
 	return pick(r, plainChaos, plainChaos, plainChaos, plainChaos, growingView, growingView, coldRestarts, stoppedGrowing, rollingMoves, rollingMoves,
@@ -46,6 +48,7 @@ var scripts = map[string]func(*chaos){
 	lostKinds:      (*chaos).lostKinds,
 	tidying:        (*chaos).tidying,
 	lateCounts:     (*chaos).lateCounts,
+	manyLeave:      (*chaos).manyLeave,
 	inserts:        (*chaos).inserts,
 }
 
@@ -95,6 +98,10 @@ func applyScenario(r *rand.Rand, o *Options) {
 		o.Nodes, o.Spare, o.Shards, o.Safety = 5, 4, 0, 150*time.Second
 		o.Timing, o.PromptLossy, o.DiskFail, o.Durable = usualTiming, false, 0, false
 		o.Keys, o.WriteGap, o.Reads, o.Sums = 1, 20*time.Millisecond, 0.3, 0.8
+	case manyLeave:
+		o.Nodes, o.Spare, o.Shards, o.Safety = pick(r, 3, 5, 5), 12, 0, 60*time.Second
+		o.Timing, o.PromptLossy, o.DiskFail = usualTiming, false, 0
+		o.WriteGap, o.Reads = 10*time.Millisecond, 0.5
 	case inserts:
 		o.Nodes, o.Spare, o.Shards, o.Safety = insertNodes, 0, 0, 110*time.Second
 		o.Loss, o.Straggle, o.DiskFail, o.WriteGap = 0, 0, 0, time.Second
