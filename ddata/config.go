@@ -150,7 +150,8 @@ type Config struct {
 	Timing membership.Timing
 
 	// Transport tunes the node's port: how many connections it takes, its queues and time-outs. What the node itself sets must be left zero: Cluster,
-	// Self, Bind, Advertise, FrameMax, TLS, Network and the callbacks. Default: none.
+	// Self, Bind, Advertise, FrameMax, TLS, Network and the callbacks. MessageMax must be the same on all nodes: they refuse the connections of one with a
+	// higher one. Default: none.
 	Transport transport.Config
 
 	// RequestTimeout ends operations whose context has no deadline. Default: 5 s.

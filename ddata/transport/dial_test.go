@@ -1,0 +1,55 @@
+package transport
+
+import (
+	"context"
+	"errors"
+	"net"
+	"testing"
+	"time"
+)
+
+// deafNetwork connects to nobody: each attempt lasts as long as it may. It says how long that is.
+type deafNetwork struct {
+	Network
+	may chan time.Duration
+}
+
+func (d deafNetwork) Dial(ctx context.Context, _ string) (net.Conn, error) {
+	end, _ := ctx.Deadline()
+	select {
+	case d.may <- time.Until(end):
+	case <-ctx.Done():
+	}
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+// An attempt to connect ends after DialTimeout, is told, and is followed by another.
+func TestDialTimeout(t *testing.T) {
+	d := deafNetwork{TCP(), make(chan time.Duration)}
+	faults := make(chan Fault, 100)
+	m, err := Listen(t.Context(), Config{
+		Cluster: "c", Self: 1, Bind: "127.0.0.1:0", Network: d, DialTimeout: 50 * time.Millisecond, BackoffMax: 20 * time.Millisecond,
+		OnFault: func(f Fault) {
+			select {
+			case faults <- f:
+			default:
+			}
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	if err := m.AddPeer(9, "10.0.0.1:1"); err != nil {
+		t.Fatal(err)
+	}
+	for range 5 {
+		if may := <-d.may; may > 50*time.Millisecond {
+			t.Errorf("an attempt may last %v", may)
+		}
+	}
+	if f := <-faults; f.Kind != FaultDial || f.Peer != 9 || f.Addr != "10.0.0.1:1" || !errors.Is(f.Err, context.DeadlineExceeded) {
+		t.Errorf("told %v", f)
+	}
+}
