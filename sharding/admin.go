@@ -40,7 +40,7 @@ func (s *shard) administer(id string, env envelope) (verdict, bool) {
 	switch env.msg.(type) {
 	case passivateRequest:
 		if s.find(id) != nil {
-			s.region.passivate(s, id)
+			s.region.passivate(s, id, protocol.CauseRequest)
 		}
 	case startRequest:
 		s.mu.RLock()

@@ -106,7 +106,7 @@ var inHandler context.Context = &handlerContext{Context: context.Background()}
 // comes later is for a new incarnation. Without the lease it does nothing.
 func (c *Context[M]) Passivate() {
 	if c.r.core.lease.Holds() {
-		c.r.core.passivate(c.e.shard, c.e.id)
+		c.r.core.passivate(c.e.shard, c.e.id, protocol.CauseRequest)
 	}
 }
 

@@ -30,15 +30,17 @@ type control struct {
 	coord   *coordination // nil on a proxy
 	region  *protocol.Region
 	shards  map[uint32]*hosting
-	todo    []ctlInput
-	due     dueHeap
-	table   protocol.TableWatch
-	latest  atomic.Pointer[crdt.Reader] // of the table, not looked at yet
-	event   func(protocol.Event)
-	view    *membership.View
-	left    chan struct{} // closed when nothing is left here
-	hasLeft bool          // the effect Left was there
-	closed  bool          // no machine is stepped any more
+	// unshared: shards, or the limit on active entities, have changed since that was divided
+	unshared bool
+	todo     []ctlInput
+	due      dueHeap
+	table    protocol.TableWatch
+	latest   atomic.Pointer[crdt.Reader] // of the table, not looked at yet
+	event    func(protocol.Event)
+	view     *membership.View
+	left     chan struct{} // closed when nothing is left here
+	hasLeft  bool          // the effect Left was there
+	closed   bool          // no machine is stepped any more
 
 	asideMu sync.Mutex // ctx ends under it
 	asides  sync.WaitGroup
@@ -101,8 +103,20 @@ func (c *control) Step(now time.Time, in ctlInput) {
 	c.todo = c.todo[:0]
 }
 
-// Flush implements drive.Machine.
-func (c *control) Flush() {}
+// Flush implements drive.Machine: however many shards have come and gone, the limit on active entities is divided anew once.
+func (c *control) Flush() {
+	if !c.unshared {
+		return
+	}
+	c.unshared = false
+	c.r.reshare(len(c.shards), func(yield func(*shard) bool) {
+		for _, h := range c.shards {
+			if !yield(h.s) {
+				return
+			}
+		}
+	})
+}
 
 // Deadline implements drive.Machine.
 func (c *control) Deadline() time.Time {

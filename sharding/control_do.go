@@ -60,6 +60,9 @@ func (c *control) regionAction(a protocol.RegionAction) {
 		c.hosted(a.Shard, func(h *hosting) {
 			h.s.resume()
 			c.toShard(h.s, protocol.Resume{})
+			for _, id := range h.s.leaving() {
+				c.toShard(h.s, protocol.Passivate{ID: id, Cause: protocol.CauseLimit})
+			}
 		})
 	case protocol.CloseShard:
 		c.hosted(a.Shard, c.closeShard)
@@ -108,6 +111,7 @@ func (c *control) startShard(number uint32, token protocol.Token) {
 	}
 	h := &hosting{s: newShard(c.r, number, token), m: m, starts: map[uint64]parcel{}}
 	c.shards[number] = h
+	c.unshared = true
 	c.r.table.hosted[number].Store(h.s)
 	c.toShard(h.s, protocol.Open{})
 }
@@ -131,6 +135,7 @@ func (c *control) killShard(h *hosting, reason DropReason) {
 // forget lets go of a hosting. It returns what waited for its machine.
 func (c *control) forget(h *hosting) (starts []parcel) {
 	delete(c.shards, h.s.number)
+	c.unshared = true
 	h.deadline = dueNever
 	c.r.table.lanes[h.s.number].CompareAndSwap(h.s, nil)
 	c.r.table.hosted[h.s.number].CompareAndSwap(h.s, nil)
@@ -176,8 +181,10 @@ func (c *control) shardAction(h *hosting, a protocol.ShardAction) {
 	case protocol.StartEntities:
 		s.start(a.IDs)
 	case protocol.StopEntity:
+		c.r.passivated[a.Cause].Add(1)
 		stopEntity(s, a.ID, func(e *entity) { s.command(e, stopNow) })
 	case protocol.ForceStop:
+		c.r.forced.Add(1)
 		stopEntity(s, a.ID, (*entity).force)
 	case protocol.DrainMailboxes:
 		c.r.table.lanes[s.number].Store(nil) // it would be refused; and what waits must not be overtaken if the shard resumes

@@ -34,8 +34,13 @@ func (c *control) wake(s *shard, id string) {
 }
 
 // passivate implements controller.
-func (c *control) passivate(s *shard, id string) {
-	c.post(ctlInput{s: s, shard: protocol.Passivate{ID: protocol.EntityID(id)}})
+func (c *control) passivate(s *shard, id string, why protocol.Cause) {
+	c.post(ctlInput{s: s, shard: protocol.Passivate{ID: protocol.EntityID(id), Cause: why}})
+}
+
+// reshare implements controller.
+func (c *control) reshare() {
+	c.post(ctlInput{do: func(time.Time) { c.unshared = true }})
 }
 
 // entityStopped implements controller.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/transport"
+	"github.com/coterie-go/coterie/sharding/passivation"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
@@ -38,6 +39,12 @@ type core struct {
 	onFailure                         func(Failure)
 	newBody                           func(e *entity) incarnation
 
+	passivation passivation.Strategy
+	activeLimit atomic.Int64 // of the region, on active entities
+	share       atomic.Int64 // of that, what each shard has
+	passivated  [protocol.CauseEnd]atomic.Uint64
+	forced      atomic.Uint64 // passivations that had to be forced
+
 	start time.Time     // of the region's clock
 	tick  atomic.Uint32 // counted by the idle sweep
 	sweep sweeper
@@ -61,7 +68,8 @@ type controller interface {
 	flushLater(shard uint32)                       // the shard's buffer could not be flushed now
 	misrouted(from uint64, shard uint32)           // another node's route is wrong
 	wake(s *shard, id string)                      // a message waits for an entity that is not active
-	passivate(s *shard, id string)                 // the entity shall stop and be forgotten
+	passivate(*shard, string, protocol.Cause)      // the entity shall stop and be forgotten
+	reshare()                                      // the region's limit on active entities has changed
 	entityStopped(s *shard, id string)             // its incarnation is over
 	startEntity(s *shard, id string, env envelope) // it shall run; env is answered when it does
 	receive(from uint64, msg protocol.Message)     // of a machine on another node
@@ -71,9 +79,9 @@ type controller interface {
 
 func (r *core) clock() time.Duration { return time.Since(r.start) }
 
-func (r *core) wake(s *shard, id string)          { r.ctl.wake(s, id) }
-func (r *core) passivate(s *shard, id string)     { r.ctl.passivate(s, id) }
-func (r *core) entityStopped(s *shard, id string) { r.ctl.entityStopped(s, id) }
+func (r *core) wake(s *shard, id string)                          { r.ctl.wake(s, id) }
+func (r *core) passivate(s *shard, id string, why protocol.Cause) { r.ctl.passivate(s, id, why) }
+func (r *core) entityStopped(s *shard, id string)                 { r.ctl.entityStopped(s, id) }
 
 func (r *core) isClosed() bool {
 	select {

@@ -4,7 +4,7 @@
 // # Nouns
 //
 //   - An entity is a user's value with a Receive method. It is made by the first message to its id (or because it is remembered), and is
-//     passivated when it asks for it or when it was idle for long.
+//     passivated when it asks for it, when it was idle for long, or when too many are active.
 //   - A shard is the group of entities whose ids hash to one number; shards are what moves between nodes.
 //   - A region is the part of an entity type that runs on one node: it routes messages and hosts shards. On a node without the type's role the
 //     region is a proxy: it routes and never hosts.
@@ -39,4 +39,14 @@
 // Nothing that reads from the network ever waits for a mailbox: a full one is a counted drop, answered at once if it was an Ask. Tell from
 // outside waits for room until its context ends; Tell inside a handler never waits, because two entities that wait for each other
 // would never stop.
+//
+// # Passivation
+//
+// EntityType.Passivation says who is passivated without asking for it: by default those that saw no message for two minutes. With an ActiveEntityLimit
+// each hosted shard gets an equal part of it and has a policy of sharding/passivation that picks who goes. A sender touches none of that: the worker tells the
+// policy of a use, once per turn with an entity, and a limit or a time-out that is not configured costs nothing.
+//
+// However it came about, an entity that is passivated handles what its mailbox holds and stops; what comes later waits in its mailbox for a new
+// incarnation, in order. If it has not stopped in Strategy.StopTimeout it stops as soon as its handler returns. Who is not active, or stops
+// already, is not passivated again. Region.Stats counts causes and forced ones.
 package sharding

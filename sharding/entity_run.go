@@ -8,6 +8,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/coterie-go/coterie/sharding/passivation"
 )
 
 // entity is one id that is active, starting or stopping on this node. Everything that few entities need stands in extra.
@@ -19,6 +21,7 @@ type entity struct {
 	body  incarnation           // nil: none; touched by the worker only
 	extra atomic.Pointer[extra] // nil for most
 	seen  atomic.Uint32         // the region's tick in which a message was last handled
+	slot  passivation.Slot      // the keeper's, under its lock
 }
 
 // extra is what most entities never need.
@@ -70,6 +73,7 @@ func (e *entity) accept(env envelope) verdict {
 // run is a worker's turn with the entity. When it returns, the entity is idle, queued again, held or closed.
 func (e *entity) run(p *pool) {
 	r := e.shard.region
+	e.fresh = e.shard.keeper != nil
 	for e.more() {
 		o, stack, failure := e.handle(r, p)
 		if o == emptied && p.queued.Load() > 0 {
@@ -161,6 +165,9 @@ func (e *entity) receive(r *core, env envelope) error {
 	if env.call == timerCall && !e.timedOut(r) {
 		return nil
 	}
+	if e.fresh && env.call != timerCall {
+		e.shard.keep(e)
+	}
 	if e.body == nil {
 		e.body = r.incarnate(e, env)
 	}
@@ -184,6 +191,9 @@ func (e *entity) obey(r *core, c command) (stop bool) {
 	switch c {
 	case startNow:
 		if e.body == nil {
+			if e.fresh {
+				e.shard.keep(e)
+			}
 			e.body = r.incarnate(e, envelope{})
 			e.seen.Store(r.tick.Load())
 		}
@@ -260,6 +270,10 @@ func (e *entity) end(r *core) {
 	e.pause(forStart)
 	if x := e.extra.Load(); x != nil {
 		x.forced.Store(false) // since finish it may have been set again, from here on it cannot
+	}
+	s.active.Add(-1)
+	if s.keeper != nil {
+		s.keeper.ended(e)
 	}
 	r.entityStopped(s, e.id)
 	if !s.remove(e) {

@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/coterie-go/coterie/sharding/allocation"
+	"github.com/coterie-go/coterie/sharding/passivation"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
@@ -21,7 +22,7 @@ type EntityType[M any] struct {
 	// good choice: fewer spread unevenly, more cost the coordinator. Default 100.
 	Shards int
 	// RememberEntities keeps the ids of started entities in the durable space: they are started again wherever their shard goes, also after
-	// a restart of the whole cluster. It turns idle passivation off; an entity ends by Passivate.
+	// a restart of the whole cluster. It turns automatic passivation off; an entity ends by Passivate.
 	RememberEntities bool
 	// StateStoreMode: DData is the only one.
 	StateStoreMode StateStoreMode
@@ -34,8 +35,9 @@ type EntityType[M any] struct {
 	Supervision Supervision
 	// RestartBackoff is the first pause before a restart, doubled per failure in a row up to RestartBackoffMax. Defaults 100 ms and 10 s.
 	RestartBackoff, RestartBackoffMax time.Duration
-	// PassivateAfter is the idle time after which an entity is passivated. Default 2 minutes, negative = never; off if remembered.
-	PassivateAfter time.Duration
+	// Passivation says which entities are passivated without asking for it: those that are idle, or too many. Default: those that saw no message
+	// for 2 minutes. If entities are remembered only its StopTimeout counts.
+	Passivation passivation.Strategy
 	// AskTimeout bounds an Ask whose context has no deadline. Default 10 s.
 	AskTimeout time.Duration
 	// StopTimeout: a handler that has not returned this long after its shard was told to stop aborts the hand-off. Default 10 s.
@@ -106,7 +108,6 @@ func (t EntityType[M]) withDefaults() EntityType[M] {
 	num(&t.Shards, 100)
 	def(&t.RestartBackoff, 100*time.Millisecond)
 	def(&t.RestartBackoffMax, 10*time.Second)
-	def(&t.PassivateAfter, 2*time.Minute)
 	def(&t.AskTimeout, 10*time.Second)
 	def(&t.StopTimeout, 10*time.Second)
 	num(&t.MailboxMax, 100_000)
@@ -121,8 +122,9 @@ func (t EntityType[M]) withDefaults() EntityType[M] {
 		}
 	}
 	if t.RememberEntities {
-		t.PassivateAfter = -1
+		t.Passivation = passivation.Strategy{None: true, StopTimeout: t.Passivation.StopTimeout}
 	}
+	t.Passivation = t.Passivation.WithDefaults()
 	return t
 }
 
@@ -157,6 +159,8 @@ func (t EntityType[M]) Validate() error {
 	fault(d.AsksMax < 1 || d.AsksMax > 16<<20, "AsksMax is %d, want 1 to 16 Mi", d.AsksMax)
 	fault(d.Workers < 0, "Workers %d is negative", d.Workers)
 	fault(d.WorkersMax < 1 || d.WorkersMax < d.Workers, "WorkersMax %d is not positive or below Workers", d.WorkersMax)
+	err := t.Passivation.Validate()
+	fault(err != nil, "Passivation: %w", err)
 	if len(faults) == 0 {
 		return nil
 	}

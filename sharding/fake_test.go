@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -126,7 +127,11 @@ func (f *fakeControl) startEntity(*shard, string, envelope) {}
 func (f *fakeControl) receive(uint64, protocol.Message)     {}
 func (f *fakeControl) rejected(uint64, error)               {}
 func (f *fakeControl) unhosted() error                      { return nil }
-func (f *fakeControl) passivate(s *shard, id string) {
+func (f *fakeControl) reshare() {
+	shards := f.r.sweep.shards()
+	f.r.reshare(len(shards), slices.Values(shards))
+}
+func (f *fakeControl) passivate(s *shard, id string, _ protocol.Cause) {
 	if e := s.find(id); e != nil {
 		s.command(e, stopNow)
 	}

@@ -37,6 +37,7 @@ type mailbox struct {
 	sealed   bool          // refuses messages; what waits is still handled
 	watched  bool          // the shard wants to know when it rests
 	commands bool          // control envelopes may wait
+	fresh    bool          // the worker's: no message of this turn has counted as a use yet
 	room     chan struct{} // closed when waiting was taken; made by those who wait for room
 	waiting  queue
 	// taken is what the worker took and has not handled yet. The worker owns it; it is empty while no worker has the mailbox.

@@ -12,6 +12,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/drive"
 	"github.com/coterie-go/coterie/ddata/membership"
 	"github.com/coterie-go/coterie/ddata/transport"
+	"github.com/coterie-go/coterie/sharding/passivation"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
@@ -68,7 +69,8 @@ func machineConfig[M any](p Ports, t EntityType[M]) protocol.Config {
 		Type: t.Name, Role: t.Role, Self: p.Cluster.UID(), Shards: t.Shards, Proxy: p.State == nil, Remember: t.RememberEntities,
 		Strategy: t.Strategy, MinRegions: t.MinRegions, RebalanceInterval: t.RebalanceInterval, RetryInterval: t.RetryInterval,
 		BeginTimeout: t.BeginTimeout, HandOffTimeout: t.HandOffTimeout, StopTimeout: t.StopTimeout,
-		BufferMax: t.BufferMax, RestartBackoff: t.RestartBackoffMax, RecoveryBatch: t.RecoveryBatch, RecoveryInterval: t.RecoveryInterval,
+		PassivationTimeout: t.Passivation.StopTimeout,
+		BufferMax:          t.BufferMax, RestartBackoff: t.RestartBackoffMax, RecoveryBatch: t.RecoveryBatch, RecoveryInterval: t.RecoveryInterval,
 	}
 }
 
@@ -85,7 +87,11 @@ func newCore[M any](p Ports, t EntityType[M]) *core {
 	r.outs.New = func() any { return newOutgoing(r) }
 	r.overflow.peers = map[uint64]*replyQueue{}
 	r.overflow.ctx, r.overflow.cancel = context.WithCancel(context.Background())
-	r.sweep.r, r.sweep.idleAfter = r, max(0, t.PassivateAfter)
+	r.sweep.r = r
+	r.sweep.idleBy(t.Passivation)
+	r.passivation = t.Passivation
+	r.activeLimit.Store(int64(t.Passivation.ActiveEntityLimit))
+	r.share.Store(int64(t.Passivation.ActiveEntityLimit))
 	return r
 }
 
@@ -168,6 +174,23 @@ func (g *Region[M]) Ref(id string) *EntityRef[M] {
 // holds is handled first.
 func (g *Region[M]) Passivate(ctx context.Context, id string) error {
 	return g.core.send(ctx, id, envelope{msg: passivateRequest{}})
+}
+
+// SetActiveEntityLimit changes the limit on entities that are active in this region of the type. It holds soon after, until the region ends. The type
+// must have started with an ActiveEntityLimit.
+//
+// Errors: ErrConfig.
+func (g *Region[M]) SetActiveEntityLimit(n int) error {
+	r := g.core
+	if !r.passivation.Limited() {
+		return fmt.Errorf("%w %q: its Passivation has no ActiveEntityLimit to change, or its entities are remembered", ErrConfig, r.name)
+	}
+	if n < 1 || n > passivation.LimitMax {
+		return fmt.Errorf("%w %q: ActiveEntityLimit is %d, want 1 to %d", ErrConfig, r.name, n, passivation.LimitMax)
+	}
+	r.activeLimit.Store(int64(n))
+	r.ctl.reshare()
+	return nil
 }
 
 // StartEntity starts an entity without a message and returns when it runs and, if the type remembers entities, its id is remembered.

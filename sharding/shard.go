@@ -15,6 +15,8 @@ type shard struct {
 	region *core
 	number uint32
 	token  protocol.Token // of the command by which it is hosted
+	keeper *keeper        // nil: no limit on active entities
+	active atomic.Int64   // entities that the machine counts as active, or that have not stopped yet
 
 	mu       sync.RWMutex
 	entities map[string]*entity            // nil once dead
@@ -27,7 +29,11 @@ type shard struct {
 }
 
 func newShard(r *core, number uint32, token protocol.Token) *shard {
-	return &shard{region: r, number: number, token: token, entities: map[string]*entity{}}
+	s := &shard{region: r, number: number, token: token, entities: map[string]*entity{}}
+	if r.passivation.Limited() {
+		s.keeper = newKeeper(r.passivation, int(r.share.Load()))
+	}
+	return s
 }
 
 // find looks an entity up; nil when there is none.
@@ -110,6 +116,7 @@ func (s *shard) start(ids []protocol.EntityID) {
 		scheduled := e.begin() // under the lock, or the entity might be taken out of the shard before
 		s.mu.Unlock()
 		if scheduled {
+			s.active.Add(1)
 			p.submit(e)
 		}
 	}

@@ -1,15 +1,24 @@
 package sharding
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/coterie-go/coterie/sharding/protocol"
+)
 
 // Stats is a snapshot of what a region counts.
 type Stats struct {
 	Entities int         // active, starting or stopping here
+	Active   int         // of these, those that run, or stop
+	Limit    int         // on active entities here, 0: none
 	Shards   int         // hosted here
 	Buffered int         // messages that wait for a home
 	Workers  int         // goroutines that run handlers or are ready to
 	Queued   int         // entities with messages that wait for a worker
 	Drops    []DropCount // by reason; those that never happened are left out
+
+	Passivated []PassivationCount // by cause; those that never happened are left out
+	Forced     uint64             // passivations whose entity did not stop in time, so that it was stopped by force
 }
 
 // DropCount is how many messages were lost for one reason.
@@ -17,6 +26,14 @@ type DropCount struct {
 	Reason DropReason
 	Count  uint64
 }
+
+// PassivationCount is how many entities were told to stop for one cause.
+type PassivationCount struct {
+	Cause protocol.Cause
+	Count uint64
+}
+
+func (p PassivationCount) String() string { return fmt.Sprintf("%v: %d", p.Cause, p.Count) }
 
 func (d DropCount) String() string { return fmt.Sprintf("%v: %d", d.Reason, d.Count) }
 
@@ -29,9 +46,16 @@ func (g *Region[M]) Stats() Stats {
 	r.pool.mu.Unlock()
 	for _, h := range r.sweep.shards() {
 		s.Shards++
+		s.Active += int(h.active.Load())
 		h.mu.RLock()
 		s.Entities += len(h.entities)
 		h.mu.RUnlock()
+	}
+	s.Limit, s.Forced = int(r.activeLimit.Load()), r.forced.Load()
+	for cause := range r.passivated {
+		if n := r.passivated[cause].Load(); n > 0 {
+			s.Passivated = append(s.Passivated, PassivationCount{protocol.Cause(cause), n})
+		}
 	}
 	for reason := range r.drops.counts {
 		if n := r.drops.counts[reason].Load(); n > 0 {

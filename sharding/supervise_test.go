@@ -123,7 +123,7 @@ func TestIdlePassivation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := &cartLog{}
 		typ := cartType(log)
-		typ.PassivateAfter = time.Minute
+		typ.Passivation.IdleTimeout = time.Minute
 		g, _ := localRegion(t, typ)
 		g.core.sweep.start()
 		tell := func(id string) {

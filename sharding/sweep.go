@@ -4,13 +4,17 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/coterie-go/coterie/sharding/passivation"
+	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
 // sweeper does what is due now and then: it ends questions beyond their deadline, and passivates idle entities. Its timers run only
 // while there is something to look at.
 type sweeper struct {
 	r         *core
-	idleAfter time.Duration // 0: never
+	interval  time.Duration // of the looks for idle entities; 0: never
+	idleTicks uint32        // an entity that saw no message for more intervals is idle
 	shards    func() []*shard
 
 	askArmed atomic.Bool
@@ -21,16 +25,13 @@ type sweeper struct {
 	idleT   *time.Timer
 }
 
-const (
-	askSweep  = 50 * time.Millisecond
-	idleSlots = 4 // an entity is passivated between 1 and 1 + 1/idleSlots times the configured idle time after its last message
-)
+const askSweep = 50 * time.Millisecond
 
 func (w *sweeper) start() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.idleAfter > 0 {
-		w.idleT = time.AfterFunc(w.idleAfter/idleSlots, w.idle)
+	if w.interval > 0 {
+		w.idleT = time.AfterFunc(w.interval, w.idle)
 	}
 }
 
@@ -61,12 +62,12 @@ func (w *sweeper) asks() {
 func (w *sweeper) idle() {
 	tick := w.r.tick.Add(1)
 	for _, s := range w.shards() {
-		s.passivateIdle(tick)
+		s.passivateIdle(tick, w.idleTicks)
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if !w.stopped {
-		w.idleT.Reset(w.idleAfter / idleSlots)
+		w.idleT.Reset(w.interval)
 	}
 }
 
@@ -82,17 +83,24 @@ func (w *sweeper) stop() {
 	}
 }
 
+// idleBy has entities passivated that saw no message for the time-out, or at most an interval longer.
+func (w *sweeper) idleBy(s passivation.Strategy) {
+	if s.IdleTimeout > 0 {
+		w.interval, w.idleTicks = s.IdleInterval, uint32((s.IdleTimeout+s.IdleInterval-1)/s.IdleInterval)
+	}
+}
+
 // passivateIdle passivates what has not handled a message for long enough.
-func (s *shard) passivateIdle(tick uint32) {
+func (s *shard) passivateIdle(tick, most uint32) {
 	var idle []string
 	s.mu.RLock()
 	for _, e := range s.entities {
-		if tick-e.seen.Load() > idleSlots && e.isIdle() {
+		if tick-e.seen.Load() > most && e.isIdle() {
 			idle = append(idle, e.id)
 		}
 	}
 	s.mu.RUnlock()
 	for _, id := range idle {
-		s.region.passivate(s, id)
+		s.region.passivate(s, id, protocol.CauseIdle)
 	}
 }

@@ -136,7 +136,18 @@ func (s Strategy) WithDefaults() Strategy {
 	}
 	number(&s.IdleTimeout, -1)
 	number(&s.IdleInterval, max(0, s.IdleTimeout/2))
+	if s.ActiveEntityLimit == 0 {
+		return s
+	}
 	number(&s.Replacement, LeastRecentlyUsed)
+	if s.Replacement == LeastRecentlyUsed {
+		s.levelDefaults()
+	}
+	s.Admission.defaults()
+	return s
+}
+
+func (s *Strategy) levelDefaults() {
 	number(&s.Levels, max(1, len(s.Proportions)))
 	if len(s.Proportions) == 0 && s.Levels > 0 && s.Levels <= levelsMax {
 		s.Proportions = make([]float64, s.Levels)
@@ -144,7 +155,10 @@ func (s Strategy) WithDefaults() Strategy {
 			s.Proportions[i] = 1 / float64(s.Levels)
 		}
 	}
-	w := &s.Admission.Window
+}
+
+func (a *Admission) defaults() {
+	w, k := &a.Window, &a.Sketch
 	number(&w.Proportion, 0.01)
 	number(&w.Minimum, 0.01)
 	number(&w.Maximum, 1)
@@ -152,12 +166,10 @@ func (s Strategy) WithDefaults() Strategy {
 	number(&w.Climb.InitialStep, 0.0625)
 	number(&w.Climb.RestartThreshold, 0.05)
 	number(&w.Climb.StepDecay, 0.98)
-	k := &s.Admission.Sketch
 	number(&k.Depth, 4)
 	number(&k.CounterBits, 4)
 	number(&k.WidthMultiplier, 4)
 	number(&k.ResetMultiplier, 10)
-	return s
 }
 
 func number[N ~int | ~int64 | ~float64 | ~uint8](n *N, def N) {
@@ -183,15 +195,20 @@ func (s Strategy) Validate() error {
 			s.IdleTimeout, s.ActiveEntityLimit)
 		return errors.Join(faults...)
 	}
-	fault(d.IdleTimeout > 0 && (d.IdleInterval <= 0 || d.IdleInterval > d.IdleTimeout),
-		"IdleInterval %v is not positive or above IdleTimeout %v", d.IdleInterval, d.IdleTimeout)
+	fault(d.IdleTimeout > 0 && (d.IdleInterval < time.Millisecond || d.IdleInterval > d.IdleTimeout),
+		"IdleInterval %v is below 1ms or above IdleTimeout %v", d.IdleInterval, d.IdleTimeout)
 	fault(d.ActiveEntityLimit < 0 || d.ActiveEntityLimit > LimitMax, "ActiveEntityLimit is %d, want 1 to %d, or 0 for none", d.ActiveEntityLimit, LimitMax)
 	fault(d.Replacement >= replacementEnd, "%v is not known", d.Replacement)
 	lru := d.Replacement == LeastRecentlyUsed
 	fault(s.Levels != 0 && !lru, "Levels is %d, but %v has none", s.Levels, d.Replacement)
 	fault(len(s.Proportions) > 0 && !lru, "Proportions are given, but %v has no levels", d.Replacement)
 	fault(s.DynamicAging && d.Replacement != LeastFrequentlyUsed, "DynamicAging is set, but %v does not age", d.Replacement)
-	fault(d.Levels < 1 || d.Levels > levelsMax, "Levels is %d, want 1 to %d", d.Levels, levelsMax)
+	orphan := s.ActiveEntityLimit == 0 && (s.Replacement != Unset || s.Levels != 0 || len(s.Proportions) > 0 || s.Admission != Admission{})
+	fault(orphan, "ActiveEntityLimit is missing: without it Replacement, Levels, Proportions and Admission mean nothing")
+	if !d.Limited() {
+		return errors.Join(faults...)
+	}
+	fault(lru && (d.Levels < 1 || d.Levels > levelsMax), "Levels is %d, want 1 to %d", d.Levels, levelsMax)
 	fault(len(s.Proportions) > 0 && len(s.Proportions) != d.Levels, "Proportions has %d numbers for %d Levels", len(s.Proportions), d.Levels)
 	sum := 0.0
 	for _, p := range d.Proportions {
@@ -199,8 +216,6 @@ func (s Strategy) Validate() error {
 		sum += p
 	}
 	fault(len(d.Proportions) > 0 && !(math.Abs(sum-1) < 1e-6), "Proportions add up to %.4g, want 1", sum)
-	orphan := s.ActiveEntityLimit == 0 && (s.Replacement != Unset || s.Levels != 0 || len(s.Proportions) > 0 || s.Admission != Admission{})
-	fault(orphan, "ActiveEntityLimit is missing: without it Replacement, Levels, Proportions and Admission mean nothing")
 	d.Admission.validate(fault)
 	return errors.Join(faults...)
 }

@@ -141,10 +141,14 @@ func TestStrategyValidate(t *testing.T) {
 	}
 	for _, good := range []Strategy{
 		{}, {None: true}, {IdleTimeout: -1}, {IdleTimeout: time.Minute, IdleInterval: time.Second}, DefaultStrategy(), {ActiveEntityLimit: 1, Levels: 3},
+		{ActiveEntityLimit: 9, Replacement: MostRecentlyUsed}, {ActiveEntityLimit: 9, Replacement: LeastFrequentlyUsed, DynamicAging: true},
 		{ActiveEntityLimit: 7, IdleTimeout: time.Second}, {None: true, StopTimeout: time.Second},
 	} {
 		if err := good.Validate(); err != nil {
 			t.Errorf("%+v: %v", good, err)
+		}
+		if full := good.WithDefaults(); full.Validate() != nil || fmt.Sprint(full.WithDefaults()) != fmt.Sprint(full) {
+			t.Errorf("%+v: with its defaults %v", full, full.Validate())
 		}
 	}
 	for want, bad := range map[string]Strategy{

@@ -57,6 +57,8 @@ type Config struct {
 
 	// StopTimeout is how long an entity may take to stop before it is stopped by force. Default 10 s.
 	StopTimeout time.Duration
+	// PassivationTimeout is the same for an entity that is passivated. Default 10 s.
+	PassivationTimeout time.Duration
 	// RestartBackoff is the pause before a remembered entity that ended by itself is started again. Default 10 s.
 	RestartBackoff time.Duration
 	// RecoveryBatch is how many remembered entities are started per RecoveryInterval. Default 0: all at once.
@@ -96,6 +98,7 @@ func (c Config) withDefaults() Config {
 	def(&c.BeginTimeout, 10*time.Second)
 	def(&c.HandOffTimeout, 60*time.Second)
 	def(&c.StopTimeout, 10*time.Second)
+	def(&c.PassivationTimeout, 10*time.Second)
 	def(&c.RestartBackoff, 10*time.Second)
 	def(&c.RecoveryInterval, 100*time.Millisecond)
 	if c.MinRegions == 0 {
@@ -142,6 +145,7 @@ func (c Config) Validate() error {
 		d.HandOffTimeout, d.StopTimeout)
 	fault(d.BufferMax < 1, "BufferMax %d is not positive", d.BufferMax)
 	fault(d.StopTimeout < 0, "StopTimeout %v is negative", d.StopTimeout)
+	fault(d.PassivationTimeout < 0, "PassivationTimeout %v is negative", d.PassivationTimeout)
 	fault(d.RestartBackoff < 0, "RestartBackoff %v is negative", d.RestartBackoff)
 	fault(d.RecoveryBatch < 0, "RecoveryBatch %d is negative", d.RecoveryBatch)
 	fault(d.RecoveryInterval < 0, "RecoveryInterval %v is negative", d.RecoveryInterval)

@@ -102,7 +102,10 @@ type (
 	StartEntities struct{ IDs []EntityID }
 	// StopEntity tells the entity to stop after what its mailbox holds; later messages wait for the next incarnation, the first of them with
 	// a Wake. EntityStopped follows.
-	StopEntity struct{ ID EntityID }
+	StopEntity struct {
+		ID    EntityID
+		Cause Cause
+	}
 	// ForceStop cancels what the entity is doing and stops it without emptying its mailbox. EntityStopped follows when no handler runs.
 	ForceStop struct{ ID EntityID }
 	// DrainMailboxes asks for MailboxesEmpty when no message of the shard waits and no handler runs.

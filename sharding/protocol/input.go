@@ -114,7 +114,10 @@ type (
 		Req uint64
 	}
 	// Passivate asks to stop an entity and to forget its id.
-	Passivate struct{ ID EntityID }
+	Passivate struct {
+		ID    EntityID
+		Cause Cause
+	}
 	// StartedElsewhere completes ForwardStart: the entities run in their new shards, or are remembered there.
 	StartedElsewhere struct{ IDs []EntityID }
 	// EntityStopped says that the entity has ended: no handler of it runs, none will.

@@ -89,7 +89,7 @@ func (s *Shard) Step(now time.Time, in ShardInput) *ShardEffects {
 	case StartEntity:
 		s.onStartEntity(in.ID, in.Req)
 	case Passivate:
-		s.onPassivate(in.ID)
+		s.onPassivate(in)
 	case EntityStopped:
 		s.onEntityStopped(in.ID)
 	case StartedElsewhere:

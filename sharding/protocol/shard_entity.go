@@ -153,14 +153,14 @@ func (s *Shard) onStartEntity(id EntityID, req uint64) {
 }
 
 // onPassivate stops an active entity for good. Whatever else asks is too late or has asked before.
-func (s *Shard) onPassivate(id EntityID) {
-	if s.phase != shardOpen || s.entities[id].state != EntityActive {
+func (s *Shard) onPassivate(in Passivate) {
+	if s.phase != shardOpen || s.entities[in.ID].state != EntityActive {
 		s.counts[countIgnored]++
 		return
 	}
-	s.become(id, EntityPassivating)
-	s.arm(&s.passivating, id, s.cfg.StopTimeout)
-	s.do(StopEntity{ID: id})
+	s.become(in.ID, EntityPassivating)
+	s.arm(&s.passivating, in.ID, s.cfg.PassivationTimeout)
+	s.do(StopEntity(in))
 }
 
 func (s *Shard) onEntityStopped(id EntityID) {

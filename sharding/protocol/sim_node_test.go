@@ -55,8 +55,9 @@ type simLane struct {
 func newSimNode(w *world, uid UID, proxy bool) *simNode {
 	cfg := Config{
 		Type: "t", Role: "r", Self: uid, Shards: w.opt.shards, Proxy: proxy, Remember: w.opt.remember,
-		RetryInterval: 100 * time.Millisecond, BeginTimeout: time.Second, HandOffTimeout: 3 * time.Second, StopTimeout: 500 * time.Millisecond,
-		RebalanceInterval: 300 * time.Millisecond, RestartBackoff: 200 * time.Millisecond, Faults: w.opt.faults, Strategy: w.strategy, StrategyTimeout: time.Second,
+		RetryInterval: 100 * time.Millisecond, BeginTimeout: time.Second, HandOffTimeout: 3 * time.Second,
+		StopTimeout: 500 * time.Millisecond, PassivationTimeout: 500 * time.Millisecond, RebalanceInterval: 300 * time.Millisecond,
+		RestartBackoff: 200 * time.Millisecond, Faults: w.opt.faults, Strategy: w.strategy, StrategyTimeout: time.Second,
 	}
 	n := &simNode{
 		w: w, uid: uid, proxy: proxy, alive: true, shards: map[ShardID]*simShard{}, routes: make([]Route, w.opt.shards),
