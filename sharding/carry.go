@@ -19,6 +19,14 @@ type Carrier[M any] interface {
 	Carried(c *Context[M], body []byte) error
 }
 
+// Undecodable is returned by a Carrier that cannot read what it was brought: that is a counted drop, and no failure of the entity.
+type Undecodable struct{ Cause error }
+
+func (u Undecodable) Error() string { return "sharding: undecodable: " + u.Cause.Error() }
+
+// Unwrap is the cause.
+func (u Undecodable) Unwrap() error { return u.Cause }
+
 // carried is what Carry sends. Every registry knows it, as it does administrative messages.
 type carried struct {
 	_    struct{} `cbor:",toarray"`
@@ -39,6 +47,9 @@ var ErrBox = errors.New("sharding: box")
 func (g *Region[M]) Carry(id string, body []byte) error {
 	return g.core.send(inHandler, id, envelope{msg: carried{Body: body}})
 }
+
+// CheckID says what is wrong with an entity id, as ErrInvalidID; nil: nothing.
+func CheckID(id string) error { return checkID(id) }
 
 // UID is the node's.
 func (g *Region[M]) UID() membership.UID { return membership.UID(g.core.self) }
@@ -114,7 +125,12 @@ func (c *Context[M]) carry(body []byte) error {
 		c.r.core.drops.drop(DropUnregistered, c.Shard(), c.e.id, nil)
 		return nil
 	}
-	return k.Carried(c, body)
+	err := k.Carried(c, body)
+	if u, bad := err.(Undecodable); bad {
+		c.r.core.drops.drop(dropOf(u.Cause), c.Shard(), c.e.id, nil)
+		return nil
+	}
+	return err
 }
 
 // Append appends the encoded message with its type's wire id.

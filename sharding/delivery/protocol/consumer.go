@@ -98,11 +98,7 @@ type (
 		Seq         uint64
 	}
 	// Failed: the handler has not confirmed it, and will not.
-	Failed struct {
-		Producer string
-		Session  Session
-		Seq      uint64
-	}
+	Failed Handled
 	// Held: the handler will confirm it later.
 	Held struct{ Producer string }
 )
@@ -273,9 +269,9 @@ func (c *Consumer) reportGap(f *flow, p Packet) {
 }
 
 // flowOf finds what a handler's word is about; nil: about something that is over.
-func (c *Consumer) flowOf(producer string, s Session, seq uint64) *flow {
-	f := c.flows[producer]
-	if f == nil || f.session != s || f.handling == 0 || f.handling != seq {
+func (c *Consumer) flowOf(in Handled) *flow {
+	f := c.flows[in.Producer]
+	if in.Incarnation != c.incarnation || f == nil || f.session != in.Session || f.handling == 0 || f.handling != in.Seq {
 		c.stats.Stale++
 		return nil
 	}
@@ -283,11 +279,7 @@ func (c *Consumer) flowOf(producer string, s Session, seq uint64) *flow {
 }
 
 func (c *Consumer) onHandled(in Handled) {
-	if in.Incarnation != c.incarnation {
-		c.stats.Stale++
-		return
-	}
-	f := c.flowOf(in.Producer, in.Session, in.Seq)
+	f := c.flowOf(in)
 	if f == nil {
 		return
 	}
@@ -307,7 +299,7 @@ func (c *Consumer) onHandled(in Handled) {
 
 // onFailed goes back: the message, and what waits behind it, must come again.
 func (c *Consumer) onFailed(in Failed) {
-	if f := c.flowOf(in.Producer, in.Session, in.Seq); f != nil {
+	if f := c.flowOf(Handled(in)); f != nil {
 		c.empty(f)
 		f.handling, f.expected = 0, f.handled+1
 	}

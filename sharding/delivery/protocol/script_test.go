@@ -169,7 +169,7 @@ func (s *stage) says(what, id string, seq uint64) error {
 	case "handled":
 		s.consume(id, Handled{Incarnation: c.incarnation, Producer: f.producer, Session: f.session, Seq: seq})
 	case "failed":
-		s.consume(id, Failed{Producer: f.producer, Session: f.session, Seq: seq})
+		s.consume(id, Failed{Incarnation: c.incarnation, Producer: f.producer, Session: f.session, Seq: seq})
 	case "held":
 		s.consume(id, Held{Producer: f.producer})
 	}

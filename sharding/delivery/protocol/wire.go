@@ -12,6 +12,7 @@ import (
 //
 //	packet    [1, origin, "producer", generation, channel, seq, base, round, flags, bytes]     producer → consumer
 //	handled   [2, incarnation, "producer", generation, channel, seq]                           a handler that answers late → consumer
+//	failed    [4, the same]
 //	ack       [3, "entity", generation, channel, verdict, confirmed, expected, window, round]  consumer → producer
 //
 // flags: 1 = an answer is wanted when it is handled. Packets and acks stand in carried and posted bodies of package sharding.
@@ -21,6 +22,7 @@ const (
 	wirePacket = iota + 1
 	wireHandled
 	wireAck
+	wireFailed
 )
 
 // ErrDecode: the bytes are none that this protocol has written.
@@ -48,8 +50,13 @@ func AppendPacket(dst []byte, p *Packet) []byte {
 }
 
 // AppendHandled appends the encoded word of a handler that answers late.
-func AppendHandled(dst []byte, h *Handled) []byte {
-	dst = append(dst, wireVersion, head.Array|6, wireHandled)
+func AppendHandled(dst []byte, h *Handled) []byte { return appendWord(dst, wireHandled, h) }
+
+// AppendFailed appends the encoded word of a handler that fails late.
+func AppendFailed(dst []byte, f *Failed) []byte { return appendWord(dst, wireFailed, (*Handled)(f)) }
+
+func appendWord(dst []byte, kind byte, h *Handled) []byte {
+	dst = append(dst, wireVersion, head.Array|6, kind)
 	dst = head.Append(dst, head.Uint, h.Incarnation)
 	dst = appendText(dst, h.Producer)
 	dst = appendSession(dst, h.Session)
@@ -75,7 +82,7 @@ func appendSession(dst []byte, s Session) []byte {
 	return head.Append(head.Append(dst, head.Uint, s.Generation), head.Uint, s.Channel)
 }
 
-// DecodeForConsumer reads a Packet or a Handled. The body of a packet points into b.
+// DecodeForConsumer reads a Packet, a Handled or a Failed. The body of a packet points into b.
 func DecodeForConsumer(b []byte) (ConsumerInput, error) {
 	r := reader{b: b}
 	switch fields, kind := r.open(); {
@@ -85,8 +92,11 @@ func DecodeForConsumer(b []byte) (ConsumerInput, error) {
 		p.AckNow = r.uint(1) == 1
 		p.Body = r.bytes()
 		return p, r.end(p.Producer != "" && p.Base > 0 && p.Base <= p.Seq && p.Seq < math.MaxUint64)
-	case kind == wireHandled && fields == 6:
+	case (kind == wireHandled || kind == wireFailed) && fields == 6:
 		h := Handled{Incarnation: r.uint(math.MaxUint64), Producer: r.text(ProducerIDMax), Session: r.session(), Seq: r.uint(math.MaxUint64)}
+		if kind == wireFailed {
+			return Failed(h), r.end(true)
+		}
 		return h, r.end(true)
 	}
 	return nil, fmt.Errorf("%w: %d bytes for a consumer", ErrDecode, len(b))

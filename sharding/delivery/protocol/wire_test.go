@@ -22,6 +22,7 @@ func TestWire(t *testing.T) {
 	for want, got := range map[string][]byte{
 		"018a01" + "19012c" + "6177" + "01" + "02" + "05" + "04" + "01" + "01" + "41aa": AppendPacket(nil, &aPacket),
 		"018602" + "07" + "6177" + "01" + "02" + "05":                                   AppendHandled(nil, &aWord),
+		"018604" + "07" + "6177" + "01" + "02" + "05":                                   AppendFailed(nil, (*Failed)(&aWord)),
 		"018903" + "6165" + "01" + "02" + "01" + "03" + "05" + "1832" + "01":            AppendAck(nil, &anAck),
 	} {
 		if hex.EncodeToString(got) != want {
@@ -46,6 +47,7 @@ func TestWire(t *testing.T) {
 func FuzzForConsumer(f *testing.F) {
 	f.Add(AppendPacket(nil, &aPacket))
 	f.Add(AppendHandled(nil, &aWord))
+	f.Add(AppendFailed(nil, (*Failed)(&aWord)))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		in, err := DecodeForConsumer(b)
 		if err != nil {
@@ -63,6 +65,8 @@ func FuzzForConsumer(f *testing.F) {
 		switch in := in.(type) {
 		case Packet:
 			again = AppendPacket(nil, &in)
+		case Failed:
+			again = AppendFailed(nil, &in)
 		case Handled:
 			again = AppendHandled(nil, &in)
 		}

@@ -191,7 +191,7 @@ func (e *testEntity) handle(p Packet) ConsumerInput {
 	}
 	switch {
 	case roll < 2:
-		return Failed{Producer: p.Producer, Session: p.Session, Seq: p.Seq}
+		return Failed{Incarnation: e.inc, Producer: p.Producer, Session: p.Session, Seq: p.Seq}
 	case roll < 4:
 		e.held = append(e.held, p)
 		return Held{Producer: p.Producer}
@@ -233,7 +233,7 @@ func (e *testEntity) late() {
 		return
 	}
 	if !e.w.calm && e.w.rng.IntN(4) == 0 {
-		e.step(Failed{Producer: p.Producer, Session: p.Session, Seq: p.Seq})
+		e.step(Failed{Incarnation: e.inc, Producer: p.Producer, Session: p.Session, Seq: p.Seq})
 		return
 	}
 	h := e.confirms(p)

@@ -1,0 +1,169 @@
+package delivery
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"sync/atomic"
+	"time"
+
+	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/sharding"
+	"github.com/coterie-go/coterie/sharding/delivery/protocol"
+)
+
+// Consume makes an entity type take what producers deliver, beside what is told and asked. To a handler a delivered message looks like any
+// other: returning nil confirms it, and an error or a panic, which meets the type's supervision, has it delivered again. Entities that are a Receiver
+// can tell the two apart.
+//
+// Every node that hosts the type starts it so; producers may be made on all that start it, proxies too.
+func Consume[M any](t sharding.EntityType[M], cfg ConsumerConfig) (sharding.EntityType[M], error) {
+	if err := cfg.Validate(); err != nil {
+		return t, fmt.Errorf("%w: consumer %q: %w", ErrConfig, t.Name, err)
+	}
+	if made := t.New; made != nil {
+		t.New = func(c *sharding.Context[M]) sharding.Entity[M] {
+			user := made(c)
+			k := &consumer[M]{user: user, cfg: &cfg}
+			k.receiver, _ = user.(Receiver[M])
+			return k
+		}
+	}
+	return t, nil
+}
+
+// Receiver is implemented by entities that want to know what was delivered, or to confirm it later. Receive is then called for the rest only.
+type Receiver[M any] interface {
+	// Deliver handles one message. Nil confirms it, unless Later was called.
+	Deliver(c *sharding.Context[M], d *Delivery[M]) error
+}
+
+// Delivery is one delivered message.
+type Delivery[M any] struct {
+	Message  M
+	Producer string
+	// Session and Seq name the message: the same ones come again only with the same message. Sessions of a producer are ordered, and numbers in a session. An
+	// entity that keeps the last that it has handled with its state does everything once over its incarnations, too.
+	Session Session
+	Seq     uint64
+
+	region      *sharding.Region[M]
+	id          string
+	incarnation uint64
+	held        bool
+}
+
+// Session names what a producer sends to one entity until it has forgotten it.
+type Session = protocol.Session
+
+// Later takes the duty to confirm out of the handler. Until it is done nothing else of this producer is delivered to this incarnation, though what others
+// send, tell and ask is. An incarnation that ends gives the duty back: the message is delivered again.
+func (d *Delivery[M]) Later() *Confirmation {
+	d.held = true
+	h := protocol.Handled{Incarnation: d.incarnation, Producer: d.Producer, Session: d.Session, Seq: d.Seq}
+	return &Confirmation{handled: h, carry: func(b []byte) error { return d.region.Carry(d.id, b) }}
+}
+
+// Confirmation is the duty to confirm one message. Its methods may be called from any goroutine; one of them, once.
+type Confirmation struct {
+	handled protocol.Handled
+	carry   func([]byte) error
+	done    atomic.Bool
+}
+
+// Confirm says that the message was handled. It never waits; after an error but ErrConfirmed it may be called again.
+func (c *Confirmation) Confirm() error { return c.say(protocol.AppendHandled(nil, &c.handled)) }
+
+// Reject says that it was not: it is delivered again.
+func (c *Confirmation) Reject() error {
+	return c.say(protocol.AppendFailed(nil, (*protocol.Failed)(&c.handled)))
+}
+
+func (c *Confirmation) say(b []byte) error {
+	if !c.done.CompareAndSwap(false, true) {
+		return ErrConfirmed
+	}
+	err := c.carry(b)
+	if err != nil {
+		c.done.Store(false)
+	}
+	return err
+}
+
+// consumer stands before the user's entity.
+type consumer[M any] struct {
+	user     sharding.Entity[M]
+	receiver Receiver[M] // nil: it is none
+	cfg      *ConsumerConfig
+	m        *protocol.Consumer // nil until something is delivered
+}
+
+// Receive implements sharding.Entity.
+func (k *consumer[M]) Receive(c *sharding.Context[M], msg M) error { return k.user.Receive(c, msg) }
+
+// Stop implements sharding.Stopper.
+func (k *consumer[M]) Stop(c *sharding.Context[M]) error {
+	if s, ok := k.user.(sharding.Stopper[M]); ok {
+		return s.Stop(c)
+	}
+	return nil
+}
+
+// Carried implements sharding.Carrier.
+func (k *consumer[M]) Carried(c *sharding.Context[M], body []byte) error {
+	in, err := protocol.DecodeForConsumer(body)
+	if err != nil {
+		return sharding.Undecodable{Cause: err}
+	}
+	if k.m == nil {
+		k.m = protocol.NewConsumer(*k.cfg, c.ID(), rand.Uint64())
+	}
+	for in != nil && err == nil {
+		in, err = k.step(c, in)
+	}
+	return err
+}
+
+// step takes one input, carries out what comes of it, and returns the handler's word, if it was called.
+func (k *consumer[M]) step(c *sharding.Context[M], in protocol.ConsumerInput) (protocol.ConsumerInput, error) {
+	fx := k.m.Step(time.Now(), in)
+	for i := range fx.Send {
+		s := &fx.Send[i]
+		_ = c.Post(membership.UID(s.To), s.Box, protocol.AppendAck(nil, &s.Ack)) // counted, and made up for by the next
+	}
+	if fx.Deliver == nil {
+		return nil, nil
+	}
+	return k.deliver(c, fx.Deliver)
+}
+
+// deliver calls the handler. However it ends, the machine hears of it.
+func (k *consumer[M]) deliver(c *sharding.Context[M], p *protocol.Packet) (protocol.ConsumerInput, error) {
+	word := protocol.Handled{Incarnation: k.m.Incarnation(), Producer: p.Producer, Session: p.Session, Seq: p.Seq}
+	handled := false
+	defer func() {
+		if !handled {
+			k.m.Step(time.Now(), protocol.Failed(word))
+		}
+	}()
+	msg, err := c.Region().Messages().Decode(p.Body)
+	if err != nil {
+		return nil, sharding.Undecodable{Cause: err}
+	}
+	held := false
+	if k.receiver == nil {
+		err = k.user.Receive(c, msg)
+	} else {
+		d := Delivery[M]{Message: msg, Producer: p.Producer, Session: p.Session, Seq: p.Seq,
+			region: c.Region(), id: c.ID(), incarnation: word.Incarnation}
+		err = k.receiver.Deliver(c, &d)
+		held = d.held
+	}
+	if err != nil {
+		return nil, err
+	}
+	handled = true
+	if held {
+		return protocol.Held{Producer: p.Producer}, nil
+	}
+	return word, nil
+}

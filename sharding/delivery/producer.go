@@ -1,0 +1,101 @@
+package delivery
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/coterie-go/coterie/sharding"
+	"github.com/coterie-go/coterie/sharding/delivery/protocol"
+)
+
+// Producer delivers messages to the entities of one region until their handlers have confirmed them. Its methods may be called from any goroutine.
+type Producer[M any] struct {
+	s     *sender
+	codec sharding.Codec[M]
+}
+
+// NewProducer starts a producer. It ends with the region, or by Close.
+//
+// Errors: ErrConfig, ErrQueue, and sharding.ErrBox when a producer of that ID runs on the region.
+func NewProducer[M any](region *sharding.Region[M], cfg Config) (*Producer[M], error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	s, err := newSender(cfg.withDefaults(), region.UID(), region.Carry)
+	if err != nil {
+		return nil, err
+	}
+	if s.unbox, err = region.OpenBox(cfg.ID, s.posted); err != nil {
+		return nil, err
+	}
+	s.loop.Start()
+	go func() {
+		select {
+		case <-region.Stopped():
+			s.end()
+		case <-s.closed:
+		}
+	}()
+	return &Producer[M]{s, region.Messages()}, nil
+}
+
+// Send gives a message to the producer, and with a Queue returns when it is stored: it will be delivered as long as the producer lives or comes back
+// with its queue. While the producer holds BufferMax messages Send waits, until ctx ends. It must not be called in a handler with a context that
+// does not end: the handler may be what the room depends on.
+//
+// Errors: sharding.ErrInvalidID, sharding.ErrUnregisteredMessage, sharding.ErrEncoding, sharding.ErrMessageTooLarge, ErrBufferFull, ErrQueue,
+// ErrUnconfirmed (ctx ended while the message was being stored), ErrSuperseded, ErrClosed.
+func (p *Producer[M]) Send(ctx context.Context, id string, msg M) error {
+	body, err := p.encode(id, msg)
+	if err != nil {
+		return err
+	}
+	return p.s.submit(ctx, id, body, false)
+}
+
+// Deliver is Send that returns when the entity's handler has confirmed the message. With ErrUnconfirmed the producer goes on trying.
+func (p *Producer[M]) Deliver(ctx context.Context, id string, msg M) error {
+	body, err := p.encode(id, msg)
+	if err != nil {
+		return err
+	}
+	return p.s.submit(ctx, id, body, true)
+}
+
+func (p *Producer[M]) encode(id string, msg M) ([]byte, error) {
+	if err := sharding.CheckID(id); err != nil {
+		return nil, err
+	}
+	body, err := p.codec.Append(nil, msg)
+	if err == nil && len(body) > p.s.cfg.MessageMax {
+		err = fmt.Errorf("%w: %T has %d bytes, MessageMax is %d", sharding.ErrMessageTooLarge, msg, len(body), p.s.cfg.MessageMax)
+	}
+	return body, err
+}
+
+// Flush waits until everything that was sent is confirmed.
+//
+// Errors: ErrUnconfirmed when ctx ends before, ErrSuperseded, ErrClosed.
+func (p *Producer[M]) Flush(ctx context.Context) error {
+	if err := p.s.room.empty(ctx, p.s.closed); err != nil {
+		if errors.Is(err, ErrClosed) {
+			return err
+		}
+		return fmt.Errorf("%w: %w", ErrUnconfirmed, err)
+	}
+	return p.s.ended()
+}
+
+// Stats is a snapshot of what the producer counts.
+func (p *Producer[M]) Stats() Stats {
+	p.s.mu.Lock()
+	defer p.s.mu.Unlock()
+	return p.s.stats
+}
+
+// Stats is what a producer counts.
+type Stats = protocol.ProducerStats
+
+// Close ends the producer at once; Flush first, or have a Queue, for what is not confirmed. It does not close the Queue.
+func (p *Producer[M]) Close() { p.s.end() }

@@ -1,0 +1,67 @@
+package delivery
+
+import (
+	"context"
+	"sync"
+)
+
+// room counts what a producer holds, and lets those wait who find it full.
+type room struct {
+	countMax, bytesMax int
+
+	mu           sync.Mutex
+	count, bytes int
+	freed        chan struct{} // closed when something is let go; nil: nobody waits
+}
+
+// take waits for room for one message of n bytes. A message that is larger than everything goes alone.
+func (r *room) take(ctx context.Context, closed <-chan struct{}, n int) error {
+	return r.wait(ctx, closed, func() bool {
+		ok := r.count == 0 || r.count < r.countMax && r.bytes+n <= r.bytesMax
+		if ok {
+			r.count, r.bytes = r.count+1, r.bytes+n
+		}
+		return ok
+	})
+}
+
+// empty waits until nothing is held.
+func (r *room) empty(ctx context.Context, closed <-chan struct{}) error {
+	return r.wait(ctx, closed, func() bool { return r.count == 0 })
+}
+
+func (r *room) wait(ctx context.Context, closed <-chan struct{}, done func() bool) error {
+	for {
+		r.mu.Lock()
+		if done() {
+			r.mu.Unlock()
+			return nil
+		}
+		if r.freed == nil {
+			r.freed = make(chan struct{})
+		}
+		freed := r.freed
+		r.mu.Unlock()
+		select {
+		case <-freed:
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-closed:
+			return ErrClosed
+		}
+	}
+}
+
+// give takes back what messages of these sizes had.
+func (r *room) give(sizes ...int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.count -= len(sizes)
+	for _, n := range sizes {
+		r.bytes -= n
+	}
+	if r.freed != nil {
+		close(r.freed)
+		r.freed = nil
+	}
+}

@@ -1,0 +1,151 @@
+package delivery
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/coterie-go/coterie/ddata/drive"
+	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/sharding/delivery/protocol"
+)
+
+// sender is a producer without its message type. Its loop owns the machine.
+type sender struct {
+	cfg    Config
+	carry  func(id string, body []byte) error
+	loop   *drive.Loop[protocol.ProducerInput]
+	m      *protocol.Producer
+	unsent []protocol.Unsent // of the present step; the loop's
+	room   room
+	closed chan struct{}
+	once   sync.Once
+	unbox  func()
+
+	mu    sync.Mutex
+	op    uint64
+	calls map[uint64]chan protocol.Outcome
+	stats protocol.ProducerStats // as of the last flush
+	begun uint64                 // the generation that the next batch stores; 0: none
+	gone  bool                   // superseded
+}
+
+// inboxMax bounds what waits for the machine: messages are bounded by BufferMax, and acks that find no room are made up for by later ones.
+const inboxMax = 1 << 16
+
+// newSender makes everything but the box, and lets nothing loose.
+func newSender(cfg Config, node membership.UID, carry func(string, []byte) error) (*sender, error) {
+	s := &sender{cfg: cfg, carry: carry, calls: map[uint64]chan protocol.Outcome{}, closed: make(chan struct{})}
+	now := time.Now()
+	generation := uint64(now.UnixNano())
+	var rows []Row
+	if cfg.Queue != nil {
+		last, stored, err := cfg.Queue.Load()
+		if err != nil {
+			return nil, fmt.Errorf("%w: producer %q: %w", ErrQueue, cfg.ID, err)
+		}
+		generation, rows = max(generation, last+1), stored
+		s.begun = generation
+	}
+	m, err := protocol.NewProducer(now, cfg.machine(uint64(node), generation), rows)
+	if err != nil {
+		return nil, fmt.Errorf("%w: producer %q: %w", ErrQueue, cfg.ID, err)
+	}
+	s.m = m
+	s.room = room{countMax: cfg.BufferMax, bytesMax: cfg.BufferBytes}
+	for _, r := range rows {
+		s.room.count, s.room.bytes = s.room.count+1, s.room.bytes+len(r.Body)
+	}
+	s.loop = drive.New[protocol.ProducerInput](&machine{s}, inboxMax)
+	return s, nil
+}
+
+// submit hands a message to the machine and waits for its outcome, if there is something to wait for.
+func (s *sender) submit(ctx context.Context, id string, body []byte, confirm bool) error {
+	if err := s.ended(); err != nil {
+		return err
+	}
+	if err := s.room.take(ctx, s.closed, len(body)); err != nil {
+		if errors.Is(err, ErrClosed) {
+			return err
+		}
+		return fmt.Errorf("%w: producer %q holds %d messages: %w", ErrBufferFull, s.cfg.ID, s.cfg.BufferMax, err)
+	}
+	if !confirm && s.cfg.Queue == nil {
+		if !s.loop.Force(protocol.Submit{Entity: id, Body: body}) {
+			return ErrClosed
+		}
+		return nil
+	}
+	op, answer := s.open()
+	defer s.forget(op)
+	if !s.loop.Force(protocol.Submit{Op: op, Entity: id, Body: body, Confirm: confirm}) {
+		return ErrClosed
+	}
+	select {
+	case o := <-answer:
+		return s.errorOf(o)
+	case <-ctx.Done():
+		return fmt.Errorf("%w: %w", ErrUnconfirmed, ctx.Err())
+	case <-s.closed:
+		return ErrClosed
+	}
+}
+
+func (s *sender) errorOf(o protocol.Outcome) error {
+	switch o.Result {
+	case protocol.NotStored:
+		return fmt.Errorf("%w: %w", ErrQueue, o.Err)
+	case protocol.GivenUp:
+		return ErrSuperseded
+	case protocol.NoRoom: // the room was counted before
+		return ErrBufferFull
+	}
+	return nil
+}
+
+func (s *sender) open() (uint64, chan protocol.Outcome) {
+	answer := make(chan protocol.Outcome, 1)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.op++
+	s.calls[s.op] = answer
+	return s.op, answer
+}
+
+func (s *sender) forget(op uint64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.calls, op)
+}
+
+func (s *sender) ended() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.gone {
+		return ErrSuperseded
+	}
+	select {
+	case <-s.closed:
+		return ErrClosed
+	default:
+		return nil
+	}
+}
+
+func (s *sender) end() {
+	s.once.Do(func() {
+		close(s.closed)
+		s.unbox()
+		s.loop.Stop()
+	})
+}
+
+// posted takes what entities post to the producer's box.
+func (s *sender) posted(_ membership.UID, body []byte) {
+	if a, err := protocol.DecodeAck(body); err == nil {
+		s.loop.Post(a)
+	}
+}
