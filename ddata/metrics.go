@@ -9,6 +9,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/membership"
 	"github.com/coterie-go/coterie/ddata/sight"
 	"github.com/coterie-go/coterie/ddata/transport"
+	"github.com/coterie-go/coterie/ddata/transport/gossip"
 	"github.com/coterie-go/coterie/replicator"
 )
 
@@ -23,6 +24,7 @@ var (
 	mLive        = gauge("coterie_live", "1 while the node is live.")
 	mReady       = gauge("coterie_ready", "1 while the node is ready.")
 	mDropped     = counter("coterie_transport_dropped_total", "Frames and connections given up.", "reason")
+	mScreened    = counter("coterie_gossip_refused_total", "Packets and streams of gossip that were turned away.", "reason")
 	mLinks       = gauge("coterie_transport_links", "Outgoing connections.")
 	mStoreQueue  = gauge("coterie_store_queued_bytes", "Bytes that wait for the disk.")
 	mStoreFile   = gauge("coterie_store_file_bytes", "Size of the store's file.")
@@ -38,6 +40,7 @@ var (
 
 	mMembership = countersOf[membership.Stats]("coterie_membership_")
 	mTransport  = countersOf[transport.Stats]("coterie_transport_")
+	mGossip     = countersOf[gossip.Stats]("coterie_gossip_")
 	mReplicator = countersOf[replicator.Stats]("coterie_replicator_", "role")
 )
 
@@ -137,6 +140,11 @@ func (n *Node) reportMetrics(report func(*sight.Metric, float64, ...string)) {
 	report(mLinks, float64(st.LinksUp))
 	for d, dropped := range st.Dropped {
 		report(mDropped, float64(dropped), transport.Drop(d).String())
+	}
+	hints := n.swim.Stats()
+	mGossip.report(report, hints)
+	for r, refused := range hints.Refused {
+		report(mScreened, float64(refused), gossip.Refusal(r).String())
 	}
 	for _, role := range n.cfg.Roles {
 		oldest, _ := v.Oldest(role)

@@ -104,6 +104,14 @@
 //	coterie_transport_dial_errors_total              dial errors
 //	coterie_transport_accepted_total                 accepted
 //	coterie_transport_dropped_total{reason}          frames and connections given up
+//	coterie_gossip_packets_out_total                 packets handed to the transport
+//	coterie_gossip_packets_in_total                  packets handed to memberlist
+//	coterie_gossip_packets_lost_total                packets that the transport did not take
+//	coterie_gossip_packets_dropped_total             packets that memberlist was too slow to read
+//	coterie_gossip_joins_total                       attempts to join through an address
+//	coterie_gossip_join_errors_total                 of those, the ones that failed
+//	coterie_gossip_turned_away_total                 nodes of other clusters, malformed ones, and more than a cluster has
+//	coterie_gossip_refused_total{reason}             packets and streams of gossip that were turned away
 //	coterie_transport_links                          gauge: outgoing connections
 //	coterie_replicator_malformed_total{role}         messages or groups dropped because they make no sense
 //	coterie_replicator_strangers_total{role}         messages dropped because their sender is not in the view, or no view is installed

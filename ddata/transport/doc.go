@@ -54,7 +54,7 @@
 //     the limit. Beyond the limit the sender gets ErrFrameTooLarge.
 //   - Bounded hostility. A peer that sends garbage, or a length that it does not
 //     fill, is disconnected and counted, and costs no more memory than twice
-//     the bytes that it sent. Of messages in parts a receiver holds MessageMax bytes for each peer; whoever would be beyond that waits unread.
+//     the bytes that it sent, as far as frames go; a channel's handlers and acceptors of streams answer for what they make of the bytes. Of messages in parts a receiver holds MessageMax bytes for each peer; whoever would be beyond that waits unread.
 //     Connections are bounded (Config.ConnsMax); of those that
 //     say no hello, the oldest has to go when there are too many, so that a crowd
 //     of silent ones keeps no node out. Nothing but a hello is read before cluster,

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/hashicorp/memberlist"
@@ -18,6 +19,8 @@ var channel = transport.ChannelOf("gossip/memberlist")
 // bridge is memberlist's Transport over ours.
 type bridge struct {
 	t       transport.Transport
+	label   string // the cluster's name
+	note    func(Note)
 	ip      net.IP
 	port    int
 	n       *counters
@@ -25,15 +28,18 @@ type bridge struct {
 	packets chan *memberlist.Packet
 	streams chan net.Conn
 
+	held atomic.Int64 // bytes for what is being read from streams
+
 	mu    sync.Mutex
 	conns map[*stream]struct{} // open streams, to be closed by Shutdown; nil after it
+	taken []*stream            // of those, the ones that others opened, in their order
 }
 
 var _ memberlist.NodeAwareTransport = (*bridge)(nil)
 
-func newBridge(ctx context.Context, t transport.Transport, ip net.IP, port int, n *counters) *bridge {
+func newBridge(ctx context.Context, t transport.Transport, cfg Config, ip net.IP, port int, n *counters) *bridge {
 	b := &bridge{
-		t: t, ip: ip, port: port, n: n, ctx: ctx, conns: map[*stream]struct{}{},
+		t: t, label: cfg.Cluster, note: cfg.OnNote, ip: ip, port: port, n: n, ctx: ctx, conns: map[*stream]struct{}{},
 		packets: make(chan *memberlist.Packet, packetsWaiting), streams: make(chan net.Conn),
 	}
 	t.Handle(channel, b)
@@ -43,6 +49,10 @@ func newBridge(ctx context.Context, t transport.Transport, ip net.IP, port int, 
 
 // Receive takes one packet. It never waits: memberlist's packets may be lost, the frames behind them may not.
 func (b *bridge) Receive(from transport.NodeID, payload []byte) {
+	if err := screenPacket(payload, b.label); err != nil {
+		b.refuse(err, from.String())
+		return
+	}
 	addr, _ := b.t.PeerAddr(from)
 	p := &memberlist.Packet{Buf: bytes.Clone(payload), From: address(addr), Timestamp: time.Now()}
 	select {
@@ -55,7 +65,7 @@ func (b *bridge) Receive(from transport.NodeID, payload []byte) {
 
 // accept hands an incoming stream to memberlist.
 func (b *bridge) accept(_ transport.NodeID, conn net.Conn) {
-	s := b.track(conn)
+	s := b.track(conn, true)
 	if s == nil {
 		return
 	}
@@ -63,6 +73,14 @@ func (b *bridge) accept(_ transport.NodeID, conn net.Conn) {
 	case b.streams <- s:
 	case <-b.ctx.Done():
 		s.Close()
+	}
+}
+
+// refuse counts what was turned away, and why.
+func (b *bridge) refuse(err error, from string) {
+	if e, ok := errors.AsType[errScreened](err); ok {
+		b.n.refused[e.why].Add(1)
+		b.note(Note{Text: "turned away", Addr: from, Err: err})
 	}
 }
 
@@ -118,7 +136,7 @@ func (b *bridge) DialAddressTimeout(to memberlist.Address, timeout time.Duration
 	if err != nil {
 		return nil, err
 	}
-	if s := b.track(conn); s != nil {
+	if s := b.track(conn, false); s != nil {
 		return s, nil
 	}
 	return nil, ErrClosed
@@ -130,39 +148,12 @@ func (b *bridge) Shutdown() error {
 	b.t.HandleStream(channel, nil)
 	b.mu.Lock()
 	open := b.conns
-	b.conns = nil
+	b.conns, b.taken = nil, nil
 	b.mu.Unlock()
 	for s := range open {
 		s.Conn.Close()
 	}
 	return nil
-}
-
-// track wraps a stream so that Shutdown can close it; nil says that it is too late.
-func (b *bridge) track(conn net.Conn) *stream {
-	s := &stream{Conn: conn, b: b}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.conns == nil {
-		conn.Close()
-		return nil
-	}
-	b.conns[s] = struct{}{}
-	return s
-}
-
-// stream is a stream that its bridge forgets when it is closed.
-type stream struct {
-	net.Conn
-	b *bridge
-}
-
-// Close closes the stream.
-func (s *stream) Close() error {
-	s.b.mu.Lock()
-	delete(s.b.conns, s)
-	s.b.mu.Unlock()
-	return s.Conn.Close()
 }
 
 // address is the net.Addr of a packet's sender.

@@ -10,15 +10,6 @@ import (
 	"github.com/hashicorp/memberlist"
 )
 
-// Limits and times that are not configurable.
-const (
-	packetMax      = 8 << 10 // bytes memberlist puts in a packet; its compound packets must stay below 60 KiB
-	packetsWaiting = 1024    // packets read from the transport that memberlist has not taken yet
-	joinsAtATime   = 3       // addresses that one round of the rejoin loop tries
-	resolveTimeout = 5 * time.Second
-	joinRetryMin   = 250 * time.Millisecond // first pause while nobody else is listed
-)
-
 // Preset picks memberlist's timing.
 type Preset uint8
 

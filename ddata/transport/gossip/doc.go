@@ -26,6 +26,11 @@
 //
 // # Guarantees
 //
+// memberlist makes room for what a message claims to hold. So packets and streams are read here first (screen.go), and only what nodes
+// of ours send is given to it, complete and within bounds: no compression, no encryption, no messages of users, a sync of no more nodes than a
+// cluster may have had lately. Streams of others are bounded, in number and in bytes, as are the nodes that are listed. What is turned away is
+// counted with the reason (Stats.Refused).
+//
 // Hints come from one goroutine, in the order of memberlist's events; a slow receiver delays nobody
 // and sees the latest of each node. Shutdown ends every goroutine of this package. memberlist's
 // last probe may outlive it by Afterlife at most.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"time"
 
 	"github.com/hashicorp/memberlist"
 
@@ -48,10 +49,28 @@ func (v *vetting) NotifyAlive(n *memberlist.Node) error {
 		err = fmt.Errorf("cluster %q, not %q", m.Cluster, v.self.Cluster)
 	case m.name() != n.Name:
 		err = fmt.Errorf("meta of %s under the name %s", m.name(), n.Name)
+	default:
+		err = v.room(m.UID)
 	}
 	if err != nil {
 		v.n.turnedAway.Add(1)
 		return fmt.Errorf("gossip: %w", err)
+	}
+	return nil
+}
+
+// room says whether a node may be listed that is not: whoever makes nodes up shall not fill the memory with them.
+func (v *vetting) room(id transport.NodeID) error {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if _, listed := v.listed[id]; listed {
+		return nil
+	}
+	if now := time.Now(); now.Sub(v.newcomersSince) >= newcomersIn {
+		v.newcomers, v.newcomersSince = 0, now
+	}
+	if v.newcomers++; len(v.listed) >= listedMax || v.newcomers > listedMax {
+		return fmt.Errorf("%d nodes are listed, %d are new", len(v.listed), v.newcomers)
 	}
 	return nil
 }

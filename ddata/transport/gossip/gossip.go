@@ -46,12 +46,15 @@ type Stats struct {
 	PacketsLost, PacketsDropped uint64
 	// Joins and JoinErrors count attempts of the rejoin loop, by address, and those that failed.
 	Joins, JoinErrors uint64
-	// TurnedAway counts alive messages of other clusters, or malformed ones.
+	// TurnedAway counts alive messages of other clusters, malformed ones, and those of more nodes than a cluster has.
 	TurnedAway uint64
+	// Refused counts packets and streams that were not given to memberlist, by reason.
+	Refused [Refusals]uint64
 }
 
 type counters struct {
 	packetsOut, packetsIn, packetsLost, packetsDropped, joins, joinErrors, turnedAway atomic.Uint64
+	refused                                                                           [Refusals]atomic.Uint64
 }
 
 // Gossip is a running memberlist.
@@ -74,6 +77,9 @@ type Gossip struct {
 	listed map[transport.NodeID]listing
 	wanted map[transport.NodeID]string
 	found  []string // addresses of SetFound
+
+	newcomers      int // nodes not listed before, since newcomersSince
+	newcomersSince time.Time
 }
 
 // listing is a node that memberlist believes to be alive.
@@ -100,7 +106,7 @@ func New(t transport.Transport, cfg Config) (*Gossip, error) {
 		g.cancel()
 		return nil, err
 	}
-	g.bridge = newBridge(g.ctx, t, ip, port, &g.n)
+	g.bridge = newBridge(g.ctx, t, cfg, ip, port, &g.n)
 	g.conf = cfg.memberlist(self, port)
 	g.conf.Transport, g.conf.Delegate, g.conf.Events, g.conf.Alive = g.bridge, &delegate{meta: meta}, (*events)(g), (*vetting)(g)
 	g.conf.Logger = log.New(logWriter(cfg.OnNote), "", 0)
@@ -180,11 +186,15 @@ func (g *Gossip) Listed() []Hint {
 
 // Stats is a snapshot of the counters.
 func (g *Gossip) Stats() Stats {
-	return Stats{
+	s := Stats{
 		PacketsOut: g.n.packetsOut.Load(), PacketsIn: g.n.packetsIn.Load(),
 		PacketsLost: g.n.packetsLost.Load(), PacketsDropped: g.n.packetsDropped.Load(),
 		Joins: g.n.joins.Load(), JoinErrors: g.n.joinErrors.Load(), TurnedAway: g.n.turnedAway.Load(),
 	}
+	for r := range s.Refused {
+		s.Refused[r] = g.n.refused[r].Load()
+	}
+	return s
 }
 
 // Leave tells the others that this node goes. It returns when that was sent to one of them, or with

@@ -223,7 +223,7 @@ func TestPeerLinks(t *testing.T) {
 			if up := n.mesh.Stats().LinksUp; up != 2 {
 				t.Errorf("%s has %d links up, want those to its 2 peers", n.addr, up)
 			}
-			if s := n.Stats(); s.PacketsLost+s.PacketsDropped+s.TurnedAway != 0 || s.PacketsIn == 0 {
+			if s := n.Stats(); s.PacketsLost+s.PacketsDropped+s.TurnedAway != 0 || s.PacketsIn == 0 || s.Refused != [Refusals]uint64{} {
 				t.Errorf("%s: %+v", n.addr, s)
 			}
 		}
@@ -281,6 +281,12 @@ func TestTCP(t *testing.T) {
 		}
 	}
 	for i, g := range all {
+		if s := g.Stats(); s.Refused != [Refusals]uint64{} || s.PacketsIn == 0 {
+			t.Errorf("own nodes were turned away: %+v", s)
+		}
+		if held := g.bridge.held.Load(); held != 0 {
+			t.Errorf("%d bytes are held for streams that have ended", held)
+		}
 		if err := g.Shutdown(); err != nil {
 			t.Error(err)
 		}
