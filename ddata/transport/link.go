@@ -89,7 +89,11 @@ func (l *link) send(ch Channel, payload []byte, bound int) error {
 	}
 	start := len(l.buf)
 	l.buf = appendFrame(l.buf, ch, payload)
-	l.addedUnlock(l.cutLocked(start, ch))
+	frames := 1
+	if len(payload) > l.m.cfg.FrameMax {
+		frames = l.cutLocked(start, ch)
+	}
+	l.addedUnlock(frames)
 	return nil
 }
 
@@ -128,16 +132,17 @@ func (l *link) append(ch Channel, fill func([]byte) []byte, check func() error, 
 	}
 	putFrameHeader(out[start:], ch, size)
 	l.buf = out
+	frames := 1
+	if size > l.m.cfg.FrameMax {
+		frames = l.cutLocked(start, ch)
+	}
 	locked = false
-	l.addedUnlock(l.cutLocked(start, ch))
+	l.addedUnlock(frames)
 	return nil, nil
 }
 
-// cutLocked makes parts of the frame that begins at start and is the last, if it is above FrameMax, and returns how many frames it is now.
+// cutLocked makes parts of the frame that begins at start and is the last, and returns how many.
 func (l *link) cutLocked(start int, ch Channel) (frames int) {
-	if len(l.buf)-start-frameHeader <= l.m.cfg.FrameMax {
-		return 1
-	}
 	l.buf, frames = cutParts(l.buf, start, ch, min(l.m.cfg.FrameMax, partMax))
 	return frames
 }
