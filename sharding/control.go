@@ -45,10 +45,13 @@ type control struct {
 	asideMu sync.Mutex // ctx ends under it
 	asides  sync.WaitGroup
 
-	lonelyAt time.Time // when to look whether messages wait that nobody can take; zero: none wait
-	retryAt  time.Time // of what follows
-	flushes  map[uint32]bool
-	fences   map[protocol.ShardID]protocol.SendFence // the latest of each shard counts
+	lonelyAt              time.Time     // when to look whether messages wait that nobody can take; zero: none wait
+	measureEvery          time.Duration // 0: never
+	measureAt, measuredAt time.Time
+
+	retryAt time.Time // of what follows
+	flushes map[uint32]bool
+	fences  map[protocol.ShardID]protocol.SendFence // the latest of each shard counts
 }
 
 // hosting is one Shard machine and what it steers.
@@ -127,7 +130,7 @@ func (c *control) Deadline() time.Time {
 	if len(c.due) > 0 {
 		d = earlier(d, c.due[0].at)
 	}
-	return earlier(earlier(d, c.lonelyAt), c.retryAt)
+	return earlier(earlier(earlier(d, c.lonelyAt), c.retryAt), c.measureAt)
 }
 
 func earlier(a, b time.Time) time.Time {
@@ -156,6 +159,9 @@ func (c *control) tick(now time.Time) {
 	}
 	if !c.lonelyAt.IsZero() && !now.Before(c.lonelyAt) {
 		c.warnUnhosted(now)
+	}
+	if !c.measureAt.IsZero() && !now.Before(c.measureAt) {
+		c.measure(now)
 	}
 	if !c.retryAt.IsZero() && !now.Before(c.retryAt) {
 		c.retry(now)

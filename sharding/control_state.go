@@ -50,6 +50,7 @@ func (c *control) follow() (cancel func()) {
 		return func() {}
 	}
 	homes := protocol.StateKey(c.cfg.Type, protocol.StateHomes, 0)
+	locations := protocol.StateKey(c.cfg.Type, protocol.StateLocations, 0)
 	remembered := protocol.StateKey(c.cfg.Type, protocol.StateRemembered, 0)
 	ids := protocol.DurablePrefix(c.cfg.Type)
 	return c.state.Subscribe("sharding/"+c.cfg.Type+"/", func(key string, v crdt.Reader) {
@@ -58,6 +59,8 @@ func (c *control) follow() (cancel func()) {
 			if c.latest.Swap(&v) == nil { // else the loop is about to look
 				c.post(ctlInput{do: func(time.Time) { c.tableChanged(*c.latest.Swap(nil)) }})
 			}
+		case key == locations:
+			c.coord.locationsChanged(v)
 		case key == remembered:
 			c.coord.rememberedChanged(v)
 		case strings.HasPrefix(key, ids):

@@ -15,6 +15,9 @@ type coordination struct {
 	m      *protocol.Coordinator
 	loop   *drive.Loop[coordInput]
 	shards map[protocol.ShardID]bool // remembered shards that the machine was told of
+
+	locations crdt.Reader  // that the machine knows of
+	wanted    *crdt.Reader // the latest; nil: none came
 }
 
 // coordInput is one input of the machine, or a function to run.
@@ -36,7 +39,7 @@ func (d *coordination) Step(now time.Time, in coordInput) {
 		d.c.write(w, func(err error) { d.post(protocol.Wrote{ID: w.ID, Err: err}) })
 	}
 	for _, r := range fx.Read {
-		d.c.read(r, func(_ crdt.Reader, in protocol.DidRead) { d.post(in) })
+		d.c.read(r, func(v crdt.Reader, in protocol.DidRead) { d.didRead(r.Kind, v, in) })
 	}
 	for _, e := range fx.Send {
 		d.c.send(e)
@@ -46,6 +49,38 @@ func (d *coordination) Step(now time.Time, in coordInput) {
 	}
 	for _, e := range fx.Notify {
 		d.c.notify(e)
+	}
+}
+
+// didRead hands the machine what was read. Locations that changed meanwhile are newer than what was read of them.
+func (d *coordination) didRead(k protocol.StateKind, v crdt.Reader, in protocol.DidRead) {
+	if k != protocol.StateLocations || in.Err != nil {
+		d.post(in)
+		return
+	}
+	d.loop.Force(coordInput{do: func(now time.Time) {
+		d.locations = v
+		d.Step(now, coordInput{in: in})
+		d.compareLocations(now)
+	}})
+}
+
+// locationsChanged tells the machine what an outside client has changed.
+func (d *coordination) locationsChanged(v crdt.Reader) {
+	d.loop.Force(coordInput{do: func(now time.Time) {
+		d.wanted = &v
+		d.compareLocations(now)
+	}})
+}
+
+func (d *coordination) compareLocations(now time.Time) {
+	if d.wanted == nil {
+		return
+	}
+	in := protocol.DiffLocations(d.locations, *d.wanted)
+	d.locations = *d.wanted
+	if len(in.Put)+len(in.Removed) > 0 {
+		d.Step(now, coordInput{in: in})
 	}
 }
 

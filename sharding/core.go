@@ -47,7 +47,9 @@ type core struct {
 
 	start time.Time     // of the region's clock
 	tick  atomic.Uint32 // counted by the idle sweep
-	sweep sweeper
+
+	measures bool // what shards do is measured
+	sweep    sweeper
 
 	closed chan struct{} // the region has stopped
 

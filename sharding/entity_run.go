@@ -75,7 +75,7 @@ func (e *entity) run(p *pool) {
 	r := e.shard.region
 	e.fresh = e.shard.keeper != nil
 	for e.more() {
-		o, stack, failure := e.handle(r, p)
+		o, stack, failure := e.measured(r, p)
 		if o == emptied && p.queued.Load() > 0 {
 			o = yielded
 		}

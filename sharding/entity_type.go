@@ -43,13 +43,27 @@ type EntityType[M any] struct {
 	// StopTimeout: a handler that has not returned this long after its shard was told to stop aborts the hand-off. Default 10 s.
 	StopTimeout time.Duration
 
-	// Strategy chooses the homes of shards. Default: allocation.LeastShard.
+	// Strategy chooses the homes of shards: one of package allocation, or any other implementation, which is called where it can hold nobody up and
+	// break nothing. The same on every node of the role. Default: allocation.LeastShard with its defaults.
 	Strategy allocation.Strategy
+	// StrategyTimeout is how long a Strategy of one's own may think before LeastShard answers in its place. Default 5 s.
+	StrategyTimeout time.Duration
 	// MinRegions is the number of regions that must be there before the first shard gets a home. Nodes that die later do not bring the wait back.
 	// Default 1.
 	MinRegions int
 	// RebalanceInterval is the time between two looks at the balance. Default 10 s, 100 ms on a node with ddata.Local; negative = never.
 	RebalanceInterval time.Duration
+	// RebalanceDelay is how long the members must have been the same before the balance is looked at. In a rolling restart, a little more than
+	// the time from one node to the next keeps shards from being moved to each that has come back while the next one is about to leave; what
+	// loses its home gets a new one at once all the same. Default 0.
+	RebalanceDelay time.Duration
+	// RebalanceMixedVersions has the balance looked at also while nodes run several app versions. Default false: what moved to an old one would
+	// have to move again.
+	RebalanceMixedVersions bool
+	// RebalanceUnreachable has the balance looked at also while a member is unreachable. Default false: hand-offs wait for it until they are aborted.
+	RebalanceUnreachable bool
+	// RebalanceJoining has the balance looked at also while a member is joining. Default false: it will want its share at once.
+	RebalanceJoining bool
 	// RetryInterval is the longest pause between two repetitions of what another node has not answered. Default 2 s, 100 ms on a node with ddata.Local.
 	RetryInterval time.Duration
 	// BeginTimeout and HandOffTimeout bound the two phases of a hand-off; past them it is aborted and the shard stays. Defaults 10 s and 60 s.

@@ -68,6 +68,8 @@ func machineConfig[M any](p Ports, t EntityType[M]) protocol.Config {
 	return protocol.Config{
 		Type: t.Name, Role: t.Role, Self: p.Cluster.UID(), Shards: t.Shards, Proxy: p.State == nil, Remember: t.RememberEntities,
 		Strategy: t.Strategy, MinRegions: t.MinRegions, RebalanceInterval: t.RebalanceInterval, RetryInterval: t.RetryInterval,
+		StrategyTimeout: t.StrategyTimeout, RebalanceDelay: t.RebalanceDelay, RebalanceMixedVersions: t.RebalanceMixedVersions,
+		RebalanceUnreachable: t.RebalanceUnreachable, RebalanceJoining: t.RebalanceJoining,
 		BeginTimeout: t.BeginTimeout, HandOffTimeout: t.HandOffTimeout, StopTimeout: t.StopTimeout,
 		PassivationTimeout: t.Passivation.StopTimeout,
 		BufferMax:          t.BufferMax, RestartBackoff: t.RestartBackoffMax, RecoveryBatch: t.RecoveryBatch, RecoveryInterval: t.RecoveryInterval,
@@ -116,6 +118,7 @@ func newEngine(p Ports, r *core, cfg protocol.Config) (*engine, error) {
 		}
 		c.coord = &coordination{c: c, m: m, shards: map[protocol.ShardID]bool{}}
 		c.coord.loop = drive.New[coordInput](c.coord, inboxMax)
+		c.measureFrom(time.Now())
 	}
 	c.loop = drive.New[ctlInput](c, inboxMax)
 	run.control, r.ctl, r.sweep.shards = c, c, c.hostedShards

@@ -24,6 +24,8 @@ type shard struct {
 	dead     bool                          // closed or killed: refuses everything
 	out      func(e *entity, env envelope) // once dead: takes what was left
 
+	work *work // nil: nobody wants to know
+
 	busy atomic.Int64 // while sealed: entities that still have to become idle, plus one for whoever counts them
 	done func()       // called when busy is 0
 }
@@ -32,6 +34,9 @@ func newShard(r *core, number uint32, token protocol.Token) *shard {
 	s := &shard{region: r, number: number, token: token, entities: map[string]*entity{}}
 	if r.passivation.Limited() {
 		s.keeper = newKeeper(r.passivation, int(r.share.Load()))
+	}
+	if r.measures {
+		s.work = &work{}
 	}
 	return s
 }

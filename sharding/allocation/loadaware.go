@@ -13,16 +13,16 @@ import (
 // them for each shard. A new shard goes to the region with the least load among those with the newest app version. While nothing is known,
 // or next to nothing goes on, it goes by the numbers of shards.
 //
-// A round of rebalancing is due when a region is further from the mean than Tolerance; rounds go on until all are within half of that, and
+// A round of rebalancing is due when a region is further from its fair share than Tolerance; rounds go on until all are within half of that, and
 // then there is rest. A round takes from the busiest region the shard that brings it and the least busy one nearest to each other, until the
-// budget is spent or nothing is gained any more. It waits for the round before, and leaves a shard where it is for RestAfterMove. One shard that is
-// busier than all else is not moved around: what lives beside it is moved away.
+// budget is spent or nothing is gained any more. It waits for the round before, and leaves a shard where it is for RestAfterMove. A shard that is
+// busier than a fair share is not moved around: it is the share of its region, what lives beside it is moved away, and the others share the rest.
 //
 // It does not know how strong nodes are: all count alike.
 type LoadAware struct {
 	// How much of the load goes by each of its kinds, in proportion to each other. All zero: 1, 2 and 1.
 	MessageWeight, HandlerTimeWeight, EntityWeight float64
-	// Tolerance is how far from the mean a region may be, as a share of it. Default 0.1.
+	// Tolerance is how far from its fair share a region may be, as a part of the mean. Default 0.1.
 	Tolerance float64
 	// RebalanceAbsoluteLimit and RebalanceRelativeLimit bound what a round moves, as in LeastShard. Defaults 20 and 0.1.
 	RebalanceAbsoluteLimit int
@@ -90,8 +90,8 @@ type plan struct {
 	a       *Allocations
 	w       *weights
 	regions []planned
-	mean    float64
-	near    float64 // the share of the mean by which a region may be off at the end
+	mean    float64 // without the shards that are heavier, and as many regions
+	near    float64 // the part of the mean by which a region may be off at the end
 	rests   func(ShardID) bool
 	out     []ShardID
 }
@@ -99,6 +99,7 @@ type plan struct {
 type planned struct {
 	uid    UID
 	sum    float64
+	fair   float64   // what it should have: the mean, or its heaviest shard
 	asked  bool      // its shards have been looked at
 	shards []weighed // that may move, the heaviest last
 	fixed  bool      // nothing can be gained by what it has
@@ -138,22 +139,52 @@ func (l LoadAware) newPlan(a *Allocations) *plan {
 		return !at.IsZero() && a.Now.Sub(at) < rest
 	}
 	p := &plan{a: a, w: a.weights, near: l.tolerance() / 2, rests: rests}
+	total := 0.0
 	for i, r := range a.Regions {
 		if !r.Leaving {
 			p.regions = append(p.regions, planned{uid: r.UID, sum: p.w.sums[i]})
-			p.mean += p.w.sums[i]
+			total += p.w.sums[i]
 		}
 	}
-	p.mean /= float64(max(1, len(p.regions)))
+	p.share(total)
 	return p
 }
+
+// share finds what each region should have. Who has a shard that is heavier than the mean should have nothing else, and the others share the rest.
+func (p *plan) share(total float64) {
+	regions := len(p.regions)
+	var heavy []float64
+	for i := range p.regions {
+		r := &p.regions[i]
+		for _, s := range p.a.ShardsOf(r.uid) {
+			w := p.w.of(p.a, s)
+			r.fair = max(r.fair, w)
+			if w*float64(regions) > total {
+				heavy = append(heavy, w)
+			}
+		}
+	}
+	slices.Sort(heavy)
+	for _, w := range slices.Backward(heavy) {
+		if regions > 1 && w*float64(regions) > total {
+			total, regions = total-w, regions-1
+		}
+	}
+	p.mean = total / float64(max(1, regions))
+	for i := range p.regions {
+		p.regions[i].fair = max(p.regions[i].fair, p.mean)
+	}
+}
+
+// over is what a region has beyond its share.
+func (r *planned) over() float64 { return r.sum - r.fair }
 
 // due says whether a region is too far off: further than the tolerance, or while rounds go on than half of it.
 func (p *plan) due(tolerance float64, moving bool) bool {
 	if moving {
 		tolerance = p.near
 	}
-	return slices.ContainsFunc(p.regions, func(r planned) bool { return math.Abs(r.sum-p.mean) > tolerance*p.mean })
+	return slices.ContainsFunc(p.regions, func(r planned) bool { return r.over() > tolerance*p.mean || r.sum < p.mean*(1-tolerance) })
 }
 
 // step moves one more shard, in the plan; false: nothing is to be gained any more.
@@ -164,7 +195,7 @@ func (p *plan) step() bool {
 			return false
 		}
 		f, t := &p.regions[from], &p.regions[to]
-		if f.sum <= p.mean*(1+p.near) && t.sum >= p.mean*(1-p.near) || f.sum-t.sum <= p.mean*p.near {
+		if f.over() <= p.mean*p.near && t.sum >= p.mean*(1-p.near) {
 			return false
 		}
 		i, ok := f.pick(p, f.sum-t.sum)
@@ -181,11 +212,11 @@ func (p *plan) step() bool {
 	}
 }
 
-// extremes are the busiest region from which something may be taken, -1 if there is none, and the least busy one.
+// extremes are the region furthest beyond its share from which something may be taken, -1 if there is none, and the least busy one.
 func (p *plan) extremes() (from, to int) {
 	from = -1
 	for i, r := range p.regions {
-		if !r.fixed && (from < 0 || r.sum > p.regions[from].sum) {
+		if !r.fixed && (from < 0 || r.over() > p.regions[from].over()) {
 			from = i
 		}
 		if r.sum < p.regions[to].sum {
@@ -206,6 +237,9 @@ func (r *planned) pick(p *plan, gap float64) (int, bool) {
 			}
 		}
 		slices.SortStableFunc(r.shards, func(x, y weighed) int { return cmp.Compare(x.w, y.w) })
+	}
+	if gap <= p.mean*p.near {
+		return 0, false
 	}
 	i, _ := slices.BinarySearchFunc(r.shards, gap/2, func(x weighed, half float64) int { return cmp.Compare(x.w, half) })
 	best, gain := -1, p.w.unknown*dust

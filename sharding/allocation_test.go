@@ -1,0 +1,236 @@
+package sharding
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/sharding/allocation"
+	"github.com/coterie-go/coterie/sharding/protocol"
+)
+
+// idIn is an entity id of a shard.
+func idIn(shard, shards int) string {
+	for i := 0; ; i++ {
+		if id := fmt.Sprint("cart-", i); ShardOf(id, shards) == shard {
+			return id
+		}
+	}
+}
+
+// TestExternalClient: shards go where the client wants them, with a majority's knowledge (A12 of the reference's defects), and stay when it takes
+// that back.
+func TestExternalClient(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		typ := cartType(&cartLog{})
+		typ.Shards, typ.Strategy, typ.RebalanceInterval = 4, allocation.External{}, time.Second
+		a, b := w.join("backend"), w.join("backend")
+		ra := start(a, typ)
+		start(b, typ)
+		proxy := start(w.join("frontend"), typ)
+		w.install()
+		ctx := within(t, 5*time.Minute)
+		client, err := ra.External()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := proxy.External(); !errors.Is(err, ErrUnknownRole) {
+			t.Errorf("a client on a proxy: %v", err)
+		}
+		if err := client.SetShardLocation(ctx, 1, b.member); err != nil {
+			t.Fatal(err)
+		}
+		if err := client.SetShardLocations(ctx, map[int]string{4: "x"}); !errors.Is(err, ErrConfig) {
+			t.Errorf("a shard that does not exist: %v", err)
+		}
+		homes := func() (at [4]membership.UID) {
+			for s := range at {
+				if _, err := Ask(ctx, ra, idIn(s, 4), total{}); err != nil {
+					t.Fatal(err)
+				}
+				at[s], _ = ra.Locate(idIn(s, 4))
+			}
+			return at
+		}
+		if got, want := homes(), [4]membership.UID{a.UID(), b.UID(), a.UID(), a.UID()}; got != want {
+			t.Errorf("homes %v, want the requester's but for shard 1: %v", got, want)
+		}
+		if err := client.SetShardLocations(ctx, map[int]string{2: b.member.Addr, 1: ""}); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := client.ShardLocations(ctx); err != nil || !maps.Equal(got, map[int]string{2: b.member.Addr}) {
+			t.Errorf("locations %v, %v", got, err)
+		}
+		<-time.After(5 * time.Second)
+		if got, want := homes(), [4]membership.UID{a.UID(), b.UID(), b.UID(), a.UID()}; got != want {
+			t.Errorf("homes %v, want shard 2 moved and shard 1 left where it is: %v", got, want)
+		}
+		w.kill(a) // the coordinator: the next one knows what the client wants
+		if got, _ := client.ShardLocations(ctx); len(got) != 1 {
+			t.Errorf("locations %v", got)
+		}
+		synctest.Wait()
+	})
+}
+
+// TestExternalClientTimeout: a call without a deadline ends by itself.
+func TestExternalClientTimeout(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		typ := cartType(&cartLog{})
+		typ.Strategy = allocation.External{}
+		g := start(w.join("backend"), typ)
+		w.install()
+		client, err := g.External()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer w.store.stall(client.key())()
+		began := time.Now()
+		if err := client.SetShardLocations(context.Background(), map[int]string{1: "x"}); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("it ends with %v", err)
+		}
+		if took := time.Since(began); took != ClientTimeout {
+			t.Errorf("after %v", took)
+		}
+	})
+}
+
+// TestLoadsAreMeasured: two shards whose handlers take long live on one node; what the regions measure moves one of them.
+func TestLoadsAreMeasured(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		typ := cartType(&cartLog{})
+		typ.Shards, typ.Strategy, typ.RebalanceInterval = 8, allocation.LoadAware{LoadHalfLife: time.Second}, 2*time.Second
+		typ.New = func(*Context[message_]) Entity[message_] {
+			return receiveFunc(func(c *Context[message_], m message_) error {
+				if _, ok := m.(addItem); ok {
+					<-time.After(20 * time.Millisecond)
+					return nil
+				}
+				return c.Reply(0)
+			})
+		}
+		a := w.join("backend")
+		ra := start(a, typ)
+		start(w.join("backend"), typ)
+		w.install()
+		ctx := within(t, 5*time.Minute)
+		var hot []string
+		for s := range 8 {
+			id := idIn(s, 8)
+			if _, err := Ask(ctx, ra, id, total{}); err != nil {
+				t.Fatal(err)
+			}
+			if home, _ := ra.Locate(id); home == a.UID() && len(hot) < 2 {
+				hot = append(hot, id)
+			}
+		}
+		for range 1500 {
+			for _, id := range hot {
+				if err := ra.Tell(ctx, id, addItem{}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			<-time.After(20 * time.Millisecond)
+		}
+		one, _ := ra.Locate(hot[0])
+		other, _ := ra.Locate(hot[1])
+		if one == other {
+			t.Error("the two busy shards still live on one node")
+		}
+	})
+}
+
+// TestNothingIsMeasured: where no strategy looks at loads, shards note nothing.
+func TestNothingIsMeasured(t *testing.T) {
+	g, _ := localRegion(t, cartType(&cartLog{}))
+	if s := newShard(g.core, 0, protocol.Token{}); s.work != nil {
+		t.Error("it is measured")
+	}
+}
+
+// moody is a strategy of a user's that panics, or thinks for ever.
+type moody struct {
+	thinks chan struct{}
+	asked  *atomic.Int64
+}
+
+func (m moody) Allocate(protocol.UID, protocol.ShardID, *allocation.Allocations) (protocol.UID, bool) {
+	m.asked.Add(1)
+	if m.thinks != nil {
+		<-m.thinks
+	}
+	panic("not today")
+}
+
+func (m moody) Rebalance(*allocation.Allocations, []protocol.ShardID) []protocol.ShardID { return nil }
+
+// TestCustomStrategy: a strategy that panics or never returns costs nobody anything but the time limit.
+func TestCustomStrategy(t *testing.T) {
+	for name, thinks := range map[string]bool{"panics": false, "thinks for ever": true} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, w *world) {
+				s := moody{asked: &atomic.Int64{}}
+				if thinks {
+					s.thinks = make(chan struct{})
+					defer close(s.thinks)
+				}
+				var alarms atomic.Int64
+				typ := cartType(&cartLog{})
+				typ.Strategy, typ.StrategyTimeout, typ.RebalanceInterval = s, 3*time.Second, -1
+				typ.OnEvent = func(e protocol.Event) {
+					if e.Kind == protocol.StrategyFailed || e.Kind == protocol.StrategyStuck {
+						alarms.Add(1)
+					}
+				}
+				g := start(w.join("backend"), typ)
+				start(w.join("backend"), typ)
+				w.install()
+				ctx := within(t, time.Minute)
+				began := time.Now()
+				for i := range 20 {
+					if _, err := Ask(ctx, g, fmt.Sprint("cart-", i), total{}); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if took := time.Since(began); took > 5*time.Second {
+					t.Errorf("it took %v", took)
+				}
+				if s.asked.Load() == 0 || alarms.Load() == 0 {
+					t.Errorf("asked %d times, %d alarms", s.asked.Load(), alarms.Load())
+				}
+			})
+		})
+	}
+}
+
+// TestAllocationSettings: each setting of the type reaches the machine that obeys it, and faults are reported with the type.
+func TestAllocationSettings(t *testing.T) {
+	typ := cartType(&cartLog{})
+	typ.Strategy, typ.StrategyTimeout, typ.RebalanceInterval, typ.RebalanceDelay = allocation.Threshold{}, 1, 2, 3
+	typ.RebalanceMixedVersions, typ.RebalanceUnreachable, typ.RebalanceJoining, typ.MinRegions = true, true, true, 4
+	c := machineConfig(fakePorts(1, noNet{}, &fakeLease{}), typ)
+	if c.Strategy != (allocation.Threshold{}) || c.StrategyTimeout != 1 || c.RebalanceInterval != 2 || c.RebalanceDelay != 3 ||
+		!c.RebalanceMixedVersions || !c.RebalanceUnreachable || !c.RebalanceJoining || c.MinRegions != 4 {
+		t.Errorf("%+v", c)
+	}
+	for want, change := range map[string]func(*EntityType[message_]){
+		"RebalanceAbsoluteLimit -1": func(t *EntityType[message_]) {
+			t.Strategy = allocation.LeastShard{RebalanceAbsoluteLimit: -1}
+		},
+		"StrategyTimeout": func(t *EntityType[message_]) { t.StrategyTimeout = -1 },
+		"RebalanceDelay":  func(t *EntityType[message_]) { t.RebalanceDelay = -1 },
+	} {
+		typ := cartType(&cartLog{})
+		change(&typ)
+		if _, err := StartOn(fakePorts(1, noNet{}, &fakeLease{}), typ); !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", want, err)
+		}
+	}
+}
