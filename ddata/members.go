@@ -24,6 +24,11 @@ type members struct {
 
 	arbiter *arbiter // nil without Config.Leases
 
+	told struct { // the view that was sent last, as it is sent
+		view    *membership.View
+		payload []byte
+	}
+
 	last   time.Time              // time of the last step, to notice a suspend
 	reason atomic.Pointer[string] // what the node waits for
 
@@ -209,7 +214,7 @@ func withAdvice(err error, dir string) error {
 }
 
 func (m *members) send(e membership.Envelope) {
-	payload := membership.AppendMessage(nil, e.Msg)
+	payload := m.encode(e.Msg)
 	var err error
 	if e.To != 0 && m.n.View().Has(e.To) {
 		err = m.n.net.Send(transport.NodeID(e.To), transport.Control, 0, membershipChannel, payload)
@@ -219,6 +224,18 @@ func (m *members) send(e membership.Envelope) {
 	if err != nil {
 		m.n.Emit(sight.MessageUnsent{What: "membership", To: e.String(), Err: err})
 	}
+}
+
+// encode encodes a message; a view that goes to all, which grows with their number, once.
+func (m *members) encode(msg membership.Message) []byte {
+	c, ok := msg.(membership.Commit)
+	if !ok {
+		return membership.AppendMessage(nil, msg)
+	}
+	if m.told.view != c.View {
+		m.told.view, m.told.payload = c.View, membership.AppendMessage(nil, msg)
+	}
+	return m.told.payload
 }
 
 // connect makes the members of a view the peers of the transport.
