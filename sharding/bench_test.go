@@ -6,6 +6,8 @@ import (
 	"runtime"
 	"sync"
 	"testing"
+
+	"github.com/coterie-go/coterie/sharding/passivation"
 )
 
 func benchRegion(b *testing.B) *Region[message_] {
@@ -54,8 +56,21 @@ func BenchmarkTellByRef(b *testing.B) {
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds()/1e6, "M/s")
 }
 
+// BenchmarkTellSpread tells many entities in turn, so that every message is a turn of its own; limited, each of these is told to the policy.
 func BenchmarkTellSpread(b *testing.B) {
-	g := benchRegion(b)
+	for name, s := range map[string]passivation.Strategy{
+		"idle": {}, "lru": {ActiveEntityLimit: 1 << 20}, "composite": {ActiveEntityLimit: 1 << 20, Admission: passivation.DefaultStrategy().Admission},
+	} {
+		b.Run(name, func(b *testing.B) {
+			typ := cartType(&cartLog{})
+			typ.Passivation = s
+			g, _ := localRegion(b, typ)
+			tellSpread(b, g)
+		})
+	}
+}
+
+func tellSpread(b *testing.B, g *Region[message_]) {
 	ctx := context.Background()
 	var m message_ = addItem{"apple", 1}
 	ids := make([]string, 1000)

@@ -1,11 +1,14 @@
 package sharding
 
 import (
+	"fmt"
+	"runtime"
 	"testing"
 	"time"
 
 	"github.com/coterie-go/coterie/crdt/head"
 	"github.com/coterie-go/coterie/proptest"
+	"github.com/coterie-go/coterie/sharding/passivation"
 )
 
 // codecSamples are messages of types that are read by a plan, by reflection, and by themselves.
@@ -46,6 +49,49 @@ func TestDecodingIsFrugal(t *testing.T) {
 		append(appendMessageHead(nil, &message{kind: frameTell, shard: 3, typ: 9}, "id"), head.Null),
 		append(appendMessageHead(nil, &message{kind: frameAsk, shard: 3, typ: 0, call: 1, origin: 2}, "id"), 0xa0),
 		append(appendReplyHead(nil, 1<<32, statusOK), head.True), appendErrorReply(nil, 1<<32, 99, "x"), appendControl(nil, []byte{1, 2, 3}))
+}
+
+// An idle entity takes 400 bytes at most, its machine's part and its id included, with a limit on active entities and without one.
+func TestIdleEntitiesAreSmall(t *testing.T) {
+	const n, most = 40_000, 400
+	ids := make([]string, n)
+	for i := range ids {
+		ids[i] = fmt.Sprintf("cart-%010d", i)
+	}
+	for name, s := range map[string]passivation.Strategy{
+		"idle": {}, "least recently used": {ActiveEntityLimit: n}, "composite": passivation.DefaultStrategy(),
+		"least frequently used": {ActiveEntityLimit: n, Replacement: passivation.LeastFrequentlyUsed},
+	} {
+		if s.Limited() {
+			s.ActiveEntityLimit = 2 * n // some shards have more than their part
+		}
+		typ := cartType(&cartLog{})
+		typ.Passivation = s
+		empty := receiveFunc(func(c *Context[message_], m message_) error { return nil })
+		typ.New = func(*Context[message_]) Entity[message_] { return empty }
+		w := newWorld(t)
+		g := start(w.join("backend"), typ)
+		w.install()
+		askable := within(t, time.Minute)
+		for shard := range typ.Shards { // so that the shards and their machines are there
+			if err := g.StartEntity(askable, idsOf(shard, typ.Shards, 1)[0]); err != nil {
+				t.Fatal(err)
+			}
+		}
+		before := heapBytes()
+		for _, id := range ids {
+			if err := g.StartEntity(askable, id); err != nil {
+				t.Fatal(err)
+			}
+		}
+		bytes := int64(heapBytes()-before) / n
+		if active := g.Stats().Active; bytes > most || active != n+typ.Shards {
+			t.Errorf("%s: %d bytes for each of %d, want %d at most", name, bytes, active, most)
+		} else {
+			t.Logf("%s: %d bytes", name, bytes)
+		}
+	}
+	runtime.KeepAlive(ids)
 }
 
 // FuzzMessageDecode: whatever comes, it decodes or is refused, and what decodes is encoded again.
