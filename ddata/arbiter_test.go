@@ -198,7 +198,7 @@ func TestLeasesAreRefusedWithTheReason(t *testing.T) {
 		t.Error("a store that nobody asks:", err)
 	}
 	c.Downing = membership.LeaseMajority{MinorityDelay: -1}
-	if err := c.Validate(); err == nil || !strings.Contains(err.Error(), "MinorityDelay is negative") {
+	if err := c.Validate(); err == nil || !strings.Contains(err.Error(), "MinorityDelay -1ns is negative") {
 		t.Error("a negative delay:", err)
 	}
 	addrs := freeAddrs(t, 2)

@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"strings"
 	"testing"
 	"time"
 
@@ -75,6 +76,11 @@ func startAll(t *testing.T, configs ...ddata.Config) []*ddata.Node {
 	})
 	if failed != nil {
 		t.Fatal(failed)
+	}
+	for _, n := range nodes {
+		if h := n.Health().String(); strings.Contains(h, "is not here yet") {
+			t.Errorf("a node started before it had its data: %s", h)
+		}
 	}
 	return nodes
 }

@@ -94,7 +94,7 @@ type Config struct {
 	// Default: DefaultRole.
 	Roles []string
 
-	// AppVersion is the version of the service, shown in the view. Shards are not rebalanced while versions differ.
+	// AppVersion is the version of the service, shown in the view; at most 64 bytes. Shards are not rebalanced while versions differ.
 	AppVersion string
 
 	// MinMembers gates the first Up: joining members stay Joining until so many are there. Default: 1.
@@ -221,10 +221,15 @@ func (c Config) replication() replicator.Config {
 	return r
 }
 
-// timing is what the membership runs with.
-func (c Config) timing() membership.Timing {
+// membership is what the membership of this node runs with, but for who it is.
+func (c Config) membership() membership.Config {
+	preset := membership.LAN()
 	if c.Preset == Local {
-		return c.Timing.Or(membership.Local().Timing)
+		preset = membership.Local()
 	}
-	return c.Timing.Or(membership.LAN().Timing)
+	return membership.Config{
+		Timing: c.Timing.Or(preset.Timing), Name: c.Name, Roles: c.Roles, AppVersion: c.AppVersion,
+		Seeds: c.Seeds, BootstrapExpect: c.BootstrapExpect, BootstrapAnyDisks: c.BootstrapAnyDisks, Discovers: c.Discovery != nil,
+		MinMembers: c.MinMembers, MinMembersOf: c.MinMembersPerRole, Strategy: c.Downing, VotersMax: c.VotersMax,
+	}
 }

@@ -1,12 +1,14 @@
 package ddata
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
 	"net"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -33,17 +35,12 @@ func (c Config) Validate() error {
 		fault("Bind", "%v", err)
 	}
 	c.checkAdvertise(fault)
-	for _, s := range c.Seeds {
-		if err := checkAddr(s); err != nil {
-			fault("Seeds", "%v", err)
-		}
+	if err := discovery.Static(c.Seeds).Validate(); err != nil {
+		fault("Seeds", "%v", err)
 	}
-	for i, r := range c.Roles {
-		if err := checkName(r); err != nil {
-			fault("Roles", "%q: %v", r, err)
-		}
-		if slices.Contains(c.Roles[:i], r) {
-			fault("Roles", "%q is given twice", r)
+	for _, r := range c.Roles {
+		if r != "" && checkName(r) != nil {
+			fault("Roles", "%q: %v", r, checkName(r))
 		}
 	}
 	if len(c.AppVersion) > nameMax {
@@ -54,20 +51,11 @@ func (c Config) Validate() error {
 			fault("MinMembersPerRole", "%q: is negative", r)
 		}
 	}
-	if c.BootstrapExpect < 0 {
-		fault("BootstrapExpect", "is %d; give 0 (only join), 1 (alone) or the number of founders", c.BootstrapExpect)
-	}
 	if c.BootstrapExpect == 0 && len(c.Seeds) == 0 && c.Discovery == nil {
 		fault("Seeds", "is empty, Discovery is not set and BootstrapExpect is 0: the node could neither join nor found a cluster")
 	}
 	if err := discovery.Validate(c.Discovery); err != nil {
 		fault("Discovery", "%v", err)
-	}
-	if c.MinMembers < 0 {
-		fault("MinMembers", "is negative")
-	}
-	if c.VotersMax < 0 {
-		fault("VotersMax", "is negative; give 0 (all vote) or how many of the oldest vote")
 	}
 	c.checkDowning(fault)
 	if len(c.DurableKeys) > 0 && c.Dir == "" {
@@ -85,15 +73,25 @@ func (c Config) Validate() error {
 		fault("Preset", "%v is unknown", c.Preset)
 	}
 	c.checkReplication(fault)
-	c.checkTiming(fault)
+	c.checkMembership(fault)
 	c.checkTransport(fault)
 	return errors.Join(errs...)
 }
 
-func (c Config) checkTiming(fault func(field, format string, args ...any)) {
-	m := membership.Config{UID: 1, Addr: "x", Timing: c.timing()}
-	if err := m.Validate(); err != nil {
+// checkMembership finds what the membership could not run with, but for the name and the strategy, which are looked at elsewhere.
+func (c Config) checkMembership(fault func(field, format string, args ...any)) {
+	m := c.membership()
+	timing := membership.Config{UID: 1, Addr: "x", Timing: m.Timing}
+	if err := timing.Validate(); err != nil {
 		fault("Timing", "%v", err)
+	}
+	m.UID, m.Name, m.Strategy, m.Timing = 1, "x", nil, membership.Timing{}
+	m.Addr = cmp.Or(c.Advertise, "x")
+	if err := m.Validate(); err != nil {
+		for _, e := range err.(interface{ Unwrap() []error }).Unwrap() {
+			field, what, _ := strings.Cut(strings.Replace(e.Error(), "Addr ", "Advertise ", 1), " ")
+			fault(strings.TrimSuffix(field, ":"), "%s", what)
+		}
 	}
 }
 
@@ -162,14 +160,16 @@ func (c Config) validateKeys(fault func(field, format string, args ...any)) {
 
 // checkDowning finds an arbiter that is missing, or that nobody asks.
 func (c Config) checkDowning(fault func(field, format string, args ...any)) {
-	s, arbitrated := c.Downing.(membership.LeaseMajority)
+	if err := membership.CheckStrategy(c.Downing); err != nil {
+		fault("Downing", "%v", err)
+		return
+	}
+	_, arbitrated := c.Downing.(membership.LeaseMajority)
 	switch {
 	case arbitrated && c.Leases == nil:
 		fault("Leases", "is nil, and LeaseMajority needs a lease: give the store that all nodes use, for example file.Open of a directory on their host")
 	case !arbitrated && c.Leases != nil:
 		fault("Leases", "is set, and Downing does not use it: set Downing to membership.LeaseMajority, or Leases to nil")
-	case arbitrated && s.MinorityDelay < 0:
-		fault("Downing", "LeaseMajority.MinorityDelay is negative")
 	}
 }
 

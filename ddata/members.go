@@ -50,13 +50,8 @@ const suspendSlack = time.Second
 
 func newMembers(n *Node) (*members, error) {
 	m := &members{n: n, last: time.Now(), oldest: map[string]membership.UID{}}
-	cfg := membership.Config{Timing: n.cfg.timing()}
-	cfg.UID, cfg.Addr, cfg.Name = n.uid, n.net.Addr(), n.cfg.Name
-	cfg.Roles, cfg.AppVersion = n.cfg.Roles, n.cfg.AppVersion
-	cfg.Seeds, cfg.BootstrapExpect, cfg.BootstrapAnyDisks = n.cfg.Seeds, n.cfg.BootstrapExpect, n.cfg.BootstrapAnyDisks
-	cfg.Discovers = n.cfg.Discovery != nil
-	cfg.MinMembers, cfg.MinMembersOf = n.cfg.MinMembers, n.cfg.MinMembersPerRole
-	cfg.Strategy, cfg.VotersMax, cfg.Alike = n.cfg.Downing, n.cfg.VotersMax, alike(n.cfg)
+	cfg := n.cfg.membership()
+	cfg.UID, cfg.Addr, cfg.Alike = n.uid, n.net.Addr(), alike(n.cfg)
 	var record []byte
 	if n.disk != nil {
 		cfg.Disk, record = n.disk.id(), n.disk.record()

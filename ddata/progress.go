@@ -15,6 +15,11 @@ type progress struct {
 
 // report takes one role's state; it is called by the replicators' goroutines.
 func (n *Node) report(role string, caughtUp bool, settled membership.Epoch) {
+	n.note(role, caughtUp, settled)
+	n.maybeUp()
+}
+
+func (n *Node) note(role string, caughtUp bool, settled membership.Epoch) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	p := &n.progress
@@ -34,9 +39,12 @@ func (n *Node) report(role string, caughtUp bool, settled membership.Epoch) {
 	}
 }
 
-// maybeUp opens Start's door once the view lists this node as Up and it holds its first lease.
+// maybeUp opens Start's door once the view lists this node as Up, it has the data of its roles, and it holds its first lease.
 func (n *Node) maybeUp() {
-	if m, ok := n.View().Member(n.uid); ok && m.Status == membership.Up && n.HoldsLease() {
+	n.mu.Lock()
+	caughtUp := n.progress.said.caughtUp
+	n.mu.Unlock()
+	if m, ok := n.View().Member(n.uid); ok && caughtUp && m.Status == membership.Up && n.HoldsLease() {
 		n.once.Do(func() { close(n.up) })
 	}
 }

@@ -89,6 +89,39 @@ func TestBadTimingAndTransportAreNamed(t *testing.T) {
 	}
 }
 
+// What the membership could not run with is refused before anything is taken, by the name of the field; so are addresses that nobody can dial.
+func TestEveryFaultIsFoundBeforeTheStart(t *testing.T) {
+	lots := make([]string, 300)
+	for i := range lots {
+		lots[i] = fmt.Sprintf("r%d:1", i)
+	}
+	for says, tune := range map[string]func(*ddata.Config){ // order: each is tried by itself
+		`Config.Seeds: discovery: ":7946" is not`:    func(c *ddata.Config) { c.Seeds = []string{":7946"} },
+		`Config.Seeds: discovery: "a:0" is not`:      func(c *ddata.Config) { c.Seeds = []string{"a:0"} },
+		"Config.Seeds: there are 300":                func(c *ddata.Config) { c.Seeds = lots },
+		"Config.BootstrapExpect: 300 is above":       func(c *ddata.Config) { c.BootstrapExpect = 300 },
+		"Config.BootstrapExpect: -1 is negative":     func(c *ddata.Config) { c.BootstrapExpect = -1 },
+		"Config.Roles: there are 300":                func(c *ddata.Config) { c.Roles = lots },
+		`Config.Roles: "a" is given twice`:           func(c *ddata.Config) { c.Roles = []string{"a", "a"} },
+		"Config.VotersMax: 5000 is not":              func(c *ddata.Config) { c.VotersMax = 5000 },
+		"Config.MinMembers: -1 is negative":          func(c *ddata.Config) { c.MinMembers = -1 },
+		"Config.Downing: StaticQuorum.Size 0":        func(c *ddata.Config) { c.Downing = membership.StaticQuorum{} },
+		"Config.Downing: it is a pointer":            func(c *ddata.Config) { c.Downing = &membership.LeaseMajority{} },
+		"Config.AppVersion: is not UTF-8":            func(c *ddata.Config) { c.AppVersion = "\xff" },
+		"Config.Advertise: is longer than 256 bytes": func(c *ddata.Config) { c.Advertise = strings.Repeat("a", 300) + ":1" },
+	} {
+		c := config("127.0.0.1:0", nil, 1)
+		tune(&c)
+		if err := c.Validate(); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("want %q: %v", says, err)
+		}
+	}
+	c := config("127.0.0.1:0", []string{"a:1"}, 3)
+	if err := c.Validate(); err != nil {
+		t.Errorf("a good one: %v", err)
+	}
+}
+
 // Config.Transport reaches the port: beyond ConnsMax connections are turned away, counted, and told.
 func TestTransportSettingsReachThePort(t *testing.T) {
 	c := config("127.0.0.1:0", nil, 1)

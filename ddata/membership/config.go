@@ -171,24 +171,21 @@ func (c Config) Validate() error {
 	} {
 		fault(!utf8.ValidString(s.text), "%s is not UTF-8", s.name)
 	}
-	fault(len(c.Roles) > rolesMax, "more than %d Roles", rolesMax)
+	fault(len(c.Roles) > rolesMax, "Roles: there are %d, more than %d", len(c.Roles), rolesMax)
 	for i, r := range c.Roles {
-		fault(r == "" || len(r) > nameMax, "role %q is empty or longer than %d bytes", r, nameMax)
-		fault(i > 0 && r == c.Roles[i-1], "role %q is given twice", r)
+		fault(r == "" || len(r) > nameMax, "Roles: %q is empty or longer than %d bytes", r, nameMax)
+		fault(i > 0 && r == c.Roles[i-1], "Roles: %q is given twice", r)
 	}
-	fault(len(c.Seeds) > contactsMax, "more than %d Seeds", contactsMax)
+	fault(len(c.Seeds) > contactsMax, "Seeds: there are %d, more than %d", len(c.Seeds), contactsMax)
 	for _, s := range c.Seeds {
-		fault(s == "" || len(s) > addrMax, "seed %q is empty or longer than %d bytes", s, addrMax)
+		fault(s == "" || len(s) > addrMax, "Seeds: %q is empty or longer than %d bytes", s, addrMax)
 	}
-	fault(c.BootstrapExpect < 0, "BootstrapExpect %d is negative", c.BootstrapExpect)
+	fault(c.BootstrapExpect < 0, "BootstrapExpect %d is negative: give 0 (only join), 1 (alone) or the number of founders", c.BootstrapExpect)
 	fault(c.BootstrapExpect > contactsMax, "BootstrapExpect %d is above %d", c.BootstrapExpect, contactsMax)
-	if s, ok := c.Strategy.(StaticQuorum); ok {
-		fault(s.Size < 1, "StaticQuorum.Size %d is not positive: set it to more than half of the members", s.Size)
+	if err := CheckStrategy(c.Strategy); err != nil {
+		errs = append(errs, fmt.Errorf("Strategy: %w", err))
 	}
 	fault(c.VotersMax < 0 || c.VotersMax > membersMax, "VotersMax %d is not between 0 (all vote) and %d", c.VotersMax, membersMax)
-	if s, ok := c.Strategy.(LeaseMajority); ok {
-		fault(s.MinorityDelay < 0, "LeaseMajority.MinorityDelay %v is negative", s.MinorityDelay)
-	}
 	fault(c.MinMembers < 0, "MinMembers %d is negative", c.MinMembers)
 	if err := checkSettings(c.settings()); err != nil {
 		errs = append(errs, fmt.Errorf("Alike: %w", err))

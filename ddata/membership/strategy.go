@@ -21,6 +21,23 @@ type Strategy interface {
 	String() string
 }
 
+// CheckStrategy reports the parameters of a strategy of this package that it could not decide by. nil is no fault: it stands for the default.
+func CheckStrategy(s Strategy) error {
+	switch s := s.(type) {
+	case StaticQuorum:
+		if s.Size < 1 {
+			return fmt.Errorf("StaticQuorum.Size %d is not positive: set it to more than half of the members", s.Size)
+		}
+	case LeaseMajority:
+		if s.MinorityDelay < 0 {
+			return fmt.Errorf("LeaseMajority.MinorityDelay %v is negative", s.MinorityDelay)
+		}
+	case *KeepMajority, *Manual, *StaticQuorum, *KeepOldest, *DownAll, *LeaseMajority:
+		return fmt.Errorf("it is a pointer (%T): give the value", s)
+	}
+	return nil
+}
+
 // KeepMajority lets the larger side go on; of two equal sides the one with the lowest uid.
 type KeepMajority struct {
 	// Role, if set, lets only the voters with that role count, as long as there is one. Default all.
