@@ -22,6 +22,7 @@ type members struct {
 	m    *membership.Machine
 	loop *drive.Loop[memberInput]
 
+	intake  *intake
 	arbiter *arbiter // nil without Config.Leases
 
 	told struct { // the view that was sent last, as it is sent
@@ -41,15 +42,16 @@ type members struct {
 
 // memberInput is an input of the machine, or something to do on its goroutine.
 type memberInput struct {
-	in membership.Input
-	do func()
+	in   membership.Input
+	from parcel // of another node's message
+	do   func()
 }
 
 // suspendSlack is how far wall time may run ahead of monotonic time between two steps before it counts as a suspend.
 const suspendSlack = time.Second
 
 func newMembers(n *Node) (*members, error) {
-	m := &members{n: n, last: time.Now(), oldest: map[string]membership.UID{}}
+	m := &members{n: n, intake: newIntake(n), last: time.Now(), oldest: map[string]membership.UID{}}
 	cfg := n.cfg.membership()
 	cfg.UID, cfg.Addr, cfg.Alike = n.uid, n.net.Addr(), alike(n.cfg)
 	var record []byte
@@ -103,13 +105,18 @@ func alike(c Config) []membership.Setting {
 func (m *members) post(in membership.Input) { m.loop.Force(memberInput{in: in}) }
 
 func (m *members) receive(from transport.NodeID, payload []byte) {
+	place, ok := m.intake.admit(from)
+	if !ok {
+		return
+	}
 	msg, err := membership.DecodeMessage(payload)
 	if err != nil {
+		place.taken()
 		m.n.Emit(sight.MessageMalformed{What: "membership", Peer: membership.UID(from), Err: err})
 		return
 	}
 	addr, _ := m.n.net.PeerAddr(from)
-	m.post(membership.Receive{From: membership.UID(from), FromAddr: addr, Msg: msg})
+	m.loop.Force(memberInput{in: membership.Receive{From: membership.UID(from), FromAddr: addr, Msg: msg}, from: place})
 }
 
 // waiting says what the node waits for, for errors.
@@ -128,6 +135,7 @@ func (m *members) waiting() string {
 
 // Step implements drive.Machine.
 func (m *members) Step(now time.Time, q memberInput) {
+	q.from.taken()
 	if q.do != nil {
 		q.do()
 		return
@@ -298,7 +306,7 @@ func (m *members) tellDrops() {
 		return
 	}
 	m.dropsAt = m.last.Add(dropsEach)
-	now := m.n.net.Stats().Dropped
+	now := m.n.transportStats().Dropped
 	for d, n := range now {
 		if n > m.dropped[d] {
 			m.n.Emit(sight.FramesDropped{Reason: transport.Drop(d), Count: n - m.dropped[d]})

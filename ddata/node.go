@@ -41,6 +41,8 @@ type Node struct {
 	view  atomic.Pointer[membership.View]
 	lease atomic.Pointer[membership.Lease]
 
+	crowdedOut atomic.Uint64 // messages of others that no intake took
+
 	refusal  atomic.Pointer[string] // the last connection that another node refused
 	refusers map[string]bool        // addresses that refused this node for good; guarded by mu
 
@@ -176,7 +178,7 @@ func (n *Node) gossipConfig() gossip.Config {
 		Cluster: n.cfg.Name, Seeds: n.cfg.Seeds, Preset: preset,
 		OnNote: func(x gossip.Note) { n.Emit(sight.Gossiped{Text: x.Text, Addr: x.Addr, Err: x.Err, Warn: x.Warn}) },
 		OnHint: func(h gossip.Hint) {
-			n.members.post(membership.Hint{Addr: h.Addr, UID: membership.UID(h.UID), Alive: h.Alive})
+			n.members.loop.Post(memberInput{in: membership.Hint{Addr: h.Addr, UID: membership.UID(h.UID), Alive: h.Alive}}) // one that is lost is only a hint
 		},
 	}
 }

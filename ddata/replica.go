@@ -29,6 +29,8 @@ type Replicator struct {
 	ch   transport.Channel
 	loop *drive.Loop[request]
 
+	intake *intake // of the messages of others
+
 	// published snapshots: a local read whose snapshot is of the present version needs no step of the machine.
 	version atomic.Uint64 // of the machine's content; written by the loop's goroutine
 	snaps   [2]atomic.Pointer[published]
@@ -51,6 +53,7 @@ type published struct {
 // request is one input with whoever waits for its result.
 type request struct {
 	in    replicator.Input
+	from  parcel                  // of another node's message
 	id    uint64                  // of an operation, by Replicator.number
 	level Level                   // of it
 	done  func(replicator.Result) // of Update, Delete, Get
@@ -80,7 +83,7 @@ func newReplicator(n *Node, role string) (*Replicator, error) {
 		return nil, fmt.Errorf("ddata: role %q: %w", role, err)
 	}
 	warnStale(n, role, m)
-	r := &Replicator{n: n, role: role, ch: transport.ChannelOf("replicator/" + role), d: d}
+	r := &Replicator{n: n, role: role, intake: newIntake(n), ch: transport.ChannelOf("replicator/" + role), d: d}
 	d.m, d.r = m, r
 	r.loop = drive.New(d, inboxMax)
 	return r, nil
@@ -149,12 +152,16 @@ func (r *Replicator) stop() {
 }
 
 func (r *Replicator) receive(from transport.NodeID, payload []byte) {
+	place, ok := r.intake.admit(from)
+	if !ok {
+		return
+	}
 	msg, err := replicator.DecodeMessage(payload)
 	if err != nil {
 		r.n.Emit(sight.MessageMalformed{What: "replicator", Peer: membership.UID(from), Err: err})
 		msg = nil // the machine counts it
 	}
-	r.loop.Force(request{in: replicator.Receive{From: crdt.Origin(from), Msg: msg}})
+	r.loop.Force(request{in: replicator.Receive{From: crdt.Origin(from), Msg: msg}, from: place})
 }
 
 func (r *Replicator) install(v *membership.View) {
@@ -255,6 +262,7 @@ var _ drive.Machine[request] = (*replicaDriver)(nil)
 // Step implements drive.Machine.
 func (d *replicaDriver) Step(now time.Time, q request) {
 	d.now = now
+	q.from.taken()
 	if q.do != nil {
 		q.do(d)
 		return

@@ -45,13 +45,17 @@ type Singleton struct {
 	cfg    SingletonConfig
 	m      *membership.Singleton
 	loop   *drive.Loop[singletonInput]
+	intake *intake
 	state  atomic.Uint32
 	cancel context.CancelCauseFunc // of the last Run's context; of the loop's goroutine
 	handed chan struct{}           // closed when it was handed over
 }
 
 // singletonInput is one input of the machine.
-type singletonInput struct{ in membership.SingletonInput }
+type singletonInput struct {
+	in   membership.SingletonInput
+	from parcel // of another node's word
+}
 
 // RunSingleton has cfg.Run run on the oldest node of a role and nowhere else: at no instant on two nodes that hold their leases. After a crash it starts on
 // the next in age with the view without the dead node; a node that leaves hands over as soon as Run has returned.
@@ -70,7 +74,7 @@ func (n *Node) RunSingleton(cfg SingletonConfig) (*Singleton, error) {
 	if err := n.checkSingleton(cfg); err != nil {
 		return nil, fmt.Errorf("ddata: singleton %q: %w", cfg.Name, err)
 	}
-	s := &Singleton{n: n, cfg: cfg, handed: make(chan struct{})}
+	s := &Singleton{n: n, cfg: cfg, intake: newIntake(n), handed: make(chan struct{})}
 	s.m = membership.NewSingleton(membership.SingletonConfig{
 		Self: n.uid, Role: cfg.Role, RestartAfter: cfg.RestartAfter, AskAgain: n.members.m.HeartbeatInterval(),
 	})
@@ -133,10 +137,11 @@ func (s *Singleton) String() string {
 	return fmt.Sprintf("singleton %q of %s: %v", s.cfg.Name, s.cfg.Role, s.State())
 }
 
-func (s *Singleton) post(in membership.SingletonInput) { s.loop.Force(singletonInput{in}) }
+func (s *Singleton) post(in membership.SingletonInput) { s.loop.Force(singletonInput{in: in}) }
 
 // Step implements drive.Machine.
 func (s *Singleton) Step(now time.Time, q singletonInput) {
+	q.from.taken()
 	fx := s.m.Step(now, q.in)
 	for _, e := range fx.Send {
 		s.n.sendWord(s.cfg.Name, e)
@@ -159,7 +164,7 @@ func (s *Singleton) Flush() {}
 func (s *Singleton) Deadline() time.Time { return s.m.Deadline() }
 
 // Tick implements drive.Machine.
-func (s *Singleton) Tick() singletonInput { return singletonInput{membership.SingletonTick{}} }
+func (s *Singleton) Tick() singletonInput { return singletonInput{in: membership.SingletonTick{}} }
 
 func (s *Singleton) tellState(state SingletonState) {
 	s.state.Store(uint32(state))

@@ -56,7 +56,10 @@ func (n *Node) hearWord(from transport.NodeID, payload []byte) {
 	n.mu.Lock()
 	s := n.singletons[name]
 	n.mu.Unlock()
-	if s != nil {
-		s.post(membership.SingletonReceive{From: membership.UID(from), Word: w})
+	if s == nil {
+		return
+	}
+	if place, ok := s.intake.admit(from); ok {
+		s.loop.Force(singletonInput{in: membership.SingletonReceive{From: membership.UID(from), Word: w}, from: place})
 	}
 }

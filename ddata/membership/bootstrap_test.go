@@ -503,3 +503,33 @@ func TestStrayDiskDoesNotBlock(t *testing.T) {
 	}
 	w.verdict()
 }
+
+// A node that is refused each time that it asks is told of once a minute, and those who make addresses up do not fill the log.
+func TestRefusalsAreToldOnce(t *testing.T) {
+	m := &Machine{said: map[told]time.Time{}, now: time.Unix(1000, 0)}
+	said := 0
+	for range 100 {
+		if m.maySay("a:1", ReasonConfig) {
+			said++
+		}
+		m.now = m.now.Add(time.Second)
+	}
+	if said != 2 {
+		t.Errorf("told %d times in 100 s", said)
+	}
+	if !m.maySay("a:1", ReasonName) {
+		t.Error("another reason was not told")
+	}
+	said = 0
+	for i := range 4 * saidMax {
+		if m.maySay(fmt.Sprint(i), ReasonConfig) {
+			said++
+		}
+	}
+	if said > saidMax || said < saidMax-2 || len(m.said) > saidMax {
+		t.Errorf("told of %d addresses, %d are remembered", said, len(m.said))
+	}
+	if m.now = m.now.Add(sayAgain); !m.maySay("b:1", ReasonConfig) {
+		t.Error("after a minute nothing was told")
+	}
+}

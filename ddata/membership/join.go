@@ -2,6 +2,7 @@ package membership
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 )
@@ -28,11 +29,36 @@ func (m *Machine) onProbe(r Receive, p Probe) {
 	if reason, text := m.refusal(p); reason != 0 {
 		m.stats.JoinsRefused++
 		m.send(r.From, p.Self.Addr, Refuse{Reason: reason, Text: text})
-		m.event(RefusedNode{UID: r.From, Addr: p.Self.Addr, Reason: reason, Text: text})
+		if m.maySay(p.Self.Addr, reason) {
+			m.event(RefusedNode{UID: r.From, Addr: p.Self.Addr, Reason: reason, Text: text})
+		}
 		return
 	}
 	m.rememberJoiner(p)
 	m.send(r.From, p.Self.Addr, Here{Cluster: m.view.Cluster, Epoch: m.view.Epoch, Contacts: m.contacts()})
+}
+
+// told names a refusal of which there was an event.
+type told struct {
+	addr   string
+	reason Reason
+}
+
+// sayAgain is after how long a refusal of the same address, for the same reason, is told again.
+const sayAgain = time.Minute
+
+// maySay says whether a refusal is told: once a minute for each address and reason, so that a node that asks every second, or a hostile one that asks
+// all the time, does not fill the log. Those who make addresses up are told of up to saidMax times a minute.
+func (m *Machine) maySay(addr string, reason Reason) bool {
+	if _, known := m.said[told{addr, reason}]; !known && len(m.said) >= saidMax {
+		maps.DeleteFunc(m.said, func(_ told, at time.Time) bool { return m.now.Sub(at) >= sayAgain })
+	}
+	at, known := m.said[told{addr, reason}]
+	if known && m.now.Sub(at) < sayAgain || !known && len(m.said) >= saidMax {
+		return false
+	}
+	m.said[told{addr, reason}] = m.now
+	return true
 }
 
 // refusal says why a node cannot be taken; 0 = it can.

@@ -9,6 +9,7 @@ const (
 	rolesMax    = 32      // roles of a member
 	contactsMax = 256     // contacts in a message, candidates kept while founding
 	joinersMax  = 256     // joiners that a member remembers
+	saidMax     = 256     // refusals of joiners that a member remembers to have told
 	hintsMax    = 256     // addresses that hints have named
 	knownMax    = 8       // views of the past that a founder tells of
 	setsMax     = 64      // sets of disks that a view remembers; above half of it nobody becomes a voter, beyond it the oldest is forgotten

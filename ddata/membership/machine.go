@@ -46,8 +46,9 @@ type Machine struct {
 	holder   holder
 	arbiter  arbiter
 	joiners  map[UID]joiner
-	downs    map[UID]bool      // operator's verdicts on members of the view
-	gone     map[UID]time.Time // uids that were removed, and until when a late message of theirs may turn up
+	said     map[told]time.Time // refusals of joiners, when they were told
+	downs    map[UID]bool       // operator's verdicts on members of the view
+	gone     map[UID]time.Time  // uids that were removed, and until when a late message of theirs may turn up
 	beatAt   time.Time
 
 	settlement  settlement
@@ -84,7 +85,7 @@ func New(cfg Config, rng *rand.Rand, loaded []byte) (*Machine, error) {
 		m.record = r
 	}
 	m.peers = make(map[UID]*peer)
-	m.joiners = make(map[UID]joiner)
+	m.joiners, m.said = make(map[UID]joiner), make(map[told]time.Time)
 	m.downs = make(map[UID]bool)
 	m.gone = make(map[UID]time.Time)
 	m.seek.init(m)

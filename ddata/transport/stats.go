@@ -47,6 +47,8 @@ const (
 	DropOverload
 	// DropDrain counts connections cut off because their successor waited and they did not end.
 	DropDrain
+	// DropInbox counts messages of others that were given up behind the transport, because too many of the same sender waited there.
+	DropInbox
 	// Drops is the number of reasons.
 	Drops
 )
@@ -54,7 +56,7 @@ const (
 var dropNames = [Drops]string{
 	"queue-full-control", "queue-full-data", "queue-full-bulk", "queue-full-addr", "packet", "too-large", "no-peer",
 	"conn-lost", "removed", "unreachable", "refused-incarnation", "no-handler", "protocol", "handshake", "refused-in", "refused-out",
-	"overload", "drain",
+	"overload", "drain", "inbox",
 }
 
 // String names the reason.

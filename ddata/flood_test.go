@@ -1,0 +1,53 @@
+package ddata_test
+
+import (
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/coterie-go/coterie/ddata"
+	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/sight"
+	"github.com/coterie-go/coterie/ddata/transport"
+)
+
+// A node that cannot be taken and asks without a pause is told of once, and what it may have waiting is bounded.
+func TestAFloodOfProbesIsNotRepeatedInTheLog(t *testing.T) {
+	addrs := freeAddrs(t, 1)
+	var told atomic.Int64
+	c := config(addrs[0], addrs, 1)
+	c.Sight = sight.Listener{NodeRefused: func(sight.NodeRefused) { told.Add(1) }}
+	n := startAll(t, c)[0]
+	enemy, err := transport.Listen(t.Context(), transport.Config{Cluster: "test", Self: 666, Bind: "127.0.0.1:0"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer enemy.Close()
+	probe := membership.AppendMessage(nil, membership.Probe{
+		Protocol: membership.Protocol, Name: "test",
+		Self: membership.Member{UID: 666, Addr: enemy.Addr(), Status: membership.Joining},
+	})
+	const probes = 50_000
+	pause := time.NewTicker(time.Millisecond)
+	defer pause.Stop()
+	for sent := 0; sent < probes; {
+		if enemy.SendAddr(n.Addr(), transport.ChannelOf("membership"), probe) == nil {
+			sent++
+		} else {
+			<-pause.C
+		}
+	}
+	for limit := time.After(10 * time.Second); n.Transport().Stats().FramesIn < probes; {
+		select {
+		case <-pause.C:
+		case <-limit:
+			t.Fatalf("%v", n.Transport().Stats())
+		}
+	}
+	if err := ddata.Update(testContext(t), replica(t, n), names, ddata.WriteAll, add("x")); err != nil {
+		t.Error(err)
+	}
+	if got := told.Load(); got != 1 {
+		t.Errorf("told %d times", got)
+	}
+}
