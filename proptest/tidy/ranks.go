@@ -41,6 +41,7 @@ var ranks = []rankRow{
 	{"sharding/protocol", 3, true, "coordinator, region and shard stand on views, on replicated state and on strategies"},
 	{"ddata", 4, false, "the running node drives the machines beneath"},
 	{"sharding", 5, false, "entities live on a running node"},
+	{"sharding/daemon", 6, false, "workers are entities, kept alive by a singleton"},
 	{"sharding/delivery", 6, false, "producers stand on a region, and consumers before an entity"},
 	{"proptest/hosts", 0, false, "a network between processes, whatever they say"},
 	{"proptest/golden", 6, false, "scripts for the tests of any machine, of which it knows none"},

@@ -1,0 +1,204 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/ddata"
+	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/sharding"
+	"github.com/coterie-go/coterie/sharding/passivation"
+)
+
+// Process is this node's part in a set of workers. It ends with the node.
+type Process struct {
+	cfg    Config
+	node   *ddata.Node
+	data   *ddata.Replicator
+	region *sharding.Region[Command]
+	keys   keys
+}
+
+type keys struct {
+	state ddata.Key[crdt.LWWRegister[State]]
+	wish  ddata.Key[crdt.LWWRegister[wish]]
+}
+
+// Start takes part in running the workers. Every node of the role starts it.
+//
+// Errors: ErrConfig, ddata.ErrUnknownRole, and those of sharding.Start and ddata.Node.RunSingleton.
+func Start(node *ddata.Node, cfg Config) (*Process, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	cfg = cfg.withDefaults()
+	data, err := node.Replicator(cfg.Role)
+	if err != nil {
+		return nil, fmt.Errorf("daemon %q: %w", cfg.Name, err)
+	}
+	p := &Process{cfg: cfg, node: node, data: data, keys: keys{
+		state: ddata.NewKey[crdt.LWWRegister[State]]("daemon/" + cfg.Name + "/state"),
+		wish:  ddata.NewKey[crdt.LWWRegister[wish]]("daemon/" + cfg.Name + "/wish"),
+	}}
+	h := &host{run: cfg.Run, log: node.Log(), name: cfg.Name, current: func(ctx context.Context) (State, error) {
+		ctx, cancel := context.WithTimeout(ctx, cfg.RequestTimeout)
+		defer cancel()
+		s, _, err := p.read(ctx, ddata.ReadMajority)
+		return s, err
+	}}
+	typ := sharding.EntityType[Command]{
+		Name: "sharded-daemon-process-" + cfg.Name, Role: cfg.Role, Shards: cfg.WorkersMax, Messages: sharding.CBOR[Command](Run{}, Halt{}),
+		New: h.newEntity, Passivation: passivation.Strategy{IdleTimeout: -1},
+	}
+	if cfg.Adapt != nil {
+		cfg.Adapt(&typ)
+	}
+	if p.region, err = sharding.Start(node, typ); err != nil {
+		return nil, fmt.Errorf("daemon %q: %w", cfg.Name, err)
+	}
+	_, err = node.RunSingleton(ddata.SingletonConfig{Name: "daemon/" + cfg.Name, Role: cfg.Role, Run: p.coordinate})
+	if err != nil {
+		return nil, fmt.Errorf("daemon %q: %w", cfg.Name, err)
+	}
+	return p, nil
+}
+
+// coordinate is the singleton.
+func (p *Process) coordinate(ctx context.Context, token membership.Epoch) error {
+	changed := make(chan struct{}, 1)
+	defer p.data.Follow(p.keys.wish.Name(), func(ddata.Change[crdt.Reader]) {
+		select {
+		case changed <- struct{}{}:
+		default:
+		}
+	})()
+	c := &coordinator{cfg: p.cfg, store: &record{p, token, changed}, workers: p}
+	err := c.loop(ctx)
+	if ctx.Err() != nil {
+		return nil
+	}
+	return err
+}
+
+// State is the present revision, as a majority knows it. ok is false before the first was written.
+func (p *Process) State(ctx context.Context) (s State, ok bool, err error) {
+	return p.read(ctx, ddata.ReadMajority)
+}
+
+func (p *Process) read(ctx context.Context, level ddata.Level) (State, bool, error) {
+	r, err := ddata.Get(ctx, p.data, p.keys.state, level)
+	if err != nil {
+		return State{}, false, err
+	}
+	s, ok := r.Get()
+	return s, ok, nil
+}
+
+// Rescale changes the number of workers, and returns when those of the revision before have stopped and the new ones are being started. The workers of
+// the two revisions never run at one time. If the number is what it is already, nothing is stopped.
+//
+// Errors: ErrConfig, ErrSuperseded, ErrRescaling, and those of ddata.Update.
+func (p *Process) Rescale(ctx context.Context, count int) error {
+	if count < 1 || count > p.cfg.WorkersMax {
+		return fmt.Errorf("%w %q: rescale to %d, want 1 to WorkersMax %d", ErrConfig, p.cfg.Name, count, p.cfg.WorkersMax)
+	}
+	w := wish{ID: rand.Uint64()>>1 + 1, Count: count}
+	err := ddata.Update(ctx, p.data, p.keys.wish, ddata.WriteMajority, func(tx *crdt.LWWRegisterTx[wish]) error { return tx.Put(w) })
+	if err != nil {
+		return fmt.Errorf("daemon %q: %w", p.cfg.Name, err)
+	}
+	tick := time.NewTicker(p.cfg.RequestTimeout / 50)
+	defer tick.Stop()
+	for {
+		if done, err := p.granted(ctx, w); done || err != nil {
+			return err
+		}
+		select {
+		case <-tick.C:
+		case <-p.node.Done():
+			return p.node.Err()
+		case <-ctx.Done():
+			return fmt.Errorf("%w: %w", ErrRescaling, ctx.Err())
+		}
+	}
+}
+
+// granted looks whether a wish has been answered.
+func (p *Process) granted(ctx context.Context, w wish) (bool, error) {
+	s, _, err := p.read(ctx, ddata.ReadLocal)
+	if err != nil {
+		return false, err
+	}
+	if s.Wish == w.ID {
+		return s.Completed, nil
+	}
+	r, err := ddata.Get(ctx, p.data, p.keys.wish, ddata.ReadLocal)
+	if err != nil {
+		return false, err
+	}
+	if now, ok := r.Get(); ok && now.ID != w.ID {
+		return false, ErrSuperseded
+	}
+	return false, nil
+}
+
+// run implements workers.
+func (p *Process) run(ctx context.Context, id string) error {
+	ctx, cancel := context.WithTimeout(ctx, p.cfg.RequestTimeout)
+	defer cancel()
+	return p.region.Tell(ctx, id, Run{})
+}
+
+// halt implements workers.
+func (p *Process) halt(ctx context.Context, id string) error {
+	_, err := sharding.Ask(ctx, p.region, id, Halt{})
+	return err
+}
+
+var _ workers = (*Process)(nil)
+
+// record is where the revision is written, by the coordinator of one token.
+type record struct {
+	p     *Process
+	token membership.Epoch
+	wakes chan struct{}
+}
+
+var _ store = (*record)(nil)
+
+func (r *record) state(ctx context.Context) (State, bool, error) {
+	return r.p.read(ctx, ddata.ReadMajority)
+}
+
+// put writes a revision: the higher one wins, and in a revision the later coordinator, and of one coordinator the later write.
+func (r *record) put(ctx context.Context, s State) error {
+	return ddata.Update(ctx, r.p.data, r.p.keys.state, ddata.WriteMajority, func(tx *crdt.LWWRegisterTx[State]) error {
+		ts := crdt.Timestamp{High: s.Revision, Low: uint64(r.token) << 32}
+		if _, before, ok := tx.At(); ok && before.Compare(ts) >= 0 {
+			if before.High > ts.High || before.Low>>32 > uint64(r.token) {
+				return errTorn
+			}
+			ts.Low = before.Low + 1
+		}
+		ok, err := tx.PutAt(s, ts)
+		if err == nil && !ok {
+			return errors.New("daemon: a later revision was written")
+		}
+		return err
+	})
+}
+
+func (r *record) wish(ctx context.Context) (wish, bool, error) {
+	reg, err := ddata.Get(ctx, r.p.data, r.p.keys.wish, ddata.ReadLocal)
+	if err != nil {
+		return wish{}, false, err
+	}
+	w, ok := reg.Get()
+	return w, ok, nil
+}
+
+func (r *record) changed() <-chan struct{} { return r.wakes }
