@@ -31,7 +31,7 @@ func runAllocate(ctx context.Context, o options) error {
 		}
 	}
 	ids := idsOfAll(shards)
-	began := time.Now()
+	began, cpu := time.Now(), cpuTime()
 	var tellers sync.WaitGroup
 	errs := make([]error, len(regions))
 	for i, g := range regions {
@@ -51,7 +51,7 @@ func runAllocate(ctx context.Context, o options) error {
 	case <-ctx.Done():
 		return fmt.Errorf("%d of %d messages were handled: %w", got.count(), shards, context.Cause(ctx))
 	}
-	took := time.Since(began)
+	took, cpu := time.Since(began), cpuTime()-cpu
 	least, most := shards, 0
 	for _, g := range regions {
 		n := g.Stats().Shards
@@ -61,6 +61,7 @@ func runAllocate(ctx context.Context, o options) error {
 	f.add("shards", shards)
 	f.add("seconds", took.Seconds())
 	f.add("target_seconds", allocateTarget.Seconds())
+	f.add("cpu_seconds", cpu.Seconds()) // of all three nodes
 	f.add("shards_per_s", int(float64(shards)/took.Seconds()))
 	f.add("told_after_seconds", told.Seconds())
 	f.add("least_per_node", least)

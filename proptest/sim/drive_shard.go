@@ -59,7 +59,7 @@ func newTypeDriver(p *Process, index int) *typeDriver {
 	d.cfg = protocol.Config{
 		Type: typeName(index), Role: role, Self: membership.UID(p.uid), Shards: o.Shards, Remember: o.Remember && index == 0,
 		Proxy:             o.Proxy && p.slot.index == o.Nodes-1 && o.Nodes > 1,
-		RebalanceInterval: o.Rebalance, StopTimeout: o.StopTimeout, PassivationTimeout: o.StopTimeout,
+		RebalanceInterval: o.Rebalance, Strategy: o.Allocation, StopTimeout: o.StopTimeout, PassivationTimeout: o.StopTimeout,
 		HandOffTimeout: 5 * o.StopTimeout, BeginTimeout: 3 * o.StopTimeout,
 		Faults: o.shardFaults(),
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/sharding/allocation"
 )
 
 // Plan narrows what a seed draws: a scenario to play, and faults planted in the machines for the simulator's own self-test. The zero
@@ -88,7 +89,8 @@ type Options struct {
 	TellGap     time.Duration // mean time between two bursts of messages to entities
 	Rebalance   time.Duration // how often a coordinator looks at the balance
 	StopTimeout time.Duration // of an entity
-	Proxy       bool          // one node routes and never hosts
+	Allocation  allocation.Strategy
+	Proxy       bool // one node routes and never hosts
 	// Calm: nothing breaks in this world, nodes only join and leave. Every message must then be handled, in the order of its sender.
 	Calm bool
 
@@ -176,6 +178,7 @@ func drawOptions(rs streams, plan Plan) Options {
 	applyScenario(r, &o)
 	o.drawLater(r)
 	o.drawArbiter(rs.stream("arbiter", 0))
+	o.drawAllocation(rs.stream("allocation", 0))
 	o.drawLarge(rs.stream("large", 0))
 	return o
 }
@@ -228,6 +231,13 @@ func (o *Options) drawArbiter(r *rand.Rand) {
 	}
 }
 
+// drawAllocation draws who chooses the homes of shards, likewise. Nothing reports loads and nobody says locations here, so LoadAware goes by counts, and
+// External by who asks.
+func (o *Options) drawAllocation(r *rand.Rand) {
+	o.Allocation = pick[allocation.Strategy](r, allocation.LeastShard{}, allocation.LeastShard{}, allocation.Threshold{},
+		allocation.ConsistentHashing{RebalanceLimit: 3}, allocation.External{}, allocation.LoadAware{RestAfterMove: 5 * time.Second})
+}
+
 // drawTidy draws what there is to tidy up.
 func (o *Options) drawTidy(r *rand.Rand) {
 	o.Owned, o.Fleeting, o.Final = pick(r, 0, 0, 0.1, 0.3), pick(r, 0, 0, 0.1, 0.2), pick(r, 0, 0, 0.05, 0.1)
@@ -246,6 +256,9 @@ func (o Options) String() string {
 	fmt.Fprintf(&b, " timing=%v write=%v keys=%d durable=%v removes=%g reads=%g linear=%g log=%d shards=%dx%d remember=%v", o.Timing,
 		o.WriteGap, o.Keys, o.Durable, o.Removes, o.Reads, o.Linear, o.LogMax, o.EntityTypes, o.Shards, o.Remember)
 	fmt.Fprintf(&b, " downing=%q", o.Strategy.String())
+	if o.Shards > 0 {
+		fmt.Fprintf(&b, " %T", o.Allocation)
+	}
 	if o.VotersMax > 0 {
 		fmt.Fprintf(&b, " voters=%d", o.VotersMax)
 	}

@@ -2,6 +2,7 @@ package protocol
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -133,6 +134,12 @@ func (st *stage) configure(args []string) error {
 			st.cfg.MinRegions = int(number32(v))
 		case "rebalance":
 			st.cfg.RebalanceInterval = 10 * time.Second
+		case "delay":
+			d, err := time.ParseDuration(v)
+			if err != nil {
+				return err
+			}
+			st.cfg.RebalanceDelay = d
 		default:
 			return fmt.Errorf("unknown setting %q", k)
 		}
@@ -156,14 +163,15 @@ func (st *stage) node(s string) *actor {
 	return a
 }
 
-// view installs the next view on all nodes: "1:up 2:leaving p3:up" with p for a node without the role.
+// view installs the next view on all nodes: "1:up 2:leaving p3:up 4:up:2" with p for a node without the role, and an app version after the status.
 func (st *stage) view(args []string) error {
 	st.epoch++
 	v := &membership.View{Epoch: st.epoch}
 	for _, a := range args {
 		name, status, _ := strings.Cut(a, ":")
+		status, version, _ := strings.Cut(status, ":")
 		id, proxy := strings.CutPrefix(name, "p")
-		m := membership.Member{UID: UID(number32(id)), UpNumber: uint32(number32(id)), AppVersion: "1"}
+		m := membership.Member{UID: UID(number32(id)), UpNumber: uint32(number32(id)), AppVersion: cmp.Or(version, "1")}
 		if !proxy {
 			m.Roles = []string{"r"}
 		}
