@@ -22,7 +22,7 @@ func TestDeliveredWhileShardsMove(t *testing.T) {
 	for _, n := range ns {
 		gs = append(gs, region(t, n, l.entityType(t)))
 	}
-	ctx := within(t, time.Minute)
+	ctx := within(t, 2*time.Minute)
 	const entities = 20
 	ids := map[string]*sharding.Region[message]{"front": gs[3], "back": gs[2]}
 	var wg sync.WaitGroup
@@ -65,7 +65,7 @@ func TestDeliveredWhileShardsMove(t *testing.T) {
 	for range ids {
 		<-began
 	}
-	if err := ns[0].Leave(20 * time.Second); err != nil {
+	if err := ns[0].Leave(time.Minute); err != nil {
 		t.Error(err)
 	}
 	_ = ns[1].Close() // a crash, to the others

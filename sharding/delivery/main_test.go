@@ -34,7 +34,7 @@ func nodes(t testing.TB, roles ...string) []*ddata.Node {
 	var wg sync.WaitGroup
 	for i, role := range roles {
 		wg.Go(func() {
-			n, err := ddata.Start(within(t, 30*time.Second), ddata.Config{
+			n, err := ddata.Start(within(t, time.Minute), ddata.Config{
 				Name: "test", Bind: addrs[i], Seeds: addrs, BootstrapExpect: len(roles), Roles: []string{role}, Preset: ddata.Local,
 				Logger: slog.New(slog.DiscardHandler),
 			})

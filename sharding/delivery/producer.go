@@ -97,5 +97,8 @@ func (p *Producer[M]) Stats() Stats {
 // Stats is what a producer counts.
 type Stats = protocol.ProducerStats
 
+// ID is its name.
+func (p *Producer[M]) ID() string { return p.s.cfg.ID }
+
 // Close ends the producer at once; Flush first, or have a Queue, for what is not confirmed. It does not close the Queue.
 func (p *Producer[M]) Close() { p.s.end() }
