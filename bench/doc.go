@@ -28,6 +28,8 @@
 //	get         ≤ 150 ns, by the limit, for a set that is read again and again (270 ns here); no lock, no allocation
 //	majority    with one caller: p50 ≤ 60 µs, ≥ 15 k/s where nothing else runs
 //	durable     flat within 10 % as the set grows from 1 to 1 M: 0.92 to 1.09 with 64 callers, 1.04 to 1.18 with one, where raw LMDB has 1.04 to 1.16
+//	balance     10,000 shards, Zipf 0.6: max/mean 1.09, with 2 % moved, where counts leave 1.88; Zipf 0.9: 6.40 with 9 % moved, where the busiest shard
+//	            alone has 6.37 and counts leave 7.05. Measurements that are off by a fifth move less than half a percent in an hour
 //	join, load  1 M items in 1.2 s, 1 M rows in 1.8 s; no target was set
 //
 // What a cluster costs to form and to keep (form; no target was set):
@@ -45,6 +47,9 @@
 //	voters it is 1.9 KB, whether there are 100 or 1,000.
 //
 // Missed, and where the time goes:
+//
+//	allocate: 100,000 shards within 5 s. Where twenty other processes want the two cores it takes 21 s, for 8.4 s of processor time of all three nodes
+//	together: two fifths the regions' control loops, a seventh the coordinator, an eighth decoding (-cpuprofile). Not measured on a quiet machine.
 //
 //	get of a counter that is read again and again: 390 ns here, 180 ns by the limit. More than half is the look-up in the tree of keys, a tenth the
 //	counter's items, the rest checks of context, key and kind and the value's making (-cpuprofile: Get, and Snapshot.View under it).

@@ -40,6 +40,14 @@
 // outside waits for room until its context ends; Tell inside a handler never waits, because two entities that wait for each other
 // would never stop.
 //
+// # Homes
+//
+// EntityType.Strategy, one of package allocation or the user's own, says which region is the home of a shard, and which shards move when the coordinator
+// looks at the balance. It looks every RebalanceInterval, if no member is joining or unreachable, all run one app version, and they have been the
+// same for RebalanceDelay; a shard that has lost its home gets another at once whatever the gates say. With a strategy that looks at loads, each
+// shard counts its messages and the time of its handlers, once per turn of a worker, and the regions report them. ExternalClient says where
+// shards shall live to types whose strategy is allocation.External.
+//
 // # Passivation
 //
 // EntityType.Passivation says who is passivated without asking for it: by default those that saw no message for two minutes. With an ActiveEntityLimit

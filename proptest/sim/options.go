@@ -83,14 +83,14 @@ type Options struct {
 	// PromptLossy sends the Replicator's prompt messages on the lossy lane.
 	PromptLossy bool
 
-	Shards      int           // of each entity type; 0: no sharding in this world
-	EntityTypes int           // their number
-	Remember    bool          // the first type remembers its entities
-	TellGap     time.Duration // mean time between two bursts of messages to entities
-	Rebalance   time.Duration // how often a coordinator looks at the balance
-	StopTimeout time.Duration // of an entity
-	Allocation  allocation.Strategy
-	Proxy       bool // one node routes and never hosts
+	Shards      int                 // of each entity type; 0: no sharding in this world
+	EntityTypes int                 // their number
+	Remember    bool                // the first type remembers its entities
+	TellGap     time.Duration       // mean time between two bursts of messages to entities
+	Rebalance   time.Duration       // how often a coordinator looks at the balance
+	StopTimeout time.Duration       // of an entity
+	Allocation  allocation.Strategy // chooses the homes of shards
+	Proxy       bool                // one node routes and never hosts
 	// Calm: nothing breaks in this world, nodes only join and leave. Every message must then be handled, in the order of its sender.
 	Calm bool
 

@@ -340,3 +340,42 @@ func TestRegionReportsLoads(t *testing.T) {
 }
 
 func newRand() *rand.Rand { return rand.New(rand.NewPCG(1, 1)) }
+
+// TestLeaveMovesNothingElse: a region that leaves gives its own shards away, once, and nothing else moves, while it goes and after.
+func TestLeaveMovesNothingElse(t *testing.T) {
+	l := reigns(t, Config{Shards: 6}, map[UID][]ShardID{1: {0, 1}, 2: {2, 3}, 3: {4, 5}}, 1, 2, 3)
+	l.step(Receive{From: 2, Msg: LeaveRequest{}})
+	for s := ShardID(2); s < 4; s++ {
+		l.step(Receive{From: 2, Msg: ShardsStopped{Shards: []ShardToken{{s, l.c.moves[s].id}}}})
+	}
+	for id := range uint64(30) {
+		l.step(Wrote{ID: id})
+	}
+	for s := ShardID(2); s < 4; s++ {
+		st := l.c.seats[s]
+		l.step(Receive{From: st.home, Msg: Started{Shards: []ShardToken{{s, st.token}}}})
+	}
+	l.step(Install{View: viewOf(2, 1, 3)})
+	for range 3 {
+		l.after(11 * time.Second)
+	}
+	if n := l.c.counts[countHandOffs]; n != 2 {
+		t.Errorf("%d hand-offs for two shards", n)
+	}
+}
+
+// TestAllLeave: when every node of the role is leaving, none is sent what another has, and each is told to stop by itself.
+func TestAllLeave(t *testing.T) {
+	l := reigns(t, Config{}, map[UID][]ShardID{1: {0, 1}, 2: {2, 3}}, 1, 2)
+	v := viewOf(2, 1, 2)
+	v.Members[0].Status, v.Members[1].Status = membership.Leaving, membership.Leaving
+	l.step(Install{View: v})
+	for _, u := range []UID{2, 1} {
+		if got := l.step(Receive{From: u, Msg: LeaveRequest{}}); !strings.Contains(got, "alone") || strings.Contains(got, "begin") {
+			t.Errorf("to %d: %s", u, got)
+		}
+	}
+	if got := l.after(time.Minute); strings.Contains(got, "begin") || strings.Contains(got, "write") {
+		t.Errorf("then: %s", got)
+	}
+}

@@ -47,6 +47,13 @@
 // hand-offs in progress, and a region does not follow what its copy of the table says about the time before, unless the coordinator
 // confirms it: the copy may lag behind hand-offs in which it had no fence to send.
 //
+// # Strategies
+//
+// The coordinator asks an allocation.Strategy for homes and for moves. Those of package allocation answer within Step; any other is asked by the driver, with
+// the effect Consult, on a copy, and answers with Advised: one question at a time. When it takes longer than StrategyTimeout, misbehaves or names
+// nobody that may host, the default answers. What loads and locations it looks at come from the regions (Loads) and from a replicated map
+// that outside clients write (StateLocations), which a new coordinator reads before it acts.
+//
 // # Remembered entities
 //
 // The ids of a shard are an ORSet in the durable space, key sharding/TYPE/ids/SHARD. The shards that have ids are another, key
@@ -72,5 +79,5 @@
 // Every machine has one door, Step, and asks for a Tick at its Deadline. Effects are carried out in the order of their fields. A message
 // whose ToCoordinator is true goes to the Coordinator of the receiving node, others to its Region, also when the sender is the node itself.
 // Fences come on the data lane and are handed to the Region in that lane's order. StateWrite and StateRead are an Update and a Get with
-// majority consistency; Mutate and Result translate.
+// majority consistency; Mutate and Result translate. A Consultation is asked on a goroutine that nobody waits for.
 package protocol
