@@ -103,6 +103,18 @@ func TestRefused(t *testing.T) {
 	}
 }
 
+// TestLateRefusalMeetsNobody: what refuses an earlier incarnation at an address does not end the one that came after it.
+func TestLateRefusalMeetsNobody(t *testing.T) {
+	w := newWorld(t, 1, LAN())
+	w.found(2)
+	n := w.start("x", nil)
+	n.step(Receive{From: w.nodes[0].uid, FromAddr: "a", Msg: Refuse{To: n.uid + 1, Reason: ReasonConfig, Text: "of the one before"}})
+	if !w.until(20*time.Second, w.converged) || !n.alive {
+		t.Errorf("ended with %v: %v", n.done, n.m)
+	}
+	w.verdict()
+}
+
 // TestSettingsAreShortened: values that are too long to be told stay different, and what is told is bounded.
 func TestSettingsAreShortened(t *testing.T) {
 	long := strings.Repeat("ü", settingMax)

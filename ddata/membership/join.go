@@ -23,12 +23,12 @@ func (m *Machine) onProbe(r Receive, p Probe) {
 	}
 	if _, ok := m.gone[r.From]; ok {
 		m.stats.JoinsRefused++
-		m.send(r.From, p.Self.Addr, Refuse{Reason: ReasonGone, Text: "it was a member and was removed before it knew"})
+		m.send(r.From, p.Self.Addr, Refuse{To: r.From, Reason: ReasonGone, Text: "it was a member and was removed before it knew"})
 		return
 	}
 	if reason, text := m.refusal(p); reason != 0 {
 		m.stats.JoinsRefused++
-		m.send(r.From, p.Self.Addr, Refuse{Reason: reason, Text: text})
+		m.send(r.From, p.Self.Addr, Refuse{To: r.From, Reason: reason, Text: text})
 		if m.maySay(p.Self.Addr, reason) {
 			m.event(RefusedNode{UID: r.From, Addr: p.Self.Addr, Reason: reason, Text: text})
 		}

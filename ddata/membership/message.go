@@ -74,9 +74,10 @@ type Here struct {
 	Contacts []Contact
 }
 
-// Refuse answers a Probe: the node will not be taken.
+// Refuse answers a Probe: the node will not be taken. It names whom it means, for it may come late, to another incarnation at the same address.
 type Refuse struct {
 	_      struct{} `cbor:",toarray"`
+	To     UID
 	Reason Reason
 	Text   string
 }

@@ -256,7 +256,7 @@ func (m *Machine) onHere(r Receive, h Here) {
 }
 
 func (m *Machine) onRefuse(r Receive, f Refuse) {
-	if m.view != nil {
+	if m.view != nil || f.To != m.cfg.UID {
 		m.stats.DroppedStale++
 		return
 	}

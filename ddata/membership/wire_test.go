@@ -30,7 +30,7 @@ func sampleMessages() []Message {
 			Peers: []Contact{{UID: 1, Addr: "a:1"}}, Choice: []UID{1, 4},
 		},
 		Here{Cluster: 7, Epoch: 3, Contacts: []Contact{{UID: 1, Addr: "a:1"}}},
-		Refuse{Reason: ReasonConfig, Text: "why"},
+		Refuse{To: 4, Reason: ReasonConfig, Text: "why"},
 		Lock{View: v},
 		Heartbeat{Cluster: 7, Epoch: 3, Tag: 1 << 63, Mono: -5, Wall: 1 << 62, Flags: FlagFrozen | FlagStopped, Settled: 2, Downs: []UID{3}},
 		Grant{Cluster: 7, Epoch: 3, Mono: 1, Wall: 2, Granted: true},
