@@ -2,6 +2,7 @@ package membership
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"testing"
 	"time"
 )
@@ -51,6 +52,65 @@ func TestLateOneIsNotWaitedFor(t *testing.T) {
 	e := w.start("e", nil)
 	if !w.until(2*w.base.HeartbeatInterval, func() bool { return e.m.Self().Status == Up }) {
 		t.Error("not Up:", e.m)
+	}
+	w.verdict()
+}
+
+// TestJoinersAskFew: of hundreds that it has only heard of, a joiner asks some in each round, and its seeds always.
+func TestJoinersAskFew(t *testing.T) {
+	cfg := LAN()
+	cfg.UID, cfg.Addr, cfg.Seeds = 1, "1", []string{"a", "b"}
+	m, err := New(cfg, rand.New(rand.NewPCG(1, 1)), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const hints = 100
+	for i := range hints {
+		m.Step(time.Unix(1, 0), Hint{Addr: fmt.Sprint("hint", i), Alive: true})
+	}
+	heard := map[string]int{}
+	const rounds = hints/askedMax + 2
+	for range rounds {
+		asked := 0
+		for _, e := range m.Step(m.Deadline(), Tick{}).Send {
+			heard[e.Addr]++
+			asked++
+		}
+		if asked > askedMax+2 {
+			t.Fatalf("%d asked in one round", asked)
+		}
+	}
+	if len(heard) != hints+2 || heard["a"] != rounds || heard["b"] != rounds {
+		t.Errorf("%d of %d asked, the seeds %d and %d times of %d", len(heard), hints+2, heard["a"], heard["b"], rounds)
+	}
+}
+
+// TestLaggardFetchesOneView: a member that has missed a view is told so by all, and gets the view once.
+func TestLaggardFetchesOneView(t *testing.T) {
+	w := newWorld(t, 33, LAN())
+	ns := w.found(7)
+	late := ns[6]
+	w.cut = func(a, b *node) bool { return a == late || b == late }
+	w.start("x", nil)
+	if !w.until(3*time.Second, func() bool { return len(ns[0].m.View().Voters()) == 8 }) {
+		t.Fatal("nobody joined:", ns[0].m)
+	}
+	views := 0
+	w.watch = func(n *node, in Input, _ *Effects) {
+		if r, ok := in.(Receive); ok && n == late {
+			if _, ok := r.Msg.(Commit); ok {
+				views++
+			}
+		}
+	}
+	w.run(time.Second / 2)
+	w.cut = nil
+	if !w.until(2*w.base.HeartbeatInterval, w.converged) {
+		t.Error("it has not heard:", late.m)
+	}
+	w.run(w.base.HeartbeatInterval)
+	if views != 1 {
+		t.Errorf("%d views came", views)
 	}
 	w.verdict()
 }

@@ -195,10 +195,12 @@ func (m *Machine) tellView(r Receive, cluster ClusterID, epoch Epoch) {
 	if m.view == nil || cluster != m.view.Cluster || epoch >= m.view.Epoch {
 		return
 	}
-	if m.view.Has(r.From) && m.now.Before(m.installedAt.Add(m.cfg.HeartbeatInterval/2)) {
-		return
+	switch {
+	case !m.view.Has(r.From):
+		m.send(r.From, r.FromAddr, Commit{View: m.view})
+	case !m.now.Before(m.installedAt.Add(m.cfg.HeartbeatInterval / 2)):
+		m.sendMember(r.From, m.heartbeat()) // it fetches the view, from the first of all who tell it so
 	}
-	m.send(r.From, m.addrOf(r), Commit{View: m.view})
 }
 
 func (m *Machine) addrOf(r Receive) string {

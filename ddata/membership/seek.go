@@ -21,6 +21,7 @@ type seeker struct {
 	discovered discovered
 	probeAt    time.Time
 	pause      time.Duration // between the last two rounds of probes; it doubles, for those who start together do not listen at once
+	turn       int           // of the targets that nobody configured, who was asked last
 	cluster    ClusterID
 	heard      Epoch     // the newest of the cluster
 	contacts   []string  // whom to ask, as a member said last
@@ -146,7 +147,27 @@ func (m *Machine) probe() {
 		m.probeAt(s.contacts)
 		return
 	}
-	m.probeAt(s.targets)
+	m.probeAt(m.asked())
+}
+
+// askedMax is how many of the addresses that it was not given a node that only joins asks in one round.
+const askedMax = 8
+
+// asked are the targets of one round. Who only joins needs to hear of a cluster from one of them, so it asks its seeds, and the others in turn: hundreds
+// that start together do not all ask each other. A founder has to hear all other founders.
+func (m *Machine) asked() []string {
+	s := &m.seek
+	given := min(len(s.targets), len(m.cfg.Seeds))
+	others := s.targets[given:]
+	if m.cfg.BootstrapExpect > 0 || len(others) <= askedMax {
+		return s.targets
+	}
+	asked := slices.Clone(s.targets[:given])
+	for range askedMax {
+		s.turn = (s.turn + 1) % len(others)
+		asked = append(asked, others[s.turn])
+	}
+	return asked
 }
 
 func (m *Machine) probeAt(to []string) {
