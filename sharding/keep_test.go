@@ -183,7 +183,7 @@ func TestPassivationIsForced(t *testing.T) {
 		typ := cartType(&cartLog{})
 		typ.Passivation.StopTimeout = 3 * time.Second
 		typ.OnEvent = func(e protocol.Event) {
-			if e.Kind == protocol.PassivationForced {
+			if e.Kind == protocol.PassivationForced && e.Alarm() {
 				mu.Lock()
 				forced = append(forced, string(e.Entity))
 				mu.Unlock()

@@ -72,7 +72,7 @@ func (a KillShard) String() string { return fmt.Sprintf("kill-shard %v: %v", a.S
 
 func (a StartEntities) String() string { return "start" + list(a.IDs) }
 
-func (a StopEntity) String() string { return fmt.Sprintf("stop %v", a.ID) }
+func (a StopEntity) String() string { return fmt.Sprintf("stop %v %v", a.ID, a.Cause) }
 
 func (a ForceStop) String() string { return fmt.Sprintf("force-stop %v", a.ID) }
 

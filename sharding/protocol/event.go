@@ -19,7 +19,7 @@ const (
 	RememberedBeyondRange                      // alarm: Shard has remembered ids, but the type has fewer shards now
 	StopForced                                 // alarm: Count entities of Shard did not stop in time and are stopped by force
 	StopStuck                                  // alarm: Count handlers of Shard do not return, so the hand-off cannot end
-	PassivationForced                          // Entity did not stop in time and is stopped by force
+	PassivationForced                          // alarm: Entity did not stop in time and is stopped by force
 	StrategyRefused                            // alarm: the strategy named Peer, which is no region that may host, or Shard, which does not exist
 	StrategyFailed                             // alarm: the strategy panicked with Text; the default answers for Shard
 	StrategyStuck                              // alarm: the strategy does not answer; the default does, for Count shards and until it has
@@ -52,7 +52,7 @@ type Event struct {
 // Alarm says whether the event wants a person's eye.
 func (e Event) Alarm() bool {
 	switch e.Kind {
-	case HandOffAborted, DoubleHost, HostElsewhere, RememberedBeyondRange, StopForced, StopStuck, StrategyRefused, StrategyFailed, StrategyStuck:
+	case HandOffAborted, DoubleHost, HostElsewhere, RememberedBeyondRange, StopForced, StopStuck, PassivationForced, StrategyRefused, StrategyFailed, StrategyStuck:
 		return true
 	}
 	return false

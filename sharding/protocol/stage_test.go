@@ -75,7 +75,11 @@ func (st *stage) command(f []string) error {
 	case "wake":
 		st.shard(st.node(args[0]), number32(args[1]), Wake{ID: EntityID(args[2])})
 	case "passivate":
-		st.shard(st.node(args[0]), number32(args[1]), Passivate{ID: EntityID(args[2])})
+		in := Passivate{ID: EntityID(args[2])}
+		if len(args) > 3 {
+			in.Cause = Cause(slices.Index(causeNames[:], args[3]))
+		}
+		st.shard(st.node(args[0]), number32(args[1]), in)
 	case "ended":
 		a, s := st.node(args[0]), number32(args[1])
 		delete(a.alive[s], EntityID(args[2]))
