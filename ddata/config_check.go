@@ -97,6 +97,9 @@ func (c Config) checkMembership(fault func(field, format string, args ...any)) {
 
 // checkTransport finds what the port could not run with, or is not to be set there.
 func (c Config) checkTransport(fault func(field, format string, args ...any)) {
+	if err := transport.CheckTLS(c.TLS); err != nil {
+		fault("TLS", "%v", err)
+	}
 	t := c.Transport
 	if t.Cluster != "" || t.Self != 0 || t.Bind != "" || t.Advertise != "" || t.FrameMax != 0 || t.TLS != nil || t.Network != nil ||
 		t.OnLink != nil || t.OnRefused != nil || t.OnFault != nil {

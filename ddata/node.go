@@ -188,7 +188,7 @@ func (n *Node) gossipConfig() gossip.Config {
 func (n *Node) refused(r transport.Refusal) {
 	n.Emit(sight.ConnectionRefused{Refusal: r})
 	text := r.String()
-	if r.Inbound || n.View().Epoch > 0 || r.Cause.Reason == transport.RefusedSelf { // discovery may name this node as well
+	if r.Inbound && r.Cause.Reason != transport.RefusedTLS || n.View().Epoch > 0 || r.Cause.Reason == transport.RefusedSelf { // discovery may name this node as well
 		return
 	}
 	if r.Cause.Reason == transport.RefusedCluster {
@@ -198,7 +198,7 @@ func (n *Node) refused(r transport.Refusal) {
 		text += "; check Config.TLS on both sides: the certificates, their names and authorities, and that both use it"
 	}
 	n.refusal.Store(&text)
-	if r.Cause.Reason != transport.RefusedCluster && r.Cause.Reason != transport.RefusedVersion || n.cfg.Discovery != nil { // which may name others next
+	if r.Inbound || r.Cause.Reason != transport.RefusedCluster && r.Cause.Reason != transport.RefusedVersion || n.cfg.Discovery != nil { // which may name others next
 		return
 	}
 	n.mu.Lock()

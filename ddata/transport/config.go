@@ -100,6 +100,9 @@ func (c *Config) Validate() error {
 	fault(c.Cluster == "", "Cluster is empty; give every cluster a name")
 	fault(len(c.Cluster) > nameMax || !utf8.ValidString(c.Cluster), "Cluster must be at most %d bytes of UTF-8", nameMax)
 	fault(c.Self == 0, "Self is zero; draw a random uid at every start")
+	if err := CheckTLS(c.TLS); err != nil {
+		errs = append(errs, fmt.Errorf("transport: config: TLS: %w", err))
+	}
 	if err := checkAddr(c.Bind, true); err != nil {
 		errs = append(errs, fmt.Errorf("transport: config: Bind: %w", err))
 	}

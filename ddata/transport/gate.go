@@ -108,7 +108,7 @@ func (m *Mesh) countFrom(key gateKey, t *turn, conn net.Conn, w *answer) {
 	t.receipts = newReceipts(conn, m.cfg.WriteTimeout, g.received)
 }
 
-// forgetGates forgets the counts of a node that is no peer any more.
+// forgetGatesLocked forgets the counts of a node that is no peer any more.
 func (m *Mesh) forgetGatesLocked(id NodeID) {
 	for key, g := range m.gates {
 		if key.peer == id && g.active == nil {

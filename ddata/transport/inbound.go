@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"cmp"
 	"container/list"
 	"errors"
 	"fmt"
@@ -134,7 +135,7 @@ func (m *Mesh) readHello(raw net.Conn) (conn net.Conn, k kind, h hello, err erro
 		if err != nil {
 			err = ErrRefused{Reason: RefusedHello, Text: err.Error()}
 		} else {
-			err = m.vet(k, h)
+			err = cmp.Or(m.vet(k, h), m.fits(conn, h.Addr))
 		}
 	}
 	if err == nil {
@@ -287,50 +288,6 @@ func (m *Mesh) delist(h hello) {
 	if o.conns--; o.conns == 0 {
 		delete(m.inbound, h.From)
 	}
-}
-
-// onRefusedBy takes note that another node refused a connection of this one.
-func (m *Mesh) onRefusedBy(by, meant NodeID, addr string, cause ErrRefused) {
-	m.n.drop(DropRefusedOut, 1)
-	m.onRefused(Refusal{Peer: by, Meant: meant, Addr: addr, Cause: cause})
-}
-
-func (m *Mesh) onRefused(r Refusal) {
-	switch r.Cause.Reason {
-	case RefusedCluster, RefusedVersion, RefusedLimit, RefusedHello, RefusedTLS:
-		r.Loud = m.mayRepeat(r) && m.maySpeak()
-	default: // a node starts, ends or comes back
-	}
-	if m.cfg.OnRefused != nil {
-		m.cfg.OnRefused(r)
-	}
-}
-
-// mayRepeat says whether a refusal that only an operator can mend is to be said aloud: once a minute for each address and reason.
-func (m *Mesh) mayRepeat(r Refusal) bool {
-	type what struct {
-		inbound bool
-		addr    string
-		reason  Reason
-	}
-	k := fmt.Sprint(what{r.Inbound, r.Addr, r.Cause.Reason})
-	now := time.Now()
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if last, known := m.refusalsSaid[k]; known && now.Sub(last) < refusalSaidAgain {
-		return false
-	}
-	if len(m.refusalsSaid) >= refusalsSaidMax {
-		clear(m.refusalsSaid)
-	}
-	m.refusalsSaid[k] = now
-	return true
-}
-
-// maySpeak admits one loud word a second: who repeats himself, or is hostile, shall not fill the log.
-func (m *Mesh) maySpeak() bool {
-	now, last := time.Now().UnixNano(), m.warned.Load()
-	return now-last >= int64(time.Second) && m.warned.CompareAndSwap(last, now)
 }
 
 func (m *Mesh) fault(f Fault) {

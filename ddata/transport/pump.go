@@ -191,6 +191,9 @@ func (l *link) onConnectError(err error) {
 	cause, refused := errors.AsType[ErrRefused](err)
 	refused = refused && cause.Reason != RefusedGeneration && cause.Reason != RefusedTLS // a certificate may be renewed
 	if l.peer == 0 {
+		if l.ctx.Err() == nil { // no oftener than the pauses between attempts allow
+			l.m.fault(Fault{Kind: FaultDial, Addr: l.target(), Err: err})
+		}
 		if refused {
 			l.discard(DropRefused)
 		} else {

@@ -32,6 +32,7 @@ func TestRefusalsAreSaidOnce(t *testing.T) {
 		t.Errorf("%d warnings: %v", len(loud), loud)
 	}
 	for i := range 3 * refusalsSaidMax {
+		m.warned.Store(0)
 		m.onRefused(Refusal{Addr: string(rune('a' + i)), Cause: ErrRefused{Reason: RefusedCluster}})
 	}
 	if n := len(m.refusalsSaid); n > refusalsSaidMax {
@@ -151,5 +152,52 @@ func TestNothingIsSentBeforeTheWelcome(t *testing.T) {
 	_ = conn.SetReadDeadline(time.Now().Add(10 * time.Second))
 	if rest, err := io.ReadAll(conn); len(rest) > 0 || errors.Is(err, os.ErrDeadlineExceeded) {
 		t.Errorf("%q behind the refusal: %v", rest, err)
+	}
+}
+
+// Of many refusals at a time one is said in a second; those that had to wait are said when they come again, not after a minute.
+func TestRefusalsWaitForEachOther(t *testing.T) {
+	loud := map[string]int{}
+	m, err := Listen(t.Context(), Config{Cluster: "c", Self: 2, Bind: "127.0.0.1:0", OnRefused: func(r Refusal) {
+		if r.Loud {
+			loud[r.Addr]++
+		}
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	refuse := func() {
+		for _, addr := range []string{"a:1", "b:1"} {
+			m.onRefused(Refusal{Addr: addr, Cause: ErrRefused{Reason: RefusedCluster}})
+		}
+	}
+	if refuse(); loud["a:1"] != 1 || loud["b:1"] != 0 {
+		t.Errorf("at first: %v", loud)
+	}
+	m.warned.Store(0) // as if a second had passed
+	if refuse(); loud["a:1"] != 1 || loud["b:1"] != 1 {
+		t.Errorf("after a second: %v", loud)
+	}
+}
+
+// That nobody answers at an address is told, though no peer is known there.
+func TestNobodyAtAnAddressIsTold(t *testing.T) {
+	told := make(chan Fault, 1)
+	m, err := Listen(t.Context(), Config{Cluster: "c", Self: 2, Bind: "127.0.0.1:0", OnFault: func(f Fault) {
+		select {
+		case told <- f:
+		default:
+		}
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	if err := m.SendAddr("127.0.0.1:1", 1, []byte("anybody?")); err != nil {
+		t.Fatal(err)
+	}
+	if f := <-told; f.Kind != FaultDial || f.Addr != "127.0.0.1:1" || f.Err == nil {
+		t.Errorf("%+v", f)
 	}
 }

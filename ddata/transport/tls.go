@@ -4,9 +4,11 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"os"
+	"reflect"
 	"syscall"
 )
 
@@ -19,6 +21,34 @@ type TLS interface {
 	Server() *tls.Config
 	// Client is for a connection that was dialled to a host, an IP address or a name.
 	Client(host string) *tls.Config
+}
+
+// CheckTLS finds an identity that is not nil itself and holds nothing, as when the error of pki.Load was not looked at.
+func CheckTLS(t TLS) error {
+	if v := reflect.ValueOf(t); v.Kind() == reflect.Pointer && v.IsNil() {
+		return fmt.Errorf("is a nil %T; look at the error of what made it", t)
+	}
+	return nil
+}
+
+// fits says whether the certificate that was shown is good for the address at which its node says that it listens: the others would refuse it there.
+func (m *Mesh) fits(conn net.Conn, addr string) error {
+	tc, ok := conn.(*tls.Conn)
+	if !ok {
+		return nil
+	}
+	host, _, err := net.SplitHostPort(addr)
+	if err != nil {
+		return err
+	}
+	want, shown := m.cfg.TLS.Client(host), tc.ConnectionState().PeerCertificates
+	if want.InsecureSkipVerify || want.ServerName == "" || len(shown) == 0 { // it has ways of its own
+		return nil
+	}
+	if err := shown[0].VerifyHostname(want.ServerName); err != nil {
+		return ErrRefused{Reason: RefusedTLS, Text: fmt.Sprintf("the node says that it listens at %s, and its certificate is not good for that: %v", addr, err)}
+	}
+	return nil
 }
 
 // secureInbound puts TLS on an accepted connection. A failure is counted and told.

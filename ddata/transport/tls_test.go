@@ -2,6 +2,7 @@ package transport_test
 
 import (
 	"crypto/tls"
+	"net"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -55,6 +56,32 @@ func TestTLSStranger(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A certificate that is not good for the address at which its node listens is refused when it dials, as it would be when it is dialled.
+func TestTLSOfAnotherName(t *testing.T) {
+	authority := pkitest.NewAuthority(t)
+	told := make(chan transport.Refusal, 10)
+	hears := func(r transport.Refusal) { told <- r }
+	a := listen(t, transport.Config{Self: 1, Bind: "127.0.0.1:0", TLS: authority.Identity(pkitest.Node{}), OnRefused: hears})
+	elsewhere := authority.Identity(pkitest.Node{IPs: []net.IP{net.IPv4(10, 9, 9, 9)}})
+	b := listen(t, transport.Config{Self: 2, Bind: "127.0.0.1:0", TLS: elsewhere, OnRefused: hears})
+	if err := b.SendAddr(a.Addr(), 1, []byte("let me in")); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if r := <-told; r.Cause.Reason != transport.RefusedTLS || !strings.Contains(r.Cause.Text, b.Addr()) || !strings.Contains(r.Cause.Text, "10.9.9.9") {
+			t.Errorf("refused because of %v", r)
+		}
+	}
+}
+
+func TestTLSOfNobody(t *testing.T) {
+	var none *pki.Identity
+	_, err := transport.Listen(t.Context(), transport.Config{Cluster: "c", Self: 1, Bind: "127.0.0.1:0", TLS: none})
+	if err == nil || !strings.Contains(err.Error(), "TLS: is a nil *pki.Identity") {
+		t.Errorf("started with %v", err)
 	}
 }
 

@@ -113,10 +113,14 @@ func (id *Identity) fresh() *identity {
 }
 
 func (f Files) stamps() (s [3]stamp, err error) {
+	names := [3]string{"Cert", "Key", "CA"}
 	for i, path := range []string{f.Cert, f.Key, f.CA} {
+		if path == "" {
+			return s, fmt.Errorf("pki: Files.%s is empty; it must name a file", names[i])
+		}
 		info, err := os.Stat(path)
 		if err != nil {
-			return s, err
+			return s, fmt.Errorf("pki: Files.%s: %w", names[i], err)
 		}
 		s[i] = stamp{info.ModTime(), info.Size()}
 	}
@@ -127,7 +131,7 @@ func (f Files) stamps() (s [3]stamp, err error) {
 func (f Files) read() (*identity, error) {
 	stamps, err := f.stamps()
 	if err != nil {
-		return nil, fmt.Errorf("pki: Files.Cert, Key and CA must name files: %w", err)
+		return nil, err
 	}
 	cert, err := tls.LoadX509KeyPair(f.Cert, f.Key)
 	if err != nil {

@@ -172,3 +172,19 @@ func TestLoadRefuses(t *testing.T) {
 		}
 	}
 }
+
+func TestWhichFileIsMissing(t *testing.T) {
+	fine := pkitest.NewAuthority(t).Issue(t.TempDir(), pkitest.Node{})
+	for want, edit := range map[string]func(*pki.Files){ // order: each is tried by itself
+		"Files.Cert is empty":      func(f *pki.Files) { f.Cert = "" },
+		"Files.Key is empty":       func(f *pki.Files) { f.Key = "" },
+		"Files.CA is empty":        func(f *pki.Files) { f.CA = "" },
+		"Files.Key: stat /nowhere": func(f *pki.Files) { f.Key = "/nowhere" },
+	} {
+		f := fine
+		edit(&f)
+		if _, err := pki.Load(f); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+}
