@@ -521,7 +521,7 @@ func TestRefusalsAreToldOnce(t *testing.T) {
 	m := &Machine{said: map[told]time.Time{}, now: time.Unix(1000, 0)}
 	said := 0
 	for range 100 {
-		if m.maySay("a:1", ReasonConfig) {
+		if m.maySay(told{"a:1", "config"}) {
 			said++
 		}
 		m.now = m.now.Add(time.Second)
@@ -529,19 +529,19 @@ func TestRefusalsAreToldOnce(t *testing.T) {
 	if said != 2 {
 		t.Errorf("told %d times in 100 s", said)
 	}
-	if !m.maySay("a:1", ReasonName) {
+	if !m.maySay(told{"a:1", "name"}) {
 		t.Error("another reason was not told")
 	}
 	said = 0
 	for i := range 4 * saidMax {
-		if m.maySay(fmt.Sprint(i), ReasonConfig) {
+		if m.maySay(told{fmt.Sprint(i), "config"}) {
 			said++
 		}
 	}
 	if said > saidMax || said < saidMax-2 || len(m.said) > saidMax {
 		t.Errorf("told of %d addresses, %d are remembered", said, len(m.said))
 	}
-	if m.now = m.now.Add(sayAgain); !m.maySay("b:1", ReasonConfig) {
+	if m.now = m.now.Add(sayAgain); !m.maySay(told{"b:1", "config"}) {
 		t.Error("after a minute nothing was told")
 	}
 }

@@ -29,7 +29,7 @@ func (m *Machine) onProbe(r Receive, p Probe) {
 	if reason, text := m.refusal(p); reason != 0 {
 		m.stats.JoinsRefused++
 		m.send(r.From, p.Self.Addr, Refuse{To: r.From, Reason: reason, Text: text})
-		if m.maySay(p.Self.Addr, reason) {
+		if m.maySay(told{p.Self.Addr, text}) {
 			m.event(RefusedNode{UID: r.From, Addr: p.Self.Addr, Reason: reason, Text: text})
 		}
 		return
@@ -40,24 +40,24 @@ func (m *Machine) onProbe(r Receive, p Probe) {
 
 // told names a refusal of which there was an event.
 type told struct {
-	addr   string
-	reason Reason
+	addr string
+	text string // whose causes are told apart: one setting may be right by now, and the next one wrong
 }
 
 // sayAgain is after how long a refusal of the same address, for the same reason, is told again.
 const sayAgain = time.Minute
 
-// maySay says whether a refusal is told: once a minute for each address and reason, so that a node that asks every second, or a hostile one that asks
-// all the time, does not fill the log. Those who make addresses up are told of up to saidMax times a minute.
-func (m *Machine) maySay(addr string, reason Reason) bool {
-	if _, known := m.said[told{addr, reason}]; !known && len(m.said) >= saidMax {
+// maySay says whether a refusal is told: once a minute for each address and cause, so that a node that asks every second, or a hostile one that asks
+// all the time, does not fill the log. Those who make addresses or causes up are told of up to saidMax times a minute.
+func (m *Machine) maySay(t told) bool {
+	if _, known := m.said[t]; !known && len(m.said) >= saidMax {
 		maps.DeleteFunc(m.said, func(_ told, at time.Time) bool { return m.now.Sub(at) >= sayAgain })
 	}
-	at, known := m.said[told{addr, reason}]
+	at, known := m.said[t]
 	if known && m.now.Sub(at) < sayAgain || !known && len(m.said) >= saidMax {
 		return false
 	}
-	m.said[told{addr, reason}] = m.now
+	m.said[t] = m.now
 	return true
 }
 
