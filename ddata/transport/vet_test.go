@@ -1,0 +1,71 @@
+package transport
+
+import (
+	"testing"
+	"time"
+)
+
+// What a node does not take, and why.
+func TestVet(t *testing.T) {
+	m, err := Listen(t.Context(), Config{Cluster: "c", Self: 2, Bind: "127.0.0.1:0", FrameMax: 1 << 10, MessageMax: 1 << 12})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	fine := hello{Cluster: "c", From: 3, To: 2, FrameMax: 1 << 10, MessageMax: 1 << 12}
+	for want, edit := range map[Reason]func(*hello){ // order: each is tried by itself
+		0:                  func(*hello) {},
+		RefusedCluster:     func(h *hello) { h.Cluster = "d" },
+		RefusedSelf:        func(h *hello) { h.From = 2 },
+		RefusedIncarnation: func(h *hello) { h.To = 9 },
+		RefusedLimit:       func(h *hello) { h.FrameMax++ },
+	} {
+		h := fine
+		edit(&h)
+		err := m.vet(kindLink, h)
+		if refused, _ := err.(ErrRefused); refused.Reason != want || (err == nil) != (want == 0) {
+			t.Errorf("%v, want %v", err, want)
+		}
+	}
+}
+
+// A connection of an earlier generation never takes the turn of a later one: its frames are older.
+func TestGateKeepsTheOrderOfGenerations(t *testing.T) {
+	m, err := Listen(t.Context(), Config{Cluster: "c", Self: 2, Bind: "127.0.0.1:0"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	b := besiege(t, func(*Config) {})
+	b.come(1, func(int) []byte { return nil })
+	at := func(generation uint64) *turn {
+		return &turn{conn: b.crowd[0], generation: generation, begin: make(chan struct{}), obsolete: make(chan struct{}), drain: make(chan struct{})}
+	}
+	key := gateKey{peer: 3}
+	active, next := at(5), at(7)
+	for _, x := range []struct {
+		t     *turn
+		taken bool
+	}{{active, true}, {at(5), false}, {at(4), false}, {next, true}, {at(6), false}, {at(7), false}} {
+		if err := m.enter(key, x.t); (err == nil) != x.taken {
+			t.Errorf("generation %d: %v", x.t.generation, err)
+		}
+	}
+	m.leave(key, active)
+	select {
+	case <-next.begin:
+	case <-time.After(time.Second):
+		t.Error("the successor's turn does not come")
+	}
+}
+
+// One loud word a second.
+func TestMaySpeak(t *testing.T) {
+	m := &Mesh{}
+	if !m.maySpeak() || m.maySpeak() {
+		t.Error("not one word at a time")
+	}
+	if m.warned.Add(-int64(time.Second)); !m.maySpeak() {
+		t.Error("silent after a second")
+	}
+}
