@@ -48,8 +48,9 @@
 //
 // Missed, and where the time goes:
 //
-//	allocate: 100,000 shards within 5 s. Where twenty other processes want the two cores it takes 21 s, for 8.4 s of processor time of all three nodes
-//	together: two fifths the regions' control loops, a seventh the coordinator, an eighth decoding (-cpuprofile). Not measured on a quiet machine.
+//	allocate: 100,000 shards within 5 s. Where ten or twenty other processes want the two cores it takes 7 to 22 s, for 4.5 to 8.4 s of processor time of
+//	all three nodes together: two fifths the regions' control loops, a seventh the coordinator, an eighth decoding (-cpuprofile). Not measured on
+//	a quiet machine.
 //
 //	get of a counter that is read again and again: 390 ns here, 180 ns by the limit. More than half is the look-up in the tree of keys, a tenth the
 //	counter's items, the rest checks of context, key and kind and the value's making (-cpuprofile: Get, and Snapshot.View under it).
