@@ -71,7 +71,8 @@ func (m *Machine) choice() []UID {
 		m.wait(err.Error())
 		return nil
 	}
-	chosen := slices.DeleteFunc(slices.Clone(probes), func(p Probe) bool {
+	counted := slices.DeleteFunc(slices.Clone(probes), func(p Probe) bool { return !m.twoWay(p.Self.UID) })
+	chosen := slices.DeleteFunc(slices.Clone(counted), func(p Probe) bool {
 		return !slices.ContainsFunc(needs, func(k Known) bool { return k.names(p.Self.Disk) })
 	})
 	for _, k := range needs {
@@ -88,7 +89,7 @@ func (m *Machine) choice() []UID {
 	if len(chosen) > 0 && (installed || m.cfg.BootstrapAnyDisks) {
 		return uids
 	}
-	for _, p := range probes {
+	for _, p := range counted {
 		if len(uids) < m.cfg.BootstrapExpect && !slices.Contains(uids, p.Self.UID) {
 			uids = append(uids, p.Self.UID)
 		}
@@ -105,8 +106,25 @@ func (m *Machine) choice() []UID {
 	return uids
 }
 
-// eligible are this node and the candidates that may found, by uid.
-func (m *Machine) eligible() []Probe {
+// twoWay says whether a node that was heard can be chosen: each of the two reaches the other at the address that it advertises, for that is where locks
+// go. Who is heard only through another address, such as a seed's, would lock the others to a founding that cannot end. Whether the other hears this
+// node is known a little later, and no founding waits for it: until then it shows in whom the other chooses. By an operator's word
+// (BootstrapAnyDisks) nobody's disk is left out because it does not hear this node: what is on it may be nowhere else.
+func (m *Machine) twoWay(u UID) bool {
+	f := m.seek.candidates[u]
+	return u == m.cfg.UID || f.direct && (m.cfg.BootstrapAnyDisks || f.hears(m.cfg.UID) || m.hardlyCame(f))
+}
+
+// hardlyCame: what a candidate hears may not have been told yet.
+func (m *Machine) hardlyCame(f founder) bool {
+	return m.now.Before(f.since.Add(2 * m.cfg.HeartbeatInterval))
+}
+
+// eligible are those present who do not belong to another cluster than this node.
+func (m *Machine) eligible() []Probe { return m.kin(m.present()) }
+
+// present are this node and the candidates that may found, by uid.
+func (m *Machine) present() []Probe {
 	probes := []Probe{{
 		Self: m.cfg.self(), Expect: uint32(m.cfg.BootstrapExpect), Knows: m.record.knows(), AnyDisks: m.cfg.BootstrapAnyDisks,
 	}}
@@ -116,7 +134,7 @@ func (m *Machine) eligible() []Probe {
 		}
 	}
 	slices.SortFunc(probes, func(a, b Probe) int { return cmp.Compare(a.Self.UID, b.Self.UID) })
-	return m.kin(probes)
+	return probes
 }
 
 // kin leaves out those whose disks belong to another cluster than this node's, so that they do not stand in the way.
@@ -143,9 +161,10 @@ func (m *Machine) kin(probes []Probe) []Probe {
 // installed it before, and one of those would be here.
 func (m *Machine) needs(probes []Probe) ([]Known, error) {
 	var all []Known
+	present := m.present() // who is of another cluster testifies, too
 	for _, p := range probes {
 		for _, k := range p.Knows {
-			if !void(k, probes) {
+			if !void(k, present) {
 				all = append(all, k)
 			}
 		}
@@ -193,81 +212,6 @@ func void(k Known, probes []Probe) bool {
 		}
 		return !slices.ContainsFunc(p.Knows, func(o Known) bool { return o.Cluster == k.Cluster && o.Epoch >= k.Epoch })
 	})
-}
-
-// names says whether a disk belongs to what has to be heard.
-func (k Known) names(d DiskID) bool {
-	return k.voted(d) || slices.ContainsFunc(k.Sets, func(s DiskSet) bool { return slices.Contains(s.Disks, d) })
-}
-
-// voted says whether the disk is one of the view's voters'.
-func (k Known) voted(d DiskID) bool {
-	return slices.ContainsFunc(k.Voters, func(v Member) bool { return v.Disk == d })
-}
-
-// disks are those of the view's voters, sorted.
-func (k Known) disks() []DiskID {
-	ds := make([]DiskID, 0, len(k.Voters))
-	for _, v := range k.Voters {
-		ds = append(ds, v.Disk)
-	}
-	slices.Sort(ds)
-	return slices.Compact(ds)
-}
-
-// missing says of which disks too few are here; empty = none. Of all the view's it takes a quorum: then nobody else found a
-// cluster, and nobody else decided what nobody here knows. Of a set, half of it meets whatever was acknowledged by a majority.
-func (k Known) missing(here []DiskID, s Strategy) string {
-	among := make(map[UID]bool)
-	for _, v := range k.Voters {
-		among[v.UID] = slices.Contains(here, v.Disk)
-	}
-	if len(k.Voters) > 0 && !s.Quorum(k.Voters, has(among)) {
-		return fmt.Sprintf("view %v/%v had the disks %v, a quorum of them is needed (%v)", k.Cluster, k.Epoch, k.disks(), s)
-	}
-	for _, s := range k.Sets {
-		if 2*overlap(s.Disks, here) < len(s.Disks) {
-			return fmt.Sprintf("view %v/%v, perhaps not settled, had the disks %v of role %q, at least half of them are needed", k.Cluster, s.Epoch,
-				s.Disks, s.Role)
-		}
-	}
-	return ""
-}
-
-func overlap(ds, here []DiskID) (n int) {
-	for _, d := range ds {
-		if slices.Contains(here, d) {
-			n++
-		}
-	}
-	return n
-}
-
-// disksOf are the disks that are there, sorted.
-func disksOf(probes []Probe) (ds []DiskID) {
-	for _, p := range probes {
-		if p.Self.Disk != 0 {
-			ds = append(ds, p.Self.Disk)
-		}
-	}
-	slices.Sort(ds)
-	return ds
-}
-
-func (k Known) equal(o Known) bool {
-	return k.compare(o) == 0 && k.Founding == o.Founding && slices.EqualFunc(k.Sets, o.Sets, DiskSet.equal)
-}
-
-// compare orders by epoch; a view that is only pending comes after one that was installed.
-func (k Known) compare(o Known) int {
-	pending := func(k Known) int {
-		if k.Pending {
-			return 1
-		}
-		return 0
-	}
-	return cmp.Or(cmp.Compare(k.Epoch, o.Epoch), cmp.Compare(k.Cluster, o.Cluster),
-		cmp.Compare(pending(k), pending(o)), slices.CompareFunc(k.Voters, o.Voters, func(a, b Member) int { return cmp.Compare(a.UID, b.UID) }))
 }
 
 // becomeLocked binds this incarnation to one founding view. On disk before it is said (V5).

@@ -10,8 +10,68 @@ import (
 
 // tooFew: not all that found the cluster were heard.
 func (m *Machine) tooFew(probes []Probe) string {
-	return fmt.Sprintf("expected %d nodes to found a cluster (BootstrapExpect), heard %d%s%s%s; start the others, or check Seeds and "+
-		"that each can dial the others' addresses", m.cfg.BootstrapExpect, len(probes), listed(": ", addrsOf(probes)), listed("; no answer from ", m.silent()), unlike(probes))
+	text := fmt.Sprintf("expected %d nodes to found a cluster (BootstrapExpect), heard %d%s%s%s", m.cfg.BootstrapExpect, len(probes),
+		listed(": ", addrsOf(probes)), listed("; no answer from ", m.silent()), unlike(probes))
+	if one := m.oneWay(probes); one != "" {
+		return text + one
+	}
+	return text + "; start the others, or check Seeds and that each can dial the others' addresses"
+}
+
+// oneWay says who was heard and does not count, for one of the two does not reach the other at the address that it advertises.
+func (m *Machine) oneWay(probes []Probe) (text string) {
+	var astray, deaf []string
+	for _, p := range probes {
+		f, other := m.seek.candidates[p.Self.UID]
+		switch {
+		case !other || m.hardlyCame(f):
+		case !f.direct:
+			astray = append(astray, p.Self.Addr)
+		case !f.hears(m.cfg.UID):
+			deaf = append(deaf, fmt.Sprintf("%s does not hear %s", p.Self.Addr, m.cfg.Addr))
+		}
+	}
+	slices.Sort(astray)
+	slices.Sort(deaf)
+	if len(astray) > 0 {
+		text = fmt.Sprintf("; but this node is not reached at the address that it advertises, %s%s: check that the others can dial it", m.cfg.Addr,
+			listed(", by ", astray))
+	}
+	if len(deaf) > 0 {
+		text += "; but " + strings.Join(atMost(deaf), "; ") + ": each must hear all, check that they can dial each other's addresses"
+	}
+	return text
+}
+
+// awaitLocks says whose lock is missing, when that takes longer than a lock and its answer.
+func (m *Machine) awaitLocks() {
+	if !m.now.Before(m.seek.lockedAt.Add(2 * m.cfg.HeartbeatInterval)) {
+		m.wait(m.unlocked())
+	}
+}
+
+// unlocked says who has not locked to the founding to which this node is locked.
+func (m *Machine) unlocked() string {
+	s := &m.seek
+	var missing []string
+	for _, o := range s.lock.Members {
+		switch h, locked := s.locked[o.UID]; {
+		case !locked:
+			missing = append(missing, fmt.Sprintf("no lock from %v at %s", o.UID, o.Addr))
+		case h != s.lockHash:
+			missing = append(missing, fmt.Sprintf("%v at %s is locked to another", o.UID, o.Addr))
+		}
+	}
+	return fmt.Sprintf("locked to the founding %v/%v of %d nodes%s; each must hear all, check that they run and can dial each other's addresses",
+		s.lock.Cluster, s.lock.Epoch, len(s.lock.Members), listed("; ", missing))
+}
+
+// stalled is how a founding or a joining ends that has not come to its end, and whom it waited for.
+func (m *Machine) stalled() error {
+	if m.seek.lock != nil {
+		return &StalledError{Waiting: m.unlocked()}
+	}
+	return &StalledError{Waiting: fmt.Sprintf("cluster %v was heard of, and nothing more of it for %v", m.seek.cluster, m.cfg.BootstrapTimeout)}
 }
 
 // nothingToJoin: this node founds no cluster, and has heard of none.
@@ -38,8 +98,8 @@ func (m *Machine) unheard(choice []UID) string {
 		if p.Self.UID == m.cfg.UID || slices.Equal(p.Choice, choice) {
 			continue
 		}
-		if m.now.Before(m.seek.candidates[p.Self.UID].since.Add(2 * m.cfg.HeartbeatInterval)) {
-			return "" // it has hardly come
+		if m.hardlyCame(m.seek.candidates[p.Self.UID]) {
+			return ""
 		}
 		if not := deafTo(p, chosen); len(not) > 0 {
 			deaf = append(deaf, p.Self.Addr+" does not hear "+strings.Join(atMost(not), ", "))

@@ -1,6 +1,7 @@
 package membership
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 )
@@ -168,4 +169,79 @@ func copied(probes []Probe) string {
 		at[p.Self.Disk] = p.Self.Addr
 	}
 	return ""
+}
+
+// names says whether a disk belongs to what has to be heard.
+func (k Known) names(d DiskID) bool {
+	return k.voted(d) || slices.ContainsFunc(k.Sets, func(s DiskSet) bool { return slices.Contains(s.Disks, d) })
+}
+
+// voted says whether the disk is one of the view's voters'.
+func (k Known) voted(d DiskID) bool {
+	return slices.ContainsFunc(k.Voters, func(v Member) bool { return v.Disk == d })
+}
+
+// disks are those of the view's voters, sorted.
+func (k Known) disks() []DiskID {
+	ds := make([]DiskID, 0, len(k.Voters))
+	for _, v := range k.Voters {
+		ds = append(ds, v.Disk)
+	}
+	slices.Sort(ds)
+	return slices.Compact(ds)
+}
+
+// missing says of which disks too few are here; empty = none. Of all the view's it takes a quorum: then nobody else found a
+// cluster, and nobody else decided what nobody here knows. Of a set, half of it meets whatever was acknowledged by a majority.
+func (k Known) missing(here []DiskID, s Strategy) string {
+	among := make(map[UID]bool)
+	for _, v := range k.Voters {
+		among[v.UID] = slices.Contains(here, v.Disk)
+	}
+	if len(k.Voters) > 0 && !s.Quorum(k.Voters, has(among)) {
+		return fmt.Sprintf("view %v/%v had the disks %v, a quorum of them is needed (%v)", k.Cluster, k.Epoch, k.disks(), s)
+	}
+	for _, s := range k.Sets {
+		if 2*overlap(s.Disks, here) < len(s.Disks) {
+			return fmt.Sprintf("view %v/%v, perhaps not settled, had the disks %v of role %q, at least half of them are needed", k.Cluster, s.Epoch,
+				s.Disks, s.Role)
+		}
+	}
+	return ""
+}
+
+func overlap(ds, here []DiskID) (n int) {
+	for _, d := range ds {
+		if slices.Contains(here, d) {
+			n++
+		}
+	}
+	return n
+}
+
+// disksOf are the disks that are there, sorted.
+func disksOf(probes []Probe) (ds []DiskID) {
+	for _, p := range probes {
+		if p.Self.Disk != 0 {
+			ds = append(ds, p.Self.Disk)
+		}
+	}
+	slices.Sort(ds)
+	return ds
+}
+
+func (k Known) equal(o Known) bool {
+	return k.compare(o) == 0 && k.Founding == o.Founding && slices.EqualFunc(k.Sets, o.Sets, DiskSet.equal)
+}
+
+// compare orders by epoch; a view that is only pending comes after one that was installed.
+func (k Known) compare(o Known) int {
+	pending := func(k Known) int {
+		if k.Pending {
+			return 1
+		}
+		return 0
+	}
+	return cmp.Or(cmp.Compare(k.Epoch, o.Epoch), cmp.Compare(k.Cluster, o.Cluster),
+		cmp.Compare(pending(k), pending(o)), slices.CompareFunc(k.Voters, o.Voters, func(a, b Member) int { return cmp.Compare(a.UID, b.UID) }))
 }

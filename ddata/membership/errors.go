@@ -14,7 +14,8 @@ var (
 	// ErrLeft: the node has left gracefully.
 	ErrLeft = errors.New("membership: left the cluster")
 	// ErrStalled: a founding or a joining did not come to an end within BootstrapTimeout. Usual causes: a founder died
-	// halfway, or the cluster stopped while this node was joining it. Starting again under a new uid is safe.
+	// halfway, or the cluster stopped while this node was joining it. Starting again under a new uid is safe. The error is a
+	// *StalledError and says what was waited for.
 	ErrStalled = errors.New("membership: bootstrap stalled, start again under a new uid")
 	// ErrRefused: the cluster does not accept this node; the error is a *RefusedError and says why.
 	ErrRefused = errors.New("membership: refused by the cluster")
@@ -30,6 +31,15 @@ func (e *DownedError) Error() string {
 
 // Is makes errors.Is(err, ErrDowned) true.
 func (e *DownedError) Is(target error) bool { return target == ErrDowned }
+
+// StalledError is the error of a founding or a joining that did not come to an end.
+type StalledError struct{ Waiting string } // for whom or what
+
+// Error says what was waited for.
+func (e *StalledError) Error() string { return fmt.Sprintf("%v: %s", ErrStalled, e.Waiting) }
+
+// Is makes errors.Is(err, ErrStalled) true.
+func (e *StalledError) Is(target error) bool { return target == ErrStalled }
 
 // What New and the decoders return.
 var (

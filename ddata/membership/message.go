@@ -58,11 +58,12 @@ type Probe struct {
 	Name     string
 	Settings []Setting // what must be alike
 	Self     Member
+	At       string // the address to which it is sent, be it the one that the receiver advertises or another
 	Expect   uint32
 	AnyDisks bool
 	Heard    Epoch     // the newest of the cluster that it was told of: shows a member that the probe is no old one
 	Knows    []Known   // what its disk remembers
-	Peers    []Contact // other nodes without a cluster that it has heard, by uid
+	Peers    []Contact // other nodes without a cluster whose probes reach it at the address that it advertises, by uid
 	Choice   []UID     // with whom it would found now; empty = not yet
 }
 

@@ -35,9 +35,15 @@ type seeker struct {
 
 // founder is another seeking node, as it last described itself.
 type founder struct {
-	probe Probe
-	since time.Time // when it was first heard
-	until time.Time
+	probe  Probe
+	since  time.Time // when it was first heard
+	until  time.Time
+	direct bool // it reaches this node at the address that this node advertises
+}
+
+// hears says whether the founder counts a node as heard, which it does when that node reaches it at its own address.
+func (f founder) hears(u UID) bool {
+	return slices.ContainsFunc(f.probe.Peers, func(c Contact) bool { return c.UID == u })
 }
 
 func (s *seeker) init(m *Machine) {
@@ -90,7 +96,7 @@ func (m *Machine) advanceSeek() {
 	s := &m.seek
 	m.dropSilentCandidates()
 	if m.seekStalled() {
-		m.becomeDone(ErrStalled)
+		m.becomeDone(m.stalled())
 		return
 	}
 	if s.lock == nil && s.cluster == 0 {
@@ -104,6 +110,7 @@ func (m *Machine) advanceSeek() {
 		s.probeAt = m.now.Add(s.pause)
 		if s.lock != nil { // it is taken: nobody shall count on it or let it join
 			m.sendLock()
+			m.awaitLocks()
 		} else {
 			m.probe()
 		}
@@ -177,14 +184,16 @@ func (m *Machine) probeAt(to []string) {
 		Expect: uint32(m.cfg.BootstrapExpect), AnyDisks: m.cfg.BootstrapAnyDisks, Heard: s.heard, Knows: m.record.knows(),
 	}
 	for _, u := range sortedKeys(s.candidates) {
-		if len(msg.Peers) < contactsMax && s.candidates[u].probe.Expect > 0 { // who only joins is no help in finding a cluster
-			msg.Peers = append(msg.Peers, Contact{UID: u, Addr: s.candidates[u].probe.Self.Addr})
+		f := s.candidates[u]
+		if len(msg.Peers) < contactsMax && f.direct && f.probe.Expect > 0 { // who only joins is no help in finding a cluster
+			msg.Peers = append(msg.Peers, Contact{UID: u, Addr: f.probe.Self.Addr})
 		}
 	}
 	if s.cluster == 0 {
 		msg.Choice = m.choice()
 	}
 	for _, a := range to {
+		msg.At = a
 		m.send(0, a, msg)
 	}
 }
@@ -222,8 +231,10 @@ func (m *Machine) onCandidate(p Probe) {
 	if !known {
 		before.since = m.now
 	}
-	s.candidates[p.Self.UID] = founder{probe: p, since: before.since, until: m.now.Add(m.joinerTTL())}
-	if !joins && (!known || !slices.Equal(before.probe.Choice, p.Choice)) {
+	f := founder{probe: p, since: before.since, until: m.now.Add(m.joinerTTL()), direct: before.direct || p.At == m.cfg.Addr}
+	s.candidates[p.Self.UID] = f
+	news := !known || f.direct != before.direct || f.hears(m.cfg.UID) != before.hears(m.cfg.UID) || !slices.Equal(before.probe.Choice, p.Choice)
+	if news && !joins {
 		m.wake = true
 		s.probeSoon(m.now.Add(m.cfg.HeartbeatInterval / 8)) // let it know, too
 	}

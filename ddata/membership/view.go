@@ -116,6 +116,7 @@ func (v *View) Oldest(role string) (Member, bool) {
 	var oldest Member
 	found := false
 	for _, m := range v.Members {
+		// founders who wait for MinMembers are full, with a number, and still Joining: nothing runs on them yet
 		if m.Status == Joining || !m.Full() || !m.HasRole(role) {
 			continue
 		}

@@ -17,7 +17,7 @@ import (
 // The record on disk:
 //
 //	byte 0   version of this format (1)
-//	rest     CBOR array [last view or null, accepted view or null, settled epoch]
+//	rest     CBOR array [cluster name, last view or null, accepted view or null, settled epoch]
 //
 // The arbiter's record under its lease:
 //
@@ -181,7 +181,7 @@ func checkProbe(p Probe) error {
 	if p.Self.Status != Joining || p.Self.UpNumber != 0 {
 		return errors.New("probe of a member")
 	}
-	if len(p.Name) > nameMax || len(p.Knows) > knownMax || len(p.Choice) > contactsMax {
+	if len(p.Name) > nameMax || len(p.At) > addrMax || len(p.Knows) > knownMax || len(p.Choice) > contactsMax {
 		return errors.New("probe above limits")
 	}
 	for _, k := range p.Knows {

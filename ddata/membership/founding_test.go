@@ -1,0 +1,95 @@
+package membership
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// astray makes a node known under another address than the one at which it can be reached: seeds name the one, it advertises the other.
+func (w *world) astray(listens, advertises string) *node {
+	n := w.start(listens, func(c *Config) { c.Addr = advertises })
+	return n
+}
+
+// TestFoundersCountWhomTheyReach: a node that is reached at a seed's address only, and not at the one that it advertises, is told so, and so are the others.
+// Nobody locks to a founding with it, and enough others found without it.
+func TestFoundersCountWhomTheyReach(t *testing.T) {
+	for _, expect := range []int{3, 2} {
+		for seed := uint64(1); seed <= 8; seed++ { // it has the lowest uid, or another
+			w := newWorld(t, seed, LAN())
+			w.base.Seeds, w.base.BootstrapExpect = addrs(3), expect
+			a, b, c := w.start("a", nil), w.start("b", nil), w.astray("c", "pod")
+			if expect == 2 {
+				if !w.until(20*w.base.HeartbeatInterval, func() bool { return a.m.View() != nil && b.m.View() != nil }) {
+					t.Errorf("seed %d: two did not found without the third: %q", seed, a.waiting)
+				}
+				continue
+			}
+			w.run(2 * w.base.BootstrapTimeout)
+			for n, want := range map[*node]string{
+				a: "heard 3: a, b, pod; no answer from c; but pod does not hear a: each must hear all",
+				b: "heard 3: a, b, pod; no answer from c; but pod does not hear b: each must hear all",
+				c: "heard 3: a, b, pod; no answer from c; but this node is not reached at the address that it advertises, pod, by a, b: check",
+			} {
+				if n.done != nil || n.m.seek.lock != nil || len(n.waiting) == 0 || !strings.Contains(n.waiting[len(n.waiting)-1], want) {
+					t.Errorf("seed %d: %v ended with %v, says %q, not %q", seed, n.m, n.done, n.waiting, want)
+				}
+			}
+		}
+	}
+}
+
+// TestLockedNodesSayForWhom: who is locked says whose lock is missing, and ends with it.
+func TestLockedNodesSayForWhom(t *testing.T) {
+	w := newWorld(t, 1, LAN())
+	w.base.Seeds, w.base.BootstrapExpect = addrs(3), 3
+	var ns []*node
+	for _, a := range addrs(3) {
+		ns = append(ns, w.start(a, nil))
+	}
+	slices.SortFunc(ns, func(a, b *node) int { return int(int64(a.uid) - int64(b.uid)) })
+	dies := ns[2]
+	w.filter = func(_, to *node, msg Message) bool {
+		if _, lock := msg.(Lock); lock && to == dies && dies.alive {
+			dies.crash()
+		}
+		return to.alive
+	}
+	w.run(2 * w.base.BootstrapTimeout)
+	want := "no lock from " + dies.uid.String() + " at " + dies.addr
+	for _, n := range ns[:2] {
+		if !slices.ContainsFunc(n.waiting, func(s string) bool { return strings.Contains(s, want) }) {
+			t.Errorf("%v said %q, not %q", n, n.waiting, want)
+		}
+		var stalled *StalledError
+		if !errors.As(n.done, &stalled) || !errors.Is(n.done, ErrStalled) || !strings.Contains(stalled.Waiting, want) {
+			t.Errorf("%v ended with %v", n, n.done)
+		}
+	}
+}
+
+// TestKinTestifyAgainstOthers: a founding that cannot have been completed, as a disk of another cluster's shows, stands in nobody's way.
+func TestKinTestifyAgainstOthers(t *testing.T) {
+	voters := func(as ...string) (ms []Member) {
+		for i, a := range as {
+			ms = append(ms, Member{UID: UID(i + 1), Addr: a, Status: Up, UpNumber: uint32(i + 1), Disk: diskOf(a)})
+		}
+		return ms
+	}
+	w := newWorld(t, 1, LAN())
+	w.base.Seeds, w.base.BootstrapExpect = addrs(3), 2
+	founding := func(c ClusterID, e Epoch, as ...string) *View {
+		return &View{Cluster: c, Epoch: e, Founded: true, LastUp: uint32(len(as)), Members: voters(as...)}
+	}
+	w.disks["a"] = record{Pending: founding(7, 1, "a", "x")}.encode()
+	w.disks["b"] = record{Pending: founding(7, 2, "a", "b")}.encode() // a has not locked to it
+	w.disks["c"] = record{Last: founding(9, 1, "c")}.encode()
+	w.start("a", nil)
+	w.start("b", nil)
+	c := w.start("c", nil)
+	if !w.until(30*w.base.HeartbeatInterval, func() bool { return c.m.View() != nil }) {
+		t.Errorf("its own cluster is not founded anew: %q", c.waiting)
+	}
+}
