@@ -11,7 +11,7 @@ import (
 // ids that no name hashes to in practice (a user's type that does is refused).
 type (
 	passivateRequest struct{}
-	startRequest     struct{ Returns[bool] }
+	startRequest     struct{ Returns[uint64] } // the node on which it runs
 )
 
 const (
@@ -56,14 +56,14 @@ func (s *shard) administer(id string, env envelope) (verdict, bool) {
 	return accepted, true
 }
 
-// startEntity has an entity started, wherever its shard lives.
-func (r *core) startEntity(ctx context.Context, id string) error {
-	q := &question[bool]{r: r}
+// startEntity has an entity started, wherever its shard lives, and says on which node that is.
+func (r *core) startEntity(ctx context.Context, id string) (node uint64, err error) {
+	q := &question[uint64]{r: r}
 	c, env, err := q.open(ctx, startRequest{}, nil)
 	if err == nil {
 		err = q.wait(ctx, c, r.send(ctx, id, env))
 	}
-	return r.explained(id, err)
+	return q.value, r.explained(id, err)
 }
 
 // forwardStart starts remembered entities whose ids belong to other shards since the number of shards has changed; then their old shard forgets
@@ -73,7 +73,7 @@ func (c *control) forwardStart(s *shard, ids []protocol.EntityID) {
 		var done []protocol.EntityID
 		for _, id := range ids {
 			ctx, cancel := context.WithTimeout(c.ctx, c.r.askTimeout)
-			if err := c.r.startEntity(ctx, string(id)); err == nil {
+			if _, err := c.r.startEntity(ctx, string(id)); err == nil {
 				done = append(done, id)
 			}
 			cancel()

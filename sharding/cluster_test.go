@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -150,7 +151,9 @@ func TestRememberedEntities(t *testing.T) {
 		w.install()
 		ctx := within(t, 5*time.Minute)
 		for i := range 60 {
-			if err := regions[1].StartEntity(ctx, fmt.Sprint("cart-", i)); err != nil {
+			id := fmt.Sprint("cart-", i)
+			if loc, err := regions[1].StartEntity(ctx, id); err != nil || !loc.Active || loc.Shard != ShardOf(id, len(regions[1].core.table.slots)) ||
+				!slices.ContainsFunc(w.nodes, func(n *fakeNode) bool { return n.UID() == loc.Node && n.member.Addr == loc.Addr }) {
 				t.Fatal(err)
 			}
 		}

@@ -98,6 +98,9 @@ func (c *control) Step(now time.Time, in ctlInput) {
 		case c.closed:
 		case in.region != nil:
 			c.regionEffects(c.region.Step(now, in.region))
+			now, ever := c.region.Registered()
+			c.r.registered.Store(now)
+			c.r.everKnown.Store(ever)
 		case in.shard != nil:
 			c.stepShard(now, in.s, in.shard)
 		}

@@ -164,7 +164,7 @@ func (c *control) shardEffects(h *hosting, fx *protocol.ShardEffects) {
 	for _, req := range fx.Reply {
 		if p, ok := h.starts[req]; ok {
 			delete(h.starts, req)
-			_ = c.r.reply(p.env.call, p.env.origin, true, nil) // counted when it cannot be sent
+			_ = c.r.reply(p.env.call, p.env.origin, c.r.self, nil) // counted when it cannot be sent
 		}
 	}
 	for _, in := range fx.Region {

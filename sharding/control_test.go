@@ -74,19 +74,19 @@ func TestStartEntityWhileTheShardMoves(t *testing.T) {
 		ra := start(a, typ)
 		w.install()
 		start(b, typ)
-		if err := ra.StartEntity(within(t, time.Minute), "a"); err != nil {
+		if _, err := ra.StartEntity(within(t, time.Minute), "a"); err != nil {
 			t.Fatal(err)
 		}
 		writes := w.store.stall("sharding/Cart/ids/0")
 		started := make(chan error, 2)
 		for _, id := range []string{"b", "c"} {
-			go func() { started <- ra.StartEntity(context.Background(), id) }()
+			go func() { _, err := ra.StartEntity(context.Background(), id); started <- err }()
 		}
 		left := make(chan error, 1)
 		<-time.After(time.Second)
 		go func() { left <- w.handsOver(a, time.Minute) }()
 		<-time.After(time.Second)
-		go func() { started <- ra.StartEntity(context.Background(), "d") }()
+		go func() { _, err := ra.StartEntity(context.Background(), "d"); started <- err }()
 		<-time.After(time.Second)
 		writes()
 		if err := <-left; err != nil {

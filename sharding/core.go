@@ -16,7 +16,10 @@ import (
 // core is a region without its type parameter: the data plane of one entity type on one node.
 type core struct {
 	name     string
+	role     string
+	proxy    bool
 	self     uint64
+	cluster  Cluster
 	reg      *registry
 	table    *table
 	limit    bufferLimit
@@ -44,6 +47,11 @@ type core struct {
 	share       atomic.Int64 // of that, what each shard has
 	passivated  [protocol.CauseEnd]atomic.Uint64
 	forced      atomic.Uint64 // passivations that had to be forced
+
+	queryTimeout time.Duration
+	inspections  atomic.Int32 // being answered
+	registered   atomic.Bool  // with the coordinator of the view
+	everKnown    atomic.Bool  // some coordinator has registered it
 
 	start time.Time     // of the region's clock
 	tick  atomic.Uint32 // counted by the idle sweep
@@ -77,6 +85,7 @@ type controller interface {
 	receive(from uint64, msg protocol.Message)     // of a machine on another node
 	rejected(from uint64, err error)               // bytes that are no such message
 	unhosted() error                               // why nobody can host the type, nil if somebody can
+	aside(fn func())                               // runs it on a goroutine that is awaited by the end; not once the region ends
 }
 
 func (r *core) clock() time.Duration { return time.Since(r.start) }

@@ -160,7 +160,7 @@ func TestUnknownRoleOnARealNode(t *testing.T) {
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), 200*time.Millisecond)
 		defer cancel()
-		if err := g.StartEntity(ctx, "a"); !errors.Is(err, ErrUnknownRole) {
+		if _, err := g.StartEntity(ctx, "a"); !errors.Is(err, ErrUnknownRole) {
 			t.Errorf("start: %v", err)
 		}
 		if err := g.Tell(ctx, "a", addItem{}); !errors.Is(err, ErrUnknownRole) {

@@ -40,6 +40,9 @@ type EntityType[M any] struct {
 	Passivation passivation.Strategy
 	// AskTimeout bounds an Ask whose context has no deadline. Default 10 s.
 	AskTimeout time.Duration
+	// QueryTimeout is how long one node is waited for that was asked for what runs there (Region.State, ClusterStats, Where …), if the context allows as
+	// much. Default 3 s.
+	QueryTimeout time.Duration
 	// StopTimeout: a handler that has not returned this long after its shard was told to stop aborts the hand-off. Default 10 s.
 	StopTimeout time.Duration
 
@@ -123,6 +126,7 @@ func (t EntityType[M]) withDefaults() EntityType[M] {
 	def(&t.RestartBackoff, 100*time.Millisecond)
 	def(&t.RestartBackoffMax, 10*time.Second)
 	def(&t.AskTimeout, 10*time.Second)
+	def(&t.QueryTimeout, defaultQueryTimeout)
 	def(&t.StopTimeout, 10*time.Second)
 	num(&t.MailboxMax, 100_000)
 	num(&t.BufferMax, 100_000)
@@ -166,6 +170,7 @@ func (t EntityType[M]) Validate() error {
 	fault(d.RestartBackoff < 0 || d.RestartBackoffMax < d.RestartBackoff,
 		"RestartBackoff %v is negative or above RestartBackoffMax %v", d.RestartBackoff, d.RestartBackoffMax)
 	fault(d.AskTimeout < 0, "AskTimeout %v is negative", d.AskTimeout)
+	fault(d.QueryTimeout < 0, "QueryTimeout %v is negative", d.QueryTimeout)
 	fault(d.StopTimeout < 0, "StopTimeout %v is negative", d.StopTimeout)
 	fault(d.MailboxMax < 1, "MailboxMax %d is not positive", d.MailboxMax)
 	fault(d.BufferMax < 1, "BufferMax %d is not positive", d.BufferMax)

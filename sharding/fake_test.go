@@ -127,6 +127,7 @@ func (f *fakeControl) startEntity(*shard, string, envelope) {}
 func (f *fakeControl) receive(uint64, protocol.Message)     {}
 func (f *fakeControl) rejected(uint64, error)               {}
 func (f *fakeControl) unhosted() error                      { return nil }
+func (f *fakeControl) aside(fn func())                      { fn() }
 func (f *fakeControl) reshare() {
 	shards := f.r.sweep.shards()
 	f.r.reshare(len(shards), slices.Values(shards))

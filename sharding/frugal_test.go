@@ -74,13 +74,13 @@ func TestIdleEntitiesAreSmall(t *testing.T) {
 		w.install()
 		askable := within(t, time.Minute)
 		for shard := range typ.Shards { // so that the shards and their machines are there
-			if err := g.StartEntity(askable, idsOf(shard, typ.Shards, 1)[0]); err != nil {
+			if _, err := g.StartEntity(askable, idsOf(shard, typ.Shards, 1)[0]); err != nil {
 				t.Fatal(err)
 			}
 		}
 		before := heapBytes()
 		for _, id := range ids {
-			if err := g.StartEntity(askable, id); err != nil {
+			if _, err := g.StartEntity(askable, id); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -33,6 +33,8 @@ func (r *core) Receive(from transport.NodeID, payload []byte) {
 		r.receiveControl(uint64(from), &rd)
 	case kind == framePost:
 		r.receivePost(uint64(from), &rd)
+	case kind == frameInspect:
+		r.receiveInspect(uint64(from), &rd)
 	default:
 		r.malformed(uint64(from))
 	}

@@ -78,8 +78,9 @@ func machineConfig[M any](p Ports, t EntityType[M]) protocol.Config {
 
 func newCore[M any](p Ports, t EntityType[M]) *core {
 	r := &core{
-		name: t.Name, self: uint64(p.Cluster.UID()), reg: t.Messages.reg,
-		table: newTable(t.Shards), asks: newAsks(t.AsksMax), drops: drops{typ: t.Name, hook: t.OnDrop},
+		name: t.Name, role: t.Role, proxy: p.State == nil, self: uint64(p.Cluster.UID()), cluster: p.Cluster, reg: t.Messages.reg,
+		queryTimeout: t.QueryTimeout,
+		table:        newTable(t.Shards), asks: newAsks(t.AsksMax), drops: drops{typ: t.Name, hook: t.OnDrop},
 		pool: newPool(t.Workers, t.WorkersMax), lease: p.Lease, net: p.Network, channel: transport.ChannelOf("sharding/" + t.Name), log: p.Log,
 		mailboxMax: t.MailboxMax, askTimeout: t.AskTimeout, supervision: t.Supervision,
 		restartBackoff: t.RestartBackoff, restartBackoffMax: t.RestartBackoffMax, onFailure: t.OnFailure,
@@ -196,9 +197,19 @@ func (g *Region[M]) SetActiveEntityLimit(n int) error {
 	return nil
 }
 
-// StartEntity starts an entity without a message and returns when it runs and, if the type remembers entities, its id is remembered.
-func (g *Region[M]) StartEntity(ctx context.Context, id string) error {
-	return g.core.startEntity(ctx, id)
+// StartEntity starts an entity without a message and returns when it runs and, if the type remembers entities, its id is remembered: where it runs.
+func (g *Region[M]) StartEntity(ctx context.Context, id string) (Location, error) {
+	r := g.core
+	node, err := r.startEntity(ctx, id)
+	if err != nil {
+		return Location{}, err
+	}
+	loc := Location{Shard: int(r.table.shardOf(id)), Node: membership.UID(node), Active: true}
+	if v := r.cluster.View(); v != nil {
+		m, _ := v.Member(loc.Node)
+		loc.Addr = m.Addr
+	}
+	return loc, nil
 }
 
 // Locate says on which node the entity's shard lives, as far as this region knows; ok is false while the home is unknown or moving.

@@ -15,6 +15,7 @@ import (
 //	reply    [3, call, status, body | text]
 //	control  [4, bytes]                           a message of sharding/protocol: fences go down the data lane, the rest in control
 //	post     [5, "box", bytes]                    of Context.Post
+//	inspect  [6, call, what, "id"]                of Region.State and its like, answered with a reply
 //
 // hops counts how often a region has passed the message on. type is the wire id of the message's type. call names the question at its
 // origin; origin is 0 for "whoever sent this frame", which the first region that passes it on replaces. status 0 is a reply, whose body is
@@ -32,6 +33,7 @@ const (
 	frameReply
 	frameControl
 	framePost
+	frameInspect
 )
 
 const hopsMax = 8

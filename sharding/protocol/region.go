@@ -172,6 +172,9 @@ func (r *Region) Deadline() time.Time {
 	return r.askAt
 }
 
+// Registered says whether the coordinator of the view knows this region, and whether any ever has.
+func (r *Region) Registered() (now, ever bool) { return r.known, r.joined }
+
 // Stats are the named counters, in a fixed order.
 func (r *Region) Stats() []Counter { return r.counts.stats() }
 

@@ -1,0 +1,205 @@
+package sharding
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/coterie-go/coterie/ddata/membership"
+)
+
+// RegionState is what one region says of itself.
+type RegionState struct {
+	Node       membership.UID
+	Addr       string // of the node; empty if the view has it no more
+	Proxy      bool   // it never hosts
+	Registered bool   // with the coordinator of its view
+	Entities   int    // active, starting or stopping
+	Active     int    // of these, those that run, or stop
+	Shards     []ShardState
+	Cut        bool // there are more ids of active entities than an answer takes; the counts are whole
+}
+
+// ShardState is one hosted shard.
+type ShardState struct {
+	Shard            int
+	Entities, Active int
+	IDs              []string // of active entities, in order; only RegionState has them
+}
+
+// ClusterStats is what the regions of a type say of themselves.
+type ClusterStats struct {
+	Regions []RegionState // in the order of their nodes; without ids
+	Failed  []Unanswered  // members that have the type's role and gave no answer
+}
+
+// Unanswered is a member that gave no answer in time, and why.
+type Unanswered struct {
+	Node membership.UID
+	Addr string
+	Err  error
+}
+
+// Location is where an entity is.
+type Location struct {
+	Shard  int
+	Node   membership.UID // that hosts the shard; 0: none does now
+	Addr   string
+	Active bool // the entity runs, or stops
+}
+
+// Active is how many entities run on the nodes that answered.
+func (s ClusterStats) Active() (n int) {
+	for i := range s.Regions {
+		n += s.Regions[i].Active
+	}
+	return n
+}
+
+// Current is the nodes whose region hosts, or may, and is registered with the coordinator.
+func (s ClusterStats) Current() (addrs []string) {
+	for i := range s.Regions {
+		if g := &s.Regions[i]; g.Registered && !g.Proxy {
+			addrs = append(addrs, g.Addr)
+		}
+	}
+	return addrs
+}
+
+func (u Unanswered) String() string { return fmt.Sprintf("%v %s: %v", u.Node, u.Addr, u.Err) }
+
+func (l Location) String() string {
+	switch {
+	case l.Node == 0:
+		return fmt.Sprintf("shard %d, which no node hosts now", l.Shard)
+	case l.Active:
+		return fmt.Sprintf("active in shard %d on %v %s", l.Shard, l.Node, l.Addr)
+	}
+	return fmt.Sprintf("not active, shard %d on %v %s", l.Shard, l.Node, l.Addr)
+}
+
+func (s RegionState) String() string {
+	var b strings.Builder
+	kind, mark := "region", ""
+	if s.Proxy {
+		kind = "proxy"
+	}
+	if !s.Registered {
+		mark = ", not registered"
+	}
+	fmt.Fprintf(&b, "%s %v %s%s: %d entities, %d active", kind, s.Node, s.Addr, mark, s.Entities, s.Active)
+	for _, sh := range s.Shards {
+		fmt.Fprintf(&b, "\n  shard %d: %d entities, %d active", sh.Shard, sh.Entities, sh.Active)
+		if len(sh.IDs) > 0 {
+			fmt.Fprintf(&b, ": %q", sh.IDs)
+		}
+	}
+	if s.Cut {
+		b.WriteString("\n  and more ids")
+	}
+	return b.String()
+}
+
+func (s ClusterStats) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d active entities in %d regions, %d members did not answer", s.Active(), len(s.Regions), len(s.Failed))
+	for i := range s.Regions {
+		fmt.Fprintf(&b, "\n%v", s.Regions[i])
+	}
+	for _, f := range s.Failed {
+		fmt.Fprintf(&b, "\nno answer of %v", f)
+	}
+	return b.String()
+}
+
+// State is the state of the type's region on a node: its shards with the ids of their active entities, up to 1 MiB of ids. It is for people and
+// monitoring: what it says may have changed already. A shard is read under its lock, so none can fail; a node can, after QueryTimeout.
+//
+// Errors: ErrTimeout, ErrNodeGone, ErrStopped, ErrBufferFull, ErrTooManyAsks.
+func (g *Region[M]) State(ctx context.Context, node membership.UID) (RegionState, error) {
+	return g.core.inspectNode(ctx, node, inspectIDs, "")
+}
+
+// ClusterStats asks every member of the view that has the type's role, whether or not this coordinator knows its region, and waits no longer than
+// EntityType.QueryTimeout or ctx allows. Who did not answer by then is in Failed: the type may not be started there.
+func (g *Region[M]) ClusterStats(ctx context.Context) ClusterStats {
+	return g.core.inspectAll(ctx, inspectCounts, "")
+}
+
+// TotalActive is how many entities are active in the cluster, and which members did not answer, so that theirs are not counted.
+func (g *Region[M]) TotalActive(ctx context.Context) (int, []Unanswered) {
+	s := g.core.inspectAll(ctx, inspectTotals, "")
+	return s.Active(), s.Failed
+}
+
+// CurrentRegions is the addresses of the nodes whose regions are registered with the coordinator, and which members did not answer.
+func (g *Region[M]) CurrentRegions(ctx context.Context) ([]string, []Unanswered) {
+	s := g.core.inspectAll(ctx, inspectTotals, "")
+	return s.Current(), s.Failed
+}
+
+// Where says where an entity is, and does not start it. It asks the node that should host the shard and, if that does not, all that may. Locate
+// asks nobody.
+//
+// Errors: ErrInvalidID; with Node 0, the first reason why a member did not answer.
+func (g *Region[M]) Where(ctx context.Context, id string) (Location, error) {
+	r := g.core
+	loc := Location{}
+	if err := checkID(id); err != nil {
+		return loc, err
+	}
+	loc.Shard = int(r.table.shardOf(id))
+	found := func(s RegionState) bool {
+		if len(s.Shards) != 1 {
+			return false
+		}
+		loc.Node, loc.Addr, loc.Active = s.Node, s.Addr, s.Shards[0].Active > 0
+		return true
+	}
+	if home, ok := g.Locate(id); ok {
+		if s, err := r.inspectNode(ctx, home, inspectEntity, id); err == nil && found(s) {
+			return loc, nil
+		}
+	}
+	all := r.inspectAll(ctx, inspectEntity, id)
+	if !slices.ContainsFunc(all.Regions, found) && len(all.Failed) > 0 {
+		return loc, fmt.Errorf("no member that answered hosts shard %d; %v: %w", loc.Shard, all.Failed[0].Node, all.Failed[0].Err)
+	}
+	return loc, nil
+}
+
+// inspectNode asks one node.
+func (r *core) inspectNode(ctx context.Context, node membership.UID, what inspection, id string) (RegionState, error) {
+	ctx, cancel := context.WithTimeout(ctx, r.queryTimeout)
+	defer cancel()
+	return r.inquire(uint64(node), what, id).wait(ctx)
+}
+
+// inspectAll asks all at one time, then waits for one after the other.
+func (r *core) inspectAll(ctx context.Context, what inspection, id string) (s ClusterStats) {
+	v := r.cluster.View()
+	if v == nil {
+		return s
+	}
+	ctx, cancel := context.WithTimeout(ctx, r.queryTimeout)
+	defer cancel()
+	members := v.ByRole(r.role)
+	asked := make([]*inquiry, len(members))
+	for i := range members {
+		asked[i] = r.inquire(uint64(members[i].UID), what, id)
+	}
+	for i, q := range asked {
+		state, err := q.wait(ctx)
+		if err != nil {
+			s.Failed = append(s.Failed, Unanswered{members[i].UID, members[i].Addr, err})
+			continue
+		}
+		s.Regions = append(s.Regions, state)
+	}
+	return s
+}
+
+// defaultQueryTimeout is EntityType.QueryTimeout by default.
+const defaultQueryTimeout = 3 * time.Second

@@ -1,0 +1,126 @@
+package sharding
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/coterie-go/coterie/ddata/membership"
+)
+
+// Any region, proxies too, answers for the cluster; who does not answer is named, and asking starts nobody.
+func TestInspection(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		log := &cartLog{}
+		a, b := w.join("backend"), w.join("backend")
+		ra := start(a, cartType(log))
+		start(b, cartType(log))
+		p := w.join("frontend")
+		proxy := start(p, cartType(log))
+		w.install()
+		ctx := within(t, time.Hour)
+		for i := range 40 {
+			if _, err := Ask(ctx, proxy, fmt.Sprint("cart-", i), total{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		made := log.made.Load()
+		for name, g := range map[string]*Region[message_]{"region": ra, "proxy": proxy} {
+			s := g.ClusterStats(ctx)
+			if len(s.Regions) != 2 || len(s.Failed) > 0 || s.Active() != 40 || s.Regions[0].Active == 0 || s.Regions[0].Active == 40 {
+				t.Errorf("%s: %v", name, s)
+			}
+			if n, failed := g.TotalActive(ctx); n != 40 || len(failed) > 0 {
+				t.Errorf("%s: %d active, %v", name, n, failed)
+			}
+			if at, _ := g.CurrentRegions(ctx); !slices.Equal(at, []string{a.member.Addr, b.member.Addr}) {
+				t.Errorf("%s: current %v", name, at)
+			}
+			var ids []string
+			for _, n := range []*fakeNode{a, b} {
+				s, err := g.State(ctx, n.UID())
+				if err != nil || s.Proxy || !s.Registered || s.Cut || s.Addr != n.member.Addr {
+					t.Errorf("%s: %v %v", name, s, err)
+				}
+				for _, sh := range s.Shards {
+					if len(sh.IDs) != sh.Active {
+						t.Errorf("%s: %v", name, s)
+					}
+					for _, id := range sh.IDs {
+						if loc, err := g.Where(ctx, id); err != nil || loc != (Location{sh.Shard, n.UID(), n.member.Addr, true}) {
+							t.Errorf("%s: %s is %v %v", name, id, loc, err)
+						}
+					}
+					ids = append(ids, sh.IDs...)
+				}
+			}
+			if slices.Sort(ids); len(slices.Compact(ids)) != 40 {
+				t.Errorf("%s: ids %q", name, ids)
+			}
+			if loc, err := g.Where(ctx, "nobody"); err != nil || loc.Active || loc.Node == 0 {
+				t.Errorf("%s: %v %v", name, loc, err)
+			}
+		}
+		if s, err := ra.State(ctx, p.UID()); err != nil || !s.Proxy || !s.Registered {
+			t.Errorf("the proxy: %v %v", s, err)
+		}
+		if n := log.made.Load(); n != made {
+			t.Errorf("asking made %d entities", n-made)
+		}
+		mute := w.join("backend") // the type is not started there, so no coordinator knows it
+		w.install()
+		began := time.Now()
+		s := proxy.ClusterStats(ctx)
+		if len(s.Regions) != 2 || s.Active() != 40 || len(s.Failed) != 1 || s.Failed[0].Node != mute.UID() || !errors.Is(s.Failed[0].Err, ErrTimeout) {
+			t.Errorf("with one that is silent: %v", s)
+		}
+		if d := time.Since(began); d != defaultQueryTimeout {
+			t.Errorf("it took %v", d)
+		}
+		if _, err := ra.State(ctx, mute.UID()+100); !errors.Is(err, ErrNodeGone) {
+			t.Errorf("a node that is none: %v", err)
+		}
+		if !strings.Contains(s.String(), "40 active entities in 2 regions, 1 members did not answer") {
+			t.Error(s)
+		}
+	})
+}
+
+// More ids than an answer takes are cut, which it says; the counts are whole.
+func TestInspectionIsBounded(t *testing.T) {
+	g, _ := localRegion(t, cartType(&cartLog{}))
+	const n = 3000
+	for i := range n {
+		if err := g.Tell(t.Context(), fmt.Sprintf("%0500d", i), addItem{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s, err := g.State(t.Context(), membership.UID(g.core.self))
+	ids := 0
+	for _, sh := range s.Shards {
+		ids += len(sh.IDs)
+	}
+	if err != nil || !s.Cut || s.Active != n || ids != inspectIDBytes/500 {
+		t.Errorf("cut %v, %d active, %d ids, %v", s.Cut, s.Active, ids, err)
+	}
+}
+
+// FuzzInspect: whatever comes as a question or as an answer does no harm.
+func FuzzInspect(f *testing.F) {
+	g, _ := localRegion(f, cartType(&cartLog{}))
+	f.Add(appendInspect(nil, 7, inspectIDs, "cart"))
+	f.Add(appendInspect(nil, 7, inspectEnd, ""))
+	body, err := appendValue(nil, g.core.inspect(inspectCounts, ""))
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(body)
+	f.Fuzz(func(t *testing.T, b []byte) {
+		g.core.Receive(2, b)
+		q := question[wireState]{r: g.core}
+		_ = q.decode(b)
+	})
+}
