@@ -2,6 +2,8 @@ package ddata
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/membership"
@@ -18,7 +20,7 @@ const stuckAfter = 30 * time.Second
 //   - Live is false when the node has ended, or one of its goroutines has stood still for half a minute. A node that waits for others, or has
 //     lost its lease, is live: to start it again would help nobody.
 //   - Ready is false before the node is Up, while it has not got its data or holds no lease, after its store has failed, and from the moment that
-//     it begins to leave.
+//     it begins to leave. Layers above the node have reasons of their own (OnHealth): a type of package sharding that no coordinator knows.
 func (n *Node) Health() sight.Health {
 	if err := n.endReason(); err != nil {
 		return sight.Health{Reasons: []string{fmt.Sprintf("the node has ended: %v; start the node again", err)}}
@@ -68,7 +70,34 @@ func (n *Node) missing() (reasons []string) {
 			add("the store of role %q failed: %v; see to its disk", role, *err)
 		}
 	}
+	n.mu.Lock()
+	ids := slices.Sorted(maps.Keys(n.checks))
+	checks := make([]func() []string, len(ids))
+	for i, id := range ids {
+		checks[i] = n.checks[id]
+	}
+	n.mu.Unlock()
+	for _, check := range checks {
+		reasons = append(reasons, check()...)
+	}
 	return reasons
+}
+
+// OnHealth has Health ask fn too: what a layer above the node lacks to be ready, nil when nothing. fn must wait for nobody. cancel takes it back.
+func (n *Node) OnHealth(fn func() (reasons []string)) (cancel func()) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	id := n.nextID
+	n.nextID++
+	if n.checks == nil {
+		n.checks = map[int]func() []string{}
+	}
+	n.checks[id] = fn
+	return func() {
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		delete(n.checks, id)
+	}
 }
 
 func (n *Node) caughtUp(role string) bool {

@@ -58,6 +58,13 @@ func TestHealthNamesWhatIsMissing(t *testing.T) {
 	if h := n.Health(); !h.Ready || !h.Live {
 		t.Error(h)
 	}
+	cancel := n.OnHealth(func() []string { return []string{"a layer is not ready"} })
+	n.OnHealth(func() []string { return nil })
+	check(true, "a layer is not ready")
+	cancel()
+	if h := n.Health(); !h.Ready {
+		t.Error(h)
+	}
 	block := make(chan struct{})
 	in := make(chan struct{})
 	for role, loop := range map[string]interface{ Busy(time.Time) time.Duration }{"membership": n.members.loop, "replicator": r.loop} {

@@ -49,7 +49,8 @@ type Node struct {
 	mu       sync.Mutex
 	watchers map[int]Watcher
 	nextID   int
-	phases   *shutdown.Sequence // of the end
+	checks   map[int]func() []string // of OnHealth; guarded by mu
+	phases   *shutdown.Sequence      // of the end
 	leaving  atomic.Bool
 
 	singletons map[string]*Singleton // by name

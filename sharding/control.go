@@ -13,6 +13,7 @@ import (
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/ddata/drive"
 	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/sight"
 	"github.com/coterie-go/coterie/ddata/transport"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
@@ -37,6 +38,7 @@ type control struct {
 	table    protocol.TableWatch
 	latest   atomic.Pointer[crdt.Reader] // of the table, not looked at yet
 	event    func(protocol.Event)
+	emit     func(sight.Event) // nil: the log takes it
 	view     *membership.View
 	left     chan struct{} // closed when nothing is left here
 	hasLeft  bool          // the effect Left was there
@@ -234,11 +236,13 @@ func (c *control) deliver(from protocol.UID, m protocol.Message) {
 }
 
 func (c *control) notify(e protocol.Event) {
-	level := c.r.log.Debug
-	if e.Alarm() {
-		level = c.r.log.Warn
+	said := Event{c.r.name, e}
+	if c.emit != nil {
+		c.emit(said)
+	} else {
+		l := said.Line()
+		c.r.log.LogAttrs(c.ctx, l.Level, l.Message, l.Attrs...)
 	}
-	level("sharding", "type", c.r.name, "event", e.String())
 	if c.event != nil {
 		c.event(e)
 	}

@@ -94,7 +94,8 @@ type EntityType[M any] struct {
 	// OnFailure is called for every failure of a handler, on its worker. Optional; failures are logged in any case.
 	OnFailure func(Failure)
 	// OnEvent is called for what the control plane notes: moves, alarms. It must be quick, and may be called from two goroutines at a time.
-	// Optional; events are logged in any case.
+	// Optional; ddata.Config.Sight.Any gets them too,
+	// as Event, and so does the log.
 	OnEvent func(protocol.Event)
 }
 

@@ -9,6 +9,8 @@ var (
 	// ErrAlreadyStarted: the type's name is already in use on this node with other settings or another message type, or by a
 	// region that was closed while handlers run.
 	ErrAlreadyStarted = errors.New("sharding: entity type already started")
+	// ErrNotStarted: no type of that name runs on this node; Start or StartProxy starts it.
+	ErrNotStarted = errors.New("sharding: entity type not started")
 )
 
 // Errors of a message before it leaves the caller.

@@ -1,6 +1,7 @@
 package sharding
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -122,5 +123,37 @@ func FuzzInspect(f *testing.F) {
 		g.core.Receive(2, b)
 		q := question[wireState]{r: g.core}
 		_ = q.decode(b)
+	})
+}
+
+// A proxy on the oldest node of the role coordinates and hosts nothing (A10).
+func TestProxyCoordinates(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		oldest, b := w.join("backend"), w.join("backend")
+		typ := cartType(&cartLog{})
+		ports := oldest.ports()
+		ports.Proxy = true
+		idle := typ
+		idle.New = nil
+		proxy, err := StartOn(ports, idle)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer proxy.Close(context.Background())
+		start(b, typ)
+		w.install()
+		ctx := within(t, time.Hour)
+		for i := range 20 {
+			if _, err := Ask(ctx, proxy, fmt.Sprint("cart-", i), total{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		s := proxy.ClusterStats(ctx)
+		if len(s.Regions) != 2 || !s.Regions[0].Proxy || s.Regions[0].Entities != 0 || s.Regions[1].Active != 20 {
+			t.Error(s)
+		}
+		if at := s.Current(); !slices.Equal(at, []string{b.member.Addr}) {
+			t.Errorf("current %v", at)
+		}
 	})
 }

@@ -15,12 +15,56 @@ import (
 )
 
 // Start starts an entity type on a node. On a node without the type's role the region is a proxy. All nodes that host or use the type start
-// it, with the same Name, Role, Shards and RememberEntities. A second Start of the same type on the same node returns the region of the first.
+// it, with the same Name, Role, Shards and RememberEntities. A second Start of the same type on the same node returns the region of the first,
+// whose other settings hold; one with another message type, or other of these settings, is refused.
 //
 // The region ends with the node: Node.Leave first hands its shards over. Region.Close ends it earlier.
 //
 // Errors: ErrConfig (all faults together), ErrAlreadyStarted, and on a node that has ended ErrStopped with the reason of its end.
 func Start[M any](node *ddata.Node, t EntityType[M]) (*Region[M], error) {
+	return startType(node, t, !slices.Contains(node.Roles(), t.Role))
+}
+
+// StartProxy starts an entity type on a node as a proxy, which sends and asks and never hosts, whatever the node's roles are; it needs no New. A node that
+// has the role takes its turn as the type's coordinator all the same.
+//
+// Errors: those of Start.
+func StartProxy[M any](node *ddata.Node, t EntityType[M]) (*Region[M], error) {
+	return startType(node, t, true)
+}
+
+// Lookup is the region of a type that was started on the node.
+//
+// Errors: ErrNotStarted, ErrAlreadyStarted if the type has another message type.
+func Lookup[M any](node *ddata.Node, name string) (*Region[M], error) {
+	startMu.Lock()
+	defer startMu.Unlock()
+	s, ok := started[startedKey{node, name}]
+	if !ok {
+		return nil, fmt.Errorf("%w: %q", ErrNotStarted, name)
+	}
+	g, same := s.region.(*Region[M])
+	if !same {
+		return nil, fmt.Errorf("%w: %q has another message type: it is a %T", ErrAlreadyStarted, name, s.region)
+	}
+	return g, nil
+}
+
+// Types is the names of the types that were started on the node and run, in order.
+func Types(node *ddata.Node) []string {
+	startMu.Lock()
+	defer startMu.Unlock()
+	var names []string
+	for k := range started { // order: sorted below
+		if k.node == node {
+			names = append(names, k.name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+func startType[M any](node *ddata.Node, t EntityType[M], proxy bool) (*Region[M], error) {
 	if err := t.Validate(); err != nil {
 		return nil, err
 	}
@@ -32,18 +76,18 @@ func Start[M any](node *ddata.Node, t EntityType[M]) (*Region[M], error) {
 	startMu.Lock()
 	defer startMu.Unlock()
 	key := startedKey{node, t.Name}
-	settings := startedSettings{t.Role, t.withDefaults().Shards, t.RememberEntities}
+	settings := startedSettings{t.Role, t.withDefaults().Shards, t.RememberEntities, proxy}
 	if s, ok := started[key]; ok {
 		g, same := s.region.(*Region[M])
 		if !same || s.settings != settings {
-			return nil, fmt.Errorf("%w: %q with another message type, Role, Shards or RememberEntities", ErrAlreadyStarted, t.Name)
+			return nil, fmt.Errorf("%w: %q with another message type, Role, Shards or RememberEntities, or as a proxy and not", ErrAlreadyStarted, t.Name)
 		}
 		if g.core.isClosed() {
 			return nil, fmt.Errorf("%w: %q is being closed, and handlers still run", ErrAlreadyStarted, t.Name)
 		}
 		return g, nil
 	}
-	ports, err := nodePorts(node, t.Role, t.Name)
+	ports, err := nodePorts(node, t.Role, t.Name, proxy)
 	if err != nil {
 		return nil, err
 	}
@@ -56,6 +100,7 @@ func Start[M any](node *ddata.Node, t EntityType[M]) (*Region[M], error) {
 		return nil, err
 	}
 	started[key] = startedType{g, settings}
+	g.run.onCancel(healthOf(node).watch(t.Name, g.core))
 	g.run.onClose = func() {
 		startMu.Lock()
 		defer startMu.Unlock()
@@ -86,6 +131,7 @@ type startedSettings struct {
 	role     string
 	shards   int
 	remember bool
+	proxy    bool
 }
 
 // nodeCloseTimeout is how long the end of a node waits for handlers that run.
@@ -99,11 +145,12 @@ func (run *engine) closeWithNode() {
 	}
 }
 
-func nodePorts(n *ddata.Node, role, name string) (Ports, error) {
-	p := Ports{Cluster: nodeCluster{n}, Lease: nodeLease{n}, Network: nodeNetwork{n.Transport(), n}, Log: n.Log()}
+func nodePorts(n *ddata.Node, role, name string, proxy bool) (Ports, error) {
+	p := Ports{Cluster: nodeCluster{n}, Lease: nodeLease{n}, Network: nodeNetwork{n.Transport(), n}, Log: n.Log(), Emit: n.Emit}
 	p.BeforeLeave = func(leave func(context.Context) error) (cancel func()) {
 		return n.OnShutdown(shutdown.ShardingShutdownRegion, "entity type "+name, leave)
 	}
+	p.Proxy = proxy
 	if !slices.Contains(n.Roles(), role) {
 		return p, nil
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/ddata"
+	"github.com/coterie-go/coterie/ddata/sight"
 )
 
 // realNodes starts a cluster of real nodes on loopback.
@@ -139,5 +140,70 @@ func TestStartOnANodeThatHasEnded(t *testing.T) {
 	}
 	if g, err := Start(n, cartType(&cartLog{})); g != nil || !errors.Is(err, ErrStopped) || !errors.Is(err, ddata.ErrClosed) {
 		t.Errorf("%v %v", g, err)
+	}
+}
+
+// What was started on a node is found by its name, is asked by Node.Health for its coordinator, and tells the node's listener what it notes.
+func TestStartedTypes(t *testing.T) {
+	var seen sync.Map
+	n, err := ddata.Start(t.Context(), ddata.Config{
+		Name: "test", Bind: "127.0.0.1:0", BootstrapExpect: 1, Roles: []string{"backend"}, Preset: ddata.Local, Logger: slog.New(slog.DiscardHandler),
+		Sight: sight.Listener{Any: func(e sight.Event) {
+			if s, ok := e.(Event); ok {
+				seen.Store(s.Type+" "+s.What.Kind.String(), true)
+			}
+		}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer n.Close()
+	if _, err := Lookup[message_](n, "Cart"); !errors.Is(err, ErrNotStarted) || len(Types(n)) > 0 {
+		t.Errorf("before: %v %q", err, Types(n))
+	}
+	carts, err := Start(n, cartType(&cartLog{}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	far := cartType(nil)
+	far.Name, far.Role, far.New = "Far", "elsewhere", nil
+	if _, err := StartProxy(n, far); err != nil {
+		t.Fatal(err)
+	}
+	if g, err := Lookup[message_](n, "Cart"); g != carts || err != nil {
+		t.Errorf("%v %v", g, err)
+	}
+	if _, err := Lookup[int](n, "Cart"); !errors.Is(err, ErrAlreadyStarted) {
+		t.Errorf("other message type: %v", err)
+	}
+	if _, err := StartProxy(n, cartType(nil)); !errors.Is(err, ErrAlreadyStarted) {
+		t.Errorf("a proxy of what hosts: %v", err)
+	}
+	if got := fmt.Sprint(Types(n)); got != "[Cart Far]" {
+		t.Errorf("types %s", got)
+	}
+	ctx := within(t, time.Minute)
+	if _, err := Ask(ctx, carts, "a", total{}); err != nil {
+		t.Fatal(err)
+	}
+	if h := n.Health(); !h.Live || h.Ready || len(h.Reasons) != 1 || !strings.Contains(h.String(), `"Far" is not registered with a coordinator`) {
+		t.Errorf("health: %v", h)
+	}
+	Health(n, "Cart")
+	if h := n.Health(); !h.Ready {
+		t.Errorf("health of the registered: %v", h)
+	}
+	Health(n, "Cart", "Other")
+	if h := n.Health(); h.Ready || !strings.Contains(h.String(), `"Other" is not started`) {
+		t.Errorf("health: %v", h)
+	}
+	if _, ok := seen.Load("Cart coordinator-started"); !ok {
+		t.Error("the listener has not heard of the coordinator")
+	}
+	if err := carts.Close(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if got := fmt.Sprint(Types(n)); got != "[Far]" {
+		t.Errorf("types after the end %s", got)
 	}
 }

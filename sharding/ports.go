@@ -7,6 +7,7 @@ import (
 
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/sight"
 	"github.com/coterie-go/coterie/ddata/transport"
 )
 
@@ -19,12 +20,16 @@ type Ports struct {
 	Lease Lease
 	// State is the Replicator of the type's role; nil on a node without the role, which makes the region a proxy.
 	State State
+	// Proxy says that the region never hosts, even if there is a State; the node's coordinator then takes its turn all the same.
+	Proxy bool
 	// Network carries the frames. Required.
 	Network Network
 	// BeforeLeave registers what must be done before the node says that it has stopped; Leave waits for it. May be nil.
 	BeforeLeave func(func(context.Context) error) (cancel func())
-	// Log takes alarms and failures. Default: slog.Default.
+	// Log takes failures, and events if Emit is missing. Default: slog.Default.
 	Log *slog.Logger
+	// Emit takes events. May be nil.
+	Emit func(sight.Event)
 }
 
 // Cluster is what sharding needs of the membership.

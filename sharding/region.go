@@ -45,7 +45,7 @@ func StartOn[M any](p Ports, t EntityType[M]) (*Region[M], error) {
 	if p.Log == nil {
 		p.Log = slog.Default()
 	}
-	if p.State != nil && t.New == nil {
+	if p.State != nil && !p.Proxy && t.New == nil {
 		return nil, errors.Join(ErrConfig, errors.New("New is missing: this node has the role "+t.Role+" and hosts entities"))
 	}
 	reg := &Region[M]{core: newCore(p, t)}
@@ -66,7 +66,7 @@ func StartOn[M any](p Ports, t EntityType[M]) (*Region[M], error) {
 
 func machineConfig[M any](p Ports, t EntityType[M]) protocol.Config {
 	return protocol.Config{
-		Type: t.Name, Role: t.Role, Self: p.Cluster.UID(), Shards: t.Shards, Proxy: p.State == nil, Remember: t.RememberEntities,
+		Type: t.Name, Role: t.Role, Self: p.Cluster.UID(), Shards: t.Shards, Proxy: p.State == nil || p.Proxy, Remember: t.RememberEntities,
 		Strategy: t.Strategy, MinRegions: t.MinRegions, RebalanceInterval: t.RebalanceInterval, RetryInterval: t.RetryInterval,
 		StrategyTimeout: t.StrategyTimeout, RebalanceDelay: t.RebalanceDelay, RebalanceMixedVersions: t.RebalanceMixedVersions,
 		RebalanceUnreachable: t.RebalanceUnreachable, RebalanceJoining: t.RebalanceJoining,
@@ -78,7 +78,7 @@ func machineConfig[M any](p Ports, t EntityType[M]) protocol.Config {
 
 func newCore[M any](p Ports, t EntityType[M]) *core {
 	r := &core{
-		name: t.Name, role: t.Role, proxy: p.State == nil, self: uint64(p.Cluster.UID()), cluster: p.Cluster, reg: t.Messages.reg,
+		name: t.Name, role: t.Role, proxy: p.State == nil || p.Proxy, self: uint64(p.Cluster.UID()), cluster: p.Cluster, reg: t.Messages.reg,
 		queryTimeout: t.QueryTimeout,
 		table:        newTable(t.Shards), asks: newAsks(t.AsksMax), drops: drops{typ: t.Name, hook: t.OnDrop},
 		pool: newPool(t.Workers, t.WorkersMax), lease: p.Lease, net: p.Network, channel: transport.ChannelOf("sharding/" + t.Name), log: p.Log,
@@ -108,7 +108,7 @@ func newEngine(p Ports, r *core, cfg protocol.Config) (*engine, error) {
 		return nil, err
 	}
 	c := &control{
-		r: r, cfg: cfg, rng: rng(), state: p.State, cluster: p.Cluster, region: region, ctx: ctx,
+		r: r, cfg: cfg, rng: rng(), state: p.State, cluster: p.Cluster, emit: p.Emit, region: region, ctx: ctx,
 		shards: map[uint32]*hosting{}, flushes: map[uint32]bool{}, fences: map[protocol.ShardID]protocol.SendFence{}, left: make(chan struct{}),
 	}
 	if p.State != nil {

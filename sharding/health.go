@@ -1,0 +1,106 @@
+package sharding
+
+import (
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/coterie-go/coterie/ddata"
+	"github.com/coterie-go/coterie/ddata/sight"
+	"github.com/coterie-go/coterie/sharding/protocol"
+)
+
+// Event is what the control plane of a type notes. It goes to the node's log, and to Any of ddata.Config.Sight: an alarm as a warning, others at debug.
+type Event struct {
+	Type string
+	What protocol.Event
+}
+
+var _ sight.Event = Event{}
+
+// Line implements sight.Event.
+func (e Event) Line() sight.Line {
+	level := slog.LevelDebug
+	if e.What.Alarm() {
+		level = slog.LevelWarn
+	}
+	return sight.Line{Level: level, Message: "sharding", Attrs: []slog.Attr{slog.String("type", e.Type), slog.String("event", e.What.String())}}
+}
+
+// String prints the line.
+func (e Event) String() string { return e.Line().String() }
+
+// Health says which types must be registered with a coordinator before the node is ready (ddata.Node.Health). By default these are all that were started
+// on it; with names it is those, whether or not they were started yet. Once a type was registered it stays so: while a coordinator is
+// replaced known homes are routed to, and a node that is taken out of service then would help nobody.
+func Health(node *ddata.Node, names ...string) {
+	h := healthOf(node)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.names, h.named = slices.Clone(names), true
+}
+
+// nodeHealth is what sharding tells of one node.
+type nodeHealth struct {
+	mu    sync.Mutex
+	types map[string]*core // that run
+	names []string
+	named bool
+}
+
+var (
+	healthMu sync.Mutex
+	healths  = map[*ddata.Node]*nodeHealth{}
+)
+
+func healthOf(node *ddata.Node) *nodeHealth {
+	healthMu.Lock()
+	defer healthMu.Unlock()
+	h := healths[node]
+	if h == nil {
+		h = &nodeHealth{types: map[string]*core{}}
+		healths[node] = h
+		node.OnHealth(h.missing)
+		node.Watch(ddata.Watcher{End: func(error) {
+			healthMu.Lock()
+			defer healthMu.Unlock()
+			delete(healths, node)
+		}})
+	}
+	return h
+}
+
+// watch counts a type until the result is called.
+func (h *nodeHealth) watch(name string, r *core) (cancel func()) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.types[name] = r
+	return func() {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		if h.types[name] == r {
+			delete(h.types, name)
+		}
+	}
+}
+
+// missing names the types that are not registered.
+func (h *nodeHealth) missing() (reasons []string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	names := h.names
+	if !h.named {
+		names = slices.Sorted(maps.Keys(h.types))
+	}
+	for _, name := range names {
+		switch r := h.types[name]; {
+		case r == nil:
+			reasons = append(reasons, fmt.Sprintf("entity type %q is not started on this node", name))
+		case !r.everKnown.Load():
+			reasons = append(reasons, fmt.Sprintf("entity type %q is not registered with a coordinator: the oldest node of role %q has to run it too", name, r.role))
+		}
+	}
+	return reasons
+}
