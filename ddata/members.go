@@ -119,20 +119,6 @@ func (m *members) receive(from transport.NodeID, payload []byte) {
 	m.loop.Force(memberInput{in: membership.Receive{From: membership.UID(from), FromAddr: addr, Msg: msg}, from: place})
 }
 
-// waiting says what the node waits for, for errors.
-func (m *members) waiting() string {
-	reason := "the first probes are on their way"
-	if v := m.n.View(); v.Epoch > 0 {
-		reason = fmt.Sprintf("the node is a member, but not Up: MinMembers, or data that it has not got yet; view %v", v)
-	} else if s := m.reason.Load(); s != nil {
-		reason = *s
-	}
-	if s := m.n.refusal.Load(); s != nil {
-		reason += "; " + *s
-	}
-	return reason
-}
-
 // Step implements drive.Machine.
 func (m *members) Step(now time.Time, q memberInput) {
 	q.from.taken()

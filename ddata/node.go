@@ -27,6 +27,8 @@ type Node struct {
 	uid membership.UID
 	log *slog.Logger
 
+	before string // why the incarnation before broke off; empty when it is the first
+
 	listeners []sight.Listener // the log, and the user's
 	counts    sight.Counts
 
@@ -78,11 +80,15 @@ func Start(ctx context.Context, cfg Config) (*Node, error) {
 		return nil, err
 	}
 	cfg = cfg.withDefaults()
+	var before string
 	for {
 		if err := ctx.Err(); err != nil {
+			if before != "" {
+				err = fmt.Errorf("%w while waiting: %s", context.Cause(ctx), before)
+			}
 			return nil, fmt.Errorf("ddata: start %s: %w", cfg.Bind, err)
 		}
-		n, err := start(ctx, cfg)
+		n, err := start(ctx, cfg, before)
 		if err != nil {
 			return nil, err
 		}
@@ -91,7 +97,8 @@ func Start(ctx context.Context, cfg Config) (*Node, error) {
 			n.leaveOnSignal()
 			return n, nil
 		case <-n.done:
-			if errors.Is(n.Err(), membership.ErrStalled) && ctx.Err() == nil {
+			if stalled, ok := errors.AsType[*membership.StalledError](n.Err()); ok {
+				before = "the attempt before broke off: " + stalled.Waiting
 				continue // a founding that broke off is tried again, under a new uid
 			}
 			return nil, fmt.Errorf("ddata: start %s: %w", cfg.Bind, n.Err())
@@ -103,10 +110,10 @@ func Start(ctx context.Context, cfg Config) (*Node, error) {
 	}
 }
 
-// start builds one incarnation, from the port upwards.
-func start(ctx context.Context, cfg Config) (_ *Node, err error) {
+// start builds one incarnation, from the port upwards. before says why the last one broke off.
+func start(ctx context.Context, cfg Config, before string) (_ *Node, err error) {
 	n := &Node{
-		cfg: cfg, uid: membership.UID(rand.Uint64() | 1),
+		cfg: cfg, uid: membership.UID(rand.Uint64() | 1), before: before,
 		watchers: map[int]Watcher{}, replicas: map[string]*Replicator{}, refusers: map[string]bool{},
 		up: make(chan struct{}), ending: make(chan struct{}), done: make(chan struct{}),
 	}

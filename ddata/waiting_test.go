@@ -1,0 +1,119 @@
+package ddata_test
+
+import (
+	"context"
+	"errors"
+	"net"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/coterie-go/coterie/ddata"
+	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/sight"
+	"github.com/coterie-go/coterie/ddata/transport"
+)
+
+// giveUp starts nodes of which none can come up, cancels once each has said what it was asked to, and returns their errors.
+func giveUp(t *testing.T, says []string, configs ...ddata.Config) []error {
+	t.Helper()
+	ctx, cancel := context.WithCancel(testContext(t))
+	defer cancel()
+	errs, ended := make([]error, len(configs)), make(chan struct{})
+	heard := make(chan int, 1000)
+	for i, c := range configs {
+		note := func(text string) {
+			if strings.Contains(text, says[i]) {
+				select {
+				case heard <- i:
+				default:
+				}
+			}
+		}
+		c.Sight.Waiting = func(e sight.Waiting) { note(e.Reason) }
+		c.Sight.NodeEnded = func(e sight.NodeEnded) { note(e.Err.Error()) }
+		c.Sight.ViewInstalled = func(e sight.ViewInstalled) { note(e.View.String()) }
+		go func() {
+			_, errs[i] = ddata.Start(ctx, c)
+			ended <- struct{}{}
+		}()
+	}
+	for got := map[int]bool{}; len(got) < len(configs); {
+		select {
+		case i := <-heard:
+			got[i] = true
+		case <-ctx.Done():
+			t.Errorf("only %v said what was expected", got)
+			for i := range configs {
+				got[i] = true
+			}
+		}
+	}
+	cancel()
+	for range configs {
+		<-ended
+	}
+	return errs
+}
+
+// A founder whose advertised address nobody can dial is named on all sides, and nobody starts again and again because of it.
+func TestStartSaysWhoCannotBeDialled(t *testing.T) {
+	addrs := freeAddrs(t, 3)
+	var configs []ddata.Config
+	for _, a := range addrs {
+		configs = append(configs, config(a, addrs, 3))
+	}
+	_, port, err := net.SplitHostPort(addrs[2])
+	if err != nil {
+		t.Fatal(err)
+	}
+	dead := net.JoinHostPort("127.0.2.33", port)
+	configs[2].Advertise = dead
+	says := []string{dead + " does not hear " + addrs[0], dead + " does not hear " + addrs[1], "not reached at the address that it advertises, " + dead}
+	for i, err := range giveUp(t, says, configs...) {
+		if !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), says[i]) {
+			t.Errorf("node %d ended with %v, not with %q", i, err, says[i])
+		}
+	}
+}
+
+// A member that is not Up says which gate it waits for, with the numbers.
+func TestStartSaysWhichMembersAreMissing(t *testing.T) {
+	c := config(freeAddrs(t, 1)[0], nil, 1)
+	c.MinMembers, c.MinMembersPerRole = 3, map[string]int{"backend": 2, "bakcend": 1}
+	err := giveUp(t, []string{"founded"}, c)[0]
+	for _, want := range []string{"1 of 3 members are there (MinMembers)", `1 of 2 members of role "backend" are there`, `no member has the role "bakcend", of which 1`} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v does not say %q", err, want)
+		}
+	}
+}
+
+// A node that heard of a cluster that then fell silent starts again, under another uid, and its error still names why.
+func TestStartTriesAgainAndRemembersWhy(t *testing.T) {
+	ctx, cancel := context.WithCancel(testContext(t))
+	defer cancel()
+	ghost, err := transport.Listen(ctx, transport.Config{Cluster: "test", Self: 7, Bind: "127.0.0.1:0"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ghost.Close()
+	c := config(freeAddrs(t, 1)[0], []string{ghost.Addr()}, 0)
+	c.Timing.BootstrapTimeout = time.Second
+	here := membership.AppendMessage(nil, membership.Here{Cluster: 5, Epoch: 1})
+	var first atomic.Uint64
+	channel := transport.ChannelOf("membership")
+	ghost.Handle(channel, transport.HandlerFunc(func(from transport.NodeID, _ []byte) {
+		switch {
+		case first.CompareAndSwap(0, uint64(from)): // it hears of a cluster once
+			_ = ghost.SendAddr(c.Bind, channel, here)
+		case first.Load() != uint64(from):
+			cancel()
+		}
+	}))
+	want := "the attempt before broke off: cluster " + membership.ClusterID(5).String() + " was heard of, and nothing more of it for 1s"
+	if _, err := ddata.Start(ctx, c); !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), want) {
+		t.Errorf("it ended with %v, want %q", err, want)
+	}
+}
