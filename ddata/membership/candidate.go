@@ -79,18 +79,19 @@ func (m *Machine) sameAgain() candidate {
 
 // keep returns the members that stay. delayed says that a removal is so near that a view without it would put it off:
 // installing a view renews all promises (R3), and a stream of joiners could keep a dead member in for ever.
-func (m *Machine) keep(c *candidate, removal func(Member) (due time.Time, consented bool)) (kept []Member, delayed bool) {
-	later := m.leaveLater(removal)
-	for _, o := range m.view.Members {
-		due, consented := removal(o)
+func (m *Machine) keep(c *candidate, removalOf func(Member) removal) (kept []Member, delayed bool) {
+	removals := m.removals(removalOf)
+	later := m.leaveLater(removals)
+	for i, o := range m.view.Members {
+		r := removals[i]
 		switch {
-		case due.IsZero() || later[o.UID]:
-		case m.now.Before(due):
-			m.dueAt(due)
-			delayed = delayed || due.Sub(m.now) < m.cfg.promise()
+		case r.due.IsZero() || later[o.UID]:
+		case m.now.Before(r.due):
+			m.dueAt(r.due)
+			delayed = delayed || r.due.Sub(m.now) < m.cfg.promise()
 		default:
 			c.changed = true
-			if consented {
+			if r.consented {
 				c.proposal.Stopped = append(c.proposal.Stopped, o.UID)
 			} else if o.Status != Joining {
 				c.waitFor = append(c.waitFor, o.UID)
@@ -105,13 +106,13 @@ func (m *Machine) keep(c *candidate, removal func(Member) (due time.Time, consen
 // leaveLater are the members that have stopped and must stay for another view: what a majority of a role has acknowledged survives a view if
 // less than a majority of that role goes with it. The rest settle the view, and then the next ones go (V4). Of two with a role one may go, the last one
 // may, and who is downed or gone is not waited for.
-func (m *Machine) leaveLater(removal func(Member) (due time.Time, consented bool)) map[UID]bool {
+func (m *Machine) leaveLater(removals []removal) map[UID]bool {
 	var gone, leavers []Member
-	for _, o := range m.view.Members {
-		due, consented := removal(o)
+	for i, o := range m.view.Members {
+		r := removals[i]
 		switch {
-		case due.IsZero() || m.now.Before(due) || !o.Full():
-		case consented && !m.downs[o.UID] && (o.UID == m.cfg.UID || m.Reachable(o.UID)):
+		case r.due.IsZero() || m.now.Before(r.due) || !o.Full():
+		case r.consented && !m.downs[o.UID] && (o.UID == m.cfg.UID || m.Reachable(o.UID)):
 			leavers = append(leavers, o)
 		default:
 			gone = append(gone, o)
@@ -144,33 +145,63 @@ func withRole(members []Member, role string) (n int) {
 	return n
 }
 
-// removalDue is when a member is to be dropped, zero = never, and whether it has consented by saying that it stopped.
-func (m *Machine) removalDue(o Member) (due time.Time, consented bool) {
-	if m.hasStopped(o.UID) && (o.Status == Joining || m.settledBy(o.UID) >= m.view.Epoch || m.cfg.Faults.LeaveUnsettled) {
-		return m.now, true
+// removal is when a member is to be dropped.
+type removal struct {
+	due       time.Time // zero = never
+	consented bool      // it has said that it stopped
+	silent    bool      // because nothing is heard of it
+}
+
+// removals are those of the members of the view. Who has fallen silent waits for those who will be due within a heartbeat: nodes that die together are
+// missed up to that far apart, and a view without the first of them would put off the others by renewing what they were promised (R3).
+func (m *Machine) removals(of func(Member) removal) []removal {
+	all := make([]removal, len(m.view.Members))
+	var first time.Time
+	for i, o := range m.view.Members {
+		r := of(o)
+		if all[i] = r; r.silent && (first.IsZero() || r.due.Before(first)) {
+			first = r.due
+		}
+	}
+	last, until := first, first.Add(m.cfg.HeartbeatInterval)
+	for _, r := range all {
+		if r.silent && r.due.After(last) && !r.due.After(until) {
+			last = r.due
+		}
+	}
+	for i := range all {
+		if r := &all[i]; r.silent && r.due.Before(last) {
+			r.due = last
+		}
+	}
+	return all
+}
+
+// removalDue is when and why a member is to be dropped, by what is known of it alone.
+func (m *Machine) removalDue(o Member) removal {
+	stopped := m.hasStopped(o.UID)
+	if stopped && (o.Status == Joining || m.settledBy(o.UID) >= m.view.Epoch || m.cfg.Faults.LeaveUnsettled) {
+		return removal{due: m.now, consented: true}
 	}
 	if m.downs[o.UID] {
-		return m.now, m.hasStopped(o.UID)
+		return removal{due: m.now, consented: stopped}
 	}
 	p := m.peers[o.UID]
-	if p == nil || p.unreachable.IsZero() {
-		return time.Time{}, false
-	}
-	consented = m.hasStopped(o.UID)
 	switch {
+	case p == nil || p.unreachable.IsZero():
 	case m.superseded(o):
-		return m.now, consented
+		return removal{due: m.now, consented: stopped}
 	case m.cfg.Strategy.DropsUnreachable():
-		return p.unreachable.Add(m.cfg.StableAfter), consented
+		return removal{due: p.unreachable.Add(m.cfg.StableAfter), consented: stopped, silent: true}
 	}
-	return time.Time{}, false
+	return removal{}
 }
 
 // removalAfterStopped is removalDue while the others could not go on without the voters that have stopped: those stay. The
 // dead go meanwhile, for a learner that is to come up may be waiting for their answer.
-func (m *Machine) removalAfterStopped(o Member) (due time.Time, consented bool) {
+func (m *Machine) removalAfterStopped(o Member) removal {
 	if o.Full() && m.hasStopped(o.UID) && m.Reachable(o.UID) {
-		return time.Time{}, false
+		return removal{}
 	}
 	return m.removalDue(o)
 }

@@ -3,6 +3,7 @@ package membership
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 )
@@ -111,6 +112,36 @@ func TestLaggardFetchesOneView(t *testing.T) {
 	w.run(w.base.HeartbeatInterval)
 	if views != 1 {
 		t.Errorf("%d views came", views)
+	}
+	w.verdict()
+}
+
+// TestThoseWhoDieTogetherGoTogether: of members without a vote, whose leases nobody has to wait for, silences are noticed up to a heartbeat apart, and a view without the first
+// of the dead would put off the others by what it promises them.
+func TestThoseWhoDieTogetherGoTogether(t *testing.T) {
+	w := newWorld(t, 36, LAN())
+	w.base.VotersMax = 3
+	ns := w.found(20)
+	w.run(3 * time.Second)
+	epoch := ns[0].m.View().Epoch
+	var dead []*node
+	for _, n := range ns {
+		if len(dead) < 6 && !slices.ContainsFunc(ns[0].m.View().Voters(), func(o Member) bool { return o.UID == n.uid }) {
+			dead = append(dead, n)
+		}
+	}
+	for i, n := range dead {
+		w.after(time.Duration(i)*150*time.Millisecond, n.crash)
+	}
+	w.run(time.Second)
+	died := w.now
+	if !w.until(30*time.Second, func() bool { return w.converged() && len(w.living()[0].m.View().Members) == 14 }) {
+		t.Fatal("not removed:", w.living()[0].m)
+	}
+	took, views := w.now-died, w.living()[0].m.View().Epoch-epoch
+	t.Logf("removed %v after the last death, in %d views", took, views)
+	if most := w.base.UnreachableAfter + w.base.StableAfter + 2*w.base.HeartbeatInterval; took > most || views != 1 {
+		t.Errorf("it took %v and %d views, want at most %v and one", took, views, most)
 	}
 	w.verdict()
 }
