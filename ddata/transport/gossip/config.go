@@ -107,6 +107,7 @@ func (c Config) memberlist(self member, port int) *memberlist.Config {
 	m.EnableCompression = false
 	m.DisableTcpPings = true
 	m.UDPBufferSize = packetMax
+	m.RetransmitMult = retransmitMult
 	m.RequireNodeNames = false // an address to join has no name yet
 	m.LogOutput = nil
 	if c.Preset == Local {

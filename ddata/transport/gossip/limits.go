@@ -9,6 +9,10 @@ const (
 	joinsAtATime   = 3       // addresses that one round of the rejoin loop tries
 	resolveTimeout = 5 * time.Second
 	joinRetryMin   = 250 * time.Millisecond // first pause while nobody else is listed
+
+	// A node passes news on so many times, times the digits of the number of nodes. memberlist's own 4, in a cluster of less than ten, may all go to
+	// nodes that know, to the dead, and to the one that the news is about; whoever gets none waits for a full sync, up to a minute with LAN.
+	retransmitMult = 8
 )
 
 // What is taken from other nodes. memberlist itself believes a length of up to 20 MiB, and a count of a million nodes, before it has seen a byte of them.
