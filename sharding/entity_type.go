@@ -21,6 +21,9 @@ type EntityType[M any] struct {
 	// Shards is the number of shards, 1 to 1,000,000; it cannot change while the cluster runs. Ten times the largest number of nodes is a
 	// good choice: fewer spread unevenly, more cost the coordinator. Default 100.
 	Shards int
+	// Hash is how ids are spread over the shards; the same on every node, and as long as the data. Default HashXX. A node whose Shards or Hash differ from
+	// the coordinator's takes no part: both say so with an alarm (protocol.TypeMismatch).
+	Hash protocol.Hash
 	// RememberEntities keeps the ids of started entities in the durable space: they are started again wherever their shard goes, also after
 	// a restart of the whole cluster. It turns automatic passivation off; an entity ends by Passivate.
 	RememberEntities bool
@@ -164,6 +167,7 @@ func (t EntityType[M]) Validate() error {
 	}
 	fault(t.Role == "", "Role is empty: say which nodes may host the entities")
 	fault(d.Shards < 1 || d.Shards > 1_000_000, "Shards is %d, want 1 to 1,000,000", d.Shards)
+	fault(d.Hash > protocol.HashMurmur2, "%v is not known: use protocol.HashXX or protocol.HashMurmur2", d.Hash)
 	fault(t.StateStoreMode != DData, "StateStoreMode %d is not known: sharding.DData is the only one", t.StateStoreMode)
 	fault(t.Messages.reg == nil, "Messages is missing: use sharding.CBOR[M](examples…)")
 	fault(t.Messages.err != nil, "Messages: %v", t.Messages.err)

@@ -12,10 +12,11 @@ import (
 	"github.com/coterie-go/coterie/ddata/membership"
 	"github.com/coterie-go/coterie/ddata/shutdown"
 	"github.com/coterie-go/coterie/ddata/transport"
+	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
 // Start starts an entity type on a node. On a node without the type's role the region is a proxy. All nodes that host or use the type start
-// it, with the same Name, Role, Shards and RememberEntities. A second Start of the same type on the same node returns the region of the first,
+// it, with the same Name, Role, Shards, Hash and RememberEntities. A second Start of the same type on the same node returns the region of the first,
 // whose other settings hold; one with another message type, or other of these settings, is refused.
 //
 // The region ends with the node: Node.Leave first hands its shards over. Region.Close ends it earlier.
@@ -76,11 +77,11 @@ func startType[M any](node *ddata.Node, t EntityType[M], proxy bool) (*Region[M]
 	startMu.Lock()
 	defer startMu.Unlock()
 	key := startedKey{node, t.Name}
-	settings := startedSettings{t.Role, t.withDefaults().Shards, t.RememberEntities, proxy}
+	settings := startedSettings{t.Role, t.withDefaults().Shards, t.Hash, t.RememberEntities, proxy}
 	if s, ok := started[key]; ok {
 		g, same := s.region.(*Region[M])
 		if !same || s.settings != settings {
-			return nil, fmt.Errorf("%w: %q with another message type, Role, Shards or RememberEntities, or as a proxy and not", ErrAlreadyStarted, t.Name)
+			return nil, fmt.Errorf("%w: %q with another message type, Role, Shards, Hash or RememberEntities, or as a proxy and not", ErrAlreadyStarted, t.Name)
 		}
 		if g.core.isClosed() {
 			return nil, fmt.Errorf("%w: %q is being closed, and handlers still run", ErrAlreadyStarted, t.Name)
@@ -130,6 +131,7 @@ type startedType struct {
 type startedSettings struct {
 	role     string
 	shards   int
+	hash     protocol.Hash
 	remember bool
 	proxy    bool
 }

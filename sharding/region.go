@@ -66,7 +66,7 @@ func StartOn[M any](p Ports, t EntityType[M]) (*Region[M], error) {
 
 func machineConfig[M any](p Ports, t EntityType[M]) protocol.Config {
 	return protocol.Config{
-		Type: t.Name, Role: t.Role, Self: p.Cluster.UID(), Shards: t.Shards, Proxy: p.State == nil || p.Proxy, Remember: t.RememberEntities,
+		Type: t.Name, Role: t.Role, Self: p.Cluster.UID(), Shards: t.Shards, Hash: t.Hash, Proxy: p.State == nil || p.Proxy, Remember: t.RememberEntities,
 		Strategy: t.Strategy, MinRegions: t.MinRegions, RebalanceInterval: t.RebalanceInterval, RetryInterval: t.RetryInterval,
 		StrategyTimeout: t.StrategyTimeout, RebalanceDelay: t.RebalanceDelay, RebalanceMixedVersions: t.RebalanceMixedVersions,
 		RebalanceUnreachable: t.RebalanceUnreachable, RebalanceJoining: t.RebalanceJoining,
@@ -80,7 +80,7 @@ func newCore[M any](p Ports, t EntityType[M]) *core {
 	r := &core{
 		name: t.Name, role: t.Role, proxy: p.State == nil || p.Proxy, self: uint64(p.Cluster.UID()), cluster: p.Cluster, reg: t.Messages.reg,
 		queryTimeout: t.QueryTimeout,
-		table:        newTable(t.Shards), asks: newAsks(t.AsksMax), drops: drops{typ: t.Name, hook: t.OnDrop},
+		table:        newTable(t.Shards, t.Hash), asks: newAsks(t.AsksMax), drops: drops{typ: t.Name, hook: t.OnDrop},
 		pool: newPool(t.Workers, t.WorkersMax), lease: p.Lease, net: p.Network, channel: transport.ChannelOf("sharding/" + t.Name), log: p.Log,
 		mailboxMax: t.MailboxMax, askTimeout: t.AskTimeout, supervision: t.Supervision,
 		restartBackoff: t.RestartBackoff, restartBackoffMax: t.RestartBackoffMax, onFailure: t.OnFailure,
@@ -231,5 +231,5 @@ func (g *Region[M]) Name() string { return g.core.name }
 // first, leave with the node. Everything that still waits is dropped and counted.
 func (g *Region[M]) Close(ctx context.Context) error { return g.run.close(ctx) }
 
-// ShardOf is the shard of an entity id in a type of so many shards: the 64-bit xxHash of its bytes, modulo their number. It never changes.
+// ShardOf is the shard of an entity id in a type of so many shards by HashXX: the 64-bit xxHash of its bytes, modulo their number. It never changes.
 func ShardOf(id string, shards int) int { return int(protocol.ShardOf(protocol.EntityID(id), shards)) }

@@ -9,6 +9,7 @@ import (
 
 // table says where the messages of each shard go. Senders read it without a lock; the control loop changes it.
 type table struct {
+	hash   protocol.Hash
 	slots  []atomic.Pointer[route]
 	lanes  []atomic.Pointer[shard] // takes what other nodes have sent here, which a local hand-off does not hold back; nil: that waits too
 	hosted []atomic.Pointer[shard] // runs here, whatever its messages do
@@ -21,8 +22,9 @@ type route struct {
 	buffer *buffer // the home is unknown or moving: messages wait
 }
 
-func newTable(shards int) *table {
+func newTable(shards int, hash protocol.Hash) *table {
 	return &table{
+		hash:   hash,
 		slots:  make([]atomic.Pointer[route], shards),
 		lanes:  make([]atomic.Pointer[shard], shards),
 		hosted: make([]atomic.Pointer[shard], shards),
@@ -31,7 +33,7 @@ func newTable(shards int) *table {
 
 // shardOf is the shard of an id.
 func (t *table) shardOf(id string) uint32 {
-	return uint32(protocol.ShardOf(protocol.EntityID(id), len(t.slots)))
+	return uint32(t.hash.ShardOf(protocol.EntityID(id), len(t.slots)))
 }
 
 // buffering makes the shard's messages wait, if they do not already, and returns their buffer. A buffer that was about to be flushed is

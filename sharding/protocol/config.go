@@ -23,8 +23,9 @@ type Config struct {
 	Proxy bool
 	// Remember keeps the ids of started entities in the durable space and starts them again without traffic.
 	Remember bool
-	// ShardOf maps ids to shards, to find remembered ids that belong to another shard since the number of shards changed. Default: ShardOf
-	// of this package with Shards.
+	// Hash maps ids to shards. The same on every node. Default HashXX.
+	Hash Hash
+	// ShardOf maps ids to shards, to find remembered ids that belong to another shard since the number of shards changed. Default: Hash with Shards.
 	ShardOf func(EntityID) ShardID
 
 	// Strategy chooses homes. Default: allocation.LeastShard with its defaults.
@@ -111,8 +112,8 @@ func (c Config) withDefaults() Config {
 		c.Strategy = allocation.LeastShard{}
 	}
 	if c.ShardOf == nil {
-		n := c.Shards
-		c.ShardOf = func(id EntityID) ShardID { return ShardOf(id, n) }
+		n, h := c.Shards, c.Hash
+		c.ShardOf = func(id EntityID) ShardID { return h.ShardOf(id, n) }
 	}
 	return c
 }
@@ -132,6 +133,7 @@ func (c Config) Validate() error {
 	}
 	fault(c.Self == 0, "Self is missing")
 	fault(c.Shards < 1 || c.Shards > ShardsMax, "Shards is %d, want 1 to %d", c.Shards, ShardsMax)
+	fault(c.Hash >= hashEnd, "%v is not known", c.Hash)
 	fault(d.MinRegions < 1, "MinRegions %d is not positive", d.MinRegions)
 	if v, ok := c.Strategy.(interface{ Validate() error }); ok {
 		err := v.Validate()

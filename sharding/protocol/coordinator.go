@@ -41,6 +41,7 @@ type Coordinator struct {
 	takeover takeover
 	seats    []seat // by ShardID
 	moves    map[ShardID]*move
+	refused  map[UID]bool  // of the view, whose settings are others and which was told
 	peers    map[UID]*peer // regions and proxies of the view that have registered
 	waiters  map[ShardID][]UID
 	homeless []ShardID // wanted; no region could take them yet
@@ -138,7 +139,7 @@ func NewCoordinator(cfg Config, rng *rand.Rand) (*Coordinator, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	c := &Coordinator{cfg: cfg.withDefaults(), rng: rng, unreachable: map[UID]bool{}}
+	c := &Coordinator{cfg: cfg.withDefaults(), rng: rng, unreachable: map[UID]bool{}, refused: map[UID]bool{}}
 	c.needs = allocation.NeedsOf(c.cfg.Strategy)
 	c.becomeIdle()
 	return c, nil

@@ -1,6 +1,7 @@
 package protocol
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 
@@ -85,6 +86,11 @@ func (c *Coordinator) onRegister(from UID, r Register) {
 		c.counts[countIgnored]++
 		return
 	}
+	if r.Shards != uint32(c.cfg.Shards) || r.Hash != c.cfg.Hash {
+		c.refuse(from, r)
+		return
+	}
+	delete(c.refused, from)
 	if p := c.peers[from]; p != nil {
 		if p.left && !r.Leaving { // the type was started again on that node
 			p.left, p.leaving = false, m.Status == membership.Leaving
@@ -103,6 +109,23 @@ func (c *Coordinator) onRegister(from UID, r Register) {
 		uid: from, joined: r.Joined, proxy: r.Proxy || !m.HasRole(c.cfg.Role), leaving: r.Leaving || m.Status == membership.Leaving,
 	}
 	c.writeRegions([]UID{from}, nil)
+}
+
+// refuse does not register a region whose ids go to other shards than here: messages would reach the wrong entity, or two of one id would run. It
+// routes nothing to others and is never told to host.
+func (c *Coordinator) refuse(from UID, r Register) {
+	c.out.send(from, Refused{Shards: uint32(c.cfg.Shards), Hash: c.cfg.Hash})
+	c.sayMismatch(from, r.Shards, r.Hash)
+}
+
+// sayMismatch says once for each region that its settings are others.
+func (c *Coordinator) sayMismatch(from UID, shards uint32, hash Hash) {
+	if c.refused[from] {
+		return
+	}
+	maps.DeleteFunc(c.refused, func(u UID, _ bool) bool { return !c.view.Has(u) })
+	c.refused[from] = true
+	c.notify(Event{Kind: TypeMismatch, Peer: from, Text: fmt.Sprintf("there %v over %d shards, here %v over %d", hash, shards, c.cfg.Hash, c.cfg.Shards)})
 }
 
 // rehost commands a region that was started again, and hosts nothing any more, to host what its predecessor on that node did. One that has

@@ -153,6 +153,10 @@ func (c *Coordinator) onReport(from UID, m Report) {
 		c.counts[countLate]++
 		return
 	}
+	if m.Number != uint32(c.cfg.Shards) || m.Hash != c.cfg.Hash {
+		c.onForeignReport(from, m)
+		return
+	}
 	g := t.reports[from]
 	if g == nil {
 		g = &gathered{parts: map[uint32]bool{}}
@@ -166,6 +170,16 @@ func (c *Coordinator) onReport(from UID, m Report) {
 	g.shards = append(g.shards, m.Shards...)
 	if len(g.parts) == int(m.Parts) {
 		t.awaiting = without(t.awaiting, from)
+		c.maybeActivate()
+	}
+}
+
+// onForeignReport takes the report of a region whose ids go to other shards. One that hosts nothing is no peer, and takes no part. One that hosts holds the
+// takeover up: its entities run, and a coordinator that acted would have them run a second time in other shards.
+func (c *Coordinator) onForeignReport(from UID, m Report) {
+	c.sayMismatch(from, m.Number, m.Hash)
+	if m.Parts == 1 && !slices.ContainsFunc(m.Shards, func(h Hosted) bool { return h.Phase != PhaseNone }) {
+		c.takeover.awaiting = without(c.takeover.awaiting, from)
 		c.maybeActivate()
 	}
 }

@@ -23,12 +23,14 @@ const (
 	StrategyRefused                            // alarm: the strategy named Peer, which is no region that may host, or Shard, which does not exist
 	StrategyFailed                             // alarm: the strategy panicked with Text; the default answers for Shard
 	StrategyStuck                              // alarm: the strategy does not answer; the default does, for Count shards and until it has
+	TypeMismatch                               // alarm: Text says how the settings of Peer and of this node differ, so that they cannot run the type together
 	eventEnd
 )
 
 var eventNames = [eventEnd]string{
 	"", "coordinator-started", "coordinator-stopped", "shard-moved", "hand-off-aborted", "double-host", "host-elsewhere",
 	"remembered-beyond-range", "stop-forced", "stop-stuck", "passivation-forced", "strategy-refused", "strategy-failed", "strategy-stuck",
+	"type-mismatch",
 }
 
 func (k EventKind) String() string {
@@ -52,7 +54,8 @@ type Event struct {
 // Alarm says whether the event wants a person's eye.
 func (e Event) Alarm() bool {
 	switch e.Kind {
-	case HandOffAborted, DoubleHost, HostElsewhere, RememberedBeyondRange, StopForced, StopStuck, PassivationForced, StrategyRefused, StrategyFailed, StrategyStuck:
+	case HandOffAborted, DoubleHost, HostElsewhere, RememberedBeyondRange, StopForced, StopStuck, PassivationForced, StrategyRefused, StrategyFailed, StrategyStuck,
+		TypeMismatch:
 		return true
 	}
 	return false
@@ -67,7 +70,7 @@ func (e Event) String() string {
 	switch e.Kind {
 	case CoordinatorStarted:
 		fmt.Fprintf(&b, " %v shards=%d", e.Token, e.Count)
-	case CoordinatorStopped:
+	case CoordinatorStopped, TypeMismatch:
 	default:
 		fmt.Fprintf(&b, " %v", e.Shard)
 	}

@@ -57,8 +57,12 @@ type Hosted struct {
 // Messages to the coordinator.
 type (
 	// Register joins a region, or a proxy that never hosts, to those that the coordinator knows. Joined says that some coordinator has
-	// known it before.
-	Register struct{ Proxy, Leaving, Joined bool }
+	// known it before. Shards and Hash say where its ids go: answered by Refused when that is elsewhere than the coordinator's do.
+	Register struct {
+		Proxy, Leaving, Joined bool
+		Shards                 uint32
+		Hash                   Hash
+	}
 	// GetHomes asks where shards live; those that live nowhere get a home. Answered by Homes, at once or when a hand-off has ended.
 	// With Region set it is for the region of the receiver, which answers what it knows and never allocates.
 	GetHomes struct {
@@ -77,6 +81,8 @@ type (
 		Proxy       bool
 		Leaving     bool
 		Part, Parts uint32
+		Number      uint32 // of shards that the type has there
+		Hash        Hash
 		Shards      []Hosted
 	}
 	// Loads is what the sender has measured of the shards that it hosts, for so long. It may be lost. Of a shard that is not in it nothing has
@@ -98,6 +104,11 @@ type (
 	Registered struct {
 		Floor, Since Token
 		Moves        []Move
+	}
+	// Refused answers a Register with other Shards or another Hash than the coordinator's, which are these.
+	Refused struct {
+		Shards uint32
+		Hash   Hash
 	}
 	// Homes tells where shards live. It is Sure when it comes from the coordinator, otherwise it is what some region believes.
 	Homes struct {

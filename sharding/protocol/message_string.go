@@ -21,6 +21,7 @@ const (
 	kindInquire
 	kindLeaveReply
 	kindLoads
+	kindRefused
 	kindEnd
 )
 
@@ -29,6 +30,7 @@ func (GetHomes) message() kind      { return kindGetHomes }
 func (Started) message() kind       { return kindStarted }
 func (BeginAck) message() kind      { return kindBeginAck }
 func (ShardsStopped) message() kind { return kindShardsStopped }
+func (Refused) message() kind       { return kindRefused }
 func (Report) message() kind        { return kindReport }
 func (LeaveRequest) message() kind  { return kindLeaveRequest }
 func (Registered) message() kind    { return kindRegistered }
@@ -63,6 +65,9 @@ func (Loads) ToCoordinator() bool { return true }
 
 // ToCoordinator implements Message.
 func (LeaveRequest) ToCoordinator() bool { return true }
+
+// ToCoordinator implements Message.
+func (Refused) ToCoordinator() bool { return false }
 
 // ToCoordinator implements Message.
 func (Registered) ToCoordinator() bool { return false }
@@ -146,6 +151,8 @@ func (m Report) String() string {
 	b.WriteString(list(m.Shards))
 	return b.String()
 }
+
+func (m Refused) String() string { return fmt.Sprintf("refused shards=%d hash=%v", m.Shards, m.Hash) }
 
 func (m Registered) String() string {
 	return fmt.Sprintf("registered %v since %v%s", m.Floor, m.Since, list(m.Moves))

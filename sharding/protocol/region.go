@@ -30,6 +30,7 @@ type Region struct {
 	coordinator UID   // of the view; 0: none
 	floor       Token // commands below it come from deposed coordinators
 	known       bool  // the coordinator of the view knows this region
+	refusedBy   UID   // the coordinator that did last
 	joined      bool  // some coordinator has known it; only grows
 	since       Token // of the first registration: decisions up to it were made without this region
 	lease       bool
@@ -145,6 +146,8 @@ func (r *Region) onReceive(from UID, m Message) {
 	switch m := m.(type) {
 	case Registered:
 		r.onRegistered(from, m)
+	case Refused:
+		r.onRefused(from, m)
 	case Homes:
 		r.onHomes(from, m)
 	case HostShards:

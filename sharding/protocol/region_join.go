@@ -1,6 +1,7 @@
 package protocol
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -54,6 +55,17 @@ func (r *Region) onRegistered(from UID, m Registered) {
 		r.onBegin(from, m.Moves, nil)
 	}
 	r.join(from, m.Since)
+}
+
+// onRefused says, once for each coordinator, why this region is not registered. It goes on trying: the other side may be the one that is started anew.
+func (r *Region) onRefused(from UID, m Refused) {
+	if from != r.coordinator || r.known || r.refusedBy == from {
+		r.countIgnored()
+		return
+	}
+	r.refusedBy = from
+	r.notify(Event{Kind: TypeMismatch, Peer: from, Text: fmt.Sprintf("here %v over %d shards, the coordinator has %v over %d",
+		r.cfg.Hash, r.cfg.Shards, m.Hash, m.Shards)})
 }
 
 // raiseFloor refuses what a deposed coordinator says, and from now on those before this one.
@@ -110,7 +122,8 @@ func (r *Region) onInquire(from UID, m Inquire) {
 	parts := max(1, (len(hs)+batchMax-1)/batchMax)
 	for i := range parts {
 		part := hs[i*batchMax : min(len(hs), (i+1)*batchMax)]
-		r.send(from, Report{Floor: m.Floor, Proxy: r.cfg.Proxy, Leaving: r.leaving, Part: uint32(i), Parts: uint32(parts), Shards: part})
+		r.send(from, Report{Floor: m.Floor, Proxy: r.cfg.Proxy, Leaving: r.leaving, Part: uint32(i), Parts: uint32(parts),
+			Number: uint32(r.cfg.Shards), Hash: r.cfg.Hash, Shards: part})
 	}
 }
 
@@ -192,7 +205,7 @@ func (r *Region) retry() {
 	r.retryAt = time.Time{}
 	r.asking = false
 	if r.mayRegister() {
-		r.send(r.coordinator, Register{Proxy: r.cfg.Proxy, Leaving: r.leaving, Joined: r.joined})
+		r.send(r.coordinator, Register{Proxy: r.cfg.Proxy, Leaving: r.leaving, Joined: r.joined, Shards: uint32(r.cfg.Shards), Hash: r.cfg.Hash})
 	}
 	if r.wanted > 0 {
 		r.askAll(true)

@@ -14,12 +14,13 @@ import (
 //	byte 1   kind
 //	rest     one CBOR array, core-deterministic, of that kind's fields
 //
-//	Register      [proxy, leaving, joined]                   GetHomes      [region, [shard…]]
+//	Register      [proxy, leaving, joined, shards, hash]     GetHomes      [region, [shard…]]
 //	Started, BeginAck, ShardsStopped, HostShards             [[shard, epoch, up, seq, …]]
-//	Report        [[epoch, up, seq], proxy, leaving, part, parts, [shard, phase, epoch, up, seq, epoch, up, seq, …]]
+//	Report        [[epoch, up, seq], proxy, leaving, part, parts, shards, hash, [shard, phase, epoch, up, seq, epoch, up, seq, …]]
 //	Loads         [milliseconds, [shard, messages, microseconds, entities, …]]
 //	LeaveRequest  [left, false, false]                       LeaveReply    [done, alone, false]
 //	Registered    [[epoch, up, seq, epoch, up, seq], [shard, epoch, up, seq, owner, …]]
+//	Refused       [[shards, hash]]
 //	Homes         [sure, [shard, home, epoch, up, seq, …]]
 //	Begin         [[shard, epoch, up, seq, owner, …], [region…]]
 //	Fence         [[shard, epoch, up, seq]]                  Inquire       [[epoch, up, seq]]
@@ -37,6 +38,12 @@ type (
 	wireFlags struct {
 		_                   struct{} `cbor:",toarray"`
 		First, Second, Last bool
+	}
+	wireRegister struct {
+		_                      struct{} `cbor:",toarray"`
+		Proxy, Leaving, Joined bool
+		Shards                 uint32
+		Hash                   uint8
 	}
 	wireFlagged struct {
 		_    struct{} `cbor:",toarray"`
@@ -61,6 +68,8 @@ type (
 		Floor          words
 		Proxy, Leaving bool
 		Part, Parts    uint32
+		Number         uint32
+		Hash           uint8
 		Shards         words
 	}
 )
@@ -97,7 +106,9 @@ func AppendMessage(dst []byte, m Message) []byte {
 func wireOf(m Message) any {
 	switch m := m.(type) {
 	case Register:
-		return wireFlags{First: m.Proxy, Second: m.Leaving, Last: m.Joined}
+		return wireRegister{Proxy: m.Proxy, Leaving: m.Leaving, Joined: m.Joined, Shards: m.Shards, Hash: uint8(m.Hash)}
+	case Refused:
+		return wireList{List: words{uint64(m.Shards), uint64(m.Hash)}}
 	case GetHomes:
 		return wireFlagged{Flag: m.Region, List: flat(m.Shards, func(w words, s ShardID) words { return append(w, uint64(s)) })}
 	case Started:
@@ -110,7 +121,8 @@ func wireOf(m Message) any {
 		return wireList{List: flat(m.Shards, appendShardToken)}
 	case Report:
 		return wireReport{
-			Floor: appendToken(nil, m.Floor), Proxy: m.Proxy, Leaving: m.Leaving, Part: m.Part, Parts: m.Parts, Shards: flat(m.Shards, appendHosted),
+			Floor: appendToken(nil, m.Floor), Proxy: m.Proxy, Leaving: m.Leaving, Part: m.Part, Parts: m.Parts,
+			Number: m.Number, Hash: uint8(m.Hash), Shards: flat(m.Shards, appendHosted),
 		}
 	case Loads:
 		return wireLoads{Period: uint64(m.Period / time.Millisecond), Shards: flat(m.Shards, appendLoad)}

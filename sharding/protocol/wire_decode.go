@@ -50,8 +50,16 @@ func (d *decoder) into(v any) {
 func (d *decoder) message(k kind) Message {
 	switch k {
 	case kindRegister:
-		f := d.flags()
-		return Register{Proxy: f.First, Leaving: f.Second, Joined: f.Last}
+		var w wireRegister
+		d.into(&w)
+		return Register{Proxy: w.Proxy, Leaving: w.Leaving, Joined: w.Joined, Shards: w.Shards, Hash: Hash(w.Hash)}
+	case kindRefused:
+		w := d.list()
+		if len(w) != 2 || w[0] > ShardsMax || w[1] > math.MaxUint8 {
+			d.fail(errShape)
+			return nil
+		}
+		return Refused{Shards: uint32(w[0]), Hash: Hash(w[1])}
 	case kindLeaveRequest:
 		return LeaveRequest{Left: d.flags().First}
 	case kindLeaveReply:
@@ -126,7 +134,7 @@ func (d *decoder) report() Message {
 		d.fail(errRange)
 	}
 	return Report{
-		Floor: d.tokenOf(w.Floor), Proxy: w.Proxy, Leaving: w.Leaving, Part: w.Part, Parts: w.Parts,
+		Floor: d.tokenOf(w.Floor), Proxy: w.Proxy, Leaving: w.Leaving, Part: w.Part, Parts: w.Parts, Number: w.Number, Hash: Hash(w.Hash),
 		Shards: records(d, w.Shards, 8, batchMax, d.hosted),
 	}
 }

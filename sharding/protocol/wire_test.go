@@ -56,7 +56,9 @@ func drawMessage(t *rapid.T) Message {
 	yes := func(s string) bool { return rapid.Bool().Draw(t, s) }
 	switch kind(rapid.Uint8Range(1, uint8(kindEnd)-1).Draw(t, "kind")) {
 	case kindRegister:
-		return Register{Proxy: yes("proxy"), Leaving: yes("leaving"), Joined: yes("joined")}
+		return Register{Proxy: yes("proxy"), Leaving: yes("leaving"), Joined: yes("joined"), Shards: rapid.Uint32().Draw(t, "shards"), Hash: Hash(rapid.Uint8().Draw(t, "hash"))}
+	case kindRefused:
+		return Refused{Shards: rapid.Uint32Max(ShardsMax).Draw(t, "shards"), Hash: Hash(rapid.Uint8().Draw(t, "hash"))}
 	case kindGetHomes:
 		return GetHomes{Region: yes("region"), Shards: drawList(t, drawShard)}
 	case kindStarted:
@@ -69,6 +71,7 @@ func drawMessage(t *rapid.T) Message {
 		parts := rapid.Uint32Range(1, 256).Draw(t, "parts")
 		return Report{
 			Floor: drawToken(t), Proxy: yes("proxy"), Leaving: yes("leaving"), Part: rapid.Uint32Max(parts-1).Draw(t, "part"), Parts: parts,
+			Number: rapid.Uint32().Draw(t, "number"), Hash: Hash(rapid.Uint8().Draw(t, "hash")),
 			Shards: drawList(t, drawHosted),
 		}
 	case kindLeaveRequest:
@@ -150,7 +153,7 @@ func TestWireRefuses(t *testing.T) {
 func sampleMessages() []Message {
 	tok := Token{Epoch: 7, Up: 2, Seq: 9}
 	return []Message{
-		Register{Proxy: true}, GetHomes{Shards: []ShardID{1, 2}}, Started{Shards: []ShardToken{{3, tok}}}, LeaveReply{Done: true},
+		Register{Proxy: true, Shards: 100, Hash: HashMurmur2}, Refused{Shards: 100}, GetHomes{Shards: []ShardID{1, 2}}, Started{Shards: []ShardToken{{3, tok}}}, LeaveReply{Done: true},
 		Report{Floor: tok, Parts: 1, Shards: []Hosted{{Shard: 1, Token: tok, Phase: PhaseFencing, Barrier: tok}}},
 		Registered{Floor: tok, Since: tok, Moves: []Move{{1, tok, 5}}}, Homes{Entries: []Entry{{1, 5, tok}}}, Inquire{Floor: tok},
 		Begin{Moves: []Move{{1, tok, 5}}, Regions: []UID{1, 2, 1 << 60}}, Fence{Shard: 1, HandOff: tok}, LeaveRequest{},
