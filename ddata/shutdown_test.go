@@ -21,12 +21,12 @@ import (
 	"github.com/coterie-go/coterie/ddata/sight"
 )
 
-// leaverEnv makes this test binary a node that leaves on SIGTERM: "ADDRESS SEED".
+// leaverEnv makes this test binary a node that leaves on SIGTERM: "ADDRESS SEED", and one that is stuck meanwhile: "ADDRESS SEED stuck".
 const leaverEnv = "COTERIE_DDATA_TEST_LEAVER"
 
 // runLeaver joins, says "up", and says the phases of its end and how it came.
 func runLeaver(words []string) error {
-	c := config(words[0], words[1:], 0)
+	c := config(words[0], words[1:2], 0)
 	c.LeaveOnSIGTERM = limit
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
@@ -38,6 +38,13 @@ func runLeaver(words []string) error {
 		n.OnShutdown(p, "say", func(context.Context) error {
 			_, err := fmt.Println(p, n.HoldsLease())
 			return err
+		})
+	}
+	if len(words) > 2 {
+		n.OnShutdown(shutdown.BeforeServiceUnbind, "stuck", func(ctx context.Context) error {
+			fmt.Println("stuck")
+			<-ctx.Done()
+			return ctx.Err()
 		})
 	}
 	fmt.Println("up")
@@ -87,6 +94,36 @@ func TestSIGTERMIsALeave(t *testing.T) {
 		if _, ok := e.(sight.MemberUnreachable); ok {
 			t.Error("it fell silent:", e)
 		}
+	}
+}
+
+// The second SIGTERM has its usual effect, so that a process that is stuck in its leave can be ended without more force.
+func TestSecondSIGTERMEndsAtOnce(t *testing.T) {
+	n := startCluster(t, 1, nil)[0]
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), leaverEnv+"="+freeAddrs(t, 1)[0]+" "+n.Addr()+" stuck")
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer time.AfterFunc(2*limit, func() { _ = cmd.Process.Kill() }).Stop()
+	left := false
+	for lines := bufio.NewScanner(out); lines.Scan(); {
+		switch text := lines.Text(); {
+		case text == "up" || text == "stuck":
+			if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+				t.Error(err)
+			}
+		case strings.HasPrefix(text, "left"):
+			left = true
+		}
+	}
+	_ = cmd.Wait()
+	if s, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); left || !ok || !s.Signaled() || s.Signal() != syscall.SIGTERM {
+		t.Errorf("the process ended with %v, left %t", cmd.ProcessState, left)
 	}
 }
 

@@ -1,0 +1,97 @@
+package membership
+
+import (
+	"slices"
+	"testing"
+)
+
+// This file has what random worlds hardly notice: each care in one step of one machine.
+
+// hear steps a machine with one message and returns the effects, which stay here.
+func (n *node) hear(from *node, msg Message) *Effects {
+	return n.m.Step(n.local(), Receive{From: from.uid, FromAddr: from.addr, Msg: msg})
+}
+
+// sends returns what goes to a node.
+func sends[M Message](fx *Effects, to *node) (msgs []M) {
+	for _, e := range fx.Send {
+		if msg, ok := e.Msg.(M); ok && e.To == to.uid {
+			msgs = append(msgs, msg)
+		}
+	}
+	return msgs
+}
+
+// TestFirstHeartbeatOfAnEpochIsAnswered is V6: who has come to this epoch only now could not answer the heartbeat that went out when it was installed.
+func TestFirstHeartbeatOfAnEpochIsAnswered(t *testing.T) {
+	w := newWorld(t, 1, LAN())
+	ns := w.found(3)
+	n, o := ns[0], ns[1]
+	p := n.m.peers[o.uid]
+	p.epoch, p.grant = 0, grant{} // as after the install
+	if got := sends[Heartbeat](n.hear(o, o.m.heartbeat()), o); len(got) != 1 {
+		t.Errorf("%d heartbeats answer the first one", len(got))
+	}
+	if got := sends[Heartbeat](n.hear(o, o.m.heartbeat()), o); len(got) != 0 {
+		t.Errorf("%d heartbeats answer the second one", len(got))
+	}
+	later := o.m.heartbeat()
+	later.Epoch++
+	n.m.fetchAt = n.m.start
+	if got := sends[Fetch](n.hear(o, later), o); len(got) != 1 {
+		t.Errorf("a view that others have is asked for %d times", len(got))
+	}
+}
+
+// TestLateProbeOfARemovedMember: it was sent before its sender knew that it was listed, and must not let it in a second time.
+func TestLateProbeOfARemovedMember(t *testing.T) {
+	w := newWorld(t, 1, LAN())
+	ns := w.found(3)
+	n, gone := ns[0], ns[1]
+	n.step(Down{gone.uid})
+	if !w.until(w.base.SelfDownAfter, func() bool { return !n.m.View().Has(gone.uid) }) {
+		t.Fatal("not removed:", n.m)
+	}
+	got := sends[Refuse](n.hear(gone, Probe{Protocol: Protocol, Settings: n.m.settings, Self: gone.m.cfg.self()}), gone)
+	if _, joins := n.m.joiners[gone.uid]; joins || len(got) != 1 || got[0].Reason != ReasonGone {
+		t.Errorf("it is answered with %v, joins %t", got, joins)
+	}
+}
+
+// TestWhoShallGoIsGrantedNothing: an operator's word ends the grants of whoever has heard it, before any proposal comes, so that the promises run out.
+func TestWhoShallGoIsGrantedNothing(t *testing.T) {
+	w := newWorld(t, 1, LAN())
+	ns := w.found(3)
+	lead, _ := ns[0].m.lead()
+	i := slices.IndexFunc(ns, func(n *node) bool { return n.uid != lead })
+	n, goes := ns[i], ns[(i+1)%3]
+	granted := func() bool {
+		got := sends[Grant](n.hear(goes, goes.m.heartbeat()), goes)
+		return len(got) == 1 && got[0].Granted
+	}
+	if !granted() {
+		t.Fatal("nothing is granted before")
+	}
+	n.m.Step(n.local(), Down{goes.uid})
+	if n.m.acceptor.accepted != nil || !n.m.peers[goes.uid].heldBack.IsZero() {
+		t.Fatal("something else holds the grant back:", n.m)
+	}
+	if granted() {
+		t.Error("it is granted a lease")
+	}
+}
+
+// TestForeignChildIsAFork: the next view's parent must be this one.
+func TestForeignChildIsAFork(t *testing.T) {
+	w := newWorld(t, 1, LAN())
+	ns := w.found(3)
+	n, o := ns[0], ns[1]
+	own := n.m.View()
+	v := own.next(Hash{1})
+	v.Members = slices.Clone(own.Members)
+	fx := n.hear(o, Commit{View: v})
+	forked := slices.ContainsFunc(fx.Events, func(e Event) bool { _, is := e.(Forked); return is })
+	if n.m.View() != own || len(fx.Install) > 0 || !forked || n.m.Stats().Forks != 1 {
+		t.Errorf("it is taken: %v, events %v", n.m, fx.Events)
+	}
+}
