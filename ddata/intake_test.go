@@ -1,45 +1,91 @@
 package ddata
 
 import (
+	"context"
+	"io"
+	"log/slog"
 	"testing"
+	"time"
 
+	"github.com/coterie-go/coterie/ddata/drive"
 	"github.com/coterie-go/coterie/ddata/membership"
 	"github.com/coterie-go/coterie/ddata/transport"
 )
 
-// Whoever floods a machine crowds out nobody but himself; strangers share what there is for them.
-func TestIntakeIsShared(t *testing.T) {
-	n := &Node{}
-	n.view.Store(&membership.View{Members: []membership.Member{{UID: 1}, {UID: 2}}})
-	i := newIntake(n)
-	var held []parcel
-	fill := func(from func(int) transport.NodeID) (got int) {
-		for k := range 2 * memberShare {
-			if p, ok := i.admit(from(k)); ok {
-				held = append(held, p)
-				got++
+// What another node has waiting in front of the membership, of a Replicator and of a singleton is bounded for each, what is above it is counted, and what
+// was taken makes room. The machines are held up in the middle of a step.
+func TestPeersInboxesAreBounded(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	n, err := Start(ctx, Config{
+		Name: "test", Bind: "127.0.0.1:0", BootstrapExpect: 1, Roles: []string{"backend"}, Preset: LAN,
+		Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer n.Close()
+	r, err := n.Replicator("backend")
+	if err != nil {
+		t.Fatal(err)
+	}
+	// its loop is not started: its steps are made below
+	s := &Singleton{n: n, cfg: SingletonConfig{Name: "one"}, intake: newIntake(n)}
+	s.m = membership.NewSingleton(membership.SingletonConfig{Self: n.uid, Role: "backend", RestartAfter: time.Second, AskAgain: time.Second})
+	s.loop = drive.New(s, inboxMax)
+	n.mu.Lock()
+	n.singletons = map[string]*Singleton{"one": s}
+	n.mu.Unlock()
+	defer func() {
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		delete(n.singletons, "one")
+	}()
+
+	const stranger, crowd = transport.NodeID(4711), 10_000
+	probe := membership.AppendMessage(nil, membership.Heartbeat{})
+	word := appendWord(nil, "one", membership.SingletonDone)
+	held := func(force func(do func()) bool) (free func()) {
+		began, end := make(chan struct{}), make(chan struct{})
+		force(func() { close(began); <-end })
+		<-began
+		return func() { // and waits until all that waited was taken
+			close(end)
+			done := make(chan struct{})
+			force(func() { close(done) })
+			<-done
+		}
+	}
+	for what, c := range map[string]struct {
+		send func()
+		hold func() (free func())
+	}{
+		"membership": {func() { n.members.receive(stranger, probe) }, func() func() {
+			return held(func(do func()) bool { return n.members.loop.Force(memberInput{do: do}) })
+		}},
+		"replicator": {func() { r.receive(stranger, []byte("junk")) }, func() func() {
+			return held(func(do func()) bool { return r.loop.Force(request{do: func(*replicaDriver) { do() }}) })
+		}},
+		"singleton": {func() { n.hearWord(stranger, word) }, func() func() {
+			return func() {
+				for _, in := range s.loop.Rest() {
+					s.Step(time.Now(), in)
+				}
 			}
+		}},
+	} {
+		var lost []uint64
+		for range 2 {
+			free := c.hold()
+			was := n.crowdedOut.Load()
+			for range crowd {
+				c.send()
+			}
+			lost = append(lost, n.crowdedOut.Load()-was)
+			free()
 		}
-		return got
-	}
-	if got := fill(func(k int) transport.NodeID { return transport.NodeID(100 + k) }); got != strangersShare {
-		t.Errorf("strangers have %d messages waiting", got)
-	}
-	for _, id := range []transport.NodeID{1, 2} {
-		if got := fill(func(int) transport.NodeID { return id }); got != memberShare {
-			t.Errorf("a member has %d messages waiting", got)
+		if lost[0] == 0 || lost[0] >= crowd || lost[1] != lost[0] {
+			t.Errorf("%s: of twice %d messages that waited, %v were given up", what, crowd, lost)
 		}
-	}
-	if want := uint64(2*memberShare - strangersShare + 2*memberShare); n.crowdedOut.Load() != want {
-		t.Errorf("%d were counted, %d given up", n.crowdedOut.Load(), want)
-	}
-	for _, p := range held {
-		p.taken()
-	}
-	if i.strangers != 0 || len(i.waiting) != 0 {
-		t.Errorf("%d and %v still wait", i.strangers, i.waiting)
-	}
-	if _, ok := i.admit(1); !ok {
-		t.Error("no room though nothing waits")
 	}
 }

@@ -22,7 +22,7 @@ type members struct {
 	m    *membership.Machine
 	loop *drive.Loop[memberInput]
 
-	intake  *intake
+	intake  *drive.Intake
 	arbiter *arbiter // nil without Config.Leases
 
 	told struct { // the view that was sent last, as it is sent
@@ -43,7 +43,7 @@ type members struct {
 // memberInput is an input of the machine, or something to do on its goroutine.
 type memberInput struct {
 	in   membership.Input
-	from parcel // of another node's message
+	from drive.Place // of another node's message
 	do   func()
 }
 
@@ -105,13 +105,13 @@ func alike(c Config) []membership.Setting {
 func (m *members) post(in membership.Input) { m.loop.Force(memberInput{in: in}) }
 
 func (m *members) receive(from transport.NodeID, payload []byte) {
-	place, ok := m.intake.admit(from)
+	place, ok := m.intake.Admit(uint64(from))
 	if !ok {
 		return
 	}
 	msg, err := membership.DecodeMessage(payload)
 	if err != nil {
-		place.taken()
+		place.Taken()
 		m.n.Emit(sight.MessageMalformed{What: "membership", Peer: membership.UID(from), Err: err})
 		return
 	}
@@ -121,7 +121,7 @@ func (m *members) receive(from transport.NodeID, payload []byte) {
 
 // Step implements drive.Machine.
 func (m *members) Step(now time.Time, q memberInput) {
-	q.from.taken()
+	q.from.Taken()
 	if q.do != nil {
 		q.do()
 		return

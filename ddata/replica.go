@@ -29,7 +29,7 @@ type Replicator struct {
 	ch   transport.Channel
 	loop *drive.Loop[request]
 
-	intake *intake // of the messages of others
+	intake *drive.Intake // of the messages of others
 
 	// published snapshots: a local read whose snapshot is of the present version needs no step of the machine.
 	version atomic.Uint64 // of the machine's content; written by the loop's goroutine
@@ -53,7 +53,7 @@ type published struct {
 // request is one input with whoever waits for its result.
 type request struct {
 	in    replicator.Input
-	from  parcel                  // of another node's message
+	from  drive.Place             // of another node's message
 	id    uint64                  // of an operation, by Replicator.number
 	level Level                   // of it
 	done  func(replicator.Result) // of Update, Delete, Get
@@ -152,7 +152,7 @@ func (r *Replicator) stop() {
 }
 
 func (r *Replicator) receive(from transport.NodeID, payload []byte) {
-	place, ok := r.intake.admit(from)
+	place, ok := r.intake.Admit(uint64(from))
 	if !ok {
 		return
 	}
@@ -262,7 +262,7 @@ var _ drive.Machine[request] = (*replicaDriver)(nil)
 // Step implements drive.Machine.
 func (d *replicaDriver) Step(now time.Time, q request) {
 	d.now = now
-	q.from.taken()
+	q.from.Taken()
 	if q.do != nil {
 		q.do(d)
 		return

@@ -45,7 +45,7 @@ type Singleton struct {
 	cfg    SingletonConfig
 	m      *membership.Singleton
 	loop   *drive.Loop[singletonInput]
-	intake *intake
+	intake *drive.Intake
 	state  atomic.Uint32
 	cancel context.CancelCauseFunc // of the last Run's context; of the loop's goroutine
 	handed chan struct{}           // closed when it was handed over
@@ -54,7 +54,7 @@ type Singleton struct {
 // singletonInput is one input of the machine.
 type singletonInput struct {
 	in   membership.SingletonInput
-	from parcel // of another node's word
+	from drive.Place // of another node's word
 }
 
 // RunSingleton has cfg.Run run on the oldest node of a role and nowhere else: at no instant on two nodes that hold their leases. After a crash it starts on
@@ -141,7 +141,7 @@ func (s *Singleton) post(in membership.SingletonInput) { s.loop.Force(singletonI
 
 // Step implements drive.Machine.
 func (s *Singleton) Step(now time.Time, q singletonInput) {
-	q.from.taken()
+	q.from.Taken()
 	fx := s.m.Step(now, q.in)
 	for _, e := range fx.Send {
 		s.n.sendWord(s.cfg.Name, e)

@@ -28,6 +28,7 @@ type control struct {
 	state   State
 	cluster Cluster
 	loop    *drive.Loop[ctlInput]
+	intake  *drive.Intake // of the messages of other nodes
 	coord   *coordination // nil on a proxy
 	region  *protocol.Region
 	shards  map[uint32]*hosting
@@ -75,6 +76,7 @@ type ctlInput struct {
 	shard  protocol.ShardInput
 	s      *shard
 	do     func(now time.Time)
+	from   drive.Place // of another node's message
 }
 
 // Bounds of the control plane.
@@ -92,6 +94,7 @@ func (c *control) toShard(s *shard, in protocol.ShardInput) {
 
 // Step implements drive.Machine.
 func (c *control) Step(now time.Time, in ctlInput) {
+	in.from.Taken()
 	c.todo = append(c.todo, in)
 	for i := 0; i < len(c.todo); i++ {
 		switch in := c.todo[i]; {
@@ -215,7 +218,7 @@ func (d *dueHeap) Pop() any {
 // send puts a message on the control lane. What does not fit is lost: the machines repeat what is not answered.
 func (c *control) send(e protocol.Envelope) {
 	if uint64(e.To) == c.r.self {
-		c.deliver(e.To, e.Msg)
+		c.deliver(e.To, e.Msg, drive.Place{})
 		return
 	}
 	frame := appendControl(nil, protocol.AppendMessage(nil, e.Msg))
@@ -226,12 +229,15 @@ func (c *control) send(e protocol.Envelope) {
 }
 
 // deliver hands a message to the machine that it is for.
-func (c *control) deliver(from protocol.UID, m protocol.Message) {
+func (c *control) deliver(from protocol.UID, m protocol.Message, place drive.Place) {
 	in := protocol.Receive{From: from, Msg: m}
-	if !m.ToCoordinator() {
-		c.post(ctlInput{region: in})
-	} else if c.coord != nil {
-		c.coord.post(in)
+	switch {
+	case !m.ToCoordinator():
+		c.post(ctlInput{region: in, from: place})
+	case c.coord != nil:
+		c.coord.loop.Force(coordInput{in: in, from: place})
+	default:
+		place.Taken()
 	}
 }
 

@@ -3,6 +3,8 @@ package sharding
 import (
 	"time"
 
+	"github.com/coterie-go/coterie/ddata/drive"
+	"github.com/coterie-go/coterie/ddata/membership"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
@@ -69,8 +71,25 @@ func (c *control) reroute(id string, env envelope) {
 	}
 }
 
-// receive implements controller.
-func (c *control) receive(from uint64, m protocol.Message) { c.deliver(protocol.UID(from), m) }
+// receive implements controller. What finds no place is lost: the machines repeat what is not answered.
+func (c *control) receive(from uint64, m protocol.Message) {
+	in := c.intake
+	if m.ToCoordinator() && c.coord != nil {
+		in = c.coord.intake
+	}
+	if place, ok := in.Admit(from); ok {
+		c.deliver(protocol.UID(from), m, place)
+	}
+}
+
+// newIntake bounds what other nodes have waiting in front of one machine.
+func (c *control) newIntake() *drive.Intake {
+	member := func(node uint64) bool {
+		v := c.cluster.View()
+		return v != nil && v.Has(membership.UID(node))
+	}
+	return drive.NewIntake(member, func() { c.r.drops.drop(DropInbox, -1, "", nil) })
+}
 
 // rejected implements controller.
 func (c *control) rejected(from uint64, err error) {

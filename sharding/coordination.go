@@ -14,6 +14,7 @@ type coordination struct {
 	c      *control
 	m      *protocol.Coordinator
 	loop   *drive.Loop[coordInput]
+	intake *drive.Intake             // of the messages of other nodes
 	shards map[protocol.ShardID]bool // remembered shards that the machine was told of
 
 	locations crdt.Reader  // that the machine knows of
@@ -22,14 +23,16 @@ type coordination struct {
 
 // coordInput is one input of the machine, or a function to run.
 type coordInput struct {
-	in protocol.CoordinatorInput
-	do func(now time.Time)
+	in   protocol.CoordinatorInput
+	do   func(now time.Time)
+	from drive.Place // of another node's message
 }
 
 func (d *coordination) post(in protocol.CoordinatorInput) { d.loop.Force(coordInput{in: in}) }
 
 // Step implements drive.Machine.
 func (d *coordination) Step(now time.Time, in coordInput) {
+	in.from.Taken()
 	if in.do != nil {
 		in.do(now)
 		return

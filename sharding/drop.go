@@ -42,13 +42,15 @@ const (
 	DropPostUnsent
 	// DropNoBox: such an answer came for a box that is not open.
 	DropNoBox
+	// DropInbox: too many messages of the same node waited for the region or its coordinator, which asks again for what matters.
+	DropInbox
 	dropReasons
 )
 
 var dropNames = [dropReasons]string{
 	"mailbox full", "buffer full", "queue full", "stopped", "too many hops", "undecodable", "too large", "unregistered type", "invalid id", "no link",
 	"shard given up by force", "node lost", "late reply", "reply unsent",
-	"post unsent", "no such box",
+	"post unsent", "no such box", "inbox full",
 }
 
 func (r DropReason) String() string {

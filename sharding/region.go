@@ -118,9 +118,11 @@ func newEngine(p Ports, r *core, cfg protocol.Config) (*engine, error) {
 			return nil, err
 		}
 		c.coord = &coordination{c: c, m: m, shards: map[protocol.ShardID]bool{}}
+		c.coord.intake = c.newIntake()
 		c.coord.loop = drive.New[coordInput](c.coord, inboxMax)
 		c.measureFrom(time.Now())
 	}
+	c.intake = c.newIntake()
 	c.loop = drive.New[ctlInput](c, inboxMax)
 	run.control, r.ctl, r.sweep.shards = c, c, c.hostedShards
 	return run, nil
