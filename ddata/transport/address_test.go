@@ -226,6 +226,31 @@ func TestBackoffAndNewAddress(t *testing.T) {
 	})
 }
 
+// A refusal is waited out longer than an address at which nobody is: twice BackoffMax.
+func TestPauseAfterARefusal(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		hub := memory.NewHub()
+		a, err := hub.Start(memory.Addr(1), transport.Config{Self: 1, BackoffMin: 100 * time.Millisecond, BackoffMax: 2 * time.Second})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer a.Close()
+		b, err := hub.Start(memory.Addr(2), transport.Config{Self: 8})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer b.Close()
+		if err := a.AddPeer(7, memory.Addr(2)); err != nil { // another incarnation is there
+			t.Fatal(err)
+		}
+		<-time.After(10 * time.Minute)
+		synctest.Wait()
+		if n := a.Stats().Dials; n < 140 || n > 151 { // one in 4 s
+			t.Errorf("%d attempts in ten minutes", n)
+		}
+	})
+}
+
 // A peer that has just shown that it is there, by a connection of its own, is dialled at once, however long the pause would have been.
 func TestPeerThatComesIsDialled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
