@@ -45,6 +45,11 @@ func (m *Machine) onFirstView(r Receive, v *View) {
 		m.stats.DroppedStale++
 		return
 	}
+	if me, _ := v.Member(m.cfg.UID); me.Full() && s.lock != nil && s.lock.Epoch < v.Epoch {
+		// Few voters, who need not wait for the other founders, went on at once. This one founds with them, late: it lacks nothing that it would have to
+		// learn, and if many such were learners there might be no majority to learn from. That it is a full member shows that its lock was the one.
+		m.install(s.lock)
+	}
 	m.install(v)
 }
 

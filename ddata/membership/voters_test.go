@@ -154,3 +154,51 @@ func TestFewVotersColdStart(t *testing.T) {
 	}
 	w.verdict()
 }
+
+// TestLateFoundersFound: with one voter the next view can be decided before the other founders have heard of the first. They are founders nevertheless:
+// what they install first is the founding.
+func TestLateFoundersFound(t *testing.T) {
+	w := newWorld(t, 35, LAN())
+	w.base.BootstrapExpect, w.base.VotersMax, w.base.Seeds = 5, 1, addrs(5)
+	var first *node // who has heard first that all are locked
+	w.filter = func(from, to *node, msg Message) bool {
+		switch m := msg.(type) {
+		case Lock:
+			for _, n := range w.living() {
+				if n.m.View() != nil {
+					first = n
+				}
+			}
+			return first == nil || first.m.View().Voters()[0].UID == to.uid // the others do not hear that all are locked
+		case Commit:
+			return m.View.Epoch > 1
+		}
+		return true
+	}
+	installed := map[*node][]*View{}
+	w.watch = func(n *node, _ Input, fx *Effects) { installed[n] = append(installed[n], fx.Install...) }
+	for _, a := range addrs(5) {
+		w.start(a, nil)
+	}
+	w.after(4*time.Second, func() { w.start("j", func(c *Config) { c.BootstrapExpect = 0 }) }) // a reason for another view
+	if !w.until(20*time.Second, func() bool { return len(w.living()) == 6 && w.converged() }) {
+		t.Fatal("not founded:", w.living()[0].m, w.living()[0].waiting)
+	}
+	late := 0
+	for _, n := range w.living() {
+		views := installed[n]
+		if n.addr == "j" || len(views) == 0 {
+			continue
+		}
+		if !views[0].Founded || views[0].Epoch != 1 {
+			t.Errorf("%v installed %v first", n, views[0])
+		}
+		if n != first && len(views) > 1 {
+			late++
+		}
+	}
+	if late == 0 {
+		t.Error("nobody was late: the test shows nothing")
+	}
+	w.verdict()
+}

@@ -106,10 +106,11 @@ func (j *dataJudge) gone(w *World, p *Process) {
 		return
 	}
 	for _, books := range j.books { // order: each view is judged by itself, and excusing twice changes nothing
+		listed := len(books) > 0 && books[len(books)-1].voters[p.uid] // as is the last one who leaves: nobody is there to decide it
 		for _, b := range books {
 			if b.voters[p.uid] {
 				b.voters[p.uid] = false
-				b.torn = b.torn || !p.left || books[len(books)-1].voters[p.uid]
+				b.torn = b.torn || !p.left || listed
 				j.judge(w, b)
 			}
 		}
