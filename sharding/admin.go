@@ -58,7 +58,7 @@ func (s *shard) administer(id string, env envelope) (verdict, bool) {
 
 // startEntity has an entity started, wherever its shard lives, and says on which node that is.
 func (r *core) startEntity(ctx context.Context, id string) (node uint64, err error) {
-	q := &question[uint64]{r: r}
+	q := &question[uint64]{r: r, plain: true}
 	c, env, err := q.open(ctx, startRequest{}, nil)
 	if err == nil {
 		err = q.wait(ctx, c, r.send(ctx, id, env))

@@ -48,6 +48,7 @@ func accepts[M any](req any) error {
 // question is one Ask, and the place for its reply.
 type question[R any] struct {
 	r     *core
+	plain bool // the answer is this package's own, in CBOR whatever the codec
 	value R
 }
 
@@ -113,7 +114,11 @@ func (q *question[R]) accept(v any) error {
 // decode implements sink.
 func (q *question[R]) decode(body []byte) error {
 	if reflect.TypeFor[R]().Kind() != reflect.Interface {
-		if err := decMode.Unmarshal(body, &q.value); err != nil {
+		enc := q.r.reg.enc
+		if q.plain {
+			enc = nil
+		}
+		if err := decodeInto(enc, body, &q.value); err != nil {
 			return fmt.Errorf("%w: reply: %w", ErrEncoding, err)
 		}
 		return nil

@@ -30,8 +30,29 @@ type Appender interface {
 
 // CBOR registers the concrete types of the examples, whose values do not matter. Struct tags are those of fxamacker/cbor (toarray and
 // keyasint make messages small). A pointer registers the pointer type. Faults are reported by Start.
-func CBOR[M any](examples ...M) Codec[M] {
-	r := &registry{byID: map[uint32]*msgType{}, byType: map[reflect.Type]*msgType{}}
+func CBOR[M any](examples ...M) Codec[M] { return encoded(nil, examples) }
+
+// Encoding is how values become bytes when CBOR is not wanted. It is used by many goroutines at a time. What it makes of a value must be the same type's to
+// decode on every node; a node with an encoding of another name refuses the message.
+type Encoding interface {
+	// Name is the same on every node.
+	Name() string
+	// Append appends the encoding of v to dst.
+	Append(dst []byte, v any) ([]byte, error)
+	// Decode decodes b into what v points to. It must not keep b, nor allocate more than in proportion to it: b may be of a stranger.
+	Decode(b []byte, v any) error
+}
+
+// Encoded is CBOR with another encoding for messages and replies; Appender and struct tags of CBOR mean nothing to it.
+func Encoded[M any](enc Encoding, examples ...M) Codec[M] {
+	if enc == nil || enc.Name() == "" {
+		return Codec[M]{reg: &registry{}, err: errors.New("Encoded: the encoding is nil or has no name")}
+	}
+	return encoded(enc, examples)
+}
+
+func encoded[M any](enc Encoding, examples []M) Codec[M] {
+	r := &registry{enc: enc, byID: map[uint32]*msgType{}, byType: map[reflect.Type]*msgType{}}
 	r.reserve()
 	var faults []error
 	for i, ex := range examples {
@@ -47,6 +68,7 @@ func CBOR[M any](examples ...M) Codec[M] {
 
 // registry maps wire ids to types. It is immutable once built.
 type registry struct {
+	enc    Encoding // nil: CBOR
 	byID   map[uint32]*msgType
 	byType map[reflect.Type]*msgType
 	last   atomic.Pointer[msgType] // found by of
@@ -60,6 +82,7 @@ type msgType struct {
 	pointer bool
 	reply   reflect.Type // what the request is answered with; nil: not a request
 	append  bool         // implements Appender
+	enc     Encoding     // nil: CBOR
 	plan    *plan        // nil: the library encodes and decodes
 }
 
@@ -81,6 +104,10 @@ func (r *registry) register(example any) error {
 	}
 	if reply, ok := t.MethodByName("Reply"); ok && reply.Type.NumIn() == 2 && reply.Type.NumOut() == 0 {
 		m.reply = reply.Type.In(1)
+	}
+	if m.enc = r.enc; m.enc != nil {
+		r.byID[m.id], r.byType[t] = m, m
+		return nil
 	}
 	m.append = t.Implements(reflect.TypeFor[Appender]())
 	if !m.pointer && !m.append {
@@ -122,6 +149,9 @@ func (r *registry) of(msg any) (*msgType, error) {
 
 // appendBody appends the CBOR of msg, whose type is m.
 func (m *msgType) appendBody(dst []byte, msg any) ([]byte, error) {
+	if m.enc != nil {
+		return appendEncoded(m.enc, dst, msg)
+	}
 	if m.append {
 		return msg.(Appender).AppendCBOR(dst)
 	}
@@ -138,16 +168,32 @@ func (m *msgType) decode(b []byte) (any, error) {
 			return v, nil
 		}
 	}
+	into := func(v any) error { return decodeInto(m.enc, b, v) }
 	if m.pointer {
 		p := reflect.New(m.typ.Elem())
-		err := decMode.Unmarshal(b, p.Interface())
+		err := into(p.Interface())
 		return p.Interface(), err
 	}
 	p := reflect.New(m.typ)
-	if err := decMode.Unmarshal(b, p.Interface()); err != nil {
+	if err := into(p.Interface()); err != nil {
 		return nil, err
 	}
 	return p.Elem().Interface(), nil
+}
+
+// A body that is no CBOR begins with a byte of the encoding's name, so that an empty one is a body too, and two encodings are told apart.
+func appendEncoded(enc Encoding, dst []byte, v any) ([]byte, error) {
+	return enc.Append(append(dst, byte(xxh3.HashString(enc.Name()))), v)
+}
+
+func decodeInto(enc Encoding, b []byte, v any) error {
+	if enc == nil {
+		return decMode.Unmarshal(b, v)
+	}
+	if len(b) == 0 || b[0] != byte(xxh3.HashString(enc.Name())) {
+		return fmt.Errorf("it is not in the encoding %q of this node: use the same on every node", enc.Name())
+	}
+	return enc.Decode(b[1:], v)
 }
 
 // Limits of decoding: a message costs no more than its own bytes.

@@ -54,7 +54,7 @@ func (c *Context[M]) Fence() (Token, error) {
 // Asked says whether somebody waits for a reply to the message being handled.
 func (c *Context[M]) Asked() bool { return c.call != 0 }
 
-// Reply answers the question being handled. v must be of the request's reply type.
+// Reply answers the question being handled. v must be of the request's reply type, or an error, which is as Fail.
 func (c *Context[M]) Reply(v any) error {
 	l, err := c.take()
 	if err != nil {
@@ -63,7 +63,8 @@ func (c *Context[M]) Reply(v any) error {
 	return l.Reply(v)
 }
 
-// Fail answers the question being handled with an error, which the caller gets as text under ErrHandler. The entity goes on.
+// Fail answers the question being handled with an error: the caller gets ErrHandler with its text, and what EntityType.Errors has of it.
+// The entity goes on.
 func (c *Context[M]) Fail(cause error) error {
 	l, err := c.take()
 	if err != nil {
@@ -132,6 +133,9 @@ func (l Later) Reply(v any) error {
 		return ErrNoLease
 	}
 	if wrong := l.checkType(v); wrong != "" {
+		if cause, is := v.(error); is {
+			return l.Fail(cause)
+		}
 		l.r.replyError(envelope{call: l.call, origin: l.origin}, statusReplyType, wrong)
 		return fmt.Errorf("%w: %s", ErrReplyType, wrong)
 	}
@@ -146,7 +150,7 @@ func (l Later) Fail(cause error) error {
 	if !l.r.lease.Holds() {
 		return ErrNoLease
 	}
-	l.r.replyError(envelope{call: l.call, origin: l.origin}, statusHandler, cause.Error())
+	l.r.fail(envelope{call: l.call, origin: l.origin}, cause)
 	return nil
 }
 
@@ -189,7 +193,15 @@ func (c *Context[M]) receive(env envelope) error {
 }
 
 // fail implements incarnation.
-func (c *Context[M]) fail(err error) { c.unanswered(statusHandler, err.Error()) }
+func (c *Context[M]) fail(err error) {
+	if !c.r.core.lease.Holds() {
+		c.unanswered(statusHandler, "")
+		return
+	}
+	env := envelope{call: c.call, origin: c.origin}
+	c.call = 0
+	c.r.core.fail(env, err)
+}
 
 // unanswered ends the question that the handler left open. Without the lease nothing that the handler said may be passed on.
 func (c *Context[M]) unanswered(status replyStatus, text string) {

@@ -40,6 +40,7 @@ type core struct {
 	supervision                       Supervision
 	restartBackoff, restartBackoffMax time.Duration
 	onFailure                         func(Failure)
+	errors                            []error // that travel as themselves
 	newBody                           func(e *entity) incarnation
 
 	passivation passivation.Strategy

@@ -31,6 +31,9 @@ type EntityType[M any] struct {
 	StateStoreMode StateStoreMode
 	// Messages says which concrete types travel, and how. Required: CBOR[M](examples…).
 	Messages Codec[M]
+	// Errors are those that reach an asker as themselves when a handler answers or fails with one of them: errors.Is finds them, on whatever node the entity is.
+	// They travel by their texts, so each has its own. Of other errors only the text arrives, under ErrHandler. Optional.
+	Errors []error
 	// New makes an entity; it runs on a worker, before the first message. Required, except on nodes that only ever proxy.
 	New func(*Context[M]) Entity[M]
 
@@ -183,7 +186,9 @@ func (t EntityType[M]) Validate() error {
 	fault(d.AsksMax < 1 || d.AsksMax > 16<<20, "AsksMax is %d, want 1 to 16 Mi", d.AsksMax)
 	fault(d.Workers < 0, "Workers %d is negative", d.Workers)
 	fault(d.WorkersMax < 1 || d.WorkersMax < d.Workers, "WorkersMax %d is not positive or below Workers", d.WorkersMax)
-	err := t.Passivation.Validate()
+	err := checkErrors(t.Errors)
+	fault(err != nil, "%w", err)
+	err = t.Passivation.Validate()
 	fault(err != nil, "Passivation: %w", err)
 	if len(faults) == 0 {
 		return nil

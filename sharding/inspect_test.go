@@ -122,7 +122,7 @@ func FuzzInspect(f *testing.F) {
 	f.Add(body)
 	f.Fuzz(func(t *testing.T, b []byte) {
 		g.core.Receive(2, b)
-		q := question[wireState]{r: g.core}
+		q := question[wireState]{r: g.core, plain: true}
 		_ = q.decode(b)
 	})
 }

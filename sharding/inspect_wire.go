@@ -121,7 +121,7 @@ type inquiry struct {
 
 // inquire asks a node and does not wait. The region's own node is asked without a frame.
 func (r *core) inquire(node uint64, what inspection, id string) *inquiry {
-	q := &inquiry{question: question[wireState]{r: r}, node: node}
+	q := &inquiry{question: question[wireState]{r: r, plain: true}, node: node}
 	if r.isClosed() {
 		q.err = ErrStopped
 		return q

@@ -80,6 +80,10 @@ func (r *core) receiveReply(from uint64, rd *reader) {
 		return
 	}
 	text := string(rd.str(head.Text))
+	if status == statusKnown {
+		r.answered(r.asks.answerBody(call, nil, r.failureOf(text)))
+		return
+	}
 	r.answered(r.asks.answerBody(call, nil, status.err(text)))
 }
 

@@ -83,7 +83,7 @@ func newCore[M any](p Ports, t EntityType[M]) *core {
 		table:        newTable(t.Shards, t.Hash), asks: newAsks(t.AsksMax), drops: drops{typ: t.Name, hook: t.OnDrop},
 		pool: newPool(t.Workers, t.WorkersMax), lease: p.Lease, net: p.Network, channel: transport.ChannelOf("sharding/" + t.Name), log: p.Log,
 		mailboxMax: t.MailboxMax, askTimeout: t.AskTimeout, supervision: t.Supervision,
-		restartBackoff: t.RestartBackoff, restartBackoffMax: t.RestartBackoffMax, onFailure: t.OnFailure,
+		restartBackoff: t.RestartBackoff, restartBackoffMax: t.RestartBackoffMax, onFailure: t.OnFailure, errors: t.Errors,
 		start: time.Now(), closed: make(chan struct{}),
 	}
 	r.limit.countMax, r.limit.bytesMax = int64(t.BufferMax), int64(t.BufferBytes)

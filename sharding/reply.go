@@ -29,13 +29,14 @@ const (
 	statusTooLarge
 	statusMoving
 	statusNoLease
+	statusKnown // the text is that of one of EntityType.Errors, a zero byte, and that of the cause
 	statusEnd
 )
 
 // statusErrors are what the asker gets.
 var statusErrors = [statusEnd]error{
 	nil, ErrHandler, ErrNoReply, ErrBufferFull, ErrStopped, ErrUnregisteredMessage, ErrInvalidID, ErrEncoding, ErrNodeGone, ErrReplyType,
-	ErrMessageTooLarge, ErrMoving, ErrNoLease,
+	ErrMessageTooLarge, ErrMoving, ErrNoLease, ErrHandler,
 }
 
 func statusOf(reason DropReason) replyStatus {
@@ -92,6 +93,9 @@ func (r *core) reply(call, origin uint64, v any, request *msgType) error {
 // appendReply encodes a reply: as it is, or with its type when the request names an interface as its reply.
 func (r *core) appendReply(dst []byte, v any, request *msgType) ([]byte, error) {
 	if request == nil || request.reply == nil || request.reply.Kind() != reflect.Interface {
+		if request != nil && r.reg.enc != nil {
+			return appendEncoded(r.reg.enc, dst, v)
+		}
 		if a, ok := v.(Appender); ok {
 			return a.AppendCBOR(dst)
 		}
