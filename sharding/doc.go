@@ -57,4 +57,26 @@
 // However it came about, an entity that is passivated handles what its mailbox holds and stops; what comes later waits in its mailbox for a new
 // incarnation, in order. If it has not stopped in Strategy.StopTimeout it stops as soon as its handler returns. Who is not active, or stops
 // already, is not passivated again. Region.Stats counts causes and forced ones.
+//
+// # Entry
+//
+// Start hosts the type where the node has its role and is a proxy elsewhere; StartProxy never hosts. Lookup and Types find what was started. Ids go to
+// shards by EntityType.Hash: xxHash, or the murmur2 of Kafka's partitioner. Register and Report carry Hash and Shards: a node where the type has others is
+// refused by the coordinator, and both tell a protocol.TypeMismatch. An Inlet takes values that name their entity themselves; it keeps nothing between two of them.
+// Messages and replies are CBOR, or what Encoded is given. An error with which a handler answers reaches the asker under ErrHandler, as text, and as
+// itself if EntityType.Errors lists it.
+//
+// # Inspection
+//
+// Any region, proxies too, asks others what runs there, past the machines and bounded by EntityType.QueryTimeout and the context: State (one region, with the ids of
+// active entities, 1 MiB of them and a mark if there are more), ClusterStats, TotalActive, CurrentRegions (every member of the view that has the role is
+// asked, and who did not answer is named), and Where (an entity, without starting it). Stats counts what is here. Events go to ddata.Config.Sight and the log as
+// Event. A type that no coordinator has ever registered keeps ddata.Node.Health from being ready; Health says which types count.
+//
+// Settings of the reference, and where they are here:
+//
+//	shard-region-query-timeout    EntityType.QueryTimeout    3 s
+//	healthcheck.names             Health                     every type that was started; with names these, started or not
+//	healthcheck.timeout           none                       the check asks nobody
+//	healthcheck.disabled-after    none                       what was registered once stays so, and before that a node is not ready
 package sharding

@@ -68,3 +68,40 @@ func Example() {
 	fmt.Println(total, err)
 	// Output: 2 <nil>
 }
+
+// The cluster is asked where an entity is, which does not start it.
+func ExampleRegion_Where() {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	node, err := ddata.Start(ctx, ddata.Config{
+		Name: "shop", Bind: "127.0.0.1:0", BootstrapExpect: 1, Roles: []string{"backend"}, Preset: ddata.Local,
+		Logger: slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer func() { _ = node.Leave(5 * time.Second) }()
+	carts, err := sharding.Start(node, sharding.EntityType[Command]{
+		Name: "Cart", Role: "backend", Shards: 100,
+		Messages: sharding.CBOR[Command](AddItem{}, Total{}),
+		New:      func(*sharding.Context[Command]) sharding.Entity[Command] { return &Cart{} },
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	if _, err := carts.StartEntity(ctx, "cart-42"); err != nil {
+		fmt.Println(err)
+	}
+	for _, id := range []string{"cart-42", "cart-43"} {
+		at, err := carts.Where(ctx, id)
+		fmt.Println(id, at.Active, err)
+	}
+	n, failed := carts.TotalActive(ctx)
+	fmt.Println(n, len(failed))
+	// Output:
+	// cart-42 true <nil>
+	// cart-43 false <nil>
+	// 1 0
+}
