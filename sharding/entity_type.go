@@ -187,7 +187,7 @@ func (t EntityType[M]) Validate() error {
 	fault(d.Workers < 0, "Workers %d is negative", d.Workers)
 	fault(d.WorkersMax < 1 || d.WorkersMax < d.Workers, "WorkersMax %d is not positive or below Workers", d.WorkersMax)
 	err := checkErrors(t.Errors)
-	fault(err != nil, "%w", err)
+	fault(err != nil, "Errors: %w", err)
 	err = t.Passivation.Validate()
 	fault(err != nil, "Passivation: %w", err)
 	if len(faults) == 0 {
