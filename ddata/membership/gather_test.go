@@ -145,3 +145,26 @@ func TestThoseWhoDieTogetherGoTogether(t *testing.T) {
 	}
 	w.verdict()
 }
+
+// TestMadeUpJoinersKeepNobodyOut: a stranger has filled the list of joiners with addresses that nobody answers at. A real one gets in.
+func TestMadeUpJoinersKeepNobodyOut(t *testing.T) {
+	w := newWorld(t, 36, LAN())
+	ns := w.found(3)
+	flood := func() {
+		for i := range 2 * joinersMax {
+			for _, n := range ns {
+				uid := UID(1_000_000 + i)
+				p := Probe{Name: n.m.cfg.Name, Protocol: Protocol, Settings: n.m.settings, Self: Member{UID: uid, Addr: uid.String(), Status: Joining}}
+				n.step(Receive{From: uid, FromAddr: p.Self.Addr, Msg: p})
+			}
+		}
+	}
+	flood()
+	if n := len(ns[0].m.joiners); n != joinersMax {
+		t.Fatalf("%d joiners, the bound is %d", n, joinersMax)
+	}
+	j := w.start("j", nil)
+	if !w.until(4*w.base.HeartbeatInterval, func() bool { return j.m.View() != nil }) {
+		t.Error("not let in:", j.m)
+	}
+}

@@ -120,7 +120,7 @@ func (m *Machine) rememberJoiner(p Probe) {
 		}
 	}
 	before, known := m.joiners[n.UID]
-	if !known && len(m.joiners) >= joinersMax {
+	if !known && len(m.joiners) >= joinersMax && !m.forgetUnheard() {
 		m.stats.DroppedFull++
 		return
 	}
@@ -132,6 +132,23 @@ func (m *Machine) rememberJoiner(p Probe) {
 		m.wake = true
 	}
 	m.joiners[n.UID] = j
+}
+
+// forgetUnheard makes room for a joiner: of those who do not know the view that they were told of, the one who came first goes. Whoever makes
+// up addresses, where there is no TLS to keep him out, cannot keep a real one out for longer than that needs to be answered.
+func (m *Machine) forgetUnheard() bool {
+	var first UID
+	for _, u := range sortedKeys(m.joiners) {
+		if j := m.joiners[u]; j.heard < m.view.Epoch && (first == 0 || j.since.Before(m.joiners[first].since)) {
+			first = u
+		}
+	}
+	if first == 0 {
+		return false
+	}
+	m.stats.DroppedFull++
+	delete(m.joiners, first)
+	return true
 }
 
 // takeJoiners takes for joiners those whom a founder has heard and has not founded with.
