@@ -93,6 +93,7 @@ func (m *Machine) heartbeat() Heartbeat {
 func (m *Machine) onHeartbeat(r Receive, hb Heartbeat) {
 	if same := m.sameEpoch(r, hb.Cluster, hb.Epoch); !same {
 		m.tellView(r, hb.Cluster, hb.Epoch)
+		m.learnForGood(r.From, hb)
 		if !m.anyEpoch(hb.Cluster) {
 			return
 		}
@@ -141,6 +142,19 @@ func (m *Machine) learn(u UID, p *peer, hb Heartbeat) {
 	}
 	for _, u := range hb.Downs {
 		m.down(u)
+	}
+}
+
+// learnForGood takes from a heartbeat of another epoch what no epoch revokes. A node that was the last to stop has said so, and has gone, before
+// the view arrived in which somebody waits for its word.
+func (m *Machine) learnForGood(u UID, hb Heartbeat) {
+	if m.view == nil || hb.Cluster != m.view.Cluster {
+		return
+	}
+	p, said := m.peers[u], hb.Flags&(FlagLeaving|FlagStopped)
+	if p != nil && said&^p.flags != 0 {
+		p.flags |= said
+		m.wake = true
 	}
 }
 

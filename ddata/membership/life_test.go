@@ -45,3 +45,21 @@ func TestFoundJoinCrashLeave(t *testing.T) {
 	t.Logf("left after %v", w.now-began)
 	w.verdict()
 }
+
+// TestAllStopAtOnce: all nodes of a cluster leave within milliseconds, while the view that lists them as Leaving is under way. The word of one that it
+// stopped, and its farewell, belong to an epoch that others have left behind; nobody waits for it until its time is up.
+func TestAllStopAtOnce(t *testing.T) {
+	for _, k := range []int{2, 3, 5} {
+		for seed := range uint64(40) {
+			w := newWorld(t, 1000+seed, LAN())
+			w.found(k)
+			w.run(2 * time.Second)
+			for _, n := range w.living() {
+				w.after(time.Duration(w.rng.Int64N(int64(15*time.Millisecond))), func() { n.step(Leave{}); n.step(Stopped{}) })
+			}
+			if !w.until(2*w.base.HeartbeatInterval, func() bool { return len(w.living()) == 0 }) {
+				t.Fatalf("%d nodes, seed %d: %v is still here", k, seed, w.living()[0].m)
+			}
+		}
+	}
+}

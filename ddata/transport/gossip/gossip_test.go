@@ -297,19 +297,19 @@ func TestTCP(t *testing.T) {
 	defer limit.Stop()
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
-	for slices.ContainsFunc(all, func(g *Gossip) bool { return len(g.Listed()) != 3 }) {
+	// Streams may have told everybody of all before the first packet has come, and the last of them may still be open.
+	for slices.ContainsFunc(all, func(g *Gossip) bool {
+		return len(g.Listed()) != 3 || g.Stats().PacketsIn == 0 || g.bridge.held.Load() != 0
+	}) {
 		select {
 		case <-tick.C:
 		case <-limit.C:
-			t.Fatal("not joined")
+			t.Fatalf("not joined, or bytes are held for streams that have ended: %+v, %d bytes", all[0].Stats(), all[0].bridge.held.Load())
 		}
 	}
 	for i, g := range all {
-		if s := g.Stats(); s.Refused != [Refusals]uint64{} || s.PacketsIn == 0 {
+		if s := g.Stats(); s.Refused != [Refusals]uint64{} {
 			t.Errorf("own nodes were turned away: %+v", s)
-		}
-		if held := g.bridge.held.Load(); held != 0 {
-			t.Errorf("%d bytes are held for streams that have ended", held)
 		}
 		if err := g.Shutdown(); err != nil {
 			t.Error(err)
