@@ -131,6 +131,7 @@ func TestJoinKillRestart(t *testing.T) {
 			inBubble(t, Config{Preset: c.preset}, func(w *world) {
 				w.startAll(5)
 				t.Logf("joined after %v", w.within(c.join, "all listed everywhere", w.allList(5)))
+				synctest.Wait() // until the hints of this instant are told
 				victim := w.nodes[3]
 				for _, n := range w.nodes[:3] {
 					if h := (Hint{Addr: victim.addr, UID: victim.self.UID, Alive: true}); !n.told(h) {
