@@ -95,3 +95,39 @@ func TestForeignChildIsAFork(t *testing.T) {
 		t.Errorf("it is taken: %v, events %v", n.m, fx.Events)
 	}
 }
+
+// A member that has missed a view cannot know whom it listed. As the one that lets joiners in it sends away who has asked for longer than it has seen all
+// views, and takes who has not.
+func TestWhoMayHaveBeenInIsNotLetInAgain(t *testing.T) {
+	w := newWorld(t, 61, LAN())
+	ns := w.found(3)
+	lead, ok := ns[0].m.lead()
+	n := w.byUID[lead]
+	other := ns[0]
+	if other == n {
+		other = ns[1]
+	}
+	one := n.m.View()
+	joiner := w.start("j", func(c *Config) { c.Seeds = nil })
+	two := one.next(one.Hash())
+	two.Members = append(slices.Clone(one.Members), joiner.m.cfg.self())
+	two.sort()
+	three := two.next(two.Hash())
+	three.Members = one.Members
+	n.step(Receive{From: other.uid, Msg: Commit{View: three}})
+	if !ok || n.m.View() != three {
+		t.Fatalf("%v has not installed %v", n.m, three)
+	}
+	probe := Probe{Protocol: Protocol, Settings: n.m.settings, Self: joiner.m.cfg.self(), Heard: three.Epoch, First: one.Epoch}
+	got := sends[Refuse](n.hear(joiner, probe), joiner)
+	if _, joins := n.m.joiners[joiner.uid]; joins || len(got) != 1 || got[0].Reason != ReasonGone {
+		t.Errorf("who may have been in: %v, joins %v", got, joins)
+	}
+	probe.First = three.Epoch
+	if here := sends[Here](n.hear(joiner, probe), joiner); len(here) != 1 {
+		t.Errorf("who came later: %v", here)
+	}
+	if _, joins := n.m.joiners[joiner.uid]; !joins {
+		t.Error("who came later is not remembered")
+	}
+}

@@ -62,6 +62,9 @@ func (m *Machine) install(v *View) {
 		return
 	}
 	old := m.view
+	if old == nil || v.Epoch != old.Epoch+1 {
+		m.since = v.Epoch
+	}
 	m.stats.ViewsInstalled++
 	m.carryLease()
 	m.view, m.hash, m.voters = v, v.Hash(), v.Voters()

@@ -26,6 +26,11 @@ func (m *Machine) onProbe(r Receive, p Probe) {
 		m.send(r.From, p.Self.Addr, Refuse{To: r.From, Reason: ReasonGone, Text: "it was a member and was removed before it knew"})
 		return
 	}
+	if text := m.mayHaveBeenIn(p); text != "" {
+		m.stats.JoinsRefused++
+		m.send(r.From, p.Self.Addr, Refuse{To: r.From, Reason: ReasonGone, Text: text})
+		return
+	}
 	if reason, text := m.refusal(p); reason != 0 {
 		m.stats.JoinsRefused++
 		m.send(r.From, p.Self.Addr, Refuse{To: r.From, Reason: reason, Text: text})
@@ -36,6 +41,16 @@ func (m *Machine) onProbe(r Receive, p Probe) {
 	}
 	m.rememberJoiner(p)
 	m.send(r.From, p.Self.Addr, Here{Cluster: m.view.Cluster, Epoch: m.view.Epoch, Contacts: m.contacts()})
+}
+
+// mayHaveBeenIn says why the node that lets joiners in cannot take one that has asked for longer than it has seen all views: one that it missed may have
+// listed the joiner, and the next one not, without any of the three knowing. A uid that was removed does not return, for others have settled what
+// it left.
+func (m *Machine) mayHaveBeenIn(p Probe) string {
+	if lead, ok := m.lead(); !ok || lead != m.cfg.UID || p.Heard == 0 || p.First >= m.since {
+		return ""
+	}
+	return fmt.Sprintf("it has asked since %v, and may have been let in and removed before %v, from which on this member knows all views", p.First, m.since)
 }
 
 // told names a refusal of which there was an event.
@@ -113,6 +128,9 @@ func (m *Machine) mismatch(p Probe) (Reason, string) {
 }
 
 func (m *Machine) rememberJoiner(p Probe) {
+	if p.Heard > 0 && p.First < m.since {
+		return // the lead knows more, or sends it away
+	}
 	n := p.Self
 	for _, u := range sortedKeys(m.joiners) {
 		if u != n.UID && m.joiners[u].member.Addr == n.Addr {

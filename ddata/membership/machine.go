@@ -53,6 +53,7 @@ type Machine struct {
 
 	settlement  settlement
 	installedAt time.Time // when the view was installed
+	since       Epoch     // this node has seen all views from this one on
 	fetchAt     time.Time // no newer view is asked for before
 	foreignAt   time.Time // nothing is said of another cluster before
 }

@@ -62,6 +62,7 @@ type Probe struct {
 	Expect   uint32
 	AnyDisks bool
 	Heard    Epoch     // the newest of the cluster that it was told of: shows a member that the probe is no old one
+	First    Epoch     // the first of the cluster that it was told of
 	Knows    []Known   // what its disk remembers
 	Peers    []Contact // other nodes without a cluster whose probes reach it at the address that it advertises, by uid
 	Choice   []UID     // with whom it would found now; empty = not yet
@@ -249,6 +250,9 @@ func (p Probe) String() string {
 	fmt.Fprintf(&b, "probe %q %v expects %d", p.Name, p.Self, p.Expect)
 	if p.Heard > 0 {
 		fmt.Fprintf(&b, " heard %v", p.Heard)
+		if p.First < p.Heard {
+			fmt.Fprintf(&b, " since %v", p.First)
+		}
 	}
 	if len(p.Knows) > 0 {
 		fmt.Fprintf(&b, " knows %v", p.Knows)

@@ -24,6 +24,7 @@ type seeker struct {
 	turn       int           // of the targets that nobody configured, who was asked last
 	cluster    ClusterID
 	heard      Epoch     // the newest of the cluster
+	first      Epoch     // the first of it that was heard of
 	contacts   []string  // whom to ask, as a member said last
 	heardAt    time.Time // when the cluster was last heard; moved by countAwake, as is lockedAt
 	lock       *View
@@ -181,7 +182,7 @@ func (m *Machine) probeAt(to []string) {
 	s := &m.seek
 	msg := Probe{
 		Protocol: Protocol, Name: m.cfg.Name, Settings: m.settings, Self: m.cfg.self(),
-		Expect: uint32(m.cfg.BootstrapExpect), AnyDisks: m.cfg.BootstrapAnyDisks, Heard: s.heard, Knows: m.record.knows(),
+		Expect: uint32(m.cfg.BootstrapExpect), AnyDisks: m.cfg.BootstrapAnyDisks, Heard: s.heard, First: s.first, Knows: m.record.knows(),
 	}
 	for _, u := range sortedKeys(s.candidates) {
 		f := s.candidates[u]
@@ -282,6 +283,9 @@ func (m *Machine) onHere(r Receive, h Here) {
 		}
 	}
 	if s.lock == nil && s.heard < h.Epoch { // it will be taken when it says so
+		if s.heard == 0 {
+			s.first = h.Epoch
+		}
 		s.heard, m.wake = h.Epoch, true
 		s.probeSoon(m.now)
 	}

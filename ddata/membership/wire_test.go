@@ -24,7 +24,7 @@ func sampleMessages() []Message {
 	p := &Proposal{View: v, Stopped: []UID{8, 9}}
 	return []Message{
 		Probe{
-			Protocol: 1, Name: "n", Settings: []Setting{Alike("shards", 3)}, Self: Member{UID: 4, Addr: "d:1", Status: Joining}, At: "a:1", Expect: 3, AnyDisks: true, Heard: 6,
+			Protocol: 1, Name: "n", Settings: []Setting{Alike("shards", 3)}, Self: Member{UID: 4, Addr: "d:1", Status: Joining}, At: "a:1", Expect: 3, AnyDisks: true, Heard: 6, First: 5,
 			Knows: []Known{{Cluster: 1, Epoch: 2, Pending: true, Founding: true, Voters: []Member{{UID: 8, Addr: "e:1", Status: Up, UpNumber: 1, Disk: 1},
 				{UID: 5, Addr: "f:1", Status: Leaving, UpNumber: 4, Disk: 2}}, Settled: 1, Sets: []DiskSet{{Epoch: 2, Role: "x", Disks: []DiskID{2}}}}},
 			Peers: []Contact{{UID: 1, Addr: "a:1"}}, Choice: []UID{1, 4},

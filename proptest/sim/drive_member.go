@@ -71,11 +71,10 @@ func (d *memberDriver) config(known bool) membership.Config {
 		c.Seeds = append(c.Seeds, s.addr())
 	}
 	switch {
-	case known && d.p.w.expect > 0:
+	case !known && d.p.slot.index >= o.Nodes:
+	case d.p.w.expect > 0:
 		c.BootstrapExpect, c.BootstrapAnyDisks = d.p.w.expect, d.p.w.anyDisks
-	case known:
-		c.BootstrapExpect = o.Nodes
-	case d.p.slot.index < o.Nodes:
+	default:
 		c.BootstrapExpect = o.Nodes
 	}
 	c.Strategy, c.VotersMax = o.strategy(), o.VotersMax

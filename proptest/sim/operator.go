@@ -25,7 +25,8 @@ func (w *World) downDead() {
 const operatorPatience = 35 * time.Second
 
 // operate is what an operator does with a cluster that all processes have lost: nodes that left for good are still expected, so he starts
-// those that were members with the number of them that is left, and the next time with his word that the disks of the others will not return.
+// all with the number of members that is left, and the next time with his word that the disks of the others will not return. Founders whose disk
+// remembers nothing are told the number, too, or they would not agree.
 func (w *World) operate() {
 	members := 0
 	for _, s := range w.slots {
@@ -41,7 +42,7 @@ func (w *World) operate() {
 	w.expect = members
 	w.trace.line(w, "OPERATOR expects %d", members)
 	for _, s := range w.slots {
-		if s.proc != nil && s.wasMember() {
+		if s.proc != nil {
 			s.proc.end("restarted by the operator")
 			w.restart(s)
 		}
