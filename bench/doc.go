@@ -44,6 +44,13 @@
 //	machine so busy that they got an eighth of it 50 nodes took 47 s. Idle, 50 nodes that all vote send 5 KB a second each, 100 send 7.5 KB; with 25 voters
 //	it is 1.9 KB, whether there are 100 or 1,000.
 //
+//	frames: 0.6 of raw framed TCP in the same run was wanted. One way, five runs of two seconds each: one caller 0.57 to 0.66, median 0.60; 64 callers 0.45
+//	to 0.66, median 0.63, where the raw limit itself varies by half. Ping-pong 0.71 and 1.13.
+//
+//	lanes: 99 of 100 control frames take less than 2.6 ms beside a flood of 3.3 M frames a second and a snapshot of 100 MB, where raw TCP takes 1.5 ms; 23 ms
+//	in the flooded lane. detect: kill -9 is settled by a view after 351 ms with Local, 9.0 s with the timers of production, within a few ms of what they
+//	say. pause: after SIGSTOP for 60 s no message was delivered, 33 effects were refused, and the node had ended 2.3 ms after SIGCONT.
+//
 // Missed, and where the time goes:
 //
 //	allocate: 100,000 shards within 5 s. Where ten or twenty other processes want the two cores it takes 7 to 22 s, for 4.5 to 8.4 s of processor time of
