@@ -21,12 +21,7 @@ func (m *Machine) onProbe(r Receive, p Probe) {
 		m.send(r.From, p.Self.Addr, Commit{View: m.view})
 		return
 	}
-	if _, ok := m.gone[r.From]; ok {
-		m.stats.JoinsRefused++
-		m.send(r.From, p.Self.Addr, Refuse{To: r.From, Reason: ReasonGone, Text: "it was a member and was removed before it knew"})
-		return
-	}
-	if text := m.mayHaveBeenIn(p); text != "" {
+	if text := m.goneFor(p); text != "" {
 		m.stats.JoinsRefused++
 		m.send(r.From, p.Self.Addr, Refuse{To: r.From, Reason: ReasonGone, Text: text})
 		return
@@ -43,15 +38,21 @@ func (m *Machine) onProbe(r Receive, p Probe) {
 	m.send(r.From, p.Self.Addr, Here{Cluster: m.view.Cluster, Epoch: m.view.Epoch, Contacts: m.contacts()})
 }
 
-// mayHaveBeenIn says why the node that lets joiners in cannot take one that has asked for longer than it has seen all views: one that it missed may have
-// listed the joiner, and the next one not, without any of the three knowing. A uid that was removed does not return, for others have settled what
-// it left.
-func (m *Machine) mayHaveBeenIn(p Probe) string {
-	if lead, ok := m.lead(); !ok || lead != m.cfg.UID || p.Heard == 0 || p.First >= m.since {
+// goneFor says why a joiner has to come under another uid: it was removed, or may have been. A uid that was removed does not return, for others have
+// settled what it left.
+func (m *Machine) goneFor(p Probe) string {
+	if _, ok := m.gone[p.Self.UID]; ok {
+		return "it was a member and was removed before it knew"
+	}
+	if lead, ok := m.lead(); !ok || lead != m.cfg.UID || !m.mayHaveBeenIn(p) {
 		return ""
 	}
 	return fmt.Sprintf("it has asked since %v, and may have been let in and removed before %v, from which on this member knows all views", p.First, m.since)
 }
+
+// mayHaveBeenIn says whether a joiner has asked for longer than this node has seen all views: one that it missed may have listed the joiner, and the next
+// one not, without any of the three knowing.
+func (m *Machine) mayHaveBeenIn(p Probe) bool { return p.Heard > 0 && p.First < m.since }
 
 // told names a refusal of which there was an event.
 type told struct {
@@ -128,7 +129,7 @@ func (m *Machine) mismatch(p Probe) (Reason, string) {
 }
 
 func (m *Machine) rememberJoiner(p Probe) {
-	if p.Heard > 0 && p.First < m.since {
+	if m.mayHaveBeenIn(p) {
 		return // the lead knows more, or sends it away
 	}
 	n := p.Self
