@@ -20,12 +20,16 @@ type Query struct {
 // Count asks how many notes an entity got.
 type Count struct{ sharding.Returns[uint64] }
 
+// Asked asks how many queries an entity got.
+type Asked struct{ sharding.Returns[uint64] }
+
 func (Note) message()  {}
 func (Query) message() {}
 func (Count) message() {}
+func (Asked) message() {}
 
 // sink is the measured entity.
-type sink struct{ got uint64 }
+type sink struct{ got, asked uint64 }
 
 // Receive implements sharding.Entity.
 func (s *sink) Receive(c *sharding.Context[Message], msg Message) error {
@@ -34,9 +38,12 @@ func (s *sink) Receive(c *sharding.Context[Message], msg Message) error {
 		s.got++
 		return nil
 	case Query:
+		s.asked++
 		return c.Reply(m.N)
 	case Count:
 		return c.Reply(s.got)
+	case Asked:
+		return c.Reply(s.asked)
 	}
 	return nil
 }
@@ -44,7 +51,7 @@ func (s *sink) Receive(c *sharding.Context[Message], msg Message) error {
 func startEntities(n *ddata.Node) (*sharding.Region[Message], error) {
 	return sharding.Start(n, sharding.EntityType[Message]{
 		Name: "Sink", Role: role, Shards: 20,
-		Messages: sharding.CBOR[Message](Note{}, Query{}, Count{}),
+		Messages: sharding.CBOR[Message](Note{}, Query{}, Count{}, Asked{}),
 		New:      func(*sharding.Context[Message]) sharding.Entity[Message] { return &sink{} },
 	})
 }

@@ -53,6 +53,7 @@ var benches = []bench{
 	{"balance", "10,000 shards with Zipf loads on 100 simulated nodes: by load, beside by counts", runBalance},
 	{"pause", "SIGSTOP to one process of three for 30 times -d, then SIGCONT: what its entities still do, and how long the others did without", runPause},
 	{"remote", "entity messages between two processes, tell and ask, beside raw framed TCP", runRemote},
+	{"askloss", "10 M asks of 256 callers between two processes: replies that are lost, or reach another question", runAskLoss},
 }
 
 func main() {

@@ -18,37 +18,17 @@ import (
 // runRemote measures entity messages between two processes: this one has no role of the type, so every entity is remote.
 func runRemote(ctx context.Context, o options) error {
 	d := o.d
-	here, err := freeAddr()
+	region, stop, err := farEntities(ctx)
 	if err != nil {
 		return err
 	}
-	there, err := freeAddr()
-	if err != nil {
-		return err
-	}
-	peer, err := startChild(ctx, "node", there, here)
-	if err != nil {
-		return err
-	}
-	defer peer.end()
-	if _, err := peer.answer(); err != nil { // it is starting
-		return err
-	}
+	defer stop()
 	raw, err := startChild(ctx, "raw")
 	if err != nil {
 		return err
 	}
 	defer raw.end()
 	rawAddr, err := raw.answer()
-	if err != nil {
-		return err
-	}
-	n, err := startRemote(ctx, here, there, "driver")
-	if err != nil {
-		return err
-	}
-	defer n.Close()
-	region, err := startEntities(n)
 	if err != nil {
 		return err
 	}
@@ -80,6 +60,42 @@ func runRemote(ctx context.Context, o options) error {
 		report("remote", "ask-"+strconv.Itoa(callersN)+"-callers", f)
 	}
 	return nil
+}
+
+// farEntities starts a second process that hosts the entities, and the region of this one, which hosts none. stop ends both.
+func farEntities(ctx context.Context) (region *sharding.Region[Message], stop func(), err error) {
+	here, err := freeAddr()
+	if err != nil {
+		return nil, nil, err
+	}
+	there, err := freeAddr()
+	if err != nil {
+		return nil, nil, err
+	}
+	peer, err := startChild(ctx, "node", there, here)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer func() {
+		if err != nil {
+			peer.end()
+		}
+	}()
+	if _, err := peer.answer(); err != nil { // it is starting
+		return nil, nil, err
+	}
+	n, err := startRemote(ctx, here, there, "driver")
+	if err != nil {
+		return nil, nil, err
+	}
+	stop = func() {
+		_ = n.Close()
+		peer.end()
+	}
+	if region, err = startEntities(n); err != nil {
+		_ = n.Close()
+	}
+	return region, stop, err
 }
 
 // remoteTell counts what the entities got: the time runs until the last note was handled.
