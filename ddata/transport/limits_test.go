@@ -1,0 +1,179 @@
+package transport
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// A node may be given any number of addresses to write to. Of more than addrLinksMax at a time nothing is kept: the frame is refused and counted, and
+// those that are known go on.
+func TestAddressesAreBounded(t *testing.T) {
+	m, err := Listen(t.Context(), Config{Cluster: "c", Self: 1, Bind: "127.0.0.1:0", Network: deafNetwork{TCP(), nil}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	at := func(i int) string { return fmt.Sprintf("10.0.%d.%d:7", i/250, i%250+1) }
+	for i := range addrLinksMax {
+		if err := m.SendAddr(at(i), 9, []byte("x")); err != nil {
+			t.Fatalf("address %d: %v", i, err)
+		}
+	}
+	if err := m.SendAddr(at(addrLinksMax), 9, []byte("x")); !errors.Is(err, ErrQueueFull) {
+		t.Errorf("one address more: %v", err)
+	}
+	if n := m.Stats().Dropped[DropQueueFullAddr]; n != 1 {
+		t.Errorf("%d frames counted as dropped, want 1", n)
+	}
+	if err := m.SendAddr(at(0), 9, []byte("x")); err != nil {
+		t.Errorf("an address that is known: %v", err)
+	}
+}
+
+// Who is no peer, or not yet, has its frames counted, so that a connection that breaks while it joins loses nothing. Of at most gatesMax.
+func TestCountsOfStrangersAreBounded(t *testing.T) {
+	m, err := Listen(t.Context(), Config{Cluster: "c", Self: 2, Bind: "127.0.0.1:0"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	conn, other := net.Pipe()
+	defer conn.Close()
+	defer other.Close()
+	visit := func(id NodeID, written, took uint64) (w answer) {
+		t.Helper()
+		turn := &turn{conn: conn, generation: 1, begin: make(chan struct{}), obsolete: make(chan struct{}), drain: make(chan struct{}), written: written}
+		key := gateKey{peer: id, lane: Data}
+		if err := m.enter(key, turn); err != nil {
+			t.Fatal(err)
+		}
+		m.countFrom(key, turn, conn, &w)
+		turn.receipts.received.Add(took)
+		m.leave(key, turn)
+		return w
+	}
+	for id := range NodeID(gatesMax + 10) {
+		visit(id+10, 0, 3)
+	}
+	m.mu.Lock()
+	n := len(m.gates)
+	m.mu.Unlock()
+	if n != gatesMax {
+		t.Errorf("%d counts are kept, want %d", n, gatesMax)
+	}
+	// Whose count is kept goes on from it. Whose count is not is told so, and that nothing of what may have come before shall come again.
+	if w := visit(10, 3, 0); w.Received != 3 || w.Fresh {
+		t.Errorf("a count that is kept: %+v", w)
+	}
+	if w := visit(gatesMax+15, 5, 0); w.Received != 5 || !w.Fresh {
+		t.Errorf("a count that was lost: %+v", w)
+	}
+}
+
+// After a burst a link holds large buffers. When it was idle for writeBufferIdle they go.
+func TestIdleLinkGivesItsBuffersUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := bare(4 << 20)
+		m.ctx = t.Context()
+		l := m.newLink(9, "10.0.0.1:7", Data, 0)
+		l.phase = phaseRunning
+		idle := time.NewTimer(time.Hour)
+		burst := func(payload int) {
+			t.Helper()
+			if err := l.send(9, make([]byte, payload), 4<<20); err != nil {
+				t.Fatal(err)
+			}
+			batch, frames, err := l.take(nil, idle)
+			if err != nil || frames != 1 {
+				t.Fatal(frames, err)
+			}
+			l.kept.acked = l.writing(frames) // its receipt is there: nothing of it is kept
+			l.recycle(batch)
+		}
+		burst(writeBufferKeep * 2)
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			_, _, _ = l.take(nil, idle)
+		}()
+		held := func() int {
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			n := cap(l.buf)
+			for _, b := range l.spares {
+				n += cap(b)
+			}
+			return n
+		}
+		<-time.After(writeBufferIdle - 1)
+		if held() < writeBufferKeep*2 {
+			t.Errorf("%d bytes are held within writeBufferIdle, want what the burst took", held())
+		}
+		<-time.After(2)
+		synctest.Wait()
+		if held() != 0 {
+			t.Errorf("%d bytes are held after writeBufferIdle", held())
+		}
+		if err := l.send(9, []byte("x"), 4<<20); err != nil {
+			t.Fatal(err)
+		}
+		<-done
+	})
+}
+
+// A receiver that has lost its count knows from the hello that frames were written before: none of them comes twice.
+func TestNothingComesTwiceWhenACountIsLost(t *testing.T) {
+	up := make(chan struct{}, 10)
+	listen := func(self NodeID) *Mesh {
+		m, err := Listen(t.Context(), Config{Cluster: "c", Self: self, Bind: "127.0.0.1:0", OnLink: func(e LinkEvent) {
+			if e.Lane == Data && e.Up {
+				up <- struct{}{}
+			}
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = m.Close() })
+		return m
+	}
+	from, to := listen(1), listen(2)
+	came := make(chan string, 10)
+	to.Handle(9, HandlerFunc(func(_ NodeID, payload []byte) {
+		if came <- string(payload); string(payload) != "3" {
+			return
+		}
+		to.mu.Lock() // so many strangers that this one's count goes with its connection, which breaks before there is a receipt
+		defer to.mu.Unlock()
+		for id := range NodeID(gatesMax + 1) {
+			to.gates[gateKey{peer: id + 10}] = &gate{known: true}
+		}
+		for conn := range to.conns {
+			_ = conn.Close()
+		}
+	}))
+	if err := from.AddPeer(2, to.Addr()); err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range []string{"1", "2", "3"} {
+		if err := from.Send(2, Data, 0, 9, []byte(s)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, want := range []string{"1", "2", "3"} {
+		if got := <-came; got != want {
+			t.Fatalf("%q came, want %q", got, want)
+		}
+	}
+	<-up
+	<-up // again: what follows is not written into the connection that broke
+	if err := from.Send(2, Data, 0, 9, []byte("4")); err != nil {
+		t.Fatal(err)
+	}
+	if got := <-came; got != "4" {
+		t.Errorf("%q came again", got)
+	}
+}
