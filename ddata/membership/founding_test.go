@@ -93,3 +93,22 @@ func TestKinTestifyAgainstOthers(t *testing.T) {
 		t.Errorf("its own cluster is not founded anew: %q", c.waiting)
 	}
 }
+
+// Of five founders one had locked when they all died. Where another of them is there that had not, the founding cannot have been completed, and two
+// found; where only a stranger is there it may have been, and they wait for a quorum of its disks.
+func TestFoundingThatCannotHaveBeenCompleted(t *testing.T) {
+	for other, founds := range map[string]bool{"b": true, "z": false} { // order: each is tried by itself
+		w := newWorld(t, 1, LAN())
+		w.base.Seeds, w.base.BootstrapExpect = []string{"a", other}, 2
+		v := &View{Cluster: 7, Epoch: 1, Founded: true, LastUp: 5}
+		for i, a := range addrs(5) {
+			v.Members = append(v.Members, Member{UID: UID(i + 1), Addr: a, Status: Up, UpNumber: uint32(i + 1), Disk: diskOf(a)})
+		}
+		w.disks["a"] = record{Pending: v}.encode()
+		a := w.start("a", nil)
+		w.start(other, nil)
+		if w.until(30*w.base.HeartbeatInterval, w.converged) != founds {
+			t.Errorf("a and %s: founded %t: %q", other, !founds, a.waiting)
+		}
+	}
+}
