@@ -8,7 +8,6 @@ import (
 	"net"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -89,8 +88,11 @@ func (c Config) checkMembership(fault func(field, format string, args ...any)) {
 	m.Addr = cmp.Or(c.Advertise, "x")
 	if err := m.Validate(); err != nil {
 		for _, e := range err.(interface{ Unwrap() []error }).Unwrap() {
-			field, what, _ := strings.Cut(strings.Replace(e.Error(), "Addr ", "Advertise ", 1), " ")
-			fault(strings.TrimSuffix(field, ":"), "%s", what)
+			wrong := e.(membership.ConfigError)
+			if wrong.Field == "Addr" {
+				wrong.Field = "Advertise"
+			}
+			fault(wrong.Field, "%v", wrong.Err)
 		}
 	}
 }

@@ -155,53 +155,65 @@ func (c *Config) setDefaults() {
 // Validate fills in the defaults of a copy and reports everything that is wrong with it.
 func (c Config) Validate() error {
 	c.setDefaults()
-	var errs []error
-	fault := func(bad bool, format string, args ...any) {
-		if bad {
-			errs = append(errs, fmt.Errorf(format, args...))
-		}
-	}
-	fault(c.UID == 0, "UID is zero")
-	fault(c.Addr == "", "Addr is empty")
-	fault(len(c.Addr) > addrMax, "Addr is longer than %d bytes", addrMax)
-	fault(len(c.Name) > nameMax, "Name is longer than %d bytes", nameMax)
-	fault(len(c.AppVersion) > nameMax, "AppVersion is longer than %d bytes", nameMax)
+	var errs faults
+	fault := errs.add
+	fault(c.UID == 0, "UID", "is zero")
+	fault(c.Addr == "", "Addr", "is empty")
+	fault(len(c.Addr) > addrMax, "Addr", "is longer than %d bytes", addrMax)
+	fault(len(c.Name) > nameMax, "Name", "is longer than %d bytes", nameMax)
+	fault(len(c.AppVersion) > nameMax, "AppVersion", "is longer than %d bytes", nameMax)
 	for _, s := range []struct{ name, text string }{
 		{"Addr", c.Addr}, {"Name", c.Name}, {"AppVersion", c.AppVersion}, {"Roles", strings.Join(c.Roles, "")},
 	} {
-		fault(!utf8.ValidString(s.text), "%s is not UTF-8", s.name)
+		fault(!utf8.ValidString(s.text), s.name, "is not UTF-8")
 	}
-	fault(len(c.Roles) > rolesMax, "Roles: there are %d, more than %d", len(c.Roles), rolesMax)
+	fault(len(c.Roles) > rolesMax, "Roles", "there are %d, more than %d", len(c.Roles), rolesMax)
 	for i, r := range c.Roles {
-		fault(r == "" || len(r) > nameMax, "Roles: %q is empty or longer than %d bytes", r, nameMax)
-		fault(i > 0 && r == c.Roles[i-1], "Roles: %q is given twice", r)
+		fault(r == "" || len(r) > nameMax, "Roles", "%q is empty or longer than %d bytes", r, nameMax)
+		fault(i > 0 && r == c.Roles[i-1], "Roles", "%q is given twice", r)
 	}
-	fault(len(c.Seeds) > contactsMax, "Seeds: there are %d, more than %d", len(c.Seeds), contactsMax)
+	fault(len(c.Seeds) > contactsMax, "Seeds", "there are %d, more than %d", len(c.Seeds), contactsMax)
 	for _, s := range c.Seeds {
-		fault(s == "" || len(s) > addrMax, "Seeds: %q is empty or longer than %d bytes", s, addrMax)
+		fault(s == "" || len(s) > addrMax, "Seeds", "%q is empty or longer than %d bytes", s, addrMax)
 	}
-	fault(c.BootstrapExpect < 0, "BootstrapExpect %d is negative: give 0 (only join), 1 (alone) or the number of founders", c.BootstrapExpect)
-	fault(c.BootstrapExpect > contactsMax, "BootstrapExpect %d is above %d", c.BootstrapExpect, contactsMax)
+	fault(c.BootstrapExpect < 0, "BootstrapExpect", "%d is negative: give 0 (only join), 1 (alone) or the number of founders", c.BootstrapExpect)
+	fault(c.BootstrapExpect > contactsMax, "BootstrapExpect", "%d is above %d", c.BootstrapExpect, contactsMax)
 	if err := CheckStrategy(c.Strategy); err != nil {
-		errs = append(errs, fmt.Errorf("Strategy: %w", err))
+		fault(true, "Strategy", "%w", err)
 	}
-	fault(c.VotersMax < 0 || c.VotersMax > membersMax, "VotersMax %d is not between 0 (all vote) and %d", c.VotersMax, membersMax)
-	fault(c.MinMembers < 0, "MinMembers %d is negative", c.MinMembers)
+	fault(c.VotersMax < 0 || c.VotersMax > membersMax, "VotersMax", "%d is not between 0 (all vote) and %d", c.VotersMax, membersMax)
+	fault(c.MinMembers < 0, "MinMembers", "%d is negative", c.MinMembers)
 	if err := checkSettings(c.settings()); err != nil {
-		errs = append(errs, fmt.Errorf("Alike: %w", err))
+		fault(true, "Alike", "%w", err)
 	}
 	if !c.Faults.AnyTiming {
-		errs = append(errs, c.validateTiming()...)
+		c.validateTiming(fault)
 	}
 	return errors.Join(errs...)
 }
 
-func (c *Config) validateTiming() (errs []error) {
-	fault := func(bad bool, format string, args ...any) {
-		if bad {
-			errs = append(errs, fmt.Errorf(format, args...))
-		}
+// ConfigError is one thing that is wrong with a Config. Validate joins them.
+type ConfigError struct {
+	Field string // its name
+	Err   error  // what is wrong with its value, without the name
+}
+
+// Error names the field and says what is wrong.
+func (e ConfigError) Error() string { return e.Field + ": " + e.Err.Error() }
+
+// Unwrap returns what is wrong.
+func (e ConfigError) Unwrap() error { return e.Err }
+
+// faults are the errors that Validate collects.
+type faults []error
+
+func (f *faults) add(bad bool, field, format string, args ...any) {
+	if bad {
+		*f = append(*f, ConfigError{field, fmt.Errorf(format, args...)})
 	}
+}
+
+func (c *Config) validateTiming(fault func(bad bool, field, format string, args ...any)) {
 	for _, d := range []struct {
 		name  string
 		value time.Duration
@@ -210,16 +222,15 @@ func (c *Config) validateTiming() (errs []error) {
 		{"LeaseDuration", c.LeaseDuration}, {"RoundTrip", c.RoundTrip}, {"SelfDownAfter", c.SelfDownAfter},
 		{"BootstrapTimeout", c.BootstrapTimeout},
 	} {
-		fault(d.value < 0, "%s %v is negative", d.name, d.value)
+		fault(d.value < 0, d.name, "%v is negative", d.value)
 	}
-	fault(c.Epsilon < 0 || c.Epsilon > 0.5, "Epsilon %g is not between 0 and 0.5", c.Epsilon)
-	fault(c.UnreachableAfter < 2*c.HeartbeatInterval, "UnreachableAfter %v is less than two heartbeats of %v", c.UnreachableAfter, c.HeartbeatInterval)
-	fault(c.LeaseDuration < 3*c.HeartbeatInterval+c.RoundTrip, "LeaseDuration %v is less than three heartbeats of %v and a RoundTrip of %v",
+	fault(c.Epsilon < 0 || c.Epsilon > 0.5, "Epsilon", "%g is not between 0 and 0.5", c.Epsilon)
+	fault(c.UnreachableAfter < 2*c.HeartbeatInterval, "UnreachableAfter", "%v is less than two heartbeats of %v", c.UnreachableAfter, c.HeartbeatInterval)
+	fault(c.LeaseDuration < 3*c.HeartbeatInterval+c.RoundTrip, "LeaseDuration", "%v is less than three heartbeats of %v and a RoundTrip of %v",
 		c.LeaseDuration, c.HeartbeatInterval, c.RoundTrip)
-	fault(c.promise() > c.UnreachableAfter+c.StableAfter, "LeaseDuration %v with Epsilon %g is more than UnreachableAfter %v and StableAfter %v",
+	fault(c.promise() > c.UnreachableAfter+c.StableAfter, "LeaseDuration", "%v with Epsilon %g is more than UnreachableAfter %v and StableAfter %v",
 		c.LeaseDuration, c.Epsilon, c.UnreachableAfter, c.StableAfter)
-	fault(c.SelfDownAfter < 2*c.LeaseDuration, "SelfDownAfter %v is less than two LeaseDurations of %v", c.SelfDownAfter, c.LeaseDuration)
-	return errs
+	fault(c.SelfDownAfter < 2*c.LeaseDuration, "SelfDownAfter", "%v is less than two LeaseDurations of %v", c.SelfDownAfter, c.LeaseDuration)
 }
 
 // promise is how long a granter keeps its word: L measured on the other's clock takes at most that long on its own.

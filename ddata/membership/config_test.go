@@ -27,7 +27,7 @@ func TestValidateReportsAllFaults(t *testing.T) {
 		t.Fatal("no error")
 	}
 	for _, want := range []string{
-		"UID is zero", "Addr is empty", "given twice", "BootstrapExpect", "two heartbeats", "three heartbeats", "StableAfter", "SelfDownAfter", "Name", "Alike",
+		"UID: is zero", "Addr: is empty", "given twice", "BootstrapExpect", "two heartbeats", "three heartbeats", "StableAfter", "SelfDownAfter", "Name", "Alike",
 	} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("%q is not in:\n%v", want, err)
