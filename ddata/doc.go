@@ -41,7 +41,8 @@
 // # How a node ends
 //
 // Node.Leave goes through the phases of package shutdown, in which a service and package sharding have tasks (Node.OnShutdown); so does SIGTERM where
-// Config.LeaveOnSIGTERM is set. A node that is downed or closed goes through those phases that need no cluster.
+// Config.LeaveOnSIGTERM is set. A node that is downed or closed goes through those phases that need no cluster. Before all nodes are stopped,
+// Node.PrepareForShutdown on one of them tells the cluster, so that nothing is handed over to nodes that stop next.
 //
 // # What is to be seen
 //

@@ -16,14 +16,15 @@ type candidate struct {
 // Up or Leaving. All in one decision.
 func (m *Machine) candidate() candidate {
 	next := m.view.next(m.hash)
-	c := candidate{proposal: &Proposal{View: next}}
+	next.Closing = m.view.Closing || m.self.closing
+	c := candidate{proposal: &Proposal{View: next}, changed: next.Closing != m.view.Closing}
 	kept, delayed := m.keep(&c, m.removalDue)
 	if !m.canGoOn(kept) {
-		c = candidate{proposal: &Proposal{View: next}}
+		c = candidate{proposal: &Proposal{View: next}, changed: next.Closing != m.view.Closing}
 		kept, delayed = m.keep(&c, m.removalAfterStopped)
 	}
 	if !slices.ContainsFunc(kept, Member.Full) {
-		c = candidate{proposal: &Proposal{View: next}}
+		c = candidate{proposal: &Proposal{View: next}, changed: next.Closing != m.view.Closing}
 		kept = slices.Clone(m.view.Members)
 	}
 	next.Members = kept
@@ -52,7 +53,7 @@ func (m *Machine) gathers() bool {
 // awaitsSome says whether a joiner has yet to hear of this view, or a learner to catch up.
 func (m *Machine) awaitsSome() bool {
 	for u, j := range m.joiners { // order: says whether there is any
-		if j.heard < m.view.Epoch && m.now.Before(j.until) && !m.view.Has(u) {
+		if !m.view.Closing && j.heard < m.view.Epoch && m.now.Before(j.until) && !m.view.Has(u) {
 			return true
 		}
 	}
@@ -236,7 +237,8 @@ func (m *Machine) superseded(o Member) bool {
 	return false
 }
 
-// admit adds the nodes that ask to join, as learners. One address is one member, and so is one disk.
+// admit adds the nodes that ask to join, as learners. One address is one member, and so is one disk. Who asks while the cluster shuts down waits until it
+// is gone, and founds it anew: let in, it would keep the old one, and all that has stopped there, alive.
 func (m *Machine) admit(c *candidate) {
 	next := c.proposal.View
 	taken, held := make(map[string]bool, len(next.Members)), make(map[DiskID]bool, len(next.Members))
@@ -250,7 +252,7 @@ func (m *Machine) admit(c *candidate) {
 			delete(m.joiners, u)
 			continue
 		}
-		if j.heard < m.view.Epoch || taken[j.member.Addr] || held[j.member.Disk] || m.view.Has(u) || len(next.Members) >= membersMax {
+		if next.Closing || j.heard < m.view.Epoch || taken[j.member.Addr] || held[j.member.Disk] || m.view.Has(u) || len(next.Members) >= membersMax {
 			continue
 		}
 		take(j.member)

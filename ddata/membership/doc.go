@@ -53,6 +53,12 @@
 //     lease of the older epoch may be used up meanwhile: nodes that have not heard of the new view do the same, so
 //     everything is safe against it anyhow. A view change does not pause anything.
 //
+// # The end of a cluster
+//
+// CloseCluster, said to one machine, makes a view that is Closing, as all after it are: being in the chain, the word comes to a member before anything that
+// is decided later, such as that another one leaves. Nobody joins a closing cluster, or restarts during a shutdown would keep it alive; a view that founds
+// anew is not closing.
+//
 // # Few voters in a large cluster
 //
 // With VotersMax only so many of the oldest vote. Who votes follows from the view alone, which carries the cap, so all that have installed

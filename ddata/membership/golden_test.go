@@ -20,6 +20,7 @@ import (
 //	stuck, loose                 no view is settled any more; all are again
 //	run D                        time passes
 //	crash A, leave A, down A B   kill -9; Leave; Down of B's process said at A
+//	close A                      the whole cluster is to shut down, said at A
 //	cut A B, heal                no messages between A and B; all connected again
 //	manual                       unreachable members are dropped by an operator only
 //	voters N                     only the N oldest vote
@@ -73,6 +74,8 @@ func (g *story) command(args []string) error {
 		g.w.livingAt(args[1]).crash()
 	case "leave":
 		g.w.livingAt(args[1]).step(Leave{})
+	case "close":
+		g.w.livingAt(args[1]).step(CloseCluster{})
 	case "down":
 		g.w.livingAt(args[1]).step(Down{g.w.livingAt(args[2]).uid})
 	case "cut":

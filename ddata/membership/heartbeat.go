@@ -25,7 +25,7 @@ func (m *Machine) flags() (f Flags) {
 	}{
 		{m.self.leaving, FlagLeaving}, {m.self.stopped, FlagStopped},
 		{m.self.caughtUp, FlagCaughtUp}, {m.acceptor.accepted != nil, FlagFrozen},
-		{m.speaks(), FlagArbiter},
+		{m.speaks(), FlagArbiter}, {m.self.closing, FlagClosing},
 	} {
 		if b.set {
 			f |= b.flag
@@ -142,6 +142,9 @@ func (m *Machine) learn(u UID, p *peer, hb Heartbeat) {
 	}
 	for _, u := range hb.Downs {
 		m.down(u)
+	}
+	if hb.Flags&FlagClosing != 0 {
+		m.close()
 	}
 }
 

@@ -44,6 +44,10 @@ type Stopped struct{}
 // Down is an operator's verdict on a member, to be carried out by a decision of the voters. It is irrevocable.
 type Down struct{ UID UID }
 
+// CloseCluster is an operator's word that the cluster is about to be shut down as a whole: a view will say so (View.Closing). It is irrevocable, and
+// means nothing to a node without a view.
+type CloseCluster struct{}
+
 // CaughtUp says that the node's replicators have the data of their roles: a Joining node may become Up.
 type CaughtUp struct{ Yes bool }
 
@@ -56,16 +60,17 @@ type Settled struct{ Epoch Epoch }
 // until it is renewed.
 type Suspended struct{}
 
-func (Tick) input()       {}
-func (Receive) input()    {}
-func (Hint) input()       {}
-func (Discovered) input() {}
-func (Leave) input()      {}
-func (Stopped) input()    {}
-func (Down) input()       {}
-func (CaughtUp) input()   {}
-func (Settled) input()    {}
-func (Suspended) input()  {}
+func (Tick) input()         {}
+func (Receive) input()      {}
+func (Hint) input()         {}
+func (Discovered) input()   {}
+func (Leave) input()        {}
+func (Stopped) input()      {}
+func (Down) input()         {}
+func (CloseCluster) input() {}
+func (CaughtUp) input()     {}
+func (Settled) input()      {}
+func (Suspended) input()    {}
 
 // String prints the input.
 func (Tick) String() string { return "tick" }
@@ -100,6 +105,9 @@ func (Stopped) String() string { return "stopped" }
 
 // String prints the input.
 func (d Down) String() string { return fmt.Sprintf("down %v", d.UID) }
+
+// String prints the input.
+func (CloseCluster) String() string { return "close cluster" }
 
 // String prints the input.
 func (c CaughtUp) String() string { return fmt.Sprintf("caught up %t", c.Yes) }

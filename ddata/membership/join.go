@@ -35,7 +35,7 @@ func (m *Machine) onProbe(r Receive, p Probe) {
 		return
 	}
 	m.rememberJoiner(p)
-	m.send(r.From, p.Self.Addr, Here{Cluster: m.view.Cluster, Epoch: m.view.Epoch, Contacts: m.contacts()})
+	m.send(r.From, p.Self.Addr, Here{Cluster: m.view.Cluster, Epoch: m.view.Epoch, Contacts: m.contacts(), Closing: m.view.Closing})
 }
 
 // goneFor says why a joiner has to come under another uid: it was removed, or may have been. A uid that was removed does not return, for others have
@@ -190,7 +190,7 @@ func (m *Machine) tellJoiners() {
 	if lead, ok := m.lead(); !ok || lead != m.cfg.UID {
 		return
 	}
-	here := Here{Cluster: m.view.Cluster, Epoch: m.view.Epoch, Contacts: m.contacts()}
+	here := Here{Cluster: m.view.Cluster, Epoch: m.view.Epoch, Contacts: m.contacts(), Closing: m.view.Closing}
 	for _, u := range sortedKeys(m.joiners) {
 		if j := m.joiners[u]; j.heard > 0 && j.heard < m.view.Epoch && m.now.Before(j.until) {
 			m.send(u, j.member.Addr, here)

@@ -81,6 +81,18 @@ func (m *Machine) down(u UID) bool {
 	return true
 }
 
+// close notes that the whole cluster is to shut down; heartbeats spread it, and the proposer makes a view say so. It is irrevocable for this
+// incarnation of the cluster: a view that founds anew says nothing of it, and who founds has heard nothing of it.
+func (m *Machine) close() {
+	if m.view == nil || m.self.closing {
+		return
+	}
+	m.self.closing = true
+	if !m.view.Closing {
+		m.tell()
+	}
+}
+
 // becomeGone ends a node that has stopped: it left, or was downed.
 func (m *Machine) becomeGone() {
 	if m.downs[m.cfg.UID] {

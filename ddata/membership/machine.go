@@ -63,6 +63,7 @@ type self struct {
 	leaving   bool
 	stopped   bool
 	caughtUp  bool
+	closing   bool // the whole cluster is to shut down: asked here, or heard
 	settled   Epoch
 	companyAt time.Time // when somebody was last there who could decide the removal of this stopped node; moved by countAwake
 }
@@ -129,6 +130,8 @@ func (m *Machine) take(in Input) {
 		m.onStopped()
 	case Down:
 		m.onDown(in.UID)
+	case CloseCluster:
+		m.close()
 	case CaughtUp:
 		m.onCaughtUp(in.Yes)
 	case Settled:

@@ -74,6 +74,7 @@ type Here struct {
 	Cluster  ClusterID
 	Epoch    Epoch
 	Contacts []Contact
+	Closing  bool // nobody joins it any more
 }
 
 // Refuse answers a Probe: the node will not be taken. It names whom it means, for it may come late, to another incarnation at the same address.
@@ -101,7 +102,8 @@ const (
 	FlagCaughtUp                   // its replicators have caught up
 	FlagFrozen                     // has accepted a proposal for the next epoch
 	FlagArbiter                    // speaks for the arbiter
-	flagsAll     = FlagLeaving | FlagStopped | FlagCaughtUp | FlagFrozen | FlagArbiter
+	FlagClosing                    // wants the whole cluster to shut down, or has heard of it
+	flagsAll     = FlagLeaving | FlagStopped | FlagCaughtUp | FlagFrozen | FlagArbiter | FlagClosing
 )
 
 // Heartbeat goes to every other member each interval, to voters only if not all vote, and asks for a grant.
@@ -236,7 +238,7 @@ func (p *Proposal) String() string {
 // String lists the flags.
 func (f Flags) String() string {
 	var s []string
-	for i, name := range []string{"leaving", "stopped", "caught-up", "frozen", "arbiter"} {
+	for i, name := range []string{"leaving", "stopped", "caught-up", "frozen", "arbiter", "closing"} {
 		if f&(1<<i) != 0 {
 			s = append(s, name)
 		}
@@ -268,7 +270,11 @@ func (p Probe) String() string {
 
 // String prints the message.
 func (h Here) String() string {
-	return fmt.Sprintf("here is %v/%v ask %v", h.Cluster, h.Epoch, h.Contacts)
+	s := fmt.Sprintf("here is %v/%v ask %v", h.Cluster, h.Epoch, h.Contacts)
+	if h.Closing {
+		s += " closing"
+	}
+	return s
 }
 
 // String prints the message.

@@ -272,7 +272,11 @@ func (m *Machine) onHere(r Receive, h Here) {
 		m.wait(fmt.Sprintf("two clusters of one name: %v, and %v at %s", s.cluster, h.Cluster, r.FromAddr))
 		return
 	}
-	if s.lock == nil {
+	switch {
+	case s.lock != nil:
+	case h.Closing:
+		m.wait(fmt.Sprintf("cluster %v is being shut down and lets nobody join; this node will found it anew with the others", h.Cluster))
+	default:
 		m.wait(fmt.Sprintf("cluster %v was asked to let this node join and has not decided it yet; it needs a majority of its members", h.Cluster))
 	}
 	s.contacts = s.contacts[:0]

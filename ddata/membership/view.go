@@ -26,6 +26,7 @@ type View struct {
 	Founded    bool      // this view founds the cluster, or founds it anew after a cold start
 	Unsettled  []DiskSet // of earlier views that may not be settled, by epoch, then by role; what a cold start has to hear
 	VotersMax  uint32    // how many of the oldest decide what comes next; 0 = all that are Up or Leaving
+	Closing    bool      // the cluster is being shut down as a whole: nobody joins, and nothing is handed over; ends with the cluster
 }
 
 // Hash is a 128-bit hash of the encoded view.
@@ -36,7 +37,7 @@ func (v *View) Hash() Hash {
 
 // next returns an empty child of the view, to be filled with members.
 func (v *View) next(hash Hash) *View {
-	return &View{Cluster: v.Cluster, Epoch: v.Epoch + 1, Parent: hash, LastUp: v.LastUp, ConfigHash: v.ConfigHash, VotersMax: v.VotersMax}
+	return &View{Cluster: v.Cluster, Epoch: v.Epoch + 1, Parent: hash, LastUp: v.LastUp, ConfigHash: v.ConfigHash, VotersMax: v.VotersMax, Closing: v.Closing}
 }
 
 func (v *View) sort() {
@@ -141,6 +142,9 @@ func (v *View) String() string {
 	fmt.Fprintf(&b, "%v/%v", v.Cluster, v.Epoch)
 	if v.Founded {
 		b.WriteString(" founded")
+	}
+	if v.Closing {
+		b.WriteString(" closing")
 	}
 	b.WriteString(" {")
 	for i, m := range v.Members {

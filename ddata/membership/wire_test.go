@@ -9,7 +9,7 @@ import (
 
 func sampleView() *View {
 	return &View{
-		Cluster: 7, Epoch: 3, Parent: Hash{1, 2, 3}, LastUp: 2, ConfigHash: 99, Founded: true,
+		Cluster: 7, Epoch: 3, Parent: Hash{1, 2, 3}, LastUp: 2, ConfigHash: 99, Founded: true, Closing: true,
 		Unsettled: []DiskSet{{Epoch: 1, Role: "x", Disks: []DiskID{4, 5}}, {Epoch: 2, Role: "x", Disks: []DiskID{4}}},
 		Members: []Member{
 			{UID: 1, Addr: "a:1", Roles: []string{"x", "y"}, AppVersion: "1.2", Status: Up, UpNumber: 1, Disk: 4},
@@ -29,7 +29,7 @@ func sampleMessages() []Message {
 				{UID: 5, Addr: "f:1", Status: Leaving, UpNumber: 4, Disk: 2}}, Settled: 1, Sets: []DiskSet{{Epoch: 2, Role: "x", Disks: []DiskID{2}}}}},
 			Peers: []Contact{{UID: 1, Addr: "a:1"}}, Choice: []UID{1, 4},
 		},
-		Here{Cluster: 7, Epoch: 3, Contacts: []Contact{{UID: 1, Addr: "a:1"}}},
+		Here{Cluster: 7, Epoch: 3, Contacts: []Contact{{UID: 1, Addr: "a:1"}}, Closing: true},
 		Refuse{To: 4, Reason: ReasonConfig, Text: "why"},
 		Lock{View: v},
 		Heartbeat{Cluster: 7, Epoch: 3, Tag: 1 << 63, Mono: -5, Wall: 1 << 62, Flags: FlagFrozen | FlagStopped, Settled: 2, Downs: []UID{3}},

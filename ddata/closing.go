@@ -1,0 +1,44 @@
+package ddata
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/coterie-go/coterie/ddata/membership"
+)
+
+// PrepareForShutdown tells the whole cluster that it is about to be shut down, and returns when a view says so (View.Closing). From then on shards are
+// neither balanced nor handed over, a shard that loses its home gets no other, and nobody joins: each node that leaves stops what it runs in place. So
+// a cluster that is stopped node by node moves nothing, where without this word each node would hand over to the next one to stop. Then stop
+// every node by Leave or SIGTERM, in any order or all together.
+//
+// It cannot be taken back, and ends with the cluster: when all nodes have ended, those that start found it anew and nothing of it is left. A node that is started
+// before that waits until then. Remembered entities start again as after any restart of the whole cluster.
+//
+// Errors: the context's with what the node waits for, and why the node ends if it does.
+func (n *Node) PrepareForShutdown(ctx context.Context) error {
+	closing, end := make(chan struct{}, 1), make(chan error, 1)
+	defer n.Watch(Watcher{
+		View: func(v *membership.View) {
+			if v.Closing {
+				select {
+				case closing <- struct{}{}:
+				default:
+				}
+			}
+		},
+		End: func(err error) { end <- err },
+	})()
+	if err := n.endReason(); err != nil {
+		return fmt.Errorf("ddata: prepare for shutdown: %w", err)
+	}
+	n.members.post(membership.CloseCluster{})
+	select {
+	case <-closing:
+		return nil
+	case err := <-end:
+		return fmt.Errorf("ddata: prepare for shutdown: %w", err)
+	case <-ctx.Done():
+		return fmt.Errorf("ddata: prepare for shutdown: the members did not decide in time (%s): %w", n.members.waiting(), context.Cause(ctx))
+	}
+}
