@@ -54,6 +54,9 @@ var benches = []bench{
 	{"pause", "SIGSTOP to one process of three for 30 times -d, then SIGCONT: what its entities still do, and how long the others did without", runPause},
 	{"remote", "entity messages between two processes, tell and ask, beside raw framed TCP", runRemote},
 	{"askloss", "10 M asks of 256 callers between two processes: replies that are lost, or reach another question", runAskLoss},
+	{"activate", "the first message to entities that are not there yet, and what an idle one takes, beside a goroutine for each", runActivate},
+	{"rebalance", "shards move from node to node while numbered messages come for them: pause per shard, lost, reordered", runRebalance},
+	{"failover", "kill -9 of a process of three under asks: until each of its hundred entities answers elsewhere, and what failed", runFailover},
 }
 
 func main() {

@@ -1,0 +1,164 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/coterie-go/coterie/ddata"
+	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/sight"
+	"github.com/coterie-go/coterie/sharding"
+)
+
+const (
+	failHosts    = 3
+	failEntities = 100
+	failShards   = 30
+	failTarget   = time.Second // after the downing decision
+)
+
+// runFailover kills a process of three with kill -9 while a hundred callers in a fourth one, which hosts nothing, ask its hundred entities again and
+// again, and measures until each of them answers elsewhere: once a process that hosts only, and once the one in which the coordinator is, too.
+func runFailover(ctx context.Context, _ options) error {
+	for _, c := range []struct {
+		name   string
+		oldest bool
+	}{{"owner", false}, {"owner-and-coordinator", true}} {
+		if err := failover(ctx, c.name, c.oldest); err != nil {
+			return fmt.Errorf("%s: %w", c.name, err)
+		}
+	}
+	return nil
+}
+
+func failover(ctx context.Context, name string, oldest bool) error {
+	addrs := make([]string, failHosts+1)
+	for i := range addrs {
+		var err error
+		if addrs[i], err = freeAddr(); err != nil {
+			return err
+		}
+	}
+	hosts := map[string]*child{} // by address
+	for _, addr := range addrs[1:] {
+		t, err := startChild(ctx, "failover", addr, strings.Join(addrs, " "))
+		if err != nil {
+			return err
+		}
+		defer func() {
+			_ = t.cmd.Process.Kill()
+			t.end()
+		}()
+		hosts[addr] = t
+	}
+	var removed atomic.Int64 // when, in Unix nanoseconds, a view without the victim was installed here
+	n, err := startFailing(ctx, addrs[0], addrs, "caller", sight.Listener{
+		MemberRemoved: func(sight.MemberRemoved) { removed.CompareAndSwap(0, time.Now().UnixNano()) },
+	})
+	if err != nil {
+		return err
+	}
+	defer n.Close()
+	for _, t := range hosts {
+		if _, err := t.answer(); err != nil {
+			return err
+		}
+	}
+	region, err := startFailoverType(n)
+	if err != nil {
+		return err
+	}
+	victim, ids, err := victimOf(ctx, n, region, oldest)
+	if err != nil {
+		return err
+	}
+	calls := newPatients(region, ids)
+	defer calls.end()
+	if err := calls.answered(ctx, time.Now()); err != nil { // each is in the middle of it
+		return err
+	}
+	killed := time.Now()
+	if err := hosts[victim.Addr].cmd.Process.Kill(); err != nil {
+		return err
+	}
+	if err := calls.answered(ctx, killed); err != nil {
+		return err
+	}
+	calls.end()
+	downed := time.Unix(0, removed.Load())
+	back := calls.back(killed)
+	var f figures
+	f.add("entities", len(back))
+	f.add("downed_ms", millis(downed.Sub(killed)))
+	f.add("median_after_downed_ms", millis(percentileOf(back, 0.5)-downed.Sub(killed)))
+	f.add("max_after_downed_ms", millis(percentileOf(back, 1)-downed.Sub(killed)))
+	f.add("target_ms", failTarget.Milliseconds())
+	for _, part := range []struct {
+		name     string
+		from, to time.Time
+	}{{"before_kill", time.Time{}, killed}, {"until_downed", killed, downed}, {"after_downed", downed, time.Now()}} {
+		asks, failed, first := calls.begun(part.from, part.to)
+		f.add("asks_"+part.name, asks)
+		f.add("failed_"+part.name, failed)
+		if first != nil {
+			f.add("first_error_"+part.name, strconv.Quote(first.Error()))
+		}
+	}
+	report("failover", name, f)
+	return nil
+}
+
+func startFailing(ctx context.Context, bind string, seeds []string, role string, l sight.Listener) (*ddata.Node, error) {
+	return ddata.Start(ctx, ddata.Config{
+		Name: "bench", Bind: bind, Seeds: seeds, BootstrapExpect: len(seeds), Roles: []string{role}, Preset: ddata.Local, Sight: l,
+		Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
+	})
+}
+
+func startFailoverType(n *ddata.Node) (*sharding.Region[Message], error) {
+	return sharding.Start(n, sharding.EntityType[Message]{
+		Name: "Failing", Role: role, Shards: failShards, MinRegions: failHosts, Messages: sharding.CBOR[Message](Query{}),
+		New: func(*sharding.Context[Message]) sharding.Entity[Message] { return &sink{} },
+	})
+}
+
+// failoverChild is main of a process that hosts entities.
+func failoverChild(ctx context.Context, bind string, seeds []string) error {
+	n, err := startFailing(ctx, bind, seeds, role, sight.Listener{})
+	if err != nil {
+		return err
+	}
+	if _, err := startFailoverType(n); err != nil {
+		return err
+	}
+	fmt.Println("up")
+	<-n.Done()
+	return n.Err()
+}
+
+// victimOf is the oldest node with the role, on which the coordinator is, or another; and entities that live there.
+func victimOf(ctx context.Context, n *ddata.Node, region *sharding.Region[Message], oldest bool) (victim membership.Member, ids []string, err error) {
+	v := n.View()
+	first, _ := v.Oldest(role)
+	for _, m := range v.ByRole(role) {
+		if (m.UID == first.UID) == oldest {
+			victim = m
+		}
+	}
+	for i := 0; len(ids) < failEntities; i++ {
+		id := "entity-" + strconv.Itoa(i)
+		if _, err := sharding.Ask(ctx, region, id, Query{}); err != nil {
+			return victim, nil, err
+		}
+		if at, ok := region.Locate(id); ok && at == victim.UID {
+			ids = append(ids, id)
+		}
+	}
+	return victim, ids, nil
+}

@@ -1,0 +1,125 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/coterie-go/coterie/sharding"
+)
+
+const (
+	moveHosts   = 3
+	moveSenders = moveHosts + 1 // one on each host, and one on a node that hosts nothing
+	moveShards  = 100
+	moveLimit   = 30 * time.Second // until shards that were told to move have moved
+	moveFactor  = 4                // shards move for so many times what a case takes elsewhere
+)
+
+// runRebalance moves shards from node to node while numbered messages come for all of their entities, and looks at every number. All nodes are in this
+// process, so that it can; what goes from one to another goes over the network. The pause of a move is how long no message of the shard was handled.
+func runRebalance(ctx context.Context, o options) error {
+	for _, together := range []int{1, 10, moveShards} {
+		if err := rebalance(ctx, o.d, together); err != nil {
+			return fmt.Errorf("%d at a time: %w", together, err)
+		}
+	}
+	return nil
+}
+
+// rebalance has so many shards at a time told to move, and waits for them.
+func rebalance(ctx context.Context, d time.Duration, together int) error {
+	nodes, stop, err := startNodes(ctx, moveSenders, nil)
+	if err != nil {
+		return err
+	}
+	defer stop()
+	w := newWanderers()
+	regions := make([]*sharding.Region[Message], moveSenders)
+	for i, n := range nodes {
+		if regions[i], err = w.start(n, i); err != nil {
+			return err
+		}
+	}
+	if err := w.settle(ctx, regions); err != nil {
+		return err
+	}
+	client, err := regions[0].External()
+	if err != nil {
+		return err
+	}
+	move := func(shards []int, turn int) error {
+		at := map[int]string{}
+		for _, s := range shards {
+			at[s] = nodes[(s+turn)%moveHosts].Addr()
+		}
+		if err := client.SetShardLocations(ctx, at); err != nil {
+			return err
+		}
+		return w.arrived(ctx, shards, turn)
+	}
+	all := make([]int, moveShards)
+	for i := range all {
+		all[i] = i
+	}
+	sending, end := context.WithCancel(ctx)
+	defer end()
+	told := w.send(sending, regions)
+	if err := move(all, 0); err != nil { // to where they begin
+		return err
+	}
+	interval, longest, err := w.gaps(ctx, d/2)
+	if err != nil {
+		return err
+	}
+	w.begin()
+	began := time.Now()
+	for turn := 1; time.Since(began) < moveFactor*d; turn++ {
+		for part := range slices.Chunk(all, together) {
+			if err := move(part, turn); err != nil {
+				return err
+			}
+			if time.Since(began) >= moveFactor*d {
+				break
+			}
+		}
+	}
+	took := time.Since(began)
+	end()
+	sent, err := told()
+	if err != nil {
+		return err
+	}
+	if err := w.settle(ctx, regions); err != nil {
+		return err
+	}
+	pauses := w.pauses()
+	var f figures
+	f.add("moved", len(pauses))
+	f.add("moves_per_s", float64(len(pauses))/took.Seconds())
+	f.add("pause_p50_ms", millis(percentileOf(pauses, 0.5)))
+	f.add("pause_p99_ms", millis(percentileOf(pauses, 0.99)))
+	f.add("pause_max_ms", millis(percentileOf(pauses, 1)))
+	f.add("interval_ms", millis(interval)) // between two messages of a shard that does not move
+	f.add("interval_max_ms", millis(longest))
+	f.add("told", sent)
+	f.add("told_per_s", int(float64(sent)/w.sendingFor.Seconds()))
+	f.add("lost", int64(sent)-w.handled.Load())
+	f.add("reordered", w.reordered.Load())
+	f.add("dropped", droppedBy(regions))
+	f.add("aborted", w.aborted.Load())
+	report("rebalance", strconv.Itoa(together)+"-at-a-time", f)
+	return nil
+}
+
+// percentileOf is of durations that are sorted.
+func percentileOf(ds []time.Duration, p float64) time.Duration {
+	if len(ds) == 0 {
+		return 0
+	}
+	return ds[int(p*float64(len(ds)-1))]
+}
+
+func millis(d time.Duration) float64 { return float64(d.Microseconds()) / 1e3 }
