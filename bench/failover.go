@@ -91,9 +91,12 @@ func failover(ctx context.Context, name string, oldest bool) error {
 		return err
 	}
 	calls.end()
-	downed := time.Unix(0, removed.Load())
+	report("failover", name, failoverFigures(calls, killed, time.Unix(0, removed.Load())))
+	return nil
+}
+
+func failoverFigures(calls *patients, killed, downed time.Time) (f figures) {
 	back := calls.back(killed)
-	var f figures
 	f.add("entities", len(back))
 	f.add("downed_ms", millis(downed.Sub(killed)))
 	f.add("median_after_downed_ms", millis(percentileOf(back, 0.5)-downed.Sub(killed)))
@@ -110,8 +113,7 @@ func failover(ctx context.Context, name string, oldest bool) error {
 			f.add("first_error_"+part.name, strconv.Quote(first.Error()))
 		}
 	}
-	report("failover", name, f)
-	return nil
+	return f
 }
 
 func startFailing(ctx context.Context, bind string, seeds []string, role string, l sight.Listener) (*ddata.Node, error) {

@@ -75,18 +75,10 @@ func rebalance(ctx context.Context, d time.Duration, together int) error {
 		return err
 	}
 	w.begin()
-	began := time.Now()
-	for turn := 1; time.Since(began) < moveFactor*d; turn++ {
-		for part := range slices.Chunk(all, together) {
-			if err := move(part, turn); err != nil {
-				return err
-			}
-			if time.Since(began) >= moveFactor*d {
-				break
-			}
-		}
+	took, err := inTurns(all, together, moveFactor*d, move)
+	if err != nil {
+		return err
 	}
-	took := time.Since(began)
 	end()
 	sent, err := told()
 	if err != nil {
@@ -95,23 +87,43 @@ func rebalance(ctx context.Context, d time.Duration, together int) error {
 	if err := w.settle(ctx, regions); err != nil {
 		return err
 	}
+	f := w.figures(took, sent)
+	f.add("interval_ms", millis(interval)) // between two messages of a shard that does not move
+	f.add("interval_max_ms", millis(longest))
+	f.add("dropped", droppedBy(regions))
+	report("rebalance", strconv.Itoa(together)+"-at-a-time", f)
+	return nil
+}
+
+// inTurns moves some shards after the others, and all of them again and again, until d is over.
+func inTurns(all []int, together int, d time.Duration, move func(shards []int, turn int) error) (took time.Duration, err error) {
+	began := time.Now()
+	for turn := 1; ; turn++ {
+		for part := range slices.Chunk(all, together) {
+			if err := move(part, turn); err != nil {
+				return 0, err
+			}
+			if took = time.Since(began); took >= d {
+				return took, nil
+			}
+		}
+	}
+}
+
+// figures are of moves that took so long, and of so many messages.
+func (w *wanderers) figures(took time.Duration, sent uint64) (f figures) {
 	pauses := w.pauses()
-	var f figures
 	f.add("moved", len(pauses))
 	f.add("moves_per_s", float64(len(pauses))/took.Seconds())
 	f.add("pause_p50_ms", millis(percentileOf(pauses, 0.5)))
 	f.add("pause_p99_ms", millis(percentileOf(pauses, 0.99)))
 	f.add("pause_max_ms", millis(percentileOf(pauses, 1)))
-	f.add("interval_ms", millis(interval)) // between two messages of a shard that does not move
-	f.add("interval_max_ms", millis(longest))
 	f.add("told", sent)
 	f.add("told_per_s", int(float64(sent)/w.sendingFor.Seconds()))
 	f.add("lost", int64(sent)-w.handled.Load())
 	f.add("reordered", w.reordered.Load())
-	f.add("dropped", droppedBy(regions))
 	f.add("aborted", w.aborted.Load())
-	report("rebalance", strconv.Itoa(together)+"-at-a-time", f)
-	return nil
+	return f
 }
 
 // percentileOf is of durations that are sorted.
