@@ -138,7 +138,16 @@ func (r *core) suspend(e *entity) {
 	r.leaseMu.Unlock()
 	if r.lease.Holds() {
 		r.resumeSuspended()
+	} else {
+		r.sweep.awaitLease()
 	}
+}
+
+// suspends says that an entity waits for the lease.
+func (r *core) suspends() bool {
+	r.leaseMu.Lock()
+	defer r.leaseMu.Unlock()
+	return len(r.suspended) > 0
 }
 
 func (r *core) resumeSuspended() {

@@ -239,6 +239,22 @@ func TestHandlersWaitForTheLease(t *testing.T) {
 	})
 }
 
+// A lease that runs out and is renewed before the node has looked again lapses without anybody being told.
+func TestHandlersGoOnAfterALapseOfTheLeaseThatNobodyTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g, lease := localRegion(t, cartType(&cartLog{}))
+		lease.lost.Store(true)
+		if err := g.Tell(t.Context(), "a", addItem{"x", 1}); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		lease.lost.Store(false)
+		if n, err := Ask(within(t, time.Second), g, "a", total{}); n != 1 || err != nil {
+			t.Errorf("%d, %v", n, err)
+		}
+	})
+}
+
 // An unregistered message is an error wherever the entity lives, or what works on one node would fail in a cluster.
 func TestUnregisteredMessageIsAnErrorOnItsOwnNodeToo(t *testing.T) {
 	g, _ := localRegion(t, cartType(&cartLog{}))

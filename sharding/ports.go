@@ -48,7 +48,7 @@ type Cluster interface {
 type Lease interface {
 	// Holds reads the clock: may this node act at this moment? It is called for every message and must not lock.
 	Holds() bool
-	// OnLease registers fn for the loss and the return of the lease. It may be late: Holds decides.
+	// OnLease registers fn for the loss and the return of the lease. It may be late, and silent about a lease that was away for a moment: Holds decides.
 	OnLease(fn func(held bool)) (cancel func())
 }
 

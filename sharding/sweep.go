@@ -9,23 +9,25 @@ import (
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
-// sweeper does what is due now and then: it ends questions beyond their deadline, and passivates idle entities. Its timers run only
-// while there is something to look at.
+// sweeper does what is due now and then: it ends questions beyond their deadline, lets entities go on when the lease is back, and passivates idle
+// ones. Its timers run only while there is something to look at.
 type sweeper struct {
 	r         *core
 	interval  time.Duration // of the looks for idle entities; 0: never
 	idleTicks uint32        // an entity that saw no message for more intervals is idle
 	shards    func() []*shard
 
-	askArmed atomic.Bool
+	askArmed, leaseArmed atomic.Bool
 
-	mu      sync.Mutex
-	stopped bool
-	askT    *time.Timer
-	idleT   *time.Timer
+	mu                  sync.Mutex
+	stopped             bool
+	askT, leaseT, idleT *time.Timer
 }
 
-const askSweep = 50 * time.Millisecond
+const (
+	askSweep   = 50 * time.Millisecond
+	leaseSweep = 10 * time.Millisecond
+)
 
 func (w *sweeper) start() {
 	w.mu.Lock()
@@ -36,26 +38,41 @@ func (w *sweeper) start() {
 }
 
 // arm has the questions swept from now on.
-func (w *sweeper) arm() {
-	if w.askArmed.Load() || !w.askArmed.CompareAndSwap(false, true) {
+func (w *sweeper) arm() { w.once(&w.askArmed, &w.askT, askSweep, w.asks) }
+
+// awaitLease looks for the return of the lease from now on. One that lapses for a moment, and is renewed before the node has looked, ends and
+// returns without a word: only Holds has said so.
+func (w *sweeper) awaitLease() { w.once(&w.leaseArmed, &w.leaseT, leaseSweep, w.lease) }
+
+// once has fn called after d, unless it is about to be.
+func (w *sweeper) once(armed *atomic.Bool, t **time.Timer, d time.Duration, fn func()) {
+	if armed.Load() || !armed.CompareAndSwap(false, true) {
 		return
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.stopped {
-		return
+	switch {
+	case w.stopped:
+	case *t == nil:
+		*t = time.AfterFunc(d, fn)
+	default:
+		(*t).Reset(d)
 	}
-	if w.askT == nil {
-		w.askT = time.AfterFunc(askSweep, w.asks)
-		return
-	}
-	w.askT.Reset(askSweep)
 }
 
 func (w *sweeper) asks() {
 	w.askArmed.Store(false)
 	if w.r.asks.sweep(w.r.clock(), nil) {
 		w.arm()
+	}
+}
+
+func (w *sweeper) lease() {
+	w.leaseArmed.Store(false)
+	if w.r.lease.Holds() {
+		w.r.resumeSuspended()
+	} else if w.r.suspends() {
+		w.awaitLease()
 	}
 }
 
@@ -75,11 +92,10 @@ func (w *sweeper) stop() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.stopped = true
-	if w.askT != nil {
-		w.askT.Stop()
-	}
-	if w.idleT != nil {
-		w.idleT.Stop()
+	for _, t := range [...]*time.Timer{w.askT, w.leaseT, w.idleT} {
+		if t != nil {
+			t.Stop()
+		}
 	}
 }
 
