@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/coterie-go/coterie/ddata/ddatatest"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
@@ -147,7 +148,7 @@ func TestReservedCallIDs(t *testing.T) {
 
 // A node that ends while Start runs, or a role that nobody has: nothing hangs.
 func TestUnknownRoleOnARealNode(t *testing.T) {
-	n := realNodes(t, "backend")[0]
+	n := ddatatest.Start(t, "backend")[0]
 	typ := cartType(&cartLog{})
 	typ.Role, typ.AskTimeout, typ.BufferMax = "nobody", 200*time.Millisecond, 1
 	g, err := Start(n, typ)
@@ -210,7 +211,7 @@ func TestTimersThatDoNotFit(t *testing.T) {
 
 // A type is not started again on its node while a handler of the region before still runs: its entity would live twice.
 func TestStartWhileHandlersOfTheLastRegionRun(t *testing.T) {
-	n := realNodes(t, "backend")[0]
+	n := ddatatest.Start(t, "backend")[0]
 	g, err := Start(n, cartType(&cartLog{}))
 	if err != nil {
 		t.Fatal(err)

@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/coterie-go/coterie/ddata/ddatatest"
 	"github.com/coterie-go/coterie/sharding/passivation"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
@@ -350,7 +351,7 @@ func TestLimitIsRefused(t *testing.T) {
 
 // Passivation by a limit on a node with everything real.
 func TestLimitOnARealNode(t *testing.T) {
-	n := realNodes(t, "backend")[0]
+	n := ddatatest.Start(t, "backend")[0]
 	typ := cartType(&cartLog{})
 	typ.Passivation = passivation.DefaultStrategy()
 	typ.Passivation.ActiveEntityLimit = 64

@@ -5,55 +5,18 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/coterie-go/coterie/ddata"
+	"github.com/coterie-go/coterie/ddata/ddatatest"
 	"github.com/coterie-go/coterie/ddata/sight"
 )
 
-// realNodes starts a cluster of real nodes on loopback.
-func realNodes(t *testing.T, roles ...string) []*ddata.Node {
-	t.Helper()
-	addrs := make([]string, len(roles))
-	for i := range addrs {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		addrs[i] = l.Addr().String()
-		_ = l.Close()
-	}
-	nodes := make([]*ddata.Node, len(roles))
-	var wg sync.WaitGroup
-	for i, role := range roles {
-		wg.Go(func() {
-			ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
-			defer cancel()
-			n, err := ddata.Start(ctx, ddata.Config{
-				Name: "test", Bind: addrs[i], Seeds: addrs, BootstrapExpect: len(roles), Roles: []string{role}, Preset: ddata.Local,
-				Logger: slog.New(slog.DiscardHandler),
-			})
-			if err != nil {
-				t.Error(err)
-				return
-			}
-			nodes[i] = n
-			t.Cleanup(func() { _ = n.Close() })
-		})
-	}
-	wg.Wait()
-	if t.Failed() {
-		t.FailNow()
-	}
-	return nodes
-}
-
 func TestRealNodes(t *testing.T) {
-	nodes := realNodes(t, "backend", "backend", "backend", "frontend")
+	nodes := ddatatest.Start(t, "backend", "backend", "backend", "frontend")
 	logs := make([]cartLog, len(nodes))
 	regions := make([]*Region[message_], len(nodes))
 	for i, n := range nodes {
@@ -134,7 +97,7 @@ func TestRememberingNeedsDurableData(t *testing.T) {
 
 // A node that has ended starts nothing, and says why.
 func TestStartOnANodeThatHasEnded(t *testing.T) {
-	n := realNodes(t, "backend")[0]
+	n := ddatatest.Start(t, "backend")[0]
 	if err := n.Close(); err != nil {
 		t.Fatal(err)
 	}

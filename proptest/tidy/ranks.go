@@ -40,6 +40,7 @@ var ranks = []rankRow{
 	{"sharding/allocation", 2, true, "who is the best home needs to know who is in, and no machine"},
 	{"sharding/protocol", 3, true, "coordinator, region and shard stand on views, on replicated state and on strategies"},
 	{"ddata", 4, false, "the running node drives the machines beneath"},
+	{"ddata/ddatatest", 5, false, "clusters of real nodes for the tests of whatever runs on them"},
 	{"sharding", 5, false, "entities live on a running node"},
 	{"sharding/daemon", 6, false, "workers are entities, kept alive by a singleton"},
 	{"sharding/delivery", 6, false, "producers stand on a region, and consumers before an entity"},

@@ -5,11 +5,13 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/coterie-go/coterie/ddata/ddatatest"
 )
 
 // Five workers over three nodes: each runs once; rescaled, the old ones stop before the new ones start; a node is killed, and its workers run elsewhere.
 func TestProcess(t *testing.T) {
-	ns := nodes(t, 3)
+	ns := ddatatest.Start(t, "backend", "backend", "backend")
 	w := newWatch()
 	var ps []*Process
 	for i, n := range ns {

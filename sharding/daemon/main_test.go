@@ -3,15 +3,11 @@ package daemon
 import (
 	"context"
 	"fmt"
-	"log/slog"
-	"net"
 	"sync"
 	"testing"
 	"time"
 
 	"go.uber.org/goleak"
-
-	"github.com/coterie-go/coterie/ddata"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -20,41 +16,6 @@ func within(t testing.TB, d time.Duration) context.Context {
 	ctx, cancel := context.WithTimeout(context.Background(), d)
 	t.Cleanup(cancel)
 	return ctx
-}
-
-// nodes starts a cluster of real nodes on loopback.
-func nodes(t testing.TB, n int) []*ddata.Node {
-	t.Helper()
-	addrs := make([]string, n)
-	for i := range addrs {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		addrs[i] = l.Addr().String()
-		_ = l.Close()
-	}
-	out := make([]*ddata.Node, n)
-	var wg sync.WaitGroup
-	for i := range out {
-		wg.Go(func() {
-			node, err := ddata.Start(within(t, 60*time.Second), ddata.Config{
-				Name: "test", Bind: addrs[i], Seeds: addrs, BootstrapExpect: n, Roles: []string{"backend"}, Preset: ddata.Local,
-				Logger: slog.New(slog.DiscardHandler),
-			})
-			if err != nil {
-				t.Error(err)
-				return
-			}
-			out[i] = node
-			t.Cleanup(func() { _ = node.Close() })
-		})
-	}
-	wg.Wait()
-	if t.Failed() {
-		t.FailNow()
-	}
-	return out
 }
 
 // watch is what runs where.

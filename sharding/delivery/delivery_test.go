@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coterie-go/coterie/ddata/ddatatest"
 	"github.com/coterie-go/coterie/durable"
 	"github.com/coterie-go/coterie/sharding"
 	"github.com/coterie-go/coterie/sharding/delivery"
@@ -16,7 +17,7 @@ import (
 
 // Shards move, a node is killed: everything arrives, in order within each incarnation.
 func TestDeliveredWhileShardsMove(t *testing.T) {
-	ns := nodes(t, "backend", "backend", "backend", "frontend")
+	ns := ddatatest.Start(t, "backend", "backend", "backend", "frontend")
 	l := newLedger()
 	var gs []*sharding.Region[message]
 	for _, n := range ns {
@@ -93,7 +94,7 @@ func TestDeliveredWhileShardsMove(t *testing.T) {
 }
 
 func single(t testing.TB, l *ledger) *sharding.Region[message] {
-	return region(t, nodes(t, "backend")[0], l.entityType(t))
+	return region(t, ddatatest.Start(t, "backend")[0], l.entityType(t))
 }
 
 func TestDeliverWaitsForTheHandler(t *testing.T) {
@@ -208,7 +209,7 @@ func TestBackPressure(t *testing.T) {
 
 func TestRefusals(t *testing.T) {
 	l := newLedger()
-	n := nodes(t, "backend")[0]
+	n := ddatatest.Start(t, "backend")[0]
 	g := region(t, n, l.entityType(t))
 	ctx := within(t, 10*time.Second)
 	p := producer(t, g, delivery.Config{ID: "p", MessageMax: 100})
@@ -245,7 +246,7 @@ func TestRefusals(t *testing.T) {
 
 // Of two producers with one ID the later is followed, and the earlier is told.
 func TestSuperseded(t *testing.T) {
-	ns := nodes(t, "backend", "backend")
+	ns := ddatatest.Start(t, "backend", "backend")
 	l := newLedger()
 	ctx := within(t, 10*time.Second)
 	p := producer(t, region(t, ns[0], l.entityType(t)), delivery.Config{ID: "p"})

@@ -3,8 +3,6 @@ package delivery_test
 import (
 	"context"
 	"fmt"
-	"log/slog"
-	"net"
 	"sync"
 	"testing"
 	"time"
@@ -17,41 +15,6 @@ import (
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
-
-// nodes starts a cluster of real nodes on loopback, one per role.
-func nodes(t testing.TB, roles ...string) []*ddata.Node {
-	t.Helper()
-	addrs := make([]string, len(roles))
-	for i := range addrs {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		addrs[i] = l.Addr().String()
-		_ = l.Close()
-	}
-	out := make([]*ddata.Node, len(roles))
-	var wg sync.WaitGroup
-	for i, role := range roles {
-		wg.Go(func() {
-			n, err := ddata.Start(within(t, time.Minute), ddata.Config{
-				Name: "test", Bind: addrs[i], Seeds: addrs, BootstrapExpect: len(roles), Roles: []string{role}, Preset: ddata.Local,
-				Logger: slog.New(slog.DiscardHandler),
-			})
-			if err != nil {
-				t.Error(err)
-				return
-			}
-			out[i] = n
-			t.Cleanup(func() { _ = n.Close() })
-		})
-	}
-	wg.Wait()
-	if t.Failed() {
-		t.FailNow()
-	}
-	return out
-}
 
 func within(t testing.TB, d time.Duration) context.Context {
 	ctx, cancel := context.WithTimeout(context.Background(), d)
