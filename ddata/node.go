@@ -46,6 +46,7 @@ type Node struct {
 	crowdedOut atomic.Uint64 // messages of others that no intake took
 
 	refusal  atomic.Pointer[string] // the last connection that another node refused
+	undialed atomic.Pointer[undialed]
 	refusers map[string]bool        // addresses that refused this node for good; guarded by mu
 
 	mu       sync.Mutex
@@ -173,7 +174,7 @@ func (n *Node) transportConfig() transport.Config {
 	c.Cluster, c.Self = n.cfg.Name, transport.NodeID(n.uid)
 	c.Bind, c.Advertise, c.TLS, c.Network = n.cfg.Bind, n.cfg.Advertise, n.cfg.TLS, n.cfg.Network
 	c.OnRefused, c.OnLink = n.refused, n.linkChanged
-	c.OnFault = func(f transport.Fault) { n.Emit(sight.ConnectionFault{Fault: f}) }
+	c.OnFault = n.faulted
 	return c
 }
 
@@ -219,6 +220,14 @@ func (n *Node) refused(r transport.Refusal) {
 	if all {
 		n.finish(fmt.Errorf("%w: %s", ErrRefused, text))
 	}
+}
+
+// faulted tells of connections that broke or could not be made.
+func (n *Node) faulted(f transport.Fault) {
+	if f.Kind == transport.FaultDial {
+		n.undialed.Store(&undialed{time.Now(), f.String()})
+	}
+	n.Emit(sight.ConnectionFault{Fault: f})
 }
 
 // UID names this incarnation.

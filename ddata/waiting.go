@@ -5,9 +5,19 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/coterie-go/coterie/ddata/membership"
 )
+
+// undialed is the last attempt to connect that failed.
+type undialed struct {
+	at   time.Time
+	text string
+}
+
+// undialedFresh is how long a failed attempt is of interest. One that goes on failing is made again sooner.
+const undialedFresh = 10 * time.Second
 
 // waiting says what the node waits for, for errors.
 func (m *members) waiting() string {
@@ -17,6 +27,9 @@ func (m *members) waiting() string {
 	} else {
 		if s := m.reason.Load(); s != nil {
 			reason = *s
+		}
+		if u := m.n.undialed.Load(); u != nil && time.Since(u.at) < undialedFresh {
+			reason += "; " + u.text
 		}
 		if m.n.before != "" {
 			reason += "; " + m.n.before

@@ -117,3 +117,20 @@ func TestStartTriesAgainAndRemembersWhy(t *testing.T) {
 		t.Errorf("it ended with %v, want %q", err, want)
 	}
 }
+
+// Who finds nobody at its seeds is told of the attempt to reach them.
+func TestStartSaysWhichAttemptFailed(t *testing.T) {
+	addrs := freeAddrs(t, 2)
+	ctx, cancel := context.WithCancel(testContext(t))
+	defer cancel()
+	c := config(addrs[0], addrs[1:], 0)
+	c.Sight.ConnectionFault = func(e sight.ConnectionFault) {
+		if e.Fault.Kind == transport.FaultDial {
+			cancel()
+		}
+	}
+	if _, err := ddata.Start(ctx, c); !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), addrs[1]+": ") ||
+		!strings.Contains(err.Error(), "refused") {
+		t.Errorf("ended with %v", err)
+	}
+}
