@@ -134,3 +134,23 @@ func TestStartSaysWhichAttemptFailed(t *testing.T) {
 		t.Errorf("ended with %v", err)
 	}
 }
+
+// A joiner that a running cluster cannot dial back hears nothing from it, and is told where it looks for it.
+func TestStartSaysWhereAJoinerIsDialled(t *testing.T) {
+	addrs := freeAddrs(t, 2)
+	n, err := ddata.Start(testContext(t), config(addrs[0], addrs[:1], 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer n.Close()
+	_, port, err := net.SplitHostPort(addrs[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := config(addrs[1], addrs[:1], 0)
+	c.Advertise = net.JoinHostPort("127.0.2.33", port)
+	want := "dial this node at " + c.Advertise
+	if err := giveUp(t, []string{want}, c)[0]; !strings.Contains(err.Error(), want) {
+		t.Errorf("ended with %v", err)
+	}
+}

@@ -80,9 +80,9 @@ func (m *Machine) nothingToJoin() string {
 	for _, u := range sortedKeys(m.seek.candidates) {
 		seeking = append(seeking, m.seek.candidates[u].probe)
 	}
-	return fmt.Sprintf("no cluster was heard of, and BootstrapExpect 0 founds none%s%s; start the founders, or check Seeds and "+
-		"that their addresses can be dialled",
-		listed("; heard nodes without one: ", addrsOf(seeking)), listed("; no answer from ", m.silent()))
+	return fmt.Sprintf("no cluster was heard of, and BootstrapExpect 0 founds none%s%s; start the founders, or check Seeds, that their addresses "+
+		"can be dialled, and that they can dial this node at %s", listed("; heard nodes without one: ", addrsOf(seeking)),
+		listed("; no answer from ", m.silent()), m.cfg.Addr)
 }
 
 // unheard says why those with whom this node would found a cluster do not choose as it does: they expect other numbers, or do not hear each
