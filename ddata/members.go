@@ -105,7 +105,7 @@ func alike(c Config) []membership.Setting {
 func (m *members) post(in membership.Input) { m.loop.Force(memberInput{in: in}) }
 
 func (m *members) receive(from transport.NodeID, payload []byte) {
-	place, ok := m.intake.Admit(uint64(from))
+	place, ok := m.intake.Admit(uint64(from), len(payload))
 	if !ok {
 		return
 	}

@@ -47,7 +47,7 @@ type Node struct {
 
 	refusal  atomic.Pointer[string] // the last connection that another node refused
 	undialed atomic.Pointer[undialed]
-	refusers map[string]bool        // addresses that refused this node for good; guarded by mu
+	refusers map[string]bool // addresses that refused this node for good; guarded by mu
 
 	mu       sync.Mutex
 	watchers map[int]Watcher

@@ -152,7 +152,7 @@ func (r *Replicator) stop() {
 }
 
 func (r *Replicator) receive(from transport.NodeID, payload []byte) {
-	place, ok := r.intake.Admit(uint64(from))
+	place, ok := r.intake.Admit(uint64(from), len(payload))
 	if !ok {
 		return
 	}

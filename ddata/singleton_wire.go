@@ -59,7 +59,7 @@ func (n *Node) hearWord(from transport.NodeID, payload []byte) {
 	if s == nil {
 		return
 	}
-	if place, ok := s.intake.Admit(uint64(from)); ok {
+	if place, ok := s.intake.Admit(uint64(from), len(payload)); ok {
 		s.loop.Force(singletonInput{in: membership.SingletonReceive{From: membership.UID(from), Word: w}, from: place})
 	}
 }

@@ -72,12 +72,12 @@ func (c *control) reroute(id string, env envelope) {
 }
 
 // receive implements controller. What finds no place is lost: the machines repeat what is not answered.
-func (c *control) receive(from uint64, m protocol.Message) {
+func (c *control) receive(from uint64, m protocol.Message, bytes int) {
 	in := c.intake
 	if m.ToCoordinator() && c.coord != nil {
 		in = c.coord.intake
 	}
-	if place, ok := in.Admit(from); ok {
+	if place, ok := in.Admit(from, bytes); ok {
 		c.deliver(protocol.UID(from), m, place)
 	}
 }

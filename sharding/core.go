@@ -75,18 +75,18 @@ type leaseContext struct {
 
 // controller is what the data plane tells the control plane. Its methods do not wait.
 type controller interface {
-	wanted(shard uint32)                           // the shard's buffer has got a message
-	flushLater(shard uint32)                       // the shard's buffer could not be flushed now
-	misrouted(from uint64, shard uint32)           // another node's route is wrong
-	wake(s *shard, id string)                      // a message waits for an entity that is not active
-	passivate(*shard, string, protocol.Cause)      // the entity shall stop and be forgotten
-	reshare()                                      // the region's limit on active entities has changed
-	entityStopped(s *shard, id string)             // its incarnation is over
-	startEntity(s *shard, id string, env envelope) // it shall run; env is answered when it does
-	receive(from uint64, msg protocol.Message)     // of a machine on another node
-	rejected(from uint64, err error)               // bytes that are no such message
-	unhosted() error                               // why nobody can host the type, nil if somebody can
-	aside(fn func())                               // runs it on a goroutine that is awaited by the end; not once the region ends
+	wanted(shard uint32)                                  // the shard's buffer has got a message
+	flushLater(shard uint32)                              // the shard's buffer could not be flushed now
+	misrouted(from uint64, shard uint32)                  // another node's route is wrong
+	wake(s *shard, id string)                             // a message waits for an entity that is not active
+	passivate(*shard, string, protocol.Cause)             // the entity shall stop and be forgotten
+	reshare()                                             // the region's limit on active entities has changed
+	entityStopped(s *shard, id string)                    // its incarnation is over
+	startEntity(s *shard, id string, env envelope)        // it shall run; env is answered when it does
+	receive(from uint64, msg protocol.Message, bytes int) // of a machine on another node, and what it came in
+	rejected(from uint64, err error)                      // bytes that are no such message
+	unhosted() error                                      // why nobody can host the type, nil if somebody can
+	aside(fn func())                                      // runs it on a goroutine that is awaited by the end; not once the region ends
 }
 
 func (r *core) clock() time.Duration { return time.Since(r.start) }

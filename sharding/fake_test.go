@@ -119,15 +119,15 @@ func (f *fakeControl) wanted(n uint32) {
 	defer f.mu.Unlock()
 	f.wanted_ = append(f.wanted_, n)
 }
-func (f *fakeControl) flushLater(uint32)                    {}
-func (f *fakeControl) misrouted(uint64, uint32)             {}
-func (f *fakeControl) wake(s *shard, id string)             { s.start([]protocol.EntityID{protocol.EntityID(id)}) }
-func (f *fakeControl) entityStopped(*shard, string)         {}
-func (f *fakeControl) startEntity(*shard, string, envelope) {}
-func (f *fakeControl) receive(uint64, protocol.Message)     {}
-func (f *fakeControl) rejected(uint64, error)               {}
-func (f *fakeControl) unhosted() error                      { return nil }
-func (f *fakeControl) aside(fn func())                      { fn() }
+func (f *fakeControl) flushLater(uint32)                     {}
+func (f *fakeControl) misrouted(uint64, uint32)              {}
+func (f *fakeControl) wake(s *shard, id string)              { s.start([]protocol.EntityID{protocol.EntityID(id)}) }
+func (f *fakeControl) entityStopped(*shard, string)          {}
+func (f *fakeControl) startEntity(*shard, string, envelope)  {}
+func (f *fakeControl) receive(uint64, protocol.Message, int) {}
+func (f *fakeControl) rejected(uint64, error)                {}
+func (f *fakeControl) unhosted() error                       { return nil }
+func (f *fakeControl) aside(fn func())                       { fn() }
 func (f *fakeControl) reshare() {
 	shards := f.r.sweep.shards()
 	f.r.reshare(len(shards), slices.Values(shards))

@@ -98,7 +98,7 @@ func (r *core) receiveControl(from uint64, rd *reader) {
 		r.ctl.rejected(from, err)
 		return
 	}
-	r.ctl.receive(from, msg)
+	r.ctl.receive(from, msg, len(body))
 }
 
 // inbound delivers a message of another node, or passes it on, or lets it wait. m points into the frame, and does not escape on the fast path.

@@ -2,12 +2,20 @@ package drive
 
 import "sync"
 
-// What others' messages may have waiting in front of a machine, in messages. A member that floods loses its own, and those who are no members share
-// one small part, so that none of them crowds a member out.
-const (
-	memberShare    = 4096
-	strangersShare = 1024
+// What others' messages may have waiting in front of a machine. A member that floods loses its own, and those who are no members share one small part,
+// so that none of them crowds a member out. One message finds a place however large it is.
+var (
+	memberShare    = share{messages: 4096, bytes: 32 << 20}
+	strangersShare = share{messages: 1024, bytes: 4 << 20}
 )
+
+// share is so many messages, and what they came in.
+type share struct{ messages, bytes int }
+
+// admits tells whether one more fits beside what waits.
+func (s share) admits(waiting share, bytes int) bool {
+	return waiting.messages < s.messages && (waiting.messages == 0 || waiting.bytes+bytes <= s.bytes)
+}
 
 // Intake counts the messages of other nodes that wait in front of a machine. Whoever admits a message forces it into the machine's Loop, and the
 // machine says when it has taken it. Its methods may be called from any goroutine.
@@ -16,33 +24,34 @@ type Intake struct {
 	full   func()
 
 	mu        sync.Mutex
-	waiting   map[uint64]int // of members
-	strangers int
+	waiting   map[uint64]share // of members
+	strangers share
 }
 
 // Place is that of one message; the zero Place has none, as that of an input of this node.
 type Place struct {
 	in     *Intake
 	member uint64 // 0: a stranger's
+	bytes  int
 }
 
 // NewIntake makes an Intake: member says who is a member of the cluster now, and full is called for each message that finds no place.
 func NewIntake(member func(node uint64) bool, full func()) *Intake {
-	return &Intake{member: member, full: full, waiting: map[uint64]int{}}
+	return &Intake{member: member, full: full, waiting: map[uint64]share{}}
 }
 
-// Admit finds a place for a message of another node; false says that there is none, which full was told.
-func (i *Intake) Admit(from uint64) (Place, bool) {
+// Admit finds a place for a message of another node that came in so many bytes; false says that there is none, which full was told.
+func (i *Intake) Admit(from uint64, bytes int) (Place, bool) {
 	member := i.member(from)
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	if member && i.waiting[from] < memberShare {
-		i.waiting[from]++
-		return Place{i, from}, true
+	if w := i.waiting[from]; member && memberShare.admits(w, bytes) {
+		i.waiting[from] = share{w.messages + 1, w.bytes + bytes}
+		return Place{i, from, bytes}, true
 	}
-	if !member && i.strangers < strangersShare {
-		i.strangers++
-		return Place{in: i}, true
+	if w := &i.strangers; !member && strangersShare.admits(*w, bytes) {
+		*w = share{w.messages + 1, w.bytes + bytes}
+		return Place{in: i, bytes: bytes}, true
 	}
 	i.full()
 	return Place{}, false
@@ -56,8 +65,14 @@ func (p Place) Taken() {
 	p.in.mu.Lock()
 	defer p.in.mu.Unlock()
 	if p.member == 0 {
-		p.in.strangers--
-	} else if p.in.waiting[p.member]--; p.in.waiting[p.member] == 0 {
+		p.in.strangers.messages--
+		p.in.strangers.bytes -= p.bytes
+		return
+	}
+	w := p.in.waiting[p.member]
+	if w = (share{w.messages - 1, w.bytes - p.bytes}); w.messages == 0 {
 		delete(p.in.waiting, p.member)
+	} else {
+		p.in.waiting[p.member] = w
 	}
 }
