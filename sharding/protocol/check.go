@@ -20,7 +20,8 @@ func (f *faultList) check(ok bool, format string, args ...any) {
 // Check reports every broken invariant of the coordinator.
 func (c *Coordinator) Check() error {
 	var f faultList
-	f.check((c.mode == idle) == (c.seats == nil), "mode %s with %d seats", modeNames[c.mode], len(c.seats))
+	f.check((c.mode <= claiming) == (c.seats == nil), "mode %s with %d seats", modeNames[c.mode], len(c.seats))
+	f.check(c.mode <= claiming || !c.cfg.CoordinatorLease || c.claim.state == claimHeld, "a reign while the lease is %s", claimNames[c.claim.state])
 	f.check(c.mode == idle || c.view != nil && c.me.UID == c.cfg.Self, "a reign without a view")
 	counts := map[UID]int{}
 	homeless := map[ShardID]bool{}
@@ -43,7 +44,7 @@ func (c *Coordinator) Check() error {
 			f.check(r.Count == counts[r.UID], "the strategy sees %d shards of %v, it has %d", r.Count, r.UID, counts[r.UID])
 		}
 	}
-	f.check(c.needs.Loads == (c.records != nil) || c.mode == idle, "records of %d shards", len(c.records))
+	f.check(c.needs.Loads == (c.records != nil) || c.mode <= claiming, "records of %d shards", len(c.records))
 	for _, s := range slices.Sorted(maps.Keys(c.moves)) {
 		st := c.seats[s].state
 		f.check(st == seatFencing || st == seatStopping, "hand-off of shard %v, which is %s", s, seatNames[st])
@@ -67,7 +68,7 @@ func (c *Coordinator) checkSeat(f *faultList, s ShardID, st *seat) {
 func (c *Coordinator) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "coordinator %s lease=%v", modeNames[c.mode], c.lease)
-	if c.mode == idle {
+	if c.mode <= claiming {
 		return b.String()
 	}
 	fmt.Fprintf(&b, " floor=%v", c.floor)
@@ -159,6 +160,9 @@ func (s *Shard) Check() error {
 	f.check(s.phase != shardStopped || len(s.entities) == 0, "stopped with %d entities", len(s.entities))
 	f.check(s.phase != shardDrained || s.changing == 0 || s.cfg.Faults.NoRememberWait, "drained while %d entities change", s.changing)
 	f.check(s.phase != shardStopping || !s.stopAt.IsZero() || s.running == 0 || s.forced, "stopping without a limit")
+	holds := s.phase >= shardLoading && s.phase < shardStopped
+	f.check(!holds || !s.cfg.Lease || s.claim.state == claimHeld || s.cfg.Faults.KeepLostLease, "%s while the lease is %s",
+		shardPhaseNames[s.phase], claimNames[s.claim.state])
 	f.check(!s.store.failed || s.store.write.ID != 0, "a failed write without a write")
 	return errors.Join(f...)
 }

@@ -62,6 +62,12 @@ type Config struct {
 	PassivationTimeout time.Duration
 	// RestartBackoff is the pause before a remembered entity that ended by itself is started again. Default 10 s.
 	RestartBackoff time.Duration
+	// Lease has each shard take a lease in a store outside of the cluster before it starts.
+	Lease bool
+	// CoordinatorLease has the coordinator take one before it acts.
+	CoordinatorLease bool
+	// LeaseRetryInterval is the pause between two tries to get a lease, and before the first after one was lost. Default 5 s.
+	LeaseRetryInterval time.Duration
 	// RecoveryBatch is how many remembered entities are started per RecoveryInterval. Default 0: all at once.
 	RecoveryBatch int
 	// RecoveryInterval is the pause between two batches of remembered entities. Default 100 ms.
@@ -102,6 +108,7 @@ func (c Config) withDefaults() Config {
 	def(&c.PassivationTimeout, 10*time.Second)
 	def(&c.RestartBackoff, 10*time.Second)
 	def(&c.RecoveryInterval, 100*time.Millisecond)
+	def(&c.LeaseRetryInterval, 5*time.Second)
 	if c.MinRegions == 0 {
 		c.MinRegions = 1
 	}
@@ -149,6 +156,7 @@ func (c Config) Validate() error {
 	fault(d.StopTimeout < 0, "StopTimeout %v is negative", d.StopTimeout)
 	fault(d.PassivationTimeout < 0, "PassivationTimeout %v is negative", d.PassivationTimeout)
 	fault(d.RestartBackoff < 0, "RestartBackoff %v is negative", d.RestartBackoff)
+	fault(d.LeaseRetryInterval < time.Millisecond, "LeaseRetryInterval %v is below 1ms", d.LeaseRetryInterval)
 	fault(d.RecoveryBatch < 0, "RecoveryBatch %d is negative", d.RecoveryBatch)
 	fault(d.RecoveryInterval < 0, "RecoveryInterval %v is negative", d.RecoveryInterval)
 	if len(faults) == 0 {

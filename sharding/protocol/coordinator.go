@@ -16,6 +16,8 @@ import (
 //	  ▲                                                                               │
 //	  └───────────────────────── no longer the oldest ◄───────────────────────────────┘
 //
+// With CoordinatorLease it is claiming before it is reading, until its lease is granted, and begins anew when that is lost.
+//
 // It knows of each shard:
 //
 //	empty ──asked──► wanted ──Allocate──► writing ──majority──► hosting ──Started──► hosted ──move──► fencing ──all Begins answered──► stopping
@@ -38,6 +40,7 @@ type Coordinator struct {
 	seq         uint64
 	unreachable map[UID]bool
 
+	claim    claim // of the coordinator's lease
 	takeover takeover
 	seats    []seat // by ShardID
 	moves    map[ShardID]*move
@@ -74,12 +77,13 @@ type mode uint8
 
 const (
 	idle mode = iota
+	claiming
 	reading
 	inquiring
 	active
 )
 
-var modeNames = [...]string{"idle", "reading", "inquiring", "active"}
+var modeNames = [...]string{"idle", "claiming", "reading", "inquiring", "active"}
 
 type seatState uint8
 
@@ -106,6 +110,11 @@ type seat struct {
 
 // counts says whether the shard is part of the load of its home.
 func (s *seat) counts() bool { return s.state >= seatWriting && s.state <= seatHosted }
+
+// givenUp says whether a report is about the command by which from hosts the shard now: it has stopped it without a hand-off.
+func (s *seat) givenUp(from UID, t Token) bool {
+	return (s.state == seatHosting || s.state == seatHosted) && s.home == from && s.token == t
+}
 
 // move is a hand-off in progress.
 type move struct {
@@ -148,7 +157,7 @@ func NewCoordinator(cfg Config, rng *rand.Rand) (*Coordinator, error) {
 // Step feeds one input. The effects are valid until the next Step.
 func (c *Coordinator) Step(now time.Time, in CoordinatorInput) *CoordinatorEffects {
 	c.fx = CoordinatorEffects{
-		Write: c.fx.Write[:0], Read: c.fx.Read[:0], Send: c.fx.Send[:0], Consult: c.fx.Consult[:0], Notify: c.fx.Notify[:0],
+		Write: c.fx.Write[:0], Read: c.fx.Read[:0], Lease: c.fx.Lease[:0], Send: c.fx.Send[:0], Consult: c.fx.Consult[:0], Notify: c.fx.Notify[:0],
 	}
 	c.now = now
 	switch in := in.(type) {
@@ -174,6 +183,12 @@ func (c *Coordinator) Step(now time.Time, in CoordinatorInput) *CoordinatorEffec
 		c.onLocations(in)
 	case Advised:
 		c.onAdvised(in.Advice)
+	case LeaseGranted:
+		c.onLeaseGranted(in.Gen)
+	case LeaseRefused:
+		c.onLeaseRefused(in.Gen, in.Text)
+	case LeaseLost:
+		c.onLeaseLost(in.Gen, in.Text)
 	}
 	c.flush()
 	return &c.fx
@@ -231,10 +246,13 @@ func (c *Coordinator) onEarly(from UID, m Message) {
 
 // Deadline is when the coordinator wants a Tick; the zero time means never.
 func (c *Coordinator) Deadline() time.Time {
-	if c.rebalanceAt.IsZero() || !c.retryAt.IsZero() && c.retryAt.Before(c.rebalanceAt) {
-		return c.retryAt
+	var d time.Time
+	for _, t := range [...]time.Time{c.retryAt, c.rebalanceAt, c.claim.due} {
+		if !t.IsZero() && (d.IsZero() || t.Before(d)) {
+			d = t
+		}
 	}
-	return c.rebalanceAt
+	return d
 }
 
 // Stats are the named counters, in a fixed order.
@@ -288,7 +306,7 @@ func (c *Coordinator) onLease(held bool) {
 		return
 	}
 	c.lease = held
-	if held && c.mode != idle {
+	if held && c.mode > claiming {
 		c.retryAt = c.now // what was not sent meanwhile
 	}
 }
@@ -311,6 +329,9 @@ func (c *Coordinator) onTick() {
 	if !c.rebalanceAt.IsZero() && !c.now.Before(c.rebalanceAt) {
 		c.rebalanceAt = c.now.Add(c.cfg.RebalanceInterval)
 		c.rebalance()
+	}
+	if c.claim.overdue(c.now) {
+		c.onLeaseDue()
 	}
 }
 

@@ -88,7 +88,7 @@ func (c *Coordinator) onLoads(from UID, m Loads) {
 
 // onLocations follows what an outside client wants.
 func (c *Coordinator) onLocations(in LocationsChanged) {
-	if !c.needs.Locations || c.mode == idle {
+	if !c.needs.Locations || c.mode <= claiming {
 		return
 	}
 	for _, l := range in.Put {

@@ -64,10 +64,16 @@ func (c *Coordinator) maybeStopping(s ShardID, m *move) {
 	}
 }
 
-// onShardsStopped ends the old home of shards. Only the owner's word counts, and only about the hand-off in progress. It may come before the
-// last BeginAck: the owner has all fences, an answer was lost.
+// onShardsStopped ends the old home of shards. Only the owner's word counts, and only about the hand-off in progress, or about the very command by which it
+// hosted: then it has given the shard up by itself. It may come before the last BeginAck: the owner has all fences, an answer was lost.
 func (c *Coordinator) onShardsStopped(from UID, sts []ShardToken) {
 	for _, t := range sts {
+		if st, ok := c.at(t.Shard); ok && st.givenUp(from, t.Token) {
+			st.moved = true
+			c.rests(t.Shard)
+			c.want(t.Shard)
+			continue
+		}
 		_, ok := c.moveOf(t)
 		if !ok {
 			continue

@@ -34,7 +34,7 @@ func (c *Coordinator) onGetHomes(from UID, shards []ShardID) {
 // onRemembered finds homes for shards that have remembered ids and live nowhere.
 func (c *Coordinator) onRemembered(shards []ShardID) {
 	if c.mode != active {
-		if c.mode != idle {
+		if c.mode > claiming {
 			c.takeover.shards = append(c.takeover.shards, shards...)
 		}
 		return

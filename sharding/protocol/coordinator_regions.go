@@ -30,7 +30,7 @@ func (c *Coordinator) onInstall(v *membership.View) {
 	c.me = oldest
 	switch c.mode {
 	case idle:
-		c.becomeReading()
+		c.becomeClaiming()
 	case inquiring:
 		c.forgetReports()
 	case active:

@@ -34,6 +34,7 @@ func (c *Coordinator) becomeIdle() {
 		c.notify(Event{Kind: CoordinatorStopped})
 	}
 	c.mode = idle
+	c.releaseLease()
 	c.takeover = takeover{}
 	c.seats, c.moves, c.peers, c.waiters = nil, map[ShardID]*move{}, map[UID]*peer{}, map[ShardID][]UID{}
 	c.homeless, c.opened, c.alloc, c.grouped, c.records, c.locations, c.moving = nil, false, nil, nil, nil, nil, false

@@ -1,11 +1,16 @@
 package protocol
 
-import "github.com/coterie-go/coterie/sharding/allocation"
+import (
+	"time"
+
+	"github.com/coterie-go/coterie/sharding/allocation"
+)
 
 // CoordinatorEffects is what one Step of a Coordinator asks for, to be carried out in the order of the fields. It is valid until the next Step.
 type CoordinatorEffects struct {
 	Write []StateWrite
 	Read  []StateRead
+	Lease []LeaseOp // with Config.CoordinatorLease
 	Send  []Envelope
 	// Consult are questions to the strategy, to be asked beside the coordinator: Advised brings the answer, however late.
 	Consult []*allocation.Consultation
@@ -25,6 +30,7 @@ type RegionEffects struct {
 type ShardEffects struct {
 	Write  []StateWrite
 	Read   []StateRead
+	Lease  []LeaseOp     // with Config.Lease
 	Do     []ShardAction // in this order
 	Reply  []uint64      // the requests of StartEntity that are fulfilled
 	Region []RegionInput // for the region of this node
@@ -56,10 +62,11 @@ type (
 		Shard   ShardID
 		HandOff Token
 	}
-	// StartShard makes a Shard and steps it with Open.
+	// StartShard makes a Shard and steps it with Open and that Wait.
 	StartShard struct {
 		Shard ShardID
 		Token Token
+		Wait  time.Duration
 	}
 	// DrainShard steps the Shard with Drain.
 	DrainShard struct {
@@ -75,7 +82,8 @@ type (
 	ResumeShard struct{ Shard ShardID }
 	// CloseShard drops the Shard machine, which has stopped.
 	CloseShard struct{ Shard ShardID }
-	// KillShard ends all entities of the shard by force and drops the Shard machine.
+	// KillShard ends all entities of the shard by force and drops the Shard machine. If the shard has a lease, it is released when none of its
+	// handlers runs and none of its writes is under way any more.
 	KillShard struct {
 		Shard  ShardID
 		Reason Reason

@@ -10,6 +10,7 @@ func (e *CoordinatorEffects) String() string {
 	var b strings.Builder
 	lines(&b, e.Write)
 	lines(&b, e.Read)
+	lines(&b, e.Lease)
 	lines(&b, e.Send)
 	lines(&b, e.Consult)
 	lines(&b, e.Notify)
@@ -33,6 +34,7 @@ func (e *ShardEffects) String() string {
 	var b strings.Builder
 	lines(&b, e.Write)
 	lines(&b, e.Read)
+	lines(&b, e.Lease)
 	lines(&b, e.Do)
 	for _, r := range e.Reply {
 		fmt.Fprintf(&b, "reply #%d\n", r)
@@ -58,7 +60,13 @@ func (a DropBuffer) String() string { return fmt.Sprintf("drop %v: %v", a.Shard,
 
 func (a SendFence) String() string { return fmt.Sprintf("fence →%v %v %v", a.To, a.Shard, a.HandOff) }
 
-func (a StartShard) String() string { return fmt.Sprintf("start-shard %v@%v", a.Shard, a.Token) }
+func (a StartShard) String() string {
+	s := fmt.Sprintf("start-shard %v@%v", a.Shard, a.Token)
+	if a.Wait > 0 {
+		s += fmt.Sprintf(" in %v", a.Wait)
+	}
+	return s
+}
 
 func (a DrainShard) String() string { return fmt.Sprintf("drain-shard %v %v", a.Shard, a.HandOff) }
 
@@ -83,6 +91,17 @@ func (a StopEntities) String() string { return fmt.Sprintf("stop-entities %v", a
 func (a ForceStopEntities) String() string { return fmt.Sprintf("force-stop-entities %v", a.HandOff) }
 
 func (a ForwardStart) String() string { return "forward-start" + list(a.IDs) }
+
+func (in Open) String() string {
+	if in.Wait > 0 {
+		return fmt.Sprintf("Open{Wait:%v}", in.Wait)
+	}
+	return "Open{}"
+}
+
+func (in ShardWaits) String() string { return fmt.Sprintf("shard-waits %v", in.Shard) }
+
+func (in ShardLost) String() string { return fmt.Sprintf("shard-lost %v", in.Shard) }
 
 func (in ShardStarted) String() string { return fmt.Sprintf("shard-started %v", in.Shard) }
 

@@ -10,27 +10,31 @@ type EventKind uint8
 
 // Kinds of events. Those marked as alarms want a person's eye.
 const (
-	CoordinatorStarted    EventKind = iota + 1 // this node's coordinator acts; Count shards have a home
-	CoordinatorStopped                         // it does not act any more
-	ShardMoved                                 // a hand-off has ended: Shard lives on Peer now
-	HandOffAborted                             // alarm: Shard stays with Peer; Count regions had not answered Begin, or 0: the owner has not stopped
-	DoubleHost                                 // alarm: Peer hosts Shard too; it is told to stop
-	HostElsewhere                              // alarm: this node hosts Shard and learns that Peer is its home: it stops the shard at once
-	RememberedBeyondRange                      // alarm: Shard has remembered ids, but the type has fewer shards now
-	StopForced                                 // alarm: Count entities of Shard did not stop in time and are stopped by force
-	StopStuck                                  // alarm: Count handlers of Shard do not return, so the hand-off cannot end
-	PassivationForced                          // alarm: Entity did not stop in time and is stopped by force
-	StrategyRefused                            // alarm: the strategy named Peer, which is no region that may host, or Shard, which does not exist
-	StrategyFailed                             // alarm: the strategy panicked with Text; the default answers for Shard
-	StrategyStuck                              // alarm: the strategy does not answer; the default does, for Count shards and until it has
-	TypeMismatch                               // alarm: Text says how the settings of Peer and of this node differ, so that they cannot run the type together
+	CoordinatorStarted      EventKind = iota + 1 // this node's coordinator acts; Count shards have a home
+	CoordinatorStopped                           // it does not act any more
+	ShardMoved                                   // a hand-off has ended: Shard lives on Peer now
+	HandOffAborted                               // alarm: Shard stays with Peer; Count regions had not answered Begin, or 0: the owner has not stopped
+	DoubleHost                                   // alarm: Peer hosts Shard too; it is told to stop
+	HostElsewhere                                // alarm: this node hosts Shard and learns that Peer is its home: it stops the shard at once
+	RememberedBeyondRange                        // alarm: Shard has remembered ids, but the type has fewer shards now
+	StopForced                                   // alarm: Count entities of Shard did not stop in time and are stopped by force
+	StopStuck                                    // alarm: Count handlers of Shard do not return, so the hand-off cannot end
+	PassivationForced                            // alarm: Entity did not stop in time and is stopped by force
+	StrategyRefused                              // alarm: the strategy named Peer, which is no region that may host, or Shard, which does not exist
+	StrategyFailed                               // alarm: the strategy panicked with Text; the default answers for Shard
+	StrategyStuck                                // alarm: the strategy does not answer; the default does, for Count shards and until it has
+	TypeMismatch                                 // alarm: Text says how the settings of Peer and of this node differ, so that they cannot run the type together
+	LeaseAwaited                                 // alarm: Shard does not start before it gets its lease; Text says what the store said, nothing: another holds it
+	ShardLeaseLost                               // alarm: Shard has lost its lease and was stopped at once, with Count entities
+	CoordinatorLeaseAwaited                      // alarm: this node's coordinator does not act before it gets its lease; Text as above
+	CoordinatorLeaseLost                         // alarm: it has lost it and does not act any more
 	eventEnd
 )
 
 var eventNames = [eventEnd]string{
 	"", "coordinator-started", "coordinator-stopped", "shard-moved", "hand-off-aborted", "double-host", "host-elsewhere",
 	"remembered-beyond-range", "stop-forced", "stop-stuck", "passivation-forced", "strategy-refused", "strategy-failed", "strategy-stuck",
-	"type-mismatch",
+	"type-mismatch", "lease-awaited", "shard-lease-lost", "coordinator-lease-awaited", "coordinator-lease-lost",
 }
 
 func (k EventKind) String() string {
@@ -55,7 +59,7 @@ type Event struct {
 func (e Event) Alarm() bool {
 	switch e.Kind {
 	case HandOffAborted, DoubleHost, HostElsewhere, RememberedBeyondRange, StopForced, StopStuck, PassivationForced, StrategyRefused, StrategyFailed, StrategyStuck,
-		TypeMismatch:
+		TypeMismatch, LeaseAwaited, ShardLeaseLost, CoordinatorLeaseAwaited, CoordinatorLeaseLost:
 		return true
 	}
 	return false
@@ -70,7 +74,7 @@ func (e Event) String() string {
 	switch e.Kind {
 	case CoordinatorStarted:
 		fmt.Fprintf(&b, " %v shards=%d", e.Token, e.Count)
-	case CoordinatorStopped, TypeMismatch:
+	case CoordinatorStopped, TypeMismatch, CoordinatorLeaseAwaited, CoordinatorLeaseLost:
 	default:
 		fmt.Fprintf(&b, " %v", e.Shard)
 	}

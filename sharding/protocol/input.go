@@ -88,6 +88,10 @@ type (
 	Leave struct{}
 	// Dropped says that this node is no member any more: everything stops at once.
 	Dropped struct{}
+	// ShardWaits says that the shard waits for its lease, and may do so for long. From the Shard.
+	ShardWaits struct{ Shard ShardID }
+	// ShardLost says that the shard has lost its lease and ends at once. From the Shard.
+	ShardLost struct{ Shard ShardID }
 	// ShardStarted says that the shard can deliver. From the Shard.
 	ShardStarted struct{ Shard ShardID }
 	// ShardDrained says that the mailboxes of the shard are empty. From the Shard.
@@ -104,8 +108,8 @@ type (
 
 // Inputs of the Shard.
 type (
-	// Open starts the shard.
-	Open struct{}
+	// Open starts the shard. If it has a lease it asks for that when Wait has passed.
+	Open struct{ Wait time.Duration }
 	// Wake says that a message waits for an entity that is not active. Repeating it does no harm.
 	Wake struct{ ID EntityID }
 	// StartEntity starts an entity without a message; Req is replied when it is active (and remembered). A Req of 0 wants no reply.
@@ -159,6 +163,8 @@ func (Wanted) regionInput()                 {}
 func (Misrouted) regionInput()              {}
 func (Leave) regionInput()                  {}
 func (Dropped) regionInput()                {}
+func (ShardWaits) regionInput()             {}
+func (ShardLost) regionInput()              {}
 func (ShardStarted) regionInput()           {}
 func (ShardDrained) regionInput()           {}
 func (ShardStopped) regionInput()           {}

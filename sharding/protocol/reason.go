@@ -16,11 +16,12 @@ const (
 	DropNoLease                          // this node does not hold its lease
 	DropHomeElsewhere                    // the shard was stopped by force because another node is its home
 	DropNoHome                           // the last node that could host the type has left
+	DropLeaseLost                        // the shard lost its lease
 	reasonEnd
 )
 
 var reasonNames = [reasonEnd]string{
-	"", "buffer full", "hand-off aborted", "node lost", "stopped", "entity stopped", "invalid id", "no lease", "home elsewhere", "no home",
+	"", "buffer full", "hand-off aborted", "node lost", "stopped", "entity stopped", "invalid id", "no lease", "home elsewhere", "no home", "lease lost",
 }
 
 func (r Reason) String() string {

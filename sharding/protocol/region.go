@@ -17,6 +17,8 @@ import (
 //	 ▲                      ▲                          ▲                                          │ ShardDrained
 //	 │ next home known      │ HostShards               └── HostShards with a higher token ──┐     ▼
 //	 └────────────── stopped ◄──────────────────ShardStopped──────────────────────────── stopping
+//	                    ▲
+//	                    └── ShardLost, from wherever it is hosted
 //
 // The route follows from the three, see routeOf. A region that has never been registered routes nothing to other nodes: no hand-off
 // would wait for its fence.
@@ -37,6 +39,7 @@ type Region struct {
 
 	shards []place                 // by ShardID
 	moves  map[ShardID]*giveUp     // phases fencing to stopped, and starting after Begin
+	lost   map[ShardID]time.Time   // when shards have lost their leases here
 	early  map[ShardID]earlyFences // fences whose Begin has not come yet, the latest hand-off of each shard only
 
 	wanted  int // places with messages in their buffers
@@ -71,6 +74,7 @@ type place struct {
 	owner   UID   // whom the fence for barrier goes to
 	host    Token // by which this node hosts; meaningful unless the phase is none or stopped
 	phase   Phase
+	waits   bool // starting, and its lease cannot be had now
 	wanted  bool // the buffer may hold messages
 	route   Route
 }
@@ -94,7 +98,7 @@ func NewRegion(cfg Config, rng *rand.Rand) (*Region, error) {
 	cfg = cfg.withDefaults()
 	return &Region{
 		cfg: cfg, rng: rng, backoff: cfg.RetryInterval / 8,
-		shards: make([]place, cfg.Shards), moves: map[ShardID]*giveUp{}, early: map[ShardID]earlyFences{},
+		shards: make([]place, cfg.Shards), moves: map[ShardID]*giveUp{}, lost: map[ShardID]time.Time{}, early: map[ShardID]earlyFences{},
 	}, nil
 }
 
@@ -129,6 +133,10 @@ func (r *Region) Step(now time.Time, in RegionInput) *RegionEffects {
 		r.onLeave()
 	case Dropped:
 		r.onDropped()
+	case ShardWaits:
+		r.onShardWaits(in.Shard)
+	case ShardLost:
+		r.onShardLost(in.Shard)
 	case ShardStarted:
 		r.onShardStarted(in.Shard)
 	case ShardDrained:
@@ -205,7 +213,7 @@ func (r *Region) setPhase(p *place, to Phase) {
 	if p.phase == PhaseStopped {
 		r.stopped--
 	}
-	p.phase = to
+	p.phase, p.waits = to, false
 	if p.hosts() {
 		r.hosted++
 	}

@@ -120,7 +120,7 @@ func (r *Region) onFence(from UID, f Fence) {
 }
 
 // maybeDrain goes on when all fences are in. A shard that has not started and for which nothing waits is stopped at once; one with waiting
-// messages must start first.
+// messages must start first, unless it cannot, because it waits for its lease: then they go to the next home as they are.
 func (r *Region) maybeDrain(s ShardID, p *place) {
 	g := r.moves[s]
 	if g == nil || len(g.need) > 0 {
@@ -131,7 +131,7 @@ func (r *Region) maybeDrain(s ShardID, p *place) {
 		r.setPhase(p, PhaseDraining)
 		r.publish(s, p)
 		r.do(DrainShard{Shard: s, HandOff: g.id})
-	case p.phase == PhaseStarting && !p.wanted:
+	case p.phase == PhaseStarting && (!p.wanted || p.waits):
 		r.setPhase(p, PhaseStopping)
 		r.publish(s, p)
 		r.do(StopShard{Shard: s, HandOff: g.id})
@@ -156,6 +156,10 @@ func (r *Region) onShardStopped(s ShardID, id Token) {
 		return
 	}
 	r.do(CloseShard{Shard: s})
+	r.becomeStopped(s, p, id)
+}
+
+func (r *Region) becomeStopped(s ShardID, p *place, id Token) {
 	if r.alone {
 		r.setPhase(p, PhaseNone)
 		delete(r.moves, s)

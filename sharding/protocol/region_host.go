@@ -17,7 +17,7 @@ func (r *Region) onHostShards(from UID, m HostShards) {
 		case !ok:
 		case r.alone || r.cfg.Proxy:
 			r.countIgnored()
-		case r.overtaken(p, st.Token):
+		case r.overtaken(p, st.Token) || r.givenUp(p, st):
 			r.counts[countStale]++
 		default:
 			r.host(st, p)
@@ -49,7 +49,7 @@ func (r *Region) host(st ShardToken, p *place) {
 	switch p.phase {
 	case PhaseNone, PhaseStopped:
 		r.setPhase(p, PhaseStarting)
-		r.do(StartShard(st))
+		r.do(StartShard{Shard: st.Shard, Token: st.Token, Wait: r.backoffOf(st.Shard)})
 	case PhaseFencing:
 		r.setPhase(p, PhaseRunning)
 	case PhaseDraining, PhaseStopping:

@@ -14,6 +14,8 @@ import (
 //	                    ▼                   │ Resume                                        ▼
 //	                 stopped ◄── all entities ended, all writes done ──────────────────► stopping
 //
+// With Lease it is leasing before it is loading, until the shard's lease is granted; what loading means for a Stop or a Drain it means then, too.
+//
 // With Remember each id is written before its entity starts, and removed after it was passivated. At most one write is outstanding; what
 // comes meanwhile travels together in the next one. While ids are in the set, the shard itself is in the set of shards with remembered
 // ids: it is added before its first id and removed after its last.
@@ -43,6 +45,7 @@ type Shard struct {
 	forced      bool
 	drainAsked  bool // DrainMailboxes is unanswered
 
+	claim claim // of the shard's lease
 	store shardStore
 
 	counts counters
@@ -52,6 +55,7 @@ type shardPhase uint8
 
 const (
 	shardClosed shardPhase = iota
+	shardLeasing
 	shardLoading
 	shardOpen
 	shardDraining
@@ -60,7 +64,7 @@ const (
 	shardStopped
 )
 
-var shardPhaseNames = [...]string{"closed", "loading", "open", "draining", "drained", "stopping", "stopped"}
+var shardPhaseNames = [...]string{"closed", "leasing", "loading", "open", "draining", "drained", "stopping", "stopped"}
 
 // NewShard makes the machine of one shard. It is closed.
 func NewShard(cfg Config, rng *rand.Rand, shard ShardID) (*Shard, error) {
@@ -76,14 +80,14 @@ func NewShard(cfg Config, rng *rand.Rand, shard ShardID) (*Shard, error) {
 // Step feeds one input. The effects are valid until the next Step.
 func (s *Shard) Step(now time.Time, in ShardInput) *ShardEffects {
 	s.fx = ShardEffects{
-		Write: s.fx.Write[:0], Read: s.fx.Read[:0], Do: s.fx.Do[:0], Reply: s.fx.Reply[:0], Region: s.fx.Region[:0], Notify: s.fx.Notify[:0],
+		Write: s.fx.Write[:0], Read: s.fx.Read[:0], Lease: s.fx.Lease[:0], Do: s.fx.Do[:0], Reply: s.fx.Reply[:0], Region: s.fx.Region[:0], Notify: s.fx.Notify[:0],
 	}
 	s.now = now
 	switch in := in.(type) {
 	case Tick:
 		s.onTick()
 	case Open:
-		s.onOpen()
+		s.onOpen(in.Wait)
 	case Wake:
 		s.onWake(in.ID)
 	case StartEntity:
@@ -108,6 +112,12 @@ func (s *Shard) Step(now time.Time, in ShardInput) *ShardEffects {
 		s.onWrote(in.ID, in.Err)
 	case DidRead:
 		s.onRead(in)
+	case LeaseGranted:
+		s.onLeaseGranted(in.Gen)
+	case LeaseRefused:
+		s.onLeaseRefused(in.Gen, in.Text)
+	case LeaseLost:
+		s.onLeaseLost(in.Gen, in.Text)
 	}
 	s.pump()
 	s.flushStarts()
@@ -119,7 +129,7 @@ func (s *Shard) Step(now time.Time, in ShardInput) *ShardEffects {
 // Deadline is when the shard wants a Tick; the zero time means never.
 func (s *Shard) Deadline() time.Time {
 	var d time.Time
-	for _, t := range [...]time.Time{s.passivating.next(), s.restartDue(), s.recoverAt, s.stopAt, s.store.retryAt, s.store.tidyAt} {
+	for _, t := range [...]time.Time{s.passivating.next(), s.restartDue(), s.recoverAt, s.stopAt, s.store.retryAt, s.store.tidyAt, s.claim.due} {
 		if !t.IsZero() && (d.IsZero() || t.Before(d)) {
 			d = t
 		}
@@ -164,6 +174,9 @@ func (s *Shard) onTick() {
 	}
 	if !s.stopAt.IsZero() && !s.now.Before(s.stopAt) {
 		s.onStopTimeout()
+	}
+	if s.claim.overdue(s.now) {
+		s.onLeaseDue()
 	}
 	s.retryStore()
 	if !s.now.Before(s.store.tidyAt) {

@@ -4,7 +4,7 @@ import "time"
 
 // onDrain stops everything that would start by itself; what has messages is still served.
 func (s *Shard) onDrain(handOff Token) {
-	if s.phase == shardLoading {
+	if s.phase == shardLoading || s.phase == shardLeasing {
 		s.handOff = handOff // when it has opened
 		return
 	}
@@ -52,7 +52,7 @@ func (s *Shard) onMailboxesEmpty(handOff Token) {
 func (s *Shard) onStop(handOff Token) {
 	s.handOff = handOff
 	switch s.phase {
-	case shardClosed, shardLoading, shardStopped:
+	case shardClosed, shardLeasing, shardLoading, shardStopped:
 		s.becomeStopped()
 		return
 	}
@@ -118,12 +118,18 @@ func (s *Shard) maybeStopped() {
 
 func (s *Shard) becomeStopped() {
 	s.phase = shardStopped
+	s.forgetAll()
+	s.releaseLease()
+	s.tell(ShardStopped{Shard: s.id, HandOff: s.handOff})
+}
+
+// forgetAll is the end of everything that the shard knows of its entities.
+func (s *Shard) forgetAll() {
 	s.stopAt, s.recoverAt = time.Time{}, time.Time{}
 	s.changing, s.running = 0, 0
 	clear(s.entities)
 	s.passivating, s.restarting = timers{}, timers{}
 	s.store = shardStore{ids: s.store.ids, suspects: map[EntityID]bool{}}
-	s.tell(ShardStopped{Shard: s.id, HandOff: s.handOff})
 }
 
 // onResume takes a drain or a stop back. What has stopped already starts again if it is remembered or wanted; what is still stopping does
@@ -131,8 +137,8 @@ func (s *Shard) becomeStopped() {
 func (s *Shard) onResume() {
 	switch s.phase {
 	case shardStopped:
-		s.onOpen()
-	case shardLoading:
+		s.onOpen(0)
+	case shardLeasing, shardLoading:
 		s.handOff = Token{}
 	case shardDraining, shardDrained, shardStopping:
 		s.phase, s.handOff = shardOpen, Token{}

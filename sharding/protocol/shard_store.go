@@ -29,12 +29,20 @@ const (
 	indexNo
 )
 
-func (s *Shard) onOpen() {
+func (s *Shard) onOpen(wait time.Duration) {
 	if s.phase != shardClosed && s.phase != shardStopped {
 		s.counts[countIgnored]++
 		return
 	}
 	s.handOff = Token{}
+	if s.cfg.Lease {
+		s.becomeLeasing(wait)
+		return
+	}
+	s.becomeLoading()
+}
+
+func (s *Shard) becomeLoading() {
 	if !s.cfg.Remember {
 		s.becomeOpen()
 		return

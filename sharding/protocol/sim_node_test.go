@@ -57,6 +57,7 @@ func newSimNode(w *world, uid UID, proxy bool) *simNode {
 		Type: "t", Role: "r", Self: uid, Shards: w.opt.shards, Proxy: proxy, Remember: w.opt.remember,
 		RetryInterval: 100 * time.Millisecond, BeginTimeout: time.Second, HandOffTimeout: 3 * time.Second,
 		StopTimeout: 500 * time.Millisecond, PassivationTimeout: 500 * time.Millisecond, RebalanceInterval: 300 * time.Millisecond,
+		Lease: w.opt.leases, CoordinatorLease: w.opt.leases, LeaseRetryInterval: 150 * time.Millisecond,
 		RestartBackoff: 200 * time.Millisecond, Faults: w.opt.faults, Strategy: w.strategy, StrategyTimeout: time.Second,
 	}
 	n := &simNode{
@@ -112,6 +113,7 @@ func (n *simNode) die(why string) {
 	}
 	n.freeze()
 	n.alive, n.lease, n.cut = false, false, true
+	n.w.bequeath(n, why)
 	for _, s := range slices.Sorted(maps.Keys(n.shards)) {
 		for _, id := range slices.Sorted(maps.Keys(n.shards[s].entities)) {
 			n.w.lose(why, len(n.shards[s].entities[id].mailbox))
@@ -176,6 +178,11 @@ func (n *simNode) stepCoordinator(in CoordinatorInput) {
 	if n.coordinator == nil || !n.alive {
 		return
 	}
+	if c := &n.coordinator.claim; c.state == claimHeld && !n.w.holdsLease(coordinatorName, n.coordinator) {
+		if l, is := in.(LeaseLost); !is || l.Gen != c.gen {
+			n.stepCoordinator(LeaseLost{Gen: c.gen})
+		}
+	}
 	fx := n.coordinator.Step(n.w.now, in)
 	n.w.verbose("%v coordinator %T%+v\n%s", n.uid, in, in, fx)
 	n.checked("coordinator", n.coordinator.Check())
@@ -185,6 +192,7 @@ func (n *simNode) stepCoordinator(in CoordinatorInput) {
 	for _, r := range fx.Read {
 		n.w.read(n, r, func(in DidRead) { n.stepCoordinator(in) })
 	}
+	n.leaseOps(coordinatorName, n.coordinator, fx.Lease, func(in any) { n.stepCoordinator(in.(CoordinatorInput)) })
 	n.send(fx.Send)
 	for _, q := range fx.Consult {
 		n.w.after(n.w.thinking(), func() { n.stepCoordinator(Advised{Advice: q.Ask(n.w.strategy)}) })
@@ -212,6 +220,7 @@ func (n *simNode) stepShard(s ShardID, in ShardInput) {
 	for _, r := range fx.Read {
 		n.w.read(n, r, func(in DidRead) { mine(in) })
 	}
+	n.leaseOps(shardName(s), sh, fx.Lease, func(in any) { mine(in.(ShardInput)) })
 	actions, region := slices.Clone(fx.Do), slices.Clone(fx.Region)
 	n.arm("shard"+s.String(), sh.m.Deadline(), func() { mine(Tick{}) })
 	for _, a := range actions {

@@ -129,10 +129,13 @@ func (n *simNode) act(a RegionAction) {
 			n.w.fail("%v: shard %v is made twice", n.uid, a.Shard)
 		}
 		n.shards[a.Shard] = &simShard{m: m, entities: map[EntityID]*simEntity{}}
-		n.stepShard(a.Shard, Open{})
+		n.stepShard(a.Shard, Open{Wait: a.Wait})
 	case DrainShard:
 		n.stepShard(a.Shard, Drain{HandOff: a.HandOff})
 	case StopShard:
+		if n.shards[a.Shard].m.phase == shardLeasing && len(n.buffers[a.Shard]) > 0 {
+			n.w.unordered[a.Shard] = true
+		}
 		n.stepShard(a.Shard, Stop{HandOff: a.HandOff})
 	case ResumeShard:
 		n.stepShard(a.Shard, Resume{})
@@ -142,7 +145,9 @@ func (n *simNode) act(a RegionAction) {
 		}
 		n.closeShard(a.Shard, "close")
 	case KillShard:
+		sh := n.shards[a.Shard]
 		n.closeShard(a.Shard, a.Reason.String())
+		n.retire(a.Shard, sh)
 	default:
 		panic(fmt.Sprintf("%T", a))
 	}
@@ -217,13 +222,16 @@ func (n *simNode) work(s ShardID, sh *simShard, id EntityID, e *simEntity) {
 	}
 	n.w.after(d, func() {
 		e.busy = false
-		if !n.alive || !n.lease || n.shards[s] != sh || !e.alive {
+		if !n.alive || !n.lease || n.shards[s] != sh || !e.alive || !n.allowed(s, sh) {
 			return
 		}
 		m := e.mailbox[0]
 		e.mailbox = e.mailbox[1:]
 		if e.closing {
 			e.mark--
+		}
+		if n.w.opt.leases && !n.w.holdsLease(shardName(s), sh) {
+			n.w.fail("%v handles a message of %v without the lease of shard %v", n.uid, m.stream, s)
 		}
 		n.w.handle(m)
 		n.afterwards(s, sh, id, e)
@@ -267,10 +275,10 @@ func (w *world) handle(m simMsg) {
 	if w.got[m.stream][m.n] {
 		w.fail("message %d of %v is handled twice", m.n, m.stream)
 	}
-	if m.n < w.handled[m.stream] {
+	if m.n < w.handled[m.stream] && !w.unordered[ShardOf(m.to, w.opt.shards)] {
 		w.fail("message %d of %v is handled after %d", m.n, m.stream, w.handled[m.stream])
 	}
-	w.handled[m.stream] = m.n
+	w.handled[m.stream] = max(m.n, w.handled[m.stream])
 	w.got[m.stream][m.n] = true
 }
 
@@ -306,7 +314,7 @@ func (n *simNode) startEntity(s ShardID, sh *simShard, id EntityID) {
 		e = &simEntity{}
 		sh.entities[id] = e
 	}
-	if !n.lease {
+	if !n.lease || !n.allowed(s, sh) {
 		return
 	}
 	if at, ok := n.w.lives[id]; ok {

@@ -39,6 +39,9 @@ type world struct {
 	lost    map[string]int          // messages known to be lost, by reason
 	healed  bool
 
+	store     simStore
+	unordered map[ShardID]bool // shards whose messages may have overtaken each other: a lease was lost, or not to be had before they moved on
+
 	strategy allocation.Strategy
 	verbose  func(string, ...any)
 	err      error
@@ -64,6 +67,8 @@ type simOptions struct {
 	slow                             bool // handlers that stall beyond the stop timeout
 	strategies                       bool // the seed draws one of all strategies, a user's wild one among them
 	passivate                        int  // percent of handled messages after which an idle entity passivates; default 2
+	leases                           bool // of shards and the coordinator, some of which somebody outside takes
+	noGate                           bool // the runtime does not look at leases
 	faults                           Faults
 }
 
@@ -94,6 +99,7 @@ func newWorld(seed uint64, opt simOptions) *world {
 		nodes: map[UID]*simNode{}, nextUID: 1, table: map[ShardID]Entry{}, regions: map[UID]bool{},
 		ids: map[ShardID]*simSet[EntityID]{}, lives: map[EntityID]UID{},
 		sent: map[stream]int{}, handled: map[stream]int{}, got: map[stream]map[int]bool{}, lost: map[string]int{},
+		store: newSimStore(), unordered: map[ShardID]bool{},
 		verbose: func(string, ...any) {}, view: &membership.View{Epoch: 1},
 	}
 	if opt.strategies {

@@ -52,6 +52,7 @@ func (st *stage) coordinator(a *actor, in CoordinatorInput) {
 	for _, r := range fx.Read {
 		st.read(r, func(in DidRead) { st.coordinator(a, in) })
 	}
+	st.coordinatorLease(a, fx.Lease)
 	st.sendAll(a, fx.Send)
 }
 
@@ -164,7 +165,7 @@ func (st *stage) act(a *actor, act RegionAction) {
 			panic(err)
 		}
 		a.shards[act.Shard], a.alive[act.Shard] = m, map[EntityID]bool{}
-		st.shard(a, act.Shard, Open{})
+		st.shard(a, act.Shard, Open{Wait: act.Wait})
 	case DrainShard:
 		st.shard(a, act.Shard, Drain{HandOff: act.HandOff})
 	case StopShard:
@@ -175,6 +176,9 @@ func (st *stage) act(a *actor, act RegionAction) {
 		delete(a.shards, act.Shard)
 	case KillShard:
 		delete(a.shards, act.Shard)
+		if l := st.lent[shardName(act.Shard)]; l.who == fmt.Sprint(a.uid) {
+			delete(st.lent, shardName(act.Shard)) // none of its handlers runs
+		}
 	}
 }
 
@@ -196,6 +200,7 @@ func (st *stage) shard(a *actor, s ShardID, in ShardInput) {
 	for _, r := range fx.Read {
 		st.read(r, func(in DidRead) { mine(in) })
 	}
+	st.shardLease(a, s, fx.Lease, mine)
 	for _, act := range slices.Clone(fx.Do) {
 		st.shardAct(a, s, act, mine)
 	}

@@ -26,7 +26,8 @@ type stage struct {
 	held  []heldItem
 	fail  map[string]bool // kinds of state whose writes fail
 	table map[ShardID]Entry
-	set   map[UID]bool // regions
+	set   map[UID]bool    // regions
+	lent  map[string]lent // leases
 	index map[ShardID]bool
 	ids   map[ShardID]map[EntityID]bool
 	epoch membership.Epoch
@@ -50,7 +51,7 @@ func newStage(out *bytes.Buffer) *stage {
 	return &stage{
 		out: out, now: time.Unix(0, 0), cfg: Config{Type: "t", Role: "r", Shards: 4, RebalanceInterval: -1, ShardOf: lastDigit},
 		nodes: map[UID]*actor{}, hold: map[string]bool{},
-		fail: map[string]bool{}, table: map[ShardID]Entry{}, set: map[UID]bool{}, index: map[ShardID]bool{}, ids: map[ShardID]map[EntityID]bool{},
+		fail: map[string]bool{}, table: map[ShardID]Entry{}, lent: map[string]lent{}, set: map[UID]bool{}, index: map[ShardID]bool{}, ids: map[ShardID]map[EntityID]bool{},
 	}
 }
 
@@ -104,6 +105,10 @@ func (st *stage) command(f []string) error {
 		shard, rest, _ := strings.Cut(args[0], "→")
 		home, tok, _ := strings.Cut(rest, "@")
 		st.apply(StateWrite{Kind: StateHomes, Homes: []Entry{{Shard: number32(shard), Home: UID(number32(home)), Token: tokenOf(tok)}}})
+	case "occupy":
+		st.occupy(args)
+	case "vacate":
+		st.vacate(args)
 	case "inject":
 		return st.inject(args)
 	case "tick":
@@ -132,6 +137,10 @@ func (st *stage) configure(args []string) error {
 		switch k {
 		case "shards":
 			st.cfg.Shards = int(number32(v))
+		case "leases":
+			st.cfg.Lease = true
+		case "coordinatorlease":
+			st.cfg.CoordinatorLease = true
 		case "remember":
 			st.cfg.Remember = true
 		case "minregions":

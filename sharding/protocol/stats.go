@@ -15,23 +15,26 @@ func (c Counter) String() string { return fmt.Sprintf("%s=%d", c.Name, c.Count) 
 type counted uint8
 
 const (
-	countStale      counted = iota // commands and reports whose token was overtaken
-	countLate                      // reports about a hand-off that is over
-	countForeign                   // reports from a node that has no say in the matter
-	countNotActing                 // messages to a coordinator that does not act, or has no lease
-	countOutOfRange                // shards beyond the number of shards
-	countNoLease                   // commands to a region without a lease
-	countRetries                   // repetitions of what was not answered
-	countHandOffs                  // hand-offs begun
-	countAborts                    // hand-offs aborted
-	countIgnored                   // requests that do not fit the state, such as a second Passivate
-	countStrategy                  // what a strategy did wrong
-	countStateError                // reads and writes that failed and are repeated
+	countStale        counted = iota // commands and reports whose token was overtaken
+	countLate                        // reports about a hand-off that is over
+	countForeign                     // reports from a node that has no say in the matter
+	countNotActing                   // messages to a coordinator that does not act, or has no lease
+	countOutOfRange                  // shards beyond the number of shards
+	countNoLease                     // commands to a region without a lease
+	countRetries                     // repetitions of what was not answered
+	countHandOffs                    // hand-offs begun
+	countAborts                      // hand-offs aborted
+	countIgnored                     // requests that do not fit the state, such as a second Passivate
+	countStrategy                    // what a strategy did wrong
+	countStateError                  // reads and writes that failed and are repeated
+	countLeaseRefused                // tries to acquire a lease that were in vain
+	countLeaseLost                   // leases that were lost
 	countedEnd
 )
 
 var countedNames = [countedEnd]string{
 	"stale", "late", "foreign", "not-acting", "out-of-range", "no-lease", "retries", "hand-offs", "aborts", "ignored", "strategy-faults", "state-errors",
+	"lease-refused", "lease-lost",
 }
 
 type counters [countedEnd]uint64

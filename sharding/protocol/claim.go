@@ -1,0 +1,129 @@
+package protocol
+
+import (
+	"fmt"
+	"time"
+)
+
+// LeaseOp is what a Shard or a Coordinator wants of its lease in the store outside of the cluster (Config.Lease, Config.CoordinatorLease). The operations of
+// one lease are carried out in order, each after the one before has ended, and never while anybody waits.
+type LeaseOp struct {
+	// Acquire: try once to become the holder; LeaseGranted or LeaseRefused answers, and LeaseLost if it is over before Release. Else: give back what
+	// was got, or will have been got by then.
+	Acquire bool
+	// Gen is the acquisition's; answers name it.
+	Gen uint64
+}
+
+// String prints the operation.
+func (o LeaseOp) String() string {
+	if o.Acquire {
+		return fmt.Sprintf("lease acquire #%d", o.Gen)
+	}
+	return fmt.Sprintf("lease release #%d", o.Gen)
+}
+
+// Inputs about a lease, for Shard and Coordinator.
+type (
+	// LeaseGranted says that the lease is held.
+	LeaseGranted struct{ Gen uint64 }
+	// LeaseRefused says that another holds it, or, with the text of an error, that the store cannot be used.
+	LeaseRefused struct {
+		Gen  uint64
+		Text string
+	}
+	// LeaseLost says that it is not held any more although it was not released.
+	LeaseLost struct {
+		Gen  uint64
+		Text string
+	}
+)
+
+func (LeaseGranted) shardInput()       {}
+func (LeaseGranted) coordinatorInput() {}
+func (LeaseRefused) shardInput()       {}
+func (LeaseRefused) coordinatorInput() {}
+func (LeaseLost) shardInput()          {}
+func (LeaseLost) coordinatorInput()    {}
+
+// claim is what a machine knows of its lease.
+//
+//	none ──acquire──► asked ──granted──► held
+//	 ▲ ▲                │ ▲                │
+//	 │ │         refused│ │interval        │ lost
+//	 │ │                ▼ │                │
+//	 │ └── release ── refused              │
+//	 └─────────────────────────────────────┘
+type claim struct {
+	state claimState
+	gen   uint64
+	due   time.Time // refused: when to try again; asked: when it is said that it takes long
+	said  bool      // that it is waited for
+}
+
+type claimState uint8
+
+const (
+	claimNone claimState = iota
+	claimAsked
+	claimRefused
+	claimHeld
+)
+
+var claimNames = [...]string{"none", "asked", "refused", "held"}
+
+// acquire tries. An answer that takes as long as the pause between two tries is taken for a refusal as far as others wait for it.
+func (c *claim) acquire(now time.Time, interval time.Duration) LeaseOp {
+	c.gen++
+	c.state, c.due = claimAsked, now.Add(interval)
+	return LeaseOp{Acquire: true, Gen: c.gen}
+}
+
+// postpone makes the first try come later.
+func (c *claim) postpone(at time.Time) {
+	c.state, c.due = claimRefused, at
+}
+
+// release gives back what is held or may come to be; ok is false when that is nothing.
+func (c *claim) release() (op LeaseOp, ok bool) {
+	op, ok = LeaseOp{Gen: c.gen}, c.state == claimAsked || c.state == claimHeld
+	c.state, c.due, c.said = claimNone, time.Time{}, false
+	return op, ok
+}
+
+// granted says whether the answer is the one that is awaited.
+func (c *claim) granted(gen uint64) bool {
+	if c.state != claimAsked || gen != c.gen {
+		return false
+	}
+	c.state, c.due, c.said = claimHeld, time.Time{}, false
+	return true
+}
+
+// refused likewise.
+func (c *claim) refused(gen uint64, now time.Time, interval time.Duration) bool {
+	if c.state != claimAsked || gen != c.gen {
+		return false
+	}
+	c.state, c.due = claimRefused, now.Add(interval)
+	return true
+}
+
+// lost says whether what was held is not held any more. A loss may be heard of before the grant; then it is a refusal.
+func (c *claim) lost(gen uint64) bool {
+	if c.state != claimHeld || gen != c.gen {
+		return false
+	}
+	c.state = claimNone
+	return true
+}
+
+// overdue says whether something is due: a try, or to say that the present one takes long.
+func (c *claim) overdue(now time.Time) bool { return !c.due.IsZero() && !now.Before(c.due) }
+
+// longing says, once, that the lease is waited for.
+func (c *claim) longing() bool {
+	first := !c.said
+	c.said = true
+	return first
+}

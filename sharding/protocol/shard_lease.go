@@ -1,0 +1,81 @@
+package protocol
+
+import "time"
+
+// With Config.Lease a shard has a lease of its own, in a store outside of the cluster: it loads nothing and starts nobody before that is granted. While
+// another holds it the shard tries again and again, and tells its region, which then answers a hand-off at once. A lost lease ends the shard at once.
+
+// becomeLeasing asks for the lease, not before wait has passed.
+func (s *Shard) becomeLeasing(wait time.Duration) {
+	s.phase = shardLeasing
+	if wait > 0 {
+		s.claim.postpone(s.now.Add(wait))
+		s.waits("the lease was lost a moment ago")
+		return
+	}
+	s.acquire()
+}
+
+func (s *Shard) acquire() {
+	s.fx.Lease = append(s.fx.Lease, s.claim.acquire(s.now, s.cfg.LeaseRetryInterval))
+}
+
+// releaseLease comes after the last entity has stopped and the last write is done.
+func (s *Shard) releaseLease() {
+	if op, ok := s.claim.release(); ok {
+		s.fx.Lease = append(s.fx.Lease, op)
+	}
+}
+
+func (s *Shard) onLeaseGranted(gen uint64) {
+	if !s.claim.granted(gen) {
+		s.counts[countLate]++
+		return
+	}
+	s.becomeLoading()
+}
+
+func (s *Shard) onLeaseRefused(gen uint64, text string) {
+	if !s.claim.refused(gen, s.now, s.cfg.LeaseRetryInterval) {
+		s.counts[countLate]++
+		return
+	}
+	s.counts[countLeaseRefused]++
+	s.waits(text)
+}
+
+// waits tells the region, once per wait, that it may take long.
+func (s *Shard) waits(text string) {
+	if s.claim.longing() {
+		s.notify(Event{Kind: LeaseAwaited, Text: text})
+		s.tell(ShardWaits{Shard: s.id})
+	}
+}
+
+// onLeaseDue tries again, or says that the present try takes long.
+func (s *Shard) onLeaseDue() {
+	switch {
+	case s.claim.state == claimRefused:
+		s.acquire()
+	default:
+		s.claim.due = time.Time{}
+		s.waits("the store does not answer")
+	}
+}
+
+// onLeaseLost ends the shard as it stands. The runtime lets none of its entities do anything since it knows, so there is nothing to wait for.
+func (s *Shard) onLeaseLost(gen uint64, text string) {
+	switch {
+	case s.claim.state == claimAsked && gen == s.claim.gen:
+		s.onLeaseRefused(gen, text)
+	case s.cfg.Faults.KeepLostLease:
+	case s.claim.lost(gen):
+		s.counts[countLeaseLost]++
+		s.notify(Event{Kind: ShardLeaseLost, Count: s.running, Text: text})
+		s.phase = shardStopped
+		s.forgetAll()
+		s.tell(ShardLost{Shard: s.id})
+	default:
+		s.counts[countLate]++
+	}
+}
