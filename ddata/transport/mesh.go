@@ -76,6 +76,9 @@ func Listen(ctx context.Context, cfg Config) (*Mesh, error) {
 		return nil, listenError(cfg.Bind, err)
 	}
 	addr, err := advertised(cfg, ln.Addr().String())
+	if err == nil {
+		err = checkOwn(cfg.TLS, addr)
+	}
 	if err != nil {
 		ln.Close()
 		return nil, err

@@ -3,6 +3,7 @@ package transport
 import (
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
@@ -37,16 +38,46 @@ func (m *Mesh) fits(conn net.Conn, addr string) error {
 	if !ok {
 		return nil
 	}
+	shown := tc.ConnectionState().PeerCertificates
+	if len(shown) == 0 { // the configuration has ways of its own
+		return nil
+	}
+	if err := goodFor(m.cfg.TLS, shown[0], addr); err != nil {
+		return ErrRefused{Reason: RefusedTLS, Text: fmt.Sprintf("the node says that it listens at %s, and its certificate is not good for that: %v", addr, err)}
+	}
+	return nil
+}
+
+// goodFor says whether who dials addr accepts the certificate of who listens there, as far as its names go.
+func goodFor(t TLS, shown *x509.Certificate, addr string) error {
 	host, _, err := net.SplitHostPort(addr)
 	if err != nil {
 		return err
 	}
-	want, shown := m.cfg.TLS.Client(host), tc.ConnectionState().PeerCertificates
-	if want.InsecureSkipVerify || want.ServerName == "" || len(shown) == 0 { // it has ways of its own
+	want := t.Client(host)
+	if want.InsecureSkipVerify || want.ServerName == "" { // it has ways of its own
 		return nil
 	}
-	if err := shown[0].VerifyHostname(want.ServerName); err != nil {
-		return ErrRefused{Reason: RefusedTLS, Text: fmt.Sprintf("the node says that it listens at %s, and its certificate is not good for that: %v", addr, err)}
+	return shown.VerifyHostname(want.ServerName)
+}
+
+// checkOwn finds a certificate of this node with which nobody would accept it at the address that it advertises. One that is made anew for each
+// connection is not looked at.
+func checkOwn(t TLS, addr string) error {
+	if t == nil {
+		return nil
+	}
+	own := t.Server()
+	if own == nil || len(own.Certificates) == 0 || len(own.Certificates[0].Certificate) == 0 {
+		return nil
+	}
+	shown, err := x509.ParseCertificate(own.Certificates[0].Certificate[0])
+	if err == nil {
+		err = goodFor(t, shown, addr)
+	}
+	if err != nil {
+		return fmt.Errorf("transport: config: TLS: this node's certificate is not good for %s, which it advertises: %w; give it one for that host, or "+
+			"another Advertise", addr, err)
 	}
 	return nil
 }

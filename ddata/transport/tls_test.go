@@ -59,14 +59,28 @@ func TestTLSStranger(t *testing.T) {
 	}
 }
 
-// A certificate that is not good for the address at which its node listens is refused when it dials, as it would be when it is dialled.
+// A node whose certificate is not good for the address that it advertises does not start.
+func TestTLSOfNoUse(t *testing.T) {
+	authority := pkitest.NewAuthority(t)
+	_, err := transport.Listen(t.Context(), transport.Config{
+		Cluster: "c", Self: 1, Bind: "127.0.0.1:0", TLS: authority.Identity(pkitest.Node{IPs: []net.IP{net.IPv4(10, 9, 9, 9)}}),
+	})
+	if err == nil || !strings.Contains(err.Error(), "10.9.9.9") || !strings.Contains(err.Error(), "another Advertise") {
+		t.Errorf("started with %v", err)
+	}
+}
+
+// A certificate that is not good for the address at which its node listens is refused when it dials, as it would be when it is dialled. Here it is
+// renewed for the worse after the start.
 func TestTLSOfAnotherName(t *testing.T) {
 	authority := pkitest.NewAuthority(t)
 	told := make(chan transport.Refusal, 10)
 	hears := func(r transport.Refusal) { told <- r }
 	a := listen(t, transport.Config{Self: 1, Bind: "127.0.0.1:0", TLS: authority.Identity(pkitest.Node{}), OnRefused: hears})
-	elsewhere := authority.Identity(pkitest.Node{IPs: []net.IP{net.IPv4(10, 9, 9, 9)}})
-	b := listen(t, transport.Config{Self: 2, Bind: "127.0.0.1:0", TLS: elsewhere, OnRefused: hears})
+	var elsewhere renewing
+	elsewhere.Store(authority.Identity(pkitest.Node{}))
+	b := listen(t, transport.Config{Self: 2, Bind: "127.0.0.1:0", TLS: &elsewhere, OnRefused: hears})
+	elsewhere.Store(authority.Identity(pkitest.Node{IPs: []net.IP{net.IPv4(10, 9, 9, 9)}}))
 	if err := b.SendAddr(a.Addr(), 1, []byte("let me in")); err != nil {
 		t.Fatal(err)
 	}
