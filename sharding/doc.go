@@ -48,6 +48,13 @@
 // shard counts its messages and the time of its handlers, once per turn of a worker, and the regions report them. ExternalClient says where
 // shards shall live to types whose strategy is allocation.External.
 //
+// # Shutting down
+//
+// ddata.Node.Leave hands the shards of its node over; Region.Close ends one region without. Before a whole cluster is stopped, ddata.Node.PrepareForShutdown
+// on one node tells it: from then on nothing is balanced or handed over, a shard that has lost its home gets no other, and each node that leaves stops its
+// entities in place, with their Stop. A shard that never had a home still gets one. Messages for what has stopped are dropped with DropStopped when the
+// region ends. Remembered ids stay, and start with the next start of the cluster.
+//
 // # Passivation
 //
 // EntityType.Passivation says who is passivated without asking for it: by default those that saw no message for two minutes. With an ActiveEntityLimit

@@ -53,8 +53,8 @@ func (c *Coordinator) Check() error {
 }
 
 func (c *Coordinator) checkSeat(f *faultList, s ShardID, st *seat) {
-	f.check((st.home != 0) == (st.state > seatWanted), "shard %v is %s with home %v", s, seatNames[st.state], st.home)
-	f.check(st.state <= seatWanted || !st.token.IsZero(), "shard %v is %s without a token", s, seatNames[st.state])
+	f.check((st.home != 0) == (st.state > seatEnded), "shard %v is %s with home %v", s, seatNames[st.state], st.home)
+	f.check(st.state <= seatEnded || !st.token.IsZero(), "shard %v is %s without a token", s, seatNames[st.state])
 	moving := st.state == seatFencing || st.state == seatStopping
 	f.check(moving == (c.moves[s] != nil), "shard %v is %s, hand-off %v", s, seatNames[st.state], c.moves[s] != nil)
 	if m := c.moves[s]; m != nil {

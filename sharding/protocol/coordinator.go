@@ -25,7 +25,7 @@ import (
 //	                   │                     └────────────── abort: the same home ◄─────┼────────────────┴──────────────────────────────┤
 //	                   └──────────────────── the home left the view ◄───────────────────┴───────────────────────── the owner has stopped
 //
-// Nothing waits for anything else: thousands of shards may be in each state. What is told to one node in one Step travels in one message.
+// In a view that is Closing no hand-off begins, and a shard that has lost its home is ended instead of wanted. Nothing waits for anything else: thousands of shards may be in each state. What is told to one node in one Step travels in one message.
 type Coordinator struct {
 	cfg Config
 	rng *rand.Rand
@@ -90,6 +90,7 @@ type seatState uint8
 const (
 	seatEmpty seatState = iota
 	seatWanted
+	seatEnded // its home has stopped it, or is gone, while the cluster shuts down: it gets no other
 	seatWriting
 	seatHosting
 	seatHosted
@@ -97,14 +98,14 @@ const (
 	seatStopping
 )
 
-var seatNames = [...]string{"empty", "wanted", "writing", "hosting", "hosted", "fencing", "stopping"}
+var seatNames = [...]string{"empty", "wanted", "ended", "writing", "hosting", "hosted", "fencing", "stopping"}
 
 // seat is what the coordinator knows of one shard.
 type seat struct {
 	state seatState
 	moved bool   // a hand-off or the loss of its home brought it here, and its next home has not answered yet
 	sent  uint32 // the tick in which the last command about it was sent
-	home  UID    // 0 when empty or wanted; the owner while fencing and stopping
+	home  UID    // 0 when empty, wanted or ended; the owner while fencing and stopping
 	token Token  // of the table entry
 }
 
@@ -215,7 +216,7 @@ func (c *Coordinator) onReceive(from UID, m Message) {
 	case ShardsStopped:
 		c.onShardsStopped(from, m.Shards)
 	case LeaveRequest:
-		c.onLeaveRequest(from, m.Left)
+		c.onLeaveRequest(from, m)
 	case Loads:
 		c.onLoads(from, m)
 	case Report:

@@ -23,6 +23,9 @@ func (c *Coordinator) onGetHomes(from UID, shards []ShardID) {
 			continue
 		case seatEmpty:
 			c.want(s)
+		case seatEnded:
+			c.counts[countIgnored]++
+			continue
 		}
 		if !slices.Contains(c.waiters[s], from) {
 			c.waiters[s] = append(c.waiters[s], from)
@@ -44,7 +47,7 @@ func (c *Coordinator) onRemembered(shards []ShardID) {
 			c.notify(Event{Kind: RememberedBeyondRange, Shard: s})
 			continue
 		}
-		if c.seats[s].state == seatEmpty {
+		if c.seats[s].state == seatEmpty && !c.view.Closing {
 			c.want(s)
 		}
 	}
@@ -56,6 +59,18 @@ func (c *Coordinator) want(s ShardID) {
 	c.unseat(s)
 	c.seats[s].state = seatWanted
 	c.homeless = append(c.homeless, s)
+}
+
+// lose takes a shard from a home that does not host it any more. It gets another, unless the whole cluster shuts down: then it is stopped where it was.
+func (c *Coordinator) lose(s ShardID, closing bool) {
+	if !closing {
+		c.seats[s].moved = true
+		c.want(s)
+		return
+	}
+	c.unseat(s)
+	c.seats[s] = seat{state: seatEnded, token: c.seats[s].token}
+	delete(c.waiters, s)
 }
 
 // unseat takes a shard out of its home's load and out of a hand-off.
@@ -192,7 +207,7 @@ func (c *Coordinator) onStarted(from UID, sts []ShardToken) {
 			st.moved = false
 			c.notify(Event{Kind: ShardMoved, Shard: t.Shard, Peer: from, Token: t.Token})
 		}
-		if p := c.peers[from]; p != nil && p.leaving && !c.now.Before(p.drainAt) && c.mayAllocate() {
+		if p := c.peers[from]; p != nil && p.leaving && !c.view.Closing && !c.now.Before(p.drainAt) && c.mayAllocate() {
 			c.startMove(t.Shard)
 		}
 	}
@@ -221,10 +236,12 @@ func (c *Coordinator) onTable(es []Entry) {
 		}
 		c.counts[countForeign]++
 		c.surpass(e.Token)
-		switch st.state {
-		case seatEmpty:
+		switch {
+		case st.state == seatEmpty && c.view.Closing:
+			c.lose(e.Shard, true)
+		case st.state == seatEmpty:
 			c.want(e.Shard)
-		case seatHosting, seatHosted:
+		case st.state == seatHosting || st.state == seatHosted:
 			c.place(e.Shard, st.home)
 		}
 	}

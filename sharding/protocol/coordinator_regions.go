@@ -66,9 +66,8 @@ func (c *Coordinator) dropGone() {
 	c.writeRegions(nil, gone)
 	for i := range c.seats {
 		if st := &c.seats[i]; st.home != 0 && !c.view.Has(st.home) {
-			st.moved = true
 			c.rests(ShardID(i))
-			c.want(ShardID(i))
+			c.lose(ShardID(i), c.view.Closing)
 		}
 	}
 	for _, s := range slices.Sorted(maps.Keys(c.moves)) {
@@ -181,26 +180,25 @@ func (c *Coordinator) writeRegions(add, remove []UID) {
 }
 
 // onLeaveRequest moves the shards of a leaving region away, or tells it that there is nobody to take them.
-func (c *Coordinator) onLeaveRequest(from UID, left bool) {
+func (c *Coordinator) onLeaveRequest(from UID, m LeaveRequest) {
 	p := c.peers[from]
 	if p == nil {
 		c.out.send(from, LeaveReply{Done: true})
 		return
 	}
-	p.leaving, p.left = true, p.left || left
+	p.leaving, p.left = true, p.left || m.Left
 	c.regionsChanged()
 	switch {
-	case left:
+	case m.Left:
 		for i := range c.seats {
-			if st := &c.seats[i]; st.home == from {
-				st.moved = true
-				c.want(ShardID(i))
+			if c.seats[i].home == from {
+				c.lose(ShardID(i), m.Closing || c.view.Closing)
 			}
 		}
 		c.allocateHomeless()
 	case !slices.ContainsFunc(c.seats, func(st seat) bool { return st.home == from }):
 		c.out.send(from, LeaveReply{Done: true})
-	case c.nobodyElse():
+	case c.view.Closing || c.nobodyElse():
 		c.out.send(from, LeaveReply{Alone: true})
 	default:
 		c.drain(p)
@@ -225,7 +223,7 @@ func (c *Coordinator) drainLeaving() {
 
 // drain moves every shard of a region away, all at one time.
 func (c *Coordinator) drain(p *peer) {
-	if c.now.Before(p.drainAt) || p.count == 0 || !c.mayAllocate() {
+	if c.view.Closing || c.now.Before(p.drainAt) || p.count == 0 || !c.mayAllocate() {
 		return
 	}
 	for i := range c.seats {

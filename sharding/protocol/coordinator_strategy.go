@@ -173,7 +173,7 @@ func (c *Coordinator) moveAll(shards []ShardID) {
 
 // mayRebalance says whether it is a good time to move what could as well stay.
 func (c *Coordinator) mayRebalance() bool {
-	return c.mode == active && c.lease && c.mayAllocate() && !c.now.Before(c.regionsAt.Add(c.cfg.RebalanceDelay)) && c.steady()
+	return c.mode == active && c.lease && !c.view.Closing && c.mayAllocate() && !c.now.Before(c.regionsAt.Add(c.cfg.RebalanceDelay)) && c.steady()
 }
 
 // steady is the gates of rebalancing: one app version among the regions, nobody unreachable, nobody joining.

@@ -339,6 +339,12 @@ func TestRegionReportsLoads(t *testing.T) {
 	}
 }
 
+// closing makes a view one in which the whole cluster shuts down.
+func closing(v *membership.View) *membership.View {
+	v.Closing = true
+	return v
+}
+
 func newRand() *rand.Rand { return rand.New(rand.NewPCG(1, 1)) }
 
 // TestLeaveMovesNothingElse: a region that leaves gives its own shards away, once, and nothing else moves, while it goes and after.

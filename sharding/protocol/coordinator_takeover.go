@@ -309,6 +309,8 @@ func (c *Coordinator) settle(s ShardID, f *finding) {
 		st.moved = true
 		c.place(s, f.host)
 	case f.entry.Home == 0 && f.barrier.IsZero():
+	case c.view.Closing:
+		c.lose(s, true)
 	case f.entry.Home != 0 && !f.entry.Token.Less(f.barrier) && c.peers[f.entry.Home] != nil:
 		st.moved = true
 		c.place(s, f.entry.Home)

@@ -47,6 +47,12 @@
 // hand-offs in progress, and a region does not follow what its copy of the table says about the time before, unless the coordinator
 // confirms it: the copy may lag behind hand-offs in which it had no fence to send.
 //
+// # Shutdown of the whole cluster
+//
+// In a view that is Closing no hand-off begins, and who loses its home is not wanted any more. A region whose node leaves then stops its shards without
+// asking and without fences, and says Left when it hosts nothing; it still answers every Begin, for hand-offs that had begun end as they
+// would. The word travels in the chain of views, so a coordinator that sees the member gone has seen it; what a region says before, says it too.
+//
 // # Strategies
 //
 // The coordinator asks an allocation.Strategy for homes and for moves. Those of package allocation answer within Step; any other is asked by the driver, with

@@ -92,8 +92,8 @@ type (
 		Shards []ShardLoad
 	}
 	// LeaveRequest asks the coordinator to move all shards away from the sender. It is repeated until the answer is Done or Alone. With
-	// Left set it says that the sender, which was alone, hosts nothing and never will.
-	LeaveRequest struct{ Left bool }
+	// Left set it says that the sender, which was alone, hosts nothing and never will; Closing then says that it stopped because the whole cluster does.
+	LeaveRequest struct{ Left, Closing bool }
 )
 
 // Messages to a region.

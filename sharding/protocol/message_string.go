@@ -133,10 +133,14 @@ func (l ShardLoad) String() string {
 }
 
 func (m LeaveRequest) String() string {
+	s := "leave-request"
 	if m.Left {
-		return "leave-request left"
+		s += " left"
 	}
-	return "leave-request"
+	if m.Closing {
+		s += " closing"
+	}
+	return s
 }
 
 func (m Report) String() string {

@@ -45,8 +45,9 @@ func (r *Region) onBegin(from UID, moves []Move, regions []UID) {
 
 // beginOwner starts to give the shard up. It answers whether nothing of the shard runs here, so that it is given up already.
 func (r *Region) beginOwner(m Move, p *place, regions []UID) bool {
-	if r.alone && p.hosts() {
-		return false // it is stopping; the Begin will be repeated
+	if r.alone {
+		r.publish(m.Shard, p)
+		return !p.hosts() // else it is stopping; the Begin will be repeated
 	}
 	switch p.phase {
 	case PhaseNone, PhaseStopped:

@@ -7,7 +7,7 @@ func (r *Region) onHostShards(from UID, m HostShards) {
 		return
 	}
 	if r.left {
-		r.send(from, LeaveRequest{Left: true})
+		r.send(from, r.leaveRequest())
 		return
 	}
 	var started []ShardToken

@@ -27,6 +27,9 @@ func (r *Region) onInstall(v *membership.View) {
 		r.backoff = r.cfg.RetryInterval / 8
 		r.retryAt = time.Time{}
 	}
+	if r.leaving && !r.left && r.closing() {
+		r.becomeAlone()
+	}
 	r.publishAll()
 	for _, s := range slices.Sorted(maps.Keys(r.moves)) {
 		g := r.moves[s]
@@ -132,15 +135,29 @@ func (r *Region) onLeave() {
 		return
 	}
 	r.leaving = true
+	if r.closing() {
+		r.becomeAlone()
+		return
+	}
 	if r.known && r.hosted+r.stopped > 0 {
 		r.send(r.coordinator, LeaveRequest{})
 	}
 }
 
-// onLeaveReply stops everything here when nobody can take it. There is no one to fence.
+// onLeaveReply stops everything here when nobody can take it. There is no one to fence, or nobody who would send anything on.
 func (r *Region) onLeaveReply(m LeaveReply) {
 	r.released = r.released || m.Done && r.leaving
-	if !m.Alone || !r.leaving || r.alone || r.left {
+	if m.Alone && r.leaving && !r.left {
+		r.becomeAlone()
+	}
+}
+
+// closing says whether the whole cluster shuts down.
+func (r *Region) closing() bool { return r.view != nil && r.view.Closing }
+
+// becomeAlone stops everything here, where it is: nobody can take it, or nobody shall.
+func (r *Region) becomeAlone() {
+	if r.alone {
 		return
 	}
 	r.alone = true
@@ -186,8 +203,13 @@ func (r *Region) maybeLeft() {
 	r.left = true
 	r.fx.Left = true
 	if r.alone && r.coordinator != 0 {
-		r.send(r.coordinator, LeaveRequest{Left: true})
+		r.send(r.coordinator, r.leaveRequest())
 	}
+}
+
+// leaveRequest asks for the next homes of what is here, or says that nothing is.
+func (r *Region) leaveRequest() LeaveRequest {
+	return LeaveRequest{Left: r.left, Closing: r.left && r.closing()}
 }
 
 func (r *Region) onTick() {

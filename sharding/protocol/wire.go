@@ -18,7 +18,7 @@ import (
 //	Started, BeginAck, ShardsStopped, HostShards             [[shard, epoch, up, seq, …]]
 //	Report        [[epoch, up, seq], proxy, leaving, part, parts, shards, hash, [shard, phase, epoch, up, seq, epoch, up, seq, …]]
 //	Loads         [milliseconds, [shard, messages, microseconds, entities, …]]
-//	LeaveRequest  [left, false, false]                       LeaveReply    [done, alone, false]
+//	LeaveRequest  [left, closing, false]                     LeaveReply    [done, alone, false]
 //	Registered    [[epoch, up, seq, epoch, up, seq], [shard, epoch, up, seq, owner, …]]
 //	Refused       [[shards, hash]]
 //	Homes         [sure, [shard, home, epoch, up, seq, …]]
@@ -127,7 +127,7 @@ func wireOf(m Message) any {
 	case Loads:
 		return wireLoads{Period: uint64(m.Period / time.Millisecond), Shards: flat(m.Shards, appendLoad)}
 	case LeaveRequest:
-		return wireFlags{First: m.Left}
+		return wireFlags{First: m.Left, Second: m.Closing}
 	case LeaveReply:
 		return wireFlags{First: m.Done, Second: m.Alone}
 	case Registered:

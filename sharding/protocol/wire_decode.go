@@ -61,7 +61,8 @@ func (d *decoder) message(k kind) Message {
 		}
 		return Refused{Shards: uint32(w[0]), Hash: Hash(w[1])}
 	case kindLeaveRequest:
-		return LeaveRequest{Left: d.flags().First}
+		f := d.flags()
+		return LeaveRequest{Left: f.First, Closing: f.Second}
 	case kindLeaveReply:
 		f := d.flags()
 		return LeaveReply{Done: f.First, Alone: f.Second}

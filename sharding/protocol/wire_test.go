@@ -75,7 +75,7 @@ func drawMessage(t *rapid.T) Message {
 			Shards: drawList(t, drawHosted),
 		}
 	case kindLeaveRequest:
-		return LeaveRequest{Left: yes("left")}
+		return LeaveRequest{Left: yes("left"), Closing: yes("closing")}
 	case kindRegistered:
 		return Registered{Floor: drawToken(t), Since: drawToken(t), Moves: drawList(t, drawMove)}
 	case kindHomes:

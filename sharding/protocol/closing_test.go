@@ -1,0 +1,84 @@
+package protocol
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestClosingCoordinator: while the cluster shuts down a shard that never had a home still gets one for a message; one that had is nobody's any more,
+// whether its home left, died or said so before the coordinator knew; and nothing that is remembered starts.
+func TestClosingCoordinator(t *testing.T) {
+	l := reigns(t, Config{Shards: 8}, map[UID][]ShardID{1: {0, 1}, 2: {2}, 3: {3, 4}}, 1, 2, 3)
+	l.step(Receive{From: 2, Msg: LeaveRequest{Left: true, Closing: true}}) // it has heard of it before the coordinator
+	l.step(Install{View: closing(viewOf(2, 1, 2, 3))})
+	l.expect(l.step(Receive{From: 3, Msg: LeaveRequest{}}), "alone")
+	l.step(Install{View: closing(viewOf(3, 1, 2))}) // 3 has died
+	if got := l.step(RememberedChanged{Shards: []ShardID{2, 5}}); strings.Contains(got, "write") {
+		t.Errorf("a remembered shard gets a home: %s", got)
+	}
+	if got := l.get(2, 3, 4); strings.Contains(got, "write") || strings.Contains(got, "home") {
+		t.Errorf("what has lost its home gets another: %s", got)
+	}
+	l.expect(l.get(0), "homes 0→1")
+	l.expect(l.get(6), "write", "homes 6→")
+	if got := l.after(time.Minute); strings.Contains(got, "begin") {
+		t.Errorf("something moves: %s", got)
+	}
+	for s, want := range []seatState{seatHosted, seatHosted, seatEnded, seatEnded, seatEnded, seatEmpty} {
+		if got := l.c.seats[s].state; got != want {
+			t.Errorf("shard %d is %s, want %s", s, seatNames[got], seatNames[want])
+		}
+	}
+}
+
+// TestClosingRegion: a region whose node leaves while the cluster shuts down stops its shards without asking, answers every Begin (A18), also one for a
+// shard that it has stopped already, and has left when all are stopped.
+func TestClosingRegion(t *testing.T) {
+	r, err := NewRegion(Config{Type: "t", Self: 2, Shards: 4}, newRand())
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := time.Unix(0, 0)
+	step := func(in RegionInput) *RegionEffects {
+		t.Helper()
+		fx := r.Step(now, in)
+		if err := r.Check(); err != nil {
+			t.Fatal(err)
+		}
+		return fx
+	}
+	sent := func(fx *RegionEffects, want string) {
+		t.Helper()
+		if !slices.ContainsFunc(fx.Send, func(e Envelope) bool { return e.To == 1 && e.Msg.String() == want }) {
+			t.Errorf("%v is sent, want %q", fx.Send, want)
+		}
+	}
+	tok := func(seq uint64) Token { return Token{1, 1, seq} }
+	step(Lease{Held: true})
+	step(Install{View: viewOf(1, 1, 2, 3)})
+	step(Receive{From: 1, Msg: Registered{Floor: tok(1), Since: tok(1)}})
+	step(Receive{From: 1, Msg: HostShards{Shards: []ShardToken{{0, tok(2)}, {1, tok(3)}}}})
+	step(ShardStarted{0})
+	step(ShardStarted{1})
+	step(Install{View: closing(viewOf(2, 1, 2, 3))})
+	fx := step(Leave{})
+	if len(fx.Send) > 0 || len(fx.Do) == 0 {
+		t.Errorf("it asks %v and does %v", fx.Send, fx.Do)
+	}
+	id := r.moves[0].id
+	step(ShardDrained{0, id})
+	step(ShardStopped{0, id})
+	sent(step(Receive{From: 1, Msg: Begin{Moves: []Move{{0, tok(9), 2}}, Regions: []UID{1, 3}}}), "begin-ack 0@1.1.9")
+	fx = step(Receive{From: 1, Msg: Begin{Moves: []Move{{0, tok(9), 2}}, Regions: []UID{1, 3}}})
+	sent(fx, "stopped 0@1.1.9")
+	sent(step(Receive{From: 1, Msg: Begin{Moves: []Move{{1, tok(10), 2}}, Regions: []UID{1, 3}}}), "begin-ack 1@1.1.10")
+	id = r.moves[1].id
+	step(ShardDrained{1, id})
+	fx = step(ShardStopped{1, id})
+	sent(fx, "leave-request left closing")
+	if !fx.Left {
+		t.Error("it has not left")
+	}
+}
