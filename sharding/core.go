@@ -104,19 +104,6 @@ func (r *core) isClosed() bool {
 	}
 }
 
-// incarnate makes the user's entity. If that panics, whoever asked is told.
-func (r *core) incarnate(e *entity, env envelope) incarnation {
-	made := false
-	defer func() {
-		if !made {
-			r.replyError(env, statusHandler, "New failed")
-		}
-	}()
-	b := r.newBody(e)
-	made = true
-	return b
-}
-
 // report logs a failure and tells the user's hook.
 func (r *core) report(e *entity, err error, stack []byte, outcome Supervision) {
 	r.log.Error("entity failed", "type", r.name, "id", e.id, "error", err, "outcome", outcome.String(), "stack", string(stack))

@@ -33,7 +33,9 @@ type extra struct {
 
 	mu      sync.Mutex
 	timeout time.Duration // receive timeout, 0 = none
+	message any           // of the timeout
 	timer   *time.Timer
+	elapsed bool // it has, and waits in the mailbox for its turn
 	ctx     *handlerContext
 	cancel  context.CancelCauseFunc
 	lease   context.Context // that ctx was derived from
@@ -103,6 +105,7 @@ func (e *entity) run(p *pool) {
 // handle works through what was taken.
 func (e *entity) handle(r *core, p *pool) (o outcome, stack []byte, failure error) {
 	ended := false
+	var env envelope
 	defer func() {
 		if ended {
 			return
@@ -114,6 +117,9 @@ func (e *entity) handle(r *core, p *pool) (o outcome, stack []byte, failure erro
 		}
 		if e.body != nil {
 			e.body.fail(failure)
+		} else { // it was being made
+			failure = fmt.Errorf("in New: %w", failure)
+			r.fail(env, failure)
 		}
 		if cause == nil { // this goroutine ends here
 			e.resumeElsewhere(r, p, failure, stack)
@@ -132,7 +138,7 @@ func (e *entity) handle(r *core, p *pool) (o outcome, stack []byte, failure erro
 			o = yielded
 			break
 		}
-		env, _ := e.taken.pop()
+		env, _ = e.taken.pop()
 		if env.call == controlCall {
 			if e.obey(r, env.msg.(command)) {
 				o = stopped
@@ -162,14 +168,17 @@ func (e *entity) resumeElsewhere(r *core, p *pool, failure error, stack []byte) 
 }
 
 func (e *entity) receive(r *core, env envelope) error {
-	if env.call == timerCall && !e.timedOut(r) {
-		return nil
+	if env.call == timerCall {
+		var over bool
+		if env.msg, over = e.timedOut(r); !over {
+			return nil
+		}
 	}
 	if e.fresh && env.call != timerCall {
 		e.shard.keep(e)
 	}
 	if e.body == nil {
-		e.body = r.incarnate(e, env)
+		e.body = r.newBody(e)
 	}
 	if err := e.body.receive(env); err != nil {
 		return err
@@ -194,7 +203,7 @@ func (e *entity) obey(r *core, c command) (stop bool) {
 			if e.fresh {
 				e.shard.keep(e)
 			}
-			e.body = r.incarnate(e, envelope{})
+			e.body = r.newBody(e)
 			e.seen.Store(r.tick.Load())
 		}
 	case stopNow:
@@ -237,7 +246,8 @@ func (x *extra) reset() {
 	if x.cancel != nil {
 		x.cancel(ErrStopped)
 	}
-	x.timer, x.timeout, x.ctx, x.cancel, x.lease = nil, 0, nil, nil, nil
+	x.timer, x.timeout, x.message, x.elapsed = nil, 0, nil, false
+	x.ctx, x.cancel, x.lease = nil, nil, nil
 	x.forced.Store(false)
 }
 

@@ -178,11 +178,7 @@ func fakePorts(uid membership.UID, net Network, lease Lease) Ports {
 // hostAll puts all shards of a region here.
 func hostAll(tb testing.TB, g *Region[message_], t EntityType[message_]) []*shard {
 	r := g.core
-	r.newBody = func(e *entity) incarnation {
-		c := &Context[message_]{e: e, r: g}
-		c.user = t.New(c)
-		return c
-	}
+	r.newBody = g.incarnate(t.New)
 	r.ctl = &fakeControl{r: r}
 	var shards []*shard
 	for n := range r.table.slots {

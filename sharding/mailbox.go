@@ -36,7 +36,7 @@ type mailbox struct {
 	started  bool          // the shard's machine counts the entity as active
 	sealed   bool          // refuses messages; what waits is still handled
 	watched  bool          // the shard wants to know when it rests
-	commands bool          // control envelopes may wait
+	internal bool          // control envelopes or a receive timeout may wait
 	fresh    bool          // the worker's: no message of this turn has counted as a use yet
 	room     chan struct{} // closed when waiting was taken; made by those who wait for room
 	waiting  queue
@@ -74,6 +74,7 @@ func (m *mailbox) push(e envelope, limit int) (v verdict, schedule bool) {
 		v = full
 	default:
 		m.waiting.push(e)
+		m.internal = m.internal || e.internal()
 		if m.phase == idle {
 			m.phase, schedule = queued, true
 		}
@@ -103,7 +104,7 @@ func (m *mailbox) command(c command) (schedule bool) {
 	} else {
 		m.waiting.push(e)
 	}
-	m.commands = true
+	m.internal = true
 	if m.phase == idle || m.phase == held && m.why == forBackoff {
 		m.phase, schedule = queued, true
 	}
@@ -120,7 +121,7 @@ func (m *mailbox) begin() (schedule bool) {
 	m.started = true
 	if m.waiting.len == 0 {
 		m.waiting.push(envelope{msg: startNow, call: controlCall})
-		m.commands = true
+		m.internal = true
 	}
 	if m.phase == held && m.why == forStart {
 		m.phase, schedule = queued, true
@@ -207,17 +208,17 @@ func (m *mailbox) hold(why holdReason) (rested bool) {
 	m.phase, m.why, m.took = held, why, 0
 	if why == forStart {
 		m.started = false
-		m.dropCommandsLocked()
+		m.dropInternalLocked()
 	}
 	return m.restLocked()
 }
 
-// dropCommandsLocked takes out what was meant for the incarnation that has ended.
-func (m *mailbox) dropCommandsLocked() {
-	if !m.commands {
+// dropInternalLocked takes out what was meant for the incarnation that has ended.
+func (m *mailbox) dropInternalLocked() {
+	if !m.internal {
 		return
 	}
-	m.commands = false
+	m.internal = false
 	all := m.waiting.take()
 	for e, ok := all.pop(); ok; e, ok = all.pop() {
 		if !e.internal() {

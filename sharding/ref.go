@@ -34,6 +34,9 @@ func (f *EntityRef[M]) Tell(ctx context.Context, msg M) error {
 
 func (f *EntityRef[M]) send(ctx context.Context, env envelope) error {
 	r := f.region.core
+	if err := ctx.Err(); err != nil {
+		return r.explain(f.number, err)
+	}
 	if _, err := r.reg.of(env.msg); err != nil {
 		return err
 	}

@@ -49,11 +49,7 @@ func StartOn[M any](p Ports, t EntityType[M]) (*Region[M], error) {
 		return nil, errors.Join(ErrConfig, errors.New("New is missing: this node has the role "+t.Role+" and hosts entities"))
 	}
 	reg := &Region[M]{core: newCore(p, t)}
-	reg.core.newBody = func(e *entity) incarnation {
-		c := &Context[M]{e: e, r: reg}
-		c.user = t.New(c)
-		return c
-	}
+	reg.core.newBody = reg.incarnate(t.New)
 	run, err := newEngine(p, reg.core, machineConfig(p, t))
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrConfig, err)
@@ -62,6 +58,17 @@ func StartOn[M any](p Ports, t EntityType[M]) (*Region[M], error) {
 	reg.run = run
 	run.start(p)
 	return reg, nil
+}
+
+// incarnate is how an entity gets its body.
+func (g *Region[M]) incarnate(make func(*Context[M]) Entity[M]) func(*entity) incarnation {
+	return func(e *entity) incarnation {
+		c := &Context[M]{e: e, r: g}
+		if c.user = make(c); c.user == nil {
+			panic("it has returned nil")
+		}
+		return c
+	}
 }
 
 func machineConfig[M any](p Ports, t EntityType[M]) protocol.Config {

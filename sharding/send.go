@@ -8,7 +8,8 @@ import (
 	"github.com/coterie-go/coterie/ddata/transport"
 )
 
-// send routes a message of this node. Outside a handler it waits for room until ctx ends; inside, it fails instead.
+// send routes a message of this node. Outside a handler it waits for room until ctx ends; inside, it fails instead. When ctx has ended already,
+// nothing is sent, wherever the entity is.
 func (r *core) send(ctx context.Context, id string, env envelope) error {
 	if err := checkID(id); err != nil {
 		return err
@@ -17,6 +18,9 @@ func (r *core) send(ctx context.Context, id string, env envelope) error {
 		return err
 	}
 	number := r.table.shardOf(id)
+	if err := ctx.Err(); err != nil {
+		return r.explain(number, err)
+	}
 	slot := &r.table.slots[number]
 	if rt := slot.Load(); rt != nil && rt.local != nil { // the fast path
 		if v, _ := rt.local.deliver(id, env); v == accepted {

@@ -84,15 +84,17 @@ func (x *extra) cancelContext(cause error) {
 	x.mu.Unlock()
 }
 
-// timedOut says whether the receive timeout still holds now that its message has come to its turn.
-func (e *entity) timedOut(r *core) bool {
+// timedOut is the message of the receive timeout, if that still holds now that it has come to its turn.
+func (e *entity) timedOut(r *core) (msg any, ok bool) {
 	x := e.extras()
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	return x.timeout > 0 && r.clock()-time.Duration(x.lastHandled.Load()) >= x.timeout
+	x.elapsed = false
+	return x.message, x.timeout > 0 && r.clock()-time.Duration(x.lastHandled.Load()) >= x.timeout
 }
 
-// setReceiveTimeout arranges for msg to be handled whenever nothing else was for d.
+// setReceiveTimeout arranges for msg to be handled whenever nothing else was for d. While one waits in the mailbox no other joins it, or an entity that is
+// busy for long would fill its mailbox by itself.
 func (e *entity) setReceiveTimeout(r *core, d time.Duration, msg any) {
 	x := e.extras()
 	x.mu.Lock()
@@ -101,7 +103,7 @@ func (e *entity) setReceiveTimeout(r *core, d time.Duration, msg any) {
 		x.timer.Stop()
 		x.timer = nil
 	}
-	x.timeout = d
+	x.timeout, x.message = d, msg
 	if d <= 0 {
 		return
 	}
@@ -115,7 +117,7 @@ func (e *entity) setReceiveTimeout(r *core, d time.Duration, msg any) {
 		}
 		idle := r.clock() - time.Duration(x.lastHandled.Load())
 		if idle >= d {
-			e.accept(envelope{msg: msg, call: timerCall})
+			x.elapsed = x.elapsed || e.accept(envelope{call: timerCall}) == accepted
 			idle = 0
 		}
 		t.Reset(d - idle)

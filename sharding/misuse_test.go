@@ -1,0 +1,119 @@
+package sharding
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// A context that has ended sends nothing, or what is told to an entity on this node would arrive, and what is told to one elsewhere would not.
+func TestAnEndedContextSendsNothing(t *testing.T) {
+	log := &cartLog{}
+	g, _ := localRegion(t, cartType(log))
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	ref := g.Ref("a")
+	for name, send := range map[string]func() error{
+		"Tell":     func() error { return g.Tell(over, "a", addItem{"x", 1}) },
+		"Ref.Tell": func() error { return ref.Tell(over, addItem{"x", 1}) },
+		"Ask":      func() error { _, err := Ask(over, g, "a", total{}); return err },
+		"AskRef":   func() error { _, err := AskRef(over, ref, total{}); return err },
+	} {
+		if err := send(); !errors.Is(err, context.Canceled) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if _, err := Ask(t.Context(), g, "b", total{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := log.made.Load(); n != 1 {
+		t.Errorf("%d entities were made, for b alone", n)
+	}
+}
+
+// Whoever asks an entity that cannot be made hears why.
+func TestAFailureOfNewReachesTheAsker(t *testing.T) {
+	for want, maker := range map[string]func(*Context[message_]) Entity[message_]{
+		"in New: panic: no database":         func(*Context[message_]) Entity[message_] { panic("no database") },
+		"in New: panic: it has returned nil": func(*Context[message_]) Entity[message_] { return nil },
+	} {
+		for _, s := range []Supervision{SuperviseStop, SuperviseResume} {
+			seen := make(chan string, 100)
+			typ := cartType(&cartLog{})
+			typ.New, typ.Supervision = maker, s
+			typ.OnFailure = func(f Failure) { seen <- f.Err.Error() }
+			g, _ := localRegion(t, typ)
+			_, err := Ask(t.Context(), g, "a", total{})
+			if !errors.Is(err, ErrHandler) || !strings.HasSuffix(err.Error(), want) {
+				t.Errorf("%v: %v, want %s", s, err, want)
+			}
+			if said := <-seen; said != want {
+				t.Errorf("%v: OnFailure heard %q, want %q", s, said, want)
+			}
+		}
+	}
+}
+
+// An entity that is busy for longer than its receive timeout gets one when it is done with that, not one for each time it would have elapsed.
+func TestReceiveTimeoutsDoNotPileUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var at []time.Duration
+		began := time.Now()
+		typ := cartType(&cartLog{})
+		typ.MailboxMax = 10
+		typ.New = func(c *Context[message_]) Entity[message_] {
+			c.SetReceiveTimeout(time.Second, silent{})
+			return receiveFunc(func(c *Context[message_], m message_) error {
+				if _, ok := m.(silent); ok {
+					at = append(at, time.Since(began))
+					<-time.After(100 * time.Second) // it takes longer than the timeout
+					c.SetReceiveTimeout(0, nil)
+				}
+				return nil
+			})
+		}
+		g, _ := localRegion(t, typ)
+		if err := g.Tell(t.Context(), "a", addItem{}); err != nil {
+			t.Fatal(err)
+		}
+		<-time.After(50 * time.Second)
+		e := g.core.table.slots[g.core.table.shardOf("a")].Load().local.find("a")
+		e.mu.Lock()
+		if n := e.waiting.len; n != 1 {
+			t.Errorf("%d timeouts wait", n)
+		}
+		e.mu.Unlock()
+		<-time.After(time.Hour)
+		if want := "[1s]"; fmt.Sprint(at) != want {
+			t.Errorf("%v, want %s", at, want)
+		}
+	})
+}
+
+// What is left of a receive timeout when its incarnation ends wakes no other one.
+func TestAReceiveTimeoutWakesNoEntity(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		typ := cartType(&cartLog{})
+		typ.Supervision = SuperviseStop
+		typ.New = func(c *Context[message_]) Entity[message_] {
+			c.SetReceiveTimeout(time.Second, silent{})
+			return receiveFunc(func(c *Context[message_], m message_) error {
+				<-time.After(10 * time.Second)
+				return errors.New("too slow")
+			})
+		}
+		g := start(w.join("backend"), typ)
+		w.install()
+		if err := g.Tell(t.Context(), "a", addItem{}); err != nil {
+			t.Fatal(err)
+		}
+		<-time.After(time.Minute)
+		if s := g.Stats(); s.Entities != 0 {
+			t.Errorf("%d entities, want none", s.Entities)
+		}
+	})
+}
