@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -21,11 +21,18 @@ import (
 const (
 	lineMade     = "made"     // an entity was made
 	lineHandled  = "handled"  // it handled a message
+	lineStopped  = "stopped"  // its incarnation has ended in order
 	lineRefused  = "refused"  // it had no lease, and did not write one of the two
 	lineLate     = "late"     // a handler started after its process woke
 	lineStopping = "stopping" // the process stops itself
 	lineWoke     = "woke"     // it has been continued
 	lineEnded    = "ended"    // its node has ended
+
+	// What senders of numbered messages tell (numbers_test.go).
+	lineAcked   = "acked"   // one was answered
+	lineFailed  = "failed"  // one was not, and this is why
+	lineTold    = "told"    // all up to this one were sent
+	lineDropped = "dropped" // a region dropped a message, and this is why
 )
 
 // line is one of the evidence.
@@ -37,6 +44,8 @@ type line struct {
 	Seq    uint64         // counts what is made and handled by one incarnation, from 0
 	At     time.Duration  // on the machine's monotonic clock
 	Downed bool           `json:",omitempty"` // of a node that has ended: with ErrDowned
+	From   string         `json:",omitempty"` // the sender of a numbered message
+	N      uint64         `json:",omitempty"` // its number, of this sender to this entity, from 1
 	Text   string         `json:",omitempty"`
 }
 
@@ -44,21 +53,31 @@ func (l line) String() string {
 	return fmt.Sprintf("%s %s by process %d under %v, number %d, at %v", l.Entity, l.What, l.PID, l.Token, l.Seq, l.At)
 }
 
+// lineStart is how each line begins.
+const lineStart = `{"What":`
+
+// readEvidence reads the lines. Of one that its process was killed in the middle of only the beginning may be there, with the next line behind it.
 func readEvidence(path string) ([]line, error) {
 	b, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err
 	}
 	var lines []line
-	for dec := json.NewDecoder(bytes.NewReader(b)); ; {
+	for text := range bytes.Lines(b) {
 		var l line
-		if err := dec.Decode(&l); errors.Is(err, io.EOF) {
-			return lines, nil
-		} else if err != nil {
-			return nil, fmt.Errorf("line %d of the evidence: %w", len(lines)+1, err)
+		err := json.Unmarshal(text, &l)
+		if cut := bytes.LastIndex(text, []byte(lineStart)); err != nil && cut > 0 {
+			err = json.Unmarshal(text[cut:], &l)
 		}
-		lines = append(lines, l)
+		switch {
+		case err == nil:
+			lines = append(lines, l)
+		case !bytes.HasSuffix(text, []byte("\n")): // the last one
+		default:
+			return nil, fmt.Errorf("line %d of the evidence: %w: %q", len(lines)+1, err, text)
+		}
 	}
+	return lines, nil
 }
 
 // judge says everything by which the evidence shows that an entity ran twice, or ran in a process that had been stopped.
@@ -94,6 +113,25 @@ func judge(lines []line) error {
 		}
 	}
 	return errors.Join(faults...)
+}
+
+func TestEvidenceOfTheKilled(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "evidence")
+	read := func(text string) ([]line, error) {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return readEvidence(path)
+	}
+	whole := `{"What":"made","PID":1}` + "\n"
+	for text, want := range map[string]int{whole + whole: 2, whole[:9] + whole: 1, whole[:15] + whole + whole + whole[:20]: 2} {
+		if lines, err := read(text); err != nil || len(lines) != want {
+			t.Errorf("%q: %v %v", text, lines, err)
+		}
+	}
+	if _, err := read("nonsense\n" + whole); err == nil {
+		t.Error("nonsense is taken")
+	}
 }
 
 func TestTheJudgeSeesWhatRanTwice(t *testing.T) {

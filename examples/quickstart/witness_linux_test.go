@@ -23,7 +23,7 @@ import (
 	"github.com/coterie-go/coterie/sharding"
 )
 
-// envWitness makes the test binary a node whose entities write evidence: "FILE DIRECTORY ADDRESS SEEDS…".
+// envWitness makes the test binary a node whose entities write evidence: "PRESET FILE DIRECTORY ADDRESS SEEDS…".
 const envWitness = "QUICKSTART_WITNESS"
 
 func init() { programs = append(programs, program{envWitness, runWitness}) }
@@ -52,6 +52,8 @@ type witnessNode struct {
 	changed sync.Cond
 	waiting map[string]bool // entities whose handler is before the gate, or has it
 	running map[string]bool
+
+	load numbersLoad
 }
 
 // witness is one entity.
@@ -86,7 +88,7 @@ func (w *witnessNode) make(c *sharding.Context[Command]) sharding.Entity[Command
 	w.enter(c.ID())
 	defer w.leave(c.ID())
 	w.running[c.ID()] = true
-	e.act(c, lineMade)
+	e.act(c, line{What: lineMade})
 	return e
 }
 
@@ -106,26 +108,38 @@ func (w *witnessNode) leave(id string) {
 }
 
 // Receive implements sharding.Entity.
-func (e *witness) Receive(c *sharding.Context[Command], _ Command) error {
+func (e *witness) Receive(c *sharding.Context[Command], m Command) error {
 	if e.w.woken.Load() {
 		e.w.write(line{What: lineLate, Entity: c.ID()})
 	}
 	e.w.enter(c.ID())
 	defer e.w.leave(c.ID())
-	if e.act(c, lineHandled) && c.Asked() {
+	l := line{What: lineHandled}
+	if n, ok := m.(numbered); ok {
+		l.From, l.N = n.From, n.N
+	}
+	if e.act(c, l) && c.Asked() {
 		return c.Reply(e.seq)
 	}
 	return nil
 }
 
+// Stop implements sharding.Stopper.
+func (e *witness) Stop(c *sharding.Context[Command]) error {
+	e.w.write(line{What: lineStopped, Entity: c.ID()})
+	return nil
+}
+
 // act writes a line under the lease, as an entity should do whatever others see.
-func (e *witness) act(c *sharding.Context[Command], what string) bool {
-	token, err := c.Fence()
-	if err != nil {
+func (e *witness) act(c *sharding.Context[Command], l line) bool {
+	var err error
+	l.Entity = c.ID()
+	if l.Token, err = c.Fence(); err != nil {
 		e.w.write(line{What: lineRefused, Entity: c.ID(), Text: err.Error()})
 		return false
 	}
-	e.w.write(line{What: what, Entity: c.ID(), Token: token, Seq: e.seq})
+	l.Seq = e.seq
+	e.w.write(l)
 	e.seq++
 	return true
 }
@@ -196,7 +210,7 @@ func runWitness() error {
 	ctx, end := context.WithCancelCause(context.Background())
 	defer end(nil)
 	requests := hear(end)
-	w, err := startWitness(ctx, words[0], words[1], words[2], words[3:])
+	w, err := startWitness(ctx, words)
 	if err != nil {
 		return err
 	}
@@ -210,7 +224,12 @@ func runWitness() error {
 	return serve(ctx, requests, w.do)
 }
 
-func startWitness(ctx context.Context, path, dir, addr string, seeds []string) (*witnessNode, error) {
+func startWitness(ctx context.Context, words []string) (*witnessNode, error) {
+	path, dir, addr, seeds := words[1], words[2], words[3], words[4:]
+	preset := ddata.Local
+	if words[0] == ddata.LAN.String() {
+		preset = ddata.LAN
+	}
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()
 	w := &witnessNode{waiting: map[string]bool{}, running: map[string]bool{}}
@@ -221,13 +240,13 @@ func startWitness(ctx context.Context, path, dir, addr string, seeds []string) (
 	}
 	w.n, err = ddata.Start(ctx, ddata.Config{
 		Name: "witness", Bind: addr, Seeds: seeds, BootstrapExpect: len(seeds),
-		Roles: []string{role}, Dir: dir, Preset: ddata.Local, Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
+		Roles: []string{role}, Dir: dir, Preset: preset, Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
 	})
 	if err != nil {
 		return nil, err
 	}
 	w.region, err = sharding.Start(w.n, sharding.EntityType[Command]{
-		Name: "Witness", Role: role, Shards: shards, RememberEntities: true, Messages: sharding.CBOR[Command](mark{}), New: w.make,
+		Name: "Witness", Role: role, Shards: shards, RememberEntities: true, Messages: sharding.CBOR[Command](mark{}, numbered{}), New: w.make,
 		MinRegions: len(seeds), RebalanceInterval: -1, // a third of the shards for each, for as long as it lives
 	})
 	return w, err
@@ -235,7 +254,7 @@ func startWitness(ctx context.Context, path, dir, addr string, seeds []string) (
 
 // do answers one request.
 func (w *witnessNode) do(ctx context.Context, r request) answer {
-	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
 	switch r.Do {
 	case "running":
@@ -250,7 +269,7 @@ func (w *witnessNode) do(ctx context.Context, r request) answer {
 	case "stop":
 		return failed(w.n.Close())
 	}
-	return answer{Error: "unknown request " + r.Do}
+	return failed(w.doNumbers(ctx, r.Do))
 }
 
 func failed(err error) (a answer) {

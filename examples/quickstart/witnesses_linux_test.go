@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/coterie-go/coterie/ddata"
 	"github.com/coterie-go/coterie/proptest/hosts"
 )
 
@@ -22,7 +23,9 @@ type witnessPlay struct {
 	ctx      context.Context // ends all processes
 	dir      string
 	evidence string
+	preset   ddata.Preset
 	addrs    []string
+	founders int            // so many of them are the seeds, and found the cluster
 	network  *hosts.Network // nil on loopback
 	hosts    []*hosts.Host
 	nodes    []*child
@@ -31,7 +34,14 @@ type witnessPlay struct {
 // startWitnesses starts nodes in processes of their own on loopback, and all entities. They die with the test however it ends.
 func startWitnesses(ctx context.Context, t *testing.T, n int) *witnessPlay {
 	t.Helper()
+	return startPatient(ctx, t, n, ddata.Local)
+}
+
+// startPatient is startWitnesses with other time-outs: those of ddata.LAN take no process for dead that a busy machine has kept waiting.
+func startPatient(ctx context.Context, t *testing.T, n int, preset ddata.Preset) *witnessPlay {
+	t.Helper()
 	p := newWitnesses(ctx, t)
+	p.preset = preset
 	for range n {
 		addr, err := freeAddr()
 		if err != nil {
@@ -62,12 +72,12 @@ func newWitnesses(ctx context.Context, t *testing.T) *witnessPlay {
 	runtime.LockOSThread() // the signal at a parent's death is at that of the thread
 	t.Cleanup(runtime.UnlockOSThread)
 	dir := t.TempDir()
-	return &witnessPlay{t: t, ctx: ctx, dir: dir, evidence: filepath.Join(dir, "evidence")}
+	return &witnessPlay{t: t, ctx: ctx, preset: ddata.Local, dir: dir, evidence: filepath.Join(dir, "evidence")}
 }
 
 func (p *witnessPlay) startAll() {
 	p.t.Helper()
-	p.nodes = make([]*child, len(p.addrs))
+	p.nodes, p.founders = make([]*child, len(p.addrs)), len(p.addrs)
 	for i := range p.nodes {
 		p.start(i)
 	}
@@ -79,7 +89,7 @@ func (p *witnessPlay) startAll() {
 func (p *witnessPlay) start(i int) {
 	p.t.Helper()
 	cmd := exec.CommandContext(p.ctx, os.Args[0])
-	words := append([]string{p.evidence, filepath.Join(p.dir, fmt.Sprint(i)), p.addrs[i]}, p.addrs...)
+	words := append([]string{p.preset.String(), p.evidence, filepath.Join(p.dir, fmt.Sprint(i)), p.addrs[i]}, p.addrs[:p.founders]...)
 	cmd.Env = append(os.Environ(), envWitness+"="+strings.Join(words, " "))
 	cmd.Stderr = os.Stderr
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
@@ -95,6 +105,18 @@ func (p *witnessPlay) start(i int) {
 	}
 	p.t.Cleanup(c.kill)
 	p.nodes[i] = c
+}
+
+// join starts one more node.
+func (p *witnessPlay) join() *child {
+	p.t.Helper()
+	addr, err := freeAddr()
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	p.addrs, p.nodes = append(p.addrs, addr), append(p.nodes, nil)
+	p.start(len(p.nodes) - 1)
+	return p.nodes[len(p.nodes)-1]
 }
 
 // oldest finds the node that the view calls the oldest, which runs entities too, and the others.
@@ -147,7 +169,7 @@ func (p *witnessPlay) judge() []line {
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	if err := judge(lines); err != nil {
+	if err := errors.Join(judge(lines), judgeNumbers(lines)); err != nil {
 		p.t.Error(err)
 	}
 	return lines
