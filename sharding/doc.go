@@ -22,7 +22,8 @@
 //   - One handler per entity at a time, and what one handler wrote the next one sees.
 //   - Messages from one goroutine to one entity arrive in the order in which they were told, also across a planned hand-off.
 //   - A planned hand-off loses nothing. Messages are lost only where a bound was hit or a node died; each loss that this process can see is
-//     counted with its reason and given to EntityType.OnDrop.
+//     counted with its reason and given to EntityType.OnDrop. What had not left for the node that died, because its connection was gone before, waits
+//     for the shard's next home: questions to it end with the answer from there.
 //   - A reply is never given to another question, and none that arrives in time is discarded, however many callers there are.
 //
 // # Not guaranteed

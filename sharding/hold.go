@@ -32,12 +32,52 @@ func (t *table) hold(number uint32, p parcel, limit *bufferLimit, wanted func(ui
 		return ErrBufferFull
 	}
 	b.parked = append(b.parked, p)
-	first := len(b.parked) == 1
+	first := b.lenLocked() == 1
 	b.mu.Unlock()
 	if first {
 		wanted(number)
 	}
 	return nil
+}
+
+// takeBack lets a message that never left for a node, which is gone, wait for the next home of its shard, before what was told later. false: there is no
+// place for it any more.
+func (r *core) takeBack(node uint64, m *message) bool {
+	if int(m.shard) >= len(r.table.slots) {
+		return false
+	}
+	slot := &r.table.slots[m.shard]
+	for !r.isClosed() {
+		rt := slot.Load()
+		if rt != nil && rt.remote == node {
+			r.park(m.shard, rt)
+			continue
+		}
+		if rt == nil || rt.buffer == nil {
+			return false
+		}
+		p, b := m.parcel(), rt.buffer
+		b.mu.Lock()
+		if b.open {
+			b.mu.Unlock()
+			continue
+		}
+		if b.after != node || !r.limit.take(p.size) {
+			b.mu.Unlock()
+			return false
+		}
+		b.returned = append(b.returned, p)
+		first := b.lenLocked() == 1
+		b.mu.Unlock()
+		if m.origin == r.self {
+			r.asks.asked(m.call, 0) // nobody, again: the end of the node is not the end of the question
+		}
+		if first {
+			r.ctl.wanted(m.shard)
+		}
+		return true
+	}
+	return false
 }
 
 // setRoute publishes a route that does not buffer: at once if nothing waits, else when what waits has been sent. A local route opens through
@@ -97,7 +137,7 @@ func (r *core) flush(number uint32) bool {
 		}
 		return true
 	})
-	if len(b.parked) > 0 {
+	if b.lenLocked() > 0 {
 		return false
 	}
 	b.open = true
@@ -139,18 +179,10 @@ func (r *core) openLanes(number uint32, s *shard) {
 
 // sendParkedLocked offers what waits to send, in order, and keeps what that does not take.
 func (r *core) sendParkedLocked(b *buffer, send func(*parcel) (sent bool)) {
-	size, kept := 0, b.parked[:0]
-	for i := range b.parked {
-		if send(&b.parked[i]) {
-			size += b.parked[i].size
-		} else {
-			kept = append(kept, b.parked[i])
+	if sent, size := b.keepLocked(func(p *parcel) bool { return !send(p) }); sent > 0 {
+		if b.target == nil || b.target.remote != b.after {
+			b.after = 0
 		}
-	}
-	sent := len(b.parked) - len(kept)
-	clear(b.parked[len(kept):])
-	b.parked = kept
-	if sent > 0 {
 		r.limit.release(sent, size)
 	}
 }
@@ -191,6 +223,9 @@ func (r *core) dispatchLocal(number uint32, s *shard, p *parcel) error {
 
 // forward passes an encoded message on.
 func (r *core) forward(number uint32, rt *route, m *message, check func() error) error {
+	if m.kind == frameAsk && m.origin == r.self {
+		r.asks.asked(m.call, rt.remote)
+	}
 	fill := func(dst []byte) []byte { return append(appendMessageHead(dst, m, string(m.id)), m.body...) }
 	return flushError(r.net.Append(transport.NodeID(rt.remote), transport.Data, number, r.channel, fill, check))
 }
@@ -215,8 +250,7 @@ func (r *core) dropBuffer(number uint32, reason DropReason) {
 	}
 	b := rt.buffer
 	b.mu.Lock()
-	parked := b.parked
-	b.parked = nil
+	parked := b.takeLocked()
 	b.mu.Unlock()
 	r.dropParked(number, reason, parked)
 }
@@ -271,16 +305,9 @@ func (r *core) failParked(s *shard) {
 		}
 		b := rt.buffer
 		b.mu.Lock()
-		kept := b.parked[:0]
-		for _, p := range b.parked {
-			if p.from == s && r.asks.answer(p.env.call, nil, ErrMoving) {
-				r.limit.release(1, p.size)
-				continue
-			}
-			kept = append(kept, p)
+		if gone, size := b.keepLocked(func(p *parcel) bool { return p.from != s || !r.asks.answer(p.env.call, nil, ErrMoving) }); gone > 0 {
+			r.limit.release(gone, size)
 		}
-		clear(b.parked[len(kept):])
-		b.parked = kept
 		b.mu.Unlock()
 	}
 }

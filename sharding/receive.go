@@ -42,8 +42,8 @@ func (r *core) Receive(from transport.NodeID, payload []byte) {
 
 var _ transport.LossHandler = (*core)(nil)
 
-// Lost takes a frame that was on its way to a node that is gone. Whether it arrived before is unknown.
-func (r *core) Lost(_ transport.NodeID, payload []byte) {
+// Lost takes a frame that was on its way to a node that is gone. One that was not sent waits for the shard's next home; whether another arrived is unknown.
+func (r *core) Lost(to transport.NodeID, payload []byte, sent bool) {
 	rd := reader{b: payload}
 	switch kind, fields := rd.open(); {
 	case rd.bad:
@@ -52,11 +52,16 @@ func (r *core) Lost(_ transport.NodeID, payload []byte) {
 		if rd.message(&m, kind, fields); rd.bad {
 			return
 		}
+		if m.origin == 0 {
+			m.origin = r.self
+		}
+		if !sent && r.takeBack(uint64(to), &m) {
+			return
+		}
 		r.drops.drop(DropNodeLost, int(m.shard), string(m.id), nil)
-		switch m.origin {
-		case 0, r.self:
-			r.asks.answer(m.call, nil, statusLost.err(""))
-		default:
+		if m.origin == r.self {
+			r.asks.answer(m.call, nil, statusLost.err("")) // unless it has ended already
+		} else {
 			r.replyError(envelope{call: m.call, origin: m.origin}, statusLost, "")
 		}
 	case kind == frameReply:
@@ -178,11 +183,8 @@ func (r *core) passOn(from uint64, m *message) bool {
 	if rt != nil && rt.buffer == nil { // we would send it back where it comes from: one of the two is about to learn better
 		r.park(m.shard, rt)
 	}
-	raw := *m
-	raw.hops++
-	raw.body = append([]byte(nil), m.body...)
-	raw.id = append([]byte(nil), m.id...)
-	p := parcel{id: string(m.id), raw: &raw, size: parcelOverhead + len(m.body)}
+	p := m.parcel()
+	p.raw.hops++
 	switch err := r.table.hold(m.shard, p, &r.limit, r.ctl.wanted); err {
 	case nil:
 		r.ctl.misrouted(from, m.shard)

@@ -199,24 +199,79 @@ func BenchmarkReceive(b *testing.B) {
 	}
 }
 
-// TestLostWithTheNode: what waits for a node that is removed is counted and reported.
+// lostNode is a region that sends all it has to a node without a connection.
+func lostNode(t *testing.T, typ EntityType[message_]) (near *Region[message_], mesh *transport.Mesh, node transport.NodeID) {
+	t.Helper()
+	near, _ = remotePair(t, typ)
+	mesh, node = near.core.net.(meshNet).Mesh, 9
+	if err := mesh.AddPeer(node, "127.0.0.1:1"); err != nil {
+		t.Fatal(err)
+	}
+	for n := range near.core.table.slots {
+		near.core.table.slots[n].Store(&route{remote: uint64(node)})
+	}
+	return near, mesh, node
+}
+
+// TestUnsentWaitsForTheNextHome: what had not left for a node that is removed is neither lost nor overtaken, and a question is not over.
+func TestUnsentWaitsForTheNextHome(t *testing.T) {
+	rec := newRecorder()
+	near, mesh, nobody := lostNode(t, rec.entityType())
+	const each = 50
+	tell := func(from, to int) {
+		for n := from; n <= to; n++ {
+			for i := range 7 {
+				if err := near.Tell(t.Context(), fmt.Sprint("cart-", i), numbered{N: n}); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	}
+	tell(1, each)
+	q := &question[int]{r: near.core}
+	c, env, err := q.open(t.Context(), total{}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sent := near.core.send(t.Context(), "cart-0", env)
+	mesh.RemovePeer(nobody)
+	near.core.asks.sweep(near.core.clock(), func(n uint64) bool { return n == uint64(nobody) }) // as with the view
+	tell(each+1, 2*each)
+	for n := range near.core.table.slots {
+		near.core.setRoute(uint32(n), &route{remote: 2})
+	}
+	if err := q.wait(t.Context(), c, sent); err != nil {
+		t.Errorf("the question ended with %v", err)
+	}
+	for i := range 7 {
+		if _, err := Ask(t.Context(), near, fmt.Sprint("cart-", i), total{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := rec.count(); n != 7*2*each {
+		t.Errorf("%d of %d messages arrived", n, 7*2*each)
+	}
+	for _, f := range rec.faults() {
+		t.Error(f)
+	}
+	if n, lost := near.core.limit.count.Load(), near.core.drops.counts[DropNodeLost].Load(); n != 0 || lost != 0 {
+		t.Errorf("%d messages still wait, %d were lost", n, lost)
+	}
+}
+
+// TestLostWithTheNode: what comes back too late, because what was told after it has gone elsewhere, is counted and reported.
 func TestLostWithTheNode(t *testing.T) {
 	drops := make(chan Drop, 10)
 	typ := cartType(&cartLog{})
 	typ.OnDrop = func(d Drop) { drops <- d }
-	near, _ := remotePair(t, typ)
-	mesh := near.core.net.(meshNet).Mesh
-	const nobody = 9
-	if err := mesh.AddPeer(nobody, "127.0.0.1:1"); err != nil {
-		t.Fatal(err)
-	}
-	for n := range near.core.table.slots {
-		near.core.table.slots[n].Store(&route{remote: nobody})
-	}
+	near, mesh, nobody := lostNode(t, typ)
 	for i := range 3 {
 		if err := near.Tell(t.Context(), fmt.Sprint("cart-", i), addItem{"x", i}); err != nil {
 			t.Fatal(err)
 		}
+	}
+	for n := range near.core.table.slots {
+		near.core.table.slots[n].Store(&route{remote: 2})
 	}
 	mesh.RemovePeer(nobody)
 	for i := range 3 {
@@ -236,7 +291,7 @@ func TestLostQuestion(t *testing.T) {
 		_, err := Ask(t.Context(), near, "cart", total{})
 		asked <- err
 	}()
-	near.core.Lost(2, <-frames)
+	near.core.Lost(2, <-frames, true)
 	if err := <-asked; !errors.Is(err, ErrNodeGone) {
 		t.Errorf("the question ended with %v", err)
 	}

@@ -48,7 +48,7 @@ func (t *table) buffering(number uint32) *buffer {
 			}
 			continue // opened meanwhile
 		}
-		b := new(buffer)
+		b := bufferAfter(old)
 		if slot.CompareAndSwap(old, &route{buffer: b}) {
 			return b
 		}
@@ -58,7 +58,9 @@ func (t *table) buffering(number uint32) *buffer {
 // park makes the messages of senders whose route does not work now wait, to be flushed along it later; it does nothing when the route has
 // changed meanwhile.
 func (t *table) park(number uint32, old *route) bool {
-	return t.slots[number].CompareAndSwap(old, &route{buffer: &buffer{target: old}})
+	b := bufferAfter(old)
+	b.target = old
+	return t.slots[number].CompareAndSwap(old, &route{buffer: b})
 }
 
 // buffer holds the messages of one shard, in order. Its lock orders senders against the flush: a sender that finds it open loads
@@ -68,6 +70,18 @@ type buffer struct {
 	open   bool   // emptied and replaced in the table; refuses messages for ever
 	target *route // where to flush to; nil: not yet
 	parked []parcel
+	// returned goes before parked: what was on its way to the node after, and never left this one. Once something else has been sent it would come
+	// too late: then after is 0.
+	returned []parcel
+	after    uint64
+}
+
+// bufferAfter is the buffer that takes the place of a route.
+func bufferAfter(old *route) *buffer {
+	if old == nil {
+		return new(buffer)
+	}
+	return &buffer{after: old.remote}
 }
 
 // retarget sets where the buffer is flushed to, unless it is open already.
@@ -85,16 +99,43 @@ func (b *buffer) retarget(to *route) bool {
 func (b *buffer) waits() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return len(b.parked) > 0
+	return b.lenLocked() > 0
+}
+
+func (b *buffer) lenLocked() int { return len(b.returned) + len(b.parked) }
+
+// takeLocked empties the buffer.
+func (b *buffer) takeLocked() []parcel {
+	all := append(b.returned, b.parked...)
+	b.returned, b.parked = nil, nil
+	return all
+}
+
+// keepLocked has keep look at all that waits, in order, and forgets what it does not want kept: how many parcels, of what size.
+func (b *buffer) keepLocked(keep func(*parcel) bool) (gone, size int) {
+	for _, list := range []*[]parcel{&b.returned, &b.parked} {
+		kept := (*list)[:0]
+		for i := range *list {
+			p := &(*list)[i]
+			if keep(p) {
+				kept = append(kept, *p)
+				continue
+			}
+			gone++
+			size += p.size
+		}
+		clear((*list)[len(kept):])
+		*list = kept
+	}
+	return gone, size
 }
 
 // close refuses messages for ever and returns what waited.
 func (b *buffer) close() []parcel {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	rest := b.parked
-	b.open, b.parked = true, nil
-	return rest
+	b.open = true
+	return b.takeLocked()
 }
 
 // parcel is a message that waits for a home: of this node, or encoded, of another.

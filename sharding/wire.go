@@ -50,6 +50,14 @@ type message struct {
 	origin uint64
 }
 
+// parcel copies the message out of its frame.
+func (m *message) parcel() parcel {
+	raw := *m
+	raw.body = append([]byte(nil), m.body...)
+	raw.id = append([]byte(nil), m.id...)
+	return parcel{id: string(m.id), raw: &raw, size: parcelOverhead + len(m.body)}
+}
+
 // appendMessageHead appends all of a tell or an ask that stands before the body. origin and call are those of an ask.
 func appendMessageHead(dst []byte, m *message, id string) []byte {
 	fields := byte(6)

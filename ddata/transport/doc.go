@@ -35,7 +35,8 @@
 //   - Nothing lost between the living, in the Data lane. What was written is
 //     kept until the receiver has acknowledged it, and goes out again, in
 //     order, over the next connection (keep.go). What a peer may not have got
-//     when it is removed is counted and given to the LossHandler of its channel.
+//     when it is removed is counted and given to the LossHandler of its channel,
+//     with the word whether it was ever sent.
 //     In the Control and Bulk lanes, whose protocols repeat themselves, the
 //     frames handed to the kernel may be lost when a connection breaks: one
 //     contiguous run, at a change of generation, which OnLink reports.

@@ -162,7 +162,7 @@ func (l *link) resume(w answer) {
 	if w.Fresh || w.Received < k.acked || w.Received > k.written {
 		lost := l.takeKeptLocked()
 		l.mu.Unlock()
-		l.m.lost(l.peer, DropConnLost, lost)
+		l.m.lost(l.peer, DropConnLost, lost, true)
 		return
 	}
 	defer l.mu.Unlock()
@@ -208,8 +208,8 @@ func skipFrames(b []byte, n int) (at int) {
 }
 
 // lost counts frames that were accepted for a peer and may never arrive there, and tells the handlers
-// of their channels that want to know.
-func (m *Mesh) lost(to NodeID, why Drop, frames []byte) {
+// of their channels that want to know. sent: some may have arrived.
+func (m *Mesh) lost(to NodeID, why Drop, frames []byte, sent bool) {
 	table := *m.handlers.Load()
 	n := 0
 	for len(frames) > 0 {
@@ -226,7 +226,7 @@ func (m *Mesh) lost(to NodeID, why Drop, frames []byte) {
 			n++
 		}
 		if wanted && whole {
-			h.Lost(to, payload)
+			h.Lost(to, payload, sent)
 		}
 		frames = frames[size:]
 	}

@@ -298,29 +298,30 @@ func (l *link) discard(d Drop) {
 	written := l.takeKeptLocked()
 	l.spares = nil
 	queued, _ := l.takeUnlock()
-	l.m.lost(l.peer, DropConnLost, written)
-	l.m.lost(l.peer, d, queued)
+	l.m.lost(l.peer, DropConnLost, written, true)
+	l.m.lost(l.peer, d, queued, false)
 }
 
 // close lets the link write what it holds for at most linger, and ends it. A link that has no
-// connection ends at once.
+// connection ends at once, and what waits is lost before close returns.
 func (l *link) close(linger time.Duration) {
 	l.mu.Lock()
 	idle := l.phase == phaseIdle
 	l.phase = phaseClosing
-	up := l.state.Up
-	room := l.room
-	l.room = nil
-	l.mu.Unlock()
-	if room != nil {
-		close(room)
-	}
-	if idle || !up || linger <= 0 {
-		l.stop()
+	if l.state.Up && linger > 0 && !idle {
+		room := l.room
+		l.room = nil
+		l.mu.Unlock()
+		if room != nil {
+			close(room)
+		}
+		time.AfterFunc(linger, l.stop)
+		signal(l.wake)
 		return
 	}
-	time.AfterFunc(linger, l.stop)
-	signal(l.wake)
+	waiting, _ := l.takeUnlock()
+	l.m.lost(l.peer, DropRemoved, waiting, false)
+	l.stop()
 }
 
 // retire closes a link of SendAddr that has nothing to write. It tells whether it did.

@@ -265,13 +265,13 @@ func TestLostParts(t *testing.T) {
 	b := appendFrame(nil, 1, make([]byte, 5))
 	b = inParts(b, 1, make([]byte, 500), 100)
 	b = appendFrame(b, 1, make([]byte, 7))
-	m.lost(3, DropConnLost, b)
+	m.lost(3, DropConnLost, b, true)
 	if len(got) != 3 || got[0] != 5 || got[1] != 500 || got[2] != 7 || m.Stats().Dropped[DropConnLost] != 3 {
 		t.Errorf("lost %v, counted %d", got, m.Stats().Dropped[DropConnLost])
 	}
 	rest := b[2*(frameHeader+5)+100:] // a receiver that acknowledges a part of a message is not correct
 	rest = rest[skipToNext(rest):]
-	m.lost(3, DropConnLost, rest)
+	m.lost(3, DropConnLost, rest, true)
 	if got[len(got)-1] != 7 {
 		t.Errorf("lost %v", got)
 	}
@@ -293,7 +293,7 @@ type lossFunc func([]byte)
 func (lossFunc) Receive(NodeID, []byte) {}
 
 // Lost calls f.
-func (f lossFunc) Lost(_ NodeID, p []byte) { f(p) }
+func (f lossFunc) Lost(_ NodeID, p []byte, _ bool) { f(p) }
 
 // FuzzParts: whatever comes in the Data lane, what is handed over and what is held stays below what came; what one end cuts, the other joins.
 func FuzzParts(f *testing.F) {

@@ -72,12 +72,13 @@ type Handler interface {
 }
 
 // LossHandler is a Handler that wants to know what was lost: Lost gets each frame of its channel that was accepted for the
-// Data lane and may never arrive, because the peer was removed, died or refuses, or this transport was closed. Some of those
-// frames may have arrived all the same. It is called from the link's goroutine and must be quick; payload is valid during the
-// call only.
+// Data lane and may never arrive, because the peer was removed, died or refuses, or this transport was closed. Of those that
+// were sent some may have arrived all the same; those that were not have not, and come in the order in which they were
+// appended. What waits for a peer without a connection comes before RemovePeer returns. Lost must be quick; payload is valid
+// during the call only.
 type LossHandler interface {
 	Handler
-	Lost(to NodeID, payload []byte)
+	Lost(to NodeID, payload []byte, sent bool)
 }
 
 // HandlerFunc makes a Handler of a function.
