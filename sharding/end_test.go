@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -121,6 +122,58 @@ func TestKillWhileAnEntityIsHeld(t *testing.T) {
 	if len(dropped) != 1 || !e.isClosed() {
 		t.Errorf("%d handed out, closed %v", len(dropped), e.isClosed())
 	}
+}
+
+// What waits in the mailboxes of a shard that is given up by force is dropped with its reason, each to the hook, and a question is answered (A15).
+func TestKilledShardReports(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		var mu sync.Mutex
+		var drops []Drop
+		typ := cartType(&cartLog{})
+		typ.Shards = 1
+		typ.OnDrop = func(d Drop) {
+			mu.Lock()
+			defer mu.Unlock()
+			drops = append(drops, d)
+		}
+		g := start(w.join("backend"), typ)
+		w.install()
+		ctx := within(t, time.Minute)
+		stuck := newGate()
+		if err := g.Tell(ctx, "a", block{stuck}); err != nil {
+			t.Fatal(err)
+		}
+		<-stuck.entered
+		for range 5 {
+			if err := g.Tell(ctx, "a", addItem{"x", 1}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		asked := make(chan error, 1)
+		go func() {
+			_, err := Ask(ctx, g, "a", total{})
+			asked <- err
+		}()
+		synctest.Wait()
+		c := g.run.control
+		c.post(ctlInput{do: func(time.Time) { c.regionAction(protocol.KillShard{Shard: 0, Reason: protocol.DropHomeElsewhere}) }})
+		synctest.Wait()
+		close(stuck.open)
+		if err := <-asked; !errors.Is(err, ErrStopped) {
+			t.Errorf("the asker hears %v", err)
+		}
+		synctest.Wait()
+		mu.Lock()
+		defer mu.Unlock()
+		if len(drops) != 6 {
+			t.Errorf("drops %v", drops)
+		}
+		for _, d := range drops {
+			if d.Reason != DropForced || d.ID != "a" {
+				t.Errorf("dropped %v", d)
+			}
+		}
+	})
 }
 
 // A call id that no question has comes from a broken peer; the entity must not mistake the message for a command.

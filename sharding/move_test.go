@@ -258,6 +258,31 @@ func TestBufferBound(t *testing.T) {
 	})
 }
 
+// Buffers may be as small as they like: the first message that waits must not fail (A7).
+func TestSmallestBuffer(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		for most := 1; most < 4; most++ {
+			typ := cartType(&cartLog{})
+			typ.Name, typ.BufferMax = fmt.Sprint("Cart", most), most
+			g := start(w.join("frontend"), typ)
+			w.install()
+			for i := range most {
+				if err := g.Tell(inHandler, "a", addItem{"x", 1}); err != nil {
+					t.Errorf("message %d of %d: %v", i+1, most, err)
+				}
+			}
+			if err := g.Tell(inHandler, "a", addItem{}); !errors.Is(err, ErrBufferFull) {
+				t.Errorf("beyond %d: %v", most, err)
+			}
+		}
+		typ := cartType(&cartLog{})
+		typ.BufferMax = -1
+		if err := typ.Validate(); err == nil || !strings.Contains(err.Error(), "BufferMax") {
+			t.Errorf("a negative one: %v", err)
+		}
+	})
+}
+
 // lockedBuffer takes what loggers of several goroutines write.
 type lockedBuffer struct {
 	mu sync.Mutex

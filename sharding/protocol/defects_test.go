@@ -2,12 +2,14 @@ package protocol
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 )
 
-// The defects of the reference's coordinator that this one must not have, by their numbers in its list.
+// The defects of the reference's coordinator and shard that these must not have, by their numbers in its list. The table in package proptest names the
+// tests of all.
 
 // TestA1RememberedLate: the shards with remembered ids are read slowly, and come when the takeover is over or under way: all get a home.
 func TestA1RememberedLate(t *testing.T) {
@@ -66,6 +68,111 @@ func TestA4OnlyTheOwnerStops(t *testing.T) {
 		t.Errorf("a stranger's word counts:\n%s", got)
 	}
 	l.expect(l.step(Receive{From: 1, Msg: stopped}), "homes 0→2@")
+}
+
+// soloShard is a Shard machine without a world, which remembers; the test is its world.
+type soloShard struct {
+	t   *testing.T
+	sh  *Shard
+	now time.Time
+}
+
+func newSoloShard(t *testing.T) *soloShard {
+	sh, err := NewShard(Config{Type: "t", Self: 1, Shards: 4, Remember: true, ShardOf: func(EntityID) ShardID { return 2 }}, newRand(), 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &soloShard{t: t, sh: sh, now: time.Unix(0, 0)}
+}
+
+// step returns the write that the step begins, if any. The effects are valid until the next one.
+func (s *soloShard) step(in ShardInput) (*ShardEffects, StateWrite) {
+	s.t.Helper()
+	fx := s.sh.Step(s.now, in)
+	if len(fx.Write) > 1 {
+		s.t.Errorf("%v begins %d writes", in, len(fx.Write))
+	}
+	for _, w := range fx.Write {
+		return fx, w
+	}
+	return fx, StateWrite{}
+}
+
+// opened is such a shard that has read its ids, of which there are none, and is in the set of those that have some.
+func opened(t *testing.T, first EntityID) (s *soloShard, under StateWrite) {
+	s = newSoloShard(t)
+	fx, _ := s.step(Open{})
+	s.step(DidRead{ID: fx.Read[0].ID})
+	_, w := s.step(StartEntity{ID: first, Req: 1})
+	if !slices.Equal(w.AddShards, []ShardID{2}) {
+		t.Fatalf("the first write is %v", w)
+	}
+	_, under = s.step(Wrote{ID: w.ID})
+	return s, under
+}
+
+// TestA8OneWriteAtATime: ids that are started while a write is under way wait for the next one, all together, and every caller is answered.
+func TestA8OneWriteAtATime(t *testing.T) {
+	s, under := opened(t, "a")
+	if !slices.Equal(under.AddIDs, []EntityID{"a"}) {
+		t.Fatalf("the write under way is %v", under)
+	}
+	for i, id := range []EntityID{"b", "c", "b"} {
+		if _, w := s.step(StartEntity{ID: id, Req: uint64(i + 2)}); w.ID != 0 {
+			t.Errorf("%s: a second write at one time: %v", id, w)
+		}
+	}
+	fx, next := s.step(Wrote{ID: under.ID})
+	if !slices.Equal(fx.Reply, []uint64{1}) || !slices.Equal(next.AddIDs, []EntityID{"b", "c"}) {
+		t.Errorf("replies %v, then the write %v", fx.Reply, next)
+	}
+	fx, _ = s.step(Wrote{ID: next.ID})
+	if got := slices.Sorted(slices.Values(fx.Reply)); !slices.Equal(got, []uint64{2, 3, 4}) {
+		t.Errorf("replies %v", got)
+	}
+}
+
+// TestA11WritesCountIDs: what has gathered is written in parts of so many ids, whatever it came from.
+func TestA11WritesCountIDs(t *testing.T) {
+	s, under := opened(t, "first")
+	const n = writeIDsMax + 10
+	for i := range n {
+		s.step(Wake{ID: EntityID(strconv.Itoa(i))})
+	}
+	_, w := s.step(Wrote{ID: under.ID})
+	if len(w.AddIDs) != writeIDsMax {
+		t.Errorf("%d ids in the first part", len(w.AddIDs))
+	}
+	if _, w = s.step(Wrote{ID: w.ID}); len(w.AddIDs) != n-writeIDsMax {
+		t.Errorf("%d ids in the second part", len(w.AddIDs))
+	}
+}
+
+// TestA13StoreThatComesBack: however long the store of remembered ids fails, the shard neither gives up nor starts anew, and opens when it answers.
+func TestA13StoreThatComesBack(t *testing.T) {
+	s := newSoloShard(t)
+	fx, _ := s.step(Open{})
+	read := fx.Read[0].ID
+	s.step(Wake{ID: "a"})
+	s.step(Wake{ID: "b"})
+	for i := range 1000 {
+		fx, _ = s.step(DidRead{ID: read, Err: errSimState})
+		if at := s.sh.Deadline(); !at.After(s.now) || len(fx.Region) > 0 {
+			t.Fatalf("failure %d: it waits until %v and tells its region %v", i, at, fx.Region)
+		}
+		s.now = s.sh.Deadline()
+		if fx, _ = s.step(Tick{}); len(fx.Read) != 1 || len(fx.Region) > 0 {
+			t.Fatalf("failure %d: then it reads %v and tells its region %v", i, fx.Read, fx.Region)
+		}
+		read = fx.Read[0].ID
+	}
+	fx, w := s.step(DidRead{ID: read, IDs: []EntityID{"a"}})
+	if len(fx.Region) != 1 || fx.Region[0] != (ShardStarted{Shard: 2}) {
+		t.Errorf("the region hears %v", fx.Region)
+	}
+	if !slices.Equal(w.AddIDs, []EntityID{"b"}) {
+		t.Errorf("it writes %v", w)
+	}
 }
 
 // TestA20ShardsAreForgotten: the set of shards with remembered ids shrinks: a shard whose last id went is not started any more.
