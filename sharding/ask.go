@@ -12,6 +12,8 @@ import (
 // Ask sends a request to an entity and waits for its reply, until ctx ends or, if it has no deadline, for EntityType.AskTimeout. The reply's
 // type follows from the request's. req must be an M; the compiler cannot see that, so it is an error.
 //
+// A handler that asks its own entity, or one that waits for it, waits for itself until the time is over.
+//
 // Errors: those of Region.Tell, and ErrTimeout, ErrNoReply, ErrHandler, ErrReplyType, ErrTooManyAsks, ErrMoving, ErrNodeGone.
 func Ask[R, M any](ctx context.Context, to *Region[M], id string, req Request[R]) (R, error) {
 	q := &question[R]{r: to.core}
@@ -65,7 +67,7 @@ func (q *question[R]) open(ctx context.Context, req any, err error) (*call, enve
 	if err != nil {
 		return nil, envelope{}, err
 	}
-	if _, ok := ctx.Deadline(); !ok {
+	if !hasDeadline(ctx) {
 		c.deadline.Store(int64(r.clock() + r.askTimeout))
 		r.sweep.arm()
 	}

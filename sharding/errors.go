@@ -54,6 +54,6 @@ var (
 	ErrReplyType = errors.New("sharding: wrong reply type")
 	// ErrTooManyAsks: the region's bound on questions under way is reached.
 	ErrTooManyAsks = errors.New("sharding: too many questions under way")
-	// ErrNotAsked: Reply or Later in a handler of a message that nobody waits for.
-	ErrNotAsked = errors.New("sharding: message was told, not asked")
+	// ErrNotAsked: Reply, Fail or Later in a handler of a message that was told, or whose question was answered, or taken by Later, before.
+	ErrNotAsked = errors.New("sharding: no question is open: the message was told, or was answered before")
 )

@@ -117,3 +117,64 @@ func TestAReceiveTimeoutWakesNoEntity(t *testing.T) {
 		}
 	})
 }
+
+// AskTimeout bounds a question whose context has no deadline also while there is no room for it.
+func TestAskTimeoutHoldsForAFullMailbox(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		typ := cartType(&cartLog{})
+		typ.MailboxMax, typ.AskTimeout = 1, time.Second
+		g, _ := localRegion(t, typ)
+		hold := newGate()
+		for range 2 {
+			if err := g.Tell(t.Context(), "a", block{hold}); err != nil {
+				t.Fatal(err)
+			}
+			synctest.Wait()
+		}
+		began := time.Now()
+		for name, ask := range map[string]func() error{
+			"Ask":    func() error { _, err := Ask(context.Background(), g, "a", total{}); return err },
+			"AskRef": func() error { _, err := AskRef(context.Background(), g.Ref("a"), total{}); return err },
+		} {
+			over := make(chan error, 1)
+			go func() { over <- ask() }()
+			select {
+			case err := <-over:
+				if !errors.Is(err, ErrTimeout) || time.Since(began) > 3*time.Second {
+					t.Errorf("%s: %v after %v", name, err, time.Since(began))
+				}
+			case <-time.After(time.Minute):
+				t.Errorf("%s hangs", name)
+			}
+		}
+		close(hold.open)
+	})
+}
+
+// A reply of a type that is not registered is an error on the asker's own node too, or it would work until the entity moves.
+func TestAnOpenReplyMustBeRegistered(t *testing.T) {
+	typ := EntityType[message_]{
+		Name: "Open", Role: "backend", Messages: CBOR[message_](anything{}, addItem{}),
+		New: func(*Context[message_]) Entity[message_] {
+			return receiveFunc(func(c *Context[message_], m message_) error { return c.Reply(m.(anything).Want) })
+		},
+	}
+	g, _ := localRegion(t, typ)
+	for want, ok := range map[message_]bool{addItem{"x", 1}: true, unknown{}: false, nil: false} {
+		got, err := Ask(t.Context(), g, "a", anything{Want: want})
+		switch {
+		case ok && (got != want || err != nil):
+			t.Errorf("%v: %v, %v", want, got, err)
+		case !ok && !errors.Is(err, ErrUnregisteredMessage):
+			t.Errorf("%T: %v, %v", want, got, err)
+		}
+	}
+}
+
+// anything is answered with any message; what it wants stays on its node.
+type anything struct {
+	Returns[message_]
+	Want message_ `cbor:"-"`
+}
+
+func (anything) command() {}

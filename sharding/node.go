@@ -80,8 +80,11 @@ func startType[M any](node *ddata.Node, t EntityType[M], proxy bool) (*Region[M]
 	settings := startedSettings{t.Role, t.withDefaults().Shards, t.Hash, t.RememberEntities, proxy}
 	if s, ok := started[key]; ok {
 		g, same := s.region.(*Region[M])
-		if !same || s.settings != settings {
-			return nil, fmt.Errorf("%w: %q with another message type, Role, Shards, Hash or RememberEntities, or as a proxy and not", ErrAlreadyStarted, t.Name)
+		if !same {
+			return nil, fmt.Errorf("%w: %q has another message type: it is a %T", ErrAlreadyStarted, t.Name, s.region)
+		}
+		if s.settings != settings {
+			return nil, fmt.Errorf("%w: %q as %v, not as %v", ErrAlreadyStarted, t.Name, s.settings, settings)
 		}
 		if g.core.isClosed() {
 			return nil, fmt.Errorf("%w: %q is being closed, and handlers still run", ErrAlreadyStarted, t.Name)
@@ -134,6 +137,10 @@ type startedSettings struct {
 	hash     protocol.Hash
 	remember bool
 	proxy    bool
+}
+
+func (s startedSettings) String() string {
+	return fmt.Sprintf("{Role %q, Shards %d, Hash %v, RememberEntities %t, proxy %t}", s.role, s.shards, s.hash, s.remember, s.proxy)
 }
 
 // nodeCloseTimeout is how long the end of a node waits for handlers that run.

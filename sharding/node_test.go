@@ -139,7 +139,7 @@ func TestStartedTypes(t *testing.T) {
 	if _, err := Lookup[int](n, "Cart"); !errors.Is(err, ErrAlreadyStarted) {
 		t.Errorf("other message type: %v", err)
 	}
-	if _, err := StartProxy(n, cartType(nil)); !errors.Is(err, ErrAlreadyStarted) {
+	if _, err := StartProxy(n, cartType(nil)); !errors.Is(err, ErrAlreadyStarted) || !strings.Contains(err.Error(), "proxy false}, not as") {
 		t.Errorf("a proxy of what hosts: %v", err)
 	}
 	if got := fmt.Sprint(Types(n)); got != "[Cart Far]" {

@@ -206,7 +206,8 @@ func (g *Region[M]) SetActiveEntityLimit(n int) error {
 	return nil
 }
 
-// StartEntity starts an entity without a message and returns when it runs and, if the type remembers entities, its id is remembered: where it runs.
+// StartEntity starts an entity without a message and returns where it runs, once its start is ordered and, if the type remembers entities, its id is
+// remembered. It does not wait for New: a failure of that goes to EntityType.OnFailure.
 func (g *Region[M]) StartEntity(ctx context.Context, id string) (Location, error) {
 	r := g.core
 	node, err := r.startEntity(ctx, id)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -71,28 +72,46 @@ func (s replyStatus) err(text string) error {
 // reply answers a question with a value.
 func (r *core) reply(call, origin uint64, v any, request *msgType) error {
 	if origin == r.self {
-		r.answered(r.asks.answer(call, v, nil))
-		return nil
+		err := r.checkReply(v, request)
+		r.answered(r.asks.answer(call, v, err))
+		return err
 	}
 	o := r.outs.Get().(*outgoing)
 	defer o.release()
 	var err error
 	o.body, err = r.appendReply(appendReplyHead(o.body[:0], call, statusOK), v, request)
 	if err != nil {
-		o.body = appendErrorReply(o.body[:0], call, statusEncoding, err.Error())
+		status := statusEncoding
+		if errors.Is(err, ErrUnregisteredMessage) {
+			status = statusUnregistered
+		}
+		o.body = appendErrorReply(o.body[:0], call, status, strings.TrimPrefix(err.Error(), statusErrors[status].Error()+": "))
 	}
 	if sendErr := r.sendReply(origin, o); errors.Is(sendErr, transport.ErrFrameTooLarge) {
-		err = fmt.Errorf("%w: the reply has %d bytes", ErrMessageTooLarge, len(o.body))
-		o.body = appendErrorReply(o.body[:0], call, statusTooLarge, err.Error())
-		sendErr = r.sendReply(origin, o)
-		return errors.Join(err, sendErr)
+		text := fmt.Sprintf("the reply has %d bytes", len(o.body))
+		o.body = appendErrorReply(o.body[:0], call, statusTooLarge, text)
+		return errors.Join(statusTooLarge.err(text), r.sendReply(origin, o))
 	}
 	return err
 }
 
+// checkReply says whether a reply could travel: where the request names an interface, its type must be registered, also for one on this node, as
+// the entity may be elsewhere the next time.
+func (r *core) checkReply(v any, request *msgType) (err error) {
+	if request.repliesOpen() {
+		_, err = r.reg.of(v)
+	}
+	return err
+}
+
+// repliesOpen says that the request names an interface as its reply.
+func (t *msgType) repliesOpen() bool {
+	return t != nil && t.reply != nil && t.reply.Kind() == reflect.Interface
+}
+
 // appendReply encodes a reply: as it is, or with its type when the request names an interface as its reply.
 func (r *core) appendReply(dst []byte, v any, request *msgType) ([]byte, error) {
-	if request == nil || request.reply == nil || request.reply.Kind() != reflect.Interface {
+	if !request.repliesOpen() {
 		if request != nil && r.reg.enc != nil {
 			return appendEncoded(r.reg.enc, dst, v)
 		}

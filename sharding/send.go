@@ -33,6 +33,7 @@ func (r *core) send(ctx context.Context, id string, env envelope) error {
 // sendSlow is send for everything but a local entity with room.
 func (r *core) sendSlow(ctx context.Context, number uint32, id string, env envelope) error {
 	slot := &r.table.slots[number]
+	endless := env.call != 0 && env.origin == r.self && !hasDeadline(ctx) // a question's deadline holds for its way, too
 	for {
 		if err := ctx.Err(); err != nil {
 			return r.explain(number, err)
@@ -47,7 +48,7 @@ func (r *core) sendSlow(ctx context.Context, number uint32, id string, env envel
 		case rt != nil && rt.local != nil:
 			room, err = r.sendLocal(number, rt, id, env)
 		case rt != nil && rt.buffer == nil:
-			room, err = r.sendRemote(ctx, number, rt, id, env)
+			room, err = r.sendRemote(ctx, !endless, number, rt, id, env)
 		default:
 			room, err = r.sendBuffer(ctx, number, id, env)
 		}
@@ -60,6 +61,12 @@ func (r *core) sendSlow(ctx context.Context, number uint32, id string, env envel
 		if handlerOf(ctx) != nil {
 			return r.explain(number, err)
 		}
+		if endless {
+			var cancel context.CancelFunc
+			ctx, cancel = context.WithTimeout(ctx, r.askTimeout)
+			defer cancel()
+			endless = false
+		}
 		if room != nil {
 			select {
 			case <-room:
@@ -70,6 +77,11 @@ func (r *core) sendSlow(ctx context.Context, number uint32, id string, env envel
 			}
 		}
 	}
+}
+
+func hasDeadline(ctx context.Context) bool {
+	_, ok := ctx.Deadline()
+	return ok
 }
 
 // sendLocal delivers to a shard of this node. With ErrBufferFull comes what to wait for, nil: try again at once.
@@ -104,8 +116,8 @@ func (r *core) sendBuffer(ctx context.Context, number uint32, id string, env env
 }
 
 // sendRemote encodes the message and appends it to the lane of its shard. The route is looked at again under the lane's lock, so that nothing
-// follows the fence that is appended after the route was changed.
-func (r *core) sendRemote(ctx context.Context, number uint32, rt *route, id string, env envelope) (<-chan struct{}, error) {
+// follows the fence that is appended after the route was changed. It waits for room only outside of handlers, and if told to.
+func (r *core) sendRemote(ctx context.Context, wait bool, number uint32, rt *route, id string, env envelope) (<-chan struct{}, error) {
 	o := r.outs.Get().(*outgoing)
 	defer o.release()
 	err := o.encode(number, rt, id, env)
@@ -113,7 +125,7 @@ func (r *core) sendRemote(ctx context.Context, number uint32, rt *route, id stri
 		return nil, err
 	}
 	to := transport.NodeID(rt.remote)
-	if handlerOf(ctx) != nil {
+	if !wait || handlerOf(ctx) != nil {
 		err = r.net.Append(to, transport.Data, number, r.channel, o.fill, o.check)
 	} else {
 		err = r.net.AppendWait(ctx, to, transport.Data, number, r.channel, o.fill, o.check)
