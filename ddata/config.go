@@ -103,8 +103,8 @@ type Config struct {
 	// MinMembersPerRole is MinMembers per role.
 	MinMembersPerRole map[string]int
 
-	// VotersMax caps who decides on the cluster's views and grants leases: the so many oldest members. When one goes, the next oldest takes its
-	// place. It keeps the cost of heartbeats per node from growing with the cluster; the price is that the cluster outlives only the loss of
+	// VotersMax caps who decides on the cluster's views and grants leases: the so many oldest members. When one leaves or dies, the next oldest
+	// takes its place. It keeps the cost of heartbeats per node from growing with the cluster; the price is that the cluster outlives only the loss of
 	// a minority of these at once. Data is not concerned: a majority of replicas is one of all nodes of the role. For hundreds of nodes 25 is
 	// right. The same on all nodes. Default 0: all members vote.
 	VotersMax int

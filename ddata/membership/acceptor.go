@@ -1,6 +1,10 @@
 package membership
 
-import "time"
+import (
+	"cmp"
+	"slices"
+	"time"
+)
 
 // acceptor is this node's part in deciding the view after the installed one: single-decree Paxos (Lamport, Paxos Made
 // Simple, 2001). It lives in memory: a restarted process has another uid and is no acceptor of this epoch any more.
@@ -33,14 +37,18 @@ func (m *Machine) fromVoter(r Receive, cluster ClusterID, epoch Epoch) bool {
 	return true
 }
 
-// isVoter says whether the member decides what comes after the installed view. The voters are the oldest, so that age tells.
+// isVoter says whether the member decides what comes after the installed view.
 func (m *Machine) isVoter(u UID) bool {
 	o, ok := m.view.Member(u)
 	return ok && m.votes(o)
 }
 
 func (m *Machine) votes(o Member) bool {
-	return o.Full() && o.UpNumber <= m.voters[len(m.voters)-1].UpNumber
+	if !m.capped {
+		return o.Full()
+	}
+	_, found := slices.BinarySearchFunc(m.voters, o.UpNumber, func(v Member, n uint32) int { return cmp.Compare(v.UpNumber, n) })
+	return found
 }
 
 // prepare answers a ballot's first phase. Members that are to be dropped are held back (V2) already here, so that the

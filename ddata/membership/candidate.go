@@ -181,6 +181,9 @@ func (m *Machine) removals(of func(Member) removal) []removal {
 // removalDue is when and why a member is to be dropped, by what is known of it alone.
 func (m *Machine) removalDue(o Member) removal {
 	stopped := m.hasStopped(o.UID)
+	if stopped && m.votesUntilLeaving(o) {
+		return removal{}
+	}
 	if stopped && (o.Status == Joining || m.settledBy(o.UID) >= m.view.Epoch || m.cfg.Faults.LeaveUnsettled) {
 		return removal{due: m.now, consented: true}
 	}
@@ -196,6 +199,12 @@ func (m *Machine) removalDue(o Member) removal {
 		return removal{due: p.unreachable.Add(m.cfg.StableAfter), consented: stopped, silent: true}
 	}
 	return removal{}
+}
+
+// votesUntilLeaving says that a member is to be Leaving before it goes, so that another comes to vote for it. With few voters all that vote may have stopped
+// while others stay: if those decided their own removal they would be gone before anybody knows of it, and nobody else could decide.
+func (m *Machine) votesUntilLeaving(o Member) bool {
+	return m.capped && o.Status == Up && m.isVoter(o.UID) && !m.downs[o.UID] && (o.UID == m.cfg.UID || m.Reachable(o.UID))
 }
 
 // removalAfterStopped is removalDue while the others could not go on without the voters that have stopped: those stay. The
@@ -283,6 +292,10 @@ func (m *Machine) promote(c *candidate) {
 			c.changed = true
 		case o.Status == Up && f&(FlagLeaving|FlagStopped) != 0:
 			o.Status = Leaving
+			if m.capped && !m.canGoOn(next.Members) { // those who would come to vote for it are not heard
+				o.Status = Up
+				continue
+			}
 			c.changed = true
 		}
 	}

@@ -5,7 +5,7 @@
 //
 // A Member is one incarnation of a node, named by a random UID that is never used again. A View lists the members of
 // one Epoch. Views form a chain: each is one decision of the voters of the view before. The voters are the members that
-// are Up or Leaving, or the VotersMax oldest of them; unreachable ones count until a view drops them. A Joining member is a
+// are Up or Leaving, or VotersMax of them, the oldest and who leaves last; unreachable ones count until a view drops them. A Joining member is a
 // learner: it is listed and replicates, but does not vote and runs nothing. The oldest member of a role is the one that became Up first; singletons
 // run there. A Lease is the permission to run anything at all.
 //
@@ -61,8 +61,8 @@
 //
 // # Few voters in a large cluster
 //
-// With VotersMax only so many of the oldest vote. Who votes follows from the view alone, which carries the cap, so all that have installed
-// it agree. Others heartbeat to the voters and hold leases by their grants; between two that do not vote nothing passes, and a
+// With VotersMax only so many of the oldest vote, and who is Leaving hands its vote over before it goes: if all that vote decided their own removal, nobody
+// would be left who knows of it. Who votes follows from the view alone, which carries the cap, so all that have installed it agree. Others heartbeat to the voters and hold leases by their grants; between two that do not vote nothing passes, and a
 // hint of memberlist makes one ask the other. The rules above hold as they stand, because none compares the voters of two views:
 //
 //  1. A lease in e is granted by a quorum of voters(e), and e+1 is decided by a quorum of voters(e): they share a voter j.

@@ -1,6 +1,7 @@
 package membership
 
 import (
+	"slices"
 	"testing"
 	"time"
 )
@@ -179,7 +180,7 @@ func growingViewOwnVote(t *testing.T, f Faults) *world {
 // replacedVoter: only the three oldest of seven vote, and the quorums of two views need not meet.
 //
 //  1. the oldest hears the third voter and nobody else;
-//  2. the third leaves; the second and the third decide the view without it, in which the fourth node votes, and the third, which never
+//  2. the third leaves; the second and the third decide the view in which the fourth node votes for it, and the third, which never
 //     learns that this was decided, stays with the oldest;
 //  3. the second and the fourth remove the oldest on an operator's word; the fourth never promised it anything as a voter;
 //  4. the oldest knows nothing of it and lives on what the third grants.
@@ -213,7 +214,8 @@ func replacedVoter(t *testing.T, f Faults) *world {
 	third.step(Leave{})
 	w.watch = func(n *node, _ Input, fx *Effects) {
 		for _, v := range fx.Install {
-			sealed = sealed || !v.Has(third.uid)
+			votes := func(o Member) bool { return o.UID == third.uid }
+			sealed = sealed || !slices.ContainsFunc(v.Voters(), votes)
 		}
 	}
 	if !w.until(20*time.Second, func() bool { return sealed }) {

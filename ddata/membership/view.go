@@ -78,13 +78,29 @@ func (v *View) Full() []Member {
 }
 
 // Voters returns those who decide what comes after this view and grant leases in it, oldest first: the full members, if VotersMax is
-// set the oldest of them. The slice is the caller's.
+// set the oldest of them, and of those who leave only as many as are needed for the number. The slice is the caller's.
 func (v *View) Voters() []Member {
 	ms := v.Full()
-	if v.capped(len(ms)) {
-		ms = ms[:v.VotersMax:v.VotersMax]
+	if !v.capped(len(ms)) {
+		return ms
 	}
-	return ms
+	stay := 0 // of those to come, who vote before any that leaves
+	for _, m := range ms {
+		if m.Status != Leaving {
+			stay++
+		}
+	}
+	room, leave := int(v.VotersMax), max(0, int(v.VotersMax)-stay)
+	return slices.DeleteFunc(ms, func(m Member) bool {
+		if room == 0 || m.Status == Leaving && leave == 0 {
+			return true
+		}
+		if m.Status == Leaving {
+			leave--
+		}
+		room--
+		return false
+	})
 }
 
 // capped says whether some of so many full members do not vote.

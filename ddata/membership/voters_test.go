@@ -2,6 +2,7 @@ package membership
 
 import (
 	"errors"
+	"slices"
 	"testing"
 	"time"
 )
@@ -201,4 +202,62 @@ func TestLateFoundersFound(t *testing.T) {
 		t.Error("nobody was late: the test shows nothing")
 	}
 	w.verdict()
+}
+
+// TestVotersWhoLeaveHandOver: the only voter leaves, has nothing to hand over, and nothing that it says at its end arrives. Another votes by then, and
+// decides that it is gone. If the others cannot be heard, it stays until they are.
+func TestVotersWhoLeaveHandOver(t *testing.T) {
+	for _, cutOff := range []bool{false, true} {
+		w, ns := fewVoters(t, func(c *Config) { c.VotersMax, c.Strategy = 1, Manual{} })
+		w.filter = func(from, _ *node, _ Message) bool { return from.done == nil }
+		if cutOff {
+			w.cut = func(a, b *node) bool { return a == ns[1] || b == ns[1] }
+			w.run(2 * w.base.UnreachableAfter)
+		}
+		ns[0].step(Leave{})
+		ns[0].step(Stopped{})
+		w.run(5 * w.base.HeartbeatInterval)
+		if cutOff {
+			if ns[0].done != nil || ns[0].m.Self().Status != Up {
+				t.Errorf("the only voter went, though the next one is not heard: %v", ns[0].m)
+			}
+			w.cut = nil
+			w.run(5 * w.base.HeartbeatInterval)
+		}
+		if !errors.Is(ns[0].done, ErrLeft) {
+			t.Errorf("cut off %t: the only voter has not left: %v", cutOff, ns[0].m)
+		}
+		if v := ns[1].m.View(); v.Has(ns[0].uid) || len(v.Voters()) != 1 || v.Voters()[0].UID != ns[1].uid {
+			t.Errorf("cut off %t: not decided without it: %v", cutOff, v)
+		}
+		w.verdict()
+	}
+}
+
+// TestVotersOfAView: the oldest vote, and those who leave only where there are not as many others.
+func TestVotersOfAView(t *testing.T) {
+	const u, l, j = Up, Leaving, Joining // with a number, who is Joining is a founder that waits for MinMembers
+	for _, c := range []struct {
+		statuses []Status
+		vote     []uint32
+	}{
+		{[]Status{u, u, u, u, u}, []uint32{1, 2, 3}},
+		{[]Status{l, u, l, u, j, u}, []uint32{2, 4, 5}},
+		{[]Status{l, u, l, u, l}, []uint32{1, 2, 4}},
+		{[]Status{l, l, l, l, u}, []uint32{1, 2, 5}},
+		{[]Status{l, l, l, l, l}, []uint32{1, 2, 3}},
+		{[]Status{l, u, u}, []uint32{1, 2, 3}},
+	} {
+		v := &View{VotersMax: 3}
+		for i, s := range c.statuses {
+			v.Members = append(v.Members, Member{UID: UID(i + 1), Status: s, UpNumber: uint32(i + 1)})
+		}
+		var vote []uint32
+		for _, m := range v.Voters() {
+			vote = append(vote, m.UpNumber)
+		}
+		if !slices.Equal(vote, c.vote) {
+			t.Errorf("%v: %v vote, want %v", v, vote, c.vote)
+		}
+	}
 }
