@@ -1,6 +1,7 @@
 package sharding
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -64,10 +65,7 @@ func TestShutdownOfTheCluster(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			made, stopped := counts(logs)
-			if made != entities || stopped != 0 {
-				t.Fatalf("%d made, %d stopped", made, stopped)
-			}
+			await(t, ctx, logs, entities)
 			if err := nodes[1].PrepareForShutdown(ctx); err != nil {
 				t.Fatal(err)
 			}
@@ -78,16 +76,7 @@ func TestShutdownOfTheCluster(t *testing.T) {
 				t.Errorf("%d made, %d stopped, %d shards moved; want %d, as many and none", made, stopped, moves.Load(), entities)
 			}
 			nodes, _, logs = begin()
-			for all := false; !all; {
-				select {
-				case <-ctx.Done():
-					made, stopped := counts(logs)
-					t.Fatalf("after the restart %d of %d entities live", made-stopped, entities)
-				case <-time.After(10 * time.Millisecond):
-					made, stopped := counts(logs)
-					all = made-stopped == entities
-				}
-			}
+			await(t, ctx, logs, entities)
 			if slices.ContainsFunc(nodes, func(n *ddata.Node) bool { return n.View().Closing }) {
 				t.Error("the cluster is closing still")
 			}
@@ -102,4 +91,20 @@ func counts(logs []cartLog) (made, stopped int64) {
 		stopped += logs[i].stopped.Load()
 	}
 	return made, stopped
+}
+
+// await waits until so many entities live: a worker makes them a little after they are active.
+func await(t *testing.T, ctx context.Context, logs []cartLog, want int64) {
+	t.Helper()
+	for {
+		made, stopped := counts(logs)
+		if made-stopped == want {
+			return
+		}
+		select {
+		case <-ctx.Done():
+			t.Fatalf("%d of %d entities live", made-stopped, want)
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
 }

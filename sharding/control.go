@@ -26,6 +26,7 @@ type control struct {
 	cfg     protocol.Config
 	rng     *rand.Rand
 	state   State
+	quorums StateSettings
 	cluster Cluster
 	loop    *drive.Loop[ctlInput]
 	intake  *drive.Intake // of the messages of other nodes
@@ -81,9 +82,8 @@ type ctlInput struct {
 
 // Bounds of the control plane.
 const (
-	inboxMax     = 1 << 16
-	retryPause   = 5 * time.Millisecond // until a full lane or mailbox is tried again
-	stateTimeout = 5 * time.Second      // of one read or write of the replicated state
+	inboxMax   = 1 << 16
+	retryPause = 5 * time.Millisecond // until a full lane or mailbox is tried again
 )
 
 func (c *control) post(in ctlInput)                 { c.loop.Force(in) }

@@ -21,7 +21,7 @@ func (c *control) write(w protocol.StateWrite, done func(error)) {
 		done(errNoState)
 		return
 	}
-	c.state.Update(w.Key(c.cfg.Type), stateTimeout, w.Mutate, done)
+	c.state.Update(w.Key(c.cfg.Type), c.quorums.write(), c.quorums.WriteTimeout, w.Mutate, done)
 }
 
 // read decodes what was read on a goroutine of its own: a set may be large, and done comes on the Replicator's.
@@ -30,7 +30,7 @@ func (c *control) read(r protocol.StateRead, done func(crdt.Reader, protocol.Did
 		done(crdt.Reader{}, r.Result(crdt.Reader{}, errNoState))
 		return
 	}
-	c.state.Get(r.Key(c.cfg.Type), stateTimeout, func(v crdt.Reader, err error) {
+	c.state.Get(r.Key(c.cfg.Type), c.quorums.read(), c.quorums.ReadTimeout, func(v crdt.Reader, err error) {
 		c.aside(func() { done(v, r.Result(v, err)) })
 	})
 }

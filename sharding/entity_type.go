@@ -29,6 +29,8 @@ type EntityType[M any] struct {
 	RememberEntities bool
 	// StateStoreMode: DData is the only one.
 	StateStoreMode StateStoreMode
+	// State says of how many nodes the homes and remembered ids must be known, and how long that may take. Default: a majority.
+	State StateSettings
 	// Messages says which concrete types travel, and how. Required: CBOR[M](examples…).
 	Messages Codec[M]
 	// Errors are those that reach an asker as themselves when a handler answers or fails with one of them: errors.Is finds them, on whatever node the entity is.
@@ -150,6 +152,7 @@ func (t EntityType[M]) withDefaults() EntityType[M] {
 		t.Passivation = passivation.Strategy{None: true, StopTimeout: t.Passivation.StopTimeout}
 	}
 	t.Passivation = t.Passivation.WithDefaults()
+	t.State = t.State.withDefaults()
 	return t
 }
 
@@ -190,6 +193,8 @@ func (t EntityType[M]) Validate() error {
 	fault(err != nil, "Errors: %w", err)
 	err = t.Passivation.Validate()
 	fault(err != nil, "Passivation: %w", err)
+	err = t.State.validate()
+	fault(err != nil, "State: %w", err)
 	if len(faults) == 0 {
 		return nil
 	}

@@ -235,13 +235,13 @@ type nodeState struct{ r *ddata.Replicator }
 var _ State = nodeState{}
 
 // Update implements State.
-func (s nodeState) Update(key string, timeout time.Duration, mutate func(*crdt.Tx) error, done func(error)) {
-	s.r.UpdateThen(context.Background(), key, ddata.WriteMajority, timeout, mutate, done)
+func (s nodeState) Update(key string, level ddata.Level, timeout time.Duration, mutate func(*crdt.Tx) error, done func(error)) {
+	s.r.UpdateThen(context.Background(), key, level, timeout, mutate, done)
 }
 
 // Get implements State.
-func (s nodeState) Get(key string, timeout time.Duration, done func(crdt.Reader, error)) {
-	s.r.GetThen(context.Background(), key, ddata.ReadMajority, timeout, done)
+func (s nodeState) Get(key string, level ddata.Level, timeout time.Duration, done func(crdt.Reader, error)) {
+	s.r.GetThen(context.Background(), key, level, timeout, done)
 }
 
 // Subscribe implements State.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/ddata"
 	"github.com/coterie-go/coterie/ddata/membership"
 	"github.com/coterie-go/coterie/ddata/sight"
 	"github.com/coterie-go/coterie/ddata/transport"
@@ -54,10 +55,10 @@ type Lease interface {
 
 // State is what sharding needs of a role's Replicator. done is called once, on any goroutine, perhaps before the call returns.
 type State interface {
-	// Update changes a key, acknowledged by a majority.
-	Update(key string, timeout time.Duration, mutate func(*crdt.Tx) error, done func(error))
-	// Get reads a key from a majority.
-	Get(key string, timeout time.Duration, done func(crdt.Reader, error))
+	// Update changes a key, acknowledged by as many as level says.
+	Update(key string, level ddata.Level, timeout time.Duration, mutate func(*crdt.Tx) error, done func(error))
+	// Get reads a key from as many as level says.
+	Get(key string, level ddata.Level, timeout time.Duration, done func(crdt.Reader, error))
 	// Subscribe calls fn with the state of every key that has the prefix, now and after changes; intermediate states may be left out.
 	Subscribe(prefix string, fn func(key string, r crdt.Reader)) (cancel func())
 }

@@ -54,7 +54,7 @@ func StartOn[M any](p Ports, t EntityType[M]) (*Region[M], error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrConfig, err)
 	}
-	run.control.event = t.OnEvent
+	run.control.event, run.control.quorums = t.OnEvent, t.State
 	reg.run = run
 	run.start(p)
 	return reg, nil

@@ -30,7 +30,7 @@ func BenchmarkRememberedStart(b *testing.B) {
 		write.AddIDs = append(write.AddIDs, protocol.EntityID(fmt.Sprintf("cart-%010d", i)))
 	}
 	remember := func(w2 protocol.StateWrite) {
-		w.store.Update(w2.Key("Cart"), 0, w2.Mutate, func(err error) {
+		w.store.Update(w2.Key("Cart"), 0, 0, w2.Mutate, func(err error) {
 			if err != nil {
 				b.Fatal(err)
 			}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/ddata"
 	"github.com/coterie-go/coterie/ddata/membership"
 	"github.com/coterie-go/coterie/ddata/transport"
 	"github.com/coterie-go/coterie/ddata/transport/memory"
@@ -226,6 +227,13 @@ type sharedState struct {
 	subs map[int]stateSub
 	next int
 	late map[string][]func() // by key: writes that wait; a key that is there stalls
+
+	asked map[asked]int // of how many nodes, and for how long, and how often
+}
+
+type asked struct {
+	level   ddata.Level
+	timeout time.Duration
 }
 
 type stateSub struct {
@@ -234,7 +242,7 @@ type stateSub struct {
 }
 
 func newSharedState() *sharedState {
-	return &sharedState{r: crdt.NewReplica(1, crdt.StoreOptions{}), subs: map[int]stateSub{}}
+	return &sharedState{r: crdt.NewReplica(1, crdt.StoreOptions{}), subs: map[int]stateSub{}, asked: map[asked]int{}}
 }
 
 // stall holds the writes of a key back until the result is called.
@@ -253,11 +261,12 @@ func (s *sharedState) stall(key string) (goOn func()) {
 	}
 }
 
-func (s *sharedState) Update(key string, _ time.Duration, mutate func(*crdt.Tx) error, done func(error)) {
+func (s *sharedState) Update(key string, level ddata.Level, timeout time.Duration, mutate func(*crdt.Tx) error, done func(error)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.asked[asked{level, timeout}]++
 	if late, stalls := s.late[key]; stalls {
-		s.late[key] = append(late, func() { s.Update(key, 0, mutate, done) })
+		s.late[key] = append(late, func() { s.Update(key, level, timeout, mutate, done) })
 		return
 	}
 	var ch crdt.Changes
@@ -272,9 +281,10 @@ func (s *sharedState) Update(key string, _ time.Duration, mutate func(*crdt.Tx) 
 	done(err)
 }
 
-func (s *sharedState) Get(key string, _ time.Duration, done func(crdt.Reader, error)) {
+func (s *sharedState) Get(key string, level ddata.Level, timeout time.Duration, done func(crdt.Reader, error)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.asked[asked{level, timeout}]++
 	done(s.r.Store().View(key), nil)
 }
 

@@ -1,0 +1,59 @@
+package sharding
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/coterie-go/coterie/ddata"
+)
+
+// TestStateSettings: what is asked of the replicated state, and for how long, is what EntityType.State says, for the coordinator and for remembered ids.
+func TestStateSettings(t *testing.T) {
+	for name, c := range map[string]struct {
+		s           StateSettings
+		write, read asked
+	}{
+		"defaults": {
+			StateSettings{}, asked{ddata.WriteMajorityPlus(0, 0), 5 * time.Second}, asked{ddata.ReadMajorityPlus(0, 0), 2 * time.Second},
+		},
+		"the reference's": {
+			StateSettings{WritePlus: 3, ReadPlus: 5, AtLeast: 5, WriteTimeout: time.Minute, ReadTimeout: time.Hour},
+			asked{ddata.WriteMajorityPlus(3, 5), time.Minute}, asked{ddata.ReadMajorityPlus(5, 5), time.Hour},
+		},
+		"all": {
+			StateSettings{WritePlus: All, ReadPlus: All}, asked{ddata.WriteAll, 5 * time.Second}, asked{ddata.ReadAll, 2 * time.Second},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, w *world) {
+				typ := cartType(&cartLog{})
+				typ.State, typ.RememberEntities = c.s, true
+				g := start(w.join("backend"), typ)
+				w.install()
+				if _, err := g.StartEntity(within(t, time.Minute), "a"); err != nil {
+					t.Fatal(err)
+				}
+				w.store.mu.Lock()
+				defer w.store.mu.Unlock()
+				// of reads: homes, regions, the shards with ids, and those of one shard; of writes: a region, a home, the shard and the id
+				if len(w.store.asked) != 2 || w.store.asked[c.read] < 4 || w.store.asked[c.write] < 4 {
+					t.Errorf("asked %v, want %v and %v", w.store.asked, c.write, c.read)
+				}
+			})
+		})
+	}
+}
+
+// TestStateSettingsFaults: every fault is named, together.
+func TestStateSettingsFaults(t *testing.T) {
+	typ := cartType(&cartLog{})
+	typ.State = StateSettings{WritePlus: -2, ReadPlus: -3, AtLeast: -1, WriteTimeout: -1, ReadTimeout: -1}
+	err := typ.Validate()
+	for _, want := range []string{"State: WritePlus is -2", "ReadPlus is -3", "AtLeast is -1", "WriteTimeout is -1ns", "ReadTimeout is -1ns"} {
+		if !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q is not in %v", want, err)
+		}
+	}
+}
