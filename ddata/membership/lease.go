@@ -175,6 +175,7 @@ func (m *Machine) renewLease() {
 	if m.speaks() && m.acceptor.accepted == nil {
 		m.arbiter.vote = m.grantFrom(m.now)
 	}
+	lapsed := !h.lease.Holds(m.now) // what renews it may come before anybody has noticed that it had ended
 	h.votes = m.countVotes()
 	h.lease = Lease{epoch: m.view.Epoch}
 	if me, ok := m.view.Member(m.cfg.UID); ok && me.Status != Joining && (!m.self.stopped || m.cfg.Faults.StoppedHolds) {
@@ -182,12 +183,13 @@ func (m *Machine) renewLease() {
 		h.lease.epoch = m.view.Epoch
 	}
 	holds := h.lease.Holds(m.now)
-	switch {
-	case holds && !h.held:
-		m.event(LeaseRegained{m.view.Epoch})
-	case !holds && h.held:
+	if h.held && (lapsed || !holds) {
 		m.stats.LeasesLost++
 		m.event(LeaseLost{m.view.Epoch, m.lossCause()})
+		h.held = false
+	}
+	if holds && !h.held {
+		m.event(LeaseRegained{m.view.Epoch})
 	}
 	h.held, h.suspended = holds, false
 	if h.votes.Holds(m.now) || h.carried.Holds(m.now) {

@@ -156,3 +156,31 @@ func TestLearnersHoldNone(t *testing.T) {
 		t.Errorf("want a living learner without lease: %v", n.m)
 	}
 }
+
+// TestLapseIsTold: a node stands still until its lease has ended, and the first thing that it hears then is the grant of a heartbeat sent before. Nobody
+// looked while it had none; whoever ran something under it is told all the same.
+func TestLapseIsTold(t *testing.T) {
+	w := newWorld(t, 1, LAN())
+	n := w.found(3)[0]
+	w.run(5 * time.Second)
+	held := n.m.holder.lease.until
+	var other UID
+	for u := range n.m.peers { // order: any
+		other = u
+	}
+	lost, late := n.m.Stats().LeasesLost, held.Add(10*time.Millisecond)
+	sent := held.Add(-10 * time.Millisecond)
+	fx := n.m.Step(late, Receive{From: other, Msg: Grant{
+		Cluster: n.m.view.Cluster, Epoch: n.m.view.Epoch, Mono: int64(sent.Sub(n.m.start)), Wall: sent.UnixNano(), Granted: true,
+	}})
+	var told []string
+	for _, e := range fx.Events {
+		switch e.(type) {
+		case LeaseLost, LeaseRegained:
+			told = append(told, fmt.Sprint(e))
+		}
+	}
+	if !n.m.Lease().Holds(late) || len(told) != 2 || !strings.HasPrefix(told[0], "lease lost") || n.m.Stats().LeasesLost != lost+1 {
+		t.Errorf("told %q; %d losses counted", told, n.m.Stats().LeasesLost-lost)
+	}
+}
