@@ -3,17 +3,21 @@ package proptest
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
 
+// rule is one row of a table that says which tests hold us to what. A test that is a script is named by its file in testdata.
+type rule struct {
+	rule, care, dir string
+	tests           []string
+}
+
 // rules are the rules of the dotted store and the hazards of replicated data, each with the care that is taken and the tests that fail when it is
 // taken out. Where a fault is named, the tests plant it themselves and see that it shows; for most of the others the care was once taken out by hand,
 // and the tests failed.
-var rules = []struct {
-	rule, care, dir string
-	tests           []string
-}{
+var rules = []rule{
 	{"R1", "apply drops no sibling by itself (fault DropLosingSibling)", "crdt", []string{"TestApplyNeverDropsASiblingByItself"}},
 	{"R1", "a put that loses makes no event", "crdt", []string{"TestLosingPutMakesNoEvent", "TestLaws"}},
 	{"R2", "events ship with their payload (fault BareFactWithoutRemover)", "crdt", []string{"TestSupersededEventsShipWithTheirPayload"}},
@@ -67,10 +71,10 @@ var rules = []struct {
 	{"hazard 8", "an update makes the same bytes each time (type shuffled of this package)", "proptest", []string{"TestEachDefectBreaksItsLaw"}},
 }
 
-// TestRulesHaveTheirTests holds the table to the tree: a test that is renamed or lost is missed here.
+// TestRulesHaveTheirTests holds the tables to the tree: a test that is renamed or lost is missed here.
 func TestRulesHaveTheirTests(t *testing.T) {
 	sources := map[string]string{}
-	for _, r := range rules {
+	for _, r := range slices.Concat(rules, handOffRules, defects) {
 		if sources[r.dir] == "" {
 			files, err := filepath.Glob(filepath.Join("..", r.dir, "*_test.go"))
 			if err != nil {
@@ -85,7 +89,11 @@ func TestRulesHaveTheirTests(t *testing.T) {
 			}
 		}
 		for _, test := range r.tests {
-			if !strings.Contains(sources[r.dir], "\nfunc "+test+"(") {
+			if strings.HasSuffix(test, ".txt") {
+				if _, err := os.Stat(filepath.Join("..", r.dir, "testdata", test)); err != nil {
+					t.Errorf("%s, %s: %v", r.rule, r.care, err)
+				}
+			} else if !strings.Contains(sources[r.dir], "\nfunc "+test+"(") {
 				t.Errorf("%s, %s: package %s has no %s", r.rule, r.care, r.dir, test)
 			}
 		}

@@ -78,6 +78,17 @@ func TestRouteIsCheckedUnderTheLanesLock(t *testing.T) {
 	}
 }
 
+// So it is for what comes from another node and is passed on: it waits for the next home, behind what waits there.
+func TestRouteOfWhatIsPassedOnIsCheckedToo(t *testing.T) {
+	g, n := scripted(t)
+	mt, _ := g.core.reg.of(addItem{})
+	n.before = func() { g.core.table.buffering(1) }
+	g.core.Receive(7, append(appendMessageHead(nil, &message{kind: frameTell, shard: 1, typ: mt.id}, "a"), 0xa0))
+	if b := g.core.table.slots[1].Load().buffer; len(n.frames) != 0 || b == nil || len(b.parked) != 1 {
+		t.Errorf("%d frames went along a route that had changed", len(n.frames))
+	}
+}
+
 // The fast path opens only when the buffer is empty, or a new message would overtake.
 func TestRouteOpensWhenTheBufferIsEmpty(t *testing.T) {
 	g, n := scripted(t)
@@ -216,6 +227,11 @@ func TestRepliesHaveRoomOfTheirOwn(t *testing.T) {
 			g.core.Receive(7, append(appendMessageHead(nil, &m, id), body...))
 		}
 		synctest.Wait()
+		g.core.overflow.mu.Lock()
+		if q := g.core.overflow.peers[7]; q == nil || len(q.frames) != 99 { // one is being tried
+			t.Errorf("replies wait elsewhere, where they hold workers: %+v", q)
+		}
+		g.core.overflow.mu.Unlock()
 		n.mu.Lock()
 		n.isFull = false
 		n.full.Broadcast()

@@ -132,6 +132,33 @@ func TestA8OneWriteAtATime(t *testing.T) {
 	}
 }
 
+// TestVanishedIDIsAddedAgain: a removal by an earlier owner that arrives late takes no id away from an entity that runs; one that was passivated stays
+// away.
+func TestVanishedIDIsAddedAgain(t *testing.T) {
+	s, under := opened(t, "a")
+	_, w := s.step(Wrote{ID: under.ID})
+	if w.ID != 0 {
+		t.Fatalf("%v is written", w)
+	}
+	_, w = s.step(IDsChanged{Added: []EntityID{"a"}})
+	if w.ID != 0 {
+		t.Errorf("what it has written itself is written again: %v", w)
+	}
+	if _, w = s.step(IDsChanged{Removed: []EntityID{"a", "stranger"}}); !slices.Equal(w.AddIDs, []EntityID{"a"}) {
+		t.Errorf("it writes %v", w)
+	}
+	s.step(Wrote{ID: w.ID})
+	s.step(Passivate{ID: "a"})
+	_, w = s.step(EntityStopped{ID: "a"})
+	if !slices.Equal(w.RemoveIDs, []EntityID{"a"}) {
+		t.Fatalf("it writes %v", w)
+	}
+	s.step(Wrote{ID: w.ID})
+	if _, w = s.step(IDsChanged{Removed: []EntityID{"a"}}); len(w.AddIDs) > 0 {
+		t.Errorf("what was passivated is added again: %v", w)
+	}
+}
+
 // TestA11WritesCountIDs: what has gathered is written in parts of so many ids, whatever it came from.
 func TestA11WritesCountIDs(t *testing.T) {
 	s, under := opened(t, "first")
