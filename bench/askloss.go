@@ -20,7 +20,7 @@ const (
 // runAskLoss has many callers ask entities of another process, each question with a number that no other has, and looks at every reply. Correlation by
 // slots that are used again and again is where replies are lost or go to another caller.
 func runAskLoss(ctx context.Context, o options) error {
-	region, stop, err := farEntities(ctx)
+	region, far, stop, err := farEntities(ctx)
 	if err != nil {
 		return err
 	}
@@ -38,7 +38,7 @@ func runAskLoss(ctx context.Context, o options) error {
 	}
 	asks := o.size(lossAsks)
 	var t replies
-	cpu, began := cpuTime(), time.Now()
+	cpu, began := cpuTime()+far.cpuTime(), time.Now()
 	var wg sync.WaitGroup
 	for range lossCallers {
 		wg.Go(func() {
@@ -52,7 +52,7 @@ func runAskLoss(ctx context.Context, o options) error {
 		})
 	}
 	wg.Wait()
-	took, cpu := time.Since(began), cpuTime()-cpu
+	took, cpu := time.Since(began), cpuTime()+far.cpuTime()-cpu
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("after %d of %d asks: %w", t.own.Load(), asks, err)
 	}
@@ -68,7 +68,7 @@ func runAskLoss(ctx context.Context, o options) error {
 	f.add("handled_twice_or_never", int64(after-before)-int64(asks))
 	f.add("seconds", took.Seconds())
 	f.add("ops_per_s", int(float64(asks)/took.Seconds()))
-	f.add("cpu_us_per_op", float64(cpu.Microseconds())/float64(asks)) // of the callers' process
+	f.add("cpu_us_per_op", float64(cpu.Microseconds())/float64(asks)) // of both processes
 	if err := t.first.Load(); err != nil {
 		f.add("first_error", strconv.Quote((*err).Error()))
 	}

@@ -8,7 +8,8 @@
 //
 // The figures of a shared machine are hints; the ratios hold better, as both sides ran in the same run, one after the other.
 //
-// With -cpuprofile FILE or -memprofile FILE before the names it writes a profile: go tool pprof -top -cum FILE reads it. On a machine that is busy
+// With -cpuprofile FILE or -memprofile FILE before the names it writes a profile: go tool pprof -top -cum FILE reads it; second processes write theirs of
+// the processor time to FILE.node, FILE.raw and the like. On a machine that is busy
 // with other things cpu_… figures hold better than those of time.
 //
 // # Targets and what is missed

@@ -31,6 +31,7 @@ func runFrames(ctx context.Context, o options) error {
 		f.add("ns_per_frame", nsPerOp(l))
 		f.add("limit_frames_per_s", int(limit.perSecond()))
 		f.add("ratio", l.perSecond()/limit.perSecond())
+		addCPU(&f, l, limit)
 		report("frames", fmt.Sprintf("one-way-%d-callers", n), f)
 	}
 	for _, n := range []int{1, 64} {

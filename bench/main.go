@@ -68,7 +68,7 @@ func main() {
 	limit := flag.Duration("timeout", 15*time.Minute, "when to give up")
 	flag.Parse()
 	if role := os.Getenv(childEnv); role != "" {
-		exit(runChild(role))
+		exit(profiled(os.Getenv(childProfileEnv), func() error { return runChild(role) }))
 	}
 	if flag.NArg() == 0 {
 		for _, b := range benches {

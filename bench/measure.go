@@ -55,6 +55,13 @@ func (l load) figures() figures {
 	return f
 }
 
+// addCPU says what an op took of the processors, of the limit too, and the ratio, which holds better than that of time where others want them.
+func addCPU(f *figures, l, limit load) {
+	f.add("cpu_ns_per_op", 1e3*l.cpuMicros())
+	f.add("limit_cpu_ns_per_op", 1e3*limit.cpuMicros())
+	f.add("cpu_ratio", limit.cpuMicros()/l.cpuMicros())
+}
+
 // callers runs op from n goroutines for d, each op timed, and stops at the first error.
 func callers(n int, d time.Duration, op func(caller, i int) error) (load, error) {
 	var (

@@ -18,7 +18,7 @@ import (
 // runRemote measures entity messages between two processes: this one has no role of the type, so every entity is remote.
 func runRemote(ctx context.Context, o options) error {
 	d := o.d
-	region, stop, err := farEntities(ctx)
+	region, far, stop, err := farEntities(ctx)
 	if err != nil {
 		return err
 	}
@@ -39,7 +39,8 @@ func runRemote(ctx context.Context, o options) error {
 			return err
 		}
 	}
-	if err := remoteTell(ctx, region, ids, rawAddr, d); err != nil {
+	tell := remoteTell{region: region, ids: ids, far: far, raw: raw, rawAddr: rawAddr}
+	if err := tell.run(ctx, d); err != nil {
 		return err
 	}
 	for _, callersN := range []int{1, 64} {
@@ -63,18 +64,18 @@ func runRemote(ctx context.Context, o options) error {
 }
 
 // farEntities starts a second process that hosts the entities, and the region of this one, which hosts none. stop ends both.
-func farEntities(ctx context.Context) (region *sharding.Region[Message], stop func(), err error) {
+func farEntities(ctx context.Context) (region *sharding.Region[Message], peer *child, stop func(), err error) {
 	here, err := freeAddr()
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	there, err := freeAddr()
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
-	peer, err := startChild(ctx, "node", there, here)
+	peer, err = startChild(ctx, "node", there, here)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	defer func() {
 		if err != nil {
@@ -82,11 +83,11 @@ func farEntities(ctx context.Context) (region *sharding.Region[Message], stop fu
 		}
 	}()
 	if _, err := peer.answer(); err != nil { // it is starting
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	n, err := startRemote(ctx, here, there, "driver")
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	stop = func() {
 		_ = n.Close()
@@ -95,39 +96,50 @@ func farEntities(ctx context.Context) (region *sharding.Region[Message], stop fu
 	if region, err = startEntities(n); err != nil {
 		_ = n.Close()
 	}
-	return region, stop, err
+	return region, peer, stop, err
 }
 
-// remoteTell counts what the entities got: the time runs until the last note was handled.
-func remoteTell(ctx context.Context, region *sharding.Region[Message], ids []string, rawAddr string, d time.Duration) error {
-	before, err := counted(ctx, region, ids)
+// remoteTell is one sender's messages to entities of another process, beside frames to a raw peer.
+type remoteTell struct {
+	region   *sharding.Region[Message]
+	ids      []string
+	far, raw *child
+	rawAddr  string
+}
+
+// run counts what the entities got: the time runs until the last note was handled.
+func (r *remoteTell) run(ctx context.Context, d time.Duration) error {
+	before, err := counted(ctx, r.region, r.ids)
 	if err != nil {
 		return err
 	}
-	start := time.Now()
+	cpu, start := cpuTime()+r.far.cpuTime(), time.Now()
 	sent := uint64(0)
 	for time.Since(start) < d {
 		for range 256 {
-			if err := region.Tell(ctx, ids[sent%uint64(len(ids))], note()); err != nil {
+			if err := r.region.Tell(ctx, r.ids[sent%uint64(len(r.ids))], note()); err != nil {
 				return err
 			}
 			sent++
 		}
 	}
-	after, err := counted(ctx, region, ids) // an ask is behind every note to the same entity
+	after, err := counted(ctx, r.region, r.ids) // an ask is behind every note to the same entity
 	if err != nil {
 		return err
 	}
-	l := load{ops: int(after - before), elapsed: time.Since(start)}
-	limit, err := rawOneWay(rawAddr, d/2)
+	l := load{ops: int(after - before), elapsed: time.Since(start), cpu: cpuTime() + r.far.cpuTime() - cpu}
+	cpu = cpuTime() + r.raw.cpuTime()
+	limit, err := rawOneWay(r.rawAddr, d/2)
 	if err != nil {
 		return err
 	}
+	limit.cpu = cpuTime() + r.raw.cpuTime() - cpu
 	var f figures
 	f.add("ops_per_s", int(l.perSecond()))
 	f.add("lost", sent-(after-before))
 	f.add("limit_ops_per_s", int(limit.perSecond()))
 	f.add("ratio", l.perSecond()/limit.perSecond())
+	addCPU(&f, l, limit) // of both processes
 	report("remote", "tell-1-sender", f)
 	return nil
 }

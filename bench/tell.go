@@ -59,6 +59,7 @@ func runTell(ctx context.Context, o options) error {
 			f.add("ns_per_op", nsPerOp(l))
 			f.add("limit_ops_per_s", int(limit.perSecond()))
 			f.add("ratio", l.perSecond()/limit.perSecond())
+			addCPU(&f, l, limit)
 			report("tell", fmt.Sprintf("%s-%d-senders", way.name, senders), f)
 		}
 	}
@@ -103,7 +104,7 @@ func handled(n int, d time.Duration, tell func(c, i int) error, settle func() er
 		sent atomic.Int64
 	)
 	errs := make([]error, n+1)
-	start := time.Now()
+	cpu, start := cpuTime(), time.Now()
 	end := start.Add(d)
 	for c := range n {
 		wg.Go(func() {
@@ -118,7 +119,7 @@ func handled(n int, d time.Duration, tell func(c, i int) error, settle func() er
 	}
 	wg.Wait()
 	errs[n] = settle()
-	return load{ops: int(sent.Load()), elapsed: time.Since(start)}, errors.Join(errs...)
+	return load{ops: int(sent.Load()), elapsed: time.Since(start), cpu: cpuTime() - cpu}, errors.Join(errs...)
 }
 
 // mailbox is the cheapest one there is: a slice under a mutex, emptied by one goroutine.

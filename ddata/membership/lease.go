@@ -24,6 +24,9 @@ func (l Lease) Holds(now time.Time) bool {
 	return l.forever || now.Before(l.until) && now.UnixNano() < l.wall
 }
 
+// Forever says that the lease holds whatever the time is: the own vote alone is a quorum.
+func (l Lease) Forever() bool { return l.forever }
+
 // Epoch is the epoch of the view for which the lease was computed.
 func (l Lease) Epoch() Epoch { return l.epoch }
 
