@@ -4,6 +4,7 @@ import (
 	"context"
 	"reflect"
 
+	"github.com/coterie-go/coterie/ddata/drive"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
@@ -35,13 +36,15 @@ func administrative(msg any) bool {
 	return false
 }
 
-// administer takes an administrative message; false: it is none.
-func (s *shard) administer(id string, env envelope) (verdict, bool) {
+// administer takes an administrative message; false: it is none. place is that of another node's, and is given back unless it is refused.
+func (s *shard) administer(id string, env envelope, place drive.Place) (verdict, bool) {
 	switch env.msg.(type) {
 	case passivateRequest:
-		if s.find(id) != nil {
-			s.region.passivate(s, id, protocol.CauseRequest)
+		if s.find(id) == nil {
+			place.Taken()
+			break
 		}
+		s.region.ctl.passivate(s, id, protocol.CauseRequest, place)
 	case startRequest:
 		s.mu.RLock()
 		no := s.sealed || s.dead
@@ -49,11 +52,26 @@ func (s *shard) administer(id string, env envelope) (verdict, bool) {
 		if no {
 			return refused, true
 		}
-		s.region.ctl.startEntity(s, id, env)
+		s.region.ctl.startEntity(s, id, env, place)
 	default:
 		return accepted, false
 	}
 	return accepted, true
+}
+
+// administerInbound is administer for what has just come from another node, of which so many may wait for the machines and no more. false: the shard
+// takes nothing any more.
+func (r *core) administerInbound(s *shard, from uint64, m *message, env envelope) bool {
+	place, ok := r.ctl.admit(from, len(m.id)+parcelOverhead)
+	if !ok {
+		r.replyError(env, statusOf(DropInbox), DropInbox.String())
+		return true
+	}
+	if v, _ := s.administer(string(m.id), env, place); v == refused {
+		place.Taken()
+		return false
+	}
+	return true
 }
 
 // startEntity has an entity started, wherever its shard lives, and says on which node that is.

@@ -30,6 +30,7 @@ type control struct {
 	cluster Cluster
 	loop    *drive.Loop[ctlInput]
 	intake  *drive.Intake // of the messages of other nodes
+	admin   *drive.Intake // of what they want of single entities
 	coord   *coordination // nil on a proxy
 	region  *protocol.Region
 	shards  map[uint32]*hosting

@@ -36,8 +36,13 @@ func (c *control) wake(s *shard, id string) {
 }
 
 // passivate implements controller.
-func (c *control) passivate(s *shard, id string, why protocol.Cause) {
-	c.post(ctlInput{s: s, shard: protocol.Passivate{ID: protocol.EntityID(id), Cause: why}})
+func (c *control) passivate(s *shard, id string, why protocol.Cause, place drive.Place) {
+	c.post(ctlInput{s: s, shard: protocol.Passivate{ID: protocol.EntityID(id), Cause: why}, from: place})
+}
+
+// admit implements controller.
+func (c *control) admit(from uint64, bytes int) (drive.Place, bool) {
+	return c.admin.Admit(from, bytes)
 }
 
 // reshare implements controller.
@@ -51,8 +56,8 @@ func (c *control) entityStopped(s *shard, id string) {
 }
 
 // startEntity implements controller.
-func (c *control) startEntity(s *shard, id string, env envelope) {
-	c.post(ctlInput{do: func(time.Time) {
+func (c *control) startEntity(s *shard, id string, env envelope, place drive.Place) {
+	c.post(ctlInput{from: place, do: func(time.Time) {
 		h := c.shards[s.number]
 		if h == nil || h.s != s {
 			c.reroute(id, env)

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/coterie-go/coterie/ddata/drive"
 	"github.com/coterie-go/coterie/ddata/transport"
 	"github.com/coterie-go/coterie/sharding/passivation"
 	"github.com/coterie-go/coterie/sharding/protocol"
@@ -75,25 +76,28 @@ type leaseContext struct {
 
 // controller is what the data plane tells the control plane. Its methods do not wait.
 type controller interface {
-	wanted(shard uint32)                                  // the shard's buffer has got a message
-	flushLater(shard uint32)                              // the shard's buffer could not be flushed now
-	misrouted(from uint64, shard uint32)                  // another node's route is wrong
-	wake(s *shard, id string)                             // a message waits for an entity that is not active
-	passivate(*shard, string, protocol.Cause)             // the entity shall stop and be forgotten
-	reshare()                                             // the region's limit on active entities has changed
-	entityStopped(s *shard, id string)                    // its incarnation is over
-	startEntity(s *shard, id string, env envelope)        // it shall run; env is answered when it does
-	receive(from uint64, msg protocol.Message, bytes int) // of a machine on another node, and what it came in
-	rejected(from uint64, err error)                      // bytes that are no such message
-	unhosted() error                                      // why nobody can host the type, nil if somebody can
-	aside(fn func())                                      // runs it on a goroutine that is awaited by the end; not once the region ends
+	wanted(shard uint32)                                   // the shard's buffer has got a message
+	flushLater(shard uint32)                               // the shard's buffer could not be flushed now
+	misrouted(from uint64, shard uint32)                   // another node's route is wrong
+	wake(s *shard, id string)                              // a message waits for an entity that is not active
+	passivate(*shard, string, protocol.Cause, drive.Place) // the entity shall stop and be forgotten
+	admit(from uint64, bytes int) (drive.Place, bool)      // room for what another node wants of an entity
+	reshare()                                              // the region's limit on active entities has changed
+	entityStopped(s *shard, id string)                     // its incarnation is over
+	startEntity(*shard, string, envelope, drive.Place)     // it shall run; env is answered when it does
+	receive(from uint64, msg protocol.Message, bytes int)  // of a machine on another node, and what it came in
+	rejected(from uint64, err error)                       // bytes that are no such message
+	unhosted() error                                       // why nobody can host the type, nil if somebody can
+	aside(fn func())                                       // runs it on a goroutine that is awaited by the end; not once the region ends
 }
 
 func (r *core) clock() time.Duration { return time.Since(r.start) }
 
-func (r *core) wake(s *shard, id string)                          { r.ctl.wake(s, id) }
-func (r *core) passivate(s *shard, id string, why protocol.Cause) { r.ctl.passivate(s, id, why) }
-func (r *core) entityStopped(s *shard, id string)                 { r.ctl.entityStopped(s, id) }
+func (r *core) wake(s *shard, id string) { r.ctl.wake(s, id) }
+func (r *core) passivate(s *shard, id string, why protocol.Cause) {
+	r.ctl.passivate(s, id, why, drive.Place{})
+}
+func (r *core) entityStopped(s *shard, id string) { r.ctl.entityStopped(s, id) }
 
 func (r *core) isClosed() bool {
 	select {

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/coterie-go/coterie/ddata/drive"
 	"github.com/coterie-go/coterie/ddata/membership"
 	"github.com/coterie-go/coterie/ddata/transport"
 	"github.com/coterie-go/coterie/sharding/protocol"
@@ -119,20 +120,21 @@ func (f *fakeControl) wanted(n uint32) {
 	defer f.mu.Unlock()
 	f.wanted_ = append(f.wanted_, n)
 }
-func (f *fakeControl) flushLater(uint32)                     {}
-func (f *fakeControl) misrouted(uint64, uint32)              {}
-func (f *fakeControl) wake(s *shard, id string)              { s.start([]protocol.EntityID{protocol.EntityID(id)}) }
-func (f *fakeControl) entityStopped(*shard, string)          {}
-func (f *fakeControl) startEntity(*shard, string, envelope)  {}
-func (f *fakeControl) receive(uint64, protocol.Message, int) {}
-func (f *fakeControl) rejected(uint64, error)                {}
-func (f *fakeControl) unhosted() error                       { return nil }
-func (f *fakeControl) aside(fn func())                       { fn() }
+func (f *fakeControl) flushLater(uint32)                                 {}
+func (f *fakeControl) misrouted(uint64, uint32)                          {}
+func (f *fakeControl) wake(s *shard, id string)                          { s.start([]protocol.EntityID{protocol.EntityID(id)}) }
+func (f *fakeControl) entityStopped(*shard, string)                      {}
+func (f *fakeControl) admit(uint64, int) (drive.Place, bool)             { return drive.Place{}, true }
+func (f *fakeControl) startEntity(*shard, string, envelope, drive.Place) {}
+func (f *fakeControl) receive(uint64, protocol.Message, int)             {}
+func (f *fakeControl) rejected(uint64, error)                            {}
+func (f *fakeControl) unhosted() error                                   { return nil }
+func (f *fakeControl) aside(fn func())                                   { fn() }
 func (f *fakeControl) reshare() {
 	shards := f.r.sweep.shards()
 	f.r.reshare(len(shards), slices.Values(shards))
 }
-func (f *fakeControl) passivate(s *shard, id string, _ protocol.Cause) {
+func (f *fakeControl) passivate(s *shard, id string, _ protocol.Cause, _ drive.Place) {
 	if e := s.find(id); e != nil {
 		s.command(e, stopNow)
 	}

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coterie-go/coterie/crdt/head"
 	"github.com/coterie-go/coterie/ddata/transport"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
@@ -43,6 +44,45 @@ func TestPeersInboxesAreBounded(t *testing.T) {
 			if before[0] == 0 || before[0] >= crowd || before[1] != before[0] {
 				t.Errorf("%v: of twice %d messages that waited, %v were given up", msg, crowd, before)
 			}
+		}
+	})
+}
+
+// So is what another node wants of single entities: starts and passivations wait for the region, no more of them than one node may have there, and whoever
+// asked above that hears that there is no room.
+func TestPeersAdministrationIsBounded(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		g := start(w.join("backend"), cartType(&cartLog{}))
+		w.install()
+		c, r := g.run.control, g.core
+		for _, wire := range []uint32{passivateWireID, startWireID} {
+			frame := append(appendMessageHead(nil, &message{kind: frameTell, shard: r.table.shardOf("a"), typ: wire}, "a"), head.Map)
+			const crowd = 10_000
+			var lost []uint64
+			for range 2 {
+				if _, err := g.StartEntity(within(t, time.Minute), "a"); err != nil {
+					t.Fatal(err)
+				}
+				held, free := make(chan struct{}), make(chan struct{})
+				c.loop.Force(ctlInput{do: func(time.Time) { close(held); <-free }})
+				<-held
+				was := r.drops.counts[DropInbox].Load()
+				for range crowd {
+					r.Receive(transport.NodeID(4711), frame)
+				}
+				lost = append(lost, r.drops.counts[DropInbox].Load()-was)
+				close(free)
+				<-time.After(time.Second)
+			}
+			if lost[0] == 0 || lost[0] >= crowd || lost[1] != lost[0] {
+				t.Errorf("%d: of twice %d that waited, %v were given up", wire, crowd, lost)
+			}
+			if n := r.drops.counts[DropUndecodable].Load(); n > 0 {
+				t.Fatalf("%d were not understood", n)
+			}
+		}
+		if statusOf(DropInbox) != statusFull {
+			t.Error("who asks above that is told something else than that it is full")
 		}
 	})
 }

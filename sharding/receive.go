@@ -113,7 +113,7 @@ func (r *core) inbound(from uint64, m *message) {
 		return
 	}
 	for {
-		if s := r.table.lanes[m.shard].Load(); s != nil && r.deliverInbound(s, m) {
+		if s := r.table.lanes[m.shard].Load(); s != nil && r.deliverInbound(s, from, m) {
 			return
 		}
 		if r.isClosed() {
@@ -128,11 +128,14 @@ func (r *core) inbound(from uint64, m *message) {
 }
 
 // deliverInbound delivers to a shard of this node; false: it takes nothing any more.
-func (r *core) deliverInbound(s *shard, m *message) bool {
+func (r *core) deliverInbound(s *shard, from uint64, m *message) bool {
 	env, err := r.decode(m)
 	if err != nil {
 		r.discardRaw(dropOf(err), m)
 		return true
+	}
+	if administrative(env.msg) {
+		return r.administerInbound(s, from, m, env)
 	}
 	switch v, _ := s.deliverBytes(m.id, env); v {
 	case accepted:

@@ -129,7 +129,7 @@ func newEngine(p Ports, r *core, cfg protocol.Config) (*engine, error) {
 		c.coord.loop = drive.New[coordInput](c.coord, inboxMax)
 		c.measureFrom(time.Now())
 	}
-	c.intake = c.newIntake()
+	c.intake, c.admin = c.newIntake(), c.newIntake()
 	c.loop = drive.New[ctlInput](c, inboxMax)
 	run.control, r.ctl, r.sweep.shards = c, c, c.hostedShards
 	return run, nil

@@ -42,7 +42,7 @@ var statusErrors = [statusEnd]error{
 
 func statusOf(reason DropReason) replyStatus {
 	switch reason {
-	case DropMailboxFull, DropBufferFull, DropQueueFull:
+	case DropMailboxFull, DropBufferFull, DropQueueFull, DropInbox:
 		return statusFull
 	case DropStopped, DropForced:
 		return statusStopped

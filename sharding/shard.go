@@ -7,6 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/coterie-go/coterie/ddata/drive"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
@@ -51,7 +52,7 @@ func (s *shard) find(id string) *entity {
 
 // deliver puts an envelope into the mailbox of an entity, which is made when there is none. The entity is returned for those who wait for room.
 func (s *shard) deliver(id string, env envelope) (verdict, *entity) {
-	if v, ok := s.administer(id, env); ok {
+	if v, ok := s.administer(id, env, drive.Place{}); ok {
 		return v, nil
 	}
 	for {
