@@ -233,6 +233,9 @@ func (n *Node) faulted(f transport.Fault) {
 // UID names this incarnation.
 func (n *Node) UID() membership.UID { return n.uid }
 
+// ClusterName is Config.Name, the name of the node's cluster.
+func (n *Node) ClusterName() string { return n.cfg.Name }
+
 // Addr is the address under which others reach this node.
 func (n *Node) Addr() string { return n.net.Addr() }
 

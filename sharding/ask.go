@@ -60,7 +60,7 @@ func (q *question[R]) open(ctx context.Context, req any, err error) (*call, enve
 	if err != nil {
 		return nil, envelope{}, err
 	}
-	if handlerOf(ctx) != nil && !r.lease.Holds() {
+	if h := handlerOf(ctx); h != nil && !h.holds(r) {
 		return nil, envelope{}, ErrNoLease
 	}
 	c, id, err := r.asks.begin(q)

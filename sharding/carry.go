@@ -75,7 +75,7 @@ func (g *Region[M]) OpenBox(name string, fn func(from membership.UID, body []byt
 // Post sends bytes to a box of the type's region on a node. It never waits, and like every effect needs the lease.
 func (c *Context[M]) Post(to membership.UID, box string, body []byte) error {
 	r := c.r.core
-	if !r.lease.Holds() {
+	if !c.e.shard.holds() {
 		return ErrNoLease
 	}
 	if uint64(to) == r.self {

@@ -45,7 +45,7 @@ func (c *Context[M]) Context() context.Context { return c.e.context(c.r.core) }
 
 // Fence is the token of this hosting of the shard, for writes to an outside store.
 func (c *Context[M]) Fence() (Token, error) {
-	if !c.r.core.lease.Holds() {
+	if !c.e.shard.holds() {
 		return Token{}, ErrNoLease
 	}
 	return c.e.shard.token, nil
@@ -83,8 +83,8 @@ func (c *Context[M]) take() (Later, error) {
 	if c.call == 0 {
 		return Later{}, ErrNotAsked
 	}
-	l := Later{r: c.r.core, call: c.call, origin: c.origin, question: c.question}
-	if !l.r.lease.Holds() {
+	l := Later{r: c.r.core, s: c.e.shard, call: c.call, origin: c.origin, question: c.question}
+	if !l.s.holds() {
 		return Later{}, ErrNoLease
 	}
 	c.call = 0
@@ -94,7 +94,7 @@ func (c *Context[M]) take() (Later, error) {
 // Tell sends a message to an entity of the same type. It never waits: what does not fit is ErrBufferFull. For other types use their
 // Region.Tell with Context().
 func (c *Context[M]) Tell(id string, msg M) error {
-	if !c.r.core.lease.Holds() {
+	if !c.e.shard.holds() {
 		return ErrNoLease
 	}
 	return c.r.core.send(inHandler, id, envelope{msg: msg})
@@ -106,7 +106,7 @@ var inHandler context.Context = &handlerContext{Context: context.Background()}
 // Passivate asks for the end of this incarnation, and for a remembered entity to be forgotten. What the mailbox holds is handled first; what
 // comes later is for a new incarnation. Without the lease it does nothing.
 func (c *Context[M]) Passivate() {
-	if c.r.core.lease.Holds() {
+	if c.e.shard.holds() {
 		c.r.core.passivate(c.e.shard, c.e.id, protocol.CauseRequest)
 	}
 }
@@ -120,6 +120,7 @@ func (c *Context[M]) SetReceiveTimeout(d time.Duration, msg M) {
 // Later is the duty to answer one question.
 type Later struct {
 	r            *core
+	s            *shard
 	call, origin uint64
 	question     *msgType
 }
@@ -129,7 +130,7 @@ func (l Later) Reply(v any) error {
 	if l.r == nil {
 		return ErrNotAsked
 	}
-	if !l.r.lease.Holds() {
+	if !l.s.holds() {
 		return ErrNoLease
 	}
 	if wrong := l.checkType(v); wrong != "" {
@@ -147,7 +148,7 @@ func (l Later) Fail(cause error) error {
 	if l.r == nil {
 		return ErrNotAsked
 	}
-	if !l.r.lease.Holds() {
+	if !l.s.holds() {
 		return ErrNoLease
 	}
 	l.r.fail(envelope{call: l.call, origin: l.origin}, cause)
@@ -194,7 +195,7 @@ func (c *Context[M]) receive(env envelope) error {
 
 // fail implements incarnation.
 func (c *Context[M]) fail(err error) {
-	if !c.r.core.lease.Holds() {
+	if !c.e.shard.holds() {
 		c.unanswered(statusHandler, "")
 		return
 	}
@@ -207,7 +208,7 @@ func (c *Context[M]) fail(err error) {
 func (c *Context[M]) unanswered(status replyStatus, text string) {
 	env := envelope{call: c.call, origin: c.origin}
 	c.call = 0
-	if !c.r.core.lease.Holds() {
+	if !c.e.shard.holds() {
 		status, text = statusNoLease, "it ended while the handler ran"
 	}
 	c.r.core.replyError(env, status, text)

@@ -34,6 +34,7 @@ type control struct {
 	coord   *coordination // nil on a proxy
 	region  *protocol.Region
 	shards  map[uint32]*hosting
+	leasers map[uint32]*leaser // by shard
 	// unshared: shards, or the limit on active entities, have changed since that was divided
 	unshared bool
 	todo     []ctlInput

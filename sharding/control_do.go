@@ -51,7 +51,7 @@ func (c *control) regionAction(a protocol.RegionAction) {
 	case protocol.SendFence:
 		c.fence(a)
 	case protocol.StartShard:
-		c.startShard(uint32(a.Shard), a.Token)
+		c.startShard(uint32(a.Shard), a.Token, a.Wait)
 	case protocol.DrainShard:
 		c.hosted(a.Shard, func(h *hosting) { c.toShard(h.s, protocol.Drain{HandOff: a.HandOff}) })
 	case protocol.StopShard:
@@ -104,7 +104,7 @@ func (c *control) open(number uint32, rt *route) {
 	}
 }
 
-func (c *control) startShard(number uint32, token protocol.Token) {
+func (c *control) startShard(number uint32, token protocol.Token, wait time.Duration) {
 	m, err := protocol.NewShard(c.cfg, c.rng, protocol.ShardID(number))
 	if err != nil {
 		panic("sharding: a config that the region accepted is refused by the shard: " + err.Error())
@@ -113,7 +113,7 @@ func (c *control) startShard(number uint32, token protocol.Token) {
 	c.shards[number] = h
 	c.unshared = true
 	c.r.table.hosted[number].Store(h.s)
-	c.toShard(h.s, protocol.Open{})
+	c.toShard(h.s, protocol.Open{Wait: wait})
 }
 
 // closeShard lets go of a shard that has stopped in order. What is left in its mailboxes goes before everything that waits for the next home.
@@ -126,10 +126,15 @@ func (c *control) closeShard(h *hosting) {
 }
 
 func (c *control) killShard(h *hosting, reason DropReason) {
+	if reason == DropLeaseLost {
+		c.r.leases.lost.Add(1)
+		h.s.cancelContexts(ErrNoLease)
+	}
 	for _, p := range c.forget(h) {
 		c.r.discard(reason, h.s.number, p.id, p.env)
 	}
 	h.s.shut(func(e *entity, env envelope) { c.r.discard(reason, h.s.number, e.id, env) })
+	c.retire(h, reason)
 }
 
 // forget lets go of a hosting. It returns what waited for its machine.
@@ -148,7 +153,7 @@ func (c *control) forget(h *hosting) (starts []parcel) {
 // shardEffects carries out what a step of a Shard asks for.
 func (c *control) shardEffects(h *hosting, fx *protocol.ShardEffects) {
 	for _, w := range fx.Write {
-		c.write(w, func(err error) { c.post(ctlInput{s: h.s, shard: protocol.Wrote{ID: w.ID, Err: err}}) })
+		c.writeUnder(h.s, w)
 	}
 	for _, rd := range fx.Read {
 		c.read(rd, func(v crdt.Reader, in protocol.DidRead) {
@@ -157,6 +162,9 @@ func (c *control) shardEffects(h *hosting, fx *protocol.ShardEffects) {
 			}
 			c.post(ctlInput{s: h.s, shard: in})
 		})
+	}
+	for _, op := range fx.Lease {
+		c.leaseOp(h, op)
 	}
 	for _, a := range fx.Do {
 		c.shardAction(h, a)
@@ -210,6 +218,8 @@ func reasonOf(r protocol.Reason) DropReason {
 	switch r {
 	case protocol.DropBufferFull:
 		return DropBufferFull
+	case protocol.DropLeaseLost:
+		return DropLeaseLost
 	case protocol.DropNodeLost, protocol.DropHomeElsewhere:
 		return DropForced
 	}

@@ -24,6 +24,19 @@ func (c *control) write(w protocol.StateWrite, done func(error)) {
 	c.state.Update(w.Key(c.cfg.Type), c.quorums.write(), c.quorums.WriteTimeout, w.Mutate, done)
 }
 
+// writeUnder writes for a shard, under its lease if it has one.
+func (c *control) writeUnder(s *shard, w protocol.StateWrite) {
+	if s.tenure != nil {
+		s.tenure.enter()
+	}
+	c.write(w, func(err error) {
+		if s.tenure != nil {
+			s.tenure.exit()
+		}
+		c.post(ctlInput{s: s, shard: protocol.Wrote{ID: w.ID, Err: err}})
+	})
+}
+
 // read decodes what was read on a goroutine of its own: a set may be large, and done comes on the Replicator's.
 func (c *control) read(r protocol.StateRead, done func(crdt.Reader, protocol.DidRead)) {
 	if c.state == nil {

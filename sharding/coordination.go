@@ -17,6 +17,10 @@ type coordination struct {
 	intake *drive.Intake             // of the messages of other nodes
 	shards map[protocol.ShardID]bool // remembered shards that the machine was told of
 
+	leaser *leaser // nil: it needs none
+	term   *term   // of the lease that it holds; nil: none
+	gen    uint64  // of that
+
 	locations crdt.Reader  // that the machine knows of
 	wanted    *crdt.Reader // the latest; nil: none came
 }
@@ -37,12 +41,18 @@ func (d *coordination) Step(now time.Time, in coordInput) {
 		in.do(now)
 		return
 	}
+	if _, lost := in.in.(protocol.LeaseLost); !lost {
+		d.expelled(now)
+	}
 	fx := d.m.Step(now, in.in)
 	for _, w := range fx.Write {
 		d.c.write(w, func(err error) { d.post(protocol.Wrote{ID: w.ID, Err: err}) })
 	}
 	for _, r := range fx.Read {
 		d.c.read(r, func(v crdt.Reader, in protocol.DidRead) { d.didRead(r.Kind, v, in) })
+	}
+	for _, op := range fx.Lease {
+		d.leaseOp(op)
 	}
 	for _, e := range fx.Send {
 		d.c.send(e)

@@ -28,6 +28,7 @@ type core struct {
 	drops    drops
 	pool     *pool
 	lease    Lease
+	leases   leases
 	net      Network
 	channel  transport.Channel
 	log      *slog.Logger

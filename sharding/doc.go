@@ -28,7 +28,7 @@
 //
 // # Not guaranteed
 //
-//   - Delivery is at most once: a node that dies takes the messages in its mailboxes with it. Use Ask, and repeat.
+//   - Delivery is at most once: a node that dies takes the messages in its mailboxes with it, and so does a shard that loses its lease. Use Ask, and repeat.
 //   - There is no order between several senders, nor between two entities.
 //   - The state of an entity is the user's affair; only ids are remembered.
 //   - Local messages are not copied: sender and handler share what a message points to, so a message must not be changed once it is told.
@@ -55,6 +55,15 @@
 // on one node tells it: from then on nothing is balanced or handed over, a shard that has lost its home gets no other, and each node that leaves stops its
 // entities in place, with their Stop. A shard that never had a home still gets one. Messages for what has stopped are dropped with DropStopped when the
 // region ends. Remembered ids stay, and start with the next start of the cluster.
+//
+// # Leases
+//
+// The guarantees above stand on the views of the membership. EntityType.Lease adds a guard outside of it: each shard takes a lease in that store before it
+// starts, and entities act only while it is held, as they do under the node's. A shard whose lease another holds waits, and its messages wait in the
+// region's bounded buffer; who asks meanwhile is told which lease and who holds it. A hand-off does not wait for it. A lost lease stops the
+// shard at once; what its mailboxes held is dropped with DropLeaseLost, and it starts anew, here or elsewhere, when the lease can be had. It is given back
+// when the last entity has stopped and the last id is written, and after a stop by force not before the last handler has returned.
+// EntityType.CoordinatorLease does the same for the type's coordinator. Stores are asked on goroutines that nobody waits for, for at most 5 s at a time.
 //
 // # Passivation
 //
@@ -138,11 +147,11 @@
 //	event-sourced-remember-entities-store.max-updates-per-write   none             a write takes 8192 ids
 //	coordinator-singleton.role, coordinator-singleton-role-override   EntityType.Role   the coordinator is on the oldest node of the role
 //	coordinator-singleton.singleton-name, hand-over-retry-interval, min-number-of-hand-over-retries   none   it asks what runs, whoever was before it
-//	coordinator-singleton.use-lease          protocol.Config.CoordinatorLease      off: it acts under the lease of its node
+//	coordinator-singleton.use-lease          EntityType.CoordinatorLease           none; a lease.Store, not a name
 //	coordinator-state.write-majority-plus    EntityType.State.WritePlus            0 (there: 3); All
 //	coordinator-state.read-majority-plus     EntityType.State.ReadPlus             0 (there: 5); All
 //	use-dispatcher                           EntityType.Workers, EntityType.WorkersMax   GOMAXPROCS, 10000
-//	use-lease, lease-retry-interval          protocol.Config.Lease, protocol.Config.LeaseRetryInterval   off, 5 s
+//	use-lease, lease-retry-interval          EntityType.Lease, EntityType.LeaseRetryInterval   none, 5 s; a lease.Store, not a name
 //	verbose-debug-logging                    none                                  the log's level
 //	fail-on-invalid-entity-state-transition  none                                  tests check the invariants of the machines after each step
 //	healthcheck.names                        Health                                every type that was started; with names these, started or not
@@ -167,7 +176,7 @@
 //	min-nr-of-members, role.NAME.min-nr-of-members   EntityType.MinRegions, ddata.Config.MinMembers, ddata.Config.MinMembersPerRole   1
 //	app-version                              ddata.Config.AppVersion               ""; EntityType.RebalanceMixedVersions
 //	down-removal-margin                      none                                  a member goes when its lease is over
-//	coordination.lease.heartbeat-timeout, heartbeat-interval, lease-operation-timeout   none   those of the lease.Store
+//	coordination.lease.heartbeat-timeout, heartbeat-interval, lease-operation-timeout   none   those of the lease.Store; a call has 5 s
 //	coordinated-shutdown.default-phase-timeout, cluster-sharding-shutdown-region, cluster-exiting   ddata.Config.ShutdownTimeouts   see package ddata
 //
 // Without a counterpart there: AskTimeout, AsksMax, Errors, Hash, StopTimeout, StrategyTimeout, RebalanceDelay, RebalanceUnreachable, RebalanceJoining.

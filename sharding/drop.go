@@ -44,13 +44,15 @@ const (
 	DropNoBox
 	// DropInbox: too many messages of the same node waited for the region or its coordinator, which asks again for what matters.
 	DropInbox
+	// DropLeaseLost: the shard lost its lease with the message in a mailbox.
+	DropLeaseLost
 	dropReasons
 )
 
 var dropNames = [dropReasons]string{
 	"mailbox full", "buffer full", "queue full", "stopped", "too many hops", "undecodable", "too large", "unregistered type", "invalid id", "no link",
 	"shard given up by force", "node lost", "late reply", "reply unsent",
-	"post unsent", "no such box", "inbox full",
+	"post unsent", "no such box", "inbox full", "shard lost its lease",
 }
 
 func (r DropReason) String() string {

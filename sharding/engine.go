@@ -108,7 +108,7 @@ func (run *engine) close(ctx context.Context) (err error) {
 		run.unregister()
 		r.sweep.stop()
 		if c.coord != nil {
-			c.coord.loop.Stop()
+			c.coord.stop()
 		}
 		killed := make(chan struct{})
 		c.post(ctlInput{do: func(time.Time) {
@@ -120,6 +120,7 @@ func (run *engine) close(ctx context.Context) (err error) {
 		r.asks.failAll(ErrStopped)
 		r.resumeSuspended()
 		err = r.pool.drain(ctx)
+		c.returnLeases(ctx)
 		c.loop.Stop()
 		r.overflow.cancel()
 		r.overflow.ended.Wait()

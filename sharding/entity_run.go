@@ -57,7 +57,7 @@ type outcome uint8
 const (
 	emptied   outcome = iota // everything that was taken is handled
 	yielded                  // others wait
-	suspended                // the lease is not held
+	suspended                // the node's lease, or the shard's, is not held
 	failed                   // the handler returned an error or panicked
 	stopped                  // a stop was asked for, in order or by force
 )
@@ -74,6 +74,14 @@ func (e *entity) accept(env envelope) verdict {
 
 // run is a worker's turn with the entity. When it returns, the entity is idle, queued again, held or closed.
 func (e *entity) run(p *pool) {
+	if t := e.shard.tenure; t != nil {
+		t.enter()
+		defer t.exit()
+	}
+	e.turn(p)
+}
+
+func (e *entity) turn(p *pool) {
 	r := e.shard.region
 	e.fresh = e.shard.keeper != nil
 	for e.more() {
@@ -88,7 +96,9 @@ func (e *entity) run(p *pool) {
 			return
 		case suspended:
 			e.pause(forLease)
-			r.suspend(e)
+			if !e.shard.expelled() { // else the shard is about to be killed
+				r.suspend(e)
+			}
 			return
 		case failed:
 			if !e.supervise(r, failure, stack) {
@@ -130,7 +140,7 @@ func (e *entity) handle(r *core, p *pool) (o outcome, stack []byte, failure erro
 			o = stopped
 			break
 		}
-		if !r.lease.Holds() {
+		if !e.shard.holds() {
 			o = suspended
 			break
 		}
@@ -216,7 +226,7 @@ func (e *entity) obey(r *core, c command) (stop bool) {
 func (e *entity) finish(failure error) {
 	b := e.body
 	e.body = nil
-	if b != nil && failure == nil && e.shard.region.lease.Holds() {
+	if b != nil && failure == nil && e.shard.holds() {
 		e.stopBody(b)
 	}
 	if x := e.extra.Load(); x != nil {

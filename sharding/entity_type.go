@@ -6,6 +6,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/coterie-go/coterie/ddata/lease"
 	"github.com/coterie-go/coterie/sharding/allocation"
 	"github.com/coterie-go/coterie/sharding/passivation"
 	"github.com/coterie-go/coterie/sharding/protocol"
@@ -82,6 +83,18 @@ type EntityType[M any] struct {
 	// RecoveryBatch remembered entities are started per RecoveryInterval when a shard starts. Default 0: all at once; 100 ms.
 	RecoveryBatch    int
 	RecoveryInterval time.Duration
+
+	// Lease is a store outside of the cluster in which each shard takes a lease before it starts, and which it gives back when it has ended: a guard
+	// beside the views of the membership, for clusters that may be split by an operator's mistake, or founded twice. The same store on every node of
+	// the role. While another holds a shard's lease the shard waits, and so do its messages, in the buffer. One that is lost stops the shard at once:
+	// its handlers' contexts end, their effects are refused, and what its mailboxes held is dropped with DropLeaseLost. Default: none.
+	Lease lease.Store
+	// CoordinatorLease is a store in which the type's coordinator takes a lease before it acts; it steps down when that is lost. It may be the store
+	// of Lease, and is the same on every node of the role. Default: none.
+	CoordinatorLease lease.Store
+	// LeaseRetryInterval is the pause between two tries to get a lease that another holds, and before the first after one was lost. Default 5 s, 100 ms
+	// on a node with ddata.Local.
+	LeaseRetryInterval time.Duration
 
 	// MailboxMax is the number of messages that wait in one mailbox. A worker takes all that waits at once, and as many can come while it works, so a
 	// mailbox holds up to twice as many. Default 100,000.

@@ -12,6 +12,9 @@ func (r *core) explain(number uint32, err error) error {
 	if rt != nil && rt.buffer == nil {
 		return err
 	}
+	if why := r.awaitsLease(number); why != "" {
+		return fmt.Errorf("%w (shard %d does not start: %s)", err, number, why)
+	}
 	if why := r.ctl.unhosted(); why != nil {
 		return errors.Join(err, why)
 	}

@@ -155,7 +155,7 @@ func (run *engine) closeWithNode() {
 }
 
 func nodePorts(n *ddata.Node, role, name string, proxy bool) (Ports, error) {
-	p := Ports{Cluster: nodeCluster{n}, Lease: nodeLease{n}, Network: nodeNetwork{n.Transport(), n}, Log: n.Log(), Emit: n.Emit}
+	p := Ports{Cluster: nodeCluster{n}, Lease: nodeLease{n}, Network: nodeNetwork{n.Transport(), n}, ClusterName: n.ClusterName(), Addr: n.Addr(), Log: n.Log(), Emit: n.Emit}
 	p.BeforeLeave = func(leave func(context.Context) error) (cancel func()) {
 		return n.OnShutdown(shutdown.ShardingShutdownRegion, "entity type "+name, leave)
 	}
@@ -176,6 +176,9 @@ func withPreset[M any](t EntityType[M], preset ddata.Preset) EntityType[M] {
 		}
 		if t.RetryInterval == 0 {
 			t.RetryInterval = 100 * time.Millisecond
+		}
+		if t.LeaseRetryInterval == 0 {
+			t.LeaseRetryInterval = 100 * time.Millisecond
 		}
 	}
 	return t

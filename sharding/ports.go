@@ -17,6 +17,8 @@ import (
 type Ports struct {
 	// Cluster is the membership. Required.
 	Cluster Cluster
+	// ClusterName and Addr, of this node, are what leases are named and signed with: EntityType.Lease, EntityType.CoordinatorLease. Nothing else needs them.
+	ClusterName, Addr string
 	// Lease says whether the node may act. Required.
 	Lease Lease
 	// State is the Replicator of the type's role; nil on a node without the role, which makes the region a proxy.

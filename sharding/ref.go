@@ -26,7 +26,7 @@ func (f *EntityRef[M]) ID() string { return f.id }
 
 // Tell is Region.Tell.
 func (f *EntityRef[M]) Tell(ctx context.Context, msg M) error {
-	if h := handlerOf(ctx); h != nil && !f.region.core.lease.Holds() {
+	if h := handlerOf(ctx); h != nil && !h.holds(f.region.core) {
 		return ErrNoLease
 	}
 	return f.send(ctx, envelope{msg: msg})

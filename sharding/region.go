@@ -80,6 +80,7 @@ func machineConfig[M any](p Ports, t EntityType[M]) protocol.Config {
 		BeginTimeout: t.BeginTimeout, HandOffTimeout: t.HandOffTimeout, StopTimeout: t.StopTimeout,
 		PassivationTimeout: t.Passivation.StopTimeout,
 		BufferMax:          t.BufferMax, RestartBackoff: t.RestartBackoffMax, RecoveryBatch: t.RecoveryBatch, RecoveryInterval: t.RecoveryInterval,
+		Lease: t.Lease != nil, CoordinatorLease: t.CoordinatorLease != nil, LeaseRetryInterval: t.LeaseRetryInterval,
 	}
 }
 
@@ -93,6 +94,8 @@ func newCore[M any](p Ports, t EntityType[M]) *core {
 		restartBackoff: t.RestartBackoff, restartBackoffMax: t.RestartBackoffMax, onFailure: t.OnFailure, errors: t.Errors,
 		start: time.Now(), closed: make(chan struct{}),
 	}
+	r.leases.shards, r.leases.coordinator, r.leases.cluster = t.Lease, t.CoordinatorLease, p.ClusterName
+	r.leases.owner = fmt.Sprintf("%v of %s", p.Cluster.UID(), p.Addr)
 	r.limit.countMax, r.limit.bytesMax = int64(t.BufferMax), int64(t.BufferBytes)
 	r.outs.New = func() any { return newOutgoing(r) }
 	r.overflow.peers = map[uint64]*replyQueue{}
@@ -116,7 +119,7 @@ func newEngine(p Ports, r *core, cfg protocol.Config) (*engine, error) {
 	}
 	c := &control{
 		r: r, cfg: cfg, rng: rng(), state: p.State, cluster: p.Cluster, emit: p.Emit, region: region, ctx: ctx,
-		shards: map[uint32]*hosting{}, flushes: map[uint32]bool{}, fences: map[protocol.ShardID]protocol.SendFence{}, left: make(chan struct{}),
+		shards: map[uint32]*hosting{}, leasers: map[uint32]*leaser{}, flushes: map[uint32]bool{}, fences: map[protocol.ShardID]protocol.SendFence{}, left: make(chan struct{}),
 	}
 	if p.State != nil {
 		m, err := protocol.NewCoordinator(cfg, rng())
@@ -125,6 +128,9 @@ func newEngine(p Ports, r *core, cfg protocol.Config) (*engine, error) {
 			return nil, err
 		}
 		c.coord = &coordination{c: c, m: m, shards: map[protocol.ShardID]bool{}}
+		if r.leases.coordinator != nil {
+			c.coord.leaser = c.newLeaser(r.leases.coordinator, coordinatorLeaseName(r.leases.cluster, r.name))
+		}
 		c.coord.intake = c.newIntake()
 		c.coord.loop = drive.New[coordInput](c.coord, inboxMax)
 		c.measureFrom(time.Now())
@@ -168,7 +174,7 @@ func (run *engine) start(p Ports) {
 //
 // Errors: ErrInvalidID, ErrUnregisteredMessage, ErrEncoding, ErrMessageTooLarge, ErrBufferFull, ErrStopped, ErrNoLease (inside a handler), ctx's.
 func (g *Region[M]) Tell(ctx context.Context, id string, msg M) error {
-	if h := handlerOf(ctx); h != nil && !g.core.lease.Holds() {
+	if h := handlerOf(ctx); h != nil && !h.holds(g.core) {
 		return ErrNoLease
 	}
 	return g.core.send(ctx, id, envelope{msg: msg})

@@ -46,6 +46,8 @@ func statusOf(reason DropReason) replyStatus {
 		return statusFull
 	case DropStopped, DropForced:
 		return statusStopped
+	case DropLeaseLost:
+		return statusNoLease
 	case DropUndecodable:
 		return statusEncoding
 	case DropTooLarge:

@@ -27,6 +27,8 @@ type shard struct {
 
 	work *work // nil: nobody wants to know
 
+	tenure *tenure // nil: the shard has no lease of its own
+
 	busy atomic.Int64 // while sealed: entities that still have to become idle, plus one for whoever counts them
 	done func()       // called when busy is 0
 }
@@ -38,6 +40,9 @@ func newShard(r *core, number uint32, token protocol.Token) *shard {
 	}
 	if r.measures {
 		s.work = &work{}
+	}
+	if r.leases.shards != nil {
+		s.tenure = &tenure{}
 	}
 	return s
 }

@@ -15,9 +15,11 @@ type Stats struct {
 	Buffered int         // messages that wait for a home
 	Workers  int         // goroutines that run handlers or are ready to
 	Queued   int         // entities with messages that wait for a worker
+	Awaiting int         // of the shards, those that wait for a lease
 	Drops    []DropCount // by reason; those that never happened are left out
 
 	Passivated []PassivationCount // by cause; those that never happened are left out
+	LeasesLost uint64             // leases of shards that were lost while they were held
 	Forced     uint64             // passivations whose entity did not stop in time, so that it was stopped by force
 }
 
@@ -47,10 +49,14 @@ func (g *Region[M]) Stats() Stats {
 	for _, h := range r.sweep.shards() {
 		s.Shards++
 		s.Active += int(h.active.Load())
+		if r.awaitsLease(h.number) != "" {
+			s.Awaiting++
+		}
 		h.mu.RLock()
 		s.Entities += len(h.entities)
 		h.mu.RUnlock()
 	}
+	s.LeasesLost = r.leases.lost.Load()
 	s.Limit, s.Forced = int(r.activeLimit.Load()), r.forced.Load()
 	for cause := range r.passivated {
 		if n := r.passivated[cause].Load(); n > 0 {

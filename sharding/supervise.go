@@ -72,6 +72,9 @@ func (e *entity) context(r *core) context.Context {
 		if x.forced.Load() {
 			cancel(ErrStopped)
 		}
+		if e.shard.expelled() {
+			cancel(ErrNoLease)
+		}
 	}
 	return x.ctx
 }

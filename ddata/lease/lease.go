@@ -37,6 +37,12 @@ type Lease interface {
 	Close() error
 }
 
+// Holder is what a Lease may implement beside: it says who holds the name, or did last, for those who look; empty
+// when nobody knows.
+type Holder interface {
+	Holder(ctx context.Context) string
+}
+
 const (
 	// NameMax bounds the names of leases, in bytes.
 	NameMax = 150

@@ -47,7 +47,7 @@ func (m *Memory) Lease(name, owner string) (Lease, error) {
 		n = &memoryName{}
 		m.names[name] = n
 	}
-	return &memoryLease{m: m, n: n, name: name}, nil
+	return &memoryLease{m: m, n: n, name: name, owner: owner}, nil
 }
 
 // Take takes a name's lease away from its holder, as an expiry would, and tells it so.
@@ -75,6 +75,7 @@ type memoryLease struct {
 	m      *Memory
 	n      *memoryName
 	name   string
+	owner  string
 	lost   func(error)
 	closed bool
 }
@@ -118,6 +119,16 @@ func (l *memoryLease) Release(context.Context) error {
 		l.n.holder = nil
 	}
 	return nil
+}
+
+// Holder implements Holder.
+func (l *memoryLease) Holder(context.Context) string {
+	l.m.mu.Lock()
+	defer l.m.mu.Unlock()
+	if l.n.holder == nil {
+		return ""
+	}
+	return l.n.holder.owner
 }
 
 func (l *memoryLease) Until() time.Time {

@@ -58,3 +58,17 @@ func TestMemoryFails(t *testing.T) {
 		t.Error(ok, err)
 	}
 }
+
+func TestMemoryNamesTheHolder(t *testing.T) {
+	ctx := context.Background()
+	m := lease.NewMemory()
+	a, _ := m.Lease("x", "ann")
+	b, _ := m.Lease("x", "bob")
+	if who := b.(lease.Holder).Holder(ctx); who != "" {
+		t.Errorf("nobody holds it, and it says %q", who)
+	}
+	_, _ = a.Acquire(ctx, nil)
+	if who := b.(lease.Holder).Holder(ctx); who != "ann" {
+		t.Errorf("ann holds it, and it says %q", who)
+	}
+}

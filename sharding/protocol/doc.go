@@ -66,6 +66,16 @@
 // sharding/TYPE/ids/shards: it is how a coordinator knows, after a restart of the whole cluster, which shards to start with no traffic. A
 // shard is put there before its first id, and taken out after its last. All durable keys of a type share one prefix, DurablePrefix.
 //
+// # Leases of an outside store
+//
+// That no two nodes host a shard follows from the views and the nodes' leases, so it is as good as these are: an operator who downs the wrong half, or two
+// clusters founded under one name, break it. With Config.Lease each shard takes a lease of its own in a store that all share, before it loads
+// anything, and gives it back after its last entity and its last write; whoever cannot get it waits, and tries again each LeaseRetryInterval. A LeaseOp
+// asks, answers name its generation. A shard that waits answers a hand-off at once; one whose first try has no answer yet does so when messages wait only
+// after an interval, because they are delivered in order if it starts. One that loses its lease is killed; its region reports it stopped under the token by
+// which it hosted it, obeys that command no more, and starts it again, if it is told to, after a pause. With Config.CoordinatorLease
+// a coordinator begins its reign with a lease, and ends it when that is lost.
+//
 // # Guarantees
 //
 //   - No two nodes host a shard at one time, given that views and leases are what package membership promises.
@@ -76,8 +86,8 @@
 //
 // # Not guaranteed
 //
-//   - Messages on their way to a node that dies, or in its mailboxes, are lost.
-//   - Order across the death of a home, and between senders.
+//   - Messages on their way to a node that dies, or in its mailboxes, are lost; those in the mailboxes of a shard that loses its lease, too.
+//   - Order across the death of a home or the loss of a shard's lease, across a hand-off of a shard that waits for its lease, and between senders.
 //   - A hand-off whose owner has a handler that does not return is aborted and tried again; it cannot be forced.
 //
 // # Driving the machines
@@ -85,5 +95,5 @@
 // Every machine has one door, Step, and asks for a Tick at its Deadline. Effects are carried out in the order of their fields. A message
 // whose ToCoordinator is true goes to the Coordinator of the receiving node, others to its Region, also when the sender is the node itself.
 // Fences come on the data lane and are handed to the Region in that lane's order. StateWrite and StateRead are an Update and a Get with
-// majority consistency; Mutate and Result translate. A Consultation is asked on a goroutine that nobody waits for.
+// majority consistency; Mutate and Result translate. LeaseOps of one lease are carried out one after the other, on no machine's goroutine. A Consultation is asked on a goroutine that nobody waits for.
 package protocol

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -25,7 +27,10 @@ type door struct {
 	closed bool
 }
 
-var _ lease.Lease = (*door)(nil)
+var (
+	_ lease.Lease  = (*door)(nil)
+	_ lease.Holder = (*door)(nil)
+)
 
 // watchInterval is how often a holder sees after its file.
 const watchInterval = time.Second
@@ -137,6 +142,23 @@ func (d *door) dropLocked() error {
 	d.file, d.lost, d.watch = nil, nil, nil
 	return errors.Join(flock(f, syscall.LOCK_UN), f.Close())
 }
+
+// Holder implements lease.Holder: what the holder has written into its file, or the last one had.
+func (d *door) Holder(context.Context) string {
+	f, err := os.Open(d.lock)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	line, err := io.ReadAll(io.LimitReader(f, holderMax))
+	if name, _, whole := strings.Cut(string(line), "\n"); err == nil && whole {
+		return name
+	}
+	return ""
+}
+
+// holderMax bounds what is read of a holder's line.
+const holderMax = 1 << 10
 
 // Release implements lease.Lease.
 func (d *door) Release(context.Context) error {

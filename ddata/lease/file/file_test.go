@@ -218,3 +218,21 @@ func TestStoresAreApart(t *testing.T) {
 		t.Errorf("both are %q", a.ID())
 	}
 }
+
+func TestFileNamesTheHolder(t *testing.T) {
+	dir := t.TempDir()
+	a, _ := open(t, dir).Lease("x", "ann")
+	b, _ := open(t, dir).Lease("x", "bob")
+	defer a.Close()
+	defer b.Close()
+	who := func() string { return b.(lease.Holder).Holder(context.Background()) }
+	if got := who(); got != "" {
+		t.Errorf("nobody has held it, and it says %q", got)
+	}
+	if ok, err := a.Acquire(context.Background(), nil); !ok || err != nil {
+		t.Fatal(ok, err)
+	}
+	if got := who(); !strings.HasPrefix(got, "ann, process ") {
+		t.Errorf("ann holds it, and it says %q", got)
+	}
+}

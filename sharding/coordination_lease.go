@@ -1,0 +1,43 @@
+package sharding
+
+import (
+	"time"
+
+	"github.com/coterie-go/coterie/sharding/protocol"
+)
+
+// leaseOp carries out what the Coordinator wants of its lease.
+func (d *coordination) leaseOp(op protocol.LeaseOp) {
+	if !op.Acquire {
+		d.term.close()
+		d.term = nil
+		d.leaser.release(nil)
+		return
+	}
+	d.leaser.acquire(op.Gen, func(g *term, in any) {
+		d.loop.Force(coordInput{do: func(now time.Time) {
+			if g != nil {
+				d.term, d.gen = g, op.Gen
+			}
+			d.Step(now, coordInput{in: in.(protocol.CoordinatorInput)})
+		}})
+	})
+}
+
+// expelled has the machine know that its lease is lost before anything else, if it is: an input that it takes afterwards finds it without power.
+func (d *coordination) expelled(now time.Time) {
+	if d.term == nil || d.term.open() {
+		return
+	}
+	d.term = nil
+	d.Step(now, coordInput{in: protocol.LeaseLost{Gen: d.gen, Text: "its time has passed"}})
+}
+
+// stop ends the loop and gives the lease back.
+func (d *coordination) stop() {
+	d.loop.Stop()
+	if d.leaser != nil {
+		d.term.close()
+		d.leaser.release(nil)
+	}
+}

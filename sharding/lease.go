@@ -1,0 +1,228 @@
+package sharding
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/coterie-go/coterie/ddata/lease"
+	"github.com/coterie-go/coterie/sharding/protocol"
+)
+
+// leaseTimeout bounds one call of a store of leases.
+const leaseTimeout = 5 * time.Second
+
+// leaser carries out what one machine wants of one lease: in order, and on a goroutine that nobody waits for. A store that stands still holds up
+// nothing but this lease.
+type leaser struct {
+	ctx         context.Context // ends with the region: nothing is acquired any more
+	store       lease.Store
+	name, owner string
+	log         *slog.Logger
+
+	mu   sync.Mutex
+	ops  []leaseOp
+	busy chan struct{} // closed when nothing is to be done any more; nil: nothing is
+
+	door lease.Lease // of the goroutine; nil: none is open
+	term *term       // of the goroutine: the present hold
+}
+
+// leaseOp is one thing to do: an acquisition tells what came of it, and, if it was granted, with its term; without tell it is a release,
+// which may have to wait for something.
+type leaseOp struct {
+	gen   uint64
+	tell  func(*term, any)
+	after <-chan struct{} // nil: nothing
+}
+
+func heldBy(who string) string {
+	if who == "" {
+		return ""
+	}
+	return "held by " + who
+}
+
+// term is one hold of a lease, as those see it who act under it. It closes once and for ever.
+type term struct {
+	door   lease.Lease
+	closed atomic.Bool
+	onLost func(error)
+}
+
+// open says whether the hold lasts at this moment.
+func (g *term) open() bool {
+	if g == nil || g.closed.Load() {
+		return false
+	}
+	if time.Now().Before(g.door.Until()) {
+		return true
+	}
+	g.lose(lease.ErrNotHeld)
+	return false
+}
+
+// lose closes the term, and says that it was lost, unless it is closed.
+func (g *term) lose(err error) {
+	if g.closed.CompareAndSwap(false, true) {
+		g.onLost(err)
+	}
+}
+
+func (g *term) close() {
+	if g != nil {
+		g.closed.Store(true)
+	}
+}
+
+func (l *leaser) acquire(gen uint64, tell func(*term, any)) { l.put(leaseOp{gen: gen, tell: tell}) }
+
+// release gives back what is held or is being acquired, when after is closed if there is one; what is asked for later waits for it. An acquisition that
+// has not begun is left out.
+func (l *leaser) release(after <-chan struct{}) { l.put(leaseOp{after: after}) }
+
+func (l *leaser) put(op leaseOp) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if op.tell == nil {
+		l.ops = slices.DeleteFunc(l.ops, func(o leaseOp) bool { return o.tell != nil })
+	}
+	l.ops = append(l.ops, op)
+	if l.busy == nil {
+		l.busy = make(chan struct{})
+		go l.run()
+	}
+}
+
+// settled waits until nothing is to be done.
+func (l *leaser) settled(ctx context.Context) {
+	l.mu.Lock()
+	busy := l.busy
+	l.mu.Unlock()
+	if busy == nil {
+		return
+	}
+	select {
+	case <-busy:
+	case <-ctx.Done():
+	}
+}
+
+func (l *leaser) run() {
+	for {
+		l.mu.Lock()
+		if len(l.ops) == 0 {
+			close(l.busy)
+			l.busy = nil
+			l.mu.Unlock()
+			return
+		}
+		op := l.ops[0]
+		l.ops = l.ops[1:]
+		l.mu.Unlock()
+		switch {
+		case op.tell != nil:
+			l.take(op)
+		case op.after != nil:
+			<-op.after
+			l.giveBack()
+		default:
+			l.giveBack()
+		}
+	}
+}
+
+// take tries once. After an error the lease may be held or not, so it is given back.
+func (l *leaser) take(op leaseOp) {
+	ctx, cancel := context.WithTimeout(l.ctx, leaseTimeout)
+	defer cancel()
+	g, ok, err := l.try(ctx, op)
+	if err == nil && ok {
+		l.term = g
+		op.tell(g, protocol.LeaseGranted{Gen: op.gen})
+		return
+	}
+	text := ""
+	switch {
+	case err != nil:
+		text = err.Error()
+		l.giveBack()
+	default:
+		if h, is := l.door.(lease.Holder); is {
+			text = heldBy(h.Holder(ctx))
+		}
+	}
+	op.tell(nil, protocol.LeaseRefused{Gen: op.gen, Text: text})
+}
+
+func (l *leaser) try(ctx context.Context, op leaseOp) (g *term, ok bool, err error) {
+	if l.door == nil {
+		if l.door, err = l.store.Lease(l.name, l.owner); err != nil {
+			l.door = nil
+			return nil, false, err
+		}
+	}
+	g = &term{door: l.door, onLost: func(err error) { op.tell(nil, protocol.LeaseLost{Gen: op.gen, Text: err.Error()}) }}
+	ok, err = l.door.Acquire(ctx, g.lose)
+	return g, ok, err
+}
+
+// giveBack ends the present hold and closes the door. If that fails the lease ends with the process, or when its time has run out.
+func (l *leaser) giveBack() {
+	l.term.close()
+	l.term = nil
+	if l.door == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), leaseTimeout)
+	defer cancel()
+	err := l.door.Release(ctx)
+	if closing := l.door.Close(); err == nil {
+		err = closing
+	}
+	l.door = nil
+	if err != nil {
+		l.log.Warn("sharding: a lease could not be given back", "lease", l.name, "error", err)
+	}
+}
+
+// leaseName names a lease after the cluster, the type, and what it is for. A type has no '/', so no two are alike; what is too long is cut and made
+// different by a hash of the whole.
+func leaseName(kind, cluster, typ, rest string) string {
+	name := kind + "/" + cluster + "/" + typ + rest
+	if len(name) <= lease.NameMax {
+		return name
+	}
+	sum := sha256.Sum256([]byte(name))
+	tail := "…" + hex.EncodeToString(sum[:16]) + rest
+	return strings.ToValidUTF8(name[:lease.NameMax-len(tail)], "") + tail
+}
+
+// shardLeaseName is the name of the lease of a shard.
+func shardLeaseName(cluster, typ string, number uint32) string {
+	return leaseName("shard", cluster, typ, fmt.Sprintf("/%d", number))
+}
+
+// coordinatorLeaseName is the name of the lease of a type's coordinator.
+func coordinatorLeaseName(cluster, typ string) string {
+	return leaseName("coordinator", cluster, typ, "")
+}
+
+// leases is what a region knows of its stores of leases.
+type leases struct {
+	shards, coordinator lease.Store // nil: none is asked
+	cluster             string
+	owner               string
+	lost                atomic.Uint64 // of shards
+}
+
+func (c *control) newLeaser(store lease.Store, name string) *leaser {
+	return &leaser{ctx: c.ctx, store: store, name: name, owner: c.r.leases.owner, log: c.r.log}
+}

@@ -1,0 +1,154 @@
+package sharding
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/coterie-go/coterie/sharding/protocol"
+)
+
+// tenure is what a shard with a lease of its own has of it.
+type tenure struct {
+	term     atomic.Pointer[term] // nil: not granted yet
+	awaiting atomic.Pointer[string]
+
+	// under counts what goes on under the lease: workers with one of its entities, and writes of its machine. The lease is given back when there is
+	// nothing of it, because whoever gets it next may begin at once.
+	under atomic.Int64
+	quiet atomic.Pointer[func()] // to be called when nothing is under it any more
+}
+
+// holds says whether the shard may act: a handler may start, and an effect of one may happen. It reads the clock: ask at the moment of acting.
+func (s *shard) holds() bool {
+	return s.region.lease.Holds() && !s.expelled()
+}
+
+// expelled says that the shard's own lease is not held, and never will be for this hosting.
+func (s *shard) expelled() bool { return s.tenure != nil && !s.tenure.term.Load().open() }
+
+// holds says whether the handler that a context belongs to may act.
+func (c *handlerContext) holds(r *core) bool {
+	if c.entity == nil {
+		return r.lease.Holds()
+	}
+	return c.entity.shard.holds()
+}
+
+func (t *tenure) enter() { t.under.Add(1) }
+
+func (t *tenure) exit() {
+	if t.under.Add(-1) == 0 {
+		t.settle()
+	}
+}
+
+// whenQuiet calls fn, once, when nothing goes on under the lease.
+func (t *tenure) whenQuiet(fn func()) {
+	t.quiet.Store(&fn)
+	t.settle()
+}
+
+func (t *tenure) settle() {
+	if t.under.Load() > 0 {
+		return
+	}
+	if fn := t.quiet.Swap(nil); fn != nil {
+		(*fn)()
+	}
+}
+
+// cancelContexts cancels what the handlers of the shard wait for.
+func (s *shard) cancelContexts(cause error) {
+	for _, e := range s.snapshot() {
+		if x := e.extra.Load(); x != nil {
+			x.cancelContext(cause)
+		}
+	}
+}
+
+// leaser finds the one of a shard's lease. It outlives hostings, so that what one gives back the next can acquire.
+func (c *control) leaser(number uint32) *leaser {
+	l := c.leasers[number]
+	if l == nil {
+		l = c.newLeaser(c.r.leases.shards, shardLeaseName(c.r.leases.cluster, c.r.name, number))
+		c.leasers[number] = l
+	}
+	return l
+}
+
+// leaseOp carries out what a Shard machine wants of its lease. Its release comes when nothing goes on any more.
+func (c *control) leaseOp(h *hosting, op protocol.LeaseOp) {
+	t := h.s.tenure
+	if !op.Acquire {
+		t.term.Load().close()
+		c.leaser(h.s.number).release(nil)
+		return
+	}
+	c.leaser(h.s.number).acquire(op.Gen, func(g *term, in any) { c.leaseTold(h, g, in.(protocol.ShardInput)) })
+}
+
+// leaseTold brings the machine an answer. The contexts of handlers end before it comes to its turn.
+func (c *control) leaseTold(h *hosting, g *term, in protocol.ShardInput) {
+	switch in := in.(type) {
+	case protocol.LeaseRefused:
+		why := in.Text
+		if why == "" {
+			why = "another holds it"
+		}
+		h.s.tenure.awaiting.Store(&why)
+	case protocol.LeaseLost:
+		h.s.cancelContexts(fmt.Errorf("%w: %s", ErrNoLease, in.Text))
+	}
+	c.post(ctlInput{do: func(time.Time) {
+		if g != nil && c.shards[h.s.number] == h {
+			h.s.tenure.term.Store(g)
+		}
+		c.toShard(h.s, in)
+	}})
+}
+
+// retire gives back the lease of a shard that was killed, when none of its handlers runs and none of its writes is under way.
+func (c *control) retire(h *hosting, reason DropReason) {
+	t := h.s.tenure
+	if t == nil {
+		return
+	}
+	l := c.leaser(h.s.number)
+	if reason != DropStopped { // else what runs may come to its end
+		t.term.Load().close()
+	}
+	quiet := make(chan struct{})
+	t.whenQuiet(func() {
+		t.term.Load().close()
+		t.whenQuiet(func() { close(quiet) }) // somebody may have begun in between
+	})
+	l.release(quiet)
+}
+
+// returnLeases waits until what was held is given back.
+func (c *control) returnLeases(ctx context.Context) {
+	for _, l := range c.leasers {
+		l.settled(ctx)
+	}
+	if c.coord != nil && c.coord.leaser != nil {
+		c.coord.leaser.settled(ctx)
+	}
+}
+
+// awaitsLease says why a shard that is hosted here does not start; empty: it does.
+func (r *core) awaitsLease(number uint32) string {
+	s := r.table.hosted[number].Load()
+	if s == nil || s.tenure == nil {
+		return ""
+	}
+	if g := s.tenure.term.Load(); g != nil && !g.closed.Load() {
+		return ""
+	}
+	why := "the store has not answered yet"
+	if p := s.tenure.awaiting.Load(); p != nil {
+		why = *p
+	}
+	return fmt.Sprintf("it waits here for the lease %q: %s", shardLeaseName(r.leases.cluster, r.name, number), why)
+}
