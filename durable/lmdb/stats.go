@@ -5,6 +5,7 @@ type Stats struct {
 	Commits uint64 // transactions that became durable
 	Batches uint64 // batches in them
 	Rows    uint64 // rows in them
+	Bytes   uint64 // of the keys and values of those rows
 	Failed  uint64 // batches whose transaction failed
 	Refused uint64 // batches that were never tried: overload, bad rows, too large
 	Queued  int    // bytes that wait

@@ -284,12 +284,15 @@ func putRows(txn *lmdb.Txn, r request) error {
 func (w *writer) account(group []request, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	var batches, rows uint64
+	var batches, rows, bytes uint64
 	for _, r := range group {
 		w.bytes -= r.size
 		if r.err == nil && !r.open {
 			batches++
 			rows += uint64(len(r.rows))
+			for _, row := range r.rows {
+				bytes += uint64(len(row.Key) + len(row.Value))
+			}
 		}
 	}
 	if err != nil {
@@ -298,6 +301,7 @@ func (w *writer) account(group []request, err error) {
 	}
 	w.counts.Batches += batches
 	w.counts.Rows += rows
+	w.counts.Bytes += bytes
 	if rows > 0 {
 		w.counts.Commits++
 	}
