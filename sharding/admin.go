@@ -83,19 +83,3 @@ func (r *core) startEntity(ctx context.Context, id string) (node uint64, err err
 	}
 	return q.value, r.explained(id, err)
 }
-
-// forwardStart starts remembered entities whose ids belong to other shards since the number of shards has changed; then their old shard forgets
-// them. What fails is tried again when the shard starts the next time.
-func (c *control) forwardStart(s *shard, ids []protocol.EntityID) {
-	c.aside(func() {
-		var done []protocol.EntityID
-		for _, id := range ids {
-			ctx, cancel := context.WithTimeout(c.ctx, c.r.askTimeout)
-			if _, err := c.r.startEntity(ctx, string(id)); err == nil {
-				done = append(done, id)
-			}
-			cancel()
-		}
-		c.post(ctlInput{s: s, shard: protocol.StartedElsewhere{IDs: done}})
-	})
-}

@@ -27,6 +27,9 @@ type control struct {
 	rng     *rand.Rand
 	state   State
 	quorums StateSettings
+
+	remembered *remembered // nil: the ids are in state, too
+
 	cluster Cluster
 	loop    *drive.Loop[ctlInput]
 	intake  *drive.Intake // of the messages of other nodes

@@ -142,6 +142,7 @@ func (c *control) forget(h *hosting) (starts []parcel) {
 	delete(c.shards, h.s.number)
 	c.unshared = true
 	h.deadline = dueNever
+	c.r.trouble.forget(h.s.number)
 	c.r.table.lanes[h.s.number].CompareAndSwap(h.s, nil)
 	c.r.table.hosted[h.s.number].CompareAndSwap(h.s, nil)
 	for _, req := range slices.Sorted(maps.Keys(h.starts)) {
@@ -157,7 +158,7 @@ func (c *control) shardEffects(h *hosting, fx *protocol.ShardEffects) {
 	}
 	for _, rd := range fx.Read {
 		c.read(rd, func(v crdt.Reader, in protocol.DidRead) {
-			if rd.Kind == protocol.StateIDs && in.Err == nil {
+			if rd.Kind == protocol.StateIDs && in.Err == nil && c.remembered == nil {
 				c.post(ctlInput{do: func(time.Time) { c.idsRead(h, v) }})
 			}
 			c.post(ctlInput{s: h.s, shard: in})
@@ -179,6 +180,7 @@ func (c *control) shardEffects(h *hosting, fx *protocol.ShardEffects) {
 		c.toRegion(in)
 	}
 	for _, e := range fx.Notify {
+		c.r.trouble.note(e)
 		c.notify(e)
 	}
 }
@@ -203,7 +205,7 @@ func (c *control) shardAction(h *hosting, a protocol.ShardAction) {
 	case protocol.ForceStopEntities:
 		s.each((*entity).force)
 	case protocol.ForwardStart:
-		c.forwardStart(s, a.IDs)
+		c.forwardStart(a.IDs, func(ids []protocol.EntityID) { c.post(ctlInput{s: s, shard: protocol.StartedElsewhere{IDs: ids}}) })
 	}
 }
 

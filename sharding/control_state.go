@@ -17,6 +17,10 @@ var errNoState = errors.New("sharding: this node has no replica of the role's da
 var dueNever = time.Unix(1, 0)
 
 func (c *control) write(w protocol.StateWrite, done func(error)) {
+	if c.remembered.of(w.Kind) {
+		c.aside(func() { done(c.remembered.write(c.ctx, c.quorums.WriteTimeout, w)) })
+		return
+	}
 	if c.state == nil {
 		done(errNoState)
 		return
@@ -39,6 +43,10 @@ func (c *control) writeUnder(s *shard, w protocol.StateWrite) {
 
 // read decodes what was read on a goroutine of its own: a set may be large, and done comes on the Replicator's.
 func (c *control) read(r protocol.StateRead, done func(crdt.Reader, protocol.DidRead)) {
+	if c.remembered.of(r.Kind) {
+		c.aside(func() { done(crdt.Reader{}, c.remembered.read(c.ctx, c.quorums.ReadTimeout, r)) })
+		return
+	}
 	if c.state == nil {
 		done(crdt.Reader{}, r.Result(crdt.Reader{}, errNoState))
 		return
@@ -74,6 +82,7 @@ func (c *control) follow() (cancel func()) {
 			}
 		case key == locations:
 			c.coord.locationsChanged(v)
+		case c.remembered != nil:
 		case key == remembered:
 			c.coord.rememberedChanged(v)
 		case strings.HasPrefix(key, ids):

@@ -14,8 +14,8 @@ type coordination struct {
 	c      *control
 	m      *protocol.Coordinator
 	loop   *drive.Loop[coordInput]
-	intake *drive.Intake             // of the messages of other nodes
-	shards map[protocol.ShardID]bool // remembered shards that the machine was told of
+	intake *drive.Intake // of the messages of other nodes
+	listed crdt.Reader   // the set of shards with remembered ids, as it was when the machine was told of it
 
 	leaser *leaser // nil: it needs none
 	term   *term   // of the lease that it holds; nil: none
@@ -56,6 +56,9 @@ func (d *coordination) Step(now time.Time, in coordInput) {
 	}
 	for _, e := range fx.Send {
 		d.c.send(e)
+	}
+	for _, f := range fx.Forward {
+		d.c.forwardStart(f.IDs, func(ids []protocol.EntityID) { d.post(protocol.StartedElsewhere{IDs: ids}) })
 	}
 	for _, q := range fx.Consult {
 		go d.consult(q)
@@ -113,22 +116,21 @@ func (d *coordination) Deadline() time.Time { return d.m.Deadline() }
 // Tick implements drive.Machine.
 func (d *coordination) Tick() coordInput { return coordInput{in: protocol.Tick{}} }
 
-// rememberedChanged tells the machine of shards that appeared in the set of those with remembered ids.
+// rememberedChanged tells the machine of shards that appeared in the set of those with remembered ids, and the shards that are hosted here that they
+// have vanished from it. That costs as much as what has changed.
 func (d *coordination) rememberedChanged(v crdt.Reader) {
 	d.loop.Force(coordInput{do: func(now time.Time) {
-		set, err := protocol.ShardsSet{}.View(v)
-		if err != nil {
-			return
+		added, removed := protocol.DiffShards(d.listed, v)
+		d.listed = v
+		if len(removed) > 0 {
+			d.c.post(ctlInput{do: func(time.Time) {
+				for _, s := range removed {
+					d.c.hosted(s, func(h *hosting) { d.c.toShard(h.s, protocol.Unlisted{}) })
+				}
+			}})
 		}
-		var fresh []protocol.ShardID
-		for s := range set.All() {
-			if !d.shards[s] {
-				d.shards[s] = true
-				fresh = append(fresh, s)
-			}
-		}
-		if len(fresh) > 0 {
-			d.Step(now, coordInput{in: protocol.RememberedChanged{Shards: fresh}})
+		if len(added) > 0 {
+			d.Step(now, coordInput{in: protocol.RememberedChanged{Shards: added}})
 		}
 	}})
 }

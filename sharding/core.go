@@ -45,6 +45,7 @@ type core struct {
 	errors                            []error // that travel as themselves
 	newBody                           func(e *entity) incarnation
 
+	trouble     trouble
 	passivation passivation.Strategy
 	activeLimit atomic.Int64 // of the region, on active entities
 	share       atomic.Int64 // of that, what each shard has

@@ -75,6 +75,15 @@
 // incarnation, in order. If it has not stopped in Strategy.StopTimeout it stops as soon as its handler returns. Who is not active, or stops
 // already, is not passivated again. Region.Stats counts causes and forced ones.
 //
+// # Remembered entities
+//
+// With EntityType.RememberEntities the ids of entities that were started and not passivated are kept, one set per shard, in the durable space of the role, or in
+// a RememberStore. An entity starts when its id is written, to a majority; writes of a shard travel together, and cost as much as what they change,
+// however large the set is. They are started again wherever their shard goes, after a restart of all nodes too, all at once or as EntityType.Recovery says; one
+// that ended without being passivated after EntityRestartBackoff; either at once when a message comes. If ids cannot be written, messages wait in the
+// mailbox, the shard tries again and again, an alarm says so (protocol.RememberFailed), and whoever asks in vain gets ErrRemembering with the cause. Shards and Hash
+// may change while all nodes are stopped: entities then move to their shards.
+//
 // # Entry
 //
 // Start hosts the type where the node has its role and is a proxy elsewhere; StartProxy never hosts. Lookup and Types find what was started. Ids go to
@@ -97,8 +106,8 @@
 //	guardian-name                            none                                  nothing is addressed by a path
 //	role                                     EntityType.Role                       required
 //	remember-entities                        EntityType.RememberEntities           off
-//	remember-entities-store                  none                                  durable replicated data is the only one
-//	remember-entities-custom-store           none                                  StartOn takes a State of one's own
+//	remember-entities-store                  EntityType.RememberStore              the role's durable data: a key per shard, of any size
+//	remember-entities-custom-store           EntityType.RememberStore              none
 //	passivate-idle-entity-after              passivation.Strategy.IdleTimeout      2 min
 //	passivation.strategy                     EntityType.Passivation                idle; passivation.Strategy.None: off
 //	default-idle-strategy.idle-entity.timeout, interval   passivation.Strategy.IdleTimeout, passivation.Strategy.IdleInterval   2 min, half of it
@@ -129,7 +138,7 @@
 //	handoff-timeout                          EntityType.BeginTimeout, EntityType.HandOffTimeout   10 s, 60 s: a limit for each phase
 //	shard-start-timeout                      EntityType.RetryInterval              2 s (there: 10 s): the command is repeated
 //	shard-failure-backoff                    none                                  a shard does not fail: its reads and writes are repeated
-//	entity-restart-backoff                   EntityType.RestartBackoffMax          10 s; supervision begins with EntityType.RestartBackoff
+//	entity-restart-backoff                   EntityType.EntityRestartBackoff       10 s
 //	rebalance-interval                       EntityType.RebalanceInterval          10 s
 //	journal-plugin-id, snapshot-plugin-id    none                                  there is no journal
 //	state-store-mode                         EntityType.StateStoreMode             DData
@@ -142,8 +151,8 @@
 //	waiting-for-state-timeout                EntityType.State.ReadTimeout          2 s
 //	updating-state-timeout                   EntityType.State.WriteTimeout         5 s
 //	shard-region-query-timeout               EntityType.QueryTimeout               3 s
-//	entity-recovery-strategy                 EntityType.RecoveryBatch              0: all
-//	entity-recovery-constant-rate-strategy.frequency, number-of-entities   EntityType.RecoveryInterval, EntityType.RecoveryBatch   100 ms, 0: all
+//	entity-recovery-strategy                 EntityType.Recovery                   protocol.RecoverAll
+//	entity-recovery-constant-rate-strategy.frequency, number-of-entities   EntityType.Recovery   100 ms, 5 in protocol.RecoverConstant
 //	event-sourced-remember-entities-store.max-updates-per-write   none             a write takes 8192 ids
 //	coordinator-singleton.role, coordinator-singleton-role-override   EntityType.Role   the coordinator is on the oldest node of the role
 //	coordinator-singleton.singleton-name, hand-over-retry-interval, min-number-of-hand-over-retries   none   it asks what runs, whoever was before it
@@ -179,5 +188,5 @@
 //	coordination.lease.heartbeat-timeout, heartbeat-interval, lease-operation-timeout   none   those of the lease.Store; a call has 5 s
 //	coordinated-shutdown.default-phase-timeout, cluster-sharding-shutdown-region, cluster-exiting   ddata.Config.ShutdownTimeouts   see package ddata
 //
-// Without a counterpart there: AskTimeout, AsksMax, Errors, Hash, StopTimeout, StrategyTimeout, RebalanceDelay, RebalanceUnreachable, RebalanceJoining.
+// Without a counterpart there: RestartBackoff, RestartBackoffMax, AskTimeout, AsksMax, Errors, Hash, StopTimeout, StrategyTimeout, RebalanceDelay, RebalanceUnreachable, RebalanceJoining.
 package sharding

@@ -10,6 +10,7 @@ import (
 	"github.com/coterie-go/coterie/sharding/allocation"
 	"github.com/coterie-go/coterie/sharding/passivation"
 	"github.com/coterie-go/coterie/sharding/protocol"
+	"github.com/coterie-go/coterie/sharding/remember"
 )
 
 // EntityType describes one kind of entity. Name, Role, Shards, RememberEntities and Messages must be the same on every node. The zero
@@ -28,6 +29,9 @@ type EntityType[M any] struct {
 	// RememberEntities keeps the ids of started entities in the durable space: they are started again wherever their shard goes, also after
 	// a restart of the whole cluster. It turns automatic passivation off; an entity ends by Passivate.
 	RememberEntities bool
+	// RememberStore keeps the ids of remembered entities outside of the cluster; each type has its own. All nodes of the role give the same, proxies on
+	// them too. Default: the durable space of the role's replicated data.
+	RememberStore remember.Store
 	// StateStoreMode: DData is the only one.
 	StateStoreMode StateStoreMode
 	// State says of how many nodes the homes and remembered ids must be known, and how long that may take. Default: a majority.
@@ -80,9 +84,12 @@ type EntityType[M any] struct {
 	RetryInterval time.Duration
 	// BeginTimeout and HandOffTimeout bound the two phases of a hand-off; past them it is aborted and the shard stays. Defaults 10 s and 60 s.
 	BeginTimeout, HandOffTimeout time.Duration
-	// RecoveryBatch remembered entities are started per RecoveryInterval when a shard starts. Default 0: all at once; 100 ms.
-	RecoveryBatch    int
-	RecoveryInterval time.Duration
+	// Recovery says how fast a shard that starts somewhere starts the entities that it remembers: protocol.RecoverAll, the default, or
+	// protocol.RecoverConstant, five every 100 ms, or other numbers. One for which a message comes does not wait for its turn.
+	Recovery protocol.Recovery
+	// EntityRestartBackoff is the pause before a remembered entity that ended without being passivated is started again, if no message comes for
+	// it. Default 10 s.
+	EntityRestartBackoff time.Duration
 
 	// Lease is a store outside of the cluster in which each shard takes a lease before it starts, and which it gives back when it has ended: a guard
 	// beside the views of the membership, for clusters that may be split by an operator's mistake, or founded twice. The same store on every node of
@@ -188,6 +195,8 @@ func (t EntityType[M]) Validate() error {
 	fault(d.Shards < 1 || d.Shards > 1_000_000, "Shards is %d, want 1 to 1,000,000", d.Shards)
 	fault(d.Hash > protocol.HashMurmur2, "%v is not known: use protocol.HashXX or protocol.HashMurmur2", d.Hash)
 	fault(t.StateStoreMode != DData, "StateStoreMode %d is not known: sharding.DData is the only one", t.StateStoreMode)
+	fault(t.RememberStore != nil && !t.RememberEntities, "RememberStore is given, but RememberEntities is not set: nothing would be kept in it")
+	fault(t.EntityRestartBackoff < 0, "EntityRestartBackoff %v is negative", t.EntityRestartBackoff)
 	fault(t.Messages.reg == nil, "Messages is missing: use sharding.CBOR[M](examples…)")
 	fault(t.Messages.err != nil, "Messages: %v", t.Messages.err)
 	fault(d.Supervision > SuperviseResume, "Supervision %d is not known", d.Supervision)

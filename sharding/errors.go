@@ -34,6 +34,9 @@ var (
 	// ErrUnknownRole: the message waited for a home until its context ended, and no member of the view has the type's role: nobody can host it.
 	// Usual cause: a misspelt Role.
 	ErrUnknownRole = errors.New("sharding: unknown role")
+	// ErrRemembering: the shard cannot read or write its remembered ids, and goes on trying; what waits for it is kept. The usual cause is that no majority
+	// of the role's nodes answers, or that the RememberStore fails.
+	ErrRemembering = errors.New("sharding: remembered ids cannot be read or written")
 	// ErrStopped: the region has stopped (the node leaves, was removed, or Region.Close was called).
 	ErrStopped = errors.New("sharding: region stopped")
 	// ErrNoLease: this node does not hold its lease now, so no effect of a handler may happen.

@@ -8,6 +8,9 @@ import (
 
 // explain adds to an error of a message that did not get through what the region knows of its shard.
 func (r *core) explain(number uint32, err error) error {
+	if why := r.trouble.of(number); why != nil {
+		return errors.Join(err, why)
+	}
 	rt := r.table.slots[number].Load()
 	if rt != nil && rt.buffer == nil {
 		return err

@@ -95,9 +95,9 @@ func startType[M any](node *ddata.Node, t EntityType[M], proxy bool) (*Region[M]
 	if err != nil {
 		return nil, err
 	}
-	if t.RememberEntities && ports.State != nil && !node.Durable() {
+	if t.RememberEntities && t.RememberStore == nil && ports.State != nil && !node.Durable() {
 		return nil, fmt.Errorf("%w %q: RememberEntities needs durable data: set ddata.Config.Dir, and do not switch it off with an empty "+
-			"ddata.Config.DurableKeys", ErrConfig, t.Name)
+			"ddata.Config.DurableKeys; or give the type a RememberStore", ErrConfig, t.Name)
 	}
 	g, err := StartOn(ports, withPreset(t, node.Preset()))
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/transport"
 	"github.com/coterie-go/coterie/sharding/passivation"
 	"github.com/coterie-go/coterie/sharding/protocol"
+	"github.com/coterie-go/coterie/sharding/remember"
 )
 
 // Region is one entity type on one node. All methods may be called concurrently.
@@ -50,7 +51,7 @@ func StartOn[M any](p Ports, t EntityType[M]) (*Region[M], error) {
 	}
 	reg := &Region[M]{core: newCore(p, t)}
 	reg.core.newBody = reg.incarnate(t.New)
-	run, err := newEngine(p, reg.core, machineConfig(p, t))
+	run, err := newEngine(p, reg.core, machineConfig(p, t), t.RememberStore)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrConfig, err)
 	}
@@ -79,7 +80,7 @@ func machineConfig[M any](p Ports, t EntityType[M]) protocol.Config {
 		RebalanceUnreachable: t.RebalanceUnreachable, RebalanceJoining: t.RebalanceJoining,
 		BeginTimeout: t.BeginTimeout, HandOffTimeout: t.HandOffTimeout, StopTimeout: t.StopTimeout,
 		PassivationTimeout: t.Passivation.StopTimeout,
-		BufferMax:          t.BufferMax, RestartBackoff: t.RestartBackoffMax, RecoveryBatch: t.RecoveryBatch, RecoveryInterval: t.RecoveryInterval,
+		BufferMax:          t.BufferMax, RestartBackoff: t.EntityRestartBackoff, Recovery: t.Recovery,
 		Lease: t.Lease != nil, CoordinatorLease: t.CoordinatorLease != nil, LeaseRetryInterval: t.LeaseRetryInterval,
 	}
 }
@@ -108,7 +109,7 @@ func newCore[M any](p Ports, t EntityType[M]) *core {
 	return r
 }
 
-func newEngine(p Ports, r *core, cfg protocol.Config) (*engine, error) {
+func newEngine(p Ports, r *core, cfg protocol.Config, store remember.Store) (*engine, error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	run := &engine{core: r, ctx: ctx, cancel: cancel}
 	rng := func() *rand.Rand { return rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64())) }
@@ -118,7 +119,7 @@ func newEngine(p Ports, r *core, cfg protocol.Config) (*engine, error) {
 		return nil, err
 	}
 	c := &control{
-		r: r, cfg: cfg, rng: rng(), state: p.State, cluster: p.Cluster, emit: p.Emit, region: region, ctx: ctx,
+		r: r, cfg: cfg, rng: rng(), state: p.State, remembered: newRemembered(store), cluster: p.Cluster, emit: p.Emit, region: region, ctx: ctx,
 		shards: map[uint32]*hosting{}, leasers: map[uint32]*leaser{}, flushes: map[uint32]bool{}, fences: map[protocol.ShardID]protocol.SendFence{}, left: make(chan struct{}),
 	}
 	if p.State != nil {
@@ -127,7 +128,7 @@ func newEngine(p Ports, r *core, cfg protocol.Config) (*engine, error) {
 			cancel()
 			return nil, err
 		}
-		c.coord = &coordination{c: c, m: m, shards: map[protocol.ShardID]bool{}}
+		c.coord = &coordination{c: c, m: m}
 		if r.leases.coordinator != nil {
 			c.coord.leaser = c.newLeaser(r.leases.coordinator, coordinatorLeaseName(r.leases.cluster, r.name))
 		}
@@ -156,6 +157,7 @@ func (run *engine) start(p Ports) {
 	c.leaseChanged(p.Lease.Holds())
 	on(p.Cluster.OnReachable(c.reachable))
 	on(c.follow())
+	on(c.watch())
 	on(p.Cluster.OnView(c.viewInstalled))
 	if v := p.Cluster.View(); v != nil {
 		c.viewInstalled(v)

@@ -68,10 +68,8 @@ type Config struct {
 	CoordinatorLease bool
 	// LeaseRetryInterval is the pause between two tries to get a lease, and before the first after one was lost. Default 5 s.
 	LeaseRetryInterval time.Duration
-	// RecoveryBatch is how many remembered entities are started per RecoveryInterval. Default 0: all at once.
-	RecoveryBatch int
-	// RecoveryInterval is the pause between two batches of remembered entities. Default 100 ms.
-	RecoveryInterval time.Duration
+	// Recovery says how fast a shard that opens starts the entities that it remembers. Default RecoverAll.
+	Recovery Recovery
 
 	// Faults are planted defects; only the simulator's self-test sets it.
 	Faults Faults
@@ -86,6 +84,8 @@ const (
 
 	tableWritesMax = 4       // writes of the table under way
 	writeIDsMax    = 8192    // ids per write of a shard
+	startsMax      = 4096    // remembered entities started in one Step
+	forwardMax     = 1024    // ids forwarded at once
 	movesMax       = 1 << 16 // hand-offs told to a new region at once
 	regionsMax     = 1 << 16 // regions in one message
 )
@@ -107,8 +107,10 @@ func (c Config) withDefaults() Config {
 	def(&c.StopTimeout, 10*time.Second)
 	def(&c.PassivationTimeout, 10*time.Second)
 	def(&c.RestartBackoff, 10*time.Second)
-	def(&c.RecoveryInterval, 100*time.Millisecond)
 	def(&c.LeaseRetryInterval, 5*time.Second)
+	if c.Recovery.Number > 0 {
+		def(&c.Recovery.Interval, RecoverConstant.Interval)
+	}
 	if c.MinRegions == 0 {
 		c.MinRegions = 1
 	}
@@ -157,8 +159,10 @@ func (c Config) Validate() error {
 	fault(d.PassivationTimeout < 0, "PassivationTimeout %v is negative", d.PassivationTimeout)
 	fault(d.RestartBackoff < 0, "RestartBackoff %v is negative", d.RestartBackoff)
 	fault(d.LeaseRetryInterval < time.Millisecond, "LeaseRetryInterval %v is below 1ms", d.LeaseRetryInterval)
-	fault(d.RecoveryBatch < 0, "RecoveryBatch %d is negative", d.RecoveryBatch)
-	fault(d.RecoveryInterval < 0, "RecoveryInterval %v is negative", d.RecoveryInterval)
+	fault(d.Recovery.Number < 0, "Recovery.Number %d is negative", d.Recovery.Number)
+	fault(d.Recovery.Interval < 0, "Recovery.Interval %v is negative", d.Recovery.Interval)
+	fault(d.Recovery.Number == 0 && d.Recovery.Interval > 0, "Recovery.Interval is %v, but Number is 0: say how many are started per interval",
+		d.Recovery.Interval)
 	if len(faults) == 0 {
 		return nil
 	}

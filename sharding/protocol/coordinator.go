@@ -63,7 +63,8 @@ type Coordinator struct {
 	failed      []StateWrite          // to be repeated with the next tick
 	tableWrites int                   // of writes, those of the table
 	remembered  StateRead             // under way or failed; ID 0: done
-	ids         uint64                // of reads and writes
+	orphans     orphans
+	ids         uint64 // of reads and writes
 
 	out         outbox
 	ticks       uint32 // counts retry ticks, so that what was just sent is not repeated
@@ -158,7 +159,8 @@ func NewCoordinator(cfg Config, rng *rand.Rand) (*Coordinator, error) {
 // Step feeds one input. The effects are valid until the next Step.
 func (c *Coordinator) Step(now time.Time, in CoordinatorInput) *CoordinatorEffects {
 	c.fx = CoordinatorEffects{
-		Write: c.fx.Write[:0], Read: c.fx.Read[:0], Lease: c.fx.Lease[:0], Send: c.fx.Send[:0], Consult: c.fx.Consult[:0], Notify: c.fx.Notify[:0],
+		Write: c.fx.Write[:0], Read: c.fx.Read[:0], Lease: c.fx.Lease[:0], Send: c.fx.Send[:0], Forward: c.fx.Forward[:0],
+		Consult: c.fx.Consult[:0], Notify: c.fx.Notify[:0],
 	}
 	c.now = now
 	switch in := in.(type) {
@@ -180,6 +182,8 @@ func (c *Coordinator) Step(now time.Time, in CoordinatorInput) *CoordinatorEffec
 		c.onReachable(in.UID, in.OK)
 	case RememberedChanged:
 		c.onRemembered(in.Shards)
+	case StartedElsewhere:
+		c.onStartedElsewhere(in.IDs)
 	case LocationsChanged:
 		c.onLocations(in)
 	case Advised:
@@ -346,6 +350,7 @@ func (c *Coordinator) retry() {
 		c.retryTakeover()
 	case active:
 		c.retryRead(&c.remembered)
+		c.retryOrphans()
 		c.retryHosts()
 		c.retryMoves()
 		c.drainLeaving()

@@ -44,7 +44,7 @@ func (c *Coordinator) onRemembered(shards []ShardID) {
 	}
 	for _, s := range shards {
 		if int64(s) >= int64(len(c.seats)) {
-			c.notify(Event{Kind: RememberedBeyondRange, Shard: s})
+			c.onOrphan(s)
 			continue
 		}
 		if c.seats[s].state == seatEmpty && !c.view.Closing {
@@ -161,6 +161,9 @@ func (c *Coordinator) onWrote(id uint64, err error) {
 	}
 	for _, u := range w.AddRegions {
 		c.onRegionWritten(u)
+	}
+	if w.Kind == StateIDs || w.Kind == StateRemembered {
+		c.onOrphanWritten(w)
 	}
 }
 

@@ -41,6 +41,7 @@ func (c *Coordinator) becomeIdle() {
 	c.asked.shards, c.asked.rebalance = nil, false // an answer may still come
 	c.writes, c.failed, c.remembered = map[uint64]StateWrite{}, nil, StateRead{}
 	c.tableWrites = 0
+	c.orphans = orphans{}
 	c.out = outbox{}
 	c.retryAt, c.rebalanceAt = time.Time{}, time.Time{}
 }
@@ -85,6 +86,8 @@ func (c *Coordinator) onRead(in DidRead) {
 		r = &t.locations
 	case c.remembered.ID:
 		r = &c.remembered
+	case c.orphans.read.ID:
+		r = &c.orphans.read
 	}
 	if r == nil || in.ID == 0 {
 		c.counts[countLate]++
@@ -106,6 +109,9 @@ func (c *Coordinator) onRead(in DidRead) {
 	case StateRemembered:
 		*r = StateRead{}
 		c.onRemembered(in.Shards)
+		return
+	case StateIDs:
+		c.onOrphanRead(in.IDs)
 		return
 	}
 	*r = StateRead{}

@@ -156,7 +156,7 @@ func TestReadsAreRepeated(t *testing.T) {
 	l.step(DidRead{ID: 4})
 	l.step(DidRead{ID: 5})
 	l.report(1)
-	l.expect(l.step(DidRead{ID: 6, Shards: []ShardID{2, 9}}), "homes 2→1", "remembered-beyond-range! 9") // late, but not lost
+	l.expect(l.step(DidRead{ID: 6, Shards: []ShardID{2, 9}}), "homes 2→1", "remembered-beyond-range 9") // late, but not lost
 	if !slices.ContainsFunc(c.Stats(), func(c Counter) bool { return c.String() == "state-errors=3" }) {
 		t.Errorf("stats %v", c.Stats())
 	}

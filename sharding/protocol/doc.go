@@ -64,7 +64,17 @@
 //
 // The ids of a shard are an ORSet in the durable space, key sharding/TYPE/ids/SHARD. The shards that have ids are another, key
 // sharding/TYPE/ids/shards: it is how a coordinator knows, after a restart of the whole cluster, which shards to start with no traffic. A
-// shard is put there before its first id, and taken out after its last. All durable keys of a type share one prefix, DurablePrefix.
+// shard is put there before its first id, and taken out after its last. All durable keys of a type share one prefix, DurablePrefix. A driver may
+// keep both elsewhere: StateIDs and StateRemembered name them, wherever they are.
+//
+// One write of a shard is under way at most; what comes meanwhile travels together in the next one. A write costs as much as what it changes. One that
+// fails, or a read, is repeated after an eighth of RetryInterval, then after twice as long each time up to RetryInterval; nothing is given up, and an event
+// tells it once. The driver's time limit for one try ends before another is begun, so an answer that comes too late is that of nobody.
+//
+// Recovery says how fast a shard that opens starts what it remembers. An id in the set of a shard that it does not belong to, because the number of shards
+// or the hash has changed while all nodes were stopped, is started in its shard, which remembers it, and then forgotten here: by the shard, or by the
+// coordinator if there are fewer shards now. Whatever dies between the two, the id is in one set at least. An id of a living entity that vanishes
+// from the set, or a shard from the set of shards, because an earlier owner's write came late, is put back.
 //
 // # Leases of an outside store
 //

@@ -12,6 +12,8 @@ type CoordinatorEffects struct {
 	Read  []StateRead
 	Lease []LeaseOp // with Config.CoordinatorLease
 	Send  []Envelope
+	// Forward are entities to be started through the region; StartedElsewhere completes it.
+	Forward []ForwardStart
 	// Consult are questions to the strategy, to be asked beside the coordinator: Advised brings the answer, however late.
 	Consult []*allocation.Consultation
 	Notify  []Event

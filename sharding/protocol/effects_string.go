@@ -12,6 +12,7 @@ func (e *CoordinatorEffects) String() string {
 	lines(&b, e.Read)
 	lines(&b, e.Lease)
 	lines(&b, e.Send)
+	lines(&b, e.Forward)
 	lines(&b, e.Consult)
 	lines(&b, e.Notify)
 	return b.String()

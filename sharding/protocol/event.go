@@ -16,7 +16,7 @@ const (
 	HandOffAborted                               // alarm: Shard stays with Peer; Count regions had not answered Begin, or 0: the owner has not stopped
 	DoubleHost                                   // alarm: Peer hosts Shard too; it is told to stop
 	HostElsewhere                                // alarm: this node hosts Shard and learns that Peer is its home: it stops the shard at once
-	RememberedBeyondRange                        // alarm: Shard has remembered ids, but the type has fewer shards now
+	RememberedBeyondRange                        // Shard has remembered ids, but the type has fewer shards now: they are started in theirs
 	StopForced                                   // alarm: Count entities of Shard did not stop in time and are stopped by force
 	StopStuck                                    // alarm: Count handlers of Shard do not return, so the hand-off cannot end
 	PassivationForced                            // alarm: Entity did not stop in time and is stopped by force
@@ -28,6 +28,8 @@ const (
 	ShardLeaseLost                               // alarm: Shard has lost its lease and was stopped at once, with Count entities
 	CoordinatorLeaseAwaited                      // alarm: this node's coordinator does not act before it gets its lease; Text as above
 	CoordinatorLeaseLost                         // alarm: it has lost it and does not act any more
+	RememberFailed                               // alarm: the store of Shard's remembered ids fails or does not answer, as Text says; Count entities wait for it
+	RememberResumed                              // it works again
 	eventEnd
 )
 
@@ -35,6 +37,7 @@ var eventNames = [eventEnd]string{
 	"", "coordinator-started", "coordinator-stopped", "shard-moved", "hand-off-aborted", "double-host", "host-elsewhere",
 	"remembered-beyond-range", "stop-forced", "stop-stuck", "passivation-forced", "strategy-refused", "strategy-failed", "strategy-stuck",
 	"type-mismatch", "lease-awaited", "shard-lease-lost", "coordinator-lease-awaited", "coordinator-lease-lost",
+	"remember-failed", "remember-resumed",
 }
 
 func (k EventKind) String() string {
@@ -58,8 +61,8 @@ type Event struct {
 // Alarm says whether the event wants a person's eye.
 func (e Event) Alarm() bool {
 	switch e.Kind {
-	case HandOffAborted, DoubleHost, HostElsewhere, RememberedBeyondRange, StopForced, StopStuck, PassivationForced, StrategyRefused, StrategyFailed, StrategyStuck,
-		TypeMismatch, LeaseAwaited, ShardLeaseLost, CoordinatorLeaseAwaited, CoordinatorLeaseLost:
+	case HandOffAborted, DoubleHost, HostElsewhere, StopForced, StopStuck, PassivationForced, StrategyRefused, StrategyFailed, StrategyStuck,
+		TypeMismatch, LeaseAwaited, ShardLeaseLost, CoordinatorLeaseAwaited, CoordinatorLeaseLost, RememberFailed:
 		return true
 	}
 	return false

@@ -122,8 +122,11 @@ type (
 		ID    EntityID
 		Cause Cause
 	}
-	// StartedElsewhere completes ForwardStart: the entities run in their new shards, or are remembered there.
+	// StartedElsewhere completes a ForwardStart: of its entities these run in their new shards, or are remembered there. It comes for each, with
+	// none if none could be started. For Shard and Coordinator.
 	StartedElsewhere struct{ IDs []EntityID }
+	// Unlisted says that the shard has vanished from the set of shards with remembered ids, by whomever.
+	Unlisted struct{}
 	// EntityStopped says that the entity has ended: no handler of it runs, none will.
 	EntityStopped struct{ ID EntityID }
 	// IDsChanged brings what appeared in and vanished from the remembered ids of the shard, by whomever.
@@ -174,6 +177,8 @@ func (StartEntity) shardInput()             {}
 func (Passivate) shardInput()               {}
 func (EntityStopped) shardInput()           {}
 func (StartedElsewhere) shardInput()        {}
+func (StartedElsewhere) coordinatorInput()  {}
+func (Unlisted) shardInput()                {}
 func (IDsChanged) shardInput()              {}
 func (Drain) shardInput()                   {}
 func (MailboxesEmpty) shardInput()          {}

@@ -94,7 +94,7 @@ func (c *Coordinator) retryWrites() {
 			st := &c.seats[e.Shard]
 			return st.state != seatWriting || st.token != e.Token
 		})
-		if len(w.Homes)+len(w.AddRegions)+len(w.RemoveRegions) > 0 {
+		if len(w.Homes)+len(w.AddRegions)+len(w.RemoveRegions)+len(w.RemoveIDs)+len(w.RemoveShards) > 0 {
 			c.counts[countRetries]++
 			c.write(w)
 		}

@@ -98,6 +98,8 @@ func (s *Shard) Step(now time.Time, in ShardInput) *ShardEffects {
 		s.onEntityStopped(in.ID)
 	case StartedElsewhere:
 		s.onStartedElsewhere(in.IDs)
+	case Unlisted:
+		s.onUnlisted()
 	case IDsChanged:
 		s.onIDsChanged(in)
 	case Drain:
@@ -121,6 +123,7 @@ func (s *Shard) Step(now time.Time, in ShardInput) *ShardEffects {
 	}
 	s.pump()
 	s.flushStarts()
+	s.forward()
 	s.maybeDrainMailboxes()
 	s.maybeStopped()
 	return &s.fx
@@ -129,7 +132,8 @@ func (s *Shard) Step(now time.Time, in ShardInput) *ShardEffects {
 // Deadline is when the shard wants a Tick; the zero time means never.
 func (s *Shard) Deadline() time.Time {
 	var d time.Time
-	for _, t := range [...]time.Time{s.passivating.next(), s.restartDue(), s.recoverAt, s.stopAt, s.store.retryAt, s.store.tidyAt, s.claim.due} {
+	for _, t := range [...]time.Time{s.passivating.next(), s.restartDue(), s.recoverAt, s.stopAt, s.store.retryAt, s.store.tidyAt,
+		s.store.lateAt, s.forwardDue(), s.claim.due} {
 		if !t.IsZero() && (d.IsZero() || t.Before(d)) {
 			d = t
 		}
@@ -179,6 +183,7 @@ func (s *Shard) onTick() {
 		s.onLeaseDue()
 	}
 	s.retryStore()
+	s.maybeLate()
 	if !s.now.Before(s.store.tidyAt) {
 		s.store.tidyAt = time.Time{}
 	}

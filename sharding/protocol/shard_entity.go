@@ -214,42 +214,6 @@ func (s *Shard) onHandedOff(id EntityID, wanted bool) {
 	}
 }
 
-// recover starts remembered entities: all, or a batch per interval.
-func (s *Shard) recover() {
-	if !s.recoverAt.IsZero() && s.now.Before(s.recoverAt) {
-		return
-	}
-	n := len(s.recovery)
-	if s.cfg.RecoveryBatch > 0 {
-		n = min(n, s.cfg.RecoveryBatch)
-	}
-	for _, id := range s.recovery[:n] {
-		if s.entities[id].state == EntityRemembered {
-			s.start(id)
-		}
-	}
-	s.recovery = s.recovery[n:]
-	s.recoverAt = time.Time{}
-	if len(s.recovery) > 0 {
-		s.recoverAt = s.now.Add(s.cfg.RecoveryInterval)
-	} else {
-		s.recovery = nil
-	}
-}
-
-// recoverAll starts, in order, every entity that is remembered and does not run.
-func (s *Shard) recoverAll() {
-	var ids []EntityID
-	for id, e := range s.entities { // order: sorted below
-		if e.state == EntityRemembered && s.cfg.ShardOf(id) == s.id {
-			ids = append(ids, id)
-		}
-	}
-	slices.Sort(ids)
-	s.recovery, s.recoverAt = ids, time.Time{}
-	s.recover()
-}
-
 // timers are entities in the order in which something is due for them; all wait equally long.
 type timers struct{ queue []timer }
 

@@ -18,6 +18,14 @@ type shardStore struct {
 	tidyAt   time.Time         // when to make sure that an empty shard is in no set
 	suspects map[EntityID]bool // ids that appeared in the set by no doing of this shard
 	ids      uint64            // of reads and writes
+
+	backoff time.Duration // before the next repetition
+	lateAt  time.Time     // when what is under way has taken long
+	trouble bool          // told with RememberFailed, and not over
+
+	strangers []EntityID // that belong to other shards now, not started there yet
+	forwarded []EntityID // those of them that are being started
+	forwardAt time.Time  // when to try the rest again
 }
 
 // indexState says whether the shard is in the set of shards that have remembered ids.
@@ -27,6 +35,7 @@ const (
 	indexMaybe indexState = iota
 	indexYes
 	indexNo
+	indexLost // it was taken out by somebody else
 )
 
 func (s *Shard) onOpen(wait time.Duration) {
@@ -54,6 +63,7 @@ func (s *Shard) becomeLoading() {
 func (s *Shard) load() {
 	s.store.ids++
 	s.store.read = s.store.ids
+	s.patience()
 	s.fx.Read = append(s.fx.Read, StateRead{ID: s.store.read, Kind: StateIDs, Shard: s.id})
 }
 
@@ -66,9 +76,10 @@ func (s *Shard) onRead(in DidRead) {
 	if in.Err != nil {
 		s.counts[countStateError]++
 		s.store.unread = true
-		s.retryLater()
+		s.retryLater(in.Err)
 		return
 	}
+	s.works()
 	if s.phase == shardLoading {
 		s.onLoaded(in.IDs)
 		return
@@ -76,29 +87,26 @@ func (s *Shard) onRead(in DidRead) {
 	s.onVerified(in.IDs)
 }
 
-// onLoaded opens the shard with the ids of its set. Those that belong to another shard, because the number of shards has changed, are
-// started there and then forgotten here.
+// onLoaded opens the shard with the ids of its set. Those that belong to another shard, because the number of shards or the hash has changed,
+// are started there and then forgotten here.
 func (s *Shard) onLoaded(ids []EntityID) {
 	s.store.index = indexYes
 	if len(ids) == 0 {
 		s.store.index, s.store.tidyAt = indexMaybe, s.now.Add(s.cfg.RetryInterval)
 	}
 	s.entities = make(map[EntityID]entity, len(ids))
-	var strangers []EntityID
+	strange := func(id EntityID) bool { return s.cfg.ShardOf(id) != s.id }
+	s.recovery = ids
 	for _, id := range ids {
 		s.become(id, EntityRemembered)
-		if s.cfg.ShardOf(id) != s.id {
-			strangers = append(strangers, id)
+		if strange(id) {
+			s.store.strangers = append(s.store.strangers, id)
 		}
 	}
-	s.recovery = ids
-	if len(strangers) > 0 {
-		s.recovery = slices.DeleteFunc(slices.Clone(ids), func(id EntityID) bool { return s.cfg.ShardOf(id) != s.id })
+	if len(s.store.strangers) > 0 {
+		s.recovery = slices.DeleteFunc(slices.Clone(ids), strange)
 	}
 	s.becomeOpen()
-	if len(strangers) > 0 {
-		s.do(ForwardStart{IDs: strangers})
-	}
 }
 
 // becomeOpen tells the region, wakes those that waited, and then starts what is remembered.
@@ -121,15 +129,6 @@ func (s *Shard) wakeEarly() {
 	}
 }
 
-func (s *Shard) onStartedElsewhere(ids []EntityID) {
-	for _, id := range ids {
-		if s.entities[id].state == EntityRemembered && s.cfg.ShardOf(id) != s.id {
-			s.become(id, RememberingStop)
-			s.store.removes = append(s.store.removes, id)
-		}
-	}
-}
-
 // onIDsChanged keeps the set in line with what runs. An id of a living entity that vanished was removed by an earlier owner whose write came
 // late: it is added again. An id that appeared (a disk that was away has returned) is started, once a read says that it is there.
 func (s *Shard) onIDsChanged(in IDsChanged) {
@@ -138,8 +137,10 @@ func (s *Shard) onIDsChanged(in IDsChanged) {
 	}
 	for _, id := range in.Removed {
 		delete(s.store.suspects, id)
-		switch s.entities[id].state {
-		case EntityActive, EntityRemembered, WaitingForRestart:
+		switch state := s.entities[id].state; {
+		case state == EntityRemembered && s.cfg.ShardOf(id) != s.id:
+			s.become(id, EntityAbsent) // it runs elsewhere
+		case state == EntityActive || state == EntityRemembered || state == WaitingForRestart:
 			s.store.adds = append(s.store.adds, id)
 		}
 	}
@@ -165,7 +166,12 @@ func (s *Shard) onVerified(ids []EntityID) {
 	}
 	clear(s.store.suspects)
 	for _, id := range sortedIDs(found) {
-		s.onWake(id)
+		if s.cfg.ShardOf(id) == s.id {
+			s.onWake(id)
+			continue
+		}
+		s.become(id, EntityRemembered)
+		s.store.strangers = append(s.store.strangers, id)
 	}
 }
 
@@ -181,6 +187,7 @@ func (s *Shard) pump() {
 	s.store.ids++
 	w.ID = s.store.ids
 	s.store.write = w
+	s.patience()
 	s.fx.Write = append(s.fx.Write, w)
 }
 
@@ -191,7 +198,7 @@ func (s *Shard) nextWrite() (StateWrite, bool) {
 	st.adds = s.stillWanted(st.adds)
 	index := StateWrite{Kind: StateRemembered}
 	switch {
-	case len(st.adds) > 0 && st.index != indexYes:
+	case (len(st.adds) > 0 || st.index == indexLost && len(s.entities) > 0) && st.index != indexYes:
 		st.index = indexMaybe
 		index.AddShards = []ShardID{s.id}
 		return index, true
@@ -240,11 +247,12 @@ func (s *Shard) onWrote(id uint64, err error) {
 	if err != nil {
 		s.counts[countStateError]++
 		st.failed = true
-		s.retryLater()
+		s.retryLater(err)
 		return
 	}
 	w := st.write
 	st.write = StateWrite{}
+	s.works()
 	switch {
 	case len(w.AddShards) > 0:
 		st.index = indexYes
@@ -283,34 +291,6 @@ func (s *Shard) onRemoved(id EntityID) {
 	s.become(id, EntityAbsent)
 	if e.wanted {
 		s.early = append(s.early, id)
-	}
-}
-
-func (s *Shard) retryLater() {
-	if s.store.retryAt.IsZero() {
-		s.store.retryAt = s.now.Add(s.cfg.RetryInterval / 4)
-	}
-}
-
-// retryStore repeats what failed, under a new ID: the old one may still complete and says nothing any more.
-func (s *Shard) retryStore() {
-	st := &s.store
-	if st.retryAt.IsZero() || s.now.Before(st.retryAt) {
-		return
-	}
-	st.retryAt = time.Time{}
-	s.counts[countRetries]++
-	if st.unread {
-		st.unread = false
-		if s.phase != shardStopping && s.phase != shardStopped {
-			s.load()
-		}
-	}
-	if st.failed {
-		st.failed = false
-		st.ids++
-		st.write.ID = st.ids
-		s.fx.Write = append(s.fx.Write, st.write)
 	}
 }
 

@@ -34,6 +34,9 @@ func describe(in any) string {
 		}
 		return fmt.Sprintf("wrote #%d", in.ID)
 	case DidRead:
+		if in.Err != nil {
+			return fmt.Sprintf("did-read #%d: %v", in.ID, in.Err)
+		}
 		return fmt.Sprintf("did-read #%d%s%s%s%s", in.ID, list(in.Homes), list(in.Regions), list(in.Shards), list(in.IDs))
 	case TableChanged:
 		return "table" + list(in.Entries)
@@ -54,6 +57,9 @@ func (st *stage) coordinator(a *actor, in CoordinatorInput) {
 	}
 	st.coordinatorLease(a, fx.Lease)
 	st.sendAll(a, fx.Send)
+	for _, f := range slices.Clone(fx.Forward) {
+		st.offer("forward", fmt.Sprintf("%v %v", a.uid, f), func() { st.coordinator(a, StartedElsewhere(f)) })
+	}
 }
 
 func (st *stage) sendAll(a *actor, es []Envelope) {
@@ -125,6 +131,11 @@ func edit[E comparable](set map[E]bool, add, remove []E) {
 func (st *stage) read(r StateRead, done func(DidRead)) {
 	st.offer("read", r.String(), func() {
 		in := DidRead{ID: r.ID}
+		if st.fail["read-"+strings.Split(printKey(r.Kind, r.Shard), "/")[0]] {
+			in.Err = errStage
+			done(in)
+			return
+		}
 		switch r.Kind {
 		case StateHomes:
 			for _, s := range slices.Sorted(maps.Keys(st.table)) {

@@ -86,9 +86,22 @@ func (st *stage) command(f []string) error {
 		delete(a.alive[s], EntityID(args[2]))
 		st.shard(a, s, EntityStopped{ID: EntityID(args[2])})
 	case "elsewhere":
-		st.shard(st.node(args[0]), number32(args[1]), StartedElsewhere{IDs: []EntityID{EntityID(args[2])}})
+		in := StartedElsewhere{}
+		for _, id := range args[2:] {
+			in.IDs = append(in.IDs, EntityID(id))
+		}
+		st.shard(st.node(args[0]), number32(args[1]), in)
+	case "unlisted": // by nobody's order
+		delete(st.index, number32(args[1]))
+		st.shard(st.node(args[0]), number32(args[1]), Unlisted{})
+	case "vanish": // an id, by nobody's order
+		delete(st.ids[number32(args[1])], EntityID(args[2]))
+		st.shard(st.node(args[0]), number32(args[1]), IDsChanged{Removed: []EntityID{EntityID(args[2])}})
 	case "remember":
-		st.apply(StateWrite{Kind: StateIDs, Shard: number32(args[0]), AddIDs: []EntityID{EntityID(args[1])}})
+		for _, id := range args[1:] {
+			st.apply(StateWrite{Kind: StateIDs, Shard: number32(args[0]), AddIDs: []EntityID{EntityID(id)}})
+		}
+		st.index[number32(args[0])] = true
 	case "reachable":
 		st.coordinator(st.node("1"), Reachable{UID: UID(number32(args[0])), OK: args[1] == "on"})
 	case "crash":
@@ -143,6 +156,13 @@ func (st *stage) configure(args []string) error {
 			st.cfg.CoordinatorLease = true
 		case "remember":
 			st.cfg.Remember = true
+		case "recovery": // number/interval
+			n, every, _ := strings.Cut(v, "/")
+			d, err := time.ParseDuration(every)
+			if err != nil {
+				return err
+			}
+			st.cfg.Recovery = Recovery{Number: int(number32(n)), Interval: d}
 		case "minregions":
 			st.cfg.MinRegions = int(number32(v))
 		case "rebalance":

@@ -194,9 +194,9 @@ func TestConfigValidate(t *testing.T) {
 		t.Errorf("a minimal config: %v", err)
 	}
 	err := Config{
-		Type: "a/b", Shards: ShardsMax + 1, MinRegions: -1, BufferMax: -1, HandOffTimeout: time.Second, BeginTimeout: time.Millisecond, RecoveryBatch: -1,
+		Type: "a/b", Shards: ShardsMax + 1, MinRegions: -1, BufferMax: -1, HandOffTimeout: time.Second, BeginTimeout: time.Millisecond, Recovery: Recovery{Number: -1},
 	}.Validate()
-	for _, part := range []string{"Type", "Self", "Shards", "MinRegions", "BufferMax", "HandOffTimeout", "BeginTimeout", "RecoveryBatch"} {
+	for _, part := range []string{"Type", "Self", "Shards", "MinRegions", "BufferMax", "HandOffTimeout", "BeginTimeout", "Recovery.Number"} {
 		if err == nil || !strings.Contains(err.Error(), part) {
 			t.Errorf("%s is not among the faults: %v", part, err)
 		}

@@ -2,6 +2,7 @@ package protocol
 
 import (
 	"encoding/binary"
+	"slices"
 
 	"github.com/coterie-go/coterie/crdt"
 )
@@ -118,6 +119,23 @@ func DiffIDs(before, now crdt.Reader) IDsChanged {
 		}
 	}
 	return in
+}
+
+// DiffShards says which shards appeared in and vanished from the set of those with remembered ids. It costs as much as what differs.
+func DiffShards(before, now crdt.Reader) (added, removed []ShardID) {
+	for it, put := range crdt.Diff(before, now) {
+		if len(it.Path) != 9 || crdt.Kind(it.Path[0]) != crdt.KindORSet {
+			continue
+		}
+		n := ShardID(binary.BigEndian.Uint64([]byte(it.Path[1:])))
+		switch {
+		case put && !before.Has(it.Path) && !slices.Contains(added[max(0, len(added)-1):], n): // siblings follow each other
+			added = append(added, n)
+		case !put && !now.Has(it.Path) && !slices.Contains(removed[max(0, len(removed)-1):], n):
+			removed = append(removed, n)
+		}
+	}
+	return added, removed
 }
 
 // endsWith says whether an id has just been noted: siblings follow each other.

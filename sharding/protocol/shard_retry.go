@@ -1,0 +1,84 @@
+package protocol
+
+import (
+	"fmt"
+	"time"
+)
+
+// The store of remembered ids may fail, or take its time. The shard waits and repeats for as long as it is open, and nothing is lost meanwhile:
+// entities that run go on, those that wait to be remembered keep their messages, and what comes joins the next write.
+
+// patience is how long a read or a write may take before it is told of; it goes on.
+const patience = 5 * time.Second
+
+// patience starts the clock of a read or a write.
+func (s *Shard) patience() { s.store.lateAt = s.now.Add(patience) }
+
+// works says that the store has answered well. Another read or write may still be under way.
+func (s *Shard) works() {
+	st := &s.store
+	st.backoff = 0
+	st.lateAt = time.Time{}
+	if st.read != 0 || st.write.ID != 0 && !st.failed {
+		s.patience()
+	}
+	if st.trouble && !st.failed && !st.unread {
+		st.trouble = false
+		s.notify(Event{Kind: RememberResumed})
+	}
+}
+
+// maybeLate tells of a read or a write that nobody has answered for long.
+func (s *Shard) maybeLate() {
+	st := &s.store
+	if st.lateAt.IsZero() || s.now.Before(st.lateAt) {
+		return
+	}
+	st.lateAt = time.Time{}
+	s.inTrouble(fmt.Sprintf("no answer for %v", patience))
+}
+
+// inTrouble tells it once, until the store works again.
+func (s *Shard) inTrouble(why string) {
+	if s.store.trouble {
+		return
+	}
+	s.store.trouble = true
+	s.notify(Event{Kind: RememberFailed, Count: s.changing, Text: why})
+}
+
+// retryLater has what failed repeated after an eighth of RetryInterval, then after twice as long each time, up to RetryInterval.
+func (s *Shard) retryLater(err error) {
+	st := &s.store
+	s.inTrouble(err.Error())
+	if st.read == 0 && (st.write.ID == 0 || st.failed) {
+		st.lateAt = time.Time{} // nothing is under way
+	}
+	if st.retryAt.IsZero() {
+		st.backoff = min(max(2*st.backoff, s.cfg.RetryInterval/8), s.cfg.RetryInterval)
+		st.retryAt = s.now.Add(st.backoff)
+	}
+}
+
+// retryStore repeats what failed, under a new ID: the old one may still complete and says nothing any more.
+func (s *Shard) retryStore() {
+	st := &s.store
+	if st.retryAt.IsZero() || s.now.Before(st.retryAt) {
+		return
+	}
+	st.retryAt = time.Time{}
+	s.counts[countRetries]++
+	if st.unread {
+		st.unread = false
+		if s.phase != shardStopping && s.phase != shardStopped {
+			s.load()
+		}
+	}
+	if st.failed {
+		st.failed = false
+		st.ids++
+		st.write.ID = st.ids
+		s.patience()
+		s.fx.Write = append(s.fx.Write, st.write)
+	}
+}

@@ -1,0 +1,134 @@
+package remember
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/coterie-go/coterie/sharding/protocol"
+)
+
+// Memory is a Store for tests: it lives as long as the value does, not as long as a node. The zero value is empty and ready. It must not be copied.
+type Memory struct {
+	mu      sync.Mutex
+	listed  map[protocol.ShardID]bool
+	sets    map[protocol.ShardID]map[protocol.EntityID]bool
+	watches map[int]func(protocol.ShardID, protocol.IDsChanged)
+	next    int
+	before  func(ctx context.Context, call string) error
+}
+
+var _ Watcher = (*Memory)(nil)
+
+// Before has fn called at the beginning of every call, with the name of the method: it may wait, and what it fails with is the call's error, which then
+// has no effect. nil takes it away.
+func (m *Memory) Before(fn func(ctx context.Context, call string) error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.before = fn
+}
+
+func (m *Memory) enter(ctx context.Context, call string) error {
+	m.mu.Lock()
+	fn := m.before
+	m.mu.Unlock()
+	if fn != nil {
+		if err := fn(ctx, call); err != nil {
+			return err
+		}
+	}
+	return ctx.Err()
+}
+
+// Shards implements Store.
+func (m *Memory) Shards(ctx context.Context) ([]protocol.ShardID, error) {
+	if err := m.enter(ctx, "Shards"); err != nil {
+		return nil, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.Sorted(maps.Keys(m.listed)), nil
+}
+
+// List implements Store.
+func (m *Memory) List(ctx context.Context, add, remove []protocol.ShardID) error {
+	if err := m.enter(ctx, "List"); err != nil {
+		return err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.listed == nil {
+		m.listed = map[protocol.ShardID]bool{}
+	}
+	change(m.listed, add, remove)
+	return nil
+}
+
+// Load implements Store.
+func (m *Memory) Load(ctx context.Context, shard protocol.ShardID) ([]protocol.EntityID, error) {
+	if err := m.enter(ctx, "Load"); err != nil {
+		return nil, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.Sorted(maps.Keys(m.sets[shard])), nil
+}
+
+// Update implements Store.
+func (m *Memory) Update(ctx context.Context, shard protocol.ShardID, add, remove []protocol.EntityID) error {
+	if err := m.enter(ctx, "Update"); err != nil {
+		return err
+	}
+	m.mu.Lock()
+	if m.sets == nil {
+		m.sets = map[protocol.ShardID]map[protocol.EntityID]bool{}
+	}
+	if m.sets[shard] == nil {
+		m.sets[shard] = map[protocol.EntityID]bool{}
+	}
+	var told protocol.IDsChanged
+	told.Added, told.Removed = change(m.sets[shard], add, remove)
+	watches := slices.Collect(maps.Values(m.watches))
+	m.mu.Unlock()
+	if len(told.Added)+len(told.Removed) > 0 {
+		for _, fn := range watches {
+			fn(shard, told)
+		}
+	}
+	return nil
+}
+
+// Watch implements Watcher.
+func (m *Memory) Watch(fn func(protocol.ShardID, protocol.IDsChanged)) (cancel func()) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.watches == nil {
+		m.watches = map[int]func(protocol.ShardID, protocol.IDsChanged){}
+	}
+	id := m.next
+	m.next++
+	m.watches[id] = fn
+	return func() {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		delete(m.watches, id)
+	}
+}
+
+// change edits a set and says what that changed.
+func change[E comparable](set map[E]bool, add, remove []E) (added, removed []E) {
+	for _, e := range add {
+		if !set[e] {
+			set[e] = true
+			added = append(added, e)
+		}
+	}
+	for _, e := range remove {
+		if set[e] {
+			delete(set, e)
+			removed = append(removed, e)
+		}
+	}
+	return added, removed
+}

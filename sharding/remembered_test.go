@@ -1,0 +1,354 @@
+package sharding
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/ddata"
+	"github.com/coterie-go/coterie/ddata/ddatatest"
+	"github.com/coterie-go/coterie/sharding/protocol"
+	"github.com/coterie-go/coterie/sharding/remember"
+	"github.com/coterie-go/coterie/sharding/remember/remembertest"
+)
+
+// dataStore is the replicated data of a region as a store, for the laws.
+type dataStore struct{ c *control }
+
+var _ remember.Store = dataStore{}
+
+func (d dataStore) Shards(ctx context.Context) ([]protocol.ShardID, error) {
+	in, err := d.read(ctx, protocol.StateRead{Kind: protocol.StateRemembered})
+	return in.Shards, err
+}
+
+func (d dataStore) List(ctx context.Context, add, remove []protocol.ShardID) error {
+	return d.write(ctx, protocol.StateWrite{Kind: protocol.StateRemembered, AddShards: add, RemoveShards: remove})
+}
+
+func (d dataStore) Load(ctx context.Context, shard protocol.ShardID) ([]protocol.EntityID, error) {
+	in, err := d.read(ctx, protocol.StateRead{Kind: protocol.StateIDs, Shard: shard})
+	return in.IDs, err
+}
+
+func (d dataStore) Update(ctx context.Context, shard protocol.ShardID, add, remove []protocol.EntityID) error {
+	return d.write(ctx, protocol.StateWrite{Kind: protocol.StateIDs, Shard: shard, AddIDs: add, RemoveIDs: remove})
+}
+
+func (d dataStore) write(ctx context.Context, w protocol.StateWrite) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	done := make(chan error, 1)
+	d.c.write(w, func(err error) { done <- err })
+	return <-done
+}
+
+func (d dataStore) read(ctx context.Context, r protocol.StateRead) (protocol.DidRead, error) {
+	if ctx.Err() != nil {
+		return protocol.DidRead{}, ctx.Err()
+	}
+	done := make(chan protocol.DidRead, 1)
+	d.c.read(r, func(_ crdt.Reader, in protocol.DidRead) { done <- in })
+	in := <-done
+	return in, in.Err
+}
+
+// The replicated data that keep ids by default obey the laws of a RememberStore, seen from two nodes.
+func TestReplicatedDataIsARememberStore(t *testing.T) {
+	nodes := ddatatest.StartWith(t, 2, func(_ int, c *ddata.Config) { c.Roles, c.Preset = []string{"backend"}, ddata.LAN })
+	var stores atomic.Int64
+	remembertest.Run(t, func(t testing.TB) (a, b remember.Store) {
+		typ := fmt.Sprint("Laws", stores.Add(1))
+		open := func(i int) remember.Store {
+			r, err := nodes[i].Replicator("backend")
+			if err != nil {
+				t.Fatal(err)
+			}
+			return dataStore{&control{ctx: t.Context(), cfg: protocol.Config{Type: typ}, state: nodeState{r}, quorums: StateSettings{}.withDefaults()}}
+		}
+		return open(0), open(1)
+	})
+}
+
+// rememberingType is a type whose ids are in the store.
+func rememberingType(log *cartLog, s remember.Store) EntityType[message_] {
+	typ := cartType(log)
+	typ.RememberEntities, typ.RememberStore = true, s
+	return typ
+}
+
+// Ids are kept in the store that was given, and in nothing else: after a stop of everything they are started from there.
+func TestRememberStore(t *testing.T) {
+	var store remember.Memory
+	inBubble(t, func(t *testing.T, w *world) {
+		a, b := w.join("backend"), w.join("backend")
+		ra, rb := start(a, rememberingType(&cartLog{}, &store)), start(b, rememberingType(&cartLog{}, &store))
+		w.install()
+		ctx := within(t, time.Minute)
+		for i := range 40 {
+			if _, err := ra.StartEntity(ctx, fmt.Sprint("cart-", i)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for i := range 10 {
+			if err := rb.Passivate(ctx, fmt.Sprint("cart-", i)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		<-time.After(10 * time.Second)
+		for key := range w.store.r.Store().Snapshot().Keys(protocol.DurablePrefix("Cart")) {
+			t.Errorf("%s is in the replicated data", key)
+		}
+	})
+	inBubble(t, func(t *testing.T, w *world) {
+		logs := []*cartLog{{}, {}}
+		for _, log := range logs {
+			start(w.join("backend"), rememberingType(log, &store))
+		}
+		w.install()
+		<-time.After(10 * time.Second)
+		if n := logs[0].made.Load() + logs[1].made.Load(); n != 30 {
+			t.Errorf("%d entities run after the restart, want 30", n)
+		}
+	})
+}
+
+// While the store fails nothing is lost: what was told waits, who asks in vain is told why, and everything runs once the store works again.
+func TestRememberStoreFails(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		var store remember.Memory
+		log := &cartLog{}
+		typ := rememberingType(log, &store)
+		typ.Shards = 1
+		var failed, resumed atomic.Int64
+		typ.OnEvent = func(e protocol.Event) {
+			switch e.Kind {
+			case protocol.RememberFailed:
+				failed.Add(1)
+			case protocol.RememberResumed:
+				resumed.Add(1)
+			}
+		}
+		g := start(w.join("backend"), typ)
+		w.install()
+		ctx := within(t, time.Hour)
+		if _, err := g.StartEntity(ctx, "before"); err != nil {
+			t.Fatal(err)
+		}
+		store.Before(func(_ context.Context, call string) error {
+			if call == "Update" {
+				panic("the tables are gone")
+			}
+			return nil
+		})
+		for i := range 20 {
+			if err := g.Tell(ctx, fmt.Sprint("cart-", i), addItem{"x", 1}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		short, cancel := context.WithTimeout(ctx, 30*time.Second)
+		defer cancel()
+		if _, err := Ask(short, g, "cart-0", total{}); !errors.Is(err, ErrTimeout) || !errors.Is(err, ErrRemembering) ||
+			!strings.Contains(err.Error(), "the tables are gone") {
+			t.Errorf("an ask in vain: %v", err)
+		}
+		if n, err := Ask(ctx, g, "before", total{}); n != 0 || err != nil {
+			t.Errorf("who runs does not answer: %v", err)
+		}
+		if failed.Load() != 1 || resumed.Load() != 0 {
+			t.Errorf("%d events of failure and %d of the end", failed.Load(), resumed.Load())
+		}
+		store.Before(nil)
+		for i := range 20 {
+			if n, err := Ask(ctx, g, fmt.Sprint("cart-", i), total{}); n != 1 || err != nil {
+				t.Errorf("cart %d holds %d: %v", i, n, err)
+			}
+		}
+		short, cancel = context.WithTimeout(ctx, time.Second)
+		defer cancel()
+		if _, err := Ask(short, g, "cart-0", silent{}); errors.Is(err, ErrRemembering) || resumed.Load() != 1 {
+			t.Errorf("it is over: %v, %d events", err, resumed.Load())
+		}
+	})
+}
+
+// sluggish is a store that takes longer than it is given: what it does takes effect, and its answer is that of the context.
+type sluggish struct {
+	remember.Memory
+	slow  atomic.Bool
+	calls atomic.Int64
+	twice atomic.Bool // two calls were under way
+}
+
+func (s *sluggish) Update(ctx context.Context, shard protocol.ShardID, add, remove []protocol.EntityID) error {
+	if s.calls.Add(1) > 1 {
+		s.twice.Store(true)
+	}
+	defer s.calls.Add(-1)
+	if s.slow.Load() {
+		<-time.After(6 * time.Second) // StateSettings.WriteTimeout is 5 s
+	}
+	if err := s.Memory.Update(context.WithoutCancel(ctx), shard, add, remove); err != nil {
+		return err
+	}
+	return ctx.Err()
+}
+
+// A store that answers after its time is up: the write counts as failed, is repeated, and never beside the one before. A hand-off waits for it.
+func TestRememberStoreIsLate(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		store := &sluggish{}
+		logs := []*cartLog{{}, {}}
+		types := []EntityType[message_]{rememberingType(logs[0], store), rememberingType(logs[1], store)}
+		for i := range types {
+			types[i].Shards, types[i].RebalanceInterval = 1, -1
+		}
+		a := w.join("backend")
+		ra := start(a, types[0])
+		w.install()
+		rb := start(w.join("backend"), types[1])
+		w.install()
+		ctx := within(t, time.Hour)
+		if _, err := ra.StartEntity(ctx, "first"); err != nil {
+			t.Fatal(err)
+		}
+		store.slow.Store(true)
+		for i := range 10 {
+			if err := ra.Tell(ctx, fmt.Sprint("cart-", i), addItem{"x", 1}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		<-time.After(20 * time.Second)
+		if logs[0].made.Load() > 1 {
+			t.Error("an entity runs whose id may not be remembered")
+		}
+		left := make(chan error, 1)
+		go func() { left <- w.handsOver(a, time.Hour) }()
+		<-time.After(3 * time.Second)
+		store.slow.Store(false)
+		if err := <-left; err != nil {
+			t.Fatal(err)
+		}
+		for i := range 10 {
+			if n, err := Ask(ctx, rb, fmt.Sprint("cart-", i), total{}); n != 1 && logs[0].made.Load() == 1 || err != nil {
+				t.Errorf("cart %d holds %d: %v", i, n, err)
+			}
+		}
+		if store.twice.Load() {
+			t.Error("two updates of one shard at a time")
+		}
+		if ids, err := store.Load(ctx, 0); len(ids) != 11 || err != nil {
+			t.Errorf("%d ids are remembered: %v", len(ids), err)
+		}
+	})
+}
+
+// H7: an id of an entity that runs vanishes from its set, and so does the shard from the list: both are put back, in the replicated data and in a store
+// that tells of changes.
+func TestVanishedIDsComeBack(t *testing.T) {
+	for name, s := range map[string]*remember.Memory{"replicated data": nil, "store": {}} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, w *world) {
+				typ := rememberingType(&cartLog{}, nil)
+				if typ.Shards = 1; s != nil {
+					typ.RememberStore = s
+				}
+				g := start(w.join("backend"), typ)
+				w.install()
+				ctx := within(t, time.Minute)
+				for _, id := range []string{"a", "b"} {
+					if _, err := g.StartEntity(ctx, id); err != nil {
+						t.Fatal(err)
+					}
+				}
+				<-time.After(time.Second) // a late removal knows what was there before the shard was loaded, not what is being added
+				var store remember.Store = dataStore{g.run.control}
+				if s != nil {
+					store = s
+				}
+				if err := store.Update(ctx, 0, nil, []protocol.EntityID{"b"}); err != nil {
+					t.Fatal(err)
+				}
+				<-time.After(time.Second)
+				if ids, err := store.Load(ctx, 0); len(ids) != 2 || err != nil {
+					t.Errorf("%q are remembered, want both that run: %v", ids, err)
+				}
+				if s != nil {
+					return
+				}
+				if err := store.List(ctx, nil, []protocol.ShardID{0}); err != nil {
+					t.Fatal(err)
+				}
+				<-time.After(time.Second)
+				if shards, err := store.Shards(ctx); len(shards) != 1 || err != nil {
+					t.Errorf("%v are on the list, want the shard: %v", shards, err)
+				}
+			})
+		})
+	}
+}
+
+// A type that recovers at a constant rate starts so many per interval, and at once those for which a message comes.
+func TestRecoverConstant(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		var store remember.Memory
+		var ids []protocol.EntityID
+		for i := range 100 {
+			ids = append(ids, protocol.EntityID(fmt.Sprintf("cart-%02d", i)))
+		}
+		ctx := within(t, time.Minute)
+		if err := errors.Join(store.List(ctx, []protocol.ShardID{0}, nil), store.Update(ctx, 0, ids, nil)); err != nil {
+			t.Fatal(err)
+		}
+		log := &cartLog{}
+		typ := rememberingType(log, &store)
+		typ.Shards, typ.Recovery = 1, protocol.RecoverConstant
+		g := start(w.join("backend"), typ)
+		w.install()
+		synctest.Wait()
+		for passed := range 5 {
+			if n := log.made.Load(); n != int64(5*(passed+1)) {
+				t.Errorf("%d run after %d intervals", n, passed)
+			}
+			<-time.After(100 * time.Millisecond)
+			synctest.Wait()
+		}
+		if _, err := Ask(ctx, g, "cart-99", total{}); err != nil || log.made.Load() != 31 {
+			t.Errorf("%d run after the message to the last: %v", log.made.Load(), err)
+		}
+		<-time.After(2 * time.Second)
+		if n := log.made.Load(); n != 100 {
+			t.Errorf("%d run in the end", n)
+		}
+	})
+}
+
+// An entity that ended by itself is remembered, and started again after EntityRestartBackoff.
+func TestEntityRestartBackoff(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		log := &cartLog{}
+		typ := rememberingType(log, &remember.Memory{})
+		typ.Supervision, typ.EntityRestartBackoff = SuperviseStop, 3*time.Second
+		g := start(w.join("backend"), typ)
+		w.install()
+		ctx := within(t, time.Minute)
+		if err := g.Tell(ctx, "a", crash{}); err != nil {
+			t.Fatal(err)
+		}
+		<-time.After(2 * time.Second)
+		if n := log.made.Load(); n != 1 {
+			t.Errorf("made %d times before the time is up", n)
+		}
+		<-time.After(2 * time.Second)
+		if n := log.made.Load(); n != 2 {
+			t.Errorf("made %d times when the time was up", n)
+		}
+	})
+}
