@@ -14,6 +14,11 @@ const role = "bench"
 
 // startNodes starts n nodes on loopback in this process. dirs, if not nil, gives each its directory.
 func startNodes(ctx context.Context, n int, dirs []string) ([]*ddata.Node, func(), error) {
+	return startNodesWith(ctx, n, dirs, ddata.Local)
+}
+
+// startNodesWith is startNodes with the timers of a preset.
+func startNodesWith(ctx context.Context, n int, dirs []string, preset ddata.Preset) ([]*ddata.Node, func(), error) {
 	addrs := make([]string, n)
 	for i := range addrs {
 		addr, err := freeAddr()
@@ -28,7 +33,7 @@ func startNodes(ctx context.Context, n int, dirs []string) ([]*ddata.Node, func(
 		go func() {
 			var err error
 			cfg := ddata.Config{
-				Name: "bench", Bind: addrs[i], Seeds: addrs, BootstrapExpect: n, Roles: []string{role}, Preset: ddata.Local,
+				Name: "bench", Bind: addrs[i], Seeds: addrs, BootstrapExpect: n, Roles: []string{role}, Preset: preset,
 				Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
 			}
 			if dirs != nil {

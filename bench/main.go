@@ -50,6 +50,7 @@ var benches = []bench{
 	{"detect", "kill -9 of a process of three: until it is unreachable, downed, and the others go on in a view without it", runDetect},
 	{"tell", "entity messages on one node, by id and by reference, beside a mutex-and-slice mailbox", runTell},
 	{"allocate", "homes for 100,000 shards on three nodes, found by one coordinator", runAllocate},
+	{"remember", "1 M remembered entities in one shard and over 1,000 on three nodes: their first start, and a restart of the whole cluster", runRemember},
 	{"balance", "10,000 shards with Zipf loads on 100 simulated nodes: by load, beside by counts", runBalance},
 	{"pause", "SIGSTOP to one process of three for 30 times -d, then SIGCONT: what its entities still do, and how long the others did without", runPause},
 	{"remote", "entity messages between two processes, tell and ask, beside raw framed TCP", runRemote},

@@ -1,0 +1,212 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/coterie-go/coterie/ddata"
+	"github.com/coterie-go/coterie/sharding"
+)
+
+// rememberTarget is within what time a full restart should start 1 M remembered entities.
+const rememberTarget = 20 * time.Second
+
+// rememberPatience is how long one part may take.
+const rememberPatience = 5 * time.Minute
+
+// rememberTellers tell first messages at one time, on each node.
+const rememberTellers = 8
+
+// runRemember starts remembered entities on three nodes with a directory each, all in one shard and then over 1,000, stops the cluster, and starts it
+// again: the clock of the restart runs from the first node's start until every entity runs, with no message to any.
+func runRemember(ctx context.Context, o options) error {
+	entities := o.size(1_000_000)
+	for _, shards := range []int{1, min(1000, max(1, entities/10))} {
+		if err := remember(ctx, shards, entities); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func remember(ctx context.Context, shards, entities int) error {
+	dir, err := os.MkdirTemp("", "bench-remember")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	dirs := make([]string, 3)
+	for i := range dirs {
+		dirs[i] = filepath.Join(dir, strconv.Itoa(i))
+	}
+	var f figures
+	f.add("entities", entities)
+	f.add("shards", shards)
+	if err := rememberFirst(ctx, dirs, shards, entities, &f); err != nil {
+		return err
+	}
+	if err := rememberAgain(ctx, dirs, shards, entities, &f); err != nil {
+		return err
+	}
+	report("remember", fmt.Sprintf("%d-shards", shards), f)
+	return nil
+}
+
+// rememberFirst starts entities by a message to each. The first and the last tenth are timed by themselves: what a start costs should not depend on
+// how many there are.
+func rememberFirst(ctx context.Context, dirs []string, shards, entities int, f *figures) error {
+	nodes, stop, err := startNodesWith(ctx, len(dirs), dirs, ddata.LAN)
+	if err != nil {
+		return err
+	}
+	defer stop()
+	var got started
+	regions, err := got.start(nodes, shards)
+	if err != nil {
+		return err
+	}
+	tenth := entities / 10
+	var whole, first, last cost
+	before := storedBy(nodes)
+	for _, part := range []struct {
+		from, to int
+		cost     *cost
+	}{{0, tenth, &first}, {tenth, entities - tenth, &whole}, {entities - tenth, entities, &last}} {
+		if err := part.cost.measure(part.to-part.from, func() error { return got.tellAll(ctx, regions, part.from, part.to) }); err != nil {
+			return err
+		}
+	}
+	after := storedBy(nodes)
+	whole.ops, whole.wall, whole.cpu = entities, whole.wall+first.wall+last.wall, whole.cpu+first.cpu+last.cpu
+	perStart := func(n uint64) float64 { return float64(n) / float64(len(nodes)) / float64(entities) }
+	f.add("starts_per_s", int(float64(entities)/whole.wall.Seconds()))
+	f.add("start_cpu_us", whole.cpuNs()/1e3) // of all three nodes and the tellers
+	f.add("last_tenth_by_first", float64(last.wall)/float64(first.wall))
+	f.add("last_tenth_by_first_cpu", float64(last.cpu)/float64(first.cpu))
+	f.add("rows_per_start", perStart(after.rows-before.rows)) // on each node
+	f.add("bytes_per_start", perStart(after.bytes-before.bytes))
+	f.add("starts_per_commit", float64(entities)*float64(len(nodes))/float64(after.commits-before.commits))
+	return nil
+}
+
+// rememberAgain starts the cluster anew and waits until all entities run.
+func rememberAgain(ctx context.Context, dirs []string, shards, entities int, f *figures) error {
+	began, cpu := time.Now(), cpuTime()
+	nodes, stop, err := startNodesWith(ctx, len(dirs), dirs, ddata.LAN)
+	if err != nil {
+		return err
+	}
+	defer stop()
+	formed := time.Since(began)
+	var got started
+	if _, err := got.start(nodes, shards); err != nil {
+		return err
+	}
+	if err := got.await(ctx, entities); err != nil {
+		return err
+	}
+	f.add("restart_seconds", time.Since(began).Seconds())
+	f.add("target_seconds", rememberTarget.Seconds())
+	f.add("restart_cpu_seconds", (cpuTime() - cpu).Seconds()) // of all three nodes
+	f.add("formed_after_seconds", formed.Seconds())
+	return nil
+}
+
+// stored is what the stores of some nodes have written.
+type stored struct{ rows, bytes, commits uint64 }
+
+func storedBy(nodes []*ddata.Node) (s stored) {
+	for _, n := range nodes {
+		x := n.StoreStats()
+		s.rows += x.Rows
+		s.bytes += x.Bytes
+		s.commits += x.Commits
+	}
+	return s
+}
+
+// started counts the entities that were made.
+type started struct {
+	n    atomic.Int64
+	want atomic.Int64
+	done chan struct{}
+
+	regions []*sharding.Region[Message]
+}
+
+func (s *started) start(nodes []*ddata.Node, shards int) ([]*sharding.Region[Message], error) {
+	s.done = make(chan struct{}, 1)
+	s.want.Store(-1)
+	regions := make([]*sharding.Region[Message], len(nodes))
+	for i, n := range nodes {
+		var err error
+		if regions[i], err = sharding.Start(n, sharding.EntityType[Message]{
+			Name: "Remembered", Role: role, Shards: shards, RememberEntities: true, RebalanceInterval: -1, Messages: sharding.CBOR[Message](Note{}),
+			New: func(*sharding.Context[Message]) sharding.Entity[Message] {
+				s.add()
+				return &sink{}
+			},
+		}); err != nil {
+			return nil, err
+		}
+	}
+	s.regions = regions
+	return regions, nil
+}
+
+func (s *started) add() {
+	if s.n.Add(1) == s.want.Load() {
+		select {
+		case s.done <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// await returns when so many were made in all.
+func (s *started) await(ctx context.Context, n int) error {
+	s.want.Store(int64(n))
+	if s.n.Load() >= int64(n) {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, rememberPatience)
+	defer cancel()
+	select {
+	case <-s.done:
+		return nil
+	case <-ctx.Done():
+		err := fmt.Errorf("%d of %d entities were started: %w", s.n.Load(), n, context.Cause(ctx))
+		for _, g := range s.regions {
+			err = fmt.Errorf("%w\n%+v", err, g.Stats())
+		}
+		return err
+	}
+}
+
+// tellAll sends a message to each of the entities and waits until all were made.
+func (s *started) tellAll(ctx context.Context, regions []*sharding.Region[Message], from, to int) error {
+	var tellers sync.WaitGroup
+	errs := make(chan error, len(regions)*rememberTellers)
+	for t := range cap(errs) {
+		tellers.Go(func() {
+			for i := from + t; i < to; i += cap(errs) {
+				if err := regions[t%len(regions)].Tell(ctx, fmt.Sprintf("entity-%09d", i), Note{}); err != nil {
+					errs <- err
+					return
+				}
+			}
+		})
+	}
+	tellers.Wait()
+	close(errs)
+	if err := <-errs; err != nil {
+		return err
+	}
+	return s.await(ctx, to)
+}
