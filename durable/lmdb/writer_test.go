@@ -47,7 +47,7 @@ func TestWhatWaitsGoesInOneTransaction(t *testing.T) {
 	if commits := after.Commits - before.Commits; commits != 1 {
 		t.Errorf("%d transactions for what waited, want 1", commits)
 	}
-	if after.Batches-before.Batches != 101 || after.Rows-before.Rows != 200 || after.Failed+after.Refused > 0 {
+	if after.Batches-before.Batches != 101 || after.Rows-before.Rows != 200 || after.Bytes-before.Bytes != 6540 || after.Failed+after.Refused > 0 {
 		t.Errorf("counts before %+v and after %+v", before, after)
 	}
 	if n := count(t, tbl); n != 102 {
