@@ -4,7 +4,8 @@ import "time"
 
 // routeOf derives the route from the three parts of what is known. What a shard that starts or runs here receives is delivered here, whatever
 // the table says; otherwise a barrier holds; otherwise the table leads, to members only, and only where this region has taken part in every
-// hand-off since: a table that lags behind would send a message to an old home, which passes it on, and the next one past it.
+// hand-off since: a table that lags behind would send a message to an old home, which passes it on, and the next one past it. Nor does it lead before
+// this node has the view in which the entry was made: what the last home lost with its node comes back with that view, and goes first.
 func (r *Region) routeOf(p *place) Route {
 	switch p.phase {
 	case PhaseStarting:
@@ -19,7 +20,7 @@ func (r *Region) routeOf(p *place) Route {
 	switch {
 	case p.held():
 		return Route{State: RouteMoving, HandOff: p.barrier}
-	case p.home == 0 || p.home == r.self() || !r.joined || !r.inView(p.home) || p.doubt:
+	case p.home == 0 || p.home == r.self() || !r.joined || !r.inView(p.home) || uint64(r.view.Epoch) < p.token.Epoch || p.doubt:
 		return Route{State: RouteUnknown}
 	}
 	return Route{State: RouteRemote, Home: p.home, Token: p.token}
