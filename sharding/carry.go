@@ -72,6 +72,24 @@ func (g *Region[M]) OpenBox(name string, fn func(from membership.UID, body []byt
 	return sync.OnceFunc(func() { g.core.boxes.Delete(name) }), nil
 }
 
+// ShardOf is the shard of an entity id.
+func (g *Region[M]) ShardOf(id string) int { return int(g.core.table.shardOf(id)) }
+
+// OnMove has fn called when what was under way to a shard may be gone: when the node that was its home is removed, and when it has a home again, the same
+// or another. The first home that the region learns of is no move. fn must be quick; it may be called while it is being cancelled.
+func (g *Region[M]) OnMove(fn func(shard int)) (cancel func()) {
+	key := new(byte)
+	g.core.movers.Store(key, fn)
+	return func() { g.core.movers.Delete(key) }
+}
+
+func (r *core) moved(number uint32) {
+	r.movers.Range(func(_, fn any) bool {
+		fn.(func(int))(int(number))
+		return true
+	})
+}
+
 // Post sends bytes to a box of the type's region on a node. It never waits, and like every effect needs the lease.
 func (c *Context[M]) Post(to membership.UID, box string, body []byte) error {
 	r := c.r.core

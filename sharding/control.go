@@ -46,6 +46,7 @@ type control struct {
 	latest   atomic.Pointer[crdt.Reader] // of the table, not looked at yet
 	event    func(protocol.Event)
 	emit     func(sight.Event) // nil: the log takes it
+	homes    []uint64          // by shard, where its route last led; 0: nowhere yet
 	view     *membership.View
 	left     chan struct{} // closed when nothing is left here
 	hasLeft  bool          // the effect Left was there

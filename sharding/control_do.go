@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/ddata/membership"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
@@ -79,6 +80,7 @@ func (c *control) hosted(n protocol.ShardID, fn func(*hosting)) {
 
 // setRoute publishes a route. Lanes deliver here in the states local and draining; own senders only in local.
 func (c *control) setRoute(number uint32, rt protocol.Route) {
+	defer c.noteHome(number, rt)
 	h := c.shards[number]
 	switch {
 	case rt.State == protocol.RouteLocal && h != nil:
@@ -95,6 +97,23 @@ func (c *control) setRoute(number uint32, rt protocol.Route) {
 	}
 	if c.r.table.buffering(number).waits() { // for a route that is gone; the machine believes them sent
 		c.toRegion(protocol.Wanted{Shard: protocol.ShardID(number)})
+	}
+}
+
+// noteHome tells those who want to know that the shard has lost its home with a node, or has one again.
+func (c *control) noteHome(number uint32, rt protocol.Route) {
+	was, now := c.homes[number], uint64(0)
+	switch rt.State {
+	case protocol.RouteLocal:
+		now = c.r.self
+	case protocol.RouteRemote:
+		now = uint64(rt.Home)
+	}
+	if now != 0 {
+		c.homes[number] = now
+	}
+	if was != 0 && (now != 0 || c.view != nil && !c.view.Has(membership.UID(was))) {
+		c.r.moved(number)
 	}
 }
 

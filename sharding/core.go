@@ -36,6 +36,7 @@ type core struct {
 	outs     sync.Pool // *outgoing
 	overflow overflow
 	boxes    sync.Map // by name: func(membership.UID, []byte)
+	movers   sync.Map // of OnMove: func(int)
 
 	mailboxMax                        int
 	askTimeout                        time.Duration

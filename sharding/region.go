@@ -120,7 +120,7 @@ func newEngine(p Ports, r *core, cfg protocol.Config, store remember.Store) (*en
 	}
 	c := &control{
 		r: r, cfg: cfg, rng: rng(), state: p.State, remembered: newRemembered(store), cluster: p.Cluster, emit: p.Emit, region: region, ctx: ctx,
-		shards: map[uint32]*hosting{}, leasers: map[uint32]*leaser{}, flushes: map[uint32]bool{}, fences: map[protocol.ShardID]protocol.SendFence{}, left: make(chan struct{}),
+		homes: make([]uint64, cfg.Shards), shards: map[uint32]*hosting{}, leasers: map[uint32]*leaser{}, flushes: map[uint32]bool{}, fences: map[protocol.ShardID]protocol.SendFence{}, left: make(chan struct{}),
 	}
 	if p.State != nil {
 		m, err := protocol.NewCoordinator(cfg, rng())

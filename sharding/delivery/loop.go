@@ -14,8 +14,13 @@ var _ drive.Machine[protocol.ProducerInput] = (*machine)(nil)
 
 // Step implements drive.Machine.
 func (m *machine) Step(now time.Time, in protocol.ProducerInput) {
-	if w, ok := in.(protocol.Stored); ok && w.Err == nil {
-		m.s.begun = 0
+	switch w := in.(type) {
+	case protocol.Stored:
+		if w.Err == nil {
+			m.s.begun = 0
+		}
+	case protocol.Moved:
+		in = m.s.takeMoved()
 	}
 	m.s.carryOut(m.s.m.Step(now, in))
 }

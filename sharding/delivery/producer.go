@@ -29,6 +29,7 @@ func NewProducer[M any](region *sharding.Region[M], cfg Config) (*Producer[M], e
 	if s.unbox, err = region.OpenBox(cfg.ID, s.posted); err != nil {
 		return nil, err
 	}
+	s.shardOf, s.unwatch = region.ShardOf, region.OnMove(s.shardMoved)
 	s.loop.Start()
 	go func() {
 		select {

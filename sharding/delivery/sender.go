@@ -23,6 +23,9 @@ type sender struct {
 	closed chan struct{}
 	once   sync.Once
 	unbox  func()
+	// shardOf is the region's.
+	shardOf func(id string) int
+	unwatch func()
 
 	mu    sync.Mutex
 	op    uint64
@@ -30,6 +33,7 @@ type sender struct {
 	stats protocol.ProducerStats // as of the last flush
 	begun uint64                 // the generation that the next batch stores; 0: none
 	gone  bool                   // superseded
+	moved map[int]bool           // shards whose entities have moved, until the loop hears of it
 }
 
 // inboxMax bounds what waits for the machine: messages are bounded by BufferMax, and acks that find no room are made up for by later ones.
@@ -139,8 +143,32 @@ func (s *sender) end() {
 	s.once.Do(func() {
 		close(s.closed)
 		s.unbox()
+		s.unwatch()
 		s.loop.Stop()
 	})
+}
+
+// shardMoved has what was under way to the entities of a shard looked at. However many shards have moved by then, that is one look.
+func (s *sender) shardMoved(shard int) {
+	s.mu.Lock()
+	first := len(s.moved) == 0
+	if first {
+		s.moved = map[int]bool{}
+	}
+	s.moved[shard] = true
+	s.mu.Unlock()
+	if first {
+		s.loop.Force(protocol.Moved{})
+	}
+}
+
+// takeMoved is the input for all shards that have moved.
+func (s *sender) takeMoved() protocol.Moved {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	moved := s.moved
+	s.moved = nil
+	return protocol.Moved{Of: func(entity string) bool { return moved[s.shardOf(entity)] }}
 }
 
 // posted takes what entities post to the producer's box.

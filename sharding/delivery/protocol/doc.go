@@ -19,7 +19,8 @@
 //	   │◄── gap, expected 2 ─────────────────────────│
 //	   │── #2, #3 … in the next round ──────────────►│
 //
-// There is no timer in a consumer. When a producer has heard nothing for ResendFirst it sends the first unconfirmed message again, and that alone. Gaps
+// There is no timer in a consumer. When a producer has heard nothing for ResendFirst, or hears that the entity has Moved, it sends the first unconfirmed
+// message again, and that alone. Gaps
 // are answered at once the first time, and after a growing pause when a round has confirmed nothing: so a handler that fails is not called in a tight loop.
 //
 // Everything that an ack confirms was handled by some incarnation, so acks may be late, lost or repeated. An incarnation that is new

@@ -2,7 +2,7 @@ package protocol
 
 import "fmt"
 
-// ProducerInput is Submit, Ack, Stored, Unsent, Flush or Tick.
+// ProducerInput is Submit, Ack, Stored, Unsent, Moved, Flush or Tick.
 type ProducerInput interface{ producerInput() }
 
 type (
@@ -20,6 +20,10 @@ type (
 		Entity  string
 		Session Session
 	}
+	// Moved: entities have lost their home, or have got another; what was under way to the earlier one may be gone.
+	Moved struct {
+		Of func(entity string) bool // which ones
+	}
 	// Flush comes when no more inputs wait: packets go out.
 	Flush struct{}
 	// Tick comes at the Deadline.
@@ -30,6 +34,7 @@ func (Submit) producerInput() {}
 func (Ack) producerInput()    {}
 func (Stored) producerInput() {}
 func (Unsent) producerInput() {}
+func (Moved) producerInput()  {}
 func (Flush) producerInput()  {}
 func (Tick) producerInput()   {}
 

@@ -29,6 +29,7 @@ type ProducerStats struct {
 	Resent      uint64 // of these, those that had been sent before
 	Confirmed   uint64
 	Timeouts    uint64 // of ResendFirst
+	Moves       uint64 // of entities of which something was under way
 	Busy        uint64 // entities had no room for this producer
 	Unsent      uint64 // packets for which the connection had no room
 	Stale       uint64 // acks that are about nothing that was sent
@@ -83,6 +84,8 @@ func (p *Producer) Step(now time.Time, in ProducerInput) *Effects {
 		p.onStored(now, in)
 	case Unsent:
 		p.onUnsent(now, in)
+	case Moved:
+		p.onMoved(now, in)
 	case Flush:
 		p.flush(now)
 	case Tick:
@@ -225,12 +228,36 @@ func (p *Producer) onTick(now time.Time) {
 	}
 	for c := p.waiting.due(now); c != nil; c = p.waiting.due(now) {
 		p.stats.Timeouts++
-		c.goBack(c.confirmed)
-		c.window = 1
-		c.schedule(&p.waiting, now.Add(p.cfg.ResendFirst))
-		p.touch(c)
+		p.sendFirstAgain(now, c)
 	}
 	p.flush(now)
+}
+
+// sendFirstAgain has the next flush send the first unconfirmed message of a channel, and that alone.
+func (p *Producer) sendFirstAgain(now time.Time, c *channel) {
+	c.goBack(c.confirmed)
+	c.window = 1
+	c.schedule(&p.waiting, now.Add(p.cfg.ResendFirst))
+	p.touch(c)
+}
+
+// onMoved does at once what ResendFirst would do later. An entity that moves on and on, with nothing confirmed in between, is sent to after the growing
+// pause.
+func (p *Producer) onMoved(now time.Time, in Moved) {
+	var moved []*channel // what follows changes the order of those that wait
+	for _, c := range p.waiting {
+		if in.Of(c.entity) {
+			moved = append(moved, c)
+		}
+	}
+	for _, c := range moved {
+		p.stats.Moves++
+		if c.fruitless > 0 {
+			p.sooner(now, c)
+		} else {
+			p.sendFirstAgain(now, c)
+		}
+	}
 }
 
 var _ heap.Interface = (*schedule)(nil)

@@ -46,6 +46,7 @@ func newStage(t *testing.T, out *bytes.Buffer) *stage {
 //	packet [lose | again | later]  the first one on its way arrives, is lost, arrives and stays on its way, or is overtaken by the others
 //	ack [lose | again]             the same
 //	handled | failed | held ENTITY SEQ   what the handler says
+//	moved ENTITY                 its shard has another home
 //	after DURATION
 func (s *stage) command(words []string) error {
 	arg := func(i int) string {
@@ -87,6 +88,9 @@ func (s *stage) command(words []string) error {
 	case "handled", "failed", "held":
 		seq, _ := strconv.ParseUint(arg(2), 10, 64)
 		return s.says(words[0], words[1], seq)
+	case "moved":
+		s.step(Moved{Of: func(entity string) bool { return entity == words[1] }})
+		s.step(Flush{})
 	case "after":
 		d, err := time.ParseDuration(words[1])
 		s.now = s.now.Add(d)

@@ -320,6 +320,7 @@ func (w *world) chaos() {
 	case roll < 196:
 		p.restart()
 	default:
+		p.step(Moved{Of: func(entity string) bool { return entity == e.id }})
 		p.step(Unsent{Entity: e.id, Session: Session{Generation: p.gen, Channel: w.rng.Uint64N(5)}})
 		p.step(Flush{})
 	}
