@@ -9,8 +9,8 @@ BENCH     ?= all
 export CGO_CFLAGS := -O2 -g -Wno-implicit-fallthrough
 
 # Packages whose tests run nodes with short leases in real time are tested one by one, so that nothing else takes their processor.
-LIVE := ./ddata ./sharding ./examples/quickstart
-CALM  = $(shell $(GO) list ./... | grep -vE '/(ddata|sharding|examples/quickstart)$$')
+LIVE := ./ddata ./ddata/ddatatest ./sharding ./sharding/daemon ./sharding/delivery ./examples/quickstart
+CALM  = $(filter-out $(shell $(GO) list $(LIVE)),$(shell $(GO) list ./...))
 
 # Packages with goroutines are tested under the race detector too.
 RACE_CALM := ./durable/... ./ddata/discovery/... ./ddata/drive ./ddata/lease/... ./ddata/shutdown ./ddata/transport/...
