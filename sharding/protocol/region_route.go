@@ -4,13 +4,16 @@ import "time"
 
 // routeOf derives the route from the three parts of what is known. What a shard that starts or runs here receives is delivered here, whatever
 // the table says; otherwise a barrier holds; otherwise the table leads, to members only, and only where this region has taken part in every
-// hand-off since: a table that lags behind would send a message to an old home, which passes it on, and the next one past it. Nor does it lead before
-// this node has the view in which the entry was made: what the last home lost with its node comes back with that view, and goes first.
+// hand-off since: a table that lags behind would send a message to an old home, which passes it on, and the next one past it. Neither leads a message
+// on before this node has the view in which the home was chosen: what the last home lost with its node comes back with that view, and goes first.
 func (r *Region) routeOf(p *place) Route {
 	switch p.phase {
 	case PhaseStarting:
 		return Route{State: RouteStarting, Token: p.host}
 	case PhaseRunning:
+		if r.ahead(p.host) {
+			return Route{State: RouteStarting, Token: p.host}
+		}
 		return Route{State: RouteLocal, Token: p.host}
 	case PhaseFencing:
 		return Route{State: RouteDraining, Token: p.host, HandOff: p.barrier}
@@ -20,11 +23,14 @@ func (r *Region) routeOf(p *place) Route {
 	switch {
 	case p.held():
 		return Route{State: RouteMoving, HandOff: p.barrier}
-	case p.home == 0 || p.home == r.self() || !r.joined || !r.inView(p.home) || uint64(r.view.Epoch) < p.token.Epoch || p.doubt:
+	case p.home == 0 || p.home == r.self() || !r.joined || !r.inView(p.home) || r.ahead(p.token) || p.doubt:
 		return Route{State: RouteUnknown}
 	}
 	return Route{State: RouteRemote, Home: p.home, Token: p.token}
 }
+
+// ahead says whether a decision was made in a view that this node has not installed yet.
+func (r *Region) ahead(t Token) bool { return r.view == nil || uint64(r.view.Epoch) < t.Epoch }
 
 // publish makes the route of a shard known when it has changed, and empties its buffer when it leads somewhere.
 func (r *Region) publish(s ShardID, p *place) {

@@ -218,8 +218,9 @@ func (st *stage) view(args []string) error {
 		}
 	}
 	for _, a := range st.all() {
-		st.later(func() { st.region(a, Install{View: v}) })
-		st.later(func() { st.coordinator(a, Install{View: v}) })
+		kind, text := fmt.Sprintf("view-%v", a.uid), fmt.Sprintf("view e%d of %v", v.Epoch, a.uid)
+		st.offer(kind, text, func() { st.region(a, Install{View: v}) })
+		st.offer(kind, text, func() { st.coordinator(a, Install{View: v}) })
 	}
 	return nil2(st.run)
 }
