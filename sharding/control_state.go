@@ -44,14 +44,14 @@ func (c *control) writeUnder(s *shard, w protocol.StateWrite) {
 // read decodes what was read on a goroutine of its own: a set may be large, and done comes on the Replicator's.
 func (c *control) read(r protocol.StateRead, done func(crdt.Reader, protocol.DidRead)) {
 	if c.remembered.of(r.Kind) {
-		c.aside(func() { done(crdt.Reader{}, c.remembered.read(c.ctx, c.quorums.ReadTimeout, r)) })
+		c.aside(func() { done(crdt.Reader{}, c.remembered.read(c.ctx, c.quorums.readLimit(r.Failed), r)) })
 		return
 	}
 	if c.state == nil {
 		done(crdt.Reader{}, r.Result(crdt.Reader{}, errNoState))
 		return
 	}
-	c.state.Get(r.Key(c.cfg.Type), c.quorums.read(), c.quorums.ReadTimeout, func(v crdt.Reader, err error) {
+	c.state.Get(r.Key(c.cfg.Type), c.quorums.read(), c.quorums.readLimit(r.Failed), func(v crdt.Reader, err error) {
 		c.aside(func() { done(v, r.Result(v, err)) })
 	})
 }

@@ -3,6 +3,7 @@ package sharding
 import (
 	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/coterie-go/coterie/ddata"
@@ -24,7 +25,8 @@ type StateSettings struct {
 	// on. Default 0: a majority.
 	AtLeast int
 	// WriteTimeout bounds one write, and ReadTimeout one read; what was not answered by then is repeated, for ever. Shorter finds another way sooner
-	// when a node has just died, longer repeats less on a slow network. Defaults 5 s and 2 s.
+	// when a node has just died, longer repeats less on a slow network. What is read may be large, such as the ids of a million entities: each time
+	// in a row that a read fails it gets twice the time, up to 32 times ReadTimeout, so that it is not given up for ever. Defaults 5 s and 2 s.
 	WriteTimeout, ReadTimeout time.Duration
 }
 
@@ -55,6 +57,15 @@ func (s StateSettings) validate() error {
 	fault(s.WriteTimeout < 0, "WriteTimeout", s.WriteTimeout, "more than 0")
 	fault(s.ReadTimeout < 0, "ReadTimeout", s.ReadTimeout, "more than 0")
 	return errors.Join(faults...)
+}
+
+// readLimit is how long a read may take that has failed so often in a row.
+func (s StateSettings) readLimit(failed uint) time.Duration {
+	limit := s.ReadTimeout
+	for range min(failed, 5) {
+		limit += min(limit, math.MaxInt64-limit)
+	}
+	return limit
 }
 
 func (s StateSettings) write() ddata.Level { return s.level(s.WritePlus, ddata.WriteAll) }

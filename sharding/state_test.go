@@ -46,6 +46,27 @@ func TestStateSettings(t *testing.T) {
 	}
 }
 
+// TestSlowReadsAreGivenMoreTime: what takes longer to read than ReadTimeout, such as the ids of very many entities, is read in the end.
+func TestSlowReadsAreGivenMoreTime(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		typ := cartType(&cartLog{})
+		typ.RememberEntities = true
+		w.store.slow = 7 * (StateSettings{}).withDefaults().ReadTimeout
+		g := start(w.join("backend"), typ)
+		w.install()
+		if _, err := g.StartEntity(within(t, 5*time.Minute), "a"); err != nil {
+			t.Fatal(err)
+		}
+		w.store.mu.Lock()
+		defer w.store.mu.Unlock()
+		for _, limit := range []time.Duration{2 * time.Second, 4 * time.Second, 8 * time.Second, 16 * time.Second} { // for each of the four
+			if n := w.store.asked[asked{ddata.ReadMajorityPlus(0, 0), limit}]; n != 4 {
+				t.Errorf("%d reads with %v: %v", n, limit, w.store.asked)
+			}
+		}
+	})
+}
+
 // TestStateSettingsFaults: every fault is named, together.
 func TestStateSettingsFaults(t *testing.T) {
 	typ := cartType(&cartLog{})

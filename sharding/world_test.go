@@ -227,6 +227,7 @@ type sharedState struct {
 	subs map[int]stateSub
 	next int
 	late map[string][]func() // by key: writes that wait; a key that is there stalls
+	slow time.Duration       // what a read takes; one that is given less fails
 
 	asked map[asked]int // of how many nodes, and for how long, and how often
 }
@@ -285,7 +286,14 @@ func (s *sharedState) Get(key string, level ddata.Level, timeout time.Duration, 
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.asked[asked{level, timeout}]++
-	done(s.r.Store().View(key), nil)
+	switch v := s.r.Store().View(key); {
+	case s.slow > timeout:
+		time.AfterFunc(timeout, func() { done(crdt.Reader{}, context.DeadlineExceeded) })
+	case s.slow > 0:
+		time.AfterFunc(s.slow, func() { done(v, nil) })
+	default:
+		done(v, nil)
+	}
 }
 
 func (s *sharedState) Subscribe(prefix string, fn func(string, crdt.Reader)) (cancel func()) {

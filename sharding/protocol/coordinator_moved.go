@@ -24,8 +24,7 @@ func (c *Coordinator) onOrphan(s ShardID) {
 }
 
 func (c *Coordinator) readOrphan() {
-	c.orphans.read = StateRead{ID: c.nextID(), Kind: StateIDs, Shard: c.orphans.shards[0]}
-	c.fx.Read = append(c.fx.Read, c.orphans.read)
+	c.orphans.read = c.readAs(StateRead{Kind: StateIDs, Shard: c.orphans.shards[0], Failed: c.orphans.read.Failed})
 }
 
 // onOrphanRead has what was read started, or, if that is nothing, takes the shard off the list.

@@ -67,8 +67,11 @@ func (c *Coordinator) becomeReading() {
 	c.retryAt = c.now.Add(c.cfg.RetryInterval / 4)
 }
 
-func (c *Coordinator) read(k StateKind) StateRead {
-	r := StateRead{ID: c.nextID(), Kind: k}
+func (c *Coordinator) read(k StateKind) StateRead { return c.readAs(StateRead{Kind: k}) }
+
+// readAs reads, under an ID of its own.
+func (c *Coordinator) readAs(r StateRead) StateRead {
+	r.ID = c.nextID()
 	c.fx.Read = append(c.fx.Read, r)
 	return r
 }
@@ -96,6 +99,7 @@ func (c *Coordinator) onRead(in DidRead) {
 	if in.Err != nil {
 		c.counts[countStateError]++
 		r.ID = failedRead
+		r.Failed++
 		return
 	}
 	switch r.Kind {
@@ -125,7 +129,7 @@ const failedRead = ^uint64(0)
 
 func (c *Coordinator) retryRead(r *StateRead) {
 	if r.ID == failedRead {
-		*r = c.read(r.Kind)
+		*r = c.readAs(*r)
 	}
 }
 

@@ -11,6 +11,7 @@ type shardStore struct {
 	removes  []EntityID // to be written; all remember their stop
 	write    StateWrite // under way, or failed and waiting for retryAt; ID 0: none
 	read     uint64     // the ID of the read under way; 0: none
+	misread  uint       // how often reads have failed in a row
 	retryAt  time.Time
 	failed   bool // write is to be repeated
 	unread   bool // the read is to be repeated
@@ -64,7 +65,7 @@ func (s *Shard) load() {
 	s.store.ids++
 	s.store.read = s.store.ids
 	s.patience()
-	s.fx.Read = append(s.fx.Read, StateRead{ID: s.store.read, Kind: StateIDs, Shard: s.id})
+	s.fx.Read = append(s.fx.Read, StateRead{ID: s.store.read, Kind: StateIDs, Shard: s.id, Failed: s.store.misread})
 }
 
 func (s *Shard) onRead(in DidRead) {
@@ -76,9 +77,11 @@ func (s *Shard) onRead(in DidRead) {
 	if in.Err != nil {
 		s.counts[countStateError]++
 		s.store.unread = true
+		s.store.misread++
 		s.retryLater(in.Err)
 		return
 	}
+	s.store.misread = 0
 	s.works()
 	if s.phase == shardLoading {
 		s.onLoaded(in.IDs)

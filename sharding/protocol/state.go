@@ -53,9 +53,10 @@ func StateKey(typ string, k StateKind, shard ShardID) string {
 
 // StateRead asks for a majority read of one key. Result makes the completion of what was read.
 type StateRead struct {
-	ID    uint64
-	Kind  StateKind
-	Shard ShardID // of StateIDs
+	ID     uint64
+	Kind   StateKind
+	Shard  ShardID // of StateIDs
+	Failed uint    // how often it has failed in a row: a driver gives it the more time
 }
 
 // Key is the key to read.
@@ -177,7 +178,11 @@ func elements[E comparable](s crdt.ORSet[E], err error) ([]E, error) {
 }
 
 func (r StateRead) String() string {
-	return fmt.Sprintf("read #%d %s", r.ID, printKey(r.Kind, r.Shard))
+	s := fmt.Sprintf("read #%d %s", r.ID, printKey(r.Kind, r.Shard))
+	if r.Failed > 0 {
+		s += fmt.Sprintf(" failed=%d", r.Failed)
+	}
+	return s
 }
 
 func (w StateWrite) String() string {
