@@ -236,7 +236,7 @@ func (o *overflow) has(to uint64) bool {
 func (o *overflow) put(to uint64, f lateFrame) (q *replyQueue, first bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.ctx.Err() != nil {
+	if o.ctx.Err() != nil || len(f.bytes) > overflowMax { // nobody would drain a queue that it alone opens
 		return nil, false
 	}
 	q = o.peers[to]
