@@ -13,7 +13,7 @@ import (
 
 // Consume makes an entity type take what producers deliver, beside what is told and asked. To a handler a delivered message looks like any
 // other: returning nil confirms it, and an error or a panic, which meets the type's supervision, has it delivered again. Entities that are a Receiver
-// can tell the two apart.
+// can tell the two apart. Those that are a sharding.Stopper or a sharding.Carrier remain so; a Carrier gets what is not delivery's own.
 //
 // Every node that hosts the type starts it so; producers may be made on all that start it, proxies too.
 func Consume[M any](t sharding.EntityType[M], cfg ConsumerConfig) (sharding.EntityType[M], error) {
@@ -108,10 +108,13 @@ func (k *consumer[M]) Stop(c *sharding.Context[M]) error {
 	return nil
 }
 
-// Carried implements sharding.Carrier.
+// Carried implements sharding.Carrier. What no producer has written is for the user's entity, if that is a Carrier, too.
 func (k *consumer[M]) Carried(c *sharding.Context[M], body []byte) error {
 	in, err := protocol.DecodeForConsumer(body)
 	if err != nil {
+		if other, ok := k.user.(sharding.Carrier[M]); ok {
+			return other.Carried(c, body)
+		}
 		return sharding.Undecodable{Cause: err}
 	}
 	if k.m == nil {
