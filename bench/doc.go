@@ -58,6 +58,8 @@
 //	activate: an idle entity takes 341 bytes of at most 400, and no goroutine, where a goroutine each takes 2,800 to 4,300; 6 to 7 µs of processor time each.
 //	rebalance: 0 lost, 0 reordered, 0 dropped in all runs, with up to 4,800 moves while 25 to 65 k messages a second came. One at a time a shard handled
 //	nothing for 2.5 to 4 ms (p50), with messages every 1.5 to 4 ms anyway; of 100 at a time for 40 to 80 ms, as all wait for the same few loops.
+//	allocate: 100,000 shards in 3.3 s (target 5 s) on a machine of which others wanted much, for 3.5 s of processor time of all three nodes together: two
+//	fifths the regions' control loops, a tenth each the coordinator, the replicas and collecting (-cpuprofile). With twenty other processes it took 7 to 22 s.
 //	remember: with 100,000 entities a full restart takes 1.3 s of processor time of all three nodes, in one shard and over 1,000, and was done 0.8 to 1.3 s
 //	after the cluster had formed. A first start takes 25 µs of it in one shard, 49 over 1,000, and writes 1.0 and 1.4 rows, 77 and 99 bytes,
 //	on each node. 1 M has not been measured since reads are given more time the more often they failed.
@@ -77,10 +79,6 @@
 //
 //	frames by processor time (cpu_ratio), which others disturb less: 0.69 to 0.89 with one caller, 0.61 to 0.69 with 64. Receipts four times rarer made
 //	no difference that could be told from chance.
-//
-//	allocate: 100,000 shards within 5 s. Where ten or twenty other processes want the two cores it takes 7 to 22 s, for 4.5 to 8.4 s of processor time of
-//	all three nodes together: two fifths the regions' control loops, a seventh the coordinator, an eighth decoding (-cpuprofile). Not measured on
-//	a quiet machine.
 //
 //	get of a counter that is read again and again: 390 ns here, 180 ns by the limit. More than half is the look-up in the tree of keys, a tenth the
 //	counter's items, the rest checks of context, key and kind and the value's making (-cpuprofile: Get, and Snapshot.View under it).
