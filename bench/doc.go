@@ -58,8 +58,9 @@
 //	activate: an idle entity takes 341 bytes of at most 400, and no goroutine, where a goroutine each takes 2,800 to 4,300; 6 to 7 µs of processor time each.
 //	rebalance: 0 lost, 0 reordered, 0 dropped in all runs, with up to 4,800 moves while 25 to 65 k messages a second came. One at a time a shard handled
 //	nothing for 2.5 to 4 ms (p50), with messages every 1.5 to 4 ms anyway; of 100 at a time for 40 to 80 ms, as all wait for the same few loops.
-//	allocate: 100,000 shards in 3.3 s (target 5 s) on a machine of which others wanted much, for 3.5 s of processor time of all three nodes together: two
-//	fifths the regions' control loops, a tenth each the coordinator, the replicas and collecting (-cpuprofile). With twenty other processes it took 7 to 22 s.
+//	allocate: 100,000 shards took 3.3 s in one run (target 5 s) and 10.4 s in another, while others wanted the two cores, for 3.5 and 6.2 s of processor
+//	time of all three nodes together: two fifths the regions' control loops, a tenth each the coordinator, the replicas and collecting (-cpuprofile). Not
+//	measured on a quiet machine.
 //	remember: with 100,000 entities a full restart takes 1.3 s of processor time of all three nodes, in one shard and over 1,000, and was done 0.8 to 1.3 s
 //	after the cluster had formed. A first start takes 25 µs of it in one shard, 49 over 1,000, and writes 1.0 and 1.4 rows, 77 and 99 bytes,
 //	on each node. 1 M has not been measured since reads are given more time the more often they failed.
