@@ -39,18 +39,19 @@ type control struct {
 	shards  map[uint32]*hosting
 	leasers map[uint32]*leaser // by shard
 	// unshared: shards, or the limit on active entities, have changed since that was divided
-	unshared bool
-	todo     []ctlInput
-	due      dueHeap
-	table    protocol.TableWatch
-	latest   atomic.Pointer[crdt.Reader] // of the table, not looked at yet
-	event    func(protocol.Event)
-	emit     func(sight.Event) // nil: the log takes it
-	homes    []uint64          // by shard, where its route last led; 0: nowhere yet
-	view     *membership.View
-	left     chan struct{} // closed when nothing is left here
-	hasLeft  bool          // the effect Left was there
-	closed   bool          // no machine is stepped any more
+	unshared  bool
+	stopWaits []*stopWait // that have not ended
+	todo      []ctlInput
+	due       dueHeap
+	table     protocol.TableWatch
+	latest    atomic.Pointer[crdt.Reader] // of the table, not looked at yet
+	event     func(protocol.Event)
+	emit      func(sight.Event) // nil: the log takes it
+	homes     []uint64          // by shard, where its route last led; 0: nowhere yet
+	view      *membership.View
+	left      chan struct{} // closed when nothing is left here
+	hasLeft   bool          // the effect Left was there
+	closed    bool          // no machine is stepped any more
 
 	asideMu sync.Mutex // ctx ends under it
 	asides  sync.WaitGroup

@@ -21,6 +21,9 @@ func (c *control) regionEffects(fx *protocol.RegionEffects) {
 	for _, e := range fx.Notify {
 		c.notify(e)
 	}
+	if len(fx.AtRest) > 0 {
+		c.atRest(fx.AtRest)
+	}
 	if fx.Left {
 		c.hasLeft = true
 		c.maybeLeft()

@@ -92,6 +92,11 @@
 // Messages and replies are CBOR, or what Encoded is given. An error with which a handler answers reaches the asker under ErrHandler, as text, and as
 // itself if EntityType.Errors lists it.
 //
+// # Stopping shards
+//
+// Region.StopShards stops shards for good: their entities stop as in a move, and nobody hosts them until a message asks. It is for ids that will not be
+// used again, as the workers of package daemon after a rescale. Types that remember entities refuse it.
+//
 // # Inspection
 //
 // Any region, proxies too, asks others what runs there, past the machines and bounded by EntityType.QueryTimeout and the context: State (one region, with the ids of

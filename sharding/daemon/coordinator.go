@@ -35,8 +35,9 @@ type store interface {
 
 // workers is what is done to them.
 type workers interface {
-	run(ctx context.Context, id string) error  // tells it to run; does not wait for it
-	halt(ctx context.Context, id string) error // returns when it has stopped
+	run(ctx context.Context, id string) error       // tells it to run; does not wait for it
+	halt(ctx context.Context, id string) error      // returns when it has stopped
+	empty(ctx context.Context, numbers []int) error // returns when the places of workers that are needed no more are nowhere
 }
 
 // coordinator keeps the workers of one name alive. It runs on one node at a time.
@@ -159,22 +160,44 @@ func (c *coordinator) rescale(ctx context.Context, s State, w wish) (State, erro
 	return next, c.put(ctx, next)
 }
 
-// complete stops the workers of the revision before.
+// complete stops the workers of the revision before, and the shards of those that the next one does not have.
 func (c *coordinator) complete(ctx context.Context, s State) (State, error) {
 	before := State{Revision: s.Revision - 1, Count: s.Previous}
 	for _, id := range ids(before, c.cfg.WorkersMax) {
-		for {
-			limited, cancel := context.WithTimeout(ctx, c.cfg.RequestTimeout)
-			err := c.workers.halt(limited, id)
-			cancel()
-			if err == nil {
-				break
-			}
-			if err := c.pause(ctx, c.cfg.RequestTimeout/10, nil); err != nil {
-				return s, fmt.Errorf("stopping %s: %w", id, err)
-			}
+		err := c.persist(ctx, func(ctx context.Context) error { return c.workers.halt(ctx, id) })
+		if err != nil {
+			return s, fmt.Errorf("stopping %s: %w", id, err)
+		}
+	}
+	if over := numbers(s.Count, s.Previous); len(over) > 0 {
+		err := c.persist(ctx, func(ctx context.Context) error { return c.workers.empty(ctx, over) })
+		if err != nil {
+			return s, fmt.Errorf("stopping the shards of workers %d to %d: %w", s.Count, s.Previous-1, err)
 		}
 	}
 	s.Completed = true
 	return s, c.put(ctx, s)
+}
+
+// persist tries until it succeeds.
+func (c *coordinator) persist(ctx context.Context, try func(context.Context) error) error {
+	for {
+		limited, cancel := context.WithTimeout(ctx, c.cfg.RequestTimeout)
+		err := try(limited)
+		cancel()
+		if err == nil {
+			return nil
+		}
+		if err := c.pause(ctx, c.cfg.RequestTimeout/10, nil); err != nil {
+			return err
+		}
+	}
+}
+
+// numbers are those from the first up to the end.
+func numbers(from, to int) (out []int) {
+	for n := from; n < to; n++ {
+		out = append(out, n)
+	}
+	return out
 }

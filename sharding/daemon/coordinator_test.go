@@ -63,6 +63,11 @@ func (s *stage) halt(_ context.Context, id string) error {
 	return s.note("halt", id)
 }
 
+func (s *stage) empty(_ context.Context, numbers []int) error {
+	s.log = append(s.log, fmt.Sprintf("%v empty %v", time.Since(s.began), numbers))
+	return nil
+}
+
 func (s *stage) note(what, id string) error {
 	s.log = append(s.log, fmt.Sprintf("%v %s %s", time.Since(s.began), what, id[:strings.LastIndex(id, "|")]))
 	return nil
@@ -131,7 +136,7 @@ func TestTakeover(t *testing.T) {
 		s.written = []State{{Revision: 4, Count: 1, Previous: 2, Wish: 9}}
 		s.wanted = wish{ID: 9, Count: 1}
 		_ = s.play(t, 5, time.Second)
-		s.want(t, "0s halt 3|2|0", "0s halt 3|2|1", "0s run 4|1|0")
+		s.want(t, "0s halt 3|2|0", "0s halt 3|2|1", "0s empty [1]", "0s run 4|1|0")
 	})
 }
 

@@ -44,6 +44,13 @@ func TestProcess(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.until(t, ctx, all(2, 3, 0))
+	for _, g := range ps[1].region.ClusterStats(ctx).Regions {
+		for _, s := range g.Shards {
+			if s.Shard >= 3 {
+				t.Errorf("%v hosts shard %d, which has no worker (A16)", g.Node, s.Shard)
+			}
+		}
+	}
 	if err := ps[1].Rescale(ctx, 3); err != nil {
 		t.Error(err)
 	}

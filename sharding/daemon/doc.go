@@ -9,13 +9,14 @@
 // The oldest node of the role keeps the workers alive, as a singleton: it tells each of them, Config.KeepAliveThrottle apart, that it shall run, and
 // again every KeepAliveInterval. The revision and its number of workers are in the role's replicated data, written with a majority.
 //
-//	running ──wish──► {rev+1, n, not completed} written ──► all workers of rev stopped ──► {rev+1, n, completed} written ──► running
+//	running ──wish──► {rev+1, n, not completed} written ──► all workers of rev stopped, and the shards that rev+1 does not use ──► {rev+1, n, completed} written ──► running
 //
 // # Guarantees
 //
 //   - No worker runs on two nodes at one time, as far as its Run returns when its context ends: it is an entity, and a hand-off waits for Run.
 //   - No worker of a revision starts before those of the one before have stopped, or once the next has begun: before Run is called its node reads the revision
 //     from a majority.
+//   - When a rescale has ended, no node hosts a shard that has no worker, unless a message to an earlier worker came late: they are stopped for good.
 //   - A coordinator that takes over goes on with the revision that was written, and finishes a rescale that was begun.
 //   - A worker whose node died, or whose Run has returned or panicked, runs again with the next keep-alive after its shard has a home.
 //
@@ -23,7 +24,6 @@
 //
 //   - That all workers run at any moment. They rest while they move, and for up to KeepAliveInterval after Run has returned.
 //   - A Run that does not heed its context cannot be killed: it holds up the hand-off of its shard, and a rescale.
-//   - The empty shard of a worker that a rescale has ended keeps its home, in which nothing runs.
 //
 // It is meant for up to a few thousand workers.
 package daemon

@@ -159,6 +159,11 @@ func (p *Process) halt(ctx context.Context, id string) error {
 	return err
 }
 
+// empty implements workers. The number of a worker is its shard.
+func (p *Process) empty(ctx context.Context, numbers []int) error {
+	return p.region.StopShards(ctx, numbers...)
+}
+
 var _ workers = (*Process)(nil)
 
 // record is where the revision is written, by the coordinator of one token.

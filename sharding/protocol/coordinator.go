@@ -25,7 +25,8 @@ import (
 //	                   │                     └────────────── abort: the same home ◄─────┼────────────────┴──────────────────────────────┤
 //	                   └──────────────────── the home left the view ◄───────────────────┴───────────────────────── the owner has stopped
 //
-// In a view that is Closing no hand-off begins, and a shard that has lost its home is ended instead of wanted. Nothing waits for anything else: thousands of shards may be in each state. What is told to one node in one Step travels in one message.
+// In a view that is Closing no hand-off begins, and a shard that has lost its home is ended instead of wanted. One that is stopped for good goes from
+// stopping to clearing, and is empty when a majority knows that it has no home. Nothing waits for anything else: thousands of shards may be in each state. What is told to one node in one Step travels in one message.
 type Coordinator struct {
 	cfg Config
 	rng *rand.Rand
@@ -47,8 +48,9 @@ type Coordinator struct {
 	refused  map[UID]bool  // of the view, whose settings are others and which was told
 	peers    map[UID]*peer // regions and proxies of the view that have registered
 	waiters  map[ShardID][]UID
-	homeless []ShardID // wanted; no region could take them yet
-	opened   bool      // MinRegions have been registered
+	stops    map[ShardID][]UID // that are to stop for good, and who wants it
+	homeless []ShardID         // wanted; no region could take them yet
+	opened   bool              // MinRegions have been registered
 
 	needs     allocation.Needs
 	alloc     *allocation.Allocations // what the strategy sees; nil: to be made anew
@@ -91,7 +93,8 @@ type seatState uint8
 const (
 	seatEmpty seatState = iota
 	seatWanted
-	seatEnded // its home has stopped it, or is gone, while the cluster shuts down: it gets no other
+	seatClearing // it was stopped for good, and the table is being told that it has no home
+	seatEnded    // its home has stopped it, or is gone, while the cluster shuts down: it gets no other
 	seatWriting
 	seatHosting
 	seatHosted
@@ -99,14 +102,14 @@ const (
 	seatStopping
 )
 
-var seatNames = [...]string{"empty", "wanted", "ended", "writing", "hosting", "hosted", "fencing", "stopping"}
+var seatNames = [...]string{"empty", "wanted", "clearing", "ended", "writing", "hosting", "hosted", "fencing", "stopping"}
 
 // seat is what the coordinator knows of one shard.
 type seat struct {
 	state seatState
 	moved bool   // a hand-off or the loss of its home brought it here, and its next home has not answered yet
 	sent  uint32 // the tick in which the last command about it was sent
-	home  UID    // 0 when empty, wanted or ended; the owner while fencing and stopping
+	home  UID    // 0 when empty, wanted, clearing or ended; the owner while fencing and stopping
 	token Token  // of the table entry
 }
 
@@ -221,6 +224,8 @@ func (c *Coordinator) onReceive(from UID, m Message) {
 		c.onShardsStopped(from, m.Shards)
 	case LeaveRequest:
 		c.onLeaveRequest(from, m)
+	case StopShards:
+		c.onStopShards(from, m.Shards)
 	case Loads:
 		c.onLoads(from, m)
 	case Report:

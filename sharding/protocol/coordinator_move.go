@@ -71,7 +71,7 @@ func (c *Coordinator) onShardsStopped(from UID, sts []ShardToken) {
 		if st, ok := c.at(t.Shard); ok && st.givenUp(from, t.Token) {
 			st.moved = true
 			c.rests(t.Shard)
-			c.want(t.Shard)
+			c.vacate(t.Shard)
 			continue
 		}
 		_, ok := c.moveOf(t)
@@ -82,7 +82,7 @@ func (c *Coordinator) onShardsStopped(from UID, sts []ShardToken) {
 			c.counts[countForeign]++
 			continue
 		}
-		c.want(t.Shard)
+		c.vacate(t.Shard)
 	}
 	c.allocateHomeless()
 }
@@ -91,6 +91,7 @@ func (c *Coordinator) onShardsStopped(from UID, sts []ShardToken) {
 func (c *Coordinator) abort(s ShardID, m *move) {
 	owner := c.seats[s].home
 	c.counts[countAborts]++
+	delete(c.stops, s) // who wants it asks again
 	c.notify(Event{Kind: HandOffAborted, Shard: s, Peer: owner, Token: m.id, Count: len(m.waiting)})
 	if p := c.peers[owner]; p != nil {
 		p.drainAt = c.now.Add(2 * c.cfg.RetryInterval)

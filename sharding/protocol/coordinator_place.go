@@ -65,12 +65,13 @@ func (c *Coordinator) want(s ShardID) {
 func (c *Coordinator) lose(s ShardID, closing bool) {
 	if !closing {
 		c.seats[s].moved = true
-		c.want(s)
+		c.vacate(s)
 		return
 	}
 	c.unseat(s)
 	c.seats[s] = seat{state: seatEnded, token: c.seats[s].token}
 	delete(c.waiters, s)
+	delete(c.stops, s)
 }
 
 // unseat takes a shard out of its home's load and out of a hand-off.
@@ -153,10 +154,14 @@ func (c *Coordinator) onWrote(id uint64, err error) {
 		return
 	}
 	for _, e := range w.Homes {
-		if st := &c.seats[e.Shard]; st.state == seatWriting && st.token == e.Token {
+		switch st := &c.seats[e.Shard]; {
+		case st.token != e.Token:
+		case st.state == seatWriting:
 			st.state = seatHosting
 			c.command(e.Shard)
 			c.tell(e)
+		case st.state == seatClearing:
+			c.cleared(e)
 		}
 	}
 	for _, u := range w.AddRegions {
@@ -165,6 +170,7 @@ func (c *Coordinator) onWrote(id uint64, err error) {
 	if w.Kind == StateIDs || w.Kind == StateRemembered {
 		c.onOrphanWritten(w)
 	}
+	c.allocateHomeless()
 }
 
 // command tells the home of a shard to host it.
@@ -190,7 +196,7 @@ func (c *Coordinator) tell(e Entry) {
 	}
 }
 
-// onStarted notes that the home has taken the shard. If it is leaving the shard goes on at once.
+// onStarted notes that the home has taken the shard. If that is leaving, or the shard is to be stopped, it goes on at once.
 func (c *Coordinator) onStarted(from UID, sts []ShardToken) {
 	for _, t := range sts {
 		st, ok := c.at(t.Shard)
@@ -210,7 +216,9 @@ func (c *Coordinator) onStarted(from UID, sts []ShardToken) {
 			st.moved = false
 			c.notify(Event{Kind: ShardMoved, Shard: t.Shard, Peer: from, Token: t.Token})
 		}
-		if p := c.peers[from]; p != nil && p.leaving && !c.view.Closing && !c.now.Before(p.drainAt) && c.mayAllocate() {
+		if len(c.stops[t.Shard]) > 0 && !c.view.Closing {
+			c.startMove(t.Shard)
+		} else if p := c.peers[from]; p != nil && p.leaving && !c.view.Closing && !c.now.Before(p.drainAt) && c.mayAllocate() {
 			c.startMove(t.Shard)
 		}
 	}
@@ -240,6 +248,10 @@ func (c *Coordinator) onTable(es []Entry) {
 		c.counts[countForeign]++
 		c.surpass(e.Token)
 		switch {
+		case st.state == seatEmpty && e.Home == 0:
+			st.token = e.Token
+		case st.state == seatClearing:
+			c.clear(e.Shard)
 		case st.state == seatEmpty && c.view.Closing:
 			c.lose(e.Shard, true)
 		case st.state == seatEmpty:

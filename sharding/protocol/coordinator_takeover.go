@@ -37,6 +37,7 @@ func (c *Coordinator) becomeIdle() {
 	c.releaseLease()
 	c.takeover = takeover{}
 	c.seats, c.moves, c.peers, c.waiters = nil, map[ShardID]*move{}, map[UID]*peer{}, map[ShardID][]UID{}
+	c.stops = map[ShardID][]UID{}
 	c.homeless, c.opened, c.alloc, c.grouped, c.records, c.locations, c.moving = nil, false, nil, nil, nil, nil, false
 	c.asked.shards, c.asked.rebalance = nil, false // an answer may still come
 	c.writes, c.failed, c.remembered = map[uint64]StateWrite{}, nil, StateRead{}
@@ -271,7 +272,7 @@ func (c *Coordinator) resolve(t takeover) {
 	}
 	for s := range found {
 		f := &found[s]
-		c.opened = c.opened || f.host != 0 || f.entry.Home != 0 // the gate of MinRegions was passed under an earlier coordinator
+		c.opened = c.opened || f.host != 0 || !f.entry.Token.IsZero() // the gate of MinRegions was passed under an earlier coordinator
 		c.surpass(f.entry.Token)
 		c.surpass(f.token)
 		c.surpass(f.barrier)
@@ -307,7 +308,8 @@ func (c *Coordinator) merge(f *finding, u UID, h Hosted) {
 // settle decides about one shard after a takeover. Who hosts it keeps it; its entry stands if it fits and nobody waits for a later one,
 // otherwise it gets a new token, which takes every hand-off in progress back and releases all buffers. A shard that nobody hosts goes to
 // the home that the table names if no later hand-off has begun: that one missed its command, and buffers may have been released to it
-// already, so any other home would be reached out of order. Else the strategy chooses.
+// already, so any other home would be reached out of order. One that was stopped for good stays so, and who still waits for a hand-off
+// before that is told again. Else the strategy chooses.
 func (c *Coordinator) settle(s ShardID, f *finding) {
 	st := &c.seats[s]
 	fits := f.entry.Home == f.host && f.entry.Token == f.token && !f.entry.Token.Less(f.barrier)
@@ -319,8 +321,11 @@ func (c *Coordinator) settle(s ShardID, f *finding) {
 		st.moved = true
 		c.place(s, f.host)
 	case f.entry.Home == 0 && f.barrier.IsZero():
+		st.token = f.entry.Token // of one that was stopped for good
 	case c.view.Closing:
 		c.lose(s, true)
+	case f.entry.Home == 0 && !f.entry.Token.IsZero() && !f.entry.Token.Less(f.barrier):
+		c.clear(s)
 	case f.entry.Home != 0 && !f.entry.Token.Less(f.barrier) && c.peers[f.entry.Home] != nil:
 		st.moved = true
 		c.place(s, f.entry.Home)

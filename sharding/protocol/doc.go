@@ -47,6 +47,13 @@
 // hand-offs in progress, and a region does not follow what its copy of the table says about the time before, unless the coordinator
 // confirms it: the copy may lag behind hand-offs in which it had no fence to send.
 //
+// # Stopping shards for good
+//
+// StopShards asks for a hand-off to nobody. When the owner has stopped, the coordinator writes an entry without a home, which is above the hand-off and
+// so ends it for all: what waits for such a shard asks for a home, and only that gives it one. AtRest answers when a majority knows; who asked repeats it
+// until then. If messages wait at the end of the hand-off, the shard gets its next home at once. Types that remember entities refuse: "in the end every
+// shard with remembered ids has a home" would not hold.
+//
 // # Shutdown of the whole cluster
 //
 // In a view that is Closing no hand-off begins, and who loses its home is not wanted any more. A region whose node leaves then stops its shards without

@@ -24,7 +24,8 @@ type RegionEffects struct {
 	Do     []RegionAction // in this order
 	Send   []Envelope
 	Notify []Event
-	Left   bool // after Leave: no shard and no message is left here
+	AtRest []ShardID // after StopShards: these have stopped
+	Left   bool      // after Leave: no shard and no message is left here
 }
 
 // ShardEffects is what one Step of a Shard asks for, to be carried out in the order of the fields. It is valid until the next Step, the

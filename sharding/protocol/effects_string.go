@@ -24,6 +24,9 @@ func (e *RegionEffects) String() string {
 	lines(&b, e.Do)
 	lines(&b, e.Send)
 	lines(&b, e.Notify)
+	if len(e.AtRest) > 0 {
+		fmt.Fprintf(&b, "at-rest%s\n", list(e.AtRest))
+	}
 	if e.Left {
 		b.WriteString("left\n")
 	}

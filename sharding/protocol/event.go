@@ -30,6 +30,7 @@ const (
 	CoordinatorLeaseLost                         // alarm: it has lost it and does not act any more
 	RememberFailed                               // alarm: the store of Shard's remembered ids fails or does not answer, as Text says; Count entities wait for it
 	RememberResumed                              // it works again
+	ShardAtRest                                  // Shard was stopped for good: it has no home until a message asks for one
 	eventEnd
 )
 
@@ -37,7 +38,7 @@ var eventNames = [eventEnd]string{
 	"", "coordinator-started", "coordinator-stopped", "shard-moved", "hand-off-aborted", "double-host", "host-elsewhere",
 	"remembered-beyond-range", "stop-forced", "stop-stuck", "passivation-forced", "strategy-refused", "strategy-failed", "strategy-stuck",
 	"type-mismatch", "lease-awaited", "shard-lease-lost", "coordinator-lease-awaited", "coordinator-lease-lost",
-	"remember-failed", "remember-resumed",
+	"remember-failed", "remember-resumed", "shard-at-rest",
 }
 
 func (k EventKind) String() string {

@@ -165,6 +165,7 @@ func (LinkUp) regionInput()                 {}
 func (Wanted) regionInput()                 {}
 func (Misrouted) regionInput()              {}
 func (Leave) regionInput()                  {}
+func (StopShards) regionInput()             {}
 func (Dropped) regionInput()                {}
 func (ShardWaits) regionInput()             {}
 func (ShardLost) regionInput()              {}

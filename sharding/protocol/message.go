@@ -94,6 +94,9 @@ type (
 	// LeaveRequest asks the coordinator to move all shards away from the sender. It is repeated until the answer is Done or Alone. With
 	// Left set it says that the sender, which was alone, hosts nothing and never will; Closing then says that it stopped because the whole cluster does.
 	LeaveRequest struct{ Left, Closing bool }
+	// StopShards asks to stop shards for good: they are handed off to nobody, and get a home again only when a message asks for one. It is repeated
+	// until AtRest has come for each. It is also an input of the Region, which then asks.
+	StopShards struct{ Shards []ShardID }
 )
 
 // Messages to a region.
@@ -132,6 +135,8 @@ type (
 	// LeaveReply tells a leaving region that it is the home of no shard and will not become one; or that nobody can take its shards, so
 	// that it has to stop them itself.
 	LeaveReply struct{ Done, Alone bool }
+	// AtRest answers StopShards: everything of these shards has stopped, and a majority knows that they have no home, unless messages have asked for one.
+	AtRest struct{ Shards []ShardID }
 )
 
 type kind uint8

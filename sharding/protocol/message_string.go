@@ -22,6 +22,8 @@ const (
 	kindLeaveReply
 	kindLoads
 	kindRefused
+	kindStopShards
+	kindAtRest
 	kindEnd
 )
 
@@ -41,6 +43,8 @@ func (Fence) message() kind         { return kindFence }
 func (Inquire) message() kind       { return kindInquire }
 func (LeaveReply) message() kind    { return kindLeaveReply }
 func (Loads) message() kind         { return kindLoads }
+func (StopShards) message() kind    { return kindStopShards }
+func (AtRest) message() kind        { return kindAtRest }
 
 // ToCoordinator implements Message.
 func (Register) ToCoordinator() bool { return true }
@@ -65,6 +69,12 @@ func (Loads) ToCoordinator() bool { return true }
 
 // ToCoordinator implements Message.
 func (LeaveRequest) ToCoordinator() bool { return true }
+
+// ToCoordinator implements Message.
+func (StopShards) ToCoordinator() bool { return true }
+
+// ToCoordinator implements Message.
+func (AtRest) ToCoordinator() bool { return false }
 
 // ToCoordinator implements Message.
 func (Refused) ToCoordinator() bool { return false }
@@ -114,6 +124,8 @@ func (m GetHomes) String() string {
 func (m Started) String() string       { return "started" + list(m.Shards) }
 func (m BeginAck) String() string      { return "begin-ack" + list(m.Shards) }
 func (m ShardsStopped) String() string { return "stopped" + list(m.Shards) }
+func (m StopShards) String() string    { return "stop-shards" + list(m.Shards) }
+func (m AtRest) String() string        { return "at-rest" + list(m.Shards) }
 func (m HostShards) String() string    { return "host" + list(m.Shards) }
 func (m Fence) String() string         { return fmt.Sprintf("fence %v %v", m.Shard, m.HandOff) }
 func (m Inquire) String() string       { return fmt.Sprintf("inquire %v", m.Floor) }

@@ -13,6 +13,7 @@ type outbox struct {
 	messages                  []Envelope
 	homes                     map[UID][]Entry
 	hosts                     map[UID][]ShardToken
+	rests                     map[UID][]ShardID
 	begins                    []addressedMove
 	cohort                    *cohort // of hand-offs begun in this Step
 }
@@ -39,6 +40,13 @@ func (o *outbox) host(to UID, t ShardToken) {
 	o.hosts[to] = append(o.hosts[to], t)
 }
 
+func (o *outbox) rest(to UID, s ShardID) {
+	if o.rests == nil {
+		o.rests = map[UID][]ShardID{}
+	}
+	o.rests[to] = append(o.rests[to], s)
+}
+
 func (o *outbox) begin(to UID, c *cohort, m Move) {
 	o.begins = append(o.begins, addressedMove{to: to, cohort: c, move: m})
 }
@@ -61,6 +69,11 @@ func (c *Coordinator) flush() {
 	for _, to := range slices.Sorted(maps.Keys(c.out.homes)) {
 		for part := range slices.Chunk(c.out.homes[to], batchMax) {
 			c.fx.Send = append(c.fx.Send, Envelope{To: to, Msg: Homes{Sure: true, Entries: part}})
+		}
+	}
+	for _, to := range slices.Sorted(maps.Keys(c.out.rests)) {
+		for part := range slices.Chunk(c.out.rests[to], batchMax) {
+			c.fx.Send = append(c.fx.Send, Envelope{To: to, Msg: AtRest{Shards: part}})
 		}
 	}
 	c.out = outbox{puts: c.out.puts}
@@ -92,7 +105,7 @@ func (c *Coordinator) retryWrites() {
 	for _, w := range failed {
 		w.Homes = slices.DeleteFunc(slices.Clone(w.Homes), func(e Entry) bool {
 			st := &c.seats[e.Shard]
-			return st.state != seatWriting || st.token != e.Token
+			return st.state != seatWriting && st.state != seatClearing || st.token != e.Token
 		})
 		if len(w.Homes)+len(w.AddRegions)+len(w.RemoveRegions)+len(w.RemoveIDs)+len(w.RemoveShards) > 0 {
 			c.counts[countRetries]++

@@ -46,6 +46,8 @@ type Region struct {
 	hosted  int // places whose phase is starting to stopping
 	stopped int // places whose phase is stopped
 
+	stops map[ShardID]bool // that are to be stopped for good, as this node has asked
+
 	leaving, left bool
 	released      bool // leaving, and the coordinator will not send anything here any more
 	alone         bool // leaving, and nobody can take the shards
@@ -99,12 +101,13 @@ func NewRegion(cfg Config, rng *rand.Rand) (*Region, error) {
 	return &Region{
 		cfg: cfg, rng: rng, backoff: cfg.RetryInterval / 8,
 		shards: make([]place, cfg.Shards), moves: map[ShardID]*giveUp{}, lost: map[ShardID]time.Time{}, early: map[ShardID]earlyFences{},
+		stops: map[ShardID]bool{},
 	}, nil
 }
 
 // Step feeds one input. The effects are valid until the next Step.
 func (r *Region) Step(now time.Time, in RegionInput) *RegionEffects {
-	r.fx = RegionEffects{Do: r.fx.Do[:0], Send: r.fx.Send[:0], Notify: r.fx.Notify[:0]}
+	r.fx = RegionEffects{Do: r.fx.Do[:0], Send: r.fx.Send[:0], Notify: r.fx.Notify[:0], AtRest: r.fx.AtRest[:0]}
 	r.now = now
 	if r.dropped {
 		r.countIgnored()
@@ -131,6 +134,8 @@ func (r *Region) Step(now time.Time, in RegionInput) *RegionEffects {
 		r.onMeasured(in)
 	case Leave:
 		r.onLeave()
+	case StopShards:
+		r.onStopShards(in.Shards)
 	case Dropped:
 		r.onDropped()
 	case ShardWaits:
@@ -168,6 +173,8 @@ func (r *Region) onReceive(from UID, m Message) {
 		r.onInquire(from, m)
 	case LeaveReply:
 		r.onLeaveReply(m)
+	case AtRest:
+		r.onAtRest(m)
 	case GetHomes:
 		r.onAskedRegion(from, m)
 	default:

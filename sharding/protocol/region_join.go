@@ -97,6 +97,7 @@ func (r *Region) join(from UID, since Token) {
 	r.reported, r.measured = nil, 0
 	r.backoff = r.cfg.RetryInterval / 8
 	r.askAll(false)
+	r.askStops()
 	if r.leaving && !r.left {
 		r.send(r.coordinator, LeaveRequest{})
 	}
@@ -238,6 +239,7 @@ func (r *Region) retry() {
 	if r.stopped > 0 {
 		r.sendStopped()
 	}
+	r.askStops()
 	if r.leaving && !r.left {
 		r.send(r.coordinator, LeaveRequest{})
 	}
@@ -258,7 +260,7 @@ func (r *Region) sendStopped() {
 // arm sets the time of the next repetition while something is unanswered. The pauses double up to RetryInterval, with a little jitter so
 // that a thousand regions do not speak at once.
 func (r *Region) arm() {
-	waits := r.mayRegister() || r.wanted > 0 || r.stopped > 0 || r.leaving && !r.left
+	waits := r.mayRegister() || r.wanted > 0 || r.stopped > 0 || len(r.stops) > 0 || r.leaving && !r.left
 	switch {
 	case !waits || r.dropped:
 		r.retryAt, r.backoff = time.Time{}, r.cfg.RetryInterval/8

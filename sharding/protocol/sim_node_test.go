@@ -25,6 +25,7 @@ type simNode struct {
 	lanes       map[UID]*simLane
 	inbox       []RegionInput
 	timers      map[string]time.Time
+	rested      map[ShardID]int // how often it has heard that a shard was stopped for good
 }
 
 // simShard is a hosted shard: its machine and its entities.
@@ -62,7 +63,7 @@ func newSimNode(w *world, uid UID, proxy bool) *simNode {
 	}
 	n := &simNode{
 		w: w, uid: uid, proxy: proxy, alive: true, shards: map[ShardID]*simShard{}, routes: make([]Route, w.opt.shards),
-		buffers: map[ShardID][]simMsg{}, lanes: map[UID]*simLane{}, timers: map[string]time.Time{},
+		buffers: map[ShardID][]simMsg{}, lanes: map[UID]*simLane{}, timers: map[string]time.Time{}, rested: map[ShardID]int{},
 	}
 	rng := func() *rand.Rand { return rand.New(rand.NewPCG(uint64(uid), w.rng.Uint64())) }
 	var err error
@@ -156,6 +157,9 @@ func (n *simNode) stepRegion(in RegionInput) {
 		n.act(a)
 	}
 	n.send(fx.Send)
+	for _, s := range fx.AtRest {
+		n.rested[s]++
+	}
 	if fx.Left {
 		n.goWhenSent()
 	}

@@ -40,6 +40,9 @@ func (w *world) trouble() {
 		w.users()
 	}
 	w.occupySome()
+	if w.opt.stops && w.chance(10) {
+		n.stopShards(ShardID(w.rng.IntN(w.opt.shards)))
+	}
 	switch k := w.rng.IntN(400); {
 	case k < 3 && len(ns) < w.opt.nodes+w.opt.proxies+2:
 		w.join(w.chance(20))

@@ -68,6 +68,7 @@ type simOptions struct {
 	strategies                       bool // the seed draws one of all strategies, a user's wild one among them
 	passivate                        int  // percent of handled messages after which an idle entity passivates; default 2
 	leases                           bool // of shards and the coordinator, some of which somebody outside takes
+	stops                            bool // shards are stopped for good, amid all else
 	noGate                           bool // the runtime does not look at leases
 	faults                           Faults
 }

@@ -69,6 +69,12 @@ func (st *stage) command(f []string) error {
 		st.lease(st.node(args[0]), args[1] == "on")
 	case "wanted":
 		st.region(st.node(args[0]), Wanted{Shard: number32(args[1])})
+	case "stop":
+		in := StopShards{}
+		for _, s := range args[1:] {
+			in.Shards = append(in.Shards, number32(s))
+		}
+		st.region(st.node(args[0]), in)
 	case "leave":
 		st.region(st.node(args[0]), Leave{})
 	case "linkup":

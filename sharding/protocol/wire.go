@@ -23,6 +23,7 @@ import (
 //	Refused       [[shards, hash]]
 //	Homes         [sure, [shard, home, epoch, up, seq, …]]
 //	Begin         [[shard, epoch, up, seq, owner, …], [region…]]
+//	StopShards    [[shard…]]                                 AtRest        [[shard…]]
 //	Fence         [[shard, epoch, up, seq]]                  Inquire       [[epoch, up, seq]]
 //
 // Lists are flat, so that decoding costs no more than the bytes.
@@ -110,7 +111,11 @@ func wireOf(m Message) any {
 	case Refused:
 		return wireList{List: words{uint64(m.Shards), uint64(m.Hash)}}
 	case GetHomes:
-		return wireFlagged{Flag: m.Region, List: flat(m.Shards, func(w words, s ShardID) words { return append(w, uint64(s)) })}
+		return wireFlagged{Flag: m.Region, List: flat(m.Shards, appendShard)}
+	case StopShards:
+		return wireList{List: flat(m.Shards, appendShard)}
+	case AtRest:
+		return wireList{List: flat(m.Shards, appendShard)}
 	case Started:
 		return wireList{List: flat(m.Shards, appendShardToken)}
 	case BeginAck:
@@ -151,6 +156,8 @@ func flat[T any](xs []T, add func(words, T) words) words {
 	}
 	return w
 }
+
+func appendShard(w words, s ShardID) words { return append(w, uint64(s)) }
 
 func appendToken(w words, t Token) words { return append(w, t.Epoch, uint64(t.Up), t.Seq) }
 

@@ -54,12 +54,7 @@ func (d *decoder) message(k kind) Message {
 		d.into(&w)
 		return Register{Proxy: w.Proxy, Leaving: w.Leaving, Joined: w.Joined, Shards: w.Shards, Hash: Hash(w.Hash)}
 	case kindRefused:
-		w := d.list()
-		if len(w) != 2 || w[0] > ShardsMax || w[1] > math.MaxUint8 {
-			d.fail(errShape)
-			return nil
-		}
-		return Refused{Shards: uint32(w[0]), Hash: Hash(w[1])}
+		return d.refused()
 	case kindLeaveRequest:
 		f := d.flags()
 		return LeaveRequest{Left: f.First, Closing: f.Second}
@@ -69,7 +64,11 @@ func (d *decoder) message(k kind) Message {
 	case kindGetHomes:
 		var w wireFlagged
 		d.into(&w)
-		return GetHomes{Region: w.Flag, Shards: records(d, w.List, 1, batchMax, func(w words) ShardID { return d.shard(w[0]) })}
+		return GetHomes{Region: w.Flag, Shards: d.shards(w.List)}
+	case kindStopShards:
+		return StopShards{Shards: d.shards(d.list())}
+	case kindAtRest:
+		return AtRest{Shards: d.shards(d.list())}
 	case kindStarted:
 		return Started{Shards: d.shardTokens(d.list())}
 	case kindBeginAck:
@@ -128,6 +127,15 @@ func (d *decoder) list() words {
 	return w.List
 }
 
+func (d *decoder) refused() Message {
+	w := d.list()
+	if len(w) != 2 || w[0] > ShardsMax || w[1] > math.MaxUint8 {
+		d.fail(errShape)
+		return nil
+	}
+	return Refused{Shards: uint32(w[0]), Hash: Hash(w[1])}
+}
+
 func (d *decoder) report() Message {
 	var w wireReport
 	d.into(&w)
@@ -179,6 +187,10 @@ func records[T any](d *decoder, w words, n, most int, make1 func(words) T) []T {
 
 func (d *decoder) shardTokens(w words) []ShardToken {
 	return records(d, w, 4, movesMax, func(w words) ShardToken { return ShardToken{Shard: d.shard(w[0]), Token: d.token(w[1:])} })
+}
+
+func (d *decoder) shards(w words) []ShardID {
+	return records(d, w, 1, batchMax, func(w words) ShardID { return d.shard(w[0]) })
 }
 
 func (d *decoder) shard(w uint64) ShardID {

@@ -1,0 +1,72 @@
+package protocol
+
+import "slices"
+
+// onStopShards stops shards for good: each is handed off, and no home comes after. It is given one again only when a message asks. A shard that is
+// on its way somewhere is stopped once it is there. A type that remembers entities is refused: every remembered id has to live, so its shard has a home.
+func (c *Coordinator) onStopShards(from UID, shards []ShardID) {
+	if c.cfg.Remember || c.view.Closing {
+		c.counts[countIgnored]++
+		return
+	}
+	for _, s := range shards {
+		st, ok := c.at(s)
+		if !ok {
+			continue
+		}
+		if st.state == seatEmpty {
+			c.out.rest(from, s)
+			continue
+		}
+		if !slices.Contains(c.stops[s], from) {
+			c.stops[s] = append(c.stops[s], from)
+		}
+		switch {
+		case st.state == seatHosted:
+			c.startMove(s)
+		case st.state == seatWanted && len(c.waiters[s]) == 0:
+			c.clear(s)
+		}
+	}
+}
+
+// vacate goes on with a shard that nobody hosts any more: it stays so, if it was to be stopped and no message waits; otherwise it needs another home.
+func (c *Coordinator) vacate(s ShardID) {
+	if len(c.stops[s]) > 0 && len(c.waiters[s]) == 0 {
+		c.clear(s)
+		return
+	}
+	c.answerStop(s)
+	c.want(s)
+}
+
+// clear writes that a shard has no home. The entry is above every hand-off, so it ends them: what waits for it from now on asks for a home.
+func (c *Coordinator) clear(s ShardID) {
+	c.unseat(s)
+	st := &c.seats[s]
+	st.state, st.moved, st.token = seatClearing, false, c.next()
+	c.out.puts = append(c.out.puts, Entry{Shard: s, Token: st.token})
+}
+
+// cleared answers who wanted the shard stopped, now that later coordinators know it. Proxies, who do not see the table, are told. If a message has
+// asked meanwhile, the shard gets a home.
+func (c *Coordinator) cleared(e Entry) {
+	c.seats[e.Shard].state = seatEmpty
+	c.notify(Event{Kind: ShardAtRest, Shard: e.Shard, Token: e.Token})
+	c.answerStop(e.Shard)
+	for _, p := range c.peers { // order: the outbox sorts by receiver
+		if p.proxy {
+			c.out.home(p.uid, e)
+		}
+	}
+	if len(c.waiters[e.Shard]) > 0 {
+		c.want(e.Shard)
+	}
+}
+
+func (c *Coordinator) answerStop(s ShardID) {
+	for _, u := range c.stops[s] {
+		c.out.rest(u, s)
+	}
+	delete(c.stops, s)
+}

@@ -1,0 +1,42 @@
+package protocol
+
+import (
+	"maps"
+	"slices"
+)
+
+// onStopShards has the coordinator stop shards for good; it is asked until it says of each that it rests.
+func (r *Region) onStopShards(shards []ShardID) {
+	var fresh []ShardID
+	for _, s := range shards {
+		if _, ok := r.at(s); ok && !r.stops[s] {
+			r.stops[s] = true
+			fresh = append(fresh, s)
+		}
+	}
+	r.sendStops(fresh)
+}
+
+// askStops asks for all that the coordinator has not answered.
+func (r *Region) askStops() { r.sendStops(slices.Sorted(maps.Keys(r.stops))) }
+
+func (r *Region) sendStops(shards []ShardID) {
+	if !r.known {
+		return // all are asked for on registration
+	}
+	for part := range slices.Chunk(shards, batchMax) {
+		r.send(r.coordinator, StopShards{Shards: part})
+	}
+}
+
+// onAtRest passes on which shards have stopped.
+func (r *Region) onAtRest(m AtRest) {
+	for _, s := range m.Shards {
+		if !r.stops[s] {
+			r.countIgnored()
+			continue
+		}
+		delete(r.stops, s)
+		r.fx.AtRest = append(r.fx.AtRest, s)
+	}
+}
