@@ -13,6 +13,7 @@ var handOffRules = []rule{
 	{"H1", "closed mailboxes and sealed shards refuse pushes (taken out)", "sharding", []string{"TestSealedShardRefuses", "TestDeadShardRefuses"}},
 	{"H1", "the fast path opens with an empty buffer", "sharding", []string{"TestRouteOpensWhenTheBufferIsEmpty", "TestLanesOpenWhenTheBufferIsEmpty"}},
 	{"H2", "an owner waits for the fences of all regions, proxies too (fault NoFence)", "sharding/protocol", []string{"TestSimFindsNoFence", "TestSimPlanned"}},
+	{"H2", "a fence goes the way of its shard's messages (taken out)", "sharding", []string{"TestFencesGoTheWayOfTheMessages"}},
 	{"H2", "fences are sent again after a reconnect", "sharding/protocol", []string{"reconnect.txt"}},
 	{"H2", "a connection is drained before its successor is read", "ddata/transport", []string{"TestTCP", "TestMemory"}},
 	{"H3", "a region refuses commands below its floor (fault NoTokenCheck)", "sharding/protocol", []string{"TestSimFindsNoTokenCheck"}},

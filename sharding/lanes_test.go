@@ -1,9 +1,12 @@
 package sharding
 
 import (
+	"context"
+	"fmt"
 	"slices"
 	"testing"
 
+	"github.com/coterie-go/coterie/ddata/transport"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
@@ -103,5 +106,39 @@ func TestLanesOpenForAShardThatMovesAtOnce(t *testing.T) {
 	l.took("a", 2)
 	if b := l.g.core.table.slots[0].Load().buffer; b == nil || len(b.parked) != 1 || b.parked[0].raw != nil {
 		t.Errorf("not just the own message waits: %+v", b)
+	}
+}
+
+// laneNet notes where frames go.
+type laneNet struct {
+	noNet
+	lanes []string
+}
+
+func (n *laneNet) Append(to transport.NodeID, l transport.Lane, stripe uint32, _ transport.Channel, _ func([]byte) []byte, _ func() error) error {
+	n.lanes = append(n.lanes, fmt.Sprint(to, l, stripe))
+	return nil
+}
+
+func (n *laneNet) AppendWait(_ context.Context, to transport.NodeID, l transport.Lane, stripe uint32, c transport.Channel,
+	fill func([]byte) []byte, check func() error) error {
+	return n.Append(to, l, stripe, c, fill, check)
+}
+
+// H2: the fence of a shard goes the way of its messages, or it would overtake them.
+func TestFencesGoTheWayOfTheMessages(t *testing.T) {
+	g, _ := scripted(t)
+	n := &laneNet{}
+	g.core.net = n
+	c := &control{r: g.core, fences: map[protocol.ShardID]protocol.SendFence{}}
+	for _, id := range []string{"a", "b", "c"} {
+		n.lanes = nil
+		if err := g.Tell(t.Context(), id, addItem{}); err != nil {
+			t.Fatal(err)
+		}
+		c.fence(protocol.SendFence{To: 2, Shard: protocol.ShardID(g.core.table.shardOf(id))})
+		if len(n.lanes) != 2 || n.lanes[0] != n.lanes[1] {
+			t.Errorf("a message and its fence: %v", n.lanes)
+		}
 	}
 }
