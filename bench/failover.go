@@ -58,8 +58,14 @@ func failover(ctx context.Context, name string, oldest bool) error {
 		hosts[addr] = t
 	}
 	var removed atomic.Int64 // when, in Unix nanoseconds, a view without the victim was installed here
+	var cut atomic.Int64     // when this node last lost a connection to a node before that
 	n, err := startFailing(ctx, addrs[0], addrs, "caller", sight.Listener{
 		MemberRemoved: func(sight.MemberRemoved) { removed.CompareAndSwap(0, time.Now().UnixNano()) },
+		LinkDown: func(sight.LinkDown) {
+			if removed.Load() == 0 {
+				cut.Store(time.Now().UnixNano())
+			}
+		},
 	})
 	if err != nil {
 		return err
@@ -91,13 +97,16 @@ func failover(ctx context.Context, name string, oldest bool) error {
 		return err
 	}
 	calls.end()
-	report("failover", name, failoverFigures(calls, killed, time.Unix(0, removed.Load())))
+	report("failover", name, failoverFigures(calls, killed, time.Unix(0, cut.Load()), time.Unix(0, removed.Load())))
 	return nil
 }
 
-func failoverFigures(calls *patients, killed, downed time.Time) (f figures) {
+// failoverFigures tells asks that began before the connections to the victim were seen to be gone, which may have been sent and lost, from those that
+// waited.
+func failoverFigures(calls *patients, killed, cut, downed time.Time) (f figures) {
 	back := calls.back(killed)
 	f.add("entities", len(back))
+	f.add("cut_ms", millis(cut.Sub(killed)))
 	f.add("downed_ms", millis(downed.Sub(killed)))
 	f.add("median_after_downed_ms", millis(percentileOf(back, 0.5)-downed.Sub(killed)))
 	f.add("max_after_downed_ms", millis(percentileOf(back, 1)-downed.Sub(killed)))
@@ -105,7 +114,7 @@ func failoverFigures(calls *patients, killed, downed time.Time) (f figures) {
 	for _, part := range []struct {
 		name     string
 		from, to time.Time
-	}{{"before_kill", time.Time{}, killed}, {"until_downed", killed, downed}, {"after_downed", downed, time.Now()}} {
+	}{{"before_kill", time.Time{}, killed}, {"until_cut", killed, cut}, {"until_downed", cut, downed}, {"after_downed", downed, time.Now()}} {
 		asks, failed, first := calls.begun(part.from, part.to)
 		f.add("asks_"+part.name, asks)
 		f.add("failed_"+part.name, failed)

@@ -86,6 +86,21 @@ func TestRestartInTheSameView(t *testing.T) {
 	}
 }
 
+// TestTakeoverOfABeginThatTheOwnerMissed: the owner runs the shard as the table says and knows of no hand-off, but another region has begun to buffer for
+// one. The entry is written again, above that hand-off, or the other would wait for ever.
+func TestTakeoverOfABeginThatTheOwnerMissed(t *testing.T) {
+	l := newLone(t, nil, 1, 2, 3)
+	tok, handOff := Token{1, 1, 5}, Token{1, 1, 6}
+	l.c.takeover.table = []Entry{{Shard: 3, Home: 2, Token: tok}}
+	l.report(1)
+	l.report(2, Hosted{Shard: 3, Phase: PhaseRunning, Token: tok})
+	got := l.report(3, Hosted{Shard: 3, Phase: PhaseNone, Barrier: handOff})
+	l.expect(got, "homes 3→2@")
+	if again := l.c.seats[3].token; !handOff.Less(again) {
+		t.Errorf("the token %v releases nothing that waits for %v", again, handOff)
+	}
+}
+
 // TestRegionStartedAgain: a region that registers as one that never routed hosts nothing, whatever its predecessor on that node had.
 func TestRegionStartedAgain(t *testing.T) {
 	l := newLone(t, nil, 1, 2)

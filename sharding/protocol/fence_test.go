@@ -1,0 +1,87 @@
+package protocol
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestEarlyAndLateFences: a fence that comes before its Begin counts when that comes, and only for that. One whose hand-off is over, or was begun by a
+// deposed coordinator, or that a stranger sends, is counted and not kept: nothing would ever take it away again.
+func TestEarlyAndLateFences(t *testing.T) {
+	r, err := NewRegion(Config{Type: "t", Self: 1, Shards: 4}, newRand())
+	if err != nil {
+		t.Fatal(err)
+	}
+	step := func(in RegionInput) string {
+		t.Helper()
+		s := r.Step(time.Unix(0, 0), in).String()
+		if err := r.Check(); err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	receive := func(from UID, m Message) string { return step(Receive{From: from, Msg: m}) }
+	tok := func(seq uint64) Token { return Token{Epoch: 1, Up: 2, Seq: seq} }
+	step(Lease{Held: true})
+	step(Install{View: viewOf(1, 1, 2, 3, 4)})
+	receive(2, Registered{Floor: tok(3)})
+
+	begin := func(id uint64, owner UID) string {
+		return receive(2, Begin{Moves: []Move{{Shard: 0, HandOff: tok(id), Owner: owner}}, Regions: []UID{1, 2, 3}})
+	}
+	late := func(why string, from UID, id Token, as counted) {
+		t.Helper()
+		was := r.counts[as]
+		receive(from, Fence{Shard: 0, HandOff: id})
+		if len(r.early) > 0 || r.counts[as] != was+1 {
+			t.Errorf("the fence %s: kept %v, counted %d", why, r.early, r.counts[as]-was)
+		}
+		clear(r.early)
+	}
+	begin(5, 4)
+	late("of the hand-off of another owner", 3, tok(5), countLate)
+	late("of one of a deposed coordinator", 3, Token{Epoch: 1, Up: 1, Seq: 99}, countLate)
+	receive(2, HostShards{Shards: []ShardToken{{0, tok(8)}}})
+	step(ShardStarted{Shard: 0})
+	late("of one that this node missed, and that is over", 3, tok(7), countLate)
+	late("of a stranger", 9, tok(10), countForeign)
+
+	receive(3, Fence{Shard: 0, HandOff: tok(10)}) // of one that never begins here
+	receive(3, Fence{Shard: 0, HandOff: tok(11)})
+	receive(3, Fence{Shard: 0, HandOff: tok(9)}) // the two have overtaken it
+	if got := begin(11, 1); strings.Contains(got, "drain-shard") {
+		t.Fatalf("it does not wait for node 2:\n%s", got)
+	}
+	if got := receive(2, Fence{Shard: 0, HandOff: tok(11)}); !strings.Contains(got, "drain-shard 0 "+tok(11).String()) {
+		t.Errorf("the early fence of node 3 does not count:\n%s", got)
+	}
+	if len(r.early) > 0 {
+		t.Errorf("early fences outlive their hand-off: %v", r.early)
+	}
+}
+
+// TestFloorRefuses: a region that has answered a new coordinator obeys no command of the one before, even where nothing else tells that it is late.
+func TestFloorRefuses(t *testing.T) {
+	r, err := NewRegion(Config{Type: "t", Self: 1, Shards: 4}, newRand())
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := time.Unix(0, 0)
+	r.Step(now, Lease{Held: true})
+	r.Step(now, Install{View: viewOf(1, 1, 2, 3)})
+	r.Step(now, Receive{From: 2, Msg: HostShards{Shards: []ShardToken{{0, Token{1, 1, 5}}}}})
+	r.Step(now, ShardStarted{Shard: 0})
+	r.Step(now, Receive{From: 3, Msg: Inquire{Floor: Token{1, 2, 1}}})
+	for _, m := range []Message{
+		Begin{Moves: []Move{{Shard: 0, HandOff: Token{1, 1, 6}, Owner: 1}}, Regions: []UID{1, 2, 3}},
+		HostShards{Shards: []ShardToken{{1, Token{1, 1, 7}}}},
+		Inquire{Floor: Token{1, 1, 8}},
+		Registered{Floor: Token{1, 1, 8}},
+	} {
+		was := r.counts[countStale]
+		if got := r.Step(now, Receive{From: 2, Msg: m}).String(); got != "" || r.counts[countStale] != was+1 {
+			t.Errorf("%v is obeyed:\n%s", m, got)
+		}
+	}
+}
