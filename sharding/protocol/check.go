@@ -92,6 +92,7 @@ func (c *Coordinator) String() string {
 // Check reports every broken invariant of the region.
 func (r *Region) Check() error {
 	var f faultList
+	f.check(!r.dropped || r.Deadline().IsZero(), "dropped, and wants a Tick at %v", r.Deadline())
 	wanted, hosted, stopped := 0, 0, 0
 	for i := range r.shards {
 		s, p := ShardID(i), &r.shards[i]

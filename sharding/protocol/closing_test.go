@@ -82,3 +82,25 @@ func TestClosingRegion(t *testing.T) {
 		t.Error("it has not left")
 	}
 }
+
+// A region that is dropped wants nothing any more, though it was about to ask: a deadline that no Step moves would keep the driver's loop busy for ever.
+func TestDroppedRegionWantsNothing(t *testing.T) {
+	r, err := NewRegion(Config{Type: "t", Self: 2, Shards: 4}, newRand())
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := time.Unix(0, 0)
+	for _, in := range []RegionInput{
+		Lease{Held: true}, Install{View: viewOf(1, 1, 2)}, Receive{From: 1, Msg: Registered{Floor: Token{1, 1, 1}, Since: Token{1, 1, 1}}},
+		Wanted{Shard: 0}, Wanted{Shard: 1}, // the second question waits for the first
+	} {
+		r.Step(now, in)
+	}
+	if r.Deadline().IsZero() {
+		t.Fatal("nothing is asked")
+	}
+	r.Step(now, Dropped{})
+	if !r.Deadline().IsZero() || r.Check() != nil {
+		t.Errorf("wants a Tick at %v: %v", r.Deadline(), r.Check())
+	}
+}

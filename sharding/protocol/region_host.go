@@ -1,5 +1,7 @@
 package protocol
 
+import "time"
+
 // onHostShards obeys commands to host shards, or to go on hosting after an aborted hand-off, and answers those that hold.
 func (r *Region) onHostShards(from UID, m HostShards) {
 	if !r.lease {
@@ -101,4 +103,5 @@ func (r *Region) onDropped() {
 		}
 	}
 	r.dropped = true
+	r.asks, r.askAt = nil, time.Time{}
 }

@@ -80,6 +80,7 @@ func (w *world) close(traffic bool) {
 // TestSimClosing shuts the whole cluster down: nothing moves any more, all stop where they are and keep what is remembered, and all that live after a
 // start of the whole cluster are those.
 func TestSimClosing(t *testing.T) {
+	t.Parallel()
 	lives, handOffs := 0, uint64(0)
 	for seed := range *simSeeds {
 		opt := simOptions{nodes: 4, proxies: 1, shards: 12, entities: 40, remember: true, lossy: seed%3 > 0, crashes: seed%5 == 0}

@@ -145,15 +145,20 @@ func leaseSim() simOptions {
 	return simOptions{nodes: 3, proxies: 1, shards: 8, entities: 24, leases: true}
 }
 
-func TestSimLeases(t *testing.T) { simulate(t, leaseSim()) }
+func TestSimLeases(t *testing.T) {
+	t.Parallel()
+	simulate(t, leaseSim())
+}
 
 func TestSimLeasesRemember(t *testing.T) {
+	t.Parallel()
 	opt := leaseSim()
 	opt.lossy, opt.remember, opt.passivate = true, true, 20
 	simulate(t, opt)
 }
 
 func TestSimLeasesCrashes(t *testing.T) {
+	t.Parallel()
 	opt := leaseSim()
 	opt.nodes, opt.lossy, opt.crashes = 5, true, true
 	simulate(t, opt)
@@ -162,6 +167,7 @@ func TestSimLeasesCrashes(t *testing.T) {
 // A shard that goes on after its lease was lost is found: by the checker, if nothing else holds its entities back, and because its messages are never
 // handled, if something does.
 func TestSimFindsKeptLostLease(t *testing.T) {
+	t.Parallel()
 	opt := leaseSim()
 	opt.faults.KeepLostLease = true
 	caught(t, opt)

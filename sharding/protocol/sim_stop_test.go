@@ -64,6 +64,7 @@ func (w *world) demandNone(when string) {
 
 // TestSimStopShards stops shards for good, amid hand-offs, traffic and crashes; then all of them, and sees that they stay stopped (A16).
 func TestSimStopShards(t *testing.T) {
+	t.Parallel()
 	stopped := 0
 	for seed := range *simSeeds {
 		opt := simOptions{nodes: 4, proxies: 1, shards: 8, entities: 24, lossy: true, crashes: seed%2 == 0, stops: true}

@@ -78,6 +78,7 @@ func (w *world) locate() {
 
 // TestSimStrategies: whatever the strategy, and however it misbehaves, all that the other simulations demand holds.
 func TestSimStrategies(t *testing.T) {
+	t.Parallel()
 	simulate(t, simOptions{nodes: 4, proxies: 1, shards: 10, entities: 24, lossy: true, strategies: true})
 	simulate(t, simOptions{nodes: 5, proxies: 1, shards: 10, entities: 24, lossy: true, crashes: true, remember: true, strategies: true})
 }

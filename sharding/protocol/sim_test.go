@@ -13,7 +13,7 @@ import (
 
 var (
 	simSeed  = flag.Uint64("sim.seed", 0, "run the simulation with this seed only, and print it")
-	simSeeds = flag.Uint64("sim.seeds", 60, "number of seeds per simulation")
+	simSeeds = flag.Uint64("sim.seeds", 40, "number of seeds per simulation")
 )
 
 // play runs one seed: a phase of trouble, then healing, then the demands.
@@ -90,12 +90,25 @@ func (w *world) heal() {
 		}
 	}
 	w.run(8 * time.Second)
+	for end, rest := w.now.Add(5*time.Second), w.now; w.err == nil && w.now.Sub(rest) < 100*time.Millisecond && w.now.Before(end); {
+		if w.run(5 * time.Millisecond); w.moves() { // what moves just now lives nowhere
+			rest = w.now
+		}
+	}
 	if w.err != nil {
 		return
 	}
 	w.demandDelivery()
 	w.demandRemembered()
 	w.demandAgreement()
+}
+
+// moves says whether a shard is on its way, or starting in its new home.
+func (w *world) moves() bool {
+	return slices.ContainsFunc(w.live(), func(n *simNode) bool {
+		c := n.coordinator
+		return c != nil && c.mode == active && slices.ContainsFunc(c.seats, func(s seat) bool { return s.state != seatEmpty && s.state != seatHosted })
+	})
 }
 
 func (w *world) demandDelivery() {
@@ -182,36 +195,44 @@ func simulate(t *testing.T, opt simOptions) {
 }
 
 func TestSimPlanned(t *testing.T) {
+	t.Parallel()
 	simulate(t, simOptions{nodes: 3, proxies: 1, shards: 8, entities: 24})
 }
 
 func TestSimPlannedLossy(t *testing.T) {
+	t.Parallel()
 	simulate(t, simOptions{nodes: 4, proxies: 1, shards: 8, entities: 24, lossy: true})
 }
 
 func TestSimRemember(t *testing.T) {
+	t.Parallel()
 	simulate(t, simOptions{nodes: 3, proxies: 1, shards: 8, entities: 24, lossy: true, remember: true})
 }
 
 func TestSimPassivation(t *testing.T) {
+	t.Parallel()
 	simulate(t, simOptions{nodes: 3, proxies: 1, shards: 8, entities: 24, lossy: true, remember: true, passivate: 30})
 }
 
 func TestSimCrashes(t *testing.T) {
+	t.Parallel()
 	simulate(t, simOptions{nodes: 5, proxies: 1, shards: 12, entities: 30, lossy: true, crashes: true})
 }
 
 func TestSimCrashesRemember(t *testing.T) {
+	t.Parallel()
 	simulate(t, simOptions{nodes: 5, proxies: 1, shards: 12, entities: 30, lossy: true, crashes: true, remember: true})
 }
 
 func TestSimSlowHandlers(t *testing.T) {
+	t.Parallel()
 	simulate(t, simOptions{nodes: 3, proxies: 1, shards: 8, entities: 24, lossy: true, slow: true})
 }
 
 // TestSimFullRestart stops everything at one instant and starts again from what is durable: all that was remembered lives again, with no
 // traffic.
 func TestSimFullRestart(t *testing.T) {
+	t.Parallel()
 	for seed := range *simSeeds {
 		w := newWorld(seed+1, simOptions{nodes: 3, shards: 8, entities: 40, remember: true})
 		w.run(time.Second)
@@ -249,13 +270,16 @@ func caught(t *testing.T, opt simOptions) {
 }
 
 func TestSimFindsNoFence(t *testing.T) {
+	t.Parallel()
 	caught(t, simOptions{nodes: 3, proxies: 1, shards: 8, entities: 24, faults: Faults{NoFence: true}})
 }
 
 func TestSimFindsNoTokenCheck(t *testing.T) {
+	t.Parallel()
 	caught(t, simOptions{nodes: 5, shards: 12, entities: 30, lossy: true, crashes: true, faults: Faults{NoTokenCheck: true}})
 }
 
 func TestSimFindsNoRememberWait(t *testing.T) {
+	t.Parallel()
 	caught(t, simOptions{nodes: 3, shards: 8, entities: 24, lossy: true, remember: true, passivate: 30, faults: Faults{NoRememberWait: true}})
 }
