@@ -17,14 +17,17 @@ type candidate struct {
 func (m *Machine) candidate() candidate {
 	next := m.view.next(m.hash)
 	next.Closing = m.view.Closing || m.self.closing
-	c := candidate{proposal: &Proposal{View: next}, changed: next.Closing != m.view.Closing}
+	fresh := func() candidate {
+		return candidate{proposal: &Proposal{View: next}, changed: next.Closing != m.view.Closing}
+	}
+	c := fresh()
 	kept, delayed := m.keep(&c, m.removalDue)
 	if !m.canGoOn(kept) {
-		c = candidate{proposal: &Proposal{View: next}, changed: next.Closing != m.view.Closing}
+		c = fresh()
 		kept, delayed = m.keep(&c, m.removalAfterStopped)
 	}
 	if !slices.ContainsFunc(kept, Member.Full) {
-		c = candidate{proposal: &Proposal{View: next}, changed: next.Closing != m.view.Closing}
+		c = fresh()
 		kept = slices.Clone(m.view.Members)
 	}
 	next.Members = kept
