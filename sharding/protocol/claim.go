@@ -109,13 +109,54 @@ func (c *claim) refused(gen uint64, now time.Time, interval time.Duration) bool 
 	return true
 }
 
-// lost says whether what was held is not held any more. A loss may be heard of before the grant; then it is a refusal.
+// lost says whether what was held is not held any more.
 func (c *claim) lost(gen uint64) bool {
 	if c.state != claimHeld || gen != c.gen {
 		return false
 	}
 	c.state = claimNone
 	return true
+}
+
+// heard is what an answer of the store comes to.
+type heard uint8
+
+const (
+	heardLate heard = iota // it is about an earlier acquisition, or nothing is awaited
+	heardGranted
+	heardRefused
+	heardLost
+)
+
+// hear takes LeaseGranted, LeaseRefused or LeaseLost, and says what follows, with the store's words.
+func (c *claim) hear(in any, now time.Time, interval time.Duration) (what heard, text string) {
+	switch in := in.(type) {
+	case LeaseGranted:
+		if c.granted(in.Gen) {
+			return heardGranted, ""
+		}
+	case LeaseRefused:
+		if c.refused(in.Gen, now, interval) {
+			return heardRefused, in.Text
+		}
+	case LeaseLost:
+		if c.refused(in.Gen, now, interval) { // the loss is heard of before the grant
+			return heardRefused, in.Text
+		}
+		if c.lost(in.Gen) {
+			return heardLost, in.Text
+		}
+	}
+	return heardLate, ""
+}
+
+// advance does what is due: another try, or, as the present one takes long, nothing but to say so; then try is false.
+func (c *claim) advance(now time.Time, interval time.Duration) (op LeaseOp, try bool) {
+	if c.state == claimRefused {
+		return c.acquire(now, interval), true
+	}
+	c.due = time.Time{}
+	return LeaseOp{}, false
 }
 
 // overdue says whether something is due: a try, or to say that the present one takes long.

@@ -191,12 +191,8 @@ func (c *Coordinator) Step(now time.Time, in CoordinatorInput) *CoordinatorEffec
 		c.onLocations(in)
 	case Advised:
 		c.onAdvised(in.Advice)
-	case LeaseGranted:
-		c.onLeaseGranted(in.Gen)
-	case LeaseRefused:
-		c.onLeaseRefused(in.Gen, in.Text)
-	case LeaseLost:
-		c.onLeaseLost(in.Gen, in.Text)
+	case LeaseGranted, LeaseRefused, LeaseLost:
+		c.onLeaseAnswer(in)
 	}
 	c.flush()
 	return &c.fx

@@ -1,7 +1,5 @@
 package protocol
 
-import "time"
-
 // With Config.CoordinatorLease the coordinator has a lease in a store outside of the cluster. It begins a reign with it, and none without; when it is lost,
 // what it has begun is left to the next reign, which asks everybody, as after any other takeover.
 
@@ -25,21 +23,23 @@ func (c *Coordinator) releaseLease() {
 	}
 }
 
-func (c *Coordinator) onLeaseGranted(gen uint64) {
-	if !c.claim.granted(gen) {
+// onLeaseAnswer begins the reign with the lease, or waits on. A lost one ends the reign, and the next one begins after a pause.
+func (c *Coordinator) onLeaseAnswer(in CoordinatorInput) {
+	switch what, text := c.claim.hear(in, c.now, c.cfg.LeaseRetryInterval); what {
+	case heardGranted:
+		c.becomeReading()
+	case heardRefused:
+		c.counts[countLeaseRefused]++
+		c.waits(text)
+	case heardLost:
+		c.counts[countLeaseLost]++
+		c.notify(Event{Kind: CoordinatorLeaseLost, Text: text})
+		c.becomeIdle()
+		c.mode = claiming
+		c.claim.postpone(c.now.Add(c.cfg.LeaseRetryInterval))
+	default:
 		c.counts[countLate]++
-		return
 	}
-	c.becomeReading()
-}
-
-func (c *Coordinator) onLeaseRefused(gen uint64, text string) {
-	if !c.claim.refused(gen, c.now, c.cfg.LeaseRetryInterval) {
-		c.counts[countLate]++
-		return
-	}
-	c.counts[countLeaseRefused]++
-	c.waits(text)
 }
 
 func (c *Coordinator) waits(text string) {
@@ -50,27 +50,9 @@ func (c *Coordinator) waits(text string) {
 
 // onLeaseDue tries again, or says that the present try takes long.
 func (c *Coordinator) onLeaseDue() {
-	switch {
-	case c.claim.state == claimRefused:
-		c.acquire()
-	default:
-		c.claim.due = time.Time{}
-		c.waits("the store does not answer")
+	if op, try := c.claim.advance(c.now, c.cfg.LeaseRetryInterval); try {
+		c.fx.Lease = append(c.fx.Lease, op)
+		return
 	}
-}
-
-// onLeaseLost ends the reign, and begins the next one after a pause.
-func (c *Coordinator) onLeaseLost(gen uint64, text string) {
-	switch {
-	case c.claim.state == claimAsked && gen == c.claim.gen:
-		c.onLeaseRefused(gen, text)
-	case c.claim.lost(gen):
-		c.counts[countLeaseLost]++
-		c.notify(Event{Kind: CoordinatorLeaseLost, Text: text})
-		c.becomeIdle()
-		c.mode = claiming
-		c.claim.postpone(c.now.Add(c.cfg.LeaseRetryInterval))
-	default:
-		c.counts[countLate]++
-	}
+	c.waits("the store does not answer")
 }

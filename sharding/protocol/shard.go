@@ -114,12 +114,8 @@ func (s *Shard) Step(now time.Time, in ShardInput) *ShardEffects {
 		s.onWrote(in.ID, in.Err)
 	case DidRead:
 		s.onRead(in)
-	case LeaseGranted:
-		s.onLeaseGranted(in.Gen)
-	case LeaseRefused:
-		s.onLeaseRefused(in.Gen, in.Text)
-	case LeaseLost:
-		s.onLeaseLost(in.Gen, in.Text)
+	case LeaseGranted, LeaseRefused, LeaseLost:
+		s.onLeaseAnswer(in)
 	}
 	s.pump()
 	s.flushStarts()

@@ -27,21 +27,27 @@ func (s *Shard) releaseLease() {
 	}
 }
 
-func (s *Shard) onLeaseGranted(gen uint64) {
-	if !s.claim.granted(gen) {
-		s.counts[countLate]++
+// onLeaseAnswer goes on with the lease, or waits on. A lost one ends the shard as it stands: the runtime lets none of its entities do anything since it
+// knows, so there is nothing to wait for.
+func (s *Shard) onLeaseAnswer(in ShardInput) {
+	if _, lost := in.(LeaseLost); lost && s.claim.state == claimHeld && s.cfg.Faults.KeepLostLease {
 		return
 	}
-	s.becomeLoading()
-}
-
-func (s *Shard) onLeaseRefused(gen uint64, text string) {
-	if !s.claim.refused(gen, s.now, s.cfg.LeaseRetryInterval) {
+	switch what, text := s.claim.hear(in, s.now, s.cfg.LeaseRetryInterval); what {
+	case heardGranted:
+		s.becomeLoading()
+	case heardRefused:
+		s.counts[countLeaseRefused]++
+		s.waits(text)
+	case heardLost:
+		s.counts[countLeaseLost]++
+		s.notify(Event{Kind: ShardLeaseLost, Count: s.running, Text: text})
+		s.phase = shardStopped
+		s.forgetAll()
+		s.tell(ShardLost{Shard: s.id})
+	default:
 		s.counts[countLate]++
-		return
 	}
-	s.counts[countLeaseRefused]++
-	s.waits(text)
 }
 
 // waits tells the region, once per wait, that it may take long.
@@ -54,28 +60,9 @@ func (s *Shard) waits(text string) {
 
 // onLeaseDue tries again, or says that the present try takes long.
 func (s *Shard) onLeaseDue() {
-	switch {
-	case s.claim.state == claimRefused:
-		s.acquire()
-	default:
-		s.claim.due = time.Time{}
-		s.waits("the store does not answer")
+	if op, try := s.claim.advance(s.now, s.cfg.LeaseRetryInterval); try {
+		s.fx.Lease = append(s.fx.Lease, op)
+		return
 	}
-}
-
-// onLeaseLost ends the shard as it stands. The runtime lets none of its entities do anything since it knows, so there is nothing to wait for.
-func (s *Shard) onLeaseLost(gen uint64, text string) {
-	switch {
-	case s.claim.state == claimAsked && gen == s.claim.gen:
-		s.onLeaseRefused(gen, text)
-	case s.cfg.Faults.KeepLostLease:
-	case s.claim.lost(gen):
-		s.counts[countLeaseLost]++
-		s.notify(Event{Kind: ShardLeaseLost, Count: s.running, Text: text})
-		s.phase = shardStopped
-		s.forgetAll()
-		s.tell(ShardLost{Shard: s.id})
-	default:
-		s.counts[countLate]++
-	}
+	s.waits("the store does not answer")
 }
