@@ -100,14 +100,18 @@ func (c *counter) entityType(shards int) sharding.EntityType[Message] {
 
 // Receive implements sharding.Entity.
 func (c *counter) Receive(*sharding.Context[Message], Message) error {
+	c.add()
+	return nil
+}
+
+func (c *counter) add() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.n++
 	c.maybeDoneLocked()
-	return nil
 }
 
-// reached is closed when so many messages have been handled.
+// reached is closed when so many have been counted.
 func (c *counter) reached(n int) <-chan struct{} {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -41,11 +41,18 @@ func (l *load) sort() { slices.Sort(l.lat) }
 func (l load) cpuMicros() float64 { return float64(l.cpu.Nanoseconds()) / 1e3 / float64(max(1, l.ops)) }
 
 func (l load) percentile(p float64) float64 {
-	if len(l.lat) == 0 {
+	return float64(percentileOf(l.lat, p).Nanoseconds()) / 1e3
+}
+
+// percentileOf is of durations that are sorted.
+func percentileOf(ds []time.Duration, p float64) time.Duration {
+	if len(ds) == 0 {
 		return 0
 	}
-	return float64(l.lat[int(p*float64(len(l.lat)-1))].Nanoseconds()) / 1e3
+	return ds[int(p*float64(len(ds)-1))]
 }
+
+func millis(d time.Duration) float64 { return float64(d.Microseconds()) / 1e3 }
 
 func (l load) figures() figures {
 	var f figures

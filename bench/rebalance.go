@@ -125,13 +125,3 @@ func (w *wanderers) figures(took time.Duration, sent uint64) (f figures) {
 	f.add("aborted", w.aborted.Load())
 	return f
 }
-
-// percentileOf is of durations that are sorted.
-func percentileOf(ds []time.Duration, p float64) time.Duration {
-	if len(ds) == 0 {
-		return 0
-	}
-	return ds[int(p*float64(len(ds)-1))]
-}
-
-func millis(d time.Duration) float64 { return float64(d.Microseconds()) / 1e3 }

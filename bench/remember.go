@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/coterie-go/coterie/ddata"
@@ -133,16 +132,11 @@ func storedBy(nodes []*ddata.Node) (s stored) {
 
 // started counts the entities that were made.
 type started struct {
-	n    atomic.Int64
-	want atomic.Int64
-	done chan struct{}
-
+	counter
 	regions []*sharding.Region[Message]
 }
 
 func (s *started) start(nodes []*ddata.Node, shards int) ([]*sharding.Region[Message], error) {
-	s.done = make(chan struct{}, 1)
-	s.want.Store(-1)
 	regions := make([]*sharding.Region[Message], len(nodes))
 	for i, n := range nodes {
 		var err error
@@ -160,28 +154,15 @@ func (s *started) start(nodes []*ddata.Node, shards int) ([]*sharding.Region[Mes
 	return regions, nil
 }
 
-func (s *started) add() {
-	if s.n.Add(1) == s.want.Load() {
-		select {
-		case s.done <- struct{}{}:
-		default:
-		}
-	}
-}
-
 // await returns when so many were made in all.
 func (s *started) await(ctx context.Context, n int) error {
-	s.want.Store(int64(n))
-	if s.n.Load() >= int64(n) {
-		return nil
-	}
 	ctx, cancel := context.WithTimeout(ctx, rememberPatience)
 	defer cancel()
 	select {
-	case <-s.done:
+	case <-s.reached(n):
 		return nil
 	case <-ctx.Done():
-		err := fmt.Errorf("%d of %d entities were started: %w", s.n.Load(), n, context.Cause(ctx))
+		err := fmt.Errorf("%d of %d entities were started: %w", s.count(), n, context.Cause(ctx))
 		for _, g := range s.regions {
 			err = fmt.Errorf("%w\n%+v", err, g.Stats())
 		}
