@@ -81,43 +81,60 @@ func TestLostPackets(t *testing.T) {
 		p.network.Heal()
 		close(healed)
 	})
-	failed, restarted := 0, 0
-	mark := func(i int) bool {
-		_, err := p.nodes[i].ask("mark")
-		switch {
-		case err == nil:
-			return true
-		case ctx.Err() != nil:
-			t.Fatal(err)
-		case errors.Is(err, errProcessEnded):
-			p.nodes[i].reap()
-			p.start(i)
-			restarted++
-		default:
-			failed++
-		}
-		return false
+	p.markThrough(ctx, healed)
+	p.judge()
+	if p.network.Stats().Lost == 0 {
+		t.Error("nothing was lost")
 	}
-	for over := false; !over; {
-		for i := range p.nodes {
-			mark(i)
-		}
+}
+
+// markThrough has every node mark again as soon as it has marked, and starts again at once whichever has ended, for others may wait for it. It returns
+// when all have marked since the network was healed.
+func (p *witnessPlay) markThrough(ctx context.Context, healed <-chan struct{}) {
+	p.t.Helper()
+	type marked struct {
+		i   int
+		err error
+	}
+	results := make(chan marked, len(p.nodes))
+	asked, since := map[int]bool{}, map[int]bool{} // those who are asked now, and whether after the healing; those whose last mark began after it, and came
+	marks, failed, restarted := 0, 0, 0
+	for over := false; len(since) < len(p.nodes) || len(asked) > 0; {
 		select {
 		case <-healed:
 			over = true
 		default:
 		}
-	}
-	for i := 0; i < len(p.nodes); { // a last node may end of what it went through
-		if mark(i) {
-			i++
+		for i, c := range p.nodes {
+			if _, waits := asked[i]; waits || len(since) == len(p.nodes) {
+				continue
+			}
+			asked[i] = over
+			go func() {
+				_, err := c.ask("mark")
+				results <- marked{i, err}
+			}()
+		}
+		r := <-results
+		began := asked[r.i]
+		delete(asked, r.i)
+		delete(since, r.i)
+		switch {
+		case r.err == nil && began:
+			since[r.i] = true
+		case r.err == nil:
+			marks++
+		case ctx.Err() != nil:
+			p.t.Fatal(r.err)
+		case errors.Is(r.err, errProcessEnded):
+			p.nodes[r.i].reap()
+			p.start(r.i)
+			restarted++
+		default:
+			failed++
 		}
 	}
-	t.Logf("rounds failed=%d processes restarted=%d", failed, restarted)
-	p.judge()
-	if p.network.Stats().Lost == 0 {
-		t.Error("nothing was lost")
-	}
+	p.t.Logf("marks while packets were lost=%d failed=%d processes restarted=%d", marks, failed, restarted)
 }
 
 // kill -9 of the oldest node, whose process is started again at once, on the same port and with the same directory.
