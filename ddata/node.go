@@ -259,6 +259,9 @@ func (n *Node) Preset() Preset { return n.cfg.Preset }
 // Log is the node's logger.
 func (n *Node) Log() *slog.Logger { return n.log }
 
+// Meter is what takes metrics, nil if nothing does: layers above the node report theirs to it.
+func (n *Node) Meter() sight.Meter { return n.cfg.Meter }
+
 // Transport is the node's port, for protocols beside its own ones.
 func (n *Node) Transport() transport.Transport { return n.net }
 

@@ -79,17 +79,25 @@ func (q *question[R]) wait(ctx context.Context, c *call, sent error) error {
 	defer q.r.asks.end(c)
 	if sent != nil {
 		if c.abandon() {
-			return timedOut(sent)
+			return q.r.asks.timedOut(sent)
 		}
 		<-c.done // somebody answered all the same
-		return timedOut(c.err)
+		return q.r.asks.timedOut(c.err)
 	}
 	if h := handlerOf(ctx); h != nil && h.entity != nil {
 		p := h.entity.shard.region.pool
 		p.block()
 		defer p.unblock()
 	}
-	return timedOut(c.wait(ctx))
+	return q.r.asks.timedOut(c.wait(ctx))
+}
+
+// timedOut counts what took too long, and is timedOut.
+func (a *asks) timedOut(err error) error {
+	if err = timedOut(err); errors.Is(err, ErrTimeout) {
+		a.late.Add(1)
+	}
+	return err
 }
 
 // timedOut makes ErrTimeout of a context's deadline, so that callers match one error.

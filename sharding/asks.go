@@ -20,6 +20,8 @@ type asks struct {
 	limit    int
 	segments []atomic.Pointer[segment] // grows by whole segments, never moves
 
+	late atomic.Uint64 // that ended because their time was over
+
 	mu   sync.Mutex
 	free []*call
 	made int
@@ -56,6 +58,13 @@ type sink interface {
 
 func newAsks(limit int) *asks {
 	return &asks{limit: limit, segments: make([]atomic.Pointer[segment], (limit+segmentSize-1)/segmentSize)}
+}
+
+// open is the number of questions under way.
+func (a *asks) open() int {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.made - len(a.free)
 }
 
 // begin takes a slot; the id names it until end.

@@ -123,6 +123,7 @@ func (c *control) Step(now time.Time, in ctlInput) {
 
 // Flush implements drive.Machine: however many shards have come and gone, the limit on active entities is divided anew once.
 func (c *control) Flush() {
+	c.r.meters.machine("region", c.region.Stats)
 	if !c.unshared {
 		return
 	}
@@ -249,6 +250,8 @@ func (c *control) deliver(from protocol.UID, m protocol.Message, place drive.Pla
 }
 
 func (c *control) notify(e protocol.Event) {
+	c.r.noted[e.Kind].Add(1)
+	c.r.meters.noted(e)
 	said := Event{c.r.name, e}
 	if c.emit != nil {
 		c.emit(said)

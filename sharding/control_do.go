@@ -211,6 +211,7 @@ func (c *control) shardAction(h *hosting, a protocol.ShardAction) {
 	s := h.s
 	switch a := a.(type) {
 	case protocol.StartEntities:
+		c.r.restored.Add(uint64(a.Remembered))
 		s.start(a.IDs)
 	case protocol.StopEntity:
 		c.r.passivated[a.Cause].Add(1)

@@ -108,7 +108,10 @@ func (d *coordination) consult(q *allocation.Consultation) {
 }
 
 // Flush implements drive.Machine.
-func (d *coordination) Flush() {}
+func (d *coordination) Flush() {
+	d.c.r.coordinates.Store(d.m.Acts())
+	d.c.r.meters.machine("coordinator", d.m.Stats)
+}
 
 // Deadline implements drive.Machine.
 func (d *coordination) Deadline() time.Time { return d.m.Deadline() }

@@ -52,11 +52,15 @@ type core struct {
 	share       atomic.Int64 // of that, what each shard has
 	passivated  [protocol.CauseEnd]atomic.Uint64
 	forced      atomic.Uint64 // passivations that had to be forced
+	restored    atomic.Uint64 // entities started because they are remembered
+	noted       [protocol.EventEnd]atomic.Uint64
+	meters      *meters // nil: there is no Meter
 
 	queryTimeout time.Duration
 	inspections  atomic.Int32 // being answered
 	registered   atomic.Bool  // with the coordinator of the view
 	everKnown    atomic.Bool  // some coordinator has registered it
+	coordinates  atomic.Bool  // the coordinator of this node acts
 
 	start time.Time     // of the region's clock
 	tick  atomic.Uint32 // counted by the idle sweep

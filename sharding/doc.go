@@ -104,6 +104,40 @@
 // asked, and who did not answer is named), and Where (an entity, without starting it). Stats counts what is here. Events go to ddata.Config.Sight and the log as
 // Event. A type that no coordinator has ever registered keeps ddata.Node.Health from being ready; Health says which types count.
 //
+// # Metrics
+//
+// With a ddata.Config.Meter each type reports these, labelled with its name. What is called no gauge and no histogram is a counter since the type was started on the
+// node. All are counted in any case and cost nothing more, but for what handlers take, once per turn of a worker, and the histogram of turns, for which two looks
+// at the clock are there already.
+//
+//	coterie_sharding_entities{type}                   gauge: entities that are active, starting or stopping here
+//	coterie_sharding_active_entities{type}            gauge: of these, those that run, or stop
+//	coterie_sharding_active_entity_limit{type}        gauge: limit on active entities here; 0: none
+//	coterie_sharding_shards{type}                     gauge: shards hosted here
+//	coterie_sharding_shards_awaiting_lease{type}      gauge: of the shards, those that wait for a lease
+//	coterie_sharding_buffered_messages{type}          gauge: messages that wait for a home
+//	coterie_sharding_buffered_bytes{type}             gauge: what they take of BufferBytes
+//	coterie_sharding_queued_entities{type}            gauge: entities with messages that wait for a worker
+//	coterie_sharding_workers{type}                    gauge: goroutines that run handlers or are ready to
+//	coterie_sharding_asks{type}                       gauge: questions under way from here
+//	coterie_sharding_registered{type}                 gauge: 1 while the region is registered with the coordinator
+//	coterie_sharding_coordinating{type}               gauge: 1 while the type's coordinator acts on this node
+//	coterie_sharding_handled_total{type}              what was taken from mailboxes: messages, what was carried, and this package's starts and stops
+//	coterie_sharding_turn_duration_seconds{type}      histogram: turns of a worker with an entity, of one message or several, if the Strategy looks at loads
+//	coterie_sharding_asks_timed_out_total{type}       questions whose time was over before an answer came
+//	coterie_sharding_dropped_total{type,reason}       messages that were lost, by DropReason
+//	coterie_sharding_passivated_total{type,cause}     entities that were told to stop, by protocol.Cause
+//	coterie_sharding_passivations_forced_total{type}  of these, those that did not stop in time
+//	coterie_sharding_remembered_starts_total{type}    entities that were started because they are remembered, and not by a message
+//	coterie_sharding_shard_leases_lost_total{type}    leases of shards that were lost while they were held
+//	coterie_sharding_home_lookups_total{type}         shards whose home the region has asked for, each time that it asked
+//	coterie_sharding_hand_offs_begun_total{type}      hand-offs that this node's coordinator has begun
+//	coterie_sharding_hand_offs_done_total{type}       of these, those whose shard has stopped; what is neither done nor aborted goes on, lost its owner, or was another's to end
+//	coterie_sharding_hand_offs_aborted_total{type}    of these, those that it has taken back
+//	coterie_sharding_move_duration_seconds{type}      histogram: from the begin of a hand-off, or the loss of a home, until a home has answered
+//	coterie_sharding_events_total{type,event}         events of this node's control plane, by protocol.EventKind: alarms among them
+//	coterie_sharding_machine_total{type,machine,count}  what else the machines count (protocol.Counter): region, and coordinator where there is one
+//
 // # Settings
 //
 // Every setting of the reference, where it is here, and its default. An entity type has one set of them, in EntityType; nothing is shared by types.

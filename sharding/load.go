@@ -19,13 +19,22 @@ type work struct {
 // busy too.
 func (e *entity) measured(r *core, p *pool) (o outcome, stack []byte, failure error) {
 	w := e.shard.work
-	if w == nil {
+	if w == nil && r.meters == nil {
 		return e.handle(r, p)
 	}
-	n, began := e.taken.len, r.clock()
+	n, began := e.taken.len, time.Duration(0)
+	if w != nil {
+		began = r.clock()
+	}
 	o, stack, failure = e.handle(r, p)
-	w.messages.Add(int64(n - e.taken.len))
-	w.nanos.Add(int64(r.clock() - began))
+	n -= e.taken.len
+	r.meters.handledBy(e.shard.number, n)
+	if w != nil {
+		took := r.clock() - began
+		w.messages.Add(int64(n))
+		w.nanos.Add(int64(took))
+		r.meters.turned(took)
+	}
 	return o, stack, failure
 }
 

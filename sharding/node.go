@@ -155,7 +155,8 @@ func (run *engine) closeWithNode() {
 }
 
 func nodePorts(n *ddata.Node, role, name string, proxy bool) (Ports, error) {
-	p := Ports{Cluster: nodeCluster{n}, Lease: nodeLease{n}, Network: nodeNetwork{n.Transport(), n}, ClusterName: n.ClusterName(), Addr: n.Addr(), Log: n.Log(), Emit: n.Emit}
+	p := Ports{Cluster: nodeCluster{n}, Lease: nodeLease{n}, Network: nodeNetwork{n.Transport(), n}, ClusterName: n.ClusterName(), Addr: n.Addr(), Log: n.Log(), Emit: n.Emit,
+		Meter: n.Meter()}
 	p.BeforeLeave = func(leave func(context.Context) error) (cancel func()) {
 		return n.OnShutdown(shutdown.ShardingShutdownRegion, "entity type "+name, leave)
 	}

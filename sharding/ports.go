@@ -33,6 +33,8 @@ type Ports struct {
 	Log *slog.Logger
 	// Emit takes events. May be nil.
 	Emit func(sight.Event)
+	// Meter takes metrics. May be nil.
+	Meter sight.Meter
 }
 
 // Cluster is what sharding needs of the membership.

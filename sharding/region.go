@@ -93,7 +93,7 @@ func newCore[M any](p Ports, t EntityType[M]) *core {
 		pool: newPool(t.Workers, t.WorkersMax), lease: p.Lease, net: p.Network, channel: transport.ChannelOf("sharding/" + t.Name), log: p.Log,
 		mailboxMax: t.MailboxMax, askTimeout: t.AskTimeout, supervision: t.Supervision,
 		restartBackoff: t.RestartBackoff, restartBackoffMax: t.RestartBackoffMax, onFailure: t.OnFailure, errors: t.Errors,
-		start: time.Now(), closed: make(chan struct{}),
+		start: time.Now(), closed: make(chan struct{}), meters: newMeters(p.Meter, t.Name),
 	}
 	r.leases.shards, r.leases.coordinator, r.leases.cluster = t.Lease, t.CoordinatorLease, p.ClusterName
 	r.leases.owner = fmt.Sprintf("%v of %s", p.Cluster.UID(), p.Addr)
@@ -164,6 +164,9 @@ func (run *engine) start(p Ports) {
 	}
 	if p.BeforeLeave != nil {
 		on(p.BeforeLeave(run.leave))
+	}
+	if p.Meter != nil {
+		on(p.Meter.Read(r.reportMetrics))
 	}
 	r.sweep.start()
 }

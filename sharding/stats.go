@@ -16,7 +16,11 @@ type Stats struct {
 	Workers  int         // goroutines that run handlers or are ready to
 	Queued   int         // entities with messages that wait for a worker
 	Awaiting int         // of the shards, those that wait for a lease
+	Asks     int         // questions under way
 	Drops    []DropCount // by reason; those that never happened are left out
+
+	AsksTimedOut uint64 // questions whose time was over before an answer came
+	Restored     uint64 // entities that were started because they are remembered, and not by a message
 
 	Passivated []PassivationCount // by cause; those that never happened are left out
 	LeasesLost uint64             // leases of shards that were lost while they were held
@@ -40,9 +44,13 @@ func (p PassivationCount) String() string { return fmt.Sprintf("%v: %d", p.Cause
 func (d DropCount) String() string { return fmt.Sprintf("%v: %d", d.Reason, d.Count) }
 
 // Stats counts. It looks at every hosted shard, so call it now and then.
-func (g *Region[M]) Stats() Stats {
-	r := g.core
-	s := Stats{Buffered: int(r.limit.count.Load()), Queued: int(r.pool.queued.Load())}
+func (g *Region[M]) Stats() Stats { return g.core.stats() }
+
+func (r *core) stats() Stats {
+	s := Stats{
+		Buffered: int(r.limit.count.Load()), Queued: int(r.pool.queued.Load()),
+		Asks: r.asks.open(), AsksTimedOut: r.asks.late.Load(), Restored: r.restored.Load(),
+	}
 	r.pool.mu.Lock()
 	s.Workers = r.pool.workers
 	r.pool.mu.Unlock()

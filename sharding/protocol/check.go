@@ -45,6 +45,9 @@ func (c *Coordinator) Check() error {
 		}
 	}
 	f.check(c.needs.Loads == (c.records != nil) || c.mode <= claiming, "records of %d shards", len(c.records))
+	for _, s := range slices.Sorted(maps.Keys(c.departed)) {
+		f.check(c.seats[s].moved, "shard %v is on its way, and did not move", s)
+	}
 	for _, s := range slices.Sorted(maps.Keys(c.moves)) {
 		st := c.seats[s].state
 		f.check(st == seatFencing || st == seatStopping, "hand-off of shard %v, which is %s", s, seatNames[st])

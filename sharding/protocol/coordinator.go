@@ -48,9 +48,10 @@ type Coordinator struct {
 	refused  map[UID]bool  // of the view, whose settings are others and which was told
 	peers    map[UID]*peer // regions and proxies of the view that have registered
 	waiters  map[ShardID][]UID
-	stops    map[ShardID][]UID // that are to stop for good, and who wants it
-	homeless []ShardID         // wanted; no region could take them yet
-	opened   bool              // MinRegions have been registered
+	departed map[ShardID]time.Time // since when those are on their way that have moved
+	stops    map[ShardID][]UID     // that are to stop for good, and who wants it
+	homeless []ShardID             // wanted; no region could take them yet
+	opened   bool                  // MinRegions have been registered
 
 	needs     allocation.Needs
 	alloc     *allocation.Allocations // what the strategy sees; nil: to be made anew

@@ -3,6 +3,7 @@ package protocol
 import (
 	"maps"
 	"slices"
+	"time"
 )
 
 // startMove begins the hand-off of a hosted shard.
@@ -10,7 +11,8 @@ func (c *Coordinator) startMove(s ShardID) {
 	st := &c.seats[s]
 	c.load(st.home, s, false)
 	c.rests(s)
-	st.state, st.moved = seatFencing, true
+	st.state = seatFencing
+	c.departs(s)
 	if c.out.cohort == nil {
 		c.out.cohort = &cohort{seq: c.seq, regions: c.audience()}
 	}
@@ -22,6 +24,23 @@ func (c *Coordinator) startMove(s ShardID) {
 	for _, u := range m.waiting {
 		c.out.begin(u, m.cohort, c.asMove(s))
 	}
+}
+
+// departs notes that a shard is on its way from its home, and since when; arrives how long that took.
+func (c *Coordinator) departs(s ShardID) {
+	c.seats[s].moved = true
+	if _, already := c.departed[s]; !already {
+		c.departed[s] = c.now
+	}
+}
+
+func (c *Coordinator) arrives(s ShardID) (took time.Duration) {
+	c.seats[s].moved = false
+	if at, ok := c.departed[s]; ok {
+		took = c.now.Sub(at)
+		delete(c.departed, s)
+	}
+	return took
 }
 
 // audience are all regions and proxies that may have routed a message.
@@ -69,7 +88,7 @@ func (c *Coordinator) maybeStopping(s ShardID, m *move) {
 func (c *Coordinator) onShardsStopped(from UID, sts []ShardToken) {
 	for _, t := range sts {
 		if st, ok := c.at(t.Shard); ok && st.givenUp(from, t.Token) {
-			st.moved = true
+			c.departs(t.Shard)
 			c.rests(t.Shard)
 			c.vacate(t.Shard)
 			continue
@@ -82,6 +101,7 @@ func (c *Coordinator) onShardsStopped(from UID, sts []ShardToken) {
 			c.counts[countForeign]++
 			continue
 		}
+		c.counts[countMoves]++
 		c.vacate(t.Shard)
 	}
 	c.allocateHomeless()

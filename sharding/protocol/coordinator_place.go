@@ -64,11 +64,12 @@ func (c *Coordinator) want(s ShardID) {
 // lose takes a shard from a home that does not host it any more. It gets another, unless the whole cluster shuts down: then it is stopped where it was.
 func (c *Coordinator) lose(s ShardID, closing bool) {
 	if !closing {
-		c.seats[s].moved = true
+		c.departs(s)
 		c.vacate(s)
 		return
 	}
 	c.unseat(s)
+	c.arrives(s)
 	c.seats[s] = seat{state: seatEnded, token: c.seats[s].token}
 	delete(c.waiters, s)
 	delete(c.stops, s)
@@ -213,8 +214,7 @@ func (c *Coordinator) onStarted(from UID, sts []ShardToken) {
 		}
 		st.state = seatHosted
 		if st.moved {
-			st.moved = false
-			c.notify(Event{Kind: ShardMoved, Shard: t.Shard, Peer: from, Token: t.Token})
+			c.notify(Event{Kind: ShardMoved, Shard: t.Shard, Peer: from, Token: t.Token, Took: c.arrives(t.Shard)})
 		}
 		if len(c.stops[t.Shard]) > 0 && !c.view.Closing {
 			c.startMove(t.Shard)

@@ -43,8 +43,9 @@ func (c *Coordinator) vacate(s ShardID) {
 // clear writes that a shard has no home. The entry is above every hand-off, so it ends them: what waits for it from now on asks for a home.
 func (c *Coordinator) clear(s ShardID) {
 	c.unseat(s)
+	c.arrives(s)
 	st := &c.seats[s]
-	st.state, st.moved, st.token = seatClearing, false, c.next()
+	st.state, st.token = seatClearing, c.next()
 	c.out.puts = append(c.out.puts, Entry{Shard: s, Token: st.token})
 }
 

@@ -109,8 +109,11 @@ type ShardAction interface{ shardAction() }
 
 // Actions of a shard.
 type (
-	// StartEntities makes the entities and opens their mailboxes; what waits in them is delivered.
-	StartEntities struct{ IDs []EntityID }
+	// StartEntities makes the entities and opens their mailboxes; what waits in them is delivered. Of so many nobody but their being remembered asks for it.
+	StartEntities struct {
+		IDs        []EntityID
+		Remembered int
+	}
 	// StopEntity tells the entity to stop after what its mailbox holds; later messages wait for the next incarnation, the first of them with
 	// a Wake. EntityStopped follows.
 	StopEntity struct {

@@ -82,7 +82,12 @@ func (a CloseShard) String() string { return fmt.Sprintf("close-shard %v", a.Sha
 
 func (a KillShard) String() string { return fmt.Sprintf("kill-shard %v: %v", a.Shard, a.Reason) }
 
-func (a StartEntities) String() string { return "start" + list(a.IDs) }
+func (a StartEntities) String() string {
+	if a.Remembered > 0 {
+		return fmt.Sprintf("start%s remembered=%d", list(a.IDs), a.Remembered)
+	}
+	return "start" + list(a.IDs)
+}
 
 func (a StopEntity) String() string { return fmt.Sprintf("stop %v %v", a.ID, a.Cause) }
 

@@ -3,6 +3,7 @@ package protocol
 import (
 	"fmt"
 	"strings"
+	"time"
 )
 
 // EventKind says what an Event is about.
@@ -31,10 +32,10 @@ const (
 	RememberFailed                               // alarm: the store of Shard's remembered ids fails or does not answer, as Text says; Count entities wait for it
 	RememberResumed                              // it works again
 	ShardAtRest                                  // Shard was stopped for good: it has no home until a message asks for one
-	eventEnd
+	EventEnd                                     // none: the number of kinds, and of no kind
 )
 
-var eventNames = [eventEnd]string{
+var eventNames = [EventEnd]string{
 	"", "coordinator-started", "coordinator-stopped", "shard-moved", "hand-off-aborted", "double-host", "host-elsewhere",
 	"remembered-beyond-range", "stop-forced", "stop-stuck", "passivation-forced", "strategy-refused", "strategy-failed", "strategy-stuck",
 	"type-mismatch", "lease-awaited", "shard-lease-lost", "coordinator-lease-awaited", "coordinator-lease-lost",
@@ -42,7 +43,7 @@ var eventNames = [eventEnd]string{
 }
 
 func (k EventKind) String() string {
-	if k == 0 || k >= eventEnd {
+	if k == 0 || k >= EventEnd {
 		return fmt.Sprintf("EventKind(%d)", uint8(k))
 	}
 	return eventNames[k]
@@ -56,6 +57,7 @@ type Event struct {
 	Token  Token
 	Entity EntityID
 	Count  int
+	Took   time.Duration // ShardMoved: since it was without a home, or about to be; 0: that is not known
 	Text   string
 }
 
@@ -93,6 +95,9 @@ func (e Event) String() string {
 	}
 	if e.Count != 0 && e.Kind != CoordinatorStarted {
 		fmt.Fprintf(&b, " count=%d", e.Count)
+	}
+	if e.Took != 0 {
+		fmt.Fprintf(&b, " took=%v", e.Took)
 	}
 	if e.Text != "" {
 		fmt.Fprintf(&b, " %q", e.Text)

@@ -34,7 +34,7 @@ func (s *Shard) recover() {
 		id := s.recovery[0]
 		s.recovery = s.recovery[1:]
 		if s.entities[id].state == EntityRemembered {
-			s.start(id)
+			s.restore(id)
 			left--
 		}
 	}

@@ -99,6 +99,7 @@ func (r *Region) sendAsks() {
 	r.askAt = time.Time{}
 	for len(r.asks) > 0 {
 		n := min(len(r.asks), batchMax)
+		r.counts[countLookups] += uint64(n)
 		r.send(r.coordinator, GetHomes{Shards: append([]ShardID(nil), r.asks[:n]...)})
 		r.asks = r.asks[n:]
 		r.asking = true

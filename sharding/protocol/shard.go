@@ -33,6 +33,7 @@ type Shard struct {
 	requests map[EntityID][]uint64 // StartEntity that wait
 	early    []EntityID            // woken while nothing could start
 	starts   []EntityID            // to be started with this Step
+	restored int                   // of these, those that are because they are remembered
 	changing int                   // entities that remember their start, passivate or remember their stop
 	running  int                   // entities of which the runtime has an incarnation: an EntityStopped will come
 	gen      uint32                // names the transition that a timer belongs to
@@ -168,7 +169,7 @@ func (s *Shard) onTick() {
 	}
 	if s.phase == shardOpen {
 		for id := range s.restarting.expired(s.now, s.entities) {
-			s.start(id)
+			s.restore(id)
 		}
 		s.recover()
 	}

@@ -101,6 +101,12 @@ func (s *Shard) start(id EntityID) {
 	s.starts = append(s.starts, id)
 }
 
+// restore is start for an entity that is remembered, and that no message waits for.
+func (s *Shard) restore(id EntityID) {
+	s.restored++
+	s.start(id)
+}
+
 // begin starts an entity that is absent: at once, or with Remember once its id is written.
 func (s *Shard) begin(id EntityID) {
 	if !s.cfg.Remember {
@@ -115,14 +121,14 @@ func (s *Shard) flushStarts() {
 	if len(s.starts) == 0 {
 		return
 	}
-	s.do(StartEntities{IDs: s.starts})
+	s.do(StartEntities{IDs: s.starts, Remembered: s.restored})
 	if len(s.requests) > 0 {
 		for _, id := range s.starts {
 			s.fx.Reply = append(s.fx.Reply, s.requests[id]...)
 			delete(s.requests, id)
 		}
 	}
-	s.starts = nil
+	s.starts, s.restored = nil, 0
 }
 
 // onWake starts the entity, or remembers that its next incarnation is wanted.

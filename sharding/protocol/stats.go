@@ -23,18 +23,20 @@ const (
 	countNoLease                     // commands to a region without a lease
 	countRetries                     // repetitions of what was not answered
 	countHandOffs                    // hand-offs begun
+	countMoves                       // hand-offs done: the owner has stopped everything
 	countAborts                      // hand-offs aborted
 	countIgnored                     // requests that do not fit the state, such as a second Passivate
 	countStrategy                    // what a strategy did wrong
 	countStateError                  // reads and writes that failed and are repeated
 	countLeaseRefused                // tries to acquire a lease that were in vain
 	countLeaseLost                   // leases that were lost
+	countLookups                     // shards whose home was asked for, each time
 	countedEnd
 )
 
 var countedNames = [countedEnd]string{
-	"stale", "late", "foreign", "not-acting", "out-of-range", "no-lease", "retries", "hand-offs", "aborts", "ignored", "strategy-faults", "state-errors",
-	"lease-refused", "lease-lost",
+	"stale", "late", "foreign", "not-acting", "out-of-range", "no-lease", "retries", "hand-offs", "moves", "aborts", "ignored", "strategy-faults", "state-errors",
+	"lease-refused", "lease-lost", "lookups",
 }
 
 type counters [countedEnd]uint64

@@ -1,0 +1,172 @@
+package sharding
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/coterie-go/coterie/ddata/sight"
+	"github.com/coterie-go/coterie/sharding/protocol"
+)
+
+// The metrics of an entity type on one node; the table in the package comment explains them.
+var (
+	mEntities    = gauge("coterie_sharding_entities", "Entities that are active, starting or stopping here.")
+	mActive      = gauge("coterie_sharding_active_entities", "Of these, those that run, or stop.")
+	mActiveLimit = gauge("coterie_sharding_active_entity_limit", "Limit on active entities here; 0: none.")
+	mShards      = gauge("coterie_sharding_shards", "Shards hosted here.")
+	mAwaiting    = gauge("coterie_sharding_shards_awaiting_lease", "Of the shards, those that wait for a lease.")
+	mBuffered    = gauge("coterie_sharding_buffered_messages", "Messages that wait for a home.")
+	mBufferBytes = gauge("coterie_sharding_buffered_bytes", "What they take of BufferBytes.")
+	mQueued      = gauge("coterie_sharding_queued_entities", "Entities with messages that wait for a worker.")
+	mWorkers     = gauge("coterie_sharding_workers", "Goroutines that run handlers or are ready to.")
+	mAsks        = gauge("coterie_sharding_asks", "Questions under way.")
+	mRegistered  = gauge("coterie_sharding_registered", "1 while the region is registered with the coordinator.")
+	mCoordinates = gauge("coterie_sharding_coordinating", "1 while the type's coordinator acts on this node.")
+	mHandled     = counter("coterie_sharding_handled_total", "What handlers have taken from mailboxes.")
+	mTimedOut    = counter("coterie_sharding_asks_timed_out_total", "Questions whose time was over.")
+	mDrops       = counter("coterie_sharding_dropped_total", "Messages that were lost.", "reason")
+	mPassivated  = counter("coterie_sharding_passivated_total", "Entities that were told to stop.", "cause")
+	mForced      = counter("coterie_sharding_passivations_forced_total", "Passivations whose entity did not stop in time.")
+	mRestored    = counter("coterie_sharding_remembered_starts_total", "Entities that were started because they are remembered.")
+	mLeasesLost  = counter("coterie_sharding_shard_leases_lost_total", "Leases of shards that were lost while they were held.")
+	mNoted       = counter("coterie_sharding_events_total", "What the control plane has noted.", "event")
+	mMachine     = counter("coterie_sharding_machine_total", "What else the machines count.", "machine", "count")
+	mTurn        = &sight.Metric{
+		Name: "coterie_sharding_turn_duration_seconds", Help: "Time of a worker's turns with an entity.", Kind: sight.Histogram, Labels: []string{"type"},
+		Buckets: []float64{.00001, .0001, .001, .01, .1, 1, 10, 60},
+	}
+	mMove = &sight.Metric{
+		Name: "coterie_sharding_move_duration_seconds", Help: "Time from the begin of a hand-off, or the loss of a home, until the next home has answered.",
+		Kind: sight.Histogram, Labels: []string{"type"},
+		Buckets: []float64{.0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 120},
+	}
+
+	// mMachines are counts of the machines with a metric of their own, by machine and name.
+	mMachines = map[string]map[string]*sight.Metric{
+		"coordinator": {
+			"hand-offs": counter("coterie_sharding_hand_offs_begun_total", "Hand-offs that this node's coordinator has begun."),
+			"moves":     counter("coterie_sharding_hand_offs_done_total", "Hand-offs whose shard has a home again, or was stopped for good."),
+			"aborts":    counter("coterie_sharding_hand_offs_aborted_total", "Hand-offs that it has taken back."),
+		},
+		"region": {
+			"lookups": counter("coterie_sharding_home_lookups_total", "Shards whose home the region has asked for."),
+		},
+	}
+)
+
+func gauge(name, help string, labels ...string) *sight.Metric {
+	return &sight.Metric{Name: name, Help: help, Kind: sight.Gauge, Labels: append([]string{"type"}, labels...)}
+}
+
+func counter(name, help string, labels ...string) *sight.Metric {
+	return &sight.Metric{Name: name, Help: help, Labels: append([]string{"type"}, labels...)}
+}
+
+// meters is what a region measures for a Meter, beside what it counts in any case. Nothing of it is there without one.
+type meters struct {
+	turn, move sight.Observer
+	handled    [64]striped // by shard: workers with entities of different shards do not write to one line of the cache
+
+	mu       sync.Mutex
+	machines map[string][]protocol.Counter // as they were after the latest steps; each list is never changed
+}
+
+type striped struct {
+	n atomic.Uint64
+	_ [7]uint64
+}
+
+func newMeters(m sight.Meter, typ string) *meters {
+	if m == nil {
+		return nil
+	}
+	return &meters{turn: m.Histogram(mTurn, typ), move: m.Histogram(mMove, typ), machines: map[string][]protocol.Counter{}}
+}
+
+// handledBy notes what a turn with an entity of a shard has taken from the mailbox.
+func (m *meters) handledBy(shard uint32, n int) {
+	if m != nil {
+		m.handled[shard%uint32(len(m.handled))].n.Add(uint64(n))
+	}
+}
+
+func (m *meters) turned(d time.Duration) {
+	if m != nil {
+		m.turn.Observe(d.Seconds())
+	}
+}
+
+// noted observes what an event says.
+func (m *meters) noted(e protocol.Event) {
+	if m != nil && e.Kind == protocol.ShardMoved && e.Took > 0 {
+		m.move.Observe(e.Took.Seconds())
+	}
+}
+
+// machine keeps the counts of a machine for whoever reads the Meter.
+func (m *meters) machine(name string, stats func() []protocol.Counter) {
+	if m == nil {
+		return
+	}
+	s := stats()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.machines[name] = s
+}
+
+// reportMetrics tells a Meter of all counters and gauges of the type.
+func (r *core) reportMetrics(report func(*sight.Metric, float64, ...string)) {
+	say := func(m *sight.Metric, v int, labels ...string) {
+		report(m, float64(v), append([]string{r.name}, labels...)...)
+	}
+	is := map[bool]int{true: 1}
+	s := r.stats()
+	say(mEntities, s.Entities)
+	say(mActive, s.Active)
+	say(mActiveLimit, s.Limit)
+	say(mShards, s.Shards)
+	say(mAwaiting, s.Awaiting)
+	say(mBuffered, s.Buffered)
+	say(mBufferBytes, int(r.limit.bytes.Load()))
+	say(mQueued, s.Queued)
+	say(mWorkers, s.Workers)
+	say(mAsks, s.Asks)
+	say(mRegistered, is[r.registered.Load()])
+	say(mCoordinates, is[r.coordinates.Load()])
+	handled := 0
+	for i := range r.meters.handled {
+		handled += int(r.meters.handled[i].n.Load())
+	}
+	say(mHandled, handled)
+	say(mTimedOut, int(s.AsksTimedOut))
+	for reason := range r.drops.counts {
+		say(mDrops, int(r.drops.counts[reason].Load()), strings.ReplaceAll(DropReason(reason).String(), " ", "-"))
+	}
+	for cause := range r.passivated {
+		say(mPassivated, int(r.passivated[cause].Load()), protocol.Cause(cause).String())
+	}
+	say(mForced, int(s.Forced))
+	say(mRestored, int(s.Restored))
+	say(mLeasesLost, int(s.LeasesLost))
+	for kind := range r.noted {
+		if kind > 0 {
+			say(mNoted, int(r.noted[kind].Load()), protocol.EventKind(kind).String())
+		}
+	}
+	r.meters.mu.Lock()
+	machines := maps.Clone(r.meters.machines)
+	r.meters.mu.Unlock()
+	for _, name := range slices.Sorted(maps.Keys(machines)) {
+		for _, c := range machines[name] {
+			if m := mMachines[name][c.Name]; m != nil {
+				say(m, int(c.Count))
+			} else {
+				say(mMachine, int(c.Count), name, c.Name)
+			}
+		}
+	}
+}
