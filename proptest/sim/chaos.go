@@ -286,6 +286,7 @@ func (w *World) heal() {
 	w.trace.line(w, "HEAL")
 	w.net.cut(nil)
 	w.net.flap(nil)
+	w.leases.down, w.leases.cut = false, 0
 	w.net.loss, w.net.dup, w.net.straggle, w.net.lose, w.net.still = 0, 0, 0, nil, nil
 	for _, s := range w.slots {
 		s.disk.slowTil = 0

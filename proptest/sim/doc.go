@@ -13,6 +13,8 @@
 //   - links flap: some ways come and go in rapid turns, for up to half a minute;
 //   - processes crash, come back as new incarnations on the same disk, stand still as after SIGSTOP, are suspended; nodes join and leave, an
 //     operator downs some;
+//   - the store in which shards and coordinators take leases (lease_store.go) is slow, fails, keeps some nodes out, is down, and gives leases to somebody outside;
+//     its sessions run out, or holds last as long as their process;
 //   - clocks differ in rate by up to a per cent, and in wall time by any amount;
 //   - scenarios (scenario.go) script what chance finds too rarely. One of them, outside of the swarm, is the insert test of the reference
 //     (script_inserts.go): five nodes, four phases of unique inserts, connected and split three to two, at Local and at Majority.
@@ -47,6 +49,7 @@
 //     folding changes no sum, the judge of data sees. How long tidying up takes while the world is ill, nobody judges;
 //   - equal: equal clocks hold equal digests hold equal items, in whatever order they came;
 //   - entities: none runs twice at one instant; a planned hand-off loses and reorders nothing;
+//   - leases of an outside store: no handler starts, and no coordinator acts, but while that store has the lease as theirs;
 //   - liveness: the healed world agrees on one view of all that run, somebody coordinates, everybody reads and writes, all stores are
 //     equal, every shard with traffic has a home, every buffered message was delivered or reported.
 //

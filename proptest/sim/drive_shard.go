@@ -29,7 +29,14 @@ type typeDriver struct {
 	regHeld    bool
 	steps      int
 	left       bool
-	unfenced   bool // the planted fault
+	unfenced   bool // planted faults
+	ungated    bool
+	coordTerm  *term // the coordinator's lease; nil: it has none
+	coordGen   uint64
+
+	coordLeaser  *leaser
+	lateExpelled bool // a planted fault
+	leasers      map[protocol.ShardID]*leaser
 
 	table   map[protocol.ShardID]protocol.Entry // as last seen; only looked up
 	known   map[protocol.ShardID]bool           // shards with remembered ids, likewise
@@ -55,12 +62,15 @@ func newTypeDriver(p *Process, index int) *typeDriver {
 		routes: map[protocol.ShardID]protocol.Route{}, buffers: map[protocol.ShardID][]*tell{}, shards: map[protocol.ShardID]*shardRun{},
 	}
 	o := p.w.opt
-	d.unfenced = o.planted().unfenced
+	fs := o.planted()
+	d.unfenced, d.ungated, d.lateExpelled = fs.unfenced, fs.ungated, fs.lateExpelled
+	d.coordLeaser, d.leasers = p.newLeaser(leaseName{typ: index, coord: true}), map[protocol.ShardID]*leaser{}
 	d.cfg = protocol.Config{
 		Type: typeName(index), Role: role, Self: membership.UID(p.uid), Shards: o.Shards, Remember: o.Remember && index == 0,
 		Proxy:             o.Proxy && p.slot.index == o.Nodes-1 && o.Nodes > 1,
 		RebalanceInterval: o.Rebalance, Strategy: o.Allocation, StopTimeout: o.StopTimeout, PassivationTimeout: o.StopTimeout,
 		HandOffTimeout: 5 * o.StopTimeout, BeginTimeout: 3 * o.StopTimeout,
+		Lease: o.ShardLeases, CoordinatorLease: o.CoordLeases, LeaseRetryInterval: o.LeaseRetry,
 		Faults: o.shardFaults(),
 	}
 	var err error
@@ -132,6 +142,7 @@ func (d *typeDriver) stepCoord(in protocol.CoordinatorInput) {
 		d.coordHeld = held
 		d.applyCoord(protocol.Lease{Held: held})
 	}
+	d.expelled()
 	d.applyCoord(in)
 }
 
@@ -154,6 +165,10 @@ func (d *typeDriver) applyCoord(in protocol.CoordinatorInput) {
 	for _, rd := range e.Read {
 		d.read(rd, func(r protocol.DidRead) { d.stepCoord(r) })
 	}
+	for _, op := range e.Lease {
+		d.coordLeaseOp(op)
+	}
+	d.judgeReign()
 	for _, env := range e.Send {
 		d.send(env)
 	}

@@ -22,6 +22,8 @@ type faults struct {
 	shard    protocol.Faults
 	unfenced bool // V8: the driver starts handlers without a lease
 	thirds   bool // a third of the voters is a quorum
+	// ungated: the driver starts handlers without a look at the shard's lease; lateExpelled: a coordinator acts on until it is told of a lost one.
+	ungated, lateExpelled bool
 }
 
 // required are the planted faults that every run of the self-test must catch.
@@ -51,6 +53,9 @@ var further = []plantedFault{
 	{"read-without-catch-up", "a quorum read does not wait for the clocks it learnt of", func(f *faults) { f.replica.ReadWithoutCatchUp = true }},
 	{"read-without-agreement", "a linearizable read takes what the first majority answers", func(f *faults) { f.replica.ReadWithoutAgreement = true }},
 	{"no-token-check", "a region obeys deposed coordinators", func(f *faults) { f.shard.NoTokenCheck = true }},
+	{"keep-lost-lease", "a shard goes on after it has lost its lease", func(f *faults) { f.shard.KeepLostLease = true }},
+	{"ungated", "handlers start without a look at their shard's lease", func(f *faults) { f.ungated = true }},
+	{"late-expelled", "a coordinator acts on until it is told that its lease is lost", func(f *faults) { f.lateExpelled = true }},
 	{"no-remember-wait", "a shard reports stopped while it still writes", func(f *faults) { f.shard.NoRememberWait = true }},
 	{"trust-sketch", "a repair is taken though it does not add up", func(f *faults) { f.replica.TrustSketch = true }},
 	{"fold-unasked", "what removed members counted is folded before all have said what they have of it",

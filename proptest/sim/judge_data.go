@@ -83,7 +83,8 @@ func (j *dataJudge) installed(w *World, _ *Process, v *membership.View) {
 	j.books[v.Cluster] = append(books, b)
 }
 
-// keep marks whom a newer view has dropped, and whose disk it has.
+// keep marks whom a newer view has dropped, and whose disk it has. Who was in the last view, and is not in the one that founds the cluster anew, left with no
+// view that the others decided.
 func (b *viewBook) keep(w *World, v *membership.View) {
 	slots := map[*Slot]bool{}
 	for _, m := range v.Members {
@@ -95,7 +96,7 @@ func (b *viewBook) keep(w *World, v *membership.View) {
 		} else {
 			b.voters[u] = there && v.Has(membership.UID(u))
 		}
-		if s := w.procs[u].slot; there && !b.voters[u] && !s.leaving && !s.retired {
+		if s := w.procs[u].slot; there && !b.voters[u] && (v.Founded || !s.leaving && !s.retired) {
 			b.torn = true
 		}
 	}

@@ -27,6 +27,20 @@ func (r *shardRun) judgeAlone(b *box, handles bool) {
 	}
 }
 
+// judgeLease holds a handler that starts to: its shard holds its lease, by what the store has.
+func (r *shardRun) judgeLease(b *box) {
+	if w := r.d.p.w; r.d.cfg.Lease && !w.leases.heldBy(leaseName{typ: r.d.index, shard: r.shard}, r.term) {
+		w.violate("no entity without its shard's lease", "T%d/%s of shard %v runs on %v", r.d.index, b.id, r.shard, r.d.p)
+	}
+}
+
+// judgeReign holds a coordinator that acts to: it holds its lease, by what the store has.
+func (d *typeDriver) judgeReign() {
+	if w := d.p.w; d.cfg.CoordinatorLease && d.coord.Acts() && !w.leases.heldBy(leaseName{typ: d.index, coord: true}, d.coordTerm) {
+		w.violate("no coordinator without its lease", "that of T%d acts on %v", d.index, d.p)
+	}
+}
+
 // end marks how a message ended without being handled.
 func (w *World) end(m *tell, fate string) {
 	if m.fate == "" {

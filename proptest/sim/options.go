@@ -91,6 +91,10 @@ type Options struct {
 	StopTimeout time.Duration       // of an entity
 	Allocation  allocation.Strategy // chooses the homes of shards
 	Proxy       bool                // one node routes and never hosts
+	// ShardLeases and CoordLeases: shards and coordinators take leases in a store outside of the cluster. LeaseTTL is after which time a process that is not
+	// heard of loses them; 0: they last as long as it. LeaseRetry is the pause between two tries.
+	ShardLeases, CoordLeases bool
+	LeaseTTL, LeaseRetry     time.Duration
 	// Calm: nothing breaks in this world, nodes only join and leave. Every message must then be handled, in the order of its sender.
 	Calm bool
 
@@ -180,6 +184,7 @@ func drawOptions(rs streams, plan Plan) Options {
 	o.drawArbiter(rs.stream("arbiter", 0))
 	o.drawAllocation(rs.stream("allocation", 0))
 	o.drawLarge(rs.stream("large", 0))
+	o.drawLeases(rs.stream("leases", 0))
 	return o
 }
 
@@ -238,6 +243,18 @@ func (o *Options) drawAllocation(r *rand.Rand) {
 		allocation.ConsistentHashing{RebalanceLimit: 3}, allocation.External{}, allocation.LoadAware{RestAfterMove: 5 * time.Second})
 }
 
+// drawLeases draws leases of shards and coordinators, likewise. A calm world has none: order is not kept across a hand-off of a shard that waits for one.
+func (o *Options) drawLeases(r *rand.Rand) {
+	which := pick(r, 0, 0, 0, 1, 2, 3)
+	o.LeaseTTL, o.LeaseRetry = pick(r, 0, 3*time.Second, 8*time.Second), pick(r, 500*time.Millisecond, 2*time.Second)
+	if o.Shards > 0 && !o.Calm {
+		o.ShardLeases, o.CoordLeases = which&1 > 0, which&2 > 0
+	}
+}
+
+// leases says whether there is a store of leases.
+func (o *Options) leases() bool { return o.ShardLeases || o.CoordLeases }
+
 // drawTidy draws what there is to tidy up.
 func (o *Options) drawTidy(r *rand.Rand) {
 	o.Owned, o.Fleeting, o.Final = pick(r, 0, 0, 0.1, 0.3), pick(r, 0, 0, 0.1, 0.2), pick(r, 0, 0, 0.05, 0.1)
@@ -258,6 +275,9 @@ func (o Options) String() string {
 	fmt.Fprintf(&b, " downing=%q", o.Strategy.String())
 	if o.Shards > 0 {
 		fmt.Fprintf(&b, " %T", o.Allocation)
+	}
+	if o.leases() {
+		fmt.Fprintf(&b, " leases of shards=%v coordinators=%v ttl=%v", o.ShardLeases, o.CoordLeases, o.LeaseTTL)
 	}
 	if o.VotersMax > 0 {
 		fmt.Fprintf(&b, " voters=%d", o.VotersMax)

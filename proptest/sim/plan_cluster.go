@@ -85,6 +85,7 @@ func drawCluster(rs streams, plan Plan) Options {
 	applyScenario(r, &o)
 	o.drawStrategy(r)
 	o.lighten(r)
+	o.drawLeases(rs.stream("leases", 0))
 	return o
 }
 

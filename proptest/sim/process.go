@@ -44,6 +44,7 @@ type Process struct {
 	mem      *memberDriver
 	rep      *replicaDriver
 	shard    *shardDriver
+	session  *session // in the store of leases; nil: none
 }
 
 func (p *Process) String() string { return fmt.Sprintf("n%d/%d", p.slot.index, p.slot.started) }
@@ -93,6 +94,7 @@ func (p *Process) end(why string) {
 	p.slot.proc, p.slot.leaving = nil, false
 	w.counts.tidied(p)
 	p.slot.disk.crash()
+	w.leases.ended(p)
 	for i, q := range w.live {
 		if q == p {
 			w.live = append(w.live[:i:i], w.live[i+1:]...)

@@ -119,7 +119,7 @@ func (d *typeDriver) act(a protocol.RegionAction) {
 		b := protocol.AppendMessage([]byte{packMessage, byte(d.index)}, protocol.Fence{Shard: a.Shard, HandOff: a.HandOff})
 		d.p.w.net.send(d.p, uint64(a.To), data, uint32(a.Shard)%stripes, toShard, b)
 	case protocol.StartShard:
-		d.startShard(a.Shard, a.Token)
+		d.startShard(a.Shard, a.Wait)
 	case protocol.DrainShard:
 		d.ofShard(a.Shard, protocol.Drain{HandOff: a.HandOff})
 	case protocol.StopShard:
@@ -130,7 +130,11 @@ func (d *typeDriver) act(a protocol.RegionAction) {
 	case protocol.CloseShard:
 		d.closeShard(a.Shard, "left in a closed shard")
 	case protocol.KillShard:
+		run := d.shards[a.Shard]
 		d.closeShard(a.Shard, a.Reason.String())
+		if run != nil {
+			run.retire()
+		}
 	default:
 		d.p.w.violate("sharding", "unknown action %T", a)
 	}

@@ -21,6 +21,9 @@ type shardRun struct {
 	ids   map[protocol.EntityID]bool
 	retry bool
 	sub   uint64
+
+	term    *term // of the shard's lease; nil: not granted yet
+	writing int   // writes under way
 }
 
 // box is an entity: its mailbox, and whether it lives.
@@ -34,7 +37,7 @@ type box struct {
 	rest     int
 }
 
-func (d *typeDriver) startShard(s protocol.ShardID, t protocol.Token) {
+func (d *typeDriver) startShard(s protocol.ShardID, wait time.Duration) {
 	if d.shards[s] != nil {
 		d.p.w.violate("sharding", "%v %s: shard %v is started twice", d.p, d.cfg.Type, s)
 		return
@@ -46,7 +49,7 @@ func (d *typeDriver) startShard(s protocol.ShardID, t protocol.Token) {
 	run := &shardRun{d: d, shard: s, m: m, byID: map[protocol.EntityID]*box{}, ids: map[protocol.EntityID]bool{}}
 	d.shards[s] = run
 	d.p.w.counts.Starts++
-	d.p.post(func() { run.step(protocol.Open{}) })
+	d.p.post(func() { run.step(protocol.Open{Wait: wait}) })
 	if d.cfg.Remember {
 		run.sub = d.subscribeIDs(run)
 	}
@@ -120,10 +123,17 @@ func (r *shardRun) step(in protocol.ShardInput) {
 	r.d.check(r.m)
 	do, up := slices.Clone(e.Do), slices.Clone(e.Region)
 	for _, wr := range e.Write {
-		r.d.write(wr, func(err error) { r.step(protocol.Wrote{ID: wr.ID, Err: err}) })
+		r.writing++
+		r.d.write(wr, func(err error) {
+			r.writing--
+			r.step(protocol.Wrote{ID: wr.ID, Err: err})
+		})
 	}
 	for _, rd := range e.Read {
 		r.d.read(rd, func(got protocol.DidRead) { r.step(got) })
+	}
+	for _, op := range e.Lease {
+		r.leaseOp(op)
 	}
 	for _, a := range do {
 		if w.trace.watching() {
@@ -218,11 +228,12 @@ func (r *shardRun) pump(b *box) {
 		r.maybeDrained()
 		return
 	}
-	if !p.mem.holds(p.time()) && !r.d.unfenced {
+	if !p.mem.holds(p.time()) && !r.d.unfenced || !r.allowed() {
 		r.again()
 		return
 	}
 	r.judgeAlone(b, true)
+	r.judgeLease(b)
 	m := b.msgs[0]
 	b.msgs = b.msgs[1:]
 	b.rest = max(0, b.rest-1)

@@ -37,6 +37,7 @@ type Counts struct {
 	Tells, Told, HandOffs, Starts                                uint64
 	Swept, Expired, Folded, Deleted                              uint64
 	Bulk, Parts                                                  uint64
+	Leased, LeasesLost                                           uint64
 }
 
 // add sums the counts of runs.
@@ -67,6 +68,8 @@ func (c *Counts) add(o Counts) {
 	c.Deleted += o.Deleted
 	c.Bulk += o.Bulk
 	c.Parts += o.Parts
+	c.Leased += o.Leased
+	c.LeasesLost += o.LeasesLost
 }
 
 // tidied counts what a process has tidied up when it ends.
@@ -92,6 +95,7 @@ type World struct {
 	net    *network
 	chaos  *chaos
 	court  *court
+	leases *leaseStore
 	judges []judge
 	events uint64
 	healed bool
@@ -151,6 +155,7 @@ func newWorld(seed uint64, plan Plan, watch io.Writer) *World {
 	w.net = newNetwork(w)
 	w.chaos = newChaos(w)
 	w.court = newCourt(w)
+	w.leases = newLeaseStore(w)
 	w.judges = newJudges(w)
 	return w
 }
