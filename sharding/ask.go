@@ -14,7 +14,8 @@ import (
 //
 // A handler that asks its own entity, or one that waits for it, waits for itself until the time is over.
 //
-// Errors: those of Region.Tell, and ErrTimeout, ErrNoReply, ErrHandler, ErrReplyType, ErrTooManyAsks, ErrMoving, ErrNodeGone.
+// Errors: those of Region.Tell, and ErrTimeout, ErrNoReply, ErrHandler, ErrReplyType, ErrTooManyAsks, ErrMoving, ErrNodeGone, and
+// ErrUnsent, which is one of these.
 func Ask[R, M any](ctx context.Context, to *Region[M], id string, req Request[R]) (R, error) {
 	q := &question[R]{r: to.core}
 	c, env, err := q.open(ctx, req, accepts[M](req))

@@ -32,8 +32,11 @@ const (
 	DropNoLink
 	// DropForced: the node gave its shard up by force (removed from the view) with the message in a mailbox.
 	DropForced
-	// DropNodeLost: the message was on its way to a node that has been removed. It may have been handled there before.
+	// DropNodeLost: the message was sent to a node that has been removed. It may have been handled there before.
 	DropNodeLost
+	// DropUnsent: the message waited for the connection to such a node and was never sent, so nobody has handled it. It could not wait for the shard's next
+	// home: what was told after it had gone there, or the buffer was full.
+	DropUnsent
 	// DropLateReply: a reply came after its caller had given up.
 	DropLateReply
 	// DropReplyUnsent: a reply could not be put on the connection to its caller.
@@ -51,7 +54,7 @@ const (
 
 var dropNames = [dropReasons]string{
 	"mailbox full", "buffer full", "queue full", "stopped", "too many hops", "undecodable", "too large", "unregistered type", "invalid id", "no link",
-	"shard given up by force", "node lost", "late reply", "reply unsent",
+	"shard given up by force", "node lost", "unsent", "late reply", "reply unsent",
 	"post unsent", "no such box", "inbox full", "shard lost its lease",
 }
 

@@ -1,6 +1,9 @@
 package sharding
 
-import "errors"
+import (
+	"errors"
+	"fmt"
+)
 
 // Errors of Start: the configuration is wrong, or does not fit the node.
 var (
@@ -43,6 +46,8 @@ var (
 	ErrNoLease = errors.New("sharding: lease not held")
 	// ErrNodeGone: the node that was asked has been removed from the cluster; whether it handled the message is unknown.
 	ErrNodeGone = errors.New("sharding: node left before it answered")
+	// ErrUnsent is an ErrNodeGone of a message that was never sent to that node: nobody has handled it, so it can be sent again.
+	ErrUnsent = fmt.Errorf("%w: the message was not sent", ErrNodeGone)
 )
 
 // Errors of an Ask. Whether the message was handled is unknown, except where said.

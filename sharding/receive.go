@@ -58,11 +58,15 @@ func (r *core) Lost(to transport.NodeID, payload []byte, sent bool) {
 		if !sent && r.takeBack(uint64(to), &m) {
 			return
 		}
-		r.drops.drop(DropNodeLost, int(m.shard), string(m.id), nil)
+		reason := DropNodeLost
+		if !sent {
+			reason = DropUnsent
+		}
+		r.drops.drop(reason, int(m.shard), string(m.id), nil)
 		if m.origin == r.self {
-			r.asks.answer(m.call, nil, statusLost.err("")) // unless it has ended already
+			r.asks.answer(m.call, nil, statusOf(reason).err("")) // unless it has ended already
 		} else {
-			r.replyError(envelope{call: m.call, origin: m.origin}, statusLost, "")
+			r.replyError(envelope{call: m.call, origin: m.origin}, statusOf(reason), "")
 		}
 	case kind == frameReply:
 		r.drops.drop(DropReplyUnsent, -1, "", nil)

@@ -254,7 +254,7 @@ func TestUnsentWaitsForTheNextHome(t *testing.T) {
 	for _, f := range rec.faults() {
 		t.Error(f)
 	}
-	if n, lost := near.core.limit.count.Load(), near.core.drops.counts[DropNodeLost].Load(); n != 0 || lost != 0 {
+	if n, lost := near.core.limit.count.Load(), near.core.drops.counts[DropUnsent].Load()+near.core.drops.counts[DropNodeLost].Load(); n != 0 || lost != 0 {
 		t.Errorf("%d messages still wait, %d were lost", n, lost)
 	}
 }
@@ -275,15 +275,24 @@ func TestLostWithTheNode(t *testing.T) {
 	}
 	mesh.RemovePeer(nobody)
 	for i := range 3 {
-		if d := <-drops; d.Reason != DropNodeLost || d.ID != fmt.Sprint("cart-", i) {
+		if d := <-drops; d.Reason != DropUnsent || d.ID != fmt.Sprint("cart-", i) {
 			t.Errorf("reported: %v", d)
 		}
 	}
 }
 
-// TestLostQuestion: who asked learns that the question was lost, before its deadline.
+// TestLostQuestion: who asked learns that the question was lost, before its deadline, and whether it was ever sent; so does whoever counts drops.
 func TestLostQuestion(t *testing.T) {
-	near, far := remotePair(t, cartType(&cartLog{}))
+	for sent, want := range map[bool]error{true: ErrNodeGone, false: ErrUnsent} { // order: each is a pair of its own
+		loseQuestion(t, sent, want)
+	}
+}
+
+func loseQuestion(t *testing.T, sent bool, want error) {
+	drops := make(chan Drop, 10)
+	typ := cartType(&cartLog{})
+	typ.OnDrop = func(d Drop) { drops <- d }
+	near, far := remotePair(t, typ)
 	frames := make(chan []byte, 1)
 	far.core.net.(meshNet).Handle(far.core.channel, transport.HandlerFunc(func(_ transport.NodeID, b []byte) { frames <- bytes.Clone(b) }))
 	asked := make(chan error, 1)
@@ -291,8 +300,18 @@ func TestLostQuestion(t *testing.T) {
 		_, err := Ask(t.Context(), near, "cart", total{})
 		asked <- err
 	}()
-	near.core.Lost(2, <-frames, true)
-	if err := <-asked; !errors.Is(err, ErrNodeGone) {
-		t.Errorf("the question ended with %v", err)
+	frame := <-frames
+	if !sent { // what was told later has found the next home
+		for n := range near.core.table.slots {
+			near.core.table.slots[n].Store(&route{remote: 3})
+		}
+	}
+	near.core.Lost(2, frame, sent)
+	if err := <-asked; !errors.Is(err, ErrNodeGone) || errors.Is(err, ErrUnsent) != (want == ErrUnsent) {
+		t.Errorf("the question ended with %v, want %v", err, want)
+	}
+	reason := map[bool]DropReason{true: DropNodeLost, false: DropUnsent}[sent]
+	if d := <-drops; d.Reason != reason {
+		t.Errorf("dropped with %v, want %v", d.Reason, reason)
 	}
 }

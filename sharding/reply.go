@@ -31,13 +31,14 @@ const (
 	statusMoving
 	statusNoLease
 	statusKnown // the text is that of one of EntityType.Errors, a zero byte, and that of the cause
+	statusUnsent
 	statusEnd
 )
 
 // statusErrors are what the asker gets.
 var statusErrors = [statusEnd]error{
 	nil, ErrHandler, ErrNoReply, ErrBufferFull, ErrStopped, ErrUnregisteredMessage, ErrInvalidID, ErrEncoding, ErrNodeGone, ErrReplyType,
-	ErrMessageTooLarge, ErrMoving, ErrNoLease, ErrHandler,
+	ErrMessageTooLarge, ErrMoving, ErrNoLease, ErrHandler, ErrUnsent,
 }
 
 func statusOf(reason DropReason) replyStatus {
@@ -56,6 +57,8 @@ func statusOf(reason DropReason) replyStatus {
 		return statusUnregistered
 	case DropInvalidID:
 		return statusInvalidID
+	case DropUnsent:
+		return statusUnsent
 	default:
 		return statusLost
 	}
