@@ -29,35 +29,57 @@ const (
 
 // keeper holds what a link has written and has no receipt for. The link's mu guards it.
 //
-// It keeps copies: so the buffers that are written stay few and near, whatever is on its way.
+// A large batch is kept in the buffer in which it was written, the link's again after the receipt. Small ones are copied into
+// chunks: their buffers would be many, and mostly empty.
 //
 // Invariants: acked ≤ written; chunks hold the frames from acked, or a little below it, to written, but
-// for those of a write that is under way; bytes is what they hold.
+// for those of a write that is under way; bytes is what they hold, lent the size of the buffers among them.
 type keeper struct {
 	written uint64 // frames handed to connections; what went out again counts once
 	acked   uint64 // the last receipt
 	chunks  []keptChunk
 	bytes   int
+	lent    int
 	free    [][]byte      // of chunks that are not in use
 	room    chan struct{} // capacity 1: a receipt has come
 }
 
-// keptChunk holds batches, and the rest of one that began in the chunk before.
+// keptChunk holds batches, and the rest of one that began in the chunk before; or one large batch.
 type keptChunk struct {
-	data []byte // in chunkSize bytes
-	rest int    // of data, that belong to a batch of the chunk before
-	last uint64 // the number, from 1, of the last frame of the last batch that has bytes here
+	data  []byte // in chunkSize bytes, or the buffer of the batch
+	large bool
+	rest  int    // of data, that belong to a batch of the chunk before
+	last  uint64 // the number, from 1, of the last frame of the last batch that has bytes here
 }
 
-// chunkSize is one of the sizes in which memory is given out.
-const chunkSize = 64 << 10
+const (
+	chunkSize = 64 << 10 // one of the sizes in which memory is given out
+	keepWhole = 32 << 10 // a batch of so many bytes is large
+)
 
 // keep takes a batch after its write has ended, well or not.
 func (l *link) keep(batch []byte, last uint64) {
+	if len(batch) >= keepWhole && l.keepLarge(batch, last) {
+		return
+	}
 	for rest, begun := batch, false; len(rest) > 0; begun = true {
 		rest = l.keepSome(rest, last, begun) // the lock is let go of between two chunks: senders wait for it
 	}
 	l.recycle(batch)
+}
+
+// keepLarge keeps a batch in its own buffer, unless too much memory is lent in that way.
+func (l *link) keepLarge(batch []byte, last uint64) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	k := &l.kept
+	if last <= k.acked || k.lent+cap(batch) > 2*l.m.cfg.DataKeepMax {
+		return false
+	}
+	k.chunks = append(k.chunks, keptChunk{data: batch, large: true, last: last})
+	k.bytes += len(batch)
+	k.lent += cap(batch)
+	return true
 }
 
 // keepSome copies what fits into one chunk, and returns the rest of the batch.
@@ -68,7 +90,7 @@ func (l *link) keepSome(batch []byte, last uint64, begun bool) (rest []byte) {
 	if last <= k.acked {
 		return nil
 	}
-	if n := len(k.chunks); n == 0 || len(k.chunks[n-1].data) == cap(k.chunks[n-1].data) {
+	if n := len(k.chunks); n == 0 || k.chunks[n-1].large || len(k.chunks[n-1].data) == cap(k.chunks[n-1].data) {
 		k.chunks = append(k.chunks, keptChunk{data: k.chunk()})
 	}
 	c := &k.chunks[len(k.chunks)-1]
@@ -119,9 +141,13 @@ func (l *link) releaseLocked(received uint64) {
 	k.acked = received
 	n := 0
 	for ; n < len(k.chunks) && k.chunks[n].last <= received; n++ {
-		k.bytes -= len(k.chunks[n].data)
-		if len(k.free) < freeChunksMax {
-			k.free = append(k.free, k.chunks[n].data[:0])
+		c := k.chunks[n]
+		k.bytes -= len(c.data)
+		if c.large {
+			k.lent -= cap(c.data)
+			l.recycleLocked(c.data)
+		} else if len(k.free) < freeChunksMax {
+			k.free = append(k.free, c.data[:0])
 		}
 	}
 	left := copy(k.chunks, k.chunks[n:])
@@ -129,8 +155,11 @@ func (l *link) releaseLocked(received uint64) {
 	if k.chunks = k.chunks[:left]; n == 0 || left == 0 {
 		return
 	}
-	c := &k.chunks[0] // it begins with a whole frame again
-	k.bytes -= c.rest
+	c := &k.chunks[0]
+	if c.rest == 0 {
+		return
+	}
+	k.bytes -= c.rest // it begins with a whole frame again
 	c.data = append(c.data[:0], c.data[c.rest:]...)
 	c.rest = 0
 }
@@ -185,7 +214,7 @@ func (l *link) takeKeptLocked() []byte {
 		all = append(all, c.data...)
 	}
 	all = all[skipFrames(all, countFrames(all)-int(k.written-k.acked)):]
-	k.chunks, k.free, k.bytes, k.acked = nil, nil, 0, k.written
+	k.chunks, k.free, k.bytes, k.lent, k.acked = nil, nil, 0, 0, k.written
 	return all
 }
 

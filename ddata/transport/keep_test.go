@@ -15,7 +15,8 @@ type keptLink struct {
 }
 
 func newKeptLink() *keptLink {
-	l := &keptLink{link: &link{lane: Data}}
+	l := &keptLink{link: &link{lane: Data, m: bare(1 << 20)}}
+	l.m.cfg.DataKeepMax = 256 << 10
 	l.kept.room = make(chan struct{}, 1)
 	return l
 }
@@ -32,12 +33,17 @@ func (l *keptLink) batch(n, size int) (batch []byte, last uint64) {
 }
 
 func (l *keptLink) check(t *rapid.T) {
-	bytes := 0
+	bytes, lent := 0, 0
 	for _, c := range l.kept.chunks {
-		bytes += len(c.data)
+		if bytes += len(c.data); c.large {
+			lent += cap(c.data)
+		}
 	}
 	if bytes != l.kept.bytes || len(l.kept.free) > freeChunksMax {
 		t.Fatalf("%d bytes kept, counted %d; %d chunks free", bytes, l.kept.bytes, len(l.kept.free))
+	}
+	if lent != l.kept.lent || lent > 2*l.m.cfg.DataKeepMax {
+		t.Fatalf("buffers of %d bytes lent, counted %d", lent, l.kept.lent)
 	}
 	if l.kept.acked == l.kept.written && bytes > 0 {
 		t.Fatalf("%d bytes kept of which all have arrived", bytes)
@@ -55,6 +61,9 @@ func TestWhatHasNoReceiptIsKept(t *testing.T) {
 		t.Repeat(map[string]func(*rapid.T){
 			"write": func(t *rapid.T) {
 				batch, last := l.batch(rapid.IntRange(1, 20).Draw(t, "frames"), rapid.SampledFrom([]int{0, 100, 9_000, 70_000}).Draw(t, "size"))
+				if len(batch) >= keepWhole && l.keepLarge(batch, last) {
+					return
+				}
 				for begun := false; len(batch) > 0; begun = true {
 					batch = l.keepSome(batch, last, begun)
 					if rapid.IntRange(0, 9).Draw(t, "receipt between") == 0 {
@@ -74,12 +83,31 @@ func TestWhatHasNoReceiptIsKept(t *testing.T) {
 	})
 }
 
-func TestKeepingTakesNoMemoryWhileReceiptsCome(t *testing.T) {
+// A large batch is not copied, and its buffer is the link's again with the receipt.
+func TestLargeBatchIsKeptInItsBuffer(t *testing.T) {
 	l := newKeptLink()
-	batch, _ := l.batch(100, 100)
+	batch, last := l.batch(1, keepWhole)
+	l.keep(batch, last)
+	if len(l.spares) > 0 || len(l.kept.chunks) != 1 || &l.kept.chunks[0].data[0] != &batch[0] {
+		t.Fatalf("%d buffers came back, %d chunks", len(l.spares), len(l.kept.chunks))
+	}
+	if l.receipt(last); len(l.spares) != 1 || &l.spares[0][:1][0] != &batch[0] {
+		t.Fatalf("%d buffers came back", len(l.spares))
+	}
+}
+
+func TestKeepingTakesNoMemoryWhileReceiptsCome(t *testing.T) {
+	for _, frames := range []int{100, 1000} { // a small batch and a large one
+		testKeepingTakesNoMemory(t, frames)
+	}
+}
+
+func testKeepingTakesNoMemory(t *testing.T, frames int) {
+	l := newKeptLink()
+	batch, _ := l.batch(frames, 100)
 	buf := bytes.Clone(batch)
 	if n := testing.AllocsPerRun(1000, func() {
-		l.keep(append(buf[:0], batch...), l.writing(100))
+		l.keep(append(buf[:0], batch...), l.writing(frames))
 		if l.receipt(l.kept.written - 50); len(l.spares) > 0 {
 			buf, l.spares = l.spares[0], nil
 		}

@@ -12,7 +12,7 @@ const (
 	DefaultControlQueueMax = 16 << 20
 	// DefaultDataQueueMax bounds the queue of one Data stripe, in bytes.
 	DefaultDataQueueMax = 1 << 20
-	// DefaultDataKeepMax bounds what one Data stripe has written without a receipt, in bytes.
+	// DefaultDataKeepMax bounds what one Data stripe has written without a receipt, in bytes; the buffers it stands in may have twice as many.
 	DefaultDataKeepMax = 4 << 20
 	// DefaultBulkQueueMax bounds a Bulk queue, in bytes.
 	DefaultBulkQueueMax = 4 << 20
@@ -39,7 +39,7 @@ const (
 	readBufferMin   = 4 << 10   // first size of a reader's buffer
 	readBufferMax   = 256 << 10 // it grows by itself to this, beyond only for a large frame
 	gatesMax        = 4096      // counts kept of nodes that are no peers, or not yet
-	sparesMax       = 8         // write buffers that a link keeps for use
+	sparesMax       = 16        // write buffers that a link keeps for use
 	freeChunksMax   = 64        // chunks for what is kept that a link keeps for use
 	spareMax        = 4 << 20   // a write buffer above this is not kept at all
 	writeBufferKeep = 64 << 10  // a link that was idle for writeBufferIdle keeps no buffer above this
