@@ -16,6 +16,8 @@ import (
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
+const lull = 20 * time.Millisecond // from one lull of the load to the next
+
 // load tells numbered messages from several senders until stop, and returns how many were told.
 func load(ctx context.Context, t *testing.T, regions []*Region[message_], stop <-chan struct{}) (told func() int) {
 	var wg sync.WaitGroup
@@ -45,7 +47,10 @@ func load(ctx context.Context, t *testing.T, regions []*Region[message_], stop <
 					return
 				}
 				n.Add(1)
-				if i%10 == 0 {
+				switch {
+				case i%100 == 0: // half of the time nobody sends, whatever held up the one or the other: what can become idle does
+					<-time.After(lull - time.Duration(time.Now().UnixNano())%lull)
+				case i%10 == 0:
 					<-time.After(time.Millisecond)
 				}
 			}
