@@ -16,13 +16,15 @@
 //   - the store in which shards and coordinators take leases (lease_store.go) is slow, fails, keeps some nodes out, is down, and gives leases to somebody outside;
 //     its sessions run out, or holds last as long as their process;
 //   - clocks differ in rate by up to a per cent, and in wall time by any amount;
+//   - all nodes are restarted in turn, with and without a delay before the balance is looked at, and the whole cluster is shut down in order and started again
+//     (script_restart.go);
 //   - scenarios (scenario.go) script what chance finds too rarely. One of them, outside of the swarm, is the insert test of the reference
 //     (script_inserts.go): five nodes, four phases of unique inserts, connected and split three to two, at Local and at Majority.
 //
 // Which swarm that is, the Plan says. The usual one draws from all there is. The plan "cluster" (plan_cluster.go) draws worlds that are about the
 // cluster: 3, 5, 7 and, in a tenth of the seeds, 20 members, up to 8 more slots for joins, every strategy, VotersMax, three sets of time-outs (usual ones; the
 // most hostile that Config.Validate lets pass; and reckless ones beyond, with no StableAfter and leases of ten seconds), every kind of stroke, joins
-// and leaves in all of them, and the worst cases of a growing view with 3 and 4 nodes; and so little load that a world takes a fifth of the time of a
+// and leaves in all of them, the worst cases of a growing view with 3 and 4 nodes, and restarts and shutdowns of all; and so little load that a world takes a fifth of the time of a
 // usual one. All judges stay on.
 //
 // After a safety phase the world is healed, and must then get well in bounded virtual time.
@@ -49,6 +51,8 @@
 //     folding changes no sum, the judge of data sees. How long tidying up takes while the world is ill, nobody judges;
 //   - equal: equal clocks hold equal digests hold equal items, in whatever order they came;
 //   - entities: none runs twice at one instant; a planned hand-off loses and reorders nothing;
+//   - moves: while members come and go within the delay, shards move away from nodes that leave and from nobody else; while the cluster is being shut down,
+//     from nobody, and none starts that was at home somewhere. What was remembered then runs again with the cluster, though nobody sends it anything;
 //   - leases of an outside store: no handler starts, and no coordinator acts, but while that store has the lease as theirs;
 //   - liveness: the healed world agrees on one view of all that run, somebody coordinates, everybody reads and writes, all stores are
 //     equal, every shard with traffic has a home, every buffered message was delivered or reported.

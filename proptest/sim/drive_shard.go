@@ -13,6 +13,9 @@ type shardDriver struct {
 	p       *Process
 	types   []*typeDriver
 	leaving bool
+	view    *membership.View // as the machines have it
+	// membersAt is when its members were last others than before.
+	membersAt int64
 }
 
 // typeDriver carries out what Coordinator, Region and Shards of one entity type want, and plays the data plane between them.
@@ -31,6 +34,7 @@ type typeDriver struct {
 	left       bool
 	unfenced   bool // planted faults
 	ungated    bool
+	forgetful  bool
 	coordTerm  *term // the coordinator's lease; nil: it has none
 	coordGen   uint64
 
@@ -63,12 +67,12 @@ func newTypeDriver(p *Process, index int) *typeDriver {
 	}
 	o := p.w.opt
 	fs := o.planted()
-	d.unfenced, d.ungated, d.lateExpelled = fs.unfenced, fs.ungated, fs.lateExpelled
+	d.unfenced, d.ungated, d.lateExpelled, d.forgetful = fs.unfenced, fs.ungated, fs.lateExpelled, fs.forgetful
 	d.coordLeaser, d.leasers = p.newLeaser(leaseName{typ: index, coord: true}), map[protocol.ShardID]*leaser{}
 	d.cfg = protocol.Config{
 		Type: typeName(index), Role: role, Self: membership.UID(p.uid), Shards: o.Shards, Remember: o.Remember && index == 0,
 		Proxy:             o.Proxy && p.slot.index == o.Nodes-1 && o.Nodes > 1,
-		RebalanceInterval: o.Rebalance, Strategy: o.Allocation, StopTimeout: o.StopTimeout, PassivationTimeout: o.StopTimeout,
+		RebalanceInterval: o.Rebalance, RebalanceDelay: o.delay(), Strategy: o.Allocation, StopTimeout: o.StopTimeout, PassivationTimeout: o.StopTimeout,
 		HandOffTimeout: 5 * o.StopTimeout, BeginTimeout: 3 * o.StopTimeout,
 		Lease: o.ShardLeases, CoordinatorLease: o.CoordLeases, LeaseRetryInterval: o.LeaseRetry,
 		Faults: o.shardFaults(),
@@ -170,6 +174,7 @@ func (d *typeDriver) applyCoord(in protocol.CoordinatorInput) {
 	}
 	d.judgeReign()
 	for _, env := range e.Send {
+		d.judgeBegin(env.Msg)
 		d.send(env)
 	}
 	p.arm(&d.coordTimer, d.coord.Deadline(), func() { d.stepCoord(protocol.Tick{}) })
@@ -231,6 +236,10 @@ func (d *typeDriver) check(m interface{ Check() error }) {
 
 // write and read carry out what the machines want of the replicated state, at a majority.
 func (d *typeDriver) write(wr protocol.StateWrite, done func(error)) {
+	if d.forgetful && wr.Kind == protocol.StateIDs {
+		d.p.post(func() { done(nil) })
+		return
+	}
 	d.p.rep.call(func(id uint64) replicator.Input {
 		return replicator.Update{ID: id, Key: wr.Key(d.cfg.Type), Write: replicator.Majority, Mutate: wr.Mutate}
 	}, func(r replicator.Result) {
@@ -286,6 +295,14 @@ func (d *shardDriver) linkReset(other *Process) {
 }
 
 func (d *shardDriver) install(v *membership.View) {
+	if d.view == nil || !sameMembers(d.view, v) {
+		d.membersAt = d.p.w.now
+	}
+	d.view = v
+	if d.p.w.opt.planted().unaware {
+		deaf := *v
+		deaf.Closing, v = false, &deaf
+	}
 	for _, t := range d.types {
 		t.stepCoord(protocol.Install{View: v})
 		t.stepRegion(protocol.Install{View: v})

@@ -1,6 +1,8 @@
 package sim
 
 import (
+	"time"
+
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/ddata/membership"
 	"github.com/coterie-go/coterie/replicator"
@@ -24,6 +26,9 @@ type faults struct {
 	thirds   bool // a third of the voters is a quorum
 	// ungated: the driver starts handlers without a look at the shard's lease; lateExpelled: a coordinator acts on until it is told of a lost one.
 	ungated, lateExpelled bool
+	hasty                 bool // coordinators are not told of RebalanceDelay
+	// unaware: the sharding machines are not told that the cluster is closing; forgetful: what a shard wants remembered is not written.
+	unaware, forgetful bool
 }
 
 // required are the planted faults that every run of the self-test must catch.
@@ -53,6 +58,9 @@ var further = []plantedFault{
 	{"read-without-catch-up", "a quorum read does not wait for the clocks it learnt of", func(f *faults) { f.replica.ReadWithoutCatchUp = true }},
 	{"read-without-agreement", "a linearizable read takes what the first majority answers", func(f *faults) { f.replica.ReadWithoutAgreement = true }},
 	{"no-token-check", "a region obeys deposed coordinators", func(f *faults) { f.shard.NoTokenCheck = true }},
+	{"hasty", "a coordinator does not wait before it looks at the balance", func(f *faults) { f.hasty = true }},
+	{"unaware", "sharding does not hear that the cluster is closing", func(f *faults) { f.unaware = true }},
+	{"forgetful", "ids of entities are said to be remembered and are not", func(f *faults) { f.forgetful = true }},
 	{"keep-lost-lease", "a shard goes on after it has lost its lease", func(f *faults) { f.shard.KeepLostLease = true }},
 	{"ungated", "handlers start without a look at their shard's lease", func(f *faults) { f.ungated = true }},
 	{"late-expelled", "a coordinator acts on until it is told that its lease is lost", func(f *faults) { f.lateExpelled = true }},
@@ -70,6 +78,9 @@ var further = []plantedFault{
 // one of the first thirty must do.
 var huntedIn = map[string]Plan{
 	"fold-unasked":    {Scenario: lateCounts},
+	"hasty":           {Scenario: rollingRestarts},
+	"unaware":         {Scenario: closings},
+	"forgetful":       {Scenario: closings},
 	"stopped-holds":   {Swarm: Cluster, Scenario: rollingMoves},
 	"leave-unsettled": {Scenario: manyLeave},
 	"thirds":          {Swarm: Cluster},
@@ -165,6 +176,14 @@ func (o *Options) replicaFaults() replicator.Faults {
 	f.store.WeakSketch = o.WeakSketch
 	f.replica.Store = f.store
 	return f.replica
+}
+
+// delay is RebalanceDelay, or what is planted.
+func (o *Options) delay() time.Duration {
+	if o.planted().hasty {
+		return 0
+	}
+	return o.RebalanceDelay
 }
 
 func (o *Options) shardFaults() protocol.Faults { return o.planted().shard }

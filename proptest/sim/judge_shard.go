@@ -77,7 +77,8 @@ type order struct {
 
 // shardJudge follows every message to its end.
 type shardJudge struct {
-	last map[order]uint64 // only looked up
+	last  map[order]uint64 // only looked up
+	begun map[begun]bool   // hand-offs that have begun, likewise
 }
 
 func (*shardJudge) name() string { return "entities" }

@@ -34,7 +34,7 @@ func (l *shardLoad) send() {
 		return
 	}
 	w.at(w.now+int64(l.rng.ExpFloat64()*float64(w.opt.TellGap))+1, nil, l.send)
-	if len(w.live) == 0 {
+	if len(w.live) == 0 || w.pausedShards {
 		return
 	}
 	p := w.live[l.rng.IntN(len(w.live))]

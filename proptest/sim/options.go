@@ -83,14 +83,16 @@ type Options struct {
 	// PromptLossy sends the Replicator's prompt messages on the lossy lane.
 	PromptLossy bool
 
-	Shards      int                 // of each entity type; 0: no sharding in this world
-	EntityTypes int                 // their number
-	Remember    bool                // the first type remembers its entities
-	TellGap     time.Duration       // mean time between two bursts of messages to entities
-	Rebalance   time.Duration       // how often a coordinator looks at the balance
-	StopTimeout time.Duration       // of an entity
-	Allocation  allocation.Strategy // chooses the homes of shards
-	Proxy       bool                // one node routes and never hosts
+	Shards      int           // of each entity type; 0: no sharding in this world
+	EntityTypes int           // their number
+	Remember    bool          // the first type remembers its entities
+	TellGap     time.Duration // mean time between two bursts of messages to entities
+	Rebalance   time.Duration // how often a coordinator looks at the balance
+	StopTimeout time.Duration // of an entity
+	// RebalanceDelay is how long the members must have been the same before a coordinator looks at the balance.
+	RebalanceDelay time.Duration
+	Allocation     allocation.Strategy // chooses the homes of shards
+	Proxy          bool                // one node routes and never hosts
 	// ShardLeases and CoordLeases: shards and coordinators take leases in a store outside of the cluster. LeaseTTL is after which time a process that is not
 	// heard of loses them; 0: they last as long as it. LeaseRetry is the pause between two tries.
 	ShardLeases, CoordLeases bool
@@ -178,6 +180,7 @@ func drawOptions(rs streams, plan Plan) Options {
 		o.Weights[wallJump] = 0
 	}
 	o.Scenario = drawScenario(r)
+	o.drawRestarts(rs.stream("restarts", 0))
 	o.fromPlan(plan)
 	applyScenario(r, &o)
 	o.drawLater(r)
@@ -247,7 +250,7 @@ func (o *Options) drawAllocation(r *rand.Rand) {
 func (o *Options) drawLeases(r *rand.Rand) {
 	which := pick(r, 0, 0, 0, 1, 2, 3)
 	o.LeaseTTL, o.LeaseRetry = pick(r, 0, 3*time.Second, 8*time.Second), pick(r, 500*time.Millisecond, 2*time.Second)
-	if o.Shards > 0 && !o.Calm {
+	if o.Shards > 0 && !o.Calm && o.Scenario != closings { // there a lost lease would make a shard move
 		o.ShardLeases, o.CoordLeases = which&1 > 0, which&2 > 0
 	}
 }
@@ -275,6 +278,9 @@ func (o Options) String() string {
 	fmt.Fprintf(&b, " downing=%q", o.Strategy.String())
 	if o.Shards > 0 {
 		fmt.Fprintf(&b, " %T", o.Allocation)
+	}
+	if o.RebalanceDelay > 0 {
+		fmt.Fprintf(&b, " rebalance after %v", o.RebalanceDelay)
 	}
 	if o.leases() {
 		fmt.Fprintf(&b, " leases of shards=%v coordinators=%v ttl=%v", o.ShardLeases, o.CoordLeases, o.LeaseTTL)

@@ -81,6 +81,7 @@ func drawCluster(rs streams, plan Plan) Options {
 	o.Timing = pick(r, usualTiming, usualTiming, hostileTiming, recklessTiming)
 	o.Scenario = pick(r, plainChaos, plainChaos, plainChaos, plainChaos, plainChaos, plainChaos, plainChaos, growingView, growingView, lostKinds,
 		rollingMoves)
+	o.drawRestarts(rs.stream("restarts", 0))
 	o.fromPlan(plan)
 	applyScenario(r, &o)
 	o.drawStrategy(r)
@@ -105,7 +106,9 @@ func (o *Options) drawStrategy(r *rand.Rand) {
 func (o *Options) lighten(r *rand.Rand) {
 	o.WriteGap, o.Keys = pick(r, 300*time.Millisecond, time.Second), pick(r, 1, 3)
 	o.Reads, o.Linear, o.Removes = 0.4, 0.3, 0.1
-	if o.Shards, o.EntityTypes = pick(r, 0, 2, 4), 1; o.Scenario == rollingMoves {
+	o.Shards, o.EntityTypes = pick(r, 0, 2, 4), 1
+	switch o.Scenario {
+	case rollingMoves, rollingRestarts, closings:
 		o.Shards = 4
 	}
 	o.TellGap = pick(r, 200*time.Millisecond, time.Second)

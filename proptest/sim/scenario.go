@@ -17,6 +17,9 @@ const (
 	stoppedGrowing = "stopped-growing"
 	// rollingMoves joins and leaves under a load of entity messages, so that shards move all the time.
 	rollingMoves = "rolling-moves"
+	// rollingRestarts restarts all nodes in turn, and closings all at once by an orderly shutdown of the cluster.
+	rollingRestarts = "rolling-restarts"
+	closings        = "closings"
 	// lostKinds loses, for seconds, all control packets of some kind on some way: promises that arrive, outcomes that do not.
 	lostKinds = "lost-kinds"
 	// smallLogs forces reconciliation: short logs, long cuts, many removes.
@@ -33,23 +36,33 @@ const (
 )
 
 // Scenarios are the names of all scenarios.
-var Scenarios = []string{plainChaos, growingView, coldRestarts, stoppedGrowing, rollingMoves, lostKinds, smallLogs, tidying, lateCounts, manyLeave, inserts}
+var Scenarios = []string{plainChaos, growingView, coldRestarts, stoppedGrowing, rollingMoves, rollingRestarts, closings, lostKinds, smallLogs, tidying,
+	lateCounts, manyLeave, inserts}
 
 func drawScenario(r *rand.Rand) string {
 	return pick(r, plainChaos, plainChaos, plainChaos, plainChaos, growingView, growingView, coldRestarts, stoppedGrowing, rollingMoves, rollingMoves,
 		lostKinds, lostKinds, smallLogs, tidying)
 }
 
+// drawRestarts makes some of the worlds of plain chaos ones of restarts, from a stream of its own.
+func (o *Options) drawRestarts(r *rand.Rand) {
+	if k := r.IntN(16); o.Scenario == plainChaos && k < 2 {
+		o.Scenario = []string{rollingRestarts, closings}[k]
+	}
+}
+
 // scripts are the scenarios that replace the random strokes.
 var scripts = map[string]func(*chaos){
-	growingView:    (*chaos).growingView,
-	stoppedGrowing: (*chaos).stoppedGrowing,
-	rollingMoves:   (*chaos).rollingMoves,
-	lostKinds:      (*chaos).lostKinds,
-	tidying:        (*chaos).tidying,
-	lateCounts:     (*chaos).lateCounts,
-	manyLeave:      (*chaos).manyLeave,
-	inserts:        (*chaos).inserts,
+	growingView:     (*chaos).growingView,
+	stoppedGrowing:  (*chaos).stoppedGrowing,
+	rollingMoves:    (*chaos).rollingMoves,
+	rollingRestarts: (*chaos).rollingRestarts,
+	closings:        (*chaos).closings,
+	lostKinds:       (*chaos).lostKinds,
+	tidying:         (*chaos).tidying,
+	lateCounts:      (*chaos).lateCounts,
+	manyLeave:       (*chaos).manyLeave,
+	inserts:         (*chaos).inserts,
 }
 
 // applyScenario bends the drawn options to the scenario.
@@ -81,6 +94,16 @@ func applyScenario(r *rand.Rand, o *Options) {
 			o.Weights, o.DiskFail, o.Timing = quiet, 0, usualTiming
 			o.StopTimeout = 10 * time.Second // longer than the slowest handler
 		}
+	case rollingRestarts:
+		o.Nodes, o.Spare, o.Safety = pick(r, 3, 3, 4), 0, 120*time.Second
+		o.Shards, o.TellGap = pick(r, 4, 8, 20), pick(r, 5*time.Millisecond, 20*time.Millisecond)
+		o.RebalanceDelay = pick(r, 0, 8*time.Second, 20*time.Second)
+		o.Loss, o.Straggle, o.Calm = pick(r, 0, 0.01), 0, r.IntN(2) == 0
+		o.Weights, o.DiskFail, o.Timing, o.StopTimeout = quiet, 0, usualTiming, 10*time.Second // as in rollingMoves
+	case closings:
+		o.Nodes, o.Spare, o.Safety, o.Durable = pick(r, 3, 3, 4), 1, 130*time.Second, true
+		o.Shards, o.TellGap, o.Remember = pick(r, 4, 8, 20), pick(r, 5*time.Millisecond, 20*time.Millisecond), true
+		o.Loss, o.Straggle, o.Weights, o.DiskFail, o.Timing = pick(r, 0, 0.01, 0.05), 0, quiet, 0, usualTiming
 	case lostKinds:
 		o.Nodes, o.Spare, o.Shards, o.Safety = pick(r, 2, 3, 3, 4), 5, 0, 120*time.Second
 		o.WriteGap = 200 * time.Millisecond

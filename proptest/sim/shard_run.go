@@ -48,6 +48,7 @@ func (d *typeDriver) startShard(s protocol.ShardID, wait time.Duration) {
 	}
 	run := &shardRun{d: d, shard: s, m: m, byID: map[protocol.EntityID]*box{}, ids: map[protocol.EntityID]bool{}}
 	d.shards[s] = run
+	d.judgeStart(s)
 	d.p.w.counts.Starts++
 	d.p.post(func() { run.step(protocol.Open{Wait: wait}) })
 	if d.cfg.Remember {

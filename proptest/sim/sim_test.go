@@ -51,7 +51,8 @@ func TestClusterPlanDrawsAll(t *testing.T) {
 		}
 	}
 	want := []string{"nodes 3", "nodes 5", "nodes 7", "nodes 20", "keep-majority", "manual", "keep-oldest", "keep-oldest down-if-alone", "down-all", "lease-majority",
-		"static-quorum 3", "voters 0", "voters 1", "voters 3", "voters 5", "growing-view of 3 reckless", "growing-view of 4 reckless", "growing-view of 3 hostile"}
+		"static-quorum 3", "voters 0", "voters 1", "voters 3", "voters 5", "growing-view of 3 reckless", "growing-view of 4 reckless", "growing-view of 3 hostile",
+		"rolling-restarts of 3 usual", "closings of 3 usual"}
 	for _, w := range append(want, strokeNames[:]...) {
 		if !seen[w] {
 			t.Errorf("no %q in 400 seeds", w)
@@ -129,6 +130,9 @@ func TestRareFaultsAreCaughtInTheirScenario(t *testing.T) {
 		sound := Batch{First: 1, Seeds: 1, Plan: plan, Failed: func(r Result) { t.Errorf("seed %d: %v", r.Seed, r.Violation) }}.Run()
 		if plan.Scenario == lateCounts && sound.Counts.Folded == 0 {
 			t.Errorf("%s: nothing is folded: %+v", fault, sound.Counts)
+		}
+		if c := sound.Counts; plan.Scenario == closings && (c.Closings == 0 || c.Returned == 0) || plan.Scenario == rollingRestarts && c.HandOffs == 0 {
+			t.Errorf("%s: nothing came back: %+v", fault, c)
 		}
 	}
 }

@@ -38,6 +38,7 @@ type Counts struct {
 	Swept, Expired, Folded, Deleted                              uint64
 	Bulk, Parts                                                  uint64
 	Leased, LeasesLost                                           uint64
+	Closings, Returned                                           uint64
 }
 
 // add sums the counts of runs.
@@ -70,6 +71,8 @@ func (c *Counts) add(o Counts) {
 	c.Parts += o.Parts
 	c.Leased += o.Leased
 	c.LeasesLost += o.LeasesLost
+	c.Closings += o.Closings
+	c.Returned += o.Returned
 }
 
 // tidied counts what a process has tidied up when it ends.
@@ -112,6 +115,8 @@ type World struct {
 	tellsDone    int                       // those before have ended
 	probedShards bool                      // every entity of the healed world was sent something
 	addressed    map[protocol.ShardID]bool // shards that ever were sent something; only looked up
+	pausedShards bool                      // nobody sends anything to entities
+	closing      *closing                  // nil: the cluster is not being shut down
 	shardJudge   *shardJudge
 	tidy         *tidyJudge
 }

@@ -1,0 +1,58 @@
+package sim
+
+import (
+	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/sharding/protocol"
+)
+
+// begun names a hand-off.
+type begun struct {
+	typ int
+	id  protocol.Token
+}
+
+// judgeBegin holds a hand-off that begins to: it is for an owner who leaves, or the members have been the same for as long as was asked for; and the cluster is
+// not being shut down.
+func (d *typeDriver) judgeBegin(m protocol.Message) {
+	b, ok := m.(protocol.Begin)
+	if !ok {
+		return
+	}
+	w, s := d.p.w, d.p.shard
+	for _, mv := range b.Moves {
+		k := begun{d.index, mv.HandOff}
+		if w.shardJudge.begun[k] {
+			continue // it is said again, or to another
+		}
+		w.shardJudge.begun[k] = true
+		owner := w.procs[uint64(mv.Owner)]
+		least := int64(float64(w.opt.RebalanceDelay) * (1 - 2*w.opt.ClockDrift))
+		switch {
+		case s.view.Closing:
+			w.violate("a shutdown moves nothing", "%v begins to move shard %v of T%d away from %v in %v", d.p, mv.Shard, d.index, owner, s.view)
+		case w.now-s.membersAt < least && owner.alive && !owner.slot.leaving:
+			w.violate("nothing moves before its time", "%v begins to move shard %v of T%d away from %v %.3f s after the members were %v", d.p, mv.Shard,
+				d.index, owner, float64(w.now-s.membersAt)/1e9, s.view)
+		}
+	}
+}
+
+// judgeStart holds a shard that starts while the cluster is being shut down to: it was at home nowhere before.
+func (d *typeDriver) judgeStart(s protocol.ShardID) {
+	if k := d.p.w.closing; k != nil && k.homes[home{d.index, s}] {
+		d.p.w.violate("a shutdown moves nothing", "shard %v of T%d, which was at home when all began to leave, starts on %v", s, d.index, d.p)
+	}
+}
+
+// sameMembers says whether two views have the same members with the same status.
+func sameMembers(a, b *membership.View) bool {
+	if len(a.Members) != len(b.Members) {
+		return false
+	}
+	for _, m := range a.Members {
+		if o, ok := b.Member(m.UID); !ok || o.Status != m.Status {
+			return false
+		}
+	}
+	return true
+}

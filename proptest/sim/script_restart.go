@@ -1,0 +1,226 @@
+package sim
+
+import (
+	"slices"
+	"time"
+
+	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/sharding/protocol"
+)
+
+// rollingRestarts restarts all nodes, one after the other, again and again, under load: each leaves, comes back, and is up before the next one goes. In a world
+// that is not calm some are killed instead.
+func (c *chaos) rollingRestarts() {
+	w := c.w
+	turn := 0
+	var next func()
+	next = func() {
+		if w.healed {
+			return
+		}
+		s := w.slots[turn%w.opt.Nodes]
+		turn++
+		if s.proc == nil || !w.allUp(w.opt.Nodes) {
+			w.after(time.Second, nil, next)
+			return
+		}
+		w.trace.line(w, "CHAOS restarts %v", s.proc)
+		back := func() {
+			c.startAgain(s)
+			w.eventually(func() bool { return w.healed || w.allUp(w.opt.Nodes) }, func() {
+				w.after(time.Duration(between(c.rng, 0, int64(3*time.Second))), nil, next)
+			})
+		}
+		if !w.opt.Calm && c.rng.IntN(4) == 0 {
+			w.counts.Crashes++
+			s.proc.end("killed in its turn")
+			w.after(c.moment(), nil, back)
+			return
+		}
+		w.counts.Leaves++
+		s.proc.leave()
+		w.eventually(func() bool { return w.healed || s.proc == nil }, func() { w.after(c.moment(), nil, back) })
+	}
+	w.after(8*time.Second, nil, next)
+}
+
+// eventually looks every so often whether something has come to pass, and goes on then.
+func (w *World) eventually(come func() bool, then func()) {
+	if come() {
+		then()
+		return
+	}
+	w.after(100*time.Millisecond, nil, func() { w.eventually(come, then) })
+}
+
+// allUp says whether so many processes run, and see each other Up.
+func (w *World) allUp(n int) bool {
+	up := 0
+	for _, p := range w.live {
+		if p.mem.view == nil || len(p.mem.view.Members) != len(w.live) {
+			return false
+		}
+		if m, ok := p.mem.view.Member(membership.UID(p.uid)); ok && m.Status == membership.Up {
+			up++
+		}
+	}
+	return up >= n && up == len(w.live)
+}
+
+// startAgain starts a node on a slot whose node has left, or was killed.
+func (c *chaos) startAgain(s *Slot) {
+	s.retired = false
+	if s.proc == nil {
+		c.w.counts.Restarts++
+		c.w.startProcess(s)
+	}
+}
+
+// closing is one shutdown of the whole cluster.
+type closing struct {
+	c *chaos
+	// quiet: nobody sends anything from before the nodes leave until they are back.
+	quiet bool
+	homes map[home]bool // shards that were at home somewhere when the nodes began to leave; only looked up
+	alive []closed      // remembered entities that ran then
+}
+
+type home struct {
+	typ   int
+	shard protocol.ShardID
+}
+
+type closed struct {
+	shard protocol.ShardID
+	id    protocol.EntityID
+}
+
+// closings shuts the whole cluster down, again and again: somebody joins, so that shards are about to move; one node is told that all will stop; when all
+// know, they leave, together or one by one; when all have ended, all are started. Nothing moves any more, everybody can leave, and what was remembered runs
+// again, with no message for it.
+func (c *chaos) closings() {
+	var next func()
+	next = func() {
+		if w := c.w; !w.healed && w.now < int64(w.opt.Safety-closingMost) {
+			k := &closing{c: c, quiet: c.rng.IntN(2) == 0}
+			k.begin(func() { w.after(time.Duration(between(c.rng, int64(5*time.Second), int64(15*time.Second))), nil, next) })
+		}
+	}
+	c.w.after(time.Duration(between(c.rng, int64(8*time.Second), int64(15*time.Second))), nil, next)
+}
+
+// closingMost is how long it may take to shut a cluster down and to start it again.
+const closingMost = 60 * time.Second
+
+func (k *closing) begin(done func()) {
+	c, w := k.c, k.c.w
+	c.join()
+	w.after(time.Duration(between(c.rng, 0, int64(6*time.Second))), nil, func() {
+		w.eventually(func() bool { return len(w.live) > 0 && w.live[0].mem.view != nil }, func() {
+			p := w.live[c.rng.IntN(len(w.live))]
+			w.trace.line(p, "CHAOS closes the cluster")
+			w.counts.Closings++
+			p.mem.step(membership.CloseCluster{})
+			k.within("not all know that the cluster is closing", k.known, func() {
+				w.pausedShards = k.quiet
+				w.after(4*time.Second, nil, func() { k.leave(done) }) // what has begun ends
+			})
+		})
+	})
+}
+
+// within goes on when something has come to pass, which must be soon.
+func (k *closing) within(what string, come func() bool, then func()) {
+	w := k.c.w
+	end := w.now + int64(closingMost)/2
+	w.eventually(func() bool { return come() || w.now > end }, func() {
+		if !come() {
+			w.violate("shutdown of the cluster", "%s: %d run, the first has %v", what, len(w.live), w.live[0].mem.view)
+		}
+		then()
+	})
+}
+
+// known says whether all members know. Others never will, and are not let in.
+func (k *closing) known() bool {
+	for _, p := range k.c.w.live {
+		if v := p.mem.view; v != nil && !v.Closing {
+			return false
+		}
+	}
+	return true
+}
+
+func (k *closing) leave(done func()) {
+	c, w := k.c, k.c.w
+	k.homes = map[home]bool{}
+	for _, p := range w.live {
+		for _, d := range p.shard.types {
+			for s := range protocol.ShardID(w.opt.Shards) {
+				if r := d.shards[s]; r != nil {
+					k.homes[home{d.index, s}] = true
+					k.remember(r)
+				}
+			}
+		}
+	}
+	w.closing = k
+	gap := pick(c.rng, 0, 500*time.Millisecond, 4*time.Second)
+	for _, p := range append([]*Process(nil), w.live...) {
+		switch {
+		case p.mem.view == nil: // it was not let in
+			p.end("stopped by the operator")
+		default:
+			w.counts.Leaves++
+			w.after(time.Duration(between(c.rng, 0, int64(gap)*int64(len(w.live))+1)), nil, func() {
+				if p.alive {
+					p.leave()
+				}
+			})
+		}
+	}
+	k.within("not all can leave", func() bool { return len(w.live) == 0 }, func() { k.restart(done) })
+}
+
+// remember notes who must run again.
+func (k *closing) remember(r *shardRun) {
+	if !r.d.cfg.Remember || !k.quiet {
+		return
+	}
+	for _, b := range r.boxes {
+		if b.active && !b.stopping {
+			k.alive = append(k.alive, closed{r.shard, b.id})
+		}
+	}
+}
+
+func (k *closing) restart(done func()) {
+	c, w := k.c, k.c.w
+	w.closing = nil
+	w.trace.line(w, "CHAOS starts the cluster again, %d entities must come back", len(k.alive))
+	for _, s := range w.slots {
+		if s.started > 0 {
+			w.after(time.Duration(between(c.rng, 0, int64(3*time.Second))), nil, func() { c.startAgain(s) })
+		}
+	}
+	k.within("what was remembered does not run", func() bool { return w.allUp(w.opt.Nodes) && !k.missing() }, func() {
+		w.counts.Returned += uint64(len(k.alive))
+		w.pausedShards = false
+		done()
+	})
+}
+
+// missing says whether somebody who was remembered does not run.
+func (k *closing) missing() bool {
+	return slices.ContainsFunc(k.alive, func(e closed) bool { return !k.c.w.runs(e) })
+}
+
+// runs says whether a remembered entity is alive somewhere.
+func (w *World) runs(e closed) bool {
+	for _, p := range w.live {
+		if r := p.shard.types[0].shards[e.shard]; r != nil && r.byID[e.id] != nil && r.byID[e.id].active {
+			return true
+		}
+	}
+	return false
+}
