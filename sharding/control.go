@@ -113,6 +113,9 @@ func (c *control) Step(now time.Time, in ctlInput) {
 			now, ever := c.region.Registered()
 			c.r.registered.Store(now)
 			c.r.everKnown.Store(ever)
+			if now && c.r.mismatch.Load() != nil {
+				c.r.mismatch.Store(nil)
+			}
 		case in.shard != nil:
 			c.stepShard(now, in.s, in.shard)
 		}

@@ -19,6 +19,9 @@ func (c *control) regionEffects(fx *protocol.RegionEffects) {
 		c.send(e)
 	}
 	for _, e := range fx.Notify {
+		if e.Kind == protocol.TypeMismatch {
+			c.r.mismatch.Store(&e.Text)
+		}
 		c.notify(e)
 	}
 	if len(fx.AtRest) > 0 {

@@ -93,11 +93,11 @@ type EntityType[M any] struct {
 
 	// Lease is a store outside of the cluster in which each shard takes a lease before it starts, and which it gives back when it has ended: a guard
 	// beside the views of the membership, for clusters that may be split by an operator's mistake, or founded twice. The same store on every node of
-	// the role. While another holds a shard's lease the shard waits, and so do its messages, in the buffer. One that is lost stops the shard at once:
+	// the role: a node with another, or none, takes no part, as with other Shards. While another holds a shard's lease the shard waits, and so do its messages, in the buffer. One that is lost stops the shard at once:
 	// its handlers' contexts end, their effects are refused, and what its mailboxes held is dropped with DropLeaseLost. Default: none.
 	Lease lease.Store
 	// CoordinatorLease is a store in which the type's coordinator takes a lease before it acts; it steps down when that is lost. It may be the store
-	// of Lease, and is the same on every node of the role. Default: none.
+	// of Lease, and is the same on every node of the role, as that is. Default: none.
 	CoordinatorLease lease.Store
 	// LeaseRetryInterval is the pause between two tries to get a lease that another holds, and before the first after one was lost. Default 5 s, 100 ms
 	// on a node with ddata.Local.
@@ -211,6 +211,8 @@ func (t EntityType[M]) Validate() error {
 	fault(d.AsksMax < 1 || d.AsksMax > 16<<20, "AsksMax is %d, want 1 to 16 Mi", d.AsksMax)
 	fault(d.Workers < 0, "Workers %d is negative", d.Workers)
 	fault(d.WorkersMax < 1 || d.WorkersMax < d.Workers, "WorkersMax %d is not positive or below Workers", d.WorkersMax)
+	fault(t.Lease != nil && storeID(t.Lease) == "", "Lease: the store has no ID")
+	fault(t.CoordinatorLease != nil && storeID(t.CoordinatorLease) == "", "CoordinatorLease: the store has no ID")
 	err := checkErrors(t.Errors)
 	fault(err != nil, "Errors: %w", err)
 	err = t.Passivation.Validate()

@@ -21,6 +21,9 @@ func (r *core) explain(number uint32, err error) error {
 	if why := r.ctl.unhosted(); why != nil {
 		return errors.Join(err, why)
 	}
+	if why := r.mismatch.Load(); why != nil {
+		return fmt.Errorf("%w (the coordinator has refused this node: %s)", err, *why)
+	}
 	return fmt.Errorf("%w (the home of shard %d is unknown or moving)", err, number)
 }
 

@@ -86,6 +86,14 @@ func (h *nodeHealth) watch(name string, r *core) (cancel func()) {
 	}
 }
 
+// unregistered says what keeps the region from being registered.
+func (r *core) unregistered() string {
+	if why := r.mismatch.Load(); why != nil {
+		return "it has refused this node: " + *why
+	}
+	return fmt.Sprintf("the oldest node of role %q has to run it too", r.role)
+}
+
 // missing names the types that are not registered.
 func (h *nodeHealth) missing() (reasons []string) {
 	h.mu.Lock()
@@ -99,7 +107,7 @@ func (h *nodeHealth) missing() (reasons []string) {
 		case r == nil:
 			reasons = append(reasons, fmt.Sprintf("entity type %q is not started on this node", name))
 		case !r.everKnown.Load():
-			reasons = append(reasons, fmt.Sprintf("entity type %q is not registered with a coordinator: the oldest node of role %q has to run it too", name, r.role))
+			reasons = append(reasons, fmt.Sprintf("entity type %q is not registered with a coordinator: %s", name, r.unregistered()))
 		}
 	}
 	return reasons

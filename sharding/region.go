@@ -82,6 +82,7 @@ func machineConfig[M any](p Ports, t EntityType[M]) protocol.Config {
 		PassivationTimeout: t.Passivation.StopTimeout,
 		BufferMax:          t.BufferMax, RestartBackoff: t.EntityRestartBackoff, Recovery: t.Recovery,
 		Lease: t.Lease != nil, CoordinatorLease: t.CoordinatorLease != nil, LeaseRetryInterval: t.LeaseRetryInterval,
+		LeaseStore: storeID(t.Lease), CoordinatorLeaseStore: storeID(t.CoordinatorLease),
 	}
 }
 

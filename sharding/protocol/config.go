@@ -66,6 +66,8 @@ type Config struct {
 	Lease bool
 	// CoordinatorLease has the coordinator take one before it acts.
 	CoordinatorLease bool
+	// LeaseStore and CoordinatorLeaseStore are the IDs of the stores, which must be the same on every node of the role. At most 128 bytes of UTF-8; empty: none.
+	LeaseStore, CoordinatorLeaseStore string
 	// LeaseRetryInterval is the pause between two tries to get a lease, and before the first after one was lost. Default 5 s.
 	LeaseRetryInterval time.Duration
 	// Recovery says how fast a shard that opens starts the entities that it remembers. Default RecoverAll.
@@ -80,6 +82,7 @@ const (
 	ShardsMax = 1 << 20 // shards of a type
 	TypeMax   = 128     // bytes of a type's name
 	IDMax     = 1024    // bytes of an entity id
+	StoreMax  = 128     // bytes of the ID of a store of leases
 	batchMax  = 4096    // shards per message and per write of the table
 
 	tableWritesMax = 4       // writes of the table under way
@@ -159,6 +162,8 @@ func (c Config) Validate() error {
 	fault(d.PassivationTimeout < 0, "PassivationTimeout %v is negative", d.PassivationTimeout)
 	fault(d.RestartBackoff < 0, "RestartBackoff %v is negative", d.RestartBackoff)
 	fault(d.LeaseRetryInterval < time.Millisecond, "LeaseRetryInterval %v is below 1ms", d.LeaseRetryInterval)
+	fault(!storeOK(c.LeaseStore), "LeaseStore has %d bytes or is not UTF-8, want at most %d", len(c.LeaseStore), StoreMax)
+	fault(!storeOK(c.CoordinatorLeaseStore), "CoordinatorLeaseStore has %d bytes or is not UTF-8, want at most %d", len(c.CoordinatorLeaseStore), StoreMax)
 	fault(d.Recovery.Number < 0, "Recovery.Number %d is negative", d.Recovery.Number)
 	fault(d.Recovery.Interval < 0, "Recovery.Interval %v is negative", d.Recovery.Interval)
 	fault(d.Recovery.Number == 0 && d.Recovery.Interval > 0, "Recovery.Interval is %v, but Number is 0: say how many are started per interval",

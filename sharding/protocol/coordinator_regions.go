@@ -1,7 +1,6 @@
 package protocol
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 
@@ -85,8 +84,8 @@ func (c *Coordinator) onRegister(from UID, r Register) {
 		c.counts[countIgnored]++
 		return
 	}
-	if r.Shards != uint32(c.cfg.Shards) || r.Hash != c.cfg.Hash {
-		c.refuse(from, r)
+	if c.sayMismatch(m, r.Proxy, r.Alike) {
+		c.out.send(from, Refused{Alike: c.cfg.alike()})
 		return
 	}
 	delete(c.refused, from)
@@ -110,21 +109,19 @@ func (c *Coordinator) onRegister(from UID, r Register) {
 	c.writeRegions([]UID{from}, nil)
 }
 
-// refuse does not register a region whose ids go to other shards than here: messages would reach the wrong entity, or two of one id would run. It
-// routes nothing to others and is never told to host.
-func (c *Coordinator) refuse(from UID, r Register) {
-	c.out.send(from, Refused{Shards: uint32(c.cfg.Shards), Hash: c.cfg.Hash})
-	c.sayMismatch(from, r.Shards, r.Hash)
-}
-
-// sayMismatch says once for each region that its settings are others.
-func (c *Coordinator) sayMismatch(from UID, shards uint32, hash Hash) {
-	if c.refused[from] {
-		return
+// sayMismatch says whether the settings of a region are others than this coordinator's, and tells of it, once for each. Such a region is not registered: it routes
+// nothing to others and is never told to host.
+func (c *Coordinator) sayMismatch(m membership.Member, proxy bool, theirs Alike) bool {
+	own := c.cfg.alike().forRegion(theirs, m, c.cfg.Role, proxy)
+	if own == theirs {
+		return false
 	}
-	maps.DeleteFunc(c.refused, func(u UID, _ bool) bool { return !c.view.Has(u) })
-	c.refused[from] = true
-	c.notify(Event{Kind: TypeMismatch, Peer: from, Text: fmt.Sprintf("there %v over %d shards, here %v over %d", hash, shards, c.cfg.Hash, c.cfg.Shards)})
+	if !c.refused[m.UID] {
+		maps.DeleteFunc(c.refused, func(u UID, _ bool) bool { return !c.view.Has(u) })
+		c.refused[m.UID] = true
+		c.notify(Event{Kind: TypeMismatch, Peer: m.UID, Text: own.differences(theirs, "there")})
+	}
+	return true
 }
 
 // rehost commands a region that was started again, and hosts nothing any more, to host what its predecessor on that node did. One that has

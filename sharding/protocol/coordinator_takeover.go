@@ -165,7 +165,8 @@ func (c *Coordinator) onReport(from UID, m Report) {
 		c.counts[countLate]++
 		return
 	}
-	if m.Number != uint32(c.cfg.Shards) || m.Hash != c.cfg.Hash {
+	member, _ := c.view.Member(from)
+	if c.sayMismatch(member, m.Proxy, m.Alike) && !m.Alike.routesAs(c.cfg.alike()) {
 		c.onForeignReport(from, m)
 		return
 	}
@@ -189,7 +190,6 @@ func (c *Coordinator) onReport(from UID, m Report) {
 // onForeignReport takes the report of a region whose ids go to other shards. One that hosts nothing is no peer, and takes no part. One that hosts holds the
 // takeover up: its entities run, and a coordinator that acted would have them run a second time in other shards.
 func (c *Coordinator) onForeignReport(from UID, m Report) {
-	c.sayMismatch(from, m.Number, m.Hash)
 	if m.Parts == 1 && !slices.ContainsFunc(m.Shards, func(h Hosted) bool { return h.Phase != PhaseNone }) {
 		c.takeover.awaiting = without(c.takeover.awaiting, from)
 		c.maybeActivate()

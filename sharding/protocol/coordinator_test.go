@@ -62,7 +62,7 @@ func (l *lone) step(in CoordinatorInput) string {
 }
 
 func (l *lone) report(from UID, hs ...Hosted) string {
-	return l.step(Receive{From: from, Msg: Report{Floor: l.c.floor, Parts: 1, Number: uint32(l.c.cfg.Shards), Shards: hs}})
+	return l.step(Receive{From: from, Msg: Report{Floor: l.c.floor, Parts: 1, Alike: l.c.cfg.alike(), Shards: hs}})
 }
 
 func (l *lone) expect(got string, parts ...string) {
@@ -108,10 +108,10 @@ func TestRegionStartedAgain(t *testing.T) {
 	l.c.takeover.table = []Entry{{Shard: 3, Home: 2, Token: tok}}
 	l.report(1)
 	l.report(2, Hosted{Shard: 3, Phase: PhaseRunning, Token: tok})
-	if got := l.step(Receive{From: 2, Msg: Register{Joined: true, Shards: 4}}); strings.Contains(got, "homes") {
+	if got := l.step(Receive{From: 2, Msg: Register{Joined: true, Alike: Alike{Shards: 4}}}); strings.Contains(got, "homes") {
 		t.Errorf("a region that runs is commanded again:\n%s", got)
 	}
-	l.expect(l.step(Receive{From: 2, Msg: Register{Shards: 4}}), "homes 3→2@1.1.6")
+	l.expect(l.step(Receive{From: 2, Msg: Register{Alike: Alike{Shards: 4}}}), "homes 3→2@1.1.6")
 }
 
 // TestDoubleHost: two nodes say that they host a shard. That cannot happen; if it does, the one with the later command keeps it, and the new
@@ -128,7 +128,7 @@ func TestReportInParts(t *testing.T) {
 	l := newLone(t, nil, 1)
 	part := func(i uint32, s ShardID) string {
 		h := Hosted{Shard: s, Phase: PhaseRunning, Token: Token{1, 1, 1}}
-		return l.step(Receive{From: 1, Msg: Report{Floor: l.c.floor, Part: i, Parts: 3, Number: uint32(l.c.cfg.Shards), Shards: []Hosted{h}}})
+		return l.step(Receive{From: 1, Msg: Report{Floor: l.c.floor, Part: i, Parts: 3, Alike: l.c.cfg.alike(), Shards: []Hosted{h}}})
 	}
 	for _, i := range []uint32{2, 0, 0, 2} {
 		if got := part(i, ShardID(i)); strings.Contains(got, "started") {

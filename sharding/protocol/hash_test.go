@@ -31,12 +31,13 @@ func TestXXHash(t *testing.T) {
 
 // A region whose ids go to other shards is not registered, and both sides say why.
 func TestMismatchIsRefused(t *testing.T) {
-	for name, wrong := range map[string]Register{
+	for name, of := range map[string]Alike{ // order: each is a cluster of its own
 		"shards": {Shards: 5}, "hash": {Shards: 4, Hash: HashMurmur2},
 	} {
+		wrong := Register{Alike: of}
 		l := newLone(t, nil, 1, 2)
 		l.report(1)
-		hosts := Report{Floor: l.c.floor, Parts: 1, Number: wrong.Shards, Hash: wrong.Hash, Shards: []Hosted{{Shard: 1, Phase: PhaseRunning}}}
+		hosts := Report{Floor: l.c.floor, Parts: 1, Alike: of, Shards: []Hosted{{Shard: 1, Phase: PhaseRunning}}}
 		l.expect(l.step(Receive{From: 2, Msg: hosts}), "type-mismatch! peer=2")
 		if l.c.mode == active {
 			t.Errorf("%s: the coordinator acts while entities run in other shards", name)
@@ -55,13 +56,13 @@ func TestMismatchIsRefused(t *testing.T) {
 			t.Errorf("%s: it is a peer", name)
 		}
 
-		r, err := NewRegion(Config{Type: "t", Self: 2, Shards: int(wrong.Shards), Hash: wrong.Hash}, rand.New(rand.NewPCG(1, 1)))
+		r, err := NewRegion(Config{Type: "t", Self: 2, Shards: int(of.Shards), Hash: of.Hash}, rand.New(rand.NewPCG(1, 1)))
 		if err != nil {
 			t.Fatal(err)
 		}
 		r.Step(time.Unix(0, 0), Install{View: viewOf(1, 1, 2)})
 		for i := range 2 {
-			fx := r.Step(time.Unix(0, 0), Receive{From: 1, Msg: Refused{Shards: 4}})
+			fx := r.Step(time.Unix(0, 0), Receive{From: 1, Msg: Refused{Alike: Alike{Shards: 4}}})
 			if told := len(fx.Notify) == 1 && fx.Notify[0].Kind == TypeMismatch && fx.Notify[0].Peer == 1; told != (i == 0) {
 				t.Errorf("%s: the region tells %v", name, fx.Notify)
 			}
@@ -69,5 +70,85 @@ func TestMismatchIsRefused(t *testing.T) {
 		if now, ever := r.Registered(); now || ever {
 			t.Errorf("%s: it counts as registered", name)
 		}
+	}
+}
+
+// Regions with another store of leases than the coordinator, or with one where that has none, are not registered, and both sides say which store each has. What
+// they host goes on under a coordinator that finds them. It does not matter to who hosts nothing, or never coordinates.
+func TestOtherStoresOfLeasesAreRefused(t *testing.T) {
+	both := Alike{Shards: 4, Lease: "a", CoordinatorLease: "b"}
+	for name, c := range map[string]struct { // order: each is a cluster of its own
+		theirs        Alike
+		proxy, noRole bool
+		want          []string
+	}{
+		"the same":                 {theirs: both},
+		"another for shards":       {theirs: Alike{4, 0, "c", "b"}, want: []string{`Lease is store a here and store c there`}},
+		"none for shards":          {theirs: Alike{4, 0, "", "b"}, want: []string{`Lease is store a here and not set there`}},
+		"another for coordinators": {theirs: Alike{4, 0, "a", "c"}, want: []string{`CoordinatorLease is store b here and store c there`}},
+		"a proxy, none for shards": {theirs: Alike{4, 0, "", "b"}, proxy: true},
+		"a proxy, none at all":     {theirs: Alike{4, 0, "", ""}, proxy: true, want: []string{`CoordinatorLease is store b here and not set there`}},
+		"another role":             {theirs: Alike{4, 0, "", ""}, proxy: true, noRole: true},
+		"everything": {theirs: Alike{5, HashMurmur2, "c", ""}, want: []string{
+			"Shards is 4 here and 5 there", "Hash is xxhash here and murmur2 there", `Lease is store a`, `CoordinatorLease is store b`,
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			v := viewOf(1, 1, 2)
+			v.Members[0].Roles = []string{"r"}
+			if !c.noRole {
+				v.Members[1].Roles = []string{"r"}
+			}
+			cfg := Config{
+				Type: "t", Role: "r", Self: 1, Shards: 4, Lease: true, CoordinatorLease: true, LeaseStore: both.Lease, CoordinatorLeaseStore: both.CoordinatorLease,
+			}
+			m, err := NewCoordinator(cfg, rand.New(rand.NewPCG(1, 1)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			l := &lone{t: t, c: m, now: time.Unix(0, 0)}
+			for _, in := range []CoordinatorInput{Lease{Held: true}, Install{View: v}, LeaseGranted{Gen: 1}, DidRead{ID: 1}, DidRead{ID: 2}} {
+				l.step(in)
+			}
+			l.report(1)
+			if l.c.mode == inquiring { // it runs here already
+				l.expect(l.step(Receive{From: 2, Msg: Report{Floor: m.floor, Parts: 1, Alike: both, Proxy: c.proxy}}), "coordinator-started")
+				delete(m.peers, 2)
+			}
+			got := l.step(Receive{From: 2, Msg: Register{Alike: c.theirs, Proxy: c.proxy}})
+			l.expect(got, c.want...)
+			if refused := strings.Contains(got, "refused "); refused != (len(c.want) > 0) || refused != (m.peers[2] == nil) {
+				t.Errorf("refused: %t, it is %v:\n%s", refused, m.peers[2], got)
+			}
+
+			region := Config{
+				Type: "t", Role: "r", Self: 2, Shards: int(c.theirs.Shards), Hash: c.theirs.Hash, Proxy: c.proxy,
+				LeaseStore: c.theirs.Lease, CoordinatorLeaseStore: c.theirs.CoordinatorLease,
+			}
+			r, err := NewRegion(region, rand.New(rand.NewPCG(1, 1)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.Step(l.now, Install{View: v})
+			if len(c.want) == 0 {
+				return
+			}
+			fx := r.Step(l.now, Receive{From: 1, Msg: Refused{Alike: both}})
+			if len(fx.Notify) != 1 || strings.Count(fx.Notify[0].Text, ";") != len(c.want)-1 || strings.Contains(fx.Notify[0].Text, `Lease is not set here`) != (c.theirs.Lease == "" || c.theirs.CoordinatorLease == "") {
+				t.Errorf("the region tells %v", fx.Notify)
+			}
+		})
+	}
+}
+
+// A coordinator that finds regions with another store of leases tells of them, and goes on with what they host.
+func TestOtherStoresOfLeasesHoldUpNoTakeover(t *testing.T) {
+	l := newLoneOf(t, Config{Type: "t", Self: 1, Shards: 4, Lease: true, LeaseStore: "a"}, 1, 2)
+	l.report(1)
+	tok := Token{Epoch: 1, Up: 1, Seq: 9}
+	hosts := Report{Floor: l.c.floor, Parts: 1, Alike: Alike{Shards: 4, Lease: "b"}, Shards: []Hosted{{Shard: 1, Phase: PhaseRunning, Token: tok}}}
+	l.expect(l.step(Receive{From: 2, Msg: hosts}), `type-mismatch! peer=2 "Lease is store a here and store b there"`, "coordinator-started")
+	if l.c.seats[1].home != 2 {
+		t.Errorf("shard 1 lives on %v", l.c.seats[1].home)
 	}
 }

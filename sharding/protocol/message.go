@@ -57,11 +57,10 @@ type Hosted struct {
 // Messages to the coordinator.
 type (
 	// Register joins a region, or a proxy that never hosts, to those that the coordinator knows. Joined says that some coordinator has
-	// known it before. Shards and Hash say where its ids go: answered by Refused when that is elsewhere than the coordinator's do.
+	// known it before. Answered by Refused when the coordinator's settings are not Alike.
 	Register struct {
 		Proxy, Leaving, Joined bool
-		Shards                 uint32
-		Hash                   Hash
+		Alike                  Alike
 	}
 	// GetHomes asks where shards live; those that live nowhere get a home. Answered by Homes, at once or when a hand-off has ended.
 	// With Region set it is for the region of the receiver, which answers what it knows and never allocates.
@@ -81,8 +80,7 @@ type (
 		Proxy       bool
 		Leaving     bool
 		Part, Parts uint32
-		Number      uint32 // of shards that the type has there
-		Hash        Hash
+		Alike       Alike
 		Shards      []Hosted
 	}
 	// Loads is what the sender has measured of the shards that it hosts, for so long. It may be lost. Of a shard that is not in it nothing has
@@ -108,11 +106,8 @@ type (
 		Floor, Since Token
 		Moves        []Move
 	}
-	// Refused answers a Register with other Shards or another Hash than the coordinator's, which are these.
-	Refused struct {
-		Shards uint32
-		Hash   Hash
-	}
+	// Refused answers a Register with other settings than the coordinator's, which are these.
+	Refused struct{ Alike Alike }
 	// Homes tells where shards live. It is Sure when it comes from the coordinator, otherwise it is what some region believes.
 	Homes struct {
 		Sure    bool

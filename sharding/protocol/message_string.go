@@ -168,7 +168,7 @@ func (m Report) String() string {
 	return b.String()
 }
 
-func (m Refused) String() string { return fmt.Sprintf("refused shards=%d hash=%v", m.Shards, m.Hash) }
+func (m Refused) String() string { return fmt.Sprintf("refused %v", m.Alike) }
 
 func (m Registered) String() string {
 	return fmt.Sprintf("registered %v since %v%s", m.Floor, m.Since, list(m.Moves))

@@ -1,7 +1,6 @@
 package protocol
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -67,8 +66,11 @@ func (r *Region) onRefused(from UID, m Refused) {
 		return
 	}
 	r.refusedBy = from
-	r.notify(Event{Kind: TypeMismatch, Peer: from, Text: fmt.Sprintf("here %v over %d shards, the coordinator has %v over %d",
-		r.cfg.Hash, r.cfg.Shards, m.Hash, m.Shards)})
+	own, me := r.cfg.alike(), membership.Member{}
+	if r.view != nil {
+		me, _ = r.view.Member(r.self())
+	}
+	r.notify(Event{Kind: TypeMismatch, Peer: from, Text: own.differences(m.Alike.forRegion(own, me, r.cfg.Role, r.cfg.Proxy), "with the coordinator")})
 }
 
 // raiseFloor refuses what a deposed coordinator says, and from now on those before this one.
@@ -127,7 +129,7 @@ func (r *Region) onInquire(from UID, m Inquire) {
 	for i := range parts {
 		part := hs[i*batchMax : min(len(hs), (i+1)*batchMax)]
 		r.send(from, Report{Floor: m.Floor, Proxy: r.cfg.Proxy, Leaving: r.leaving, Part: uint32(i), Parts: uint32(parts),
-			Number: uint32(r.cfg.Shards), Hash: r.cfg.Hash, Shards: part})
+			Alike: r.cfg.alike(), Shards: part})
 	}
 }
 
@@ -228,7 +230,7 @@ func (r *Region) retry() {
 	r.retryAt = time.Time{}
 	r.asking = false
 	if r.mayRegister() {
-		r.send(r.coordinator, Register{Proxy: r.cfg.Proxy, Leaving: r.leaving, Joined: r.joined, Shards: uint32(r.cfg.Shards), Hash: r.cfg.Hash})
+		r.send(r.coordinator, Register{Proxy: r.cfg.Proxy, Leaving: r.leaving, Joined: r.joined, Alike: r.cfg.alike()})
 	}
 	if r.wanted > 0 {
 		r.askAll(true)

@@ -14,18 +14,19 @@ import (
 //	byte 1   kind
 //	rest     one CBOR array, core-deterministic, of that kind's fields
 //
-//	Register      [proxy, leaving, joined, shards, hash]     GetHomes      [region, [shard…]]
+//	Register      [proxy, leaving, joined, alike]            GetHomes      [region, [shard…]]
 //	Started, BeginAck, ShardsStopped, HostShards             [[shard, epoch, up, seq, …]]
-//	Report        [[epoch, up, seq], proxy, leaving, part, parts, shards, hash, [shard, phase, epoch, up, seq, epoch, up, seq, …]]
+//	Report        [[epoch, up, seq], proxy, leaving, part, parts, alike, [shard, phase, epoch, up, seq, epoch, up, seq, …]]
 //	Loads         [milliseconds, [shard, messages, microseconds, entities, …]]
 //	LeaveRequest  [left, closing, false]                     LeaveReply    [done, alone, false]
 //	Registered    [[epoch, up, seq, epoch, up, seq], [shard, epoch, up, seq, owner, …]]
-//	Refused       [[shards, hash]]
+//	Refused       [alike]
 //	Homes         [sure, [shard, home, epoch, up, seq, …]]
 //	Begin         [[shard, epoch, up, seq, owner, …], [region…]]
 //	StopShards    [[shard…]]                                 AtRest        [[shard…]]
 //	Fence         [[shard, epoch, up, seq]]                  Inquire       [[epoch, up, seq]]
 //
+// What must be alike is [shards, hash, lease, coordinator-lease], the latter as text of at most StoreMax bytes.
 // Lists are flat, so that decoding costs no more than the bytes.
 const wireVersion = 1
 
@@ -43,8 +44,17 @@ type (
 	wireRegister struct {
 		_                      struct{} `cbor:",toarray"`
 		Proxy, Leaving, Joined bool
-		Shards                 uint32
-		Hash                   uint8
+		Alike                  wireAlike
+	}
+	wireAlike struct {
+		_                       struct{} `cbor:",toarray"`
+		Shards                  uint32
+		Hash                    uint8
+		Lease, CoordinatorLease string
+	}
+	wireRefused struct {
+		_     struct{} `cbor:",toarray"`
+		Alike wireAlike
 	}
 	wireFlagged struct {
 		_    struct{} `cbor:",toarray"`
@@ -69,8 +79,7 @@ type (
 		Floor          words
 		Proxy, Leaving bool
 		Part, Parts    uint32
-		Number         uint32
-		Hash           uint8
+		Alike          wireAlike
 		Shards         words
 	}
 )
@@ -107,9 +116,9 @@ func AppendMessage(dst []byte, m Message) []byte {
 func wireOf(m Message) any {
 	switch m := m.(type) {
 	case Register:
-		return wireRegister{Proxy: m.Proxy, Leaving: m.Leaving, Joined: m.Joined, Shards: m.Shards, Hash: uint8(m.Hash)}
+		return wireRegister{Proxy: m.Proxy, Leaving: m.Leaving, Joined: m.Joined, Alike: wireOfAlike(m.Alike)}
 	case Refused:
-		return wireList{List: words{uint64(m.Shards), uint64(m.Hash)}}
+		return wireRefused{Alike: wireOfAlike(m.Alike)}
 	case GetHomes:
 		return wireFlagged{Flag: m.Region, List: flat(m.Shards, appendShard)}
 	case StopShards:
@@ -127,7 +136,7 @@ func wireOf(m Message) any {
 	case Report:
 		return wireReport{
 			Floor: appendToken(nil, m.Floor), Proxy: m.Proxy, Leaving: m.Leaving, Part: m.Part, Parts: m.Parts,
-			Number: m.Number, Hash: uint8(m.Hash), Shards: flat(m.Shards, appendHosted),
+			Alike: wireOfAlike(m.Alike), Shards: flat(m.Shards, appendHosted),
 		}
 	case Loads:
 		return wireLoads{Period: uint64(m.Period / time.Millisecond), Shards: flat(m.Shards, appendLoad)}
@@ -147,6 +156,10 @@ func wireOf(m Message) any {
 		return wireList{List: appendToken(nil, m.Floor)}
 	}
 	panic(fmt.Sprintf("sharding/protocol: no wire form of %T", m))
+}
+
+func wireOfAlike(a Alike) wireAlike {
+	return wireAlike{Shards: a.Shards, Hash: uint8(a.Hash), Lease: a.Lease, CoordinatorLease: a.CoordinatorLease}
 }
 
 func flat[T any](xs []T, add func(words, T) words) words {

@@ -52,9 +52,11 @@ func (d *decoder) message(k kind) Message {
 	case kindRegister:
 		var w wireRegister
 		d.into(&w)
-		return Register{Proxy: w.Proxy, Leaving: w.Leaving, Joined: w.Joined, Shards: w.Shards, Hash: Hash(w.Hash)}
+		return Register{Proxy: w.Proxy, Leaving: w.Leaving, Joined: w.Joined, Alike: d.alike(w.Alike)}
 	case kindRefused:
-		return d.refused()
+		var w wireRefused
+		d.into(&w)
+		return Refused{Alike: d.alike(w.Alike)}
 	case kindLeaveRequest:
 		f := d.flags()
 		return LeaveRequest{Left: f.First, Closing: f.Second}
@@ -127,13 +129,11 @@ func (d *decoder) list() words {
 	return w.List
 }
 
-func (d *decoder) refused() Message {
-	w := d.list()
-	if len(w) != 2 || w[0] > ShardsMax || w[1] > math.MaxUint8 {
-		d.fail(errShape)
-		return nil
+func (d *decoder) alike(w wireAlike) Alike {
+	if !storeOK(w.Lease) || !storeOK(w.CoordinatorLease) {
+		d.fail(errRange)
 	}
-	return Refused{Shards: uint32(w[0]), Hash: Hash(w[1])}
+	return Alike{Shards: w.Shards, Hash: Hash(w.Hash), Lease: w.Lease, CoordinatorLease: w.CoordinatorLease}
 }
 
 func (d *decoder) report() Message {
@@ -143,7 +143,7 @@ func (d *decoder) report() Message {
 		d.fail(errRange)
 	}
 	return Report{
-		Floor: d.tokenOf(w.Floor), Proxy: w.Proxy, Leaving: w.Leaving, Part: w.Part, Parts: w.Parts, Number: w.Number, Hash: Hash(w.Hash),
+		Floor: d.tokenOf(w.Floor), Proxy: w.Proxy, Leaving: w.Leaving, Part: w.Part, Parts: w.Parts, Alike: d.alike(w.Alike),
 		Shards: records(d, w.Shards, 8, batchMax, d.hosted),
 	}
 }

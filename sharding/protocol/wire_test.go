@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"reflect"
+	"strings"
 	"testing"
 	"time"
 
@@ -52,13 +53,20 @@ func drawLoad(t *rapid.T) ShardLoad {
 	}
 }
 
+func drawAlike(t *rapid.T) Alike {
+	id := func(label string) string { return rapid.StringN(0, -1, StoreMax).Draw(t, label) }
+	return Alike{
+		Shards: rapid.Uint32().Draw(t, "shards"), Hash: Hash(rapid.Uint8().Draw(t, "hash")), Lease: id("lease"), CoordinatorLease: id("coordinator lease"),
+	}
+}
+
 func drawMessage(t *rapid.T) Message {
 	yes := func(s string) bool { return rapid.Bool().Draw(t, s) }
 	switch kind(rapid.Uint8Range(1, uint8(kindEnd)-1).Draw(t, "kind")) {
 	case kindRegister:
-		return Register{Proxy: yes("proxy"), Leaving: yes("leaving"), Joined: yes("joined"), Shards: rapid.Uint32().Draw(t, "shards"), Hash: Hash(rapid.Uint8().Draw(t, "hash"))}
+		return Register{Proxy: yes("proxy"), Leaving: yes("leaving"), Joined: yes("joined"), Alike: drawAlike(t)}
 	case kindRefused:
-		return Refused{Shards: rapid.Uint32Max(ShardsMax).Draw(t, "shards"), Hash: Hash(rapid.Uint8().Draw(t, "hash"))}
+		return Refused{Alike: drawAlike(t)}
 	case kindGetHomes:
 		return GetHomes{Region: yes("region"), Shards: drawList(t, drawShard)}
 	case kindStarted:
@@ -75,8 +83,7 @@ func drawMessage(t *rapid.T) Message {
 		parts := rapid.Uint32Range(1, 256).Draw(t, "parts")
 		return Report{
 			Floor: drawToken(t), Proxy: yes("proxy"), Leaving: yes("leaving"), Part: rapid.Uint32Max(parts-1).Draw(t, "part"), Parts: parts,
-			Number: rapid.Uint32().Draw(t, "number"), Hash: Hash(rapid.Uint8().Draw(t, "hash")),
-			Shards: drawList(t, drawHosted),
+			Alike: drawAlike(t), Shards: drawList(t, drawHosted),
 		}
 	case kindLeaveRequest:
 		return LeaveRequest{Left: yes("left"), Closing: yes("closing")}
@@ -129,6 +136,7 @@ func TestWireRefuses(t *testing.T) {
 		"kind 0":           array(0, []bool{true, false, true}),
 		"kind beyond":      array(kindEnd, []bool{true, false, true}),
 		"short":            AppendMessage(nil, Fence{Shard: 1, HandOff: Token{1, 1, 1}})[:7],
+		"long store":       AppendMessage(nil, Refused{Alike: Alike{Lease: strings.Repeat("a", StoreMax+1)}}),
 		"trailing":         append(AppendMessage(nil, Register{}), 0),
 		"wrong type":       array(kindRegister, []string{"a", "b", "c"}),
 		"too few fields":   array(kindReport, []any{[]uint64{1, 1, 1}}),
@@ -157,7 +165,7 @@ func TestWireRefuses(t *testing.T) {
 func sampleMessages() []Message {
 	tok := Token{Epoch: 7, Up: 2, Seq: 9}
 	return []Message{
-		Register{Proxy: true, Shards: 100, Hash: HashMurmur2}, Refused{Shards: 100}, GetHomes{Shards: []ShardID{1, 2}}, Started{Shards: []ShardToken{{3, tok}}}, LeaveReply{Done: true},
+		Register{Proxy: true, Alike: Alike{Shards: 100, Hash: HashMurmur2, Lease: "a", CoordinatorLease: "b"}}, Refused{Alike: Alike{Shards: 100}}, GetHomes{Shards: []ShardID{1, 2}}, Started{Shards: []ShardToken{{3, tok}}}, LeaveReply{Done: true},
 		Report{Floor: tok, Parts: 1, Shards: []Hosted{{Shard: 1, Token: tok, Phase: PhaseFencing, Barrier: tok}}},
 		Registered{Floor: tok, Since: tok, Moves: []Move{{1, tok, 5}}}, Homes{Entries: []Entry{{1, 5, tok}}}, Inquire{Floor: tok},
 		Begin{Moves: []Move{{1, tok, 5}}, Regions: []UID{1, 2, 1 << 60}}, Fence{Shard: 1, HandOff: tok}, LeaveRequest{},

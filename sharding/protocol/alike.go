@@ -1,0 +1,77 @@
+package protocol
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/coterie-go/coterie/ddata/membership"
+)
+
+// Alike is what the nodes that run a type must have configured alike. With other Shards, or another Hash, messages would reach the wrong entity, or two of one id
+// would run. With other stores of leases each side would get its own, and the leases would guard against nothing.
+type Alike struct {
+	Shards                  uint32
+	Hash                    Hash
+	Lease, CoordinatorLease string // the IDs of the stores; empty: none
+}
+
+func storeOK(id string) bool { return len(id) <= StoreMax && utf8.ValidString(id) }
+
+// alike is what this node has.
+func (c *Config) alike() Alike {
+	return Alike{Shards: uint32(c.Shards), Hash: c.Hash, Lease: c.LeaseStore, CoordinatorLease: c.CoordinatorLeaseStore}
+}
+
+// routesAs says whether ids go to the same shards.
+func (a Alike) routesAs(o Alike) bool { return a.Shards == o.Shards && a.Hash == o.Hash }
+
+// forRegion is a without what does not matter to a region, as that has it: the leases of shards to one that hosts none, and the coordinator's to a node
+// where none will act.
+func (a Alike) forRegion(region Alike, m membership.Member, role string, proxy bool) Alike {
+	if proxy || !m.HasRole(role) {
+		a.Lease = region.Lease
+	}
+	if !m.HasRole(role) {
+		a.CoordinatorLease = region.CoordinatorLease
+	}
+	return a
+}
+
+// differences names what differs, with the values here and there.
+func (a Alike) differences(o Alike, there string) string {
+	var out []string
+	if a.Shards != o.Shards {
+		out = append(out, fmt.Sprintf("Shards is %d here and %d %s", a.Shards, o.Shards, there))
+	}
+	if a.Hash != o.Hash {
+		out = append(out, fmt.Sprintf("Hash is %v here and %v %s", a.Hash, o.Hash, there))
+	}
+	store := func(field, a, o string) {
+		if a != o {
+			out = append(out, fmt.Sprintf("%s is %s here and %s %s", field, storeText(a), storeText(o), there))
+		}
+	}
+	store("Lease", a.Lease, o.Lease)
+	store("CoordinatorLease", a.CoordinatorLease, o.CoordinatorLease)
+	return strings.Join(out, "; ")
+}
+
+func storeText(id string) string {
+	if id == "" {
+		return "not set"
+	}
+	return "store " + id
+}
+
+// String prints it.
+func (a Alike) String() string {
+	s := fmt.Sprintf("shards=%d hash=%v", a.Shards, a.Hash)
+	if a.Lease != "" {
+		s += fmt.Sprintf(" lease=%q", a.Lease)
+	}
+	if a.CoordinatorLease != "" {
+		s += fmt.Sprintf(" coordinator-lease=%q", a.CoordinatorLease)
+	}
+	return s
+}
