@@ -184,7 +184,7 @@ func TestHashOfType(t *testing.T) {
 		x := start(w.join("backend"), other)
 		w.install()
 		for range 2 { // one of each side
-			if text := <-told; !strings.Contains(text, "murmur2 over 16") || !strings.Contains(text, "xxhash over 16") {
+			if text := <-told; !strings.Contains(text, "Hash is ") || !strings.Contains(text, "murmur2") || !strings.Contains(text, "xxhash") {
 				t.Errorf("told %q", text)
 			}
 		}
