@@ -37,7 +37,8 @@ type call struct {
 	state    atomic.Uint64 // generation << 2 | phase
 	done     chan struct{} // capacity 1: filled
 	deadline atomic.Int64  // on the region's clock, 0 = the context has one
-	node     atomic.Uint64 // who was asked last, 0 = unknown or this node
+	mu       sync.Mutex    // held by whoever notes node, so that it is noted of the question that it was looked up for
+	node     atomic.Uint64 // who was asked last, 0 = unknown or this node; of the question in state
 	sink     sink          // where the reply goes; written before waiting
 	err      error         // written before filled
 }
@@ -79,10 +80,17 @@ func (a *asks) begin(s sink) (*call, uint64, error) {
 	a.mu.Unlock()
 	c.sink, c.err = s, nil
 	c.deadline.Store(0)
-	c.node.Store(0)
 	generation := c.state.Load() >> 2
-	c.state.Store(generation<<2 | callWaiting)
+	c.mu.Lock()
+	c.openLocked(generation)
+	c.mu.Unlock()
 	return c, generation<<32 | uint64(c.index), nil
+}
+
+// openLocked makes the slot that of a question that waits, and went nowhere yet.
+func (c *call) openLocked(generation uint64) {
+	c.node.Store(0)
+	c.state.Store(generation<<2 | callWaiting)
 }
 
 func (a *asks) growLocked() bool {
@@ -131,9 +139,15 @@ func (a *asks) at(id uint64) (c *call, waiting uint64) {
 
 // asked notes which node the question went to, so that it fails when that node is removed.
 func (a *asks) asked(id, node uint64) {
-	if c, waiting := a.at(id); c != nil && c.state.Load() == waiting {
+	c, waiting := a.at(id)
+	if c == nil {
+		return
+	}
+	c.mu.Lock()
+	if c.state.Load() == waiting {
 		c.node.Store(node)
 	}
+	c.mu.Unlock()
 }
 
 // claim wins the right to fill the question in, or reports that it is over.

@@ -3,6 +3,7 @@ package sharding
 import (
 	"context"
 	"errors"
+	"runtime"
 	"sync"
 	"testing"
 	"time"
@@ -83,5 +84,33 @@ func TestSweep(t *testing.T) {
 	}
 	if a.sweep(0, nil) {
 		t.Error("something is pending")
+	}
+}
+
+// Who notes late where a question went does not note it of the slot's next question, which would end when a node goes that it never went to.
+func TestWhereAQuestionWentIsNotNotedOfTheNext(t *testing.T) {
+	a := newAsks(1)
+	c, first, err := a.begin(&intSink{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.mu.Lock() // the slot changes hands
+	noted := make(chan struct{})
+	go func() {
+		a.asked(first, 7)
+		close(noted)
+	}()
+	for range 1000 { // it looks, and waits
+		runtime.Gosched()
+	}
+	c.openLocked(first>>32 + 1)
+	c.mu.Unlock()
+	<-noted
+	if n := c.node.Load(); n != 0 {
+		t.Errorf("the next question is said to be at node %d", n)
+	}
+	a.asked((first>>32+1)<<32|uint64(c.index), 8)
+	if n := c.node.Load(); n != 8 {
+		t.Errorf("the present one is said to be at node %d, not at 8", n)
 	}
 }

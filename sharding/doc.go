@@ -29,7 +29,8 @@
 // # Not guaranteed
 //
 //   - Delivery is at most once: a node that dies takes the messages in its mailboxes with it, and so does a shard that loses its lease. Use Ask, and repeat.
-//   - There is no order between several senders, nor between two entities.
+//   - There is no order between several senders, nor between two entities; and none of one sender across the death of a home, the loss of a shard's lease, or a
+//     hand-off of a shard that waits for its lease: what was told before may be lost, and what is told after may come before what was on its way.
 //   - The state of an entity is the user's affair; only ids are remembered.
 //   - Local messages are not copied: sender and handler share what a message points to, so a message must not be changed once it is told.
 //

@@ -86,8 +86,12 @@ func (e *entity) turn(p *pool) {
 	e.fresh = e.shard.keeper != nil
 	for e.more() {
 		o, stack, failure := e.measured(r, p)
-		if o == emptied && p.queued.Load() > 0 {
+		switch {
+		case o == emptied && p.queued.Load() > 0:
 			o = yielded
+		case o == stopped && e.body != nil && !e.shard.holds(): // Stop is a handler, too
+			e.again(stopNow)
+			o = suspended
 		}
 		switch o {
 		case yielded:
@@ -226,7 +230,7 @@ func (e *entity) obey(r *core, c command) (stop bool) {
 func (e *entity) finish(failure error) {
 	b := e.body
 	e.body = nil
-	if b != nil && failure == nil && e.shard.holds() {
+	if b != nil && failure == nil {
 		e.stopBody(b)
 	}
 	if x := e.extra.Load(); x != nil {
@@ -267,17 +271,13 @@ func (e *entity) more() bool {
 		return true
 	}
 	ok, rested := e.refill()
-	if rested {
-		e.shard.settled()
-	}
+	rested.settled()
 	return ok
 }
 
 // pause holds the entity. A kill of the shard that found a worker here has left the mailbox to it.
 func (e *entity) pause(why holdReason) {
-	if e.hold(why) {
-		e.shard.settled()
-	}
+	e.hold(why).settled()
 	if e.shard.isDead() {
 		e.bury()
 	}
@@ -309,9 +309,7 @@ func (e *entity) bury() {
 			e.shard.out(e, env)
 		}
 	}
-	if rested {
-		e.shard.settled()
-	}
+	rested.settled()
 	if x := e.extra.Load(); x != nil && e.isClosed() {
 		x.reset()
 	}

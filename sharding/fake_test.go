@@ -103,9 +103,14 @@ func cartType(log *cartLog) EntityType[message_] {
 }
 
 // fakeLease is a lease that tests take away.
-type fakeLease struct{ lost atomic.Bool }
+type fakeLease struct {
+	lost  atomic.Bool
+	lapse atomic.Int64 // which look from now on finds it lost; 0: none does
+}
 
-func (l *fakeLease) Holds() bool                        { return !l.lost.Load() }
+func (l *fakeLease) Holds() bool {
+	return !l.lost.Load() && (l.lapse.Load() == 0 || l.lapse.Add(-1) != 0)
+}
 func (l *fakeLease) OnLease(func(bool)) (cancel func()) { return func() {} }
 
 // fakeControl hosts every shard here and starts entities at once: the data plane alone.

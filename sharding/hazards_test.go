@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/transport"
+	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
 // scriptNet is a network whose lane a test watches: before runs under the lane's lock, before check.
@@ -160,6 +161,28 @@ func TestSealedShardRefuses(t *testing.T) {
 			t.Errorf("after resume: verdict %d", v)
 		}
 	})
+}
+
+// A worker that tells a drain which was taken back that its mailbox rests does not end the next one, for which another handler runs.
+func TestDrainsDoNotCountForEachOther(t *testing.T) {
+	g, _ := localRegion(t, cartType(&cartLog{}))
+	s := newShard(g.core, 0, protocol.Token{})
+	a, b := s.addLocked("a"), s.addLocked("b")
+	a.phase, b.phase = running, running
+	var ended []string
+	s.drain(func() { ended = append(ended, "first") })
+	_, rested := a.refill()
+	s.resume()
+	s.drain(func() { ended = append(ended, "second") })
+	if rested.settled(); len(ended) > 0 {
+		t.Errorf("%v ended while a handler runs", ended)
+	}
+	if _, rested = b.refill(); fmt.Sprint(ended) != "[]" {
+		t.Error(ended)
+	}
+	if rested.settled(); fmt.Sprint(ended) != "[second]" {
+		t.Error(ended)
+	}
 }
 
 // H5: the reader of a lane does not wait for a mailbox; the asker hears of it, and the drop is counted.

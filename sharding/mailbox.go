@@ -35,9 +35,9 @@ type mailbox struct {
 	why      holdReason    // while held
 	started  bool          // the shard's machine counts the entity as active
 	sealed   bool          // refuses messages; what waits is still handled
-	watched  bool          // the shard wants to know when it rests
 	internal bool          // control envelopes or a receive timeout may wait
 	fresh    bool          // the worker's: no message of this turn has counted as a use yet
+	drain    *drain        // wants to know when it rests; nil: nobody does
 	room     chan struct{} // closed when waiting was taken; made by those who wait for room
 	waiting  queue
 	// taken is what the worker took and has not handled yet. The worker owns it; it is empty while no worker has the mailbox.
@@ -111,6 +111,16 @@ func (m *mailbox) command(c command) (schedule bool) {
 	return schedule
 }
 
+// again puts a control envelope before what the worker has not handled.
+func (m *mailbox) again(c command) {
+	var front queue
+	front.push(envelope{msg: c, call: controlCall})
+	front.prepend(&m.taken)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.taken, m.internal = front, true
+}
+
 // begin is the start by the shard's machine. An entity without a message gets a control envelope that makes it.
 func (m *mailbox) begin() (schedule bool) {
 	m.mu.Lock()
@@ -171,9 +181,9 @@ func (m *mailbox) awaits(why holdReason) bool {
 	return m.phase == held && m.why == why
 }
 
-// refill moves what waits into taken, for the worker. When there is nothing, the mailbox becomes idle and ok is false; rested is true when
-// the shard wants to know.
-func (m *mailbox) refill() (ok, rested bool) {
+// refill moves what waits into taken, for the worker. When there is nothing, the mailbox becomes idle and ok is false; rested is who wants
+// to know.
+func (m *mailbox) refill() (ok bool, rested *drain) {
 	m.mu.Lock()
 	if m.waiting.len == 0 {
 		m.phase, m.took = idle, 0
@@ -189,7 +199,7 @@ func (m *mailbox) refill() (ok, rested bool) {
 		m.room = nil
 	}
 	m.mu.Unlock()
-	return true, false
+	return true, nil
 }
 
 // giveBack ends the worker's turn with what it has not handled yet: to be queued again at once.
@@ -201,7 +211,7 @@ func (m *mailbox) giveBack() {
 }
 
 // hold ends the worker's turn: nothing is handled until the hold ends.
-func (m *mailbox) hold(why holdReason) (rested bool) {
+func (m *mailbox) hold(why holdReason) (rested *drain) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.waiting.prepend(&m.taken)
@@ -238,23 +248,25 @@ func (m *mailbox) closeEmpty() bool {
 	return true
 }
 
-// seal refuses messages from now on. It answers whether the mailbox rests already; if not, whoever brings it to rest reports it.
-func (m *mailbox) seal() (rests bool) {
+// seal refuses messages from now on. It answers whether the mailbox rests already; if not, whoever brings it to rest tells d.
+func (m *mailbox) seal(d *drain) (rests bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.sealed = true
-	m.watched = !m.restsLocked()
+	if rests = m.restsLocked(); !rests {
+		m.drain = d
+	}
 	if m.room != nil { // senders that wait for room look for another way
 		close(m.room)
 		m.room = nil
 	}
-	return !m.watched
+	return rests
 }
 
 // unseal opens a sealed mailbox again.
 func (m *mailbox) unseal() {
 	m.mu.Lock()
-	m.sealed, m.watched = false, false
+	m.sealed, m.drain = false, nil
 	m.mu.Unlock()
 }
 
@@ -264,17 +276,16 @@ func (m *mailbox) restsLocked() bool {
 	return m.phase == held && m.why == forBackoff || m.waiting.len == 0 && (m.phase == idle || m.phase == held || m.phase == closed)
 }
 
-// restLocked says that the mailbox has come to rest while it was watched.
-func (m *mailbox) restLocked() bool {
-	if !m.watched || !m.restsLocked() {
-		return false
+// restLocked is who has to be told that the mailbox has come to rest; nil: nobody.
+func (m *mailbox) restLocked() (rested *drain) {
+	if m.drain != nil && m.restsLocked() {
+		rested, m.drain = m.drain, nil
 	}
-	m.watched = false
-	return true
+	return rested
 }
 
 // shut closes the mailbox for ever and returns what was in it, unless a worker has it or will: then the worker does.
-func (m *mailbox) shut() (rest queue, rested bool) {
+func (m *mailbox) shut() (rest queue, rested *drain) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.sealed = true
@@ -283,7 +294,7 @@ func (m *mailbox) shut() (rest queue, rested bool) {
 		m.room = nil
 	}
 	if m.phase == running || m.phase == queued {
-		return queue{}, false
+		return queue{}, nil
 	}
 	m.phase = closed
 	rest = m.waiting.take()

@@ -28,9 +28,20 @@ type shard struct {
 	work *work // nil: nobody wants to know
 
 	tenure *tenure // nil: the shard has no lease of its own
+}
 
-	busy atomic.Int64 // while sealed: entities that still have to become idle, plus one for whoever counts them
-	done func()       // called when busy is 0
+// drain is one attempt to let the mailboxes of a shard run empty. It ends with a call of done, or it is taken back, and then another may begin while a
+// worker is still about to say that its mailbox rests: each says so to the drain that asked.
+type drain struct {
+	busy atomic.Int64 // entities that still have to rest, plus one for whoever counts them
+	done func()
+}
+
+// settled is called for each entity that was busy when the shard was sealed and rests now. Nobody may have asked.
+func (d *drain) settled() {
+	if d != nil && d.busy.Add(-1) == 0 {
+		d.done()
+	}
 }
 
 func newShard(r *core, number uint32, token protocol.Token) *shard {
@@ -162,15 +173,15 @@ func (s *shard) drain(done func()) {
 	s.mu.Lock()
 	s.sealed = true
 	s.mu.Unlock()
-	s.done = done
-	s.busy.Store(1)
+	d := &drain{done: done}
+	d.busy.Store(1)
 	for _, e := range s.snapshot() {
-		s.busy.Add(1)
-		if e.seal() {
-			s.busy.Add(-1)
+		d.busy.Add(1)
+		if e.seal(d) {
+			d.busy.Add(-1)
 		}
 	}
-	s.settled()
+	d.settled()
 }
 
 // each calls fn for the entities that run.
@@ -192,13 +203,6 @@ func (s *shard) isSealed() bool {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return s.sealed
-}
-
-// settled is called for each entity that was busy when the shard was sealed and is idle now.
-func (s *shard) settled() {
-	if s.busy.Add(-1) == 0 {
-		s.done()
-	}
 }
 
 // resume takes drain back.

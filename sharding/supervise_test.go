@@ -367,3 +367,47 @@ func TestPassivateNeedsTheLease(t *testing.T) {
 		}
 	})
 }
+
+// Whenever the lease is away for a moment, in which no handler may begin, an entity that ends in order has its Stop, once.
+func TestStopWaitsForTheLease(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log := &cartLog{}
+		g, lease := localRegion(t, cartType(log))
+		s := g.core.table.slots[g.core.table.shardOf("a")].Load().local
+		for look := range int64(10) {
+			for name, stop := range map[string]func(*entity){"asked": func(e *entity) { s.command(e, stopNow) }, "forced": (*entity).force} {
+				log.made.Store(0)
+				log.stopped.Store(0)
+				stuck := newGate()
+				if err := g.Tell(t.Context(), "a", block{stuck}); err != nil {
+					t.Fatal(err)
+				}
+				<-stuck.entered
+				stop(s.find("a"))
+				lease.lapse.Store(look)
+				close(stuck.open)
+				synctest.Wait()
+				if lease.lapse.Store(0); log.made.Load() != 1 || log.stopped.Load() != 1 {
+					t.Errorf("%s, the lease is away at look %d: %d made, %d stopped", name, look, log.made.Load(), log.stopped.Load())
+				}
+			}
+		}
+		stuck := newGate()
+		if err := g.Tell(t.Context(), "a", block{stuck}); err != nil {
+			t.Fatal(err)
+		}
+		<-stuck.entered
+		log.stopped.Store(0)
+		s.find("a").force()
+		lease.lost.Store(true)
+		close(stuck.open)
+		if synctest.Wait(); log.stopped.Load() != 0 {
+			t.Error("Stop was called without the lease")
+		}
+		lease.lost.Store(false)
+		g.core.leaseChanged(true)
+		if synctest.Wait(); log.stopped.Load() != 1 || s.find("a") != nil {
+			t.Errorf("with the lease back Stop was called %d times", log.stopped.Load())
+		}
+	})
+}
