@@ -248,6 +248,8 @@ func reasonOf(r protocol.Reason) DropReason {
 		return DropBufferFull
 	case protocol.DropLeaseLost:
 		return DropLeaseLost
+	case protocol.DropEnded:
+		return DropEnded
 	case protocol.DropNodeLost, protocol.DropHomeElsewhere:
 		return DropForced
 	}

@@ -49,13 +49,15 @@ const (
 	DropInbox
 	// DropLeaseLost: the shard lost its lease with the message in a mailbox.
 	DropLeaseLost
+	// DropEnded: the whole cluster shuts down, and the message was for a shard that has ended.
+	DropEnded
 	dropReasons
 )
 
 var dropNames = [dropReasons]string{
 	"mailbox full", "buffer full", "queue full", "stopped", "too many hops", "undecodable", "too large", "unregistered type", "invalid id", "no link",
 	"shard given up by force", "node lost", "unsent", "late reply", "reply unsent",
-	"post unsent", "no such box", "inbox full", "shard lost its lease",
+	"post unsent", "no such box", "inbox full", "shard lost its lease", "the cluster shuts down and the shard has ended",
 }
 
 func (r DropReason) String() string {

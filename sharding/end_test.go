@@ -5,12 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/ddatatest"
+	"github.com/coterie-go/coterie/ddata/membership"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
@@ -312,4 +314,54 @@ func TestStopThatComesTooLate(t *testing.T) {
 			t.Errorf("%s: the next incarnation is stopped", name)
 		}
 	}
+}
+
+// While the cluster shuts down a question for what has ended, with its node or before it, fails at once and says why, wherever it is asked.
+func TestQuestionsWhileTheClusterShutsDown(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		nodes := []*fakeNode{w.join("backend"), w.join("backend"), w.join("frontend")}
+		var regions []*Region[message_]
+		for _, n := range nodes {
+			regions = append(regions, start(n, cartType(&cartLog{})))
+		}
+		w.install()
+		ctx := within(t, time.Hour)
+		homes := map[membership.UID]string{} // an entity of each node
+		for i := 0; len(homes) < 2; i++ {
+			id := fmt.Sprint("cart-", i)
+			if _, err := Ask(ctx, regions[2], id, total{}); err != nil {
+				t.Fatal(err)
+			}
+			home, _ := regions[2].Locate(id)
+			homes[home] = id
+		}
+		refused := func(when, id string, by ...*Region[message_]) {
+			t.Helper()
+			for i, g := range by {
+				began := time.Now()
+				_, err := Ask(ctx, g, id, total{})
+				if took := time.Since(began); !errors.Is(err, ErrStopped) || !strings.Contains(err.Error(), "cluster shuts down") || took > time.Second {
+					t.Errorf("%s, node %d: %v after %v", when, i, err, took)
+				}
+				if n := g.core.limit.count.Load(); n != 0 {
+					t.Errorf("%s, node %d: %d messages wait", when, i, n)
+				}
+			}
+		}
+		w.closes = true
+		w.install()
+		for i, n := range nodes[:2] { // the coordinator first
+			id := homes[n.UID()]
+			if err := w.handsOver(n, time.Minute); err != nil {
+				t.Fatal(err)
+			}
+			refused("its node is still there", id, regions[i:]...)
+			n.gone = true
+			w.install()
+			refused("its node has gone", id, regions[i+1:]...)
+		}
+		if n := regions[2].core.drops.counts[DropEnded].Load(); n == 0 {
+			t.Error("no drop is counted")
+		}
+	})
 }

@@ -40,7 +40,7 @@ var (
 	// ErrRemembering: the shard cannot read or write its remembered ids, and goes on trying; what waits for it is kept. The usual cause is that no majority
 	// of the role's nodes answers, or that the RememberStore fails.
 	ErrRemembering = errors.New("sharding: remembered ids cannot be read or written")
-	// ErrStopped: the region has stopped (the node leaves, was removed, or Region.Close was called).
+	// ErrStopped: the region has stopped (the node leaves, was removed, or Region.Close was called), or the shard has, because the whole cluster shuts down.
 	ErrStopped = errors.New("sharding: region stopped")
 	// ErrNoLease: this node does not hold its lease now, so no effect of a handler may happen.
 	ErrNoLease = errors.New("sharding: lease not held")

@@ -45,7 +45,7 @@ func statusOf(reason DropReason) replyStatus {
 	switch reason {
 	case DropMailboxFull, DropBufferFull, DropQueueFull, DropInbox:
 		return statusFull
-	case DropStopped, DropForced:
+	case DropStopped, DropForced, DropEnded:
 		return statusStopped
 	case DropLeaseLost:
 		return statusNoLease

@@ -25,6 +25,7 @@ type world struct {
 	nodes  []*fakeNode
 	epoch  membership.Epoch
 	lastUp uint32
+	closes bool // the cluster shuts down
 }
 
 // fakeNode is one node of the world. It has the ports that a region needs.
@@ -67,7 +68,7 @@ func (w *world) join(roles ...string) *fakeNode {
 // install makes all nodes that are not gone the next view.
 func (w *world) install() {
 	w.epoch++
-	v := &membership.View{Epoch: w.epoch, LastUp: w.lastUp}
+	v := &membership.View{Epoch: w.epoch, LastUp: w.lastUp, Closing: w.closes}
 	peers := map[transport.NodeID]string{}
 	for _, n := range w.nodes {
 		if !n.gone {

@@ -1,10 +1,13 @@
 package protocol
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/coterie-go/coterie/ddata/membership"
 )
 
 // TestClosingCoordinator: while the cluster shuts down a shard that never had a home still gets one for a message; one that had is nobody's any more,
@@ -18,7 +21,8 @@ func TestClosingCoordinator(t *testing.T) {
 	if got := l.step(RememberedChanged{Shards: []ShardID{2, 5}}); strings.Contains(got, "write") {
 		t.Errorf("a remembered shard gets a home: %s", got)
 	}
-	if got := l.get(2, 3, 4); strings.Contains(got, "write") || strings.Contains(got, "home") {
+	got := l.get(2, 3, 4)
+	if l.expect(got, "ended 2 3 4"); strings.Contains(got, "write") || strings.Contains(got, "home") {
 		t.Errorf("what has lost its home gets another: %s", got)
 	}
 	l.expect(l.get(0), "homes 0→1")
@@ -102,5 +106,57 @@ func TestDroppedRegionWantsNothing(t *testing.T) {
 	r.Step(now, Dropped{})
 	if !r.Deadline().IsZero() || r.Check() != nil {
 		t.Errorf("wants a Tick at %v: %v", r.Deadline(), r.Check())
+	}
+}
+
+// TestEndedRegion: what waits for shards that get no home any more is dropped at once: when the coordinator says so, and when nobody is left to say it.
+func TestEndedRegion(t *testing.T) {
+	r, err := NewRegion(Config{Type: "t", Role: "backend", Self: 9, Shards: 4, Proxy: true}, newRand())
+	if err != nil {
+		t.Fatal(err)
+	}
+	step := func(in RegionInput, want string) {
+		t.Helper()
+		fx := r.Step(time.Unix(0, 0), in)
+		if err := r.Check(); err != nil || fmt.Sprint(fx.Do) != want {
+			t.Errorf("%v: %v, want %v; %v", in, fx.Do, want, err)
+		}
+	}
+	proxied := func(e membership.Epoch, us ...UID) *membership.View {
+		v := closing(viewOf(e, append(us, 9)...))
+		for i := range us {
+			v.Members[i].Roles = []string{"backend"}
+		}
+		return v
+	}
+	step(Install{View: proxied(1, 1, 2)}, "[]")
+	step(Receive{From: 1, Msg: Registered{Floor: Token{1, 1, 1}, Since: Token{1, 1, 1}}}, "[]")
+	step(Wanted{0}, "[]")
+	step(Wanted{1}, "[]")
+	step(Receive{From: 2, Msg: Ended{Shards: []ShardID{0}}}, "[]") // not its affair
+	step(Receive{From: 1, Msg: Ended{Shards: []ShardID{0, 2}}}, "[drop 0: ended]")
+	step(Install{View: proxied(2)}, "[drop 1: ended]")
+	step(Wanted{3}, "[drop 3: ended]")
+	if !r.Deadline().IsZero() {
+		t.Error("it asks on")
+	}
+}
+
+// TestQuestionsThatAreOver: a question for a home that had to wait for the answer to another is not asked when the shard is here meanwhile, or has a home: it
+// would come to the coordinator when the shard is to be stopped for good, and give it another home.
+func TestQuestionsThatAreOver(t *testing.T) {
+	r, err := NewRegion(Config{Type: "t", Self: 2, Shards: 4}, newRand())
+	if err != nil {
+		t.Fatal(err)
+	}
+	now, tok := time.Unix(0, 0), Token{1, 1, 1}
+	for _, in := range []RegionInput{
+		Lease{Held: true}, Install{View: viewOf(1, 1, 2)}, Receive{From: 1, Msg: Registered{Floor: tok, Since: tok}}, Wanted{0}, Wanted{1}, Wanted{2}, Wanted{3},
+		Receive{From: 1, Msg: HostShards{Shards: []ShardToken{{1, Token{1, 1, 2}}}}}, TableChanged{Entries: []Entry{{3, 1, Token{1, 1, 3}}}},
+	} {
+		r.Step(now, in)
+	}
+	if got := fmt.Sprint(r.Step(now.Add(askDelay), Tick{}).Send); got != "[→1 get-homes 2]" {
+		t.Error(got)
 	}
 }

@@ -24,7 +24,7 @@ func (c *Coordinator) onGetHomes(from UID, shards []ShardID) {
 		case seatEmpty:
 			c.want(s)
 		case seatEnded:
-			c.counts[countIgnored]++
+			c.out.end(from, s)
 			continue
 		}
 		if !slices.Contains(c.waiters[s], from) {
@@ -61,7 +61,8 @@ func (c *Coordinator) want(s ShardID) {
 	c.homeless = append(c.homeless, s)
 }
 
-// lose takes a shard from a home that does not host it any more. It gets another, unless the whole cluster shuts down: then it is stopped where it was.
+// lose takes a shard from a home that does not host it any more. It gets another, unless the whole cluster shuts down: then it is stopped where it was, and
+// who waits for it is told.
 func (c *Coordinator) lose(s ShardID, closing bool) {
 	if !closing {
 		c.departs(s)
@@ -71,6 +72,9 @@ func (c *Coordinator) lose(s ShardID, closing bool) {
 	c.unseat(s)
 	c.arrives(s)
 	c.seats[s] = seat{state: seatEnded, token: c.seats[s].token}
+	for _, u := range c.waiters[s] {
+		c.out.end(u, s)
+	}
 	delete(c.waiters, s)
 	delete(c.stops, s)
 }

@@ -132,6 +132,8 @@ type (
 	LeaveReply struct{ Done, Alone bool }
 	// AtRest answers StopShards: everything of these shards has stopped, and a majority knows that they have no home, unless messages have asked for one.
 	AtRest struct{ Shards []ShardID }
+	// Ended answers GetHomes while the whole cluster shuts down: these shards have stopped with their homes and get no other.
+	Ended struct{ Shards []ShardID }
 )
 
 type kind uint8

@@ -24,6 +24,7 @@ const (
 	kindRefused
 	kindStopShards
 	kindAtRest
+	kindEnded
 	kindEnd
 )
 
@@ -45,6 +46,7 @@ func (LeaveReply) message() kind    { return kindLeaveReply }
 func (Loads) message() kind         { return kindLoads }
 func (StopShards) message() kind    { return kindStopShards }
 func (AtRest) message() kind        { return kindAtRest }
+func (Ended) message() kind         { return kindEnded }
 
 // ToCoordinator implements Message.
 func (Register) ToCoordinator() bool { return true }
@@ -75,6 +77,9 @@ func (StopShards) ToCoordinator() bool { return true }
 
 // ToCoordinator implements Message.
 func (AtRest) ToCoordinator() bool { return false }
+
+// ToCoordinator implements Message.
+func (Ended) ToCoordinator() bool { return false }
 
 // ToCoordinator implements Message.
 func (Refused) ToCoordinator() bool { return false }
@@ -126,6 +131,7 @@ func (m BeginAck) String() string      { return "begin-ack" + list(m.Shards) }
 func (m ShardsStopped) String() string { return "stopped" + list(m.Shards) }
 func (m StopShards) String() string    { return "stop-shards" + list(m.Shards) }
 func (m AtRest) String() string        { return "at-rest" + list(m.Shards) }
+func (m Ended) String() string         { return "ended" + list(m.Shards) }
 func (m HostShards) String() string    { return "host" + list(m.Shards) }
 func (m Fence) String() string         { return fmt.Sprintf("fence %v %v", m.Shard, m.HandOff) }
 func (m Inquire) String() string       { return fmt.Sprintf("inquire %v", m.Floor) }

@@ -13,7 +13,7 @@ type outbox struct {
 	messages                  []Envelope
 	homes                     map[UID][]Entry
 	hosts                     map[UID][]ShardToken
-	rests                     map[UID][]ShardID
+	rests, ends               map[UID][]ShardID
 	begins                    []addressedMove
 	cohort                    *cohort // of hand-offs begun in this Step
 }
@@ -40,11 +40,14 @@ func (o *outbox) host(to UID, t ShardToken) {
 	o.hosts[to] = append(o.hosts[to], t)
 }
 
-func (o *outbox) rest(to UID, s ShardID) {
-	if o.rests == nil {
-		o.rests = map[UID][]ShardID{}
+func (o *outbox) rest(to UID, s ShardID) { addShard(&o.rests, to, s) }
+func (o *outbox) end(to UID, s ShardID)  { addShard(&o.ends, to, s) }
+
+func addShard(m *map[UID][]ShardID, to UID, s ShardID) {
+	if *m == nil {
+		*m = map[UID][]ShardID{}
 	}
-	o.rests[to] = append(o.rests[to], s)
+	(*m)[to] = append((*m)[to], s)
 }
 
 func (o *outbox) begin(to UID, c *cohort, m Move) {
@@ -71,12 +74,17 @@ func (c *Coordinator) flush() {
 			c.fx.Send = append(c.fx.Send, Envelope{To: to, Msg: Homes{Sure: true, Entries: part}})
 		}
 	}
-	for _, to := range slices.Sorted(maps.Keys(c.out.rests)) {
-		for part := range slices.Chunk(c.out.rests[to], batchMax) {
-			c.fx.Send = append(c.fx.Send, Envelope{To: to, Msg: AtRest{Shards: part}})
+	c.flushShards(c.out.rests, func(part []ShardID) Message { return AtRest{Shards: part} })
+	c.flushShards(c.out.ends, func(part []ShardID) Message { return Ended{Shards: part} })
+	c.out = outbox{puts: c.out.puts}
+}
+
+func (c *Coordinator) flushShards(of map[UID][]ShardID, say func([]ShardID) Message) {
+	for _, to := range slices.Sorted(maps.Keys(of)) {
+		for part := range slices.Chunk(of[to], batchMax) {
+			c.fx.Send = append(c.fx.Send, Envelope{To: to, Msg: say(part)})
 		}
 	}
-	c.out = outbox{puts: c.out.puts}
 }
 
 // flushWrites writes the table with few writes under way: what is decided meanwhile travels together in the next one.

@@ -17,11 +17,12 @@ const (
 	DropHomeElsewhere                    // the shard was stopped by force because another node is its home
 	DropNoHome                           // the last node that could host the type has left
 	DropLeaseLost                        // the shard lost its lease
+	DropEnded                            // the whole cluster shuts down, and the shard has ended
 	reasonEnd
 )
 
 var reasonNames = [reasonEnd]string{
-	"", "buffer full", "hand-off aborted", "node lost", "stopped", "entity stopped", "invalid id", "no lease", "home elsewhere", "no home", "lease lost",
+	"", "buffer full", "hand-off aborted", "node lost", "stopped", "entity stopped", "invalid id", "no lease", "home elsewhere", "no home", "lease lost", "ended",
 }
 
 func (r Reason) String() string {

@@ -175,6 +175,8 @@ func (r *Region) onReceive(from UID, m Message) {
 		r.onLeaveReply(m)
 	case AtRest:
 		r.onAtRest(m)
+	case Ended:
+		r.onEnded(from, m)
 	case GetHomes:
 		r.onAskedRegion(from, m)
 	default:

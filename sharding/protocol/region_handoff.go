@@ -166,7 +166,7 @@ func (r *Region) becomeStopped(s ShardID, p *place, id Token) {
 		delete(r.moves, s)
 		p.home = 0
 		r.publish(s, p)
-		r.dropBuffer(s, p, DropNoHome)
+		r.dropBuffer(s, p, r.noHome())
 		return
 	}
 	r.setPhase(p, PhaseStopped)

@@ -29,6 +29,11 @@ func (r *Region) onInstall(v *membership.View) {
 	if r.leaving && !r.left && r.closing() {
 		r.becomeAlone()
 	}
+	if r.over() {
+		for i := range r.shards {
+			r.dropBuffer(ShardID(i), &r.shards[i], DropEnded)
+		}
+	}
 	r.publishAll()
 	for _, s := range slices.Sorted(maps.Keys(r.moves)) {
 		g := r.moves[s]
@@ -158,6 +163,17 @@ func (r *Region) onLeaveReply(m LeaveReply) {
 // closing says whether the whole cluster shuts down.
 func (r *Region) closing() bool { return r.view != nil && r.view.Closing }
 
+// over says that the whole cluster has shut down but for nodes without the role: nobody will say so of single shards.
+func (r *Region) over() bool { return r.closing() && r.coordinator == 0 }
+
+// noHome is why what waits here for a shard is dropped that nobody takes.
+func (r *Region) noHome() Reason {
+	if r.closing() {
+		return DropEnded
+	}
+	return DropNoHome
+}
+
 // becomeAlone stops everything here, where it is: nobody can take it, or nobody shall.
 func (r *Region) becomeAlone() {
 	if r.alone {
@@ -184,7 +200,7 @@ func (r *Region) becomeAlone() {
 			r.publish(s, p)
 		}
 		if !p.hosts() {
-			r.dropBuffer(s, p, DropNoHome)
+			r.dropBuffer(s, p, r.noHome())
 		}
 	}
 }

@@ -1,6 +1,9 @@
 package protocol
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // routeOf derives the route from the three parts of what is known. What a shard that starts or runs here receives is delivered here, whatever
 // the table says; otherwise a barrier holds; otherwise the table leads, to members only, and only where this region has taken part in every
@@ -63,8 +66,8 @@ func (r *Region) onWanted(s ShardID) {
 	if !ok || p.wanted {
 		return
 	}
-	if r.alone {
-		r.do(DropBuffer{Shard: s, Reason: DropNoHome})
+	if r.alone || r.over() {
+		r.do(DropBuffer{Shard: s, Reason: r.noHome()})
 		return
 	}
 	p.wanted = true
@@ -95,8 +98,10 @@ func (r *Region) ask(s ShardID) {
 	}
 }
 
+// sendAsks asks for what still waits: a question for a shard that is here by now, or has a home, would keep it from coming to rest.
 func (r *Region) sendAsks() {
 	r.askAt = time.Time{}
+	r.asks = slices.DeleteFunc(r.asks, func(s ShardID) bool { return !r.shards[s].asks() })
 	for len(r.asks) > 0 {
 		n := min(len(r.asks), batchMax)
 		r.counts[countLookups] += uint64(n)
@@ -150,6 +155,23 @@ func (r *Region) onHomes(from UID, m Homes) {
 		}
 	}
 	if m.Sure && from == r.coordinator && r.asking {
+		r.asking = false
+		r.sendAsks()
+	}
+}
+
+// onEnded drops what waits for shards that get no home any more, because the whole cluster shuts down.
+func (r *Region) onEnded(from UID, m Ended) {
+	if from != r.coordinator {
+		r.counts[countForeign]++
+		return
+	}
+	for _, s := range m.Shards {
+		if p, ok := r.at(s); ok && p.asks() {
+			r.dropBuffer(s, p, DropEnded)
+		}
+	}
+	if r.asking {
 		r.asking = false
 		r.sendAsks()
 	}

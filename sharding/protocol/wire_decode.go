@@ -71,6 +71,8 @@ func (d *decoder) message(k kind) Message {
 		return StopShards{Shards: d.shards(d.list())}
 	case kindAtRest:
 		return AtRest{Shards: d.shards(d.list())}
+	case kindEnded:
+		return Ended{Shards: d.shards(d.list())}
 	case kindStarted:
 		return Started{Shards: d.shardTokens(d.list())}
 	case kindBeginAck:
