@@ -1,7 +1,6 @@
 package sharding
 
 import (
-	"errors"
 	"fmt"
 	"time"
 	"unicode/utf8"
@@ -174,55 +173,6 @@ func (t EntityType[M]) withDefaults() EntityType[M] {
 	t.Passivation = t.Passivation.WithDefaults()
 	t.State = t.State.withDefaults()
 	return t
-}
-
-// Validate reports every fault of the type together.
-func (t EntityType[M]) Validate() error {
-	var faults []error
-	fault := func(bad bool, format string, args ...any) {
-		if bad {
-			faults = append(faults, fmt.Errorf(format, args...))
-		}
-	}
-	d := t.withDefaults()
-	fault(t.Name == "", "Name is empty")
-	fault(len(t.Name) > nameMax, "Name has %d bytes, the limit is %d", len(t.Name), nameMax)
-	fault(!utf8.ValidString(t.Name), "Name is not UTF-8")
-	for _, c := range t.Name {
-		fault(c == '/', "Name %q contains '/'", t.Name)
-	}
-	fault(t.Role == "", "Role is empty: say which nodes may host the entities")
-	fault(d.Shards < 1 || d.Shards > 1_000_000, "Shards is %d, want 1 to 1,000,000", d.Shards)
-	fault(d.Hash > protocol.HashMurmur2, "%v is not known: use protocol.HashXX or protocol.HashMurmur2", d.Hash)
-	fault(t.StateStoreMode != DData, "StateStoreMode %d is not known: sharding.DData is the only one", t.StateStoreMode)
-	fault(t.RememberStore != nil && !t.RememberEntities, "RememberStore is given, but RememberEntities is not set: nothing would be kept in it")
-	fault(t.EntityRestartBackoff < 0, "EntityRestartBackoff %v is negative", t.EntityRestartBackoff)
-	fault(t.Messages.reg == nil, "Messages is missing: use sharding.CBOR[M](examples…)")
-	fault(t.Messages.err != nil, "Messages: %v", t.Messages.err)
-	fault(d.Supervision > SuperviseResume, "Supervision %d is not known", d.Supervision)
-	fault(d.RestartBackoff < 0 || d.RestartBackoffMax < d.RestartBackoff,
-		"RestartBackoff %v is negative or above RestartBackoffMax %v", d.RestartBackoff, d.RestartBackoffMax)
-	fault(d.AskTimeout < 0, "AskTimeout %v is negative", d.AskTimeout)
-	fault(d.QueryTimeout < 0, "QueryTimeout %v is negative", d.QueryTimeout)
-	fault(d.StopTimeout < 0, "StopTimeout %v is negative", d.StopTimeout)
-	fault(d.MailboxMax < 1, "MailboxMax %d is not positive", d.MailboxMax)
-	fault(d.BufferMax < 1, "BufferMax %d is not positive", d.BufferMax)
-	fault(d.BufferBytes < 1, "BufferBytes %d is not positive", d.BufferBytes)
-	fault(d.AsksMax < 1 || d.AsksMax > 16<<20, "AsksMax is %d, want 1 to 16 Mi", d.AsksMax)
-	fault(d.Workers < 0, "Workers %d is negative", d.Workers)
-	fault(d.WorkersMax < 1 || d.WorkersMax < d.Workers, "WorkersMax %d is not positive or below Workers", d.WorkersMax)
-	fault(t.Lease != nil && storeID(t.Lease) == "", "Lease: the store has no ID")
-	fault(t.CoordinatorLease != nil && storeID(t.CoordinatorLease) == "", "CoordinatorLease: the store has no ID")
-	err := checkErrors(t.Errors)
-	fault(err != nil, "Errors: %w", err)
-	err = t.Passivation.Validate()
-	fault(err != nil, "Passivation: %w", err)
-	err = t.State.validate()
-	fault(err != nil, "State: %w", err)
-	if len(faults) == 0 {
-		return nil
-	}
-	return fmt.Errorf("%w %q: %w", ErrConfig, t.Name, errors.Join(faults...))
 }
 
 // checkID accepts 1 to 512 bytes of UTF-8.

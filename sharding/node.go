@@ -66,7 +66,13 @@ func Types(node *ddata.Node) []string {
 }
 
 func startType[M any](node *ddata.Node, t EntityType[M], proxy bool) (*Region[M], error) {
-	if err := t.Validate(); err != nil {
+	t = withPreset(t, node.Preset())
+	hasRole := slices.Contains(node.Roles(), t.Role)
+	faults := t.faults()
+	faults.add(hasRole && !proxy && t.New == nil, "New is missing: this node has the role %q and hosts entities", t.Role)
+	faults.add(hasRole && t.RememberEntities && t.RememberStore == nil && !node.Durable(), "RememberEntities needs durable data: set ddata.Config.Dir, "+
+		"and do not switch it off with an empty ddata.Config.DurableKeys; or give the type a RememberStore")
+	if err := faults.err(t.Name); err != nil {
 		return nil, err
 	}
 	select {
@@ -95,11 +101,7 @@ func startType[M any](node *ddata.Node, t EntityType[M], proxy bool) (*Region[M]
 	if err != nil {
 		return nil, err
 	}
-	if t.RememberEntities && t.RememberStore == nil && ports.State != nil && !node.Durable() {
-		return nil, fmt.Errorf("%w %q: RememberEntities needs durable data: set ddata.Config.Dir, and do not switch it off with an empty "+
-			"ddata.Config.DurableKeys; or give the type a RememberStore", ErrConfig, t.Name)
-	}
-	g, err := StartOn(ports, withPreset(t, node.Preset()))
+	g, err := StartOn(ports, t)
 	if err != nil {
 		return nil, err
 	}

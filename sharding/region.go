@@ -2,7 +2,6 @@ package sharding
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
@@ -39,15 +38,14 @@ type engine struct {
 
 // StartOn starts an entity type over ports of one's own. Start is the way for a ddata.Node.
 func StartOn[M any](p Ports, t EntityType[M]) (*Region[M], error) {
-	if err := t.Validate(); err != nil {
+	faults := t.faults()
+	faults.add(p.State != nil && !p.Proxy && t.New == nil, "New is missing: this node has the role %q and hosts entities", t.Role)
+	if err := faults.err(t.Name); err != nil {
 		return nil, err
 	}
 	t = t.withDefaults()
 	if p.Log == nil {
 		p.Log = slog.Default()
-	}
-	if p.State != nil && !p.Proxy && t.New == nil {
-		return nil, errors.Join(ErrConfig, errors.New("New is missing: this node has the role "+t.Role+" and hosts entities"))
 	}
 	reg := &Region[M]{core: newCore(p, t)}
 	reg.core.newBody = reg.incarnate(t.New)

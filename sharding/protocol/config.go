@@ -132,7 +132,15 @@ func (c Config) withDefaults() Config {
 
 // Validate reports every fault together; zero fields are taken as their defaults.
 func (c Config) Validate() error {
-	var faults []error
+	faults := c.Invalid()
+	if len(faults) == 0 {
+		return nil
+	}
+	return fmt.Errorf("%w %q: %w", ErrConfig, c.Type, errors.Join(faults...))
+}
+
+// Invalid is what Validate reports, each by its field's name.
+func (c Config) Invalid() (faults []error) {
 	fault := func(bad bool, format string, args ...any) {
 		if bad {
 			faults = append(faults, fmt.Errorf(format, args...))
@@ -145,12 +153,13 @@ func (c Config) Validate() error {
 	}
 	fault(c.Self == 0, "Self is missing")
 	fault(c.Shards < 1 || c.Shards > ShardsMax, "Shards is %d, want 1 to %d", c.Shards, ShardsMax)
-	fault(c.Hash >= hashEnd, "%v is not known", c.Hash)
+	fault(c.Hash >= hashEnd, "Hash: %v is not known", c.Hash)
 	fault(d.MinRegions < 1, "MinRegions %d is not positive", d.MinRegions)
 	if v, ok := c.Strategy.(interface{ Validate() error }); ok {
 		err := v.Validate()
 		fault(err != nil, "Strategy: %w", err)
 	}
+	fault(d.RebalanceInterval > 0 && d.RebalanceInterval < time.Millisecond, "RebalanceInterval %v is below 1ms; negative is never", d.RebalanceInterval)
 	fault(d.StrategyTimeout < 0, "StrategyTimeout %v is negative", d.StrategyTimeout)
 	fault(d.RebalanceDelay < 0, "RebalanceDelay %v is negative", d.RebalanceDelay)
 	fault(d.RetryInterval < time.Millisecond, "RetryInterval %v is below 1ms", d.RetryInterval)
@@ -168,8 +177,5 @@ func (c Config) Validate() error {
 	fault(d.Recovery.Interval < 0, "Recovery.Interval %v is negative", d.Recovery.Interval)
 	fault(d.Recovery.Number == 0 && d.Recovery.Interval > 0, "Recovery.Interval is %v, but Number is 0: say how many are started per interval",
 		d.Recovery.Interval)
-	if len(faults) == 0 {
-		return nil
-	}
-	return fmt.Errorf("%w %q: %w", ErrConfig, c.Type, errors.Join(faults...))
+	return faults
 }
