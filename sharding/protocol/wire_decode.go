@@ -54,9 +54,7 @@ func (d *decoder) message(k kind) Message {
 		d.into(&w)
 		return Register{Proxy: w.Proxy, Leaving: w.Leaving, Joined: w.Joined, Alike: d.alike(w.Alike)}
 	case kindRefused:
-		var w wireRefused
-		d.into(&w)
-		return Refused{Alike: d.alike(w.Alike)}
+		return d.refused()
 	case kindLeaveRequest:
 		f := d.flags()
 		return LeaveRequest{Left: f.First, Closing: f.Second}
@@ -129,6 +127,12 @@ func (d *decoder) list() words {
 	var w wireList
 	d.into(&w)
 	return w.List
+}
+
+func (d *decoder) refused() Message {
+	var w wireRefused
+	d.into(&w)
+	return Refused{Alike: d.alike(w.Alike)}
 }
 
 func (d *decoder) alike(w wireAlike) Alike {
