@@ -13,6 +13,8 @@
 //   - links flap: some ways come and go in rapid turns, for up to half a minute;
 //   - processes crash, come back as new incarnations on the same disk, stand still as after SIGSTOP, are suspended; nodes join and leave, an
 //     operator downs some;
+//   - homes are chosen by every strategy of package allocation, with loads that the regions measure and locations that a client keeps changing, at once or
+//     beside the coordinator, by a strategy that is slow and misbehaves (drive_strategy.go);
 //   - the store in which shards and coordinators take leases (lease_store.go) is slow, fails, keeps some nodes out, is down, and gives leases to somebody outside;
 //     its sessions run out, or holds last as long as their process;
 //   - clocks differ in rate by up to a per cent, and in wall time by any amount;
@@ -52,7 +54,8 @@
 //   - equal: equal clocks hold equal digests hold equal items, in whatever order they came;
 //   - entities: none runs twice at one instant; a planned hand-off loses and reorders nothing;
 //   - moves: while members come and go within the delay, shards move away from nodes that leave and from nobody else; while the cluster is being shut down,
-//     from nobody, and none starts that was at home somewhere. What was remembered then runs again with the cluster, though nobody sends it anything;
+//     from nobody, and none starts that was at home somewhere. A round stays within the budget of the strategy, and the healed world comes to the balance that
+//     it promises: even numbers, bounded ones, or every shard where it is wanted. What was remembered then runs again with the cluster, though nobody sends it anything;
 //   - leases of an outside store: no handler starts, and no coordinator acts, but while that store has the lease as theirs;
 //   - liveness: the healed world agrees on one view of all that run, somebody coordinates, everybody reads and writes, all stores are
 //     equal, every shard with traffic has a home, every buffered message was delivered or reported.

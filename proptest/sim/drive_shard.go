@@ -3,6 +3,7 @@ package sim
 import (
 	"fmt"
 
+	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/ddata/membership"
 	"github.com/coterie-go/coterie/replicator"
 	"github.com/coterie-go/coterie/sharding/protocol"
@@ -38,6 +39,9 @@ type typeDriver struct {
 	coordTerm  *term // the coordinator's lease; nil: it has none
 	coordGen   uint64
 
+	located crdt.Reader  // what the coordinator knows of where shards shall live
+	wanted  *crdt.Reader // what is known of it here; nil: nothing yet
+
 	coordLeaser  *leaser
 	lateExpelled bool // a planted fault
 	leasers      map[protocol.ShardID]*leaser
@@ -72,7 +76,7 @@ func newTypeDriver(p *Process, index int) *typeDriver {
 	d.cfg = protocol.Config{
 		Type: typeName(index), Role: role, Self: membership.UID(p.uid), Shards: o.Shards, Remember: o.Remember && index == 0,
 		Proxy:             o.Proxy && p.slot.index == o.Nodes-1 && o.Nodes > 1,
-		RebalanceInterval: o.Rebalance, RebalanceDelay: o.delay(), Strategy: o.Allocation, StopTimeout: o.StopTimeout, PassivationTimeout: o.StopTimeout,
+		RebalanceInterval: o.Rebalance, RebalanceDelay: o.delay(), Strategy: p.w.allocator(), StopTimeout: o.StopTimeout, PassivationTimeout: o.StopTimeout,
 		HandOffTimeout: 5 * o.StopTimeout, BeginTimeout: 3 * o.StopTimeout,
 		Lease: o.ShardLeases, CoordinatorLease: o.CoordLeases, LeaseRetryInterval: o.LeaseRetry,
 		Faults: o.shardFaults(),
@@ -96,6 +100,7 @@ func (d *shardDriver) start() {
 }
 
 func (d *typeDriver) start() {
+	d.startStrategy()
 	d.stepCoord(protocol.Tick{})
 	d.stepRegion(protocol.Tick{})
 	d.subscribe(protocol.StateRead{Kind: protocol.StateHomes}, func(r protocol.DidRead) { d.tableChanged(r.Homes) })
@@ -167,15 +172,22 @@ func (d *typeDriver) applyCoord(in protocol.CoordinatorInput) {
 		d.write(wr, func(err error) { d.stepCoord(protocol.Wrote{ID: wr.ID, Err: err}) })
 	}
 	for _, rd := range e.Read {
+		if rd.Kind == protocol.StateLocations {
+			d.readLocations(rd)
+			continue
+		}
 		d.read(rd, func(r protocol.DidRead) { d.stepCoord(r) })
 	}
 	for _, op := range e.Lease {
 		d.coordLeaseOp(op)
 	}
 	d.judgeReign()
+	d.judgeBegins(e.Send)
 	for _, env := range e.Send {
-		d.judgeBegin(env.Msg)
 		d.send(env)
+	}
+	for _, q := range e.Consult {
+		d.consult(q)
 	}
 	p.arm(&d.coordTimer, d.coord.Deadline(), func() { d.stepCoord(protocol.Tick{}) })
 }

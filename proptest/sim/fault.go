@@ -29,6 +29,8 @@ type faults struct {
 	hasty                 bool // coordinators are not told of RebalanceDelay
 	// unaware: the sharding machines are not told that the cluster is closing; forgetful: what a shard wants remembered is not written.
 	unaware, forgetful bool
+	// greedy: the strategy moves all shards all the time; unlocated: the coordinator does not hear where shards shall live.
+	greedy, unlocated bool
 }
 
 // required are the planted faults that every run of the self-test must catch.
@@ -61,6 +63,8 @@ var further = []plantedFault{
 	{"hasty", "a coordinator does not wait before it looks at the balance", func(f *faults) { f.hasty = true }},
 	{"unaware", "sharding does not hear that the cluster is closing", func(f *faults) { f.unaware = true }},
 	{"forgetful", "ids of entities are said to be remembered and are not", func(f *faults) { f.forgetful = true }},
+	{"greedy", "a strategy moves everything", func(f *faults) { f.greedy = true }},
+	{"unlocated", "a coordinator is not told where shards are wanted", func(f *faults) { f.unlocated = true }},
 	{"keep-lost-lease", "a shard goes on after it has lost its lease", func(f *faults) { f.shard.KeepLostLease = true }},
 	{"ungated", "handlers start without a look at their shard's lease", func(f *faults) { f.ungated = true }},
 	{"late-expelled", "a coordinator acts on until it is told that its lease is lost", func(f *faults) { f.lateExpelled = true }},
@@ -78,6 +82,8 @@ var further = []plantedFault{
 // one of the first thirty must do.
 var huntedIn = map[string]Plan{
 	"fold-unasked":    {Scenario: lateCounts},
+	"greedy":          {Swarm: Cluster},
+	"unlocated":       {Swarm: Cluster},
 	"hasty":           {Scenario: rollingRestarts},
 	"unaware":         {Scenario: closings},
 	"forgetful":       {Scenario: closings},

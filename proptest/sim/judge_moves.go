@@ -11,13 +11,23 @@ type begun struct {
 	id  protocol.Token
 }
 
-// judgeBegin holds a hand-off that begins to: it is for an owner who leaves, or the members have been the same for as long as was asked for; and the cluster is
-// not being shut down.
-func (d *typeDriver) judgeBegin(m protocol.Message) {
-	b, ok := m.(protocol.Begin)
-	if !ok {
-		return
+// judgeBegins holds the hand-offs of one step to the budget of the strategy, and each to its time.
+func (d *typeDriver) judgeBegins(sent []protocol.Envelope) {
+	balance := 0
+	for _, env := range sent {
+		if b, ok := env.Msg.(protocol.Begin); ok {
+			balance += d.judgeBegin(b)
+		}
 	}
+	if w := d.p.w; balance > w.opt.budget() {
+		w.violate("moves stay in the budget", "%v begins to move %d shards of T%d at once, %T allows for %d", d.p, balance, d.index, w.opt.Allocation,
+			w.opt.budget())
+	}
+}
+
+// judgeBegin holds a hand-off that begins to: it is for an owner who leaves, or the members have been the same for as long as was asked for; and the cluster is
+// not being shut down. It counts those that are for the sake of balance.
+func (d *typeDriver) judgeBegin(b protocol.Begin) (balance int) {
 	w, s := d.p.w, d.p.shard
 	for _, mv := range b.Moves {
 		k := begun{d.index, mv.HandOff}
@@ -25,6 +35,9 @@ func (d *typeDriver) judgeBegin(m protocol.Message) {
 			continue // it is said again, or to another
 		}
 		w.shardJudge.begun[k] = true
+		if owner := w.procs[uint64(mv.Owner)]; owner.alive && !owner.slot.leaving {
+			balance++
+		}
 		owner := w.procs[uint64(mv.Owner)]
 		least := int64(float64(w.opt.RebalanceDelay) * (1 - 2*w.opt.ClockDrift))
 		switch {
@@ -35,6 +48,7 @@ func (d *typeDriver) judgeBegin(m protocol.Message) {
 				d.index, owner, float64(w.now-s.membersAt)/1e9, s.view)
 		}
 	}
+	return balance
 }
 
 // judgeStart holds a shard that starts while the cluster is being shut down to: it was at home nowhere before.

@@ -115,7 +115,9 @@ func (j *shardJudge) open(w *World) string {
 	return ""
 }
 
-func (j *shardJudge) settled(w *World) bool { return j.open(w) == "" && j.homeless(w) == "" }
+func (j *shardJudge) settled(w *World) bool {
+	return j.open(w) == "" && j.homeless(w) == "" && (w.opt.Shards == 0 || w.unbalanced() == "")
+}
 
 // homeless is the first shard that has had traffic after the healing and is not hosted by exactly one live process.
 func (j *shardJudge) homeless(w *World) string {
@@ -150,6 +152,11 @@ func (j *shardJudge) finish(w *World) {
 	}
 	if h := j.homeless(w); h != "" {
 		w.violate("every shard has a home", "%s", h)
+	}
+	if w.opt.Shards > 0 {
+		if u := w.unbalanced(); u != "" {
+			w.violate("the balance is reached", "%T: %s", w.opt.Allocation, u)
+		}
 	}
 	if !w.opt.Calm {
 		return

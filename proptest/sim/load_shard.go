@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/coterie-go/coterie/sharding/allocation"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
@@ -25,6 +26,9 @@ func (w *World) startShardLoad() {
 	}
 	l := &shardLoad{w: w, rng: w.rs.stream("shard load", 0), next: map[order]uint64{}}
 	w.after(3*time.Second, nil, l.send)
+	if allocation.NeedsOf(w.opt.Allocation).Locations {
+		w.after(3*time.Second, nil, l.locate)
+	}
 	w.after(w.opt.Safety+afterHeal+10*time.Second, nil, l.probe)
 }
 
@@ -42,7 +46,7 @@ func (l *shardLoad) send() {
 		return
 	}
 	typ := l.rng.IntN(w.opt.EntityTypes)
-	id := protocol.EntityID(fmt.Sprintf("x%d", l.rng.IntN(w.opt.Shards*entitiesPerShard)))
+	id := protocol.EntityID(fmt.Sprintf("x%d", l.draw()))
 	if l.rng.IntN(50) == 0 {
 		l.passivate(p, typ, id)
 		return
@@ -50,6 +54,16 @@ func (l *shardLoad) send() {
 	for range 1 + l.rng.IntN(3) {
 		l.tell(p, typ, id)
 	}
+}
+
+// draw picks an entity. Where loads are looked at some are told far more than others.
+func (l *shardLoad) draw() int {
+	n := l.w.opt.Shards * entitiesPerShard
+	if allocation.NeedsOf(l.w.opt.Allocation).Loads {
+		x := l.rng.Float64()
+		return int(x * x * x * float64(n))
+	}
+	return l.rng.IntN(n)
 }
 
 func (l *shardLoad) tell(p *Process, typ int, id protocol.EntityID) {

@@ -92,11 +92,13 @@ type Options struct {
 	// RebalanceDelay is how long the members must have been the same before a coordinator looks at the balance.
 	RebalanceDelay time.Duration
 	Allocation     allocation.Strategy // chooses the homes of shards
-	Proxy          bool                // one node routes and never hosts
-	// ShardLeases and CoordLeases: shards and coordinators take leases in a store outside of the cluster. LeaseTTL is after which time a process that is not
-	// heard of loses them; 0: they last as long as it. LeaseRetry is the pause between two tries.
+	// Consulted has it asked beside the coordinator, as a strategy of a user's that is slow and misbehaves.
+	Consulted bool
+	Proxy     bool // one node routes and never hosts
+	// ShardLeases and CoordLeases: shards and coordinators take leases in a store outside of the cluster.
 	ShardLeases, CoordLeases bool
-	LeaseTTL, LeaseRetry     time.Duration
+	LeaseTTL                 time.Duration // after which a process that is not heard of loses them; 0: they last as long as it
+	LeaseRetry               time.Duration // the pause between two tries
 	// Calm: nothing breaks in this world, nodes only join and leave. Every message must then be handled, in the order of its sender.
 	Calm bool
 
@@ -188,6 +190,7 @@ func drawOptions(rs streams, plan Plan) Options {
 	o.drawAllocation(rs.stream("allocation", 0))
 	o.drawLarge(rs.stream("large", 0))
 	o.drawLeases(rs.stream("leases", 0))
+	o.Consulted = rs.stream("consulted", 0).IntN(4) == 0
 	return o
 }
 
@@ -239,8 +242,7 @@ func (o *Options) drawArbiter(r *rand.Rand) {
 	}
 }
 
-// drawAllocation draws who chooses the homes of shards, likewise. Nothing reports loads and nobody says locations here, so LoadAware goes by counts, and
-// External by who asks.
+// drawAllocation draws who chooses the homes of shards, likewise.
 func (o *Options) drawAllocation(r *rand.Rand) {
 	o.Allocation = pick[allocation.Strategy](r, allocation.LeastShard{}, allocation.LeastShard{}, allocation.Threshold{},
 		allocation.ConsistentHashing{RebalanceLimit: 3}, allocation.External{}, allocation.LoadAware{RestAfterMove: 5 * time.Second})
@@ -277,7 +279,7 @@ func (o Options) String() string {
 		o.WriteGap, o.Keys, o.Durable, o.Removes, o.Reads, o.Linear, o.LogMax, o.EntityTypes, o.Shards, o.Remember)
 	fmt.Fprintf(&b, " downing=%q", o.Strategy.String())
 	if o.Shards > 0 {
-		fmt.Fprintf(&b, " %T", o.Allocation)
+		fmt.Fprintf(&b, " %T consulted=%v", o.Allocation, o.Consulted)
 	}
 	if o.RebalanceDelay > 0 {
 		fmt.Fprintf(&b, " rebalance after %v", o.RebalanceDelay)

@@ -87,6 +87,8 @@ func drawCluster(rs streams, plan Plan) Options {
 	o.drawStrategy(r)
 	o.lighten(r)
 	o.drawLeases(rs.stream("leases", 0))
+	o.drawAllocation(rs.stream("allocation", 0))
+	o.Consulted = rs.stream("consulted", 0).IntN(4) == 0
 	return o
 }
 

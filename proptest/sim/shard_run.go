@@ -24,6 +24,10 @@ type shardRun struct {
 
 	term    *term // of the shard's lease; nil: not granted yet
 	writing int   // writes under way
+
+	messages uint64        // handled since the shard was last measured
+	busy     time.Duration // and what it took
+	whole    bool          // it has been here since then
 }
 
 // box is an entity: its mailbox, and whether it lives.
@@ -240,7 +244,9 @@ func (r *shardRun) pump(b *box) {
 	b.rest = max(0, b.rest-1)
 	b.running = true
 	p.w.handled(p, m)
-	p.w.after(r.handlerTime(), p, func() {
+	took := r.handlerTime()
+	r.messages, r.busy = r.messages+1, r.busy+took
+	p.w.after(took, p, func() {
 		b.running = false
 		r.pump(b)
 		r.maybeDrained()

@@ -39,6 +39,7 @@ type Counts struct {
 	Bulk, Parts                                                  uint64
 	Leased, LeasesLost                                           uint64
 	Closings, Returned                                           uint64
+	Consulted, Located                                           uint64
 }
 
 // add sums the counts of runs.
@@ -73,6 +74,8 @@ func (c *Counts) add(o Counts) {
 	c.LeasesLost += o.LeasesLost
 	c.Closings += o.Closings
 	c.Returned += o.Returned
+	c.Consulted += o.Consulted
+	c.Located += o.Located
 }
 
 // tidied counts what a process has tidied up when it ends.
@@ -115,6 +118,7 @@ type World struct {
 	tellsDone    int                       // those before have ended
 	probedShards bool                      // every entity of the healed world was sent something
 	addressed    map[protocol.ShardID]bool // shards that ever were sent something; only looked up
+	strategies   uint64                    // made so far
 	pausedShards bool                      // nobody sends anything to entities
 	closing      *closing                  // nil: the cluster is not being shut down
 	shardJudge   *shardJudge
