@@ -6,7 +6,8 @@ import (
 	"github.com/coterie-go/coterie/ddata/transport"
 )
 
-// hold puts a parcel into the shard's buffer. It returns errRouteChanged when the shard has a route again.
+// hold puts a parcel into the shard's buffer. It returns errRouteChanged when the shard has a route again, or for one of another node when the lane has
+// opened: what comes after it would overtake it.
 func (t *table) hold(number uint32, p parcel, limit *bufferLimit, wanted func(uint32)) error {
 	slot := &t.slots[number]
 	rt := slot.Load()
@@ -19,7 +20,7 @@ func (t *table) hold(number uint32, p parcel, limit *bufferLimit, wanted func(ui
 		return errRouteChanged
 	}
 	b.mu.Lock()
-	if b.open {
+	if b.open || p.raw != nil && t.lanes[number].Load() != p.lane {
 		b.mu.Unlock()
 		return errRouteChanged
 	}

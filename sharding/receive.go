@@ -117,7 +117,8 @@ func (r *core) inbound(from uint64, m *message) {
 		return
 	}
 	for {
-		if s := r.table.lanes[m.shard].Load(); s != nil && r.deliverInbound(s, from, m) {
+		s := r.table.lanes[m.shard].Load()
+		if s != nil && r.deliverInbound(s, from, m) {
 			return
 		}
 		if r.isClosed() {
@@ -125,7 +126,7 @@ func (r *core) inbound(from uint64, m *message) {
 			return
 		}
 		slow := *m
-		if r.passOn(from, &slow) {
+		if r.passOn(from, &slow, s) {
 			return
 		}
 	}
@@ -151,8 +152,8 @@ func (r *core) deliverInbound(s *shard, from uint64, m *message) bool {
 	return true
 }
 
-// passOn is inbound for a shard that does not run here. false: the route has changed, look again.
-func (r *core) passOn(from uint64, m *message) bool {
+// passOn is inbound for a shard that does not run here: s is what the lane had, which did not take the message. false: something has changed, look again.
+func (r *core) passOn(from uint64, m *message, s *shard) bool {
 	slot := &r.table.slots[m.shard]
 	rt := slot.Load()
 	if rt != nil && rt.local != nil { // sealed or closed just now
@@ -191,6 +192,7 @@ func (r *core) passOn(from uint64, m *message) bool {
 		r.park(m.shard, rt)
 	}
 	p := m.parcel()
+	p.lane = s
 	p.raw.hops++
 	switch err := r.table.hold(m.shard, p, &r.limit, r.ctl.wanted); err {
 	case nil:

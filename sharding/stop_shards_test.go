@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/coterie-go/coterie/sharding/protocol"
@@ -77,4 +78,78 @@ func TestStopShardsRefusesRemembered(t *testing.T) {
 	if err := g.StopShards(t.Context(), 1); !errors.Is(err, ErrConfig) {
 		t.Error(err)
 	}
+}
+
+// Each StopShards ends when all of its shards rest, not before, and not because another's do; one whose context has ended is forgotten.
+func TestStopShardsWaitsForItsOwn(t *testing.T) {
+	c := &control{}
+	wait := func(shards ...protocol.ShardID) *stopWait {
+		w := &stopWait{left: map[protocol.ShardID]bool{}, done: make(chan struct{})}
+		for _, s := range shards {
+			w.left[s] = true
+		}
+		c.stopWaits = append(c.stopWaits, w)
+		return w
+	}
+	ended := func(w *stopWait) bool {
+		select {
+		case <-w.done:
+			return true
+		default:
+			return false
+		}
+	}
+	one, two, gone := wait(1, 2), wait(2, 3), wait(1)
+	c.forgetStop(gone)
+	for _, x := range []struct {
+		rests    protocol.ShardID
+		one, two bool
+	}{{2, false, false}, {1, true, false}, {3, true, true}} {
+		if c.atRest([]protocol.ShardID{x.rests}); ended(one) != x.one || ended(two) != x.two {
+			t.Errorf("with %d at rest the first has ended: %v, the second: %v", x.rests, ended(one), ended(two))
+		}
+	}
+	if ended(gone) || len(c.stopWaits) != 0 {
+		t.Errorf("%d wait", len(c.stopWaits))
+	}
+}
+
+// Nobody answers: the caller's context ends it, with its cause, and nothing of it is kept; so does the end of the region.
+func TestStopShardsThatNobodyAnswers(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		g := start(w.join("frontend"), cartType(&cartLog{}))
+		w.install()
+		cause := errors.New("enough")
+		ctx, cancel := context.WithCancelCause(t.Context())
+		said := make(chan error, 2)
+		for _, ctx := range []context.Context{ctx, t.Context()} {
+			go func() { said <- g.StopShards(ctx, 1, 2) }()
+		}
+		synctest.Wait()
+		waits := func() (n int) {
+			c, got := g.run.control, make(chan int, 1)
+			c.post(ctlInput{do: func(time.Time) { got <- len(c.stopWaits) }})
+			return <-got
+		}
+		g.run.control.post(ctlInput{do: func(time.Time) { g.run.control.atRest([]protocol.ShardID{2}) }})
+		if n := waits(); n != 2 {
+			t.Errorf("%d wait for shard 1", n)
+		}
+		cancel(cause)
+		if err := <-said; err != cause {
+			t.Errorf("the context's end: %v", err)
+		}
+		if n := waits(); n != 1 {
+			t.Errorf("%d wait, one does", n)
+		}
+		if err := g.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if err := <-said; !errors.Is(err, ErrStopped) {
+			t.Errorf("the region's end: %v", err)
+		}
+		if err := g.StopShards(t.Context(), -1); !errors.Is(err, ErrConfig) {
+			t.Errorf("shard -1: %v", err)
+		}
+	})
 }

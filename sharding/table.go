@@ -144,6 +144,7 @@ type parcel struct {
 	env  envelope
 	from *shard   // the shard whose handler waits for the answer; nil: none
 	raw  *message // with a body of its own; nil for a message of this node
+	lane *shard   // of raw: what the shard's lane had when it came to wait; nil: nothing
 	size int
 }
 

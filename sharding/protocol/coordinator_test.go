@@ -205,3 +205,41 @@ func TestOutOfRange(t *testing.T) {
 		t.Errorf("counted %d", r.counts[countOutOfRange])
 	}
 }
+
+// A takeover finds a shard at the home that the table names, under the same token, but on its way out: its region has seen the entry that takes the hand-off
+// back, which no majority has, so it reports no barrier, and nobody else has heard of the hand-off. It is told to go on; as it stands it would wait for ever.
+func TestTakeoverOfAHandOffThatNobodyReports(t *testing.T) {
+	tok := Token{1, 1, 5}
+	for phase := PhaseRunning; phase <= PhaseStopping; phase++ {
+		l := newLoneOf(t, Config{Type: "t", Self: 1, Shards: 4}, 1, 2)
+		l.c.takeover.table = []Entry{{Shard: 0, Home: 2, Token: tok}}
+		l.report(1)
+		got := l.report(2, Hosted{Shard: 0, Phase: phase, Token: tok})
+		if told := strings.Contains(got, "0→2@"); told != (phase > PhaseRunning) {
+			t.Errorf("phase %d: told anew is %v:\n%s", phase, told, got)
+		}
+	}
+}
+
+// A region that may leave stays until it knows where its shard has gone: till then messages of its node wait for that.
+func TestLeavesWhenTheNextHomeIsKnown(t *testing.T) {
+	r, err := NewRegion(Config{Type: "t", Self: 2, Shards: 4}, newRand())
+	if err != nil {
+		t.Fatal(err)
+	}
+	tok := func(seq uint64) Token { return Token{1, 1, seq} }
+	var fx *RegionEffects
+	for _, in := range []RegionInput{
+		Lease{Held: true}, Install{View: viewOf(1, 1, 2)}, Receive{From: 1, Msg: Registered{Floor: tok(1), Since: tok(1)}},
+		Receive{From: 1, Msg: HostShards{Shards: []ShardToken{{0, tok(2)}}}}, ShardStarted{0}, Leave{},
+		Receive{From: 1, Msg: Begin{Moves: []Move{{0, tok(3), 2}}}}, ShardDrained{0, tok(3)}, ShardStopped{0, tok(3)},
+		Receive{From: 1, Msg: LeaveReply{Done: true}},
+	} {
+		if fx = r.Step(time.Unix(0, 0), in); fx.Left {
+			t.Errorf("%v: it has left", in)
+		}
+	}
+	if fx = r.Step(time.Unix(0, 0), TableChanged{Entries: []Entry{{0, 1, tok(4)}}}); !fx.Left {
+		t.Error("it has not left")
+	}
+}

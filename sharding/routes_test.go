@@ -1,0 +1,323 @@
+package sharding
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/coterie-go/coterie/ddata/transport"
+	"github.com/coterie-go/coterie/sharding/protocol"
+)
+
+// A sender that looked the route up before the buffer was opened puts nothing into it, nor does who wants to turn it elsewhere: nobody would look there.
+func TestOpenBufferTakesNothing(t *testing.T) {
+	g, _ := scripted(t)
+	r := g.core
+	b := r.table.buffering(1)
+	old := r.table.slots[1].Load()
+	if !r.setRoute(1, &route{remote: 3}) {
+		t.Fatal("an empty buffer is not flushed")
+	}
+	if b.retarget(&route{remote: 4}) || b.target.remote != 3 {
+		t.Error("an open buffer is turned elsewhere")
+	}
+	r.table.slots[1].Store(old)
+	if err := r.table.hold(1, parcel{id: "a", size: 1}, &r.limit, r.ctl.wanted); err != errRouteChanged || b.waits() || r.limit.count.Load() != 0 {
+		t.Errorf("%v, %d wait", err, len(b.parked))
+	}
+}
+
+// A shard that opens here opens for other nodes in the same moment, whatever its route was.
+func TestLocalRouteOpensTheLane(t *testing.T) {
+	for name, old := range map[string]*route{"none": nil, "remote": {remote: 2}, "buffer": {buffer: new(buffer)}} {
+		l := newLane(t, 10)
+		l.g.core.table.slots[0].Store(old)
+		if !l.g.core.setRoute(0, &route{local: l.s}) || l.g.core.table.lanes[0].Load() != l.s {
+			t.Errorf("before %s: the lane is not open", name)
+		}
+	}
+}
+
+// A message that finds no lane, and would wait, looks again when the lane has opened meanwhile: the next one of its sender goes that way.
+func TestLaneThatOpensBesideAMessage(t *testing.T) {
+	l := newLane(t, 10)
+	r := l.g.core
+	mt, _ := r.reg.of(addItem{})
+	m := &message{kind: frameTell, typ: mt.id, id: []byte("a"), body: []byte{0xa0}}
+	seen := r.table.lanes[0].Load()
+	b := r.table.buffering(0)
+	r.openLanes(0, l.s)
+	if r.passOn(7, m, seen) || b.waits() {
+		t.Error("it waits, and the next one overtakes it")
+	}
+	if !r.passOn(7, m, l.s) || !b.waits() { // but it waits if the shard has refused it
+		t.Error("it does not wait for the next home")
+	}
+}
+
+// A shard that refuses what waits of other nodes does not take what they sent after that, nor what they send next.
+func TestLanesOfASealedShardStayShut(t *testing.T) {
+	l := newLane(t, 10)
+	l.brings("a", 0)
+	mt, _ := l.g.core.reg.of(passivateRequest{})
+	body, _ := mt.appendBody(nil, passivateRequest{})
+	l.g.core.Receive(7, append(appendMessageHead(nil, &message{kind: frameTell, typ: mt.id}, "a"), body...))
+	l.s.drain(func() {})
+	l.g.core.openLanes(0, l.s)
+	if b := l.g.core.table.slots[0].Load().buffer; len(b.parked) != 2 {
+		t.Errorf("%d messages wait", len(b.parked))
+	}
+	l.s.resume()
+	l.brings("a", 1)
+	l.took("a")
+	l.g.core.setRoute(0, &route{local: l.s})
+	l.took("a", 0, 1)
+}
+
+// A handler's question that waits for a home when its own shard begins to move ends, or the move would wait for the handler, and that for the answer. What
+// others ask waits on.
+func TestWaitingQuestionOfAMovingShard(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		asked := make(chan error, 1)
+		typ := cartType(&cartLog{})
+		var ra *Region[message_]
+		typ.New = func(*Context[message_]) Entity[message_] {
+			return receiveFunc(func(c *Context[message_], m message_) error {
+				switch m.(type) {
+				case addItem:
+					_, err := Ask(c.Context(), ra, "other", total{})
+					asked <- err
+				case total:
+					return c.Reply(7)
+				}
+				return nil
+			})
+		}
+		a := w.join("backend")
+		ra = start(a, typ)
+		w.install()
+		ctx := within(t, 5*time.Minute)
+		if _, err := Ask(ctx, ra, "asker", total{}); err != nil {
+			t.Fatal(err)
+		}
+		start(w.join("backend"), typ)
+		w.install()
+		goOn := w.store.stall(protocol.StateKey("Cart", protocol.StateHomes, 0)) // no home is given any more
+		if err := ra.Tell(ctx, "asker", addItem{}); err != nil {
+			t.Fatal(err)
+		}
+		outside := make(chan error, 1)
+		go func() {
+			_, err := Ask(ctx, ra, "other", total{})
+			outside <- err
+		}()
+		synctest.Wait()
+		if n := ra.core.limit.count.Load(); n != 2 {
+			t.Fatalf("%d questions wait", n)
+		}
+		left := make(chan error, 1)
+		go func() { left <- w.handsOver(a, time.Minute) }()
+		<-time.After(time.Second)
+		select {
+		case err := <-asked:
+			if !errors.Is(err, ErrMoving) {
+				t.Errorf("the handler's question: %v", err)
+			}
+		default:
+			t.Error("the handler's question waits on")
+		}
+		if n := ra.core.limit.count.Load(); n != 1 {
+			t.Errorf("%d questions wait", n)
+		}
+		goOn()
+		if err := <-outside; err != nil {
+			t.Errorf("the question from outside: %v", err)
+		}
+		if err := <-left; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// fullNet is a network whose lanes never have room.
+type fullNet struct{ noNet }
+
+func (fullNet) Append(transport.NodeID, transport.Lane, uint32, transport.Channel, func([]byte) []byte, func() error) error {
+	return transport.ErrQueueFull
+}
+
+func (fullNet) AppendWait(ctx context.Context, _ transport.NodeID, _ transport.Lane, _ uint32, _ transport.Channel, _ func([]byte) []byte, _ func() error) error {
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+// H5: who sends along a full lane waits for room as long as its context lasts, a question without a deadline as long as one does, and a handler not at all.
+func TestFullLane(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g, _ := scripted(t)
+		g.core.net = fullNet{}
+		for name, c := range map[string]struct {
+			send func() error
+			want error
+			took time.Duration
+		}{
+			"outside": {func() error { return g.Tell(within(t, time.Minute), "a", addItem{}) }, context.DeadlineExceeded, time.Minute},
+			"a handler": {func() error {
+				ctx, cancel := context.WithTimeout(inHandler, time.Minute)
+				defer cancel()
+				return g.Tell(ctx, "a", addItem{})
+			}, ErrBufferFull, 0},
+			"a question": {func() error {
+				_, err := Ask(context.Background(), g, "a", total{})
+				return err
+			}, ErrTimeout, g.core.askTimeout},
+		} {
+			began := time.Now()
+			if err := c.send(); !errors.Is(err, c.want) || time.Since(began) != c.took {
+				t.Errorf("%s: %v after %v, want %v after %v", name, err, time.Since(began), c.want, c.took)
+			}
+		}
+	})
+}
+
+// H8: what waits in a buffer that is dropped, or when the region ends, is reported, each message, and who asked is told.
+func TestBufferedIsDroppedWithAReason(t *testing.T) {
+	for name, drop := range map[string]func(*core, uint32){
+		"dropBuffer":  func(r *core, number uint32) { r.dropBuffer(number, DropStopped) },
+		"closeRoutes": func(r *core, _ uint32) { r.closeRoutes() },
+	} {
+		g, n := scripted(t)
+		r := g.core
+		var got []string
+		r.drops.hook = func(d Drop) { got = append(got, fmt.Sprint(d.ID, " ", d.Reason)) }
+		number := r.table.shardOf("a")
+		r.table.buffering(number)
+		for range 2 {
+			if err := g.Tell(t.Context(), "a", addItem{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		q := &question[int]{r: r}
+		c, env, err := q.open(t.Context(), total{}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sent := r.send(t.Context(), "a", env)
+		mt, _ := r.reg.of(total{})
+		r.Receive(7, append(appendMessageHead(nil, &message{kind: frameAsk, shard: number, typ: mt.id, call: 5}, "a"), 0xa0))
+		drop(r, number)
+		if want := "[a stopped a stopped a stopped a stopped]"; fmt.Sprint(got) != want {
+			t.Errorf("%s: dropped %v, want %s", name, got, want)
+		}
+		if err := q.wait(t.Context(), c, sent); !errors.Is(err, ErrStopped) {
+			t.Errorf("%s: who asked here hears %v", name, err)
+		}
+		if len(n.frames) != 1 || r.limit.count.Load() != 0 || r.limit.bytes.Load() != 0 {
+			t.Errorf("%s: %d answers to the other node, %d messages of %d bytes are counted as waiting", name, len(n.frames), r.limit.count.Load(), r.limit.bytes.Load())
+		}
+	}
+}
+
+// H8: who waits for a StartEntity when the shard is killed is told, and the drop is counted.
+func TestKilledShardAnswersStarts(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		typ := cartType(&cartLog{})
+		typ.Shards, typ.RememberEntities = 1, true
+		g := start(w.join("backend"), typ)
+		w.install()
+		if _, err := g.StartEntity(within(t, time.Minute), "first"); err != nil {
+			t.Fatal(err)
+		}
+		goOn := w.store.stall(protocol.StateKey("Cart", protocol.StateIDs, 0))
+		answer := make(chan error, 1)
+		go func() {
+			_, err := g.StartEntity(within(t, time.Hour), "second")
+			answer <- err
+		}()
+		synctest.Wait()
+		c := g.run.control
+		c.post(ctlInput{do: func(time.Time) { c.killShard(c.shards[0], DropForced) }})
+		synctest.Wait()
+		select {
+		case err := <-answer:
+			if !errors.Is(err, ErrStopped) {
+				t.Errorf("who waits hears %v", err)
+			}
+		default:
+			t.Error("who waits hears nothing")
+		}
+		if n := g.core.drops.counts[DropForced].Load(); n != 1 {
+			t.Errorf("%d drops are counted", n)
+		}
+		goOn()
+	})
+}
+
+// H8: a reply for which nobody waits any more is counted, whether it was given here or comes from another node, and whatever it says.
+func TestLateReplies(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g, _ := localRegion(t, cartType(&cartLog{}))
+		late := func() uint64 { return g.core.drops.counts[DropLateReply].Load() }
+		stuck := newGate()
+		if err := g.Tell(t.Context(), "a", block{stuck}); err != nil {
+			t.Fatal(err)
+		}
+		for _, req := range []Request[int]{total{}, failing{}, silent{}} {
+			if _, err := Ask(within(t, time.Second), g, "a", req); !errors.Is(err, ErrTimeout) {
+				t.Fatal(err)
+			}
+		}
+		close(stuck.open)
+		if synctest.Wait(); late() != 3 {
+			t.Errorf("%d of 3 late replies of this node are counted", late())
+		}
+		for i, frame := range [][]byte{
+			append(appendReplyHead(nil, 1<<32, statusOK), 1), appendErrorReply(nil, 1<<32, statusHandler, "x"), appendErrorReply(nil, 1<<32, statusKnown, "x\x00y"),
+		} {
+			if g.core.Receive(7, frame); late() != uint64(4+i) {
+				t.Errorf("frame %d: %d late replies", i, late())
+			}
+		}
+	})
+}
+
+// H6: a node has not left while a message or a fence that found no room is still here.
+func TestLeftWhenAllIsOnItsWay(t *testing.T) {
+	g, n := scripted(t)
+	c := &control{r: g.core, fences: map[protocol.ShardID]protocol.SendFence{}, flushes: map[uint32]bool{}, left: make(chan struct{})}
+	left := func() bool {
+		select {
+		case <-c.left:
+			return true
+		default:
+			return false
+		}
+	}
+	if c.retry(time.Now()); left() {
+		t.Error("it did not want to")
+	}
+	n.full = true
+	g.core.table.buffering(1)
+	g.core.putBack(1, []parcel{{id: "a", env: envelope{msg: addItem{}}, size: parcelOverhead}})
+	c.open(1, &route{remote: 3})
+	c.regionEffects(&protocol.RegionEffects{Left: true})
+	if left() {
+		t.Error("a message is still here")
+	}
+	n.full = false
+	c.fence(protocol.SendFence{To: 2, Shard: 2})
+	n.full = true
+	c.fence(protocol.SendFence{To: 2, Shard: 3})
+	n.full = false
+	delete(c.flushes, 1)
+	if c.maybeLeft(); left() {
+		t.Error("a fence is still here")
+	}
+	c.flushes[1] = true
+	if c.retry(time.Now()); !left() || len(n.frames) != 3 {
+		t.Errorf("left %v with %d frames on their way", left(), len(n.frames))
+	}
+}
