@@ -218,6 +218,7 @@ func (c *control) shardAction(h *hosting, a protocol.ShardAction) {
 		s.start(a.IDs)
 	case protocol.StopEntity:
 		c.r.passivated[a.Cause].Add(1)
+		c.r.history.note(Passivated{ID: string(a.ID), Shard: int(s.number), Cause: a.Cause, At: time.Now(), Limit: s.limit()})
 		stopEntity(s, a.ID, func(e *entity) { s.command(e, stopNow) })
 	case protocol.ForceStop:
 		c.r.forced.Add(1)

@@ -52,6 +52,7 @@ type core struct {
 	share       atomic.Int64 // of that, what each shard has
 	passivated  [protocol.CauseEnd]atomic.Uint64
 	forced      atomic.Uint64 // passivations that had to be forced
+	history     history       // of passivations
 	restored    atomic.Uint64 // entities started because they are remembered
 	noted       [protocol.EventEnd]atomic.Uint64
 	meters      *meters // nil: there is no Meter

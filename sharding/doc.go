@@ -74,7 +74,8 @@
 //
 // However it came about, an entity that is passivated handles what its mailbox holds and stops; what comes later waits in its mailbox for a new
 // incarnation, in order. If it has not stopped in Strategy.StopTimeout it stops as soon as its handler returns. Who is not active, or stops
-// already, is not passivated again. Region.Stats counts causes and forced ones.
+// already, is not passivated again. Region.Stats counts causes and forced ones; Region.ExplainPassivation says, on the node that hosts it, why an entity was
+// passivated, how long it has been idle, where the policy has it, and who goes next.
 //
 // # Remembered entities
 //

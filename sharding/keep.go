@@ -89,6 +89,14 @@ func (s *shard) keep(e *entity) {
 	s.release(s.keeper.used(e))
 }
 
+// limit is the shard's part of the limit on active entities; 0: there is none.
+func (s *shard) limit() int {
+	if s.keeper == nil {
+		return 0
+	}
+	return int(s.region.share.Load())
+}
+
 func (s *shard) release(gone []*entity) {
 	for _, e := range gone {
 		s.region.passivate(s, e.id, protocol.CauseLimit)
