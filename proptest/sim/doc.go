@@ -15,6 +15,7 @@
 //     operator downs some;
 //   - homes are chosen by every strategy of package allocation, with loads that the regions measure and locations that a client keeps changing, at once or
 //     beside the coordinator, by a strategy that is slow and misbehaves (drive_strategy.go);
+//   - the active entities of a node may have a limit, which an operator keeps changing, and every order in which they are passivated (drive_keep.go);
 //   - the store in which shards and coordinators take leases (lease_store.go) is slow, fails, keeps some nodes out, is down, and gives leases to somebody outside;
 //     its sessions run out, or holds last as long as their process;
 //   - clocks differ in rate by up to a per cent, and in wall time by any amount;
@@ -26,8 +27,8 @@
 // Which swarm that is, the Plan says. The usual one draws from all there is. The plan "cluster" (plan_cluster.go) draws worlds that are about the
 // cluster: 3, 5, 7 and, in a tenth of the seeds, 20 members, up to 8 more slots for joins, every strategy, VotersMax, three sets of time-outs (usual ones; the
 // most hostile that Config.Validate lets pass; and reckless ones beyond, with no StableAfter and leases of ten seconds), every kind of stroke, joins
-// and leaves in all of them, the worst cases of a growing view with 3 and 4 nodes, and restarts and shutdowns of all; and so little load that a world takes a fifth of the time of a
-// usual one. All judges stay on.
+// and leaves in all of them, the worst cases of a growing view with 3 and 4 nodes, and restarts and shutdowns of all; and so little load that a world takes a
+// fifth of the time of a usual one. All judges stay on.
 //
 // After a safety phase the world is healed, and must then get well in bounded virtual time.
 //
@@ -56,6 +57,8 @@
 //   - moves: while members come and go within the delay, shards move away from nodes that leave and from nobody else; while the cluster is being shut down,
 //     from nobody, and none starts that was at home somewhere. A round stays within the budget of the strategy, and the healed world comes to the balance that
 //     it promises: even numbers, bounded ones, or every shard where it is wanted. What was remembered then runs again with the cluster, though nobody sends it anything;
+//   - limits: a shard keeps no more entities than its part of the limit, and in the healed world has no more. What waits for one that is passivated is handled,
+//     once, and in a calm world in order;
 //   - leases of an outside store: no handler starts, and no coordinator acts, but while that store has the lease as theirs;
 //   - liveness: the healed world agrees on one view of all that run, somebody coordinates, everybody reads and writes, all stores are
 //     equal, every shard with traffic has a home, every buffered message was delivered or reported.

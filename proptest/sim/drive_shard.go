@@ -33,18 +33,17 @@ type typeDriver struct {
 	regHeld    bool
 	steps      int
 	left       bool
-	unfenced   bool // planted faults
-	ungated    bool
-	forgetful  bool
-	coordTerm  *term // the coordinator's lease; nil: it has none
+	faults     faults // that are planted
+	coordTerm  *term  // the coordinator's lease; nil: it has none
 	coordGen   uint64
+
+	limit int // on active entities; 0: none
 
 	located crdt.Reader  // what the coordinator knows of where shards shall live
 	wanted  *crdt.Reader // what is known of it here; nil: nothing yet
 
-	coordLeaser  *leaser
-	lateExpelled bool // a planted fault
-	leasers      map[protocol.ShardID]*leaser
+	coordLeaser *leaser
+	leasers     map[protocol.ShardID]*leaser
 
 	table   map[protocol.ShardID]protocol.Entry // as last seen; only looked up
 	known   map[protocol.ShardID]bool           // shards with remembered ids, likewise
@@ -70,8 +69,10 @@ func newTypeDriver(p *Process, index int) *typeDriver {
 		routes: map[protocol.ShardID]protocol.Route{}, buffers: map[protocol.ShardID][]*tell{}, shards: map[protocol.ShardID]*shardRun{},
 	}
 	o := p.w.opt
-	fs := o.planted()
-	d.unfenced, d.ungated, d.lateExpelled, d.forgetful = fs.unfenced, fs.ungated, fs.lateExpelled, fs.forgetful
+	d.faults = o.planted()
+	if !(o.Remember && index == 0) {
+		d.limit = o.ActiveLimit
+	}
 	d.coordLeaser, d.leasers = p.newLeaser(leaseName{typ: index, coord: true}), map[protocol.ShardID]*leaser{}
 	d.cfg = protocol.Config{
 		Type: typeName(index), Role: role, Self: membership.UID(p.uid), Shards: o.Shards, Remember: o.Remember && index == 0,
@@ -248,7 +249,7 @@ func (d *typeDriver) check(m interface{ Check() error }) {
 
 // write and read carry out what the machines want of the replicated state, at a majority.
 func (d *typeDriver) write(wr protocol.StateWrite, done func(error)) {
-	if d.forgetful && wr.Kind == protocol.StateIDs {
+	if d.faults.forgetful && wr.Kind == protocol.StateIDs {
 		d.p.post(func() { done(nil) })
 		return
 	}

@@ -119,7 +119,7 @@ func (r *shardRun) entities() (n int) {
 
 // locationsChanged tells the Coordinator what an outside client has changed since it was last told, or has read.
 func (d *typeDriver) locationsChanged() {
-	if d.wanted == nil || d.p.w.opt.planted().unlocated {
+	if d.wanted == nil || d.faults.unlocated {
 		return
 	}
 	in := protocol.DiffLocations(d.located, *d.wanted)
@@ -139,7 +139,7 @@ func (d *typeDriver) readLocations(rd protocol.StateRead) {
 			if got.Err == nil {
 				d.located = v
 			}
-			if d.p.w.opt.planted().unlocated {
+			if d.faults.unlocated {
 				got.Locations = nil
 			}
 			d.stepCoord(got)

@@ -31,6 +31,8 @@ type faults struct {
 	unaware, forgetful bool
 	// greedy: the strategy moves all shards all the time; unlocated: the coordinator does not hear where shards shall live.
 	greedy, unlocated bool
+	// overfull: nobody is passivated for the sake of a limit; unwoken: what waits for an entity that was passivated does not wake it.
+	overfull, unwoken bool
 }
 
 // required are the planted faults that every run of the self-test must catch.
@@ -65,6 +67,8 @@ var further = []plantedFault{
 	{"forgetful", "ids of entities are said to be remembered and are not", func(f *faults) { f.forgetful = true }},
 	{"greedy", "a strategy moves everything", func(f *faults) { f.greedy = true }},
 	{"unlocated", "a coordinator is not told where shards are wanted", func(f *faults) { f.unlocated = true }},
+	{"overfull", "entities are not passivated although too many are active", func(f *faults) { f.overfull = true }},
+	{"unwoken", "what waits for a passivated entity does not wake it", func(f *faults) { f.unwoken = true }},
 	{"keep-lost-lease", "a shard goes on after it has lost its lease", func(f *faults) { f.shard.KeepLostLease = true }},
 	{"ungated", "handlers start without a look at their shard's lease", func(f *faults) { f.ungated = true }},
 	{"late-expelled", "a coordinator acts on until it is told that its lease is lost", func(f *faults) { f.lateExpelled = true }},
@@ -82,6 +86,8 @@ var further = []plantedFault{
 // one of the first thirty must do.
 var huntedIn = map[string]Plan{
 	"fold-unasked":    {Scenario: lateCounts},
+	"overfull":        {Swarm: Cluster},
+	"unwoken":         {Swarm: Cluster},
 	"greedy":          {Swarm: Cluster},
 	"unlocated":       {Swarm: Cluster},
 	"hasty":           {Scenario: rollingRestarts},

@@ -116,7 +116,7 @@ func (j *shardJudge) open(w *World) string {
 }
 
 func (j *shardJudge) settled(w *World) bool {
-	return j.open(w) == "" && j.homeless(w) == "" && (w.opt.Shards == 0 || w.unbalanced() == "")
+	return j.open(w) == "" && j.homeless(w) == "" && (w.opt.Shards == 0 || w.unbalanced() == "") && w.overfull() == ""
 }
 
 // homeless is the first shard that has had traffic after the healing and is not hosted by exactly one live process.
@@ -157,6 +157,9 @@ func (j *shardJudge) finish(w *World) {
 		if u := w.unbalanced(); u != "" {
 			w.violate("the balance is reached", "%T: %s", w.opt.Allocation, u)
 		}
+	}
+	if o := w.overfull(); o != "" {
+		w.violate("entities are held below the limit", "%s", o)
 	}
 	if !w.opt.Calm {
 		return

@@ -26,6 +26,9 @@ func (w *World) startShardLoad() {
 	}
 	l := &shardLoad{w: w, rng: w.rs.stream("shard load", 0), next: map[order]uint64{}}
 	w.after(3*time.Second, nil, l.send)
+	if w.opt.ActiveLimit > 0 {
+		w.after(3*time.Second, nil, l.changeLimits)
+	}
 	if allocation.NeedsOf(w.opt.Allocation).Locations {
 		w.after(3*time.Second, nil, l.locate)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/coterie-go/coterie/ddata/membership"
 	"github.com/coterie-go/coterie/sharding/allocation"
+	"github.com/coterie-go/coterie/sharding/passivation"
 )
 
 // Plan narrows what a seed draws: a scenario to play, and faults planted in the machines for the simulator's own self-test. The zero
@@ -95,6 +96,9 @@ type Options struct {
 	// Consulted has it asked beside the coordinator, as a strategy of a user's that is slow and misbehaves.
 	Consulted bool
 	Proxy     bool // one node routes and never hosts
+	// ActiveLimit is how many entities of a type that remembers none may be active on a node at first; 0: any number, for good.
+	ActiveLimit int
+	Passivation passivation.Strategy // says who goes when there are more
 	// ShardLeases and CoordLeases: shards and coordinators take leases in a store outside of the cluster.
 	ShardLeases, CoordLeases bool
 	LeaseTTL                 time.Duration // after which a process that is not heard of loses them; 0: they last as long as it
@@ -191,6 +195,7 @@ func drawOptions(rs streams, plan Plan) Options {
 	o.drawLarge(rs.stream("large", 0))
 	o.drawLeases(rs.stream("leases", 0))
 	o.Consulted = rs.stream("consulted", 0).IntN(4) == 0
+	o.drawPassivation(rs.stream("passivation", 0))
 	return o
 }
 
@@ -257,6 +262,21 @@ func (o *Options) drawLeases(r *rand.Rand) {
 	}
 }
 
+// drawPassivation draws a limit on active entities, likewise.
+func (o *Options) drawPassivation(r *rand.Rand) {
+	limited := r.IntN(3) == 0
+	levels := passivation.DefaultStrategy()
+	levels.Admission.Window.HillClimbing = r.IntN(2) == 0
+	o.Passivation = pick(r, passivation.Strategy{}, passivation.Strategy{Levels: 3}, passivation.Strategy{Replacement: passivation.MostRecentlyUsed},
+		passivation.Strategy{Replacement: passivation.LeastFrequentlyUsed, DynamicAging: true}, levels)
+	n := pick(r, 1, 2, 4)
+	if limited {
+		o.ActiveLimit = max(1, o.Shards*entitiesPerShard/n)
+	}
+	o.Passivation.ActiveEntityLimit = max(1, o.ActiveLimit)
+	o.Passivation = o.Passivation.WithDefaults()
+}
+
 // leases says whether there is a store of leases.
 func (o *Options) leases() bool { return o.ShardLeases || o.CoordLeases }
 
@@ -286,6 +306,9 @@ func (o Options) String() string {
 	}
 	if o.leases() {
 		fmt.Fprintf(&b, " leases of shards=%v coordinators=%v ttl=%v", o.ShardLeases, o.CoordLeases, o.LeaseTTL)
+	}
+	if o.ActiveLimit > 0 {
+		fmt.Fprintf(&b, " active=%d %v", o.ActiveLimit, o.Passivation.Replacement)
 	}
 	if o.VotersMax > 0 {
 		fmt.Fprintf(&b, " voters=%d", o.VotersMax)

@@ -89,6 +89,7 @@ func drawCluster(rs streams, plan Plan) Options {
 	o.drawLeases(rs.stream("leases", 0))
 	o.drawAllocation(rs.stream("allocation", 0))
 	o.Consulted = rs.stream("consulted", 0).IntN(4) == 0
+	o.drawPassivation(rs.stream("passivation", 0))
 	return o
 }
 

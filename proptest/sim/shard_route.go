@@ -127,6 +127,7 @@ func (d *typeDriver) act(a protocol.RegionAction) {
 		d.ofShard(a.Shard, protocol.Stop{HandOff: a.HandOff})
 	case protocol.ResumeShard:
 		d.ofShard(a.Shard, protocol.Resume{})
+		d.shards[a.Shard].askAgain()
 	case protocol.CloseShard:
 		d.closeShard(a.Shard, "left in a closed shard")
 	case protocol.KillShard:

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/coterie-go/coterie/sharding/passivation"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
@@ -28,6 +29,9 @@ type shardRun struct {
 	messages uint64        // handled since the shard was last measured
 	busy     time.Duration // and what it took
 	whole    bool          // it has been here since then
+
+	policy *passivation.Policy // who goes when too many are active; nil: there is no limit
+	slots  []*box              // of the policy
 }
 
 // box is an entity: its mailbox, and whether it lives.
@@ -39,6 +43,8 @@ type box struct {
 	// stopping: the entity stops after the first rest messages of its mailbox.
 	stopping bool
 	rest     int
+
+	keeps
 }
 
 func (d *typeDriver) startShard(s protocol.ShardID, wait time.Duration) {
@@ -53,6 +59,10 @@ func (d *typeDriver) startShard(s protocol.ShardID, wait time.Duration) {
 	run := &shardRun{d: d, shard: s, m: m, byID: map[protocol.EntityID]*box{}, ids: map[protocol.EntityID]bool{}}
 	d.shards[s] = run
 	d.judgeStart(s)
+	if d.limit > 0 {
+		run.policy = passivation.New(d.p.w.opt.Passivation, d.limit)
+		d.reshare()
+	}
 	d.p.w.counts.Starts++
 	d.p.post(func() { run.step(protocol.Open{Wait: wait}) })
 	if d.cfg.Remember {
@@ -103,6 +113,7 @@ func (d *typeDriver) closeShard(s protocol.ShardID, reason string) {
 	}
 	run.closed = true
 	delete(d.shards, s)
+	d.reshare()
 	delete(d.p.rep.subs, run.sub)
 	for _, b := range run.boxes {
 		for _, m := range b.msgs {
@@ -203,6 +214,7 @@ func (d *typeDriver) deliver(m *tell) {
 	switch {
 	case b.active && !b.stopping:
 		r.pump(b)
+	case b.stopping && d.faults.unwoken:
 	case !b.active && len(b.msgs) == 1, b.stopping && len(b.msgs) == b.rest+1:
 		d.p.post(func() { r.step(protocol.Wake{ID: b.id}) })
 	}
@@ -233,7 +245,7 @@ func (r *shardRun) pump(b *box) {
 		r.maybeDrained()
 		return
 	}
-	if !p.mem.holds(p.time()) && !r.d.unfenced || !r.allowed() {
+	if !p.mem.holds(p.time()) && !r.d.faults.unfenced || !r.allowed() {
 		r.again()
 		return
 	}
@@ -244,6 +256,7 @@ func (r *shardRun) pump(b *box) {
 	b.rest = max(0, b.rest-1)
 	b.running = true
 	p.w.handled(p, m)
+	r.keep(b)
 	took := r.handlerTime()
 	r.messages, r.busy = r.messages+1, r.busy+took
 	p.w.after(took, p, func() {
@@ -311,7 +324,8 @@ func (r *shardRun) forceStop(b *box) {
 // ended reports the end of an entity a moment later.
 func (r *shardRun) ended(b *box) {
 	b.active, b.stopping = false, false
-	wake := len(b.msgs) > 0
+	r.unkeep(b)
+	wake := len(b.msgs) > 0 && !r.d.faults.unwoken
 	r.d.p.post(func() {
 		r.step(protocol.EntityStopped{ID: b.id})
 		if wake {

@@ -39,7 +39,7 @@ type Counts struct {
 	Bulk, Parts                                                  uint64
 	Leased, LeasesLost                                           uint64
 	Closings, Returned                                           uint64
-	Consulted, Located                                           uint64
+	Consulted, Located, Evicted                                  uint64
 }
 
 // add sums the counts of runs.
@@ -76,6 +76,7 @@ func (c *Counts) add(o Counts) {
 	c.Returned += o.Returned
 	c.Consulted += o.Consulted
 	c.Located += o.Located
+	c.Evicted += o.Evicted
 }
 
 // tidied counts what a process has tidied up when it ends.
