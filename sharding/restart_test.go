@@ -2,6 +2,7 @@ package sharding
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"testing"
 	"time"
@@ -142,6 +143,62 @@ func TestFullRestart(t *testing.T) {
 	again := restart(t, dirs, after, protocol.HashMurmur2)
 	again.until("all run again in the new shards", func() bool { return again.log.made.Load() == int64(left) })
 	again.stop()
+}
+
+// Types that remember and one that does not share the data of their role. Whichever a node starts first, after a restart of all nodes, and in another order,
+// exactly what was remembered runs again (A9).
+func TestRestartWithTypesThatRememberAndOneThatDoesNot(t *testing.T) {
+	const each = 15
+	dirs := []string{t.TempDir(), t.TempDir()}
+	life := func(orders ...[]string) (nodes []*ddata.Node, regions map[string]*Region[message_], logs map[string]*cartLog) {
+		nodes = ddatatest.StartWith(t, len(dirs), func(i int, c *ddata.Config) { c.Roles, c.Dir = []string{"backend"}, dirs[i] })
+		regions, logs = map[string]*Region[message_]{}, map[string]*cartLog{"Plain": {}, "Cart": {}, "Wish": {}}
+		for i, n := range nodes {
+			for _, name := range orders[i] {
+				typ := cartType(logs[name])
+				typ.Name, typ.RememberEntities = name, name != "Plain"
+				g, err := Start(n, typ)
+				if err != nil {
+					t.Fatal(err)
+				}
+				regions[name] = g
+			}
+		}
+		return nodes, regions, logs
+	}
+	live := func(logs map[string]*cartLog, want map[string]int64) {
+		t.Helper()
+		for end := time.Now().Add(time.Minute); ; <-time.After(10 * time.Millisecond) {
+			got := map[string]int64{}
+			for name, l := range logs {
+				got[name] = l.made.Load()
+			}
+			if maps.Equal(got, want) {
+				return
+			}
+			if time.Now().After(end) {
+				t.Fatalf("made were %v, want %v", got, want)
+			}
+		}
+	}
+	nodes, regions, logs := life([]string{"Plain", "Cart", "Wish"}, []string{"Wish", "Plain", "Cart"})
+	ctx := within(t, time.Minute)
+	for name, g := range regions {
+		for i := range each {
+			if _, err := g.StartEntity(ctx, fmt.Sprint(name, "-", i)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	live(logs, map[string]int64{"Plain": each, "Cart": each, "Wish": each})
+	for _, n := range nodes {
+		_ = n.Close()
+	}
+	nodes, _, logs = life([]string{"Wish", "Cart", "Plain"}, []string{"Plain", "Cart", "Wish"})
+	live(logs, map[string]int64{"Plain": 0, "Cart": each, "Wish": each})
+	for _, n := range nodes {
+		_ = n.Close()
+	}
 }
 
 // What a start writes does not depend on how many are remembered: the first hundred cost as many rows and bytes as the last.
