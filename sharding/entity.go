@@ -52,6 +52,10 @@ const (
 	SuperviseRestart
 	// SuperviseResume keeps the incarnation as it is and goes on with the next message.
 	SuperviseResume
+	// SuperviseEscalate takes the failure for one of the whole shard: the incarnation is dropped, as with SuperviseStop, and those of all other entities of
+	// the shard end in order as soon as their handlers, whose contexts are cancelled, return. Messages wait, and make new ones; remembered entities
+	// start again without, after EntityType.EntityRestartBackoff.
+	SuperviseEscalate
 )
 
 func (s Supervision) String() string {
@@ -62,6 +66,8 @@ func (s Supervision) String() string {
 		return "restart"
 	case SuperviseResume:
 		return "resume"
+	case SuperviseEscalate:
+		return "escalate"
 	default:
 		return "default"
 	}

@@ -330,6 +330,35 @@ func TestRecoverConstant(t *testing.T) {
 	})
 }
 
+// What ended because another's failure was escalated is remembered, too, and starts again with that.
+func TestEscalationStartsWhatIsRemembered(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		log := &cartLog{}
+		typ := rememberingType(log, &remember.Memory{})
+		typ.Supervision, typ.EntityRestartBackoff = SuperviseEscalate, 3*time.Second
+		g := start(w.join("backend"), typ)
+		w.install()
+		ctx := within(t, time.Minute)
+		ids := idsOf(0, typ.Shards, 5)
+		for _, id := range ids {
+			if _, err := Ask(ctx, g, id, total{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := g.Tell(ctx, ids[0], crash{}); err != nil {
+			t.Fatal(err)
+		}
+		<-time.After(2 * time.Second)
+		if log.stopped.Load() != 4 || log.made.Load() != 5 {
+			t.Errorf("%d stopped, %d made before the time is up", log.stopped.Load(), log.made.Load())
+		}
+		<-time.After(2 * time.Second)
+		if n := log.made.Load(); n != 10 {
+			t.Errorf("%d made when the time was up", n)
+		}
+	})
+}
+
 // An entity that ended by itself is remembered, and started again after EntityRestartBackoff.
 func TestEntityRestartBackoff(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {

@@ -222,6 +222,15 @@ func (s *shard) command(e *entity, c command) {
 	}
 }
 
+// endOthers ends the incarnations of all entities but one, whatever waits in their mailboxes.
+func (s *shard) endOthers(but *entity) {
+	for _, e := range s.snapshot() {
+		if e != but {
+			e.force()
+		}
+	}
+}
+
 // shut closes every mailbox and hands what was in them to out, in order per entity. Handlers that run cannot be stopped: their contexts are
 // cancelled, and what their mailboxes hold is handed to out when they return.
 func (s *shard) shut(out func(e *entity, env envelope)) {

@@ -15,6 +15,11 @@ func (e *entity) supervise(r *core, failure error, stack []byte) bool {
 		e.finish(failure)
 		e.backoff(r)
 		return false
+	case SuperviseEscalate:
+		e.finish(failure)
+		e.end(r)
+		e.shard.endOthers(e)
+		return false
 	default:
 		e.finish(failure)
 		e.end(r)

@@ -21,6 +21,7 @@ func TestSupervision(t *testing.T) {
 		{SuperviseResume, 3, 1, 0},
 		{SuperviseStop, 2, 2, 0},
 		{SuperviseRestart, 2, 2, time.Second},
+		{SuperviseEscalate, 2, 2, 0},
 	} {
 		t.Run(c.how.String(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -49,6 +50,48 @@ func TestSupervision(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A failure that is escalated ends the other incarnations of its shard, in order; what waits for them is for the next ones. Other shards go on.
+func TestEscalationEndsTheShard(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		log := &cartLog{}
+		typ := cartType(log)
+		typ.Shards, typ.Supervision = 2, SuperviseEscalate
+		g := start(w.join("backend"), typ)
+		w.install()
+		ctx := within(t, time.Minute)
+		shard, other := idsOf(0, 2, 4), idsOf(1, 2, 1)[0]
+		failing, idle, busy, unheard := shard[0], shard[1], shard[2], shard[3]
+		for _, id := range []string{failing, idle, busy, other} {
+			if err := g.Tell(ctx, id, addItem{"x", 1}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		works := newGate()
+		for _, m := range []message_{block{works}, addItem{"y", 2}} {
+			if err := g.Tell(ctx, busy, m); err != nil {
+				t.Fatal(err)
+			}
+		}
+		<-works.entered
+		if err := g.Tell(ctx, failing, crash{}); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		if log.stopped.Load() != 1 {
+			t.Errorf("%d have stopped while one handler runs, want the idle one", log.stopped.Load())
+		}
+		close(works.open)
+		for id, want := range map[string]int{failing: 0, idle: 0, busy: 2, unheard: 0, other: 1} { // order: each is asked by itself
+			if n, err := Ask(ctx, g, id, total{}); err != nil || n != want {
+				t.Errorf("%s: %d, %v, want %d", id, n, err, want)
+			}
+		}
+		if log.stopped.Load() != 2 || log.made.Load() != 8 || len(g.Stats().Drops) > 0 {
+			t.Errorf("%d stopped, %d made, %v", log.stopped.Load(), log.made.Load(), g.Stats().Drops)
+		}
+	})
 }
 
 func TestBackoffGrowsAndEnds(t *testing.T) {

@@ -57,7 +57,7 @@ func (t EntityType[M]) faults() (f faultList) {
 	f.add(t.Messages.reg == nil, "Messages is missing: use sharding.CBOR[M](examples…)")
 	f.add(t.Messages.err != nil, "Messages: %v", t.Messages.err)
 	f.of("Errors", checkErrors(t.Errors))
-	f.add(d.Supervision > SuperviseResume, "Supervision %d is not known", d.Supervision)
+	f.add(d.Supervision > SuperviseEscalate, "Supervision %d is not known", d.Supervision)
 	f.add(d.RestartBackoff < 0, "RestartBackoff %v is negative", d.RestartBackoff)
 	f.add(d.RestartBackoffMax < max(0, d.RestartBackoff), "RestartBackoffMax %v is negative or below RestartBackoff %v", d.RestartBackoffMax, d.RestartBackoff)
 	f.of("Passivation", t.Passivation.Validate())
