@@ -220,6 +220,7 @@ func (d *typeDriver) applyRegion(in protocol.RegionInput) {
 		d.act(a)
 	}
 	for _, env := range e.Send {
+		d.judgeUnable(env.Msg)
 		d.send(env)
 	}
 	p.arm(&d.regTimer, d.region.Deadline(), func() { d.stepRegion(protocol.Tick{}) })

@@ -9,7 +9,7 @@ import (
 
 // newJudges are all checkers of a world.
 func newJudges(w *World) []judge {
-	w.shardJudge = &shardJudge{last: map[order]uint64{}, begun: map[begun]bool{}}
+	w.shardJudge = &shardJudge{last: map[order]uint64{}, begun: map[begun]bool{}, unable: map[complaint]bool{}}
 	w.tidy = &tidyJudge{newest: map[membership.ClusterID]*membership.View{}}
 	return []judge{
 		&actingJudge{},

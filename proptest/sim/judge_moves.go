@@ -11,6 +11,28 @@ type begun struct {
 	id  protocol.Token
 }
 
+// complaint is a shard that waits for a lease whose store cannot be used where it is.
+type complaint struct {
+	typ   int
+	shard protocol.ShardID
+	at    protocol.UID
+}
+
+// judgeUnable notes who has complained: from then on it is no balance, and not too early, to move the shard away from there.
+func (d *typeDriver) judgeUnable(m protocol.Message) {
+	u, is := m.(protocol.Unable)
+	if !is {
+		return
+	}
+	w := d.p.w
+	for _, s := range u.Shards {
+		if !d.cfg.Lease || d.shards[s] == nil || d.shards[s].term.open() {
+			w.violate("who complains waits", "%v says of shard %v of T%d that it waits for a lease", d.p, s, d.index)
+		}
+		w.shardJudge.unable[complaint{d.index, s, d.cfg.Self}] = true
+	}
+}
+
 // judgeBegins holds the hand-offs of one step to the budget of the strategy, and each to its time.
 func (d *typeDriver) judgeBegins(sent []protocol.Envelope) {
 	balance := 0
@@ -35,6 +57,10 @@ func (d *typeDriver) judgeBegin(b protocol.Begin) (balance int) {
 			continue // it is said again, or to another
 		}
 		w.shardJudge.begun[k] = true
+		if c := (complaint{d.index, mv.Shard, mv.Owner}); w.shardJudge.unable[c] && !s.view.Closing {
+			delete(w.shardJudge.unable, c)
+			continue
+		}
 		if owner := w.procs[uint64(mv.Owner)]; owner.alive && !owner.slot.leaving {
 			balance++
 		}

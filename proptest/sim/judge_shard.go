@@ -77,8 +77,9 @@ type order struct {
 
 // shardJudge follows every message to its end.
 type shardJudge struct {
-	last  map[order]uint64 // only looked up
-	begun map[begun]bool   // hand-offs that have begun, likewise
+	last   map[order]uint64   // only looked up
+	begun  map[begun]bool     // hand-offs that have begun, likewise
+	unable map[complaint]bool // and not been moved since
 }
 
 func (*shardJudge) name() string { return "entities" }

@@ -48,6 +48,7 @@ type Coordinator struct {
 	refused  map[UID]bool  // of the view, whose settings are others and which was told
 	peers    map[UID]*peer // regions and proxies of the view that have registered
 	waiters  map[ShardID][]UID
+	passed   map[UID]time.Time     // until when regions are passed over that cannot get leases
 	departed map[ShardID]time.Time // since when those are on their way that have moved
 	stops    map[ShardID][]UID     // that are to stop for good, and who wants it
 	homeless []ShardID             // wanted; no region could take them yet
@@ -225,6 +226,8 @@ func (c *Coordinator) onReceive(from UID, m Message) {
 		c.onStopShards(from, m.Shards)
 	case Loads:
 		c.onLoads(from, m)
+	case Unable:
+		c.onUnable(from, m.Shards)
 	case Report:
 		c.counts[countLate]++
 	default:
@@ -353,6 +356,7 @@ func (c *Coordinator) retry() {
 	case active:
 		c.retryRead(&c.remembered)
 		c.retryOrphans()
+		c.takeBackIn()
 		c.retryHosts()
 		c.retryMoves()
 		c.drainLeaving()

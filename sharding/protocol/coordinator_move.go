@@ -89,6 +89,9 @@ func (c *Coordinator) onShardsStopped(from UID, sts []ShardToken) {
 	for _, t := range sts {
 		if st, ok := c.at(t.Shard); ok && st.givenUp(from, t.Token) {
 			c.departs(t.Shard)
+			if c.cfg.Lease { // it has lost that
+				c.passOver(from)
+			}
 			c.rests(t.Shard)
 			c.vacate(t.Shard)
 			continue

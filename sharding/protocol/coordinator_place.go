@@ -126,7 +126,10 @@ func (c *Coordinator) mayAllocate() bool {
 }
 
 // mayHost says whether a member can be given shards.
-func (c *Coordinator) mayHost(u UID) bool {
+func (c *Coordinator) mayHost(u UID) bool { return c.able(u) && !c.passes(u) }
+
+// able says so too, of one that is passed over as well.
+func (c *Coordinator) able(u UID) bool {
 	p := c.peers[u]
 	if p == nil || p.proxy || p.leaving || !p.acked {
 		return false

@@ -37,7 +37,7 @@ func (c *Coordinator) becomeIdle() {
 	c.releaseLease()
 	c.takeover = takeover{}
 	c.seats, c.moves, c.peers, c.waiters = nil, map[ShardID]*move{}, map[UID]*peer{}, map[ShardID][]UID{}
-	c.stops, c.departed = map[ShardID][]UID{}, map[ShardID]time.Time{}
+	c.stops, c.departed, c.passed = map[ShardID][]UID{}, map[ShardID]time.Time{}, map[UID]time.Time{}
 	c.homeless, c.opened, c.alloc, c.grouped, c.records, c.locations, c.moving = nil, false, nil, nil, nil, nil, false
 	c.asked.shards, c.asked.rebalance = nil, false // an answer may still come
 	c.writes, c.failed, c.remembered = map[uint64]StateWrite{}, nil, StateRead{}

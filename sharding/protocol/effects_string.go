@@ -108,7 +108,8 @@ func (in Open) String() string {
 	return "Open{}"
 }
 
-func (in ShardWaits) String() string { return fmt.Sprintf("shard-waits %v", in.Shard) }
+func (in ShardUnable) String() string { return fmt.Sprintf("shard-unable %v", in.Shard) }
+func (in ShardWaits) String() string  { return fmt.Sprintf("shard-waits %v", in.Shard) }
 
 func (in ShardLost) String() string { return fmt.Sprintf("shard-lost %v", in.Shard) }
 

@@ -32,6 +32,7 @@ const (
 	RememberFailed                               // alarm: the store of Shard's remembered ids fails or does not answer, as Text says; Count entities wait for it
 	RememberResumed                              // it works again
 	ShardAtRest                                  // Shard was stopped for good: it has no home until a message asks for one
+	RegionPassedOver                             // Peer has lost leases or cannot get them: for a while it is given no shards that another can take
 	EventEnd                                     // none: the number of kinds, and of no kind
 )
 
@@ -39,7 +40,7 @@ var eventNames = [EventEnd]string{
 	"", "coordinator-started", "coordinator-stopped", "shard-moved", "hand-off-aborted", "double-host", "host-elsewhere",
 	"remembered-beyond-range", "stop-forced", "stop-stuck", "passivation-forced", "strategy-refused", "strategy-failed", "strategy-stuck",
 	"type-mismatch", "lease-awaited", "shard-lease-lost", "coordinator-lease-awaited", "coordinator-lease-lost",
-	"remember-failed", "remember-resumed", "shard-at-rest",
+	"remember-failed", "remember-resumed", "shard-at-rest", "region-passed-over",
 }
 
 func (k EventKind) String() string {
@@ -80,7 +81,7 @@ func (e Event) String() string {
 	switch e.Kind {
 	case CoordinatorStarted:
 		fmt.Fprintf(&b, " %v shards=%d", e.Token, e.Count)
-	case CoordinatorStopped, TypeMismatch, CoordinatorLeaseAwaited, CoordinatorLeaseLost:
+	case CoordinatorStopped, TypeMismatch, RegionPassedOver, CoordinatorLeaseAwaited, CoordinatorLeaseLost:
 	default:
 		fmt.Fprintf(&b, " %v", e.Shard)
 	}

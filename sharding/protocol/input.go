@@ -90,6 +90,8 @@ type (
 	Dropped struct{}
 	// ShardWaits says that the shard waits for its lease, and may do so for long. From the Shard.
 	ShardWaits struct{ Shard ShardID }
+	// ShardUnable says that the store of the shard's lease cannot be used from here, each time that it was tried. From the Shard.
+	ShardUnable struct{ Shard ShardID }
 	// ShardLost says that the shard has lost its lease and ends at once. From the Shard.
 	ShardLost struct{ Shard ShardID }
 	// ShardStarted says that the shard can deliver. From the Shard.
@@ -168,6 +170,7 @@ func (Leave) regionInput()                  {}
 func (StopShards) regionInput()             {}
 func (Dropped) regionInput()                {}
 func (ShardWaits) regionInput()             {}
+func (ShardUnable) regionInput()            {}
 func (ShardLost) regionInput()              {}
 func (ShardStarted) regionInput()           {}
 func (ShardDrained) regionInput()           {}

@@ -92,6 +92,8 @@ type (
 	// LeaveRequest asks the coordinator to move all shards away from the sender. It is repeated until the answer is Done or Alone. With
 	// Left set it says that the sender, which was alone, hosts nothing and never will; Closing then says that it stopped because the whole cluster does.
 	LeaveRequest struct{ Left, Closing bool }
+	// Unable says that these shards wait at the sender for leases whose store cannot be used there. It may be lost; it is said again with each try.
+	Unable struct{ Shards []ShardID }
 	// StopShards asks to stop shards for good: they are handed off to nobody, and get a home again only when a message asks for one. It is repeated
 	// until AtRest has come for each. It is also an input of the Region, which then asks.
 	StopShards struct{ Shards []ShardID }

@@ -25,6 +25,7 @@ const (
 	kindStopShards
 	kindAtRest
 	kindEnded
+	kindUnable
 	kindEnd
 )
 
@@ -47,6 +48,7 @@ func (Loads) message() kind         { return kindLoads }
 func (StopShards) message() kind    { return kindStopShards }
 func (AtRest) message() kind        { return kindAtRest }
 func (Ended) message() kind         { return kindEnded }
+func (Unable) message() kind        { return kindUnable }
 
 // ToCoordinator implements Message.
 func (Register) ToCoordinator() bool { return true }
@@ -80,6 +82,9 @@ func (AtRest) ToCoordinator() bool { return false }
 
 // ToCoordinator implements Message.
 func (Ended) ToCoordinator() bool { return false }
+
+// ToCoordinator implements Message.
+func (Unable) ToCoordinator() bool { return true }
 
 // ToCoordinator implements Message.
 func (Refused) ToCoordinator() bool { return false }
@@ -132,6 +137,7 @@ func (m ShardsStopped) String() string { return "stopped" + list(m.Shards) }
 func (m StopShards) String() string    { return "stop-shards" + list(m.Shards) }
 func (m AtRest) String() string        { return "at-rest" + list(m.Shards) }
 func (m Ended) String() string         { return "ended" + list(m.Shards) }
+func (m Unable) String() string        { return "unable" + list(m.Shards) }
 func (m HostShards) String() string    { return "host" + list(m.Shards) }
 func (m Fence) String() string         { return fmt.Sprintf("fence %v %v", m.Shard, m.HandOff) }
 func (m Inquire) String() string       { return fmt.Sprintf("inquire %v", m.Floor) }

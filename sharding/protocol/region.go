@@ -140,6 +140,8 @@ func (r *Region) Step(now time.Time, in RegionInput) *RegionEffects {
 		r.onDropped()
 	case ShardWaits:
 		r.onShardWaits(in.Shard)
+	case ShardUnable:
+		r.onShardUnable(in.Shard)
 	case ShardLost:
 		r.onShardLost(in.Shard)
 	case ShardStarted:

@@ -13,6 +13,16 @@ func (r *Region) onShardWaits(s ShardID) {
 	r.maybeDrain(s, p)
 }
 
+// onShardUnable tells the coordinator that another may be a better home. What waits goes there by a hand-off.
+func (r *Region) onShardUnable(s ShardID) {
+	p, ok := r.at(s)
+	if !ok || p.phase != PhaseStarting || !r.known {
+		r.countIgnored()
+		return
+	}
+	r.send(r.coordinator, Unable{Shards: []ShardID{s}})
+}
+
 // onShardLost ends a shard whose lease was lost. What its mailboxes held is gone; what comes from now on is buffered. In a hand-off that is the end of
 // it, without fences: nothing is left that could be delivered. Otherwise the region gives the shard up, under the token by which it hosted it, and the
 // coordinator chooses a home, here or elsewhere. Here it would not try before a pause.

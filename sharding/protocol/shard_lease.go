@@ -39,6 +39,9 @@ func (s *Shard) onLeaseAnswer(in ShardInput) {
 	case heardRefused:
 		s.counts[countLeaseRefused]++
 		s.waits(text)
+		if text != "" { // else another holds it, wherever the shard is
+			s.tell(ShardUnable{Shard: s.id})
+		}
 	case heardLost:
 		s.counts[countLeaseLost]++
 		s.notify(Event{Kind: ShardLeaseLost, Count: s.running, Text: text})

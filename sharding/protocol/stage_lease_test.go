@@ -26,7 +26,7 @@ func (st *stage) leaseOp(who, name string, op LeaseOp, tell func(granted, refuse
 		if l.who == who {
 			delete(st.lent, name)
 		}
-	case st.fail["lease"]:
+	case st.fail["lease"] || st.fail["lease "+who]:
 		tell(nil, LeaseRefused{Gen: op.Gen, Text: "store cannot be reached"}, nil)
 	case taken && l.who != who:
 		tell(nil, LeaseRefused{Gen: op.Gen}, nil)

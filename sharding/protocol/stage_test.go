@@ -119,7 +119,7 @@ func (st *stage) command(f []string) error {
 	case "forget":
 		st.held = slices.DeleteFunc(st.held, func(h heldItem) bool { return h.kind == args[0] })
 	case "fail", "mend":
-		st.fail[args[0]] = f[0] == "fail"
+		st.fail[strings.Join(args, " ")] = f[0] == "fail"
 	case "entry": // of the table, by nobody's order: "entry 2→3@1.1.99"
 		shard, rest, _ := strings.Cut(args[0], "→")
 		home, tok, _ := strings.Cut(rest, "@")

@@ -23,7 +23,7 @@ import (
 //	Refused       [alike]
 //	Homes         [sure, [shard, home, epoch, up, seq, …]]
 //	Begin         [[shard, epoch, up, seq, owner, …], [region…]]
-//	StopShards    [[shard…]]                                 AtRest, Ended [[shard…]]
+//	StopShards    [[shard…]]                                 AtRest, Ended, Unable [[shard…]]
 //	Fence         [[shard, epoch, up, seq]]                  Inquire       [[epoch, up, seq]]
 //
 // What must be alike is [shards, hash, lease, coordinator-lease], the latter as text of at most StoreMax bytes.
@@ -124,6 +124,8 @@ func wireOf(m Message) any {
 	case StopShards:
 		return wireList{List: flat(m.Shards, appendShard)}
 	case AtRest:
+		return wireList{List: flat(m.Shards, appendShard)}
+	case Unable:
 		return wireList{List: flat(m.Shards, appendShard)}
 	case Ended:
 		return wireList{List: flat(m.Shards, appendShard)}

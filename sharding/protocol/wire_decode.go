@@ -71,6 +71,8 @@ func (d *decoder) message(k kind) Message {
 		return AtRest{Shards: d.shards(d.list())}
 	case kindEnded:
 		return Ended{Shards: d.shards(d.list())}
+	case kindUnable:
+		return Unable{Shards: d.shards(d.list())}
 	case kindStarted:
 		return Started{Shards: d.shardTokens(d.list())}
 	case kindBeginAck:
@@ -102,12 +104,7 @@ func (d *decoder) message(k kind) Message {
 			Regions: records(d, w.Last, 1, regionsMax, func(w words) UID { return UID(w[0]) }),
 		}
 	case kindFence:
-		f := d.shardTokens(d.list())
-		if len(f) != 1 {
-			d.fail(errShape)
-			return nil
-		}
-		return Fence{Shard: f[0].Shard, HandOff: f[0].Token}
+		return d.fence()
 	case kindLoads:
 		return d.loads()
 	case kindInquire:
@@ -127,6 +124,15 @@ func (d *decoder) list() words {
 	var w wireList
 	d.into(&w)
 	return w.List
+}
+
+func (d *decoder) fence() Message {
+	f := d.shardTokens(d.list())
+	if len(f) != 1 {
+		d.fail(errShape)
+		return nil
+	}
+	return Fence{Shard: f[0].Shard, HandOff: f[0].Token}
 }
 
 func (d *decoder) refused() Message {

@@ -79,6 +79,8 @@ func drawMessage(t *rapid.T) Message {
 		return StopShards{Shards: drawList(t, drawShard)}
 	case kindAtRest:
 		return AtRest{Shards: drawList(t, drawShard)}
+	case kindUnable:
+		return Unable{Shards: drawList(t, drawShard)}
 	case kindEnded:
 		return Ended{Shards: drawList(t, drawShard)}
 	case kindReport:
@@ -171,7 +173,7 @@ func sampleMessages() []Message {
 		Report{Floor: tok, Parts: 1, Shards: []Hosted{{Shard: 1, Token: tok, Phase: PhaseFencing, Barrier: tok}}},
 		Registered{Floor: tok, Since: tok, Moves: []Move{{1, tok, 5}}}, Homes{Entries: []Entry{{1, 5, tok}}}, Inquire{Floor: tok},
 		Begin{Moves: []Move{{1, tok, 5}}, Regions: []UID{1, 2, 1 << 60}}, Fence{Shard: 1, HandOff: tok}, LeaveRequest{},
-		StopShards{Shards: []ShardID{1, 2}}, AtRest{Shards: []ShardID{3}}, Ended{Shards: []ShardID{4, 5}},
+		StopShards{Shards: []ShardID{1, 2}}, AtRest{Shards: []ShardID{3}}, Ended{Shards: []ShardID{4, 5}}, Unable{Shards: []ShardID{6}},
 		Loads{Period: time.Second, Shards: []ShardLoad{{1, 1000, time.Second, 10}}},
 	}
 }
