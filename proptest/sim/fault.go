@@ -86,6 +86,9 @@ var further = []plantedFault{
 // one of the first thirty must do.
 var huntedIn = map[string]Plan{
 	"fold-unasked":    {Scenario: lateCounts},
+	"keep-lost-lease": {Swarm: Cluster},
+	"ungated":         {Swarm: Cluster},
+	"late-expelled":   {Swarm: Cluster},
 	"overfull":        {Swarm: Cluster},
 	"unwoken":         {Swarm: Cluster},
 	"greedy":          {Swarm: Cluster},
