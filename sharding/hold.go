@@ -150,9 +150,6 @@ func (r *core) flush(number uint32) bool {
 // openLanes lets a shard whose route is not open take what other nodes have sent: first what waits of it, then what comes. A full mailbox drops,
 // as it does for what comes.
 func (r *core) openLanes(number uint32, s *shard) {
-	if r.table.lanes[number].Load() == s {
-		return
-	}
 	b := r.table.buffering(number)
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -1,0 +1,217 @@
+package sharding
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/coterie-go/coterie/ddata/drive"
+	"github.com/coterie-go/coterie/ddata/transport"
+	"github.com/coterie-go/coterie/sharding/protocol"
+)
+
+// counted is what a region has dropped, by reason.
+func counted(r *core) (all []string) {
+	for i := range r.drops.counts {
+		if n := r.drops.counts[i].Load(); n > 0 {
+			all = append(all, fmt.Sprint(DropReason(i), " ", n))
+		}
+	}
+	return all
+}
+
+// asksFrame makes the frame of a question of another node.
+func asksFrame(r *core, id string, typ uint32, body []byte) []byte {
+	m := message{kind: frameAsk, shard: r.table.shardOf(id), typ: typ, call: 5}
+	return append(appendMessageHead(nil, &m, id), body...)
+}
+
+// H8: what another node has sent and this one cannot use is counted, by what is wrong with it, and the asker is told.
+func TestUselessMessagesOfOthersAreCounted(t *testing.T) {
+	known := testMessages().reg
+	mt, _ := known.of(total{})
+	for name, c := range map[string]struct {
+		id   string
+		typ  uint32
+		body []byte
+		want string
+	}{
+		"no id":              {"", mt.id, []byte{0xa0}, "invalid id 1"},
+		"an id of no text":   {"a\xff", mt.id, []byte{0xa0}, "invalid id 1"},
+		"a body of no CBOR":  {"a", mt.id, []byte{0xff}, "undecodable 1"},
+		"a type of no name":  {"a", 77, []byte{0xa0}, "unregistered type 1"},
+		"the same, buffered": {"b", 77, []byte{0xa0}, "unregistered type 1"},
+	} {
+		g, _ := localRegion(t, cartType(&cartLog{}))
+		n := &scriptNet{}
+		r := g.core
+		r.net = n
+		if c.id == "b" {
+			number := r.table.shardOf(c.id)
+			s := r.table.lanes[number].Swap(nil)
+			r.table.buffering(number)
+			defer r.openLanes(number, s)
+		}
+		r.Receive(7, asksFrame(r, c.id, c.typ, c.body))
+		if c.id == "b" {
+			r.openLanes(r.table.shardOf(c.id), r.table.hosted[r.table.shardOf(c.id)].Load())
+		}
+		if got := counted(r); !slices.Equal(got, []string{c.want}) || len(n.frames) != 1 {
+			t.Errorf("%s: %v with %d answers, want %s with 1", name, got, len(n.frames), c.want)
+		}
+	}
+}
+
+// H8: what another node has sent and this one cannot pass on, or keep, is counted, and the asker is told.
+func TestWhatCannotBePassedOnIsCounted(t *testing.T) {
+	for name, c := range map[string]struct {
+		set  func(*core, *scriptNet, uint32)
+		want string
+	}{
+		"too large for a frame": {func(_ *core, n *scriptNet, _ uint32) { n.fail = transport.ErrFrameTooLarge }, "too large 1"},
+		"no room to wait":       {func(r *core, _ *scriptNet, number uint32) { r.table.buffering(number); r.limit.countMax = 0 }, "buffer full 1"},
+	} {
+		g, n := scripted(t)
+		r := g.core
+		mt, _ := r.reg.of(total{})
+		c.set(r, n, r.table.shardOf("a"))
+		r.Receive(7, asksFrame(r, "a", mt.id, []byte{0xa0}))
+		if got := counted(r); !slices.Contains(got, c.want) {
+			t.Errorf("%s: %v, want %s", name, got, c.want)
+		}
+		if n.fail == nil && len(n.frames) != 1 {
+			t.Errorf("%s: %d answers", name, len(n.frames))
+		}
+	}
+}
+
+// H8: what waited of other nodes and finds a full mailbox when the lane opens is counted, as what comes is.
+func TestFullMailboxWhenTheLaneOpens(t *testing.T) {
+	l := newLane(t, 1)
+	l.brings("a", 0)
+	l.brings("a", 1)
+	l.g.core.openLanes(0, l.s)
+	l.took("a", 0)
+	if got := counted(l.g.core); fmt.Sprint(got) != "[mailbox full 1]" {
+		t.Error(got)
+	}
+}
+
+// deafNet has room for nothing, and then nobody to send it to.
+type deafNet struct{ noNet }
+
+func (deafNet) Append(transport.NodeID, transport.Lane, uint32, transport.Channel, func([]byte) []byte, func() error) error {
+	return transport.ErrQueueFull
+}
+
+// H8: a reply that does not leave is counted, wherever it ends.
+func TestUnsentRepliesAreCounted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for name, reply := range map[string]func(*core){
+			"no connection": func(r *core) { _ = r.reply(5, 7, 1, nil) },
+			"no connection while it waited": func(r *core) {
+				r.net = deafNet{}
+				_ = r.reply(5, 7, 1, nil)
+			},
+			"no room any more": func(r *core) {
+				r.net = deafNet{}
+				r.overflow.cancel()
+				_ = r.reply(5, 7, 1, nil)
+			},
+			"the node has gone": func(r *core) { r.Lost(7, append(appendReplyHead(nil, 5, statusOK), 1), true) },
+		} {
+			g, _ := localRegion(t, cartType(&cartLog{}))
+			reply(g.core)
+			if synctest.Wait(); fmt.Sprint(counted(g.core)) != "[reply unsent 1]" {
+				t.Errorf("%s: %v", name, counted(g.core))
+			}
+		}
+	})
+}
+
+// narrow is an entity of the package's own protocols that sends where nobody is and understands nothing.
+type narrow struct{ said chan error }
+
+func (k *narrow) Receive(*Context[message_], message_) error { return nil }
+
+func (k *narrow) Carried(c *Context[message_], _ []byte) error {
+	k.said <- c.Post(7, "box", nil)
+	return Undecodable{errors.New("no word of it")}
+}
+
+// H8: what is posted to a node that cannot be reached, and what is carried and not understood, is counted; the latter is no failure.
+func TestUselessPostsAndCarriesAreCounted(t *testing.T) {
+	typ := cartType(&cartLog{})
+	k := &narrow{make(chan error, 1)}
+	typ.New = func(*Context[message_]) Entity[message_] { return k }
+	typ.OnFailure = func(f Failure) { t.Error(f) }
+	g, _ := localRegion(t, typ)
+	if err := g.Carry("a", nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-k.said; !errors.Is(err, transport.ErrNoPeer) {
+		t.Error(err)
+	}
+	if _, err := Ask(t.Context(), g, "a", total{}); !errors.Is(err, ErrNoReply) { // all before is done
+		t.Error(err)
+	}
+	if got := counted(g.core); fmt.Sprint(got) != "[undecodable 1 post unsent 1]" {
+		t.Error(got)
+	}
+}
+
+// busyControl has no room for what other nodes want of single entities.
+type busyControl struct{ *fakeControl }
+
+func (busyControl) admit(uint64, int) (drive.Place, bool) { return drive.Place{}, false }
+
+// H8: who asks for a start is told when there is no room for it, and when its shard has moved and it cannot follow.
+func TestRefusedStartsAreAnswered(t *testing.T) {
+	g, _ := localRegion(t, cartType(&cartLog{}))
+	n := &scriptNet{}
+	r := g.core
+	r.net, r.ctl = n, busyControl{&fakeControl{r: r}}
+	mt, _ := r.reg.of(startRequest{})
+	body, _ := mt.appendBody(nil, startRequest{})
+	if r.Receive(7, asksFrame(r, "a", mt.id, body)); len(n.frames) != 1 {
+		t.Errorf("%d answers to who found no room", len(n.frames))
+	}
+	c := &control{r: r}
+	if c.reroute("", envelope{msg: startRequest{}, call: 5, origin: 7}); len(n.frames) != 2 {
+		t.Errorf("%d answers, want one more", len(n.frames))
+	}
+}
+
+// A StartEntity that waits for its id to be written when its shard has stopped follows the shard.
+func TestStartThatWaitsFollowsItsShard(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		typ := cartType(&cartLog{})
+		typ.Shards, typ.RememberEntities = 1, true
+		g := start(w.join("backend"), typ)
+		w.install()
+		if _, err := g.StartEntity(within(t, time.Minute), "first"); err != nil {
+			t.Fatal(err)
+		}
+		goOn := w.store.stall(protocol.StateKey("Cart", protocol.StateIDs, 0))
+		ended := make(chan error, 1)
+		go func() {
+			_, err := g.StartEntity(within(t, time.Minute), "second")
+			ended <- err
+		}()
+		synctest.Wait()
+		c := g.run.control
+		c.post(ctlInput{do: func(time.Time) { c.closeShard(c.shards[0]) }})
+		synctest.Wait()
+		b := g.core.table.buffering(0)
+		b.mu.Lock()
+		if len(b.parked) != 1 || b.parked[0].id != "second" || b.parked[0].env.msg != (startRequest{}) {
+			t.Errorf("for the next home wait %+v", b.parked)
+		}
+		b.mu.Unlock()
+		goOn()
+		<-ended // nobody gives it a home, as no hand-off was under way
+	})
+}
