@@ -116,8 +116,12 @@ func (k *closing) begin(done func()) {
 	c, w := k.c, k.c.w
 	c.join()
 	w.after(time.Duration(between(c.rng, 0, int64(6*time.Second))), nil, func() {
-		w.eventually(func() bool { return len(w.live) > 0 && w.live[0].mem.view != nil }, func() {
-			p := w.live[c.rng.IntN(len(w.live))]
+		var members []*Process // who is none has nobody to tell, and forgets it
+		w.eventually(func() bool {
+			members = slices.DeleteFunc(slices.Clone(w.live), func(p *Process) bool { return p.mem.view == nil })
+			return len(members) > 0
+		}, func() {
+			p := members[c.rng.IntN(len(members))]
 			w.trace.line(p, "CHAOS closes the cluster")
 			w.counts.Closings++
 			p.mem.step(membership.CloseCluster{})
