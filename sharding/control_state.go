@@ -18,7 +18,9 @@ var dueNever = time.Unix(1, 0)
 
 func (c *control) write(w protocol.StateWrite, done func(error)) {
 	if c.remembered.of(w.Kind) {
-		c.aside(func() { done(c.remembered.write(c.ctx, c.quorums.WriteTimeout, w)) })
+		if !c.aside(func() { done(c.remembered.write(c.ctx, c.quorums.WriteTimeout, w)) }) {
+			done(ErrStopped)
+		}
 		return
 	}
 	if c.state == nil {
@@ -44,7 +46,9 @@ func (c *control) writeUnder(s *shard, w protocol.StateWrite) {
 // read decodes what was read on a goroutine of its own: a set may be large, and done comes on the Replicator's.
 func (c *control) read(r protocol.StateRead, done func(crdt.Reader, protocol.DidRead)) {
 	if c.remembered.of(r.Kind) {
-		c.aside(func() { done(crdt.Reader{}, c.remembered.read(c.ctx, c.quorums.readLimit(r.Failed), r)) })
+		if !c.aside(func() { done(crdt.Reader{}, c.remembered.read(c.ctx, c.quorums.readLimit(r.Failed), r)) }) {
+			done(crdt.Reader{}, r.Result(crdt.Reader{}, ErrStopped))
+		}
 		return
 	}
 	if c.state == nil {
@@ -56,13 +60,15 @@ func (c *control) read(r protocol.StateRead, done func(crdt.Reader, protocol.Did
 	})
 }
 
-// aside runs fn beside the loop, to be awaited by close; nothing any more when the region ends.
-func (c *control) aside(fn func()) {
+// aside implements controller.
+func (c *control) aside(fn func()) (runs bool) {
 	c.asideMu.Lock()
 	defer c.asideMu.Unlock()
-	if c.ctx.Err() == nil {
-		c.asides.Go(fn)
+	if c.ctx.Err() != nil {
+		return false
 	}
+	c.asides.Go(fn)
+	return true
 }
 
 // follow passes changes of the replicated state on to the machines.

@@ -97,7 +97,7 @@ type controller interface {
 	receive(from uint64, msg protocol.Message, bytes int)  // of a machine on another node, and what it came in
 	rejected(from uint64, err error)                       // bytes that are no such message
 	unhosted() error                                       // why nobody can host the type, nil if somebody can
-	aside(fn func())                                       // runs it on a goroutine that is awaited by the end; not once the region ends
+	aside(fn func()) bool                                  // runs it on a goroutine that is awaited by the end; false: not any more, the region ends
 }
 
 func (r *core) clock() time.Duration { return time.Since(r.start) }

@@ -2,6 +2,7 @@ package sharding
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -119,13 +120,13 @@ func (run *engine) close(ctx context.Context) (err error) {
 		r.endLease(ErrStopped)
 		r.asks.failAll(ErrStopped)
 		r.resumeSuspended()
-		err = r.pool.drain(ctx)
-		c.returnLeases(ctx)
+		running := r.pool.drain(ctx)
+		err = errors.Join(running, c.returnLeases(ctx))
 		c.loop.Stop()
 		r.overflow.cancel()
 		r.overflow.ended.Wait()
 		c.asides.Wait()
-		run.closed(err == nil)
+		run.closed(running == nil)
 	})
 	return err
 }

@@ -134,7 +134,7 @@ func (f *fakeControl) startEntity(*shard, string, envelope, drive.Place) {}
 func (f *fakeControl) receive(uint64, protocol.Message, int)             {}
 func (f *fakeControl) rejected(uint64, error)                            {}
 func (f *fakeControl) unhosted() error                                   { return nil }
-func (f *fakeControl) aside(fn func())                                   { fn() }
+func (f *fakeControl) aside(fn func()) bool                              { fn(); return true }
 func (f *fakeControl) reshare() {
 	shards := f.r.sweep.shards()
 	f.r.reshare(len(shards), slices.Values(shards))

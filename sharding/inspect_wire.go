@@ -62,10 +62,13 @@ func (r *core) receiveInspect(from uint64, rd *reader) {
 		r.replyError(env, statusFull, "too many inspections at one time")
 		return
 	}
-	r.ctl.aside(func() {
+	if !r.ctl.aside(func() {
 		defer r.inspections.Add(-1)
 		_ = r.reply(call, from, r.inspect(what, id), nil) // counted when it cannot be sent
-	})
+	}) {
+		r.inspections.Add(-1)
+		r.replyError(env, statusStopped, "")
+	}
 }
 
 // inspect looks at what is hosted here.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -31,6 +32,8 @@ type leaser struct {
 	mu   sync.Mutex
 	ops  []leaseOp
 	busy chan struct{} // closed when nothing is to be done any more; nil: nothing is
+
+	failed error // of the last release; nil: it was given back
 
 	door lease.Lease // of the goroutine; nil: none is open
 	term *term       // of the goroutine: the present hold
@@ -102,18 +105,24 @@ func (l *leaser) put(op leaseOp) {
 	}
 }
 
-// settled waits until nothing is to be done.
-func (l *leaser) settled(ctx context.Context) {
+// settled waits until nothing is to be done. The error says why the lease may not have been given back.
+func (l *leaser) settled(ctx context.Context) error {
 	l.mu.Lock()
 	busy := l.busy
 	l.mu.Unlock()
-	if busy == nil {
-		return
+	if busy != nil {
+		select {
+		case <-busy:
+		case <-ctx.Done():
+			return fmt.Errorf("lease %q: %w", l.name, context.Cause(ctx))
+		}
 	}
-	select {
-	case <-busy:
-	case <-ctx.Done():
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.failed != nil {
+		return fmt.Errorf("lease %q: %w", l.name, l.failed)
 	}
+	return nil
 }
 
 func (l *leaser) run() {
@@ -184,11 +193,11 @@ func (l *leaser) giveBack() {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), leaseTimeout)
 	defer cancel()
-	err := l.door.Release(ctx)
-	if closing := l.door.Close(); err == nil {
-		err = closing
-	}
+	err := errors.Join(l.door.Release(ctx), l.door.Close())
 	l.door = nil
+	l.mu.Lock()
+	l.failed = err
+	l.mu.Unlock()
 	if err != nil {
 		l.log.Warn("sharding: a lease could not be given back", "lease", l.name, "error", err)
 	}

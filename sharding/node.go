@@ -152,7 +152,7 @@ func (run *engine) closeWithNode() {
 	ctx, cancel := context.WithTimeout(context.Background(), nodeCloseTimeout)
 	defer cancel()
 	if err := run.close(ctx); err != nil {
-		run.core.log.Warn("sharding: the node ends while handlers run", "type", run.core.name, "error", err)
+		run.core.log.Warn("sharding: not everything has ended with the node", "type", run.core.name, "error", err)
 	}
 }
 

@@ -247,8 +247,9 @@ func (g *Region[M]) Locate(id string) (home membership.UID, ok bool) {
 // Name is the entity type's name.
 func (g *Region[M]) Name() string { return g.core.name }
 
-// Close stops the region at once, as a crash would, except that handlers which run are waited for until ctx ends. To hand the shards over
-// first, leave with the node. Everything that still waits is dropped and counted.
+// Close stops the region at once, as a crash would, except that handlers which run, and leases that are to be given back, are waited for until ctx
+// ends; the error says which of them were not done by then. To hand the shards over first, leave with the node. Everything that still waits is dropped
+// and counted.
 func (g *Region[M]) Close(ctx context.Context) error { return g.run.close(ctx) }
 
 // ShardOf is the shard of an entity id in a type of so many shards by HashXX: the 64-bit xxHash of its bytes, modulo their number. It never changes.

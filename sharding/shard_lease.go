@@ -1,8 +1,11 @@
 package sharding
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -127,14 +130,26 @@ func (c *control) retire(h *hosting, reason DropReason) {
 	l.release(quiet)
 }
 
-// returnLeases waits until what was held is given back.
-func (c *control) returnLeases(ctx context.Context) {
-	for _, l := range c.leasers {
-		l.settled(ctx)
+// returnLeases waits until what was held is given back. The error names one that was not, and says how many there are.
+func (c *control) returnLeases(ctx context.Context) error {
+	var first error
+	left := 0
+	settle := func(l *leaser) {
+		if err := l.settled(ctx); err != nil {
+			left++
+			first = cmp.Or(first, err)
+		}
+	}
+	for _, number := range slices.Sorted(maps.Keys(c.leasers)) {
+		settle(c.leasers[number])
 	}
 	if c.coord != nil && c.coord.leaser != nil {
-		c.coord.leaser.settled(ctx)
+		settle(c.coord.leaser)
 	}
+	if left == 0 {
+		return nil
+	}
+	return fmt.Errorf("sharding %q: %d leases were not given back, and may be held until their time has passed: %w", c.r.name, left, first)
 }
 
 // awaitsLease says why a shard that is hosted here does not start; empty: it does.
