@@ -32,7 +32,7 @@ func TestPeersInboxesAreBounded(t *testing.T) {
 	// its loop is not started: its steps are made below
 	s := &Singleton{n: n, cfg: SingletonConfig{Name: "one"}, intake: newIntake(n)}
 	s.m = membership.NewSingleton(membership.SingletonConfig{Self: n.uid, Role: "backend", RestartAfter: time.Second, AskAgain: time.Second})
-	s.loop = drive.New(s, inboxMax)
+	s.loop = drive.New(singletonDriver{s}, inboxMax)
 	n.mu.Lock()
 	n.singletons = map[string]*Singleton{"one": s}
 	n.mu.Unlock()
@@ -69,7 +69,7 @@ func TestPeersInboxesAreBounded(t *testing.T) {
 		"singleton": {func() { n.hearWord(stranger, word) }, func() func() {
 			return func() {
 				for _, in := range s.loop.Rest() {
-					s.Step(time.Now(), in)
+					singletonDriver{s}.Step(time.Now(), in)
 				}
 			}
 		}},

@@ -78,7 +78,7 @@ func (n *Node) RunSingleton(cfg SingletonConfig) (*Singleton, error) {
 	s.m = membership.NewSingleton(membership.SingletonConfig{
 		Self: n.uid, Role: cfg.Role, RestartAfter: cfg.RestartAfter, AskAgain: n.members.m.HeartbeatInterval(),
 	})
-	s.loop = drive.New(s, inboxMax)
+	s.loop = drive.New(singletonDriver{s}, inboxMax)
 	if err := n.addSingleton(s); err != nil {
 		return nil, fmt.Errorf("ddata: singleton %q: %w", cfg.Name, err)
 	}
@@ -139,8 +139,11 @@ func (s *Singleton) String() string {
 
 func (s *Singleton) post(in membership.SingletonInput) { s.loop.Force(singletonInput{in: in}) }
 
+// singletonDriver drives the machine of a Singleton.
+type singletonDriver struct{ *Singleton }
+
 // Step implements drive.Machine.
-func (s *Singleton) Step(now time.Time, q singletonInput) {
+func (s singletonDriver) Step(now time.Time, q singletonInput) {
 	q.from.Taken()
 	fx := s.m.Step(now, q.in)
 	for _, e := range fx.Send {
@@ -158,13 +161,13 @@ func (s *Singleton) Step(now time.Time, q singletonInput) {
 }
 
 // Flush implements drive.Machine.
-func (s *Singleton) Flush() {}
+func (s singletonDriver) Flush() {}
 
 // Deadline implements drive.Machine.
-func (s *Singleton) Deadline() time.Time { return s.m.Deadline() }
+func (s singletonDriver) Deadline() time.Time { return s.m.Deadline() }
 
 // Tick implements drive.Machine.
-func (s *Singleton) Tick() singletonInput { return singletonInput{in: membership.SingletonTick{}} }
+func (s singletonDriver) Tick() singletonInput { return singletonInput{in: membership.SingletonTick{}} }
 
 func (s *Singleton) tellState(state SingletonState) {
 	s.state.Store(uint32(state))

@@ -44,6 +44,11 @@ func TestExternalClient(t *testing.T) {
 		if _, err := proxy.External(); !errors.Is(err, ErrUnknownRole) {
 			t.Errorf("a client on a proxy: %v", err)
 		}
+		counting := cartType(&cartLog{})
+		counting.Name = "Counting"
+		if _, err := start(a, counting).External(); !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), "looks at no locations") {
+			t.Errorf("a client of a type whose strategy looks at no locations: %v", err)
+		}
 		if err := client.SetShardLocation(ctx, 1, b.member); err != nil {
 			t.Fatal(err)
 		}

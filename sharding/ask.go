@@ -104,7 +104,7 @@ func (a *asks) timedOut(err error) error {
 // timedOut makes ErrTimeout of a context's deadline, so that callers match one error.
 func timedOut(err error) error {
 	if err != nil && errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, ErrTimeout) {
-		return errors.Join(ErrTimeout, err)
+		return fmt.Errorf("%w: %w", ErrTimeout, err)
 	}
 	return err
 }

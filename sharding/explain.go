@@ -9,7 +9,7 @@ import (
 // explain adds to an error of a message that did not get through what the region knows of its shard.
 func (r *core) explain(number uint32, err error) error {
 	if why := r.trouble.of(number); why != nil {
-		return errors.Join(err, why)
+		return fmt.Errorf("%w: %w", err, why)
 	}
 	rt := r.table.slots[number].Load()
 	if rt != nil && rt.buffer == nil {
@@ -19,7 +19,7 @@ func (r *core) explain(number uint32, err error) error {
 		return fmt.Errorf("%w (shard %d does not start: %s)", err, number, why)
 	}
 	if why := r.ctl.unhosted(); why != nil {
-		return errors.Join(err, why)
+		return fmt.Errorf("%w: %w", err, why)
 	}
 	if why := r.mismatch.Load(); why != nil {
 		return fmt.Errorf("%w (the coordinator has refused this node: %s)", err, *why)

@@ -10,6 +10,7 @@ import (
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/ddata"
 	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/sharding/allocation"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
@@ -28,17 +29,23 @@ const ClientTimeout = 5 * time.Second
 // locationsBatch is how many locations are written at once.
 const locationsBatch = 1024
 
-// External is the client of the region's type. It needs a node with the type's role.
+// External is the client of the region's type. It needs a node with the type's role, and a Strategy that looks at locations: allocation.External, or one
+// of one's own that says so by allocation.Needy.
+//
+// Errors: ErrUnknownRole, ErrConfig.
 func (g *Region[M]) External() (*ExternalClient, error) {
 	c := g.run.control
 	if c.state == nil {
 		return nil, fmt.Errorf("%w: where shards shall live is said on a node with role %q", ErrUnknownRole, c.cfg.Role)
 	}
+	if needy, ok := c.cfg.Strategy.(allocation.Needy); !ok || !needy.Needs().Locations {
+		return nil, fmt.Errorf("%w %q: its Strategy looks at no locations: use allocation.External", ErrConfig, c.cfg.Type)
+	}
 	return &ExternalClient{state: c.state, typ: c.cfg.Type, shards: c.cfg.Shards}, nil
 }
 
 // SetShardLocations says where shards shall live, by the address of the node as Member.Addr has it; an empty one takes back what was said of
-// the shard. When it returns nil a majority knows. After an error some of it may be known.
+// the shard. An address at which no region is counts when one comes there. When it returns nil a majority knows. After an error some of it may be known.
 func (c *ExternalClient) SetShardLocations(ctx context.Context, at map[int]string) error {
 	shards := make([]int, 0, len(at))
 	for s := range at { // order: sorted below

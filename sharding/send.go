@@ -3,6 +3,7 @@ package sharding
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync/atomic"
 
 	"github.com/coterie-go/coterie/ddata/transport"
@@ -71,7 +72,7 @@ func (r *core) sendSlow(ctx context.Context, number uint32, id string, env envel
 			select {
 			case <-room:
 			case <-ctx.Done():
-				return r.explain(number, errors.Join(err, ctx.Err()))
+				return r.explain(number, fmt.Errorf("%w: %w", err, ctx.Err()))
 			case <-r.closed:
 				return ErrStopped
 			}
@@ -141,7 +142,7 @@ func (r *core) appendError(number uint32, rt *route, err error) error {
 	case errors.Is(err, transport.ErrQueueFull):
 		return ErrBufferFull
 	case errors.Is(err, transport.ErrFrameTooLarge):
-		return errors.Join(ErrMessageTooLarge, err)
+		return fmt.Errorf("%w: %w", ErrMessageTooLarge, err)
 	case errors.Is(err, transport.ErrClosed):
 		return ErrStopped
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
@@ -188,7 +189,7 @@ func (o *outgoing) encode(number uint32, rt *route, id string, env envelope) err
 	}
 	o.id, o.slot, o.rt = id, &r.table.slots[number], rt
 	if o.body, err = mt.appendBody(o.body[:0], env.msg); err != nil {
-		return errors.Join(ErrEncoding, err)
+		return fmt.Errorf("%w: %w", ErrEncoding, err)
 	}
 	return nil
 }

@@ -41,8 +41,8 @@ type Config struct {
 	// bursts and adds delay. Default 1 MiB.
 	DataQueueMax int
 	// DataKeepMax bounds the bytes of one Data stripe that were written and that the other side has not acknowledged: they are sent
-	// again when the connection breaks. Below what is on its way on a fast, long network it limits the throughput. Default 4 MiB, at
-	// least 256 KiB.
+	// again when the connection breaks. Below what is on its way on a fast, long network it limits the throughput. The buffers they
+	// stand in may have twice as many. Default 4 MiB, at least 256 KiB.
 	DataKeepMax int
 	// BulkQueueMax bounds the bytes queued in a Bulk lane. Default 4 MiB.
 	BulkQueueMax int

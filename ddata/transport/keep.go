@@ -90,13 +90,15 @@ func (l *link) keepSome(batch []byte, last uint64, begun bool) (rest []byte) {
 	if last <= k.acked {
 		return nil
 	}
-	if n := len(k.chunks); n == 0 || k.chunks[n-1].large || len(k.chunks[n-1].data) == cap(k.chunks[n-1].data) {
+	n := len(k.chunks)
+	fresh := n == 0 || k.chunks[n-1].large || len(k.chunks[n-1].data) == cap(k.chunks[n-1].data)
+	if fresh {
 		k.chunks = append(k.chunks, keptChunk{data: k.chunk()})
 	}
 	c := &k.chunks[len(k.chunks)-1]
-	n := min(len(batch), cap(c.data)-len(c.data))
-	if begun {
-		c.rest = n // it is the chunk's first
+	n = min(len(batch), cap(c.data)-len(c.data))
+	if begun && fresh { // else a receipt in between has made room in the chunk with the rest of the batch
+		c.rest = n
 	}
 	c.data = append(c.data, batch[:n]...)
 	c.last = last

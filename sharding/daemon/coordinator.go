@@ -18,6 +18,14 @@ type State struct {
 	Started   int64  // when its rescale began, in Unix nanoseconds
 }
 
+// String tells how many workers there are, and how far a rescale is.
+func (s State) String() string {
+	if s.Completed {
+		return fmt.Sprintf("%d workers (revision %d)", s.Count, s.Revision)
+	}
+	return fmt.Sprintf("%d workers instead of %d (revision %d, in progress)", s.Count, s.Previous, s.Revision)
+}
+
 // wish is what was asked for last.
 type wish struct {
 	_     struct{} `cbor:",toarray"`

@@ -109,6 +109,17 @@ func TestKeepAliveIsSpaced(t *testing.T) {
 }
 
 // Old workers stop before new ones start, the state is written before and after, and one that does not stop is told again.
+func TestStatePrintsItself(t *testing.T) {
+	for want, s := range map[string]State{ // order: each is looked at by itself
+		"3 workers (revision 2)":                           {Revision: 2, Count: 3, Previous: 5, Completed: true},
+		"3 workers instead of 5 (revision 2, in progress)": {Revision: 2, Count: 3, Previous: 5},
+	} {
+		if got := fmt.Sprint(s); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
 func TestRescale(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStage()

@@ -9,7 +9,8 @@ var (
 	ErrQueue = errors.New("delivery: durable queue")
 	// ErrBufferFull: the producer had no room until the context ended. Usual cause: entities that do not confirm. The message was not taken.
 	ErrBufferFull = errors.New("delivery: buffer full")
-	// ErrUnconfirmed: the context ended before the entity had confirmed. The producer goes on trying.
+	// ErrUnconfirmed: the context ended before the entity had confirmed. The producer goes on trying. When it is never confirmed, look whether the type's
+	// New goes through Consume.
 	ErrUnconfirmed = errors.New("delivery: not confirmed in time")
 	// ErrSuperseded: an entity knows a later producer of this ID. Usual cause: two processes with one ID, or a clock that was set back. This producer
 	// delivers nothing any more; whether what it held was delivered is unknown.
