@@ -12,8 +12,9 @@ import (
 	"github.com/coterie-go/coterie/sharding/remember"
 )
 
-// EntityType describes one kind of entity. Name, Role, Shards, RememberEntities and Messages must be the same on every node. The zero
-// value of every other field stands for its default.
+// EntityType describes one kind of entity. Name, Role, Shards, Hash, RememberEntities, RememberStore, Messages, Lease and CoordinatorLease must be the same on
+// every node of the role; Strategy and what it is given should be, for any of them may run the coordinator. The zero value of a field that is not
+// required stands for its default.
 type EntityType[M any] struct {
 	// Name is unique in the cluster; 1 to 128 bytes of UTF-8 without '/'.
 	Name string

@@ -83,7 +83,7 @@ func startType[M any](node *ddata.Node, t EntityType[M], proxy bool) (*Region[M]
 	startMu.Lock()
 	defer startMu.Unlock()
 	key := startedKey{node, t.Name}
-	settings := startedSettings{t.Role, t.withDefaults().Shards, t.Hash, t.RememberEntities, proxy}
+	settings := startedSettings{t.Role, t.withDefaults().Shards, t.Hash, t.RememberEntities, storeID(t.Lease), storeID(t.CoordinatorLease), proxy}
 	if s, ok := started[key]; ok {
 		g, same := s.region.(*Region[M])
 		if !same {
@@ -138,11 +138,15 @@ type startedSettings struct {
 	shards   int
 	hash     protocol.Hash
 	remember bool
-	proxy    bool
+	// IDs of the stores of leases
+	lease, coordinatorLease string
+
+	proxy bool
 }
 
 func (s startedSettings) String() string {
-	return fmt.Sprintf("{Role %q, Shards %d, Hash %v, RememberEntities %t, proxy %t}", s.role, s.shards, s.hash, s.remember, s.proxy)
+	return fmt.Sprintf("{Role %q, Shards %d, Hash %v, RememberEntities %t, Lease %q, CoordinatorLease %q, proxy %t}",
+		s.role, s.shards, s.hash, s.remember, s.lease, s.coordinatorLease, s.proxy)
 }
 
 // nodeCloseTimeout is how long the end of a node waits for handlers that run.

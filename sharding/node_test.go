@@ -12,6 +12,7 @@ import (
 
 	"github.com/coterie-go/coterie/ddata"
 	"github.com/coterie-go/coterie/ddata/ddatatest"
+	"github.com/coterie-go/coterie/ddata/lease"
 	"github.com/coterie-go/coterie/ddata/sight"
 )
 
@@ -27,10 +28,16 @@ func TestRealNodes(t *testing.T) {
 		if again, err := Start(n, cartType(&logs[i])); again != regions[i] || err != nil {
 			t.Errorf("second start: %v %v", again, err)
 		}
-		other := cartType(&logs[i])
-		other.Shards = 17
-		if _, err := Start(n, other); !errors.Is(err, ErrAlreadyStarted) {
-			t.Errorf("other settings: %v", err)
+		for _, tune := range []func(*EntityType[message_]){
+			func(typ *EntityType[message_]) { typ.Shards = 17 },
+			func(typ *EntityType[message_]) { typ.Lease = lease.NewMemory() },
+			func(typ *EntityType[message_]) { typ.CoordinatorLease = lease.NewMemory() },
+		} {
+			other := cartType(&logs[i])
+			tune(&other)
+			if _, err := Start(n, other); !errors.Is(err, ErrAlreadyStarted) {
+				t.Errorf("other settings: %v", err)
+			}
 		}
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
