@@ -1,0 +1,133 @@
+package transport
+
+import (
+	"errors"
+	"net"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// gated is a mesh with nothing but gates, and one of them.
+func gated() (*Mesh, gateKey) {
+	m := bare(1 << 20)
+	m.cfg.DrainTimeout = time.Second
+	m.gates = map[gateKey]*gate{}
+	m.peers.Store(&map[NodeID]*peer{})
+	return m, gateKey{peer: 2, lane: Data}
+}
+
+func newTurn(generation uint64) (t *turn, sender net.Conn) {
+	sender, conn := net.Pipe()
+	return &turn{conn: conn, generation: generation, begin: make(chan struct{}), obsolete: make(chan struct{}), drain: make(chan struct{})}, sender
+}
+
+func closed(c chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}
+
+// The connections of a link get their turn in the order of their generations: an older one never after a newer, the newest of those that wait, and none before
+// its predecessor has ended.
+func TestTurnsAreInTheOrderOfGenerations(t *testing.T) {
+	m, key := gated()
+	enter := func(generation uint64) (*turn, error) {
+		x, _ := newTurn(generation)
+		return x, m.enter(key, x)
+	}
+	refused := func(generation uint64) {
+		t.Helper()
+		_, err := enter(generation)
+		if cause, ok := errors.AsType[ErrRefused](err); !ok || cause.Reason != RefusedGeneration {
+			t.Errorf("generation %d: %v", generation, err)
+		}
+	}
+	let := func(generation uint64) *turn {
+		t.Helper()
+		x, err := enter(generation)
+		if err != nil {
+			t.Fatalf("generation %d: %v", generation, err)
+		}
+		return x
+	}
+	two := let(2)
+	if !closed(two.begin) {
+		t.Fatal("the first waits")
+	}
+	refused(1)
+	refused(2)
+	if closed(two.drain) || two.draining.Load() {
+		t.Error("who was refused makes the first end")
+	}
+	four := let(4)
+	if closed(four.begin) || !closed(two.drain) || !two.draining.Load() {
+		t.Error("the second does not wait until the first has ended, or the first does not know")
+	}
+	refused(3)
+	refused(4)
+	six := let(6)
+	if !closed(four.obsolete) || closed(six.begin) {
+		t.Error("of two that wait the older one has to go")
+	}
+	m.leave(key, four)
+	if closed(six.begin) {
+		t.Error("who had to go was taken for the first")
+	}
+	m.leave(key, two)
+	if !closed(six.begin) || closed(six.obsolete) {
+		t.Error("the second does not get its turn")
+	}
+	if m.leave(key, six); len(m.gates) > 0 {
+		t.Error("the gate of nobody stays")
+	}
+}
+
+// A connection whose successor waits may go on as long as something comes within each DrainTimeout, and ends when nothing does.
+func TestPredecessorIsDrained(t *testing.T) {
+	for _, frames := range []int{0, 5} { // that come when its successor waits
+		testDrain(t, frames)
+	}
+}
+
+func testDrain(t *testing.T, frames int) {
+	synctest.Test(t, func(t *testing.T) {
+		m, key := gated()
+		ch := ChannelOf("test")
+		var got atomic.Int64
+		m.handlers.Store(&map[Channel]Handler{ch: HandlerFunc(func(NodeID, []byte) { got.Add(1) })})
+		first, sender := newTurn(1)
+		if err := m.enter(key, first); err != nil {
+			t.Fatal(err)
+		}
+		ended := make(chan error, 1)
+		go func() { ended <- m.readFrames(first.conn, 2, first) }()
+		frame := appendFrame(nil, ch, []byte("x"))
+		send := func() {
+			if _, err := sender.Write(frame); err != nil {
+				t.Fatal(err)
+			}
+		}
+		send()
+		<-time.After(time.Hour) // alone, it may be silent for long
+		second, _ := newTurn(2)
+		if err := m.enter(key, second); err != nil {
+			t.Fatal(err)
+		}
+		for range frames {
+			<-time.After(m.cfg.DrainTimeout * 9 / 10)
+			send()
+		}
+		began := time.Now()
+		if err := <-ended; !errors.Is(err, errCutOff) || time.Since(began) != m.cfg.DrainTimeout {
+			t.Errorf("it ended after %v with %v", time.Since(began), err)
+		}
+		if got.Load() != int64(1+frames) || m.n.snapshot().Dropped[DropDrain] != 1 {
+			t.Errorf("%d frames came, %v", got.Load(), m.n.snapshot().Dropped)
+		}
+	})
+}
