@@ -112,7 +112,8 @@ func (b *balance) place(s allocation.Strategy, ids []allocation.ShardID) {
 	}
 }
 
-// settle plays rounds until there is rest for five minutes, an hour at most, with measurements that are off by up to noise; it returns the share of shards that moved.
+// settle plays rounds until there is rest for five minutes, an hour at most, with measurements that are off by up to noise; it returns the share of
+// shards that moved.
 func (b *balance) settle(s allocation.Strategy, noise float64) (share float64, rounds int) {
 	n, quiet := 0, 0
 	for played := 1; quiet < 30 && played <= 360; played++ {

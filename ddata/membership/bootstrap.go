@@ -54,9 +54,9 @@ func (m *Machine) foundAfter() time.Time {
 // choice names with whom this node would found a cluster, sorted; nil = not yet. It depends only on what the
 // candidates say of themselves, so that all who hear each other choose alike. If no disk remembers a view, it is the
 // BootstrapExpect lowest uids, and nobody while it is unsure whom else there is (discover.go). Else it is all whose disks were
-// in the views that must not be forgotten, provided that they are a quorum of each, and that no majority of a set that may know what the others do not is missing (V5); the
-// others join them later. Of a founding that nobody here has seen completed, too few are filled up to BootstrapExpect with the lowest uids of
-// the others: the rest of those who locked to it, or were asked to, may be free to found without them.
+// in the views that must not be forgotten, provided that they are a quorum of each, and that no majority of a set that may know what the others do not
+// is missing (V5); the others join them later. Of a founding that nobody here has seen completed, too few are filled up to BootstrapExpect with the
+// lowest uids of the others: the rest of those who locked to it, or were asked to, may be free to found without them.
 func (m *Machine) choice() []UID {
 	if m.cfg.BootstrapExpect == 0 {
 		return nil

@@ -52,10 +52,10 @@ type Config struct {
 	MinMembersOf map[string]int
 
 	// VotersMax caps who decides on views and grants leases: the so many oldest of the members that are Up, and those that are Leaving only as far as
-	// there are not as many. When one of them goes, the next oldest takes its place. Heartbeats then go to voters only, so that the cost of a node does not grow with the cluster: two small frames
-	// per voter and interval instead of per member. The price: the cluster outlives the loss of a minority of the voters at once, not of all members;
-	// and who does not vote hears of others that do not only what hints say. The same on all nodes; odd, and at least 5, to be
-	// of use. 25 is right for hundreds of nodes. Default 0: all vote.
+	// there are not as many. When one of them goes, the next oldest takes its place. Heartbeats then go to voters only, so that the cost of a node does
+	// not grow with the cluster: two small frames per voter and interval instead of per member. The price: the cluster outlives the loss of a minority of
+	// the voters at once, not of all members; and who does not vote hears of others that do not only what hints say. The same on all nodes; odd, and at
+	// least 5, to be of use. 25 is right for hundreds of nodes. Default 0: all vote.
 	VotersMax int
 
 	// Strategy is the downing strategy. Default KeepMajority.

@@ -62,8 +62,9 @@
 // # Few voters in a large cluster
 //
 // With VotersMax only so many of the oldest vote, and who is Leaving hands its vote over before it goes: if all that vote decided their own removal, nobody
-// would be left who knows of it. Who votes follows from the view alone, which carries the cap, so all that have installed it agree. Others heartbeat to the voters and hold leases by their grants; between two that do not vote nothing passes, and a
-// hint of memberlist makes one ask the other. The rules above hold as they stand, because none compares the voters of two views:
+// would be left who knows of it. Who votes follows from the view alone, which carries the cap, so all that have installed it agree. Others heartbeat to
+// the voters and hold leases by their grants; between two that do not vote nothing passes, and a hint of memberlist makes one ask the other. The rules
+// above hold as they stand, because none compares the voters of two views:
 //
 //  1. A lease in e is granted by a quorum of voters(e), and e+1 is decided by a quorum of voters(e): they share a voter j.
 //  2. If e+1 drops the holder, j has waited for its promise (R4). If not, j granted nothing after it accepted e+1 at t (R2; V1 if j is the

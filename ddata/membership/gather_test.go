@@ -116,8 +116,8 @@ func TestLaggardFetchesOneView(t *testing.T) {
 	w.verdict()
 }
 
-// TestThoseWhoDieTogetherGoTogether: of members without a vote, whose leases nobody has to wait for, silences are noticed up to a heartbeat apart, and a view without the first
-// of the dead would put off the others by what it promises them.
+// TestThoseWhoDieTogetherGoTogether: of members without a vote, whose leases nobody has to wait for, silences are noticed up to a heartbeat apart, and
+// a view without the first of the dead would put off the others by what it promises them.
 func TestThoseWhoDieTogetherGoTogether(t *testing.T) {
 	w := newWorld(t, 36, LAN())
 	w.base.VotersMax = 3

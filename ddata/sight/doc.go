@@ -61,7 +61,8 @@
 //
 // # Metrics
 //
-// They are given to ddata.Config.Meter. Layers above the node report theirs to ddata.Node.Meter: package sharding lists its own. What is called no gauge and no histogram is a counter since the node's start.
+// They are given to ddata.Config.Meter. Layers above the node report theirs to ddata.Node.Meter: package sharding lists its own. What is called no
+// gauge and no histogram is a counter since the node's start.
 //
 //	coterie_view_epoch                               gauge: epoch of the installed view
 //	coterie_members{status}                          gauge: members of the installed view

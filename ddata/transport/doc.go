@@ -55,11 +55,10 @@
 //     the limit. Beyond the limit the sender gets ErrFrameTooLarge.
 //   - Bounded hostility. A peer that sends garbage, or a length that it does not
 //     fill, is disconnected and counted, and costs no more memory than twice
-//     the bytes that it sent, as far as frames go; a channel's handlers and acceptors of streams answer for what they make of the bytes. Of messages in parts a receiver holds MessageMax bytes for each peer; whoever would be beyond that waits unread.
-//     Connections are bounded (Config.ConnsMax); of those that
-//     say no hello, the oldest has to go when there are too many, so that a crowd
-//     of silent ones keeps no node out. Nothing but a hello is read before cluster,
-//     version, incarnation and, under TLS, certificates were found to fit.
+//     the bytes that it sent, as far as frames go; a channel's handlers and acceptors of streams answer for what they make of the bytes. Of messages in
+//     parts a receiver holds MessageMax bytes for each peer; whoever would be beyond that waits unread. Connections are bounded (Config.ConnsMax); of
+//     those that say no hello, the oldest has to go when there are too many, so that a crowd of silent ones keeps no node out. Nothing but a hello is
+//     read before cluster, version, incarnation and, under TLS, certificates were found to fit.
 //   - Addresses. A host name is resolved with each attempt to connect, so a peer may
 //     move. Attempts go on, with jittered pauses from BackoffMin to BackoffMax, until
 //     RemovePeer.

@@ -265,7 +265,9 @@ const (
 	FaultDial                      // a link cannot connect, and tries again
 )
 
-var faultNames = [...]string{"cannot accept connections at present", "not a Coterie node", "connection broke the protocol", "connection ended", "link cannot connect"}
+var faultNames = [...]string{
+	"cannot accept connections at present", "not a Coterie node", "connection broke the protocol", "connection ended", "link cannot connect",
+}
 
 // String names the kind.
 func (k FaultKind) String() string {

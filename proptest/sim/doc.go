@@ -56,7 +56,8 @@
 //   - entities: none runs twice at one instant; a planned hand-off loses and reorders nothing;
 //   - moves: while members come and go within the delay, shards move away from nodes that leave and from nobody else; while the cluster is being shut down,
 //     from nobody, and none starts that was at home somewhere. A round stays within the budget of the strategy, and the healed world comes to the balance that
-//     it promises: even numbers, bounded ones, or every shard where it is wanted. What was remembered then runs again with the cluster, though nobody sends it anything;
+//     it promises: even numbers, bounded ones, or every shard where it is wanted. What was remembered then runs again with the cluster, though nobody
+//     sends it anything;
 //   - limits: a shard keeps no more entities than its part of the limit, and in the healed world has no more. What waits for one that is passivated is handled,
 //     once, and in a calm world in order;
 //   - leases of an outside store: no handler starts, and no coordinator acts, but while that store has the lease as theirs;

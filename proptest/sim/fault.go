@@ -110,11 +110,11 @@ var huntedIn = map[string]Plan{
 // the moment when it is outvoted. CountAnyEpoch (V7) asks for a write in a view that all but one have left behind, while neither its acks nor its pushes
 // tell of the newer one: TestOnlyAcksOfTheOperationsEpochCount of package replicator plays that.
 //
-// UnionDrops: a union takes place when equal clocks have different digests. Clock and items change together in memory, the rows of a disk are believed only if they sum to their digest, and a
-// repair is taken only if it adds up to the donor's; so that there is no loss of messages, processes or commits after which two stores with one clock
-// differ. (With a second fault planted that makes them differ, the judge of equal clocks ends the run before there is a union.) TestUnionDropsNothing
-// of package crdt plants it in two such stores and sees it, and TestEqualClocksWithDifferentDigestsAreRepairedByUnion of package replicator holds the
-// way there.
+// UnionDrops: a union takes place when equal clocks have different digests. Clock and items change together in memory, the rows of a disk are believed
+// only if they sum to their digest, and a repair is taken only if it adds up to the donor's; so that there is no loss of messages, processes or commits
+// after which two stores with one clock differ. (With a second fault planted that makes them differ, the judge of equal clocks ends the run before
+// there is a union.) TestUnionDropsNothing of package crdt plants it in two such stores and sees it, and
+// TestEqualClocksWithDifferentDigestsAreRepairedByUnion of package replicator holds the way there.
 var unseen = []plantedFault{
 	{"stopped-proposes", "who has said that it stopped goes on proposing (V3)", func(f *faults) { f.member.StoppedProposes = true }},
 	{"any-epoch", "heartbeats of another epoch are granted", func(f *faults) { f.member.AnyEpoch = true }},

@@ -47,8 +47,8 @@ func judgeSum(w *World, p *Process, b *sumBook, got uint64, start int64) {
 
 // dataJudge watches for lost writes in one space. It follows, from outside, how many of those who may have witnessed a write are gone: a write
 // that was acknowledged by a majority may be lost only when a majority of a view that was not settled yet is gone. In the volatile space a
-// process takes what it knows with it, unless it left: what a majority of leavers knows must have been handed on. In the durable one it is gone only when the others go on without it; when all have stopped, the disks
-// count, which come back.
+// process takes what it knows with it, unless it left: what a majority of leavers knows must have been handed on. In the durable one it is gone only
+// when the others go on without it; when all have stopped, the disks count, which come back.
 type dataJudge struct {
 	space replicator.Space
 	books map[membership.ClusterID][]*viewBook // unsettled views and the newest settled one, in order
