@@ -1,6 +1,7 @@
 package sharding
 
 import (
+	"context"
 	"time"
 
 	"github.com/coterie-go/coterie/sharding/protocol"
@@ -31,6 +32,26 @@ func (d *coordination) expelled(now time.Time) {
 	}
 	d.term = nil
 	d.Step(now, coordInput{in: protocol.LeaseLost{Gen: d.gen, Text: "its time has passed"}})
+}
+
+// resignTimeout bounds how long the node waits with saying that it has stopped. A store that takes longer is asked again by the next coordinator.
+const resignTimeout = time.Second
+
+// resign has the coordinator step down and give its lease back before the members decide a view without this node: the next finds it free.
+func (d *coordination) resign(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, resignTimeout)
+	defer cancel()
+	stepped := make(chan struct{})
+	d.loop.Force(coordInput{do: func(now time.Time) {
+		defer close(stepped)
+		d.Step(now, coordInput{in: protocol.Resign{}})
+	}})
+	select {
+	case <-stepped:
+		_ = d.leaser.settled(ctx) // its failure is logged, and no reason to stay
+	case <-ctx.Done():
+	}
+	return nil
 }
 
 // stop ends the loop and gives the lease back.

@@ -99,8 +99,8 @@ type EntityType[M any] struct {
 	// CoordinatorLease is a store in which the type's coordinator takes a lease before it acts; it steps down when that is lost. It may be the store
 	// of Lease, and is the same on every node of the role, as that is. Default: none.
 	CoordinatorLease lease.Store
-	// LeaseRetryInterval is the pause between two tries to get a lease that another holds, and before the first after one was lost. Default 5 s, 100 ms
-	// on a node with ddata.Local.
+	// LeaseRetryInterval is the longest pause between two tries to get a lease that another holds, and the one before the first after it was lost; an eighth
+	// of it is the first between two tries, and each is twice as long as the one before. Default 5 s, 100 ms on a node with ddata.Local.
 	LeaseRetryInterval time.Duration
 
 	// MailboxMax is the number of messages that wait in one mailbox. A worker takes all that waits at once, and as many can come while it works, so a

@@ -396,6 +396,46 @@ func TestCoordinatorLease(t *testing.T) {
 	})
 }
 
+// The oldest node leaves as planned: it has given the coordinator's lease back before the others know, so the next coordinator acts at once. A store that
+// does not answer keeps the node for a moment only.
+func TestPlannedLeaveOfTheCoordinator(t *testing.T) {
+	for name, stuck := range map[string]bool{"store answers": false, "store stands still": true} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, w *world) {
+				store := lease.NewMemory()
+				typ, _ := leased(nil)
+				typ.CoordinatorLease = &stuckStore{store, func(ctx context.Context) error {
+					if stuck {
+						<-ctx.Done()
+					}
+					return nil
+				}}
+				a := w.join("backend")
+				start(a, typ)
+				b := start(w.join("backend"), typ)
+				w.install()
+				if _, err := Ask(within(t, time.Minute), b, "a", total{}); err != nil {
+					t.Fatal(err)
+				}
+				began := time.Now()
+				if err := w.leaves(a, time.Minute); err != nil {
+					t.Fatal(err)
+				}
+				if took := time.Since(began); took > 2*resignTimeout {
+					t.Errorf("leaving took %v", took)
+				}
+				began = time.Now()
+				if _, err := Ask(within(t, time.Minute), b, "somebody new", total{}); err != nil {
+					t.Fatal(err)
+				}
+				if took := time.Since(began); took > time.Second/2 && !stuck {
+					t.Errorf("a new shard after %v", took)
+				}
+			})
+		})
+	}
+}
+
 func TestLeaseNames(t *testing.T) {
 	if got := shardLeaseName("shop", "Cart", 7); got != "shard/shop/Cart/7" {
 		t.Error(got)

@@ -166,6 +166,9 @@ func nodePorts(n *ddata.Node, role, name string, proxy bool) (Ports, error) {
 	p.BeforeLeave = func(leave func(context.Context) error) (cancel func()) {
 		return n.OnShutdown(shutdown.ShardingShutdownRegion, "entity type "+name, leave)
 	}
+	p.BeforeExit = func(resign func(context.Context) error) (cancel func()) {
+		return n.OnShutdown(shutdown.ClusterExiting, "coordinator of entity type "+name, resign)
+	}
 	p.Proxy = proxy
 	if !slices.Contains(n.Roles(), role) {
 		return p, nil

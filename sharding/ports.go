@@ -29,6 +29,8 @@ type Ports struct {
 	Network Network
 	// BeforeLeave registers what must be done before the node says that it has stopped; Leave waits for it. May be nil.
 	BeforeLeave func(func(context.Context) error) (cancel func())
+	// BeforeExit registers what must be done after that, when everything is handed over, and likewise before the node says that it has stopped. May be nil.
+	BeforeExit func(func(context.Context) error) (cancel func())
 	// Log takes failures, and events if Emit is missing. Default: slog.Default.
 	Log *slog.Logger
 	// Emit takes events. May be nil.

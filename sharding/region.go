@@ -164,6 +164,9 @@ func (run *engine) start(p Ports) {
 	if p.BeforeLeave != nil {
 		on(p.BeforeLeave(run.leave))
 	}
+	if p.BeforeExit != nil && c.coord != nil && c.coord.leaser != nil {
+		on(p.BeforeExit(c.coord.resign))
+	}
 	if p.Meter != nil {
 		on(p.Meter.Read(r.reportMetrics))
 	}

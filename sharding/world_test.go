@@ -42,6 +42,7 @@ type fakeNode struct {
 	lease []func(bool)
 	links []func(transport.LinkEvent)
 	leave []func(context.Context) error
+	exit  []func(context.Context) error
 }
 
 func newWorld(t testing.TB) *world {
@@ -110,7 +111,7 @@ func (w *world) kill(n *fakeNode) {
 func (n *fakeNode) forget() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.views, n.lease, n.links, n.leave = nil, nil, nil, nil
+	n.views, n.lease, n.links, n.leave, n.exit = nil, nil, nil, nil, nil
 }
 
 func (n *fakeNode) holdLease(held bool) {
@@ -139,7 +140,7 @@ func (w *world) handsOver(n *fakeNode, within time.Duration) error {
 	w.install()
 	ctx, cancel := context.WithTimeout(context.Background(), within)
 	defer cancel()
-	for _, fn := range n.leave {
+	for _, fn := range slices.Concat(n.leave, n.exit) {
 		if err := fn(ctx); err != nil {
 			return err
 		}
@@ -152,6 +153,10 @@ func (n *fakeNode) ports() Ports {
 		Cluster: n, Lease: n, Network: n, Log: slog.New(slog.DiscardHandler),
 		BeforeLeave: func(fn func(context.Context) error) func() {
 			n.leave = append(n.leave, fn)
+			return func() {}
+		},
+		BeforeExit: func(fn func(context.Context) error) func() {
+			n.exit = append(n.exit, fn)
 			return func() {}
 		},
 	}

@@ -363,6 +363,11 @@ func (d *shardDriver) maybeStopped() {
 			return
 		}
 	}
+	for _, t := range d.types {
+		if t.cfg.CoordinatorLease {
+			t.stepCoord(protocol.Resign{})
+		}
+	}
 	d.p.mem.sayStopped()
 }
 

@@ -57,8 +57,9 @@ func (LeaseLost) coordinatorInput()    {}
 type claim struct {
 	state claimState
 	gen   uint64
-	due   time.Time // refused: when to try again; asked: when it is said that it takes long
-	said  bool      // that it is waited for
+	pause time.Duration // before the next try
+	due   time.Time     // refused: when to try again; asked: when it is said that it takes long
+	said  bool          // that it is waited for
 }
 
 type claimState uint8
@@ -87,7 +88,7 @@ func (c *claim) postpone(at time.Time) {
 // release gives back what is held or may come to be; ok is false when that is nothing.
 func (c *claim) release() (op LeaseOp, ok bool) {
 	op, ok = LeaseOp{Gen: c.gen}, c.state == claimAsked || c.state == claimHeld
-	c.state, c.due, c.said = claimNone, time.Time{}, false
+	c.rest(claimNone)
 	return op, ok
 }
 
@@ -96,16 +97,23 @@ func (c *claim) granted(gen uint64) bool {
 	if c.state != claimAsked || gen != c.gen {
 		return false
 	}
-	c.state, c.due, c.said = claimHeld, time.Time{}, false
+	c.rest(claimHeld)
 	return true
 }
 
-// refused likewise.
+// rest is a state in which nothing is waited for.
+func (c *claim) rest(s claimState) {
+	c.state, c.due, c.pause, c.said = s, time.Time{}, 0, false
+}
+
+// refused likewise. The next try comes after an eighth of the interval, then after twice as long each time up to the interval: who holds the lease may be
+// about to give it back.
 func (c *claim) refused(gen uint64, now time.Time, interval time.Duration) bool {
 	if c.state != claimAsked || gen != c.gen {
 		return false
 	}
-	c.state, c.due = claimRefused, now.Add(interval)
+	c.pause = min(max(2*c.pause, interval/8), interval)
+	c.state, c.due = claimRefused, now.Add(c.pause)
 	return true
 }
 

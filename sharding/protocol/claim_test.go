@@ -28,6 +28,22 @@ func TestClaimKnowsItsAnswers(t *testing.T) {
 	}
 }
 
+// The pauses between two tries are short at first, and begin anew after a grant.
+func TestClaimTriesAgainSoonAtFirst(t *testing.T) {
+	now := time.Unix(0, 0)
+	var c claim
+	for range 2 {
+		for _, eighths := range []time.Duration{1, 2, 4, 8, 8} {
+			c.acquire(now, 8*time.Second)
+			if !c.refused(c.gen, now, 8*time.Second) || c.due.Sub(now) != eighths*time.Second {
+				t.Errorf("the pause is %v, want %v", c.due.Sub(now), eighths*time.Second)
+			}
+		}
+		c.acquire(now, 8*time.Second)
+		c.granted(c.gen)
+	}
+}
+
 // TestA6HandOffWhileWaiting: a shard that waits for its lease, or for what it remembers, answers a stop at once.
 func TestA6HandOffWhileWaiting(t *testing.T) {
 	for name, loading := range map[string]bool{"lease": false, "remembered ids": true} {

@@ -68,7 +68,8 @@ type Config struct {
 	CoordinatorLease bool
 	// LeaseStore and CoordinatorLeaseStore are the IDs of the stores, which must be the same on every node of the role. At most 128 bytes of UTF-8; empty: none.
 	LeaseStore, CoordinatorLeaseStore string
-	// LeaseRetryInterval is the pause between two tries to get a lease, and before the first after one was lost. Default 5 s.
+	// LeaseRetryInterval is the longest pause between two tries to get a lease, and the one before the first after it was lost; an eighth of it is the
+	// first between two tries, and each is twice as long as the one before. Default 5 s.
 	LeaseRetryInterval time.Duration
 	// Recovery says how fast a shard that opens starts the entities that it remembers. Default RecoverAll.
 	Recovery Recovery

@@ -41,6 +41,7 @@ type Coordinator struct {
 	seq         uint64
 	unreachable map[UID]bool
 
+	resigned bool  // this node is about to stop
 	claim    claim // of the coordinator's lease
 	takeover takeover
 	seats    []seat // by ShardID
@@ -193,6 +194,8 @@ func (c *Coordinator) Step(now time.Time, in CoordinatorInput) *CoordinatorEffec
 		c.onLocations(in)
 	case Advised:
 		c.onAdvised(in.Advice)
+	case Resign:
+		c.onResign()
 	case LeaseGranted, LeaseRefused, LeaseLost:
 		c.onLeaseAnswer(in)
 	}

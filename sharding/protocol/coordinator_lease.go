@@ -13,6 +13,14 @@ func (c *Coordinator) becomeClaiming() {
 	c.acquire()
 }
 
+// onResign ends the reign, and is the last of them here.
+func (c *Coordinator) onResign() {
+	c.resigned = true
+	if c.mode != idle {
+		c.becomeIdle()
+	}
+}
+
 func (c *Coordinator) acquire() {
 	c.fx.Lease = append(c.fx.Lease, c.claim.acquire(c.now, c.cfg.LeaseRetryInterval))
 }

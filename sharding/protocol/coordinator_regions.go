@@ -20,7 +20,7 @@ func (c *Coordinator) onInstall(v *membership.View) {
 		}
 	}
 	oldest, ok := v.Oldest(c.cfg.Role)
-	if !ok || oldest.UID != c.cfg.Self {
+	if !ok || oldest.UID != c.cfg.Self || c.resigned {
 		if c.mode != idle {
 			c.becomeIdle()
 		}

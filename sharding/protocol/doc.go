@@ -88,12 +88,14 @@
 //
 // That no two nodes host a shard follows from the views and the nodes' leases, so it is as good as these are: an operator who downs the wrong half, or two
 // clusters founded under one name, break it. With Config.Lease each shard takes a lease of its own in a store that all share, before it loads
-// anything, and gives it back after its last entity and its last write; whoever cannot get it waits, and tries again each LeaseRetryInterval. A LeaseOp
-// asks, answers name its generation. A shard that waits answers a hand-off at once; one whose first try has no answer yet does so when messages wait only
+// anything, and gives it back after its last entity and its last write; whoever cannot get it waits, and tries again after an eighth of
+// LeaseRetryInterval, then after twice as long each time up to it. A LeaseOp asks, answers name its generation. A shard that waits answers a hand-off at
+// once; one whose first try has no answer yet does so when messages wait only
 // after an interval, because they are delivered in order if it starts. One that loses its lease is killed; its region reports it stopped under the token by
 // which it hosted it, obeys that command no more, and starts it again, if it is told to, after a pause. A region that cannot use
 // the store, or has lost a lease, is given no shards for twelve intervals, and longer while it complains, as long as another can take them; what waits there is
-// handed off. With Config.CoordinatorLease a coordinator begins its reign with a lease, and ends it when that is lost.
+// handed off. With Config.CoordinatorLease a coordinator begins its reign with a lease, and ends it when that is lost, or when its node is about to say that
+// it has stopped (Resign): the next one finds the lease free.
 //
 // # Guarantees
 //

@@ -66,6 +66,9 @@ type (
 	}
 	// Advised answers a Consultation.
 	Advised struct{ Advice allocation.Advice }
+	// Resign says that this node is about to say that it has stopped: it coordinates no more, and gives its lease back, so that the next coordinator finds
+	// that free.
+	Resign struct{}
 )
 
 // Inputs of the Region.
@@ -162,6 +165,7 @@ func (Reachable) coordinatorInput()         {}
 func (RememberedChanged) coordinatorInput() {}
 func (LocationsChanged) coordinatorInput()  {}
 func (Advised) coordinatorInput()           {}
+func (Resign) coordinatorInput()            {}
 func (Measured) regionInput()               {}
 func (LinkUp) regionInput()                 {}
 func (Wanted) regionInput()                 {}

@@ -132,7 +132,7 @@ func (w *world) bequeath(n *simNode, why string) {
 	w.after(w.between(700*time.Millisecond, time.Second), func() {
 		for _, name := range slices.Sorted(maps.Keys(w.store.holders)) {
 			if h := w.store.holders[name]; h.node == n.uid {
-				if _, coordinates := h.by.(*Coordinator); why == "left" && !coordinates {
+				if why == "left" {
 					w.fail("%v has left and still holds the lease of %s", n.uid, name)
 				}
 				delete(w.store.holders, name)

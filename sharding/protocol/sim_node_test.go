@@ -174,6 +174,7 @@ func (n *simNode) goWhenSent() {
 			return
 		}
 	}
+	n.stepCoordinator(Resign{})
 	n.w.remove(n)
 	n.w.after(100*time.Millisecond, func() { n.die("left") })
 }

@@ -77,6 +77,8 @@ func (st *stage) command(f []string) error {
 		st.region(st.node(args[0]), in)
 	case "leave":
 		st.region(st.node(args[0]), Leave{})
+	case "resign":
+		st.coordinator(st.node(args[0]), Resign{})
 	case "linkup":
 		st.region(st.node(args[0]), LinkUp{Peer: st.node(args[1]).uid})
 	case "wake":
