@@ -73,8 +73,8 @@ func (c *Context[M]) Fail(cause error) error {
 	return l.Fail(cause)
 }
 
-// Later takes the duty to reply out of the handler: the result may be used by any goroutine, once, also after the handler has returned.
-// An entity that ends does not answer for it.
+// Later takes the duty to reply out of the handler: the result may be used by any goroutine, once, also after the handler has returned, and after the
+// entity has stopped or its shard has moved in order. An entity that ends does not answer for it.
 func (c *Context[M]) Later() (Later, error) {
 	return c.take()
 }
@@ -117,7 +117,8 @@ func (c *Context[M]) SetReceiveTimeout(d time.Duration, msg M) {
 	c.e.setReceiveTimeout(c.r.core, d, msg)
 }
 
-// Later is the duty to answer one question.
+// Later is the duty to answer one question. While the node does not hold its lease it answers with nothing but ErrNoLease, and may be used again when the
+// lease is back. If the shard's own lease was lost nothing that its entities say counts any more: the asker is told so in place of the answer.
 type Later struct {
 	r            *core
 	s            *shard
@@ -125,13 +126,24 @@ type Later struct {
 	question     *msgType
 }
 
+// allowed says whether the question may be answered.
+func (l Later) allowed() error {
+	switch {
+	case l.r == nil:
+		return ErrNotAsked
+	case !l.r.lease.Holds():
+		return ErrNoLease
+	case l.s.expelled() && !l.s.tenure.returned.Load():
+		l.r.replyError(envelope{call: l.call, origin: l.origin}, statusNoLease, "the shard's was lost before the answer came")
+		return ErrNoLease
+	}
+	return nil
+}
+
 // Reply answers. v must be of the request's reply type. A second answer is counted as late.
 func (l Later) Reply(v any) error {
-	if l.r == nil {
-		return ErrNotAsked
-	}
-	if !l.s.holds() {
-		return ErrNoLease
+	if err := l.allowed(); err != nil {
+		return err
 	}
 	if wrong := l.checkType(v); wrong != "" {
 		if cause, is := v.(error); is {
@@ -145,11 +157,8 @@ func (l Later) Reply(v any) error {
 
 // Fail answers with an error.
 func (l Later) Fail(cause error) error {
-	if l.r == nil {
-		return ErrNotAsked
-	}
-	if !l.s.holds() {
-		return ErrNoLease
+	if err := l.allowed(); err != nil {
+		return err
 	}
 	l.r.fail(envelope{call: l.call, origin: l.origin}, cause)
 	return nil

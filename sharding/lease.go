@@ -33,7 +33,8 @@ type leaser struct {
 	ops  []leaseOp
 	busy chan struct{} // closed when nothing is to be done any more; nil: nothing is
 
-	failed error // of the last release; nil: it was given back
+	failed error       // of the last release; nil: it was given back
+	behind atomic.Bool // a release waits for what goes on under the lease, and everything else for that
 
 	door lease.Lease // of the goroutine; nil: none is open
 	term *term       // of the goroutine: the present hold
@@ -141,7 +142,9 @@ func (l *leaser) run() {
 		case op.tell != nil:
 			l.take(op)
 		case op.after != nil:
+			l.behind.Store(true)
 			<-op.after
+			l.behind.Store(false)
 			l.giveBack()
 		default:
 			l.giveBack()
@@ -182,6 +185,14 @@ func (l *leaser) try(ctx context.Context, op leaseOp) (g *term, ok bool, err err
 	g = &term{door: l.door, onLost: func(err error) { op.tell(nil, protocol.LeaseLost{Gen: op.gen, Text: err.Error()}) }}
 	ok, err = l.door.Acquire(ctx, g.lose)
 	return g, ok, err
+}
+
+// waitsFor says why there is no answer.
+func (l *leaser) waitsFor() string {
+	if l.behind.Load() {
+		return "a handler that ran here under it, or a write, has not ended"
+	}
+	return ""
 }
 
 // giveBack ends the present hold and closes the door. If that fails the lease ends with the process, or when its time has run out.

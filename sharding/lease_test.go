@@ -213,6 +213,9 @@ func TestLostLeaseStopsTheShard(t *testing.T) {
 			t.Errorf("%+v", s)
 		}
 		<-time.After(30 * time.Second) // longer than the pause
+		if why := g.core.awaitsLease(g.core.table.shardOf("a")); !strings.Contains(why, "a handler that ran here") {
+			t.Errorf("the shard says it waits for %q", why)
+		}
 		if g.Stats().Awaiting != 1 {
 			t.Error("the shard runs again while a handler of its last hosting does")
 		}
@@ -430,6 +433,59 @@ func TestPlannedLeaveOfTheCoordinator(t *testing.T) {
 				}
 				if took := time.Since(began); took > time.Second/2 && !stuck {
 					t.Errorf("a new shard after %v", took)
+				}
+			})
+		})
+	}
+}
+
+// laterCart keeps the duty to answer for others.
+type laterCart struct{ duty chan Later }
+
+func (k laterCart) Receive(c *Context[message_], msg message_) error {
+	if !c.Asked() {
+		return nil
+	}
+	l, err := c.Later()
+	k.duty <- l
+	return err
+}
+
+// An answer that comes when the shard has stopped in order reaches who asked. One that comes after its lease was lost does not, and who asked is told at once.
+func TestLaterAfterTheLease(t *testing.T) {
+	for name, lost := range map[string]bool{"given back": false, "lost": true} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, w *world) {
+				store := lease.NewMemory()
+				typ, _ := leased(store)
+				duty := make(chan Later, 1)
+				typ.New = func(*Context[message_]) Entity[message_] { return laterCart{duty} }
+				g := start(w.join("backend"), typ)
+				w.install()
+				type answer struct {
+					n   int
+					err error
+				}
+				got := make(chan answer, 1)
+				began := time.Now()
+				go func() {
+					n, err := Ask(within(t, time.Minute), g, "a", total{})
+					got <- answer{n, err}
+				}()
+				l := <-duty
+				if lost {
+					store.Take(shardLeaseName("", "Cart", g.core.table.shardOf("a")))
+					synctest.Wait()
+				} else if err := g.StopShards(within(t, time.Minute), g.ShardOf("a")); err != nil {
+					t.Fatal(err)
+				}
+				err := l.Reply(7)
+				a := <-got
+				if lost && (!errors.Is(err, ErrNoLease) || !errors.Is(a.err, ErrNoLease) || time.Since(began) > 10*time.Second) {
+					t.Errorf("Reply: %v; the asker got %v after %v", err, a, time.Since(began))
+				}
+				if !lost && (err != nil || a != answer{n: 7}) {
+					t.Errorf("Reply: %v; the asker got %v", err, a)
 				}
 			})
 		})

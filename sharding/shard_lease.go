@@ -14,8 +14,10 @@ import (
 
 // tenure is what a shard with a lease of its own has of it.
 type tenure struct {
-	term     atomic.Pointer[term] // nil: not granted yet
-	awaiting atomic.Pointer[string]
+	term     atomic.Pointer[term]   // nil: not granted yet
+	returned atomic.Bool            // given back after everything had stopped in order
+	leaser   atomic.Pointer[leaser] // nil: nothing was asked for yet
+	awaiting atomic.Pointer[string] // what the store has said
 
 	// under counts what goes on under the lease: workers with one of its entities, and writes of its machine. The lease is given back when there is
 	// nothing of it, because whoever gets it next may begin at once.
@@ -28,7 +30,7 @@ func (s *shard) holds() bool {
 	return s.region.lease.Holds() && !s.expelled()
 }
 
-// expelled says that the shard's own lease is not held, and never will be for this hosting.
+// expelled says that the shard has a lease of its own and does not hold it: not yet, or not any more.
 func (s *shard) expelled() bool { return s.tenure != nil && !s.tenure.term.Load().open() }
 
 // holds says whether the handler that a context belongs to may act.
@@ -85,11 +87,14 @@ func (c *control) leaser(number uint32) *leaser {
 func (c *control) leaseOp(h *hosting, op protocol.LeaseOp) {
 	t := h.s.tenure
 	if !op.Acquire {
+		t.returned.Store(true)
 		t.term.Load().close()
 		c.leaser(h.s.number).release(nil)
 		return
 	}
-	c.leaser(h.s.number).acquire(op.Gen, func(g *term, in any) { c.leaseTold(h, g, in.(protocol.ShardInput)) })
+	l := c.leaser(h.s.number)
+	t.leaser.Store(l)
+	l.acquire(op.Gen, func(g *term, in any) { c.leaseTold(h, g, in.(protocol.ShardInput)) })
 }
 
 // leaseTold brings the machine an answer. The contexts of handlers end before it comes to its turn.
@@ -106,6 +111,7 @@ func (c *control) leaseTold(h *hosting, g *term, in protocol.ShardInput) {
 	}
 	c.post(ctlInput{do: func(time.Time) {
 		if g != nil && c.shards[h.s.number] == h {
+			h.s.tenure.returned.Store(false)
 			h.s.tenure.term.Store(g)
 		}
 		c.toShard(h.s, in)
@@ -162,8 +168,11 @@ func (r *core) awaitsLease(number uint32) string {
 		return ""
 	}
 	why := "the store has not answered yet"
-	if p := s.tenure.awaiting.Load(); p != nil {
-		why = *p
+	if said := s.tenure.awaiting.Load(); said != nil {
+		why = *said
+	}
+	if l := s.tenure.leaser.Load(); l != nil {
+		why = cmp.Or(l.waitsFor(), why)
 	}
 	return fmt.Sprintf("it waits here for the lease %q: %s", shardLeaseName(r.leases.cluster, r.name, number), why)
 }

@@ -1,6 +1,9 @@
 package protocol
 
-import "time"
+import (
+	"fmt"
+	"time"
+)
 
 // With Config.Lease a shard has a lease of its own, in a store outside of the cluster: it loads nothing and starts nobody before that is granted. While
 // another holds it the shard tries again and again, and tells its region, which then answers a hand-off at once. A lost lease ends the shard at once.
@@ -67,5 +70,5 @@ func (s *Shard) onLeaseDue() {
 		s.fx.Lease = append(s.fx.Lease, op)
 		return
 	}
-	s.waits("the store does not answer")
+	s.waits(fmt.Sprintf("no answer for %v", s.cfg.LeaseRetryInterval))
 }
