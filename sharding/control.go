@@ -112,6 +112,7 @@ func (c *control) Step(now time.Time, in ctlInput) {
 			c.regionEffects(c.region.Step(now, in.region))
 			now, ever := c.region.Registered()
 			c.r.registered.Store(now)
+			c.r.follows.Store(uint64(c.region.Coordinator()))
 			c.r.everKnown.Store(ever)
 			if now && c.r.mismatch.Load() != nil {
 				c.r.mismatch.Store(nil)

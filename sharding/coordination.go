@@ -1,6 +1,7 @@
 package sharding
 
 import (
+	"slices"
 	"time"
 
 	"github.com/coterie-go/coterie/crdt"
@@ -110,6 +111,8 @@ func (d *coordination) consult(q *allocation.Consultation) {
 // Flush implements drive.Machine.
 func (d *coordination) Flush() {
 	d.c.r.coordinates.Store(d.m.Acts())
+	awaits := slices.Clone(d.m.Awaits())
+	d.c.r.awaits.Store(&awaits)
 	d.c.r.meters.machine("coordinator", d.m.Stats)
 }
 

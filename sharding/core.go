@@ -58,11 +58,13 @@ type core struct {
 	meters      *meters // nil: there is no Meter
 
 	queryTimeout time.Duration
-	inspections  atomic.Int32           // being answered
-	registered   atomic.Bool            // with the coordinator of the view
-	everKnown    atomic.Bool            // some coordinator has registered it
-	coordinates  atomic.Bool            // the coordinator of this node acts
-	mismatch     atomic.Pointer[string] // why the coordinator has refused it; nil: it has not
+	inspections  atomic.Int32                   // being answered
+	registered   atomic.Bool                    // with the coordinator of the view
+	everKnown    atomic.Bool                    // some coordinator has registered it
+	coordinates  atomic.Bool                    // the coordinator of this node acts
+	follows      atomic.Uint64                  // the node that it takes for the coordinator's
+	awaits       atomic.Pointer[[]protocol.UID] // whose reports this node's coordinator waits for
+	mismatch     atomic.Pointer[string]         // why the coordinator has refused it; nil: it has not
 
 	start time.Time     // of the region's clock
 	tick  atomic.Uint32 // counted by the idle sweep

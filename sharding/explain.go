@@ -24,6 +24,9 @@ func (r *core) explain(number uint32, err error) error {
 	if why := r.mismatch.Load(); why != nil {
 		return fmt.Errorf("%w (the coordinator has refused this node: %s)", err, *why)
 	}
+	if awaits := r.awaits.Load(); !r.registered.Load() || awaits != nil && len(*awaits) > 0 {
+		return fmt.Errorf("%w (the home of shard %d is unknown or moving: %s)", err, number, r.waitsFor())
+	}
 	return fmt.Errorf("%w (the home of shard %d is unknown or moving)", err, number)
 }
 

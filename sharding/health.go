@@ -5,9 +5,11 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/coterie-go/coterie/ddata"
+	"github.com/coterie-go/coterie/ddata/membership"
 	"github.com/coterie-go/coterie/ddata/sight"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
@@ -91,7 +93,31 @@ func (r *core) unregistered() string {
 	if why := r.mismatch.Load(); why != nil {
 		return "it has refused this node: " + *why
 	}
-	return fmt.Sprintf("the oldest node of role %q has to run it too", r.role)
+	return r.waitsFor()
+}
+
+// waitsFor names the members without whose answer the type has no coordinator.
+func (r *core) waitsFor() string {
+	v := r.cluster.View()
+	if v == nil {
+		return "there is no view yet"
+	}
+	name := func(u membership.UID) string { m, _ := v.Member(u); return fmt.Sprintf("%v %s", u, m.Addr) }
+	if awaits := r.awaits.Load(); awaits != nil && len(*awaits) > 0 {
+		var names []string
+		for _, u := range (*awaits)[:min(len(*awaits), 5)] {
+			names = append(names, name(u))
+		}
+		return fmt.Sprintf("the coordinator, on this node, waits until %d members have said what they host: %s", len(*awaits), strings.Join(names, ", "))
+	}
+	u := membership.UID(r.follows.Load())
+	switch {
+	case u == 0:
+		return fmt.Sprintf("no member of view %v has role %q", v.Epoch, r.role)
+	case uint64(u) == r.self:
+		return "the coordinator, on this node, begins"
+	}
+	return "the coordinator, on " + name(u) + ", has not answered"
 }
 
 // missing names the types that are not registered.

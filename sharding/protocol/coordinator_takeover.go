@@ -1,6 +1,7 @@
 package protocol
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -15,6 +16,7 @@ type takeover struct {
 	locations      StateRead // likewise, if the strategy needs them
 	table          []Entry
 	listed         []UID
+	tries          int
 	awaiting       []UID // whose reports are not complete
 	reports        map[UID]*gathered
 	registers      map[UID]Register // who registered meanwhile
@@ -143,6 +145,9 @@ func (c *Coordinator) retryTakeover() {
 		c.counts[countRetries]++
 		c.out.send(u, Inquire{Floor: c.floor})
 	}
+	if c.takeover.tries++; c.takeover.tries == reportTries && len(c.takeover.awaiting) > 0 {
+		c.notify(Event{Kind: ReportAwaited, Peer: c.takeover.awaiting[0], Count: len(c.takeover.awaiting), Text: fmt.Sprint(c.takeover.awaiting)})
+	}
 }
 
 // becomeInquiring asks every member that may host, and every proxy that is listed, what it hosts and for which hand-offs it buffers. Their
@@ -200,6 +205,17 @@ func (c *Coordinator) maybeActivate() {
 	if c.mode == inquiring && len(c.takeover.awaiting) == 0 {
 		c.becomeActive()
 	}
+}
+
+// reportTries is how often reports are asked for until an event says who is waited for: about one RetryInterval.
+const reportTries = 4
+
+// Awaits are the members that must say what they host before this coordinator acts.
+func (c *Coordinator) Awaits() []UID {
+	if c.mode != inquiring {
+		return nil
+	}
+	return c.takeover.awaiting
 }
 
 // becomeActive resolves what was found and begins to act.

@@ -27,7 +27,7 @@
 // raises the floor of that region: commands of earlier coordinators are refused from then on. Who hosts a shard keeps it. Every shard about
 // which anything is unsettled gets a new token, above every hand-off that was in progress, which takes those back and releases their
 // buffers. A member that answers nothing but is in the view holds the takeover up: it may be hosting, and only the view that drops it
-// proves that its lease is over. So the type must be started on every node that has its role; known homes are routed to meanwhile.
+// proves that its lease is over. The event ReportAwaited names it. So the type must be started on every node that has its role; known homes are routed to meanwhile.
 //
 // # Hand-off
 //

@@ -33,6 +33,7 @@ const (
 	RememberResumed                              // it works again
 	ShardAtRest                                  // Shard was stopped for good: it has no home until a message asks for one
 	RegionPassedOver                             // Peer has lost leases or cannot get them: for a while it is given no shards that another can take
+	ReportAwaited                                // alarm: this node's coordinator does not act before Count members, Peer the first, have said what they host; Text names all
 	EventEnd                                     // none: the number of kinds, and of no kind
 )
 
@@ -40,7 +41,7 @@ var eventNames = [EventEnd]string{
 	"", "coordinator-started", "coordinator-stopped", "shard-moved", "hand-off-aborted", "double-host", "host-elsewhere",
 	"remembered-beyond-range", "stop-forced", "stop-stuck", "passivation-forced", "strategy-refused", "strategy-failed", "strategy-stuck",
 	"type-mismatch", "lease-awaited", "shard-lease-lost", "coordinator-lease-awaited", "coordinator-lease-lost",
-	"remember-failed", "remember-resumed", "shard-at-rest", "region-passed-over",
+	"remember-failed", "remember-resumed", "shard-at-rest", "region-passed-over", "report-awaited",
 }
 
 func (k EventKind) String() string {
@@ -66,7 +67,7 @@ type Event struct {
 func (e Event) Alarm() bool {
 	switch e.Kind {
 	case HandOffAborted, DoubleHost, HostElsewhere, StopForced, StopStuck, PassivationForced, StrategyRefused, StrategyFailed, StrategyStuck,
-		TypeMismatch, LeaseAwaited, ShardLeaseLost, CoordinatorLeaseAwaited, CoordinatorLeaseLost, RememberFailed:
+		TypeMismatch, LeaseAwaited, ShardLeaseLost, CoordinatorLeaseAwaited, CoordinatorLeaseLost, RememberFailed, ReportAwaited:
 		return true
 	}
 	return false
@@ -81,7 +82,7 @@ func (e Event) String() string {
 	switch e.Kind {
 	case CoordinatorStarted:
 		fmt.Fprintf(&b, " %v shards=%d", e.Token, e.Count)
-	case CoordinatorStopped, TypeMismatch, RegionPassedOver, CoordinatorLeaseAwaited, CoordinatorLeaseLost:
+	case CoordinatorStopped, TypeMismatch, RegionPassedOver, CoordinatorLeaseAwaited, CoordinatorLeaseLost, ReportAwaited:
 	default:
 		fmt.Fprintf(&b, " %v", e.Shard)
 	}

@@ -197,6 +197,9 @@ func (r *Region) Deadline() time.Time {
 // Registered says whether the coordinator of the view knows this region, and whether any ever has.
 func (r *Region) Registered() (now, ever bool) { return r.known, r.joined }
 
+// Coordinator is the oldest member with the role, whose coordinator is to act; 0: there is none.
+func (r *Region) Coordinator() UID { return r.coordinator }
+
 // Stats are the named counters, in a fixed order.
 func (r *Region) Stats() []Counter { return r.counts.stats() }
 
