@@ -12,7 +12,7 @@ func (d *coordination) leaseOp(op protocol.LeaseOp) {
 	if !op.Acquire {
 		d.term.close()
 		d.term = nil
-		d.leaser.release(nil)
+		d.leaser.release(nil, nil)
 		return
 	}
 	d.leaser.acquire(op.Gen, func(g *term, in any) {
@@ -59,6 +59,6 @@ func (d *coordination) stop() {
 	d.loop.Stop()
 	if d.leaser != nil {
 		d.term.close()
-		d.leaser.release(nil)
+		d.leaser.release(nil, nil)
 	}
 }

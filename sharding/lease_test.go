@@ -439,6 +439,50 @@ func TestPlannedLeaveOfTheCoordinator(t *testing.T) {
 	}
 }
 
+// A shard that moves as planned is not told as stopped before its lease is given back: its next home need not wait until it tries again. A store that takes
+// longer than one interval is not waited for.
+func TestPlannedMoveGivesTheLeaseBackFirst(t *testing.T) {
+	for name, c := range map[string]struct{ answers, most time.Duration }{
+		"a store far away":        {20 * time.Millisecond, 100 * time.Millisecond},
+		"a store that takes long": {2 * time.Second, 4 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, w *world) {
+				typ, seen := leased(&stuckStore{lease.NewMemory(), func(ctx context.Context) error {
+					select {
+					case <-time.After(c.answers):
+						return nil
+					case <-ctx.Done():
+						return ctx.Err()
+					}
+				}})
+				typ.Shards, typ.LeaseRetryInterval = 1, time.Second
+				a := w.join("backend")
+				start(a, typ)
+				b := start(w.join("backend"), typ)
+				w.install()
+				ctx := within(t, time.Minute)
+				if _, err := Ask(ctx, b, "a", total{}); err != nil {
+					t.Fatal(err)
+				}
+				began := time.Now()
+				if err := w.leaves(a, time.Minute); err != nil {
+					t.Fatal(err)
+				}
+				if _, err := Ask(ctx, b, "a", total{}); err != nil {
+					t.Fatal(err)
+				}
+				if took := time.Since(began); took > c.most {
+					t.Errorf("the next home answers after %v", took)
+				}
+				if n := seen.count(protocol.LeaseAwaited); n > 0 && c.answers < time.Second {
+					t.Errorf("it waited for the lease %d times", n)
+				}
+			})
+		})
+	}
+}
+
 // laterCart keeps the duty to answer for others.
 type laterCart struct{ duty chan Later }
 

@@ -42,13 +42,16 @@ type leaseOp struct {
 	gen   uint64
 	tell  func(*term, any)
 	after <-chan struct{} // nil: nothing
+	done  func()          // of a release; nil: nobody wants to know
 }
 
 func (l *leaser) acquire(gen uint64, tell func(*term, any)) { l.put(leaseOp{gen: gen, tell: tell}) }
 
 // release gives back what is held or is being acquired, when after is closed if there is one; what is asked for later waits for it. An acquisition that
-// has not begun is left out.
-func (l *leaser) release(after <-chan struct{}) { l.put(leaseOp{after: after}) }
+// has not begun is left out. done is called when the store has answered, whatever it says.
+func (l *leaser) release(after <-chan struct{}, done func()) {
+	l.put(leaseOp{after: after, done: done})
+}
 
 func (l *leaser) put(op leaseOp) {
 	l.mu.Lock()
@@ -105,6 +108,9 @@ func (l *leaser) run() {
 			l.giveBack()
 		default:
 			l.giveBack()
+		}
+		if op.done != nil {
+			op.done()
 		}
 	}
 }

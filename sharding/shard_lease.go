@@ -89,7 +89,9 @@ func (c *control) leaseOp(h *hosting, op protocol.LeaseOp) {
 	if !op.Acquire {
 		t.returned.Store(true)
 		t.term.Load().close()
-		c.leaser(h.s.number).release(nil)
+		c.leaser(h.s.number).release(nil, func() {
+			c.post(ctlInput{do: func(time.Time) { c.toShard(h.s, protocol.LeaseReleased{Gen: op.Gen}) }})
+		})
 		return
 	}
 	l := c.leaser(h.s.number)
@@ -133,7 +135,7 @@ func (c *control) retire(h *hosting, reason DropReason) {
 		t.term.Load().close()
 		t.whenQuiet(func() { close(quiet) }) // somebody may have begun in between
 	})
-	l.release(quiet)
+	l.release(quiet, nil)
 }
 
 // returnLeases waits until what was held is given back. The error names one that was not, and says how many there are.

@@ -22,6 +22,7 @@ type leaseOp struct {
 	gen   uint64
 	tell  func(*term, any)
 	quiet func() bool // nil: nothing is waited for
+	done  func()      // of a release; nil: nobody wants to know
 }
 
 func (p *Process) newLeaser(name leaseName) *leaser { return &leaser{p: p, name: name} }
@@ -29,9 +30,9 @@ func (p *Process) newLeaser(name leaseName) *leaser { return &leaser{p: p, name:
 func (l *leaser) acquire(gen uint64, tell func(*term, any)) { l.put(leaseOp{gen: gen, tell: tell}) }
 
 // release leaves out an acquisition that has not begun.
-func (l *leaser) release(quiet func() bool) {
+func (l *leaser) release(quiet func() bool, done func()) {
 	l.ops = slices.DeleteFunc(l.ops, func(o leaseOp) bool { return o.tell != nil })
-	l.put(leaseOp{quiet: quiet})
+	l.put(leaseOp{quiet: quiet, done: done})
 }
 
 func (l *leaser) put(op leaseOp) {
@@ -55,7 +56,12 @@ func (l *leaser) run() {
 		l.ops = slices.Insert(l.ops, 0, op)
 		l.p.w.after(5*time.Millisecond, l.p, l.run)
 	default:
-		l.giveBack(l.run)
+		l.giveBack(func() {
+			if op.done != nil {
+				op.done()
+			}
+			l.run()
+		})
 	}
 }
 
@@ -141,7 +147,7 @@ func (r *shardRun) leaseOp(op protocol.LeaseOp) {
 	l := r.d.leaserOf(r.shard)
 	if !op.Acquire {
 		r.term.close()
-		l.release(nil)
+		l.release(nil, func() { r.d.p.post(func() { r.step(protocol.LeaseReleased{Gen: op.Gen}) }) })
 		return
 	}
 	l.acquire(op.Gen, func(t *term, in any) {
@@ -162,7 +168,7 @@ func (r *shardRun) retire() {
 	r.term.close()
 	r.d.leaserOf(r.shard).release(func() bool {
 		return r.writing == 0 && !slices.ContainsFunc(r.boxes, func(b *box) bool { return b.running })
-	})
+	}, nil)
 }
 
 // allowed says whether the shard's own lease lets it act at this moment.
@@ -175,7 +181,7 @@ func (d *typeDriver) coordLeaseOp(op protocol.LeaseOp) {
 	if !op.Acquire {
 		d.coordTerm.close()
 		d.coordTerm = nil
-		d.coordLeaser.release(nil)
+		d.coordLeaser.release(nil, nil)
 		return
 	}
 	d.coordLeaser.acquire(op.Gen, func(t *term, in any) {

@@ -161,10 +161,10 @@ func (s *Shard) Check() error {
 	}
 	f.check(changing == s.changing, "%d entities change, counted %d", changing, s.changing)
 	f.check(running == s.running, "%d entities run, counted %d", running, s.running)
-	f.check(s.phase != shardStopped || len(s.entities) == 0, "stopped with %d entities", len(s.entities))
+	f.check(s.phase < shardReturning || len(s.entities) == 0, "stopped with %d entities", len(s.entities))
 	f.check(s.phase != shardDrained || s.changing == 0 || s.cfg.Faults.NoRememberWait, "drained while %d entities change", s.changing)
 	f.check(s.phase != shardStopping || !s.stopAt.IsZero() || s.running == 0 || s.forced, "stopping without a limit")
-	holds := s.phase >= shardLoading && s.phase < shardStopped
+	holds := s.phase >= shardLoading && s.phase < shardReturning
 	f.check(!holds || !s.cfg.Lease || s.claim.state == claimHeld || s.cfg.Faults.KeepLostLease, "%s while the lease is %s",
 		shardPhaseNames[s.phase], claimNames[s.claim.state])
 	f.check(!s.store.failed || s.store.write.ID != 0, "a failed write without a write")

@@ -32,6 +32,8 @@ type (
 		Gen  uint64
 		Text string
 	}
+	// LeaseReleased says that the release has been carried out, as well as it could be. For Shard.
+	LeaseReleased struct{ Gen uint64 }
 	// LeaseLost says that it is not held any more although it was not released.
 	LeaseLost struct {
 		Gen  uint64
@@ -43,6 +45,7 @@ func (LeaseGranted) shardInput()       {}
 func (LeaseGranted) coordinatorInput() {}
 func (LeaseRefused) shardInput()       {}
 func (LeaseRefused) coordinatorInput() {}
+func (LeaseReleased) shardInput()      {}
 func (LeaseLost) shardInput()          {}
 func (LeaseLost) coordinatorInput()    {}
 

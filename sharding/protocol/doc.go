@@ -88,7 +88,8 @@
 //
 // That no two nodes host a shard follows from the views and the nodes' leases, so it is as good as these are: an operator who downs the wrong half, or two
 // clusters founded under one name, break it. With Config.Lease each shard takes a lease of its own in a store that all share, before it loads
-// anything, and gives it back after its last entity and its last write; whoever cannot get it waits, and tries again after an eighth of
+// anything, and gives it back after its last entity and its last write, before it says that it has stopped, unless the store takes more than an interval;
+// whoever cannot get it waits, and tries again after an eighth of
 // LeaseRetryInterval, then after twice as long each time up to it. A LeaseOp asks, answers name its generation. A shard that waits answers a hand-off at
 // once; one whose first try has no answer yet does so when messages wait only
 // after an interval, because they are delivered in order if it starts. One that loses its lease is killed; its region reports it stopped under the token by

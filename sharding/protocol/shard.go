@@ -14,7 +14,8 @@ import (
 //	                    ▼                   │ Resume                                        ▼
 //	                 stopped ◄── all entities ended, all writes done ──────────────────► stopping
 //
-// With Lease it is leasing before it is loading, until the shard's lease is granted; what loading means for a Stop or a Drain it means then, too.
+// With Lease it is leasing before it is loading, until the shard's lease is granted; what loading means for a Stop or a Drain it means then, too. And it is
+// returning before it is stopped, until the lease is given back.
 //
 // With Remember each id is written before its entity starts, and removed after it was passivated. At most one write is outstanding; what
 // comes meanwhile travels together in the next one. While ids are in the set, the shard itself is in the set of shards with remembered
@@ -62,10 +63,11 @@ const (
 	shardDraining
 	shardDrained
 	shardStopping
+	shardReturning
 	shardStopped
 )
 
-var shardPhaseNames = [...]string{"closed", "leasing", "loading", "open", "draining", "drained", "stopping", "stopped"}
+var shardPhaseNames = [...]string{"closed", "leasing", "loading", "open", "draining", "drained", "stopping", "returning", "stopped"}
 
 // NewShard makes the machine of one shard. It is closed.
 func NewShard(cfg Config, rng *rand.Rand, shard ShardID) (*Shard, error) {
@@ -117,6 +119,8 @@ func (s *Shard) Step(now time.Time, in ShardInput) *ShardEffects {
 		s.onRead(in)
 	case LeaseGranted, LeaseRefused, LeaseLost:
 		s.onLeaseAnswer(in)
+	case LeaseReleased:
+		s.onLeaseReleased(in.Gen)
 	}
 	s.pump()
 	s.flushStarts()

@@ -23,11 +23,28 @@ func (s *Shard) acquire() {
 	s.fx.Lease = append(s.fx.Lease, s.claim.acquire(s.now, s.cfg.LeaseRetryInterval))
 }
 
-// releaseLease comes after the last entity has stopped and the last write is done.
-func (s *Shard) releaseLease() {
-	if op, ok := s.claim.release(); ok {
+// becomeReturning gives the lease back, after the last entity has stopped and the last write is done. Whoever is home next would find it held, so the shard
+// has not stopped before that is done. A store that does not answer in one interval is not waited for.
+func (s *Shard) becomeReturning() {
+	wait := s.claim.state == claimHeld
+	op, ok := s.claim.release()
+	if ok {
 		s.fx.Lease = append(s.fx.Lease, op)
 	}
+	if !ok || !wait {
+		s.becomeStopped()
+		return
+	}
+	s.phase = shardReturning
+	s.claim.due = s.now.Add(s.cfg.LeaseRetryInterval)
+}
+
+func (s *Shard) onLeaseReleased(gen uint64) {
+	if s.phase != shardReturning || gen != s.claim.gen {
+		s.counts[countLate]++
+		return
+	}
+	s.becomeStopped()
 }
 
 // onLeaseAnswer goes on with the lease, or waits on. A lost one ends the shard as it stands: the runtime lets none of its entities do anything since it
@@ -66,6 +83,10 @@ func (s *Shard) waits(text string) {
 
 // onLeaseDue tries again, or says that the present try takes long.
 func (s *Shard) onLeaseDue() {
+	if s.phase == shardReturning {
+		s.becomeStopped()
+		return
+	}
 	if op, try := s.claim.advance(s.now, s.cfg.LeaseRetryInterval); try {
 		s.fx.Lease = append(s.fx.Lease, op)
 		return

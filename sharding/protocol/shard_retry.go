@@ -70,7 +70,7 @@ func (s *Shard) retryStore() {
 	s.counts[countRetries]++
 	if st.unread {
 		st.unread = false
-		if s.phase != shardStopping && s.phase != shardStopped {
+		if s.phase < shardStopping {
 			s.load()
 		}
 	}

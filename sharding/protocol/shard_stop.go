@@ -53,7 +53,9 @@ func (s *Shard) onStop(handOff Token) {
 	s.handOff = handOff
 	switch s.phase {
 	case shardClosed, shardLeasing, shardLoading, shardStopped:
-		s.becomeStopped()
+		s.stopped()
+		return
+	case shardReturning:
 		return
 	}
 	s.phase = shardStopping
@@ -112,14 +114,18 @@ func (s *Shard) maybeStopped() {
 		return
 	}
 	if s.quiet() || s.cfg.Faults.NoRememberWait {
-		s.becomeStopped()
+		s.stopped()
 	}
 }
 
-func (s *Shard) becomeStopped() {
-	s.phase = shardStopped
+// stopped goes on when nothing runs any more.
+func (s *Shard) stopped() {
 	s.forgetAll()
-	s.releaseLease()
+	s.becomeReturning()
+}
+
+func (s *Shard) becomeStopped() {
+	s.phase, s.claim.due = shardStopped, time.Time{}
 	s.tell(ShardStopped{Shard: s.id, HandOff: s.handOff})
 }
 
@@ -136,7 +142,7 @@ func (s *Shard) forgetAll() {
 // so when it has.
 func (s *Shard) onResume() {
 	switch s.phase {
-	case shardStopped:
+	case shardReturning, shardStopped:
 		s.onOpen(0)
 	case shardLeasing, shardLoading:
 		s.handOff = Token{}

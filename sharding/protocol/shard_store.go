@@ -40,7 +40,7 @@ const (
 )
 
 func (s *Shard) onOpen(wait time.Duration) {
-	if s.phase != shardClosed && s.phase != shardStopped {
+	if s.phase != shardClosed && s.phase < shardReturning {
 		s.counts[countIgnored]++
 		return
 	}
@@ -180,7 +180,7 @@ func (s *Shard) onVerified(ids []EntityID) {
 
 // pump begins the next write when none is under way.
 func (s *Shard) pump() {
-	if !s.cfg.Remember || s.store.write.ID != 0 || s.phase < shardOpen || s.phase == shardStopped {
+	if !s.cfg.Remember || s.store.write.ID != 0 || s.phase < shardOpen || s.phase >= shardReturning {
 		return
 	}
 	w, ok := s.nextWrite()

@@ -63,6 +63,9 @@ func (n *simNode) leaseOp(name string, by any, op LeaseOp, tell func(any)) {
 		if h.by == by {
 			delete(w.store.holders, name)
 		}
+		if _, ok := by.(*simShard); ok && tell != nil {
+			later(LeaseReleased{Gen: op.Gen})
+		}
 	case n.cut || !n.alive || !w.healed && w.chance(5):
 		later(LeaseRefused{Gen: op.Gen, Text: "store cannot be reached"})
 	case taken && h.by != by:

@@ -26,6 +26,9 @@ func (st *stage) leaseOp(who, name string, op LeaseOp, tell func(granted, refuse
 		if l.who == who {
 			delete(st.lent, name)
 		}
+		if name != coordinatorName {
+			tell(LeaseReleased{Gen: op.Gen}, nil, nil)
+		}
 	case st.fail["lease"] || st.fail["lease "+who]:
 		tell(nil, LeaseRefused{Gen: op.Gen, Text: "store cannot be reached"}, nil)
 	case taken && l.who != who:
