@@ -81,7 +81,7 @@ type closing struct {
 	c *chaos
 	// quiet: nobody sends anything from before the nodes leave until they are back.
 	quiet bool
-	homes map[home]bool // shards that were at home somewhere when the nodes began to leave; only looked up
+	homes map[home]bool // shards that were at home somewhere when the nodes began to leave, and not about to move; only looked up
 	alive []closed      // remembered entities that ran then
 }
 
@@ -127,7 +127,7 @@ func (k *closing) begin(done func()) {
 			p.mem.step(membership.CloseCluster{})
 			k.within("not all know that the cluster is closing", k.known, func() {
 				w.pausedShards = k.quiet
-				w.after(4*time.Second, nil, func() { k.leave(done) }) // what has begun ends
+				w.after(4*time.Second, nil, func() { k.leave(done) }) // most of what has begun ends
 			})
 		})
 	})
@@ -162,7 +162,8 @@ func (k *closing) leave(done func()) {
 		for _, d := range p.shard.types {
 			for s := range protocol.ShardID(w.opt.Shards) {
 				if r := d.shards[s]; r != nil {
-					k.homes[home{d.index, s}] = true
+					moves := d.routes[s].State == protocol.RouteDraining || d.routes[s].State == protocol.RouteMoving // since before the word
+					k.homes[home{d.index, s}] = !moves
 					k.remember(r)
 				}
 			}
