@@ -93,8 +93,9 @@ type EntityType[M any] struct {
 
 	// Lease is a store outside of the cluster in which each shard takes a lease before it starts, and which it gives back when it has ended: a guard
 	// beside the views of the membership, for clusters that may be split by an operator's mistake, or founded twice. The same store on every node of
-	// the role: a node with another, or none, takes no part, as with other Shards. While another holds a shard's lease the shard waits, and so do its messages, in the buffer. One that is lost stops the shard at once:
-	// its handlers' contexts end, their effects are refused, and what its mailboxes held is dropped with DropLeaseLost. Default: none.
+	// the role: a node with another, or none, takes no part, as with other Shards. While another holds a shard's lease the shard waits, and so do its
+	// messages, in the buffer. One that is lost stops the shard at once: its handlers' contexts end, their effects are refused, and what its mailboxes
+	// held is dropped with DropLeaseLost. Default: none.
 	Lease lease.Store
 	// CoordinatorLease is a store in which the type's coordinator takes a lease before it acts; it steps down when that is lost. It may be the store
 	// of Lease, and is the same on every node of the role, as that is. Default: none.

@@ -16,7 +16,10 @@ import (
 )
 
 // Start starts an entity type on a node. On a node without the type's role the region is a proxy. All nodes that host or use the type start
-// it, with the same Name, Role, Shards, Hash and RememberEntities. A second Start of the same type on the same node returns the region of the first,
+// it, with the same Name, Role, Shards, Hash and RememberEntities. Every node that has the role must: a coordinator that takes over waits until each of
+// them has said what it hosts, and one that does not run the type, or has closed its region, holds the type up until it runs it or has left (Health,
+// the errors of Ask and the event ReportAwaited name it). So a type that is new to a running cluster has a role of its own, or serves when the last node
+// has been restarted. A second Start of the same type on the same node returns the region of the first,
 // whose other settings hold; one with another message type, or other of these settings, is refused.
 //
 // The region ends with the node: Node.Leave first hands its shards over. Region.Close ends it earlier.

@@ -252,7 +252,7 @@ func (g *Region[M]) Name() string { return g.core.name }
 
 // Close stops the region at once, as a crash would, except that handlers which run, and leases that are to be given back, are waited for until ctx
 // ends; the error says which of them were not done by then. To hand the shards over first, leave with the node. Everything that still waits is dropped
-// and counted.
+// and counted. As long as the node is a member its shards start nowhere else: Close is for a node that ends, or that starts the type again.
 func (g *Region[M]) Close(ctx context.Context) error { return g.run.close(ctx) }
 
 // ShardOf is the shard of an entity id in a type of so many shards by HashXX: the 64-bit xxHash of its bytes, modulo their number. It never changes.

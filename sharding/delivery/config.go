@@ -24,8 +24,9 @@ type Config struct {
 	// MessageMax is the largest message in bytes, as encoded; it must fit into what the node's transport takes. Default 1 MiB.
 	MessageMax int
 	// ResendFirst is the idle time-out after which the first unconfirmed message to an entity is sent again: how long it takes until a loss that nothing
-	// else shows is mended. The death of the entity's node, and a move of its shard, show: then it is sent again at once. What finds no room in a connection, and what a handler fails at, is tried again after a hundredth of it, doubled each time up
-	// to it. Lower means more traffic to entities that are slow. Default 10 s, at least 1 ms.
+	// else shows is mended. The death of the entity's node, and a move of its shard, show: then it is sent again at once. What finds no room in a
+	// connection, and what a handler fails at, is tried again after a hundredth of it, doubled each time up to it. Lower means more traffic to entities
+	// that are slow. Default 10 s, at least 1 ms.
 	ResendFirst time.Duration
 	// CleanupUnusedAfter is the time after which an entity of which nothing is unconfirmed is forgotten. Default 120 s.
 	CleanupUnusedAfter time.Duration

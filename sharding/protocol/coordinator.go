@@ -26,7 +26,8 @@ import (
 //	                   └──────────────────── the home left the view ◄───────────────────┴───────────────────────── the owner has stopped
 //
 // In a view that is Closing no hand-off begins, and a shard that has lost its home is ended instead of wanted. One that is stopped for good goes from
-// stopping to clearing, and is empty when a majority knows that it has no home. Nothing waits for anything else: thousands of shards may be in each state. What is told to one node in one Step travels in one message.
+// stopping to clearing, and is empty when a majority knows that it has no home. Nothing waits for anything else: thousands of shards may be in each
+// state. What is told to one node in one Step travels in one message.
 type Coordinator struct {
 	cfg Config
 	rng *rand.Rand

@@ -27,7 +27,8 @@
 // raises the floor of that region: commands of earlier coordinators are refused from then on. Who hosts a shard keeps it. Every shard about
 // which anything is unsettled gets a new token, above every hand-off that was in progress, which takes those back and releases their
 // buffers. A member that answers nothing but is in the view holds the takeover up: it may be hosting, and only the view that drops it
-// proves that its lease is over. The event ReportAwaited names it. So the type must be started on every node that has its role; known homes are routed to meanwhile.
+// proves that its lease is over. The event ReportAwaited names it. So the type must be started on every node that has its role; known homes are
+// routed to meanwhile.
 //
 // # Hand-off
 //
@@ -117,5 +118,6 @@
 // Every machine has one door, Step, and asks for a Tick at its Deadline. Effects are carried out in the order of their fields. A message
 // whose ToCoordinator is true goes to the Coordinator of the receiving node, others to its Region, also when the sender is the node itself.
 // Fences come on the data lane and are handed to the Region in that lane's order. StateWrite and StateRead are an Update and a Get with
-// majority consistency; Mutate and Result translate. LeaseOps of one lease are carried out one after the other, on no machine's goroutine. A Consultation is asked on a goroutine that nobody waits for.
+// majority consistency; Mutate and Result translate. LeaseOps of one lease are carried out one after the other, on no machine's goroutine. A
+// Consultation is asked on a goroutine that nobody waits for.
 package protocol

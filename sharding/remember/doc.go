@@ -16,10 +16,10 @@
 //
 // # Failures
 //
-// A call that fails is repeated until it succeeds, with growing pauses; it may have taken effect. Each has a context that ends after the time-outs of EntityType.State, and
-// must return soon after: the region waits for it whatever it takes, because a second call about the same shard might overtake it. Meanwhile the entities that
-// run go on, those that wait to be remembered keep their messages, the shard is not handed over, and the event RememberFailed and the error of whoever asks
-// in vain say why.
+// A call that fails is repeated until it succeeds, with growing pauses; it may have taken effect. Each has a context that ends after the time-outs of
+// EntityType.State, and must return soon after: the region waits for it whatever it takes, because a second call about the same shard might overtake
+// it. Meanwhile the entities that run go on, those that wait to be remembered keep their messages, the shard is not handed over, and the event
+// RememberFailed and the error of whoever asks in vain say why.
 //
 // # Guarantees
 //
