@@ -40,16 +40,16 @@
 //	within a second, 100 are all Up after 3.3 s and 1,000, of whom 25 vote, after 5.2 s, which takes 40 to 50 s of processor time with what follows.
 //	After a crash of every tenth the others are in a view of their own after 9 s: 4 s of silence and StableAfter.
 //
-//	In one process it is the processor that bounds it: 3 and 10 nodes need 2.0 s, 50 nodes 3.2 s and 50 ms of processor time each, for their heartbeats
+//	In one process it is the processor that bounds it: 3 and 10 nodes need 2.0 to 2.8 s, 50 nodes 3.2 to 4.0 s and 50 to 95 ms of processor time each, for their heartbeats
 //	and gossip, too; each opens 98 connections, and each view is worth two messages between any two members and several of their replicators. On a
 //	machine so busy that they got an eighth of it 50 nodes took 47 s. Idle, 50 nodes that all vote send 5 KB a second each, 100 send 7.5 KB; with 25 voters
 //	it is 1.9 KB, whether there are 100 or 1,000.
 //
-//	frames: 0.6 of raw framed TCP in the same run was wanted. One way, five runs of two seconds each: one caller 0.57 to 0.66, median 0.60; 64 callers 0.45
-//	to 0.66, median 0.63, where the raw limit itself varies by half. Ping-pong 0.71 and 1.13.
+//	frames: 0.6 of raw framed TCP in the same run was wanted. One way, five runs of two seconds each: one caller 0.57 to 0.80, median 0.62; 64 callers 0.70
+//	to 0.75, median 0.74; the raw limit itself varies by a third. Ping-pong 0.65 to 0.80, median 0.71, and 1.07 to 1.31.
 //
-//	lanes: 99 of 100 control frames take less than 2.6 ms beside a flood of 3.3 M frames a second and a snapshot of 100 MB, where raw TCP takes 1.5 ms; 23 ms
-//	in the flooded lane. detect: kill -9 is settled by a view after 351 ms with Local, 9.0 s with the timers of production, within a few ms of what they
+//	lanes: 99 of 100 control frames take less than 2.6 to 8.3 ms beside a flood of 1.9 to 3.3 M frames a second and a snapshot of 100 MB, where raw TCP takes
+//	1.5 to 5.0 ms in the same runs; 23 to 75 ms in the flooded lane. detect: kill -9 is settled by a view after 351 ms with Local, 9.0 s with the timers of production, within a few ms of what they
 //	say. pause: after SIGSTOP for 60 s no message was delivered, 33 effects were refused, and the node had ended 2.3 ms after SIGCONT.
 //
 // What sharding shows. These were taken while twenty to thirty other processes wanted the two cores, so those that are times are upper bounds:
@@ -77,9 +77,6 @@
 //	machine says how much is missing. Of the remote one 600 ns are the sender's (encoding, a third; the lane's lock and buffer, a third) and 1,200 the
 //	receiver's: decoding and its allocations 280, the mailbox and its entity's look-up 330, the handler's turn 170, a clock for the lease 110
 //	(-cpuprofile; sort FILE.node by cum). Asks on that machine: 7 to 14 k/s with one caller, 56 to 126 k/s with 64, at 0.29 to 0.94 of the raw ping-pong.
-//
-//	frames by processor time (cpu_ratio), which others disturb less: 0.69 to 0.89 with one caller, 0.61 to 0.69 with 64. Receipts four times rarer made
-//	no difference that could be told from chance.
 //
 //	get of a counter that is read again and again: 390 ns here, 180 ns by the limit. More than half is the look-up in the tree of keys, a tenth the
 //	counter's items, the rest checks of context, key and kind and the value's making (-cpuprofile: Get, and Snapshot.View under it).
