@@ -185,23 +185,30 @@ func TestRefusedStartsAreAnswered(t *testing.T) {
 	}
 }
 
+// startThatWaits is a region with a StartEntity of "second" that waits for at most limit, for its id is not written before goOn is called.
+func startThatWaits(t *testing.T, w *world, limit time.Duration) (g *Region[message_], ended <-chan error, goOn func()) {
+	t.Helper()
+	typ := cartType(&cartLog{})
+	typ.Shards, typ.RememberEntities = 1, true
+	g = start(w.join("backend"), typ)
+	w.install()
+	if _, err := g.StartEntity(within(t, time.Minute), "first"); err != nil {
+		t.Fatal(err)
+	}
+	goOn = w.store.stall(protocol.StateKey("Cart", protocol.StateIDs, 0))
+	answer := make(chan error, 1)
+	go func() {
+		_, err := g.StartEntity(within(t, limit), "second")
+		answer <- err
+	}()
+	synctest.Wait()
+	return g, answer, goOn
+}
+
 // A StartEntity that waits for its id to be written when its shard has stopped follows the shard.
 func TestStartThatWaitsFollowsItsShard(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
-		typ := cartType(&cartLog{})
-		typ.Shards, typ.RememberEntities = 1, true
-		g := start(w.join("backend"), typ)
-		w.install()
-		if _, err := g.StartEntity(within(t, time.Minute), "first"); err != nil {
-			t.Fatal(err)
-		}
-		goOn := w.store.stall(protocol.StateKey("Cart", protocol.StateIDs, 0))
-		ended := make(chan error, 1)
-		go func() {
-			_, err := g.StartEntity(within(t, time.Minute), "second")
-			ended <- err
-		}()
-		synctest.Wait()
+		g, ended, goOn := startThatWaits(t, w, time.Minute)
 		c := g.run.control
 		c.post(ctlInput{do: func(time.Time) { c.closeShard(c.shards[0]) }})
 		synctest.Wait()

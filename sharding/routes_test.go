@@ -224,20 +224,7 @@ func TestBufferedIsDroppedWithAReason(t *testing.T) {
 // H8: who waits for a StartEntity when the shard is killed is told, and the drop is counted.
 func TestKilledShardAnswersStarts(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
-		typ := cartType(&cartLog{})
-		typ.Shards, typ.RememberEntities = 1, true
-		g := start(w.join("backend"), typ)
-		w.install()
-		if _, err := g.StartEntity(within(t, time.Minute), "first"); err != nil {
-			t.Fatal(err)
-		}
-		goOn := w.store.stall(protocol.StateKey("Cart", protocol.StateIDs, 0))
-		answer := make(chan error, 1)
-		go func() {
-			_, err := g.StartEntity(within(t, time.Hour), "second")
-			answer <- err
-		}()
-		synctest.Wait()
+		g, answer, goOn := startThatWaits(t, w, time.Hour)
 		c := g.run.control
 		c.post(ctlInput{do: func(time.Time) { c.killShard(c.shards[0], DropForced) }})
 		synctest.Wait()

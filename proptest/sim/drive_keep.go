@@ -119,14 +119,10 @@ func (w *World) overfull() string {
 // changeLimits is an operator who changes the limit on one node now and then.
 func (l *shardLoad) changeLimits() {
 	w := l.w
-	if w.healed {
+	p := l.someone(500*time.Millisecond, 10*time.Second, l.changeLimits)
+	if p == nil {
 		return
 	}
-	w.after(time.Duration(between(l.rng, int64(500*time.Millisecond), int64(10*time.Second))), nil, l.changeLimits)
-	if len(w.live) == 0 {
-		return
-	}
-	p := w.live[l.rng.IntN(len(w.live))]
 	d := p.shard.types[l.rng.IntN(w.opt.EntityTypes)]
 	limit := 1 + l.rng.IntN(w.opt.Shards*entitiesPerShard)
 	if d.limit == 0 || p.behind {

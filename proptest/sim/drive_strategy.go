@@ -171,15 +171,8 @@ func (d *typeDriver) startStrategy() {
 // locate is the outside client: until the world heals it says, through any process, where some shards shall live, or takes back what it has said.
 func (l *shardLoad) locate() {
 	w := l.w
-	if w.healed {
-		return
-	}
-	w.after(time.Duration(between(l.rng, int64(200*time.Millisecond), int64(6*time.Second))), nil, l.locate)
-	if len(w.live) == 0 {
-		return
-	}
-	p := w.live[l.rng.IntN(len(w.live))]
-	if p.behind || p.mem.view == nil {
+	p := l.someone(200*time.Millisecond, 6*time.Second, l.locate)
+	if p == nil || p.behind || p.mem.view == nil {
 		return
 	}
 	typ := l.rng.IntN(w.opt.EntityTypes)

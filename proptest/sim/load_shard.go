@@ -59,6 +59,19 @@ func (l *shardLoad) send() {
 	}
 }
 
+// someone picks the process by which an outsider acts until the world heals, and has it act again after a while; nil: not now.
+func (l *shardLoad) someone(least, most time.Duration, again func()) *Process {
+	w := l.w
+	if w.healed {
+		return nil
+	}
+	w.after(time.Duration(between(l.rng, int64(least), int64(most))), nil, again)
+	if len(w.live) == 0 {
+		return nil
+	}
+	return w.live[l.rng.IntN(len(w.live))]
+}
+
 // draw picks an entity. Where loads are looked at some are told far more than others.
 func (l *shardLoad) draw() int {
 	n := l.w.opt.Shards * entitiesPerShard
