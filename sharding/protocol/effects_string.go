@@ -109,6 +109,7 @@ func (in Open) String() string {
 }
 
 func (in ShardUnable) String() string { return fmt.Sprintf("shard-unable %v", in.Shard) }
+func (in ShardLeased) String() string { return fmt.Sprintf("shard-leased %v", in.Shard) }
 func (in ShardWaits) String() string  { return fmt.Sprintf("shard-waits %v", in.Shard) }
 
 func (in ShardLost) String() string { return fmt.Sprintf("shard-lost %v", in.Shard) }

@@ -93,6 +93,8 @@ type (
 	Dropped struct{}
 	// ShardWaits says that the shard waits for its lease, and may do so for long. From the Shard.
 	ShardWaits struct{ Shard ShardID }
+	// ShardLeased takes ShardWaits back: the lease was granted, and the shard loads what it remembers. From the Shard.
+	ShardLeased struct{ Shard ShardID }
 	// ShardUnable says that the store of the shard's lease cannot be used from here, each time that it was tried. From the Shard.
 	ShardUnable struct{ Shard ShardID }
 	// ShardLost says that the shard has lost its lease and ends at once. From the Shard.
@@ -174,6 +176,7 @@ func (Leave) regionInput()                  {}
 func (StopShards) regionInput()             {}
 func (Dropped) regionInput()                {}
 func (ShardWaits) regionInput()             {}
+func (ShardLeased) regionInput()            {}
 func (ShardUnable) regionInput()            {}
 func (ShardLost) regionInput()              {}
 func (ShardStarted) regionInput()           {}

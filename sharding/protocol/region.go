@@ -140,6 +140,8 @@ func (r *Region) Step(now time.Time, in RegionInput) *RegionEffects {
 		r.onDropped()
 	case ShardWaits:
 		r.onShardWaits(in.Shard)
+	case ShardLeased:
+		r.onShardLeased(in.Shard)
 	case ShardUnable:
 		r.onShardUnable(in.Shard)
 	case ShardLost:

@@ -13,6 +13,16 @@ func (r *Region) onShardWaits(s ShardID) {
 	r.maybeDrain(s, p)
 }
 
+// onShardLeased: the shard starts as soon as it has loaded, so a hand-off waits for that while messages wait.
+func (r *Region) onShardLeased(s ShardID) {
+	p, ok := r.at(s)
+	if !ok || p.phase != PhaseStarting {
+		r.countIgnored()
+		return
+	}
+	p.waits = false
+}
+
 // onShardUnable tells the coordinator that another may be a better home. What waits goes there by a hand-off.
 func (r *Region) onShardUnable(s ShardID) {
 	p, ok := r.at(s)

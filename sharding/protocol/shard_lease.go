@@ -53,9 +53,12 @@ func (s *Shard) onLeaseAnswer(in ShardInput) {
 	if _, lost := in.(LeaseLost); lost && s.claim.state == claimHeld && s.cfg.Faults.KeepLostLease {
 		return
 	}
+	waited := s.claim.said
 	switch what, text := s.claim.hear(in, s.now, s.cfg.LeaseRetryInterval); what {
 	case heardGranted:
-		s.becomeLoading()
+		if s.becomeLoading(); waited && s.phase == shardLoading { // else it has started
+			s.tell(ShardLeased{Shard: s.id})
+		}
 	case heardRefused:
 		s.counts[countLeaseRefused]++
 		s.waits(text)

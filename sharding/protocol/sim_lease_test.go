@@ -25,6 +25,9 @@ type simHolder struct {
 	lose func()
 }
 
+// leaseTime is how long the store's answers take at most.
+const leaseTime = 10 * time.Millisecond
+
 func newSimStore() simStore {
 	return simStore{holders: map[string]simHolder{}, last: map[simDoor]time.Time{}}
 }
@@ -56,7 +59,7 @@ func (n *simNode) leaseOps(name string, by any, ops []LeaseOp, tell func(any)) {
 
 func (n *simNode) leaseOp(name string, by any, op LeaseOp, tell func(any)) {
 	w := n.w
-	later := func(in any) { w.after(w.between(0, 10*time.Millisecond), func() { tell(in) }) }
+	later := func(in any) { w.after(w.between(0, leaseTime), func() { tell(in) }) }
 	h, taken := w.store.holders[name]
 	switch {
 	case !op.Acquire:
@@ -72,7 +75,23 @@ func (n *simNode) leaseOp(name string, by any, op LeaseOp, tell func(any)) {
 		later(LeaseRefused{Gen: op.Gen})
 	default:
 		w.store.holders[name] = simHolder{node: n.uid, by: by, lose: func() { later(LeaseLost{Gen: op.Gen}) }}
+		if sh, ok := by.(*simShard); ok {
+			sh.granted = w.now.Add(leaseTime)
+		}
 		later(LeaseGranted{Gen: op.Gen})
+	}
+}
+
+// passesOn looks at a shard that is stopped before it has started: what waits goes to its next home as it is, and may come there after what is told later.
+// That is for a shard that waits for its lease, or has got it so late that its region does not know yet.
+func (n *simNode) passesOn(s ShardID, sh *simShard) {
+	others := slices.ContainsFunc(n.buffers[s], func(m simMsg) bool { return m.from != n.uid })
+	if sh.m.phase == shardDrained || !others {
+		return
+	}
+	n.w.unordered[s] = true
+	if sh.m.phase != shardLeasing && n.w.now.Sub(sh.granted) > 2*postTime {
+		n.w.fail("%v: shard %v has had its lease for %v and passes on %d messages without having started", n.uid, s, n.w.now.Sub(sh.granted), len(n.buffers[s]))
 	}
 }
 

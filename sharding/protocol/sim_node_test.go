@@ -34,6 +34,7 @@ type simShard struct {
 	entities map[EntityID]*simEntity
 	drain    Token // DrainMailboxes that is not answered
 	writing  int
+	granted  time.Time // when its lease was
 }
 
 // simEntity is a mailbox and, while alive, an incarnation. Messages behind the mark belong to the next one.
@@ -131,11 +132,14 @@ func (w *world) lose(why string, k int) {
 	}
 }
 
+// postTime is how long an input waits in the inbox at most.
+const postTime = 2 * time.Millisecond
+
 // post puts an input into the region's inbox; it is stepped a little later, in order.
 func (n *simNode) post(in RegionInput) {
 	n.inbox = append(n.inbox, in)
 	if len(n.inbox) == 1 {
-		n.w.after(n.w.between(0, 2*time.Millisecond), n.drainInbox)
+		n.w.after(n.w.between(0, postTime), n.drainInbox)
 	}
 }
 

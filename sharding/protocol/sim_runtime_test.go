@@ -133,9 +133,7 @@ func (n *simNode) act(a RegionAction) {
 	case DrainShard:
 		n.stepShard(a.Shard, Drain{HandOff: a.HandOff})
 	case StopShard:
-		if n.shards[a.Shard].m.phase != shardDrained && len(n.buffers[a.Shard]) > 0 { // it has waited for its lease
-			n.w.unordered[a.Shard] = true
-		}
+		n.passesOn(a.Shard, n.shards[a.Shard])
 		n.stepShard(a.Shard, Stop{HandOff: a.HandOff})
 	case ResumeShard:
 		n.stepShard(a.Shard, Resume{})
