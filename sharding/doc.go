@@ -91,9 +91,9 @@
 // # Entry
 //
 // Start hosts the type where the node has its role and is a proxy elsewhere; StartProxy never hosts. Lookup and Types find what was started. Ids go to
-// shards by EntityType.Hash: xxHash, or the murmur2 of Kafka's partitioner. Hash, Shards and the IDs of the stores of leases are compared when a node
-// joins the type: one that has others is refused by the coordinator, both tell a protocol.TypeMismatch with both values, and who asks there is told. An
-// Inlet takes values that name their entity themselves; it keeps nothing between two of them. Messages and replies are CBOR, or what Encoded is given.
+// shards by EntityType.Hash: xxHash, or the murmur2 of Kafka's partitioner. Hash, Shards, RememberEntities and the IDs of the stores of leases are compared
+// when a node joins the type: one that has others is refused by the coordinator, both tell a protocol.TypeMismatch with both values, and who asks there is told.
+// An Inlet takes values that name their entity themselves; it keeps nothing between two of them. Messages and replies are CBOR, or what Encoded is given.
 // An error with which a handler answers reaches the asker under ErrHandler, as text, and as itself if EntityType.Errors lists it.
 //
 // # Stopping shards

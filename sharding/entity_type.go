@@ -27,7 +27,8 @@ type EntityType[M any] struct {
 	// the coordinator's takes no part: both say so with an alarm (protocol.TypeMismatch).
 	Hash protocol.Hash
 	// RememberEntities keeps the ids of started entities in the durable space: they are started again wherever their shard goes, also after
-	// a restart of the whole cluster. It turns automatic passivation off; an entity ends by Passivate.
+	// a restart of the whole cluster. It turns automatic passivation off; an entity ends by Passivate. The same on every node of the role: one that differs
+	// takes no part, as with other Shards.
 	RememberEntities bool
 	// RememberStore keeps the ids of remembered entities outside of the cluster; each type has its own. All nodes of the role give the same, proxies on
 	// them too. Default: the durable space of the role's replicated data.

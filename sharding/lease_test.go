@@ -64,32 +64,39 @@ func free(t *testing.T, store lease.Store, name string) bool {
 	return ok
 }
 
-// A node whose type has another store of leases than the coordinator's takes no part: both sides say so, and who asks there is told.
+// A node whose type has another store of leases than the coordinator's takes no part.
 func TestOtherStoreOfLeasesIsRefused(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		mine, other := lease.NewMemory(), lease.NewMemory()
-		typ, seen := leased(mine)
-		wrong, alsoSeen := leased(other)
-		a, b := start(w.join("backend"), typ), start(w.join("backend"), wrong)
-		w.install()
-		if _, err := Ask(within(t, time.Minute), a, "cart-1", total{}); err != nil {
-			t.Fatal(err)
-		}
-		_, err := Ask(within(t, time.Minute), b, "cart-1", total{})
-		want := fmt.Sprintf("Lease is store %s here and store %s with the coordinator", other.ID(), mine.ID())
-		if !errors.Is(err, ErrTimeout) || !strings.Contains(err.Error(), want) {
-			t.Errorf("who asks there is told %v, not %q", err, want)
-		}
-		if why := b.core.unregistered(); !strings.Contains(why, want) {
-			t.Errorf("Health says %q", why)
-		}
-		if seen.count(protocol.TypeMismatch) != 1 || alsoSeen.count(protocol.TypeMismatch) != 1 {
-			t.Errorf("told: %v and %v", seen.events, alsoSeen.events)
-		}
-		if n := b.Stats().Shards; n != 0 {
-			t.Errorf("it hosts %d shards", n)
-		}
+		typ, _ := leased(mine)
+		wrong, _ := leased(other)
+		demandRefused(t, w, typ, wrong, fmt.Sprintf("Lease is store %s here and store %s with the coordinator", other.ID(), mine.ID()))
 	})
+}
+
+// demandRefused: a node on which the type is set otherwise than for its coordinator takes no part. Both sides say so, and who asks there is told.
+func demandRefused(t *testing.T, w *world, typ, wrong EntityType[message_], want string) {
+	t.Helper()
+	seen, alsoSeen := &noted{}, &noted{}
+	typ.OnEvent, wrong.OnEvent = seen.add, alsoSeen.add
+	a, b := start(w.join("backend"), typ), start(w.join("backend"), wrong)
+	w.install()
+	if _, err := Ask(within(t, time.Minute), a, "cart-1", total{}); err != nil {
+		t.Fatal(err)
+	}
+	_, err := Ask(within(t, time.Minute), b, "cart-1", total{})
+	if !errors.Is(err, ErrTimeout) || !strings.Contains(err.Error(), want) {
+		t.Errorf("who asks there is told %v, not %q", err, want)
+	}
+	if why := b.core.unregistered(); !strings.Contains(why, want) {
+		t.Errorf("Health says %q", why)
+	}
+	if seen.count(protocol.TypeMismatch) != 1 || alsoSeen.count(protocol.TypeMismatch) != 1 {
+		t.Errorf("told: %v and %v", seen.events, alsoSeen.events)
+	}
+	if n := b.Stats().Shards; n != 0 {
+		t.Errorf("it hosts %d shards", n)
+	}
 }
 
 // Two clusters of one name share a store, as after a network that was split by an operator's hand: a shard runs in one of them. What waits in the other is

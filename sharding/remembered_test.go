@@ -120,6 +120,24 @@ func TestRememberStore(t *testing.T) {
 	})
 }
 
+// A node that would forget what the others remember, or the other way round, takes no part. A proxy elsewhere need not know.
+func TestOtherRememberEntitiesIsRefused(t *testing.T) {
+	for _, remembers := range []bool{true, false} {
+		inBubble(t, func(t *testing.T, w *world) {
+			typ, wrong := rememberingType(&cartLog{}, &remember.Memory{}), cartType(&cartLog{})
+			if !remembers {
+				typ, wrong = wrong, typ
+			}
+			demandRefused(t, w, typ, wrong, fmt.Sprintf("RememberEntities is %t here and %t with the coordinator", !remembers, remembers))
+			proxy := start(w.join(), wrong)
+			w.install()
+			if _, err := Ask(within(t, time.Minute), proxy, "cart-1", total{}); err != nil {
+				t.Errorf("who asks through a proxy is told %v", err)
+			}
+		})
+	}
+}
+
 // While the store fails nothing is lost: what was told waits, who asks in vain is told why, and everything runs once the store works again.
 func TestRememberStoreFails(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {

@@ -9,10 +9,12 @@ import (
 )
 
 // Alike is what the nodes that run a type must have configured alike. With other Shards, or another Hash, messages would reach the wrong entity, or two of one id
-// would run. With other stores of leases each side would get its own, and the leases would guard against nothing.
+// would run. With other stores of leases each side would get its own, and the leases would guard against nothing. Where one remembers and another does not,
+// entities would be forgotten with the next move.
 type Alike struct {
 	Shards                  uint32
 	Hash                    Hash
+	Remember                bool
 	Lease, CoordinatorLease string // the IDs of the stores; empty: none
 }
 
@@ -20,20 +22,20 @@ func storeOK(id string) bool { return len(id) <= StoreMax && utf8.ValidString(id
 
 // alike is what this node has.
 func (c *Config) alike() Alike {
-	return Alike{Shards: uint32(c.Shards), Hash: c.Hash, Lease: c.LeaseStore, CoordinatorLease: c.CoordinatorLeaseStore}
+	return Alike{Shards: uint32(c.Shards), Hash: c.Hash, Remember: c.Remember, Lease: c.LeaseStore, CoordinatorLease: c.CoordinatorLeaseStore}
 }
 
 // routesAs says whether ids go to the same shards.
 func (a Alike) routesAs(o Alike) bool { return a.Shards == o.Shards && a.Hash == o.Hash }
 
-// forRegion is a without what does not matter to a region, as that has it: the leases of shards to one that hosts none, and the coordinator's to a node
-// where none will act.
+// forRegion is a without what does not matter to a region, as that has it: the leases of shards to one that hosts none, and the coordinator's, and whether
+// entities are remembered, to a node where none will act.
 func (a Alike) forRegion(region Alike, m membership.Member, role string, proxy bool) Alike {
 	if proxy || !m.HasRole(role) {
 		a.Lease = region.Lease
 	}
 	if !m.HasRole(role) {
-		a.CoordinatorLease = region.CoordinatorLease
+		a.CoordinatorLease, a.Remember = region.CoordinatorLease, region.Remember
 	}
 	return a
 }
@@ -46,6 +48,9 @@ func (a Alike) differences(o Alike, there string) string {
 	}
 	if a.Hash != o.Hash {
 		out = append(out, fmt.Sprintf("Hash is %v here and %v %s", a.Hash, o.Hash, there))
+	}
+	if a.Remember != o.Remember {
+		out = append(out, fmt.Sprintf("RememberEntities is %t here and %t %s", a.Remember, o.Remember, there))
 	}
 	store := func(field, a, o string) {
 		if a != o {
@@ -67,6 +72,9 @@ func storeText(id string) string {
 // String prints it.
 func (a Alike) String() string {
 	s := fmt.Sprintf("shards=%d hash=%v", a.Shards, a.Hash)
+	if a.Remember {
+		s += " remember"
+	}
 	if a.Lease != "" {
 		s += fmt.Sprintf(" lease=%q", a.Lease)
 	}

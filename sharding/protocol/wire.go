@@ -26,7 +26,7 @@ import (
 //	StopShards    [[shard…]]                                 AtRest, Ended, Unable [[shard…]]
 //	Fence         [[shard, epoch, up, seq]]                  Inquire       [[epoch, up, seq]]
 //
-// What must be alike is [shards, hash, lease, coordinator-lease], the latter as text of at most StoreMax bytes.
+// What must be alike is [shards, hash, remember, lease, coordinator-lease], the latter two as text of at most StoreMax bytes.
 // Lists are flat, so that decoding costs no more than the bytes.
 const wireVersion = 1
 
@@ -50,6 +50,7 @@ type (
 		_                       struct{} `cbor:",toarray"`
 		Shards                  uint32
 		Hash                    uint8
+		Remember                bool
 		Lease, CoordinatorLease string
 	}
 	wireRefused struct {
@@ -163,7 +164,7 @@ func wireOf(m Message) any {
 }
 
 func wireOfAlike(a Alike) wireAlike {
-	return wireAlike{Shards: a.Shards, Hash: uint8(a.Hash), Lease: a.Lease, CoordinatorLease: a.CoordinatorLease}
+	return wireAlike{Shards: a.Shards, Hash: uint8(a.Hash), Remember: a.Remember, Lease: a.Lease, CoordinatorLease: a.CoordinatorLease}
 }
 
 func flat[T any](xs []T, add func(words, T) words) words {

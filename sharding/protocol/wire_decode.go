@@ -145,7 +145,7 @@ func (d *decoder) alike(w wireAlike) Alike {
 	if !storeOK(w.Lease) || !storeOK(w.CoordinatorLease) {
 		d.fail(errRange)
 	}
-	return Alike{Shards: w.Shards, Hash: Hash(w.Hash), Lease: w.Lease, CoordinatorLease: w.CoordinatorLease}
+	return Alike{Shards: w.Shards, Hash: Hash(w.Hash), Remember: w.Remember, Lease: w.Lease, CoordinatorLease: w.CoordinatorLease}
 }
 
 func (d *decoder) report() Message {

@@ -56,7 +56,8 @@ func drawLoad(t *rapid.T) ShardLoad {
 func drawAlike(t *rapid.T) Alike {
 	id := func(label string) string { return rapid.StringN(0, -1, StoreMax).Draw(t, label) }
 	return Alike{
-		Shards: rapid.Uint32().Draw(t, "shards"), Hash: Hash(rapid.Uint8().Draw(t, "hash")), Lease: id("lease"), CoordinatorLease: id("coordinator lease"),
+		Shards: rapid.Uint32().Draw(t, "shards"), Hash: Hash(rapid.Uint8().Draw(t, "hash")), Remember: rapid.Bool().Draw(t, "remember"),
+		Lease: id("lease"), CoordinatorLease: id("coordinator lease"),
 	}
 }
 
@@ -169,7 +170,7 @@ func TestWireRefuses(t *testing.T) {
 func sampleMessages() []Message {
 	tok := Token{Epoch: 7, Up: 2, Seq: 9}
 	return []Message{
-		Register{Proxy: true, Alike: Alike{Shards: 100, Hash: HashMurmur2, Lease: "a", CoordinatorLease: "b"}}, Refused{Alike: Alike{Shards: 100}}, GetHomes{Shards: []ShardID{1, 2}}, Started{Shards: []ShardToken{{3, tok}}}, LeaveReply{Done: true},
+		Register{Proxy: true, Alike: Alike{Shards: 100, Hash: HashMurmur2, Remember: true, Lease: "a", CoordinatorLease: "b"}}, Refused{Alike: Alike{Shards: 100}}, GetHomes{Shards: []ShardID{1, 2}}, Started{Shards: []ShardToken{{3, tok}}}, LeaveReply{Done: true},
 		Report{Floor: tok, Parts: 1, Shards: []Hosted{{Shard: 1, Token: tok, Phase: PhaseFencing, Barrier: tok}}},
 		Registered{Floor: tok, Since: tok, Moves: []Move{{1, tok, 5}}}, Homes{Entries: []Entry{{1, 5, tok}}}, Inquire{Floor: tok},
 		Begin{Moves: []Move{{1, tok, 5}}, Regions: []UID{1, 2, 1 << 60}}, Fence{Shard: 1, HandOff: tok}, LeaveRequest{},
