@@ -15,13 +15,15 @@ import (
 // entity is one id that is active, starting or stopping on this node. Everything that few entities need stands in extra.
 type entity struct {
 	mailbox
-	next  *entity // in the run queue
-	shard *shard
-	id    string
-	body  incarnation           // nil: none; touched by the worker only
-	extra atomic.Pointer[extra] // nil for most
-	seen  atomic.Uint32         // the region's tick in which a message was last handled
-	slot  passivation.Slot      // the keeper's, under its lock
+	next    *entity // in the run queue
+	shard   *shard
+	id      string
+	body    incarnation            // nil: none; touched by the worker only
+	extra   atomic.Pointer[extra]  // nil for most
+	seen    atomic.Uint32          // the region's tick in which a message was last handled
+	slot    passivation.Slot       // the keeper's, under its lock
+	sibling atomic.Pointer[entity] // in the shard's index
+	hash    uint32                 // of id, the index's
 }
 
 // extra is what most entities never need.

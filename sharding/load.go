@@ -72,5 +72,5 @@ func (c *control) measure(now time.Time) {
 func (s *shard) count() int {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	return len(s.entities)
+	return s.entities.len
 }

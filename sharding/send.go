@@ -12,9 +12,6 @@ import (
 // send routes a message of this node. Outside a handler it waits for room until ctx ends; inside, it fails instead. When ctx has ended already,
 // nothing is sent, wherever the entity is.
 func (r *core) send(ctx context.Context, id string, env envelope) error {
-	if err := checkID(id); err != nil {
-		return err
-	}
 	if _, err := r.reg.of(env.msg); err != nil { // also for an entity on this node: it may move
 		return err
 	}
@@ -23,10 +20,13 @@ func (r *core) send(ctx context.Context, id string, env envelope) error {
 		return r.explain(number, err)
 	}
 	slot := &r.table.slots[number]
-	if rt := slot.Load(); rt != nil && rt.local != nil { // the fast path
-		if v, _ := rt.local.deliver(id, env); v == accepted {
+	if rt := slot.Load(); rt != nil && rt.local != nil { // the fast path: the id of an entity is valid
+		if e := rt.local.entities.find(id); e != nil && !administrative(env.msg) && e.accept(env) == accepted {
 			return nil
 		}
+	}
+	if err := checkID(id); err != nil {
+		return err
 	}
 	return r.sendSlow(ctx, number, id, env)
 }

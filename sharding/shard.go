@@ -2,6 +2,7 @@ package sharding
 
 import (
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -18,11 +19,12 @@ type shard struct {
 	keeper *keeper        // nil: no limit on active entities
 	active atomic.Int64   // entities that the machine counts as active, or that have not stopped yet
 
-	mu       sync.RWMutex
-	entities map[string]*entity            // nil once dead
-	sealed   bool                          // draining: refuses new messages, what is there is handled
-	dead     bool                          // closed or killed: refuses everything
-	out      func(e *entity, env envelope) // once dead: takes what was left
+	entities index // changed under mu; empty once dead
+
+	mu     sync.RWMutex
+	sealed bool                          // draining: refuses new messages, what is there is handled
+	dead   bool                          // closed or killed: refuses everything
+	out    func(e *entity, env envelope) // once dead: takes what was left
 
 	work *work // nil: nobody wants to know
 
@@ -44,7 +46,7 @@ func (d *drain) settled() {
 }
 
 func newShard(r *core, number uint32, token protocol.Token) *shard {
-	s := &shard{region: r, number: number, token: token, entities: map[string]*entity{}}
+	s := &shard{region: r, number: number, token: token}
 	if r.passivation.Limited() {
 		s.keeper = newKeeper(r.passivation, int(r.share.Load()))
 	}
@@ -59,10 +61,12 @@ func newShard(r *core, number uint32, token protocol.Token) *shard {
 
 // find looks an entity up; nil when there is none.
 func (s *shard) find(id string) *entity {
+	if e := s.entities.find(id); e != nil {
+		return e
+	}
 	s.mu.RLock()
-	e := s.entities[id]
-	s.mu.RUnlock()
-	return e
+	defer s.mu.RUnlock()
+	return s.entities.find(id)
 }
 
 // deliver puts an envelope into the mailbox of an entity, which is made when there is none. The entity is returned for those who wait for room.
@@ -71,7 +75,7 @@ func (s *shard) deliver(id string, env envelope) (verdict, *entity) {
 		return v, nil
 	}
 	for {
-		e := s.find(id)
+		e := s.entities.find(id)
 		if e == nil {
 			if e = s.admit(id); e == nil {
 				return refused, nil
@@ -86,10 +90,7 @@ func (s *shard) deliver(id string, env envelope) (verdict, *entity) {
 
 // deliverBytes is deliver for an id that was read from a frame.
 func (s *shard) deliverBytes(id []byte, env envelope) (verdict, *entity) {
-	s.mu.RLock()
-	e := s.entities[string(id)]
-	s.mu.RUnlock()
-	if e != nil && !administrative(env.msg) {
+	if e := s.entities.findBytes(id); e != nil && !administrative(env.msg) {
 		if v := e.accept(env); v != gone {
 			return v, e
 		}
@@ -100,7 +101,7 @@ func (s *shard) deliverBytes(id []byte, env envelope) (verdict, *entity) {
 // admit makes the entity, held until the shard's machine starts it. nil: the shard takes no new ones.
 func (s *shard) admit(id string) *entity {
 	s.mu.Lock()
-	if e := s.entities[id]; e != nil {
+	if e := s.entities.find(id); e != nil {
 		s.mu.Unlock()
 		return e
 	}
@@ -117,7 +118,7 @@ func (s *shard) admit(id string) *entity {
 func (s *shard) addLocked(id string) *entity {
 	e := &entity{shard: s, id: id}
 	e.phase = held
-	s.entities[id] = e
+	s.entities.add(e)
 	return e
 }
 
@@ -126,7 +127,7 @@ func (s *shard) start(ids []protocol.EntityID) {
 	p := s.region.pool
 	for _, id := range ids {
 		s.mu.Lock()
-		e := s.entities[string(id)]
+		e := s.entities.find(string(id))
 		if s.dead {
 			s.mu.Unlock()
 			return
@@ -150,9 +151,7 @@ func (s *shard) remove(e *entity) bool {
 	if !e.closeEmpty() {
 		return false
 	}
-	if s.entities[e.id] == e {
-		delete(s.entities, e.id)
-	}
+	s.entities.remove(e)
 	return true
 }
 
@@ -160,11 +159,11 @@ func (s *shard) remove(e *entity) bool {
 func (s *shard) snapshot() []*entity {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	all := make([]*entity, 0, len(s.entities))
-	for _, e := range s.entities {
-		all = append(all, e)
-	}
-	return all
+	return s.listLocked()
+}
+
+func (s *shard) listLocked() []*entity {
+	return slices.AppendSeq(make([]*entity, 0, s.entities.len), s.entities.all())
 }
 
 // drain refuses new messages from now on and calls done when no message waits and no handler runs.
@@ -234,8 +233,9 @@ func (s *shard) endOthers(but *entity) {
 // cancelled, and what their mailboxes hold is handed to out when they return.
 func (s *shard) shut(out func(e *entity, env envelope)) {
 	s.mu.Lock()
-	all := s.entities
-	s.dead, s.out, s.entities = true, out, nil // found no more, or senders would look for ever for one that is not closed
+	all := s.listLocked()
+	s.dead, s.out = true, out
+	s.entities.clear() // found no more, or senders would look for ever for one that is not closed
 	s.mu.Unlock()
 	for _, e := range all {
 		e.force()

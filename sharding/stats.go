@@ -60,9 +60,7 @@ func (r *core) stats() Stats {
 		if r.awaitsLease(h.number) != "" {
 			s.Awaiting++
 		}
-		h.mu.RLock()
-		s.Entities += len(h.entities)
-		h.mu.RUnlock()
+		s.Entities += h.count()
 	}
 	s.LeasesLost = r.leases.lost.Load()
 	s.Limit, s.Forced = int(r.activeLimit.Load()), r.forced.Load()

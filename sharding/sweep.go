@@ -110,7 +110,7 @@ func (w *sweeper) idleBy(s passivation.Strategy) {
 func (s *shard) passivateIdle(tick, most uint32) {
 	var idle []string
 	s.mu.RLock()
-	for _, e := range s.entities {
+	for e := range s.entities.all() {
 		if tick-e.seen.Load() > most && e.isIdle() {
 			idle = append(idle, e.id)
 		}

@@ -1,0 +1,160 @@
+package sharding
+
+import (
+	"hash/maphash"
+	"iter"
+	"math/bits"
+	"sync/atomic"
+)
+
+// index finds the entities of a shard by id. Who looks one up takes no lock; who changes the index holds the shard's. It is a linear hash table, which
+// grows by one bucket when an entity is added, so that no addition waits for more than one chain to be divided. The chains run through the entities.
+//
+// While a chain is divided find may miss an entity that is in it: who misses one looks again under the lock. What is found has the id. And find
+// ends: an entity is only ever linked to one that was linked into its chain before it, and a division, which turns links round, takes one at a time out
+// of the old chain, so that from where it has not been a link leads on, and from where it has been only to where it had been before.
+type index struct {
+	buckets atomic.Pointer[buckets] // nil: empty
+	len     int
+}
+
+// buckets are kept in segments, the first two of firstBuckets, each further one as large as all before it, so that they never move.
+type buckets struct {
+	segments [][]atomic.Pointer[entity]
+	n        atomic.Uint32 // in use
+}
+
+const firstBuckets = 8
+
+var idSeed = maphash.MakeSeed()
+
+func (b *buckets) at(i uint32) *atomic.Pointer[entity] {
+	k := bits.Len32(i / firstBuckets)
+	if k > 0 {
+		i -= firstBuckets << (k - 1)
+	}
+	return &b.segments[k][i]
+}
+
+// of is the bucket of a hash: its lowest bits, one fewer if the bucket that they name has not been split off yet.
+func (b *buckets) of(hash uint32) *atomic.Pointer[entity] {
+	n := b.n.Load()
+	mask := uint32(1)<<bits.Len32(n-1) - 1
+	if hash&mask >= n {
+		mask >>= 1
+	}
+	return b.at(hash & mask)
+}
+
+// chain is the entities among which one with that hash is.
+func (x *index) chain(hash uint32) *entity {
+	b := x.buckets.Load()
+	if b == nil {
+		return nil
+	}
+	return b.of(hash).Load()
+}
+
+func (x *index) find(id string) *entity {
+	hash := uint32(maphash.String(idSeed, id))
+	for e := x.chain(hash); e != nil; e = e.sibling.Load() {
+		if e.hash == hash && e.id == id {
+			return e
+		}
+	}
+	return nil
+}
+
+// findBytes is find for an id in a frame.
+func (x *index) findBytes(id []byte) *entity {
+	hash := uint32(maphash.Bytes(idSeed, id))
+	for e := x.chain(hash); e != nil; e = e.sibling.Load() {
+		if e.hash == hash && e.id == string(id) {
+			return e
+		}
+	}
+	return nil
+}
+
+// add takes an entity whose id is not there yet.
+func (x *index) add(e *entity) {
+	b := x.buckets.Load()
+	if b == nil {
+		b = &buckets{segments: [][]atomic.Pointer[entity]{make([]atomic.Pointer[entity], firstBuckets)}}
+		b.n.Store(firstBuckets)
+		x.buckets.Store(b)
+	}
+	e.hash = uint32(maphash.String(idSeed, e.id))
+	head := b.of(e.hash)
+	e.sibling.Store(head.Load())
+	head.Store(e)
+	if x.len++; x.len > int(b.n.Load()) {
+		x.split(b)
+	}
+}
+
+// split divides one chain into that of its bucket and that of the next bucket.
+func (x *index) split(b *buckets) {
+	n := b.n.Load()
+	bit := uint32(1) << (bits.Len32(n) - 1)
+	if n == bit { // as many as the segments have
+		b = &buckets{segments: append(b.segments[:len(b.segments):len(b.segments)], make([]atomic.Pointer[entity], n))}
+		b.n.Store(n)
+		x.buckets.Store(b)
+	}
+	from := b.at(n &^ bit)
+	var stay, move *entity
+	for e := from.Load(); e != nil; {
+		next := e.sibling.Load()
+		if e.hash&bit == 0 {
+			e.sibling.Store(stay)
+			stay = e
+		} else {
+			e.sibling.Store(move)
+			move = e
+		}
+		e = next
+	}
+	from.Store(stay)
+	b.at(n).Store(move)
+	b.n.Store(n + 1)
+}
+
+// remove takes an entity out, if it is there.
+func (x *index) remove(e *entity) {
+	b := x.buckets.Load()
+	if b == nil {
+		return
+	}
+	for at := b.of(e.hash); at.Load() != nil; at = &at.Load().sibling {
+		if at.Load() == e {
+			at.Store(e.sibling.Load())
+			e.sibling.Store(nil) // what is kept of it keeps no others
+			x.len--
+			return
+		}
+	}
+}
+
+// all lists the entities, in no order. The shard's lock is held meanwhile.
+func (x *index) all() iter.Seq[*entity] {
+	return func(yield func(*entity) bool) {
+		b := x.buckets.Load()
+		if b == nil {
+			return
+		}
+		for i := range b.n.Load() {
+			for e := b.at(i).Load(); e != nil; e = e.sibling.Load() {
+				if !yield(e) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// clear takes all entities out.
+func (x *index) clear() {
+	x.buckets.Store(nil)
+	x.len = 0
+}

@@ -1,0 +1,124 @@
+package sharding
+
+import (
+	"slices"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+func TestIndexAgainstMap(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var x index
+		model := map[string]*entity{}
+		id := func(t *rapid.T) string { return strconv.Itoa(rapid.IntRange(0, 300).Draw(t, "id")) }
+		t.Repeat(map[string]func(*rapid.T){
+			"add": func(t *rapid.T) {
+				for range rapid.IntRange(1, 50).Draw(t, "n") {
+					if id := id(t); model[id] == nil {
+						model[id] = &entity{id: id}
+						x.add(model[id])
+					}
+				}
+			},
+			"remove": func(t *rapid.T) {
+				for range rapid.IntRange(1, 50).Draw(t, "n") {
+					if e := model[id(t)]; e != nil {
+						delete(model, e.id)
+						x.remove(e)
+						x.remove(e) // that it is not there any more is no harm
+						if e.sibling.Load() != nil {
+							t.Fatal("what is out of the index keeps another")
+						}
+					}
+				}
+			},
+			"clear": func(t *rapid.T) {
+				x.clear()
+				clear(model)
+			},
+			"": func(t *rapid.T) {
+				for id := range 301 {
+					id := strconv.Itoa(id)
+					if x.find(id) != model[id] || x.findBytes([]byte(id)) != model[id] {
+						t.Fatalf("%q: found %p and %p, want %p", id, x.find(id), x.findBytes([]byte(id)), model[id])
+					}
+				}
+				all := slices.Collect(x.all())
+				if len(all) != len(model) || x.len != len(model) {
+					t.Fatalf("%d listed, %d counted, want %d", len(all), x.len, len(model))
+				}
+				for _, e := range all {
+					if model[e.id] != e {
+						t.Fatalf("%q is listed and not there", e.id)
+					}
+				}
+			},
+		})
+	})
+}
+
+// The longest chain stays short while the index grows, so that finding does not come to cost more.
+func TestIndexGrows(t *testing.T) {
+	var x index
+	for i := range 100_000 {
+		x.add(&entity{id: "entity-" + strconv.Itoa(i)})
+	}
+	longest := 0
+	b := x.buckets.Load()
+	for i := range b.n.Load() {
+		n := 0
+		for e := b.at(i).Load(); e != nil; e = e.sibling.Load() {
+			n++
+		}
+		longest = max(longest, n)
+	}
+	if longest > 30 { // e⁻²·2³⁰/30! of one bucket has so many by chance
+		t.Errorf("a chain has %d entities", longest)
+	}
+}
+
+// Entities that stay are found while others come and go and chains are divided, and nothing is found under an id that is not its own.
+func TestFindWhileIndexChanges(t *testing.T) {
+	const stay, finders, churn = 40, 4, 20_000
+	var s shard
+	ids := make([]string, stay)
+	for i := range ids {
+		ids[i] = "stays-" + strconv.Itoa(i)
+		s.entities.add(&entity{id: ids[i]})
+	}
+	var wg sync.WaitGroup
+	var ended atomic.Bool
+	for f := range finders {
+		wg.Go(func() {
+			for i := f; !ended.Load(); i++ {
+				id := ids[i%stay]
+				if e := s.find(id); e == nil || e.id != id {
+					t.Errorf("%q was missed", id)
+					return
+				}
+				come := strconv.Itoa(i % churn)
+				if e := s.find(come); e != nil && e.id != come {
+					t.Errorf("%q was found under %q", e.id, come)
+					return
+				}
+			}
+		})
+	}
+	var come []*entity
+	for i := range churn {
+		e := &entity{id: strconv.Itoa(i)}
+		s.mu.Lock()
+		s.entities.add(e)
+		if come = append(come, e); i%2 == 1 {
+			s.entities.remove(come[0])
+			come = come[1:]
+		}
+		s.mu.Unlock()
+	}
+	ended.Store(true)
+	wg.Wait()
+}
