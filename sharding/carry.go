@@ -7,6 +7,7 @@ import (
 
 	"github.com/coterie-go/coterie/crdt/head"
 	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/sight"
 	"github.com/coterie-go/coterie/ddata/transport"
 )
 
@@ -81,6 +82,23 @@ func (g *Region[M]) OnMove(fn func(shard int)) (cancel func()) {
 	key := new(byte)
 	g.core.movers.Store(key, fn)
 	return func() { g.core.movers.Delete(key) }
+}
+
+// OnReport has fn called whenever somebody reads the node's Meter, as sight.Meter says of Read, until the region has stopped. Its metrics should have the
+// type among their labels.
+func (g *Region[M]) OnReport(fn func(report func(m *sight.Metric, value float64, labels ...string))) (cancel func()) {
+	key := new(byte)
+	g.core.reports.Store(key, fn)
+	return func() { g.core.reports.Delete(key) }
+}
+
+// Kept is what a protocol keeps for all entities of a region under a key of its own: the first call makes it, and it lives as long as the region.
+func (g *Region[M]) Kept(key any, make func() any) any {
+	once, ok := g.core.kept.Load(key)
+	if !ok {
+		once, _ = g.core.kept.LoadOrStore(key, sync.OnceValue(make))
+	}
+	return once.(func() any)()
 }
 
 func (r *core) moved(number uint32) {

@@ -37,6 +37,8 @@ type core struct {
 	overflow overflow
 	boxes    sync.Map // by name: func(membership.UID, []byte)
 	movers   sync.Map // of OnMove: func(int)
+	reports  sync.Map // of OnReport: func(func(*sight.Metric, float64, ...string))
+	kept     sync.Map // of Kept: what once made, by key
 
 	mailboxMax                        int
 	askTimeout                        time.Duration

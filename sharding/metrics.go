@@ -169,4 +169,8 @@ func (r *core) reportMetrics(report func(*sight.Metric, float64, ...string)) {
 			}
 		}
 	}
+	r.reports.Range(func(_, fn any) bool {
+		fn.(func(func(*sight.Metric, float64, ...string)))(report)
+		return true
+	})
 }

@@ -5,11 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
-	"regexp"
-	"slices"
-	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -17,95 +12,10 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/coterie-go/coterie/ddata"
-	"github.com/coterie-go/coterie/ddata/sight"
 	"github.com/coterie-go/coterie/ddata/sight/prom"
+	"github.com/coterie-go/coterie/ddata/sight/sighttest"
 	"github.com/coterie-go/coterie/sharding/allocation"
 )
-
-// testMeter keeps what is observed, and reads when it is asked.
-type testMeter struct {
-	mu       sync.Mutex
-	reads    map[int]func(func(*sight.Metric, float64, ...string))
-	next     int
-	observed map[string]int
-	metrics  map[*sight.Metric]bool
-}
-
-func newTestMeter() *testMeter {
-	return &testMeter{reads: map[int]func(func(*sight.Metric, float64, ...string)){}, observed: map[string]int{}, metrics: map[*sight.Metric]bool{}}
-}
-
-// Read implements sight.Meter.
-func (m *testMeter) Read(read func(func(*sight.Metric, float64, ...string))) (cancel func()) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	id := m.next
-	m.next++
-	m.reads[id] = read
-	return func() {
-		m.mu.Lock()
-		defer m.mu.Unlock()
-		delete(m.reads, id)
-	}
-}
-
-// Histogram implements sight.Meter.
-func (m *testMeter) Histogram(x *sight.Metric, labels ...string) sight.Observer {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.metrics[x] = true
-	return testObserver{m, series(x, labels)}
-}
-
-type testObserver struct {
-	m    *testMeter
-	name string
-}
-
-// Observe implements sight.Observer.
-func (o testObserver) Observe(float64) {
-	o.m.mu.Lock()
-	defer o.m.mu.Unlock()
-	o.m.observed[o.name]++
-}
-
-func series(x *sight.Metric, labels []string) string {
-	var b strings.Builder
-	b.WriteString(strings.TrimPrefix(x.Name, "coterie_sharding_"))
-	for i, name := range x.Labels {
-		if name != "type" {
-			fmt.Fprintf(&b, " %s=%s", name, labels[i])
-		}
-	}
-	return b.String()
-}
-
-// values reads every counter and gauge, and how often each histogram was told something.
-func (m *testMeter) values() map[string]int {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	got := map[string]int{}
-	for _, read := range m.reads {
-		read(func(x *sight.Metric, v float64, labels ...string) {
-			m.metrics[x] = true
-			got[series(x, labels)] = int(v)
-		})
-	}
-	for name, n := range m.observed {
-		got[name] = n
-	}
-	return got
-}
-
-func (m *testMeter) want(t *testing.T, values map[string]int) {
-	t.Helper()
-	got := m.values()
-	for name, want := range values { // order: each is reported by itself
-		if v, ok := got[name]; !ok || v != want {
-			t.Errorf("%s is %d (%t), want %d", name, v, ok, want)
-		}
-	}
-}
 
 // What a type reports is what has happened, and what the table in the package comment lists; a region that was closed reports nothing.
 func TestMetrics(t *testing.T) {
@@ -115,10 +25,10 @@ func TestMetrics(t *testing.T) {
 		typ.RebalanceInterval = time.Hour
 		typ.Passivation.ActiveEntityLimit = 1000
 		var nodes []*fakeNode
-		var meters []*testMeter
+		var meters []*sighttest.Meter
 		var regions []*Region[message_]
 		for range 2 {
-			n, m := w.join("backend"), newTestMeter()
+			n, m := w.join("backend"), sighttest.NewMeter("coterie_sharding_", "type")
 			p := n.ports()
 			p.Meter = m
 			g, err := StartOn(p, typ)
@@ -138,7 +48,7 @@ func TestMetrics(t *testing.T) {
 		}
 		tell(50)
 		synctest.Wait()
-		coordinator, other := meters[0].values(), meters[1].values()
+		coordinator, other := meters[0].Values(), meters[1].Values()
 		if n := coordinator["entities"] + other["entities"]; n != 50 || coordinator["active_entities"]+other["active_entities"] != 50 {
 			t.Errorf("%d entities", n)
 		}
@@ -152,11 +62,11 @@ func TestMetrics(t *testing.T) {
 		if coordinator["turn_duration_seconds"] == 0 || other["turn_duration_seconds"] == 0 {
 			t.Error("no turn was measured")
 		}
-		meters[0].want(t, map[string]int{
+		meters[0].Want(t, map[string]int{
 			"coordinating": 1, "registered": 1, "buffered_messages": 0, "asks": 0, "events_total event=coordinator-started": 1,
 			"active_entity_limit": 1000, "dropped_total reason=mailbox-full": 0, "machine_total machine=coordinator count=state-errors": 0,
 		})
-		meters[1].want(t, map[string]int{"coordinating": 0, "registered": 1, "hand_offs_begun_total": 0, "asks_timed_out_total": 0})
+		meters[1].Want(t, map[string]int{"coordinating": 0, "registered": 1, "hand_offs_begun_total": 0, "asks_timed_out_total": 0})
 		if err := regions[1].Passivate(ctx, "e1"); err != nil {
 			t.Fatal(err)
 		}
@@ -177,14 +87,14 @@ func TestMetrics(t *testing.T) {
 		}
 		close(g.open)
 		synctest.Wait()
-		if n := meters[0].values()["passivated_total cause=request"] + meters[1].values()["passivated_total cause=request"]; n != 1 {
+		if n := meters[0].Values()["passivated_total cause=request"] + meters[1].Values()["passivated_total cause=request"]; n != 1 {
 			t.Errorf("%d were passivated", n)
 		}
-		meters[1].want(t, map[string]int{"asks_timed_out_total": 1, "asks": 0})
-		checkMetrics(t, meters)
+		meters[1].Want(t, map[string]int{"asks_timed_out_total": 1, "asks": 0})
+		sighttest.CheckTable(t, meters...)
 		<-time.After(2 * time.Second)
 
-		moves := meters[1].values()["shards"]
+		moves := meters[1].Values()["shards"]
 		g = newGate()
 		if err := regions[1].Tell(ctx, here, block{g}); err != nil {
 			t.Fatal(err)
@@ -195,48 +105,21 @@ func TestMetrics(t *testing.T) {
 			t.Fatal(err)
 		}
 		synctest.Wait()
-		meters[0].want(t, map[string]int{
+		meters[0].Want(t, map[string]int{
 			"hand_offs_begun_total": moves, "hand_offs_done_total": moves, "hand_offs_aborted_total": 0, "events_total event=shard-moved": moves, "shards": shards,
 		})
-		if meters[0].values()["move_duration_seconds"] == 0 {
+		if meters[0].Values()["move_duration_seconds"] == 0 {
 			t.Error("no move was measured")
 		}
 		for i, g := range regions {
 			if err := g.Close(ctx); err != nil {
 				t.Error(err)
 			}
-			if n := len(meters[i].reads); n > 0 {
+			if n := meters[i].Readers(); n > 0 {
 				t.Errorf("%d readers of a closed region", n)
 			}
 		}
 	})
-}
-
-// checkMetrics compares the table of metrics in the package comment with what is reported, labels and kinds too.
-func checkMetrics(t *testing.T, meters []*testMeter) {
-	t.Helper()
-	src, err := os.ReadFile("doc.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var listed, reported []string
-	for _, m := range regexp.MustCompile(`(?m)^//\t(coterie_\w+)(\{[\w,]+\}) +(gauge:|histogram:)?`).FindAllSubmatch(src, -1) {
-		listed = append(listed, string(m[1])+string(m[2])+string(m[3]))
-	}
-	kinds := map[sight.Kind]string{sight.Gauge: "gauge:", sight.Histogram: "histogram:"}
-	for _, m := range meters {
-		for x := range m.metrics { // order: sorted below
-			reported = append(reported, fmt.Sprintf("%s{%s}%s", x.Name, strings.Join(x.Labels, ","), kinds[x.Kind]))
-			if x.Help == "" {
-				t.Errorf("%s has no help", x.Name)
-			}
-		}
-	}
-	slices.Sort(listed)
-	slices.Sort(reported)
-	if reported = slices.Compact(reported); !slices.Equal(listed, reported) {
-		t.Errorf("listed:\n%s\nreported:\n%s", strings.Join(listed, "\n"), strings.Join(reported, "\n"))
-	}
 }
 
 // What was started because it is remembered is counted, and how long shards had no home.
@@ -245,7 +128,7 @@ func TestMetricsOfALostNode(t *testing.T) {
 		typ := cartType(&cartLog{})
 		typ.RememberEntities = true
 		gone, left := w.join("backend"), w.join("backend")
-		m := newTestMeter()
+		m := sighttest.NewMeter("coterie_sharding_", "type")
 		p := left.ports()
 		p.Meter = m
 		lost := start(gone, typ)
@@ -265,13 +148,13 @@ func TestMetricsOfALostNode(t *testing.T) {
 			}
 		}
 		<-time.After(time.Second)
-		before := m.values()
+		before := m.Values()
 		if before["entities"] == 0 || before["entities"] == 40 || before["remembered_starts_total"] != 0 {
 			t.Fatalf("%v", before)
 		}
 		w.kill(gone)
 		<-time.After(time.Minute)
-		m.want(t, map[string]int{"entities": 40, "remembered_starts_total": 40 - before["entities"], "coordinating": 1})
+		m.Want(t, map[string]int{"entities": 40, "remembered_starts_total": 40 - before["entities"], "coordinating": 1})
 	})
 }
 

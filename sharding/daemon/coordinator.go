@@ -53,6 +53,7 @@ type coordinator struct {
 	cfg     Config
 	store   store
 	workers workers
+	figures *figures
 }
 
 // errTorn: what is written is not of this coordinator: it begins anew.
@@ -64,11 +65,15 @@ func (c *coordinator) loop(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	defer c.figures.follows(State{})
 	for {
+		c.figures.follows(s)
 		if !s.Completed {
 			if s, err = c.complete(ctx, s); err != nil {
 				return err
 			}
+			c.figures.rescales.Add(1)
+			c.figures.follows(s)
 		}
 		w, err := c.keepAlive(ctx, s)
 		if err != nil {
@@ -106,7 +111,10 @@ func (c *coordinator) keepAlive(ctx context.Context, s State) (wish, error) {
 			if w, ok, err := c.wished(ctx, s); ok || err != nil {
 				return w, err
 			}
-			_ = c.workers.run(ctx, id) // again in the next round
+			c.figures.keepAlives.Add(1)
+			if err := c.workers.run(ctx, id); err != nil { // again in the next round
+				c.figures.unreached.Add(1)
+			}
 			if err := c.pause(ctx, c.cfg.KeepAliveThrottle, nil); err != nil {
 				return wish{}, err
 			}

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/coterie-go/coterie/ddata/sight"
 )
 
 // stage is a coordinator over a store and workers that do what the test says.
@@ -22,6 +24,8 @@ type stage struct {
 	began   time.Time
 	stuck   int // how many halts fail
 	failPut error
+	failRun error
+	figures figures
 }
 
 func newStage() *stage { return &stage{wakes: make(chan struct{}, 1), began: time.Now()} }
@@ -53,8 +57,11 @@ func (s *stage) wish(context.Context) (wish, bool, error) {
 	defer s.mu.Unlock()
 	return s.wanted, s.wanted.ID != 0, nil
 }
-func (s *stage) changed() <-chan struct{}               { return s.wakes }
-func (s *stage) run(_ context.Context, id string) error { return s.note("run", id) }
+func (s *stage) changed() <-chan struct{} { return s.wakes }
+func (s *stage) run(_ context.Context, id string) error {
+	_ = s.note("run", id)
+	return s.failRun
+}
 func (s *stage) halt(_ context.Context, id string) error {
 	if s.stuck > 0 {
 		s.stuck--
@@ -86,7 +93,7 @@ func (s *stage) play(t *testing.T, count int, d time.Duration) error {
 	ctx, cancel := context.WithTimeout(t.Context(), d)
 	defer cancel()
 	cfg := Config{Name: "w", Role: "r", Count: count, WorkersMax: 20}.withDefaults()
-	return (&coordinator{cfg: cfg, store: s, workers: s}).loop(ctx)
+	return (&coordinator{cfg: cfg, store: s, workers: s, figures: &s.figures}).loop(ctx)
 }
 
 func (s *stage) want(t *testing.T, lines ...string) {
@@ -126,7 +133,22 @@ func TestRescale(t *testing.T) {
 		s.stuck = 2
 		time.AfterFunc(time.Second, func() { s.ask(7, 3) })
 		time.AfterFunc(3*time.Second, func() { s.ask(8, 3) }) // as it is
+		demand := func(when string, want map[*sight.Metric]float64) {
+			s.figures.report("w", func(m *sight.Metric, v float64, _ ...string) {
+				if is, ok := want[m]; ok && v != is {
+					t.Errorf("%s: %s is %v, want %v", when, m.Name, v, is)
+				}
+			})
+		}
+		time.AfterFunc(1500*time.Millisecond, func() {
+			demand("while the old ones stop", map[*sight.Metric]float64{mWanted: 3, mRescaling: 1, mRescales: 0, mKeepAlives: 2, mUnreached: 0})
+			s.failRun = errors.New("no room")
+		})
+		time.AfterFunc(3500*time.Millisecond, func() {
+			demand("after", map[*sight.Metric]float64{mWanted: 3, mRescaling: 0, mRescales: 1, mKeepAlives: 8, mUnreached: 6})
+		})
 		_ = s.play(t, 2, 4*time.Second)
+		demand("when another node follows", map[*sight.Metric]float64{mWanted: 0, mRescaling: 0, mRescales: 1})
 		s.want(t, "0s run 0|2|0", "100ms run 0|2|1", "2s halt 0|2|0", "2s halt 0|2|1", "2s run 1|3|0", "2.1s run 1|3|1", "2.2s run 1|3|2",
 			"3s run 1|3|0", "3.1s run 1|3|1", "3.2s run 1|3|2")
 		var got []string

@@ -10,6 +10,7 @@ import (
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/ddata"
 	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/sight"
 	"github.com/coterie-go/coterie/sharding"
 	"github.com/coterie-go/coterie/sharding/passivation"
 )
@@ -21,6 +22,8 @@ type Process struct {
 	data   *ddata.Replicator
 	region *sharding.Region[Command]
 	keys   keys
+
+	figures figures
 }
 
 type keys struct {
@@ -44,7 +47,7 @@ func Start(node *ddata.Node, cfg Config) (*Process, error) {
 		state: ddata.NewKey[crdt.LWWRegister[State]]("daemon/" + cfg.Name + "/state"),
 		wish:  ddata.NewKey[crdt.LWWRegister[wish]]("daemon/" + cfg.Name + "/wish"),
 	}}
-	h := &host{run: cfg.Run, log: node.Log(), name: cfg.Name, current: func(ctx context.Context) (State, error) {
+	h := &host{run: cfg.Run, log: node.Log(), name: cfg.Name, figures: &p.figures, current: func(ctx context.Context) (State, error) {
 		ctx, cancel := context.WithTimeout(ctx, cfg.RequestTimeout)
 		defer cancel()
 		s, _, err := p.read(ctx, ddata.ReadMajority)
@@ -60,6 +63,7 @@ func Start(node *ddata.Node, cfg Config) (*Process, error) {
 	if p.region, err = sharding.Start(node, typ); err != nil {
 		return nil, fmt.Errorf("daemon %q: %w", cfg.Name, err)
 	}
+	p.region.OnReport(func(report func(*sight.Metric, float64, ...string)) { p.figures.report(cfg.Name, report) })
 	_, err = node.RunSingleton(ddata.SingletonConfig{Name: "daemon/" + cfg.Name, Role: cfg.Role, Run: p.coordinate})
 	if err != nil {
 		return nil, fmt.Errorf("daemon %q: %w", cfg.Name, err)
@@ -76,7 +80,7 @@ func (p *Process) coordinate(ctx context.Context, token membership.Epoch) error 
 		default:
 		}
 	})()
-	c := &coordinator{cfg: p.cfg, store: &record{p, token, changed}, workers: p}
+	c := &coordinator{cfg: p.cfg, store: &record{p, token, changed}, workers: p, figures: &p.figures}
 	err := c.loop(ctx)
 	if ctx.Err() != nil {
 		return nil

@@ -28,6 +28,7 @@ type host struct {
 	current func(ctx context.Context) (State, error) // the revision, from a majority
 	log     *slog.Logger
 	name    string
+	figures *figures
 }
 
 // entity is a worker's place in sharding. Its handlers never wait for Run, but for those that end it.
@@ -94,13 +95,18 @@ func (e *entity) work(ctx context.Context) {
 	}
 	defer func() {
 		if p := recover(); p != nil {
+			e.h.figures.failures.Add(1)
 			e.h.log.Error("daemon worker panicked", "name", e.h.name, "worker", e.w.Number, "panic", p, "stack", string(debug.Stack()))
 		}
 	}()
 	if ctx.Err() != nil {
 		return
 	}
+	e.h.figures.starts.Add(1)
+	e.h.figures.running.Add(1)
+	defer e.h.figures.running.Add(-1)
 	if err := e.h.run(ctx, e.w); err != nil && ctx.Err() == nil {
+		e.h.figures.failures.Add(1)
 		e.h.log.Error("daemon worker failed", "name", e.h.name, "worker", e.w.Number, "error", fmt.Sprint(err))
 	}
 }

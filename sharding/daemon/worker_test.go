@@ -23,7 +23,7 @@ func TestWorkerRuns(t *testing.T) {
 	} {
 		ran := 0
 		e := &entity{w: mine, h: &host{
-			log: slog.New(slog.DiscardHandler), current: func(context.Context) (State, error) { return x.s, x.err },
+			figures: &figures{}, log: slog.New(slog.DiscardHandler), current: func(context.Context) (State, error) { return x.s, x.err },
 			run: func(_ context.Context, w Worker) error {
 				ran++
 				if w != mine {
@@ -42,6 +42,9 @@ func TestWorkerRuns(t *testing.T) {
 		if ran != x.ran {
 			t.Errorf("%s: ran %d times, want %d", name, ran, x.ran)
 		}
+		if f := e.h.figures; f.starts.Load() != int64(ran) || f.failures.Load() != int64(ran) || f.running.Load() != 0 {
+			t.Errorf("%s: of %d runs %d are counted, and %d failures; %d run", name, ran, f.starts.Load(), f.failures.Load(), f.running.Load())
+		}
 	}
 	bad := &entity{bad: true}
 	bad.start(t.Context())
@@ -53,6 +56,7 @@ func TestStopWaits(t *testing.T) {
 	returned := false
 	began := make(chan struct{})
 	e := &entity{h: &host{
+		figures: &figures{},
 		current: func(context.Context) (State, error) { return State{Completed: true}, nil },
 		run: func(ctx context.Context, _ Worker) error {
 			close(began)

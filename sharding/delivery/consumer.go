@@ -95,6 +95,7 @@ type consumer[M any] struct {
 	receiver Receiver[M] // nil: it is none
 	cfg      *ConsumerConfig
 	m        *protocol.Consumer // nil until something is delivered
+	intake   *intake
 }
 
 // Receive implements sharding.Entity.
@@ -118,7 +119,7 @@ func (k *consumer[M]) Carried(c *sharding.Context[M], body []byte) error {
 		return sharding.Undecodable{Cause: err}
 	}
 	if k.m == nil {
-		k.m = protocol.NewConsumer(*k.cfg, c.ID(), rand.Uint64())
+		k.m, k.intake = protocol.NewConsumer(*k.cfg, c.ID(), rand.Uint64()), intakeOf(c.Region())
 	}
 	for in != nil && err == nil {
 		in, err = k.step(c, in)
@@ -126,9 +127,17 @@ func (k *consumer[M]) Carried(c *sharding.Context[M], body []byte) error {
 	return err
 }
 
+// hear is the machine's step, counted.
+func (k *consumer[M]) hear(in protocol.ConsumerInput) *protocol.ConsumerEffects {
+	before := k.m.Stats()
+	fx := k.m.Step(time.Now(), in)
+	k.intake.add(before, k.m.Stats())
+	return fx
+}
+
 // step takes one input, carries out what comes of it, and returns the handler's word, if it was called.
 func (k *consumer[M]) step(c *sharding.Context[M], in protocol.ConsumerInput) (protocol.ConsumerInput, error) {
-	fx := k.m.Step(time.Now(), in)
+	fx := k.hear(in)
 	for i := range fx.Send {
 		s := &fx.Send[i]
 		_ = c.Post(membership.UID(s.To), s.Box, protocol.AppendAck(nil, &s.Ack)) // counted, and made up for by the next
@@ -145,7 +154,7 @@ func (k *consumer[M]) deliver(c *sharding.Context[M], p *protocol.Packet) (proto
 	handled := false
 	defer func() {
 		if !handled {
-			k.m.Step(time.Now(), protocol.Failed(word))
+			k.hear(protocol.Failed(word))
 		}
 	}()
 	msg, err := c.Region().Messages().Decode(p.Body)

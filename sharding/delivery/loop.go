@@ -18,6 +18,8 @@ func (m *machine) Step(now time.Time, in protocol.ProducerInput) {
 	case protocol.Stored:
 		if w.Err == nil {
 			m.s.begun = 0
+		} else {
+			m.s.unstored.Add(1)
 		}
 	case protocol.Moved:
 		in = m.s.takeMoved()

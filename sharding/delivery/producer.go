@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/coterie-go/coterie/ddata/sight"
 	"github.com/coterie-go/coterie/sharding"
 	"github.com/coterie-go/coterie/sharding/delivery/protocol"
 )
@@ -30,6 +31,7 @@ func NewProducer[M any](region *sharding.Region[M], cfg Config) (*Producer[M], e
 		return nil, err
 	}
 	s.shardOf, s.unwatch = region.ShardOf, region.OnMove(s.shardMoved)
+	s.unreport = region.OnReport(func(report func(*sight.Metric, float64, ...string)) { s.report(region.Name(), report) })
 	s.loop.Start()
 	go func() {
 		select {

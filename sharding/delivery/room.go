@@ -11,18 +11,30 @@ type room struct {
 
 	mu           sync.Mutex
 	count, bytes int
+	waits        uint64        // how often a message has found it full
 	freed        chan struct{} // closed when something is let go; nil: nobody waits
 }
 
 // take waits for room for one message of n bytes. A message that is larger than everything goes alone.
 func (r *room) take(ctx context.Context, closed <-chan struct{}, n int) error {
+	first := true
 	return r.wait(ctx, closed, func() bool {
 		ok := r.count == 0 || r.count < r.countMax && r.bytes+n <= r.bytesMax
 		if ok {
 			r.count, r.bytes = r.count+1, r.bytes+n
+		} else if first {
+			r.waits++
 		}
+		first = false
 		return ok
 	})
+}
+
+// look tells how much is held, and how often a message had to wait.
+func (r *room) look() (count, bytes int, waits uint64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.count, r.bytes, r.waits
 }
 
 // empty waits until nothing is held.

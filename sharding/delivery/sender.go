@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/drive"
@@ -26,6 +27,9 @@ type sender struct {
 	// shardOf is the region's.
 	shardOf func(id string) int
 	unwatch func()
+
+	unstored atomic.Uint64 // batches that the queue has failed to store
+	unreport func()
 
 	mu    sync.Mutex
 	op    uint64
@@ -144,6 +148,7 @@ func (s *sender) end() {
 		close(s.closed)
 		s.unbox()
 		s.unwatch()
+		s.unreport()
 		s.loop.Stop()
 	})
 }

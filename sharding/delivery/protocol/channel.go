@@ -20,6 +20,7 @@ type channel struct {
 	confirmed uint64 // all up to here
 	sent      uint64 // all up to here in this round
 	top       uint64 // the highest that was ever sent
+	waited    uint64 // all from top up to here are known to wait for the window
 	ready     uint64 // all up to here may be sent: they are stored
 	last      uint64 // the highest that has a number
 	queue     []message

@@ -81,6 +81,7 @@ type ConsumerStats struct {
 	Delivered  uint64
 	Duplicates uint64 // packets that had come before
 	Gaps       uint64 // packets behind a missing one; they are sent again
+	Failed     uint64 // deliveries that the handler has not confirmed, and will not
 	Refused    uint64 // packets without room for them or for their producer
 	Stale      uint64 // packets of an earlier session, and late words about them
 	Forgotten  uint64 // producers
@@ -300,6 +301,7 @@ func (c *Consumer) onHandled(in Handled) {
 // onFailed goes back: the message, and what waits behind it, must come again.
 func (c *Consumer) onFailed(in Failed) {
 	if f := c.flowOf(Handled(in)); f != nil {
+		c.stats.Failed++
 		c.empty(f)
 		f.handling, f.expected = 0, f.handled+1
 	}

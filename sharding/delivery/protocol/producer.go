@@ -28,6 +28,7 @@ type ProducerStats struct {
 	Sent        uint64
 	Resent      uint64 // of these, those that had been sent before
 	Confirmed   uint64
+	WindowFull  uint64 // messages that had to wait because the entity's window was full
 	Timeouts    uint64 // of ResendFirst
 	Moves       uint64 // of entities of which something was under way
 	Busy        uint64 // entities had no room for this producer
@@ -197,6 +198,10 @@ func (p *Producer) pump(now time.Time, c *channel) {
 	}
 	if n := len(p.fx.Send); n > first {
 		p.fx.Send[n-1].Packet.AckNow = true
+	}
+	if known := max(c.top, c.waited); known < c.ready {
+		p.stats.WindowFull += c.ready - known
+		c.waited = c.ready
 	}
 	if c.in != &p.waiting && c.sent > c.confirmed {
 		c.schedule(&p.waiting, now.Add(p.cfg.ResendFirst))
