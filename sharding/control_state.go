@@ -18,7 +18,7 @@ var dueNever = time.Unix(1, 0)
 
 func (c *control) write(w protocol.StateWrite, done func(error)) {
 	if c.remembered.of(w.Kind) {
-		if !c.aside(func() { done(c.remembered.write(c.ctx, c.quorums.WriteTimeout, w)) }) {
+		if !c.aside(func() { done(c.remembered.write(c.ctx, c.quorums.writeLimit(w.Failed), w)) }) {
 			done(ErrStopped)
 		}
 		return
@@ -27,7 +27,7 @@ func (c *control) write(w protocol.StateWrite, done func(error)) {
 		done(errNoState)
 		return
 	}
-	c.state.Update(w.Key(c.cfg.Type), c.quorums.write(), c.quorums.WriteTimeout, w.Mutate, done)
+	c.state.Update(w.Key(c.cfg.Type), c.quorums.write(), c.quorums.writeLimit(w.Failed), w.Mutate, done)
 }
 
 // writeUnder writes for a shard, under its lease if it has one.

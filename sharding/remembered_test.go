@@ -211,7 +211,8 @@ func (s *sluggish) Update(ctx context.Context, shard protocol.ShardID, add, remo
 	}
 	defer s.calls.Add(-1)
 	if s.slow.Load() {
-		<-time.After(6 * time.Second) // StateSettings.WriteTimeout is 5 s
+		<-ctx.Done()
+		<-time.After(time.Second)
 	}
 	if err := s.Memory.Update(context.WithoutCancel(ctx), shard, add, remove); err != nil {
 		return err

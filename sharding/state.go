@@ -25,8 +25,9 @@ type StateSettings struct {
 	// on. Default 0: a majority.
 	AtLeast int
 	// WriteTimeout bounds one write, and ReadTimeout one read; what was not answered by then is repeated, for ever. Shorter finds another way sooner
-	// when a node has just died, longer repeats less on a slow network. What is read may be large, such as the ids of a million entities: each time
-	// in a row that a read fails it gets twice the time, up to 32 times ReadTimeout, so that it is not given up for ever. Defaults 5 s and 2 s.
+	// when a node has just died, longer repeats less on a slow network. What is read may be large, such as the ids of a million entities, and
+	// what is written may stand in a long queue for the disks: each time in a row that a read, or a shard's write of ids, fails it gets twice the
+	// time, up to 32 times what is set, so that it is not given up for ever. Defaults 5 s and 2 s.
 	WriteTimeout, ReadTimeout time.Duration
 }
 
@@ -59,9 +60,11 @@ func (s StateSettings) validate() error {
 	return errors.Join(faults...)
 }
 
-// readLimit is how long a read may take that has failed so often in a row.
-func (s StateSettings) readLimit(failed uint) time.Duration {
-	limit := s.ReadTimeout
+// readLimit and writeLimit are how long a read and a write may take that have failed so often in a row.
+func (s StateSettings) readLimit(failed uint) time.Duration  { return longer(s.ReadTimeout, failed) }
+func (s StateSettings) writeLimit(failed uint) time.Duration { return longer(s.WriteTimeout, failed) }
+
+func longer(limit time.Duration, failed uint) time.Duration {
 	for range min(failed, 5) {
 		limit += min(limit, math.MaxInt64-limit)
 	}

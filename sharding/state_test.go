@@ -67,6 +67,27 @@ func TestSlowReadsAreGivenMoreTime(t *testing.T) {
 	})
 }
 
+// TestSlowWritesAreGivenMoreTime: so is what takes longer to write than WriteTimeout, such as ids behind very many others.
+func TestSlowWritesAreGivenMoreTime(t *testing.T) {
+	settings := StateSettings{WriteTimeout: time.Second}.withDefaults()
+	for failed, want := range []time.Duration{1, 2, 4, 8, 16, 32, 32} {
+		if got := settings.writeLimit(uint(failed)); got != want*time.Second {
+			t.Errorf("after %d failures a write may take %v, want %v", failed, got, want*time.Second)
+		}
+	}
+	inBubble(t, func(t *testing.T, w *world) {
+		typ := cartType(&cartLog{})
+		typ.RememberEntities = true
+		w.store.lazy = 3 * settings.WriteTimeout
+		typ.State.WriteTimeout = settings.WriteTimeout
+		g := start(w.join("backend"), typ)
+		w.install()
+		if _, err := g.StartEntity(within(t, time.Minute), "a"); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
 // TestStateSettingsFaults: every fault is named, together.
 func TestStateSettingsFaults(t *testing.T) {
 	typ := cartType(&cartLog{})

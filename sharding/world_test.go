@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -234,6 +235,7 @@ type sharedState struct {
 	next int
 	late map[string][]func() // by key: writes that wait; a key that is there stalls
 	slow time.Duration       // what a read takes; one that is given less fails
+	lazy time.Duration       // what a write of a durable key takes; one that is given less fails, too, and takes effect
 
 	asked map[asked]int // of how many nodes, and for how long, and how often
 }
@@ -285,7 +287,15 @@ func (s *sharedState) Update(key string, level ddata.Level, timeout time.Duratio
 			}
 		}
 	}
-	done(err)
+	durable := strings.Contains(key, "/ids/")
+	switch {
+	case durable && s.lazy > timeout:
+		time.AfterFunc(timeout, func() { done(context.DeadlineExceeded) })
+	case durable && s.lazy > 0:
+		time.AfterFunc(s.lazy, func() { done(err) })
+	default:
+		done(err)
+	}
 }
 
 func (s *sharedState) Get(key string, level ddata.Level, timeout time.Duration, done func(crdt.Reader, error)) {

@@ -159,6 +159,35 @@ func TestVanishedIDIsAddedAgain(t *testing.T) {
 	}
 }
 
+// TestIDThatVanishesBeforeItsStart: the same removal may come between the write that puts an id and the word that it is safe. The entity starts then and
+// has to be remembered.
+func TestIDThatVanishesBeforeItsStart(t *testing.T) {
+	s, under := opened(t, "a")
+	s.step(IDsChanged{Removed: []EntityID{"a"}})
+	if _, w := s.step(Wrote{ID: under.ID}); !slices.Equal(w.AddIDs, []EntityID{"a"}) {
+		t.Errorf("it writes %v", w)
+	}
+}
+
+// TestRepeatedWritesSayHowOften: a driver gives a write the more time the more often it has failed, and the next one begins anew.
+func TestRepeatedWritesSayHowOften(t *testing.T) {
+	s, w := opened(t, "a")
+	for failed := range uint(4) {
+		if w.Failed != failed || !slices.Equal(w.AddIDs, []EntityID{"a"}) {
+			t.Fatalf("after %d failures it writes %v", failed, w)
+		}
+		s.step(Wrote{ID: w.ID, Err: errSimState})
+		for w = (StateWrite{}); w.ID == 0; {
+			s.now = s.sh.Deadline()
+			_, w = s.step(Tick{})
+		}
+	}
+	s.step(StartEntity{ID: "b", Req: 2})
+	if _, w = s.step(Wrote{ID: w.ID}); w.Failed != 0 || !slices.Equal(w.AddIDs, []EntityID{"b"}) {
+		t.Errorf("the next write is %v", w)
+	}
+}
+
 // TestA11WritesCountIDs: what has gathered is written in parts of so many ids, whatever it came from.
 func TestA11WritesCountIDs(t *testing.T) {
 	s, under := opened(t, "first")

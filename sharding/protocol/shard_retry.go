@@ -78,6 +78,7 @@ func (s *Shard) retryStore() {
 		st.failed = false
 		st.ids++
 		st.write.ID = st.ids
+		st.write.Failed++
 		s.patience()
 		s.fx.Write = append(s.fx.Write, st.write)
 	}

@@ -133,7 +133,7 @@ func (s *Shard) wakeEarly() {
 }
 
 // onIDsChanged keeps the set in line with what runs. An id of a living entity that vanished was removed by an earlier owner whose write came
-// late: it is added again. An id that appeared (a disk that was away has returned) is started, once a read says that it is there.
+// late: it is added again, also while the write that has put it is under way or to be repeated. An id that appeared (a disk that was away has returned) is started, once a read says that it is there.
 func (s *Shard) onIDsChanged(in IDsChanged) {
 	if !s.cfg.Remember || s.phase < shardOpen || s.phase >= shardStopping {
 		return
@@ -143,7 +143,7 @@ func (s *Shard) onIDsChanged(in IDsChanged) {
 		switch state := s.entities[id].state; {
 		case state == EntityRemembered && s.cfg.ShardOf(id) != s.id:
 			s.become(id, EntityAbsent) // it runs elsewhere
-		case state == EntityActive || state == EntityRemembered || state == WaitingForRestart:
+		case state == RememberingStart || state == EntityActive || state == EntityRemembered || state == WaitingForRestart:
 			s.store.adds = append(s.store.adds, id)
 		}
 	}

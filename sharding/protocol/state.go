@@ -2,6 +2,7 @@ package protocol
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/coterie-go/coterie/crdt"
 )
@@ -65,9 +66,10 @@ func (r StateRead) Key(typ string) string { return StateKey(typ, r.Kind, r.Shard
 // StateWrite asks for a majority write of one key: an Update with Mutate. It is idempotent and may be repeated. Its slices are not changed
 // any more and may be kept.
 type StateWrite struct {
-	ID    uint64
-	Kind  StateKind
-	Shard ShardID // of StateIDs
+	ID     uint64
+	Kind   StateKind
+	Shard  ShardID // of StateIDs
+	Failed uint    // of a shard's write, how often it has failed in a row: a driver gives it the more time
 
 	Homes         []Entry    // of StateHomes
 	AddRegions    []UID      // of StateRegions
@@ -91,7 +93,33 @@ func (w StateWrite) Mutate(tx *crdt.Tx) error {
 	case StateRemembered:
 		return change(ShardsSet{}.Mutator(tx), w.AddShards, w.RemoveShards)
 	}
-	return change(IDsSet{}.Mutator(tx), w.AddIDs, w.RemoveIDs)
+	add := w.AddIDs
+	if w.Failed > 0 {
+		var err error
+		if add, err = unwritten(tx, add); err != nil {
+			return err
+		}
+	}
+	return change(IDsSet{}.Mutator(tx), add, w.RemoveIDs)
+}
+
+// unwritten leaves out the ids that this replica has put itself and that are still there, but for one: a write that was not answered in time may be on
+// its way all the same, and to make all of it anew would cost the replicas as much again, when they are slow already. The one is put again so that there
+// is an event to wait for. An ack of it counts for all events of its origin before it; what somebody else has put nobody may have acknowledged, and is
+// put again, too.
+func unwritten(tx *crdt.Tx, ids []EntityID) ([]EntityID, error) {
+	own := func(it *crdt.Item) bool { return it.Dot.Origin == tx.Origin() }
+	var out []EntityID
+	for i, id := range ids {
+		path, err := crdt.ElementPath(crdt.KindORSet, id)
+		if err != nil {
+			return nil, err
+		}
+		if i == 0 || !slices.ContainsFunc(tx.At(path), own) {
+			out = append(out, id)
+		}
+	}
+	return out, nil
 }
 
 // putHomes writes the entries under their tokens. An entry that is there already is written again: the earlier write may have reached no
@@ -187,6 +215,9 @@ func (r StateRead) String() string {
 
 func (w StateWrite) String() string {
 	s := fmt.Sprintf("write #%d %s%s", w.ID, printKey(w.Kind, w.Shard), list(w.Homes))
+	if w.Failed > 0 {
+		s += fmt.Sprintf(" failed=%d", w.Failed)
+	}
 	s += signed("+", w.AddRegions) + signed("-", w.RemoveRegions) + signed("+", w.AddShards) + signed("-", w.RemoveShards)
 	return s + signed("+", w.AddIDs) + signed("-", w.RemoveIDs)
 }

@@ -156,6 +156,47 @@ func TestChangedIDs(t *testing.T) {
 	check("same", DiffIDs(now, now), nil, nil)
 }
 
+// TestRepeatedWritePutsLittle: a write that was not answered in time costs one event when it is repeated, as far as it has happened here. What another
+// replica has put is put again, for only own events are waited for, and so is what has been removed since.
+func TestRepeatedWritePutsLittle(t *testing.T) {
+	r, other := newReplica(t, 1), newReplica(t, 2)
+	ids := func(name string, n int) (ids []EntityID) {
+		for i := range n {
+			ids = append(ids, EntityID(fmt.Sprint(name, i)))
+		}
+		return ids
+	}
+	mine, theirs, removed := ids("mine", 5), ids("theirs", 3), ids("removed", 2)
+	exchange := func(g crdt.Group, to *replica) {
+		t.Helper()
+		if _, err := to.r.Apply(g, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	g, _ := r.write(StateWrite{Kind: StateIDs, AddIDs: slices.Concat(mine, removed)})
+	exchange(g, other)
+	g, _ = other.write(StateWrite{Kind: StateIDs, AddIDs: theirs, RemoveIDs: removed})
+	exchange(g, r)
+	for i, c := range []struct {
+		add    []EntityID
+		failed uint
+		events int
+	}{
+		{mine, 1, 1},
+		{slices.Concat(mine, theirs), 2, 1 + 3},
+		{slices.Concat(mine, theirs), 3, 1},
+		{slices.Concat(mine, removed), 1, 1 + 2},
+		{slices.Concat(mine, theirs, removed), 0, 5 + 3 + 2},
+	} {
+		if g, _ = r.write(StateWrite{Kind: StateIDs, AddIDs: c.add, Failed: c.failed}); len(g) != c.events {
+			t.Errorf("write %d makes %d events, want %d: %v", i, len(g), c.events, g)
+		}
+	}
+	if got := r.read(StateIDs, 0).IDs; !slices.Equal(got, slices.Concat(mine, removed, theirs)) {
+		t.Errorf("ids %v", got)
+	}
+}
+
 func TestTokenOrder(t *testing.T) {
 	order := []Token{{}, {1, 1, 1}, {1, 1, 2}, {1, 2, 1}, {1, upMax, seqMax}, {2, 1, 1}}
 	for i, x := range order {
