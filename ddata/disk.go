@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/coterie-go/coterie/ddata/membership"
 	"github.com/coterie-go/coterie/ddata/sight"
@@ -15,7 +16,10 @@ import (
 )
 
 // disk is a node's directory: a table of rows for each replicator, once there are rows, and the membership's record as its note.
-type disk struct{ env *lmdb.Env }
+type disk struct {
+	env   *lmdb.Env
+	since time.Time // nobody else has had it since
+}
 
 func openDisk(cfg Config, emit func(sight.Event)) (*disk, error) {
 	opts := cfg.Store
@@ -24,7 +28,7 @@ func openDisk(cfg Config, emit func(sight.Event)) (*disk, error) {
 	if err != nil {
 		return nil, fmt.Errorf("ddata: Config.Dir: %w", err)
 	}
-	return &disk{env: env}, nil
+	return &disk{env: env, since: time.Now()}, nil
 }
 
 // observed tells the node, and then whoever else wants to know.

@@ -56,7 +56,7 @@ func newMembers(n *Node) (*members, error) {
 	cfg.UID, cfg.Addr, cfg.Alike = n.uid, n.net.Addr(), alike(n.cfg)
 	var record []byte
 	if n.disk != nil {
-		cfg.Disk, record = n.disk.id(), n.disk.record()
+		cfg.Disk, cfg.DiskSince, record = n.disk.id(), n.disk.since, n.disk.record()
 	}
 	machine, err := membership.New(cfg, rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64())), record)
 	if errors.Is(err, membership.ErrForeign) {

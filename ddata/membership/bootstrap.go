@@ -38,17 +38,23 @@ func (m *Machine) maybeFound() {
 }
 
 // foundAfter is before when this node neither founds nor locks. A node whose disk was in a cluster waits until the
-// leases that its last incarnation granted have run out: that one cannot tell any more. Any node waits for two probes
-// if there is somebody to probe, to hear of a cluster.
+// leases that its last incarnation granted have run out, counted from when that one had ended at the latest: it cannot tell any more. Any node waits for
+// two probes if there is somebody to probe, to hear of a cluster.
 func (m *Machine) foundAfter() time.Time {
-	var wait time.Duration
+	at := m.start
 	if len(m.seek.targets) > 0 {
-		wait = 2 * m.cfg.HeartbeatInterval
+		at = at.Add(2 * m.cfg.HeartbeatInterval)
 	}
 	if m.record.Last != nil || m.record.Pending != nil {
-		wait = max(wait, m.cfg.promise())
+		since := m.start
+		if d := m.cfg.DiskSince; !d.IsZero() && d.Before(since) {
+			since = d
+		}
+		if free := since.Add(m.cfg.promise()); free.After(at) {
+			at = free
+		}
 	}
-	return m.start.Add(wait)
+	return at
 }
 
 // choice names with whom this node would found a cluster, sorted; nil = not yet. It depends only on what the

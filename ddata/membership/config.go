@@ -24,6 +24,11 @@ type Config struct {
 	AppVersion string   // the application's version, carried in the view
 	Disk       DiskID   // id of the data directory; 0 = the node keeps nothing on disk
 
+	// DiskSince is since when the driver has had that directory for itself, so that the last incarnation on it has granted nothing since. A founding anew
+	// waits from then until what it granted before has run out, so that a node that loads for long need not wait for long after it. Default: the first
+	// step.
+	DiskSince time.Time
+
 	// Alike is what else must be configured alike on all nodes (number of shards, codecs), beside the strategy, VotersMax and the lease's duration. A
 	// node with other values is refused, and both sides say which differ. At most 16, each name once, values shortened where they are long.
 	Alike []Setting

@@ -37,6 +37,34 @@ func (w *world) startAll(addrs ...string) {
 	}
 }
 
+// TestLoadingCountsIntoTheWait: what earlier incarnations granted runs out while the next ones load. It is counted from when the disk was theirs, and
+// never from a later moment than the first step.
+func TestLoadingCountsIntoTheWait(t *testing.T) {
+	const probes = 2 * time.Second
+	base := LAN()
+	for _, c := range []struct {
+		loaded, wait time.Duration // for how long before the first step; until the leases, and two probes, are over after it
+	}{
+		{0, base.promise()}, {2 * time.Second, base.promise() - 2*time.Second}, {base.promise() + time.Second, probes}, {-time.Hour, base.promise()},
+	} {
+		w := newWorld(t, 25, LAN())
+		w.found(3)
+		w.stopAll()
+		w.run(time.Minute)
+		for _, a := range addrs(3) {
+			w.start(a, func(cfg *Config) { cfg.DiskSince = time.Unix(1_000_000, 0).Add(w.now - c.loaded) })
+		}
+		began := w.now
+		if !w.until(time.Minute, w.converged) {
+			t.Fatalf("after %v of loading: not founded: %v", c.loaded, w.living()[0].m)
+		}
+		if took := w.now - began; took < c.wait || took > c.wait+2*base.HeartbeatInterval {
+			t.Errorf("after %v of loading a founding took %v, want %v and little more", c.loaded, took, c.wait)
+		}
+		w.verdict()
+	}
+}
+
 func disksAt(addrs ...string) (ds []DiskID) {
 	for _, a := range addrs {
 		ds = append(ds, diskOf(a))
