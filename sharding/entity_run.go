@@ -15,15 +15,14 @@ import (
 // entity is one id that is active, starting or stopping on this node. Everything that few entities need stands in extra.
 type entity struct {
 	mailbox
-	next    *entity // in the run queue
+	next    *entity               // in the run queue
+	body    incarnation           // nil: none; touched by the worker only
+	extra   atomic.Pointer[extra] // nil for most
 	shard   *shard
 	id      string
-	body    incarnation            // nil: none; touched by the worker only
-	extra   atomic.Pointer[extra]  // nil for most
-	seen    atomic.Uint32          // the region's tick in which a message was last handled
+	hash    uint32                 // of id, the index's
 	slot    passivation.Slot       // the keeper's, under its lock
 	sibling atomic.Pointer[entity] // in the shard's index
-	hash    uint32                 // of id, the index's
 }
 
 // extra is what most entities never need.
@@ -154,7 +153,7 @@ func (e *entity) handle(r *core, p *pool) (o outcome, stack []byte, failure erro
 			o = yielded
 			break
 		}
-		env, _ = e.taken.pop()
+		env, _ = e.taken.pop(&e.first)
 		if env.call == controlCall {
 			if e.obey(r, env.msg.(command)) {
 				o = stopped
@@ -272,7 +271,7 @@ func (e *entity) more() bool {
 	if e.taken.len > 0 { // a failure came between
 		return true
 	}
-	ok, rested := e.refill()
+	ok, rested := e.refill(e.shard.region.mailboxMax)
 	rested.settled()
 	return ok
 }
@@ -306,7 +305,7 @@ func (e *entity) end(r *core) {
 // bury hands what is left in the mailbox of a dead shard's entity to whoever closed the shard, unless a worker is about to.
 func (e *entity) bury() {
 	rest, rested := e.shut()
-	for env, ok := rest.pop(); ok; env, ok = rest.pop() {
+	for env, ok := rest.pop(&e.first); ok; env, ok = rest.pop(&e.first) {
 		if !env.internal() {
 			e.shard.out(e, env)
 		}

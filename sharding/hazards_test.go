@@ -171,13 +171,13 @@ func TestDrainsDoNotCountForEachOther(t *testing.T) {
 	a.phase, b.phase = running, running
 	var ended []string
 	s.drain(func() { ended = append(ended, "first") })
-	_, rested := a.refill()
+	_, rested := a.refill(10)
 	s.resume()
 	s.drain(func() { ended = append(ended, "second") })
 	if rested.settled(); len(ended) > 0 {
 		t.Errorf("%v ended while a handler runs", ended)
 	}
-	if _, rested = b.refill(); fmt.Sprint(ended) != "[]" {
+	if _, rested = b.refill(10); fmt.Sprint(ended) != "[]" {
 		t.Error(ended)
 	}
 	if rested.settled(); fmt.Sprint(ended) != "[second]" {

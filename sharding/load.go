@@ -22,12 +22,12 @@ func (e *entity) measured(r *core, p *pool) (o outcome, stack []byte, failure er
 	if w == nil && r.meters == nil {
 		return e.handle(r, p)
 	}
-	n, began := e.taken.len, time.Duration(0)
+	n, began := int(e.taken.len), time.Duration(0)
 	if w != nil {
 		began = r.clock()
 	}
 	o, stack, failure = e.handle(r, p)
-	n -= e.taken.len
+	n -= int(e.taken.len)
 	r.meters.handledBy(e.shard.number, n)
 	if w != nil {
 		took := r.clock() - began

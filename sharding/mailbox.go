@@ -1,6 +1,9 @@
 package sharding
 
-import "sync"
+import (
+	"sync"
+	"sync/atomic"
+)
 
 // phase is what a mailbox waits for.
 //
@@ -29,6 +32,8 @@ const (
 )
 
 // mailbox is the queue of one entity and the place where its single writer is decided.
+//
+// What a message that finds it empty needs of it is in its first 64 bytes, a cache line that goes from the sender's processor to the worker's and back.
 type mailbox struct {
 	mu       sync.Mutex
 	phase    phase
@@ -37,12 +42,14 @@ type mailbox struct {
 	sealed   bool          // refuses messages; what waits is still handled
 	internal bool          // control envelopes or a receive timeout may wait
 	fresh    bool          // the worker's: no message of this turn has counted as a use yet
-	drain    *drain        // wants to know when it rests; nil: nobody does
-	room     chan struct{} // closed when waiting was taken; made by those who wait for room
+	over     uint32        // how many more than may wait were taken
+	seen     atomic.Uint32 // the region's tick in which a message was last handled
+	first    envelope      // of waiting, or of taken: the worker's while it runs
 	waiting  queue
 	// taken is what the worker took and has not handled yet. The worker owns it; it is empty while no worker has the mailbox.
 	taken queue
-	took  int // the length of taken when the worker took it
+	drain *drain        // wants to know when it rests; nil: nobody does
+	room  chan struct{} // closed when waiting was taken; made by those who wait for room
 }
 
 // holdReason is what a held mailbox waits for.
@@ -73,7 +80,7 @@ func (m *mailbox) push(e envelope, limit int) (v verdict, schedule bool) {
 	case m.fullLocked(limit):
 		v = full
 	default:
-		m.waiting.push(e)
+		m.waiting.push(e, m.placeLocked())
 		m.internal = m.internal || e.internal()
 		if m.phase == idle {
 			m.phase, schedule = queued, true
@@ -83,10 +90,18 @@ func (m *mailbox) push(e envelope, limit int) (v verdict, schedule bool) {
 	return v, schedule
 }
 
+// placeLocked is where the first message may stand. While a worker has the mailbox that is where the first of those stands that it has taken.
+func (m *mailbox) placeLocked() *envelope {
+	if m.phase == running {
+		return nil
+	}
+	return &m.first
+}
+
 // fullLocked says that no more may wait. A turn that ended early gives back what it took, so the next one takes more than may wait; the excess
 // counts until that is handled, so that a mailbox never holds more than twice the limit.
 func (m *mailbox) fullLocked(limit int) bool {
-	return m.waiting.len+max(0, m.took-limit) >= limit
+	return int(m.waiting.len+m.over) >= limit
 }
 
 // command queues a control envelope for the incarnation that is there: no limit holds for it, a sealed mailbox takes it, and a backoff ends.
@@ -99,10 +114,10 @@ func (m *mailbox) command(c command) (schedule bool) {
 	e := envelope{msg: c, call: controlCall}
 	if m.phase == held && m.why == forBackoff { // no incarnation is there, so nothing has to be handled before
 		var front queue
-		front.push(e)
-		m.waiting.prepend(&front)
+		front.push(e, nil)
+		m.waiting.prepend(&front, &m.first)
 	} else {
-		m.waiting.push(e)
+		m.waiting.push(e, m.placeLocked())
 	}
 	m.internal = true
 	if m.phase == idle || m.phase == held && m.why == forBackoff {
@@ -114,11 +129,11 @@ func (m *mailbox) command(c command) (schedule bool) {
 // again puts a control envelope before what the worker has not handled.
 func (m *mailbox) again(c command) {
 	var front queue
-	front.push(envelope{msg: c, call: controlCall})
-	front.prepend(&m.taken)
+	front.push(envelope{msg: c, call: controlCall}, nil)
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.taken, m.internal = front, true
+	m.taken.prepend(&front, &m.first)
+	m.internal = true
 }
 
 // begin is the start by the shard's machine. An entity without a message gets a control envelope that makes it.
@@ -130,7 +145,7 @@ func (m *mailbox) begin() (schedule bool) {
 	}
 	m.started = true
 	if m.waiting.len == 0 {
-		m.waiting.push(envelope{msg: startNow, call: controlCall})
+		m.waiting.push(envelope{msg: startNow, call: controlCall}, m.placeLocked())
 		m.internal = true
 	}
 	if m.phase == held && m.why == forStart {
@@ -181,19 +196,19 @@ func (m *mailbox) awaits(why holdReason) bool {
 	return m.phase == held && m.why == why
 }
 
-// refill moves what waits into taken, for the worker. When there is nothing, the mailbox becomes idle and ok is false; rested is who wants
-// to know.
-func (m *mailbox) refill() (ok bool, rested *drain) {
+// refill moves what waits into taken, for the worker; limit is how many may wait. When there is nothing, the mailbox becomes idle and ok is false; rested
+// is who wants to know.
+func (m *mailbox) refill(limit int) (ok bool, rested *drain) {
 	m.mu.Lock()
 	if m.waiting.len == 0 {
-		m.phase, m.took = idle, 0
+		m.phase, m.over = idle, 0
 		rested = m.restLocked()
 		m.mu.Unlock()
 		return false, rested
 	}
 	m.phase = running
 	m.taken = m.waiting.take()
-	m.took = m.taken.len
+	m.over = uint32(max(0, int(m.taken.len)-limit))
 	if m.room != nil {
 		close(m.room)
 		m.room = nil
@@ -205,8 +220,8 @@ func (m *mailbox) refill() (ok bool, rested *drain) {
 // giveBack ends the worker's turn with what it has not handled yet: to be queued again at once.
 func (m *mailbox) giveBack() {
 	m.mu.Lock()
-	m.waiting.prepend(&m.taken)
-	m.phase, m.took = queued, 0
+	m.waiting.prepend(&m.taken, &m.first)
+	m.phase, m.over = queued, 0
 	m.mu.Unlock()
 }
 
@@ -214,8 +229,8 @@ func (m *mailbox) giveBack() {
 func (m *mailbox) hold(why holdReason) (rested *drain) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.waiting.prepend(&m.taken)
-	m.phase, m.why, m.took = held, why, 0
+	m.waiting.prepend(&m.taken, &m.first)
+	m.phase, m.why, m.over = held, why, 0
 	if why == forStart {
 		m.started = false
 		m.dropInternalLocked()
@@ -230,9 +245,9 @@ func (m *mailbox) dropInternalLocked() {
 	}
 	m.internal = false
 	all := m.waiting.take()
-	for e, ok := all.pop(); ok; e, ok = all.pop() {
+	for e, ok := all.pop(&m.first); ok; e, ok = all.pop(&m.first) {
 		if !e.internal() {
-			m.waiting.push(e)
+			m.waiting.push(e, &m.first)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package sharding
 
 import (
 	"testing"
+	"unsafe"
 
 	"pgregory.net/rapid"
 )
@@ -10,10 +11,11 @@ import (
 func TestQueueAgainstSlice(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var q queue
+		var place envelope
 		var model []int
 		next := 0
 		push := func(q *queue) {
-			q.push(envelope{msg: next})
+			q.push(envelope{msg: next}, nil)
 			next++
 		}
 		t.Repeat(map[string]func(*rapid.T){
@@ -25,7 +27,7 @@ func TestQueueAgainstSlice(t *testing.T) {
 			},
 			"pop": func(t *rapid.T) {
 				for range rapid.IntRange(1, 200).Draw(t, "n") {
-					e, ok := q.pop()
+					e, ok := q.pop(&place)
 					if ok != (len(model) > 0) {
 						t.Fatalf("pop %v with %d queued", ok, len(model))
 					}
@@ -37,6 +39,11 @@ func TestQueueAgainstSlice(t *testing.T) {
 					}
 				}
 			},
+			"push to the place": func(t *rapid.T) {
+				q.push(envelope{msg: next}, &place)
+				model = append(model, next)
+				next++
+			},
 			"prepend": func(t *rapid.T) {
 				var front queue
 				var fresh []int
@@ -44,19 +51,82 @@ func TestQueueAgainstSlice(t *testing.T) {
 					fresh = append(fresh, next)
 					push(&front)
 				}
-				q.prepend(&front)
+				q.prepend(&front, &place)
 				model = append(fresh, model...)
 			},
 			"take": func(t *rapid.T) {
 				front := q.take()
-				if q.head != nil || q.len != 0 {
+				if q.head != nil || q.lead || q.len != 0 {
 					t.Fatal("take left something")
 				}
-				q.prepend(&front)
+				q.prepend(&front, &place)
 			},
 			"": func(t *rapid.T) {
-				if q.len != len(model) || (q.head == nil) != (len(model) == 0) {
+				if int(q.len) != len(model) || (q.head == nil && !q.lead) != (len(model) == 0) || !q.lead && place != (envelope{}) {
 					t.Fatalf("len %d, want %d", q.len, len(model))
+				}
+			},
+		})
+	})
+}
+
+// What a mailbox hands to its workers is what was pushed, in order, however their turns end.
+func TestMailboxAgainstSlices(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		const limit = 1000
+		var m mailbox
+		var waiting, taken []any
+		next := 0
+		t.Repeat(map[string]func(*rapid.T){
+			"push": func(t *rapid.T) {
+				for range rapid.IntRange(1, 6).Draw(t, "n") {
+					if v, _ := m.push(envelope{msg: next}, limit); v == accepted {
+						waiting = append(waiting, next)
+					}
+					next++
+				}
+			},
+			"refill": func(*rapid.T) {
+				if len(taken) == 0 && (m.phase == queued || m.phase == running) {
+					if ok, _ := m.refill(limit); ok != (len(waiting) > 0) {
+						t.Fatalf("refill %v with %d waiting", ok, len(waiting))
+					}
+					taken, waiting = waiting, nil
+				}
+			},
+			"pop": func(t *rapid.T) {
+				for range rapid.IntRange(1, 6).Draw(t, "n") {
+					if m.phase == running && len(taken) > 0 {
+						if e, ok := m.taken.pop(&m.first); !ok || e.msg != taken[0] {
+							t.Fatalf("took %v %v, want %v", e.msg, ok, taken[0])
+						}
+						taken = taken[1:]
+					}
+				}
+			},
+			"turn ends": func(t *rapid.T) {
+				if m.phase != running {
+					return
+				}
+				switch rapid.IntRange(0, 2).Draw(t, "how") {
+				case 0:
+					m.giveBack()
+				case 1:
+					m.hold(forBackoff)
+				case 2:
+					m.again(stopNow)
+					m.hold(forLease)
+					taken = append([]any{stopNow}, taken...)
+				}
+				waiting, taken = append(taken, waiting...), nil
+			},
+			"release": func(*rapid.T) { m.release(m.why) },
+			"": func(t *rapid.T) {
+				if int(m.waiting.len) != len(waiting) || int(m.taken.len) != len(taken) {
+					t.Fatalf("%d wait and %d are taken, want %d and %d", m.waiting.len, m.taken.len, len(waiting), len(taken))
+				}
+				if !m.waiting.lead && !m.taken.lead && m.first != (envelope{}) {
+					t.Fatal("a message that is gone is kept")
 				}
 			},
 		})
@@ -70,14 +140,14 @@ func TestStaleCommandsEndWithTheirIncarnation(t *testing.T) {
 	if !m.begin() {
 		t.Fatal("not scheduled")
 	}
-	if ok, _ := m.refill(); !ok {
+	if ok, _ := m.refill(10); !ok {
 		t.Fatal("empty")
 	}
 	m.command(stopNow)
 	m.push(envelope{msg: 2}, 10)
 	m.hold(forStart)
-	m.waiting.pop()
-	e, ok := m.waiting.pop()
+	m.waiting.pop(&m.first)
+	e, ok := m.waiting.pop(&m.first)
 	if !ok || e.msg != 2 || m.waiting.len != 0 || m.started {
 		t.Errorf("%v %v, %d left", e, ok, m.waiting.len)
 	}
@@ -97,13 +167,24 @@ func TestMailboxNeverHoldsTwiceItsLimit(t *testing.T) {
 			t.Fatalf("%d messages", n)
 		}
 		if m.phase == running {
-			m.taken.pop()
+			m.taken.pop(&m.first)
 			m.hold(forBackoff)
 			m.release(forBackoff)
 		}
-		m.refill()
+		m.refill(limit)
 	}
-	if m.roomAfter(limit) == nil != (m.waiting.len+m.took-limit < limit) {
+	if m.roomAfter(limit) == nil != (m.waiting.len+m.over < limit) {
 		t.Error("who waits for room sees it otherwise than who pushes")
+	}
+}
+
+// What goes from the sender's processor to the worker's and back for each message is one cache line, and idle entities are many.
+func TestEntityIsSmall(t *testing.T) {
+	var e entity
+	if at := unsafe.Offsetof(e.mailbox.waiting) + unsafe.Offsetof(e.mailbox.waiting.head); at > 64 {
+		t.Errorf("what a message needs ends %d bytes behind the begin", at)
+	}
+	if size := unsafe.Sizeof(e); size > 192 { // the size class, which has its objects at the begin of cache lines
+		t.Errorf("an entity has %d bytes", size)
 	}
 }

@@ -45,13 +45,21 @@ func (c *chunk) release() {
 	}
 }
 
-// queue is a FIFO of envelopes. It is not safe for concurrent use.
+// queue is a FIFO of envelopes. It is not safe for concurrent use. Its first envelope may stand in a place that its owner has for one, so that an entity
+// that is told one message at a time needs no chunk.
 type queue struct {
+	len        uint32
+	lead       bool // the first envelope stands there
 	head, tail *chunk
-	len        int
 }
 
-func (q *queue) push(e envelope) {
+// push queues an envelope. place is nil while it is somebody else's.
+func (q *queue) push(e envelope, place *envelope) {
+	if q.len == 0 && place != nil {
+		*place = e
+		q.lead, q.len = true, 1
+		return
+	}
 	t := q.tail
 	if t == nil || t.to == len(t.envs) {
 		t = q.grow()
@@ -74,12 +82,18 @@ func (q *queue) grow() *chunk {
 }
 
 // pop takes the first envelope.
-func (q *queue) pop() (envelope, bool) {
+func (q *queue) pop(place *envelope) (e envelope, ok bool) {
+	if q.lead {
+		e, *place = *place, envelope{}
+		q.lead = false
+		q.len--
+		return e, true
+	}
 	h := q.head
 	if h == nil {
 		return envelope{}, false
 	}
-	e := h.envs[h.from]
+	e = h.envs[h.from]
 	h.envs[h.from] = envelope{}
 	h.from++
 	q.len--
@@ -93,16 +107,29 @@ func (q *queue) pop() (envelope, bool) {
 	return e, true
 }
 
-// prepend puts all of front before what is queued and empties front.
-func (q *queue) prepend(front *queue) {
-	if front.head == nil {
+// prepend puts all of front before what is queued and empties front. One of the two may have the place.
+func (q *queue) prepend(front *queue, place *envelope) {
+	if front.len == 0 {
 		return
 	}
-	front.tail.next = q.head
-	if q.tail == nil {
-		q.tail = front.tail
+	if q.lead { // it is the first no more
+		e, _ := q.pop(place)
+		c := smallChunks.Get().(*chunk)
+		c.envs[0], c.to, c.next = e, 1, q.head
+		q.head = c
+		if q.tail == nil {
+			q.tail = c
+		}
+		q.len++
 	}
-	q.head = front.head
+	if front.head != nil {
+		front.tail.next = q.head
+		if q.tail == nil {
+			q.tail = front.tail
+		}
+		q.head = front.head
+	}
+	q.lead = front.lead
 	q.len += front.len
 	*front = queue{}
 }
