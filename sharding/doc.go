@@ -53,8 +53,8 @@
 // # Shutting down
 //
 // ddata.Node.Leave hands the shards of its node over; Region.Close ends one region without. Before a whole cluster is stopped, ddata.Node.PrepareForShutdown
-// on one node tells it: from then on nothing is balanced or handed over, a shard that has lost its home gets no other, and each node that leaves stops its
-// entities in place, with their Stop. A shard that never had a home still gets one. Messages for what has stopped are dropped with DropEnded, and questions
+// on one node tells it: from then on nothing is balanced or handed over, a shard that has lost its home gets no other, one that has lost its lease starts
+// again where it was, and each node that leaves stops its entities in place, with their Stop. A shard that never had a home still gets one. Messages for what has stopped are dropped with DropEnded, and questions
 // answered with ErrStopped, at once. Remembered ids stay, and start with the next start of the cluster.
 //
 // # Leases

@@ -77,10 +77,14 @@ func (d *typeDriver) judgeBegin(b protocol.Begin) (balance int) {
 	return balance
 }
 
-// judgeStart holds a shard that starts while the cluster is being shut down to: it was at home nowhere before.
+// judgeStart holds a shard that starts while the cluster is being shut down to: it was at home nowhere before, or there, and had lost its lease.
 func (d *typeDriver) judgeStart(s protocol.ShardID) {
-	if k := d.p.w.closing; k != nil && k.homes[home{d.index, s}] {
-		d.p.w.violate("a shutdown moves nothing", "shard %v of T%d, which was at home when all began to leave, starts on %v", s, d.index, d.p)
+	k := d.p.w.closing
+	if k == nil {
+		return
+	}
+	if at := k.homes[home{d.index, s}]; at != nil && (at != d.p || !d.cfg.Lease) {
+		d.p.w.violate("a shutdown moves nothing", "shard %v of T%d, which was at home on %v when all began to leave, starts on %v", s, d.index, at, d.p)
 	}
 }
 

@@ -18,6 +18,7 @@ type leaseStore struct {
 	names []leaseName         // in order of first use
 	down  bool                // nobody reaches it
 	cut   uint64              // slots that do not
+	rests bool                // nothing happens to it
 }
 
 // leaseName names a lease: that of a shard, or that of a type's coordinator.
@@ -75,7 +76,11 @@ func (s *leaseStore) trouble() {
 	if s.w.healed {
 		return
 	}
-	switch s.rng.IntN(6) {
+	what := s.rng.IntN(6)
+	if s.rests {
+		what = 5
+	}
+	switch what {
 	case 0, 1:
 		s.takeOne()
 	case 2:
@@ -90,6 +95,9 @@ func (s *leaseStore) trouble() {
 	s.w.trace.line(s.w, "CHAOS lease store: down=%v cut=%x", s.down, s.cut)
 	s.w.after(s.while(), nil, s.trouble)
 }
+
+// rest lets everybody use the store, for as long as it is not ended.
+func (s *leaseStore) rest() { s.down, s.cut, s.rests = false, 0, true }
 
 // takeOne gives a lease to somebody outside for a while, if need be by taking it from its holder, who knows at that moment.
 func (s *leaseStore) takeOne() {

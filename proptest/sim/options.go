@@ -257,7 +257,7 @@ func (o *Options) drawAllocation(r *rand.Rand) {
 func (o *Options) drawLeases(r *rand.Rand) {
 	which := pick(r, 0, 0, 0, 1, 2, 3)
 	o.LeaseTTL, o.LeaseRetry = pick(r, 0, 3*time.Second, 8*time.Second), pick(r, 500*time.Millisecond, 2*time.Second)
-	if o.Shards > 0 && !o.Calm && o.Scenario != closings { // there a lost lease would make a shard move
+	if o.Shards > 0 && !o.Calm {
 		o.ShardLeases, o.CoordLeases = which&1 > 0, which&2 > 0
 	}
 }

@@ -81,8 +81,8 @@ type closing struct {
 	c *chaos
 	// quiet: nobody sends anything from before the nodes leave until they are back.
 	quiet bool
-	homes map[home]bool // shards that were at home somewhere when the nodes began to leave, and not about to move; only looked up
-	alive []closed      // remembered entities that ran then
+	homes map[home]*Process // where shards were at home when the nodes began to leave, unless they were about to move; only looked up
+	alive []closed          // remembered entities that ran then
 }
 
 type home struct {
@@ -157,13 +157,15 @@ func (k *closing) known() bool {
 
 func (k *closing) leave(done func()) {
 	c, w := k.c, k.c.w
-	k.homes = map[home]bool{}
+	k.homes = map[home]*Process{}
 	for _, p := range w.live {
 		for _, d := range p.shard.types {
 			for s := range protocol.ShardID(w.opt.Shards) {
 				if r := d.shards[s]; r != nil {
 					moves := d.routes[s].State == protocol.RouteDraining || d.routes[s].State == protocol.RouteMoving // since before the word
-					k.homes[home{d.index, s}] = !moves
+					if !moves {
+						k.homes[home{d.index, s}] = p
+					}
 					k.remember(r)
 				}
 			}
@@ -202,6 +204,7 @@ func (k *closing) remember(r *shardRun) {
 func (k *closing) restart(done func()) {
 	c, w := k.c, k.c.w
 	w.closing = nil
+	w.leases.rest()
 	w.trace.line(w, "CHAOS starts the cluster again, %d entities must come back", len(k.alive))
 	for _, s := range w.slots {
 		if s.started > 0 {
@@ -210,7 +213,7 @@ func (k *closing) restart(done func()) {
 	}
 	k.within("what was remembered does not run", func() bool { return w.allUp(w.opt.Nodes) && !k.missing() }, func() {
 		w.counts.Returned += uint64(len(k.alive))
-		w.pausedShards = false
+		w.pausedShards, w.leases.rests = false, false
 		done()
 	})
 }

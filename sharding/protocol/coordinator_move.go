@@ -93,7 +93,7 @@ func (c *Coordinator) onShardsStopped(from UID, sts []ShardToken) {
 				c.passOver(from)
 			}
 			c.rests(t.Shard)
-			c.vacate(t.Shard)
+			c.dislodged(t.Shard, from)
 			continue
 		}
 		_, ok := c.moveOf(t)
@@ -108,6 +108,19 @@ func (c *Coordinator) onShardsStopped(from UID, sts []ShardToken) {
 		c.vacate(t.Shard)
 	}
 	c.allocateHomeless()
+}
+
+// dislodged finds a home for a shard whose home has given it up by itself, but is there. While the whole cluster shuts down nothing moves: it starts again where
+// it was, unless that is leaving.
+func (c *Coordinator) dislodged(s ShardID, from UID) {
+	switch {
+	case !c.view.Closing:
+		c.vacate(s)
+	case c.able(from):
+		c.place(s, from)
+	default:
+		c.lose(s, true)
+	}
 }
 
 // abort takes a hand-off back: the owner's entry is written again under a higher token, so that every buffer is released to it.

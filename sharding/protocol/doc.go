@@ -57,9 +57,9 @@
 //
 // # Shutdown of the whole cluster
 //
-// In a view that is Closing no hand-off begins, and who loses its home is not wanted any more. A region whose node leaves then stops its shards without
-// asking and without fences, and says Left when it hosts nothing; it still answers every Begin, for hand-offs that had begun end as they
-// would. The word travels in the chain of views, so a coordinator that sees the member gone has seen it; what a region says before, says it too. Who asks for
+// In a view that is Closing no hand-off begins, who loses its home is not wanted any more, and who loses its lease starts again where it was. A region
+// whose node leaves then stops its shards without asking and without fences, and says Left when it hosts nothing; it still answers every Begin, for
+// hand-offs that had begun end as they would. The word travels in the chain of views, so a coordinator that sees the member gone has seen it; what a region says before, says it too. Who asks for
 // what has ended is told so, and drops what waits for it.
 //
 // # Strategies

@@ -53,6 +53,7 @@ func (w *world) close(traffic bool) {
 		if traffic {
 			w.users()
 		}
+		w.occupySome()
 		w.run(w.between(0, 30*time.Millisecond))
 	}
 	if w.err != nil {
@@ -83,13 +84,13 @@ func TestSimClosing(t *testing.T) {
 	t.Parallel()
 	lives, handOffs := 0, uint64(0)
 	for seed := range *simSeeds {
-		opt := simOptions{nodes: 4, proxies: 1, shards: 12, entities: 40, remember: true, lossy: seed%3 > 0, crashes: seed%5 == 0}
+		opt := simOptions{nodes: 4, proxies: 1, shards: 12, entities: 40, remember: true, lossy: seed%3 > 0, crashes: seed%5 == 0, leases: seed%4 > 1}
 		w := newWorld(seed+1, opt)
 		w.run(500 * time.Millisecond)
 		w.close(seed%2 == 0)
 		handOffs += w.handOffs()
 		w.queue, w.table, w.regions, w.view = nil, map[ShardID]Entry{}, map[UID]bool{}, &membership.View{Epoch: w.view.Epoch}
-		w.healed = true
+		w.healed, w.store = true, newSimStore() // nobody outside holds anything for ever
 		for range 3 {
 			w.join(false)
 		}

@@ -209,6 +209,10 @@ func (st *stage) view(args []string) error {
 	st.epoch++
 	v := &membership.View{Epoch: st.epoch}
 	for _, a := range args {
+		if a == "closing" {
+			v.Closing = true
+			continue
+		}
 		name, status, _ := strings.Cut(a, ":")
 		status, version, _ := strings.Cut(status, ":")
 		id, proxy := strings.CutPrefix(name, "p")
