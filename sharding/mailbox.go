@@ -49,7 +49,7 @@ type mailbox struct {
 	// taken is what the worker took and has not handled yet. The worker owns it; it is empty while no worker has the mailbox.
 	taken queue
 	drain *drain        // wants to know when it rests; nil: nobody does
-	room  chan struct{} // closed when waiting was taken; made by those who wait for room
+	room  chan struct{} // closed when there may be room; made by those who wait for it
 }
 
 // holdReason is what a held mailbox waits for.
@@ -202,6 +202,7 @@ func (m *mailbox) refill(limit int) (ok bool, rested *drain) {
 	m.mu.Lock()
 	if m.waiting.len == 0 {
 		m.phase, m.over = idle, 0
+		m.wakeLocked() // what was more than may wait has been handled
 		rested = m.restLocked()
 		m.mu.Unlock()
 		return false, rested
@@ -209,12 +210,17 @@ func (m *mailbox) refill(limit int) (ok bool, rested *drain) {
 	m.phase = running
 	m.taken = m.waiting.take()
 	m.over = uint32(max(0, int(m.taken.len)-limit))
+	m.wakeLocked()
+	m.mu.Unlock()
+	return true, nil
+}
+
+// wakeLocked has those who wait for room try again.
+func (m *mailbox) wakeLocked() {
 	if m.room != nil {
 		close(m.room)
 		m.room = nil
 	}
-	m.mu.Unlock()
-	return true, nil
 }
 
 // giveBack ends the worker's turn with what it has not handled yet: to be queued again at once.
@@ -231,6 +237,7 @@ func (m *mailbox) hold(why holdReason) (rested *drain) {
 	defer m.mu.Unlock()
 	m.waiting.prepend(&m.taken, &m.first)
 	m.phase, m.why, m.over = held, why, 0
+	m.wakeLocked() // as in refill
 	if why == forStart {
 		m.started = false
 		m.dropInternalLocked()
@@ -271,10 +278,7 @@ func (m *mailbox) seal(d *drain) (rests bool) {
 	if rests = m.restsLocked(); !rests {
 		m.drain = d
 	}
-	if m.room != nil { // senders that wait for room look for another way
-		close(m.room)
-		m.room = nil
-	}
+	m.wakeLocked() // to look for another way
 	return rests
 }
 
@@ -304,10 +308,7 @@ func (m *mailbox) shut() (rest queue, rested *drain) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.sealed = true
-	if m.room != nil {
-		close(m.room)
-		m.room = nil
-	}
+	m.wakeLocked()
 	if m.phase == running || m.phase == queued {
 		return queue{}, nil
 	}

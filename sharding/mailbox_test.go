@@ -188,3 +188,42 @@ func TestEntityIsSmall(t *testing.T) {
 		t.Errorf("an entity has %d bytes", size)
 	}
 }
+
+// Who waits for room while a worker has more than may wait is told when that has been handled, also if nothing else has come meanwhile.
+func TestRoomAfterExcess(t *testing.T) {
+	for name, end := range map[string]func(*mailbox){
+		"handled": func(m *mailbox) { m.refill(2) },
+		"failed":  func(m *mailbox) { m.hold(forBackoff) },
+		"stopped": func(m *mailbox) { m.hold(forStart) },
+	} {
+		t.Run(name, func(t *testing.T) { roomAfterExcess(t, end) })
+	}
+}
+
+func roomAfterExcess(t *testing.T, end func(*mailbox)) {
+	const limit = 2
+	var m mailbox
+	fill := func() {
+		for range limit {
+			m.push(envelope{}, limit)
+		}
+	}
+	fill()
+	m.refill(limit)
+	fill()
+	m.giveBack()
+	m.refill(limit)
+	room := m.roomAfter(limit)
+	if room == nil {
+		t.Fatal("there is room beside twice as many as may wait")
+	}
+	for m.taken.len > 0 {
+		m.taken.pop(&m.first)
+	}
+	end(&m)
+	select {
+	case <-room:
+	default:
+		t.Error("nobody says that there is room")
+	}
+}
