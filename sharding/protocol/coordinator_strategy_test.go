@@ -2,6 +2,7 @@ package protocol
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -268,6 +269,65 @@ func TestLoadsSteer(t *testing.T) {
 	other := reigns(t, Config{}, nil, 1)
 	other.step(Receive{From: 1, Msg: Loads{Period: time.Second}})
 	other.counted("ignored=1")
+}
+
+// TestLoadAwareTakesItsTime: a strategy that looks at loads is told what is on the move, so that it waits for the round before, and when each shard has moved, so
+// that it leaves it where it is for RestAfterMove.
+func TestLoadAwareTakesItsTime(t *testing.T) {
+	const rest = 5 * time.Minute
+	cfg := Config{Strategy: allocation.LoadAware{RestAfterMove: rest, RebalanceAbsoluteLimit: 1}, Shards: 4, BeginTimeout: time.Hour, HandOffTimeout: time.Hour}
+	l := reigns(t, cfg, map[UID][]ShardID{1: {0, 1, 2, 3}}, 1, 2)
+	load := map[UID]uint64{1: 1000, 2: 1000}
+	round := func() (moves []ShardID) {
+		for u := UID(1); u <= 2; u++ {
+			report := Loads{Period: time.Second}
+			for s := range ShardID(4) {
+				if l.c.seats[s].home == u {
+					report.Shards = append(report.Shards, ShardLoad{Shard: s, Messages: load[u], HandlerTime: time.Duration(load[u]) * time.Microsecond})
+				}
+			}
+			l.step(Receive{From: u, Msg: report})
+		}
+		before := slices.Collect(maps.Keys(l.c.moves)) // order: only looked up
+		l.after(11 * time.Second)
+		for s := range ShardID(4) {
+			if l.c.moves[s] != nil && !slices.Contains(before, s) {
+				moves = append(moves, s)
+			}
+		}
+		return moves
+	}
+	arrive := func(s ShardID) {
+		l.step(Receive{From: l.c.seats[s].home, Msg: ShardsStopped{Shards: []ShardToken{{s, l.c.moves[s].id}}}})
+		for id := range uint64(90) {
+			l.step(Wrote{ID: id})
+		}
+		l.step(Receive{From: l.c.seats[s].home, Msg: Started{Shards: []ShardToken{{s, l.c.seats[s].token}}}})
+	}
+	for i := range 2 {
+		moves := round()
+		if len(moves) != 1 {
+			t.Fatalf("round %d moves %v", i, moves)
+		}
+		if more := round(); len(more) > 0 {
+			t.Errorf("%v begins to move while %v is on its way", more, moves)
+		}
+		arrive(moves[0])
+		if home := l.c.seats[moves[0]].home; home != 2 {
+			t.Fatalf("it goes to %v", home)
+		}
+	}
+	if moves := round(); len(moves) > 0 {
+		t.Errorf("moves %v although the loads are even", moves)
+	}
+	load[1], load[2] = 1, 9000
+	if moves := round(); len(moves) > 0 {
+		t.Errorf("moves %v, which has just come", moves)
+	}
+	l.now = l.now.Add(rest)
+	if moves := round(); len(moves) != 1 || l.c.seats[moves[0]].home != 2 {
+		t.Errorf("moves %v when all have rested", moves)
+	}
 }
 
 // TestLocationsSteer: a client's wish is known before the coordinator acts, and followed when it changes.
