@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"github.com/coterie-go/coterie/ddata/lease"
 )
@@ -148,8 +149,15 @@ func syncDir(dir string) error {
 }
 
 func unusable(path, detail string, cause error) error {
-	return &lease.Error{Kind: lease.ErrUnusable, Path: path, Detail: detail, Cause: cause,
-		Remedy: "give all nodes of the host one directory on a local disk that they may make, read and write"}
+	remedy := "give all nodes of the host one directory on a local disk that they may make, read and write"
+	switch {
+	case errors.Is(cause, syscall.EMFILE):
+		detail = "the process has as many open files as it may, and each lease that is held is one"
+		remedy = "raise its limit on open files (ulimit -n, LimitNOFILE) beyond the leases that a node may hold, or have fewer shards"
+	case errors.Is(cause, syscall.ENFILE):
+		detail, remedy = "the host has as many open files as it may", "raise the limit of the system (fs.file-max)"
+	}
+	return &lease.Error{Kind: lease.ErrUnusable, Path: path, Detail: detail, Cause: cause, Remedy: remedy}
 }
 
 func foreign(path, detail string) error {

@@ -13,5 +13,10 @@
 // they can be told (Linux): their locks are those of another host, or none. Nobody may remove files while a process uses them: the
 // holder notices within a second, and in that second there may be two.
 //
+// Each lease that is held costs an open file, and a look at it once a second. With leases for shards a node holds as many as it hosts shards, and all of them
+// when it is the last one left: the limit on open files (ulimit -n, LimitNOFILE of systemd) must be above sharding.EntityType.Shards, summed over the types, and what
+// the node needs beside. A Go process raises its soft limit to the hard one by itself. Past it acquisitions fail with an error that says so, and what is held
+// stays held. Some thousand leases are a good measure; for many more another store is the better choice.
+//
 // It runs on unix systems with flock.
 package file
