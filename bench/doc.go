@@ -55,7 +55,7 @@
 // What sharding shows. These were taken while twenty to thirty other processes wanted the two cores, so those that are times are upper bounds:
 //
 //	askloss: with up to 500,000 asks of 256 callers none was lost, foreign, late, or handled twice; 9 µs of processor time each, of both processes.
-//	activate: an idle entity takes 341 bytes of at most 400, and no goroutine, where a goroutine each takes 2,800 to 4,300; 6 to 7 µs of processor time each.
+//	activate: an idle entity takes 345 bytes of at most 400, and no goroutine, where a goroutine each takes 2,800 to 4,300; 6 to 7 µs of processor time each.
 //	rebalance: 0 lost, 0 reordered, 0 dropped in all runs, with up to 4,800 moves while 25 to 65 k messages a second came. One at a time a shard handled
 //	nothing for 2.5 to 4 ms (p50), with messages every 1.5 to 4 ms anyway; of 100 at a time for 40 to 80 ms, as all wait for the same few loops.
 //	allocate: 100,000 shards took 3.3 s in one run (target 5 s) and 10.4 s in another, while others wanted the two cores, for 3.5 and 6.2 s of processor
@@ -71,12 +71,25 @@
 //
 // Missed, and where the time goes:
 //
-//	tell, remote, on that busy machine: the targets (8 and 12 M/s local, 3 M/s remote) are 3.6, 5.5 and 1.4 M/s by the limit, which is 280, 180 and
-//	1,460 ns of processor time each where one core, or two for the remote one, has nothing else to do. Found (cpu_ns_per_op): 550 to 590 by id, 300 to 420
-//	by reference, 180 to 240 of a kept message; 1,950 remote, of both processes. The mailbox beside it took 60 to 200 and the raw frames 155, so only a quiet
-//	machine says how much is missing. Of the remote one 600 ns are the sender's (encoding, a third; the lane's lock and buffer, a third) and 1,200 the
-//	receiver's: decoding and its allocations 280, the mailbox and its entity's look-up 330, the handler's turn 170, a clock for the lease 110
-//	(-cpuprofile; sort FILE.node by cum). Asks on that machine: 7 to 14 k/s with one caller, 56 to 126 k/s with 64, at 0.29 to 0.94 of the raw ping-pong.
+//	tell: the targets (8 and 12 M/s by id and by reference) are 3.6 and 5.5 M/s by the limit, which is 280 and 180 ns of processor time each where one core
+//	has nothing else to do. Where ten other processes wanted the two cores (cpu_ns_per_op, 14 runs): by id 430 to 530, median 450; by reference 300 to
+//	340 and once 970, median 330; of a kept message 140 to 270, median 200; the mailbox beside it took 55 to 210. By id the median was 530 with a lock to find
+//	the entity, in turn with nine of these; by reference and of a kept message it was the same. With 16 senders: 380, 320 and 200. On one core (GOMAXPROCS=1, by
+//	id: 360 to 430) three tenths are the mailbox's lock and queue, most of it the writing of lines that are not in the cache, as a long queue builds up
+//	before the sender is interrupted; a fifth makes the message; a fifth finds shard and entity; a tenth is the worker's turn.
+//
+//	Where sender and worker have a core each (windows of 2,048 messages in which the process got 1.6 of the two) time counts: 340 to 430 ns by id, 240 to 330 by
+//	reference, 165 to 220 of a kept message, in medians of some hundred windows; 445 to 555, 310 to 415 and 185 to 215 before the first message of a
+//	mailbox stood in the entity. Processor time is twice that and more, because the worker, which is faster than the sender, takes one message a turn and searches
+//	in between. What goes from core to core for each is a line of the mailbox, the run queue's and the message. To lay out the run queue in one line gave
+//	less than a tenth; to let workers search longer before they look, or to spare an entity that has handled everything its second turn, gave nothing.
+//
+//	remote: the target of 3 M/s is 1.4 M/s by the limit, which is 1,460 ns of processor time of both processes together. Found on that machine: 1,420 to 2,280,
+//	median 1,880, where the raw frames took 145 and the median was 1,970 before entities were found without a lock; 1,610 to 1,860 when it was less busy.
+//	A third is the sender's: of that encoding a third, the lane's lock and buffer a third, making the message a seventh. Two thirds are the receiver's: of that
+//	decoding three tenths, mostly its two allocations; the mailbox an eighth, the entity's look-up a tenth, the worker a sixth, the clock for the lease
+//	and system calls a twentieth each (-cpuprofile; sort FILE.node by cum). Asks there: 9 to 16 k/s with one caller, 92 to 123 k/s with 64, at 0.36 to 0.92
+//	and 0.40 to 1.08 of the raw ping-pong. None of this was measured on a quiet machine.
 //
 //	get of a counter that is read again and again: 390 ns here, 180 ns by the limit. More than half is the look-up in the tree of keys, a tenth the
 //	counter's items, the rest checks of context, key and kind and the value's making (-cpuprofile: Get, and Snapshot.View under it).
