@@ -163,6 +163,9 @@ func start(ctx context.Context, cfg Config, before string) (_ *Node, err error) 
 		r.start()
 	}
 	n.members.start()
+	if rest := rest.Load(); rest != nil {
+		mesh.HandleRest(func(ch transport.Channel) transport.Handler { return (*rest)(n, ch) })
+	}
 	if cfg.Discovery != nil {
 		n.find = startFinder(n)
 	}
@@ -177,6 +180,13 @@ func (n *Node) transportConfig() transport.Config {
 	c.OnFault = n.faulted
 	return c
 }
+
+// rest is what OnRest registered.
+var rest atomic.Pointer[func(*Node, transport.Channel) transport.Handler]
+
+// OnRest registers, for all nodes that this process starts from now on, who takes the frames of channels without a handler (transport.Mesh.HandleRest). It is for the
+// package above that shares the transport, sharding, which answers for entity types that are not started on a node; the last one registered holds.
+func OnRest(fn func(*Node, transport.Channel) transport.Handler) { rest.Store(&fn) }
 
 func (n *Node) gossipConfig() gossip.Config {
 	preset := gossip.LAN

@@ -11,16 +11,23 @@ import (
 
 	"github.com/coterie-go/coterie/ddata"
 	"github.com/coterie-go/coterie/ddata/ddatatest"
+	"github.com/coterie-go/coterie/ddata/transport"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
-// A coordinator that waits for a member which does not run the type says so: in the error of an Ask, in Health, and once as an event.
+type deafHandler struct{}
+
+// Receive implements transport.Handler.
+func (deafHandler) Receive(transport.NodeID, []byte) {}
+
+// A coordinator that waits for a member which does not answer says so: in the error of an Ask, in Health, and once as an event.
 func TestWhoIsWaitedForIsNamed(t *testing.T) {
 	nodes := ddatatest.StartWith(t, 3, func(_ int, c *ddata.Config) { c.Roles = []string{"backend"} })
 	v := nodes[0].View()
 	age := func(n *ddata.Node) int { m, _ := v.Member(n.UID()); return int(m.UpNumber) }
 	slices.SortFunc(nodes, func(a, b *ddata.Node) int { return age(a) - age(b) })
 	typ := cartType(&cartLog{})
+	nodes[2].Transport().Handle(channelOf(typ.Name), deafHandler{})
 	var said atomic.Int64
 	typ.OnEvent = func(e protocol.Event) {
 		if e.Kind == protocol.ReportAwaited && e.Peer == nodes[2].UID() && e.Count == 1 && e.Alarm() {

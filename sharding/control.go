@@ -112,7 +112,9 @@ func (c *control) Step(now time.Time, in ctlInput) {
 			c.regionEffects(c.region.Step(now, in.region))
 			now, ever := c.region.Registered()
 			c.r.registered.Store(now)
-			c.r.follows.Store(uint64(c.region.Coordinator()))
+			coordinator, absent := c.region.Coordinator()
+			c.r.follows.Store(uint64(coordinator))
+			c.r.absent.Store(absent)
 			c.r.everKnown.Store(ever)
 			if now && c.r.mismatch.Load() != nil {
 				c.r.mismatch.Store(nil)

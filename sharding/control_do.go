@@ -62,7 +62,7 @@ func (c *control) regionAction(a protocol.RegionAction) {
 	case protocol.DrainShard:
 		c.hosted(a.Shard, func(h *hosting) { c.toShard(h.s, protocol.Drain{HandOff: a.HandOff}) })
 	case protocol.StopShard:
-		c.hosted(a.Shard, func(h *hosting) { c.toShard(h.s, protocol.Stop{HandOff: a.HandOff}) })
+		c.hosted(a.Shard, func(h *hosting) { c.toShard(h.s, protocol.Stop{HandOff: a.HandOff, Force: a.Force}) })
 	case protocol.ResumeShard:
 		c.hosted(a.Shard, func(h *hosting) {
 			h.s.resume()

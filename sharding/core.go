@@ -65,6 +65,7 @@ type core struct {
 	everKnown    atomic.Bool                    // some coordinator has registered it
 	coordinates  atomic.Bool                    // the coordinator of this node acts
 	follows      atomic.Uint64                  // the node that it takes for the coordinator's
+	absent       atomic.Bool                    // which has not started the type
 	awaits       atomic.Pointer[[]protocol.UID] // whose reports this node's coordinator waits for
 	mismatch     atomic.Pointer[string]         // why the coordinator has refused it; nil: it has not
 
@@ -74,7 +75,8 @@ type core struct {
 	measures bool // what shards do is measured
 	sweep    sweeper
 
-	closed chan struct{} // the region has stopped
+	closed chan struct{} // its users have closed the region, or it has ended
+	ended  chan struct{} // nothing of it runs any more
 
 	leaseMu   sync.Mutex
 	leaseCtx  *leaseContext
@@ -112,9 +114,14 @@ func (r *core) passivate(s *shard, id string, why protocol.Cause) {
 }
 func (r *core) entityStopped(s *shard, id string) { r.ctl.entityStopped(s, id) }
 
-func (r *core) isClosed() bool {
+func (r *core) isClosed() bool { return isDone(r.closed) }
+
+// hasEnded says whether the region does not even pass on any more what others send.
+func (r *core) hasEnded() bool { return isDone(r.ended) }
+
+func isDone(c <-chan struct{}) bool {
 	select {
-	case <-r.closed:
+	case <-c:
 		return true
 	default:
 		return false

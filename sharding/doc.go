@@ -52,9 +52,10 @@
 //
 // # Shutting down
 //
-// ddata.Node.Leave hands the shards of its node over; Region.Close ends one region without. Before a whole cluster is stopped, ddata.Node.PrepareForShutdown
-// on one node tells it: from then on nothing is balanced or handed over, a shard that has lost its home gets no other, one that has lost its lease starts
-// again where it was, and each node that leaves stops its entities in place, with their Stop. A shard that never had a home still gets one. Messages for what has stopped are dropped with DropEnded, and questions
+// ddata.Node.Leave hands the shards of its node over, and Region.Close those of one type on a node that stays. Before a whole cluster is stopped,
+// ddata.Node.PrepareForShutdown on one node tells it: from then on nothing is balanced or handed over, a shard that has lost its home gets no other, one that
+// has lost its lease starts again where it was, and each node that leaves stops its entities in place, with their Stop. A shard that never had a home still
+// gets one. Messages for what has stopped are dropped with DropEnded, and questions
 // answered with ErrStopped, at once. Remembered ids stay, and start with the next start of the cluster.
 //
 // # Leases
@@ -100,6 +101,13 @@
 //
 // Region.StopShards stops shards for good: their entities stop as in a move, and nobody hosts them until a message asks. It is for ids that will not be
 // used again, as the workers of package daemon after a rescale. Types that remember entities refuse it.
+//
+// # Nodes without the type
+//
+// A node that has the role need not run the type, unless it is the oldest, whose coordinator acts. Every node whose process has this package linked in answers,
+// from its start, for types that it has not started: it hosts nothing. Where a region was closed its machines go on and answer: they pass on what others still
+// send, send fences, and take the node's turn as coordinator. A member that does not answer at all holds up a coordinator that begins, because it may host;
+// Node.Health, the error of an Ask, and the event ReportAwaited name it.
 //
 // # Inspection
 //

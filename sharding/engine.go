@@ -64,16 +64,62 @@ func (c *control) hostedShards() []*shard {
 
 // leave hands all shards over.
 func (run *engine) leave(ctx context.Context) error {
-	c := run.control
-	c.post(ctlInput{region: protocol.Leave{}})
+	run.control.post(ctlInput{region: protocol.Leave{}})
+	return run.left(ctx)
+}
+
+// left waits until nothing is here any more.
+func (run *engine) left(ctx context.Context) error {
 	select {
-	case <-c.left:
+	case <-run.control.left:
 		return nil
-	case <-run.core.closed:
+	case <-run.core.ended:
 		return nil
 	case <-ctx.Done():
 		return fmt.Errorf("sharding %q: shards are still here: %w", run.core.name, context.Cause(ctx))
 	}
+}
+
+// close ends the region for its users while its node stays a member: it hands its shards over, as long as ctx allows, and ends by force what is left then. Its
+// machines go on: other nodes' ask them, and this node's coordinator may be the one that acts.
+func (run *engine) close(ctx context.Context) (err error) {
+	if run.onClose == nil {
+		return run.end(ctx)
+	}
+	run.closing.Store(true)
+	run.once.Do(func() {
+		if !run.core.everKnown.Load() || run.leave(ctx) != nil {
+			err = run.quit(ctx)
+		}
+		run.dismiss()
+		run.onClose()
+	})
+	return err
+}
+
+// quit ends by force what is here. Where nothing is, that takes no time worth the name.
+func (run *engine) quit(ctx context.Context) error {
+	run.control.post(ctlInput{region: protocol.Quit{}})
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), quitGrace)
+	defer cancel()
+	if err := run.left(ctx); err != nil {
+		return fmt.Errorf("sharding %q: handlers still run in %d shards, which stop when these return: %w", run.core.name, len(run.control.hostedShards()), err)
+	}
+	return nil
+}
+
+// quitGrace is what handlers have, to be cancelled and return, when the time to hand over was not enough.
+const quitGrace = 100 * time.Millisecond
+
+// dismiss refuses the region's users from now on.
+func (run *engine) dismiss() {
+	run.closed.Do(func() {
+		close(run.core.closed)
+		run.core.asks.failAll(ErrStopped)
+		if run.unmeter != nil {
+			run.unmeter()
+		}
+	})
 }
 
 // onCancel keeps what ends a registration, for close.
@@ -98,11 +144,12 @@ func (run *engine) unregister() {
 	}
 }
 
-// close stops everything. The order matters: first nothing comes in any more, then the machines stop, then what is left is dropped.
-func (run *engine) close(ctx context.Context) (err error) {
-	run.once.Do(func() {
+// end stops everything. The order matters: first nothing comes in any more, then the machines stop, then what is left is dropped.
+func (run *engine) end(ctx context.Context) (err error) {
+	run.over.Do(func() {
 		r, c := run.core, run.control
-		close(r.closed)
+		run.dismiss()
+		close(r.ended)
 		c.asideMu.Lock()
 		run.cancel()
 		c.asideMu.Unlock()
@@ -120,29 +167,22 @@ func (run *engine) close(ctx context.Context) (err error) {
 		r.endLease(ErrStopped)
 		r.asks.failAll(ErrStopped)
 		r.resumeSuspended()
-		running := r.pool.drain(ctx)
-		err = errors.Join(running, c.returnLeases(ctx))
+		err = errors.Join(r.pool.drain(ctx), c.returnLeases(ctx))
 		c.loop.Stop()
 		r.overflow.cancel()
 		r.overflow.ended.Wait()
 		c.asides.Wait()
-		run.closed(running == nil)
 	})
 	return err
 }
 
-// closed lets the type be started again on the node, not before the last handler has returned: it would be a second life of its entity.
-func (run *engine) closed(ended bool) {
-	switch {
-	case run.onClose == nil:
-	case ended:
-		run.onClose()
-	default:
-		go func() {
-			run.core.pool.ended.Wait()
-			run.onClose()
-		}()
+// past is what the region and the coordinator that have ended leave to the next of their node.
+func (run *engine) past() protocol.Past {
+	p := run.control.region.Past()
+	if c := run.control.coord; c != nil {
+		p.Seq = c.m.Past().Seq
 	}
+	return p
 }
 
 // killAll drops everything that is hosted or buffered.

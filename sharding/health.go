@@ -114,6 +114,8 @@ func (r *core) waitsFor() string {
 	switch {
 	case u == 0:
 		return fmt.Sprintf("no member of view %v has role %q", v.Epoch, r.role)
+	case r.absent.Load():
+		return fmt.Sprintf("the type is not started on %s, where its coordinator would be: it is the oldest member with role %q", name(u), r.role)
 	case uint64(u) == r.self:
 		return "the coordinator, on this node, begins"
 	}

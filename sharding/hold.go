@@ -48,7 +48,7 @@ func (r *core) takeBack(node uint64, m *message) bool {
 		return false
 	}
 	slot := &r.table.slots[m.shard]
-	for !r.isClosed() {
+	for !r.hasEnded() {
 		rt := slot.Load()
 		if rt != nil && rt.remote == node {
 			r.park(m.shard, rt)

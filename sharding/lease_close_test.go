@@ -17,13 +17,13 @@ import (
 func TestEndUnderLoadGivesLeasesBack(t *testing.T) {
 	for name, end := range map[string]func(*testing.T, *fakeNode, *Region[message_]) error{
 		"closed":        func(t *testing.T, _ *fakeNode, g *Region[message_]) error { return g.Close(within(t, time.Minute)) },
-		"with the node": func(_ *testing.T, _ *fakeNode, g *Region[message_]) error { g.run.closeWithNode(); return nil },
+		"with the node": func(_ *testing.T, _ *fakeNode, g *Region[message_]) error { g.run.endWithNode(); return nil },
 		"downed": func(_ *testing.T, n *fakeNode, g *Region[message_]) error {
 			n.holdLease(false)
 			for _, fn := range n.views {
 				fn(nil)
 			}
-			g.run.closeWithNode()
+			g.run.endWithNode()
 			return nil
 		},
 	} {

@@ -16,15 +16,14 @@ import (
 )
 
 // Start starts an entity type on a node. On a node without the type's role the region is a proxy. All nodes that host or use the type start
-// it, with the same Name, Role, Shards, Hash and RememberEntities. Every node that has the role must: a coordinator that takes over waits until each of
-// them has said what it hosts, and one that does not run the type, or has closed its region, holds the type up until it runs it or has left (Health,
-// the errors of Ask and the event ReportAwaited name it). So a type that is new to a running cluster has a role of its own, or serves when the last node
-// has been restarted. A second Start of the same type on the same node returns the region of the first,
-// whose other settings hold; one with another message type, or other of these settings, is refused.
+// it, with the same Name, Role, Shards, Hash and RememberEntities. The oldest node with the role must be one of them, for its coordinator is the one that acts
+// (Health, the errors of Ask and the event CoordinatorAbsent name it otherwise); which node that is changes, so start a type on all of them. A type that is new to
+// a running cluster has a role of its own, or serves when the oldest node has been restarted. A second Start of the same type on the same node returns the region
+// of the first, whose other settings hold; one with another message type, or other of these settings, is refused.
 //
-// The region ends with the node: Node.Leave first hands its shards over. Region.Close ends it earlier.
+// The region ends with the node: Node.Leave first hands its shards over. Region.Close does so earlier, and the type may be started on the node again.
 //
-// Errors: ErrConfig (all faults together), ErrAlreadyStarted, and on a node that has ended ErrStopped with the reason of its end.
+// Errors: ErrConfig (all faults together), ErrAlreadyStarted (also while the region before is being closed, or its handlers still run), and on a node that has ended ErrStopped with the reason of its end.
 func Start[M any](node *ddata.Node, t EntityType[M]) (*Region[M], error) {
 	return startType(node, t, !slices.Contains(node.Roles(), t.Role))
 }
@@ -95,8 +94,8 @@ func startType[M any](node *ddata.Node, t EntityType[M], proxy bool) (*Region[M]
 		if s.settings != settings {
 			return nil, fmt.Errorf("%w: %q as %v, not as %v", ErrAlreadyStarted, t.Name, s.settings, settings)
 		}
-		if g.core.isClosed() {
-			return nil, fmt.Errorf("%w: %q is being closed, and handlers still run", ErrAlreadyStarted, t.Name)
+		if g.run.closing.Load() {
+			return nil, fmt.Errorf("%w: %q is being closed", ErrAlreadyStarted, t.Name)
 		}
 		return g, nil
 	}
@@ -104,26 +103,55 @@ func startType[M any](node *ddata.Node, t EntityType[M], proxy bool) (*Region[M]
 	if err != nil {
 		return nil, err
 	}
+	if ports.Past, err = key.past(); err != nil {
+		return nil, err
+	}
 	g, err := StartOn(ports, t)
 	if err != nil {
 		return nil, err
 	}
 	started[key] = startedType{g, settings}
-	g.run.onCancel(healthOf(node).watch(t.Name, g.core))
+	delete(lingering, key)
+	unwatch := healthOf(node).watch(t.Name, g.core)
+	g.run.onCancel(unwatch)
 	g.run.onClose = func() {
+		unwatch()
 		startMu.Lock()
 		defer startMu.Unlock()
 		delete(started, key)
+		if !g.core.hasEnded() {
+			lingering[key] = g.run
+		}
 	}
-	cancel := node.Watch(ddata.Watcher{End: func(error) { g.run.closeWithNode() }})
-	g.run.onCancel(cancel)
+	g.run.onCancel(node.Watch(ddata.Watcher{End: func(error) {
+		g.run.endWithNode()
+		startMu.Lock()
+		defer startMu.Unlock()
+		delete(started, key)
+		delete(lingering, key)
+	}}))
 	return g, nil
 }
 
-// The types that run, by node.
+// past is what holds for the type from before. Machines that went on after Region.Close end now; while one of its handlers runs, its entity would live twice.
+func (key startedKey) past() (protocol.Past, error) {
+	past := absencesOf(key.node).start(key.name)
+	run := lingering[key]
+	if run == nil {
+		return past, nil
+	}
+	if !isDone(run.control.left) {
+		return past, fmt.Errorf("%w: %q was closed, and handlers of it still run", ErrAlreadyStarted, key.name)
+	}
+	err := run.endWithin(nodeEndTimeout) // before the past, which it completes
+	return run.past(), err
+}
+
+// The types that run, by node, and those that were closed, whose machines go on.
 var (
-	startMu sync.Mutex
-	started = map[startedKey]startedType{}
+	startMu   sync.Mutex
+	started   = map[startedKey]startedType{}
+	lingering = map[startedKey]*engine{}
 )
 
 type startedKey struct {
@@ -152,13 +180,17 @@ func (s startedSettings) String() string {
 		s.role, s.shards, s.hash, s.remember, s.lease, s.coordinatorLease, s.proxy)
 }
 
-// nodeCloseTimeout is how long the end of a node waits for handlers that run.
-const nodeCloseTimeout = time.Second
+// nodeEndTimeout is how long the end of a node waits for handlers that run.
+const nodeEndTimeout = time.Second
 
-func (run *engine) closeWithNode() {
-	ctx, cancel := context.WithTimeout(context.Background(), nodeCloseTimeout)
+func (run *engine) endWithin(d time.Duration) error {
+	ctx, cancel := context.WithTimeout(context.Background(), d)
 	defer cancel()
-	if err := run.close(ctx); err != nil {
+	return run.end(ctx)
+}
+
+func (run *engine) endWithNode() {
+	if err := run.endWithin(nodeEndTimeout); err != nil {
 		run.core.log.Warn("sharding: not everything has ended with the node", "type", run.core.name, "error", err)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/membership"
 	"github.com/coterie-go/coterie/ddata/sight"
 	"github.com/coterie-go/coterie/ddata/transport"
+	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
 // Ports is what sharding needs of a running node. Start(node, …) fills it in for a ddata.Node; others (tests, simulations) bring their own.
@@ -27,6 +28,9 @@ type Ports struct {
 	Proxy bool
 	// Network carries the frames. Required.
 	Network Network
+	// Past is what the node has promised for the type before, see protocol.Absentee. The zero value is right where no region of the type ran on this node and nobody
+	// answered for it.
+	Past protocol.Past
 	// BeforeLeave registers what must be done before the node says that it has stopped; Leave waits for it. May be nil.
 	BeforeLeave func(func(context.Context) error) (cancel func())
 	// BeforeExit registers what must be done after that, when everything is handed over, and likewise before the node says that it has stopped. May be nil.

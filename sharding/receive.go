@@ -121,7 +121,7 @@ func (r *core) inbound(from uint64, m *message) {
 		if s != nil && r.deliverInbound(s, from, m) {
 			return
 		}
-		if r.isClosed() {
+		if r.hasEnded() {
 			r.discardRaw(DropStopped, m)
 			return
 		}

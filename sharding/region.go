@@ -6,11 +6,11 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/drive"
 	"github.com/coterie-go/coterie/ddata/membership"
-	"github.com/coterie-go/coterie/ddata/transport"
 	"github.com/coterie-go/coterie/sharding/passivation"
 	"github.com/coterie-go/coterie/sharding/protocol"
 	"github.com/coterie-go/coterie/sharding/remember"
@@ -26,12 +26,16 @@ type Region[M any] struct {
 type engine struct {
 	core    *core
 	control *control
-	once    sync.Once
+	closing atomic.Bool // by its users, while its node stays
+	once    sync.Once   // of close
+	closed  sync.Once   // of dismiss
+	over    sync.Once   // of end
 
 	mu      sync.Mutex
 	cancels []func()
 	ended   bool
-	onClose func()
+	unmeter func() // nil: there is no Meter
+	onClose func() // on a node: its machines stay when it is closed
 	ctx     context.Context
 	cancel  context.CancelFunc
 }
@@ -80,7 +84,7 @@ func machineConfig[M any](p Ports, t EntityType[M]) protocol.Config {
 		PassivationTimeout: t.Passivation.StopTimeout,
 		BufferMax:          t.BufferMax, RestartBackoff: t.EntityRestartBackoff, Recovery: t.Recovery,
 		Lease: t.Lease != nil, CoordinatorLease: t.CoordinatorLease != nil, LeaseRetryInterval: t.LeaseRetryInterval,
-		LeaseStore: storeID(t.Lease), CoordinatorLeaseStore: storeID(t.CoordinatorLease),
+		Past: p.Past, LeaseStore: storeID(t.Lease), CoordinatorLeaseStore: storeID(t.CoordinatorLease),
 	}
 }
 
@@ -89,10 +93,10 @@ func newCore[M any](p Ports, t EntityType[M]) *core {
 		name: t.Name, role: t.Role, proxy: p.State == nil || p.Proxy, self: uint64(p.Cluster.UID()), cluster: p.Cluster, reg: t.Messages.reg,
 		queryTimeout: t.QueryTimeout,
 		table:        newTable(t.Shards, t.Hash), asks: newAsks(t.AsksMax), drops: drops{typ: t.Name, hook: t.OnDrop},
-		pool: newPool(t.Workers, t.WorkersMax), lease: p.Lease, net: p.Network, channel: transport.ChannelOf("sharding/" + t.Name), log: p.Log,
+		pool: newPool(t.Workers, t.WorkersMax), lease: p.Lease, net: p.Network, channel: channelOf(t.Name), log: p.Log,
 		mailboxMax: t.MailboxMax, askTimeout: t.AskTimeout, supervision: t.Supervision,
 		restartBackoff: t.RestartBackoff, restartBackoffMax: t.RestartBackoffMax, onFailure: t.OnFailure, errors: t.Errors,
-		start: time.Now(), closed: make(chan struct{}), meters: newMeters(p.Meter, t.Name),
+		start: time.Now(), closed: make(chan struct{}), ended: make(chan struct{}), meters: newMeters(p.Meter, t.Name),
 	}
 	r.leases.shards, r.leases.coordinator, r.leases.cluster = t.Lease, t.CoordinatorLease, p.ClusterName
 	r.leases.owner = fmt.Sprintf("%v of %s", p.Cluster.UID(), p.Addr)
@@ -168,7 +172,7 @@ func (run *engine) start(p Ports) {
 		on(p.BeforeExit(c.coord.resign))
 	}
 	if p.Meter != nil {
-		on(p.Meter.Read(r.reportMetrics))
+		run.unmeter = p.Meter.Read(r.reportMetrics)
 	}
 	r.sweep.start()
 }
@@ -250,9 +254,13 @@ func (g *Region[M]) Locate(id string) (home membership.UID, ok bool) {
 // Name is the entity type's name.
 func (g *Region[M]) Name() string { return g.core.name }
 
-// Close stops the region at once, as a crash would, except that handlers which run, and leases that are to be given back, are waited for until ctx
-// ends; the error says which of them were not done by then. To hand the shards over first, leave with the node. Everything that still waits is dropped
-// and counted. As long as the node is a member its shards start nowhere else: Close is for a node that ends, or that starts the type again.
+// Close ends the region while its node stays a member: it hands its shards over as Node.Leave does, as long as ctx allows, and stops by force what is left then:
+// what waits for entities is dropped, and their handlers are cancelled. If these do not return, that is the error; their shards go to others when they have.
+// From then on the region refuses its users with ErrStopped, and Start may start the type there again. Messages that others have sent to a region which was stopped
+// by force are dropped or, if the type was started again, may be overtaken by later ones.
+//
+// If no other node can take the shards, their entities stop, and what others send to them waits until one can. The node goes on to take its turn as the type's
+// coordinator. A region of StartOn is stopped at once, as by a crash.
 func (g *Region[M]) Close(ctx context.Context) error { return g.run.close(ctx) }
 
 // ShardOf is the shard of an entity id in a type of so many shards by HashXX: the 64-bit xxHash of its bytes, modulo their number. It never changes.

@@ -23,6 +23,7 @@ type Mesh struct {
 	n          counters
 	generation atomic.Uint64 // of the connection dialled last, by any link
 	handlers   atomic.Pointer[map[Channel]Handler]
+	rest       atomic.Pointer[func(Channel) Handler]
 	acceptors  atomic.Pointer[map[Channel]acceptor]
 	peers      atomic.Pointer[map[NodeID]*peer]
 	closed     atomic.Bool  // no new work; set under mu
@@ -144,6 +145,18 @@ func (m *Mesh) Handle(ch Channel, h Handler) {
 		next[ch] = h
 	}
 	m.handlers.Store(&next)
+}
+
+// HandleRest has rest asked who takes the frames of a channel without a handler; where it answers nil they are counted and dropped. It must be quick.
+func (m *Mesh) HandleRest(rest func(Channel) Handler) { m.rest.Store(&rest) }
+
+// handlerIn finds who takes the frames of a channel.
+func (m *Mesh) handlerIn(table map[Channel]Handler, ch Channel) Handler {
+	h := table[ch]
+	if rest := m.rest.Load(); h == nil && rest != nil {
+		h = (*rest)(ch)
+	}
+	return h
 }
 
 // SetPeers makes the set of peers what the map says.

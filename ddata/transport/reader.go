@@ -50,7 +50,7 @@ func (m *Mesh) readFrames(conn net.Conn, from NodeID, t *turn) error {
 			frame := b.data[b.start : b.start+size : b.start+size]
 			if next := m.handlers.Load(); h == nil || frameChannel(frame) != ch || next != table {
 				table, ch = next, frameChannel(frame)
-				h = (*table)[ch]
+				h = m.handlerIn(*table, ch)
 			}
 			payload := frame[frameHeader:]
 			if parts.total > 0 || frameParts(frame) != 0 {

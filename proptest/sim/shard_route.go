@@ -124,7 +124,7 @@ func (d *typeDriver) act(a protocol.RegionAction) {
 		d.ofShard(a.Shard, protocol.Drain{HandOff: a.HandOff})
 	case protocol.StopShard:
 		d.p.w.counts.HandOffs++
-		d.ofShard(a.Shard, protocol.Stop{HandOff: a.HandOff})
+		d.ofShard(a.Shard, protocol.Stop{HandOff: a.HandOff, Force: a.Force})
 	case protocol.ResumeShard:
 		d.ofShard(a.Shard, protocol.Resume{})
 		d.shards[a.Shard].askAgain()

@@ -74,6 +74,9 @@ type Config struct {
 	// Recovery says how fast a shard that opens starts the entities that it remembers. Default RecoverAll.
 	Recovery Recovery
 
+	// Past is what this node has promised for the type before: what Region.Past, or an Absentee, says last.
+	Past Past
+
 	// Faults are planted defects; only the simulator's self-test sets it.
 	Faults Faults
 }

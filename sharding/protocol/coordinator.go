@@ -41,6 +41,7 @@ type Coordinator struct {
 	floor       Token // of this reign; every region of the view refuses what is below
 	seq         uint64
 	unreachable map[UID]bool
+	absent      map[UID]bool // members of the view that have not started the type, as they said
 
 	resigned bool  // this node is about to stop
 	claim    claim // of the coordinator's lease
@@ -132,6 +133,7 @@ type move struct {
 	waiting  []UID // of the cohort, who has not answered Begin
 	deadline time.Time
 	sent     uint32
+	ends     bool // no home comes after
 }
 
 // cohort are the regions that take part in the hand-offs begun in one Step.
@@ -145,6 +147,7 @@ type peer struct {
 	uid     UID
 	proxy   bool
 	leaving bool
+	life    uint32    // which region of its node it is
 	left    bool      // it hosts nothing and never will
 	joined  bool      // it routes already
 	acked   bool      // its registration is known to a majority, so the next coordinator will know it too
@@ -157,7 +160,7 @@ func NewCoordinator(cfg Config, rng *rand.Rand) (*Coordinator, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	c := &Coordinator{cfg: cfg.withDefaults(), rng: rng, unreachable: map[UID]bool{}, refused: map[UID]bool{}}
+	c := &Coordinator{cfg: cfg.withDefaults(), rng: rng, unreachable: map[UID]bool{}, refused: map[UID]bool{}, absent: map[UID]bool{}, seq: cfg.Past.Seq}
 	c.needs = allocation.NeedsOf(c.cfg.Strategy)
 	c.becomeIdle()
 	return c, nil
@@ -232,6 +235,8 @@ func (c *Coordinator) onReceive(from UID, m Message) {
 		c.onLoads(from, m)
 	case Unable:
 		c.onUnable(from, m.Shards)
+	case Vacant:
+		c.onVacant(from, m)
 	case Report:
 		c.counts[countLate]++
 	default:
@@ -250,6 +255,10 @@ func (c *Coordinator) onEarly(from UID, m Message) {
 	case Report:
 		if c.mode == inquiring && c.lease {
 			c.onReport(from, m)
+		}
+	case Vacant:
+		if c.mode == inquiring && c.lease {
+			c.onVacant(from, m)
 		}
 	case Register:
 		t.registers[from] = m
@@ -274,6 +283,9 @@ func (c *Coordinator) Stats() []Counter { return c.counts.stats() }
 
 // Acts says whether this coordinator decides now.
 func (c *Coordinator) Acts() bool { return c.mode == active && c.lease }
+
+// Past is what holds for the coordinators that come after this one on its node.
+func (c *Coordinator) Past() Past { return Past{Seq: c.seq} }
 
 func (c *Coordinator) notify(e Event) { c.fx.Notify = append(c.fx.Notify, e) }
 

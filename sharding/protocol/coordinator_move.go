@@ -96,7 +96,7 @@ func (c *Coordinator) onShardsStopped(from UID, sts []ShardToken) {
 			c.dislodged(t.Shard, from)
 			continue
 		}
-		_, ok := c.moveOf(t)
+		m, ok := c.moveOf(t)
 		if !ok {
 			continue
 		}
@@ -105,6 +105,10 @@ func (c *Coordinator) onShardsStopped(from UID, sts []ShardToken) {
 			continue
 		}
 		c.counts[countMoves]++
+		if m.ends {
+			c.clear(t.Shard)
+			continue
+		}
 		c.vacate(t.Shard)
 	}
 	c.allocateHomeless()

@@ -19,6 +19,7 @@ func (c *Coordinator) onInstall(v *membership.View) {
 			delete(c.unreachable, u)
 		}
 	}
+	maps.DeleteFunc(c.absent, func(u UID, _ bool) bool { return !v.Has(u) })
 	oldest, ok := v.Oldest(c.cfg.Role)
 	if !ok || oldest.UID != c.cfg.Self || c.resigned {
 		if c.mode != idle {
@@ -89,9 +90,16 @@ func (c *Coordinator) onRegister(from UID, r Register) {
 		return
 	}
 	delete(c.refused, from)
+	delete(c.absent, from)
 	if p := c.peers[from]; p != nil {
-		if p.left && !r.Leaving { // the type was started again on that node
-			p.left, p.leaving = false, m.Status == membership.Leaving
+		if r.Life < p.life {
+			c.counts[countLate]++
+			return
+		}
+		again := r.Life > p.life // the type was started again on that node
+		if again {
+			p.left, p.leaving, p.life = false, r.Leaving || m.Status == membership.Leaving, r.Life
+			p.proxy = r.Proxy || !m.HasRole(c.cfg.Role)
 			c.regionsChanged()
 		}
 		p.joined = r.Joined
@@ -99,12 +107,15 @@ func (c *Coordinator) onRegister(from UID, r Register) {
 			c.welcome(p)
 		}
 		if !r.Joined {
-			c.rehost(from)
+			c.rehost(from, r.Life > 0)
+		}
+		if again {
+			c.allocateHomeless()
 		}
 		return
 	}
 	c.peers[from] = &peer{
-		uid: from, joined: r.Joined, proxy: r.Proxy || !m.HasRole(c.cfg.Role), leaving: r.Leaving || m.Status == membership.Leaving,
+		uid: from, life: r.Life, joined: r.Joined, proxy: r.Proxy || !m.HasRole(c.cfg.Role), leaving: r.Leaving || m.Status == membership.Leaving,
 	}
 	c.writeRegions([]UID{from}, nil)
 }
@@ -125,10 +136,10 @@ func (c *Coordinator) sayMismatch(m membership.Member, proxy bool, theirs Alike)
 }
 
 // rehost commands a region that was started again, and hosts nothing any more, to host what its predecessor on that node did. One that has
-// answered a command has joined before that, so it cannot be the same.
-func (c *Coordinator) rehost(u UID) {
+// answered a command has joined before that, so it cannot be the same. One that is not the first of its node obeys no command from before its registration.
+func (c *Coordinator) rehost(u UID, again bool) {
 	for i := range c.seats {
-		if st := &c.seats[i]; st.home == u && st.state == seatHosted {
+		if st := &c.seats[i]; st.home == u && (st.state == seatHosted || again && (st.state == seatHosting || st.state == seatWriting)) {
 			c.place(ShardID(i), u)
 		}
 	}
@@ -151,7 +162,7 @@ func (c *Coordinator) onRegionWritten(u UID) {
 // first: their audience does not hold it. With more of them than a message takes it has to ask again. One that joins for the first time
 // learns of all homes.
 func (c *Coordinator) welcome(p *peer) {
-	m := Registered{Floor: c.floor, Since: Token{Epoch: uint64(c.view.Epoch), Up: c.me.UpNumber, Seq: c.seq}}
+	m := Registered{Floor: c.floor, Since: Token{Epoch: uint64(c.view.Epoch), Up: c.me.UpNumber, Seq: c.seq}, Life: p.life}
 	for _, s := range slices.Sorted(maps.Keys(c.moves)) {
 		if c.seats[s].home != p.uid {
 			m.Moves = append(m.Moves, c.asMove(s))
@@ -171,6 +182,19 @@ func (c *Coordinator) welcome(p *peer) {
 	}
 }
 
+// onVacant takes the word of a member on which the type was not started: it hosts nothing, and what will be started there obeys no earlier coordinator.
+func (c *Coordinator) onVacant(from UID, m Vacant) {
+	if m.Floor != c.floor || c.peers[from] != nil {
+		c.counts[countLate]++
+		return
+	}
+	c.absent[from] = true
+	if c.mode == inquiring {
+		c.takeover.awaiting = without(c.takeover.awaiting, from)
+		c.maybeActivate()
+	}
+}
+
 func (c *Coordinator) writeRegions(add, remove []UID) {
 	c.out.addRegions = append(c.out.addRegions, add...)
 	c.out.removeRegions = append(c.out.removeRegions, remove...)
@@ -180,10 +204,14 @@ func (c *Coordinator) writeRegions(add, remove []UID) {
 func (c *Coordinator) onLeaveRequest(from UID, m LeaveRequest) {
 	p := c.peers[from]
 	if p == nil {
-		c.out.send(from, LeaveReply{Done: true})
+		c.out.send(from, LeaveReply{Done: true, Life: m.Life})
 		return
 	}
-	p.leaving, p.left = true, p.left || m.Left
+	if m.Life < p.life {
+		c.counts[countLate]++
+		return
+	}
+	p.leaving, p.left, p.life = true, p.left || m.Left, m.Life
 	c.regionsChanged()
 	switch {
 	case m.Left:
@@ -193,20 +221,49 @@ func (c *Coordinator) onLeaveRequest(from UID, m LeaveRequest) {
 			}
 		}
 		c.allocateHomeless()
+		c.out.send(from, LeaveReply{Done: true, Life: m.Life})
 	case !slices.ContainsFunc(c.seats, func(st seat) bool { return st.home == from }):
-		c.out.send(from, LeaveReply{Done: true})
-	case c.view.Closing || c.nobodyElse():
-		c.out.send(from, LeaveReply{Alone: true})
-	default:
+		c.out.send(from, LeaveReply{Done: true, Alone: c.nobodyElse(), Life: m.Life})
+	case c.view.Closing:
+		c.out.send(from, LeaveReply{Alone: true, Life: m.Life})
+	case !c.nobodyElse():
 		c.drain(p)
+	case c.leavesView(from):
+		c.out.send(from, LeaveReply{Alone: true, Life: m.Life})
+	default:
+		c.rest(p)
 	}
 }
 
-// nobodyElse says whether no member can host, now or when it has joined.
+// rest ends every shard of a region which is closed while its node stays, and whose shards nobody can take: they are handed off to nobody. If it ended them by
+// itself, what others are still sending to it could be passed on by a later region of the node, and overtaken.
+func (c *Coordinator) rest(p *peer) {
+	if c.now.Before(p.drainAt) {
+		return
+	}
+	for i := range c.seats {
+		if st := &c.seats[i]; st.home == p.uid && st.state == seatHosted {
+			c.startMove(ShardID(i))
+			c.moves[ShardID(i)].ends = true
+		}
+	}
+}
+
+func (c *Coordinator) leavesView(u UID) bool {
+	m, ok := c.view.Member(u)
+	return !ok || m.Status == membership.Leaving
+}
+
+// nobodyElse says whether no member can host, now or when it has joined. Those of whom it is not known whether they run the type are asked.
 func (c *Coordinator) nobodyElse() bool {
+	for _, m := range c.view.Members {
+		if m.HasRole(c.cfg.Role) && m.Status == membership.Up && c.peers[m.UID] == nil && !c.absent[m.UID] {
+			c.out.send(m.UID, Inquire{Floor: c.floor})
+		}
+	}
 	return !slices.ContainsFunc(c.view.Members, func(m membership.Member) bool {
 		p := c.peers[m.UID]
-		return m.HasRole(c.cfg.Role) && m.Status != membership.Leaving && (p == nil || !p.leaving && !p.proxy)
+		return m.HasRole(c.cfg.Role) && m.Status != membership.Leaving && (p == nil && !c.absent[m.UID] || p != nil && !p.leaving && !p.proxy)
 	})
 }
 

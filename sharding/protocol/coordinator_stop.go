@@ -60,7 +60,7 @@ func (c *Coordinator) cleared(e Entry) {
 			c.out.home(p.uid, e)
 		}
 	}
-	if len(c.waiters[e.Shard]) > 0 {
+	if len(c.waiters[e.Shard]) > 0 || c.cfg.Remember {
 		c.want(e.Shard)
 	}
 }

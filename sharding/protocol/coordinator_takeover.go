@@ -25,9 +25,11 @@ type takeover struct {
 
 // gathered is the report of one member, part by part.
 type gathered struct {
+	life    uint32
 	parts   map[uint32]bool
 	proxy   bool
 	leaving bool
+	left    bool
 	shards  []Hosted
 }
 
@@ -184,7 +186,7 @@ func (c *Coordinator) onReport(from UID, m Report) {
 		return
 	}
 	g.parts[m.Part] = true
-	g.proxy, g.leaving = m.Proxy, m.Leaving
+	g.life, g.proxy, g.leaving, g.left = m.Life, m.Proxy, m.Leaving, m.Left
 	g.shards = append(g.shards, m.Shards...)
 	if len(g.parts) == int(m.Parts) {
 		t.awaiting = without(t.awaiting, from)
@@ -249,7 +251,9 @@ func (c *Coordinator) adoptPeers(t takeover) {
 	for _, u := range slices.Sorted(maps.Keys(t.reports)) {
 		g := t.reports[u]
 		m, _ := c.view.Member(u)
-		c.peers[u] = &peer{uid: u, proxy: g.proxy, leaving: g.leaving || m.Status == membership.Leaving, acked: true}
+		c.peers[u] = &peer{
+			uid: u, life: g.life, proxy: g.proxy, leaving: g.leaving || m.Status == membership.Leaving, left: g.left, acked: true,
+		}
 		if !slices.Contains(t.listed, u) {
 			add = append(add, u)
 		}
@@ -342,7 +346,7 @@ func (c *Coordinator) settle(s ShardID, f *finding) {
 		c.lose(s, true)
 	case f.entry.Home == 0 && !f.entry.Token.IsZero() && !f.entry.Token.Less(f.barrier):
 		c.clear(s)
-	case f.entry.Home != 0 && !f.entry.Token.Less(f.barrier) && c.peers[f.entry.Home] != nil:
+	case f.entry.Home != 0 && !f.entry.Token.Less(f.barrier) && c.mayStillHost(f.entry.Home):
 		st.moved = true
 		c.place(s, f.entry.Home)
 	default:
@@ -350,3 +354,6 @@ func (c *Coordinator) settle(s ShardID, f *finding) {
 		c.want(s)
 	}
 }
+
+// mayStillHost says whether a home that the table names may be told to go on.
+func (c *Coordinator) mayStillHost(u UID) bool { p := c.peers[u]; return p != nil && !p.left }

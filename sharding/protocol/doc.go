@@ -27,8 +27,8 @@
 // raises the floor of that region: commands of earlier coordinators are refused from then on. Who hosts a shard keeps it. Every shard about
 // which anything is unsettled gets a new token, above every hand-off that was in progress, which takes those back and releases their
 // buffers. A member that answers nothing but is in the view holds the takeover up: it may be hosting, and only the view that drops it
-// proves that its lease is over. The event ReportAwaited names it. So the type must be started on every node that has its role; known homes are
-// routed to meanwhile.
+// proves that its lease is over. The event ReportAwaited names it; known homes are routed to meanwhile. For a type that was not started on a node its
+// Absentee answers, and what is started there later is made of what that has promised (Past).
 //
 // # Hand-off
 //
@@ -54,6 +54,17 @@
 // so ends it for all: what waits for such a shard asks for a home, and only that gives it one. AtRest answers when a majority knows; who asked repeats it
 // until then. If messages wait at the end of the hand-off, the shard gets its next home at once. Types that remember entities refuse: "in the end every
 // shard with remembered ids has a home" would not hold.
+//
+// # A region that is closed while its node stays
+//
+// It leaves as one whose node leaves, but stays a member of every audience: it passes on what comes late, and fences. So its shards, if nobody can take them, are
+// handed off to nobody, with fences, as in StopShards: what stopped in its place could be sent more by those who have not heard, which a later region of the node
+// would pass on, to be overtaken. The coordinator of its node goes on as well. What cannot be handed over in time is stopped by force (Quit), and the coordinator
+// told when nothing runs any more (LeaveRequest with Left, until it is answered).
+//
+// The regions of one node are told apart by their life, in every message that says what one of them is: a later one obeys no command from before its
+// registration, and what an earlier one has said does not count any more when the later one has registered. Its floor, and the count of the tokens of
+// the node's coordinators, go on (Past).
 //
 // # Shutdown of the whole cluster
 //
@@ -110,7 +121,8 @@
 // # Not guaranteed
 //
 //   - Messages on their way to a node that dies, or in its mailboxes, are lost; those in the mailboxes of a shard that loses its lease, too.
-//   - Order across the death of a home or the loss of a shard's lease, across a hand-off of a shard that waits for its lease, and between senders.
+//   - Order across the death of a home, the force with which a region was closed, the loss of a shard's lease, or a hand-off of a shard that waits for its
+//     lease, and between senders.
 //   - A hand-off whose owner has a handler that does not return is aborted and tried again; it cannot be forced.
 //
 // # Driving the machines

@@ -80,6 +80,7 @@ type (
 	StopShard struct {
 		Shard   ShardID
 		HandOff Token
+		Force   bool
 	}
 	// ResumeShard steps the Shard with Resume.
 	ResumeShard struct{ Shard ShardID }

@@ -74,7 +74,12 @@ func (a StartShard) String() string {
 
 func (a DrainShard) String() string { return fmt.Sprintf("drain-shard %v %v", a.Shard, a.HandOff) }
 
-func (a StopShard) String() string { return fmt.Sprintf("stop-shard %v %v", a.Shard, a.HandOff) }
+func (a StopShard) String() string {
+	if a.Force {
+		return fmt.Sprintf("stop-shard %v %v force", a.Shard, a.HandOff)
+	}
+	return fmt.Sprintf("stop-shard %v %v", a.Shard, a.HandOff)
+}
 
 func (a ResumeShard) String() string { return fmt.Sprintf("resume-shard %v", a.Shard) }
 

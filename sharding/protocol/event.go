@@ -34,6 +34,7 @@ const (
 	ShardAtRest                                  // Shard was stopped for good: it has no home until a message asks for one
 	RegionPassedOver                             // Peer has lost leases or cannot get them: for a while it is given no shards that another can take
 	ReportAwaited                                // alarm: this node's coordinator does not act before Count members, Peer the first, have said what they host; Text names all
+	CoordinatorAbsent                            // alarm: the type is not started on Peer, whose coordinator would act: it is on the oldest member with the role
 	EventEnd                                     // none: the number of kinds, and of no kind
 )
 
@@ -42,6 +43,7 @@ var eventNames = [EventEnd]string{
 	"remembered-beyond-range", "stop-forced", "stop-stuck", "passivation-forced", "strategy-refused", "strategy-failed", "strategy-stuck",
 	"type-mismatch", "lease-awaited", "shard-lease-lost", "coordinator-lease-awaited", "coordinator-lease-lost",
 	"remember-failed", "remember-resumed", "shard-at-rest", "region-passed-over", "report-awaited",
+	"coordinator-absent",
 }
 
 func (k EventKind) String() string {
@@ -67,7 +69,8 @@ type Event struct {
 func (e Event) Alarm() bool {
 	switch e.Kind {
 	case HandOffAborted, DoubleHost, HostElsewhere, StopForced, StopStuck, PassivationForced, StrategyRefused, StrategyFailed, StrategyStuck,
-		TypeMismatch, LeaseAwaited, ShardLeaseLost, CoordinatorLeaseAwaited, CoordinatorLeaseLost, RememberFailed, ReportAwaited:
+		TypeMismatch, LeaseAwaited, ShardLeaseLost, CoordinatorLeaseAwaited, CoordinatorLeaseLost, RememberFailed, ReportAwaited,
+		CoordinatorAbsent:
 		return true
 	}
 	return false
@@ -82,7 +85,7 @@ func (e Event) String() string {
 	switch e.Kind {
 	case CoordinatorStarted:
 		fmt.Fprintf(&b, " %v shards=%d", e.Token, e.Count)
-	case CoordinatorStopped, TypeMismatch, RegionPassedOver, CoordinatorLeaseAwaited, CoordinatorLeaseLost, ReportAwaited:
+	case CoordinatorStopped, TypeMismatch, RegionPassedOver, CoordinatorLeaseAwaited, CoordinatorLeaseLost, ReportAwaited, CoordinatorAbsent:
 	default:
 		fmt.Fprintf(&b, " %v", e.Shard)
 	}

@@ -89,6 +89,8 @@ type (
 	}
 	// Leave asks to give all shards away; the effect Left says that it is done.
 	Leave struct{}
+	// Quit ends everything here by force, when Leave has taken too long; the effect Left says that nothing runs any more.
+	Quit struct{}
 	// Dropped says that this node is no member any more: everything stops at once.
 	Dropped struct{}
 	// ShardWaits says that the shard waits for its lease, and may do so for long. From the Shard.
@@ -143,7 +145,10 @@ type (
 	// MailboxesEmpty answers the action DrainMailboxes.
 	MailboxesEmpty struct{ HandOff Token }
 	// Stop asks to stop all entities.
-	Stop struct{ HandOff Token }
+	Stop struct {
+		HandOff Token
+		Force   bool // without StopTimeout
+	}
 	// Resume takes Drain or Stop back: the hand-off was aborted.
 	Resume struct{}
 )
@@ -173,6 +178,7 @@ func (LinkUp) regionInput()                 {}
 func (Wanted) regionInput()                 {}
 func (Misrouted) regionInput()              {}
 func (Leave) regionInput()                  {}
+func (Quit) regionInput()                   {}
 func (StopShards) regionInput()             {}
 func (Dropped) regionInput()                {}
 func (ShardWaits) regionInput()             {}

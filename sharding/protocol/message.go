@@ -60,6 +60,7 @@ type (
 	// known it before. Answered by Refused when the coordinator's settings are not Alike.
 	Register struct {
 		Proxy, Leaving, Joined bool
+		Life                   uint32 // which region of the type on its node it is, from 0
 		Alike                  Alike
 	}
 	// GetHomes asks where shards live; those that live nowhere get a home. Answered by Homes, at once or when a hand-off has ended.
@@ -79,6 +80,8 @@ type (
 		Floor       Token // of the Inquire
 		Proxy       bool
 		Leaving     bool
+		Left        bool // it hosts nothing and never will
+		Life        uint32
 		Part, Parts uint32
 		Alike       Alike
 		Shards      []Hosted
@@ -90,8 +93,13 @@ type (
 		Shards []ShardLoad
 	}
 	// LeaveRequest asks the coordinator to move all shards away from the sender. It is repeated until the answer is Done or Alone. With
-	// Left set it says that the sender, which was alone, hosts nothing and never will; Closing then says that it stopped because the whole cluster does.
-	LeaveRequest struct{ Left, Closing bool }
+	// Left set it says that the region of that life hosts nothing and never will; Closing then says that it stopped because the whole cluster does.
+	LeaveRequest struct {
+		Left, Closing bool
+		Life          uint32
+	}
+	// Vacant answers Inquire on a node that has not started the type: it hosts nothing, and what will be started there refuses earlier coordinators.
+	Vacant struct{ Floor Token }
 	// Unable says that these shards wait at the sender for leases whose store cannot be used there. It may be lost; it is said again with each try.
 	Unable struct{ Shards []ShardID }
 	// StopShards asks to stop shards for good: they are handed off to nobody, and get a home again only when a message asks for one. It is repeated
@@ -106,6 +114,7 @@ type (
 	// not follow the table up to there, unless the coordinator says the same.
 	Registered struct {
 		Floor, Since Token
+		Life         uint32 // of the Register
 		Moves        []Move
 	}
 	// Refused answers a Register with other settings than the coordinator's, which are these.
@@ -127,11 +136,16 @@ type (
 		Shard   ShardID
 		HandOff Token
 	}
-	// Inquire asks for everything that the receiver hosts and raises its floor of tokens.
+	// Inquire asks for everything that the receiver hosts and raises its floor of tokens. Answered by Report, or Vacant.
 	Inquire struct{ Floor Token }
+	// Absent answers Register on a node that has not started the type: no coordinator acts there.
+	Absent struct{}
 	// LeaveReply tells a leaving region that it is the home of no shard and will not become one; or that nobody can take its shards, so
 	// that it has to stop them itself.
-	LeaveReply struct{ Done, Alone bool }
+	LeaveReply struct {
+		Done, Alone bool
+		Life        uint32 // of the LeaveRequest
+	}
 	// AtRest answers StopShards: everything of these shards has stopped, and a majority knows that they have no home, unless messages have asked for one.
 	AtRest struct{ Shards []ShardID }
 	// Ended answers GetHomes while the whole cluster shuts down: these shards have stopped with their homes and get no other.

@@ -26,6 +26,8 @@ const (
 	kindAtRest
 	kindEnded
 	kindUnable
+	kindAbsent
+	kindVacant
 	kindEnd
 )
 
@@ -49,6 +51,14 @@ func (StopShards) message() kind    { return kindStopShards }
 func (AtRest) message() kind        { return kindAtRest }
 func (Ended) message() kind         { return kindEnded }
 func (Unable) message() kind        { return kindUnable }
+func (Absent) message() kind        { return kindAbsent }
+func (Vacant) message() kind        { return kindVacant }
+
+// ToCoordinator implements Message.
+func (Absent) ToCoordinator() bool { return false }
+
+// ToCoordinator implements Message.
+func (Vacant) ToCoordinator() bool { return true }
 
 // ToCoordinator implements Message.
 func (Register) ToCoordinator() bool { return true }
@@ -121,7 +131,7 @@ func (m Register) String() string {
 	if m.Joined {
 		s += " joined"
 	}
-	return s
+	return s + lifeText(m.Life)
 }
 
 func (m GetHomes) String() string {
@@ -140,6 +150,8 @@ func (m Ended) String() string         { return "ended" + list(m.Shards) }
 func (m Unable) String() string        { return "unable" + list(m.Shards) }
 func (m HostShards) String() string    { return "host" + list(m.Shards) }
 func (m Fence) String() string         { return fmt.Sprintf("fence %v %v", m.Shard, m.HandOff) }
+func (m Vacant) String() string        { return fmt.Sprintf("vacant %v", m.Floor) }
+func (Absent) String() string          { return "absent" }
 func (m Inquire) String() string       { return fmt.Sprintf("inquire %v", m.Floor) }
 
 func (m Homes) String() string {
@@ -164,7 +176,14 @@ func (m LeaveRequest) String() string {
 	if m.Closing {
 		s += " closing"
 	}
-	return s
+	return s + lifeText(m.Life)
+}
+
+func lifeText(life uint32) string {
+	if life == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" life=%d", life)
 }
 
 func (m Report) String() string {
@@ -190,6 +209,8 @@ func (m Begin) String() string { return "begin" + list(m.Moves) + among(m.Region
 
 func (m LeaveReply) String() string {
 	switch {
+	case m.Done && m.Alone:
+		return "leave-reply done alone"
 	case m.Done:
 		return "leave-reply done"
 	case m.Alone:

@@ -29,12 +29,14 @@ type Region struct {
 	now time.Time
 
 	view        *membership.View
-	coordinator UID   // of the view; 0: none
-	floor       Token // commands below it come from deposed coordinators
-	known       bool  // the coordinator of the view knows this region
-	refusedBy   UID   // the coordinator that did last
-	joined      bool  // some coordinator has known it; only grows
-	since       Token // of the first registration: decisions up to it were made without this region
+	life        uint32 // how many regions the node had before this one
+	coordinator UID    // of the view; 0: none
+	absent      bool   // its node has not started the type
+	floor       Token  // commands below it come from deposed coordinators
+	known       bool   // the coordinator of the view knows this region
+	refusedBy   UID    // the coordinator that did last
+	joined      bool   // some coordinator has known it; only grows
+	since       Token  // of the first registration: decisions up to it were made without this region
 	lease       bool
 
 	shards []place                 // by ShardID
@@ -51,6 +53,7 @@ type Region struct {
 	leaving, left bool
 	released      bool // leaving, and the coordinator will not send anything here any more
 	alone         bool // leaving, and nobody can take the shards
+	quits         bool // alone, because what is here shall end at once
 	wasEmpty      bool // leaving, and nothing was hosted here after the Step before
 	dropped       bool
 
@@ -101,7 +104,7 @@ func NewRegion(cfg Config, rng *rand.Rand) (*Region, error) {
 	return &Region{
 		cfg: cfg, rng: rng, backoff: cfg.RetryInterval / 8,
 		shards: make([]place, cfg.Shards), moves: map[ShardID]*giveUp{}, lost: map[ShardID]time.Time{}, early: map[ShardID]earlyFences{},
-		stops: map[ShardID]bool{},
+		stops: map[ShardID]bool{}, floor: cfg.Past.Floor, life: cfg.Past.Lives,
 	}, nil
 }
 
@@ -134,6 +137,8 @@ func (r *Region) Step(now time.Time, in RegionInput) *RegionEffects {
 		r.onMeasured(in)
 	case Leave:
 		r.onLeave()
+	case Quit:
+		r.onQuit()
 	case StopShards:
 		r.onStopShards(in.Shards)
 	case Dropped:
@@ -175,6 +180,8 @@ func (r *Region) onReceive(from UID, m Message) {
 		r.onFence(from, m)
 	case Inquire:
 		r.onInquire(from, m)
+	case Absent:
+		r.onAbsent(from)
 	case LeaveReply:
 		r.onLeaveReply(m)
 	case AtRest:
@@ -199,8 +206,11 @@ func (r *Region) Deadline() time.Time {
 // Registered says whether the coordinator of the view knows this region, and whether any ever has.
 func (r *Region) Registered() (now, ever bool) { return r.known, r.joined }
 
-// Coordinator is the oldest member with the role, whose coordinator is to act; 0: there is none.
-func (r *Region) Coordinator() UID { return r.coordinator }
+// Coordinator is the oldest member with the role, whose coordinator is to act; 0: there is none. It is absent if the type was not started there.
+func (r *Region) Coordinator() (u UID, absent bool) { return r.coordinator, r.absent }
+
+// Past is what holds for the regions that come after this one on its node.
+func (r *Region) Past() Past { return Past{Floor: r.floor, Lives: r.life + 1} }
 
 // Stats are the named counters, in a fixed order.
 func (r *Region) Stats() []Counter { return r.counts.stats() }

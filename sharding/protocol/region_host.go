@@ -19,7 +19,7 @@ func (r *Region) onHostShards(from UID, m HostShards) {
 		case !ok:
 		case r.alone || r.cfg.Proxy:
 			r.countIgnored()
-		case r.overtaken(p, st.Token) || r.givenUp(p, st):
+		case r.overtaken(p, st.Token) || r.givenUp(p, st) || r.beforeMe(st.Token):
 			r.counts[countStale]++
 		default:
 			r.host(st, p)
@@ -37,6 +37,11 @@ func (r *Region) overtaken(p *place, t Token) bool {
 		return false
 	}
 	return t.Less(r.floor) || t.Less(p.barrier) || t.Less(p.token) || p.hosts() && t.Less(p.host)
+}
+
+// beforeMe says whether a command may have been for an earlier region of this node, whose shards may have gone elsewhere since.
+func (r *Region) beforeMe(t Token) bool {
+	return r.life > 0 && (!r.joined || !r.since.Less(t)) && !r.cfg.Faults.NoTokenCheck
 }
 
 func (r *Region) host(st ShardToken, p *place) {

@@ -22,7 +22,7 @@ func (r *Region) onInstall(v *membership.View) {
 		return
 	}
 	if o, ok := v.Oldest(r.cfg.Role); !ok || o.UID != r.coordinator {
-		r.coordinator, r.known, r.asking = o.UID, false, false
+		r.coordinator, r.known, r.asking, r.absent = o.UID, false, false, false
 		r.backoff = r.cfg.RetryInterval / 8
 		r.retryAt = time.Time{}
 	}
@@ -45,6 +45,18 @@ func (r *Region) onInstall(v *membership.View) {
 	}
 }
 
+// onAbsent hears from the coordinator's node that the type was not started there, and says so once.
+func (r *Region) onAbsent(from UID) {
+	if from != r.coordinator || r.known {
+		r.countIgnored()
+		return
+	}
+	if !r.absent {
+		r.absent = true
+		r.notify(Event{Kind: CoordinatorAbsent, Peer: from})
+	}
+}
+
 // mayRegister says whether there is a coordinator to tell, and whether it would listen: it registers Up and Leaving members.
 func (r *Region) mayRegister() bool {
 	if r.view == nil || r.known || r.coordinator == 0 {
@@ -55,6 +67,10 @@ func (r *Region) mayRegister() bool {
 }
 
 func (r *Region) onRegistered(from UID, m Registered) {
+	if m.Life != r.life {
+		r.counts[countLate]++
+		return
+	}
 	if !r.raiseFloor(from, m.Floor) {
 		return
 	}
@@ -100,13 +116,13 @@ func (r *Region) join(from UID, since Token) {
 	if from != r.coordinator || r.known {
 		return
 	}
-	r.known = true
+	r.known, r.absent = true, false
 	r.reported, r.measured = nil, 0
 	r.backoff = r.cfg.RetryInterval / 8
 	r.askAll(false)
 	r.askStops()
 	if r.leaving && !r.left {
-		r.send(r.coordinator, LeaveRequest{})
+		r.send(r.coordinator, LeaveRequest{Life: r.life})
 	}
 }
 
@@ -133,8 +149,9 @@ func (r *Region) onInquire(from UID, m Inquire) {
 	parts := max(1, (len(hs)+batchMax-1)/batchMax)
 	for i := range parts {
 		part := hs[i*batchMax : min(len(hs), (i+1)*batchMax)]
-		r.send(from, Report{Floor: m.Floor, Proxy: r.cfg.Proxy, Leaving: r.leaving, Part: uint32(i), Parts: uint32(parts),
-			Alike: r.cfg.alike(), Shards: part})
+		r.send(from, Report{
+			Floor: m.Floor, Proxy: r.cfg.Proxy, Leaving: r.leaving, Left: r.left, Life: r.life, Part: uint32(i), Parts: uint32(parts), Alike: r.cfg.alike(), Shards: part,
+		})
 	}
 }
 
@@ -148,12 +165,16 @@ func (r *Region) onLeave() {
 		return
 	}
 	if r.known && r.hosted+r.stopped > 0 {
-		r.send(r.coordinator, LeaveRequest{})
+		r.send(r.coordinator, LeaveRequest{Life: r.life})
 	}
 }
 
 // onLeaveReply stops everything here when nobody can take it. There is no one to fence, or nobody who would send anything on.
 func (r *Region) onLeaveReply(m LeaveReply) {
+	if m.Life != r.life {
+		r.counts[countLate]++
+		return
+	}
 	r.released = r.released || m.Done && r.leaving
 	if m.Alone && r.leaving && !r.left {
 		r.becomeAlone()
@@ -168,10 +189,31 @@ func (r *Region) over() bool { return r.closing() && r.coordinator == 0 }
 
 // noHome is why what waits here for a shard is dropped that nobody takes.
 func (r *Region) noHome() Reason {
-	if r.closing() {
+	switch {
+	case r.closing():
 		return DropEnded
+	case r.quits:
+		return DropStopped
 	}
 	return DropNoHome
+}
+
+// onQuit stops everything here by force, and tells the coordinator when nothing runs any more.
+func (r *Region) onQuit() {
+	if r.left || r.quits {
+		return
+	}
+	r.leaving, r.quits = true, true
+	r.becomeAlone()
+	for i := range r.shards {
+		s, p := ShardID(i), &r.shards[i]
+		if p.hosts() {
+			r.setPhase(p, PhaseStopping)
+			r.dropBuffer(s, p, r.noHome())
+			r.do(StopShard{Shard: s, HandOff: r.moves[s].id, Force: true})
+			r.publish(s, p)
+		}
+	}
 }
 
 // becomeAlone stops everything here, where it is: nobody can take it, or nobody shall.
@@ -202,6 +244,7 @@ func (r *Region) becomeAlone() {
 		if !p.hosts() {
 			r.dropBuffer(s, p, r.noHome())
 		}
+		r.publish(s, p)
 	}
 }
 
@@ -209,7 +252,7 @@ func (r *Region) becomeAlone() {
 func (r *Region) maybeEmpty() {
 	empty := r.hosted == 0 && r.stopped == 0
 	if r.leaving && r.known && empty && !r.wasEmpty && !r.released && !r.alone {
-		r.send(r.coordinator, LeaveRequest{})
+		r.send(r.coordinator, LeaveRequest{Life: r.life})
 	}
 	r.wasEmpty = empty && r.leaving
 }
@@ -221,14 +264,17 @@ func (r *Region) maybeLeft() {
 	}
 	r.left = true
 	r.fx.Left = true
-	if r.alone && r.coordinator != 0 {
+	if r.owesLeft() {
 		r.send(r.coordinator, r.leaveRequest())
 	}
 }
 
+// owesLeft says whether the coordinator may still take this region, which has stopped its shards by itself, for their home.
+func (r *Region) owesLeft() bool { return r.left && r.alone && !r.released && r.coordinator != 0 }
+
 // leaveRequest asks for the next homes of what is here, or says that nothing is.
 func (r *Region) leaveRequest() LeaveRequest {
-	return LeaveRequest{Left: r.left, Closing: r.left && r.closing()}
+	return LeaveRequest{Left: r.left, Closing: r.left && r.closing(), Life: r.life}
 }
 
 func (r *Region) onTick() {
@@ -246,7 +292,7 @@ func (r *Region) retry() {
 	r.retryAt = time.Time{}
 	r.asking = false
 	if r.mayRegister() {
-		r.send(r.coordinator, Register{Proxy: r.cfg.Proxy, Leaving: r.leaving, Joined: r.joined, Alike: r.cfg.alike()})
+		r.send(r.coordinator, Register{Proxy: r.cfg.Proxy, Leaving: r.leaving, Joined: r.joined, Life: r.life, Alike: r.cfg.alike()})
 	}
 	if r.wanted > 0 {
 		r.askAll(true)
@@ -258,8 +304,8 @@ func (r *Region) retry() {
 		r.sendStopped()
 	}
 	r.askStops()
-	if r.leaving && !r.left {
-		r.send(r.coordinator, LeaveRequest{})
+	if r.leaving && !r.left || r.owesLeft() {
+		r.send(r.coordinator, r.leaveRequest())
 	}
 }
 
@@ -278,7 +324,7 @@ func (r *Region) sendStopped() {
 // arm sets the time of the next repetition while something is unanswered. The pauses double up to RetryInterval, with a little jitter so
 // that a thousand regions do not speak at once.
 func (r *Region) arm() {
-	waits := r.mayRegister() || r.wanted > 0 || r.stopped > 0 || len(r.stops) > 0 || r.leaving && !r.left
+	waits := r.mayRegister() || r.wanted > 0 || r.stopped > 0 || len(r.stops) > 0 || r.leaving && !r.left || r.owesLeft()
 	switch {
 	case !waits || r.dropped:
 		r.retryAt, r.backoff = time.Time{}, r.cfg.RetryInterval/8

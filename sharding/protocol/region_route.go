@@ -24,6 +24,8 @@ func (r *Region) routeOf(p *place) Route {
 		return Route{State: RouteMoving, HandOff: p.barrier}
 	}
 	switch {
+	case r.alone && !r.closing(): // nobody has fenced: what was passed on could be overtaken by what its sender sends next
+		return Route{State: RouteUnknown}
 	case p.held():
 		return Route{State: RouteMoving, HandOff: p.barrier}
 	case p.home == 0 || p.home == r.self() || !r.joined || !r.inView(p.home) || r.ahead(p.token) || p.doubt:

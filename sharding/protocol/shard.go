@@ -110,7 +110,7 @@ func (s *Shard) Step(now time.Time, in ShardInput) *ShardEffects {
 	case MailboxesEmpty:
 		s.onMailboxesEmpty(in.HandOff)
 	case Stop:
-		s.onStop(in.HandOff)
+		s.onStop(in.HandOff, in.Force)
 	case Resume:
 		s.onResume()
 	case Wrote:

@@ -49,7 +49,7 @@ func (s *Shard) onMailboxesEmpty(handOff Token) {
 }
 
 // onStop stops all entities. A shard that has not opened has none; it answers at once.
-func (s *Shard) onStop(handOff Token) {
+func (s *Shard) onStop(handOff Token, force bool) {
 	s.handOff = handOff
 	switch s.phase {
 	case shardClosed, shardLeasing, shardLoading, shardStopped:
@@ -58,6 +58,15 @@ func (s *Shard) onStop(handOff Token) {
 	case shardReturning:
 		return
 	}
+	if s.phase != shardStopping || !force {
+		s.beginStop(handOff)
+	}
+	if force && !s.forced && s.running > 0 {
+		s.onStopTimeout()
+	}
+}
+
+func (s *Shard) beginStop(handOff Token) {
 	s.phase = shardStopping
 	s.forced, s.drainAsked = false, false
 	s.recovery, s.recoverAt = nil, time.Time{}

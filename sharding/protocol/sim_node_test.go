@@ -25,6 +25,8 @@ type simNode struct {
 	lanes       map[UID]*simLane
 	inbox       []RegionInput
 	timers      map[string]time.Time
+	view        *membership.View
+	absence     simAbsence
 	rested      map[ShardID]int // how often it has heard that a shard was stopped for good
 }
 
@@ -55,33 +57,44 @@ type simLane struct {
 }
 
 func newSimNode(w *world, uid UID, proxy bool) *simNode {
+	n := &simNode{
+		w: w, uid: uid, proxy: proxy, alive: true, shards: map[ShardID]*simShard{}, routes: make([]Route, w.opt.shards),
+		buffers: map[ShardID][]simMsg{}, lanes: map[UID]*simLane{}, timers: map[string]time.Time{}, rested: map[ShardID]int{},
+	}
+	if !w.opt.absences || w.chance(60) {
+		n.makeMachines(Past{})
+	}
+	return n
+}
+
+// makeMachines starts the type on the node.
+func (n *simNode) makeMachines(past Past) {
+	w := n.w
 	cfg := Config{
-		Type: "t", Role: "r", Self: uid, Shards: w.opt.shards, Proxy: proxy, Remember: w.opt.remember,
+		Type: "t", Role: "r", Self: n.uid, Shards: w.opt.shards, Proxy: n.proxy, Remember: w.opt.remember, Past: past,
 		RetryInterval: 100 * time.Millisecond, BeginTimeout: time.Second, HandOffTimeout: 3 * time.Second,
 		StopTimeout: 500 * time.Millisecond, PassivationTimeout: 500 * time.Millisecond, RebalanceInterval: 300 * time.Millisecond,
 		Lease: w.opt.leases, CoordinatorLease: w.opt.leases, LeaseRetryInterval: 150 * time.Millisecond,
 		RestartBackoff: 200 * time.Millisecond, Faults: w.opt.faults, Strategy: w.strategy, StrategyTimeout: time.Second,
 	}
-	n := &simNode{
-		w: w, uid: uid, proxy: proxy, alive: true, shards: map[ShardID]*simShard{}, routes: make([]Route, w.opt.shards),
-		buffers: map[ShardID][]simMsg{}, lanes: map[UID]*simLane{}, timers: map[string]time.Time{}, rested: map[ShardID]int{},
-	}
-	rng := func() *rand.Rand { return rand.New(rand.NewPCG(uint64(uid), w.rng.Uint64())) }
+	rng := func() *rand.Rand { return rand.New(rand.NewPCG(uint64(n.uid), w.rng.Uint64())) }
 	var err error
 	if n.region, err = NewRegion(cfg, rng()); err != nil {
 		panic(err)
 	}
-	if !proxy {
+	if !n.proxy {
 		if n.coordinator, err = NewCoordinator(cfg, rng()); err != nil {
 			panic(err)
 		}
 	}
-	return n
 }
 
 func (n *simNode) install(v *membership.View) {
 	if !n.alive {
 		return
+	}
+	if n.view == nil || n.view.Epoch < v.Epoch {
+		n.view = v
 	}
 	n.post(Install{View: v})
 	n.stepCoordinator(Install{View: v})
@@ -137,6 +150,9 @@ const postTime = 2 * time.Millisecond
 
 // post puts an input into the region's inbox; it is stepped a little later, in order.
 func (n *simNode) post(in RegionInput) {
+	if n.region == nil {
+		return
+	}
 	n.inbox = append(n.inbox, in)
 	if len(n.inbox) == 1 {
 		n.w.after(n.w.between(0, postTime), n.drainInbox)
@@ -164,7 +180,7 @@ func (n *simNode) stepRegion(in RegionInput) {
 	for _, s := range fx.AtRest {
 		n.rested[s]++
 	}
-	if fx.Left {
+	if fx.Left && n.leaving {
 		n.goWhenSent()
 	}
 	n.arm("region", n.region.Deadline(), func() { n.stepRegion(Tick{}) })
@@ -192,19 +208,25 @@ func (n *simNode) stepCoordinator(in CoordinatorInput) {
 			n.stepCoordinator(LeaseLost{Gen: c.gen})
 		}
 	}
-	fx := n.coordinator.Step(n.w.now, in)
+	me := n.coordinator
+	mine := func(in CoordinatorInput) {
+		if n.coordinator == me {
+			n.stepCoordinator(in)
+		}
+	}
+	fx := me.Step(n.w.now, in)
 	n.w.verbose("%v coordinator %T%+v\n%s", n.uid, in, in, fx)
 	n.checked("coordinator", n.coordinator.Check())
 	for _, w := range fx.Write {
-		n.w.write(n, w, func(err error) { n.stepCoordinator(Wrote{ID: w.ID, Err: err}) })
+		n.w.write(n, w, func(err error) { mine(Wrote{ID: w.ID, Err: err}) })
 	}
 	for _, r := range fx.Read {
-		n.w.read(n, r, func(in DidRead) { n.stepCoordinator(in) })
+		n.w.read(n, r, func(in DidRead) { mine(in) })
 	}
-	n.leaseOps(coordinatorName, n.coordinator, fx.Lease, func(in any) { n.stepCoordinator(in.(CoordinatorInput)) })
+	n.leaseOps(coordinatorName, n.coordinator, fx.Lease, func(in any) { mine(in.(CoordinatorInput)) })
 	n.send(fx.Send)
 	for _, q := range fx.Consult {
-		n.w.after(n.w.thinking(), func() { n.stepCoordinator(Advised{Advice: q.Ask(n.w.strategy)}) })
+		n.w.after(n.w.thinking(), func() { mine(Advised{Advice: q.Ask(n.w.strategy)}) })
 	}
 	n.arm("coordinator", n.coordinator.Deadline(), func() { n.stepCoordinator(Tick{}) })
 }
@@ -293,6 +315,12 @@ func (w *world) deliver(from *simNode, to UID, b []byte) {
 	m, err := DecodeMessage(b)
 	if err != nil {
 		w.fail("%v", err)
+		return
+	}
+	if n.region == nil {
+		if answer := n.absence.who.Answer(m); answer != nil {
+			n.send([]Envelope{{To: from.uid, Msg: answer}})
+		}
 		return
 	}
 	if m.ToCoordinator() {

@@ -84,6 +84,12 @@ func (w *world) arrive(from *simNode, to UID, x any) {
 		}
 		return
 	}
+	if n.region == nil {
+		if isMsg {
+			w.lose("absent", 1)
+		}
+		return
+	}
 	if f, ok := x.(Fence); ok {
 		n.post(Receive{From: from.uid, Msg: f})
 		return
@@ -134,7 +140,7 @@ func (n *simNode) act(a RegionAction) {
 		n.stepShard(a.Shard, Drain{HandOff: a.HandOff})
 	case StopShard:
 		n.passesOn(a.Shard, n.shards[a.Shard])
-		n.stepShard(a.Shard, Stop{HandOff: a.HandOff})
+		n.stepShard(a.Shard, Stop{HandOff: a.HandOff, Force: a.Force})
 	case ResumeShard:
 		n.stepShard(a.Shard, Resume{})
 	case CloseShard:

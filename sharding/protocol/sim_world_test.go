@@ -69,6 +69,8 @@ type simOptions struct {
 	passivate                        int  // percent of handled messages after which an idle entity passivates; default 2
 	leases                           bool // of shards and the coordinator, some of which somebody outside takes
 	stops                            bool // shards are stopped for good, amid all else
+	absences                         bool // the type is not started on some nodes, and closed and started again on others
+	forgets                          bool // a node forgets what it has promised before it started the type
 	noGate                           bool // the runtime does not look at leases
 	faults                           Faults
 }
@@ -224,6 +226,9 @@ func (w *world) leave(n *simNode) {
 		i := slices.IndexFunc(v.Members, func(m membership.Member) bool { return m.UID == n.uid })
 		v.Members[i].Status = membership.Leaving
 	})
+	if n.region == nil || n.closed() {
+		n.goWhenSent()
+	}
 	n.post(Leave{})
 }
 

@@ -180,7 +180,7 @@ func (st *stage) act(a *actor, act RegionAction) {
 	case DrainShard:
 		st.shard(a, act.Shard, Drain{HandOff: act.HandOff})
 	case StopShard:
-		st.shard(a, act.Shard, Stop{HandOff: act.HandOff})
+		st.shard(a, act.Shard, Stop{HandOff: act.HandOff, Force: act.Force})
 	case ResumeShard:
 		st.shard(a, act.Shard, Resume{})
 	case CloseShard:

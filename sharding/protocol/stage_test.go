@@ -77,6 +77,8 @@ func (st *stage) command(f []string) error {
 		st.region(st.node(args[0]), in)
 	case "leave":
 		st.region(st.node(args[0]), Leave{})
+	case "quit":
+		st.region(st.node(args[0]), Quit{})
 	case "resign":
 		st.coordinator(st.node(args[0]), Resign{})
 	case "linkup":

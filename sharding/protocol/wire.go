@@ -14,17 +14,18 @@ import (
 //	byte 1   kind
 //	rest     one CBOR array, core-deterministic, of that kind's fields
 //
-//	Register      [proxy, leaving, joined, alike]            GetHomes      [region, [shard…]]
+//	Register      [proxy, leaving, joined, life, alike]      GetHomes      [region, [shard…]]
 //	Started, BeginAck, ShardsStopped, HostShards             [[shard, epoch, up, seq, …]]
-//	Report        [[epoch, up, seq], proxy, leaving, part, parts, alike, [shard, phase, epoch, up, seq, epoch, up, seq, …]]
+//	Report        [[epoch, up, seq], proxy, leaving, left, life, part, parts, alike, [shard, phase, epoch, up, seq, epoch, up, seq, …]]
 //	Loads         [milliseconds, [shard, messages, microseconds, entities, …]]
-//	LeaveRequest  [left, closing, false]                     LeaveReply    [done, alone, false]
-//	Registered    [[epoch, up, seq, epoch, up, seq], [shard, epoch, up, seq, owner, …]]
+//	LeaveRequest  [left, closing, life]                      LeaveReply    [done, alone, life]
+//	Registered    [[epoch, up, seq, epoch, up, seq], life, [shard, epoch, up, seq, owner, …]]
 //	Refused       [alike]
 //	Homes         [sure, [shard, home, epoch, up, seq, …]]
 //	Begin         [[shard, epoch, up, seq, owner, …], [region…]]
 //	StopShards    [[shard…]]                                 AtRest, Ended, Unable [[shard…]]
 //	Fence         [[shard, epoch, up, seq]]                  Inquire       [[epoch, up, seq]]
+//	Absent        [[]]                                       Vacant        [[epoch, up, seq]]
 //
 // What must be alike is [shards, hash, remember, lease, coordinator-lease], the latter two as text of at most StoreMax bytes.
 // Lists are flat, so that decoding costs no more than the bytes.
@@ -37,14 +38,22 @@ var ErrDecode = errors.New("sharding/protocol: malformed message")
 type words []uint64
 
 type (
-	wireFlags struct {
-		_                   struct{} `cbor:",toarray"`
-		First, Second, Last bool
+	wireLeave struct {
+		_             struct{} `cbor:",toarray"`
+		First, Second bool
+		Life          uint32
 	}
 	wireRegister struct {
 		_                      struct{} `cbor:",toarray"`
 		Proxy, Leaving, Joined bool
+		Life                   uint32
 		Alike                  wireAlike
+	}
+	wireRegistered struct {
+		_      struct{} `cbor:",toarray"`
+		Tokens words
+		Life   uint32
+		Moves  words
 	}
 	wireAlike struct {
 		_                       struct{} `cbor:",toarray"`
@@ -76,12 +85,14 @@ type (
 		Shards words
 	}
 	wireReport struct {
-		_              struct{} `cbor:",toarray"`
-		Floor          words
-		Proxy, Leaving bool
-		Part, Parts    uint32
-		Alike          wireAlike
-		Shards         words
+		_             struct{} `cbor:",toarray"`
+		Floor         words
+		Proxy         bool
+		Leaving, Left bool
+		Life          uint32
+		Part, Parts   uint32
+		Alike         wireAlike
+		Shards        words
 	}
 )
 
@@ -117,7 +128,7 @@ func AppendMessage(dst []byte, m Message) []byte {
 func wireOf(m Message) any {
 	switch m := m.(type) {
 	case Register:
-		return wireRegister{Proxy: m.Proxy, Leaving: m.Leaving, Joined: m.Joined, Alike: wireOfAlike(m.Alike)}
+		return wireRegister{Proxy: m.Proxy, Leaving: m.Leaving, Joined: m.Joined, Life: m.Life, Alike: wireOfAlike(m.Alike)}
 	case Refused:
 		return wireRefused{Alike: wireOfAlike(m.Alike)}
 	case GetHomes:
@@ -140,17 +151,17 @@ func wireOf(m Message) any {
 		return wireList{List: flat(m.Shards, appendShardToken)}
 	case Report:
 		return wireReport{
-			Floor: appendToken(nil, m.Floor), Proxy: m.Proxy, Leaving: m.Leaving, Part: m.Part, Parts: m.Parts,
+			Floor: appendToken(nil, m.Floor), Proxy: m.Proxy, Leaving: m.Leaving, Left: m.Left, Life: m.Life, Part: m.Part, Parts: m.Parts,
 			Alike: wireOfAlike(m.Alike), Shards: flat(m.Shards, appendHosted),
 		}
 	case Loads:
 		return wireLoads{Period: uint64(m.Period / time.Millisecond), Shards: flat(m.Shards, appendLoad)}
 	case LeaveRequest:
-		return wireFlags{First: m.Left, Second: m.Closing}
+		return wireLeave{First: m.Left, Second: m.Closing, Life: m.Life}
 	case LeaveReply:
-		return wireFlags{First: m.Done, Second: m.Alone}
+		return wireLeave{First: m.Done, Second: m.Alone, Life: m.Life}
 	case Registered:
-		return wireTwo{First: appendToken(appendToken(nil, m.Floor), m.Since), Last: flat(m.Moves, appendMove)}
+		return wireRegistered{Tokens: appendToken(appendToken(nil, m.Floor), m.Since), Life: m.Life, Moves: flat(m.Moves, appendMove)}
 	case Homes:
 		return wireFlagged{Flag: m.Sure, List: flat(m.Entries, appendEntry)}
 	case Begin:
@@ -159,6 +170,10 @@ func wireOf(m Message) any {
 		return wireList{List: appendShardToken(nil, ShardToken{Shard: m.Shard, Token: m.HandOff})}
 	case Inquire:
 		return wireList{List: appendToken(nil, m.Floor)}
+	case Vacant:
+		return wireList{List: appendToken(nil, m.Floor)}
+	case Absent:
+		return wireList{}
 	}
 	panic(fmt.Sprintf("sharding/protocol: no wire form of %T", m))
 }

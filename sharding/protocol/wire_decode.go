@@ -50,17 +50,15 @@ func (d *decoder) into(v any) {
 func (d *decoder) message(k kind) Message {
 	switch k {
 	case kindRegister:
-		var w wireRegister
-		d.into(&w)
-		return Register{Proxy: w.Proxy, Leaving: w.Leaving, Joined: w.Joined, Alike: d.alike(w.Alike)}
+		return d.register()
 	case kindRefused:
 		return d.refused()
 	case kindLeaveRequest:
-		f := d.flags()
-		return LeaveRequest{Left: f.First, Closing: f.Second}
+		w := d.leave()
+		return LeaveRequest{Left: w.First, Closing: w.Second, Life: w.Life}
 	case kindLeaveReply:
-		f := d.flags()
-		return LeaveReply{Done: f.First, Alone: f.Second}
+		w := d.leave()
+		return LeaveReply{Done: w.First, Alone: w.Second, Life: w.Life}
 	case kindGetHomes:
 		var w wireFlagged
 		d.into(&w)
@@ -88,14 +86,14 @@ func (d *decoder) message(k kind) Message {
 	case kindReport:
 		return d.report()
 	case kindRegistered:
-		var w wireTwo
+		var w wireRegistered
 		d.into(&w)
-		ts := records(d, w.First, 3, 2, d.token)
+		ts := records(d, w.Tokens, 3, 2, d.token)
 		if len(ts) != 2 {
 			d.fail(errShape)
 			return nil
 		}
-		return Registered{Floor: ts[0], Since: ts[1], Moves: records(d, w.Last, 5, movesMax, d.move)}
+		return Registered{Floor: ts[0], Since: ts[1], Life: w.Life, Moves: records(d, w.Moves, 5, movesMax, d.move)}
 	case kindBegin:
 		var w wireTwo
 		d.into(&w)
@@ -109,13 +107,24 @@ func (d *decoder) message(k kind) Message {
 		return d.loads()
 	case kindInquire:
 		return Inquire{Floor: d.tokenOf(d.list())}
+	case kindVacant:
+		return Vacant{Floor: d.tokenOf(d.list())}
+	case kindAbsent:
+		d.list()
+		return Absent{}
 	}
 	d.fail(errUnknownKind)
 	return nil
 }
 
-func (d *decoder) flags() wireFlags {
-	var w wireFlags
+func (d *decoder) register() Message {
+	var w wireRegister
+	d.into(&w)
+	return Register{Proxy: w.Proxy, Leaving: w.Leaving, Joined: w.Joined, Life: w.Life, Alike: d.alike(w.Alike)}
+}
+
+func (d *decoder) leave() wireLeave {
+	var w wireLeave
 	d.into(&w)
 	return w
 }
@@ -155,7 +164,7 @@ func (d *decoder) report() Message {
 		d.fail(errRange)
 	}
 	return Report{
-		Floor: d.tokenOf(w.Floor), Proxy: w.Proxy, Leaving: w.Leaving, Part: w.Part, Parts: w.Parts, Alike: d.alike(w.Alike),
+		Floor: d.tokenOf(w.Floor), Proxy: w.Proxy, Leaving: w.Leaving, Left: w.Left, Life: w.Life, Part: w.Part, Parts: w.Parts, Alike: d.alike(w.Alike),
 		Shards: records(d, w.Shards, 8, batchMax, d.hosted),
 	}
 }

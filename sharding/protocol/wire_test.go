@@ -63,9 +63,10 @@ func drawAlike(t *rapid.T) Alike {
 
 func drawMessage(t *rapid.T) Message {
 	yes := func(s string) bool { return rapid.Bool().Draw(t, s) }
+	life := func() uint32 { return rapid.Uint32().Draw(t, "life") }
 	switch kind(rapid.Uint8Range(1, uint8(kindEnd)-1).Draw(t, "kind")) {
 	case kindRegister:
-		return Register{Proxy: yes("proxy"), Leaving: yes("leaving"), Joined: yes("joined"), Alike: drawAlike(t)}
+		return Register{Proxy: yes("proxy"), Leaving: yes("leaving"), Joined: yes("joined"), Life: life(), Alike: drawAlike(t)}
 	case kindRefused:
 		return Refused{Alike: drawAlike(t)}
 	case kindGetHomes:
@@ -87,13 +88,13 @@ func drawMessage(t *rapid.T) Message {
 	case kindReport:
 		parts := rapid.Uint32Range(1, 256).Draw(t, "parts")
 		return Report{
-			Floor: drawToken(t), Proxy: yes("proxy"), Leaving: yes("leaving"), Part: rapid.Uint32Max(parts-1).Draw(t, "part"), Parts: parts,
+			Floor: drawToken(t), Proxy: yes("proxy"), Leaving: yes("leaving"), Left: yes("left"), Life: life(), Part: rapid.Uint32Max(parts-1).Draw(t, "part"), Parts: parts,
 			Alike: drawAlike(t), Shards: drawList(t, drawHosted),
 		}
 	case kindLeaveRequest:
-		return LeaveRequest{Left: yes("left"), Closing: yes("closing")}
+		return LeaveRequest{Left: yes("left"), Closing: yes("closing"), Life: life()}
 	case kindRegistered:
-		return Registered{Floor: drawToken(t), Since: drawToken(t), Moves: drawList(t, drawMove)}
+		return Registered{Floor: drawToken(t), Since: drawToken(t), Life: life(), Moves: drawList(t, drawMove)}
 	case kindHomes:
 		return Homes{Sure: yes("sure"), Entries: drawList(t, drawEntry)}
 	case kindHostShards:
@@ -104,11 +105,15 @@ func drawMessage(t *rapid.T) Message {
 		return Fence{Shard: drawShard(t), HandOff: drawToken(t)}
 	case kindInquire:
 		return Inquire{Floor: drawToken(t)}
+	case kindVacant:
+		return Vacant{Floor: drawToken(t)}
+	case kindAbsent:
+		return Absent{}
 	case kindLoads:
 		period := time.Duration(rapid.IntRange(1, int(loadPeriodMax/time.Millisecond)).Draw(t, "period")) * time.Millisecond
 		return Loads{Period: period, Shards: drawList(t, drawLoad)}
 	default:
-		return LeaveReply{Done: yes("done"), Alone: yes("alone")}
+		return LeaveReply{Done: yes("done"), Alone: yes("alone"), Life: life()}
 	}
 }
 
@@ -149,9 +154,9 @@ func TestWireRefuses(t *testing.T) {
 		"shard beyond":     array(kindStarted, []any{[]uint64{ShardsMax, 1, 1, 1}}),
 		"up beyond":        array(kindStarted, []any{[]uint64{1, 1, upMax + 1, 1}}),
 		"seq beyond":       array(kindInquire, []any{[]uint64{1, 1, seqMax + 1}}),
-		"phase beyond":     array(kindReport, []any{[]uint64{1, 1, 1}, false, false, 0, 1, []uint64{1, 9, 1, 1, 1, 1, 1, 1}}),
-		"no part":          array(kindReport, []any{[]uint64{1, 1, 1}, false, false, 1, 1, []uint64{}}),
-		"parts beyond":     array(kindReport, []any{[]uint64{1, 1, 1}, false, false, 1, 1 << 20, []uint64{}}),
+		"phase beyond":     array(kindReport, []any{[]uint64{1, 1, 1}, false, false, false, 0, 0, 1, []any{1, 0, false, "", ""}, []uint64{1, 9, 1, 1, 1, 1, 1, 1}}),
+		"no part":          array(kindReport, []any{[]uint64{1, 1, 1}, false, false, false, 0, 1, 1, []any{1, 0, false, "", ""}, []uint64{}}),
+		"parts beyond":     array(kindReport, []any{[]uint64{1, 1, 1}, false, false, false, 0, 1, 1 << 20, []any{1, 0, false, "", ""}, []uint64{}}),
 		"no period":        array(kindLoads, []any{0, []uint64{1, 1, 1, 1}}),
 		"period beyond":    array(kindLoads, []any{3_600_001, []uint64{1, 1, 1, 1}}),
 		"time beyond":      array(kindLoads, []any{1000, []uint64{1, 1, 1 << 60, 1}}),

@@ -1,0 +1,131 @@
+package sharding
+
+import (
+	"sync"
+
+	"github.com/coterie-go/coterie/crdt/head"
+	"github.com/coterie-go/coterie/ddata"
+	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/transport"
+	"github.com/coterie-go/coterie/sharding/protocol"
+)
+
+func init() {
+	ddata.OnRest(func(n *ddata.Node, ch transport.Channel) transport.Handler { return absencesOf(n).of(ch) })
+}
+
+// absences answer other nodes' machines for the entity types that a node has not started, see protocol.Absentee.
+type absences struct {
+	node *ddata.Node
+
+	mu    sync.Mutex
+	types map[transport.Channel]*absence
+}
+
+var (
+	absencesMu sync.Mutex
+	allAbsent  = map[*ddata.Node]*absences{}
+)
+
+// absentMax bounds the channels that a node remembers without having started a type: peers choose them.
+const absentMax = 1 << 12
+
+func absencesOf(n *ddata.Node) *absences {
+	absencesMu.Lock()
+	defer absencesMu.Unlock()
+	a := allAbsent[n]
+	if a == nil {
+		a = &absences{node: n, types: map[transport.Channel]*absence{}}
+		allAbsent[n] = a
+		n.Watch(ddata.Watcher{End: func(error) {
+			absencesMu.Lock()
+			defer absencesMu.Unlock()
+			delete(allAbsent, n)
+		}})
+	}
+	return a
+}
+
+func channelOf(name string) transport.Channel { return transport.ChannelOf("sharding/" + name) }
+
+// of is who takes the frames of a channel that has no handler.
+func (a *absences) of(ch transport.Channel) transport.Handler {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	t := a.types[ch]
+	if t == nil && len(a.types) < absentMax {
+		t = &absence{of: a, channel: ch}
+		a.types[ch] = t
+	}
+	if t == nil || t.started {
+		return nil
+	}
+	return t
+}
+
+// start ends the absence of a type for good, and says what was promised in it.
+func (a *absences) start(name string) protocol.Past {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	ch := channelOf(name)
+	t := a.types[ch]
+	if t == nil {
+		t = &absence{of: a, channel: ch}
+		a.types[t.channel] = t
+	}
+	t.started = true
+	return t.who.Past
+}
+
+// absence is one type that was not started here. Its fields belong to the lock of all.
+type absence struct {
+	of      *absences
+	channel transport.Channel
+	who     protocol.Absentee
+	started bool
+	warned  bool
+}
+
+var _ transport.Handler = (*absence)(nil)
+
+// Receive implements transport.Handler.
+func (t *absence) Receive(from transport.NodeID, payload []byte) {
+	rd := reader{b: payload}
+	if kind, _ := rd.open(); rd.bad || kind != frameControl {
+		t.warn(from)
+		return
+	}
+	body := rd.str(head.Bytes)
+	if rd.bad {
+		return
+	}
+	m, err := protocol.DecodeMessage(body)
+	if err != nil {
+		return
+	}
+	if answer := t.answer(m); answer != nil {
+		frame := appendControl(nil, protocol.AppendMessage(nil, answer))
+		// What does not fit is lost: whoever wants an answer asks again.
+		_ = t.of.node.Transport().Append(from, transport.Control, 0, t.channel, func(dst []byte) []byte { return append(dst, frame...) }, nil)
+	}
+}
+
+func (t *absence) answer(m protocol.Message) protocol.Message {
+	t.of.mu.Lock()
+	defer t.of.mu.Unlock()
+	if t.started {
+		return nil
+	}
+	return t.who.Answer(m)
+}
+
+// warn says once that something else than a machine's message came: no node has a reason to send a message for an entity.
+func (t *absence) warn(from transport.NodeID) {
+	t.of.mu.Lock()
+	first := !t.warned
+	t.warned = true
+	t.of.mu.Unlock()
+	if first {
+		t.of.node.Log().Warn("sharding: messages come for an entity type that was not started on this node; they are dropped", "from", membership.UID(from))
+	}
+}

@@ -1,0 +1,251 @@
+package sharding
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/coterie-go/coterie/ddata"
+	"github.com/coterie-go/coterie/ddata/ddatatest"
+	"github.com/coterie-go/coterie/ddata/lease"
+	"github.com/coterie-go/coterie/sharding/protocol"
+)
+
+// byAge starts nodes of one role and returns them, the oldest first.
+func byAge(t *testing.T, n int) []*ddata.Node {
+	t.Helper()
+	nodes := ddatatest.StartWith(t, n, func(_ int, c *ddata.Config) { c.Roles = []string{"backend"} })
+	v := nodes[0].View()
+	age := func(n *ddata.Node) int { m, _ := v.Member(n.UID()); return int(m.UpNumber) }
+	slices.SortFunc(nodes, func(a, b *ddata.Node) int { return age(a) - age(b) })
+	return nodes
+}
+
+func begin(t *testing.T, n *ddata.Node, typ EntityType[message_]) *Region[message_] {
+	t.Helper()
+	g, err := Start(n, typ)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
+func askThirty(t *testing.T, what string, g *Region[message_]) {
+	t.Helper()
+	for i := range 30 {
+		if _, err := Ask(within(t, 20*time.Second), g, fmt.Sprint("e", i), total{}); err != nil {
+			t.Fatalf("%s: e%d: %v; health %v", what, i, err, g.core.waitsFor())
+		}
+	}
+}
+
+// A type that does not run on all nodes of its role has service as soon as the oldest has started it, and a node that runs it leaves when no other does.
+func TestTypeNotStartedEverywhere(t *testing.T) {
+	nodes := byAge(t, 3)
+	log := &cartLog{}
+	oldest := begin(t, nodes[0], cartType(log))
+	askThirty(t, "only the oldest runs it", oldest)
+	young := begin(t, nodes[2], cartType(log))
+	askThirty(t, "two run it", young)
+	for _, i := range []int{0, 2} {
+		if h := nodes[i].Health(); !h.Ready {
+			t.Errorf("node %d: %v", i, h)
+		}
+	}
+	if err := young.Close(within(t, 20*time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	if err := nodes[0].Leave(20 * time.Second); err != nil {
+		t.Error(err)
+	}
+	young = begin(t, nodes[2], cartType(log))
+	askThirty(t, "the oldest that is left has started it", begin(t, nodes[1], cartType(log)))
+	askThirty(t, "started again", young)
+}
+
+// Where the oldest node has not started the type there is no coordinator; whoever wants one hears why.
+func TestTypeNotStartedOnTheOldest(t *testing.T) {
+	nodes := byAge(t, 2)
+	typ := cartType(&cartLog{})
+	var said atomic.Int64
+	typ.OnEvent = func(e protocol.Event) {
+		if e.Kind == protocol.CoordinatorAbsent && e.Peer == nodes[0].UID() && e.Alarm() {
+			said.Add(1)
+		}
+	}
+	young := begin(t, nodes[1], typ)
+	eventually(t, "it is said", func() bool { return said.Load() > 0 })
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	_, err := Ask(ctx, young, "a", total{})
+	for what, text := range map[string]string{"the error": fmt.Sprint(err), "the health": nodes[1].Health().String()} {
+		if !strings.Contains(text, "the type is not started on") || !strings.Contains(text, nodes[0].Addr()) {
+			t.Errorf("%s: %s", what, text)
+		}
+	}
+	old := begin(t, nodes[0], typ)
+	askThirty(t, "asked on the oldest", old)
+	askThirty(t, "asked on the youngest", young)
+	if n := said.Load(); n != 1 {
+		t.Errorf("said %d times", n)
+	}
+}
+
+// The region of the node whose coordinator acts is closed: that goes on. When the last region is closed nothing runs, and when one starts again, all does.
+func TestCloseEverywhere(t *testing.T) {
+	nodes := byAge(t, 2)
+	log := &cartLog{}
+	typ := cartType(log)
+	typ.CoordinatorLease = lease.NewMemory()
+	old, young := begin(t, nodes[0], typ), begin(t, nodes[1], typ)
+	askThirty(t, "at first", old)
+	for _, g := range []*Region[message_]{old, young} {
+		if err := g.Close(within(t, 20*time.Second)); err != nil {
+			t.Fatal(err)
+		}
+		if !old.core.coordinates.Load() {
+			t.Error("the coordinator has ended with its region")
+		}
+	}
+	if n, m := log.made.Load(), log.stopped.Load(); n != m {
+		t.Errorf("%d entities were made, %d stopped", n, m)
+	}
+	for _, n := range nodes {
+		if got := Types(n); len(got) > 0 {
+			t.Errorf("types that run: %v", got)
+		}
+		if _, err := Lookup[message_](n, "Cart"); !errors.Is(err, ErrNotStarted) {
+			t.Error(err)
+		}
+	}
+	young = begin(t, nodes[1], typ)
+	askThirty(t, "one is started again", young)
+	old = begin(t, nodes[0], typ)
+	askThirty(t, "both are", old)
+	eventually(t, "the new coordinator acts", func() bool { return old.core.coordinates.Load() })
+}
+
+// A region that is closed on a living node under load hands its shards over: every question is answered, by each of the others; and it starts again.
+func TestCloseUnderLoad(t *testing.T) {
+	for name, which := range map[string]int{"the coordinator's": 0, "another": 2} {
+		t.Run(name, func(t *testing.T) {
+			nodes := byAge(t, 3)
+			log := &cartLog{}
+			regions := make([]*Region[message_], 3)
+			for i, n := range nodes {
+				regions[i] = begin(t, n, cartType(log))
+			}
+			for _, g := range regions {
+				askThirty(t, "at first", g)
+			}
+			stop := make(chan struct{})
+			var asked atomic.Int64
+			var wg sync.WaitGroup
+			for i, g := range regions {
+				if i == which {
+					continue
+				}
+				for k := range 4 {
+					wg.Go(func() {
+						for j := 0; ; j++ {
+							select {
+							case <-stop:
+								return
+							default:
+							}
+							ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+							_, err := Ask(ctx, g, fmt.Sprint("e", (j*7+k)%30), total{})
+							cancel()
+							if err != nil {
+								t.Errorf("from %d: %v", i, err)
+								return
+							}
+							asked.Add(1)
+						}
+					})
+				}
+			}
+			for round := range 3 {
+				if err := regions[which].Close(within(t, 20*time.Second)); err != nil {
+					t.Fatal(round, err)
+				}
+				if n := regions[which].Stats().Shards; n != 0 {
+					t.Errorf("%d shards are left", n)
+				}
+				before := asked.Load()
+				eventually(t, "questions are answered", func() bool { return asked.Load() > before+200 })
+				regions[which] = begin(t, nodes[which], cartType(log))
+				askThirty(t, "started again", regions[which])
+			}
+			close(stop)
+			wg.Wait()
+			for i, n := range nodes[:2] {
+				if err := n.Leave(20 * time.Second); err != nil {
+					t.Error(i, err)
+				}
+			}
+			askThirty(t, "one is left", regions[2])
+		})
+	}
+}
+
+func eventually(t *testing.T, what string, so func() bool) {
+	t.Helper()
+	for end := time.Now().Add(30 * time.Second); !so(); <-time.After(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("%s: not within 30 s", what)
+		}
+	}
+}
+
+// A handler that does not return holds its shard's next home up, and no second life of it begins; when it has returned, the shards start elsewhere.
+func TestCloseWithAStuckHandler(t *testing.T) {
+	nodes := byAge(t, 2)
+	log := &cartLog{}
+	typ := cartType(log)
+	typ.StopTimeout, typ.HandOffTimeout = 100*time.Millisecond, 300*time.Millisecond
+	typ.BeginTimeout = 300 * time.Millisecond
+	a, b := begin(t, nodes[0], typ), begin(t, nodes[1], typ)
+	var here string
+	for i := 0; here == ""; i++ {
+		id := fmt.Sprint("e", i)
+		if _, err := Ask(within(t, 20*time.Second), a, id, total{}); err != nil {
+			t.Fatal(err)
+		}
+		if home, ok := a.Locate(id); ok && home == nodes[1].UID() {
+			here = id
+		}
+	}
+	stuck := newGate()
+	if err := b.Tell(t.Context(), here, block{stuck}); err != nil {
+		t.Fatal(err)
+	}
+	<-stuck.entered
+	made := log.made.Load()
+	ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
+	defer cancel()
+	if err := b.Close(ctx); err == nil || !strings.Contains(err.Error(), "handlers still run in 1 shards") {
+		t.Errorf("closed while a handler runs: %v", err)
+	}
+	ctx, cancel = context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	if _, err := Ask(ctx, a, here, total{}); err == nil || log.made.Load() != made {
+		t.Errorf("a second life: %v", err)
+	}
+	if _, err := Start(nodes[1], typ); !errors.Is(err, ErrAlreadyStarted) {
+		t.Errorf("started again: %v", err)
+	}
+	close(stuck.open)
+	eventually(t, "the entity lives elsewhere", func() bool {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		_, err := Ask(ctx, a, here, total{})
+		return err == nil
+	})
+}

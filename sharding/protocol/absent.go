@@ -1,0 +1,30 @@
+package protocol
+
+// Past is what holds for an entity type on a node beyond the life of one region and one coordinator of it. What starts there next is made of it.
+type Past struct {
+	// Floor refuses what coordinators before it say.
+	Floor Token
+	// Seq is the highest count in the tokens of the node's coordinators.
+	Seq uint64
+	// Lives is how many regions of the type the node had.
+	Lives uint32
+}
+
+// Absentee answers for an entity type on a node that has not started it. It is no machine: it has no time of its own, and what it answers follows from its Past
+// and the message. A type that was closed needs none: its machines stay, and answer.
+type Absentee struct{ Past Past }
+
+// Answer is what a message of another node, for whichever machine, is answered with; nil: nothing. What it says binds what is made of Past.
+func (a *Absentee) Answer(m Message) Message {
+	switch m := m.(type) {
+	case Inquire:
+		if m.Floor.Less(a.Past.Floor) {
+			return nil
+		}
+		a.Past.Floor = m.Floor
+		return Vacant{Floor: m.Floor}
+	case Register:
+		return Absent{}
+	}
+	return nil
+}
