@@ -66,6 +66,7 @@
 // shard at once; what its mailboxes held is dropped with DropLeaseLost, and it starts anew, here or elsewhere, when the lease can be had. It is given back
 // when the last entity has stopped and the last id is written, and after a stop by force not before the last handler has returned. A node that cannot use
 // the store, or has lost a lease, gets no shards for twelve LeaseRetryIntervals while another can take them, and hands over those that wait there for leases.
+// If nobody can use it, all wait where they are, but for one now and then that tries elsewhere.
 // EntityType.CoordinatorLease does the same for the type's coordinator. It is
 // given back before the node says that it has left. Stores are asked on goroutines that nobody waits for, for at most 5 s at a time.
 //

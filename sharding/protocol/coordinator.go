@@ -51,7 +51,8 @@ type Coordinator struct {
 	refused  map[UID]bool  // of the view, whose settings are others and which was told
 	peers    map[UID]*peer // regions and proxies of the view that have registered
 	waiters  map[ShardID][]UID
-	passed   map[UID]time.Time     // until when regions are passed over that cannot get leases
+	passed   map[UID]time.Time // until when regions are passed over that cannot get leases
+	away     away
 	departed map[ShardID]time.Time // since when those are on their way that have moved
 	stops    map[ShardID][]UID     // that are to stop for good, and who wants it
 	homeless []ShardID             // wanted; no region could take them yet

@@ -3,6 +3,7 @@ package protocol
 import (
 	"maps"
 	"slices"
+	"time"
 )
 
 // A region that cannot use the store of its shards' leases, or has lost one, is passed over for a while: shards go to others as long as there are any. It keeps
@@ -20,7 +21,7 @@ func (c *Coordinator) onUnable(from UID, shards []ShardID) {
 	c.passOver(from)
 	for _, s := range shards {
 		st, ok := c.at(s)
-		if ok && st.state == seatHosted && st.home == from && !c.view.Closing && c.mayAllocate() && !c.mayHost(from) {
+		if ok && st.state == seatHosted && st.home == from && !c.view.Closing && c.mayAllocate() && !c.mayHost(from) && c.mayTry(s) {
 			c.startMove(s)
 		}
 	}
@@ -32,7 +33,45 @@ func (c *Coordinator) passOver(u UID) {
 		c.alloc = nil
 		c.notify(Event{Kind: RegionPassedOver, Peer: u})
 	}
+	if len(c.passed) == 0 {
+		c.away = away{}
+	}
 	c.passed[u] = c.now.Add(passOverTime * c.cfg.LeaseRetryInterval)
+	c.away.is = c.away.is || !c.passes(u)
+}
+
+// away is what the coordinator does about a store that nobody can use. A region where nothing waits does not complain, and so is a candidate again after a
+// while, but most likely no better than the others. So one shard alone is moved to see, and the rest of those that wait only when that has gone well.
+type away struct {
+	is    bool // all who could host were passed over at one time
+	tries bool // shard was moved to see
+	shard ShardID
+	began time.Time
+	next  time.Time // not before another is moved
+	pause time.Duration
+}
+
+// awayPauseMost is the pause between two shards that are moved to see, at most, in times of the first one.
+const awayPauseMost = 4
+
+// mayTry says whether a shard that waits may be moved to a region that has not complained for a while.
+func (c *Coordinator) mayTry(s ShardID) bool {
+	a, first := &c.away, passOverTime*c.cfg.LeaseRetryInterval
+	if a.is && a.tries && !c.now.Before(a.began.Add(first/2)) {
+		st := &c.seats[a.shard]
+		if _, in := c.passed[st.home]; st.state == seatHosted && !in {
+			*a = away{} // it has gone well
+		}
+	}
+	switch {
+	case !a.is:
+		return true
+	case c.now.Before(a.next):
+		return false
+	}
+	a.pause = min(max(2*a.pause, first), awayPauseMost*first)
+	a.tries, a.shard, a.began, a.next = true, s, c.now, c.now.Add(a.pause)
+	return true
 }
 
 // takeBackIn ends what is over, with the tick.
@@ -42,6 +81,9 @@ func (c *Coordinator) takeBackIn() {
 			delete(c.passed, u)
 			c.alloc = nil
 		}
+	}
+	if len(c.passed) == 0 {
+		c.away = away{}
 	}
 }
 

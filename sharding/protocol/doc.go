@@ -107,8 +107,9 @@
 // after an interval, because they are delivered in order if it starts. One that loses its lease is killed; its region reports it stopped under the token by
 // which it hosted it, obeys that command no more, and starts it again, if it is told to, after a pause. A region that cannot use
 // the store, or has lost a lease, is given no shards for twelve intervals, and longer while it complains, as long as another can take them; what waits there is
-// handed off. With Config.CoordinatorLease a coordinator begins its reign with a lease, and ends it when that is lost, or when its node is about to say that
-// it has stopped (Resign): the next one finds the lease free.
+// handed off. When nobody could use the store, one shard alone is, to see, after twelve intervals, then after twice as long up to 48. With
+// Config.CoordinatorLease a coordinator begins its reign with a lease, and ends it when that is lost, or when its node is about to say that it has stopped
+// (Resign): the next one finds the lease free.
 //
 // # Guarantees
 //
