@@ -21,6 +21,7 @@
 //   - clocks differ in rate by up to a per cent, and in wall time by any amount;
 //   - all nodes are restarted in turn, with and without a delay before the balance is looked at, and the whole cluster is shut down in order and started again
 //     (script_restart.go);
+//   - entity types are closed on nodes that stay, and started there again (script_close.go);
 //   - scenarios (scenario.go) script what chance finds too rarely. One of them, outside of the swarm, is the insert test of the reference
 //     (script_inserts.go): five nodes, four phases of unique inserts, connected and split three to two, at Local and at Majority.
 //

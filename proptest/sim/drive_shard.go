@@ -33,6 +33,7 @@ type typeDriver struct {
 	regHeld    bool
 	steps      int
 	left       bool
+	closing    bool   // by its users, while the node stays
 	faults     faults // that are planted
 	coordTerm  *term  // the coordinator's lease; nil: it has none
 	coordGen   uint64
@@ -82,15 +83,23 @@ func newTypeDriver(p *Process, index int) *typeDriver {
 		Lease: o.ShardLeases, CoordinatorLease: o.CoordLeases, LeaseRetryInterval: o.LeaseRetry,
 		Faults: o.shardFaults(),
 	}
+	d.makeMachines()
+	return d
+}
+
+func (d *typeDriver) makeMachines() {
+	n := d.p.uid + uint64(d.index) + uint64(d.cfg.Past.Lives)<<32
 	var err error
-	if d.coord, err = protocol.NewCoordinator(d.cfg, p.w.rs.stream("coordinator", p.uid+uint64(index))); err == nil {
-		d.region, err = protocol.NewRegion(d.cfg, p.w.rs.stream("region", p.uid+uint64(index)))
+	if d.coord, err = protocol.NewCoordinator(d.cfg, d.p.w.rs.stream("coordinator", n)); err == nil {
+		d.region, err = protocol.NewRegion(d.cfg, d.p.w.rs.stream("region", n))
 	}
 	if err != nil {
 		panic(err)
 	}
-	return d
 }
+
+// mayHost says whether shards can live here.
+func (d *typeDriver) mayHost() bool { return !d.cfg.Proxy && !d.closing }
 
 func typeName(index int) string { return fmt.Sprintf("T%d", index) }
 
@@ -169,15 +178,21 @@ func (d *typeDriver) applyCoord(in protocol.CoordinatorInput) {
 		w.trace.line(p, "%s C -> %+v", d.cfg.Type, *e)
 	}
 	d.check(d.coord)
+	me := d.coord
+	mine := func(in protocol.CoordinatorInput) { // and not one that was made since
+		if d.coord == me {
+			d.stepCoord(in)
+		}
+	}
 	for _, wr := range e.Write {
-		d.write(wr, func(err error) { d.stepCoord(protocol.Wrote{ID: wr.ID, Err: err}) })
+		d.write(wr, func(err error) { mine(protocol.Wrote{ID: wr.ID, Err: err}) })
 	}
 	for _, rd := range e.Read {
 		if rd.Kind == protocol.StateLocations {
 			d.readLocations(rd)
 			continue
 		}
-		d.read(rd, func(r protocol.DidRead) { d.stepCoord(r) })
+		d.read(rd, func(r protocol.DidRead) { mine(r) })
 	}
 	for _, op := range e.Lease {
 		d.coordLeaseOp(op)
@@ -291,6 +306,9 @@ func (d *shardDriver) receive(pk packet) {
 	m, err := protocol.DecodeMessage(pk.payload[2:])
 	if err != nil {
 		d.p.w.violate("wire", "sharding message does not decode: %v", err)
+		return
+	}
+	if t.faults.mute && t.closing && t.left {
 		return
 	}
 	in := protocol.Receive{From: membership.UID(pk.from), Msg: m}

@@ -86,7 +86,12 @@ func (d *typeDriver) consult(q *allocation.Consultation) {
 		thinks = between(r, 0, int64(8*time.Second))
 	}
 	d.p.w.counts.Consulted++
-	d.p.w.after(time.Duration(thinks), d.p, func() { d.stepCoord(protocol.Advised{Advice: q.Ask(d.cfg.Strategy)}) })
+	me := d.coord
+	d.p.w.after(time.Duration(thinks), d.p, func() {
+		if advice := q.Ask(d.cfg.Strategy); d.coord == me {
+			d.stepCoord(protocol.Advised{Advice: advice})
+		}
+	})
 }
 
 // measure tells the Region, twice for each look at the balance, what the hosted shards have done. One that came meanwhile is told of the next time.

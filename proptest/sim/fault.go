@@ -29,6 +29,8 @@ type faults struct {
 	hasty                 bool // coordinators are not told of RebalanceDelay
 	// unaware: the sharding machines are not told that the cluster is closing; forgetful: what a shard wants remembered is not written.
 	unaware, forgetful bool
+	// mute: the machines of a type that was closed do not answer.
+	mute bool
 	// greedy: the strategy moves all shards all the time; unlocated: the coordinator does not hear where shards shall live.
 	greedy, unlocated bool
 	// overfull: nobody is passivated for the sake of a limit; unwoken: what waits for an entity that was passivated does not wake it.
@@ -65,6 +67,7 @@ var further = []plantedFault{
 	{"hasty", "a coordinator does not wait before it looks at the balance", func(f *faults) { f.hasty = true }},
 	{"unaware", "sharding does not hear that the cluster is closing", func(f *faults) { f.unaware = true }},
 	{"forgetful", "ids of entities are said to be remembered and are not", func(f *faults) { f.forgetful = true }},
+	{"mute", "the machines of a type that was closed answer nobody", func(f *faults) { f.mute = true }},
 	{"greedy", "a strategy moves everything", func(f *faults) { f.greedy = true }},
 	{"unlocated", "a coordinator is not told where shards are wanted", func(f *faults) { f.unlocated = true }},
 	{"overfull", "entities are not passivated although too many are active", func(f *faults) { f.overfull = true }},
@@ -96,6 +99,7 @@ var huntedIn = map[string]Plan{
 	"hasty":           {Scenario: rollingRestarts},
 	"unaware":         {Scenario: closings},
 	"forgetful":       {Scenario: closings},
+	"mute":            {Scenario: closedTypes},
 	"stopped-holds":   {Swarm: Cluster, Scenario: rollingMoves},
 	"leave-unsettled": {Scenario: manyLeave},
 	"thirds":          {Swarm: Cluster},

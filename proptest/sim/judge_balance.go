@@ -61,7 +61,7 @@ func (w *World) hosted(t int) (least, most, hosts int) {
 	least = w.opt.Shards
 	for _, p := range w.live {
 		d := p.shard.types[t]
-		if d.cfg.Proxy {
+		if !d.mayHost() {
 			continue
 		}
 		hosts++
@@ -87,7 +87,7 @@ func (w *World) elsewhere(t int, wanted crdt.LWWMap[protocol.ShardID, string]) s
 		var there, host *Process
 		for _, p := range w.live {
 			d := p.shard.types[t]
-			if p.slot.addr() == addr && !d.cfg.Proxy {
+			if p.slot.addr() == addr && d.mayHost() {
 				there = p
 			}
 			if d.shards[s] != nil {

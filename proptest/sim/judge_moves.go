@@ -61,15 +61,16 @@ func (d *typeDriver) judgeBegin(b protocol.Begin) (balance int) {
 			delete(w.shardJudge.unable, c)
 			continue
 		}
-		if owner := w.procs[uint64(mv.Owner)]; owner.alive && !owner.slot.leaving {
+		owner := w.procs[uint64(mv.Owner)]
+		stays := owner.alive && !owner.slot.leaving && !owner.shard.types[d.index].closing
+		if stays {
 			balance++
 		}
-		owner := w.procs[uint64(mv.Owner)]
 		least := int64(float64(w.opt.RebalanceDelay) * (1 - 2*w.opt.ClockDrift))
 		switch {
 		case s.view.Closing:
 			w.violate("a shutdown moves nothing", "%v begins to move shard %v of T%d away from %v in %v", d.p, mv.Shard, d.index, owner, s.view)
-		case w.now-s.membersAt < least && owner.alive && !owner.slot.leaving:
+		case w.now-s.membersAt < least && stays:
 			w.violate("nothing moves before its time", "%v begins to move shard %v of T%d away from %v %.3f s after the members were %v", d.p, mv.Shard,
 				d.index, owner, float64(w.now-s.membersAt)/1e9, s.view)
 		}

@@ -49,6 +49,9 @@ func (l *shardLoad) send() {
 		return
 	}
 	typ := l.rng.IntN(w.opt.EntityTypes)
+	if p.shard.types[typ].closing {
+		return
+	}
 	id := protocol.EntityID(fmt.Sprintf("x%d", l.draw()))
 	if l.rng.IntN(50) == 0 {
 		l.passivate(p, typ, id)
@@ -111,6 +114,9 @@ func (l *shardLoad) probe() {
 		}
 		p.toldAll, w.probedShards = true, true
 		for typ := range w.opt.EntityTypes {
+			if p.shard.types[typ].closing {
+				continue
+			}
 			for i := range w.opt.Shards * entitiesPerShard {
 				l.tell(p, typ, protocol.EntityID(fmt.Sprintf("x%d", i)))
 			}

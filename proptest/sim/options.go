@@ -253,11 +253,11 @@ func (o *Options) drawAllocation(r *rand.Rand) {
 		allocation.ConsistentHashing{RebalanceLimit: 3}, allocation.External{}, allocation.LoadAware{RestAfterMove: 5 * time.Second})
 }
 
-// drawLeases draws leases of shards and coordinators, likewise. A calm world has none: order is not kept across a hand-off of a shard that waits for one.
+// drawLeases draws leases of shards and coordinators, likewise. A calm world has none, nor one that judges order: it is not kept across a hand-off of a shard that waits for one.
 func (o *Options) drawLeases(r *rand.Rand) {
 	which := pick(r, 0, 0, 0, 1, 2, 3)
 	o.LeaseTTL, o.LeaseRetry = pick(r, 0, 3*time.Second, 8*time.Second), pick(r, 500*time.Millisecond, 2*time.Second)
-	if o.Shards > 0 && !o.Calm {
+	if o.Shards > 0 && !o.Calm && o.Scenario != closedTypes {
 		o.ShardLeases, o.CoordLeases = which&1 > 0, which&2 > 0
 	}
 }

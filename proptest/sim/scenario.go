@@ -17,6 +17,8 @@ const (
 	stoppedGrowing = "stopped-growing"
 	// rollingMoves joins and leaves under a load of entity messages, so that shards move all the time.
 	rollingMoves = "rolling-moves"
+	// closedTypes closes entity types on nodes that stay, and starts them there again, while others join and leave. It is no part of the swarm.
+	closedTypes = "closed-types"
 	// rollingRestarts restarts all nodes in turn, and closings all at once by an orderly shutdown of the cluster.
 	rollingRestarts = "rolling-restarts"
 	closings        = "closings"
@@ -37,7 +39,7 @@ const (
 
 // Scenarios are the names of all scenarios.
 var Scenarios = []string{plainChaos, growingView, coldRestarts, stoppedGrowing, rollingMoves, rollingRestarts, closings, lostKinds, smallLogs, tidying,
-	lateCounts, manyLeave, inserts}
+	lateCounts, manyLeave, inserts, closedTypes}
 
 func drawScenario(r *rand.Rand) string {
 	return pick(r, plainChaos, plainChaos, plainChaos, plainChaos, growingView, growingView, coldRestarts, stoppedGrowing, rollingMoves, rollingMoves,
@@ -56,6 +58,7 @@ var scripts = map[string]func(*chaos){
 	growingView:     (*chaos).growingView,
 	stoppedGrowing:  (*chaos).stoppedGrowing,
 	rollingMoves:    (*chaos).rollingMoves,
+	closedTypes:     (*chaos).closedTypes,
 	rollingRestarts: (*chaos).rollingRestarts,
 	closings:        (*chaos).closings,
 	lostKinds:       (*chaos).lostKinds,
@@ -94,6 +97,11 @@ func applyScenario(r *rand.Rand, o *Options) {
 			o.Weights, o.DiskFail, o.Timing = quiet, 0, usualTiming
 			o.StopTimeout = 10 * time.Second // longer than the slowest handler
 		}
+	case closedTypes:
+		o.Nodes, o.Spare = pick(r, 2, 3, 4), 3
+		o.Shards, o.TellGap = pick(r, 4, 8, 20), pick(r, 5*time.Millisecond, 20*time.Millisecond)
+		o.Loss, o.Straggle, o.Calm = pick(r, 0, 0.01), 0, r.IntN(2) == 0
+		o.Weights, o.DiskFail, o.Timing, o.StopTimeout = quiet, 0, usualTiming, 10*time.Second // as in rollingMoves
 	case rollingRestarts:
 		o.Nodes, o.Spare, o.Safety = pick(r, 3, 3, 4), 0, 120*time.Second
 		o.Shards, o.TellGap = pick(r, 4, 8, 20), pick(r, 5*time.Millisecond, 20*time.Millisecond)

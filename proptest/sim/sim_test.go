@@ -119,6 +119,15 @@ func TestInserts(t *testing.T) {
 	}
 }
 
+// TestClosedTypes closes types on nodes that stay, and starts them again, in calm worlds and in others.
+func TestClosedTypes(t *testing.T) {
+	b := Batch{First: 1, Seeds: 8, Plan: Plan{Scenario: closedTypes}}
+	b.Failed = func(r Result) { t.Errorf("seed %d: %v\n%s", r.Seed, r.Violation, Replay(r.Seed, b.Plan)) }
+	if s := b.Run(); s.Counts.TypesClosed < 8*b.Seeds || s.Counts.HandOffs == 0 {
+		t.Errorf("the worlds did too little: %+v", s.Counts)
+	}
+}
+
 // TestRareFaultsAreCaughtInTheirScenario plays the scenarios that are made for faults which the drawn worlds show too rarely: with the fault one of
 // thirty seeds must show it, without it none does.
 func TestRareFaultsAreCaughtInTheirScenario(t *testing.T) {
@@ -132,7 +141,8 @@ func TestRareFaultsAreCaughtInTheirScenario(t *testing.T) {
 		if plan.Scenario == lateCounts && sound.Counts.Folded == 0 {
 			t.Errorf("%s: nothing is folded: %+v", fault, sound.Counts)
 		}
-		if c := sound.Counts; plan.Scenario == closings && (c.Closings == 0 || c.Returned == 0) || plan.Scenario == rollingRestarts && c.HandOffs == 0 {
+		if c := sound.Counts; plan.Scenario == closings && (c.Closings == 0 || c.Returned == 0) || plan.Scenario == rollingRestarts && c.HandOffs == 0 ||
+			plan.Scenario == closedTypes && c.TypesClosed == 0 {
 			t.Errorf("%s: nothing came back: %+v", fault, c)
 		}
 	}

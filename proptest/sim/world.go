@@ -38,7 +38,7 @@ type Counts struct {
 	Swept, Expired, Folded, Deleted                              uint64
 	Bulk, Parts                                                  uint64
 	Leased, LeasesLost                                           uint64
-	Closings, Returned                                           uint64
+	Closings, Returned, TypesClosed                              uint64
 	Consulted, Located, Evicted                                  uint64
 }
 
@@ -73,6 +73,7 @@ func (c *Counts) add(o Counts) {
 	c.Leased += o.Leased
 	c.LeasesLost += o.LeasesLost
 	c.Closings += o.Closings
+	c.TypesClosed += o.TypesClosed
 	c.Returned += o.Returned
 	c.Consulted += o.Consulted
 	c.Located += o.Located

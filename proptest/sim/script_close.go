@@ -1,0 +1,106 @@
+package sim
+
+import (
+	"slices"
+	"time"
+
+	"github.com/coterie-go/coterie/sharding/protocol"
+)
+
+// closedTypes closes entity types on nodes that stay, and starts them there again, while nodes join and leave. Nothing breaks, so the order of messages holds. In a
+// calm world one node keeps all types, so that nothing is lost; elsewhere what waits may be dropped where nobody is left to take it.
+func (c *chaos) closedTypes() {
+	w := c.w
+	var next func()
+	next = func() {
+		if w.healed {
+			c.startClosed()
+			return
+		}
+		switch p := c.slot().proc; {
+		case p != nil && w.opt.Calm && p == w.live[0]:
+		case p == nil || c.rng.IntN(6) == 0:
+			c.join()
+		case c.rng.IntN(6) == 0:
+			c.leave(p)
+		case p.mem.view != nil && !p.shard.leaving:
+			d := p.shard.types[c.rng.IntN(len(p.shard.types))]
+			if d.closing {
+				d.startAgain()
+			} else {
+				d.close()
+			}
+		}
+		w.after(time.Duration(between(c.rng, int64(100*time.Millisecond), int64(4*time.Second))), nil, next)
+	}
+	w.after(8*time.Second, nil, next)
+}
+
+// startClosed has all types run on one node once the world is healed, and some of those that were closed elsewhere.
+func (c *chaos) startClosed() {
+	for i, p := range c.w.live {
+		for _, d := range p.shard.types {
+			if d.closing && (i == 0 || c.rng.IntN(2) == 0) {
+				c.startWhenLeft(d)
+			}
+		}
+	}
+}
+
+func (c *chaos) startWhenLeft(d *typeDriver) {
+	if d.startAgain(); d.closing && d.p.alive && !d.p.shard.leaving {
+		c.w.after(500*time.Millisecond, d.p, func() { c.startWhenLeft(d) })
+	}
+}
+
+// close ends the type on a node that stays. Its machines go on.
+func (d *typeDriver) close() {
+	d.closing = true
+	d.p.w.counts.TypesClosed++
+	d.p.w.trace.line(d.p, "CLOSES %s", d.cfg.Type)
+	d.stepRegion(protocol.Leave{})
+}
+
+// startAgain starts a type that was closed, if nothing of it runs any more.
+func (d *typeDriver) startAgain() {
+	p, w := d.p, d.p.w
+	if !d.closing || !d.left || p.shard.leaving || w.opt.Calm && len(d.buffers) > 0 {
+		return
+	}
+	d.cfg.Past = d.region.Past()
+	d.cfg.Past.Seq = d.coord.Past().Seq
+	w.trace.line(p, "STARTS %s again: %+v", d.cfg.Type, d.cfg.Past)
+	for s := range protocol.ShardID(d.cfg.Shards) {
+		for _, m := range d.buffers[s] {
+			w.end(m, "the type was started again")
+		}
+	}
+	clear(d.buffers)
+	clear(d.routes)
+	d.closing, d.left, d.coordHeld, d.regHeld = false, false, false, false
+	d.makeMachines()
+	d.stepCoord(protocol.Tick{})
+	d.stepRegion(protocol.Tick{})
+	if v := p.shard.view; v != nil {
+		d.stepCoord(protocol.Install{View: v})
+		d.stepRegion(protocol.Install{View: v})
+	}
+	var table []protocol.Entry
+	for s := range protocol.ShardID(d.cfg.Shards) {
+		if e, ok := d.table[s]; ok {
+			table = append(table, e)
+		}
+	}
+	known := slices.Collect(func(yield func(protocol.ShardID) bool) {
+		for s := range protocol.ShardID(d.cfg.Shards) {
+			if d.known[s] && !yield(s) {
+				return
+			}
+		}
+	})
+	d.stepCoord(protocol.TableChanged{Entries: table})
+	d.stepRegion(protocol.TableChanged{Entries: table})
+	if len(known) > 0 {
+		d.stepCoord(protocol.RememberedChanged{Shards: known})
+	}
+}
