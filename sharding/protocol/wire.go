@@ -115,17 +115,49 @@ func must[T any](v T, err error) T {
 	return v
 }
 
+// listForm is how a kind of message travels that is a list of shards and nothing else.
+type listForm struct {
+	words   func(Message) words
+	message func(*decoder, words) Message
+}
+
+var listForms = map[kind]listForm{
+	kindStopShards:    listFormOf[StopShards](appendShard, (*decoder).shards),
+	kindAtRest:        listFormOf[AtRest](appendShard, (*decoder).shards),
+	kindEnded:         listFormOf[Ended](appendShard, (*decoder).shards),
+	kindUnable:        listFormOf[Unable](appendShard, (*decoder).shards),
+	kindStarted:       listFormOf[Started](appendShardToken, (*decoder).shardTokens),
+	kindBeginAck:      listFormOf[BeginAck](appendShardToken, (*decoder).shardTokens),
+	kindShardsStopped: listFormOf[ShardsStopped](appendShardToken, (*decoder).shardTokens),
+	kindHostShards:    listFormOf[HostShards](appendShardToken, (*decoder).shardTokens),
+}
+
+type shardsOf[T any] interface {
+	Message
+	~struct{ Shards []T }
+}
+
+func listFormOf[M shardsOf[T], T any](add func(words, T) words, cut func(*decoder, words) []T) listForm {
+	return listForm{
+		func(m Message) words { return flat(struct{ Shards []T }(m.(M)).Shards, add) },
+		func(d *decoder, w words) Message { return M(struct{ Shards []T }{cut(d, w)}) },
+	}
+}
+
 // AppendMessage appends the encoded message to dst.
 func AppendMessage(dst []byte, m Message) []byte {
 	dst = append(dst, wireVersion, byte(m.message()))
 	b, err := encMode.Marshal(wireOf(m))
 	if err != nil {
-		panic(fmt.Sprintf("sharding/protocol: encoding %v: %v", m, err)) // only numbers and booleans
+		panic(fmt.Sprintf("sharding/protocol: encoding %v: %v", m, err)) // only numbers, booleans and checked text
 	}
 	return append(dst, b...)
 }
 
 func wireOf(m Message) any {
+	if f, ok := listForms[m.message()]; ok {
+		return wireList{List: f.words(m)}
+	}
 	switch m := m.(type) {
 	case Register:
 		return wireRegister{Proxy: m.Proxy, Leaving: m.Leaving, Joined: m.Joined, Life: m.Life, Alike: wireOfAlike(m.Alike)}
@@ -133,22 +165,6 @@ func wireOf(m Message) any {
 		return wireRefused{Alike: wireOfAlike(m.Alike)}
 	case GetHomes:
 		return wireFlagged{Flag: m.Region, List: flat(m.Shards, appendShard)}
-	case StopShards:
-		return wireList{List: flat(m.Shards, appendShard)}
-	case AtRest:
-		return wireList{List: flat(m.Shards, appendShard)}
-	case Unable:
-		return wireList{List: flat(m.Shards, appendShard)}
-	case Ended:
-		return wireList{List: flat(m.Shards, appendShard)}
-	case Started:
-		return wireList{List: flat(m.Shards, appendShardToken)}
-	case BeginAck:
-		return wireList{List: flat(m.Shards, appendShardToken)}
-	case ShardsStopped:
-		return wireList{List: flat(m.Shards, appendShardToken)}
-	case HostShards:
-		return wireList{List: flat(m.Shards, appendShardToken)}
 	case Report:
 		return wireReport{
 			Floor: appendToken(nil, m.Floor), Proxy: m.Proxy, Leaving: m.Leaving, Left: m.Left, Life: m.Life, Part: m.Part, Parts: m.Parts,

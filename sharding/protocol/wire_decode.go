@@ -48,6 +48,9 @@ func (d *decoder) into(v any) {
 }
 
 func (d *decoder) message(k kind) Message {
+	if f, ok := listForms[k]; ok {
+		return f.message(d, d.list())
+	}
 	switch k {
 	case kindRegister:
 		return d.register()
@@ -63,22 +66,6 @@ func (d *decoder) message(k kind) Message {
 		var w wireFlagged
 		d.into(&w)
 		return GetHomes{Region: w.Flag, Shards: d.shards(w.List)}
-	case kindStopShards:
-		return StopShards{Shards: d.shards(d.list())}
-	case kindAtRest:
-		return AtRest{Shards: d.shards(d.list())}
-	case kindEnded:
-		return Ended{Shards: d.shards(d.list())}
-	case kindUnable:
-		return Unable{Shards: d.shards(d.list())}
-	case kindStarted:
-		return Started{Shards: d.shardTokens(d.list())}
-	case kindBeginAck:
-		return BeginAck{Shards: d.shardTokens(d.list())}
-	case kindShardsStopped:
-		return ShardsStopped{Shards: d.shardTokens(d.list())}
-	case kindHostShards:
-		return HostShards{Shards: d.shardTokens(d.list())}
 	case kindHomes:
 		var w wireFlagged
 		d.into(&w)
