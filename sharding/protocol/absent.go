@@ -22,7 +22,7 @@ func (a *Absentee) Answer(m Message) Message {
 			return nil
 		}
 		a.Past.Floor = m.Floor
-		return Vacant{Floor: m.Floor}
+		return AbsentReport(m)
 	case Register:
 		return Absent{}
 	}

@@ -236,8 +236,8 @@ func (c *Coordinator) onReceive(from UID, m Message) {
 		c.onLoads(from, m)
 	case Unable:
 		c.onUnable(from, m.Shards)
-	case Vacant:
-		c.onVacant(from, m)
+	case AbsentReport:
+		c.onAbsentReport(from, m)
 	case Report:
 		c.counts[countLate]++
 	default:
@@ -257,9 +257,9 @@ func (c *Coordinator) onEarly(from UID, m Message) {
 		if c.mode == inquiring && c.lease {
 			c.onReport(from, m)
 		}
-	case Vacant:
+	case AbsentReport:
 		if c.mode == inquiring && c.lease {
-			c.onVacant(from, m)
+			c.onAbsentReport(from, m)
 		}
 	case Register:
 		t.registers[from] = m

@@ -182,8 +182,8 @@ func (c *Coordinator) welcome(p *peer) {
 	}
 }
 
-// onVacant takes the word of a member on which the type was not started: it hosts nothing, and what will be started there obeys no earlier coordinator.
-func (c *Coordinator) onVacant(from UID, m Vacant) {
+// onAbsentReport takes the word of a member on which the type was not started: it hosts nothing, and what will be started there obeys no earlier coordinator.
+func (c *Coordinator) onAbsentReport(from UID, m AbsentReport) {
 	if m.Floor != c.floor || c.peers[from] != nil {
 		c.counts[countLate]++
 		return

@@ -57,7 +57,7 @@ type Hosted struct {
 // Messages to the coordinator.
 type (
 	// Register joins a region, or a proxy that never hosts, to those that the coordinator knows. Joined says that some coordinator has
-	// known it before. Answered by Refused when the coordinator's settings are not Alike.
+	// known it before. Answered by Registered, by Refused when the coordinator's settings are not Alike, or by Absent.
 	Register struct {
 		Proxy, Leaving, Joined bool
 		Life                   uint32 // which region of the type on its node it is, from 0
@@ -86,6 +86,8 @@ type (
 		Alike       Alike
 		Shards      []Hosted
 	}
+	// AbsentReport answers Inquire on a node that has not started the type: it hosts nothing, and what is started there later refuses earlier coordinators.
+	AbsentReport struct{ Floor Token }
 	// Loads is what the sender has measured of the shards that it hosts, for so long. It may be lost. Of a shard that is not in it nothing has
 	// changed, or it was not measured for all of that time.
 	Loads struct {
@@ -98,8 +100,6 @@ type (
 		Left, Closing bool
 		Life          uint32
 	}
-	// Vacant answers Inquire on a node that has not started the type: it hosts nothing, and what will be started there refuses earlier coordinators.
-	Vacant struct{ Floor Token }
 	// Unable says that these shards wait at the sender for leases whose store cannot be used there. It may be lost; it is said again with each try.
 	Unable struct{ Shards []ShardID }
 	// StopShards asks to stop shards for good: they are handed off to nobody, and get a home again only when a message asks for one. It is repeated
@@ -136,7 +136,7 @@ type (
 		Shard   ShardID
 		HandOff Token
 	}
-	// Inquire asks for everything that the receiver hosts and raises its floor of tokens. Answered by Report, or Vacant.
+	// Inquire asks for everything that the receiver hosts and raises its floor of tokens. Answered by Report, or AbsentReport.
 	Inquire struct{ Floor Token }
 	// Absent answers Register on a node that has not started the type: no coordinator acts there.
 	Absent struct{}

@@ -27,7 +27,7 @@ const (
 	kindEnded
 	kindUnable
 	kindAbsent
-	kindVacant
+	kindAbsentReport
 	kindEnd
 )
 
@@ -52,13 +52,7 @@ func (AtRest) message() kind        { return kindAtRest }
 func (Ended) message() kind         { return kindEnded }
 func (Unable) message() kind        { return kindUnable }
 func (Absent) message() kind        { return kindAbsent }
-func (Vacant) message() kind        { return kindVacant }
-
-// ToCoordinator implements Message.
-func (Absent) ToCoordinator() bool { return false }
-
-// ToCoordinator implements Message.
-func (Vacant) ToCoordinator() bool { return true }
+func (AbsentReport) message() kind  { return kindAbsentReport }
 
 // ToCoordinator implements Message.
 func (Register) ToCoordinator() bool { return true }
@@ -77,6 +71,9 @@ func (ShardsStopped) ToCoordinator() bool { return true }
 
 // ToCoordinator implements Message.
 func (Report) ToCoordinator() bool { return true }
+
+// ToCoordinator implements Message.
+func (AbsentReport) ToCoordinator() bool { return true }
 
 // ToCoordinator implements Message.
 func (Loads) ToCoordinator() bool { return true }
@@ -118,6 +115,9 @@ func (Fence) ToCoordinator() bool { return false }
 func (Inquire) ToCoordinator() bool { return false }
 
 // ToCoordinator implements Message.
+func (Absent) ToCoordinator() bool { return false }
+
+// ToCoordinator implements Message.
 func (LeaveReply) ToCoordinator() bool { return false }
 
 func (m Register) String() string {
@@ -150,7 +150,7 @@ func (m Ended) String() string         { return "ended" + list(m.Shards) }
 func (m Unable) String() string        { return "unable" + list(m.Shards) }
 func (m HostShards) String() string    { return "host" + list(m.Shards) }
 func (m Fence) String() string         { return fmt.Sprintf("fence %v %v", m.Shard, m.HandOff) }
-func (m Vacant) String() string        { return fmt.Sprintf("vacant %v", m.Floor) }
+func (m AbsentReport) String() string  { return fmt.Sprintf("absent-report %v", m.Floor) }
 func (Absent) String() string          { return "absent" }
 func (m Inquire) String() string       { return fmt.Sprintf("inquire %v", m.Floor) }
 

@@ -25,7 +25,7 @@ import (
 //	Begin         [[shard, epoch, up, seq, owner, …], [region…]]
 //	StopShards    [[shard…]]                                 AtRest, Ended, Unable [[shard…]]
 //	Fence         [[shard, epoch, up, seq]]                  Inquire       [[epoch, up, seq]]
-//	Absent        [[]]                                       Vacant        [[epoch, up, seq]]
+//	Absent        [[]]                                       AbsentReport  [[epoch, up, seq]]
 //
 // What must be alike is [shards, hash, remember, lease, coordinator-lease], the latter two as text of at most StoreMax bytes.
 // Lists are flat, so that decoding costs no more than the bytes.
@@ -186,7 +186,7 @@ func wireOf(m Message) any {
 		return wireList{List: appendShardToken(nil, ShardToken{Shard: m.Shard, Token: m.HandOff})}
 	case Inquire:
 		return wireList{List: appendToken(nil, m.Floor)}
-	case Vacant:
+	case AbsentReport:
 		return wireList{List: appendToken(nil, m.Floor)}
 	case Absent:
 		return wireList{}

@@ -94,8 +94,8 @@ func (d *decoder) message(k kind) Message {
 		return d.loads()
 	case kindInquire:
 		return Inquire{Floor: d.tokenOf(d.list())}
-	case kindVacant:
-		return Vacant{Floor: d.tokenOf(d.list())}
+	case kindAbsentReport:
+		return AbsentReport{Floor: d.tokenOf(d.list())}
 	case kindAbsent:
 		d.list()
 		return Absent{}

@@ -105,8 +105,8 @@ func drawMessage(t *rapid.T) Message {
 		return Fence{Shard: drawShard(t), HandOff: drawToken(t)}
 	case kindInquire:
 		return Inquire{Floor: drawToken(t)}
-	case kindVacant:
-		return Vacant{Floor: drawToken(t)}
+	case kindAbsentReport:
+		return AbsentReport{Floor: drawToken(t)}
 	case kindAbsent:
 		return Absent{}
 	case kindLoads:
