@@ -8,9 +8,9 @@ import (
 	"github.com/coterie-go/coterie/ddata/membership"
 )
 
-// Alike is what the nodes that run a type must have configured alike. With other Shards, or another Hash, messages would reach the wrong entity, or two of one id
-// would run. With other stores of leases each side would get its own, and the leases would guard against nothing. Where one remembers and another does not,
-// entities would be forgotten with the next move.
+// Alike is what the nodes that run a type must have configured alike. With other Shards, or another Hash, messages would
+// reach the wrong entity, or two of one id would run. With other stores of leases each side would get its own, and the leases
+// would guard against nothing. Where one remembers and another does not, entities would be forgotten with the next move.
 type Alike struct {
 	Shards                  uint32
 	Hash                    Hash

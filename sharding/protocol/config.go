@@ -66,7 +66,8 @@ type Config struct {
 	Lease bool
 	// CoordinatorLease has the coordinator take one before it acts.
 	CoordinatorLease bool
-	// LeaseStore and CoordinatorLeaseStore are the IDs of the stores, which must be the same on every node of the role. At most 128 bytes of UTF-8; empty: none.
+	// LeaseStore and CoordinatorLeaseStore are the IDs of the stores, which must be
+	// the same on every node of the role. At most 128 bytes of UTF-8; empty: none.
 	LeaseStore, CoordinatorLeaseStore string
 	// LeaseRetryInterval is the longest pause between two tries to get a lease, and the one before the first after it was lost; an eighth of it is the
 	// first between two tries, and each is twice as long as the one before. Default 5 s.
@@ -74,7 +75,7 @@ type Config struct {
 	// Recovery says how fast a shard that opens starts the entities that it remembers. Default RecoverAll.
 	Recovery Recovery
 
-	// Past is what this node has promised for the type before: what Region.Past, or an Absentee, says last.
+	// Past is what holds for the type on this node from before: what its Region and its Coordinator, or its Absentee, said last.
 	Past Past
 
 	// Faults are planted defects; only the simulator's self-test sets it.

@@ -6,8 +6,9 @@ import (
 	"time"
 )
 
-// A region that cannot use the store of its shards' leases, or has lost one, is passed over for a while: shards go to others as long as there are any. It keeps
-// what runs there, and what waits there for a lease is moved away once. When nobody else is left, all are candidates again, for to wait is all that is left to do.
+// A region that cannot use the store of its shards' leases, or has lost one, is passed over for a while:
+// shards go to others as long as there are any. It keeps what runs there, and what waits there for a lease is
+// moved away once. When nobody else is left, all are candidates again, for to wait is all that is left to do.
 
 // passOverTime is how long, in intervals between two tries to get a lease. Whoever goes on complaining goes on being passed over.
 const passOverTime = 12

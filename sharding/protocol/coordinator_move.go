@@ -114,8 +114,8 @@ func (c *Coordinator) onShardsStopped(from UID, sts []ShardToken) {
 	c.allocateHomeless()
 }
 
-// dislodged finds a home for a shard whose home has given it up by itself, but is there. While the whole cluster shuts down nothing moves: it starts again where
-// it was, unless that is leaving.
+// dislodged finds a home for a shard whose home has given it up by itself, but is there. While the
+// whole cluster shuts down nothing moves: it starts again where it was, unless that is leaving.
 func (c *Coordinator) dislodged(s ShardID, from UID) {
 	switch {
 	case !c.view.Closing:

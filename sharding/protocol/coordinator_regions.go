@@ -91,37 +91,40 @@ func (c *Coordinator) onRegister(from UID, r Register) {
 	}
 	delete(c.refused, from)
 	delete(c.absent, from)
+	said := peer{uid: from, life: r.Life, joined: r.Joined, proxy: r.Proxy || !m.HasRole(c.cfg.Role), leaving: r.Leaving || m.Status == membership.Leaving}
 	if p := c.peers[from]; p != nil {
-		if r.Life < p.life {
-			c.counts[countLate]++
-			return
-		}
-		again := r.Life > p.life // the type was started again on that node
-		if again {
-			p.left, p.leaving, p.life = false, r.Leaving || m.Status == membership.Leaving, r.Life
-			p.proxy = r.Proxy || !m.HasRole(c.cfg.Role)
-			c.regionsChanged()
-		}
-		p.joined = r.Joined
-		if p.acked {
-			c.welcome(p)
-		}
-		if !r.Joined {
-			c.rehost(from, r.Life > 0)
-		}
-		if again {
-			c.allocateHomeless()
-		}
+		c.registerAgain(p, said)
 		return
 	}
-	c.peers[from] = &peer{
-		uid: from, life: r.Life, joined: r.Joined, proxy: r.Proxy || !m.HasRole(c.cfg.Role), leaving: r.Leaving || m.Status == membership.Leaving,
-	}
+	c.peers[from] = &said
 	c.writeRegions([]UID{from}, nil)
 }
 
-// sayMismatch says whether the settings of a region are others than this coordinator's, and tells of it, once for each. Such a region is not registered: it routes
-// nothing to others and is never told to host.
+// registerAgain takes the word of a member that is registered: of the same region, or of a later one, if the type was started again there.
+func (c *Coordinator) registerAgain(p *peer, said peer) {
+	if said.life < p.life {
+		c.counts[countLate]++
+		return
+	}
+	later := said.life > p.life
+	if later {
+		p.life, p.proxy, p.leaving, p.left = said.life, said.proxy, said.leaving, false
+		c.regionsChanged()
+	}
+	p.joined = said.joined
+	if p.acked {
+		c.welcome(p)
+	}
+	if !p.joined {
+		c.rehost(p)
+	}
+	if later {
+		c.allocateHomeless()
+	}
+}
+
+// sayMismatch says whether the settings of a region are others than this coordinator's, and tells of it,
+// once for each. Such a region is not registered: it routes nothing to others and is never told to host.
 func (c *Coordinator) sayMismatch(m membership.Member, proxy bool, theirs Alike) bool {
 	own := c.cfg.alike().forRegion(theirs, m, c.cfg.Role, proxy)
 	if own == theirs {
@@ -137,10 +140,10 @@ func (c *Coordinator) sayMismatch(m membership.Member, proxy bool, theirs Alike)
 
 // rehost commands a region that was started again, and hosts nothing any more, to host what its predecessor on that node did. One that has
 // answered a command has joined before that, so it cannot be the same. One that is not the first of its node obeys no command from before its registration.
-func (c *Coordinator) rehost(u UID, again bool) {
+func (c *Coordinator) rehost(p *peer) {
 	for i := range c.seats {
-		if st := &c.seats[i]; st.home == u && (st.state == seatHosted || again && (st.state == seatHosting || st.state == seatWriting)) {
-			c.place(ShardID(i), u)
+		if st := &c.seats[i]; st.home == p.uid && (st.state == seatHosted || p.life > 0 && (st.state == seatHosting || st.state == seatWriting)) {
+			c.place(ShardID(i), p.uid)
 		}
 	}
 }
@@ -213,8 +216,7 @@ func (c *Coordinator) onLeaveRequest(from UID, m LeaveRequest) {
 	}
 	p.leaving, p.left, p.life = true, p.left || m.Left, m.Life
 	c.regionsChanged()
-	switch {
-	case m.Left:
+	if m.Left {
 		for i := range c.seats {
 			if c.seats[i].home == from {
 				c.lose(ShardID(i), m.Closing || c.view.Closing)
@@ -222,11 +224,15 @@ func (c *Coordinator) onLeaveRequest(from UID, m LeaveRequest) {
 		}
 		c.allocateHomeless()
 		c.out.send(from, LeaveReply{Done: true, Life: m.Life})
+		return
+	}
+	c.askUnheard()
+	switch nobody := c.nobodyElse(); {
 	case !slices.ContainsFunc(c.seats, func(st seat) bool { return st.home == from }):
-		c.out.send(from, LeaveReply{Done: true, Alone: c.nobodyElse(), Life: m.Life})
+		c.out.send(from, LeaveReply{Done: true, Alone: nobody, Life: m.Life})
 	case c.view.Closing:
 		c.out.send(from, LeaveReply{Alone: true, Life: m.Life})
-	case !c.nobodyElse():
+	case !nobody:
 		c.drain(p)
 	case c.leavesView(from):
 		c.out.send(from, LeaveReply{Alone: true, Life: m.Life})
@@ -254,16 +260,23 @@ func (c *Coordinator) leavesView(u UID) bool {
 	return !ok || m.Status == membership.Leaving
 }
 
-// nobodyElse says whether no member can host, now or when it has joined. Those of whom it is not known whether they run the type are asked.
-func (c *Coordinator) nobodyElse() bool {
+// unheard says whether a member has not told yet that it runs the type, or that it does not.
+func (c *Coordinator) unheard(u UID) bool { return c.peers[u] == nil && !c.absent[u] }
+
+// askUnheard asks those that could host.
+func (c *Coordinator) askUnheard() {
 	for _, m := range c.view.Members {
-		if m.HasRole(c.cfg.Role) && m.Status == membership.Up && c.peers[m.UID] == nil && !c.absent[m.UID] {
+		if m.HasRole(c.cfg.Role) && m.Status == membership.Up && c.unheard(m.UID) {
 			c.out.send(m.UID, Inquire{Floor: c.floor})
 		}
 	}
+}
+
+// nobodyElse says whether no member can host that is not leaving, now or when it has joined.
+func (c *Coordinator) nobodyElse() bool {
 	return !slices.ContainsFunc(c.view.Members, func(m membership.Member) bool {
 		p := c.peers[m.UID]
-		return m.HasRole(c.cfg.Role) && m.Status != membership.Leaving && (p == nil && !c.absent[m.UID] || p != nil && !p.leaving && !p.proxy)
+		return m.HasRole(c.cfg.Role) && m.Status != membership.Leaving && (c.unheard(m.UID) || p != nil && !p.leaving && !p.proxy)
 	})
 }
 

@@ -49,8 +49,8 @@ func (c *Coordinator) clear(s ShardID) {
 	c.out.puts = append(c.out.puts, Entry{Shard: s, Token: st.token})
 }
 
-// cleared answers who wanted the shard stopped, now that later coordinators know it. Proxies, who do not see the table, are told. If a message has
-// asked meanwhile, the shard gets a home.
+// cleared answers who wanted the shard stopped, now that later coordinators know it. Proxies, who do not see
+// the table, are told. If a message has asked meanwhile, or the type remembers entities, the shard gets a home.
 func (c *Coordinator) cleared(e Entry) {
 	c.seats[e.Shard].state = seatEmpty
 	c.notify(Event{Kind: ShardAtRest, Shard: e.Shard, Token: e.Token})

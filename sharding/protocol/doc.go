@@ -22,13 +22,13 @@
 //
 // # Takeover
 //
-// A new coordinator reads the table from a majority, and then asks all members with the role, and all proxies that ever registered, what
-// they host, in which phase, and for which hand-offs they buffer. It acts when all that are still in the view have answered. An answer also
-// raises the floor of that region: commands of earlier coordinators are refused from then on. Who hosts a shard keeps it. Every shard about
-// which anything is unsettled gets a new token, above every hand-off that was in progress, which takes those back and releases their
-// buffers. A member that answers nothing but is in the view holds the takeover up: it may be hosting, and only the view that drops it
-// proves that its lease is over. The event ReportAwaited names it; known homes are routed to meanwhile. For a type that was not started on a node its
-// Absentee answers, and what is started there later is made of what that has promised (Past).
+// A new coordinator reads the table from a majority, and then asks all members with the role, and all proxies that ever registered, what they host,
+// in which phase, and for which hand-offs they buffer. It acts when all that are still in the view have answered. An answer also raises the floor of
+// that region: commands of earlier coordinators are refused from then on. Who hosts a shard keeps it. Every shard about which anything is unsettled
+// gets a new token, above every hand-off that was in progress, which takes those back and releases their buffers. A member that answers nothing but
+// is in the view holds the takeover up: it may be hosting, and only the view that drops it proves that its lease is over. The event ReportAwaited
+// names it; known homes are routed to meanwhile. For a type that was not started on a node its Absentee answers, and what is started there later is
+// made of what that has promised (Past). If that node is the oldest, no coordinator acts: regions hear it (Absent) and tell it (CoordinatorAbsent).
 //
 // # Hand-off
 //
@@ -57,10 +57,10 @@
 //
 // # A region that is closed while its node stays
 //
-// It leaves as one whose node leaves, but stays a member of every audience: it passes on what comes late, and fences. So its shards, if nobody can take them, are
-// handed off to nobody, with fences, as in StopShards: what stopped in its place could be sent more by those who have not heard, which a later region of the node
-// would pass on, to be overtaken. The coordinator of its node goes on as well. What cannot be handed over in time is stopped by force (Quit), and the coordinator
-// told when nothing runs any more (LeaveRequest with Left, until it is answered).
+// It leaves as one whose node leaves, but stays a member of every audience: it passes on what comes late, and fences. So its shards, if nobody
+// can take them, are handed off to nobody, with fences, as in StopShards: what stopped in its place could be sent more by those who have not
+// heard, which a later region of the node would pass on, to be overtaken. The coordinator of its node goes on as well. What cannot be handed
+// over in time is stopped by force (Quit), and the coordinator told when nothing runs any more (LeaveRequest with Left, until it is answered).
 //
 // The regions of one node are told apart by their life, in every message that says what one of them is: a later one obeys no command from before its
 // registration, and what an earlier one has said does not count any more when the later one has registered. Its floor, and the count of the tokens of
@@ -68,10 +68,10 @@
 //
 // # Shutdown of the whole cluster
 //
-// In a view that is Closing no hand-off begins, who loses its home is not wanted any more, and who loses its lease starts again where it was. A region
-// whose node leaves then stops its shards without asking and without fences, and says Left when it hosts nothing; it still answers every Begin, for
-// hand-offs that had begun end as they would. The word travels in the chain of views, so a coordinator that sees the member gone has seen it; what a region says before, says it too. Who asks for
-// what has ended is told so, and drops what waits for it.
+// In a view that is Closing no hand-off begins, a shard that loses its home is not wanted any more, and one that loses its lease starts again where
+// it was. A region whose node leaves then stops its shards without asking and without fences, and says Left when it hosts nothing; it still answers
+// every Begin, for hand-offs that had begun end as they would. The word travels in the chain of views, so a coordinator that sees the member gone
+// has seen it; a region that says Left before that says it too (Closing). Who asks for what has ended is told so, and drops what waits for it.
 //
 // # Strategies
 //
@@ -99,24 +99,22 @@
 // # Leases of an outside store
 //
 // That no two nodes host a shard follows from the views and the nodes' leases, so it is as good as these are: an operator who downs the wrong half, or two
-// clusters founded under one name, break it. With Config.Lease each shard takes a lease of its own in a store that all share, before it loads
-// anything, and gives it back after its last entity and its last write, before it says that it has stopped, unless the store takes more than an interval;
-// whoever cannot get it waits, and tries again after an eighth of
-// LeaseRetryInterval, then after twice as long each time up to it. A LeaseOp asks, answers name its generation. A shard that waits answers a hand-off at
-// once; one whose first try has no answer yet does so when messages wait only
-// after an interval, because they are delivered in order if it starts. One that loses its lease is killed; its region reports it stopped under the token by
-// which it hosted it, obeys that command no more, and starts it again, if it is told to, after a pause. A region that cannot use
-// the store, or has lost a lease, is given no shards for twelve intervals, and longer while it complains, as long as another can take them; what waits there is
-// handed off. When nobody could use the store, one shard alone is, to see, after twelve intervals, then after twice as long up to 48. With
-// Config.CoordinatorLease a coordinator begins its reign with a lease, and ends it when that is lost, or when its node is about to say that it has stopped
-// (Resign): the next one finds the lease free.
+// clusters founded under one name, break it. With Config.Lease each shard takes a lease of its own in a store that all share, before it loads anything,
+// and gives it back after its last entity and its last write, before it says that it has stopped, unless the store takes more than an interval; whoever
+// cannot get it waits, and tries again after an eighth of LeaseRetryInterval, then after twice as long each time up to it. A LeaseOp asks, answers name
+// its generation. A shard that waits answers a hand-off at once; one whose first try has no answer yet does so when messages wait only after an interval,
+// because they are delivered in order if it starts. One that loses its lease is killed; its region reports it stopped under the token by which it hosted
+// it, obeys that command no more, and starts it again, if it is told to, after a pause. A region that cannot use the store, or has lost a lease, is given
+// no shards for twelve intervals, and longer while it complains, as long as another can take them; what waits there is handed off. When nobody could use
+// the store, one shard alone is, to see, after twelve intervals, then after twice as long up to 48. With Config.CoordinatorLease a coordinator begins its
+// reign with a lease, and ends it when that is lost, or when its node is about to say that it has stopped (Resign): the next one finds the lease free.
 //
 // # Guarantees
 //
 //   - No two nodes host a shard at one time, given that views and leases are what package membership promises.
 //   - A planned hand-off loses no message and keeps the order of each sender to each entity.
 //   - Coordinator, owner, new home or any region may die, and any control message may be lost, repeated or late, in every phase.
-//   - In the end every shard with traffic, and every shard with remembered ids, has a home.
+//   - In the end every shard with traffic, and every shard with remembered ids, has a home, if the type runs on the oldest member and somebody can host.
 //   - A remembered id of a running entity is in the set when the entity starts, and stays there until it was passivated.
 //
 // # Not guaranteed

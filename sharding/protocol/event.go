@@ -25,16 +25,16 @@ const (
 	StrategyFailed                               // alarm: the strategy panicked with Text; the default answers for Shard
 	StrategyStuck                                // alarm: the strategy does not answer; the default does, for Count shards and until it has
 	TypeMismatch                                 // alarm: Text says how the settings of Peer and of this node differ, so that they cannot run the type together
-	LeaseAwaited                                 // alarm: Shard does not start before it gets its lease; Text says what the store said, nothing: another holds it
+	LeaseAwaited                                 // alarm: Shard does not start before it gets its lease; Text is what the store says; empty: another holds it
 	ShardLeaseLost                               // alarm: Shard has lost its lease and was stopped at once, with Count entities
 	CoordinatorLeaseAwaited                      // alarm: this node's coordinator does not act before it gets its lease; Text as above
 	CoordinatorLeaseLost                         // alarm: it has lost it and does not act any more
-	RememberFailed                               // alarm: the store of Shard's remembered ids fails or does not answer, as Text says; Count entities wait for it
+	RememberFailed                               // alarm: the store of Shard's remembered ids fails or is silent, as Text says; Count entities wait for it
 	RememberResumed                              // it works again
-	ShardAtRest                                  // Shard was stopped for good: it has no home until a message asks for one
+	ShardAtRest                                  // Shard was handed off to nobody: it has no home until something asks for one
 	RegionPassedOver                             // Peer has lost leases or cannot get them: for a while it is given no shards that another can take
-	ReportAwaited                                // alarm: this node's coordinator does not act before Count members, Peer the first, have said what they host; Text names all
-	CoordinatorAbsent                            // alarm: the type is not started on Peer, whose coordinator would act: it is on the oldest member with the role
+	ReportAwaited                                // alarm: this node's coordinator waits until Count members have said what they host; Peer is the first, Text names all
+	CoordinatorAbsent                            // alarm: no coordinator acts, because the type is not started on Peer, the oldest member with the role
 	EventEnd                                     // none: the number of kinds, and of no kind
 )
 

@@ -150,7 +150,8 @@ func (r *Region) onInquire(from UID, m Inquire) {
 	for i := range parts {
 		part := hs[i*batchMax : min(len(hs), (i+1)*batchMax)]
 		r.send(from, Report{
-			Floor: m.Floor, Proxy: r.cfg.Proxy, Leaving: r.leaving, Left: r.left, Life: r.life, Part: uint32(i), Parts: uint32(parts), Alike: r.cfg.alike(), Shards: part,
+			Floor: m.Floor, Proxy: r.cfg.Proxy, Leaving: r.leaving, Left: r.left, Life: r.life, Part: uint32(i), Parts: uint32(parts),
+			Alike: r.cfg.alike(), Shards: part,
 		})
 	}
 }

@@ -132,8 +132,9 @@ func (s *Shard) wakeEarly() {
 	}
 }
 
-// onIDsChanged keeps the set in line with what runs. An id of a living entity that vanished was removed by an earlier owner whose write came
-// late: it is added again, also while the write that has put it is under way or to be repeated. An id that appeared (a disk that was away has returned) is started, once a read says that it is there.
+// onIDsChanged keeps the set in line with what runs. An id of a living entity that vanished was removed by an
+// earlier owner whose write came late: it is added again, also while the write that has put it is under way or to be
+// repeated. An id that appeared (a disk that was away has returned) is started, once a read says that it is there.
 func (s *Shard) onIDsChanged(in IDsChanged) {
 	if !s.cfg.Remember || s.phase < shardOpen || s.phase >= shardStopping {
 		return

@@ -15,7 +15,7 @@ type simAbsence struct {
 	closing bool     // the region ends, or has ended, while its node stays; its machines go on
 }
 
-// ended says whether the region was closed and has stopped everything.
+// closed says whether the region was closed and has stopped everything.
 func (n *simNode) closed() bool { return n.absence.closing && n.region.left }
 
 // serves says whether the node's users may use the type.
