@@ -276,7 +276,7 @@ func (c *Coordinator) askUnheard() {
 func (c *Coordinator) nobodyElse() bool {
 	return !slices.ContainsFunc(c.view.Members, func(m membership.Member) bool {
 		p := c.peers[m.UID]
-		return m.HasRole(c.cfg.Role) && m.Status != membership.Leaving && (c.unheard(m.UID) || p != nil && !p.leaving && !p.proxy)
+		return m.HasRole(c.cfg.Role) && m.Status != membership.Leaving && !c.refused[m.UID] && (c.unheard(m.UID) || p != nil && !p.leaving && !p.proxy)
 	})
 }
 

@@ -123,6 +123,20 @@ func TestDoubleHost(t *testing.T) {
 	l.expect(got, "double-host! 3 peer=1", "homes 3→2")
 }
 
+// TestTakeoverOfAnotherLease: a region that takes other leases keeps what a takeover finds there, as it routes alike, but is given nothing more.
+func TestTakeoverOfAnotherLease(t *testing.T) {
+	l := newLone(t, nil, 1, 2)
+	tok := Token{1, 1, 5}
+	l.c.takeover.table = []Entry{{Shard: 3, Home: 2, Token: tok}}
+	l.report(1)
+	other := l.c.cfg.alike()
+	other.Lease = "elsewhere"
+	got := l.step(Receive{From: 2, Msg: Report{Floor: l.c.floor, Parts: 1, Alike: other, Shards: []Hosted{{Shard: 3, Phase: PhaseRunning, Token: tok}}}})
+	l.expect(got, "type-mismatch! peer=2")
+	got = l.step(Receive{From: 1, Msg: GetHomes{Shards: []ShardID{0, 1, 2, 3}}})
+	l.expect(got, "0→1", "1→1", "2→1", "3→2")
+}
+
 // TestReportInParts: the report of a region that hosts many shards comes in parts, in any order and repeated.
 func TestReportInParts(t *testing.T) {
 	l := newLone(t, nil, 1)
