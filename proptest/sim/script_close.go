@@ -18,7 +18,7 @@ func (c *chaos) closedTypes() {
 			return
 		}
 		switch p := c.slot().proc; {
-		case p != nil && w.opt.Calm && p == w.live[0]:
+		case p != nil && w.opt.Calm && p == c.keeper():
 		case p == nil || c.rng.IntN(6) == 0:
 			c.join()
 		case c.rng.IntN(6) == 0:
@@ -36,11 +36,20 @@ func (c *chaos) closedTypes() {
 	w.after(8*time.Second, nil, next)
 }
 
+// keeper is the eldest process that may host; nil: there is none.
+func (c *chaos) keeper() *Process {
+	i := slices.IndexFunc(c.w.live, func(p *Process) bool { return !p.shard.types[0].cfg.Proxy })
+	if i < 0 {
+		return nil
+	}
+	return c.w.live[i]
+}
+
 // startClosed has all types run on one node once the world is healed, and some of those that were closed elsewhere.
 func (c *chaos) startClosed() {
-	for i, p := range c.w.live {
+	for _, p := range c.w.live {
 		for _, d := range p.shard.types {
-			if d.closing && (i == 0 || c.rng.IntN(2) == 0) {
+			if d.closing && (p == c.keeper() || c.rng.IntN(2) == 0) {
 				c.startWhenLeft(d)
 			}
 		}
