@@ -40,7 +40,7 @@ func askThirty(t *testing.T, what string, g *Region[message_]) {
 	t.Helper()
 	for i := range 30 {
 		if _, err := Ask(within(t, 20*time.Second), g, fmt.Sprint("e", i), total{}); err != nil {
-			t.Fatalf("%s: e%d: %v; health %v", what, i, err, g.core.waitsFor())
+			t.Fatalf("%s: e%d: %v; health %v", what, i, err, g.core.uncoordinated())
 		}
 	}
 }

@@ -3,14 +3,13 @@ package sharding
 import (
 	"context"
 	"errors"
-	"slices"
+	"fmt"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
-	"github.com/coterie-go/coterie/ddata"
-	"github.com/coterie-go/coterie/ddata/ddatatest"
 	"github.com/coterie-go/coterie/ddata/transport"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
@@ -22,10 +21,7 @@ func (deafHandler) Receive(transport.NodeID, []byte) {}
 
 // A coordinator that waits for a member which does not answer says so: in the error of an Ask, in Health, and once as an event.
 func TestWhoIsWaitedForIsNamed(t *testing.T) {
-	nodes := ddatatest.StartWith(t, 3, func(_ int, c *ddata.Config) { c.Roles = []string{"backend"} })
-	v := nodes[0].View()
-	age := func(n *ddata.Node) int { m, _ := v.Member(n.UID()); return int(m.UpNumber) }
-	slices.SortFunc(nodes, func(a, b *ddata.Node) int { return age(a) - age(b) })
+	nodes := byAge(t, 3)
 	typ := cartType(&cartLog{})
 	nodes[2].Transport().Handle(channelOf(typ.Name), deafHandler{})
 	var said atomic.Int64
@@ -36,11 +32,7 @@ func TestWhoIsWaitedForIsNamed(t *testing.T) {
 	}
 	var regions []*Region[message_]
 	for _, n := range nodes[:2] {
-		g, err := Start(n, typ)
-		if err != nil {
-			t.Fatal(err)
-		}
-		regions = append(regions, g)
+		regions = append(regions, begin(t, n, typ))
 	}
 	names := func(what string, i int, text string) {
 		t.Helper()
@@ -48,15 +40,11 @@ func TestWhoIsWaitedForIsNamed(t *testing.T) {
 		if i == 1 {
 			missing = nodes[0].Addr() // all that a younger one knows
 		}
-		if !strings.Contains(text, missing) || strings.Contains(text, "has to run it too") {
+		if !strings.Contains(text, missing) {
 			t.Errorf("%s of node %d: %s", what, i, text)
 		}
 	}
-	for end := time.Now().Add(30 * time.Second); said.Load() == 0; <-time.After(5 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatal("no event")
-		}
-	}
+	eventually(t, "it is said", func() bool { return said.Load() > 0 })
 	for i, g := range regions {
 		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 		_, err := Ask(ctx, g, "a", total{})
@@ -67,9 +55,7 @@ func TestWhoIsWaitedForIsNamed(t *testing.T) {
 		names("the error", i, err.Error())
 		names("the health", i, strings.Join(nodes[i].Health().Reasons, "; "))
 	}
-	if _, err := Start(nodes[2], typ); err != nil {
-		t.Fatal(err)
-	}
+	begin(t, nodes[2], typ)
 	for _, g := range regions {
 		if _, err := Ask(within(t, 20*time.Second), g, "a", total{}); err != nil {
 			t.Error(err)
@@ -78,4 +64,32 @@ func TestWhoIsWaitedForIsNamed(t *testing.T) {
 	if n := said.Load(); n != 1 {
 		t.Errorf("said %d times", n)
 	}
+}
+
+// What a coordinator has refused is not told of the next one, which has not answered yet.
+func TestARefusalEndsWithItsCoordinator(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		typ, wrong := cartType(&cartLog{}), cartType(&cartLog{})
+		wrong.Shards = typ.Shards + 1
+		oldest, next := w.join("backend"), w.join("backend")
+		start(oldest, typ)
+		g := start(w.join("backend"), wrong)
+		next.gone = true // so that the first coordinator does not wait for it
+		w.install()
+		demand := func(n *fakeNode, refused bool) {
+			t.Helper()
+			synctest.Wait()
+			why := fmt.Sprint(g.core.uncoordinated())
+			if !strings.Contains(why, n.member.Addr) || strings.Contains(why, "has refused this node") != refused {
+				t.Error(why)
+			}
+		}
+		if _, err := Ask(within(t, time.Minute), g, "a", total{}); !errors.Is(err, ErrTimeout) {
+			t.Error(err)
+		}
+		demand(oldest, true)
+		next.gone = false
+		w.kill(oldest)
+		demand(next, false)
+	})
 }

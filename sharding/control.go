@@ -110,21 +110,26 @@ func (c *control) Step(now time.Time, in ctlInput) {
 		case c.closed:
 		case in.region != nil:
 			c.regionEffects(c.region.Step(now, in.region))
-			now, ever := c.region.Registered()
-			c.r.registered.Store(now)
-			coordinator, absent := c.region.Coordinator()
-			c.r.follows.Store(uint64(coordinator))
-			c.r.absent.Store(absent)
-			c.r.everKnown.Store(ever)
-			if now && c.r.mismatch.Load() != nil {
-				c.r.mismatch.Store(nil)
-			}
+			c.noteCoordinator()
 		case in.shard != nil:
 			c.stepShard(now, in.s, in.shard)
 		}
 	}
 	clear(c.todo)
 	c.todo = c.todo[:0]
+}
+
+// noteCoordinator makes known how the region and its coordinator stand.
+func (c *control) noteCoordinator() {
+	registered, ever := c.region.Registered()
+	c.r.registered.Store(registered)
+	c.r.everRegistered.Store(ever)
+	coordinator, absent := c.region.Coordinator()
+	c.r.coordinatorAbsent.Store(absent)
+	another := c.r.coordinator.Swap(uint64(coordinator)) != uint64(coordinator)
+	if (registered || another) && c.r.mismatch.Load() != nil {
+		c.r.mismatch.Store(nil)
+	}
 }
 
 // Flush implements drive.Machine: however many shards have come and gone, the limit on active entities is divided anew once.

@@ -59,15 +59,15 @@ type core struct {
 	noted       [protocol.EventEnd]atomic.Uint64
 	meters      *meters // nil: there is no Meter
 
-	queryTimeout time.Duration
-	inspections  atomic.Int32                   // being answered
-	registered   atomic.Bool                    // with the coordinator of the view
-	everKnown    atomic.Bool                    // some coordinator has registered it
-	coordinates  atomic.Bool                    // the coordinator of this node acts
-	follows      atomic.Uint64                  // the node that it takes for the coordinator's
-	absent       atomic.Bool                    // which has not started the type
-	awaits       atomic.Pointer[[]protocol.UID] // whose reports this node's coordinator waits for
-	mismatch     atomic.Pointer[string]         // why the coordinator has refused it; nil: it has not
+	queryTimeout      time.Duration
+	inspections       atomic.Int32                   // being answered
+	registered        atomic.Bool                    // with the coordinator of the view
+	everRegistered    atomic.Bool                    // some coordinator has registered it
+	coordinates       atomic.Bool                    // the coordinator of this node acts
+	coordinator       atomic.Uint64                  // the node whose coordinator is to act; 0: none
+	coordinatorAbsent atomic.Bool                    // it has not started the type
+	awaits            atomic.Pointer[[]protocol.UID] // whose reports this node's coordinator waits for
+	mismatch          atomic.Pointer[string]         // why that coordinator has refused this node; nil: it has not
 
 	start time.Time     // of the region's clock
 	tick  atomic.Uint32 // counted by the idle sweep
@@ -102,7 +102,6 @@ type controller interface {
 	startEntity(*shard, string, envelope, drive.Place)     // it shall run; env is answered when it does
 	receive(from uint64, msg protocol.Message, bytes int)  // of a machine on another node, and what it came in
 	rejected(from uint64, err error)                       // bytes that are no such message
-	unhosted() error                                       // why nobody can host the type, nil if somebody can
 	aside(fn func()) bool                                  // runs it on a goroutine that is awaited by the end; false: not any more, the region ends
 }
 

@@ -88,7 +88,7 @@ func (run *engine) close(ctx context.Context) (err error) {
 	}
 	run.closing.Store(true)
 	run.once.Do(func() {
-		if !run.core.everKnown.Load() || run.leave(ctx) != nil {
+		if !run.core.everRegistered.Load() || run.leave(ctx) != nil {
 			err = run.quit(ctx)
 		}
 		run.dismiss()

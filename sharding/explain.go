@@ -1,9 +1,13 @@
 package sharding
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
+
+	"github.com/coterie-go/coterie/ddata/membership"
 )
 
 // explain adds to an error of a message that did not get through what the region knows of its shard.
@@ -18,14 +22,11 @@ func (r *core) explain(number uint32, err error) error {
 	if why := r.awaitsLease(number); why != "" {
 		return fmt.Errorf("%w (shard %d does not start: %s)", err, number, why)
 	}
-	if why := r.ctl.unhosted(); why != nil {
+	if why := r.unhosted(); why != nil {
 		return fmt.Errorf("%w: %w", err, why)
 	}
-	if why := r.mismatch.Load(); why != nil {
-		return fmt.Errorf("%w (the coordinator has refused this node: %s)", err, *why)
-	}
-	if awaits := r.awaits.Load(); !r.registered.Load() || awaits != nil && len(*awaits) > 0 {
-		return fmt.Errorf("%w (the home of shard %d is unknown or moving: %s)", err, number, r.waitsFor())
+	if why := r.uncoordinated(); why != nil {
+		return fmt.Errorf("%w (the home of shard %d is unknown or moving: %w)", err, number, why)
 	}
 	return fmt.Errorf("%w (the home of shard %d is unknown or moving)", err, number)
 }
@@ -38,13 +39,47 @@ func (r *core) explained(id string, err error) error {
 	return r.explain(r.table.shardOf(id), err)
 }
 
-// unhosted implements controller.
-func (c *control) unhosted() error {
-	v := c.cluster.View()
-	if v == nil || len(v.ByRole(c.cfg.Role)) > 0 {
+// unhosted says why nobody can host the type; nil: somebody can.
+func (r *core) unhosted() error {
+	v := r.cluster.View()
+	if v == nil || len(v.ByRole(r.role)) > 0 {
 		return nil
 	}
-	return fmt.Errorf("%w: no member of view %v has role %q", ErrUnknownRole, v.Epoch, c.cfg.Role)
+	return fmt.Errorf("%w: no member of view %v has role %q", ErrUnknownRole, v.Epoch, r.role)
+}
+
+// uncoordinated says why no coordinator gives homes to this region, and names those on whom it depends; nil: one does.
+func (r *core) uncoordinated() error {
+	v := r.cluster.View()
+	if v == nil {
+		return errors.New("there is no view yet")
+	}
+	if awaits := r.awaits.Load(); awaits != nil && len(*awaits) > 0 {
+		var names []string
+		for _, u := range (*awaits)[:min(len(*awaits), 5)] {
+			names = append(names, nameIn(v, u))
+		}
+		return fmt.Errorf("the coordinator, on this node, waits until %d members have said what they host: %s", len(*awaits), strings.Join(names, ", "))
+	}
+	u, why := membership.UID(r.coordinator.Load()), r.mismatch.Load()
+	switch {
+	case r.registered.Load():
+		return nil
+	case u == 0:
+		return cmp.Or(r.unhosted(), fmt.Errorf("no member of view %v with role %q is up", v.Epoch, r.role))
+	case why != nil:
+		return fmt.Errorf("the coordinator, on %s, has refused this node: %s", nameIn(v, u), *why)
+	case r.coordinatorAbsent.Load():
+		return fmt.Errorf("the type is not started on %s, where its coordinator would be: it is the oldest member with role %q", nameIn(v, u), r.role)
+	case uint64(u) == r.self:
+		return errors.New("the coordinator, on this node, begins")
+	}
+	return fmt.Errorf("the coordinator, on %s, has not answered", nameIn(v, u))
+}
+
+func nameIn(v *membership.View, u membership.UID) string {
+	m, _ := v.Member(u)
+	return fmt.Sprintf("%v %s", u, m.Addr)
 }
 
 // When messages wait and no member has the type's role, a warning says so: first after a time in which a host may well come up, then again and again.
@@ -61,7 +96,7 @@ func (c *control) warnUnhosted(now time.Time) {
 		return
 	}
 	c.lonelyAt = now.Add(lonelyAgain)
-	if why := c.unhosted(); why != nil {
+	if why := c.r.unhosted(); why != nil {
 		c.r.log.Warn("sharding: messages wait, and no member can host the type: is its Role misspelt?",
 			"type", c.r.name, "role", c.cfg.Role, "buffered", waiting, "error", why)
 	}

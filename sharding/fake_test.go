@@ -133,7 +133,6 @@ func (f *fakeControl) admit(uint64, int) (drive.Place, bool)             { retur
 func (f *fakeControl) startEntity(*shard, string, envelope, drive.Place) {}
 func (f *fakeControl) receive(uint64, protocol.Message, int)             {}
 func (f *fakeControl) rejected(uint64, error)                            {}
-func (f *fakeControl) unhosted() error                                   { return nil }
 func (f *fakeControl) aside(fn func()) bool                              { fn(); return true }
 func (f *fakeControl) reshare() {
 	shards := f.r.sweep.shards()

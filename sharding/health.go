@@ -5,11 +5,9 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/coterie-go/coterie/ddata"
-	"github.com/coterie-go/coterie/ddata/membership"
 	"github.com/coterie-go/coterie/ddata/sight"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
@@ -88,40 +86,6 @@ func (h *nodeHealth) watch(name string, r *core) (cancel func()) {
 	}
 }
 
-// unregistered says what keeps the region from being registered.
-func (r *core) unregistered() string {
-	if why := r.mismatch.Load(); why != nil {
-		return "it has refused this node: " + *why
-	}
-	return r.waitsFor()
-}
-
-// waitsFor names the members without whose answer the type has no coordinator.
-func (r *core) waitsFor() string {
-	v := r.cluster.View()
-	if v == nil {
-		return "there is no view yet"
-	}
-	name := func(u membership.UID) string { m, _ := v.Member(u); return fmt.Sprintf("%v %s", u, m.Addr) }
-	if awaits := r.awaits.Load(); awaits != nil && len(*awaits) > 0 {
-		var names []string
-		for _, u := range (*awaits)[:min(len(*awaits), 5)] {
-			names = append(names, name(u))
-		}
-		return fmt.Sprintf("the coordinator, on this node, waits until %d members have said what they host: %s", len(*awaits), strings.Join(names, ", "))
-	}
-	u := membership.UID(r.follows.Load())
-	switch {
-	case u == 0:
-		return fmt.Sprintf("no member of view %v has role %q", v.Epoch, r.role)
-	case r.absent.Load():
-		return fmt.Sprintf("the type is not started on %s, where its coordinator would be: it is the oldest member with role %q", name(u), r.role)
-	case uint64(u) == r.self:
-		return "the coordinator, on this node, begins"
-	}
-	return "the coordinator, on " + name(u) + ", has not answered"
-}
-
 // missing names the types that are not registered.
 func (h *nodeHealth) missing() (reasons []string) {
 	h.mu.Lock()
@@ -134,8 +98,10 @@ func (h *nodeHealth) missing() (reasons []string) {
 		switch r := h.types[name]; {
 		case r == nil:
 			reasons = append(reasons, fmt.Sprintf("entity type %q is not started on this node", name))
-		case !r.everKnown.Load():
-			reasons = append(reasons, fmt.Sprintf("entity type %q is not registered with a coordinator: %s", name, r.unregistered()))
+		case !r.everRegistered.Load():
+			if why := r.uncoordinated(); why != nil { // nil: it is being registered
+				reasons = append(reasons, fmt.Sprintf("entity type %q is not registered with a coordinator: %v", name, why))
+			}
 		}
 	}
 	return reasons
