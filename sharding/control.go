@@ -51,7 +51,7 @@ type control struct {
 	view      *membership.View
 	left      chan struct{} // closed when nothing is left here
 	hasLeft   bool          // the effect Left was there
-	closed    bool          // no machine is stepped any more
+	ended     bool          // no machine is stepped any more
 
 	asideMu sync.Mutex // ctx ends under it
 	asides  sync.WaitGroup
@@ -107,7 +107,7 @@ func (c *control) Step(now time.Time, in ctlInput) {
 		switch in := c.todo[i]; {
 		case in.do != nil:
 			in.do(now)
-		case c.closed:
+		case c.ended:
 		case in.region != nil:
 			c.regionEffects(c.region.Step(now, in.region))
 			c.noteCoordinator()
@@ -150,7 +150,7 @@ func (c *control) Flush() {
 
 // Deadline implements drive.Machine.
 func (c *control) Deadline() time.Time {
-	if c.closed {
+	if c.ended {
 		return time.Time{}
 	}
 	d := c.region.Deadline()
@@ -171,7 +171,7 @@ func earlier(a, b time.Time) time.Time {
 func (c *control) Tick() ctlInput { return ctlInput{do: c.tick} }
 
 func (c *control) tick(now time.Time) {
-	if c.closed {
+	if c.ended {
 		return
 	}
 	if d := c.region.Deadline(); !d.IsZero() && !now.Before(d) {

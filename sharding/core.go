@@ -75,8 +75,8 @@ type core struct {
 	measures bool // what shards do is measured
 	sweep    sweeper
 
-	closed chan struct{} // its users have closed the region, or it has ended
-	ended  chan struct{} // nothing of it runs any more
+	closed chan struct{} // it refuses its users
+	ended  chan struct{} // nor does it pass on what others send
 
 	leaseMu   sync.Mutex
 	leaseCtx  *leaseContext
@@ -114,8 +114,6 @@ func (r *core) passivate(s *shard, id string, why protocol.Cause) {
 func (r *core) entityStopped(s *shard, id string) { r.ctl.entityStopped(s, id) }
 
 func (r *core) isClosed() bool { return isDone(r.closed) }
-
-// hasEnded says whether the region does not even pass on any more what others send.
 func (r *core) hasEnded() bool { return isDone(r.ended) }
 
 func isDone(c <-chan struct{}) bool {

@@ -52,23 +52,22 @@
 //
 // # Shutting down
 //
-// ddata.Node.Leave hands the shards of its node over, and Region.Close those of one type on a node that stays. Before a whole cluster is stopped,
-// ddata.Node.PrepareForShutdown on one node tells it: from then on nothing is balanced or handed over, a shard that has lost its home gets no other, one that
-// has lost its lease starts again where it was, and each node that leaves stops its entities in place, with their Stop. A shard that never had a home still
-// gets one. Messages for what has stopped are dropped with DropEnded, and questions
-// answered with ErrStopped, at once. Remembered ids stay, and start with the next start of the cluster.
+// ddata.Node.Leave hands the shards of its node over, and Region.Close those of one type on a node that stays. Before a whole
+// cluster is stopped, ddata.Node.PrepareForShutdown on one node tells it: from then on nothing is balanced or handed over, a shard
+// that has lost its home gets no other, one that has lost its lease starts again where it was, and each node that leaves stops its
+// entities in place, with their Stop. A shard that never had a home still gets one. Messages for what has stopped are dropped with
+// DropEnded, and questions answered with ErrStopped, at once. Remembered ids stay, and start with the next start of the cluster.
 //
 // # Leases
 //
-// The guarantees above stand on the views of the membership. EntityType.Lease adds a guard outside of it: each shard takes a lease in that store before it
-// starts, and entities act only while it is held, as they do under the node's. A shard whose lease another holds waits, and its messages wait in the
-// region's bounded buffer; who asks meanwhile is told which lease and who holds it. A hand-off does not wait for it. A lost lease stops the
-// shard at once; what its mailboxes held is dropped with DropLeaseLost, and it starts anew, here or elsewhere, when the lease can be had. It is given back
-// when the last entity has stopped and the last id is written, and after a stop by force not before the last handler has returned. A node that cannot use
-// the store, or has lost a lease, gets no shards for twelve LeaseRetryIntervals while another can take them, and hands over those that wait there for leases.
-// If nobody can use it, all wait where they are, but for one now and then that tries elsewhere.
-// EntityType.CoordinatorLease does the same for the type's coordinator. It is
-// given back before the node says that it has left. Stores are asked on goroutines that nobody waits for, for at most 5 s at a time.
+// The guarantees above stand on the views of the membership. EntityType.Lease adds a guard outside of it: each shard takes a lease in that store before
+// it starts, and entities act only while it is held, as they do under the node's. A shard whose lease another holds waits, and its messages wait in the
+// region's bounded buffer; who asks meanwhile is told which lease and who holds it. A hand-off does not wait for it. A lost lease stops the shard at
+// once; what its mailboxes held is dropped with DropLeaseLost, and it starts anew, here or elsewhere, when the lease can be had. It is given back when
+// the last entity has stopped and the last id is written, and after a stop by force not before the last handler has returned. A node that cannot use the
+// store, or has lost a lease, gets no shards for twelve LeaseRetryIntervals while another can take them, and hands over those that wait there for leases.
+// If nobody can use it, all wait where they are, but for one now and then that tries elsewhere. EntityType.CoordinatorLease does the same for the type's
+// coordinator. It is given back before the node says that it has left. Stores are asked on goroutines that nobody waits for, for at most 5 s at a time.
 //
 // # Passivation
 //
@@ -83,12 +82,12 @@
 //
 // # Remembered entities
 //
-// With EntityType.RememberEntities the ids of entities that were started and not passivated are kept, one set per shard, in the durable space of the role, or in
-// a RememberStore. An entity starts when its id is written, to a majority; writes of a shard travel together, and cost as much as what they change,
-// however large the set is. They are started again wherever their shard goes, after a restart of all nodes too, all at once or as EntityType.Recovery says; one
-// that ended without being passivated after EntityRestartBackoff; either at once when a message comes. If ids cannot be written, messages wait in the
-// mailbox, the shard tries again and again, an alarm says so (protocol.RememberFailed), and whoever asks in vain gets ErrRemembering with the cause. Shards and Hash
-// may change while all nodes are stopped: entities then move to their shards.
+// With EntityType.RememberEntities the ids of entities that were started and not passivated are kept, one set per shard, in the durable space of
+// the role, or in a RememberStore. An entity starts when its id is written, to a majority; writes of a shard travel together, and cost as much
+// as what they change, however large the set is. They are started again wherever their shard goes, after a restart of all nodes too, all at once
+// or as EntityType.Recovery says; one that ended without being passivated after EntityRestartBackoff; either at once when a message comes. If
+// ids cannot be written, messages wait in the mailbox, the shard tries again and again, an alarm says so (protocol.RememberFailed), and whoever
+// asks in vain gets ErrRemembering with the cause. Shards and Hash may change while all nodes are stopped: entities then move to their shards.
 //
 // # Entry
 //
@@ -112,16 +111,16 @@
 //
 // # Inspection
 //
-// Any region, proxies too, asks others what runs there, past the machines and bounded by EntityType.QueryTimeout and the context: State (one region, with the ids of
-// active entities, 1 MiB of them and a mark if there are more), ClusterStats, TotalActive, CurrentRegions (every member of the view that has the role is
-// asked, and who did not answer is named), and Where (an entity, without starting it). Stats counts what is here. Events go to ddata.Config.Sight and the log as
-// Event. A type that no coordinator has ever registered keeps ddata.Node.Health from being ready; Health says which types count.
+// Any region, proxies too, asks others what runs there, past the machines and bounded by EntityType.QueryTimeout and the context: State (one region, with
+// the ids of active entities, 1 MiB of them and a mark if there are more), ClusterStats, TotalActive, CurrentRegions (every member of the view that has the
+// role is asked, and who did not answer is named), and Where (an entity, without starting it). Stats counts what is here. Events go to ddata.Config.Sight
+// and the log as Event. A type that no coordinator has ever registered keeps ddata.Node.Health from being ready; Health says which types count.
 //
 // # Metrics
 //
-// With a ddata.Config.Meter each type reports these, labelled with its name. What is called no gauge and no histogram is a counter since the type was started on the
-// node. All are counted in any case and cost nothing more, but for what handlers take, once per turn of a worker, and the histogram of turns, for which two looks
-// at the clock are there already.
+// With a ddata.Config.Meter each type reports these, labelled with its name. What is called no gauge and no histogram is a
+// counter since the type was started on the node. All are counted in any case and cost nothing more, but for what handlers
+// take, once per turn of a worker, and the histogram of turns, for which two looks at the clock are there already.
 //
 //	coterie_sharding_entities{type}                   gauge: entities that are active, starting or stopping here
 //	coterie_sharding_active_entities{type}            gauge: of these, those that run, or stop

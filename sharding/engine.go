@@ -65,11 +65,11 @@ func (c *control) hostedShards() []*shard {
 // leave hands all shards over.
 func (run *engine) leave(ctx context.Context) error {
 	run.control.post(ctlInput{region: protocol.Leave{}})
-	return run.left(ctx)
+	return run.awaitLeft(ctx)
 }
 
-// left waits until nothing is here any more.
-func (run *engine) left(ctx context.Context) error {
+// awaitLeft waits until nothing is here any more.
+func (run *engine) awaitLeft(ctx context.Context) error {
 	select {
 	case <-run.control.left:
 		return nil
@@ -80,29 +80,29 @@ func (run *engine) left(ctx context.Context) error {
 	}
 }
 
-// close ends the region for its users while its node stays a member: it hands its shards over, as long as ctx allows, and ends by force what is left then. Its
-// machines go on: other nodes' ask them, and this node's coordinator may be the one that acts.
+// close closes the region for its users while its node stays a member: it hands its shards over, as long as ctx allows, and stops by force what is left then.
+// Its machines go on: other nodes' ask them, and this node's coordinator may be the one that acts.
 func (run *engine) close(ctx context.Context) (err error) {
 	if run.onClose == nil {
 		return run.end(ctx)
 	}
 	run.closing.Store(true)
-	run.once.Do(func() {
+	run.closeOnce.Do(func() {
 		if !run.core.everRegistered.Load() || run.leave(ctx) != nil {
 			err = run.quit(ctx)
 		}
-		run.dismiss()
+		run.refuseUsers()
 		run.onClose()
 	})
 	return err
 }
 
-// quit ends by force what is here. Where nothing is, that takes no time worth the name.
+// quit stops by force what is here. Where nothing is, that takes no time worth the name.
 func (run *engine) quit(ctx context.Context) error {
 	run.control.post(ctlInput{region: protocol.Quit{}})
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), quitGrace)
 	defer cancel()
-	if err := run.left(ctx); err != nil {
+	if err := run.awaitLeft(ctx); err != nil {
 		return fmt.Errorf("sharding %q: handlers still run in %d shards, which stop when these return: %w", run.core.name, len(run.control.hostedShards()), err)
 	}
 	return nil
@@ -111,9 +111,9 @@ func (run *engine) quit(ctx context.Context) error {
 // quitGrace is what handlers have, to be cancelled and return, when the time to hand over was not enough.
 const quitGrace = 100 * time.Millisecond
 
-// dismiss refuses the region's users from now on.
-func (run *engine) dismiss() {
-	run.closed.Do(func() {
+// refuseUsers closes the region for its users.
+func (run *engine) refuseUsers() {
+	run.refuseOnce.Do(func() {
 		close(run.core.closed)
 		run.core.asks.failAll(ErrStopped)
 		if run.unmeter != nil {
@@ -122,10 +122,10 @@ func (run *engine) dismiss() {
 	})
 }
 
-// onCancel keeps what ends a registration, for close.
+// onCancel keeps what ends a registration, for end.
 func (run *engine) onCancel(cancel func()) {
 	run.mu.Lock()
-	if !run.ended {
+	if !run.unregistered {
 		run.cancels = append(run.cancels, cancel)
 		cancel = func() {}
 	}
@@ -135,7 +135,7 @@ func (run *engine) onCancel(cancel func()) {
 
 func (run *engine) unregister() {
 	run.mu.Lock()
-	run.ended = true
+	run.unregistered = true
 	cancels := run.cancels
 	run.cancels = nil
 	run.mu.Unlock()
@@ -146,9 +146,9 @@ func (run *engine) unregister() {
 
 // end stops everything. The order matters: first nothing comes in any more, then the machines stop, then what is left is dropped.
 func (run *engine) end(ctx context.Context) (err error) {
-	run.over.Do(func() {
+	run.endOnce.Do(func() {
 		r, c := run.core, run.control
-		run.dismiss()
+		run.refuseUsers()
 		close(r.ended)
 		c.asideMu.Lock()
 		run.cancel()
@@ -176,7 +176,7 @@ func (run *engine) end(ctx context.Context) (err error) {
 	return err
 }
 
-// past is what the region and the coordinator that have ended leave to the next of their node.
+// past is what the region and the coordinator, when they have ended, leave to the next of their node.
 func (run *engine) past() protocol.Past {
 	p := run.control.region.Past()
 	if c := run.control.coord; c != nil {
@@ -187,7 +187,7 @@ func (run *engine) past() protocol.Past {
 
 // killAll drops everything that is hosted or buffered.
 func (c *control) killAll() {
-	c.closed = true
+	c.ended = true
 	for number := range c.shards {
 		c.killShard(c.shards[number], DropStopped)
 	}

@@ -41,8 +41,8 @@ type PassivationState struct {
 	Hosted bool // the shard is hosted here; if not, nothing that follows is known but Last
 	Active bool // the entity runs, or stops
 
-	// Idle is for how long no message was handled, counted in looks of Strategy.IdleInterval: the true time is up to one interval longer or shorter. IdleTimeout is
-	// when it goes for that; 0: never.
+	// Idle is for how long no message was handled, counted in looks of Strategy.IdleInterval: the true
+	// time is up to one interval longer or shorter. IdleTimeout is when it goes for that; 0: never.
 	Idle, IdleTimeout time.Duration
 	// Limit is the shard's part of the limit on active entities, and Kept how many the policy keeps; 0: there is no limit.
 	Limit, Kept int

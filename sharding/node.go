@@ -15,15 +15,16 @@ import (
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
-// Start starts an entity type on a node. On a node without the type's role the region is a proxy. All nodes that host or use the type start
-// it, with the same Name, Role, Shards, Hash and RememberEntities. The oldest node with the role must be one of them, for its coordinator is the one that acts
-// (Health, the errors of Ask and the event CoordinatorAbsent name it otherwise); which node that is changes, so start a type on all of them. A type that is new to
-// a running cluster has a role of its own, or serves when the oldest node has been restarted. A second Start of the same type on the same node returns the region
-// of the first, whose other settings hold; one with another message type, or other of these settings, is refused.
+// Start starts an entity type on a node. On a node without the type's role the region is a proxy. All nodes that host or use the type start it, with
+// the same Name, Role, Shards, Hash and RememberEntities. The oldest node with the role must be one of them, for its coordinator is the one that
+// acts (Health, the errors of Ask and the event CoordinatorAbsent name it otherwise); which node that is changes, so start a type on all of them. A
+// type that is new to a running cluster has a role of its own, or serves when the oldest node has been restarted. A second Start of the same type on
+// the same node returns the region of the first, whose other settings hold; one with another message type, or other of these settings, is refused.
 //
 // The region ends with the node: Node.Leave first hands its shards over. Region.Close does so earlier, and the type may be started on the node again.
 //
-// Errors: ErrConfig (all faults together), ErrAlreadyStarted (also while the region before is being closed, or its handlers still run), and on a node that has ended ErrStopped with the reason of its end.
+// Errors: ErrConfig (all faults together), ErrAlreadyStarted (also while the region before is being
+// closed, or its handlers still run), and on a node that has ended ErrStopped with the reason of its end.
 func Start[M any](node *ddata.Node, t EntityType[M]) (*Region[M], error) {
 	return startType(node, t, !slices.Contains(node.Roles(), t.Role))
 }
@@ -46,6 +47,10 @@ func Lookup[M any](node *ddata.Node, name string) (*Region[M], error) {
 	if !ok {
 		return nil, fmt.Errorf("%w: %q", ErrNotStarted, name)
 	}
+	return regionOf[M](name, s)
+}
+
+func regionOf[M any](name string, s startedType) (*Region[M], error) {
 	g, same := s.region.(*Region[M])
 	if !same {
 		return nil, fmt.Errorf("%w: %q has another message type: it is a %T", ErrAlreadyStarted, name, s.region)
@@ -87,14 +92,13 @@ func startType[M any](node *ddata.Node, t EntityType[M], proxy bool) (*Region[M]
 	key := startedKey{node, t.Name}
 	settings := startedSettings{t.Role, t.withDefaults().Shards, t.Hash, t.RememberEntities, storeID(t.Lease), storeID(t.CoordinatorLease), proxy}
 	if s, ok := started[key]; ok {
-		g, same := s.region.(*Region[M])
-		if !same {
-			return nil, fmt.Errorf("%w: %q has another message type: it is a %T", ErrAlreadyStarted, t.Name, s.region)
-		}
-		if s.settings != settings {
+		g, err := regionOf[M](t.Name, s)
+		switch {
+		case err != nil:
+			return nil, err
+		case s.settings != settings:
 			return nil, fmt.Errorf("%w: %q as %v, not as %v", ErrAlreadyStarted, t.Name, s.settings, settings)
-		}
-		if g.run.closing.Load() {
+		case g.run.closing.Load():
 			return nil, fmt.Errorf("%w: %q is being closed", ErrAlreadyStarted, t.Name)
 		}
 		return g, nil
@@ -112,25 +116,30 @@ func startType[M any](node *ddata.Node, t EntityType[M], proxy bool) (*Region[M]
 	}
 	started[key] = startedType{g, settings}
 	delete(lingering, key)
-	unwatch := healthOf(node).watch(t.Name, g.core)
-	g.run.onCancel(unwatch)
-	g.run.onClose = func() {
+	g.run.bind(key)
+	return g, nil
+}
+
+// bind has the region leave the node's types when it is closed, and end with the node.
+func (run *engine) bind(key startedKey) {
+	unwatch := healthOf(key.node).watch(key.name, run.core)
+	run.onCancel(unwatch)
+	run.onClose = func() {
 		unwatch()
 		startMu.Lock()
 		defer startMu.Unlock()
 		delete(started, key)
-		if !g.core.hasEnded() {
-			lingering[key] = g.run
+		if !run.core.hasEnded() {
+			lingering[key] = run
 		}
 	}
-	g.run.onCancel(node.Watch(ddata.Watcher{End: func(error) {
-		g.run.endWithNode()
+	run.onCancel(key.node.Watch(ddata.Watcher{End: func(error) {
+		run.endWithNode()
 		startMu.Lock()
 		defer startMu.Unlock()
 		delete(started, key)
 		delete(lingering, key)
 	}}))
-	return g, nil
 }
 
 // past is what holds for the type from before. Machines that went on after Region.Close end now; while one of its handlers runs, its entity would live twice.
@@ -196,15 +205,16 @@ func (run *engine) endWithNode() {
 }
 
 func nodePorts(n *ddata.Node, role, name string, proxy bool) (Ports, error) {
-	p := Ports{Cluster: nodeCluster{n}, Lease: nodeLease{n}, Network: nodeNetwork{n.Transport(), n}, ClusterName: n.ClusterName(), Addr: n.Addr(), Log: n.Log(), Emit: n.Emit,
-		Meter: n.Meter()}
+	p := Ports{
+		Cluster: nodeCluster{n}, ClusterName: n.ClusterName(), Addr: n.Addr(), Lease: nodeLease{n}, Proxy: proxy, Network: nodeNetwork{n.Transport(), n},
+		Log: n.Log(), Emit: n.Emit, Meter: n.Meter(),
+	}
 	p.BeforeLeave = func(leave func(context.Context) error) (cancel func()) {
 		return n.OnShutdown(shutdown.ShardingShutdownRegion, "entity type "+name, leave)
 	}
 	p.BeforeExit = func(resign func(context.Context) error) (cancel func()) {
 		return n.OnShutdown(shutdown.ClusterExiting, "coordinator of entity type "+name, resign)
 	}
-	p.Proxy = proxy
 	if !slices.Contains(n.Roles(), role) {
 		return p, nil
 	}

@@ -28,8 +28,8 @@ type Ports struct {
 	Proxy bool
 	// Network carries the frames. Required.
 	Network Network
-	// Past is what the node has promised for the type before, see protocol.Absentee. The zero value is right where no region of the type ran on this node and nobody
-	// answered for it.
+	// Past is what the node has promised for the type before, see protocol.Absentee. The zero
+	// value is right where no region of the type ran on this node and nobody answered for it.
 	Past protocol.Past
 	// BeforeLeave registers what must be done before the node says that it has stopped; Leave waits for it. May be nil.
 	BeforeLeave func(func(context.Context) error) (cancel func())

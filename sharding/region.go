@@ -26,18 +26,17 @@ type Region[M any] struct {
 type engine struct {
 	core    *core
 	control *control
-	closing atomic.Bool // by its users, while its node stays
-	once    sync.Once   // of close
-	closed  sync.Once   // of dismiss
-	over    sync.Once   // of end
+	// A region is closed for its users first, and may end much later: when its node does, or when its type is started there again.
+	closing                        atomic.Bool // Close was called
+	closeOnce, refuseOnce, endOnce sync.Once
 
-	mu      sync.Mutex
-	cancels []func()
-	ended   bool
-	unmeter func() // nil: there is no Meter
-	onClose func() // on a node: its machines stay when it is closed
-	ctx     context.Context
-	cancel  context.CancelFunc
+	mu           sync.Mutex
+	cancels      []func()
+	unregistered bool   // what is registered from now on is cancelled at once
+	unmeter      func() // nil: there is no Meter
+	onClose      func() // nil: Close ends it
+	ctx          context.Context
+	cancel       context.CancelFunc
 }
 
 // StartOn starts an entity type over ports of one's own. Start is the way for a ddata.Node.
@@ -123,7 +122,8 @@ func newEngine(p Ports, r *core, cfg protocol.Config, store remember.Store) (*en
 	}
 	c := &control{
 		r: r, cfg: cfg, rng: rng(), state: p.State, remembered: newRemembered(store), cluster: p.Cluster, emit: p.Emit, region: region, ctx: ctx,
-		homes: make([]uint64, cfg.Shards), shards: map[uint32]*hosting{}, leasers: map[uint32]*leaser{}, flushes: map[uint32]bool{}, fences: map[protocol.ShardID]protocol.SendFence{}, left: make(chan struct{}),
+		homes: make([]uint64, cfg.Shards), shards: map[uint32]*hosting{}, leasers: map[uint32]*leaser{}, flushes: map[uint32]bool{},
+		fences: map[protocol.ShardID]protocol.SendFence{}, left: make(chan struct{}),
 	}
 	if p.State != nil {
 		m, err := protocol.NewCoordinator(cfg, rng())
@@ -254,10 +254,10 @@ func (g *Region[M]) Locate(id string) (home membership.UID, ok bool) {
 // Name is the entity type's name.
 func (g *Region[M]) Name() string { return g.core.name }
 
-// Close ends the region while its node stays a member: it hands its shards over as Node.Leave does, as long as ctx allows, and stops by force what is left then:
-// what waits for entities is dropped, and their handlers are cancelled. If these do not return, that is the error; their shards go to others when they have.
-// From then on the region refuses its users with ErrStopped, and Start may start the type there again. Messages that others have sent to a region which was stopped
-// by force are dropped or, if the type was started again, may be overtaken by later ones.
+// Close closes the region for its users while its node stays a member: it hands its shards over as Node.Leave does, as long as ctx allows, and stops
+// by force what is left then: what waits for entities is dropped, and their handlers are cancelled. If these do not return, that is the error; their
+// shards go to others when they have. From then on the region refuses its users with ErrStopped, and Start may start the type there again. Messages
+// that others have sent to a region which was stopped by force are dropped or, if the type was started again, may be overtaken by later ones.
 //
 // If no other node can take the shards, their entities stop, and what others send to them waits until one can. The node goes on to take its turn as the type's
 // coordinator. A region of StartOn is stopped at once, as by a crash.

@@ -5,8 +5,8 @@ import (
 	"math/bits"
 )
 
-// sketch counts how often hashes were seen, too much now and then, never too little but for the counters' end: a count-min sketch (Cormode, Muthukrishnan, 2005)
-// with conservative update (Estan, Varghese, 2002). After every period all counts are halved, so that what is not seen any more fades.
+// sketch counts how often hashes were seen, too much now and then, never too little but for the counters' end: a count-min sketch (Cormode, Muthukrishnan,
+// 2005) with conservative update (Estan, Varghese, 2002). After every period all counts are halved, so that what is not seen any more fades.
 type sketch struct {
 	words  []uint64
 	bits   uint   // of a counter
