@@ -13,7 +13,7 @@ import (
 
 var (
 	simSeed  = flag.Uint64("sim.seed", 0, "run the simulation with this seed only, and print it")
-	simSeeds = flag.Uint64("sim.seeds", 40, "number of seeds per simulation")
+	simSeeds = flag.Uint64("sim.seeds", 30, "number of seeds per simulation")
 )
 
 // play runs one seed: a phase of trouble, then healing, then the demands.
