@@ -257,3 +257,22 @@ func TestLeavesWhenTheNextHomeIsKnown(t *testing.T) {
 		t.Error("it has not left")
 	}
 }
+
+// A proxy gives nothing away, so it has left as soon as nothing waits in it, whether or not a coordinator answers.
+func TestProxyLeavesAtOnce(t *testing.T) {
+	r, err := NewRegion(Config{Type: "t", Self: 2, Shards: 4, Proxy: true}, newRand())
+	if err != nil {
+		t.Fatal(err)
+	}
+	tok := Token{1, 1, 1}
+	for _, in := range []RegionInput{
+		Lease{Held: true}, Install{View: viewOf(1, 1, 2)}, Receive{From: 1, Msg: Registered{Floor: tok, Since: tok}}, Wanted{0}, Leave{},
+	} {
+		if fx := r.Step(time.Unix(0, 0), in); fx.Left {
+			t.Errorf("%v: it has left", in)
+		}
+	}
+	if fx := r.Step(time.Unix(0, 0), Receive{From: 1, Msg: Homes{Entries: []Entry{{0, 1, Token{1, 1, 2}}}}}); !fx.Left {
+		t.Error("it has not left")
+	}
+}

@@ -260,7 +260,7 @@ func (r *Region) maybeEmpty() {
 
 // maybeLeft ends a leaving region that has nothing left to give. It stays, to answer.
 func (r *Region) maybeLeft() {
-	if !r.released && !r.alone || r.left || r.dropped || r.hosted > 0 || r.stopped > 0 || r.wanted > 0 {
+	if !r.leaving || !r.released && !r.alone && !r.cfg.Proxy || r.left || r.dropped || r.hosted > 0 || r.stopped > 0 || r.wanted > 0 {
 		return
 	}
 	r.left = true
