@@ -63,7 +63,7 @@ func (a *absences) of(ch transport.Channel) transport.Handler {
 	return t
 }
 
-// start ends the absence of a type for good, and says what was promised in it.
+// start ends the absence of a type, and says what was promised in it.
 func (a *absences) start(name string) protocol.Past {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -75,6 +75,14 @@ func (a *absences) start(name string) protocol.Past {
 	}
 	t.started = true
 	return t.who.Past
+}
+
+// resume takes start back: the type runs no more and could not be started.
+func (a *absences) resume(name string, past protocol.Past) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	t := a.types[channelOf(name)]
+	t.started, t.who.Past = false, past
 }
 
 // absence is one type that was not started here. Its fields belong to the lock of all.

@@ -131,6 +131,34 @@ func TestCloseEverywhere(t *testing.T) {
 	eventually(t, "the new coordinator acts", func() bool { return old.core.coordinates.Load() })
 }
 
+// A type cannot be started again, because its coordinator's lease is not given back: the node answers for it meanwhile, and keeps what it has promised.
+func TestTypeNotStartedAgain(t *testing.T) {
+	node := byAge(t, 1)[0]
+	broken := errors.New("no way there")
+	var away atomic.Bool
+	typ := cartType(&cartLog{})
+	typ.CoordinatorLease = &stuckStore{lease.NewMemory(), func(context.Context) error {
+		if away.Load() {
+			return broken
+		}
+		return nil
+	}}
+	g := begin(t, node, typ)
+	askThirty(t, "at first", g)
+	if err := g.Close(within(t, 20*time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	away.Store(true)
+	if _, err := Start(node, typ); !errors.Is(err, broken) {
+		t.Fatal(err)
+	}
+	away.Store(false)
+	if a, ok := absencesOf(node).of(channelOf(typ.Name)).(*absence); !ok || a.who.Past != g.run.past() || a.who.Past.Lives != 1 {
+		t.Errorf("who answers: %+v", a)
+	}
+	askThirty(t, "started again", begin(t, node, typ))
+}
+
 // A region that is closed on a living node under load hands its shards over: every question is answered, by each of the others; and it starts again.
 func TestCloseUnderLoad(t *testing.T) {
 	for name, which := range map[string]int{"the coordinator's": 0, "another": 2} {

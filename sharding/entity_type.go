@@ -39,8 +39,8 @@ type EntityType[M any] struct {
 	State StateSettings
 	// Messages says which concrete types travel, and how. Required: CBOR[M](examples…).
 	Messages Codec[M]
-	// Errors are those that reach an asker as themselves when a handler answers or fails with one of them: errors.Is finds them, on whatever node the entity is.
-	// They travel by their texts, so each has its own. Of other errors only the text arrives, under ErrHandler. Optional.
+	// Errors are those that reach an asker as themselves when a handler answers or fails with one of them: errors.Is finds them, on whatever
+	// node the entity is. They travel by their texts, so each has its own. Of other errors only the text arrives, under ErrHandler. Optional.
 	Errors []error
 	// New makes an entity; it runs on a worker, before the first message. Required, except on nodes that only ever proxy.
 	New func(*Context[M]) Entity[M]

@@ -152,8 +152,11 @@ func (key startedKey) past() (protocol.Past, error) {
 	if !isDone(run.control.left) {
 		return past, fmt.Errorf("%w: %q was closed, and handlers of it still run", ErrAlreadyStarted, key.name)
 	}
-	err := run.endWithin(nodeEndTimeout) // before the past, which it completes
-	return run.past(), err
+	err := run.endWithin(nodeEndTimeout)
+	if past = run.past(); err != nil {
+		absencesOf(key.node).resume(key.name, past)
+	}
+	return past, err
 }
 
 // The types that run, by node, and those that were closed, whose machines go on.
