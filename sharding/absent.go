@@ -99,10 +99,21 @@ var _ transport.Handler = (*absence)(nil)
 // Receive implements transport.Handler.
 func (t *absence) Receive(from transport.NodeID, payload []byte) {
 	rd := reader{b: payload}
-	if kind, _ := rd.open(); rd.bad || kind != frameControl {
+	switch kind, _ := rd.open(); {
+	case rd.bad:
+	case kind == frameControl:
+		t.hear(from, &rd)
+	case kind == frameInspect:
+		if call := rd.head(head.Uint); !rd.bad {
+			t.send(from, transport.Data, appendErrorReply(nil, call, statusStopped, "the type is not started there"))
+		}
+	default:
 		t.warn(from)
-		return
 	}
+}
+
+// hear answers another node's machine.
+func (t *absence) hear(from transport.NodeID, rd *reader) {
 	body := rd.str(head.Bytes)
 	if rd.bad {
 		return
@@ -112,10 +123,13 @@ func (t *absence) Receive(from transport.NodeID, payload []byte) {
 		return
 	}
 	if answer := t.answer(m); answer != nil {
-		frame := appendControl(nil, protocol.AppendMessage(nil, answer))
-		// What does not fit is lost: whoever wants an answer asks again.
-		_ = t.of.node.Transport().Append(from, transport.Control, 0, t.channel, func(dst []byte) []byte { return append(dst, frame...) }, nil)
+		t.send(from, transport.Control, appendControl(nil, protocol.AppendMessage(nil, answer)))
 	}
+}
+
+// send puts a frame on its way. What does not fit is lost: whoever wants an answer asks again, or names who gave none.
+func (t *absence) send(to transport.NodeID, lane transport.Lane, frame []byte) {
+	_ = t.of.node.Transport().Append(to, lane, 0, t.channel, func(dst []byte) []byte { return append(dst, frame...) }, nil)
 }
 
 func (t *absence) answer(m protocol.Message) protocol.Message {

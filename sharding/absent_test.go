@@ -53,6 +53,10 @@ func TestTypeNotStartedEverywhere(t *testing.T) {
 	askThirty(t, "only the oldest runs it", oldest)
 	young := begin(t, nodes[2], cartType(log))
 	askThirty(t, "two run it", young)
+	stats := oldest.ClusterStats(within(t, 20*time.Second))
+	if f := stats.Failed; len(f) != 1 || f[0].Node != nodes[1].UID() || !errors.Is(f[0].Err, ErrStopped) || !strings.Contains(f[0].Err.Error(), "not started there") {
+		t.Errorf("%v", stats)
+	}
 	for _, i := range []int{0, 2} {
 		if h := nodes[i].Health(); !h.Ready {
 			t.Errorf("node %d: %v", i, h)

@@ -123,7 +123,7 @@ func (g *Region[M]) State(ctx context.Context, node membership.UID) (RegionState
 }
 
 // ClusterStats asks every member of the view that has the type's role, whether or not this coordinator knows its region, and waits no longer than
-// EntityType.QueryTimeout or ctx allows. Who did not answer by then is in Failed: the type may not be started there.
+// EntityType.QueryTimeout or ctx allows. Who did not answer by then is in Failed, and who has not started the type, with ErrStopped.
 func (g *Region[M]) ClusterStats(ctx context.Context) ClusterStats {
 	return g.core.inspectAll(ctx, inspectCounts, "")
 }
