@@ -63,25 +63,37 @@ func (a *absences) of(ch transport.Channel) transport.Handler {
 	return t
 }
 
-// start ends the absence of a type, and says what was promised in it.
-func (a *absences) start(name string) protocol.Past {
+// named is the absence of a type, also while it is over.
+func (a *absences) named(name string) *absence {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	return a.namedLocked(name)
+}
+
+func (a *absences) namedLocked(name string) *absence {
 	ch := channelOf(name)
 	t := a.types[ch]
 	if t == nil {
 		t = &absence{of: a, channel: ch}
-		a.types[t.channel] = t
+		a.types[ch] = t
 	}
+	return t
+}
+
+// start ends the absence of a type, and says what was promised in it.
+func (a *absences) start(name string) protocol.Past {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	t := a.namedLocked(name)
 	t.started = true
 	return t.who.Past
 }
 
-// resume takes start back: the type runs no more and could not be started.
+// resume begins it anew, with what holds from before.
 func (a *absences) resume(name string, past protocol.Past) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	t := a.types[channelOf(name)]
+	t := a.namedLocked(name)
 	t.started, t.who.Past = false, past
 }
 

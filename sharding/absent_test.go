@@ -281,3 +281,78 @@ func TestCloseWithAStuckHandler(t *testing.T) {
 		return err == nil
 	})
 }
+
+// What has not ended of a closed region holds up every Start, not only the first. Meanwhile the node answers for the type as one that has not started it, and what
+// still comes for its entities is dropped with a reason, not without a word.
+func TestStartWhileSomethingHasNotEnded(t *testing.T) {
+	nodes := byAge(t, 2)
+	typ := cartType(&cartLog{})
+	var dropped atomic.Int64
+	told := typ
+	told.OnDrop = func(d Drop) {
+		if d.Reason == DropStopped && d.ID == "late" {
+			dropped.Add(1)
+		}
+	}
+	old, young := begin(t, nodes[0], typ), begin(t, nodes[1], told)
+	askThirty(t, "at first", old)
+	if err := young.Close(within(t, 20*time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	young.core.pool.ended.Add(1) // a worker that does not end
+	for range 2 {
+		if _, err := Start(nodes[1], told); !errors.Is(err, ErrAlreadyStarted) {
+			t.Fatalf("started again: %v", err)
+		}
+		p := &parcel{id: "late", env: envelope{msg: addItem{"x", 1}}}
+		if err := old.core.dispatch(old.core.table.shardOf("late"), &route{remote: uint64(nodes[1].UID())}, p); err != nil {
+			t.Fatal(err)
+		}
+	}
+	eventually(t, "both are dropped", func() bool { return dropped.Load() == 2 })
+	if err := old.Close(within(t, 20*time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	old = begin(t, nodes[0], typ)
+	askThirty(t, "another coordinator has begun", old)
+	young.core.pool.ended.Done()
+	askThirty(t, "started again", begin(t, nodes[1], told))
+}
+
+// Each of several Close has its own time: one that is short does not wait for one that is long, and says what is left.
+func TestCloseTwice(t *testing.T) {
+	nodes := byAge(t, 1)
+	g := begin(t, nodes[0], cartType(&cartLog{}))
+	askThirty(t, "at first", g)
+	stuck := newGate()
+	if err := g.Tell(t.Context(), "e1", block{stuck}); err != nil {
+		t.Fatal(err)
+	}
+	<-stuck.entered
+	long, short := make(chan error, 1), make(chan error, 1)
+	go func() { long <- g.Close(context.WithoutCancel(t.Context())) }()
+	eventually(t, "it is being closed", g.run.closing.Load)
+	go func() { short <- g.Close(canceled(t)) }()
+	select {
+	case err := <-short:
+		if err == nil || !strings.Contains(err.Error(), "handlers still run in 1 shards") {
+			t.Errorf("the short one: %v", err)
+		}
+	case <-time.After(20 * time.Second):
+		t.Error("the short one waits for the long one")
+	}
+	if _, err := Start(nodes[0], cartType(&cartLog{})); !errors.Is(err, ErrAlreadyStarted) {
+		t.Errorf("started again: %v", err)
+	}
+	close(stuck.open)
+	if err := <-long; err != nil {
+		t.Errorf("the long one: %v", err)
+	}
+	askThirty(t, "started again", begin(t, nodes[0], cartType(&cartLog{})))
+}
+
+func canceled(t *testing.T) context.Context {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	return ctx
+}

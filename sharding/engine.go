@@ -87,10 +87,10 @@ func (run *engine) close(ctx context.Context) (err error) {
 		return run.end(ctx)
 	}
 	run.closing.Store(true)
+	if !run.core.everRegistered.Load() || run.leave(ctx) != nil {
+		err = run.quit(ctx)
+	}
 	run.closeOnce.Do(func() {
-		if !run.core.everRegistered.Load() || run.leave(ctx) != nil {
-			err = run.quit(ctx)
-		}
 		run.refuseUsers()
 		run.onClose()
 	})
@@ -173,6 +173,33 @@ func (run *engine) end(ctx context.Context) (err error) {
 		r.overflow.ended.Wait()
 		c.asides.Wait()
 	})
+	return err
+}
+
+// former takes what comes for a region that has ended on a node that stays, until the next one has started there: messages are dropped with a reason.
+type former struct {
+	*core
+	machines *absence
+}
+
+var _ transport.LossHandler = former{}
+
+// Receive implements transport.Handler.
+func (f former) Receive(from transport.NodeID, payload []byte) {
+	rd := reader{b: payload}
+	if kind, _ := rd.open(); kind == frameControl && !rd.bad {
+		f.machines.Receive(from, payload)
+		return
+	}
+	f.core.Receive(from, payload)
+}
+
+// rests waits until no handler runs any more and no store of leases is at work. What has ended may have been given up on before.
+func (run *engine) rests(ctx context.Context) error {
+	err := run.core.pool.drain(ctx)
+	for _, l := range run.control.allLeasers() {
+		err = errors.Join(err, l.rests(ctx))
+	}
 	return err
 }
 

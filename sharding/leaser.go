@@ -66,8 +66,8 @@ func (l *leaser) put(op leaseOp) {
 	}
 }
 
-// settled waits until nothing is to be done. The error says why the lease may not have been given back.
-func (l *leaser) settled(ctx context.Context) error {
+// rests waits until nothing is to be done.
+func (l *leaser) rests(ctx context.Context) error {
 	l.mu.Lock()
 	busy := l.busy
 	l.mu.Unlock()
@@ -77,6 +77,14 @@ func (l *leaser) settled(ctx context.Context) error {
 		case <-ctx.Done():
 			return fmt.Errorf("lease %q: %w", l.name, context.Cause(ctx))
 		}
+	}
+	return nil
+}
+
+// settled waits likewise. The error says why the lease may not have been given back.
+func (l *leaser) settled(ctx context.Context) error {
+	if err := l.rests(ctx); err != nil {
+		return err
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()

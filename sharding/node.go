@@ -143,20 +143,28 @@ func (run *engine) bind(key startedKey) {
 }
 
 // past is what holds for the type from before. Machines that went on after Region.Close end now; while one of its handlers runs, its entity would live twice.
+// From their end on the type is one that is not started here.
 func (key startedKey) past() (protocol.Past, error) {
-	past := absencesOf(key.node).start(key.name)
+	absent := absencesOf(key.node)
 	run := lingering[key]
 	if run == nil {
-		return past, nil
+		return absent.start(key.name), nil
 	}
 	if !isDone(run.control.left) {
-		return past, fmt.Errorf("%w: %q was closed, and handlers of it still run", ErrAlreadyStarted, key.name)
+		return protocol.Past{}, fmt.Errorf("%w: %q was closed, and handlers of it still run", ErrAlreadyStarted, key.name)
 	}
-	err := run.endWithin(nodeEndTimeout)
-	if past = run.past(); err != nil {
-		absencesOf(key.node).resume(key.name, past)
+	var err error
+	if !run.core.hasEnded() {
+		run.heir.Store(absent.named(key.name))
+		err = run.endWithin(nodeEndTimeout)
+		absent.resume(key.name, run.past())
+	} else {
+		err = run.restsWithin(nodeEndTimeout)
 	}
-	return past, err
+	if err != nil {
+		return protocol.Past{}, fmt.Errorf("%w: %q was closed, and not everything of it has ended: %w", ErrAlreadyStarted, key.name, err)
+	}
+	return absent.start(key.name), nil
 }
 
 // The types that run, by node, and those that were closed, whose machines go on.
@@ -199,6 +207,12 @@ func (run *engine) endWithin(d time.Duration) error {
 	ctx, cancel := context.WithTimeout(context.Background(), d)
 	defer cancel()
 	return run.end(ctx)
+}
+
+func (run *engine) restsWithin(d time.Duration) error {
+	ctx, cancel := context.WithTimeout(context.Background(), d)
+	defer cancel()
+	return run.rests(ctx)
 }
 
 func (run *engine) endWithNode() {

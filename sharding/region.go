@@ -32,9 +32,10 @@ type engine struct {
 
 	mu           sync.Mutex
 	cancels      []func()
-	unregistered bool   // what is registered from now on is cancelled at once
-	unmeter      func() // nil: there is no Meter
-	onClose      func() // nil: Close ends it
+	unregistered bool                    // what is registered from now on is cancelled at once
+	unmeter      func()                  // nil: there is no Meter
+	onClose      func()                  // nil: Close ends it
+	heir         atomic.Pointer[absence] // who answers other nodes' machines when these have ended; nil: nobody
 	ctx          context.Context
 	cancel       context.CancelFunc
 }
@@ -154,7 +155,13 @@ func (run *engine) start(p Ports) {
 	}
 	on := run.onCancel
 	r.net.Handle(r.channel, r)
-	on(func() { r.net.Handle(r.channel, nil) })
+	on(func() {
+		if heir := run.heir.Load(); heir != nil {
+			r.net.Handle(r.channel, former{r, heir})
+			return
+		}
+		r.net.Handle(r.channel, nil)
+	})
 	on(p.Network.OnLink(c.linkChanged))
 	on(p.Lease.OnLease(c.leaseChanged))
 	c.leaseChanged(p.Lease.Holds())
@@ -254,10 +261,11 @@ func (g *Region[M]) Locate(id string) (home membership.UID, ok bool) {
 // Name is the entity type's name.
 func (g *Region[M]) Name() string { return g.core.name }
 
-// Close closes the region for its users while its node stays a member: it hands its shards over as Node.Leave does, as long as ctx allows, and stops
-// by force what is left then: what waits for entities is dropped, and their handlers are cancelled. If these do not return, that is the error; their
-// shards go to others when they have. From then on the region refuses its users with ErrStopped, and Start may start the type there again. Messages
-// that others have sent to a region which was stopped by force are dropped or, if the type was started again, may be overtaken by later ones.
+// Close closes the region for its users while its node stays a member: it hands its shards over as Node.Leave does, as long as ctx allows, and
+// stops by force what is left then: what waits for entities is dropped, and their handlers are cancelled. If these do not return, that is the
+// error; their shards go to others when they have. Of several Close each has the time of its own ctx, and what the shortest stops by force is
+// stopped for all. From then on the region refuses its users with ErrStopped, and Start may start the type there again. Messages that others have
+// sent to a region which was stopped by force are dropped or, if the type was started again, may be overtaken by later ones.
 //
 // If no other node can take the shards, their entities stop, and what others send to them waits until one can. The node goes on to take its turn as the type's
 // coordinator. A region of StartOn is stopped at once, as by a crash.

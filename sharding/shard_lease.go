@@ -148,16 +148,24 @@ func (c *control) returnLeases(ctx context.Context) error {
 			first = cmp.Or(first, err)
 		}
 	}
-	for _, number := range slices.Sorted(maps.Keys(c.leasers)) {
-		settle(c.leasers[number])
-	}
-	if c.coord != nil && c.coord.leaser != nil {
-		settle(c.coord.leaser)
+	for _, l := range c.allLeasers() {
+		settle(l)
 	}
 	if left == 0 {
 		return nil
 	}
 	return fmt.Errorf("sharding %q: %d leases were not given back, and may be held until their time has passed: %w", c.r.name, left, first)
+}
+
+// allLeasers are those of the shards and of the coordinator. The control loop must not run.
+func (c *control) allLeasers() (all []*leaser) {
+	for _, number := range slices.Sorted(maps.Keys(c.leasers)) {
+		all = append(all, c.leasers[number])
+	}
+	if c.coord != nil && c.coord.leaser != nil {
+		all = append(all, c.coord.leaser)
+	}
+	return all
 }
 
 // awaitsLease says why a shard that is hosted here does not start; empty: it does.
