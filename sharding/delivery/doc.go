@@ -28,6 +28,7 @@
 //   - Anything for what a producer without a Queue had not heard confirmed when its process died.
 //   - Order between two producers, two entities, or what is delivered and what is told.
 //   - Progress behind a message whose handler always fails: it is tried again, after up to Config.ResendFirst, for ever.
+//   - Messages that are larger than what the transport takes: Config.MessageMax bounds them, and nothing is cut up here.
 //   - Clocks set back: a producer that is started again without a Queue is known as the later one by its clock; see ErrSuperseded.
 //
 // # Metrics
@@ -46,6 +47,4 @@
 //	coterie_delivery_duplicates_total{type}               messages that had come to an entity of this node before, and were not handled again
 //	coterie_delivery_failed_total{type}                   deliveries that handlers on this node have not confirmed, and that are tried again
 //	coterie_delivery_refused_total{type}                  messages for which an entity of this node had no room: ConsumerConfig.BufferMax, ProducersMax
-//
-// A message larger than a frame is the transport's affair: Config.MessageMax bounds it, and nothing is cut up here.
 package delivery
