@@ -245,8 +245,6 @@ func stopEntity(s *shard, id protocol.EntityID, stop func(*entity)) {
 
 func reasonOf(r protocol.Reason) DropReason {
 	switch r {
-	case protocol.DropBufferFull:
-		return DropBufferFull
 	case protocol.DropLeaseLost:
 		return DropLeaseLost
 	case protocol.DropEnded:

@@ -28,8 +28,6 @@ const (
 	DropUnregistered
 	// DropInvalidID: another node sent an id that is empty, too long or not UTF-8.
 	DropInvalidID
-	// DropNoLink: the home is known but cannot be reached, and the message could not wait.
-	DropNoLink
 	// DropForced: the node gave its shard up by force (removed from the view) with the message in a mailbox.
 	DropForced
 	// DropNodeLost: the message was sent to a node that has been removed. It may have been handled there before.
@@ -55,7 +53,7 @@ const (
 )
 
 var dropNames = [dropReasons]string{
-	"mailbox full", "buffer full", "queue full", "stopped", "too many hops", "undecodable", "too large", "unregistered type", "invalid id", "no link",
+	"mailbox full", "buffer full", "queue full", "stopped", "too many hops", "undecodable", "too large", "unregistered type", "invalid id",
 	"shard given up by force", "node lost", "unsent", "late reply", "reply unsent",
 	"post unsent", "no such box", "inbox full", "shard lost its lease", "the cluster shuts down and the shard has ended",
 }

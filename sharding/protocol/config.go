@@ -86,7 +86,6 @@ type Config struct {
 const (
 	ShardsMax = 1 << 20 // shards of a type
 	TypeMax   = 128     // bytes of a type's name
-	IDMax     = 1024    // bytes of an entity id
 	StoreMax  = 128     // bytes of the ID of a store of leases
 	batchMax  = 4096    // shards per message and per write of the table
 

@@ -69,43 +69,7 @@ func shardAt(it *crdt.Item) (ShardID, bool) {
 	return ShardID(n), n < ShardsMax
 }
 
-// ChangedEntries reads the entries of the table that live at the paths of the items that a change put.
-func ChangedEntries(put []*crdt.Item, now crdt.Reader) []Entry {
-	m, err := HomesMap{}.View(now)
-	if err != nil {
-		return nil
-	}
-	var out []Entry
-	for _, it := range put {
-		s, ok := shardAt(it)
-		if !ok {
-			continue
-		}
-		if u, ts, ok := m.At(s); ok {
-			out = append(out, Entry{Shard: s, Home: u, Token: TokenOf(ts)})
-		}
-	}
-	return out
-}
-
-// ChangedIDs makes the Shard's input from the items of its set that a change put and dropped, given the set as it is now. It costs as
-// much as the change, however large the set is.
-func ChangedIDs(put, dropped []*crdt.Item, now crdt.Reader) IDsChanged {
-	var in IDsChanged
-	for _, it := range put {
-		if id, ok := idAt(it); ok && now.Has(it.Path) {
-			in.Added = append(in.Added, id)
-		}
-	}
-	for _, it := range dropped {
-		if id, ok := idAt(it); ok && !now.Has(it.Path) {
-			in.Removed = append(in.Removed, id)
-		}
-	}
-	return in
-}
-
-// DiffIDs does the same from two values of the set. It costs as much as what differs, too.
+// DiffIDs makes the Shard's input from two values of the set of its ids. It costs as much as what differs.
 func DiffIDs(before, now crdt.Reader) IDsChanged {
 	var in IDsChanged
 	for it, put := range crdt.Diff(before, now) {
