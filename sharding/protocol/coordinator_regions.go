@@ -89,7 +89,6 @@ func (c *Coordinator) onRegister(from UID, r Register) {
 		c.out.send(from, Refused{Alike: c.cfg.alike()})
 		return
 	}
-	delete(c.refused, from)
 	delete(c.absent, from)
 	said := peer{uid: from, life: r.Life, joined: r.Joined, proxy: r.Proxy || !m.HasRole(c.cfg.Role), leaving: r.Leaving || m.Status == membership.Leaving}
 	if p := c.peers[from]; p != nil {
@@ -128,6 +127,7 @@ func (c *Coordinator) registerAgain(p *peer, said peer) {
 func (c *Coordinator) sayMismatch(m membership.Member, proxy bool, theirs Alike) bool {
 	own := c.cfg.alike().forRegion(theirs, m, c.cfg.Role, proxy)
 	if own == theirs {
+		delete(c.refused, m.UID)
 		return false
 	}
 	if !c.refused[m.UID] {
@@ -275,8 +275,11 @@ func (c *Coordinator) askUnheard() {
 // nobodyElse says whether no member can host that is not leaving, now or when it has joined.
 func (c *Coordinator) nobodyElse() bool {
 	return !slices.ContainsFunc(c.view.Members, func(m membership.Member) bool {
+		if !m.HasRole(c.cfg.Role) || m.Status == membership.Leaving || c.refused[m.UID] {
+			return false
+		}
 		p := c.peers[m.UID]
-		return m.HasRole(c.cfg.Role) && m.Status != membership.Leaving && !c.refused[m.UID] && (c.unheard(m.UID) || p != nil && !p.leaving && !p.proxy)
+		return c.unheard(m.UID) || p != nil && !p.leaving && !p.proxy
 	})
 }
 

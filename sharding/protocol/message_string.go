@@ -195,6 +195,10 @@ func (m Report) String() string {
 	if m.Leaving {
 		b.WriteString(" leaving")
 	}
+	if m.Left {
+		b.WriteString(" left")
+	}
+	b.WriteString(lifeText(m.Life))
 	b.WriteString(list(m.Shards))
 	return b.String()
 }
@@ -202,21 +206,20 @@ func (m Report) String() string {
 func (m Refused) String() string { return fmt.Sprintf("refused %v", m.Alike) }
 
 func (m Registered) String() string {
-	return fmt.Sprintf("registered %v since %v%s", m.Floor, m.Since, list(m.Moves))
+	return fmt.Sprintf("registered %v since %v%s%s", m.Floor, m.Since, lifeText(m.Life), list(m.Moves))
 }
 
 func (m Begin) String() string { return "begin" + list(m.Moves) + among(m.Regions) }
 
 func (m LeaveReply) String() string {
-	switch {
-	case m.Done && m.Alone:
-		return "leave-reply done alone"
-	case m.Done:
-		return "leave-reply done"
-	case m.Alone:
-		return "leave-reply alone"
+	s := "leave-reply"
+	if m.Done {
+		s += " done"
 	}
-	return "leave-reply"
+	if m.Alone {
+		s += " alone"
+	}
+	return s + lifeText(m.Life)
 }
 
 // String prints shard@token.
