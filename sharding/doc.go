@@ -92,10 +92,10 @@
 // # Entry
 //
 // Start hosts the type where the node has its role and is a proxy elsewhere; StartProxy never hosts. Lookup and Types find what was started. Ids go to
-// shards by EntityType.Hash: xxHash, or the murmur2 of Kafka's partitioner. Hash, Shards, RememberEntities and the IDs of the stores of leases are compared
-// when a node joins the type: one that has others is refused by the coordinator, both tell a protocol.TypeMismatch with both values, and who asks there is told.
-// An Inlet takes values that name their entity themselves; it keeps nothing between two of them. Messages and replies are CBOR, or what Encoded is given.
-// An error with which a handler answers reaches the asker under ErrHandler, as text, and as itself if EntityType.Errors lists it.
+// shards by EntityType.Hash: xxHash, or the murmur2 of Kafka's partitioner. Hash, Shards, RememberEntities and the IDs of the stores of leases are
+// compared when a node joins the type: one that has others is refused by the coordinator, both tell a protocol.TypeMismatch with both values, and who
+// asks there is told. An Inlet takes values that name their entity themselves; it keeps nothing between two of them. Messages and replies are CBOR, or
+// what Encoded is given. An error with which a handler answers reaches the asker under ErrHandler, as text, and as itself if EntityType.Errors lists it.
 //
 // # Stopping shards
 //
@@ -144,7 +144,7 @@
 //	coterie_sharding_shard_leases_lost_total{type}    leases of shards that were lost while they were held
 //	coterie_sharding_home_lookups_total{type}         shards whose home the region has asked for, each time that it asked
 //	coterie_sharding_hand_offs_begun_total{type}      hand-offs that this node's coordinator has begun
-//	coterie_sharding_hand_offs_done_total{type}       of these, those whose shard has stopped; what is neither done nor aborted goes on, lost its owner, or was another's to end
+//	coterie_sharding_hand_offs_done_total{type}       of these, those whose shard has stopped; others go on, were aborted, or lost their owner or coordinator
 //	coterie_sharding_hand_offs_aborted_total{type}    of these, those that it has taken back
 //	coterie_sharding_move_duration_seconds{type}      histogram: from the begin of a hand-off, or the loss of a home, until a home has answered
 //	coterie_sharding_events_total{type,event}         events of this node's control plane, by protocol.EventKind: alarms among them

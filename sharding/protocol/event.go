@@ -33,7 +33,7 @@ const (
 	RememberResumed                              // it works again
 	ShardAtRest                                  // Shard was handed off to nobody: it has no home until something asks for one
 	RegionPassedOver                             // Peer has lost leases or cannot get them: for a while it is given no shards that another can take
-	ReportAwaited                                // alarm: this node's coordinator waits until Count members have said what they host; Peer is the first, Text names all
+	ReportAwaited                                // alarm: this node's coordinator waits until Count members, Peer the first, say what they host; Text names all
 	CoordinatorAbsent                            // alarm: no coordinator acts, because the type is not started on Peer, the oldest member with the role
 	EventEnd                                     // none: the number of kinds, and of no kind
 )

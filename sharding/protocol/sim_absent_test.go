@@ -97,14 +97,17 @@ func (w *world) startSome() {
 	serves := func(n *simNode) bool { return n.serves() }
 	oldest, _ := w.view.Oldest("r")
 	for i, n := range hosts {
-		if !n.serves() && (n.region == nil || n.closed()) && (n.uid == oldest.UID && n.region == nil || w.chance(30) || i == len(hosts)-1 && !slices.ContainsFunc(hosts, serves)) {
+		if n.serves() || n.region != nil && !n.closed() {
+			continue
+		}
+		if n.uid == oldest.UID && n.region == nil || w.chance(30) || i == len(hosts)-1 && !slices.ContainsFunc(hosts, serves) {
 			n.startType()
 		}
 	}
 }
 
-// TestSimAbsences: the type is not started on some nodes, is closed on others, in order or by force, and started again, while members come and go. No entity lives
-// twice, messages stay in order, and in the end those that run the type have service.
+// TestSimAbsences: the type is not started on some nodes, is closed on others, in order or by force, and started again, while
+// members come and go. No entity lives twice, messages stay in order, and in the end those that run the type have service.
 func TestSimAbsences(t *testing.T) {
 	t.Parallel()
 	simulate(t, simOptions{nodes: 4, proxies: 1, shards: 8, entities: 24, absences: true, lossy: true})

@@ -88,8 +88,8 @@ func drawMessage(t *rapid.T) Message {
 	case kindReport:
 		parts := rapid.Uint32Range(1, 256).Draw(t, "parts")
 		return Report{
-			Floor: drawToken(t), Proxy: yes("proxy"), Leaving: yes("leaving"), Left: yes("left"), Life: life(), Part: rapid.Uint32Max(parts-1).Draw(t, "part"), Parts: parts,
-			Alike: drawAlike(t), Shards: drawList(t, drawHosted),
+			Floor: drawToken(t), Proxy: yes("proxy"), Leaving: yes("leaving"), Left: yes("left"), Life: life(),
+			Part: rapid.Uint32Max(parts-1).Draw(t, "part"), Parts: parts, Alike: drawAlike(t), Shards: drawList(t, drawHosted),
 		}
 	case kindLeaveRequest:
 		return LeaveRequest{Left: yes("left"), Closing: yes("closing"), Life: life()}
