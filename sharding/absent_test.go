@@ -356,3 +356,38 @@ func canceled(t *testing.T) context.Context {
 	cancel()
 	return ctx
 }
+
+// What a closed region still held is dropped when its type is started again. The hook that hears of it may look types up.
+func TestHookLooksTypesUpDuringStart(t *testing.T) {
+	node := byAge(t, 1)[0]
+	typ := cartType(&cartLog{})
+	var dropped atomic.Int64
+	typ.OnDrop = func(d Drop) {
+		_, _ = Lookup[message_](node, "Cart")
+		if d.Reason == DropStopped && d.ID == "late" && len(Types(node)) == 0 {
+			dropped.Add(1)
+		}
+	}
+	g := begin(t, node, typ)
+	askThirty(t, "at first", g)
+	if err := g.Close(within(t, 20*time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	p := parcel{id: "late", env: envelope{msg: addItem{"x", 1}}, size: parcelOverhead}
+	eventually(t, "it waits", func() bool {
+		return g.core.table.hold(g.core.table.shardOf("late"), p, &g.core.limit, func(uint32) {}) == nil
+	})
+	again := make(chan error, 1)
+	go func() {
+		_, err := Start(node, typ)
+		again <- err
+	}()
+	select {
+	case err := <-again:
+		if err != nil || dropped.Load() != 1 {
+			t.Errorf("started again: %v; %d dropped", err, dropped.Load())
+		}
+	case <-time.After(20 * time.Second):
+		t.Fatal("Start waits for the hook, which waits for Start")
+	}
+}

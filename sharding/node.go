@@ -41,8 +41,8 @@ func StartProxy[M any](node *ddata.Node, t EntityType[M]) (*Region[M], error) {
 //
 // Errors: ErrNotStarted, ErrAlreadyStarted if the type has another message type.
 func Lookup[M any](node *ddata.Node, name string) (*Region[M], error) {
-	startMu.Lock()
-	defer startMu.Unlock()
+	typesMu.Lock()
+	defer typesMu.Unlock()
 	s, ok := started[startedKey{node, name}]
 	if !ok {
 		return nil, fmt.Errorf("%w: %q", ErrNotStarted, name)
@@ -60,8 +60,8 @@ func regionOf[M any](name string, s startedType) (*Region[M], error) {
 
 // Types is the names of the types that were started on the node and run, in order.
 func Types(node *ddata.Node) []string {
-	startMu.Lock()
-	defer startMu.Unlock()
+	typesMu.Lock()
+	defer typesMu.Unlock()
 	var names []string
 	for k := range started { // order: sorted below
 		if k.node == node {
@@ -91,7 +91,7 @@ func startType[M any](node *ddata.Node, t EntityType[M], proxy bool) (*Region[M]
 	defer startMu.Unlock()
 	key := startedKey{node, t.Name}
 	settings := startedSettings{t.Role, t.withDefaults().Shards, t.Hash, t.RememberEntities, storeID(t.Lease), storeID(t.CoordinatorLease), proxy}
-	if s, ok := started[key]; ok {
+	if s, ok := key.started(); ok {
 		g, err := regionOf[M](t.Name, s)
 		switch {
 		case err != nil:
@@ -114,9 +114,13 @@ func startType[M any](node *ddata.Node, t EntityType[M], proxy bool) (*Region[M]
 	if err != nil {
 		return nil, err
 	}
-	started[key] = startedType{g, settings}
+	g.run.bind(key) // before anybody finds and closes it
+	typesMu.Lock()
+	defer typesMu.Unlock()
+	if !g.core.hasEnded() { // with its node
+		started[key] = startedType{g, settings}
+	}
 	delete(lingering, key)
-	g.run.bind(key)
 	return g, nil
 }
 
@@ -126,8 +130,8 @@ func (run *engine) bind(key startedKey) {
 	run.onCancel(unwatch)
 	run.onClose = func() {
 		unwatch()
-		startMu.Lock()
-		defer startMu.Unlock()
+		typesMu.Lock()
+		defer typesMu.Unlock()
 		delete(started, key)
 		if !run.core.hasEnded() {
 			lingering[key] = run
@@ -135,8 +139,8 @@ func (run *engine) bind(key startedKey) {
 	}
 	run.onCancel(key.node.Watch(ddata.Watcher{End: func(error) {
 		run.endWithNode()
-		startMu.Lock()
-		defer startMu.Unlock()
+		typesMu.Lock()
+		defer typesMu.Unlock()
 		delete(started, key)
 		delete(lingering, key)
 	}}))
@@ -146,7 +150,7 @@ func (run *engine) bind(key startedKey) {
 // From their end on the type is one that is not started here.
 func (key startedKey) past() (protocol.Past, error) {
 	absent := absencesOf(key.node)
-	run := lingering[key]
+	run := key.lingering()
 	if run == nil {
 		return absent.start(key.name), nil
 	}
@@ -169,7 +173,8 @@ func (key startedKey) past() (protocol.Past, error) {
 
 // The types that run, by node, and those that were closed, whose machines go on.
 var (
-	startMu   sync.Mutex
+	startMu   sync.Mutex // one Start at a time; held while a region ends, whose hooks may look types up
+	typesMu   sync.Mutex // of the maps
 	started   = map[startedKey]startedType{}
 	lingering = map[startedKey]*engine{}
 )
@@ -177,6 +182,19 @@ var (
 type startedKey struct {
 	node *ddata.Node
 	name string
+}
+
+func (key startedKey) started() (startedType, bool) {
+	typesMu.Lock()
+	defer typesMu.Unlock()
+	s, ok := started[key]
+	return s, ok
+}
+
+func (key startedKey) lingering() *engine {
+	typesMu.Lock()
+	defer typesMu.Unlock()
+	return lingering[key]
 }
 
 type startedType struct {
