@@ -310,7 +310,7 @@ func TestStartWhileSomethingHasNotEnded(t *testing.T) {
 		}
 	}
 	eventually(t, "both are dropped", func() bool { return dropped.Load() == 2 })
-	if err := old.Close(within(t, 20*time.Second)); err != nil {
+	if err := old.Close(within(t, 500*time.Millisecond)); err != nil { // a hand-off would wait for the fences of the other node
 		t.Fatal(err)
 	}
 	old = begin(t, nodes[0], typ)
