@@ -163,6 +163,21 @@ func TestTypeNotStartedAgain(t *testing.T) {
 	askThirty(t, "started again", begin(t, node, typ))
 }
 
+// A node that cannot hand its shards over, because the oldest node has not started the type, says so when it leaves.
+func TestLeaveNamesWhoIsMissing(t *testing.T) {
+	nodes := byAge(t, 3)
+	old, young := begin(t, nodes[0], cartType(&cartLog{})), begin(t, nodes[2], cartType(&cartLog{}))
+	askThirty(t, "both run it", old)
+	if err := nodes[0].Leave(20 * time.Second); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "it is known who is missing", func() bool { return young.core.coordinatorAbsent.Load() })
+	err := young.run.leave(within(t, 100*time.Millisecond))
+	if err == nil || !strings.Contains(err.Error(), "the type is not started on") || !strings.Contains(err.Error(), nodes[1].Addr()) {
+		t.Errorf("%v", err)
+	}
+}
+
 // A region that is closed on a living node under load hands its shards over: every question is answered, by each of the others; and it starts again.
 func TestCloseUnderLoad(t *testing.T) {
 	for name, which := range map[string]int{"the coordinator's": 0, "another": 2} {
@@ -282,26 +297,18 @@ func TestCloseWithAStuckHandler(t *testing.T) {
 	})
 }
 
-// What has not ended of a closed region holds up every Start, not only the first. Meanwhile the node answers for the type as one that has not started it, and what
-// still comes for its entities is dropped with a reason, not without a word.
+// A type is not started again while anything of it runs. What was closed goes on meanwhile: it passes on what comes late, and holds no hand-off up.
 func TestStartWhileSomethingHasNotEnded(t *testing.T) {
 	nodes := byAge(t, 2)
 	typ := cartType(&cartLog{})
-	var dropped atomic.Int64
-	told := typ
-	told.OnDrop = func(d Drop) {
-		if d.Reason == DropStopped && d.ID == "late" {
-			dropped.Add(1)
-		}
-	}
-	old, young := begin(t, nodes[0], typ), begin(t, nodes[1], told)
+	old, young := begin(t, nodes[0], typ), begin(t, nodes[1], typ)
 	askThirty(t, "at first", old)
 	if err := young.Close(within(t, 20*time.Second)); err != nil {
 		t.Fatal(err)
 	}
 	young.core.pool.ended.Add(1) // a worker that does not end
 	for range 2 {
-		if _, err := Start(nodes[1], told); !errors.Is(err, ErrAlreadyStarted) {
+		if _, err := Start(nodes[1], typ); !errors.Is(err, ErrAlreadyStarted) || !strings.Contains(err.Error(), "handlers still run") {
 			t.Fatalf("started again: %v", err)
 		}
 		p := &parcel{id: "late", env: envelope{msg: addItem{"x", 1}}}
@@ -309,14 +316,17 @@ func TestStartWhileSomethingHasNotEnded(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	eventually(t, "both are dropped", func() bool { return dropped.Load() == 2 })
-	if err := old.Close(within(t, 500*time.Millisecond)); err != nil { // a hand-off would wait for the fences of the other node
+	eventually(t, "both are passed on", func() bool {
+		n, err := Ask(within(t, 20*time.Second), old, "late", total{})
+		return err == nil && n == 2
+	})
+	if err := old.Close(within(t, 20*time.Second)); err != nil {
 		t.Fatal(err)
 	}
 	old = begin(t, nodes[0], typ)
 	askThirty(t, "another coordinator has begun", old)
 	young.core.pool.ended.Done()
-	askThirty(t, "started again", begin(t, nodes[1], told))
+	askThirty(t, "started again", begin(t, nodes[1], typ))
 }
 
 // Each of several Close has its own time: one that is short does not wait for one that is long, and says what is left.

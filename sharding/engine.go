@@ -76,7 +76,11 @@ func (run *engine) awaitLeft(ctx context.Context) error {
 	case <-run.core.ended:
 		return nil
 	case <-ctx.Done():
-		return fmt.Errorf("sharding %q: shards are still here: %w", run.core.name, context.Cause(ctx))
+		err := fmt.Errorf("sharding %q: shards are still here: %w", run.core.name, context.Cause(ctx))
+		if why := run.core.uncoordinated(); why != nil {
+			err = fmt.Errorf("%w (%w)", err, why)
+		}
+		return err
 	}
 }
 
@@ -102,10 +106,11 @@ func (run *engine) quit(ctx context.Context) error {
 	run.control.post(ctlInput{region: protocol.Quit{}})
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), quitGrace)
 	defer cancel()
-	if err := run.awaitLeft(ctx); err != nil {
-		return fmt.Errorf("sharding %q: handlers still run in %d shards, which stop when these return: %w", run.core.name, len(run.control.hostedShards()), err)
+	err := run.awaitLeft(ctx)
+	if n := len(run.control.hostedShards()); err != nil && n > 0 {
+		return fmt.Errorf("sharding %q: handlers still run in %d shards, which stop when these return: %w", run.core.name, n, err)
 	}
-	return nil
+	return err
 }
 
 // quitGrace is what handlers have, to be cancelled and return, when the time to hand over was not enough.

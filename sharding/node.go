@@ -157,6 +157,9 @@ func (key startedKey) past() (protocol.Past, error) {
 	if !isDone(run.control.left) {
 		return protocol.Past{}, fmt.Errorf("%w: %q was closed, and handlers of it still run", ErrAlreadyStarted, key.name)
 	}
+	if err := run.idlesWithin(nodeEndTimeout); err != nil { // its machines go on
+		return protocol.Past{}, fmt.Errorf("%w: %q was closed: %w", ErrAlreadyStarted, key.name, err)
+	}
 	var err error
 	if !run.core.hasEnded() {
 		run.heir.Store(absent.named(key.name))
@@ -225,6 +228,13 @@ func (run *engine) endWithin(d time.Duration) error {
 	ctx, cancel := context.WithTimeout(context.Background(), d)
 	defer cancel()
 	return run.end(ctx)
+}
+
+// idlesWithin waits until no handler runs, of shards that were killed either.
+func (run *engine) idlesWithin(d time.Duration) error {
+	ctx, cancel := context.WithTimeout(context.Background(), d)
+	defer cancel()
+	return run.core.pool.drain(ctx)
 }
 
 func (run *engine) restsWithin(d time.Duration) error {

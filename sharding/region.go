@@ -267,6 +267,9 @@ func (g *Region[M]) Name() string { return g.core.name }
 // stopped for all. From then on the region refuses its users with ErrStopped, and Start may start the type there again. Messages that others have
 // sent to a region which was stopped by force are dropped or, if the type was started again, may be overtaken by later ones.
 //
+// What still waits for a home in a closed region when the type is started again is dropped with DropStopped: it may be what the node's own users have
+// told last.
+//
 // If no other node can take the shards, their entities stop, and what others send to them waits until one can. The node goes on to take its turn as the type's
 // coordinator. A region of StartOn is stopped at once, as by a crash.
 func (g *Region[M]) Close(ctx context.Context) error { return g.run.close(ctx) }

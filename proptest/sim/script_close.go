@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/coterie-go/coterie/ddata/membership"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
@@ -21,9 +22,10 @@ func (c *chaos) closedTypes() {
 		case p != nil && w.opt.Calm && p == c.keeper():
 		case p == nil || c.rng.IntN(6) == 0:
 			c.join()
+		case !p.up() || p.shard.leaving: // who leaves before it is let in has nobody to give anything to
 		case c.rng.IntN(6) == 0:
 			c.leave(p)
-		case p.mem.view != nil && !p.shard.leaving:
+		default:
 			d := p.shard.types[c.rng.IntN(len(p.shard.types))]
 			if d.closing {
 				d.startAgain()
@@ -43,6 +45,14 @@ func (c *chaos) keeper() *Process {
 		return nil
 	}
 	return c.w.live[i]
+}
+
+func (p *Process) up() bool {
+	if p.mem.view == nil {
+		return false
+	}
+	me, ok := p.mem.view.Member(membership.UID(p.uid))
+	return ok && me.Status == membership.Up
 }
 
 // startClosed has all types run on one node once the world is healed, and some of those that were closed elsewhere.
