@@ -83,11 +83,11 @@
 //	and entity; a tenth is the worker's turn. To lay out the run queue in one line gave less than a tenth; to let workers search longer before they look, or to
 //	spare an entity that has handled everything its second turn, gave nothing.
 //
-//	remote: the target of 3 M/s is 1.4 M/s by the limit, 1,460 ns of processor time of both processes together. Found: 0.72 to 1.17 M/s in six runs, 1,980 to 2,000 ns in three, where
-//	the raw frames take 150. A third is the sender's: of that encoding a third, the lane's lock and buffer a third, making the message a seventh. Two thirds are
-//	the receiver's: of that decoding three tenths, mostly its two allocations; the mailbox an eighth, the entity's look-up a tenth, the worker a sixth, the
-//	clock for the lease and system calls a twentieth each (-cpuprofile; sort FILE.node by cum). Asks: 13 k/s with one caller, 115 to 121 k/s with 64, at 0.64
-//	to 0.70 and 0.52 to 0.58 of the raw ping-pong (the targets are 0.80 and 0.66 of it).
+//	remote: the target of 3 M/s is 1.4 M/s by the limit, 1,460 ns of processor time of both processes together. Found: 0.72 to 1.17 M/s in six runs, 1,980
+//	to 2,000 ns in three, where the raw frames take 150. A third is the sender's: of that encoding a third, the lane's lock and buffer a third, making the
+//	message a seventh. Two thirds are the receiver's: of that decoding three tenths, mostly its two allocations; the mailbox an eighth, the entity's
+//	look-up a tenth, the worker a sixth, the clock for the lease and system calls a twentieth each (-cpuprofile; sort FILE.node by cum). Asks: 13 k/s with
+//	one caller, 115 to 121 k/s with 64, at 0.64 to 0.70 and 0.52 to 0.58 of the raw ping-pong (the targets are 0.80 and 0.66 of it).
 //
 //	get of a counter that is read again and again: 390 ns here, 180 ns by the limit. More than half is the look-up in the tree of keys, a tenth the
 //	counter's items, the rest checks of context, key and kind and the value's making (-cpuprofile: Get, and Snapshot.View under it).
