@@ -107,7 +107,10 @@ func (run *engine) quit(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), quitGrace)
 	defer cancel()
 	err := run.awaitLeft(ctx)
-	if n := len(run.control.hostedShards()); err != nil && n > 0 {
+	if err == nil {
+		return nil
+	}
+	if n := len(run.control.hostedShards()); n > 0 {
 		return fmt.Errorf("sharding %q: handlers still run in %d shards, which stop when these return: %w", run.core.name, n, err)
 	}
 	return err

@@ -157,16 +157,16 @@ func (key startedKey) past() (protocol.Past, error) {
 	if !isDone(run.control.left) {
 		return protocol.Past{}, fmt.Errorf("%w: %q was closed, and handlers of it still run", ErrAlreadyStarted, key.name)
 	}
-	if err := run.idlesWithin(nodeEndTimeout); err != nil { // its machines go on
+	if err := inEndTime(run.core.pool.drain); err != nil { // a handler runs, perhaps of a shard that was killed: its machines go on
 		return protocol.Past{}, fmt.Errorf("%w: %q was closed: %w", ErrAlreadyStarted, key.name, err)
 	}
 	var err error
 	if !run.core.hasEnded() {
 		run.heir.Store(absent.named(key.name))
-		err = run.endWithin(nodeEndTimeout)
+		err = inEndTime(run.end)
 		absent.resume(key.name, run.past())
 	} else {
-		err = run.restsWithin(nodeEndTimeout)
+		err = inEndTime(run.rests)
 	}
 	if err != nil {
 		return protocol.Past{}, fmt.Errorf("%w: %q was closed, and not everything of it has ended: %w", ErrAlreadyStarted, key.name, err)
@@ -221,30 +221,17 @@ func (s startedSettings) String() string {
 		s.role, s.shards, s.hash, s.remember, s.lease, s.coordinatorLease, s.proxy)
 }
 
-// nodeEndTimeout is how long the end of a node waits for handlers that run.
+// nodeEndTimeout is how long the end of a node, or a Start after Close, waits for handlers that run.
 const nodeEndTimeout = time.Second
 
-func (run *engine) endWithin(d time.Duration) error {
-	ctx, cancel := context.WithTimeout(context.Background(), d)
+func inEndTime(do func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(context.Background(), nodeEndTimeout)
 	defer cancel()
-	return run.end(ctx)
-}
-
-// idlesWithin waits until no handler runs, of shards that were killed either.
-func (run *engine) idlesWithin(d time.Duration) error {
-	ctx, cancel := context.WithTimeout(context.Background(), d)
-	defer cancel()
-	return run.core.pool.drain(ctx)
-}
-
-func (run *engine) restsWithin(d time.Duration) error {
-	ctx, cancel := context.WithTimeout(context.Background(), d)
-	defer cancel()
-	return run.rests(ctx)
+	return do(ctx)
 }
 
 func (run *engine) endWithNode() {
-	if err := run.endWithin(nodeEndTimeout); err != nil {
+	if err := inEndTime(run.end); err != nil {
 		run.core.log.Warn("sharding: not everything has ended with the node", "type", run.core.name, "error", err)
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/coterie-go/coterie/ddata/membership"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
@@ -45,14 +44,6 @@ func (c *chaos) keeper() *Process {
 		return nil
 	}
 	return c.w.live[i]
-}
-
-func (p *Process) up() bool {
-	if p.mem.view == nil {
-		return false
-	}
-	me, ok := p.mem.view.Member(membership.UID(p.uid))
-	return ok && me.Status == membership.Up
 }
 
 // startClosed has all types run on one node once the world is healed, and some of those that were closed elsewhere.
@@ -105,18 +96,15 @@ func (d *typeDriver) startAgain() {
 		d.stepRegion(protocol.Install{View: v})
 	}
 	var table []protocol.Entry
+	var known []protocol.ShardID
 	for s := range protocol.ShardID(d.cfg.Shards) {
 		if e, ok := d.table[s]; ok {
 			table = append(table, e)
 		}
-	}
-	known := slices.Collect(func(yield func(protocol.ShardID) bool) {
-		for s := range protocol.ShardID(d.cfg.Shards) {
-			if d.known[s] && !yield(s) {
-				return
-			}
+		if d.known[s] {
+			known = append(known, s)
 		}
-	})
+	}
 	d.stepCoord(protocol.TableChanged{Entries: table})
 	d.stepRegion(protocol.TableChanged{Entries: table})
 	if len(known) > 0 {

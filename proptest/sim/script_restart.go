@@ -60,11 +60,20 @@ func (w *World) allUp(n int) bool {
 		if p.mem.view == nil || len(p.mem.view.Members) != len(w.live) {
 			return false
 		}
-		if m, ok := p.mem.view.Member(membership.UID(p.uid)); ok && m.Status == membership.Up {
+		if p.up() {
 			up++
 		}
 	}
 	return up >= n && up == len(w.live)
+}
+
+// up says whether the process is Up in its own view.
+func (p *Process) up() bool {
+	if p.mem.view == nil {
+		return false
+	}
+	me, ok := p.mem.view.Member(membership.UID(p.uid))
+	return ok && me.Status == membership.Up
 }
 
 // startAgain starts a node on a slot whose node has left, or was killed.

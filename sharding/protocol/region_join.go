@@ -122,7 +122,7 @@ func (r *Region) join(from UID, since Token) {
 	r.askAll(false)
 	r.askStops()
 	if r.leaving && !r.left {
-		r.send(r.coordinator, LeaveRequest{Life: r.life})
+		r.send(r.coordinator, r.leaveRequest())
 	}
 }
 
@@ -166,7 +166,7 @@ func (r *Region) onLeave() {
 		return
 	}
 	if r.known && r.hosted+r.stopped > 0 {
-		r.send(r.coordinator, LeaveRequest{Life: r.life})
+		r.send(r.coordinator, r.leaveRequest())
 	}
 }
 
@@ -253,7 +253,7 @@ func (r *Region) becomeAlone() {
 func (r *Region) maybeEmpty() {
 	empty := r.hosted == 0 && r.stopped == 0
 	if r.leaving && r.known && empty && !r.wasEmpty && !r.released && !r.alone {
-		r.send(r.coordinator, LeaveRequest{Life: r.life})
+		r.send(r.coordinator, r.leaveRequest())
 	}
 	r.wasEmpty = empty && r.leaving
 }

@@ -77,13 +77,11 @@ func (n *simNode) startType() {
 		n.install(n.view)
 	}
 	if !n.proxy {
-		n.table(slices.Collect(func(yield func(Entry) bool) {
-			for _, s := range slices.Sorted(maps.Keys(n.w.table)) {
-				if !yield(n.w.table[s]) {
-					return
-				}
-			}
-		}))
+		var es []Entry
+		for _, s := range slices.Sorted(maps.Keys(n.w.table)) {
+			es = append(es, n.w.table[s])
+		}
+		n.table(es)
 	}
 }
 
