@@ -23,8 +23,16 @@ func TestTheReadmeShowsThisProgram(t *testing.T) {
 	}
 }
 
-func TestItRuns(t *testing.T) {
-	if err := run("127.0.0.1:0", nil, t.TempDir()); err != nil {
-		t.Fatal(err)
+// TestTheCartIsThereAfterARestart starts the program twice on one directory: the second run finds what the first one put into the cart.
+func TestTheCartIsThereAfterARestart(t *testing.T) {
+	dir := t.TempDir()
+	for _, want := range []int{2, 4} {
+		total, err := run("127.0.0.1:0", nil, dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if total != want {
+			t.Errorf("the cart holds %d, want %d", total, want)
+		}
 	}
 }
