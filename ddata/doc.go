@@ -125,7 +125,8 @@
 //	prefer-oldest                         R.PreferOldest               off; for reads: writes go to all at once
 //	use-dispatcher, durable.use-dispatcher  none: one goroutine per Replicator, one thread for the disk
 //	pruning-interval, max-pruning-dissemination, pruning-marker-time-to-live, durable.pruning-marker-time-to-live
-//	                                      none: removals leave no markers, a gone node leaves one interval of the clock
+//	                                      none: removals leave no markers; a gone node leaves one interval of the clock, and a
+//	                                      number in each durable counter that it changed (those of volatile counters are folded)
 //	serializer-cache-time-to-live         none: a group is encoded once for all members
 //	expire-keys-after-inactivity          Expire                       none; reads do not keep a key alive
 //	durable.keys                          DurableKeys                  none; remembered entities where there is a Dir
@@ -138,8 +139,8 @@
 //	secondaries 10, resend at timeout/5   R.RetryInterval              250 ms (Local: 50 ms), then all are asked
 //	majority-min-cap, write-majority-plus, read-majority-plus   WriteMajorityPlus(k, atLeast), ReadMajorityPlus(k, atLeast), per call
 //	unexpected-ask-timeout                RequestTimeout               5 s, or the deadline of ctx
-//	waiting-for-state, updating-state     none: package sharding gives a read or write of its state 5 s, and then tries again
-//	sharding's own replicator             the Replicator of the entities' role; remembered ids at WriteMajority and ReadMajority
+//	waiting-for-state, updating-state     sharding.EntityType.State   ReadTimeout 2 s, WriteTimeout 5 s; then it tries again
+//	sharding's own replicator             the Replicator of the entities' role; sharding.EntityType.State has the levels
 //	receptionist's replicator             none: there is no receptionist; crdt.NodeSet and crdt.NodeMap hold what lives with a node
 //
 // Without a counterpart there: R.BacklogMax (how far a member may be behind before writers wait, 4 MiB), R.PushFlight, R.PushWindow, R.PendingMax,
