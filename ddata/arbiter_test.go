@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -122,7 +123,7 @@ func TestOneOfTwoProcessesGoesOn(t *testing.T) {
 	for _, whom := range []string{"the holder", "the other"} {
 		t.Run(whom, func(t *testing.T) {
 			ctx := testContext(t)
-			dir, addrs := t.TempDir(), freeAddrs(t, 3)
+			dir, addrs := filepath.Join(t.TempDir(), "leases"), freeAddrs(t, 3)
 			a, b := startLeaseProcess(t, dir, addrs[0], addrs[:2]), startLeaseProcess(t, dir, addrs[1], addrs[:2])
 			uids, holder := map[*leaseProcess]string{}, (*leaseProcess)(nil)
 			for len(uids) < 2 || holder == nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -389,7 +390,7 @@ func TestLeaseNames(t *testing.T) {
 // Real nodes with the leases of a directory: a shard follows its lease when a node leaves, and a second cluster of the same name gets nothing until the
 // first has gone, whatever way it goes.
 func TestRealNodesShareADirectory(t *testing.T) {
-	dir := t.TempDir()
+	dir := filepath.Join(t.TempDir(), "leases")
 	open := func() lease.Store {
 		d, err := file.Open(dir)
 		if err != nil {

@@ -26,11 +26,12 @@ var _ lease.Store = (*Dir)(nil)
 const (
 	idName   = "id"
 	idMagic  = "coterie leases 1 "
-	dirMode  = 0o755
-	fileMode = 0o644
+	dirMode  = 0o700
+	fileMode = 0o600
 )
 
-// Open opens a directory of leases, and makes it when it is missing. The parent must exist.
+// Open opens a directory of leases, and makes it when it is missing. The parent must exist. A directory that
+// another user owns, or may write, is lease.ErrUnusable.
 func Open(path string) (*Dir, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -41,6 +42,9 @@ func Open(path string) (*Dir, error) {
 	}
 	if kind, remote := network(path); remote {
 		return nil, unusable(path, "it lies on "+kind+", whose locks other hosts do not see in time", nil)
+	}
+	if err := checkDir(path); err != nil {
+		return nil, err
 	}
 	id, err := identify(path)
 	if err != nil {
@@ -60,17 +64,18 @@ func (d *Dir) Lease(name, owner string) (lease.Lease, error) {
 	if err := lease.CheckName(name); err != nil {
 		return nil, err
 	}
-	base := filepath.Join(d.path, fileName(name))
-	return &door{dir: d.path, lock: base + ".lock", state: base + ".state", owner: owner}, nil
+	file := fileName(name)
+	return &door{dir: d.path, lock: filepath.Join(d.path, file+".lock"), state: filepath.Join(d.path, file+".state"), owner: owner}, nil
 }
 
-// fileName is a name as a file's, another one for each name also where the file system takes upper for lower case or composes letters: what is not a
-// lower-case letter, digit, hyphen or dot of ASCII is written as %xx. One that becomes too long ends in its hash.
+// fileName returns the name of the file for a lease. Two leases never share one, even if the file system ignores case or
+// composes letters. A byte other than a lower-case letter, digit, hyphen or inner dot of ASCII becomes %xx: a leading dot
+// would hide the file or lead out of the directory. A name that becomes too long ends in its hash.
 func fileName(name string) string {
 	const most = 200
 	b := make([]byte, 0, len(name))
-	for _, c := range []byte(name) {
-		if 'a' <= c && c <= 'z' || '0' <= c && c <= '9' || c == '-' || c == '.' {
+	for i, c := range []byte(name) {
+		if 'a' <= c && c <= 'z' || '0' <= c && c <= '9' || c == '-' || c == '.' && i > 0 {
 			b = append(b, c)
 		} else {
 			b = fmt.Appendf(b, "%%%02x", c)
@@ -137,7 +142,7 @@ func writeSynced(path string, b []byte) error {
 		return err
 	}
 	_, err = f.Write(b)
-	return errors.Join(err, f.Sync(), f.Close())
+	return errors.Join(err, f.Chmod(fileMode), f.Sync(), f.Close()) // the file may be left over, with another mode
 }
 
 func syncDir(dir string) error {
@@ -149,7 +154,7 @@ func syncDir(dir string) error {
 }
 
 func unusable(path, detail string, cause error) error {
-	remedy := "give all nodes of the host one directory on a local disk that they may make, read and write"
+	remedy := "give all nodes of the host one directory on a local disk that their user owns, and that no other user may write"
 	switch {
 	case errors.Is(cause, syscall.EMFILE):
 		detail = "the process has as many open files as it may, and each lease that is held is one"

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -24,6 +25,7 @@ type door struct {
 	held   atomic.Bool
 	lost   func(error)
 	watch  *time.Timer // looks after the lock file while it is held
+	fresh  time.Time   // when refresh was last called
 	closed bool
 }
 
@@ -32,8 +34,12 @@ var (
 	_ lease.Holder = (*door)(nil)
 )
 
-// watchInterval is how often a holder sees after its file.
-const watchInterval = time.Second
+const (
+	// watchInterval is how often a holder checks its lock file.
+	watchInterval = time.Second
+	// freshInterval is how often a holder gives the files a new time. Cleaners of temporary folders delete what is some days old.
+	freshInterval = time.Hour
+)
 
 // Acquire implements lease.Lease.
 func (d *door) Acquire(ctx context.Context, lost func(error)) (bool, error) {
@@ -51,6 +57,7 @@ func (d *door) Acquire(ctx context.Context, lost func(error)) (bool, error) {
 	}
 	d.file, d.lost = f, lost
 	d.held.Store(true)
+	d.refresh()
 	d.watch = time.AfterFunc(watchInterval, func() { d.look(f) })
 	return true, nil
 }
@@ -61,6 +68,10 @@ func (d *door) take() (*os.File, error) {
 	f, err := os.OpenFile(d.lock, os.O_RDWR|os.O_CREATE, fileMode)
 	if err != nil {
 		return nil, unusable(d.lock, "", err)
+	}
+	if err := seal(f); err != nil {
+		f.Close()
+		return nil, err
 	}
 	switch err := flock(f, syscall.LOCK_EX|syscall.LOCK_NB); {
 	case errors.Is(err, syscall.EWOULDBLOCK):
@@ -120,7 +131,19 @@ func (d *door) look(f *os.File) {
 		d.loseLocked(err)
 		return
 	}
+	if time.Since(d.fresh) >= freshInterval {
+		d.refresh()
+	}
 	d.watch.Reset(watchInterval)
+}
+
+// refresh gives the files that the lease needs the present time. A file that is missing is none of its business: the record
+// may never have been saved, and same finds that the lock file is gone.
+func (d *door) refresh() {
+	d.fresh = time.Now()
+	for _, path := range []string{d.lock, d.state, filepath.Join(d.dir, idName)} {
+		_ = os.Chtimes(path, d.fresh, d.fresh)
+	}
 }
 
 func (d *door) loseLocked(err error) {

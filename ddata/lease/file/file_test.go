@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -26,6 +27,7 @@ func TestMain(m *testing.M) {
 	if dir := os.Getenv(childEnv); dir != "" {
 		hold(dir)
 	}
+	syscall.Umask(0o022) // that of some users lets their group write the directories of tests, which Open refuses
 	goleak.VerifyTestMain(m)
 }
 
