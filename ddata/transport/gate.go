@@ -24,8 +24,9 @@ type gateKey struct {
 type gate struct {
 	active   *turn  // nil: no connection at present
 	waiting  *turn  // of a generation above active's; nil when none waits
-	known    bool   // received counts from the link's first frame
-	received uint64 // frames of all connections that have ended
+	known    bool   // received counts every frame after from
+	from     uint64 // frames up to this one were sent before the count began, and may not have come
+	received uint64 // frames of all connections that have ended, and those up to from
 }
 
 // turn is one connection at a gate.
@@ -37,6 +38,7 @@ type turn struct {
 	begin      chan struct{} // closed when it is its turn
 	obsolete   chan struct{} // closed when a higher generation took its place
 	written    uint64        // frames that the sender gave to earlier connections
+	acked      uint64        // of written, the frames of which the sender knows what became
 	receipts   *receipts     // of the Data lane, from begin on
 	room       *room         // of the sender, in the Data lane
 }
@@ -96,14 +98,19 @@ func (m *Mesh) leave(key gateKey, t *turn) {
 }
 
 // countFrom begins to count the frames of a connection whose turn it is, and says in the welcome from where.
+//
+// A count begins anew when none is kept, and when the sender has written less than was counted, for then the link is
+// another one. The welcome is Fresh as long as the sender does not know what became of the frames before the count.
+// The race that this prevents: (1) a sender with frames on their way is welcomed as Fresh; (2) the connection breaks
+// before the welcome has come; (3) the next welcome would name the new count, which the sender takes for a receipt.
 func (m *Mesh) countFrom(key gateKey, t *turn, conn net.Conn, w *answer) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	g := m.gates[key]
-	if !g.known { // what was on its way when the count was lost must not come twice
-		w.Fresh = t.written > 0
-		g.known, g.received = true, t.written
+	if !g.known || t.written < g.received || t.acked < g.from { // what was on its way before must not come twice
+		g.known, g.from, g.received = true, t.written, t.written
 	}
+	w.Fresh = t.acked < g.from
 	w.Received = g.received
 	t.receipts = newReceipts(conn, m.cfg.WriteTimeout, g.received)
 }

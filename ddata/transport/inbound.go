@@ -214,7 +214,7 @@ func (m *Mesh) reply(conn net.Conn, k kind, a answer) bool {
 func (m *Mesh) serveLink(raw, conn net.Conn, h hello) {
 	key := gateKey{peer: h.From, lane: h.Lane, stripe: h.Stripe}
 	turn := &turn{conn: conn, generation: h.Generation, begin: make(chan struct{}), obsolete: make(chan struct{}), drain: make(chan struct{}),
-		written: h.Written}
+		written: h.Written, acked: h.Acked}
 	if err := m.enter(key, turn); err != nil {
 		m.refuse(conn, h, err)
 		m.drop(raw)

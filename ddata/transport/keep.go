@@ -14,7 +14,7 @@ import (
 //
 //	link                                              gate
 //	written: frames handed to connections             received: frames handed to handlers
-//	   │ hello, written ──────────────────────────────► │
+//	   │ hello, written, acked ───────────────────────► │
 //	   │ ◄────────────────────────── welcome, received  │   what is above goes out again, first of all
 //	   │ frame frame frame … ─────────────────────────► │
 //	   │ ◄───────────────────────── receipt: received   │   eight bytes, little endian
@@ -185,8 +185,9 @@ func (l *link) awaitReceipts(lost <-chan struct{}, most int) bool {
 	}
 }
 
-// resume puts back, before all others, what the other side of a new connection has not received. When that
-// side knows nothing of earlier connections, what is kept may have arrived or not: it is given up.
+// resume puts back, before all others, what the other side of a new connection has not received. When that side
+// knows nothing of earlier connections, what is kept may have arrived or not: it is given up, and counted. The next
+// hello says so by its Acked; until then the other side repeats that it knows nothing.
 func (l *link) resume(w answer) {
 	l.mu.Lock()
 	k := &l.kept

@@ -94,9 +94,9 @@ func (l *link) sleep(d time.Duration, cause error) {
 // connect dials, says hello and waits for the welcome.
 func (l *link) connect(gen uint64) (net.Conn, answer, error) {
 	l.mu.Lock()
-	addr, written := l.addr, l.kept.written
+	addr, written, acked := l.addr, l.kept.written, l.kept.acked
 	l.mu.Unlock()
-	h := hello{To: l.peer, Lane: l.lane, Stripe: l.stripe, Generation: gen, Written: written}
+	h := hello{To: l.peer, Lane: l.lane, Stripe: l.stripe, Generation: gen, Written: written, Acked: acked}
 	k := kindLink
 	if l.peer != 0 {
 		return l.m.dial(l.ctx, addr, k, h)

@@ -55,6 +55,7 @@ type hello struct {
 	FrameMax   uint32  `cbor:"9,keyasint,omitempty"`
 	Written    uint64  `cbor:"10,keyasint,omitempty"` // frames that earlier connections of the link were given
 	MessageMax uint32  `cbor:"11,keyasint,omitempty"`
+	Acked      uint64  `cbor:"12,keyasint,omitempty"` // of Written, the frames of which the dialler knows what became
 }
 
 // answer is what a receiver says to a hello.
@@ -64,7 +65,7 @@ type answer struct {
 	Text   string `cbor:"3,keyasint,omitempty"`
 
 	Received uint64 `cbor:"4,keyasint,omitempty"` // frames of the link that were received on earlier connections
-	Fresh    bool   `cbor:"5,keyasint,omitempty"` // nothing is known of earlier connections
+	Fresh    bool   `cbor:"5,keyasint,omitempty"` // nothing is known of the frames between the hello's Acked and Received
 }
 
 var (
@@ -137,7 +138,7 @@ func decodeHello(body []byte) (hello, error) {
 	if err := wireDec.Unmarshal(body, &h); err != nil {
 		return hello{}, err
 	}
-	if h.From == 0 || h.Lane >= lanes || h.Stripe >= stripesLimit {
+	if h.From == 0 || h.Lane >= lanes || h.Stripe >= stripesLimit || h.Acked > h.Written {
 		return hello{}, errors.New("a field is out of range")
 	}
 	if len(h.Cluster) > nameMax {

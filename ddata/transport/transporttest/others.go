@@ -116,6 +116,34 @@ func removePeer(c *cluster) {
 	c.progress(r, "a new link", func() bool { return r.last(0) == 1001 })
 }
 
+// addedAgain: the receiver still counts the frames of the link that was removed. What the new one sends needs receipts to go on, and no receipt may
+// break it.
+func addedAgain(c *cluster) {
+	a, b := c.pair(func(cfg *transport.Config) { cfg.DataKeepMax = 256 << 10 })
+	c.join(b, a)
+	r := newRecorder()
+	b.Handle(ch, r)
+	put := func(first, last uint64) {
+		for n := first; n <= last; n++ {
+			m := message(0, 0, n, 10<<10)
+			c.must(a.AppendWait(c.t.Context(), b.Self(), transport.Data, 0, ch, func(dst []byte) []byte { return append(dst, m...) }, nil))
+		}
+		c.progress(r, "the last", func() bool { return r.last(0) == last })
+	}
+	put(1, 200)
+	a.RemovePeer(b.Self())
+	c.join(a, b)
+	put(201, 201)
+	link := a.Connected(b.Self(), transport.Data, 0)
+	put(202, 400)
+	if got := r.of(0); len(got) != 400 || !rising(got) {
+		c.t.Errorf("%d frames, in order %v", len(got), rising(got))
+	}
+	if now := a.Connected(b.Self(), transport.Data, 0); now != link {
+		c.t.Errorf("the connection was %+v and is %+v; %v", link, now, a.Stats())
+	}
+}
+
 func setPeers(c *cluster) {
 	a, b, d := c.start(nil), c.start(nil), c.start(nil)
 	c.must(a.SetPeers(map[transport.NodeID]string{b.Self(): b.Addr(), a.Self(): a.Addr()}))

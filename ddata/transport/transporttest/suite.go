@@ -41,6 +41,7 @@ func Run(t *testing.T, w World) {
 		{"an idle SendAddr connection is closed", sendAddrIdle},
 		{"SendPacket drops instead of queueing", sendPacket},
 		{"RemovePeer writes what is queued", removePeer},
+		{"a peer that was removed and added again is sent to", addedAgain},
 		{"SetPeers", setPeers},
 		{"streams", streams},
 		{"Close with traffic", closeWithTraffic},
