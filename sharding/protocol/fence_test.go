@@ -85,3 +85,92 @@ func TestFloorRefuses(t *testing.T) {
 		}
 	}
 }
+
+// fencing returns a region of view 1 that hosts shard 0, and a door to it.
+func fencing(t *testing.T) (r *Region, step func(in RegionInput) string) {
+	t.Helper()
+	r, err := NewRegion(Config{Type: "t", Self: 1, Shards: 4}, newRand())
+	if err != nil {
+		t.Fatal(err)
+	}
+	step = func(in RegionInput) string {
+		t.Helper()
+		s := r.Step(time.Unix(0, 0), in).String()
+		if err := r.Check(); err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	step(Lease{Held: true})
+	step(Install{View: viewOf(1, 1, 2, 3)})
+	step(Receive{From: 2, Msg: Registered{Floor: Token{1, 2, 3}}})
+	step(Receive{From: 2, Msg: HostShards{Shards: []ShardToken{{0, Token{1, 2, 8}}}}})
+	step(ShardStarted{Shard: 0})
+	return r, step
+}
+
+// TestFencesOfNewcomers: the owner awaits, and takes early, the fence of a region that only the view of the hand-off has.
+// Views before that one change nothing. The view of the hand-off, or a later one, ends the wait for a region that is gone.
+func TestFencesOfNewcomers(t *testing.T) {
+	id := Token{3, 2, 9}
+	begin := Receive{From: 2, Msg: Begin{Moves: []Move{{Shard: 0, HandOff: id, Owner: 1}}, Regions: []UID{1, 4}}}
+	fence := Receive{From: 4, Msg: Fence{Shard: 0, HandOff: id}}
+	older, without, with := Install{View: viewOf(2, 1, 2, 3)}, Install{View: viewOf(3, 1, 2, 3)}, Install{View: viewOf(3, 1, 2, 3, 4)}
+	for name, ins := range map[string][]RegionInput{
+		"before the view":          {begin, fence},
+		"after an older view":      {begin, older, fence},
+		"after the view":           {begin, older, with, fence},
+		"early":                    {fence, begin},
+		"early, and then the view": {fence, older, with, begin},
+		"never":                    {begin, older, without},
+		"never, view first":        {older, without, begin},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, step := fencing(t)
+			for i, in := range ins {
+				drains := strings.Contains(step(in), "drain-shard 0 "+id.String())
+				if last := i == len(ins)-1; drains != last {
+					t.Fatalf("after input %d of %d, %T: drains is %t", i+1, len(ins), in, drains)
+				}
+			}
+		})
+	}
+}
+
+// TestEarlyFenceOfAnotherHandOff: a fence counts for its hand-off alone. One of a hand-off that never began here says
+// nothing about what its sender has sent since.
+func TestEarlyFenceOfAnotherHandOff(t *testing.T) {
+	_, step := fencing(t)
+	step(Receive{From: 3, Msg: Fence{Shard: 0, HandOff: Token{1, 2, 10}}})
+	id := Token{1, 2, 11}
+	got := step(Receive{From: 2, Msg: Begin{Moves: []Move{{Shard: 0, HandOff: id, Owner: 1}}, Regions: []UID{1, 3}}})
+	if strings.Contains(got, "drain-shard") {
+		t.Fatalf("the fence of an earlier hand-off counts:\n%s", got)
+	}
+	if got := step(Receive{From: 3, Msg: Fence{Shard: 0, HandOff: id}}); !strings.Contains(got, "drain-shard 0 "+id.String()) {
+		t.Errorf("its own fence does not count:\n%s", got)
+	}
+}
+
+// TestEntryBelowTheHandOff: a late entry of the table from before the hand-off names no next home. The shard stays stopped,
+// so that its end is reported until the coordinator has answered with an entry above the hand-off.
+func TestEntryBelowTheHandOff(t *testing.T) {
+	r, step := fencing(t)
+	id := Token{1, 2, 11}
+	step(Receive{From: 2, Msg: Begin{Moves: []Move{{Shard: 0, HandOff: id, Owner: 1}}, Regions: []UID{1}}})
+	step(ShardDrained{Shard: 0, HandOff: id})
+	step(ShardStopped{Shard: 0, HandOff: id})
+	entry := func(seq uint64) string {
+		return step(TableChanged{Entries: []Entry{{Shard: 0, Home: 3, Token: Token{1, 2, seq}}}})
+	}
+	entry(10)
+	if p := r.shards[0].phase; p != PhaseStopped {
+		t.Errorf("an entry from before the hand-off releases the shard: it is %v", p)
+	}
+	if got := r.Step(time.Unix(60, 0), Tick{}).String(); !strings.Contains(got, "stopped 0@"+id.String()) {
+		t.Errorf("the end is not reported again:\n%s", got)
+	}
+	if got := entry(12); !strings.Contains(got, "route 0 remote 3@1.2.12") || r.shards[0].phase != PhaseNone {
+		t.Errorf("an entry above the hand-off does not release the shard:\n%s", got)
+	}
+}

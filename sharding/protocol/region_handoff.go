@@ -74,7 +74,8 @@ func (r *Region) beginOwner(m Move, p *place, regions []UID) bool {
 	return false
 }
 
-// fencesOf are the regions whose fences are to be awaited: members but this node, without those whose fence came before the Begin.
+// fencesOf lists the regions whose fences this node awaits: all that take part in the hand-off except
+// itself, those that are gone, and those whose fence came before the Begin.
 func (r *Region) fencesOf(m Move, regions []UID) []UID {
 	early := r.early[m.Shard]
 	delete(r.early, m.Shard)
@@ -83,7 +84,7 @@ func (r *Region) fencesOf(m Move, regions []UID) []UID {
 	}
 	var need []UID
 	for _, u := range regions {
-		if u == r.self() || !r.inView(u) || early.id == m.HandOff && slices.Contains(early.from, u) {
+		if u == r.self() || r.gone(u, m.HandOff) || early.id == m.HandOff && slices.Contains(early.from, u) {
 			continue
 		}
 		need = append(need, u)
@@ -106,7 +107,7 @@ func (r *Region) onFence(from UID, f Fence) {
 		r.counts[countLate]++
 		return
 	}
-	if !r.inView(from) {
+	if r.gone(from, f.HandOff) {
 		r.counts[countForeign]++
 		return
 	}
@@ -114,11 +115,16 @@ func (r *Region) onFence(from UID, f Fence) {
 	if e.id.Less(f.HandOff) {
 		e = earlyFences{id: f.HandOff}
 	}
-	if e.id == f.HandOff && !slices.Contains(e.from, from) {
+	if e.id == f.HandOff && len(e.from) < regionsMax && !slices.Contains(e.from, from) {
 		e.from = append(e.from, from)
 	}
 	r.early[f.Shard] = e
 }
+
+// gone reports whether a region has left the cluster since a hand-off began, so that no fence of it
+// is awaited. A hand-off of a newer view than this node's may have regions that only that view has.
+// They are registered and send, so their fences count before the view is here.
+func (r *Region) gone(u UID, handOff Token) bool { return !r.inView(u) && !r.ahead(handOff) }
 
 // maybeDrain goes on when all fences are in. A shard that has not started and for which nothing waits is stopped at once; one with waiting
 // messages must start first, unless it cannot, because it waits for its lease: then they go to the next home as they are.

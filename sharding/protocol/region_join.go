@@ -8,8 +8,8 @@ import (
 	"github.com/coterie-go/coterie/ddata/membership"
 )
 
-// onInstall takes a view: routes to nodes that are gone are forgotten, their fences are not awaited any more, and a coordinator that does
-// not know this region is told of it at once.
+// onInstall takes a view. Routes to nodes that are gone are forgotten, and their fences are not awaited
+// any more. A coordinator that does not know this region is told of it at once.
 func (r *Region) onInstall(v *membership.View) {
 	if r.view != nil && v.Epoch <= r.view.Epoch {
 		r.counts[countStale]++
@@ -37,7 +37,7 @@ func (r *Region) onInstall(v *membership.View) {
 	r.publishAll()
 	for _, s := range slices.Sorted(maps.Keys(r.moves)) {
 		g := r.moves[s]
-		g.need = slices.DeleteFunc(g.need, func(u UID) bool { return !v.Has(u) })
+		g.need = slices.DeleteFunc(g.need, func(u UID) bool { return r.gone(u, g.id) })
 		r.maybeDrain(s, &r.shards[s])
 	}
 	if r.mayRegister() && r.retryAt.IsZero() {

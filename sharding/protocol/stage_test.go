@@ -22,7 +22,7 @@ type stage struct {
 	nodes map[UID]*actor
 	queue []func()
 
-	hold  map[string]bool // kinds of messages and inputs that wait
+	hold  map[string]bool // kinds of messages and inputs that wait; see holds
 	held  []heldItem
 	fail  map[string]bool // kinds of state whose writes fail
 	table map[ShardID]Entry
@@ -274,7 +274,7 @@ func (st *stage) later(do func()) { st.queue = append(st.queue, do) }
 // offer carries something out later, or keeps it while its kind is held.
 func (st *stage) offer(kind, text string, do func()) {
 	st.later(func() {
-		if st.hold[kind] {
+		if st.holds(kind, text) {
 			fmt.Fprintf(st.out, "  held: %s\n", text)
 			st.held = append(st.held, heldItem{kind: kind, text: text, do: do})
 			return
@@ -283,11 +283,19 @@ func (st *stage) offer(kind, text string, do func()) {
 	})
 }
 
+// holds reports whether something is kept back: its kind is, or that of one sender, "fence<4", or of
+// one receiver, "begin>2".
+func (st *stage) holds(kind, text string) bool {
+	from, rest, _ := strings.Cut(text, " ")
+	to, _, _ := strings.Cut(strings.TrimPrefix(rest, "→"), " ")
+	return st.hold[kind] || st.hold[kind+"<"+from] || st.hold[kind+">"+to]
+}
+
 func (st *stage) run() {
 	held := st.held
 	st.held = nil
 	for _, h := range held {
-		if st.hold[h.kind] {
+		if st.holds(h.kind, h.text) {
 			st.held = append(st.held, h)
 		} else {
 			st.later(h.do)
