@@ -43,8 +43,9 @@
 //	    └─ table: an entry above id releases every buffer to the new home
 //
 // Each phase has its own time limit. When one passes, the owner's entry is written again under a higher token: the owner goes on, and the
-// buffers are released to it. Fences are sent again when a Begin is repeated and when a connection has come up. An owner waits for all
-// regions that took part, but for those that have left the view. None routes before its first registration; the answer to that names the
+// buffers are released to it. Fences are sent again when a Begin is repeated and when a connection has come up; an owner
+// that gets a repeated Begin repeats it to those whose fences it misses. It waits for all regions that took part, without those that are
+// gone from the view of the hand-off or a later one: regions of that view fence although the owner may not have it yet. None routes before its first registration; the answer to that names the
 // hand-offs in progress, and a region does not follow what its copy of the table says about the time before, unless the coordinator
 // confirms it: the copy may lag behind hand-offs in which it had no fence to send.
 //

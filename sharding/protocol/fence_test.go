@@ -174,3 +174,33 @@ func TestEntryBelowTheHandOff(t *testing.T) {
 		t.Errorf("an entry above the hand-off does not release the shard:\n%s", got)
 	}
 }
+
+// TestLostFenceIsAskedFor: a fence that was lost, wherever and why, is asked for when the Begin is repeated. Its sender has
+// answered the coordinator, which therefore does not ask it again.
+func TestLostFenceIsAskedFor(t *testing.T) {
+	id := Token{1, 2, 11}
+	begin := Receive{From: 2, Msg: Begin{Moves: []Move{{Shard: 0, HandOff: id, Owner: 1}}, Regions: []UID{1, 2, 3}}}
+	_, step := fencing(t)
+	if got := step(begin); strings.Contains(got, "→3 begin") {
+		t.Errorf("asked at once:\n%s", got)
+	}
+	step(Receive{From: 2, Msg: Fence{Shard: 0, HandOff: id}})
+	if got := step(begin); !strings.Contains(got, "→3 begin 0@1.2.11:1") || strings.Contains(got, "→2 begin ") {
+		t.Errorf("node 3 and it alone is to be asked:\n%s", got)
+	}
+	step(Receive{From: 3, Msg: Fence{Shard: 0, HandOff: id}})
+	if got := step(begin); strings.Contains(got, "→3 begin") {
+		t.Errorf("asked for what has come:\n%s", got)
+	}
+
+	asked, err := NewRegion(Config{Type: "t", Self: 3, Shards: 4}, newRand())
+	if err != nil {
+		t.Fatal(err)
+	}
+	asked.Step(time.Unix(0, 0), Install{View: viewOf(1, 1, 2, 3)})
+	asked.Step(time.Unix(0, 0), begin)
+	again := Receive{From: 1, Msg: Begin{Moves: []Move{{Shard: 0, HandOff: id, Owner: 1}}}}
+	if got := asked.Step(time.Unix(0, 0), again).String(); !strings.Contains(got, "fence →1 0 1.2.11") {
+		t.Errorf("node 3 does not fence again:\n%s", got)
+	}
+}

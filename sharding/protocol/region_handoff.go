@@ -1,11 +1,15 @@
 package protocol
 
-import "slices"
+import (
+	"maps"
+	"slices"
+)
 
 // onBegin starts hand-offs here: the route changes to buffering first, then the fences go out, then the answer. A region in any state
 // answers, also for hand-offs that are over.
 func (r *Region) onBegin(from UID, moves []Move, regions []UID) {
 	var acks, stopped []ShardToken
+	var fencing []Move // that were begun before, and still are
 	for _, m := range moves {
 		p, ok := r.at(m.Shard)
 		if !ok {
@@ -23,6 +27,9 @@ func (r *Region) onBegin(from UID, moves []Move, regions []UID) {
 		}
 		p.barrier, p.owner = m.HandOff, m.Owner
 		if m.Owner == r.self() {
+			if g := r.moves[m.Shard]; g != nil && g.id == m.HandOff && len(g.need) > 0 {
+				fencing = append(fencing, m)
+			}
 			if r.beginOwner(m, p, regions) {
 				stopped = append(stopped, ack)
 			}
@@ -40,6 +47,24 @@ func (r *Region) onBegin(from UID, moves []Move, regions []UID) {
 	}
 	if len(stopped) > 0 {
 		r.send(from, ShardsStopped{Shards: stopped})
+	}
+	r.askFences(fencing)
+}
+
+// askFences repeats Begin to the regions whose fences are still missing, and so has them fence again.
+// The coordinator does not: it has their answers, and cannot know that a fence was lost.
+func (r *Region) askFences(moves []Move) {
+	missing := map[UID][]Move{}
+	for _, m := range moves {
+		for _, u := range r.moves[m.Shard].need {
+			missing[u] = append(missing[u], m)
+		}
+	}
+	for _, u := range slices.Sorted(maps.Keys(missing)) {
+		for part := range slices.Chunk(missing[u], batchMax) {
+			r.counts[countRetries]++
+			r.send(u, Begin{Moves: part})
+		}
 	}
 }
 
