@@ -67,8 +67,11 @@ func (w *world) join(roles ...string) *fakeNode {
 	return n
 }
 
-// install makes all nodes that are not gone the next view.
-func (w *world) install() {
+// install gives all nodes that are not gone the next view.
+func (w *world) install() { w.installBut()() }
+
+// installBut does so, except for some nodes, which get it when the result is called.
+func (w *world) installBut(late ...*fakeNode) (catchUp func()) {
 	w.epoch++
 	v := &membership.View{Epoch: w.epoch, LastUp: w.lastUp, Closing: w.closes}
 	peers := map[transport.NodeID]string{}
@@ -79,10 +82,7 @@ func (w *world) install() {
 		}
 	}
 	slices.SortFunc(v.Members, func(a, b membership.Member) int { return int(a.UpNumber) - int(b.UpNumber) })
-	for _, n := range w.nodes {
-		if n.gone {
-			continue
-		}
+	give := func(n *fakeNode) {
 		others := map[transport.NodeID]string{}
 		for id, addr := range peers {
 			if id != n.mesh.Self() {
@@ -96,6 +96,16 @@ func (w *world) install() {
 		n.mu.Unlock()
 		for _, fn := range fns {
 			fn(v)
+		}
+	}
+	for _, n := range w.nodes {
+		if !n.gone && !slices.Contains(late, n) {
+			give(n)
+		}
+	}
+	return func() {
+		for _, n := range late {
+			give(n)
 		}
 	}
 }
