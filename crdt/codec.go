@@ -1,7 +1,9 @@
 package crdt
 
 import (
+	"bytes"
 	"fmt"
+	"reflect"
 
 	"github.com/fxamacker/cbor/v2"
 )
@@ -39,7 +41,8 @@ func must[T any](v T, err error) T {
 }
 
 // AppendValue appends the payload form of v. A value that does not decode again (text that is not UTF-8, a big number, a type that only encodes)
-// is ErrElement: accepted, it would make its whole key unreadable for everyone. Fields that are not exported are left out.
+// is ErrElement: accepted, it would make its whole key unreadable for everyone. So is a struct that holds something and has
+// no exported field: it would read back as zero. Other fields that are not exported are left out.
 //
 // Structs match by the names of their fields, so that programs of two versions read each other: a field that only the writer has is left out, one
 // that only the reader has is zero. So a struct reads as any other struct, and a program that reads a value of a newer one, changes it and puts it
@@ -59,8 +62,20 @@ func AppendValue[V any](dst []byte, v V) ([]byte, error) {
 	if err != nil {
 		return dst, fmt.Errorf("%w: %T: %w", ErrElement, v, err)
 	}
+	if bytes.IndexByte(b, emptyMap) >= 0 || bytes.IndexByte(b, emptyArray) >= 0 { // only such a struct may have lost something
+		if t := unstored(reflect.ValueOf(v)); t != nil {
+			return dst, fmt.Errorf("%w: %T: no field of %v is exported, so that it would read back as zero; export its fields, or give it a MarshalCBOR and an UnmarshalCBOR",
+				ErrElement, v, t)
+		}
+	}
 	return append(dst, b...), nil
 }
+
+// What a struct of which nothing is stored encodes as.
+const (
+	emptyMap   = 0xa0
+	emptyArray = 0x80
+)
 
 // DecodeValue is the inverse of AppendValue; what it returns shares nothing with s that could be written to. What is no V is ErrDecode.
 func DecodeValue[V any](s string) (v V, err error) {

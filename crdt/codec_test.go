@@ -67,6 +67,11 @@ func TestValuesThatCouldNotBeReadAreRefused(t *testing.T) {
 		"a channel":          func() bool { _, ok := written(t, make(chan int)); return !ok },
 		"a method set":       func() bool { _, ok := written[interface{ String() string }](t, big.NewInt(1)); return !ok },
 		"one way marshalled": func() bool { _, ok := written(t, oneWay{}); return !ok },
+		"no field exported":  func() bool { _, ok := written(t, opaque{n: 1}); return !ok },
+		"a field of those":   func() bool { _, ok := written(t, struct{ A, B any }{A: 1, B: &opaque{1}}); return !ok },
+		"an element of them": func() bool { _, ok := written(t, map[string][]opaque{"x": {{0}, {1}}}); return !ok },
+		"one kept back":      func() bool { _, ok := written(t, hidden{A: 1}); return !ok },
+		"two embedded":       func() bool { _, ok := written(t, struct{ *opaque }{&opaque{1}}); return !ok },
 	} {
 		if !refused() {
 			t.Errorf("%s: accepted", name)
@@ -78,3 +83,34 @@ func TestValuesThatCouldNotBeReadAreRefused(t *testing.T) {
 type oneWay struct{ N int }
 
 func (oneWay) MarshalCBOR() ([]byte, error) { return []byte{0x81, 0x01}, nil }
+
+type opaque struct{ n int }
+
+type hidden struct {
+	A int `cbor:"-"`
+	n int
+}
+
+type embedding struct {
+	opaque
+	N int
+}
+
+// A struct that has lost nothing is accepted, and so are fields that CBOR leaves out beside others.
+func TestStructsWithHiddenFields(t *testing.T) {
+	if got, ok := written(t, opaque{}); !ok || got != (opaque{}) {
+		t.Errorf("zero: %+v, %t", got, ok)
+	}
+	if got, ok := written(t, struct{}{}); !ok || got != struct{}{} {
+		t.Errorf("no field: %+v, %t", got, ok)
+	}
+	if got, ok := written(t, embedding{opaque{1}, 2}); !ok || got.N != 2 {
+		t.Errorf("embedded: %+v, %t", got, ok)
+	}
+	if got, ok := written(t, []any{map[string]int{}, big.NewInt(5), time.Unix(5, 0), point{1, 2}}); !ok || len(got) != 4 {
+		t.Errorf("with codecs: %+v, %t", got, ok)
+	}
+	if got, ok := written(t, struct{ M map[string]*big.Int }{map[string]*big.Int{"": big.NewInt(5)}}); !ok || got.M[""].Int64() != 5 {
+		t.Errorf("a known type: %+v, %t", got, ok)
+	}
+}

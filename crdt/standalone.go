@@ -11,7 +11,8 @@ func New[V Value[V, T], T any](origin Origin) *Standalone[V, T] {
 	return &Standalone[V, T]{r: NewReplica(origin, StoreOptions{})}
 }
 
-// Update changes the value and returns the group to Apply at the others, nil when fn changed nothing. Timestamps are logical.
+// Update changes the value and returns the group to Apply at the others. The group is nil if fn changed nothing: there is
+// nothing to send then, and Apply does nothing with it. Timestamps are logical.
 func (s *Standalone[V, T]) Update(fn func(T) error) (Group, error) { return s.UpdateAt(0, fn) }
 
 // UpdateAt is Update with the wall time in nanoseconds that timestamps take.
@@ -19,8 +20,13 @@ func (s *Standalone[V, T]) UpdateAt(wall int64, fn func(T) error) (Group, error)
 	return s.r.Update(standaloneKey, wall, Mutate[V](fn), nil)
 }
 
-// Apply applies a group that another value's Update returned.
-func (s *Standalone[V, T]) Apply(g Group) (Outcome, error) { return s.r.Apply(g, nil) }
+// Apply applies a group that another value's Update returned. Nothing is Duplicate: an Update that changed nothing returns it.
+func (s *Standalone[V, T]) Apply(g Group) (Outcome, error) {
+	if len(g) == 0 {
+		return Duplicate, nil
+	}
+	return s.r.Apply(g, nil)
+}
 
 // Merge joins the state of another value: by its log when that reaches back, else as a whole.
 func (s *Standalone[V, T]) Merge(o *Standalone[V, T]) error {
