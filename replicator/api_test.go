@@ -350,6 +350,28 @@ func TestLogIsTrimmedAtStability(t *testing.T) {
 	}
 }
 
+// A replica that is alone keeps no log: there is no member to push it to, and one that joins is sent the items.
+func TestLogOfOneAloneIsTrimmed(t *testing.T) {
+	w := cluster(t, 1, durableD)
+	for i := range 50 {
+		w.nodes[0].put("s", fmt.Sprint(i), Local)
+		w.nodes[0].put("d/s", fmt.Sprint(i), Local)
+	}
+	w.advance(2 * time.Second)
+	for _, s := range w.nodes[0].m.spaces {
+		if s.store.LogLen() > 0 {
+			t.Errorf("%d events in the %v log", s.store.LogLen(), s.id)
+		}
+	}
+	w.start(2, nil, 2)
+	w.install(founded(2, 1).with(2))
+	w.advance(5 * time.Second)
+	w.same()
+	if !w.nodes[1].joined {
+		t.Error("a learner does not catch up without the log")
+	}
+}
+
 // LogBytesMax bounds the log while a peer is away, as LogMax does.
 func TestLogIsBoundedInBytes(t *testing.T) {
 	for _, r := range []struct{ bytesMax, least, most int }{{0, 50, 50}, {2000, 1, 10}} {

@@ -2,15 +2,14 @@ package replicator
 
 import "github.com/coterie-go/coterie/crdt"
 
-// gossip tells one random peer what this replica holds, trims the logs, and comes again.
+// gossip trims the logs, tells one random peer what this replica holds, and comes again.
 func (m *Machine) gossip() {
 	m.gossipAt = m.now.Add(m.cfg.GossipInterval)
-	if len(m.peers) == 0 {
-		return
-	}
-	m.sendStatus(m.peers[m.rng.IntN(len(m.peers))], false)
 	for _, s := range m.spaces {
 		s.trim()
+	}
+	if len(m.peers) > 0 {
+		m.sendStatus(m.peers[m.rng.IntN(len(m.peers))], false)
 	}
 }
 
@@ -169,7 +168,7 @@ func (s *space) alarm(p *peer) {
 	}
 }
 
-// trim drops from the log what every member has acknowledged.
+// trim drops from the log what every member has acknowledged. A replica that is alone needs no log.
 func (s *space) trim() {
 	if s.store.LogLen() == 0 {
 		return
