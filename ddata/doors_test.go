@@ -72,6 +72,9 @@ func TestTypedSubscriptionsTellEverything(t *testing.T) {
 		if ctx.Err() != nil {
 			t.Fatal(err, seen)
 		}
+		if err != nil && !errors.Is(err, crdt.ErrTypeClash) {
+			t.Errorf("%+v comes with %v", c, err)
+		}
 		seen[c.Key] = fmt.Sprintf("%d %t %t %t", c.Value.Len(), c.Deleted, c.Ended, errors.Is(err, crdt.ErrTypeClash))
 		if len(seen) < 4 {
 			continue
