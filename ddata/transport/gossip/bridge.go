@@ -25,23 +25,31 @@ type bridge struct {
 	port    int
 	n       *counters
 	ctx     context.Context
-	packets chan *memberlist.Packet
+	stop    context.CancelFunc
+	packets chan *memberlist.Packet // that others sent
+	reads   chan *memberlist.Packet // memberlist's next one; without a buffer, so that taking one shows that it is done with the one before
+	read    chan struct{}           // closed when nothing more is passed on
 	streams chan net.Conn
 
-	held atomic.Int64 // bytes for what is being read from streams
+	held     atomic.Int64  // bytes for what is being read from streams
+	patience time.Duration // for at most so long memberlist waits for an answer
 
 	mu    sync.Mutex
 	conns map[*stream]struct{} // open streams, to be closed by Shutdown; nil after it
 	taken []*stream            // of those, the ones that others opened, in their order
+	pings pings
 }
 
 var _ memberlist.NodeAwareTransport = (*bridge)(nil)
 
 func newBridge(ctx context.Context, t transport.Transport, cfg Config, ip net.IP, port int, n *counters) *bridge {
 	b := &bridge{
-		t: t, label: cfg.Cluster, note: cfg.OnNote, ip: ip, port: port, n: n, ctx: ctx, conns: map[*stream]struct{}{},
-		packets: make(chan *memberlist.Packet, packetsWaiting), streams: make(chan net.Conn),
+		t: t, label: cfg.Cluster, note: cfg.OnNote, ip: ip, port: port, n: n, conns: map[*stream]struct{}{},
+		packets: make(chan *memberlist.Packet, packetsWaiting), reads: make(chan *memberlist.Packet), read: make(chan struct{}),
+		streams: make(chan net.Conn),
 	}
+	b.ctx, b.stop = context.WithCancel(ctx)
+	go b.pass()
 	t.Handle(channel, b)
 	t.HandleStream(channel, b.accept)
 	return b
@@ -88,7 +96,7 @@ func (b *bridge) refuse(err error, from string) {
 func (b *bridge) FinalAdvertiseAddr(string, int) (net.IP, int, error) { return b.ip, b.port, nil }
 
 // PacketCh gives the packets.
-func (b *bridge) PacketCh() <-chan *memberlist.Packet { return b.packets }
+func (b *bridge) PacketCh() <-chan *memberlist.Packet { return b.reads }
 
 // StreamCh gives the incoming streams.
 func (b *bridge) StreamCh() <-chan net.Conn { return b.streams }
@@ -103,6 +111,9 @@ func (b *bridge) WriteTo(p []byte, addr string) (time.Time, error) {
 // A packet that is lost is no error: memberlist gives a probe up when its ping could not be sent,
 // and would never suspect a node to whom it cannot send.
 func (b *bridge) WriteToAddress(p []byte, to memberlist.Address) (time.Time, error) {
+	if !b.notePing(p) {
+		return time.Time{}, ErrClosed
+	}
 	addr, id, ok := parseName(to.Name)
 	if !ok {
 		addr = to.Addr
@@ -142,8 +153,18 @@ func (b *bridge) DialAddressTimeout(to memberlist.Address, timeout time.Duration
 	return nil, ErrClosed
 }
 
-// Shutdown closes every stream and lets go of the transport, which stays open.
+// Shutdown ends the probes that are under way, closes every stream and lets go of the transport, which stays open.
+// memberlist calls it once, while it still reads packets.
 func (b *bridge) Shutdown() error {
+	b.stop()
+	b.endPings()
+	b.close()
+	return nil
+}
+
+// close closes every stream and lets go of the transport.
+func (b *bridge) close() {
+	b.stop()
 	b.t.Handle(channel, nil)
 	b.t.HandleStream(channel, nil)
 	b.mu.Lock()
@@ -153,7 +174,6 @@ func (b *bridge) Shutdown() error {
 	for s := range open {
 		s.Conn.Close()
 	}
-	return nil
 }
 
 // address is the net.Addr of a packet's sender.

@@ -32,6 +32,6 @@
 // counted with the reason (Stats.Refused).
 //
 // Hints come from one goroutine, in the order of memberlist's events; a slow receiver delays nobody
-// and sees the latest of each node. Shutdown ends every goroutine of this package. memberlist's
-// last probe may outlive it by Afterlife at most.
+// and sees the latest of each node. Shutdown ends every goroutine of this package and of memberlist, the probe that is
+// under way included (pings.go).
 package gossip

@@ -109,11 +109,12 @@ func New(t transport.Transport, cfg Config) (*Gossip, error) {
 	g.bridge = newBridge(g.ctx, t, cfg, ip, port, &g.n)
 	g.conf = cfg.memberlist(self, port)
 	g.conf.Transport, g.conf.Delegate, g.conf.Events, g.conf.Alive = g.bridge, &delegate{meta: meta}, (*events)(g), (*vetting)(g)
+	g.bridge.patience = time.Duration(g.conf.AwarenessMaxMultiplier+1) * g.conf.ProbeInterval
 	g.conf.Logger = log.New(logWriter(cfg.OnNote), "", 0)
 	g.ml, err = memberlist.Create(g.conf)
 	if err != nil {
 		g.cancel()
-		g.bridge.Shutdown()
+		g.bridge.close()
 		return nil, fmt.Errorf("gossip: start memberlist: %w", err)
 	}
 	g.wg.Go(func() { g.events.deliver(g.ctx, cfg.OnHint) })
@@ -211,8 +212,8 @@ func (g *Gossip) Leave(timeout time.Duration) error {
 	return nil
 }
 
-// Shutdown ends gossip, without a word to the others, and waits for the goroutines of this package.
-// The transport stays open. It returns nil when it is called again.
+// Shutdown ends gossip, without a word to the others, and waits for the goroutines of this package. Those of memberlist have
+// nothing to wait for any more. The transport stays open. It returns nil when it is called again.
 func (g *Gossip) Shutdown() error {
 	g.life.Lock()
 	defer g.life.Unlock()
@@ -224,12 +225,6 @@ func (g *Gossip) Shutdown() error {
 	err := g.ml.Shutdown()
 	g.wg.Wait()
 	return err
-}
-
-// Afterlife is how long goroutines of memberlist may live on after Shutdown: a probe that is under way has no
-// way to be told. Tests in virtual time let it pass before they end.
-func (g *Gossip) Afterlife() time.Duration {
-	return time.Duration(g.conf.AwarenessMaxMultiplier+1) * g.conf.ProbeInterval
 }
 
 // logWriter makes notes of memberlist's log lines.

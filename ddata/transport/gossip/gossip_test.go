@@ -2,7 +2,9 @@ package gossip
 
 import (
 	"fmt"
+	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -43,15 +45,12 @@ func inBubble(t *testing.T, cfg Config, f func(w *world)) {
 }
 
 func (w *world) end() {
-	var after time.Duration
 	for _, n := range w.nodes {
 		if err := n.Shutdown(); err != nil {
 			w.t.Errorf("Shutdown: %v", err)
 		}
 		n.mesh.Close()
-		after = max(after, n.Afterlife())
 	}
-	<-time.After(after)
 }
 
 // start starts one more node, at the i-th address, which knows the first as its seed.
@@ -154,6 +153,37 @@ func TestJoinKillRestart(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A probe of a node that does not answer ends with the node that probes, at whatever stage it is. What still runs in a bubble
+// when its test has ended fails the test.
+func TestShutdownEndsTheProbe(t *testing.T) {
+	for _, preset := range []Preset{LAN, Local} {
+		for _, stage := range []time.Duration{0, 20 * time.Millisecond, 150 * time.Millisecond, 400 * time.Millisecond} {
+			t.Run(fmt.Sprint(preset, stage), func(t *testing.T) {
+				inBubble(t, Config{Preset: preset}, func(w *world) {
+					w.startAll(3)
+					w.within(5*time.Second, "all listed", w.allList(3))
+					for _, n := range w.nodes[:2] {
+						w.hub.CutBoth(n.addr, w.nodes[2].addr)
+					}
+					w.within(5*time.Second, "a probe without an answer", func() bool {
+						synctest.Wait()
+						return strings.Contains(goroutines(), "memberlist.(*Memberlist).probeNode")
+					})
+					<-time.After(stage)
+				})
+				if left := goroutines(); strings.Contains(left, "memberlist.(*Memberlist)") {
+					t.Errorf("goroutines of memberlist are left:\n%s", left)
+				}
+			})
+		}
+	}
+}
+
+func goroutines() string {
+	b := make([]byte, 1<<20)
+	return string(b[:runtime.Stack(b, true)])
 }
 
 // TestNewsLeaveNobodyOut: who gets none of a few copies of the news of a node, because they all go to others, to the dead, and to the node itself, has
@@ -317,5 +347,4 @@ func TestTCP(t *testing.T) {
 		}
 		meshes[i].Close()
 	}
-	<-time.After(all[0].Afterlife())
 }

@@ -6,6 +6,7 @@ import "time"
 const (
 	packetMax      = 8 << 10 // bytes memberlist puts in a packet; its compound packets must stay below 60 KiB
 	packetsWaiting = 1024    // packets read from the transport that memberlist has not taken yet
+	pingsMax       = 1024    // pings of this node that are answered at its end; more are not under way at a time
 	joinsAtATime   = 3       // addresses that one round of the rejoin loop tries
 	resolveTimeout = 5 * time.Second
 	joinRetryMin   = 250 * time.Millisecond // first pause while nobody else is listed

@@ -18,6 +18,8 @@ import (
 //
 // {…} is a map of MessagePack whose keys are strings and whose values are integers, booleans, nil and strings.
 const (
+	typePing     = 0
+	typeAck      = 2
 	typeAlive    = 4
 	typeDead     = 5
 	typeSync     = 6
