@@ -17,8 +17,8 @@ type ticket struct {
 	gone bool   // nor need it
 }
 
-// waiter is what one caller waits with. Its result always comes: from the machine, from stop, or from late. Whoever comes second finds ch full; but
-// nobody does to a waiter that goes back to the pool, which it does only when its result was taken and late will not come any more.
+// waiter is what one caller waits with. Its result always comes: from the machine, from stop, or from late. A second result finds ch full. A waiter
+// goes back to the pool only when its result was taken and late cannot fire any more, so no late result reaches the next caller.
 type waiter struct {
 	ticket
 	turn // of an update
@@ -29,7 +29,21 @@ type waiter struct {
 	run  func(*crdt.Tx) error    // turn.run, made once
 }
 
-var waiters = sync.Pool{New: func() any {
+// waiters is a pool of them. Each Replicator has its own: a channel and a timer belong to the testing/synctest bubble that
+// made them, so a pool of the process would pass them from one test to the next.
+type waiters struct{ pool sync.Pool }
+
+func (p *waiters) get() *waiter {
+	if w, ok := p.pool.Get().(*waiter); ok {
+		w.ticket = ticket{}
+		return w
+	}
+	return newWaiter()
+}
+
+func (p *waiters) put(w *waiter) { p.pool.Put(w) }
+
+func newWaiter() *waiter {
 	w := &waiter{ch: make(chan replicator.Result, 1)}
 	w.done = func(res replicator.Result) {
 		select {
@@ -41,9 +55,9 @@ var waiters = sync.Pool{New: func() any {
 	w.late.Stop()
 	w.run = w.turn.run
 	return w
-}}
+}
 
-// errHeldUp is what a caller gets whom nobody has answered.
+// errHeldUp is what a caller gets that was not answered.
 var errHeldUp = fmt.Errorf("%w: the replica's goroutine is held up, by an update function perhaps; the outcome is unknown: %w",
 	replicator.ErrTimeout, context.DeadlineExceeded)
 
@@ -60,8 +74,7 @@ func (r *Replicator) call(ctx context.Context, level Level, fn func(*crdt.Tx) er
 	if d, ok := ctx.Deadline(); ok {
 		timeout = time.Until(d)
 	}
-	w := waiters.Get().(*waiter)
-	w.ticket = ticket{}
+	w := r.waiters.get()
 	w.set(fn)
 	if err := ctx.Err(); err != nil {
 		return replicator.Result{Err: w.leave(err)}
@@ -78,21 +91,21 @@ func (r *Replicator) call(ctx context.Context, level Level, fn func(*crdt.Tx) er
 func (r *Replicator) wait(ctx context.Context, w *waiter) replicator.Result {
 	select {
 	case res := <-w.ch:
-		return w.took(res)
+		return r.took(w, res)
 	case <-ctx.Done():
 		if err := ctx.Err(); !errors.Is(err, context.DeadlineExceeded) {
 			r.withdraw(&w.ticket)
 			return replicator.Result{Err: w.leave(err)}
 		}
 	}
-	return w.took(<-w.ch) // the machine's own time-out is about to come
+	return r.took(w, <-w.ch) // the machine's own time-out is about to come
 }
 
 // took puts a waiter back whose result was taken, unless late may come yet.
-func (w *waiter) took(res replicator.Result) replicator.Result {
+func (r *Replicator) took(w *waiter, res replicator.Result) replicator.Result {
 	if w.late.Stop() {
 		w.set(nil)
-		waiters.Put(w)
+		r.waiters.put(w)
 	}
 	return res
 }

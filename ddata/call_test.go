@@ -7,18 +7,19 @@ import (
 	"github.com/coterie-go/coterie/replicator"
 )
 
-// What comes when its caller has given up holds up nobody, and the next caller does not get it.
+// A result that comes after its caller has given up blocks nothing, and the next caller does not get it.
 func TestAResultThatComesTooLateMeetsNobody(t *testing.T) {
-	w := waiters.New().(*waiter)
+	r := &Replicator{}
+	w := r.waiters.get()
 	w.late.Reset(0)
 	res := <-w.ch
 	if !errors.Is(res.Err, replicator.ErrTimeout) {
 		t.Fatal(res.Err)
 	}
-	w.took(res)
+	r.took(w, res)
 	w.done(replicator.Result{ID: 1})
 	w.done(replicator.Result{ID: 2})
-	if next := waiters.Get().(*waiter); next == w {
+	if next := r.waiters.get(); next == w {
 		t.Error("the next caller waits with the same")
 	}
 }

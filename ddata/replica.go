@@ -35,6 +35,7 @@ type Replicator struct {
 	version atomic.Uint64 // of the machine's content; written by the loop's goroutine
 	snaps   [2]atomic.Pointer[published]
 
+	waiters    waiters               // of callers
 	number     atomic.Uint64         // of the last operation or subscription
 	storeFault atomic.Pointer[error] // of the last commit; nil when it succeeded
 
