@@ -130,7 +130,7 @@ func (n *Node) finish(err error) {
 	n.ended = err
 	n.over.Store(true)
 	close(n.ending)
-	n.lease.Store(&membership.Lease{})
+	n.lease.end()
 	go func() {
 		n.Emit(sight.NodeEnded{Err: err, Warn: errors.Is(err, ErrDowned)})
 		n.sayEnd(err)

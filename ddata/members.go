@@ -154,8 +154,7 @@ func (m *members) Deadline() time.Time { return m.m.Deadline() }
 func (m *members) Tick() memberInput { return memberInput{in: membership.Tick{}} }
 
 func (m *members) carry(fx *membership.Effects) {
-	lease := m.m.Lease()
-	m.n.lease.Store(&lease)
+	m.n.lease.set(m.m.Lease())
 	if fx.Persist != nil && m.n.disk != nil {
 		if err := m.n.disk.putRecord(fx.Persist); err != nil {
 			m.n.finish(fmt.Errorf("ddata: the view could not be stored: %w", err))

@@ -41,7 +41,7 @@ type Node struct {
 	replicas map[string]*Replicator // by role; fixed after start
 
 	view  atomic.Pointer[membership.View]
-	lease atomic.Pointer[membership.Lease]
+	lease publishedLease
 
 	crowdedOut atomic.Uint64 // messages of others that no intake took
 
@@ -125,7 +125,7 @@ func start(ctx context.Context, cfg Config, before string) (_ *Node, err error) 
 		n.Emit(sight.ShutdownPhase{Phase: e.Phase.String(), Took: e.Took, Unfinished: e.Unfinished, Err: e.Err})
 	})
 	n.view.Store(&membership.View{})
-	n.lease.Store(&membership.Lease{})
+	n.lease.init()
 	defer func() {
 		if err != nil {
 			n.release()
@@ -282,12 +282,12 @@ func (n *Node) View() *membership.View { return n.view.Load() }
 func (n *Node) Members() []membership.Member { return n.view.Load().Members }
 
 // Lease is the node's present right to run entities and singletons. Read it at the moment of acting, and ask it with the
-// time of that moment.
-func (n *Node) Lease() membership.Lease { return *n.lease.Load() }
+// time of that moment. A node that ends has none from the beginning of its end.
+func (n *Node) Lease() membership.Lease { return *n.lease.now.Load() }
 
 // HoldsLease says whether the node may run entities and singletons at this moment.
 func (n *Node) HoldsLease() bool {
-	l := n.lease.Load()
+	l := n.lease.now.Load()
 	return l.Forever() || l.Holds(time.Now()) // the clock is a good part of what a message to an entity costs
 }
 
