@@ -6,9 +6,12 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/bmatsuo/lmdb-go/lmdb"
 
 	"github.com/coterie-go/coterie/durable"
 )
@@ -267,4 +270,21 @@ func TestInABubble(t *testing.T) {
 			t.Error(err)
 		}
 	})
+}
+
+// A row that cannot be deleted fails its batch. A transaction that may not write refuses each change.
+func TestADeleteThatFailsFailsTheBatch(t *testing.T) {
+	e := mustOpen(t, t.TempDir(), Options{})
+	tbl := mustTable(t, e, "t").(*table)
+	mustCommit(t, tbl, row("a", 10))
+	for what, rows := range map[string][]durable.Row{"put": {row("a", 10)}, "delete": {{Key: []byte("a")}}} {
+		err := e.h.Load().view(func(txn *lmdb.Txn) error { return putRows(txn, request{table: tbl, rows: rows}) })
+		if !lmdb.IsErrnoSys(err, syscall.EACCES) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	mustCommit(t, tbl, durable.Row{Key: []byte("missing")}, durable.Row{Key: []byte("a")})
+	if n := count(t, tbl); n != 0 {
+		t.Errorf("%d rows", n)
+	}
 }
