@@ -33,8 +33,9 @@ type members struct {
 	last   time.Time              // time of the last step, to notice a suspend
 	reason atomic.Pointer[string] // what the node waits for
 
-	oldest  map[string]membership.UID // by role, as it was told
-	dropped [transport.Drops]uint64   // as it was told
+	linked  map[transport.NodeID]string // the peers of the transport, and their addresses
+	oldest  map[string]membership.UID   // by role, as it was told
+	dropped [transport.Drops]uint64     // as it was told
 	dropsAt time.Time
 
 	stats latest[membership.Stats] // for the Meter
@@ -51,7 +52,8 @@ type memberInput struct {
 const suspendSlack = time.Second
 
 func newMembers(n *Node) (*members, error) {
-	m := &members{n: n, intake: newIntake(n), last: time.Now(), oldest: map[string]membership.UID{}}
+	m := &members{n: n, intake: newIntake(n), last: time.Now(), linked: map[transport.NodeID]string{},
+		oldest: map[string]membership.UID{}}
 	cfg := n.cfg.membership()
 	cfg.UID, cfg.Addr, cfg.Alike = n.uid, n.net.Addr(), alike(n.cfg)
 	var record []byte
@@ -167,6 +169,9 @@ func (m *members) carry(fx *membership.Effects) {
 	for _, e := range fx.Send {
 		m.send(e)
 	}
+	if len(fx.Install) > 0 {
+		m.disconnect() // after it: members that go are told so over the links that they have
+	}
 	for _, v := range fx.Install {
 		m.install(v)
 	}
@@ -204,7 +209,7 @@ func withAdvice(err error, dir string) error {
 func (m *members) send(e membership.Envelope) {
 	payload := m.encode(e.Msg)
 	var err error
-	if e.To != 0 && m.n.View().Has(e.To) {
+	if _, linked := m.linked[transport.NodeID(e.To)]; linked {
 		err = m.n.net.Send(transport.NodeID(e.To), transport.Control, 0, membershipChannel, payload)
 	} else {
 		err = m.n.net.SendAddr(e.Addr, membershipChannel, payload)
@@ -226,19 +231,25 @@ func (m *members) encode(msg membership.Message) []byte {
 	return m.told.payload
 }
 
-// connect makes the members of a view the peers of the transport.
+// connect makes the members of a view peers of the transport, beside those of the views before.
 func (m *members) connect(v *membership.View) {
-	peers := map[transport.NodeID]string{}
 	for _, x := range v.Members {
-		if x.UID != m.n.uid {
-			peers[transport.NodeID(x.UID)] = x.Addr
+		if id := transport.NodeID(x.UID); x.UID != m.n.uid {
+			_ = m.n.net.AddPeer(id, x.Addr)
+			m.linked[id] = x.Addr
 		}
 	}
-	m.n.net.SetPeers(peers)
-	if m.n.swim != nil {
-		m.n.swim.SetWanted(peers)
-	}
 	m.n.view.Store(v)
+}
+
+// disconnect gives up the links to nodes that the installed view does not list. What they hold is still written.
+func (m *members) disconnect() {
+	v := m.n.View()
+	maps.DeleteFunc(m.linked, func(id transport.NodeID, _ string) bool { return !v.Has(membership.UID(id)) })
+	_ = m.n.net.SetPeers(m.linked)
+	if m.n.swim != nil {
+		m.n.swim.SetWanted(maps.Clone(m.linked))
+	}
 }
 
 func (m *members) install(v *membership.View) {

@@ -59,6 +59,17 @@
 // is decided later, such as that another one leaves. Nobody joins a closing cluster, or restarts during a shutdown would keep it alive; a view that founds
 // anew is not closing.
 //
+// Members that all stop at about the same time do not wait for views without each other. A node that has stopped ends when
+// it knows that all others have stopped too, or sees a view without itself. It does not take that knowledge with it:
+//
+//   - A node that knows that all have stopped says that it parts, again and again, until each of the others has answered,
+//     parts itself, or has been silent for one and a half heartbeat intervals.
+//   - A node that has decided a view does not end before those that the view drops have answered it. If it dropped itself,
+//     neither before the members that stay have. Until then it alone may know that the view was decided.
+//   - Nobody is let in meanwhile. A node that waited to be let in is told, and starts again under a new uid.
+//
+// Without this, a node whose last message was lost would wait for SelfDownAfter for somebody that is gone.
+//
 // # Few voters in a large cluster
 //
 // With VotersMax only so many of the oldest vote, and who is Leaving hands its vote over before it goes: if all that vote decided their own removal, nobody

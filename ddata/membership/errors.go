@@ -14,8 +14,8 @@ var (
 	// ErrLeft: the node has left gracefully.
 	ErrLeft = errors.New("membership: left the cluster")
 	// ErrStalled: a founding or a joining did not come to an end within BootstrapTimeout. Usual causes: a founder died
-	// halfway, or the cluster stopped while this node was joining it. Starting again under a new uid is safe. The error is a
-	// *StalledError and says what was waited for.
+	// halfway, the cluster stopped while this node was joining it, or it went on without this node before it knew. Starting
+	// again under a new uid is safe. The error is a *StalledError and says what was waited for.
 	ErrStalled = errors.New("membership: bootstrap stalled, start again under a new uid")
 	// ErrRefused: the cluster does not accept this node; the error is a *RefusedError and says why.
 	ErrRefused = errors.New("membership: refused by the cluster")

@@ -16,6 +16,9 @@ type peer struct {
 	settled     Epoch
 	epoch       Epoch     // of its last heartbeat
 	frozenAt    time.Time // when it was first seen frozen
+
+	knowsStopped bool  // it has said that it knows that this node has stopped
+	learned      Epoch // of the newest view that it has said to know, beside its heartbeats
 }
 
 func (m *Machine) flags() (f Flags) {
@@ -26,6 +29,7 @@ func (m *Machine) flags() (f Flags) {
 		{m.self.leaving, FlagLeaving}, {m.self.stopped, FlagStopped},
 		{m.self.caughtUp, FlagCaughtUp}, {m.acceptor.accepted != nil, FlagFrozen},
 		{m.speaks(), FlagArbiter}, {m.self.closing, FlagClosing},
+		{!m.parting.since.IsZero(), FlagParting},
 	} {
 		if b.set {
 			f |= b.flag
@@ -91,6 +95,7 @@ func (m *Machine) heartbeat() Heartbeat {
 }
 
 func (m *Machine) onHeartbeat(r Receive, hb Heartbeat) {
+	m.answerParting(r, hb)
 	if same := m.sameEpoch(r, hb.Cluster, hb.Epoch); !same {
 		m.tellView(r, hb.Cluster, hb.Epoch)
 		m.learnForGood(r.From, hb)
@@ -130,7 +135,7 @@ func (m *Machine) learn(u UID, p *peer, hb Heartbeat) {
 	if p.flags != hb.Flags || p.settled < hb.Settled && hb.Flags&FlagStopped != 0 { // else nothing waits for it (V4)
 		m.wake = true
 	}
-	p.flags = hb.Flags | p.flags&(FlagLeaving|FlagStopped)
+	p.flags = hb.Flags | p.flags&flagsForGood
 	if p.settled < hb.Settled {
 		p.settled = hb.Settled
 		m.settledUpTo(u, hb.Settled)
@@ -148,13 +153,16 @@ func (m *Machine) learn(u UID, p *peer, hb Heartbeat) {
 	}
 }
 
+// flagsForGood are those that no later heartbeat takes back.
+const flagsForGood = FlagLeaving | FlagStopped | FlagParting
+
 // learnForGood takes from a heartbeat of another epoch what no epoch revokes. A node that was the last to stop has said so, and has gone, before
 // the view arrived in which somebody waits for its word.
 func (m *Machine) learnForGood(u UID, hb Heartbeat) {
 	if m.view == nil || hb.Cluster != m.view.Cluster {
 		return
 	}
-	p, said := m.peers[u], hb.Flags&(FlagLeaving|FlagStopped)
+	p, said := m.peers[u], hb.Flags&flagsForGood
 	if p != nil && said&^p.flags != 0 {
 		p.flags |= said
 		m.wake = true

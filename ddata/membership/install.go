@@ -7,6 +7,7 @@ import (
 
 func (m *Machine) onCommit(r Receive, c Commit) {
 	v := c.View
+	defer m.answerCommit(r, v)
 	switch {
 	case m.view == nil:
 		m.onFirstView(r, v)
@@ -61,6 +62,7 @@ func (m *Machine) install(v *View) {
 		m.becomeAbsent(v)
 		return
 	}
+	m.forgetUnaware()
 	old := m.view
 	if old == nil || v.Epoch != old.Epoch+1 {
 		m.since = v.Epoch
@@ -115,6 +117,7 @@ func (m *Machine) rebuildPeers(v *View) {
 			}
 			p.flags = q.flags &^ FlagFrozen
 			p.settled = q.settled
+			p.knowsStopped, p.learned = q.knowsStopped, q.learned
 		}
 		if !m.cfg.Faults.NoInstallPromise {
 			p.promise(m.now.Add(m.cfg.promise()))
@@ -180,8 +183,9 @@ func (m *Machine) announceEvents(old, v *View) {
 
 // becomeAbsent ends a node that the others have decided to go on without.
 func (m *Machine) becomeAbsent(v *View) {
+	m.parting.view = v
 	if m.self.stopped {
-		m.becomeGone()
+		m.part(m.goneAs())
 		return
 	}
 	m.becomeDowned(fmt.Sprintf("view %v/%v was decided without it", v.Cluster, v.Epoch))

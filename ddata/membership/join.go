@@ -21,6 +21,10 @@ func (m *Machine) onProbe(r Receive, p Probe) {
 		m.send(r.From, p.Self.Addr, Commit{View: m.view})
 		return
 	}
+	if !m.parting.since.IsZero() {
+		m.stats.DroppedStale++ // the cluster ends: whoever hears of it could only wait for nothing
+		return
+	}
 	if text := m.goneFor(p); text != "" {
 		m.stats.JoinsRefused++
 		m.send(r.From, p.Self.Addr, Refuse{To: r.From, Reason: ReasonGone, Text: text})

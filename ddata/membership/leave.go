@@ -1,5 +1,7 @@
 package membership
 
+import "time"
+
 // onLeave: a node without a view, or one that never was Up, has nothing to hand off.
 func (m *Machine) onLeave() {
 	if m.view == nil {
@@ -95,15 +97,19 @@ func (m *Machine) close() {
 
 // becomeGone ends a node that has stopped: it left, or was downed.
 func (m *Machine) becomeGone() {
-	if m.downs[m.cfg.UID] {
-		m.becomeDowned("an operator has downed it")
-		return
-	}
-	m.becomeDone(ErrLeft)
+	m.becomeDone(m.goneAs())
 }
 
-// advanceLeave ends a node that has stopped when nobody is left who could decide its removal: the last members of a
-// cluster just go.
+// goneAs is how a node that has stopped ends.
+func (m *Machine) goneAs() error {
+	if m.downs[m.cfg.UID] {
+		return &DownedError{Cause: "an operator has downed it"}
+	}
+	return ErrLeft
+}
+
+// advanceLeave ends a node that has stopped when no member is left that could decide its removal. The last members of a
+// cluster go when they know that of each other.
 func (m *Machine) advanceLeave() {
 	if !m.self.stopped {
 		return
@@ -119,10 +125,15 @@ func (m *Machine) advanceLeave() {
 		}
 	}
 	limit := m.self.companyAt.Add(m.cfg.SelfDownAfter)
-	if allStopped || !m.now.Before(limit) {
+	if !m.now.Before(limit) {
 		m.farewell() // so that the others learn of it in time
 		m.becomeGone()
 		return
 	}
 	m.dueAt(limit)
+	if allStopped {
+		m.advanceParting()
+	} else {
+		m.parting.since = time.Time{} // somebody is there again
+	}
 }

@@ -48,7 +48,9 @@ type Machine struct {
 	joiners  map[UID]joiner
 	said     map[told]time.Time // refusals of joiners, when they were told
 	downs    map[UID]bool       // operator's verdicts on members of the view
-	gone     map[UID]time.Time  // uids that were removed, and until when a late message of theirs may turn up
+	unaware  map[UID]unaware    // who has to hear from this node what was decided
+	parting  parting
+	gone     map[UID]time.Time // uids that were removed, and until when a late message of theirs may turn up
 	beatAt   time.Time
 
 	settlement  settlement
@@ -90,6 +92,7 @@ func New(cfg Config, rng *rand.Rand, loaded []byte) (*Machine, error) {
 	m.joiners, m.said = make(map[UID]joiner), make(map[told]time.Time)
 	m.downs = make(map[UID]bool)
 	m.gone = make(map[UID]time.Time)
+	m.unaware = make(map[UID]unaware)
 	m.seek.init(m)
 	return m, nil
 }
@@ -108,7 +111,11 @@ func (m *Machine) Step(now time.Time, in Input) *Effects {
 		m.countAwake(now)
 		m.now = now
 	}
-	m.take(in)
+	if m.parting.err == nil {
+		m.take(in)
+	} else {
+		m.takeParting(in)
+	}
 	for m.done == nil && (m.wake || !m.now.Before(m.nextAt)) {
 		m.advance()
 	}
@@ -162,6 +169,10 @@ func (m *Machine) onReceive(r Receive) {
 	if p := m.peers[r.From]; p != nil {
 		m.heard(p)
 	}
+	if x, ok := m.unaware[r.From]; ok {
+		x.heard = m.now
+		m.unaware[r.From] = x
+	}
 	switch msg := r.Msg.(type) {
 	case Probe:
 		m.onProbe(r, msg)
@@ -189,6 +200,8 @@ func (m *Machine) onReceive(r Receive) {
 		m.onAccepted(r, msg)
 	case Rejected:
 		m.onRejected(r, msg)
+	case Learned:
+		m.onLearned(r, msg)
 	}
 }
 
@@ -198,6 +211,10 @@ func (m *Machine) advance() {
 	m.nextAt = m.now.Add(m.cfg.HeartbeatInterval)
 	if m.view == nil {
 		m.advanceSeek()
+		return
+	}
+	if m.parting.err != nil {
+		m.advanceParting()
 		return
 	}
 	m.advanceBeat()
@@ -296,16 +313,16 @@ func (m *Machine) String() string {
 
 // becomeDone ends the machine: nothing runs under its lease any more.
 func (m *Machine) becomeDone(err error) {
+	if downed, ok := err.(*DownedError); ok {
+		m.event(Downed{downed.Cause})
+	}
 	m.done = err
 	m.fx.Done = err
 	m.holder.end()
 }
 
 // becomeDowned ends a node that is out.
-func (m *Machine) becomeDowned(cause string) {
-	m.event(Downed{cause})
-	m.becomeDone(&DownedError{Cause: cause})
-}
+func (m *Machine) becomeDowned(cause string) { m.becomeDone(&DownedError{Cause: cause}) }
 
 func (m *Machine) send(to UID, addr string, msg Message) {
 	m.fx.Send = append(m.fx.Send, Envelope{To: to, Addr: addr, Msg: msg})

@@ -103,7 +103,8 @@ const (
 	FlagFrozen                     // has accepted a proposal for the next epoch
 	FlagArbiter                    // speaks for the arbiter
 	FlagClosing                    // wants the whole cluster to shut down, or has heard of it
-	flagsAll     = FlagLeaving | FlagStopped | FlagCaughtUp | FlagFrozen | FlagArbiter | FlagClosing
+	FlagParting                    // ends as soon as this is answered, by Learned
+	flagsAll     = FlagLeaving | FlagStopped | FlagCaughtUp | FlagFrozen | FlagArbiter | FlagClosing | FlagParting
 )
 
 // Heartbeat goes to every other member each interval, to voters only if not all vote, and asks for a grant.
@@ -140,6 +141,14 @@ type Fetch struct {
 type Commit struct {
 	_    struct{} `cbor:",toarray"`
 	View *View
+}
+
+// Learned answers a Commit, if its sender or its receiver is not in that view, and a Heartbeat of a node that parts.
+type Learned struct {
+	_       struct{} `cbor:",toarray"`
+	Cluster ClusterID
+	Epoch   Epoch // of the newest view that the sender knows
+	Stopped bool  // it also knows that the receiver has stopped
 }
 
 // Prepare opens a ballot for the view after Epoch, and says whom the proposer wants to drop.
@@ -204,6 +213,7 @@ func (Prepared) kind() kind  { return kindPrepared }
 func (Accept) kind() kind    { return kindAccept }
 func (Accepted) kind() kind  { return kindAccepted }
 func (Rejected) kind() kind  { return kindRejected }
+func (Learned) kind() kind   { return kindLearned }
 
 // String prints uid and address.
 func (c Contact) String() string { return fmt.Sprintf("%v@%s", c.UID, c.Addr) }
@@ -238,7 +248,7 @@ func (p *Proposal) String() string {
 // String lists the flags.
 func (f Flags) String() string {
 	var s []string
-	for i, name := range []string{"leaving", "stopped", "caught-up", "frozen", "arbiter", "closing"} {
+	for i, name := range []string{"leaving", "stopped", "caught-up", "frozen", "arbiter", "closing", "parting"} {
 		if f&(1<<i) != 0 {
 			s = append(s, name)
 		}
@@ -353,6 +363,14 @@ func (r Rejected) String() string {
 		return fmt.Sprintf("rejected %v %v: promise runs", r.Epoch, r.Ballot)
 	}
 	return fmt.Sprintf("rejected %v %v: promised %v", r.Epoch, r.Ballot, r.Promised)
+}
+
+// String prints the message.
+func (l Learned) String() string {
+	if l.Stopped {
+		return fmt.Sprintf("learned %v, stopped", l.Epoch)
+	}
+	return fmt.Sprintf("learned %v", l.Epoch)
 }
 
 // stopped says whether the uid has consented to being dropped.

@@ -74,7 +74,7 @@ func (m *Machine) advanceProposer() {
 
 // maybePropose starts a ballot when it is this node's turn and there is something to decide.
 func (m *Machine) maybePropose() {
-	if !m.isVoter(m.cfg.UID) || !m.hearsQuorum() {
+	if !m.isVoter(m.cfg.UID) || !m.hearsQuorum() || !m.parting.since.IsZero() {
 		return
 	}
 	if m.now.Before(m.proposer.retryAt) {
@@ -303,6 +303,7 @@ func (m *Machine) takeAccepted(from UID) {
 	}
 	m.stats.BallotsWon++
 	v := p.value.View
+	m.oweTo(v)
 	m.announce(v)
 	m.install(v)
 }

@@ -300,8 +300,8 @@ func (m *Machine) onRefuse(r Receive, f Refuse) {
 		m.stats.DroppedStale++
 		return
 	}
-	if f.Reason == ReasonGone {
-		m.becomeDowned(f.Text)
+	if f.Reason == ReasonGone { // it never ran anything, and another uid will be taken
+		m.becomeDone(&StalledError{Waiting: f.Text})
 		return
 	}
 	if m.seek.lock != nil {

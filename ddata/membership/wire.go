@@ -44,6 +44,7 @@ const (
 	kindAccept
 	kindAccepted
 	kindRejected
+	kindLearned
 )
 
 var encoder, decoder = codec()
@@ -126,6 +127,8 @@ func decodeKind(k kind, b []byte) (Message, error) {
 		return decodeAs[Accepted](b)
 	case kindRejected:
 		return decodeAs[Rejected](b)
+	case kindLearned:
+		return decodeAs[Learned](b)
 	}
 	return nil, errors.New("unknown kind")
 }

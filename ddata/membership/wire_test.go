@@ -42,6 +42,7 @@ func sampleMessages() []Message {
 		Accept{Cluster: 7, Epoch: 3, Ballot: b, Proposal: p},
 		Accepted{Cluster: 7, Epoch: 3, Ballot: b},
 		Rejected{Cluster: 7, Epoch: 3, Ballot: b, Promised: b, Wait: 4},
+		Learned{Cluster: 7, Epoch: 3, Stopped: true},
 	}
 }
 

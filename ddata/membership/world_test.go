@@ -32,6 +32,7 @@ type world struct {
 	straggle float64 // share of messages that come up to 4 s late
 	encode   bool    // pass messages through the wire format
 	drift    float64 // clock rates differ from 1 by up to this
+	muteLast bool    // what a node sends with its last step is lost
 
 	// the driver that the world plays
 	handOff time.Duration // from Leaving to Stopped
@@ -213,7 +214,9 @@ func (n *node) carryOut(fx *Effects) {
 		w.disks[n.addr] = fx.Persist
 	}
 	for _, e := range fx.Send {
-		w.send(n, e)
+		if fx.Done == nil || !w.muteLast {
+			w.send(n, e)
+		}
 	}
 	for _, v := range fx.Install {
 		w.judge.installed(w, n, v)

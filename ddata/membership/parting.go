@@ -1,0 +1,206 @@
+package membership
+
+import "time"
+
+// This file makes a node that has stopped stay until the nodes that would wait for it know what it knows.
+//
+//	stopped ──all others have stopped──► parting ──all others know that, or cannot──► (ErrLeft)
+//	   └──a view without it──────────────► parting ──those know it to whom this node owes it──► (ErrLeft)
+
+// parting is the last part of the life of a node that has stopped.
+//
+// Invariant: err is set only with view.
+type parting struct {
+	since  time.Time // when it began; zero = not yet
+	tellAt time.Time // when those who have not answered are told again
+	view   *View     // a decided view without this node; nil = this node is still in the installed one
+	err    error     // how this node then ends; nil = it is not parting by such a view
+}
+
+// unaware is a node that a view concerns which this node has decided, and that is in no view of this node any more.
+// Nobody but the one that decides a view knows that it was decided, so it owes them the word.
+type unaware struct {
+	addr  string
+	epoch Epoch     // of the decided view
+	heard time.Time // when a message of it last came
+}
+
+// answersIn is for how many quarters of a heartbeat interval a node that parts waits for one that is silent. A node that
+// runs is heard within each interval.
+const answersIn = 6
+
+// partingPause is the time between two tries to tell.
+func (m *Machine) partingPause() time.Duration { return m.cfg.HeartbeatInterval / 8 }
+
+// oweTo notes who has to hear of a view that this node has just decided. Members that stay with this node show by their
+// heartbeats what they know.
+func (m *Machine) oweTo(v *View) {
+	stays := v.Has(m.cfg.UID)
+	for _, o := range m.view.Members {
+		if o.UID == m.cfg.UID || stays && v.Has(o.UID) || !m.Reachable(o.UID) {
+			continue
+		}
+		m.unaware[o.UID] = unaware{addr: o.Addr, epoch: v.Epoch, heard: m.peers[o.UID].heard}
+	}
+}
+
+// forgetUnaware drops those who are silent for so long that they are gone.
+func (m *Machine) forgetUnaware() {
+	for u, x := range m.unaware { // order: each is looked at for itself
+		if m.now.Sub(x.heard) > m.cfg.UnreachableAfter {
+			delete(m.unaware, u)
+		}
+	}
+}
+
+// onLearned notes what another node knows.
+func (m *Machine) onLearned(r Receive, l Learned) {
+	if m.view == nil || l.Cluster != m.view.Cluster {
+		m.stats.DroppedStale++
+		return
+	}
+	if x, ok := m.unaware[r.From]; ok && x.epoch <= l.Epoch {
+		delete(m.unaware, r.From)
+		m.wake = true
+	}
+	if p := m.peers[r.From]; p != nil {
+		p.learned = max(p.learned, l.Epoch)
+		p.knowsStopped = p.knowsStopped || l.Stopped
+		m.wake = true
+	}
+}
+
+// answerCommit tells who has decided a view that this node knows it, when no heartbeat will: one of the two is not in it.
+func (m *Machine) answerCommit(r Receive, v *View) {
+	if m.view == nil || v.Cluster != m.view.Cluster || v.Has(m.cfg.UID) && v.Has(r.From) {
+		return
+	}
+	known := m.view.Epoch
+	if without := m.parting.view; without != nil {
+		known = max(known, without.Epoch)
+	}
+	m.send(r.From, m.addrOf(r), Learned{Cluster: v.Cluster, Epoch: known})
+}
+
+// answerParting tells a node that parts that its word has come.
+func (m *Machine) answerParting(r Receive, hb Heartbeat) {
+	if hb.Flags&FlagParting != 0 && m.view != nil && hb.Cluster == m.view.Cluster {
+		m.send(r.From, m.addrOf(r), Learned{Cluster: hb.Cluster, Epoch: m.view.Epoch, Stopped: true})
+	}
+}
+
+// part ends a node that has stopped and is in no view any more. It may take until those who have to hear of it have.
+func (m *Machine) part(err error) {
+	if len(m.unaware) == 0 {
+		m.becomeDone(err)
+		return
+	}
+	m.parting.err = err
+	m.holder.end()
+	m.wake = true
+}
+
+// takeParting takes an input when this node is in no view any more.
+func (m *Machine) takeParting(in Input) {
+	r, ok := in.(Receive)
+	if !ok {
+		return
+	}
+	if x, owed := m.unaware[r.From]; owed {
+		x.heard = m.now
+		m.unaware[r.From] = x
+	}
+	switch msg := r.Msg.(type) {
+	case Learned:
+		m.onLearned(r, msg)
+	case Fetch:
+		m.send(r.From, m.addrOf(r), Commit{View: m.parting.view})
+	case Heartbeat:
+		m.answerParting(r, msg)
+	case Commit:
+		m.answerCommit(r, msg.View)
+	}
+}
+
+// advanceParting tells what this node knows to those who have not said that they know it, and ends when there are none.
+func (m *Machine) advanceParting() {
+	g := &m.parting
+	if g.since.IsZero() {
+		g.since, g.tellAt = m.now, m.now
+	}
+	v := m.view
+	if g.view != nil {
+		v = g.view
+	}
+	tell := !m.now.Before(g.tellAt)
+	if tell {
+		g.tellAt = m.now.Add(m.partingPause())
+	}
+	waits := false
+	for _, u := range sortedKeys(m.unaware) {
+		if x := m.unaware[u]; m.waitsFor(x.heard) {
+			waits = true
+			if tell {
+				m.send(u, x.addr, Commit{View: v})
+			}
+		}
+	}
+	if g.view == nil && m.tellStopped(tell) {
+		waits = true
+	}
+	if waits {
+		m.dueAt(g.tellAt)
+		return
+	}
+	if g.view != nil {
+		m.becomeDone(g.err)
+		return
+	}
+	m.sendJoinersAway()
+	m.farewell() // also to those with whom no heartbeats pass
+	m.becomeGone()
+}
+
+// waitsFor reports whether a node that has not answered, and was last heard then, may still do so.
+func (m *Machine) waitsFor(heard time.Time) bool {
+	g := &m.parting
+	limit := laterOf(heard, g.since).Add(answersIn * m.cfg.HeartbeatInterval / 4)
+	most := g.since.Add(m.cfg.UnreachableAfter)
+	if !m.now.Before(limit) || !m.now.Before(most) {
+		return false
+	}
+	m.dueAt(limit)
+	m.dueAt(most)
+	return true
+}
+
+// tellStopped tells the members, who have all stopped, that this node has, and of its view. It reports whether one of
+// them has not answered. A member that parts itself waits for nothing.
+func (m *Machine) tellStopped(tell bool) (waits bool) {
+	for _, o := range m.view.Members {
+		p := m.peers[o.UID]
+		if p == nil || !p.watched || !p.unreachable.IsZero() || p.flags&FlagParting != 0 || !m.waitsFor(p.heard) {
+			continue
+		}
+		knowsView := max(p.epoch, p.learned) >= m.view.Epoch
+		if knowsView && p.knowsStopped {
+			continue
+		}
+		waits = true
+		if !tell {
+			continue
+		}
+		if !knowsView {
+			m.send(o.UID, o.Addr, Commit{View: m.view})
+		}
+		m.send(o.UID, o.Addr, m.heartbeat())
+	}
+	return waits
+}
+
+// sendJoinersAway tells those who wait to be let in that this cluster ends. They start again, and found one.
+func (m *Machine) sendJoinersAway() {
+	for _, u := range sortedKeys(m.joiners) {
+		m.send(u, m.joiners[u].member.Addr, Refuse{To: u, Reason: ReasonGone, Text: "the cluster has been stopped"})
+	}
+}

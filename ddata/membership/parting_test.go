@@ -1,0 +1,130 @@
+package membership
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+)
+
+// endAll stops all nodes within spread of each other, each after a hand-over of a few milliseconds. It demands that all
+// end soon, and as nodes that have left.
+func (w *world) endAll(spread, within time.Duration) error {
+	w.handOff = 5 * time.Millisecond
+	w.even = w.loss == 0 // no message overtakes another, as on a connection
+	nodes, last := w.living(), time.Duration(0)
+	for _, n := range nodes {
+		at := time.Duration(w.rng.Int64N(int64(spread)))
+		last = max(last, at)
+		w.after(at, func() { n.step(Leave{}) })
+	}
+	w.run(last)
+	if !w.until(within, func() bool { return len(w.living()) == 0 }) {
+		return fmt.Errorf("after %v %v is still here", within, w.living()[0].m)
+	}
+	for _, n := range nodes {
+		if !errors.Is(n.done, ErrLeft) {
+			return fmt.Errorf("%v ended: %w", n, n.done)
+		}
+	}
+	return nil
+}
+
+// TestAllStopThoughMessagesAreLost: all nodes of a cluster are stopped at once. A node that decides that another one is
+// out, or sees that all have stopped, goes only when the others know it or cannot. So a lost message leaves nobody behind.
+func TestAllStopThoughMessagesAreLost(t *testing.T) {
+	for _, x := range []struct {
+		loss   float64
+		within time.Duration // ballots take two heartbeats where their messages get lost
+	}{{0, time.Second}, {0.05, 8 * time.Second}, {0.2, 16 * time.Second}} {
+		for _, k := range []int{2, 3, 5} {
+			for seed := range uint64(40) {
+				w := newWorld(t, 2000+seed, LAN())
+				w.found(k)
+				w.loss = x.loss
+				if err := w.endAll(20*time.Millisecond, x.within); err != nil {
+					t.Errorf("loss %g, %d nodes, seed %d: %v", x.loss, k, seed, err)
+				}
+				w.verdict()
+			}
+		}
+	}
+}
+
+// TestAllStopThoughLastWordsAreLost: what a node sends with its last step does not arrive, as when the connection for it
+// has yet to be made. The others must not depend on it.
+func TestAllStopThoughLastWordsAreLost(t *testing.T) {
+	for _, k := range []int{2, 3, 5} {
+		for seed := range uint64(40) {
+			w := newWorld(t, 3000+seed, LAN())
+			w.found(k)
+			w.muteLast = true
+			if err := w.endAll(20*time.Millisecond, 3*w.base.HeartbeatInterval); err != nil {
+				t.Errorf("%d nodes, seed %d: %v", k, seed, err)
+			}
+			w.verdict()
+		}
+	}
+}
+
+// TestDeciderTellsThoseItDropped: of two, one decides that the other is out, and the word is lost, again and again. It
+// stays until the other has confirmed it, although it has stopped too. It does not wait for one that is dead.
+func TestDeciderTellsThoseItDropped(t *testing.T) {
+	for _, dies := range []bool{false, true} {
+		w := newWorld(t, 5, LAN())
+		w.handOff = time.Hour // Stopped is said below
+		ns := w.found(2)
+		decider, other := ns[0], ns[1]
+		deaf := true
+		w.filter = func(_, to *node, msg Message) bool {
+			c, ok := msg.(Commit)
+			return !deaf || to != other || !ok || c.View.Has(other.uid)
+		}
+		other.step(Leave{})
+		w.run(100 * time.Millisecond)
+		other.step(Stopped{})
+		if !w.until(time.Second, func() bool { return !decider.m.View().Has(other.uid) }) {
+			t.Fatal("it was not decided:", decider.m)
+		}
+		decider.step(Leave{})
+		decider.step(Stopped{})
+		w.run(w.base.HeartbeatInterval)
+		if !decider.alive {
+			t.Fatal("the decider has ended before the other one knew:", decider.done)
+		}
+		if deaf = dies; dies {
+			other.crash()
+		}
+		if !w.until(2*w.base.HeartbeatInterval, func() bool { return len(w.living()) == 0 }) {
+			t.Fatal("still here:", w.living()[0].m)
+		}
+		if !errors.Is(decider.done, ErrLeft) || !dies && !errors.Is(other.done, ErrLeft) {
+			t.Errorf("they ended: %v, %v", decider.done, other.done)
+		}
+		w.verdict()
+	}
+}
+
+// TestNobodyJoinsAClusterThatEnds: a node that waits to be let in when all members stop is told that the cluster has ended,
+// so that it starts again at once and does not wait for BootstrapTimeout.
+func TestNobodyJoinsAClusterThatEnds(t *testing.T) {
+	w := newWorld(t, 6, LAN())
+	w.found(3)
+	w.filter = func(_, _ *node, msg Message) bool { // so that nothing is decided any more
+		_, prepare := msg.(Prepare)
+		return !prepare
+	}
+	joiner := w.start("d", func(c *Config) { c.BootstrapExpect = 3 })
+	w.run(500 * time.Millisecond)
+	for _, n := range w.living()[:3] {
+		n.step(Leave{})
+		n.step(Stopped{})
+	}
+	if !w.until(w.base.HeartbeatInterval, func() bool { return len(w.living()) == 0 }) {
+		t.Fatal("still here:", w.living()[0].m)
+	}
+	if !errors.Is(joiner.done, ErrStalled) {
+		t.Errorf("the joiner ended: %v", joiner.done)
+	}
+	w.verdict()
+}
