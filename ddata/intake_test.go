@@ -77,11 +77,11 @@ func TestPeersInboxesAreBounded(t *testing.T) {
 		var lost []uint64
 		for range 2 {
 			free := c.hold()
-			was := n.crowdedOut.Load()
+			was := n.net.Stats().Dropped[transport.DropInbox]
 			for range crowd {
 				c.send()
 			}
-			lost = append(lost, n.crowdedOut.Load()-was)
+			lost = append(lost, n.net.Stats().Dropped[transport.DropInbox]-was)
 			free()
 		}
 		if lost[0] == 0 || lost[0] >= crowd || lost[1] != lost[0] {

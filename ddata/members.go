@@ -302,7 +302,7 @@ func (m *members) tellDrops() {
 		return
 	}
 	m.dropsAt = m.last.Add(dropsEach)
-	now := m.n.transportStats().Dropped
+	now := m.n.net.Stats().Dropped
 	for d, n := range now {
 		if n > m.dropped[d] {
 			m.n.Emit(sight.FramesDropped{Reason: transport.Drop(d), Count: n - m.dropped[d]})

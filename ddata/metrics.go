@@ -135,7 +135,7 @@ func (n *Node) reportMetrics(report func(*sight.Metric, float64, ...string)) {
 		report(mEvents, float64(count), kind)
 	}
 	mMembership.report(report, n.members.stats.load())
-	st := n.transportStats()
+	st := n.net.Stats()
 	mTransport.report(report, st)
 	report(mLinks, float64(st.LinksUp))
 	for d, dropped := range st.Dropped {

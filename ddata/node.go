@@ -43,8 +43,6 @@ type Node struct {
 	view  atomic.Pointer[membership.View]
 	lease publishedLease
 
-	crowdedOut atomic.Uint64 // messages of others that no intake took
-
 	refusal  atomic.Pointer[string] // the last connection that another node refused
 	undialed atomic.Pointer[undialed]
 	refusers map[string]bool // addresses that refused this node for good; guarded by mu

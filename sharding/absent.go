@@ -38,9 +38,12 @@ func absencesOf(n *ddata.Node) *absences {
 		a = &absences{node: n, types: map[transport.Channel]*absence{}}
 		allAbsent[n] = a
 		n.Watch(ddata.Watcher{End: func(error) {
-			absencesMu.Lock()
-			defer absencesMu.Unlock()
-			delete(allAbsent, n)
+			go func() {
+				<-n.Done() // until then frames come
+				absencesMu.Lock()
+				defer absencesMu.Unlock()
+				delete(allAbsent, n)
+			}()
 		}})
 	}
 	return a
@@ -108,35 +111,42 @@ type absence struct {
 
 var _ transport.Handler = (*absence)(nil)
 
-// Receive implements transport.Handler.
+// Receive implements transport.Handler. What it does not answer is counted as a frame without a handler.
 func (t *absence) Receive(from transport.NodeID, payload []byte) {
 	rd := reader{b: payload}
+	taken := false
 	switch kind, _ := rd.open(); {
 	case rd.bad:
 	case kind == frameControl:
-		t.hear(from, &rd)
+		taken = t.hear(from, &rd)
 	case kind == frameInspect:
-		if call := rd.head(head.Uint); !rd.bad {
+		call := rd.head(head.Uint)
+		if taken = !rd.bad; taken {
 			t.send(from, transport.Data, appendErrorReply(nil, call, statusStopped, "the type is not started there"))
 		}
 	default:
 		t.warn(from)
 	}
+	if !taken {
+		t.of.node.Transport().CountDrop(transport.DropNoHandler, 1)
+	}
 }
 
-// hear answers another node's machine.
-func (t *absence) hear(from transport.NodeID, rd *reader) {
+// hear answers another node's machine, and reports whether it could.
+func (t *absence) hear(from transport.NodeID, rd *reader) bool {
 	body := rd.str(head.Bytes)
 	if rd.bad {
-		return
+		return false
 	}
 	m, err := protocol.DecodeMessage(body)
 	if err != nil {
-		return
+		return false
 	}
-	if answer := t.answer(m); answer != nil {
+	answer, absent := t.answer(m)
+	if answer != nil {
 		t.send(from, transport.Control, appendControl(nil, protocol.AppendMessage(nil, answer)))
 	}
+	return absent
 }
 
 // send puts a frame on its way. What does not fit is lost: whoever wants an answer asks again, or names who gave none.
@@ -144,13 +154,14 @@ func (t *absence) send(to transport.NodeID, lane transport.Lane, frame []byte) {
 	_ = t.of.node.Transport().Append(to, lane, 0, t.channel, func(dst []byte) []byte { return append(dst, frame...) }, nil)
 }
 
-func (t *absence) answer(m protocol.Message) protocol.Message {
+// answer is what the absence says to a message, nil for nothing; absent is false while the type runs, whose region answers.
+func (t *absence) answer(m protocol.Message) (answer protocol.Message, absent bool) {
 	t.of.mu.Lock()
 	defer t.of.mu.Unlock()
 	if t.started {
-		return nil
+		return nil, false
 	}
-	return t.who.Answer(m)
+	return t.who.Answer(m), true
 }
 
 // warn says once that something else than a machine's message came: no node has a reason to send a message for an entity.

@@ -16,7 +16,7 @@ const (
 	DropBufferFull
 	// DropQueueFull: the connection to the home had no room for a message that could not wait.
 	DropQueueFull
-	// DropStopped: the region stopped with the message in a buffer or a mailbox.
+	// DropStopped: the region stopped with the message in a buffer or a mailbox, or had stopped when it came.
 	DropStopped
 	// DropTooManyHops: the message was forwarded from region to region too often.
 	DropTooManyHops

@@ -184,7 +184,8 @@ func (run *engine) end(ctx context.Context) (err error) {
 	return err
 }
 
-// former takes what comes for a region that has ended on a node that stays, until the next one has started there: messages are dropped with a reason.
+// former takes what comes for a region that has ended, until the next one has started on the node or the node has ended: messages are dropped with a
+// reason.
 type former struct {
 	*core
 	machines *absence

@@ -30,7 +30,8 @@ var (
 
 // Errors of delivery. The message was not handled, unless the text of the constant says otherwise.
 var (
-	// ErrBufferFull: a bounded mailbox, buffer or connection queue has no room. Inside a handler at once, outside when the context ends.
+	// ErrBufferFull: a bounded mailbox, buffer or connection queue has no room. Inside a handler at once, outside when the context ends, whose error it
+	// wraps then.
 	ErrBufferFull = errors.New("sharding: buffer full")
 	// ErrMoving: a handler of a shard that is being handed off asked an entity whose shard is moving too; waiting could never end.
 	ErrMoving = errors.New("sharding: shard is moving")

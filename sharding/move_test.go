@@ -263,6 +263,56 @@ func TestBufferBound(t *testing.T) {
 	})
 }
 
+// A connection that takes nothing more pushes back as a buffer does: callers wait and learn why, and a handler fails at once.
+func TestConnectionBound(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		front, back := w.join("frontend"), w.join("backend")
+		g := start(front, cartType(&cartLog{}))
+		start(back, cartType(&cartLog{}))
+		w.install()
+		if _, err := Ask(within(t, time.Minute), g, "a", total{}); err != nil {
+			t.Fatal(err)
+		}
+		w.hub.CutBoth(front.member.Addr, back.member.Addr)
+		large := addItem{strings.Repeat("x", 100<<10), 1}
+		var err error
+		for fresh := true; fresh; synctest.Wait() { // the connection takes what is queued until it holds all that it may
+			fresh = false
+			for err = nil; err == nil; fresh = fresh || err == nil {
+				err = g.Tell(inHandler, "a", large)
+			}
+			if !errors.Is(err, ErrBufferFull) {
+				t.Errorf("in a handler: %v", err)
+			}
+		}
+		began := time.Now()
+		took := func(what string, err error, least time.Duration, is ...error) {
+			t.Helper()
+			for _, target := range is {
+				if !errors.Is(err, target) {
+					t.Errorf("%s: %v, want %v", what, err, target)
+				}
+			}
+			if d := time.Since(began); d != least {
+				t.Errorf("%s took %v", what, d)
+			}
+			began = time.Now()
+		}
+		took("a tell", g.Tell(within(t, time.Second), "a", large), time.Second, ErrBufferFull, context.DeadlineExceeded)
+		_, err = Ask(within(t, time.Second), g, "a", total{})
+		took("an ask", err, time.Second, ErrBufferFull, ErrTimeout)
+		_, err = Ask(t.Context(), g, "a", total{})
+		took("an ask without a deadline", err, g.core.askTimeout, ErrBufferFull, ErrTimeout)
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(time.Second, cancel)
+		took("a tell that is withdrawn", g.Tell(ctx, "a", large), time.Second, ErrBufferFull, context.Canceled)
+		w.hub.HealBoth(front.member.Addr, back.member.Addr)
+		if err := g.Tell(within(t, time.Minute), "a", large); err != nil {
+			t.Errorf("after all: %v", err)
+		}
+	})
+}
+
 // Buffers may be as small as they like: the first message that waits must not fail (A7).
 func TestSmallestBuffer(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {

@@ -126,6 +126,7 @@ func startType[M any](node *ddata.Node, t EntityType[M], proxy bool) (*Region[M]
 
 // bind has the region leave the node's types when it is closed, and end with the node.
 func (run *engine) bind(key startedKey) {
+	run.absence = absencesOf(key.node).named(key.name)
 	unwatch := healthOf(key.node).watch(key.name, run.core)
 	run.onCancel(unwatch)
 	run.onClose = func() {
@@ -162,7 +163,7 @@ func (key startedKey) past() (protocol.Past, error) {
 	}
 	var err error
 	if !run.core.hasEnded() {
-		run.heir.Store(absent.named(key.name))
+		run.heir.Store(run.absence)
 		err = inEndTime(run.end)
 		absent.resume(key.name, run.past())
 	} else {

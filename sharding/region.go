@@ -11,6 +11,7 @@ import (
 
 	"github.com/coterie-go/coterie/ddata/drive"
 	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/transport"
 	"github.com/coterie-go/coterie/sharding/passivation"
 	"github.com/coterie-go/coterie/sharding/protocol"
 	"github.com/coterie-go/coterie/sharding/remember"
@@ -35,7 +36,8 @@ type engine struct {
 	unregistered bool                    // what is registered from now on is cancelled at once
 	unmeter      func()                  // nil: there is no Meter
 	onClose      func()                  // nil: Close ends it
-	heir         atomic.Pointer[absence] // who answers other nodes' machines when these have ended; nil: nobody
+	heir         atomic.Pointer[absence] // it answers other nodes' machines when these have ended; nil: the node ends too
+	absence      *absence                // of the type on the node; nil: there is no node
 	ctx          context.Context
 	cancel       context.CancelFunc
 }
@@ -156,11 +158,14 @@ func (run *engine) start(p Ports) {
 	on := run.onCancel
 	r.net.Handle(r.channel, r)
 	on(func() {
-		if heir := run.heir.Load(); heir != nil {
+		switch heir := run.heir.Load(); {
+		case heir != nil:
 			r.net.Handle(r.channel, former{r, heir})
-			return
+		case run.absence != nil: // the transport ends a little later, and calls lost what it has not brought
+			r.net.Handle(r.channel, transport.HandlerFunc(former{r, run.absence}.Receive))
+		default:
+			r.net.Handle(r.channel, nil)
 		}
-		r.net.Handle(r.channel, nil)
 	})
 	on(p.Network.OnLink(c.linkChanged))
 	on(p.Lease.OnLease(c.leaseChanged))

@@ -151,7 +151,7 @@ func (fullNet) Append(transport.NodeID, transport.Lane, uint32, transport.Channe
 
 func (fullNet) AppendWait(ctx context.Context, _ transport.NodeID, _ transport.Lane, _ uint32, _ transport.Channel, _ func([]byte) []byte, _ func() error) error {
 	<-ctx.Done()
-	return ctx.Err()
+	return fmt.Errorf("%w: %w", transport.ErrQueueFull, ctx.Err())
 }
 
 // H5: who sends along a full lane waits for room as long as its context lasts, a question without a deadline as long as one does, and a handler not at all.
@@ -164,7 +164,13 @@ func TestFullLane(t *testing.T) {
 			want error
 			took time.Duration
 		}{
-			"outside": {func() error { return g.Tell(within(t, time.Minute), "a", addItem{}) }, context.DeadlineExceeded, time.Minute},
+			"outside": {func() error {
+				err := g.Tell(within(t, time.Minute), "a", addItem{})
+				if !errors.Is(err, ErrBufferFull) {
+					t.Errorf("outside: %v does not say why", err)
+				}
+				return err
+			}, context.DeadlineExceeded, time.Minute},
 			"a handler": {func() error {
 				ctx, cancel := context.WithTimeout(inHandler, time.Minute)
 				defer cancel()

@@ -35,8 +35,12 @@ func (r *core) send(ctx context.Context, id string, env envelope) error {
 func (r *core) sendSlow(ctx context.Context, number uint32, id string, env envelope) error {
 	slot := &r.table.slots[number]
 	endless := env.call != 0 && env.origin == r.self && !hasDeadline(ctx) // a question's deadline holds for its way, too
+	waited := false                                                       // for room
 	for {
 		if err := ctx.Err(); err != nil {
+			if waited {
+				err = fmt.Errorf("%w: %w", ErrBufferFull, err)
+			}
 			return r.explain(number, err)
 		}
 		if r.isClosed() {
@@ -68,11 +72,11 @@ func (r *core) sendSlow(ctx context.Context, number uint32, id string, env envel
 			defer cancel()
 			endless = false
 		}
+		waited = true
 		if room != nil {
 			select {
 			case <-room:
 			case <-ctx.Done():
-				return r.explain(number, fmt.Errorf("%w: %w", err, ctx.Err()))
 			case <-r.closed:
 				return ErrStopped
 			}
@@ -117,7 +121,8 @@ func (r *core) sendBuffer(ctx context.Context, number uint32, id string, env env
 }
 
 // sendRemote encodes the message and appends it to the lane of its shard. The route is looked at again under the lane's lock, so that nothing
-// follows the fence that is appended after the route was changed. It waits for room only outside of handlers, and if told to.
+// follows the fence that is appended after the route was changed. It waits for room only outside of handlers, and if told to; ErrBufferFull then says
+// that ctx ended first.
 func (r *core) sendRemote(ctx context.Context, wait bool, number uint32, rt *route, id string, env envelope) (<-chan struct{}, error) {
 	o := r.outs.Get().(*outgoing)
 	defer o.release()
@@ -145,8 +150,6 @@ func (r *core) appendError(number uint32, rt *route, err error) error {
 		return fmt.Errorf("%w: %w", ErrMessageTooLarge, err)
 	case errors.Is(err, transport.ErrClosed):
 		return ErrStopped
-	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
-		return err
 	}
 	r.park(number, rt)
 	return errRouteChanged

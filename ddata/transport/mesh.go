@@ -134,6 +134,9 @@ func (m *Mesh) Addr() string { return m.addr }
 // Stats is a snapshot of the counters.
 func (m *Mesh) Stats() Stats { return m.n.snapshot() }
 
+// CountDrop adds frames to Stats that a handler took and gave up.
+func (m *Mesh) CountDrop(why Drop, frames int) { m.n.drop(why, frames) }
+
 // Handle registers the handler of a channel.
 func (m *Mesh) Handle(ch Channel, h Handler) {
 	m.mu.Lock()

@@ -87,7 +87,8 @@ func (m *Mesh) AppendWait(ctx context.Context, to NodeID, lane Lane, stripe uint
 		select {
 		case <-room:
 		case <-ctx.Done():
-			return ctx.Err()
+			m.n.drop(l.full, 1)
+			return fmt.Errorf("%w: %w", ErrQueueFull, ctx.Err())
 		}
 	}
 }

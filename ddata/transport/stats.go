@@ -33,7 +33,7 @@ const (
 	DropUnreachable
 	// DropRefused counts frames queued for an incarnation that is gone.
 	DropRefused
-	// DropNoHandler counts received frames of a channel without a handler.
+	// DropNoHandler counts received frames of a channel without a handler, or for what has not been started here or has ended.
 	DropNoHandler
 	// DropProtocol counts connections ended because the other side broke the protocol.
 	DropProtocol

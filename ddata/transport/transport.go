@@ -103,6 +103,9 @@ type Transport interface {
 	// Stats is a snapshot of the counters.
 	Stats() Stats
 
+	// CountDrop adds frames to Stats that a handler took and gave up.
+	CountDrop(why Drop, frames int)
+
 	// Close stops everything and waits until no goroutine of the transport and
 	// no handler runs any more, so it must not be called from a handler or from
 	// OnLink. Queued frames are written for at most Config.Linger. It returns nil when
@@ -145,9 +148,9 @@ type Sender interface {
 	// nothing is queued. Neither function may block or call the transport.
 	Append(to NodeID, lane Lane, stripe uint32, ch Channel, fill func(dst []byte) []byte, check func() error) error
 
-	// AppendWait is Append that waits for room instead of returning
-	// ErrQueueFull, until ctx ends (then it returns ctx's error). check runs
-	// after the wait, at the moment of the append.
+	// AppendWait is Append that waits for room. When ctx ends before there is
+	// room, the error is ErrQueueFull and wraps ctx's error too. check runs after
+	// the wait, at the moment of the append.
 	AppendWait(ctx context.Context, to NodeID, lane Lane, stripe uint32, ch Channel, fill func(dst []byte) []byte, check func() error) error
 }
 

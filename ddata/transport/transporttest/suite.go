@@ -201,8 +201,11 @@ func appendWait(c *cluster) {
 	}
 	short, cancel := context.WithTimeout(c.t.Context(), 20*time.Millisecond)
 	defer cancel()
-	if err := put(short, 0); !errors.Is(err, context.DeadlineExceeded) {
-		c.t.Errorf("got %v, want the context's end", err)
+	if err := put(short, 0); !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, transport.ErrQueueFull) {
+		c.t.Errorf("got %v, want the context's end and why", err)
+	}
+	if n := a.Stats().Dropped[transport.DropQueueFullData]; n != 1 {
+		c.t.Errorf("%d frames were counted that found no room, want 1", n)
 	}
 	done := make(chan error, 1)
 	go func() { done <- put(c.t.Context(), 11) }()
