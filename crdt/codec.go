@@ -87,9 +87,23 @@ func DecodeValue[V any](s string) (v V, err error) {
 		*p = []byte(s)
 		return v, nil
 	}
-	if err := decMode.Unmarshal([]byte(s), &v); err != nil {
+	if err := unmarshal(decMode, s, &v); err != nil {
 		var zero V
 		return zero, fmt.Errorf("%w: %T: %w", ErrDecode, v, err)
 	}
 	return v, nil
+}
+
+// unmarshal decodes s into what v points to. V may have a decoder of its own, and s may be a peer's: what that decoder panics with is an error, or one
+// write would end every process that reads the key.
+func unmarshal(mode cbor.DecMode, s string, v any) (err error) {
+	defer guardDecoder(&err)
+	return mode.Unmarshal([]byte(s), v)
+}
+
+// guardDecoder makes an error of a panic. It is deferred around calls of a user's decoder.
+func guardDecoder(err *error) {
+	if p := recover(); p != nil {
+		*err = fmt.Errorf("its decoder panicked: %v", p)
+	}
 }

@@ -120,7 +120,7 @@ func decodeReflected[E comparable](s string) (e E, err error) {
 	ok := true
 	switch form {
 	case formOwn:
-		err = any(&e).(encoding.BinaryUnmarshaler).UnmarshalBinary([]byte(s))
+		err = unmarshalOwn(any(&e).(encoding.BinaryUnmarshaler), s)
 	case formString:
 		v.SetString(s)
 	case formInt:
@@ -140,7 +140,7 @@ func decodeReflected[E comparable](s string) (e E, err error) {
 		ok = len(s) == v.Len()
 		reflect.Copy(v, reflect.ValueOf(s))
 	default:
-		err = decMode.Unmarshal([]byte(s), &e)
+		err = unmarshal(decMode, s, &e)
 	}
 	if err == nil && ok {
 		return e, nil
@@ -150,6 +150,11 @@ func decodeReflected[E comparable](s string) (e E, err error) {
 		return zero, fmt.Errorf("%w: %q (%d bytes) is out of the range of %T", ErrDecode, s, len(s), e)
 	}
 	return zero, fmt.Errorf("%w: %q (%d bytes) is no %T: %w", ErrDecode, s, len(s), e, err)
+}
+
+func unmarshalOwn(e encoding.BinaryUnmarshaler, s string) (err error) {
+	defer guardDecoder(&err)
+	return e.UnmarshalBinary([]byte(s))
 }
 
 // formWidth returns how many bytes every element of a form takes, 0 when that differs.

@@ -111,7 +111,7 @@ func decodeExactly[S any](payload string) (S, error) {
 		return s, err
 	}
 	var unknown *cbor.UnknownFieldError
-	if err := exactMode.Unmarshal([]byte(payload), new(S)); errors.As(err, &unknown) {
+	if err := unmarshal(exactMode, payload, new(S)); errors.As(err, &unknown) {
 		return s, fmt.Errorf("%T lacks a field that a newer program has written here, and to put it would drop that field: use the newer type", s)
 	}
 	return s, nil

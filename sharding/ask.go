@@ -130,6 +130,7 @@ func (q *question[R]) decode(body []byte) error {
 			enc = nil
 		}
 		if err := decodeInto(enc, body, &q.value); err != nil {
+			q.r.noteCodec(err)
 			return fmt.Errorf("%w: reply: %w", ErrEncoding, err)
 		}
 		return nil

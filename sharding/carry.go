@@ -134,6 +134,7 @@ func (r *core) posted(from membership.UID, box string, body []byte) {
 		r.drops.drop(DropNoBox, -1, "", nil)
 		return
 	}
+	defer r.survive("a box")
 	fn.(func(membership.UID, []byte))(from, body)
 }
 

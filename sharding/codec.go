@@ -149,16 +149,23 @@ func (r *registry) of(msg any) (*msgType, error) {
 
 // appendBody appends the CBOR of msg, whose type is m.
 func (m *msgType) appendBody(dst []byte, msg any) ([]byte, error) {
-	if m.enc != nil {
-		return appendEncoded(m.enc, dst, msg)
-	}
-	if m.append {
-		return msg.(Appender).AppendCBOR(dst)
-	}
 	if m.plan != nil {
 		return m.plan.append(dst, msg), nil
 	}
-	return appendValue(dst, msg)
+	return appendByUser(m.enc, dst, msg)
+}
+
+// appendByUser encodes by an encoding, an Appender, or the library, all of which may run code of the user's.
+func appendByUser(enc Encoding, dst []byte, v any) (out []byte, err error) {
+	out = dst
+	defer guardCodec("encoder", &err)
+	if enc != nil {
+		return appendEncoded(enc, dst, v)
+	}
+	if a, ok := v.(Appender); ok {
+		return a.AppendCBOR(dst)
+	}
+	return appendValue(dst, v)
 }
 
 // decode makes a message of its CBOR. b may be reused afterwards.
@@ -183,14 +190,17 @@ func (m *msgType) decode(b []byte) (any, error) {
 
 // A body that is no CBOR begins with a byte of the encoding's name, so that an empty one is a body too, and two encodings are told apart.
 func appendEncoded(enc Encoding, dst []byte, v any) ([]byte, error) {
-	return enc.Append(append(dst, byte(xxh3.HashString(enc.Name()))), v)
+	return enc.Append(append(dst, encodingMark(enc)), v)
 }
 
-func decodeInto(enc Encoding, b []byte, v any) error {
+func encodingMark(enc Encoding) byte { return byte(xxh3.HashString(enc.Name())) }
+
+func decodeInto(enc Encoding, b []byte, v any) (err error) {
+	defer guardCodec("decoder", &err)
 	if enc == nil {
 		return decMode.Unmarshal(b, v)
 	}
-	if len(b) == 0 || b[0] != byte(xxh3.HashString(enc.Name())) {
+	if len(b) == 0 || b[0] != encodingMark(enc) {
 		return fmt.Errorf("it is not in the encoding %q of this node: use the same on every node", enc.Name())
 	}
 	return enc.Decode(b[1:], v)

@@ -26,6 +26,7 @@ type core struct {
 	limit    bufferLimit
 	asks     *asks
 	drops    drops
+	panics   panics
 	pool     *pool
 	lease    Lease
 	leases   leases

@@ -138,6 +138,7 @@
 //	coterie_sharding_turn_duration_seconds{type}      histogram: turns of a worker with an entity, of one message or several, if the Strategy looks at loads
 //	coterie_sharding_asks_timed_out_total{type}       questions whose time was over before an answer came
 //	coterie_sharding_dropped_total{type,reason}       messages that were lost, by DropReason
+//	coterie_sharding_panics_total{type}               panics of the type's codecs and hooks, which were survived
 //	coterie_sharding_passivated_total{type,cause}     entities that were told to stop, by protocol.Cause
 //	coterie_sharding_passivations_forced_total{type}  of these, those that did not stop in time
 //	coterie_sharding_remembered_starts_total{type}    entities that were started because they are remembered, and not by a message

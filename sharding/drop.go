@@ -49,6 +49,8 @@ const (
 	DropLeaseLost
 	// DropEnded: the whole cluster shuts down, and the message was for a shard that has ended.
 	DropEnded
+	// DropCodecPanic: the user's decoder panicked on the bytes of another node, or the user's encoder on a message that waited.
+	DropCodecPanic
 	dropReasons
 )
 
@@ -56,6 +58,7 @@ var dropNames = [dropReasons]string{
 	"mailbox full", "buffer full", "queue full", "stopped", "too many hops", "undecodable", "too large", "unregistered type", "invalid id",
 	"shard given up by force", "node lost", "unsent", "late reply", "reply unsent",
 	"post unsent", "no such box", "inbox full", "shard lost its lease", "the cluster shuts down and the shard has ended",
+	"codec panicked",
 }
 
 func (r DropReason) String() string {
@@ -93,7 +96,10 @@ func (d *drops) drop(reason DropReason, shard int, id string, msg any) {
 
 // dropOf is the reason of a drop because of what the message is.
 func dropOf(err error) DropReason {
+	var panicked *codecPanic
 	switch {
+	case errors.As(err, &panicked):
+		return DropCodecPanic
 	case errors.Is(err, ErrUnregisteredMessage):
 		return DropUnregistered
 	case errors.Is(err, ErrMessageTooLarge):

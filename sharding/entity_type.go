@@ -119,9 +119,10 @@ type EntityType[M any] struct {
 	// WorkersMax bounds the goroutines when handlers block. Default 10,000.
 	WorkersMax int
 
-	// OnDrop is called for every dropped message, on the goroutine that dropped it: it must be quick and must not tell. Optional.
+	// OnDrop is called for every dropped message, and what dropped it waits: it must be quick and must not tell. A panic in a hook is logged and counted
+	// (Stats.Panics). Optional.
 	OnDrop func(Drop)
-	// OnFailure is called for every failure of a handler, on its worker. Optional; failures are logged in any case.
+	// OnFailure is called for every failure of a handler, whose worker waits. Optional; failures are logged in any case.
 	OnFailure func(Failure)
 	// OnEvent is called for what the control plane notes: moves, alarms. It must be quick, and may be called from two goroutines at a time.
 	// Optional; ddata.Config.Sight.Any gets them too,

@@ -29,6 +29,7 @@ var (
 	mHandled     = counter("coterie_sharding_handled_total", "What handlers have taken from mailboxes.")
 	mTimedOut    = counter("coterie_sharding_asks_timed_out_total", "Questions whose time was over.")
 	mDrops       = counter("coterie_sharding_dropped_total", "Messages that were lost.", "reason")
+	mPanics      = counter("coterie_sharding_panics_total", "Panics of the type's codecs and hooks.")
 	mPassivated  = counter("coterie_sharding_passivated_total", "Entities that were told to stop.", "cause")
 	mForced      = counter("coterie_sharding_passivations_forced_total", "Passivations whose entity did not stop in time.")
 	mRestored    = counter("coterie_sharding_remembered_starts_total", "Entities that were started because they are remembered.")
@@ -143,6 +144,7 @@ func (r *core) reportMetrics(report func(*sight.Metric, float64, ...string)) {
 	}
 	say(mHandled, handled)
 	say(mTimedOut, int(s.AsksTimedOut))
+	say(mPanics, int(s.Panics))
 	for reason := range r.drops.counts {
 		say(mDrops, int(r.drops.counts[reason].Load()), strings.ReplaceAll(DropReason(reason).String(), " ", "-"))
 	}

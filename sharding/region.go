@@ -59,7 +59,7 @@ func StartOn[M any](p Ports, t EntityType[M]) (*Region[M], error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrConfig, err)
 	}
-	run.control.event, run.control.quorums = t.OnEvent, t.State
+	run.control.event, run.control.quorums = guardHook(reg.core, "OnEvent", t.OnEvent), t.State
 	reg.run = run
 	run.start(p)
 	return reg, nil
@@ -94,12 +94,14 @@ func newCore[M any](p Ports, t EntityType[M]) *core {
 	r := &core{
 		name: t.Name, role: t.Role, proxy: p.State == nil || p.Proxy, self: uint64(p.Cluster.UID()), cluster: p.Cluster, reg: t.Messages.reg,
 		queryTimeout: t.QueryTimeout,
-		table:        newTable(t.Shards, t.Hash), asks: newAsks(t.AsksMax), drops: drops{typ: t.Name, hook: t.OnDrop},
+		table:        newTable(t.Shards, t.Hash), asks: newAsks(t.AsksMax),
 		pool: newPool(t.Workers, t.WorkersMax), lease: p.Lease, net: p.Network, channel: channelOf(t.Name), log: p.Log,
 		mailboxMax: t.MailboxMax, askTimeout: t.AskTimeout, supervision: t.Supervision,
-		restartBackoff: t.RestartBackoff, restartBackoffMax: t.RestartBackoffMax, onFailure: t.OnFailure, errors: t.Errors,
+		restartBackoff: t.RestartBackoff, restartBackoffMax: t.RestartBackoffMax, errors: t.Errors,
 		start: time.Now(), closed: make(chan struct{}), ended: make(chan struct{}), meters: newMeters(p.Meter, t.Name),
 	}
+	r.drops = drops{typ: t.Name, hook: guardHook(r, "OnDrop", t.OnDrop)}
+	r.onFailure = guardHook(r, "OnFailure", t.OnFailure)
 	r.leases.shards, r.leases.coordinator, r.leases.cluster = t.Lease, t.CoordinatorLease, p.ClusterName
 	r.leases.owner = fmt.Sprintf("%v of %s", p.Cluster.UID(), p.Addr)
 	r.limit.countMax, r.limit.bytesMax = int64(t.BufferMax), int64(t.BufferBytes)

@@ -49,7 +49,7 @@ func statusOf(reason DropReason) replyStatus {
 		return statusStopped
 	case DropLeaseLost:
 		return statusNoLease
-	case DropUndecodable:
+	case DropUndecodable, DropCodecPanic:
 		return statusEncoding
 	case DropTooLarge:
 		return statusTooLarge
@@ -86,6 +86,7 @@ func (r *core) reply(call, origin uint64, v any, request *msgType) error {
 	var err error
 	o.body, err = r.appendReply(appendReplyHead(o.body[:0], call, statusOK), v, request)
 	if err != nil {
+		r.noteCodec(err)
 		status := statusEncoding
 		if errors.Is(err, ErrUnregisteredMessage) {
 			status = statusUnregistered
@@ -117,13 +118,10 @@ func (t *msgType) repliesOpen() bool {
 // appendReply encodes a reply: as it is, or with its type when the request names an interface as its reply.
 func (r *core) appendReply(dst []byte, v any, request *msgType) ([]byte, error) {
 	if !request.repliesOpen() {
-		if request != nil && r.reg.enc != nil {
-			return appendEncoded(r.reg.enc, dst, v)
+		if request == nil { // the answer is this package's own
+			return appendByUser(nil, dst, v)
 		}
-		if a, ok := v.(Appender); ok {
-			return a.AppendCBOR(dst)
-		}
-		return appendValue(dst, v)
+		return appendByUser(r.reg.enc, dst, v)
 	}
 	mt, err := r.reg.of(v)
 	if err != nil {

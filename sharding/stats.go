@@ -19,6 +19,7 @@ type Stats struct {
 	Asks     int         // questions under way
 	Drops    []DropCount // by reason; those that never happened are left out
 
+	Panics       uint64 // of the type's codecs and hooks (OnDrop, OnFailure, OnEvent, boxes), which were survived
 	AsksTimedOut uint64 // questions whose time was over before an answer came
 	Restored     uint64 // entities that were started because they are remembered, and not by a message
 
@@ -49,7 +50,7 @@ func (g *Region[M]) Stats() Stats { return g.core.stats() }
 func (r *core) stats() Stats {
 	s := Stats{
 		Buffered: int(r.limit.count.Load()), Queued: int(r.pool.queued.Load()),
-		Asks: r.asks.open(), AsksTimedOut: r.asks.late.Load(), Restored: r.restored.Load(),
+		Asks: r.asks.open(), AsksTimedOut: r.asks.late.Load(), Restored: r.restored.Load(), Panics: r.panics.count.Load(),
 	}
 	r.pool.mu.Lock()
 	s.Workers = r.pool.workers

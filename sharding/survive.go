@@ -1,0 +1,71 @@
+package sharding
+
+import (
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"sync/atomic"
+)
+
+// The user's codecs and hooks run on goroutines that serve many: readers of connections, workers, the control loop. A panic of one of them costs a
+// message or a call, is counted in Stats.Panics and logged, and the goroutine goes on.
+
+// codecPanic is what an encoder or a decoder of the user panicked with.
+type codecPanic struct {
+	what  string // "encoder" or "decoder"
+	text  string // of the panic
+	stack []byte
+}
+
+var _ error = (*codecPanic)(nil)
+
+// Error implements error.
+func (p *codecPanic) Error() string { return fmt.Sprintf("its %s panicked: %s", p.what, p.text) }
+
+// guardCodec makes an error of a panic. It is deferred around calls of the user's codec.
+func guardCodec(what string, err *error) {
+	if p := recover(); p != nil {
+		*err = &codecPanic{what, fmt.Sprint(p), debug.Stack()}
+	}
+}
+
+// panics counts what the region has survived.
+type panics struct{ count atomic.Uint64 }
+
+// noteCodec counts a panic of a codec, if that is what err says.
+func (r *core) noteCodec(err error) {
+	var p *codecPanic
+	if errors.As(err, &p) {
+		r.panicked("the "+p.what+" of a message", p.text, p.stack)
+	}
+}
+
+// panicked counts and logs a panic of the user's code: the first, the second, the fourth and so on, for one message may come a million times.
+func (r *core) panicked(in, text string, stack []byte) {
+	if n := r.panics.count.Add(1); n&(n-1) == 0 {
+		r.log.Error("user code panicked", "type", r.name, "in", in, "panic", text, "so_far", n, "stack", string(stack))
+	}
+}
+
+// survive is deferred around a call of the user's code.
+func (r *core) survive(in string) {
+	if p := recover(); p != nil {
+		r.panicked(in, fmt.Sprint(p), debug.Stack())
+	}
+}
+
+// guardHook is a hook of the user's that cannot end the goroutine that calls it, neither by a panic nor by runtime.Goexit, as a test's Fatal does.
+func guardHook[T any](r *core, name string, hook func(T)) func(T) {
+	if hook == nil {
+		return nil
+	}
+	return func(v T) {
+		returned := make(chan struct{})
+		go func() {
+			defer close(returned)
+			defer r.survive(name)
+			hook(v)
+		}()
+		<-returned
+	}
+}
