@@ -1,6 +1,7 @@
 package sharding
 
 import (
+	"fmt"
 	"sync"
 
 	"github.com/coterie-go/coterie/crdt/head"
@@ -83,13 +84,17 @@ func (a *absences) namedLocked(name string) *absence {
 	return t
 }
 
-// start ends the absence of a type, and says what was promised in it.
-func (a *absences) start(name string) protocol.Past {
+// start ends the absence of a type, and returns what was promised in it. It refuses a type whose channel another has had on this node: frames of one would
+// be taken for frames of the other.
+func (a *absences) start(name string) (protocol.Past, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	t := a.namedLocked(name)
-	t.started = true
-	return t.who.Past
+	if t.name != "" && t.name != name {
+		return protocol.Past{}, fmt.Errorf("%w: the names %q and %q have one channel, %v: rename one of the types", ErrConfig, t.name, name, t.channel)
+	}
+	t.name, t.started = name, true
+	return t.who.Past, nil
 }
 
 // resume begins it anew, with what holds from before.
@@ -104,6 +109,7 @@ func (a *absences) resume(name string, past protocol.Past) {
 type absence struct {
 	of      *absences
 	channel transport.Channel
+	name    string // of the type that was started here; empty: none was yet
 	who     protocol.Absentee
 	started bool
 	warned  bool

@@ -153,7 +153,7 @@ func (key startedKey) past() (protocol.Past, error) {
 	absent := absencesOf(key.node)
 	run := key.lingering()
 	if run == nil {
-		return absent.start(key.name), nil
+		return absent.start(key.name)
 	}
 	if !isDone(run.control.left) {
 		return protocol.Past{}, fmt.Errorf("%w: %q was closed, and handlers of it still run", ErrAlreadyStarted, key.name)
@@ -172,7 +172,7 @@ func (key startedKey) past() (protocol.Past, error) {
 	if err != nil {
 		return protocol.Past{}, fmt.Errorf("%w: %q was closed, and not everything of it has ended: %w", ErrAlreadyStarted, key.name, err)
 	}
-	return absent.start(key.name), nil
+	return absent.start(key.name)
 }
 
 // The types that run, by node, and those that were closed, whose machines go on.

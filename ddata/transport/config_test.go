@@ -67,10 +67,10 @@ func TestListenErrors(t *testing.T) {
 
 // The channel numbers are on the wire: they never change.
 func TestChannelOf(t *testing.T) {
-	if got := ChannelOf("replicator/backend"); got != 0x54bedcf7 {
+	if got := ChannelOf("replicator/backend"); got != 0x45a3e183081a93d7 {
 		t.Errorf("%v", got)
 	}
-	if got := ChannelOf(""); got != 0x811c9dc5 {
+	if got := ChannelOf(""); got != 0xcbf29ce484222325 {
 		t.Errorf("%v", got)
 	}
 }

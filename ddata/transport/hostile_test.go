@@ -171,7 +171,7 @@ func TestHugeLengthsCostNothing(t *testing.T) {
 	b.come(n, func(i int) []byte {
 		switch i % 3 {
 		case 0:
-			return append(hi(i, kindAddr, 0), 0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0)
+			return append(hi(i, kindAddr, 0), 0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0, 0, 0, 0, 0)
 		case 1:
 			return []byte("GET / HTTP/1.1\r\n\r\n")
 		}

@@ -22,7 +22,7 @@ const (
 	// DefaultConnsMax bounds the accepted connections and streams of a node.
 	DefaultConnsMax = 16 << 10
 
-	frameHeader     = 8         // length and channel
+	frameHeader     = 12        // length and channel
 	frameMaxLimit   = 64 << 20  // highest FrameMax that Config accepts
 	frameMaxLeast   = 16        // lowest
 	messageMaxLimit = 1 << 30   // highest MessageMax

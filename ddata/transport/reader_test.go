@@ -134,15 +134,15 @@ func FuzzReadFrames(f *testing.F) {
 
 // hasLongFrame walks the stream as the wire's description says.
 func hasLongFrame(b []byte, limit uint32) bool {
-	for len(b) >= 8 {
+	for len(b) >= 12 {
 		n := binary.LittleEndian.Uint32(b)
 		if n > limit {
 			return true
 		}
-		if uint64(len(b)) < 8+uint64(n) {
+		if uint64(len(b)) < 12+uint64(n) {
 			return false
 		}
-		b = b[8+n:]
+		b = b[12+n:]
 	}
 	return false
 }

@@ -10,10 +10,10 @@ import (
 	"github.com/fxamacker/cbor/v2"
 )
 
-// The wire of a connection, version 1.
+// The wire of a connection, version 2.
 //
 //	handshake  = magic(4) version(1) kind(1) length(2, big endian) body(length, CBOR)
-//	frame      = length(4, little endian; its two highest bits: see parts.go) channel(4, little endian) payload(length)
+//	frame      = length(4, little endian; its two highest bits: see parts.go) channel(8, little endian) payload(length)
 //
 //	dialler                                 receiver
 //	   │ handshake link|addr|stream, hello ──► │
@@ -25,7 +25,7 @@ import (
 // The first eight bytes keep this form in every version, so that any two versions can refuse
 // each other with a reason. Bodies are maps with integer keys; unknown keys are ignored, so
 // fields may be added without a new version.
-const protocolVersion = 1
+const protocolVersion = 2
 
 var magic = [4]byte{0xC0, 'T', 'R', 'Y'}
 
@@ -186,7 +186,7 @@ func appendFrame(dst []byte, ch Channel, payload []byte) []byte {
 
 func putFrameHeader(head []byte, ch Channel, n int) {
 	binary.LittleEndian.PutUint32(head, uint32(n))
-	binary.LittleEndian.PutUint32(head[4:], uint32(ch))
+	binary.LittleEndian.PutUint64(head[4:], uint64(ch))
 }
 
 // frameSize is the size, with header, of the frame that begins b; zero when b does not hold the header yet.
@@ -202,4 +202,4 @@ func frameSize(b []byte, frameMax int) (int, error) {
 }
 
 // frameChannel is the channel of the frame that begins b.
-func frameChannel(b []byte) Channel { return Channel(binary.LittleEndian.Uint32(b[4:])) }
+func frameChannel(b []byte) Channel { return Channel(binary.LittleEndian.Uint64(b[4:])) }
