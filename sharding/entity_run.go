@@ -234,19 +234,36 @@ func (e *entity) finish(failure error) {
 	if b != nil && failure == nil {
 		e.stopBody(b)
 	}
+	e.resetExtra()
+}
+
+func (e *entity) resetExtra() {
 	if x := e.extra.Load(); x != nil {
 		x.reset()
 	}
 }
 
+// stopBody calls the user's Stop. If that ends its goroutine, another one ends the turn of the worker.
 func (e *entity) stopBody(b incarnation) {
-	r := e.shard.region
+	r, returned := e.shard.region, false
 	defer func() {
-		if p := recover(); p != nil {
-			r.report(e, fmt.Errorf("panic in Stop: %v", p), debug.Stack(), SuperviseStop)
+		if returned {
+			return
 		}
+		stack := debug.Stack()
+		if p := recover(); p != nil {
+			r.report(e, fmt.Errorf("panic in Stop: %v", p), stack, SuperviseStop)
+			return
+		}
+		r.pool.ended.Go(func() {
+			r.report(e, fmt.Errorf("in Stop: %w", errGoexit), stack, SuperviseStop)
+			e.resetExtra()
+			e.end(r)
+		})
 	}()
-	if err := b.stop(); err != nil {
+	err := b.stop()
+	returned = true
+	if err != nil {
 		r.report(e, fmt.Errorf("stop: %w", err), nil, SuperviseStop)
 	}
 }
