@@ -75,13 +75,17 @@ func (s *shard) deliver(id string, env envelope) (verdict, *entity) {
 		return v, nil
 	}
 	for {
-		e := s.entities.find(id)
+		e, made := s.entities.find(id), false
 		if e == nil {
-			if e = s.admit(id); e == nil {
+			if e, made = s.admit(id); e == nil {
 				return refused, nil
 			}
 		}
-		if v := e.accept(env); v != gone {
+		v := e.accept(env)
+		if made { // only now: a start that found no message would count as a use beside the message's
+			s.region.wake(s, e.id)
+		}
+		if v != gone {
 			return v, e
 		}
 		runtime.Gosched() // it is being taken out of the map
@@ -98,21 +102,18 @@ func (s *shard) deliverBytes(id []byte, env envelope) (verdict, *entity) {
 	return s.deliver(string(id), env)
 }
 
-// admit makes the entity, held until the shard's machine starts it. nil: the shard takes no new ones.
-func (s *shard) admit(id string) *entity {
+// admit makes the entity, held until the shard's machine starts it. made: it did, and the caller has to wake the entity, whatever becomes of the
+// message. nil: the shard takes no new ones.
+func (s *shard) admit(id string) (e *entity, made bool) {
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	if e := s.entities.find(id); e != nil {
-		s.mu.Unlock()
-		return e
+		return e, false
 	}
 	if s.sealed || s.dead {
-		s.mu.Unlock()
-		return nil
+		return nil, false
 	}
-	e := s.addLocked(strings.Clone(id))
-	s.mu.Unlock()
-	s.region.wake(s, e.id)
-	return e
+	return s.addLocked(strings.Clone(id)), true
 }
 
 func (s *shard) addLocked(id string) *entity {
