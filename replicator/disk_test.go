@@ -110,3 +110,25 @@ func answered(n *node, ids ...uint64) (count int) {
 	}
 	return count
 }
+
+// What is dropped while a batch is out is dropped on disk also when that batch fails: an item of the failed batch, and one of an earlier batch.
+func TestFailedBatchKeepsLaterDrops(t *testing.T) {
+	w := cluster(t, 1, Config{DurableKeys: []string{"d/*"}, RetryInterval: 100 * time.Millisecond})
+	a := w.nodes[0]
+	a.put("d/s", "earlier", Local)
+	w.quiet()
+	a.disk.bad = true
+	a.put("d/s", "failed", Local) // goes out at once
+	a.take("d/s", "earlier", Local)
+	a.take("d/s", "failed", Local)
+	a.put("d/s", "later", Local)
+	a.persist()
+	a.disk.bad = false
+	a.untilBatch()
+	w.quiet()
+	if n := len(a.disk.items); n != 1 {
+		t.Errorf("%d rows on disk, want that of the last element", n)
+	}
+	a.crash()
+	w.start(2, a.disk, 1) // fails the test when rows and digest do not belong together
+}
