@@ -197,8 +197,8 @@ func withAdvice(err error, dir string) error {
 		return fmt.Errorf("%w; Downing (the strategy), VotersMax, LeaseDuration and Epsilon (by Preset or Timing), DurableKeys, Expire, and the sizes and the seed "+
 			"of Replication must be the same on all nodes, Leases must be one store, and Dir set on all or on none", err)
 	case membership.ReasonDisk:
-		return fmt.Errorf("%w; Config.Dir %s holds the data of another cluster: give this node an empty directory of its own, or check Config.Seeds",
-			err, dir)
+		return fmt.Errorf("%w; Config.Seeds name another cluster than the one whose data Config.Dir %s holds: set Seeds right, or, to join that cluster as a "+
+			"new node, give this node another directory and keep this one", err, dir)
 	case membership.ReasonCopy:
 		return fmt.Errorf("%w; Config.Dir %s is a copy of that node's directory: remove it, this node then starts from empty and fetches everything "+
 			"from its peers", err, dir)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -72,8 +73,11 @@ type Node struct {
 // A cluster that is founded by several nodes (Config.BootstrapExpect) needs all of them to be starting: a test that
 // runs them in one process starts each in a goroutine of its own.
 //
+// An attempt that breaks off before the node is Up is made again, under a new uid: a founding that does not come to an end, a
+// cluster that stops or goes on without the node meanwhile.
+//
 // Errors: a faulty Config (all faults together), an address in use, a directory that is foreign, damaged, unwritable or in
-// use, ErrRefused by the cluster, ctx's error with what the node was waiting for.
+// use, ErrRefused by the cluster, ErrDowned by an operator, ctx's error with what the node was waiting for.
 func Start(ctx context.Context, cfg Config) (*Node, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
@@ -96,9 +100,9 @@ func Start(ctx context.Context, cfg Config) (*Node, error) {
 			n.leaveOnSignal()
 			return n, nil
 		case <-n.done:
-			if stalled, ok := errors.AsType[*membership.StalledError](n.Err()); ok {
-				before = "the attempt before broke off: " + stalled.Waiting
-				continue // a founding that broke off is tried again, under a new uid
+			if why, again := brokeOff(n.Err()); again {
+				before = "the attempt before broke off: " + why
+				continue
 			}
 			return nil, fmt.Errorf("ddata: start %s: %w", cfg.Bind, n.Err())
 		case <-ctx.Done():
@@ -107,6 +111,18 @@ func Start(ctx context.Context, cfg Config) (*Node, error) {
 			return nil, fmt.Errorf("ddata: start %s: %w while waiting: %s", cfg.Bind, context.Cause(ctx), waiting)
 		}
 	}
+}
+
+// brokeOff reports whether an incarnation that has ended before it was Up is tried again, under a new uid, and why it
+// ended. It has run nothing, so nothing is lost; the cluster only goes on without it, or was not founded.
+func brokeOff(err error) (why string, again bool) {
+	if stalled, ok := errors.AsType[*membership.StalledError](err); ok {
+		return stalled.Waiting, true
+	}
+	if downed, ok := errors.AsType[*membership.DownedError](err); ok && !downed.ByOperator {
+		return downed.Cause, true
+	}
+	return "", false
 }
 
 // start builds one incarnation, from the port upwards. before says why the last one broke off.
@@ -208,14 +224,19 @@ func (n *Node) refused(r transport.Refusal) {
 	if r.Inbound && r.Cause.Reason != transport.RefusedTLS || n.View().Epoch > 0 || r.Cause.Reason == transport.RefusedSelf { // discovery may name this node as well
 		return
 	}
-	if r.Cause.Reason == transport.RefusedCluster {
+	asked := slices.Contains(n.cfg.Seeds, r.Addr)
+	switch {
+	case r.Cause.Reason != transport.RefusedCluster:
+	case asked || n.cfg.Discovery != nil:
 		text += "; check Config.Name and Config.Seeds or Discovery"
+	default:
+		text += "; the address was that of a member once, and another cluster uses it now"
 	}
 	if r.Cause.Reason == transport.RefusedTLS {
 		text += "; check Config.TLS on both sides: the certificates, their names and authorities, and that both use it"
 	}
 	n.refusal.Store(&text)
-	if r.Inbound || r.Cause.Reason != transport.RefusedCluster && r.Cause.Reason != transport.RefusedVersion || n.cfg.Discovery != nil { // which may name others next
+	if r.Inbound || !asked || r.Cause.Reason != transport.RefusedCluster && r.Cause.Reason != transport.RefusedVersion || n.cfg.Discovery != nil { // which may name others next
 		return
 	}
 	n.mu.Lock()

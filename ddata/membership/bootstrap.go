@@ -264,7 +264,8 @@ func (m *Machine) onLateLock(r Receive, l Lock) {
 	case m.view.Has(r.From):
 		m.send(r.From, m.addrOf(r), Commit{View: m.view})
 	case l.View.Cluster == m.view.Cluster && l.View.Epoch <= m.view.Epoch:
-		m.send(r.From, r.FromAddr, Refuse{To: r.From, Reason: ReasonGone, Text: "the cluster was founded and goes on without it"})
+		m.send(r.From, r.FromAddr, Refuse{To: r.From, Cluster: m.view.Cluster, Reason: ReasonGone,
+			Text: "the cluster was founded and goes on without it"})
 	default:
 		m.stats.DroppedForeign++
 	}

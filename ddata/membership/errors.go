@@ -22,7 +22,10 @@ var (
 )
 
 // DownedError is the error of a node that was downed: why, and what to do.
-type DownedError struct{ Cause string }
+type DownedError struct {
+	Cause      string
+	ByOperator bool // an operator said so, by Down: the node is not meant to come back by itself
+}
 
 // Error says why the node is out, and what to do.
 func (e *DownedError) Error() string {

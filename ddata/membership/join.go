@@ -27,12 +27,12 @@ func (m *Machine) onProbe(r Receive, p Probe) {
 	}
 	if text := m.goneFor(p); text != "" {
 		m.stats.JoinsRefused++
-		m.send(r.From, p.Self.Addr, Refuse{To: r.From, Reason: ReasonGone, Text: text})
+		m.refuse(p, ReasonGone, text)
 		return
 	}
 	if reason, text := m.refusal(p); reason != 0 {
 		m.stats.JoinsRefused++
-		m.send(r.From, p.Self.Addr, Refuse{To: r.From, Reason: reason, Text: text})
+		m.refuse(p, reason, text)
 		if m.maySay(told{p.Self.Addr, text}) {
 			m.event(RefusedNode{UID: r.From, Addr: p.Self.Addr, Reason: reason, Text: text})
 		}
@@ -40,6 +40,11 @@ func (m *Machine) onProbe(r Receive, p Probe) {
 	}
 	m.rememberJoiner(p)
 	m.send(r.From, p.Self.Addr, Here{Cluster: m.view.Cluster, Epoch: m.view.Epoch, Contacts: m.contacts(), Closing: m.view.Closing})
+}
+
+// refuse answers a probe.
+func (m *Machine) refuse(p Probe, reason Reason, text string) {
+	m.send(p.Self.UID, p.Self.Addr, Refuse{To: p.Self.UID, Cluster: m.view.Cluster, At: p.At, Reason: reason, Text: text})
 }
 
 // goneFor says why a joiner has to come under another uid: it was removed, or may have been. A uid that was removed does not return, for others have

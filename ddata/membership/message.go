@@ -77,12 +77,15 @@ type Here struct {
 	Closing  bool // nobody joins it any more
 }
 
-// Refuse answers a Probe: the node will not be taken. It names whom it means, for it may come late, to another incarnation at the same address.
+// Refuse answers a Probe: the node will not be taken. It names the node that it means, because it may come late, to another
+// incarnation at the same address.
 type Refuse struct {
-	_      struct{} `cbor:",toarray"`
-	To     UID
-	Reason Reason
-	Text   string
+	_       struct{} `cbor:",toarray"`
+	To      UID
+	Cluster ClusterID // of the member that refuses
+	At      string    // the address to which the probe was sent; empty = it answers none
+	Reason  Reason
+	Text    string
 }
 
 // Lock says that its sender has locked itself to this founding view. When all members of the view have said so, it

@@ -201,6 +201,7 @@ func (m *Machine) tellStopped(tell bool) (waits bool) {
 // sendJoinersAway tells those who wait to be let in that this cluster ends. They start again, and found one.
 func (m *Machine) sendJoinersAway() {
 	for _, u := range sortedKeys(m.joiners) {
-		m.send(u, m.joiners[u].member.Addr, Refuse{To: u, Reason: ReasonGone, Text: "the cluster has been stopped"})
+		m.send(u, m.joiners[u].member.Addr, Refuse{To: u, Cluster: m.view.Cluster, Reason: ReasonGone,
+			Text: "the cluster has been stopped"})
 	}
 }

@@ -30,8 +30,9 @@ type seeker struct {
 	lock       *View
 	lockHash   Hash
 	lockedAt   time.Time
-	locked     map[UID]Hash // who has locked to what
-	waiting    string       // why nothing goes on, as last said
+	locked     map[UID]Hash    // who has locked to what
+	strangers  map[string]bool // seeds at which a member of another cluster than that of this node's disk refused it
+	waiting    string          // why nothing goes on, as last said
 }
 
 // founder is another seeking node, as it last described itself.
@@ -50,6 +51,7 @@ func (f founder) hears(u UID) bool {
 func (s *seeker) init(m *Machine) {
 	s.candidates = make(map[UID]founder)
 	s.locked = make(map[UID]Hash)
+	s.strangers = make(map[string]bool)
 	for _, a := range m.cfg.Seeds {
 		s.addTarget(m, a)
 	}
@@ -252,6 +254,9 @@ func (m *Machine) wait(reason string) {
 // heardCluster notes that there is a cluster: from now on this node joins it or nothing.
 func (m *Machine) heardCluster(c ClusterID) {
 	s := &m.seek
+	if m.isStranger(c) {
+		return
+	}
 	if s.cluster == 0 && s.lock == nil {
 		s.cluster = c
 		m.wake = true
@@ -267,6 +272,10 @@ func (m *Machine) onHere(r Receive, h Here) {
 		return
 	}
 	s := &m.seek
+	if m.isStranger(h.Cluster) {
+		m.wait(m.strangerText(h.Cluster, r.FromAddr))
+		return
+	}
 	m.heardCluster(h.Cluster)
 	if s.lock == nil && s.cluster != h.Cluster {
 		m.wait(fmt.Sprintf("two clusters of one name: %v, and %v at %s", s.cluster, h.Cluster, r.FromAddr))
@@ -298,6 +307,10 @@ func (m *Machine) onHere(r Receive, h Here) {
 func (m *Machine) onRefuse(r Receive, f Refuse) {
 	if m.view != nil || f.To != m.cfg.UID {
 		m.stats.DroppedStale++
+		return
+	}
+	if m.isStranger(f.Cluster) && !m.allSeedsAreStrangers(f) {
+		m.wait(m.strangerText(f.Cluster, r.FromAddr))
 		return
 	}
 	if f.Reason == ReasonGone { // it never ran anything, and another uid will be taken

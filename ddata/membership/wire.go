@@ -152,8 +152,8 @@ func checkMessage(m Message) error {
 	case Here:
 		return checkContacts(m.Contacts)
 	case Refuse:
-		if len(m.Text) > reasonMax {
-			return errors.New("reason too long")
+		if len(m.Text) > reasonMax || len(m.At) > addrMax {
+			return errors.New("refusal above limits")
 		}
 	case Lock:
 		return checkView(m.View)
