@@ -122,7 +122,7 @@ func (m *Machine) accept(p Accept) Message {
 		m.stats.RejectsBallot++
 		return Rejected{Cluster: p.Cluster, Epoch: p.Epoch, Ballot: p.Ballot, Promised: a.promised}
 	}
-	if !p.Proposal.View.Has(m.cfg.UID) && !m.self.stopped {
+	if !p.Proposal.View.Has(m.cfg.UID) && !m.mayGo() {
 		m.stats.RejectsPromise++ // R4: never for itself
 		return nil
 	}

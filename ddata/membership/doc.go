@@ -39,7 +39,8 @@
 //   - V1: a node's own vote counts for its own lease only until L after it accepted a proposal.
 //   - V2: an acceptor whose promise stands against a proposal stops granting to those whom it drops, for 2L. It does so
 //     when it is asked to prepare, so that accepting, and with it the freeze of R2, comes when it can succeed.
-//   - V3: whoever has said that it stopped does not propose, accepts its own removal, and stays until it sees it.
+//   - V3: a node that has said that it stopped does not propose, accepts its own removal, and stays until it sees it. So does
+//     a node that is asked to leave while it is Joining. It does not say that it stopped, because it may be Up already.
 //   - V4: a leaver is dropped when its node has reported its replicators settled in the current view. With one view, less than a majority of a role
 //     goes because it leaves; the others settle it, and the next ones go.
 //   - V5: what was installed, and what was accepted since, is on disk before it is told. A cluster is founded anew by a

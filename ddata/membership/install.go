@@ -184,7 +184,7 @@ func (m *Machine) announceEvents(old, v *View) {
 // becomeAbsent ends a node that the others have decided to go on without.
 func (m *Machine) becomeAbsent(v *View) {
 	m.parting.view = v
-	if m.self.stopped {
+	if m.mayGo() {
 		m.part(m.goneAs())
 		return
 	}

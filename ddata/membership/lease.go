@@ -301,7 +301,7 @@ func (m *Machine) advanceLease() {
 	if m.now.Before(limit) {
 		return
 	}
-	if m.self.stopped {
+	if m.mayGo() {
 		m.becomeGone()
 		return
 	}

@@ -2,17 +2,24 @@ package membership
 
 import "time"
 
-// onLeave: a node without a view, or one that never was Up, has nothing to hand off.
+// onLeave: a node without a view has nothing to hand off. One that is Joining has neither, and is dropped as it is. It
+// does not say that it stopped, because the view in which it is Up may be on its way: then it is a member like any
+// other, is given things to run, and has to hand them over.
 func (m *Machine) onLeave() {
 	if m.view == nil {
 		m.becomeDone(ErrLeft)
 		return
 	}
-	m.self.leaving = true
-	if m.Self().Status == Joining {
-		m.self.stopped = true
+	if !m.self.leaving {
+		m.self.leaving, m.self.companyAt = true, m.now
 	}
 	m.tell()
+}
+
+// mayGo reports whether this node runs nothing under a lease, now or later, as far as its own view goes: it may be
+// dropped, and end.
+func (m *Machine) mayGo() bool {
+	return m.self.stopped || m.self.leaving && m.Self().Status == Joining
 }
 
 func (m *Machine) onStopped() {
@@ -103,7 +110,7 @@ func (m *Machine) becomeGone() {
 // goneAs is how a node that has stopped ends.
 func (m *Machine) goneAs() error {
 	if m.downs[m.cfg.UID] {
-		return &DownedError{Cause: "an operator has downed it"}
+		return &DownedError{Cause: "an operator has downed it", ByOperator: true}
 	}
 	return ErrLeft
 }
@@ -111,7 +118,7 @@ func (m *Machine) goneAs() error {
 // advanceLeave ends a node that has stopped when no member is left that could decide its removal. The last members of a
 // cluster go when they know that of each other.
 func (m *Machine) advanceLeave() {
-	if !m.self.stopped {
+	if !m.mayGo() {
 		return
 	}
 	allStopped := true
@@ -132,6 +139,7 @@ func (m *Machine) advanceLeave() {
 	}
 	m.dueAt(limit)
 	if allStopped {
+		m.self.stopped = true // whatever its status: it ends
 		m.advanceParting()
 	} else {
 		m.parting.since = time.Time{} // somebody is there again

@@ -128,3 +128,45 @@ func TestNobodyJoinsAClusterThatEnds(t *testing.T) {
 	}
 	w.verdict()
 }
+
+// TestLeaveWhileTheViewThatLetsItInIsOnItsWay: a node is asked to leave while it is Joining, and at the same time it is
+// decided that it is Up. It then holds a lease like any member, becomes Leaving, and hands over what it was given.
+func TestLeaveWhileTheViewThatLetsItInIsOnItsWay(t *testing.T) {
+	w := newWorld(t, 8, LAN())
+	w.found(3)
+	n := w.start("d", nil)
+	held, asked := false, false
+	w.reactMore = func(x *node, e Event) {
+		if up, ok := e.(MemberUp); ok && up.Member.UID == n.uid && x != n && !asked {
+			asked = true
+			n.step(Leave{})
+		}
+		held = held || n.m.Lease().Holds(n.local())
+	}
+	if !w.until(20*time.Second, func() bool { return n.done != nil }) {
+		t.Fatal("it has not left:", n.m)
+	}
+	if !asked || !held || !n.stopped || !errors.Is(n.done, ErrLeft) {
+		t.Errorf("asked %t, held a lease %t, handed over %t, ended: %v", asked, held, n.stopped, n.done)
+	}
+	w.verdict()
+}
+
+// TestLeaveWhileJoining: a node that is asked to leave before it is Up never comes up.
+func TestLeaveWhileJoining(t *testing.T) {
+	w := newWorld(t, 9, LAN())
+	ns := w.found(3)
+	w.settle = time.Hour // it does not catch up
+	n := w.start("d", nil)
+	if !w.until(10*time.Second, func() bool { return n.m.View() != nil }) {
+		t.Fatal("it was not let in:", n.m)
+	}
+	n.step(Leave{})
+	if !w.until(w.base.HeartbeatInterval, func() bool { return n.done != nil && !ns[0].m.View().Has(n.uid) }) {
+		t.Fatal("it was not dropped:", n.m, ns[0].m.View())
+	}
+	if !errors.Is(n.done, ErrLeft) || n.stopped || ns[0].m.View().LastUp != 3 {
+		t.Errorf("ended: %v, handed over %t, view %v", n.done, n.stopped, ns[0].m.View())
+	}
+	w.verdict()
+}
