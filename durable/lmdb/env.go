@@ -148,15 +148,14 @@ func openChecked(store string, id uint64, opts Options) (*handle, error) {
 	if err := checkData(store); err != nil {
 		return nil, err
 	}
+	if err := checkFile(filepath.Join(store, dataName)); err != nil {
+		return nil, err
+	}
 	h, err := openHandle(store, opts)
 	if err != nil {
 		return nil, err
 	}
-	err = h.checkWhole()
-	if err == nil {
-		err = h.checkRow(id)
-	}
-	if err != nil {
+	if err := h.checkRow(id); err != nil {
 		h.close()
 		return nil, err
 	}

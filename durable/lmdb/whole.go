@@ -5,184 +5,240 @@ import (
 	"errors"
 	"fmt"
 	"math/bits"
+	"os"
 	"syscall"
+
+	"github.com/coterie-go/coterie/durable"
 )
 
-// A file that was cut short must be refused: LMDB opens it without complaint, and the first read behind its end kills the process. The length alone
-// does not tell. The head of the file names the last page that was ever handed out, but a page that was handed out and given back within one
-// transaction is never written, so a sound file may be shorter than its head says, if all the pages that it lacks are on the list of free pages. That
-// list is a tree in the same file and may itself be cut, so it is read here, page by page and with every length checked, and not by LMDB.
+// LMDB has no checksums and trusts its file. A file that was cut short, or in which a bit has flipped, opens without complaint.
+// A later read or write then leaves the file or the page, and the process dies within C code, where Go cannot catch it. So the
+// whole structure is checked before LMDB sees the file, by reads and not through a map: every page, node and free page.
+// What is left are bits within keys and values, which the digest of the owner finds.
+//
+// The length of the file does not tell that it was cut. Its head names the last page that was ever handed out. A page that was
+// handed out and given back within one transaction is never written, so a sound file may be shorter than that.
 //
 // The layout (the file is of the machine's own byte order and word size; checked on 64-bit machines only):
 //
-//	page   0 number 8 · pad 2 · 10 flags 2 · 12 end of offsets 2 · 14 … · 16 offsets of nodes, 2 each
+//	page   0 number 8 · pad 2 · 10 flags 2 · 12 end of offsets 2 · 14 begin of nodes 2 · 16 offsets of nodes, 2 each
 //	node   0 size 4 · 4 flags 2 · 6 key size 2 · 8 key · data        a leaf's; large data is elsewhere, and its page number 8 stands here
-//	       0 child page 6 · 6 key size 2 · 8 key                     a branch's
+//	       0 child page 6 · 6 key size 2 · 8 key                     a branch's, in which the first key counts for nothing
+//	large  0 number 8 · pad 2 · 10 flags 2 · 12 pages 4 · data
 //	head   (pages 0 and 1) page header 16 · magic 4 · version 4 · address 8 · map size 8 · table 0 at 40 (48) · table 1 (48) · 136 last page 8 · 144 transaction 8
-//	table  0 page size 4 · flags 2 · 6 depth 2 · … · 40 root page 8
-//	free   a row of table 0: count 8 · page numbers, 8 each
-
+//	table  0 page size 4 · 4 flags 2 · 6 depth 2 · … · 40 root page 8    table 0 lists free pages, table 1 the tables with names
+//	free   a row of table 0: count 8 · page numbers, 8 each, falling
 const (
-	pageHead     = 16
-	nodeHead     = 8
-	pageBranch   = 1
-	pageLeaf     = 2
-	nodeLarge    = 1
-	headFreeRoot = 40 + 40
-	headTxn      = 144
-	headLen      = 152
-	noPage       = ^uint64(0)
-	depthMax     = 32
+	pageHead   = 16
+	nodeHead   = 8
+	pageBranch = 1
+	pageLeaf   = 2
+	pageLarge  = 4
+	pageMeta   = 8
+	nodeLarge  = 1
+	nodeTable  = 2
+	headMagic  = 16
+	headFree   = 40
+	headMain   = 88
+	headLast   = 136
+	headTxn    = 144
+	headLen    = 152
+	tableLen   = 48
+	flagsFree  = 8 // keys are numbers
+	pageMin    = 512
+	pageMax    = 32 << 10
+	noPage     = ^uint64(0)
+	depthMax   = 32
 )
 
-var errCut = errors.New("a page of the list of free pages is missing")
+// magic is how LMDB marks a head, in front of the version.
+const (
+	magic   = 0xbeefc0de
+	version = 1
+)
 
-// pages reads pages of the file by descriptor; see handle.size.
+// pages reads pages of the file.
 type pages struct {
 	fd   int
-	size int    // bytes of a page
-	have uint64 // whole pages in the file
-	seen uint64 // pages walked; more than there are means a loop
+	size int      // bytes of a page
+	have uint64   // whole pages in the file
+	last uint64   // page that was ever handed out
+	used []uint64 // a bit for each page that was met
+	free uint64   // pages on the list of free ones
 }
 
-// checkWhole refuses a file that lacks pages that are in use.
-func (h *handle) checkWhole() error {
-	info, err := h.env.Info()
-	if err != nil {
-		return fault(h.file, err)
-	}
-	stat, err := h.env.Stat()
-	if err != nil {
-		return fault(h.file, err)
-	}
-	size, err := h.size()
-	if err != nil {
-		return fault(h.file, err)
-	}
-	p := &pages{fd: int(h.fd), size: int(stat.PSize), have: uint64(size) / uint64(stat.PSize)}
-	all := uint64(info.LastPNO) + 1
-	if p.have >= all || bits.UintSize != 64 {
+// checkFile refuses a data file that LMDB could not read to its end, and write to. No Env may have the file open: LMDB's locks
+// do not bear a second descriptor.
+func checkFile(path string) error {
+	if bits.UintSize != 64 {
 		return nil
 	}
-	free, err := p.freeFrom(p.have, uint64(info.LastTxnID))
-	if lacks := all - p.have; err != nil || free < lacks {
-		return corrupt(h.file, fmt.Sprintf("it has %d bytes and should have up to %d; of the %d pages behind its end only %d may be missing", size,
-			all*uint64(p.size), lacks, free), err)
+	f, err := os.Open(path)
+	if err != nil {
+		return unwritable(path, "", err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return fault(path, err)
+	}
+	p := &pages{fd: int(f.Fd())}
+	err = p.check(info.Size())
+	if system := syscall.Errno(0); errors.As(err, &system) {
+		return fault(path, err)
+	}
+	if err != nil && p.have <= p.last {
+		return corrupt(path, fmt.Sprintf("it has %d bytes and should have up to %d", info.Size(), (p.last+1)*uint64(p.size)), err)
+	}
+	if err != nil {
+		return corrupt(path, "", err)
 	}
 	return nil
 }
 
-// freeFrom counts the free pages from a number on, as transaction txn left them.
-func (p *pages) freeFrom(from, txn uint64) (count uint64, err error) {
-	for head := range uint64(2) {
-		b, err := p.read(head)
-		if err != nil {
-			return 0, err
-		}
-		if len(b) < headLen || binary.NativeEndian.Uint64(b[headTxn:]) != txn {
-			continue
-		}
-		root := binary.NativeEndian.Uint64(b[headFreeRoot:])
-		if root == noPage {
-			return 0, nil
-		}
-		err = p.walk(root, depthMax, func(list []byte) {
-			for ; len(list) >= 8; list = list[8:] {
-				if binary.NativeEndian.Uint64(list) >= from {
-					count++
-				}
-			}
-		})
-		return count, err
-	}
-	return 0, errors.New("no head of the file is of the last transaction")
-}
-
-// walk calls visit with each list of page numbers below a page.
-func (p *pages) walk(number uint64, depth int, visit func(list []byte)) error {
-	b, err := p.read(number)
-	if err != nil {
+// check walks all that the newest head of a file leads to. A head of another program or version is left to LMDB, which refuses
+// it at once.
+func (p *pages) check(size int64) error {
+	head, err := p.head(0)
+	if err != nil || !ours(head) {
 		return err
 	}
-	flags, end := binary.NativeEndian.Uint16(b[10:]), int(binary.NativeEndian.Uint16(b[12:]))
-	if p.seen++; p.seen > p.have || depth == 0 || end < pageHead || end > len(b) || flags&(pageBranch|pageLeaf) == 0 {
-		return fmt.Errorf("page %d is not a page of a tree", number)
+	p.size = int(binary.NativeEndian.Uint32(head[headFree:]))
+	if p.size < pageMin || p.size > pageMax || p.size&(p.size-1) != 0 {
+		err := fmt.Errorf("its head says that a page has %d bytes", p.size)
+		p.size = 0
+		return err
 	}
-	for at := pageHead; at < end; at += 2 {
-		node := b[min(int(binary.NativeEndian.Uint16(b[at:])), len(b)):]
-		if len(node) < nodeHead {
-			return fmt.Errorf("page %d has a node outside of it", number)
-		}
-		if flags&pageBranch != 0 {
-			child := uint64(binary.NativeEndian.Uint32(node)) | uint64(binary.NativeEndian.Uint16(node[4:]))<<32
-			err = p.walk(child, depth-1, visit)
-		} else {
-			err = p.leaf(node, visit)
-		}
-		if err != nil {
-			return err
-		}
+	p.have = uint64(size) / uint64(p.size)
+	second, err := p.head(int64(p.size))
+	if err != nil || !ours(second) {
+		return err
 	}
-	return nil
+	if got := binary.NativeEndian.Uint32(second[headFree:]); int(got) != p.size {
+		return fmt.Errorf("one head says that a page has %d bytes, the other %d", p.size, got)
+	}
+	if binary.NativeEndian.Uint64(second[headTxn:]) > binary.NativeEndian.Uint64(head[headTxn:]) {
+		head = second
+	}
+	return p.checkHead(head)
 }
 
-// leaf calls visit with the page numbers in one row of table 0.
-func (p *pages) leaf(node []byte, visit func(list []byte)) error {
-	size := int64(binary.NativeEndian.Uint32(node))
-	large := binary.NativeEndian.Uint16(node[4:])&nodeLarge != 0
-	data := node[min(nodeHead+int(binary.NativeEndian.Uint16(node[6:])), len(node)):]
-	if large {
-		if len(data) < 8 {
-			return errors.New("a row of the list of free pages is cut")
-		}
-		var err error
-		if data, err = p.readLarge(binary.NativeEndian.Uint64(data), size); err != nil {
-			return err
-		}
-	}
-	if size < 8 || int64(len(data)) < size {
-		return errors.New("a row of the list of free pages is cut")
-	}
-	n := binary.NativeEndian.Uint64(data)
-	if n > uint64(size)/8-1 {
-		return errors.New("a row of the list of free pages is longer than itself")
-	}
-	visit(data[8 : 8+8*n])
-	return nil
+func ours(head []byte) bool {
+	return binary.NativeEndian.Uint16(head[10:])&pageMeta != 0 && binary.NativeEndian.Uint32(head[headMagic:]) == magic &&
+		binary.NativeEndian.Uint32(head[headMagic+4:]) == version
 }
 
-func (p *pages) read(number uint64) ([]byte, error) {
-	b, err := p.readAt(number, int64(p.size))
-	if err == nil && len(b) < pageHead {
-		err = errCut
-	}
-	return b, err
-}
-
-// readLarge reads data that fills pages of its own, behind the header of the first.
-func (p *pages) readLarge(number uint64, size int64) ([]byte, error) {
-	b, err := p.readAt(number, pageHead+size)
-	if err != nil {
+func (p *pages) head(at int64) ([]byte, error) {
+	b := make([]byte, headLen)
+	if err := p.readInto(b, at); err != nil {
 		return nil, err
 	}
-	return b[pageHead:], nil
+	return b, nil
 }
 
-func (p *pages) readAt(number uint64, size int64) ([]byte, error) {
-	n := (uint64(size) + uint64(p.size) - 1) / uint64(p.size)
-	if number >= p.have || n > p.have-number {
-		return nil, errCut
+func (p *pages) checkHead(head []byte) error {
+	p.last = binary.NativeEndian.Uint64(head[headLast:])
+	if max := uint64(mapSizeMax) / uint64(p.size); p.last < 1 || p.last > max {
+		err := fmt.Errorf("its head names page %d as the last one", p.last)
+		p.last = 0
+		return err
 	}
-	b := make([]byte, size)
+	p.used = make([]uint64, min(p.last, p.have+freeListMax)/64+1)
+	free := tree{p: p, name: "the list of free pages", numbers: true, row: p.freeRow}
+	if err := free.check(head[headFree:], flagsFree); err != nil {
+		return err
+	}
+	main := tree{p: p, name: "the list of tables", row: p.tableRow}
+	return main.check(head[headMain:], 0)
+}
+
+// freeListMax is how many pages behind the end of a file may be on the list of free pages: more than a transaction can change.
+const freeListMax = 1 << 20
+
+// claim notes that pages are in use, of which none may be already.
+func (p *pages) claim(number, n uint64) error {
+	if number < 2 || n == 0 || number > p.last || n-1 > p.last-number || (number+n-1)/64 >= uint64(len(p.used)) {
+		return fmt.Errorf("it leads to page %d, and the pages in use are 2 to %d", number, p.last)
+	}
+	for x := number; x < number+n; x++ {
+		if p.used[x/64]&(1<<(x%64)) != 0 {
+			return fmt.Errorf("it leads to page %d, which is in use elsewhere", x)
+		}
+		p.used[x/64] |= 1 << (x % 64)
+	}
+	return nil
+}
+
+// claimRead is claim for pages that must be in the file.
+func (p *pages) claimRead(number, n uint64) error {
+	if err := p.claim(number, n); err != nil {
+		return err
+	}
+	if number+n > p.have {
+		return fmt.Errorf("page %d is missing", number+n-1)
+	}
+	return nil
+}
+
+// freeRow claims the pages in one row of the list of free pages.
+func (p *pages) freeRow(n node) error {
+	if n.flags&^nodeLarge != 0 || len(n.key) != 8 || n.size < 8 {
+		return errors.New("a row has another form")
+	}
+	list := n.data
+	if n.flags&nodeLarge != 0 {
+		list = make([]byte, n.size)
+		if err := p.readInto(list, int64(n.large)*int64(p.size)+pageHead); err != nil {
+			return err
+		}
+	}
+	count := binary.NativeEndian.Uint64(list)
+	if count > uint64(len(list))/8-1 {
+		return errors.New("a row is longer than itself")
+	}
+	above := noPage
+	for list = list[8:]; count > 0; list, count = list[8:], count-1 {
+		number := binary.NativeEndian.Uint64(list)
+		if number >= above {
+			return errors.New("a row is not in order")
+		}
+		if err := p.claim(number, 1); err != nil {
+			return err
+		}
+		above = number
+		p.free++
+	}
+	return nil
+}
+
+// tableRow checks a table with a name.
+func (p *pages) tableRow(n node) error {
+	if n.flags != nodeTable || len(n.data) != tableLen {
+		return errors.New("a row is no table")
+	}
+	t := tree{p: p, name: fmt.Sprintf("table %q", n.key), row: rowWithValue}
+	return t.check(n.data, 0)
+}
+
+// rowWithValue refuses what no Commit has written: an empty value could lie behind the end of the file.
+func rowWithValue(n node) error {
+	if n.flags&^nodeLarge != 0 || n.size == 0 || len(n.key) > durable.KeyMax {
+		return errors.New("a row has another form")
+	}
+	return nil
+}
+
+// readInto fills b from a place in the file.
+func (p *pages) readInto(b []byte, at int64) error {
 	for got := 0; got < len(b); {
-		n, err := syscall.Pread(p.fd, b[got:], int64(number)*int64(p.size)+int64(got))
+		n, err := syscall.Pread(p.fd, b[got:], at+int64(got))
 		if err == nil && n == 0 {
-			err = errCut
+			return errors.New("it ends within a page")
 		}
 		if err != nil && err != syscall.EINTR {
-			return nil, err
+			return err
 		}
 		got += max(n, 0)
 	}
-	return b, nil
+	return nil
 }
