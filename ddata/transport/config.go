@@ -71,7 +71,8 @@ type Config struct {
 	BackoffMin, BackoffMax time.Duration
 	// AddrIdle is after how long without a frame a connection of SendAddr is closed. Default 30 s.
 	AddrIdle time.Duration
-	// Linger bounds how long RemovePeer and Close go on writing what is queued. Default 500 ms.
+	// Linger bounds how long RemovePeer and Close go on writing what is queued, how long Close waits for the others to end, and how
+	// long Flush waits for a receipt. Default 1 s.
 	Linger time.Duration
 
 	// TLS, when set, secures every connection. Default: none, and whoever reaches the port can join.

@@ -37,6 +37,8 @@
 //     order, over the next connection (keep.go). What a peer may not have got
 //     when it is removed is counted and given to the LossHandler of its channel,
 //     with the word whether it was ever sent.
+//     A connection of this lane that ends because one of the two nodes ends it is ended by both (farewell.go): the receiver says what it has
+//     taken, and what is above was never received. So of a node that leaves or closes while it can be reached nothing is unknown.
 //     In the Control and Bulk lanes, whose protocols repeat themselves, the
 //     frames handed to the kernel may be lost when a connection breaks: one
 //     contiguous run, at a change of generation, which OnLink reports.
@@ -65,7 +67,7 @@
 //
 // # What it does not do
 //
-// It does not tell when a frame has arrived: a nil error says "queued". It does not
+// It does not tell when a frame has arrived: a nil error says "queued"; Flush waits for all of them together. It does not
 // detect failures: a link that is up may lead to a stopped process; heartbeats
 // above decide. It does not authenticate unless Config.TLS is set. There is no order
 // between lanes, stripes, SendAddr and Send.
@@ -81,5 +83,6 @@
 //	                              connection lost, refused or unreachable
 //
 // While a link is dialling or down its queue fills up to the bound of its lane.
-// A link that was closed writes what it holds for at most Linger.
+// A link that was closed writes what it holds for at most Linger. One whose peer departs is down, and tries again as any other: what it holds waits
+// for RemovePeer.
 package transport

@@ -26,6 +26,8 @@ var (
 	ErrFrameTooLarge = errors.New("transport: frame too large")
 	// ErrBadLane says that a lane is not one of Control, Data, Bulk.
 	ErrBadLane = errors.New("transport: no such lane")
+	// ErrUnreceived says that Flush has ended before the peers had received everything.
+	ErrUnreceived = errors.New("transport: not everything was received")
 	// ErrClosed says that the transport was closed.
 	ErrClosed = errors.New("transport: closed")
 )

@@ -79,6 +79,7 @@ func (m *Mesh) enter(key gateKey, t *turn) error {
 func (m *Mesh) leave(key gateKey, t *turn) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	defer m.quietLocked()
 	g := m.gates[key]
 	switch t {
 	case g.waiting:
@@ -113,6 +114,7 @@ func (m *Mesh) countFrom(key gateKey, t *turn, conn net.Conn, w *answer) {
 	w.Fresh = t.acked < g.from
 	w.Received = g.received
 	t.receipts = newReceipts(conn, m.cfg.WriteTimeout, g.received)
+	t.receipts.ends = m.quiet != nil
 }
 
 // forgetGatesLocked forgets the counts of a node that is no peer any more.

@@ -245,6 +245,9 @@ func (m *Mesh) serveFrames(raw, conn net.Conn, h hello, t *turn) {
 		m.n.drop(DropHandshake, 1)
 		return
 	}
+	if t != nil {
+		t.receipts.open()
+	}
 	m.kickLinks(h.From)
 	m.n.readers.Add(1)
 	defer m.n.readers.Add(-1)

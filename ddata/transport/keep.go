@@ -1,8 +1,6 @@
 package transport
 
 import (
-	"encoding/binary"
-	"io"
 	"net"
 	"sync"
 	"sync/atomic"
@@ -40,6 +38,7 @@ type keeper struct {
 	chunks  []keptChunk
 	bytes   int
 	lent    int
+	lost    int           // how often something that was kept was given up
 	free    [][]byte      // of chunks that are not in use
 	room    chan struct{} // capacity 1: a receipt has come
 }
@@ -122,6 +121,7 @@ func (l *link) writing(frames int) uint64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.kept.written += uint64(frames)
+	l.inHand = 0
 	return l.kept.written
 }
 
@@ -141,6 +141,7 @@ func (l *link) receipt(received uint64) bool {
 func (l *link) releaseLocked(received uint64) {
 	k := &l.kept
 	k.acked = received
+	l.progressLocked()
 	n := 0
 	for ; n < len(k.chunks) && k.chunks[n].last <= received; n++ {
 		c := k.chunks[n]
@@ -185,6 +186,13 @@ func (l *link) awaitReceipts(lost <-chan struct{}, most int) bool {
 	}
 }
 
+// received is the last receipt.
+func (l *link) received() uint64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.kept.acked
+}
+
 // resume puts back, before all others, what the other side of a new connection has not received. When that side
 // knows nothing of earlier connections, what is kept may have arrived or not: it is given up, and counted. The next
 // hello says so by its Acked; until then the other side repeats that it knows nothing.
@@ -192,7 +200,7 @@ func (l *link) resume(w answer) {
 	l.mu.Lock()
 	k := &l.kept
 	if w.Fresh || w.Received < k.acked || w.Received > k.written {
-		lost := l.takeKeptLocked()
+		lost := l.giveUpKeptLocked()
 		l.mu.Unlock()
 		l.m.lost(l.peer, DropConnLost, lost, true)
 		return
@@ -218,7 +226,16 @@ func (l *link) takeKeptLocked() []byte {
 	}
 	all = all[skipFrames(all, countFrames(all)-int(k.written-k.acked)):]
 	k.chunks, k.free, k.bytes, k.lent, k.acked = nil, nil, 0, 0, k.written
+	l.progressLocked()
 	return all
+}
+
+// giveUpKeptLocked is takeKeptLocked for frames that may have arrived or not, and are not sent again.
+func (l *link) giveUpKeptLocked() []byte {
+	if l.kept.acked < l.kept.written {
+		l.kept.lost++
+	}
+	return l.takeKeptLocked()
 }
 
 // countFrames counts whole frames.
@@ -265,27 +282,6 @@ func (m *Mesh) lost(to NodeID, why Drop, frames []byte, sent bool) {
 	m.n.drop(why, n)
 }
 
-// settle ends a connection whose link has nothing more to write: it tells the other side so, and waits for the last receipt, so
-// that nothing is called lost that has arrived.
-func (l *link) settle(conn net.Conn, lost <-chan struct{}) {
-	if c, ok := conn.(interface{ CloseWrite() error }); ok && l.lane == Data && c.CloseWrite() == nil {
-		l.awaitReceipts(lost, 0)
-	}
-}
-
-// watch reads what the other side sends on a link's connection: receipts in the Data lane, nothing else.
-func (l *link) watch(conn net.Conn, lost chan<- struct{}) {
-	b := make([]byte, receiptSize)
-	for {
-		_, err := io.ReadFull(conn, b)
-		if err != nil || l.lane != Data || !l.receipt(binary.LittleEndian.Uint64(b)) {
-			break
-		}
-	}
-	abort(conn)
-	close(lost)
-}
-
 // receipts is the receiver's side of one connection in the Data lane: what was received on it and before it, and
 // how much of that the sender has been told.
 type receipts struct {
@@ -296,8 +292,10 @@ type receipts struct {
 	armed    atomic.Bool   // the timer runs
 	timer    *time.Timer
 
-	mu   sync.Mutex
-	told uint64
+	mu     sync.Mutex
+	told   uint64
+	opened bool // the welcome was written: what is written from now on are receipts
+	ends   bool // the receiver departs
 }
 
 func newReceipts(conn net.Conn, timeout time.Duration, received uint64) *receipts {
@@ -336,18 +334,5 @@ func (r *receipts) send() {
 		return
 	}
 	r.told = n
-	if r.conn.SetWriteDeadline(time.Now().Add(r.timeout)) == nil {
-		if _, err := r.conn.Write(binary.LittleEndian.AppendUint64(make([]byte, 0, receiptSize), n)); err == nil {
-			return
-		}
-	}
-	abort(r.conn)
-}
-
-// end sends the last receipt when the sender has said that nothing more comes. On a connection that broke, it goes nowhere.
-func (r *receipts) end() {
-	if r != nil {
-		r.timer.Stop()
-		r.send()
-	}
+	r.writeLocked(n)
 }

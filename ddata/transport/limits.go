@@ -55,7 +55,7 @@ const (
 	defaultBackoffMax   = 2 * time.Second
 	defaultAddrIdle     = 30 * time.Second
 	writeBufferIdle     = time.Second
-	defaultLinger       = 500 * time.Millisecond
+	defaultLinger       = time.Second
 )
 
 // Refusals in the log: each address and reason again after a while, and so many remembered.

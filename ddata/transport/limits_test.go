@@ -87,7 +87,7 @@ func TestIdleLinkGivesItsBuffersUp(t *testing.T) {
 			if err := l.send(9, make([]byte, payload), 4<<20); err != nil {
 				t.Fatal(err)
 			}
-			batch, frames, err := l.take(nil, idle)
+			batch, frames, err := l.take(nil, nil, idle)
 			if err != nil || frames != 1 {
 				t.Fatal(frames, err)
 			}
@@ -98,7 +98,7 @@ func TestIdleLinkGivesItsBuffersUp(t *testing.T) {
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
-			_, _, _ = l.take(nil, idle)
+			_, _, _ = l.take(nil, nil, idle)
 		}()
 		held := func() int {
 			l.mu.Lock()

@@ -41,11 +41,15 @@ type link struct {
 	phase   phase
 	buf     []byte        // whole frames, in order; at most one of them lies beyond max
 	frames  int           // number of frames in buf
+	inHand  int           // of the Data lane: frames that were taken to be written, and have no number yet
 	spares  [][]byte      // buffers that are not in use
 	kept    keeper        // of the Data lane
 	parked  bool          // the goroutine waits for wake
 	room    chan struct{} // closed when buf was taken; nil when nobody waits
 	refused error         // the last attempt to connect was refused; nil again once one succeeds
+	// departed: the other side has ended the last connection, and takes nothing more. progress is closed when that, or acked, or phase changes
+	departed bool
+	progress chan struct{} // nil: nobody waits
 	// answered is who was there at the last attempt to connect; of a link of SendAddr only
 	answered NodeID
 	state    LinkState
@@ -199,10 +203,13 @@ func (l *link) startLocked() {
 
 // take waits for frames and takes them all. Without an error, an empty batch says that the link is
 // closing and has nothing left to write, or that a link of SendAddr was idle for long.
-func (l *link) take(lost <-chan struct{}, idle *time.Timer) (batch []byte, frames int, err error) {
+func (l *link) take(lost, asked <-chan struct{}, idle *time.Timer) (batch []byte, frames int, err error) {
 	for {
 		l.mu.Lock()
 		if len(l.buf) > 0 {
+			if l.lane == Data {
+				l.inHand = l.frames
+			}
 			batch, frames = l.takeUnlock()
 			return batch, frames, nil
 		}
@@ -224,6 +231,8 @@ func (l *link) take(lost <-chan struct{}, idle *time.Timer) (batch []byte, frame
 		case <-l.wake:
 		case <-lost:
 			return nil, 0, errLost
+		case <-asked:
+			return nil, 0, errEndAsked
 		case <-idle.C:
 			if l.peer == 0 {
 				return nil, 0, nil
@@ -295,7 +304,7 @@ func (l *link) requeue(batch []byte, frames, written int) {
 // discard empties the queue, and gives up what is kept.
 func (l *link) discard(d Drop) {
 	l.mu.Lock()
-	written := l.takeKeptLocked()
+	written := l.giveUpKeptLocked()
 	l.spares = nil
 	queued, _ := l.takeUnlock()
 	l.m.lost(l.peer, DropConnLost, written, true)
@@ -308,6 +317,7 @@ func (l *link) close(linger time.Duration) {
 	l.mu.Lock()
 	idle := l.phase == phaseIdle
 	l.phase = phaseClosing
+	l.progressLocked()
 	if l.state.Up && linger > 0 && !idle {
 		room := l.room
 		l.room = nil

@@ -39,7 +39,9 @@ type Mesh struct {
 	conns     map[net.Conn]struct{} // accepted connections and streams, to be closed by Close
 	inbound   map[NodeID]*origin    // who has connections to this node
 	gates     map[gateKey]*gate
-	newcomers list.List // of net.Conn: accepted, and no hello read yet; the oldest first
+	newcomers list.List     // of net.Conn: accepted, and no hello read yet; the oldest first
+	quiet     chan struct{} // nil before this node departs; closed when the connections of the Data lane that were there have ended
+	isQuiet   bool          // quiet is closed
 
 	refusalsSaid map[string]time.Time // when a refusal was logged as a warning; at most refusalsSaidMax
 }
@@ -301,7 +303,7 @@ func (m *Mesh) Close() error {
 		for _, l := range links {
 			l.close(m.cfg.Linger)
 		}
-		m.awaitLinks()
+		m.awaitEnds(m.askToEnd())
 		m.cancel()
 		m.closeConns()
 	}
@@ -320,8 +322,8 @@ func (m *Mesh) linksLocked() []*link {
 	return links
 }
 
-// awaitLinks waits until the links have written what they hold, at most Linger.
-func (m *Mesh) awaitLinks() {
+// awaitEnds waits until the links have written what they hold, and other nodes have ended theirs to this one, at most Linger.
+func (m *Mesh) awaitEnds(quiet <-chan struct{}) {
 	done := make(chan struct{})
 	go func() {
 		m.linkWG.Wait()
@@ -329,11 +331,18 @@ func (m *Mesh) awaitLinks() {
 	}()
 	t := time.NewTimer(m.cfg.Linger)
 	defer t.Stop()
-	select {
-	case <-done:
-	case <-t.C:
-		m.cancel()
-		<-done
+	written := done
+	for quiet != nil || written != nil {
+		select {
+		case <-written:
+			written = nil
+		case <-quiet:
+			quiet = nil
+		case <-t.C:
+			m.cancel()
+			<-done
+			return
+		}
 	}
 }
 

@@ -77,9 +77,9 @@ func (l *link) awaitFrame(idle *time.Timer) bool {
 }
 
 // sleep waits before the next attempt. A refusal is waited out longer: it ends only when a person
-// or another process changes something.
+// or another process changes something. So does a peer that departs.
 func (l *link) sleep(d time.Duration, cause error) {
-	if r, refused := errors.AsType[ErrRefused](cause); refused && r.Reason != RefusedGeneration {
+	if r, refused := errors.AsType[ErrRefused](cause); refused && r.Reason != RefusedGeneration || cause == errEndAsked {
 		d = max(d, 2*l.m.cfg.BackoffMax)
 	}
 	t := time.NewTimer(d)
@@ -204,6 +204,7 @@ func (l *link) onConnectError(err error) {
 	l.mu.Lock()
 	if l.refused = nil; refused {
 		l.refused = cause
+		l.progressLocked()
 	}
 	l.mu.Unlock()
 	if refused {
@@ -218,22 +219,33 @@ func (l *link) onConnectError(err error) {
 func (l *link) serve(conn net.Conn, gen uint64, idle *time.Timer) error {
 	stop := context.AfterFunc(l.ctx, func() { abort(conn) })
 	lost := make(chan struct{})
-	go l.watch(conn, lost)
+	e := &ending{asked: make(chan struct{})}
+	go l.watch(conn, lost, e)
 	l.becomeUp(gen)
-	err := l.pump(conn, lost, idle)
+	err := l.pump(conn, lost, e, idle)
 	stop()
 	conn.Close()
 	<-lost
+	if e.known {
+		l.resume(answer{Received: l.received()})
+	}
 	l.becomeDown(gen, err)
 	return err
 }
 
-func (l *link) pump(conn net.Conn, lost <-chan struct{}, idle *time.Timer) error {
+func (l *link) pump(conn net.Conn, lost <-chan struct{}, e *ending, idle *time.Timer) error {
 	for {
+		if e.isAsked() {
+			l.obey(conn, lost)
+			return errEndAsked
+		}
 		if l.lane == Data && !l.awaitReceipts(lost, l.m.cfg.DataKeepMax) {
 			return errLost
 		}
-		batch, frames, err := l.take(lost, idle)
+		batch, frames, err := l.take(lost, e.asked, idle)
+		if err == errEndAsked {
+			continue
+		}
 		if err != nil {
 			return err
 		}
@@ -286,7 +298,7 @@ func (l *link) writeAll(conn net.Conn, b []byte) (written int, err error) {
 func (l *link) becomeUp(gen uint64) {
 	l.mu.Lock()
 	l.state = LinkState{Up: true, Generation: gen}
-	l.refused = nil
+	l.refused, l.departed = nil, false
 	l.mu.Unlock()
 	l.m.n.linksUp.Add(1)
 	l.report(LinkEvent{Up: true, Generation: gen})

@@ -79,7 +79,7 @@ func (m *Mesh) readFrames(conn net.Conn, from NodeID, t *turn) error {
 			return broken
 		}
 		if err != nil {
-			got.end()
+			got.end(err == io.EOF && b.end == b.start && parts.frames == 0)
 			return m.readEnd(err, b.end-b.start)
 		}
 	}

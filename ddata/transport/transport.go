@@ -96,6 +96,7 @@ type Transport interface {
 	Sender
 	Peers
 	Streams
+	Endings
 
 	// Handle registers the handler of a channel; nil takes it away. Frames of
 	// channels without a handler are counted and dropped. A frame that is being
@@ -110,9 +111,22 @@ type Transport interface {
 
 	// Close stops everything and waits until no goroutine of the transport and
 	// no handler runs any more, so it must not be called from a handler or from
-	// OnLink. Queued frames are written for at most Config.Linger. It returns nil when
-	// it is called again.
+	// OnLink. For at most Config.Linger, queued frames are written, and other nodes end the Data lane
+	// as by Depart. It returns nil when it is called again.
 	Close() error
+}
+
+// Endings are the two halves of an orderly end: what this node has sent was received, and others know what it has received.
+type Endings interface {
+	// Flush waits until the peers have received what was queued for them in the Data lane before the call: their handlers
+	// have returned. It does not wait for a peer that departs, nor for one that acknowledges nothing for Config.Linger.
+	//
+	// Errors: ErrUnreceived, with each connection whose peer has not received everything.
+	Flush(ctx context.Context) error
+	// Depart has other nodes send nothing more in the Data lane, and waits until their connections of that lane have ended, or ctx
+	// has. Each of them then knows which of its frames were received here. It keeps the others, and their
+	// LossHandlers get these as never sent when this node is removed.
+	Depart(ctx context.Context) error
 }
 
 // Identity tells who this node is.

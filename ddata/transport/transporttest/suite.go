@@ -45,6 +45,10 @@ func Run(t *testing.T, w World) {
 		{"SetPeers", setPeers},
 		{"streams", streams},
 		{"Close with traffic", closeWithTraffic},
+		{"whoever ends, the sender knows what came", knownEnd},
+		{"nothing comes to a node that departs", departed},
+		{"Flush waits until everything was received", flush},
+		{"Flush does not wait in vain", flushInVain},
 		{"garbage and huge lengths", garbage},
 	}
 	for _, c := range cases {

@@ -2,6 +2,7 @@ package transporttest
 
 import (
 	"context"
+	"errors"
 	"net"
 	"sync"
 	"testing"
@@ -214,6 +215,14 @@ func (b *Breaker) Break() {
 type tracked struct {
 	net.Conn
 	b *Breaker
+}
+
+// CloseWrite ends the direction of writing, where the network can.
+func (t *tracked) CloseWrite() error {
+	if c, ok := t.Conn.(interface{ CloseWrite() error }); ok {
+		return c.CloseWrite()
+	}
+	return errors.ErrUnsupported
 }
 
 // Close closes the connection.
