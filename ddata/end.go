@@ -28,6 +28,7 @@ func (n *Node) Leave(timeout time.Duration) error {
 	_ = n.phases.Run(ctx, servicePhases...)
 	err := n.handOver(ctx)
 	if err == nil {
+		n.flush(ctx)
 		n.members.post(membership.Stopped{})
 		select {
 		case <-n.done:
@@ -51,6 +52,25 @@ var (
 	handOverPhases = []shutdown.Phase{shutdown.ClusterLeave, shutdown.ShardingShutdownRegion, shutdown.ClusterExiting}
 	lastPhases     = []shutdown.Phase{shutdown.ClusterShutdown, shutdown.BeforeTerminate}
 )
+
+// flush waits until the others have received what this node has sent them: answers above all, and messages that it has passed on. From then on it
+// may be dropped. A member that does not acknowledge anything, and may be dead, holds up nothing.
+func (n *Node) flush(ctx context.Context) {
+	began := time.Now()
+	if err := n.net.Flush(ctx); err != nil {
+		n.Emit(sight.ShutdownPhase{Phase: "flush", Took: time.Since(began), Err: err})
+	}
+}
+
+// departTimeout bounds how long a node that has left waits until the others send it nothing more.
+const departTimeout = time.Second
+
+// depart has the others end what they send to this node, which has left: what they have sent before is still passed on to where it belongs.
+func (n *Node) depart() {
+	ctx, cancel := context.WithTimeout(context.Background(), departTimeout)
+	defer cancel()
+	_ = n.net.Depart(ctx) // if not, they report as lost what they do not know of
+}
 
 // handOver says that the node leaves, and hands over what runs here, until ctx or the node itself ends.
 func (n *Node) handOver(ctx context.Context) error {
@@ -133,6 +153,9 @@ func (n *Node) finish(err error) {
 	n.lease.end()
 	go func() {
 		n.Emit(sight.NodeEnded{Err: err, Warn: errors.Is(err, ErrDowned)})
+		if errors.Is(err, ErrLeft) {
+			n.depart()
+		}
 		n.sayEnd(err)
 		_ = n.phases.Run(context.Background(), servicePhases...) // those that have not been
 		_ = n.phases.Run(context.Background(), lastPhases...)
