@@ -70,7 +70,7 @@ func (d *disk) id() membership.DiskID { return membership.DiskID(d.env.ID()) }
 // record is the membership's record as the last incarnation left it, nil at first.
 func (d *disk) record() []byte { return d.env.Note() }
 
-// putRecord stores the membership's record and returns when it is durable: a view must not be announced before.
+// putRecord stores the membership's record and returns when it is durable.
 func (d *disk) putRecord(record []byte) error { return d.env.SetNote(bytes.Clone(record)) }
 
 // load finds the table of a role and what it holds.

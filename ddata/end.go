@@ -194,6 +194,9 @@ func (n *Node) release() {
 	if n.started {
 		n.members.loop.Stop()
 	}
+	if n.members != nil && n.members.records != nil {
+		n.members.records.stop()
+	}
 	if n.members != nil && n.members.arbiter != nil {
 		if err := n.members.arbiter.close(); err != nil {
 			n.Emit(sight.ArbiterFailing{Reason: fmt.Sprintf("it could not be given back: %v", err)})

@@ -24,6 +24,9 @@ var (
 	ErrDowned = membership.ErrDowned
 	// ErrLeft: the node has left the cluster.
 	ErrLeft = membership.ErrLeft
+	// ErrStore: the node could not store the view in Config.Dir, and has ended. Usual causes: the disk is full, or broken. The
+	// error wraps the disk's.
+	ErrStore = membership.ErrStore
 	// ErrRefused: the cluster does not accept this node; the error says why.
 	ErrRefused = membership.ErrRefused
 )

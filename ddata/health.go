@@ -33,8 +33,13 @@ func (n *Node) Health() sight.Health {
 // stuck names what stands still.
 func (n *Node) stuck(now time.Time) (reasons []string) {
 	if d := n.members.loop.Busy(now); d > stuckAfter {
-		reasons = append(reasons, fmt.Sprintf("the membership has stood still for %v: a callback of Sight or of a Watcher does not return, or the disk does not",
-			d.Round(time.Second)))
+		reasons = append(reasons, fmt.Sprintf("the membership has stood still for %v: a callback of Sight or of a Watcher does not return", d.Round(time.Second)))
+	}
+	if r := n.members.records; r != nil {
+		if d := r.busy(now); d > stuckAfter {
+			reasons = append(reasons, fmt.Sprintf("the disk of Config.Dir %s has been storing the view for %v: the node goes on with the view before; see to the disk",
+				n.cfg.Dir, d.Round(time.Second)))
+		}
 	}
 	for _, role := range n.cfg.Roles {
 		if d := n.replicas[role].loop.Busy(now); d > stuckAfter {

@@ -23,7 +23,8 @@ type members struct {
 	loop *drive.Loop[memberInput]
 
 	intake  *drive.Intake
-	arbiter *arbiter // nil without Config.Leases
+	arbiter *arbiter  // nil without Config.Leases
+	records *recorder // nil without Config.Dir
 
 	told struct { // the view that was sent last, as it is sent
 		view    *membership.View
@@ -69,7 +70,9 @@ func newMembers(n *Node) (*members, error) {
 	}
 	m.m = machine
 	m.loop = drive.New(m, inboxMax)
-	m.arbiter, err = startArbiter(n, m.post)
+	if m.arbiter, err = startArbiter(n, m.post); err == nil && n.disk != nil {
+		m.records = startRecorder(n.disk.putRecord, m.post)
+	}
 	return m, err
 }
 
@@ -157,11 +160,8 @@ func (m *members) Tick() memberInput { return memberInput{in: membership.Tick{}}
 
 func (m *members) carry(fx *membership.Effects) {
 	m.n.lease.set(m.m.Lease())
-	if fx.Persist != nil && m.n.disk != nil {
-		if err := m.n.disk.putRecord(fx.Persist); err != nil {
-			m.n.finish(fmt.Errorf("ddata: the view could not be stored: %w", err))
-			return
-		}
+	if fx.Persist != nil {
+		m.records.write(fx.Persist)
 	}
 	for _, v := range fx.Install {
 		m.connect(v) // before sending: new members become peers

@@ -15,6 +15,14 @@ type acceptor struct {
 	ballot     Ballot // of accepted
 	accepted   *Proposal
 	acceptedAt time.Time // when the first proposal of this epoch was accepted (V1, R2)
+	record     uint64    // the first record with Machine.record.Pending
+	storing    *storing  // what is accepted when it is stored; nil = nothing
+}
+
+// storing is a second phase that waits for the disk.
+type storing struct {
+	from   UID
+	accept Accept
 }
 
 func (m *Machine) onPrepare(r Receive, p Prepare) {
@@ -110,13 +118,30 @@ func (m *Machine) onAccept(r Receive, a Accept) {
 		m.stats.DroppedBad++
 		return
 	}
-	if answer := m.accept(a); answer != nil {
-		m.sendMember(r.From, answer)
+	m.takeAccept(r.From, a)
+}
+
+// takeAccept answers a ballot's second phase, to this node's own proposer too; when there is something to say.
+func (m *Machine) takeAccept(from UID, a Accept) {
+	answer := m.accept(from, a)
+	own := m.proposer.phase == phaseAccepting && m.proposer.ballot == a.Ballot
+	switch {
+	case answer == nil:
+	case from != m.cfg.UID:
+		m.sendMember(from, answer)
+	case own:
+		switch answer := answer.(type) {
+		case Accepted:
+			m.takeAccepted(from)
+		case Rejected:
+			m.takeRejected(answer)
+		}
 	}
 }
 
-// accept answers a ballot's second phase; nil when there is nothing to say.
-func (m *Machine) accept(p Accept) Message {
+// accept answers a ballot's second phase; nil when there is nothing to say yet. A proposal that is not on disk is stored
+// first, and accepted after that, if nothing stands against it then: the freeze of R2 lasts no longer because a disk is slow.
+func (m *Machine) accept(from UID, p Accept) Message {
 	a := &m.acceptor
 	if p.Ballot.less(a.promised) {
 		m.stats.RejectsBallot++
@@ -132,16 +157,39 @@ func (m *Machine) accept(p Accept) Message {
 		m.holdBack(drops)
 		return Rejected{Cluster: p.Cluster, Epoch: p.Epoch, Ballot: p.Ballot, Promised: a.promised, Wait: int64(wait)}
 	}
+	a.promised = p.Ballot
+	if !m.storesPending(p.Proposal.View) {
+		m.holdBack(drops) // a grant in the meantime would stand against it
+		a.storing = &storing{from, p}
+		return nil
+	}
 	m.stats.Accepts++
-	a.promised, a.ballot = p.Ballot, p.Ballot
+	a.ballot = p.Ballot
 	if a.accepted == nil {
 		a.acceptedAt = m.now
 	}
 	a.accepted = p.Proposal
-	m.persist(record{Last: m.view, Pending: p.Proposal.View, Settled: m.record.Settled})
 	m.wake = true
 	m.arbiterAccepts(p)
 	return Accepted{Cluster: p.Cluster, Epoch: p.Epoch, Ballot: p.Ballot}
+}
+
+// storesPending reports whether it is on disk that a view may be decided, and sees to it that it will be.
+func (m *Machine) storesPending(v *View) bool {
+	a := &m.acceptor
+	if p := m.record.Pending; p == nil || p.Hash() != v.Hash() {
+		a.record = m.persist(record{Last: m.view, Pending: v, Settled: m.record.Settled})
+	}
+	return m.isStored(a.record)
+}
+
+// acceptStored goes on with the proposal that was stored.
+func (m *Machine) acceptStored() {
+	a := &m.acceptor
+	if s := a.storing; s != nil && m.isStored(a.record) {
+		a.storing = nil
+		m.takeAccept(s.from, s.accept)
+	}
 }
 
 // unconsented are the members that a proposal drops without their having stopped.
@@ -152,10 +200,4 @@ func (m *Machine) unconsented(p *Proposal) (drops []UID) {
 		}
 	}
 	return drops
-}
-
-func (m *Machine) persist(r record) {
-	r.Name = m.cfg.Name
-	m.record = r
-	m.fx.Persist = r.encode()
 }

@@ -224,14 +224,26 @@ func void(k Known, probes []Probe) bool {
 func (m *Machine) becomeLocked(v *View) {
 	s := &m.seek
 	s.lock, s.lockHash, s.lockedAt = v, v.Hash(), m.now
+	s.lockRecord = m.persist(record{Last: m.record.Last, Pending: v, Settled: m.record.Settled})
+	m.wake = true
+	m.lockStored()
+}
+
+// lockStored says that this node has locked itself, when that is on disk.
+func (m *Machine) lockStored() {
+	s := &m.seek
+	if s.lock == nil || !m.isStored(s.lockRecord) || s.locked[m.cfg.UID] == s.lockHash {
+		return
+	}
 	s.locked[m.cfg.UID] = s.lockHash
-	m.persist(record{Last: m.record.Last, Pending: v, Settled: m.record.Settled})
 	m.sendLock()
 	m.maybeFounded()
-	m.wake = true
 }
 
 func (m *Machine) sendLock() {
+	if m.seek.locked[m.cfg.UID] != m.seek.lockHash {
+		return
+	}
 	for _, o := range m.seek.lock.Members {
 		if o.UID != m.cfg.UID {
 			m.send(o.UID, o.Addr, Lock{View: m.seek.lock})

@@ -56,6 +56,8 @@ func (m *Machine) unlocked() string {
 	var missing []string
 	for _, o := range s.lock.Members {
 		switch h, locked := s.locked[o.UID]; {
+		case !locked && o.UID == m.cfg.UID:
+			missing = append(missing, "this node's own lock is not on its disk yet")
 		case !locked:
 			missing = append(missing, fmt.Sprintf("no lock from %v at %s", o.UID, o.Addr))
 		case h != s.lockHash:

@@ -44,6 +44,7 @@ func newChaos(t testing.TB, seed uint64, base Config) *chaos {
 	w.latency = []time.Duration{time.Millisecond, 5 * time.Millisecond, 20 * time.Millisecond}[r.IntN(3)]
 	w.encode = r.IntN(8) == 0
 	w.drift = 0.01
+	w.slow = slowDisks(seed)
 	w.handOff = time.Duration(r.Int64N(int64(3 * time.Second)))
 	w.settle = time.Duration(r.Int64N(int64(2 * time.Second)))
 	for i := range c.weights {

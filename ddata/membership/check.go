@@ -11,7 +11,7 @@ func (m *Machine) Check() error {
 	if m.view == nil {
 		return m.checkSeek()
 	}
-	errs := []error{checkView(m.view), m.checkChain(), m.checkPeers(), m.checkVotes(), m.checkLease()}
+	errs := []error{checkView(m.view), m.checkStore(), m.checkChain(), m.checkPeers(), m.checkVotes(), m.checkLease()}
 	return errors.Join(errs...)
 }
 
@@ -22,10 +22,22 @@ func (m *Machine) checkSeek() error {
 		return errors.New("peers without a view")
 	case m.holder.lease.Holds(m.now):
 		return errors.New("a lease without a view")
-	case s.lock != nil && (s.lockHash != s.lock.Hash() || s.locked[m.cfg.UID] != s.lockHash):
+	case s.lock != nil && (s.lockHash != s.lock.Hash() || m.isStored(s.lockRecord) != (s.locked[m.cfg.UID] == s.lockHash)):
 		return errors.New("locked to another view than said")
 	case s.lock != nil && (m.record.Pending != s.lock):
 		return errors.New("lock is not on disk")
+	}
+	return nil
+}
+
+func (m *Machine) checkStore() error {
+	s := &m.store
+	switch {
+	case m.done != nil: // nothing is written any more
+	case s.writing != 0 && (s.writing <= s.stored || s.writing > s.issued), s.writing == 0 && s.stored != s.issued:
+		return fmt.Errorf("record %d is being written, after %d of %d", s.writing, s.stored, s.issued)
+	case len(s.views) > 0 && (m.isStored(s.views[0].record) || s.views[len(s.views)-1].view != m.view):
+		return errors.New("a stored view is held back, or one that is not installed")
 	}
 	return nil
 }
@@ -86,7 +98,7 @@ func (m *Machine) checkVotes() error {
 	if v := a.accepted; v != nil && (v.View.Epoch != m.view.Epoch+1 || v.View.Parent != m.hash || a.promised.less(a.ballot)) {
 		return fmt.Errorf("accepted %v is no child of the view", v)
 	}
-	if a.accepted != nil && (m.record.Pending != a.accepted.View) {
+	if a.accepted != nil && (m.record.Pending == nil || a.storing == nil && m.record.Pending.Hash() != a.accepted.View.Hash() || !m.isStored(a.record) && a.storing == nil) {
 		return errors.New("the accepted view is not on disk")
 	}
 	if p.idle() {

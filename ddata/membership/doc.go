@@ -43,7 +43,9 @@
 //     a node that is asked to leave while it is Joining. It does not say that it stopped, because it may be Up already.
 //   - V4: a leaver is dropped when its node has reported its replicators settled in the current view. With one view, less than a majority of a role
 //     goes because it leaves; the others settle it, and the next ones go.
-//   - V5: what was installed, and what was accepted since, is on disk before it is told. A cluster is founded anew by a
+//   - V5: what a node locks itself to or accepts is on disk before it says so; it freezes (R2) when it has accepted, not
+//     while it writes. What it has installed is on disk before its replicators and singletons hear of it. Other members may
+//     hear before: a quorum of the disks of the view before has it as accepted. A cluster is founded anew by a
 //     quorum of the disks of the last view, and of every later one that may have been decided, and goes on with the
 //     epochs and the cluster id. It also takes half of each set of disks that the last view lists as not settled (see
 //     below). Its founders wait for L(1+ε) after their start, because their last incarnations may have granted until
@@ -70,6 +72,12 @@
 //   - Nobody is let in meanwhile. A node that waited to be let in is told, and starts again under a new uid.
 //
 // Without this, a node whose last message was lost would wait for SelfDownAfter for somebody that is gone.
+//
+// # The disk
+//
+// The record leaves as an effect and its completion returns as an input. Heartbeats, grants and the machine's own view do not
+// wait for it. So a disk that is slow puts off what the node accepts, and what its replicators hear; it costs no lease, and
+// others decide without it. A node whose write fails ends.
 //
 // # Few voters in a large cluster
 //

@@ -17,6 +17,9 @@ var (
 	// halfway, the cluster stopped while this node was joining it, or it went on without this node before it knew. Starting
 	// again under a new uid is safe. The error is a *StalledError and says what was waited for.
 	ErrStalled = errors.New("membership: bootstrap stalled, start again under a new uid")
+	// ErrStore: what this node accepted or installed could not be stored. Usual causes: the disk is full, or broken. The error
+	// wraps the disk's.
+	ErrStore = errors.New("membership: the view could not be stored")
 	// ErrRefused: the cluster does not accept this node; the error is a *RefusedError and says why.
 	ErrRefused = errors.New("membership: refused by the cluster")
 )

@@ -20,6 +20,7 @@ type Faults struct {
 	NoArbiterRecord  bool // a new holder of the arbiter's lease ignores what the arbiter has decided and promised
 	NoArbiterWait    bool // and does not wait for what was granted in the arbiter's name before
 	OnlyLastDisks    bool // a cold start hears the disks of the last view and no others (V5)
+	ToldUnstored     bool // V5 off: nothing waits until the record is on disk
 	AnyTiming        bool // Validate lets any time-outs pass
 	DoneTooEarly     bool // a Singleton that is asked to hand over says that it is done while it still stops
 }

@@ -57,6 +57,9 @@ type CaughtUp struct{ Yes bool }
 // views before Epoch no more (V5).
 type Settled struct{ Epoch Epoch }
 
+// Persisted answers Effects.Persist: the record is durable, or it may not be. The machine ends when it is not.
+type Persisted struct{ Err error }
+
 // Suspended says that wall time ran away from monotonic time: the process or machine was suspended. The lease is lost
 // until it is renewed.
 type Suspended struct{}
@@ -71,6 +74,7 @@ func (Down) input()         {}
 func (CloseCluster) input() {}
 func (CaughtUp) input()     {}
 func (Settled) input()      {}
+func (Persisted) input()    {}
 func (Suspended) input()    {}
 
 // String prints the input.
@@ -115,6 +119,14 @@ func (c CaughtUp) String() string { return fmt.Sprintf("caught up %t", c.Yes) }
 
 // String prints the input.
 func (s Settled) String() string { return fmt.Sprintf("settled %v", s.Epoch) }
+
+// String prints the input.
+func (p Persisted) String() string {
+	if p.Err != nil {
+		return "persisted: " + p.Err.Error()
+	}
+	return "persisted"
+}
 
 // String prints the input.
 func (Suspended) String() string { return "suspended" }

@@ -54,7 +54,7 @@ func (m *Machine) onFirstView(r Receive, v *View) {
 	m.install(v)
 }
 
-// install makes a decided view the current one.
+// install makes a decided view the current one. The layers above hear of it when it is stored.
 func (m *Machine) install(v *View) {
 	me, listed := v.Member(m.cfg.UID)
 	if was := m.Self().UpNumber; !listed || was != 0 && me.UpNumber != was {
@@ -78,11 +78,11 @@ func (m *Machine) install(v *View) {
 	m.holder.arbiter = grant{}
 	m.rebuildPeers(v)
 	m.forgetMembers(old, v)
-	m.persist(record{Last: v})
+	m.holdView(v, m.persist(record{Last: v}))
 	m.countSettled()
 	m.noteSettled()
-	m.fx.Install = append(m.fx.Install, v)
 	m.announceEvents(old, v)
+	m.tellViews()
 	m.renewLease()
 	m.installedAt = m.now
 	m.wake = true

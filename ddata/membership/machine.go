@@ -33,7 +33,8 @@ type Machine struct {
 	configHash uint64    // which stands for them in views
 
 	self     self
-	record   record // what the disk holds
+	record   record // what the disk holds, or is about to
+	store    store
 	seek     seeker
 	view     *View
 	hash     Hash
@@ -119,6 +120,7 @@ func (m *Machine) Step(now time.Time, in Input) *Effects {
 	for m.done == nil && (m.wake || !m.now.Before(m.nextAt)) {
 		m.advance()
 	}
+	m.writeRecord()
 	return &m.fx
 }
 
@@ -143,6 +145,8 @@ func (m *Machine) take(in Input) {
 		m.onCaughtUp(in.Yes)
 	case Settled:
 		m.onSettled(in.Epoch)
+	case Persisted:
+		m.onPersisted(in)
 	case ArbiterAcquired:
 		m.onArbiterAcquired(in)
 	case ArbiterDenied:
@@ -333,8 +337,6 @@ func (m *Machine) sendMember(to UID, msg Message) {
 	o, _ := m.view.Member(to)
 	m.send(to, o.Addr, msg)
 }
-
-func (m *Machine) event(e Event) { m.fx.Events = append(m.fx.Events, e) }
 
 // has answers whether the uid is in the set, as quorum rules ask it.
 func has(set map[UID]bool) func(UID) bool { return func(u UID) bool { return set[u] } }

@@ -272,16 +272,7 @@ func (m *Machine) startAccept(value *Proposal) {
 	p.phase, p.value, p.until = phaseAccepting, value, m.ballotEnd(m.now)
 	msg := Accept{Cluster: m.view.Cluster, Epoch: m.view.Epoch, Ballot: p.ballot, Proposal: value}
 	m.toVoters(msg)
-	m.takeOwn(msg)
-}
-
-func (m *Machine) takeOwn(msg Accept) {
-	switch answer := m.accept(msg).(type) {
-	case Accepted:
-		m.takeAccepted(m.cfg.UID)
-	case Rejected:
-		m.takeRejected(answer)
-	}
+	m.takeAccept(m.cfg.UID, msg)
 }
 
 func (m *Machine) onAccepted(r Receive, a Accepted) {
@@ -368,6 +359,6 @@ func (m *Machine) maybeResend() {
 		}
 	}
 	if !p.accepted[m.cfg.UID] {
-		m.takeOwn(msg)
+		m.takeAccept(m.cfg.UID, msg)
 	}
 }

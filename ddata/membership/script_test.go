@@ -32,6 +32,7 @@ var scripts = []script{
 	{"stopped is for good", "StoppedProposes", Faults{StoppedProposes: true}, stoppedForGood},
 	{"a leaver that settles late", "LeaveUnsettled", Faults{LeaveUnsettled: true}, lateLeaver},
 	{"a learner that catches up late", "UpUnasked", Faults{UpUnasked: true}, lateLearner},
+	{"a view that no disk remembers", "ToldUnstored", Faults{ToldUnstored: true}, unstored},
 	{"a newcomer's first lease", "NoV6", Faults{NoV6: true}, newcomer},
 	{"a failure detector that is wrong", "DeadMeansRemoved", Faults{DeadMeansRemoved: true}, wrongHint},
 }

@@ -29,6 +29,7 @@ type seeker struct {
 	heardAt    time.Time // when the cluster was last heard; moved by countAwake, as is lockedAt
 	lock       *View
 	lockHash   Hash
+	lockRecord uint64 // which has the lock
 	lockedAt   time.Time
 	locked     map[UID]Hash    // who has locked to what
 	strangers  map[string]bool // seeds at which a member of another cluster than that of this node's disk refused it

@@ -35,10 +35,11 @@ type world struct {
 	muteLast bool    // what a node sends with its last step is lost
 
 	// the driver that the world plays
-	handOff time.Duration // from Leaving to Stopped
-	settle  time.Duration // from a view to Settled; CaughtUp comes as late after the first view
-	stuck   bool          // nothing is settled any more
-	restart func(n *node) // after a node has ended; nil = nothing
+	handOff time.Duration               // from Leaving to Stopped
+	settle  time.Duration               // from a view to Settled; CaughtUp comes as late after the first view
+	stuck   bool                        // nothing is settled any more
+	slow    func(n *node) time.Duration // if set, how long this node's disk takes for a record
+	restart func(n *node)               // after a node has ended; nil = nothing
 
 	// what else stands on a node (singleton_test.go); nil = nothing
 	serveMore func(n *node, v *View)
@@ -65,6 +66,7 @@ type node struct {
 	opFree  time.Duration // until then the arbiter's lease is busy with this node
 	done    error
 	stopped bool
+	served  bool     // it was told of a view
 	waiting []string // reasons of Waiting events
 	up      uint32   // as its last view lists it
 	status  Status
@@ -210,9 +212,7 @@ func (n *node) arm() {
 
 func (n *node) carryOut(fx *Effects) {
 	w := n.w
-	if fx.Persist != nil {
-		w.disks[n.addr] = fx.Persist
-	}
+	record := fx.Persist
 	for _, e := range fx.Send {
 		if fx.Done == nil || !w.muteLast {
 			w.send(n, e)
@@ -231,6 +231,29 @@ func (n *node) carryOut(fx *Effects) {
 	if fx.Done != nil {
 		n.end(fx.Done)
 	}
+	if record != nil {
+		n.write(record)
+	}
+}
+
+// write plays the disk: what it has not written when its node ends is lost.
+func (n *node) write(record []byte) {
+	var took time.Duration
+	if n.w.slow != nil {
+		took = n.w.slow(n)
+	}
+	if took == 0 {
+		n.stored(record)
+		return
+	}
+	n.w.after(took, func() { n.stored(record) })
+}
+
+func (n *node) stored(record []byte) {
+	if n.alive {
+		n.w.disks[n.addr] = record
+		n.step(Persisted{})
+	}
 }
 
 func (n *node) end(err error) {
@@ -247,7 +270,9 @@ func (n *node) serve(v *View) {
 		n.w.serveMore(n, v)
 	}
 	me, _ := v.Member(n.uid)
-	if me.Status == Joining && n.m.Stats().ViewsInstalled == 1 {
+	first := !n.served
+	n.served = true
+	if me.Status == Joining && first {
 		n.w.after(n.w.settle, func() { n.step(CaughtUp{true}) })
 	}
 	n.w.after(n.w.settle, func() {

@@ -19,22 +19,13 @@ type memberDriver struct {
 	m      *membership.Machine
 	timer  timer
 	table  durable.Table
-	gate   []gated // effects that wait for the record before them
-	issued uint64  // records handed to the disk
-	synced uint64  // records durable
-	opFree int64   // until then the arbiter's lease is busy with this process
+	opFree int64 // until then the arbiter's lease is busy with this process
 	steps  int
 
 	view    *membership.View // installed last
 	oldest  bool             // of view, counted by the simulator itself
 	stopped bool             // said Stopped
 	last    time.Time        // of the step before
-}
-
-// gated is an effect that must not be carried out before record n is durable.
-type gated struct {
-	n   uint64
-	run func()
 }
 
 func newMemberDriver(p *Process) *memberDriver {
@@ -121,19 +112,17 @@ func (d *memberDriver) apply(now time.Time, in membership.Input) {
 		d.persist(e.Persist)
 	}
 	for _, env := range e.Send {
-		to, addr, b := uint64(env.To), env.Addr, membership.AppendMessage(nil, env.Msg)
-		d.then(func() { d.send(to, addr, b) })
+		d.send(uint64(env.To), env.Addr, membership.AppendMessage(nil, env.Msg))
 	}
 	for _, v := range e.Install {
-		d.then(func() { d.install(v) })
+		d.install(v)
 	}
 	for _, op := range e.Arbiter {
-		d.then(func() { d.arbitrate(op) })
+		d.arbitrate(op)
 	}
 	for _, ev := range e.Events {
-		d.then(func() { d.event(ev) })
+		d.event(ev)
 	}
-	d.release()
 	if done := e.Done; done != nil {
 		p.done(done)
 		return
@@ -151,34 +140,12 @@ func (d *memberDriver) check() {
 	}
 }
 
-// persist writes the record; what is sent from now on waits until it is durable.
+// persist has the record written, and tells the machine when it is.
 func (d *memberDriver) persist(record []byte) {
-	d.issued++
-	n := d.issued
 	d.p.w.trace.foldBytes(record)
 	d.p.slot.disk.commit(d.p, d.table, []durable.Row{{Key: []byte("record"), Value: record}}, func(err error) {
-		if err != nil {
-			if n == d.issued { // else a newer one is on its way
-				d.issued--
-				d.persist(record)
-			}
-			return
-		}
-		d.synced = n
-		d.release()
+		d.step(membership.Persisted{Err: err})
 	})
-}
-
-// then queues an effect behind the records that were issued before it.
-func (d *memberDriver) then(run func()) { d.gate = append(d.gate, gated{d.issued, run}) }
-
-// release carries out what no longer waits.
-func (d *memberDriver) release() {
-	for d.p.alive && len(d.gate) > 0 && d.gate[0].n <= d.synced {
-		g := d.gate[0]
-		d.gate = d.gate[1:]
-		g.run()
-	}
 }
 
 func (d *memberDriver) send(to uint64, addr string, b []byte) {

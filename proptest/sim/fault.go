@@ -59,6 +59,7 @@ var further = []plantedFault{
 	{"no-v2", "a refusing acceptor goes on granting", func(f *faults) { f.member.NoV2 = true }},
 	{"stopped-holds", "who has said that it stopped keeps its lease (V3)", func(f *faults) { f.member.StoppedHolds = true }},
 	{"leave-unsettled", "a leaver is dropped before its replicators have settled (V4)", func(f *faults) { f.member.LeaveUnsettled = true }},
+	{"told-unstored", "views and acceptances are told before they are on disk (V5)", func(f *faults) { f.member.ToldUnstored = true }},
 	{"only-last-disks", "a cold start hears the disks of the last view only", func(f *faults) { f.member.OnlyLastDisks = true }},
 	{"join-without-catch-up", "a learner serves at once", func(f *faults) { f.replica.JoinWithoutCatchUp = true }},
 	{"read-without-catch-up", "a quorum read does not wait for the clocks it learnt of", func(f *faults) { f.replica.ReadWithoutCatchUp = true }},

@@ -1,0 +1,195 @@
+package membership
+
+import (
+	"errors"
+	"math/rand/v2"
+	"testing"
+	"time"
+)
+
+func lostLeases(w *world) (lost uint64) {
+	for _, n := range w.living() {
+		lost += n.m.Stats().LeasesLost
+	}
+	return lost
+}
+
+// TestSlowDisksCostNoLease: disks that take longer for one record than a lease lasts put decisions off, and nothing else.
+func TestSlowDisksCostNoLease(t *testing.T) {
+	w, oldest, second, _ := scripted(t, Faults{}, nil)
+	slow := 2 * w.base.LeaseDuration
+	w.slow = func(*node) time.Duration { return slow }
+	w.base.Seeds, w.base.BootstrapExpect = []string{oldest.addr}, 0
+	acts := func(d time.Duration, until func() bool) {
+		t.Helper()
+		for end := w.now + d; !until(); w.run(10 * time.Millisecond) {
+			if w.acting() != oldest {
+				t.Fatalf("%v after the begin the oldest does not act: %v", w.now, oldest.m)
+			}
+			if w.now > end {
+				t.Fatalf("nothing was decided: %v", oldest.m)
+			}
+		}
+	}
+	joiner := w.start("x", nil)
+	acts(20*slow, w.converged)
+	second.crash()
+	acts(20*slow, w.converged)
+	joiner.step(Leave{})
+	acts(20*slow, func() bool { return !joiner.alive && w.converged() })
+	if lost := lostLeases(w); lost != 0 {
+		t.Errorf("%d leases were lost", lost)
+	}
+	w.verdict()
+}
+
+// TestOneSlowDiskHoldsUpNobody: the others decide without it, and the node goes on under its lease, with the view that it
+// has installed, while its replicators know the one that is stored.
+func TestOneSlowDiskHoldsUpNobody(t *testing.T) {
+	w, oldest, _, third := scripted(t, Faults{}, nil)
+	w.slow = func(n *node) time.Duration {
+		if n == third {
+			return time.Hour
+		}
+		return time.Millisecond
+	}
+	told := third.status
+	w.base.Seeds, w.base.BootstrapExpect = []string{oldest.addr}, 0
+	before := w.judge.heard[third.uid]
+	w.watch = func(n *node, _ Input, fx *Effects) {
+		if n == third && len(fx.Install) > 0 {
+			t.Errorf("its replicators hear of %v, which is not on its disk", fx.Install)
+		}
+	}
+	w.start("x", nil)
+	if !w.until(10*time.Second, w.converged) {
+		t.Fatalf("one slow disk held up the joiner: %v", oldest.m)
+	}
+	w.run(10 * w.base.LeaseDuration)
+	if !w.converged() || lostLeases(w) != 0 || third.status != told || w.judge.heard[third.uid] != before {
+		t.Errorf("%v after %d leases were lost", third.m, lostLeases(w))
+	}
+	w.verdict()
+}
+
+// TestNothingIsSaidBeforeItIsStored: a lock, an acceptance and a view wait for the disk, each for its own record.
+func TestNothingIsSaidBeforeItIsStored(t *testing.T) {
+	w := newWorld(t, 3, LAN())
+	w.slow = func(*node) time.Duration { return time.Second }
+	writing := make(map[*node]bool)
+	w.watch = func(n *node, in Input, fx *Effects) {
+		if _, ok := in.(Persisted); ok {
+			writing[n] = false
+		}
+		for _, e := range fx.Send {
+			switch e.Msg.(type) {
+			case Lock, Accepted:
+				if writing[n] {
+					t.Errorf("%v: %v says %v while its record is being written", w.now, n, e.Msg)
+				}
+			}
+		}
+		if writing[n] && len(fx.Install) > 0 {
+			t.Errorf("%v: %v tells of %v while its record is being written", w.now, n, fx.Install)
+		}
+		if fx.Persist != nil {
+			if writing[n] {
+				t.Errorf("%v: %v has two records written at a time", w.now, n)
+			}
+			writing[n] = true
+		}
+	}
+	w.base.Seeds, w.base.BootstrapExpect = addrs(3), 3
+	w.startAll(addrs(3)...)
+	if !w.until(time.Minute, w.converged) {
+		t.Fatalf("not founded: %v", w.nodes[0].m)
+	}
+	w.base.BootstrapExpect = 0
+	w.startAll("x", "y")
+	if !w.until(time.Minute, w.converged) {
+		t.Fatalf("not joined: %v", w.nodes[0].m)
+	}
+	w.verdict()
+}
+
+// TestFailedWriteEndsTheNode: at once, without its lease, and nothing that waited for the record is said.
+func TestFailedWriteEndsTheNode(t *testing.T) {
+	full := errors.New("no space left on device")
+	w, _, _, third := scripted(t, Faults{}, nil)
+	w.slow = func(n *node) time.Duration {
+		if n == third {
+			return time.Hour
+		}
+		return time.Millisecond
+	}
+	w.base.BootstrapExpect = 0
+	w.start("x", nil)
+	if !w.until(10*time.Second, w.converged) {
+		t.Fatalf("not joined: %v", third.m)
+	}
+	fx := third.m.Step(third.local(), Persisted{full})
+	if !errors.Is(fx.Done, ErrStore) || !errors.Is(fx.Done, full) {
+		t.Errorf("ended with %v", fx.Done)
+	}
+	if len(fx.Send)+len(fx.Install) > 0 || third.m.Lease().Holds(third.local()) {
+		t.Errorf("after a failed write: %v, and %v", fx, third.m.Lease())
+	}
+	for _, in := range []Input{Tick{}, Persisted{}, Receive{From: w.nodes[0].uid, Msg: w.nodes[0].m.heartbeat()}} {
+		if fx := third.m.Step(third.local().Add(time.Minute), in); fx.String() != "" || third.m.Lease().Holds(third.local()) {
+			t.Errorf("it goes on after its end: %v: %v", in, fx)
+		}
+	}
+}
+
+// TestNoRecordWithoutADisk: a node that remembers nothing has nothing written, and waits for nothing.
+func TestNoRecordWithoutADisk(t *testing.T) {
+	w := newWorld(t, 4, LAN())
+	w.watch = func(n *node, _ Input, fx *Effects) {
+		if fx.Persist != nil {
+			t.Errorf("%v has a record written", n)
+		}
+	}
+	w.base.Seeds, w.base.BootstrapExpect = addrs(3), 3
+	for _, a := range addrs(3) {
+		w.start(a, func(c *Config) { c.Disk = 0 })
+	}
+	if !w.until(time.Minute, w.converged) {
+		t.Fatalf("not founded: %v", w.nodes[0].m)
+	}
+	w.verdict()
+}
+
+// unstored: a view that no disk remembers.
+//
+//  1. the disks of three nodes stand still, and a fourth one asks to join;
+//  2. all nodes die;
+//  3. the cluster is founded anew from the disks.
+//
+// What was decided in step 1 has to be on a disk, or the epoch is used twice.
+func unstored(t *testing.T, f Faults) *world {
+	w, _, _, _ := scripted(t, f, nil)
+	w.slow = func(*node) time.Duration { return time.Hour }
+	w.base.Seeds, w.base.BootstrapExpect = addrs(3), 0
+	w.start("x", nil)
+	w.run(10 * time.Second)
+	w.slow = nil
+	w.stopAll()
+	w.base.BootstrapExpect = 3
+	w.startAll(addrs(3)...)
+	w.until(time.Minute, w.converged)
+	return w
+}
+
+// slowDisks draws how long each write takes, apart from what else happens in a random world.
+func slowDisks(seed uint64) func(*node) time.Duration {
+	rng := rand.New(rand.NewPCG(seed, 11))
+	usual := []time.Duration{0, 2 * time.Millisecond, 50 * time.Millisecond}[rng.IntN(3)]
+	stalls := []float64{0, 0.02, 0.2}[rng.IntN(3)]
+	return func(*node) time.Duration {
+		d := time.Duration(rng.Int64N(int64(usual) + 1))
+		if rng.Float64() < stalls {
+			d += time.Duration(rng.Int64N(int64(8 * time.Second)))
+		}
+		return d
+	}
+}
