@@ -29,6 +29,7 @@ func (c *control) regionEffects(fx *protocol.RegionEffects) {
 	}
 	if fx.Left {
 		c.hasLeft = true
+		c.r.hasLeft.Store(true)
 		c.maybeLeft()
 	}
 }

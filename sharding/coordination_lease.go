@@ -34,6 +34,16 @@ func (d *coordination) expelled(now time.Time) {
 	d.Step(now, coordInput{in: protocol.LeaseLost{Gen: d.gen, Text: "its time has passed"}})
 }
 
+// stepDown has the coordinator act no more. The result is closed when it has stepped down.
+func (d *coordination) stepDown() <-chan struct{} {
+	stepped := make(chan struct{})
+	d.loop.Force(coordInput{do: func(now time.Time) {
+		defer close(stepped)
+		d.Step(now, coordInput{in: protocol.Resign{}})
+	}})
+	return stepped
+}
+
 // resignTimeout bounds how long the node waits with saying that it has stopped. A store that takes longer is asked again by the next coordinator.
 const resignTimeout = time.Second
 
@@ -41,13 +51,8 @@ const resignTimeout = time.Second
 func (d *coordination) resign(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, resignTimeout)
 	defer cancel()
-	stepped := make(chan struct{})
-	d.loop.Force(coordInput{do: func(now time.Time) {
-		defer close(stepped)
-		d.Step(now, coordInput{in: protocol.Resign{}})
-	}})
 	select {
-	case <-stepped:
+	case <-d.stepDown():
 		_ = d.leaser.settled(ctx) // its failure is logged, and no reason to stay
 	case <-ctx.Done():
 	}

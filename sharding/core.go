@@ -64,6 +64,7 @@ type core struct {
 	inspections       atomic.Int32                   // being answered
 	registered        atomic.Bool                    // with the coordinator of the view
 	everRegistered    atomic.Bool                    // some coordinator has registered it
+	hasLeft           atomic.Bool                    // it has handed everything over, and gets nothing any more
 	coordinates       atomic.Bool                    // the coordinator of this node acts
 	coordinator       atomic.Uint64                  // the node whose coordinator is to act; 0: none
 	coordinatorAbsent atomic.Bool                    // it has not started the type

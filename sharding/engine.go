@@ -164,6 +164,7 @@ func (run *engine) end(ctx context.Context) (err error) {
 		run.unregister()
 		r.sweep.stop()
 		if c.coord != nil {
+			<-c.coord.stepDown() // if it acts, it says that it does not any more
 			c.coord.stop()
 		}
 		killed := make(chan struct{})

@@ -198,7 +198,7 @@ func (r *core) dispatch(number uint32, rt *route, p *parcel) error {
 	if err := o.encode(number, rt, p.id, p.env); err != nil {
 		return err
 	}
-	return flushError(r.net.Append(transport.NodeID(rt.remote), transport.Data, number, r.channel, o.fill, nil))
+	return flushError(r.net.Append(transport.NodeID(rt.remote), transport.Data, number, r.channel, o.fill, o.goes))
 }
 
 func (r *core) dispatchLocal(number uint32, s *shard, p *parcel) error {
@@ -221,11 +221,19 @@ func (r *core) dispatchLocal(number uint32, s *shard, p *parcel) error {
 
 // forward passes an encoded message on.
 func (r *core) forward(number uint32, rt *route, m *message, check func() error) error {
-	if m.kind == frameAsk && m.origin == r.self {
-		r.asks.asked(m.call, rt.remote)
+	goes := func() error {
+		if check != nil {
+			if err := check(); err != nil {
+				return err
+			}
+		}
+		if m.kind == frameAsk && m.origin == r.self {
+			r.asks.asked(m.call, rt.remote)
+		}
+		return nil
 	}
 	fill := func(dst []byte) []byte { return append(appendMessageHead(dst, m, string(m.id)), m.body...) }
-	return flushError(r.net.Append(transport.NodeID(rt.remote), transport.Data, number, r.channel, fill, check))
+	return flushError(r.net.Append(transport.NodeID(rt.remote), transport.Data, number, r.channel, fill, goes))
 }
 
 func flushError(err error) error {

@@ -15,7 +15,7 @@ type RegionState struct {
 	Node       membership.UID
 	Addr       string // of the node; empty if the view has it no more
 	Proxy      bool   // it never hosts
-	Registered bool   // with the coordinator of its view
+	Registered bool   // with the coordinator of its view; a region that leaves is until it has handed everything over
 	Entities   int    // active, starting or stopping
 	Active     int    // of these, those that run, or stop
 	Shards     []ShardState

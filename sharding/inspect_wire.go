@@ -73,7 +73,7 @@ func (r *core) receiveInspect(from uint64, rd *reader) {
 
 // inspect looks at what is hosted here.
 func (r *core) inspect(what inspection, id string) wireState {
-	w := wireState{Proxy: r.proxy, Registered: r.registered.Load()}
+	w := wireState{Proxy: r.proxy, Registered: r.registered.Load() && !r.hasLeft.Load()}
 	number, room := r.table.shardOf(id), inspectIDBytes
 	for _, s := range r.sweep.shards() {
 		if what == inspectEntity && s.number != number {

@@ -165,12 +165,13 @@ type outgoing struct {
 	rt       *route
 	fill     func([]byte) []byte // a message: head, then body
 	fillBody func([]byte) []byte // body is all of the frame
-	check    func() error        // the route is still the one that was taken
+	check    func() error        // the route is still the one that was taken; if so, goes
+	goes     func() error        // notes where the question goes
 }
 
 func newOutgoing(r *core) *outgoing {
 	o := &outgoing{region: r}
-	o.fill, o.fillBody, o.check = o.appendTo, o.appendBody, o.current
+	o.fill, o.fillBody, o.check, o.goes = o.appendTo, o.appendBody, o.current, o.note
 	return o
 }
 
@@ -186,7 +187,6 @@ func (o *outgoing) encode(number uint32, rt *route, id string, env envelope) err
 	case env.call == 0:
 	case env.origin == r.self:
 		o.m.kind, o.m.call = frameAsk, env.call
-		r.asks.asked(env.call, rt.remote)
 	default:
 		o.m.kind, o.m.call, o.m.origin = frameAsk, env.call, env.origin
 	}
@@ -207,6 +207,15 @@ func (o *outgoing) appendTo(dst []byte) []byte {
 func (o *outgoing) current() error {
 	if o.slot.Load() != o.rt {
 		return errRouteChanged
+	}
+	return o.note()
+}
+
+// note notes which node a question of this one goes to. It runs at the moment of the append: the end of a node is the end of what was sent to it, and not
+// of what waits for room.
+func (o *outgoing) note() error {
+	if o.m.kind == frameAsk && o.m.origin == 0 {
+		o.region.asks.asked(o.m.call, o.rt.remote)
 	}
 	return nil
 }
