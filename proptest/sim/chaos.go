@@ -40,15 +40,19 @@ func (s stroke) String() string { return strokeNames[s] }
 
 // chaos deals the strokes of the safety phase, and heals the world at its end.
 type chaos struct {
-	w     *World
-	rng   *rand.Rand
-	dealt int
-	flaps int // how often links began to flap; the latest goes on
+	w   *World
+	rng *rand.Rand
+	// rngLag draws what lags, so that a world deals the same strokes with and without lag.
+	rngLag *rand.Rand
+	dealt  int
+	flaps  int // how often links began to flap; the latest goes on
 	// onInstall, when set by a script, sees every view that is installed.
 	onInstall func(*membership.View)
 }
 
-func newChaos(w *World) *chaos { return &chaos{w: w, rng: w.rs.stream("chaos", 0)} }
+func newChaos(w *World) *chaos {
+	return &chaos{w: w, rng: w.rs.stream("chaos", 0), rngLag: w.rs.stream("lags", 0)}
+}
 
 // start boots the first nodes and schedules what is to come.
 func (w *World) start() {
@@ -63,6 +67,9 @@ func (w *World) start() {
 	w.after(w.opt.Safety, nil, w.heal)
 	w.startLoad()
 	w.startShardLoad()
+	if w.opt.Lag > 0 {
+		w.after(5*time.Second, nil, c.lag)
+	}
 	if script := scripts[w.opt.Scenario]; script != nil {
 		script(c)
 		return
@@ -287,7 +294,7 @@ func (w *World) heal() {
 	w.net.cut(nil)
 	w.net.flap(nil)
 	w.leases.down, w.leases.cut = false, 0
-	w.net.loss, w.net.dup, w.net.straggle, w.net.lose, w.net.still = 0, 0, 0, nil, nil
+	w.net.loss, w.net.dup, w.net.straggle, w.net.lose, w.net.still, w.net.slow = 0, 0, 0, nil, nil, nil
 	for _, s := range w.slots {
 		s.disk.slowTil = 0
 		if s.proc != nil {

@@ -10,6 +10,8 @@
 //   - the network loses, repeats, reorders and delays on the control lane, with stragglers of seconds; the data lanes are FIFO until their
 //     connection breaks; cuts are total, partial or one-way;
 //   - disks forget what was not committed, are slow, stall, and fail commits;
+//   - views lag: in two of three worlds what was committed comes late on single links, and so do the data lanes and what sharding says (lag.go);
+//     in a sixth of the worlds of plain chaos that is the scenario, under a load whose order is judged;
 //   - links flap: some ways come and go in rapid turns, for up to half a minute;
 //   - processes crash, come back as new incarnations on the same disk, stand still as after SIGSTOP, are suspended; nodes join and leave, an
 //     operator downs some;

@@ -47,6 +47,7 @@ type network struct {
 	lose func(from, to int, pk *packet) bool
 	// still, when set by a script, says until when what is sent on a FIFO lane now is held up.
 	still func(from, to int) int64
+	slow  []slowLink // see chaos.lag
 	// loss, dup and straggle are probabilities on the control lane; they fall to zero when the world heals.
 	loss, dup, straggle float64
 	lent                []byte // what a machine is given: as with the transport, the bytes are its only during the call
@@ -159,6 +160,7 @@ func (n *network) datagram(p, q *Process, pk packet) {
 		if chance(n.rng, n.straggle) {
 			d += between(n.rng, 0, int64(4*time.Second))
 		}
+		d += n.lagging(p.slot.index, q.slot.index, &pk)
 		n.w.at(n.w.now+d, q, func() {
 			if !n.open(p.slot.index, q.slot.index) {
 				n.w.counts.Lost++
@@ -183,7 +185,7 @@ func (n *network) stream(p, q *Process, pk packet) {
 	if l.since < 0 {
 		l.since = 0
 	}
-	l.last = max(l.last+1, n.w.now+n.delay())
+	l.last = max(l.last+1, n.w.now+n.delay()+n.lagging(p.slot.index, q.slot.index, &pk))
 	if n.still != nil {
 		l.last = max(l.last, n.still(p.slot.index, q.slot.index))
 	}

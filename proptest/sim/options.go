@@ -47,6 +47,7 @@ type Options struct {
 	DelayMin, DelayMean       time.Duration // of every packet
 	ClockDrift                float64       // largest deviation of a clock's rate
 	WallSkew                  time.Duration // largest deviation of wall time
+	Lag                       time.Duration // of views on single links at most; 0: none lags
 	DiskMin, DiskMax          time.Duration // of a commit
 	DiskFail                  float64       // per commit
 
@@ -187,6 +188,7 @@ func drawOptions(rs streams, plan Plan) Options {
 	}
 	o.Scenario = drawScenario(r)
 	o.drawRestarts(rs.stream("restarts", 0))
+	o.drawLagging(rs)
 	o.fromPlan(plan)
 	applyScenario(r, &o)
 	o.drawLater(r)
@@ -196,6 +198,7 @@ func drawOptions(rs streams, plan Plan) Options {
 	o.drawLeases(rs.stream("leases", 0))
 	o.Consulted = rs.stream("consulted", 0).IntN(4) == 0
 	o.drawPassivation(rs.stream("passivation", 0))
+	o.drawLag(rs)
 	return o
 }
 
@@ -297,6 +300,9 @@ func (o Options) String() string {
 		o.Safety, o.Loss, o.Duplicate, o.Straggle, o.DelayMin, o.DelayMean, o.ClockDrift, o.WallSkew, o.DiskMax, o.WriteBehind, o.DiskFail)
 	fmt.Fprintf(&b, " timing=%v write=%v keys=%d durable=%v removes=%g reads=%g linear=%g log=%d shards=%dx%d remember=%v", o.Timing,
 		o.WriteGap, o.Keys, o.Durable, o.Removes, o.Reads, o.Linear, o.LogMax, o.EntityTypes, o.Shards, o.Remember)
+	if o.Lag > 0 {
+		fmt.Fprintf(&b, " lag=%v", o.Lag)
+	}
 	fmt.Fprintf(&b, " downing=%q", o.Strategy.String())
 	if o.Shards > 0 {
 		fmt.Fprintf(&b, " %T consulted=%v", o.Allocation, o.Consulted)

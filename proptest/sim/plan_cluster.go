@@ -82,6 +82,7 @@ func drawCluster(rs streams, plan Plan) Options {
 	o.Scenario = pick(r, plainChaos, plainChaos, plainChaos, plainChaos, plainChaos, plainChaos, plainChaos, growingView, growingView, lostKinds,
 		rollingMoves)
 	o.drawRestarts(rs.stream("restarts", 0))
+	o.drawLagging(rs)
 	o.fromPlan(plan)
 	applyScenario(r, &o)
 	o.drawStrategy(r)
@@ -90,6 +91,7 @@ func drawCluster(rs streams, plan Plan) Options {
 	o.drawAllocation(rs.stream("allocation", 0))
 	o.Consulted = rs.stream("consulted", 0).IntN(4) == 0
 	o.drawPassivation(rs.stream("passivation", 0))
+	o.drawLag(rs)
 	return o
 }
 
@@ -111,7 +113,7 @@ func (o *Options) lighten(r *rand.Rand) {
 	o.Reads, o.Linear, o.Removes = 0.4, 0.3, 0.1
 	o.Shards, o.EntityTypes = pick(r, 0, 2, 4), 1
 	switch o.Scenario {
-	case rollingMoves, rollingRestarts, closings:
+	case rollingMoves, laggingViews, rollingRestarts, closings:
 		o.Shards = 4
 	}
 	o.TellGap = pick(r, 200*time.Millisecond, time.Second)

@@ -17,6 +17,8 @@ const (
 	stoppedGrowing = "stopped-growing"
 	// rollingMoves joins and leaves under a load of entity messages, so that shards move all the time.
 	rollingMoves = "rolling-moves"
+	// laggingViews does so while views come late to some nodes, in calm worlds: order is judged.
+	laggingViews = "lagging-views"
 	// closedTypes closes entity types on nodes that stay, and starts them there again, while others join and leave. It is no part of the swarm.
 	closedTypes = "closed-types"
 	// rollingRestarts restarts all nodes in turn, and closings all at once by an orderly shutdown of the cluster.
@@ -38,8 +40,8 @@ const (
 )
 
 // Scenarios are the names of all scenarios.
-var Scenarios = []string{plainChaos, growingView, coldRestarts, stoppedGrowing, rollingMoves, rollingRestarts, closings, lostKinds, smallLogs, tidying,
-	lateCounts, manyLeave, inserts, closedTypes}
+var Scenarios = []string{plainChaos, growingView, coldRestarts, stoppedGrowing, rollingMoves, laggingViews, rollingRestarts,
+	closings, lostKinds, smallLogs, tidying, lateCounts, manyLeave, inserts, closedTypes}
 
 func drawScenario(r *rand.Rand) string {
 	return pick(r, plainChaos, plainChaos, plainChaos, plainChaos, growingView, growingView, coldRestarts, stoppedGrowing, rollingMoves, rollingMoves,
@@ -58,6 +60,7 @@ var scripts = map[string]func(*chaos){
 	growingView:     (*chaos).growingView,
 	stoppedGrowing:  (*chaos).stoppedGrowing,
 	rollingMoves:    (*chaos).rollingMoves,
+	laggingViews:    (*chaos).rollingMoves,
 	closedTypes:     (*chaos).closedTypes,
 	rollingRestarts: (*chaos).rollingRestarts,
 	closings:        (*chaos).closings,
@@ -88,15 +91,8 @@ func applyScenario(r *rand.Rand, o *Options) {
 		o.Nodes, o.Spare, o.Durable, o.Shards, o.Safety = pick(r, 1, 2, 3, 3), 4, true, 0, 200*time.Second
 		o.DiskMax, o.DiskFail = pick(r, 5*time.Millisecond, 40*time.Millisecond), 0
 		o.WriteGap, o.Reads, o.Loss, o.PromptLossy = pick(r, 5*time.Millisecond, 20*time.Millisecond), 0.5, pick(r, 0, 0.01), true
-	case rollingMoves:
-		o.Nodes, o.Spare = 3, 4
-		o.Shards, o.TellGap = pick(r, 4, 8, 20), pick(r, 2*time.Millisecond, 5*time.Millisecond)
-		o.Loss, o.Straggle = pick(r, 0, 0.01), 0
-		o.Calm = r.IntN(2) == 0
-		if o.Calm { // clocks, disks and the control lane may still be bad, but no lease may run out
-			o.Weights, o.DiskFail, o.Timing = quiet, 0, usualTiming
-			o.StopTimeout = 10 * time.Second // longer than the slowest handler
-		}
+	case rollingMoves, laggingViews:
+		o.applyMoves(r)
 	case closedTypes:
 		o.Nodes, o.Spare = pick(r, 2, 3, 4), 3
 		o.Shards, o.TellGap = pick(r, 4, 8, 20), pick(r, 5*time.Millisecond, 20*time.Millisecond)
@@ -137,5 +133,20 @@ func applyScenario(r *rand.Rand, o *Options) {
 		o.Nodes, o.Spare, o.Shards, o.Safety = insertNodes, 0, 0, 110*time.Second
 		o.Loss, o.Straggle, o.DiskFail, o.WriteGap = 0, 0, 0, time.Second
 		o.Timing = usualTiming // a split of five seconds must not be decided
+	}
+}
+
+// applyMoves bends the options to rollingMoves and to laggingViews.
+func (o *Options) applyMoves(r *rand.Rand) {
+	o.Nodes, o.Spare = 3, 4
+	o.Shards, o.TellGap = pick(r, 4, 8, 20), pick(r, 2*time.Millisecond, 5*time.Millisecond)
+	o.Loss, o.Straggle = pick(r, 0, 0.01), 0
+	o.Calm = r.IntN(2) == 0 || o.Scenario == laggingViews
+	if o.Scenario == laggingViews {
+		o.DiskMax, o.Rebalance = 40*time.Millisecond, time.Second
+	}
+	if o.Calm { // clocks, disks and the control lane may still be bad, but no lease may run out
+		o.Weights, o.DiskFail, o.Timing = [strokes]int{}, 0, usualTiming
+		o.StopTimeout = 10 * time.Second // longer than the slowest handler
 	}
 }

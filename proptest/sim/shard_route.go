@@ -26,7 +26,7 @@ func (m *tell) String() string {
 }
 
 // bufferMax bounds the messages that one region buffers per shard.
-const bufferMax = 4096
+const bufferMax = 1 << 16
 
 // hopsMax bounds how often a message is forwarded.
 const hopsMax = 8

@@ -80,6 +80,7 @@ type place struct {
 	host    Token // by which this node hosts; meaningful unless the phase is none or stopped
 	phase   Phase
 	waits   bool // starting, and its lease cannot be had now
+	ready   bool // starting, and only the view in which its home was chosen is missing
 	wanted  bool // the buffer may hold messages
 	route   Route
 }
@@ -239,7 +240,7 @@ func (r *Region) setPhase(p *place, to Phase) {
 	if p.phase == PhaseStopped {
 		r.stopped--
 	}
-	p.phase, p.waits = to, false
+	p.phase, p.waits, p.ready = to, false, false
 	if p.hosts() {
 		r.hosted++
 	}

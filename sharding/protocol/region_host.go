@@ -66,12 +66,23 @@ func (r *Region) host(st ShardToken, p *place) {
 	r.publish(st.Shard, p)
 }
 
-// onShardStarted opens the shard. If a hand-off has begun meanwhile, what was buffered is delivered first: part of it came from regions
-// that have fenced since.
+// onShardStarted opens the shard, at the latest with the view in which its home was chosen.
 func (r *Region) onShardStarted(s ShardID) {
 	p, ok := r.at(s)
 	if !ok || p.phase != PhaseStarting {
 		r.countIgnored()
+		return
+	}
+	p.ready, p.waits = true, false
+	r.maybeOpen(s, p)
+}
+
+// maybeOpen opens a shard that has started, once this node has the view in which it was chosen: what
+// the last home lost with its node comes back with that view, and goes first. If a hand-off has begun
+// meanwhile, what was buffered is delivered before it goes on: part of it came from regions that have
+// fenced since.
+func (r *Region) maybeOpen(s ShardID, p *place) {
+	if !p.ready || r.ahead(p.host) {
 		return
 	}
 	r.setPhase(p, PhaseRunning)

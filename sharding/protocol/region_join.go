@@ -34,7 +34,10 @@ func (r *Region) onInstall(v *membership.View) {
 			r.dropBuffer(ShardID(i), &r.shards[i], DropEnded)
 		}
 	}
-	r.publishAll()
+	for i := range r.shards {
+		r.maybeOpen(ShardID(i), &r.shards[i])
+		r.publish(ShardID(i), &r.shards[i])
+	}
 	for _, s := range slices.Sorted(maps.Keys(r.moves)) {
 		g := r.moves[s]
 		g.need = slices.DeleteFunc(g.need, func(u UID) bool { return r.gone(u, g.id) })

@@ -7,16 +7,13 @@ import (
 
 // routeOf derives the route from the three parts of what is known. What a shard that starts or runs here receives is delivered here, whatever
 // the table says; otherwise a barrier holds; otherwise the table leads, to members only, and only where this region has taken part in every
-// hand-off since: a table that lags behind would send a message to an old home, which passes it on, and the next one past it. Neither leads a message
-// on before this node has the view in which the home was chosen: what the last home lost with its node comes back with that view, and goes first.
+// hand-off since: a table that lags behind would send a message to an old home, which passes it on, and the next one past it. It leads no message
+// on before this node has the view in which the home was chosen, for the reason that maybeOpen has.
 func (r *Region) routeOf(p *place) Route {
 	switch p.phase {
 	case PhaseStarting:
 		return Route{State: RouteStarting, Token: p.host}
 	case PhaseRunning:
-		if r.ahead(p.host) {
-			return Route{State: RouteStarting, Token: p.host}
-		}
 		return Route{State: RouteLocal, Token: p.host}
 	case PhaseFencing:
 		return Route{State: RouteDraining, Token: p.host, HandOff: p.barrier}

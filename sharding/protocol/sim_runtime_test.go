@@ -67,7 +67,7 @@ func (n *simNode) lane(to UID, x any) {
 		}
 		return
 	}
-	at := n.w.now.Add(n.w.between(0, 25*time.Millisecond))
+	at := n.w.now.Add(n.w.between(0, 25*time.Millisecond) + n.w.lag(200*time.Millisecond))
 	if at.Before(l.last) {
 		at = l.last
 	}

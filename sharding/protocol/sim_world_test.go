@@ -38,6 +38,7 @@ type world struct {
 	got     map[stream]map[int]bool // all handled
 	lost    map[string]int          // messages known to be lost, by reason
 	healed  bool
+	lags    bool // views come late to single nodes, and some lanes are slow
 
 	store     simStore
 	unordered map[ShardID]bool // shards whose messages may have overtaken each other: a lease was lost, or not to be had before they moved on
@@ -102,7 +103,7 @@ func newWorld(seed uint64, opt simOptions) *world {
 		nodes: map[UID]*simNode{}, nextUID: 1, table: map[ShardID]Entry{}, regions: map[UID]bool{},
 		ids: map[ShardID]*simSet[EntityID]{}, lives: map[EntityID]UID{},
 		sent: map[stream]int{}, handled: map[stream]int{}, got: map[stream]map[int]bool{}, lost: map[string]int{},
-		store: newSimStore(), unordered: map[ShardID]bool{},
+		lags: seed%3 == 0, store: newSimStore(), unordered: map[ShardID]bool{},
 		verbose: func(string, ...any) {}, view: &membership.View{Epoch: 1},
 	}
 	if opt.strategies {
@@ -185,8 +186,16 @@ func (w *world) change(f func(v *membership.View)) {
 	w.view = &v
 	w.verbose("%v", w.view)
 	for _, n := range w.live() {
-		w.after(w.between(0, 40*time.Millisecond), func() { n.install(&v) })
+		w.after(w.between(0, 40*time.Millisecond)+w.lag(700*time.Millisecond), func() { n.install(&v) })
 	}
+}
+
+// lag draws by how much longer than usual something takes: mostly by nothing.
+func (w *world) lag(most time.Duration) time.Duration {
+	if !w.lags || w.healed || !w.chance(10) {
+		return 0
+	}
+	return w.between(0, most)
 }
 
 // join adds a node; it is Up, and so may host, a while later.
