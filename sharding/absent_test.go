@@ -88,6 +88,10 @@ func TestTypeNotStartedOnTheOldest(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	_, err := Ask(ctx, young, "a", total{})
+	if h := nodes[1].Health(); !h.Ready {
+		t.Errorf("a node waits for a coordinator that cannot exist: %v", h)
+	}
+	Health(nodes[1], typ.Name)
 	for what, text := range map[string]string{"the error": fmt.Sprint(err), "the health": nodes[1].Health().String()} {
 		if !strings.Contains(text, "the type is not started on") || !strings.Contains(text, nodes[0].Addr()) {
 			t.Errorf("%s: %s", what, text)
@@ -99,6 +103,42 @@ func TestTypeNotStartedOnTheOldest(t *testing.T) {
 	if n := said.Load(); n != 1 {
 		t.Errorf("said %d times", n)
 	}
+}
+
+// A node with a new type is rolled back while the oldest node does not run the type. It gives its shards of other types away,
+// leaves at once and ends in order, although messages of the new type wait.
+func TestNewTypeIsRolledBack(t *testing.T) {
+	nodes := byAge(t, 2)
+	typ := cartType(&cartLog{})
+	old, young := begin(t, nodes[0], typ), begin(t, nodes[1], typ)
+	askThirty(t, "the type that both run", young)
+	fresh := cartType(&cartLog{})
+	fresh.Name = "New"
+	var dropped atomic.Int64
+	fresh.OnDrop = func(d Drop) {
+		if d.Reason == DropStopped {
+			dropped.Add(1)
+		}
+	}
+	g := begin(t, nodes[1], fresh)
+	if err := g.Tell(t.Context(), "a", addItem{"x", 1}); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the new type waits for the oldest node", g.core.coordinatorAbsent.Load)
+	if h := nodes[1].Health(); !h.Ready {
+		t.Errorf("the node is not ready: %v", h)
+	}
+	began := time.Now()
+	if err := nodes[1].Leave(20 * time.Second); err != nil || time.Since(began) > 10*time.Second {
+		t.Errorf("after %v: %v", time.Since(began), err)
+	}
+	if err := nodes[1].Err(); !errors.Is(err, ddata.ErrLeft) {
+		t.Errorf("the node has ended with %v", err)
+	}
+	if n := dropped.Load(); n != 1 {
+		t.Errorf("%d messages are said to be dropped, not 1", n)
+	}
+	askThirty(t, "what both ran", old)
 }
 
 // The region of the node whose coordinator acts is closed: that goes on. When the last region is closed nothing runs, and when one starts again, all does.

@@ -32,9 +32,15 @@ func (e Event) Line() sight.Line {
 // String prints the line.
 func (e Event) String() string { return e.Line().String() }
 
-// Health says which types must be registered with a coordinator before the node is ready (ddata.Node.Health). By default these are all that were started
-// on it; with names it is those, whether or not they were started yet. Once a type was registered it stays so: while a coordinator is
-// replaced known homes are routed to, and a node that is taken out of service then would help nobody.
+// Health says which types must be registered with a coordinator before the node is ready (ddata.Node.Health).
+//
+// By default these are all that were started on it, without those that are not started on the oldest node of
+// their role. No coordinator can exist for these before that node is replaced, and a roll-out that waited for
+// them would never replace it; the event CoordinatorAbsent tells of them. With names it is exactly those, whether
+// or not they were started yet.
+//
+// Once a type was registered it stays so: while a coordinator is replaced known homes are routed to, and a node
+// that is taken out of service then would help nobody.
 func Health(node *ddata.Node, names ...string) {
 	h := healthOf(node)
 	h.mu.Lock()
@@ -98,7 +104,7 @@ func (h *nodeHealth) missing() (reasons []string) {
 		switch r := h.types[name]; {
 		case r == nil:
 			reasons = append(reasons, fmt.Sprintf("entity type %q is not started on this node", name))
-		case !r.everRegistered.Load():
+		case !r.everRegistered.Load() && (h.named || !r.coordinatorAbsent.Load()):
 			if why := r.uncoordinated(); why != nil { // nil: it is being registered
 				reasons = append(reasons, fmt.Sprintf("entity type %q is not registered with a coordinator: %v", name, why))
 			}

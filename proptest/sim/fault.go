@@ -91,7 +91,7 @@ var further = []plantedFault{
 var huntedIn = map[string]Plan{
 	"fold-unasked":    {Scenario: lateCounts},
 	"keep-lost-lease": {Swarm: Cluster},
-	"ungated":         {Swarm: Cluster, Scenario: rollingRestarts},
+	"ungated":         {Scenario: rollingRestarts},
 	"late-expelled":   {Swarm: Cluster},
 	"overfull":        {Swarm: Cluster},
 	"unwoken":         {Swarm: Cluster},

@@ -152,6 +152,8 @@ type peer struct {
 	left    bool      // it hosts nothing and never will
 	joined  bool      // it routes already
 	acked   bool      // its registration is known to a majority, so the next coordinator will know it too
+	sure    bool      // it asks before it leaves, for it has reported or confirmed its registration
+	told    uint32    // the tick in which Registered was sent last
 	count   int       // seats that count
 	drainAt time.Time // when to try again to move its shards away
 }
@@ -220,6 +222,8 @@ func (c *Coordinator) onReceive(from UID, m Message) {
 	switch m := m.(type) {
 	case Register:
 		c.onRegister(from, m)
+	case Confirm:
+		c.onConfirm(from, m)
 	case GetHomes:
 		c.onGetHomes(from, m.Shards)
 	case Started:
@@ -374,6 +378,7 @@ func (c *Coordinator) retry() {
 		c.retryRead(&c.remembered)
 		c.retryOrphans()
 		c.takeBackIn()
+		c.retryWelcomes()
 		c.retryHosts()
 		c.retryMoves()
 		c.drainLeaving()

@@ -131,7 +131,7 @@ func (c *Coordinator) mayHost(u UID) bool { return c.able(u) && !c.passes(u) }
 // able says so too, of one that is passed over as well.
 func (c *Coordinator) able(u UID) bool {
 	p := c.peers[u]
-	if p == nil || p.proxy || p.leaving || !p.acked || c.refused[u] {
+	if p == nil || p.proxy || p.leaving || !p.acked || !p.sure || c.refused[u] {
 		return false
 	}
 	m, ok := c.view.Member(u)

@@ -107,7 +107,7 @@ func (c *Coordinator) registerAgain(p *peer, said peer) {
 	}
 	later := said.life > p.life
 	if later {
-		p.life, p.proxy, p.leaving, p.left = said.life, said.proxy, said.leaving, false
+		p.life, p.proxy, p.leaving, p.left, p.sure = said.life, said.proxy, said.leaving, false, false
 		c.regionsChanged()
 	}
 	p.joined = said.joined
@@ -175,12 +175,39 @@ func (c *Coordinator) welcome(p *peer) {
 		return
 	}
 	c.out.send(p.uid, m)
+	p.told = c.ticks
 	if p.joined {
 		return
 	}
 	for i := range c.seats {
 		if st := &c.seats[i]; st.state == seatHosting || st.state == seatHosted {
 			c.out.home(p.uid, Entry{Shard: ShardID(i), Home: st.home, Token: st.token})
+		}
+	}
+}
+
+// onConfirm notes that a region knows that it is registered. From now on it may be given shards. Before
+// that it could leave without asking, and a shard that it was given meanwhile would be refused.
+func (c *Coordinator) onConfirm(from UID, m Confirm) {
+	p := c.peers[from]
+	if p == nil || m.Life != p.life {
+		c.counts[countLate]++
+		return
+	}
+	if p.sure {
+		return
+	}
+	p.sure = true
+	c.regionsChanged()
+	c.allocateHomeless()
+}
+
+// retryWelcomes repeats Registered to regions that have not confirmed it.
+func (c *Coordinator) retryWelcomes() {
+	for _, p := range c.peersByUID() {
+		if p.acked && !p.sure && !p.leaving && !p.proxy && p.told+1 < c.ticks {
+			c.counts[countRetries]++
+			c.welcome(p)
 		}
 	}
 }
@@ -207,7 +234,7 @@ func (c *Coordinator) writeRegions(add, remove []UID) {
 func (c *Coordinator) onLeaveRequest(from UID, m LeaveRequest) {
 	p := c.peers[from]
 	if p == nil {
-		c.out.send(from, LeaveReply{Done: true, Life: m.Life})
+		c.out.send(from, LeaveReply{Done: true, Life: m.Life, Floor: c.floor})
 		return
 	}
 	if m.Life < p.life {
@@ -223,19 +250,19 @@ func (c *Coordinator) onLeaveRequest(from UID, m LeaveRequest) {
 			}
 		}
 		c.allocateHomeless()
-		c.out.send(from, LeaveReply{Done: true, Life: m.Life})
+		c.out.send(from, LeaveReply{Done: true, Life: m.Life, Floor: c.floor})
 		return
 	}
 	c.askUnheard()
 	switch nobody := c.nobodyElse(); {
 	case !slices.ContainsFunc(c.seats, func(st seat) bool { return st.home == from }):
-		c.out.send(from, LeaveReply{Done: true, Alone: nobody, Life: m.Life})
+		c.out.send(from, LeaveReply{Done: true, Alone: nobody, Life: m.Life, Floor: c.floor})
 	case c.view.Closing:
-		c.out.send(from, LeaveReply{Alone: true, Life: m.Life})
+		c.out.send(from, LeaveReply{Alone: true, Life: m.Life, Floor: c.floor})
 	case !nobody:
 		c.drain(p)
 	case c.leavesView(from):
-		c.out.send(from, LeaveReply{Alone: true, Life: m.Life})
+		c.out.send(from, LeaveReply{Alone: true, Life: m.Life, Floor: c.floor})
 	default:
 		c.rest(p)
 	}

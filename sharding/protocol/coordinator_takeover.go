@@ -252,7 +252,7 @@ func (c *Coordinator) adoptPeers(t takeover) {
 		g := t.reports[u]
 		m, _ := c.view.Member(u)
 		c.peers[u] = &peer{
-			uid: u, life: g.life, proxy: g.proxy, leaving: g.leaving || m.Status == membership.Leaving, left: g.left, acked: true,
+			uid: u, life: g.life, proxy: g.proxy, leaving: g.leaving || m.Status == membership.Leaving, left: g.left, acked: true, sure: true,
 		}
 		if !slices.Contains(t.listed, u) {
 			add = append(add, u)

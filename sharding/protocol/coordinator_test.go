@@ -247,7 +247,7 @@ func TestLeavesWhenTheNextHomeIsKnown(t *testing.T) {
 		Lease{Held: true}, Install{View: viewOf(1, 1, 2)}, Receive{From: 1, Msg: Registered{Floor: tok(1), Since: tok(1)}},
 		Receive{From: 1, Msg: HostShards{Shards: []ShardToken{{0, tok(2)}}}}, ShardStarted{0}, Leave{},
 		Receive{From: 1, Msg: Begin{Moves: []Move{{0, tok(3), 2}}}}, ShardDrained{0, tok(3)}, ShardStopped{0, tok(3)},
-		Receive{From: 1, Msg: LeaveReply{Done: true}},
+		Receive{From: 1, Msg: LeaveReply{Done: true, Floor: tok(1)}},
 	} {
 		if fx = r.Step(time.Unix(0, 0), in); fx.Left {
 			t.Errorf("%v: it has left", in)
@@ -275,4 +275,30 @@ func TestProxyLeavesAtOnce(t *testing.T) {
 	if fx := r.Step(time.Unix(0, 0), Receive{From: 1, Msg: Homes{Entries: []Entry{{0, 1, Token{1, 1, 2}}}}}); !fx.Left {
 		t.Error("it has not left")
 	}
+}
+
+// TestUnconfirmedIsGivenNothing: a region that has not said that it knows of its registration may leave without asking. It
+// is told again, and is given shards when it has confirmed.
+func TestUnconfirmedIsGivenNothing(t *testing.T) {
+	l := newLone(t, nil, 1)
+	l.report(1)
+	l.step(Install{View: viewOf(2, 1, 2)})
+	l.step(Receive{From: 2, Msg: Register{Alike: Alike{Shards: 4}}})
+	var got string
+	for id := range l.c.writes { // order: there is one
+		got += l.step(Wrote{ID: id})
+	}
+	l.expect(got, "→2 registered")
+	ask := func(s ShardID) string { return l.step(Receive{From: 1, Msg: GetHomes{Shards: []ShardID{s}}}) }
+	l.expect(ask(0), "0→1@")
+	got = ""
+	for range 4 {
+		l.now = l.now.Add(time.Second)
+		got += l.step(Tick{})
+	}
+	l.expect(got, "→2 registered")
+	l.step(Receive{From: 2, Msg: Confirm{Life: 1}})
+	l.expect(ask(1), "1→1@")
+	l.step(Receive{From: 2, Msg: Confirm{}})
+	l.expect(ask(2), "2→2@")
 }

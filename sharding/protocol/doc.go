@@ -45,9 +45,18 @@
 // Each phase has its own time limit. When one passes, the owner's entry is written again under a higher token: the owner goes on, and the
 // buffers are released to it. Fences are sent again when a Begin is repeated and when a connection has come up; an owner
 // that gets a repeated Begin repeats it to those whose fences it misses. It waits for all regions that took part, without those that are
-// gone from the view of the hand-off or a later one: regions of that view fence although the owner may not have it yet. None routes before its first registration; the answer to that names the
-// hand-offs in progress, and a region does not follow what its copy of the table says about the time before, unless the coordinator
-// confirms it: the copy may lag behind hand-offs in which it had no fence to send.
+// gone from the view of the hand-off or a later one: regions of that view fence although the owner may not have it yet. None routes
+// before its first registration; the answer to that names the hand-offs in progress, and a region does not follow what its copy of the
+// table says about the time before, unless the coordinator confirms it: the copy may lag behind hand-offs in which it had no fence to send.
+//
+// # Registration, and leaving
+//
+//	region ── Register ──► coordinator ── writes the list of regions ── Registered ──► region ── Confirm ──► coordinator
+//
+// A region is given shards when it has confirmed, or has reported to a takeover. From then on it asks before it leaves, and goes on the
+// word of the coordinator with the highest floor that it knows. Before that no coordinator counts on it: it leaves at once, and confirms
+// nothing any more. So no shard goes to a region that has left, however late a registration arrives. Where the type is not started on the
+// oldest node no coordinator acts, and a region that hosts nothing leaves at once too.
 //
 // # Stopping shards for good
 //

@@ -63,6 +63,9 @@ type (
 		Life                   uint32 // which region of the type on its node it is, from 0
 		Alike                  Alike
 	}
+	// Confirm answers Registered: the region of that life knows that it is registered, and asks before
+	// it leaves, as one does that has answered Inquire. Only such a region is given shards.
+	Confirm struct{ Life uint32 }
 	// GetHomes asks where shards live; those that live nowhere get a home. Answered by Homes, at once or when a hand-off has ended.
 	// With Region set it is for the region of the receiver, which answers what it knows and never allocates.
 	GetHomes struct {
@@ -141,10 +144,11 @@ type (
 	// Absent answers Register on a node that has not started the type: no coordinator acts there.
 	Absent struct{}
 	// LeaveReply tells a leaving region that it is the home of no shard and will not become one; or that nobody can take its shards, so
-	// that it has to stop them itself.
+	// that it has to stop them itself. It is the word of the coordinator with that floor, and of none after it.
 	LeaveReply struct {
 		Done, Alone bool
 		Life        uint32 // of the LeaveRequest
+		Floor       Token
 	}
 	// AtRest answers StopShards: everything of these shards has stopped, and a majority knows that they have no home, unless messages have asked for one.
 	AtRest struct{ Shards []ShardID }

@@ -28,6 +28,7 @@ const (
 	kindUnable
 	kindAbsent
 	kindAbsentReport
+	kindConfirm
 	kindEnd
 )
 
@@ -53,6 +54,7 @@ func (Ended) message() kind         { return kindEnded }
 func (Unable) message() kind        { return kindUnable }
 func (Absent) message() kind        { return kindAbsent }
 func (AbsentReport) message() kind  { return kindAbsentReport }
+func (Confirm) message() kind       { return kindConfirm }
 
 // ToCoordinator implements Message.
 func (Register) ToCoordinator() bool { return true }
@@ -74,6 +76,9 @@ func (Report) ToCoordinator() bool { return true }
 
 // ToCoordinator implements Message.
 func (AbsentReport) ToCoordinator() bool { return true }
+
+// ToCoordinator implements Message.
+func (Confirm) ToCoordinator() bool { return true }
 
 // ToCoordinator implements Message.
 func (Loads) ToCoordinator() bool { return true }
@@ -152,6 +157,7 @@ func (m HostShards) String() string    { return "host" + list(m.Shards) }
 func (m Fence) String() string         { return fmt.Sprintf("fence %v %v", m.Shard, m.HandOff) }
 func (m AbsentReport) String() string  { return fmt.Sprintf("absent-report %v", m.Floor) }
 func (Absent) String() string          { return "absent" }
+func (m Confirm) String() string       { return "confirm" + lifeText(m.Life) }
 func (m Inquire) String() string       { return fmt.Sprintf("inquire %v", m.Floor) }
 
 func (m Homes) String() string {

@@ -36,6 +36,7 @@ type Region struct {
 	known       bool   // the coordinator of the view knows this region
 	refusedBy   UID    // the coordinator that did last
 	joined      bool   // some coordinator has known it; only grows
+	counted     bool   // some coordinator may count on it, since it has confirmed or reported; only grows
 	since       Token  // of the first registration: decisions up to it were made without this region
 	lease       bool
 

@@ -58,11 +58,23 @@ func (r *Region) onAbsent(from UID) {
 		r.absent = true
 		r.notify(Event{Kind: CoordinatorAbsent, Peer: from})
 	}
+	r.maybeGiveUp()
 }
 
-// mayRegister says whether there is a coordinator to tell, and whether it would listen: it registers Up and Leaving members.
+// maybeGiveUp drops what waits in a leaving region that was never registered, if no coordinator will register it now.
+func (r *Region) maybeGiveUp() {
+	if !r.leaving || r.joined || !r.absent && r.coordinator != 0 && r.refusedBy != r.coordinator {
+		return
+	}
+	for i := range r.shards {
+		r.dropBuffer(ShardID(i), &r.shards[i], r.noHome())
+	}
+}
+
+// mayRegister reports whether there is a coordinator to tell, and whether it would listen: it registers Up and Leaving members.
+// A region that has left without ever being registered does not begin with it.
 func (r *Region) mayRegister() bool {
-	if r.view == nil || r.known || r.coordinator == 0 {
+	if r.view == nil || r.known || r.coordinator == 0 || r.left && !r.counted {
 		return false
 	}
 	m, ok := r.view.Member(r.self())
@@ -80,6 +92,12 @@ func (r *Region) onRegistered(from UID, m Registered) {
 	if len(m.Moves) > 0 {
 		r.onBegin(from, m.Moves, nil)
 	}
+	if r.left && !r.counted { // it left before it heard this, so it has not confirmed and was given nothing
+		r.send(from, r.leaveRequest())
+		return
+	}
+	r.counted = true
+	r.send(from, Confirm{Life: r.life})
 	r.join(from, m.Since)
 }
 
@@ -95,6 +113,7 @@ func (r *Region) onRefused(from UID, m Refused) {
 		me, _ = r.view.Member(r.self())
 	}
 	r.notify(Event{Kind: TypeMismatch, Peer: from, Text: own.differences(m.Alike.forRegion(own, me, r.cfg.Role, r.cfg.Proxy), "with the coordinator")})
+	r.maybeGiveUp()
 }
 
 // raiseFloor refuses what a deposed coordinator says, and from now on those before this one.
@@ -135,6 +154,7 @@ func (r *Region) onInquire(from UID, m Inquire) {
 	if !r.raiseFloor(from, m.Floor) {
 		return
 	}
+	r.counted = r.counted || !r.left
 	var hs []Hosted
 	for i := range r.shards {
 		p := &r.shards[i]
@@ -168,6 +188,7 @@ func (r *Region) onLeave() {
 		r.becomeAlone()
 		return
 	}
+	r.maybeGiveUp()
 	if r.known && r.hosted+r.stopped > 0 {
 		r.send(r.coordinator, r.leaveRequest())
 	}
@@ -175,7 +196,7 @@ func (r *Region) onLeave() {
 
 // onLeaveReply stops everything here when nobody can take it. There is no one to fence, or nobody who would send anything on.
 func (r *Region) onLeaveReply(m LeaveReply) {
-	if m.Life != r.life {
+	if m.Life != r.life || m.Floor.Less(r.floor) && !r.cfg.Faults.NoTokenCheck {
 		r.counts[countLate]++
 		return
 	}
@@ -196,7 +217,7 @@ func (r *Region) noHome() Reason {
 	switch {
 	case r.closing():
 		return DropEnded
-	case r.quits:
+	case r.quits || !r.joined:
 		return DropStopped
 	}
 	return DropNoHome
@@ -261,9 +282,13 @@ func (r *Region) maybeEmpty() {
 	r.wasEmpty = empty && r.leaving
 }
 
-// maybeLeft ends a leaving region that has nothing left to give. It stays, to answer.
+// maybeLeft ends a leaving region that has nothing left to give. It stays, to answer. A region on which no
+// coordinator counts asks none: it was given nothing, and will not be.
 func (r *Region) maybeLeft() {
-	if !r.leaving || !r.released && !r.alone && !r.cfg.Proxy || r.left || r.dropped || r.hosted > 0 || r.stopped > 0 || r.wanted > 0 {
+	if !r.leaving || r.left || r.dropped || r.hosted > 0 || r.stopped > 0 || r.wanted > 0 {
+		return
+	}
+	if !r.released && !r.alone && !r.cfg.Proxy && r.counted && !r.absent {
 		return
 	}
 	r.left = true

@@ -65,7 +65,7 @@ func (r *Region) onWanted(s ShardID) {
 	if !ok || p.wanted {
 		return
 	}
-	if r.alone || r.over() {
+	if r.alone || r.over() || r.left && !r.counted {
 		r.do(DropBuffer{Shard: s, Reason: r.noHome()})
 		return
 	}

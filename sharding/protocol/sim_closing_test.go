@@ -39,6 +39,7 @@ func (w *world) close(traffic bool) {
 		w.run(w.between(300*time.Millisecond, 700*time.Millisecond)) // what it gets moves just now
 	}
 	w.run(250 * time.Millisecond)
+	w.lags = false
 	w.change(func(v *membership.View) { v.Closing = true })
 	w.run(50 * time.Millisecond) // all have installed it
 	before := w.handOffs()

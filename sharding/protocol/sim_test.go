@@ -130,6 +130,7 @@ func (w *world) demandDelivery() {
 	}
 	known := w.lost[DropLeaseLost.String()] + w.lost[DropNoHome.String()] // all may have been closed at one time
 	if w.opt.absences {
+		known += w.lost[DropStopped.String()]             // what waited in a region that left before it was registered
 		known += w.lost["left"] + w.lost["started again"] // what waited in a closed region when that, or its node, went
 	}
 	if missing > known && !w.opt.crashes {

@@ -18,7 +18,7 @@ import (
 //	Started, BeginAck, ShardsStopped, HostShards             [[shard, epoch, up, seq, …]]
 //	Report        [[epoch, up, seq], proxy, leaving, left, life, part, parts, alike, [shard, phase, epoch, up, seq, epoch, up, seq, …]]
 //	Loads         [milliseconds, [shard, messages, microseconds, entities, …]]
-//	LeaveRequest  [left, closing, life]                      LeaveReply    [done, alone, life]
+//	LeaveRequest  [left, closing, life]                      LeaveReply    [done, alone, life, [epoch, up, seq]]
 //	Registered    [[epoch, up, seq, epoch, up, seq], life, [shard, epoch, up, seq, owner, …]]
 //	Refused       [alike]
 //	Homes         [sure, [shard, home, epoch, up, seq, …]]
@@ -26,6 +26,7 @@ import (
 //	StopShards    [[shard…]]                                 AtRest, Ended, Unable [[shard…]]
 //	Fence         [[shard, epoch, up, seq]]                  Inquire       [[epoch, up, seq]]
 //	Absent        [[]]                                       AbsentReport  [[epoch, up, seq]]
+//	Confirm       [[life]]
 //
 // What must be alike is [shards, hash, remember, lease, coordinator-lease], the latter two as text of at most StoreMax bytes.
 // Lists are flat, so that decoding costs no more than the bytes.
@@ -40,8 +41,14 @@ type words []uint64
 type (
 	wireLeave struct {
 		_             struct{} `cbor:",toarray"`
-		First, Second bool
+		Left, Closing bool
 		Life          uint32
+	}
+	wireLeaveReply struct {
+		_           struct{} `cbor:",toarray"`
+		Done, Alone bool
+		Life        uint32
+		Floor       words
 	}
 	wireRegister struct {
 		_                      struct{} `cbor:",toarray"`
@@ -173,9 +180,9 @@ func wireOf(m Message) any {
 	case Loads:
 		return wireLoads{Period: uint64(m.Period / time.Millisecond), Shards: flat(m.Shards, appendLoad)}
 	case LeaveRequest:
-		return wireLeave{First: m.Left, Second: m.Closing, Life: m.Life}
+		return wireLeave{Left: m.Left, Closing: m.Closing, Life: m.Life}
 	case LeaveReply:
-		return wireLeave{First: m.Done, Second: m.Alone, Life: m.Life}
+		return wireLeaveReply{Done: m.Done, Alone: m.Alone, Life: m.Life, Floor: appendToken(nil, m.Floor)}
 	case Registered:
 		return wireRegistered{Tokens: appendToken(appendToken(nil, m.Floor), m.Since), Life: m.Life, Moves: flat(m.Moves, appendMove)}
 	case Homes:
@@ -190,6 +197,8 @@ func wireOf(m Message) any {
 		return wireList{List: appendToken(nil, m.Floor)}
 	case Absent:
 		return wireList{}
+	case Confirm:
+		return wireList{List: words{uint64(m.Life)}}
 	}
 	panic(fmt.Sprintf("sharding/protocol: no wire form of %T", m))
 }

@@ -57,11 +57,13 @@ func (d *decoder) message(k kind) Message {
 	case kindRefused:
 		return d.refused()
 	case kindLeaveRequest:
-		w := d.leave()
-		return LeaveRequest{Left: w.First, Closing: w.Second, Life: w.Life}
+		var w wireLeave
+		d.into(&w)
+		return LeaveRequest{Left: w.Left, Closing: w.Closing, Life: w.Life}
 	case kindLeaveReply:
-		w := d.leave()
-		return LeaveReply{Done: w.First, Alone: w.Second, Life: w.Life}
+		var w wireLeaveReply
+		d.into(&w)
+		return LeaveReply{Done: w.Done, Alone: w.Alone, Life: w.Life, Floor: d.tokenOf(w.Floor)}
 	case kindGetHomes:
 		var w wireFlagged
 		d.into(&w)
@@ -99,6 +101,8 @@ func (d *decoder) message(k kind) Message {
 	case kindAbsent:
 		d.list()
 		return Absent{}
+	case kindConfirm:
+		return d.confirm()
 	}
 	d.fail(errUnknownKind)
 	return nil
@@ -110,10 +114,13 @@ func (d *decoder) register() Message {
 	return Register{Proxy: w.Proxy, Leaving: w.Leaving, Joined: w.Joined, Life: w.Life, Alike: d.alike(w.Alike)}
 }
 
-func (d *decoder) leave() wireLeave {
-	var w wireLeave
-	d.into(&w)
-	return w
+func (d *decoder) confirm() Message {
+	w := d.list()
+	if len(w) != 1 || w[0] > math.MaxUint32 {
+		d.fail(errShape)
+		return nil
+	}
+	return Confirm{Life: uint32(w[0])}
 }
 
 func (d *decoder) list() words {

@@ -109,11 +109,13 @@ func drawMessage(t *rapid.T) Message {
 		return AbsentReport{Floor: drawToken(t)}
 	case kindAbsent:
 		return Absent{}
+	case kindConfirm:
+		return Confirm{Life: life()}
 	case kindLoads:
 		period := time.Duration(rapid.IntRange(1, int(loadPeriodMax/time.Millisecond)).Draw(t, "period")) * time.Millisecond
 		return Loads{Period: period, Shards: drawList(t, drawLoad)}
 	default:
-		return LeaveReply{Done: yes("done"), Alone: yes("alone"), Life: life()}
+		return LeaveReply{Done: yes("done"), Alone: yes("alone"), Life: life(), Floor: drawToken(t)}
 	}
 }
 
