@@ -19,8 +19,10 @@ func init() {
 type absences struct {
 	node *ddata.Node
 
-	mu    sync.Mutex
-	types map[transport.Channel]*absence
+	mu     sync.Mutex
+	types  map[transport.Channel]*absence // that were started once, or in whose place something was promised
+	kept   map[transport.NodeID]int       // how many of types a peer's questions have made
+	warned bool
 }
 
 var (
@@ -28,15 +30,12 @@ var (
 	allAbsent  = map[*ddata.Node]*absences{}
 )
 
-// absentMax bounds the channels that a node remembers without having started a type: peers choose them.
-const absentMax = 1 << 12
-
 func absencesOf(n *ddata.Node) *absences {
 	absencesMu.Lock()
 	defer absencesMu.Unlock()
 	a := allAbsent[n]
 	if a == nil {
-		a = &absences{node: n, types: map[transport.Channel]*absence{}}
+		a = &absences{node: n, types: map[transport.Channel]*absence{}, kept: map[transport.NodeID]int{}}
 		allAbsent[n] = a
 		n.Watch(ddata.Watcher{End: func(error) {
 			go func() {
@@ -52,16 +51,15 @@ func absencesOf(n *ddata.Node) *absences {
 
 func channelOf(name string) transport.Channel { return transport.ChannelOf("sharding/" + name) }
 
-// of is who takes the frames of a channel that has no handler.
+// of takes the frames of a channel that has no handler. Nothing is kept of it before something is promised.
 func (a *absences) of(ch transport.Channel) transport.Handler {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	t := a.types[ch]
-	if t == nil && len(a.types) < absentMax {
-		t = &absence{of: a, channel: ch}
-		a.types[ch] = t
-	}
-	if t == nil || t.started {
+	switch {
+	case t == nil:
+		return &absence{of: a, channel: ch}
+	case t.started:
 		return nil
 	}
 	return t
@@ -93,6 +91,7 @@ func (a *absences) start(name string) (protocol.Past, error) {
 	if t.name != "" && t.name != name {
 		return protocol.Past{}, fmt.Errorf("%w: the names %q and %q have one channel, %v: rename one of the types", ErrConfig, t.name, name, t.channel)
 	}
+	a.releaseLocked(t)
 	t.name, t.started = name, true
 	return t.who.Past, nil
 }
@@ -112,7 +111,7 @@ type absence struct {
 	name    string // of the type that was started here; empty: none was yet
 	who     protocol.Absentee
 	started bool
-	warned  bool
+	peer    transport.NodeID // whose question has it kept; 0: none's
 }
 
 var _ transport.Handler = (*absence)(nil)
@@ -148,7 +147,7 @@ func (t *absence) hear(from transport.NodeID, rd *reader) bool {
 	if err != nil {
 		return false
 	}
-	answer, absent := t.answer(m)
+	answer, absent := t.answer(from, m)
 	if answer != nil {
 		t.send(from, transport.Control, appendControl(nil, protocol.AppendMessage(nil, answer)))
 	}
@@ -160,10 +159,17 @@ func (t *absence) send(to transport.NodeID, lane transport.Lane, frame []byte) {
 	_ = t.of.node.Transport().Append(to, lane, 0, t.channel, func(dst []byte) []byte { return append(dst, frame...) }, nil)
 }
 
-// answer is what the absence says to a message, nil for nothing; absent is false while the type runs, whose region answers.
-func (t *absence) answer(m protocol.Message) (answer protocol.Message, absent bool) {
+// answer is what the absence says to a message, nil for nothing; absent is false while the type runs, whose region answers,
+// and if the answer is a promise that finds no place.
+func (t *absence) answer(from transport.NodeID, m protocol.Message) (answer protocol.Message, absent bool) {
+	v := t.of.node.View()
 	t.of.mu.Lock()
 	defer t.of.mu.Unlock()
+	if kept := t.of.types[t.channel]; kept != nil {
+		t = kept
+	} else if _, promises := m.(protocol.Inquire); promises && !t.of.keepLocked(t, from, v) {
+		return nil, false
+	}
 	if t.started {
 		return nil, false
 	}
@@ -173,8 +179,8 @@ func (t *absence) answer(m protocol.Message) (answer protocol.Message, absent bo
 // warn says once that something else than a machine's message came: no node has a reason to send a message for an entity.
 func (t *absence) warn(from transport.NodeID) {
 	t.of.mu.Lock()
-	first := !t.warned
-	t.warned = true
+	first := !t.of.warned
+	t.of.warned = true
 	t.of.mu.Unlock()
 	if first {
 		t.of.node.Log().Warn("sharding: messages come for an entity type that was not started on this node; they are dropped", "from", membership.UID(from))
