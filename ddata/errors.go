@@ -43,6 +43,18 @@ func (e *timeoutError) Error() string { return e.text }
 // Unwrap makes it what callers who know only contexts look for.
 func (e *timeoutError) Unwrap() []error { return []error{e.TimeoutError, context.DeadlineExceeded} }
 
+// storeError is a replicator.StoreError with the names that the logs give to members.
+type storeError struct {
+	*replicator.StoreError
+	text string
+}
+
+// Error implements error.
+func (e *storeError) Error() string { return e.text }
+
+// Unwrap lets errors.As find what it names.
+func (e *storeError) Unwrap() error { return e.StoreError }
+
 // wrap says what was tried of which key.
 func (r *Replicator) wrap(op, key string, level Level, err error) error {
 	if err == nil {
@@ -51,6 +63,10 @@ func (r *Replicator) wrap(op, key string, level Level, err error) error {
 	var late *replicator.TimeoutError
 	if errors.As(err, &late) {
 		err = &timeoutError{late, late.Describe(r.n.nameOf)}
+	}
+	var refused *replicator.StoreError
+	if errors.As(err, &refused) {
+		err = &storeError{refused, refused.Describe(r.n.nameOf)}
 	}
 	return fmt.Errorf("%s %s %v: %w", op, clip(key), level, err)
 }

@@ -16,6 +16,8 @@ func (m *Machine) wellFormed(msg Message) bool {
 		return msg.Space < spaces
 	case *Status:
 		return true
+	case *Unstored:
+		return len(msg.Why) <= whyMax
 	case *Clock:
 		return msg.Space < spaces && msg.Content != nil && m.sane(msg.Space, msg.Content, msg.Acked) &&
 			(msg.Acked == nil || msg.Content.Includes(msg.Acked))

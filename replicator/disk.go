@@ -131,6 +131,7 @@ func (s *space) onPersisted(id uint64, err error) {
 			d.again = s.m.now.Add(s.m.cfg.RetryInterval)
 		}
 		s.failLocal(b.own, err)
+		s.tellUnstored(b.clock, err)
 	case b.parts != nil:
 		s.onPart(b)
 	default:

@@ -7,7 +7,7 @@ import "errors"
 var (
 	ErrTimeout           = errors.New("replicator: timeout")                    // not reached in time; a *TimeoutError tells how far it came
 	ErrNotEnoughReplicas = errors.New("replicator: not enough replicas")        // the view has fewer voters than the level asks for; nothing happened
-	ErrStoreFailure      = errors.New("replicator: store failure")              // the own disk refused the write; it lives in memory and is tried again
+	ErrStoreFailure      = errors.New("replicator: store failure")              // disks refused the write, see StoreError; it lives in memory and is tried again
 	ErrLevel             = errors.New("replicator: no level of this operation") // it asks for less than one replica, or it is for reads only
 	ErrLearner           = errors.New("replicator: not caught up yet")          // this node has just joined; try again when it has caught up
 	ErrOverloaded        = errors.New("replicator: overloaded")                 // too many operations wait, or a peer is far behind; nothing happened

@@ -150,6 +150,8 @@ func (m *Machine) onReceive(from crdt.Origin, msg Message) {
 		m.spaces[msg.Space].onCompare(p, msg)
 	case *Compared:
 		m.spaces[msg.Space].onCompared(p, msg)
+	case *Unstored:
+		m.spaces[Durable].onUnstored(p, msg)
 	case *Report:
 		m.spaces[msg.Space].onReport(p, msg)
 	case *Pull:

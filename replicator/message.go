@@ -33,6 +33,14 @@ type Ack struct {
 	Acked   uint64 // your events up to here count: applied, committed if durable, and this replica serves
 }
 
+// Unstored tells the peer that the sender's disk has refused a batch. It goes out after each attempt, so a lost one does no harm.
+type Unstored struct {
+	Epoch uint64
+	UpTo  uint64 // your durable events up to here are applied and were in the batch; 0: none that is not committed
+	Acked uint64 // of them, those up to here count
+	Why   string // what the disk said, at most whyMax bytes
+}
+
 // Summary is what gossip says of one space.
 type Summary struct {
 	Hash    [16]byte    // of the content clock
@@ -146,6 +154,7 @@ type PartAck struct {
 
 func (m *Push) epochOf() uint64     { return m.Epoch }
 func (m *Ack) epochOf() uint64      { return m.Epoch }
+func (m *Unstored) epochOf() uint64 { return m.Epoch }
 func (m *Status) epochOf() uint64   { return m.Epoch }
 func (m *Clock) epochOf() uint64    { return m.Epoch }
 func (m *Fetch) epochOf() uint64    { return m.Epoch }

@@ -36,6 +36,10 @@ type link struct {
 	theirs   crdt.Clock  // of the peer's content, what his Compares have told
 	theirsID uint64      // of the last one
 
+	unstored uint64 // own events up to here, those that do not count yet, were refused by the peer's disk
+	refuses  bool   // the peer's disk has refused its last batch, as far as known
+	why      string // what the disk said
+
 	from    uint64 // own events up to here were made before the peer came; gossip and repair bring them
 	sent    uint64 // last own event pushed
 	flight  []flight
@@ -98,7 +102,7 @@ func (s *space) learnAcked(p *peer, c *crdt.Clock) {
 	l := p.link(s)
 	l.acked.Join(c)
 	s.learnContent(p, c)
-	l.base = l.acked.Base(s.m.cfg.Self)
+	l.base, l.refuses = l.acked.Base(s.m.cfg.Self), false
 	s.acksMoved = true
 }
 
@@ -111,7 +115,7 @@ func (s *space) learnOwn(p *peer, content, acked uint64) {
 	}
 	if acked > l.base {
 		l.acked.AddRange(self, 1, acked)
-		l.base = l.acked.Base(self)
+		l.base, l.refuses = l.acked.Base(self), false
 		s.acksMoved = true
 	}
 }

@@ -35,6 +35,11 @@ func (m *Ack) String() string {
 }
 
 // String prints the message on one line.
+func (m *Unstored) String() string {
+	return fmt.Sprintf("unstored@%d upTo %d acked %d: %s", m.Epoch, m.UpTo, m.Acked, m.Why)
+}
+
+// String prints the message on one line.
 func (m *Status) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "status@%d%s", m.Epoch, flags("ask", m.Ask))

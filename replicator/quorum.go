@@ -148,13 +148,3 @@ func (s *space) tally(v *voterSet, has func(*peer) bool) int {
 	}
 	return n
 }
-
-// without says whether the level can be reached without the own replica.
-func (s *space) without(l Level) bool {
-	for i := range s.sets {
-		if v := &s.sets[i]; v.need(l) > len(v.peers) {
-			return false
-		}
-	}
-	return true
-}

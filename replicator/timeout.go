@@ -18,7 +18,8 @@ type TimeoutError struct {
 	Need    int           // so many of its voters the level asks for
 	Have    int           // so many of them have the write, have answered the read, or agreed when a linearizable one asked last
 	Missing []crdt.Origin // those of them, still members, of whom that is not known, by id; the own id among them when the own disk has not got it
-	Cause   error         // of the own disk, when it has failed: then ErrStoreFailure is wrapped too
+	Refused []Refusal     // those of Missing whose disks have refused the write, but for the own one
+	Cause   error         // of the own disk, when it has failed
 }
 
 // Error implements error.
@@ -45,16 +46,20 @@ func (e *TimeoutError) Describe(name func(crdt.Origin) string) string {
 		fmt.Fprintf(&b, "%d of the %d replicas needed of view %d %s, missing %s", e.Have, e.Need, e.Epoch, did, strings.Join(names, " "))
 	}
 	b.WriteString(ever)
-	if e.Cause != nil {
-		fmt.Fprintf(&b, "; %v: %v", ErrStoreFailure, e.Cause)
+	if e.Cause != nil || len(e.Refused) > 0 {
+		fmt.Fprintf(&b, "; %v", ErrStoreFailure)
+		describeRefusals(&b, e.Cause, e.Refused, name)
 	}
 	return b.String()
 }
 
-// Unwrap returns ErrTimeout, and with a Cause ErrStoreFailure and the cause.
+// Unwrap returns ErrTimeout, and if a disk has refused the write, ErrStoreFailure and the own disk's cause.
 func (e *TimeoutError) Unwrap() []error {
-	if e.Cause != nil {
+	switch {
+	case e.Cause != nil:
 		return []error{ErrTimeout, ErrStoreFailure, e.Cause}
+	case len(e.Refused) > 0:
+		return []error{ErrTimeout, ErrStoreFailure}
 	}
 	return []error{ErrTimeout}
 }
@@ -82,7 +87,7 @@ func (s *space) timedOut(o *op) error {
 	for i := range s.sets {
 		v := &s.sets[i]
 		if n := s.tally(v, has); i == 0 || n < v.need(o.level) {
-			e.Epoch, e.Need, e.Have, e.Missing = v.epoch, v.need(o.level), n, s.lacking(v, has)
+			e.Epoch, e.Need, e.Have, e.Missing, e.Refused = v.epoch, v.need(o.level), n, s.lacking(v, has), s.refusals(v, o)
 			if n < e.Need {
 				break
 			}

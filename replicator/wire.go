@@ -25,6 +25,7 @@ import (
 //	partack  [19, epoch, flow, next]
 //	compare  [20, epoch, space, id, hash, more, hold, [key…]]
 //	compared [21, epoch, space, id, known, extra|null, lacks|null, [index…]]
+//	unstored [22, epoch, upTo, acked, why]
 //
 // Hashes and digests are 16 bytes. Groups, clocks and items are as the package crdt has them.
 const wireVersion = 1
@@ -51,6 +52,7 @@ const (
 	kindPartAck
 	kindCompare
 	kindCompared
+	kindUnstored
 )
 
 // fields is how many elements the array of each kind has, by kind.
@@ -58,6 +60,7 @@ var fields = [...]int{
 	kindStatus: 11, kindPush: 6, kindAck: 6, kindClock: 6, kindFetch: 4, kindBehind: 3, kindAsk: 5, kindAnswer: 5, kindReport: 11,
 	kindPull: 5, kindHead: 7, kindMore: 7, kindCells: 7, kindWant: 8, kindGive: 9, kindDone: 4, kindRefuse: 4, kindPart: 6, kindPartAck: 4,
 	kindCompare: 8, kindCompared: 8,
+	kindUnstored: 5,
 }
 
 // pastsMax bounds the views of one report.
@@ -114,6 +117,10 @@ func AppendMessage(dst []byte, m Message) []byte {
 	case *Compared:
 		begin(kindCompared)
 		e.compared(m)
+	case *Unstored:
+		begin(kindUnstored)
+		e.uints(m.UpTo, m.Acked)
+		e.bytes([]byte(m.Why))
 	case *Report:
 		begin(kindReport)
 		e.report(m)
@@ -239,6 +246,8 @@ func (d *decoder) message(kind int, epoch uint64) Message {
 		return d.compare(epoch)
 	case kindCompared:
 		return d.compared(epoch)
+	case kindUnstored:
+		return &Unstored{Epoch: epoch, UpTo: d.uint(), Acked: d.uint(), Why: string(d.bytes())}
 	case kindReport:
 		return d.report(epoch)
 	case kindPart:

@@ -39,6 +39,7 @@ func samples() []Message {
 		&Want{Session: 1, ID: 2, What: Sums, Dots: c, Sizes: []uint64{3, 400}}, &Want{What: Spares, Dots: c}, &Done{Session: 4},
 		&Give{Session: 1, ID: 2, UpTo: crdt.Dot{Origin: 3, Seq: 4}, Names: c, Sums: []crdt.Digest{{1, 2}, {3, 4}}, Items: []*crdt.Item{it, it}}, &Give{},
 		&Refuse{Session: 4}, &Part{Flow: 1, Index: 2, Total: 3, Data: []byte("abc")}, &PartAck{Flow: 1, Next: 2},
+		&Unstored{Epoch: 3, UpTo: 1 << 40, Acked: 7, Why: "no space left"}, &Unstored{},
 	}
 }
 

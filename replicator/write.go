@@ -199,7 +199,5 @@ func (s *space) fail(o *op, cause error) {
 		return
 	}
 	o.failed = cause
-	if o.level == Local || !s.without(o.level) {
-		s.m.end(o, fmt.Errorf("%w: write of %q: %w", ErrStoreFailure, o.key, cause))
-	}
+	s.endHopeless(o)
 }

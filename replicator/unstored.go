@@ -1,0 +1,147 @@
+package replicator
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/coterie-go/coterie/crdt"
+)
+
+// A disk that refuses a batch fails the writes in it at this replica. The replica tells the peers, so that a write whose level so
+// many disks refuse ends at once and says why, and need not wait for its time-out. Nothing is rolled back: the batch is tried
+// again, and the write counts when it is committed.
+
+// whyMax bounds what a replica says of its disk, in bytes.
+const whyMax = 512
+
+// Refusal is a replica whose disk has refused a write, and what the disk said.
+type Refusal struct {
+	Replica crdt.Origin
+	Why     string
+}
+
+// StoreError tells that a durable write cannot reach its level for now, because too many disks have refused it; it wraps
+// ErrStoreFailure. A write is not rolled back: it lives in memory, still spreads, and each disk is tried again.
+type StoreError struct {
+	Key     string
+	Level   Level
+	Epoch   uint64    // the view that is counted: the installed one, or one that is not settled
+	Need    int       // so many of its voters the level asks for
+	Have    int       // so many of them have committed the write, as far as known
+	Refused []Refusal // other voters whose disks have refused it, by id
+	Cause   error     // of the own disk, if that has refused it
+}
+
+// Error implements error.
+func (e *StoreError) Error() string { return e.Describe(short) }
+
+// Describe is Error with the caller's names of the members.
+func (e *StoreError) Describe(name func(crdt.Origin) string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%v: write of %q at %v: %d of the %d replicas needed of view %d have committed it", ErrStoreFailure, e.Key, e.Level, e.Have,
+		e.Need, e.Epoch)
+	describeRefusals(&b, e.Cause, e.Refused, name)
+	b.WriteString("; it is not rolled back and still spreads")
+	return b.String()
+}
+
+// Unwrap returns ErrStoreFailure, and the own disk's cause.
+func (e *StoreError) Unwrap() []error {
+	if e.Cause != nil {
+		return []error{ErrStoreFailure, e.Cause}
+	}
+	return []error{ErrStoreFailure}
+}
+
+func describeRefusals(b *strings.Builder, own error, others []Refusal, name func(crdt.Origin) string) {
+	if own != nil {
+		fmt.Fprintf(b, "; the own disk: %v", own)
+	}
+	for _, r := range others {
+		fmt.Fprintf(b, "; the disk of %s: %s", name(r.Replica), r.Why)
+	}
+}
+
+// tellUnstored tells the peers that a batch with a clock was refused. They learn how far the commits before it came, so that a
+// lost ack is not taken for a refusal.
+func (s *space) tellUnstored(clock *crdt.Clock, cause error) {
+	if !s.answers() {
+		return
+	}
+	why := cause.Error()
+	why = strings.ToValidUTF8(why[:min(len(why), whyMax)], "")
+	for _, p := range s.m.peers {
+		msg := &Unstored{Epoch: s.m.view.Epoch, Acked: s.acked().Base(p.id), Why: why}
+		if upTo := clock.Base(p.id); upTo > msg.Acked {
+			msg.UpTo = upTo
+		}
+		s.m.send(p, Prompt, msg)
+	}
+}
+
+// onUnstored notes what the peer's disk has refused, and ends the writes that cannot reach their levels any more.
+func (s *space) onUnstored(p *peer, msg *Unstored) {
+	if max(msg.UpTo, msg.Acked) > s.rep.Seq() {
+		s.m.malformed(p)
+		return
+	}
+	s.learnOwn(p, max(msg.UpTo, msg.Acked), msg.Acked)
+	l := p.link(s)
+	l.unstored, l.refuses, l.why = max(l.unstored, msg.UpTo), true, msg.Why
+	for _, q := range s.writes {
+		for _, o := range q.ops.items() {
+			if o.seq > l.unstored {
+				break
+			}
+			s.endHopeless(o)
+		}
+	}
+	for _, o := range s.goals {
+		s.endHopeless(o)
+	}
+}
+
+// refused reports whether a replica, the own one as nil, lacks a write because its disk has refused it.
+func (s *space) refused(p *peer, o *op) bool {
+	switch {
+	case s.id != Durable || o.read || s.hasWrite(p, o):
+		return false
+	case p == nil:
+		return o.failed != nil
+	case o.goal != nil:
+		return p.link(s).refuses
+	}
+	return p.link(s).unstored >= o.seq && p.link(s).base < o.seq
+}
+
+// endHopeless ends a write if so many disks have refused it that the others are too few for its level.
+func (s *space) endHopeless(o *op) {
+	if o.done() {
+		return
+	}
+	if o.level == Local {
+		if s.refused(nil, o) {
+			s.m.end(o, &StoreError{Key: o.key, Level: o.level, Epoch: s.m.view.Epoch, Need: 1, Cause: o.failed})
+		}
+		return
+	}
+	for i := range s.sets {
+		v := &s.sets[i]
+		if s.tally(v, func(p *peer) bool { return !s.refused(p, o) }) >= v.need(o.level) {
+			continue
+		}
+		s.m.end(o, &StoreError{Key: o.key, Level: o.level, Epoch: v.epoch, Need: v.need(o.level),
+			Have: s.tally(v, func(p *peer) bool { return s.hasWrite(p, o) }), Refused: s.refusals(v, o), Cause: o.failed})
+		return
+	}
+}
+
+// refusals lists the peers of a set whose disks have refused a write.
+func (s *space) refusals(v *voterSet, o *op) (rs []Refusal) {
+	for _, p := range v.peers { // by id
+		if s.refused(p, o) {
+			rs = append(rs, Refusal{p.id, p.link(s).why})
+		}
+	}
+	return rs
+}
