@@ -145,8 +145,8 @@ func (c *control) startShard(number uint32, token protocol.Token, wait time.Dura
 // closeShard lets go of a shard that has stopped in order. What is left in its mailboxes goes before everything that waits for the next home.
 func (c *control) closeShard(h *hosting) {
 	front := c.forget(h)
-	h.s.shut(func(e *entity, env envelope) {
-		front = append(front, parcel{id: e.id, env: env, size: parcelOverhead})
+	h.s.shut(func(e *entity, env envelope, size uint32) {
+		front = append(front, parcel{id: e.id, env: env, size: max(parcelOverhead, int(size))})
 	})
 	c.r.putBack(h.s.number, front)
 }
@@ -159,7 +159,7 @@ func (c *control) killShard(h *hosting, reason DropReason) {
 	for _, p := range c.forget(h) {
 		c.r.discard(reason, h.s.number, p.id, p.env)
 	}
-	h.s.shut(func(e *entity, env envelope) { c.r.discard(reason, h.s.number, e.id, env) })
+	h.s.shut(func(e *entity, env envelope, _ uint32) { c.r.discard(reason, h.s.number, e.id, env) })
 	c.retire(h, reason)
 }
 

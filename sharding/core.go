@@ -42,6 +42,8 @@ type core struct {
 	kept     sync.Map // of Kept: what once made, by key
 
 	mailboxMax                        int
+	mailboxBytes                      uint32
+	held                              heldBytes
 	askTimeout                        time.Duration
 	supervision                       Supervision
 	restartBackoff, restartBackoffMax time.Duration

@@ -38,7 +38,8 @@
 //
 // An idle entity has no goroutine. A mailbox that gets a message is put on the run queue of its type's worker pool; a worker takes all that
 // waits, handles it, and lets the entity go. A handler that blocks keeps its own worker only: when the queue stands still the pool adds workers.
-// Nothing that reads from the network ever waits for a mailbox: a full one is a counted drop, answered at once if it was an Ask. Tell from
+// Nothing that reads from the network ever waits for a mailbox: a full one is a counted drop, answered at once if it was an Ask. A mailbox is full by the
+// number of its messages and by the bytes of those that other nodes have sent, which are bounded for a region and for the node, too. Tell from
 // outside waits for room until its context ends; Tell inside a handler never waits, because two entities that wait for each other
 // would never stop.
 //
@@ -127,6 +128,7 @@
 //	coterie_sharding_active_entity_limit{type}        gauge: limit on active entities here; 0: none
 //	coterie_sharding_shards{type}                     gauge: shards hosted here
 //	coterie_sharding_shards_awaiting_lease{type}      gauge: of the shards, those that wait for a lease
+//	coterie_sharding_mailbox_bytes{type}              gauge: bytes of other nodes' messages in mailboxes
 //	coterie_sharding_buffered_messages{type}          gauge: messages that wait for a home
 //	coterie_sharding_buffered_bytes{type}             gauge: what they take of BufferBytes
 //	coterie_sharding_queued_entities{type}            gauge: entities with messages that wait for a worker
@@ -186,7 +188,7 @@
 //	coordinator-failure-backoff              none                                  a coordinator does not crash; what failed is repeated each RetryInterval
 //	retry-interval                           EntityType.RetryInterval              2 s; the first after an eighth
 //	buffer-size                              EntityType.BufferMax, EntityType.BufferBytes   100000, 64 MiB; any from 1
-//	buffer-size, of entities                 EntityType.MailboxMax                 100000 for each entity
+//	buffer-size, of entities                 EntityType.MailboxMax, EntityType.MailboxBytes, EntityType.RegionBytes   100000 and 32 MiB for each entity, 256 MiB
 //	handoff-timeout                          EntityType.BeginTimeout, EntityType.HandOffTimeout   10 s, 60 s: a limit for each phase
 //	shard-start-timeout                      EntityType.RetryInterval              2 s (there: 10 s): the command is repeated
 //	shard-failure-backoff                    none                                  a shard does not fail: its reads and writes are repeated

@@ -12,6 +12,12 @@ type DropReason uint8
 const (
 	// DropMailboxFull: the entity's mailbox had no room for a message from another node.
 	DropMailboxFull DropReason = iota
+	// DropMailboxBytes: the entity's mailbox holds as many bytes of other nodes' messages as it may (EntityType.MailboxBytes).
+	DropMailboxBytes
+	// DropRegionFull: all mailboxes of the region together do (EntityType.RegionBytes).
+	DropRegionFull
+	// DropNodeFull: all mailboxes of the node together do (LimitMailboxes).
+	DropNodeFull
 	// DropBufferFull: the region's buffer for unknown and moving homes had no room.
 	DropBufferFull
 	// DropQueueFull: the connection to the home had no room for a message that could not wait.
@@ -55,7 +61,7 @@ const (
 )
 
 var dropNames = [dropReasons]string{
-	"mailbox full", "buffer full", "queue full", "stopped", "too many hops", "undecodable", "too large", "unregistered type", "invalid id",
+	"mailbox full", "mailbox holds too many bytes", "mailboxes of the region hold too many bytes", "mailboxes of the node hold too many bytes", "buffer full", "queue full", "stopped", "too many hops", "undecodable", "too large", "unregistered type", "invalid id",
 	"shard given up by force", "node lost", "unsent", "late reply", "reply unsent",
 	"post unsent", "no such box", "inbox full", "shard lost its lease", "the cluster shuts down and the shard has ended",
 	"codec panicked",
@@ -94,10 +100,40 @@ func (d *drops) drop(reason DropReason, shard int, id string, msg any) {
 	}
 }
 
-// dropOf is the reason of a drop because of what the message is.
+// drop returns the reason of a drop for want of room in a mailbox; is is false for the other verdicts.
+func (v verdict) drop() (reason DropReason, is bool) {
+	switch v {
+	case full:
+		return DropMailboxFull, true
+	case heavy:
+		return DropMailboxBytes, true
+	case heavyRegion:
+		return DropRegionFull, true
+	case heavyNode:
+		return DropNodeFull, true
+	}
+	return 0, false
+}
+
+// noRoom is ErrBufferFull of a mailbox, with what was full.
+type noRoom struct{ v verdict }
+
+var _ error = (*noRoom)(nil)
+
+// Error implements error.
+func (n *noRoom) Error() string { return ErrBufferFull.Error() }
+
+// Unwrap implements errors.
+func (n *noRoom) Unwrap() error { return ErrBufferFull }
+
+// dropOf is the reason of a drop because of what the message is, or because of what has no room for it.
 func dropOf(err error) DropReason {
 	var panicked *codecPanic
+	var room *noRoom
 	switch {
+	case errors.As(err, &room):
+		reason, _ := room.v.drop()
+		return reason
 	case errors.As(err, &panicked):
 		return DropCodecPanic
 	case errors.Is(err, ErrUnregisteredMessage):

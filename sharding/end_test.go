@@ -40,15 +40,15 @@ func TestDeadShardRefuses(t *testing.T) {
 	}
 	s := g.core.table.slots[ref.number].Load().local
 	e := s.find("a")
-	s.shut(func(*entity, envelope) {})
+	s.shut(func(*entity, envelope, uint32) {})
 	soon(t, "deliver", func() {
 		for !e.isClosed() {
 			runtime.Gosched()
 		}
-		if v, _ := s.deliver("a", envelope{msg: addItem{}}); v != refused {
+		if v, _ := s.deliver("a", envelope{msg: addItem{}}, 0); v != refused {
 			t.Errorf("verdict %d", v)
 		}
-		if v, _ := s.deliverBytes([]byte("a"), envelope{msg: addItem{}}); v != refused {
+		if v, _ := s.deliverBytes([]byte("a"), envelope{msg: addItem{}}, 0); v != refused {
 			t.Errorf("verdict %d", v)
 		}
 	})
@@ -117,9 +117,9 @@ func TestKillWhileAnEntityIsHeld(t *testing.T) {
 	s := newShard(g.core, 0, protocol.Token{})
 	e := s.addLocked("a")
 	e.phase = running
-	e.push(envelope{msg: addItem{}}, 10)
+	e.push(envelope{msg: addItem{}}, 0, 10)
 	var dropped []envelope
-	s.shut(func(_ *entity, env envelope) { dropped = append(dropped, env) })
+	s.shut(func(_ *entity, env envelope, _ uint32) { dropped = append(dropped, env) })
 	e.pause(forLease)
 	if len(dropped) != 1 || !e.isClosed() {
 		t.Errorf("%d handed out, closed %v", len(dropped), e.isClosed())

@@ -177,6 +177,7 @@ func (run *engine) end(ctx context.Context) (err error) {
 		r.asks.failAll(ErrStopped)
 		r.resumeSuspended()
 		err = errors.Join(r.pool.drain(ctx), c.returnLeases(ctx))
+		r.held.end()
 		c.loop.Stop()
 		r.overflow.cancel()
 		r.overflow.ended.Wait()

@@ -63,10 +63,18 @@ const (
 	stopped                  // a stop was asked for, in order or by force
 )
 
-// accept puts an envelope into the mailbox and gets it a worker.
-func (e *entity) accept(env envelope) verdict {
+// accept puts an envelope into the mailbox and gets it a worker. size is what it counts of the bounds in bytes; 0: nothing, it is of this node.
+func (e *entity) accept(env envelope, size uint32) verdict {
 	r := e.shard.region
-	v, schedule := e.push(env, r.mailboxMax)
+	if size > 0 {
+		if v := e.reserve(size); v != accepted {
+			return v
+		}
+	}
+	v, schedule := e.push(env, size, r.mailboxMax)
+	if v != accepted {
+		e.released(size)
+	}
 	if schedule {
 		r.pool.submit(e)
 	}
@@ -121,8 +129,9 @@ func (e *entity) turn(p *pool) {
 func (e *entity) handle(r *core, p *pool) (o outcome, stack []byte, failure error) {
 	ended := false
 	var env envelope
+	var size, handled uint32
 	defer func() {
-		if ended {
+		if e.released(handled + size); ended {
 			return
 		}
 		cause := recover()
@@ -153,7 +162,11 @@ func (e *entity) handle(r *core, p *pool) (o outcome, stack []byte, failure erro
 			o = yielded
 			break
 		}
-		env, _ = e.taken.pop(&e.first)
+		if handled += size; handled >= releaseStep {
+			e.released(handled)
+			handled = 0
+		}
+		env, size, _ = e.taken.pop(&e.first)
 		if env.call == controlCall {
 			if e.obey(r, env.msg.(command)) {
 				o = stopped
@@ -322,9 +335,10 @@ func (e *entity) end(r *core) {
 // bury hands what is left in the mailbox of a dead shard's entity to whoever closed the shard, unless a worker is about to.
 func (e *entity) bury() {
 	rest, rested := e.shut()
-	for env, ok := rest.pop(&e.first); ok; env, ok = rest.pop(&e.first) {
+	for env, size, ok := rest.pop(&e.first); ok; env, size, ok = rest.pop(&e.first) {
+		e.released(size)
 		if !env.internal() {
-			e.shard.out(e, env)
+			e.shard.out(e, env, size)
 		}
 	}
 	rested.settled()

@@ -108,6 +108,12 @@ type EntityType[M any] struct {
 	// MailboxMax is the number of messages that wait in one mailbox. A worker takes all that waits at once, and as many can come while it works, so a
 	// mailbox holds up to twice as many. Default 100,000.
 	MailboxMax int
+	// MailboxBytes bounds the messages of other nodes that wait in one mailbox or are being handled, in bytes as encoded, each with 128 more. A mailbox that
+	// holds none takes one of any size. What finds no room is dropped with DropMailboxBytes, and an asker gets ErrBufferFull at once: a connection that
+	// waited for one entity would hold up all others. More lets bursts to one entity through and costs memory. Default 32 MiB, at most 1 GiB.
+	MailboxBytes int
+	// RegionBytes bounds the same in all mailboxes of this region; the drop is DropRegionFull. LimitMailboxes bounds all regions of a node. Default 256 MiB.
+	RegionBytes int
 	// BufferMax is the number of messages that wait in this region for homes that are unknown or moving. Default 100,000.
 	BufferMax int
 	// BufferBytes bounds the same by size, counting messages from other nodes as encoded. Default 64 MiB.
@@ -161,6 +167,8 @@ func (t EntityType[M]) withDefaults() EntityType[M] {
 	def(&t.QueryTimeout, defaultQueryTimeout)
 	def(&t.StopTimeout, 10*time.Second)
 	num(&t.MailboxMax, 100_000)
+	num(&t.MailboxBytes, defaultMailboxBytes)
+	num(&t.RegionBytes, defaultRegionBytes)
 	num(&t.BufferMax, 100_000)
 	num(&t.BufferBytes, 64<<20)
 	num(&t.AsksMax, 1<<16)

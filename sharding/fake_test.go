@@ -204,7 +204,7 @@ func closing(tb testing.TB, g *Region[message_], shards []*shard) {
 		close(r.closed)
 		r.sweep.stop()
 		for _, s := range shards {
-			s.shut(func(*entity, envelope) {})
+			s.shut(func(*entity, envelope, uint32) {})
 		}
 		if err := r.pool.drain(context.Background()); err != nil {
 			tb.Error(err)

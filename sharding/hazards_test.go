@@ -138,7 +138,7 @@ func TestSealedShardRefuses(t *testing.T) {
 		empty := make(chan struct{})
 		s.drain(func() { close(empty) })
 		for _, id := range []string{"a", "new"} {
-			if v, _ := s.deliver(id, envelope{msg: addItem{}}); v != refused {
+			if v, _ := s.deliver(id, envelope{msg: addItem{}}, 0); v != refused {
 				t.Errorf("%s: verdict %d", id, v)
 			}
 		}
@@ -157,7 +157,7 @@ func TestSealedShardRefuses(t *testing.T) {
 			t.Error("what a sealed shard refuses does not wait for the next home")
 		}
 		s.resume()
-		if v, _ := s.deliver("a", envelope{msg: addItem{}}); v != accepted {
+		if v, _ := s.deliver("a", envelope{msg: addItem{}}, 0); v != accepted {
 			t.Errorf("after resume: verdict %d", v)
 		}
 	})

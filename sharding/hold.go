@@ -163,8 +163,6 @@ func (r *core) openLanes(number uint32, s *shard) {
 		case err == errRouteChanged:
 			refused = true
 			return false
-		case errors.Is(err, ErrBufferFull):
-			r.discardParcel(DropMailboxFull, number, p)
 		default:
 			r.discardParcel(dropOf(err), number, p)
 		}
@@ -202,18 +200,19 @@ func (r *core) dispatch(number uint32, rt *route, p *parcel) error {
 }
 
 func (r *core) dispatchLocal(number uint32, s *shard, p *parcel) error {
-	env := p.env
+	env, size := p.env, uint32(0)
 	if p.raw != nil {
 		var err error
 		if env, err = r.decode(p.raw); err != nil {
 			return err
 		}
+		size = bytesOf(p.raw)
 	}
-	switch v, _ := s.deliver(p.id, env); v {
+	switch v, _ := s.deliver(p.id, env, size); v {
 	case accepted:
 		return nil
-	case full:
-		return ErrBufferFull
+	case full, heavy, heavyRegion, heavyNode:
+		return &noRoom{v}
 	default:
 		return errRouteChanged
 	}
@@ -296,7 +295,11 @@ func (r *core) putBack(number uint32, front []parcel) {
 	b := r.table.buffering(number)
 	b.mu.Lock()
 	b.parked = append(front, b.parked...)
-	r.limit.force(len(front), len(front)*parcelOverhead)
+	size := 0
+	for i := range front {
+		size += front[i].size
+	}
+	r.limit.force(len(front), size)
 	b.mu.Unlock()
 	r.ctl.wanted(number)
 }

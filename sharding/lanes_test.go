@@ -55,7 +55,7 @@ func (l *lane) took(id string, want ...int) {
 		e.mu.Lock()
 		all := e.waiting.take()
 		e.mu.Unlock()
-		for env, ok := all.pop(&e.first); ok; env, ok = all.pop(&e.first) {
+		for env, _, ok := all.pop(&e.first); ok; env, _, ok = all.pop(&e.first) {
 			got = append(got, env.msg.(addItem).N)
 		}
 	}

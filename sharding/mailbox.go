@@ -25,10 +25,13 @@ const (
 type verdict uint8
 
 const (
-	accepted verdict = iota
-	full
-	refused // the shard takes no messages: look for another route
-	gone    // the entity has ended: look it up again
+	accepted    verdict = iota
+	full                // as many messages wait as may
+	heavy               // the mailbox holds as many bytes as it may
+	heavyRegion         // all mailboxes of the region do
+	heavyNode           // all mailboxes of the node do
+	refused             // the shard takes no messages: look for another route
+	gone                // the entity has ended: look it up again
 )
 
 // mailbox is the queue of one entity and the place where its single writer is decided.
@@ -48,8 +51,14 @@ type mailbox struct {
 	waiting  queue
 	// taken is what the worker took and has not handled yet. The worker owns it; it is empty while no worker has the mailbox.
 	taken queue
-	drain *drain        // wants to know when it rests; nil: nobody does
-	room  chan struct{} // closed when there may be room; made by those who wait for it
+	bytes atomic.Uint32 // of messages of other nodes that it holds, taken ones too
+	*waiters
+}
+
+// waiters are told of what happens to a mailbox. Few mailboxes have any: nil.
+type waiters struct {
+	drain *drain        // is told when the mailbox rests; nil: none
+	room  chan struct{} // closed when there may be room; nil: none waits for it
 }
 
 // holdReason is what a held mailbox waits for.
@@ -70,7 +79,7 @@ const (
 )
 
 // push queues an envelope. schedule is true when the caller has to put the entity on the run queue.
-func (m *mailbox) push(e envelope, limit int) (v verdict, schedule bool) {
+func (m *mailbox) push(e envelope, size uint32, limit int) (v verdict, schedule bool) {
 	m.mu.Lock()
 	switch {
 	case m.phase == closed:
@@ -80,7 +89,7 @@ func (m *mailbox) push(e envelope, limit int) (v verdict, schedule bool) {
 	case m.fullLocked(limit):
 		v = full
 	default:
-		m.waiting.push(e, m.placeLocked())
+		m.waiting.push(e, size, m.placeLocked())
 		m.internal = m.internal || e.internal()
 		if m.phase == idle {
 			m.phase, schedule = queued, true
@@ -114,10 +123,10 @@ func (m *mailbox) command(c command) (schedule bool) {
 	e := envelope{msg: c, call: controlCall}
 	if m.phase == held && m.why == forBackoff { // no incarnation is there, so nothing has to be handled before
 		var front queue
-		front.push(e, nil)
+		front.push(e, 0, nil)
 		m.waiting.prepend(&front, &m.first)
 	} else {
-		m.waiting.push(e, m.placeLocked())
+		m.waiting.push(e, 0, m.placeLocked())
 	}
 	m.internal = true
 	if m.phase == idle || m.phase == held && m.why == forBackoff {
@@ -129,7 +138,7 @@ func (m *mailbox) command(c command) (schedule bool) {
 // again puts a control envelope before what the worker has not handled.
 func (m *mailbox) again(c command) {
 	var front queue
-	front.push(envelope{msg: c, call: controlCall}, nil)
+	front.push(envelope{msg: c, call: controlCall}, 0, nil)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.taken.prepend(&front, &m.first)
@@ -145,7 +154,7 @@ func (m *mailbox) begin() (schedule bool) {
 	}
 	m.started = true
 	if m.waiting.len == 0 {
-		m.waiting.push(envelope{msg: startNow, call: controlCall}, m.placeLocked())
+		m.waiting.push(envelope{msg: startNow, call: controlCall}, 0, m.placeLocked())
 		m.internal = true
 	}
 	if m.phase == held && m.why == forStart {
@@ -217,7 +226,7 @@ func (m *mailbox) refill(limit int) (ok bool, rested *drain) {
 
 // wakeLocked has those who wait for room try again.
 func (m *mailbox) wakeLocked() {
-	if m.room != nil {
+	if m.waiters != nil && m.room != nil {
 		close(m.room)
 		m.room = nil
 	}
@@ -252,9 +261,9 @@ func (m *mailbox) dropInternalLocked() {
 	}
 	m.internal = false
 	all := m.waiting.take()
-	for e, ok := all.pop(&m.first); ok; e, ok = all.pop(&m.first) {
+	for e, size, ok := all.pop(&m.first); ok; e, size, ok = all.pop(&m.first) {
 		if !e.internal() {
-			m.waiting.push(e, &m.first)
+			m.waiting.push(e, size, &m.first)
 		}
 	}
 }
@@ -276,7 +285,7 @@ func (m *mailbox) seal(d *drain) (rests bool) {
 	defer m.mu.Unlock()
 	m.sealed = true
 	if rests = m.restsLocked(); !rests {
-		m.drain = d
+		m.waitersLocked().drain = d
 	}
 	m.wakeLocked() // to look for another way
 	return rests
@@ -285,7 +294,10 @@ func (m *mailbox) seal(d *drain) (rests bool) {
 // unseal opens a sealed mailbox again.
 func (m *mailbox) unseal() {
 	m.mu.Lock()
-	m.sealed, m.drain = false, nil
+	m.sealed = false
+	if m.waiters != nil {
+		m.drain = nil
+	}
 	m.mu.Unlock()
 }
 
@@ -297,7 +309,7 @@ func (m *mailbox) restsLocked() bool {
 
 // restLocked is who has to be told that the mailbox has come to rest; nil: nobody.
 func (m *mailbox) restLocked() (rested *drain) {
-	if m.drain != nil && m.restsLocked() {
+	if m.waiters != nil && m.drain != nil && m.restsLocked() {
 		rested, m.drain = m.drain, nil
 	}
 	return rested
@@ -324,8 +336,17 @@ func (m *mailbox) roomAfter(limit int) <-chan struct{} {
 	if !m.fullLocked(limit) || m.phase == closed || m.sealed {
 		return nil
 	}
-	if m.room == nil {
-		m.room = make(chan struct{})
+	w := m.waitersLocked()
+	if w.room == nil {
+		w.room = make(chan struct{})
 	}
-	return m.room
+	return w.room
+}
+
+// waitersLocked returns the mailbox's waiters, made when there are none.
+func (m *mailbox) waitersLocked() *waiters {
+	if m.waiters == nil {
+		m.waiters = &waiters{}
+	}
+	return m.waiters
 }

@@ -7,6 +7,9 @@ import (
 	"pgregory.net/rapid"
 )
 
+// sizeOf is what message n counts in bytes; some count nothing.
+func sizeOf(n int) uint32 { return uint32(n % 3) }
+
 // A queue is a FIFO whatever the sizes of its chunks.
 func TestQueueAgainstSlice(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -15,7 +18,7 @@ func TestQueueAgainstSlice(t *testing.T) {
 		var model []int
 		next := 0
 		push := func(q *queue) {
-			q.push(envelope{msg: next}, nil)
+			q.push(envelope{msg: next}, sizeOf(next), nil)
 			next++
 		}
 		t.Repeat(map[string]func(*rapid.T){
@@ -27,20 +30,20 @@ func TestQueueAgainstSlice(t *testing.T) {
 			},
 			"pop": func(t *rapid.T) {
 				for range rapid.IntRange(1, 200).Draw(t, "n") {
-					e, ok := q.pop(&place)
+					e, size, ok := q.pop(&place)
 					if ok != (len(model) > 0) {
 						t.Fatalf("pop %v with %d queued", ok, len(model))
 					}
 					if ok {
-						if e.msg != model[0] {
-							t.Fatalf("got %v, want %d", e.msg, model[0])
+						if e.msg != model[0] || size != sizeOf(model[0]) {
+							t.Fatalf("got %v of %d bytes, want %d of %d", e.msg, size, model[0], sizeOf(model[0]))
 						}
 						model = model[1:]
 					}
 				}
 			},
 			"push to the place": func(t *rapid.T) {
-				q.push(envelope{msg: next}, &place)
+				q.push(envelope{msg: next}, sizeOf(next), &place)
 				model = append(model, next)
 				next++
 			},
@@ -56,13 +59,13 @@ func TestQueueAgainstSlice(t *testing.T) {
 			},
 			"take": func(t *rapid.T) {
 				front := q.take()
-				if q.head != nil || q.lead || q.len != 0 {
+				if q.head != nil || q.lead > 0 || q.len != 0 {
 					t.Fatal("take left something")
 				}
 				q.prepend(&front, &place)
 			},
 			"": func(t *rapid.T) {
-				if int(q.len) != len(model) || (q.head == nil && !q.lead) != (len(model) == 0) || !q.lead && place != (envelope{}) {
+				if int(q.len) != len(model) || (q.head == nil && q.lead == 0) != (len(model) == 0) || q.lead == 0 && place != (envelope{}) {
 					t.Fatalf("len %d, want %d", q.len, len(model))
 				}
 			},
@@ -80,7 +83,7 @@ func TestMailboxAgainstSlices(t *testing.T) {
 		t.Repeat(map[string]func(*rapid.T){
 			"push": func(t *rapid.T) {
 				for range rapid.IntRange(1, 6).Draw(t, "n") {
-					if v, _ := m.push(envelope{msg: next}, limit); v == accepted {
+					if v, _ := m.push(envelope{msg: next}, 0, limit); v == accepted {
 						waiting = append(waiting, next)
 					}
 					next++
@@ -97,7 +100,7 @@ func TestMailboxAgainstSlices(t *testing.T) {
 			"pop": func(t *rapid.T) {
 				for range rapid.IntRange(1, 6).Draw(t, "n") {
 					if m.phase == running && len(taken) > 0 {
-						if e, ok := m.taken.pop(&m.first); !ok || e.msg != taken[0] {
+						if e, _, ok := m.taken.pop(&m.first); !ok || e.msg != taken[0] {
 							t.Fatalf("took %v %v, want %v", e.msg, ok, taken[0])
 						}
 						taken = taken[1:]
@@ -125,7 +128,7 @@ func TestMailboxAgainstSlices(t *testing.T) {
 				if int(m.waiting.len) != len(waiting) || int(m.taken.len) != len(taken) {
 					t.Fatalf("%d wait and %d are taken, want %d and %d", m.waiting.len, m.taken.len, len(waiting), len(taken))
 				}
-				if !m.waiting.lead && !m.taken.lead && m.first != (envelope{}) {
+				if m.waiting.lead == 0 && m.taken.lead == 0 && m.first != (envelope{}) {
 					t.Fatal("a message that is gone is kept")
 				}
 			},
@@ -136,7 +139,7 @@ func TestMailboxAgainstSlices(t *testing.T) {
 func TestStaleCommandsEndWithTheirIncarnation(t *testing.T) {
 	var m mailbox
 	m.phase = held
-	m.push(envelope{msg: 1}, 10)
+	m.push(envelope{msg: 1}, 0, 10)
 	if !m.begin() {
 		t.Fatal("not scheduled")
 	}
@@ -144,10 +147,10 @@ func TestStaleCommandsEndWithTheirIncarnation(t *testing.T) {
 		t.Fatal("empty")
 	}
 	m.command(stopNow)
-	m.push(envelope{msg: 2}, 10)
+	m.push(envelope{msg: 2}, 0, 10)
 	m.hold(forStart)
 	m.waiting.pop(&m.first)
-	e, ok := m.waiting.pop(&m.first)
+	e, _, ok := m.waiting.pop(&m.first)
 	if !ok || e.msg != 2 || m.waiting.len != 0 || m.started {
 		t.Errorf("%v %v, %d left", e, ok, m.waiting.len)
 	}
@@ -159,7 +162,7 @@ func TestMailboxNeverHoldsTwiceItsLimit(t *testing.T) {
 	var m mailbox
 	for range 5 * limit {
 		for {
-			if v, _ := m.push(envelope{}, limit); v != accepted {
+			if v, _ := m.push(envelope{}, 0, limit); v != accepted {
 				break
 			}
 		}
@@ -205,7 +208,7 @@ func roomAfterExcess(t *testing.T, end func(*mailbox)) {
 	var m mailbox
 	fill := func() {
 		for range limit {
-			m.push(envelope{}, limit)
+			m.push(envelope{}, 0, limit)
 		}
 	}
 	fill()

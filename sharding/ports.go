@@ -41,6 +41,8 @@ type Ports struct {
 	Emit func(sight.Event)
 	// Meter takes metrics. May be nil.
 	Meter sight.Meter
+
+	mailboxes *nodeBytes // of the node; nil: no bound holds for the node
 }
 
 // Cluster is what sharding needs of the membership.

@@ -23,7 +23,10 @@ type chunk struct {
 	next     *chunk
 	from, to int // envelopes[from:to] are queued
 	envs     []envelope
+	sizes    []uint32 // of envs
 }
+
+func newChunk(n int) *chunk { return &chunk{envs: make([]envelope, n), sizes: make([]uint32, n)} }
 
 // The first chunk of a burst is small, so that a million entities with one message each stay cheap; the following ones are large.
 const (
@@ -32,8 +35,8 @@ const (
 )
 
 var (
-	smallChunks = sync.Pool{New: func() any { return &chunk{envs: make([]envelope, chunkSmall)} }}
-	largeChunks = sync.Pool{New: func() any { return &chunk{envs: make([]envelope, chunkLarge)} }}
+	smallChunks = sync.Pool{New: func() any { return newChunk(chunkSmall) }}
+	largeChunks = sync.Pool{New: func() any { return newChunk(chunkLarge) }}
 )
 
 func (c *chunk) release() {
@@ -45,26 +48,26 @@ func (c *chunk) release() {
 	}
 }
 
-// queue is a FIFO of envelopes. It is not safe for concurrent use. Its first envelope may stand in a place that its owner has for one, so that an entity
-// that is told one message at a time needs no chunk.
+// queue is a FIFO of envelopes, each with what it counts of the bounds in bytes. It is not safe for concurrent use. Its first envelope may stand in a place
+// that its owner has for one, so that an entity that is told one message at a time needs no chunk.
 type queue struct {
 	len        uint32
-	lead       bool // the first envelope stands there
+	lead       uint32 // 0, or one more than the size of the first envelope, which stands there
 	head, tail *chunk
 }
 
-// push queues an envelope. place is nil while it is somebody else's.
-func (q *queue) push(e envelope, place *envelope) {
+// push queues an envelope. place is nil while another queue has it.
+func (q *queue) push(e envelope, size uint32, place *envelope) {
 	if q.len == 0 && place != nil {
 		*place = e
-		q.lead, q.len = true, 1
+		q.lead, q.len = 1+size, 1
 		return
 	}
 	t := q.tail
 	if t == nil || t.to == len(t.envs) {
 		t = q.grow()
 	}
-	t.envs[t.to] = e
+	t.envs[t.to], t.sizes[t.to] = e, size
 	t.to++
 	q.len++
 }
@@ -82,18 +85,18 @@ func (q *queue) grow() *chunk {
 }
 
 // pop takes the first envelope.
-func (q *queue) pop(place *envelope) (e envelope, ok bool) {
-	if q.lead {
+func (q *queue) pop(place *envelope) (e envelope, size uint32, ok bool) {
+	if q.lead > 0 {
 		e, *place = *place, envelope{}
-		q.lead = false
+		size, q.lead = q.lead-1, 0
 		q.len--
-		return e, true
+		return e, size, true
 	}
 	h := q.head
 	if h == nil {
-		return envelope{}, false
+		return envelope{}, 0, false
 	}
-	e = h.envs[h.from]
+	e, size = h.envs[h.from], h.sizes[h.from]
 	h.envs[h.from] = envelope{}
 	h.from++
 	q.len--
@@ -104,7 +107,7 @@ func (q *queue) pop(place *envelope) (e envelope, ok bool) {
 		}
 		h.release()
 	}
-	return e, true
+	return e, size, true
 }
 
 // prepend puts all of front before what is queued and empties front. One of the two may have the place.
@@ -112,10 +115,11 @@ func (q *queue) prepend(front *queue, place *envelope) {
 	if front.len == 0 {
 		return
 	}
-	if q.lead { // it is the first no more
-		e, _ := q.pop(place)
+	if q.lead > 0 { // it is the first no more
+		e, size, _ := q.pop(place)
 		c := smallChunks.Get().(*chunk)
-		c.envs[0], c.to, c.next = e, 1, q.head
+		c.envs[0], c.sizes[0] = e, size
+		c.to, c.next = 1, q.head
 		q.head = c
 		if q.tail == nil {
 			q.tail = c

@@ -142,14 +142,12 @@ func (r *core) deliverInbound(s *shard, from uint64, m *message) bool {
 	if administrative(env.msg) {
 		return r.administerInbound(s, from, m, env)
 	}
-	switch v, _ := s.deliverBytes(m.id, env); v {
-	case accepted:
-	case full:
-		r.discard(DropMailboxFull, m.shard, string(m.id), env)
-	default:
-		return false
+	v, _ := s.deliverBytes(m.id, env, bytesOf(m))
+	reason, is := v.drop()
+	if is {
+		r.discard(reason, m.shard, string(m.id), env)
 	}
-	return true
+	return is || v == accepted
 }
 
 // passOn is inbound for a shard that does not run here: s is what the lane had, which did not take the message. false: something has changed, look again.

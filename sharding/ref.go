@@ -41,7 +41,7 @@ func (f *EntityRef[M]) send(ctx context.Context, env envelope) error {
 		return err
 	}
 	if at := f.found.Load(); at != nil && r.table.slots[f.number].Load() == at.rt {
-		if at.e.accept(env) == accepted {
+		if at.e.accept(env, 0) == accepted {
 			return nil
 		}
 	}
@@ -50,7 +50,7 @@ func (f *EntityRef[M]) send(ctx context.Context, env envelope) error {
 	}
 	rt := r.table.slots[f.number].Load()
 	if rt != nil && rt.local != nil {
-		switch v, e := rt.local.deliver(f.id, env); v {
+		switch v, e := rt.local.deliver(f.id, env, 0); v {
 		case accepted:
 			f.found.Store(&found{rt, e})
 			return nil

@@ -96,7 +96,7 @@ func newCore[M any](p Ports, t EntityType[M]) *core {
 		queryTimeout: t.QueryTimeout,
 		table:        newTable(t.Shards, t.Hash), asks: newAsks(t.AsksMax),
 		pool: newPool(t.Workers, t.WorkersMax), lease: p.Lease, net: p.Network, channel: channelOf(t.Name), log: p.Log,
-		mailboxMax: t.MailboxMax, askTimeout: t.AskTimeout, supervision: t.Supervision,
+		mailboxMax: t.MailboxMax, mailboxBytes: uint32(t.MailboxBytes), askTimeout: t.AskTimeout, supervision: t.Supervision,
 		restartBackoff: t.RestartBackoff, restartBackoffMax: t.RestartBackoffMax, errors: t.Errors,
 		start: time.Now(), closed: make(chan struct{}), ended: make(chan struct{}), meters: newMeters(p.Meter, t.Name),
 	}
@@ -104,6 +104,7 @@ func newCore[M any](p Ports, t EntityType[M]) *core {
 	r.onFailure = guardHook(r, "OnFailure", t.OnFailure)
 	r.leases.shards, r.leases.coordinator, r.leases.cluster = t.Lease, t.CoordinatorLease, p.ClusterName
 	r.leases.owner = fmt.Sprintf("%v of %s", p.Cluster.UID(), p.Addr)
+	r.held.max, r.held.node = int64(t.RegionBytes), p.mailboxes
 	r.limit.countMax, r.limit.bytesMax = int64(t.BufferMax), int64(t.BufferBytes)
 	r.outs.New = func() any { return newOutgoing(r) }
 	r.overflow.peers = map[uint64]*replyQueue{}

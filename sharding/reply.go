@@ -43,7 +43,7 @@ var statusErrors = [statusEnd]error{
 
 func statusOf(reason DropReason) replyStatus {
 	switch reason {
-	case DropMailboxFull, DropBufferFull, DropQueueFull, DropInbox:
+	case DropMailboxFull, DropMailboxBytes, DropRegionFull, DropNodeFull, DropBufferFull, DropQueueFull, DropInbox:
 		return statusFull
 	case DropStopped, DropForced, DropEnded:
 		return statusStopped

@@ -21,7 +21,7 @@ func (r *core) send(ctx context.Context, id string, env envelope) error {
 	}
 	slot := &r.table.slots[number]
 	if rt := slot.Load(); rt != nil && rt.local != nil { // the fast path: the id of an entity is valid
-		if e := rt.local.entities.find(id); e != nil && !administrative(env.msg) && e.accept(env) == accepted {
+		if e := rt.local.entities.find(id); e != nil && !administrative(env.msg) && e.accept(env, 0) == accepted {
 			return nil
 		}
 	}
@@ -91,7 +91,7 @@ func hasDeadline(ctx context.Context) bool {
 
 // sendLocal delivers to a shard of this node. With ErrBufferFull comes what to wait for, nil: try again at once.
 func (r *core) sendLocal(number uint32, rt *route, id string, env envelope) (<-chan struct{}, error) {
-	v, e := rt.local.deliver(id, env)
+	v, e := rt.local.deliver(id, env, 0)
 	switch v {
 	case accepted:
 		return nil, nil

@@ -22,14 +22,17 @@ type shard struct {
 	entities index // changed under mu; empty once dead
 
 	mu     sync.RWMutex
-	sealed bool                          // draining: refuses new messages, what is there is handled
-	dead   bool                          // closed or killed: refuses everything
-	out    func(e *entity, env envelope) // once dead: takes what was left
+	sealed bool  // draining: refuses new messages, what is there is handled
+	dead   bool  // closed or killed: refuses everything
+	out    taker // once dead: takes what was left
 
 	work *work // nil: nobody wants to know
 
 	tenure *tenure // nil: the shard has no lease of its own
 }
+
+// taker takes what a mailbox held, and what that counted of the bounds in bytes.
+type taker func(e *entity, env envelope, size uint32)
 
 // drain is one attempt to let the mailboxes of a shard run empty. It ends with a call of done, or it is taken back, and then another may begin while a
 // worker is still about to say that its mailbox rests: each says so to the drain that asked.
@@ -70,7 +73,7 @@ func (s *shard) find(id string) *entity {
 }
 
 // deliver puts an envelope into the mailbox of an entity, which is made when there is none. The entity is returned for those who wait for room.
-func (s *shard) deliver(id string, env envelope) (verdict, *entity) {
+func (s *shard) deliver(id string, env envelope, size uint32) (verdict, *entity) {
 	if v, ok := s.administer(id, env, drive.Place{}); ok {
 		return v, nil
 	}
@@ -81,7 +84,7 @@ func (s *shard) deliver(id string, env envelope) (verdict, *entity) {
 				return refused, nil
 			}
 		}
-		v := e.accept(env)
+		v := e.accept(env, size)
 		if made { // only now: a start that found no message would count as a use beside the message's
 			s.region.wake(s, e.id)
 		}
@@ -93,13 +96,13 @@ func (s *shard) deliver(id string, env envelope) (verdict, *entity) {
 }
 
 // deliverBytes is deliver for an id that was read from a frame.
-func (s *shard) deliverBytes(id []byte, env envelope) (verdict, *entity) {
+func (s *shard) deliverBytes(id []byte, env envelope, size uint32) (verdict, *entity) {
 	if e := s.entities.findBytes(id); e != nil && !administrative(env.msg) {
-		if v := e.accept(env); v != gone {
+		if v := e.accept(env, size); v != gone {
 			return v, e
 		}
 	}
-	return s.deliver(string(id), env)
+	return s.deliver(string(id), env, size)
 }
 
 // admit makes the entity, held until the shard's machine starts it. made: it did, and the caller has to wake the entity, whatever becomes of the
@@ -232,7 +235,7 @@ func (s *shard) endOthers(but *entity) {
 
 // shut closes every mailbox and hands what was in them to out, in order per entity. Handlers that run cannot be stopped: their contexts are
 // cancelled, and what their mailboxes hold is handed to out when they return.
-func (s *shard) shut(out func(e *entity, env envelope)) {
+func (s *shard) shut(out taker) {
 	s.mu.Lock()
 	all := s.listLocked()
 	s.dead, s.out = true, out

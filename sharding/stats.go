@@ -12,6 +12,7 @@ type Stats struct {
 	Active   int         // of these, those that run, or stop
 	Limit    int         // on active entities here, 0: none
 	Shards   int         // hosted here
+	Held     int         // bytes of other nodes' messages in mailboxes, which MailboxBytes and RegionBytes bound
 	Buffered int         // messages that wait for a home
 	Workers  int         // goroutines that run handlers or are ready to
 	Queued   int         // entities with messages that wait for a worker
@@ -50,7 +51,7 @@ func (g *Region[M]) Stats() Stats { return g.core.stats() }
 func (r *core) stats() Stats {
 	s := Stats{
 		Buffered: int(r.limit.count.Load()), Queued: int(r.pool.queued.Load()),
-		Asks: r.asks.open(), AsksTimedOut: r.asks.late.Load(), Restored: r.restored.Load(), Panics: r.panics.count.Load(),
+		Asks: r.asks.open(), AsksTimedOut: r.asks.late.Load(), Restored: r.restored.Load(), Panics: r.panics.count.Load(), Held: int(r.held.used.Load()),
 	}
 	r.pool.mu.Lock()
 	s.Workers = r.pool.workers

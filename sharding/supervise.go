@@ -125,7 +125,7 @@ func (e *entity) setReceiveTimeout(r *core, d time.Duration, msg any) {
 		}
 		idle := r.clock() - time.Duration(x.lastHandled.Load())
 		if idle >= d {
-			x.elapsed = x.elapsed || e.accept(envelope{call: timerCall}) == accepted
+			x.elapsed = x.elapsed || e.accept(envelope{call: timerCall}, 0) == accepted
 			idle = 0
 		}
 		t.Reset(d - idle)

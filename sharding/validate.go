@@ -65,6 +65,8 @@ func (t EntityType[M]) faults() (f faultList) {
 	f.add(d.AskTimeout < 0, "AskTimeout %v is negative", d.AskTimeout)
 	f.add(d.QueryTimeout < 0, "QueryTimeout %v is negative", d.QueryTimeout)
 	f.add(d.MailboxMax < 1, "MailboxMax %d is not positive", d.MailboxMax)
+	f.add(d.MailboxBytes < 1 || d.MailboxBytes > mailboxBytesMost, "MailboxBytes is %d, want 1 to %d", d.MailboxBytes, mailboxBytesMost)
+	f.add(d.RegionBytes < 1, "RegionBytes %d is not positive", d.RegionBytes)
 	f.add(d.BufferMax < 1, "BufferMax %d is not positive", d.BufferMax)
 	f.add(d.BufferBytes < 1, "BufferBytes %d is not positive", d.BufferBytes)
 	f.add(d.AsksMax < 1 || d.AsksMax > 16<<20, "AsksMax is %d, want 1 to 16 Mi", d.AsksMax)

@@ -1,0 +1,287 @@
+package sharding
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/coterie-go/coterie/ddata/ddatatest"
+)
+
+// blob is a message that takes room.
+type blob struct{ B []byte }
+
+func (blob) command() {}
+
+// askBlob is a question that takes room.
+type askBlob struct {
+	Returns[int]
+	B []byte
+}
+
+func (askBlob) command() {}
+
+// crowd is a region whose entities handle nothing until they are let, and node 7, which sends to it.
+type crowd struct {
+	t    *testing.T
+	g    *Region[message_]
+	net  *scriptNet
+	goOn func()
+}
+
+// newCrowd starts it in a bubble.
+func newCrowd(t *testing.T, mailbox, region int) *crowd {
+	typ := cartType(&cartLog{})
+	typ.Messages = CBOR[message_](blob{}, askBlob{}, total{})
+	typ.MailboxBytes, typ.RegionBytes = mailbox, region
+	gate := make(chan struct{})
+	typ.New = func(*Context[message_]) Entity[message_] {
+		return receiveFunc(func(c *Context[message_], m message_) error {
+			<-gate
+			if c.Asked() {
+				return c.Reply(1)
+			}
+			return nil
+		})
+	}
+	g, n := scriptedType(t, typ)
+	c := &crowd{t, g, n, sync.OnceFunc(func() { close(gate) })}
+	t.Cleanup(c.goOn)
+	return c
+}
+
+// brings delivers a message that counts so many bytes.
+func (c *crowd) brings(id string, size int, msg func([]byte) message_) {
+	c.t.Helper()
+	r := c.g.core
+	mt, err := r.reg.of(msg(nil))
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	none, err := mt.appendBody(nil, msg([]byte{}))
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	pad := size - parcelOverhead - len(none)
+	body, err := mt.appendBody(nil, msg(make([]byte, pad)))
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	m := message{kind: frameTell, shard: r.table.shardOf(id), typ: mt.id}
+	if _, asks := msg(nil).(askBlob); asks {
+		m.kind, m.call = frameAsk, 5
+	}
+	r.Receive(7, append(appendMessageHead(nil, &m, id), body[:len(body):len(body)]...))
+}
+
+func aBlob(b []byte) message_ { return blob{b} }
+func anAsk(b []byte) message_ { return askBlob{B: b} }
+
+// want compares what was dropped, and what is held to within the growth of the heads of byte strings.
+func (c *crowd) want(held int, drops ...string) {
+	c.t.Helper()
+	synctest.Wait()
+	if got := c.g.Stats().Held; got < held || got > held+64 {
+		c.t.Errorf("%d bytes are held, want %d", got, held)
+	}
+	if got := counted(c.g.core); !slices.Equal(got, drops) {
+		c.t.Errorf("%v were dropped, want %v", got, drops)
+	}
+}
+
+// Each bound drops what comes for want of its own room, with its own reason; an asker is told at once; and what was handled gives all room back.
+func TestMailboxBytes(t *testing.T) {
+	for name, c := range map[string]struct {
+		mailbox, region, node int
+		ids                   []string
+		want                  string
+	}{
+		"of a mailbox": {4000, 1 << 20, 1 << 30, []string{"a"}, "mailbox holds too many bytes 2"},
+		"of a region":  {1 << 20, 4000, 1 << 30, []string{"a", "b", "c"}, "mailboxes of the region hold too many bytes 2"},
+		"of a node":    {1 << 20, 1 << 20, 1, []string{"a", "b", "c"}, "mailboxes of the node hold too many bytes 5"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				k := newCrowd(t, c.mailbox, c.region)
+				k.g.core.held.node = &nodeBytes{}
+				k.g.core.held.node.max.Store(int64(c.node))
+				for i := range 4 { // three have room
+					k.brings(c.ids[i%len(c.ids)], 1200, aBlob)
+				}
+				k.brings(c.ids[0], 1200, anAsk)
+				synctest.Wait()
+				held := 3600
+				if c.node == 1 {
+					held = 0
+				}
+				k.want(held, c.want)
+				if n := len(k.net.frames); n != 1 {
+					t.Errorf("%d answers to the asker, want 1", n)
+				}
+				if err := k.g.Tell(t.Context(), c.ids[0], blob{make([]byte, 1<<16)}); err != nil { // of this node: it counts nothing
+					t.Error(err)
+				}
+				k.goOn()
+				k.want(0, c.want)
+				if k.brings("a", 1200, aBlob); c.node > 1 {
+					k.want(0, c.want)
+				}
+			})
+		})
+	}
+}
+
+// A mailbox that holds nothing takes a message of any size, and so does a region.
+func TestMailboxBytesTakeOneOfAnySize(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k := newCrowd(t, 1000, 2000)
+		k.brings("a", 5000, aBlob)
+		k.want(5000)
+		k.brings("a", 200, aBlob)
+		k.want(5000, "mailbox holds too many bytes 1")
+		k.brings("b", 200, aBlob)
+		k.want(5000, "mailbox holds too many bytes 1", "mailboxes of the region hold too many bytes 1")
+		k.goOn()
+		k.want(0, "mailbox holds too many bytes 1", "mailboxes of the region hold too many bytes 1")
+	})
+}
+
+// Whatever becomes of the messages, handled, put back, or dropped with a shard, the room comes back to the last byte.
+func TestMailboxBytesComeBack(t *testing.T) {
+	for name, end := range map[string]func(*crowd){
+		"handled": func(c *crowd) { c.goOn() },
+		"killed": func(c *crowd) {
+			for i := range c.g.core.table.hosted {
+				c.g.core.table.hosted[i].Load().shut(func(*entity, envelope, uint32) {})
+			}
+			c.goOn()
+		},
+		"held for a lease": func(c *crowd) {
+			lease := c.g.core.lease.(*fakeLease)
+			lease.lost.Store(true)
+			c.goOn()
+			synctest.Wait()
+			lease.lost.Store(false)
+			c.g.core.leaseChanged(true)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				k := newCrowd(t, 1<<20, 1<<20)
+				node := &nodeBytes{}
+				node.max.Store(1 << 30)
+				k.g.core.held.node = node
+				for i := range 500 {
+					k.brings(fmt.Sprint("e", i%7), 400+i, aBlob)
+				}
+				end(k)
+				k.want(0)
+				k.g.core.held.end()
+				if n := node.used.Load(); n != 0 {
+					t.Errorf("%d bytes of the node are still taken", n)
+				}
+			})
+		})
+	}
+}
+
+// Senders and workers that meet at the bounds never pass them, and leave nothing behind.
+func TestHeldBytesUnderContention(t *testing.T) {
+	node := &nodeBytes{}
+	node.max.Store(3 * nodeStep)
+	regions := []*heldBytes{{max: 2 * nodeStep, node: node}, {max: 2 * nodeStep, node: node}}
+	var wg sync.WaitGroup
+	for i := range 8 {
+		wg.Go(func() {
+			h, rng := regions[i%2], rand.New(rand.NewPCG(uint64(i), 1))
+			var mine []int64
+			for range 20_000 {
+				if n := rng.Int64N(nodeStep / 4); h.take(n) == accepted {
+					mine = append(mine, n)
+				}
+				if used := node.used.Load(); used > 3*nodeStep+8*nodeStep { // those that are about to be refused count for a moment
+					t.Errorf("%d bytes are taken", used)
+				}
+				for len(mine) > rng.IntN(8) {
+					h.release(mine[0])
+					mine = mine[1:]
+				}
+			}
+			for _, n := range mine {
+				h.release(n)
+			}
+		})
+	}
+	wg.Wait()
+	for _, h := range regions {
+		if h.used.Load() != 0 || h.take(nodeStep) != accepted {
+			t.Errorf("%d bytes are left, or no room is", h.used.Load())
+		}
+		h.release(nodeStep)
+		h.end()
+	}
+	if n := node.used.Load(); n != 0 {
+		t.Errorf("%d bytes of the node are left", n)
+	}
+}
+
+// The bounds have the defaults that EntityType names.
+func TestMailboxBytesDefaults(t *testing.T) {
+	g, _ := localRegion(t, cartType(&cartLog{}))
+	if r := g.core; r.mailboxBytes != 32<<20 || r.held.max != 256<<20 {
+		t.Errorf("MailboxBytes %d, RegionBytes %d", r.mailboxBytes, r.held.max)
+	}
+}
+
+// The limit of a node holds for all its types, and is checked.
+func TestLimitMailboxes(t *testing.T) {
+	n := ddatatest.Start(t, "backend")[0]
+	if err := LimitMailboxes(n, 1); !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), "1048576") {
+		t.Error(err)
+	}
+	if err := LimitMailboxes(n, 1<<20); err != nil {
+		t.Error(err)
+	}
+	for _, name := range []string{"A", "B"} {
+		typ := cartType(&cartLog{})
+		typ.Name = name
+		g, err := Start(n, typ)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if b := g.core.held.node; b == nil || b != nodeBytesOf(n) || b.max.Load() != 1<<20 {
+			t.Errorf("%s is not under the node's limit", name)
+		}
+	}
+}
+
+// A message of another node that waited for its shard keeps waiting, in the bounded buffer, while the mailbox has no room for it.
+func TestBufferWaitsForMailboxBytes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k := newCrowd(t, 1000, 1<<20)
+		r := k.g.core
+		number := r.table.shardOf("a")
+		s := r.table.lanes[number].Swap(nil)
+		r.table.buffering(number)
+		for range 3 {
+			k.brings("a", 600, aBlob)
+		}
+		if r.setRoute(number, &route{local: s}) {
+			t.Error("everything was flushed")
+		}
+		k.want(600)
+		k.goOn()
+		for deadline := time.Now().Add(time.Second); !r.flush(number); <-time.After(time.Millisecond) {
+			if time.Now().After(deadline) {
+				t.Fatal("the buffer is never flushed")
+			}
+		}
+		k.want(0)
+	})
+}
