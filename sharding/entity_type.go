@@ -85,8 +85,9 @@ type EntityType[M any] struct {
 	RetryInterval time.Duration
 	// BeginTimeout and HandOffTimeout bound the two phases of a hand-off; past them it is aborted and the shard stays. Defaults 10 s and 60 s.
 	BeginTimeout, HandOffTimeout time.Duration
-	// Recovery says how fast a shard that starts somewhere starts the entities that it remembers: protocol.RecoverAll, the default, or
-	// protocol.RecoverConstant, five every 100 ms, or other numbers. One for which a message comes does not wait for its turn.
+	// Recovery says how fast shards that start somewhere start the entities that they remember: protocol.RecoverAll, the default, or
+	// protocol.RecoverConstant, five every 100 ms, or other numbers. It holds for all shards of the type on a node together. An
+	// entity for which a message comes does not wait for its turn.
 	Recovery protocol.Recovery
 	// EntityRestartBackoff is the pause before a remembered entity that ended without being passivated is started again, if no message comes for
 	// it. Default 10 s.

@@ -318,17 +318,18 @@ func TestVanishedIDsComeBack(t *testing.T) {
 func TestRecoverConstant(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		var store remember.Memory
-		var ids []protocol.EntityID
-		for i := range 100 {
-			ids = append(ids, protocol.EntityID(fmt.Sprintf("cart-%02d", i)))
-		}
+		const shards = 8 // the rate holds for all together
 		ctx := within(t, time.Minute)
-		if err := errors.Join(store.List(ctx, []protocol.ShardID{0}, nil), store.Update(ctx, 0, ids, nil)); err != nil {
-			t.Fatal(err)
+		for i := range 100 {
+			id := protocol.EntityID(fmt.Sprintf("cart-%02d", i))
+			shard := protocol.ShardOf(id, shards)
+			if err := errors.Join(store.List(ctx, []protocol.ShardID{shard}, nil), store.Update(ctx, shard, []protocol.EntityID{id}, nil)); err != nil {
+				t.Fatal(err)
+			}
 		}
 		log := &cartLog{}
 		typ := rememberingType(log, &store)
-		typ.Shards, typ.Recovery = 1, protocol.RecoverConstant
+		typ.Shards, typ.Recovery = shards, protocol.RecoverConstant
 		g := start(w.join("backend"), typ)
 		w.install()
 		synctest.Wait()

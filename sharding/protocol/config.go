@@ -72,8 +72,10 @@ type Config struct {
 	// LeaseRetryInterval is the longest pause between two tries to get a lease, and the one before the first after it was lost; an eighth of it is the
 	// first between two tries, and each is twice as long as the one before. Default 5 s.
 	LeaseRetryInterval time.Duration
-	// Recovery says how fast a shard that opens starts the entities that it remembers. Default RecoverAll.
+	// Recovery says how fast the shards of the region start the entities that they remember. Default RecoverAll.
 	Recovery Recovery
+	// Turns is shared by the shards of one region, so that Recovery holds for all of them together. Default: each has its own.
+	Turns *Turns
 
 	// Past is what holds for the type on this node from before: what its Region and its Coordinator, or its Absentee, said last.
 	Past Past
@@ -117,6 +119,9 @@ func (c Config) withDefaults() Config {
 	def(&c.LeaseRetryInterval, 5*time.Second)
 	if c.Recovery.Number > 0 {
 		def(&c.Recovery.Interval, RecoverConstant.Interval)
+	}
+	if c.Turns == nil {
+		c.Turns = &Turns{}
 	}
 	if c.MinRegions == 0 {
 		c.MinRegions = 1

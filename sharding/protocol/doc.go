@@ -101,7 +101,7 @@
 // fails, or a read, is repeated after an eighth of RetryInterval, then after twice as long each time up to RetryInterval; nothing is given up, and an event
 // tells it once. The driver's time limit for one try ends before another is begun, so an answer that comes too late is that of nobody.
 //
-// Recovery says how fast a shard that opens starts what it remembers. An id in the set of a shard that it does not belong to, because the number of shards
+// Recovery says how fast the shards of a region start what they remember, all together. An id in the set of a shard that it does not belong to, because the number of shards
 // or the hash has changed while all nodes were stopped, is started in its shard, which remembers it, and then forgotten here: by the shard, or by the
 // coordinator if there are fewer shards now. Whatever dies between the two, the id is in one set at least. An id of a living entity that vanishes
 // from the set, or a shard from the set of shards, because an earlier owner's write came late, is put back.

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Recovery says how fast a shard that opens starts the entities that it remembers: so many per interval. One for which a message comes is
-// started at once, whenever its turn would be.
+// Recovery says how fast the shards of a region start the entities that they remember: so many per interval, of all shards of
+// the type on one node together. One for which a message comes is started at once, whenever its turn would be.
 type Recovery struct {
 	// Number of entities per Interval; 0: all, as fast as it goes.
 	Number int
@@ -17,18 +17,53 @@ type Recovery struct {
 var (
 	// RecoverAll starts all entities at once. The default.
 	RecoverAll = Recovery{}
-	// RecoverConstant starts five entities of each shard every 100 ms, for entities whose start is a burden to others, such as a database.
+	// RecoverConstant starts five entities of the type on a node every 100 ms, for entities whose start is a burden to others, such as a database.
 	RecoverConstant = Recovery{Number: 5, Interval: 100 * time.Millisecond}
 )
 
+// Turns hands out when the shards of one region may start what they remember. The machines that share it are
+// stepped one after the other. The zero value is ready.
+type Turns struct {
+	at   time.Time // of the interval of which turns are handed out
+	left int       // in it
+}
+
+// reserve takes up to so many turns of the first interval that has some. They may be used from at on.
+func (t *Turns) reserve(now time.Time, most int, r Recovery) (n int, at time.Time) {
+	switch {
+	case !now.Before(t.at.Add(r.Interval)):
+		t.at, t.left = now, r.Number
+	case t.left == 0:
+		t.at, t.left = t.at.Add(r.Interval), r.Number
+	}
+	n = min(most, t.left)
+	t.left -= n
+	return n, t.at
+}
+
+// mayRecover returns how many remembered entities may be started now. If it is none, recoverAt is their time.
+func (s *Shard) mayRecover() int {
+	r := s.cfg.Recovery
+	switch {
+	case !s.recoverAt.IsZero() && s.now.Before(s.recoverAt), len(s.recovery) == 0:
+		return 0
+	case r.Number == 0:
+		return startsMax
+	case s.turns == 0:
+		if s.turns, s.recoverAt = s.cfg.Turns.reserve(s.now, len(s.recovery), r); s.now.Before(s.recoverAt) {
+			return 0
+		}
+	}
+	n := s.turns
+	s.turns = 0
+	return n
+}
+
 // recover starts remembered entities whose turn it is. All of them are many Steps, so that other inputs of the shard come between.
 func (s *Shard) recover() {
-	if !s.recoverAt.IsZero() && s.now.Before(s.recoverAt) {
+	left := s.mayRecover()
+	if left == 0 {
 		return
-	}
-	left := startsMax
-	if n := s.cfg.Recovery.Number; n > 0 {
-		left = n
 	}
 	for left > 0 && len(s.recovery) > 0 {
 		id := s.recovery[0]
@@ -38,11 +73,13 @@ func (s *Shard) recover() {
 			left--
 		}
 	}
-	s.recoverAt = time.Time{}
-	if len(s.recovery) > 0 {
-		s.recoverAt = s.now.Add(s.cfg.Recovery.Interval)
-	} else {
-		s.recovery = nil
+	switch {
+	case len(s.recovery) == 0:
+		s.recovery, s.recoverAt = nil, time.Time{}
+	case s.cfg.Recovery.Number == 0:
+		s.recoverAt = s.now
+	default:
+		s.turns, s.recoverAt = s.cfg.Turns.reserve(s.now, len(s.recovery), s.cfg.Recovery)
 	}
 }
 
@@ -60,6 +97,6 @@ func (s *Shard) recoverAll() {
 	}
 	slices.Sort(ids)
 	slices.Sort(strangers)
-	s.recovery, s.recoverAt, s.store.strangers = ids, time.Time{}, strangers
+	s.recovery, s.recoverAt, s.turns, s.store.strangers = ids, time.Time{}, 0, strangers
 	s.recover()
 }

@@ -43,6 +43,7 @@ type Shard struct {
 	restarting  timers
 	recovery    []EntityID // remembered, not started yet
 	recoverAt   time.Time
+	turns       int       // reserved for recoverAt
 	stopAt      time.Time // when entities that do not stop are forced, then reported
 	forced      bool
 	drainAsked  bool // DrainMailboxes is unanswered

@@ -13,7 +13,7 @@ func (s *Shard) onDrain(handOff Token) {
 		return
 	}
 	s.phase, s.handOff = shardDraining, handOff
-	s.recovery, s.recoverAt, s.drainAsked = nil, time.Time{}, false
+	s.recovery, s.recoverAt, s.turns, s.drainAsked = nil, time.Time{}, 0, false
 }
 
 // maybeDrainMailboxes asks whether the mailboxes are empty once no entity is between two states: those have messages that wait.
@@ -69,7 +69,7 @@ func (s *Shard) onStop(handOff Token, force bool) {
 func (s *Shard) beginStop(handOff Token) {
 	s.phase = shardStopping
 	s.forced, s.drainAsked = false, false
-	s.recovery, s.recoverAt = nil, time.Time{}
+	s.recovery, s.recoverAt, s.turns = nil, time.Time{}, 0
 	s.passivating, s.restarting = timers{}, timers{}
 	s.stopAll()
 	if s.running > 0 {
@@ -140,7 +140,7 @@ func (s *Shard) becomeStopped() {
 
 // forgetAll is the end of everything that the shard knows of its entities.
 func (s *Shard) forgetAll() {
-	s.stopAt, s.recoverAt = time.Time{}, time.Time{}
+	s.stopAt, s.recoverAt, s.turns = time.Time{}, time.Time{}, 0
 	s.changing, s.running = 0, 0
 	clear(s.entities)
 	s.passivating, s.restarting = timers{}, timers{}

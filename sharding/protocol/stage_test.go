@@ -243,7 +243,7 @@ func nil2(f func()) error { f(); return nil }
 
 func (st *stage) add(u UID, proxy bool) {
 	cfg := st.cfg
-	cfg.Self, cfg.Proxy = u, proxy
+	cfg.Self, cfg.Proxy, cfg.Turns = u, proxy, &Turns{}
 	a := &actor{uid: u, shards: map[ShardID]*Shard{}, alive: map[ShardID]map[EntityID]bool{}, timers: map[string]time.Time{}}
 	var err error
 	if a.region, err = NewRegion(cfg, rand.New(rand.NewPCG(1, uint64(u)))); err != nil {
