@@ -110,6 +110,10 @@
 // send, send fences, and take the node's turn as coordinator. A member that does not answer at all holds up a coordinator that begins, because it may host;
 // Node.Health, the error of an Ask, and the event ReportAwaited name it.
 //
+// A coordinator that cannot read or write its state repeats that, and places no shards meanwhile. The log says so with the key,
+// the level and the replicas that are missing: as a warning at once (protocol.StateDelayed), as an alarm after five seconds
+// (StateFailed), and when it is over (StateResumed). Shards say the same of their remembered ids (RememberFailed, RememberResumed).
+//
 // # Inspection
 //
 // Any region, proxies too, asks others what runs there, past the machines and bounded by EntityType.QueryTimeout and the context: State (one region, with

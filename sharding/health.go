@@ -12,7 +12,8 @@ import (
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
-// Event is what the control plane of a type notes. It goes to the node's log, and to Any of ddata.Config.Sight: an alarm as a warning, others at debug.
+// Event is what the control plane of a type notes. It goes to the node's log, and to Any of ddata.Config.Sight: an alarm, and what
+// becomes one if it goes on, as a warning, others at debug.
 type Event struct {
 	Type string
 	What protocol.Event
@@ -23,7 +24,7 @@ var _ sight.Event = Event{}
 // Line implements sight.Event.
 func (e Event) Line() sight.Line {
 	level := slog.LevelDebug
-	if e.What.Alarm() {
+	if e.What.Warning() {
 		level = slog.LevelWarn
 	}
 	return sight.Line{Level: level, Message: "sharding", Attrs: []slog.Attr{slog.String("type", e.Type), slog.String("event", e.What.String())}}

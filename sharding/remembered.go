@@ -50,25 +50,41 @@ func (m *remembered) call(ctx context.Context, limit time.Duration, fn func(cont
 }
 
 func (m *remembered) write(ctx context.Context, limit time.Duration, w protocol.StateWrite) error {
-	return m.call(ctx, limit, func(ctx context.Context) error {
+	what := "RememberStore.Update of shard " + w.Shard.String()
+	if w.Kind == protocol.StateRemembered {
+		what = "RememberStore.List"
+	}
+	return callError(what, m.call(ctx, limit, func(ctx context.Context) error {
 		if w.Kind == protocol.StateRemembered {
 			return m.store.List(ctx, w.AddShards, w.RemoveShards)
 		}
 		return m.store.Update(ctx, w.Shard, w.AddIDs, w.RemoveIDs)
-	})
+	}))
 }
 
 func (m *remembered) read(ctx context.Context, limit time.Duration, r protocol.StateRead) protocol.DidRead {
 	in := protocol.DidRead{ID: r.ID}
-	in.Err = m.call(ctx, limit, func(ctx context.Context) (err error) {
+	what := "RememberStore.Load of shard " + r.Shard.String()
+	if r.Kind == protocol.StateRemembered {
+		what = "RememberStore.Shards"
+	}
+	in.Err = callError(what, m.call(ctx, limit, func(ctx context.Context) (err error) {
 		if r.Kind == protocol.StateRemembered {
 			in.Shards, err = m.store.Shards(ctx)
 		} else {
 			in.IDs, err = m.store.Load(ctx, r.Shard)
 		}
 		return err
-	})
+	}))
 	return in
+}
+
+// callError says which call of the store an error is of.
+func callError(what string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", what, err)
 }
 
 // watch tells shards that are hosted here of changes of their sets, if the store does.

@@ -70,6 +70,7 @@ type Coordinator struct {
 	writes      map[uint64]StateWrite // under way
 	failed      []StateWrite          // to be repeated with the next tick
 	tableWrites int                   // of writes, those of the table
+	troubles    []stateTrouble        // what cannot be read or written now, at most one for each stateOp
 	remembered  StateRead             // under way or failed; ID 0: done
 	orphans     orphans
 	ids         uint64 // of reads and writes
@@ -371,6 +372,7 @@ func (c *Coordinator) retry() {
 		return
 	}
 	c.retryWrites()
+	c.alarmTroubles()
 	switch c.mode {
 	case reading, inquiring:
 		c.retryTakeover()

@@ -157,10 +157,11 @@ func (c *Coordinator) onWrote(id uint64, err error) {
 	delete(c.writes, id)
 	c.tableWrites -= count(w.Kind == StateHomes)
 	if err != nil {
-		c.counts[countStateError]++
 		c.failed = append(c.failed, w)
+		c.stateFailed(writeOp(w), err)
 		return
 	}
+	c.stateWorks(writeOp(w))
 	for _, e := range w.Homes {
 		switch st := &c.seats[e.Shard]; {
 		case st.token != e.Token:

@@ -45,7 +45,7 @@ func (c *Coordinator) becomeIdle() {
 	c.homeless, c.opened, c.alloc, c.grouped, c.records, c.locations, c.moving = nil, false, nil, nil, nil, nil, false
 	c.asked.shards, c.asked.rebalance = nil, false // an answer may still come
 	c.writes, c.failed, c.remembered = map[uint64]StateWrite{}, nil, StateRead{}
-	c.tableWrites = 0
+	c.tableWrites, c.troubles = 0, nil
 	c.orphans = orphans{}
 	c.out = outbox{}
 	c.retryAt, c.rebalanceAt = time.Time{}, time.Time{}
@@ -102,11 +102,12 @@ func (c *Coordinator) onRead(in DidRead) {
 		return
 	}
 	if in.Err != nil {
-		c.counts[countStateError]++
 		r.ID = failedRead
 		r.Failed++
+		c.stateFailed(readOp(*r), in.Err)
 		return
 	}
+	c.stateWorks(readOp(*r))
 	switch r.Kind {
 	case StateHomes:
 		t.table = in.Homes

@@ -35,6 +35,9 @@ const (
 	RegionPassedOver                             // Peer has lost leases or cannot get them: for a while it is given no shards that another can take
 	ReportAwaited                                // alarm: this node's coordinator waits until Count members, Peer the first, say what they host; Text names all
 	CoordinatorAbsent                            // alarm: no coordinator acts, because the type is not started on Peer, the oldest member with the role
+	StateDelayed                                 // warning: this node's coordinator could not read or write a piece of its state, as Text says; it tries again
+	StateFailed                                  // alarm: it still cannot, for Took by now
+	StateResumed                                 // it can again, after Took
 	EventEnd                                     // none: the number of kinds, and of no kind
 )
 
@@ -44,6 +47,7 @@ var eventNames = [EventEnd]string{
 	"type-mismatch", "lease-awaited", "shard-lease-lost", "coordinator-lease-awaited", "coordinator-lease-lost",
 	"remember-failed", "remember-resumed", "shard-at-rest", "region-passed-over", "report-awaited",
 	"coordinator-absent",
+	"state-delayed", "state-failed", "state-resumed",
 }
 
 func (k EventKind) String() string {
@@ -61,16 +65,19 @@ type Event struct {
 	Token  Token
 	Entity EntityID
 	Count  int
-	Took   time.Duration // ShardMoved: since it was without a home, or about to be; 0: that is not known
+	Took   time.Duration // ShardMoved: since it was without a home, or about to be; 0: that is not known. StateFailed, StateResumed: since it failed
 	Text   string
 }
+
+// Warning reports whether the event belongs in a log as a warning: an alarm, or what becomes one if it goes on.
+func (e Event) Warning() bool { return e.Alarm() || e.Kind == StateDelayed }
 
 // Alarm says whether the event wants a person's eye.
 func (e Event) Alarm() bool {
 	switch e.Kind {
 	case HandOffAborted, DoubleHost, HostElsewhere, StopForced, StopStuck, PassivationForced, StrategyRefused, StrategyFailed, StrategyStuck,
 		TypeMismatch, LeaseAwaited, ShardLeaseLost, CoordinatorLeaseAwaited, CoordinatorLeaseLost, RememberFailed, ReportAwaited,
-		CoordinatorAbsent:
+		CoordinatorAbsent, StateFailed:
 		return true
 	}
 	return false
@@ -85,7 +92,8 @@ func (e Event) String() string {
 	switch e.Kind {
 	case CoordinatorStarted:
 		fmt.Fprintf(&b, " %v shards=%d", e.Token, e.Count)
-	case CoordinatorStopped, TypeMismatch, RegionPassedOver, CoordinatorLeaseAwaited, CoordinatorLeaseLost, ReportAwaited, CoordinatorAbsent:
+	case CoordinatorStopped, TypeMismatch, RegionPassedOver, CoordinatorLeaseAwaited, CoordinatorLeaseLost, ReportAwaited, CoordinatorAbsent,
+		StateDelayed, StateFailed, StateResumed:
 	default:
 		fmt.Fprintf(&b, " %v", e.Shard)
 	}

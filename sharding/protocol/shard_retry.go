@@ -23,7 +23,7 @@ func (s *Shard) works() {
 		s.patience()
 	}
 	if st.trouble && !st.failed && !st.unread {
-		st.trouble = false
+		st.trouble, st.silent = false, false
 		s.notify(Event{Kind: RememberResumed})
 	}
 }
@@ -35,14 +35,18 @@ func (s *Shard) maybeLate() {
 		return
 	}
 	st.lateAt = time.Time{}
-	s.inTrouble(fmt.Sprintf("no answer for %v", patience))
+	what := "read of " + StateKey(s.cfg.Type, StateIDs, s.id)
+	if st.read == 0 {
+		what = "write of " + st.write.Key(s.cfg.Type)
+	}
+	if !st.trouble {
+		st.silent = true
+		s.inTrouble(fmt.Sprintf("%s: no answer for %v", what, patience))
+	}
 }
 
-// inTrouble tells it once, until the store works again.
+// inTrouble tells what keeps the shard from its ids.
 func (s *Shard) inTrouble(why string) {
-	if s.store.trouble {
-		return
-	}
 	s.store.trouble = true
 	s.notify(Event{Kind: RememberFailed, Count: s.changing, Text: why})
 }
@@ -50,7 +54,10 @@ func (s *Shard) inTrouble(why string) {
 // retryLater has what failed repeated after an eighth of RetryInterval, then after twice as long each time, up to RetryInterval.
 func (s *Shard) retryLater(err error) {
 	st := &s.store
-	s.inTrouble(err.Error())
+	if !st.trouble || st.silent { // once, and once more if only silence was told
+		st.silent = false
+		s.inTrouble(err.Error())
+	}
 	if st.read == 0 && (st.write.ID == 0 || st.failed) {
 		st.lateAt = time.Time{} // nothing is under way
 	}

@@ -23,6 +23,7 @@ type shardStore struct {
 	backoff time.Duration // before the next repetition
 	lateAt  time.Time     // when what is under way has taken long
 	trouble bool          // told with RememberFailed, and not over
+	silent  bool          // likewise, and what is wrong was not known then
 
 	strangers []EntityID // that belong to other shards now, not started there yet
 	forwarded []EntityID // those of them that are being started
