@@ -124,6 +124,8 @@ func (t *absence) Receive(from transport.NodeID, payload []byte) {
 	case rd.bad:
 	case kind == frameControl:
 		taken = t.hear(from, &rd)
+	case kind == frameFarewell: // this node has asked it nothing
+		taken = true
 	case kind == frameInspect:
 		call := rd.head(head.Uint)
 		if taken = !rd.bad; taken {

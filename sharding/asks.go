@@ -150,6 +150,19 @@ func (a *asks) asked(id, node uint64) {
 	c.mu.Unlock()
 }
 
+// passedOn notes that questions which went to a node are elsewhere now, it does not know where.
+func (a *asks) passedOn(node uint64) {
+	for i := range a.segments {
+		s := a.segments[i].Load()
+		if s == nil {
+			return
+		}
+		for j := range s {
+			s[j].node.CompareAndSwap(node, 0)
+		}
+	}
+}
+
 // claim wins the right to fill the question in, or reports that it is over.
 func (a *asks) claim(id uint64) (*call, bool) {
 	c, waiting := a.at(id)

@@ -75,8 +75,15 @@ func (c *Context[M]) Fail(cause error) error {
 
 // Later takes the duty to reply out of the handler: the result may be used by any goroutine, once, also after the handler has returned, and after the
 // entity has stopped or its shard has moved in order. An entity that ends does not answer for it.
+//
+// A node that leaves waits for the answer, but not longer than EntityType.AskTimeout after the question was taken: then its asker gets ErrNodeGone.
 func (c *Context[M]) Later() (Later, error) {
-	return c.take()
+	l, err := c.take()
+	if err == nil {
+		l.owed = true
+		l.r.duties.take(duty{l.call, l.origin}, l.r.clock())
+	}
+	return l, err
 }
 
 func (c *Context[M]) take() (Later, error) {
@@ -124,6 +131,14 @@ type Later struct {
 	s            *shard
 	call, origin uint64
 	question     *msgType
+	owed         bool // it is among the region's duties
+}
+
+// settle ends the duty: the answer is on its way.
+func (l Later) settle() {
+	if l.owed {
+		l.r.duties.settle(duty{l.call, l.origin})
+	}
 }
 
 // allowed says whether the question may be answered.
@@ -135,6 +150,7 @@ func (l Later) allowed() error {
 		return ErrNoLease
 	case l.s.expelled() && !l.s.tenure.returned.Load():
 		l.r.replyError(envelope{call: l.call, origin: l.origin}, statusNoLease, "the shard's was lost before the answer came")
+		l.settle()
 		return ErrNoLease
 	}
 	return nil
@@ -145,6 +161,7 @@ func (l Later) Reply(v any) error {
 	if err := l.allowed(); err != nil {
 		return err
 	}
+	defer l.settle()
 	if wrong := l.checkType(v); wrong != "" {
 		if cause, is := v.(error); is {
 			return l.Fail(cause)
@@ -160,6 +177,7 @@ func (l Later) Fail(cause error) error {
 	if err := l.allowed(); err != nil {
 		return err
 	}
+	defer l.settle()
 	l.r.fail(envelope{call: l.call, origin: l.origin}, cause)
 	return nil
 }

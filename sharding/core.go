@@ -36,6 +36,8 @@ type core struct {
 	ctl      controller
 	outs     sync.Pool // *outgoing
 	overflow overflow
+	duties   duties
+	departed sync.Map // uint64 of nodes that have said farewell and are members still: struct{}
 	boxes    sync.Map // by name: func(membership.UID, []byte)
 	movers   sync.Map // of OnMove: func(int)
 	reports  sync.Map // of OnReport: func(func(*sight.Metric, float64, ...string))

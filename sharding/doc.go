@@ -24,6 +24,10 @@
 //   - A planned hand-off loses nothing. Messages are lost only where a bound was hit or a node died; each loss that this process can see is
 //     counted with its reason and given to EntityType.OnDrop. What had not left for the node that died, because its connection was gone before, waits
 //     for the shard's next home: questions to it end with the answer from there.
+//   - A node that leaves in order answers for every message that it has taken. Messages in its mailboxes are handled, or go to the next home; questions
+//     that handlers have taken by Context.Later are answered first, for at most AskTimeout; and it says that it has stopped when the others
+//     have received all answers. What came to it afterwards it passes on; what it has not taken is sent to the next home. So a question under way when a
+//     node leaves does not fail because of it, and what was handled is not reported as lost. The others must be reachable for that.
 //   - A reply is never given to another question, and none that arrives in time is discarded, however many callers there are.
 //
 // # Not guaranteed

@@ -48,7 +48,7 @@ func (c *control) viewInstalled(v *membership.View) {
 	if c.coord != nil {
 		c.coord.post(in)
 	}
-	c.r.asks.sweep(c.r.clock(), func(n uint64) bool { return !v.Has(membership.UID(n)) })
+	c.r.removed(v)
 }
 
 // hostedShards lists the shards that run here.

@@ -45,7 +45,8 @@ var (
 	ErrStopped = errors.New("sharding: region stopped")
 	// ErrNoLease: this node does not hold its lease now, so no effect of a handler may happen.
 	ErrNoLease = errors.New("sharding: lease not held")
-	// ErrNodeGone: the node that was asked has been removed from the cluster; whether it handled the message is unknown.
+	// ErrNodeGone: the node that was asked has been removed from the cluster, and had not left in order; or it has left, and the handler
+	// that had taken the question by Context.Later did not answer it. Whether the message was handled is unknown.
 	ErrNodeGone = errors.New("sharding: node left before it answered")
 	// ErrUnsent is an ErrNodeGone of a message that was never sent to that node: nobody has handled it, so it can be sent again.
 	ErrUnsent = fmt.Errorf("%w: the message was not sent", ErrNodeGone)

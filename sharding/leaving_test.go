@@ -1,6 +1,7 @@
 package sharding
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -120,3 +121,178 @@ func TestWhatIsToldOfANodeThatLeaves(t *testing.T) {
 		}
 	})
 }
+
+// leaver starts two nodes that may host the one shard of a type, and a proxy that asks. It returns first the home of the entity "a".
+func (w *world) leaver(t *testing.T, typ EntityType[message_]) (home, next *fakeNode, asker *Region[message_]) {
+	t.Helper()
+	typ.Shards = 1
+	proxy := w.join("frontend")
+	nodes := []*fakeNode{w.join("backend"), w.join("backend")}
+	asker = start(proxy, typ)
+	for _, n := range nodes {
+		start(n, typ)
+	}
+	w.install()
+	if _, err := Ask(within(t, time.Hour), asker, "a", total{}); err != nil {
+		t.Fatal(err)
+	}
+	if at, _ := asker.Locate("a"); at == nodes[1].UID() {
+		slices.Reverse(nodes)
+	}
+	return nodes[0], nodes[1], asker
+}
+
+// ask asks beside the test.
+func ask(t *testing.T, g *Region[message_], q Request[int]) <-chan error {
+	ended := make(chan error, 1)
+	ctx := within(t, time.Hour)
+	go func() {
+		_, err := Ask(ctx, g, "a", q)
+		ended <- err
+	}()
+	return ended
+}
+
+// A node that leaves waits for an answer that a handler owes, and the asker gets it.
+func TestLeaverWaitsForAnswersThatAreOwed(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		owed := make(chan Later, 1)
+		typ := scales()
+		typ.New = func(*Context[message_]) Entity[message_] {
+			return receiveFunc(func(c *Context[message_], m message_) error {
+				if _, ok := m.(weigh); !ok {
+					return c.Reply(0)
+				}
+				l, err := c.Later()
+				owed <- l
+				return err
+			})
+		}
+		home, _, asker := w.leaver(t, typ)
+		asked := ask(t, asker, weigh{})
+		l := <-owed
+		time.AfterFunc(2*time.Second, func() {
+			if err := l.Reply(7); err != nil {
+				t.Error(err)
+			}
+		})
+		began := time.Now()
+		if err := w.leaves(home, time.Minute); err != nil {
+			t.Fatal(err)
+		}
+		if err := <-asked; err != nil {
+			t.Errorf("the asker hears %v after %v", err, time.Since(began))
+		}
+		if d := asker.core.stats().Drops; len(d) > 0 {
+			t.Errorf("the asker has dropped %v", d)
+		}
+	})
+}
+
+// It does not wait for an answer that is never given: the asker hears that the node is gone.
+func TestLeaverDoesNotWaitForAnswersThatAreForgotten(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		typ := scales()
+		typ.AskTimeout = 3 * time.Second
+		typ.New = func(*Context[message_]) Entity[message_] {
+			return receiveFunc(func(c *Context[message_], m message_) error {
+				if _, ok := m.(weigh); !ok {
+					return c.Reply(0)
+				}
+				_, err := c.Later()
+				return err
+			})
+		}
+		home, _, asker := w.leaver(t, typ)
+		asked := ask(t, asker, weigh{}) // it has an hour
+		synctest.Wait()
+		began := time.Now()
+		if err := w.leaves(home, time.Minute); err != nil {
+			t.Fatal(err)
+		}
+		if err := <-asked; !errors.Is(err, ErrNodeGone) {
+			t.Errorf("the asker hears %v", err)
+		}
+		if took := time.Since(began); took > typ.AskTimeout+time.Second {
+			t.Errorf("it took %v to leave", took)
+		}
+	})
+}
+
+// A question that a leaving node has taken and passed on ends with the answer of the next home, whenever that comes.
+func TestQuestionThatALeaverPassesOn(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		entered, stuck := make(chan struct{}, 1), make(chan struct{})
+		typ := scales()
+		typ.New = func(*Context[message_]) Entity[message_] {
+			return receiveFunc(func(c *Context[message_], m message_) error {
+				if _, ok := m.(weigh); ok {
+					entered <- struct{}{}
+					<-stuck
+				}
+				return c.Reply(0)
+			})
+		}
+		home, _, asker := w.leaver(t, typ)
+		if err := w.handsOver(home, time.Minute); err != nil {
+			t.Fatal(err)
+		}
+		asker.core.table.slots[0].Store(&route{remote: uint64(home.UID())}) // as if it knew no better
+		asked := ask(t, asker, weigh{})
+		<-entered
+		home.gone = true
+		w.install()
+		synctest.Wait()
+		select {
+		case err := <-asked:
+			t.Errorf("the asker hears %v before the handler has ended", err)
+			close(stuck)
+		default:
+			close(stuck)
+			if err := <-asked; err != nil {
+				t.Error(err)
+			}
+		}
+	})
+}
+
+// Answers that wait for room in the connection to their asker are sent before the node says that it has stopped.
+func TestLeaverSendsAnswersThatWaitForRoom(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		typ := scales()
+		typ.Messages = CBOR[message_](fetch{}, total{})
+		typ.New = func(*Context[message_]) Entity[message_] {
+			return receiveFunc(func(c *Context[message_], m message_) error {
+				if _, ok := m.(fetch); ok {
+					return c.Reply(make([]byte, 256<<10))
+				}
+				return c.Reply(0)
+			})
+		}
+		home, _, asker := w.leaver(t, typ)
+		w.hub.Delay(home.member.Addr, w.nodes[0].member.Addr, 50*time.Millisecond)
+		const questions = 40
+		ended := make(chan error, questions)
+		ctx := within(t, time.Hour)
+		for range questions {
+			go func() {
+				_, err := Ask(ctx, asker, "a", fetch{})
+				ended <- err
+			}()
+		}
+		synctest.Wait()
+		if err := w.leaves(home, time.Minute); err != nil {
+			t.Fatal(err)
+		}
+		for range questions {
+			if err := <-ended; err != nil {
+				t.Error(err)
+			}
+		}
+	})
+}
+
+// fetch is a question with a large answer.
+type fetch struct{ Returns[[]byte] }
+
+func (fetch) command() {}

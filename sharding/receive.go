@@ -35,6 +35,8 @@ func (r *core) Receive(from transport.NodeID, payload []byte) {
 		r.receivePost(uint64(from), &rd)
 	case kind == frameInspect:
 		r.receiveInspect(uint64(from), &rd)
+	case kind == frameFarewell:
+		r.receiveFarewell(uint64(from))
 	default:
 		r.malformed(uint64(from))
 	}

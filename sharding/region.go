@@ -107,6 +107,7 @@ func newCore[M any](p Ports, t EntityType[M]) *core {
 	r.held.max, r.held.node = int64(t.RegionBytes), p.mailboxes
 	r.limit.countMax, r.limit.bytesMax = int64(t.BufferMax), int64(t.BufferBytes)
 	r.outs.New = func() any { return newOutgoing(r) }
+	r.duties.patience = t.AskTimeout
 	r.overflow.peers = map[uint64]*replyQueue{}
 	r.overflow.ctx, r.overflow.cancel = context.WithCancel(context.Background())
 	r.sweep.r = r
@@ -181,7 +182,7 @@ func (run *engine) start(p Ports) {
 		c.viewInstalled(v)
 	}
 	if p.BeforeLeave != nil {
-		on(p.BeforeLeave(run.leave))
+		on(p.BeforeLeave(run.leaveForGood))
 	}
 	if p.BeforeExit != nil && c.coord != nil && c.coord.leaser != nil {
 		on(p.BeforeExit(c.coord.resign))

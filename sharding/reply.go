@@ -212,6 +212,7 @@ type overflow struct {
 	count atomic.Int32 // len(peers)
 	mu    sync.Mutex
 	peers map[uint64]*replyQueue
+	moved chan struct{} // closed when a reply has left its queue; nil: no one waits
 }
 
 type replyQueue struct {
@@ -257,6 +258,10 @@ func (o *overflow) put(to uint64, f lateFrame) (q *replyQueue, first bool) {
 func (o *overflow) next(to uint64, q *replyQueue) (lateFrame, bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	if o.moved != nil {
+		close(o.moved)
+		o.moved = nil
+	}
 	if len(q.frames) == 0 {
 		delete(o.peers, to)
 		o.count.Add(-1)

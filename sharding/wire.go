@@ -16,6 +16,7 @@ import (
 //	control  [4, bytes]                           a message of sharding/protocol: fences go down the data lane, the rest in control
 //	post     [5, "box", bytes]                    of Context.Post
 //	inspect  [6, call, what, "id"]                of Region.State and its like, answered with a reply
+//	farewell [7]                                  of a node that leaves: what it was asked is answered or passed on
 //
 // hops counts how often a region has passed the message on. type is the wire id of the message's type. call names the question at its
 // origin; origin is 0 for "whoever sent this frame", which the first region that passes it on replaces. status 0 is a reply, whose body is
@@ -34,6 +35,7 @@ const (
 	frameControl
 	framePost
 	frameInspect
+	frameFarewell
 )
 
 const hopsMax = 8
@@ -85,6 +87,10 @@ func appendErrorReply(dst []byte, call uint64, status replyStatus, text string) 
 	dst = appendReplyHead(dst, call, status)
 	dst = head.Append(dst, head.Text, uint64(len(text)))
 	return append(dst, text...)
+}
+
+func appendFarewell(dst []byte) []byte {
+	return append(dst, wireVersion, head.Array|1, byte(frameFarewell))
 }
 
 func appendControl(dst []byte, msg []byte) []byte {

@@ -156,6 +156,7 @@ func (w *world) handsOver(n *fakeNode, within time.Duration) error {
 			return err
 		}
 	}
+	_ = n.mesh.Flush(ctx) // as the node does, members that are silent or not
 	return nil
 }
 

@@ -1,0 +1,94 @@
+package sharding
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/coterie-go/coterie/ddata/membership"
+)
+
+// A region whose node leaves answers for every question that it has taken. When it has handed its shards over it waits for the answers that handlers
+// still owe, then tells the other nodes so. The frame goes behind all answers on their connection, and the node says that it has stopped only when the
+// others have received it. So another node that installs the view without this one knows what became of a question that went here: it was answered,
+// or it was passed on to the next home, which will answer. Of a node that crashes no such word comes, and its questions fail with ErrNodeGone.
+
+// leaveForGood is what Node.Leave waits for.
+func (run *engine) leaveForGood(ctx context.Context) error {
+	r := run.core
+	if err := run.leave(ctx); err != nil || r.proxy {
+		return err
+	}
+	old, err := r.duties.await(ctx, r.clock)
+	if err != nil {
+		return fmt.Errorf("sharding %q: %w", r.name, err)
+	}
+	for _, q := range old {
+		r.replyError(envelope{call: q.call, origin: q.origin}, statusLost, "")
+	}
+	if v := r.cluster.View(); v != nil {
+		for _, m := range v.Members {
+			if uint64(m.UID) != r.self {
+				r.sendFarewell(uint64(m.UID))
+			}
+		}
+	}
+	r.overflow.await(ctx, farewellPatience)
+	return nil
+}
+
+// farewellPatience is how long a leaving node waits for room for the next answer in a connection that is full.
+const farewellPatience = 2 * time.Second
+
+// sendFarewell tells a node that all questions which it has sent here were answered or passed on. It goes behind the answers.
+func (r *core) sendFarewell(to uint64) {
+	o := r.outs.Get().(*outgoing)
+	defer o.release()
+	o.body = appendFarewell(o.body[:0])
+	_ = r.sendReply(to, o) // counted; the node takes what it has asked for lost
+}
+
+// receiveFarewell notes that a node has answered, or passed on, all that it will ever take.
+func (r *core) receiveFarewell(from uint64) {
+	if v := r.cluster.View(); v != nil && v.Has(membership.UID(from)) {
+		r.departed.Store(from, struct{}{})
+	}
+}
+
+// removed ends what waits for nodes that the view does not list: questions that one has passed on wait for their answer, the others fail.
+func (r *core) removed(v *membership.View) {
+	r.departed.Range(func(node, _ any) bool {
+		if u := node.(uint64); !v.Has(membership.UID(u)) {
+			r.asks.passedOn(u)
+			r.departed.Delete(u)
+		}
+		return true
+	})
+	r.asks.sweep(r.clock(), func(n uint64) bool { return !v.Has(membership.UID(n)) })
+}
+
+// await waits until no reply waits for room, or none has got any for patience.
+func (o *overflow) await(ctx context.Context, patience time.Duration) {
+	t := time.NewTimer(patience)
+	defer t.Stop()
+	for {
+		o.mu.Lock()
+		if len(o.peers) == 0 {
+			o.mu.Unlock()
+			return
+		}
+		if o.moved == nil {
+			o.moved = make(chan struct{})
+		}
+		moved := o.moved
+		o.mu.Unlock()
+		select {
+		case <-moved:
+			t.Reset(patience)
+		case <-t.C:
+			return
+		case <-ctx.Done():
+			return
+		}
+	}
+}
