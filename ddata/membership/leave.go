@@ -126,6 +126,9 @@ func (m *Machine) advanceLeave() {
 		if o.UID == m.cfg.UID || m.hasStopped(o.UID) || !m.peers[o.UID].watched {
 			continue
 		}
+		if !o.Full() && !m.Reachable(o.UID) {
+			continue // it was let in and is gone; there is nobody to hand over to
+		}
 		allStopped = false
 		if m.Reachable(o.UID) {
 			m.self.companyAt = m.now

@@ -91,7 +91,7 @@ func (m *Machine) answerParting(r Receive, hb Heartbeat) {
 
 // part ends a node that has stopped and is in no view any more. It may take until those who have to hear of it have.
 func (m *Machine) part(err error) {
-	if len(m.unaware) == 0 {
+	if len(m.unaware) == 0 || m.cfg.Faults.GoesUntold {
 		m.becomeDone(err)
 		return
 	}
@@ -163,6 +163,9 @@ func (m *Machine) advanceParting() {
 
 // waitsFor reports whether a node that has not answered, and was last heard then, may still do so.
 func (m *Machine) waitsFor(heard time.Time) bool {
+	if m.cfg.Faults.GoesUntold {
+		return false
+	}
 	g := &m.parting
 	limit := laterOf(heard, g.since).Add(answersIn * m.cfg.HeartbeatInterval / 4)
 	most := g.since.Add(m.cfg.UnreachableAfter)

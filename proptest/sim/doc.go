@@ -23,6 +23,7 @@
 //   - clocks differ in rate by up to a per cent, and in wall time by any amount;
 //   - all nodes are restarted in turn, with and without a delay before the balance is looked at, and the whole cluster is shut down in order and started again
 //     (script_restart.go);
+//   - all nodes are stopped at once, in order, and started again (script_stops.go);
 //   - entity types are closed on nodes that stay, and started there again (script_close.go);
 //   - scenarios (scenario.go) script what chance finds too rarely. One of them, outside of the swarm, is the insert test of the reference
 //     (script_inserts.go): five nodes, four phases of unique inserts, connected and split three to two, at Local and at Majority.
@@ -61,6 +62,7 @@
 //     from nobody, and none starts that was at home somewhere. A round stays within the budget of the strategy, and the healed world comes to the balance that
 //     it promises: even numbers, bounded ones, or every shard where it is wanted. What was remembered then runs again with the cluster, though nobody
 //     sends it anything;
+//   - stops of all nodes at once: each ends soon after all have stopped, none as one that was downed, and all come back;
 //   - limits: a shard keeps no more entities than its part of the limit, and in the healed world has no more. What waits for one that is passivated is handled,
 //     once, and in a calm world in order;
 //   - leases of an outside store: no handler starts, and no coordinator acts, but while that store has the lease as theirs;

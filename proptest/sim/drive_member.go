@@ -111,6 +111,10 @@ func (d *memberDriver) apply(now time.Time, in membership.Input) {
 	if e.Persist != nil {
 		d.persist(e.Persist)
 	}
+	if w.stopping != nil && w.stopping.mute && e.Done != nil {
+		w.counts.Lost += uint64(len(e.Send))
+		e.Send = nil
+	}
 	for _, env := range e.Send {
 		d.send(uint64(env.To), env.Addr, membership.AppendMessage(nil, env.Msg))
 	}

@@ -60,6 +60,7 @@ var further = []plantedFault{
 	{"stopped-holds", "who has said that it stopped keeps its lease (V3)", func(f *faults) { f.member.StoppedHolds = true }},
 	{"leave-unsettled", "a leaver is dropped before its replicators have settled (V4)", func(f *faults) { f.member.LeaveUnsettled = true }},
 	{"told-unstored", "views and acceptances are told before they are on disk (V5)", func(f *faults) { f.member.ToldUnstored = true }},
+	{"goes-untold", "who decides, or sees that all have stopped, goes before the others know", func(f *faults) { f.member.GoesUntold = true }},
 	{"only-last-disks", "a cold start hears the disks of the last view only", func(f *faults) { f.member.OnlyLastDisks = true }},
 	{"join-without-catch-up", "a learner serves at once", func(f *faults) { f.replica.JoinWithoutCatchUp = true }},
 	{"read-without-catch-up", "a quorum read does not wait for the clocks it learnt of", func(f *faults) { f.replica.ReadWithoutCatchUp = true }},
@@ -103,6 +104,7 @@ var huntedIn = map[string]Plan{
 	"mute":            {Scenario: closedTypes},
 	"stopped-holds":   {Swarm: Cluster, Scenario: rollingMoves},
 	"leave-unsettled": {Scenario: manyLeave},
+	"goes-untold":     {Scenario: stops},
 	"thirds":          {Swarm: Cluster},
 	"unfenced":        {Swarm: Cluster},
 }

@@ -134,6 +134,9 @@ func (p *Process) leave() {
 func (p *Process) done(why error) {
 	w, s := p.w, p.slot
 	left := errors.Is(why, membership.ErrLeft)
+	if w.stopping != nil {
+		w.stopping.ended(p, why)
+	}
 	p.shard.dropped()
 	p.left = left
 	p.end(why.Error())

@@ -24,6 +24,8 @@ const (
 	// rollingRestarts restarts all nodes in turn, and closings all at once by an orderly shutdown of the cluster.
 	rollingRestarts = "rolling-restarts"
 	closings        = "closings"
+	// stops stops all nodes at once, in order, and starts them again. It is no part of the swarm.
+	stops = "stops"
 	// lostKinds loses, for seconds, all control packets of some kind on some way: promises that arrive, outcomes that do not.
 	lostKinds = "lost-kinds"
 	// smallLogs forces reconciliation: short logs, long cuts, many removes.
@@ -41,7 +43,7 @@ const (
 
 // Scenarios are the names of all scenarios.
 var Scenarios = []string{plainChaos, growingView, coldRestarts, stoppedGrowing, rollingMoves, laggingViews, rollingRestarts,
-	closings, lostKinds, smallLogs, tidying, lateCounts, manyLeave, inserts, closedTypes}
+	closings, stops, lostKinds, smallLogs, tidying, lateCounts, manyLeave, inserts, closedTypes}
 
 func drawScenario(r *rand.Rand) string {
 	return pick(r, plainChaos, plainChaos, plainChaos, plainChaos, growingView, growingView, coldRestarts, stoppedGrowing, rollingMoves, rollingMoves,
@@ -64,6 +66,7 @@ var scripts = map[string]func(*chaos){
 	closedTypes:     (*chaos).closedTypes,
 	rollingRestarts: (*chaos).rollingRestarts,
 	closings:        (*chaos).closings,
+	stops:           (*chaos).stops,
 	lostKinds:       (*chaos).lostKinds,
 	tidying:         (*chaos).tidying,
 	lateCounts:      (*chaos).lateCounts,
@@ -107,6 +110,9 @@ func applyScenario(r *rand.Rand, o *Options) {
 	case closings:
 		o.Nodes, o.Spare, o.Safety, o.Durable = pick(r, 3, 3, 4), 1, 130*time.Second, true
 		o.Shards, o.TellGap, o.Remember = pick(r, 4, 8, 20), pick(r, 5*time.Millisecond, 20*time.Millisecond), true
+		o.Loss, o.Straggle, o.Weights, o.DiskFail, o.Timing = pick(r, 0, 0.01, 0.05), 0, quiet, 0, usualTiming
+	case stops:
+		o.Nodes, o.Spare, o.Safety, o.Durable, o.Shards = pick(r, 2, 3, 3, 4, 5), 1, 180*time.Second, true, 0
 		o.Loss, o.Straggle, o.Weights, o.DiskFail, o.Timing = pick(r, 0, 0.01, 0.05), 0, quiet, 0, usualTiming
 	case lostKinds:
 		o.Nodes, o.Spare, o.Shards, o.Safety = pick(r, 2, 3, 3, 4), 5, 0, 120*time.Second

@@ -142,7 +142,7 @@ func TestRareFaultsAreCaughtInTheirScenario(t *testing.T) {
 			t.Errorf("%s: nothing is folded: %+v", fault, sound.Counts)
 		}
 		if c := sound.Counts; plan.Scenario == closings && (c.Closings == 0 || c.Returned == 0) || plan.Scenario == rollingRestarts && c.HandOffs == 0 ||
-			plan.Scenario == closedTypes && c.TypesClosed == 0 {
+			plan.Scenario == closedTypes && c.TypesClosed == 0 || plan.Scenario == stops && c.Stops == 0 {
 			t.Errorf("%s: nothing came back: %+v", fault, c)
 		}
 	}

@@ -38,7 +38,7 @@ type Counts struct {
 	Swept, Expired, Folded, Deleted                              uint64
 	Bulk, Parts                                                  uint64
 	Leased, LeasesLost                                           uint64
-	Closings, Returned, TypesClosed                              uint64
+	Closings, Returned, TypesClosed, Stops                       uint64
 	Consulted, Located, Evicted                                  uint64
 }
 
@@ -73,6 +73,7 @@ func (c *Counts) add(o Counts) {
 	c.Leased += o.Leased
 	c.LeasesLost += o.LeasesLost
 	c.Closings += o.Closings
+	c.Stops += o.Stops
 	c.TypesClosed += o.TypesClosed
 	c.Returned += o.Returned
 	c.Consulted += o.Consulted
@@ -123,6 +124,7 @@ type World struct {
 	strategies   uint64                    // made so far
 	pausedShards bool                      // nobody sends anything to entities
 	closing      *closing                  // nil: the cluster is not being shut down
+	stopping     *stopping                 // nil: not all nodes are being stopped at once
 	shardJudge   *shardJudge
 	tidy         *tidyJudge
 }
