@@ -48,6 +48,7 @@ var benches = []bench{
 	{"lanes", "latency of the control lane beside a flood of data and a snapshot of 100 MB, beside a raw connection", runLanes},
 	{"form", "3, 10 and 50 nodes that start together until all see all Up, idle cost; 100 and 1,000 membership machines in virtual time", runForm},
 	{"detect", "kill -9 of a process of three: until it is unreachable, downed, and the others go on in a view without it", runDetect},
+	{"stopall", "SIGTERM to all processes of clusters of three at once, 50 times, after half a minute of life: until the last has ended", runStopAll},
 	{"tell", "entity messages on one node, by id and by reference, beside a mutex-and-slice mailbox", runTell},
 	{"allocate", "homes for 100,000 shards on three nodes, found by one coordinator", runAllocate},
 	{"remember", "1 M remembered entities in one shard and over 1,000 on three nodes: their first start, and a restart of the whole cluster", runRemember},

@@ -1,0 +1,163 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"slices"
+	"strconv"
+	"syscall"
+	"time"
+
+	"github.com/coterie-go/coterie/ddata"
+	"github.com/coterie-go/coterie/sharding"
+)
+
+const (
+	stopAllStops  = 50
+	stopAllAtOnce = 10 // clusters side by side
+	stopAllNodes  = 3
+	stopAllTarget = 2 * time.Second
+	// stopAllLife is longer than connections without a member are kept open.
+	stopAllLife  = 32 * time.Second
+	stopAllLimit = 25 * time.Second // of a node's Leave
+)
+
+// runStopAll stops all processes of clusters of three at once with SIGTERM, after half a minute of life, every other cluster
+// after PrepareForShutdown. It measures until the last process of each cluster has ended, and counts exits that are not 0.
+func runStopAll(ctx context.Context, o options) error {
+	var took []time.Duration
+	failed := 0
+	for left := o.size(stopAllStops); left > 0; left -= stopAllAtOnce {
+		n := min(left, stopAllAtOnce)
+		stops := make(chan stopped, n)
+		for i := range n {
+			go func() { stops <- stopCluster(ctx, i%2 == 0) }()
+		}
+		var errs []error
+		for range n {
+			s := <-stops
+			took, failed, errs = append(took, s.took), failed+s.failed, append(errs, s.err)
+		}
+		if err := errors.Join(errs...); err != nil {
+			return err
+		}
+	}
+	slices.Sort(took)
+	slow := 0
+	for _, d := range took {
+		if d > stopAllTarget {
+			slow++
+		}
+	}
+	var f figures
+	f.add("stops", len(took))
+	f.add("p50_ms", millis(percentileOf(took, 0.5)))
+	f.add("slowest_ms", millis(took[len(took)-1]))
+	f.add("above_target", slow)
+	f.add("target_ms", stopAllTarget.Milliseconds())
+	f.add("failed_exits", failed)
+	report("stopall", "three-processes", f)
+	return nil
+}
+
+// stopped is one stop of a cluster.
+type stopped struct {
+	took   time.Duration // until the last process had ended
+	failed int           // processes that did not exit with 0
+	err    error         // the cluster did not come up
+}
+
+// stopCluster starts a cluster, lets it live, and stops all its processes.
+func stopCluster(ctx context.Context, prepare bool) (s stopped) {
+	addrs := make([]string, stopAllNodes)
+	for i := range addrs {
+		if addrs[i], s.err = freeAddr(); s.err != nil {
+			return s
+		}
+	}
+	var children []*child
+	defer func() {
+		for _, c := range children {
+			_ = c.cmd.Process.Kill() // of one that has not come to its end
+		}
+	}()
+	for i := range addrs {
+		c, err := startChild(ctx, "stopall", i, addrs[0], addrs[1], addrs[2])
+		if err != nil {
+			return stopped{err: err}
+		}
+		children = append(children, c)
+	}
+	for _, c := range children {
+		if said, err := c.answer(); err != nil || said != "up" {
+			return stopped{err: fmt.Errorf("a process said %q: %w", said, err)}
+		}
+	}
+	select {
+	case <-time.After(stopAllLife):
+	case <-ctx.Done():
+		return stopped{err: ctx.Err()}
+	}
+	if prepare {
+		if said, err := children[0].ask("prepare"); err != nil || said != "prepared" {
+			return stopped{err: fmt.Errorf("prepare: a process said %q: %w", said, err)}
+		}
+	}
+	began := time.Now()
+	for _, c := range children {
+		if err := c.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+			return stopped{err: err}
+		}
+	}
+	for _, c := range children {
+		err := c.cmd.Wait()
+		if _, exited := errors.AsType[*exec.ExitError](err); exited {
+			s.failed++
+		} else if err != nil {
+			return stopped{err: err}
+		}
+	}
+	s.took = time.Since(began)
+	return s
+}
+
+// stopAllChild is one process of a cluster that is stopped: words are its index, and the addresses of all.
+func stopAllChild(ctx context.Context, words []string) error {
+	self, err := strconv.Atoi(words[0])
+	if err != nil {
+		return err
+	}
+	cfg := detectConfig(words[1+self], words[1:], ddata.LAN)
+	cfg.LeaveOnSIGTERM = stopAllLimit
+	n, err := ddata.Start(ctx, cfg)
+	if err != nil {
+		return err
+	}
+	region, err := startFailoverType(n)
+	if err != nil {
+		return err
+	}
+	for i := range failShards {
+		if _, err := sharding.Ask(ctx, region, strconv.Itoa(i), Query{}); err != nil {
+			return err
+		}
+	}
+	fmt.Println("up")
+	go func() {
+		var word string
+		if _, err := fmt.Scanln(&word); err == nil && word == "prepare" {
+			if err := n.PrepareForShutdown(ctx); err != nil {
+				fmt.Println(err)
+				return
+			}
+			fmt.Println("prepared")
+		}
+	}()
+	<-n.Done()
+	if err := n.Err(); !errors.Is(err, ddata.ErrLeft) {
+		return err
+	}
+	return nil
+}
