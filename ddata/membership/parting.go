@@ -82,9 +82,13 @@ func (m *Machine) answerCommit(r Receive, v *View) {
 	m.send(r.From, m.addrOf(r), Learned{Cluster: v.Cluster, Epoch: known})
 }
 
-// answerParting tells a node that parts that its word has come.
+// answerParting tells a node that parts that its word has come. Nothing is owed to it any more.
 func (m *Machine) answerParting(r Receive, hb Heartbeat) {
 	if hb.Flags&FlagParting != 0 && m.view != nil && hb.Cluster == m.view.Cluster {
+		if _, owed := m.unaware[r.From]; owed {
+			delete(m.unaware, r.From)
+			m.wake = true
+		}
 		m.send(r.From, m.addrOf(r), Learned{Cluster: hb.Cluster, Epoch: m.view.Epoch, Stopped: true})
 	}
 }

@@ -219,6 +219,10 @@ func (m *Machine) maybeAccept() {
 		m.startAccept(p.value)
 		return
 	}
+	if !m.parting.since.IsZero() {
+		p.becomeIdle(m.now) // all have stopped, and end when they know it of each other
+		return
+	}
 	c := m.candidate()
 	if lead, ok := m.lead(); !c.changed || !ok || lead != m.cfg.UID {
 		if !m.mustFinish() {
