@@ -106,6 +106,10 @@ func (m *Machine) part(err error) {
 
 // takeParting takes an input when this node is in no view any more.
 func (m *Machine) takeParting(in Input) {
+	if stored, ok := in.(Persisted); ok {
+		m.onPersisted(stored)
+		return
+	}
 	r, ok := in.(Receive)
 	if !ok {
 		return
