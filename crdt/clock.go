@@ -81,25 +81,81 @@ func (c *Clock) AddRange(o Origin, first, last uint64) {
 	c.rows[i].addRange(max(first, 1), last)
 }
 
+// joinRatio is how many times smaller a clock is that is joined piece by piece; others are joined in one pass over both.
+const joinRatio = 64
+
 // Join inserts every dot of o.
 func (c *Clock) Join(o *Clock) {
+	if len(o.rows)*joinRatio >= len(c.rows) {
+		c.merge(o)
+		return
+	}
 	for i := range o.rows {
-		r := &o.rows[i]
-		c.AddRange(r.origin, 1, r.base)
-		for _, s := range r.above {
-			c.AddRange(r.origin, s.first, s.last)
+		for r := range o.rows[i].runs() {
+			c.AddRange(o.rows[i].origin, r.first, r.last)
 		}
 	}
 }
 
-// Includes reports whether every dot of o is in the set.
-func (c *Clock) Includes(o *Clock) bool {
-	for i := range o.rows {
-		if !c.row(o.rows[i].origin).includes(&o.rows[i]) {
+// merge is Join in one pass over both, however many origins are new.
+func (c *Clock) merge(o *Clock) {
+	fresh := 0 // origins that only o has
+	for i, j := 0, 0; j < len(o.rows); j++ {
+		for i < len(c.rows) && c.rows[i].origin < o.rows[j].origin {
+			i++
+		}
+		if i < len(c.rows) && c.rows[i].origin == o.rows[j].origin {
+			c.rows[i].join(&o.rows[j])
+		} else {
+			fresh++
+		}
+	}
+	if fresh == 0 {
+		return
+	}
+	i := len(c.rows) - 1 // from the last, so that no row is written over before it has moved
+	c.rows = slices.Grow(c.rows, fresh)[:len(c.rows)+fresh]
+	to := len(c.rows) - 1
+	for j := len(o.rows) - 1; j >= 0; j-- {
+		for i >= 0 && c.rows[i].origin > o.rows[j].origin {
+			c.rows[to] = c.rows[i]
+			to--
+			i--
+		}
+		if i < 0 || c.rows[i].origin != o.rows[j].origin {
+			c.rows[to] = o.rows[j].clone()
+			to--
+		}
+	}
+}
+
+// beside calls fn with each row of c and the row of o with the same origin, an empty one when there is none, until it says no. It reports whether
+// it never did. It costs a pass over both, or a search for each row of a clock that is much smaller.
+func (c *Clock) beside(o *Clock, fn func(mine, theirs *clockRow) bool) bool {
+	search := len(c.rows)*joinRatio < len(o.rows)
+	j := 0
+	for i := range c.rows {
+		mine, theirs := &c.rows[i], &noRow
+		if search {
+			theirs = o.row(mine.origin)
+		} else {
+			for j < len(o.rows) && o.rows[j].origin < mine.origin {
+				j++
+			}
+			if j < len(o.rows) && o.rows[j].origin == mine.origin {
+				theirs = &o.rows[j]
+			}
+		}
+		if !fn(mine, theirs) {
 			return false
 		}
 	}
 	return true
+}
+
+// Includes reports whether every dot of o is in the set.
+func (c *Clock) Includes(o *Clock) bool {
+	return o.beside(c, func(theirs, mine *clockRow) bool { return mine.includes(theirs) })
 }
 
 // Equal reports whether both sets hold the same dots.
@@ -112,13 +168,15 @@ func (c *Clock) Equal(o *Clock) bool {
 // Minus returns a new clock with the dots that are in c and not in o.
 func (c *Clock) Minus(o *Clock) *Clock {
 	out := &Clock{}
-	for i := range c.rows {
-		r := clockRow{origin: c.rows[i].origin}
-		c.rows[i].eachMissing(o.row(r.origin), r.addRange)
-		if !r.empty() {
-			out.rows = append(out.rows, r)
+	c.beside(o, func(mine, theirs *clockRow) bool {
+		if theirs.includes(mine) {
+			return true
 		}
-	}
+		r := clockRow{origin: mine.origin}
+		mine.eachMissing(theirs, r.addRange)
+		out.rows = append(out.rows, r)
+		return true
+	})
 	return out
 }
 

@@ -1,6 +1,9 @@
 package crdt
 
-import "slices"
+import (
+	"iter"
+	"slices"
+)
 
 // clockRow is the part of a clock that belongs to one origin.
 type clockRow struct {
@@ -79,6 +82,49 @@ func (r *clockRow) addRange(first, last uint64) {
 	}
 	r.above[i] = span{first, last}
 	r.above = slices.Delete(r.above, i+1, j)
+}
+
+// runs yields the runs of the row in order.
+func (r *clockRow) runs() iter.Seq[span] {
+	return func(yield func(span) bool) {
+		if r.base > 0 && !yield(span{1, r.base}) {
+			return
+		}
+		for _, s := range r.above {
+			if !yield(s) {
+				return
+			}
+		}
+	}
+}
+
+// join inserts every seq of o, and costs at most one pass over both.
+func (r *clockRow) join(o *clockRow) {
+	if len(o.above)*joinRatio < len(r.above) {
+		for s := range o.runs() {
+			r.addRange(s.first, s.last)
+		}
+		return
+	}
+	r.base = max(r.base, o.base)
+	all := make([]span, 0, len(r.above)+len(o.above))
+	for a, b := r.above, o.above; len(a)+len(b) > 0; {
+		next := &a
+		if len(a) == 0 || len(b) > 0 && b[0].first < a[0].first {
+			next = &b
+		}
+		s := (*next)[0]
+		*next = (*next)[1:]
+		switch n := len(all); {
+		case s.first-1 <= r.base:
+			r.base = max(r.base, s.last)
+		case n > 0 && s.first-1 <= all[n-1].last:
+			all[n-1].last = max(all[n-1].last, s.last)
+		default:
+			all = append(all, s)
+		}
+	}
+	r.above = all
 }
 
 // includes reports whether every seq of o is in r.

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 )
@@ -125,6 +126,20 @@ func TestClockIsASetOfDots(t *testing.T) {
 			all.Join(run)
 		}
 		mustBe(t, "split", all, ma)
+		if size := len(AppendClock(nil, a)); size != ClockSize(a) {
+			t.Fatalf("%v has %d bytes, not %d", a, size, ClockSize(a))
+		}
+		first, rest := a.CutBytes(rapid.IntRange(0, 40).Draw(t, "bytes"))
+		both := rest.Clone()
+		both.Join(first)
+		mustBe(t, "cut", both, ma)
+		last := Dot{}
+		for r := range first.Ranges() {
+			last = Dot{r.Origin, r.Last}
+		}
+		if first.Empty() != a.Empty() || !rest.Equal(a.After(last)) {
+			t.Fatalf("%v was cut into %v and %v", a, first, rest)
+		}
 		j := a.Clone()
 		j.Join(b)
 		maps.Copy(mb, ma)
@@ -168,6 +183,46 @@ func TestClockEdges(t *testing.T) {
 	c.AddRange(2, 1, top)
 	if c.Len() != top {
 		t.Fatal(c.Len())
+	}
+}
+
+// Joining many new origins costs a pass, not one per origin.
+func TestJoinOfManyOrigins(t *testing.T) {
+	const n = 200_000
+	var even, odd, all Clock
+	for i := range Origin(n) {
+		all.AddRange(i+1, 1, uint64(i)+1)
+	}
+	for i := range all.rows {
+		half := &even
+		if i%2 == 0 {
+			half = &odd
+		}
+		half.rows = append(half.rows, all.rows[i].clone())
+	}
+	few, begun := &Clock{rows: slices.Clone(odd.rows[:10])}, even.Clone()
+	begun.Join(few)
+	few.Join(&even)
+	if !few.Equal(begun) {
+		t.Error("a few are joined with many, or many with few, wrong")
+	}
+	began := time.Now()
+	even.Join(&odd)
+	if took := time.Since(began); took > 5*time.Second {
+		t.Errorf("it took %v", took)
+	}
+	if !even.Equal(&all) || len(odd.rows) != n/2 {
+		t.Error("wrong")
+	}
+	var a, b Clock // of one origin, with holes
+	for i := range uint64(n) {
+		a.AddRange(1, 4*i+2, 4*i+2)
+		b.AddRange(1, 4*i+4, 4*i+4)
+	}
+	began = time.Now()
+	a.Join(&b)
+	if took := time.Since(began); took > 5*time.Second || a.Len() != 2*n || !a.Includes(&b) {
+		t.Errorf("holes: %d dots after %v", a.Len(), took)
 	}
 }
 

@@ -1,6 +1,10 @@
 package crdt
 
-import "github.com/coterie-go/coterie/crdt/head"
+import (
+	"math"
+
+	"github.com/coterie-go/coterie/crdt/head"
+)
 
 // Wire and row forms, all core-deterministic CBOR: one value has one encoding, and the decoders accept no other. They carry no version; the
 // message or row around them does.
@@ -35,6 +39,38 @@ func AppendClock(dst []byte, c *Clock) []byte {
 		}
 	}
 	return dst
+}
+
+// ClockSize is the number of bytes that AppendClock appends.
+func ClockSize(c *Clock) int {
+	n := headLen(uint64(len(c.rows)))
+	for i := range c.rows {
+		n += c.rows[i].size()
+	}
+	return n
+}
+
+// size is the number of bytes of an encoded row.
+func (r *clockRow) size() int {
+	n := headLen(uint64(2+2*len(r.above))) + headLen(uint64(r.origin)) + headLen(r.base)
+	end := r.base
+	for _, s := range r.above {
+		n += headLen(s.first-end-1) + headLen(s.last-s.first+1)
+		end = s.last
+	}
+	return n
+}
+
+// CutBytes cuts c in two: its first dots, which take about as many bytes as wanted and are at least one run, and those behind them.
+func (c *Clock) CutBytes(most int) (first, rest *Clock) {
+	var last Dot
+	for r := range c.Ranges() {
+		if most -= headLen(uint64(r.Origin)) + 2*headLen(r.Last); most < 0 && last != (Dot{}) {
+			return c.UpTo(last), c.After(last)
+		}
+		last = Dot{r.Origin, r.Last}
+	}
+	return c, &Clock{}
 }
 
 // DecodeClock decodes a clock that fills b.
@@ -282,8 +318,17 @@ func twoStrings(from, to, a, b []byte) (string, string) {
 }
 
 func headLen(n uint64) int {
-	var buf [9]byte
-	return len(head.Append(buf[:0], 0, n))
+	switch {
+	case n < 24:
+		return 1
+	case n <= math.MaxUint8:
+		return 2
+	case n <= math.MaxUint16:
+		return 3
+	case n <= math.MaxUint32:
+		return 5
+	}
+	return 9
 }
 
 // AppendItem appends the encoding of one item.

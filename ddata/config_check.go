@@ -142,7 +142,7 @@ func (c Config) checkReplication(fault func(field, format string, args ...any)) 
 		fault("Replication", "%v", err)
 	}
 	if r.FrameMax > transport.DefaultFrameMax/2 {
-		fault("Replication", "FrameMax is %d; the transport takes frames of %d bytes, of which half must be left for clocks",
+		fault("Replication", "FrameMax is %d; the transport takes frames of %d bytes, and messages may be half as large again",
 			r.FrameMax, transport.DefaultFrameMax)
 	}
 }

@@ -53,8 +53,8 @@ type Config struct {
 	// GapDelay is how long a group may wait for one that it builds on before the sender is asked for the gap. Default 5 ms.
 	GapDelay time.Duration
 
-	// FrameMax is the size in bytes above which groups and repairs are cut into several messages. Clocks are never cut, so the
-	// transport must take somewhat larger frames. Default 64 KiB.
+	// FrameMax is the size in bytes above which groups, repairs and clocks are cut into several messages. What stands
+	// around them comes on top: the transport must take frames of twice the size. Default 64 KiB.
 	FrameMax int
 	// GroupMax bounds the encoded size of a group that travels as such, in bytes: what a peer is willing to reassemble, and what waits for one peer to
 	// be sent in parts. A larger one reaches the others by repair. Default 64 MiB.

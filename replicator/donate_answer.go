@@ -61,7 +61,7 @@ func (s *space) sendItems(to *peer, session uint64, id uint32, items iter.Seq[*c
 		bytes += size
 	}
 	if bytes > m.cfg.FrameMax {
-		if !m.sendLarge(to, cargo{space: s.id, session: session, ask: id}, msg, bytes) {
+		if !m.sendLarge(to, cargo{kind: kindGive, space: s.id, session: session, about: uint64(id)}, msg, bytes) {
 			m.stats.FlowsDropped++ // he asks again
 		}
 	} else {

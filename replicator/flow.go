@@ -1,24 +1,27 @@
 package replicator
 
 import (
+	"slices"
 	"time"
 
 	"github.com/coterie-go/coterie/crdt"
 )
 
-// flows carry messages that are larger than a frame between this replica and one peer: one at a time each way, cut into parts, a window of
-// parts on their way. What a flow carries counts as on its way as long as it waits or gets on: nobody sends it to that peer a second time. A flow
-// that does not get on is dropped in the end, at both sides; who sent what it carried asks or is asked again.
+// flows carry messages that are larger than a frame between this replica and one peer: groups, items, and whatever holds large clocks
+// (flow_clocks.go). They go in the bulk lane, one at a time each way, cut into parts, a window of parts on their way. What a flow carries counts as
+// on its way as long as it waits or gets on: it is not sent to that peer a second time. A flow that does not get on is dropped in the end, at both
+// sides; the sender of what it carried asks or is asked again.
 //
-// Memory, per peer: messages of up to Config.GroupMax bytes wait to go, of which those that have begun are encoded, once for all peers; and one
-// comes, of up to as many bytes, until Config.DonorExpiry after its last part.
+// Memory, per peer: messages of up to Config.GroupMax bytes, or one, wait to go, of which those that have begun are encoded, once for all peers; and
+// one comes, of up to flowMax bytes, until Config.DonorExpiry after its last part.
 //
 // Invariants: no two flows of out carry the same; retryAt is set while out is not empty, dropAt while buf is not.
 type flows struct {
 	out     []flow // the first is on its way
 	nextID  uint64
 	retryAt time.Time
-	tries   int // retries without progress
+	tries   int    // retries without progress
+	moved   uint64 // parts that have come, and times that parts were acknowledged
 
 	in     uint64 // the flow that is coming, or came last
 	total  uint32
@@ -29,19 +32,20 @@ type flows struct {
 }
 
 type flow struct {
-	id uint64
+	id uint64 // given when it begins; 0: it waits
 	cargo
 	*parcel
 	acked uint32
 	next  uint32
 }
 
-// cargo says what a flow carries: a group of a space, or the answer to a question of a repair.
+// cargo says what a flow carries: a group of a space, the answer to a question of a repair, or what holds clocks.
 type cargo struct {
+	kind    int
 	space   Space
-	group   crdt.Range // the zero Range: none
-	session uint64
-	ask     uint32
+	group   crdt.Range // of kindPush; else the zero Range
+	session uint64     // of a repair
+	about   uint64     // the question, or what else tells two of one kind apart
 }
 
 // parcel is a message on its way in parts, to one peer or to several. It is encoded once, when the first part of it goes.
@@ -64,28 +68,32 @@ const (
 	flowsMax  = 8    // messages waiting per peer
 	flowTries = 8    // retries without progress
 	flowExtra = 1024 // bytes around a group
+
+	clocksMax = 64 << 20 // bytes of a message with clocks: two of crdt.ClockOriginsMax origins fit
 )
 
-// flowMax bounds the bytes of a flow: one group, and what goes around it.
-func (m *Machine) flowMax() int { return m.cfg.GroupMax + flowExtra }
+// flowMax bounds the bytes of a flow: one group or the clocks of one message, and what goes around it.
+func (m *Machine) flowMax() int { return max(m.cfg.GroupMax, clocksMax) + flowExtra }
 
 // groupCargo is a group on its way.
 func (s *space) groupCargo(g crdt.Group) cargo {
-	return cargo{space: s.id, group: crdt.Range{Origin: g.First().Origin, First: g.First().Seq, Last: g.Last().Seq}}
+	return cargo{kind: kindPush, space: s.id, group: crdt.Range{Origin: g.First().Origin, First: g.First().Seq, Last: g.Last().Seq}}
 }
 
 // sendLarge sends a message that is larger than a frame, unless it is on its way to the peer already. It says whether it is; else there is no place,
 // and the caller tries again when a flow has ended.
 func (m *Machine) sendLarge(p *peer, c cargo, msg Message, size int) bool {
 	f := &p.flows
-	if f.carries(c) {
+	if i := f.find(c); i >= 0 {
+		if c.isState() && i > 0 {
+			f.out[i].parcel = m.parcelOf(c, msg, size) // it has not begun: the latest is worth more
+		}
 		return true
 	}
 	if len(f.out) > 0 && (len(f.out) == flowsMax || f.bytes()+size > m.cfg.GroupMax) {
 		return false
 	}
-	f.nextID++
-	f.out = append(f.out, flow{id: f.nextID, cargo: c, parcel: m.parcelOf(c, msg, size)})
+	f.out = slices.Insert(f.out, f.placeOf(c), flow{cargo: c, parcel: m.parcelOf(c, msg, size)})
 	if len(f.out) == 1 {
 		m.pumpFlow(p)
 	}
@@ -106,13 +114,21 @@ func (m *Machine) parcelOf(c cargo, msg Message, size int) *parcel {
 	return &parcel{msg: msg, size: size, at: msg.epochOf()}
 }
 
-func (f *flows) carries(c cargo) bool {
-	for i := range f.out {
-		if f.out[i].cargo == c {
-			return true
+// find returns the index of the flow that carries c, -1 when none does.
+func (f *flows) find(c cargo) int {
+	return slices.IndexFunc(f.out, func(o flow) bool { return o.cargo == c })
+}
+
+// placeOf says where a new flow waits: clocks before groups, which are many and waited for less.
+func (f *flows) placeOf(c cargo) int {
+	if c.kind != kindPush {
+		for i := 1; i < len(f.out); i++ {
+			if f.out[i].kind == kindPush {
+				return i
+			}
 		}
 	}
-	return false
+	return len(f.out)
 }
 
 // bytes of what waits.
@@ -149,6 +165,10 @@ func (m *Machine) pumpFlow(p *peer) {
 		return
 	}
 	o := &f.out[0]
+	if o.id == 0 {
+		f.nextID++
+		o.id = f.nextID
+	}
 	data, window := o.encoded(), uint32(m.cfg.PieceWindow)
 	if f.tries > 0 {
 		window = 1 // to ask whether he is there
@@ -208,6 +228,7 @@ func (m *Machine) onPartAck(p *peer, msg *PartAck) {
 		return
 	}
 	o.acked, o.next = msg.Next, max(o.next, msg.Next)
+	f.moved++
 	f.tries, f.retryAt = 0, zeroTime
 	if o.acked == m.parts(o.data) {
 		m.endFlow(p)
@@ -232,6 +253,7 @@ func (m *Machine) onPart(p *peer, msg *Part) {
 		}
 		f.buf = append(f.buf, msg.Data...)
 		f.got++
+		f.moved++
 		f.dropAt = m.now.Add(m.cfg.DonorExpiry)
 		m.arm(f.dropAt)
 	}

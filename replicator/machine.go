@@ -281,7 +281,16 @@ func later(a, b time.Time) time.Time {
 	return a
 }
 
+// send sends a message: in parts if its clocks are larger than a frame, and behind what it must not overtake.
 func (m *Machine) send(p *peer, lane Lane, msg Message) {
+	size := clockBytes(msg)
+	c, compares := msg.(*Compare)
+	if size > m.cfg.FrameMax || compares && p.flows.tells(c.Space) {
+		if !m.sendLarge(p, cargoOf(msg), msg, size) {
+			m.stats.FlowsDropped++ // it is asked for again
+		}
+		return
+	}
 	m.eff.Send = append(m.eff.Send, Envelope{To: p.id, Lane: lane, Msg: msg})
 }
 

@@ -40,6 +40,7 @@ type pull struct {
 	lastID uint32
 	at     time.Time // when to ask again, or at once when busy
 	tries  int
+	moved  uint64  // flows.moved of the donor when it was looked at last
 	busy   bool    // there is something to do that waits for nobody
 	lost   []*peer // donors that did not help
 }
@@ -63,7 +64,7 @@ func (s *space) startPull(p *peer, asked *crdt.Clock) {
 }
 
 func (s *space) newPull(p *peer) *pull {
-	return &pull{session: s.m.rng.Uint64() | 1, from: p, own: s.store.Pin(), since: s.m.now}
+	return &pull{session: s.m.rng.Uint64() | 1, from: p, own: s.store.Pin(), since: s.m.now, moved: p.flows.moved}
 }
 
 // askPull asks the donor to begin.
@@ -126,6 +127,11 @@ func (s *space) onPullTime() {
 	p := s.pull
 	if p.busy {
 		s.drivePull()
+		return
+	}
+	if moved := p.from.flows.moved; moved != p.moved { // a flow gets on, which may carry the question or the answer
+		p.moved = moved
+		p.at = s.m.now.Add(s.m.backoff(p.tries))
 		return
 	}
 	if p.tries++; p.tries > pullTries {

@@ -11,7 +11,7 @@ import (
 // alive. What a helper has not got comes from the donor.
 type fetch struct {
 	first   bool        // the first gift has come
-	rest    *crdt.Clock // dots that have not been named
+	rest    *crdt.Clock // dots that have neither been named nor asked for
 	names   crdt.Clock  // dots that are alive there
 	queue   []part      // named dots that nobody has been asked for
 	batches []batchOf
@@ -56,7 +56,9 @@ func (s *space) driveFetch() {
 		return
 	}
 	if !f.rest.Empty() && !p.asking(aimNames) {
-		s.sendAsk(s.ask(p.from, aimNames, f.rest))
+		var dots *crdt.Clock
+		dots, f.rest = f.rest.CutBytes(s.m.cfg.FrameMax / 2)
+		s.sendAsk(s.ask(p.from, aimNames, dots))
 	}
 	if len(f.queue) >= helpersFrom && !f.called {
 		s.callHelpers()
@@ -131,7 +133,10 @@ func (s *space) dropHelpers() {
 // named takes which of the new dots are alive, cuts them into parts, and leaves out what is here from an earlier donor.
 func (f *fetch) named(s *space, names, rest *crdt.Clock) {
 	f.names.Join(names)
-	f.rest = orEmpty(rest)
+	if rest != nil {
+		rest.Join(f.rest)
+		f.rest = rest
+	}
 	f.takePooled(s, names)
 	f.enqueue(names.Minus(&f.pooled), false)
 }

@@ -46,10 +46,11 @@ func (s *space) driveRanges() {
 func (s *space) askSums() {
 	p := s.pull
 	r := &p.diff.ranges
-	sizes, sums, last := p.own.Buckets(r.rest, runItems, askRuns)
-	dots, rest := r.rest, &crdt.Clock{}
+	dots, rest := r.rest.CutBytes(s.m.cfg.FrameMax / 2)
+	sizes, sums, last := p.own.Buckets(dots, runItems, askRuns)
 	if last != (crdt.Dot{}) {
-		dots, rest = r.rest.UpTo(last), r.rest.After(last)
+		rest.Join(dots.After(last))
+		dots = dots.UpTo(last)
 	}
 	r.rest = rest
 	a := s.ask(p.from, aimDiffSums, dots)

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"iter"
 
 	"github.com/coterie-go/coterie/crdt"
@@ -86,7 +87,7 @@ func (d *replicaDriver) apply(in replicator.Input) {
 		d.persist(b)
 	}
 	for _, env := range e.Send {
-		w.net.send(p, uint64(env.To), w.opt.laneOf(env.Lane), 0, toReplica, replicator.AppendMessage(nil, env.Msg))
+		d.send(env)
 	}
 	for _, r := range e.Reply {
 		w.trace.fold(6, r.ID)
@@ -218,4 +219,17 @@ func (d *replicaDriver) persist(b replicator.Batch) {
 	d.p.slot.disk.commit(d.p, d.table, rows.Of(b), func(err error) {
 		d.step(replicator.Persisted{ID: b.ID, Err: err})
 	})
+}
+
+// frameRoom is how many times FrameMax the transport of a node takes at least.
+const frameRoom = 2
+
+// send puts a message on its way. One that no transport takes would never arrive.
+func (d *replicaDriver) send(env replicator.Envelope) {
+	p, w := d.p, d.p.w
+	b := replicator.AppendMessage(nil, env.Msg)
+	if most := frameRoom * cmp.Or(w.opt.FrameMax, defaultFrame); len(b) > most {
+		w.violate("replicator", "a message of %d bytes to %v, a transport takes %d: %.200v", len(b), env.To, most, env.Msg)
+	}
+	w.net.send(p, uint64(env.To), w.opt.laneOf(env.Lane), 0, toReplica, b)
 }

@@ -130,8 +130,11 @@ func hostileIf(yes bool) timing {
 
 func (t timing) String() string { return [...]string{"usual", "hostile", "reckless"}[t] }
 
-// smallFrame is a FrameMax that much does not fit in.
-const smallFrame = 600
+// smallFrame is a FrameMax that much does not fit in; defaultFrame is the replicator's default.
+const (
+	smallFrame   = 600
+	defaultFrame = 64 << 10
+)
 
 // drawOptions draws a swarm.
 func drawOptions(rs streams, plan Plan) Options {
