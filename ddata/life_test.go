@@ -47,3 +47,28 @@ func TestKeysExpire(t *testing.T) {
 		t.Fatal("the other key expired too")
 	}
 }
+
+// A rule is added by restarting the nodes one by one. None is refused, and keys expire when the last has been restarted.
+func TestARollingRestartAddsARule(t *testing.T) {
+	nodes := startCluster(t, 3, nil)
+	for _, key := range []string{"brief/s", "s"} {
+		mustAdd(t, nodes[0], key, "x")
+	}
+	seeds := []string{nodes[0].Addr(), nodes[1].Addr(), nodes[2].Addr()}
+	for i, n := range nodes {
+		if err := n.Leave(limit); err != nil {
+			t.Fatal(err)
+		}
+		c := config(seeds[i], seeds, 0)
+		c.Expire = map[string]time.Duration{"brief/*": time.Second}
+		nodes[i] = startAll(t, c)[0]
+	}
+	for ctx := testContext(t); holds(t, nodes[2], "brief/s", "x"); {
+		if ctx.Err() != nil {
+			t.Fatal("the key does not expire")
+		}
+	}
+	if !holds(t, nodes[2], "s", "x") {
+		t.Error("the other key has expired")
+	}
+}

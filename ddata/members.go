@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
-	"slices"
 	"sync/atomic"
 	"time"
 
@@ -89,10 +88,6 @@ const inboxMax = 64 << 10
 
 // alike is what all nodes must have configured alike, beside what the membership itself compares.
 func alike(c Config) []membership.Setting {
-	var expire []string
-	for _, k := range slices.Sorted(maps.Keys(c.Expire)) {
-		expire = append(expire, fmt.Sprintf("%q: %v", k, c.Expire[k]))
-	}
 	dir, leases := "not set", "none"
 	if c.Dir != "" {
 		dir = "set"
@@ -101,7 +96,7 @@ func alike(c Config) []membership.Setting {
 		leases = c.Leases.ID()
 	}
 	return []membership.Setting{
-		membership.Alike("Dir", dir), membership.Alike("DurableKeys", fmt.Sprintf("%q", c.DurableKeys)), membership.Alike("Expire", expire),
+		membership.Alike("Dir", dir), membership.Alike("DurableKeys", fmt.Sprintf("%q", c.DurableKeys)),
 		membership.Alike("Leases", leases), membership.Alike("Replication.DigestSeed", c.Replication.DigestSeed),
 		membership.Alike("Replication.FrameMax", c.Replication.FrameMax), membership.Alike("Replication.GroupMax", c.Replication.GroupMax),
 	}
@@ -194,7 +189,7 @@ func withAdvice(err error, dir string) error {
 	}
 	switch refused.Reason {
 	case membership.ReasonConfig:
-		return fmt.Errorf("%w; Downing (the strategy), VotersMax, LeaseDuration and Epsilon (by Preset or Timing), DurableKeys, Expire, and the sizes and the seed "+
+		return fmt.Errorf("%w; Downing (the strategy), VotersMax, LeaseDuration and Epsilon (by Preset or Timing), DurableKeys, and the sizes and the seed "+
 			"of Replication must be the same on all nodes, Leases must be one store, and Dir set on all or on none", err)
 	case membership.ReasonDisk:
 		return fmt.Errorf("%w; Config.Seeds name another cluster than the one whose data Config.Dir %s holds: set Seeds right, or, to join that cluster as a "+

@@ -34,7 +34,6 @@ func TestDifferencesAreNamedOnBothSides(t *testing.T) {
 		{"VotersMax", "0", "5", func(c *ddata.Config) { c.VotersMax = 5 }},
 		{"Dir", "not set", "set", func(c *ddata.Config) { c.Dir = t.TempDir() }},
 		{"DurableKeys", "[]", `["k" "sharding/*/ids/*"]`, func(c *ddata.Config) { c.Dir, c.DurableKeys = t.TempDir(), []string{"k"} }},
-		{"Expire", "[]", `["k": 1m0s]`, func(c *ddata.Config) { c.Expire = map[string]time.Duration{"k": time.Minute} }},
 		{"Replication.DigestSeed", "0", "7", func(c *ddata.Config) { c.Replication.DigestSeed = 7 }},
 		{"Replication.FrameMax", "0", "32768", func(c *ddata.Config) { c.Replication.FrameMax = 32 << 10 }},
 		{"Replication.GroupMax", "0", "1048576", func(c *ddata.Config) { c.Replication.GroupMax = 1 << 20 }},

@@ -96,7 +96,7 @@ func TestTheLifeOfAClusterIsSeen(t *testing.T) {
 		t.Fatal("it started")
 	}
 	has(t, w, func(e sight.ConnectionRefused) bool { return e.Refusal.Inbound && e.Refusal.Loud })
-	stranger.Name, stranger.DurableKeys, stranger.Expire = "test", nil, map[string]time.Duration{"x": time.Second}
+	stranger.Name, stranger.DurableKeys, stranger.VotersMax = "test", nil, 5
 	stranger.Bind = freeAddrs(t, 1)[0]
 	if _, err := ddata.Start(testContext(t), stranger); err == nil {
 		t.Fatal("it started")

@@ -317,3 +317,28 @@ func TestExpiryGoesOnUnderTheNextView(t *testing.T) {
 	a.wantSet("x/1")
 	w.same()
 }
+
+// Rules that differ do no harm: those of the oldest voter count, and the next oldest begins with its own.
+func TestTheRulesOfTheOldestCount(t *testing.T) {
+	w := newWorld(t, 1, Config{Expire: map[string]time.Duration{"x": time.Hour}})
+	a := w.start(1, nil, 1)
+	w.cfg.Expire = map[string]time.Duration{"x": time.Minute, "y": time.Minute}
+	b, c := w.start(2, nil, 2), w.start(3, nil, 3)
+	w.install(founded(1, 1, 2, 3))
+	w.quiet()
+	b.put("x", "e", All)
+	b.put("y", "e", All)
+	w.advance(10 * time.Minute)
+	for _, n := range w.nodes {
+		n.wantSet("x", "e")
+		n.wantSet("y", "e")
+	}
+	a.crash()
+	w.install(viewOf(2, 2, 3))
+	w.advance(time.Minute)
+	for _, n := range []*node{b, c} {
+		n.wantSet("x")
+		n.wantSet("y")
+	}
+	w.same()
+}

@@ -47,7 +47,7 @@ func newReplicaDriver(p *Process) *replicaDriver {
 func (d *replicaDriver) config() replicator.Config {
 	o := d.p.w.opt
 	return replicator.Config{
-		Expire: o.expireRules(), OperationTimeout: o.Timeout,
+		Expire: o.expireRules(d.p.uid), OperationTimeout: o.Timeout,
 		Self: crdt.Origin(d.p.uid), Disk: uint64(d.p.slot.index + 1), DurableKeys: []string{"d/*", "sharding/*/ids/*"}, LogMax: o.LogMax,
 		FrameMax: o.FrameMax, BatchRowsMax: o.BatchRows, WriteBehind: o.WriteBehind, SketchCells: 256, SketchFrom: 32, SuppliersMax: 2, Faults: o.replicaFaults(),
 	}

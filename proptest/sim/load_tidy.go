@@ -237,10 +237,15 @@ func (l *load) writeThen(p *Process, key string, e *entry, mutate func(*crdt.Tx)
 	})
 }
 
-// expireRules are the times that the simulator gives its own keys.
-func (o *Options) expireRules() map[string]time.Duration {
+// expireRules are the times that a process gives the simulator's own keys. They differ, as during a rolling restart that changes
+// them: every second process gives some keys more time.
+func (o *Options) expireRules(uid uint64) map[string]time.Duration {
 	if o.Fleeting == 0 {
 		return nil
 	}
-	return map[string]time.Duration{"v/x/*": o.ExpireAfter, "d/x/*": o.ExpireAfter}
+	rules := map[string]time.Duration{"v/x/*": o.ExpireAfter, "d/x/*": o.ExpireAfter}
+	if uid%2 == 1 {
+		rules["v/x/1*"], rules["d/x/*"] = o.ExpireAfter*3/2, o.ExpireAfter*3/2
+	}
+	return rules
 }
