@@ -38,14 +38,14 @@ func (m *Machine) maybeFound() {
 }
 
 // foundAfter is before when this node neither founds nor locks. A node whose disk was in a cluster waits until the
-// leases that its last incarnation granted have run out, counted from when that one had ended at the latest: it cannot tell any more. Any node waits for
+// leases that its last incarnation granted have run out, unless that one has noted that none was in use when it ended. It is counted from when that one had ended at the latest: it cannot tell any more. Any node waits for
 // two probes if there is somebody to probe, to hear of a cluster.
 func (m *Machine) foundAfter() time.Time {
 	at := m.start
 	if len(m.seek.targets) > 0 {
 		at = at.Add(2 * m.cfg.HeartbeatInterval)
 	}
-	if m.record.Last != nil || m.record.Pending != nil {
+	if (m.record.Last != nil || m.record.Pending != nil) && !m.record.Free {
 		since := m.start
 		if d := m.cfg.DiskSince; !d.IsZero() && d.Before(since) {
 			since = d

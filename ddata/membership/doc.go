@@ -49,7 +49,8 @@
 //     quorum of the disks of the last view, and of every later one that may have been decided, and goes on with the
 //     epochs and the cluster id. It also takes half of each set of disks that the last view lists as not settled (see
 //     below). Its founders wait for L(1+ε) after their start, because their last incarnations may have granted until
-//     the moment they died; a driver that locks the disk counts from when it had the lock (DiskSince), and loads meanwhile.
+//     the moment they died. They need not when that one has noted on the disk, as its last act, that all to whom it had
+//     granted have stopped. A driver that locks the disk counts from when it had the lock (DiskSince), and loads meanwhile.
 //     A disk is one witness: no view has two members with one disk. Who comes with that of a member that is running has
 //     a copy, and is refused; with that of one that is not heard, it takes its place.
 //   - V6: heartbeats go out at once when a view is installed, and to a member when its first one of the epoch comes. A

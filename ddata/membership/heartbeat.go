@@ -185,6 +185,8 @@ func (m *Machine) mayGrant(u UID, p *peer) bool {
 	switch {
 	case m.acceptor.accepted != nil && !m.cfg.Faults.NoFreeze:
 		return false
+	case m.parting.last != 0: // its disk says that nothing it granted is in use
+		return false
 	case m.now.Before(p.heldBack) && !m.cfg.Faults.NoV2:
 		return false
 	}

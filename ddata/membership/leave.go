@@ -121,6 +121,10 @@ func (m *Machine) advanceLeave() {
 	if !m.mayGo() {
 		return
 	}
+	if m.parting.last != 0 { // the disk says that it has ended, or will: nothing takes that back
+		m.advanceParting()
+		return
+	}
 	allStopped := true
 	for _, o := range m.view.Members {
 		if o.UID == m.cfg.UID || m.hasStopped(o.UID) || !m.peers[o.UID].watched {

@@ -15,6 +15,7 @@ type parting struct {
 	tellAt time.Time // when those who have not answered are told again
 	view   *View     // a decided view without this node; nil = this node is still in the installed one
 	err    error     // how this node then ends; nil = it is not parting by such a view
+	last   uint64    // the record that says how it ended; 0 = none
 }
 
 // unaware is a node that a view concerns which this node has decided, and that is in no view of this node any more.
@@ -153,7 +154,7 @@ func (m *Machine) advanceParting() {
 			}
 		}
 	}
-	if g.view == nil && m.tellStopped(tell) {
+	if g.view == nil && g.last == 0 && m.tellStopped(tell) {
 		waits = true
 	}
 	if waits {
@@ -164,9 +165,27 @@ func (m *Machine) advanceParting() {
 		m.becomeDone(g.err)
 		return
 	}
-	m.sendJoinersAway()
-	m.farewell() // also to those with whom no heartbeats pass
-	m.becomeGone()
+	if g.last == 0 {
+		m.sendJoinersAway()
+		m.farewell() // also to those with whom no heartbeats pass
+		g.last = m.noteFree()
+	}
+	if m.isStored(g.last) {
+		m.becomeGone()
+	}
+}
+
+// noteFree writes down that nobody runs any more to whom this node granted a lease, if that is so, and returns the number
+// of the record that has to be stored before the end.
+func (m *Machine) noteFree() (number uint64) {
+	for u, p := range m.peers { // order: all are looked at
+		if !m.hasStopped(u) && m.mayHoldLease(u) && m.now.Before(p.promised) || m.cfg.Faults.GoesUntold {
+			return m.store.stored
+		}
+	}
+	r := m.record
+	r.Free = true
+	return m.persist(r)
 }
 
 // waitsFor reports whether a node that has not answered, and was last heard then, may still do so.

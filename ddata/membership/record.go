@@ -11,17 +11,31 @@ type record struct {
 	Last    *View
 	Pending *View
 	Settled Epoch
+	// Free says that the incarnation which wrote this has ended, and that nobody ran any more that it had granted a lease.
+	// A founding anew need not wait for leases then. Whatever is written later takes it back.
+	Free bool
 }
 
-func (r record) encode() []byte { return appendCBOR([]byte{wireVersion}, r) }
+// recordVersion is that of the record on disk. One of version 1 has no Free.
+const recordVersion = 2
+
+func (r record) encode() []byte { return appendCBOR([]byte{recordVersion}, r) }
 
 func decodeRecord(b []byte) (record, error) {
 	var r record
-	if len(b) < 2 || b[0] != wireVersion {
+	if len(b) < 2 || b[0] == 0 || b[0] > recordVersion {
 		return r, fmt.Errorf("%w: wrong version or length", ErrRecord)
 	}
-	if err := decoder.Unmarshal(b[1:], &r); err != nil {
+	into := any(&r)
+	var old recordV1
+	if b[0] == 1 {
+		into = &old
+	}
+	if err := decoder.Unmarshal(b[1:], into); err != nil {
 		return r, fmt.Errorf("%w: %w", ErrRecord, err)
+	}
+	if b[0] == 1 {
+		r = record{Name: old.Name, Last: old.Last, Pending: old.Pending, Settled: old.Settled}
 	}
 	for _, v := range []*View{r.Last, r.Pending} {
 		if v == nil {
@@ -32,6 +46,15 @@ func decodeRecord(b []byte) (record, error) {
 		}
 	}
 	return r, nil
+}
+
+// recordV1 is the record of version 1.
+type recordV1 struct {
+	_       struct{} `cbor:",toarray"`
+	Name    string
+	Last    *View
+	Pending *View
+	Settled Epoch
 }
 
 // DescribeRecord prints what a machine has persisted, for those who look after the directory of a node that is not running.
@@ -54,6 +77,9 @@ func (r record) String() string {
 	}
 	if r.Settled != 0 {
 		s += fmt.Sprintf(", settled %v", r.Settled)
+	}
+	if r.Free {
+		s += ", free"
 	}
 	return s
 }

@@ -16,8 +16,8 @@ import (
 //
 // The record on disk:
 //
-//	byte 0   version of this format (1)
-//	rest     CBOR array [cluster name, last view or null, accepted view or null, settled epoch]
+//	byte 0   version of this format (2; 1 has no last field)
+//	rest     CBOR array [cluster name, last view or null, accepted view or null, settled epoch, free]
 //
 // The arbiter's record under its lease:
 //

@@ -1,0 +1,77 @@
+package membership
+
+import (
+	"testing"
+	"time"
+)
+
+// TestColdStartAfterAnOrderlyStop: nodes that have all stopped in order wait for no lease of theirs when they found the
+// cluster anew. After a crash they do.
+func TestColdStartAfterAnOrderlyStop(t *testing.T) {
+	for _, orderly := range []bool{true, false} {
+		w := newWorld(t, 41, LAN())
+		w.found(3)
+		if orderly {
+			if err := w.endAll(20*time.Millisecond, w.base.HeartbeatInterval); err != nil {
+				t.Fatal(err)
+			}
+		} else {
+			for _, n := range w.living() {
+				n.crash()
+			}
+		}
+		began := w.now
+		for _, a := range addrs(3) {
+			w.start(a, nil)
+		}
+		if !w.until(30*time.Second, w.converged) {
+			t.Fatal("they do not come back:", w.living()[0].m)
+		}
+		took := w.now - began
+		if soon := took < 3*w.base.HeartbeatInterval; soon != orderly {
+			t.Errorf("orderly %t: founded anew after %v", orderly, took)
+		}
+		w.verdict()
+	}
+}
+
+// TestRecordIsFreeOnlyWhenNobodyRuns: a node that leaves while others run has granted them leases that last, and does not
+// say that its disk is free. The last one does. What is written by the next incarnation takes it back.
+func TestRecordIsFreeOnlyWhenNobodyRuns(t *testing.T) {
+	w := newWorld(t, 42, LAN())
+	ns := w.found(2)
+	free := func(addr string) bool {
+		r, err := decodeRecord(w.disks[addr])
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r.Free
+	}
+	for i, n := range ns {
+		n.step(Leave{})
+		if !w.until(10*time.Second, func() bool { return !n.alive }) {
+			t.Fatal("it does not leave:", n.m)
+		}
+		if last := i == len(ns)-1; free(n.addr) != last {
+			t.Errorf("%v: free %t", n, !last)
+		}
+	}
+	last := w.start(ns[1].addr, func(c *Config) { c.BootstrapExpect = 1 })
+	if !w.until(10*time.Second, func() bool { return last.m.View() != nil }) {
+		t.Fatal("it does not found:", last.m)
+	}
+	w.run(100 * time.Millisecond)
+	if free(last.addr) {
+		t.Error("the disk of a node that runs is free")
+	}
+	w.verdict()
+}
+
+// TestRecordOfVersion1: directories of the version before can be read, and are not free.
+func TestRecordOfVersion1(t *testing.T) {
+	v := sampleView()
+	r, err := decodeRecord(appendCBOR([]byte{1}, recordV1{Name: "x", Last: v, Settled: 2}))
+	if err != nil || r.Name != "x" || r.Last.Hash() != v.Hash() || r.Settled != 2 || r.Free {
+		t.Errorf("%v, %v", r, err)
+	}
+}
