@@ -214,7 +214,7 @@ func (c *Context[M]) receive(env envelope) error {
 		if err != nil {
 			c.fail(err)
 		} else {
-			c.unanswered(statusNoReply, "")
+			c.unanswered(statusNoReply, fmt.Sprintf("%s %q to %T", c.r.core.name, c.e.id, env.msg))
 		}
 	}
 	return err

@@ -96,6 +96,9 @@ func (c *control) newIntake() *drive.Intake {
 	return drive.NewIntake(member, func() { c.r.drops.drop(DropInbox, -1, "", nil) })
 }
 
+// note implements controller.
+func (c *control) note(e protocol.Event) { c.post(ctlInput{do: func(time.Time) { c.notify(e) }}) }
+
 // rejected implements controller.
 func (c *control) rejected(from uint64, err error) {
 	c.r.log.Debug("sharding message rejected", "type", c.r.name, "from", protocol.UID(from), "error", err)

@@ -38,6 +38,7 @@ type core struct {
 	overflow overflow
 	duties   duties
 	departed sync.Map // uint64 of nodes that have said farewell and are members still: struct{}
+	slow     slowWatch
 	boxes    sync.Map // by name: func(membership.UID, []byte)
 	movers   sync.Map // of OnMove: func(int)
 	reports  sync.Map // of OnReport: func(func(*sight.Metric, float64, ...string))
@@ -108,6 +109,7 @@ type controller interface {
 	startEntity(*shard, string, envelope, drive.Place)     // it shall run; env is answered when it does
 	receive(from uint64, msg protocol.Message, bytes int)  // of a machine on another node, and what it came in
 	rejected(from uint64, err error)                       // bytes that are no such message
+	note(e protocol.Event)                                 // something worth an event
 	aside(fn func()) bool                                  // runs it on a goroutine that is awaited by the end; false: not any more, the region ends
 }
 

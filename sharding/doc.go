@@ -45,7 +45,8 @@
 // Nothing that reads from the network ever waits for a mailbox: a full one is a counted drop, answered at once if it was an Ask. A mailbox is full by the
 // number of its messages and by the bytes of those that other nodes have sent, which are bounded for a region and for the node, too. Tell from
 // outside waits for room until its context ends; Tell inside a handler never waits, because two entities that wait for each other
-// would never stop.
+// would never stop. A handler that does not return is told of after HandlerSlowAfter, with its entity and its stack, and named by the errors of
+// those that wait for it: Ask and Leave.
 //
 // # Homes
 //
@@ -141,6 +142,7 @@
 //	coterie_sharding_buffered_bytes{type}             gauge: what they take of BufferBytes
 //	coterie_sharding_queued_entities{type}            gauge: entities with messages that wait for a worker
 //	coterie_sharding_workers{type}                    gauge: goroutines that run handlers or are ready to
+//	coterie_sharding_slow_handlers{type}              gauge: handlers that run for longer than HandlerSlowAfter
 //	coterie_sharding_asks{type}                       gauge: questions under way from here
 //	coterie_sharding_registered{type}                 gauge: 1 while the region is registered with the coordinator
 //	coterie_sharding_coordinating{type}               gauge: 1 while the type's coordinator acts on this node
@@ -251,5 +253,5 @@
 //	coordinated-shutdown.default-phase-timeout, cluster-sharding-shutdown-region, cluster-exiting   ddata.Config.ShutdownTimeouts   see package ddata
 //
 // Without a counterpart there: RestartBackoff, RestartBackoffMax, AskTimeout, AsksMax, Errors, Hash, StopTimeout, StrategyTimeout, RebalanceDelay,
-// RebalanceUnreachable, RebalanceJoining.
+// RebalanceUnreachable, RebalanceJoining, HandlerSlowAfter.
 package sharding

@@ -82,19 +82,19 @@ func (e *entity) accept(env envelope, size uint32) verdict {
 }
 
 // run is a worker's turn with the entity. When it returns, the entity is idle, queued again, held or closed.
-func (e *entity) run(p *pool) {
+func (e *entity) run(p *pool, w *worker) {
 	if t := e.shard.tenure; t != nil {
 		t.enter()
 		defer t.exit()
 	}
-	e.turn(p)
+	e.turn(p, w)
 }
 
-func (e *entity) turn(p *pool) {
+func (e *entity) turn(p *pool, w *worker) {
 	r := e.shard.region
 	e.fresh = e.shard.keeper != nil
 	for e.more() {
-		o, stack, failure := e.measured(r, p)
+		o, stack, failure := e.measured(r, p, w)
 		switch {
 		case o == emptied && p.queued.Load() > 0:
 			o = yielded
@@ -126,7 +126,7 @@ func (e *entity) turn(p *pool) {
 }
 
 // handle works through what was taken.
-func (e *entity) handle(r *core, p *pool) (o outcome, stack []byte, failure error) {
+func (e *entity) handle(r *core, p *pool, w *worker) (o outcome, stack []byte, failure error) {
 	ended := false
 	var env envelope
 	var size, handled uint32
@@ -149,6 +149,7 @@ func (e *entity) handle(r *core, p *pool) (o outcome, stack []byte, failure erro
 			e.resumeElsewhere(r, p, failure, stack)
 		}
 	}()
+	look := w.begun.Load()
 	for n := 0; e.taken.len > 0; n++ {
 		if x := e.extra.Load(); x != nil && x.forced.Load() {
 			o = stopped
@@ -167,6 +168,10 @@ func (e *entity) handle(r *core, p *pool) (o outcome, stack []byte, failure erro
 			handled = 0
 		}
 		env, size, _ = e.taken.pop(&e.first)
+		if now := r.slow.look.Load(); now != look {
+			look = now
+			w.begun.Store(now)
+		}
 		if env.call == controlCall {
 			if e.obey(r, env.msg.(command)) {
 				o = stopped

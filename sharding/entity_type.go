@@ -54,6 +54,10 @@ type EntityType[M any] struct {
 	Passivation passivation.Strategy
 	// AskTimeout bounds an Ask whose context has no deadline. Default 10 s.
 	AskTimeout time.Duration
+	// HandlerSlowAfter: a handler that has run for so long is told of by the alarm protocol.HandlerSlow, with its entity, its age and its stack; again
+	// whenever its age has doubled. The stacks of all goroutines are read for that, which stops the process for some milliseconds. Default 5 s, 1 ms at
+	// least; negative: never.
+	HandlerSlowAfter time.Duration
 	// QueryTimeout is how long one node is waited for that was asked for what runs there (Region.State, ClusterStats, Where …), if the context allows as
 	// much. Default 3 s.
 	QueryTimeout time.Duration
@@ -165,6 +169,7 @@ func (t EntityType[M]) withDefaults() EntityType[M] {
 	def(&t.RestartBackoff, 100*time.Millisecond)
 	def(&t.RestartBackoffMax, 10*time.Second)
 	def(&t.AskTimeout, 10*time.Second)
+	def(&t.HandlerSlowAfter, 5*time.Second)
 	def(&t.QueryTimeout, defaultQueryTimeout)
 	def(&t.StopTimeout, 10*time.Second)
 	num(&t.MailboxMax, 100_000)

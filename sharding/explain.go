@@ -36,7 +36,32 @@ func (r *core) explained(id string, err error) error {
 	if err == nil || !errors.Is(err, ErrTimeout) {
 		return err
 	}
-	return r.explain(r.table.shardOf(id), err)
+	return r.explain(r.table.shardOf(id), fmt.Errorf("%w: %s", err, r.whereAsked(id)))
+}
+
+// whereAsked says where the question of a caller that has waited in vain is, as far as this node knows: its entity, its shard, its home, and what the entity
+// does.
+func (r *core) whereAsked(id string) string {
+	number := r.table.shardOf(id)
+	text := fmt.Sprintf("%s %q in shard %d", r.name, id, number)
+	rt := r.table.slots[number].Load()
+	switch {
+	case rt == nil || rt.buffer != nil:
+		return text
+	case rt.local == nil:
+		if v := r.cluster.View(); v != nil {
+			text += " on " + nameIn(v, membership.UID(rt.remote))
+		}
+		return text
+	}
+	e := rt.local.entities.find(id)
+	if e == nil {
+		return text + " on this node: it is not active"
+	}
+	if running := r.runningHandler(e); running != "" {
+		return text + " on this node: " + running
+	}
+	return text + " on this node: no handler of it runs"
 }
 
 // unhosted says why nobody can host the type; nil: somebody can.

@@ -118,6 +118,7 @@ type fakeControl struct {
 	r       *core
 	mu      sync.Mutex
 	wanted_ []uint32
+	notes   []protocol.Event
 }
 
 func (f *fakeControl) wanted(n uint32) {
@@ -133,7 +134,12 @@ func (f *fakeControl) admit(uint64, int) (drive.Place, bool)             { retur
 func (f *fakeControl) startEntity(*shard, string, envelope, drive.Place) {}
 func (f *fakeControl) receive(uint64, protocol.Message, int)             {}
 func (f *fakeControl) rejected(uint64, error)                            {}
-func (f *fakeControl) aside(fn func()) bool                              { fn(); return true }
+func (f *fakeControl) note(e protocol.Event) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.notes = append(f.notes, e)
+}
+func (f *fakeControl) aside(fn func()) bool { fn(); return true }
 func (f *fakeControl) reshare() {
 	shards := f.r.sweep.shards()
 	f.r.reshare(len(shards), slices.Values(shards))

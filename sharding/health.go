@@ -27,7 +27,11 @@ func (e Event) Line() sight.Line {
 	if e.What.Warning() {
 		level = slog.LevelWarn
 	}
-	return sight.Line{Level: level, Message: "sharding", Attrs: []slog.Attr{slog.String("type", e.Type), slog.String("event", e.What.String())}}
+	attrs := []slog.Attr{slog.String("type", e.Type), slog.String("event", e.What.String())}
+	if e.What.Stack != "" {
+		attrs = append(attrs, slog.String("stack", e.What.Stack))
+	}
+	return sight.Line{Level: level, Message: "sharding", Attrs: attrs}
 }
 
 // String prints the line.

@@ -17,16 +17,16 @@ type work struct {
 
 // measured is handle, with what it costs noted for the shard if anybody wants to know. The time is that of the clock: a handler that waits is
 // busy too.
-func (e *entity) measured(r *core, p *pool) (o outcome, stack []byte, failure error) {
+func (e *entity) measured(r *core, p *pool, worker *worker) (o outcome, stack []byte, failure error) {
 	w := e.shard.work
 	if w == nil && r.meters == nil {
-		return e.handle(r, p)
+		return e.handle(r, p, worker)
 	}
 	n, began := int(e.taken.len), time.Duration(0)
 	if w != nil {
 		began = r.clock()
 	}
-	o, stack, failure = e.handle(r, p)
+	o, stack, failure = e.handle(r, p, worker)
 	n -= int(e.taken.len)
 	r.meters.handledBy(e.shard.number, n)
 	if w != nil {

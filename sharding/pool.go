@@ -20,7 +20,8 @@ type pool struct {
 	base, max int
 
 	mu         sync.Mutex
-	head, tail *entity   // the run queue, linked by entity.next
+	head, tail *entity // the run queue, linked by entity.next
+	alive      map[*worker]struct{}
 	parked     []*worker // waiting for work, the latest last: its cache is warm
 	workers    int       // goroutines alive
 	blocked    int       // of these, those that said so
@@ -37,7 +38,13 @@ type pool struct {
 
 // worker is one goroutine of the pool.
 type worker struct {
-	wake chan struct{} // capacity 1
+	wake  chan struct{} // capacity 1
+	begun atomic.Uint32 // see slowWatch
+
+	// Under the pool's lock:
+	goroutine string  // its ID, as stacks have it
+	at        *entity // that it runs; nil: none
+	turns     uint64  // that it has begun
 }
 
 const (
@@ -51,7 +58,7 @@ func newPool(base, max int) *pool {
 	if base == 0 {
 		base = runtime.GOMAXPROCS(0)
 	}
-	p := &pool{base: base, max: max}
+	p := &pool{base: base, max: max, alive: map[*worker]struct{}{}}
 	p.monitor = time.AfterFunc(time.Hour, p.tick)
 	p.monitor.Stop()
 	return p
@@ -96,21 +103,25 @@ func (p *pool) spawnLocked() {
 	p.workers++
 	p.searching++
 	w := &worker{wake: make(chan struct{}, 1)}
+	p.alive[w] = struct{}{}
 	p.ended.Go(func() { p.work(w) })
 }
 
 // work is a worker's life. It starts and wakes as a searcher.
 func (p *pool) work(w *worker) {
 	searching, retired := true, false
+	id := goroutineID()
 	defer func() {
+		p.mu.Lock()
+		delete(p.alive, w)
 		if !retired { // a handler has ended the goroutine
-			p.mu.Lock()
 			p.workers--
-			p.mu.Unlock()
 		}
+		p.mu.Unlock()
 	}()
 	for {
 		p.mu.Lock()
+		w.at, w.goroutine = nil, id
 		if searching {
 			p.searching--
 		}
@@ -128,12 +139,14 @@ func (p *pool) work(w *worker) {
 		}
 		e.next = nil
 		p.taken++
+		w.at = e
+		w.turns++
 		if p.queued.Add(-1) > 0 {
 			p.startLocked()
 		}
 		p.mu.Unlock()
 		searching = false
-		e.run(p)
+		e.run(p, w)
 	}
 }
 

@@ -110,6 +110,7 @@ func newCore[M any](p Ports, t EntityType[M]) *core {
 	r.duties.patience = t.AskTimeout
 	r.overflow.peers = map[uint64]*replyQueue{}
 	r.overflow.ctx, r.overflow.cancel = context.WithCancel(context.Background())
+	r.slow.watch(t.HandlerSlowAfter)
 	r.sweep.r = r
 	r.sweep.idleBy(t.Passivation)
 	r.passivation = t.Passivation

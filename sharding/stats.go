@@ -16,6 +16,7 @@ type Stats struct {
 	Buffered int         // messages that wait for a home
 	Workers  int         // goroutines that run handlers or are ready to
 	Queued   int         // entities with messages that wait for a worker
+	Slow     int         // handlers that run for longer than HandlerSlowAfter
 	Awaiting int         // of the shards, those that wait for a lease
 	Asks     int         // questions under way
 	Drops    []DropCount // by reason; those that never happened are left out
@@ -51,7 +52,7 @@ func (g *Region[M]) Stats() Stats { return g.core.stats() }
 func (r *core) stats() Stats {
 	s := Stats{
 		Buffered: int(r.limit.count.Load()), Queued: int(r.pool.queued.Load()),
-		Asks: r.asks.open(), AsksTimedOut: r.asks.late.Load(), Restored: r.restored.Load(), Panics: r.panics.count.Load(), Held: int(r.held.used.Load()),
+		Asks: r.asks.open(), AsksTimedOut: r.asks.late.Load(), Restored: r.restored.Load(), Panics: r.panics.count.Load(), Held: int(r.held.used.Load()), Slow: int(r.slow.now.Load()),
 	}
 	r.pool.mu.Lock()
 	s.Workers = r.pool.workers

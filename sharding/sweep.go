@@ -9,8 +9,8 @@ import (
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
-// sweeper does what is due now and then: it ends questions beyond their deadline, lets entities go on when the lease is back, and passivates idle
-// ones. Its timers run only while there is something to look at.
+// sweeper does what is due now and then: it ends questions beyond their deadline, lets entities go on when the lease is back, passivates idle
+// ones, and looks for handlers that do not return. Its timers run only while there is something to look at.
 type sweeper struct {
 	r         *core
 	interval  time.Duration // of the looks for idle entities; 0: never
@@ -19,9 +19,9 @@ type sweeper struct {
 
 	askArmed, leaseArmed atomic.Bool
 
-	mu                  sync.Mutex
-	stopped             bool
-	askT, leaseT, idleT *time.Timer
+	mu                         sync.Mutex
+	stopped                    bool
+	askT, leaseT, idleT, slowT *time.Timer
 }
 
 const (
@@ -34,6 +34,9 @@ func (w *sweeper) start() {
 	defer w.mu.Unlock()
 	if w.interval > 0 {
 		w.idleT = time.AfterFunc(w.interval, w.idle)
+	}
+	if every := w.r.slow.every; every > 0 {
+		w.slowT = time.AfterFunc(every, w.slow)
 	}
 }
 
@@ -88,11 +91,20 @@ func (w *sweeper) idle() {
 	}
 }
 
+func (w *sweeper) slow() {
+	w.r.slowHandlers()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !w.stopped {
+		w.slowT.Reset(w.r.slow.every)
+	}
+}
+
 func (w *sweeper) stop() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.stopped = true
-	for _, t := range [...]*time.Timer{w.askT, w.leaseT, w.idleT} {
+	for _, t := range [...]*time.Timer{w.askT, w.leaseT, w.idleT, w.slowT} {
 		if t != nil {
 			t.Stop()
 		}

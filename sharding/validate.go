@@ -63,6 +63,7 @@ func (t EntityType[M]) faults() (f faultList) {
 	f.of("Passivation", t.Passivation.Validate())
 	f.of("State", t.State.validate())
 	f.add(d.AskTimeout < 0, "AskTimeout %v is negative", d.AskTimeout)
+	f.add(d.HandlerSlowAfter > 0 && d.HandlerSlowAfter < slowLeast, "HandlerSlowAfter %v is below %v", d.HandlerSlowAfter, slowLeast)
 	f.add(d.QueryTimeout < 0, "QueryTimeout %v is negative", d.QueryTimeout)
 	f.add(d.MailboxMax < 1, "MailboxMax %d is not positive", d.MailboxMax)
 	f.add(d.MailboxBytes < 1 || d.MailboxBytes > mailboxBytesMost, "MailboxBytes is %d, want 1 to %d", d.MailboxBytes, mailboxBytesMost)

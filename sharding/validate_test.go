@@ -53,6 +53,7 @@ var badFields = map[string]func(*EntityType[message_]){
 	"Lease":                  func(t *EntityType[message_]) { t.Lease = (*file.Dir)(nil) },
 	"CoordinatorLease":       func(t *EntityType[message_]) { t.CoordinatorLease = namelessStore{} },
 	"LeaseRetryInterval":     func(t *EntityType[message_]) { t.LeaseRetryInterval = -1 },
+	"HandlerSlowAfter":       func(t *EntityType[message_]) { t.HandlerSlowAfter = 1 },
 	"MailboxMax":             func(t *EntityType[message_]) { t.MailboxMax = -1 },
 	"MailboxBytes":           func(t *EntityType[message_]) { t.MailboxBytes = 1<<30 + 1 },
 	"RegionBytes":            func(t *EntityType[message_]) { t.RegionBytes = -1 },

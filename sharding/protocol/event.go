@@ -38,6 +38,7 @@ const (
 	StateDelayed                                 // warning: this node's coordinator could not read or write a piece of its state, as Text says; it tries again
 	StateFailed                                  // alarm: it still cannot, for Took by now
 	StateResumed                                 // it can again, after Took
+	HandlerSlow                                  // alarm: a handler of Entity in Shard has run for Took and has not returned; Text says where it stands, Stack how it came there
 	EventEnd                                     // none: the number of kinds, and of no kind
 )
 
@@ -47,7 +48,7 @@ var eventNames = [EventEnd]string{
 	"type-mismatch", "lease-awaited", "shard-lease-lost", "coordinator-lease-awaited", "coordinator-lease-lost",
 	"remember-failed", "remember-resumed", "shard-at-rest", "region-passed-over", "report-awaited",
 	"coordinator-absent",
-	"state-delayed", "state-failed", "state-resumed",
+	"state-delayed", "state-failed", "state-resumed", "handler-slow",
 }
 
 func (k EventKind) String() string {
@@ -65,8 +66,9 @@ type Event struct {
 	Token  Token
 	Entity EntityID
 	Count  int
-	Took   time.Duration // ShardMoved: since it was without a home, or about to be; 0: that is not known. StateFailed, StateResumed: since it failed
+	Took   time.Duration // ShardMoved: since it was without a home, or about to be; 0: that is not known. StateFailed, StateResumed: since it failed. HandlerSlow: the age
 	Text   string
+	Stack  string // HandlerSlow
 }
 
 // Warning reports whether the event belongs in a log as a warning: an alarm, or what becomes one if it goes on.
@@ -77,7 +79,7 @@ func (e Event) Alarm() bool {
 	switch e.Kind {
 	case HandOffAborted, DoubleHost, HostElsewhere, StopForced, StopStuck, PassivationForced, StrategyRefused, StrategyFailed, StrategyStuck,
 		TypeMismatch, LeaseAwaited, ShardLeaseLost, CoordinatorLeaseAwaited, CoordinatorLeaseLost, RememberFailed, ReportAwaited,
-		CoordinatorAbsent, StateFailed:
+		CoordinatorAbsent, StateFailed, HandlerSlow:
 		return true
 	}
 	return false
