@@ -65,36 +65,30 @@ func removeVerb(flags *flag.FlagSet) func(string, io.Writer) error {
 			return fmt.Errorf("%w: remove: name a -type or a -key", errUsage)
 		}
 		return withDir(dir, func(e *lmdb.Env, c lmdb.Contents) error {
-			if err := w.known(e, c); err != nil {
+			if err := w.tellMissing(e, c, out); err != nil {
 				return err
 			}
-			var all rows.Removed
-			err := eachReplica(e, c, func(role string, t durable.Table) error {
+			return eachReplica(e, c, func(role string, t durable.Table) error {
 				r, err := w.remove(t, *dry)
-				all.Keys, all.Items = all.Keys+r.Keys, all.Items+r.Items
 				if err != nil {
 					return fmt.Errorf("%s: role %q: %w", e.Dir(), role, err)
 				}
 				fmt.Fprintf(out, "role=%s keys=%d rows=%d %s\n", role, r.Keys, r.Items, done(*dry))
 				return nil
 			})
-			if err == nil && all.Items == 0 {
-				err = fmt.Errorf("%s: nothing matches; coterie-data inspect lists the keys", e.Dir())
-			}
-			return err
 		})
 	}
 }
 
-// known finds types of which no role remembers an entity: misspelt, most likely.
-func (w *what) known(e *lmdb.Env, c lmdb.Contents) error {
-	if len(w.types) == 0 {
-		return nil
-	}
+// tellMissing names the types and the patterns of which nothing is here: they are misspelt, or were removed before. That is no error, so that a removal of
+// several, or of one on several directories, can be repeated until it has succeeded everywhere.
+func (w *what) tellMissing(e *lmdb.Env, c lmdb.Contents, out io.Writer) error {
 	var there []string
+	missing := slices.Clone(w.keys)
 	err := eachReplica(e, c, func(role string, t durable.Table) error {
 		s, err := rows.Inspect(t)
 		for _, k := range s.Keys {
+			missing = slices.DeleteFunc(missing, func(pattern string) bool { return replicator.MatchKey(pattern, k.Name) })
 			if typ := entityType(k); typ != "" && !slices.Contains(there, typ) {
 				there = append(there, typ)
 			}
@@ -110,9 +104,11 @@ func (w *what) known(e *lmdb.Env, c lmdb.Contents) error {
 	slices.Sort(there)
 	for _, typ := range w.types {
 		if !slices.Contains(there, typ) {
-			return fmt.Errorf("%s: no entity of type %q is remembered here, nothing was removed; there are %s", e.Dir(), typ,
-				cmp.Or(strings.Join(there, ", "), "none"))
+			fmt.Fprintf(out, "type=%s no entity of it is remembered here; there are %s\n", typ, cmp.Or(strings.Join(there, ", "), "none"))
 		}
+	}
+	for _, pattern := range missing {
+		fmt.Fprintf(out, "key=%q nothing matches; coterie-data inspect lists the keys\n", pattern)
 	}
 	return nil
 }
