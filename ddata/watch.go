@@ -1,7 +1,9 @@
 package ddata
 
 import (
+	"fmt"
 	"maps"
+	"runtime/debug"
 	"slices"
 
 	"github.com/coterie-go/coterie/ddata/membership"
@@ -68,8 +70,19 @@ func (n *Node) tell(fn func(Watcher)) {
 func (n *Node) Emit(e sight.Event) {
 	n.counts.Tell(e)
 	for i := range n.listeners {
-		n.listeners[i].Tell(e)
+		n.hear(&n.listeners[i], e)
 	}
+}
+
+// hear has one listener hear of an event. Its callbacks run on goroutines that the node lives by, such as the reader of a connection: a panic of one is logged,
+// and ends neither the process nor the node.
+func (n *Node) hear(l *sight.Listener, e sight.Event) {
+	defer func() {
+		if p := recover(); p != nil {
+			n.Log().Error("a callback of Config.Sight panicked", "event", fmt.Sprintf("%T", e), "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+		}
+	}()
+	l.Tell(e)
 }
 
 func (n *Node) linkChanged(e transport.LinkEvent) {
