@@ -38,7 +38,7 @@ const (
 	StateDelayed                                 // warning: this node's coordinator could not read or write a piece of its state, as Text says; it tries again
 	StateFailed                                  // alarm: it still cannot, for Took by now
 	StateResumed                                 // it can again, after Took
-	HandlerSlow                                  // alarm: a handler of Entity in Shard has run for Took and has not returned; Text says where it stands, Stack how it came there
+	HandlerSlow                                  // alarm: a handler of Entity in Shard runs since Took; Text: where
 	EventEnd                                     // none: the number of kinds, and of no kind
 )
 
@@ -66,9 +66,11 @@ type Event struct {
 	Token  Token
 	Entity EntityID
 	Count  int
-	Took   time.Duration // ShardMoved: since it was without a home, or about to be; 0: that is not known. StateFailed, StateResumed: since it failed. HandlerSlow: the age
-	Text   string
-	Stack  string // HandlerSlow
+	// Took: ShardMoved: since it was without a home, or about to be; 0: that is not known. StateFailed,
+	// StateResumed: since it failed. HandlerSlow: the age.
+	Took  time.Duration
+	Text  string
+	Stack string // HandlerSlow
 }
 
 // Warning reports whether the event belongs in a log as a warning: an alarm, or what becomes one if it goes on.
