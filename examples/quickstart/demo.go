@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -33,23 +35,32 @@ func newDemo(ctx context.Context) (*demo, error) {
 		return nil, err
 	}
 	d := &demo{ctx: ctx, dir: dir, nodes: make([]*child, nodesMax), acked: map[string]uint64{}, attempted: map[string]uint64{}}
-	for range nodesMax {
-		addr, err := freeAddr()
-		if err != nil {
-			return nil, err
-		}
-		d.addrs = append(d.addrs, addr)
+	if d.addrs, err = freeAddrs(nodesMax); err != nil {
+		return nil, err
 	}
 	return d, os.Mkdir(filepath.Join(dir, "locks"), 0o700)
 }
 
-func freeAddr() (string, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
+// The ports of nodes are below those that Linux gives to outgoing connections and to listeners
+// without a choice: one of these could be taken before its node listens.
+const (
+	portFirst = 20_000
+	portCount = 10_000
+	portTries = 1000
+)
+
+// freeAddrs chooses n addresses at which no process listens, each another one.
+func freeAddrs(n int) (addrs []string, err error) {
+	for tries := 0; len(addrs) < n; tries++ {
+		l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(portFirst+rand.IntN(portCount))))
+		if err == nil {
+			defer l.Close() // when all are chosen
+			addrs = append(addrs, l.Addr().String())
+		} else if tries >= portTries {
+			return nil, err
+		}
 	}
-	defer l.Close()
-	return l.Addr().String(), nil
+	return addrs, nil
 }
 
 // clean ends what still runs and removes the directories.

@@ -141,9 +141,7 @@ func (w *witnessNode) hostNumbers() error {
 		RebalanceInterval: 100 * time.Millisecond, RetryInterval: 100 * time.Millisecond,
 		OnEvent: w.noteMove,
 		OnDrop: func(d sharding.Drop) {
-			if d.ID != "" { // else it is a reply, which had arrived at a node that left before the connection could say so
-				w.write(line{What: lineDropped, Entity: d.ID, Text: d.Reason.String()})
-			}
+			w.write(line{What: lineDropped, Entity: d.ID, Text: d.Reason.String()})
 		},
 	})
 	return err

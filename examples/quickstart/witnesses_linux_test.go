@@ -42,12 +42,9 @@ func startPatient(ctx context.Context, t *testing.T, n int, preset ddata.Preset)
 	t.Helper()
 	p := newWitnesses(ctx, t)
 	p.preset = preset
-	for range n {
-		addr, err := freeAddr()
-		if err != nil {
-			t.Fatal(err)
-		}
-		p.addrs = append(p.addrs, addr)
+	var err error
+	if p.addrs, err = freeAddrs(n); err != nil {
+		t.Fatal(err)
 	}
 	p.startAll()
 	return p
@@ -110,11 +107,11 @@ func (p *witnessPlay) start(i int) {
 // join starts one more node.
 func (p *witnessPlay) join() *child {
 	p.t.Helper()
-	addr, err := freeAddr()
+	addrs, err := freeAddrs(1)
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	p.addrs, p.nodes = append(p.addrs, addr), append(p.nodes, nil)
+	p.addrs, p.nodes = append(p.addrs, addrs...), append(p.nodes, nil)
 	p.start(len(p.nodes) - 1)
 	return p.nodes[len(p.nodes)-1]
 }
