@@ -18,7 +18,8 @@ import (
 // Leave leaves the cluster gracefully, in the phases of package shutdown: the service's own tasks, while the node is a full member; then the view lists
 // it as Leaving and everything is handed over; the others decide a view without it; and the node ends with ErrLeft. When that takes longer than
 // timeout, or the hand-over fails, the node is closed where it stands and the error says what was missing; the others then treat it as crashed.
-// It returns nil when the node has left, or was closed before; a node that was downed meanwhile gives ErrDowned. What a service's task missed is told
+// Before the node says that it has stopped, it waits until the other members have received what it has sent; before it ends, it tells them what it has
+// received. It returns nil when the node has left, or was closed before; a node that was downed meanwhile gives ErrDowned. What a service's task missed is told
 // by the event ShutdownPhase, and holds up nothing.
 func (n *Node) Leave(timeout time.Duration) error {
 	ctx, cancel := context.WithTimeout(context.Background(), timeout)

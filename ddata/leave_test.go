@@ -37,7 +37,8 @@ func (c *counted) Lost(_ transport.NodeID, payload []byte, sent bool) {
 	c.unsent = append(c.unsent, binary.BigEndian.Uint64(payload))
 }
 
-// A node that leaves under load answers for what it has taken: the others know of each message in the Data lane whether it came.
+// A node that leaves under load answers for what it has taken: the others know of each message in
+// the Data lane whether it came.
 func TestLeaverSaysWhatItHasTaken(t *testing.T) {
 	nodes := startCluster(t, 3, nil)
 	leaver, sender := nodes[0], nodes[1]
@@ -52,7 +53,8 @@ func TestLeaverSaysWhatItHasTaken(t *testing.T) {
 		defer tick.Stop()
 		for err := error(nil); err == nil; n++ { // until the leaver is no member any more
 			fill := func(dst []byte) []byte { return binary.BigEndian.AppendUint64(dst, n+1) }
-			err = sender.Transport().AppendWait(testContext(t), transport.NodeID(leaver.UID()), transport.Data, 0, ch, fill, nil)
+			to := transport.NodeID(leaver.UID())
+			err = sender.Transport().AppendWait(testContext(t), to, transport.Data, 0, ch, fill, nil)
 			<-tick.C
 		}
 		sent <- n - 1
@@ -72,6 +74,7 @@ func TestLeaverSaysWhatItHasTaken(t *testing.T) {
 		}
 	}
 	if here.unknown > 0 || uint64(len(all)) != n {
-		t.Errorf("%d of %d messages came, %d did not, and of %d nothing is known", len(there.came), n, len(here.unsent), here.unknown)
+		t.Errorf("%d of %d messages came, %d did not, and of %d nothing is known",
+			len(there.came), n, len(here.unsent), here.unknown)
 	}
 }

@@ -7,9 +7,11 @@ import (
 	"time"
 )
 
-// duties are the questions that handlers of this region have left open by Context.Later. A node that leaves waits for their answers.
+// duties are the questions that handlers of this region have left open by Context.Later. A node
+// that leaves waits for their answers.
 //
-// A user may forget a question that it has taken, so one that is older than EntityType.AskTimeout does not count: its asker has most likely gone.
+// A user may forget a question that it has taken, so one that is older than EntityType.AskTimeout
+// does not count: its asker has most likely gone.
 type duties struct {
 	patience time.Duration // AskTimeout
 
@@ -83,7 +85,8 @@ func (d *duties) await(ctx context.Context, clock func() time.Duration) (old []d
 		case <-t.C:
 		case <-ctx.Done():
 			t.Stop()
-			return old, fmt.Errorf("%d questions that handlers have taken by Context.Later are not answered: %w", open, context.Cause(ctx))
+			return old, fmt.Errorf("%d questions that handlers have taken by Context.Later are not answered: %w",
+				open, context.Cause(ctx))
 		}
 		t.Stop()
 	}

@@ -10,7 +10,8 @@ import (
 	"github.com/coterie-go/coterie/ddata/transport"
 )
 
-// Questions that handlers have taken and forgotten are not kept: what is open stays below twice what may be open in truth.
+// Questions that handlers have taken and forgotten are not kept: what is open stays below twice
+// what may be open in truth.
 func TestForgottenDutiesAreNotKept(t *testing.T) {
 	d := duties{patience: time.Second}
 	now := time.Duration(0)
@@ -45,13 +46,15 @@ func TestAwaitDuties(t *testing.T) {
 		if _, err := d.await(ctx, clock); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("the context has ended: %v", err)
 		}
-		if old, err := d.await(t.Context(), clock); len(old) != 1 || old[0] != (duty{3, 7}) || err != nil || clock() != 62*time.Second {
+		old, err := d.await(t.Context(), clock)
+		if len(old) != 1 || old[0] != (duty{3, 7}) || err != nil || clock() != 62*time.Second {
 			t.Errorf("after %v: %v, %v", clock(), old, err)
 		}
 	})
 }
 
-// The farewell of a node that is no member is not kept, and that of a member no longer than it is one.
+// The farewell of a node that is no member is not kept, and that of a member no longer than it is
+// one.
 func TestFarewellsAreBounded(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		a, b := w.join("backend"), w.join("backend")

@@ -8,10 +8,13 @@ import (
 	"github.com/coterie-go/coterie/ddata/membership"
 )
 
-// A region whose node leaves answers for every question that it has taken. When it has handed its shards over it waits for the answers that handlers
-// still owe, then tells the other nodes so. The frame goes behind all answers on their connection, and the node says that it has stopped only when the
-// others have received it. So another node that installs the view without this one knows what became of a question that went here: it was answered,
-// or it was passed on to the next home, which will answer. Of a node that crashes no such word comes, and its questions fail with ErrNodeGone.
+// A region whose node leaves answers for every question that it has taken. When it has handed its
+// shards over it waits for the answers that handlers still owe, then tells the other nodes so. The
+// frame goes behind all answers on their connection, and the node says that it has stopped only
+// when the others have received it. So another node that installs the view without this one knows
+// what became of a question that went here: it was answered, or it was passed on to the next home,
+// which will answer. Of a node that crashes no such word comes, and its questions fail with
+// ErrNodeGone.
 
 // leaveForGood is what Node.Leave waits for.
 func (run *engine) leaveForGood(ctx context.Context) error {
@@ -37,10 +40,12 @@ func (run *engine) leaveForGood(ctx context.Context) error {
 	return nil
 }
 
-// farewellPatience is how long a leaving node waits for room for the next answer in a connection that is full.
+// farewellPatience is how long a leaving node waits for room for the next answer in a connection
+// that is full.
 const farewellPatience = 2 * time.Second
 
-// sendFarewell tells a node that all questions which it has sent here were answered or passed on. It goes behind the answers.
+// sendFarewell tells a node that all questions which it has sent here were answered or passed on.
+// It goes behind the answers.
 func (r *core) sendFarewell(to uint64) {
 	o := r.outs.Get().(*outgoing)
 	defer o.release()
@@ -55,7 +60,8 @@ func (r *core) receiveFarewell(from uint64) {
 	}
 }
 
-// removed ends what waits for nodes that the view does not list: questions that one has passed on wait for their answer, the others fail.
+// removed ends what waits for nodes that the view does not list: questions that one has passed on
+// wait for their answer, the others fail.
 func (r *core) removed(v *membership.View) {
 	r.departed.Range(func(node, _ any) bool {
 		if u := node.(uint64); !v.Has(membership.UID(u)) {

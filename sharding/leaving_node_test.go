@@ -10,7 +10,8 @@ import (
 	"github.com/coterie-go/coterie/ddata/ddatatest"
 )
 
-// Nodes leave one after the other under load, the coordinator first: each question is answered, and nothing that was handled is reported as lost.
+// Nodes leave one after the other under load, the coordinator first: each question is answered, and
+// nothing that was handled is reported as lost.
 func TestQuestionsWhileNodesLeave(t *testing.T) {
 	const askers, some = 8, 500
 	nodes := ddatatest.Start(t, "frontend", "backend", "backend", "backend")

@@ -35,7 +35,8 @@ func scales() EntityType[message_] {
 	return typ
 }
 
-// Questions that never left for a node which is killed are answered by the next home, also those that waited for room in the connection to it.
+// Questions that never left for a node which is killed are answered by the next home, also those
+// that waited for room in the connection to it.
 func TestQuestionsThatFoundNoRoomForAKilledNode(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		asker, dies, next := w.join("frontend"), w.join("backend"), w.join("backend")
@@ -75,7 +76,8 @@ func TestQuestionsThatFoundNoRoomForAKilledNode(t *testing.T) {
 	})
 }
 
-// A region that has handed everything over is current no more, while its node stays to the end; and its coordinator says that it stops.
+// A region that has handed everything over is current no more, while its node stays to the end; and
+// its coordinator says that it stops.
 func TestWhatIsToldOfANodeThatLeaves(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		var mu sync.Mutex
@@ -105,7 +107,8 @@ func TestWhatIsToldOfANodeThatLeaves(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i, g := range regions {
-			if at, failed := g.CurrentRegions(ctx); !slices.Equal(at, []string{nodes[1].member.Addr}) || len(failed) > 0 {
+			at, failed := g.CurrentRegions(ctx)
+			if !slices.Equal(at, []string{nodes[1].member.Addr}) || len(failed) > 0 {
 				t.Errorf("asked by node %d: %v are current, %v did not answer", i, at, failed)
 			}
 		}
@@ -122,7 +125,8 @@ func TestWhatIsToldOfANodeThatLeaves(t *testing.T) {
 	})
 }
 
-// leaver starts two nodes that may host the one shard of a type, and a proxy that asks. It returns first the home of the entity "a".
+// leaver starts two nodes that may host the one shard of a type, and a proxy that asks. It returns
+// first the home of the entity "a".
 func (w *world) leaver(t *testing.T, typ EntityType[message_]) (home, next *fakeNode, asker *Region[message_]) {
 	t.Helper()
 	typ.Shards = 1
@@ -219,7 +223,8 @@ func TestLeaverDoesNotWaitForAnswersThatAreForgotten(t *testing.T) {
 	})
 }
 
-// A question that a leaving node has taken and passed on ends with the answer of the next home, whenever that comes.
+// A question that a leaving node has taken and passed on ends with the answer of the next home,
+// whenever that comes.
 func TestQuestionThatALeaverPassesOn(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		entered, stuck := make(chan struct{}, 1), make(chan struct{})
@@ -256,7 +261,8 @@ func TestQuestionThatALeaverPassesOn(t *testing.T) {
 	})
 }
 
-// Answers that wait for room in the connection to their asker are sent before the node says that it has stopped.
+// Answers that wait for room in the connection to their asker are sent before the node says that it
+// has stopped.
 func TestLeaverSendsAnswersThatWaitForRoom(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		typ := scales()

@@ -11,7 +11,8 @@ import (
 	"time"
 )
 
-// A connection of the Data lane ends in order where it can: then its link knows which frames were received, and that no other was.
+// A connection of the Data lane ends in order where it can: then its link knows which frames were
+// received, and that no other was.
 //
 //	link                                      receiver
 //	   │ frame frame frame … ─────────────────► │
@@ -19,7 +20,8 @@ import (
 //	   │ … frame, end of writing ─────────────► │   the link ends what it has begun to write
 //	   │ ◄─────────────── receipt, allReceived  │   it says how many frames came; the connection ends
 //
-// The link may begin as well, because its peer was removed or its transport closes. Then there is no endAsked.
+// The link may begin as well, because its peer was removed or its transport closes. Then there is
+// no endAsked.
 //
 // Both words stand in place of a receipt.
 const (
@@ -64,8 +66,8 @@ func (l *link) halfClose(conn net.Conn) bool {
 	return ok && l.lane == Data && c.CloseWrite() == nil
 }
 
-// settle ends a connection whose link has nothing more to write: it tells the other side so, and waits for the last receipt, so
-// that nothing is called lost that has arrived.
+// settle ends a connection whose link has nothing more to write: it tells the other side so, and
+// waits for the last receipt, so that nothing is called lost that has arrived.
 func (l *link) settle(conn net.Conn, lost <-chan struct{}) {
 	if l.halfClose(conn) {
 		l.awaitReceipts(lost, 0)
@@ -90,7 +92,8 @@ func (l *link) obey(conn net.Conn, lost <-chan struct{}) {
 	}
 }
 
-// watch reads what the other side sends on a link's connection: receipts and the end in the Data lane, nothing else.
+// watch reads what the other side sends on a link's connection: receipts and the end in the Data
+// lane, nothing else.
 func (l *link) watch(conn net.Conn, lost chan<- struct{}, e *ending) {
 	b := make([]byte, receiptSize)
 	for more := true; more; {
@@ -117,7 +120,8 @@ func (l *link) progressLocked() {
 	}
 }
 
-// awaitReceived waits until the other side has received all that was appended before the call. It gives up when no receipt comes for patience.
+// awaitReceived waits until the other side has received all that was appended before the call. It
+// gives up when no receipt comes for patience.
 func (l *link) awaitReceived(ctx context.Context, patience time.Duration) error {
 	l.mu.Lock()
 	goal := l.kept.written + uint64(l.inHand+l.frames)
@@ -174,7 +178,8 @@ func (m *Mesh) Depart(ctx context.Context) error {
 	}
 }
 
-// askToEnd wants the end of all connections of the Data lane, of those that come later too. The result is closed when those that were there have ended.
+// askToEnd wants the end of all connections of the Data lane, of those that come later too. The
+// result is closed when those that were there have ended.
 func (m *Mesh) askToEnd() <-chan struct{} {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -225,7 +230,8 @@ func (r *receipts) askEnd() {
 	}
 }
 
-// end sends the last receipt. whole: the sender has said that nothing more comes, and all of it was received. On a connection that broke, it goes nowhere.
+// end sends the last receipt. whole: the sender has said that nothing more comes, and all of it was
+// received. On a connection that broke, it goes nowhere.
 func (r *receipts) end(whole bool) {
 	if r == nil {
 		return
@@ -241,7 +247,8 @@ func (r *receipts) end(whole bool) {
 	r.writeLocked(r.told, allReceived)
 }
 
-// writeLocked writes receipts, or words in their place. A connection that does not take them is broken.
+// writeLocked writes receipts, or words in their place. A connection that does not take them is
+// broken.
 func (r *receipts) writeLocked(words ...uint64) {
 	b := make([]byte, 0, 2*receiptSize)
 	for _, w := range words {

@@ -11,7 +11,8 @@ import (
 	"github.com/coterie-go/coterie/ddata/transport"
 )
 
-// losses is a LossHandler that keeps the numbers of what never left, and counts what may have arrived.
+// losses is a LossHandler that keeps the numbers of what never left, and counts what may have
+// arrived.
 type losses struct {
 	*recorder
 	mu      sync.Mutex
@@ -30,7 +31,8 @@ func (l *losses) Lost(_ transport.NodeID, payload []byte, sent bool) {
 	l.unsent = append(l.unsent, binary.LittleEndian.Uint64(payload[8:]))
 }
 
-// exactly fails the case unless each of the first so many messages either came, or is known not to have left, in their order.
+// exactly fails the case unless each of the first so many messages either came, or is known not to
+// have left, in their order.
 func (l *losses) exactly(c *cluster, came []uint64, sent uint64) {
 	c.t.Helper()
 	l.mu.Lock()
@@ -42,13 +44,15 @@ func (l *losses) exactly(c *cluster, came []uint64, sent uint64) {
 	}
 }
 
-// stream has a send numbered messages to b until that fails, or stop is closed. It returns how many a took.
+// stream has a send numbered messages to b until that fails, or stop is closed. It returns how many
+// a took.
 func stream(c *cluster, a, b *node, stop <-chan struct{}) (taken <-chan uint64) {
 	done := make(chan uint64, 1)
 	go func() {
 		for n := uint64(1); ; n++ {
 			m := message(0, 0, n, 200)
-			if a.AppendWait(c.t.Context(), b.Self(), transport.Data, 0, ch, func(dst []byte) []byte { return append(dst, m...) }, nil) != nil {
+			fill := func(dst []byte) []byte { return append(dst, m...) }
+			if a.AppendWait(c.t.Context(), b.Self(), transport.Data, 0, ch, fill, nil) != nil {
 				done <- n - 1
 				return
 			}
@@ -98,7 +102,8 @@ func knownEnd(c *cluster) {
 	}
 }
 
-// departed: a node that departs takes nothing from connections that are made afterwards either, and what is sent to it waits.
+// departed: a node that departs takes nothing from connections that are made afterwards either, and
+// what is sent to it waits.
 func departed(c *cluster) {
 	a, b := c.pair(nil)
 	lost := &losses{recorder: newRecorder()}
