@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"os/exec"
 	"slices"
 	"strconv"
@@ -33,7 +34,7 @@ func runStopAll(ctx context.Context, o options) error {
 		n := min(left, stopAllAtOnce)
 		stops := make(chan stopped, n)
 		for i := range n {
-			go func() { stops <- stopCluster(ctx, i%2 == 0) }()
+			go func() { stops <- stopCluster(ctx, fmt.Sprintf("127.0.%d.1:0", i+1), i%2 == 0) }()
 		}
 		var errs []error
 		for range n {
@@ -69,13 +70,20 @@ type stopped struct {
 	err    error         // the cluster did not come up
 }
 
-// stopCluster starts a cluster, lets it live, and stops all its processes.
-func stopCluster(ctx context.Context, prepare bool) (s stopped) {
+// stopCluster starts a cluster, lets it live, and stops all its processes. Each cluster listens at a loopback address of its
+// own, because the connections of the others take ports of the usual one.
+func stopCluster(ctx context.Context, bind string, prepare bool) (s stopped) {
 	addrs := make([]string, stopAllNodes)
+	var held []net.Listener // all at once, so that they differ
 	for i := range addrs {
-		if addrs[i], s.err = freeAddr(); s.err != nil {
-			return s
+		l, err := net.Listen("tcp", bind)
+		if err != nil {
+			return stopped{err: err}
 		}
+		addrs[i], held = l.Addr().String(), append(held, l)
+	}
+	for _, l := range held {
+		_ = l.Close()
 	}
 	var children []*child
 	defer func() {
