@@ -25,7 +25,8 @@ func (e *trustingID) UnmarshalBinary(b []byte) error {
 	return nil
 }
 
-// A decoder of the user's that panics on what a peer has written is an error of the read, and ends no process.
+// A decoder of the user's that panics on what a peer has written is an error of the read, and ends
+// no process.
 func TestDecoderPanics(t *testing.T) {
 	if _, err := crdt.DecodeValue[trusting]("\x40"); !errors.Is(err, crdt.ErrDecode) {
 		t.Errorf("value: %v", err)

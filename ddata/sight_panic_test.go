@@ -11,7 +11,8 @@ import (
 	"github.com/coterie-go/coterie/ddata/sight"
 )
 
-// Callbacks of Config.Sight that panic cost the node nothing but their events: it founds a cluster, writes, and ends in order.
+// Callbacks of Config.Sight that panic cost the node nothing but their events: it founds a cluster,
+// writes, and ends in order.
 func TestSightPanics(t *testing.T) {
 	var calls atomic.Int64
 	nodes := ddatatest.StartWith(t, 2, func(i int, c *ddata.Config) {

@@ -11,7 +11,8 @@ import (
 	"github.com/coterie-go/coterie/ddata/ddatatest"
 )
 
-// The names of these types have one 32-bit FNV-1a hash. Channels are wider, so that both run beside each other, and each alone on a node.
+// The names of these types have one 32-bit FNV-1a hash. Channels are wider, so that both run beside
+// each other, and each alone on a node.
 func TestTypesWithOneShortHash(t *testing.T) {
 	const first, second = "Type-89828", "Type-490626"
 	nodes := ddatatest.Start(t, "backend", "backend")

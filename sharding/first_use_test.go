@@ -7,7 +7,8 @@ import (
 	"github.com/coterie-go/coterie/sharding/passivation"
 )
 
-// promptControl starts an entity, and has it run as far as it can, before the sender that woke it goes on.
+// promptControl starts an entity, and has it run as far as it can, before the sender that woke it
+// goes on.
 type promptControl struct{ *fakeControl }
 
 func (p promptControl) wake(s *shard, id string) {
@@ -15,8 +16,8 @@ func (p promptControl) wake(s *shard, id string) {
 	synctest.Wait()
 }
 
-// The message that starts an entity is one use of it, also if the start is over before the sender goes on. In a segmented order a second use would take it
-// to the upper level.
+// The message that starts an entity is one use of it, also if the start is over before the sender
+// goes on. In a segmented order a second use would take it to the upper level.
 func TestFirstMessageIsOneUse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		typ := cartType(&cartLog{})

@@ -25,7 +25,8 @@ func (exiting) Stop(*Context[message_]) error {
 	return nil
 }
 
-// A Stop that ends its goroutine ends the incarnation: what waits gets the next one, a shard of such entities moves, and the workers stay.
+// A Stop that ends its goroutine ends the incarnation: what waits gets the next one, a shard of
+// such entities moves, and the workers stay.
 func TestStopThatEndsItsGoroutine(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		var failures []Failure

@@ -8,9 +8,11 @@ import (
 	"github.com/coterie-go/coterie/ddata"
 )
 
-// What other nodes send waits in mailboxes, and no reader of a connection waits for a mailbox. So the bytes that wait are bounded: in one mailbox, in all of a
-// region, and in all regions of a node. A message counts from its arrival until it was handled. Messages of this node were not encoded and hold the
-// sender back by their number; they count nothing here, and cost their senders nothing.
+// What other nodes send waits in mailboxes, and no reader of a connection waits for a mailbox. So
+// the bytes that wait are bounded: in one mailbox, in all of a region, and in all regions of a
+// node. A message counts from its arrival until it was handled. Messages of this node were not
+// encoded and hold the sender back by their number; they count nothing here, and cost their senders
+// nothing.
 
 // Defaults of the bounds, in bytes.
 const (
@@ -47,7 +49,8 @@ func (e *entity) released(size uint32) {
 	}
 }
 
-// heldBytes is what waits in the mailboxes of one region. It takes its part of the node's room in steps, so that regions seldom meet there.
+// heldBytes is what waits in the mailboxes of one region. It takes its part of the node's room in
+// steps, so that regions seldom meet there.
 type heldBytes struct {
 	used atomic.Int64
 	max  int64
@@ -153,8 +156,10 @@ func nodeBytesOf(n *ddata.Node) *nodeBytes {
 	return b
 }
 
-// LimitMailboxes bounds what waits in the mailboxes of all regions of a node together: messages of other nodes, in bytes as encoded. Regions take their
-// parts in steps of 1 MiB. What finds no room is dropped with DropNodeFull. The default is 1 GiB, the least 1 MiB; a lower limit holds for what comes.
+// LimitMailboxes bounds what waits in the mailboxes of all regions of a node together: messages of
+// other nodes, in bytes as encoded. Regions take their parts in steps of 1 MiB. What finds no room
+// is dropped with DropNodeFull. The default is 1 GiB, the least 1 MiB; a lower limit holds for what
+// comes.
 //
 // Errors: ErrConfig.
 func LimitMailboxes(node *ddata.Node, bytes int) error {

@@ -27,7 +27,8 @@ type askBlob struct {
 
 func (askBlob) command() {}
 
-// crowd is a region whose entities handle nothing until they are let, and node 7, which sends to it.
+// crowd is a region whose entities handle nothing until they are let, and node 7, which sends to
+// it.
 type crowd struct {
 	t    *testing.T
 	g    *Region[message_]
@@ -83,7 +84,8 @@ func (c *crowd) brings(id string, size int, msg func([]byte) message_) {
 func aBlob(b []byte) message_ { return blob{b} }
 func anAsk(b []byte) message_ { return askBlob{B: b} }
 
-// want compares what was dropped, and what is held to within the growth of the heads of byte strings.
+// want compares what was dropped, and what is held to within the growth of the heads of byte
+// strings.
 func (c *crowd) want(held int, drops ...string) {
 	c.t.Helper()
 	synctest.Wait()
@@ -95,7 +97,8 @@ func (c *crowd) want(held int, drops ...string) {
 	}
 }
 
-// Each bound drops what comes for want of its own room, with its own reason; an asker is told at once; and what was handled gives all room back.
+// Each bound drops what comes for want of its own room, with its own reason; an asker is told at
+// once; and what was handled gives all room back.
 func TestMailboxBytes(t *testing.T) {
 	for name, c := range map[string]struct {
 		mailbox, region, node int
@@ -152,7 +155,8 @@ func TestMailboxBytesTakeOneOfAnySize(t *testing.T) {
 	})
 }
 
-// Whatever becomes of the messages, handled, put back, or dropped with a shard, the room comes back to the last byte.
+// Whatever becomes of the messages, handled, put back, or dropped with a shard, the room comes back
+// to the last byte.
 func TestMailboxBytesComeBack(t *testing.T) {
 	for name, end := range map[string]func(*crowd){
 		"handled": func(c *crowd) { c.goOn() },
@@ -261,7 +265,8 @@ func TestLimitMailboxes(t *testing.T) {
 	}
 }
 
-// A message of another node that waited for its shard keeps waiting, in the bounded buffer, while the mailbox has no room for it.
+// A message of another node that waited for its shard keeps waiting, in the bounded buffer, while
+// the mailbox has no room for it.
 func TestBufferWaitsForMailboxBytes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k := newCrowd(t, 1000, 1<<20)

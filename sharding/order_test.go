@@ -18,7 +18,8 @@ func waitingFor(r *core, number uint32) (ns []int) {
 	return ns
 }
 
-// What the mailboxes of a closed shard held was told before what waits for its next home, and goes before it.
+// What the mailboxes of a closed shard held was told before what waits for its next home, and goes
+// before it.
 func TestMailboxesOfAClosedShardGoFirst(t *testing.T) {
 	l := newLane(t, 10)
 	r := l.g.core
@@ -56,8 +57,8 @@ func loses(t *testing.T, r *core, number uint32, n int) {
 	r.Lost(2, append(appendMessageHead(nil, &m, "a"), body...), false)
 }
 
-// A message that never left for a node that is gone waits for the next home as long as nothing that was told later has gone there: after that it would come
-// late, and is dropped.
+// A message that never left for a node that is gone waits for the next home as long as nothing that
+// was told later has gone there: after that it would come late, and is dropped.
 func TestUnsentMessageAfterLaterOnes(t *testing.T) {
 	g, n := scripted(t)
 	r := g.core
@@ -78,7 +79,8 @@ func TestUnsentMessageAfterLaterOnes(t *testing.T) {
 	}
 }
 
-// The same while the flush to the next home is only half done: what has gone there came after what comes back now.
+// The same while the flush to the next home is only half done: what has gone there came after what
+// comes back now.
 func TestUnsentMessageDuringAFlush(t *testing.T) {
 	g, n := scripted(t)
 	r := g.core

@@ -13,8 +13,9 @@ import (
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
-// slowWatch finds handlers that do not return. It looks at the workers of the pool every so often: one that is in the same turn as at the look before, and has
-// begun no message since, is in the same handler. So a message costs a worker no look at the clock.
+// slowWatch finds handlers that do not return. It looks at the workers of the pool every so often:
+// one that is in the same turn as at the look before, and has begun no message since, is in the
+// same handler. So a message costs a worker no look at the clock.
 type slowWatch struct {
 	after time.Duration // a handler that runs for longer is told of; 0: none is
 	every time.Duration // the time between two looks
@@ -109,7 +110,8 @@ func (r *core) slowHandlers() {
 	}
 }
 
-// tellSlow has the control plane note handlers that do not return: the first time, and whenever their age has doubled.
+// tellSlow has the control plane note handlers that do not return: the first time, and whenever
+// their age has doubled.
 func (r *core) tellSlow(due []busyWorker) {
 	all := r.slow.stacks()
 	for _, b := range due {
@@ -123,7 +125,8 @@ func (r *core) tellSlow(due []busyWorker) {
 	}
 }
 
-// runningHandler says for how long a handler of the entity has run, and where it stands if that was told of. It is empty if none runs.
+// runningHandler says for how long a handler of the entity has run, and where it stands if that was
+// told of. It is empty if none runs.
 func (r *core) runningHandler(e *entity) string {
 	for _, b := range r.pool.busy() {
 		if b.e == e {
@@ -193,7 +196,8 @@ func stackOf(all []byte, goroutine string) string {
 	return string(stack[:min(len(stack), stackMax)])
 }
 
-// handlerIn finds the user's handler in the stack of a worker: the function that this package has called. It returns its name and the line where it stands.
+// handlerIn finds the user's handler in the stack of a worker: the function that this package has
+// called. It returns its name and the line where it stands.
 func handlerIn(stack string) string {
 	lines := strings.Split(stack, "\n")
 	user := ""

@@ -28,7 +28,8 @@ func (h hung) Receive(c *Context[message_], m message_) error {
 	return c.Reply(1)
 }
 
-// hungWorld is a node whose entities hang when they are asked to, and what it has told of slow handlers.
+// hungWorld is a node whose entities hang when they are asked to, and what it has told of slow
+// handlers.
 func hungWorld(w *world) (n *fakeNode, g *Region[message_], gate chan struct{}, slow func() []protocol.Event) {
 	var mu sync.Mutex
 	var told []protocol.Event
@@ -54,7 +55,8 @@ func hungWorld(w *world) (n *fakeNode, g *Region[message_], gate chan struct{}, 
 	}
 }
 
-// A handler that does not return is told of with its type, entity, age and stack, and again when its age has doubled; it is counted while it lasts.
+// A handler that does not return is told of with its type, entity, age and stack, and again when
+// its age has doubled; it is counted while it lasts.
 func TestHungHandlerIsTold(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		_, g, gate, slow := hungWorld(w)
@@ -122,7 +124,8 @@ func TestBusyWorkerIsNotHung(t *testing.T) {
 	})
 }
 
-// Those that wait for a handler that hangs are told which it is: an asker of its entity, here or on another node, and Leave.
+// Those that wait for a handler that hangs are told which it is: an asker of its entity, here or on
+// another node, and Leave.
 func TestHungHandlerIsNamed(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		n, g, gate, slow := hungWorld(w)

@@ -7,8 +7,9 @@ import (
 	"sync/atomic"
 )
 
-// The user's codecs and hooks run on goroutines that serve many: readers of connections, workers, the control loop. A panic of one of them costs a
-// message or a call, is counted in Stats.Panics and logged, and the goroutine goes on.
+// The user's codecs and hooks run on goroutines that serve many: readers of connections, workers,
+// the control loop. A panic of one of them costs a message or a call, is counted in Stats.Panics
+// and logged, and the goroutine goes on.
 
 // codecPanic is what an encoder or a decoder of the user panicked with.
 type codecPanic struct {
@@ -40,7 +41,8 @@ func (r *core) noteCodec(err error) {
 	}
 }
 
-// panicked counts and logs a panic of the user's code: the first, the second, the fourth and so on, for one message may come a million times.
+// panicked counts and logs a panic of the user's code: the first, the second, the fourth and so on,
+// for one message may come a million times.
 func (r *core) panicked(in, text string, stack []byte) {
 	if n := r.panics.count.Add(1); n&(n-1) == 0 {
 		r.log.Error("user code panicked", "type", r.name, "in", in, "panic", text, "so_far", n, "stack", string(stack))
@@ -54,7 +56,8 @@ func (r *core) survive(in string) {
 	}
 }
 
-// guardHook is a hook of the user's that cannot end the goroutine that calls it, neither by a panic nor by runtime.Goexit, as a test's Fatal does.
+// guardHook is a hook of the user's that cannot end the goroutine that calls it, neither by a panic
+// nor by runtime.Goexit, as a test's Fatal does.
 func guardHook[T any](r *core, name string, hook func(T)) func(T) {
 	if hook == nil {
 		return nil

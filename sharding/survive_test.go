@@ -58,7 +58,8 @@ func brittleType() EntityType[message_] {
 	return typ
 }
 
-// A decoder of the user's that panics on what another node sends costs that message, which is counted, and the asker is told; encoders likewise.
+// A decoder of the user's that panics on what another node sends costs that message, which is
+// counted, and the asker is told; encoders likewise.
 func TestCodecPanics(t *testing.T) {
 	for name, c := range map[string]struct {
 		typ  func() EntityType[message_]
@@ -104,7 +105,8 @@ func scriptedType(t *testing.T, typ EntityType[message_]) (*Region[message_], *s
 	return g, n
 }
 
-// Between two nodes: an encoder that panics is the sender's error, or the asker's when it is the handler's; so is the decoder of a reply.
+// Between two nodes: an encoder that panics is the sender's error, or the asker's when it is the
+// handler's; so is the decoder of a reply.
 func TestCodecPanicsAcrossNodes(t *testing.T) {
 	near, far := remotePair(t, brittleType())
 	ctx := t.Context()
@@ -125,7 +127,8 @@ func TestCodecPanicsAcrossNodes(t *testing.T) {
 	}
 }
 
-// A hook that panics, or ends its goroutine, ends neither the process nor the reader of a connection, a worker or the control loop.
+// A hook that panics, or ends its goroutine, ends neither the process nor the reader of a
+// connection, a worker or the control loop.
 func TestHookPanics(t *testing.T) {
 	for name, end := range map[string]func(){"panic": func() { panic("hook") }, "Goexit": runtime.Goexit} {
 		t.Run(name, func(t *testing.T) {
