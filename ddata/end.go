@@ -153,7 +153,7 @@ func (n *Node) finish(err error) {
 	close(n.ending)
 	n.lease.end()
 	go func() {
-		n.Emit(sight.NodeEnded{Err: err, Warn: errors.Is(err, ErrDowned)})
+		n.Emit(sight.NodeEnded{Err: err, Warn: unexpected(err)})
 		if errors.Is(err, ErrLeft) {
 			n.depart()
 		}

@@ -69,6 +69,7 @@ func newMembers(n *Node) (*members, error) {
 	}
 	m.m = machine
 	m.loop = drive.New(m, inboxMax)
+	m.loop.WhenBroken(func(b drive.Broken) { n.Broken("membership", b, machine) })
 	if m.arbiter, err = startArbiter(n, m.post); err == nil && n.disk != nil {
 		m.records = startRecorder(n.disk.putRecord, m.post)
 	}

@@ -87,6 +87,7 @@ func newReplicator(n *Node, role string) (*Replicator, error) {
 	r := &Replicator{n: n, role: role, intake: newIntake(n), ch: transport.ChannelOf("replicator/" + role), d: d}
 	d.m, d.r = m, r
 	r.loop = drive.New(d, inboxMax)
+	r.loop.WhenBroken(func(b drive.Broken) { n.Broken("replicator of role "+role, b, m) })
 	return r, nil
 }
 

@@ -79,6 +79,7 @@ func (n *Node) RunSingleton(cfg SingletonConfig) (*Singleton, error) {
 		Self: n.uid, Role: cfg.Role, RestartAfter: cfg.RestartAfter, AskAgain: n.members.m.HeartbeatInterval(),
 	})
 	s.loop = drive.New(singletonDriver{s}, inboxMax)
+	s.loop.WhenBroken(func(b drive.Broken) { n.Broken("singleton "+cfg.Name, b, s) })
 	if err := n.addSingleton(s); err != nil {
 		return nil, fmt.Errorf("ddata: singleton %q: %w", cfg.Name, err)
 	}

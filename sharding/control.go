@@ -4,8 +4,11 @@ import (
 	"container/heap"
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"math/rand/v2"
+	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -117,6 +120,22 @@ func (c *control) Step(now time.Time, in ctlInput) {
 	}
 	clear(c.todo)
 	c.todo = c.todo[:0]
+}
+
+// printedMax is how many shards control prints.
+const printedMax = 256
+
+// String prints the machines that it steps, each in a line.
+func (c *control) String() string {
+	lines := []string{c.region.String()}
+	for i, number := range slices.Sorted(maps.Keys(c.shards)) {
+		if i == printedMax {
+			lines = append(lines, fmt.Sprintf("and %d shards more", len(c.shards)-i))
+			break
+		}
+		lines = append(lines, c.shards[number].m.String())
+	}
+	return strings.Join(lines, "\n")
 }
 
 // noteCoordinator makes known how the region and its coordinator stand.

@@ -170,12 +170,7 @@ func (run *engine) end(ctx context.Context) (err error) {
 			<-c.coord.stepDown() // if it acts, it says that it does not any more
 			c.coord.stop()
 		}
-		killed := make(chan struct{})
-		c.post(ctlInput{do: func(time.Time) {
-			c.killAll()
-			close(killed)
-		}})
-		<-killed
+		c.endHosting()
 		r.endLease(ErrStopped)
 		r.asks.failAll(ErrStopped)
 		r.resumeSuspended()
@@ -224,6 +219,21 @@ func (run *engine) past() protocol.Past {
 		p.Seq = c.m.Past().Seq
 	}
 	return p
+}
+
+// endHosting runs killAll on the goroutine of the loop. A loop that has broken has none; then nothing else touches what
+// belongs to it.
+func (c *control) endHosting() {
+	killed := make(chan struct{})
+	c.post(ctlInput{do: func(time.Time) {
+		c.killAll()
+		close(killed)
+	}})
+	select {
+	case <-killed:
+	case <-c.loop.Stopped():
+		c.killAll()
+	}
 }
 
 // killAll drops everything that is hosted or buffered.

@@ -241,7 +241,7 @@ func (run *engine) endWithNode() {
 func nodePorts(n *ddata.Node, role, name string, proxy bool) (Ports, error) {
 	p := Ports{
 		Cluster: nodeCluster{n}, ClusterName: n.ClusterName(), Addr: n.Addr(), Lease: nodeLease{n}, Proxy: proxy, Network: nodeNetwork{n.Transport(), n},
-		Log: n.Log(), Emit: n.Emit, Meter: n.Meter(), mailboxes: nodeBytesOf(n),
+		Log: n.Log(), Emit: n.Emit, Meter: n.Meter(), Broken: n.Broken, mailboxes: nodeBytesOf(n),
 	}
 	p.BeforeLeave = func(leave func(context.Context) error) (cancel func()) {
 		return n.OnShutdown(shutdown.ShardingShutdownRegion, "entity type "+name, leave)

@@ -2,11 +2,13 @@ package sharding
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"time"
 
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/ddata"
+	"github.com/coterie-go/coterie/ddata/drive"
 	"github.com/coterie-go/coterie/ddata/membership"
 	"github.com/coterie-go/coterie/ddata/sight"
 	"github.com/coterie-go/coterie/ddata/transport"
@@ -35,6 +37,9 @@ type Ports struct {
 	BeforeLeave func(func(context.Context) error) (cancel func())
 	// BeforeExit registers what must be done after that, when everything is handed over, and likewise before the node says that it has stopped. May be nil.
 	BeforeExit func(func(context.Context) error) (cancel func())
+	// Broken ends the node when a machine of sharding has panicked: name says which, and state prints itself. Default: the
+	// panic ends the process.
+	Broken func(name string, b drive.Broken, state fmt.Stringer)
 	// Log takes failures, and events if Emit is missing. Default: slog.Default.
 	Log *slog.Logger
 	// Emit takes events. May be nil.

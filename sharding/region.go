@@ -145,10 +145,16 @@ func newEngine(p Ports, r *core, cfg protocol.Config, store remember.Store) (*en
 		}
 		c.coord.intake = c.newIntake()
 		c.coord.loop = drive.New[coordInput](c.coord, inboxMax)
+		if p.Broken != nil {
+			c.coord.loop.WhenBroken(func(b drive.Broken) { p.Broken("coordinator of entity type "+r.name, b, m) })
+		}
 		c.measureFrom(time.Now())
 	}
 	c.intake, c.admin = c.newIntake(), c.newIntake()
 	c.loop = drive.New[ctlInput](c, inboxMax)
+	if p.Broken != nil {
+		c.loop.WhenBroken(func(b drive.Broken) { p.Broken("region of entity type "+r.name, b, c) })
+	}
 	run.control, r.ctl, r.sweep.shards = c, c, c.hostedShards
 	return run, nil
 }

@@ -35,6 +35,10 @@ type Loop[I any] struct {
 
 	timer *time.Timer
 	armed time.Time // when the timer fires; zero: it does not
+
+	broken func(Broken) // nil: a panic ends the process
+	work   []I          // of the batch, what was not taken up
+	over   bool         // turn has returned
 }
 
 // New makes a Loop around m. At most limit inputs wait in the inbox for those who Post; Force has no limit. Nothing is stepped
@@ -113,6 +117,14 @@ func (l *Loop[I]) run() {
 	defer close(l.done)
 	l.timer = time.AfterFunc(time.Hour, l.signal)
 	defer l.timer.Stop()
+	if l.broken != nil {
+		defer l.catch()
+	}
+	l.turn()
+}
+
+// turn steps until the Loop is stopped.
+func (l *Loop[I]) turn() {
 	l.timer.Stop()
 	l.m.Step(time.Now(), l.m.Tick())
 	var spare []I
@@ -124,6 +136,7 @@ func (l *Loop[I]) run() {
 		l.turning.Store(time.Now().UnixNano())
 		work, stopped := l.take(spare)
 		if stopped {
+			l.over = true
 			return
 		}
 		spare = l.batch(work)
@@ -149,12 +162,14 @@ const stepsPerLook = 16
 func (l *Loop[I]) batch(work []I) []I {
 	now := time.Now()
 	for i, in := range work {
+		l.work = work[i+1:]
 		if i > 0 && i%stepsPerLook == 0 {
 			now = time.Now()
 			l.turning.Store(now.UnixNano())
 		}
 		l.m.Step(now, in)
 	}
+	l.work = nil
 	if !l.armed.IsZero() && !now.Before(l.armed) {
 		l.tick(now)
 	}

@@ -1,7 +1,9 @@
 package drive_test
 
 import (
+	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -156,3 +158,59 @@ func TestStopLeavesTheRestUnstepped(t *testing.T) {
 		l.Stop() // again is harmless
 	})
 }
+
+// A step that panics, or ends its goroutine, ends the Loop: it is told once, nothing is stepped after it, and what was not
+// stepped is there to be answered.
+func TestBrokenMachineEndsItsLoop(t *testing.T) {
+	for _, how := range []func(){func() { panic("an invariant") }, runtime.Goexit, func() { var m map[int]int; m[1] = 1 }} {
+		synctest.Test(t, func(t *testing.T) {
+			f := &fragile{breaks: how, hold: make(chan struct{})}
+			l := drive.New[int](f, 10)
+			var told []drive.Broken
+			l.WhenBroken(func(b drive.Broken) {
+				told = append(told, b)
+				if l.Post(6) || l.Force(7) {
+					t.Error("a broken loop took an input")
+				}
+			})
+			l.Start()
+			synctest.Wait()
+			for i := range 5 {
+				l.Post(i)
+			}
+			close(f.hold)
+			<-l.Stopped()
+			if len(told) != 1 || told[0].Value == nil || !strings.Contains(string(told[0].Stack), "fragile") {
+				t.Errorf("told of %d breaks: %v\n%s", len(told), told[0].Value, told[0].Stack)
+			}
+			if rest := l.Rest(); !slices.Equal(rest, []int{3, 4}) || !slices.Equal(f.seen, []int{0, 1}) {
+				t.Errorf("stepped %v, and the rest is %v", f.seen, rest)
+			}
+			if l.Busy(time.Now().Add(time.Hour)) != 0 {
+				t.Error("a loop that has ended is busy")
+			}
+			l.Stop()
+		})
+	}
+}
+
+// fragile is a machine that breaks at 2. Its first step waits, so that the inputs come in one batch.
+type fragile struct {
+	breaks func()
+	hold   chan struct{}
+	seen   []int
+}
+
+func (f *fragile) Step(_ time.Time, in int) {
+	switch in {
+	case tick:
+		<-f.hold
+	case 2:
+		f.breaks()
+	default:
+		f.seen = append(f.seen, in)
+	}
+}
+func (*fragile) Flush()              {}
+func (*fragile) Deadline() time.Time { return time.Time{} }
+func (*fragile) Tick() int           { return tick }

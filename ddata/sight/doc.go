@@ -57,7 +57,8 @@
 //	StaleKeys          [warn] the store holds keys that nobody can reach any more
 //	StaleRole          [warn] the directory holds data of a role that the node does not have
 //	ShutdownPhase      [info; warn when tasks failed or did not end] a phase of the coordinated shutdown has ended
-//	NodeEnded          [info; warn when downed] the node is no member any more
+//	MachineBroken      [error] a machine of the node has panicked: a defect; the node ends
+//	NodeEnded          [info; warn when downed or broken] the node is no member any more
 //
 // # Metrics
 //

@@ -15,6 +15,13 @@ type (
 		Unfinished []string // tasks that did not end in time; they run on
 		Err        error    // of those that ended
 	}
+	// MachineBroken: a machine of the node has panicked, and the node ends. It is a defect.
+	MachineBroken struct {
+		Machine string // which one
+		State   string // as it printed itself
+		Panic   string
+		Stack   string
+	}
 	// NodeEnded: the node is no member any more, and lets go of everything.
 	NodeEnded struct {
 		Err  error
@@ -32,6 +39,12 @@ func (e ShutdownPhase) Line() Line {
 		attrs = append(attrs, slog.Any("err", e.Err))
 	}
 	return line(warnIf(len(e.Unfinished) > 0 || e.Err != nil, slog.LevelInfo), "shutdown phase ended", attrs...)
+}
+
+// Line implements Event.
+func (e MachineBroken) Line() Line {
+	return line(slog.LevelError, "a machine of the node is broken", slog.String("machine", e.Machine), slog.String("panic", e.Panic),
+		slog.String("state", e.State), slog.String("stack", e.Stack))
 }
 
 // Line implements Event.

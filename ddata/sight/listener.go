@@ -68,6 +68,7 @@ type Listener struct {
 	StaleRole      func(StaleRole)
 
 	ShutdownPhase func(ShutdownPhase)
+	MachineBroken func(MachineBroken)
 	NodeEnded     func(NodeEnded)
 }
 
@@ -199,6 +200,8 @@ func (l *Listener) tellData(e Event) {
 		call(l.StaleRole, e)
 	case ShutdownPhase:
 		call(l.ShutdownPhase, e)
+	case MachineBroken:
+		call(l.MachineBroken, e)
 	case NodeEnded:
 		call(l.NodeEnded, e)
 	}

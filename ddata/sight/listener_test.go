@@ -80,7 +80,7 @@ func TestLevels(t *testing.T) {
 			FramesDropped{Reason: transport.DropQueueFullControl}, WritersHeld{}, KeyLarge{}, PeerMalformed{}, StaleKeys{}, StaleRole{},
 			StoreCompacted{Err: errors.New("x")}, ShutdownPhase{Unfinished: []string{"x"}}, ShutdownPhase{Err: errors.New("x")}, NodeEnded{Warn: true},
 		},
-		slog.LevelError: {Forked{}, SecondCluster{}, MajorityLost{}, Diverged{}, StoreFailed{}},
+		slog.LevelError: {MachineBroken{}, Forked{}, SecondCluster{}, MajorityLost{}, Diverged{}, StoreFailed{}},
 		slog.LevelInfo:  {LeaseLost{Why: membership.LeaseStopped}, NodeEnded{}, ShutdownPhase{}, StoreCompacted{}, MemberReachable{}, SingletonChanged{}, Discovered{}},
 		slog.LevelDebug: {Gossiped{}, ConnectionRefused{}, ConnectionFault{}, FramesDropped{Reason: transport.DropPacket}, LinkUp{}, LinkDown{}},
 	}

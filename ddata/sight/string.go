@@ -133,4 +133,7 @@ func (e StaleRole) String() string { return e.Line().String() }
 func (e ShutdownPhase) String() string { return e.Line().String() }
 
 // String implements Event.
+func (e MachineBroken) String() string { return e.Line().String() }
+
+// String implements Event.
 func (e NodeEnded) String() string { return e.Line().String() }
