@@ -34,7 +34,12 @@ func (m *Machine) maybeFound() {
 			return
 		}
 	}
-	m.becomeLocked(m.foundingView(choice))
+	v := m.foundingView(choice)
+	if err := checkView(v); err != nil {
+		m.wait(fmt.Sprintf("the founders make no view: %v", err))
+		return
+	}
+	m.becomeLocked(v)
 }
 
 // foundAfter is before when this node neither founds nor locks. A node whose disk was in a cluster waits until the

@@ -261,13 +261,17 @@ func (m *Machine) admit(c *candidate) {
 	for _, o := range next.Members {
 		take(o)
 	}
+	used, _ := roomFor(next.Members)
 	for _, u := range sortedKeys(m.joiners) {
 		j := m.joiners[u]
 		if !m.now.Before(j.until) {
 			delete(m.joiners, u)
 			continue
 		}
-		if next.Closing || j.heard < m.view.Epoch || taken[j.member.Addr] || held[j.member.Disk] || m.view.Has(u) || len(next.Members) >= membersMax {
+		if next.Closing || j.heard < m.view.Epoch || taken[j.member.Addr] || held[j.member.Disk] || m.view.Has(u) {
+			continue
+		}
+		if used.add(j.member) != "" { // it was refused, or will be
 			continue
 		}
 		take(j.member)
@@ -309,7 +313,10 @@ func (m *Machine) promote(c *candidate) {
 
 // roomForVoters: another voter is another set of disks to remember. What is left of the room is for removals, which
 // cannot wait.
-func (m *Machine) roomForVoters() bool { return len(since(m.view.Unsettled, m.settled())) < setsMax/2 }
+func (m *Machine) roomForVoters() bool {
+	sets := since(m.view.Unsettled, m.settled())
+	return len(sets) < setsMax/2 && bytesOfSets(sets) < roomOfSets/2
+}
 
 func (m *Machine) flagsOf(u UID) Flags {
 	if u == m.cfg.UID {

@@ -94,10 +94,15 @@ func (v *View) inherit(sets []DiskSet) {
 	if !v.Founded {
 		later = v.own()
 	}
+	bytes := 0
 	for _, s := range slices.Backward(sets) {
-		if len(kept) < setsMax && !slices.ContainsFunc(later, s.same) {
-			later, kept = append(later, s), append(kept, s)
+		if slices.ContainsFunc(later, s.same) {
+			continue
 		}
+		if bytes += s.bytesOf(); len(kept) == setsMax || bytes > roomOfSets {
+			break
+		}
+		later, kept = append(later, s), append(kept, s)
 	}
 	slices.Reverse(kept)
 	v.Unsettled = kept

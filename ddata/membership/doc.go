@@ -162,8 +162,15 @@
 // that was only accepted adds nothing to it: nobody has acknowledged anything in it, or one of its disks that
 // have to be there would have installed it.
 //
-// A view lists at most 64 sets. Above half of that nobody becomes a voter until something is settled; beyond it, which
-// takes as many removals meanwhile, the oldest set is forgotten, and what only its disks know might not be found.
+// A view lists at most 64 sets, and so many bytes of disks. Above half of that nobody becomes a voter until something is
+// settled; beyond it, which takes as many removals meanwhile, the oldest set is forgotten, and what only its disks know might
+// not be found.
+//
+// # How large a cluster may be
+//
+// A view has to fit into the record on disk, twice, and into a message (room.go). So its members are bounded by number, 4,096,
+// and by the bytes of their addresses, roles and versions: about 2,500 members with addresses and roles of usual length. A
+// join that does not fit is refused with ReasonRoom; it is taken when members have gone.
 //
 // # Singletons
 //

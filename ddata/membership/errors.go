@@ -69,6 +69,7 @@ const (
 	ReasonRole                       // not acceptable as it describes itself
 	ReasonGone                       // it was listed and removed before it knew; a new uid will be taken
 	ReasonCopy                       // its disk is a copy of that of a member that is running
+	ReasonRoom                       // a view with it would be too large to be stored and sent
 )
 
 // String names the reason.
@@ -88,6 +89,8 @@ func (r Reason) String() string {
 		return "removed"
 	case ReasonCopy:
 		return "copied disk"
+	case ReasonRoom:
+		return "room in a view"
 	}
 	return fmt.Sprintf("Reason(%d)", uint8(r))
 }

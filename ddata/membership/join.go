@@ -98,6 +98,9 @@ func (m *Machine) refusal(p Probe) (Reason, string) {
 		}
 		return ReasonCopy, fmt.Sprintf("its disk %v is that of %v@%s, which is running", o.Disk, o.UID, o.Addr)
 	}
+	if text := m.view.noRoom(p.Self); text != "" {
+		return ReasonRoom, "a view has to be stored and sent, and with this node it has " + text
+	}
 	for _, k := range p.Knows {
 		if k.Cluster != m.view.Cluster && !k.Founding && !p.AnyDisks {
 			return ReasonDisk, fmt.Sprintf("its disk belongs to cluster %v, this is %v", k.Cluster, m.view.Cluster)

@@ -271,6 +271,12 @@ func checkView(v *View) error {
 	if v.Cluster == 0 || v.Epoch == 0 || len(v.Members) == 0 || len(v.Members) > membersMax {
 		return errors.New("view without cluster, epoch or members")
 	}
+	if _, why := roomFor(v.Members); why != "" {
+		return errors.New("view: " + why)
+	}
+	if bytesOfSets(v.Unsettled) > roomOfSets {
+		return errors.New("view: too many disks")
+	}
 	addrs := make(map[string]bool, len(v.Members))
 	ups := make(map[uint32]bool, len(v.Members))
 	for i, m := range v.Members {

@@ -1,0 +1,90 @@
+package membership
+
+import (
+	"fmt"
+	"slices"
+)
+
+// This file bounds a view in bytes, so that a view that is legal can be stored and sent. Four things have to hold it:
+//
+//	the record   the last view and one that was accepted since   lmdb.NoteMax
+//	a message    one view                                         a frame of the Control lane
+//	a probe      what the record says of both views' disks        a frame of the Control lane
+//	the arbiter  one view                                         what a lease.Store keeps
+//
+// Members take at most roomOfMembers together, the disks of one view roomOfDisks, and the sets of disks that a view remembers
+// roomOfSets. A join that does not fit is refused. A removal always fits: it makes the members fewer, and the oldest sets are
+// forgotten when there is no room for the newest.
+
+// bytesOf bounds the encoded size of a member in any status.
+func (m Member) bytesOf() int {
+	n := 64 + len(m.Addr) + len(m.AppVersion)
+	for _, r := range m.Roles {
+		n += 3 + len(r)
+	}
+	return n
+}
+
+// Upper bounds of what encodings take.
+const (
+	diskBytes = 9  // a disk in a set
+	setBytes  = 24 // what a set takes beside its role and its disks
+)
+
+// bytesOf bounds the encoded size of a set.
+func (s DiskSet) bytesOf() int { return setBytes + len(s.Role) + diskBytes*len(s.Disks) }
+
+// room is what members take of what a view has room for.
+type room struct {
+	count, members, disks int
+	roles                 map[string]bool // each is a set of the view's own disks
+}
+
+// roomFor is what members take; why is not empty when they are too many.
+func roomFor(members []Member) (r *room, why string) {
+	r = &room{roles: make(map[string]bool)}
+	for _, m := range members {
+		if why = r.add(m); why != "" {
+			return r, why
+		}
+	}
+	return r, ""
+}
+
+// add makes room for one more; when it says why there is none, nothing has changed.
+func (r *room) add(m Member) (why string) {
+	members, disks := r.members+m.bytesOf(), r.disks
+	for _, role := range m.Roles {
+		if disks += diskBytes; !r.roles[role] {
+			disks += setBytes + len(role)
+		}
+	}
+	switch {
+	case r.count >= membersMax:
+		return fmt.Sprintf("more than %d members", membersMax)
+	case members > roomOfMembers:
+		return fmt.Sprintf("%d members with addresses, roles and versions of %d bytes together, more than %d", r.count+1, members, roomOfMembers)
+	case disks > roomOfDisks:
+		return fmt.Sprintf("%d members with roles whose lists of disks take %d bytes, more than %d", r.count+1, disks, roomOfDisks)
+	}
+	r.count, r.members, r.disks = r.count+1, members, disks
+	for _, role := range m.Roles {
+		r.roles[role] = true
+	}
+	return ""
+}
+
+// noRoom says why a joiner has no room beside the members, without those whose place it takes; empty = it has.
+func (v *View) noRoom(n Member) string {
+	stay := slices.DeleteFunc(slices.Clone(v.Members), func(o Member) bool { return n.replaces(o) })
+	_, why := roomFor(append(stay, n))
+	return why
+}
+
+// bytesOfSets bounds the encoded size of sets.
+func bytesOfSets(sets []DiskSet) (n int) {
+	for _, s := range sets {
+		n += s.bytesOf()
+	}
+	return n
+}

@@ -1,0 +1,143 @@
+package membership
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/coterie-go/coterie/ddata/lease"
+	"github.com/coterie-go/coterie/ddata/transport"
+	"github.com/coterie-go/coterie/durable/lmdb"
+)
+
+// fullest makes a view that has no room for one more member of its kind, nor for one more set of disks.
+func fullest(t *testing.T, kind func(i int) Member) *View {
+	t.Helper()
+	v := &View{Cluster: math.MaxUint64, Epoch: math.MaxUint64, Parent: Hash{1}, LastUp: math.MaxUint32, ConfigHash: math.MaxUint64, VotersMax: membersMax}
+	used, _ := roomFor(nil)
+	for i := 0; ; i++ {
+		m := kind(i)
+		m.UID, m.Disk = UID(rand.Uint64()|1<<63), DiskID(rand.Uint64()|1<<63)
+		m.Status, m.UpNumber = Leaving, math.MaxUint32-uint32(i)
+		if used.add(m) != "" {
+			break
+		}
+		v.Members = append(v.Members, m)
+	}
+	v.sort()
+	var sets []DiskSet
+	for e := range Epoch(setsMax + 2) {
+		for _, s := range v.own() {
+			s.Epoch = math.MaxUint64 - setsMax - 5 + e
+			s.Disks = slices.Clone(s.Disks)
+			s.Disks[0] -= DiskID(e) + 1 // as if others had been in
+			slices.Sort(s.Disks)
+			sets = append(sets, s)
+		}
+	}
+	v.inherit(sets)
+	if err := checkView(v); err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+// TestALegalViewFits: with every bound reached at once, a view fits where it is stored, and what is said of it fits into a
+// frame of the Control lane.
+func TestALegalViewFits(t *testing.T) {
+	long := strings.Repeat("x", addrMax-8)
+	for name, kind := range map[string]func(i int) Member{
+		"short": func(i int) Member { return Member{Addr: fmt.Sprintf("%x", i), Roles: []string{"r"}} },
+		"usual": func(i int) Member {
+			return Member{Addr: fmt.Sprintf("shop-%d.shop.default.svc.cluster.local:7946", i), Roles: []string{"backend"}, AppVersion: "1.12.3"}
+		},
+		"long": func(i int) Member {
+			m := Member{Addr: fmt.Sprintf("%s%08d", long, i), AppVersion: strings.Repeat("v", nameMax)}
+			for r := range rolesMax {
+				m.Roles = append(m.Roles, fmt.Sprintf("%02d%s", r, strings.Repeat("r", nameMax-2)))
+			}
+			return m
+		},
+		"many roles": func(i int) Member {
+			m := Member{Addr: fmt.Sprintf("%x", i)}
+			for r := range rolesMax {
+				m.Roles = append(m.Roles, fmt.Sprintf("%02x%06x", r, i))
+			}
+			return m
+		},
+		"few roles for all": func(i int) Member { return Member{Addr: fmt.Sprintf("%x", i), Roles: []string{"a", "b", "c", "d"}} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			v := fullest(t, kind)
+			r := record{Name: strings.Repeat("n", nameMax), Last: v, Pending: v, Settled: math.MaxUint64}
+			size := len(r.encode())
+			t.Logf("%d members, %d sets: a view of %d bytes, a record of %d", len(v.Members), len(v.Unsettled), len(appendView(nil, v)), size)
+			if size > lmdb.NoteMax {
+				t.Errorf("a record of %d bytes, at most %d are stored", size, lmdb.NoteMax)
+			}
+			if _, err := decodeRecord(r.encode()); err != nil {
+				t.Error(err)
+			}
+			if n := len(arbiterRecord{Cluster: v.Cluster, Epoch: v.Epoch, Promised: Ballot{Round: math.MaxUint64, UID: math.MaxUint64}, View: v}.encode()); n > lease.RecordMax {
+				t.Errorf("the arbiter's record of %d bytes, at most %d are kept", n, lease.RecordMax)
+			}
+			var all []UID
+			var contacts []Contact
+			for i, m := range v.Members {
+				all = append(all, m.UID)
+				if i < contactsMax {
+					contacts = append(contacts, Contact{UID: m.UID, Addr: m.Addr})
+				}
+			}
+			p := &Proposal{View: v, Stopped: all}
+			self := v.Members[0]
+			self.Status, self.UpNumber = Joining, 0
+			probe := Probe{
+				Protocol: Protocol, Name: r.Name, At: self.Addr, Self: self, Expect: math.MaxUint32, Heard: math.MaxUint64, First: math.MaxUint64,
+				Knows: r.knows(), Peers: contacts, Choice: all[:min(len(all), contactsMax)],
+			}
+			ballot := Ballot{Round: math.MaxUint64, UID: math.MaxUint64}
+			for _, msg := range []Message{
+				Commit{View: v}, Lock{View: v}, probe, Accept{Cluster: v.Cluster, Epoch: v.Epoch, Ballot: ballot, Proposal: p},
+				Prepared{Cluster: v.Cluster, Epoch: v.Epoch, Ballot: ballot, AcceptedBallot: ballot, Accepted: p},
+			} {
+				if n := len(AppendMessage(nil, msg)); n > transport.DefaultFrameMax {
+					t.Errorf("a %T of %d bytes, at most %d are sent", msg, n, transport.DefaultFrameMax)
+				}
+			}
+		})
+	}
+}
+
+// TestNoRoomIsAReason: a node for which a view has no room is refused, and taken in the place of the incarnation before it.
+func TestNoRoomIsAReason(t *testing.T) {
+	_, oldest, _, _ := scripted(t, Faults{}, nil)
+	v := *oldest.m.view
+	for i := len(v.Members); i < membersMax; i++ {
+		m := Member{UID: UID(1<<40 + i), Addr: fmt.Sprintf("other-%d.example:7946", i), Roles: []string{"r"}, Status: Joining}
+		if v.noRoom(m) != "" {
+			break
+		}
+		v.Members = append(v.Members, m)
+	}
+	v.sort()
+	oldest.m.view = &v
+	probe := Probe{Protocol: Protocol, Settings: oldest.m.settings, Self: Member{UID: 7, Addr: "late.example:7946", Roles: []string{"r"}, Status: Joining}}
+	if reason, text := oldest.m.refusal(probe); reason != ReasonRoom || !strings.Contains(text, "more than") {
+		t.Errorf("one more is refused with %v: %s", reason, text)
+	}
+	probe.Self.Addr = v.Members[len(v.Members)-1].Addr
+	if reason, text := oldest.m.refusal(probe); reason == ReasonRoom {
+		t.Errorf("a restarted member has no room: %s", text)
+	}
+	probe.Self.Addr = "late.example:7946"
+	oldest.m.joiners = map[UID]joiner{7: {member: probe.Self, heard: v.Epoch, until: oldest.local().Add(LAN().HeartbeatInterval)}}
+	c := candidate{proposal: &Proposal{View: oldest.m.view.next(oldest.m.hash)}}
+	c.proposal.View.Members = slices.Clone(v.Members)
+	if oldest.m.admit(&c); c.changed || len(c.proposal.View.Members) != len(v.Members) {
+		t.Error("a candidate lists a node for which it has no room")
+	}
+}
