@@ -58,9 +58,16 @@
 //   - Bounded hostility. A peer that sends garbage, or a length that it does not
 //     fill, is disconnected and counted, and costs no more memory than twice
 //     the bytes that it sent, as far as frames go; a channel's handlers and acceptors of streams answer for what they make of the bytes. Of messages in
-//     parts a receiver holds MessageMax bytes for each peer; whoever would be beyond that waits unread. Connections are bounded (Config.ConnsMax); of
-//     those that say no hello, the oldest has to go when there are too many, so that a crowd of silent ones keeps no node out. Nothing but a hello is
+//     parts a receiver holds MessageMax bytes for each peer; whoever would be beyond that waits unread. Connections are bounded
+//     (Config.ConnsMax). Of those that say no hello, the oldest of the host with the most has to go when there are too
+//     many: a crowd of silent ones keeps no node of another host out, however slow its line is. Nothing but a hello is
 //     read before cluster, version, incarnation and, under TLS, certificates were found to fit.
+//   - Identity, under TLS. Both ends of a connection have certificates that the other accepts. A certificate must be
+//     good for the address at which its node says that it listens. To speak for a peer it must be good for the address
+//     of that peer. Connections in the name of a node that becomes a peer later end then if theirs is not. So where
+//     each host has a certificate of its own, its holder speaks for the nodes of that host only. A certificate that is
+//     good for several hosts speaks for each of them, and so does any where a configuration looks at no names.
+//     Streams are looked at when they begin.
 //   - Addresses. A host name is resolved with each attempt to connect, so a peer may
 //     move. Attempts go on, with jittered pauses from BackoffMin to BackoffMax, until
 //     RemovePeer.

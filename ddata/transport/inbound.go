@@ -6,14 +6,15 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 	"time"
 )
 
 // origin is a node that has connections to this one.
 type origin struct {
-	addr  string // where it says that it listens
-	conns int
-	room  room // for its messages in parts
+	addr  string                // where it says that it listens
+	conns map[net.Conn]net.Conn // as accepted, and with TLS
+	room  room                  // for its messages in parts
 }
 
 // accept takes connections until the listener is closed.
@@ -52,19 +53,55 @@ func (m *Mesh) accept() {
 	}
 }
 
+// newcomer is an accepted connection whose hello has not come.
+type newcomer struct {
+	conn net.Conn
+	from string // its source
+}
+
+// sourceOf names the host that a connection comes from: its address, of IPv6 the network of 64 bits, which one host has whole.
+func sourceOf(conn net.Conn) string {
+	host := hostOf(conn)
+	ip, err := netip.ParseAddr(host)
+	if err != nil || ip.Is4() || ip.Is4In6() {
+		return host
+	}
+	network, err := ip.WithZone("").Prefix(64)
+	if err != nil {
+		return host
+	}
+	return network.String()
+}
+
+// crowdedLocked returns the newcomer that has to go: the oldest of the source that has the most. So a crowd from few hosts, however fast it comes, does
+// not end the handshakes of others, which may take long on a slow line.
+func (m *Mesh) crowdedLocked() *list.Element {
+	count, most := map[string]int{}, 0
+	for e := m.newcomers.Front(); e != nil; e = e.Next() {
+		from := e.Value.(newcomer).from
+		count[from]++
+		most = max(most, count[from])
+	}
+	e := m.newcomers.Front()
+	for count[e.Value.(newcomer).from] < most {
+		e = e.Next()
+	}
+	return e
+}
+
 // admit gives an accepted connection a place among the newcomers, whose hello has not come; nil = there are too many connections. When there are
-// too many newcomers, the oldest has to go: a node says hello at once, and is not kept out by those who never do.
+// too many newcomers, one has to go: a node says hello at once, and is not kept out by those that never do.
 func (m *Mesh) admit(conn net.Conn) *list.Element {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if len(m.conns) >= m.cfg.ConnsMax {
 		return nil
 	}
-	if oldest := m.newcomers.Front(); m.newcomers.Len() >= handshakesMax {
-		abort(m.newcomers.Remove(oldest).(net.Conn))
+	if m.newcomers.Len() >= handshakesMax {
+		abort(m.newcomers.Remove(m.crowdedLocked()).(newcomer).conn)
 		m.n.drop(DropOverload, 1)
 	}
-	return m.newcomers.PushBack(conn)
+	return m.newcomers.PushBack(newcomer{conn: conn, from: sourceOf(conn)})
 }
 
 // greeted ends a newcomer's time as one.
@@ -135,7 +172,7 @@ func (m *Mesh) readHello(raw net.Conn) (conn net.Conn, k kind, h hello, err erro
 		if err != nil {
 			err = ErrRefused{Reason: RefusedHello, Text: err.Error()}
 		} else {
-			err = cmp.Or(m.vet(k, h), m.fits(conn, h.Addr))
+			err = cmp.Or(m.vet(k, h), m.fits(conn, h.Addr), m.speaksFor(conn, h.From))
 		}
 	}
 	if err == nil {
@@ -233,9 +270,13 @@ func (m *Mesh) serveLink(raw, conn net.Conn, h hello) {
 
 // serveFrames welcomes a one-way connection and reads it to its end. t is nil for one that has no gate.
 func (m *Mesh) serveFrames(raw, conn net.Conn, h hello, t *turn) {
-	o := m.enlist(h)
-	defer m.delist(h)
+	o := m.enlist(h, raw, conn)
+	defer m.delist(h, raw)
 	defer m.drop(raw)
+	if err := m.speaksFor(conn, h.From); err != nil { // a peer since its hello was read
+		m.refuse(conn, h, err)
+		return
+	}
 	welcome := answer{From: m.cfg.Self}
 	if t != nil && h.Lane == Data {
 		t.room = &o.room
@@ -271,24 +312,24 @@ func (m *Mesh) kickLinks(id NodeID) {
 	}
 }
 
-func (m *Mesh) enlist(h hello) *origin {
+func (m *Mesh) enlist(h hello, raw, conn net.Conn) *origin {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	o, ok := m.inbound[h.From]
 	if !ok {
-		o = &origin{room: room{max: m.cfg.MessageMax}}
+		o = &origin{conns: map[net.Conn]net.Conn{}, room: room{max: m.cfg.MessageMax}}
 		m.inbound[h.From] = o
 	}
 	o.addr = h.Addr
-	o.conns++
+	o.conns[raw] = conn
 	return o
 }
 
-func (m *Mesh) delist(h hello) {
+func (m *Mesh) delist(h hello, raw net.Conn) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	o := m.inbound[h.From]
-	if o.conns--; o.conns == 0 {
+	if delete(o.conns, raw); len(o.conns) == 0 {
 		delete(m.inbound, h.From)
 	}
 }

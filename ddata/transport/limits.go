@@ -35,7 +35,7 @@ const (
 	textMax         = 512       // bytes of a refusal's text
 	addrLinksMax    = 1024      // links that SendAddr may keep at a time
 	addrQueueMax    = 256 << 10 // bytes queued on one of them
-	handshakesMax   = 512       // accepted connections whose hello has not come yet; for one more, the oldest of them goes
+	handshakesMax   = 512       // accepted connections whose hello has not come yet; for one more, one of them goes
 	readBufferMin   = 4 << 10   // first size of a reader's buffer
 	readBufferMax   = 256 << 10 // it grows by itself to this, beyond only for a large frame
 	gatesMax        = 4096      // counts kept of nodes that are no peers, or not yet

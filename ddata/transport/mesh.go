@@ -39,7 +39,7 @@ type Mesh struct {
 	conns     map[net.Conn]struct{} // accepted connections and streams, to be closed by Close
 	inbound   map[NodeID]*origin    // who has connections to this node
 	gates     map[gateKey]*gate
-	newcomers list.List     // of net.Conn: accepted, and no hello read yet; the oldest first
+	newcomers list.List     // of newcomer; the oldest first
 	quiet     chan struct{} // nil before this node departs; closed when the connections of the Data lane that were there have ended
 	isQuiet   bool          // quiet is closed
 
@@ -207,6 +207,7 @@ func (m *Mesh) AddPeer(id NodeID, addr string) error {
 	for _, l := range p.all() {
 		l.move(addr)
 	}
+	m.unmask(id)
 	p.control.start()
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"os"
 	"reflect"
@@ -46,6 +47,46 @@ func (m *Mesh) fits(conn net.Conn, addr string) error {
 		return ErrRefused{Reason: RefusedTLS, Text: fmt.Sprintf("the node says that it listens at %s, and its certificate is not good for that: %v", addr, err)}
 	}
 	return nil
+}
+
+// speaksFor says whether a connection may speak for a node id: the certificate that was shown must be good for the address at which the peers have that
+// node. Of a node that is no peer nothing is known.
+func (m *Mesh) speaksFor(conn net.Conn, id NodeID) error {
+	tc, ok := conn.(*tls.Conn)
+	p, known := (*m.peers.Load())[id]
+	if !ok || !known {
+		return nil
+	}
+	shown, addr := tc.ConnectionState().PeerCertificates, p.control.target()
+	if len(shown) == 0 { // the configuration has ways of its own
+		return nil
+	}
+	if err := goodFor(m.cfg.TLS, shown[0], addr); err != nil {
+		return ErrRefused{Reason: RefusedTLS, Text: fmt.Sprintf("the node says that it is %v, which is at %s, and its certificate is not good for that: %v",
+			id, addr, err)}
+	}
+	return nil
+}
+
+// unmask ends the connections that were made in the name of a node that is a peer now, and may not speak for it.
+func (m *Mesh) unmask(id NodeID) {
+	if m.cfg.TLS == nil {
+		return
+	}
+	m.mu.Lock()
+	var open map[net.Conn]net.Conn
+	var from string
+	if o, ok := m.inbound[id]; ok {
+		open, from = maps.Clone(o.conns), o.addr
+	}
+	m.mu.Unlock()
+	for raw, conn := range open { // order: each is ended for itself
+		if cause, bad := errors.AsType[ErrRefused](m.speaksFor(conn, id)); bad {
+			m.n.drop(DropRefusedIn, 1)
+			m.onRefused(Refusal{Inbound: true, Peer: id, Addr: from, Cause: cause})
+			abort(raw)
+		}
+	}
 }
 
 // goodFor says whether who dials addr accepts the certificate of who listens there, as far as its names go.
