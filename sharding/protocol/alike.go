@@ -1,6 +1,7 @@
 package protocol
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"unicode/utf8"
@@ -11,22 +12,31 @@ import (
 // Alike is what the nodes that run a type must have configured alike. With other Shards, or another Hash, messages would
 // reach the wrong entity, or two of one id would run. With other stores of leases each side would get its own, and the leases
 // would guard against nothing. Where one remembers and another does not, entities would be forgotten with the next move.
+// Under another Role there would be a second coordinator, and every entity twice.
 type Alike struct {
+	Role                    string // at most 1,024 bytes
 	Shards                  uint32
 	Hash                    Hash
 	Remember                bool
 	Lease, CoordinatorLease string // the IDs of the stores; empty: none
 }
 
+// roleMax bounds a role on the wire; what names one is bounded by the membership.
+const roleMax = 1024
+
+func roleOK(role string) bool { return len(role) <= roleMax && utf8.ValidString(role) }
+
 func storeOK(id string) bool { return len(id) <= StoreMax && utf8.ValidString(id) }
 
 // alike is what this node has.
 func (c *Config) alike() Alike {
-	return Alike{Shards: uint32(c.Shards), Hash: c.Hash, Remember: c.Remember, Lease: c.LeaseStore, CoordinatorLease: c.CoordinatorLeaseStore}
+	return Alike{Role: c.Role, Shards: uint32(c.Shards), Hash: c.Hash, Remember: c.Remember, Lease: c.LeaseStore, CoordinatorLease: c.CoordinatorLeaseStore}
 }
 
-// routesAs says whether ids go to the same shards.
-func (a Alike) routesAs(o Alike) bool { return a.Shards == o.Shards && a.Hash == o.Hash }
+// routesAs reports whether ids go to the same shards of the same coordinator.
+func (a Alike) routesAs(o Alike) bool {
+	return a.Role == o.Role && a.Shards == o.Shards && a.Hash == o.Hash
+}
 
 // forRegion is a without what does not matter to a region, as that has it: the leases of shards to one that hosts none, and the coordinator's, and whether
 // entities are remembered, to a node where none will act.
@@ -43,6 +53,9 @@ func (a Alike) forRegion(region Alike, m membership.Member, role string, proxy b
 // differences names what differs, with the values here and there.
 func (a Alike) differences(o Alike, there string) string {
 	var out []string
+	if a.Role != o.Role {
+		out = append(out, fmt.Sprintf("Role is %s here and %s %s", cmp.Or(a.Role, "none"), cmp.Or(o.Role, "none"), there))
+	}
 	if a.Shards != o.Shards {
 		out = append(out, fmt.Sprintf("Shards is %d here and %d %s", a.Shards, o.Shards, there))
 	}
@@ -72,6 +85,9 @@ func storeText(id string) string {
 // String prints it.
 func (a Alike) String() string {
 	s := fmt.Sprintf("shards=%d hash=%v", a.Shards, a.Hash)
+	if a.Role != "" {
+		s += fmt.Sprintf(" role=%q", a.Role)
+	}
 	if a.Remember {
 		s += " remember"
 	}

@@ -76,30 +76,31 @@ func TestMismatchIsRefused(t *testing.T) {
 // Regions with another store of leases than the coordinator, or with one where that has none, are not registered, and both sides say which store each has. What
 // they host goes on under a coordinator that finds them. It does not matter to who hosts nothing, or never coordinates.
 func TestOtherStoresOfLeasesAreRefused(t *testing.T) {
-	both := Alike{Shards: 4, Remember: true, Lease: "a", CoordinatorLease: "b"}
+	both := Alike{Role: "r", Shards: 4, Remember: true, Lease: "a", CoordinatorLease: "b"}
 	for name, c := range map[string]struct { // order: each is a cluster of its own
 		theirs        Alike
 		proxy, noRole bool
 		want          []string
 	}{
 		"the same":                 {theirs: both},
-		"another for shards":       {theirs: Alike{4, 0, true, "c", "b"}, want: []string{`Lease is store a here and store c there`}},
-		"none for shards":          {theirs: Alike{4, 0, true, "", "b"}, want: []string{`Lease is store a here and not set there`}},
-		"another for coordinators": {theirs: Alike{4, 0, true, "a", "c"}, want: []string{`CoordinatorLease is store b here and store c there`}},
-		"a proxy, none for shards": {theirs: Alike{4, 0, true, "", "b"}, proxy: true},
-		"a proxy, none at all":     {theirs: Alike{4, 0, true, "", ""}, proxy: true, want: []string{`CoordinatorLease is store b here and not set there`}},
-		"another role":             {theirs: Alike{4, 0, false, "", ""}, proxy: true, noRole: true},
-		"one that forgets":         {theirs: Alike{4, 0, false, "a", "b"}, want: []string{"RememberEntities is true here and false there"}},
-		"a proxy that coordinates": {theirs: Alike{4, 0, false, "a", "b"}, proxy: true, want: []string{"RememberEntities is true here and false there"}},
-		"everything": {theirs: Alike{5, HashMurmur2, false, "c", ""}, want: []string{
+		"another for shards":       {theirs: Alike{"r", 4, 0, true, "c", "b"}, want: []string{`Lease is store a here and store c there`}},
+		"none for shards":          {theirs: Alike{"r", 4, 0, true, "", "b"}, want: []string{`Lease is store a here and not set there`}},
+		"another for coordinators": {theirs: Alike{"r", 4, 0, true, "a", "c"}, want: []string{`CoordinatorLease is store b here and store c there`}},
+		"a proxy, none for shards": {theirs: Alike{"r", 4, 0, true, "", "b"}, proxy: true},
+		"a proxy, none at all":     {theirs: Alike{"r", 4, 0, true, "", ""}, proxy: true, want: []string{`CoordinatorLease is store b here and not set there`}},
+		"another role":             {theirs: Alike{"r", 4, 0, false, "", ""}, proxy: true, noRole: true},
+		"under another role":       {theirs: Alike{"q", 4, 0, true, "a", "b"}, want: []string{`Role is r here and q there`}},
+		"one that forgets":         {theirs: Alike{"r", 4, 0, false, "a", "b"}, want: []string{"RememberEntities is true here and false there"}},
+		"a proxy that coordinates": {theirs: Alike{"r", 4, 0, false, "a", "b"}, proxy: true, want: []string{"RememberEntities is true here and false there"}},
+		"everything": {theirs: Alike{"r", 5, HashMurmur2, false, "c", ""}, want: []string{
 			"Shards is 4 here and 5 there", "Hash is xxhash here and murmur2 there", "RememberEntities is true", `Lease is store a`, `CoordinatorLease is store b`,
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			v := viewOf(1, 1, 2)
-			v.Members[0].Roles = []string{"r"}
+			v.Members[0].Roles = []string{"r", "q"}
 			if !c.noRole {
-				v.Members[1].Roles = []string{"r"}
+				v.Members[1].Roles = []string{"r", "q"}
 			}
 			cfg := Config{
 				Type: "t", Role: "r", Self: 1, Shards: 4, Lease: true, CoordinatorLease: true, LeaseStore: both.Lease, CoordinatorLeaseStore: both.CoordinatorLease,
@@ -125,7 +126,7 @@ func TestOtherStoresOfLeasesAreRefused(t *testing.T) {
 			}
 
 			region := Config{
-				Type: "t", Role: "r", Self: 2, Shards: int(c.theirs.Shards), Hash: c.theirs.Hash, Proxy: c.proxy,
+				Type: "t", Role: c.theirs.Role, Self: 2, Shards: int(c.theirs.Shards), Hash: c.theirs.Hash, Proxy: c.proxy,
 				Remember: c.theirs.Remember, LeaseStore: c.theirs.Lease, CoordinatorLeaseStore: c.theirs.CoordinatorLease,
 			}
 			r, err := NewRegion(region, rand.New(rand.NewPCG(1, 1)))

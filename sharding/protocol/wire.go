@@ -28,7 +28,8 @@ import (
 //	Absent        [[]]                                       AbsentReport  [[epoch, up, seq]]
 //	Confirm       [[life]]
 //
-// What must be alike is [shards, hash, remember, lease, coordinator-lease], the latter two as text of at most StoreMax bytes.
+// What must be alike is [role, shards, hash, remember, lease, coordinator-lease], the role as text of at most roleMax bytes, the
+// latter two of at most StoreMax.
 // Lists are flat, so that decoding costs no more than the bytes.
 const wireVersion = 1
 
@@ -64,6 +65,7 @@ type (
 	}
 	wireAlike struct {
 		_                       struct{} `cbor:",toarray"`
+		Role                    string
 		Shards                  uint32
 		Hash                    uint8
 		Remember                bool
@@ -204,7 +206,7 @@ func wireOf(m Message) any {
 }
 
 func wireOfAlike(a Alike) wireAlike {
-	return wireAlike{Shards: a.Shards, Hash: uint8(a.Hash), Remember: a.Remember, Lease: a.Lease, CoordinatorLease: a.CoordinatorLease}
+	return wireAlike{Role: a.Role, Shards: a.Shards, Hash: uint8(a.Hash), Remember: a.Remember, Lease: a.Lease, CoordinatorLease: a.CoordinatorLease}
 }
 
 func flat[T any](xs []T, add func(words, T) words) words {

@@ -145,10 +145,10 @@ func (d *decoder) refused() Message {
 }
 
 func (d *decoder) alike(w wireAlike) Alike {
-	if !storeOK(w.Lease) || !storeOK(w.CoordinatorLease) {
+	if !roleOK(w.Role) || !storeOK(w.Lease) || !storeOK(w.CoordinatorLease) {
 		d.fail(errRange)
 	}
-	return Alike{Shards: w.Shards, Hash: Hash(w.Hash), Remember: w.Remember, Lease: w.Lease, CoordinatorLease: w.CoordinatorLease}
+	return Alike{Role: w.Role, Shards: w.Shards, Hash: Hash(w.Hash), Remember: w.Remember, Lease: w.Lease, CoordinatorLease: w.CoordinatorLease}
 }
 
 func (d *decoder) report() Message {

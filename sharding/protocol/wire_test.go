@@ -56,7 +56,7 @@ func drawLoad(t *rapid.T) ShardLoad {
 func drawAlike(t *rapid.T) Alike {
 	id := func(label string) string { return rapid.StringN(0, -1, StoreMax).Draw(t, label) }
 	return Alike{
-		Shards: rapid.Uint32().Draw(t, "shards"), Hash: Hash(rapid.Uint8().Draw(t, "hash")), Remember: rapid.Bool().Draw(t, "remember"),
+		Role: id("role"), Shards: rapid.Uint32().Draw(t, "shards"), Hash: Hash(rapid.Uint8().Draw(t, "hash")), Remember: rapid.Bool().Draw(t, "remember"),
 		Lease: id("lease"), CoordinatorLease: id("coordinator lease"),
 	}
 }
@@ -148,6 +148,7 @@ func TestWireRefuses(t *testing.T) {
 		"kind 0":           array(0, []bool{true, false, true}),
 		"kind beyond":      array(kindEnd, []bool{true, false, true}),
 		"short":            AppendMessage(nil, Fence{Shard: 1, HandOff: Token{1, 1, 1}})[:7],
+		"long role":        AppendMessage(nil, Refused{Alike: Alike{Role: strings.Repeat("a", roleMax+1)}}),
 		"long store":       AppendMessage(nil, Refused{Alike: Alike{Lease: strings.Repeat("a", StoreMax+1)}}),
 		"trailing":         append(AppendMessage(nil, Register{}), 0),
 		"wrong type":       array(kindRegister, []string{"a", "b", "c"}),
@@ -156,9 +157,9 @@ func TestWireRefuses(t *testing.T) {
 		"shard beyond":     array(kindStarted, []any{[]uint64{ShardsMax, 1, 1, 1}}),
 		"up beyond":        array(kindStarted, []any{[]uint64{1, 1, upMax + 1, 1}}),
 		"seq beyond":       array(kindInquire, []any{[]uint64{1, 1, seqMax + 1}}),
-		"phase beyond":     array(kindReport, []any{[]uint64{1, 1, 1}, false, false, false, 0, 0, 1, []any{1, 0, false, "", ""}, []uint64{1, 9, 1, 1, 1, 1, 1, 1}}),
-		"no part":          array(kindReport, []any{[]uint64{1, 1, 1}, false, false, false, 0, 1, 1, []any{1, 0, false, "", ""}, []uint64{}}),
-		"parts beyond":     array(kindReport, []any{[]uint64{1, 1, 1}, false, false, false, 0, 1, 1 << 20, []any{1, 0, false, "", ""}, []uint64{}}),
+		"phase beyond":     array(kindReport, []any{[]uint64{1, 1, 1}, false, false, false, 0, 0, 1, []any{"", 1, 0, false, "", ""}, []uint64{1, 9, 1, 1, 1, 1, 1, 1}}),
+		"no part":          array(kindReport, []any{[]uint64{1, 1, 1}, false, false, false, 0, 1, 1, []any{"", 1, 0, false, "", ""}, []uint64{}}),
+		"parts beyond":     array(kindReport, []any{[]uint64{1, 1, 1}, false, false, false, 0, 1, 1 << 20, []any{"", 1, 0, false, "", ""}, []uint64{}}),
 		"no period":        array(kindLoads, []any{0, []uint64{1, 1, 1, 1}}),
 		"period beyond":    array(kindLoads, []any{3_600_001, []uint64{1, 1, 1, 1}}),
 		"time beyond":      array(kindLoads, []any{1000, []uint64{1, 1, 1 << 60, 1}}),
