@@ -25,6 +25,8 @@ func (a *Absentee) Answer(m Message) Message {
 		return AbsentReport(m)
 	case Register:
 		return Absent{}
+	case Compare:
+		return Compared{}
 	}
 	return nil
 }

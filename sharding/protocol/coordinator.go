@@ -43,20 +43,22 @@ type Coordinator struct {
 	unreachable map[UID]bool
 	absent      map[UID]bool // members of the view that have not started the type, as they said
 
-	resigned bool  // this node is about to stop
-	claim    claim // of the coordinator's lease
-	takeover takeover
-	seats    []seat // by ShardID
-	moves    map[ShardID]*move
-	refused  map[UID]bool  // of the view, whose settings are others and which was told
-	peers    map[UID]*peer // regions and proxies of the view that have registered
-	waiters  map[ShardID][]UID
-	passed   map[UID]time.Time // until when regions are passed over that cannot get leases
-	away     away
-	departed map[ShardID]time.Time // since when those are on their way that have moved
-	stops    map[ShardID][]UID     // that are to stop for good, and who wants it
-	homeless []ShardID             // wanted; no region could take them yet
-	opened   bool                  // MinRegions have been registered
+	resigned  bool // this node is about to stop
+	roles     roles
+	outranked other
+	claim     claim // of the coordinator's lease
+	takeover  takeover
+	seats     []seat // by ShardID
+	moves     map[ShardID]*move
+	refused   map[UID]bool  // of the view, whose settings are others and which was told
+	peers     map[UID]*peer // regions and proxies of the view that have registered
+	waiters   map[ShardID][]UID
+	passed    map[UID]time.Time // until when regions are passed over that cannot get leases
+	away      away
+	departed  map[ShardID]time.Time // since when those are on their way that have moved
+	stops     map[ShardID][]UID     // that are to stop for good, and who wants it
+	homeless  []ShardID             // wanted; no region could take them yet
+	opened    bool                  // MinRegions have been registered
 
 	needs     allocation.Needs
 	alloc     *allocation.Allocations // what the strategy sees; nil: to be made anew
@@ -213,6 +215,8 @@ func (c *Coordinator) Step(now time.Time, in CoordinatorInput) *CoordinatorEffec
 
 func (c *Coordinator) onReceive(from UID, m Message) {
 	switch {
+	case c.tookRole(from, m):
+		return
 	case c.mode == reading || c.mode == inquiring:
 		c.onEarly(from, m)
 		return
@@ -373,6 +377,9 @@ func (c *Coordinator) retry() {
 	}
 	c.retryWrites()
 	c.alarmTroubles()
+	if c.mode >= reading {
+		c.askRoles()
+	}
 	switch c.mode {
 	case reading, inquiring:
 		c.retryTakeover()

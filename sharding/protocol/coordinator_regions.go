@@ -21,7 +21,7 @@ func (c *Coordinator) onInstall(v *membership.View) {
 	}
 	maps.DeleteFunc(c.absent, func(u UID, _ bool) bool { return !v.Has(u) })
 	oldest, ok := v.Oldest(c.cfg.Role)
-	if !ok || oldest.UID != c.cfg.Self || c.resigned {
+	if may := c.mayReign(v); !ok || oldest.UID != c.cfg.Self || c.resigned || !may {
 		if c.mode != idle {
 			c.becomeIdle()
 		}

@@ -70,6 +70,7 @@ func (c *Coordinator) becomeReading() {
 		c.records = make([]record, c.cfg.Shards)
 	}
 	c.retryAt = c.now.Add(c.cfg.RetryInterval / 4)
+	c.compareRoles()
 }
 
 func (c *Coordinator) read(k StateKind) StateRead { return c.readAs(StateRead{Kind: k}) }
@@ -151,6 +152,7 @@ func (c *Coordinator) retryTakeover() {
 	if c.takeover.tries++; c.takeover.tries == reportTries && len(c.takeover.awaiting) > 0 {
 		c.notify(Event{Kind: ReportAwaited, Peer: c.takeover.awaiting[0], Count: len(c.takeover.awaiting), Text: fmt.Sprint(c.takeover.awaiting)})
 	}
+	c.maybeActivate()
 }
 
 // becomeInquiring asks every member that may host, and every proxy that is listed, what it hosts and for which hand-offs it buffers. Their
@@ -205,7 +207,7 @@ func (c *Coordinator) onForeignReport(from UID, m Report) {
 }
 
 func (c *Coordinator) maybeActivate() {
-	if c.mode == inquiring && len(c.takeover.awaiting) == 0 {
+	if c.mode == inquiring && len(c.takeover.awaiting) == 0 && !c.awaitsRoles() {
 		c.becomeActive()
 	}
 }

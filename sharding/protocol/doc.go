@@ -30,6 +30,12 @@
 // names it; known homes are routed to meanwhile. For a type that was not started on a node its Absentee answers, and what is started there later is
 // made of what that has promised (Past). If that node is the oldest, no coordinator acts: regions hear it (Absent) and tell it (CoordinatorAbsent).
 //
+// # One role
+//
+// A type runs under one role. Coordinators of two roles would never meet, so a coordinator asks at the begin of its reign all members
+// without its role under which role they run the type (Compare), and waits for the answers about one RetryInterval. Where the type is
+// in service under another role it stands down and refuses its regions; both sides say so (TypeMismatch), with both roles.
+//
 // # Hand-off
 //
 //	coordinator            every region and proxy                     owner
@@ -55,8 +61,7 @@
 //
 // A region is given shards when it has confirmed, or has reported to a takeover. From then on it asks before it leaves, and goes on the
 // word of the coordinator with the highest floor that it knows. Before that no coordinator counts on it: it leaves at once, and confirms
-// nothing any more. So no shard goes to a region that has left, however late a registration arrives. Where the type is not started on the
-// oldest node no coordinator acts, and a region that hosts nothing leaves at once too.
+// nothing any more. So no shard goes to a region that has left, however late a registration arrives.
 //
 // # Stopping shards for good
 //

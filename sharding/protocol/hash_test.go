@@ -114,6 +114,7 @@ func TestOtherStoresOfLeasesAreRefused(t *testing.T) {
 			for _, in := range []CoordinatorInput{Lease{Held: true}, Install{View: v}, LeaseGranted{Gen: 1}, DidRead{ID: 1}, DidRead{ID: 2}} {
 				l.step(in)
 			}
+			l.step(Receive{From: 2, Msg: Compared{Runs: true, Role: "r", Coordinator: 1}})
 			l.report(1)
 			if l.c.mode == inquiring { // it runs here already
 				l.expect(l.step(Receive{From: 2, Msg: Report{Floor: m.floor, Parts: 1, Alike: both, Proxy: c.proxy}}), "coordinator-started")

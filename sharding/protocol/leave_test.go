@@ -92,15 +92,3 @@ func TestCountedAsksBeforeItLeaves(t *testing.T) {
 		}
 	}
 }
-
-// TestCountedLeavesWhereTheTypeIsAbsent: the type is not started on the oldest node any more. A region that hosts nothing
-// leaves: no coordinator can give it anything.
-func TestCountedLeavesWhereTheTypeIsAbsent(t *testing.T) {
-	step := leaver(t)
-	tok := Token{1, 1, 1}
-	step(Receive{From: 3, Msg: Registered{Floor: tok, Since: tok}})
-	step(Leave{})
-	if fx := step(Receive{From: 1, Msg: Absent{}}); !fx.Left {
-		t.Errorf("it has not left:\n%v", fx)
-	}
-}

@@ -66,6 +66,13 @@ type (
 	// Confirm answers Registered: the region of that life knows that it is registered, and asks before
 	// it leaves, as one does that has answered Inquire. Only such a region is given shards.
 	Confirm struct{ Life uint32 }
+	// Compared answers Compare.
+	Compared struct {
+		Runs        bool   // the type is started there
+		Role        string // under which
+		Joined      bool   // a coordinator of that role has known the region
+		Coordinator UID    // of that role in its view; 0: none
+	}
 	// GetHomes asks where shards live; those that live nowhere get a home. Answered by Homes, at once or when a hand-off has ended.
 	// With Region set it is for the region of the receiver, which answers what it knows and never allocates.
 	GetHomes struct {
@@ -141,6 +148,8 @@ type (
 	}
 	// Inquire asks for everything that the receiver hosts and raises its floor of tokens. Answered by Report, or AbsentReport.
 	Inquire struct{ Floor Token }
+	// Compare asks a member without the sender's role under which role it runs the type. Answered by Compared.
+	Compare struct{}
 	// Absent answers Register on a node that has not started the type: no coordinator acts there.
 	Absent struct{}
 	// LeaveReply tells a leaving region that it is the home of no shard and will not become one; or that nobody can take its shards, so

@@ -29,6 +29,8 @@ const (
 	kindAbsent
 	kindAbsentReport
 	kindConfirm
+	kindCompare
+	kindCompared
 	kindEnd
 )
 
@@ -55,6 +57,8 @@ func (Unable) message() kind        { return kindUnable }
 func (Absent) message() kind        { return kindAbsent }
 func (AbsentReport) message() kind  { return kindAbsentReport }
 func (Confirm) message() kind       { return kindConfirm }
+func (Compare) message() kind       { return kindCompare }
+func (Compared) message() kind      { return kindCompared }
 
 // ToCoordinator implements Message.
 func (Register) ToCoordinator() bool { return true }
@@ -79,6 +83,12 @@ func (AbsentReport) ToCoordinator() bool { return true }
 
 // ToCoordinator implements Message.
 func (Confirm) ToCoordinator() bool { return true }
+
+// ToCoordinator implements Message.
+func (Compared) ToCoordinator() bool { return true }
+
+// ToCoordinator implements Message.
+func (Compare) ToCoordinator() bool { return false }
 
 // ToCoordinator implements Message.
 func (Loads) ToCoordinator() bool { return true }
@@ -158,6 +168,7 @@ func (m Fence) String() string         { return fmt.Sprintf("fence %v %v", m.Sha
 func (m AbsentReport) String() string  { return fmt.Sprintf("absent-report %v", m.Floor) }
 func (Absent) String() string          { return "absent" }
 func (m Confirm) String() string       { return "confirm" + lifeText(m.Life) }
+func (Compare) String() string         { return "compare" }
 func (m Inquire) String() string       { return fmt.Sprintf("inquire %v", m.Floor) }
 
 func (m Homes) String() string {
@@ -190,6 +201,17 @@ func lifeText(life uint32) string {
 		return ""
 	}
 	return fmt.Sprintf(" life=%d", life)
+}
+
+func (m Compared) String() string {
+	if !m.Runs {
+		return "compared absent"
+	}
+	s := fmt.Sprintf("compared role=%q coordinator=%v", m.Role, m.Coordinator)
+	if m.Joined {
+		s += " joined"
+	}
+	return s
 }
 
 func (m Report) String() string {

@@ -184,6 +184,8 @@ func (r *Region) onReceive(from UID, m Message) {
 		r.onInquire(from, m)
 	case Absent:
 		r.onAbsent(from)
+	case Compare:
+		r.send(from, Compared{Runs: true, Role: r.cfg.Role, Joined: r.joined, Coordinator: r.coordinator})
 	case LeaveReply:
 		r.onLeaveReply(m)
 	case AtRest:

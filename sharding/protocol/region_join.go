@@ -63,7 +63,7 @@ func (r *Region) onAbsent(from UID) {
 
 // maybeGiveUp drops what waits in a leaving region that was never registered, if no coordinator will register it now.
 func (r *Region) maybeGiveUp() {
-	if !r.leaving || r.joined || !r.absent && r.coordinator != 0 && r.refusedBy != r.coordinator {
+	if !r.leaving || r.joined || !r.absent && (r.coordinator == 0 || r.refusedBy != r.coordinator) {
 		return
 	}
 	for i := range r.shards {
@@ -103,17 +103,33 @@ func (r *Region) onRegistered(from UID, m Registered) {
 
 // onRefused says, once for each coordinator, why this region is not registered. It goes on trying: the other side may be the one that is started anew.
 func (r *Region) onRefused(from UID, m Refused) {
-	if from != r.coordinator || r.known || r.refusedBy == from {
+	outranked := m.Alike.Role != r.cfg.Role // then also what it has registered is refused
+	if from != r.coordinator || r.known && !outranked || r.refusedBy == from {
 		r.countIgnored()
 		return
 	}
 	r.refusedBy = from
+	if outranked {
+		r.onOutranked()
+	}
 	own, me := r.cfg.alike(), membership.Member{}
 	if r.view != nil {
 		me, _ = r.view.Member(r.self())
 	}
 	r.notify(Event{Kind: TypeMismatch, Peer: from, Text: own.differences(m.Alike.forRegion(own, me, r.cfg.Role, r.cfg.Proxy), "with the coordinator")})
 	r.maybeGiveUp()
+}
+
+// onOutranked ends what this region hosts: the type runs under another role, so every entity of it would live twice.
+func (r *Region) onOutranked() {
+	r.known = false
+	for i := range r.shards {
+		if p := &r.shards[i]; p.hosts() {
+			r.kill(ShardID(i), p, DropHomeElsewhere)
+			p.home = 0
+			r.publish(ShardID(i), p)
+		}
+	}
 }
 
 // raiseFloor refuses what a deposed coordinator says, and from now on those before this one.
@@ -288,7 +304,7 @@ func (r *Region) maybeLeft() {
 	if !r.leaving || r.left || r.dropped || r.hosted > 0 || r.stopped > 0 || r.wanted > 0 {
 		return
 	}
-	if !r.released && !r.alone && !r.cfg.Proxy && r.counted && !r.absent {
+	if !r.released && !r.alone && !r.cfg.Proxy && r.counted {
 		return
 	}
 	r.left = true

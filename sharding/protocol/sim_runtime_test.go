@@ -67,7 +67,11 @@ func (n *simNode) lane(to UID, x any) {
 		}
 		return
 	}
-	at := n.w.now.Add(n.w.between(0, 25*time.Millisecond) + n.w.lag(200*time.Millisecond))
+	slow := 200 * time.Millisecond
+	if n.w.opt.absences {
+		slow = 60 * time.Millisecond // a node whose region is closed leaves without fences, and ends 100 ms later
+	}
+	at := n.w.now.Add(n.w.between(0, 25*time.Millisecond) + n.w.lag(slow))
 	if at.Before(l.last) {
 		at = l.last
 	}

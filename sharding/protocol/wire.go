@@ -26,7 +26,8 @@ import (
 //	StopShards    [[shard…]]                                 AtRest, Ended, Unable [[shard…]]
 //	Fence         [[shard, epoch, up, seq]]                  Inquire       [[epoch, up, seq]]
 //	Absent        [[]]                                       AbsentReport  [[epoch, up, seq]]
-//	Confirm       [[life]]
+//	Confirm       [[life]]                                   Compare       [[]]
+//	Compared      [runs, role, joined, coordinator]
 //
 // What must be alike is [role, shards, hash, remember, lease, coordinator-lease], the role as text of at most roleMax bytes, the
 // latter two of at most StoreMax.
@@ -50,6 +51,13 @@ type (
 		Done, Alone bool
 		Life        uint32
 		Floor       words
+	}
+	wireCompared struct {
+		_           struct{} `cbor:",toarray"`
+		Runs        bool
+		Role        string
+		Joined      bool
+		Coordinator uint64
 	}
 	wireRegister struct {
 		_                      struct{} `cbor:",toarray"`
@@ -197,8 +205,10 @@ func wireOf(m Message) any {
 		return wireList{List: appendToken(nil, m.Floor)}
 	case AbsentReport:
 		return wireList{List: appendToken(nil, m.Floor)}
-	case Absent:
+	case Absent, Compare:
 		return wireList{}
+	case Compared:
+		return wireCompared{Runs: m.Runs, Role: m.Role, Joined: m.Joined, Coordinator: uint64(m.Coordinator)}
 	case Confirm:
 		return wireList{List: words{uint64(m.Life)}}
 	}

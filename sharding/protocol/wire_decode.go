@@ -101,6 +101,11 @@ func (d *decoder) message(k kind) Message {
 	case kindAbsent:
 		d.list()
 		return Absent{}
+	case kindCompare:
+		d.list()
+		return Compare{}
+	case kindCompared:
+		return d.compared()
 	case kindConfirm:
 		return d.confirm()
 	}
@@ -112,6 +117,15 @@ func (d *decoder) register() Message {
 	var w wireRegister
 	d.into(&w)
 	return Register{Proxy: w.Proxy, Leaving: w.Leaving, Joined: w.Joined, Life: w.Life, Alike: d.alike(w.Alike)}
+}
+
+func (d *decoder) compared() Message {
+	var w wireCompared
+	d.into(&w)
+	if !roleOK(w.Role) {
+		d.fail(errRange)
+	}
+	return Compared{Runs: w.Runs, Role: w.Role, Joined: w.Joined, Coordinator: UID(w.Coordinator)}
 }
 
 func (d *decoder) confirm() Message {

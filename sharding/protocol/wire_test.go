@@ -109,6 +109,10 @@ func drawMessage(t *rapid.T) Message {
 		return AbsentReport{Floor: drawToken(t)}
 	case kindAbsent:
 		return Absent{}
+	case kindCompare:
+		return Compare{}
+	case kindCompared:
+		return Compared{Runs: yes("runs"), Role: rapid.StringN(0, -1, roleMax).Draw(t, "role"), Joined: yes("joined"), Coordinator: drawUID(t)}
 	case kindConfirm:
 		return Confirm{Life: life()}
 	case kindLoads:

@@ -1,0 +1,122 @@
+package protocol
+
+import (
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/coterie-go/coterie/ddata/membership"
+)
+
+// ofRoles is a view of members with one role each, in the order of their ages.
+func ofRoles(e membership.Epoch, roles ...string) *membership.View {
+	v := &membership.View{Epoch: e}
+	for i, role := range roles {
+		if role != "" {
+			v.Members = append(v.Members, membership.Member{UID: UID(i + 1), Status: membership.Up, UpNumber: uint32(i + 1), Roles: []string{role}})
+		}
+	}
+	return v
+}
+
+// reigning is the coordinator of role "r" on a node, which has begun its reign and has nobody to ask but itself.
+func reigning(t *testing.T, self UID, v *membership.View) (l *lone, said string) {
+	t.Helper()
+	c, err := NewCoordinator(Config{Type: "t", Role: "r", Self: self, Shards: 4}, rand.New(rand.NewPCG(1, 1)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	l = &lone{t: t, c: c, now: time.Unix(0, 0)}
+	for _, in := range []CoordinatorInput{Lease{Held: true}, Install{View: v}, DidRead{ID: 1}, DidRead{ID: 2}} {
+		said += l.step(in)
+	}
+	return l, said
+}
+
+// TestRolesAreCompared: a coordinator asks the members without its role. It stands down where the type is in service under
+// another role, or is begun there by an older coordinator; both roles are named. It begins anew when that one is gone.
+func TestRolesAreCompared(t *testing.T) {
+	for name, c := range map[string]struct {
+		self    UID
+		acts    bool // already
+		answer  Compared
+		stands  bool // down
+		differs bool
+	}{
+		"absent":                    {self: 1, answer: Compared{}},
+		"the same role":             {self: 1, answer: Compared{Runs: true, Role: "r", Joined: true, Coordinator: 1}},
+		"in service there":          {self: 1, answer: Compared{Runs: true, Role: "q", Joined: true, Coordinator: 2}, stands: true, differs: true},
+		"begun there, by a younger": {self: 1, answer: Compared{Runs: true, Role: "q", Coordinator: 2}, differs: true},
+		"begun there, by an older":  {self: 3, answer: Compared{Runs: true, Role: "q", Coordinator: 2}, stands: true, differs: true},
+		"nobody coordinates there":  {self: 3, answer: Compared{Runs: true, Role: "q"}, differs: true},
+		"both act, this is older":   {self: 1, acts: true, answer: Compared{Runs: true, Role: "q", Joined: true, Coordinator: 2}, differs: true},
+		"both act, this is younger": {self: 3, acts: true, answer: Compared{Runs: true, Role: "q", Joined: true, Coordinator: 2}, stands: true, differs: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			roles := []string{"", "q", ""}
+			roles[c.self-1] = "r"
+			l, said := reigning(t, c.self, ofRoles(1, roles...))
+			l.expect(said, "→2 compare")
+			if got := l.report(c.self); strings.Contains(got, "coordinator-started") {
+				t.Errorf("it acts before the answer:\n%s", got)
+			}
+			for range reportTries * count(c.acts) {
+				l.now = l.now.Add(time.Second)
+				said = l.step(Tick{})
+			}
+			if c.acts {
+				l.expect(said, "coordinator-started")
+			}
+			got := l.step(Receive{From: 2, Msg: c.answer})
+			if strings.Contains(got, "Role is r here and q there") != c.differs {
+				t.Errorf("it says:\n%s", got)
+			}
+			if down := l.c.mode == idle; down != c.stands || !down && l.c.mode != active {
+				t.Fatalf("stands down: %t, acts: %t", down, l.c.mode == active)
+			}
+			if told := strings.Contains(got, `→2 compared role="r" coordinator=1 joined`); told != (c.acts && !c.stands) {
+				t.Errorf("the younger coordinator is told: %t", told)
+			}
+			l.now = l.now.Add(time.Minute)
+			if got := l.step(Tick{}); strings.Contains(got, "compare") {
+				t.Errorf("asked again although it was answered:\n%s", got)
+			}
+			if !c.stands {
+				return
+			}
+			l.expect(l.step(Receive{From: c.self, Msg: Register{Alike: l.c.cfg.alike()}}), `refused shards=4 hash=xxhash role="q"`)
+			roles[1] = "" // it is gone
+			l.expect(l.step(Install{View: ofRoles(2, roles...)}), "read ")
+		})
+	}
+}
+
+// TestRoleQuestionIsRepeated: with doubling pauses, for a member may never answer.
+func TestRoleQuestionIsRepeated(t *testing.T) {
+	l, _ := reigning(t, 1, ofRoles(1, "r", "q"))
+	asked := 0
+	for range 64 {
+		l.now = l.now.Add(time.Second)
+		asked += strings.Count(l.step(Tick{}), "→2 compare")
+	}
+	if asked < 4 || asked > 8 {
+		t.Errorf("asked %d times in 64 ticks", asked)
+	}
+}
+
+// TestOutrankedRegionEndsWhatItHosts: its entities would live twice.
+func TestOutrankedRegionEndsWhatItHosts(t *testing.T) {
+	_, step := fencing(t)
+	refused := Refused{Alike: Alike{Role: "q", Shards: 4}}
+	if got := step(Receive{From: 3, Msg: refused}); got != "" {
+		t.Errorf("the word of a node that is no coordinator counts:\n%s", got)
+	}
+	coordinator := Receive{From: 1, Msg: refused} // of a region of role "", the oldest member
+	if got := step(coordinator); !strings.Contains(got, "kill-shard 0") || !strings.Contains(got, "Role is none here and q with the coordinator") {
+		t.Errorf("it goes on:\n%s", got)
+	}
+	if got := step(Receive{From: 2, Msg: Compare{}}); !strings.Contains(got, `→2 compared role="" coordinator=1 joined`) {
+		t.Errorf("it answers:\n%s", got)
+	}
+}
