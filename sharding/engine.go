@@ -167,7 +167,10 @@ func (run *engine) end(ctx context.Context) (err error) {
 		run.unregister()
 		r.sweep.stop()
 		if c.coord != nil {
-			<-c.coord.stepDown() // if it acts, it says that it does not any more
+			select {
+			case <-c.coord.stepDown(): // if it acts, it says that it does not any more
+			case <-c.coord.loop.Stopped(): // it has broken
+			}
 			c.coord.stop()
 		}
 		c.endHosting()
