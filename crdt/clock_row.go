@@ -15,8 +15,6 @@ type clockRow struct {
 // span is a run of seqs, both ends included.
 type span struct{ first, last uint64 }
 
-func (r *clockRow) empty() bool { return r.base == 0 && len(r.above) == 0 }
-
 func (r *clockRow) clone() clockRow {
 	return clockRow{origin: r.origin, base: r.base, above: slices.Clone(r.above)}
 }

@@ -25,8 +25,8 @@ const (
 	// LAN is for production in one data center: heartbeats each second, a crashed node is replaced after about ten
 	// seconds.
 	LAN Preset = iota
-	// Local is for tests and demonstrations on one machine: a crashed node is replaced in under a second. On a real network
-	// or a loaded machine its leases are too short.
+	// Local is for tests and demonstrations on one machine: a crashed node is replaced in about a second. It bears a
+	// machine whose cores are all busy; on a real network its leases are too short.
 	Local
 )
 

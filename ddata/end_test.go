@@ -63,7 +63,7 @@ func TestLostMajorityIsTheCauseOfTheEnd(t *testing.T) {
 	case <-time.After(limit):
 		t.Fatal("it goes on without a majority")
 	}
-	if err := nodes[2].Err(); !errors.Is(err, ddata.ErrDowned) || !strings.Contains(err.Error(), "no lease for 3s") {
+	if err := nodes[2].Err(); !errors.Is(err, ddata.ErrDowned) || !strings.Contains(err.Error(), "no lease for 4s") {
 		t.Errorf("ended with %v", err)
 	}
 }

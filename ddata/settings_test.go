@@ -26,9 +26,7 @@ func TestDifferencesAreNamedOnBothSides(t *testing.T) {
 		setting, ours, theirs string
 		tune                  func(*ddata.Config)
 	}{
-		{"LeaseDuration", "330ms", "350ms", func(c *ddata.Config) {
-			c.Timing.LeaseDuration, c.Timing.StableAfter = 350*time.Millisecond, 200*time.Millisecond
-		}},
+		{"LeaseDuration", "850ms", "870ms", func(c *ddata.Config) { c.Timing.LeaseDuration = 870 * time.Millisecond }},
 		{"Epsilon", "0.03", "0.02", func(c *ddata.Config) { c.Timing.Epsilon = 0.02 }},
 		{"Strategy", "keep-majority", "keep-oldest", func(c *ddata.Config) { c.Downing = membership.KeepOldest{} }},
 		{"VotersMax", "0", "5", func(c *ddata.Config) { c.VotersMax = 5 }},
@@ -55,12 +53,12 @@ func TestTimingReachesTheMembership(t *testing.T) {
 	configs := []ddata.Config{config(addrs[0], addrs, 2), config(addrs[1], addrs, 2)}
 	for i := range configs {
 		configs[i].Downing = membership.DownAll{}
-		configs[i].Timing.SelfDownAfter = 700 * time.Millisecond
+		configs[i].Timing.SelfDownAfter = 1800 * time.Millisecond
 	}
 	nodes := startAll(t, configs...)
 	mustClose(t, nodes[1])
 	<-nodes[0].Done()
-	if err := nodes[0].Err(); !errors.Is(err, ddata.ErrDowned) || !strings.Contains(err.Error(), "no lease for 700ms") {
+	if err := nodes[0].Err(); !errors.Is(err, ddata.ErrDowned) || !strings.Contains(err.Error(), "no lease for 1.8s") {
 		t.Errorf("it ended with %v", err)
 	}
 }

@@ -42,7 +42,7 @@ func (brittleEncoding) Name() string                       { return "brittle" }
 func (brittleEncoding) Append([]byte, any) ([]byte, error) { panic("append") }
 func (brittleEncoding) Decode([]byte, any) error           { panic("decode") }
 
-var emptyBytes = []byte{head.Bytes | 0} // sound CBOR, and no brittle
+var emptyBytes = []byte{head.Bytes} // a byte string of no length: sound CBOR, and no brittle
 
 func brittleType() EntityType[message_] {
 	typ := cartType(&cartLog{})

@@ -113,18 +113,18 @@ func LAN() Config {
 	}}
 }
 
-// Local returns the timing for processes on one machine, for tests: a crash is decided in less than half a second.
-// A pause of a quarter of a second (a busy machine, a stopped process) already loses the lease.
+// Local returns the timing for processes on one machine, for tests: a crash is decided in about a second. It bears a
+// busy machine. A process that does not run for three quarters of a second loses its lease.
 func Local() Config {
 	return Config{Timing: Timing{
-		HeartbeatInterval: 50 * time.Millisecond,
-		UnreachableAfter:  250 * time.Millisecond,
-		StableAfter:       100 * time.Millisecond,
-		LeaseDuration:     330 * time.Millisecond,
+		HeartbeatInterval: 100 * time.Millisecond,
+		UnreachableAfter:  600 * time.Millisecond,
+		StableAfter:       300 * time.Millisecond,
+		LeaseDuration:     850 * time.Millisecond,
 		Epsilon:           0.03,
-		RoundTrip:         100 * time.Millisecond,
-		SelfDownAfter:     3 * time.Second,
-		BootstrapTimeout:  3 * time.Second,
+		RoundTrip:         200 * time.Millisecond,
+		SelfDownAfter:     4 * time.Second,
+		BootstrapTimeout:  5 * time.Second,
 	}}
 }
 

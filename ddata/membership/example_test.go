@@ -36,6 +36,6 @@ func Example() {
 	// lease regained in e1
 	// oldest: a1@127.0.0.1:7946 Up#1
 	// may run: true
-	// next step after 50ms
+	// next step after 100ms
 	// membership: left the cluster
 }

@@ -32,8 +32,8 @@ func TestFoundJoinCrashLeave(t *testing.T) {
 		t.Fatal("no removal", w.living()[0].m)
 	}
 	t.Logf("crash decided and taken over after %v", w.now-began)
-	if took := w.now - began; took > 500*time.Millisecond {
-		t.Errorf("crash to successor took %v, want at most 500 ms", took)
+	if took := w.now - began; took > 1300*time.Millisecond {
+		t.Errorf("crash to successor took %v, want at most 1.3 s", took)
 	}
 
 	leaver := w.acting()
