@@ -42,9 +42,10 @@ func (m *Machine) maybeFound() {
 	m.becomeLocked(v)
 }
 
-// foundAfter is before when this node neither founds nor locks. A node whose disk was in a cluster waits until the
-// leases that its last incarnation granted have run out, unless that one has noted that none was in use when it ended. It is counted from when that one had ended at the latest: it cannot tell any more. Any node waits for
-// two probes if there is somebody to probe, to hear of a cluster.
+// foundAfter is the time before which this node neither founds nor locks. A node whose disk was in a cluster waits until
+// the leases that its last incarnation granted have run out, unless that one noted that none was in use when it ended.
+// The wait is counted from the latest time at which that incarnation can have ended. A node that has addresses to probe
+// waits for two probes, to hear of a cluster.
 func (m *Machine) foundAfter() time.Time {
 	at := m.start
 	if len(m.seek.targets) > 0 {

@@ -75,3 +75,21 @@ func TestRecordOfVersion1(t *testing.T) {
 		t.Errorf("%v, %v", r, err)
 	}
 }
+
+// TestAViewThatComesLateLeavesTheDiskFree: a node alone says that its disk is free while the disk still writes the
+// acceptance of the view in which it leaves. That view is installed after it, and takes nothing back.
+func TestAViewThatComesLateLeavesTheDiskFree(t *testing.T) {
+	for seed := uint64(1); seed <= 20; seed++ {
+		w := newWorld(t, seed, LAN())
+		n := w.found(1)[0]
+		w.slow = func(*node) time.Duration { return time.Duration(w.rng.Int64N(int64(20 * time.Millisecond))) }
+		n.step(Leave{})
+		n.step(Stopped{})
+		if !w.until(10*time.Second, func() bool { return !n.alive }) {
+			t.Fatal("it does not leave:", n.m)
+		}
+		if r, err := decodeRecord(w.disks[n.addr]); err != nil || !r.Free {
+			t.Fatalf("seed %d: the disk is not free: %v, %v", seed, r, err)
+		}
+	}
+}

@@ -28,6 +28,9 @@ type heldView struct {
 // done. A node without a disk remembers nothing, and waits for nothing.
 func (m *Machine) persist(r record) (number uint64) {
 	r.Name = m.cfg.Name
+	if m.parting.last != 0 { // it grants nothing any more, whatever view it still installs
+		r.Free = r.Free || m.record.Free
+	}
 	m.record = r
 	m.store.issued++
 	if m.cfg.Disk == 0 {
