@@ -119,6 +119,11 @@ func (f *flows) find(c cargo) int {
 	return slices.IndexFunc(f.out, func(o flow) bool { return o.cargo == c })
 }
 
+// carries reports whether a flow to the peer carries a message of a repair.
+func (f *flows) carries(session uint64) bool {
+	return slices.ContainsFunc(f.out, func(o flow) bool { return o.session == session })
+}
+
 // placeOf says where a new flow waits: clocks before groups, which are many and waited for less.
 func (f *flows) placeOf(c cargo) int {
 	if c.kind != kindPush {

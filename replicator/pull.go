@@ -39,15 +39,18 @@ type pull struct {
 	asks   []*ask
 	lastID uint32
 	at     time.Time // when to ask again, or at once when busy
-	tries  int
-	moved  uint64  // flows.moved of the donor when it was looked at last
-	busy   bool    // there is something to do that waits for nobody
-	lost   []*peer // donors that did not help
+	tries  int       // questions in a row that brought nothing
+	silent int       // looks in a row at which no flow of the donor had moved either
+	moved  uint64    // flows.moved of the donor when it was looked at last
+	coming uint64    // flows.in of the donor then
+	busy   bool      // there is something to do that waits for nobody
+	lost   []*peer   // donors that did not help
 }
 
 // Bounds of a repair, per step and side.
 const (
-	pullTries = 5       // how often a donor is asked to go on without progress
+	pullTries = 5       // how often a silent donor is asked to go on
+	busyTries = 64      // how often one is asked that moves other flows, and brings nothing
 	workItems = 1 << 14 // items that one step walks over
 )
 
@@ -64,7 +67,7 @@ func (s *space) startPull(p *peer, asked *crdt.Clock) {
 }
 
 func (s *space) newPull(p *peer) *pull {
-	return &pull{session: s.m.rng.Uint64() | 1, from: p, own: s.store.Pin(), since: s.m.now, moved: p.flows.moved}
+	return &pull{session: s.m.rng.Uint64() | 1, from: p, own: s.store.Pin(), since: s.m.now, moved: p.flows.moved, coming: p.flows.in}
 }
 
 // askPull asks the donor to begin.
@@ -97,7 +100,7 @@ func (p *pull) is(from *peer, session uint64) bool {
 
 // progress notes that the donor is there, and goes on.
 func (s *space) progress() {
-	s.pull.tries = 0
+	s.pull.tries, s.pull.silent = 0, 0
 	s.drivePull()
 }
 
@@ -129,12 +132,11 @@ func (s *space) onPullTime() {
 		s.drivePull()
 		return
 	}
-	if moved := p.from.flows.moved; moved != p.moved { // a flow gets on, which may carry the question or the answer
-		p.moved = moved
+	if p.underway() {
 		p.at = s.m.now.Add(s.m.backoff(p.tries))
 		return
 	}
-	if p.tries++; p.tries > pullTries {
+	if p.silent > pullTries || p.tries > busyTries {
 		s.replaceDonor()
 		return
 	}
@@ -148,6 +150,24 @@ func (s *space) onPullTime() {
 		s.sendAsk(a)
 	}
 	s.drivePull()
+}
+
+// underway reports whether a flow gets on that carries the question, or may carry the answer. Otherwise it counts a vain try. A part does not tell
+// what it is a part of. So a flow that comes counts only as long as it is the one of the last look. Each flow ends, but one can follow another
+// without a pause, and none of them is the answer when the question was lost. A message that is on its way is not sent twice, so that asking too
+// early costs little.
+func (p *pull) underway() bool {
+	f := &p.from.flows
+	moves, same := f.moved != p.moved, f.in == p.coming && !f.closed
+	p.moved, p.coming = f.moved, f.in
+	if p.silent++; moves {
+		p.silent = 0
+		if same || f.carries(p.session) {
+			return true
+		}
+	}
+	p.tries++
+	return false
 }
 
 // onRefuse goes elsewhere.
