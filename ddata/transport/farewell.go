@@ -8,6 +8,7 @@ import (
 	"io"
 	"math"
 	"net"
+	"sync"
 	"time"
 )
 
@@ -155,16 +156,19 @@ func (l *link) awaitReceived(ctx context.Context, patience time.Duration) error 
 	}
 }
 
-// Flush waits until the peers have received what was queued in the Data lane.
+// Flush waits until the peers have received what was queued in the Data lane. It waits for all
+// connections side by side: a dead peer has one on each stripe.
 func (m *Mesh) Flush(ctx context.Context) error {
-	var errs []error
+	var links []*link
 	for _, p := range *m.peers.Load() { // order: the errors of one call
-		for _, l := range p.data {
-			if err := l.awaitReceived(ctx, m.cfg.Linger); err != nil {
-				errs = append(errs, err)
-			}
-		}
+		links = append(links, p.data...)
 	}
+	errs := make([]error, len(links))
+	var wg sync.WaitGroup
+	for i, l := range links {
+		wg.Go(func() { errs[i] = l.awaitReceived(ctx, m.cfg.Linger) })
+	}
+	wg.Wait()
 	return errors.Join(errs...)
 }
 
