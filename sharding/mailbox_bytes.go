@@ -113,11 +113,13 @@ func (h *heldBytes) giveBackLocked(n int64) {
 	}
 }
 
-// end gives everything back: the region's mailboxes are gone.
+// end gives everything back: the region's mailboxes are gone. What a reader still brings takes no room
+// from the node.
 func (h *heldBytes) end() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.giveBackLocked(h.stepped.Load())
+	h.node = nil
 }
 
 // nodeBytes is what the regions of one node have taken.

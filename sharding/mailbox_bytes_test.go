@@ -155,6 +155,24 @@ func TestMailboxBytesTakeOneOfAnySize(t *testing.T) {
 	})
 }
 
+// A message that finds no room starts no entity.
+func TestNoRoomStartsNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k := newCrowd(t, 1<<20, 1000)
+		k.brings("a", 900, aBlob)
+		k.brings("b", 900, aBlob)
+		k.want(900, "mailboxes of the region hold too many bytes 1")
+		r := k.g.core
+		if e := r.table.hosted[r.table.shardOf("b")].Load().entities.find("b"); e != nil {
+			t.Error("b was started")
+		}
+		k.goOn()
+		k.want(0, "mailboxes of the region hold too many bytes 1")
+		k.brings("b", 900, aBlob)
+		k.want(0, "mailboxes of the region hold too many bytes 1")
+	})
+}
+
 // Whatever becomes of the messages, handled, put back, or dropped with a shard, the room comes back
 // to the last byte.
 func TestMailboxBytesComeBack(t *testing.T) {
@@ -229,6 +247,10 @@ func TestHeldBytesUnderContention(t *testing.T) {
 		}
 		h.release(nodeStep)
 		h.end()
+		if v := h.take(nodeStep); v != accepted { // of a reader that has met the end
+			t.Errorf("verdict %d after the end", v)
+		}
+		h.release(nodeStep)
 	}
 	if n := node.used.Load(); n != 0 {
 		t.Errorf("%d bytes of the node are left", n)

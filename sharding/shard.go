@@ -85,7 +85,9 @@ func (s *shard) deliver(id string, env envelope, size uint32) (verdict, *entity)
 			}
 		}
 		v := e.accept(env, size)
-		if made { // only now: a start that found no message would count as a use beside the message's
+		// Only now is it started: a start that found no message would count as a use beside the message's.
+		// One whose message found no room is not, unless another message came meanwhile.
+		if made && (v == accepted || !s.remove(e)) {
 			s.region.wake(s, e.id)
 		}
 		if v != gone {
@@ -105,8 +107,8 @@ func (s *shard) deliverBytes(id []byte, env envelope, size uint32) (verdict, *en
 	return s.deliver(string(id), env, size)
 }
 
-// admit makes the entity, held until the shard's machine starts it. made: it did, and the caller has to wake the entity, whatever becomes of the
-// message. nil: the shard takes no new ones.
+// admit makes the entity, held until the shard's machine starts it. nil: the shard takes no new ones.
+// made: it did, and the caller has to wake the entity, or to remove it if it is empty.
 func (s *shard) admit(id string) (e *entity, made bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
