@@ -22,7 +22,7 @@ func (a *Absentee) Answer(m Message) Message {
 			return nil
 		}
 		a.Past.Floor = m.Floor
-		return AbsentReport(m)
+		return AbsentReport{Floor: m.Floor}
 	case Register:
 		return Absent{}
 	case Compare:

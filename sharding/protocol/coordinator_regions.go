@@ -294,7 +294,7 @@ func (c *Coordinator) unheard(u UID) bool { return c.peers[u] == nil && !c.absen
 func (c *Coordinator) askUnheard() {
 	for _, m := range c.view.Members {
 		if m.HasRole(c.cfg.Role) && m.Status == membership.Up && c.unheard(m.UID) {
-			c.out.send(m.UID, Inquire{Floor: c.floor})
+			c.inquire(m.UID)
 		}
 	}
 }

@@ -8,7 +8,8 @@ import (
 
 // A type runs under one role. Nodes of another role never register with this coordinator, and it does not
 // ask them what they host, so two coordinators of two roles would not meet. Therefore a coordinator asks,
-// when its reign begins, all members without its role under which role they run the type. One that finds
+// when its reign begins, all members without its role under which role they run the type. A member with
+// both roles that runs the type under the other one says so when it is inquired. A coordinator that finds
 // the type in service under another role stands down: the other was first. A reign that begins later asks
 // in its turn, so each pair of coordinators meets. It does not act before the answers, or before the time
 // in which they usually come. When both act nevertheless, the younger one stands down.
@@ -79,7 +80,7 @@ func (c *Coordinator) tookRole(from UID, m Message) bool {
 	return false
 }
 
-// onCompared takes the answer of a member that lacks the role.
+// onCompared takes the answer of a member that lacks the role, or runs the type under another one.
 func (c *Coordinator) onCompared(from UID, m Compared) {
 	c.roles.unasked = without(c.roles.unasked, from)
 	if !m.Runs || m.Role == c.cfg.Role {
@@ -93,6 +94,10 @@ func (c *Coordinator) onCompared(from UID, m Compared) {
 		return
 	}
 	c.sayOtherRole(from, m.Role)
+	c.takeover.awaiting = without(c.takeover.awaiting, from) // it hosts nothing for this coordinator
+	if c.peers[from] == nil {
+		c.absent[from] = true
+	}
 	if coordinates && c.mode == active { // it did not hear of this one in time
 		c.out.send(m.Coordinator, Compared{Runs: true, Role: c.cfg.Role, Joined: true, Coordinator: c.cfg.Self})
 	}

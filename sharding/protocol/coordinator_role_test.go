@@ -120,3 +120,39 @@ func TestOutrankedRegionEndsWhatItHosts(t *testing.T) {
 		t.Errorf("it answers:\n%s", got)
 	}
 }
+
+// TestNodeWithBothRoles: a region obeys the coordinator of its role alone. One of another role that inquires of it, because
+// its node has both, learns the role, does not wait for a report, and stands down if the type is in service.
+func TestNodeWithBothRoles(t *testing.T) {
+	both := ofRoles(2, "r", "q")
+	both.Members[1].Roles = []string{"q", "r"}
+	for name, joined := range map[string]bool{"in service": true, "not yet registered": false} {
+		t.Run(name, func(t *testing.T) {
+			q, err := NewRegion(Config{Type: "t", Role: "q", Self: 2, Shards: 4}, newRand())
+			if err != nil {
+				t.Fatal(err)
+			}
+			step := func(in RegionInput) string { return q.Step(time.Unix(0, 0), in).String() }
+			step(Lease{Held: true})
+			step(Install{View: both})
+			if joined {
+				step(Receive{From: 2, Msg: Registered{Floor: Token{1, 2, 3}}})
+			}
+			l, said := reigning(t, 1, both)
+			l.expect(said, "→2 inquire 2.1.1")
+			l.report(1)
+			fx := q.Step(time.Unix(0, 0), Receive{From: 1, Msg: Inquire{Floor: l.c.floor, Role: "r"}})
+			if len(fx.Send) != 1 {
+				t.Fatalf("it answers:\n%s", fx)
+			}
+			got := l.step(Receive{From: 2, Msg: fx.Send[0].Msg})
+			l.expect(got, "Role is r here and q there")
+			if down := l.c.mode == idle; down != joined || !down && l.c.mode != active {
+				t.Errorf("stands down: %t, acts: %t:\n%s", down, l.c.mode == active, got)
+			}
+			if got := step(Receive{From: 2, Msg: HostShards{Shards: []ShardToken{{0, Token{1, 2, 8}}}}}); !strings.Contains(got, "start-shard 0") {
+				t.Errorf("its own coordinator is refused:\n%s", got)
+			}
+		})
+	}
+}

@@ -147,7 +147,7 @@ func (c *Coordinator) retryTakeover() {
 	c.retryRead(&c.remembered)
 	for _, u := range c.takeover.awaiting {
 		c.counts[countRetries]++
-		c.out.send(u, Inquire{Floor: c.floor})
+		c.inquire(u)
 	}
 	if c.takeover.tries++; c.takeover.tries == reportTries && len(c.takeover.awaiting) > 0 {
 		c.notify(Event{Kind: ReportAwaited, Peer: c.takeover.awaiting[0], Count: len(c.takeover.awaiting), Text: fmt.Sprint(c.takeover.awaiting)})
@@ -164,10 +164,12 @@ func (c *Coordinator) becomeInquiring() {
 		hosts := m.HasRole(c.cfg.Role) && m.Status != membership.Joining
 		if hosts || slices.Contains(c.takeover.listed, m.UID) {
 			c.takeover.awaiting = append(c.takeover.awaiting, m.UID)
-			c.out.send(m.UID, Inquire{Floor: c.floor})
+			c.inquire(m.UID)
 		}
 	}
 }
+
+func (c *Coordinator) inquire(u UID) { c.out.send(u, Inquire{Floor: c.floor, Role: c.cfg.Role}) }
 
 func (c *Coordinator) onReport(from UID, m Report) {
 	t := &c.takeover

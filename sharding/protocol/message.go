@@ -66,7 +66,7 @@ type (
 	// Confirm answers Registered: the region of that life knows that it is registered, and asks before
 	// it leaves, as one does that has answered Inquire. Only such a region is given shards.
 	Confirm struct{ Life uint32 }
-	// Compared answers Compare.
+	// Compared answers Compare, and an Inquire of another role.
 	Compared struct {
 		Runs        bool   // the type is started there
 		Role        string // under which
@@ -146,8 +146,13 @@ type (
 		Shard   ShardID
 		HandOff Token
 	}
-	// Inquire asks for everything that the receiver hosts and raises its floor of tokens. Answered by Report, or AbsentReport.
-	Inquire struct{ Floor Token }
+	// Inquire asks for everything that the receiver hosts and raises its floor of tokens. Answered by
+	// Report, or AbsentReport. A region of another role obeys another coordinator: its floor stays, and
+	// it answers Compared.
+	Inquire struct {
+		Floor Token
+		Role  string
+	}
 	// Compare asks a member without the sender's role under which role it runs the type. Answered by Compared.
 	Compare struct{}
 	// Absent answers Register on a node that has not started the type: no coordinator acts there.

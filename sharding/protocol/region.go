@@ -185,7 +185,7 @@ func (r *Region) onReceive(from UID, m Message) {
 	case Absent:
 		r.onAbsent(from)
 	case Compare:
-		r.send(from, Compared{Runs: true, Role: r.cfg.Role, Joined: r.joined, Coordinator: r.coordinator})
+		r.sayRole(from)
 	case LeaveReply:
 		r.onLeaveReply(m)
 	case AtRest:

@@ -167,6 +167,10 @@ func (r *Region) join(from UID, since Token) {
 // onInquire answers a new coordinator with all that is hosted here, in parts. It does not register: until the coordinator has settled what it
 // finds, hand-offs of the one before may be in progress without this region.
 func (r *Region) onInquire(from UID, m Inquire) {
+	if m.Role != r.cfg.Role {
+		r.sayRole(from)
+		return
+	}
 	if !r.raiseFloor(from, m.Floor) {
 		return
 	}
@@ -193,6 +197,11 @@ func (r *Region) onInquire(from UID, m Inquire) {
 			Alike: r.cfg.alike(), Shards: part,
 		})
 	}
+}
+
+// sayRole tells a coordinator of another role under which role the type runs here.
+func (r *Region) sayRole(to UID) {
+	r.send(to, Compared{Runs: true, Role: r.cfg.Role, Joined: r.joined, Coordinator: r.coordinator})
 }
 
 func (r *Region) onLeave() {

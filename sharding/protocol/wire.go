@@ -24,7 +24,7 @@ import (
 //	Homes         [sure, [shard, home, epoch, up, seq, …]]
 //	Begin         [[shard, epoch, up, seq, owner, …], [region…]]
 //	StopShards    [[shard…]]                                 AtRest, Ended, Unable [[shard…]]
-//	Fence         [[shard, epoch, up, seq]]                  Inquire       [[epoch, up, seq]]
+//	Fence         [[shard, epoch, up, seq]]                  Inquire       [[epoch, up, seq], role]
 //	Absent        [[]]                                       AbsentReport  [[epoch, up, seq]]
 //	Confirm       [[life]]                                   Compare       [[]]
 //	Compared      [runs, role, joined, coordinator]
@@ -58,6 +58,11 @@ type (
 		Role        string
 		Joined      bool
 		Coordinator uint64
+	}
+	wireInquire struct {
+		_     struct{} `cbor:",toarray"`
+		Floor words
+		Role  string
 	}
 	wireRegister struct {
 		_                      struct{} `cbor:",toarray"`
@@ -202,7 +207,7 @@ func wireOf(m Message) any {
 	case Fence:
 		return wireList{List: appendShardToken(nil, ShardToken{Shard: m.Shard, Token: m.HandOff})}
 	case Inquire:
-		return wireList{List: appendToken(nil, m.Floor)}
+		return wireInquire{Floor: appendToken(nil, m.Floor), Role: m.Role}
 	case AbsentReport:
 		return wireList{List: appendToken(nil, m.Floor)}
 	case Absent, Compare:

@@ -95,7 +95,7 @@ func (d *decoder) message(k kind) Message {
 	case kindLoads:
 		return d.loads()
 	case kindInquire:
-		return Inquire{Floor: d.tokenOf(d.list())}
+		return d.inquire()
 	case kindAbsentReport:
 		return AbsentReport{Floor: d.tokenOf(d.list())}
 	case kindAbsent:
@@ -126,6 +126,15 @@ func (d *decoder) compared() Message {
 		d.fail(errRange)
 	}
 	return Compared{Runs: w.Runs, Role: w.Role, Joined: w.Joined, Coordinator: UID(w.Coordinator)}
+}
+
+func (d *decoder) inquire() Message {
+	var w wireInquire
+	d.into(&w)
+	if !roleOK(w.Role) {
+		d.fail(errRange)
+	}
+	return Inquire{Floor: d.tokenOf(w.Floor), Role: w.Role}
 }
 
 func (d *decoder) confirm() Message {

@@ -104,7 +104,7 @@ func drawMessage(t *rapid.T) Message {
 	case kindFence:
 		return Fence{Shard: drawShard(t), HandOff: drawToken(t)}
 	case kindInquire:
-		return Inquire{Floor: drawToken(t)}
+		return Inquire{Floor: drawToken(t), Role: rapid.StringN(0, -1, roleMax).Draw(t, "role")}
 	case kindAbsentReport:
 		return AbsentReport{Floor: drawToken(t)}
 	case kindAbsent:
@@ -160,7 +160,7 @@ func TestWireRefuses(t *testing.T) {
 		"half a record":    array(kindStarted, []any{[]uint64{1, 2, 3}}),
 		"shard beyond":     array(kindStarted, []any{[]uint64{ShardsMax, 1, 1, 1}}),
 		"up beyond":        array(kindStarted, []any{[]uint64{1, 1, upMax + 1, 1}}),
-		"seq beyond":       array(kindInquire, []any{[]uint64{1, 1, seqMax + 1}}),
+		"seq beyond":       array(kindInquire, []any{[]uint64{1, 1, seqMax + 1}, ""}),
 		"phase beyond":     array(kindReport, []any{[]uint64{1, 1, 1}, false, false, false, 0, 0, 1, []any{"", 1, 0, false, "", ""}, []uint64{1, 9, 1, 1, 1, 1, 1, 1}}),
 		"no part":          array(kindReport, []any{[]uint64{1, 1, 1}, false, false, false, 0, 1, 1, []any{"", 1, 0, false, "", ""}, []uint64{}}),
 		"parts beyond":     array(kindReport, []any{[]uint64{1, 1, 1}, false, false, false, 0, 1, 1 << 20, []any{"", 1, 0, false, "", ""}, []uint64{}}),
@@ -171,7 +171,7 @@ func TestWireRefuses(t *testing.T) {
 		"two fences":       array(kindFence, []any{[]uint64{1, 1, 1, 1, 2, 1, 1, 1}}),
 		"too many shards":  array(kindGetHomes, []any{false, many}),
 		"indefinite array": {wireVersion, byte(kindRegister), 0x9f, 0xf4, 0xf4, 0xf4, 0xff},
-		"huge array head":  {wireVersion, byte(kindInquire), 0x81, 0x9b, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, 0xff},
+		"huge array head":  {wireVersion, byte(kindInquire), 0x82, 0x9b, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, 0xff},
 	} {
 		if m, err := DecodeMessage(b); !errors.Is(err, ErrDecode) {
 			t.Errorf("%s: decoded to %v, %v", name, m, err)
