@@ -45,7 +45,7 @@ func (e Event) String() string { return e.Line().String() }
 // or not they were started yet.
 //
 // Once a type was registered it stays so: while a coordinator is replaced known homes are routed to, and a node
-// that is taken out of service then would help nobody.
+// that is taken out of service then would help no caller.
 func Health(node *ddata.Node, names ...string) {
 	h := healthOf(node)
 	h.mu.Lock()

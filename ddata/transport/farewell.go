@@ -113,7 +113,7 @@ func (l *link) watch(conn net.Conn, lost chan<- struct{}, e *ending) {
 	close(lost)
 }
 
-// progressLocked wakes those who wait for receipts, or for the end of the link.
+// progressLocked wakes the callers that wait for receipts, or for the end of the link.
 func (l *link) progressLocked() {
 	if l.progress != nil {
 		close(l.progress)
@@ -182,8 +182,8 @@ func (m *Mesh) Depart(ctx context.Context) error {
 	}
 }
 
-// askToEnd wants the end of all connections of the Data lane, of those that come later too. The
-// result is closed when those that were there have ended.
+// askToEnd asks for the end of all connections of the Data lane, and of each that comes later. The
+// result is closed as soon as none is there.
 func (m *Mesh) askToEnd() <-chan struct{} {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -199,7 +199,7 @@ func (m *Mesh) askToEnd() <-chan struct{} {
 	return m.quiet
 }
 
-// quietLocked notes it when no connection of the Data lane is left of those that were asked to end.
+// quietLocked closes quiet once this node departs and no connection of the Data lane is there.
 func (m *Mesh) quietLocked() {
 	if m.quiet == nil || m.isQuiet {
 		return

@@ -49,7 +49,7 @@ type link struct {
 	refused error         // the last attempt to connect was refused; nil again once one succeeds
 	// departed: the other side has ended the last connection, and takes nothing more. progress is closed when that, or acked, or phase changes
 	departed bool
-	progress chan struct{} // nil: nobody waits
+	progress chan struct{} // nil: no caller waits
 	// answered is who was there at the last attempt to connect; of a link of SendAddr only
 	answered NodeID
 	state    LinkState

@@ -40,7 +40,7 @@ type Mesh struct {
 	inbound   map[NodeID]*origin    // who has connections to this node
 	gates     map[gateKey]*gate
 	newcomers list.List     // of newcomer; the oldest first
-	quiet     chan struct{} // nil before this node departs; closed when the connections of the Data lane that were there have ended
+	quiet     chan struct{} // nil before this node departs; closed when the Data lane has no connection to it
 	isQuiet   bool          // quiet is closed
 
 	refusalsSaid map[string]time.Time // when a refusal was logged as a warning; at most refusalsSaidMax
