@@ -35,8 +35,9 @@ func TestColdStartAfterAnOrderlyStop(t *testing.T) {
 	}
 }
 
-// TestRecordIsFreeOnlyWhenNobodyRuns: a node that leaves while others run has granted them leases that last, and does not
-// say that its disk is free. The last one does. What is written by the next incarnation takes it back.
+// TestRecordIsFreeOnlyWhenNobodyRuns: a node that leaves while others run has granted them leases
+// that last, and does not say that its disk is free. The last one does. What is written by the next
+// incarnation takes it back.
 func TestRecordIsFreeOnlyWhenNobodyRuns(t *testing.T) {
 	w := newWorld(t, 42, LAN())
 	ns := w.found(2)
@@ -65,6 +66,41 @@ func TestRecordIsFreeOnlyWhenNobodyRuns(t *testing.T) {
 		t.Error("the disk of a node that runs is free")
 	}
 	w.verdict()
+}
+
+// TestFreeIsTakenBackBeforeTheNodeVotes: a node whose disk is free comes back to a cluster that
+// runs, and its disk hangs. Its grants must not count as long as the disk says that there are none.
+// So it stays Joining, and is no voter.
+func TestFreeIsTakenBackBeforeTheNodeVotes(t *testing.T) {
+	for _, told := range []bool{false, true} { // with its view told before it is stored it would vote
+		w := newWorld(t, 43, LAN())
+		w.found(3)
+		if err := w.endAll(20*time.Millisecond, w.base.HeartbeatInterval); err != nil {
+			t.Fatal(err)
+		}
+		as := addrs(3)
+		w.startAll(as[0], as[1])
+		if !w.until(30*time.Second, w.converged) {
+			t.Fatal("two of three disks do not found anew:", w.living()[0].m)
+		}
+		late := w.start(as[2], func(c *Config) { c.Faults.ToldUnstored = told })
+		w.slow = func(n *node) time.Duration {
+			if n == late {
+				return time.Hour
+			}
+			return 0
+		}
+		w.run(10 * w.base.LeaseDuration)
+		if late.m.View() == nil {
+			t.Fatal("it was not let in:", late.m)
+		}
+		if r, err := decodeRecord(w.disks[late.addr]); err != nil || !r.Free {
+			t.Fatalf("its disk has %v, %v", r, err)
+		}
+		if votes := late.m.isVoter(late.uid); votes != told {
+			t.Errorf("told early %t: it votes %t: %v", told, votes, late.m)
+		}
+	}
 }
 
 // TestRecordOfVersion1: directories of the version before can be read, and are not free.

@@ -11,8 +11,10 @@ type record struct {
 	Last    *View
 	Pending *View
 	Settled Epoch
-	// Free says that the incarnation which wrote this has ended, and that nobody ran any more that it had granted a lease.
-	// A founding anew need not wait for leases then. Whatever is written later takes it back.
+	// Free says that the incarnation that wrote this grants no lease any more, and that every node
+	// has stopped that it granted one. A founding anew need not wait for leases then. Any later
+	// record takes it back. A newcomer's first one is stored before its grants count: it votes only
+	// when it is Up, and its replicators catch up in views that are stored.
 	Free bool
 }
 
