@@ -81,7 +81,8 @@ func (c *Clock) AddRange(o Origin, first, last uint64) {
 	c.rows[i].addRange(max(first, 1), last)
 }
 
-// joinRatio is how many times smaller a clock is that is joined piece by piece; others are joined in one pass over both.
+// joinRatio is how many times smaller a clock is that is joined piece by piece; others are joined
+// in one pass over both.
 const joinRatio = 64
 
 // Join inserts every dot of o.
@@ -129,8 +130,9 @@ func (c *Clock) merge(o *Clock) {
 	}
 }
 
-// beside calls fn with each row of c and the row of o with the same origin, an empty one when there is none, until it says no. It reports whether
-// it never did. It costs a pass over both, or a search for each row of a clock that is much smaller.
+// beside calls fn with each row of c and the row of o with the same origin, an empty one when there
+// is none, until it says no. It reports whether it never did. It costs a pass over both, or a
+// search for each row of a clock that is much smaller.
 func (c *Clock) beside(o *Clock, fn func(mine, theirs *clockRow) bool) bool {
 	search := len(c.rows)*joinRatio < len(o.rows)
 	j := 0

@@ -40,9 +40,10 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-// AppendValue appends the payload form of v. A value that does not decode again (text that is not UTF-8, a big number, a type that only encodes)
-// is ErrElement: accepted, it would make its whole key unreadable for everyone. So is a struct that holds something and has
-// no exported field: it would read back as zero. Other fields that are not exported are left out.
+// AppendValue appends the payload form of v. A value that does not decode again (text that is not
+// UTF-8, a big number, a type that only encodes) is ErrElement: accepted, it would make its whole
+// key unreadable for everyone. So is a struct that holds something and has no exported field: it
+// would read back as zero. Other fields that are not exported are left out.
 //
 // Structs match by the names of their fields, so that programs of two versions read each other: a field that only the writer has is left out, one
 // that only the reader has is zero. So a struct reads as any other struct, and a program that reads a value of a newer one, changes it and puts it
@@ -94,8 +95,9 @@ func DecodeValue[V any](s string) (v V, err error) {
 	return v, nil
 }
 
-// unmarshal decodes s into what v points to. V may have a decoder of its own, and s may be a peer's: what that decoder panics with is an error, or one
-// write would end every process that reads the key.
+// unmarshal decodes s into what v points to. V may have a decoder of its own, and s may be a
+// peer's: what that decoder panics with is an error, or one write would end every process that
+// reads the key.
 func unmarshal(mode cbor.DecMode, s string, v any) (err error) {
 	defer guardDecoder(&err)
 	return mode.Unmarshal([]byte(s), v)

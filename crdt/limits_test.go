@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// An element or key that is too large is refused with its own size and limit, not with those of the path that it becomes part of.
+// An element or key that is too large is refused with its own size and limit, not with those of the
+// path that it becomes part of.
 func TestElementsAndKeysAreBounded(t *testing.T) {
 	set := New[ORSet[string]](1)
 	lww := New[LWWMap[string, int]](2)

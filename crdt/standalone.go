@@ -11,8 +11,9 @@ func New[V Value[V, T], T any](origin Origin) *Standalone[V, T] {
 	return &Standalone[V, T]{r: NewReplica(origin, StoreOptions{})}
 }
 
-// Update changes the value and returns the group to Apply at the others. The group is nil if fn changed nothing: there is
-// nothing to send then, and Apply does nothing with it. Timestamps are logical.
+// Update changes the value and returns the group to Apply at the others. The group is nil if fn
+// changed nothing: there is nothing to send then, and Apply does nothing with it. Timestamps are
+// logical.
 func (s *Standalone[V, T]) Update(fn func(T) error) (Group, error) { return s.UpdateAt(0, fn) }
 
 // UpdateAt is Update with the wall time in nanoseconds that timestamps take.
@@ -20,7 +21,8 @@ func (s *Standalone[V, T]) UpdateAt(wall int64, fn func(T) error) (Group, error)
 	return s.r.Update(standaloneKey, wall, Mutate[V](fn), nil)
 }
 
-// Apply applies a group that another value's Update returned. Nothing is Duplicate: an Update that changed nothing returns it.
+// Apply applies a group that another value's Update returned. Nothing is Duplicate: an Update that
+// changed nothing returns it.
 func (s *Standalone[V, T]) Apply(g Group) (Outcome, error) {
 	if len(g) == 0 {
 		return Duplicate, nil

@@ -7,8 +7,9 @@ import (
 	"github.com/fxamacker/cbor/v2"
 )
 
-// unstored returns the type of a struct within v that holds something of which CBOR keeps nothing, nil if there is none: no
-// field of the type is exported, and it has no codec. It would read back as zero. It visits what CBOR visits.
+// unstored returns the type of a struct within v that holds something of which CBOR keeps nothing,
+// nil if there is none: no field of the type is exported, and it has no codec. It would read back
+// as zero. It visits what CBOR visits.
 func unstored(v reflect.Value) reflect.Type {
 	switch v.Kind() {
 	case reflect.Pointer, reflect.Interface:
@@ -54,8 +55,8 @@ func unstoredElement(v reflect.Value) reflect.Type {
 	return nil
 }
 
-// unstoredField returns how many fields of a struct CBOR keeps, those of embedded structs among them, and what unstored finds
-// in them.
+// unstoredField returns how many fields of a struct CBOR keeps, those of embedded structs among
+// them, and what unstored finds in them.
 func unstoredField(v reflect.Value) (stored int, t reflect.Type) {
 	for i := range v.NumField() {
 		f, x := v.Type().Field(i), v.Field(i)

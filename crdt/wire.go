@@ -61,7 +61,8 @@ func (r *clockRow) size() int {
 	return n
 }
 
-// CutBytes cuts c in two: its first dots, which take about as many bytes as wanted and are at least one run, and those behind them.
+// CutBytes cuts c in two: its first dots, which take about as many bytes as wanted and are at least
+// one run, and those behind them.
 func (c *Clock) CutBytes(most int) (first, rest *Clock) {
 	var last Dot
 	for r := range c.Ranges() {

@@ -26,8 +26,9 @@ func TestAddressUsedByAnotherClusterEndsNoRestart(t *testing.T) {
 	startAll(t, a, b)
 }
 
-// A node that is in the view and not Up yet loses its lease for too long, because the other founder is gone. Start does not
-// give up: the node tries again under another uid, and comes up with those that are started later.
+// A node that is in the view and not Up yet loses its lease for too long, because the other founder
+// is gone. Start does not give up: the node tries again under another uid, and comes up with those
+// that are started later.
 func TestStartTriesAgainWhenDownedBeforeItWasUp(t *testing.T) {
 	addrs := freeAddrs(t, 3)
 	configs := make([]ddata.Config, 3)

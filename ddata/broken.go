@@ -8,9 +8,10 @@ import (
 	"github.com/coterie-go/coterie/ddata/sight"
 )
 
-// Broken ends the node because one of its machines has panicked: at once without its lease, as a crash for the others, and
-// with ErrBroken. The process goes on, and decides what to do. name says which machine, state is what it was in. It is for the
-// loops of this package and of those above, on whose goroutines it is called; see drive.Loop.WhenBroken.
+// Broken ends the node because one of its machines has panicked: at once without its lease, as a
+// crash for the others, and with ErrBroken. The process goes on, and decides what to do. name says
+// which machine, state is what it was in. It is for the loops of this package and of those above,
+// on whose goroutines it is called; see drive.Loop.WhenBroken.
 func (n *Node) Broken(name string, b drive.Broken, state fmt.Stringer) {
 	n.finish(fmt.Errorf("%w: %s: %v; the log has its state: report it, and start the node again", ErrBroken, name, b.Value))
 	defer func() { _ = recover() }() // a listener may be what has panicked, and may do so again

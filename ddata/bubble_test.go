@@ -10,8 +10,8 @@ import (
 	"github.com/coterie-go/coterie/ddata/transport/memory"
 )
 
-// Whole nodes run in testing/synctest bubbles, any number of bubbles in one process: nothing that they leave behind belongs
-// to the process, and nothing of them outlives Close.
+// Whole nodes run in testing/synctest bubbles, any number of bubbles in one process: nothing that
+// they leave behind belongs to the process, and nothing of them outlives Close.
 func TestNodesInBubbles(t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // a collection would empty a pool, and hide what it passes on
 	for i := range 3 {

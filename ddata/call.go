@@ -17,8 +17,9 @@ type ticket struct {
 	gone bool   // nor need it
 }
 
-// waiter is what one caller waits with. Its result always comes: from the machine, from stop, or from late. A second result finds ch full. A waiter
-// goes back to the pool only when its result was taken and late cannot fire any more, so no late result reaches the next caller.
+// waiter is what one caller waits with. Its result always comes: from the machine, from stop, or
+// from late. A second result finds ch full. A waiter goes back to the pool only when its result was
+// taken and late cannot fire any more, so no late result reaches the next caller.
 type waiter struct {
 	ticket
 	turn // of an update
@@ -29,8 +30,9 @@ type waiter struct {
 	run  func(*crdt.Tx) error    // turn.run, made once
 }
 
-// waiters is a pool of them. Each Replicator has its own: a channel and a timer belong to the testing/synctest bubble that
-// made them, so a pool of the process would pass them from one test to the next.
+// waiters is a pool of them. Each Replicator has its own: a channel and a timer belong to the
+// testing/synctest bubble that made them, so a pool of the process would pass them from one test to
+// the next.
 type waiters struct{ pool sync.Pool }
 
 func (p *waiters) get() *waiter {

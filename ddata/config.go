@@ -129,10 +129,12 @@ type Config struct {
 	// Default: nil, remembered entities only.
 	DurableKeys []string
 
-	// Expire removes keys to which nobody has written for so long: names or patterns as in DurableKeys, and times of at least a second. The exact name
-	// counts before patterns, a longer pattern before a shorter one. Reads do not keep a key alive. The rules of
-	// the oldest node with the role count, so they may differ while nodes are restarted one by one to change them: what is new
-	// counts when the last node with the old rules has been restarted, at the latest. Default: none.
+	// Expire removes keys to which nobody has written for so long: names or patterns as in
+	// DurableKeys, and times of at least a second. The exact name counts before patterns, a longer
+	// pattern before a shorter one. Reads do not keep a key alive. The rules of the oldest node
+	// with the role count, so they may differ while nodes are restarted one by one to change them:
+	// what is new counts when the last node with the old rules has been restarted, at the latest.
+	// Default: none.
 	Expire map[string]time.Duration
 
 	// WriteBehind spaces out the commits of durable keys: at most one per role and interval, each synced to the disk as ever. A write or an ack

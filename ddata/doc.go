@@ -40,11 +40,15 @@
 //
 // # How a node ends
 //
-// Node.Leave goes through the phases of package shutdown, in which a service and package sharding have tasks (Node.OnShutdown); so does SIGTERM where
-// Config.LeaveOnSIGTERM is set. A node that leaves answers for what it has taken: before it says that it has stopped, the other members have received
-// everything that it has sent to them in the Data lane; and before it ends, they know which of their own messages it has received, as far as they
-// can be reached. What it has not received, the LossHandlers of package transport get as never sent. A node that is downed or closed goes through those phases that need no cluster. Before all nodes are stopped,
-// Node.PrepareForShutdown on one of them tells the cluster, so that nothing is handed over to nodes that stop next.
+// Node.Leave goes through the phases of package shutdown, in which a service and package sharding
+// have tasks (Node.OnShutdown); so does SIGTERM where Config.LeaveOnSIGTERM is set. A node that
+// leaves answers for what it has taken: before it says that it has stopped, the other members have
+// received everything that it has sent to them in the Data lane; and before it ends, they know
+// which of their own messages it has received, as far as they can be reached. What it has not
+// received, the LossHandlers of package transport get as never sent. A node that is downed or
+// closed goes through those phases that need no cluster. Before all nodes are stopped,
+// Node.PrepareForShutdown on one of them tells the cluster, so that nothing is handed over to nodes
+// that stop next.
 //
 // # What is to be seen
 //

@@ -249,8 +249,8 @@ func TestAFailingStoreCountsTheOwnReplicaAsFailed(t *testing.T) {
 	}
 }
 
-// Two of three stores fail: a majority write fails although all three replicas have it in memory. It does so at once, and names
-// the nodes and what is wrong with their stores.
+// Two of three stores fail: a majority write fails although all three replicas have it in memory.
+// It does so at once, and names the nodes and what is wrong with their stores.
 func TestAMajorityOfFailingStoresFailsTheWrite(t *testing.T) {
 	dirs := []string{t.TempDir(), t.TempDir(), t.TempDir()}
 	nodes := startCluster(t, 3, dirs)

@@ -15,12 +15,15 @@ import (
 	"github.com/coterie-go/coterie/ddata/sight"
 )
 
-// Leave leaves the cluster gracefully, in the phases of package shutdown: the service's own tasks, while the node is a full member; then the view lists
-// it as Leaving and everything is handed over; the others decide a view without it; and the node ends with ErrLeft. When that takes longer than
-// timeout, or the hand-over fails, the node is closed where it stands and the error says what was missing; the others then treat it as crashed.
-// Before the node says that it has stopped, it waits until the other members have received what it has sent; before it ends, it tells them what it has
-// received. It returns nil when the node has left, or was closed before; a node that was downed meanwhile gives ErrDowned. What a service's task missed is told
-// by the event ShutdownPhase, and holds up nothing.
+// Leave leaves the cluster gracefully, in the phases of package shutdown: the service's own tasks,
+// while the node is a full member; then the view lists it as Leaving and everything is handed over;
+// the others decide a view without it; and the node ends with ErrLeft. When that takes longer than
+// timeout, or the hand-over fails, the node is closed where it stands and the error says what was
+// missing; the others then treat it as crashed. Before the node says that it has stopped, it waits
+// until the other members have received what it has sent; before it ends, it tells them what it has
+// received. It returns nil when the node has left, or was closed before; a node that was downed
+// meanwhile gives ErrDowned. What a service's task missed is told by the event ShutdownPhase, and
+// holds up nothing.
 func (n *Node) Leave(timeout time.Duration) error {
 	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()
@@ -54,8 +57,9 @@ var (
 	lastPhases     = []shutdown.Phase{shutdown.ClusterShutdown, shutdown.BeforeTerminate}
 )
 
-// flush waits until the others have received what this node has sent them: answers above all, and messages that it has passed on. From then on it
-// may be dropped. A member that does not acknowledge anything, and may be dead, holds up nothing.
+// flush waits until the others have received what this node has sent them: answers above all, and
+// messages that it has passed on. From then on it may be dropped. A member that does not
+// acknowledge anything, and may be dead, holds up nothing.
 func (n *Node) flush(ctx context.Context) {
 	began := time.Now()
 	if err := n.net.Flush(ctx); err != nil {
@@ -66,7 +70,8 @@ func (n *Node) flush(ctx context.Context) {
 // departTimeout bounds how long a node that has left waits until the others send it nothing more.
 const departTimeout = time.Second
 
-// depart has the others end what they send to this node, which has left: what they have sent before is still passed on to where it belongs.
+// depart has the others end what they send to this node, which has left: what they have sent before
+// is still passed on to where it belongs.
 func (n *Node) depart() {
 	ctx, cancel := context.WithTimeout(context.Background(), departTimeout)
 	defer cancel()

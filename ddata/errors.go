@@ -24,11 +24,12 @@ var (
 	ErrDowned = membership.ErrDowned
 	// ErrLeft: the node has left the cluster.
 	ErrLeft = membership.ErrLeft
-	// ErrStore: the node could not store the view in Config.Dir, and has ended. Usual causes: the disk is full, or broken. The
-	// error wraps the disk's.
+	// ErrStore: the node could not store the view in Config.Dir, and has ended. Usual causes: the
+	// disk is full, or broken. The error wraps the disk's.
 	ErrStore = membership.ErrStore
-	// ErrBroken: a machine of the node broke one of its own rules, or a callback on its goroutine panicked. The node has ended
-	// without its lease; the event MachineBroken, and the log, have the state and the stack. It is a defect: report it.
+	// ErrBroken: a machine of the node broke one of its own rules, or a callback on its goroutine
+	// panicked. The node has ended without its lease; the event MachineBroken, and the log, have
+	// the state and the stack. It is a defect: report it.
 	ErrBroken = errors.New("ddata: a machine of this node is broken")
 	// ErrRefused: the cluster does not accept this node; the error says why.
 	ErrRefused = membership.ErrRefused

@@ -18,8 +18,8 @@ func (p *publishedLease) init() { p.now.Store(&membership.Lease{}) }
 
 // set publishes a lease, unless the node has ended.
 //
-// The machine is stepped until the node has released everything, and goes on renewing its lease. The compare keeps such a
-// step from publishing what end has taken back.
+// The machine is stepped until the node has released everything, and goes on renewing its lease.
+// The compare keeps such a step from publishing what end has taken back.
 func (p *publishedLease) set(l membership.Lease) {
 	if was := p.now.Load(); was != &endedLease {
 		p.now.CompareAndSwap(was, &l)

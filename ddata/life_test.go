@@ -48,7 +48,8 @@ func TestKeysExpire(t *testing.T) {
 	}
 }
 
-// A rule is added by restarting the nodes one by one. None is refused, and keys expire when the last has been restarted.
+// A rule is added by restarting the nodes one by one. None is refused, and keys expire when the
+// last has been restarted.
 func TestARollingRestartAddsARule(t *testing.T) {
 	nodes := startCluster(t, 3, nil)
 	for _, key := range []string{"brief/s", "s"} {

@@ -73,8 +73,8 @@ type Node struct {
 // A cluster that is founded by several nodes (Config.BootstrapExpect) needs all of them to be starting: a test that
 // runs them in one process starts each in a goroutine of its own.
 //
-// An attempt that breaks off before the node is Up is made again, under a new uid: a founding that does not come to an end, a
-// cluster that stops or goes on without the node meanwhile.
+// An attempt that breaks off before the node is Up is made again, under a new uid: a founding that
+// does not come to an end, a cluster that stops or goes on without the node meanwhile.
 //
 // Errors: a faulty Config (all faults together), an address in use, a directory that is foreign, damaged, unwritable or in
 // use, ErrRefused by the cluster, ErrDowned by an operator, ctx's error with what the node was waiting for.

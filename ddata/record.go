@@ -7,8 +7,8 @@ import (
 	"github.com/coterie-go/coterie/ddata/membership"
 )
 
-// recorder writes the membership's record to the disk, on a goroutine of its own: the loop that renews the lease waits for
-// no disk.
+// recorder writes the membership's record to the disk, on a goroutine of its own: the loop that
+// renews the lease waits for no disk.
 type recorder struct {
 	put    func(record []byte) error // returns when the record is durable
 	post   func(membership.Input)

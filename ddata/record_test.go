@@ -75,8 +75,8 @@ func (n *Node) storeWith(put func([]byte) error) {
 	})
 }
 
-// A disk that does not return costs the node no lease and the cluster no time. The node goes on with the view that it has
-// stored, and knows the next one when that is stored.
+// A disk that does not return costs the node no lease and the cluster no time. The node goes on
+// with the view that it has stored, and knows the next one when that is stored.
 func TestSlowDiskCostsNoLease(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *bubbleNodes) {
 		slow, before := b.all[0], b.all[0].View().Epoch

@@ -17,7 +17,7 @@ type Change[V any] struct {
 	// Deleted: the key holds nothing any more. It was deleted, has expired, or its last element was removed, which is one and the same to a replica:
 	// what is empty takes no room. Only a change says so; a subscription begins with keys that hold something.
 	Deleted bool
-	// Ended: the key is deleted for ever. Deleted is set too, Value is empty, and there is no error.
+	// Ended: the key is deleted for good. Deleted is set too, Value is empty, and there is no error.
 	Ended bool
 }
 
@@ -43,7 +43,7 @@ func typed[V crdt.Value[V, T], T any](r *Replicator, changes iter.Seq2[Change[cr
 		var none V
 		for c, err := range changes {
 			t := Change[V]{Key: c.Key, Deleted: c.Deleted, Ended: c.Ended}
-			if err == nil && !c.Ended { // of a key that is deleted for ever there is nothing to read
+			if err == nil && !c.Ended { // a key that is deleted for good has nothing to read
 				t.Value, err = none.View(c.Value)
 				err = r.wrap("subscribe", c.Key, ReadLocal, err)
 			}

@@ -74,8 +74,9 @@ func (n *Node) Emit(e sight.Event) {
 	}
 }
 
-// hear has one listener hear of an event. Its callbacks run on goroutines that the node lives by, such as the reader of a connection: a panic of one is logged,
-// and ends neither the process nor the node.
+// hear has one listener hear of an event. Its callbacks run on goroutines that the node lives by,
+// such as the reader of a connection: a panic of one is logged, and ends neither the process nor
+// the node.
 func (n *Node) hear(l *sight.Listener, e sight.Event) {
 	defer func() {
 		if p := recover(); p != nil {

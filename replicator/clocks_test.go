@@ -47,8 +47,9 @@ func (n *node) done(id uint64) {
 	n.want(id, nil)
 }
 
-// Clocks of any size: disks that many incarnations have written to start together, one of them far behind; they settle, repair, write and read at every
-// level, a newcomer joins empty, and no message is larger than a transport takes (world.carried).
+// Clocks of any size: disks that many incarnations have written to start together, one of them far
+// behind; they settle, repair, write and read at every level, a newcomer joins empty, and no
+// message is larger than a transport takes (world.carried).
 func TestClocksOfAnySize(t *testing.T) {
 	n := manyOrigins()
 	w := newWorld(t, 1, durableD)

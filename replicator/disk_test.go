@@ -111,7 +111,8 @@ func answered(n *node, ids ...uint64) (count int) {
 	return count
 }
 
-// What is dropped while a batch is out is dropped on disk also when that batch fails: an item of the failed batch, and one of an earlier batch.
+// What is dropped while a batch is out is dropped on disk also when that batch fails: an item of
+// the failed batch, and one of an earlier batch.
 func TestFailedBatchKeepsLaterDrops(t *testing.T) {
 	w := cluster(t, 1, Config{DurableKeys: []string{"d/*"}, RetryInterval: 100 * time.Millisecond})
 	a := w.nodes[0]

@@ -22,8 +22,9 @@
 // flight as long as the parts get on, so that it is not sent to that peer a second time; it holds no updates back. The encoding is shared by the
 // peers; GroupMax bounds what waits for one peer, and what comes from one.
 //
-// Large clocks (flow_clocks.go): a clock has an interval for every incarnation that has ever made an event, and no bound here. A message whose clocks
-// are larger than a frame goes in parts like a large group, before those that wait, so that it never holds up the lane of acks.
+// Large clocks (flow_clocks.go): a clock has an interval for every incarnation that has ever made
+// an event, and no bound here. A message whose clocks are larger than a frame goes in parts like a
+// large group, before those that wait, so that it never holds up the lane of acks.
 //
 // Back-pressure (hold.go): while a peer who answers is [Config].BacklogMax bytes behind, updates are held back at every level: they have not
 // happened yet, and their callers wait, or get [ErrOverloaded] when their time is up. A peer who is unreachable, or has not answered for

@@ -16,8 +16,9 @@ import (
 // which a majority has acknowledged a write by then, and one who is cut off removes nothing. The removal is that of Delete: what others write at the
 // same time survives, and the key can be used again at once. Keys do not expire by a look at the clock, because replicas would not agree on when.
 //
-// The rules may differ between replicas. Those of the oldest voter count. A replica that becomes the oldest has counted for its own rules from the
-// changes that it has seen since its start, so no key goes sooner than the rules of the one that removes it say.
+// The rules may differ between replicas. Those of the oldest voter count. A replica that becomes
+// the oldest has counted for its own rules from the changes that it has seen since its start, so no
+// key goes sooner than the rules of the one that removes it say.
 type expiry struct {
 	exact map[string]*expireRule
 	globs []*expireRule // the most special first

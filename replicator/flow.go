@@ -7,13 +7,16 @@ import (
 	"github.com/coterie-go/coterie/crdt"
 )
 
-// flows carry messages that are larger than a frame between this replica and one peer: groups, items, and whatever holds large clocks
-// (flow_clocks.go). They go in the bulk lane, one at a time each way, cut into parts, a window of parts on their way. What a flow carries counts as
-// on its way as long as it waits or gets on: it is not sent to that peer a second time. A flow that does not get on is dropped in the end, at both
-// sides; the sender of what it carried asks or is asked again.
+// flows carry messages that are larger than a frame between this replica and one peer: groups,
+// items, and whatever holds large clocks (flow_clocks.go). They go in the bulk lane, one at a time
+// each way, cut into parts, a window of parts on their way. What a flow carries counts as on its
+// way as long as it waits or gets on: it is not sent to that peer a second time. A flow that does
+// not get on is dropped in the end, at both sides; the sender of what it carried asks or is asked
+// again.
 //
-// Memory, per peer: messages of up to Config.GroupMax bytes, or one, wait to go, of which those that have begun are encoded, once for all peers; and
-// one comes, of up to flowMax bytes, until Config.DonorExpiry after its last part.
+// Memory, per peer: messages of up to Config.GroupMax bytes, or one, wait to go, of which those
+// that have begun are encoded, once for all peers; and one comes, of up to flowMax bytes, until
+// Config.DonorExpiry after its last part.
 //
 // Invariants: no two flows of out carry the same; retryAt is set while out is not empty, dropAt while buf is not.
 type flows struct {

@@ -33,7 +33,8 @@ type Ack struct {
 	Acked   uint64 // your events up to here count: applied, committed if durable, and this replica serves
 }
 
-// Unstored tells the peer that the sender's disk has refused a batch. It goes out after each attempt, so a lost one does no harm.
+// Unstored tells the peer that the sender's disk has refused a batch. It goes out after each
+// attempt, so a lost one does no harm.
 type Unstored struct {
 	Epoch uint64
 	UpTo  uint64 // your durable events up to here are applied and were in the batch; 0: none that is not committed

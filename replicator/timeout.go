@@ -18,7 +18,7 @@ type TimeoutError struct {
 	Need    int           // so many of its voters the level asks for
 	Have    int           // so many of them have the write, have answered the read, or agreed when a linearizable one asked last
 	Missing []crdt.Origin // those of them, still members, of whom that is not known, by id; the own id among them when the own disk has not got it
-	Refused []Refusal     // those of Missing whose disks have refused the write, but for the own one
+	Refused []Refusal     // those of Missing whose disks have refused the write, without the own one
 	Cause   error         // of the own disk, when it has failed
 }
 

@@ -7,9 +7,10 @@ import (
 	"github.com/coterie-go/coterie/crdt"
 )
 
-// A disk that refuses a batch fails the writes in it at this replica. The replica tells the peers, so that a write whose level so
-// many disks refuse ends at once and says why, and need not wait for its time-out. Nothing is rolled back: the batch is tried
-// again, and the write counts when it is committed.
+// A disk that refuses a batch fails the writes in it at this replica. The replica tells the peers.
+// A write that too many disks refuse for its level then ends at once and says why; it need not wait
+// for its time-out. Nothing is rolled back: the batch is tried again, and the write counts when it
+// is committed.
 
 // whyMax bounds what a replica says of its disk, in bytes.
 const whyMax = 512
@@ -20,8 +21,9 @@ type Refusal struct {
 	Why     string
 }
 
-// StoreError tells that a durable write cannot reach its level for now, because too many disks have refused it; it wraps
-// ErrStoreFailure. A write is not rolled back: it lives in memory, still spreads, and each disk is tried again.
+// StoreError tells that a durable write cannot reach its level for now, because too many disks have
+// refused it; it wraps ErrStoreFailure. A write is not rolled back: it lives in memory, still
+// spreads, and each disk is tried again.
 type StoreError struct {
 	Key     string
 	Level   Level
@@ -62,8 +64,8 @@ func describeRefusals(b *strings.Builder, own error, others []Refusal, name func
 	}
 }
 
-// tellUnstored tells the peers that a batch with a clock was refused. They learn how far the commits before it came, so that a
-// lost ack is not taken for a refusal.
+// tellUnstored tells the peers that a batch with a clock was refused. They learn how far the commits before it came, so
+// that a lost ack is not taken for a refusal.
 func (s *space) tellUnstored(clock *crdt.Clock, cause error) {
 	if !s.answers() {
 		return

@@ -73,7 +73,8 @@ func TestTheOwnRefusalCountsWithThoseOfOthers(t *testing.T) {
 	}
 }
 
-// If the disks that have not refused could still reach the level, the write waits. Its time-out then tells of those that have.
+// If the disks that have not refused could still reach the level, the write waits. Its time-out
+// then tells of those that have.
 func TestATimeOutTellsOfRefusals(t *testing.T) {
 	w := cluster(t, 3, durableD)
 	a, b := w.nodes[0], w.nodes[1]

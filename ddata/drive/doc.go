@@ -5,9 +5,10 @@
 // takes everything that waits, steps the machine input by input and carries out its effects, and one timer armed
 // for the machine's deadline.
 //
-// Guarantees: inputs posted by one goroutine are stepped in the order of their posting; no two steps overlap; a
-// Loop that was stopped steps nothing any more, and Stop returns only when its goroutine has ended. A step that panics ends
-// its Loop, and the process unless WhenBroken was called.
+// Guarantees: inputs posted by one goroutine are stepped in the order of their posting; no two
+// steps overlap; a Loop that was stopped steps nothing any more, and Stop returns only when its
+// goroutine has ended. A step that panics ends its Loop, and the process unless WhenBroken was
+// called.
 //
 // Not guaranteed: that an input which was posted is ever stepped: a Loop that stops drops what still waits. Who
 // needs an answer must watch for the stop too.

@@ -159,8 +159,8 @@ func TestStopLeavesTheRestUnstepped(t *testing.T) {
 	})
 }
 
-// A step that panics, or ends its goroutine, ends the Loop: it is told once, nothing is stepped after it, and what was not
-// stepped is there to be answered.
+// A step that panics, or ends its goroutine, ends the Loop: it is told once, nothing is stepped
+// after it, and what was not stepped is there to be answered.
 func TestBrokenMachineEndsItsLoop(t *testing.T) {
 	for _, how := range []func(){func() { panic("an invariant") }, runtime.Goexit, func() { s := []int{}; _ = s[len(s)] }} {
 		synctest.Test(t, func(t *testing.T) {

@@ -139,8 +139,9 @@ func (m *Machine) takeAccept(from UID, a Accept) {
 	}
 }
 
-// accept answers a ballot's second phase; nil when there is nothing to say yet. A proposal that is not on disk is stored
-// first, and accepted after that, if nothing stands against it then: the freeze of R2 lasts no longer because a disk is slow.
+// accept answers a ballot's second phase; nil when there is nothing to say yet. A proposal that is
+// not on disk is stored first, and accepted after that, if nothing stands against it then: the
+// freeze of R2 lasts no longer because a disk is slow.
 func (m *Machine) accept(from UID, p Accept) Message {
 	a := &m.acceptor
 	if p.Ballot.less(a.promised) {

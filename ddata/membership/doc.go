@@ -39,20 +39,24 @@
 //   - V1: a node's own vote counts for its own lease only until L after it accepted a proposal.
 //   - V2: an acceptor whose promise stands against a proposal stops granting to those whom it drops, for 2L. It does so
 //     when it is asked to prepare, so that accepting, and with it the freeze of R2, comes when it can succeed.
-//   - V3: a node that has said that it stopped does not propose, accepts its own removal, and stays until it sees it. So does
-//     a node that is asked to leave while it is Joining. It does not say that it stopped, because it may be Up already.
+//   - V3: a node that has said that it stopped does not propose, accepts its own removal, and stays
+//     until it sees it. So does a node that is asked to leave while it is Joining. It does not say
+//     that it stopped, because it may be Up already.
 //   - V4: a leaver is dropped when its node has reported its replicators settled in the current view. With one view, less than a majority of a role
 //     goes because it leaves; the others settle it, and the next ones go.
-//   - V5: what a node locks itself to or accepts is on disk before it says so; it freezes (R2) when it has accepted, not
-//     while it writes. What it has installed is on disk before its replicators and singletons hear of it. Other members may
-//     hear before: a quorum of the disks of the view before has it as accepted. A cluster is founded anew by a
-//     quorum of the disks of the last view, and of every later one that may have been decided, and goes on with the
-//     epochs and the cluster id. It also takes half of each set of disks that the last view lists as not settled (see
-//     below). Its founders wait for L(1+ε) after their start, because their last incarnations may have granted until
-//     the moment they died. They need not when that one has noted on the disk, as its last act, that all to whom it had
-//     granted have stopped. A driver that locks the disk counts from when it had the lock (DiskSince), and loads meanwhile.
-//     A disk is one witness: no view has two members with one disk. Who comes with that of a member that is running has
-//     a copy, and is refused; with that of one that is not heard, it takes its place.
+//   - V5: what a node locks itself to or accepts is on disk before it says so; it freezes (R2) when
+//     it has accepted, not while it writes. What it has installed is on disk before its replicators
+//     and singletons hear of it. Other members may hear before: a quorum of the disks of the view
+//     before has it as accepted. A cluster is founded anew by a quorum of the disks of the last
+//     view, and of every later one that may have been decided, and goes on with the epochs and the
+//     cluster id. It also takes half of each set of disks that the last view lists as not settled
+//     (see below). Its founders wait for L(1+ε) after their start, because their last incarnations
+//     may have granted until the moment they died. A founder need not if its last incarnation
+//     noted on the disk, as its last act, that every node had stopped that it granted a lease. A
+//     driver that locks the disk counts from when it had the lock (DiskSince), and loads meanwhile.
+//     A disk is one witness: no view has two members with one disk. A node that comes with the disk
+//     of a member that is running has a copy, and is refused; with that of one that is not heard,
+//     it takes its place.
 //   - V6: heartbeats go out at once when a view is installed, and to a member when its first one of the epoch comes. A
 //     lease of the older epoch may be used up meanwhile: nodes that have not heard of the new view do the same, so
 //     everything is safe against it anyhow. A view change does not pause anything.
@@ -63,22 +67,26 @@
 // is decided later, such as that another one leaves. Nobody joins a closing cluster, or restarts during a shutdown would keep it alive; a view that founds
 // anew is not closing.
 //
-// Members that all stop at about the same time do not wait for views without each other. A node that has stopped ends when
-// it knows that all others have stopped too, or sees a view without itself. It does not take that knowledge with it:
+// Members that all stop at about the same time do not wait for views without each other. A node
+// that has stopped ends when it knows that all others have stopped too, or sees a view without
+// itself. It does not take that knowledge with it:
 //
-//   - A node that knows that all have stopped says that it parts, again and again, until each of the others has answered,
-//     parts itself, or has been silent for one and a half heartbeat intervals.
-//   - A node that has decided a view does not end before those that the view drops have answered it. If it dropped itself,
-//     neither before the members that stay have. Until then it alone may know that the view was decided.
-//   - Nobody is let in meanwhile. A node that waited to be let in is told, and starts again under a new uid.
+//   - A node that knows that all have stopped says that it parts, again and again, until each of
+//     the others has answered, parts itself, or has been silent for one and a half heartbeat
+//     intervals.
+//   - A node that has decided a view does not end before those that the view drops have answered
+//     it. If it dropped itself, neither before the members that stay have. Until then it alone may
+//     know that the view was decided.
+//   - No node is let in meanwhile. One that waited to be let in is told, and starts again under a new uid.
 //
-// Without this, a node whose last message was lost would wait for SelfDownAfter for somebody that is gone.
+// Without this, a node whose last message was lost would wait for SelfDownAfter for a node that is gone.
 //
 // # The disk
 //
-// The record leaves as an effect and its completion returns as an input. Heartbeats, grants and the machine's own view do not
-// wait for it. So a disk that is slow puts off what the node accepts, and what its replicators hear; it costs no lease, and
-// others decide without it. A node whose write fails ends.
+// The record leaves as an effect and its completion returns as an input. Heartbeats, grants and the
+// machine's own view do not wait for it. So a disk that is slow puts off what the node accepts, and
+// what its replicators hear; it costs no lease, and others decide without it. A node whose write
+// fails ends.
 //
 // # Few voters in a large cluster
 //
@@ -162,15 +170,16 @@
 // that was only accepted adds nothing to it: nobody has acknowledged anything in it, or one of its disks that
 // have to be there would have installed it.
 //
-// A view lists at most 64 sets, and so many bytes of disks. Above half of that nobody becomes a voter until something is
-// settled; beyond it, which takes as many removals meanwhile, the oldest set is forgotten, and what only its disks know might
-// not be found.
+// A view lists at most 64 sets, and so many bytes of disks. Above half of that nobody becomes a
+// voter until something is settled; beyond it, which takes as many removals meanwhile, the oldest
+// set is forgotten, and what only its disks know might not be found.
 //
 // # How large a cluster may be
 //
-// A view has to fit into the record on disk, twice, and into a message (room.go). So its members are bounded by number, 4,096,
-// and by the bytes of their addresses, roles and versions: about 2,500 members with addresses and roles of usual length. A
-// join that does not fit is refused with ReasonRoom; it is taken when members have gone.
+// A view has to fit into the record on disk, twice, and into a message (room.go). So its members
+// are bounded by number, 4,096, and by the bytes of their addresses, roles and versions: about
+// 2,500 members with addresses and roles of usual length. A join that does not fit is refused with
+// ReasonRoom; it is taken when members have gone.
 //
 // # Singletons
 //

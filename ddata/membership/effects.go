@@ -8,15 +8,16 @@ import (
 // Effects is what a step wants done, in the order of the fields. It is reused: valid until the next Step.
 // The pointers and slices inside Envelopes and Install may be kept, not modified.
 type Effects struct {
-	// Persist, if not nil, replaces the record on disk. The driver has it written beside the machine, which goes on, and
-	// answers with Persisted. There is no second one before the answer, and none without Config.Disk. The machine holds back
-	// what must wait for it (V5); nothing below does. The bytes are the caller's.
+	// Persist, if not nil, replaces the record on disk. The driver has it written beside the
+	// machine, which goes on, and answers with Persisted. There is no second one before the answer,
+	// and none without Config.Disk. The machine holds back what must wait for it (V5); nothing
+	// below does. The bytes are the caller's.
 	Persist []byte
 	Send    []Envelope
 	Install []*View     // views that this node has installed and stored, oldest first
 	Arbiter []ArbiterOp // for the arbiter's lease: one after the other, after those of earlier steps; nothing waits for them
 	Events  []Event     // for the log and for subscribers
-	Done    error       // not nil: the machine has ended (ErrDowned, ErrLeft, ErrRefused, ErrStalled)
+	Done    error       // not nil: the machine has ended (ErrDowned, ErrLeft, ErrRefused, ErrStalled, ErrStore)
 }
 
 // Envelope is one message to send on the control lane. Messages may be lost. With To set it is for that incarnation

@@ -13,12 +13,13 @@ var (
 	ErrDowned = errors.New("membership: downed")
 	// ErrLeft: the node has left gracefully.
 	ErrLeft = errors.New("membership: left the cluster")
-	// ErrStalled: a founding or a joining did not come to an end within BootstrapTimeout. Usual causes: a founder died
-	// halfway, the cluster stopped while this node was joining it, or it went on without this node before it knew. Starting
-	// again under a new uid is safe. The error is a *StalledError and says what was waited for.
+	// ErrStalled: a founding or a joining did not come to an end within BootstrapTimeout. Usual
+	// causes: a founder died halfway, the cluster stopped while this node was joining it, or it
+	// went on without this node before it knew. Starting again under a new uid is safe. The error
+	// is a *StalledError and says what was waited for.
 	ErrStalled = errors.New("membership: bootstrap stalled, start again under a new uid")
-	// ErrStore: what this node accepted or installed could not be stored. Usual causes: the disk is full, or broken. The error
-	// wraps the disk's.
+	// ErrStore: what this node accepted or installed could not be stored. Usual causes: the disk is
+	// full, or broken. The error wraps the disk's.
 	ErrStore = errors.New("membership: the view could not be stored")
 	// ErrRefused: the cluster does not accept this node; the error is a *RefusedError and says why.
 	ErrRefused = errors.New("membership: refused by the cluster")

@@ -13,7 +13,7 @@ type Faults struct {
 	StoppedHolds     bool // V3 off: who has said that it stopped keeps its lease
 	StoppedProposes  bool // V3 off: and goes on proposing
 	GoesUnseen       bool // V3 off: who has said that it stopped ends before it sees a view without itself
-	GoesUntold       bool // who decides a view, or sees that all have stopped, ends before the others know
+	GoesUntold       bool // a node that decides a view, or sees that all have stopped, ends before the others know
 	LeaveUnsettled   bool // V4 off: a leaver is dropped before its replicators have settled
 	UpUnasked        bool // V4 off: a joiner comes up before it has caught up
 	NoV6             bool // a new view's heartbeats go out when the next are due

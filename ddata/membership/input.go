@@ -34,8 +34,8 @@ type Discovered struct {
 	Err   string // empty when the answer is whole
 }
 
-// Leave asks to leave the cluster gracefully: the node becomes Leaving, and the driver then hands off what runs here. A node
-// that is Joining runs nothing, and is dropped as it is.
+// Leave asks to leave the cluster gracefully: the node becomes Leaving, and the driver then hands
+// off what runs here. A node that is Joining runs nothing, and is dropped as it is.
 type Leave struct{}
 
 // Stopped says that nothing runs here under a lease any more, nor ever will: it is irrevocable. After it the node

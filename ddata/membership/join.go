@@ -22,7 +22,7 @@ func (m *Machine) onProbe(r Receive, p Probe) {
 		return
 	}
 	if !m.parting.since.IsZero() {
-		m.stats.DroppedStale++ // the cluster ends: whoever hears of it could only wait for nothing
+		m.stats.DroppedStale++ // the cluster ends: a node that hears of it would wait for nothing
 		return
 	}
 	if text := m.goneFor(p); text != "" {

@@ -131,7 +131,7 @@ func (m *Machine) advanceLeave() {
 			continue
 		}
 		if !o.Full() && !m.Reachable(o.UID) {
-			continue // it was let in and is gone; there is nobody to hand over to
+			continue // it was let in and is gone: nothing can be handed over to it
 		}
 		allStopped = false
 		if m.Reachable(o.UID) {
@@ -149,6 +149,6 @@ func (m *Machine) advanceLeave() {
 		m.self.stopped = true // whatever its status: it ends
 		m.advanceParting()
 	} else {
-		m.parting.since = time.Time{} // somebody is there again
+		m.parting.since = time.Time{} // another node runs again
 	}
 }

@@ -12,10 +12,10 @@ const (
 	saidMax       = 256       // refusals of joiners that a member remembers to have told
 	hintsMax      = 256       // addresses that hints have named
 	knownMax      = 8         // views of the past that a founder tells of
-	setsMax       = 64        // sets of disks that a view remembers; above half of it nobody becomes a voter, beyond it the oldest is forgotten
+	setsMax       = 64        // sets of disks that a view remembers; beyond it the oldest is forgotten
 	roomOfMembers = 320 << 10 // bytes of a view's members, as bytesOf counts them
-	roomOfDisks   = 44 << 10  // bytes of a view's own sets of disks, as disksOf counts them
-	roomOfSets    = 180 << 10 // bytes of the sets that a view remembers, like setsMax: above half of it nobody becomes a voter
+	roomOfDisks   = 44 << 10  // bytes of a view's own sets of disks, as room counts them
+	roomOfSets    = 180 << 10 // bytes of the sets that a view remembers; above half of this or of setsMax no node becomes a voter
 	downsMax      = 256       // operator's verdicts that travel in a heartbeat
 	reasonMax     = 512       // bytes of a refusal's text
 	settingsMax   = 20        // settings that must be alike

@@ -49,7 +49,7 @@ type Machine struct {
 	joiners  map[UID]joiner
 	said     map[told]time.Time // refusals of joiners, when they were told
 	downs    map[UID]bool       // operator's verdicts on members of the view
-	unaware  map[UID]unaware    // who has to hear from this node what was decided
+	unaware  map[UID]unaware    // nodes that have to hear from this one what was decided
 	parting  parting
 	gone     map[UID]time.Time // uids that were removed, and until when a late message of theirs may turn up
 	beatAt   time.Time

@@ -77,8 +77,8 @@ type Here struct {
 	Closing  bool // nobody joins it any more
 }
 
-// Refuse answers a Probe: the node will not be taken. It names the node that it means, because it may come late, to another
-// incarnation at the same address.
+// Refuse answers a Probe: the node will not be taken. It names the node that it means, because it
+// may come late, to another incarnation at the same address.
 type Refuse struct {
 	_       struct{} `cbor:",toarray"`
 	To      UID

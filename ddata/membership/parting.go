@@ -5,36 +5,36 @@ import "time"
 // This file makes a node that has stopped stay until the nodes that would wait for it know what it knows.
 //
 //	stopped ──all others have stopped──► parting ──all others know that, or cannot──► (ErrLeft)
-//	   └──a view without it──────────────► parting ──those know it to whom this node owes it──► (ErrLeft)
+//	   └──a view without it──────────────► parting ──all that this node owes it to know it──► (ErrLeft)
 
 // parting is the last part of the life of a node that has stopped.
 //
 // Invariant: err is set only with view.
 type parting struct {
 	since  time.Time // when it began; zero = not yet
-	tellAt time.Time // when those who have not answered are told again
+	tellAt time.Time // when the nodes that have not answered are told again
 	view   *View     // a decided view without this node; nil = this node is still in the installed one
 	err    error     // how this node then ends; nil = it is not parting by such a view
 	last   uint64    // the record that says how it ended; 0 = none
 }
 
-// unaware is a node that a view concerns which this node has decided, and that is in no view of this node any more.
-// Nobody but the one that decides a view knows that it was decided, so it owes them the word.
+// unaware is a node that does not know yet of a view that this node has decided. At first only the node that decides a
+// view knows that it was decided, so it owes the others the word.
 type unaware struct {
 	addr  string
 	epoch Epoch     // of the decided view
 	heard time.Time // when a message of it last came
 }
 
-// answersIn is for how many quarters of a heartbeat interval a node that parts waits for one that is silent. A node that
-// runs is heard within each interval.
+// answersIn is for how many quarters of a heartbeat interval a node that parts waits for one that is silent. A node
+// that runs is heard within each interval.
 const answersIn = 6
 
 // partingPause is the time between two tries to tell.
 func (m *Machine) partingPause() time.Duration { return m.cfg.HeartbeatInterval / 8 }
 
-// oweTo notes who has to hear of a view that this node has just decided. Members that stay with this node show by their
-// heartbeats what they know.
+// oweTo notes which nodes have to hear of a view that this node has just decided. Members that stay with this node show
+// by their heartbeats what they know.
 func (m *Machine) oweTo(v *View) {
 	stays := v.Has(m.cfg.UID)
 	for _, o := range m.view.Members {
@@ -45,7 +45,7 @@ func (m *Machine) oweTo(v *View) {
 	}
 }
 
-// forgetUnaware drops those who are silent for so long that they are gone.
+// forgetUnaware drops the nodes that have been silent for so long that they are gone.
 func (m *Machine) forgetUnaware() {
 	for u, x := range m.unaware { // order: each is looked at for itself
 		if m.now.Sub(x.heard) > m.cfg.UnreachableAfter {
@@ -71,7 +71,8 @@ func (m *Machine) onLearned(r Receive, l Learned) {
 	}
 }
 
-// answerCommit tells who has decided a view that this node knows it, when no heartbeat will: one of the two is not in it.
+// answerCommit tells the sender of a decided view that this node knows it. It does so when no
+// heartbeat will: one of the two is not in the view.
 func (m *Machine) answerCommit(r Receive, v *View) {
 	if m.view == nil || v.Cluster != m.view.Cluster || v.Has(m.cfg.UID) && v.Has(r.From) {
 		return
@@ -94,7 +95,8 @@ func (m *Machine) answerParting(r Receive, hb Heartbeat) {
 	}
 }
 
-// part ends a node that has stopped and is in no view any more. It may take until those who have to hear of it have.
+// part ends a node that has stopped and is in no view any more: at once, or when the nodes that it
+// owes the word have it.
 func (m *Machine) part(err error) {
 	if len(m.unaware) == 0 || m.cfg.Faults.GoesUntold {
 		m.becomeDone(err)
@@ -131,7 +133,8 @@ func (m *Machine) takeParting(in Input) {
 	}
 }
 
-// advanceParting tells what this node knows to those who have not said that they know it, and ends when there are none.
+// advanceParting tells what this node knows to the nodes that have not said that they know it. It ends this node when
+// there are none.
 func (m *Machine) advanceParting() {
 	g := &m.parting
 	if g.since.IsZero() {
@@ -167,7 +170,7 @@ func (m *Machine) advanceParting() {
 	}
 	if g.last == 0 {
 		m.sendJoinersAway()
-		m.farewell() // also to those with whom no heartbeats pass
+		m.farewell() // also to nodes with which it exchanges no heartbeats
 		g.last = m.noteFree()
 	}
 	if m.isStored(g.last) {
@@ -175,8 +178,8 @@ func (m *Machine) advanceParting() {
 	}
 }
 
-// noteFree writes down that nobody runs any more to whom this node granted a lease, if that is so, and returns the number
-// of the record that has to be stored before the end.
+// noteFree notes in the record that every node has stopped that this one granted a lease, if that is so. It returns the
+// number of the record that has to be stored before the end.
 func (m *Machine) noteFree() (number uint64) {
 	for u, p := range m.peers { // order: all are looked at
 		if !m.hasStopped(u) && m.mayHoldLease(u) && m.now.Before(p.promised) || m.cfg.Faults.GoesUntold {
@@ -204,7 +207,7 @@ func (m *Machine) waitsFor(heard time.Time) bool {
 	return true
 }
 
-// tellStopped tells the members, who have all stopped, that this node has, and of its view. It reports whether one of
+// tellStopped tells the members, which have all stopped, that this node has, and of its view. It reports whether one of
 // them has not answered. A member that parts itself waits for nothing.
 func (m *Machine) tellStopped(tell bool) (waits bool) {
 	for _, o := range m.view.Members {
@@ -228,7 +231,7 @@ func (m *Machine) tellStopped(tell bool) (waits bool) {
 	return waits
 }
 
-// sendJoinersAway tells those who wait to be let in that this cluster ends. They start again, and found one.
+// sendJoinersAway tells the nodes that wait to be let in that this cluster ends. They start again, and found one.
 func (m *Machine) sendJoinersAway() {
 	for _, u := range sortedKeys(m.joiners) {
 		m.send(u, m.joiners[u].member.Addr, Refuse{To: u, Cluster: m.view.Cluster, Reason: ReasonGone,

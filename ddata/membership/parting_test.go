@@ -30,8 +30,9 @@ func (w *world) endAll(spread, within time.Duration) error {
 	return nil
 }
 
-// TestAllStopThoughMessagesAreLost: all nodes of a cluster are stopped at once. A node that decides that another one is
-// out, or sees that all have stopped, goes only when the others know it or cannot. So a lost message leaves nobody behind.
+// TestAllStopThoughMessagesAreLost: all nodes of a cluster are stopped at once. A node that decides
+// that another one is out, or sees that all have stopped, goes only when the others know it or
+// cannot. So a lost message leaves nobody behind.
 func TestAllStopThoughMessagesAreLost(t *testing.T) {
 	for _, x := range []struct {
 		loss   float64
@@ -51,8 +52,8 @@ func TestAllStopThoughMessagesAreLost(t *testing.T) {
 	}
 }
 
-// TestAllStopThoughLastWordsAreLost: what a node sends with its last step does not arrive, as when the connection for it
-// has yet to be made. The others must not depend on it.
+// TestAllStopThoughLastWordsAreLost: what a node sends with its last step does not arrive, as when
+// the connection for it has yet to be made. The others must not depend on it.
 func TestAllStopThoughLastWordsAreLost(t *testing.T) {
 	for _, k := range []int{2, 3, 5} {
 		for seed := range uint64(40) {
@@ -105,8 +106,9 @@ func TestDeciderTellsThoseItDropped(t *testing.T) {
 	}
 }
 
-// TestNobodyJoinsAClusterThatEnds: a node that waits to be let in when all members stop is told that the cluster has ended,
-// so that it starts again at once and does not wait for BootstrapTimeout.
+// TestNobodyJoinsAClusterThatEnds: a node that waits to be let in when all members stop is told
+// that the cluster has ended, so that it starts again at once and does not wait for
+// BootstrapTimeout.
 func TestNobodyJoinsAClusterThatEnds(t *testing.T) {
 	w := newWorld(t, 6, LAN())
 	w.found(3)

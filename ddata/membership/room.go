@@ -12,9 +12,9 @@ import (
 //	a probe      what the record says of both views' disks        a frame of the Control lane
 //	the arbiter  one view                                         what a lease.Store keeps
 //
-// Members take at most roomOfMembers together, the disks of one view roomOfDisks, and the sets of disks that a view remembers
-// roomOfSets. A join that does not fit is refused. A removal always fits: it makes the members fewer, and the oldest sets are
-// forgotten when there is no room for the newest.
+// Members take at most roomOfMembers together, the disks of one view roomOfDisks, and the sets of disks that a view
+// remembers roomOfSets. A join that does not fit is refused. A removal always fits: it makes the members fewer, and the
+// oldest sets are forgotten when there is no room for the newest.
 
 // bytesOf bounds the encoded size of a member in any status.
 func (m Member) bytesOf() int {

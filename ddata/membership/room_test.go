@@ -45,8 +45,8 @@ func fullest(t *testing.T, kind func(i int) Member) *View {
 	return v
 }
 
-// TestALegalViewFits: with every bound reached at once, a view fits where it is stored, and what is said of it fits into a
-// frame of the Control lane.
+// TestALegalViewFits: with every bound reached at once, a view fits where it is stored, and what is
+// said of it fits into a frame of the Control lane.
 func TestALegalViewFits(t *testing.T) {
 	long := strings.Repeat("x", addrMax-8)
 	for name, kind := range map[string]func(i int) Member{
@@ -112,7 +112,8 @@ func TestALegalViewFits(t *testing.T) {
 	}
 }
 
-// TestNoRoomIsAReason: a node for which a view has no room is refused, and taken in the place of the incarnation before it.
+// TestNoRoomIsAReason: a node for which a view has no room is refused, and taken in the place of
+// the incarnation before it.
 func TestNoRoomIsAReason(t *testing.T) {
 	_, oldest, _, _ := scripted(t, Faults{}, nil)
 	v := *oldest.m.view

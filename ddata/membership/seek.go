@@ -31,7 +31,7 @@ type seeker struct {
 	lockHash   Hash
 	lockRecord uint64 // which has the lock
 	lockedAt   time.Time
-	locked     map[UID]Hash    // who has locked to what
+	locked     map[UID]Hash    // the founders that have locked themselves, and to what
 	strangers  map[string]bool // seeds at which a member of another cluster than that of this node's disk refused it
 	waiting    string          // why nothing goes on, as last said
 }

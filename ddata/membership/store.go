@@ -2,11 +2,12 @@ package membership
 
 import "fmt"
 
-// store tells how much of what this node has to remember is on its disk. Records are numbered; each replaces the one before.
+// store tells how much of what this node has to remember is on its disk. Records are numbered; each replaces the one
+// before.
 //
 //	persist ──► Effects.Persist ──► Persisted ──► what waited for this record, or an older one, goes on
 //
-// Nothing else waits for the disk: heartbeats, grants and the machine's own view go on while a record is written, so that a
+// Nothing else waits for the disk: heartbeats, grants and the machine's own view go on while a record is written. So a
 // slow disk costs no lease.
 //
 // Invariant: stored ≤ writing ≤ issued while a record is written, and writing is 0 otherwise.
@@ -24,8 +25,8 @@ type heldView struct {
 	events []Event
 }
 
-// persist makes r the record, and returns its number. The disk gets it at the end of the step, or when the write before is
-// done. A node without a disk remembers nothing, and waits for nothing.
+// persist makes r the record, and returns its number. The disk gets it at the end of the step, or when the write before
+// is done. A node without a disk remembers nothing, and waits for nothing.
 func (m *Machine) persist(r record) (number uint64) {
 	r.Name = m.cfg.Name
 	if m.parting.last != 0 { // it grants nothing any more, whatever view it still installs
@@ -53,8 +54,8 @@ func (m *Machine) writeRecord() {
 	}
 }
 
-// onPersisted goes on with what waited for the disk. A node whose disk fails ends: after a failed write the disk may hold
-// the old record, the new one, or neither.
+// onPersisted goes on with what waited for the disk. A node whose disk fails ends: after a failed
+// write the disk may hold the old record, the new one, or neither.
 func (m *Machine) onPersisted(in Persisted) {
 	s := &m.store
 	if s.writing == 0 {

@@ -14,7 +14,8 @@ func lostLeases(w *world) (lost uint64) {
 	return lost
 }
 
-// TestSlowDisksCostNoLease: disks that take longer for one record than a lease lasts put decisions off, and nothing else.
+// TestSlowDisksCostNoLease: disks that take longer for one record than a lease lasts put decisions
+// off, and nothing else.
 func TestSlowDisksCostNoLease(t *testing.T) {
 	w, oldest, second, _ := scripted(t, Faults{}, nil)
 	slow := 2 * w.base.LeaseDuration
@@ -43,8 +44,8 @@ func TestSlowDisksCostNoLease(t *testing.T) {
 	w.verdict()
 }
 
-// TestOneSlowDiskHoldsUpNobody: the others decide without it, and the node goes on under its lease, with the view that it
-// has installed, while its replicators know the one that is stored.
+// TestOneSlowDiskHoldsUpNobody: the others decide without it, and the node goes on under its lease,
+// with the view that it has installed, while its replicators know the one that is stored.
 func TestOneSlowDiskHoldsUpNobody(t *testing.T) {
 	w, oldest, _, third := scripted(t, Faults{}, nil)
 	w.slow = func(n *node) time.Duration {

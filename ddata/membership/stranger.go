@@ -5,11 +5,11 @@ import (
 	"slices"
 )
 
-// This file keeps a node whose disk remembers a cluster apart from other clusters. An address of an earlier member may
-// belong to one by now: addresses are used again.
+// This file keeps a node whose disk remembers a cluster apart from other clusters. The address of an earlier member may
+// belong to another cluster by now: addresses are used again.
 
 // isStranger reports whether a cluster is another one than that which this node's disk remembers. A founding that was
-// never completed binds nobody, and neither does a disk that an operator has given up.
+// never completed binds no node, and neither does a disk that an operator has given up.
 func (m *Machine) isStranger(c ClusterID) bool {
 	last := m.record.Last
 	return last != nil && !m.cfg.BootstrapAnyDisks && c != last.Cluster

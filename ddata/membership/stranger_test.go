@@ -6,9 +6,10 @@ import (
 	"time"
 )
 
-// TestAddressOfAMemberIsUsedAgain: all nodes of a cluster have stopped. Meanwhile a node of another cluster of the same name
-// was started at the address of one of them, which comes back elsewhere. They all know that address, as a seed or from
-// their disks. They pass that node over and found their cluster anew.
+// TestAddressOfAMemberIsUsedAgain: all nodes of a cluster have stopped. Meanwhile a node of another
+// cluster of the same name was started at the address of one of them, which comes back elsewhere.
+// They all know that address, as a seed or from their disks. They pass that node over and found
+// their cluster anew.
 func TestAddressOfAMemberIsUsedAgain(t *testing.T) {
 	for _, seeds := range [][]string{{"a", "b", "c"}, {"a", "b", "d"}} {
 		w := newWorld(t, 31, LAN())
@@ -37,8 +38,8 @@ func TestAddressOfAMemberIsUsedAgain(t *testing.T) {
 	}
 }
 
-// TestStrangersAtAllSeeds: when members of another cluster answer at all seeds, the operator has named that one. The node
-// ends and says so. It does not when one seed has not answered.
+// TestStrangersAtAllSeeds: when members of another cluster answer at all seeds, the operator has
+// named that one. The node ends and says so. It does not when one seed has not answered.
 func TestStrangersAtAllSeeds(t *testing.T) {
 	for _, silent := range []bool{false, true} {
 		w := newWorld(t, 32, LAN())

@@ -8,12 +8,15 @@ import (
 // Listener hears of what happens on a node: a struct of optional callbacks, one for each kind of event, and one for all. See the table in the package
 // comment for when each is called.
 //
-// Callbacks are called by the goroutine that saw the event, so those of one source come in order: the membership (view, members, lease, oldest, waiting,
-// downed, dropped frames), each Singleton, discovery,
-// each Replicator, each link, the listener's port, the store, and the end of the node; those of gossip come from several. They may come at the same time from
-// different sources. They must be quick, for their source waits: a callback of the membership that takes as long as a lease costs the lease, and one of
-// a Replicator holds up its callers. Only NodeEnded and ShutdownPhase may block, which delays the end. They may ask the node for its View, Members,
-// Lease and Health, and must not wait for the node in another way. A panic of a callback is logged, and the callbacks behind it are not called for that event.
+// Callbacks are called by the goroutine that saw the event, so those of one source come in order:
+// the membership (view, members, lease, oldest, waiting, downed, dropped frames), each Singleton,
+// discovery, each Replicator, each link, the listener's port, the store, and the end of the node;
+// those of gossip come from several. They may come at the same time from different sources. They
+// must be quick, for their source waits: a callback of the membership that takes as long as a lease
+// costs the lease, and one of a Replicator holds up its callers. Only NodeEnded and ShutdownPhase
+// may block, which delays the end. They may ask the node for its View, Members, Lease and Health,
+// and must not wait for the node in another way. A panic of a callback is logged, and the callbacks
+// behind it are not called for that event.
 type Listener struct {
 	// Any gets every event, before its own callback does, and those of the layers above this one, which have no callback here.
 	Any func(Event)

@@ -29,18 +29,20 @@
 //     program, of another directory, or cut short are errors that name the file; [Exists] says true when it can not look.
 //   - A full disk fails the commits that need room with durable.ErrFull and nothing else. What was acknowledged stays readable, the store can be
 //     opened, notes can be set, and commits succeed again when there is room. A quota and a limit of file sizes count as a full disk.
-//   - Open reads the structure of the whole file before LMDB does: each page, node and free page. A file that is damaged there is
-//     durable.ErrCorrupt; LMDB itself would end the process, at once or with a later commit.
+//   - Open reads the structure of the whole file before LMDB does: each page, node and free page. A
+//     file that is damaged there is durable.ErrCorrupt; LMDB itself would end the process, at once
+//     or with a later commit.
 //   - Compaction is a copy and a rename: a cut at any moment leaves the old file or the new one.
 //   - The map grows by itself, with the batch that needed it committed once and no caller told.
 //   - Messages say which file, what was found, and what to do.
 //
 // # No guarantees
 //
-//   - A flipped bit within a key or a value is not noticed here: LMDB has no checksums. What is stored carries a digest of its own,
-//     which its owner checks after the load. A flipped bit in the structure of the file is noticed by Open.
-//   - A disk that fails to read a page while the store is open ends the process with a bus error: LMDB reads through a map, and
-//     Go cannot catch a fault within C code.
+//   - A flipped bit within a key or a value is not noticed here: LMDB has no checksums. What is
+//     stored carries a digest of its own, which its owner checks after the load. A flipped bit in
+//     the structure of the file is noticed by Open.
+//   - A disk that fails to read a page while the store is open ends the process with a bus error:
+//     LMDB reads through a map, and Go cannot catch a fault within C code.
 //   - Network file systems: LMDB maps its files. Use a local disk.
 //   - The file does not shrink while it is open; a load that lasts through many commits makes it grow. When much of it is free Open writes it anew:
 //     Options.CompactFree and CompactMin say when.

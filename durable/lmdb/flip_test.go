@@ -15,8 +15,9 @@ import (
 
 func init() { children["flip"] = flipBits }
 
-// A file with flipped bits is refused with its path and a remedy, or read and written to the end. It never ends the process,
-// which LMDB does by itself: so a process of its own opens such files, and says before each which one it is.
+// A file with flipped bits is refused with its path and a remedy, or read and written to the end.
+// It never ends the process, which LMDB does by itself: so a process of its own opens such files,
+// and says before each which one it is.
 func TestFlippedBitsEndNoProcess(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "node")
 	c := newChild("flip", dir)

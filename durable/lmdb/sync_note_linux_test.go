@@ -15,8 +15,8 @@ import (
 	"github.com/coterie-go/coterie/durable"
 )
 
-// onBrokenDisk runs fn on a thread of its own on which fsync fails with EIO: a filter of system calls answers it. The thread
-// ends with its goroutine, because that stays locked to it.
+// onBrokenDisk runs fn on a thread of its own on which fsync fails with EIO: a filter of system
+// calls answers it. The thread ends with its goroutine, because that stays locked to it.
 func onBrokenDisk(t *testing.T, fn func()) {
 	t.Helper()
 	filter := []unix.SockFilter{

@@ -11,13 +11,15 @@ import (
 	"github.com/coterie-go/coterie/durable"
 )
 
-// LMDB has no checksums and trusts its file. A file that was cut short, or in which a bit has flipped, opens without complaint.
-// A later read or write then leaves the file or the page, and the process dies within C code, where Go cannot catch it. So the
-// whole structure is checked before LMDB sees the file, by reads and not through a map: every page, node and free page.
-// What is left are bits within keys and values, which the digest of the owner finds.
+// LMDB has no checksums and trusts its file. A file that was cut short, or in which a bit has
+// flipped, opens without complaint. A later read or write then leaves the file or the page, and the
+// process dies within C code, where Go cannot catch it. So the whole structure is checked before
+// LMDB sees the file, by reads and not through a map: every page, node and free page. What is left
+// are bits within keys and values, which the digest of the owner finds.
 //
-// The length of the file does not tell that it was cut. Its head names the last page that was ever handed out. A page that was
-// handed out and given back within one transaction is never written, so a sound file may be shorter than that.
+// The length of the file does not tell that it was cut. Its head names the last page that was ever
+// handed out. A page that was handed out and given back within one transaction is never written, so
+// a sound file may be shorter than that.
 //
 // The layout (the file is of the machine's own byte order and word size; checked on 64-bit machines only):
 //
@@ -67,8 +69,8 @@ type pages struct {
 	free uint64   // pages on the list of free ones
 }
 
-// checkFile refuses a data file that LMDB could not read to its end, and write to. No Env may have the file open: LMDB's locks
-// do not bear a second descriptor.
+// checkFile refuses a data file that LMDB could not read to its end, and write to. No Env may have
+// the file open: LMDB's locks do not bear a second descriptor.
 func checkFile(path string) error {
 	if bits.UintSize != 64 {
 		return nil
@@ -96,8 +98,8 @@ func checkFile(path string) error {
 	return nil
 }
 
-// check walks all that the newest head of a file leads to. A head of another program or version is left to LMDB, which refuses
-// it at once.
+// check walks all that the newest head of a file leads to. A head of another program or version is
+// left to LMDB, which refuses it at once.
 func (p *pages) check(size int64) error {
 	head, err := p.head(0)
 	if err != nil || !ours(head) {
@@ -152,7 +154,8 @@ func (p *pages) checkHead(head []byte) error {
 	return main.check(head[headMain:], 0)
 }
 
-// freeListMax is how many pages behind the end of a file may be on the list of free pages: more than a transaction can change.
+// freeListMax is how many pages behind the end of a file may be on the list of free pages: more
+// than a transaction can change.
 const freeListMax = 1 << 20
 
 // claim notes that pages are in use, of which none may be already.

@@ -193,8 +193,8 @@ func (t *tree) ascend(key []byte, row bool) error {
 	return nil
 }
 
-// checkLarge checks the head of data that fills pages of its own, and claims them. They may be more than the data needs: LMDB
-// puts a smaller value in the place of a larger one.
+// checkLarge checks the head of data that fills pages of its own, and claims them. They may be more
+// than the data needs: LMDB puts a smaller value in the place of a larger one.
 func (p *pages) checkLarge(number uint64, size int64) error {
 	if err := p.claimRead(number, 1); err != nil {
 		return err

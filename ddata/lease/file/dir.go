@@ -68,9 +68,10 @@ func (d *Dir) Lease(name, owner string) (lease.Lease, error) {
 	return &door{dir: d.path, lock: filepath.Join(d.path, file+".lock"), state: filepath.Join(d.path, file+".state"), owner: owner}, nil
 }
 
-// fileName returns the name of the file for a lease. Two leases never share one, even if the file system ignores case or
-// composes letters. A byte other than a lower-case letter, digit, hyphen or inner dot of ASCII becomes %xx: a leading dot
-// would hide the file or lead out of the directory. A name that becomes too long ends in its hash.
+// fileName returns the name of the file for a lease. Two leases never share one, even if the file
+// system ignores case or composes letters. A byte other than a lower-case letter, digit, hyphen or
+// inner dot of ASCII becomes %xx: a leading dot would hide the file or lead out of the directory. A
+// name that becomes too long ends in its hash.
 func fileName(name string) string {
 	const most = 200
 	b := make([]byte, 0, len(name))

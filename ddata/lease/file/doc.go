@@ -7,18 +7,22 @@
 //	NAME.lock     locked by the holder, names it; stays
 //	NAME.state    the record
 //
-// In NAME all but a to z, 0 to 9, hyphens and dots after the first byte is written as %xx, so that names stay apart on a file system that does not tell upper from lower case.
+// In NAME all but a to z, 0 to 9, hyphens and dots after the first byte is written as %xx, so that
+// names stay apart on a file system that does not tell upper from lower case.
 //
-// The store serves one host. All processes must see one directory on one local file system; containers that share a volume
-// of one host do. Open refuses network file systems where it can tell (Linux): their locks are those of another host, or none.
-// Nodes on several hosts need another lease.Store.
+// The store serves one host. All processes must see one directory on one local file system;
+// containers that share a volume of one host do. Open refuses network file systems where it can
+// tell (Linux): their locks are those of another host, or none. Nodes on several hosts need another
+// lease.Store.
 //
-// The directory has the mode 0700 and its files 0600, and all processes must run as the user that owns them. Open refuses a
-// directory that another user owns or may write, because a user who can open a lock file can keep it locked.
+// The directory has the mode 0700 and its files 0600, and all processes must run as the user that
+// owns them. Open refuses a directory that another user owns or may write, because a user who can
+// open a lock file can keep it locked.
 //
-// Nothing may remove files while a process uses them: the holder notices within a second, and in that second there may be two.
-// A holder gives its files a new time every hour, so that cleaners of temporary folders leave them alone. While no process
-// runs, such a cleaner may delete records: keep the directory out of its reach, for example under /var/lib.
+// Nothing may remove files while a process uses them: the holder notices within a second, and in
+// that second there may be two. A holder gives its files a new time every hour, so that cleaners of
+// temporary folders leave them alone. While no process runs, such a cleaner may delete records:
+// keep the directory out of its reach, for example under /var/lib.
 //
 // Each lease that is held costs an open file, and a look at it once a second. With leases for shards a node holds as many as it hosts shards, and all of them
 // when it is the last one left: the limit on open files (ulimit -n, LimitNOFILE of systemd) must be above sharding.EntityType.Shards, summed over the types, and what

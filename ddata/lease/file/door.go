@@ -37,7 +37,8 @@ var (
 const (
 	// watchInterval is how often a holder checks its lock file.
 	watchInterval = time.Second
-	// freshInterval is how often a holder gives the files a new time. Cleaners of temporary folders delete what is some days old.
+	// freshInterval is how often a holder gives the files a new time. Cleaners of temporary folders
+	// delete what is some days old.
 	freshInterval = time.Hour
 )
 
@@ -137,8 +138,8 @@ func (d *door) look(f *os.File) {
 	d.watch.Reset(watchInterval)
 }
 
-// refresh gives the files that the lease needs the present time. A file that is missing is none of its business: the record
-// may never have been saved, and same finds that the lock file is gone.
+// refresh gives the files that the lease needs the present time. A file that is missing is none of
+// its business: the record may never have been saved, and same finds that the lock file is gone.
 func (d *door) refresh() {
 	d.fresh = time.Now()
 	for _, path := range []string{d.lock, d.state, filepath.Join(d.dir, idName)} {

@@ -6,8 +6,9 @@ import (
 	"syscall"
 )
 
-// checkDir refuses a directory that another user can change. A user who may open a lock file can lock it and so keep every
-// node from the lease. A user who may write the directory can replace the files.
+// checkDir refuses a directory that another user can change. A user who may open a lock file can
+// lock it and so keep every node from the lease. A user who may write the directory can replace the
+// files.
 func checkDir(path string) error {
 	info, err := os.Stat(path)
 	if err != nil {

@@ -6,11 +6,13 @@
 //	coterie-data remove [-n] -type NAME… -key PATTERN… DIR
 //	                                             forget the remembered entities of the types, and what is under the keys
 //
-// What is removed is removed for the whole cluster: the other nodes take it over when this one is back, unless they have written it anew. To remove
-// everything of a type, stop all nodes that use it and run the command on each directory. -type and -key take one or more, up to the next flag or the
-// directory, and may be given several times; a pattern is one of Config.DurableKeys, with stars. -n only counts. A type of which nothing is
-// remembered here is named beside those of which something is, and so is a pattern that matches nothing; the rest is removed all the same, and the exit
-// code is 0, so that a removal can be repeated.
+// What is removed is removed for the whole cluster: the other nodes take it over when this one is
+// back, unless they have written it anew. To remove everything of a type, stop all nodes that use
+// it and run the command on each directory. -type and -key take one or more, up to the next flag or
+// the directory, and may be given several times; a pattern is one of Config.DurableKeys, with
+// stars. -n only counts. A type of which nothing is remembered here is named beside those of which
+// something is, and so is a pattern that matches nothing; the rest is removed all the same, and the
+// exit code is 0, so that a removal can be repeated.
 package main
 
 import (

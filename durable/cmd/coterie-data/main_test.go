@@ -137,7 +137,8 @@ func TestRemove(t *testing.T) {
 	says(t, out, `key="no\*" nothing matches`, `key="kept/c\*" nothing matches`, `role=backend keys=0 rows=0 removed`)
 }
 
-// Names may follow each other, the last word is the directory; a type that is not there is named beside those that are, and does not hold up the rest.
+// Names may follow each other, the last word is the directory; a type that is not there is named
+// beside those that are, and does not hold up the rest.
 func TestRemoveOfSeveralAndUnknownTypes(t *testing.T) {
 	dir := node(t)
 	for _, args := range [][]string{{"-type", "Typo"}, {"-type", "Cart,Order"}, {"-n", "-type=Cart", "Typo"}} {

@@ -80,8 +80,9 @@ func removeVerb(flags *flag.FlagSet) func(string, io.Writer) error {
 	}
 }
 
-// tellMissing names the types and the patterns of which nothing is here: they are misspelt, or were removed before. That is no error, so that a removal of
-// several, or of one on several directories, can be repeated until it has succeeded everywhere.
+// tellMissing names the types and the patterns of which nothing is here: they are misspelt, or were
+// removed before. That is no error, so that a removal of several, or of one on several directories,
+// can be repeated until it has succeeded everywhere.
 func (w *what) tellMissing(e *lmdb.Env, c lmdb.Contents, out io.Writer) error {
 	var there []string
 	missing := slices.Clone(w.keys)
