@@ -1,6 +1,7 @@
 package membership
 
 import (
+	"slices"
 	"testing"
 	"time"
 )
@@ -127,5 +128,51 @@ func TestAViewThatComesLateLeavesTheDiskFree(t *testing.T) {
 		if r, err := decodeRecord(w.disks[n.addr]); err != nil || !r.Free {
 			t.Fatalf("seed %d: the disk is not free: %v, %v", seed, r, err)
 		}
+	}
+}
+
+// TestAViewOfOthersTakesFreeBack: a node that does not vote has noted that none of its grants is in use. While the disk
+// writes that, a view comes in which it votes, and which lists a member that runs, under a lease that others granted. By
+// R3 it now answers for that lease, so the note must not stay.
+func TestAViewOfOthersTakesFreeBack(t *testing.T) {
+	w := newWorld(t, 44, LAN())
+	w.base.VotersMax = 1
+	w.handOff = time.Hour // Stopped is said below
+	ns := w.found(3)
+	voter, last := ns[0], ns[1]
+	for _, n := range ns {
+		switch {
+		case n.m.isVoter(n.uid):
+			voter = n
+		case n.m.Self().UpNumber == 2:
+			last = n
+		}
+	}
+	w.run(2 * w.base.LeaseDuration)
+	w.slow = func(*node) time.Duration { return time.Second }
+	next := *last.m.View()
+	w.filter = func(_, _ *node, msg Message) bool { _, decides := msg.(Accept); return !decides } // the view is made below
+	voter.step(Leave{})
+	voter.step(Stopped{})
+	last.step(Leave{})
+	last.step(Stopped{})
+	if !w.until(10*time.Second, func() bool { return last.m.record.Free }) {
+		t.Fatal("it notes nothing:", last.m)
+	}
+	next.Epoch, next.Parent, next.Members = next.Epoch+1, next.Hash(), slices.Clone(next.Members)
+	for i, o := range next.Members {
+		if o.UID == voter.uid {
+			next.Members[i].Status = Leaving
+		}
+	}
+	last.step(Receive{From: voter.uid, FromAddr: voter.addr, Msg: Commit{View: &next}})
+	if last.m.View() != &next || !last.m.isVoter(last.uid) {
+		t.Fatalf("it has not installed the view, or does not vote in it: %v", last.m)
+	}
+	if r := last.m.record; r.Last != &next || r.Free {
+		t.Errorf("what the disk gets next: %v", r)
+	}
+	if !w.until(10*time.Second, func() bool { return !last.alive }) {
+		t.Fatal("it does not end:", last.m)
 	}
 }

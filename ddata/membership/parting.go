@@ -181,14 +181,22 @@ func (m *Machine) advanceParting() {
 // noteFree notes in the record that every node has stopped that this one granted a lease, if that is so. It returns the
 // number of the record that has to be stored before the end.
 func (m *Machine) noteFree() (number uint64) {
-	for u, p := range m.peers { // order: all are looked at
-		if !m.hasStopped(u) && m.mayHoldLease(u) && m.now.Before(p.promised) || m.cfg.Faults.GoesUntold {
-			return m.store.stored
-		}
+	if !m.isFree() {
+		return m.store.stored
 	}
 	r := m.record
 	r.Free = true
 	return m.persist(r)
+}
+
+// isFree reports whether no node runs under a lease that a promise of this node covers.
+func (m *Machine) isFree() bool {
+	for u, p := range m.peers { // order: all are looked at
+		if !m.hasStopped(u) && m.mayHoldLease(u) && m.now.Before(p.promised) || m.cfg.Faults.GoesUntold {
+			return false
+		}
+	}
+	return true
 }
 
 // waitsFor reports whether a node that has not answered, and was last heard then, may still do so.

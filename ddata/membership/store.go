@@ -29,8 +29,8 @@ type heldView struct {
 // is done. A node without a disk remembers nothing, and waits for nothing.
 func (m *Machine) persist(r record) (number uint64) {
 	r.Name = m.cfg.Name
-	if m.parting.last != 0 { // it grants nothing any more, whatever view it still installs
-		r.Free = r.Free || m.record.Free
+	if m.parting.last != 0 && m.record.Free { // it grants nothing any more, but a view that it installs may bind it (R3)
+		r.Free = m.isFree()
 	}
 	m.record = r
 	m.store.issued++
