@@ -11,10 +11,10 @@ type record struct {
 	Last    *View
 	Pending *View
 	Settled Epoch
-	// Free says that the incarnation that wrote this grants no lease any more, and that every node
-	// has stopped that it granted one. A founding anew need not wait for leases then. Any later
-	// record takes it back. A newcomer's first one is stored before its grants count: it votes only
-	// when it is Up, and its replicators catch up in views that are stored.
+	// Free says that the incarnation that wrote this grants no lease any more, and that no node runs under one that it
+	// answers for. A founding anew need not wait for leases then. The first record of the next incarnation takes it
+	// back. That record is stored before grants of a newcomer count: it votes only when it is Up, and its replicators
+	// catch up in views that are stored.
 	Free bool
 }
 
