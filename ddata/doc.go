@@ -9,7 +9,8 @@
 //   - The lease is a node's permission to run what must run once. It comes from a quorum of the view, for a short time; a view that drops a
 //     node is decided only after the lease of that node has ended.
 //   - A Singleton runs on the oldest node of a role, under its lease, and nowhere else (Node.RunSingleton). When that node leaves it hands over to the
-//     next in age: request, in progress, done; when it crashes, the next starts it with the view without it.
+//     next in age: request, in progress, done; when it crashes, the next starts it with the view without it. Each run gets a Token that is
+//     higher than all before it, for outside stores that refuse lower ones.
 //   - Seeds and Discovery say where other nodes may be; who may found a cluster, and when, is told in packages membership and discovery.
 //   - A role is a label of nodes. Each has a Replicator: the replica of that role's data on this node.
 //   - A Key names data and its type, one of the types of package crdt. Keys are made by their first write.
@@ -34,6 +35,8 @@
 //   - Writes that time out are not undone: they are on this node and go on spreading.
 //   - Majority reads are not linearizable among themselves: two reads, also one after the other, may see a write that is not acknowledged yet, and
 //     then not see it. ReadLinearizable never goes back.
+//   - When all directories are lost, a new cluster's Tokens are above the former ones only if the wall clock of its founder is ahead of that of the
+//     former founding.
 //   - Last-writer types pick by the writers' clocks when two write at the same time without having seen each other.
 //   - When a majority of the view is gone at once, or what Config.Downing needs instead of one, nobody can decide a next
 //     view: the survivors stop, and volatile data is gone.

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/ddata"
-	"github.com/coterie-go/coterie/ddata/membership"
 )
 
 // A report that one node of the cluster writes, whichever is the oldest, until it leaves and hands over.
@@ -21,8 +20,8 @@ func ExampleNode_RunSingleton() {
 	writing := make(chan struct{})
 	reports, err := node.RunSingleton(ddata.SingletonConfig{
 		Name: "reports",
-		Run: func(ctx context.Context, token membership.Epoch) error {
-			fmt.Println("writing reports, token", uint64(token))
+		Run: func(ctx context.Context, token ddata.Token) error {
+			fmt.Println("writing reports in view", uint64(token.Epoch))
 			close(writing)
 			<-ctx.Done() // until the node leaves, ends, or has lost its lease
 			fmt.Println("stopped:", context.Cause(ctx))
@@ -38,7 +37,7 @@ func ExampleNode_RunSingleton() {
 	fmt.Println("left:", node.Leave(10*time.Second))
 	fmt.Println(reports)
 	// Output:
-	// writing reports, token 1
+	// writing reports in view 1
 	// singleton "reports" of backend: running
 	// stopped: membership: left the cluster
 	// left: <nil>

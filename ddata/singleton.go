@@ -18,6 +18,10 @@ import (
 // SingletonState is how far a Singleton of this node is; it prints itself.
 type SingletonState = membership.SingletonState
 
+// Token is the fencing token of a run: each has a higher one than all before it, on whatever node. See membership.Token for
+// its order, and for what happens to it when a cluster is founded without the directories of the former one.
+type Token = membership.Token
+
 // SingletonConfig says what is to run on one node at a time. All nodes of the role run a Singleton of that name.
 type SingletonConfig struct {
 	// Name of the singleton, 1 to 64 bytes, unlike that of any other in the cluster. Required.
@@ -26,9 +30,9 @@ type SingletonConfig struct {
 	Role string
 	// Run is the singleton. It is called on the oldest node, under its lease, and returns soon after ctx ends: when the node has lost its lease, leaves,
 	// or ends. Until it has returned nobody else starts it while the node leaves, and Leave waits. It cannot be killed: one that goes on without
-	// the lease must not do anything outside, so Run asks Node.HoldsLease before what matters, or sends token along to whoever
-	// can refuse a lower one; a later run on another node has a higher one. When it returns by itself it is started again after RestartAfter. Required.
-	Run func(ctx context.Context, token membership.Epoch) error
+	// the lease must not do anything outside. So Run asks Node.HoldsLease before what matters, or sends token along to a store that refuses a lower
+	// one: each later run has a higher one. When it returns by itself it is started again after RestartAfter. Required.
+	Run func(ctx context.Context, token Token) error
 	// RestartAfter is the time from the end of Run, with an error or without, until it is called again. Default: 1 s, with Preset Local 100 ms.
 	RestartAfter time.Duration
 	// OnState, when set, is called with each new state, in order, from a goroutine of the node; it must be quick. Beside it the event
@@ -157,7 +161,7 @@ func (s singletonDriver) Step(now time.Time, q singletonInput) {
 		s.tellState(*fx.State)
 	}
 	if fx.Start {
-		s.begin(fx.Epoch)
+		s.begin(fx.Token)
 	}
 }
 
@@ -182,7 +186,7 @@ func (s *Singleton) tellState(state SingletonState) {
 }
 
 // begin calls Run, if the lease holds at this moment.
-func (s *Singleton) begin(token membership.Epoch) {
+func (s *Singleton) begin(token Token) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	s.cancel = cancel
 	go func() {

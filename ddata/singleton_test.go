@@ -2,7 +2,9 @@ package ddata_test
 
 import (
 	"bufio"
+	"bytes"
 	"context"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
@@ -23,18 +25,18 @@ type stage struct {
 	mu     sync.Mutex
 	on     *ddata.Node
 	two    bool
-	token  membership.Epoch // of the last run
-	back   bool             // a token did not rise from one node to another
+	token  ddata.Token // of the last run
+	back   bool        // a token did not rise from one run to the next
 	enters chan *ddata.Node
 }
 
 func newStage() *stage { return &stage{enters: make(chan *ddata.Node, 64)} }
 
-func (s *stage) run(n *ddata.Node) func(context.Context, membership.Epoch) error {
-	return func(ctx context.Context, token membership.Epoch) error {
+func (s *stage) run(n *ddata.Node) func(context.Context, ddata.Token) error {
+	return func(ctx context.Context, token ddata.Token) error {
 		s.mu.Lock()
 		s.two = s.two || s.on != nil && s.on.HoldsLease()
-		s.back = s.back || token <= s.token
+		s.back = s.back || !s.token.Less(token)
 		s.on, s.token = n, token
 		s.mu.Unlock()
 		s.enters <- n
@@ -132,7 +134,7 @@ func TestSingletonThatDoesNotStop(t *testing.T) {
 	release := make(chan struct{})
 	defer close(release)
 	entered := make(chan struct{})
-	_, err := n.RunSingleton(ddata.SingletonConfig{Name: "stubborn", Run: func(context.Context, membership.Epoch) error {
+	_, err := n.RunSingleton(ddata.SingletonConfig{Name: "stubborn", Run: func(context.Context, ddata.Token) error {
 		close(entered)
 		<-release
 		return nil
@@ -153,7 +155,7 @@ func TestSingletonIsCalledAgain(t *testing.T) {
 	w := watch(&c)
 	n := startAll(t, c)[0]
 	calls := make(chan struct{}, 64)
-	_, err := n.RunSingleton(ddata.SingletonConfig{Name: "brief", RestartAfter: time.Millisecond, Run: func(context.Context, membership.Epoch) error {
+	_, err := n.RunSingleton(ddata.SingletonConfig{Name: "brief", RestartAfter: time.Millisecond, Run: func(context.Context, ddata.Token) error {
 		select {
 		case calls <- struct{}{}:
 		default:
@@ -175,9 +177,28 @@ func TestSingletonIsCalledAgain(t *testing.T) {
 	})
 }
 
+// TestSingletonTokensRiseWhenDirectoriesAreLost: a cluster that is founded without the directories of the former one begins with
+// epoch 1 again. Its runs have higher tokens all the same.
+func TestSingletonTokensRiseWhenDirectoriesAreLost(t *testing.T) {
+	var before ddata.Token
+	for range 2 {
+		n := alone(t, t.TempDir(), nil)
+		s := newStage()
+		if _, err := n.RunSingleton(ddata.SingletonConfig{Name: "clerk", Run: s.run(n)}); err != nil {
+			t.Fatal(err)
+		}
+		s.next(t)
+		mustClose(t, n)
+		if !before.Less(s.token) || before.Era != 0 && before.Epoch != s.token.Epoch {
+			t.Errorf("token %v after %v", s.token, before)
+		}
+		before = s.token
+	}
+}
+
 func TestSingletonRefuses(t *testing.T) {
 	n := startCluster(t, 1, nil)[0]
-	run := func(ctx context.Context, _ membership.Epoch) error { <-ctx.Done(); return nil }
+	run := func(ctx context.Context, _ ddata.Token) error { <-ctx.Done(); return nil }
 	if _, err := n.RunSingleton(ddata.SingletonConfig{Name: "one", Run: run}); err != nil {
 		t.Fatal(err)
 	}
@@ -210,8 +231,8 @@ func runSingletonChild(addr string) error {
 	if err != nil {
 		return err
 	}
-	_, err = n.RunSingleton(ddata.SingletonConfig{Name: "clerk", Run: func(ctx context.Context, token membership.Epoch) error {
-		fmt.Println(uint64(token))
+	_, err = n.RunSingleton(ddata.SingletonConfig{Name: "clerk", Run: func(ctx context.Context, token ddata.Token) error {
+		fmt.Printf("%x\n", token.Bytes())
 		<-ctx.Done()
 		return nil
 	}})
@@ -240,9 +261,9 @@ func TestSingletonSurvivesAKill(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var token uint64
-	if _, err := fmt.Sscan(line, &token); err != nil {
-		t.Fatal(err)
+	token, err := hex.DecodeString(strings.TrimSpace(line))
+	if err != nil || len(token) != membership.TokenSize {
+		t.Fatalf("token %q: %v", line, err)
 	}
 	nodes := startAll(t, config(addrs[1], addrs, 0), config(addrs[2], addrs, 0))
 	s := newStage()
@@ -265,8 +286,8 @@ func TestSingletonSurvivesAKill(t *testing.T) {
 		t.Errorf("taken over in %v", n.View())
 	}
 	s.mu.Lock()
-	if uint64(s.token) <= token {
-		t.Errorf("token %v after %d", s.token, token)
+	if bytes.Compare(s.token.Bytes(), token) <= 0 {
+		t.Errorf("token %v after %x", s.token, token)
 	}
 	s.mu.Unlock()
 	s.verdict(t)

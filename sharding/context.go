@@ -6,12 +6,14 @@ import (
 	"reflect"
 	"time"
 
+	"github.com/coterie-go/coterie/ddata"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
-// Token orders the hostings of a shard: each has a higher one than all before it, on whatever node. An outside store that refuses writes
-// with a token below the highest that it has seen is safe from handlers that outlive their lease.
-type Token = protocol.Token
+// Token orders the hostings of a shard: each has a higher one than all before it, on whatever node. An outside store that keeps
+// the highest with each row, and refuses a write with a lower one, is safe from handlers that outlive their lease. See membership.Token
+// for its order, and for what happens to it when a cluster is founded without the directories of the former one.
+type Token = ddata.Token
 
 // Context is what an entity sees of the world: one per incarnation, the same in New, Receive and Stop. It must not be used by other goroutines
 // than the one of the handler, and not after the handler has returned; Later and Context are for what goes on beside.
@@ -48,7 +50,7 @@ func (c *Context[M]) Fence() (Token, error) {
 	if !c.e.shard.holds() {
 		return Token{}, ErrNoLease
 	}
-	return c.e.shard.token, nil
+	return c.e.shard.fence(), nil
 }
 
 // Asked says whether somebody waits for a reply to the message being handled.

@@ -136,6 +136,7 @@ func (c *control) startShard(number uint32, token protocol.Token, wait time.Dura
 		panic("sharding: a config that the region accepted is refused by the shard: " + err.Error())
 	}
 	h := &hosting{s: newShard(c.r, number, token), m: m, starts: map[uint64]parcel{}}
+	h.s.era = c.view.Era // a region hosts in a view only
 	c.shards[number] = h
 	c.unshared = true
 	c.r.table.hosted[number].Store(h.s)

@@ -18,7 +18,8 @@
 //
 //   - A handler starts, and every effect of its Context happens, only while the node holds its lease. With the hand-off rules of
 //     sharding/protocol this gives: no entity runs twice at one time. A handler that is running while the lease ends cannot be killed: its
-//     context is cancelled and its effects are refused. Context.Fence gives a token with which an outside store can refuse it too.
+//     context is cancelled and its effects are refused. Context.Fence gives a token with which an outside store can refuse it too: each
+//     hosting of a shard has a higher one. The store keeps the highest with each row, as Token.Bytes, and refuses a lower one.
 //   - One handler per entity at a time, and what one handler wrote the next one sees.
 //   - Messages from one goroutine to one entity arrive in the order in which they were told, also across a planned hand-off.
 //   - A planned hand-off loses nothing. Messages are lost only where a bound was hit or a node died; each loss that this process can see is
@@ -36,6 +37,8 @@
 //   - There is no order between several senders, nor between two entities; and none of one sender across the death of a home, the loss of a shard's lease, or a
 //     hand-off of a shard that waits for its lease: what was told before may be lost, and what is told after may come before what was on its way.
 //   - The state of an entity is the user's affair; only ids are remembered.
+//   - When all directories are lost, tokens rise by the founders' wall clocks alone. If the clock of the new founder is behind that of the
+//     former founding, an outside store refuses the new tokens (membership.Token).
 //   - Local messages are not copied: sender and handler share what a message points to, so a message must not be changed once it is told.
 //
 // # Mailboxes and workers

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"github.com/coterie-go/coterie/ddata/drive"
+	"github.com/coterie-go/coterie/ddata/membership"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
@@ -15,6 +16,7 @@ import (
 type shard struct {
 	region *core
 	number uint32
+	era    membership.Era // of the cluster
 	token  protocol.Token // of the command by which it is hosted
 	keeper *keeper        // nil: no limit on active entities
 	active atomic.Int64   // entities that the machine counts as active, or that have not stopped yet
@@ -60,6 +62,11 @@ func newShard(r *core, number uint32, token protocol.Token) *shard {
 		s.tenure = &tenure{}
 	}
 	return s
+}
+
+// fence is the token for outside stores. Within the cluster the era is the same for all, and protocol tokens go without it.
+func (s *shard) fence() Token {
+	return Token{Era: s.era, Epoch: membership.Epoch(s.token.Epoch), Up: s.token.Up, Seq: s.token.Seq}
 }
 
 // find looks an entity up; nil when there is none.

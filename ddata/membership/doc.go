@@ -48,8 +48,8 @@
 //     it has accepted, not while it writes. What it has installed is on disk before its replicators
 //     and singletons hear of it. Other members may hear before: a quorum of the disks of the view
 //     before has it as accepted. A cluster is founded anew by a quorum of the disks of the last
-//     view, and of every later one that may have been decided, and goes on with the epochs and the
-//     cluster id. It also takes half of each set of disks that the last view lists as not settled
+//     view, and of every later one that may have been decided, and goes on with the epochs, the era
+//     and the cluster id. It also takes half of each set of disks that the last view lists as not settled
 //     (see below). Its founders wait for L(1+ε) after their start, because their last incarnations
 //     may have granted until the moment they died. A founder need not if its last incarnation
 //     noted on the disk, as its last act, that every node had stopped that it granted a lease. A
@@ -188,6 +188,9 @@
 // it is done. Saying so is for good, as a uid that leaves never starts it again; so who is next by age among those who have not
 // said it is the only one, whichever view it has installed, as long as its lease holds.
 //
+// Each start has a Token above those of all before it. It begins with the Era, the wall time of the cluster's first founding, which
+// every view carries: a cluster that has lost all its directories begins with epoch 1 again, and its tokens rise all the same.
+//
 // # Guarantees
 //
 // There is one view per epoch. At any instant at most one node is the oldest of its installed view, holds its lease
@@ -198,7 +201,8 @@
 // nodes come to one view, and those it lacks end with ErrDowned. That nodes stand still, one or all, is not held against
 // them: they give up after time that they were awake.
 //
-// The only assumption on time is that the rates of two clocks differ by less than Epsilon. On bootstrapping: fewer than
+// The only assumption on time is that the rates of two clocks differ by less than Epsilon; that a later founding has a higher
+// Era assumes wall clocks that do not go back in between. On bootstrapping: fewer than
 // twice BootstrapExpect nodes look for a cluster at once whose disks know of none.
 //
 // # What it does not do

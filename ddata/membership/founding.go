@@ -5,7 +5,10 @@ import "slices"
 // foundingView is the view that this node proposes to the chosen.
 func (m *Machine) foundingView(choice []UID) *View {
 	probes := m.eligible()
-	v := &View{Cluster: ClusterID(m.rng.Uint64() | 1), Epoch: 1, ConfigHash: m.configHash, VotersMax: uint32(m.cfg.VotersMax), Founded: true}
+	v := &View{
+		Cluster: ClusterID(m.rng.Uint64() | 1), Era: eraAt(m.now), Epoch: 1, ConfigHash: m.configHash,
+		VotersMax: uint32(m.cfg.VotersMax), Founded: true,
+	}
 	for _, p := range probes {
 		for _, k := range p.Knows {
 			v.Epoch = max(v.Epoch, k.Epoch+1)
@@ -13,7 +16,7 @@ func (m *Machine) foundingView(choice []UID) *View {
 	}
 	needs, _ := m.needs(probes) // choice has seen that they are consistent
 	for _, k := range needs {
-		v.Cluster = k.Cluster
+		v.Cluster, v.Era = k.Cluster, k.Era
 		if !k.Pending {
 			v.inherit(k.Sets)
 		}

@@ -1,7 +1,10 @@
 package membership
 
 import (
+	"errors"
+	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 )
@@ -104,12 +107,15 @@ func TestFreeIsTakenBackBeforeTheNodeVotes(t *testing.T) {
 	}
 }
 
-// TestRecordOfVersion1: directories of the version before can be read, and are not free.
-func TestRecordOfVersion1(t *testing.T) {
-	v := sampleView()
-	r, err := decodeRecord(appendCBOR([]byte{1}, recordV1{Name: "x", Last: v, Settled: 2}))
-	if err != nil || r.Name != "x" || r.Last.Hash() != v.Hash() || r.Settled != 2 || r.Free {
-		t.Errorf("%v, %v", r, err)
+// TestRecordOfAnotherVersion: a directory of a version before is refused, and the error names both versions.
+func TestRecordOfAnotherVersion(t *testing.T) {
+	for _, version := range []byte{0, 1, 2, recordVersion + 1} {
+		b := record{Name: "x", Last: sampleView(), Settled: 2}.encode()
+		b[0] = version
+		want := fmt.Sprintf("version %d, this is %d", version, recordVersion)
+		if _, err := decodeRecord(b); !errors.Is(err, ErrRecord) || !strings.Contains(err.Error(), want) {
+			t.Errorf("version %d: %v", version, err)
+		}
 	}
 }
 

@@ -186,7 +186,7 @@ func (g *story) watchLone(n *node, in SingletonInput, fx *SingletonEffects) {
 		did = append(did, fmt.Sprintf("send to %v: %v", e.To, e.Word))
 	}
 	if fx.Start {
-		did = append(did, fmt.Sprintf("start, with token %v", fx.Epoch))
+		did = append(did, fmt.Sprintf("start, with token %v", fx.Token))
 	}
 	if fx.Stop {
 		did = append(did, "stop")

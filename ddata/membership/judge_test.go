@@ -118,6 +118,9 @@ func (j *judge) step(w *world, before, v *View, gone map[UID]bool) {
 			j.fault(w, "broken chain between %v and %v", before, v)
 		}
 	}
+	if v.Era != before.Era {
+		j.fault(w, "era %d of %v became %d in %v", before.Era, before, v.Era, v)
+	}
 	for _, o := range before.Members {
 		n, ok := v.Member(o.UID)
 		switch {

@@ -24,6 +24,7 @@ type Contact struct {
 type Known struct {
 	_        struct{} `cbor:",toarray"`
 	Cluster  ClusterID
+	Era      Era // of the cluster
 	Epoch    Epoch
 	Pending  bool      // accepted there, perhaps never decided
 	Founding bool      // pending: it would have founded the cluster, by all its members

@@ -18,26 +18,21 @@ type record struct {
 	Free bool
 }
 
-// recordVersion is that of the record on disk. One of version 1 has no Free.
-const recordVersion = 2
+// recordVersion is that of the record on disk. Views in records of versions 1 and 2 have no Era.
+const recordVersion = 3
 
 func (r record) encode() []byte { return appendCBOR([]byte{recordVersion}, r) }
 
 func decodeRecord(b []byte) (record, error) {
 	var r record
-	if len(b) < 2 || b[0] == 0 || b[0] > recordVersion {
-		return r, fmt.Errorf("%w: wrong version or length", ErrRecord)
+	if len(b) < 2 {
+		return r, fmt.Errorf("%w: %d bytes", ErrRecord, len(b))
 	}
-	into := any(&r)
-	var old recordV1
-	if b[0] == 1 {
-		into = &old
+	if b[0] != recordVersion {
+		return r, fmt.Errorf("%w: version %d, this is %d", ErrRecord, b[0], recordVersion)
 	}
-	if err := decoder.Unmarshal(b[1:], into); err != nil {
+	if err := decoder.Unmarshal(b[1:], &r); err != nil {
 		return r, fmt.Errorf("%w: %w", ErrRecord, err)
-	}
-	if b[0] == 1 {
-		r = record{Name: old.Name, Last: old.Last, Pending: old.Pending, Settled: old.Settled}
 	}
 	for _, v := range []*View{r.Last, r.Pending} {
 		if v == nil {
@@ -48,15 +43,6 @@ func decodeRecord(b []byte) (record, error) {
 		}
 	}
 	return r, nil
-}
-
-// recordV1 is the record of version 1.
-type recordV1 struct {
-	_       struct{} `cbor:",toarray"`
-	Name    string
-	Last    *View
-	Pending *View
-	Settled Epoch
 }
 
 // DescribeRecord prints what a machine has persisted, for those who look after the directory of a node that is not running.
@@ -90,12 +76,13 @@ func (r record) String() string {
 func (r record) knows() (ks []Known) {
 	if r.Last != nil {
 		ks = append(ks, Known{
-			Cluster: r.Last.Cluster, Epoch: r.Last.Epoch, Voters: r.Last.onDisk(), Settled: r.Settled, Sets: r.Last.witnesses(),
+			Cluster: r.Last.Cluster, Era: r.Last.Era, Epoch: r.Last.Epoch, Voters: r.Last.onDisk(), Settled: r.Settled,
+			Sets: r.Last.witnesses(),
 		})
 	}
 	if p := r.Pending; p != nil {
 		ks = append(ks, Known{
-			Cluster: p.Cluster, Epoch: p.Epoch, Pending: true, Founding: p.Founded, Voters: p.onDisk(), Sets: p.own(),
+			Cluster: p.Cluster, Era: p.Era, Epoch: p.Epoch, Pending: true, Founding: p.Founded, Voters: p.onDisk(), Sets: p.own(),
 		})
 	}
 	return ks

@@ -16,7 +16,10 @@ import (
 // fullest makes a view that has no room for one more member of its kind, nor for one more set of disks.
 func fullest(t *testing.T, kind func(i int) Member) *View {
 	t.Helper()
-	v := &View{Cluster: math.MaxUint64, Epoch: math.MaxUint64, Parent: Hash{1}, LastUp: math.MaxUint32, ConfigHash: math.MaxUint64, VotersMax: membersMax}
+	v := &View{
+		Cluster: math.MaxUint64, Era: math.MaxUint64, Epoch: math.MaxUint64, Parent: Hash{1}, LastUp: math.MaxUint32,
+		ConfigHash: math.MaxUint64, VotersMax: membersMax,
+	}
 	used, _ := roomFor(nil)
 	for i := 0; ; i++ {
 		m := kind(i)

@@ -28,6 +28,7 @@ type Singleton struct {
 	askers  []UID          // to whom Done is owed
 	askAt   time.Time
 	startAt time.Time // not started before, after it has ended by itself
+	starts  uint64    // on this node so far
 }
 
 // SingletonConfig configures a Singleton. It is copied in.
@@ -156,8 +157,8 @@ type SingletonEffects struct {
 	Send []SingletonEnvelope // words for other members
 	// Start begins it. The driver asks the lease again at that very moment; if it does not hold, it says Exited.
 	Start bool
-	// Epoch, with Start, is that of the view. It is higher than in any start on another node before: a token for what lies outside.
-	Epoch Epoch
+	// Token, with Start, is higher than in any start before, on this node or another: for what lies outside.
+	Token Token
 	Stop  bool            // tells what runs to stop; Exited follows
 	State *SingletonState // when it has changed
 }
@@ -262,12 +263,20 @@ func (s *Singleton) advance(now time.Time) {
 			s.ask(now, older)
 		case !s.startAt.IsZero() || s.listed() != Up:
 		default:
-			s.slow = false
-			s.fx.Start, s.fx.Epoch = true, s.view.Epoch
-			s.become(SingletonRunning)
+			s.start()
 		}
 	}
 	s.answer()
+}
+
+// start begins it. In one view it goes from an older member to a younger one and never back, so that the up number orders the
+// starts of a view on several nodes, and the count those on one.
+func (s *Singleton) start() {
+	me, _ := s.view.Member(s.cfg.Self)
+	s.slow = false
+	s.starts++
+	s.fx.Start, s.fx.Token = true, Token{Era: s.view.Era, Epoch: s.view.Epoch, Up: me.UpNumber, Seq: s.starts}
+	s.become(SingletonRunning)
 }
 
 // older are those before this node that leave and have not handed over. may is false if somebody before it does not leave, or this node may run nothing.

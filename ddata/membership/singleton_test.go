@@ -13,13 +13,14 @@ type lone struct {
 	starts []*node
 	deaf   bool // no word arrives
 	faults Faults
+	last   Token                                          // of all starts
 	watch  func(*node, SingletonInput, *SingletonEffects) // sees every step
 }
 
 type part struct {
 	s     *Singleton
 	runs  bool
-	epoch Epoch
+	token Token // of its last start
 }
 
 func (w *world) playLone(linger time.Duration, f Faults) *lone {
@@ -89,7 +90,10 @@ func (l *lone) step(n *node, in SingletonInput) {
 		l.step(n, SingletonExited{})
 		return
 	}
-	p.runs, p.epoch = true, fx.Epoch
+	if !l.last.Less(fx.Token) {
+		l.w.judge.fault(l.w, "%v runs it with token %v, after %v", n, fx.Token, l.last)
+	}
+	p.runs, p.token, l.last = true, fx.Token, fx.Token
 	l.starts = append(l.starts, n)
 	l.w.log("%v runs it", n)
 }
@@ -120,7 +124,7 @@ func (l *lone) judge() {
 			continue
 		}
 		if one != nil {
-			l.w.judge.fault(l.w, "two run it: %v since %v and %v since %v", one, l.parts[one].epoch, n, p.epoch)
+			l.w.judge.fault(l.w, "two run it: %v since %v and %v since %v", one, l.parts[one].token, n, p.token)
 		}
 		one = n
 	}
@@ -157,7 +161,7 @@ func TestSingletonIsHandedOver(t *testing.T) {
 		if early := next.m.View().Has(first.uid); early == deaf {
 			t.Errorf("deaf %t: taken over while the leaver was in the view: %t", deaf, early)
 		}
-		if a, b := l.parts[first].epoch, l.parts[next].epoch; a >= b {
+		if a, b := l.parts[first].token, l.parts[next].token; !a.Less(b) {
 			t.Errorf("tokens %v, then %v", a, b)
 		}
 		w.verdict()

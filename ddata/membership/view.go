@@ -27,6 +27,7 @@ type View struct {
 	Unsettled  []DiskSet // of earlier views that may not be settled, by epoch, then by role; what a cold start has to hear
 	VotersMax  uint32    // how many of the oldest decide what comes next; 0 = all that are Up or Leaving
 	Closing    bool      // the cluster is being shut down as a whole: nobody joins, and nothing is handed over; ends with the cluster
+	Era        Era       // of the cluster: the same in all its views
 }
 
 // Hash is a 128-bit hash of the encoded view.
@@ -37,7 +38,10 @@ func (v *View) Hash() Hash {
 
 // next returns an empty child of the view, to be filled with members.
 func (v *View) next(hash Hash) *View {
-	return &View{Cluster: v.Cluster, Epoch: v.Epoch + 1, Parent: hash, LastUp: v.LastUp, ConfigHash: v.ConfigHash, VotersMax: v.VotersMax, Closing: v.Closing}
+	return &View{
+		Cluster: v.Cluster, Era: v.Era, Epoch: v.Epoch + 1, Parent: hash, LastUp: v.LastUp, ConfigHash: v.ConfigHash,
+		VotersMax: v.VotersMax, Closing: v.Closing,
+	}
 }
 
 func (v *View) sort() {

@@ -16,7 +16,7 @@ import (
 //
 // The record on disk:
 //
-//	byte 0   version of this format (2; 1 has no last field)
+//	byte 0   version of this format (3)
 //	rest     CBOR array [cluster name, last view or null, accepted view or null, settled epoch, free]
 //
 // The arbiter's record under its lease:

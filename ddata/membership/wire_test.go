@@ -9,7 +9,7 @@ import (
 
 func sampleView() *View {
 	return &View{
-		Cluster: 7, Epoch: 3, Parent: Hash{1, 2, 3}, LastUp: 2, ConfigHash: 99, Founded: true, Closing: true,
+		Cluster: 7, Epoch: 3, Parent: Hash{1, 2, 3}, LastUp: 2, ConfigHash: 99, Founded: true, Closing: true, Era: 12,
 		Unsettled: []DiskSet{{Epoch: 1, Role: "x", Disks: []DiskID{4, 5}}, {Epoch: 2, Role: "x", Disks: []DiskID{4}}},
 		Members: []Member{
 			{UID: 1, Addr: "a:1", Roles: []string{"x", "y"}, AppVersion: "1.2", Status: Up, UpNumber: 1, Disk: 4},
@@ -25,7 +25,7 @@ func sampleMessages() []Message {
 	return []Message{
 		Probe{
 			Protocol: 1, Name: "n", Settings: []Setting{Alike("shards", 3)}, Self: Member{UID: 4, Addr: "d:1", Status: Joining}, At: "a:1", Expect: 3, AnyDisks: true, Heard: 6, First: 5,
-			Knows: []Known{{Cluster: 1, Epoch: 2, Pending: true, Founding: true, Voters: []Member{{UID: 8, Addr: "e:1", Status: Up, UpNumber: 1, Disk: 1},
+			Knows: []Known{{Cluster: 1, Era: 11, Epoch: 2, Pending: true, Founding: true, Voters: []Member{{UID: 8, Addr: "e:1", Status: Up, UpNumber: 1, Disk: 1},
 				{UID: 5, Addr: "f:1", Status: Leaving, UpNumber: 4, Disk: 2}}, Settled: 1, Sets: []DiskSet{{Epoch: 2, Role: "x", Disks: []DiskID{2}}}}},
 			Peers: []Contact{{UID: 1, Addr: "a:1"}}, Choice: []UID{1, 4},
 		},

@@ -13,7 +13,7 @@ func newJudges(w *World) []judge {
 	w.tidy = &tidyJudge{newest: map[membership.ClusterID]*membership.View{}}
 	return []judge{
 		&actingJudge{},
-		&viewJudge{views: map[viewKey]*membership.View{}, removed: map[uint64]membership.Epoch{}},
+		&viewJudge{views: map[viewKey]*membership.View{}, removed: map[uint64]membership.Epoch{}, eras: map[membership.ClusterID]membership.Era{}},
 		&dataJudge{space: replicator.Volatile, books: map[membership.ClusterID][]*viewBook{}},
 		&dataJudge{space: replicator.Durable, books: map[membership.ClusterID][]*viewBook{}},
 		&equalJudge{seen: [2]map[[2]uint64]sighting{{}, {}}},
@@ -50,6 +50,7 @@ func (*actingJudge) settled(*World) bool { return true }
 type viewJudge struct {
 	views   map[viewKey]*membership.View
 	removed map[uint64]membership.Epoch // uid → epoch of the first view without it; only looked up
+	eras    map[membership.ClusterID]membership.Era
 }
 
 type viewKey struct {
@@ -74,6 +75,7 @@ func (j *viewJudge) installed(w *World, p *Process, v *membership.View) {
 	}
 	j.views[k] = v
 	w.counts.Views++
+	j.sameEra(w, p, v)
 	parent := j.views[viewKey{v.Cluster, v.Epoch - 1}]
 	if parent == nil || v.Founded {
 		return // the first of a cluster, or a founding anew, or its parent was never installed by anybody
@@ -82,6 +84,14 @@ func (j *viewJudge) installed(w *World, p *Process, v *membership.View) {
 		w.violate("chain of views", "%v installs %v, whose parent is not %v", p, v, parent)
 	}
 	j.follows(w, parent, v)
+}
+
+// sameEra holds all views of a cluster to the time of its first founding.
+func (j *viewJudge) sameEra(w *World, p *Process, v *membership.View) {
+	if was, known := j.eras[v.Cluster]; known && v.Era != was {
+		w.violate("era", "%v installs %v of era %d, the cluster was founded in %d", p, v, v.Era, was)
+	}
+	j.eras[v.Cluster] = v.Era
 }
 
 // forget takes back the views that a founding anew gives up: those of its own epoch and later.

@@ -72,7 +72,7 @@ func Start(node *ddata.Node, cfg Config) (*Process, error) {
 }
 
 // coordinate is the singleton.
-func (p *Process) coordinate(ctx context.Context, token membership.Epoch) error {
+func (p *Process) coordinate(ctx context.Context, token ddata.Token) error {
 	changed := make(chan struct{}, 1)
 	defer p.data.Follow(p.keys.wish.Name(), func(ddata.Change[crdt.Reader]) {
 		select {
@@ -80,7 +80,7 @@ func (p *Process) coordinate(ctx context.Context, token membership.Epoch) error 
 		default:
 		}
 	})()
-	c := &coordinator{cfg: p.cfg, store: &record{p, token, changed}, workers: p, figures: &p.figures}
+	c := &coordinator{cfg: p.cfg, store: &record{p, token.Epoch, changed}, workers: p, figures: &p.figures}
 	err := c.loop(ctx)
 	if ctx.Err() != nil {
 		return nil

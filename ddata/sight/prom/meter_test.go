@@ -16,7 +16,6 @@ import (
 
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/ddata"
-	"github.com/coterie-go/coterie/ddata/membership"
 	"github.com/coterie-go/coterie/ddata/sight/prom"
 )
 
@@ -69,7 +68,7 @@ func TestScrapeIsWhatHappened(t *testing.T) {
 			t.Fatal("a stranger is sent to")
 		}
 		running := make(chan struct{})
-		_, err = n.RunSingleton(ddata.SingletonConfig{Name: "clerk", Run: func(ctx context.Context, _ membership.Epoch) error {
+		_, err = n.RunSingleton(ddata.SingletonConfig{Name: "clerk", Run: func(ctx context.Context, _ ddata.Token) error {
 			close(running)
 			<-ctx.Done()
 			return nil
