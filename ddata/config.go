@@ -129,7 +129,7 @@ type Config struct {
 	// Default: nil, remembered entities only.
 	DurableKeys []string
 
-	// Expire removes keys to which nobody has written for so long: names or patterns as in
+	// Expire removes keys that were not written for so long: names or patterns as in
 	// DurableKeys, and times of at least a second. The exact name counts before patterns, a longer
 	// pattern before a shorter one. Reads do not keep a key alive. The rules of the oldest node
 	// with the role count, so they may differ while nodes are restarted one by one to change them:

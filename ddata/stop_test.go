@@ -11,7 +11,7 @@ import (
 // TestAllNodesStopAtOnce stops all nodes of several clusters at the same time. Each node must leave in order, and soon:
 // no node goes before the others know what they would wait for.
 func TestAllNodesStopAtOnce(t *testing.T) {
-	const clusters, nodes, soon = 5, 3, 2 * time.Second // with LAN a node that hears nobody any more waits for 24 s
+	const clusters, nodes, soon = 5, 3, 2 * time.Second // with LAN a node that hears no other waits for 24 s
 	var all []*ddata.Node
 	var mu sync.Mutex
 	var starting sync.WaitGroup

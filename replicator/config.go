@@ -21,7 +21,7 @@ type Config struct {
 	// DurableKeys name the keys that live in the durable space: exactly, or with `*` for any run of bytes, also inside
 	// ("sharding/*/ids/*"). "*" makes every key durable. Default none.
 	DurableKeys []string
-	// Expire removes keys to which nobody has written for so long: a name or a pattern as in
+	// Expire removes keys that were not written for so long: a name or a pattern as in
 	// DurableKeys, and the time, at least a second. Of several that match the exact name counts,
 	// else the longest pattern. Reads do not keep a key alive. The rules of the oldest voter count.
 	// Each matching key costs every replica some hundred bytes. Default none.

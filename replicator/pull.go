@@ -43,7 +43,7 @@ type pull struct {
 	silent int       // looks in a row at which no flow of the donor had moved either
 	moved  uint64    // flows.moved of the donor when it was looked at last
 	coming uint64    // flows.in of the donor then
-	busy   bool      // there is something to do that waits for nobody
+	busy   bool      // there is something to do that waits for no answer
 	lost   []*peer   // donors that did not help
 }
 

@@ -77,7 +77,8 @@
 // store, or has lost a lease, gets no shards for twelve LeaseRetryIntervals while another can take them, and hands over those that wait there for leases.
 // If nobody can use it, all wait where they are, but for one now and then that tries elsewhere. EntityType.CoordinatorLease does the same for the type's
 // coordinator. It is given back before the node says that it has left. Leases are named shard/CLUSTER/TYPE/NUMBER and coordinator/CLUSTER/TYPE; of a
-// name above lease.NameMax bytes the part before the number is cut, and ends with "…" and a hash of the whole. The owner is "UID of ADDRESS". Stores are asked on goroutines that nobody waits for, for at most 5 s at a time.
+// name above lease.NameMax bytes the part before the number is cut, and ends with "…" and a hash of the whole. The owner is "UID of ADDRESS". Stores are asked on
+// goroutines of their own, for at most 5 s at a time.
 //
 // # Passivation
 //

@@ -170,7 +170,7 @@
 // that was only accepted adds nothing to it: nobody has acknowledged anything in it, or one of its disks that
 // have to be there would have installed it.
 //
-// A view lists at most 64 sets, and so many bytes of disks. Above half of that nobody becomes a
+// A view lists at most 64 sets, and so many bytes of disks. Above half of that no node becomes a
 // voter until something is settled; beyond it, which takes as many removals meanwhile, the oldest
 // set is forgotten, and what only its disks know might not be found.
 //

@@ -32,7 +32,7 @@ func (w *world) endAll(spread, within time.Duration) error {
 
 // TestAllStopThoughMessagesAreLost: all nodes of a cluster are stopped at once. A node that decides
 // that another one is out, or sees that all have stopped, goes only when the others know it or
-// cannot. So a lost message leaves nobody behind.
+// cannot. So a lost message leaves no node behind.
 func TestAllStopThoughMessagesAreLost(t *testing.T) {
 	for _, x := range []struct {
 		loss   float64

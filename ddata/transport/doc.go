@@ -58,7 +58,7 @@
 //   - Bounded hostility. A peer that sends garbage, or a length that it does not
 //     fill, is disconnected and counted, and costs no more memory than twice
 //     the bytes that it sent, as far as frames go; a channel's handlers and acceptors of streams answer for what they make of the bytes. Of messages in
-//     parts a receiver holds MessageMax bytes for each peer; whoever would be beyond that waits unread. Connections are bounded
+//     parts a receiver holds MessageMax bytes for each peer; a connection beyond that waits unread. Connections are bounded
 //     (Config.ConnsMax). Of those that say no hello, the oldest of the host with the most has to go when there are too
 //     many: a crowd of silent ones keeps no node of another host out, however slow its line is. Nothing but a hello is
 //     read before cluster, version, incarnation and, under TLS, certificates were found to fit.

@@ -20,7 +20,7 @@ func ofRoles(e membership.Epoch, roles ...string) *membership.View {
 	return v
 }
 
-// reigning is the coordinator of role "r" on a node, which has begun its reign and has nobody to ask but itself.
+// reigning is the coordinator of role "r" on a node, which has begun its reign and has only itself to ask.
 func reigning(t *testing.T, self UID, v *membership.View) (l *lone, said string) {
 	t.Helper()
 	c, err := NewCoordinator(Config{Type: "t", Role: "r", Self: self, Shards: 4}, rand.New(rand.NewPCG(1, 1)))
