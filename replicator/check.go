@@ -124,7 +124,7 @@ func (s *space) checkLinks() error {
 			return fmt.Errorf("peer %s is at %s, sent %d, of own %d", short(p.id), clockName(l.content), l.sent, seq)
 		case l.have != l.content.Base(s.m.cfg.Self) || l.base != l.acked.Base(s.m.cfg.Self):
 			return fmt.Errorf("peer %s: have %d, base %d of %s", short(p.id), l.have, l.base, clockName(l.content))
-		case len(l.flight) > s.m.cfg.PushFlight || len(p.flows.out) > flowsMax:
+		case len(l.flight) > s.m.cfg.PushFlight || len(p.flows.out) > 2*flowsMax:
 			return fmt.Errorf("peer %s: %d pushes and %d flows on their way", short(p.id), len(l.flight), len(p.flows.out))
 		case p.flows.check() != nil:
 			return fmt.Errorf("peer %s: %w", short(p.id), p.flows.check())

@@ -92,3 +92,27 @@ func TestClocksOfAnySize(t *testing.T) {
 		}
 	}
 }
+
+// Large clocks find a place beside large groups, however many of those wait.
+func TestLargeClocksFindAPlaceBesideGroups(t *testing.T) {
+	cfg := slowLine
+	cfg.GroupMax = 64 << 10
+	w := cluster(t, 2, cfg)
+	a := w.nodes[0]
+	for i := range 2 * flowsMax {
+		a.big(fmt.Sprint("big", i), 50)
+	}
+	p := a.m.peers[0]
+	if len(p.flows.out) != flowsMax {
+		t.Fatalf("%d groups wait", len(p.flows.out))
+	}
+	clock := &crdt.Clock{}
+	for i := range crdt.Origin(200) {
+		clock.AddRange(i+1, 1, 1000)
+	}
+	dropped := a.m.stats.FlowsDropped
+	a.m.send(p, Bulk, &Head{Epoch: 1, Session: 7, Clock: clock})
+	if a.m.stats.FlowsDropped != dropped || p.flows.out[1].session != 7 {
+		t.Fatalf("the clock found no place: %d dropped", a.m.stats.FlowsDropped-dropped)
+	}
+}

@@ -58,7 +58,7 @@ type Config struct {
 	// around them comes on top: the transport must take frames of twice the size. Default 64 KiB.
 	FrameMax int
 	// GroupMax bounds the encoded size of a group that travels as such, in bytes: what a peer is willing to reassemble, and what waits for one peer to
-	// be sent in parts. A larger one reaches the others by repair. Default 64 MiB.
+	// be sent in parts. Messages with large clocks have as much room again. A larger group reaches the others by repair. Default 64 MiB.
 	GroupMax int
 	// PushFlight is how many pushes may be unacknowledged per peer and space; later groups are gathered meanwhile and go together. More
 	// is a shorter wait under load, less is fewer and larger messages. Default 2.

@@ -14,9 +14,9 @@ import (
 // not get on is dropped in the end, at both sides; the sender of what it carried asks or is asked
 // again.
 //
-// Memory, per peer: messages of up to Config.GroupMax bytes, or one, wait to go, of which those
-// that have begun are encoded, once for all peers; and one comes, of up to flowMax bytes, until
-// Config.DonorExpiry after its last part.
+// Memory, per peer: groups of up to Config.GroupMax bytes, or one, wait to go, and as much of other
+// messages. Those that have begun are encoded, a group once for all peers. One message comes, of up
+// to flowMax bytes, until Config.DonorExpiry after its last part.
 //
 // Invariants: no two flows of out carry the same; retryAt is set while out is not empty, dropAt while buf is not.
 type flows struct {
@@ -51,6 +51,9 @@ type cargo struct {
 	about   uint64     // the question, or what else tells two of one kind apart
 }
 
+// isGroup reports whether the cargo is a group.
+func (c cargo) isGroup() bool { return c.kind == kindPush }
+
 // parcel is a message on its way in parts, to one peer or to several. It is encoded once, when the first part of it goes.
 type parcel struct {
 	msg  Message // nil when it has been encoded
@@ -68,7 +71,7 @@ func (c *parcel) encoded() []byte {
 
 // Bounds of flows.
 const (
-	flowsMax  = 8    // messages waiting per peer
+	flowsMax  = 8    // groups waiting per peer, and as many other messages
 	flowTries = 8    // retries without progress
 	flowExtra = 1024 // bytes around a group
 
@@ -93,7 +96,7 @@ func (m *Machine) sendLarge(p *peer, c cargo, msg Message, size int) bool {
 		}
 		return true
 	}
-	if len(f.out) > 0 && (len(f.out) == flowsMax || f.bytes()+size > m.cfg.GroupMax) {
+	if n, bytes := f.waiting(c.isGroup()); n == flowsMax || n > 0 && bytes+size > m.cfg.GroupMax {
 		return false
 	}
 	f.out = slices.Insert(f.out, f.placeOf(c), flow{cargo: c, parcel: m.parcelOf(c, msg, size)})
@@ -129,9 +132,9 @@ func (f *flows) carries(session uint64) bool {
 
 // placeOf says where a new flow waits: clocks before groups, which are many and waited for less.
 func (f *flows) placeOf(c cargo) int {
-	if c.kind != kindPush {
+	if !c.isGroup() {
 		for i := 1; i < len(f.out); i++ {
-			if f.out[i].kind == kindPush {
+			if f.out[i].isGroup() {
 				return i
 			}
 		}
@@ -139,13 +142,16 @@ func (f *flows) placeOf(c cargo) int {
 	return len(f.out)
 }
 
-// bytes of what waits.
-func (f *flows) bytes() int {
-	n := 0
+// waiting returns how many flows carry groups, or anything else, and their bytes. Each of the two has room of its own. Groups that cannot be applied
+// before a repair is done come again and again, and would keep out the clocks of that repair.
+func (f *flows) waiting(groups bool) (n, bytes int) {
 	for i := range f.out {
-		n += f.out[i].size
+		if f.out[i].isGroup() == groups {
+			n++
+			bytes += f.out[i].size
+		}
 	}
-	return n
+	return n, bytes
 }
 
 // join adds what is on its way in a space to a clock.

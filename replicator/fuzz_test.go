@@ -342,8 +342,10 @@ func (p *stepPlay) bounded(n *node) {
 		}
 	}
 	for _, o := range m.peers {
-		if len(o.flows.buf) > m.flowMax() || o.flows.bytes() > m.cfg.GroupMax && len(o.flows.out) > 1 {
-			p.t.Fatalf("%d bytes have come, %d wait\n%v", len(o.flows.buf), o.flows.bytes(), m)
+		for _, groups := range []bool{true, false} {
+			if n, bytes := o.flows.waiting(groups); len(o.flows.buf) > m.flowMax() || bytes > m.cfg.GroupMax && n > 1 {
+				p.t.Fatalf("%d bytes have come, %d wait\n%v", len(o.flows.buf), bytes, m)
+			}
 		}
 	}
 }
