@@ -2,7 +2,7 @@
 //
 // # Nouns
 //
-// A [Store] is the place where leases are kept, one for all who contend for them: a directory of
+// A [Store] is the place where leases are kept, one for all that contend for them: a directory of
 // one host (package lease/file), memory ([Memory]), or what others write for theirs. A [Lease] is
 // the door of one owner to one name in it. The owner acquires it, is its holder, and releases it or
 // loses it. Under a lease lies a record of bytes that only the holder may replace; it outlives

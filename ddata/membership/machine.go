@@ -173,10 +173,7 @@ func (m *Machine) onReceive(r Receive) {
 	if p := m.peers[r.From]; p != nil {
 		m.heard(p)
 	}
-	if x, ok := m.unaware[r.From]; ok {
-		x.heard = m.now
-		m.unaware[r.From] = x
-	}
+	m.heardUnaware(r.From)
 	switch msg := r.Msg.(type) {
 	case Probe:
 		m.onProbe(r, msg)

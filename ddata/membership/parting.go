@@ -45,6 +45,14 @@ func (m *Machine) oweTo(v *View) {
 	}
 }
 
+// heardUnaware notes that a node to which this one owes its word still speaks.
+func (m *Machine) heardUnaware(u UID) {
+	if x, owed := m.unaware[u]; owed {
+		x.heard = m.now
+		m.unaware[u] = x
+	}
+}
+
 // forgetUnaware drops the nodes that have been silent for so long that they are gone.
 func (m *Machine) forgetUnaware() {
 	for u, x := range m.unaware { // order: each is looked at for itself
@@ -117,10 +125,7 @@ func (m *Machine) takeParting(in Input) {
 	if !ok {
 		return
 	}
-	if x, owed := m.unaware[r.From]; owed {
-		x.heard = m.now
-		m.unaware[r.From] = x
-	}
+	m.heardUnaware(r.From)
 	switch msg := r.Msg.(type) {
 	case Learned:
 		m.onLearned(r, msg)

@@ -56,7 +56,7 @@ type Coordinator struct {
 	passed    map[UID]time.Time // until when regions are passed over that cannot get leases
 	away      away
 	departed  map[ShardID]time.Time // since when those are on their way that have moved
-	stops     map[ShardID][]UID     // that are to stop for good, and who wants it
+	stops     map[ShardID][]UID     // that stop for good, and the nodes that ask for it
 	homeless  []ShardID             // wanted; no region could take them yet
 	opened    bool                  // MinRegions have been registered
 

@@ -16,7 +16,7 @@
 // lease.Store.
 //
 // The directory has the mode 0700 and its files 0600, and all processes must run as the user that
-// owns them. Open refuses a directory that another user owns or may write, because a user who can
+// owns them. Open refuses a directory that another user owns or may write, because a user that can
 // open a lock file can keep it locked.
 //
 // Nothing may remove files while a process uses them: the holder notices within a second, and in

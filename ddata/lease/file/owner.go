@@ -6,8 +6,8 @@ import (
 	"syscall"
 )
 
-// checkDir refuses a directory that another user can change. A user who may open a lock file can
-// lock it and so keep every node from the lease. A user who may write the directory can replace the
+// checkDir refuses a directory that another user can change. A user that may open a lock file can
+// lock it and so keep every node from the lease. A user that may write the directory can replace the
 // files.
 func checkDir(path string) error {
 	info, err := os.Stat(path)

@@ -28,7 +28,7 @@ func acquired(t *testing.T, d *Dir, name string) lease.Lease {
 	return l
 }
 
-// A user who can open a lock file can lock it, so only the owner may. Files that are left over with
+// A user that can open a lock file can lock it, so only the owner may. Files that are left over with
 // another mode get the right one.
 func TestOnlyTheOwnerOpensTheFiles(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "leases")
