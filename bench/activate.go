@@ -17,8 +17,9 @@ const (
 	idleTarget       = 400 // bytes
 )
 
-// runActivate tells entities that are not there yet, on one node, and measures until each has handled its message; then what an idle one takes, which has
-// no state of its own. Beside it a map of goroutines with a channel each, what one would write without a library.
+// runActivate tells entities that are not there yet, on one node, and measures until each has
+// handled its message; then what an idle one takes, which has no state of its own. Beside it a map
+// of goroutines with a channel each, what one would write without a library.
 func runActivate(ctx context.Context, o options) error {
 	n := o.size(activateEntities)
 	ids := make([]string, n)

@@ -14,8 +14,8 @@ import (
 // allocateTarget is within what time 100,000 shards should have a home.
 const allocateTarget = 5 * time.Second
 
-// runAllocate has one coordinator find homes for 100,000 shards on three nodes, because a message comes for an entity of each. The clock stops when
-// all are hosted and all messages are handled.
+// runAllocate has one coordinator find homes for 100,000 shards on three nodes, because a message
+// comes for an entity of each. The clock stops when all are hosted and all messages are handled.
 func runAllocate(ctx context.Context, o options) error {
 	shards := o.size(100_000)
 	nodes, stop, err := startNodes(ctx, 3, nil)

@@ -14,15 +14,17 @@ import (
 	"github.com/coterie-go/coterie/replicator"
 )
 
-// applyBatch is how many events come in one message, each in a group of its own: what gathers while a few dozen callers write.
+// applyBatch is how many events come in one message, each in a group of its own: what gathers while
+// a few dozen callers write.
 const applyBatch = 100
 
 // remoteOrigin makes the events that are applied.
 const remoteOrigin crdt.Origin = 0x9e3779b97f4a7c15
 
-// runApply measures how fast one core takes the events of others: into a bare store, and through the whole machine of a replica, from encoded
-// messages to acks, in memory and with rows that go to the memory store. Each takes the same events while no other holds any, since what lives costs
-// whoever makes garbage beside it.
+// runApply measures how fast one core takes the events of others: into a bare store, and through
+// the whole machine of a replica, from encoded messages to acks, in memory and with rows that go to
+// the memory store. Each takes the same events while no other holds any, because live data makes
+// garbage collection dearer for all.
 func runApply(_ context.Context, o options) error {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	n := o.size(1_000_000)
@@ -88,7 +90,7 @@ func applied(n int, next func() (crdt.Group, error), take func([]crdt.Group, *co
 	return c, nil
 }
 
-// addsRandom makes adds of elements that are not there. Nobody keeps the set from which they come.
+// addsRandom makes adds of elements that are not there. The set from which they come is not kept.
 func addsRandom() func() (crdt.Group, error) {
 	seq := uint64(0)
 	return func() (crdt.Group, error) {
@@ -188,7 +190,8 @@ func (a *appliedTo) frames(frames [][]byte, events int, c *cost) error {
 	return err
 }
 
-// carry commits and encodes what a step asks for. The commit is answered within it, which is a step of its own.
+// carry commits and encodes what a step asks for. The commit is answered within it, which is a step
+// of its own.
 func (a *appliedTo) carry(fx *replicator.Effects) {
 	var committed []uint64
 	for _, b := range fx.Persist {

@@ -17,8 +17,9 @@ const (
 	lossAsks    = 10_000_000
 )
 
-// runAskLoss has many callers ask entities of another process, each question with a number that no other has, and looks at every reply. Correlation by
-// slots that are used again and again is where replies are lost or go to another caller.
+// runAskLoss has many callers ask entities of another process, each question with a number that no
+// other has, and looks at every reply. Correlation by slots that are used again and again is where
+// replies are lost or go to another caller.
 func runAskLoss(ctx context.Context, o options) error {
 	region, far, stop, err := farEntities(ctx)
 	if err != nil {

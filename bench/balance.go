@@ -11,8 +11,9 @@ import (
 	"github.com/coterie-go/coterie/sharding/allocation"
 )
 
-// runBalance simulates 10,000 shards on 100 nodes whose loads follow a Zipf law, under the strategy that goes by load and under the one that goes
-// by counts. Time is simulated: a round every ten seconds, each with the default budget.
+// runBalance simulates 10,000 shards on 100 nodes whose loads follow a Zipf law, under the strategy
+// that goes by load and under the one that goes by counts. Time is simulated: a round every ten
+// seconds, each with the default budget.
 func runBalance(_ context.Context, o options) error {
 	for _, skew := range []float64{0.6, 0.9} {
 		for _, c := range []struct {
@@ -112,8 +113,8 @@ func (b *balance) place(s allocation.Strategy, ids []allocation.ShardID) {
 	}
 }
 
-// settle plays rounds until there is rest for five minutes, an hour at most, with measurements that are off by up to noise; it returns the share of
-// shards that moved.
+// settle plays rounds until there is rest for five minutes, an hour at most, with measurements that
+// are off by up to noise; it returns the share of shards that moved.
 func (b *balance) settle(s allocation.Strategy, noise float64) (share float64, rounds int) {
 	n, quiet := 0, 0
 	for played := 1; quiet < 30 && played <= 360; played++ {

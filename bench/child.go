@@ -19,7 +19,8 @@ const childEnv = "COTERIE_BENCH_CHILD"
 // childProfileEnv has a child write a profile of its processor time to this file.
 const childProfileEnv = "COTERIE_BENCH_CHILD_PROFILE"
 
-// child is a second process of this program, that answers lines with lines and ends when its standard input does, or with ctx.
+// child is a second process of this program, that answers lines with lines and ends when its
+// standard input does, or with ctx.
 type child struct {
 	cmd *exec.Cmd
 	in  io.WriteCloser
@@ -66,7 +67,8 @@ func (c *child) ask(do string) (string, error) {
 	return c.answer()
 }
 
-// cpuTime is the processor time that the child has used so far, in steps of 10 ms; 0 where /proc does not say it.
+// cpuTime is the processor time that the child has used so far, in steps of 10 ms; 0 where /proc
+// does not say it.
 func (c *child) cpuTime() time.Duration {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", c.cmd.Process.Pid))
 	if err != nil {

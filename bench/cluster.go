@@ -12,7 +12,8 @@ import (
 
 const role = "bench"
 
-// startNodes starts n nodes on loopback in this process. dirs, if not nil, gives each its directory.
+// startNodes starts n nodes on loopback in this process. dirs, if not nil, gives each its
+// directory.
 func startNodes(ctx context.Context, n int, dirs []string) ([]*ddata.Node, func(), error) {
 	return startNodesWith(ctx, n, dirs, ddata.Local)
 }

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// cpuTime is the processor time that this process has used so far, on all cores. On a machine that others use too it says more than the time
-// that went by.
+// cpuTime is the processor time that this process has used so far, on all cores. On a machine that
+// others use too it says more than the time that went by.
 func cpuTime() time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {

@@ -10,11 +10,13 @@ import (
 
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/ddata"
-	"github.com/coterie-go/coterie/ddata/sight"
+	"github.com/coterie-go/coterie/ddata/events"
 )
 
-// runDetect kills a process of three with kill -9 and measures, on the other two nodes, until it counts as unreachable, until a view without it is
-// installed, and until both go on under that view: they hold their leases and have written to a majority. The last of the two counts each time.
+// runDetect kills a process of three with kill -9 and measures, on the other two nodes, until it
+// counts as unreachable, until a view without it is installed, and until both go on under that
+// view: they hold their leases and have written to a majority. The last of the two counts each
+// time.
 func runDetect(ctx context.Context, _ options) error {
 	for _, preset := range []ddata.Preset{ddata.Local, ddata.LAN} {
 		var f figures
@@ -56,14 +58,14 @@ type sightings struct {
 	both        chan struct{} // closed when both have seen the removal
 }
 
-func (s *sightings) listener() sight.Listener {
-	return sight.Listener{
-		MemberUnreachable: func(sight.MemberUnreachable) {
+func (s *sightings) listener() events.Listener {
+	return events.Listener{
+		MemberUnreachable: func(events.MemberUnreachable) {
 			s.mu.Lock()
 			defer s.mu.Unlock()
 			s.unreachable = append(s.unreachable, time.Now())
 		},
-		MemberRemoved: func(sight.MemberRemoved) {
+		MemberRemoved: func(events.MemberRemoved) {
 			s.mu.Lock()
 			defer s.mu.Unlock()
 			if s.removed = append(s.removed, time.Now()); len(s.removed) == 2 {
@@ -94,7 +96,7 @@ func detect(ctx context.Context, preset ddata.Preset, f *figures) error {
 	errs := make(chan error, len(nodes))
 	for i := range nodes {
 		cfg := detectConfig(addrs[i], addrs, preset)
-		cfg.Sight = seen.listener()
+		cfg.EventListener = seen.listener()
 		go func() {
 			var err error
 			nodes[i], err = ddata.Start(ctx, cfg)

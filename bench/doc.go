@@ -1,20 +1,25 @@
-// Command bench measures Coterie. Each case prints one line of name=value figures, with the unit in the name; where a raw limit or a peer
-// ran beside it in the same run, limit_… and ratio stand on the same line.
+// Command bench measures Coterie. Each case prints one line of name=value figures, with the unit in
+// the name; where a raw limit or a peer ran beside it in the same run, limit_… and ratio stand on
+// the same line.
 //
 //	go run ./bench           the list
 //	go run ./bench all       every bench
 //	go run ./bench majority  one of them
 //	go run ./bench -n 10000 types   with fewer elements, for a first look
 //
-// The figures of a shared machine are hints; the ratios hold better, as both sides ran in the same run, one after the other.
+// The figures of a shared machine are hints; the ratios hold better, as both sides ran in the same
+// run, one after the other.
 //
-// With -cpuprofile FILE or -memprofile FILE before the names it writes a profile: go tool pprof -top -cum FILE reads it; second processes write theirs
-// of the processor time to FILE.node, FILE.raw and the like. On a machine that is busy with other things cpu_… figures hold better than those of time.
+// With -cpuprofile FILE or -memprofile FILE before the names it writes a profile: go tool pprof
+// -top -cum FILE reads it; second processes write theirs of the processor time to FILE.node,
+// FILE.raw and the like. On a machine that is busy with other things cpu_… figures hold better than
+// those of time.
 //
 // # Targets and what is missed
 //
-// The targets of time were set on a machine whose raw multiplexed ping-pong makes 57 k/s with one caller and 735 k/s with 64. What follows was found
-// on two cores that are about 2.2 times slower; "by the limit" takes that into account.
+// The targets of time were set on a machine whose raw multiplexed ping-pong makes 57 k/s with one
+// caller and 735 k/s with 64. What follows was found on two cores that are about 2.2 times slower;
+// "by the limit" takes that into account.
 //
 // Met:
 //
@@ -34,7 +39,7 @@
 //
 // What a cluster costs to form and to keep (form; no target was set):
 //
-//	Three founders wait two heartbeats for word of a cluster, 2 s with the timers of production, and then lock; all who have been heard by then are let
+//	Three founders wait two heartbeats for word of a cluster, 2 s with the timers of production, and then lock; all nodes heard by then are let
 //	in by one view, and become Up by the next ones as their replicators catch up, in 3 to 6 views. In virtual time, where nodes cost nothing and start
 //	within a second, 100 are all Up after 3.3 s and 1,000, of whom 25 vote, after 5.2 s, which takes 40 to 50 s of processor time with what follows.
 //	After a crash of every tenth the others are in a view of their own after 9 s: 4 s of silence and StableAfter.
@@ -70,7 +75,7 @@
 //	failover: the last of 100 entities answered 14 ms after the downing decision when their node was killed, 40 ms when the coordinator was on it (target 1 s);
 //	that came after 330 and 354 ms. Asks that began after the connections were seen to be gone (cut_ms, 2 ms after the kill) waited for the next home: of 3,200
 //	and 3,500 failed 10 and 9. Those that began in the milliseconds before that (until_cut) failed: they were on their way, and whether they were handled
-//	nobody knows.
+//	is unknown.
 //
 // Missed, and where the time goes:
 //

@@ -23,8 +23,8 @@ import (
 	"github.com/coterie-go/coterie/ddata"
 )
 
-// runDurable measures durable writes of one node: many callers beside raw LMDB with a transaction for each of them, and what an insert costs as the
-// set grows.
+// runDurable measures durable writes of one node: many callers beside raw LMDB with a transaction
+// for each of them, and what an insert costs as the set grows.
 func runDurable(ctx context.Context, o options) error {
 	dir, err := os.MkdirTemp("", "bench-durable")
 	if err != nil {
@@ -117,7 +117,8 @@ func insert(ctx context.Context, r *ddata.Replicator, key ddata.Key[crdt.ORSet[s
 	return ddata.Update(ctx, r, key, ddata.WriteLocal, func(s *crdt.ORSetTx[string]) error { return s.Add(scattered(n)) })
 }
 
-// rawStore is LMDB without us: a transaction and a sync for each row, which is as long as one of ours and goes to the end of the table as ours do.
+// rawStore is LMDB without us: a transaction and a sync for each row, which is as long as one of
+// ours and goes to the end of the table as ours do.
 type rawStore struct {
 	env *lmdb.Env
 	dbi lmdb.DBI
@@ -157,8 +158,8 @@ func (s *rawStore) row(txn *lmdb.Txn, n uint64) error {
 	return txn.Put(s.dbi, key[:], make([]byte, rawRow), 0)
 }
 
-// The growth of one set. Each size has a process of its own, so that each pays for its own heap, and all take turns, so that each gets its share of
-// whatever else the machine does.
+// The growth of one set. Each size has a process of its own, so that each pays for its own heap,
+// and all take turns, so that each gets its share of whatever else the machine does.
 const (
 	growthRounds  = 12
 	growthCallers = 64
@@ -166,7 +167,8 @@ const (
 	growthMany    = 3200 // of many
 )
 
-// turn is what one turn of a child measured, in µs per insert: of one caller, of many, of raw LMDB with one caller, and the processor time of each.
+// turn is what one turn of a child measured, in µs per insert: of one caller, of many, of raw LMDB
+// with one caller, and the processor time of each.
 type turn [6]float64
 
 // The figures of a turn.
@@ -301,7 +303,8 @@ func fill(ctx context.Context, r *ddata.Replicator, raw *rawStore, size int) err
 	return nil
 }
 
-// grownKey is the set that a turn inserts into: the large one, or a new one each time where it is to be small.
+// grownKey is the set that a turn inserts into: the large one, or a new one each time where it
+// should be small.
 func grownKey(size int, turn uint64) ddata.Key[crdt.ORSet[string]] {
 	if size > 1 {
 		turn = 0

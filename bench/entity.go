@@ -58,5 +58,6 @@ func startEntities(n *ddata.Node) (*sharding.Region[Message], error) {
 
 var body = make([]byte, payload)
 
-// note makes a message, as senders do for each that they tell: as a Message it is an allocation of its own.
+// note makes a message, as senders do for each that they tell: as a Message it is an allocation of
+// its own.
 func note() Note { return Note{Body: body} }

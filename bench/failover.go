@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/ddata"
+	"github.com/coterie-go/coterie/ddata/events"
 	"github.com/coterie-go/coterie/ddata/membership"
-	"github.com/coterie-go/coterie/ddata/sight"
 	"github.com/coterie-go/coterie/sharding"
 )
 
@@ -23,8 +23,9 @@ const (
 	failTarget   = time.Second // after the downing decision
 )
 
-// runFailover kills a process of three with kill -9 while a hundred callers in a fourth one, which hosts nothing, ask its hundred entities again and
-// again, and measures until each of them answers elsewhere: once a process that hosts only, and once the one in which the coordinator is, too.
+// runFailover kills a process of three with kill -9 while a hundred callers in a fourth one, which
+// hosts nothing, ask its hundred entities again and again, and measures until each of them answers
+// elsewhere: once a process that hosts only, and once the one in which the coordinator is, too.
 func runFailover(ctx context.Context, _ options) error {
 	for _, c := range []struct {
 		name   string
@@ -59,9 +60,9 @@ func failover(ctx context.Context, name string, oldest bool) error {
 	}
 	var removed atomic.Int64 // when, in Unix nanoseconds, a view without the victim was installed here
 	var cut atomic.Int64     // when this node last lost a connection to a node before that
-	n, err := startFailing(ctx, addrs[0], addrs, "caller", sight.Listener{
-		MemberRemoved: func(sight.MemberRemoved) { removed.CompareAndSwap(0, time.Now().UnixNano()) },
-		LinkDown: func(sight.LinkDown) {
+	n, err := startFailing(ctx, addrs[0], addrs, "caller", events.Listener{
+		MemberRemoved: func(events.MemberRemoved) { removed.CompareAndSwap(0, time.Now().UnixNano()) },
+		LinkDown: func(events.LinkDown) {
 			if removed.Load() == 0 {
 				cut.Store(time.Now().UnixNano())
 			}
@@ -101,9 +102,9 @@ func failover(ctx context.Context, name string, oldest bool) error {
 	return nil
 }
 
-// failoverFigures tells asks that began before the connections to the victim were seen to be gone, which may have been sent and lost, from those that
-// waited.
-func failoverFigures(calls *patients, killed, cut, downed time.Time) (f figures) {
+// failoverFigures tells asks that began before the connections to the victim were seen to be gone,
+// which may have been sent and lost, from those that waited.
+func failoverFigures(calls *askLoad, killed, cut, downed time.Time) (f figures) {
 	back := calls.back(killed)
 	f.add("entities", len(back))
 	f.add("cut_ms", millis(cut.Sub(killed)))
@@ -125,9 +126,9 @@ func failoverFigures(calls *patients, killed, cut, downed time.Time) (f figures)
 	return f
 }
 
-func startFailing(ctx context.Context, bind string, seeds []string, role string, l sight.Listener) (*ddata.Node, error) {
+func startFailing(ctx context.Context, bind string, seeds []string, role string, l events.Listener) (*ddata.Node, error) {
 	return ddata.Start(ctx, ddata.Config{
-		Name: "bench", Bind: bind, Seeds: seeds, BootstrapExpect: len(seeds), Roles: []string{role}, Preset: ddata.Local, Sight: l,
+		Name: "bench", Bind: bind, Seeds: seeds, BootstrapExpect: len(seeds), Roles: []string{role}, Preset: ddata.Local, EventListener: l,
 		Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
 	})
 }
@@ -141,7 +142,7 @@ func startFailoverType(n *ddata.Node) (*sharding.Region[Message], error) {
 
 // failoverChild is main of a process that hosts entities.
 func failoverChild(ctx context.Context, bind string, seeds []string) error {
-	n, err := startFailing(ctx, bind, seeds, role, sight.Listener{})
+	n, err := startFailing(ctx, bind, seeds, role, events.Listener{})
 	if err != nil {
 		return err
 	}
@@ -153,7 +154,8 @@ func failoverChild(ctx context.Context, bind string, seeds []string) error {
 	return n.Err()
 }
 
-// victimOf is the oldest node with the role, on which the coordinator is, or another; and entities that live there.
+// victimOf is the oldest node with the role, on which the coordinator is, or another; and entities
+// that live there.
 func victimOf(ctx context.Context, n *ddata.Node, region *sharding.Region[Message], oldest bool) (victim membership.Member, ids []string, err error) {
 	v := n.View()
 	first, _ := v.Oldest(role)

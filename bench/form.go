@@ -17,8 +17,9 @@ import (
 // formFounders found a cluster; all others join it.
 const formFounders = 3
 
-// runForm measures how long nodes that start together take until all see all of them Up, what they cost when nothing happens, and the same of
-// hundreds of membership machines alone in virtual time, with a crash of every tenth.
+// runForm measures how long nodes that start together take until all see all of them Up, what they
+// cost when nothing happens, and the same of hundreds of membership machines alone in virtual time,
+// with a crash of every tenth.
 func runForm(ctx context.Context, o options) error {
 	for _, n := range []int{3, 10, 50} {
 		if o.n == 0 || n <= o.n {
@@ -37,8 +38,8 @@ func runForm(ctx context.Context, o options) error {
 	return nil
 }
 
-// formReal starts n nodes with the timers of production in this process. What a node costs while idle is everything: heartbeats, gossip of memberlist and of
-// one Replicator, on both ends.
+// formReal starts n nodes with the timers of production in this process. What a node costs while
+// idle is everything: heartbeats, gossip of memberlist and of one Replicator, on both ends.
 func formReal(ctx context.Context, n int, d time.Duration) error {
 	nodes := make([]*ddata.Node, n)
 	defer func() {
@@ -82,8 +83,8 @@ func formReal(ctx context.Context, n int, d time.Duration) error {
 	return nil
 }
 
-// startTogether starts all nodes at once; some found the cluster. A node that the others give up before it is Up, as happens where the machine is too
-// busy to run them all, is started again.
+// startTogether starts all nodes at once; some found the cluster. A node that the others give up
+// before it is Up, as happens where the machine is too busy to run them all, is started again.
 func startTogether(ctx context.Context, nodes []*ddata.Node, again *atomic.Int32) error {
 	seeds := make([]string, min(len(nodes), formFounders))
 	for i := range seeds {

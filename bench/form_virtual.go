@@ -11,10 +11,11 @@ import (
 	"github.com/coterie-go/coterie/ddata/membership"
 )
 
-// formSimulated plays membership machines alone, in virtual time over a network of half a millisecond and more: all but three join the three that found
-// the cluster within a second, then every tenth crashes.
+// formSimulated plays membership machines alone, in virtual time over a network of half a
+// millisecond and more: all but three join the three that found the cluster within a second, then
+// every tenth crashes.
 func formSimulated(ctx context.Context, n, voters int) error {
-	w := &village{rng: rand.New(rand.NewPCG(1, uint64(n))), sizes: map[*membership.View]int{}, byUID: map[membership.UID]*villager{}, byAddr: map[string]*villager{}}
+	w := &village{rng: rand.New(rand.NewPCG(1, uint64(n))), sizes: map[*membership.View]int{}, byUID: map[membership.UID]*virtualNode{}, byAddr: map[string]*virtualNode{}}
 	var real cost
 	var joined, crashed time.Duration
 	var joinBytes, idleBytes, crashBytes int
@@ -67,18 +68,18 @@ type village struct {
 	now    time.Duration
 	queue  agenda
 	seq    int
-	folk   []*villager
-	byUID  map[membership.UID]*villager
-	byAddr map[string]*villager
+	folk   []*virtualNode
+	byUID  map[membership.UID]*virtualNode
+	byAddr map[string]*virtualNode
 	bytes  int
 	events int
 	newest *membership.View
-	has    int                      // who have installed the newest view
+	has    int                      // how many have installed the newest view
 	sizes  map[*membership.View]int // of what carries a view
 }
 
-// villager is one machine; m is nil once it has crashed.
-type villager struct {
+// virtualNode is one machine; m is nil once it has crashed.
+type virtualNode struct {
 	w   *village
 	uid membership.UID
 	m   *membership.Machine
@@ -143,15 +144,15 @@ func (w *village) start(i, voters int) {
 	if err != nil {
 		panic(err) // the configuration above is valid
 	}
-	x := &villager{w: w, uid: cfg.UID, m: m}
+	x := &virtualNode{w: w, uid: cfg.UID, m: m}
 	w.folk = append(w.folk, x)
 	w.byUID[x.uid], w.byAddr[cfg.Addr] = x, x
 	x.step(membership.Tick{})
 }
 
-func (x *villager) clock() time.Time { return time.Unix(1_000_000, 0).Add(x.w.now) }
+func (x *virtualNode) clock() time.Time { return time.Unix(1_000_000, 0).Add(x.w.now) }
 
-func (x *villager) step(in membership.Input) {
+func (x *virtualNode) step(in membership.Input) {
 	if x.m == nil {
 		return
 	}
@@ -176,7 +177,7 @@ func (x *villager) step(in membership.Input) {
 }
 
 // installed plays the replicators, which have nothing to catch up with.
-func (x *villager) installed(v *membership.View) {
+func (x *virtualNode) installed(v *membership.View) {
 	w := x.w
 	x.on = v
 	switch {
@@ -196,7 +197,7 @@ func (w *village) together(n int) bool {
 	return w.newest != nil && w.has == n && allUp(w.newest, n)
 }
 
-func (w *village) carry(from *villager, e membership.Envelope) {
+func (w *village) carry(from *virtualNode, e membership.Envelope) {
 	w.bytes += w.size(e.Msg)
 	msg := e.Msg
 	w.at(w.now+500*time.Microsecond+time.Duration(w.rng.ExpFloat64()*float64(500*time.Microsecond)), func() {

@@ -14,8 +14,8 @@ import (
 	"github.com/coterie-go/coterie/ddata/transport"
 )
 
-// runFrames measures frames of the Data lane between two nodes' transports on loopback in this process, one way and as ping-pong, beside raw
-// framed TCP. Both sides of both share the machine.
+// runFrames measures frames of the Data lane between two nodes' transports on loopback in this
+// process, one way and as ping-pong, beside raw framed TCP. Both sides of both share the machine.
 func runFrames(ctx context.Context, o options) error {
 	for _, n := range []int{1, 64} {
 		limit, err := rawOneWayFrom(n, o.d/2)
@@ -84,7 +84,8 @@ func (m *meshes) close() {
 	m.b.Close()
 }
 
-// pinger answers frames of one lane with themselves, and returns what sends one and waits for its answer.
+// pinger answers frames of one lane with themselves, and returns what sends one and waits for its
+// answer.
 func (m *meshes) pinger(lane transport.Lane, n int) func(ctx context.Context, caller int) error {
 	ch := transport.ChannelOf("ping/" + lane.String())
 	answers := make([]chan struct{}, n)
@@ -175,7 +176,8 @@ func (t *tally) await(ctx context.Context, n int) error {
 	}
 }
 
-// rawOneWayFrom is rawOneWay from several callers over one connection, and to a peer in this process.
+// rawOneWayFrom is rawOneWay from several callers over one connection, and to a peer in this
+// process.
 func rawOneWayFrom(n int, d time.Duration) (load, error) {
 	raw, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -192,8 +194,9 @@ func rawOneWayFrom(n int, d time.Duration) (load, error) {
 	return handled(n, d, func(int, int) error { w.put(frame); return nil }, w.echoed)
 }
 
-// runLanes measures the latency of the Control lane while the Data lane is flooded and a snapshot of 100 MB streams in the Bulk lane. Beside it,
-// in turn with it, a raw ping-pong over a connection of its own, which the same load disturbs; both at rest, too; and the same ping in the flooded
+// runLanes measures the latency of the Control lane while the Data lane is flooded and a snapshot
+// of 100 MB streams in the Bulk lane. Beside it, in turn with it, a raw ping-pong over a connection
+// of its own, which the same load disturbs; both at rest, too; and the same ping in the flooded
 // lane.
 func runLanes(ctx context.Context, o options) error {
 	m, err := newMeshes(ctx)

@@ -13,8 +13,9 @@ import (
 	"github.com/coterie-go/coterie/ddata"
 )
 
-// runGet measures local reads of keys that are there, of one node that holds many, with nobody writing: counters, which are summed up on
-// each read, and a large set. Beside it reads of a plain map, from several goroutines of a sync.Map.
+// runGet measures local reads of keys that are there, of one node that holds many, while nothing is
+// written: counters, which are summed up on each read, and a large set. Beside it, it measures
+// reads of a plain map, from several goroutines of a sync.Map.
 func runGet(ctx context.Context, o options) error {
 	nodes, stop, err := startNodes(ctx, 1, nil)
 	if err != nil {
@@ -100,7 +101,8 @@ func reportGet(name string, readers int, d time.Duration, get func(i int) error,
 	return nil
 }
 
-// spinning runs op from n goroutines for d. Of several goroutines, the time of an operation is that which one of them waits for it.
+// spinning runs op from n goroutines for d. Of several goroutines, the time of an operation is that
+// which one of them waits for it.
 func spinning(n int, d time.Duration, op func(i int) error) (cost, error) {
 	for i := range 10_000 { // warm up: the first reads ask for the snapshot
 		if err := op(i); err != nil {

@@ -11,14 +11,18 @@ import (
 	"github.com/coterie-go/coterie/crdt"
 )
 
-// The micro-benchmark of Enes et al., Efficient Synchronization of State-based CRDTs, ICDE 2019: 15 nodes, each updates once and then synchronizes
-// once with each of its neighbours, 100 times; what counts is how many elements are shipped. Published there for their best way, BP+RR, re-aggregated
-// from the authors' raw data: 81,035 elements for a GSet in the mesh, 26,686 in the tree; 80,769 and 26,694 for a GCounter; 494,572, 2,836,147 and
-// 4,605,493 for a GMap of 10, 60 and 100 % in the mesh, 152,668 for 10 % in the tree. Ours:
+// The micro-benchmark of Enes et al., Efficient Synchronization of State-based CRDTs, ICDE 2019: 15
+// nodes, each updates once and then synchronizes once with each of its neighbours, 100 times; what
+// counts is how many elements are shipped. Published there for their best way, BP+RR, re-aggregated
+// from the authors' raw data: 81,035 elements for a GSet in the mesh, 26,686 in the tree; 80,769
+// and 26,694 for a GCounter; 494,572, 2,836,147 and 4,605,493 for a GMap of 10, 60 and 100 % in the
+// mesh, 152,668 for 10 % in the tree. Ours:
 //
-// A neighbour tells his clock and is sent the groups that it lacks. "elements" is with exchanges one after another, as round trips are that take
-// milliseconds in an interval of a second; "elements_at_once" is the worst case, where all clocks of a round are told before anything is answered, so
-// that several neighbours send the same. "state_…" is our own state-based mode in the same run: every node sends all its items and its clock.
+// A neighbour tells its clock and is sent the groups that it lacks. "elements" is with exchanges
+// one after another, as round trips are that take milliseconds in an interval of a second;
+// "elements_at_once" is the worst case, where all clocks of a round are told before anything is
+// answered, so that several neighbours send the same. "state_…" is our own state-based mode in the
+// same run: every node sends all its items and its clock.
 const (
 	icdeNodes   = 15
 	icdeUpdates = 100

@@ -13,9 +13,10 @@ import (
 	"github.com/coterie-go/coterie/replicator"
 )
 
-// runIdle counts what two replicas of many keys say to each other when nothing changes, and when one key differs: once with a change that the log of
-// the one still holds, once with nothing but the items. They are the machines themselves, loaded from rows, over encoded messages. Beside it what
-// telling a hash of 8 bytes of every key would cost.
+// runIdle counts what two replicas of many keys say to each other when nothing changes, and when
+// one key differs: once with a change that the log of the one still holds, once with nothing but
+// the items. They are the machines themselves, loaded from rows, over encoded messages. Beside it
+// what telling a hash of 8 bytes of every key would cost.
 func runIdle(ctx context.Context, o options) error {
 	n := o.size(1_000_000)
 	source, err := manyKeys(ctx, n)
@@ -88,7 +89,8 @@ type parcel struct {
 
 var pairIDs = [2]crdt.Origin{1, 2}
 
-// newPair loads both from the items of a snapshot, the second without one of them, and lets them say what they have to say at the start.
+// newPair loads both from the items of a snapshot, the second without one of them, and lets them
+// say what they have to say at the start.
 func newPair(snap *crdt.Snapshot, lack crdt.Dot) (*pair, error) {
 	var rows [2]replicator.Loaded
 	for i := range rows {
@@ -152,7 +154,8 @@ func (p *pair) step(i int, in replicator.Input) {
 	}
 }
 
-// settle delivers messages, all that are under way at a time, until there are none and no machine has work that waits for nobody.
+// settle delivers messages, all that are under way at a time, until there are none and no machine
+// has work that waits for no other.
 func (p *pair) settle() error {
 	for p.goOn() {
 		p.trips++
@@ -169,7 +172,8 @@ func (p *pair) settle() error {
 	return nil
 }
 
-// goOn lets the machines do what they have put off to a next step, until there is something to deliver or nothing is left to do.
+// goOn lets the machines do what they have put off to a next step, until there is something to
+// deliver or nothing is left to do.
 func (p *pair) goOn() bool {
 	for busy := true; busy && len(p.queue) == 0; {
 		busy = false

@@ -16,8 +16,9 @@ import (
 // joinKeys is over how many sets the items are spread.
 const joinKeys = 10
 
-// runJoin measures how long an empty node takes until it is a full member of a running one that holds many items: real nodes on loopback in
-// one process. Beside it a node that joins one without items, and the cost of the items alone: encoded, decoded and merged in place.
+// runJoin measures how long an empty node takes until it is a full member of a running one that
+// holds many items: real nodes on loopback in one process. Beside it a node that joins one without
+// items, and the cost of the items alone: encoded, decoded and merged in place.
 func runJoin(ctx context.Context, o options) error {
 	n := o.size(1_000_000)
 	empty, err := joinNode(ctx, 0)
@@ -111,7 +112,8 @@ func joinKey(i int) ddata.Key[crdt.ORSet[string]] {
 	return ddata.NewKey[crdt.ORSet[string]]("set-" + strconv.Itoa(i%joinKeys))
 }
 
-// takeOver does to items what cannot be spared: encodes and decodes them in batches and merges them into an empty store.
+// takeOver does to items what cannot be spared: encodes and decodes them in batches and merges them
+// into an empty store.
 func takeOver(items []*crdt.Item) error {
 	clock := &crdt.Clock{}
 	var all []crdt.Item

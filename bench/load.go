@@ -19,7 +19,8 @@ import (
 	"github.com/coterie-go/coterie/replicator"
 )
 
-// runLoad measures the start of a node whose directory holds a million rows, in a process of its own, beside a bare pass over the same rows.
+// runLoad measures the start of a node whose directory holds a million rows, in a process of its
+// own, beside a bare pass over the same rows.
 func runLoad(ctx context.Context, o options) error {
 	dir, err := os.MkdirTemp("", "bench-load")
 	if err != nil {

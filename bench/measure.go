@@ -62,7 +62,8 @@ func (l load) figures() figures {
 	return f
 }
 
-// addCPU says what an op took of the processors, of the limit too, and the ratio, which holds better than that of time where others want them.
+// addCPU says what an op took of the processors, of the limit too, and the ratio, which holds
+// better than that of time where others want them.
 func addCPU(f *figures, l, limit load) {
 	f.add("cpu_ns_per_op", 1e3*l.cpuMicros())
 	f.add("limit_cpu_ns_per_op", 1e3*limit.cpuMicros())
@@ -104,7 +105,8 @@ func callers(n int, d time.Duration, op func(caller, i int) error) (load, error)
 	return total, first
 }
 
-// spin runs op in batches of one goroutine for d without timing each, for what is too short to time.
+// spin runs op in batches of one goroutine for d without timing each, for what is too short to
+// time.
 func spin(d time.Duration, op func(i int)) load {
 	const batch = 1024
 	start := time.Now()
@@ -120,7 +122,8 @@ func spin(d time.Duration, op func(i int)) load {
 
 func nsPerOp(l load) float64 { return float64(l.elapsed.Nanoseconds()) / float64(l.ops) }
 
-// cost adds up what operations took, in time that went by and in processor time of the whole process, collecting garbage included.
+// cost adds up what operations took, in time that went by and in processor time of the whole
+// process, collecting garbage included.
 type cost struct {
 	ops       int
 	wall, cpu time.Duration

@@ -28,8 +28,9 @@ const (
 	pauseFactor   = 30 // the process stands still for so many times what a case takes elsewhere: a minute, unless -d says otherwise
 )
 
-// runPause stops one process of three, continues it after a minute, and has it count what its entities still did. Peers that take nodes for gone after
-// a time, and have no leases, run all of the entities twice then.
+// runPause stops one process of three, continues it after a minute, and has it count what its
+// entities still did. Peers that take nodes for gone after a time, and have no leases, run all of
+// the entities twice then.
 func runPause(ctx context.Context, o options) error {
 	stand := pauseFactor * o.d
 	addrs := make([]string, pauseNodes)
@@ -89,7 +90,8 @@ type pauseNode struct {
 	n      *ddata.Node
 	region *sharding.Region[Message]
 
-	// gate is held by each handler, and by whoever stops the process: so none is in the middle when it stops.
+	// Each handler holds gate, and so does the goroutine that stops the process: so no handler is
+	// in the middle when it stops.
 	gate   sync.RWMutex
 	atGate atomic.Int64
 	woken  atomic.Bool
@@ -186,7 +188,8 @@ func (p *pauseNode) mark(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// freeze stops this process while each of its entities has a handler before the gate and messages behind it, and says what they did when it was continued.
+// freeze stops this process while each of its entities has a handler before the gate and messages
+// behind it, and says what they did when it was continued.
 func (p *pauseNode) freeze(ctx context.Context) error {
 	p.gate.Lock()
 	p.mu.Lock()

@@ -12,8 +12,8 @@ import (
 
 const payload = 100 // bytes of a message in every bench
 
-// pingPong is the limit that requests are held against: n callers over one connection, requests multiplexed by number, a writer and a
-// reader goroutine on each side, batched by what waits.
+// pingPong is the limit that requests are held against: n callers over one connection, requests
+// multiplexed by number, a writer and a reader goroutine on each side, batched by what waits.
 func pingPong(n int, d time.Duration) (load, error) {
 	server, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -93,7 +93,7 @@ func readFrames(c net.Conn, fn func([]byte)) {
 	}
 }
 
-// outbox is a batched writer: who puts appends under a lock, one goroutine swaps and writes.
+// outbox is a batched writer: each put appends under a lock, and one goroutine swaps and writes.
 type outbox struct {
 	mu     sync.Mutex
 	ready  sync.Cond

@@ -18,8 +18,10 @@ const (
 	moveFactor  = 4                // shards move for so many times what a case takes elsewhere
 )
 
-// runRebalance moves shards from node to node while numbered messages come for all of their entities, and looks at every number. All nodes are in this
-// process, so that it can; what goes from one to another goes over the network. The pause of a move is how long no message of the shard was handled.
+// runRebalance moves shards from node to node while numbered messages come for all of their
+// entities, and looks at every number. All nodes are in this process, so that it can; what goes
+// from one to another goes over the network. The pause of a move is how long no message of the
+// shard was handled.
 func runRebalance(ctx context.Context, o options) error {
 	for _, together := range []int{1, 10, moveShards} {
 		if err := rebalance(ctx, o.d, together); err != nil {
@@ -111,7 +113,7 @@ func inTurns(all []int, together int, d time.Duration, move func(shards []int, t
 }
 
 // figures are of moves that took so long, and of so many messages.
-func (w *wanderers) figures(took time.Duration, sent uint64) (f figures) {
+func (w *movingEntities) figures(took time.Duration, sent uint64) (f figures) {
 	pauses := w.pauses()
 	f.add("moved", len(pauses))
 	f.add("moves_per_s", float64(len(pauses))/took.Seconds())

@@ -12,9 +12,11 @@ import (
 	"github.com/coterie-go/coterie/replicator"
 )
 
-// runReconcile lets two replicas of a large set find in what they differ and repair each other, until both hold the same. They are the machines
-// themselves, over encoded messages, loaded from rows, so that no log helps. The bytes are of all messages of both ways, gossip included, without the
-// keys, paths and payloads of the items that differ. Beside it what it costs to send the whole state one way and to merge it.
+// runReconcile lets two replicas of a large set find in what they differ and repair each other,
+// until both hold the same. They are the machines themselves, over encoded messages, loaded from
+// rows, so that no log helps. The bytes are of all messages of both ways, gossip included, without
+// the keys, paths and payloads of the items that differ. Beside it what it costs to send the whole
+// state one way and to merge it.
 func runReconcile(ctx context.Context, o options) error {
 	n := o.size(1_000_000)
 	source, err := manyElements(ctx, n)
@@ -157,7 +159,8 @@ func (c change) rows(snap *crdt.Snapshot, o crdt.Origin) (replicator.Loaded, err
 	return replicator.Loaded{Clock: clock, Digest: sum, Items: iter.Seq2[crdt.Item, error](items)}, nil
 }
 
-// wholeState measures what it takes to encode all items, to decode them, and to merge them where they are already.
+// wholeState measures what it takes to encode all items, to decode them, and to merge them where
+// they are already.
 func wholeState(r *crdt.Replica, snap *crdt.Snapshot) (spent cost, bytes int, err error) {
 	err = spent.measure(1, func() error {
 		var frame []*crdt.Item
@@ -187,9 +190,10 @@ func wholeState(r *crdt.Replica, snap *crdt.Snapshot) (spent cost, bytes int, er
 	return spent, bytes, err
 }
 
-// payloadOf counts the bytes of the items that a message of a repair brings: the keys once per run, the paths and the payloads.
+// payloadOf counts the bytes of the items that a message of a repair brings: the keys once per run,
+// the paths and the payloads.
 func payloadOf(m replicator.Message) int {
-	give, ok := m.(*replicator.Give)
+	give, ok := m.(*replicator.Items)
 	if !ok {
 		return 0
 	}

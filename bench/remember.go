@@ -20,14 +20,16 @@ const rememberTarget = 20 * time.Second
 // rememberPatience is how long one part may take.
 const rememberPatience = 5 * time.Minute
 
-// rememberAhead is how many entities are told before the first of them are waited for: messages that wait for a home or a start are bounded.
+// rememberAhead is how many entities are told before the first of them are waited for: messages
+// that wait for a home or a start are bounded.
 const rememberAhead = 30_000
 
 // rememberTellers tell first messages at one time, on each node.
 const rememberTellers = 8
 
-// runRemember starts remembered entities on three nodes with a directory each, all in one shard and then over 1,000, stops the cluster, and starts it
-// again: the clock of the restart runs from the first node's start until every entity runs, with no message to any.
+// runRemember starts remembered entities on three nodes with a directory each, all in one shard and
+// then over 1,000, stops the cluster, and starts it again: the clock of the restart runs from the
+// first node's start until every entity runs, with no message to any.
 func runRemember(ctx context.Context, o options) error {
 	entities := o.size(1_000_000)
 	for _, shards := range []int{1, min(1000, max(1, entities/10))} {
@@ -61,10 +63,12 @@ func remember(ctx context.Context, shards, entities int) error {
 	return nil
 }
 
-// rememberFirst starts entities by a message to each. What a start costs should not depend on how many there are, so the halves are timed by themselves.
-// Halves, because what is paid at a doubling, and is a constant for each start, is paid once in the second half and as much in all the doublings of the
-// first: maps double, and so does the heap from one collection to the next. In a smaller part it falls by chance: at a million in one shard the map of
-// entities doubles at 917,504, and the last tenth holds that and a collection of the full heap, or neither.
+// rememberFirst starts entities by a message to each. What a start costs should not depend on how
+// many there are, so the halves are timed by themselves. Halves, because what is paid at a
+// doubling, and is a constant for each start, is paid once in the second half and as much in all
+// the doublings of the first: maps double, and so does the heap from one collection to the next. In
+// a smaller part it falls by chance: at a million in one shard the map of entities doubles at
+// 917,504, and the last tenth holds that and a collection of the full heap, or neither.
 func rememberFirst(ctx context.Context, dirs []string, shards, entities int, f *figures) error {
 	runtime.GC() // nothing is inherited from the case before, nor does a restart inherit anything
 	nodes, stop, err := startNodesWith(ctx, len(dirs), dirs, ddata.LAN)

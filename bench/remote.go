@@ -15,7 +15,8 @@ import (
 	"github.com/coterie-go/coterie/sharding"
 )
 
-// runRemote measures entity messages between two processes: this one has no role of the type, so every entity is remote.
+// runRemote measures entity messages between two processes: this one has no role of the type, so
+// every entity is remote.
 func runRemote(ctx context.Context, o options) error {
 	d := o.d
 	region, far, stop, err := farEntities(ctx)
@@ -63,7 +64,8 @@ func runRemote(ctx context.Context, o options) error {
 	return nil
 }
 
-// farEntities starts a second process that hosts the entities, and the region of this one, which hosts none. stop ends both.
+// farEntities starts a second process that hosts the entities, and the region of this one, which
+// hosts none. stop ends both.
 func farEntities(ctx context.Context) (region *sharding.Region[Message], peer *child, stop func(), err error) {
 	here, err := freeAddr()
 	if err != nil {
@@ -258,7 +260,8 @@ func runChild(what string) error {
 	return err
 }
 
-// serveRaw is the peer of the raw limits: a connection that begins with '1' is one way, every other is echoed.
+// serveRaw is the peer of the raw limits: a connection that begins with '1' is one way, every other
+// is echoed.
 func serveRaw(l net.Listener) {
 	for {
 		c, err := l.Accept()

@@ -15,8 +15,8 @@ import (
 // replicateWindow is how many writes may be unacknowledged before the caller is held back.
 const replicateWindow = 4096
 
-// runReplicate measures how many changes of one key a node brings to both others, held back by their acknowledgements: a write counts when both have
-// it. Beside it frames one way over raw TCP.
+// runReplicate measures how many changes of one key a node brings to both others, held back by
+// their acknowledgements: a write counts when both have it. Beside it frames one way over raw TCP.
 func runReplicate(ctx context.Context, o options) error {
 	nodes, stop, err := startNodes(ctx, 3, nil)
 	if err != nil {
@@ -96,13 +96,14 @@ type sustained struct {
 	lag  time.Duration // the longest that a write took until all had it
 }
 
-// sustain writes for d with at most replicateWindow writes under way, and waits for the last of them.
+// sustain writes for d with at most replicateWindow writes under way, and waits for the last of
+// them.
 func sustain(ctx context.Context, r *ddata.Replicator, key string, fn func(i int) func(*crdt.Tx) error, d time.Duration) (sustained, error) {
 	var (
 		s     sustained
 		fail  atomic.Pointer[error]
 		room  = make(chan struct{}, replicateWindow)
-		began = make([]time.Time, replicateWindow) // by place in the window; written by whoever holds the place
+		began = make([]time.Time, replicateWindow) // by place in the window; written by the holder of the place
 		free  = make(chan int, replicateWindow)
 	)
 	for i := range replicateWindow {

@@ -25,8 +25,9 @@ const (
 	stopAllLimit = 25 * time.Second // of a node's Leave
 )
 
-// runStopAll stops all processes of clusters of three at once with SIGTERM, after half a minute of life, every other cluster
-// after PrepareForShutdown. It measures until the last process of each cluster has ended, and counts exits that are not 0.
+// runStopAll stops all processes of clusters of three at once with SIGTERM, after half a minute of
+// life, every other cluster after PrepareForShutdown. It measures until the last process of each
+// cluster has ended, and counts exits that are not 0.
 func runStopAll(ctx context.Context, o options) error {
 	var took []time.Duration
 	failed := 0
@@ -70,8 +71,8 @@ type stopped struct {
 	err    error         // the cluster did not come up
 }
 
-// stopCluster starts a cluster, lets it live, and stops all its processes. Each cluster listens at a loopback address of its
-// own, because the connections of the others take ports of the usual one.
+// stopCluster starts a cluster, lets it live, and stops all its processes. Each cluster listens at
+// a loopback address of its own, because the connections of the others take ports of the usual one.
 func stopCluster(ctx context.Context, bind string, prepare bool) (s stopped) {
 	addrs := make([]string, stopAllNodes)
 	var held []net.Listener // all at once, so that they differ
@@ -131,7 +132,8 @@ func stopCluster(ctx context.Context, bind string, prepare bool) (s stopped) {
 	return s
 }
 
-// stopAllChild is one process of a cluster that is stopped: words are its index, and the addresses of all.
+// stopAllChild is one process of a cluster that is stopped: words are its index, and the addresses
+// of all.
 func stopAllChild(ctx context.Context, words []string) error {
 	self, err := strconv.Atoi(words[0])
 	if err != nil {

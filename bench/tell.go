@@ -12,7 +12,8 @@ import (
 	"github.com/coterie-go/coterie/sharding"
 )
 
-// runTell measures entity messages that stay on their node. Every figure counts messages that were handled, not sent.
+// runTell measures entity messages that stay on their node. Every figure counts messages that were
+// handled, not sent.
 func runTell(ctx context.Context, o options) error {
 	d := o.d
 	nodes, stop, err := startNodes(ctx, 1, nil)
@@ -66,7 +67,8 @@ func runTell(ctx context.Context, o options) error {
 	return askLocal(ctx, region, ids, d)
 }
 
-// askLocal is one caller who asks, beside one who asks a goroutine over a pair of channels.
+// askLocal is one caller that asks an entity, beside one that asks a goroutine over a pair of
+// channels.
 func askLocal(ctx context.Context, region *sharding.Region[Message], ids []string, d time.Duration) error {
 	questions, answers := make(chan Message), make(chan uint64)
 	defer close(questions)
@@ -97,7 +99,8 @@ func askLocal(ctx context.Context, region *sharding.Region[Message], ids []strin
 	return nil
 }
 
-// handled runs tell from n goroutines for d; settle returns when all that was sent has been handled.
+// handled runs tell from n goroutines for d; settle returns when all that was sent has been
+// handled.
 func handled(n int, d time.Duration, tell func(c, i int) error, settle func() error) (load, error) {
 	var (
 		wg   sync.WaitGroup

@@ -80,8 +80,9 @@ func mapCosts(n int, d time.Duration) map[string]*cost {
 	return map[string]*cost{"add": &put, "remove": &remove, "merge": &put, "merge-encoded": &put, "join": &put}
 }
 
-// typeCosts measures one type at n elements: each batch of adds is undone by one of removes, so that the size stays. The merges are of deltas
-// of one element that another replica made: as a group, as the bytes of one, and as items of a donor's state with his clock.
+// typeCosts measures one type at n elements: each batch of adds is undone by one of removes, so
+// that the size stays. The merges are of deltas of one element that another replica made: as a
+// group, as the bytes of one, and as items of a donor's state with its clock.
 func typeCosts[V crdt.Value[V, T], T any](name string, n int, d time.Duration, limit map[string]*cost, add, remove func(T, string) error) error {
 	here, there := crdt.New[V, T](1), crdt.New[V, T](2)
 	es := make([]string, n)
@@ -264,7 +265,8 @@ func encodedSet(n int) error {
 	return nil
 }
 
-// keyMemory measures what a small key takes: counters that one replica incremented once, with the log still there and after it was trimmed.
+// keyMemory measures what a small key takes: counters that one replica incremented once, with the
+// log still there and after it was trimmed.
 func keyMemory(n int) error {
 	names := make([]string, n)
 	for i := range names {

@@ -2,7 +2,6 @@ package crdt
 
 import (
 	"fmt"
-	"math"
 	"unicode/utf8"
 )
 
@@ -28,9 +27,10 @@ func (o Outcome) String() string {
 	return fmt.Sprintf("outcome(%d)", uint8(o))
 }
 
-// Apply applies a group whole or not at all. It never drops an item by itself: concurrent puts at one path stay as siblings,
-// so that the result does not depend on the order in which they and their removals come. A malformed group is an error that wraps
-// ErrMalformed or ErrTooLarge and changes nothing. ch may be nil.
+// Apply applies a group whole or not at all. It never drops an item by itself: concurrent puts at
+// one path stay as siblings, so that the result does not depend on the order in which they and
+// their removals come. A malformed group is an error that wraps ErrMalformed or ErrTooLarge and
+// changes nothing. ch may be nil.
 func (s *Store) Apply(g Group, ch *Changes) (Outcome, error) {
 	if err := checkGroup(g); err != nil {
 		return 0, err
@@ -55,7 +55,7 @@ func checkGroup(g Group) error {
 		return fmt.Errorf("%w: key %q: group of %d events, at most %d", ErrTooLarge, g[0].Key, len(g), EventsMax)
 	}
 	first := g[0].Dot
-	if first.Seq == 0 || first.Seq > math.MaxUint64-uint64(len(g)) {
+	if first.Seq == 0 || first.Seq > SeqMax-uint64(len(g)) {
 		return fmt.Errorf("%w: group at dot %v", ErrMalformed, first)
 	}
 	for i := range g {
@@ -88,7 +88,7 @@ func (e *Event) check() error {
 		return fmt.Errorf("%w: key %q: event %v has a payload and puts nothing", ErrMalformed, e.Key, e.Dot)
 	}
 	for _, d := range e.Removes {
-		if d.Seq == 0 || d.Origin == e.Dot.Origin && d.Seq >= e.Dot.Seq {
+		if d.Seq == 0 || d.Origin == e.Dot.Origin && d.Seq >= e.Dot.Seq && !d.IsMoved() {
 			return fmt.Errorf("%w: key %q: event %v removes %v", ErrMalformed, e.Key, e.Dot, d)
 		}
 	}
@@ -108,7 +108,8 @@ func CheckKey(key string) error {
 	return nil
 }
 
-// waits reports whether a new event of g removes a dot that is neither in the clock nor an earlier one of g, and names such dots.
+// waits reports whether a new event of g removes a dot that is neither in the clock nor an earlier
+// one of g, and names such dots.
 func (s *Store) waits(g Group, row *clockRow, ch *Changes) bool {
 	first, wait := g[0].Dot, false
 	for i := range g {
@@ -117,7 +118,7 @@ func (s *Store) waits(g Group, row *clockRow, ch *Changes) bool {
 			continue
 		}
 		for _, d := range e.Removes {
-			if d.Origin == first.Origin && d.Seq >= first.Seq || s.clock.Has(d) {
+			if d.Origin == first.Origin && d.Seq >= first.Seq && !d.IsMoved() || s.clock.Has(d) {
 				continue
 			}
 			wait = true
@@ -132,7 +133,8 @@ func (s *Store) waits(g Group, row *clockRow, ch *Changes) bool {
 	return wait
 }
 
-// apply carries out a checked group. Events that a merge has already covered are left out: their effects are there, or were removed.
+// apply carries out a checked group. Events that a merge has already covered are left out: their
+// effects are there, or were removed.
 func (s *Store) apply(g Group, ch *Changes) {
 	s.changing()
 	o, first, last := g[0].Dot.Origin, g[0].Dot.Seq, g.Last().Seq

@@ -48,7 +48,8 @@ func BenchmarkORSetAddRemove(b *testing.B) {
 	}
 }
 
-// benchAddRemove measures one operation on a set of n elements; batches of the inverse keep its size, untimed.
+// benchAddRemove measures one operation on a set of n elements; batches of the inverse keep its
+// size, untimed.
 func benchAddRemove(b *testing.B, op string, n int) {
 	r := benchSet(b, 1, n)
 	rng := rand.New(rand.NewPCG(3, 4))
@@ -192,7 +193,8 @@ func BenchmarkGet(b *testing.B) {
 	})
 }
 
-// BenchmarkMissing measures finding the newest ten groups that a peer lacks in logs of different lengths.
+// BenchmarkMissing measures finding the newest ten groups that a peer lacks in logs of different
+// lengths.
 func BenchmarkMissing(b *testing.B) {
 	eachSize(b, func(b *testing.B, n int) {
 		r := NewReplica(1, StoreOptions{LogMax: 1 << 20})

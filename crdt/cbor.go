@@ -7,8 +7,8 @@ import (
 	"github.com/coterie-go/coterie/crdt/head"
 )
 
-// The few forms of CBOR (RFC 8949) that the wire uses, written by hand because every event passes through them: unsigned and negative integers,
-// byte strings, arrays of definite length, null.
+// The few forms of CBOR (RFC 8949) that the wire uses, written by hand because every event passes
+// through them: unsigned and negative integers, byte strings, arrays of definite length, null.
 
 func appendInt(dst []byte, n int64) []byte {
 	if n < 0 {
@@ -21,8 +21,8 @@ func appendBytes(dst []byte, s string) []byte {
 	return append(head.Append(dst, head.Bytes, uint64(len(s))), s...)
 }
 
-// cborReader reads from the front of b. After the first failure it answers zeros, so that callers look at err when they are done, and
-// wherever they loop or allocate by what they have read.
+// cborReader reads from the front of b. After the first failure it answers zeros, so that callers
+// look at err when they are done, and wherever they loop or allocate by what they have read.
 type cborReader struct {
 	b   []byte
 	err error
@@ -75,7 +75,8 @@ func (r *cborReader) int() int64 {
 	return int64(n)
 }
 
-// array reads the head of an array whose elements take at least elementMin bytes each: a length that the input cannot hold is refused.
+// array reads the head of an array whose elements take at least elementMin bytes each: a length
+// that the input cannot hold is refused.
 func (r *cborReader) array(limit uint64, elementMin int) int {
 	n := r.typed(head.Array)
 	if n > limit || n > uint64(len(r.b)/elementMin) {

@@ -3,8 +3,9 @@ package crdt
 // changesMissingMax is how many missing dots a Waiting outcome reports at most.
 const changesMissingMax = 64
 
-// Changes collects what calls of Apply, Merge, Union, Update and SetLiving did, for rows to persist and for subscriptions. It accumulates until
-// Reset. An item can be in Put and then in Dropped (a group that removes what it put): carry out puts before drops.
+// Changes collects what calls of Apply, Merge, Union, Update and SetLiving did, for rows to persist
+// and for subscriptions. It accumulates until Reset. An item can be in Put and then in Dropped (a
+// group that removes what it put): carry out puts before drops.
 type Changes struct {
 	Put     []*Item  // items that came to life, in order
 	Dropped []*Item  // items that died, in order
@@ -17,7 +18,8 @@ type Changes struct {
 // changesScanMax is how many keys are searched one by one before a set is worth its memory.
 const changesScanMax = 8
 
-// Reset empties the collection and keeps its memory. What was collected before must not be in use any more.
+// Reset empties the collection and keeps its memory. What was collected before must not be in use
+// any more.
 func (c *Changes) Reset() {
 	clear(c.Put) // let go of the items
 	clear(c.Dropped)

@@ -9,7 +9,8 @@ import (
 	"github.com/coterie-go/coterie/crdt/iblt"
 )
 
-// Check recomputes everything that the store maintains and returns what differs. It costs a walk over items and log: for tests and the simulator.
+// Check recomputes everything that the store maintains and returns what differs. It costs a walk
+// over items and log: for tests and the simulator.
 func (s *Store) Check() error {
 	if err := s.checkItems(); err != nil {
 		return err

@@ -16,8 +16,9 @@ type Range struct {
 	First, Last uint64
 }
 
-// Clock is a set of dots: per origin a base, contiguous from 1, and intervals above it. The zero value is empty and ready to use.
-// Methods that do not change it may be called concurrently, and Has, HasAll, Includes and Equal allocate nothing.
+// Clock is a set of dots: per origin a base, contiguous from 1, and intervals above it. The zero
+// value is empty and ready to use. Methods that do not change it may be called concurrently, and
+// Has, HasAll, Includes and Equal allocate nothing.
 type Clock struct {
 	rows []clockRow // by origin, none of them empty
 }
@@ -44,7 +45,7 @@ func (c *Clock) row(o Origin) *clockRow {
 	return &noRow
 }
 
-// noRow stands for the origins of which a clock holds nothing; nobody writes to it.
+// noRow stands for the origins of which a clock holds nothing; it is never written to.
 var noRow clockRow
 
 // Has reports whether d is in the set.
@@ -69,7 +70,8 @@ func (c *Clock) Add(d Dot) bool {
 	return true
 }
 
-// AddRange inserts the dots first to last of o, both included. A range that is empty or starts at 0 is ignored from there.
+// AddRange inserts the dots first to last of o, both included. A range that is empty or starts at 0
+// is ignored from there.
 func (c *Clock) AddRange(o Origin, first, last uint64) {
 	if last == 0 || first > last {
 		return

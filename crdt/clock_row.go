@@ -54,7 +54,8 @@ func (r *clockRow) search(seq uint64) int {
 	return lo
 }
 
-// addRange inserts first to last, 1 <= first <= last. Comparisons subtract from lower ends, which are never 0, so that no sum overflows.
+// addRange inserts first to last, 1 <= first <= last. Comparisons subtract from lower ends, which
+// are never 0, so that no sum overflows.
 func (r *clockRow) addRange(first, last uint64) {
 	if first-1 <= r.base {
 		r.base = max(r.base, last)

@@ -8,7 +8,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// drawWide draws a clock of so many origins at most out of the first 300, each with holes. Every second clock has a row of many intervals.
+// drawWide draws a clock of so many origins at most out of the first 300, each with holes. Every
+// second clock has a row of many intervals.
 func drawWide(t *rapid.T, origins int) (*Clock, clockModel) {
 	rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
 	c, m := &Clock{}, clockModel{}
@@ -35,7 +36,8 @@ func drawWide(t *rapid.T, origins int) (*Clock, clockModel) {
 	return c, m
 }
 
-// Clocks and rows of which one is much smaller are searched instead of walked over. Both ways give what the plain definition says.
+// Clocks and rows of which one is much smaller are searched instead of walked over. Both ways give
+// what the plain definition says.
 func TestClocksOfUnequalSizes(t *testing.T) {
 	sizes := []int{0, 1, 3, 300}
 	rapid.Check(t, func(t *rapid.T) {

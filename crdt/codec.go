@@ -8,7 +8,8 @@ import (
 	"github.com/fxamacker/cbor/v2"
 )
 
-// Values become payloads: strings and byte slices as they are, all else as core-deterministic CBOR. How elements become paths: element.go.
+// Values become payloads: strings and byte slices as they are, all else as core-deterministic CBOR.
+// How elements become paths: element.go.
 
 var (
 	encMode = must(func() (cbor.EncMode, error) {
@@ -45,10 +46,11 @@ func must[T any](v T, err error) T {
 // key unreadable for everyone. So is a struct that holds something and has no exported field: it
 // would read back as zero. Other fields that are not exported are left out.
 //
-// Structs match by the names of their fields, so that programs of two versions read each other: a field that only the writer has is left out, one
-// that only the reader has is zero. So a struct reads as any other struct, and a program that reads a value of a newer one, changes it and puts it
-// drops the fields that it does not know. While both run, put under another key what the older one must not change. Whole refuses such a Put by
-// itself.
+// Structs match by the names of their fields, so that programs of two versions read each other: a
+// field that only the writer has is left out, one that only the reader has is zero. So a struct
+// reads as any other struct, and a program that reads a value of a newer one, changes it and puts
+// it drops the fields that it does not know. While both run, put under another key what the older
+// one must not change. Whole refuses such a Put by itself.
 func AppendValue[V any](dst []byte, v V) ([]byte, error) {
 	switch any((*V)(nil)).(type) { // the static type, by which DecodeValue goes too: an interface that holds a string is CBOR
 	case *string:
@@ -78,7 +80,8 @@ const (
 	emptyArray = 0x80
 )
 
-// DecodeValue is the inverse of AppendValue; what it returns shares nothing with s that could be written to. What is no V is ErrDecode.
+// DecodeValue is the inverse of AppendValue; what it returns shares nothing with s that could be
+// written to. What is no V is ErrDecode.
 func DecodeValue[V any](s string) (v V, err error) {
 	switch p := any(&v).(type) {
 	case *string:

@@ -7,8 +7,9 @@ import (
 	"time"
 )
 
-// written puts v into a register and a map and returns what a view then reads; ok is false when the put was refused with ErrElement. A value
-// that is accepted and cannot be read would make the whole key unreadable, and every later write to it fail.
+// written puts v into a register and a map and returns what a view then reads; ok is false when the
+// put was refused with ErrElement. A value that is accepted and cannot be read would make the whole
+// key unreadable, and every later write to it fail.
 func written[V any](t *testing.T, v V) (got V, ok bool) {
 	t.Helper()
 	reg, m := New[LWWRegister[V]](1), New[LWWMap[string, V]](1)

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// Snapshots and views are read by many goroutines while the store goes on being written; run it with -race.
+// Snapshots and views are read by many goroutines while the store goes on being written; run it
+// with -race.
 func TestSnapshotsAreReadWhileTheStoreIsWritten(t *testing.T) {
 	r := NewReplica(1, StoreOptions{})
 	for i := range 200 {

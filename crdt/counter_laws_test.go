@@ -69,8 +69,9 @@ func pnCounterLaws() proptest.Laws[crdt.PNCounter, *crdt.PNCounterTx, countOp] {
 	}
 }
 
-// tally is the specification of counters that can be taken out of a map. An origin has one number at a key: what it counts there it adds to the
-// number that was there, if that lived, and a removal takes away the numbers that were there.
+// tally is the specification of counters that can be taken out of a map. An origin has one number
+// at a key: what it counts there it adds to the number that was there, if that lived, and a removal
+// takes away the numbers that were there.
 type tally struct {
 	numbers map[*proptest.Event[countOp]]int64
 	zeros   bool // counting 0 where there is nothing makes a number, else never
@@ -185,7 +186,8 @@ func pnCounterMapLaws() proptest.Laws[crdt.PNCounterMap[string], *crdt.PNCounter
 
 type counterMap = crdt.ORMap[string, crdt.PNCounter, *crdt.PNCounterTx]
 
-// counterMapLaws: as PNCounterMap, but a key is there while an update of it lives, even one that counted nothing.
+// counterMapLaws: as PNCounterMap, but a key is there while an update of it lives, even one that
+// counted nothing.
 func counterMapLaws() proptest.Laws[counterMap, *crdt.ORMapTx[string, crdt.PNCounter, *crdt.PNCounterTx], countOp] {
 	spec := newTally(false)
 	return proptest.Laws[counterMap, *crdt.ORMapTx[string, crdt.PNCounter, *crdt.PNCounterTx], countOp]{

@@ -2,12 +2,14 @@ package crdt
 
 import "fmt"
 
-// deletedPath is where the marker of DeleteForever stands: one item without payload at the path that is its kind alone.
+// deletedPath is where the marker of DeleteForever stands: one item without payload at the path
+// that is its kind alone.
 const deletedPath = string(rune(KindDeleted))
 
-// DeleteForever puts a marker into a key and removes all that is observed there, in one event. From then on the key reads as deleted
-// (Reader.Deleted), Update refuses it with ErrDeleted, and what others wrote at the same time is hidden wherever it meets the marker, until Sweep
-// removes it. A key that is deleted for ever already stays as it is: the group is nil.
+// DeleteForever puts a marker into a key and removes all that is observed there, in one event. From
+// then on the key reads as deleted (Reader.Deleted), and Update refuses it with ErrDeleted. The
+// marker hides what others wrote at the same time, wherever the two meet, until Sweep removes it. A
+// key that is already permanently deleted stays as it is: the group is nil.
 func (r *Replica) DeleteForever(key string, ch *Changes) (Group, error) {
 	if r.st.keyOf(key).isDeleted() {
 		return nil, nil

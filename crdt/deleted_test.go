@@ -75,7 +75,8 @@ func TestDeleteForeverLeavesOneItemAndRefusesUpdates(t *testing.T) {
 	}
 }
 
-// What others wrote at the same time is hidden in whatever order it comes, and goes; of markers put at the same time one stays.
+// What others wrote at the same time is hidden in whatever order it comes, and goes; of markers put
+// at the same time one stays.
 func TestWhatMeetsTheMarkerIsHiddenAndSwept(t *testing.T) {
 	a, b, c := NewReplica(1, StoreOptions{}), NewReplica(2, StoreOptions{}), NewReplica(3, StoreOptions{})
 	old := add(t, a, "s", "old")
@@ -98,7 +99,8 @@ func TestWhatMeetsTheMarkerIsHiddenAndSwept(t *testing.T) {
 	mustApply(t, d.Store(), old, gone, more, second)
 	mustApply(t, e.Store(), more, second, third)
 	one, two := sweepAll(t, d), sweepAll(t, e)
-	// Who has seen one marker and hears of the sweep before the other marker is not without.
+	// A node that has seen one marker, and hears of the sweep before the other marker, is never
+	// without a marker.
 	f := NewReplica(7, StoreOptions{})
 	mustApply(t, f.Store(), more, second)
 	for _, g := range one {
@@ -120,7 +122,8 @@ func TestWhatMeetsTheMarkerIsHiddenAndSwept(t *testing.T) {
 	}
 }
 
-// A key of two types, which nobody can read any more, can be deleted for ever too; so can one of more items than one event removes.
+// A key of two types cannot be read any more, but it can be permanently deleted too; so can a key
+// of more items than one event removes.
 func TestDeleteForeverTakesEverything(t *testing.T) {
 	r := NewReplica(1, StoreOptions{})
 	add(t, r, "s", "x")

@@ -6,10 +6,12 @@ import (
 	"strings"
 )
 
-// Diff yields what only one of two states of a key shows: the items of before with false, those of now with true, by path. It costs as much as what
-// differs, in whatever order the two came about and however large the key is: trees of which one was made from the other share what neither has
-// changed, and that is passed over. Where something of the key is hidden, from readers of node-owned items or of folded counts, and where one looks
-// below another prefix, it walks over both.
+// Diff yields what only one of two states of a key shows: the items of before with false, those of
+// now with true, by path. It costs as much as what differs, in whatever order the two came about
+// and however large the key is: trees of which one was made from the other share what neither has
+// changed, and that is passed over. Where something of the key is hidden, from readers of
+// node-owned items or of folded counts, and where one looks below another prefix, it walks over
+// both.
 func Diff(before, now Reader) iter.Seq2[*Item, bool] {
 	return func(yield func(*Item, bool) bool) {
 		if before.ks == now.ks && before.prefix == now.prefix && !before.hides && !now.hides {
@@ -50,7 +52,8 @@ func hasDot(items []*Item, d Dot) bool {
 	return slices.ContainsFunc(items, func(it *Item) bool { return it.Dot == d })
 }
 
-// differingPaths returns, in order, the paths at which the two may differ; all of both when nothing better is known.
+// differingPaths returns, in order, the paths at which the two may differ; all of both when nothing
+// better is known.
 func differingPaths(before, now Reader) (paths []string) {
 	note := func(path string) { paths = append(paths, path) }
 	a, b := before.ks, now.ks
@@ -108,8 +111,9 @@ func (p *pieces[E]) open() {
 	}
 }
 
-// diffTrees calls fn with the places at which two trees differ, in order, and says how many nodes it has opened. Both sides are walked in step: what
-// both share comes up on both at the same time, as long as the side that is behind, or whose node is higher, is opened first.
+// diffTrees calls fn with the places at which two trees differ, in order, and says how many nodes
+// it has opened. Both sides are walked in step: what both share comes up on both at the same time,
+// as long as the side that is behind, or whose node is higher, is opened first.
 func diffTrees[E entry](before, now *tree[E], fn func(place string)) (opened int) {
 	sides := [2]pieces[E]{piecesOf(before), piecesOf(now)}
 	open := func(side int) {

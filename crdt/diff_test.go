@@ -41,8 +41,9 @@ func treeDiff(t interface{ Fatalf(string, ...any) }, before, now Reader) (out []
 	return out
 }
 
-// Diff says what a comparison item by item says, of any two moments of a key, whichever came first: small and large ones, with siblings, with what is
-// hidden, below a prefix, from one replica or from two.
+// Diff says what a comparison item by item says, of any two moments of a key, whichever came first:
+// small and large ones, with siblings, with what is hidden, below a prefix, from one replica or
+// from two.
 func TestDiffIsTheNaiveComparison(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		reps := []*Replica{NewReplica(1, StoreOptions{}), NewReplica(2, StoreOptions{})}
@@ -102,7 +103,8 @@ func TestDiffIsTheNaiveComparison(t *testing.T) {
 	})
 }
 
-// What is looked at grows with the change and the height of the tree, and not with the size of the key, from the smallest change to the largest.
+// What is looked at grows with the change and the height of the tree, and not with the size of the
+// key, from the smallest change to the largest.
 func TestDiffLooksAtWhatChangedOnly(t *testing.T) {
 	for _, size := range []int{1_000, 10_000, 100_000} {
 		r := NewReplica(1, StoreOptions{})

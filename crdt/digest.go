@@ -8,8 +8,9 @@ import (
 	"github.com/zeebo/xxh3"
 )
 
-// Digest is the sum modulo 2^128 of keyed hashes of live items, high word first. It does not depend on the order in which items came,
-// and putting or dropping one changes it in constant time. It guards against accidents, not against an adversary who knows the seed.
+// Digest is the sum modulo 2^128 of keyed hashes of live items, high word first. It does not depend
+// on the order in which items came, and putting or dropping one changes it in constant time. It
+// guards against accidents, not against an adversary that knows the seed.
 type Digest [2]uint64
 
 func (d Digest) String() string { return fmt.Sprintf("%016x%016x", d[0], d[1]) }
@@ -28,8 +29,8 @@ func (d Digest) Minus(e Digest) Digest {
 	return Digest{hi, lo}
 }
 
-// HashItem returns the keyed hash of one item, what it adds to a digest. Key and path stand behind their lengths, so that no two items
-// have the same bytes.
+// HashItem returns the keyed hash of one item, what it adds to a digest. Key and path stand behind
+// their lengths, so that no two items have the same bytes.
 func HashItem(seed uint64, it *Item) Digest {
 	var buf [256]byte
 	_, h := hashItem(buf[:0], seed, it)

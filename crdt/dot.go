@@ -5,7 +5,8 @@ import (
 	"fmt"
 )
 
-// Origin is the random id of one incarnation of a process. It names every event that the incarnation makes; a restart takes a new one.
+// Origin is the random id of one incarnation of a process. It names every event that the
+// incarnation makes; a restart takes a new one.
 type Origin uint64
 
 func (o Origin) String() string { return fmt.Sprintf("%016x", uint64(o)) }

@@ -5,9 +5,10 @@ import (
 	"slices"
 )
 
-// dotIndex finds live items by their dots. Per origin it is a tree of 64 ways over the seq whose nodes keep only the children they have,
-// so that a dense run costs little more than a pointer per item, a lone item one small node, and a copy of the whole is a copy of the rows.
-// Nodes of another generation than the writer's are shared with snapshots and are cloned before they are changed.
+// dotIndex finds live items by their dots. Per origin it is a tree of 64 ways over the seq whose
+// nodes keep only the children they have, so that a dense run costs little more than a pointer per
+// item, a lone item one small node, and a copy of the whole is a copy of the rows. Nodes of another
+// generation than the writer's are shared with snapshots and are cloned before they are changed.
 type dotIndex struct {
 	rows   []dotRow // by origin
 	pinned bool     // rows is shared with a snapshot
@@ -19,7 +20,8 @@ type dotRow struct {
 	root   dotNode
 }
 
-// dotNode is a leaf of items at level 0, and an inner node of such nodes above. An empty node is never kept below the root.
+// dotNode is a leaf of items at level 0, and an inner node of such nodes above. An empty node is
+// never kept below the root.
 type dotNode struct {
 	gen   uint64
 	bits  uint64     // which of the 64 slots are taken
@@ -91,8 +93,8 @@ func (x *dotIndex) unpin() {
 	}
 }
 
-// writable returns the row's root for changing at generation gen. Roots live in the rows, which unpin has copied, so that only what
-// hangs on the root may still be shared.
+// writable returns the row's root for changing at generation gen. Roots live in the rows, which
+// unpin has copied, so that only what hangs on the root may still be shared.
 func (r *dotRow) writable(gen uint64) *dotNode {
 	if r.root.gen != gen {
 		r.root.items, r.root.kids, r.root.gen = slices.Clone(r.root.items), slices.Clone(r.root.kids), gen

@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// seqShapes are the ways in which the live seqs of an origin lie: densely, sparsely, at the borders of the tree's nodes, at both ends of the range.
+// seqShapes are the ways in which the live seqs of an origin lie: densely, sparsely, at the borders
+// of the tree's nodes, at both ends of the range.
 var seqShapes = []func(rng *rand.Rand) uint64{
 	func(rng *rand.Rand) uint64 { return 1 + rng.Uint64N(300) },
 	func(rng *rand.Rand) uint64 { return 1 + rng.Uint64N(1<<20) },

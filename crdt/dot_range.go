@@ -14,7 +14,8 @@ func (x *dotIndex) ascend(r Range, fn func(*Item) bool) bool {
 	return x.rows[i].root.ascend(0, x.rows[i].levels, r.First, r.Last, fn)
 }
 
-// ascend visits what lies between first and last below a node whose seqs begin at start; first is not behind all of them.
+// ascend visits what lies between first and last below a node whose seqs begin at start; first is
+// not behind all of them.
 func (n *dotNode) ascend(start uint64, level uint, first, last uint64, fn func(*Item) bool) bool {
 	shift := level * dotNodeBits
 	skip := uint64(0)
@@ -39,14 +40,16 @@ func (n *dotNode) ascend(start uint64, level uint, first, last uint64, fn func(*
 	return true
 }
 
-// in yields the live items whose dots are in c and come after a dot, in order of dots. It costs what it yields and the ranges of c.
+// in yields the live items whose dots are in c and come after a dot, in order of dots. It costs
+// what it yields and the ranges of c.
 func (x *dotIndex) in(c *Clock, after Dot) iter.Seq[*Item] {
 	return func(yield func(*Item) bool) {
 		c.eachAfter(after, func(r Range) bool { return x.ascend(r, yield) })
 	}
 }
 
-// In yields the live items whose dots are in c and come after a dot, in order of dots. The store must not change meanwhile.
+// In yields the live items whose dots are in c and come after a dot, in order of dots. The store
+// must not change meanwhile.
 func (s *Store) In(c *Clock, after Dot) iter.Seq[*Item] { return s.index.in(c, after) }
 
 // In yields the live items whose dots are in c and come after a dot, in order of dots.

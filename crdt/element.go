@@ -17,8 +17,9 @@ import (
 //	arrays of bytes                   their bytes
 //	all else that is comparable       core-deterministic CBOR
 //
-// A type has a codec of its own when it implements encoding.BinaryMarshaler and its pointer encoding.BinaryUnmarshaler. Two elements are one
-// when their bytes are: of numbers that are equal and differ in their encoding, 0.0 and -0.0, a set can hold both.
+// A type has a codec of its own when it implements encoding.BinaryMarshaler and its pointer
+// encoding.BinaryUnmarshaler. Two elements are one when their bytes are: of numbers that are equal
+// and differ in their encoding, 0.0 and -0.0, a set can hold both.
 
 const signBit = 1 << 63
 
@@ -57,7 +58,8 @@ func formOf[E comparable]() elementForm {
 	return formCBOR
 }
 
-// AppendElement appends the path form of e. An element that would not come back equal (a pointer, an unexported field, a NaN) is ErrElement.
+// AppendElement appends the path form of e. An element that would not come back equal (a pointer,
+// an unexported field, a NaN) is ErrElement.
 func AppendElement[E comparable](dst []byte, e E) ([]byte, error) {
 	if s, ok := any(e).(string); ok {
 		return append(dst, s...), nil
@@ -177,8 +179,8 @@ func ElementPath[E comparable](k Kind, e E) (string, error) {
 	return string(b), err
 }
 
-// CheckElements finds a type clash among paths that ElementPath made: another kind, or a first element that is no E. It costs a descent,
-// not a walk.
+// CheckElements finds a type clash among paths that ElementPath made: another kind, or a first
+// element that is no E. It costs a descent, not a walk.
 func CheckElements[E comparable](r Reader, k Kind) error {
 	if err := r.CheckKind(k); err != nil {
 		return err

@@ -50,7 +50,8 @@ func TestElementsOfFixedWidthAndOwnCodecs(t *testing.T) {
 	}
 }
 
-// Segments come back, sort as their elements do, and none begins like another: or the entries of one key would be taken for those of another.
+// Segments come back, sort as their elements do, and none begins like another: or the entries of
+// one key would be taken for those of another.
 func TestSegments(t *testing.T) {
 	segmentsSort(t, []string{"", "\x00", "\x00\x00", "\x00\x01", "\x00\xff", "a", "a\x00", "a\x00b", "a\x01", "ab", "\xff"})
 	segmentsSort(t, []int{math.MinInt, -256, -1, 0, 1, 256, math.MaxInt})
@@ -114,7 +115,8 @@ func FuzzElement(f *testing.F) {
 	})
 }
 
-// fuzzElement decodes an element and a segment, which must come back when they can be encoded again, and a segment in the same bytes.
+// fuzzElement decodes an element and a segment, which must come back when they can be encoded
+// again, and a segment in the same bytes.
 func fuzzElement[E comparable](t *testing.T, s string) {
 	if e, err := DecodeElement[E](s); err == nil {
 		if b, err := AppendElement(nil, e); err == nil {
@@ -137,7 +139,8 @@ func fuzzElement[E comparable](t *testing.T, s string) {
 	}
 }
 
-// An error of reading names both what is there and what was asked for, and does not speak of encoding.
+// An error of reading names both what is there and what was asked for, and does not speak of
+// encoding.
 func TestWhatCannotBeReadIsNamed(t *testing.T) {
 	r := NewReplica(1, StoreOptions{})
 	mustUpdate(t, r, "names", Mutate[ORSet[string]](func(s *ORSetTx[string]) error { return s.Add("a") }))

@@ -11,11 +11,12 @@ var (
 	ErrTooLarge  = errors.New("crdt: limit exceeded")                                      // see the limits KeyMax to EventsMax
 	ErrElement   = errors.New("crdt: value cannot be encoded")                             // a pointer, an unexported field, text that is not UTF-8
 	ErrOverflow  = errors.New("crdt: number overflow")                                     // a counter beyond 64 bits
-	ErrPanic     = errors.New("crdt: update function panicked")                            // wraps the panic when it was an error
+	ErrPanic     = errors.New("crdt: user code panicked")                                  // update function, Merge, View; of reads too
 	ErrTxDone    = errors.New("crdt: transaction used after its update function returned") // a mutator was kept
 )
 
-// ErrDecode: an element or a value was read as another type than that of which it was written. Reads wrap it in ErrTypeClash.
+// ErrDecode: an element or a value was read as another type than that of which it was written.
+// Reads wrap it in ErrTypeClash.
 var ErrDecode = errors.New("crdt: cannot be read as that type")
 
 // Errors about what a peer sent or a disk held.

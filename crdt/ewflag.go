@@ -1,7 +1,8 @@
 package crdt
 
-// EWFlag is the view of a flag that can be switched on and off, of which a concurrent Enable wins over a Disable: Disable takes away
-// only the enables that it observed. It is one item at the path that is the kind alone.
+// EWFlag is the view of a flag that can be switched on and off, of which a concurrent Enable wins
+// over a Disable: Disable takes away only the enables that it observed. It is one item at the path
+// that is the kind alone.
 type EWFlag struct{ on bool }
 
 var _ Value[EWFlag, *EWFlagTx] = EWFlag{}
@@ -26,10 +27,12 @@ func (f EWFlag) Enabled() bool { return f.on }
 // EWFlagTx changes a flag within an Update. Its reads see its writes.
 type EWFlagTx struct{ tx *Tx }
 
-// Enable switches the flag on. It makes a new event also when the flag is on: it wins over a concurrent Disable.
+// Enable switches the flag on. It makes a new event also when the flag is on: it wins over a
+// concurrent Disable.
 func (f *EWFlagTx) Enable() error { return f.tx.Replace(KindEWFlag.Path(), "") }
 
-// Disable switches the flag off; it does nothing when it is off. An Enable that this replica has not seen yet survives.
+// Disable switches the flag off; it does nothing when it is off. An Enable that this replica has
+// not seen yet survives.
 func (f *EWFlagTx) Disable() error {
 	_, err := f.tx.Remove(KindEWFlag.Path())
 	return err

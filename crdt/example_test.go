@@ -7,7 +7,8 @@ import (
 	"github.com/coterie-go/coterie/crdt"
 )
 
-// A set on two nodes: the group that an update returns is all that travels, and an add wins over a concurrent remove.
+// A set on two nodes: the group that an update returns is all that travels, and an add wins over a
+// concurrent remove.
 func Example() {
 	here, there := crdt.New[crdt.ORSet[string]](1), crdt.New[crdt.ORSet[string]](2)
 
@@ -75,7 +76,8 @@ func ExampleGCounter() {
 	// Output: 60
 }
 
-// A replica holds many keys of different types under one clock. What a peer lacks is found by its clock.
+// A replica holds many keys of different types under one clock. What a peer lacks is found by its
+// clock.
 func ExampleReplica() {
 	r := crdt.NewReplica(1, crdt.StoreOptions{})
 	put := crdt.Mutate[crdt.LWWRegister[string]](func(l *crdt.LWWRegisterTx[string]) error { return l.Put("blue") })

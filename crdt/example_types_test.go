@@ -9,7 +9,8 @@ import (
 	"github.com/coterie-go/coterie/crdt"
 )
 
-// Carts of users: a map of maps of counters. One user's cart is removed while the phone of that user adds to it: what the phone adds survives.
+// Carts of users: a map of maps of counters. One user's cart is removed while the phone of that
+// user adds to it: what the phone adds survives.
 func ExampleORMap() {
 	type (
 		cart    = crdt.PNCounterMap[string]
@@ -52,8 +53,9 @@ func ExampleORMap() {
 // KindBest is the kind of Best: each type of an application has its own.
 const KindBest = crdt.KindUser + 7
 
-// Best is a type of one's own, made of items: the best score of each player. It is one item for a player, at kind ‖ name; payload: the score.
-// Concurrent scores of one player stay beside each other and the highest counts.
+// Best is a type of one's own, made of items: the best score of each player. It is one item for a
+// player, at kind ‖ name; payload: the score. Concurrent scores of one player stay beside each
+// other and the highest counts.
 type Best struct{ r crdt.Reader }
 
 var _ crdt.Value[Best, *BestTx] = Best{}
@@ -61,7 +63,8 @@ var _ crdt.Value[Best, *BestTx] = Best{}
 // Kind names the type.
 func (Best) Kind() crdt.Kind { return KindBest }
 
-// View refuses what is no Best and else only keeps the Reader, which is immutable: it costs a descent.
+// View refuses what is no Best and else only keeps the Reader, which is immutable: it costs a
+// descent.
 func (Best) View(r crdt.Reader) (Best, error) {
 	return Best{r: r}, crdt.CheckElements[string](r, KindBest)
 }
@@ -109,8 +112,8 @@ func (b Best) All() iter.Seq2[string, int] {
 // BestTx changes a Best.
 type BestTx struct{ tx *crdt.Tx }
 
-// Score records a score, in the place of all that is observed of the player. One that is not above those changes nothing: it must not remove what it
-// loses to.
+// Score records a score, in the place of all that is observed of the player. One that is not above
+// those changes nothing: it must not remove what it loses to.
 func (b *BestTx) Score(player string, n int) error {
 	path, err := crdt.ElementPath(KindBest, player)
 	if err != nil {
@@ -126,7 +129,8 @@ func (b *BestTx) Score(player string, n int) error {
 	return b.tx.Replace(path, string(payload))
 }
 
-// A type of one's own over items: it costs per change what the change costs, however many players there are.
+// A type of one's own over items: it costs per change what the change costs, however many players
+// there are.
 func ExampleValue() {
 	a, b := crdt.New[Best](1), crdt.New[Best](2)
 	score := func(s *crdt.Standalone[Best, *BestTx], player string, n int) {
@@ -152,7 +156,8 @@ func ExampleValue() {
 	// <nil>
 }
 
-// Deployed is a type of one's own that is kept as a whole: of every service the highest version that anybody has seen.
+// Deployed is a type of one's own that is kept as a whole: of every service the highest version
+// that anybody has seen.
 type Deployed map[string]int
 
 // Kind is one that no other type of the application has.
@@ -170,7 +175,8 @@ func (d Deployed) Merge(o Deployed) Deployed {
 	return all
 }
 
-// A type of one's own as one item: concurrent writes are merged on read and collapse on the next write.
+// A type of one's own as one item: concurrent writes are merged on read and collapse on the next
+// write.
 func ExampleWhole() {
 	a, b := crdt.New[crdt.Whole[Deployed]](1), crdt.New[crdt.Whole[Deployed]](2)
 	put := func(s *crdt.Standalone[crdt.Whole[Deployed], *crdt.WholeTx[Deployed]], d Deployed) {

@@ -1,6 +1,7 @@
 package crdt
 
-// Faults are planted defects. Only the simulator's self-test sets them, to prove that the suite notices each.
+// Faults are planted defects. Only the simulator's self-test sets them, to prove that the suite
+// notices each.
 type Faults struct {
 	DropLosingSibling      bool // breaks R1: apply drops the lesser of two concurrent puts at one path
 	BareFactWithoutRemover bool // breaks R2: superseded puts are shipped without payload, apart from the event that removed them

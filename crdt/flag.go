@@ -1,7 +1,7 @@
 package crdt
 
-// Flag is the view of a flag that is switched on once and for all: by anybody, and until the key is deleted. It is one item at the path that
-// is the kind alone.
+// Flag is the view of a flag that is switched on once and for all: by anybody, and until the key is
+// deleted. It is one item at the path that is the kind alone.
 type Flag struct{ on bool }
 
 var _ Value[Flag, *FlagTx] = Flag{}
@@ -26,8 +26,8 @@ func (f Flag) Enabled() bool { return f.on }
 // FlagTx changes a flag within an Update. Its reads see its writes.
 type FlagTx struct{ tx *Tx }
 
-// Enable switches the flag on. It makes a new event also when the flag is on, which wins over a concurrent removal of the flag: who enables
-// again and again asks Enabled first.
+// Enable switches the flag on. It makes a new event also when the flag is on, which wins over a
+// concurrent removal of the flag. A caller that enables again and again should ask Enabled first.
 func (f *FlagTx) Enable() error { return f.tx.Replace(KindFlag.Path(), "") }
 
 // Enabled reports whether the flag is on.

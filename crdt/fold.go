@@ -7,19 +7,23 @@ import (
 	"slices"
 )
 
-// A GCounter, a PNCounter and each key of a PNCounterMap cost one item per origin that ever counted, and origins come and go. Folding brings those of
-// retired ones down to two: one of their counts stays, the anchor, and beside it, at its path, a folded count takes the place of the others. It is
-// told from the anchor by its dot, which is not of the origin that the path names, and counts only while the anchor lives. Counters in an ORMap
-// are not folded: their paths do not tell where a key of the map ends.
+// A GCounter, a PNCounter and each key of a PNCounterMap cost one item per origin that ever
+// counted, and origins come and go. Folding brings those of retired ones down to two: one of their
+// counts stays, the anchor, and beside it, at its path, a folded count takes the place of the
+// others. It is told from the anchor by its dot, which is not of the origin that the path names,
+// and counts only while the anchor lives. Counters in an ORMap are not folded: their paths do not
+// tell where a key of the map ends.
 //
-// The anchor is there for deletes. A delete removes what it has observed, so that it would miss a folded count that was made at the same
-// time, and give back what it took. But it has observed the anchor, if whoever folds makes sure of that first; without it the folded
-// count is hidden, and Sweep removes it.
+// The anchor is there for deletes. A delete removes what it has observed, so that it would miss a
+// folded count that was made at the same time, and give back what it took. But it has observed the
+// anchor, if the folding replica makes sure of that first. Without the anchor the folded count is
+// hidden, and Sweep removes it.
 
 // originBytes is the length of an origin in a path.
 const originBytes = 8
 
-// countPath takes the path of a count apart: where the counter begins, and whose count stands there; ok is false for other paths.
+// countPath takes the path of a count apart: where the counter begins, and whose count stands
+// there; ok is false for other paths.
 func countPath(path string) (place string, o Origin, ok bool) {
 	n := len(path) - originBytes
 	switch kindOf(path) {
@@ -46,14 +50,17 @@ func (k *keyState) anchored(path string) bool {
 	return slices.ContainsFunc(k.at(path), func(it *Item) bool { return it.Dot.Origin == o })
 }
 
-// FoldOf folds, at the counters to which a retired origin has contributed, what it and all other retired ones have counted. It looks at most at so
-// many live items of the origin, from a seq on, and returns the groups and where to go on; next is 0 when it came to the end. The values do not
+// FoldOf folds, at the counters to which a retired origin has contributed, what it and all other
+// retired ones have counted. It looks at most at so many live items of the origin, from a seq on,
+// and returns the groups and where to go on; next is 0 when it came to the end. The values do not
 // change, at no replica and at no time, provided that the caller has made sure of this:
 //
-//   - No replica will ever apply an event of a retired origin that this store has not applied. Else what was folded counts twice.
-//   - known(d) is true only if every replica had applied d by some moment, and this store has applied all that each had applied by that moment. Then
-//     whoever deletes the counter without our knowledge has seen the anchor and all that we fold.
-//   - Nobody else folds, or only one of whom this store knows all folds that anybody has.
+//   - No replica will ever apply an event of a retired origin that this store has not applied. Else
+//     what was folded counts twice.
+//   - known(d) is true only if every replica had applied d by some moment, and this store has
+//     applied all that each had applied by that moment. Then a replica that deletes the counter
+//     without our knowledge has seen the anchor and all that we fold.
+//   - No other replica folds, or only one of whose folds this store knows all that any replica has.
 func (r *Replica) FoldOf(o Origin, from uint64, most int, retired func(Origin) bool, known func(Dot) bool,
 	ch *Changes) (gs []Group, next uint64, err error) {
 	var found []*Item

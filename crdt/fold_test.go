@@ -28,7 +28,8 @@ func everyone(Dot) bool { return true }
 // retiredUpTo says that the origins 1 to n are retired.
 func retiredUpTo(n Origin) func(Origin) bool { return func(o Origin) bool { return o <= n } }
 
-// fold folds what the retired among the first origins have left, and returns the one group that makes, if any.
+// fold folds what the retired among the first origins have left, and returns the one group that
+// makes, if any.
 func fold(t testing.TB, r *Replica, retired func(Origin) bool, known func(Dot) bool) (made Group) {
 	t.Helper()
 	for o := Origin(1); o < 10 && retired(o); o++ {
@@ -104,7 +105,8 @@ func TestFoldLeavesAloneWhatWouldSaveNothingOrIsNotKnown(t *testing.T) {
 	wantCount(t, a.Store(), sum)
 }
 
-// H13 of the reference: what is deleted while it is folded stays deleted, in whatever order both come.
+// H13 of the reference: what is deleted while it is folded stays deleted, in whatever order both
+// come.
 func TestDeleteIsNotUndoneByAFold(t *testing.T) {
 	a, b, _ := counted(t)
 	f := fold(t, a, retiredUpTo(4), everyone)
@@ -251,7 +253,8 @@ func TestCountPathsAreTakenApart(t *testing.T) {
 	}
 }
 
-// The keys of a PNCounterMap fold each for itself, and one that is removed while it is folded stays removed.
+// The keys of a PNCounterMap fold each for itself, and one that is removed while it is folded stays
+// removed.
 func TestFoldOfAMapOfCounters(t *testing.T) {
 	count := func(r *Replica, k string, n int64) Group {
 		return mustUpdate(t, r, "c", Mutate[PNCounterMap[string]](func(m *PNCounterMapTx[string]) error { return m.Increment(k, n) }))

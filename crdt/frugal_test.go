@@ -7,7 +7,8 @@ import (
 	"github.com/coterie-go/coterie/proptest"
 )
 
-// Hazard 13: broken or hostile bytes cost no more than their own size, on the wire and in the values of items.
+// Hazard 13: broken or hostile bytes cost no more than their own size, on the wire and in the
+// values of items.
 func TestDecodingIsFrugal(t *testing.T) {
 	r := crdt.NewReplica(0xa1, crdt.StoreOptions{})
 	put := crdt.Mutate[crdt.LWWMap[[2]string, map[string][]int]](func(m *crdt.LWWMapTx[[2]string, map[string][]int]) error {

@@ -7,8 +7,9 @@ import (
 	"testing"
 )
 
-// FuzzValue feeds arbitrary items to the views, which must answer or refuse and never panic. A mutator works on what its view can read, refuses the
-// rest, and leaves a sound store that travels whole.
+// FuzzValue feeds arbitrary items to the views, which must answer or refuse and never panic. A
+// mutator works on what its view can read, refuses the rest, and leaves a sound store that travels
+// whole.
 func FuzzValue(f *testing.F) {
 	f.Add("\x01aaaaaaaa", "\x05", "\x01aaaaaaab", "")
 	f.Add("\x04key", "\x01\x01\x00v", "\x04key", "\x02\x01\x01\x00w")
@@ -39,7 +40,8 @@ func FuzzValue(f *testing.F) {
 	})
 }
 
-// fuzzFold folds what looks like counts of origins that are gone: what is read stays, whatever else it was.
+// fuzzFold folds what looks like counts of origins that are gone: what is read stays, whatever else
+// it was.
 func fuzzFold(t *testing.T, donor *Store) {
 	read := func(r Reader) string {
 		g, err1 := ViewOf[GCounter](r)

@@ -2,12 +2,14 @@ package crdt
 
 import "fmt"
 
-// FWWRegister is the view of one value of which the first writer wins: a put where one is observed changes nothing, and of concurrent puts the one
-// with the lowest timestamp stands, then that of the lowest origin, then the lowest bytes. It is one item at the path that is the kind alone;
+// FWWRegister is the view of one value of which the first writer wins: a put where one is observed
+// changes nothing, and of concurrent puts the one with the lowest timestamp stands, then that of
+// the lowest origin, then the lowest bytes. It is one item at the path that is the kind alone;
 // payload: timestamp ‖ value.
 //
-// Losers of a concurrent race stay beneath the winner, at most one of each origin, until a Remove takes them all away. Who is first depends on the
-// writers' clocks: a node whose clock is behind wins races, but never against a put that it has observed.
+// Losers of a concurrent race stay beneath the winner, at most one of each origin, until a Remove
+// takes them all away. Which put is first depends on the writers' clocks: a node whose clock is
+// behind wins races, but never against a put that it has observed.
 type FWWRegister[V any] struct {
 	value V
 	ts    Timestamp
@@ -19,7 +21,8 @@ var _ Value[FWWRegister[string], *FWWRegisterTx[string]] = FWWRegister[string]{}
 // Kind returns KindFWWRegister.
 func (FWWRegister[V]) Kind() Kind { return KindFWWRegister }
 
-// View reads a register. A key that holds another type, or a value that does not decode as V (see AppendValue), is ErrTypeClash.
+// View reads a register. A key that holds another type, or a value that does not decode as V (see
+// AppendValue), is ErrTypeClash.
 func (FWWRegister[V]) View(r Reader) (f FWWRegister[V], err error) {
 	if err := r.CheckKind(KindFWWRegister); err != nil {
 		return f, err
@@ -42,7 +45,8 @@ func (f FWWRegister[V]) At() (v V, ts Timestamp, ok bool) { return f.value, f.ts
 // FWWRegisterTx changes a register within an Update. Its reads see its writes.
 type FWWRegisterTx[V any] struct{ tx *Tx }
 
-// Put sets the value if none is observed, at the wall time. It returns false, and changes nothing, when there is one.
+// Put sets the value if none is observed, at the wall time. It returns false, and changes nothing,
+// when there is one.
 func (f *FWWRegisterTx[V]) Put(v V) (bool, error) {
 	if _, taken := winner(f.tx.peek(), KindFWWRegister.Path(), firstWins); taken {
 		return false, f.tx.Err()
@@ -50,12 +54,14 @@ func (f *FWWRegisterTx[V]) Put(v V) (bool, error) {
 	return true, putWrite(f.tx, KindFWWRegister.Path(), v, Timestamp{}.Next(f.tx.wall))
 }
 
-// PutAt sets the value with the caller's timestamp. It returns false, and changes nothing, unless it is before every observed write.
+// PutAt sets the value with the caller's timestamp. It returns false, and changes nothing, unless
+// it is before every observed write.
 func (f *FWWRegisterTx[V]) PutAt(v V, ts Timestamp) (bool, error) {
 	return putAt(f.tx, KindFWWRegister.Path(), v, ts, firstWins)
 }
 
-// Remove unsets the value, so that a put can win again. A write that this replica has not seen yet survives, whatever its timestamp.
+// Remove unsets the value, so that a put can win again. A write that this replica has not seen yet
+// survives, whatever its timestamp.
 func (f *FWWRegisterTx[V]) Remove() error {
 	_, err := f.tx.Remove(KindFWWRegister.Path())
 	return err

@@ -6,12 +6,14 @@ import (
 	"math/bits"
 )
 
-// GCounter is the view of a counter that only grows. Each origin keeps its own count in one item, at kind ‖ origin in eight bytes; the payload is
-// the count in eight bytes without leading zeros. The value is the sum of all items: siblings of one origin are counts that it began anew after
-// a removal that this replica has not seen. What removed origins have counted may be folded into one item more, see Replica.FoldOf.
+// GCounter is the view of a counter that only grows. Each origin keeps its own count in one item,
+// at kind ‖ origin in eight bytes; the payload is the count in eight bytes without leading zeros.
+// The value is the sum of all items: siblings of one origin are counts that it began anew after a
+// removal that this replica has not seen. What removed origins have counted may be folded into one
+// item more, see Replica.FoldOf.
 //
-// An increment beside the removal of the key, or of the map's key that holds the counter, leaves the whole count of its origin, what it had
-// counted before included.
+// An increment beside the removal of the key, or of the map's key that holds the counter, leaves
+// the whole count of its origin, what it had counted before included.
 type GCounter struct{ value uint64 }
 
 var _ Value[GCounter, *GCounterTx] = GCounter{}
@@ -19,8 +21,9 @@ var _ Value[GCounter, *GCounterTx] = GCounter{}
 // Kind returns KindGCounter.
 func (GCounter) Kind() Kind { return KindGCounter }
 
-// View reads a counter, in time proportional to the origins that have counted. A key that holds another type is ErrTypeClash; a sum beyond
-// 64 bits is ErrOverflow, and nothing mends it but to remove the key.
+// View reads a counter, in time proportional to the origins that have counted. A key that holds
+// another type is ErrTypeClash; a sum beyond 64 bits is ErrOverflow, and nothing mends it but to
+// remove the key.
 func (GCounter) View(r Reader) (GCounter, error) {
 	if err := r.CheckKind(KindGCounter); err != nil {
 		return GCounter{}, err
@@ -75,8 +78,8 @@ func decodeCount(s string) (n uint64, ok bool) {
 // GCounterTx changes a counter within an Update. Its reads see its writes.
 type GCounterTx struct{ tx *Tx }
 
-// Increment adds n; 0 changes nothing. A value beyond 64 bits is ErrOverflow and changes nothing; two replicas that count at once may still go
-// beyond.
+// Increment adds n; 0 changes nothing. A value beyond 64 bits is ErrOverflow and changes nothing;
+// two replicas that count at once may still go beyond.
 func (c *GCounterTx) Increment(n uint64) error {
 	if n == 0 {
 		return c.tx.Err()

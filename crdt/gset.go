@@ -2,7 +2,8 @@ package crdt
 
 import "iter"
 
-// GSet is the view of a set that only grows. One item without payload stands for an element, at kind ‖ element.
+// GSet is the view of a set that only grows. One item without payload stands for an element, at
+// kind ‖ element.
 type GSet[E comparable] struct{ r Reader }
 
 var _ Value[GSet[string], *GSetTx[string]] = GSet[string]{}
@@ -30,14 +31,16 @@ func (s GSet[E]) Contains(e E) bool {
 // Len counts the elements; in constant time when the set is a whole key.
 func (s GSet[E]) Len() int { return s.r.Paths() }
 
-// All yields the elements in the order of their encoded form: strings by bytes, integers by value. What cannot be decoded is left out.
+// All yields the elements in the order of their encoded form: strings by bytes, integers by value.
+// What cannot be decoded is left out.
 func (s GSet[E]) All() iter.Seq[E] { return elementsOf[E](s.r, KindGSet) }
 
 // GSetTx changes a set within an Update. Its reads see its writes.
 type GSetTx[E comparable] struct{ tx *Tx }
 
-// Add puts e into the set. It makes a new event also when e is there, which wins over a concurrent removal of the whole set: who adds
-// the same elements again and again asks Contains first.
+// Add puts e into the set. It makes a new event also when e is there, which wins over a concurrent
+// removal of the whole set. A caller that adds the same elements again and again should ask
+// Contains first.
 func (s *GSetTx[E]) Add(e E) error {
 	path, err := ElementPath(KindGSet, e)
 	if err != nil {

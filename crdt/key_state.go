@@ -4,8 +4,8 @@ import "slices"
 
 // keyState is the live items of one key. Few items are a sorted slice, many a copy-on-write tree.
 //
-// A keyState whose generation is not the store's has been handed out to readers and is never changed again: the writer clones it first.
-// Only the writer reads and writes gen.
+// A keyState whose generation is not the store's has been handed out to readers and is never
+// changed again: the writer clones it first. Only the writer reads and writes gen.
 type keyState struct {
 	gen    uint64 // 0: pinned by a View
 	key    string // the one copy of the key that items, trees and changes share
@@ -19,10 +19,12 @@ type keyState struct {
 	digest Digest
 }
 
-// keySmallMax is how many items the slice holds before trees take over. A set that shrinks keeps them.
+// keySmallMax is how many items the slice holds before trees take over. A set that shrinks keeps
+// them.
 const keySmallMax = 32
 
-// bigKey is the items of a key by path. Siblings are rare, so that all but the one with the lowest dot live apart.
+// bigKey is the items of a key by path. Siblings are rare, so that all but the one with the lowest
+// dot live apart.
 type bigKey struct {
 	firsts tree[*Item]
 	rest   tree[*siblings]
@@ -67,7 +69,8 @@ func (k *keyState) searchSmall(path string, d Dot) int {
 	return lo
 }
 
-// at returns the siblings at path, by dot. The slice may be the key's own: read only, and not beyond the next change.
+// at returns the siblings at path, by dot. The slice may be the key's own: read only, and not
+// beyond the next change.
 func (k *keyState) at(path string) []*Item {
 	if k == nil {
 		return nil
@@ -134,7 +137,8 @@ func (k *keyState) edges() (first, last *Item) {
 	return k.big.firsts.edges()
 }
 
-// put enters it, and takes away at once those siblings at its path that removes names. c, which may be nil, may lead there.
+// put enters it, and takes away at once those siblings at its path that removes names. c, which may
+// be nil, may lead there.
 func (k *keyState) put(it *Item, removes []Dot, c *cursor[*Item]) {
 	k.around(it, func() { k.insert(it, removes, c) })
 }

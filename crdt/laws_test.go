@@ -11,8 +11,8 @@ import (
 	"github.com/coterie-go/coterie/proptest"
 )
 
-// TestLaws holds every type to the laws. The models are written from the documentation, in terms of operations and who had seen which; they know
-// nothing of items, dots and encodings.
+// TestLaws holds every type to the laws. The models are written from the documentation, in terms of
+// operations and of which replica had seen which; they know nothing of items, dots and encodings.
 func TestLaws(t *testing.T) {
 	for _, row := range []struct {
 		name string

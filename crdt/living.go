@@ -5,7 +5,8 @@ import (
 	"slices"
 )
 
-// Living is the set of origins whose node-owned items are shown: the members of a view. It never changes; nil is everybody.
+// Living is the set of origins whose node-owned items are shown: the members of a view. It never
+// changes; nil is everybody.
 type Living struct{ origins []Origin }
 
 // NewLiving returns the set of these origins.
@@ -24,9 +25,10 @@ func (l *Living) Has(o Origin) bool {
 	return ok
 }
 
-// SetLiving says from now on whose node-owned items readers are shown, at once and without an event: items, clock and digest stay as they are,
-// so that replicas with equal clocks stay equal. ch gets the keys that have an item of somebody who came or went. Snapshots and Readers
-// taken before show what they showed.
+// SetLiving sets the origins whose node-owned items readers are shown from now on. It takes effect
+// at once and without an event: items, clock and digest stay as they are, so that replicas with
+// equal clocks stay equal. ch gets the keys that have an item of an origin that came or went.
+// Snapshots and Readers taken before show what they showed.
 func (s *Store) SetLiving(l *Living, ch *Changes) {
 	was := s.living
 	s.living, s.snap = l, nil

@@ -5,9 +5,10 @@ import (
 	"slices"
 )
 
-// eventLog keeps groups in the order in which this replica applied them, with their payloads until they are trimmed (an event shipped without
-// the payload that it put would tell the receiver that the item was removed). Per origin it keeps where that origin's groups stand, so that
-// finding what a peer lacks costs what is found.
+// eventLog keeps groups in the order in which this replica applied them, with their payloads until
+// they are trimmed (an event shipped without the payload that it put would tell the receiver that
+// the item was removed). Per origin it keeps where that origin's groups stand, so that finding what
+// a peer lacks costs what is found.
 type eventLog struct {
 	groups  ring[logged]
 	start   uint64 // position of the front group; positions never repeat
@@ -116,8 +117,8 @@ func (g Group) size() int {
 	return n
 }
 
-// logGroup appends a group and drops the oldest while the log is over its bounds. They go first, so that the rings need not be larger than the
-// bounds.
+// logGroup appends a group and drops the oldest while the log is over its bounds. They go first, so
+// that the rings need not be larger than the bounds.
 func (s *Store) logGroup(g Group) {
 	size := min(g.size(), math.MaxInt32)
 	s.shrinkLog(s.opt.LogMax-len(g), s.opt.LogBytesMax-size)
@@ -125,7 +126,8 @@ func (s *Store) logGroup(g Group) {
 	s.shrinkLog(s.opt.LogMax, s.opt.LogBytesMax) // it may be too large by itself
 }
 
-// shrinkLog drops the oldest groups while the log is over bounds. Trimmed places count too: the ring itself is bounded.
+// shrinkLog drops the oldest groups while the log is over bounds. Trimmed places count too: the
+// ring itself is bounded.
 func (s *Store) shrinkLog(events, bytes int) {
 	l := &s.log
 	if l.events <= events && l.bytes <= bytes && l.groups.len() <= 2*s.opt.LogMax {
@@ -146,7 +148,8 @@ func (s *Store) shrinkLog(events, bytes int) {
 	}
 }
 
-// Trim drops log entries whose dots stable contains: what all peers that count have. The floor rises accordingly.
+// Trim drops log entries whose dots stable contains: what all peers that count have. The floor
+// rises accordingly.
 func (s *Store) Trim(stable *Clock) {
 	for _, ol := range s.log.origins {
 		row := stable.row(ol.origin)
@@ -158,9 +161,11 @@ func (s *Store) Trim(stable *Clock) {
 	s.log.settle()
 }
 
-// Missing returns the groups that a peer with the given clock lacks, in the order in which this replica applied them, so that any prefix can be
-// applied. It stops after about maxBytes, but not before one group; more says that it did. covered is false when the log does not reach
-// back far enough; then there are no groups and the peer needs a repair. The cost is that of what is returned, not of the log.
+// Missing returns the groups that a peer with the given clock lacks, in the order in which this
+// replica applied them, so that any prefix can be applied. It stops after about maxBytes, but not
+// before one group; more says that it did. covered is false when the log does not reach back far
+// enough; then there are no groups and the peer needs a repair. The cost is that of what is
+// returned, not of the log.
 func (s *Store) Missing(peer *Clock, maxBytes int) (gs []Group, more, covered bool) {
 	if !peer.Includes(&s.floor) {
 		return nil, false, false
@@ -215,8 +220,9 @@ type logCursor struct {
 
 func (c *logCursor) pos() uint64 { return c.log.refs.at(c.i).pos }
 
-// seek moves on to the next group that the peer lacks and reports whether there is one. Where seqs are in order it jumps over what the
-// peer has; where they are not, it jumps to the first place that can hold the peer's lowest missing seq and walks from there.
+// seek moves on to the next group that the peer lacks and reports whether there is one. Where seqs
+// are in order it jumps over what the peer has; where they are not, it jumps to the first place
+// that can hold the peer's lowest missing seq and walks from there.
 func (c *logCursor) seek() bool {
 	if c.i == 0 {
 		c.jump(c.peer.base)

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// logWorld is a store whose log is compared with a list: groups without removals, from a few origins, that come in any order, whole or
-// known in part.
+// logWorld is a store whose log is compared with a list: groups without removals, from a few
+// origins, that come in any order, whole or known in part.
 type logWorld struct {
 	t     *testing.T
 	rng   *rand.Rand
@@ -97,7 +97,8 @@ func (w *logWorld) drop(i int) {
 	w.list = slices.Delete(w.list, i, i+1)
 }
 
-// trim trims by a clock that has most of the store's; per origin it stops at the first group that the clock lacks.
+// trim trims by a clock that has most of the store's; per origin it stops at the first group that
+// the clock lacks.
 func (w *logWorld) trim() {
 	stable := w.part(4)
 	w.store.Trim(stable)

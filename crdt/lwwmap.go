@@ -2,8 +2,9 @@ package crdt
 
 import "iter"
 
-// LWWMap is the view of a map in which the last writer of each key wins and a remove takes away only the writes that it observed, whatever
-// their timestamps. One item stands for an entry, at kind ‖ key; payload: timestamp ‖ value.
+// LWWMap is the view of a map in which the last writer of each key wins and a remove takes away
+// only the writes that it observed, whatever their timestamps. One item stands for an entry, at
+// kind ‖ key; payload: timestamp ‖ value.
 type LWWMap[K comparable, V any] struct{ r Reader }
 
 var _ Value[LWWMap[string, int], *LWWMapTx[string, int]] = LWWMap[string, int]{}
@@ -40,7 +41,8 @@ func (m LWWMap[K, V]) At(k K) (v V, ts Timestamp, ok bool) {
 // Len counts the entries; in constant time when the map is a whole key.
 func (m LWWMap[K, V]) Len() int { return m.r.Paths() }
 
-// All yields the entries in the order of their encoded keys: strings by bytes, integers by value. What cannot be decoded is left out.
+// All yields the entries in the order of their encoded keys: strings by bytes, integers by value.
+// What cannot be decoded is left out.
 func (m LWWMap[K, V]) All() iter.Seq2[K, V] {
 	return func(yield func(K, V) bool) {
 		prev := ""
@@ -72,7 +74,8 @@ func (m *LWWMapTx[K, V]) Put(k K, v V) error {
 	return putLast(m.tx, path, v)
 }
 
-// PutAt sets the value of k with the caller's timestamp. It returns false, and changes nothing, when it loses to an observed write of k.
+// PutAt sets the value of k with the caller's timestamp. It returns false, and changes nothing,
+// when it loses to an observed write of k.
 func (m *LWWMapTx[K, V]) PutAt(k K, v V, ts Timestamp) (bool, error) {
 	path, err := ElementPath(KindLWWMap, k)
 	if err != nil {
@@ -81,7 +84,8 @@ func (m *LWWMapTx[K, V]) PutAt(k K, v V, ts Timestamp) (bool, error) {
 	return putAt(m.tx, path, v, ts, lastWins)
 }
 
-// Remove takes the entry of k out. A write that this replica has not seen yet survives, whatever its timestamp.
+// Remove takes the entry of k out. A write that this replica has not seen yet survives, whatever
+// its timestamp.
 func (m *LWWMapTx[K, V]) Remove(k K) error {
 	path, err := ElementPath(KindLWWMap, k)
 	if err != nil {

@@ -2,7 +2,8 @@ package crdt
 
 import "fmt"
 
-// LWWRegister is the view of one value of which the last writer wins. It is one item at the path that is the kind alone; payload: timestamp ‖ value.
+// LWWRegister is the view of one value of which the last writer wins. It is one item at the path
+// that is the kind alone; payload: timestamp ‖ value.
 type LWWRegister[V any] struct {
 	value V
 	ts    Timestamp
@@ -16,7 +17,8 @@ const lwwRegisterPath = string(rune(KindLWWRegister))
 // Kind returns KindLWWRegister.
 func (LWWRegister[V]) Kind() Kind { return KindLWWRegister }
 
-// View reads a register. A key that holds another type, or a value that does not decode as V (see AppendValue), is ErrTypeClash.
+// View reads a register. A key that holds another type, or a value that does not decode as V (see
+// AppendValue), is ErrTypeClash.
 func (LWWRegister[V]) View(r Reader) (l LWWRegister[V], err error) {
 	if err := r.CheckKind(KindLWWRegister); err != nil {
 		return l, err
@@ -42,12 +44,14 @@ type LWWRegisterTx[V any] struct{ tx *Tx }
 // Put sets the value, with a timestamp above every observed one.
 func (l *LWWRegisterTx[V]) Put(v V) error { return putLast(l.tx, lwwRegisterPath, v) }
 
-// PutAt sets the value with the caller's timestamp. It returns false, and changes nothing, when it loses to an observed write.
+// PutAt sets the value with the caller's timestamp. It returns false, and changes nothing, when it
+// loses to an observed write.
 func (l *LWWRegisterTx[V]) PutAt(v V, ts Timestamp) (bool, error) {
 	return putAt(l.tx, lwwRegisterPath, v, ts, lastWins)
 }
 
-// Remove unsets the value. A write that this replica has not seen yet survives, whatever its timestamp.
+// Remove unsets the value. A write that this replica has not seen yet survives, whatever its
+// timestamp.
 func (l *LWWRegisterTx[V]) Remove() error {
 	_, err := l.tx.Remove(lwwRegisterPath)
 	return err

@@ -11,13 +11,15 @@ import (
 	"github.com/coterie-go/coterie/proptest"
 )
 
-// placed is an operation on places P. It takes away what lives at the places that takes names, and then puts something at those that puts names.
+// placed is an operation on places P. It takes away what lives at the places that takes names, and
+// then puts something at those that puts names.
 type placed[P any] interface {
 	takes(place P) bool
 	puts(place P) bool
 }
 
-// livePlaces returns at which of the places something lives. A part of an operation ends without its other parts.
+// livePlaces returns at which of the places something lives. A part of an operation ends without
+// its other parts.
 func livePlaces[O placed[P], P any](h proptest.History[O], places []P) (live []P) {
 	for _, p := range places {
 		if !putThere(h, p) {
@@ -157,7 +159,8 @@ type (
 	outerMapTx = crdt.ORMapTx[string, innerMap, *innerMapTx]
 )
 
-// spot is a place in it: Depth 1 is the key K, 2 the key L there, 3 the element E there. What is below Depth is zero.
+// spot is a place in it: Depth 1 is the key K, 2 the key L there, 3 the element E there. What is
+// below Depth is zero.
 type spot struct {
 	Depth int
 	K     string

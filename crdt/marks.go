@@ -2,7 +2,8 @@ package crdt
 
 import "slices"
 
-// marks is what a key holds beside plain data; nearly every key has none. It belongs to its keyState, and is copied with it.
+// marks is what a key holds beside plain data; nearly every key has none. It belongs to its
+// keyState, and is copied with it.
 type marks struct {
 	owners  []owner // of node-owned items, by origin
 	deleted int32   // markers of DeleteForever
@@ -200,7 +201,7 @@ func (s *Store) left(ks *keyState, it *Item) {
 	s.review(ks)
 }
 
-// review notes whether a key holds what nobody is shown.
+// review notes whether a key holds what no reader is shown.
 func (s *Store) review(ks *keyState) {
 	hidden, _ := ks.hidden(s.living)
 	if ks.isDeleted() {

@@ -5,10 +5,12 @@ import (
 	"iter"
 )
 
-// Merge joins the state of a donor: own live items whose dots the donor's clock has and live denies are dropped (the donor saw their removal),
-// items whose dots the own current clock lacks are inserted, and the clocks are joined, all in one step. donor, live and items must
-// come from one snapshot of the donor; items may leave out what this store has. What came this way is not in the log: the floor
-// rises over it. The cost is that of a walk over the own items; MergeDiff spares it. An error changes nothing.
+// Merge joins the state of a donor: own live items whose dots the donor's clock has and live denies
+// are dropped (the donor saw their removal), items whose dots the own current clock lacks are
+// inserted, and the clocks are joined, all in one step. donor, live and items must come from one
+// snapshot of the donor; items may leave out what this store has. What came this way is not in the
+// log: the floor rises over it. The cost is that of a walk over the own items; MergeDiff spares it.
+// An error changes nothing.
 func (s *Store) Merge(donor *Clock, live func(Dot) bool, items []Item, ch *Changes) error {
 	var absent []Dot
 	s.keys.ascend("", func(ks *keyState) bool {
@@ -23,8 +25,8 @@ func (s *Store) Merge(donor *Clock, live func(Dot) bool, items []Item, ch *Chang
 	return s.MergeDiff(donor, absent, items, ch)
 }
 
-// MergeDiff is Merge for a caller that knows which own live dots are not live at the donor, as a reconciliation tells.
-// Those that the donor's clock lacks stay.
+// MergeDiff is Merge for a caller that knows which own live dots are not live at the donor, as a
+// reconciliation tells. Those that the donor's clock lacks stay.
 func (s *Store) MergeDiff(donor *Clock, absent []Dot, items []Item, ch *Changes) error {
 	for i := range items {
 		if err := checkItem(&items[i], donor); err != nil {
@@ -72,8 +74,9 @@ func checkItem(it *Item, donor *Clock) error {
 	return nil
 }
 
-// Union repairs equal clocks with different digests, which no correct run makes: it adds what is missing here and drops nothing, because nobody can
-// tell which side lost an item. Items that are malformed or whose dots the clock lacks are left out.
+// Union repairs equal clocks with different digests, which no correct run makes: it adds what is
+// missing here and drops nothing, because it cannot be known which side lost an item. Items that
+// are malformed or whose dots the clock lacks are left out.
 func (s *Store) Union(items []Item, ch *Changes) {
 	s.changing()
 	for i := range items {
@@ -87,8 +90,9 @@ func (s *Store) Union(items []Item, ch *Changes) {
 	}
 }
 
-// Yield drops the items of which another store has another at the same dot, which no correct run makes, where the hash of the other is lower: so two
-// that yield to each other come to hold the same. It returns the others, for Union, and all that differ.
+// Yield drops the items of which another store has another at the same dot, which no correct run
+// makes, where the hash of the other is lower: so two that yield to each other come to hold the
+// same. It returns the others, for Union, and all that differ.
 func (s *Store) Yield(items []Item, ch *Changes) (lower []Item, differ []Dot) {
 	s.changing()
 	for i := range items {
@@ -119,9 +123,10 @@ func (s *Store) dropOthers(items []Item, ch *Changes) {
 	}
 }
 
-// Load fills an empty store from rows as they are read; an error of the reader is returned. It verifies that they belong to the clock and the digest
-// that were written with them; if not, it returns an error that wraps ErrDigest or ErrMalformed and says what differs. After an error the store is
-// empty. The log begins empty.
+// Load fills an empty store from rows as they are read; an error of the reader is returned. It
+// verifies that they belong to the clock and the digest that were written with them; if not, it
+// returns an error that wraps ErrDigest or ErrMalformed and says what differs. After an error the
+// store is empty. The log begins empty.
 func (s *Store) Load(clock *Clock, digest Digest, items iter.Seq2[Item, error]) error {
 	if !s.clock.Empty() || s.items != 0 {
 		return fmt.Errorf("%w: load into a store that is not empty", ErrMalformed)

@@ -5,8 +5,9 @@ import (
 	"slices"
 )
 
-// MVRegister is the view of a register that keeps all values that were put concurrently, until a put that observed them takes their place. A value
-// is one item at the path that is the kind alone, at most one of each origin.
+// MVRegister is the view of a register that keeps all values that were put concurrently, until a
+// put that observed them takes their place. A value is one item at the path that is the kind alone,
+// at most one of each origin.
 type MVRegister[V any] struct{ payloads []string } // those that differ, sorted
 
 var _ Value[MVRegister[string], *MVRegisterTx[string]] = MVRegister[string]{}
@@ -14,7 +15,8 @@ var _ Value[MVRegister[string], *MVRegisterTx[string]] = MVRegister[string]{}
 // Kind returns KindMVRegister.
 func (MVRegister[V]) Kind() Kind { return KindMVRegister }
 
-// View reads a register. A key that holds another type, or a value that does not decode as V (see AppendValue), is ErrTypeClash.
+// View reads a register. A key that holds another type, or a value that does not decode as V (see
+// AppendValue), is ErrTypeClash.
 func (MVRegister[V]) View(r Reader) (m MVRegister[V], err error) {
 	if err := r.CheckKind(KindMVRegister); err != nil {
 		return m, err
@@ -40,7 +42,8 @@ func readValues[V any](r Reader) (m MVRegister[V]) {
 // Mutator returns the register's mutator.
 func (MVRegister[V]) Mutator(tx *Tx) *MVRegisterTx[V] { return &MVRegisterTx[V]{tx: tx} }
 
-// Get returns the value if all agree on it; ok is false when none is set, or when there are several: see Len and All.
+// Get returns the value if all agree on it; ok is false when none is set, or when there are
+// several: see Len and All.
 func (m MVRegister[V]) Get() (v V, ok bool) {
 	if len(m.payloads) != 1 {
 		return v, false
@@ -52,7 +55,8 @@ func (m MVRegister[V]) Get() (v V, ok bool) {
 // Len counts the values that differ: 0 when none is set, above 1 while there is a conflict.
 func (m MVRegister[V]) Len() int { return len(m.payloads) }
 
-// All yields the values that differ, in the order of their encoded form, which is the same on all replicas.
+// All yields the values that differ, in the order of their encoded form, which is the same on all
+// replicas.
 func (m MVRegister[V]) All() iter.Seq[V] {
 	return func(yield func(V) bool) {
 		for _, p := range m.payloads {

@@ -28,7 +28,8 @@ func mustChange[V Value[V, T], T any](t testing.TB, s *Standalone[V, T], fn func
 	return g
 }
 
-// The anomaly of the reference, in both timings: a key is removed while another node updates it. What the remover had seen does not come back.
+// The anomaly of the reference, in both timings: a key is removed while another node updates it.
+// What the remover had seen does not come back.
 func TestOldContentDoesNotReturn(t *testing.T) {
 	for _, sawRemoval := range []bool{false, true} {
 		a, b := New[setMap](1), New[setMap](2)
@@ -116,7 +117,8 @@ func TestMultiMapLosesNoRemoval(t *testing.T) {
 	}
 }
 
-// Values of two types under one key of a map: an error for who touches it, until it is removed. The rest of the map is fine.
+// Values of two types under one key of a map: an error for a caller that touches it, until it is
+// removed. The rest of the map is fine.
 func TestTypeClashWithinAMap(t *testing.T) {
 	type counters = ORMap[string, GCounter, *GCounterTx]
 	r := NewReplica(1, StoreOptions{})
@@ -249,7 +251,8 @@ func (a newerReading) Merge(b newerReading) newerReading {
 	return newerReading{nested2{max(a.Max.At, b.Max.At), max(a.Max.By, b.Max.By)}, max(a.Min, b.Min)}
 }
 
-// While two versions of a program run, the older one reads what it knows, and never drops what it does not.
+// While two versions of a program run, the older one reads what it knows, and never drops what it
+// does not.
 func TestWholeKeepsFieldsThatAnOlderProgramLacks(t *testing.T) {
 	for name, put := range map[string]newerReading{"field": {nested2{At: 5}, 7}, "field of a field": {nested2{5, 3}, 0}} {
 		newer, older := New[Whole[newerReading]](1), New[Whole[reading]](2)

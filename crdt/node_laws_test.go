@@ -64,7 +64,8 @@ func nodeSetLaws() proptest.Laws[crdt.NodeSet[string], *crdt.NodeSetTx[string], 
 	}
 }
 
-// nodeEntries is all that a node-owned map shows: what the last writer wrote, and what each node did.
+// nodeEntries is all that a node-owned map shows: what the last writer wrote, and what each node
+// did.
 type nodeEntries struct {
 	All  map[int64]string
 	Each [mapKeys]map[crdt.Origin]string

@@ -2,9 +2,10 @@ package crdt
 
 import "iter"
 
-// NodeMap is the view of a map in which each process incarnation has its own value per key. The values of one that is removed from the view
-// vanish with it (Store.SetLiving), at once and without anybody's doing. One item stands for the entry of one origin, at kind ‖ key; payload:
-// timestamp ‖ value. It is a whole key, and stands in no other map.
+// NodeMap is the view of a map in which each process incarnation has its own value per key. The
+// values of one that is removed from the view vanish with it (Store.SetLiving), at once and without
+// anybody's doing. One item stands for the entry of one origin, at kind ‖ key; payload: timestamp ‖
+// value. It is a whole key, and stands in no other map.
 type NodeMap[K comparable, V any] struct{ r Reader }
 
 var _ Value[NodeMap[string, int], *NodeMapTx[string, int]] = NodeMap[string, int]{}
@@ -26,7 +27,8 @@ func (NodeMap[K, V]) View(r Reader) (NodeMap[K, V], error) {
 // Mutator returns the map's mutator.
 func (NodeMap[K, V]) Mutator(tx *Tx) *NodeMapTx[K, V] { return &NodeMapTx[K, V]{tx: tx} }
 
-// Get returns what the last writer among the living nodes wrote to k; ok is false when there is nothing, or when it is no V.
+// Get returns what the last writer among the living nodes wrote to k; ok is false when there is
+// nothing, or when it is no V.
 func (m NodeMap[K, V]) Get(k K) (v V, ok bool) {
 	path, err := ElementPath(KindNodeMap, k)
 	if err != nil {
@@ -50,7 +52,8 @@ func lastOf[V any](siblings []*Item) (v V, ok bool) {
 	return v, err == nil
 }
 
-// Each yields the living nodes that have a value at k, by origin, with their values. What is no V is left out.
+// Each yields the living nodes that have a value at k, by origin, with their values. What is no V
+// is left out.
 func (m NodeMap[K, V]) Each(k K) iter.Seq2[Origin, V] {
 	return func(yield func(Origin, V) bool) {
 		path, err := ElementPath(KindNodeMap, k)
@@ -68,8 +71,8 @@ func (m NodeMap[K, V]) Each(k K) iter.Seq2[Origin, V] {
 // Len counts the keys; in constant time unless something of a removed node has not been swept yet.
 func (m NodeMap[K, V]) Len() int { return m.r.Paths() }
 
-// All yields the keys in the order of their encoded form, each with what the last writer among the living nodes wrote. What cannot be
-// decoded is left out.
+// All yields the keys in the order of their encoded form, each with what the last writer among the
+// living nodes wrote. What cannot be decoded is left out.
 func (m NodeMap[K, V]) All() iter.Seq2[K, V] {
 	return func(yield func(K, V) bool) {
 		prev := ""
@@ -111,10 +114,12 @@ func (m NodeMap[K, V]) Of(o Origin) iter.Seq2[K, V] {
 	}
 }
 
-// NodeMapTx changes the own part of a map within an Update: what other nodes have put is theirs. Its reads see its writes.
+// NodeMapTx changes the own part of a map within an Update: what other nodes have put is theirs.
+// Its reads see its writes.
 type NodeMapTx[K comparable, V any] struct{ tx *Tx }
 
-// Put sets the own value of k, for as long as this node lives, with a timestamp above every observed one of k.
+// Put sets the own value of k, for as long as this node lives, with a timestamp above every
+// observed one of k.
 func (m *NodeMapTx[K, V]) Put(k K, v V) error {
 	path, err := ElementPath(KindNodeMap, k)
 	if err != nil {
@@ -127,7 +132,8 @@ func (m *NodeMapTx[K, V]) Put(k K, v V) error {
 	return m.tx.putOwn(KindNodeMap, path, payload)
 }
 
-// Remove takes out the own entry of k; it does nothing when there is none. What another node has put stays.
+// Remove takes out the own entry of k; it does nothing when there is none. What another node has
+// put stays.
 func (m *NodeMapTx[K, V]) Remove(k K) error {
 	path, err := ElementPath(KindNodeMap, k)
 	if err != nil {
@@ -139,7 +145,8 @@ func (m *NodeMapTx[K, V]) Remove(k K) error {
 // Clear takes out everything that this node has put.
 func (m *NodeMapTx[K, V]) Clear() error { return m.tx.dropOwn(KindNodeMap) }
 
-// Get returns what the last writer among the living nodes wrote to k; ok is false when there is nothing, or when it is no V.
+// Get returns what the last writer among the living nodes wrote to k; ok is false when there is
+// nothing, or when it is no V.
 func (m *NodeMapTx[K, V]) Get(k K) (v V, ok bool) { return NodeMap[K, V]{r: m.tx.peek()}.Get(k) }
 
 // Own returns what this node has put at k; ok is false when there is nothing, or when it is no V.

@@ -5,9 +5,11 @@ import (
 	"iter"
 )
 
-// NodeSet is the view of a set whose elements belong to the process incarnation that added them: they vanish when it is removed from the
-// view (Store.SetLiving), at once and without anybody's doing. An element that several have added is there as long as one of them lives. One item
-// without payload stands for an element of one origin, at kind ‖ element. It is a whole key, and stands in no map.
+// NodeSet is the view of a set whose elements belong to the process incarnation that added them:
+// they vanish when it is removed from the view (Store.SetLiving), at once and without anybody's
+// doing. An element that several have added is there as long as one of them lives. One item without
+// payload stands for an element of one origin, at kind ‖ element. It is a whole key, and stands in
+// no map.
 type NodeSet[E comparable] struct{ r Reader }
 
 var _ Value[NodeSet[string], *NodeSetTx[string]] = NodeSet[string]{}
@@ -55,7 +57,8 @@ func (s NodeSet[E]) Owners(e E) iter.Seq[Origin] {
 	}
 }
 
-// byOrigin yields siblings in runs of one origin. An origin can have two: a put, and the one after its removal, which has not come yet.
+// byOrigin yields siblings in runs of one origin. An origin can have two: a put, and the one after
+// its removal, which has not come yet.
 func byOrigin(siblings []*Item) iter.Seq[[]*Item] {
 	return func(yield func([]*Item) bool) {
 		for len(siblings) > 0 {
@@ -71,10 +74,12 @@ func byOrigin(siblings []*Item) iter.Seq[[]*Item] {
 	}
 }
 
-// Len counts the elements; in constant time unless something of a removed node has not been swept yet.
+// Len counts the elements; in constant time unless something of a removed node has not been swept
+// yet.
 func (s NodeSet[E]) Len() int { return s.r.Paths() }
 
-// All yields the elements, each once, in the order of their encoded form. What cannot be decoded is left out.
+// All yields the elements, each once, in the order of their encoded form. What cannot be decoded is
+// left out.
 func (s NodeSet[E]) All() iter.Seq[E] { return elementsOf[E](s.r, KindNodeSet) }
 
 // Of yields the elements of one node, in the order of All. It costs a walk over the set.
@@ -93,7 +98,8 @@ func (s NodeSet[E]) Of(o Origin) iter.Seq[E] {
 	}
 }
 
-// NodeSetTx changes the own part of a set within an Update: what other nodes have added is theirs. Its reads see its writes.
+// NodeSetTx changes the own part of a set within an Update: what other nodes have added is theirs.
+// Its reads see its writes.
 type NodeSetTx[E comparable] struct{ tx *Tx }
 
 // Add puts e into the set for as long as this node lives.
@@ -105,7 +111,8 @@ func (s *NodeSetTx[E]) Add(e E) error {
 	return s.tx.putOwn(KindNodeSet, path, "")
 }
 
-// Remove takes out the own e; it does nothing when this node has not added it. The e of another node stays.
+// Remove takes out the own e; it does nothing when this node has not added it. The e of another
+// node stays.
 func (s *NodeSetTx[E]) Remove(e E) error {
 	path, err := ElementPath(KindNodeSet, e)
 	if err != nil {

@@ -121,7 +121,8 @@ func sweepAll(t testing.TB, r *Replica) (gs []Group) {
 	}
 }
 
-// What a node adds stays whatever others do with the same element, and its own removal takes nothing of theirs.
+// What a node adds stays whatever others do with the same element, and its own removal takes
+// nothing of theirs.
 func TestNodesChangeOnlyWhatIsTheirs(t *testing.T) {
 	a, b := NewReplica(1, StoreOptions{}), NewReplica(2, StoreOptions{})
 	mustApply(t, a.Store(), addOwn(t, b, "s", "x", "y"))
@@ -225,7 +226,8 @@ func TestNodeMapShowsTheLastWriterAmongTheLiving(t *testing.T) {
 	}
 }
 
-// Every way to read a key agrees on what is shown, whoever lives, for slices and for trees.
+// Every way to read a key agrees on what is shown, whichever origins live, for slices and for
+// trees.
 func TestReadersAgreeOnWhatIsShown(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		st := NewStore(StoreOptions{DigestSeed: 7})
@@ -323,7 +325,8 @@ func agree(st *Store, owned map[string]map[Origin]bool, living *Living) error {
 	return nil
 }
 
-// A key of which nothing is shown may be used for another type; beside something that is shown it may not.
+// A key of which nothing is shown may be used for another type; beside something that is shown it
+// may not.
 func TestWhatIsHiddenAloneClashesWithNothing(t *testing.T) {
 	a, b := NewReplica(1, StoreOptions{}), NewReplica(2, StoreOptions{})
 	mustApply(t, a.Store(), addOwn(t, b, "s", "x"))

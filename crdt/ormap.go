@@ -5,13 +5,16 @@ import (
 	"iter"
 )
 
-// ORMap is the view of a map whose values are of any type V with the mutator T, maps too. The value of a key is what lives below kind ‖ segment ‖
-// '/'; one item without payload at kind ‖ segment, which every update of the key puts anew, says that the key is there even if its value is empty.
-// A key is there while anything lives at or below its path.
+// ORMap is the view of a map whose values are of any type V with the mutator T, maps too. The value
+// of a key is what lives below kind ‖ segment ‖ '/'; one item without payload at kind ‖ segment,
+// which every update of the key puts anew, says that the key is there even if its value is empty. A
+// key is there while anything lives at or below its path.
 //
-// Remove takes away what it observed of a key, all the way down. Of an update that is concurrent with it stays what that update has put, and nothing
-// older: of a set the elements that it added, of a register its value, of a map within the map the keys that it updated, and if it
-// put nothing, the key with an empty value. Only counters keep more, see GCounter: the whole count of the origin that counted.
+// Remove takes away what it observed of a key, all the way down. Of an update that is concurrent
+// with it stays what that update has put, and nothing older: of a set the elements that it added,
+// of a register its value, of a map within the map the keys that it updated, and if it put nothing,
+// the key with an empty value. Only counters keep more, see GCounter: the whole count of the origin
+// that counted.
 type ORMap[K comparable, V Value[V, T], T any] struct{ r Reader }
 
 var _ Value[ORMap[string, GCounter, *GCounterTx], *ORMapTx[string, GCounter, *GCounterTx]] = ORMap[string, GCounter, *GCounterTx]{}
@@ -22,7 +25,8 @@ const valueMark = "/"
 // Kind returns KindORMap.
 func (ORMap[K, V, T]) Kind() Kind { return KindORMap }
 
-// View reads a map. A key that holds another type, or a map whose first key is no K or its value no V, is ErrTypeClash.
+// View reads a map. A key that holds another type, or a map whose first key is no K or its value no
+// V, is ErrTypeClash.
 func (ORMap[K, V, T]) View(r Reader) (m ORMap[K, V, T], err error) {
 	path, rest, err := checkKeys[K](r, KindORMap)
 	if err != nil {
@@ -55,7 +59,8 @@ func (m ORMap[K, V, T]) Get(k K) (v V, ok bool) {
 	return v, err == nil
 }
 
-// Err returns why the value of k cannot be read: ErrTypeClash, or what else V says. It is nil when there is none.
+// Err returns why the value of k cannot be read: ErrTypeClash, or what else V says. It is nil when
+// there is none.
 func (m ORMap[K, V, T]) Err(k K) error {
 	path, err := SegmentPath(KindORMap, k)
 	if err == nil {
@@ -73,7 +78,8 @@ func (m ORMap[K, V, T]) Contains(k K) bool {
 // Len counts the keys, with a descent for each.
 func (m ORMap[K, V, T]) Len() int { return countKeys[K](m.r, KindORMap) }
 
-// Keys yields the keys in the order of their encoded form: strings by bytes, integers by value. What cannot be decoded is left out.
+// Keys yields the keys in the order of their encoded form: strings by bytes, integers by value.
+// What cannot be decoded is left out.
 func (m ORMap[K, V, T]) Keys() iter.Seq[K] {
 	return func(yield func(K) bool) {
 		for k := range keysOf[K](m.r, KindORMap) {
@@ -98,14 +104,16 @@ func (m ORMap[K, V, T]) All() iter.Seq2[K, V] {
 // ORMapTx changes a map within an Update. Its reads see its writes.
 type ORMapTx[K comparable, V Value[V, T], T any] struct{ tx *Tx }
 
-// Update changes the value of k, from the empty one when k is not there, and returns what fn returns. The key is put anew even if fn
-// changes nothing, and so survives a concurrent Remove. A value of another type is ErrTypeClash, before fn runs; Remove mends it.
+// Update changes the value of k, from the empty one when k is not there, and returns what fn
+// returns. The key is put anew even if fn changes nothing, and so survives a concurrent Remove. A
+// value of another type is ErrTypeClash, before fn runs; Remove mends it.
 func (m *ORMapTx[K, V, T]) Update(k K, fn func(T) error) error {
 	path, err := SegmentPath(KindORMap, k)
 	if err != nil {
 		return err
 	}
-	// Read before fn writes, which spares a transaction of one update the copy that a read between writes costs.
+	// Read before fn writes, which spares a transaction of one update the copy that a read between
+	// writes costs.
 	old := m.tx.dotsAt(path)
 	if err := Mutate[V](fn)(m.tx.Under(path + valueMark)); err != nil {
 		return err
@@ -113,8 +121,8 @@ func (m *ORMapTx[K, V, T]) Update(k K, fn func(T) error) error {
 	return m.tx.Put(path, "", old)
 }
 
-// Remove takes k out with all that is observed of its value. What this replica has not seen yet survives. In one Update with a later
-// Update of k it makes the value anew.
+// Remove takes k out with all that is observed of its value. What this replica has not seen yet
+// survives. In one Update with a later Update of k it makes the value anew.
 func (m *ORMapTx[K, V, T]) Remove(k K) error {
 	path, err := SegmentPath(KindORMap, k)
 	if err != nil {
@@ -130,7 +138,8 @@ func (m *ORMapTx[K, V, T]) Clear() error {
 	return err
 }
 
-// Get returns the value of k as it is now; ok is false when there is none, or when it cannot be read.
+// Get returns the value of k as it is now; ok is false when there is none, or when it cannot be
+// read.
 func (m *ORMapTx[K, V, T]) Get(k K) (V, bool) { return m.value().Get(k) }
 
 // Contains reports whether k is in the map.

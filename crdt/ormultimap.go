@@ -2,9 +2,10 @@ package crdt
 
 import "iter"
 
-// ORMultiMap is the view of a map from keys to sets of elements. One item without payload stands for a binding, at kind ‖ segment of the key ‖
-// element, and each lives by itself: an add wins over a concurrent removal of the same binding, and no removal is lost to an add of another. A key
-// is there while a binding of it lives.
+// ORMultiMap is the view of a map from keys to sets of elements. One item without payload stands
+// for a binding, at kind ‖ segment of the key ‖ element, and each lives by itself: an add wins over
+// a concurrent removal of the same binding, and no removal is lost to an add of another. A key is
+// there while a binding of it lives.
 type ORMultiMap[K, E comparable] struct{ r Reader }
 
 var _ Value[ORMultiMap[string, int], *ORMultiMapTx[string, int]] = ORMultiMap[string, int]{}
@@ -12,7 +13,8 @@ var _ Value[ORMultiMap[string, int], *ORMultiMapTx[string, int]] = ORMultiMap[st
 // Kind returns KindORMultiMap.
 func (ORMultiMap[K, E]) Kind() Kind { return KindORMultiMap }
 
-// View reads a map. A key that holds another type, or whose first binding is none of a K and an E, is ErrTypeClash.
+// View reads a map. A key that holds another type, or whose first binding is none of a K and an E,
+// is ErrTypeClash.
 func (ORMultiMap[K, E]) View(r Reader) (ORMultiMap[K, E], error) {
 	path, rest, err := checkKeys[K](r, KindORMultiMap)
 	if err == nil && path != "" {
@@ -49,7 +51,8 @@ func (m ORMultiMap[K, E]) ContainsKey(k K) bool {
 	return err == nil && !m.r.Under(path).Empty()
 }
 
-// Get yields the elements that are bound to k, in the order of their encoded form. What cannot be decoded is left out.
+// Get yields the elements that are bound to k, in the order of their encoded form. What cannot be
+// decoded is left out.
 func (m ORMultiMap[K, E]) Get(k K) iter.Seq[E] {
 	return func(yield func(E) bool) {
 		path, err := SegmentPath(KindORMultiMap, k)
@@ -70,7 +73,8 @@ func (m ORMultiMap[K, E]) Len() int { return m.r.Paths() }
 // KeyCount counts the keys, with a descent for each.
 func (m ORMultiMap[K, E]) KeyCount() int { return countKeys[K](m.r, KindORMultiMap) }
 
-// Keys yields the keys in the order of their encoded form: strings by bytes, integers by value. What cannot be decoded is left out.
+// Keys yields the keys in the order of their encoded form: strings by bytes, integers by value.
+// What cannot be decoded is left out.
 func (m ORMultiMap[K, E]) Keys() iter.Seq[K] {
 	return func(yield func(K) bool) {
 		for k := range keysOf[K](m.r, KindORMultiMap) {
@@ -107,7 +111,8 @@ func (m ORMultiMap[K, E]) from(prefix string) iter.Seq2[K, E] {
 // ORMultiMapTx changes a map within an Update. Its reads see its writes.
 type ORMultiMapTx[K, E comparable] struct{ tx *Tx }
 
-// Add binds e to k. Adding a binding that is there makes a new event too: it wins over a concurrent removal.
+// Add binds e to k. Adding a binding that is there makes a new event too: it wins over a concurrent
+// removal.
 func (m *ORMultiMapTx[K, E]) Add(k K, e E) error {
 	path, err := bindingPath(k, e)
 	if err != nil {
@@ -116,7 +121,8 @@ func (m *ORMultiMapTx[K, E]) Add(k K, e E) error {
 	return m.tx.Replace(path, "")
 }
 
-// Remove takes the binding of e to k away; it does nothing when there is none. Adds that this replica has not seen yet survive.
+// Remove takes the binding of e to k away; it does nothing when there is none. Adds that this
+// replica has not seen yet survive.
 func (m *ORMultiMapTx[K, E]) Remove(k K, e E) error {
 	path, err := bindingPath(k, e)
 	if err != nil {

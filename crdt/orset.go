@@ -2,8 +2,9 @@ package crdt
 
 import "iter"
 
-// ORSet is the view of a set in which a concurrent add wins over a remove: a remove takes away only the adds that it observed.
-// One item without payload stands for an element, at kind ‖ element. See Bieniusa et al., An optimized conflict-free replicated set, 2012.
+// ORSet is the view of a set in which a concurrent add wins over a remove: a remove takes away only
+// the adds that it observed. One item without payload stands for an element, at kind ‖ element. See
+// Bieniusa et al., An optimized conflict-free replicated set, 2012.
 type ORSet[E comparable] struct{ r Reader }
 
 var _ Value[ORSet[string], *ORSetTx[string]] = ORSet[string]{}
@@ -31,14 +32,16 @@ func (s ORSet[E]) Contains(e E) bool {
 // Len counts the elements; in constant time when the set is a whole key.
 func (s ORSet[E]) Len() int { return s.r.Paths() }
 
-// All yields the elements in the order of their encoded form: strings by bytes, integers by value. What cannot be decoded is left out.
+// All yields the elements in the order of their encoded form: strings by bytes, integers by value.
+// What cannot be decoded is left out.
 func (s ORSet[E]) All() iter.Seq[E] { return elementsOf[E](s.r, KindORSet) }
 
 // ORSetTx changes a set within an Update. Its reads see its writes.
 type ORSetTx[E comparable] struct{ tx *Tx }
 
-// Add puts e into the set, in place of the observed adds of it. Adding an element that is there makes a new event too: it wins over a
-// concurrent remove of the old one. Who adds the same elements again and again asks Contains first.
+// Add puts e into the set, in place of the observed adds of it. Adding an element that is there
+// makes a new event too: it wins over a concurrent remove of the old one. A caller that adds the
+// same elements again and again should ask Contains first.
 func (s *ORSetTx[E]) Add(e E) error {
 	path, err := ElementPath(KindORSet, e)
 	if err != nil {
@@ -47,7 +50,8 @@ func (s *ORSetTx[E]) Add(e E) error {
 	return s.tx.Replace(path, "")
 }
 
-// Remove takes e out of the set; it does nothing when e is not there. Adds that this replica has not seen yet survive.
+// Remove takes e out of the set; it does nothing when e is not there. Adds that this replica has
+// not seen yet survive.
 func (s *ORSetTx[E]) Remove(e E) error {
 	path, err := ElementPath(KindORSet, e)
 	if err != nil {

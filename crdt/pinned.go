@@ -6,8 +6,8 @@ import (
 	"github.com/coterie-go/coterie/crdt/iblt"
 )
 
-// Pinned is one moment of a store from which it is repaired or helps others: its Snapshot, and the sketch as it was then. It belongs to one
-// goroutine.
+// Pinned is one moment of a store from which it is repaired or helps others: its Snapshot, and the
+// sketch as it was then. It belongs to one goroutine.
 type Pinned struct {
 	*Snapshot
 	opt    StoreOptions
@@ -30,8 +30,8 @@ func (p *Pinned) Hash(it *Item) (h Digest) {
 	return h
 }
 
-// Sum adds up the hashes of the live items whose dots are in c and come after a dot, at most so many. It returns where it stopped, the zero
-// Dot when that was the end.
+// Sum adds up the hashes of the live items whose dots are in c and come after a dot, at most so
+// many. It returns where it stopped, the zero Dot when that was the end.
 func (p *Pinned) Sum(c *Clock, after Dot, most int) (sum Digest, last Dot) {
 	for it := range p.In(c, after) {
 		if most--; most < 0 {
@@ -43,8 +43,9 @@ func (p *Pinned) Sum(c *Clock, after Dot, most int) (sum Digest, last Dot) {
 	return sum, Dot{}
 }
 
-// Buckets cuts the dots of c into runs of per live items each, at most so many runs. It returns how many dots each run but the last has,
-// the sums of their items, and the last dot of the last run; the zero Dot when that is the end of c.
+// Buckets cuts the dots of c into runs of per live items each, at most so many runs. It returns how
+// many dots each run but the last has, the sums of their items, and the last dot of the last run;
+// the zero Dot when that is the end of c.
 func (p *Pinned) Buckets(c *Clock, per, most int) (sizes []uint64, sums []Digest, last Dot) {
 	var sum Digest
 	n, size := 0, uint64(0)
@@ -71,7 +72,8 @@ func (p *Pinned) Buckets(c *Clock, per, most int) (sizes []uint64, sums []Digest
 	return sizes, append(sums, sum), Dot{}
 }
 
-// Split cuts c into runs of so many dots each, and a last one with what remains. Where c ends before, the rest are empty.
+// Split cuts c into runs of so many dots each, and a last one with what remains. Where c ends
+// before, the rest are empty.
 func (c *Clock) Split(sizes []uint64) []*Clock {
 	sizes = slices.Clone(sizes)
 	out := make([]*Clock, 1, len(sizes)+1)

@@ -5,9 +5,11 @@ import (
 	"math/bits"
 )
 
-// PNCounter is the view of a counter that goes up and down. Each origin keeps what it has added on balance in one item, at kind ‖ origin in
-// eight bytes; the payload is that number, zigzag, in eight bytes without leading zeros. The value is the sum of all items, as in GCounter,
-// what removed origins have left may be folded, and an increment beside the removal of the key leaves the whole balance of its origin.
+// PNCounter is the view of a counter that goes up and down. Each origin keeps what it has added on
+// balance in one item, at kind ‖ origin in eight bytes; the payload is that number, zigzag, in
+// eight bytes without leading zeros. The value is the sum of all items, as in GCounter, what
+// removed origins have left may be folded, and an increment beside the removal of the key leaves
+// the whole balance of its origin.
 type PNCounter struct{ value int64 }
 
 var _ Value[PNCounter, *PNCounterTx] = PNCounter{}
@@ -15,8 +17,8 @@ var _ Value[PNCounter, *PNCounterTx] = PNCounter{}
 // Kind returns KindPNCounter.
 func (PNCounter) Kind() Kind { return KindPNCounter }
 
-// View reads a counter, in time proportional to the origins that have counted. A key that holds another type is ErrTypeClash; a sum that is no
-// int64 is ErrOverflow, and counting back mends it.
+// View reads a counter, in time proportional to the origins that have counted. A key that holds
+// another type is ErrTypeClash; a sum that is no int64 is ErrOverflow, and counting back mends it.
 func (PNCounter) View(r Reader) (PNCounter, error) {
 	if err := r.CheckKind(KindPNCounter); err != nil {
 		return PNCounter{}, err
@@ -34,8 +36,8 @@ func (c PNCounter) Value() int64 { return c.value }
 // PNCounterTx changes a counter within an Update. Its reads see its writes.
 type PNCounterTx struct{ tx *Tx }
 
-// Increment adds n, which may be negative; 0 changes nothing. A value, or a balance of this origin alone, beyond int64 is ErrOverflow and
-// changes nothing.
+// Increment adds n, which may be negative; 0 changes nothing. A value, or a balance of this origin
+// alone, beyond int64 is ErrOverflow and changes nothing.
 func (c *PNCounterTx) Increment(n int64) error {
 	if n == 0 {
 		return c.tx.Err()

@@ -29,7 +29,8 @@ func (a stamp) compare(b stamp) int {
 	return cmp.Or(cmp.Compare(a.High, b.High), cmp.Compare(a.Low, b.Low))
 }
 
-// drawWrites draws few values and timestamps, so that there are ties, and some timestamps that a wall clock has reached.
+// drawWrites draws few values and timestamps, so that there are ties, and some timestamps that a
+// wall clock has reached.
 func drawWrites(keys int64, kinds ...what) *rapid.Generator[writeOp] {
 	return rapid.Custom(func(t *rapid.T) writeOp {
 		op := writeOp{What: rapid.SampledFrom(kinds).Draw(t, "what")}
@@ -46,10 +47,11 @@ func drawWrites(keys int64, kinds ...what) *rapid.Generator[writeOp] {
 	})
 }
 
-// lastWriter is the specification of last-writer places. A write with a timestamp of its own that loses to one that was there is none.
+// lastWriter is the specification of last-writer places. A write with a timestamp of its own that
+// loses to one that was there is none.
 type lastWriter struct {
 	own    bool // writers take away only what is their own
-	first  bool // the other way round: the lowest wins, and who finds one there does not write
+	first  bool // the other way round: the lowest wins, and a replica that finds one there does not write
 	stamps map[*write]stamp
 	none   map[*write]bool
 }
@@ -84,7 +86,8 @@ func (l *lastWriter) beats(a, b *write) bool {
 	return c > 0
 }
 
-// isNone says whether a write lost at once: one with a timestamp of its own, or where the first wins any that found one there.
+// isNone says whether a write lost at once: one with a timestamp of its own, or where the first
+// wins any that found one there.
 func (l *lastWriter) isNone(e *write) bool {
 	if e.Op.What != putAt && !(l.first && e.Op.What == put) {
 		return false
@@ -98,7 +101,8 @@ func (l *lastWriter) isNone(e *write) bool {
 	return none
 }
 
-// stamp returns the timestamp of a write: the caller's, or one above what was there, and not below the clock on the wall.
+// stamp returns the timestamp of a write: the caller's, or one above what was there, and not below
+// the clock on the wall.
 func (l *lastWriter) stamp(e *write) stamp {
 	if e.Op.What == putAt {
 		return e.Op.At
@@ -132,8 +136,8 @@ func (l *lastWriter) shows(h proptest.History[writeOp], key int64) (s shown) {
 	return s
 }
 
-// answered holds the answer of a putAt against what the transaction reads afterwards: who has won is seen, and who has lost did so to
-// something that is not below it.
+// answered holds the answer of a putAt against what the transaction reads afterwards: a put that
+// won is seen, and a put that lost did so to something that is not below it.
 func answered(won bool, op writeOp, now shown) error {
 	if own := (shown{op.Value, op.At, true}); won && now != own || !won && (!now.OK || now.At.compare(op.At) < 0) {
 		return fmt.Errorf("it answered %v, and the transaction reads %+v", won, now)

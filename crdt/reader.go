@@ -7,11 +7,12 @@ import (
 	"strings"
 )
 
-// Reader is an immutable view of one key, or of what lies under one path prefix of it. The zero Reader is empty.
-// Any number of goroutines may use it. Paths given to it are relative to its prefix; those of items are whole.
+// Reader is an immutable view of one key, or of what lies under one path prefix of it. The zero
+// Reader is empty. Any number of goroutines may use it. Paths given to it are relative to its
+// prefix; those of items are whole.
 //
-// It shows neither node-owned items of those who are not living (Store.SetLiving), nor folded counts without an anchor, nor anything of a key
-// that is deleted for ever.
+// It shows neither node-owned items of origins that are not living (Store.SetLiving), nor folded
+// counts without an anchor, nor anything of a permanently deleted key.
 type Reader struct {
 	ks     *keyState // nil: the key holds nothing
 	prefix string
@@ -31,7 +32,7 @@ func readerOf(ks *keyState, l *Living) Reader {
 	return Reader{ks: ks, hides: n > 0, living: l}
 }
 
-// Deleted reports whether the key is deleted for ever: it holds nothing, and will not.
+// Deleted reports whether the key is permanently deleted: it holds nothing, and never will again.
 func (r Reader) Deleted() bool { return r.ks.isDeleted() }
 
 // shows reports whether it is shown.
@@ -79,7 +80,8 @@ func (r Reader) Items(prefix string) iter.Seq[*Item] {
 	}
 }
 
-// Seek returns the first item whose path is path or behind it, nil when there is none. It costs a descent.
+// Seek returns the first item whose path is path or behind it, nil when there is none. It costs a
+// descent.
 func (r Reader) Seek(path string) (found *Item) {
 	r.ks.ascend(r.join(path), func(it *Item) bool {
 		if !strings.HasPrefix(it.Path, r.prefix) {
@@ -200,7 +202,8 @@ func (r Reader) Digest() Digest {
 	return r.ks.digest.Minus(hidden)
 }
 
-// CheckKind returns ErrTypeClash, with both kinds, when something of another kind lives here; ErrDeleted when the key is deleted for ever.
+// CheckKind returns ErrTypeClash, with both kinds, when something of another kind lives here. It
+// returns ErrDeleted when the key is permanently deleted.
 func (r Reader) CheckKind(want Kind) error {
 	if r.ks == nil || want != 0 && r.prefix == "" && r.ks.kind == want {
 		return nil // all items are, those that are hidden too
@@ -223,7 +226,8 @@ func (r Reader) CheckKind(want Kind) error {
 	return nil
 }
 
-// kindEdges returns two items of which one is of another kind than the first if any item is: paths are sorted and the kind is their first byte.
+// kindEdges returns two items of which one is of another kind than the first if any item is: paths
+// are sorted and the kind is their first byte.
 func (r Reader) kindEdges() (first, last *Item) {
 	if r.ks == nil || r.prefix == "" {
 		if r.ks.itemCount() == 0 {
@@ -240,7 +244,8 @@ func (r Reader) kindEdges() (first, last *Item) {
 	return first, last
 }
 
-// pathEnd returns the first path behind all those that begin with prefix, "" when nothing is behind them.
+// pathEnd returns the first path behind all those that begin with prefix, "" when nothing is behind
+// them.
 func pathEnd(prefix string) string {
 	for i := len(prefix) - 1; i >= 0; i-- {
 		if prefix[i] < 0xff {

@@ -109,7 +109,8 @@ type scoreOp struct {
 }
 
 func wholeLaws() proptest.Laws[crdt.Whole[Deployed], *crdt.WholeTx[Deployed], scoreOp] {
-	// known is what a replica had that has seen h: the highest version of each service, of those puts that live, each with all that it had found.
+	// known is what a replica had that has seen h: the highest version of each service, of those
+	// puts that live, each with all that it had found.
 	var known func(h proptest.History[scoreOp]) map[string]int
 	memo := map[*proptest.Event[scoreOp]]map[string]int{}
 	known = func(h proptest.History[scoreOp]) map[string]int {

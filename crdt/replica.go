@@ -3,10 +3,10 @@ package crdt
 import (
 	"fmt"
 	"iter"
-	"math"
 )
 
-// Replica is a store that makes events: what a space of a Replicator and a standalone value are made of. It belongs to one goroutine.
+// Replica is a store that makes events: what a space of a Replicator and a standalone value are
+// made of. It belongs to one goroutine.
 type Replica struct {
 	st     *Store
 	origin Origin
@@ -16,7 +16,8 @@ type Replica struct {
 	sweep  sweeping
 }
 
-// NewReplica returns an empty replica. The origin must never have been used before: each start of a process takes a new one.
+// NewReplica returns an empty replica. The origin must never have been used before: each start of a
+// process takes a new one.
 func NewReplica(origin Origin, o StoreOptions) *Replica {
 	return &Replica{st: NewStore(o), origin: origin}
 }
@@ -30,9 +31,10 @@ func (r *Replica) Seq() uint64 { return r.seq }
 // Store returns the store, for reading; change it through the Replica only.
 func (r *Replica) Store() *Store { return r.st }
 
-// Update runs fn on a transaction of the key and applies what it wrote as one group, which it returns for persisting and shipping.
-// wall is the time in nanoseconds that timestamps may use, 0 for logical time only. When fn returns an error, panics (ErrPanic), or a mutation
-// failed, nothing has happened. A nil group without an error means that fn changed nothing.
+// Update runs fn on a transaction of the key and applies what it wrote as one group, which it
+// returns for persisting and shipping. wall is the time in nanoseconds that timestamps may use, 0
+// for logical time only. When fn returns an error, panics (ErrPanic), or a mutation failed, nothing
+// has happened. A nil group without an error means that fn changed nothing.
 //
 // A key that DeleteForever has ended is ErrDeleted; fn does not run.
 func (r *Replica) Update(key string, wall int64, fn func(*Tx) error, ch *Changes) (Group, error) {
@@ -42,7 +44,7 @@ func (r *Replica) Update(key string, wall int64, fn func(*Tx) error, ch *Changes
 	return r.update(key, wall, fn, ch)
 }
 
-// update is Update also for keys that are deleted for ever.
+// update is Update also for keys that are permanently deleted.
 func (r *Replica) update(key string, wall int64, fn func(*Tx) error, ch *Changes) (Group, error) {
 	ks := r.st.keyOf(key)
 	if ks == nil {
@@ -52,7 +54,7 @@ func (r *Replica) update(key string, wall int64, fn func(*Tx) error, ch *Changes
 	} else {
 		key = ks.key
 	}
-	if r.seq > math.MaxUint64-2*EventsMax {
+	if r.seq > SeqMax-2*EventsMax {
 		return nil, fmt.Errorf("%w: origin %v has used up its events", ErrOverflow, r.origin)
 	}
 	c := &r.tx
@@ -78,19 +80,15 @@ func (r *Replica) update(key string, wall int64, fn func(*Tx) error, ch *Changes
 // run calls fn and turns its panic into an error.
 func run(fn func(*Tx) error, tx *Tx) (err error) {
 	defer func() {
-		switch p := recover().(type) {
-		case nil:
-		case error:
-			err = fmt.Errorf("%w: key %q: %w", ErrPanic, tx.key, p)
-		default:
-			err = fmt.Errorf("%w: key %q: %v", ErrPanic, tx.key, p)
+		if p := recover(); p != nil {
+			err = panicError(tx.key, "update function", p)
 		}
 	}()
 	return fn(tx)
 }
 
-// Apply applies a group of another replica, see Store.Apply. A group of the own origin that is not known is ErrOwnFuture: two
-// processes use one origin.
+// Apply applies a group of another replica, see Store.Apply. A group of the own origin that is not
+// known is ErrOwnFuture: two processes use one origin.
 func (r *Replica) Apply(g Group, ch *Changes) (Outcome, error) {
 	if len(g) > 0 && g[0].Dot.Origin == r.origin && g.Last().Seq > r.seq {
 		return 0, fmt.Errorf("%w: event %v, the last one made here is %d", ErrOwnFuture, g.Last(), r.seq)
@@ -115,7 +113,7 @@ func (r *Replica) MergeDiff(donor *Clock, absent []Dot, items []Item, ch *Change
 }
 
 func (r *Replica) checkDonor(donor *Clock) error {
-	if m := donor.Max(r.origin); m > r.seq {
+	if m := donor.LastEvent(r.origin); m > r.seq {
 		return fmt.Errorf("%w: a donor knows event %d of %v, the last one made here is %d", ErrOwnFuture, m, r.origin, r.seq)
 	}
 	return nil
@@ -124,7 +122,8 @@ func (r *Replica) checkDonor(donor *Clock) error {
 // Union adds what an equal clock's store has and this one lacks, see Store.Union.
 func (r *Replica) Union(items []Item, ch *Changes) { r.st.Union(items, ch) }
 
-// Load fills an empty replica from rows, see Store.Load. Rows that hold events of the own origin are ErrOwnFuture: a restart must take a new one.
+// Load fills an empty replica from rows, see Store.Load. Rows that hold events of the own origin
+// are ErrOwnFuture: a restart must take a new one.
 func (r *Replica) Load(clock *Clock, digest Digest, items iter.Seq2[Item, error]) error {
 	if err := r.checkDonor(clock); err != nil {
 		return err

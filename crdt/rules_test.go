@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// Each rule of the dotted store has a test here that fails when the care is taken out: it is run with the planted fault too, and
-// must then fail.
+// Each rule of the dotted store has a test here that fails when the care is taken out: it is run
+// with the planted fault too, and must then fail.
 
 func itemsOf(s *Snapshot) []Item {
 	var items []Item
@@ -59,7 +59,8 @@ func TestApplyNeverDropsASiblingByItself(t *testing.T) {
 	})
 }
 
-// R1, the writer's side: a put that loses is a no-op, or it would come back when its better is removed.
+// R1, the writer's side: a put that loses is a no-op, or it would come back when its better is
+// removed.
 func TestLosingPutMakesNoEvent(t *testing.T) {
 	r := NewReplica(1, StoreOptions{})
 	putRegister(t, r, "high", Timestamp{High: 9})
@@ -71,8 +72,9 @@ func TestLosingPutMakesNoEvent(t *testing.T) {
 	}
 }
 
-// R2: B holds an item that A has removed, and C has heard from A only what came before the removal. A dies. C and B repair each other:
-// the item must live, for nobody alive has seen its removal.
+// R2: B holds an item that A has removed, and C has heard from A only what came before the removal.
+// A dies. C and B repair each other: the item must live, for no living replica has seen its
+// removal.
 func TestSupersededEventsShipWithTheirPayload(t *testing.T) {
 	holdsUnless(t, Faults{BareFactWithoutRemover: true}, func(t *testing.T, f Faults) bool {
 		a := NewReplica(1, StoreOptions{Faults: f})
@@ -94,7 +96,8 @@ func TestSupersededEventsShipWithTheirPayload(t *testing.T) {
 	})
 }
 
-// R4: an item is inserted only if the receiver's clock of that moment lacks its dot, and before the clocks are joined.
+// R4: an item is inserted only if the receiver's clock of that moment lacks its dot, and before the
+// clocks are joined.
 func TestMergeInsertsBeforeItJoinsClocks(t *testing.T) {
 	holdsUnless(t, Faults{ClockBeforeItems: true}, func(t *testing.T, f Faults) bool {
 		a := NewReplica(1, StoreOptions{})
@@ -223,7 +226,8 @@ func TestGroupsAreAllOrNothing(t *testing.T) {
 	}
 }
 
-// Hazard 2: of a group that a merge has covered in part, only the rest is applied, and only the rest is logged.
+// Hazard 2: of a group that a merge has covered in part, only the rest is applied, and only the
+// rest is logged.
 func TestGroupCoveredInPart(t *testing.T) {
 	a := NewReplica(1, StoreOptions{})
 	g := mustUpdate(t, a, "s", Mutate[ORSet[string]](func(s *ORSetTx[string]) error {

@@ -6,20 +6,23 @@ import (
 	"github.com/coterie-go/coterie/crdt/iblt"
 )
 
-// A sketch of the live dots lets two stores find in which dots they differ, at a cost that goes with the difference. Only dots
-// that are in both clocks need it: those that one clock lacks are found by ranges of the dot index.
+// A sketch of the live dots lets two stores find in which dots they differ, at a cost that goes
+// with the difference. Only dots that are in both clocks need it: those that one clock lacks are
+// found by ranges of the dot index.
 
-// sketchFromDefault is how many live items make it worth while to keep a sketch current: making one for fewer takes about a millisecond.
+// sketchFromDefault is how many live items make it worth while to keep a sketch current: making one
+// for fewer takes about a millisecond.
 const sketchFromDefault = 1 << 13
 
-// dotHash makes the number by which a sketch knows a dot: a keyed hash of the origin, and the seq laid over it. The number leads
-// back to the dot, for whoever knows the origins.
+// dotHash makes the number by which a sketch knows a dot: a keyed hash of the origin, and the seq
+// laid over it. A reader that knows the origins can turn the number back into the dot.
 type dotHash struct {
 	key  iblt.Key
 	weak bool // the defect WeakSketch: dots of one origin have numbers in common
 }
 
-// hashOf returns the hash of the n-th key of a store's sketches. The sketch that is kept current has the key 0.
+// hashOf returns the hash of the n-th key of a store's sketches. The sketch that is kept current
+// has the key 0.
 func (o *StoreOptions) hashOf(n uint64) dotHash {
 	seed := iblt.NewKey(o.DigestSeed)
 	return dotHash{key: iblt.NewKey(seed.Mix(n)), weak: o.Faults.WeakSketch}
@@ -32,7 +35,8 @@ func (h *dotHash) id(d Dot) uint64 {
 	return h.key.Mix(uint64(d.Origin)) ^ d.Seq
 }
 
-// keptSketch is the sketch of all live dots that follows every change, while there are enough of them.
+// keptSketch is the sketch of all live dots that follows every change, while there are enough of
+// them.
 type keptSketch struct {
 	*iblt.Sketch // nil: not kept now
 	hash         dotHash
@@ -78,8 +82,9 @@ type Sketcher struct {
 	done bool
 }
 
-// Sketcher begins a sketch, under the n-th key, of the live dots that are in within, a part of the moment's clock. It has the given number of cells
-// at least. The sketch kept current serves the key 0 and so many cells as it has: then only what is not in within is taken out of it.
+// Sketcher begins a sketch, under the n-th key, of the live dots that are in within, a part of the
+// moment's clock. It has the given number of cells at least. The sketch kept current serves the key
+// 0 and so many cells as it has: then only what is not in within is taken out of it.
 func (p *Pinned) Sketcher(n uint64, cells int, within *Clock) *Sketcher {
 	k := &Sketcher{snap: p.Snapshot, hash: p.opt.hashOf(n), walk: within}
 	if n == 0 && p.sketch != nil && cells <= p.sketch.Len() {
@@ -124,7 +129,8 @@ type DotFinder struct {
 	high   map[uint64][]Origin // by the bits of their hashes that no seq reaches
 }
 
-// Finder returns the finder for the sketches under the n-th key of the dots in within, which must not change any more.
+// Finder returns the finder for the sketches under the n-th key of the dots in within, which must
+// not change any more.
 func (p *Pinned) Finder(n uint64, within *Clock) *DotFinder {
 	f := &DotFinder{hash: p.opt.hashOf(n), within: within, high: map[uint64][]Origin{}}
 	for i := range within.rows {

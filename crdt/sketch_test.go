@@ -9,7 +9,8 @@ import (
 	"github.com/coterie-go/coterie/crdt/iblt"
 )
 
-// twins are two stores of the same history, of which each has made some puts and removes that the other lacks.
+// twins are two stores of the same history, of which each has made some puts and removes that the
+// other lacks.
 type twins struct{ a, b *Store }
 
 func newTwins(tb testing.TB, rng *rand.Rand, opt StoreOptions, same, differ int) twins {
@@ -62,8 +63,8 @@ func (w twins) differ(within *Clock) (dots []Dot) {
 	return dots
 }
 
-// Two stores find in what they differ among the dots that both clocks have, whether a sketch was kept or had to be made, and however it was
-// cut into steps.
+// Two stores find in what they differ among the dots that both clocks have, whether a sketch was
+// kept or had to be made, and however it was cut into steps.
 func TestSketchesOfTwoStoresGiveTheirDifference(t *testing.T) {
 	for seed := range uint64(60) {
 		rng := rand.New(rand.NewPCG(seed, 9))
@@ -102,7 +103,8 @@ func TestSketchesOfTwoStoresGiveTheirDifference(t *testing.T) {
 	}
 }
 
-// Runs of dots with so many live items each cover all of a clock, and two stores that agree on a run's sum agree on its items.
+// Runs of dots with so many live items each cover all of a clock, and two stores that agree on a
+// run's sum agree on its items.
 func TestBucketsCoverAClock(t *testing.T) {
 	for seed := range uint64(40) {
 		rng := rand.New(rand.NewPCG(seed, 11))

@@ -34,7 +34,8 @@ func (s *Snapshot) View(key string) Reader { return readerOf(s.keys.get(key), s.
 // Items yields all live items, by key, path and dot.
 func (s *Snapshot) Items() iter.Seq[*Item] { return s.ItemsFrom("", "") }
 
-// ItemsFrom yields the live items from a key and a path on, by key, path and dot, so that a stream in chunks can go on where it stopped.
+// ItemsFrom yields the live items from a key and a path on, by key, path and dot, so that a stream
+// in chunks can go on where it stopped.
 func (s *Snapshot) ItemsFrom(key, path string) iter.Seq[*Item] {
 	return func(yield func(*Item) bool) {
 		s.keys.ascend(key, func(ks *keyState) bool {

@@ -3,17 +3,19 @@ package crdt
 // standaloneKey is the key of the one value in a store of its own.
 const standaloneKey = "value"
 
-// Standalone is a value with a store of its own, for use without a Replicator. It belongs to one goroutine; its views may be read by any.
+// Standalone is a value with a store of its own, for use without a Replicator. It belongs to one
+// goroutine; its views may be read by any.
 type Standalone[V Value[V, T], T any] struct{ r *Replica }
 
-// New returns an empty value whose events are named by origin, which no other value that is ever merged with it may use.
+// New returns an empty value whose events are named by origin, which no other value that is ever
+// merged with it may use.
 func New[V Value[V, T], T any](origin Origin) *Standalone[V, T] {
 	return &Standalone[V, T]{r: NewReplica(origin, StoreOptions{})}
 }
 
 // Update changes the value and returns the group to Apply at the others. The group is nil if fn
-// changed nothing: there is nothing to send then, and Apply does nothing with it. Timestamps are
-// logical.
+// changed nothing: it need not be sent, and Apply does nothing with it. AppendGroup encodes it all
+// the same. Timestamps are logical.
 func (s *Standalone[V, T]) Update(fn func(T) error) (Group, error) { return s.UpdateAt(0, fn) }
 
 // UpdateAt is Update with the wall time in nanoseconds that timestamps take.

@@ -16,11 +16,12 @@ type StoreOptions struct {
 	Faults      Faults // planted defects; only the simulator's self-test sets it
 }
 
-// Store holds the live items, the clock of applied events, the log and the digest of one space. It belongs to one goroutine;
-// Snapshots and Readers taken from it may be read by any.
+// Store holds the live items, the clock of applied events, the log and the digest of one space. It
+// belongs to one goroutine; Snapshots and Readers taken from it may be read by any.
 //
-// Invariants (Check): every live item's dot is in the clock; the log and the floor partition the clock; the digest is the sum of the hashes
-// of the live items, the sketch, if one is kept, of their dots.
+// Invariants (Check): every live item's dot is in the clock; the log and the floor partition the
+// clock; the digest is the sum of the hashes of the live items, the sketch, if one is kept, of
+// their dots.
 type Store struct {
 	opt    StoreOptions
 	gen    uint64 // of what the writer owns; a snapshot raises it
@@ -39,8 +40,8 @@ type Store struct {
 
 	living  *Living                        // whose node-owned items are shown
 	owned   map[Origin]map[string]struct{} // keys in which an origin owns an item
-	deleted int                            // keys that are deleted for ever
-	litter  btree.Set[string]              // keys that hold what nobody is shown, or may
+	deleted int                            // keys that are permanently deleted
+	litter  btree.Set[string]              // keys that hold what no reader is shown, or may
 
 	snap *Snapshot // the last one, while nothing has changed since
 	buf  []byte    // scratch of hashing
@@ -65,10 +66,12 @@ func NewStore(o StoreOptions) *Store {
 	return &Store{opt: o, gen: 1, clock: &Clock{}}
 }
 
-// Clock returns the set of events that the store has applied or merged. It changes with the store and must not be modified; Clone it to keep it.
+// Clock returns the set of events that the store has applied or merged. It changes with the store
+// and must not be modified; Clone it to keep it.
 func (s *Store) Clock() *Clock { return s.clock }
 
-// Floor returns the part of the clock that the log cannot ship any more. It changes with the store and must not be modified.
+// Floor returns the part of the clock that the log cannot ship any more. It changes with the store
+// and must not be modified.
 func (s *Store) Floor() *Clock { return &s.floor }
 
 // Digest returns the digest of the live items. Replicas with equal clocks have equal digests.
@@ -103,7 +106,8 @@ func (s *Store) Bytes(key string) int {
 	return 0
 }
 
-// View returns the immutable state of one key. It costs the next write to that key a copy of its top.
+// View returns the immutable state of one key. It costs the next write to that key a copy of its
+// top.
 func (s *Store) View(key string) Reader {
 	ks := s.keyOf(key)
 	if ks != nil && ks.gen == s.gen {
@@ -112,7 +116,8 @@ func (s *Store) View(key string) Reader {
 	return readerOf(ks, s.shown())
 }
 
-// Snapshot returns the immutable state of the whole store; the same one as before when nothing has changed.
+// Snapshot returns the immutable state of the whole store; the same one as before when nothing has
+// changed.
 func (s *Store) Snapshot() *Snapshot {
 	if s.snap == nil {
 		s.snap = &Snapshot{
@@ -142,7 +147,8 @@ func (s *Store) keyOf(key string) *keyState {
 	return ks
 }
 
-// writable returns the state of a key for changing; create says to make one when the key holds nothing.
+// writable returns the state of a key for changing; create says to make one when the key holds
+// nothing.
 func (s *Store) writable(key string, create bool) *keyState {
 	ks := s.keyOf(key)
 	switch {
@@ -159,7 +165,8 @@ func (s *Store) writable(key string, create bool) *keyState {
 	return ks
 }
 
-// changing makes the clock the writer's own and forgets the last snapshot. Every change begins with it.
+// changing makes the clock the writer's own and forgets the last snapshot. Every change begins with
+// it.
 func (s *Store) changing() {
 	s.snap = nil
 	if s.pinned {
@@ -168,7 +175,8 @@ func (s *Store) changing() {
 	}
 }
 
-// insert brings an item to life and takes away those siblings at its path that removes names; the caller finishes those with forget.
+// insert brings an item to life and takes away those siblings at its path that removes names; the
+// caller finishes those with forget.
 func (s *Store) insert(d Dot, key, path, payload string, removes []Dot, ch *Changes) *Item {
 	ks := s.writable(key, true)
 	it := &Item{Dot: d, Key: ks.key, Path: path, Payload: payload}

@@ -97,7 +97,8 @@ func TestLogIsBounded(t *testing.T) {
 	}
 }
 
-// A log whose front does not become stable is bounded too, although trimming leaves holes behind it.
+// A log whose front does not become stable is bounded too, although trimming leaves holes behind
+// it.
 func TestLogHolesAreBounded(t *testing.T) {
 	s := NewStore(StoreOptions{LogMax: 100})
 	stuck := NewReplica(2, StoreOptions{})
@@ -217,7 +218,8 @@ func TestReaderUnderAPrefix(t *testing.T) {
 	}
 }
 
-// Adding and removing one element for ever leaves nothing but a clock of one interval, in any part of the store.
+// Adding and removing one element without end leaves nothing but a clock of one interval, in any
+// part of the store.
 func TestMetadataOfAddRemovePairsIsConstant(t *testing.T) {
 	r := NewReplica(1, StoreOptions{})
 	for range 10_000 {

@@ -6,10 +6,13 @@ const sweepScanMax = 1 << 14
 // sweeping is where the next Sweep goes on.
 type sweeping struct{ key, path string }
 
-// Sweep removes, in one group of at most most items, what nobody is shown any more: node-owned items of those who are not living, what a
-// DeleteForever had not observed, folded counts without an anchor. Of markers put at the same time it makes one, which removes them all: to
-// keep one of them would take the other from whoever has not heard of that one yet. Any replica may sweep at any time; one is enough. A nil group
-// with more says that this much was looked at in vain. It is for a caller who knows that those who are not living will not come back.
+// Sweep removes what no reader is shown any more, in one group of at most most items: node-owned
+// items of origins that are not living, what a DeleteForever had not observed, and folded counts
+// without an anchor. Of markers put at the same time it makes one new marker, which removes them
+// all: to keep one of them would take the other from a replica that has not heard of the kept one
+// yet. Any replica may sweep at any time; one is enough. A nil group with more says that this much
+// was looked at in vain. Only a caller that knows that the origins that are not living will not
+// come back may call it.
 func (r *Replica) Sweep(most int, ch *Changes) (g Group, more bool, err error) {
 	s, at := r.st, &r.sweep
 	key, ok := s.nextLitter(at.key)
@@ -50,7 +53,8 @@ func (s *Store) nextLitter(from string) (key string, ok bool) {
 	return key, ok
 }
 
-// hiddenItems looks for what can go from where at stands on, and says whether it came to the end of the key.
+// hiddenItems looks for what can go from where at stands on, and says whether it came to the end of
+// the key.
 func (s *Store) hiddenItems(ks *keyState, at *sweeping, most int) (dots []Dot, done bool) {
 	deleted := ks.isDeleted()
 	looked := 0

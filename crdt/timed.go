@@ -10,15 +10,17 @@ const (
 	firstWins race = -1
 )
 
-// timedWrite is one write of a last- or first-writer type, decoded from an item whose payload is timestamp ‖ value.
+// timedWrite is one write of a last- or first-writer type, decoded from an item whose payload is
+// timestamp ‖ value.
 type timedWrite struct {
 	ts     Timestamp
 	origin Origin
 	value  string
 }
 
-// beats says which write wins: the last by timestamp, then by origin, then by bytes, or the first in that very order. The order is total
-// among writes that differ, so all replicas that hold the same writes agree.
+// beats says which write wins: the last by timestamp, then by origin, then by bytes, or the first
+// in that very order. The order is total among writes that differ, so all replicas that hold the
+// same writes agree.
 func (w timedWrite) beats(v timedWrite, rc race) bool {
 	c := cmp.Or(w.ts.Compare(v.ts), cmp.Compare(w.origin, v.origin), cmp.Compare(w.value, v.value))
 	return c*int(rc) > 0
@@ -30,7 +32,8 @@ func decodeWrite(it *Item) (w timedWrite, ok bool) {
 	return w, ok
 }
 
-// winner returns the winning write at path. Payloads that cannot be decoded lose against all others.
+// winner returns the winning write at path. Payloads that cannot be decoded lose against all
+// others.
 func winner(r Reader, path string, rc race) (win timedWrite, ok bool) {
 	if it, alone := r.ks.one(r.join(path)); alone {
 		if it == nil {
@@ -67,8 +70,9 @@ func nextStamp(tx *Tx, path string) Timestamp {
 	return w.ts.Next(tx.wall)
 }
 
-// putAt writes v at path with the given timestamp, unless an observed write there wins against it; then it writes nothing and returns
-// false. A losing put must not remove what it loses to, nor stay as a sibling: it would come back when the winner is removed.
+// putAt writes v at path with the given timestamp, unless an observed write there wins against it;
+// then it writes nothing and returns false. A losing put must not remove what it loses to, nor stay
+// as a sibling: it would come back when the winner is removed.
 func putAt[V any](tx *Tx, path string, v V, ts Timestamp, rc race) (bool, error) {
 	if old, ok := winner(tx.peek(), path, rc); ok {
 		value, err := AppendValue(nil, v)

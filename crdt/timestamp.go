@@ -6,8 +6,9 @@ import (
 	"math"
 )
 
-// Timestamp orders the writes of the last-writer types: by High, then by Low. Those made here are hybrid logical clocks: High is the
-// wall time in nanoseconds, or what was observed if that is ahead, and Low counts on. Callers may use the words as they like in PutAt.
+// Timestamp orders the writes of the last-writer types: by High, then by Low. Those made here are
+// hybrid logical clocks: High is the wall time in nanoseconds, or what was observed if that is
+// ahead, and Low counts on. Callers may use the words as they like in PutAt.
 type Timestamp struct{ High, Low uint64 }
 
 // Compare orders timestamps.
@@ -20,8 +21,9 @@ func (t Timestamp) Compare(u Timestamp) int {
 
 func (t Timestamp) String() string { return fmt.Sprintf("%d.%d", t.High, t.Low) }
 
-// Next returns the timestamp of a write at the given wall time that has observed t: above t, or t itself where timestamps end. A peer can drive a
-// register there with one write, and nobody may be locked out by that: a write takes the place of all that it observed, whatever their timestamps.
+// Next returns the timestamp of a write at the given wall time that has observed t: above t, or t
+// itself where timestamps end. A peer can drive a register there with one write, and that must not
+// lock any writer out: a write takes the place of all that it observed, whatever their timestamps.
 func (t Timestamp) Next(wall int64) Timestamp {
 	switch {
 	case wall > 0 && uint64(wall) > t.High:
@@ -34,7 +36,8 @@ func (t Timestamp) Next(wall int64) Timestamp {
 	return t
 }
 
-// AppendTimestamp appends both words, each as a length byte and the bytes without leading zeros. The bytes sort like the timestamps.
+// AppendTimestamp appends both words, each as a length byte and the bytes without leading zeros.
+// The bytes sort like the timestamps.
 func AppendTimestamp(dst []byte, t Timestamp) []byte {
 	return appendWord(appendWord(dst, t.High), t.Low)
 }

@@ -3,8 +3,9 @@ package crdt
 // touchedMax bounds the groups that Touched looks at.
 const touchedMax = 4096
 
-// Touched calls fn with the key of each event that dots names, some of them more than once. It returns false when it cannot tell them all: the log
-// does not reach back to some, the clock lacks some, or they are many. The cost is that of the events named.
+// Touched calls fn with the key of each event that dots names, some of them more than once. It
+// returns false when it cannot tell them all: the log does not reach back to some, the clock lacks
+// some, or they are many. The cost is that of the events named.
 func (s *Store) Touched(dots *Clock, fn func(key string)) (all bool) {
 	if !s.clock.Includes(dots) {
 		return false

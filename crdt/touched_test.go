@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// Touched finds the keys of exactly the events asked for, in whatever order they came, or says that it cannot.
+// Touched finds the keys of exactly the events asked for, in whatever order they came, or says that
+// it cannot.
 func TestTouchedNamesTheKeysOfTheEventsAskedFor(t *testing.T) {
 	for seed := range uint64(200) {
 		rng := rand.New(rand.NewPCG(seed, 1))

@@ -1,6 +1,7 @@
 package crdt
 
-// entry is what a tree holds: something that knows the string at which it stands and never changes it.
+// entry is what a tree holds: something that knows the string at which it stands and never changes
+// it.
 type entry interface {
 	comparable
 	place() string
@@ -8,27 +9,31 @@ type entry interface {
 
 func (it *Item) place() string { return it.Path }
 
-// tree is a sorted map of entries by their places: a copy-on-write B+ tree. What it has over a general one is locality: a node knows how many leading
-// bytes all its places share and keeps the next four of each side by side, so that a search compares numbers, and
-// looks at no place but the one it finds, where places in memory far apart would cost a cache miss for each comparison. Nodes are freed when they are
-// empty and not joined before.
+// tree is a sorted map of entries by their places: a copy-on-write B+ tree. What it has over a
+// general one is locality: a node knows how many leading bytes all its places share and keeps the
+// next four of each side by side, so that a search compares numbers, and looks at no place but the
+// one it finds, where places in memory far apart would cost a cache miss for each comparison. Nodes
+// are freed when they are empty and not joined before.
 //
-// A node of another generation than its tree's is shared with another tree and is cloned before it is changed.
+// A node of another generation than its tree's is shared with another tree and is cloned before it
+// is changed.
 type tree[E entry] struct {
 	root *node[E] // nil when empty
 	len  int
 	gen  uint64
 }
 
-// fork returns a tree with the same content. Both then own none of the nodes; stamps gives out generations.
+// fork returns a tree with the same content. Both then own none of the nodes; stamps gives out
+// generations.
 func (t *tree[E]) fork(stamps *uint64) tree[E] {
 	*stamps += 2
 	t.gen = *stamps - 1
 	return tree[E]{root: t.root, len: t.len, gen: *stamps}
 }
 
-// get returns the entry at a place, the zero E when there is none. It follows the numbers alone: a place that is there has the leading bytes of
-// every node on its way, and what is found instead of one that is not there differs from it. Only where numbers tie are places compared on the way.
+// get returns the entry at a place, the zero E when there is none. It follows the numbers alone: a
+// place that is there has the leading bytes of every node on its way, and what is found instead of
+// one that is not there differs from it. Only where numbers tie are places compared on the way.
 func (t *tree[E]) get(place string) (none E) {
 	n := t.root
 	if n == nil {
@@ -66,7 +71,8 @@ func (t *tree[E]) get(place string) (none E) {
 	return none
 }
 
-// seek is get for the tree's writer: c notes the way, for a set or remove at the same place that comes next.
+// seek is get for the tree's writer: c notes the way, for a set or remove at the same place that
+// comes next.
 func (t *tree[E]) seek(place string, c *cursor[E]) (none E) {
 	c.root = nil
 	n := t.root
@@ -93,7 +99,8 @@ func (t *tree[E]) seek(place string, c *cursor[E]) (none E) {
 	return t.get(place)
 }
 
-// cursor is the way from a root to a place, where something stands or would stand. It holds until the tree is written to.
+// cursor is the way from a root to a place, where something stands or would stand. It holds until
+// the tree is written to.
 type cursor[E entry] struct {
 	root  *node[E] // nil: it leads nowhere
 	place string
@@ -106,10 +113,12 @@ type cursorStep struct {
 	same bool
 }
 
-// cursorMax is how deep a cursor goes: no tree that memory holds is deeper, unless most of it was removed.
+// cursorMax is how deep a cursor goes: no tree that memory holds is deeper, unless most of it was
+// removed.
 const cursorMax = 12
 
-// take returns the steps to a place of the tree, nil when the cursor does not lead there. Who takes them writes.
+// take returns the steps to a place of the tree, nil when the cursor does not lead there. A caller
+// that takes them writes.
 func (c *cursor[E]) take(t *tree[E], place string) []cursorStep {
 	if c == nil {
 		return nil
@@ -160,7 +169,8 @@ func (t *tree[E]) remove(place string, c *cursor[E]) {
 	}
 }
 
-// ascend calls fn with the entries from a place on until it returns false, and says whether it never did.
+// ascend calls fn with the entries from a place on until it returns false, and says whether it
+// never did.
 func (t *tree[E]) ascend(from string, fn func(E) bool) bool {
 	return t.root == nil || t.root.ascend(from, fn)
 }

@@ -7,8 +7,9 @@ import (
 
 // node is a leaf with entries, or an inner node with kids.
 //
-// Invariants: low is no higher than any place below the node; low and all places share their first skip bytes; leads hold, of each entry's place or
-// kid's low, the four bytes after those, and ascend; lows of kids ascend, and a kid's places are below the next one's low.
+// Invariants: low is no higher than any place below the node; low and all places share their first
+// skip bytes; leads hold, of each entry's place or kid's low, the four bytes after those, and
+// ascend; lows of kids ascend, and a kid's places are below the next one's low.
 type node[E entry] struct {
 	gen     uint64
 	skip    int32
@@ -22,7 +23,7 @@ type node[E entry] struct {
 // nodeMax is how many entries or kids a node holds at most; seek is written for this number.
 const nodeMax = 64
 
-// way is how a place that is to be entered comes to a node.
+// way is how a place that will be entered comes to a node.
 type way struct {
 	place  string
 	shared int          // how many leading bytes it shares with the node's low; never less than is true of the first skip of them
@@ -79,7 +80,8 @@ func (n *node[E]) at(i int) string {
 	return n.entries[i].place()
 }
 
-// lead returns the four bytes of a place after skip as a number that sorts like them, zeros beyond its end.
+// lead returns the four bytes of a place after skip as a number that sorts like them, zeros beyond
+// its end.
 func lead(place string, skip int) (l uint32) {
 	if len(place)-skip >= 4 {
 		p := place[skip : skip+4]
@@ -102,8 +104,9 @@ func common(a, b string) int {
 	return n
 }
 
-// seek returns how many leads are below l: the eights of which the last one is, then those of the next eight. No branch can be guessed wrong, and
-// none of the comparisons of a round, nor their cache misses, waits for another, as those of a binary search do.
+// seek returns how many leads are below l: the eights of which the last one is, then those of the
+// next eight. No branch can be guessed wrong, and none of the comparisons of a round, nor their
+// cache misses, waits for another, as those of a binary search do.
 func seek(leads *[nodeMax]uint32, l uint32) int {
 	i := below(leads[7], l) + below(leads[15], l) + (below(leads[23], l) + below(leads[31], l)) +
 		(below(leads[39], l) + below(leads[47], l)) + below(leads[55], l)
@@ -116,8 +119,8 @@ func seek(leads *[nodeMax]uint32, l uint32) int {
 // below returns 1 if a < b, else 0.
 func below(a, b uint32) uint64 { return (uint64(a) - uint64(b)) >> 63 }
 
-// match returns where a place stands, or would stand, if it begins as all places of the node do. It trusts the numbers and looks at
-// places only where they tie.
+// match returns where a place stands, or would stand, if it begins as all places of the node do. It
+// trusts the numbers and looks at places only where they tie.
 func (n *node[E]) match(place string) (int, bool) {
 	l := lead(place, int(n.skip))
 	lo := seek(&n.leads, l)
@@ -182,7 +185,7 @@ func (n *node[E]) refit() {
 	}
 }
 
-// welcome makes the node's invariants true of a place that is to be entered below it.
+// welcome makes the node's invariants true of a place that will be entered below it.
 func (n *node[E]) welcome(w way) {
 	if w.below {
 		n.low = w.place
@@ -193,7 +196,8 @@ func (n *node[E]) welcome(w way) {
 	}
 }
 
-// set is tree.set below a node that the tree owns; right is the node's new neighbour when it had to split.
+// set is tree.set below a node that the tree owns; right is the node's new neighbour when it had to
+// split.
 func (n *node[E]) set(gen uint64, w way, e E) (prev E, right *node[E]) {
 	i, same := n.enterAt(&w)
 	if n.kids == nil {
@@ -222,7 +226,8 @@ func (n *node[E]) set(gen uint64, w way, e E) (prev E, right *node[E]) {
 	return prev, n.grow(gen, k+1, r.low, func(n *node[E], i int) { n.kids[i] = r })
 }
 
-// enterAt returns where a place that is to be entered stands, or would stand, and makes the node's invariants true of it.
+// enterAt returns where a place that will be entered stands, or would stand, and makes the node's
+// invariants true of it.
 func (n *node[E]) enterAt(w *way) (int, bool) {
 	if w.steps != nil {
 		return int(w.steps[0].i), w.steps[0].same
@@ -292,7 +297,8 @@ func (n *node[E]) split(gen uint64) *node[E] {
 	return r
 }
 
-// sharpen fits a node whose leads tie, if that helps. Where none tie, places may share more than skip says: that costs nothing.
+// sharpen fits a node whose leads tie, if that helps. Where none tie, places may share more than
+// skip says: that costs nothing.
 func (n *node[E]) sharpen() {
 	if n.leads[0]>>24 == n.leads[n.n-1]>>24 {
 		n.fit()

@@ -11,8 +11,9 @@ import (
 	"testing"
 )
 
-// treeOps plays operations on a tree and on a map, which is what the tree must be. Paths are few shapes with a number in them, so that
-// neighbours share beginnings of every length; runs of one kind of operation fill, split and empty whole nodes.
+// treeOps plays operations on a tree and on a map, which is what the tree must be. Paths are few
+// shapes with a number in them, so that neighbours share beginnings of every length; runs of one
+// kind of operation fill, split and empty whole nodes.
 type treeOps struct {
 	tree   *tree[*Item]
 	want   map[string]*Item
@@ -21,7 +22,8 @@ type treeOps struct {
 	forks  []forked
 }
 
-// pathShapes are numbers that sort otherwise than they count, those that sort as they count, upwards and downwards, deep and binary ones.
+// pathShapes are numbers that sort otherwise than they count, those that sort as they count,
+// upwards and downwards, deep and binary ones.
 var pathShapes = []func(n int) string{
 	func(n int) string { return "\x02e" + strconv.Itoa(n) },
 	func(n int) string { return fmt.Sprintf("\x02%08d", n) },
@@ -32,7 +34,8 @@ var pathShapes = []func(n int) string{
 	func(n int) string { return strconv.Itoa(n) + strings.Repeat("x", n%300) },
 }
 
-// step plays one run of operations: what to do, on which shape, from which number on, with which stride, how often.
+// step plays one run of operations: what to do, on which shape, from which number on, with which
+// stride, how often.
 func (o *treeOps) step(op, shape, from, stride, count int) error {
 	path := pathShapes[shape%len(pathShapes)]
 	switch op % 8 {
@@ -91,7 +94,8 @@ func (o *treeOps) check() error {
 	return forked{o.tree, o.want}.check()
 }
 
-// check compares a tree with what it must hold: walks from the start and from within, lookups of what is there and of its neighbours.
+// check compares a tree with what it must hold: walks from the start and from within, lookups of
+// what is there and of its neighbours.
 func (f forked) check() error {
 	sorted := slices.Sorted(maps.Keys(f.want))
 	if f.tree.len != len(sorted) {
@@ -157,8 +161,8 @@ func (o *treeOps) drain() error {
 	return o.check()
 }
 
-// TestTreeAgainstAMap grows trees of several levels, of thousands of numbered paths, and empties them again, from either end and in the
-// middle, while forks look on.
+// TestTreeAgainstAMap grows trees of several levels, of thousands of numbered paths, and empties
+// them again, from either end and in the middle, while forks look on.
 func TestTreeAgainstAMap(t *testing.T) {
 	for seed := range uint64(20) {
 		rng := rand.New(rand.NewPCG(seed, 1))

@@ -12,13 +12,14 @@ import (
 	"pgregory.net/rapid"
 )
 
-// drawPath draws paths that share beginnings of different lengths, with zeros and ends within the four bytes that a node keeps.
+// drawPath draws paths that share beginnings of different lengths, with zeros and ends within the
+// four bytes that a node keeps.
 func drawPath(t *rapid.T) string {
 	head := rapid.SampledFrom([]string{"", "\x02", "\x02element-", "\x02element-long-common-beginning-", "\xff"}).Draw(t, "head")
 	return head + strings.Repeat("\x00", rapid.IntRange(0, 2).Draw(t, "zeros")) + rapid.StringMatching(`[a-c]{0,12}`).Draw(t, "tail")
 }
 
-// forked is a tree that was forked off, and what it must hold for ever.
+// forked is a tree that was forked off, and what it must always hold.
 type forked struct {
 	tree *tree[*Item]
 	want map[string]*Item
@@ -104,8 +105,8 @@ func TestTreeFillsNodesInOrder(t *testing.T) {
 	}
 }
 
-// TestTreeTakesLowerPathsThanItsFirst holds lows in order when the first kid has got paths below its own low and splits: e10 comes after
-// e9 and sorts before e2.
+// TestTreeTakesLowerPathsThanItsFirst holds lows in order when the first kid has got paths below
+// its own low and splits: e10 comes after e9 and sorts before e2.
 func TestTreeTakesLowerPathsThanItsFirst(t *testing.T) {
 	for name, path := range map[string]func(i int) string{
 		"numbered":   func(i int) string { return "e" + strconv.Itoa(i) },

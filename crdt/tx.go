@@ -6,15 +6,17 @@ import (
 	"slices"
 )
 
-// Tx is the mutations of one Update on one key. It sees its own writes. It, and everything read from it other than through Reader, is valid
-// only while the update function runs. The first failed mutation fails the Update, whatever the function returns.
+// Tx is the mutations of one Update on one key. It sees its own writes. It, and everything read
+// from it other than through Reader, is valid only while the update function runs. The first failed
+// mutation fails the Update, whatever the function returns.
 type Tx struct {
 	*txCore
 	serial uint64 // of the transaction that this handle belongs to
 	prefix string // what paths are relative to
 }
 
-// txCore is what all handles of one transaction share. The next transaction of the Replica uses it again, with another serial.
+// txCore is what all handles of one transaction share. The next transaction of the Replica uses it
+// again, with another serial.
 type txCore struct {
 	serial uint64 // 0: none is running
 	st     *Store
@@ -33,18 +35,21 @@ type txCore struct {
 // Origin returns the origin of the events that are being made.
 func (t *Tx) Origin() Origin { return t.origin }
 
-// Wall returns the wall time in nanoseconds that the caller of Update gave; 0 means that time is only logical.
+// Wall returns the wall time in nanoseconds that the caller of Update gave; 0 means that time is
+// only logical.
 func (t *Tx) Wall() int64 { return t.wall }
 
 // Key returns the key that is being updated.
 func (t *Tx) Key() string { return t.key }
 
-// Under returns a handle of the same transaction whose paths are relative to prefix, for types that nest.
+// Under returns a handle of the same transaction whose paths are relative to prefix, for types that
+// nest.
 func (t *Tx) Under(prefix string) *Tx {
 	return &Tx{txCore: t.txCore, serial: t.serial, prefix: t.prefix + prefix}
 }
 
-// Reader returns the state with the writes so far. It stays valid and unchanged for ever, which costs the next write a copy of the key's top.
+// Reader returns the state with the writes so far. It stays valid and never changes, which costs
+// the next write a copy of the key's top.
 func (t *Tx) Reader() Reader {
 	ks := t.live()
 	if ks != nil {
@@ -70,11 +75,13 @@ func (t *Tx) At(path string) []*Item { return slices.Clone(t.peek().At(path)) }
 // Has reports whether anything lives at path.
 func (t *Tx) Has(path string) bool { return t.peek().Has(path) }
 
-// Items yields the items whose paths begin with prefix, by path and dot, as they are now: writes during the walk do not change it.
+// Items yields the items whose paths begin with prefix, by path and dot, as they are now: writes
+// during the walk do not change it.
 func (t *Tx) Items(prefix string) iter.Seq[*Item] { return t.Reader().Items(prefix) }
 
-// Put makes an event that puts payload at path and drops the items that removes names, all of which the transaction must have observed.
-// Siblings that removes does not name stay. Put takes the slice over.
+// Put makes an event that puts payload at path and drops the items that removes names, all of which
+// the transaction must have observed. Siblings that removes does not name stay. Put takes the slice
+// over.
 func (t *Tx) Put(path, payload string, removes []Dot) error {
 	return t.add(Event{Key: t.key, Path: t.join(path), Puts: true, Payload: payload, Removes: removes})
 }
@@ -84,7 +91,8 @@ func (t *Tx) Replace(path, payload string) error {
 	return t.Put(path, payload, t.dotsAt(path))
 }
 
-// dotsAt returns the dots of the siblings at path, and leaves a cursor there for the write that follows.
+// dotsAt returns the dots of the siblings at path, and leaves a cursor there for the write that
+// follows.
 func (t *Tx) dotsAt(path string) []Dot {
 	ks := t.live()
 	if ks == nil {
@@ -115,8 +123,8 @@ func (t *Tx) join(path string) string {
 	return t.prefix + path
 }
 
-// Drop makes an event that drops the items that removes names and puts nothing; with no dots it makes none. Path says where the items are, for the
-// log's reader only. Drop takes the slice over.
+// Drop makes an event that drops the items that removes names and puts nothing; with no dots it
+// makes none. Path says where the items are, for the log's reader only. Drop takes the slice over.
 func (t *Tx) Drop(path string, removes []Dot) error {
 	for len(removes) > RemovesMax {
 		if err := t.add(Event{Key: t.key, Path: t.join(path), Removes: removes[:RemovesMax:RemovesMax]}); err != nil {
@@ -136,7 +144,8 @@ func (t *Tx) Remove(path string) (bool, error) {
 	return len(removes) > 0, t.Drop(path, removes)
 }
 
-// RemoveAll drops every observed item whose path begins with prefix, hidden ones too, and returns how many there were. RemoveAll("") empties the key.
+// RemoveAll drops every observed item whose path begins with prefix, hidden ones too, and returns
+// how many there were. RemoveAll("") empties the key.
 func (t *Tx) RemoveAll(prefix string) (int, error) {
 	var removes []Dot
 	for it := range t.live().scan(t.prefix + prefix) {
@@ -156,7 +165,8 @@ func dotsOf(items []*Item) []Dot {
 	return dots
 }
 
-// Err returns why the transaction takes no more mutations, nil when it does: what a mutator returns that changes nothing.
+// Err returns why the transaction takes no more mutations, nil when it does: what a mutator returns
+// that changes nothing.
 func (t *Tx) Err() error {
 	if t.serial != t.txCore.serial {
 		return ErrTxDone
@@ -206,7 +216,8 @@ func (c *txCore) made(d Dot) *Event {
 	return &c.events[d.Seq-c.events[0].Dot.Seq]
 }
 
-// state returns what reads see. The overlay with the own writes is made when a read first follows a write.
+// state returns what reads see. The overlay with the own writes is made when a read first follows a
+// write.
 func (c *txCore) state() *keyState {
 	for ; c.synced < len(c.events); c.synced++ {
 		c.overlay(&c.events[c.synced])

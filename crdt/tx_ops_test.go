@@ -18,7 +18,7 @@ type txWorld struct {
 	kept  []keptReader
 }
 
-// keptReader is a reader, of a transaction or of the store, and what it must show for ever.
+// keptReader is a reader, of a transaction or of the store, and what it must always show.
 type keptReader struct {
 	r    Reader
 	want map[string]string
@@ -26,7 +26,8 @@ type keptReader struct {
 
 var errGivenUp = errors.New("given up")
 
-// TestTxAgainstAMap runs transactions that write, read between the writes, hand out readers and often fail, over keys small and large.
+// TestTxAgainstAMap runs transactions that write, read between the writes, hand out readers and
+// often fail, over keys small and large.
 func TestTxAgainstAMap(t *testing.T) {
 	for seed := range uint64(40) {
 		rng := rand.New(rand.NewPCG(seed, 4))

@@ -24,7 +24,8 @@ func TestORSetOfManyTypes(t *testing.T) {
 	roundTrip(t, []float64{-1, 1.5}[:1])
 }
 
-// roundTrip puts elements, which stand in the order of their encodings, into a set and reads them back.
+// roundTrip puts elements, which stand in the order of their encodings, into a set and reads them
+// back.
 func roundTrip[E comparable](t *testing.T, es []E) {
 	t.Helper()
 	s := New[ORSet[E]](1)
@@ -145,7 +146,8 @@ func TestTimestampsAreAboveWhatWasObserved(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	// Nothing is above that; yet nobody is locked out, for a write takes the place of what it observed.
+	// Nothing is above that; yet no writer is locked out, for a write takes the place of what it
+	// observed.
 	for _, s := range []*Standalone[LWWRegister[string], *LWWRegisterTx[string]]{a, b} {
 		if err := s.Merge(b); err != nil {
 			t.Fatal(err)
@@ -235,7 +237,8 @@ func TestStandaloneMergesWithoutALog(t *testing.T) {
 	}
 }
 
-// What changes nothing makes no event, which would travel to everyone and be kept by nobody.
+// What changes nothing makes no event. Such an event would travel to every replica, and no replica
+// would keep it.
 func TestNothingToDoMakesNoEvent(t *testing.T) {
 	for name, update := range map[string]func(*Tx) error{
 		"increment by 0":       Mutate[GCounter](func(c *GCounterTx) error { return c.Increment(0) }),

@@ -83,7 +83,8 @@ func unstoredField(v reflect.Value) (stored int, t reflect.Type) {
 	return stored, nil
 }
 
-// encodesItself reports whether CBOR leaves the encoding of a type to its methods, or knows the type.
+// encodesItself reports whether CBOR leaves the encoding of a type to its methods, or knows the
+// type.
 func encodesItself(t reflect.Type) bool {
 	if t.PkgPath() == "math/big" && t.Name() == "Int" {
 		return true

@@ -44,7 +44,8 @@ func (k Kind) String() string {
 	return fmt.Sprintf("kind(%#02x)", byte(k))
 }
 
-// Path returns the path that is the kind alone, where types of one value keep it and where the paths of all others begin.
+// Path returns the path that is the kind alone, where types of one value keep it and where the
+// paths of all others begin.
 func (k Kind) Path() string { return string([]byte{byte(k)}) }
 
 // kindOf returns the kind of a path, 0 for an empty one.
@@ -55,31 +56,55 @@ func kindOf(path string) Kind {
 	return Kind(path[0])
 }
 
-// Value is what a data type offers: V is its immutable view, T its mutator. The zero value of V is the empty value and describes the type.
+// Value is what a data type offers: V is its immutable view, T its mutator. The zero value of V is
+// the empty value and describes the type.
 //
-// Laws: View depends on the items of the Reader only, not on how they came; it returns an error that wraps ErrTypeClash for items of another type,
-// and never panics. Every path that T writes begins with Kind. T removes only items that it observed.
+// Laws: View depends on the items of the Reader only, not on how they came; it returns an error
+// that wraps ErrTypeClash for items of another type, and never panics: a panic is ErrPanic of the
+// call. Every path that T writes begins with Kind. T removes only items that it observed.
 type Value[V, T any] interface {
 	Kind() Kind
 	View(Reader) (V, error)
 	Mutator(*Tx) T
 }
 
-// ViewOf reads a key as a V.
+// ViewOf reads a key as a V. What a View of the user's panics with is ErrPanic.
 func ViewOf[V Value[V, T], T any](r Reader) (V, error) {
-	var v V
 	if r.Deleted() {
+		var v V
 		return v, deletedError(r.Key())
 	}
+	return viewOf[V](r)
+}
+
+func viewOf[V Value[V, T], T any](r Reader) (v V, err error) {
+	defer guardView[V](r, &err)
 	return v.View(r)
 }
 
-// Mutate turns a typed update into one of items. It returns ErrTypeClash, before fn runs, when the key holds another type. A value that
-// cannot be read because it has overflowed can be changed, or a PNCounter could not be counted back.
+// guardView makes ErrPanic of a panic. It is deferred around a call of V.View.
+func guardView[V any](r Reader, err *error) {
+	if p := recover(); p != nil {
+		var v V
+		*err = panicError(r.Key(), fmt.Sprintf("%T.View", v), p)
+	}
+}
+
+// panicError is ErrPanic with what was called for a key, and what that panicked with.
+func panicError(key, what string, p any) error {
+	if err, ok := p.(error); ok {
+		return fmt.Errorf("%w: key %q: %s: %w", ErrPanic, key, what, err)
+	}
+	return fmt.Errorf("%w: key %q: %s: %v", ErrPanic, key, what, p)
+}
+
+// Mutate turns a typed update into one of items. It returns ErrTypeClash, before fn runs, when the
+// key holds another type. A value that cannot be read because it has overflowed can be changed, or
+// a PNCounter could not be counted back.
 func Mutate[V Value[V, T], T any](fn func(T) error) func(*Tx) error {
 	return func(tx *Tx) error {
-		var v V
-		if _, err := v.View(tx.peek()); unusable(err) {
+		v, err := viewOf[V](tx.peek())
+		if unusable(err) {
 			return err
 		}
 		return fn(v.Mutator(tx))

@@ -9,13 +9,16 @@ import (
 
 // State is a user's own replicated type that is kept as a whole.
 //
-// Laws: Merge is commutative, associative and idempotent, and what it returns contains both sides: merging never loses anything. It modifies
-// neither side, never panics, and depends on nothing else. S survives AppendValue and DecodeValue, which encode as CBOR unless S has a MarshalCBOR
-// and UnmarshalCBOR of its own, and equal values encode to equal bytes. proptest checks such laws.
+// Laws: Merge is commutative, associative and idempotent, and what it returns contains both sides:
+// merging never loses anything. It modifies neither side, never panics, and depends on nothing
+// else. If it panics all the same, the read or the Put is ErrPanic. S survives AppendValue and
+// DecodeValue, which encode as CBOR unless S has a MarshalCBOR and UnmarshalCBOR of its own, and
+// equal values encode to equal bytes. proptest checks such laws.
 //
-// A later version of S may add fields, whose zero Merge must take for nothing. A program that does not know them reads the rest, and its Put is
-// refused while they are there; an S with an UnmarshalCBOR of its own must keep or refuse what it does not know. A change of another sort needs a
-// Kind of its own.
+// A later version of S may add fields, whose zero Merge must take for nothing. A program that does
+// not know them reads the rest, and its Put is refused while they are there; an S with an
+// UnmarshalCBOR of its own must keep or refuse what it does not know. A change of another sort
+// needs a Kind of its own.
 type State[S any] interface {
 	// Kind returns a kind of the type's own, KindUser or above, for the zero S too.
 	Kind() Kind
@@ -23,9 +26,10 @@ type State[S any] interface {
 	Merge(S) S
 }
 
-// Whole is the view of a user's own type S that is kept as a whole: one item at the path that is the kind alone, with all of S as payload, at most
-// PayloadMax bytes. Concurrent writes stay beside each other, are merged on read, and collapse into one on the next write. A write ships and
-// stores all of S: what grows, and is changed piece by piece, is better a type of items, see Value.
+// Whole is the view of a user's own type S that is kept as a whole: one item at the path that is
+// the kind alone, with all of S as payload, at most PayloadMax bytes. Concurrent writes stay beside
+// each other, are merged on read, and collapse into one on the next write. A write ships and stores
+// all of S: what grows, and is changed piece by piece, is better a type of items, see Value.
 type Whole[S State[S]] struct {
 	state S
 	set   bool
@@ -37,8 +41,10 @@ func (Whole[S]) Kind() Kind {
 	return s.Kind()
 }
 
-// View reads and merges the values. A key that holds another type, or one value that does not decode as S, is ErrTypeClash: to leave that one out
-// would lose it at the next write. So is a kind below KindUser. Fields that S does not have are left out, see State.
+// View reads and merges the values. A key that holds another type, or one value that does not
+// decode as S, is ErrTypeClash: to leave that one out would lose it at the next write. So is a kind
+// below KindUser. A Merge that panics is ErrPanic. Fields that S does not have are left out, see
+// State.
 func (Whole[S]) View(r Reader) (Whole[S], error) { return readWhole(r, DecodeValue[S]) }
 
 // readWhole is View by a given decoder.
@@ -56,7 +62,9 @@ func readWhole[S State[S]](r Reader, decode func(string) (S, error)) (w Whole[S]
 			return Whole[S]{}, asTypeClash(r, err)
 		}
 		if w.set {
-			s = w.state.Merge(s)
+			if s, err = merged(r.Key(), w.state, s); err != nil {
+				return Whole[S]{}, err
+			}
 		}
 		w.state, w.set = s, true
 	}
@@ -66,10 +74,22 @@ func readWhole[S State[S]](r Reader, decode func(string) (S, error)) (w Whole[S]
 	return w, nil
 }
 
+// merged joins two states of a key. Merge is the user's, and one of the states may be a peer's:
+// what it panics with is an error, or one write would end every process that reads the key.
+func merged[S State[S]](key string, a, b S) (s S, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = panicError(key, fmt.Sprintf("%T.Merge", a), p)
+		}
+	}()
+	return a.Merge(b), nil
+}
+
 // Mutator returns the value's mutator.
 func (Whole[S]) Mutator(tx *Tx) *WholeTx[S] { return &WholeTx[S]{tx: tx} }
 
-// Get returns the value; ok is false, and s the zero S, when nothing is written. All copies of the view share what s points to: read it only.
+// Get returns the value; ok is false, and s the zero S, when nothing is written. All copies of the
+// view share what s points to: read it only.
 func (w Whole[S]) Get() (s S, ok bool) { return w.state, w.set }
 
 // WholeTx changes a value within an Update. Its reads see its writes.
@@ -81,15 +101,18 @@ func (w *WholeTx[S]) Get() (S, error) {
 	return v.state, err
 }
 
-// Put writes the merge of s and of all that is observed, in its place: a caller that began from an older value, or from none, loses nothing. When
-// what is observed has a field that S does not have, which the merge would drop, Put is ErrTypeClash.
+// Put writes the merge of s and of all that is observed, in its place: a caller that began from an
+// older value, or from none, loses nothing. When what is observed has a field that S does not have,
+// which the merge would drop, Put is ErrTypeClash.
 func (w *WholeTx[S]) Put(s S) error {
 	old, err := readWhole(w.tx.peek(), decodeExactly[S])
 	if err != nil {
 		return err
 	}
 	if old.set {
-		s = old.state.Merge(s)
+		if s, err = merged(w.tx.key, old.state, s); err != nil {
+			return err
+		}
 	}
 	payload, err := AppendValue(nil, s)
 	if err != nil {

@@ -6,12 +6,13 @@ import (
 	"github.com/coterie-go/coterie/crdt/head"
 )
 
-// Wire and row forms, all core-deterministic CBOR: one value has one encoding, and the decoders accept no other. They carry no version; the
-// message or row around them does.
+// Wire and row forms, all core-deterministic CBOR: one value has one encoding, and the decoders
+// accept no other. They carry no version; the message or row around them does.
 //
 //	clock  [row…]                       rows by origin
 //	row    [origin, base, (gap, run)…]  gap: missing seqs before a run, both at least 1
 //	group  [origins, seq, event…]       origins: table in order of first use, the group's own first; seq: of the first event
+//	       []                           the empty group, of an Update that changed nothing; not where CutGroups reads
 //	event  [key, path, payload, removes]
 //	         key      bytes, null: as the event before
 //	         payload  bytes, null: the event only removes
@@ -134,8 +135,13 @@ func readClockRow(r *cborReader) clockRow {
 	return row
 }
 
-// AppendGroup appends the encoding of g, which must not be empty.
+// AppendGroup appends the encoding of g. The empty group, which an Update returns that changed
+// nothing, has an encoding too: DecodeGroup reads it. CutGroups refuses it, as no peer has a use
+// for a group without an event.
 func AppendGroup(dst []byte, g Group) []byte {
+	if len(g) == 0 {
+		return append(dst, head.Array)
+	}
 	table := &originTable{}
 	table.addGroup(g)
 	dst = head.Append(dst, head.Array, uint64(2+len(g)))
@@ -177,8 +183,12 @@ func (t *originTable) addGroup(g Group) {
 	}
 }
 
-// DecodeGroup decodes a group that fills b. Its dots are consecutive and its sizes within limits; Apply checks the rest.
+// DecodeGroup decodes a group that fills b. Its dots are consecutive and its sizes are within
+// limits. Apply checks the rest. The empty group comes back as nil.
 func DecodeGroup(b []byte) (Group, error) {
+	if len(b) == 1 && b[0] == head.Array {
+		return nil, nil
+	}
 	r := cborReader{b: b}
 	g := readGroup(&r, &originTable{})
 	if err := r.end(); err != nil {
@@ -187,7 +197,8 @@ func DecodeGroup(b []byte) (Group, error) {
 	return g, nil
 }
 
-// CutGroups decodes n groups from the front of b and returns what follows them. Neighbours of one key share its string.
+// CutGroups decodes n groups from the front of b and returns what follows them. Neighbours of one
+// key share its string.
 func CutGroups(b []byte, n int) (gs []Group, rest []byte, err error) {
 	r, t := cborReader{b: b}, originTable{}
 	gs = make([]Group, 0, max(0, min(n, len(b)/groupBytesMin)))
@@ -204,7 +215,8 @@ func CutGroups(b []byte, n int) (gs []Group, rest []byte, err error) {
 	return gs, r.b, nil
 }
 
-// eventsAtOnce is how many groups of one event share an allocation. They come and leave the log together.
+// eventsAtOnce is how many groups of one event share an allocation. They come and leave the log
+// together.
 const eventsAtOnce = 16
 
 // readGroup reads a group with the help of a table that it empties first.
@@ -238,8 +250,8 @@ func readGroup(r *cborReader, t *originTable) Group {
 	return g
 }
 
-// What the shortest event takes: head, null, empty path, null or empty payload, empty removes; and the shortest group: head, table of
-// one, seq, event.
+// What the shortest event takes: head, null, empty path, null or empty payload, empty removes; and
+// the shortest group: head, table of one, seq, event.
 const (
 	eventBytesMin = 5
 	groupBytesMin = 4 + eventBytesMin
@@ -307,7 +319,8 @@ func (r *cborReader) sharedKey() string {
 	return r.key
 }
 
-// twoStrings copies two byte strings that are neighbours in the input in one allocation, with the second one's head between them.
+// twoStrings copies two byte strings that are neighbours in the input in one allocation, with the
+// second one's head between them.
 func twoStrings(from, to, a, b []byte) (string, string) {
 	if len(b) == 0 {
 		return string(a), ""

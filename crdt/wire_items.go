@@ -6,7 +6,8 @@ import (
 	"github.com/coterie-go/coterie/crdt/head"
 )
 
-// AppendItems appends the encoding of a batch of items, best in the order of a snapshot. An element of a set costs its bytes and about six more.
+// AppendItems appends the encoding of a batch of items, best in the order of a snapshot. An element
+// of a set costs its bytes and about six more.
 func AppendItems(dst []byte, items []*Item) []byte {
 	t := originTable{}
 	blocks := 0

@@ -2,8 +2,8 @@ package crdt
 
 import "github.com/coterie-go/coterie/crdt/head"
 
-// originTable numbers origins in order of first use. The first few, and seldom are there more, stand in the table itself, so that it lives on the
-// stack of whoever uses it.
+// originTable numbers origins in order of first use. The first few stand in the table itself, so
+// that it lives on the stack of its user; more are rare.
 type originTable struct {
 	few    [4]Origin
 	more   []Origin

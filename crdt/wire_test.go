@@ -87,6 +87,24 @@ func TestGoldenWireComesBack(t *testing.T) {
 	}
 }
 
+// An Update that changed nothing returns a group that travels like another, and does nothing.
+func TestEmptyGroupTravels(t *testing.T) {
+	raw := AppendGroup([]byte{0xff}, nil)
+	if got := hex.EncodeToString(raw); got != "ff80" || !bytes.Equal(AppendGroup(nil, Group{}), raw[1:]) {
+		t.Fatal(got)
+	}
+	g, err := DecodeGroup(raw[1:])
+	if g != nil || err != nil {
+		t.Fatal(g, err)
+	}
+	if out, err := New[GCounter, *GCounterTx](1).Apply(g); out != Duplicate || err != nil {
+		t.Fatal(out, err)
+	}
+	if gs, _, err := CutGroups(raw[1:], 1); !errors.Is(err, ErrMalformed) {
+		t.Fatal(gs, err)
+	}
+}
+
 // Other encodings of the same value are refused, so that equal bytes mean equal values.
 func TestNonCanonicalWireIsRefused(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -200,6 +218,7 @@ func FuzzDecodeClock(f *testing.F) {
 
 func FuzzDecodeGroup(f *testing.F) {
 	f.Add(AppendGroup(nil, goldenGroup()))
+	f.Add(AppendGroup(nil, nil))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		g, err := DecodeGroup(b)
 		if err != nil {

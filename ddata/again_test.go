@@ -6,12 +6,13 @@ import (
 	"testing"
 
 	"github.com/coterie-go/coterie/ddata"
+	"github.com/coterie-go/coterie/ddata/events"
 	"github.com/coterie-go/coterie/ddata/membership"
-	"github.com/coterie-go/coterie/ddata/sight"
 )
 
-// A member's address is used by a node of another cluster when the cluster starts again, as orchestrators use addresses
-// again. It is no seed, so its refusal says nothing about this node's configuration.
+// A member's address is used by a node of another cluster when the cluster starts again, as
+// orchestrators use addresses again. It is no seed, so its refusal says nothing about this node's
+// configuration.
 func TestAddressUsedByAnotherClusterEndsNoRestart(t *testing.T) {
 	addrs := freeAddrs(t, 3)
 	a, b := config(addrs[0], nil, 2), config(addrs[1], addrs[:1], 2)
@@ -52,12 +53,12 @@ func TestStartTriesAgainWhenDownedBeforeItWasUp(t *testing.T) {
 		}
 		first <- err
 	}()
-	has(t, seen, func(e sight.ViewInstalled) bool { return len(e.View.Members) == 2 })
+	has(t, seen, func(e events.ViewInstalled) bool { return len(e.View.Members) == 2 })
 	cancel()
 	if err := <-other; !errors.Is(err, context.Canceled) {
 		t.Fatal(err)
 	}
-	has(t, seen, func(e sight.NodeEnded) bool { return errors.Is(e.Err, ddata.ErrDowned) })
+	has(t, seen, func(e events.NodeEnded) bool { return errors.Is(e.Err, ddata.ErrDowned) })
 	startAll(t, configs[1], configs[2])
 	if err := <-first; err != nil {
 		t.Fatal(err)

@@ -6,13 +6,14 @@ import (
 	"sync"
 	"time"
 
-	"github.com/coterie-go/coterie/ddata/lease"
+	"github.com/coterie-go/coterie/ddata/locks"
 	"github.com/coterie-go/coterie/ddata/membership"
 )
 
-// arbiter carries out what the membership wants of its lease in Config.Leases, on a goroutine of its own: a store that stands still holds up nothing else.
+// arbiter carries out what the membership wants of its lease in Config.Leases, on a goroutine of
+// its own: a store that stands still holds up nothing else.
 type arbiter struct {
-	door    lease.Lease
+	door    locks.Lock
 	timeout time.Duration // of one call
 	post    func(membership.Input)
 
@@ -32,7 +33,8 @@ type arbiter struct {
 // arbiterName is the name of the lease of a cluster's members.
 func arbiterName(cluster string) string { return "members-" + cluster }
 
-// opsMax is more than the membership has waiting: one call that is answered, and what it gave back before.
+// opsMax is more than the membership has waiting: one call that is answered, and what it gave back
+// before.
 const opsMax = 8
 
 // startArbiter returns nil without Config.Leases.
@@ -40,7 +42,7 @@ func startArbiter(n *Node, post func(membership.Input)) (*arbiter, error) {
 	if n.cfg.Leases == nil {
 		return nil, nil
 	}
-	door, err := n.cfg.Leases.Lease(arbiterName(n.cfg.Name), fmt.Sprintf("%v@%s", n.uid, n.net.Addr()))
+	door, err := n.leases().Lock(arbiterName(n.cfg.Name), fmt.Sprintf("%v@%s", n.uid, n.net.Addr()))
 	if err != nil {
 		return nil, fmt.Errorf("ddata: Config.Leases: %w", err)
 	}
@@ -106,13 +108,14 @@ func (a *arbiter) acquire(ctx context.Context) {
 		return
 	}
 	if err == nil {
-		err = lease.ErrNotHeld
+		err = locks.ErrNotHeld
 	}
 	a.release(ctx)
 	a.post(membership.ArbiterDenied{Err: err.Error()})
 }
 
-// acquired tells the membership, unless the lease was lost meanwhile: then nothing may say that it is held after it was said that it is not.
+// acquired tells the membership, unless the lease was lost meanwhile: then nothing may say that it
+// is held after it was said that it is not.
 func (a *arbiter) acquired(record []byte) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -146,10 +149,11 @@ func (a *arbiter) release(ctx context.Context) {
 	a.mu.Unlock()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), a.timeout)
 	defer cancel()
-	_ = a.door.Release(ctx) // it does not count as held any more; whoever acquires next learns what is wrong
+	_ = a.door.Release(ctx) // it does not count as held any more; the next node that acquires learns what is wrong
 }
 
-// prolonged says until when the lease is held now, if that is not what the membership knows. It is called by the membership's goroutine.
+// prolonged says until when the lease is held now, if that is not what the membership knows. It is
+// called by the membership's goroutine.
 func (a *arbiter) prolonged() (membership.ArbiterProlonged, bool) {
 	until := a.door.Until()
 	changed := !until.Equal(a.until)

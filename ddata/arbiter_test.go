@@ -13,24 +13,25 @@ import (
 	"testing"
 
 	"github.com/coterie-go/coterie/ddata"
-	"github.com/coterie-go/coterie/ddata/lease"
-	"github.com/coterie-go/coterie/ddata/lease/file"
+	"github.com/coterie-go/coterie/ddata/events"
+	"github.com/coterie-go/coterie/ddata/locks"
+	"github.com/coterie-go/coterie/ddata/locks/file"
 	"github.com/coterie-go/coterie/ddata/membership"
-	"github.com/coterie-go/coterie/ddata/sight"
 )
 
-// leaseChildEnv makes this test binary a node in a process of its own that LeaseMajority decides for: "DIRECTORY ADDRESS SEEDS…".
+// leaseChildEnv makes this test binary a node in a process of its own that LeaseMajority decides
+// for: "DIRECTORY ADDRESS SEEDS…".
 const leaseChildEnv = "COTERIE_DDATA_TEST_LEASE_CHILD"
 
 // leaseConfig is config with an arbiter.
-func leaseConfig(s lease.Store, addr string, seeds []string, expect int) ddata.Config {
+func leaseConfig(s locks.Store, addr string, seeds []string, expect int) ddata.Config {
 	c := config(addr, seeds, expect)
 	c.Downing, c.Leases = membership.LeaseMajority{}, s
 	return c
 }
 
-// runLeaseNode runs a node until the process is killed. It says when it is up, when it has got the arbiter's lease, and whom the cluster has dropped and whether
-// it may run things then.
+// runLeaseNode runs a node until the process is killed. It says when it is up, when it has got the
+// arbiter's lease, and whom the cluster has dropped and whether it may run things then.
 func runLeaseNode(words []string) error {
 	dir, addr, seeds := words[0], words[1], words[2:]
 	store, err := file.Open(dir)
@@ -39,8 +40,8 @@ func runLeaseNode(words []string) error {
 	}
 	c := leaseConfig(store, addr, seeds, len(seeds))
 	var up atomic.Pointer[ddata.Node]
-	c.Sight.ArbiterTaken = func(sight.ArbiterTaken) { fmt.Println("arbiter") }
-	c.Sight.MemberRemoved = func(e sight.MemberRemoved) {
+	c.EventListener.ArbiterTaken = func(events.ArbiterTaken) { fmt.Println("arbiter") }
+	c.EventListener.MemberRemoved = func(e events.MemberRemoved) {
 		if n := up.Load(); n != nil {
 			fmt.Printf("removed %v, of %d, runs %t\n", e.Member.UID, len(n.Members()), n.HoldsLease())
 		}
@@ -94,7 +95,8 @@ func (p *leaseProcess) kill() {
 	_ = p.cmd.Wait()
 }
 
-// hears waits for a line of any of the processes that begins like this, and returns the rest of it and who said it.
+// hears waits for a line of any of the processes that begins like this. It returns the rest of the
+// line and the process that said it.
 func hears(t *testing.T, ctx context.Context, begin string, a, b *leaseProcess) (string, *leaseProcess) {
 	t.Helper()
 	for {
@@ -118,7 +120,8 @@ func hears(t *testing.T, ctx context.Context, begin string, a, b *leaseProcess) 
 	}
 }
 
-// Two processes on one host and a directory of leases: whichever is killed, the other goes on, and takes a third in.
+// Two processes on one host and a directory of leases: whichever is killed, the other goes on, and
+// takes a third in.
 func TestOneOfTwoProcessesGoesOn(t *testing.T) {
 	for _, whom := range []string{"the holder", "the other"} {
 		t.Run(whom, func(t *testing.T) {
@@ -161,11 +164,11 @@ func TestOneOfTwoProcessesGoesOn(t *testing.T) {
 
 // The same in one process, with an arbiter that comes and goes.
 func TestOneOfTwoGoesOnWhenTheArbiterIsBack(t *testing.T) {
-	store := lease.NewMemory()
+	store := locks.NewMemory()
 	addrs := freeAddrs(t, 2)
 	failing := make(chan struct{}, 1000)
 	c := leaseConfig(store, addrs[1], addrs, 2)
-	c.Sight.ArbiterFailing = func(sight.ArbiterFailing) { failing <- struct{}{} }
+	c.EventListener.ArbiterFailing = func(events.ArbiterFailing) { failing <- struct{}{} }
 	nodes := startAll(t, leaseConfig(store, addrs[0], addrs, 2), c)
 	store.Fail(errors.New("the store is down"))
 	mustClose(t, nodes[0])
@@ -179,7 +182,7 @@ func TestOneOfTwoGoesOnWhenTheArbiterIsBack(t *testing.T) {
 	if err := nodes[1].Leave(limit); err != nil {
 		t.Error(err)
 	}
-	l, err := store.Lease("members-test", "test")
+	l, err := store.Lock("members-test", "test")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -194,7 +197,7 @@ func TestLeasesAreRefusedWithTheReason(t *testing.T) {
 	if err := c.Validate(); err == nil || !strings.Contains(err.Error(), "Config.Leases: is nil") {
 		t.Error("no store:", err)
 	}
-	c.Downing, c.Leases = membership.KeepMajority{}, lease.NewMemory()
+	c.Downing, c.Leases = membership.KeepMajority{}, locks.NewMemory()
 	if err := c.Validate(); err == nil || !strings.Contains(err.Error(), "Config.Leases: is set") {
 		t.Error("a store that nobody asks:", err)
 	}
@@ -203,8 +206,8 @@ func TestLeasesAreRefusedWithTheReason(t *testing.T) {
 		t.Error("a negative delay:", err)
 	}
 	addrs := freeAddrs(t, 2)
-	n := startAll(t, leaseConfig(lease.NewMemory(), addrs[0], addrs[:1], 1))[0]
-	_, err := ddata.Start(testContext(t), leaseConfig(lease.NewMemory(), addrs[1], []string{n.Addr()}, 0))
+	n := startAll(t, leaseConfig(locks.NewMemory(), addrs[0], addrs[:1], 1))[0]
+	_, err := ddata.Start(testContext(t), leaseConfig(locks.NewMemory(), addrs[1], []string{n.Addr()}, 0))
 	if !errors.Is(err, ddata.ErrRefused) || !strings.Contains(err.Error(), "Leases") {
 		t.Error("two stores:", err)
 	}

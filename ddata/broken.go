@@ -4,18 +4,18 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/coterie-go/coterie/ddata/drive"
-	"github.com/coterie-go/coterie/ddata/sight"
+	"github.com/coterie-go/coterie/ddata/events"
+	"github.com/coterie-go/coterie/ddata/runloop"
 )
 
 // Broken ends the node because one of its machines has panicked: at once without its lease, as a
 // crash for the others, and with ErrBroken. The process goes on, and decides what to do. name says
 // which machine, state is what it was in. It is for the loops of this package and of those above,
-// on whose goroutines it is called; see drive.Loop.WhenBroken.
-func (n *Node) Broken(name string, b drive.Broken, state fmt.Stringer) {
+// on whose goroutines it is called; see runloop.Loop.WhenBroken.
+func (n *Node) Broken(name string, b runloop.Broken, state fmt.Stringer) {
 	n.finish(fmt.Errorf("%w: %s: %v; the log has its state: report it, and start the node again", ErrBroken, name, b.Value))
 	defer func() { _ = recover() }() // a listener may be what has panicked, and may do so again
-	n.Emit(sight.MachineBroken{Machine: name, State: stateOf(state), Panic: fmt.Sprint(b.Value), Stack: string(b.Stack)})
+	n.Emit(events.MachineBroken{Machine: name, State: stateOf(state), Panic: fmt.Sprint(b.Value), Stack: string(b.Stack)})
 }
 
 // stateOf prints the state of a machine that may be unable to.

@@ -6,12 +6,12 @@ import (
 	"testing"
 
 	"github.com/coterie-go/coterie/crdt"
-	"github.com/coterie-go/coterie/ddata/sight"
+	"github.com/coterie-go/coterie/ddata/events"
 	"github.com/coterie-go/coterie/replicator"
 )
 
-// A machine that panics ends its node and nothing else: without its lease at once, with the machine's state in the log.
-// Callers get an answer.
+// A machine that panics ends its node and nothing else: without its lease at once, with the
+// machine's state in the log. Callers get an answer.
 func TestBrokenMachineEndsItsNode(t *testing.T) {
 	invariant := errors.New("an invariant")
 	for name, breaks := range map[string]func(*Node){
@@ -21,9 +21,9 @@ func TestBrokenMachineEndsItsNode(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			told := make(chan sight.MachineBroken, 2)
+			told := make(chan events.MachineBroken, 2)
 			n := lone(t, func(c *Config) {
-				c.Sight.MachineBroken = func(e sight.MachineBroken) { told <- e; panic("a listener") }
+				c.EventListener.MachineBroken = func(e events.MachineBroken) { told <- e; panic("a listener") }
 			})
 			r := n.replicas["backend"]
 			hold, held, late := make(chan struct{}), make(chan struct{}), make(chan replicator.Result, 1)

@@ -11,7 +11,8 @@ import (
 	"github.com/coterie-go/coterie/replicator"
 )
 
-// ticket names an operation in the machine. It belongs to the loop's goroutine while the operation is under way.
+// ticket names an operation in the machine. It belongs to the loop's goroutine while the operation
+// is under way.
 type ticket struct {
 	id   uint64 // 0: it has not come there yet
 	gone bool   // nor need it
@@ -63,12 +64,14 @@ func newWaiter() *waiter {
 var errHeldUp = fmt.Errorf("%w: the replica's goroutine is held up, by an update function perhaps; the outcome is unknown: %w",
 	replicator.ErrTimeout, context.DeadlineExceeded)
 
-// callGrace is how long a caller waits beyond its deadline for the machine, which knows how far the operation got.
+// callGrace is how long a caller waits beyond its deadline for the machine, which knows how far the
+// operation got.
 const callGrace = time.Second
 
-// call steps an operation and waits for its result. in makes it of its number, its time limit and, of an update, the fn that runs unless the caller
-// has gone before. The machine's own time-out comes at the deadline and knows how far the operation got, so a caller waits a little longer than
-// that; not for ever, because the replica's goroutine may be held up.
+// call steps an operation and waits for its result. in makes it of its number, its time limit and,
+// of an update, the fn that runs unless the caller has gone before. The machine's own time-out
+// comes at the deadline and knows how far the operation got, so a caller waits a little longer than
+// that. Its wait is bounded, because the replica's goroutine may be held up.
 func (r *Replicator) call(ctx context.Context, level Level, fn func(*crdt.Tx) error,
 	in func(id uint64, timeout time.Duration, fn func(*crdt.Tx) error) replicator.Input,
 ) replicator.Result {
@@ -112,7 +115,8 @@ func (r *Replicator) took(w *waiter, res replicator.Result) replicator.Result {
 	return res
 }
 
-// withdraw ends an operation whose caller has gone, so that nothing waits for him any more. Many at a time cost one step.
+// withdraw ends an operation whose caller has gone, so that nothing waits for the caller any more.
+// Many at a time cost one step.
 func (r *Replicator) withdraw(t *ticket) {
 	r.goneMu.Lock()
 	first := len(r.gone) == 0

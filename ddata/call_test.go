@@ -7,7 +7,8 @@ import (
 	"github.com/coterie-go/coterie/replicator"
 )
 
-// A result that comes after its caller has given up blocks nothing, and the next caller does not get it.
+// A result that comes after its caller has given up blocks nothing, and the next caller does not
+// get it.
 func TestAResultThatComesTooLateMeetsNobody(t *testing.T) {
 	r := &Replicator{}
 	w := r.waiters.get()

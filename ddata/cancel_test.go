@@ -11,8 +11,8 @@ import (
 	"github.com/coterie-go/coterie/replicator"
 )
 
-// What a caller has cancelled waits for nobody: it frees its place among the operations that may wait. What had happened spreads, what had not
-// never does.
+// A cancelled operation waits for nothing: it frees its place among the operations that may wait. A
+// write that had happened spreads; one that had not never does.
 func TestCancelledOperationsDoNotWait(t *testing.T) {
 	addrs := freeAddrs(t, 2)
 	configs := []ddata.Config{config(addrs[0], addrs, 2), config(addrs[1], addrs, 2)}

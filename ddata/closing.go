@@ -7,13 +7,16 @@ import (
 	"github.com/coterie-go/coterie/ddata/membership"
 )
 
-// PrepareForShutdown tells the whole cluster that it is about to be shut down, and returns when a view says so (View.Closing). From then on shards are
-// neither balanced nor handed over, a shard that loses its home gets no other, and nobody joins: each node that leaves stops what it runs in place. So
-// a cluster that is stopped node by node moves nothing, where without this word each node would hand over to the next one to stop. Then stop
-// every node by Leave or SIGTERM, in any order or all together.
+// PrepareForShutdown tells the whole cluster that it is about to be shut down, and returns when a
+// view says so (View.Closing). From then on shards are neither balanced nor handed over, a shard
+// that loses its home gets no other, and no node joins. Each node that leaves stops what it runs in
+// place. So a cluster that is stopped node by node moves nothing. Without PrepareForShutdown each
+// node would hand over to the next one to stop. Then stop every node by Leave or SIGTERM, in any
+// order or all together.
 //
-// It cannot be taken back, and ends with the cluster: when all nodes have ended, those that start found it anew and nothing of it is left. A node that is started
-// before that waits until then. Remembered entities start again as after any restart of the whole cluster.
+// It cannot be taken back, and ends with the cluster: when all nodes have ended, those that start
+// found it anew and nothing of it is left. A node that is started before that waits until then.
+// Remembered entities start again as after any restart of the whole cluster.
 //
 // Errors: the context's with what the node waits for, and why the node ends if it does.
 func (n *Node) PrepareForShutdown(ctx context.Context) error {

@@ -8,11 +8,12 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/ddata"
+	"github.com/coterie-go/coterie/ddata/events"
 	"github.com/coterie-go/coterie/ddata/membership"
-	"github.com/coterie-go/coterie/ddata/sight"
 )
 
-// One node says that the cluster is to shut down, and every view says so from then on. Who wants to join is told, and waits.
+// One node says that the cluster will shut down, and every view says so from then on. A node that
+// wants to join is told, and waits.
 func TestPrepareForShutdown(t *testing.T) {
 	nodes := startCluster(t, 3, nil)
 	ctx, cancel := context.WithTimeout(t.Context(), limit)
@@ -27,7 +28,7 @@ func TestPrepareForShutdown(t *testing.T) {
 	}
 	waits := make(chan string, 16)
 	late := config(freeAddrs(t, 1)[0], []string{nodes[0].Addr()}, 0)
-	late.Sight.Waiting = func(e sight.Waiting) {
+	late.EventListener.Waiting = func(e events.Waiting) {
 		select {
 		case waits <- e.Reason:
 		default:

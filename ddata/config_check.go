@@ -77,7 +77,8 @@ func (c Config) Validate() error {
 	return errors.Join(errs...)
 }
 
-// checkMembership finds what the membership could not run with, but for the name and the strategy, which are looked at elsewhere.
+// checkMembership finds settings with which the membership could not run. The name and the strategy
+// are checked elsewhere.
 func (c Config) checkMembership(fault func(field, format string, args ...any)) {
 	m := c.membership()
 	timing := membership.Config{UID: 1, Addr: "x", Timing: m.Timing}
@@ -163,7 +164,7 @@ func (c Config) validateKeys(fault func(field, format string, args ...any)) {
 	}
 }
 
-// checkDowning finds an arbiter that is missing, or that nobody asks.
+// checkDowning finds an arbiter that is missing, or that no strategy asks.
 func (c Config) checkDowning(fault func(field, format string, args ...any)) {
 	if err := membership.CheckStrategy(c.Downing); err != nil {
 		fault("Downing", "%v", err)

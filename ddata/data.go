@@ -8,24 +8,28 @@ import (
 	"github.com/coterie-go/coterie/replicator"
 )
 
-// Level says how many replicas a read or a write must reach: Local, Majority, All, To(n), MajorityPlus(k, atLeast). A majority counts
-// the voters of the installed view, those that do not answer included.
+// Level says how many replicas a read or a write must reach: Local, Majority, All, To(n),
+// MajorityPlus(k, atLeast). A majority counts the voters of the installed view, those that do not
+// answer included.
 type Level = replicator.Level
 
-// The levels of writes. A write that times out is not rolled back: the error says how far it got, and it goes on spreading.
+// The levels of writes. A write that times out is not rolled back: the error says how far it got,
+// and it goes on spreading.
 const (
 	WriteLocal    = replicator.Local
 	WriteMajority = replicator.Majority
 	WriteAll      = replicator.All
 )
 
-// The levels of reads. A majority read sees every write that was acknowledged by a majority before it began.
+// The levels of reads. A majority read sees every write that was acknowledged by a majority before
+// it began.
 //
-// A linearizable read sees, beside that, all that any linearizable read of the key saw that ended before it began: together with writes at
-// WriteMajority or above, all operations of one key happen as if one after the other, each at one moment between its beginning and its
-// end. A write that timed out may happen at any later moment, or never. It says nothing of several keys together, nor of what an update's
-// function sees, which is this replica's state. It takes one round trip while nobody changes the key, whatever happens to other keys, and
-// more while somebody does.
+// A linearizable read also sees all that any linearizable read of the key saw that ended before it
+// began. Together with writes at WriteMajority or above, all operations of one key happen as if one
+// after the other, each at one moment between its beginning and its end. A write that timed out may
+// happen at any later moment, or never. It says nothing of several keys together, nor of what an
+// update's function sees, which is this replica's state. It takes one round trip while the key does
+// not change, whatever happens to other keys, and more while the key changes.
 const (
 	ReadLocal    = replicator.Local
 	ReadMajority = replicator.Majority
@@ -34,7 +38,8 @@ const (
 	ReadLinearizable = replicator.Linearizable
 )
 
-// WriteTo asks for n replicas, this one included; with fewer members than that the write fails at once.
+// WriteTo asks for n replicas, this one included; with fewer members than that the write fails at
+// once.
 func WriteTo(n int) Level { return replicator.To(n) }
 
 // WriteMajorityPlus asks for a majority and k more, for at least atLeast and at most all.
@@ -46,26 +51,32 @@ func ReadFrom(n int) Level { return replicator.To(n) }
 // ReadMajorityPlus asks a majority and k more, at least atLeast and at most all.
 func ReadMajorityPlus(k, atLeast int) Level { return replicator.MajorityPlus(k, atLeast) }
 
-// Key names replicated data and says what type it has. The same name with another type is an error (crdt.ErrTypeClash) when it is used.
+// Key names replicated data and says what type it has. The same name with another type is an error
+// (crdt.ErrTypeClash) when it is used.
 type Key[V any] struct{ name string }
 
-// NewKey names data: 1 to 1024 bytes of UTF-8, checked when the key is used. It may be a package variable.
+// NewKey names data: 1 to 1024 bytes of UTF-8, checked when the key is used. It may be a package
+// variable.
 func NewKey[V crdt.Value[V, T], T any](name string) Key[V] { return Key[V]{name} }
 
 // Name is the key's name.
 func (k Key[V]) Name() string { return k.name }
 
-// Get reads the value of a key; a key that holds nothing reads as the empty value. The value never changes. It takes its time limit from
-// ctx, else from Config.RequestTimeout.
+// Get reads the value of a key; a key that holds nothing reads as the empty value. The value never
+// changes. It takes its time limit from ctx, else from Config.RequestTimeout.
 //
 // Errors:
-//   - replicator.ErrTimeout, which is context.DeadlineExceeded too, whichever limit it was: errors.As a *replicator.TimeoutError says how far it came
-//     and who is missing
-//   - replicator.ErrNotEnoughReplicas, ErrLevel (for fewer than one replica), ErrLearner, ErrNoView, ErrOverloaded
-//   - ErrNoLease at a level above local: enough answered, but the cluster may have gone on without this node
-//   - crdt.ErrKey; crdt.ErrTooLarge for a key that is too long; crdt.ErrTypeClash; crdt.ErrDeleted after DeleteForever; crdt.ErrOverflow for a
-//     counter
-//   - how the node ended, such as ErrClosed, also at ReadLocal; ctx's error when it is over before the call, or cancelled
+//   - replicator.ErrTimeout, which is context.DeadlineExceeded too, whichever limit it was:
+//     errors.As a *replicator.TimeoutError says how far it came and which members are missing
+//   - replicator.ErrNotEnoughReplicas, ErrLevel (for fewer than one replica), ErrLearner,
+//     ErrNoView, ErrOverloaded
+//   - ErrNoLease at a level above local: enough answered, but the cluster may have gone on without
+//     this node
+//   - crdt.ErrKey; crdt.ErrTooLarge for a key that is too long; crdt.ErrTypeClash; crdt.ErrDeleted
+//     after DeleteForever; crdt.ErrOverflow for a counter; crdt.ErrPanic when a Merge or View of a
+//     type of yours has panicked
+//   - how the node ended, such as ErrClosed, also at ReadLocal; ctx's error when it is over before
+//     the call, or cancelled
 func Get[V crdt.Value[V, T], T any](ctx context.Context, r *Replicator, key Key[V], level Level) (V, error) {
 	var v V
 	reader, err := r.Get(ctx, key.name, level)
@@ -76,16 +87,19 @@ func Get[V crdt.Value[V, T], T any](ctx context.Context, r *Replicator, key Key[
 	return v, r.wrap("get", key.name, level, err)
 }
 
-// Update changes the value of a key: fn calls the mutators of what it is given. fn runs on the replica's own goroutine, so it must be quick,
-// must not call the Replicator, and must not keep what it was given. When it returns an error, or panics, nothing happened. All it did
-// becomes visible everywhere at once or not at all. For that it may make crdt.EventsMax changes (65,536) at most: a larger load takes several
-// Updates.
+// Update changes the value of a key: fn calls the mutators of what it is given. fn runs on the
+// replica's own goroutine, so it must be quick, must not call the Replicator, and must not keep
+// what it was given. When it returns an error, or panics, nothing happened. All it did becomes
+// visible everywhere at once or not at all. For that it may make crdt.EventsMax changes (65,536) at
+// most: a larger load takes several Updates.
 //
-// When ctx is cancelled, Update returns at once and nothing waits for its level any more. If fn has not run, it will not: the error says that nothing
-// happened. Else the write has happened, is not taken back and spreads on; whether it had reached its level nobody will tell.
+// When ctx is cancelled, Update returns at once and nothing waits for its level any more. If fn has
+// not run, it will not: the error says that nothing happened. Otherwise the write has happened, is
+// not taken back and spreads on. The caller does not learn whether it had reached its level.
 //
-// At every level, WriteLocal too, the caller is held back while a member that answers is too far behind with what this node wrote
-// (replicator.Config.BacklogMax); one that does not answer holds up nobody.
+// At every level, WriteLocal too, the caller is held back while a member that answers is too far
+// behind with what this node wrote (replicator.Config.BacklogMax). A member that does not answer
+// holds up no caller.
 //
 // Errors: those of Get, but that ErrLevel is also for ReadLinearizable, and that with ErrNoLease
 // the write has happened here. replicator.ErrOverloaded when it was held back until its time was
@@ -98,15 +112,17 @@ func Update[V crdt.Value[V, T], T any](ctx context.Context, r *Replicator, key K
 	return r.Update(ctx, key.name, level, crdt.Mutate[V](fn))
 }
 
-// Delete removes everything that this replica has seen under a key. What others write at the same time survives, and the key can be used
-// again. When ctx is cancelled, nothing waits any more; the deletion may have happened, or may not. Errors: those of Update.
+// Delete removes everything that this replica has seen under a key. What others write at the same
+// time survives, and the key can be used again. When ctx is cancelled, nothing waits any more; the
+// deletion may have happened, or may not. Errors: those of Update.
 func Delete[V any](ctx context.Context, r *Replicator, key Key[V], level Level) error {
 	return r.Delete(ctx, key.name, level)
 }
 
-// DeleteForever removes everything under a key for good: from then on it reads and updates as crdt.ErrDeleted, on every node, and what others write
-// at the same time is hidden and goes. One item stays for ever. To delete a key that is deleted for ever already is no error, so that a call that
-// timed out can be repeated.
+// DeleteForever removes everything under a key for good: from then on it reads and updates as
+// crdt.ErrDeleted, on every node, and what others write at the same time is hidden and goes. One
+// item stays permanently. To delete a key again is no error, so that a call that timed out can be
+// repeated.
 func DeleteForever[V any](ctx context.Context, r *Replicator, key Key[V], level Level) error {
 	return r.DeleteForever(ctx, key.name, level)
 }

@@ -211,8 +211,9 @@ func TestMinorityAnswersOnlyLocally(t *testing.T) {
 	}
 }
 
-// An update function that calls the Replicator is forbidden; it must cost its caller an error, and the node nothing more.
-// An update whose caller goes before its turn has come does not happen, and one that is running is waited for.
+// An update function that calls the Replicator is forbidden; it must cost its caller an error, and
+// the node nothing more. An update whose caller goes before its turn has come does not happen, and
+// one that is running is waited for.
 func TestCancelledUpdateDoesNotRunLater(t *testing.T) {
 	r := replica(t, startCluster(t, 1, nil)[0])
 	ctx := testContext(t)

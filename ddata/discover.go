@@ -6,13 +6,13 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/discovery"
+	"github.com/coterie-go/coterie/ddata/events"
 	"github.com/coterie-go/coterie/ddata/membership"
-	"github.com/coterie-go/coterie/ddata/sight"
 	"github.com/coterie-go/coterie/ddata/transport"
 )
 
-// finder asks Config.Discovery: often while the node has no view, at leisure while a member of its view is missing, and not at all while all are
-// there.
+// finder asks Config.Discovery: often while the node has no view, at leisure while a member of its
+// view is missing, and not at all while all are there.
 type finder struct {
 	n      *Node
 	cancel context.CancelFunc
@@ -60,11 +60,11 @@ func (f *finder) pace() (most time.Duration, wanted bool) {
 
 // changed tells of an answer that differs from the one before.
 func (f *finder) changed(a discovery.Answer) {
-	f.n.Emit(sight.Discovered{Source: discovery.Name(f.n.cfg.Discovery), Addrs: a.Addrs, Err: a.Err})
+	f.n.Emit(events.Discovered{Source: discovery.Name(f.n.cfg.Discovery), Addrs: a.Addrs, Err: a.Err})
 }
 
-// found hands an answer on: who is found is probed by the membership, with who listens there as far as a connection has shown it, and joined by
-// gossip.
+// found hands an answer on. The membership probes the addresses, with the node that listens there
+// as far as a connection has shown it. Gossip joins them.
 func (f *finder) found(a discovery.Answer) {
 	var d membership.Discovered
 	if a.Err != nil {

@@ -17,8 +17,8 @@ import (
 	"github.com/coterie-go/coterie/ddata"
 	"github.com/coterie-go/coterie/ddata/discovery"
 	"github.com/coterie-go/coterie/ddata/discovery/dnstest"
+	"github.com/coterie-go/coterie/ddata/events"
 	"github.com/coterie-go/coterie/ddata/membership"
-	"github.com/coterie-go/coterie/ddata/sight"
 )
 
 // pods are nodes at addresses of their own, all at one port, as in a cluster of Kubernetes.
@@ -69,8 +69,8 @@ func (p *pods) config(i, expect int) ddata.Config {
 	return c
 }
 
-// Three nodes know nothing but a name, which does not exist yet, then names some of them, then all, themselves included. A fourth one finds them
-// the same way.
+// Three nodes know nothing but a name, which does not exist yet, then names some of them, then all,
+// themselves included. A fourth one finds them the same way.
 func TestNodesFindEachOtherByName(t *testing.T) {
 	service := newPods(t, 4)
 	ctx := testContext(t)
@@ -81,7 +81,7 @@ func TestNodesFindEachOtherByName(t *testing.T) {
 	start := func(i, expect int) {
 		c := service.config(i, expect)
 		c.Logger = slog.New(slog.NewTextHandler(&log, nil))
-		c.Sight.Waiting = func(e sight.Waiting) {
+		c.EventListener.Waiting = func(e events.Waiting) {
 			select {
 			case waiting <- e.Reason:
 			default:
@@ -143,7 +143,8 @@ func TestNodesFindEachOtherByName(t *testing.T) {
 	}
 }
 
-// A name is asked while somebody is missing, and left alone while all are there. Who is missing stays a member here: nobody removes it.
+// Discovery asks a name while a member is missing, and leaves it alone while all are there. A
+// missing node stays a member here: nothing removes it.
 func TestDiscoveryRests(t *testing.T) {
 	const members = 3
 	service := newPods(t, members)
@@ -182,8 +183,9 @@ func TestDiscoveryRests(t *testing.T) {
 	}
 }
 
-// A node whose own name nobody can resolve yet starts all the same, and says so; with the addresses of A records it is found under another address
-// than the one that it advertises, and knows itself among them.
+// A node whose own name does not resolve yet starts all the same, and says so. With the addresses
+// of A records it is found under another address than the one that it advertises, and knows itself
+// among them.
 func TestAdvertisedNameAndDiscoveredAddress(t *testing.T) {
 	server := dnstest.Start(t)
 	_, port, err := net.SplitHostPort(freeAddrs(t, 1)[0])
@@ -202,10 +204,10 @@ func TestAdvertisedNameAndDiscoveredAddress(t *testing.T) {
 	c.Logger = slog.New(slog.NewTextHandler(&log, nil))
 	w := watch(&c)
 	n := startAll(t, c)[0]
-	has(t, w, func(e sight.Discovered) bool {
+	has(t, w, func(e events.Discovered) bool {
 		return e.Err == nil && e.Source == discovery.Name(c.Discovery) && slices.Equal(e.Addrs, []string{c.Bind})
 	})
-	has(t, w, func(e sight.Gossiped) bool { return e.Warn && e.Addr == c.Advertise && e.Err != nil })
+	has(t, w, func(e events.Gossiped) bool { return e.Warn && e.Addr == c.Advertise && e.Err != nil })
 	if n.Addr() != c.Advertise {
 		t.Errorf("it is known at %s", n.Addr())
 	}
@@ -214,7 +216,8 @@ func TestAdvertisedNameAndDiscoveredAddress(t *testing.T) {
 	}
 }
 
-// Two are a cluster, and the source of their zone fails: two of the other zone, enough to found one, wait until it can be asked, and join.
+// Two are a cluster, and the source of their zone fails: two of the other zone, enough to found
+// one, wait until it can be asked, and join.
 func TestAFailingZoneHidesNoCluster(t *testing.T) {
 	addrs := freeAddrs(t, 4)
 	var here, there discovery.Static = addrs[:2], addrs[2:]
@@ -234,7 +237,7 @@ func TestAFailingZoneHidesNoCluster(t *testing.T) {
 	})
 	c, d := config(2, discovery.Union{zone, there}), config(3, discovery.Union{zone, there})
 	said := make(chan string, 1)
-	c.Sight.Waiting = func(e sight.Waiting) {
+	c.EventListener.Waiting = func(e events.Waiting) {
 		if strings.Contains(e.Reason, "may not name all: zone 1: server misbehaving") && down.CompareAndSwap(true, false) {
 			said <- e.Reason
 		}

@@ -7,41 +7,47 @@ import (
 	"slices"
 	"time"
 
+	"github.com/coterie-go/coterie/ddata/events"
 	"github.com/coterie-go/coterie/ddata/membership"
-	"github.com/coterie-go/coterie/ddata/sight"
 	"github.com/coterie-go/coterie/durable"
 	"github.com/coterie-go/coterie/durable/lmdb"
 	"github.com/coterie-go/coterie/durable/rows"
 	"github.com/coterie-go/coterie/replicator"
 )
 
-// disk is a node's directory: a table of rows for each replicator, once there are rows, and the membership's record as its note.
+// disk is a node's directory: a table of rows for each replicator, once there are rows, and the
+// membership's record as its note.
 type disk struct {
 	env   *lmdb.Env
-	since time.Time // nobody else has had it since
+	since time.Time // the last node on it has done nothing since
+	marks *marker
 }
 
-func openDisk(cfg Config, emit func(sight.Event)) (*disk, error) {
+func openDisk(cfg Config, emit func(events.Event)) (*disk, error) {
 	opts := cfg.Store
 	opts.Observer = observed(opts.Observer, emit)
 	env, err := lmdb.Open(cfg.Dir, opts)
 	if err != nil {
 		return nil, fmt.Errorf("ddata: Config.Dir: %w", err)
 	}
-	return &disk{env: env, since: time.Now()}, nil
+	warn := func(cause error, kept bool) { emit(events.StoreUnmarked{Dir: env.Dir(), Kept: kept, Err: cause}) }
+	return &disk{
+		env: env, since: time.Now().Add(-env.Idle()),
+		marks: newMarker(env.Mark, env.Unmark, cfg.membership().LeaseDuration, warn),
+	}, nil
 }
 
-// observed tells the node, and then whoever else wants to know.
-func observed(o lmdb.Observer, emit func(sight.Event)) lmdb.Observer {
+// observed tells the node, and then the observer, if there is one.
+func observed(o lmdb.Observer, emit func(events.Event)) lmdb.Observer {
 	return lmdb.Observer{
 		MapGrown: func(e lmdb.MapGrown) {
-			emit(sight.StoreGrown(e))
+			emit(events.StoreGrown(e))
 			if o.MapGrown != nil {
 				o.MapGrown(e)
 			}
 		},
 		Compacted: func(e lmdb.Compacted) {
-			emit(sight.StoreCompacted(e))
+			emit(events.StoreCompacted(e))
 			if o.Compacted != nil {
 				o.Compacted(e)
 			}
@@ -50,15 +56,15 @@ func observed(o lmdb.Observer, emit func(sight.Event)) lmdb.Observer {
 	}
 }
 
-// warnRoles tells of the data of roles that this node does not have: nobody can reach it here.
-func (d *disk) warnRoles(roles []string, emit func(sight.Event)) error {
+// warnRoles reports the data of roles that this node does not have: no caller can reach it here.
+func (d *disk) warnRoles(roles []string, emit func(events.Event)) error {
 	c, err := d.env.Contents()
 	if err != nil {
 		return fmt.Errorf("ddata: Config.Dir: %w", err)
 	}
 	for _, table := range c.Tables {
 		if role, ok := rows.Role(table); ok && !slices.Contains(roles, role) {
-			emit(sight.StaleRole{Role: role, Dir: d.env.Dir(), Roles: roles})
+			emit(events.StaleRole{Role: role, Dir: d.env.Dir(), Roles: roles})
 		}
 	}
 	return nil
@@ -71,7 +77,13 @@ func (d *disk) id() membership.DiskID { return membership.DiskID(d.env.ID()) }
 func (d *disk) record() []byte { return d.env.Note() }
 
 // putRecord stores the membership's record and returns when it is durable.
-func (d *disk) putRecord(record []byte) error { return d.env.SetNote(bytes.Clone(record)) }
+func (d *disk) putRecord(record []byte) error {
+	if err := d.env.SetNote(bytes.Clone(record)); err != nil {
+		return err
+	}
+	_ = d.marks.move() // no mark from before this record counts any more; without a new one this node grants nothing
+	return nil
+}
 
 // load finds the table of a role and what it holds.
 func (d *disk) load(role string) (durable.Table, replicator.Loaded, error) {
@@ -94,4 +106,8 @@ func (d *disk) damaged(role string, cause error) error {
 			"coterie-data verify says more"})
 }
 
-func (d *disk) close() { _ = d.env.Close() }
+// close gives the directory back. The node must do nothing any more.
+func (d *disk) close() {
+	d.marks.stop()
+	_ = d.env.Close()
+}

@@ -1,45 +1,60 @@
-// Package ddata is the running node: it joins a cluster, replicates data with the other nodes at a consistency that the caller picks
-// per call, and says who may run singletons.
+// Package ddata is the running node: it joins a cluster, replicates data with the other nodes at a
+// consistency that the caller picks per call, and decides which node may run singletons.
 //
 // # Nouns
 //
-//   - A Node is one process incarnation, with a random uid. A restarted process is another node, also at the same address.
-//   - The view is the list of members on which the voters have decided; views are numbered by epochs and form one chain. Only such a
-//     decision changes who is in. A node that does not answer stays a member, and counts in every majority, until a view drops it.
-//   - The lease is a node's permission to run what must run once. It comes from a quorum of the view, for a short time; a view that drops a
-//     node is decided only after the lease of that node has ended.
-//   - A Singleton runs on the oldest node of a role, under its lease, and nowhere else (Node.RunSingleton). When that node leaves it hands over to the
-//     next in age: request, in progress, done; when it crashes, the next starts it with the view without it. Each run gets a Token that is
-//     higher than all before it, for outside stores that refuse lower ones.
-//   - Seeds and Discovery say where other nodes may be; who may found a cluster, and when, is told in packages membership and discovery.
-//   - A role is a label of nodes. Each has a Replicator: the replica of that role's data on this node.
-//   - A Key names data and its type, one of the types of package crdt. Keys are made by their first write.
+//   - A Node is one process incarnation, with a random uid. A restarted process is another node,
+//     also at the same address.
+//   - The view is the list of members on which the voters have decided; views are numbered by
+//     epochs and form one chain. Only such a decision adds or removes a member. A node that does
+//     not answer stays a member, and counts in every majority, until a view drops it.
+//   - The lease is a node's permission to run what must run once. It comes from a quorum of the
+//     view, for a short time; a view that drops a node is decided only after the lease of that node
+//     has ended.
+//   - A Singleton runs on the oldest node of a role, under its lease, and nowhere else
+//     (Node.RunSingleton). When that node leaves it hands over to the next in age: request, in
+//     progress, done; when it crashes, the next starts it with the view without it. Each run gets a
+//     Token that is higher than all before it, for outside stores that refuse lower ones.
+//   - Seeds and Discovery say where other nodes may be. Packages membership and discovery say which
+//     node may found a cluster, and when.
+//   - A role is a label of nodes. Each has a Replicator: the replica of that role's data on this
+//     node.
+//   - A Key names data and its type, one of the types of package crdt. Keys are made by their first
+//     write.
 //
 // # Guarantees
 //
-//   - A write with WriteMajority that was acknowledged is seen by every later read with ReadMajority, whatever minority crashes, is cut off, or is
-//     replaced in between; for a durable key also when all nodes stop and start again with their directories.
-//   - A read with ReadLinearizable sees all that any such read of the key saw that ended before it began. Together with writes with WriteMajority or
-//     above, the operations on one key happen as if one after the other, each at a moment between its beginning and its end.
+//   - A write with WriteMajority that was acknowledged is seen by every later read with
+//     ReadMajority, whatever minority crashes, is cut off, or is replaced in between; for a durable
+//     key also when all nodes stop and start again with their directories.
+//   - A read with ReadLinearizable sees all that any such read of the key saw that ended before it
+//     began. Together with writes with WriteMajority or above, the operations on one key happen as
+//     if one after the other, each at a moment between its beginning and its end.
 //   - Replicas that have seen the same writes hold the same values.
-//   - Reads and writes at another level than local succeed only while the node holds its lease: a node that was left behind cannot acknowledge
-//     what the others will never hear of, nor read what they have overwritten.
-//   - At no instant do two nodes hold a lease under which both are the oldest of a role, if clocks run at rates that differ by less than 3 %.
-//   - A value that was handed out never changes. A local read of a value that nobody is changing takes no lock.
-//   - What a node has put into a crdt.NodeSet or crdt.NodeMap vanishes on each other node when that installs the view without it. A key that was
-//     ended by DeleteForever stays ended. A key that Config.Expire names is removed when nobody has written to it for its time, as far as a majority
+//   - Reads and writes at another level than local succeed only while the node holds its lease: a
+//     node that was left behind cannot acknowledge what the others will never hear of, nor read
+//     what they have overwritten.
+//   - At no instant do two nodes hold a lease under which both are the oldest of a role, if clocks
+//     run at rates that differ by less than 3 %.
+//   - A value that was handed out never changes. A local read of a value that does not change at
+//     that moment takes no lock.
+//   - What a node has put into a crdt.NodeSet or crdt.NodeMap vanishes on each other node when that
+//     installs the view without it. A key that was ended by DeleteForever stays ended. A key that
+//     Config.Expire names is removed when it has had no write for its time, as far as a majority
 //     knows.
 //
 // # Not guaranteed
 //
 //   - Writes that time out are not undone: they are on this node and go on spreading.
-//   - Majority reads are not linearizable among themselves: two reads, also one after the other, may see a write that is not acknowledged yet, and
-//     then not see it. ReadLinearizable never goes back.
-//   - When all directories are lost, a new cluster's Tokens are above the former ones only if the wall clock of its founder is ahead of that of the
-//     former founding.
-//   - Last-writer types pick by the writers' clocks when two write at the same time without having seen each other.
-//   - When a majority of the view is gone at once, or what Config.Downing needs instead of one, nobody can decide a next
-//     view: the survivors stop, and volatile data is gone.
+//   - Majority reads are not linearizable among themselves: two reads, also one after the other,
+//     may see a write that is not acknowledged yet, and then not see it. ReadLinearizable never
+//     goes back.
+//   - When all directories are lost, a new cluster's Tokens are above the former ones only if the
+//     wall clock of its founder is ahead of that of the former founding.
+//   - Last-writer types pick by the writers' clocks when two write at the same time without having
+//     seen each other.
+//   - When a majority of the view is gone at once, or what Config.Downing needs instead of one, no
+//     node can decide a next view: the survivors stop, and volatile data is gone.
 //
 // # How a node ends
 //
@@ -53,15 +68,41 @@
 // Node.PrepareForShutdown on one of them tells the cluster, so that nothing is handed over to nodes
 // that stop next.
 //
-// # What is to be seen
+// # After a stop of all nodes
 //
-// Package sight has the events (Config.Sight, and the log). Node.Health answers the probes of whoever runs the process: in Kubernetes, livenessProbe and
-// readinessProbe by sight.HealthHandler. A node that waits for others is live and not ready; one that has ended is neither.
+// Nodes that start on the directories of a stopped cluster found it anew, when enough of them are
+// there. Before that, each waits until the leases that the last node on its directory granted have
+// run out (T.LeaseDuration, 6 s, and T.Epsilon): somewhere a node may still run under one. It waits
+// for what is left of them:
+//
+//   - After an orderly stop of all nodes (Node.Leave) it does not wait.
+//   - After a kill it counts from the mark. While a node is a member, it keeps a mark in its
+//     directory that is up to half of a lease ahead, and grants nothing that the mark does not
+//     cover. So the whole takes at most one and a half leases from the kill, and a start after that
+//     does not wait.
+//   - When the mark says nothing, it waits for a whole lease from its own start. That is so after a
+//     reboot or a cut of power, on another machine, in another time namespace, when the file is
+//     missing, damaged or a copy, and on other systems than Linux.
+//
+// The mark counts by the clock of the kernel that cannot be set, and by wall time, whichever says
+// less. It is written ahead and not synced, so that a slow disk seldom costs anything. While a disk
+// takes no mark for about three eighths of a lease (2.3 s), its node grants no leases, and has its
+// own by the grants of the others; if the disks of a majority hang like that, leases are lost. A
+// snapshot of the file system that is put back without a reboot sets the mark back too: start such
+// a node no earlier than a lease after the stop.
+//
+// # Events and health
+//
+// Package events has the events (Config.EventListener, and the log). Node.Health answers the probes
+// of the system that runs the process: in Kubernetes, livenessProbe and readinessProbe by
+// events.HealthHandler. A node that waits for others is live and not ready; one that has ended is
+// neither.
 //
 // # Settings of the reference: the cluster
 //
-// Those of Pekko's cluster, its split-brain-resolver, singleton, coordinated-shutdown, coordination.lease and discovery, and what stands for them here. Fields
-// without a package are of Config, T is Config.Timing, whose defaults are those of Preset LAN.
+// Those of Pekko's cluster, its split-brain-resolver, singleton, coordinated-shutdown,
+// coordination.lease and discovery, and what stands for them here. Fields without a package are of
+// Config, T is Config.Timing, whose defaults are those of Preset LAN.
 //
 //	seed-nodes                            Seeds, Discovery             in any order, the own address among them or not
 //	seed-node-timeout, (first seed node)  BootstrapExpect              so many found together; no node founds alone because others are silent
@@ -72,12 +113,12 @@
 //	min-nr-of-members                     MinMembers                   1
 //	role.NAME.min-nr-of-members           MinMembersPerRole            none
 //	configuration-compatibility-check.*   always on; see Setting in package membership for what must be alike
-//	log-info, log-info-verbose            Logger, Sight                the level of an event is that of its row in package sight
+//	log-info, log-info-verbose            Logger, EventListener                the level of an event is that of its row in package events
 //	jmx.*, publish-stats-interval         Meter, Health
 //	down-removal-margin                   none: a view without a member is decided after its lease has run out (T.LeaseDuration, T.Epsilon)
 //	downing-provider-class, split-brain-resolver.active-strategy  Downing   membership.KeepMajority; Manual is no automatic downing
 //	...stable-after                       T.StableAfter                5 s; availability only, so that it need not grow with the cluster
-//	...down-all-when-unstable             none: no verdict comes late, for a quorum decides it; T.SelfDownAfter (20 s) ends who has lost the lease
+//	...down-all-when-unstable             none: a quorum decides in time; T.SelfDownAfter (20 s) ends a node without lease
 //	...keep-majority.role                 membership.KeepMajority.Role
 //	...static-quorum.quorum-size, role    membership.StaticQuorum.Size, Role
 //	...keep-oldest.down-if-alone, role    membership.KeepOldest.DownIfAlone, Role   off (there: on)
@@ -86,7 +127,7 @@
 //	...lease-majority.acquire-lease-delay-for-minority  membership.LeaseMajority.MinorityDelay   two heartbeats
 //	...lease-majority.release-after       none: the holder keeps it while it runs, and gives it back to a larger side
 //	...lease-majority.role                membership.LeaseMajority.Role
-//	coordination.lease.heartbeat-timeout, heartbeat-interval   of the lease.Store; package lease/file needs none
+//	coordination.lease.heartbeat-timeout, heartbeat-interval   of the locks.Store; package locks/file needs none
 //	coordination.lease.lease-operation-timeout   RequestTimeout        5 s
 //	failure-detector.heartbeat-interval   T.HeartbeatInterval          1 s
 //	failure-detector.acceptable-heartbeat-pause  T.UnreachableAfter    4 s, the heartbeat included
@@ -96,7 +137,7 @@
 //	allow-weakly-up-members               none: joins need a quorum, not all members
 //	leader-actions-interval, unreachable-nodes-reaper-interval, periodic-tasks-initial-delay, scheduler.*   none: a step is due when something is
 //	gossip-interval, gossip-time-to-live, gossip-different-view-probability, reduce-gossip-different-view-probability
-//	                                      none: views are told by who decides them, and asked for by who hears of a newer one
+//	                                      none: a node that decides a view tells it; others ask for newer ones
 //	prune-gossip-tombstones-after, quarantine-removed-node-after   none: a uid never returns, and views grow no tombstones
 //	multi-data-center.*                   none: one cluster is one data center; leases want its round trips
 //	run-coordinated-shutdown-when-down    always: the phases that need no cluster
@@ -115,18 +156,20 @@
 //	remote.artery.bind.hostname, port     Bind
 //	remote.artery.advanced.*, its TLS     Transport, TLS               see the Config of package transport
 //
-// Pekko Management's cluster-bootstrap is in the table of package discovery. Without a counterpart there: BootstrapAnyDisks, T.LeaseDuration (6 s), T.Epsilon
-// (0.03), T.RoundTrip (250 ms), T.BootstrapTimeout (20 s), T.SelfDownAfter.
+// Pekko Management's cluster-bootstrap is in the table of package discovery. Without a counterpart
+// there: BootstrapAnyDisks, T.LeaseDuration (6 s), T.Epsilon (0.03), T.RoundTrip (250 ms),
+// T.BootstrapTimeout (20 s), T.SelfDownAfter.
 //
 // # Settings of the reference: data
 //
-// Those of Pekko's distributed-data, and what stands for them here. Fields without a package are of Config, R is Config.Replication.
+// Those of Pekko's distributed-data, and what stands for them here. Fields without a package are of
+// Config, R is Config.Replication.
 //
 //	name                                  the role: a Replicator runs for each, under its name
 //	role                                  Roles                        DefaultRole
 //	gossip-interval                       R.GossipInterval             1 s (Preset Local: 200 ms); pushes wait for no interval
 //	notify-subscribers-interval           none: a change is told at once; a slow subscriber finds the latest value
-//	log-data-size-exceeding               R.LargeKey, Sight.KeyLarge   1 MiB, an event, and one for each tenth more
+//	log-data-size-exceeding               R.LargeKey, EventListener.KeyLarge   1 MiB, an event, and one for each tenth more
 //	max-delta-elements                    R.FrameMax                   64 KiB per message; larger groups are cut in transit
 //	delta-crdt.enabled                    none: only events travel
 //	delta-crdt.max-delta-size             R.GroupMax                   64 MiB; a larger update comes by a repair
@@ -138,7 +181,7 @@
 //	                                      number in each durable counter that it changed (those of volatile counters are folded)
 //	serializer-cache-time-to-live         none: a group is encoded once for all members
 //	expire-keys-after-inactivity          Expire                       none; reads do not keep a key alive
-//	durable.keys                          DurableKeys                  none; remembered entities where there is a Dir
+//	durable.keys                          DurableKeys                  none; remembered entities where there is a Dir; a rolling restart may add to it
 //	durable.store-actor-class             Dir, Store                   LMDB
 //	durable.lmdb.dir                      Dir                          none
 //	durable.lmdb.map-size                 none: the map grows by itself
@@ -152,12 +195,14 @@
 //	sharding's own replicator             the Replicator of the entities' role; sharding.EntityType.State has the levels
 //	receptionist's replicator             none: there is no receptionist; crdt.NodeSet and crdt.NodeMap hold what lives with a node
 //
-// Without a counterpart there: R.BacklogMax (how far a member may be behind before writers wait, 4 MiB), R.PushFlight, R.PushWindow, R.PendingMax,
-// R.LogMax and R.LogBytesMax (what is kept to bring members up to date without a repair, 262,144 events and 64 MiB), R.GapDelay, and those of
+// Without a counterpart there: R.BacklogMax (how far a member may be behind before writers wait, 4
+// MiB), R.PushFlight, R.PushWindow, R.PendingMax, R.LogMax and R.LogBytesMax (what is kept to bring
+// members up to date without a repair, 262,144 events and 64 MiB), R.GapDelay, and those of
 // repairs, each with its default in replicator.Config.
 //
 // # How it is built
 //
-// The pure machines membership.Machine and replicator.Machine decide everything. This package gives each one goroutine (package drive), carries
-// out their effects over the transport and the disk, and publishes what many goroutines read: the view, the lease, snapshots of the data.
+// The pure machines membership.Machine and replicator.Machine decide everything. This package gives
+// each one goroutine (package runloop), carries out their effects over the transport and the disk,
+// and publishes what many goroutines read: the view, the lease, snapshots of the data.
 package ddata

@@ -10,7 +10,7 @@ import (
 
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/ddata"
-	"github.com/coterie-go/coterie/ddata/sight"
+	"github.com/coterie-go/coterie/ddata/events"
 	"github.com/coterie-go/coterie/replicator"
 )
 
@@ -37,7 +37,8 @@ func TestInvalidKeysAreRefusedBesideASnapshot(t *testing.T) {
 	}
 }
 
-// Who knows only contexts finds what he looks for, and who reads the text finds the member by the name that it has in the logs.
+// A caller that knows only contexts finds the error that it looks for. The text names the member as
+// the logs do.
 func TestTimeoutsAreDeadlinesAndNameMembers(t *testing.T) {
 	nodes := startCluster(t, 2, nil)
 	r, gone := replica(t, nodes[0]), nodes[1]
@@ -55,7 +56,8 @@ func TestTimeoutsAreDeadlinesAndNameMembers(t *testing.T) {
 	}
 }
 
-// A typed subscription to a prefix tells the key, an empty key, one deleted for ever, and one of another type from each other.
+// A typed subscription to a prefix tells these apart: the key, an empty key, a key ended by
+// DeleteForever, and a key of another type.
 func TestTypedSubscriptionsTellEverything(t *testing.T) {
 	n := alone(t, "", nil)
 	r := replica(t, n)
@@ -99,10 +101,10 @@ func TestTypedSubscriptionsTellEverything(t *testing.T) {
 }
 
 func TestLargeKeysAreTold(t *testing.T) {
-	told := make(chan sight.KeyLarge, 10)
+	told := make(chan events.KeyLarge, 10)
 	n := alone(t, "", func(c *ddata.Config) {
 		c.Replication.LargeKey = 1000
-		c.Sight.KeyLarge = func(l sight.KeyLarge) { told <- l }
+		c.EventListener.KeyLarge = func(l events.KeyLarge) { told <- l }
 	})
 	mustAdd(t, n, "small", "x")
 	mustAdd(t, n, "large", strings.Repeat("x", 2000))

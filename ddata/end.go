@@ -10,9 +10,9 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/coterie-go/coterie/ddata/events"
 	"github.com/coterie-go/coterie/ddata/membership"
 	"github.com/coterie-go/coterie/ddata/shutdown"
-	"github.com/coterie-go/coterie/ddata/sight"
 )
 
 // Leave leaves the cluster gracefully, in the phases of package shutdown: the service's own tasks,
@@ -42,7 +42,7 @@ func (n *Node) Leave(timeout time.Duration) error {
 		}
 	}
 	if n.endReason() == nil {
-		n.Emit(sight.ShutdownPhase{Phase: "leave", Took: time.Since(began), Err: err})
+		n.Emit(events.ShutdownPhase{Phase: "leave", Took: time.Since(began), Err: err})
 	}
 	_ = n.Close()
 	return fmt.Errorf("ddata: leave within %v: %w", timeout, err)
@@ -63,7 +63,7 @@ var (
 func (n *Node) flush(ctx context.Context) {
 	began := time.Now()
 	if err := n.net.Flush(ctx); err != nil {
-		n.Emit(sight.ShutdownPhase{Phase: "flush", Took: time.Since(began), Err: err})
+		n.Emit(events.ShutdownPhase{Phase: "flush", Took: time.Since(began), Err: err})
 	}
 }
 
@@ -78,7 +78,8 @@ func (n *Node) depart() {
 	_ = n.net.Depart(ctx) // if not, they report as lost what they do not know of
 }
 
-// handOver says that the node leaves, and hands over what runs here, until ctx or the node itself ends.
+// handOver says that the node leaves, and hands over what runs here, until ctx or the node itself
+// ends.
 func (n *Node) handOver(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -93,8 +94,9 @@ func (n *Node) handOver(ctx context.Context) error {
 	return n.phases.Run(ctx, handOverPhases...)
 }
 
-// OnShutdown registers a task for a phase of the node's end, whatever brings that about; see package shutdown. name says whose it is when it does not
-// end in time. The task must not call Leave or Close. cancel takes it back.
+// OnShutdown registers a task for a phase of the node's end, whatever brings that about; see
+// package shutdown. name says whose it is when it does not end in time. The task must not call
+// Leave or Close. cancel takes it back.
 func (n *Node) OnShutdown(phase shutdown.Phase, name string, task func(context.Context) error) (cancel func()) {
 	return n.phases.Add(phase, name, task)
 }
@@ -124,8 +126,9 @@ func (n *Node) left() error {
 	return nil
 }
 
-// Down tells the cluster that a member is gone for good: an operator's word, to be carried out by a decision of the
-// voters. It returns at once; watch the view to see it done. On a node that has ended it returns why that ended.
+// Down tells the cluster that a member is gone for good: an operator's word, to be carried out by a
+// decision of the voters. It returns at once; watch the view to see it done. On a node that has
+// ended it returns why that ended.
 func (n *Node) Down(uid membership.UID) error {
 	if err := n.endReason(); err != nil {
 		return fmt.Errorf("ddata: down %v: %w", uid, err)
@@ -137,9 +140,11 @@ func (n *Node) Down(uid membership.UID) error {
 	return nil
 }
 
-// Close ends the node where it stands, without a word to the others: they see a crash. It waits until every goroutine of
-// the node has ended and durable data is on disk; what stands on the node, such as entities, has got a little time to stop, and a handler that
-// does not return runs on. Tasks of OnShutdown are run, but for those that hand over. It must not be called from a callback of the node.
+// Close ends the node where it stands, without a word to the others: they see a crash. It waits
+// until every goroutine of the node has ended and durable data is on disk. What runs on the node,
+// such as entities, has a little time to stop; a handler that does not return runs on. Tasks of
+// OnShutdown are run, except those that hand over. Close must not be called from a callback of the
+// node.
 func (n *Node) Close() error {
 	n.finish(ErrClosed)
 	<-n.done
@@ -155,10 +160,10 @@ func (n *Node) finish(err error) {
 	}
 	n.ended = err
 	n.over.Store(true)
+	n.lease.end() // before anything that runs under it hears of the end
 	close(n.ending)
-	n.lease.end()
 	go func() {
-		n.Emit(sight.NodeEnded{Err: err, Warn: unexpected(err)})
+		n.Emit(events.NodeEnded{Err: err, Warn: unexpected(err)})
 		if errors.Is(err, ErrLeft) {
 			n.depart()
 		}
@@ -170,7 +175,8 @@ func (n *Node) finish(err error) {
 	}()
 }
 
-// sayEnd calls the watchers' End side by side and waits for them: they stop what stands on the node.
+// sayEnd calls the watchers' End side by side and waits for them: they stop what stands on the
+// node.
 func (n *Node) sayEnd(err error) {
 	var wg sync.WaitGroup
 	n.tell(func(w Watcher) {
@@ -205,7 +211,7 @@ func (n *Node) release() {
 	}
 	if n.members != nil && n.members.arbiter != nil {
 		if err := n.members.arbiter.close(); err != nil {
-			n.Emit(sight.ArbiterFailing{Reason: fmt.Sprintf("it could not be given back: %v", err)})
+			n.Emit(events.ArbiterFailing{Reason: fmt.Sprintf("it could not be given back: %v", err)})
 		}
 	}
 	if n.net != nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/coterie-go/coterie/ddata"
 )
 
-// What a node remembers after its end is nobody's state any more.
+// What a node remembers after its end is no current state any more: local reads fail.
 func TestLocalReadsEndWithTheNode(t *testing.T) {
 	nodes := startCluster(t, 3, nil)
 	closed, downed := nodes[0], nodes[1]
@@ -130,7 +130,7 @@ func TestDirectoryThatCannotBeWritten(t *testing.T) {
 		t.Fatal(err)
 	}
 	if os.WriteFile(filepath.Join(parent, "probe"), nil, 0o600) == nil {
-		parent = "/proc" // whoever runs as root may write everywhere but here
+		parent = "/proc" // root may write everywhere except here
 	}
 	c := config(freeAddrs(t, 1)[0], nil, 1)
 	c.Dir = filepath.Join(parent, "data")
@@ -200,7 +200,8 @@ func (l *lines) String() string {
 	return l.b.String()
 }
 
-// A healthy cluster warns of nothing while it is founded; a downed node says so as a warning, and a wrong name is said once.
+// A healthy cluster warns of nothing while it is founded; a downed node says so as a warning, and a
+// wrong name is said once.
 func TestTheLogWarnsOfWhatAnOperatorCanMend(t *testing.T) {
 	var log lines
 	addrs := freeAddrs(t, 3)

@@ -16,16 +16,19 @@ var (
 	ErrClosed = errors.New("ddata: node is closed")
 	// ErrUnknownRole: the node does not have the role. Usual cause: it is missing in Config.Roles.
 	ErrUnknownRole = errors.New("ddata: this node does not have the role")
-	// ErrNoLease: enough replicas answered, but this node holds no lease now, so the cluster may have gone on without it. A write was applied here and
-	// spreads if the node comes back; a read may be stale. Usual causes: the node is cut off, or was paused. Try again.
+	// ErrNoLease: enough replicas answered, but this node holds no lease now, so the cluster may
+	// have gone on without it. A write was applied here and spreads if the node comes back; a read
+	// may be stale. Usual causes: the node is cut off, or was paused. Try again.
 	ErrNoLease = errors.New("ddata: this node holds no lease")
-	// ErrDowned: the others decided to go on without this node, an operator downed it, or it had no lease for long because most of the others are
-	// gone or cut off. The error says which. It has stopped; start it anew.
+	// ErrDowned: the others decided to go on without this node, an operator downed it, or it had no
+	// lease for long because most of the others are gone or cut off. The error says which. It has
+	// stopped; start it anew.
 	ErrDowned = membership.ErrDowned
 	// ErrLeft: the node has left the cluster.
 	ErrLeft = membership.ErrLeft
 	// ErrStore: the node could not store the view in Config.Dir, and has ended. Usual causes: the
-	// disk is full, or broken. The error wraps the disk's.
+	// disk is full, or broken; the error wraps the disk's. Or it has not answered while 256 views
+	// were decided.
 	ErrStore = membership.ErrStore
 	// ErrBroken: a machine of the node broke one of its own rules, or a callback on its goroutine
 	// panicked. The node has ended without its lease; the event MachineBroken, and the log, have
@@ -44,7 +47,7 @@ type timeoutError struct {
 // Error implements error.
 func (e *timeoutError) Error() string { return e.text }
 
-// Unwrap makes it what callers who know only contexts look for.
+// Unwrap lets a caller that knows only contexts find the error that it looks for.
 func (e *timeoutError) Unwrap() []error { return []error{e.TimeoutError, context.DeadlineExceeded} }
 
 // storeError is a replicator.StoreError with the names that the logs give to members.

@@ -8,7 +8,8 @@ import (
 	"github.com/coterie-go/coterie/ddata"
 )
 
-// A report that one node of the cluster writes, whichever is the oldest, until it leaves and hands over.
+// A report that one node of the cluster writes, whichever is the oldest, until it leaves and hands
+// over.
 func ExampleNode_RunSingleton() {
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()

@@ -11,7 +11,8 @@ import (
 	"github.com/coterie-go/coterie/ddata/transport/faulty"
 )
 
-// Nodes over bad wires: rough weather keeps them together; one that is cut off is removed, ends, and another is taken in its place.
+// Nodes over bad wires: rough weather keeps them together; one that is cut off is removed, ends,
+// and another is taken in its place.
 func TestNodesOverFaultyWires(t *testing.T) {
 	wires := faulty.New(1)
 	t.Cleanup(wires.Close) // after the nodes

@@ -38,7 +38,8 @@ func (m *members) on(fn func()) {
 	<-done
 }
 
-// A node that ends has no lease, however long its tasks take and whatever its membership does meanwhile.
+// A node that ends has no lease, however long its tasks take and whatever its membership does
+// meanwhile.
 func TestEndedNodeHoldsNoLease(t *testing.T) {
 	n := lone(t, nil)
 	if !n.HoldsLease() || !n.Lease().Forever() {
@@ -61,8 +62,8 @@ func TestEndedNodeHoldsNoLease(t *testing.T) {
 	}
 }
 
-// What needed other nodes does not succeed without the lease: a majority of the view that this node knows may have been
-// left behind by the cluster.
+// What needed other nodes does not succeed without the lease: a majority of the view that this node
+// knows may have been left behind by the cluster.
 func TestQuorumOperationsNeedTheLease(t *testing.T) {
 	n := lone(t, nil)
 	r, err := n.Replicator("backend")

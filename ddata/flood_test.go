@@ -6,17 +6,18 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/ddata"
+	"github.com/coterie-go/coterie/ddata/events"
 	"github.com/coterie-go/coterie/ddata/membership"
-	"github.com/coterie-go/coterie/ddata/sight"
 	"github.com/coterie-go/coterie/ddata/transport"
 )
 
-// A node that cannot be taken and asks without a pause is told of once, and what it may have waiting is bounded.
+// A node that cannot be taken and asks without a pause is told of once, and what it may have
+// waiting is bounded.
 func TestAFloodOfProbesIsNotRepeatedInTheLog(t *testing.T) {
 	addrs := freeAddrs(t, 1)
 	var told atomic.Int64
 	c := config(addrs[0], addrs, 1)
-	c.Sight = sight.Listener{NodeRefused: func(sight.NodeRefused) { told.Add(1) }}
+	c.EventListener = events.Listener{NodeRefused: func(events.NodeRefused) { told.Add(1) }}
 	n := startAll(t, c)[0]
 	enemy, err := transport.Listen(t.Context(), transport.Config{Cluster: "test", Self: 666, Bind: "127.0.0.1:0"})
 	if err != nil {

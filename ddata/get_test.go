@@ -25,7 +25,8 @@ func quiet(t *testing.T, r *ddata.Replicator, key ddata.Key[crdt.GCounter]) {
 	}
 }
 
-// A read of what nobody changes is a look-up: no allocation, of a key that a pattern makes durable either.
+// A read of a value that does not change is a look-up: no allocation, of a key that a pattern makes
+// durable either.
 func TestLocalReadsOfAQuietKeyAllocateNothing(t *testing.T) {
 	r := replica(t, startCluster(t, 1, []string{t.TempDir()})[0])
 	for _, name := range []string{"volatile", "kept/durable"} {
@@ -37,7 +38,8 @@ func TestLocalReadsOfAQuietKeyAllocateNothing(t *testing.T) {
 	}
 }
 
-// Without a step of the machine reads say the same as with one: here it was not needed for the key that was read before.
+// Without a step of the machine reads say the same as with one: here it was not needed for the key
+// that was read before.
 func TestLocalReadsWithoutAStepKeepTheirErrors(t *testing.T) {
 	r := replica(t, startCluster(t, 1, nil)[0])
 	ctx := testContext(t)

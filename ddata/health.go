@@ -6,34 +6,37 @@ import (
 	"slices"
 	"time"
 
+	"github.com/coterie-go/coterie/ddata/events"
 	"github.com/coterie-go/coterie/ddata/membership"
-	"github.com/coterie-go/coterie/ddata/sight"
 )
 
-// stuckAfter is how long a goroutine of the node may be at a few steps before it counts as stuck. Work that takes seconds, such as a repair of
-// millions of items, is not.
+// stuckAfter is how long a goroutine of the node may be at a few steps before it counts as stuck.
+// Work that takes seconds, such as a repair of millions of items, is not.
 const stuckAfter = 30 * time.Second
 
-// Health says whether the node is alive and whether it may be sent requests, with the reasons why not, in words that say what to do. It waits for
-// nobody. Beside a liveness probe goes Health().Live, beside a readiness probe Health().Ready; sight.HealthHandler answers both:
+// Health says whether the node is alive and whether it may be sent requests, with the reasons why
+// not, in words that say what to do. It returns without waiting. A liveness probe reads
+// Health().Live, a readiness probe Health().Ready; events.HealthHandler answers both:
 //
-//   - Live is false when the node has ended, or one of its goroutines has stood still for half a minute. A node that waits for others, or has
-//     lost its lease, is live: to start it again would help nobody.
-//   - Ready is false before the node is Up, while it has not got its data or holds no lease, after its store has failed, and from the moment that
-//     it begins to leave. Layers above the node have reasons of their own (OnHealth): a type of package sharding that no coordinator knows.
-func (n *Node) Health() sight.Health {
+//   - Live is false when the node has ended, or one of its goroutines has stood still for half a
+//     minute. A node that waits for others, or has lost its lease, is live: to start it again would
+//     not help.
+//   - Ready is false before the node is Up, while it has not got its data or holds no lease, after
+//     its store has failed, and from the moment that it begins to leave. Layers above the node have
+//     reasons of their own (OnHealth): a type of package sharding that no coordinator knows.
+func (n *Node) Health() events.Health {
 	if err := n.endReason(); err != nil {
-		return sight.Health{Reasons: []string{fmt.Sprintf("the node has ended: %v; start the node again", err)}}
+		return events.Health{Reasons: []string{fmt.Sprintf("the node has ended: %v; start the node again", err)}}
 	}
 	stuck := n.stuck(time.Now())
 	missing := n.missing()
-	return sight.Health{Live: len(stuck) == 0, Ready: len(stuck)+len(missing) == 0, Reasons: append(stuck, missing...)}
+	return events.Health{Live: len(stuck) == 0, Ready: len(stuck)+len(missing) == 0, Reasons: append(stuck, missing...)}
 }
 
 // stuck names what stands still.
 func (n *Node) stuck(now time.Time) (reasons []string) {
 	if d := n.members.loop.Busy(now); d > stuckAfter {
-		reasons = append(reasons, fmt.Sprintf("the membership has stood still for %v: a callback of Sight or of a Watcher does not return", d.Round(time.Second)))
+		reasons = append(reasons, fmt.Sprintf("the membership has stood still for %v: a callback of EventListener or of a Watcher does not return", d.Round(time.Second)))
 	}
 	if r := n.members.records; r != nil {
 		if d := r.busy(now); d > stuckAfter {
@@ -43,7 +46,7 @@ func (n *Node) stuck(now time.Time) (reasons []string) {
 	}
 	for _, role := range n.cfg.Roles {
 		if d := n.replicas[role].loop.Busy(now); d > stuckAfter {
-			reasons = append(reasons, fmt.Sprintf("the replicator of role %q has stood still for %v: an update function or a callback of Sight does not return",
+			reasons = append(reasons, fmt.Sprintf("the replicator of role %q has stood still for %v: an update function or a callback of EventListener does not return",
 				role, d.Round(time.Second)))
 		}
 	}
@@ -88,7 +91,8 @@ func (n *Node) missing() (reasons []string) {
 	return reasons
 }
 
-// OnHealth has Health ask fn too: what a layer above the node lacks to be ready, nil when nothing. fn must wait for nobody. cancel takes it back.
+// OnHealth has Health ask fn too: what a layer above the node lacks to be ready, nil when nothing.
+// fn must not wait. cancel takes it back.
 func (n *Node) OnHealth(fn func() (reasons []string)) (cancel func()) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -14,8 +14,9 @@ import (
 	"github.com/coterie-go/coterie/ddata/transport"
 )
 
-// A peer that knows the cluster's name sends what it likes to every subsystem, and a crowd that knows nothing stands before the port: the nodes
-// stay together and serve, with a bounded number of goroutines and bytes.
+// A peer that knows the cluster's name sends what it likes to every subsystem, and a crowd that
+// knows nothing stands before the port: the nodes stay together and serve, with a bounded number of
+// goroutines and bytes.
 func TestHostilePeer(t *testing.T) {
 	addrs := freeAddrs(t, 3)
 	var configs []ddata.Config

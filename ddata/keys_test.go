@@ -50,7 +50,8 @@ func TestKeysListsWhatHoldsSomething(t *testing.T) {
 	}
 }
 
-// The settings of Config.Replication reach the Replicators, and a time-out tells the caller who is missing.
+// The settings of Config.Replication reach the Replicators, and a time-out tells the caller which
+// member is missing.
 func TestReplicationSettingsAndTimeoutsReachTheCaller(t *testing.T) {
 	addrs := freeAddrs(t, 2)
 	configs := []ddata.Config{config(addrs[0], addrs, 2), config(addrs[1], addrs, 2)}
@@ -84,7 +85,7 @@ func TestReplicationFaultsAreReported(t *testing.T) {
 	}
 }
 
-// A subscriber who is busy holds up nobody, and finds the latest value when he comes back.
+// A busy subscriber holds up no writer, and finds the latest value when it comes back.
 func TestBusySubscriberFindsTheLatest(t *testing.T) {
 	r := replica(t, startCluster(t, 1, nil)[0])
 	ctx := testContext(t)
@@ -101,7 +102,7 @@ func TestBusySubscriberFindsTheLatest(t *testing.T) {
 			t.Fatal(err)
 		}
 		v := c.Value
-		if seen++; seen == 1 { // busy: all the writes happen while he is
+		if seen++; seen == 1 { // busy: all the writes happen during this call
 			for range last - 1 {
 				increment()
 			}
@@ -115,8 +116,8 @@ func TestBusySubscriberFindsTheLatest(t *testing.T) {
 	}
 }
 
-// Two types at one key at the same time, one per node: each caller, and every reader, is told or served, no node ends, and a delete makes the
-// key usable again.
+// Two types at one key at the same time, one per node: each caller, and every reader, is told or
+// served, no node ends, and a delete makes the key usable again.
 func TestTwoTypesAtOneKeyAtTheSameTime(t *testing.T) {
 	nodes := startCluster(t, 2, nil)
 	ctx := testContext(t)

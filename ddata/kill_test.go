@@ -38,6 +38,10 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(1)
 	}
+	if what := os.Getenv(markedEnv); what != "" {
+		fmt.Fprintln(os.Stderr, runMarked(strings.Fields(what)))
+		os.Exit(1)
+	}
 	if what := os.Getenv(leaverEnv); what != "" {
 		if err := runLeaver(strings.Fields(what)); err != nil {
 			fmt.Fprintln(os.Stderr, err)
@@ -48,7 +52,8 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// runWriter starts a node and adds elements to a durable set from many goroutines, by majority, for ever. It says each that was acknowledged.
+// runWriter starts a node and adds elements to a durable set from many goroutines, by majority,
+// without end. It prints each element that was acknowledged.
 func runWriter(words []string) error {
 	addr, dir, seeds := words[0], words[1], words[2:]
 	c := config(addr, seeds, len(seeds))
@@ -90,7 +95,8 @@ type writerProcess struct {
 	done   chan struct{}
 }
 
-// startWriter starts one. It calls heard for each acknowledged element, from a goroutine of its own.
+// startWriter starts one. It calls heard for each acknowledged element, from a goroutine of its
+// own.
 func startWriter(t *testing.T, addr, dir string, seeds []string, heard func()) *writerProcess {
 	t.Helper()
 	p := &writerProcess{cmd: exec.Command(os.Args[0]), done: make(chan struct{})}
@@ -118,8 +124,8 @@ func startWriter(t *testing.T, addr, dir string, seeds []string, heard func()) *
 	return p
 }
 
-// Three processes write by majority and are killed, all at once and at any moment, again and again: what was acknowledged by then is found by the
-// next ones that start on the directories.
+// Three processes write by majority and are killed, all at once and at any moment, again and again:
+// what was acknowledged by then is found by the next ones that start on the directories.
 func TestKillingAllProcessesLosesNothing(t *testing.T) {
 	const rounds, nodes = 4, 3
 	rng := rand.New(rand.NewPCG(7, 8))

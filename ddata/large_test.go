@@ -12,7 +12,8 @@ import (
 
 var blob = ddata.NewKey[crdt.LWWRegister[[]byte]]("blob")
 
-// What travels in many frames arrives as it was sent: each node reads the very bytes that all have acknowledged.
+// What travels in many frames arrives as it was sent: each node reads the very bytes that all have
+// acknowledged.
 func TestLargeValuesArriveUnchanged(t *testing.T) {
 	nodes := startCluster(t, 3, nil)
 	ctx := testContext(t)

@@ -6,7 +6,8 @@ import (
 	"github.com/coterie-go/coterie/ddata/membership"
 )
 
-// publishedLease is the node's lease as everything on the node reads it. Its methods may be called from any goroutine.
+// publishedLease is the node's lease as everything on the node reads it. Its methods may be called
+// from any goroutine.
 type publishedLease struct {
 	now atomic.Pointer[membership.Lease] // never nil
 }

@@ -5,25 +5,26 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"slices"
 	"sync/atomic"
 	"time"
 
-	"github.com/coterie-go/coterie/ddata/drive"
+	"github.com/coterie-go/coterie/ddata/events"
 	"github.com/coterie-go/coterie/ddata/membership"
-	"github.com/coterie-go/coterie/ddata/sight"
+	"github.com/coterie-go/coterie/ddata/runloop"
 	"github.com/coterie-go/coterie/ddata/transport"
 )
 
-// members drives the membership machine: its messages travel in the Control lane, its views go to the replicators and
-// the watchers, its lease is published after every step.
+// members drives the membership machine: its messages travel in the Control lane, its views go to
+// the replicators and the watchers, its lease is published after every step.
 type members struct {
 	n    *Node
 	m    *membership.Machine
-	loop *drive.Loop[memberInput]
+	loop *runloop.Loop[memberInput]
 
-	intake  *drive.Intake
-	arbiter *arbiter  // nil without Config.Leases
-	records *recorder // nil without Config.Dir
+	admission *runloop.Admission
+	arbiter   *arbiter  // nil without Config.Leases
+	records   *recorder // nil without Config.Dir
 
 	told struct { // the view that was sent last, as it is sent
 		view    *membership.View
@@ -35,6 +36,7 @@ type members struct {
 
 	linked  map[transport.NodeID]string // the peers of the transport, and their addresses
 	oldest  map[string]membership.UID   // by role, as it was told
+	named   bool                        // it was told which durable keys this node does not name
 	dropped [transport.Drops]uint64     // as it was told
 	dropsAt time.Time
 
@@ -44,18 +46,19 @@ type members struct {
 // memberInput is an input of the machine, or something to do on its goroutine.
 type memberInput struct {
 	in   membership.Input
-	from drive.Place // of another node's message
+	from runloop.Permit // of another node's message
 	do   func()
 }
 
-// suspendSlack is how far wall time may run ahead of monotonic time between two steps before it counts as a suspend.
+// suspendSlack is how far wall time may run ahead of monotonic time between two steps before it
+// counts as a suspend.
 const suspendSlack = time.Second
 
 func newMembers(n *Node) (*members, error) {
-	m := &members{n: n, intake: newIntake(n), last: time.Now(), linked: map[transport.NodeID]string{},
+	m := &members{n: n, admission: newAdmission(n), last: time.Now(), linked: map[transport.NodeID]string{},
 		oldest: map[string]membership.UID{}}
 	cfg := n.cfg.membership()
-	cfg.UID, cfg.Addr, cfg.Alike = n.uid, n.net.Addr(), alike(n.cfg)
+	cfg.UID, cfg.Addr, cfg.Compatibility = n.uid, n.net.Addr(), compatibility(n.cfg)
 	var record []byte
 	if n.disk != nil {
 		cfg.Disk, cfg.DiskSince, record = n.disk.id(), n.disk.since, n.disk.record()
@@ -68,8 +71,8 @@ func newMembers(n *Node) (*members, error) {
 		return nil, fmt.Errorf("ddata: %w", err)
 	}
 	m.m = machine
-	m.loop = drive.New(m, inboxMax)
-	m.loop.WhenBroken(func(b drive.Broken) { n.Broken("membership", b, machine) })
+	m.loop = runloop.New(m, inboxMax)
+	m.loop.WhenBroken(func(b runloop.Broken) { n.Broken("membership", b, machine) })
 	if m.arbiter, err = startArbiter(n, m.post); err == nil && n.disk != nil {
 		m.records = startRecorder(n.disk.putRecord, m.post)
 	}
@@ -87,48 +90,53 @@ var membershipChannel = transport.ChannelOf("membership")
 // inboxMax bounds what callers may have waiting in front of a machine.
 const inboxMax = 64 << 10
 
-// alike is what all nodes must have configured alike, beside what the membership itself compares.
-func alike(c Config) []membership.Setting {
+// compatibility is what all nodes must have configured alike, beside what the membership itself
+// compares.
+func compatibility(c Config) []membership.Setting {
 	dir, leases := "not set", "none"
-	if c.Dir != "" {
+	switch {
+	case c.Dir != "" && len(c.DurableKeys) > 0:
 		dir = "set"
+	case c.Dir != "":
+		dir = "set, with DurableKeys empty"
 	}
 	if c.Leases != nil {
 		leases = c.Leases.ID()
 	}
 	return []membership.Setting{
-		membership.Alike("Dir", dir), membership.Alike("DurableKeys", fmt.Sprintf("%q", c.DurableKeys)),
-		membership.Alike("Leases", leases), membership.Alike("Replication.DigestSeed", c.Replication.DigestSeed),
-		membership.Alike("Replication.FrameMax", c.Replication.FrameMax), membership.Alike("Replication.GroupMax", c.Replication.GroupMax),
+		membership.NewSetting("Dir", dir), membership.NewSetting("Leases", leases),
+		membership.NewSetting("Replication.DigestSeed", c.Replication.DigestSeed),
+		membership.NewSetting("Replication.FrameMax", c.Replication.FrameMax), membership.NewSetting("Replication.GroupMax", c.Replication.GroupMax),
 	}
 }
 
 func (m *members) post(in membership.Input) { m.loop.Force(memberInput{in: in}) }
 
 func (m *members) receive(from transport.NodeID, payload []byte) {
-	place, ok := m.intake.Admit(uint64(from), len(payload))
+	place, ok := m.admission.Admit(uint64(from), len(payload))
 	if !ok {
 		return
 	}
 	msg, err := membership.DecodeMessage(payload)
 	if err != nil {
-		place.Taken()
-		m.n.Emit(sight.MessageMalformed{What: "membership", Peer: membership.UID(from), Err: err})
+		place.Release()
+		m.n.Emit(events.MessageMalformed{What: "membership", Peer: membership.UID(from), Err: err})
 		return
 	}
 	addr, _ := m.n.net.PeerAddr(from)
 	m.loop.Force(memberInput{in: membership.Receive{From: membership.UID(from), FromAddr: addr, Msg: msg}, from: place})
 }
 
-// Step implements drive.Machine.
+// Step implements runloop.Machine.
 func (m *members) Step(now time.Time, q memberInput) {
-	q.from.Taken()
+	q.from.Release()
 	if q.do != nil {
 		q.do()
 		return
 	}
 	wall := now.Round(0).Sub(m.last.Round(0))
 	if wall-now.Sub(m.last) > suspendSlack {
+		m.last = now
 		m.carry(m.m.Step(now, membership.Suspended{}))
 	}
 	m.last = now
@@ -140,7 +148,7 @@ func (m *members) Step(now time.Time, q memberInput) {
 	m.carry(m.m.Step(now, q.in))
 }
 
-// Flush implements drive.Machine.
+// Flush implements runloop.Machine.
 func (m *members) Flush() {
 	m.tellDrops()
 	if m.n.cfg.Meter != nil {
@@ -148,10 +156,10 @@ func (m *members) Flush() {
 	}
 }
 
-// Deadline implements drive.Machine.
+// Deadline implements runloop.Machine.
 func (m *members) Deadline() time.Time { return m.m.Deadline() }
 
-// Tick implements drive.Machine.
+// Tick implements runloop.Machine.
 func (m *members) Tick() memberInput { return memberInput{in: membership.Tick{}} }
 
 func (m *members) carry(fx *membership.Effects) {
@@ -190,8 +198,8 @@ func withAdvice(err error, dir string) error {
 	}
 	switch refused.Reason {
 	case membership.ReasonConfig:
-		return fmt.Errorf("%w; Downing (the strategy), VotersMax, LeaseDuration and Epsilon (by Preset or Timing), DurableKeys, and the sizes and the seed "+
-			"of Replication must be the same on all nodes, Leases must be one store, and Dir set on all or on none", err)
+		return fmt.Errorf("%w; Downing (the strategy), VotersMax, LeaseDuration and Epsilon (by Preset or Timing), and the sizes and the seed "+
+			"of Replication must be the same on all nodes, Leases must be one store, and Dir set on all or on none, with nothing durable (an empty DurableKeys) on all or on none", err)
 	case membership.ReasonDisk:
 		return fmt.Errorf("%w; Config.Seeds name another cluster than the one whose data Config.Dir %s holds: set Seeds right, or, to join that cluster as a "+
 			"new node, give this node another directory and keep this one", err, dir)
@@ -203,6 +211,10 @@ func withAdvice(err error, dir string) error {
 }
 
 func (m *members) send(e membership.Envelope) {
+	if g, ok := e.Msg.(membership.Grant); ok && g.Granted && m.n.disk != nil && !m.n.disk.marks.covers(m.last) {
+		m.n.Emit(events.MessageUnsent{What: "membership", To: e.String(), Err: errUnmarked})
+		return
+	}
 	payload := m.encode(e.Msg)
 	var err error
 	if _, linked := m.linked[transport.NodeID(e.To)]; linked {
@@ -211,7 +223,7 @@ func (m *members) send(e membership.Envelope) {
 		err = m.n.net.SendAddr(e.Addr, membershipChannel, payload)
 	}
 	if err != nil {
-		m.n.Emit(sight.MessageUnsent{What: "membership", To: e.String(), Err: err})
+		m.n.Emit(events.MessageUnsent{What: "membership", To: e.String(), Err: err})
 	}
 }
 
@@ -238,7 +250,8 @@ func (m *members) connect(v *membership.View) {
 	m.n.view.Store(v)
 }
 
-// disconnect gives up the links to nodes that the installed view does not list. What they hold is still written.
+// disconnect gives up the links to nodes that the installed view does not list. What they hold is
+// still written.
 func (m *members) disconnect() {
 	v := m.n.View()
 	maps.DeleteFunc(m.linked, func(id transport.NodeID, _ string) bool { return !v.Has(membership.UID(id)) })
@@ -249,7 +262,8 @@ func (m *members) disconnect() {
 }
 
 func (m *members) install(v *membership.View) {
-	m.n.Emit(sight.ViewInstalled{View: v})
+	m.n.Emit(events.ViewInstalled{View: v})
+	m.tellUnnamed(v)
 	m.tellOldest(v)
 	for _, r := range m.n.replicas {
 		r.install(v)
@@ -276,7 +290,20 @@ func (m *members) event(e membership.Event) {
 	case membership.Waiting:
 		m.reason.Store(&e.Reason)
 	}
-	m.n.Emit(sight.OfMembership(e))
+	m.n.Emit(events.OfMembership(e))
+}
+
+// tellUnnamed tells once which durable keys of the cluster this node does not name.
+func (m *members) tellUnnamed(v *membership.View) {
+	if m.named {
+		return
+	}
+	m.named = true
+	ours := m.n.cfg.DurableKeys
+	unnamed := slices.DeleteFunc(slices.Concat(v.Durable, v.Moving), func(p string) bool { return slices.Contains(ours, p) })
+	if len(unnamed) > 0 {
+		m.n.Emit(events.UnnamedKeys{Patterns: unnamed})
+	}
 }
 
 // tellOldest says where the singletons of this node's roles are, when that has changed.
@@ -284,7 +311,7 @@ func (m *members) tellOldest(v *membership.View) {
 	for _, role := range m.n.cfg.Roles {
 		if x, ok := v.Oldest(role); x.UID != m.oldest[role] {
 			m.oldest[role] = x.UID
-			m.n.Emit(sight.OldestChanged{Role: role, Member: x, Self: ok && x.UID == m.n.uid})
+			m.n.Emit(events.OldestChanged{Role: role, Member: x, Self: ok && x.UID == m.n.uid})
 		}
 	}
 }
@@ -301,7 +328,7 @@ func (m *members) tellDrops() {
 	now := m.n.net.Stats().Dropped
 	for d, n := range now {
 		if n > m.dropped[d] {
-			m.n.Emit(sight.FramesDropped{Reason: transport.Drop(d), Count: n - m.dropped[d]})
+			m.n.Emit(events.FramesDropped{Reason: transport.Drop(d), Count: n - m.dropped[d]})
 		}
 	}
 	m.dropped = now

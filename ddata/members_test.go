@@ -101,7 +101,8 @@ func TestWatchersHearOfTheEndOnce(t *testing.T) {
 	}
 }
 
-// A role comes with its first node, also when the cluster is there already: nobody could tell that node anything.
+// A role comes with its first node, also when the cluster is there already: no other node has data
+// to give it.
 func TestFirstNodeOfARoleJoins(t *testing.T) {
 	nodes := startCluster(t, 2, nil)
 	front := config(freeAddrs(t, 1)[0], []string{nodes[0].Addr()}, 0)
@@ -124,7 +125,8 @@ func TestFirstNodeOfARoleJoins(t *testing.T) {
 	}
 }
 
-// The only node of a role that crashed is replaced by a new incarnation, though nobody is left who could tell it anything.
+// The only node of a role that crashed is replaced by a new incarnation, though no node is left
+// that has data to give it.
 func TestOnlyNodeOfARoleComesBack(t *testing.T) {
 	addrs := freeAddrs(t, 3)
 	configs := make([]ddata.Config, 3)

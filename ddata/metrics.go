@@ -6,14 +6,14 @@ import (
 	"sync"
 	"unicode"
 
+	"github.com/coterie-go/coterie/ddata/events"
 	"github.com/coterie-go/coterie/ddata/membership"
-	"github.com/coterie-go/coterie/ddata/sight"
 	"github.com/coterie-go/coterie/ddata/transport"
 	"github.com/coterie-go/coterie/ddata/transport/gossip"
 	"github.com/coterie-go/coterie/replicator"
 )
 
-// The metrics of a node; the table in package sight explains them.
+// The metrics of a node; the table in package events explains them.
 var (
 	mViewEpoch   = gauge("coterie_view_epoch", "Epoch of the installed view.")
 	mMembers     = gauge("coterie_members", "Members of the installed view.", "status")
@@ -21,6 +21,7 @@ var (
 	mOldest      = gauge("coterie_oldest", "1 while this node is the oldest of the role.", "role")
 	mSingleton   = gauge("coterie_singleton_running", "1 while the singleton runs on this node.", "name", "role")
 	mEvents      = counter("coterie_events_total", "Events by kind.", "event")
+	mPanics      = counter("coterie_user_panics_total", "Panics of the user's code that were survived.")
 	mLive        = gauge("coterie_live", "1 while the node is live.")
 	mReady       = gauge("coterie_ready", "1 while the node is ready.")
 	mDropped     = counter("coterie_transport_dropped_total", "Frames and connections given up.", "reason")
@@ -28,13 +29,13 @@ var (
 	mLinks       = gauge("coterie_transport_links", "Outgoing connections.")
 	mStoreQueue  = gauge("coterie_store_queued_bytes", "Bytes that wait for the disk.")
 	mStoreFile   = gauge("coterie_store_file_bytes", "Size of the store's file.")
-	mRequestTime = &sight.Metric{
+	mRequestTime = &events.Metric{
 		Name: "coterie_request_duration_seconds", Help: "Time of reads and writes of replicated data that took the Replicator's goroutine.",
-		Kind: sight.Histogram, Labels: []string{"role", "op", "level"},
+		Kind: events.Histogram, Labels: []string{"role", "op", "level"},
 		Buckets: []float64{.00005, .0001, .00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10},
 	}
-	mRepairTime = &sight.Metric{
-		Name: "coterie_repair_duration_seconds", Help: "Time of repairs that were done.", Kind: sight.Histogram, Labels: []string{"role"},
+	mRepairTime = &events.Metric{
+		Name: "coterie_repair_duration_seconds", Help: "Time of repairs that were done.", Kind: events.Histogram, Labels: []string{"role"},
 		Buckets: []float64{.001, .01, .1, 1, 10, 100, 1000},
 	}
 
@@ -44,12 +45,12 @@ var (
 	mReplicator = countersOf[replicator.Stats]("coterie_replicator_", "role")
 )
 
-func gauge(name, help string, labels ...string) *sight.Metric {
-	return &sight.Metric{Name: name, Help: help, Kind: sight.Gauge, Labels: labels}
+func gauge(name, help string, labels ...string) *events.Metric {
+	return &events.Metric{Name: name, Help: help, Kind: events.Gauge, Labels: labels}
 }
 
-func counter(name, help string, labels ...string) *sight.Metric {
-	return &sight.Metric{Name: name, Help: help, Labels: labels}
+func counter(name, help string, labels ...string) *events.Metric {
+	return &events.Metric{Name: name, Help: help, Labels: labels}
 }
 
 // statCounters are counters for those fields of a struct of counts that only grow.
@@ -57,7 +58,7 @@ type statCounters []statCounter
 
 type statCounter struct {
 	field  int
-	metric *sight.Metric
+	metric *events.Metric
 }
 
 func countersOf[S any](prefix string, labels ...string) (all statCounters) {
@@ -82,14 +83,15 @@ func snake(name string) string {
 	return b.String()
 }
 
-func (all statCounters) report(report func(*sight.Metric, float64, ...string), stats any, labels ...string) {
+func (all statCounters) report(report func(*events.Metric, float64, ...string), stats any, labels ...string) {
 	v := reflect.ValueOf(stats)
 	for _, c := range all {
 		report(c.metric, float64(v.Field(c.field).Uint()), labels...)
 	}
 }
 
-// latest is a struct of counts that a machine's goroutine leaves for others after each batch of steps.
+// latest is a struct of counts that a machine's goroutine leaves for others after each batch of
+// steps.
 type latest[S any] struct {
 	mu sync.Mutex
 	s  S
@@ -108,7 +110,7 @@ func (l *latest[S]) load() S {
 }
 
 // reportMetrics tells a Meter of all counters and gauges.
-func (n *Node) reportMetrics(report func(*sight.Metric, float64, ...string)) {
+func (n *Node) reportMetrics(report func(*events.Metric, float64, ...string)) {
 	v := n.View()
 	report(mViewEpoch, float64(v.Epoch))
 	count := map[membership.Status]int{}
@@ -126,6 +128,7 @@ func (n *Node) reportMetrics(report func(*sight.Metric, float64, ...string)) {
 	}
 	h := n.Health()
 	report(mLeaseHeld, is(n.HoldsLease()))
+	report(mPanics, float64(n.panics.Load()))
 	report(mLive, is(h.Live))
 	report(mReady, is(h.Ready))
 	for _, s := range n.partsInSingletons() {
@@ -158,10 +161,10 @@ func (n *Node) reportMetrics(report func(*sight.Metric, float64, ...string)) {
 
 // times are a Replicator's histograms, on its goroutine; nil without a Meter.
 type times struct {
-	meter    sight.Meter
+	meter    events.Meter
 	role     string
-	requests map[operation]sight.Observer
-	repair   sight.Observer
+	requests map[operation]events.Observer
+	repair   events.Observer
 }
 
 type operation struct {
@@ -169,15 +172,15 @@ type operation struct {
 	level Level
 }
 
-func newTimes(meter sight.Meter, role string) *times {
+func newTimes(meter events.Meter, role string) *times {
 	if meter == nil {
 		return nil
 	}
-	return &times{meter: meter, role: role, requests: map[operation]sight.Observer{}, repair: meter.Histogram(mRepairTime, role)}
+	return &times{meter: meter, role: role, requests: map[operation]events.Observer{}, repair: meter.Histogram(mRepairTime, role)}
 }
 
 // of is where the time of an operation goes; nil without a Meter.
-func (t *times) of(in replicator.Input, level Level) sight.Observer {
+func (t *times) of(in replicator.Input, level Level) events.Observer {
 	if t == nil {
 		return nil
 	}

@@ -11,9 +11,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/coterie-go/coterie/ddata/events"
 	"github.com/coterie-go/coterie/ddata/membership"
 	"github.com/coterie-go/coterie/ddata/shutdown"
-	"github.com/coterie-go/coterie/ddata/sight"
 	"github.com/coterie-go/coterie/ddata/transport"
 	"github.com/coterie-go/coterie/ddata/transport/gossip"
 	"github.com/coterie-go/coterie/durable/lmdb"
@@ -30,8 +30,9 @@ type Node struct {
 
 	before string // why the incarnation before broke off; empty when it is the first
 
-	listeners []sight.Listener // the log, and the user's
-	counts    sight.Counts
+	listeners []events.Listener // the log, and the user's
+	counts    events.Counts
+	panics    atomic.Uint64 // of the user's code, that were survived
 
 	net  transport.Transport
 	swim *gossip.Gossip
@@ -62,22 +63,24 @@ type Node struct {
 	once    sync.Once     // closes up
 	up      chan struct{} // closed when the node is Up, with its data and its lease
 	ended   error         // why it ends, nil while it runs; guarded by mu
-	over    atomic.Bool   // ended is set: for those who read without the lock
+	over    atomic.Bool   // ended is set: for goroutines that read without the lock
 	unmeter func()        // ends what the Meter reads; nil without one
 	ending  chan struct{} // closed when it begins to end
 	done    chan struct{} // closed when the node has ended
 }
 
-// Start starts a node and returns when it is Up, has the data of its roles and holds its lease, or when ctx ends.
+// Start starts a node and returns when it is Up, has the data of its roles and holds its lease, or
+// when ctx ends.
 //
-// A cluster that is founded by several nodes (Config.BootstrapExpect) needs all of them to be starting: a test that
-// runs them in one process starts each in a goroutine of its own.
+// A cluster that is founded by several nodes (Config.BootstrapExpect) needs all of them to be
+// starting: a test that runs them in one process starts each in a goroutine of its own.
 //
 // An attempt that breaks off before the node is Up is made again, under a new uid: a founding that
 // does not come to an end, a cluster that stops or goes on without the node meanwhile.
 //
-// Errors: a faulty Config (all faults together), an address in use, a directory that is foreign, damaged, unwritable or in
-// use, ErrRefused by the cluster, ErrDowned by an operator, ctx's error with what the node was waiting for.
+// Errors: a faulty Config (all faults together), an address in use, a directory that is foreign,
+// damaged, unwritable or in use, ErrRefused by the cluster, ErrDowned by an operator, ctx's error
+// with what the node was waiting for.
 func Start(ctx context.Context, cfg Config) (*Node, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
@@ -113,8 +116,9 @@ func Start(ctx context.Context, cfg Config) (*Node, error) {
 	}
 }
 
-// brokeOff reports whether an incarnation that has ended before it was Up is tried again, under a new uid, and why it
-// ended. It has run nothing, so nothing is lost; the cluster only goes on without it, or was not founded.
+// brokeOff reports whether an incarnation that has ended before it was Up is tried again, under a
+// new uid, and why it ended. It has run nothing, so nothing is lost; the cluster only goes on
+// without it, or was not founded.
 func brokeOff(err error) (why string, again bool) {
 	if stalled, ok := errors.AsType[*membership.StalledError](err); ok {
 		return stalled.Waiting, true
@@ -132,11 +136,11 @@ func start(ctx context.Context, cfg Config, before string) (_ *Node, err error) 
 		watchers: map[int]Watcher{}, replicas: map[string]*Replicator{}, refusers: map[string]bool{},
 		up: make(chan struct{}), ending: make(chan struct{}), done: make(chan struct{}),
 	}
-	n.progress = progress{caughtUp: map[string]bool{}, settled: map[string]membership.Epoch{}}
+	n.progress = progress{caughtUp: map[string]bool{}, settled: map[string]membership.Epoch{}, moved: map[string]uint16{}}
 	n.log = cfg.Logger.With("node", n.uid.String())
-	n.listeners = []sight.Listener{sight.Log(n.log), cfg.Sight}
+	n.listeners = []events.Listener{events.Log(n.log), cfg.EventListener}
 	n.phases = shutdown.New(cfg.ShutdownTimeouts, func(e shutdown.Ended) {
-		n.Emit(sight.ShutdownPhase{Phase: e.Phase.String(), Took: e.Took, Unfinished: e.Unfinished, Err: e.Err})
+		n.Emit(events.ShutdownPhase{Phase: e.Phase.String(), Took: e.Took, Unfinished: e.Unfinished, Err: e.Err})
 	})
 	n.view.Store(&membership.View{})
 	n.lease.init()
@@ -198,8 +202,10 @@ func (n *Node) transportConfig() transport.Config {
 // rest is what OnRest registered.
 var rest atomic.Pointer[func(*Node, transport.Channel) transport.Handler]
 
-// OnRest registers, for all nodes that this process starts from now on, who takes the frames of channels without a handler (transport.Mesh.HandleRest). It is for the
-// package above that shares the transport, sharding, which answers for entity types that are not started on a node; the last one registered holds.
+// OnRest registers, for all nodes that this process starts from now on, the function that finds a
+// handler for channels without one (transport.Mesh.HandleRest). It is for sharding, the package
+// above that shares the transport. sharding answers for entity types that are not started on a
+// node. The last function registered holds.
 func OnRest(fn func(*Node, transport.Channel) transport.Handler) { rest.Store(&fn) }
 
 func (n *Node) gossipConfig() gossip.Config {
@@ -209,17 +215,17 @@ func (n *Node) gossipConfig() gossip.Config {
 	}
 	return gossip.Config{
 		Cluster: n.cfg.Name, Seeds: n.cfg.Seeds, Preset: preset,
-		OnNote: func(x gossip.Note) { n.Emit(sight.Gossiped{Text: x.Text, Addr: x.Addr, Err: x.Err, Warn: x.Warn}) },
+		OnNote: func(x gossip.Note) { n.Emit(events.Gossiped{Text: x.Text, Addr: x.Addr, Err: x.Err, Warn: x.Warn}) },
 		OnHint: func(h gossip.Hint) {
 			n.members.loop.Post(memberInput{in: membership.Hint{Addr: h.Addr, UID: membership.UID(h.UID), Alive: h.Alive}}) // one that is lost is only a hint
 		},
 	}
 }
 
-// refused tells of connections that were refused on either side. A node that is in no cluster yet and is refused by all its seeds for good
-// gives up: its name or its version is wrong.
+// refused tells of connections that were refused on either side. A node that is in no cluster yet
+// and is refused by all its seeds for good gives up: its name or its version is wrong.
 func (n *Node) refused(r transport.Refusal) {
-	n.Emit(sight.ConnectionRefused{Refusal: r})
+	n.Emit(events.ConnectionRefused{Refusal: r})
 	text := r.String()
 	if r.Inbound && r.Cause.Reason != transport.RefusedTLS || n.View().Epoch > 0 || r.Cause.Reason == transport.RefusedSelf { // discovery may name this node as well
 		return
@@ -256,7 +262,7 @@ func (n *Node) faulted(f transport.Fault) {
 	if f.Kind == transport.FaultDial {
 		n.undialed.Store(&undialed{time.Now(), f.String()})
 	}
-	n.Emit(sight.ConnectionFault{Fault: f})
+	n.Emit(events.ConnectionFault{Fault: f})
 }
 
 // UID names this incarnation.
@@ -271,10 +277,12 @@ func (n *Node) Addr() string { return n.net.Addr() }
 // Roles are the roles of this node, sorted. The caller must not change the slice.
 func (n *Node) Roles() []string { return n.cfg.Roles }
 
-// Durable says whether this node keeps durable data: it has a Config.Dir, and Config.DurableKeys does not switch it off.
+// Durable says whether this node keeps durable data: it has a Config.Dir, and Config.DurableKeys
+// does not switch it off.
 func (n *Node) Durable() bool { return n.disk != nil && len(n.cfg.DurableKeys) > 0 }
 
-// StoreStats says what the store in Config.Dir did since the start, and how large it is; all zero while no durable key was ever written.
+// StoreStats says what the store in Config.Dir did since the start, and how large it is; all zero
+// while no durable key was ever written.
 func (n *Node) StoreStats() lmdb.Stats {
 	if n.disk == nil {
 		return lmdb.Stats{}
@@ -289,19 +297,21 @@ func (n *Node) Preset() Preset { return n.cfg.Preset }
 func (n *Node) Log() *slog.Logger { return n.log }
 
 // Meter is what takes metrics, nil if nothing does: layers above the node report theirs to it.
-func (n *Node) Meter() sight.Meter { return n.cfg.Meter }
+func (n *Node) Meter() events.Meter { return n.cfg.Meter }
 
 // Transport is the node's port, for protocols beside its own ones.
 func (n *Node) Transport() transport.Transport { return n.net }
 
-// View is the installed view; before the first one it has no members. It never changes after it was handed out.
+// View is the installed view; before the first one it has no members. It never changes after it was
+// handed out.
 func (n *Node) View() *membership.View { return n.view.Load() }
 
 // Members lists the members of the installed view, by UID. The caller must not change the slice.
 func (n *Node) Members() []membership.Member { return n.view.Load().Members }
 
-// Lease is the node's present right to run entities and singletons. Read it at the moment of acting, and ask it with the
-// time of that moment. A node that ends has none from the beginning of its end.
+// Lease is the node's present right to run entities and singletons. Read it at the moment of
+// acting, and ask it with the time of that moment. A node that ends has none from the beginning of
+// its end.
 func (n *Node) Lease() membership.Lease { return *n.lease.now.Load() }
 
 // HoldsLease says whether the node may run entities and singletons at this moment.

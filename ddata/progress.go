@@ -2,11 +2,13 @@ package ddata
 
 import "github.com/coterie-go/coterie/ddata/membership"
 
-// progress is what the replicators of all roles report, folded into what the membership wants to know of the node as a whole:
-// whether all have caught up, and up to which epoch all have settled.
+// progress is what the replicators of all roles report, folded into what the membership wants to
+// know of the node as a whole: whether all have caught up, up to which epoch all have settled, and
+// the last move of keys that each has ended.
 type progress struct {
 	caughtUp map[string]bool
 	settled  map[string]membership.Epoch
+	moved    map[string]uint16
 	said     struct {
 		caughtUp bool
 		settled  membership.Epoch
@@ -39,7 +41,22 @@ func (n *Node) note(role string, caughtUp bool, settled membership.Epoch) {
 	}
 }
 
-// maybeUp opens Start's door once the view lists this node as Up, it has the data of its roles, and it holds its first lease.
+// reportMoved takes from a role's replicator that it has done its part of a move of keys. The node
+// has when all roles have.
+func (n *Node) reportMoved(role string, number uint16) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.progress.moved[role] = number
+	for _, r := range n.cfg.Roles {
+		if n.progress.moved[r] != number {
+			return
+		}
+	}
+	n.members.post(membership.Moved{Number: number})
+}
+
+// maybeUp opens Start's door once the view lists this node as Up, it has the data of its roles, and
+// it holds its first lease.
 func (n *Node) maybeUp() {
 	n.mu.Lock()
 	caughtUp := n.progress.said.caughtUp

@@ -5,17 +5,17 @@ import (
 	"testing"
 	"time"
 
-	"github.com/coterie-go/coterie/ddata/lease"
-	"github.com/coterie-go/coterie/ddata/sight"
+	"github.com/coterie-go/coterie/ddata/events"
+	"github.com/coterie-go/coterie/ddata/locks"
 )
 
 // term is how long a lease of a termStore holds unless it is prolonged.
 const term = 300 * time.Millisecond
 
-// termStore is a store like one beyond a network: whoever holds a lease holds it for a term, which is prolonged each time that somebody asks how long, until
-// that is switched off.
+// termStore is a store like one beyond a network. A holder has its lease for a term. Each question
+// for the rest of the term prolongs it, until that is switched off.
 type termStore struct {
-	*lease.Memory
+	*locks.Memory
 
 	mu     sync.Mutex
 	first  time.Time // the end of the first term
@@ -24,18 +24,18 @@ type termStore struct {
 	beyond chan struct{} // closed when the first term has been over for one more
 }
 
-func (s *termStore) Lease(name, owner string) (lease.Lease, error) {
-	l, err := s.Memory.Lease(name, owner)
+func (s *termStore) Lock(name, owner string) (locks.Lock, error) {
+	l, err := s.Memory.Lock(name, owner)
 	return &termLease{l, s}, err
 }
 
 type termLease struct {
-	lease.Lease
+	locks.Lock
 	s *termStore
 }
 
 func (l *termLease) Until() time.Time {
-	if l.Lease.Until().IsZero() {
+	if l.Lock.Until().IsZero() {
 		return time.Time{}
 	}
 	s, now := l.s, time.Now()
@@ -57,9 +57,10 @@ func (l *termLease) Until() time.Time {
 	return s.until
 }
 
-// A lease that is prolonged is held beyond its first term; one that is not ends on the node's clock, before the store says anything.
+// A lease that is prolonged is held beyond its first term; one that is not ends on the node's
+// clock, before the store says anything.
 func TestLeaseIsHeldAsLongAsItIsProlonged(t *testing.T) {
-	store := &termStore{Memory: lease.NewMemory(), beyond: make(chan struct{})}
+	store := &termStore{Memory: locks.NewMemory(), beyond: make(chan struct{})}
 	addrs := freeAddrs(t, 1)
 	c := leaseConfig(store, addrs[0], addrs, 1)
 	w := watch(&c)
@@ -70,12 +71,12 @@ func TestLeaseIsHeldAsLongAsItIsProlonged(t *testing.T) {
 		t.Fatal("nobody asks how long the lease is held")
 	}
 	for _, e := range w.events() {
-		if e, ok := e.(sight.ArbiterGiven); ok {
+		if e, ok := e.(events.ArbiterGiven); ok {
 			t.Errorf("given away while it was prolonged: %v", e)
 		}
 	}
 	store.mu.Lock()
 	store.stops = true
 	store.mu.Unlock()
-	has(t, w, func(e sight.ArbiterGiven) bool { return e.Reason == "it has expired" })
+	has(t, w, func(e events.ArbiterGiven) bool { return e.Reason == "it has expired" })
 }

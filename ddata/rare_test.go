@@ -11,14 +11,15 @@ import (
 
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/ddata"
+	"github.com/coterie-go/coterie/ddata/events"
 	"github.com/coterie-go/coterie/ddata/membership"
-	"github.com/coterie-go/coterie/ddata/sight"
 	"github.com/coterie-go/coterie/ddata/transport"
 	"github.com/coterie-go/coterie/ddata/transport/faulty"
 	"github.com/coterie-go/coterie/replicator"
 )
 
-// Two nodes that a cut parts, and nobody is removed: each is unreachable for the other, writers wait for it at first, and it is heard again.
+// A cut parts two nodes, and no node is removed. Each is unreachable for the other, writers wait
+// for it at first, and it is heard again.
 func TestACutIsSeen(t *testing.T) {
 	wires := faulty.New(1)
 	t.Cleanup(wires.Close) // after the nodes
@@ -28,7 +29,8 @@ func TestACutIsSeen(t *testing.T) {
 	for _, a := range addrs {
 		c := config(a, addrs, 2)
 		c.Network, c.Downing = wires.At(a, transport.TCP()), membership.Manual{}
-		c.Replication.BacklogMax, c.Replication.RetryInterval = 4096, limit // who is silent for RetryInterval holds up nobody
+		// a member silent for RetryInterval holds up no writer
+		c.Replication.BacklogMax, c.Replication.RetryInterval = 4096, limit
 		seen = append(seen, watch(&c))
 		configs = append(configs, c)
 	}
@@ -43,18 +45,19 @@ func TestACutIsSeen(t *testing.T) {
 	})
 	defer writer.Wait()
 	defer cancel()
-	has(t, seen[0], func(e sight.WritersHeld) bool {
+	has(t, seen[0], func(e events.WritersHeld) bool {
 		return e.Role == "backend" && e.Space == replicator.Volatile && e.Peer == nodes[1].UID() && e.Held == 1
 	})
-	has(t, seen[0], func(e sight.MemberUnreachable) bool { return e.Member.UID == nodes[1].UID() })
-	has(t, seen[1], func(e sight.MemberUnreachable) bool { return e.Member.UID == nodes[0].UID() })
+	has(t, seen[0], func(e events.MemberUnreachable) bool { return e.Member.UID == nodes[1].UID() })
+	has(t, seen[1], func(e events.MemberUnreachable) bool { return e.Member.UID == nodes[0].UID() })
 	cancel()
 	wires.HealAll()
-	has(t, seen[0], func(e sight.MemberReachable) bool { return e.Member.UID == nodes[1].UID() })
-	has(t, seen[1], func(e sight.MemberReachable) bool { return e.Member.UID == nodes[0].UID() })
+	has(t, seen[0], func(e events.MemberReachable) bool { return e.Member.UID == nodes[1].UID() })
+	has(t, seen[1], func(e events.MemberReachable) bool { return e.Member.UID == nodes[0].UID() })
 }
 
-// Of three nodes the two younger crash at once, and the oldest is to go on: what only they held is lost, and that is said.
+// Of three nodes the two younger crash at once, and the oldest is to go on: what only they held is
+// lost, and that is said.
 func TestALostMajorityIsSeen(t *testing.T) {
 	addrs := freeAddrs(t, 3)
 	var configs []ddata.Config
@@ -72,10 +75,11 @@ func TestALostMajorityIsSeen(t *testing.T) {
 			mustClose(t, n)
 		}
 	}
-	has(t, seen[oldest.Addr], func(e sight.MajorityLost) bool { return e.Role == "backend" && e.Settled.Lost && e.Settled.Epoch > 1 })
+	has(t, seen[oldest.Addr], func(e events.MajorityLost) bool { return e.Role == "backend" && e.Settled.Lost && e.Settled.Epoch > 1 })
 }
 
-// What damage alone can bring about, a node brings about on purpose: a view beside the chain, and another value under a dot of its own.
+// What damage alone can bring about, a node brings about on purpose: a view beside the chain, and
+// another value under a dot of its own.
 func TestDamageIsSeen(t *testing.T) {
 	addrs := freeAddrs(t, 2)
 	var configs []ddata.Config
@@ -98,7 +102,7 @@ func TestDamageIsSeen(t *testing.T) {
 	forged := *v
 	forged.Parent = v.Hash()
 	say("membership", membership.AppendMessage(nil, membership.Commit{View: &forged}))
-	has(t, seen[0], func(e sight.Forked) bool { return e.Own == v.String() && e.Other == forged.String() })
+	has(t, seen[0], func(e events.Forked) bool { return e.Own == v.String() && e.Other == forged.String() })
 
 	dot := crdt.Dot{Origin: crdt.Origin(nodes[1].UID()), Seq: 1}
 	say("replicator/backend", replicator.AppendMessage(nil, &replicator.Push{
@@ -108,12 +112,12 @@ func TestDamageIsSeen(t *testing.T) {
 		t.Fatal(err)
 	}
 	is := func(w *watched) bool {
-		return slices.ContainsFunc(w.events(), func(e sight.Event) bool {
-			d, ok := e.(sight.Diverged)
+		return slices.ContainsFunc(w.events(), func(e events.Event) bool {
+			d, ok := e.(events.Diverged)
 			return ok && d.Role == "backend" && d.Key == names.Name() && d.Dot == dot && d.Dots == 1
 		})
 	}
-	for late := time.After(limit); !is(seen[0]) && !is(seen[1]); { // whoever looks first finds it
+	for late := time.After(limit); !is(seen[0]) && !is(seen[1]); { // the node that looks first finds it
 		select {
 		case <-seen[0].news:
 		case <-seen[1].news:
@@ -123,8 +127,8 @@ func TestDamageIsSeen(t *testing.T) {
 	}
 }
 
-// Two nodes that were each told to found a cluster alone have founded two of one name. The gossip of the first looks for its seeds, and so both hear of
-// the other, and say so.
+// Two nodes that were each told to found a cluster alone have founded two of one name. The gossip
+// of the first looks for its seeds, and so both hear of the other, and say so.
 func TestASecondClusterIsSeen(t *testing.T) {
 	addrs := freeAddrs(t, 2)
 	alone := config(addrs[0], addrs, 1)
@@ -135,7 +139,7 @@ func TestASecondClusterIsSeen(t *testing.T) {
 	nodes = append(nodes, startAll(t, other)...)
 	for i, n := range nodes {
 		v := nodes[1-i].View()
-		has(t, seen[i], func(e sight.SecondCluster) bool { return e.Cluster == v.Cluster && e.UID == nodes[1-i].UID() })
+		has(t, seen[i], func(e events.SecondCluster) bool { return e.Cluster == v.Cluster && e.UID == nodes[1-i].UID() })
 		if now := n.View(); len(now.Members) != 1 || now.Cluster == v.Cluster {
 			t.Errorf("%v and %v have merged", now, v)
 		}
@@ -148,7 +152,7 @@ type observations struct {
 	all []float64
 }
 
-// Observe implements sight.Observer.
+// Observe implements events.Observer.
 func (o *observations) Observe(v float64) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -161,11 +165,11 @@ type notedMeter struct {
 	of map[string]*observations
 }
 
-// Read implements sight.Meter.
-func (*notedMeter) Read(func(func(*sight.Metric, float64, ...string))) func() { return func() {} }
+// Read implements events.Meter.
+func (*notedMeter) Read(func(func(*events.Metric, float64, ...string))) func() { return func() {} }
 
-// Histogram implements sight.Meter.
-func (m *notedMeter) Histogram(metric *sight.Metric, labels ...string) sight.Observer {
+// Histogram implements events.Meter.
+func (m *notedMeter) Histogram(metric *events.Metric, labels ...string) events.Observer {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	name := fmt.Sprint(metric.Name, labels)
@@ -175,7 +179,8 @@ func (m *notedMeter) Histogram(metric *sight.Metric, labels ...string) sight.Obs
 	return m.of[name]
 }
 
-// A node that joins and cannot be served from the log repairs itself: the beginning, the end with what was fetched, and the time in the histogram.
+// A node that joins and cannot be served from the log repairs itself: the beginning, the end with
+// what was fetched, and the time in the histogram.
 func TestARepairIsSeen(t *testing.T) {
 	addrs := freeAddrs(t, 2)
 	c := config(addrs[0], nil, 1)
@@ -192,11 +197,11 @@ func TestARepairIsSeen(t *testing.T) {
 	c.Meter = meter
 	w := watch(&c)
 	startAll(t, c)
-	has(t, w, func(e sight.RepairBegan) bool {
+	has(t, w, func(e events.RepairBegan) bool {
 		return e.Role == "backend" && e.Space == replicator.Volatile && e.Peer == first.UID()
 	})
 	var took []float64
-	has(t, w, func(e sight.RepairEnded) bool {
+	has(t, w, func(e events.RepairEnded) bool {
 		took = append(took, e.Took.Seconds())
 		return e.Role == "backend" && e.State == replicator.RepairDone && e.Peer == first.UID() && e.Items == 100 && e.Took > 0
 	})

@@ -24,7 +24,8 @@ func startRecorder(put func([]byte) error, post func(membership.Input)) *recorde
 	return r
 }
 
-// write has a record written. There is no second one before the first is answered, so it does not wait.
+// write has a record written. There is no second one before the first is answered, so it does not
+// wait.
 func (r *recorder) write(record []byte) { r.next <- record }
 
 func (r *recorder) run() {

@@ -10,16 +10,18 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/coterie-go/coterie/ddata/sight"
+	"github.com/coterie-go/coterie/ddata/events"
 	"github.com/coterie-go/coterie/ddata/transport/memory"
 )
 
-// bubbleNodes starts nodes with directories in a bubble: founders, and then one more that joins when join is called.
+// bubbleNodes starts nodes with directories in a bubble: founders, and then one more that joins
+// when join is called.
 type bubbleNodes struct {
 	t     *testing.T
 	hub   *memory.Hub
 	seeds []string
 	lost  atomic.Int64 // leases
+	held  atomic.Int64 // grants that no mark covered
 	all   []*Node
 }
 
@@ -28,7 +30,12 @@ func (b *bubbleNodes) config(addr string, expect int) Config {
 		Name: "test", Bind: addr, Seeds: b.seeds, BootstrapExpect: expect, Roles: []string{"backend"}, Preset: Local,
 		Logger: slog.New(slog.DiscardHandler), Network: b.hub.At(addr), Dir: b.t.TempDir(),
 	}
-	c.Sight.LeaseLost = func(sight.LeaseLost) { b.lost.Add(1) }
+	c.EventListener.LeaseLost = func(events.LeaseLost) { b.lost.Add(1) }
+	c.EventListener.MessageUnsent = func(e events.MessageUnsent) {
+		if errors.Is(e.Err, errUnmarked) {
+			b.held.Add(1)
+		}
+	}
 	return c
 }
 
@@ -101,7 +108,8 @@ func TestSlowDiskCostsNoLease(t *testing.T) {
 	})
 }
 
-// A node whose disk fails ends there and then: its membership says nothing more, whatever its tasks still do.
+// A node whose disk fails ends there and then: its membership says nothing more, whatever its tasks
+// still do.
 func TestFailedDiskEndsTheNode(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *bubbleNodes) {
 		full, broken := errors.New("no space left on device"), b.all[0]

@@ -10,55 +10,61 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/crdt"
-	"github.com/coterie-go/coterie/ddata/drive"
+	"github.com/coterie-go/coterie/ddata/events"
 	"github.com/coterie-go/coterie/ddata/membership"
-	"github.com/coterie-go/coterie/ddata/sight"
+	"github.com/coterie-go/coterie/ddata/runloop"
 	"github.com/coterie-go/coterie/ddata/transport"
 	"github.com/coterie-go/coterie/durable"
 	"github.com/coterie-go/coterie/durable/rows"
 	"github.com/coterie-go/coterie/replicator"
 )
 
-// Replicator is this node's replica of the data of one role. Its methods, and the functions Get, Update, Delete and Subscribe, may be
-// called from any goroutine.
+// Replicator is this node's replica of the data of one role. Its methods, and the functions Get,
+// Update, Delete and Subscribe, may be called from any goroutine.
 //
-// Values that were handed out never change. A local Get of a value that nobody is changing takes no lock and asks nobody.
+// Values that were handed out never change. A local Get of a value that does not change at that
+// moment takes no lock and asks no other goroutine.
 type Replicator struct {
 	n    *Node
 	role string
 	ch   transport.Channel
-	loop *drive.Loop[request]
+	loop *runloop.Loop[request]
 
-	intake *drive.Intake // of the messages of others
+	admission *runloop.Admission // of the messages of others
 
-	// published snapshots: a local read whose snapshot is of the present version needs no step of the machine.
+	// published snapshots: a local read whose snapshot is of the present version needs no step of
+	// the machine.
 	version atomic.Uint64 // of the machine's content; written by the loop's goroutine
-	snaps   [2]atomic.Pointer[published]
+	snaps   atomic.Pointer[published]
 
 	waiters    waiters               // of callers
 	number     atomic.Uint64         // of the last operation or subscription
 	storeFault atomic.Pointer[error] // of the last commit; nil when it succeeded
 
 	goneMu sync.Mutex
-	gone   []*ticket // of callers who have gone
+	gone   []*ticket // of callers that have gone
 
 	d *replicaDriver
 }
 
-// published is the state of a space at one version.
+// published is the state of both spaces at one version.
 type published struct {
 	version uint64
-	snap    *crdt.Snapshot
+	routes  *replicator.Routes
+	snaps   [2]*crdt.Snapshot // by space
 }
 
-// request is one input with whoever waits for its result.
+// of returns the state of the space in which a key lives.
+func (p *published) of(key string) *crdt.Snapshot { return p.snaps[p.routes.SpaceOf(key)] }
+
+// request is one input, with the caller that waits for its result.
 type request struct {
 	in    replicator.Input
-	from  drive.Place             // of another node's message
+	from  runloop.Permit          // of another node's message
 	id    uint64                  // of an operation, by Replicator.number
 	level Level                   // of it
 	done  func(replicator.Result) // of Update, Delete, Get
-	call  *ticket                 // of those that can be withdrawn
+	call  *ticket                 // of a request that can be withdrawn
 	do    func(*replicaDriver)    // runs on the loop's goroutine instead of a step
 }
 
@@ -83,35 +89,18 @@ func newReplicator(n *Node, role string) (*Replicator, error) {
 	if err != nil {
 		return nil, fmt.Errorf("ddata: role %q: %w", role, err)
 	}
-	warnStale(n, role, m)
-	r := &Replicator{n: n, role: role, intake: newIntake(n), ch: transport.ChannelOf("replicator/" + role), d: d}
+	r := &Replicator{n: n, role: role, admission: newAdmission(n), ch: transport.ChannelOf("replicator/" + role), d: d}
 	d.m, d.r = m, r
-	r.loop = drive.New(d, inboxMax)
-	r.loop.WhenBroken(func(b drive.Broken) { n.Broken("replicator of role "+role, b, m) })
+	r.loop = runloop.New(d, inboxMax)
+	r.loop.WhenBroken(func(b runloop.Broken) { n.Broken("replicator of role "+role, b, m) })
 	return r, nil
-}
-
-// warnStale tells of rows of keys that DurableKeys no longer names: nobody can reach them.
-func warnStale(n *Node, role string, m *replicator.Machine) {
-	count, first := 0, ""
-	for key := range m.Snapshot(replicator.Durable).Keys("") {
-		if m.SpaceOf(key) == replicator.Durable {
-			continue
-		}
-		if count == 0 {
-			first = key
-		}
-		count++
-	}
-	if count > 0 {
-		n.Emit(sight.StaleKeys{Role: role, Keys: count, First: first})
-	}
 }
 
 // Role is the role whose data this is.
 func (r *Replicator) Role() string { return r.role }
 
-// Stats returns the counters of this replica since the node was started. It waits for the replica's goroutine, and does not disturb it otherwise.
+// Stats returns the counters of this replica since the node was started. It waits for the replica's
+// goroutine, and does not disturb it otherwise.
 func (r *Replicator) Stats() replicator.Stats {
 	got := make(chan replicator.Stats, 1)
 	r.loop.Force(request{do: func(d *replicaDriver) { got <- d.m.Stats() }})
@@ -119,14 +108,15 @@ func (r *Replicator) Stats() replicator.Stats {
 	case st := <-got:
 		return st
 	case <-r.loop.Stopped():
-		return r.d.m.Stats() // nobody steps it any more
+		return r.d.m.Stats() // the loop has ended: nothing steps it any more
 	}
 }
 
 // Node is the node that this replica belongs to.
 func (r *Replicator) Node() *Node { return r.n }
 
-// Replicator returns this node's replica of a role's data; ErrUnknownRole when the node does not have the role.
+// Replicator returns this node's replica of a role's data; ErrUnknownRole when the node does not
+// have the role.
 func (n *Node) Replicator(role string) (*Replicator, error) {
 	if r, ok := n.replicas[role]; ok {
 		return r, nil
@@ -139,7 +129,7 @@ func (r *Replicator) start() {
 	r.loop.Start()
 }
 
-// stop ends the loop and answers whoever still waits.
+// stop ends the loop and answers every caller that still waits.
 func (r *Replicator) stop() {
 	r.loop.Stop()
 	closed := replicator.Result{Err: r.refusal()}
@@ -154,13 +144,13 @@ func (r *Replicator) stop() {
 }
 
 func (r *Replicator) receive(from transport.NodeID, payload []byte) {
-	place, ok := r.intake.Admit(uint64(from), len(payload))
+	place, ok := r.admission.Admit(uint64(from), len(payload))
 	if !ok {
 		return
 	}
 	msg, err := replicator.DecodeMessage(payload)
 	if err != nil {
-		r.n.Emit(sight.MessageMalformed{What: "replicator", Peer: membership.UID(from), Err: err})
+		r.n.Emit(events.MessageMalformed{What: "replicator", Peer: membership.UID(from), Err: err})
 		msg = nil // the machine counts it
 	}
 	r.loop.Force(request{in: replicator.Receive{From: crdt.Origin(from), Msg: msg}, from: place})
@@ -168,6 +158,9 @@ func (r *Replicator) receive(from transport.NodeID, payload []byte) {
 
 func (r *Replicator) install(v *membership.View) {
 	view := replicator.View{Epoch: uint64(v.Epoch), Founded: v.Founded}
+	if r.n.Durable() { // else durability is switched off on all nodes, whatever was agreed on before
+		view.Durable, view.Moving, view.Moves = v.Durable, v.Moving, v.Moves
+	}
 	for _, m := range v.Members {
 		if !m.HasRole(r.role) {
 			continue
@@ -201,7 +194,8 @@ func (r *Replicator) refusal() error {
 	return replicator.ErrOverloaded
 }
 
-// local reads a key of the present state, without the machine when nobody is changing anything.
+// local reads a key of the present state, without the machine if nothing has changed since the last
+// snapshot.
 func (r *Replicator) local(ctx context.Context, key string) (crdt.Reader, error) {
 	if r.n.over.Load() {
 		return crdt.Reader{}, r.wrap("get", key, replicator.Local, r.refusal())
@@ -209,9 +203,8 @@ func (r *Replicator) local(ctx context.Context, key string) (crdt.Reader, error)
 	if err := ctx.Err(); err != nil {
 		return crdt.Reader{}, r.wrap("get", key, replicator.Local, err)
 	}
-	i := r.d.m.SpaceOf(key)
-	if p := r.snaps[i].Load(); p != nil && p.version == r.version.Load() {
-		v := p.snap.View(key)
+	if p := r.snaps.Load(); p != nil && p.version == r.version.Load() {
+		v := p.of(key).View(key)
 		switch {
 		case v.Key() == "": // it holds nothing, and may not be able to
 			return v, r.wrap("get", key, replicator.Local, crdt.CheckKey(key))
@@ -232,14 +225,19 @@ func (r *Replicator) local(ctx context.Context, key string) (crdt.Reader, error)
 	return res.Reader, r.wrap("get", key, replicator.Local, res.Err)
 }
 
-// publish makes a snapshot for local reads. It runs on the loop's goroutine, and only after someone read: a store that is only written
-// pays nothing for it.
+// publish makes a snapshot for local reads. It runs on the loop's goroutine, and only after someone
+// read: a store that is only written pays nothing for it.
 func (r *Replicator) publish(d *replicaDriver) {
-	v := r.version.Load()
-	for i := range r.snaps {
-		if p := r.snaps[i].Load(); p == nil || p.version != v {
-			r.snaps[i].Store(&published{version: v, snap: d.m.Snapshot(replicator.Space(i))})
-		}
+	if p, v := r.snaps.Load(), r.version.Load(); p == nil || p.version != v {
+		r.snaps.Store(d.state(v))
+	}
+}
+
+// state returns the present state.
+func (d *replicaDriver) state(version uint64) *published {
+	return &published{
+		version: version, routes: d.m.Routes(),
+		snaps: [2]*crdt.Snapshot{d.m.Snapshot(replicator.Volatile), d.m.Snapshot(replicator.Durable)},
 	}
 }
 
@@ -259,12 +257,12 @@ type replicaDriver struct {
 	stats latest[replicator.Stats]
 }
 
-var _ drive.Machine[request] = (*replicaDriver)(nil)
+var _ runloop.Machine[request] = (*replicaDriver)(nil)
 
-// Step implements drive.Machine.
+// Step implements runloop.Machine.
 func (d *replicaDriver) Step(now time.Time, q request) {
 	d.now = now
-	q.from.Taken()
+	q.from.Release()
 	if q.do != nil {
 		q.do(d)
 		return
@@ -287,11 +285,12 @@ type pending struct {
 	done  func(replicator.Result)
 	level Level
 	began time.Time
-	took  sight.Observer // nil without a Meter
+	took  events.Observer // nil without a Meter
 }
 
-// answer gives an operation its result. One that needed other nodes succeeds only under the lease: a node that was left behind may still find a
-// majority of the view that it knows, while the others have gone on without it.
+// answer gives an operation its result. One that needed other nodes succeeds only under the lease:
+// a node that was left behind may still find a majority of the view that it knows, while the others
+// have gone on without it.
 func (p pending) answer(res replicator.Result, leased bool) {
 	if res.Err == nil && p.level != replicator.Local && !leased {
 		res = replicator.Result{ID: res.ID, Err: ErrNoLease}
@@ -299,22 +298,22 @@ func (p pending) answer(res replicator.Result, leased bool) {
 	p.done(res)
 }
 
-// Flush implements drive.Machine.
+// Flush implements runloop.Machine.
 func (d *replicaDriver) Flush() {
 	if d.times != nil {
 		d.stats.store(d.m.Stats())
 	}
 }
 
-// Deadline implements drive.Machine.
+// Deadline implements runloop.Machine.
 func (d *replicaDriver) Deadline() time.Time { return d.m.Deadline() }
 
-// Tick implements drive.Machine.
+// Tick implements runloop.Machine.
 func (d *replicaDriver) Tick() request { return request{in: replicator.Tick{}} }
 
 func (d *replicaDriver) carry(fx *replicator.Effects) {
 	if fx.Changed {
-		d.r.version.Add(1) // before the replies: who was answered reads its own write
+		d.r.version.Add(1) // before the replies: a caller with its reply reads its own write
 	}
 	for _, b := range fx.Persist {
 		d.persist(b)
@@ -343,6 +342,9 @@ func (d *replicaDriver) carry(fx *replicator.Effects) {
 	if fx.CaughtUp || len(fx.Settled) > 0 {
 		d.n.report(d.role, d.m.CaughtUp(), membership.Epoch(d.m.Settled()))
 	}
+	if fx.Moved != 0 {
+		d.n.reportMoved(d.role, fx.Moved)
+	}
 }
 
 func (d *replicaDriver) persist(b replicator.Batch) {
@@ -350,7 +352,7 @@ func (d *replicaDriver) persist(b replicator.Batch) {
 		d.r.storeFault.Store(nil)
 		if err != nil {
 			d.r.storeFault.Store(&err)
-			d.n.Emit(sight.StoreFailed{Role: d.role, Err: err})
+			d.n.Emit(events.StoreFailed{Role: d.role, Err: err})
 		}
 		d.r.loop.Force(request{in: replicator.Persisted{ID: b.ID, Err: err}})
 	}
@@ -368,6 +370,6 @@ func (d *replicaDriver) send(e replicator.Envelope) {
 	}
 	d.scratch = replicator.AppendMessage(d.scratch[:0], e.Msg)
 	if err := d.n.net.Send(transport.NodeID(e.To), lane, 0, d.r.ch, d.scratch); err != nil {
-		d.n.Emit(sight.MessageUnsent{What: "replicator", To: e.String(), Err: err})
+		d.n.Emit(events.MessageUnsent{What: "replicator", To: e.String(), Err: err})
 	}
 }

@@ -11,12 +11,13 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/ddata"
+	"github.com/coterie-go/coterie/ddata/events"
 	"github.com/coterie-go/coterie/ddata/membership"
-	"github.com/coterie-go/coterie/ddata/sight"
 	"github.com/coterie-go/coterie/ddata/transport"
 )
 
-// A setting that must be alike and is not is named, with both values, to the node that is refused and by the member that refuses it.
+// A setting that must be alike and is not is named, with both values, to the node that is refused
+// and by the member that refuses it.
 func TestDifferencesAreNamedOnBothSides(t *testing.T) {
 	addrs := freeAddrs(t, 2)
 	first := config(addrs[0], addrs[:1], 1)
@@ -31,7 +32,7 @@ func TestDifferencesAreNamedOnBothSides(t *testing.T) {
 		{"Strategy", "keep-majority", "keep-oldest", func(c *ddata.Config) { c.Downing = membership.KeepOldest{} }},
 		{"VotersMax", "0", "5", func(c *ddata.Config) { c.VotersMax = 5 }},
 		{"Dir", "not set", "set", func(c *ddata.Config) { c.Dir = t.TempDir() }},
-		{"DurableKeys", "[]", `["k" "sharding/*/ids/*"]`, func(c *ddata.Config) { c.Dir, c.DurableKeys = t.TempDir(), []string{"k"} }},
+		{"Dir", "not set", "set, with DurableKeys empty", func(c *ddata.Config) { c.Dir, c.DurableKeys = t.TempDir(), []string{} }},
 		{"Replication.DigestSeed", "0", "7", func(c *ddata.Config) { c.Replication.DigestSeed = 7 }},
 		{"Replication.FrameMax", "0", "32768", func(c *ddata.Config) { c.Replication.FrameMax = 32 << 10 }},
 		{"Replication.GroupMax", "0", "1048576", func(c *ddata.Config) { c.Replication.GroupMax = 1 << 20 }},
@@ -43,7 +44,7 @@ func TestDifferencesAreNamedOnBothSides(t *testing.T) {
 		if !errors.Is(err, ddata.ErrRefused) || !strings.Contains(err.Error(), want) {
 			t.Errorf("the node says %v, not %q", err, want)
 		}
-		has(t, w, func(e sight.NodeRefused) bool { return strings.Contains(e.Text, want) && e.Addr == addrs[1] })
+		has(t, w, func(e events.NodeRefused) bool { return strings.Contains(e.Text, want) && e.Addr == addrs[1] })
 	}
 }
 
@@ -86,7 +87,8 @@ func TestBadTimingAndTransportAreNamed(t *testing.T) {
 	}
 }
 
-// What the membership could not run with is refused before anything is taken, by the name of the field; so are addresses that nobody can dial.
+// Settings with which the membership could not run are refused before anything is taken, by the
+// name of the field. So are addresses that no node can dial.
 func TestEveryFaultIsFoundBeforeTheStart(t *testing.T) {
 	lots := make([]string, 300)
 	for i := range lots {
@@ -119,7 +121,8 @@ func TestEveryFaultIsFoundBeforeTheStart(t *testing.T) {
 	}
 }
 
-// Config.Transport reaches the port: beyond ConnsMax connections are turned away, counted, and told.
+// Config.Transport reaches the port: beyond ConnsMax connections are turned away, counted, and
+// told.
 func TestTransportSettingsReachThePort(t *testing.T) {
 	c := config("127.0.0.1:0", nil, 1)
 	c.Transport.ConnsMax = 1
@@ -135,10 +138,10 @@ func TestTransportSettingsReachThePort(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	has(t, w, func(e sight.FramesDropped) bool { return e.Reason == transport.DropOverload && e.Count > 0 })
+	has(t, w, func(e events.FramesDropped) bool { return e.Reason == transport.DropOverload && e.Count > 0 })
 }
 
-// Nobody becomes Up before MinMembers are there, and so many of each role; then all do.
+// No node becomes Up before MinMembers are there, and so many of each role; then all do.
 func TestMinMembers(t *testing.T) {
 	for name, tune := range map[string]func(*ddata.Config){ // order: each is a cluster of its own
 		"in all":   func(c *ddata.Config) { c.MinMembers = 3 },
@@ -160,7 +163,7 @@ func TestMinMembers(t *testing.T) {
 					starts <- n
 				}()
 				if i == 1 { // the two have founded, and stay below: the view lists both, neither Up
-					has(t, w, func(e sight.ViewInstalled) bool { return len(e.View.Members) == 2 && !e.View.Open() })
+					has(t, w, func(e events.ViewInstalled) bool { return len(e.View.Members) == 2 && !e.View.Open() })
 				}
 			}
 			start(0, "backend")
@@ -200,7 +203,8 @@ func TestAppVersionIsInTheView(t *testing.T) {
 	}
 }
 
-// The table of the reference's settings in the package comment names fields that exist, and all those of Timing.
+// The table of the reference's settings in the package comment names fields that exist, and all
+// those of Timing.
 func TestTableOfSettings(t *testing.T) {
 	doc, err := os.ReadFile("doc.go")
 	if err != nil {

@@ -16,12 +16,13 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/ddata"
+	"github.com/coterie-go/coterie/ddata/events"
 	"github.com/coterie-go/coterie/ddata/membership"
 	"github.com/coterie-go/coterie/ddata/shutdown"
-	"github.com/coterie-go/coterie/ddata/sight"
 )
 
-// leaverEnv makes this test binary a node that leaves on SIGTERM: "ADDRESS SEED", and one that is stuck meanwhile: "ADDRESS SEED stuck".
+// leaverEnv makes this test binary a node that leaves on SIGTERM: "ADDRESS SEED", and one that is
+// stuck meanwhile: "ADDRESS SEED stuck".
 const leaverEnv = "COTERIE_DDATA_TEST_LEAVER"
 
 // runLeaver joins, says "up", and says the phases of its end and how it came.
@@ -53,7 +54,8 @@ func runLeaver(words []string) error {
 	return nil
 }
 
-// A process that gets SIGTERM leaves through all phases, and ends by itself; the others come to a view without it by its own word.
+// A process that gets SIGTERM leaves through all phases, and ends by itself; the others come to a
+// view without it by its own word.
 func TestSIGTERMIsALeave(t *testing.T) {
 	c := config(freeAddrs(t, 1)[0], nil, 1)
 	w := watch(&c)
@@ -89,15 +91,16 @@ func TestSIGTERMIsALeave(t *testing.T) {
 	if want = append(want, "left true"); !slices.Equal(said, want) {
 		t.Errorf("it said %q, want %q", said, want)
 	}
-	has(t, w, anyOf[sight.MemberRemoved])
+	has(t, w, anyOf[events.MemberRemoved])
 	for _, e := range w.events() {
-		if _, ok := e.(sight.MemberUnreachable); ok {
+		if _, ok := e.(events.MemberUnreachable); ok {
 			t.Error("it fell silent:", e)
 		}
 	}
 }
 
-// The second SIGTERM has its usual effect, so that a process that is stuck in its leave can be ended without more force.
+// The second SIGTERM has its usual effect, so that a process that is stuck in its leave can be
+// ended without more force.
 func TestSecondSIGTERMEndsAtOnce(t *testing.T) {
 	n := startCluster(t, 1, nil)[0]
 	cmd := exec.Command(os.Args[0])
@@ -147,7 +150,7 @@ func phasesOf(n *ddata.Node) func() []shutdown.Phase {
 	}
 }
 
-// Whatever ends a node, its tasks run; who is no member any more hands nothing over.
+// Whatever ends a node, its tasks run; a node that is no member any more hands nothing over.
 func TestEachEndRunsItsPhases(t *testing.T) {
 	var all, alone []shutdown.Phase
 	for p := range shutdown.Phases {
@@ -175,7 +178,8 @@ func TestEachEndRunsItsPhases(t *testing.T) {
 	}
 }
 
-// A task of the service that hangs is named and holds up nothing; one that hands over and fails ends the leave: the others see a crash.
+// A task of the service that hangs is named and holds up nothing; one that hands over and fails
+// ends the leave: the others see a crash.
 func TestTasksThatFail(t *testing.T) {
 	c := config(freeAddrs(t, 1)[0], nil, 1)
 	c.ShutdownTimeouts = map[shutdown.Phase]time.Duration{shutdown.ServiceStop: time.Millisecond, shutdown.ShardingShutdownRegion: time.Second}
@@ -187,7 +191,7 @@ func TestTasksThatFail(t *testing.T) {
 		t.Fatal(err)
 	}
 	close(hang)
-	has(t, w, func(e sight.ShutdownPhase) bool {
+	has(t, w, func(e events.ShutdownPhase) bool {
 		return e.Phase == "service-stop" && slices.Equal(e.Unfinished, []string{"deaf"})
 	})
 
@@ -199,7 +203,7 @@ func TestTasksThatFail(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "stubborn: never") || !errors.Is(n.Err(), ddata.ErrClosed) {
 		t.Errorf("%v, ended with %v", err, n.Err())
 	}
-	has(t, w, func(e sight.ShutdownPhase) bool { return e.Phase == "leave" && e.Err != nil })
+	has(t, w, func(e events.ShutdownPhase) bool { return e.Phase == "leave" && e.Err != nil })
 
 	c.Bind, c.ShutdownTimeouts, c.LeaveOnSIGTERM = freeAddrs(t, 1)[0], map[shutdown.Phase]time.Duration{shutdown.Phases: 0}, -1
 	for _, field := range []string{"ShutdownTimeouts", "LeaveOnSIGTERM"} {
@@ -236,7 +240,7 @@ func TestHealth(t *testing.T) {
 		configs[i].Downing = membership.DownAll{} // of two, either loses its lease without the other
 	}
 	block, blocked := make(chan struct{}), make(chan struct{})
-	configs[0].Sight.MemberUnreachable = func(sight.MemberUnreachable) {
+	configs[0].EventListener.MemberUnreachable = func(events.MemberUnreachable) {
 		close(blocked)
 		<-block
 	}
@@ -245,7 +249,7 @@ func TestHealth(t *testing.T) {
 	if h := n.Health(); !h.Live || !h.Ready || len(h.Reasons) > 0 {
 		t.Errorf("all is well: %v", h)
 	}
-	leaving := make(chan sight.Health, 1)
+	leaving := make(chan events.Health, 1)
 	nodes[1].OnShutdown(shutdown.ServiceUnbind, "look", func(context.Context) error { leaving <- nodes[1].Health(); return nil })
 	if err := nodes[1].Leave(limit); err != nil {
 		t.Fatal(err)

@@ -9,60 +9,68 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/coterie-go/coterie/ddata/drive"
+	"github.com/coterie-go/coterie/ddata/events"
 	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/runloop"
 	"github.com/coterie-go/coterie/ddata/shutdown"
-	"github.com/coterie-go/coterie/ddata/sight"
 )
 
 // SingletonState is how far a Singleton of this node is; it prints itself.
 type SingletonState = membership.SingletonState
 
-// Token is the fencing token of a run: each has a higher one than all before it, on whatever node. See membership.Token for
-// its order, and for what happens to it when a cluster is founded without the directories of the former one.
+// Token is the fencing token of a run: each has a higher one than all before it, on whatever node.
+// See membership.Token for its order, and for what happens to it when a cluster is founded without
+// the directories of the former one.
 type Token = membership.Token
 
-// SingletonConfig says what is to run on one node at a time. All nodes of the role run a Singleton of that name.
+// SingletonConfig says what is to run on one node at a time. All nodes of the role run a Singleton
+// of that name.
 type SingletonConfig struct {
 	// Name of the singleton, 1 to 64 bytes, unlike that of any other in the cluster. Required.
 	Name string
-	// Role, of those of this node: the singleton runs on the oldest node that has it. Default: the first of Config.Roles.
+	// Role, of those of this node: the singleton runs on the oldest node that has it. Default: the
+	// first of Config.Roles.
 	Role string
-	// Run is the singleton. It is called on the oldest node, under its lease, and returns soon after ctx ends: when the node has lost its lease, leaves,
-	// or ends. Until it has returned nobody else starts it while the node leaves, and Leave waits. It cannot be killed: one that goes on without
-	// the lease must not do anything outside. So Run asks Node.HoldsLease before what matters, or sends token along to a store that refuses a lower
-	// one: each later run has a higher one. When it returns by itself it is started again after RestartAfter. Required.
+	// Run is the singleton. It is called on the oldest node, under its lease, and returns soon
+	// after ctx ends: when the node has lost its lease, leaves, or ends. Until it has returned no
+	// other node starts it while the node leaves, and Leave waits. It cannot be killed: one that
+	// goes on without the lease must not do anything outside. So Run asks Node.HoldsLease before
+	// what matters, or sends token along to a store that refuses a lower one: each later run has a
+	// higher one. When it returns by itself it is started again after RestartAfter. Required.
 	Run func(ctx context.Context, token Token) error
-	// RestartAfter is the time from the end of Run, with an error or without, until it is called again. Default: 1 s, with Preset Local 100 ms.
+	// RestartAfter is the time from the end of Run, with an error or without, until it is called
+	// again. Default: 1 s, with Preset Local 100 ms.
 	RestartAfter time.Duration
-	// OnState, when set, is called with each new state, in order, from a goroutine of the node; it must be quick. Beside it the event
-	// sight.SingletonChanged tells the same. Default: none.
+	// OnState, when set, is called with each new state, in order, from a goroutine of the node; it
+	// must be quick. Beside it the event events.SingletonChanged tells the same. Default: none.
 	OnState func(SingletonState)
 }
 
-// Singleton is this node's part in running something once in the cluster. Node.RunSingleton makes one; it ends with the node.
+// Singleton is this node's part in running something once in the cluster. Node.RunSingleton makes
+// one; it ends with the node.
 //
 //	standby ──oldest of the role, lease──► running ──lease lost, Leave──► stopping ──Run returns──► standby, handed over
 //	   └──the older ones leave──► asking ──► in progress elsewhere ──► running
 type Singleton struct {
-	n      *Node
-	cfg    SingletonConfig
-	m      *membership.Singleton
-	loop   *drive.Loop[singletonInput]
-	intake *drive.Intake
-	state  atomic.Uint32
-	cancel context.CancelCauseFunc // of the last Run's context; of the loop's goroutine
-	handed chan struct{}           // closed when it was handed over
+	n         *Node
+	cfg       SingletonConfig
+	m         *membership.Singleton
+	loop      *runloop.Loop[singletonInput]
+	admission *runloop.Admission
+	state     atomic.Uint32
+	cancel    context.CancelCauseFunc // of the last Run's context; of the loop's goroutine
+	handed    chan struct{}           // closed when it was handed over
 }
 
 // singletonInput is one input of the machine.
 type singletonInput struct {
 	in   membership.SingletonInput
-	from drive.Place // of another node's word
+	from runloop.Permit // of another node's word
 }
 
-// RunSingleton has cfg.Run run on the oldest node of a role and nowhere else: at no instant on two nodes that hold their leases. After a crash it starts on
-// the next in age with the view without the dead node; a node that leaves hands over as soon as Run has returned.
+// RunSingleton has cfg.Run run on the oldest node of a role and nowhere else: at no instant on two
+// nodes that hold their leases. After a crash it starts on the next in age with the view without
+// the dead node; a node that leaves hands over as soon as Run has returned.
 //
 // Errors: a faulty cfg, ErrUnknownRole, a name that is in use on this node, why the node has ended.
 func (n *Node) RunSingleton(cfg SingletonConfig) (*Singleton, error) {
@@ -78,12 +86,12 @@ func (n *Node) RunSingleton(cfg SingletonConfig) (*Singleton, error) {
 	if err := n.checkSingleton(cfg); err != nil {
 		return nil, fmt.Errorf("ddata: singleton %q: %w", cfg.Name, err)
 	}
-	s := &Singleton{n: n, cfg: cfg, intake: newIntake(n), handed: make(chan struct{})}
+	s := &Singleton{n: n, cfg: cfg, admission: newAdmission(n), handed: make(chan struct{})}
 	s.m = membership.NewSingleton(membership.SingletonConfig{
 		Self: n.uid, Role: cfg.Role, RestartAfter: cfg.RestartAfter, AskAgain: n.members.m.HeartbeatInterval(),
 	})
-	s.loop = drive.New(singletonDriver{s}, inboxMax)
-	s.loop.WhenBroken(func(b drive.Broken) { n.Broken("singleton "+cfg.Name, b, s) })
+	s.loop = runloop.New(singletonDriver{s}, inboxMax)
+	s.loop.WhenBroken(func(b runloop.Broken) { n.Broken("singleton "+cfg.Name, b, s) })
 	if err := n.addSingleton(s); err != nil {
 		return nil, fmt.Errorf("ddata: singleton %q: %w", cfg.Name, err)
 	}
@@ -147,9 +155,9 @@ func (s *Singleton) post(in membership.SingletonInput) { s.loop.Force(singletonI
 // singletonDriver drives the machine of a Singleton.
 type singletonDriver struct{ *Singleton }
 
-// Step implements drive.Machine.
+// Step implements runloop.Machine.
 func (s singletonDriver) Step(now time.Time, q singletonInput) {
-	q.from.Taken()
+	q.from.Release()
 	fx := s.m.Step(now, q.in)
 	for _, e := range fx.Send {
 		s.n.sendWord(s.cfg.Name, e)
@@ -165,18 +173,18 @@ func (s singletonDriver) Step(now time.Time, q singletonInput) {
 	}
 }
 
-// Flush implements drive.Machine.
+// Flush implements runloop.Machine.
 func (s singletonDriver) Flush() {}
 
-// Deadline implements drive.Machine.
+// Deadline implements runloop.Machine.
 func (s singletonDriver) Deadline() time.Time { return s.m.Deadline() }
 
-// Tick implements drive.Machine.
+// Tick implements runloop.Machine.
 func (s singletonDriver) Tick() singletonInput { return singletonInput{in: membership.SingletonTick{}} }
 
 func (s *Singleton) tellState(state SingletonState) {
 	s.state.Store(uint32(state))
-	s.n.Emit(sight.SingletonChanged{Name: s.cfg.Name, Role: s.cfg.Role, State: state})
+	s.n.Emit(events.SingletonChanged{Name: s.cfg.Name, Role: s.cfg.Role, State: state})
 	if s.cfg.OnState != nil {
 		s.cfg.OnState(state)
 	}
@@ -196,7 +204,7 @@ func (s *Singleton) begin(token Token) {
 			return
 		}
 		if err := s.cfg.Run(ctx, token); err != nil && ctx.Err() == nil {
-			s.n.Emit(sight.SingletonFailed{Name: s.cfg.Name, Role: s.cfg.Role, Err: err, Again: s.cfg.RestartAfter})
+			s.n.Emit(events.SingletonFailed{Name: s.cfg.Name, Role: s.cfg.Role, Err: err, Again: s.cfg.RestartAfter})
 		}
 	}()
 }
@@ -235,7 +243,7 @@ func (s *Singleton) end(error) {
 	select {
 	case <-s.handed:
 	case <-time.After(singletonEndTimeout):
-		s.n.Emit(sight.SingletonOutlived{Name: s.cfg.Name, Role: s.cfg.Role})
+		s.n.Emit(events.SingletonOutlived{Name: s.cfg.Name, Role: s.cfg.Role})
 	}
 	s.loop.Stop()
 }

@@ -16,11 +16,11 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/ddata"
+	"github.com/coterie-go/coterie/ddata/events"
 	"github.com/coterie-go/coterie/ddata/membership"
-	"github.com/coterie-go/coterie/ddata/sight"
 )
 
-// stage is where one singleton runs: it notes who is on it, and whether two were.
+// stage is where one singleton runs: it notes the node that is on it, and whether two were.
 type stage struct {
 	mu     sync.Mutex
 	on     *ddata.Node
@@ -70,7 +70,8 @@ func (s *stage) verdict(t *testing.T) {
 	}
 }
 
-// Each of three nodes leaves in turn: the singleton goes from the oldest to the next, and there is never a second.
+// Each of three nodes leaves in turn: the singleton goes from the oldest to the next, and there is
+// never a second.
 func TestSingletonMovesWhenNodesLeave(t *testing.T) {
 	addrs := freeAddrs(t, 3)
 	configs := make([]ddata.Config, 3)
@@ -111,7 +112,7 @@ func TestSingletonMovesWhenNodesLeave(t *testing.T) {
 		}
 		var told []ddata.SingletonState
 		for _, e := range seen[n.Addr()].events() {
-			if e, ok := e.(sight.SingletonChanged); ok && e.Name == "clerk" && e.Role == "backend" {
+			if e, ok := e.(events.SingletonChanged); ok && e.Name == "clerk" && e.Role == "backend" {
 				told = append(told, e.State)
 			}
 		}
@@ -146,7 +147,7 @@ func TestSingletonThatDoesNotStop(t *testing.T) {
 	if err := n.Leave(100 * time.Millisecond); err == nil || !strings.Contains(err.Error(), `singleton "stubborn" does not stop`) {
 		t.Errorf("left with %v", err)
 	}
-	has(t, w, func(e sight.SingletonOutlived) bool { return e.Name == "stubborn" && e.Role == "backend" })
+	has(t, w, func(e events.SingletonOutlived) bool { return e.Name == "stubborn" && e.Role == "backend" })
 }
 
 // One that ends by itself is called again, with its node still the oldest.
@@ -172,13 +173,13 @@ func TestSingletonIsCalledAgain(t *testing.T) {
 			t.Fatal("not called again")
 		}
 	}
-	has(t, w, func(e sight.SingletonFailed) bool {
+	has(t, w, func(e events.SingletonFailed) bool {
 		return e.Name == "brief" && e.Err.Error() == "enough" && e.Again == time.Millisecond
 	})
 }
 
-// TestSingletonTokensRiseWhenDirectoriesAreLost: a cluster that is founded without the directories of the former one begins with
-// epoch 1 again. Its runs have higher tokens all the same.
+// TestSingletonTokensRiseWhenDirectoriesAreLost: a cluster that is founded without the directories
+// of the former one begins with epoch 1 again. Its runs have higher tokens all the same.
 func TestSingletonTokensRiseWhenDirectoriesAreLost(t *testing.T) {
 	var before ddata.Token
 	for range 2 {
@@ -221,7 +222,8 @@ func TestSingletonRefuses(t *testing.T) {
 	}
 }
 
-// singletonEnv makes this test binary a node that founds a cluster alone and runs the singleton, for ever.
+// singletonEnv makes this test binary a node that founds a cluster alone and runs the singleton
+// until it is killed.
 const singletonEnv = "COTERIE_DDATA_TEST_SINGLETON"
 
 func runSingletonChild(addr string) error {
@@ -243,7 +245,8 @@ func runSingletonChild(addr string) error {
 	return n.Err()
 }
 
-// The process of the oldest is killed: the next in age runs it once a view says that the dead one is gone, with a higher token.
+// The process of the oldest is killed: the next in age runs it once a view says that the dead one
+// is gone, with a higher token.
 func TestSingletonSurvivesAKill(t *testing.T) {
 	addrs := freeAddrs(t, 3)
 	child := exec.Command(os.Args[0])

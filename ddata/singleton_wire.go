@@ -4,12 +4,13 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/coterie-go/coterie/ddata/events"
 	"github.com/coterie-go/coterie/ddata/membership"
-	"github.com/coterie-go/coterie/ddata/sight"
 	"github.com/coterie-go/coterie/ddata/transport"
 )
 
-// What the singletons of two nodes say to each other, on the channel "singleton" of the Control lane:
+// What the singletons of two nodes say to each other, on the channel "singleton" of the Control
+// lane:
 //
 //	byte 0   version of this format (1)
 //	byte 1   the word: 1 request, 2 in progress, 3 done
@@ -42,15 +43,16 @@ func decodeWord(b []byte) (name string, w membership.SingletonWord, err error) {
 func (n *Node) sendWord(name string, e membership.SingletonEnvelope) {
 	payload := appendWord(nil, name, e.Word)
 	if err := n.net.Send(transport.NodeID(e.To), transport.Control, 0, singletonChannel, payload); err != nil {
-		n.Emit(sight.MessageUnsent{What: "singleton", To: fmt.Sprintf("%v: %v of %q", e.To, e.Word, name), Err: err}) // a request is repeated
+		n.Emit(events.MessageUnsent{What: "singleton", To: fmt.Sprintf("%v: %v of %q", e.To, e.Word, name), Err: err}) // a request is repeated
 	}
 }
 
-// hearWord takes the words of other nodes. Who asks for a singleton that this node does not run hears nothing: a view tells it when this node is gone.
+// hearWord takes the words of other nodes. A node that asks for a singleton that this node does not
+// run gets no answer: a view tells it when this node is gone.
 func (n *Node) hearWord(from transport.NodeID, payload []byte) {
 	name, w, err := decodeWord(payload)
 	if err != nil {
-		n.Emit(sight.MessageMalformed{What: "singleton", Peer: membership.UID(from), Err: err})
+		n.Emit(events.MessageMalformed{What: "singleton", Peer: membership.UID(from), Err: err})
 		return
 	}
 	n.mu.Lock()
@@ -59,7 +61,7 @@ func (n *Node) hearWord(from transport.NodeID, payload []byte) {
 	if s == nil {
 		return
 	}
-	if place, ok := s.intake.Admit(uint64(from), len(payload)); ok {
+	if place, ok := s.admission.Admit(uint64(from), len(payload)); ok {
 		s.loop.Force(singletonInput{in: membership.SingletonReceive{From: membership.UID(from), Word: w}, from: place})
 	}
 }

@@ -26,7 +26,7 @@ func TestBadConfigNamesEveryField(t *testing.T) {
 	}
 }
 
-// Whoever listens on all interfaces has to say at which address others find it.
+// A node that listens on all interfaces has to say at which address others find it.
 func TestAnAddressThatNobodyCanDialIsRefused(t *testing.T) {
 	for _, all := range []string{"0.0.0.0:7946", "[::]:7946", ":7946", "0.0.0.0:0"} {
 		for _, c := range []ddata.Config{config(all, nil, 1), config("127.0.0.1:0", nil, 1)} {

@@ -10,7 +10,8 @@ import (
 
 var files = ddata.NewKey[crdt.LWWMap[int, []byte]]("files")
 
-// An update of 30 MB goes to each peer once, and what is written meanwhile is acknowledged. The counters tell so, also after the end.
+// An update of 30 MB goes to each peer once, and what is written meanwhile is acknowledged. The
+// counters tell so, also after the end.
 func TestSmallWritesBesideLargeUpdate(t *testing.T) {
 	nodes := startCluster(t, 3, nil)
 	ctx := testContext(t)

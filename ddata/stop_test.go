@@ -8,8 +8,8 @@ import (
 	"github.com/coterie-go/coterie/ddata"
 )
 
-// TestAllNodesStopAtOnce stops all nodes of several clusters at the same time. Each node must leave in order, and soon:
-// no node goes before the others know what they would wait for.
+// TestAllNodesStopAtOnce stops all nodes of several clusters at the same time. Each node must leave
+// in order, and soon: no node goes before the others know what they would wait for.
 func TestAllNodesStopAtOnce(t *testing.T) {
 	const clusters, nodes, soon = 5, 3, 2 * time.Second // with LAN a node that hears no other waits for 24 s
 	var all []*ddata.Node

@@ -10,29 +10,33 @@ import (
 	"github.com/coterie-go/coterie/replicator"
 )
 
-// Change is what a subscription delivers: the state of a key at that moment. V is crdt.Reader where the subscription has no type.
+// Change is what a subscription delivers: the state of a key at that moment. V is crdt.Reader where
+// the subscription has no type.
 type Change[V any] struct {
 	Key   string
 	Value V
-	// Deleted: the key holds nothing any more. It was deleted, has expired, or its last element was removed, which is one and the same to a replica:
-	// what is empty takes no room. Only a change says so; a subscription begins with keys that hold something.
+	// Deleted: the key holds nothing any more. It was deleted, has expired, or its last element was
+	// removed, which is one and the same to a replica: what is empty takes no room. Only a change
+	// says so; a subscription begins with keys that hold something.
 	Deleted bool
-	// Ended: the key is deleted for good. Deleted is set too, Value is empty, and there is no error.
+	// Ended: the key is deleted for good. Deleted is set too, Value is empty, and there is no
+	// error.
 	Ended bool
 }
 
-// Subscribe yields the value of a key, if it has one, and then each change of it, until ctx ends, the node ends (the error
-// says why), or the loop breaks. A loop that is slower than the changes sees the latest value and misses those between: it
-// never holds up anybody.
+// Subscribe yields the value of a key, if it has one, and then each change of it, until ctx ends,
+// the node ends (the error says why), or the loop breaks. A loop that is slower than the changes
+// sees the latest value and misses those between: it never holds up anybody.
 //
-// A value that cannot be read (crdt.ErrTypeClash, crdt.ErrOverflow) is yielded with its key and the error, and the loop may go on; every other error
-// is the last.
+// A value that cannot be read (crdt.ErrTypeClash, crdt.ErrOverflow, crdt.ErrPanic) is yielded with
+// its key and the error, and the loop may go on; every other error is the last.
 func Subscribe[V crdt.Value[V, T], T any](ctx context.Context, r *Replicator, key Key[V]) iter.Seq2[Change[V], error] {
 	return typed[V](r, r.Subscribe(ctx, key.name))
 }
 
-// SubscribePrefix is Subscribe for all keys that begin with a prefix, "" for all of the role. Each that changed is delivered with its latest
-// state; the order between keys is that of their first change not yet delivered.
+// SubscribePrefix is Subscribe for all keys that begin with a prefix, "" for all of the role. Each
+// that changed is delivered with its latest state; the order between keys is that of their first
+// change not yet delivered.
 func SubscribePrefix[V crdt.Value[V, T], T any](ctx context.Context, r *Replicator, prefix string) iter.Seq2[Change[V], error] {
 	return typed[V](r, r.SubscribePrefix(ctx, prefix))
 }
@@ -40,11 +44,10 @@ func SubscribePrefix[V crdt.Value[V, T], T any](ctx context.Context, r *Replicat
 // typed reads what changes yields as V.
 func typed[V crdt.Value[V, T], T any](r *Replicator, changes iter.Seq2[Change[crdt.Reader], error]) iter.Seq2[Change[V], error] {
 	return func(yield func(Change[V], error) bool) {
-		var none V
 		for c, err := range changes {
 			t := Change[V]{Key: c.Key, Deleted: c.Deleted, Ended: c.Ended}
 			if err == nil && !c.Ended { // a key that is deleted for good has nothing to read
-				t.Value, err = none.View(c.Value)
+				t.Value, err = crdt.ViewOf[V](c.Value)
 				err = r.wrap("subscribe", c.Key, ReadLocal, err)
 			}
 			if !yield(t, err) {
@@ -105,15 +108,17 @@ func checkSubscription(key string, prefix bool) error {
 	return crdt.CheckKey(key)
 }
 
-// Follow calls fn with the state of each key that begins with prefix, now and after each change, from the replica's own goroutine: fn must be
-// quick and must not wait for the Replicator. cancel ends it; a call that has begun may still be running when cancel returns.
+// Follow calls fn with the state of each key that begins with prefix, now and after each change,
+// from the replica's own goroutine: fn must be quick and must not wait for the Replicator. cancel
+// ends it; a call that has begun may still be running when cancel returns.
 func (r *Replicator) Follow(prefix string, fn func(Change[crdt.Reader])) (cancel func()) {
 	s := &subscription{follow: fn}
 	s.open(r, prefix, true)
 	return func() { s.close(r) }
 }
 
-// subscription holds what was not delivered yet: the latest change of each key, bounded by the number of keys.
+// subscription holds what was not delivered yet: the latest change of each key, bounded by the
+// number of keys.
 type subscription struct {
 	id     uint64                    // of the driver's goroutine
 	follow func(Change[crdt.Reader]) // if set, it gets the changes at once

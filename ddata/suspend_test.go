@@ -8,11 +8,12 @@ import (
 	"time"
 	"unsafe"
 
+	"github.com/coterie-go/coterie/ddata/events"
 	"github.com/coterie-go/coterie/ddata/membership"
-	"github.com/coterie-go/coterie/ddata/sight"
 )
 
-// slept is a time of a machine that slept since: its monotonic clock stood still meanwhile, its wall clock did not. Package time makes no such times.
+// slept is a time of a machine that slept since: its monotonic clock stood still meanwhile, its
+// wall clock did not. Package time makes no such times.
 func slept(last time.Time, d time.Duration) time.Time {
 	before := last.Add(-d)
 	(*struct { // as time.Time, whose ext counts monotonic nanoseconds
@@ -23,7 +24,8 @@ func slept(last time.Time, d time.Duration) time.Time {
 	return before
 }
 
-// A node whose machine was suspended loses its lease when it wakes, for as long as it takes to be granted a new one, and says why.
+// A node whose machine was suspended loses its lease when it wakes, for as long as it takes to be
+// granted a new one, and says why.
 func TestSuspendIsNoticed(t *testing.T) {
 	last := time.Now()
 	if s := slept(last, time.Minute); last.Sub(s) != 0 || last.Round(0).Sub(s.Round(0)) != time.Minute {
@@ -41,7 +43,7 @@ func TestSuspendIsNoticed(t *testing.T) {
 			Name: "test", Bind: bind, Seeds: []string{first}, BootstrapExpect: 3, Preset: Local, Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
 		}
 		if i == 0 {
-			c.Sight.LeaseLost = func(e sight.LeaseLost) {
+			c.EventListener.LeaseLost = func(e events.LeaseLost) {
 				select {
 				case lost <- e.Why:
 				default:

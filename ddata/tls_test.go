@@ -12,8 +12,8 @@ import (
 	"github.com/coterie-go/coterie/ddata/transport/pki/pkitest"
 )
 
-// A cluster with certificates works as one without; who has none of its authority, or none at all, does not get in and is told why, and the
-// cluster goes on.
+// A cluster with certificates works as one without. A node with no certificate, or one of another
+// authority, does not get in and is told why, and the cluster goes on.
 func TestOnlyCertifiedNodesGetIn(t *testing.T) {
 	ours, theirs := pkitest.NewAuthority(t), pkitest.NewAuthority(t)
 	addrs := freeAddrs(t, 3)

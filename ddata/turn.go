@@ -10,14 +10,14 @@ import (
 	"github.com/coterie-go/coterie/replicator"
 )
 
-// turn is an update's function while it waits for its turn on the replica's goroutine. Once its caller has gone, it does not run any more: what the
-// function refers to is the caller's again.
+// turn is an update's function while it waits for its turn on the replica's goroutine. Once its
+// caller has gone, it does not run any more: what the function refers to is the caller's again.
 type turn struct {
 	mu sync.Mutex
 	fn func(*crdt.Tx) error // nil: there is none, it has had its turn, or its caller has gone
 }
 
-// errGone is what an update comes to whose caller has gone; nobody sees it.
+// errGone is the result of an update whose caller has gone; no caller sees it.
 var errGone = errors.New("ddata: the caller has gone")
 
 // set makes fn the one that waits, and returns which did. It waits for one that is running.
@@ -39,7 +39,8 @@ func (t *turn) run(tx *crdt.Tx) error {
 	return fn(tx)
 }
 
-// leave takes the function back from an operation whose caller goes, and says so of one that had not run: then nothing happened.
+// leave takes the function back from an operation whose caller goes, and says so of one that had
+// not run: then nothing happened.
 func (t *turn) leave(err error) error {
 	if t.set(nil) == nil {
 		return err
@@ -47,7 +48,8 @@ func (t *turn) leave(err error) error {
 	return fmt.Errorf("%w before its turn came: nothing happened", err)
 }
 
-// ended says of an update whose caller has gone when that was. A time-out, which is a context's error too, speaks for itself.
+// ended says of an update whose caller has gone when that was. A time-out, which is a context's
+// error too, speaks for itself.
 func (t *turn) ended(ctx context.Context, err error) error {
 	if gone := ctx.Err(); gone != nil && errors.Is(err, gone) && !errors.Is(err, replicator.ErrTimeout) {
 		return t.leave(gone)

@@ -9,8 +9,8 @@ import (
 	"github.com/coterie-go/coterie/replicator"
 )
 
-// The methods of a Replicator are the functions of the same names without a type, for those who bring their own views and mutations, and two for
-// those who do not wait.
+// The methods of a Replicator are the functions of the same names without a type, for callers that
+// bring their own views and mutations. Two more are for callers that do not wait.
 
 // Get is the function Get without a type.
 func (r *Replicator) Get(ctx context.Context, key string, level Level) (crdt.Reader, error) {
@@ -47,16 +47,18 @@ func (r *Replicator) DeleteForever(ctx context.Context, key string, level Level)
 	return r.wrap("delete forever", key, level, res.Err)
 }
 
-// GetThen is Get for those who do not wait: done gets the result, once, on any goroutine, and must be quick. timeout 0 stands for ctx's deadline,
-// without one for Config.RequestTimeout. When ctx is cancelled, nothing is kept of the read, and done gets ctx's error.
+// GetThen is Get for a caller that does not wait: done gets the result, once, on any goroutine, and
+// must be quick. timeout 0 stands for ctx's deadline, without one for Config.RequestTimeout. When
+// ctx is cancelled, nothing is kept of the read, and done gets ctx's error.
 func (r *Replicator) GetThen(ctx context.Context, key string, level Level, timeout time.Duration, done func(crdt.Reader, error)) {
 	r.then(ctx, level, timeout, func(id uint64, timeout time.Duration) replicator.Input {
 		return replicator.Get{ID: id, Key: key, Read: level, Timeout: timeout}
 	}, func(res replicator.Result) { done(res.Reader, r.wrap("get", key, level, res.Err)) })
 }
 
-// UpdateThen is Update for those who do not wait: done gets the result, once, on any goroutine, and must be quick. timeout 0 stands for ctx's
-// deadline, without one for Config.RequestTimeout. When ctx is cancelled, that means what it means to Update.
+// UpdateThen is Update for a caller that does not wait: done gets the result, once, on any
+// goroutine, and must be quick. timeout 0 stands for ctx's deadline, without one for
+// Config.RequestTimeout. When ctx is cancelled, that means what it means to Update.
 func (r *Replicator) UpdateThen(ctx context.Context, key string, level Level, timeout time.Duration, fn func(*crdt.Tx) error, done func(error)) {
 	t := &turn{fn: fn}
 	r.then(ctx, level, timeout, func(id uint64, timeout time.Duration) replicator.Input {
@@ -64,7 +66,7 @@ func (r *Replicator) UpdateThen(ctx context.Context, key string, level Level, ti
 	}, func(res replicator.Result) { done(r.wrap("update", key, level, t.ended(ctx, res.Err))) })
 }
 
-// then is call for those who do not wait. The machine answers when ctx is cancelled, too.
+// then is call for a caller that does not wait. The machine answers when ctx is cancelled, too.
 func (r *Replicator) then(ctx context.Context, level Level, timeout time.Duration, in func(id uint64, timeout time.Duration) replicator.Input,
 	done func(replicator.Result),
 ) {

@@ -8,7 +8,8 @@ import (
 	"github.com/coterie-go/coterie/ddata"
 )
 
-// TestVotersMax: the cap is part of the view, and a node that is set to another is refused with the setting's name.
+// TestVotersMax: the cap is part of the view, and a node that is set to another is refused with the
+// setting's name.
 func TestVotersMax(t *testing.T) {
 	addrs := freeAddrs(t, 3)
 	configs := make([]ddata.Config, 2)

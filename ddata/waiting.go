@@ -16,7 +16,8 @@ type undialed struct {
 	text string
 }
 
-// undialedFresh is how long a failed attempt is of interest. One that goes on failing is made again sooner.
+// undialedFresh is how long a failed attempt is of interest. One that goes on failing is made again
+// sooner.
 const undialedFresh = 10 * time.Second
 
 // waiting says what the node waits for, for errors.
@@ -41,7 +42,8 @@ func (m *members) waiting() string {
 	return reason
 }
 
-// notUp says what a member lacks to be Up, with its data and its lease; if that is nothing, its view.
+// notUp says what a member lacks to be Up, with its data and its lease; if that is nothing, its
+// view.
 func (n *Node) notUp(v *membership.View) string {
 	var lacks []string
 	if me, _ := v.Member(n.uid); me.Status == membership.Joining && !v.Open() {

@@ -10,12 +10,13 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/ddata"
+	"github.com/coterie-go/coterie/ddata/events"
 	"github.com/coterie-go/coterie/ddata/membership"
-	"github.com/coterie-go/coterie/ddata/sight"
 	"github.com/coterie-go/coterie/ddata/transport"
 )
 
-// giveUp starts nodes of which none can come up, cancels once each has said what it was asked to, and returns their errors.
+// giveUp starts nodes of which none can come up, cancels once each has said what it was asked to,
+// and returns their errors.
 func giveUp(t *testing.T, says []string, configs ...ddata.Config) []error {
 	t.Helper()
 	ctx, cancel := context.WithCancel(testContext(t))
@@ -31,9 +32,9 @@ func giveUp(t *testing.T, says []string, configs ...ddata.Config) []error {
 				}
 			}
 		}
-		c.Sight.Waiting = func(e sight.Waiting) { note(e.Reason) }
-		c.Sight.NodeEnded = func(e sight.NodeEnded) { note(e.Err.Error()) }
-		c.Sight.ViewInstalled = func(e sight.ViewInstalled) { note(e.View.String()) }
+		c.EventListener.Waiting = func(e events.Waiting) { note(e.Reason) }
+		c.EventListener.NodeEnded = func(e events.NodeEnded) { note(e.Err.Error()) }
+		c.EventListener.ViewInstalled = func(e events.ViewInstalled) { note(e.View.String()) }
 		go func() {
 			_, errs[i] = ddata.Start(ctx, c)
 			ended <- struct{}{}
@@ -57,7 +58,8 @@ func giveUp(t *testing.T, says []string, configs ...ddata.Config) []error {
 	return errs
 }
 
-// A founder whose advertised address nobody can dial is named on all sides, and nobody starts again and again because of it.
+// All sides name a founder whose advertised address no node can dial, and no node starts again and
+// again because of it.
 func TestStartSaysWhoCannotBeDialled(t *testing.T) {
 	addrs := freeAddrs(t, 3)
 	var configs []ddata.Config
@@ -90,7 +92,8 @@ func TestStartSaysWhichMembersAreMissing(t *testing.T) {
 	}
 }
 
-// A node that heard of a cluster that then fell silent starts again, under another uid, and its error still names why.
+// A node that heard of a cluster that then fell silent starts again, under another uid, and its
+// error still names why.
 func TestStartTriesAgainAndRemembersWhy(t *testing.T) {
 	ctx, cancel := context.WithCancel(testContext(t))
 	defer cancel()
@@ -101,7 +104,7 @@ func TestStartTriesAgainAndRemembersWhy(t *testing.T) {
 	defer ghost.Close()
 	c := config(freeAddrs(t, 1)[0], []string{ghost.Addr()}, 0)
 	c.Timing.BootstrapTimeout = time.Second
-	here := membership.AppendMessage(nil, membership.Here{Cluster: 5, Epoch: 1})
+	here := membership.AppendMessage(nil, membership.JoinReply{Cluster: 5, Epoch: 1})
 	var first atomic.Uint64
 	channel := transport.ChannelOf("membership")
 	ghost.Handle(channel, transport.HandlerFunc(func(from transport.NodeID, _ []byte) {
@@ -118,13 +121,13 @@ func TestStartTriesAgainAndRemembersWhy(t *testing.T) {
 	}
 }
 
-// Who finds nobody at its seeds is told of the attempt to reach them.
+// A node that finds no node at its seeds is told of the attempt to reach them.
 func TestStartSaysWhichAttemptFailed(t *testing.T) {
 	addrs := freeAddrs(t, 2)
 	ctx, cancel := context.WithCancel(testContext(t))
 	defer cancel()
 	c := config(addrs[0], addrs[1:], 0)
-	c.Sight.ConnectionFault = func(e sight.ConnectionFault) {
+	c.EventListener.ConnectionFault = func(e events.ConnectionFault) {
 		if e.Fault.Kind == transport.FaultDial {
 			cancel()
 		}
@@ -135,7 +138,8 @@ func TestStartSaysWhichAttemptFailed(t *testing.T) {
 	}
 }
 
-// A joiner that a running cluster cannot dial back hears nothing from it, and is told where it looks for it.
+// A joiner that a running cluster cannot dial back hears nothing from it, and is told where it
+// looks for it.
 func TestStartSaysWhereAJoinerIsDialled(t *testing.T) {
 	addrs := freeAddrs(t, 2)
 	n, err := ddata.Start(testContext(t), config(addrs[0], addrs[:1], 1))

@@ -6,13 +6,14 @@ import (
 	"runtime/debug"
 	"slices"
 
+	"github.com/coterie-go/coterie/ddata/events"
 	"github.com/coterie-go/coterie/ddata/membership"
-	"github.com/coterie-go/coterie/ddata/sight"
 	"github.com/coterie-go/coterie/ddata/transport"
 )
 
-// Watcher is told what happens to a node: a struct of optional callbacks. They are called from the node's goroutines, those of one field in
-// order; they must be quick, and must not call Leave or Close.
+// Watcher is told what happens to a node: a struct of optional callbacks. They are called from the
+// node's goroutines, those of one field in order; they must be quick, and must not call Leave or
+// Close.
 type Watcher struct {
 	// View gets each view that is installed.
 	View func(*membership.View)
@@ -26,8 +27,9 @@ type Watcher struct {
 	End func(error)
 }
 
-// Watch registers a watcher. If a view is installed, its View is called with it, perhaps twice. A watcher that comes after the end hears of it too.
-// No callback runs within Watch. cancel ends it; a callback that has begun may still be running when cancel returns.
+// Watch registers a watcher. If a view is installed, its View is called with it, perhaps twice. A
+// watcher that comes after the end hears of it too. No callback runs within Watch. cancel ends it;
+// a callback that has begun may still be running when cancel returns.
 func (n *Node) Watch(w Watcher) (cancel func()) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -66,8 +68,9 @@ func (n *Node) tell(fn func(Watcher)) {
 	}
 }
 
-// Emit tells the log and Config.Sight of an event: for the layers above the node, which have events of their own.
-func (n *Node) Emit(e sight.Event) {
+// Emit tells the log and Config.EventListener of an event: for the layers above the node, which
+// have events of their own.
+func (n *Node) Emit(e events.Event) {
 	n.counts.Tell(e)
 	for i := range n.listeners {
 		n.hear(&n.listeners[i], e)
@@ -77,10 +80,10 @@ func (n *Node) Emit(e sight.Event) {
 // hear has one listener hear of an event. Its callbacks run on goroutines that the node lives by,
 // such as the reader of a connection: a panic of one is logged, and ends neither the process nor
 // the node.
-func (n *Node) hear(l *sight.Listener, e sight.Event) {
+func (n *Node) hear(l *events.Listener, e events.Event) {
 	defer func() {
 		if p := recover(); p != nil {
-			n.Log().Error("a callback of Config.Sight panicked", "event", fmt.Sprintf("%T", e), "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+			n.Log().Error("a callback of Config.EventListener panicked", "event", fmt.Sprintf("%T", e), "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
 		}
 	}()
 	l.Tell(e)
@@ -88,9 +91,9 @@ func (n *Node) hear(l *sight.Listener, e sight.Event) {
 
 func (n *Node) linkChanged(e transport.LinkEvent) {
 	if e.Up {
-		n.Emit(sight.LinkUp{Link: e})
+		n.Emit(events.LinkUp{Link: e})
 	} else {
-		n.Emit(sight.LinkDown{Link: e})
+		n.Emit(events.LinkDown{Link: e})
 	}
 	n.tell(func(w Watcher) {
 		if w.Link != nil {

@@ -16,7 +16,8 @@ const (
 // rowOverhead is what a row costs beside its key and value, roughly: the headers of its slices.
 const rowOverhead = 48
 
-// Size says how many bytes a batch counts for in bounds and queues: its keys and values, and an overhead per row.
+// Size says how many bytes a batch counts for in bounds and queues: its keys and values, and an
+// overhead per row.
 func Size(rows []Row) int {
 	n := rowOverhead
 	for _, r := range rows {
@@ -25,8 +26,8 @@ func Size(rows []Row) int {
 	return n
 }
 
-// CheckRows says what makes a batch unacceptable, before it can spoil a transaction that it shares with others.
-// The error matches ErrBadRow or ErrTooLarge and names the path and the row.
+// CheckRows says what makes a batch unacceptable, before it can spoil a transaction that it shares
+// with others. The error matches ErrBadRow or ErrTooLarge and names the path and the row.
 func CheckRows(path string, rows []Row) error {
 	if len(rows) > BatchRowsMax {
 		return tooLarge(path, fmt.Sprintf("%d rows, at most %d fit in a batch", len(rows), BatchRowsMax))
@@ -45,7 +46,8 @@ func CheckRows(path string, rows []Row) error {
 	return nil
 }
 
-// CheckName says what makes a table's name unacceptable. The error matches ErrBadName and names the path.
+// CheckName says what makes a table's name unacceptable. The error matches ErrBadName and names the
+// path.
 func CheckName(path, name string) error {
 	if n := len(name); n > 0 && n <= NameMax && !strings.Contains(name, "\x00") {
 		return nil

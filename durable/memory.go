@@ -7,9 +7,10 @@ import (
 	"github.com/tidwall/btree"
 )
 
-// Memory is an Env for tests and simulators, whose disk does what it is told: batches wait until Flush or FlushN makes them durable, and
-// Crash forgets those that waited. It has no goroutine and no clock; the same calls give the same result. done is called by whoever
-// flushes, on that goroutine, with no lock held.
+// Memory is an Env for tests and simulators, whose disk does what it is told: batches wait until
+// Flush or FlushN makes them durable, and Crash forgets those that waited. It has no goroutine and
+// no clock; the same calls give the same result. A flush calls done, on its own goroutine, with no
+// lock held.
 //
 //	        Commit          Flush, FlushN
 //	caller ────────► queue ───────────────► durable ──► done
@@ -54,8 +55,8 @@ var (
 // NewMemory returns an empty Memory that flushes when it is told to.
 func NewMemory() *Memory { return &Memory{tables: make(map[string]*memoryTable)} }
 
-// AutoFlush sets whether Commit flushes at once: done is then called before Commit returns, unless Commit was called by a done.
-// It flushes what waits, and returns m.
+// AutoFlush sets whether Commit flushes at once: done is then called before Commit returns, unless
+// Commit was called by a done. It flushes what waits, and returns m.
 func (m *Memory) AutoFlush(on bool) *Memory {
 	m.mu.Lock()
 	m.auto = on
@@ -66,7 +67,8 @@ func (m *Memory) AutoFlush(on bool) *Memory {
 	return m
 }
 
-// FailNext makes the next batch that would become durable fail with err and write nothing. Calls add up: two calls fail two batches.
+// FailNext makes the next batch that would become durable fail with err and write nothing. Calls
+// add up: two calls fail two batches.
 func (m *Memory) FailNext(err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -80,10 +82,12 @@ func (m *Memory) Pending() int {
 	return len(m.queue)
 }
 
-// Flush makes everything durable that waits and answers it in order, also what a done commits meanwhile. It says how many were answered.
+// Flush makes everything durable that waits and answers it in order, also what a done commits
+// meanwhile. It says how many were answered.
 func (m *Memory) Flush() int { return m.FlushN(-1) }
 
-// FlushN is Flush for the n oldest batches; a negative n means all. Inside a done it does nothing: the flush that called done goes on.
+// FlushN is Flush for the n oldest batches; a negative n means all. Inside a done it does nothing:
+// the flush that called done goes on.
 func (m *Memory) FlushN(n int) int {
 	m.mu.Lock()
 	if m.flushing {
@@ -125,8 +129,9 @@ func (m *Memory) applyLocked(b memoryBatch) error {
 	return nil
 }
 
-// Crash forgets what was not flushed (its done is never called) and returns a fresh Memory over what was durable, with AutoFlush
-// as it was and without pending failures. The crashed one is dead: it drops commits without an answer, and loads fail.
+// Crash forgets what was not flushed (its done is never called) and returns a fresh Memory over
+// what was durable, with AutoFlush as it was and without pending failures. The crashed one is dead:
+// it drops commits without an answer, and loads fail.
 func (m *Memory) Crash() *Memory {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -176,7 +181,8 @@ func (m *Memory) closedError() error {
 	return &Error{Kind: ErrClosed, Path: m.Dir(), Remedy: "open it again"}
 }
 
-// Load implements Table. The slices that fn gets are used again for the next row, so that a caller who keeps them is found out.
+// Load implements Table. The slices that fn gets are used again for the next row, so that a caller
+// that keeps them is found out.
 func (t *memoryTable) Load(fn func(Row) error) error {
 	t.m.mu.Lock()
 	if t.m.state != memoryOpen {

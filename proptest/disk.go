@@ -8,7 +8,8 @@ import (
 	"github.com/coterie-go/coterie/crdt"
 )
 
-// commit is one transaction of a disk: rows, the clock and the digest that go with them, and, for the judges, what the replica had seen.
+// commit is one transaction of a disk: rows, the clock and the digest that go with them, and, for
+// the checkers, what the replica had seen.
 type commit struct {
 	put    []crdt.Item
 	drop   []crdt.Dot
@@ -53,7 +54,8 @@ func (w *world) rows(disk []commit) iter.Seq2[crdt.Item, error] {
 	}
 }
 
-// restart crashes a replica. A new incarnation loads what was committed; the last few commits may be lost.
+// restart crashes a replica. A new incarnation loads what was committed; the last few commits may
+// be lost.
 func (w *world) restart() error {
 	n := w.someone()
 	old := w.who(n)
@@ -84,7 +86,8 @@ func (w *world) reopenAlone(n *node) error {
 	return w.check(n)
 }
 
-// prefixes is law 10: after each number of commits a disk holds the state that the replica had then, and reads as the model says of it.
+// prefixes is law 10: after each number of commits a disk holds the state that the replica had
+// then, and reads as the model says of it.
 func (w *world) prefixes() error {
 	n := w.nodes[1]
 	if n.one != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/coterie-go/coterie/proptest"
 )
 
-// Highest is a type of one's own: a number that only rises, as a high-water mark does. One item stands for it; concurrent items stay
-// as siblings, of which the view reads the highest.
+// Highest is a type of one's own: a number that only rises, as a high-water mark does. One item
+// stands for it; concurrent items stay as siblings, of which the view reads the highest.
 type Highest struct{ n uint64 }
 
 // HighestTx changes a Highest within an update.
@@ -46,7 +46,8 @@ func (m *HighestTx) Raise(n uint64) error {
 	return m.tx.Replace(string([]byte{byte(kindHighest)}), string(binary.BigEndian.AppendUint64(nil, n)))
 }
 
-// highestLaws is what Highest is held to: after some raises, wherever they were made, the mark is at the highest of them.
+// highestLaws is what Highest is held to: after some raises, wherever they were made, the mark is
+// at the highest of them.
 var highestLaws = proptest.Laws[Highest, *HighestTx, uint64]{
 	Op:    rapid.Uint64Range(0, 5),
 	Do:    (*HighestTx).Raise,

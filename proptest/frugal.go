@@ -8,10 +8,11 @@ import (
 	"testing"
 )
 
-// Frugal holds a decoder to a promise: whatever lengths its input claims, it allocates no more than perByte bytes for each byte that is really there,
-// and 64 KiB. It bends encoded messages, the seeds: at each place, heads that announce up to 2^32 bytes, elements or pairs take the place of what
-// stood there, followed by the rest of the seed, by nothing, or by some thousand of the shortest values that there are. decode may refuse or accept
-// what it is given.
+// Frugal holds a decoder to a promise: whatever lengths its input claims, it allocates no more than
+// perByte bytes for each byte that is really there, and 64 KiB. It bends encoded messages, the
+// seeds: at each place, heads that announce up to 2^32 bytes, elements or pairs take the place of
+// what stood there, followed by the rest of the seed, by nothing, or by some thousand of the
+// shortest values that there are. decode may refuse or accept what it is given.
 func Frugal(t testing.TB, perByte int, decode func([]byte), seeds ...[]byte) {
 	t.Helper()
 	worst, inputs := 0, 0
@@ -47,8 +48,8 @@ func Frugal(t testing.TB, perByte int, decode func([]byte), seeds ...[]byte) {
 // frugalFree is what a decoder may allocate whatever its input is.
 const frugalFree = 64 << 10
 
-// greedyHeads announce much: byte and text strings, arrays and maps of CBOR, with 4,000, 2^16, 2^31-1 and 2^32 elements, and plain lengths of several
-// widths.
+// greedyHeads announce much: byte and text strings, arrays and maps of CBOR, with 4,000, 2^16,
+// 2^31-1 and 2^32 elements, and plain lengths of several widths.
 var greedyHeads = func() (heads [][]byte) {
 	for _, length := range []string{"990fa0", "9a00010000", "9a7fffffff", "9b0000000100000000"} {
 		b, _ := hex.DecodeString(length)

@@ -20,8 +20,9 @@ type Event[O any] struct {
 
 func (e *Event[O]) String() string { return fmt.Sprint(e.Op) }
 
-// History is the operations on one key that a replica has seen. Delivery is not causal, so an event can be in a history that lacks some of what the
-// event itself had seen; only what it removed is there for certain.
+// History is the operations on one key that a replica has seen. Delivery is not causal, so an event
+// can be in a history that lacks some of what the event itself had seen; only what it removed is
+// there for certain.
 type History[O any] struct {
 	past *events[O]
 	key  string
@@ -42,9 +43,11 @@ func (h History[O]) All() iter.Seq[*Event[O]] {
 // Has reports whether e is in the history.
 func (h History[O]) Has(e *Event[O]) bool { return h.seen.has(e.id) }
 
-// Live returns, in the order of All, the events that no event of the history has taken away. An event takes away those for which takes(it, earlier)
-// holds and that were live where and when it was made; what it had not seen, or seen removed already, it does not touch. With takes "is at the same
-// place", the puts among the live events are what an observed-remove type holds there: the model of a set of tags is
+// Live returns, in the order of All, the events that no event of the history has taken away. An
+// event takes away those for which takes(it, earlier) holds and that were live where and when it
+// was made; what it had not seen, or seen removed already, it does not touch. With takes "is at the
+// same place", the puts among the live events are what an observed-remove type holds there: the
+// model of a set of tags is
 //
 //	for _, e := range h.Live(func(later, earlier *proptest.Event[op]) bool { return later.Op.Tag == earlier.Op.Tag }) {
 //		if e.Op.Adds {

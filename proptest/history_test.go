@@ -8,8 +8,9 @@ import (
 	"pgregory.net/rapid"
 )
 
-// A remove takes away what was there for its maker and nothing else: not what it had not seen, and not what it had seen removed, which comes back for
-// a replica that has the second removal and lacks the first.
+// A remove takes away what was there for its maker and nothing else: not what it had not seen, and
+// not what it had seen removed, which comes back for a replica that has the second removal and
+// lacks the first.
 func TestLive(t *testing.T) {
 	p := &events[toyOp]{}
 	seen := func(ids ...int) (b bits) {

@@ -6,8 +6,9 @@ import (
 	"github.com/coterie-go/coterie/crdt"
 )
 
-// orderly is law 12 and the contract of a mutator: a dot is in one key and in the clock, every path begins with the kind, and a put removes what its
-// own origin had put there. (Of another origin there can be two items at a path for a while: a put, and the one after its removal, which has not
+// orderly is law 12 and the contract of a mutator: a dot is in one key and in the clock, every path
+// begins with the kind, and a put removes what its own origin had put there. (Of another origin
+// there can be two items at a path for a while: a put, and the one after its removal, which has not
 // come.)
 func (w *world) orderly(n *node) error {
 	type seat struct {
@@ -34,8 +35,8 @@ func (w *world) orderly(n *node) error {
 	return nil
 }
 
-// strangers is the type's side of law 6: items of another kind are a type clash, before anything happens; broken ones are an error, or read as
-// something, but never a panic.
+// strangers is the type's side of law 6: items of another kind are a type clash, before anything
+// happens; broken ones are an error, or read as something, but never a panic.
 func (w *world) strangers() error {
 	s := w.stateOf(w.nodes[1])
 	var clock crdt.Clock
@@ -80,7 +81,8 @@ func (w *world) spoilt(it crdt.Item) []crdt.Item {
 	}
 }
 
-// meet lets the type read and update a key that holds such a state. It returns what the view, else the update, answered.
+// meet lets the type read and update a key that holds such a state. It returns what the view, else
+// the update, answered.
 func (w *world) meet(s state) error {
 	r := crdt.NewReplica(9, crdt.StoreOptions{DigestSeed: digestSeed})
 	if err := s.load(r); err != nil {
@@ -95,7 +97,8 @@ func (w *world) meet(s state) error {
 	return errors.Join(viewed, updated)
 }
 
-// bounded is law 11: operations that are done again and again leave no more behind than when they are done a few times, but for the width of numbers.
+// bounded is law 11: operations that are done again and again leave no more behind than when they
+// are done a few times, except wider numbers.
 func (w *world) bounded() error {
 	if w.grows {
 		return nil

@@ -54,7 +54,8 @@ func (w *world) semilattice() error {
 	return nil
 }
 
-// anyOrder is law 3 once more: all groups, in any order that their removals allow, with repetitions, make one state.
+// anyOrder is law 3 once more: all groups, in any order that their removals allow, with
+// repetitions, make one state.
 func (w *world) anyOrder() error {
 	if len(w.made) == 0 {
 		return nil
@@ -141,7 +142,8 @@ func (w *world) decomposes() error {
 	return w.same(statesDecompose, "the join of all dots and the whole", sum, s)
 }
 
-// survivesTheWire is law 6 on a state that was reached: what is encoded comes back, in the same bytes, and reads the same.
+// survivesTheWire is law 6 on a state that was reached: what is encoded comes back, in the same
+// bytes, and reads the same.
 func (w *world) survivesTheWire() error {
 	s := w.stateOf(w.nodes[0])
 	raw := crdt.AppendClock(nil, s.clock)
@@ -172,7 +174,8 @@ func (w *world) survivesTheWire() error {
 	return w.sameValues(encodingsComeBack, "a state and what came over the wire", s, state{clock, items})
 }
 
-// incremental is law 7: the digest that is kept is the one that is computed, of the whole and of each key, whatever the order of the items.
+// incremental is law 7: the digest that is kept is the one that is computed, of the whole and of
+// each key, whatever the order of the items.
 func (w *world) incremental() error {
 	n := w.nodes[0]
 	s := w.stateOf(n)
@@ -202,8 +205,8 @@ func indexes(n int) []int {
 	return is
 }
 
-// since is law 9, and the minimality of law 4: what Missing returns makes the full merge, is empty when clocks are equal, and names nothing that is
-// known.
+// since is law 9, and the minimality of law 4: what Missing returns makes the full merge, is empty
+// when clocks are equal, and names nothing that is known.
 func (w *world) since() error {
 	from, to := w.nodes[0], w.nodes[1]
 	a, b := from.rep.Store(), to.rep.Store()
@@ -234,8 +237,8 @@ func (w *world) since() error {
 	return w.same(logsShipDifferences, "what the log ships, and the merge", snapState(s.Snapshot()), sum)
 }
 
-// trimmed is law 8. What is pruned here is the log: that changes neither state nor value, it merges as before, and an old copy that is merged
-// afterwards changes nothing.
+// trimmed is law 8. What is pruned here is the log: that changes neither state nor value, it merges
+// as before, and an old copy that is merged afterwards changes nothing.
 func (w *world) trimmed() error {
 	n := w.nodes[2]
 	before := w.stateOf(n)

@@ -11,30 +11,37 @@ import (
 	"github.com/coterie-go/coterie/crdt"
 )
 
-// Laws is what a data type is held to: V its view, T its mutator, O an operation on it. Fill it in and Check it in a test.
+// Laws is what a data type is held to: V its view, T its mutator, O an operation on it. Fill it in
+// and Check it in a test.
 type Laws[V crdt.Value[V, T], T, O any] struct {
-	// Op draws one operation. Let it draw from few elements, so that operations meet, and print well, for the history of a failure shows it.
-	// An O is not changed by anybody: what Do does must follow from the operation and from what the mutator reads.
+	// Op draws one operation. Let it draw from few elements, so that operations meet, and print
+	// well, for the history of a failure shows it. An O is not changed by anybody: what Do does
+	// must follow from the operation and from what the mutator reads.
 	Op *rapid.Generator[O]
 
-	// Do carries an operation out. An error of it breaks a law: operations that may be refused want a test of their own.
+	// Do carries an operation out. An error of it breaks a law: operations that may be refused want
+	// a test of their own.
 	Do func(m T, op O) error
 
-	// Value turns what a view reads into a value that reflect.DeepEqual compares and that prints well. Take in all that the view offers (elements and
-	// their number, a look at one that is there and at one that is not), for only what is here is judged. Empty and nil are the same.
+	// Value turns what a view reads into a value that reflect.DeepEqual compares and that prints
+	// well. Take in all that the view offers (elements and their number, a look at one that is
+	// there and at one that is not), for only what is here is judged. Empty and nil are the same.
 	Value func(v V) any
 
-	// Model says what a replica must read that has seen the operations of h. It is the specification: write it from the documentation of the type,
-	// not from its code, and use nothing of either.
+	// Model says what a replica must read that has seen the operations of h. It is the
+	// specification: write it from the documentation of the type, not from its code, and use
+	// nothing of either.
 	Model func(h History[O]) any
 
-	// Grows says that state grows with the number of operations by intention, as in a list to which is only appended. It takes out law 11.
+	// Grows says that state grows with the number of operations by intention, as in a list to which
+	// is only appended. It takes out law 11.
 	Grows bool
 }
 
-// Check runs random histories of the type and holds it to every law, as subtests "store" (keys of a store among others, with a log that is short,
-// rows, crashes and repairs) and "standalone" (values with a store of their own). The flags of rapid apply: -rapid.checks=1000 for
-// more histories, -rapid.seed for one again. What fails is made small and printed as the steps that led there.
+// Check runs random histories of the type and holds it to every law, as subtests "store" (keys of a
+// store among others, with a log that is short, rows, crashes and repairs) and "standalone" (values
+// with a store of their own). The flags of rapid apply: -rapid.checks=1000 for more histories,
+// -rapid.seed for one again. What fails is made small and printed as the steps that led there.
 func (l Laws[V, T, O]) Check(t *testing.T) {
 	t.Helper()
 	if l.Op == nil || l.Do == nil || l.Value == nil || l.Model == nil {
@@ -51,7 +58,8 @@ func report(t *rapid.T, err error) {
 	}
 }
 
-// subject is a type under test without its type parameters. Operations are of the type O, values what Laws.Value returned.
+// subject is a type under test without its type parameters. Operations are of the type O, values
+// what Laws.Value returned.
 type subject struct {
 	kind     crdt.Kind
 	grows    bool
@@ -99,7 +107,8 @@ func (l Laws[V, T, O]) subject() *subject {
 	}
 }
 
-// do carries operations out and, when peek is set, shows it what the transaction reads before the first and after each.
+// do carries operations out and, when peek is set, shows it what the transaction reads before the
+// first and after each.
 func (l Laws[V, T, O]) do(tx *crdt.Tx, m T, ops []any, peek func(int, any) error) error {
 	for i := 0; ; i++ {
 		if peek != nil {

@@ -13,8 +13,8 @@ import (
 
 func TestToy(t *testing.T) { toyLaws[sound]().Check(t) }
 
-// TestEachDefectBreaksItsLaw proves that the laws are awake: types with a defect, each of which must break one of the laws that it may within a
-// number of histories.
+// TestEachDefectBreaksItsLaw proves that the laws are awake: types with a defect, each of which
+// must break one of the laws that it may within a number of histories.
 func TestEachDefectBreaksItsLaw(t *testing.T) {
 	for name, c := range map[string]struct {
 		s    *subject
@@ -59,8 +59,8 @@ func TestEachDefectOfTheStoreIsFound(t *testing.T) {
 	}
 }
 
-// TestEachLawOfStatesIsAwake takes the laws that a store keeps for its types one by one: a sound history, then something broken between the states
-// and the law, and that law alone must see it.
+// TestEachLawOfStatesIsAwake takes the laws that a store keeps for its types one by one: a sound
+// history, then something broken between the states and the law, and that law alone must see it.
 func TestEachLawOfStatesIsAwake(t *testing.T) {
 	for name, c := range map[string]struct {
 		law   law

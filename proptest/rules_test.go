@@ -8,15 +8,17 @@ import (
 	"testing"
 )
 
-// rule is one row of a table that says which tests hold us to what. A test that is a script is named by its file in testdata.
+// rule is one row of a table that says which tests hold us to what. A test that is a script is
+// named by its file in testdata.
 type rule struct {
 	rule, care, dir string
 	tests           []string
 }
 
-// rules are the rules of the dotted store and the hazards of replicated data, each with the care that is taken and the tests that fail when it is
-// taken out. Where a fault is named, the tests plant it themselves and see that it shows; for most of the others the care was once taken out by hand,
-// and the tests failed.
+// rules are the rules of the dotted store and the hazards of replicated data, each with the care
+// that is taken and the tests that fail when it is taken out. Where a fault is named, the tests
+// plant it themselves and see that it shows; for most of the others the care was once taken out by
+// hand, and the tests failed.
 var rules = []rule{
 	{"R1", "apply drops no sibling by itself (fault DropLosingSibling)", "crdt", []string{"TestApplyNeverDropsASiblingByItself"}},
 	{"R1", "a put that loses makes no event", "crdt", []string{"TestLosingPutMakesNoEvent", "TestLaws"}},
@@ -71,7 +73,8 @@ var rules = []rule{
 	{"hazard 8", "an update makes the same bytes each time (type shuffled of this package)", "proptest", []string{"TestEachDefectBreaksItsLaw"}},
 }
 
-// TestRulesHaveTheirTests holds the tables to the tree: a test that is renamed or lost is missed here.
+// TestRulesHaveTheirTests holds the tables to the tree: a test that is renamed or lost is missed
+// here.
 func TestRulesHaveTheirTests(t *testing.T) {
 	sources := map[string]string{}
 	for _, r := range slices.Concat(rules, handOffRules, defects) {

@@ -5,8 +5,9 @@ import (
 	"testing"
 )
 
-// handOffRules are the rules of the hand-off, H1 to H9, each with the care that is taken and the tests that fail when it is taken out. Where a fault is
-// named, package proptest/sim or the tests plant it; of the others those marked "taken out" were taken out by hand, and the tests failed.
+// handOffRules are the rules of the hand-off, H1 to H9, each with the care that is taken and the
+// tests that fail when it is taken out. Where a fault is named, package proptest/sim or the tests
+// plant it; of the others those marked "taken out" were taken out by hand, and the tests failed.
 var handOffRules = []rule{
 	{"H1", "the route is looked at again under the lane's lock (taken out)", "sharding", []string{"TestRouteIsCheckedUnderTheLanesLock"}},
 	{"H1", "so it is for what is passed on", "sharding", []string{"TestRouteOfWhatIsPassedOnIsCheckedToo"}},
@@ -54,7 +55,8 @@ var handOffRules = []rule{
 	{"H9", "commands are batched (taken out)", "sharding/protocol", []string{"TestAllocateMany", "gates.txt", "resharded_crash.txt"}},
 }
 
-// defects are those of the reference that are not to be copied, by their numbers in its list, with what is done instead and the tests that hold us to it.
+// defects are those of the reference that are not to be copied, by their numbers in its list, with
+// what is done instead and the tests that hold us to it.
 var defects = []rule{
 	{"A1", "shards with remembered ids that are read late get a home", "sharding/protocol", []string{"TestA1RememberedLate"}},
 	{"A2", "what is remembered is merged with what is known", "sharding/protocol", []string{"TestA2RememberedKnown"}},

@@ -10,7 +10,8 @@ import (
 	"github.com/coterie-go/coterie/crdt"
 )
 
-// toy is a set of short strings, as a user might write it, with a defect D. It keeps one item per element, at kind ‖ element, with the payload "v1".
+// toy is a set of short strings, as a user might write it, with a defect D. It keeps one item per
+// element, at kind ‖ element, with the payload "v1".
 type toy[D any] struct {
 	r     crdt.Reader
 	extra []string

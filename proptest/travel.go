@@ -7,7 +7,8 @@ import (
 	"github.com/coterie-go/coterie/crdt"
 )
 
-// deliver takes one group from the network, out of order, and loses it, keeps a duplicate, or applies it.
+// deliver takes one group from the network, out of order, and loses it, keeps a duplicate, or
+// applies it.
 func (w *world) deliver() error {
 	if len(w.flying) == 0 {
 		return nil
@@ -29,7 +30,8 @@ func (w *world) deliver() error {
 	return w.check(f.to)
 }
 
-// apply gives a replica a group that has crossed the wire, and tells the model which operations it was.
+// apply gives a replica a group that has crossed the wire, and tells the model which operations it
+// was.
 func (w *world) apply(n *node, g crdt.Group) (crdt.Outcome, error) {
 	g, err := w.plant.group(g)
 	if err != nil {
@@ -61,7 +63,8 @@ func (w *world) apply(n *node, g crdt.Group) (crdt.Outcome, error) {
 	return out, nil
 }
 
-// fill sends what to lacks from the log of from, in small frames of which the later ones can get lost; a log that does not reach back means a merge.
+// fill sends what to lacks from the log of from, in small frames of which the later ones can get
+// lost; a log that does not reach back means a merge.
 func (w *world) fill(to, from *node) error {
 	for {
 		gs, more, covered := w.plant.missing(from.rep.Store(), to.rep.Store().Clock(), 1+w.pick("frame", 200))
@@ -87,7 +90,8 @@ func (w *world) fill(to, from *node) error {
 	}
 }
 
-// merge joins the state of from: by the whole, or by the difference that a reconciliation would find.
+// merge joins the state of from: by the whole, or by the difference that a reconciliation would
+// find.
 func (w *world) merge(to, from *node) error {
 	w.tell("%s merges %s", w.who(to), w.who(from))
 	seen := to.seen.or(from.seen)

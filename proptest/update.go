@@ -79,7 +79,8 @@ func (w *world) outcome(g crdt.Group) string {
 	return " = " + w.dots(g)
 }
 
-// makeGroup runs the update. With peek, the transaction must read after each operation what the model says of it.
+// makeGroup runs the update. With peek, the transaction must read after each operation what the
+// model says of it.
 func (w *world) makeGroup(n *node, key string, wall int64, ops []any, peek bool, known int, ch *crdt.Changes) (crdt.Group, error) {
 	if n.one != nil {
 		return n.one.update(wall, ops)
@@ -119,8 +120,8 @@ func (w *world) failing(n *node, key string, wall int64, ops []any) error {
 	return w.check(n)
 }
 
-// silent judges an update that made no event: nothing may have changed, and the model must find the operations to be without effect, for nobody
-// else will ever hear of them.
+// silent checks an update that made no event: nothing may have changed, and the model must find the
+// operations to be without effect, for no other replica will ever hear of them.
 func (w *world) silent(n *node, key string, before, after state, known int, seen bits) error {
 	if !after.equal(before) {
 		return w.broken(updatesInflate, "an update without events changed the state from\n%v\nto\n%v", before, after)
@@ -144,7 +145,8 @@ func (w *world) remember(g crdt.Group, known int) {
 	}
 }
 
-// delta judges an update that made a group: applied to the state before, it makes the state after, and so does the merge of both.
+// delta checks an update that made a group: applied to the state before, it makes the state after,
+// and so does the merge of both.
 func (w *world) delta(key string, before state, g crdt.Group, after state) error {
 	if after.clock.Equal(before.clock) || !after.clock.Includes(before.clock) {
 		return w.broken(updatesInflate, "an update with events took the clock from %v to %v", before.clock, after.clock)
@@ -164,7 +166,8 @@ func (w *world) delta(key string, before state, g crdt.Group, after state) error
 	return w.sameValues(groupsAreDeltas, "after an update, and from its group", after, snapState(s.Snapshot()))
 }
 
-// twins makes the same update on two replicas of one state. Both must make the same bytes, or an iteration over a map has leaked into them.
+// twins makes the same update on two replicas of one state. Both must make the same bytes, or an
+// iteration over a map has leaked into them.
 func (w *world) twins(s state, key string, wall int64, ops []any) error {
 	var raw [2][]byte
 	for i := range raw {

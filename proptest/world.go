@@ -10,8 +10,9 @@ import (
 	"github.com/coterie-go/coterie/crdt"
 )
 
-// world is one random history: replicas that update, a network that loses, repeats and reorders groups, gaps filled from logs, merges, trimming,
-// restarts from rows. After every step the replica that moved is held against the model.
+// world is one random history: replicas that update, a network that loses, repeats and reorders
+// groups, gaps filled from logs, merges, trimming, restarts from rows. After every step the replica
+// that moved is held against the model.
 type world struct {
 	*subject
 	t      *rapid.T
@@ -121,7 +122,8 @@ func (v *violation) Error() string {
 	return b.String()
 }
 
-// broken makes the error of a law that does not hold. Origins in its text get the names that the story uses.
+// broken makes the error of a law that does not hold. Origins in its text get the names that the
+// story uses.
 func (w *world) broken(l law, format string, args ...any) error {
 	var names []string
 	for o, name := range w.names {
@@ -130,7 +132,7 @@ func (w *world) broken(l law, format string, args ...any) error {
 	return &violation{law: l, what: strings.NewReplacer(names...).Replace(fmt.Sprintf(format, args...)), story: w.story}
 }
 
-// who names the present incarnation.
+// The name of the present incarnation of n.
 func (w *world) who(n *node) string { return w.names[n.rep.Origin()] }
 
 func (w *world) dots(g crdt.Group) string {
@@ -176,7 +178,8 @@ func (w *world) actions() map[string]func(*rapid.T) {
 	return all
 }
 
-// settle lets everyone learn everything, first by logs and then by merges, and demands that all are equal.
+// settle lets everyone learn everything, first by logs and then by merges, and demands that all are
+// equal.
 func (w *world) settle() error {
 	for range 2 {
 		for _, to := range w.nodes {
@@ -216,7 +219,8 @@ func (w *world) pin() error {
 	return nil
 }
 
-// trim drops from a log what everyone has; now and then everything, as a replica does whose peers are gone.
+// trim drops from a log what everyone has; now and then everything, as a replica does whose peers
+// are gone.
 func (w *world) trim() error {
 	n := w.someone()
 	stable := n.rep.Store().Clock().Clone()

@@ -7,8 +7,8 @@ import (
 	"github.com/coterie-go/coterie/crdt"
 )
 
-// Divergence says that this replica and a peer held different items at one dot, which no correct run makes, and that both now keep the one with the
-// lower hash.
+// Divergence says that this replica and a peer held different items at one dot, which no correct
+// run makes, and that both now keep the one with the lower hash.
 type Divergence struct {
 	Space Space
 	Peer  crdt.Origin
@@ -22,7 +22,8 @@ func (d Divergence) String() string {
 	return fmt.Sprintf("diverged from %s %v %q %s:%d of %d", short(d.Peer), d.Space, d.Key, short(d.Dot.Origin), d.Dot.Seq, d.Dots)
 }
 
-// Malformed says that messages of a peer, or groups in them, make no sense. It is told at most once a minute of each peer.
+// Malformed says that messages of a peer, or groups in them, make no sense. It is told at most once
+// a minute of each peer.
 type Malformed struct {
 	Peer  crdt.Origin
 	Count uint64 // since the peer came

@@ -8,7 +8,8 @@ import (
 	"github.com/coterie-go/coterie/crdt"
 )
 
-// R5: Of two items at one dot, which damage alone can bring about, all keep the same one, on their disks too; it is told, and that is the end of it.
+// R5: Of two items at one dot, which damage alone can bring about, all keep the same one, on their
+// disks too; it is told, and that is the end of it.
 func TestOneDotStandsForOneItem(t *testing.T) {
 	w := newWorld(t, 1, durableD)
 	first := w.start(1, nil, 1)

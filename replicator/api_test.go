@@ -87,7 +87,8 @@ func TestRowsThatDoNotBelongTogetherAreRefused(t *testing.T) {
 	}
 }
 
-// The reference's subscriptions: the current value once, nothing if the key is absent, then every change; several updates in one step are one change.
+// The reference's subscriptions: the current value once, nothing if the key is absent, then every
+// change; several updates in one step are one change.
 func TestSubscriptionsGetTheValueAndThenChanges(t *testing.T) {
 	w := cluster(t, 2, durableD)
 	a, b := w.nodes[0], w.nodes[1]
@@ -134,7 +135,8 @@ func TestSubscriptionsGetTheValueAndThenChanges(t *testing.T) {
 	expect("2 d/fruit [again]false", "4 d/fruit [again]false")
 }
 
-// Nothing is sent when a step leaves a key as it was; prefixes that overlap are all served, and so is the key itself.
+// Nothing is sent when a step leaves a key as it was; prefixes that overlap are all served, and so
+// is the key itself.
 func TestSubscriptionsHearNothingWhenNothingChanged(t *testing.T) {
 	w := cluster(t, 2, Config{})
 	a, b := w.nodes[0], w.nodes[1]
@@ -172,7 +174,8 @@ func TestSubscriptionsHearNothingWhenNothingChanged(t *testing.T) {
 	}
 }
 
-// A key that grows beyond the threshold is told of, and again with each tenth, on each replica by itself; a deleted one begins anew.
+// A key that grows beyond the threshold is told of, and again with each tenth, on each replica by
+// itself; a deleted one begins anew.
 func TestLargeKeysAreToldOf(t *testing.T) {
 	for _, key := range []string{"s", "d/s"} {
 		w := cluster(t, 2, Config{DurableKeys: []string{"d/*"}, LargeKey: 1000})
@@ -234,7 +237,7 @@ func TestTypeClashIsAnErrorToTheCaller(t *testing.T) {
 	w.quiet()
 	b.step(Update{ID: 100, Key: "s", Write: All, Mutate: func(tx *crdt.Tx) error { return crdt.GCounter{}.Mutator(tx).Increment(1) }})
 	b.want(100, crdt.ErrTypeClash)
-	// Two types at one key at the same time: both are there, and whoever looks is told.
+	// Two types are used at one key at the same time. Both remain, and every reader gets an error.
 	w.sever(1, 2)
 	a.put("n", "x", Local)
 	b.step(Update{ID: 101, Key: "n", Mutate: func(tx *crdt.Tx) error { return crdt.GCounter{}.Mutator(tx).Increment(1) }})
@@ -271,7 +274,8 @@ func TestErrorsOfCallersChangeNothing(t *testing.T) {
 	}
 }
 
-// A write that changes nothing is as safe as one that changes something: what it found is known to enough.
+// A write that changes nothing is as safe as one that changes something: what it found is known to
+// enough.
 func TestWriteThatChangesNothingWaitsForWhatItFound(t *testing.T) {
 	w := cluster(t, 3, durableD)
 	a, b := w.nodes[0], w.nodes[1]
@@ -285,7 +289,7 @@ func TestWriteThatChangesNothingWaitsForWhatItFound(t *testing.T) {
 		}
 		id := b.take(key, "absent", Majority)
 		w.advance(time.Second)
-		b.wantOpen(id) // only 2 is known to have x: whether 1 has it he has not said
+		b.wantOpen(id) // only 2 is known to have x: 1 has not said whether it has x
 		w.mendAll()
 		w.advance(2 * time.Second)
 		b.want(id, nil)
@@ -350,7 +354,8 @@ func TestLogIsTrimmedAtStability(t *testing.T) {
 	}
 }
 
-// A replica that is alone keeps no log: there is no member to push it to, and one that joins is sent the items.
+// A replica that is alone keeps no log: there is no member to push it to, and one that joins is
+// sent the items.
 func TestLogOfOneAloneIsTrimmed(t *testing.T) {
 	w := cluster(t, 1, durableD)
 	for i := range 50 {

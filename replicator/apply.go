@@ -6,7 +6,8 @@ import (
 	"github.com/coterie-go/coterie/crdt"
 )
 
-// waitList holds groups that remove what is not known here yet, until it comes. It is bounded: what does not fit is fetched later.
+// waitList holds groups that remove what is not known here yet, until it comes. It is bounded: what
+// does not fit is fetched later.
 type waitList struct {
 	groups []waiter
 	bytes  int
@@ -14,7 +15,7 @@ type waitList struct {
 
 type waiter struct {
 	group crdt.Group
-	from  crdt.Origin // who sent it: he has what it waits for
+	from  crdt.Origin // the sender: it has what the group waits for
 	needs crdt.Dot    // one dot that it waits for
 	bytes int
 }
@@ -37,7 +38,7 @@ func (s *space) onPush(p *peer, msg *Push) {
 	}
 }
 
-// apply applies one group of others, whole or not at all (R9), and says whether it did.
+// apply applies one group of others, whole or not at all (R9), and reports whether it did.
 func (s *space) apply(p *peer, g crdt.Group) bool {
 	outcome, err := s.rep.Apply(g, &s.ch)
 	if err != nil {
@@ -58,7 +59,8 @@ func (s *space) apply(p *peer, g crdt.Group) bool {
 	return false
 }
 
-// seen notes what a sound group tells of its sender: he has it, and if it is his own it is no longer on its way.
+// seen notes what a sound group tells of its sender: the sender has this group. If the sender also
+// made the group, the group is no longer on its way.
 func (s *space) seen(p *peer, g crdt.Group) {
 	first, last := g.First(), g.Last()
 	if first.Origin == s.m.cfg.Self {
@@ -112,7 +114,7 @@ func (s *space) release() {
 	}
 }
 
-// retry says whether the group need not wait any more.
+// retry reports whether the group need not wait any more.
 func (s *space) retry(w *waiter) bool {
 	outcome, err := s.rep.Apply(w.group, &s.ch)
 	if err == nil && outcome == crdt.Waiting {
@@ -130,7 +132,8 @@ func (s *space) retry(w *waiter) bool {
 	return true
 }
 
-// askGap asks somebody who sent a waiting group for what is missing, by telling him the own clock.
+// askGap asks a sender of a waiting group for what is missing. It does so by sending the own clock
+// to that sender.
 func (s *space) askGap() {
 	if len(s.waiting.groups) == 0 {
 		return

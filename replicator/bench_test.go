@@ -10,7 +10,8 @@ import (
 	"github.com/coterie-go/coterie/crdt"
 )
 
-// lab is three machines without checks, encoded messages between them, and a clock that stands still.
+// lab is three machines without checks, encoded messages between them, and a clock that stands
+// still.
 type lab struct {
 	now time.Time
 	ms  map[crdt.Origin]*Machine
@@ -86,7 +87,8 @@ func (l *lab) drain() {
 	}
 }
 
-// BenchmarkWriteMajority is one core doing the work of three nodes, codec included: callers that wait for their acks.
+// BenchmarkWriteMajority is one core doing the work of three nodes, codec included: callers that
+// wait for their acks.
 func BenchmarkWriteMajority(b *testing.B) {
 	for _, callers := range []int{1, 64, 1024} {
 		b.Run(fmt.Sprint("callers=", callers), func(b *testing.B) {
@@ -118,7 +120,7 @@ func BenchmarkWriteMajority(b *testing.B) {
 	}
 }
 
-// BenchmarkReadMajority reads what nobody changes: nothing but a hash travels.
+// BenchmarkReadMajority reads a key that does not change: only a hash travels.
 func BenchmarkReadMajority(b *testing.B) {
 	l := newLab(b, 3)
 	l.step(1, Update{ID: 1, Key: "s", Write: All, Mutate: func(t *crdt.Tx) error { return addOne.Mutator(t).Add("x") }})

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Cancel ends what waits for acks, for the own disk, for answers, for agreement, and what is held back, and leaves no trace of it but the write
-// itself.
+// Cancel ends what waits for acks, for the own disk, for answers, for agreement, and what is held
+// back, and leaves no trace of it but the write itself.
 func TestCancelFreesWhatWaits(t *testing.T) {
 	cfg := Config{DurableKeys: []string{"d/*"}, BacklogMax: 512, PushWindow: 512, PushFlight: 1, PendingMax: 100, OperationTimeout: time.Hour,
 		RetryInterval: time.Minute}

@@ -9,8 +9,8 @@ import (
 	"github.com/coterie-go/coterie/crdt/head"
 )
 
-// The forms of CBOR that messages use: unsigned integers, byte strings, arrays, false, true, null; no other are accepted. Groups, clocks and items
-// are encoded by the package crdt.
+// The forms of CBOR that messages use: unsigned integers, byte strings, arrays, false, true, null;
+// no other are accepted. Groups, clocks and items are encoded by the package crdt.
 
 // encoder appends to b.
 type encoder struct{ b []byte }
@@ -53,8 +53,8 @@ func (e *encoder) clock(c *crdt.Clock) {
 	e.b = crdt.AppendClock(e.b, c)
 }
 
-// decoder reads from the front of b. After the first failure it answers zeros; look at err when done, and wherever what was read
-// decides how long to loop or how much to allocate.
+// decoder reads from the front of b. After the first failure it answers zeros; look at err when
+// done, and wherever what was read decides how long to loop or how much to allocate.
 type decoder struct {
 	b   []byte
 	err error

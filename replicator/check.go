@@ -6,8 +6,9 @@ import (
 	"github.com/coterie-go/coterie/crdt"
 )
 
-// wellFormed says whether a message can be taken: what it must carry is there, and no clock of a peer holds events of this replica that it has
-// not made.
+// wellFormed reports whether a message can be taken. What it must carry is there. No clock of a
+// peer holds events of this replica that this replica has not made, and no clock of the volatile
+// space holds moved items.
 func (m *Machine) wellFormed(msg Message) bool {
 	switch msg := msg.(type) {
 	case *Push:
@@ -23,7 +24,7 @@ func (m *Machine) wellFormed(msg Message) bool {
 			(msg.Acked == nil || msg.Content.Includes(msg.Acked))
 	case *Fetch:
 		return msg.Space < spaces && msg.Dots != nil
-	case *Behind:
+	case *LogTruncated:
 		return msg.Space < spaces
 	case *Ask:
 		return msg.Space < spaces
@@ -39,13 +40,13 @@ func (m *Machine) wellFormed(msg Message) bool {
 		return msg.Space < spaces && msg.Content != nil && m.sane(msg.Space, msg.Content)
 	case *Head:
 		return msg.Space < spaces && msg.Clock != nil && m.sane(msg.Space, msg.Clock)
-	case *More:
+	case *MoreCells:
 		return msg.Space < spaces
 	case *Cells:
 		return msg.Space < spaces
-	case *Want:
-		return msg.Space < spaces && msg.What < whats && msg.Dots != nil
-	case *Give:
+	case *FetchItems:
+		return msg.Space < spaces && msg.Kind < kinds && msg.Dots != nil
+	case *Items:
 		return msg.Space < spaces
 	case *Done:
 		return msg.Space < spaces
@@ -59,7 +60,7 @@ func (m *Machine) wellFormed(msg Message) bool {
 
 func (m *Machine) sane(s Space, clocks ...*crdt.Clock) bool {
 	for _, c := range clocks {
-		if c != nil && c.Max(m.cfg.Self) > m.spaces[s].rep.Seq() {
+		if c != nil && (c.LastEvent(m.cfg.Self) > m.spaces[s].rep.Seq() || s == Volatile && c.HasMoved()) {
 			return false
 		}
 	}
@@ -72,6 +73,9 @@ func (m *Machine) Check() error {
 		if err := s.check(); err != nil {
 			return fmt.Errorf("replicator %s: %v: %w", short(m.cfg.Self), s.id, err)
 		}
+	}
+	if err := m.move.check(m); err != nil {
+		return fmt.Errorf("replicator %s: %w", short(m.cfg.Self), err)
 	}
 	if m.pending != m.timeouts.len() || m.pending > m.cfg.PendingMax {
 		return fmt.Errorf("replicator %s: %d pending, %d wait, at most %d", short(m.cfg.Self), m.pending, m.timeouts.len(), m.cfg.PendingMax)
@@ -120,7 +124,7 @@ func (s *space) checkLinks() error {
 		switch {
 		case !l.content.Includes(l.acked):
 			return fmt.Errorf("peer %s has acked %s beyond his content %s", short(p.id), clockName(l.acked), clockName(l.content))
-		case l.content.Max(s.m.cfg.Self) > seq || l.sent > seq:
+		case l.content.LastEvent(s.m.cfg.Self) > seq || l.sent > seq:
 			return fmt.Errorf("peer %s is at %s, sent %d, of own %d", short(p.id), clockName(l.content), l.sent, seq)
 		case l.have != l.content.Base(s.m.cfg.Self) || l.base != l.acked.Base(s.m.cfg.Self):
 			return fmt.Errorf("peer %s: have %d, base %d of %s", short(p.id), l.have, l.base, clockName(l.content))

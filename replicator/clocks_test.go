@@ -8,7 +8,8 @@ import (
 	"github.com/coterie-go/coterie/crdt"
 )
 
-// aged is a disk that many incarnations have written to, of which one in a thousand has left an item.
+// aged is a disk that many incarnations have written to, of which one in a thousand has left an
+// item.
 func aged(t *testing.T, incarnations int) *rows {
 	t.Helper()
 	disk := newRows()

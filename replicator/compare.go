@@ -7,14 +7,19 @@ import (
 	"github.com/coterie-go/coterie/crdt"
 )
 
-// A linearizable read is answered when a quorum holds the same state of the key: the same events of it, not only the same items, for what came
-// and went at one replica looks like what never came at another. The reader pins its state, tells its clock as a difference, and each
-// asked one says which dots count at one side only, and whether those of its own are of the keys in question; of the others the reader
-// knows. So other keys may change as they like, and one round trip is enough while nobody changes the key.
+// A linearizable read is answered when a quorum holds the same state of the key. The same state
+// means the same events, not only the same items: a replica that has seen an item come and go would
+// look like one that has never seen it. The reader pins its state and sends its clock as a
+// difference. Each peer that is asked answers with the dots that count at one side only. It also
+// says whether its own ones among these dots belong to the keys in question; the reader knows this
+// of the other dots. So other keys may change at any time, and one round trip is enough while the
+// key does not change.
 //
-// Why that is enough: events of the key that count at a replica never stop counting, so the states that it agrees to are a chain. Any two quorums
-// share a replica, so all states that are read are one chain, in which a later read's is never the lesser; and a write that was
-// acknowledged by a majority before the read began is part of it.
+// Why that is enough: events of the key that count at a replica never stop counting, so the states
+// that a replica agrees to form a chain. Any two quorums share a replica, so all states that are
+// read form one chain. In this chain the state of a later read is never before that of an earlier
+// one. A write that a majority acknowledged before the read began is part of the state that is
+// read.
 
 // compares are the linearizable reads of one space.
 type compares struct {
@@ -41,7 +46,7 @@ type comparison struct {
 	asked []*peer
 	votes []vote
 
-	retold []*peer // those who have been told the whole clock
+	retold []*peer // the peers that have been told the whole clock
 }
 
 // comparedKey is one key's part of a comparison.
@@ -60,11 +65,13 @@ type vote struct {
 	lacks  bool // some event of the keys
 }
 
-// comparedMax bounds the keys of one comparison; more wait for the next one. Their names must fit half a frame.
+// comparedMax bounds the keys of one comparison; more wait for the next one. Their names must fit
+// half a frame.
 const comparedMax = 64
 
-// Comparisons follow each other at once up to eagerTries. Then the voters are asked to hold updates of the key back for a few round trips, so that
-// writers do not starve readers: what is on its way comes to rest. If that was not enough, later ones wait, ever longer, up to RetryInterval.
+// Comparisons follow each other at once up to eagerTries. Then the voters are asked to hold updates
+// of the key back for a few round trips, so that writers do not starve readers: what is on its way
+// comes to rest. If that was not enough, later ones wait, ever longer, up to RetryInterval.
 const (
 	eagerTries = 3
 	holdTrips  = 4
@@ -79,7 +86,8 @@ func (s *space) compareLater(o *op) {
 	}
 }
 
-// compare begins a comparison of the keys that are waited for. One that is still out has taken too long, or has to be asked anew.
+// compare begins a comparison of the keys that are waited for. One that is still out has taken too
+// long, or has to be asked anew.
 func (s *space) compare() {
 	s.compareAt, s.compareFrom = zeroTime, zeroTime
 	if s.comparing != nil {
@@ -140,7 +148,8 @@ func (c *comparison) take(ops []*op, bytes int) (rest []*op) {
 	return rest
 }
 
-// untouched says of each key whether none of dots is an event of it. What the log does not tell is taken for one.
+// untouched says of each key whether none of dots is an event of it. What the log does not tell is
+// taken for one.
 func (s *space) untouched(c *comparison, dots *crdt.Clock) []bool {
 	out := make([]bool, len(c.keys))
 	for i := range out {
@@ -157,7 +166,8 @@ func (s *space) untouched(c *comparison, dots *crdt.Clock) []bool {
 	return out
 }
 
-// sendCompare asks a peer, who is told what he has not been told yet of the clock. If what he was told before was lost, he says so.
+// sendCompare asks a peer. The message has the part of the clock that the peer has not been told
+// yet. If an earlier message was lost, the peer says so.
 func (s *space) sendCompare(p *peer) {
 	c, l := s.comparing, p.link(s)
 	msg := &Compare{Epoch: s.m.view.Epoch, Space: s.id, ID: c.id, Hash: c.hash, More: c.clock, Hold: uint32(c.hold.Microseconds())}
@@ -171,7 +181,8 @@ func (s *space) sendCompare(p *peer) {
 	s.m.send(p, Prompt, msg)
 }
 
-// onCompare answers with what counts at one side only. One that has not caught up does not answer (R4).
+// onCompare answers with what counts at one side only. One that has not caught up does not answer
+// (R4).
 func (s *space) onCompare(p *peer, msg *Compare) {
 	l := p.link(s)
 	if !s.answers() || msg.ID < l.theirsID {
@@ -256,7 +267,7 @@ func (c *comparison) voted(p *peer) bool {
 	return slices.ContainsFunc(c.votes, func(v vote) bool { return v.from == p })
 }
 
-// agrees says whether a replica, the own one as nil, holds the same state of the i-th key.
+// agrees reports whether a replica, the own one as nil, holds the same state of the i-th key.
 func (c *comparison) agrees(p *peer, i int) bool {
 	if p == nil {
 		return c.keys[i].own
@@ -264,7 +275,8 @@ func (c *comparison) agrees(p *peer, i int) bool {
 	return slices.ContainsFunc(c.votes, func(v vote) bool { return v.from == p && v.agrees[i] })
 }
 
-// checkComparison answers the reads of the keys on which a quorum agrees, and ends the question when there is no more to be had from it.
+// checkComparison answers the reads of the keys on which a quorum agrees, and ends the question
+// when there is no more to be had from it.
 func (s *space) checkComparison() {
 	c := s.comparing
 	if c == nil {
@@ -286,13 +298,14 @@ func (s *space) checkComparison() {
 	switch {
 	case open == 0 || len(c.votes) == len(c.asked):
 		s.compareSoon(s.giveUp())
-	case s.agreed(Majority, func(p *peer) bool { return p == nil || c.voted(p) }): // the others may still make up for those who differ
+	case s.agreed(Majority, func(p *peer) bool { return p == nil || c.voted(p) }): // others may make up for them
 		s.compareAt = earlier(s.compareAt, s.m.now.Add(s.m.cfg.GapDelay))
 	}
 }
 
-// giveUp ends a comparison. The reads that it has not answered wait for the next one; the most tries that one of them has had are returned.
-// Who lacks something again and again is sent it: perhaps nobody else does.
+// giveUp ends a comparison and returns the largest number of tries that one of its reads has had.
+// The reads that it has not answered wait for the next comparison. After eagerTries tries, giveUp
+// sends a peer that lacks something what it lacks: perhaps no other peer does.
 func (s *space) giveUp() (tries int) {
 	c := s.comparing
 	s.comparing, s.trip = nil, s.m.now.Sub(c.began)
@@ -315,7 +328,8 @@ func (s *space) giveUp() (tries int) {
 	return tries
 }
 
-// compareSoon arms the next comparison: when what the last one missed is here, and after several vain ones not before a while has passed.
+// compareSoon arms the next comparison: when what the last one missed is here, and after several
+// vain ones not before a while has passed.
 func (s *space) compareSoon(tries int) {
 	if len(s.linear) == 0 {
 		s.compareAt, s.compareFrom, s.behind = zeroTime, zeroTime, nil
@@ -346,7 +360,8 @@ func (s *space) compareWhenHere() {
 	}
 }
 
-// compareNow begins the next comparison at once: the own replica has committed what it did not count for in the last one.
+// compareNow begins the next comparison at once: the own replica has committed what it did not
+// count for in the last one.
 func (s *space) compareNow() {
 	if s.comparing == nil && len(s.linear) > 0 {
 		s.compareAt, s.compareFrom = s.m.now, s.m.now
@@ -360,7 +375,7 @@ func (s *space) restartCompare() {
 	}
 }
 
-// agreed says whether a peer agreed when a linearizable read was compared last.
+// agreed reports whether a peer agreed when a linearizable read was compared last.
 func (o *op) agreed(p *peer) bool {
 	if o.asked == nil {
 		return false

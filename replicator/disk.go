@@ -8,9 +8,11 @@ import (
 	"github.com/coterie-go/coterie/crdt"
 )
 
-// disk is how the durable space gets to its rows: one batch is out at a time, what happens meanwhile gathers in the next.
+// disk is how the durable space gets to its rows: one batch is out at a time, what happens
+// meanwhile gathers in the next.
 //
-// Invariants: clock ⊆ out.clock ⊆ the content clock; next holds all that the content has and out, or without one clock, has not.
+// Invariants: clock ⊆ out.clock ⊆ the content clock; next holds all that the content has and out,
+// or without one clock, has not.
 type disk struct {
 	clock  *crdt.Clock // what is committed; it is replaced, never changed
 	digest crdt.Digest // of the rows that count
@@ -37,7 +39,8 @@ type batch struct {
 	after  parts  // what the part that is out leads to
 }
 
-// fold adds what one call of the store did. Puts come first: a call can drop what it has put, but not put what it has dropped.
+// fold adds what one call of the store did. Puts come first: a call can drop what it has put, but
+// not put what it has dropped.
 func (b *batch) fold(put, dropped []*crdt.Item) {
 	b.dirty = true
 	for _, it := range put {

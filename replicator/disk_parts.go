@@ -6,8 +6,9 @@ import (
 	"github.com/coterie-go/coterie/crdt"
 )
 
-// parts is how far a batch is written that is larger than one transaction should be: after a repair, or when the disk has failed for a while. No
-// other batch goes out meanwhile. Rows and clock stay of one moment (R3), because each part says which rows count:
+// parts is how far a batch is written that is larger than one transaction should be: after a
+// repair, or when the disk has failed for a while. No other batch goes out meanwhile. Rows and
+// clock stay of one moment (R3), because each part says which rows count:
 //
 //		marking ──────► putting ──the last of it, with clock and digest──► dropping ──────► written
 //		(the rows within the old clock count)                      (but those marked count)
@@ -17,8 +18,9 @@ import (
 //	 3. With the last of them go the new clock and its digest: the batch is committed. The names say what does not count any more.
 //	 4. What is named is dropped, and at last the names.
 //
-// A crash before 3 leaves the old state and one after it the new one, both whole, with rows that do not count; they are dropped after the start,
-// before anything else is written. Only a union (R5) puts rows within the old clock; each of them counts at once, as does each item that is united.
+// A crash before 3 leaves the old state and one after it the new one, both whole, with rows that do
+// not count; they are dropped after the start, before anything else is written. Only a union (R5)
+// puts rows within the old clock; each of them counts at once, as does each item that is united.
 type parts struct {
 	marked, put, dropped int         // of the batch's drops, puts and drops
 	marks                int         // rows with names
@@ -31,7 +33,7 @@ const itemCost = 64
 
 func costOf(it *crdt.Item) int { return itemCost + len(it.Key) + len(it.Path) + len(it.Payload) }
 
-// large says whether a batch has to be cut.
+// large reports whether a batch has to be cut.
 func (s *space) large(b *batch) bool {
 	if len(b.put)+len(b.drop) > s.m.cfg.BatchRowsMax {
 		return true
@@ -54,7 +56,7 @@ func (s *space) cut(b *batch) {
 }
 
 // resume goes on where a crash has cut a batch: what does not count is dropped.
-func (s *space) resume(t Torn) {
+func (s *space) resume(t PartialBatch) {
 	if t.Counts == AllRows {
 		return
 	}

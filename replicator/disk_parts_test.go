@@ -8,7 +8,8 @@ import (
 	"github.com/coterie-go/coterie/crdt"
 )
 
-// inParts is a cluster of two of which the second lacks the first one's puts and removals, no log left, with batches of few rows.
+// inParts is a cluster of two of which the second lacks the first one's puts and removals, no log
+// left, with batches of few rows.
 func inParts(t *testing.T, same, added, removed int) (w *world, a, b *node) {
 	t.Helper()
 	w = cluster(t, 2, Config{DurableKeys: []string{"d/*"}, LogMax: 1, PushWindow: 512, PushFlight: 1, BatchRowsMax: 16, BatchBytesMax: 1 << 10})
@@ -50,8 +51,9 @@ func smallParts(t *testing.T, w *world) {
 	}
 }
 
-// A repair that is larger than a batch may be becomes durable in parts. Whichever part the process dies after, its disk holds the old state or the
-// new one, whole, it starts from it, and what did not count is gone once it has the repair again.
+// A repair that is larger than a batch may be becomes durable in parts. Whichever part the process
+// dies after, its disk holds the old state or the new one, whole, it starts from it, and what did
+// not count is gone once it has the repair again.
 func TestRepairLargerThanABatch(t *testing.T) {
 	for _, c := range []struct {
 		name                 string
@@ -162,8 +164,8 @@ func TestCrashWhileClearingAway(t *testing.T) {
 	checkRows(t, b)
 }
 
-// A part that fails is tried again; callers are told, and nothing is acknowledged before the clock is on disk. What happens meanwhile goes
-// with the next batch.
+// A part that fails is tried again; callers are told, and nothing is acknowledged before the clock
+// is on disk. What happens meanwhile goes with the next batch.
 func TestPartThatFails(t *testing.T) {
 	w := cluster(t, 1, Config{DurableKeys: []string{"d/*"}, BatchRowsMax: 4, RetryInterval: 100 * time.Millisecond})
 	a := w.nodes[0]

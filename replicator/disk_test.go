@@ -7,8 +7,9 @@ import (
 	"time"
 )
 
-// Fewer commits, never an early ack: with WriteBehind a replica sends its disk one batch per interval, and neither the caller nor a peer
-// hears of a write before the batch that holds it is committed.
+// Fewer commits, never an early ack: with WriteBehind a replica sends its disk one batch per
+// interval, and neither the caller nor a peer hears of a write before the batch that holds it is
+// committed.
 func TestWriteBehindCommitsLessOftenAndNeverAcksEarly(t *testing.T) {
 	const interval = 200 * time.Millisecond
 	w := cluster(t, 3, Config{DurableKeys: []string{"d/*"}, WriteBehind: interval})

@@ -8,8 +8,9 @@ import (
 	"github.com/coterie-go/coterie/crdt/iblt"
 )
 
-// donation is one repair from the donor's side: a pinned moment of the store, from which the puller's questions are answered (donate_answer.go).
-// Nothing is remembered of what was sent: a question that is repeated is answered again.
+// donation is one repair from the donor's side: a pinned moment of the store, from which the
+// puller's questions are answered (donate_answer.go). Nothing is remembered of what was sent: a
+// question that is repeated is answered again.
 type donation struct {
 	to      *peer
 	s       *space
@@ -18,7 +19,7 @@ type donation struct {
 	news    *crdt.Clock // dots that the puller's clock lacks
 	within  *crdt.Clock // dots that both clocks have
 	rows    []*cellRow
-	until   time.Time // nobody has asked for longer: forget it
+	until   time.Time // without a new request until then, forget it
 }
 
 // cellRow is the sketch with one key that a puller asks for.
@@ -78,15 +79,16 @@ func (m *Machine) donation(p *peer, s Space, session uint64) *donation {
 	return nil
 }
 
-// reconciling says whether a peer is about to learn what he shares with this replica: then it is better to wait until he has.
+// reconciling reports whether a peer is about to learn what it shares with this replica. If so, it
+// is better to wait until the peer has learned it.
 func (s *space) reconciling(p *peer) bool {
 	return slices.ContainsFunc(s.m.donors, func(d *donation) bool { return d.to == p && d.s == s && !d.within.Empty() })
 }
 
 func (d *donation) touch() { d.until = d.s.m.now.Add(d.s.m.cfg.DonorExpiry) }
 
-// onMore sends cells, now or when they are made.
-func (m *Machine) onMore(p *peer, msg *More) {
+// onMoreCells sends cells, now or when they are made.
+func (m *Machine) onMoreCells(p *peer, msg *MoreCells) {
 	d := m.donation(p, msg.Space, msg.Session)
 	if d == nil {
 		m.refuse(p, msg.Space, msg.Session)
@@ -124,7 +126,7 @@ func (d *donation) want(key uint64, from, count int) {
 	d.work()
 }
 
-// work makes what is wanted, a bounded part of it, and says whether more is to be done.
+// work does a bounded part of the work that is wanted, and reports whether more is left to do.
 func (d *donation) work() (busy bool) {
 	for _, r := range d.rows {
 		if r.from == r.wanted {
@@ -154,7 +156,7 @@ func (d *donation) sendCells(r *cellRow) {
 	}
 }
 
-// busy says whether cells are being made.
+// busy reports whether cells are being made.
 func (d *donation) busy() bool {
 	return slices.ContainsFunc(d.rows, func(r *cellRow) bool { return r.from != r.wanted })
 }
@@ -167,7 +169,8 @@ func (m *Machine) onDone(p *peer, msg *Done) {
 	}
 }
 
-// onDonorTime makes cells, and forgets the moments that nobody asks for any more, and those for who has left.
+// onDonorTime makes cells. It forgets the donations that have expired, and those to peers that have
+// left.
 func (m *Machine) onDonorTime() {
 	m.donors = slices.DeleteFunc(m.donors, func(d *donation) bool {
 		return !m.now.Before(d.until) || m.left(d.to)
@@ -177,7 +180,7 @@ func (m *Machine) onDonorTime() {
 	}
 }
 
-// donorDeadline is when a donation is to be looked at.
+// deadline returns when the donation needs work again.
 func (d *donation) deadline() time.Time {
 	if d.busy() {
 		return d.s.m.now

@@ -10,14 +10,16 @@ import (
 // Estimated bytes of an item beside its strings.
 const itemBytes = 24
 
-// runWalkMax bounds the items that are summed up for one run of dots. The puller's runs have far fewer of his; one that has more here differs in any
-// case, and whatever sum it gets, it is not the puller's.
+// runWalkMax bounds the items that are summed up for one run of dots. Each run of the puller holds
+// far fewer of the puller's items. A run that holds more items here differs in any case: its sum is
+// not the puller's, whatever it is.
 const runWalkMax = 1 << 14
 
-// onWant answers a question about dots. Spares come from the store as it is now: an item is the same wherever its dot is alive.
-func (m *Machine) onWant(p *peer, msg *Want) {
+// onFetchItems answers a question about dots. KindSpares come from the store as it is now: an item
+// is the same wherever its dot is alive.
+func (m *Machine) onFetchItems(p *peer, msg *FetchItems) {
 	s := m.spaces[msg.Space]
-	if msg.What == Spares {
+	if msg.Kind == KindSpares {
 		if !s.answers() {
 			m.refuse(p, msg.Space, msg.Session)
 			return
@@ -32,12 +34,12 @@ func (m *Machine) onWant(p *peer, msg *Want) {
 		return
 	}
 	d.touch()
-	switch msg.What {
-	case Items:
+	switch msg.Kind {
+	case KindItems:
 		d.giveItems(msg.ID, msg.Dots)
-	case Names:
+	case KindNames:
 		d.giveNames(msg.ID, msg.Dots)
-	case Sums:
+	case KindSums:
 		d.giveSums(msg.ID, msg.Dots, msg.Sizes)
 	}
 }
@@ -49,7 +51,7 @@ func (d *donation) giveItems(id uint32, dots *crdt.Clock) {
 // sendItems sends as many items as a frame holds, and at least one.
 func (s *space) sendItems(to *peer, session uint64, id uint32, items iter.Seq[*crdt.Item]) {
 	m := s.m
-	msg := &Give{Epoch: m.view.Epoch, Space: s.id, Session: session, ID: id}
+	msg := &Items{Epoch: m.view.Epoch, Space: s.id, Session: session, ID: id}
 	bytes := 0
 	for it := range items {
 		size := itemBytes + len(it.Key) + len(it.Path) + len(it.Payload)
@@ -61,8 +63,8 @@ func (s *space) sendItems(to *peer, session uint64, id uint32, items iter.Seq[*c
 		bytes += size
 	}
 	if bytes > m.cfg.FrameMax {
-		if !m.sendLarge(to, cargo{kind: kindGive, space: s.id, session: session, about: uint64(id)}, msg, bytes) {
-			m.stats.FlowsDropped++ // he asks again
+		if !m.sendLarge(to, cargo{kind: kindItems, space: s.id, session: session, about: uint64(id)}, msg, bytes) {
+			m.stats.FlowsDropped++ // the peer asks again
 		}
 	} else {
 		m.send(to, Bulk, msg)
@@ -72,7 +74,7 @@ func (s *space) sendItems(to *peer, session uint64, id uint32, items iter.Seq[*c
 // giveNames tells which of the dots are alive, as many as a frame holds.
 func (d *donation) giveNames(id uint32, dots *crdt.Clock) {
 	m := d.s.m
-	msg := &Give{Epoch: m.view.Epoch, Space: d.s.id, Session: d.session, ID: id, Names: &crdt.Clock{}}
+	msg := &Items{Epoch: m.view.Epoch, Space: d.s.id, Session: d.session, ID: id, Names: &crdt.Clock{}}
 	bytes, n := 0, 0
 	var last crdt.Dot
 	for it := range d.pin.In(dots, crdt.Dot{}) {
@@ -95,7 +97,7 @@ func (d *donation) giveNames(id uint32, dots *crdt.Clock) {
 // giveSums adds up each run of the dots.
 func (d *donation) giveSums(id uint32, dots *crdt.Clock, sizes []uint64) {
 	m := d.s.m
-	msg := &Give{Epoch: m.view.Epoch, Space: d.s.id, Session: d.session, ID: id}
+	msg := &Items{Epoch: m.view.Epoch, Space: d.s.id, Session: d.session, ID: id}
 	for _, run := range dots.Split(sizes) {
 		sum, _ := d.pin.Sum(run, crdt.Dot{}, runWalkMax)
 		msg.Sums = append(msg.Sums, sum)

@@ -45,7 +45,8 @@ func (l Lane) String() string {
 	return "prompt"
 }
 
-// Counts says which of the rows on disk count until the next batch. As long as a large batch is written in parts, not all do.
+// Counts says which of the rows on disk count until the next batch. As long as a large batch is
+// written in parts, not all do.
 type Counts uint8
 
 // What counts.
@@ -68,8 +69,8 @@ func (c Counts) String() string {
 	return fmt.Sprintf("counts(%d)", uint8(c))
 }
 
-// Batch is one transaction on the durable rows: Drop first, then Put, Clock and Digest, all or nothing (R3). At most one is out at a
-// time; Persisted answers it. Nobody modifies its parts.
+// Batch is one transaction on the durable rows: Drop first, then Put, Clock and Digest, all or
+// nothing (R3). At most one is out at a time; Persisted answers it. Its parts must not be modified.
 type Batch struct {
 	ID     uint64
 	Space  Space
@@ -98,7 +99,8 @@ func (b Batch) String() string {
 	return fmt.Sprintf("persist #%d %v drop %d put %d clock %v%s", b.ID, b.Space, len(b.Drop), len(b.Put), b.Clock, part)
 }
 
-// Envelope is one message to one peer. Messages of one lane to one peer should arrive in order; loss, doubling and reordering cost time only.
+// Envelope is one message to one peer. Messages of one lane to one peer should arrive in order;
+// loss, doubling and reordering cost time only.
 type Envelope struct {
 	To   crdt.Origin
 	Lane Lane
@@ -125,8 +127,8 @@ func (r Result) String() string {
 	return fmt.Sprintf("reply #%d ok", r.ID)
 }
 
-// Change tells a subscription that a key changed. Several changes of one Step are one Change with the latest value. What is new compared with an
-// earlier Reader of the key crdt.Diff tells.
+// Change tells a subscription that a key changed. Several changes of one Step are one Change with
+// the latest value. What is new compared with an earlier Reader of the key crdt.Diff tells.
 type Change struct {
 	Sub     uint64
 	Key     string
@@ -142,7 +144,8 @@ func (c Change) String() string {
 	return fmt.Sprintf("notify #%d %q items %d", c.Sub, c.Key, c.Reader.Len())
 }
 
-// Settlement says that everything acknowledged before Epoch is known to a majority of the view of Epoch.
+// Settlement says that everything acknowledged before Epoch is known to a majority of the view of
+// Epoch.
 type Settlement struct {
 	Space Space
 	Epoch uint64
@@ -157,7 +160,8 @@ func (s Settlement) String() string {
 	return fmt.Sprintf("settled %v %d", s.Space, s.Epoch)
 }
 
-// Effects is what one Step asks the driver to do, in the order of the fields. It is valid until the next Step; the slices are reused.
+// Effects is what one Step asks the driver to do, in the order of the fields. It is valid until the
+// next Step; the slices are reused.
 type Effects struct {
 	Persist   []Batch
 	Send      []Envelope
@@ -169,8 +173,9 @@ type Effects struct {
 	Malformed []Malformed
 	Repairs   []Repair
 	Holding   []Holding
-	Changed   bool // this Step changed what Snapshot returns
-	CaughtUp  bool // this Step made a learner catch up: it may be made a voter
+	Changed   bool   // this Step changed what Snapshot returns
+	CaughtUp  bool   // this Step made a learner catch up: it may be made a voter
+	Moved     uint16 // not 0: this Step ended this replica's part in the move of that number (View.Moves)
 }
 
 func (e *Effects) reset() {
@@ -187,14 +192,14 @@ func (e *Effects) reset() {
 	}
 }
 
-// Notable says that there is something to tell those who look after the node.
+// Notable reports whether there is something to tell the operators of the node.
 func (e *Effects) Notable() bool {
 	return len(e.Settled)+len(e.Large)+len(e.Diverged)+len(e.Malformed)+len(e.Repairs)+len(e.Holding) > 0 || e.CaughtUp
 }
 
-// Empty says that there is nothing to carry out.
+// Empty reports whether there is nothing to carry out.
 func (e *Effects) Empty() bool {
-	return len(e.Persist)+len(e.Send)+len(e.Reply)+len(e.Notify) == 0 && !e.Notable()
+	return len(e.Persist)+len(e.Send)+len(e.Reply)+len(e.Notify) == 0 && e.Moved == 0 && !e.Notable()
 }
 
 // String prints one effect a line.
@@ -212,6 +217,9 @@ func (e *Effects) String() string {
 	lines(&b, e.Holding)
 	if e.CaughtUp {
 		b.WriteString("caught up\n")
+	}
+	if e.Moved != 0 {
+		fmt.Fprintf(&b, "moved #%d\n", e.Moved)
 	}
 	return b.String()
 }

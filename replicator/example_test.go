@@ -10,7 +10,7 @@ import (
 	"github.com/coterie-go/coterie/replicator"
 )
 
-// Two machines, and a loop that carries their messages: all that a driver does, but for disks and timers.
+// Two machines, and a loop that carries their messages. A real driver also has disks and timers.
 func Example() {
 	nodes := map[crdt.Origin]*replicator.Machine{}
 	view := replicator.View{Epoch: 1, Founded: true, Voters: []replicator.Peer{{ID: 1}, {ID: 2}}}

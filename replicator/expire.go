@@ -4,21 +4,22 @@ import (
 	"cmp"
 	"slices"
 	"time"
-
-	"github.com/coterie-go/coterie/crdt"
 )
 
-// A key expires when nobody has written to it for the time that Config.Expire gives it. Every replica remembers when it last saw an event change a
-// key that can expire, so that a new oldest voter need not begin anew; reads leave no trace, and do not count. Clocks are not compared: what
-// counts is the time that the oldest voter has seen pass.
+// A key expires when no write to it has come for the time that Config.Expire gives it. Every
+// replica remembers when it last saw an event change a key that can expire. So a new oldest voter
+// need not begin anew. Reads leave no trace and do not count. Clocks are not compared: what counts
+// is the time that the oldest voter has seen pass.
 //
-// It does not trust its own eyes alone. Before it removes a key it learns, as a quorum read does, what a majority had acknowledged; so a key stays of
-// which a majority has acknowledged a write by then, and one who is cut off removes nothing. The removal is that of Delete: what others write at the
-// same time survives, and the key can be used again at once. Keys do not expire by a look at the clock, because replicas would not agree on when.
+// The oldest voter does not trust its own view alone. Before it removes a key it learns what a
+// majority had acknowledged, as a quorum read does. So a key stays if a majority has acknowledged a
+// write to it by then, and a voter that is cut off removes nothing. The removal is that of Delete:
+// concurrent writes of other nodes survive, and the key can be used again at once. A key does not
+// expire by a look at the clock, because replicas would not agree on when.
 //
 // The rules may differ between replicas. Those of the oldest voter count. A replica that becomes
-// the oldest has counted for its own rules from the changes that it has seen since its start, so no
-// key goes sooner than the rules of the one that removes it say.
+// the oldest has counted by its own rules, from the changes that it has seen since its start. So no
+// key is removed sooner than the rules of the replica that removes it say.
 type expiry struct {
 	exact map[string]*expireRule
 	globs []*expireRule // the most special first
@@ -27,7 +28,8 @@ type expiry struct {
 	tryAt time.Time // not before
 }
 
-// expireRule is one entry of Config.Expire, with the keys that it rules over by the time of their last change.
+// expireRule is one entry of Config.Expire, with the keys that it rules over by the time of their
+// last change.
 type expireRule struct {
 	pattern     string
 	after       time.Duration
@@ -60,7 +62,8 @@ func newExpiry(after map[string]time.Duration) expiry {
 	return e
 }
 
-// ruleOf returns the rule for a key: the one that names it, else the longest pattern that matches; nil when it never expires.
+// ruleOf returns the rule for a key: the one that names it, else the longest pattern that matches;
+// nil when it never expires.
 func (e *expiry) ruleOf(key string) *expireRule {
 	if r := e.exact[key]; r != nil {
 		return r
@@ -74,11 +77,15 @@ func (e *expiry) ruleOf(key string) *expireRule {
 }
 
 // touch notes that keys of a store have changed.
-func (e *expiry) touch(now time.Time, st *crdt.Store, keys []string) {
+func (e *expiry) touch(s *space, keys []string) {
 	if len(e.rules) == 0 {
 		return
 	}
+	now, st := s.m.now, s.store
 	for _, key := range keys {
+		if s.m.SpaceOf(key) != s.id {
+			continue // it moves, or has moved
+		}
 		k, holds := e.keys[key], st.Holds(key)
 		switch {
 		case k != nil && !holds:
@@ -98,11 +105,18 @@ func (e *expiry) touch(now time.Time, st *crdt.Store, keys []string) {
 	}
 }
 
-// prime begins to count for what the store holds already.
-func (e *expiry) prime(now time.Time, st *crdt.Store) {
-	if len(e.rules) > 0 {
-		e.touch(now, st, slices.Collect(st.Snapshot().Keys("")))
+// prime begins to count for what the store holds already, and is not counted for.
+func (e *expiry) prime(s *space) {
+	if len(e.rules) == 0 {
+		return
 	}
+	var keys []string
+	for key := range s.store.Snapshot().Keys("") {
+		if e.keys[key] == nil {
+			keys = append(keys, key)
+		}
+	}
+	e.touch(s, keys)
 }
 
 func (r *expireRule) add(k *idleKey) {
@@ -141,7 +155,7 @@ func (e *expiry) next(m *Machine) (at time.Time) {
 	return later(at, e.tryAt)
 }
 
-// expires says whether a key is due.
+// expires reports whether a key is due.
 func (e *expiry) expires(now time.Time, key string) bool {
 	k := e.keys[key]
 	return k != nil && !now.Before(k.since.Add(k.rule.after))
@@ -174,7 +188,8 @@ func (m *Machine) askExpiry() {
 	}
 }
 
-// confirmExpiry says that a majority has been heard, or not in time. The keys go with the next tick.
+// confirmExpiry says that a majority has been heard, or not in time. The keys go with the next
+// tick.
 func (s *space) confirmExpiry(err error) {
 	if s.confirmed = err == nil; !s.confirmed {
 		s.expiring = nil
@@ -201,7 +216,7 @@ func (s *space) expireConfirmed() {
 		return // this process stood still: what was told then is old by now
 	}
 	for _, key := range keys {
-		if !s.m.expiry.expires(s.m.now, key) {
+		if !s.m.expiry.expires(s.m.now, key) || s.m.movesKey(key) || s.m.SpaceOf(key) != s.id {
 			continue
 		}
 		g, err := s.rep.Update(key, 0, removeAll, &s.ch)

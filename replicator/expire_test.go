@@ -25,7 +25,8 @@ func TestTheMostSpecialRuleCounts(t *testing.T) {
 	}
 }
 
-// A key that nobody writes to is removed after its time, by the oldest; subscribers hear that it is deleted, rows go, and the key can be used again.
+// The oldest removes a key after its time without writes. Subscribers hear that the key is deleted,
+// its rows go, and the key can be used again.
 func TestKeysExpireAfterInactivity(t *testing.T) {
 	w := cluster(t, 3, fleeting)
 	a, b := w.nodes[0], w.nodes[1]
@@ -75,7 +76,8 @@ func TestKeysExpireAfterInactivity(t *testing.T) {
 	}
 }
 
-// H8 of the reference: what was counted before a key expired does not suppress what is written afterwards.
+// H8 of the reference: what was counted before a key expired does not suppress what is written
+// afterwards.
 func TestWritesAfterExpiryReachTheOthers(t *testing.T) {
 	w := cluster(t, 3, fleeting)
 	b, c := w.nodes[1], w.nodes[2]
@@ -119,7 +121,7 @@ func TestConcurrentWriteSurvivesExpiry(t *testing.T) {
 	a.wantSet("x/1", "new")
 }
 
-// One who is cut off removes nothing, because the others may have written.
+// An oldest voter that is cut off removes nothing, because the others may have written.
 func TestTheOldestWhoIsCutOffLetsNothingExpire(t *testing.T) {
 	for _, f := range []Faults{{}, {ExpireUnasked: true}} {
 		cfg := fleeting
@@ -147,7 +149,8 @@ func TestTheOldestWhoIsCutOffLetsNothingExpire(t *testing.T) {
 	}
 }
 
-// A write that a majority has acknowledged and that the oldest has not heard of keeps the key alive.
+// A write that a majority has acknowledged and that the oldest has not heard of keeps the key
+// alive.
 func TestTheOldestAsksBeforeAKeyExpires(t *testing.T) {
 	if !keptByAMajority(t, Faults{}) {
 		t.Error("it has expired")
@@ -215,7 +218,8 @@ func TestInactivityOutlivesTheOldest(t *testing.T) {
 	n.wantSet("d/x/1")
 }
 
-// What is deleted for ever stays so, also where keys expire, and costs no memory of when.
+// A key that was deleted permanently stays deleted, also where keys expire. The replica keeps no
+// time for it.
 func TestDeletedForeverDoesNotExpire(t *testing.T) {
 	w := cluster(t, 2, fleeting)
 	a := w.nodes[0]
@@ -243,7 +247,8 @@ func TestManyKeysExpireInTurns(t *testing.T) {
 	}
 }
 
-// What a majority told before the oldest stood still says nothing of what it has acknowledged since.
+// What a majority told before the oldest stood still says nothing of what it has acknowledged
+// since.
 func TestAnswersFromLongAgoLetNothingExpire(t *testing.T) {
 	w := cluster(t, 3, fleeting)
 	a, b := w.nodes[0], w.nodes[1]
@@ -270,7 +275,8 @@ func TestAnswersFromLongAgoLetNothingExpire(t *testing.T) {
 	a.wantSet("x/1")
 }
 
-// holdAnswers keeps the answers from the oldest until he has asked what a majority has of the keys that are due.
+// holdAnswers holds back the answers to the oldest. It returns when the oldest has asked what a
+// majority has of the keys that are due.
 func holdAnswers(w *world) *[]packet {
 	var held []packet
 	w.drop = func(p packet) bool {
@@ -289,7 +295,7 @@ func holdAnswers(w *world) *[]packet {
 	return nil
 }
 
-// Who hears of a newer view while he asks begins again when he has it.
+// An oldest voter that hears of a newer view while it asks begins again when it has that view.
 func TestExpiryGoesOnUnderTheNextView(t *testing.T) {
 	w := cluster(t, 3, fleeting)
 	a, b, c := w.nodes[0], w.nodes[1], w.nodes[2]
@@ -318,7 +324,8 @@ func TestExpiryGoesOnUnderTheNextView(t *testing.T) {
 	w.same()
 }
 
-// Rules that differ do no harm: those of the oldest voter count, and the next oldest begins with its own.
+// Rules that differ do no harm: those of the oldest voter count, and the next oldest begins with
+// its own.
 func TestTheRulesOfTheOldestCount(t *testing.T) {
 	w := newWorld(t, 1, Config{Expire: map[string]time.Duration{"x": time.Hour}})
 	a := w.start(1, nil, 1)

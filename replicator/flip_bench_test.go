@@ -9,8 +9,9 @@ import (
 	"github.com/coterie-go/coterie/crdt"
 )
 
-// BenchmarkFlip says how long the longest step of a replica lasts that repairs a million items: the one that takes over what has come. "join" is an
-// empty one, "drop" one that lost a million removals. ns/item is what to multiply with.
+// BenchmarkFlip says how long the longest step of a replica lasts that repairs a million items: the
+// one that takes over what has come. "join" is an empty one, "drop" one that lost a million
+// removals. ns/item is what to multiply with.
 func BenchmarkFlip(b *testing.B) {
 	const items, group = 1_000_000, 1000
 	for _, space := range []string{"v", "d"} {

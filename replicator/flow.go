@@ -18,7 +18,8 @@ import (
 // messages. Those that have begun are encoded, a group once for all peers. One message comes, of up
 // to flowMax bytes, until Config.DonorExpiry after its last part.
 //
-// Invariants: no two flows of out carry the same; retryAt is set while out is not empty, dropAt while buf is not.
+// Invariants: no two flows of out carry the same; retryAt is set while out is not empty, dropAt
+// while buf is not.
 type flows struct {
 	out     []flow // the first is on its way
 	nextID  uint64
@@ -37,12 +38,13 @@ type flows struct {
 type flow struct {
 	id uint64 // given when it begins; 0: it waits
 	cargo
-	*parcel
+	*largeMessage
 	acked uint32
 	next  uint32
 }
 
-// cargo says what a flow carries: a group of a space, the answer to a question of a repair, or what holds clocks.
+// cargo says what a flow carries: a group of a space, the answer to a question of a repair, or what
+// holds clocks.
 type cargo struct {
 	kind    int
 	space   Space
@@ -54,15 +56,16 @@ type cargo struct {
 // isGroup reports whether the cargo is a group.
 func (c cargo) isGroup() bool { return c.kind == kindPush }
 
-// parcel is a message on its way in parts, to one peer or to several. It is encoded once, when the first part of it goes.
-type parcel struct {
+// largeMessage is a message on its way in parts, to one peer or to several. It is encoded once,
+// when the first part of it goes.
+type largeMessage struct {
 	msg  Message // nil when it has been encoded
-	size int     // in bytes, but for what is around the groups or items
+	size int     // in bytes, without what is around the groups or items
 	at   uint64  // epoch
 	data []byte
 }
 
-func (c *parcel) encoded() []byte {
+func (c *largeMessage) encoded() []byte {
 	if c.msg != nil {
 		c.data, c.msg = AppendMessage(make([]byte, 0, c.size+flowExtra), c.msg), nil
 	}
@@ -78,7 +81,8 @@ const (
 	clocksMax = 64 << 20 // bytes of a message with clocks: two of crdt.ClockOriginsMax origins fit
 )
 
-// flowMax bounds the bytes of a flow: one group or the clocks of one message, and what goes around it.
+// flowMax bounds the bytes of a flow: one group or the clocks of one message, and what goes around
+// it.
 func (m *Machine) flowMax() int { return max(m.cfg.GroupMax, clocksMax) + flowExtra }
 
 // groupCargo is a group on its way.
@@ -86,38 +90,39 @@ func (s *space) groupCargo(g crdt.Group) cargo {
 	return cargo{kind: kindPush, space: s.id, group: crdt.Range{Origin: g.First().Origin, First: g.First().Seq, Last: g.Last().Seq}}
 }
 
-// sendLarge sends a message that is larger than a frame, unless it is on its way to the peer already. It says whether it is; else there is no place,
-// and the caller tries again when a flow has ended.
+// sendLarge sends a message that is larger than a frame, unless it is on its way to the peer
+// already. It reports whether it is; else there is no place, and the caller tries again when a flow
+// has ended.
 func (m *Machine) sendLarge(p *peer, c cargo, msg Message, size int) bool {
 	f := &p.flows
 	if i := f.find(c); i >= 0 {
 		if c.isState() && i > 0 {
-			f.out[i].parcel = m.parcelOf(c, msg, size) // it has not begun: the latest is worth more
+			f.out[i].largeMessage = m.largeMessageOf(c, msg, size) // it has not begun: the latest is worth more
 		}
 		return true
 	}
 	if n, bytes := f.waiting(c.isGroup()); n == flowsMax || n > 0 && bytes+size > m.cfg.GroupMax {
 		return false
 	}
-	f.out = slices.Insert(f.out, f.placeOf(c), flow{cargo: c, parcel: m.parcelOf(c, msg, size)})
+	f.out = slices.Insert(f.out, f.placeOf(c), flow{cargo: c, largeMessage: m.largeMessageOf(c, msg, size)})
 	if len(f.out) == 1 {
 		m.pumpFlow(p)
 	}
 	return true
 }
 
-// parcelOf returns the parcel that goes to another peer already, or a new one.
-func (m *Machine) parcelOf(c cargo, msg Message, size int) *parcel {
+// largeMessageOf returns the parcel that goes to another peer already, or a new one.
+func (m *Machine) largeMessageOf(c cargo, msg Message, size int) *largeMessage {
 	if c.group != (crdt.Range{}) {
 		for _, p := range m.peers {
 			for i := range p.flows.out {
 				if o := &p.flows.out[i]; o.cargo == c && o.at == msg.epochOf() {
-					return o.parcel
+					return o.largeMessage
 				}
 			}
 		}
 	}
-	return &parcel{msg: msg, size: size, at: msg.epochOf()}
+	return &largeMessage{msg: msg, size: size, at: msg.epochOf()}
 }
 
 // find returns the index of the flow that carries c, -1 when none does.
@@ -142,8 +147,9 @@ func (f *flows) placeOf(c cargo) int {
 	return len(f.out)
 }
 
-// waiting returns how many flows carry groups, or anything else, and their bytes. Each of the two has room of its own. Groups that cannot be applied
-// before a repair is done come again and again, and would keep out the clocks of that repair.
+// waiting returns how many flows carry groups, or anything else, and their bytes. Each of the two
+// has room of its own. Groups that cannot be applied before a repair is done come again and again,
+// and would keep out the clocks of that repair.
 func (f *flows) waiting(groups bool) (n, bytes int) {
 	for i := range f.out {
 		if f.out[i].isGroup() == groups {
@@ -163,7 +169,8 @@ func (f *flows) join(s Space, c *crdt.Clock) {
 	}
 }
 
-// own calls fn with the groups of an origin that are on their way in a space, in the order in which they go.
+// own calls fn with the groups of an origin that are on their way in a space, in the order in which
+// they go.
 func (f *flows) own(s Space, of crdt.Origin, fn func(r crdt.Range, size int)) {
 	for i := range f.out {
 		if o := &f.out[i]; o.space == s && o.group.Origin == of {
@@ -185,7 +192,7 @@ func (m *Machine) pumpFlow(p *peer) {
 	}
 	data, window := o.encoded(), uint32(m.cfg.PieceWindow)
 	if f.tries > 0 {
-		window = 1 // to ask whether he is there
+		window = 1 // to ask whether the peer is there
 	}
 	for total := m.parts(data); o.next < total && o.next < o.acked+window; o.next++ {
 		at := int(o.next) * m.cfg.FrameMax
@@ -285,6 +292,7 @@ func (m *Machine) onPart(p *peer, msg *Part) {
 	m.onReceive(p.id, whole)
 }
 
-// giveUpFlow forgets what has come of a message whose sender has fallen silent. If he goes on after all, he is told that it has all come: he then
-// hears no ack of what was in it, and sends that anew.
+// giveUpFlow forgets the parts of a message whose sender has fallen silent. If the sender goes on
+// after all, it is told that all parts have come. It then gets no ack of what was in the message,
+// and sends that again.
 func (f *flows) giveUpFlow() { f.buf, f.closed, f.got = nil, true, f.total }

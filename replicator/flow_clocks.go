@@ -6,11 +6,13 @@ import (
 	"github.com/coterie-go/coterie/crdt"
 )
 
-// A clock grows with every incarnation that has made an event, and has no bound here. So a message with clocks that are
-// larger than a frame goes as a flow does, beside the others: parts in the bulk lane delay no ack. Questions about dots
-// are cut instead (pull_fetch.go, pull_ranges.go), because their answers come piece by piece in any case.
+// A clock grows with every incarnation that has made an event, and has no bound here. So a message
+// with clocks that are larger than a frame goes as a flow does, beside the others: parts in the
+// bulk lane delay no ack. Questions about dots are cut instead (pull_fetch.go, pull_ranges.go),
+// because their answers come piece by piece in any case.
 
-// clockBytes is about how many bytes a message with clocks takes; 0 of one that has a bound of its own.
+// clockBytes is about how many bytes a message with clocks takes; 0 of one that has a bound of its
+// own.
 func clockBytes(msg Message) int {
 	switch msg := msg.(type) {
 	case *Clock:
@@ -77,7 +79,8 @@ func cargoOf(msg Message) cargo {
 // isState reports whether a later cargo of the kind tells all that an earlier one does.
 func (c cargo) isState() bool { return c.kind == kindClock || c.kind == kindReport }
 
-// tells reports whether a Compare of a space is on its way. Its receiver has to know what it tells before the next one.
+// tells reports whether a Compare of a space is on its way. Its receiver has to know what it tells
+// before the next one.
 func (f *flows) tells(s Space) bool {
 	for i := range f.out {
 		if o := &f.out[i]; o.kind == kindCompare && o.space == s {

@@ -9,7 +9,8 @@ import (
 	"github.com/coterie-go/coterie/crdt"
 )
 
-// hops lets time pass in steps, in each of which what is on its way arrives, until stop says so or the time is over.
+// hops lets time pass in steps, in each of which what is on its way arrives, until stop says so or
+// the time is over.
 func (w *world) hops(step, most time.Duration, stop func() bool) {
 	w.t.Helper()
 	for end := w.now.Add(most); !stop() && w.now.Before(end); {
@@ -50,11 +51,13 @@ func (w *world) begun() map[[2]crdt.Origin]int {
 	return all
 }
 
-// slowLine is a configuration in which a large group takes many round trips, and everything that could send it a second time comes often.
+// slowLine is a configuration in which a large group takes many round trips, and everything that
+// could send it a second time comes often.
 var slowLine = Config{FrameMax: 512, PieceWindow: 2, RetryInterval: 20 * time.Millisecond, GossipInterval: 20 * time.Millisecond, BacklogMax: 4096}
 
-// A group that is on its way in parts is not sent a second time, however long it takes: not because no ack has come, nor because the peer tells by
-// gossip, or for what builds on it, that he lacks it.
+// A group that is on its way in parts is not sent a second time, however long it takes. A missing
+// ack does not cause it. Neither does the peer when it says that it lacks the group, by gossip or
+// because of a later group.
 func TestLargeGroupIsSentOnce(t *testing.T) {
 	w := cluster(t, 2, slowLine)
 	a, b := w.nodes[0], w.nodes[1]
@@ -110,8 +113,8 @@ func TestLargeGroupIsEncodedOnce(t *testing.T) {
 	}
 }
 
-// A flow that loses parts goes on; to a peer who is gone for a while it is given up, and what it carried reaches him later. Neither side keeps any of
-// it.
+// A flow that loses parts goes on. A flow to a peer that is gone for a while is given up, and what
+// it carried reaches the peer later. Neither side keeps any of it.
 func TestFlowOutlivesLoss(t *testing.T) {
 	for _, durable := range []bool{false, true} {
 		t.Run(strings.Replace(fmt.Sprint("durable ", durable), " ", "=", 1), func(t *testing.T) {
@@ -145,7 +148,8 @@ func TestFlowOutlivesLoss(t *testing.T) {
 	}
 }
 
-// A sender who goes on with what the receiver has given up is not left waiting: what he carried comes anew.
+// A sender that goes on with a flow that the receiver has given up does not wait without end: what
+// the flow carried comes again.
 func TestFlowGoesOnAfterItWasGivenUp(t *testing.T) {
 	w := cluster(t, 2, slowLine)
 	a, b := w.nodes[0], w.nodes[1]

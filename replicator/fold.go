@@ -6,22 +6,26 @@ import (
 	"github.com/coterie-go/coterie/crdt"
 )
 
-// Folding brings what removed members have counted down to two items per counter (crdt.Replica.Fold). An event of a removed member that came after
-// his counts were folded would be counted twice, and a fold of counts that a deleter has not seen would be lost or would survive his delete. So
-// the oldest folds only when every member, learners too, has told under the installed view what he has (Clock.Content), and
+// Folding brings what removed members have counted down to two items per counter
+// (crdt.Replica.Fold). Without care, an event of a removed member that came after the fold of its
+// counts would be counted twice. A fold of counts that a deleter has not seen would be lost, or
+// would survive the delete. So the oldest folds only when every member, learners too, has told
+// under the installed view what it has (Clock.Content), and
 //
-//   - the own content holds all that each of them told: whoever is in the view takes nothing from a removed member, keeps nothing of his waiting, and
-//     so has, then and later, only events of his that were told by then; and a delete that the fold does not know was made by one who had told
-//     already;
-//   - each of them told all that is here of the removed members and of the own earlier folds: so the one who made that delete had seen what is
-//     folded;
-//   - who comes later catches up with members who have seen it.
+//   - the own content holds all that each of them told. A member of the view takes nothing from a
+//     removed member and keeps none of its waiting groups. So it has, then and later, only events
+//     of the removed member that were told by then. And a delete that the fold does not know was
+//     made by a member that had told already;
+//   - each of them told all that is here of the removed members and of the own earlier folds. So
+//     the member that made that delete had seen what is folded;
+//   - a member that comes later catches up with members that have seen it.
 //
-// The oldest stays the oldest until he is removed. Then his successor folds, under a view without him, what his folds left: each of them is known to
-// somebody in that view, and so to the successor, or to nobody.
+// The oldest stays the oldest until it is removed. Then its successor folds what its folds left,
+// under a view without it. Each of these folds is known to some member of that view, and so to the
+// successor, or to no member.
 //
-// A member who cannot be reached holds folding up until he is removed. The durable space never folds: a disk may return that knows more than
-// all who are there.
+// A member that cannot be reached delays folding until it is removed. The durable space never
+// folds: a disk may return that knows more than all present members.
 type folding struct {
 	todo  []crdt.Origin // removed members that may have counted, the next first
 	at    uint64        // the seq from which on to look
@@ -33,18 +37,18 @@ type folding struct {
 
 func (f *folding) pending() bool { return len(f.todo) > 0 }
 
-// startFolding looks who has been removed, after a view was installed.
+// startFolding finds the removed members, after a view was installed.
 func (m *Machine) startFolding() {
 	f := &m.folding
 	f.todo, f.at, f.ready, f.tries = nil, 0, false, 0
 	if m.oldest != m.cfg.Self || !m.voter {
-		f.done = nil // whoever folds now leaves things behind in his own way
+		f.done = nil // the replica that folds now leaves other items behind
 		return
 	}
 	f.look(m)
 }
 
-// look finds the removed members of whom something lives.
+// look finds the removed members that something still lives of.
 func (f *folding) look(m *Machine) {
 	done := map[crdt.Origin]bool{}
 	f.todo, f.at = nil, 0
@@ -60,13 +64,13 @@ func (f *folding) look(m *Machine) {
 	f.done = done
 }
 
-// removed says of who has written something whether he is a member no more.
+// removed reports whether an origin is no longer a member.
 func (m *Machine) removed(o crdt.Origin) bool { return o != m.cfg.Self && m.peer(o) == nil }
 
-// fold does some of what is to do, and says whether to go on at once.
+// fold does a part of the work, and reports whether to go on at once.
 func (m *Machine) fold() (more bool) {
 	f, s := &m.folding, m.spaces[Volatile]
-	if !f.pending() || s.crowded() {
+	if !f.pending() || s.crowded() || m.move.number != 0 { // a move must find the counts as all have them
 		return false
 	}
 	if !f.ready {
@@ -95,7 +99,7 @@ func (m *Machine) fold() (more bool) {
 	return f.pending()
 }
 
-// agreedToFold says whether all members have told enough, and asks those who have not.
+// agreedToFold reports whether all members have told enough, and asks those that have not.
 func (s *space) agreedToFold() bool {
 	removed := &crdt.Clock{}
 	for _, o := range s.store.Authors() {
@@ -114,21 +118,28 @@ func (s *space) agreedToFold() bool {
 	return all
 }
 
-// toldByAll says whether all members had an event when they told what they have.
+// toldByAll reports whether all members had an event when they told what they have.
 func (s *space) toldByAll(d crdt.Dot) bool {
 	lacks := func(p *peer) bool { return p.link(s).stated == nil || !p.link(s).stated.Has(d) }
 	return s.m.cfg.Faults.FoldUnasked || !slices.ContainsFunc(s.m.peers, lacks)
 }
 
-// heedTold keeps what a peer tells under the installed view, until all have told enough: what is folded then must have been here and there at one
-// time.
+// heedTold keeps what a peer tells under the installed view, as long as a fold or a move waits for
+// that. For a fold this ends when all have told enough: what is folded must have been here and
+// there at one time.
 func (s *space) heedTold(p *peer, msg *Clock) {
-	if f := &s.m.folding; s.id == Volatile && msg.Epoch == s.m.view.Epoch && f.pending() && !f.ready {
+	f, mv := &s.m.folding, &s.m.move
+	if s.id != Volatile || msg.Epoch != s.m.view.Epoch {
+		return
+	}
+	if mv.waits() || f.pending() && !f.ready {
 		p.link(s).stated = msg.Content
+		mv.changed = true
 	}
 }
 
-// forgetRemoved drops groups of removed members that wait for others: had they come to apply later, nobody would have been told of them.
+// forgetRemoved drops groups of removed members that wait for others. If they were applied later,
+// no other member would have been told of them.
 func (s *space) forgetRemoved() {
 	for _, p := range s.m.peers {
 		p.link(s).stated = nil

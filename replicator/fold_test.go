@@ -11,8 +11,9 @@ import (
 	"github.com/coterie-go/coterie/crdt"
 )
 
-// countWorld is a world in which counters are counted, cleared and folded, and what each replica must show, told from the operations in its clock
-// alone: it knows what every operation found where it was made, and nothing of items and folds. The members come, go, are cut off and dropped at
+// countWorld is a world in which counters are counted, cleared and folded, and what each replica
+// must show, told from the operations in its clock alone: it knows what every operation found where
+// it was made, and nothing of items and folds. The members come, go, are cut off and dropped at
 // random.
 type countWorld struct {
 	*world
@@ -46,7 +47,8 @@ func (w *countWorld) chance(one int) bool       { return w.rng.IntN(one) == 0 }
 func (w *countWorld) newest() View              { return w.views[len(w.views)-1] }
 func (w *countWorld) lives(id crdt.Origin) bool { return w.node(id) != nil }
 
-// live returns the counts that an operation finds that is made at this clock: those that nothing else there has replaced or cleared.
+// live returns the counts that an operation finds that is made at this clock: those that nothing
+// else there has replaced or cleared.
 func (w *countWorld) live(key string, c *crdt.Clock) (live []*countOp) {
 	w.looks++ // after every step of every node: marks are cheaper than a set
 	for _, op := range w.ops {
@@ -215,7 +217,7 @@ func (w *countWorld) someArrive() {
 	}
 }
 
-// bears says whether a majority of the newest view would live without one.
+// bears reports whether a majority of the newest view would live without one.
 func (w *countWorld) bears(without crdt.Origin) bool {
 	v, n := w.newest(), 0
 	for _, p := range v.Voters {
@@ -238,7 +240,7 @@ func (w *countWorld) join() {
 	w.views = append(w.views, v)
 }
 
-// installed says whether a majority has the newest view, as the next decision needs.
+// installed reports whether a majority has the newest view, as the next decision needs.
 func (w *countWorld) installed() bool {
 	v, n := w.newest(), 0
 	for _, p := range v.Voters {
@@ -249,7 +251,8 @@ func (w *countWorld) installed() bool {
 	return n >= quorumOf(len(v.Voters))
 }
 
-// decide drops the dead, and now and then one who lives, and takes in who has caught up.
+// decide drops the dead nodes, and now and then a live one. It promotes the learners that have
+// caught up.
 func (w *countWorld) decide() {
 	if !w.installed() {
 		return
@@ -285,7 +288,7 @@ func (w *countWorld) decide() {
 	}
 }
 
-// heal ends all trouble, and leaves two items per counter of those who are gone.
+// heal ends all trouble. After it, each counter has two items for the removed members.
 func (w *countWorld) heal() {
 	w.mendAll()
 	for i := range 4 {
@@ -346,8 +349,8 @@ func runCounts(seed uint64, f Faults, steps int) (folded uint64, err error) {
 	return folded, nil
 }
 
-// R6: the sum never changes at any replica by a fold, whatever is counted and cleared at the same time, whoever crashes, is cut off, dropped or
-// joins.
+// R6: a fold never changes a sum at any replica. This holds for all counts and clears at the same
+// time, and when any node crashes, is cut off, is dropped or joins.
 func TestFoldsNeverChangeASum(t *testing.T) {
 	folded := uint64(0)
 	for seed := range uint64(20) {
@@ -377,7 +380,8 @@ func (n *node) count(key string, by uint64) {
 	n.step(Update{ID: n.w.seq, Key: key, Mutate: func(tx *crdt.Tx) error { return crdt.GCounter{}.Mutator(tx).Increment(by) }})
 }
 
-// A member who cannot be reached holds folding up, because he may have something of the removed ones; the durable space never folds.
+// A member that cannot be reached delays folding, because it may have something of the removed
+// members. The durable space never folds.
 func TestFoldingWaitsForEveryMember(t *testing.T) {
 	w := cluster(t, 6, durableD)
 	a, f := w.nodes[0], w.nodes[5]
@@ -417,7 +421,7 @@ func TestFoldingWaitsForEveryMember(t *testing.T) {
 	if a.m.stats.Folded != 1 || f.m.stats.Folded != 0 {
 		t.Fatalf("%d and %d folds", a.m.stats.Folded, f.m.stats.Folded)
 	}
-	// The oldest goes; his own count is folded by the next, into what he left.
+	// The oldest goes. The next one folds the count of the oldest into what that one left.
 	a.crash()
 	w.install(viewOf(3, 2, 6))
 	w.advance(10 * time.Second)

@@ -12,9 +12,11 @@ import (
 	"github.com/coterie-go/coterie/crdt"
 )
 
-// FuzzStep drives a small world whose bounds are narrow: what the users of its machines ask, what the disks answer, time, views, crashes, and
-// messages that arrive, get lost, come twice, from another, or with some bytes changed. Machines must not panic, their invariants hold after every
-// step (node.step sees to that), a process starts with what the last one has committed, and no message makes them allocate more than what it weighs.
+// FuzzStep drives a small world whose bounds are narrow: what the users of its machines ask, what
+// the disks answer, time, views, crashes, and messages that arrive, get lost, come twice, from
+// another, or with some bytes changed. Machines must not panic, their invariants hold after every
+// step (node.step sees to that), a process starts with what the last one has committed, and no
+// message makes them allocate more than what it weighs.
 func FuzzStep(f *testing.F) {
 	for _, seed := range stepSeeds() {
 		f.Add(seed)
@@ -29,7 +31,8 @@ func FuzzStep(f *testing.F) {
 	})
 }
 
-// stepSeeds are plays of one kind each, by the numbers of act: writes only at first, then what the kind is about.
+// stepSeeds are plays of one kind each, by the numbers of act: writes only at first, then what the
+// kind is about.
 func stepSeeds() [][]byte {
 	var seeds [][]byte
 	for i, kind := range [][]byte{
@@ -139,7 +142,7 @@ func (p *stepPlay) begin(disk *rows, diskID uint64) {
 	p.start(p.id, disk, diskID)
 }
 
-// view makes the next view: of all who live, of which some may be learners, or may be left out.
+// view makes the next view from all live nodes. Some of them may be learners, or may be left out.
 func (p *stepPlay) view(founded bool) View {
 	p.epoch++
 	v := View{Epoch: p.epoch, Founded: founded}
@@ -258,7 +261,8 @@ func (p *stepPlay) level() Level {
 	return [...]Level{Local, Majority, All, To(2), MajorityPlus(1, 2), Linearizable}[p.below(6)]
 }
 
-// arrive takes a packet off the net and hands over what becomes of its bytes: to whom it was sent, or to another, from the sender, or from another.
+// arrive takes a packet off the net and hands over what becomes of its bytes: to whom it was sent,
+// or to another, from the sender, or from another.
 func (p *stepPlay) arrive(hand func([]byte) []byte) {
 	if len(p.net) == 0 {
 		return
@@ -304,7 +308,7 @@ func (p *stepPlay) pass() {
 	}
 }
 
-// change changes who is there and how they are connected.
+// change changes which nodes are there and how they are connected.
 func (p *stepPlay) change() {
 	switch p.below(6) {
 	case 0, 1:

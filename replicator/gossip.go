@@ -28,8 +28,8 @@ func (m *Machine) sendStatus(p *peer, ask bool) {
 	m.send(p, Prompt, msg)
 }
 
-// onStatus compares. Equal: stop. Other clocks: tell the own, so that each sends what the other lacks. Equal clocks and other digests:
-// an alarm (R5).
+// onStatus compares. Equal: stop. Other clocks: tell the own, so that each sends what the other
+// lacks. Equal clocks and other digests: an alarm (R5).
 func (m *Machine) onStatus(p *peer, msg *Status) {
 	equal := true
 	for i, s := range m.spaces {
@@ -56,7 +56,7 @@ func (m *Machine) onStatus(p *peer, msg *Status) {
 	}
 }
 
-// tellClock sends the own clock to a peer, who answers with what it lacks.
+// tellClock sends the own clock to a peer; the peer answers with what the clock lacks.
 func (s *space) tellClock(p *peer, ask bool) {
 	msg := &Clock{Epoch: s.m.view.Epoch, Space: s.id, Ask: ask, Content: s.content().Clone()}
 	if !s.ackedAll() {
@@ -65,7 +65,7 @@ func (s *space) tellClock(p *peer, ask bool) {
 	s.m.send(p, Prompt, msg)
 }
 
-// onClock learns what a peer has, and sends what he lacks.
+// onClock learns what a peer has, and sends what the peer lacks.
 func (s *space) onClock(p *peer, msg *Clock) {
 	s.learnContent(p, msg.Content)
 	s.heedTold(p, msg)
@@ -89,8 +89,8 @@ func (s *space) onFetch(p *peer, msg *Fetch) {
 	s.fill(p, s.content().Minus(msg.Dots))
 }
 
-// fill sends, in the order in which they were applied here, the groups that a clock lacks and that are not on their way to the peer in parts; or says
-// that the log does not reach back so far.
+// fill sends, in the order in which they were applied here, the groups that a clock lacks and that
+// are not on their way to the peer in parts; or says that the log does not reach back so far.
 func (s *space) fill(p *peer, clock *crdt.Clock) {
 	if !s.answers() || clock.Includes(s.content()) {
 		return
@@ -108,19 +108,20 @@ func (s *space) fill(p *peer, clock *crdt.Clock) {
 			covered = covered && len(todo[i].enc) <= s.m.cfg.GroupMax
 		}
 		if !covered { // or a group is too large to be put together there: a repair brings its items one by one, and takes them whole
-			s.m.send(p, Prompt, &Behind{Epoch: s.m.view.Epoch, Space: s.id})
+			s.m.send(p, Prompt, &LogTruncated{Epoch: s.m.view.Epoch, Space: s.id})
 			return
 		}
 		if !filled {
 			s.m.stats.Fills++
 		}
 		if small, ok := s.fillWith(p, todo, more); small || !more || !ok {
-			return // he asks for more when he has it, or in the course of gossip
+			return // the peer asks for more when it has this, or by gossip
 		}
 	}
 }
 
-// fillWith sends groups, and says whether any was small enough for a message, and whether there was place for all.
+// fillWith sends groups. It reports whether one of them was small enough for a message, and whether
+// there was place for all.
 func (s *space) fillWith(p *peer, todo []ownGroup, more bool) (small, ok bool) {
 	var last *Push
 	for ok = true; ok && len(todo) > 0; {
@@ -140,15 +141,16 @@ func (s *space) fillWith(p *peer, todo []ownGroup, more bool) (small, ok bool) {
 	return last != nil, ok
 }
 
-// onBehind starts a repair from the peer who cannot help otherwise. If he is being repaired from here, it waits until he is, for then less is
-// different.
-func (s *space) onBehind(p *peer) {
+// onLogTruncated starts a repair from the peer, because the peer's log cannot help. If the peer is
+// being repaired from here, onLogTruncated does nothing yet: after that repair less differs.
+func (s *space) onLogTruncated(p *peer) {
 	if s.pull == nil && !s.reconciling(p) {
 		s.beginPull(p)
 	}
 }
 
-// alarm counts what cannot be, and repairs it by union (R5). The peer is told, so that he does the same.
+// alarm counts a state that should be impossible, and repairs it by union (R5). It tells the peer,
+// so that the peer does the same.
 func (s *space) alarm(p *peer) {
 	if s.m.now.Before(s.alarmAt) {
 		return

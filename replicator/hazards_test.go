@@ -6,8 +6,9 @@ import (
 	"time"
 )
 
-// Hazard 1: a process that comes back with its durable rows has seen nothing volatile. If it claimed to (with one clock for both spaces), a repair
-// would take what it lacks for removed, and delete it everywhere. It makes so much while it is cut off that the others must repair from it.
+// Hazard 1: a process that comes back with its durable rows has seen nothing volatile. If it
+// claimed to (with one clock for both spaces), a repair would take what it lacks for removed, and
+// delete it everywhere. It makes so much while it is cut off that the others must repair from it.
 func TestComingBackWithDurableRowsDeletesNothingVolatile(t *testing.T) {
 	w := cluster(t, 3, Config{DurableKeys: durableD.DurableKeys, LogMax: 1, FrameMax: 512, PushWindow: 512})
 	a := w.nodes[0]

@@ -11,7 +11,8 @@ import (
 	"github.com/coterie-go/coterie/crdt"
 )
 
-// call is one operation of a history of one set: the addition of an element that nobody else adds, the removal of one that was seen, or a read.
+// call is one operation of a history of one set. It adds an element that no other call adds,
+// removes an element that was seen, or reads.
 type call struct {
 	kind     callKind
 	elem     int
@@ -32,8 +33,9 @@ const never = 1 << 30
 // history is what clients asked for and were told. It knows sets, and nothing of events or clocks.
 type history []call
 
-// anomalies looks at pairs: a regular history misses nothing that was acknowledged before a read began, a monotone one never goes back from one
-// read to a later one, in a comparable one of any two reads one saw all that the other did. Elements that somebody removes are left out.
+// anomalies looks at pairs: a regular history misses nothing that was acknowledged before a read
+// began, a monotone one never goes back from one read to a later one, in a comparable one of any
+// two reads one saw all that the other did. Elements that are removed are left out.
 func (h history) anomalies() (regular, monotone, comparable bool) {
 	var gone uint64
 	for _, c := range h {
@@ -65,8 +67,9 @@ func (h history) anomalies() (regular, monotone, comparable bool) {
 	return regular, monotone, comparable
 }
 
-// linearizable looks for one order of all calls, each somewhere between its beginning and its end, in which every read sees just what was added
-// and not removed before. A call that was not answered may have happened at any time since it began, or not at all.
+// linearizable looks for one order of all calls, each somewhere between its beginning and its end,
+// in which every read sees just what was added and not removed before. A call that was not answered
+// may have happened at any time since it began, or not at all.
 func (h history) linearizable() bool {
 	seen := map[uint64]bool{}
 	var place func(done, set, added uint64) bool
@@ -95,7 +98,7 @@ func (h history) linearizable() bool {
 					return true
 				}
 			case removes:
-				if added&bit != 0 && place(done|1<<i, set&^bit, added) { // it had been seen; somebody else may have removed it as well
+				if added&bit != 0 && place(done|1<<i, set&^bit, added) { // another call may have removed it too
 					return true
 				}
 			case reads:
@@ -142,7 +145,8 @@ func TestTheHistoryCheckerSeesWhatItShould(t *testing.T) {
 	}
 }
 
-// play lets four clients add, remove and read at random while packets arrive in any order, some of them lost, and other keys change.
+// play lets four clients add, remove and read at random while packets arrive in any order, some of
+// them lost, and other keys change.
 func play(t *testing.T, seed uint64, nodes int, level Level, key string, removal bool) history {
 	w := cluster(t, nodes, Config{
 		DurableKeys: []string{"d/*"}, GossipInterval: 100 * time.Millisecond, RetryInterval: 10 * time.Millisecond, GapDelay: time.Millisecond,
@@ -231,8 +235,9 @@ func play(t *testing.T, seed uint64, nodes int, level Level, key string, removal
 	return slices.DeleteFunc(h, func(c call) bool { return c.kind == reads && c.to == never })
 }
 
-// What reads give together with writes at Majority, by histories of random interleavings: at Majority they are regular, and neither monotone across
-// nodes nor comparable, as those of the reference; at Linearizable there is always an order that explains all.
+// What reads give together with writes at Majority, by histories of random interleavings: at
+// Majority they are regular, and neither monotone across nodes nor comparable, as those of the
+// reference; at Linearizable there is always an order that explains all.
 func TestLinearizableReadsAreLinearizable(t *testing.T) {
 	const histories = 25
 	plain := 0
@@ -268,8 +273,9 @@ func TestLinearizableReadsAreLinearizable(t *testing.T) {
 	}
 }
 
-// What came and went at one replica looks, item by item, like what never came at another. A read that took the two for the same would go before
-// a removal that it has seen; the next one would find the element again.
+// What came and went at one replica looks, item by item, like what never came at another. A read
+// that took the two for the same would go before a removal that it has seen; the next one would
+// find the element again.
 func TestLinearizableReadTellsWhatWentFromWhatNeverCame(t *testing.T) {
 	w := cluster(t, 3, Config{GossipInterval: time.Hour, RetryInterval: time.Hour, OperationTimeout: 24 * time.Hour})
 	x, y, z := w.nodes[0], w.nodes[1], w.nodes[2]
@@ -299,7 +305,8 @@ func TestLinearizableReadTellsWhatWentFromWhatNeverCame(t *testing.T) {
 	x.wantOpen(r)
 }
 
-// One round trip is enough while nobody changes the key, whatever happens to others; and clocks travel as differences (R12).
+// One round trip is enough while the key does not change, even if other keys change. Clocks travel
+// as differences (R12).
 func TestLinearizableReadTakesOneRoundTripWhileOtherKeysChange(t *testing.T) {
 	w := cluster(t, 3, Config{GossipInterval: time.Hour, RetryInterval: time.Hour})
 	a := w.nodes[0]
@@ -333,7 +340,7 @@ func TestLinearizableReadTakesOneRoundTripWhileOtherKeysChange(t *testing.T) {
 	if largest > 140 {
 		t.Errorf("a question of %d bytes", largest)
 	}
-	// Who has lost what he was told is told the whole, once.
+	// A member that has lost what it was told gets the whole clock once.
 	w.node(2).m.peer(1).link(w.node(2).m.spaces[Volatile]).theirs = crdt.Clock{}
 	w.isolate(3)
 	asked = 0
@@ -364,7 +371,7 @@ func TestLinearizableReadWaitsForTheDisks(t *testing.T) {
 	for len(w.net) > 0 {
 		w.deliver(0)
 	}
-	b.wantOpen(r2) // all have it in memory, nobody on disk
+	b.wantOpen(r2) // all have it in memory, none on disk
 	c.persist()
 	for len(w.net) > 0 {
 		w.deliver(0)
@@ -408,7 +415,8 @@ func TestLinearizableReadsShareQuestions(t *testing.T) {
 	a.want(a.put("s", "x", Linearizable), ErrLevel)
 }
 
-// A linearizable read is answered under a new view too, and its time-out tells who does not agree.
+// A linearizable read is answered under a new view too. Its time-out names the members that do not
+// agree.
 func TestLinearizableReadGoesOnUnderTheNextView(t *testing.T) {
 	w := cluster(t, 3, Config{GossipInterval: time.Hour, OperationTimeout: time.Second})
 	a := w.nodes[0]
@@ -468,7 +476,8 @@ func TestLinearizableReadCountsNoVoteOfAnotherView(t *testing.T) {
 	}
 }
 
-// When a view is settled the older ones need not vote any more, but who voted before may have had nothing of theirs.
+// When a view is settled, the older views need not vote any more. But a member that voted before
+// may have had none of their content.
 func TestLinearizableReadAsksAnewWhenAViewIsSettled(t *testing.T) {
 	w, next := grown(t)
 	w.install(next)

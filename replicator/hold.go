@@ -7,13 +7,15 @@ import (
 	"github.com/coterie-go/coterie/crdt"
 )
 
-// holding is the updates that are held back: they have not happened yet, and their callers wait.
+// holding keeps the updates that are held back. They have not happened yet, and their callers wait.
 //
-// An update waits while a peer who listens is Config.BacklogMax bytes behind: so nobody outruns his peers without bound. Who is unreachable, or has
-// not answered for RetryInterval, holds up nobody; he is served from the log later, or repaired. And an update waits, for a moment, while a
-// linearizable read that was disturbed too often looks at its key.
+// An update waits while a peer that answers is Config.BacklogMax bytes behind. So no replica
+// outruns its peers without bound. A peer that is unreachable, or has not answered for
+// RetryInterval, holds up no update: it is served from the log later, or repaired. An update also
+// waits briefly while a linearizable read that was disturbed too often looks at its key.
 //
-// Invariants: held holds no operation that is done, but for those whose time was up in this step; of is how many it holds of each key.
+// Invariants: held holds no operation that is done, except those that timed out in this step; of
+// counts the operations in held of each key.
 type holding struct {
 	held   []*op // in order of arrival
 	of     map[string]int
@@ -21,7 +23,8 @@ type holding struct {
 	thawAt time.Time
 }
 
-// freeze keeps updates of a key back until a time, and admits no other freeze until twice as late: writers get at least half.
+// freeze keeps updates of a key back until a time, and admits no other freeze until twice as late:
+// writers get at least half.
 type freeze struct {
 	key   string
 	until time.Time
@@ -31,27 +34,33 @@ type freeze struct {
 // frozenMax bounds the keys that are frozen at a time.
 const frozenMax = 64
 
-// hold says whether an update has to wait, and lets it.
+// hold reports whether an update has to wait. If so, it holds the update back.
 func (s *space) hold(o *op, timeout time.Duration) bool {
 	if !s.crowded() && !s.isFrozen(o.key) && s.of[o.key] == 0 {
 		return false
 	}
 	s.m.stats.Held++
 	s.m.begin(o, timeout)
+	s.keepHeld(o)
+	s.tellHolding()
+	return true
+}
+
+// keepHeld enters an update among those that wait.
+func (s *space) keepHeld(o *op) {
 	s.held = append(s.held, o)
 	if s.of == nil {
 		s.of = map[string]int{}
 	}
 	s.of[o.key]++
-	s.tellHolding()
-	return true
 }
 
-// crowded says that there is a peer whom updates have to wait for.
+// crowded reports whether updates have to wait for a peer.
 func (s *space) crowded() bool { return s.laggard() != nil }
 
-// laggard is a peer who listens, and is as far behind as he may be. Who has fallen out of what is kept for pushing, after a silence, is not waited
-// for: what he needs comes from the log, or by a repair.
+// laggard returns a peer that answers and is as far behind as allowed, nil if there is none. After
+// a silence, a peer may have fallen out of what is kept for pushing. Such a peer does not hold
+// updates back: it gets what it needs from the log, or by a repair.
 func (s *space) laggard() *peer {
 	if s.own.bytes < s.m.cfg.BacklogMax {
 		return nil
@@ -68,8 +77,9 @@ func (s *space) laggard() *peer {
 	return nil
 }
 
-// backlog returns the bytes of own groups that a peer has not got, but for those that are on their way to him in parts: those are bounded by
-// themselves (flow.go), and nothing waits for one large group.
+// backlog returns the bytes of own groups that a peer has not got. It leaves out the groups that
+// are on their way to the peer in parts: flow.go bounds those, and no update waits for one large
+// group.
 func (s *space) backlog(p *peer) (bytes int, kept bool) {
 	have, later := p.link(s).have, 0
 	p.flows.own(s.id, s.m.cfg.Self, func(r crdt.Range, size int) {
@@ -84,7 +94,8 @@ func (s *space) backlog(p *peer) (bytes int, kept bool) {
 	return bytes - later, kept
 }
 
-// admit carries out the updates that need not wait any more, in order; those of a frozen key let others pass.
+// admit carries out the updates that need not wait any more, in order; those of a frozen key let
+// others pass.
 func (s *space) admit() {
 	if len(s.held) == 0 {
 		return

@@ -18,7 +18,8 @@ func (n *node) behind(s Space, id crdt.Origin) int {
 	return bytes
 }
 
-// A sustained writer at Local does not outrun a peer who is slow: his caller is held back, and goes on as the peer does.
+// A sustained writer at Local does not outrun a slow peer: the writer's caller is held back, and
+// goes on as the peer does.
 func TestWriterWaitsForASlowPeer(t *testing.T) {
 	const most = 8192
 	for _, key := range []string{"s", "d/s"} {
@@ -27,7 +28,7 @@ func TestWriterWaitsForASlowPeer(t *testing.T) {
 		var waits []uint64
 		worst, written, heldAt := 0, 0, 0
 		for step := range 2400 {
-			if len(waits) == 0 && written < 400 { // one caller, who waits for each answer
+			if len(waits) == 0 && written < 400 { // one caller, which waits for each answer
 				written++
 				waits = append(waits, a.put(key, fmt.Sprintf("%03d%s", written, strings.Repeat("x", 40)), Local))
 			}
@@ -71,7 +72,8 @@ func TestWriterWaitsForASlowPeer(t *testing.T) {
 	}
 }
 
-// A dead peer holds up nobody: not when he is known to be unreachable, and not for longer than RetryInterval when he just does not answer.
+// A dead peer holds up no update while it is known to be unreachable. If it just does not answer,
+// it holds up updates for RetryInterval at most.
 func TestDeadPeerHoldsUpNobody(t *testing.T) {
 	w := cluster(t, 3, Config{BacklogMax: 1024, FrameMax: 512, LogMax: 100, GossipInterval: time.Hour, RetryInterval: 100 * time.Millisecond})
 	a := w.nodes[0]
@@ -86,7 +88,7 @@ func TestDeadPeerHoldsUpNobody(t *testing.T) {
 	w.mendAll()
 	w.advance(time.Second)
 	w.same()
-	// Now he falls silent, and nobody has noticed.
+	// Now node 3 falls silent, and no node has noticed.
 	w.isolate(3)
 	var first uint64
 	for i := range 500 {
@@ -106,14 +108,14 @@ func TestDeadPeerHoldsUpNobody(t *testing.T) {
 	if a.want(first, nil); len(a.m.spaces[Volatile].held) > 0 {
 		t.Fatalf("%d are still held back", len(a.m.spaces[Volatile].held))
 	}
-	// He comes back far behind, and holds up nobody while he is repaired.
+	// Node 3 comes back far behind. It holds up no update while it is repaired.
 	w.mendAll()
 	a.want(a.put("s", "more", Local), nil)
 	w.advance(2 * time.Second)
 	w.same()
 }
 
-// crowd makes a peer fall behind as far as he may.
+// crowd makes a peer fall behind as far as it may.
 func crowd(t *testing.T, cfg Config) (w *world, a *node) {
 	cfg.BacklogMax, cfg.FrameMax, cfg.GossipInterval, cfg.RetryInterval = 1024, 512, time.Hour, time.Hour
 	w = cluster(t, 2, cfg)
@@ -155,7 +157,8 @@ func TestUpdateHeldBackTooLongNeverHappens(t *testing.T) {
 	w.same()
 }
 
-// Those who are held back have their turn in order, errors and updates that change nothing too; who leaves the view is told.
+// Updates that are held back take their turn in order, also those that fail or change nothing. When
+// the replica leaves the view, their callers get ErrNoView.
 func TestHeldUpdatesHaveTheirTurnInOrder(t *testing.T) {
 	w, a := crowd(t, durableD)
 	mine := errors.New("mine")
@@ -183,7 +186,8 @@ func TestHeldUpdatesHaveTheirTurnInOrder(t *testing.T) {
 	a.want(100, ErrNoView)
 }
 
-// Writers do not starve linearizable readers: a read that they disturb again and again has them held back for a moment.
+// Writers do not starve linearizable readers: a read that they disturb again and again has them
+// held back for a moment.
 func TestWritersDoNotStarveLinearizableReads(t *testing.T) {
 	for _, latency := range []time.Duration{100 * time.Microsecond, 20 * time.Millisecond} {
 		w := cluster(t, 3, Config{GossipInterval: time.Hour, OperationTimeout: time.Hour})
@@ -206,7 +210,7 @@ func TestWritersDoNotStarveLinearizableReads(t *testing.T) {
 				wire = wire[1:]
 				w.node(p.to).step(Receive{From: p.from, Msg: p.msg})
 			}
-			for i, n := range w.nodes { // somebody writes the key all the time
+			for i, n := range w.nodes { // the key is written all the time
 				for id := range waiting {
 					if _, ok := n.results[id]; ok {
 						delete(waiting, id)

@@ -10,8 +10,9 @@ import (
 	"github.com/fxamacker/cbor/v2"
 )
 
-// Hazard 13, beyond the decoder: valid messages of each kind, taken from a run and each with one field made extreme, reach a machine whose operations
-// are open. It keeps its invariants, comes to rest, and spends no more on any of them than a small multiple of a frame.
+// Hazard 13, beyond the decoder: valid messages of each kind, taken from a run and each with one
+// field made extreme, reach a machine whose operations are open. It keeps its invariants, comes to
+// rest, and spends no more on any of them than a small multiple of a frame.
 func TestExtremeFieldsCostLittle(t *testing.T) {
 	const spentMax = 1 << 20
 	enc, err := cbor.CoreDetEncOptions().EncMode()
@@ -52,7 +53,8 @@ func TestExtremeFieldsCostLittle(t *testing.T) {
 	}
 }
 
-// hostileWorld is a small cluster whose first node has operations open and gets no honest message any more.
+// hostileWorld is a small cluster whose first node has operations open and gets no honest message
+// any more.
 func hostileWorld(t *testing.T) *world {
 	w := cluster(t, 3, hostileConfig)
 	for i := range 10 {
@@ -69,7 +71,8 @@ func hostileWorld(t *testing.T) *world {
 
 var hostileConfig = Config{DurableKeys: durableD.DurableKeys, LogMax: 8, FrameMax: 512, PushWindow: 512, SketchFrom: 1, SketchCells: 70}
 
-// recorded are a few messages of each kind of a run with reads, large groups, a cut, repairs and a joiner.
+// recorded are a few messages of each kind of a run with reads, large groups, a cut, repairs and a
+// joiner.
 func recorded(t *testing.T) (all []Message) {
 	w := cluster(t, 3, hostileConfig)
 	seen := map[string]int{}

@@ -13,8 +13,9 @@ type Input interface {
 	input()
 }
 
-// Update changes one key by Mutate and answers when Write is reached. ID names the operation in its Result and must be unused.
-// Mutate runs inside Step, once; an error or a panic in it means that nothing happened.
+// Update changes one key by Mutate and answers when Write is reached. ID names the operation in its
+// Result and must be unused. Mutate runs inside Step, once; an error or a panic in it means that
+// nothing happened.
 type Update struct {
 	ID      uint64
 	Key     string
@@ -23,7 +24,8 @@ type Update struct {
 	Timeout time.Duration // 0: Config.OperationTimeout
 }
 
-// Delete removes everything observed under the key: what another replica adds at the same time survives, and the key can be used again.
+// Delete removes everything observed under the key: what another replica adds at the same time
+// survives, and the key can be used again.
 type Delete struct {
 	ID      uint64
 	Key     string
@@ -31,9 +33,10 @@ type Delete struct {
 	Timeout time.Duration // 0: Config.OperationTimeout
 }
 
-// DeleteForever removes everything observed under the key and lets nothing live there any more: what another replica adds at the same time is hidden
-// where it meets the deletion, and from then on reads and updates of the key are crdt.ErrDeleted. One item stays for ever. A key that is deleted
-// for ever already is no error: the operation waits until that is as well known as its level asks.
+// DeleteForever removes everything observed under the key, and nothing can live there again. What
+// another replica adds at the same time is hidden where it meets the deletion. From then on, reads
+// and updates of the key return crdt.ErrDeleted. One item stays permanently. Deleting such a key
+// again is no error: the operation waits until the deletion is as well known as its level asks.
 type DeleteForever struct {
 	ID      uint64
 	Key     string
@@ -41,7 +44,8 @@ type DeleteForever struct {
 	Timeout time.Duration // 0: Config.OperationTimeout
 }
 
-// Get reads one key at the level Read. The Result carries a Reader, an empty one when the key holds nothing.
+// Get reads one key at the level Read. The Result carries a Reader, an empty one when the key holds
+// nothing.
 type Get struct {
 	ID      uint64
 	Key     string
@@ -49,12 +53,14 @@ type Get struct {
 	Timeout time.Duration // 0: Config.OperationTimeout
 }
 
-// Cancel ends operations that wait, with ErrCancelled. An update that is held back does not happen; every other write has happened, and spreads. IDs
-// that name none, or one that has been answered, are ignored.
+// Cancel ends operations that wait, with ErrCancelled. An update that is held back does not happen;
+// every other write has happened, and spreads. IDs that name none, or one that has been answered,
+// are ignored.
 type Cancel struct{ IDs []uint64 }
 
-// Subscribe asks for the current value of a key, or of every key with a prefix, if there is one, and for every change of it.
-// Exactly one of Key and Prefix counts: Prefix when All is set. A used ID replaces the older subscription.
+// Subscribe asks for the current value of a key, or of every key with a prefix, if there is one,
+// and for every change of it. Exactly one of Key and Prefix counts: Prefix when All is set. A used
+// ID replaces the older subscription.
 type Subscribe struct {
 	ID     uint64
 	Key    string
@@ -65,13 +71,15 @@ type Subscribe struct {
 // Unsubscribe ends a subscription; unknown ids are ignored.
 type Unsubscribe struct{ ID uint64 }
 
-// Receive hands over what a peer sent; a nil Msg is one that could not be decoded. The machine keeps parts of Msg; nobody may modify it afterwards.
+// Receive hands over what a peer sent; a nil Msg is one that could not be decoded. The machine
+// keeps parts of Msg, so the caller must not modify it afterwards.
 type Receive struct {
 	From crdt.Origin
 	Msg  Message
 }
 
-// Persisted reports the end of the Batch with this ID. An error means that nothing of it was written.
+// Persisted reports the end of the Batch with this ID. An error means that nothing of it was
+// written.
 type Persisted struct {
 	ID  uint64
 	Err error
@@ -80,7 +88,8 @@ type Persisted struct {
 // Install hands over the next view, once each, in the order of epochs. Gaps are allowed.
 type Install struct{ View View }
 
-// Reachable tells what the failure detector thinks. It only orders whom to ask and when to push; it changes no quorum.
+// Reachable tells what the failure detector thinks. It only orders which peers to ask and when to
+// push; it changes no quorum.
 type Reachable struct {
 	Origin crdt.Origin
 	Is     bool

@@ -2,7 +2,8 @@ package replicator
 
 import "github.com/coterie-go/coterie/crdt"
 
-// onInstall takes the next view. What is waiting goes on under it: joint with the older views while they are not settled.
+// onInstall takes the next view. What is waiting goes on under it: joint with the older views while
+// they are not settled.
 func (m *Machine) onInstall(v View) {
 	if v.Epoch == 0 || v.Epoch <= m.view.Epoch {
 		m.stats.StaleViews++
@@ -11,9 +12,10 @@ func (m *Machine) onInstall(v View) {
 	prev := m.view
 	m.view = v.normal()
 	m.voter = hasPeer(m.view.Voters, m.cfg.Self)
-	was := m.member
+	was, wasOldest := m.member, m.oldest
 	m.member = m.voter || hasPeer(m.view.Learners, m.cfg.Self)
 	m.oldest = oldestOf(m.view)
+	routes := m.installRoutes(prev)
 	m.refreshPeers()
 	if !m.member {
 		m.becomeStranger()
@@ -28,12 +30,13 @@ func (m *Machine) onInstall(v View) {
 	m.showLiving(membersOf(m.view)...)
 	for _, s := range m.spaces {
 		if !was {
-			m.expiry.prime(m.now, s.store)
+			m.expiry.prime(s)
 		}
 		s.forgetRemoved()
 		s.installView(prev, m.view)
 	}
 	m.startFolding()
+	m.installMove(routes, wasOldest)
 	for _, s := range m.spaces {
 		s.restartRounds()
 		s.pushAll()
@@ -41,7 +44,7 @@ func (m *Machine) onInstall(v View) {
 	}
 }
 
-// refreshPeers keeps what is known of those who stay, and forgets the others.
+// refreshPeers keeps what is known of the peers that stay, and forgets the others.
 func (m *Machine) refreshPeers() {
 	old := m.peers
 	m.peers = nil
@@ -76,11 +79,12 @@ func (m *Machine) keepPeer(old []*peer, p Peer, voter bool) *peer {
 	return newPeer(m, p, voter)
 }
 
-// becomeStranger ends a membership: this replica answers nobody and for nothing any more.
+// becomeStranger ends a membership: this replica gives no answers and counts for nothing any more.
 func (m *Machine) becomeStranger() {
 	m.serves = false
 	m.peers, m.donors = nil, nil
 	m.dropOps(ErrNoView)
+	m.move = move{}
 	m.gossipAt, m.linkAt, m.tidyAt = zeroTime, zeroTime, zeroTime
 	for _, s := range m.spaces {
 		s.pull, s.waiting, s.wanted, s.learned = nil, waitList{}, crdt.Clock{}, false

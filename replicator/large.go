@@ -2,7 +2,8 @@ package replicator
 
 import "fmt"
 
-// LargeKey says that a key has grown beyond Config.LargeKey, or by a tenth since that was last said of it.
+// LargeKey says that a key has grown beyond Config.LargeKey, or by a tenth since that was last said
+// of it.
 type LargeKey struct {
 	Space Space
 	Key   string
@@ -14,13 +15,17 @@ func (l LargeKey) String() string {
 	return fmt.Sprintf("large %v %q %d bytes", l.Space, l.Key, l.Bytes)
 }
 
-// weighKeys looks at the sizes of the keys that a call of the store has changed. What was said of a key is forgotten when it holds nothing.
+// weighKeys looks at the sizes of the keys that a call of the store has changed. What was said of a
+// key is forgotten when it holds nothing.
 func (s *space) weighKeys() {
 	most := s.m.cfg.LargeKey
 	if most < 0 {
 		return
 	}
 	for _, key := range s.ch.Keys {
+		if s.m.SpaceOf(key) != s.id {
+			continue // it moves, or has moved
+		}
 		n := s.store.Bytes(key)
 		was, said := s.m.large[key]
 		switch {

@@ -1,9 +1,11 @@
 package replicator
 
-// A learner is a replica that has come to a running cluster: its store may lack what a majority has acknowledged. It asks the voters for their
-// clocks, and has caught up when it contains, on disk where that counts, what a majority of each quorum told after the first view came.
-// Until then it refuses updates, because its removes would have observed nothing (R11), and neither donates nor acks (R4), except that after a
-// cold start a disk that has to be heard is heard in the durable space: perhaps nobody else has what it brings.
+// A learner is a replica that has come to a running cluster: its store may lack what a majority has
+// acknowledged. It asks the voters for their clocks. It has caught up when it contains what a
+// majority of each quorum told after the first view came. Where that counts, it must contain this
+// on disk. Until then it refuses updates, because its removes would have observed nothing (R11). It
+// also neither donates nor acks (R4). There is one exception, in the durable space after a cold
+// start: a disk that has to be heard is heard, because perhaps no other disk has what it brings.
 
 // startLearning begins to catch up, unless there is nothing to catch up with.
 func (m *Machine) startLearning() {
@@ -19,7 +21,8 @@ func (m *Machine) startLearning() {
 	}
 }
 
-// taught says whether a majority of each quorum, or all others where that is less, has told a clock that is contained.
+// taught reports whether a majority of each quorum, or all others where that is less, has told a
+// clock that is contained.
 func (s *space) taught(answered func(*peer) bool) bool {
 	if !s.chain.complete() {
 		return false

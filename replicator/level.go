@@ -2,12 +2,13 @@ package replicator
 
 import "fmt"
 
-// Level says how many replicas a write or a read must reach before it is answered. The same arithmetic serves both.
-// The zero Level is Local. Levels are made by the constants and functions of this file and compare with ==.
+// Level says how many replicas a write or a read must reach before it is answered. The same
+// arithmetic serves both. The zero Level is Local. Levels are made by the constants and functions
+// of this file and compare with ==.
 type Level uint64
 
-// A Level is its kind and two numbers: of To the replicas, the own one included; of MajorityPlus how many more than a majority, and
-// the least number of replicas.
+// A Level is its kind and two numbers: of To the replicas, the own one included; of MajorityPlus
+// how many more than a majority, and the least number of replicas.
 const (
 	levelBits = 24
 	levelMax  = 1<<levelBits - 1
@@ -38,7 +39,8 @@ func (l Level) kind() uint64 { return uint64(l >> (2 * levelBits)) }
 func (l Level) n() int       { return int(l >> levelBits & levelMax) }
 func (l Level) least() int   { return int(l & levelMax) }
 
-// To asks for n replicas, the own one included. One is Local; less is no level, and an operation at it fails with ErrLevel.
+// To asks for n replicas, the own one included. One is Local; less is no level, and an operation at
+// it fails with ErrLevel.
 func To(n int) Level {
 	if n == 1 {
 		return Local
@@ -46,14 +48,15 @@ func To(n int) Level {
 	return newLevel(exactly, n, 0)
 }
 
-// MajorityPlus asks for a majority and k more, for at least atLeast, and for at most all voters. Numbers below zero count as zero: it never asks for
-// less than a majority.
+// MajorityPlus asks for a majority and k more, for at least atLeast, and for at most all voters.
+// Numbers below zero count as zero: it never asks for less than a majority.
 func MajorityPlus(k, atLeast int) Level { return newLevel(majorityPlus, k, atLeast) }
 
-// valid says whether the level asks for anything.
+// valid reports whether the level asks for anything.
 func (l Level) valid() bool { return l.kind() <= linearizable && (l.kind() != exactly || l.n() > 0) }
 
-// Need returns how many of n voters the level asks for, the own one included. Only To can ask for more than n.
+// Need returns how many of n voters the level asks for, the own one included. Only To can ask for
+// more than n.
 func (l Level) Need(n int) int {
 	switch l.kind() {
 	case exactly:

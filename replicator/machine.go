@@ -13,30 +13,32 @@ import (
 
 // Loaded is what the rows of the durable space held at start; the zero value is an empty disk.
 type Loaded struct {
-	Clock  *crdt.Clock // nil: empty
-	Digest crdt.Digest
-	Items  iter.Seq2[crdt.Item, error] // those that count; read once, and not kept; nil: none. An error ends them, and fails New
-	Torn   Torn
+	Clock   *crdt.Clock // nil: empty
+	Digest  crdt.Digest
+	Items   iter.Seq2[crdt.Item, error] // those that count; read once, and not kept; nil: none. An error ends them, and fails New
+	Partial PartialBatch
 }
 
-// Torn is what a crash has left of a batch that was written in parts; the zero value says that there was none.
-type Torn struct {
+// Partial is what a crash has left of a batch that was written in parts; the zero value says that
+// there was none.
+type PartialBatch struct {
 	Counts Counts     // as the last part said
 	Drop   []crdt.Dot // the rows that do not count
 	Marks  int        // the number of the last mark
 }
 
-// Machine is one Replicator: the state of one role on one node, and its part in the protocol. It belongs to one goroutine.
+// Machine is one Replicator: the state of one role on one node, and its part in the protocol. It
+// belongs to one goroutine.
 //
 //	no view ──Install──► learner ──all that a majority had──► serving ──Install without self──► no view
 //	                        └────────── Install{Founded} ────────┘
 type Machine struct {
-	cfg     Config
-	rng     *rand.Rand
-	now     time.Time
-	eff     Effects
-	durable patterns
-	spaces  [spaces]*space
+	cfg    Config
+	rng    *rand.Rand
+	now    time.Time
+	eff    Effects
+	routes *Routes
+	spaces [spaces]*space
 
 	view   View
 	voter  bool    // self is a voter of the view
@@ -51,6 +53,7 @@ type Machine struct {
 	large    map[string]int // by key, its size when that was last said to be large
 	expiry   expiry
 	folding  folding
+	move     move
 	donors   []*donation
 
 	oldest  crdt.Origin // of the voters
@@ -62,15 +65,15 @@ type Machine struct {
 	stats    Stats
 }
 
-// New makes a machine without a view. It fails when the config is wrong, or when the loaded rows do not belong together (crdt.ErrDigest).
-// The machine keeps rng for itself.
+// New makes a machine without a view. It fails when the config is wrong, or when the loaded rows do
+// not belong together (crdt.ErrDigest). The machine keeps rng for itself.
 func New(cfg Config, rng *rand.Rand, loaded Loaded) (*Machine, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
 	cfg = cfg.withDefaults()
 	cfg.DurableKeys = slices.Clone(cfg.DurableKeys)
-	m := &Machine{cfg: cfg, rng: rng, durable: newPatterns(cfg.DurableKeys), expiry: newExpiry(cfg.Expire)}
+	m := &Machine{cfg: cfg, rng: rng, routes: newRoutes(cfg.DurableKeys), expiry: newExpiry(cfg.Expire)}
 	for i := range m.spaces {
 		m.spaces[i] = newSpace(m, Space(i))
 	}
@@ -79,7 +82,7 @@ func New(cfg Config, rng *rand.Rand, loaded Loaded) (*Machine, error) {
 			return nil, fmt.Errorf("replicator: %w", err)
 		}
 	}
-	m.showLiving(cfg.Self) // of what the others own, nobody knows yet whose it is
+	m.showLiving(cfg.Self) // whether the owners of the rest live is not known yet
 	return m, nil
 }
 
@@ -117,7 +120,8 @@ func (m *Machine) Step(now time.Time, in Input) *Effects {
 	return &m.eff
 }
 
-// onReceive sorts out who may speak, and hands the message to its subject.
+// onReceive drops messages from strangers and malformed ones, and hands each other message to its
+// handler.
 func (m *Machine) onReceive(from crdt.Origin, msg Message) {
 	p := m.peer(from)
 	if p == nil {
@@ -140,8 +144,8 @@ func (m *Machine) onReceive(from crdt.Origin, msg Message) {
 		m.spaces[msg.Space].onClock(p, msg)
 	case *Fetch:
 		m.spaces[msg.Space].onFetch(p, msg)
-	case *Behind:
-		m.spaces[msg.Space].onBehind(p)
+	case *LogTruncated:
+		m.spaces[msg.Space].onLogTruncated(p)
 	case *Ask:
 		m.spaces[msg.Space].onAsk(p, msg)
 	case *Answer:
@@ -158,14 +162,14 @@ func (m *Machine) onReceive(from crdt.Origin, msg Message) {
 		m.onPull(p, msg)
 	case *Head:
 		m.spaces[msg.Space].onHead(p, msg)
-	case *More:
-		m.onMore(p, msg)
+	case *MoreCells:
+		m.onMoreCells(p, msg)
 	case *Cells:
 		m.spaces[msg.Space].onCells(p, msg)
-	case *Want:
-		m.onWant(p, msg)
-	case *Give:
-		m.spaces[msg.Space].onGive(p, msg)
+	case *FetchItems:
+		m.onFetchItems(p, msg)
+	case *Items:
+		m.spaces[msg.Space].onItems(p, msg)
 	case *Done:
 		m.onDone(p, msg)
 	case *Refuse:
@@ -177,7 +181,8 @@ func (m *Machine) onReceive(from crdt.Origin, msg Message) {
 	}
 }
 
-// heard notes which view the peer has installed. What he acknowledged counts only while that is our own (V7).
+// heard notes which view the peer has installed. The peer's acks count only while that view is our
+// own (V7).
 func (m *Machine) heard(p *peer, epoch uint64) {
 	if epoch <= p.epoch {
 		return
@@ -209,6 +214,9 @@ func (m *Machine) onTime() {
 	if m.due(&m.gossipAt) {
 		m.gossip()
 	}
+	if m.due(&m.move.at) {
+		m.askMove()
+	}
 	if m.due(&m.tidyAt) {
 		m.tidy()
 	}
@@ -217,7 +225,7 @@ func (m *Machine) onTime() {
 	}
 }
 
-// due says whether a time has come, and clears it.
+// due reports whether a time has come, and clears it.
 func (m *Machine) due(t *time.Time) bool {
 	if t.IsZero() || m.now.Before(*t) {
 		return false
@@ -228,6 +236,7 @@ func (m *Machine) due(t *time.Time) bool {
 
 // finish draws the consequences of the step that come once, whatever caused them.
 func (m *Machine) finish() {
+	m.advanceMove()
 	for _, s := range m.spaces {
 		s.admit()
 		s.evaluate()
@@ -252,7 +261,7 @@ func (m *Machine) Deadline() time.Time {
 	if !m.member {
 		return d
 	}
-	d = earlier(earlier(earlier(d, m.linkAt), m.gossipAt), m.tidyDeadline())
+	d = earlier(earlier(earlier(d, m.linkAt), m.gossipAt), earlier(m.move.at, m.tidyDeadline()))
 	for _, s := range m.spaces {
 		d = earlier(earlier(d, s.gapAt), earlier(earlier(s.roundAt, s.compareAt), s.chain.at))
 		d = earlier(d, s.thawAt)
@@ -281,7 +290,8 @@ func later(a, b time.Time) time.Time {
 	return a
 }
 
-// send sends a message: in parts if its clocks are larger than a frame, and behind what it must not overtake.
+// send sends a message: in parts if its clocks are larger than a frame, and behind what it must not
+// overtake.
 func (m *Machine) send(p *peer, lane Lane, msg Message) {
 	size := clockBytes(msg)
 	c, compares := msg.(*Compare)
@@ -298,17 +308,17 @@ func (m *Machine) send(p *peer, lane Lane, msg Message) {
 func (m *Machine) Snapshot(s Space) *crdt.Snapshot { return m.spaces[s].store.Snapshot() }
 
 // SpaceOf says in which space a key lives.
-func (m *Machine) SpaceOf(key string) Space {
-	if m.durable.match(key) {
-		return Durable
-	}
-	return Volatile
-}
+func (m *Machine) SpaceOf(key string) Space { return m.routes.SpaceOf(key) }
 
-// CaughtUp says whether this replica may serve quorum operations, acknowledge and donate.
+// Routes returns what SpaceOf answers from, for other goroutines. It goes with a Snapshot that was
+// taken between the same two Steps.
+func (m *Machine) Routes() *Routes { return m.routes }
+
+// CaughtUp reports whether this replica may serve quorum operations, acknowledge and donate.
 func (m *Machine) CaughtUp() bool { return m.serves }
 
-// Settled returns the newest epoch, at most that of the installed view, whose view is known to be settled in both spaces; 0: none.
+// Settled returns the newest epoch, at most that of the installed view, whose view is known to be
+// settled in both spaces; 0: none.
 func (m *Machine) Settled() uint64 {
 	return min(m.view.Epoch, m.spaces[Volatile].chain.newest(), m.spaces[Durable].chain.newest())
 }

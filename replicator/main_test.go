@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// TestMain gives the random tests more steps than rapid's default, unless the command line says how many.
+// TestMain gives the random tests more steps than rapid's default, unless the command line says how
+// many.
 func TestMain(m *testing.M) {
 	if f := flag.Lookup("rapid.steps"); f != nil {
 		_ = f.Value.Set("120")

@@ -6,8 +6,8 @@ import (
 	"github.com/coterie-go/coterie/crdt"
 )
 
-// Message is what one Replicator sends to another: a pointer to one of the structs of this file. It is immutable once sent.
-// Every message names the epoch of the view that its sender has installed.
+// Message is what one Replicator sends to another: a pointer to one of the structs of this file. It
+// is immutable once sent. Every message names the epoch of the view that its sender has installed.
 type Message interface {
 	fmt.Stringer
 	epochOf() uint64
@@ -24,7 +24,7 @@ type Push struct {
 	enc [][]byte // Groups encoded, when the sender has that at hand
 }
 
-// Ack tells what the sender of pushes wants to know of his own origin.
+// Ack tells the sender of pushes what it wants to know of its own origin.
 type Ack struct {
 	Epoch   uint64
 	Space   Space
@@ -73,13 +73,14 @@ type Fetch struct {
 	Dots  *crdt.Clock
 }
 
-// Behind answers Clock or Fetch when the log does not reach back far enough: repair from me.
-type Behind struct {
+// LogTruncated answers Clock or Fetch when the log does not reach back far enough: repair from me.
+type LogTruncated struct {
 	Epoch uint64
 	Space Space
 }
 
-// Ask is the question of a quorum read: what counts at your side that is not in the clock with this hash?
+// Ask is the question of a quorum read: what counts at your side that is not in the clock with this
+// hash?
 type Ask struct {
 	Epoch uint64
 	Space Space
@@ -87,7 +88,8 @@ type Ask struct {
 	Hash  [16]byte
 }
 
-// Answer answers Ask. Extra holds all of the responder's acked clock that the asker may lack; nil: the clocks are the same.
+// Answer answers Ask. Extra holds all of the responder's acked clock that the asker may lack; nil:
+// the clocks are the same.
 type Answer struct {
 	Epoch uint64
 	Space Space
@@ -95,14 +97,15 @@ type Answer struct {
 	Extra *crdt.Clock
 }
 
-// Compare is the question of linearizable reads: is the state of these keys at your side the same as at mine?
+// Compare is the question of linearizable reads: is the state of these keys at your side the same
+// as at mine?
 type Compare struct {
 	Epoch uint64
 	Space Space
 	ID    uint64      // increasing per sender
 	Hash  [16]byte    // of the asker's content clock
-	More  *crdt.Clock // what of it he has not told the receiver before
-	Hold  uint32      // microseconds for which updates of the keys shall wait, because they have disturbed the read too often; 0: they need not
+	More  *crdt.Clock // the part of it that the asker has not told the receiver before
+	Hold  uint32      // microseconds for which updates of the keys must wait: they disturbed the read too often; 0: none
 	Keys  []string
 }
 
@@ -117,25 +120,26 @@ type Compared struct {
 	Differ []uint32    // the keys, by their index, of which Extra may hold events
 }
 
-// Past is a view that may not be settled: what a joint quorum still counts.
-type Past struct {
+// PastView is a view that may not be settled: what a joint quorum still counts.
+type PastView struct {
 	Epoch  uint64
 	Voters []crdt.Origin // sorted
 	Disks  []uint64      // instead of voters: one of View.LastDisks, sorted; its epoch is just one of those before the founding
 }
 
-// Report tells the acked clock as it was when the sender had installed the epoch, or later. From then on he acks nothing older (V7).
+// Report tells the acked clock as it was when the sender had installed the epoch, or later. From
+// then on the sender acks nothing older (V7).
 type Report struct {
 	Epoch   uint64
 	Space   Space
 	Ask     bool   // report too
-	Serves  bool   // the sender may be counted on: his clock is an ack as well
-	Disk    uint64 // the stable id of his disk
+	Serves  bool   // the sender may be counted on: its clock is an ack as well
+	Disk    uint64 // the stable id of the sender's disk
 	Hash    [16]byte
-	Acked   *crdt.Clock // nil: whoever has another hash asks again, with Whole
+	Acked   *crdt.Clock // nil: a receiver with another hash asks again, with Whole
 	Whole   bool        // with Ask: the hash does not help me
 	Settled uint64
-	Known   []Past // the views from Settled on, as far as known
+	Known   []PastView // the views from Settled on, as far as known
 }
 
 // Part is a piece of an encoded message that is larger than a frame.
@@ -153,17 +157,17 @@ type PartAck struct {
 	Next  uint32
 }
 
-func (m *Push) epochOf() uint64     { return m.Epoch }
-func (m *Ack) epochOf() uint64      { return m.Epoch }
-func (m *Unstored) epochOf() uint64 { return m.Epoch }
-func (m *Status) epochOf() uint64   { return m.Epoch }
-func (m *Clock) epochOf() uint64    { return m.Epoch }
-func (m *Fetch) epochOf() uint64    { return m.Epoch }
-func (m *Behind) epochOf() uint64   { return m.Epoch }
-func (m *Ask) epochOf() uint64      { return m.Epoch }
-func (m *Answer) epochOf() uint64   { return m.Epoch }
-func (m *Compare) epochOf() uint64  { return m.Epoch }
-func (m *Compared) epochOf() uint64 { return m.Epoch }
-func (m *Report) epochOf() uint64   { return m.Epoch }
-func (m *Part) epochOf() uint64     { return m.Epoch }
-func (m *PartAck) epochOf() uint64  { return m.Epoch }
+func (m *Push) epochOf() uint64         { return m.Epoch }
+func (m *Ack) epochOf() uint64          { return m.Epoch }
+func (m *Unstored) epochOf() uint64     { return m.Epoch }
+func (m *Status) epochOf() uint64       { return m.Epoch }
+func (m *Clock) epochOf() uint64        { return m.Epoch }
+func (m *Fetch) epochOf() uint64        { return m.Epoch }
+func (m *LogTruncated) epochOf() uint64 { return m.Epoch }
+func (m *Ask) epochOf() uint64          { return m.Epoch }
+func (m *Answer) epochOf() uint64       { return m.Epoch }
+func (m *Compare) epochOf() uint64      { return m.Epoch }
+func (m *Compared) epochOf() uint64     { return m.Epoch }
+func (m *Report) epochOf() uint64       { return m.Epoch }
+func (m *Part) epochOf() uint64         { return m.Epoch }
+func (m *PartAck) epochOf() uint64      { return m.Epoch }

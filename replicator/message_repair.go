@@ -5,10 +5,12 @@ import (
 	"github.com/coterie-go/coterie/crdt/iblt"
 )
 
-// The messages of a repair. The puller names its session; the donor keeps the moment that it has pinned for it under that name (R4).
+// The messages of a repair. The puller names its session; the donor keeps the moment that it has
+// pinned for it under that name (R4).
 
-// Pull asks for a repair: pin this moment and tell me about it. The answer is Head, then Give number 0 with the first of the items that are not in
-// Content, and Cells from the first on of the sketch with key 0.
+// Pull asks for a repair: pin this moment and tell me about it. The answer is Head, then Items
+// number 0 with the first of the items that are not in Content, and Cells from the first on of the
+// sketch with key 0.
 type Pull struct {
 	Epoch   uint64
 	Space   Space
@@ -26,8 +28,9 @@ type Head struct {
 	Items   uint64      // their number
 }
 
-// More asks for cells of a sketch of the live dots that both the donor's clock and the puller's have.
-type More struct {
+// MoreCells asks for cells of a sketch of the live dots that both the donor's clock and the
+// puller's have.
+type MoreCells struct {
 	Epoch   uint64
 	Space   Space
 	Session uint64
@@ -46,39 +49,41 @@ type Cells struct {
 	Cells   []iblt.Cell
 }
 
-// What is asked for by a Want.
-type What uint8
+// ItemKind is asked for by a FetchItems.
+type ItemKind uint8
 
-// The kinds of Want. Items, Names and Sums come from the donor's pinned moment, Spares from whatever replica, of now.
+// The kinds of FetchItems. KindItems, KindNames and KindSums come from the donor's pinned moment,
+// KindSpares from whatever replica, of now.
 const (
-	Items  What = iota // the items that are alive among the dots
-	Names              // which of the dots are alive
-	Sums               // the sums of the hashes of what is alive in each run of dots
-	Spares             // the items that are alive among the dots at a replica that is not the donor: it need not have all
-	whats
+	KindItems  ItemKind = iota // the items that are alive among the dots
+	KindNames                  // which of the dots are alive
+	KindSums                   // the sums of the hashes of what is alive in each run of dots
+	KindSpares                 // the items that are alive among the dots at a replica that is not the donor: it need not have all
+	kinds
 )
 
-// Want asks for what is alive among some dots.
-type Want struct {
+// FetchItems asks for what is alive among some dots.
+type FetchItems struct {
 	Epoch   uint64
 	Space   Space
 	Session uint64
 	ID      uint32 // of the question, from 1
-	What    What
+	Kind    ItemKind
 	Dots    *crdt.Clock
-	Sizes   []uint64 // Sums: so many dots has each run but the last
+	Sizes   []uint64 // KindSums: so many dots has each run but the last
 }
 
-// Give answers a Want: with all of the dots, or with those up to one, after which the puller asks again.
-type Give struct {
+// Items answers a FetchItems: with all of the dots, or with those up to one, after which the puller
+// asks again.
+type Items struct {
 	Epoch   uint64
 	Space   Space
 	Session uint64
 	ID      uint32        // of the question; 0: of Pull, for all dots that are in the donor's clock and not in the puller's
 	UpTo    crdt.Dot      // the zero Dot: all of the dots
-	Names   *crdt.Clock   // Names; else nil
-	Sums    []crdt.Digest // Sums
-	Items   []*crdt.Item  // Items and Spares, in order of dots
+	Names   *crdt.Clock   // KindNames; else nil
+	Sums    []crdt.Digest // KindSums
+	Items   []*crdt.Item  // KindItems and KindSpares, in order of dots
 }
 
 // Done tells a donor that it need not keep the session any more.
@@ -95,11 +100,11 @@ type Refuse struct {
 	Session uint64
 }
 
-func (m *Pull) epochOf() uint64   { return m.Epoch }
-func (m *Head) epochOf() uint64   { return m.Epoch }
-func (m *More) epochOf() uint64   { return m.Epoch }
-func (m *Cells) epochOf() uint64  { return m.Epoch }
-func (m *Want) epochOf() uint64   { return m.Epoch }
-func (m *Give) epochOf() uint64   { return m.Epoch }
-func (m *Done) epochOf() uint64   { return m.Epoch }
-func (m *Refuse) epochOf() uint64 { return m.Epoch }
+func (m *Pull) epochOf() uint64       { return m.Epoch }
+func (m *Head) epochOf() uint64       { return m.Epoch }
+func (m *MoreCells) epochOf() uint64  { return m.Epoch }
+func (m *Cells) epochOf() uint64      { return m.Epoch }
+func (m *FetchItems) epochOf() uint64 { return m.Epoch }
+func (m *Items) epochOf() uint64      { return m.Epoch }
+func (m *Done) epochOf() uint64       { return m.Epoch }
+func (m *Refuse) epochOf() uint64     { return m.Epoch }

@@ -24,10 +24,31 @@ func (m *model) doWrite() {
 	m.writes = append(m.writes, w)
 }
 
+var aCount = crdt.GCounter{}
+
+// doCount counts one.
+func (m *model) doCount() {
+	n := m.some("counter")
+	w := &write{by: n, key: rapid.SampledFrom([]string{"1/n", "2/n"}).Draw(m.rt, "key"), level: Majority}
+	w.id = n.increment(w.key, w.level)
+	m.counts = append(m.counts, w)
+}
+
+// doMove decides that more keys become durable.
+func (m *model) doMove() {
+	v := after(m.newest())
+	if int(v.Moves) == len(modelMoves) || len(v.Moving) > 0 || !m.mayDecide() || !m.rarely() {
+		return
+	}
+	v.Voters, v.Learners = m.newest().Voters, m.newest().Learners
+	v.Moving, v.Moves = []string{modelMoves[v.Moves]}, v.Moves+1
+	m.decide(v)
+}
+
 // doChurn adds and removes the same few elements everywhere.
 func (m *model) doChurn() {
 	n := m.some("churner")
-	key := rapid.SampledFrom([]string{"v/churn", "d/churn"}).Draw(m.rt, "key")
+	key := rapid.SampledFrom([]string{"v/churn", "d/churn", "1/churn"}).Draw(m.rt, "key")
 	elem := fmt.Sprint(rapid.IntRange(0, 3).Draw(m.rt, "elem"))
 	if rapid.Bool().Draw(m.rt, "remove") {
 		n.take(key, elem, Local)
@@ -57,7 +78,7 @@ func (m *model) doRead() {
 
 // note looks at what has been answered since the last time.
 func (m *model) note() {
-	for _, w := range m.writes {
+	for _, w := range slices.Concat(m.writes, m.counts) {
 		if r, ok := w.by.results[w.id]; ok && r.Err == nil {
 			w.acked = true
 		}
@@ -81,7 +102,8 @@ func (m *model) note() {
 	})
 }
 
-// compare holds what a linearizable read saw against those before: of two sets one is part of the other.
+// compare holds what a linearizable read saw against those before: of two sets one is part of the
+// other.
 func (m *model) compare(r *read, got []string) {
 	for _, was := range m.seen[r.key] {
 		small, large := was, got
@@ -176,15 +198,17 @@ func (m *model) doCrash() {
 	}
 }
 
-// doColdStart stops everything and founds the cluster anew on disks that meet every majority of each view that is not settled. What is
-// volatile is lost then, and what was acknowledged and is durable is not.
+// doColdStart stops everything and founds the cluster anew on disks that meet every majority of
+// each view that is not settled. What is volatile is lost then, and what was acknowledged and is
+// durable is not.
 func (m *model) doColdStart() {
 	founders := m.alive()
 	if !m.rarely() || !m.bears(m.lives) {
 		return
 	}
 	m.note()
-	v := View{Epoch: m.newest().Epoch + 1, Founded: true, LastDisks: m.lastDisks()}
+	old := m.newest()
+	v := View{Epoch: old.Epoch + 1, Founded: true, LastDisks: m.lastDisks(), Durable: slices.Concat(old.Durable, old.Moving), Moves: old.Moves}
 	for _, n := range founders {
 		n.crash()
 	}
@@ -199,11 +223,11 @@ func (m *model) doColdStart() {
 		}
 		founders = slices.Delete(founders, i, i+1)
 	}
-	for _, w := range m.writes {
-		w.forget = w.forget || w.key[0] == 'v'
+	for _, w := range slices.Concat(m.writes, m.counts) {
+		w.forget = w.forget || !old.durable(w.key)
 	}
 	for _, key := range modelKeys {
-		if key[0] == 'v' {
+		if !old.durable(key) {
 			delete(m.seen, key)
 		}
 	}
@@ -216,7 +240,8 @@ func (m *model) doColdStart() {
 	m.decide(v)
 }
 
-// lastDisks is what the membership remembers: the disks of the voters of every view that nobody has found to be history.
+// lastDisks returns what the membership remembers: for each view that no node has found to be
+// history, the disks of its voters.
 func (m *model) lastDisks() (sets [][]uint64) {
 	if m.settled(m.lives) == 0 {
 		sets = slices.Clone(m.views[0].LastDisks)
@@ -248,7 +273,8 @@ func (m *model) join(disk *rows, diskID uint64) {
 	m.decide(v)
 }
 
-// mayDecide says whether a majority of the newest view's voters has it and lives, as the next decision needs.
+// mayDecide reports whether a majority of the newest view's voters has it and lives, as the next
+// decision needs.
 func (m *model) mayDecide() bool {
 	v, n := m.newest(), 0
 	for _, p := range v.Voters {
@@ -259,13 +285,14 @@ func (m *model) mayDecide() bool {
 	return n >= quorumOf(len(v.Voters))
 }
 
-// doView decides a next view: who has caught up becomes a voter, who is dead is dropped, and sometimes who is not.
+// doView decides a next view. A learner that has caught up becomes a voter, a dead node is dropped,
+// and sometimes a live one.
 func (m *model) doView() {
 	if !m.mayDecide() || !m.rarely() {
 		return
 	}
 	old := m.newest()
-	v := View{Epoch: old.Epoch + 1}
+	v := after(old)
 	drop := m.some("dropped").id
 	if rapid.IntRange(0, 3).Draw(m.rt, "drop") > 0 || len(old.Voters) < 3 {
 		drop = 0
@@ -289,6 +316,7 @@ func (m *model) doView() {
 	if len(v.Voters) == 0 || !m.bears(in) {
 		return
 	}
+	m.endMove(&v)
 	m.decide(v)
 }
 

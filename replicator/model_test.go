@@ -9,9 +9,10 @@ import (
 	"pgregory.net/rapid"
 )
 
-// model drives a world at random and knows what must hold: what was acknowledged by a majority is never lost while a majority of every unsettled
-// view lives; a quorum read sees every write that was acknowledged before it began; what a linearizable read saw, every later one sees, and of
-// two that overlap one sees all that the other does; equal clocks mean equal digests.
+// model drives a world at random and knows what must hold: what was acknowledged by a majority is
+// never lost while a majority of every unsettled view lives; a quorum read sees every write that
+// was acknowledged before it began; what a linearizable read saw, every later one sees, and of two
+// that overlap one sees all that the other does; equal clocks mean equal digests.
 type model struct {
 	*world
 	rt     *rapid.T
@@ -23,6 +24,7 @@ type model struct {
 	parted bool
 	mood   int // one packet in so many is lost, and so on
 	calm   int // one chance in so many that the membership changes
+	counts []*write
 }
 
 // write is one addition of an element that is never removed.
@@ -36,7 +38,7 @@ type write struct {
 	forget bool // it was volatile, and everything was stopped
 }
 
-// kept says whether the write must stay for ever once it is acknowledged.
+// kept reports whether the write must never be lost once it is acknowledged.
 func (w *write) kept() bool { return !w.forget && w.level != Local && w.level != To(2) }
 
 // read is a quorum read, with what it has to see.
@@ -48,7 +50,30 @@ type read struct {
 	must  []string
 }
 
-var modelKeys = []string{"v/a", "v/b", "d/a", "d/b"}
+var modelKeys = []string{"v/a", "v/b", "d/a", "d/b", "1/a", "2/a"}
+
+// modelMoves are the patterns that become durable one after the other.
+var modelMoves = []string{"1/*", "2/*"}
+
+// durable reports whether what is acknowledged at a key outlives a cold start.
+func (v View) durable(key string) bool {
+	return newRoutes([]string{"d/*"}, v.Durable).SpaceOf(key) == Durable
+}
+
+// after returns the view that follows one, without members.
+func after(old View) View {
+	return View{Epoch: old.Epoch + 1, Durable: old.Durable, Moving: old.Moving, Moves: old.Moves}
+}
+
+// endMove makes the moving keys durable if all members that stay have done their part.
+func (m *model) endMove(v *View) {
+	for _, p := range append(slices.Clone(v.Voters), v.Learners...) {
+		if n := m.node(p.ID); n == nil || n.moved != v.Moves {
+			return
+		}
+	}
+	v.Durable, v.Moving = slices.Concat(v.Durable, v.Moving), nil
+}
 
 func newModel(rt *rapid.T) *model {
 	cfg := Config{
@@ -97,13 +122,14 @@ func (m *model) some(label string) *node {
 	return all[rapid.IntRange(0, len(all)-1).Draw(m.rt, label)]
 }
 
-// rarely says whether the membership may change now.
+// rarely reports whether the membership may change now.
 func (m *model) rarely() bool { return rapid.IntRange(1, m.calm).Draw(m.rt, "rarely") == 1 }
 
 func (m *model) lives(id crdt.Origin) bool { return m.node(id) != nil }
 
-// settled is the newest epoch that one of these has found to be settled, 0 when not even the founding view is. What only the dead had found
-// is true, but nobody knows it: the others may raise an alarm.
+// settled returns the newest epoch that one of these nodes has found to be settled. It returns 0 if
+// not even the founding view is. What only dead nodes had found is true, but no live node knows it:
+// the others may raise an alarm.
 func (m *model) settled(there func(crdt.Origin) bool) uint64 {
 	var settled uint64
 	if len(m.views[0].LastDisks) == 0 {
@@ -117,13 +143,14 @@ func (m *model) settled(there func(crdt.Origin) bool) uint64 {
 	return settled
 }
 
-// unsettled returns the views that none of these has put behind him, and the one that is.
+// unsettled returns the newest view that one of these nodes has found to be settled, and all later
+// views.
 func (m *model) unsettled(there func(crdt.Origin) bool) []View {
 	settled := m.settled(there)
 	return slices.DeleteFunc(slices.Clone(m.views), func(v View) bool { return v.Epoch < settled })
 }
 
-// bears says whether a majority of every unsettled view would still be there among these.
+// bears reports whether a majority of every unsettled view would still be there among these.
 func (m *model) bears(there func(crdt.Origin) bool) bool {
 	if m.settled(there) == 0 {
 		var disks []uint64
@@ -150,7 +177,7 @@ func (m *model) bears(there func(crdt.Origin) bool) bool {
 	return true
 }
 
-// witnessed says whether these disks meet every majority of each set.
+// witnessed reports whether these disks meet every majority of each set.
 func witnessed(sets [][]uint64, disks []uint64) bool {
 	for _, set := range sets {
 		n := 0
@@ -182,7 +209,7 @@ func (m *model) check() {
 	}
 }
 
-// heal ends all trouble: everybody gets the newest view, which has no dead in it.
+// heal ends all trouble: every node gets the newest view, which has no dead in it.
 func (m *model) heal() {
 	m.mendAll()
 	m.note()
@@ -205,7 +232,7 @@ func (m *model) heal() {
 // clean decides a view of all that live and have caught up.
 func (m *model) clean() {
 	old := m.newest()
-	v := View{Epoch: old.Epoch + 1}
+	v := after(old)
 	for _, p := range append(slices.Clone(old.Voters), old.Learners...) {
 		switch x := m.node(p.ID); {
 		case x == nil:
@@ -215,13 +242,19 @@ func (m *model) clean() {
 			v.Learners = append(v.Learners, p)
 		}
 	}
+	m.endMove(&v)
 	m.decide(v)
 }
 
-// judge looks at the end of the world: all hold the same, and nothing that was acknowledged is lost.
-func (m *model) judge() {
+// verify looks at the end of the world: all hold the same, and nothing that was acknowledged is
+// lost.
+func (m *model) verify() {
 	m.same()
 	v := m.newest().normal()
+	if len(v.Moving) > 0 {
+		m.rt.Fatalf("%v is still moving\n%s", v.Moving, m.dump())
+	}
+	m.verifyCounts(v)
 	for _, p := range v.Voters {
 		n := m.node(p.ID)
 		if n.m.Settled() != v.Epoch || !n.m.CaughtUp() {
@@ -247,6 +280,29 @@ func (m *model) judge() {
 	}
 }
 
+// verifyCounts looks at the counters: they hold what was acknowledged, and no more than was tried.
+func (m *model) verifyCounts(v View) {
+	for _, key := range []string{"1/n", "2/n"} {
+		least, most := uint64(0), uint64(0)
+		for _, c := range m.counts {
+			if c.key != key {
+				continue
+			}
+			most++
+			if c.acked && c.kept() {
+				least++
+			}
+		}
+		for _, p := range v.Voters {
+			n := m.node(p.ID)
+			r, err := aCount.View(n.m.Snapshot(n.m.SpaceOf(key)).View(key))
+			if err != nil || r.Value() < least || r.Value() > most {
+				m.rt.Fatalf("%s counts %d in %s, acknowledged %d, tried %d (%v)\n%s", short(n.id), r.Value(), key, least, most, err, m.dump())
+			}
+		}
+	}
+}
+
 func TestNothingAcknowledgedIsLostWhateverTheNetworkDoes(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		m := newModel(rt)
@@ -256,10 +312,10 @@ func TestNothingAcknowledgedIsLostWhateverTheNetworkDoes(t *testing.T) {
 			"deliver": do(m.doDeliver), "deliver2": do(m.doDeliver), "deliver3": do(m.doDeliver), "deliver4": do(m.doDeliver),
 			"quiet": do(m.doQuiet), "time": do(m.doTime), "disk": do(m.doDisk), "disk2": do(m.doDisk),
 			"cut": do(m.doCut), "reachable": do(m.doReachable), "crash": do(m.doCrash), "cold start": do(m.doColdStart),
-			"join": do(func() { m.join(nil, 0) }), "view": do(m.doView), "install": do(m.doInstall), "install2": do(m.doInstall),
+			"join": do(func() { m.join(nil, 0) }), "view": do(m.doView), "move": do(m.doMove), "count": do(m.doCount), "install": do(m.doInstall), "install2": do(m.doInstall),
 			"": do(m.check),
 		})
 		m.heal()
-		m.judge()
+		m.verify()
 	})
 }

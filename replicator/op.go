@@ -50,7 +50,8 @@ func (m *Machine) newOp(id uint64, key string, l Level) *op {
 	return &op{id: id, key: key, level: l}
 }
 
-// recycle takes an op to which nothing refers any more, but for its place in the line of the timeouts.
+// recycle takes an op to which nothing refers any more, except its place in the line of the
+// timeouts.
 func (m *Machine) recycle(o *op) {
 	o.serial++
 	o.release()
@@ -132,7 +133,8 @@ func (m *Machine) replyReader(id uint64, r crdt.Reader) {
 // expire ends an operation whose time is up, and says what is known of it.
 func (m *Machine) expire(o *op) { m.end(o, o.s.timedOut(o)) }
 
-// onCancel ends operations whose callers have gone. It walks once over what waits, however many they are.
+// onCancel ends operations whose callers have gone. It walks once over what waits, however many
+// they are.
 func (m *Machine) onCancel(ids []uint64) {
 	wanted := make(map[uint64]struct{}, len(ids))
 	for _, id := range ids {

@@ -5,10 +5,11 @@ import (
 	"strings"
 )
 
-// MatchKey says whether a pattern of Config.DurableKeys names a key: it is the key itself, or has stars that each stand for any run of bytes.
+// MatchKey reports whether a pattern of Config.DurableKeys names a key: it is the key itself, or
+// has stars that each stand for any run of bytes.
 func MatchKey(pattern, key string) bool { return glob(pattern, key) }
 
-// isGlob says whether a pattern stands for more than the key of its own name.
+// isGlob reports whether a pattern stands for more than the key of its own name.
 func isGlob(pattern string) bool { return strings.Contains(pattern, "*") }
 
 // patterns says which keys are durable.
@@ -17,9 +18,9 @@ type patterns struct {
 	globs [][]string // the pieces between stars, of each pattern with at least one
 }
 
-func newPatterns(all []string) patterns {
-	p := patterns{exact: make(map[string]bool, len(all))}
-	for _, s := range all {
+func newPatterns(lists ...[]string) patterns {
+	p := patterns{exact: map[string]bool{}}
+	for _, s := range slices.Concat(lists...) {
 		if isGlob(s) {
 			p.globs = append(p.globs, strings.Split(s, "*"))
 		} else {
@@ -33,8 +34,8 @@ func (p *patterns) match(key string) bool {
 	return len(p.exact) > 0 && p.exact[key] || slices.ContainsFunc(p.globs, func(g []string) bool { return globbed(g, key) })
 }
 
-// glob matches key against a pattern whose stars each stand for any run of bytes. Taking each inner piece at its first
-// place is right, because the star before the next piece can stretch.
+// glob matches key against a pattern whose stars each stand for any run of bytes. Taking each inner
+// piece at its first place is right, because the star before the next piece can stretch.
 func glob(pattern, key string) bool { return globbed(strings.Split(pattern, "*"), key) }
 
 func globbed(pieces []string, key string) bool {

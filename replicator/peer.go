@@ -14,7 +14,7 @@ type peer struct {
 	disk      uint64
 	voter     bool
 	reachable bool
-	epoch     uint64 // the newest view that he is known to have installed
+	epoch     uint64 // the newest view that the peer is known to have installed
 	links     [spaces]link
 	flows     flows
 	malformed uint64    // messages and groups that made no sense
@@ -23,8 +23,9 @@ type peer struct {
 
 // link is what one space knows of one peer, and what is on its way there.
 //
-// Invariants: content and acked hold only what the peer has (they may lag, they never lead); acked ⊆ content; base and have are
-// theirs for the own origin; sent is at most the own seq; len(flight) ≤ PushFlight.
+// Invariants: content and acked hold only what the peer has (they may lag, they never lead); acked
+// ⊆ content; base and have are theirs for the own origin; sent is at most the own seq; len(flight)
+// ≤ PushFlight.
 type link struct {
 	content *crdt.Clock // applied there
 	acked   *crdt.Clock // counts there
@@ -32,8 +33,8 @@ type link struct {
 	base    uint64      // own events that count there, contiguous from 1
 	stated  *crdt.Clock // content that the peer told under the installed view; kept while there is something to fold
 
-	told     *crdt.Clock // of the own content, what the peer was told by Compare; nil: nothing, or he has lost it
-	theirs   crdt.Clock  // of the peer's content, what his Compares have told
+	told     *crdt.Clock // of the own content, what Compare told the peer; nil: nothing, or the peer has lost it
+	theirs   crdt.Clock  // of the peer's content, what its Compares have told
 	theirsID uint64      // of the last one
 
 	unstored uint64 // own events up to here, those that do not count yet, were refused by the peer's disk
@@ -51,7 +52,7 @@ type link struct {
 	alarmAt time.Time // those before this are not acted upon
 
 	owes        bool   // an Ack is due to the peer
-	echo        uint64 // highest event of the peer that one of his pushes brought
+	echo        uint64 // highest event of the peer that one of its pushes brought
 	toldAcked   uint64 // of the last Ack to the peer
 	toldContent uint64
 }
@@ -82,7 +83,7 @@ func (m *Machine) peer(id crdt.Origin) *peer {
 	return m.peers[i]
 }
 
-// counts says whether the peer's acks count for operations of the installed view (V7).
+// counts reports whether the peer's acks count for operations of the installed view (V7).
 func (m *Machine) counts(p *peer) bool {
 	return p.epoch == m.view.Epoch || m.cfg.Faults.CountAnyEpoch
 }
@@ -127,7 +128,8 @@ func (s *space) owe(p *peer) {
 	}
 }
 
-// onReachable orders whom to ask, and stops pushing to those who would not hear it. A peer who comes back is asked what he lacks.
+// onReachable notes whether a peer can be reached. Reachable peers are asked first, and nothing is
+// pushed to the others. A peer that comes back is asked what it lacks.
 func (m *Machine) onReachable(id crdt.Origin, is bool) {
 	p := m.peer(id)
 	if p == nil || p.reachable == is {

@@ -64,7 +64,7 @@ func (m *Fetch) String() string {
 }
 
 // String prints the message on one line.
-func (m *Behind) String() string { return fmt.Sprintf("behind@%d %v", m.Epoch, m.Space) }
+func (m *LogTruncated) String() string { return fmt.Sprintf("behind@%d %v", m.Epoch, m.Space) }
 
 // String prints the message on one line.
 func (m *Ask) String() string {
@@ -129,7 +129,7 @@ func (m *Report) String() string {
 }
 
 // String prints the view on one line.
-func (p Past) String() string {
+func (p PastView) String() string {
 	if len(p.Disks) > 0 {
 		return fmt.Sprintf("%d:disks%x", p.Epoch, p.Disks)
 	}
@@ -150,7 +150,8 @@ func (m *PartAck) String() string {
 	return fmt.Sprintf("partack@%d flow %d %d", m.Epoch, m.Flow, m.Next)
 }
 
-// flags prints the names, each preceded by a space, whose flag is set; it takes name, flag, name, flag and so on.
+// flags prints the names, each preceded by a space, whose flag is set; it takes name, flag, name,
+// flag and so on.
 func flags(pairs ...any) string {
 	s := ""
 	for i := 0; i+1 < len(pairs); i += 2 {

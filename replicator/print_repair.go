@@ -6,9 +6,9 @@ import (
 	"github.com/coterie-go/coterie/crdt"
 )
 
-// String prints the kind of a Want.
-func (w What) String() string {
-	if w < whats {
+// String prints the kind of a FetchItems.
+func (w ItemKind) String() string {
+	if w < kinds {
 		return [...]string{"items", "names", "sums", "spares"}[w]
 	}
 	return fmt.Sprintf("what(%d)", uint8(w))
@@ -25,7 +25,7 @@ func (m *Head) String() string {
 }
 
 // String prints the message on one line.
-func (m *More) String() string {
+func (m *MoreCells) String() string {
 	return fmt.Sprintf("more@%d %v session %x key %x cells %d+%d", m.Epoch, m.Space, m.Session, m.Key, m.From, m.Count)
 }
 
@@ -35,8 +35,8 @@ func (m *Cells) String() string {
 }
 
 // String prints the message on one line.
-func (m *Want) String() string {
-	s := fmt.Sprintf("want@%d %v session %x.%d %v %s", m.Epoch, m.Space, m.Session, m.ID, m.What, clockName(m.Dots))
+func (m *FetchItems) String() string {
+	s := fmt.Sprintf("want@%d %v session %x.%d %v %s", m.Epoch, m.Space, m.Session, m.ID, m.Kind, clockName(m.Dots))
 	if len(m.Sizes) > 0 {
 		s += fmt.Sprintf(" in %d runs", len(m.Sizes)+1)
 	}
@@ -44,7 +44,7 @@ func (m *Want) String() string {
 }
 
 // String prints the message on one line.
-func (m *Give) String() string {
+func (m *Items) String() string {
 	s := fmt.Sprintf("give@%d %v session %x.%d", m.Epoch, m.Space, m.Session, m.ID)
 	if m.Names != nil {
 		s += " names " + clockName(m.Names)

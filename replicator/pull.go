@@ -7,18 +7,21 @@ import (
 	"github.com/coterie-go/coterie/crdt"
 )
 
-// pull is a repair from one donor (R4): the clock, which items are alive and, when there is trouble, the items come from one pinned moment of his,
-// and are compared with one of this replica. All is staged here, and becomes part of the store in one step when it is complete and adds up;
-// what this replica does meanwhile is taken into account then.
+// pull is a repair from one donor (R4). The clock, the names of live items and, when there is
+// trouble, the items come from one pinned moment of the donor. They are compared with one pinned
+// moment of this replica. Everything is staged here, and becomes part of the store in one step when
+// it is complete and adds up. That step takes into account what this replica has done meanwhile.
 //
 //	asked ──head──► gathering ──difference found, items here──► weighing ──adds up──► flipped
 //	  │                 │  ▲                                       │
 //	  │                 │  └──── does not add up: another way ─────┘
-//	  └── refused, left, silent: another donor, what has come is kept; nobody else: given up, gossip begins another
+//	  ├── refused, left, silent: another donor, what has come is kept
+//	  └── no other donor: given up, gossip begins another
 //
-// Of the dots that only the donor's clock has, he names those that are alive, and their items are fetched (pull_fetch.go). Of the dots that
-// both clocks have, those that are alive on one side only are found by sketches (pull_sketch.go), or by ranges (pull_ranges.go). Those that
-// only this replica's clock has stay as they are.
+// The donor names the live ones among the dots that only its clock has, and their items are fetched
+// (pull_fetch.go). Of the dots that both clocks have, some are alive on one side only. Sketches
+// (pull_sketch.go) or ranges (pull_ranges.go) find them. Dots that only this replica's clock has
+// stay as they are.
 type pull struct {
 	session uint64
 	from    *peer
@@ -33,9 +36,9 @@ type pull struct {
 
 	diff  difference
 	fetch fetch
-	sums  weighing
+	sums  digestCheck
 
-	named  uint64 // dots that he has named
+	named  uint64 // dots that the donor has named
 	asks   []*ask
 	lastID uint32
 	at     time.Time // when to ask again, or at once when busy
@@ -85,7 +88,9 @@ func (s *space) onHead(from *peer, msg *Head) {
 	}
 	p.clock, p.digest, p.items = msg.Clock, msg.Digest, msg.Items
 	if p.union && !p.asked.Empty() && !p.clock.Equal(p.asked) {
-		s.breakPull() // one of the two has moved on: nobody can tell what is lost and what was removed; the next alarm tries again
+		// One side has moved on: lost items cannot be told from removed ones. The next alarm
+		// tries again.
+		s.breakPull()
 		return
 	}
 	p.fetch.begin(p)
@@ -93,7 +98,7 @@ func (s *space) onHead(from *peer, msg *Head) {
 	s.progress()
 }
 
-// is says whether a message belongs to this repair.
+// is reports whether a message belongs to this repair.
 func (p *pull) is(from *peer, session uint64) bool {
 	return p != nil && p.from == from && p.session == session
 }
@@ -104,7 +109,8 @@ func (s *space) progress() {
 	s.drivePull()
 }
 
-// drivePull does what can be done now, and asks for what is missing. A step does a bounded amount of work.
+// drivePull does what can be done now, and asks for what is missing. A step does a bounded amount
+// of work.
 func (s *space) drivePull() {
 	p := s.pull
 	if p == nil || p.clock == nil {
@@ -118,14 +124,14 @@ func (s *space) drivePull() {
 	}
 	s.driveFetch()
 	if p.diff.found && p.fetch.complete(p) {
-		s.weigh()
+		s.checkDigest()
 	}
 	if p.busy && s.pull == p {
 		p.at = s.m.now
 	}
 }
 
-// onPullTime goes on with what waits for nobody, or asks again.
+// onPullTime goes on with what needs no answer, or asks again.
 func (s *space) onPullTime() {
 	p := s.pull
 	if p.busy {
@@ -152,10 +158,11 @@ func (s *space) onPullTime() {
 	s.drivePull()
 }
 
-// underway reports whether a flow gets on that carries the question, or may carry the answer. Otherwise it counts a vain try. A part does not tell
-// what it is a part of. So a flow that comes counts only as long as it is the one of the last look. Each flow ends, but one can follow another
-// without a pause, and none of them is the answer when the question was lost. A message that is on its way is not sent twice, so that asking too
-// early costs little.
+// underway reports whether a flow gets on that carries the question, or may carry the answer.
+// Otherwise it counts a vain try. A part does not tell what it is a part of. So a flow that comes
+// counts only as long as it is the one of the last look. Each flow ends, but one can follow another
+// without a pause, and none of them is the answer when the question was lost. A message that is on
+// its way is not sent twice, so that asking too early costs little.
 func (p *pull) underway() bool {
 	f := &p.from.flows
 	moves, same := f.moved != p.moved, f.in == p.coming && !f.closed
@@ -189,7 +196,8 @@ func (s *space) malformedPull() {
 	s.replaceDonor()
 }
 
-// replaceDonor begins anew with somebody else. What has been fetched is kept: an item is the same wherever its dot is alive.
+// replaceDonor begins anew with another donor. What has been fetched is kept: an item is the same
+// wherever its dot is alive.
 func (s *space) replaceDonor() {
 	old := s.pull
 	lost := append(old.lost, old.from)
@@ -231,16 +239,16 @@ func (s *space) endPull() {
 	}
 }
 
-// yieldPull waits with the own repair when a peer and this replica have asked each other at the same time: the first leaves less to find for the
-// other.
+// yieldPull waits with the own repair when a peer and this replica have asked each other at the
+// same time: the first leaves less to find for the other.
 func (s *space) yieldPull(p *peer) {
 	if q := s.pull; q != nil && q.from == p && q.clock == nil && !q.union && p.id < s.m.cfg.Self {
-		s.endPull() // when he is done, he tells his clock, and it begins again
+		s.endPull() // when the peer is done, it tells its clock, and the repair begins again
 		s.tellRepair(q, RepairYielded, 0)
 	}
 }
 
-// forgetPull sees to it that nobody who has left is asked.
+// forgetPull makes sure that no peer that has left is asked.
 func (s *space) forgetPull() {
 	p := s.pull
 	if p == nil {
@@ -257,10 +265,10 @@ func (s *space) forgetPull() {
 	}
 }
 
-// left says whether a peer is no member any more.
+// left reports whether a peer is not a member any more.
 func (m *Machine) left(p *peer) bool { return m.peer(p.id) != p }
 
-// donor returns somebody who may help and is not one of these, nil when there is nobody.
+// donor returns a peer that may help and is not in except, nil if there is none.
 func (s *space) donor(except []*peer) *peer {
 	for _, p := range s.m.favoured(s.m.peers, false) {
 		if p.voter && !slices.Contains(except, p) {

@@ -29,7 +29,7 @@ const (
 )
 
 // whatFor is what is asked for, by aim.
-var whatFor = [...]What{aimItems: Items, aimSpares: Spares, aimNames: Names, aimDiffSums: Sums, aimDiffNames: Names, aimKeptSum: Sums}
+var whatFor = [...]ItemKind{aimItems: KindItems, aimSpares: KindSpares, aimNames: KindNames, aimDiffSums: KindSums, aimDiffNames: KindNames, aimKeptSum: KindSums}
 
 // ask asks a peer about dots.
 func (s *space) ask(to *peer, aim aim, dots *crdt.Clock) *ask {
@@ -42,8 +42,8 @@ func (s *space) ask(to *peer, aim aim, dots *crdt.Clock) *ask {
 
 // sendAsk sends the question, for the first time or again.
 func (s *space) sendAsk(a *ask) {
-	s.m.send(a.to, Prompt, &Want{
-		Epoch: s.m.view.Epoch, Space: s.id, Session: s.pull.session, ID: a.id, What: whatFor[a.aim], Dots: a.dots, Sizes: a.sizes,
+	s.m.send(a.to, Prompt, &FetchItems{
+		Epoch: s.m.view.Epoch, Space: s.id, Session: s.pull.session, ID: a.id, Kind: whatFor[a.aim], Dots: a.dots, Sizes: a.sizes,
 	})
 }
 
@@ -58,16 +58,16 @@ func (p *pull) out(to *peer) int {
 	return n
 }
 
-// asking says whether there is a question with one of these aims.
+// asking reports whether there is a question with one of these aims.
 func (p *pull) asking(aims ...aim) bool {
 	return slices.ContainsFunc(p.asks, func(a *ask) bool { return slices.Contains(aims, a.aim) })
 }
 
-// mayPull says whether one more question to a peer may be out.
+// mayPull reports whether one more question to a peer may be out.
 func (s *space) mayPull(to *peer) bool { return s.pull.out(to) < s.m.cfg.PieceWindow }
 
-// onGive takes an answer.
-func (s *space) onGive(from *peer, msg *Give) {
+// onItems takes an answer.
+func (s *space) onItems(from *peer, msg *Items) {
 	p := s.pull
 	if p == nil || p.clock == nil || p.session != msg.Session {
 		return
@@ -103,9 +103,9 @@ func (p *pull) answered(from *peer, id uint32) *ask {
 	return a
 }
 
-// take uses an answer and says whether it makes sense. An answer that does not cover all of the question must have brought something, so that
-// nobody can be kept asking for ever.
-func (s *space) take(a *ask, msg *Give) bool {
+// take uses an answer and reports whether it makes sense. An answer that does not cover all of the
+// question must have brought something. So no replica can be kept asking without end.
+func (s *space) take(a *ask, msg *Items) bool {
 	all := msg.UpTo == (crdt.Dot{})
 	dots, rest := a.dots, (*crdt.Clock)(nil)
 	if !all {
@@ -138,7 +138,7 @@ func (s *space) take(a *ask, msg *Give) bool {
 	return true
 }
 
-// mayName says whether a donor can have so many live dots: he has told how many items there are.
+// mayName reports whether a donor can have so many live dots: it has told how many items there are.
 func (p *pull) mayName(names *crdt.Clock) bool {
 	n := names.Len()
 	if n > p.items {

@@ -6,14 +6,15 @@ import (
 	"time"
 )
 
-// A question or an answer of a repair that gets lost is asked for again, also while large groups come from the donor without a pause.
+// A question or an answer of a repair that gets lost is asked for again, also while large groups
+// come from the donor without a pause.
 func TestRepairAsksAgainBesideLargeGroups(t *testing.T) {
 	for name, is := range map[string]func(Message) bool{
 		"pull":  func(m Message) bool { _, ok := m.(*Pull); return ok },
 		"head":  func(m Message) bool { _, ok := m.(*Head); return ok },
 		"cells": func(m Message) bool { _, ok := m.(*Cells); return ok },
-		"want":  func(m Message) bool { _, ok := m.(*Want); return ok },
-		"give":  func(m Message) bool { _, ok := m.(*Give); return ok },
+		"want":  func(m Message) bool { _, ok := m.(*FetchItems); return ok },
+		"give":  func(m Message) bool { _, ok := m.(*Items); return ok },
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := apart(t, slowLine, 200, 100)
@@ -42,11 +43,12 @@ func TestRepairAsksAgainBesideLargeGroups(t *testing.T) {
 	}
 }
 
-// A donor that never answers is given up in the end, also while large groups come from it without a pause.
+// A donor that never answers is given up in the end, also while large groups come from it without a
+// pause.
 func TestRepairGivesUpABusyDonor(t *testing.T) {
 	w := apart(t, slowLine, 200, 100)
 	w.unchecked = true
-	w.drop = func(p packet) bool { _, ok := p.msg.(*Want); return ok }
+	w.drop = func(p packet) bool { _, ok := p.msg.(*FetchItems); return ok }
 	w.mendAll()
 	began := w.now
 	w.hops(2*time.Millisecond, 10*time.Second, func() bool {
@@ -58,7 +60,8 @@ func TestRepairGivesUpABusyDonor(t *testing.T) {
 	}
 }
 
-// keepFlowing makes a large group at each node that sends none, so that flows follow each other without a pause.
+// keepFlowing makes a large group at each node that sends none, so that flows follow each other
+// without a pause.
 func (w *world) keepFlowing() {
 	for _, n := range w.nodes {
 		if len(n.m.peers[0].flows.out) == 0 {

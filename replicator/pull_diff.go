@@ -6,8 +6,9 @@ import (
 	"github.com/coterie-go/coterie/crdt"
 )
 
-// difference is which of the dots that both clocks have are alive on one side only. Three ways lead to it, each tried when the one before has failed:
-// a sketch; a sketch with another key; the comparison of runs of dots. When the last result does not add up either, all items are fetched.
+// difference is which of the dots that both clocks have are alive on one side only. Three ways lead
+// to it, each tried when the one before has failed: a sketch; a sketch with another key; the
+// comparison of runs of dots. When the last result does not add up either, all items are fetched.
 type difference struct {
 	way    way
 	found  bool
@@ -48,7 +49,8 @@ func (s *space) nextWay() {
 	}
 }
 
-// goByRanges leaves the sketches out: the stores differ in so much that naming what is alive costs less.
+// goByRanges leaves the sketches out: the stores differ in so much that naming what is alive costs
+// less.
 func (s *space) goByRanges() {
 	s.pull.diff.way = byRanges
 	s.beginRanges()
@@ -65,7 +67,7 @@ func (s *space) driveDiff() {
 	}
 }
 
-// foundDiff ends the search. What was lost here is fetched when it is to be united.
+// foundDiff ends the search. A repair by union then fetches what was lost here.
 func (s *space) foundDiff() {
 	p := s.pull
 	d := &p.diff
@@ -73,7 +75,7 @@ func (s *space) foundDiff() {
 	d.sketch, d.ranges = sketching{}, ranging{}
 	slices.SortFunc(d.gone, crdt.Dot.Compare)
 	slices.SortFunc(d.kept, crdt.Dot.Compare)
-	p.sums = weighing{}
+	p.sums = digestCheck{}
 	if p.union {
 		p.fetch.enqueue(clockOf(d.kept), true)
 	} else {

@@ -6,14 +6,15 @@ import (
 	"github.com/coterie-go/coterie/crdt"
 )
 
-// fetch brings the items that are alive at the donor and whose dots only his clock has. He gives the first without being asked. If there are more, he
-// names them, and they are fetched in parts; when they are many, from other replicas too, because an item is the same wherever its dot is
-// alive. What a helper has not got comes from the donor.
+// fetch brings the items that are alive at the donor and whose dots only the donor's clock has. The
+// donor gives the first items without being asked. If there are more, it names them, and they are
+// fetched in parts. If they are many, other replicas help, because an item is the same wherever its
+// dot is alive. What a helper has not got comes from the donor.
 type fetch struct {
 	first   bool        // the first gift has come
 	rest    *crdt.Clock // dots that have neither been named nor asked for
 	names   crdt.Clock  // dots that are alive there
-	queue   []part      // named dots that nobody has been asked for
+	queue   []part      // named dots that no peer has been asked for
 	batches []batchOf
 	sum     crdt.Digest // of all batches
 	got     uint64      // items in all batches
@@ -43,7 +44,7 @@ const (
 
 func (f *fetch) begin(p *pull) { f.rest = p.clock.Minus(p.asked) }
 
-// complete says whether every item that was named is here.
+// complete reports whether every item that was named is here.
 func (f *fetch) complete(p *pull) bool {
 	return f.first && f.rest.Empty() && len(f.queue) == 0 && !p.asking(aimItems, aimSpares, aimNames)
 }
@@ -78,7 +79,7 @@ func (s *space) driveFetch() {
 	}
 }
 
-// callHelpers chooses who else may be asked for items.
+// callHelpers chooses the other peers that may be asked for items.
 func (s *space) callHelpers() {
 	p := s.pull
 	p.fetch.called = true
@@ -92,7 +93,8 @@ func (s *space) callHelpers() {
 	}
 }
 
-// helperFor returns whoever has the least to do of those who may be asked for a part, nil when all are busy.
+// helperFor returns the least busy of the peers that may be asked for a part, nil if it can take no
+// more.
 func (s *space) helperFor(q part) *peer {
 	p := s.pull
 	best := p.from
@@ -109,7 +111,7 @@ func (s *space) helperFor(q part) *peer {
 	return best
 }
 
-// dropHelper asks somebody else for what a helper was asked for.
+// dropHelper asks other peers for what a helper was asked for.
 func (s *space) dropHelper(h *peer) {
 	p := s.pull
 	p.fetch.helpers = slices.DeleteFunc(p.fetch.helpers, func(x *peer) bool { return x == h })
@@ -121,7 +123,7 @@ func (s *space) dropHelper(h *peer) {
 	})
 }
 
-// dropHelpers drops those who owe an answer when nothing has come for a while.
+// dropHelpers drops the helpers that owe an answer when nothing has come for a while.
 func (s *space) dropHelpers() {
 	for _, h := range slices.Clone(s.pull.fetch.helpers) {
 		if s.pull.out(h) > 0 {
@@ -130,7 +132,8 @@ func (s *space) dropHelpers() {
 	}
 }
 
-// named takes which of the new dots are alive, cuts them into parts, and leaves out what is here from an earlier donor.
+// named takes which of the new dots are alive, cuts them into parts, and leaves out what is here
+// from an earlier donor.
 func (f *fetch) named(s *space, names, rest *crdt.Clock) {
 	f.names.Join(names)
 	if rest != nil {
@@ -171,7 +174,7 @@ func (p *pull) takeItems(s *space, a *ask, dots, rest *crdt.Clock, items []*crdt
 	}
 	f := &p.fetch
 	if f.got+uint64(len(items)) > p.items {
-		return false // more than he has
+		return false // more than the donor has
 	}
 	missing := dots.Minus(&got)
 	switch {
@@ -180,7 +183,7 @@ func (p *pull) takeItems(s *space, a *ask, dots, rest *crdt.Clock, items []*crdt
 		f.names.Join(&got)
 		f.rest = orEmpty(rest)
 	case a.aim == aimItems && !missing.Empty():
-		return false // he has named them
+		return false // the donor has named them
 	case a.aim == aimSpares:
 		f.enqueue(missing, true)
 		fallthrough
@@ -208,7 +211,7 @@ func (f *fetch) stage(s *space, b batchOf) {
 	f.batches = append(f.batches, b)
 }
 
-// keep takes over what was fetched from a donor who is replaced.
+// keep takes over what was fetched from a donor that is replaced.
 func (f *fetch) keep(old *fetch) {
 	f.pool = old.pool
 	for _, b := range old.batches {
@@ -231,7 +234,7 @@ func (f *fetch) takePooled(s *space, names *crdt.Clock) {
 	f.stage(s, b)
 }
 
-// distrust fetches from the donor what others have brought, and says whether there was any.
+// distrust fetches from the donor what others have brought, and reports whether there was any.
 func (f *fetch) distrust(s *space, donor *peer) bool {
 	batches := f.batches
 	f.batches, f.sum, f.got = nil, crdt.Digest{}, 0

@@ -6,9 +6,10 @@ import (
 	"github.com/coterie-go/coterie/crdt"
 )
 
-// ranging is the search for the difference by runs of dots: the sums of what is alive in each are compared, and where they differ, the donor names
-// what is alive. It costs a walk over the items on both sides, some 20 bytes per run, and the names in the runs that differ, which is little
-// when most do. Nothing is hashed together, so that it cannot fail by chance.
+// ranging is the search for the difference by runs of dots: the sums of what is alive in each are
+// compared, and where they differ, the donor names what is alive. It costs a walk over the items on
+// both sides, some 20 bytes per run, and the names in the runs that differ, which is little when
+// most do. Nothing is hashed together, so that it cannot fail by chance.
 type ranging struct {
 	rest   *crdt.Clock   // dots not compared yet
 	differ []*crdt.Clock // whose names have not been asked for
@@ -58,7 +59,7 @@ func (s *space) askSums() {
 	s.sendAsk(a)
 }
 
-// compareSums notes the runs that differ and says whether the answer fits the question.
+// compareSums notes the runs that differ and reports whether the answer fits the question.
 func (d *difference) compareSums(a *ask, sums []crdt.Digest) bool {
 	if len(sums) != len(a.sums) {
 		return false

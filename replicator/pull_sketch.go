@@ -5,8 +5,10 @@ import (
 	"github.com/coterie-go/coterie/crdt/iblt"
 )
 
-// sketching is the search for the difference by the sketches of both sides. The donor sends cells of his; when they do not decode, more are asked
-// for: as many as the blank ones among the last let hope for, or one and a half times as many again.
+// sketching is the search for the difference by the sketches of both sides. The donor sends cells
+// of its sketch. If they do not decode, this replica asks for more. It estimates how many from the
+// blank cells among the last ones. Without an estimate, it asks for one and a half times as many as
+// have come.
 type sketching struct {
 	key    uint64
 	finder *crdt.DotFinder
@@ -57,7 +59,7 @@ func sketchSize(cells int) int {
 func (s *space) askCells() {
 	k := &s.pull.diff.sketch
 	from := k.dec.Len() + len(k.theirs)
-	s.m.send(s.pull.from, Prompt, &More{
+	s.m.send(s.pull.from, Prompt, &MoreCells{
 		Epoch: s.m.view.Epoch, Space: s.id, Session: s.pull.session, Key: k.key, From: uint32(from), Count: uint32(k.wanted - from),
 	})
 }

@@ -16,8 +16,8 @@ type ownGroup struct {
 func (g *ownGroup) first() uint64 { return g.group[0].Dot.Seq }
 func (g *ownGroup) last() uint64  { return g.group[len(g.group)-1].Dot.Seq }
 
-// ownLog keeps the latest own groups, consecutive and in order, for pushing. It is a window: a peer who falls out of it is served from
-// the store's log, so that nobody's absence makes it grow.
+// ownLog keeps the latest own groups, consecutive and in order, for pushing. It is a window: a peer
+// that falls out of it is served from the store's log. So an absent peer does not make it grow.
 type ownLog struct {
 	groups fifo[ownGroup]
 	bytes  int    // of groups
@@ -48,7 +48,8 @@ func (o *ownLog) drop() {
 // chunkBytes is how much is allocated at once for encodings.
 const chunkBytes = 16 << 10
 
-// encode returns the encoding of a group, which shares its memory with those made before and after it.
+// encode returns the encoding of a group, which shares its memory with those made before and after
+// it.
 func (o *ownLog) encode(g crdt.Group) []byte {
 	n := weigh(g)
 	if n > chunkBytes/4 {
@@ -78,7 +79,8 @@ func (o *ownLog) after(sent uint64) []ownGroup {
 	return all[sort.Search(len(all), func(i int) bool { return all[i].last() > sent }):]
 }
 
-// behind returns the bytes of the groups beyond an event; ok is false when some that come before those have been forgotten.
+// behind returns the bytes of the groups beyond an event; ok is false when some that come before
+// those have been forgotten.
 func (o *ownLog) behind(have uint64) (bytes int, ok bool) {
 	rest := o.after(have)
 	if len(rest) == 0 {
@@ -87,7 +89,7 @@ func (o *ownLog) behind(have uint64) (bytes int, ok bool) {
 	return int(o.total - rest[0].at), rest[0].first() <= have+1
 }
 
-// keeps says whether the group of an event is kept.
+// keeps reports whether the group of an event is kept.
 func (o *ownLog) keeps(seq uint64) bool {
 	return o.groups.len() > 0 && o.groups.items()[0].first() <= seq
 }
@@ -113,7 +115,7 @@ func (s *space) pushTo(p *peer) {
 	s.push(p, &shared)
 }
 
-// pushed is the last message of a round of pushes, for the next peer who needs just the same.
+// pushed is the last message of a round of pushes, for the next peer that needs the same.
 type pushed struct {
 	after uint64
 	msg   *Push
@@ -121,7 +123,8 @@ type pushed struct {
 	bytes int
 }
 
-// push sends what the peer's window allows. While PushFlight messages are unacknowledged, groups gather and then go together.
+// push sends what the peer's window allows. While PushFlight messages are unacknowledged, groups
+// gather and then go together.
 func (s *space) push(p *peer, shared *pushed) {
 	l := p.link(s)
 	for p.reachable && len(l.flight) < s.m.cfg.PushFlight && (l.bytes < s.m.cfg.PushWindow || len(l.flight) == 0) {
@@ -134,7 +137,7 @@ func (s *space) push(p *peer, shared *pushed) {
 		}
 		switch {
 		case shared.bytes > s.m.cfg.GroupMax:
-			s.m.sendStatus(p, false) // the peer finds that he lacks it, and is told to repair
+			s.m.sendStatus(p, false) // the peer finds that it lacks it, and is told to repair
 		case shared.bytes <= s.m.cfg.FrameMax:
 			s.m.send(p, Prompt, shared.msg)
 		case !s.m.sendLarge(p, s.groupCargo(shared.msg.Groups[0]), shared.msg, shared.bytes):
@@ -151,7 +154,8 @@ func (s *space) push(p *peer, shared *pushed) {
 	s.watch(p)
 }
 
-// bundle puts as many groups as fit into one frame into one message; one that does not fit alone goes alone, cut in transit.
+// bundle puts as many groups as fit into one frame into one message; one that does not fit alone
+// goes alone, cut in transit.
 func (s *space) bundle(todo []ownGroup, after uint64) pushed {
 	n, bytes := 0, 0
 	for n < len(todo) && (n == 0 || bytes+len(todo[n].enc) <= s.m.cfg.FrameMax) {
@@ -177,18 +181,19 @@ func (s *space) watch(p *peer) {
 	}
 }
 
-// pending says whether an ack is outstanding. Of a peer who has not what was made before he came, only the echo can be expected, and
-// of a learner no more than that he has applied it.
+// pending reports whether an ack is outstanding. A peer that lacks what was made before it came can
+// only send the echo. A learner can only tell that it has applied the push.
 func (p *peer) pending(l *link) bool {
 	return len(l.flight) > 0 || l.have >= l.from && (l.have < l.sent || p.voter && l.base < l.sent)
 }
 
-// pushTries is how often a push is repeated before the peer is only asked what he has.
+// pushTries is how often a push is repeated before the peer is only asked what it has.
 const pushTries = 2
 
-// retryPush repeats what was not acknowledged. A peer who does not answer, who has it and only owes the commit, or whose place has left
-// the window, gets a small question instead; what he lacks then comes from the log. So does a peer to whom a flow is under way, about what is beside
-// it; he answers as long as that gets on.
+// retryPush repeats what was not acknowledged. Some peers get a small question instead: one that
+// does not answer, one that has the events and only owes the commit, one whose place has left the
+// window. What such a peer lacks then comes from the log. While a flow to a peer is under way, that
+// peer gets the question about what is beside the flow; it answers as long as the flow gets on.
 func (s *space) retryPush(p *peer) {
 	l := p.link(s)
 	if !p.pending(l) {
@@ -219,7 +224,7 @@ func (s *space) retryPush(p *peer) {
 	s.watch(p)
 }
 
-// flowing says whether an own group is on its way to the peer in parts.
+// flowing reports whether an own group is on its way to the peer in parts.
 func (s *space) flowing(p *peer) bool {
 	found := false
 	p.flows.own(s.id, s.m.cfg.Self, func(crdt.Range, int) { found = true })

@@ -7,7 +7,8 @@ import (
 	"github.com/coterie-go/coterie/crdt"
 )
 
-// voterSet is one view whose quorum an operation needs: the installed one, or an older one that is not settled yet (joint quorum).
+// voterSet is one view whose quorum an operation needs: the installed one, or an older one that is
+// not settled yet (joint quorum).
 type voterSet struct {
 	epoch  uint64
 	size   int  // voters of that view, gone ones included
@@ -24,8 +25,9 @@ func (v *voterSet) members() int {
 	return len(v.peers)
 }
 
-// need is how many of the set an operation has to reach. An older view is asked for a majority at most, and for no more than are
-// left of it: it must not block for ever those who survived it (V4).
+// need returns how many members of the set an operation has to reach. Of an older view it asks for
+// a majority at most, and for no more members than are left of it. So an older view never blocks
+// its survivors permanently (V4).
 func (v *voterSet) need(l Level) int {
 	if v.newest {
 		return l.Need(v.size)
@@ -33,7 +35,8 @@ func (v *voterSet) need(l Level) int {
 	return min(l.Need(v.size), quorumOf(v.size), v.members())
 }
 
-// refreshSets recomputes whose quorums count, after the view or the chain of unsettled ones has changed.
+// refreshSets recomputes whose quorums count, after the view or the chain of unsettled ones has
+// changed.
 func (s *space) refreshSets() {
 	m := s.m
 	newest := voterSet{epoch: m.view.Epoch, size: len(m.view.Voters), self: m.voter, newest: true}
@@ -49,8 +52,9 @@ func (s *space) refreshSets() {
 	s.acksMoved = true
 }
 
-// setOf returns those members of the installed view that were voters of a past one, or carry its disks.
-func (m *Machine) setOf(past Past) voterSet {
+// setOf returns those members of the installed view that were voters of a past one, or carry its
+// disks.
+func (m *Machine) setOf(past PastView) voterSet {
 	if len(past.Disks) == 0 {
 		v := voterSet{epoch: past.Epoch, size: len(past.Voters), self: hasOrigin(past.Voters, m.cfg.Self)}
 		for _, p := range m.peers {
@@ -63,9 +67,9 @@ func (m *Machine) setOf(past Past) voterSet {
 	return m.carriers(past)
 }
 
-// carriers returns one member per disk: a process that has been started again stands beside its dead self until that is
-// dropped from the view, and one disk is one vote.
-func (m *Machine) carriers(past Past) voterSet {
+// carriers returns one member per disk: a process that has been started again stands beside its
+// dead self until that is dropped from the view, and one disk is one vote.
+func (m *Machine) carriers(past PastView) voterSet {
 	v := voterSet{epoch: past.Epoch, size: len(past.Disks), self: slices.Contains(past.Disks, m.cfg.Disk)}
 	for _, d := range past.Disks {
 		var carrier *peer
@@ -86,7 +90,8 @@ func hasOrigin(sorted []crdt.Origin, o crdt.Origin) bool {
 	return ok
 }
 
-// reach returns the last own event that enough replicas have acknowledged for the level, in every set.
+// reach returns the last own event that enough replicas have acknowledged for the level, in every
+// set.
 func (s *space) reach(l Level) uint64 {
 	if !s.chain.complete() {
 		return 0
@@ -121,7 +126,8 @@ func (s *space) common(v *voterSet, n int) uint64 {
 	return bases[len(bases)-n]
 }
 
-// agreed says whether, in every set, as many members as the level needs satisfy has. The own replica is asked as nil.
+// agreed reports whether, in every set, as many members as the level needs satisfy has. The own
+// replica is asked as nil.
 func (s *space) agreed(l Level, has func(*peer) bool) bool {
 	if !s.chain.complete() {
 		return false

@@ -11,7 +11,7 @@ import (
 	"github.com/coterie-go/coterie/crdt"
 )
 
-// asked runs a read and returns whom it asks before anybody answers.
+// asked runs a read and returns the peers that it asks before any peer answers.
 func (n *node) asked(l Level) (ids []crdt.Origin) {
 	w := n.w
 	w.quiet()
@@ -26,7 +26,8 @@ func (n *node) asked(l Level) (ids []crdt.Origin) {
 	return ids
 }
 
-// A quorum read asks as many as it needs and a spare one, the others when those have not answered in time.
+// A quorum read asks as many as it needs and a spare one, the others when those have not answered
+// in time.
 func TestReadAsksNoMoreThanItNeedsAndASpare(t *testing.T) {
 	w := cluster(t, 7, Config{GossipInterval: time.Hour})
 	a := w.nodes[0]
@@ -40,7 +41,7 @@ func TestReadAsksNoMoreThanItNeedsAndASpare(t *testing.T) {
 	}
 	w.quiet()
 	silent := a.asked(Majority)
-	w.net = nil // nobody hears of it
+	w.net = nil // no node hears of it
 	id := w.seq
 	var late []crdt.Origin
 	w.drop = func(p packet) bool {
@@ -68,7 +69,7 @@ func TestJointReadAsksThoseOfBothViewsFirst(t *testing.T) {
 	}
 	w.install(viewOf(2, 1, 2, 3).with(4, 5))
 	w.advance(time.Second)
-	w.drop = func(packet) bool { return true } // nobody settles anything
+	w.drop = func(packet) bool { return true } // no node settles anything
 	w.install(viewOf(3, 1, 2, 3, 4, 5))
 	w.net = nil
 	for range 20 {
@@ -78,7 +79,8 @@ func TestJointReadAsksThoseOfBothViewsFirst(t *testing.T) {
 	}
 }
 
-// Reachable replicas are asked first, and nobody waits for the others when they are enough.
+// Reachable replicas are asked first, and the read does not wait for the others when they are
+// enough.
 func TestReadAsksTheReachableFirst(t *testing.T) {
 	w := cluster(t, 5, Config{GossipInterval: time.Hour})
 	a := w.nodes[0]
@@ -214,7 +216,8 @@ func TestTimeoutOfAJointQuorumNamesTheOlderView(t *testing.T) {
 	}
 }
 
-// Any change of the voters, two at once too, with writes and reads going on: no read misses what was acknowledged before it began.
+// Any change of the voters, two at once too, with writes and reads going on: no read misses what
+// was acknowledged before it began.
 func TestQuorumsMeetWhileTheMembershipChanges(t *testing.T) {
 	one := func(n int) (ids []crdt.Origin) {
 		for i := range n {

@@ -8,8 +8,9 @@ import (
 	"github.com/coterie-go/coterie/crdt"
 )
 
-// round is one question to the replicas: what counts at your side? It serves all reads that began before it was sent. A read is answered when
-// enough replicas have answered and the own content contains what each of them told; no value travels when nothing is missing.
+// round is one question to the replicas: what counts at your side? It serves all reads that began
+// before it was sent. A read is answered when enough replicas have answered and the own content
+// contains what each of them told; no value travels when nothing is missing.
 type round struct {
 	id      uint64
 	ops     []*op // nil entries never
@@ -22,7 +23,7 @@ type round struct {
 // answer is what one peer has told.
 type answer struct {
 	from  *peer
-	extra *crdt.Clock // what he has and this replica may lack; nil: nothing is missing any more
+	extra *crdt.Clock // what the peer has and this replica may lack; nil: nothing is missing any more
 }
 
 // roundsMax bounds the rounds that are out; the reads of one that is not out yet share it.
@@ -91,7 +92,8 @@ func (s *space) roundsOut() int {
 	return n
 }
 
-// askRound sends the question to as many as are needed and one more; to all when that has been tried for RetryInterval.
+// askRound sends the question to as many as are needed and one more; to all when that has been
+// tried for RetryInterval.
 func (s *space) askRound(r *round) {
 	r.sent = true
 	for _, p := range s.whom(r.levels(), r.tries > 0 || r.learn) {
@@ -113,7 +115,8 @@ func (r *round) levels() []Level {
 	return out
 }
 
-// whom chooses the peers to ask: of each quorum as many as are needed and a spare one, those first that another quorum asks anyway.
+// whom chooses the peers to ask: of each quorum as many as are needed and a spare one, those first
+// that another quorum asks anyway.
 func (s *space) whom(levels []Level, all bool) []*peer {
 	var out []*peer
 	for i := len(s.sets) - 1; i >= 0; i-- { // the newest last: most of the others are in it
@@ -167,7 +170,8 @@ func rankOf(p *peer) int {
 	return 1
 }
 
-// onAsk answers with what counts here and the asker may lack. One that has not caught up does not answer (R4).
+// onAsk answers with what counts here and the asker may lack. One that has not caught up does not
+// answer (R4).
 func (s *space) onAsk(p *peer, ask *Ask) {
 	if !s.answers() {
 		return
@@ -181,7 +185,7 @@ func (s *space) onAsk(p *peer, ask *Ask) {
 	s.m.send(p, Prompt, reply)
 }
 
-// onAnswer takes a peer's clock, and fetches what is missing from him.
+// onAnswer takes a peer's clock, and fetches from the peer what is missing.
 func (s *space) onAnswer(p *peer, a *Answer) {
 	if a.Extra != nil {
 		s.learnAcked(p, a.Extra)
@@ -207,7 +211,7 @@ func (s *space) onAnswer(p *peer, a *Answer) {
 	s.dropRounds()
 }
 
-// has says whether a peer's clock is contained here. Learning wants it on disk as well.
+// has reports whether a peer's clock is contained here. Learning wants it on disk as well.
 func (s *space) has(r *round, extra *crdt.Clock) bool {
 	if r.learn {
 		return s.committed().Includes(extra)
@@ -215,7 +219,7 @@ func (s *space) has(r *round, extra *crdt.Clock) bool {
 	return s.content().Includes(extra)
 }
 
-// fetch asks a peer for what he has and is neither here nor already asked for.
+// fetch asks a peer for what the peer has and is neither here nor already asked for.
 func (s *space) fetch(p *peer, extra *crdt.Clock) {
 	if s.pull != nil {
 		return // the repair that is running brings it, or the next try does
@@ -263,7 +267,8 @@ func (s *space) checkRound(r *round) {
 	r.ops = keep
 }
 
-// answered says whether what a peer has told is contained here by now. The own replica is asked as nil.
+// answered reports whether what a peer has told is contained here by now. The own replica is asked
+// as nil.
 func (s *space) answered(r *round, p *peer) bool {
 	return p == nil || slices.ContainsFunc(r.answers, func(a answer) bool {
 		return a.from == p && (a.extra == nil || !r.learn && s.m.cfg.Faults.ReadWithoutCatchUp)
@@ -279,7 +284,8 @@ func (s *space) roundOf(o *op) *round {
 	return s.rounds[i]
 }
 
-// dropRounds forgets the rounds that serve nobody any more, and sends the one that waited for a place.
+// dropRounds forgets the rounds that serve no read any more, and sends the one that waited for a
+// place.
 func (s *space) dropRounds() {
 	s.rounds = slices.DeleteFunc(s.rounds, func(r *round) bool { return len(r.ops) == 0 && (!r.learn || s.learned) })
 	if n := len(s.rounds); n > 0 && !s.rounds[n-1].sent && s.roundsOut() < roundsMax {
@@ -290,8 +296,8 @@ func (s *space) dropRounds() {
 	}
 }
 
-// retryRounds asks again, now everybody, and whoever has not answered with what is contained: when the one that alone holds a
-// dot dies, another's clock takes the place of his.
+// retryRounds asks again. It asks all peers now, also a peer whose answer is not contained yet:
+// when the only peer that holds a dot dies, another peer's clock takes the place of its clock.
 func (s *space) retryRounds() {
 	s.wanted = crdt.Clock{}
 	for _, r := range s.rounds {
@@ -319,9 +325,10 @@ func (s *space) retryRounds() {
 	}
 }
 
-// restartRounds asks everything again. Under a new view, answers given under an older one do not count (V7). When a view is settled, the
-// older ones need not answer any more, but who has answered may have had nothing of theirs then. The question gets a
-// new number, so that late answers to the old one are not taken for answers to it.
+// restartRounds asks everything again. Under a new view, answers given under an older one do not
+// count (V7). When a view is settled, the older ones need not answer any more. But a peer that has
+// answered may have had none of their content then. The question gets a new number, so that late
+// answers to the old one are not taken for answers to it.
 func (s *space) restartRounds() {
 	for _, r := range s.rounds {
 		if r.sent {

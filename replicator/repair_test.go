@@ -11,8 +11,9 @@ import (
 	"github.com/coterie-go/coterie/crdt/iblt"
 )
 
-// apart is two nodes that share many elements, have no log that would help, and differ: each has added and removed some that the other has not.
-// The sketches are of the given options; the link is still cut.
+// apart is two nodes that share many elements, have no log that would help, and differ: each has
+// added and removed some that the other has not. The sketches are of the given options; the link is
+// still cut.
 func apart(t *testing.T, cfg Config, same, differ int) *world {
 	t.Helper()
 	cfg.LogMax, cfg.PushWindow, cfg.PushFlight = 1, 512, 1
@@ -86,9 +87,9 @@ func (w *world) repairs() (st Stats) {
 // reconciliation is what a repair costs beside the items themselves.
 func reconciliation(m Message) int {
 	switch m := m.(type) {
-	case *Pull, *Head, *More, *Cells, *Want, *Done, *Refuse:
+	case *Pull, *Head, *MoreCells, *Cells, *FetchItems, *Done, *Refuse:
 		return len(AppendMessage(nil, m))
-	case *Give:
+	case *Items:
 		n := len(AppendMessage(nil, m))
 		for _, it := range m.Items {
 			n -= len(it.Path) + len(it.Payload)
@@ -98,7 +99,8 @@ func reconciliation(m Message) int {
 	return 0
 }
 
-// Repair costs bytes in proportion to the difference, whether the sketch was kept or has to be made.
+// Repair costs bytes in proportion to the difference, whether the sketch was kept or has to be
+// made.
 func TestRepairCostsWhatDiffers(t *testing.T) {
 	for _, from := range []int{100, 1 << 20} {
 		w := apart(t, Config{SketchFrom: from}, 3000, 50)
@@ -130,7 +132,8 @@ func TestSketchGrowsUntilItDecodes(t *testing.T) {
 	}
 }
 
-// Stores that differ in most compare runs of dots at once; so do those whose sketch would be longer than SketchMax.
+// Stores that differ in most compare runs of dots at once; so do those whose sketch would be longer
+// than SketchMax.
 func TestStoresThatDifferMuchGoByRanges(t *testing.T) {
 	for _, cfg := range []Config{{SketchMax: 64, FrameMax: 512, PieceWindow: 2}, {SketchMax: 200}} {
 		w := apart(t, cfg, 1500, 1400)
@@ -147,7 +150,8 @@ func TestStoresThatDifferMuchGoByRanges(t *testing.T) {
 	}
 }
 
-// lie puts a number of a dot into the cells of a peer's sketch, as if it were alive or dead there against the truth.
+// lie puts a number of a dot into the cells of a peer's sketch, as if it were alive or dead there
+// against the truth.
 func lie(t *testing.T, w *world, to *node, d crdt.Dot) func(packet) bool {
 	t.Helper()
 	return func(p packet) bool {
@@ -177,7 +181,8 @@ func numbers(f *crdt.DotFinder, d crdt.Dot) func(func(uint64) bool) {
 	}
 }
 
-// R5: a sketch that decodes to something else than the truth is found out by the digest, and nothing is lost. Trusting it loses an item.
+// R5: a sketch that decodes to something else than the truth is found out by the digest, and
+// nothing is lost. Trusting it loses an item.
 func TestSketchThatLiesIsFoundOut(t *testing.T) {
 	for _, trust := range []bool{false, true} {
 		w := apart(t, Config{Faults: Faults{TrustSketch: trust}}, 300, 6)
@@ -259,7 +264,7 @@ func TestJoinerIsServedBySeveral(t *testing.T) {
 	gave := map[crdt.Origin]int{}
 	named := map[crdt.Origin]bool{}
 	w.drop = func(p packet) bool {
-		if g, ok := p.msg.(*Give); ok {
+		if g, ok := p.msg.(*Items); ok {
 			gave[p.from] += len(g.Items)
 			named[p.from] = named[p.from] || g.Names != nil
 		}
@@ -286,13 +291,14 @@ func TestJoinerIsServedBySeveral(t *testing.T) {
 	}
 }
 
-// A helper that dies costs what it was asked for, asked again; a donor that dies costs the names, not the items.
+// A helper that dies costs what it was asked for, asked again; a donor that dies costs the names,
+// not the items.
 func TestDonorsAndHelpersThatDieAreReplaced(t *testing.T) {
 	for _, donor := range []bool{false, true} {
 		w, j := joiner(t, 3, 6000, Config{FrameMax: 4096, PieceWindow: 2, RetryInterval: 50 * time.Millisecond})
 		sent, killed := 0, crdt.Origin(0)
 		w.drop = func(p packet) bool {
-			g, ok := p.msg.(*Give)
+			g, ok := p.msg.(*Items)
 			if ok && p.to == j.id {
 				sent += len(g.Items)
 			}
@@ -316,12 +322,13 @@ func TestDonorsAndHelpersThatDieAreReplaced(t *testing.T) {
 	}
 }
 
-// R5: what a helper brings is weighed like all else, and fetched from the donor when it does not add up.
+// R5: what a helper brings is weighed like all else, and fetched from the donor when it does not
+// add up.
 func TestHelperThatBringsOtherItemsIsFoundOut(t *testing.T) {
 	w, j := joiner(t, 3, 6000, Config{FrameMax: 4096, PieceWindow: 2})
 	spoilt := 0
 	w.drop = func(p packet) bool {
-		g, ok := p.msg.(*Give)
+		g, ok := p.msg.(*Items)
 		pull := j.m.spaces[Volatile].pull
 		if ok && p.to == j.id && pull != nil && p.from != pull.from.id && len(g.Items) > 0 {
 			spoilt++
@@ -337,12 +344,13 @@ func TestHelperThatBringsOtherItemsIsFoundOut(t *testing.T) {
 	}
 }
 
-// A repair whose only donor falls silent is given up and told as broken, with the time that it took; gossip begins another, which is told as done.
+// A repair whose only donor falls silent is given up and told as broken, with the time that it
+// took; gossip begins another, which is told as done.
 func TestRepairThatBreaksIsTold(t *testing.T) {
 	w, j := joiner(t, 1, 2500, Config{FrameMax: 4096})
 	silent := true
 	w.drop = func(p packet) bool {
-		_, gives := p.msg.(*Give)
+		_, gives := p.msg.(*Items)
 		return gives && silent && p.to == j.id
 	}
 	w.let(j, 1)
@@ -366,17 +374,17 @@ func TestRepairThatBreaksIsTold(t *testing.T) {
 
 // Whatever a donor sends: nothing is lost, the repair ends, and others are asked.
 func TestHostileDonorIsLeft(t *testing.T) {
-	for name, spoil := range map[string]func(*Give) bool{
-		"other dots":      func(g *Give) bool { g.Items[0].Dot.Seq += 1 << 40; return true },
-		"out of order":    func(g *Give) bool { slices.Reverse(g.Items); return len(g.Items) > 1 },
-		"not all":         func(g *Give) bool { g.Items = g.Items[:len(g.Items)-1]; return g.ID > 0 },
-		"no progress":     func(g *Give) bool { g.UpTo, g.Items = g.Items[0].Dot, nil; return true },
-		"up to elsewhere": func(g *Give) bool { g.UpTo = crdt.Dot{Origin: 99, Seq: 1}; return true },
+	for name, spoil := range map[string]func(*Items) bool{
+		"other dots":      func(g *Items) bool { g.Items[0].Dot.Seq += 1 << 40; return true },
+		"out of order":    func(g *Items) bool { slices.Reverse(g.Items); return len(g.Items) > 1 },
+		"not all":         func(g *Items) bool { g.Items = g.Items[:len(g.Items)-1]; return g.ID > 0 },
+		"no progress":     func(g *Items) bool { g.UpTo, g.Items = g.Items[0].Dot, nil; return true },
+		"up to elsewhere": func(g *Items) bool { g.UpTo = crdt.Dot{Origin: 99, Seq: 1}; return true },
 	} {
 		w, j := joiner(t, 3, 2500, Config{FrameMax: 4096})
 		hostile := crdt.Origin(0)
 		w.drop = func(p packet) bool {
-			if g, ok := p.msg.(*Give); ok && p.to == j.id && len(g.Items) > 0 && (hostile == 0 || hostile == p.from) {
+			if g, ok := p.msg.(*Items); ok && p.to == j.id && len(g.Items) > 0 && (hostile == 0 || hostile == p.from) {
 				if g.ID > 0 || name != "not all" {
 					if pull := j.m.spaces[Volatile].pull; pull != nil && pull.from.id == p.from && spoil(g) {
 						hostile = p.from
@@ -435,7 +443,8 @@ func TestTwoThatAskEachOtherGoOneAfterTheOther(t *testing.T) {
 	}
 }
 
-// What nobody asked for changes nothing: cells of another key, too many of them, answers to questions that were not asked.
+// Messages that this replica did not ask for change nothing: cells of another key, too many cells,
+// answers to questions that were not asked.
 func TestGiftsThatNobodyAskedForAreDropped(t *testing.T) {
 	w := apart(t, Config{}, 300, 20)
 	b := w.nodes[0]
@@ -460,8 +469,8 @@ func TestGiftsThatNobodyAskedForAreDropped(t *testing.T) {
 	for _, msg := range []Message{
 		&Cells{Epoch: 1, Session: p.session, Key: 0, Cells: cells}, &Cells{Epoch: 1, Session: p.session, Key: 7, Cells: cells[:9]},
 		&Cells{Epoch: 1, Session: p.session, From: 5, Cells: cells[:9]}, &Cells{Epoch: 1, Session: p.session},
-		&Give{Epoch: 1, Session: p.session, ID: 77, Items: []*crdt.Item{{Dot: crdt.Dot{Origin: 2, Seq: 1}, Key: "s", Path: "x"}}},
-		&Give{Epoch: 1, Session: p.session + 1}, &Head{Epoch: 1, Session: p.session, Clock: &crdt.Clock{}}, &Refuse{Epoch: 1, Session: 3},
+		&Items{Epoch: 1, Session: p.session, ID: 77, Items: []*crdt.Item{{Dot: crdt.Dot{Origin: 2, Seq: 1}, Key: "s", Path: "x"}}},
+		&Items{Epoch: 1, Session: p.session + 1}, &Head{Epoch: 1, Session: p.session, Clock: &crdt.Clock{}}, &Refuse{Epoch: 1, Session: 3},
 	} {
 		b.step(Receive{2, msg})
 	}
@@ -472,13 +481,14 @@ func TestGiftsThatNobodyAskedForAreDropped(t *testing.T) {
 	w.meet()
 }
 
-// A puller cannot make a donor work without end: it makes sketches with two keys, and none longer than the longest.
+// A puller cannot make a donor work without end: it makes sketches with two keys, and none longer
+// than the longest.
 func TestDonorBoundsWhatItMakes(t *testing.T) {
 	w := apart(t, Config{}, 300, 6)
 	a := w.nodes[0]
 	w.mendAll()
 	a.step(Receive{2, &Pull{Epoch: 1, Session: 9, Content: w.nodes[1].m.Snapshot(Volatile).Clock()}})
-	for i, m := range []*More{{Key: 1, Count: 64}, {Key: 2, Count: 64}, {Key: 1, From: 1 << 31, Count: 1 << 31}, {Key: 1, Count: 1<<20 + 1}} {
+	for i, m := range []*MoreCells{{Key: 1, Count: 64}, {Key: 2, Count: 64}, {Key: 1, From: 1 << 31, Count: 1 << 31}, {Key: 1, Count: 1<<20 + 1}} {
 		m.Epoch, m.Session = 1, 9
 		before := a.m.stats.Malformed
 		a.step(Receive{2, m})
@@ -495,7 +505,8 @@ func TestDonorBoundsWhatItMakes(t *testing.T) {
 	}
 }
 
-// A step does a bounded part of the work: a sketch that has to be made of many items takes several, of which none waits for anybody.
+// A step does a bounded part of the work: a sketch that has to be made of many items takes several,
+// of which none waits for anybody.
 func TestSketchesAreMadeByAndBy(t *testing.T) {
 	w := apart(t, Config{SketchCells: -1}, 2*workItems, 40)
 	ticks := 0

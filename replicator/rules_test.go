@@ -38,7 +38,8 @@ func TestFailedBatchStaysThePrefixOfTheNextCommit(t *testing.T) {
 	}
 }
 
-// A known defect of the reference: a store failure counts the own replica as failed, and is never an ack.
+// A known defect of the reference: a store failure counts the own replica as failed, and is never
+// an ack.
 func TestOwnStoreFailureCountsTheOwnReplicaAsFailed(t *testing.T) {
 	w := cluster(t, 3, durableD)
 	a := w.nodes[0]
@@ -73,14 +74,15 @@ func TestRepairDoesNotBringBackWhatWasRemovedMeanwhile(t *testing.T) {
 	w.advance(10 * time.Millisecond)
 	var held []packet // the pieces, while a group overtakes them
 	w.drop = func(p packet) bool {
-		if _, ok := p.msg.(*Give); ok {
+		if _, ok := p.msg.(*Items); ok {
 			held = append(held, p)
 		}
 		return len(held) > 0 && held[len(held)-1] == p
 	}
 	a.step(Reachable{2, true})
 	w.advance(time.Second)
-	// The puller learns of the last element's event and of its removal while the repair is on its way.
+	// The puller learns of the last element's event and of its removal while the repair is on its
+	// way.
 	w.drop = func(packet) bool { return false }
 	if b.m.spaces[Volatile].pull == nil {
 		t.Fatal("no repair is running")
@@ -100,7 +102,8 @@ func TestRepairDoesNotBringBackWhatWasRemovedMeanwhile(t *testing.T) {
 	w.same()
 }
 
-// R4: Set, clock and payloads of a repair come from one pinned moment of the donor, whatever he does while it is told.
+// R4: Set, clock and payloads of a repair come from one pinned moment of the donor, whatever the
+// donor does while it tells them.
 func TestRepairComesFromOnePinnedMoment(t *testing.T) {
 	w := cluster(t, 2, Config{LogMax: 1, FrameMax: 512, PieceWindow: 1})
 	a, b := w.nodes[0], w.nodes[1]
@@ -123,7 +126,7 @@ func TestRepairComesFromOnePinnedMoment(t *testing.T) {
 		}
 		w.deliver(0)
 		if len(a.m.donors) > 0 && b.m.stats.Repairs == 0 && changes < 20 {
-			a.take("s", elem(59-changes), Local) // which is to be told last
+			a.take("s", elem(59-changes), Local) // the donor tells this element last
 			a.put("s", elem(60+changes), Local)
 			changes++
 		}
@@ -159,7 +162,7 @@ func TestJoinerThatIsNotFinishedNeitherDonatesNorAcks(t *testing.T) {
 	a.put("s", "y", All)
 	w.quiet()
 	j := w.start(3, nil, 3)
-	w.drop = func(p packet) bool { _, piece := p.msg.(*Give); return piece }
+	w.drop = func(p packet) bool { _, piece := p.msg.(*Items); return piece }
 	w.install(viewOf(2, 1, 2).with(3))
 	w.advance(2 * time.Second)
 	var acks []string

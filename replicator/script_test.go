@@ -16,7 +16,7 @@ import (
 // TestScripts plays the golden scripts in testdata. Commands:
 //
 //	start ID [disk=ID]            a process; disk: with the rows of a crashed one
-//	frame N                       FrameMax of those who start from now on
+//	frame N                       FrameMax of the nodes that start from now on
 //	view EPOCH ID… [+ID…] [founded] [disks=N,N]   every running node installs it; + marks learners
 //	view@ID …                     one node installs it
 //	add|remove ID KEY ELEM LEVEL  an update

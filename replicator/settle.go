@@ -7,17 +7,18 @@ import (
 	"github.com/coterie-go/coterie/crdt"
 )
 
-// chain is what one space knows of the views that may not be settled. A view is settled when a majority of its voters contains all that was
-// acknowledged before it; every older view is then history. Whoever has found that tells it: it stays true.
+// chain is what one space knows of the views that may not be settled. A view is settled when a
+// majority of its voters contains all that was acknowledged before it. Every older view is then
+// history. A replica that finds a view settled tells the others: it stays true.
 //
 //	installed ──reports of every unsettled view's majority──► goal known ──a majority of the newest contains it──► settled
 //
-// Invariants: known is in order of epochs, all below the installed one's and none below settled; reports are of epochs above the
-// newest unsettled view's (V7).
+// Invariants: known is in order of epochs, all below the installed one's and none below settled;
+// reports are of epochs above the newest unsettled view's (V7).
 type chain struct {
-	epoch   uint64 // of the installed view
-	settled uint64 // the newest epoch known to be settled, 0: none
-	known   []Past // the views before the installed one, as far as known; after a cold start the sets of disks stand for them
+	epoch   uint64     // of the installed view
+	settled uint64     // the newest epoch known to be settled, 0: none
+	known   []PastView // the views before the installed one, as far as known; after a cold start the sets of disks stand for them
 	reports map[crdt.Origin]report
 	goal    *crdt.Clock // all that was acknowledged before the installed view, or more; nil: not known yet
 	told    bool        // the others know that this replica contains the goal
@@ -33,7 +34,8 @@ type report struct {
 	clock *crdt.Clock
 }
 
-// complete says whether every view since the settled one is known. A quorum that left one out would promise nothing.
+// complete reports whether every view since the settled one is known. A quorum that left one out
+// would promise nothing.
 func (c *chain) complete() bool {
 	if c.settled == 0 {
 		return false
@@ -48,8 +50,9 @@ func (c *chain) complete() bool {
 	return c.settled >= from
 }
 
-// newest returns the newest epoch that is known to be settled, 0: none. As long as disks stand for the views before a
-// cold start, or while that is not known, the numbers are those of no real views.
+// newest returns the newest epoch that is known to be settled, 0: none. As long as disks stand for
+// the views before a cold start, or while that is not known, the numbers are those of no real
+// views.
 func (c *chain) newest() uint64 {
 	if !c.complete() || len(c.known) > 0 && len(c.known[0].Disks) > 0 {
 		return 0
@@ -57,14 +60,15 @@ func (c *chain) newest() uint64 {
 	return c.settled
 }
 
-// wants says whether a disk is one of those that have to be heard.
+// wants reports whether a disk is one of the disks that have to be heard.
 func (c *chain) wants(disk uint64) bool {
-	return slices.ContainsFunc(c.known, func(p Past) bool { return slices.Contains(p.Disks, disk) })
+	return slices.ContainsFunc(c.known, func(p PastView) bool { return slices.Contains(p.Disks, disk) })
 }
 
-// pasts returns the unsettled views before the installed one, each with other voters than its successor.
-func (c *chain) pasts(v View) []Past {
-	var out []Past
+// pasts returns the unsettled views before the installed one, each with other voters than its
+// successor.
+func (c *chain) pasts(v View) []PastView {
+	var out []PastView
 	next := votersOf(v)
 	for _, p := range slices.Backward(c.known) {
 		if p.Epoch < c.settled {
@@ -87,8 +91,8 @@ func votersOf(v View) []crdt.Origin {
 }
 
 // add enters a view into the known ones.
-func (c *chain) add(p Past) {
-	i, ok := slices.BinarySearchFunc(c.known, p.Epoch, func(a Past, e uint64) int {
+func (c *chain) add(p PastView) {
+	i, ok := slices.BinarySearchFunc(c.known, p.Epoch, func(a PastView, e uint64) int {
 		switch {
 		case a.Epoch < e:
 			return -1
@@ -107,16 +111,18 @@ func (s *space) installView(prev, v View) {
 	c := &s.chain
 	c.epoch = v.Epoch
 	if prev.Epoch != 0 {
-		c.add(Past{Epoch: prev.Epoch, Voters: votersOf(prev)})
+		c.add(PastView{Epoch: prev.Epoch, Voters: votersOf(prev)})
 	}
 	switch {
-	case len(v.Voters) == 0: // the role is new, or all who knew something are gone: there is nobody to wait for
+	case len(v.Voters) == 0:
+		// The role is new, or all members that knew something are gone: there is nothing to wait
+		// for.
 		s.becomeSettled(v.Epoch)
 	case prev.Epoch != 0:
 	case v.Founded && s.id == Durable && len(v.LastDisks) > 0:
 		c.settled = v.Epoch - uint64(len(v.LastDisks))
 		for i, disks := range v.LastDisks {
-			c.add(Past{Epoch: c.settled + uint64(i), Disks: disks})
+			c.add(PastView{Epoch: c.settled + uint64(i), Disks: disks})
 		}
 	case v.Founded:
 		s.becomeSettled(v.Epoch)
@@ -153,7 +159,8 @@ func (c *chain) since(v View) uint64 {
 	return v.Epoch
 }
 
-// sendReport tells what this replica has acknowledged; the clock itself only to who has another one, which asks for it with whole.
+// sendReport tells what this replica has acknowledged. It sends the clock itself only to a peer
+// that has another one, and that asks for it with whole.
 func (s *space) sendReport(p *peer, ask, whole bool) {
 	c := &s.chain
 	msg := &Report{
@@ -168,7 +175,7 @@ func (s *space) sendReport(p *peer, ask, whole bool) {
 	s.m.send(p, Prompt, msg)
 }
 
-// onReport takes what a member of an older view had acknowledged when he installed this one.
+// onReport takes what a member of an older view had acknowledged when it installed this one.
 func (s *space) onReport(p *peer, msg *Report) {
 	c := &s.chain
 	s.claim(msg.Settled)
@@ -199,7 +206,8 @@ func (s *space) onReport(p *peer, msg *Report) {
 	s.acksMoved = true
 }
 
-// answerReport tells the own report to who asked, and asks for the clock behind a hash that says nothing here.
+// answerReport tells the own report to the peer that asked. It asks for the clock behind a hash
+// that is unknown here.
 func (s *space) answerReport(p *peer, asked, whole, wonder bool) {
 	msg := &Report{
 		Epoch: s.m.view.Epoch, Space: s.id, Ask: wonder, Whole: wonder, Serves: s.answers(), Disk: s.m.cfg.Disk,
@@ -229,7 +237,7 @@ func (s *space) becomeSettled(epoch uint64) {
 	was := c.settled
 	lost := c.lost || s.majorityLost(epoch)
 	c.settled = epoch
-	c.known = slices.DeleteFunc(c.known, func(p Past) bool { return p.Epoch < epoch })
+	c.known = slices.DeleteFunc(c.known, func(p PastView) bool { return p.Epoch < epoch })
 	s.refreshSets()
 	s.restartRounds()
 	if was < c.epoch && epoch >= c.epoch {
@@ -238,7 +246,8 @@ func (s *space) becomeSettled(epoch uint64) {
 	}
 }
 
-// majorityLost says whether of some view that was unsettled so far less is left than every majority of it must meet.
+// majorityLost reports whether of some view that was unsettled so far less is left than every
+// majority of it must meet.
 func (s *space) majorityLost(epoch uint64) bool {
 	for _, past := range s.chain.pasts(s.m.view) {
 		if v := s.m.setOf(past); past.Epoch < epoch && v.members() < v.size-v.size/2 {
@@ -248,8 +257,8 @@ func (s *space) majorityLost(epoch uint64) bool {
 	return false
 }
 
-// settle tries to find that the installed view is settled: what a majority of each older one has reported, or all that are left of it
-// (V4), is contained in a majority of the newest.
+// settle tries to find that the installed view is settled: what a majority of each older one has
+// reported, or all that are left of it (V4), is contained in a majority of the newest.
 func (s *space) settle() {
 	c := &s.chain
 	if !s.unsettled() || !c.complete() || !s.m.member {
@@ -312,7 +321,7 @@ func (s *space) findGoal() bool {
 	return true
 }
 
-// fetchGoal asks those who reported it for what is missing here.
+// fetchGoal asks the peers that reported it for what is missing here.
 func (s *space) fetchGoal() {
 	for _, p := range s.m.peers {
 		if r := s.chain.reports[p.id]; r.clock != nil {

@@ -45,7 +45,7 @@ type space struct {
 	// What this step has moved; finish looks at it and clears it.
 	moved     bool // the content clock
 	ownMoved  bool // own groups, to be pushed
-	acksMoved bool // somebody's acks, or who counts
+	acksMoved bool // the acks of a peer, or the set of peers that count
 	owed      []*peer
 }
 
@@ -68,14 +68,15 @@ func (s *space) load(l Loaded) error {
 		return err
 	}
 	s.disk.clock, s.disk.digest = s.content().Clone(), s.store.Digest()
-	s.resume(l.Torn)
+	s.resume(l.Partial)
 	return nil
 }
 
 // content is the clock that goes with the items: what has been applied. It changes with the store.
 func (s *space) content() *crdt.Clock { return s.store.Clock() }
 
-// committed is what a crash leaves to the cluster: in the volatile space all of the content, in the durable one what is on disk (R7).
+// committed is what a crash leaves to the cluster: in the volatile space all of the content, in the
+// durable one what is on disk (R7).
 func (s *space) committed() *crdt.Clock {
 	if s.id == Volatile || s.m.cfg.Faults.AckBeforeCommit {
 		return s.content()
@@ -83,8 +84,8 @@ func (s *space) committed() *crdt.Clock {
 	return s.disk.clock
 }
 
-// answers says whether others may count on what this replica has: it has caught up (R4), or what its disk brought is to be heard after a
-// cold start, and perhaps nobody else has it.
+// answers reports whether others may count on what this replica has. Either it has caught up (R4),
+// or what its disk brought must be heard after a cold start: perhaps no other disk has it.
 func (s *space) answers() bool { return s.m.serves || s.chain.wants(s.m.cfg.Disk) }
 
 // acked is what this replica answers for.
@@ -95,7 +96,7 @@ func (s *space) acked() *crdt.Clock {
 	return s.committed()
 }
 
-// noClock is empty; nobody adds to it.
+// noClock is empty and must stay so.
 var noClock crdt.Clock
 
 // ackedAll says that all of the content counts.
@@ -114,9 +115,9 @@ func (s *space) contentHash() [16]byte {
 // absorb follows every call that may have changed the store.
 func (s *space) absorb() {
 	s.moved, s.hashed = true, false
-	s.m.subs.touch(s.store, &s.ch)
+	s.m.subs.touch(s)
 	s.weighKeys()
-	s.m.expiry.touch(s.m.now, s.store, s.ch.Keys)
+	s.m.expiry.touch(s, s.ch.Keys)
 	s.m.eff.Changed = s.m.eff.Changed || len(s.ch.Keys) > 0
 	if s.id == Durable {
 		s.disk.next.fold(s.ch.Put, s.ch.Dropped)

@@ -14,7 +14,7 @@ type Stats struct {
 	Repairs        uint64 // repairs finished, as the puller
 	RepairsBroken  uint64 // repairs given up: lost donor, refused, no progress
 	RepairAlarms   uint64 // times that a repair did not add up to the donor's digest, and another way was taken (R5)
-	DonorsReplaced uint64 // donors of repairs who refused, left, fell silent or made no sense, and somebody else took their place
+	DonorsReplaced uint64 // donors of repairs that refused, left, fell silent or made no sense, and were replaced
 	SketchCells    uint64 // cells of donors' sketches received
 	SketchesFailed uint64 // sketches from which no difference could be read
 	RangeRepairs   uint64 // repairs whose difference was looked for by ranges
@@ -24,8 +24,9 @@ type Stats struct {
 	DigestAlarms   uint64 // equal clocks with different digests: impossible by construction, repaired by union (R5)
 	Held           uint64 // updates that were held back for a while
 	StoreFailures  uint64 // batches that the disk refused
-	Swept          uint64 // items removed that nobody was shown any more
-	Expired        uint64 // keys removed because nobody wrote to them
+	Swept          uint64 // items removed that were shown to no reader any more
+	Expired        uint64 // keys removed because they were not written to for too long
 	Folded         uint64 // groups made that fold what removed members had counted
+	Moved          uint64 // moves of keys from the volatile to the durable space that this replica took part in
 	FlowsDropped   uint64 // messages larger than a frame given up
 }

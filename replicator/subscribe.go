@@ -8,7 +8,7 @@ import (
 	"github.com/coterie-go/coterie/crdt"
 )
 
-// subscriptions are who wants to know, and what this step has changed.
+// subscriptions holds the subscriptions, and what this step has changed.
 type subscriptions struct {
 	byKey    map[string][]uint64 // ids, sorted
 	prefixes []prefixSub         // by id
@@ -66,61 +66,78 @@ func (b *subscriptions) remove(id uint64) {
 	b.prefixes = slices.DeleteFunc(b.prefixes, func(p prefixSub) bool { return p.id == id })
 }
 
-// keyChange is what a step has done to a key that somebody follows. What came and went within the step is no change.
+// keyChange is what a step has done to a key that has subscribers. What came and went within the
+// step is no change.
 type keyChange struct {
 	sum   crdt.Digest // of the items that came, without those that went
 	items int         // of the call that is looked at
 	other bool        // something else than items has changed: what is hidden
 }
 
-// follows says whether somebody wants to know of a key.
+// follows reports whether a key has subscribers.
 func (b *subscriptions) follows(key string) bool {
 	return len(b.byKey[key]) > 0 || slices.ContainsFunc(b.prefixes, func(p prefixSub) bool { return strings.HasPrefix(key, p.prefix) })
 }
 
-// touch notes what a call of a store has changed.
-func (b *subscriptions) touch(s *crdt.Store, ch *crdt.Changes) {
-	if len(b.byKey)+len(b.prefixes) == 0 {
+// any reports whether there is a subscription.
+func (b *subscriptions) any() bool { return len(b.byKey)+len(b.prefixes) > 0 }
+
+// mark notes that a key that is followed has changed.
+func (b *subscriptions) mark(key string) *keyChange {
+	if b.changed == nil {
+		b.changed = map[string]*keyChange{}
+	}
+	if b.changed[key] == nil {
+		b.changed[key] = &keyChange{}
+		b.keys = append(b.keys, key)
+	}
+	return b.changed[key]
+}
+
+// touch notes what a call of a store has changed. A key is followed in the space in which it lives;
+// the other one may hold a copy while it moves.
+func (b *subscriptions) touch(s *space) {
+	if !b.any() {
 		return
 	}
-	some := false
+	ch, some := &s.ch, false
 	for _, k := range ch.Keys {
-		if !b.follows(k) {
-			continue
+		if b.follows(k) && s.m.SpaceOf(k) == s.id {
+			b.mark(k).items, some = 0, true
 		}
-		some = true
-		if b.changed == nil {
-			b.changed = map[string]*keyChange{}
-		}
-		if b.changed[k] == nil {
-			b.changed[k] = &keyChange{}
-			b.keys = append(b.keys, k)
-		}
-		b.changed[k].items = 0
 	}
 	if !some {
 		return
 	}
 	for _, it := range ch.Put {
-		if c := b.changed[it.Key]; c != nil {
-			c.sum = c.sum.Plus(s.Hash(it))
+		if c := b.markedIn(s, it.Key); c != nil {
+			c.sum = c.sum.Plus(s.store.Hash(it))
 			c.items++
 		}
 	}
 	for _, it := range ch.Dropped {
-		if c := b.changed[it.Key]; c != nil {
-			c.sum = c.sum.Minus(s.Hash(it))
+		if c := b.markedIn(s, it.Key); c != nil {
+			c.sum = c.sum.Minus(s.store.Hash(it))
 			c.items++
 		}
 	}
 	for _, k := range ch.Keys {
-		if c := b.changed[k]; c != nil && c.items == 0 {
+		if c := b.markedIn(s, k); c != nil && c.items == 0 {
 			c.other = true
 		}
 	}
 }
 
-// notify tells each subscription once what the step has changed, in the order of keys, then of subscriptions.
+// markedIn returns what was noted of a key that lives in a space, nil if that is nothing.
+func (b *subscriptions) markedIn(s *space, key string) *keyChange {
+	if c := b.changed[key]; c != nil && s.m.SpaceOf(key) == s.id {
+		return c
+	}
+	return nil
+}
+
+// notify tells each subscription once what the step has changed, in the order of keys, then of
+// subscriptions.
 func (m *Machine) notify() {
 	b := &m.subs
 	if len(b.keys) == 0 {
@@ -145,7 +162,8 @@ func (m *Machine) notify() {
 	b.keys = b.keys[:0]
 }
 
-// tell hands the value of a key to a subscription; of one that holds nothing only that it came to that.
+// tell hands the value of a key to a subscription; of one that holds nothing only that it came to
+// that.
 func (m *Machine) tell(id uint64, key string, changed bool) {
 	r := m.spaces[m.SpaceOf(key)].store.View(key)
 	if gone := r.Empty(); !gone || changed {

@@ -6,13 +6,16 @@ import (
 	"github.com/coterie-go/coterie/crdt"
 )
 
-// One replica tidies up for all: the oldest voter. It removes, by ordinary events, what nobody is shown any more (crdt.Replica.Sweep), keys that
-// nobody has written to for too long (expire.go), and folds what removed members have counted (fold.go). Two who do so at the same time, because one
-// of them lives in an older view, do no harm: what they remove they have observed, and what they fold everybody has (fold.go).
+// One replica, the oldest voter, tidies up for all. It uses ordinary events. It removes items that
+// no reader is shown any more (crdt.Replica.Sweep). It removes keys that were not written to for
+// too long (expire.go). It folds what removed members have counted (fold.go). Two replicas may tidy
+// up at the same time, because one of them lives in an older view. That does no harm: what they
+// remove they have observed, and what they fold all members have (fold.go).
 //
-// What belongs to members that are gone is not told from what belongs to members that are about to come by looking at it: both are not in the view.
-// But whatever somebody has written has come here by a chain of messages of which each names an epoch in which he was a member, or a later one. So
-// who has heard of no newer view than his own knows that those who are not in it are gone for good.
+// Some members are gone, and some are about to come; neither are in the view, so their content
+// looks alike. But content comes here by a chain of messages. Each message names an epoch in which
+// the writer was a member, or a later one. So a replica that has heard of no newer view than its
+// own knows that members outside the view are gone for good.
 
 // Bounds of one round of tidying.
 const (
@@ -21,7 +24,7 @@ const (
 	tidyScan  = 4096 // items looked at for counts to fold
 )
 
-// tidies says whether this replica is the one that tidies up now.
+// tidies reports whether this replica is the one that tidies up now.
 func (m *Machine) tidies() bool {
 	return m.serves && m.voter && m.oldest == m.cfg.Self && (m.heardOf <= m.view.Epoch || m.cfg.Faults.TidyInOldView)
 }
@@ -39,7 +42,7 @@ func oldestOf(v View) (id crdt.Origin) {
 
 // planTidying sees that there is a time for what there is to do.
 func (m *Machine) planTidying() {
-	if m.tidyAt.IsZero() && m.tidies() && (m.spaces[Volatile].store.Littered() || m.spaces[Durable].store.Littered() || m.folding.pending()) {
+	if m.tidyAt.IsZero() && m.tidies() && (m.spaces[Volatile].store.Littered() || m.spaces[Durable].store.Littered() || m.folding.pending() || m.mayClearMoved()) {
 		m.tidyAt = m.now.Add(m.cfg.RetryInterval)
 	}
 }
@@ -53,12 +56,15 @@ func (m *Machine) tidy() {
 		return
 	}
 	more := m.fold()
+	more = m.clearMoved() || more
 	for _, s := range m.spaces {
-		if s.crowded() { // a peer who listens is far behind already
+		if s.crowded() { // a peer that answers is far behind already
 			more = true
 			continue
 		}
-		more = s.sweep() || more
+		if s.id == Durable || m.move.number == 0 { // else it might change what is being moved
+			more = s.sweep() || more
+		}
 		s.expireConfirmed()
 	}
 	if more {
@@ -66,7 +72,7 @@ func (m *Machine) tidy() {
 	}
 }
 
-// sweep removes some of what nobody is shown, and says whether there is more.
+// sweep removes some of what no reader is shown, and reports whether there is more.
 func (s *space) sweep() (more bool) {
 	before := s.store.Len()
 	g, more, err := s.rep.Sweep(tidyItems, &s.ch)
@@ -80,12 +86,13 @@ func (s *space) sweep() (more bool) {
 	return more
 }
 
-// showLiving hides what belongs to those who are not in the view, and shows what belongs to those who have come.
+// showLiving hides what belongs to members that are not in the view, and shows what belongs to
+// members that have come.
 func (m *Machine) showLiving(ids ...crdt.Origin) {
 	l := crdt.NewLiving(ids...)
 	for _, s := range m.spaces {
 		s.rep.SetLiving(l, &s.ch)
-		m.subs.touch(s.store, &s.ch)
+		m.subs.touch(s)
 		m.eff.Changed = m.eff.Changed || len(s.ch.Keys) > 0
 		s.ch.Reset()
 	}

@@ -129,7 +129,8 @@ func TestLateEventsOfARemovedMemberStayHidden(t *testing.T) {
 	}
 }
 
-// Who is cut off and comes back before a view drops him has lost nothing, and is hidden from nobody.
+// A member that is cut off, and comes back before a view drops it, has lost nothing. All other
+// members still see what it owns.
 func TestMemberWhoIsCutOffKeepsWhatHeOwns(t *testing.T) {
 	w := cluster(t, 3, Config{})
 	c := w.nodes[2]
@@ -179,7 +180,8 @@ func TestColdRestartForgetsWhatTheDeadOwned(t *testing.T) {
 	}
 }
 
-// A joiner is not in the oldest's view yet, who hears of him by another. What he owns is shown when the view comes, and never swept.
+// A joiner is not in the oldest voter's view yet, and another member tells that voter of it. What
+// the joiner owns is shown when the view comes, and never swept.
 func TestWhatIsNotInTheViewYetIsNotSwept(t *testing.T) {
 	for _, f := range []Faults{{}, {TidyInOldView: true}} {
 		w := cluster(t, 3, Config{Faults: f})
@@ -212,7 +214,8 @@ func TestWhatIsNotInTheViewYetIsNotSwept(t *testing.T) {
 	}
 }
 
-// The role goes to the next oldest, who finds what the last one left, and a view that is not settled hides as well as any.
+// The next oldest voter takes the role, and finds what the last one left. A view that is not
+// settled hides as well as any other.
 func TestNextOldestGoesOnTidying(t *testing.T) {
 	w := cluster(t, 5, Config{})
 	for _, n := range w.nodes {
@@ -239,7 +242,8 @@ func TestNextOldestGoesOnTidying(t *testing.T) {
 	}
 }
 
-// Before a view comes, nobody is known to live; who is left out goes on showing what he showed.
+// Before a view comes, no member is known to live. A member that is left out goes on showing what
+// it showed.
 func TestWithoutAViewOnlyTheOwnIsShown(t *testing.T) {
 	w := cluster(t, 2, Config{})
 	a, b := w.nodes[0], w.nodes[1]
@@ -280,7 +284,8 @@ func (n *node) deleteForever(key string, l Level) uint64 {
 	return n.w.seq
 }
 
-// DeleteForever: one marker; updates and reads are refused; what was written at the same time is hidden, and removed by the oldest.
+// DeleteForever: one marker; updates and reads are refused; what was written at the same time is
+// hidden, and removed by the oldest.
 func TestDeleteForeverIsFinal(t *testing.T) {
 	for _, key := range []string{"s", "d/s"} {
 		w := cluster(t, 3, durableD)

@@ -8,8 +8,9 @@ import (
 	"github.com/coterie-go/coterie/crdt"
 )
 
-// TimeoutError tells how far an operation came before its time was up; it wraps ErrTimeout. A write is not rolled back: it lives here, and still
-// spreads. What it counts is what this replica knows: more may have the write, whose acks are on their way or were lost.
+// TimeoutError tells how far an operation came before its time was up; it wraps ErrTimeout. A write
+// is not rolled back: it lives here, and still spreads. What it counts is what this replica knows:
+// more may have the write, whose acks are on their way or were lost.
 type TimeoutError struct {
 	Key     string
 	Level   Level
@@ -17,7 +18,7 @@ type TimeoutError struct {
 	Epoch   uint64        // the view that is counted: the installed one, or one that is not settled and lacks a quorum; 0: not known yet
 	Need    int           // so many of its voters the level asks for
 	Have    int           // so many of them have the write, have answered the read, or agreed when a linearizable one asked last
-	Missing []crdt.Origin // those of them, still members, of whom that is not known, by id; the own id among them when the own disk has not got it
+	Missing []crdt.Origin // by id, current members not counted in Have; the own id if the own disk lacks it
 	Refused []Refusal     // those of Missing whose disks have refused the write, without the own one
 	Cause   error         // of the own disk, when it has failed
 }
@@ -53,7 +54,8 @@ func (e *TimeoutError) Describe(name func(crdt.Origin) string) string {
 	return b.String()
 }
 
-// Unwrap returns ErrTimeout, and if a disk has refused the write, ErrStoreFailure and the own disk's cause.
+// Unwrap returns ErrTimeout, and if a disk has refused the write, ErrStoreFailure and the own
+// disk's cause.
 func (e *TimeoutError) Unwrap() []error {
 	switch {
 	case e.Cause != nil:
@@ -64,7 +66,8 @@ func (e *TimeoutError) Unwrap() []error {
 	return []error{ErrTimeout}
 }
 
-// timedOut tells how far an operation has come: in the installed view, or, if that has enough, in the first older one that has not.
+// timedOut tells how far an operation has come: in the installed view, or, if that has enough, in
+// the first older one that has not.
 func (s *space) timedOut(o *op) error {
 	if o.heldBack() {
 		return s.neverBegun(o)
@@ -99,6 +102,9 @@ func (s *space) timedOut(o *op) error {
 // neverBegun tells why an update was held back until its time was up.
 func (s *space) neverBegun(o *op) error {
 	o.mutate = nil
+	if s.m.movesKey(o.key) {
+		return fmt.Errorf("%w: write of %q at %v was held back, nothing happened", ErrKeyMoving, o.key, o.level)
+	}
 	if p := s.laggard(); p != nil {
 		bytes, _ := s.own.behind(p.link(s).have)
 		return fmt.Errorf("%w: write of %q at %v was held back, nothing happened: %s is %d bytes behind (Config.BacklogMax)", ErrOverloaded, o.key, o.level,

@@ -6,9 +6,10 @@ import (
 	"math"
 )
 
-// timeouts orders the operations that wait by deadline, then by id. Most come in that order, and go in it: they stand in a line. Who has ended is
-// passed over when his turn comes, so that nothing has to be searched for. Who comes with an earlier deadline than the last of the line goes to a
-// heap.
+// timeouts orders the operations that wait by deadline, then by id. Most operations come in that
+// order, and go in it: they stand in a line. An operation that has ended is passed over when its
+// turn comes, so that no search is needed. An operation with an earlier deadline than the last of
+// the line goes to a heap.
 //
 // Invariants: the line is in order; over is how many of it have ended.
 type timeouts struct {
@@ -17,7 +18,8 @@ type timeouts struct {
 	heap opHeap
 }
 
-// lined is a place in the line. It is the operation's while that has the same serial: an op is used again for another operation.
+// lined is a place in the line. It is the operation's while that has the same serial: an op is used
+// again for another operation.
 type lined struct {
 	o      *op
 	serial uint64
@@ -28,7 +30,7 @@ func (l lined) ended() bool { return l.o.serial != l.serial || l.o.done() }
 // inLine is the place of an operation that is in no heap.
 const inLine = math.MaxInt
 
-// overMax is how many in the line may have ended beside as many who have not.
+// overMax is how many in the line may have ended, beyond half of the line.
 const overMax = 64
 
 func (t *timeouts) len() int { return t.line.len() - t.over + len(t.heap) }
@@ -74,7 +76,8 @@ func (t *timeouts) first() *op {
 	return t.line.items()[0].o
 }
 
-// all yields the operations that wait, in no order that means anything but always the same. Nobody may end one meanwhile.
+// all yields the operations that wait. The order is always the same, but means nothing. The caller
+// must not end an operation meanwhile.
 func (t *timeouts) all() iter.Seq[*op] {
 	return func(yield func(*op) bool) {
 		for _, l := range t.line.items() {

@@ -64,8 +64,8 @@ func describeRefusals(b *strings.Builder, own error, others []Refusal, name func
 	}
 }
 
-// tellUnstored tells the peers that a batch with a clock was refused. They learn how far the commits before it came, so
-// that a lost ack is not taken for a refusal.
+// tellUnstored tells the peers that a batch with a clock was refused. They learn how far the
+// commits before it came, so that a lost ack is not taken for a refusal.
 func (s *space) tellUnstored(clock *crdt.Clock, cause error) {
 	if !s.answers() {
 		return
@@ -81,7 +81,8 @@ func (s *space) tellUnstored(clock *crdt.Clock, cause error) {
 	}
 }
 
-// onUnstored notes what the peer's disk has refused, and ends the writes that cannot reach their levels any more.
+// onUnstored notes what the peer's disk has refused, and ends the writes that cannot reach their
+// levels any more.
 func (s *space) onUnstored(p *peer, msg *Unstored) {
 	if max(msg.UpTo, msg.Acked) > s.rep.Seq() {
 		s.m.malformed(p)
@@ -103,7 +104,8 @@ func (s *space) onUnstored(p *peer, msg *Unstored) {
 	}
 }
 
-// refused reports whether a replica, the own one as nil, lacks a write because its disk has refused it.
+// refused reports whether a replica, the own one as nil, lacks a write because its disk has refused
+// it.
 func (s *space) refused(p *peer, o *op) bool {
 	switch {
 	case s.id != Durable || o.read || s.hasWrite(p, o):
@@ -116,7 +118,8 @@ func (s *space) refused(p *peer, o *op) bool {
 	return p.link(s).unstored >= o.seq && p.link(s).base < o.seq
 }
 
-// endHopeless ends a write if so many disks have refused it that the others are too few for its level.
+// endHopeless ends a write if so many disks have refused it that the others are too few for its
+// level.
 func (s *space) endHopeless(o *op) {
 	if o.done() {
 		return

@@ -20,7 +20,8 @@ func (n *node) storeError(id uint64) *StoreError {
 	return e
 }
 
-// A write that the disks of too many others refuse ends before its time-out, and says whose and why.
+// A write that the disks of too many others refuse ends before its time-out, and says whose and
+// why.
 func TestRefusalsOfOtherDisksEndAWrite(t *testing.T) {
 	w := cluster(t, 3, durableD)
 	a, b, c := w.nodes[0], w.nodes[1], w.nodes[2]
@@ -74,7 +75,7 @@ func TestTheOwnRefusalCountsWithThoseOfOthers(t *testing.T) {
 }
 
 // If the disks that have not refused could still reach the level, the write waits. Its time-out
-// then tells of those that have.
+// then names the members whose disks have refused.
 func TestATimeOutTellsOfRefusals(t *testing.T) {
 	w := cluster(t, 3, durableD)
 	a, b := w.nodes[0], w.nodes[1]
@@ -93,7 +94,8 @@ func TestATimeOutTellsOfRefusals(t *testing.T) {
 	}
 }
 
-// A write that was committed, and whose ack was lost, is not taken for refused when a later batch is.
+// A write that was committed, and whose ack was lost, is not taken for refused when a later batch
+// is.
 func TestALostAckIsNoRefusal(t *testing.T) {
 	w := cluster(t, 2, durableD)
 	a, b := w.nodes[0], w.nodes[1]

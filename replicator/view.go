@@ -11,21 +11,31 @@ import (
 // Peer is one member of a view, as far as replication is concerned.
 type Peer struct {
 	ID       crdt.Origin
-	UpNumber uint32 // age: the lowest is the oldest; the oldest tidies up; else only a preference of whom to ask first
+	UpNumber uint32 // age: the lowest is the oldest, which tidies up; else it only tells which to ask first
 	Disk     uint64 // stable id of its directory; 0: it has none
 }
 
-// View is the membership that quorums count: the members that have the Replicator's role. Whoever hands it in does not modify it afterwards.
+// View is the membership that quorums count: the members that have the Replicator's role. The
+// caller that hands it in does not modify it afterwards.
 type View struct {
 	Epoch    uint64
 	Voters   []Peer // counted, unreachable ones too
 	Learners []Peer // pushed to, never counted
 
-	// Founded marks the first view of a cluster. After a cold start LastDisks names the disks of the voters of each view
-	// that may not have been settled, oldest first, fewer sets than Epoch: the durable space is settled only when a
-	// majority of each set has reported. None: a new cluster.
+	// Founded marks the first view of a cluster. After a cold start LastDisks names the disks of
+	// the voters of each view that may not have been settled, oldest first, fewer sets than Epoch:
+	// the durable space is settled only when a majority of each set has reported. None: a new
+	// cluster.
 	Founded   bool
 	LastDisks [][]uint64
+
+	// Durable names the durable keys on which the cluster has agreed, beside Config.DurableKeys,
+	// and Moving those that become durable next, as patterns. Moves is the number of the last move
+	// that was begun, at most crdt.MovesMax. Views that follow each other only add to Durable what
+	// was Moving.
+	Durable []string
+	Moving  []string
+	Moves   uint16
 }
 
 // String prints the view on one line, members by id.
@@ -41,6 +51,12 @@ func (v View) String() string {
 	if len(v.LastDisks) > 0 {
 		fmt.Fprintf(&b, " lastDisks %x", v.LastDisks)
 	}
+	if len(v.Durable) > 0 {
+		fmt.Fprintf(&b, " durable %q", v.Durable)
+	}
+	if len(v.Moving) > 0 {
+		fmt.Fprintf(&b, " moving %q", v.Moving)
+	}
 	return b.String()
 }
 
@@ -52,7 +68,8 @@ func peerNames(ps []Peer) string {
 	return "[" + strings.Join(names, " ") + "]"
 }
 
-// short prints an id as the logs do: the first eight hexadecimal digits of a random one, a small one as it is.
+// short prints an id as the logs do: the first eight hexadecimal digits of a random one, a small
+// one as it is.
 func short(o crdt.Origin) string {
 	if o > 0xffffffff {
 		return fmt.Sprintf("%08x", uint64(o)>>32)

@@ -8,7 +8,8 @@ import (
 	"github.com/coterie-go/coterie/crdt"
 )
 
-// grown is a cluster of five of which two are about to be joined by two learners that have caught up. x is acknowledged by 1, 2 and 3 alone.
+// grown is a cluster of five of which two are about to be joined by two learners that have caught
+// up. x is acknowledged by 1, 2 and 3 alone.
 func grown(t *testing.T) (w *world, next View) {
 	w = cluster(t, 5, Config{GossipInterval: time.Hour, OperationTimeout: time.Minute})
 	w.start(6, nil, 6)
@@ -31,7 +32,8 @@ func grown(t *testing.T) (w *world, next View) {
 	return w, viewOf(3, 1, 2, 3, 4, 5, 6, 7)
 }
 
-// A quorum is a majority of each unsettled view. This closes the reference's documented hole (write to 3 of 5, two join, read 4 of 7 misses it).
+// A quorum is a majority of each unsettled view. This closes the reference's documented hole (write
+// to 3 of 5, two join, read 4 of 7 misses it).
 func TestReadOfTheNewMajorityDoesNotMissAWriteOfTheOldOne(t *testing.T) {
 	w, next := grown(t)
 	w.install(next)
@@ -50,7 +52,8 @@ func TestReadOfTheNewMajorityDoesNotMissAWriteOfTheOldOne(t *testing.T) {
 	}
 }
 
-// The answers of the new majority count without the old one's only if they were given after the view was settled.
+// The answers of the new majority count without the old one's only if they were given after the
+// view was settled.
 func TestReadThatIsOutWhenAViewIsSettledDoesNotMissAWriteOfTheOldOne(t *testing.T) {
 	w, next := grown(t)
 	w.install(next)
@@ -71,7 +74,8 @@ func TestReadThatIsOutWhenAViewIsSettledDoesNotMissAWriteOfTheOldOne(t *testing.
 	}
 }
 
-// A view is settled when a majority of the newest contains the join of the clocks that a majority of the older reported, not before.
+// A view is settled when a majority of the newest contains the join of the clocks that a majority
+// of the older reported, not before.
 func TestViewIsSettledOnlyWhenAMajorityOfTheNewestContainsTheOld(t *testing.T) {
 	w, next := grown(t)
 	// Words get through, groups do not.
@@ -94,7 +98,8 @@ func TestViewIsSettledOnlyWhenAMajorityOfTheNewestContainsTheOld(t *testing.T) {
 	w.node(4).wantOpen(g)
 }
 
-// V7: Only acks of the operation's own epoch count; who has reported its clocks for epoch e acks nothing older.
+// V7: Only acks of the operation's own epoch count. A member that has reported its clocks for epoch
+// e acks nothing older.
 func TestOnlyAcksOfTheOperationsEpochCount(t *testing.T) {
 	w, next, x := writeInOldView(t, Faults{})
 	w.node(1).wantOpen(x)
@@ -116,7 +121,8 @@ func TestOnlyAcksOfTheOperationsEpochCount(t *testing.T) {
 	}
 }
 
-// writeInOldView lets a node that has missed a view of five write to what was a majority of three. next is the view, x the write.
+// writeInOldView lets a node that has missed a view of five write to what was a majority of three.
+// next is the view, x the write.
 func writeInOldView(t *testing.T, f Faults) (w *world, next View, x uint64) {
 	w = cluster(t, 3, Config{GossipInterval: time.Hour, OperationTimeout: time.Minute, Faults: f})
 	w.start(4, nil, 4)
@@ -139,7 +145,8 @@ func writeInOldView(t *testing.T, f Faults) (w *world, next View, x uint64) {
 	return w, next, x
 }
 
-// V4: If dropped members make a role's majority impossible: settle from all survivors and raise MajorityLost, never block for ever.
+// V4: If dropped members make a role's majority impossible: settle from all survivors and raise
+// MajorityLost, never block permanently.
 func TestMajorityGoneForGoodIsSettledFromTheSurvivorsWithAnAlarm(t *testing.T) {
 	w := cluster(t, 5, Config{})
 	y := w.node(4).put("s", "y", All)
@@ -175,7 +182,8 @@ func TestTwoToOneLosesNothing(t *testing.T) {
 	}
 }
 
-// coldStart stops a cluster of three in which 1 and 2 have committed x, and founds it anew with these.
+// coldStart stops a cluster of three in which 1 and 2 have committed x, and founds it anew with
+// these.
 func coldStart(t *testing.T, disks ...int) (*world, View) {
 	w := cluster(t, 3, durableD)
 	w.isolate(3)
@@ -200,7 +208,8 @@ func coldStart(t *testing.T, disks ...int) (*world, View) {
 	return w, v
 }
 
-// After a cold start the durable space is settled only when a majority of the old disks has reported.
+// After a cold start the durable space is settled only when a majority of the old disks has
+// reported.
 func TestAfterAColdStartAMajorityOfTheOldDisksMustReport(t *testing.T) {
 	w, v := coldStart(t, 2, 3, 4)
 	w.isolate(12)
@@ -226,8 +235,8 @@ func TestAfterAColdStartAMajorityOfTheOldDisksMustReport(t *testing.T) {
 	}
 }
 
-// unsettledColdStart stops a cluster of three that has grown to five without having settled that: 1 and 2 have committed x, the other disks have not.
-// It is founded anew with some of the disks.
+// unsettledColdStart stops a cluster of three that has grown to five without having settled that: 1
+// and 2 have committed x, the other disks have not. It is founded anew with some of the disks.
 func unsettledColdStart(t *testing.T, disks ...int) (*world, View) {
 	w := cluster(t, 3, durableD)
 	w.start(4, nil, 4)
@@ -259,8 +268,9 @@ func unsettledColdStart(t *testing.T, disks ...int) (*world, View) {
 	return w, v
 }
 
-// What was acknowledged by a majority of a view is not lost when everything stops before the next one is settled: three of the five last
-// disks do not do, as long as two of the three before them may know more.
+// What was acknowledged by a majority of a view is not lost when everything stops before the next
+// one is settled: three of the five last disks do not do, as long as two of the three before them
+// may know more.
 func TestAfterAColdStartAMajorityOfEachUnsettledViewMustReport(t *testing.T) {
 	w, v := unsettledColdStart(t, 2, 3, 4, 5)
 	w.isolate(12) // the only disk with x
@@ -287,7 +297,8 @@ func TestAfterAColdStartAMajorityOfEachUnsettledViewMustReport(t *testing.T) {
 	}
 }
 
-// With fewer than that, which is an operator's word, what there is comes back, and there is an alarm.
+// With fewer than that, which is an operator's word, what there is comes back, and there is an
+// alarm.
 func TestFoundingWithoutAnUnsettledViewRaisesTheAlarm(t *testing.T) {
 	for _, disks := range [][]int{{2, 4, 5}, {3, 4, 5}} {
 		w, v := unsettledColdStart(t, disks...)
@@ -304,7 +315,8 @@ func TestFoundingWithoutAnUnsettledViewRaisesTheAlarm(t *testing.T) {
 	}
 }
 
-// Who joins before a founding is settled learns the sets from the others, and speaks of no view as settled until it is.
+// A node that joins before a founding is settled learns the sets from the others. It does not call
+// any view settled before the founding is.
 func TestWhoJoinsAnUnsettledFoundingKnowsItsDisks(t *testing.T) {
 	w, v := unsettledColdStart(t, 2, 3, 4, 5)
 	w.isolate(12)
@@ -326,7 +338,8 @@ func TestWhoJoinsAnUnsettledFoundingKnowsItsDisks(t *testing.T) {
 	}
 }
 
-// What has to be heard may come with nodes that join later, and perhaps nobody else has it: they tell it before they have caught up themselves.
+// Nodes that join later may bring what has to be heard, and perhaps no other node has it. They tell
+// it before they have caught up themselves.
 func TestJoinerTellsWhatHasToBeHeard(t *testing.T) {
 	w, v := unsettledColdStart(t, 3, 4, 5)
 	w.isolate(15)
@@ -348,7 +361,8 @@ func TestJoinerTellsWhatHasToBeHeard(t *testing.T) {
 	}
 }
 
-// V5: A cluster founded anew must contain a majority of the disks of the last view, else an operator says so; then it does not block.
+// V5: A cluster founded anew must contain a majority of the disks of the last view, else an
+// operator says so; then it does not block.
 func TestFoundingWithoutAMajorityOfTheDisksRaisesTheAlarm(t *testing.T) {
 	w, v := coldStart(t, 3, 4, 5)
 	w.install(v)

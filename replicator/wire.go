@@ -8,7 +8,8 @@ import (
 	"github.com/coterie-go/coterie/crdt/head"
 )
 
-// A message is a version byte, then one core-deterministic CBOR array whose first element is its kind and whose second is the epoch:
+// A message is a version byte, then one core-deterministic CBOR array whose first element is its
+// kind and whose second is the epoch:
 //
 //	status   [1, epoch, ask, hash, digest, acked, settled, hash, digest, acked, settled]   volatile, then durable
 //	push     [2, epoch, space, fill, more, [group…]]
@@ -36,16 +37,16 @@ const (
 	kindAck
 	kindClock
 	kindFetch
-	kindBehind
+	kindLogTruncated
 	kindAsk
 	kindAnswer
 	kindReport
 	kindPull
 	kindHead
-	kindMore
+	kindMoreCells
 	kindCells
-	kindWant
-	kindGive
+	kindFetchItems
+	kindItems
 	kindDone
 	kindRefuse
 	kindPart
@@ -57,8 +58,8 @@ const (
 
 // fields is how many elements the array of each kind has, by kind.
 var fields = [...]int{
-	kindStatus: 11, kindPush: 6, kindAck: 6, kindClock: 6, kindFetch: 4, kindBehind: 3, kindAsk: 5, kindAnswer: 5, kindReport: 11,
-	kindPull: 5, kindHead: 7, kindMore: 7, kindCells: 7, kindWant: 8, kindGive: 9, kindDone: 4, kindRefuse: 4, kindPart: 6, kindPartAck: 4,
+	kindStatus: 11, kindPush: 6, kindAck: 6, kindClock: 6, kindFetch: 4, kindLogTruncated: 3, kindAsk: 5, kindAnswer: 5, kindReport: 11,
+	kindPull: 5, kindHead: 7, kindMoreCells: 7, kindCells: 7, kindFetchItems: 8, kindItems: 9, kindDone: 4, kindRefuse: 4, kindPart: 6, kindPartAck: 4,
 	kindCompare: 8, kindCompared: 8,
 	kindUnstored: 5,
 }
@@ -100,8 +101,8 @@ func AppendMessage(dst []byte, m Message) []byte {
 		begin(kindFetch)
 		e.uints(uint64(m.Space))
 		e.clock(m.Dots)
-	case *Behind:
-		begin(kindBehind)
+	case *LogTruncated:
+		begin(kindLogTruncated)
 		e.uints(uint64(m.Space))
 	case *Ask:
 		begin(kindAsk)
@@ -192,8 +193,9 @@ func (e *encoder) report(m *Report) {
 	}
 }
 
-// DecodeMessage decodes what AppendMessage made. It fails with ErrVersion or ErrMalformed on anything else, and never costs more than in proportion
-// to the length of b. The message shares nothing with b, which the transport uses again.
+// DecodeMessage decodes what AppendMessage made. It fails with ErrVersion or ErrMalformed on
+// anything else, and never costs more than in proportion to the length of b. The message shares
+// nothing with b, which the transport uses again.
 func DecodeMessage(b []byte) (Message, error) {
 	if len(b) == 0 {
 		return nil, fmt.Errorf("%w: empty", ErrMalformed)
@@ -236,8 +238,8 @@ func (d *decoder) message(kind int, epoch uint64) Message {
 		return &Clock{Epoch: epoch, Space: d.space(), Ask: d.bool(), Content: d.clock(false), Acked: d.clock(true)}
 	case kindFetch:
 		return &Fetch{Epoch: epoch, Space: d.space(), Dots: d.clock(false)}
-	case kindBehind:
-		return &Behind{Epoch: epoch, Space: d.space()}
+	case kindLogTruncated:
+		return &LogTruncated{Epoch: epoch, Space: d.space()}
 	case kindAsk:
 		return &Ask{Epoch: epoch, Space: d.space(), ID: d.uint(), Hash: d.fixed()}
 	case kindAnswer:
@@ -311,11 +313,11 @@ func (d *decoder) report(epoch uint64) *Report {
 	return m
 }
 
-func (d *decoder) past() Past {
+func (d *decoder) past() PastView {
 	if d.array() != 3 {
 		d.fail("no view")
 	}
-	p := Past{Epoch: d.uint()}
+	p := PastView{Epoch: d.uint()}
 	for range d.array() {
 		if p.Voters = append(p.Voters, crdt.Origin(d.uint())); d.err != nil {
 			return p

@@ -32,22 +32,22 @@ func (e *encoder) repair(m Message, begin func(kind int)) {
 		e.clock(m.Clock)
 		e.digest(m.Digest)
 		e.uints(m.Items)
-	case *More:
-		begin(kindMore)
+	case *MoreCells:
+		begin(kindMoreCells)
 		e.uints(uint64(m.Space), m.Session, m.Key, uint64(m.From), uint64(m.Count))
 	case *Cells:
 		begin(kindCells)
 		e.uints(uint64(m.Space), m.Session, m.Key, uint64(m.From))
 		e.head(head.Bytes, uint64(len(m.Cells)*iblt.CellBytes))
 		e.b = iblt.AppendCells(e.b, m.Cells)
-	case *Want:
-		begin(kindWant)
-		e.uints(uint64(m.Space), m.Session, uint64(m.ID), uint64(m.What))
+	case *FetchItems:
+		begin(kindFetchItems)
+		e.uints(uint64(m.Space), m.Session, uint64(m.ID), uint64(m.Kind))
 		e.clock(m.Dots)
 		e.head(head.Array, uint64(len(m.Sizes)))
 		e.uints(m.Sizes...)
-	case *Give:
-		begin(kindGive)
+	case *Items:
+		begin(kindItems)
 		e.give(m)
 	case *Done:
 		begin(kindDone)
@@ -60,7 +60,7 @@ func (e *encoder) repair(m Message, begin func(kind int)) {
 	}
 }
 
-func (e *encoder) give(m *Give) {
+func (e *encoder) give(m *Items) {
 	e.uints(uint64(m.Space), m.Session, uint64(m.ID))
 	if m.UpTo == (crdt.Dot{}) {
 		e.b = append(e.b, head.Null)
@@ -83,8 +83,8 @@ func (d *decoder) repair(kind int, epoch uint64) Message {
 		return &Pull{Epoch: epoch, Space: d.space(), Session: d.uint(), Content: d.clock(false)}
 	case kindHead:
 		return &Head{Epoch: epoch, Space: d.space(), Session: d.uint(), Clock: d.clock(false), Digest: d.digest(), Items: d.uint()}
-	case kindMore:
-		return &More{Epoch: epoch, Space: d.space(), Session: d.uint(), Key: d.uint(), From: d.uint32(), Count: d.uint32()}
+	case kindMoreCells:
+		return &MoreCells{Epoch: epoch, Space: d.space(), Session: d.uint(), Key: d.uint(), From: d.uint32(), Count: d.uint32()}
 	case kindCells:
 		m := &Cells{Epoch: epoch, Space: d.space(), Session: d.uint(), Key: d.uint(), From: d.uint32()}
 		var err error
@@ -92,15 +92,15 @@ func (d *decoder) repair(kind int, epoch uint64) Message {
 			d.fail("%v", err)
 		}
 		return m
-	case kindWant:
-		m := &Want{Epoch: epoch, Space: d.space(), Session: d.uint(), ID: d.uint32(), What: d.what(), Dots: d.clock(false)}
+	case kindFetchItems:
+		m := &FetchItems{Epoch: epoch, Space: d.space(), Session: d.uint(), ID: d.uint32(), Kind: d.what(), Dots: d.clock(false)}
 		for range d.array() {
 			if m.Sizes = append(m.Sizes, d.uint()); d.err != nil {
 				return m
 			}
 		}
 		return m
-	case kindGive:
+	case kindItems:
 		return d.give(epoch)
 	case kindDone:
 		return &Done{Epoch: epoch, Space: d.space(), Session: d.uint()}
@@ -108,8 +108,8 @@ func (d *decoder) repair(kind int, epoch uint64) Message {
 	return &Refuse{Epoch: epoch, Space: d.space(), Session: d.uint()}
 }
 
-func (d *decoder) give(epoch uint64) *Give {
-	m := &Give{Epoch: epoch, Space: d.space(), Session: d.uint(), ID: d.uint32(), UpTo: d.upTo(), Names: d.clock(true)}
+func (d *decoder) give(epoch uint64) *Items {
+	m := &Items{Epoch: epoch, Space: d.space(), Session: d.uint(), ID: d.uint32(), UpTo: d.upTo(), Names: d.clock(true)}
 	for range d.array() {
 		if m.Sums = append(m.Sums, d.digest()); d.err != nil {
 			return m
@@ -146,11 +146,11 @@ func (d *decoder) upTo() (dot crdt.Dot) {
 	return dot
 }
 
-func (d *decoder) what() What {
+func (d *decoder) what() ItemKind {
 	w := d.uint()
-	if w >= uint64(whats) {
+	if w >= uint64(kinds) {
 		d.fail("what %d", w)
 		return 0
 	}
-	return What(w)
+	return ItemKind(w)
 }

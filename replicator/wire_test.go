@@ -28,16 +28,16 @@ func samples() []Message {
 		&Push{Epoch: 3, Space: Durable, Fill: true, More: true, Groups: []crdt.Group{g, g}}, &Push{},
 		&Ack{Epoch: 3, Space: Volatile, Echo: 1 << 63, Content: 24, Acked: 255},
 		&Clock{Epoch: 3, Ask: true, Content: c, Acked: &crdt.Clock{}}, &Clock{Content: c},
-		&Fetch{Epoch: 1, Space: Durable, Dots: c}, &Behind{Epoch: 1}, &Ask{ID: 65536, Hash: c.Hash()}, &Answer{ID: 1, Extra: c}, &Answer{ID: 1 << 32},
+		&Fetch{Epoch: 1, Space: Durable, Dots: c}, &LogTruncated{Epoch: 1}, &Ask{ID: 65536, Hash: c.Hash()}, &Answer{ID: 1, Extra: c}, &Answer{ID: 1 << 32},
 		&Compare{Epoch: 2, Space: Durable, ID: 300, Hash: c.Hash(), More: c, Hold: 70_000, Keys: []string{"k", "d/\u00e9"}}, &Compare{More: &crdt.Clock{}},
 		&Compared{Epoch: 2, ID: 7, Known: true, Extra: c, Lacks: c, Differ: []uint32{0, 1 << 20}}, &Compared{},
 		&Report{Epoch: 9, Ask: true, Serves: true, Whole: true, Disk: 7, Hash: c.Hash(), Acked: c, Settled: 8,
-			Known: []Past{{Epoch: 8, Voters: []crdt.Origin{1, 2}}, {Epoch: 7, Disks: []uint64{4, 5}}}},
+			Known: []PastView{{Epoch: 8, Voters: []crdt.Origin{1, 2}}, {Epoch: 7, Disks: []uint64{4, 5}}}},
 		&Report{}, &Pull{Session: 1, Content: c}, &Head{Session: 1, Clock: c, Digest: crdt.Digest{3, 4}, Items: 5},
-		&More{Session: 1, Key: 1 << 50, From: 64, Count: 3},
+		&MoreCells{Session: 1, Key: 1 << 50, From: 64, Count: 3},
 		&Cells{Session: 1, Key: 9, From: 64, Cells: []iblt.Cell{{ID: 1, Check: 2}, {ID: 3 << 60, Check: 4 << 20}}}, &Cells{},
-		&Want{Session: 1, ID: 2, What: Sums, Dots: c, Sizes: []uint64{3, 400}}, &Want{What: Spares, Dots: c}, &Done{Session: 4},
-		&Give{Session: 1, ID: 2, UpTo: crdt.Dot{Origin: 3, Seq: 4}, Names: c, Sums: []crdt.Digest{{1, 2}, {3, 4}}, Items: []*crdt.Item{it, it}}, &Give{},
+		&FetchItems{Session: 1, ID: 2, Kind: KindSums, Dots: c, Sizes: []uint64{3, 400}}, &FetchItems{Kind: KindSpares, Dots: c}, &Done{Session: 4},
+		&Items{Session: 1, ID: 2, UpTo: crdt.Dot{Origin: 3, Seq: 4}, Names: c, Sums: []crdt.Digest{{1, 2}, {3, 4}}, Items: []*crdt.Item{it, it}}, &Items{},
 		&Refuse{Session: 4}, &Part{Flow: 1, Index: 2, Total: 3, Data: []byte("abc")}, &PartAck{Flow: 1, Next: 2},
 		&Unstored{Epoch: 3, UpTo: 1 << 40, Acked: 7, Why: "no space left"}, &Unstored{},
 	}
@@ -82,7 +82,8 @@ func scribble(b []byte) {
 	}
 }
 
-// Idle gossip costs at most 100 bytes per exchange for both spaces, whatever they hold: nothing but one message is sent.
+// Idle gossip costs at most 100 bytes per exchange for both spaces, whatever they hold: nothing but
+// one message is sent.
 func TestIdleGossipIsSmall(t *testing.T) {
 	w := newWorld(t, 1, durableD)
 	const late = 1 << 31 // an epoch that no cluster reaches

@@ -11,7 +11,8 @@ import (
 	"github.com/coterie-go/coterie/crdt"
 )
 
-// world is a few machines, the network between them and their disks, in virtual time. Everything that happens is asked for by the test.
+// world is a few machines, the network between them and their disks, in virtual time. Everything
+// that happens is asked for by the test.
 type world struct {
 	t     tb
 	now   time.Time
@@ -45,7 +46,8 @@ type node struct {
 	fetched []Repair
 	holds   int // times that it told of updates that wait
 	down    bool
-	joined  bool // it has said that it caught up
+	joined  bool   // it has said that it caught up
+	moved   uint16 // the last move of which it has said that its part is done
 }
 
 // rows is what survives a crash.
@@ -58,7 +60,7 @@ type rows struct {
 	bad    bool // the disk fails every commit
 }
 
-// counting says whether an item's row counts, as the comments of Counts have it.
+// counting reports whether an item's row counts, as the comments of Counts have it.
 func (r *rows) counting(d crdt.Dot) bool {
 	switch r.counts {
 	case Covered:
@@ -74,8 +76,8 @@ func (r *rows) counting(d crdt.Dot) bool {
 }
 
 // torn is what a crash has left.
-func (r *rows) torn() Torn {
-	t := Torn{Counts: r.counts, Marks: len(r.marks)}
+func (r *rows) torn() PartialBatch {
+	t := PartialBatch{Counts: r.counts, Marks: len(r.marks)}
 	for d := range r.items {
 		if !r.counting(d) {
 			t.Drop = append(t.Drop, d)
@@ -125,7 +127,7 @@ func (w *world) start(id crdt.Origin, disk *rows, diskID uint64) *node {
 	}
 	cfg := w.cfg
 	cfg.Self, cfg.Disk = id, diskID
-	loaded := Loaded{Clock: disk.clock, Digest: disk.digest, Torn: disk.torn(), Items: func(yield func(crdt.Item, error) bool) {
+	loaded := Loaded{Clock: disk.clock, Digest: disk.digest, Partial: disk.torn(), Items: func(yield func(crdt.Item, error) bool) {
 		for d, it := range disk.items {
 			if disk.counting(d) && !yield(it, nil) {
 				return
@@ -197,6 +199,10 @@ func (n *node) step(in Input) {
 		w.log("%s -> caught up", short(n.id))
 		n.joined = true
 	}
+	if e.Moved != 0 {
+		w.log("%s -> moved #%d", short(n.id), e.Moved)
+		n.moved = e.Moved
+	}
 	if !w.unchecked {
 		n.check()
 	}
@@ -211,7 +217,8 @@ func (n *node) check() {
 	}
 }
 
-// carried takes a message over the wire. The bytes are used again after that, as the transport does.
+// carried takes a message over the wire. The bytes are used again after that, as the transport
+// does.
 func (w *world) carried(m Message) Message {
 	b := AppendMessage(nil, m)
 	if most := 2 * w.cfg.withDefaults().FrameMax; len(b) > most {

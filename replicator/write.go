@@ -7,8 +7,9 @@ import (
 	"github.com/coterie-go/coterie/crdt"
 )
 
-// opQueue holds the writes of one level in the order of their events. What counts for one counts for all before it, so that an ack
-// ends a prefix of the queue, and nothing has to be counted per operation.
+// opQueue holds the writes of one level in the order of their events. What counts for one counts
+// for all before it, so that an ack ends a prefix of the queue, and nothing has to be counted per
+// operation.
 type opQueue struct {
 	level Level
 	ops   fifo[*op]
@@ -43,7 +44,7 @@ func (m *Machine) write(o *op, timeout time.Duration) {
 		m.reply(o.id, err)
 		return
 	}
-	if o.s = m.spaces[m.SpaceOf(o.key)]; !o.s.hold(o, timeout) {
+	if o.s = m.spaces[m.SpaceOf(o.key)]; !m.holdForMove(o, timeout) && !o.s.hold(o, timeout) {
 		o.s.update(o, timeout)
 	}
 }
@@ -97,7 +98,7 @@ func (s *space) completeWrites() {
 	keep := s.writes[:0]
 	for _, q := range s.writes {
 		if q.ops.len() == 0 {
-			continue // nobody has used this level since the last time
+			continue // no write has used this level since the last time
 		}
 		keep = append(keep, q)
 		ops, reach, n := q.ops.items(), s.reachOf(q.level), 0
@@ -124,7 +125,8 @@ func (s *space) reachOf(l Level) uint64 {
 	return s.reach(l)
 }
 
-// hasWrite says whether a replica, the own one as nil, has acknowledged what a write did or found.
+// hasWrite reports whether a replica, the own one as nil, has acknowledged what a write did or
+// found.
 func (s *space) hasWrite(p *peer, o *op) bool {
 	switch {
 	case p == nil && o.goal != nil:
@@ -139,7 +141,8 @@ func (s *space) hasWrite(p *peer, o *op) bool {
 	return p.link(s).base >= o.seq
 }
 
-// awaitGoal begins a write that changed nothing: what it found must be as safe as a change would be.
+// awaitGoal begins a write that changed nothing: what it found must be as safe as a change would
+// be.
 func (s *space) awaitGoal(o *op, timeout time.Duration) {
 	m := s.m
 	m.begin(o, timeout)
@@ -178,8 +181,9 @@ func (s *space) completeGoals() {
 	s.goals = keep
 }
 
-// failLocal counts the own replica as failed for the writes up to an event, and for those that only waited for the disk. Those that
-// cannot do without it have failed; the others may still find enough disks elsewhere.
+// failLocal counts the own replica as failed for the writes up to an event, and for those that only
+// waited for the disk. Those that cannot do without it have failed; the others may still find
+// enough disks elsewhere.
 func (s *space) failLocal(upTo uint64, cause error) {
 	for _, q := range s.writes {
 		for _, o := range q.ops.items() {

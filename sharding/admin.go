@@ -4,12 +4,13 @@ import (
 	"context"
 	"reflect"
 
-	"github.com/coterie-go/coterie/ddata/drive"
+	"github.com/coterie-go/coterie/ddata/runloop"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
-// Administrative messages are routed like those of users, but are for the shard and not for the entity. Every registry knows them, under wire
-// ids that no name hashes to in practice (a user's type that does is refused).
+// Administrative messages are routed like those of users, but are for the shard and not for the
+// entity. Every registry knows them, under wire ids that no name hashes to in practice (a user's
+// type that does is refused).
 type (
 	passivateRequest struct{}
 	startRequest     struct{ Returns[uint64] } // the node on which it runs
@@ -36,12 +37,13 @@ func administrative(msg any) bool {
 	return false
 }
 
-// administer takes an administrative message; false: it is none. place is that of another node's, and is given back unless it is refused.
-func (s *shard) administer(id string, env envelope, place drive.Place) (verdict, bool) {
+// administer takes an administrative message; false: it is none. place is that of another node's,
+// and is given back unless it is refused.
+func (s *shard) administer(id string, env envelope, place runloop.Permit) (verdict, bool) {
 	switch env.msg.(type) {
 	case passivateRequest:
 		if s.find(id) == nil {
-			place.Taken()
+			place.Release()
 			break
 		}
 		s.region.ctl.passivate(s, id, protocol.CauseRequest, place)
@@ -59,16 +61,16 @@ func (s *shard) administer(id string, env envelope, place drive.Place) (verdict,
 	return accepted, true
 }
 
-// administerInbound is administer for what has just come from another node, of which so many may wait for the machines and no more. false: the shard
-// takes nothing any more.
+// administerInbound is administer for what has just come from another node, of which so many may
+// wait for the machines and no more. false: the shard takes nothing any more.
 func (r *core) administerInbound(s *shard, from uint64, m *message, env envelope) bool {
-	place, ok := r.ctl.admit(from, len(m.id)+parcelOverhead)
+	place, ok := r.ctl.admit(from, len(m.id)+bufferedOverhead)
 	if !ok {
 		r.replyError(env, statusOf(DropInbox), DropInbox.String())
 		return true
 	}
 	if v, _ := s.administer(string(m.id), env, place); v == refused {
-		place.Taken()
+		place.Release()
 		return false
 	}
 	return true

@@ -25,8 +25,8 @@ func idIn(shard, shards int) string {
 	}
 }
 
-// TestExternalClient: shards go where the client wants them, with a majority's knowledge (A12 of the reference's defects), and stay when it takes
-// that back.
+// TestExternalClient: shards go where the client wants them, with a majority's knowledge (A12 of
+// the reference's defects), and stay when it takes that back.
 func TestExternalClient(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		typ := cartType(&cartLog{})
@@ -107,7 +107,8 @@ func TestExternalClientTimeout(t *testing.T) {
 	})
 }
 
-// TestLoadsAreMeasured: two shards whose handlers take long live on one node; what the regions measure moves one of them.
+// TestLoadsAreMeasured: two shards whose handlers take long live on one node; what the regions
+// measure moves one of them.
 func TestLoadsAreMeasured(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		typ := cartType(&cartLog{})
@@ -160,7 +161,7 @@ func TestNothingIsMeasured(t *testing.T) {
 	}
 }
 
-// moody is a strategy of a user's that panics, or thinks for ever.
+// moody is a strategy of a user's that panics, or never stops thinking.
 type moody struct {
 	thinks chan struct{}
 	asked  *atomic.Int64
@@ -176,7 +177,7 @@ func (m moody) Allocate(protocol.UID, protocol.ShardID, *allocation.Allocations)
 
 func (m moody) Rebalance(*allocation.Allocations, []protocol.ShardID) []protocol.ShardID { return nil }
 
-// TestCustomStrategy: a strategy that panics or never returns costs nobody anything but the time limit.
+// TestCustomStrategy: a strategy that panics or never returns costs nothing except the time limit.
 func TestCustomStrategy(t *testing.T) {
 	for name, thinks := range map[string]bool{"panics": false, "thinks for ever": true} {
 		t.Run(name, func(t *testing.T) {
@@ -215,7 +216,8 @@ func TestCustomStrategy(t *testing.T) {
 	}
 }
 
-// TestAllocationSettings: each setting of the type reaches the machine that obeys it, and faults are reported with the type.
+// TestAllocationSettings: each setting of the type reaches the machine that obeys it, and faults
+// are reported with the type.
 func TestAllocationSettings(t *testing.T) {
 	typ := cartType(&cartLog{})
 	typ.Strategy, typ.StrategyTimeout, typ.RebalanceInterval, typ.RebalanceDelay = allocation.Threshold{}, 1, 2, 3

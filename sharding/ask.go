@@ -9,13 +9,15 @@ import (
 	"github.com/coterie-go/coterie/crdt/head"
 )
 
-// Ask sends a request to an entity and waits for its reply, until ctx ends or, if it has no deadline, for EntityType.AskTimeout. The reply's
-// type follows from the request's. req must be an M; the compiler cannot see that, so it is an error.
+// Ask sends a request to an entity and waits for its reply, until ctx ends or, if it has no
+// deadline, for EntityType.AskTimeout. The reply's type follows from the request's. req must be an
+// M; the compiler cannot see that, so it is an error.
 //
-// A handler that asks its own entity, or one that waits for it, waits for itself until the time is over.
+// A handler that asks its own entity, or one that waits for it, waits for itself until the time is
+// over.
 //
-// Errors: those of Region.Tell, and ErrTimeout, ErrNoReply, ErrHandler, ErrReplyType, ErrTooManyAsks, ErrMoving, ErrNodeGone, and
-// ErrUnsent, which is one of these.
+// Errors: those of Region.Tell, and ErrTimeout, ErrNoReply, ErrHandler, ErrReplyType,
+// ErrTooManyAsks, ErrMoving, ErrNodeGone, and ErrUnsent, which is one of these.
 func Ask[R, M any](ctx context.Context, to *Region[M], id string, req Request[R]) (R, error) {
 	q := &question[R]{r: to.core}
 	c, env, err := q.open(ctx, req, accepts[M](req))
@@ -70,19 +72,20 @@ func (q *question[R]) open(ctx context.Context, req any, err error) (*call, enve
 	}
 	if !hasDeadline(ctx) {
 		c.deadline.Store(int64(r.clock() + r.askTimeout))
-		r.sweep.arm()
+		r.idleScan.arm()
 	}
 	return c, envelope{msg: req, call: id, origin: r.self}, nil
 }
 
-// wait waits for the answer of a question that was sent, with the outcome of sending it, and frees its slot.
+// wait waits for the answer of a question that was sent, with the outcome of sending it, and frees
+// its slot.
 func (q *question[R]) wait(ctx context.Context, c *call, sent error) error {
 	defer q.r.asks.end(c)
 	if sent != nil {
 		if c.abandon() {
 			return q.r.asks.timedOut(sent)
 		}
-		<-c.done // somebody answered all the same
+		<-c.done // it was answered all the same
 		return q.r.asks.timedOut(c.err)
 	}
 	if h := handlerOf(ctx); h != nil && h.entity != nil {

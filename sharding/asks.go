@@ -9,13 +9,16 @@ import (
 
 // asks correlates replies with the questions of this region.
 //
-// A question is a slot and the slot's generation, together the id that travels. The slot's state is one atomic word (generation and phase),
-// and whoever ends the question (the reply, the caller's deadline, the loss of a node) has to move it out of waiting by one
-// compare-and-swap for exactly its generation. So
+// A question is a slot and the slot's generation, together the id that travels. The slot's state is
+// one atomic word (generation and phase). A question is ended by the reply, the caller's deadline
+// or the loss of a node. Each has to move it out of waiting by one compare-and-swap for exactly its
+// generation. So
 //
 //   - a late reply cannot reach the slot's next user: its generation is over;
-//   - a reply that won the swap is always seen: the caller that lost it waits for the reply to be filled in, which is under way;
-//   - only the caller frees a slot, after that, so that a slot is never reused while somebody writes to it.
+//   - a reply that won the swap is always seen: the caller that lost it waits for the reply to be
+//     filled in, which is under way;
+//   - only the caller frees a slot, after that, so that a slot is never reused while it is
+//     written to.
 type asks struct {
 	limit    int
 	segments []atomic.Pointer[segment] // grows by whole segments, never moves
@@ -37,8 +40,8 @@ type call struct {
 	state    atomic.Uint64 // generation << 2 | phase
 	done     chan struct{} // capacity 1: filled
 	deadline atomic.Int64  // on the region's clock, 0 = the context has one
-	mu       sync.Mutex    // held by whoever notes node, so that it is noted of the question that it was looked up for
-	node     atomic.Uint64 // who was asked last, 0 = unknown or this node; of the question in state
+	mu       sync.Mutex    // held while node is noted, so that the question is still the same
+	node     atomic.Uint64 // the node that was asked last, 0 = unknown or this node; of the question in state
 	sink     sink          // where the reply goes; written before waiting
 	err      error         // written before filled
 }
@@ -169,7 +172,8 @@ func (a *asks) claim(id uint64) (*call, bool) {
 	return c, c != nil && c.state.CompareAndSwap(waiting, waiting-callWaiting+callFilling)
 }
 
-// answer ends a question with the value of a handler on this node, or with err. It reports whether somebody still waited.
+// answer ends a question with the value of a handler on this node, or with err. It reports whether
+// a caller still waited.
 func (a *asks) answer(id uint64, v any, err error) bool {
 	c, ok := a.claim(id)
 	if !ok {
@@ -225,7 +229,8 @@ func (c *call) abandon() bool {
 	return s&phaseMask == callWaiting && c.state.CompareAndSwap(s, s-callWaiting+callFilling)
 }
 
-// sweep fails the questions that wait beyond their deadline or for a node that is gone. It reports whether any are under way.
+// sweep fails the questions that wait beyond their deadline or for a node that is gone. It reports
+// whether any are under way.
 func (a *asks) sweep(now time.Duration, gone func(node uint64) bool) (pending bool) {
 	for i := range a.segments {
 		s := a.segments[i].Load()

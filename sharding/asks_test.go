@@ -15,7 +15,8 @@ type intSink struct{ v int }
 func (s *intSink) accept(v any) error  { s.v = v.(int); return nil }
 func (s *intSink) decode([]byte) error { return nil }
 
-// Questions that end early free their slots at once; replies that come late find nobody, and never the slot's next user.
+// Questions that end early free their slots at once. Replies that come late find no question, and
+// never the slot's next one.
 func TestLateRepliesReachNobody(t *testing.T) {
 	a := newAsks(4)
 	ids := make(chan uint64, 64)
@@ -87,7 +88,8 @@ func TestSweep(t *testing.T) {
 	}
 }
 
-// Who notes late where a question went does not note it of the slot's next question, which would end when a node goes that it never went to.
+// A question's node that is noted late is not noted of the slot's next question. Otherwise that
+// question would end when a node goes to which it was never sent.
 func TestWhereAQuestionWentIsNotNotedOfTheNext(t *testing.T) {
 	a := newAsks(1)
 	c, first, err := a.begin(&intSink{})

@@ -19,7 +19,8 @@ type deafHandler struct{}
 // Receive implements transport.Handler.
 func (deafHandler) Receive(transport.NodeID, []byte) {}
 
-// A coordinator that waits for a member which does not answer says so: in the error of an Ask, in Health, and once as an event.
+// A coordinator that waits for a member which does not answer says so: in the error of an Ask, in
+// Health, and once as an event.
 func TestWhoIsWaitedForIsNamed(t *testing.T) {
 	nodes := byAge(t, 3)
 	typ := cartType(&cartLog{})

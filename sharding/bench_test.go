@@ -56,7 +56,8 @@ func BenchmarkTellByRef(b *testing.B) {
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds()/1e6, "M/s")
 }
 
-// BenchmarkTellSpread tells many entities in turn, so that every message is a turn of its own; limited, each of these is told to the policy.
+// BenchmarkTellSpread tells many entities in turn, so that every message is a turn of its own;
+// limited, each of these is told to the policy.
 func BenchmarkTellSpread(b *testing.B) {
 	for name, s := range map[string]passivation.Strategy{
 		"idle": {}, "lru": {ActiveEntityLimit: 1 << 20}, "composite": {ActiveEntityLimit: 1 << 20, Admission: passivation.DefaultStrategy().Admission},

@@ -8,20 +8,21 @@ import (
 
 	"github.com/coterie-go/coterie/ddata"
 	"github.com/coterie-go/coterie/ddata/ddatatest"
-	"github.com/coterie-go/coterie/ddata/sight"
+	"github.com/coterie-go/coterie/ddata/events"
 )
 
-// A machine of an entity type that panics ends its node, without the lease, and the process goes on: the other nodes take over.
+// A machine of an entity type that panics ends its node, without the lease, and the process goes
+// on: the other nodes take over.
 func TestBrokenMachineEndsItsNode(t *testing.T) {
 	for name, breaks := range map[string]func(c *control){
 		"region of entity type Cart":      func(c *control) { c.loop.Force(ctlInput{do: func(time.Time) { panic("an invariant") }}) },
 		"coordinator of entity type Cart": func(c *control) { c.coord.loop.Force(coordInput{do: func(time.Time) { panic("an invariant") }}) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			told := make(chan sight.MachineBroken, 2)
+			told := make(chan events.MachineBroken, 2)
 			nodes := ddatatest.StartWith(t, 3, func(_ int, c *ddata.Config) {
 				c.Roles = []string{"backend"}
-				c.Sight.MachineBroken = func(e sight.MachineBroken) { told <- e }
+				c.EventListener.MachineBroken = func(e events.MachineBroken) { told <- e }
 			})
 			var regions []*Region[message_]
 			for _, n := range nodes {

@@ -15,8 +15,9 @@ import (
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
-// TestShutdownOfTheCluster: after Node.PrepareForShutdown all nodes stop, together or one by one, and nothing moves: each entity is stopped where it is,
-// once, and none starts anywhere. What was remembered starts again with the whole cluster, which is not closing then.
+// TestShutdownOfTheCluster: after Node.PrepareForShutdown all nodes stop, together or one by one,
+// and nothing moves: each entity is stopped where it is, once, and none starts anywhere. What was
+// remembered starts again with the whole cluster, which is not closing then.
 func TestShutdownOfTheCluster(t *testing.T) {
 	const entities = 60
 	for name, leave := range map[string]func([]*ddata.Node) error{

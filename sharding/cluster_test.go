@@ -138,7 +138,8 @@ func TestKilledNode(t *testing.T) {
 	})
 }
 
-// A remembered entity runs again wherever its shard goes, with no message, and not once it was passivated.
+// A remembered entity runs again wherever its shard goes, with no message, and not once it was
+// passivated.
 func TestRememberedEntities(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		logs := []*cartLog{{}, {}, {}}
@@ -281,7 +282,8 @@ func (r *recorder) entityType() EntityType[message_] {
 	return typ
 }
 
-// alive counts incarnations: there is never more than one per id. Those of a killed node never stop, so a test that kills does not check it.
+// alive counts incarnations: there is never more than one per id. Those of a killed node never
+// stop, so a test that kills does not check it.
 func (r *recorder) alive(id string, d int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -12,38 +12,44 @@ import (
 	"github.com/zeebo/xxh3"
 )
 
-// Codec says which concrete types of M travel between nodes, and how. It is made by CBOR and copied freely.
+// Codec says which concrete types of M travel between nodes, and how. It is made by CBOR and copied
+// freely.
 type Codec[M any] struct {
 	reg *registry
 	err error
 }
 
-// Named is implemented by message types whose name on the wire shall outlive a rename or a move to another package. The default is the
-// import path and the type's name.
+// Named is implemented by message types whose name on the wire shall outlive a rename or a move to
+// another package. The default is the import path and the type's name.
 type Named interface{ MessageName() string }
 
-// Appender is implemented by message types that encode themselves: one CBOR data item, appended to dst. Its counterpart is
-// cbor.Unmarshaler. Use it for hot messages; everything else is encoded by reflection.
+// Appender is implemented by message types that encode themselves: one CBOR data item, appended to
+// dst. Its counterpart is cbor.Unmarshaler. Use it for hot messages; everything else is encoded by
+// reflection.
 type Appender interface {
 	AppendCBOR(dst []byte) ([]byte, error)
 }
 
-// CBOR registers the concrete types of the examples, whose values do not matter. Struct tags are those of fxamacker/cbor (toarray and
-// keyasint make messages small). A pointer registers the pointer type. Faults are reported by Start.
+// CBOR registers the concrete types of the examples, whose values do not matter. Struct tags are
+// those of fxamacker/cbor (toarray and keyasint make messages small). A pointer registers the
+// pointer type. Faults are reported by Start.
 func CBOR[M any](examples ...M) Codec[M] { return encoded(nil, examples) }
 
-// Encoding is how values become bytes when CBOR is not wanted. It is used by many goroutines at a time. What it makes of a value must be the same type's to
-// decode on every node; a node with an encoding of another name refuses the message.
+// Encoding is how values become bytes when CBOR is not wanted. It is used by many goroutines at a
+// time. What it makes of a value must be the same type's to decode on every node; a node with an
+// encoding of another name refuses the message.
 type Encoding interface {
 	// Name is the same on every node.
 	Name() string
 	// Append appends the encoding of v to dst.
 	Append(dst []byte, v any) ([]byte, error)
-	// Decode decodes b into what v points to. It must not keep b, nor allocate more than in proportion to it: b may be of a stranger.
+	// Decode decodes b into what v points to. It must not keep b, nor allocate more than in
+	// proportion to it: b may be of a stranger.
 	Decode(b []byte, v any) error
 }
 
-// Encoded is CBOR with another encoding for messages and replies; Appender and struct tags of CBOR mean nothing to it.
+// Encoded is CBOR with another encoding for messages and replies; Appender and struct tags of CBOR
+// mean nothing to it.
 func Encoded[M any](enc Encoding, examples ...M) Codec[M] {
 	if enc == nil || enc.Name() == "" {
 		return Codec[M]{reg: &registry{}, err: errors.New("Encoded: the encoding is nil or has no name")}
@@ -155,7 +161,8 @@ func (m *msgType) appendBody(dst []byte, msg any) ([]byte, error) {
 	return appendByUser(m.enc, dst, msg)
 }
 
-// appendByUser encodes by an encoding, an Appender, or the library, all of which may run code of the user's.
+// appendByUser encodes by an encoding, an Appender, or the library, all of which may run code of
+// the user's.
 func appendByUser(enc Encoding, dst []byte, v any) (out []byte, err error) {
 	out = dst
 	defer guardCodec("encoder", &err)
@@ -188,7 +195,8 @@ func (m *msgType) decode(b []byte) (any, error) {
 	return p.Elem().Interface(), nil
 }
 
-// A body that is no CBOR begins with a byte of the encoding's name, so that an empty one is a body too, and two encodings are told apart.
+// A body that is no CBOR begins with a byte of the encoding's name, so that an empty one is a body
+// too, and two encodings are told apart.
 func appendEncoded(enc Encoding, dst []byte, v any) ([]byte, error) {
 	return enc.Append(append(dst, encodingMark(enc)), v)
 }

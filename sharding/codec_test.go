@@ -92,7 +92,7 @@ func TestValidateReportsAllFaults(t *testing.T) {
 	}
 }
 
-// The wire id of a name is the same for ever.
+// The wire id of a name never changes.
 func TestWireIDs(t *testing.T) {
 	c := CBOR[message_](renamed{}, addItem{})
 	for name, id := range map[string]uint32{"cart.renamed": 0x6fc4273b, "github.com/coterie-go/coterie/sharding.addItem": 0xa14ffcd8} {

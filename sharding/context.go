@@ -10,15 +10,18 @@ import (
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
-// Token orders the hostings of a shard: each has a higher one than all before it, on whatever node. An outside store that keeps
-// the highest with each row, and refuses a write with a lower one, is safe from handlers that outlive their lease. See membership.Token
-// for its order, and for what happens to it when a cluster is founded without the directories of the former one.
+// Token orders the hostings of a shard: each has a higher one than all before it, on whatever node.
+// An outside store that keeps the highest with each row, and refuses a write with a lower one, is
+// safe from handlers that outlive their lease. See membership.Token for its order, and for what
+// happens to it when a cluster is founded without the directories of the former one.
 type Token = ddata.Token
 
-// Context is what an entity sees of the world: one per incarnation, the same in New, Receive and Stop. It must not be used by other goroutines
-// than the one of the handler, and not after the handler has returned; Later and Context are for what goes on beside.
+// Context is what an entity sees of the world: one per incarnation, the same in New, Receive and
+// Stop. It must not be used by other goroutines than the one of the handler, and not after the
+// handler has returned; Responder and Context are for what goes on beside.
 //
-// Every effect happens only while the node holds its lease; without it the methods return ErrNoLease.
+// Every effect happens only while the node holds its lease; without it the methods return
+// ErrNoLease.
 type Context[M any] struct {
 	e        *entity
 	r        *Region[M]
@@ -40,9 +43,10 @@ func (c *Context[M]) Region() *Region[M] { return c.r }
 // Self is a reference to this entity, to be given to others on this node.
 func (c *Context[M]) Self() *EntityRef[M] { return c.r.Ref(c.e.id) }
 
-// Context ends when the lease is lost, when the incarnation ends, and when the entity is to be stopped by force. A Tell or an Ask that is
-// given it, or a context derived from it, sees that it is inside a handler: Tell then never waits, and Ask fails with ErrMoving rather than
-// wait for a move that waits for this handler.
+// Context ends when the lease is lost, when the incarnation ends, and when the entity must be
+// stopped by force. A Tell or an Ask that is given it, or a context derived from it, sees that it
+// is inside a handler. Tell then never waits. Ask fails with ErrMoving rather than wait for a move
+// that waits for this handler.
 func (c *Context[M]) Context() context.Context { return c.e.context(c.r.core) }
 
 // Fence is the token of this hosting of the shard, for writes to an outside store.
@@ -53,10 +57,11 @@ func (c *Context[M]) Fence() (Token, error) {
 	return c.e.shard.fence(), nil
 }
 
-// Asked says whether somebody waits for a reply to the message being handled.
+// Asked reports whether a caller waits for a reply to the message being handled.
 func (c *Context[M]) Asked() bool { return c.call != 0 }
 
-// Reply answers the question being handled. v must be of the request's reply type, or an error, which is as Fail.
+// Reply answers the question being handled. v must be of the request's reply type, or an error,
+// which is as Fail.
 func (c *Context[M]) Reply(v any) error {
 	l, err := c.take()
 	if err != nil {
@@ -65,8 +70,8 @@ func (c *Context[M]) Reply(v any) error {
 	return l.Reply(v)
 }
 
-// Fail answers the question being handled with an error: the caller gets ErrHandler with its text, and what EntityType.Errors has of it.
-// The entity goes on.
+// Fail answers the question being handled with an error: the caller gets ErrHandler with its text,
+// and what EntityType.Errors has of it. The entity goes on.
 func (c *Context[M]) Fail(cause error) error {
 	l, err := c.take()
 	if err != nil {
@@ -75,33 +80,43 @@ func (c *Context[M]) Fail(cause error) error {
 	return l.Fail(cause)
 }
 
-// Later takes the duty to reply out of the handler: the result may be used by any goroutine, once, also after the handler has returned, and after the
-// entity has stopped or its shard has moved in order. An entity that ends does not answer for it.
+// Responder takes the duty to reply out of the handler: the result may be used by any goroutine,
+// once, also after the handler has returned, and after the entity has stopped or its shard has
+// moved in order. An entity that ends does not answer for it.
 //
-// A node that leaves waits for the answer, but not longer than EntityType.AskTimeout after the question was taken: then its asker gets ErrNodeGone.
-func (c *Context[M]) Later() (Later, error) {
+// A node that leaves waits for the answer, but not longer than EntityType.AskTimeout after the
+// question was taken: then its asker gets ErrNodeGone.
+//
+// A region keeps 65,536 such questions. One more takes the place of the oldest, if that is older
+// than AskTimeout: its asker gets ErrBufferFull, which is counted as DropUnanswered. Otherwise
+// Responder is ErrBufferFull, and the question is still the handler's to answer.
+func (c *Context[M]) Responder() (Responder, error) {
 	l, err := c.take()
-	if err == nil {
-		l.owed = true
-		l.r.duties.take(duty{l.call, l.origin}, l.r.clock())
+	if err != nil {
+		return l, err
 	}
-	return l, err
+	l.owed = true
+	if !l.r.owe(duty{l.call, l.origin}) {
+		c.call = l.call
+		return Responder{}, fmt.Errorf("%w: %d questions are open that handlers have taken by Context.Responder", ErrBufferFull, dutiesMax)
+	}
+	return l, nil
 }
 
-func (c *Context[M]) take() (Later, error) {
+func (c *Context[M]) take() (Responder, error) {
 	if c.call == 0 {
-		return Later{}, ErrNotAsked
+		return Responder{}, ErrNotAsked
 	}
-	l := Later{r: c.r.core, s: c.e.shard, call: c.call, origin: c.origin, question: c.question}
+	l := Responder{r: c.r.core, s: c.e.shard, call: c.call, origin: c.origin, question: c.question}
 	if !l.s.holds() {
-		return Later{}, ErrNoLease
+		return Responder{}, ErrNoLease
 	}
 	c.call = 0
 	return l, nil
 }
 
-// Tell sends a message to an entity of the same type. It never waits: what does not fit is ErrBufferFull. For other types use their
-// Region.Tell with Context().
+// Tell sends a message to an entity of the same type. It never waits: what does not fit is
+// ErrBufferFull. For other types use their Region.Tell with Context().
 func (c *Context[M]) Tell(id string, msg M) error {
 	if !c.e.shard.holds() {
 		return ErrNoLease
@@ -112,23 +127,26 @@ func (c *Context[M]) Tell(id string, msg M) error {
 // inHandler is a context for sends that must not wait.
 var inHandler context.Context = &handlerContext{Context: context.Background()}
 
-// Passivate asks for the end of this incarnation, and for a remembered entity to be forgotten. What the mailbox holds is handled first; what
-// comes later is for a new incarnation. Without the lease it does nothing.
+// Passivate asks for the end of this incarnation, and for a remembered entity to be forgotten. What
+// the mailbox holds is handled first; what comes later is for a new incarnation. Without the lease
+// it does nothing.
 func (c *Context[M]) Passivate() {
 	if c.e.shard.holds() {
 		c.r.core.passivate(c.e.shard, c.e.id, protocol.CauseRequest)
 	}
 }
 
-// SetReceiveTimeout arranges for msg to be handled whenever no other message was for d; d ≤ 0 ends that. It does not keep an entity from
-// being passivated.
+// SetReceiveTimeout arranges for msg to be handled whenever no other message was for d; d ≤ 0 ends
+// that. It does not keep an entity from being passivated.
 func (c *Context[M]) SetReceiveTimeout(d time.Duration, msg M) {
 	c.e.setReceiveTimeout(c.r.core, d, msg)
 }
 
-// Later is the duty to answer one question. While the node does not hold its lease it answers with nothing but ErrNoLease, and may be used again when the
-// lease is back. If the shard's own lease was lost nothing that its entities say counts any more: the asker is told so in place of the answer.
-type Later struct {
+// Responder is the duty to answer one question. While the node does not hold its lease it answers
+// with nothing but ErrNoLease, and may be used again when the lease is back. If the shard's own
+// lease was lost nothing that its entities say counts any more: the asker is told so in place of
+// the answer.
+type Responder struct {
 	r            *core
 	s            *shard
 	call, origin uint64
@@ -137,20 +155,20 @@ type Later struct {
 }
 
 // settle ends the duty: the answer is on its way.
-func (l Later) settle() {
+func (l Responder) settle() {
 	if l.owed {
 		l.r.duties.settle(duty{l.call, l.origin})
 	}
 }
 
-// allowed says whether the question may be answered.
-func (l Later) allowed() error {
+// allowed reports whether the question may be answered.
+func (l Responder) allowed() error {
 	switch {
 	case l.r == nil:
 		return ErrNotAsked
 	case !l.r.lease.Holds():
 		return ErrNoLease
-	case l.s.expelled() && !l.s.tenure.returned.Load():
+	case l.s.expelled() && !l.s.lease.returned.Load():
 		l.r.replyError(envelope{call: l.call, origin: l.origin}, statusNoLease, "the shard's was lost before the answer came")
 		l.settle()
 		return ErrNoLease
@@ -159,7 +177,7 @@ func (l Later) allowed() error {
 }
 
 // Reply answers. v must be of the request's reply type. A second answer is counted as late.
-func (l Later) Reply(v any) error {
+func (l Responder) Reply(v any) error {
 	if err := l.allowed(); err != nil {
 		return err
 	}
@@ -175,7 +193,7 @@ func (l Later) Reply(v any) error {
 }
 
 // Fail answers with an error.
-func (l Later) Fail(cause error) error {
+func (l Responder) Fail(cause error) error {
 	if err := l.allowed(); err != nil {
 		return err
 	}
@@ -185,7 +203,7 @@ func (l Later) Fail(cause error) error {
 }
 
 // checkType says what is wrong with the type of a reply.
-func (l Later) checkType(v any) string {
+func (l Responder) checkType(v any) string {
 	if l.question == nil || l.question.reply == nil {
 		return ""
 	}
@@ -233,7 +251,8 @@ func (c *Context[M]) fail(err error) {
 	c.r.core.fail(env, err)
 }
 
-// unanswered ends the question that the handler left open. Without the lease nothing that the handler said may be passed on.
+// unanswered ends the question that the handler left open. Without the lease nothing that the
+// handler said may be passed on.
 func (c *Context[M]) unanswered(status replyStatus, text string) {
 	env := envelope{call: c.call, origin: c.origin}
 	c.call = 0

@@ -14,15 +14,16 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/crdt"
-	"github.com/coterie-go/coterie/ddata/drive"
+	"github.com/coterie-go/coterie/ddata/events"
 	"github.com/coterie-go/coterie/ddata/membership"
-	"github.com/coterie-go/coterie/ddata/sight"
+	"github.com/coterie-go/coterie/ddata/runloop"
 	"github.com/coterie-go/coterie/ddata/transport"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
-// control is the control plane of one region: it steps the Region and the Shard machines of one entity type and carries out their effects.
-// Everything here belongs to the goroutine of its Loop. Machines never step each other: what one says to another waits in todo.
+// control is the control plane of one region: it steps the Region and the Shard machines of one
+// entity type and carries out their effects. Everything here belongs to the goroutine of its Loop.
+// Machines never step each other: what one says to another waits in todo.
 type control struct {
 	r       *core
 	ctx     context.Context // ends with the region
@@ -33,14 +34,14 @@ type control struct {
 
 	remembered *remembered // nil: the ids are in state, too
 
-	cluster Cluster
-	loop    *drive.Loop[ctlInput]
-	intake  *drive.Intake // of the messages of other nodes
-	admin   *drive.Intake // of what they want of single entities
-	coord   *coordination // nil on a proxy
-	region  *protocol.Region
-	shards  map[uint32]*hosting
-	leasers map[uint32]*leaser // by shard
+	cluster      Cluster
+	loop         *runloop.Loop[ctlInput]
+	admission    *runloop.Admission // of the messages of other nodes
+	admin        *runloop.Admission // of what they want of single entities
+	coord        *coordination      // nil on a proxy
+	region       *protocol.Region
+	shards       map[uint32]*hosting
+	leaseClients map[uint32]*leaseClient // by shard
 	// unshared: shards, or the limit on active entities, have changed since that was divided
 	unshared  bool
 	stopWaits []*stopWait // that have not ended
@@ -49,8 +50,8 @@ type control struct {
 	table     protocol.TableWatch
 	latest    atomic.Pointer[crdt.Reader] // of the table, not looked at yet
 	event     func(protocol.Event)
-	emit      func(sight.Event) // nil: the log takes it
-	homes     []uint64          // by shard, where its route last led; 0: nowhere yet
+	emit      func(events.Event) // nil: the log takes it
+	homes     []uint64           // by shard, where its route last led; 0: nowhere yet
 	view      *membership.View
 	left      chan struct{} // closed when nothing is left here
 	hasLeft   bool          // the effect Left was there
@@ -59,7 +60,7 @@ type control struct {
 	asideMu sync.Mutex // ctx ends under it
 	asides  sync.WaitGroup
 
-	lonelyAt              time.Time     // when to look whether messages wait that nobody can take; zero: none wait
+	noHostAt              time.Time     // when to look whether messages wait that no node can take; zero: none wait
 	measureEvery          time.Duration // 0: never
 	measureAt, measuredAt time.Time
 
@@ -72,8 +73,8 @@ type control struct {
 type hosting struct {
 	s        *shard
 	m        *protocol.Shard
-	deadline time.Time         // the one in due, zero when there is none
-	starts   map[uint64]parcel // StartEntity that wait
+	deadline time.Time                  // the one in due, zero when there is none
+	starts   map[uint64]bufferedMessage // StartEntity that wait
 	lastReq  uint64
 	ids      crdt.Reader  // the remembered ids that the machine knows of
 	idsKnown bool         // it has read them
@@ -87,7 +88,7 @@ type ctlInput struct {
 	shard  protocol.ShardInput
 	s      *shard
 	do     func(now time.Time)
-	from   drive.Place // of another node's message
+	from   runloop.Permit // of another node's message
 }
 
 // Bounds of the control plane.
@@ -102,9 +103,9 @@ func (c *control) toShard(s *shard, in protocol.ShardInput) {
 	c.todo = append(c.todo, ctlInput{shard: in, s: s})
 }
 
-// Step implements drive.Machine.
+// Step implements runloop.Machine.
 func (c *control) Step(now time.Time, in ctlInput) {
-	in.from.Taken()
+	in.from.Release()
 	c.todo = append(c.todo, in)
 	for i := 0; i < len(c.todo); i++ {
 		switch in := c.todo[i]; {
@@ -151,7 +152,8 @@ func (c *control) noteCoordinator() {
 	}
 }
 
-// Flush implements drive.Machine: however many shards have come and gone, the limit on active entities is divided anew once.
+// Flush implements runloop.Machine: however many shards have come and gone, the limit on active
+// entities is divided anew once.
 func (c *control) Flush() {
 	c.r.meters.machine("region", c.region.Stats)
 	if !c.unshared {
@@ -167,7 +169,7 @@ func (c *control) Flush() {
 	})
 }
 
-// Deadline implements drive.Machine.
+// Deadline implements runloop.Machine.
 func (c *control) Deadline() time.Time {
 	if c.ended {
 		return time.Time{}
@@ -176,7 +178,7 @@ func (c *control) Deadline() time.Time {
 	if len(c.due) > 0 {
 		d = earlier(d, c.due[0].at)
 	}
-	return earlier(earlier(earlier(d, c.lonelyAt), c.retryAt), c.measureAt)
+	return earlier(earlier(earlier(d, c.noHostAt), c.retryAt), c.measureAt)
 }
 
 func earlier(a, b time.Time) time.Time {
@@ -186,7 +188,7 @@ func earlier(a, b time.Time) time.Time {
 	return a
 }
 
-// Tick implements drive.Machine.
+// Tick implements runloop.Machine.
 func (c *control) Tick() ctlInput { return ctlInput{do: c.tick} }
 
 func (c *control) tick(now time.Time) {
@@ -203,7 +205,7 @@ func (c *control) tick(now time.Time) {
 			c.toShard(d.h.s, protocol.Tick{})
 		}
 	}
-	if !c.lonelyAt.IsZero() && !now.Before(c.lonelyAt) {
+	if !c.noHostAt.IsZero() && !now.Before(c.noHostAt) {
 		c.warnUnhosted(now)
 	}
 	if !c.measureAt.IsZero() && !now.Before(c.measureAt) {
@@ -253,10 +255,11 @@ func (d *dueHeap) Pop() any {
 	return x
 }
 
-// send puts a message on the control lane. What does not fit is lost: the machines repeat what is not answered.
+// send puts a message on the control lane. What does not fit is lost: the machines repeat what is
+// not answered.
 func (c *control) send(e protocol.Envelope) {
 	if uint64(e.To) == c.r.self {
-		c.deliver(e.To, e.Msg, drive.Place{})
+		c.deliver(e.To, e.Msg, runloop.Permit{})
 		return
 	}
 	frame := appendControl(nil, protocol.AppendMessage(nil, e.Msg))
@@ -267,7 +270,7 @@ func (c *control) send(e protocol.Envelope) {
 }
 
 // deliver hands a message to the machine that it is for.
-func (c *control) deliver(from protocol.UID, m protocol.Message, place drive.Place) {
+func (c *control) deliver(from protocol.UID, m protocol.Message, place runloop.Permit) {
 	in := protocol.Receive{From: from, Msg: m}
 	switch {
 	case !m.ToCoordinator():
@@ -275,27 +278,31 @@ func (c *control) deliver(from protocol.UID, m protocol.Message, place drive.Pla
 	case c.coord != nil:
 		c.coord.loop.Force(coordInput{in: in, from: place})
 	default:
-		place.Taken()
+		place.Release()
 	}
 }
 
 func (c *control) notify(e protocol.Event) {
 	c.r.noted[e.Kind].Add(1)
 	c.r.meters.noted(e)
-	said := Event{c.r.name, e}
-	if c.emit != nil {
-		c.emit(said)
-	} else {
-		l := said.Line()
-		c.r.log.LogAttrs(c.ctx, l.Level, l.Message, l.Attrs...)
-	}
+	c.tell(Event{c.r.name, e})
 	if c.event != nil {
 		c.event(e)
 	}
 }
 
-// fence appends a fence to the data lane of its shard. One that finds no room is tried again: it may be late, but not before a message
-// that was appended earlier.
+// tell hands an event to the node, or to the log where there is no way to.
+func (c *control) tell(e events.Event) {
+	if c.emit != nil {
+		c.emit(e)
+		return
+	}
+	l := e.Line()
+	c.r.log.LogAttrs(c.ctx, l.Level, l.Message, l.Attrs...)
+}
+
+// fence appends a fence to the data lane of its shard. One that finds no room is tried again: it
+// may be late, but not before a message that was appended earlier.
 func (c *control) fence(f protocol.SendFence) {
 	msg := protocol.AppendMessage(nil, protocol.Fence{Shard: f.Shard, HandOff: f.HandOff})
 	frame := appendControl(nil, msg)

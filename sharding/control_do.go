@@ -85,7 +85,8 @@ func (c *control) hosted(n protocol.ShardID, fn func(*hosting)) {
 	}
 }
 
-// setRoute publishes a route. Lanes deliver here in the states local and draining; own senders only in local.
+// setRoute publishes a route. Lanes deliver here in the states local and draining; own senders only
+// in local.
 func (c *control) setRoute(number uint32, rt protocol.Route) {
 	defer c.noteHome(number, rt)
 	h := c.shards[number]
@@ -107,7 +108,8 @@ func (c *control) setRoute(number uint32, rt protocol.Route) {
 	}
 }
 
-// noteHome tells those who want to know that the shard has lost its home with a node, or has one again.
+// noteHome notifies what depends on it that the shard has lost its home with a node, or has a home
+// again.
 func (c *control) noteHome(number uint32, rt protocol.Route) {
 	was, now := c.homes[number], uint64(0)
 	switch rt.State {
@@ -135,7 +137,7 @@ func (c *control) startShard(number uint32, token protocol.Token, wait time.Dura
 	if err != nil {
 		panic("sharding: a config that the region accepted is refused by the shard: " + err.Error())
 	}
-	h := &hosting{s: newShard(c.r, number, token), m: m, starts: map[uint64]parcel{}}
+	h := &hosting{s: newShard(c.r, number, token), m: m, starts: map[uint64]bufferedMessage{}}
 	h.s.era = c.view.Era // a region hosts in a view only
 	c.shards[number] = h
 	c.unshared = true
@@ -143,11 +145,12 @@ func (c *control) startShard(number uint32, token protocol.Token, wait time.Dura
 	c.toShard(h.s, protocol.Open{Wait: wait})
 }
 
-// closeShard lets go of a shard that has stopped in order. What is left in its mailboxes goes before everything that waits for the next home.
+// closeShard lets go of a shard that has stopped in order. What is left in its mailboxes goes
+// before everything that waits for the next home.
 func (c *control) closeShard(h *hosting) {
 	front := c.forget(h)
 	h.s.shut(func(e *entity, env envelope, size uint32) {
-		front = append(front, parcel{id: e.id, env: env, size: max(parcelOverhead, int(size))})
+		front = append(front, bufferedMessage{id: e.id, env: env, size: max(bufferedOverhead, int(size))})
 	})
 	c.r.putBack(h.s.number, front)
 }
@@ -165,11 +168,11 @@ func (c *control) killShard(h *hosting, reason DropReason) {
 }
 
 // forget lets go of a hosting. It returns what waited for its machine.
-func (c *control) forget(h *hosting) (starts []parcel) {
+func (c *control) forget(h *hosting) (starts []bufferedMessage) {
 	delete(c.shards, h.s.number)
 	c.unshared = true
 	h.deadline = dueNever
-	c.r.trouble.forget(h.s.number)
+	c.r.storeFailure.forget(h.s.number)
 	c.r.table.lanes[h.s.number].CompareAndSwap(h.s, nil)
 	c.r.table.hosted[h.s.number].CompareAndSwap(h.s, nil)
 	for _, req := range slices.Sorted(maps.Keys(h.starts)) {
@@ -207,7 +210,7 @@ func (c *control) shardEffects(h *hosting, fx *protocol.ShardEffects) {
 		c.toRegion(in)
 	}
 	for _, e := range fx.Notify {
-		c.r.trouble.note(e)
+		c.r.storeFailure.note(e)
 		c.notify(e)
 	}
 }
@@ -228,7 +231,7 @@ func (c *control) shardAction(h *hosting, a protocol.ShardAction) {
 	case protocol.DrainMailboxes:
 		c.r.table.lanes[s.number].Store(nil) // it would be refused; and what waits must not be overtaken if the shard resumes
 		s.drain(func() { c.post(ctlInput{s: s, shard: protocol.MailboxesEmpty(a)}) })
-		c.r.failParked(s)
+		c.r.failBuffered(s)
 	case protocol.StopEntities:
 		s.each(func(e *entity) { s.command(e, stopNow) })
 	case protocol.ForceStopEntities:
@@ -238,7 +241,8 @@ func (c *control) shardAction(h *hosting, a protocol.ShardAction) {
 	}
 }
 
-// stopEntity stops an entity that runs. One that does not has just ended, and the machine is about to hear of it.
+// stopEntity stops an entity that runs. One that does not has just ended, and the machine is about
+// to hear of it.
 func stopEntity(s *shard, id protocol.EntityID, stop func(*entity)) {
 	if e := s.find(string(id)); e != nil && e.isStarted() {
 		stop(e)

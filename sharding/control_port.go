@@ -3,8 +3,8 @@ package sharding
 import (
 	"time"
 
-	"github.com/coterie-go/coterie/ddata/drive"
 	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/runloop"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
@@ -14,8 +14,8 @@ var _ controller = (*control)(nil)
 func (c *control) wanted(shard uint32) {
 	c.post(ctlInput{do: func(now time.Time) {
 		c.toRegion(protocol.Wanted{Shard: protocol.ShardID(shard)})
-		if c.lonelyAt.IsZero() {
-			c.lonelyAt = now.Add(lonelyFirst)
+		if c.noHostAt.IsZero() {
+			c.noHostAt = now.Add(noHostFirst)
 		}
 	}})
 }
@@ -36,12 +36,12 @@ func (c *control) wake(s *shard, id string) {
 }
 
 // passivate implements controller.
-func (c *control) passivate(s *shard, id string, why protocol.Cause, place drive.Place) {
+func (c *control) passivate(s *shard, id string, why protocol.Cause, place runloop.Permit) {
 	c.post(ctlInput{s: s, shard: protocol.Passivate{ID: protocol.EntityID(id), Cause: why}, from: place})
 }
 
 // admit implements controller.
-func (c *control) admit(from uint64, bytes int) (drive.Place, bool) {
+func (c *control) admit(from uint64, bytes int) (runloop.Permit, bool) {
 	return c.admin.Admit(from, bytes)
 }
 
@@ -56,7 +56,7 @@ func (c *control) entityStopped(s *shard, id string) {
 }
 
 // startEntity implements controller.
-func (c *control) startEntity(s *shard, id string, env envelope, place drive.Place) {
+func (c *control) startEntity(s *shard, id string, env envelope, place runloop.Permit) {
 	c.post(ctlInput{from: place, do: func(time.Time) {
 		h := c.shards[s.number]
 		if h == nil || h.s != s {
@@ -64,7 +64,7 @@ func (c *control) startEntity(s *shard, id string, env envelope, place drive.Pla
 			return
 		}
 		h.lastReq++
-		h.starts[h.lastReq] = parcel{id: id, env: env, size: parcelOverhead}
+		h.starts[h.lastReq] = bufferedMessage{id: id, env: env, size: bufferedOverhead}
 		c.toShard(s, protocol.StartEntity{ID: protocol.EntityID(id), Req: h.lastReq})
 	}})
 }
@@ -76,24 +76,25 @@ func (c *control) reroute(id string, env envelope) {
 	}
 }
 
-// receive implements controller. What finds no place is lost: the machines repeat what is not answered.
+// receive implements controller. What finds no place is lost: the machines repeat what is not
+// answered.
 func (c *control) receive(from uint64, m protocol.Message, bytes int) {
-	in := c.intake
+	in := c.admission
 	if m.ToCoordinator() && c.coord != nil {
-		in = c.coord.intake
+		in = c.coord.admission
 	}
 	if place, ok := in.Admit(from, bytes); ok {
 		c.deliver(protocol.UID(from), m, place)
 	}
 }
 
-// newIntake bounds what other nodes have waiting in front of one machine.
-func (c *control) newIntake() *drive.Intake {
+// newAdmission bounds what other nodes have waiting in front of one machine.
+func (c *control) newAdmission() *runloop.Admission {
 	member := func(node uint64) bool {
 		v := c.cluster.View()
 		return v != nil && v.Has(membership.UID(node))
 	}
-	return drive.NewIntake(member, func() { c.r.drops.drop(DropInbox, -1, "", nil) })
+	return runloop.NewAdmission(member, func() { c.r.drops.drop(DropInbox, -1, "", nil) })
 }
 
 // note implements controller.

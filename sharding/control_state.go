@@ -10,7 +10,8 @@ import (
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
-// errNoState answers reads and writes of a region without a Replicator; no machine of a proxy asks for any.
+// errNoState answers reads and writes of a region without a Replicator; no machine of a proxy asks
+// for any.
 var errNoState = errors.New("sharding: this node has no replica of the role's data")
 
 // dueNever is the deadline of a hosting that is over; it equals none in the heap.
@@ -32,18 +33,19 @@ func (c *control) write(w protocol.StateWrite, done func(error)) {
 
 // writeUnder writes for a shard, under its lease if it has one.
 func (c *control) writeUnder(s *shard, w protocol.StateWrite) {
-	if s.tenure != nil {
-		s.tenure.enter()
+	if s.lease != nil {
+		s.lease.enter()
 	}
 	c.write(w, func(err error) {
-		if s.tenure != nil {
-			s.tenure.exit()
+		if s.lease != nil {
+			s.lease.exit()
 		}
 		c.post(ctlInput{s: s, shard: protocol.Wrote{ID: w.ID, Err: err}})
 	})
 }
 
-// read decodes what was read on a goroutine of its own: a set may be large, and done comes on the Replicator's.
+// read decodes what was read on a goroutine of its own: a set may be large, and done comes on the
+// Replicator's.
 func (c *control) read(r protocol.StateRead, done func(crdt.Reader, protocol.DidRead)) {
 	if c.remembered.of(r.Kind) {
 		if !c.aside(func() { done(crdt.Reader{}, c.remembered.read(c.ctx, c.quorums.readLimit(r.Failed), r)) }) {
@@ -115,8 +117,9 @@ func (c *control) idsRead(h *hosting, v crdt.Reader) {
 	c.compareIDs(h)
 }
 
-// idsChanged has the remembered ids of a hosted shard compared with what its machine knows. That costs as much as what has changed, which after a
-// partition may be much, so it runs beside the loop, one at a time per shard, and only the latest value counts.
+// idsChanged has the remembered ids of a hosted shard compared with what its machine knows. That
+// costs as much as what has changed, which after a partition may be much, so it runs beside the
+// loop, one at a time per shard, and only the latest value counts.
 func (c *control) idsChanged(number uint32, v crdt.Reader) {
 	if h := c.shards[number]; h != nil {
 		h.idsNext = &v

@@ -20,7 +20,8 @@ func controlOf(g *Region[message_], fn func(c *control)) {
 	<-done
 }
 
-// Hazard 7: a peer that cannot be reached for long does not make the fences that wait for it grow without bound.
+// Hazard 7: a peer that cannot be reached for long does not make the fences that wait for it grow
+// without bound.
 func TestWaitingFencesAreBounded(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		n := w.join("frontend")
@@ -42,7 +43,8 @@ func TestWaitingFencesAreBounded(t *testing.T) {
 	})
 }
 
-// Messages that were about to leave along a route that is taken back are asked for again: they are in no other list.
+// Messages that were about to leave along a route that is taken back are asked for again: they are
+// in no other list.
 func TestBufferThatIsTakenBackIsWanted(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		n := w.join("frontend")

@@ -5,22 +5,23 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/crdt"
-	"github.com/coterie-go/coterie/ddata/drive"
+	"github.com/coterie-go/coterie/ddata/runloop"
 	"github.com/coterie-go/coterie/sharding/allocation"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
-// coordination runs the Coordinator machine of one entity type on one node. Every node of the role has one; it acts on the oldest only.
+// coordination runs the Coordinator machine of one entity type on one node. Every node of the role
+// has one; it acts on the oldest only.
 type coordination struct {
-	c      *control
-	m      *protocol.Coordinator
-	loop   *drive.Loop[coordInput]
-	intake *drive.Intake // of the messages of other nodes
-	listed crdt.Reader   // the set of shards with remembered ids, as it was when the machine was told of it
+	c         *control
+	m         *protocol.Coordinator
+	loop      *runloop.Loop[coordInput]
+	admission *runloop.Admission // of the messages of other nodes
+	listed    crdt.Reader        // the set of shards with remembered ids, as it was when the machine was told of it
 
-	leaser *leaser // nil: it needs none
-	term   *term   // of the lease that it holds; nil: none
-	gen    uint64  // of that
+	leaseClient *leaseClient // nil: it needs none
+	hold        *leaseHold   // of the lease that it holds; nil: none
+	gen         uint64       // of that
 
 	locations crdt.Reader  // that the machine knows of
 	wanted    *crdt.Reader // the latest; nil: none came
@@ -30,14 +31,14 @@ type coordination struct {
 type coordInput struct {
 	in   protocol.CoordinatorInput
 	do   func(now time.Time)
-	from drive.Place // of another node's message
+	from runloop.Permit // of another node's message
 }
 
 func (d *coordination) post(in protocol.CoordinatorInput) { d.loop.Force(coordInput{in: in}) }
 
-// Step implements drive.Machine.
+// Step implements runloop.Machine.
 func (d *coordination) Step(now time.Time, in coordInput) {
-	in.from.Taken()
+	in.from.Release()
 	if in.do != nil {
 		in.do(now)
 		return
@@ -69,7 +70,8 @@ func (d *coordination) Step(now time.Time, in coordInput) {
 	}
 }
 
-// didRead hands the machine what was read. Locations that changed meanwhile are newer than what was read of them.
+// didRead hands the machine what was read. Locations that changed meanwhile are newer than what was
+// read of them.
 func (d *coordination) didRead(k protocol.StateKind, v crdt.Reader, in protocol.DidRead) {
 	if k != protocol.StateLocations || in.Err != nil {
 		d.post(in)
@@ -101,14 +103,15 @@ func (d *coordination) compareLocations(now time.Time) {
 	}
 }
 
-// consult asks a user's strategy, which may never answer, so nobody waits for it: the machine gives it a time limit and asks no second one.
+// consult asks a user's strategy, which may never answer, so no goroutine waits for it: the machine
+// gives it a time limit and asks no second one.
 func (d *coordination) consult(q *allocation.Consultation) {
 	a := allocation.Advice{ID: q.ID}
 	defer func() { d.post(protocol.Advised{Advice: a}) }() // also when the strategy ends the goroutine
 	a = q.Ask(d.c.cfg.Strategy)
 }
 
-// Flush implements drive.Machine.
+// Flush implements runloop.Machine.
 func (d *coordination) Flush() {
 	d.c.r.coordinates.Store(d.m.Acts())
 	awaits := slices.Clone(d.m.Awaits())
@@ -116,14 +119,15 @@ func (d *coordination) Flush() {
 	d.c.r.meters.machine("coordinator", d.m.Stats)
 }
 
-// Deadline implements drive.Machine.
+// Deadline implements runloop.Machine.
 func (d *coordination) Deadline() time.Time { return d.m.Deadline() }
 
-// Tick implements drive.Machine.
+// Tick implements runloop.Machine.
 func (d *coordination) Tick() coordInput { return coordInput{in: protocol.Tick{}} }
 
-// rememberedChanged tells the machine of shards that appeared in the set of those with remembered ids, and the shards that are hosted here that they
-// have vanished from it. That costs as much as what has changed.
+// rememberedChanged tells the machine of shards that appeared in the set of those with remembered
+// ids, and the shards that are hosted here that they have vanished from it. That costs as much as
+// what has changed.
 func (d *coordination) rememberedChanged(v crdt.Reader) {
 	d.loop.Force(coordInput{do: func(now time.Time) {
 		added, removed := protocol.DiffShards(d.listed, v)

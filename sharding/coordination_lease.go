@@ -10,27 +10,28 @@ import (
 // leaseOp carries out what the Coordinator wants of its lease.
 func (d *coordination) leaseOp(op protocol.LeaseOp) {
 	if !op.Acquire {
-		d.term.close()
-		d.term = nil
-		d.leaser.release(nil, nil)
+		d.hold.close()
+		d.hold = nil
+		d.leaseClient.release(nil, nil)
 		return
 	}
-	d.leaser.acquire(op.Gen, func(g *term, in any) {
+	d.leaseClient.acquire(op.Gen, func(g *leaseHold, in any) {
 		d.loop.Force(coordInput{do: func(now time.Time) {
 			if g != nil {
-				d.term, d.gen = g, op.Gen
+				d.hold, d.gen = g, op.Gen
 			}
 			d.Step(now, coordInput{in: in.(protocol.CoordinatorInput)})
 		}})
 	})
 }
 
-// expelled has the machine know that its lease is lost before anything else, if it is: an input that it takes afterwards finds it without power.
+// expelled has the machine know that its lease is lost before anything else, if it is: an input
+// that it takes afterwards finds it without power.
 func (d *coordination) expelled(now time.Time) {
-	if d.term == nil || d.term.open() {
+	if d.hold == nil || d.hold.open() {
 		return
 	}
-	d.term = nil
+	d.hold = nil
 	d.Step(now, coordInput{in: protocol.LeaseLost{Gen: d.gen, Text: "its time has passed"}})
 }
 
@@ -44,16 +45,18 @@ func (d *coordination) stepDown() <-chan struct{} {
 	return stepped
 }
 
-// resignTimeout bounds how long the node waits with saying that it has stopped. A store that takes longer is asked again by the next coordinator.
+// resignTimeout bounds how long the node waits with saying that it has stopped. A store that takes
+// longer is asked again by the next coordinator.
 const resignTimeout = time.Second
 
-// resign has the coordinator step down and give its lease back before the members decide a view without this node: the next finds it free.
+// resign has the coordinator step down and give its lease back before the members decide a view
+// without this node: the next finds it free.
 func (d *coordination) resign(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, resignTimeout)
 	defer cancel()
 	select {
 	case <-d.stepDown():
-		_ = d.leaser.settled(ctx) // its failure is logged, and no reason to stay
+		_ = d.leaseClient.settled(ctx) // its failure is logged, and no reason to stay
 	case <-ctx.Done():
 	}
 	return nil
@@ -62,8 +65,8 @@ func (d *coordination) resign(ctx context.Context) error {
 // stop ends the loop and gives the lease back.
 func (d *coordination) stop() {
 	d.loop.Stop()
-	if d.leaser != nil {
-		d.term.close()
-		d.leaser.release(nil, nil)
+	if d.leaseClient != nil {
+		d.hold.close()
+		d.leaseClient.release(nil, nil)
 	}
 }

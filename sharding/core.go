@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/coterie-go/coterie/ddata/drive"
+	"github.com/coterie-go/coterie/ddata/runloop"
 	"github.com/coterie-go/coterie/ddata/transport"
 	"github.com/coterie-go/coterie/sharding/passivation"
 	"github.com/coterie-go/coterie/sharding/protocol"
@@ -35,13 +35,13 @@ type core struct {
 	log      *slog.Logger
 	ctl      controller
 	outs     sync.Pool // *outgoing
-	overflow overflow
+	overflow replyQueueOverflow
 	duties   duties
 	departed sync.Map // uint64 of nodes that have said farewell and are members still: struct{}
 	slow     slowWatch
 	boxes    sync.Map // by name: func(membership.UID, []byte)
 	movers   sync.Map // of OnMove: func(int)
-	reports  sync.Map // of OnReport: func(func(*sight.Metric, float64, ...string))
+	reports  sync.Map // of OnReport: func(func(*events.Metric, float64, ...string))
 	kept     sync.Map // of Kept: what once made, by key
 
 	mailboxMax                        int
@@ -54,16 +54,16 @@ type core struct {
 	errors                            []error // that travel as themselves
 	newBody                           func(e *entity) incarnation
 
-	trouble     trouble
-	passivation passivation.Strategy
-	activeLimit atomic.Int64 // of the region, on active entities
-	share       atomic.Int64 // of that, what each shard has
-	passivated  [protocol.CauseEnd]atomic.Uint64
-	forced      atomic.Uint64 // passivations that had to be forced
-	history     history       // of passivations
-	restored    atomic.Uint64 // entities started because they are remembered
-	noted       [protocol.EventEnd]atomic.Uint64
-	meters      *meters // nil: there is no Meter
+	storeFailure storeFailure
+	passivation  passivation.Strategy
+	activeLimit  atomic.Int64 // of the region, on active entities
+	share        atomic.Int64 // of that, what each shard has
+	passivated   [protocol.CauseEnd]atomic.Uint64
+	forced       atomic.Uint64 // passivations that had to be forced
+	history      history       // of passivations
+	restored     atomic.Uint64 // entities started because they are remembered
+	noted        [protocol.EventEnd]atomic.Uint64
+	meters       *meters // nil: there is no Meter
 
 	queryTimeout      time.Duration
 	inspections       atomic.Int32                   // being answered
@@ -80,7 +80,7 @@ type core struct {
 	tick  atomic.Uint32 // counted by the idle sweep
 
 	measures bool // what shards do is measured
-	sweep    sweeper
+	idleScan idleScan
 
 	closed chan struct{} // it refuses its users
 	ended  chan struct{} // nor does it pass on what others send
@@ -98,26 +98,26 @@ type leaseContext struct {
 
 // controller is what the data plane tells the control plane. Its methods do not wait.
 type controller interface {
-	wanted(shard uint32)                                   // the shard's buffer has got a message
-	flushLater(shard uint32)                               // the shard's buffer could not be flushed now
-	misrouted(from uint64, shard uint32)                   // another node's route is wrong
-	wake(s *shard, id string)                              // a message waits for an entity that is not active
-	passivate(*shard, string, protocol.Cause, drive.Place) // the entity shall stop and be forgotten
-	admit(from uint64, bytes int) (drive.Place, bool)      // room for what another node wants of an entity
-	reshare()                                              // the region's limit on active entities has changed
-	entityStopped(s *shard, id string)                     // its incarnation is over
-	startEntity(*shard, string, envelope, drive.Place)     // it shall run; env is answered when it does
-	receive(from uint64, msg protocol.Message, bytes int)  // of a machine on another node, and what it came in
-	rejected(from uint64, err error)                       // bytes that are no such message
-	note(e protocol.Event)                                 // something worth an event
-	aside(fn func()) bool                                  // runs it on a goroutine that is awaited by the end; false: not any more, the region ends
+	wanted(shard uint32)                                      // the shard's buffer has got a message
+	flushLater(shard uint32)                                  // the shard's buffer could not be flushed now
+	misrouted(from uint64, shard uint32)                      // another node's route is wrong
+	wake(s *shard, id string)                                 // a message waits for an entity that is not active
+	passivate(*shard, string, protocol.Cause, runloop.Permit) // the entity shall stop and be forgotten
+	admit(from uint64, bytes int) (runloop.Permit, bool)      // room for what another node wants of an entity
+	reshare()                                                 // the region's limit on active entities has changed
+	entityStopped(s *shard, id string)                        // its incarnation is over
+	startEntity(*shard, string, envelope, runloop.Permit)     // it shall run; env is answered when it does
+	receive(from uint64, msg protocol.Message, bytes int)     // of a machine on another node, and what it came in
+	rejected(from uint64, err error)                          // bytes that are no such message
+	note(e protocol.Event)                                    // something worth an event
+	aside(fn func()) bool                                     // runs it on a goroutine that is awaited by the end; false: not any more, the region ends
 }
 
 func (r *core) clock() time.Duration { return time.Since(r.start) }
 
 func (r *core) wake(s *shard, id string) { r.ctl.wake(s, id) }
 func (r *core) passivate(s *shard, id string, why protocol.Cause) {
-	r.ctl.passivate(s, id, why, drive.Place{})
+	r.ctl.passivate(s, id, why, runloop.Permit{})
 }
 func (r *core) entityStopped(s *shard, id string) { r.ctl.entityStopped(s, id) }
 
@@ -155,11 +155,11 @@ func (r *core) suspend(e *entity) {
 	if r.lease.Holds() {
 		r.resumeSuspended()
 	} else {
-		r.sweep.awaitLease()
+		r.idleScan.awaitLease()
 	}
 }
 
-// suspends says that an entity waits for the lease.
+// suspends reports whether an entity waits for the lease.
 func (r *core) suspends() bool {
 	r.leaseMu.Lock()
 	defer r.leaseMu.Unlock()
@@ -178,7 +178,8 @@ func (r *core) resumeSuspended() {
 	}
 }
 
-// leaseChanged cancels the contexts of handlers when the lease is lost, and lets entities go on when it is back.
+// leaseChanged cancels the contexts of handlers when the lease is lost, and lets entities go on
+// when it is back.
 func (r *core) leaseChanged(held bool) {
 	if held {
 		r.resumeSuspended()

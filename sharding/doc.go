@@ -1,141 +1,191 @@
-// Package sharding spreads stateful entities over the nodes of a cluster: each entity lives on exactly one node at a time, is addressed by
-// its id alone, and handles one message at a time.
+// Package sharding spreads stateful entities over the nodes of a cluster: each entity lives on
+// exactly one node at a time, is addressed by its id alone, and handles one message at a time.
 //
 // # Nouns
 //
-//   - An entity is a user's value with a Receive method. It is made by the first message to its id (or because it is remembered), and is
-//     passivated when it asks for it, when it was idle for long, or when too many are active.
-//   - A shard is the group of entities whose ids hash to one number; shards are what moves between nodes.
-//   - A region is the part of an entity type that runs on one node: it routes messages and hosts shards. On a node without the type's role the
-//     region is a proxy: it routes and never hosts.
-//   - The coordinator, one per type, on the oldest node of the role, decides which region is the home of which shard.
+//   - An entity is a user's value with a Receive method. It is made by the first message to its id
+//     (or because it is remembered), and is passivated when it asks for it, when it was idle for
+//     long, or when too many are active.
+//   - A shard is the group of entities whose ids hash to one number; shards are what moves between
+//     nodes.
+//   - A region is the part of an entity type that runs on one node: it routes messages and hosts
+//     shards. On a node without the type's role the region is a proxy: it routes and never hosts.
+//   - The coordinator, one per type, on the oldest node of the role, decides which region is the
+//     home of which shard.
 //
-// The decisions are made by the pure machines in sharding/protocol. This package is what runs them, and the data plane, which no machine
-// touches: a message looks up its shard in a table that is read without a lock and goes to a local mailbox, into the connection to the
-// home, or, while the home is unknown or moving, into the shard's bounded buffer.
+// The decisions are made by the pure machines in sharding/protocol. This package is what runs them,
+// and the data plane, which no machine touches: a message looks up its shard in a table that is
+// read without a lock and goes to a local mailbox, into the connection to the home, or, while the
+// home is unknown or moving, into the shard's bounded buffer.
 //
 // # Guarantees
 //
-//   - A handler starts, and every effect of its Context happens, only while the node holds its lease. With the hand-off rules of
-//     sharding/protocol this gives: no entity runs twice at one time. A handler that is running while the lease ends cannot be killed: its
-//     context is cancelled and its effects are refused. Context.Fence gives a token with which an outside store can refuse it too: each
-//     hosting of a shard has a higher one. The store keeps the highest with each row, as Token.Bytes, and refuses a lower one.
+//   - A handler starts, and every effect of its Context happens, only while the node holds its
+//     lease. With the hand-off rules of sharding/protocol this gives: no entity runs twice at one
+//     time. A handler that is running while the lease ends cannot be killed: its context is
+//     cancelled and its effects are refused. Context.Fence gives a token with which an outside
+//     store can refuse it too: each hosting of a shard has a higher one. The store keeps the
+//     highest with each row, as Token.Bytes, and refuses a lower one.
 //   - One handler per entity at a time, and what one handler wrote the next one sees.
-//   - Messages from one goroutine to one entity arrive in the order in which they were told, also across a planned hand-off.
-//   - A planned hand-off loses nothing. Messages are lost only where a bound was hit or a node died; each loss that this process can see is
-//     counted with its reason and given to EntityType.OnDrop. What had not left for the node that died, because its connection was gone before, waits
-//     for the shard's next home: questions to it end with the answer from there.
-//   - A node that leaves in order answers for every message that it has taken. Messages in its mailboxes are handled, or go to the next home; questions
-//     that handlers have taken by Context.Later are answered first, for at most AskTimeout; and it says that it has stopped when the others
-//     have received all answers. What came to it afterwards it passes on; what it has not taken is sent to the next home. So a question under way when a
-//     node leaves does not fail because of it, and what was handled is not reported as lost. The others must be reachable for that.
-//   - A reply is never given to another question, and none that arrives in time is discarded, however many callers there are.
+//   - Messages from one goroutine to one entity arrive in the order in which they were told, also
+//     across a planned hand-off.
+//   - A planned hand-off loses nothing. Messages are lost only where a bound was hit or a node
+//     died; each loss that this process can see is counted with its reason and given to
+//     EntityType.OnDrop. What had not left for the node that died, because its connection was gone
+//     before, waits for the shard's next home: questions to it end with the answer from there.
+//   - A node that leaves in order answers for every message that it has taken. Messages in its
+//     mailboxes are handled, or go to the next home; questions that handlers have taken by
+//     Context.Responder are answered first, for at most AskTimeout; and it says that it has stopped
+//     when the others have received all answers. What came to it afterwards it passes on; what it
+//     has not taken is sent to the next home. So a question under way when a node leaves does not
+//     fail because of it, and what was handled is not reported as lost. The others must be
+//     reachable for that.
+//   - A reply is never given to another question, and none that arrives in time is discarded,
+//     however many callers there are.
 //
 // # Not guaranteed
 //
-//   - Delivery is at most once: a node that dies takes the messages in its mailboxes with it, and so does a shard that loses its lease. Use Ask, and repeat.
-//   - There is no order between several senders, nor between two entities; and none of one sender across the death of a home, the loss of a shard's lease, or a
-//     hand-off of a shard that waits for its lease: what was told before may be lost, and what is told after may come before what was on its way.
+//   - Delivery is at most once: a node that dies takes the messages in its mailboxes with it, and
+//     so does a shard that loses its lease. Use Ask, and repeat.
+//   - There is no order between several senders, nor between two entities; and none of one sender
+//     across the death of a home, the loss of a shard's lease, or a hand-off of a shard that waits
+//     for its lease: what was told before may be lost, and what is told after may come before what
+//     was on its way.
 //   - The state of an entity is the user's affair; only ids are remembered.
-//   - When all directories are lost, tokens rise by the founders' wall clocks alone. If the clock of the new founder is behind that of the
-//     former founding, an outside store refuses the new tokens (membership.Token).
-//   - Local messages are not copied: sender and handler share what a message points to, so a message must not be changed once it is told.
+//   - When all directories are lost, tokens rise by the founders' wall clocks alone. If the clock
+//     of the new founder is behind that of the former founding, an outside store refuses the new
+//     tokens (membership.Token).
+//   - Local messages are not copied: sender and handler share what a message points to, so a
+//     message must not be changed once it is told.
 //
 // # Mailboxes and workers
 //
-// An idle entity has no goroutine. A mailbox that gets a message is put on the run queue of its type's worker pool; a worker takes all that
-// waits, handles it, and lets the entity go. A handler that blocks keeps its own worker only: when the queue stands still the pool adds workers.
-// Nothing that reads from the network ever waits for a mailbox: a full one is a counted drop, answered at once if it was an Ask. A mailbox is full by the
-// number of its messages and by the bytes of those that other nodes have sent, which are bounded for a region and for the node, too. Tell from
-// outside waits for room until its context ends; Tell inside a handler never waits, because two entities that wait for each other
-// would never stop. A handler that does not return is told of after HandlerSlowAfter, with its entity and its stack, and named by the errors of
-// those that wait for it: Ask and Leave.
+// An idle entity has no goroutine. A mailbox that gets a message is put on the run queue of its
+// type's worker pool; a worker takes all that waits, handles it, and lets the entity go. A handler
+// that blocks keeps its own worker only: when the queue stands still the pool adds workers. Nothing
+// that reads from the network ever waits for a mailbox: a full one is a counted drop, answered at
+// once if it was an Ask. A mailbox is full by the number of its messages, and by the bytes of the
+// messages that other nodes have sent. These bytes are bounded for a region and for the node, too.
+// Tell from outside waits for room until its context ends. Tell inside a handler never waits,
+// because two entities that wait for each other would never stop. A handler that does not return is
+// reported after HandlerSlowAfter, with its entity and its stack. The errors of Ask and Leave,
+// which wait for it, name it.
 //
 // # Homes
 //
-// EntityType.Strategy, one of package allocation or the user's own, says which region is the home of a shard, and which shards move when the coordinator
-// looks at the balance. It looks every RebalanceInterval, if no member is joining or unreachable, all run one app version, and they have been the
-// same for RebalanceDelay; a shard that has lost its home gets another at once whatever the gates say. With a strategy that looks at loads, each
-// shard counts its messages and the time of its handlers, once per turn of a worker, and the regions report them. ExternalClient says where
-// shards shall live to types whose strategy is allocation.External.
+// EntityType.Strategy, one of package allocation or the user's own, says which region is the home
+// of a shard, and which shards move when the coordinator looks at the balance. It looks every
+// RebalanceInterval, if no member is joining or unreachable, all run one app version, and they have
+// been the same for RebalanceDelay; a shard that has lost its home gets another at once whatever
+// the gates say. With a strategy that looks at loads, each shard counts its messages and the time
+// of its handlers, once per turn of a worker, and the regions report them. ExternalClient says
+// where shards shall live to types whose strategy is allocation.External.
 //
 // # Shutting down
 //
-// ddata.Node.Leave hands the shards of its node over, and Region.Close those of one type on a node that stays. Before a whole
-// cluster is stopped, ddata.Node.PrepareForShutdown on one node tells it: from then on nothing is balanced or handed over, a shard
-// that has lost its home gets no other, one that has lost its lease starts again where it was, and each node that leaves stops its
-// entities in place, with their Stop. A shard that never had a home still gets one. Messages for what has stopped are dropped with
-// DropEnded, and questions answered with ErrStopped, at once. Remembered ids stay, and start with the next start of the cluster.
+// ddata.Node.Leave hands the shards of its node over, and Region.Close those of one type on a node
+// that stays. Before a whole cluster is stopped, ddata.Node.PrepareForShutdown on one node tells
+// it: from then on nothing is balanced or handed over, a shard that has lost its home gets no
+// other, one that has lost its lease starts again where it was, and each node that leaves stops its
+// entities in place, with their Stop. A shard that never had a home still gets one. Messages for
+// what has stopped are dropped with DropEnded, and questions answered with ErrStopped, at once.
+// Remembered ids stay, and start with the next start of the cluster.
 //
 // # Leases
 //
-// The guarantees above stand on the views of the membership. EntityType.Lease adds a guard outside of it: each shard takes a lease in that store before
-// it starts, and entities act only while it is held, as they do under the node's. A shard whose lease another holds waits, and its messages wait in the
-// region's bounded buffer; who asks meanwhile is told which lease and who holds it. A hand-off does not wait for it. A lost lease stops the shard at
-// once; what its mailboxes held is dropped with DropLeaseLost, and it starts anew, here or elsewhere, when the lease can be had. It is given back when
-// the last entity has stopped and the last id is written, and after a stop by force not before the last handler has returned. A node that cannot use the
-// store, or has lost a lease, gets no shards for twelve LeaseRetryIntervals while another can take them, and hands over those that wait there for leases.
-// If nobody can use it, all wait where they are, but for one now and then that tries elsewhere. EntityType.CoordinatorLease does the same for the type's
-// coordinator. It is given back before the node says that it has left. Leases are named shard/CLUSTER/TYPE/NUMBER and coordinator/CLUSTER/TYPE; of a
-// name above lease.NameMax bytes the part before the number is cut, and ends with "…" and a hash of the whole. The owner is "UID of ADDRESS". Stores are asked on
+// The guarantees above stand on the views of the membership. EntityType.Lease adds a guard outside
+// of it: each shard takes a lease in that store before it starts, and entities act only while it is
+// held, as they do under the node's. A shard whose lease another holds waits, and its messages wait
+// in the region's bounded buffer. A caller that asks meanwhile is told which lease it is and what
+// holds it. A hand-off does not wait for it. A lost lease stops the shard at once. What its
+// mailboxes held is dropped with DropLeaseLost. The shard starts anew, here or elsewhere, when the
+// lease can be had. The lease is given back when the last entity has stopped and the last id is
+// written, and after a stop by force not before the last handler has returned. A node that cannot
+// use the store, or has lost a lease, gets no shards for twelve LeaseRetryIntervals while another
+// can take them. It hands over those that wait there for leases. If no node can use the store, all
+// shards wait where they are, except one now and then that tries elsewhere.
+// EntityType.CoordinatorLease does the same for the type's coordinator. It is given back before the
+// node says that it has left. Leases are named shard/CLUSTER/TYPE/NUMBER and
+// coordinator/CLUSTER/TYPE. In a name above locks.NameMax bytes the part before the number is cut,
+// and ends with "…" and a hash of the whole. The owner is "UID of ADDRESS". Stores are asked on
 // goroutines of their own, for at most 5 s at a time.
 //
 // # Passivation
 //
-// EntityType.Passivation says who is passivated without asking for it: by default those that saw no message for two minutes. With an ActiveEntityLimit
-// each hosted shard gets an equal part of it and has a policy of sharding/passivation that picks who goes. A sender touches none of that: the worker tells the
-// policy of a use, once per turn with an entity, and a limit or a time-out that is not configured costs nothing.
+// EntityType.Passivation says which entities are passivated without asking for it: by default those
+// that saw no message for two minutes. With an ActiveEntityLimit each hosted shard gets an equal
+// part of it and has a policy of sharding/passivation that picks which entity goes. A sender
+// touches none of that: the worker tells the policy of a use, once per turn with an entity. A limit
+// or a time-out that is not configured costs nothing.
 //
-// However it came about, an entity that is passivated handles what its mailbox holds and stops; what comes later waits in its mailbox for a new
-// incarnation, in order. If it has not stopped in Strategy.StopTimeout it stops as soon as its handler returns. Who is not active, or stops
-// already, is not passivated again. Region.Stats counts causes and forced ones; Region.ExplainPassivation says, on the node that hosts it, why an entity was
-// passivated, how long it has been idle, where the policy has it, and who goes next.
+// However it came about, an entity that is passivated handles what its mailbox holds and stops.
+// What comes later waits in its mailbox for a new incarnation, in order. If it has not stopped in
+// Strategy.StopTimeout it stops as soon as its handler returns. An entity that is not active, or
+// stops already, is not passivated again. Region.Stats counts causes and forced ones.
+// Region.ExplainPassivation runs on the node that hosts an entity. It says why the entity was
+// passivated, how long it has been idle, where the policy has it, and which entity goes next.
 //
 // # Remembered entities
 //
-// With EntityType.RememberEntities the ids of entities that were started and not passivated are kept, one set per shard, in the durable space of
-// the role, or in a RememberStore. An entity starts when its id is written, to a majority; writes of a shard travel together, and cost as much
-// as what they change, however large the set is. They are started again wherever their shard goes, after a restart of all nodes too, all at once
-// or as EntityType.Recovery says; one that ended without being passivated after EntityRestartBackoff; either at once when a message comes. If
-// ids cannot be written, messages wait in the mailbox, the shard tries again and again, an alarm says so (protocol.RememberFailed), and whoever
-// asks in vain gets ErrRemembering with the cause. Shards and Hash may change while all nodes are stopped: entities then move to their shards.
+// With EntityType.RememberEntities the ids of entities that were started and not passivated are
+// kept, one set per shard, in the durable space of the role, or in a RememberStore. An entity
+// starts when its id is written, to a majority. Writes of a shard travel together, and cost as much
+// as what they change, however large the set is. Remembered entities are started again wherever
+// their shard goes, after a restart of all nodes too, all at once or as EntityType.Recovery says.
+// One that ended without being passivated is started after EntityRestartBackoff. Either is started
+// at once when a message comes. If ids cannot be written, messages wait in the mailbox, and the
+// shard tries again and again. An alarm says so (protocol.RememberFailed), and a caller that asks
+// in vain gets ErrRemembering with the cause. Shards and Hash may change while all nodes are
+// stopped: entities then move to their shards.
 //
 // # Entry
 //
-// Start hosts the type where the node has its role and is a proxy elsewhere; StartProxy never hosts. Lookup and Types find what was started. Ids go to
-// shards by EntityType.Hash: xxHash, or the murmur2 of Kafka's partitioner. Hash, Shards, RememberEntities and the IDs of the stores of leases are
-// compared when a node joins the type: one that has others is refused by the coordinator, both tell a protocol.TypeMismatch with both values, and who
-// asks there is told. An Inlet takes values that name their entity themselves; it keeps nothing between two of them. Messages and replies are CBOR, or
-// what Encoded is given. An error with which a handler answers reaches the asker under ErrHandler, as text, and as itself if EntityType.Errors lists it.
+// Start hosts the type where the node has its role and is a proxy elsewhere; StartProxy never
+// hosts. Lookup and Types find what was started. Ids go to shards by EntityType.Hash: xxHash, or
+// the murmur2 of Kafka's partitioner. Hash, Shards, RememberEntities and the IDs of the stores of
+// leases are compared when a node joins the type. The coordinator refuses a node that has others.
+// Both tell a protocol.TypeMismatch with both values, and a caller that asks there is told. An
+// Extractor takes values that name their entity themselves; it keeps nothing between two of them.
+// Messages and replies are CBOR, or what Encoded is given. An error with which a handler answers
+// reaches the asker under ErrHandler, as text, and as itself if EntityType.Errors lists it.
+// reaches the asker under ErrHandler, as text, and as itself if EntityType.Errors lists it.
 //
 // # Stopping shards
 //
-// Region.StopShards stops shards for good: their entities stop as in a move, and nobody hosts them until a message asks. It is for ids that will not be
-// used again, as the workers of package daemon after a rescale. Types that remember entities refuse it.
+// Region.StopShards stops shards for good: their entities stop as in a move, and no node hosts them
+// until a message asks. It is for ids that will not be used again, as the workers of package daemon
+// after a rescale. Types that remember entities refuse it.
 //
 // # Nodes without the type
 //
-// A node that has the role need not run the type, unless it is the oldest, whose coordinator acts. Every node whose process has this package linked in answers,
-// from its start, for types that it has not started: it hosts nothing. Where a region was closed its machines go on and answer: they pass on what others still
-// send, send fences, and take the node's turn as coordinator. A member that does not answer at all holds up a coordinator that begins, because it may host;
-// Node.Health, the error of an Ask, and the event ReportAwaited name it.
+// A node that has the role need not run the type, unless it is the oldest, whose coordinator acts.
+// Every node whose process has this package linked in answers, from its start, for types that it
+// has not started: it hosts nothing. Where a region was closed its machines go on and answer: they
+// pass on what others still send, send fences, and take the node's turn as coordinator. A member
+// that does not answer at all holds up a coordinator that begins, because it may host; Node.Health,
+// the error of an Ask, and the event ReportAwaited name it.
 //
-// A coordinator that cannot read or write its state repeats that, and places no shards meanwhile. The log says so with the key,
-// the level and the replicas that are missing: as a warning at once (protocol.StateDelayed), as an alarm after five seconds
-// (StateFailed), and when it is over (StateResumed). Shards say the same of their remembered ids (RememberFailed, RememberResumed).
+// A coordinator that cannot read or write its state repeats that, and places no shards meanwhile.
+// The log says so with the key, the level and the replicas that are missing: as a warning at once
+// (protocol.StateDelayed), as an alarm after five seconds (StateFailed), and when it is over
+// (StateResumed). Shards say the same of their remembered ids (RememberFailed, RememberResumed).
 //
 // # Inspection
 //
-// Any region, proxies too, asks others what runs there, past the machines and bounded by EntityType.QueryTimeout and the context: State (one region, with
-// the ids of active entities, 1 MiB of them and a mark if there are more), ClusterStats, TotalActive, CurrentRegions (every member of the view that has the
-// role is asked, and who did not answer is named), and Where (an entity, without starting it). Stats counts what is here. Events go to ddata.Config.Sight
-// and the log as Event. A type that no coordinator has ever registered keeps ddata.Node.Health from being ready; Health says which types count.
+// Any region, proxies too, asks others what runs there, past the machines and bounded by
+// EntityType.QueryTimeout and the context. State asks one region, with the ids of active entities:
+// 1 MiB of them and a mark if there are more. ClusterStats and TotalActive ask the cluster.
+// CurrentRegions asks every member of the view that has the role, and names each that did not
+// answer. Where asks for an entity, without starting it. Stats counts what is here. Events go to
+// ddata.Config.EventListener and the log as Event. A type that no coordinator has ever registered
+// keeps ddata.Node.Health from being ready; Health says which types count.
 //
 // # Metrics
 //
-// With a ddata.Config.Meter each type reports these, labelled with its name. What is called no gauge and no histogram is a
-// counter since the type was started on the node. All are counted in any case and cost nothing more, but for what handlers
-// take, once per turn of a worker, and the histogram of turns, for which two looks at the clock are there already.
+// With a ddata.Config.Meter each type reports these, labelled with its name. What is called no
+// gauge and no histogram is a counter since the type was started on the node. All are counted in
+// any case. They cost nothing more, except two: the time that handlers take, once per turn of a
+// worker, and the histogram of turns, for which two looks at the clock are there already.
 //
 //	coterie_sharding_entities{type}                   gauge: entities that are active, starting or stopping here
 //	coterie_sharding_active_entities{type}            gauge: of these, those that run, or stop
@@ -155,7 +205,7 @@
 //	coterie_sharding_turn_duration_seconds{type}      histogram: turns of a worker with an entity, of one message or several, if the Strategy looks at loads
 //	coterie_sharding_asks_timed_out_total{type}       questions whose time was over before an answer came
 //	coterie_sharding_dropped_total{type,reason}       messages that were lost, by DropReason
-//	coterie_sharding_panics_total{type}               panics of the type's codecs and hooks, which were survived
+//	coterie_sharding_panics_total{type}               panics of the type's codecs, hooks and stores of leases, which were survived
 //	coterie_sharding_passivated_total{type,cause}     entities that were told to stop, by protocol.Cause
 //	coterie_sharding_passivations_forced_total{type}  of these, those that did not stop in time
 //	coterie_sharding_remembered_starts_total{type}    entities that were started because they are remembered, and not by a message
@@ -170,7 +220,8 @@
 //
 // # Settings
 //
-// Every setting of the reference, where it is here, and its default. An entity type has one set of them, in EntityType; nothing is shared by types.
+// Every setting of the reference, where it is here, and its default. An entity type has one set of
+// them, in EntityType; nothing is shared by types.
 //
 //	guardian-name                            none                                  nothing is addressed by a path
 //	role                                     EntityType.Role                       required
@@ -224,21 +275,21 @@
 //	entity-recovery-constant-rate-strategy.frequency, number-of-entities   EntityType.Recovery   100 ms, 5 in protocol.RecoverConstant
 //	event-sourced-remember-entities-store.max-updates-per-write   none             a write takes 8192 ids
 //	coordinator-singleton.role, coordinator-singleton-role-override   EntityType.Role   the coordinator is on the oldest node of the role
-//	coordinator-singleton.singleton-name, hand-over-retry-interval, min-number-of-hand-over-retries   none   it asks what runs, whoever was before it
-//	coordinator-singleton.use-lease          EntityType.CoordinatorLease           none; a lease.Store, not a name
+//	coordinator-singleton.singleton-name, hand-over-retry-interval, min-number-of-hand-over-retries   none   it asks what runs, whatever ran before it
+//	coordinator-singleton.use-lease          EntityType.CoordinatorLease           none; a locks.Store, not a name
 //	coordinator-state.write-majority-plus    EntityType.State.WritePlus            0 (there: 3); All
 //	coordinator-state.read-majority-plus     EntityType.State.ReadPlus             0 (there: 5); All
 //	use-dispatcher                           EntityType.Workers, EntityType.WorkersMax   GOMAXPROCS, 10000
-//	use-lease, lease-retry-interval          EntityType.Lease, EntityType.LeaseRetryInterval   none, 5 s; a lease.Store, not a name
+//	use-lease, lease-retry-interval          EntityType.Lease, EntityType.LeaseRetryInterval   none, 5 s; a locks.Store, not a name
 //	verbose-debug-logging                    none                                  the log's level
 //	fail-on-invalid-entity-state-transition  none                                  tests check the invariants of the machines after each step
 //	healthcheck.names                        Health                                every type that was started; with names these, started or not
-//	healthcheck.timeout                      none                                  the check asks nobody
+//	healthcheck.timeout                      none                                  the check asks no node
 //	healthcheck.disabled-after               none                                  what was registered once stays so, and before that a node is not ready
 //	distributed-data.majority-min-cap        EntityType.State.AtLeast              0 (there: 5)
-//	distributed-data.durable.keys            ddata.Config.DurableKeys              those of remembered ids are durable whatever it says, but for none
+//	distributed-data.durable.keys            ddata.Config.DurableKeys              the keys of remembered ids are durable whatever it lists, unless it is empty and not nil
 //	distributed-data.max-delta-elements      ddata.Config.Replication              bounded in bytes
-//	distributed-data.prefer-oldest           none                                  a write goes to all, and the first who answer count
+//	distributed-data.prefer-oldest           none                                  a write goes to all, and the first that answer count
 //	distributed-data.gossip-interval … durable.lmdb   ddata.Config.Replication, ddata.Config.Store, ddata.Config.WriteBehind   see package ddata
 //	number-of-shards                         EntityType.Shards                     100 (there: 1000)
 //	sharded-daemon-process.sharding          daemon.Config.Adapt                   those of an entity type
@@ -254,9 +305,10 @@
 //	min-nr-of-members, role.NAME.min-nr-of-members   EntityType.MinRegions, ddata.Config.MinMembers, ddata.Config.MinMembersPerRole   1
 //	app-version                              ddata.Config.AppVersion               ""; EntityType.RebalanceMixedVersions
 //	down-removal-margin                      none                                  a member goes when its lease is over
-//	coordination.lease.heartbeat-timeout, heartbeat-interval, lease-operation-timeout   none   those of the lease.Store; a call has 5 s
+//	coordination.lease.heartbeat-timeout, heartbeat-interval, lease-operation-timeout   none   those of the locks.Store; a call has 5 s
 //	coordinated-shutdown.default-phase-timeout, cluster-sharding-shutdown-region, cluster-exiting   ddata.Config.ShutdownTimeouts   see package ddata
 //
-// Without a counterpart there: RestartBackoff, RestartBackoffMax, AskTimeout, AsksMax, Errors, Hash, StopTimeout, StrategyTimeout, RebalanceDelay,
-// RebalanceUnreachable, RebalanceJoining, HandlerSlowAfter.
+// Without a counterpart there: RestartBackoff, RestartBackoffMax, AskTimeout, AsksMax, Errors,
+// Hash, StopTimeout, StrategyTimeout, RebalanceDelay, RebalanceUnreachable, RebalanceJoining,
+// HandlerSlowAfter.
 package sharding

@@ -12,7 +12,8 @@ type DropReason uint8
 const (
 	// DropMailboxFull: the entity's mailbox had no room for a message from another node.
 	DropMailboxFull DropReason = iota
-	// DropMailboxBytes: the entity's mailbox holds as many bytes of other nodes' messages as it may (EntityType.MailboxBytes).
+	// DropMailboxBytes: the entity's mailbox holds as many bytes of other nodes' messages as it may
+	// (EntityType.MailboxBytes).
 	DropMailboxBytes
 	// DropRegionFull: all mailboxes of the region together do (EntityType.RegionBytes).
 	DropRegionFull
@@ -22,11 +23,13 @@ const (
 	DropBufferFull
 	// DropQueueFull: the connection to the home had no room for a message that could not wait.
 	DropQueueFull
-	// DropStopped: the region stopped with the message in a buffer or a mailbox, or had stopped when it came.
+	// DropStopped: the region stopped with the message in a buffer or a mailbox, or had stopped
+	// when it came.
 	DropStopped
 	// DropTooManyHops: the message was forwarded from region to region too often.
 	DropTooManyHops
-	// DropUndecodable: the bytes from another node are no message of this type, or a message that waited could not be encoded.
+	// DropUndecodable: the bytes from another node are no message of this type, or a message that
+	// waited could not be encoded.
 	DropUndecodable
 	// DropTooLarge: a message that waited, or is passed on, is larger than a frame may be.
 	DropTooLarge
@@ -34,12 +37,15 @@ const (
 	DropUnregistered
 	// DropInvalidID: another node sent an id that is empty, too long or not UTF-8.
 	DropInvalidID
-	// DropForced: the node gave its shard up by force (removed from the view) with the message in a mailbox.
+	// DropForced: the node gave its shard up by force (removed from the view) with the message in a
+	// mailbox.
 	DropForced
-	// DropNodeLost: the message was sent to a node that has been removed. It may have been handled there before.
+	// DropNodeLost: the message was sent to a node that has been removed. It may have been handled
+	// there before.
 	DropNodeLost
-	// DropUnsent: the message waited for the connection to such a node and was never sent, so nobody has handled it. It could not wait for the shard's next
-	// home: what was told after it had gone there, or the buffer was full.
+	// DropUnsent: the message waited for the connection to such a node and was never sent, so no
+	// entity has handled it. It could not wait for the shard's next home: what was told after it
+	// had gone there, or the buffer was full.
 	DropUnsent
 	// DropLateReply: a reply came after its caller had given up.
 	DropLateReply
@@ -49,14 +55,19 @@ const (
 	DropPostUnsent
 	// DropNoBox: such an answer came for a box that is not open.
 	DropNoBox
-	// DropInbox: too many messages of the same node waited for the region or its coordinator, which asks again for what matters.
+	// DropInbox: too many messages of the same node waited for the region or its coordinator, which
+	// asks again for what matters.
 	DropInbox
 	// DropLeaseLost: the shard lost its lease with the message in a mailbox.
 	DropLeaseLost
 	// DropEnded: the whole cluster shuts down, and the message was for a shard that has ended.
 	DropEnded
-	// DropCodecPanic: the user's decoder panicked on the bytes of another node, or the user's encoder on a message that waited.
+	// DropCodecPanic: the user's decoder panicked on the bytes of another node, or the user's
+	// encoder on a message that waited.
 	DropCodecPanic
+	// DropUnanswered: a handler had taken a question by Context.Responder for longer than
+	// EntityType.AskTimeout, and newer ones needed its place.
+	DropUnanswered
 	dropReasons
 )
 
@@ -64,7 +75,7 @@ var dropNames = [dropReasons]string{
 	"mailbox full", "mailbox holds too many bytes", "mailboxes of the region hold too many bytes", "mailboxes of the node hold too many bytes", "buffer full", "queue full", "stopped", "too many hops", "undecodable", "too large", "unregistered type", "invalid id",
 	"shard given up by force", "node lost", "unsent", "late reply", "reply unsent",
 	"post unsent", "no such box", "inbox full", "shard lost its lease", "the cluster shuts down and the shard has ended",
-	"codec panicked",
+	"codec panicked", "question not answered",
 }
 
 func (r DropReason) String() string {
@@ -100,7 +111,8 @@ func (d *drops) drop(reason DropReason, shard int, id string, msg any) {
 	}
 }
 
-// drop returns the reason of a drop for want of room in a mailbox; is is false for the other verdicts.
+// drop returns the reason of a drop for want of room in a mailbox; is is false for the other
+// verdicts.
 func (v verdict) drop() (reason DropReason, is bool) {
 	switch v {
 	case full:
@@ -126,7 +138,8 @@ func (n *noRoom) Error() string { return ErrBufferFull.Error() }
 // Unwrap implements errors.
 func (n *noRoom) Unwrap() error { return ErrBufferFull }
 
-// dropOf is the reason of a drop because of what the message is, or because of what has no room for it.
+// dropOf is the reason of a drop because of what the message is, or because of what has no room for
+// it.
 func dropOf(err error) DropReason {
 	var panicked *codecPanic
 	var room *noRoom

@@ -8,7 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/coterie-go/coterie/ddata/drive"
+	"github.com/coterie-go/coterie/ddata/runloop"
 	"github.com/coterie-go/coterie/ddata/transport"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
@@ -29,7 +29,8 @@ func asksFrame(r *core, id string, typ uint32, body []byte) []byte {
 	return append(appendMessageHead(nil, &m, id), body...)
 }
 
-// H8: what another node has sent and this one cannot use is counted, by what is wrong with it, and the asker is told.
+// H8: what another node has sent and this one cannot use is counted, by what is wrong with it, and
+// the asker is told.
 func TestUselessMessagesOfOthersAreCounted(t *testing.T) {
 	known := testMessages().reg
 	mt, _ := known.of(total{})
@@ -65,7 +66,8 @@ func TestUselessMessagesOfOthersAreCounted(t *testing.T) {
 	}
 }
 
-// H8: what another node has sent and this one cannot pass on, or keep, is counted, and the asker is told.
+// H8: what another node has sent and this one cannot pass on, or keep, is counted, and the asker is
+// told.
 func TestWhatCannotBePassedOnIsCounted(t *testing.T) {
 	for name, c := range map[string]struct {
 		set  func(*core, *scriptNet, uint32)
@@ -88,7 +90,8 @@ func TestWhatCannotBePassedOnIsCounted(t *testing.T) {
 	}
 }
 
-// H8: what waited of other nodes and finds a full mailbox when the lane opens is counted, as what comes is.
+// H8: what waited of other nodes and finds a full mailbox when the lane opens is counted, as what
+// comes is.
 func TestFullMailboxWhenTheLaneOpens(t *testing.T) {
 	l := newLane(t, 1)
 	l.brings("a", 0)
@@ -100,7 +103,7 @@ func TestFullMailboxWhenTheLaneOpens(t *testing.T) {
 	}
 }
 
-// deafNet has room for nothing, and then nobody to send it to.
+// deafNet has room for nothing, and then no node to send it to.
 type deafNet struct{ noNet }
 
 func (deafNet) Append(transport.NodeID, transport.Lane, uint32, transport.Channel, func([]byte) []byte, func() error) error {
@@ -132,7 +135,8 @@ func TestUnsentRepliesAreCounted(t *testing.T) {
 	})
 }
 
-// narrow is an entity of the package's own protocols that sends where nobody is and understands nothing.
+// narrow is an entity of the package's own protocols that sends where no entity is and understands
+// nothing.
 type narrow struct{ said chan error }
 
 func (k *narrow) Receive(*Context[message_], message_) error { return nil }
@@ -142,14 +146,15 @@ func (k *narrow) Carried(c *Context[message_], _ []byte) error {
 	return Undecodable{errors.New("no word of it")}
 }
 
-// H8: what is posted to a node that cannot be reached, and what is carried and not understood, is counted; the latter is no failure.
+// H8: what is posted to a node that cannot be reached, and what is carried and not understood, is
+// counted; the latter is no failure.
 func TestUselessPostsAndCarriesAreCounted(t *testing.T) {
 	typ := cartType(&cartLog{})
 	k := &narrow{make(chan error, 1)}
 	typ.New = func(*Context[message_]) Entity[message_] { return k }
 	typ.OnFailure = func(f Failure) { t.Error(f) }
 	g, _ := localRegion(t, typ)
-	if err := g.Carry("a", nil); err != nil {
+	if err := g.SendRaw("a", nil); err != nil {
 		t.Fatal(err)
 	}
 	if err := <-k.said; !errors.Is(err, transport.ErrNoPeer) {
@@ -166,9 +171,10 @@ func TestUselessPostsAndCarriesAreCounted(t *testing.T) {
 // busyControl has no room for what other nodes want of single entities.
 type busyControl struct{ *fakeControl }
 
-func (busyControl) admit(uint64, int) (drive.Place, bool) { return drive.Place{}, false }
+func (busyControl) admit(uint64, int) (runloop.Permit, bool) { return runloop.Permit{}, false }
 
-// H8: who asks for a start is told when there is no room for it, and when its shard has moved and it cannot follow.
+// H8: a caller that asks for a start is told when there is no room for it, and when its shard has
+// moved and it cannot follow.
 func TestRefusedStartsAreAnswered(t *testing.T) {
 	g, _ := localRegion(t, cartType(&cartLog{}))
 	n := &scriptNet{}
@@ -185,7 +191,8 @@ func TestRefusedStartsAreAnswered(t *testing.T) {
 	}
 }
 
-// startThatWaits is a region with a StartEntity of "second" that waits for at most limit, for its id is not written before goOn is called.
+// startThatWaits is a region with a StartEntity of "second" that waits for at most limit, for its
+// id is not written before goOn is called.
 func startThatWaits(t *testing.T, w *world, limit time.Duration) (g *Region[message_], ended <-chan error, goOn func()) {
 	t.Helper()
 	typ := cartType(&cartLog{})
@@ -214,11 +221,11 @@ func TestStartThatWaitsFollowsItsShard(t *testing.T) {
 		synctest.Wait()
 		b := g.core.table.buffering(0)
 		b.mu.Lock()
-		if len(b.parked) != 1 || b.parked[0].id != "second" || b.parked[0].env.msg != (startRequest{}) {
-			t.Errorf("for the next home wait %+v", b.parked)
+		if len(b.messages) != 1 || b.messages[0].id != "second" || b.messages[0].env.msg != (startRequest{}) {
+			t.Errorf("for the next home wait %+v", b.messages)
 		}
 		b.mu.Unlock()
 		goOn()
-		<-ended // nobody gives it a home, as no hand-off was under way
+		<-ended // no node gives it a home, as no hand-off was under way
 	})
 }

@@ -16,7 +16,8 @@ import (
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
-// soon fails the test when fn has not returned after a while of real time: for what would spin, which no virtual clock sees.
+// soon fails the test when fn has not returned after a while of real time: for what would spin,
+// which no virtual clock sees.
 func soon(t *testing.T, what string, fn func()) {
 	t.Helper()
 	done := make(chan struct{})
@@ -31,7 +32,8 @@ func soon(t *testing.T, what string, fn func()) {
 	}
 }
 
-// An entity that ended with its shard is found no more: neither a sender nor the reader of a lane may look for it for ever.
+// An entity that ended with its shard is found no more: neither a sender nor the reader of a lane
+// may look for it without end.
 func TestDeadShardRefuses(t *testing.T) {
 	g, _ := localRegion(t, cartType(&cartLog{}))
 	ref := g.Ref("a")
@@ -78,7 +80,8 @@ func TestTellAfterClose(t *testing.T) {
 	})
 }
 
-// A region that was closed and started again on the same node hosts its shards again: the coordinator took them for running.
+// A region that was closed and started again on the same node hosts its shards again: the
+// coordinator took them for running.
 func TestStartAgainOnTheSameNode(t *testing.T) {
 	for name, alone := range map[string]bool{"coordinator": true, "another": false} {
 		t.Run(name, func(t *testing.T) {
@@ -111,7 +114,8 @@ func TestStartAgainOnTheSameNode(t *testing.T) {
 	}
 }
 
-// What waits in a mailbox is reported when its shard is killed while a worker is about to hold the entity.
+// What waits in a mailbox is reported when its shard is killed while a worker is about to hold the
+// entity.
 func TestKillWhileAnEntityIsHeld(t *testing.T) {
 	g, _ := localRegion(t, cartType(&cartLog{}))
 	s := newShard(g.core, 0, protocol.Token{})
@@ -126,7 +130,8 @@ func TestKillWhileAnEntityIsHeld(t *testing.T) {
 	}
 }
 
-// What waits in the mailboxes of a shard that is given up by force is dropped with its reason, each to the hook, and a question is answered (A15).
+// What waits in the mailboxes of a shard that is given up by force is dropped with its reason, each
+// to the hook, and a question is answered (A15).
 func TestKilledShardReports(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		var mu sync.Mutex
@@ -178,7 +183,8 @@ func TestKilledShardReports(t *testing.T) {
 	})
 }
 
-// A call id that no question has comes from a broken peer; the entity must not mistake the message for a command.
+// A call id that no question has comes from a broken peer; the entity must not mistake the message
+// for a command.
 func TestReservedCallIDs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		typ := cartType(&cartLog{})
@@ -201,7 +207,7 @@ func TestReservedCallIDs(t *testing.T) {
 	})
 }
 
-// A node that ends while Start runs, or a role that nobody has: nothing hangs.
+// A node that ends while Start runs, or a role that no node has: nothing hangs.
 func TestUnknownRoleOnARealNode(t *testing.T) {
 	n := ddatatest.Start(t, "backend")[0]
 	typ := cartType(&cartLog{})
@@ -228,7 +234,8 @@ func TestUnknownRoleOnARealNode(t *testing.T) {
 	})
 }
 
-// What was told while a region closed is counted, also when it came to a buffer after that was emptied.
+// What was told while a region closed is counted, also when it came to a buffer after that was
+// emptied.
 func TestTellWhileTheRegionCloses(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		g := start(w.join("frontend"), cartType(&cartLog{}))
@@ -238,8 +245,8 @@ func TestTellWhileTheRegionCloses(t *testing.T) {
 			t.Fatal(err)
 		}
 		number := r.table.shardOf("a")
-		if err := r.table.hold(number, parcel{id: "a", size: 1}, &r.limit, r.ctl.wanted); err == nil {
-			if err = r.table.hold(number, parcel{id: "a", size: 1}, &r.limit, r.ctl.wanted); err == nil {
+		if err := r.table.hold(number, bufferedMessage{id: "a", size: 1}, &r.limit, r.ctl.wanted); err == nil {
+			if err = r.table.hold(number, bufferedMessage{id: "a", size: 1}, &r.limit, r.ctl.wanted); err == nil {
 				t.Error("a message waits in a region that has stopped")
 			}
 		}
@@ -264,7 +271,8 @@ func TestTimersThatDoNotFit(t *testing.T) {
 	}
 }
 
-// A type is not started again on its node while a handler of the region before still runs: its entity would live twice.
+// A type is not started again on its node while a handler of the region before still runs: its
+// entity would live twice.
 func TestStartWhileHandlersOfTheLastRegionRun(t *testing.T) {
 	n := ddatatest.Start(t, "backend")[0]
 	g, err := Start(n, cartType(&cartLog{}))
@@ -316,7 +324,8 @@ func TestStopThatComesTooLate(t *testing.T) {
 	}
 }
 
-// While the cluster shuts down a question for what has ended, with its node or before it, fails at once and says why, wherever it is asked.
+// While the cluster shuts down a question for what has ended, with its node or before it, fails at
+// once and says why, wherever it is asked.
 func TestQuestionsWhileTheClusterShutsDown(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		nodes := []*fakeNode{w.join("backend"), w.join("backend"), w.join("frontend")}
@@ -332,8 +341,9 @@ func TestQuestionsWhileTheClusterShutsDown(t *testing.T) {
 			if _, err := Ask(ctx, regions[2], id, total{}); err != nil {
 				t.Fatal(err)
 			}
-			home, _ := regions[2].Locate(id)
-			homes[home] = id
+			if home, known := regions[2].Locate(id); known {
+				homes[home] = id
+			}
 		}
 		refused := func(when, id string, by ...*Region[message_]) {
 			t.Helper()

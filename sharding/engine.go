@@ -87,8 +87,9 @@ func (run *engine) awaitLeft(ctx context.Context) error {
 	}
 }
 
-// close closes the region for its users while its node stays a member: it hands its shards over, as long as ctx allows, and stops by force what is left then.
-// Its machines go on: other nodes' ask them, and this node's coordinator may be the one that acts.
+// close closes the region for its users while its node stays a member: it hands its shards over, as
+// long as ctx allows, and stops by force what is left then. Its machines go on: other nodes' ask
+// them, and this node's coordinator may be the one that acts.
 func (run *engine) close(ctx context.Context) (err error) {
 	if run.onClose == nil {
 		return run.end(ctx)
@@ -119,7 +120,8 @@ func (run *engine) quit(ctx context.Context) error {
 	return err
 }
 
-// quitGrace is what handlers have, to be cancelled and return, when the time to hand over was not enough.
+// quitGrace is what handlers have, to be cancelled and return, when the time to hand over was not
+// enough.
 const quitGrace = 100 * time.Millisecond
 
 // refuseUsers closes the region for its users.
@@ -155,7 +157,8 @@ func (run *engine) unregister() {
 	}
 }
 
-// end stops everything. The order matters: first nothing comes in any more, then the machines stop, then what is left is dropped.
+// end stops everything. The order matters: first nothing comes in any more, then the machines stop,
+// then what is left is dropped.
 func (run *engine) end(ctx context.Context) (err error) {
 	run.endOnce.Do(func() {
 		r, c := run.core, run.control
@@ -165,7 +168,7 @@ func (run *engine) end(ctx context.Context) (err error) {
 		run.cancel()
 		c.asideMu.Unlock()
 		run.unregister()
-		r.sweep.stop()
+		r.idleScan.stop()
 		if c.coord != nil {
 			select {
 			case <-c.coord.stepDown(): // if it acts, it says that it does not any more
@@ -187,17 +190,17 @@ func (run *engine) end(ctx context.Context) (err error) {
 	return err
 }
 
-// former takes what comes for a region that has ended, until the next one has started on the node or the node has ended: messages are dropped with a
-// reason.
-type former struct {
+// stoppedRegion takes what comes for a region that has ended, until the next one has started on the
+// node or the node has ended: messages are dropped with a reason.
+type stoppedRegion struct {
 	*core
 	machines *absence
 }
 
-var _ transport.LossHandler = former{}
+var _ transport.LossHandler = stoppedRegion{}
 
 // Receive implements transport.Handler.
-func (f former) Receive(from transport.NodeID, payload []byte) {
+func (f stoppedRegion) Receive(from transport.NodeID, payload []byte) {
 	rd := reader{b: payload}
 	if kind, _ := rd.open(); kind == frameControl && !rd.bad {
 		f.machines.Receive(from, payload)
@@ -206,26 +209,28 @@ func (f former) Receive(from transport.NodeID, payload []byte) {
 	f.core.Receive(from, payload)
 }
 
-// rests waits until no handler runs any more and no store of leases is at work. What has ended may have been given up on before.
+// rests waits until no handler runs any more and no store of leases is at work. What has ended may
+// have been given up on before.
 func (run *engine) rests(ctx context.Context) error {
 	err := run.core.pool.drain(ctx)
-	for _, l := range run.control.allLeasers() {
+	for _, l := range run.control.allLeaseClients() {
 		err = errors.Join(err, l.rests(ctx))
 	}
 	return err
 }
 
-// past is what the region and the coordinator, when they have ended, leave to the next of their node.
-func (run *engine) past() protocol.Past {
-	p := run.control.region.Past()
+// predecessor is what the region and the coordinator, when they have ended, leave to the next of
+// their node.
+func (run *engine) predecessor() protocol.Predecessor {
+	p := run.control.region.Predecessor()
 	if c := run.control.coord; c != nil {
-		p.Seq = c.m.Past().Seq
+		p.Seq = c.m.Predecessor().Seq
 	}
 	return p
 }
 
-// endHosting runs killAll on the goroutine of the loop. A loop that has broken has none; then nothing else touches what
-// belongs to it.
+// endHosting runs killAll on the goroutine of the loop. A loop that has broken has none; then
+// nothing else touches what belongs to it.
 func (c *control) endHosting() {
 	killed := make(chan struct{})
 	c.post(ctlInput{do: func(time.Time) {

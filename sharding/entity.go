@@ -1,25 +1,29 @@
 package sharding
 
-// Entity is what users write: the state of one id and its behaviour. Receive is called for one message at a time. An error, like a panic, is
-// a failure and meets EntityType.Supervision; an error that only concerns the caller belongs into the reply.
+// Entity is what users write: the state of one id and its behaviour. Receive is called for one
+// message at a time. An error, like a panic, is a failure and meets EntityType.Supervision; an
+// error that only concerns the caller belongs into the reply.
 type Entity[M any] interface {
 	Receive(c *Context[M], msg M) error
 }
 
-// Stopper is implemented by entities that have something to do when they end in order: passivation, hand-off, stop of the region.
-// It is called once, after the last message, and not after a failure. Effects of the context are possible while the lease holds.
+// Stopper is implemented by entities that have something to do when they end in order: passivation,
+// hand-off, stop of the region. It is called once, after the last message, and not after a failure.
+// Effects of the context are possible while the lease holds.
 type Stopper[M any] interface {
 	Stop(c *Context[M]) error
 }
 
-// Request is a message that is answered with an R. Reply is never called: it says the type, so that the compiler checks it.
+// Request is a message that is answered with an R. Reply is never called: it says the type, so that
+// the compiler checks it.
 //
 //	type Total struct{ sharding.Returns[int] }
 type Request[R any] interface {
 	Reply(R)
 }
 
-// Returns makes the struct that embeds it a Request answered with an R. It has no size and nothing of it travels.
+// Returns makes the struct that embeds it a Request answered with an R. It has no size and nothing
+// of it travels.
 type Returns[R any] struct{}
 
 // Reply implements Request.
@@ -29,7 +33,8 @@ func (Returns[R]) Reply(R) {}
 type StateStoreMode uint8
 
 const (
-	// DData keeps them in the role's Replicator: the table in its volatile space, remembered ids in its durable one. The default.
+	// DData keeps them in the role's Replicator: the table in its volatile space, remembered ids in
+	// its durable one. The default.
 	DData StateStoreMode = iota
 )
 
@@ -52,9 +57,10 @@ const (
 	SuperviseRestart
 	// SuperviseResume keeps the incarnation as it is and goes on with the next message.
 	SuperviseResume
-	// SuperviseEscalate takes the failure for one of the whole shard: the incarnation is dropped, as with SuperviseStop, and those of all other entities of
-	// the shard end in order as soon as their handlers, whose contexts are cancelled, return. Messages wait, and make new ones; remembered entities
-	// start again without, after EntityType.EntityRestartBackoff.
+	// SuperviseEscalate takes the failure for one of the whole shard: the incarnation is dropped,
+	// as with SuperviseStop, and those of all other entities of the shard end in order as soon as
+	// their handlers, whose contexts are cancelled, return. Messages wait, and make new ones;
+	// remembered entities start again without, after EntityType.EntityRestartBackoff.
 	SuperviseEscalate
 )
 

@@ -12,7 +12,8 @@ import (
 	"github.com/coterie-go/coterie/sharding/passivation"
 )
 
-// entity is one id that is active, starting or stopping on this node. Everything that few entities need stands in extra.
+// entity is one id that is active, starting or stopping on this node. Everything that few entities
+// need stands in extra.
 type entity struct {
 	mailbox
 	next    *entity               // in the run queue
@@ -21,7 +22,7 @@ type entity struct {
 	shard   *shard
 	id      string
 	hash    uint32                 // of id, the index's
-	slot    passivation.Slot       // the keeper's, under its lock
+	slot    passivation.Slot       // the passivator's, under its lock
 	sibling atomic.Pointer[entity] // in the shard's index
 }
 
@@ -49,8 +50,8 @@ type incarnation interface {
 	fail(err error) // answers the question that was being handled, if it still waits
 }
 
-// turnMax is how many messages one entity handles while others wait for a worker.
-const turnMax = 256
+// sliceMax is how many messages one entity handles while others wait for a worker.
+const sliceMax = 256
 
 // outcome is why a worker stopped handling messages of an entity.
 type outcome uint8
@@ -63,7 +64,8 @@ const (
 	stopped                  // a stop was asked for, in order or by force
 )
 
-// accept puts an envelope into the mailbox and gets it a worker. size is what it counts of the bounds in bytes; 0: nothing, it is of this node.
+// accept puts an envelope into the mailbox and gets it a worker. size is what it counts of the
+// bounds in bytes; 0: nothing, it is of this node.
 func (e *entity) accept(env envelope, size uint32) verdict {
 	r := e.shard.region
 	if size > 0 {
@@ -81,18 +83,19 @@ func (e *entity) accept(env envelope, size uint32) verdict {
 	return v
 }
 
-// run is a worker's turn with the entity. When it returns, the entity is idle, queued again, held or closed.
+// run is a worker's turn with the entity. When it returns, the entity is idle, queued again, held
+// or closed.
 func (e *entity) run(p *pool, w *worker) {
-	if t := e.shard.tenure; t != nil {
+	if t := e.shard.lease; t != nil {
 		t.enter()
 		defer t.exit()
 	}
-	e.turn(p, w)
+	e.slice(p, w)
 }
 
-func (e *entity) turn(p *pool, w *worker) {
+func (e *entity) slice(p *pool, w *worker) {
 	r := e.shard.region
-	e.fresh = e.shard.keeper != nil
+	e.fresh = e.shard.passivator != nil
 	for e.more() {
 		o, stack, failure := e.measured(r, p, w)
 		switch {
@@ -159,7 +162,7 @@ func (e *entity) handle(r *core, p *pool, w *worker) (o outcome, stack []byte, f
 			o = suspended
 			break
 		}
-		if n >= turnMax && p.queued.Load() > 0 {
+		if n >= sliceMax && p.queued.Load() > 0 {
 			o = yielded
 			break
 		}
@@ -261,7 +264,8 @@ func (e *entity) resetExtra() {
 	}
 }
 
-// stopBody calls the user's Stop. If that ends its goroutine, another one ends the turn of the worker.
+// stopBody calls the user's Stop. If that ends its goroutine, another one ends the turn of the
+// worker.
 func (e *entity) stopBody(b incarnation) {
 	r, returned := e.shard.region, false
 	defer func() {
@@ -319,8 +323,9 @@ func (e *entity) pause(why holdReason) {
 	}
 }
 
-// end tells the shard's machine that the incarnation is over. What waits is for the next one. The machine hears of the end before anybody can
-// wake the id again, because only then is the entity taken out of the shard.
+// end tells the shard's machine that the incarnation is over. What waits is for the next one. The
+// machine hears of the end before the id can be woken again, because only then is the entity
+// taken out of the shard.
 func (e *entity) end(r *core) {
 	s := e.shard
 	e.pause(forStart)
@@ -328,8 +333,8 @@ func (e *entity) end(r *core) {
 		x.forced.Store(false) // since finish it may have been set again, from here on it cannot
 	}
 	s.active.Add(-1)
-	if s.keeper != nil {
-		s.keeper.ended(e)
+	if s.passivator != nil {
+		s.passivator.ended(e)
 	}
 	r.entityStopped(s, e.id)
 	if !s.remove(e) {
@@ -337,7 +342,8 @@ func (e *entity) end(r *core) {
 	}
 }
 
-// bury hands what is left in the mailbox of a dead shard's entity to whoever closed the shard, unless a worker is about to.
+// bury hands what is left in the mailbox of a dead shard's entity to the shard's taker, unless a
+// worker is about to.
 func (e *entity) bury() {
 	rest, rested := e.shut()
 	for env, size, ok := rest.pop(&e.first); ok; env, size, ok = rest.pop(&e.first) {

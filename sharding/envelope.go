@@ -11,21 +11,23 @@ type Envelope[M any] struct {
 // Open is the extractor of envelopes.
 func Open[M any](e Envelope[M]) (id string, msg M, err error) { return e.ID, e.Message, nil }
 
-// Inlet takes values that name their entity themselves.
-type Inlet[E, M any] struct {
+// Extractor takes values that name their entity themselves.
+type Extractor[E, M any] struct {
 	region  *Region[M]
 	extract func(E) (id string, msg M, err error)
 }
 
-// NewInlet makes an Inlet: extract reads from a value the id of its entity, and the message, which may be the value itself, or says why it has none. It must
-// depend on nothing but the value, and is called by many goroutines at a time, once for each Tell; nothing of it is kept. Which shard an id belongs
-// to is EntityType.Hash's.
-func NewInlet[E, M any](region *Region[M], extract func(E) (id string, msg M, err error)) Inlet[E, M] {
-	return Inlet[E, M]{region, extract}
+// NewExtractor makes an Extractor: extract reads from a value the id of its entity, and the
+// message, which may be the value itself, or says why it has none. It must depend on nothing but
+// the value, and is called by many goroutines at a time, once for each Tell; nothing of it is kept.
+// Which shard an id belongs to is EntityType.Hash's.
+func NewExtractor[E, M any](region *Region[M], extract func(E) (id string, msg M, err error)) Extractor[E, M] {
+	return Extractor[E, M]{region, extract}
 }
 
-// Tell is Region.Tell of what the value is for. An error of the extractor is returned as it is, and nothing is sent.
-func (n Inlet[E, M]) Tell(ctx context.Context, value E) error {
+// Tell is Region.Tell of what the value is for. An error of the extractor is returned as it is, and
+// nothing is sent.
+func (n Extractor[E, M]) Tell(ctx context.Context, value E) error {
 	id, msg, err := n.extract(value)
 	if err != nil {
 		return err

@@ -10,17 +10,17 @@ import (
 	"testing"
 )
 
-// Ids come from the values, whoever else sends at the same time (A22).
+// Ids come from the values, whatever else is sent at the same time (A22).
 func TestInlet(t *testing.T) {
 	g, _ := localRegion(t, cartType(&cartLog{}))
 	bad := errors.New("no id")
-	in := NewInlet(g, func(m addItem) (string, message_, error) {
+	in := NewExtractor(g, func(m addItem) (string, message_, error) {
 		if m.Name == "" {
 			return "", nil, bad
 		}
 		return m.Name, m, nil
 	})
-	envelopes := NewInlet(g, Open[message_])
+	envelopes := NewExtractor(g, Open[message_])
 	var wg sync.WaitGroup
 	for i := range 8 {
 		wg.Go(func() {
@@ -75,7 +75,8 @@ func shopType() EntityType[message_] {
 	return typ
 }
 
-// An error that the type lists reaches the asker as itself, from here and from elsewhere; any other as its text.
+// An error that the type lists reaches the asker as itself, from here and from elsewhere; any other
+// as its text.
 func TestErrorReplies(t *testing.T) {
 	near, far := remotePair(t, shopType())
 	for name, g := range map[string]*Region[message_]{"remote": near, "local": far} {

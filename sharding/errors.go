@@ -9,8 +9,8 @@ import (
 var (
 	// ErrConfig: the EntityType is incomplete or out of bounds. The message lists every fault.
 	ErrConfig = errors.New("sharding: invalid entity type")
-	// ErrAlreadyStarted: the type's name is already in use on this node with other settings or another message type, or by a
-	// region that was closed while handlers run.
+	// ErrAlreadyStarted: the type's name is already in use on this node with other settings or
+	// another message type, or by a region that was closed while handlers run.
 	ErrAlreadyStarted = errors.New("sharding: entity type already started")
 	// ErrNotStarted: no type of that name runs on this node; Start or StartProxy starts it.
 	ErrNotStarted = errors.New("sharding: entity type not started")
@@ -18,9 +18,11 @@ var (
 
 // Errors of a message before it leaves the caller.
 var (
-	// ErrInvalidID: an entity id is 1 to 512 bytes of UTF-8; the message says which of these it is not.
+	// ErrInvalidID: an entity id is 1 to 512 bytes of UTF-8; the message says which of these it is
+	// not.
 	ErrInvalidID = errors.New("sharding: invalid entity id")
-	// ErrUnregisteredMessage: the concrete type of the message was not among the examples given to CBOR.
+	// ErrUnregisteredMessage: the concrete type of the message was not among the examples given to
+	// CBOR.
 	ErrUnregisteredMessage = errors.New("sharding: message type is not registered")
 	// ErrMessageTooLarge: the encoded message is larger than transport.DefaultMessageMax, 16 MiB.
 	ErrMessageTooLarge = errors.New("sharding: message too large")
@@ -30,25 +32,30 @@ var (
 
 // Errors of delivery. The message was not handled, unless the text of the constant says otherwise.
 var (
-	// ErrBufferFull: a bounded mailbox, buffer or connection queue has no room. Inside a handler at once, outside when the context ends, whose error it
-	// wraps then.
+	// ErrBufferFull: a bounded mailbox, buffer or connection queue has no room. Inside a handler at
+	// once, outside when the context ends, whose error it wraps then.
 	ErrBufferFull = errors.New("sharding: buffer full")
-	// ErrMoving: a handler of a shard that is being handed off asked an entity whose shard is moving too; waiting could never end.
+	// ErrMoving: a handler of a shard that is being handed off asked an entity whose shard is
+	// moving too; waiting could never end.
 	ErrMoving = errors.New("sharding: shard is moving")
-	// ErrUnknownRole: the message waited for a home until its context ended, and no member of the view has the type's role: nobody can host it.
-	// Usual cause: a misspelt Role.
+	// ErrUnknownRole: the message waited for a home until its context ended, and no member of the
+	// view has the type's role, so no node can host it. Usual cause: a misspelt Role.
 	ErrUnknownRole = errors.New("sharding: unknown role")
-	// ErrRemembering: the shard cannot read or write its remembered ids, and goes on trying; what waits for it is kept. The usual cause is that no majority
-	// of the role's nodes answers, or that the RememberStore fails.
+	// ErrRemembering: the shard cannot read or write its remembered ids, and goes on trying; what
+	// waits for it is kept. The usual cause is that no majority of the role's nodes answers, or
+	// that the RememberStore fails.
 	ErrRemembering = errors.New("sharding: remembered ids cannot be read or written")
-	// ErrStopped: the region has stopped (the node leaves, was removed, or Region.Close was called), or the shard has, because the whole cluster shuts down.
+	// ErrStopped: the region has stopped (the node leaves, was removed, or Region.Close was
+	// called), or the shard has, because the whole cluster shuts down.
 	ErrStopped = errors.New("sharding: region stopped")
 	// ErrNoLease: this node does not hold its lease now, so no effect of a handler may happen.
 	ErrNoLease = errors.New("sharding: lease not held")
-	// ErrNodeGone: the node that was asked has been removed from the cluster, and had not left in order; or it has left, and the handler
-	// that had taken the question by Context.Later did not answer it. Whether the message was handled is unknown.
+	// ErrNodeGone: the node that was asked has been removed from the cluster, and had not left in
+	// order; or it has left, and the handler that had taken the question by Context.Responder did
+	// not answer it. Whether the message was handled is unknown.
 	ErrNodeGone = errors.New("sharding: node left before it answered")
-	// ErrUnsent is an ErrNodeGone of a message that was never sent to that node: nobody has handled it, so it can be sent again.
+	// ErrUnsent is an ErrNodeGone of a message that was never sent to that node: no entity has
+	// handled it, so it can be sent again.
 	ErrUnsent = fmt.Errorf("%w: the message was not sent", ErrNodeGone)
 )
 
@@ -56,7 +63,7 @@ var (
 var (
 	// ErrTimeout: no answer within the deadline.
 	ErrTimeout = errors.New("sharding: no reply in time")
-	// ErrNoReply: the handler ended without Reply and without Later.
+	// ErrNoReply: the handler ended without Reply and without Responder.
 	ErrNoReply = errors.New("sharding: handler gave no reply")
 	// ErrHandler: the handler returned an error or panicked; the text follows.
 	ErrHandler = errors.New("sharding: handler failed")
@@ -64,6 +71,7 @@ var (
 	ErrReplyType = errors.New("sharding: wrong reply type")
 	// ErrTooManyAsks: the region's bound on questions under way is reached.
 	ErrTooManyAsks = errors.New("sharding: too many questions under way")
-	// ErrNotAsked: Reply, Fail or Later in a handler of a message that was told, or whose question was answered, or taken by Later, before.
+	// ErrNotAsked: Reply, Fail or Responder in a handler of a message that was told, or whose
+	// question was answered, or taken by Responder, before.
 	ErrNotAsked = errors.New("sharding: no question is open: the message was told, or was answered before")
 )

@@ -24,10 +24,10 @@ func ExampleRegion_Ref() {
 	// Output: 2
 }
 
-// An Inlet reads the id of the entity and its message from a value, here a line of text.
-func ExampleNewInlet() {
+// An Extractor reads the id of the entity and its message from a value, here a line of text.
+func ExampleNewExtractor() {
 	shop(func(*sharding.EntityType[Command]) {}, func(ctx context.Context, _ *ddata.Node, carts *sharding.Region[Command]) error {
-		lines := sharding.NewInlet(carts, func(line string) (string, Command, error) {
+		lines := sharding.NewExtractor(carts, func(line string) (string, Command, error) {
 			cart, item, ok := strings.Cut(line, " ")
 			if !ok {
 				return "", nil, errors.New("a line has a cart and an item")
@@ -56,7 +56,8 @@ func (s stuck) Receive(ctx *sharding.Context[Command], _ Command) error {
 	return nil
 }
 
-// OnDrop is given each message that is not delivered, with the reason: what dead letters are elsewhere.
+// OnDrop is given each message that is not delivered, with the reason: what dead letters are
+// elsewhere.
 func ExampleEntityType_onDrop() {
 	began, dropped := make(chan struct{}), make(chan sharding.Drop, 1)
 	shop(func(t *sharding.EntityType[Command]) {

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/ddata"
-	"github.com/coterie-go/coterie/ddata/lease"
+	"github.com/coterie-go/coterie/ddata/locks"
 	"github.com/coterie-go/coterie/sharding"
 	"github.com/coterie-go/coterie/sharding/allocation"
 	"github.com/coterie-go/coterie/sharding/passivation"
@@ -42,10 +42,10 @@ func shop(settings func(*sharding.EntityType[Command]), use func(context.Context
 	}
 }
 
-// Each shard takes a lease in a store outside of the cluster before it starts: here memory, elsewhere a directory that all share (package ddata/lease/file), or
-// a store of your own.
+// Each shard takes a lease in a store outside of the cluster before it starts: here memory,
+// elsewhere a directory that all share (package ddata/locks/file), or a store of your own.
 func ExampleEntityType_lease() {
-	store := lease.NewMemory()
+	store := locks.NewMemory()
 	shop(func(t *sharding.EntityType[Command]) {
 		t.Lease, t.CoordinatorLease = store, store
 	}, func(ctx context.Context, _ *ddata.Node, carts *sharding.Region[Command]) error {
@@ -59,7 +59,8 @@ func ExampleEntityType_lease() {
 	// Output: 2
 }
 
-// The ids of remembered entities are kept in the durable data of the role, or, as here, in a store of your own.
+// The ids of remembered entities are kept in the durable data of the role, or, as here, in a store
+// of your own.
 func ExampleEntityType_rememberStore() {
 	ids := &remember.Memory{}
 	for range 2 { // the cluster stops, and starts anew
@@ -80,7 +81,7 @@ func ExampleEntityType_rememberStore() {
 	// 1 shards with remembered carts
 }
 
-// Two carts of the shard may be active; who goes, and why, can be asked.
+// Two carts of the shard may be active. The region can say which one goes, and why.
 func ExampleRegion_ExplainPassivation() {
 	shop(func(t *sharding.EntityType[Command]) {
 		t.Passivation = passivation.Strategy{ActiveEntityLimit: 2, Replacement: passivation.LeastRecentlyUsed}

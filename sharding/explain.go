@@ -10,9 +10,10 @@ import (
 	"github.com/coterie-go/coterie/ddata/membership"
 )
 
-// explain adds to an error of a message that did not get through what the region knows of its shard.
+// explain adds to an error of a message that did not get through what the region knows of its
+// shard.
 func (r *core) explain(number uint32, err error) error {
-	if why := r.trouble.of(number); why != nil {
+	if why := r.storeFailure.of(number); why != nil {
 		return fmt.Errorf("%w: %w", err, why)
 	}
 	rt := r.table.slots[number].Load()
@@ -39,8 +40,8 @@ func (r *core) explained(id string, err error) error {
 	return r.explain(r.table.shardOf(id), fmt.Errorf("%w: %s", err, r.whereAsked(id)))
 }
 
-// whereAsked says where the question of a caller that has waited in vain is, as far as this node knows: its entity, its shard, its home, and what the entity
-// does.
+// whereAsked says where the question of a caller that has waited in vain is, as far as this node
+// knows: its entity, its shard, its home, and what the entity does.
 func (r *core) whereAsked(id string) string {
 	number := r.table.shardOf(id)
 	text := fmt.Sprintf("%s %q in shard %d", r.name, id, number)
@@ -64,7 +65,7 @@ func (r *core) whereAsked(id string) string {
 	return text + " on this node: no handler of it runs"
 }
 
-// unhosted says why nobody can host the type; nil: somebody can.
+// unhosted returns the reason why no node can host the type; nil: some node can.
 func (r *core) unhosted() error {
 	v := r.cluster.View()
 	if v == nil || len(v.ByRole(r.role)) > 0 {
@@ -73,7 +74,8 @@ func (r *core) unhosted() error {
 	return fmt.Errorf("%w: no member of view %v has role %q", ErrUnknownRole, v.Epoch, r.role)
 }
 
-// uncoordinated says why no coordinator gives homes to this region, and names those on whom it depends; nil: one does.
+// uncoordinated returns the reason why no coordinator gives homes to this region, and names the
+// nodes on which it depends; nil: one does.
 func (r *core) uncoordinated() error {
 	v := r.cluster.View()
 	if v == nil {
@@ -107,20 +109,22 @@ func nameIn(v *membership.View, u membership.UID) string {
 	return fmt.Sprintf("%v %s", u, m.Addr)
 }
 
-// When messages wait and no member has the type's role, a warning says so: first after a time in which a host may well come up, then again and again.
+// When messages wait and no member has the type's role, a warning says so: first after a time in
+// which a host may well come up, then again and again.
 const (
-	lonelyFirst = time.Second
-	lonelyAgain = 30 * time.Second
+	noHostFirst = time.Second
+	noHostAgain = 30 * time.Second
 )
 
-// warnUnhosted says that messages wait for a home that nobody can give. Tell has accepted them, so their senders do not hear of it.
+// warnUnhosted warns that messages wait for a home that no node can give. Tell has accepted them,
+// so their senders do not hear of it.
 func (c *control) warnUnhosted(now time.Time) {
-	c.lonelyAt = time.Time{}
+	c.noHostAt = time.Time{}
 	waiting := c.r.limit.count.Load()
 	if waiting == 0 {
 		return
 	}
-	c.lonelyAt = now.Add(lonelyAgain)
+	c.noHostAt = now.Add(noHostAgain)
 	if why := c.r.unhosted(); why != nil {
 		c.r.log.Warn("sharding: messages wait, and no member can host the type: is its Role misspelt?",
 			"type", c.r.name, "role", c.cfg.Role, "buffered", waiting, "error", why)

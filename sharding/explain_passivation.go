@@ -32,25 +32,30 @@ func (p Passivated) String() string {
 	return "it was asked for"
 }
 
-// PassivationState is what the passivation strategy holds of one entity, on the node that hosts its shard.
+// PassivationState is what the passivation strategy holds of one entity, on the node that hosts its
+// shard.
 type PassivationState struct {
 	ID    string
 	Shard int
-	// Home is the node whose region knows more, if that is another; 0: the shard has no home that is known here.
+	// Home is the node whose region knows more, if that is another; 0: the shard has no home that
+	// is known here.
 	Home   membership.UID
 	Hosted bool // the shard is hosted here; if not, nothing that follows is known but Last
 	Active bool // the entity runs, or stops
 
-	// Idle is for how long no message was handled, counted in looks of Strategy.IdleInterval: the true
-	// time is up to one interval longer or shorter. IdleTimeout is when it goes for that; 0: never.
+	// Idle is for how long no message was handled, counted in looks of Strategy.IdleInterval: the
+	// true time is up to one interval longer or shorter. IdleTimeout is when it goes for that; 0:
+	// never.
 	Idle, IdleTimeout time.Duration
-	// Limit is the shard's part of the limit on active entities, and Kept how many the policy keeps; 0: there is no limit.
+	// Limit is the shard's part of the limit on active entities, and Kept how many the policy
+	// keeps; 0: there is no limit.
 	Limit, Kept int
 	// Leaving says that the policy has given the entity up, and it has not stopped yet.
 	Leaving bool
 	// Standing is the entity's in the policy; zero if it is not in it.
 	Standing passivation.Standing
-	// Next is who of the shard goes when one more becomes active that was not seen lately; empty: nobody. Fresh: that one itself, at once.
+	// Next is the entity of the shard that goes when one more becomes active that was not seen
+	// lately; empty: none goes. Fresh: that one itself, at once.
 	Next  string
 	Fresh bool
 	// Last are the latest passivations of the entity here that are still known, the latest first.
@@ -109,8 +114,9 @@ func (s PassivationState) prospects(say func(string, ...any)) {
 	}
 }
 
-// ExplainPassivation says what the passivation strategy holds of an entity whose shard is hosted here, why it was passivated when it was, and who goes next. It
-// starts nothing, waits for nobody, and is no use of the entity. Of the passivations of a region the latest 256 are known.
+// ExplainPassivation returns what the passivation strategy holds of an entity whose shard is hosted
+// here, why it was passivated when it was, and which entity goes next. It starts nothing, does not
+// wait, and is no use of the entity. Of the passivations of a region the latest 256 are known.
 func (g *Region[M]) ExplainPassivation(id string) PassivationState {
 	r := g.core
 	number := r.table.shardOf(id)
@@ -121,22 +127,22 @@ func (g *Region[M]) ExplainPassivation(id string) PassivationState {
 		return st
 	}
 	st.Hosted = true
-	if w := &r.sweep; w.interval > 0 {
+	if w := &r.idleScan; w.interval > 0 {
 		st.IdleTimeout = r.passivation.IdleTimeout
 	}
 	e := s.find(id)
 	if e != nil && e.isStarted() {
 		st.Active = true
-		st.Idle = time.Duration(r.tick.Load()-e.seen.Load()) * r.sweep.interval
+		st.Idle = time.Duration(r.tick.Load()-e.seen.Load()) * r.idleScan.interval
 	}
-	if s.keeper != nil {
-		s.keeper.explain(e, &st)
+	if s.passivator != nil {
+		s.passivator.explain(e, &st)
 	}
 	return st
 }
 
 // explain fills in what the policy says; e may be nil.
-func (k *keeper) explain(e *entity, st *PassivationState) {
+func (k *passivator) explain(e *entity, st *PassivationState) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	st.Limit, st.Kept = k.policy.Limit(), k.policy.Len()

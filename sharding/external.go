@@ -14,8 +14,9 @@ import (
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
-// ExternalClient says at which node each shard of an entity type shall live. The type's Strategy must be allocation.External; shards move to where
-// they are wanted with the next look at the balance. All clients of a type write to the same map, the last writer wins per shard. It is
+// ExternalClient says at which node each shard of an entity type shall live. The type's Strategy
+// must be allocation.External; shards move to where they are wanted with the next look at the
+// balance. All clients of a type write to the same map, the last writer wins per shard. It is
 // volatile: after a restart of the whole cluster it is empty.
 type ExternalClient struct {
 	state  State
@@ -29,8 +30,9 @@ const ClientTimeout = 5 * time.Second
 // locationsBatch is how many locations are written at once.
 const locationsBatch = 1024
 
-// External is the client of the region's type. It needs a node with the type's role, and a Strategy that looks at locations: allocation.External, or one
-// of one's own that says so by allocation.Needy.
+// External is the client of the region's type. It needs a node with the type's role, and a Strategy
+// that looks at locations: allocation.External, or one of one's own that says so by
+// allocation.Needy.
 //
 // Errors: ErrUnknownRole, ErrConfig.
 func (g *Region[M]) External() (*ExternalClient, error) {
@@ -44,8 +46,9 @@ func (g *Region[M]) External() (*ExternalClient, error) {
 	return &ExternalClient{state: c.state, typ: c.cfg.Type, shards: c.cfg.Shards}, nil
 }
 
-// SetShardLocations says where shards shall live, by the address of the node as Member.Addr has it; an empty one takes back what was said of
-// the shard. An address at which no region is counts when one comes there. When it returns nil a majority knows. After an error some of it may be known.
+// SetShardLocations says where shards shall live, by the address of the node as Member.Addr has it;
+// an empty one takes back what was said of the shard. An address at which no region is counts when
+// one comes there. When it returns nil a majority knows. After an error some of it may be known.
 func (c *ExternalClient) SetShardLocations(ctx context.Context, at map[int]string) error {
 	shards := make([]int, 0, len(at))
 	for s := range at { // order: sorted below

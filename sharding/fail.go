@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// failure is the error that an asker gets: ErrHandler with the handler's text, and one of EntityType.Errors if the handler's error was one.
+// failure is the error that an asker gets: ErrHandler with the handler's text, and one of
+// EntityType.Errors if the handler's error was one.
 type failure struct {
 	text  string
 	known error // nil: none
@@ -23,7 +24,8 @@ func (f *failure) Unwrap() []error {
 	return []error{ErrHandler, f.known}
 }
 
-// fail answers a question with a handler's error. An asker on this node gets no more of it than one elsewhere would.
+// fail answers a question with a handler's error. An asker on this node gets no more of it than one
+// elsewhere would.
 func (r *core) fail(env envelope, cause error) {
 	for _, known := range r.errors {
 		if !errors.Is(cause, known) {

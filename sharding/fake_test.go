@@ -9,8 +9,8 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/coterie-go/coterie/ddata/drive"
 	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/runloop"
 	"github.com/coterie-go/coterie/ddata/transport"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
@@ -126,14 +126,14 @@ func (f *fakeControl) wanted(n uint32) {
 	defer f.mu.Unlock()
 	f.wanted_ = append(f.wanted_, n)
 }
-func (f *fakeControl) flushLater(uint32)                                 {}
-func (f *fakeControl) misrouted(uint64, uint32)                          {}
-func (f *fakeControl) wake(s *shard, id string)                          { s.start([]protocol.EntityID{protocol.EntityID(id)}) }
-func (f *fakeControl) entityStopped(*shard, string)                      {}
-func (f *fakeControl) admit(uint64, int) (drive.Place, bool)             { return drive.Place{}, true }
-func (f *fakeControl) startEntity(*shard, string, envelope, drive.Place) {}
-func (f *fakeControl) receive(uint64, protocol.Message, int)             {}
-func (f *fakeControl) rejected(uint64, error)                            {}
+func (f *fakeControl) flushLater(uint32)                                    {}
+func (f *fakeControl) misrouted(uint64, uint32)                             {}
+func (f *fakeControl) wake(s *shard, id string)                             { s.start([]protocol.EntityID{protocol.EntityID(id)}) }
+func (f *fakeControl) entityStopped(*shard, string)                         {}
+func (f *fakeControl) admit(uint64, int) (runloop.Permit, bool)             { return runloop.Permit{}, true }
+func (f *fakeControl) startEntity(*shard, string, envelope, runloop.Permit) {}
+func (f *fakeControl) receive(uint64, protocol.Message, int)                {}
+func (f *fakeControl) rejected(uint64, error)                               {}
 func (f *fakeControl) note(e protocol.Event) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -141,10 +141,10 @@ func (f *fakeControl) note(e protocol.Event) {
 }
 func (f *fakeControl) aside(fn func()) bool { fn(); return true }
 func (f *fakeControl) reshare() {
-	shards := f.r.sweep.shards()
+	shards := f.r.idleScan.shards()
 	f.r.reshare(len(shards), slices.Values(shards))
 }
-func (f *fakeControl) passivate(s *shard, id string, _ protocol.Cause, _ drive.Place) {
+func (f *fakeControl) passivate(s *shard, id string, _ protocol.Cause, _ runloop.Permit) {
 	if e := s.find(id); e != nil {
 		s.command(e, stopNow)
 	}
@@ -200,7 +200,7 @@ func hostAll(tb testing.TB, g *Region[message_], t EntityType[message_]) []*shar
 		r.table.lanes[n].Store(s)
 		r.table.hosted[n].Store(s)
 	}
-	r.sweep.shards = func() []*shard { return shards }
+	r.idleScan.shards = func() []*shard { return shards }
 	return shards
 }
 
@@ -208,7 +208,7 @@ func closing(tb testing.TB, g *Region[message_], shards []*shard) {
 	r := g.core
 	tb.Cleanup(func() {
 		close(r.closed)
-		r.sweep.stop()
+		r.idleScan.stop()
 		for _, s := range shards {
 			s.shut(func(*entity, envelope, uint32) {})
 		}

@@ -74,27 +74,6 @@ func (r *core) removed(v *membership.View) {
 }
 
 // await waits until no reply waits for room, or none has got any for patience.
-func (o *overflow) await(ctx context.Context, patience time.Duration) {
-	t := time.NewTimer(patience)
-	defer t.Stop()
-	for {
-		o.mu.Lock()
-		if len(o.peers) == 0 {
-			o.mu.Unlock()
-			return
-		}
-		if o.moved == nil {
-			o.moved = make(chan struct{})
-		}
-		moved := o.moved
-		o.mu.Unlock()
-		select {
-		case <-moved:
-			t.Reset(patience)
-		case <-t.C:
-			return
-		case <-ctx.Done():
-			return
-		}
-	}
+func (o *replyQueueOverflow) await(ctx context.Context, patience time.Duration) {
+	_ = o.moved.Await(ctx, &o.mu, patience, func() bool { return len(o.peers) == 0 }) // what is left has no room
 }

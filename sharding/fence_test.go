@@ -38,8 +38,9 @@ func fenceOn(t *testing.T, dir string) Token {
 	return f.token
 }
 
-// TestFencesRiseWhenDirectoriesAreLost: a store that has seen the tokens of a cluster takes those of the next one, whether that goes
-// on from the directories or has lost them, though its epochs begin again then.
+// TestFencesRiseWhenDirectoriesAreLost: a store that has seen the tokens of a cluster takes those
+// of the next one, whether that goes on from the directories or has lost them, though its epochs
+// begin again then.
 func TestFencesRiseWhenDirectoriesAreLost(t *testing.T) {
 	dir := t.TempDir()
 	first, kept, lost := fenceOn(t, dir), fenceOn(t, dir), fenceOn(t, t.TempDir())

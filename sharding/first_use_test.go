@@ -27,7 +27,7 @@ func TestFirstMessageIsOneUse(t *testing.T) {
 		level := func(id string) int {
 			synctest.Wait()
 			s := g.core.table.hosted[g.core.table.shardOf(id)].Load()
-			return s.keeper.policy.Standing(s.find(id).slot).Level
+			return s.passivator.policy.Standing(s.find(id).slot).Level
 		}
 		for uses := range 2 {
 			if err := g.Tell(t.Context(), "a", addItem{}); err != nil {

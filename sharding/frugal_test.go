@@ -34,7 +34,8 @@ func codecSamples(t testing.TB) (types []*msgType, bodies [][]byte) {
 	return types, bodies
 }
 
-// Broken or hostile bytes cost no more than their own size: bodies of every kind of type, and whole frames.
+// Broken or hostile bytes cost no more than their own size: bodies of every kind of type, and whole
+// frames.
 func TestDecodingIsFrugal(t *testing.T) {
 	types, bodies := codecSamples(t)
 	for i, mt := range types {
@@ -51,7 +52,8 @@ func TestDecodingIsFrugal(t *testing.T) {
 		append(appendReplyHead(nil, 1<<32, statusOK), head.True), appendErrorReply(nil, 1<<32, 99, "x"), appendControl(nil, []byte{1, 2, 3}))
 }
 
-// An idle entity takes 400 bytes at most, its machine's part and its id included, with a limit on active entities and without one.
+// An idle entity takes 400 bytes at most, its machine's part and its id included, with a limit on
+// active entities and without one.
 func TestIdleEntitiesAreSmall(t *testing.T) {
 	const n, most = 40_000, 400
 	ids := make([]string, n)

@@ -2,8 +2,8 @@ package sharding
 
 import "context"
 
-// handlerContext is the context of the handlers of one entity. It knows where it belongs, so that a Tell or an Ask that is given it, or a
-// context derived from it, sees that it is inside a handler.
+// handlerContext is the context of the handlers of one entity. It knows where it belongs, so that a
+// Tell or an Ask that is given it, or a context derived from it, sees that it is inside a handler.
 type handlerContext struct {
 	context.Context
 	entity *entity

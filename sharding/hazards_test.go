@@ -13,7 +13,8 @@ import (
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
-// scriptNet is a network whose lane a test watches: before runs under the lane's lock, before check.
+// scriptNet is a network whose lane a test watches: before runs under the lane's lock, before
+// check.
 type scriptNet struct {
 	noNet
 	mu     sync.Mutex
@@ -73,19 +74,20 @@ func TestRouteIsCheckedUnderTheLanesLock(t *testing.T) {
 		if len(n.frames) != 0 {
 			t.Errorf("%s: a message was appended along a route that had changed", name)
 		}
-		if b := g.core.table.slots[number].Load().buffer; len(b.parked) != 1 {
-			t.Errorf("%s: %d messages wait", name, len(b.parked))
+		if b := g.core.table.slots[number].Load().buffer; len(b.messages) != 1 {
+			t.Errorf("%s: %d messages wait", name, len(b.messages))
 		}
 	}
 }
 
-// So it is for what comes from another node and is passed on: it waits for the next home, behind what waits there.
+// So it is for what comes from another node and is passed on: it waits for the next home, behind
+// what waits there.
 func TestRouteOfWhatIsPassedOnIsCheckedToo(t *testing.T) {
 	g, n := scripted(t)
 	mt, _ := g.core.reg.of(addItem{})
 	n.before = func() { g.core.table.buffering(1) }
 	g.core.Receive(7, append(appendMessageHead(nil, &message{kind: frameTell, shard: 1, typ: mt.id}, "a"), 0xa0))
-	if b := g.core.table.slots[1].Load().buffer; len(n.frames) != 0 || b == nil || len(b.parked) != 1 {
+	if b := g.core.table.slots[1].Load().buffer; len(n.frames) != 0 || b == nil || len(b.messages) != 1 {
 		t.Errorf("%d frames went along a route that had changed", len(n.frames))
 	}
 }
@@ -153,7 +155,7 @@ func TestSealedShardRefuses(t *testing.T) {
 		if err := ref.Tell(t.Context(), addItem{}); err != nil {
 			t.Fatal(err)
 		}
-		if b := g.core.table.slots[ref.number].Load().buffer; b == nil || len(b.parked) != 1 {
+		if b := g.core.table.slots[ref.number].Load().buffer; b == nil || len(b.messages) != 1 {
 			t.Error("what a sealed shard refuses does not wait for the next home")
 		}
 		s.resume()
@@ -163,7 +165,8 @@ func TestSealedShardRefuses(t *testing.T) {
 	})
 }
 
-// A worker that tells a drain which was taken back that its mailbox rests does not end the next one, for which another handler runs.
+// A worker that tells a drain which was taken back that its mailbox rests does not end the next
+// one, for which another handler runs.
 func TestDrainsDoNotCountForEachOther(t *testing.T) {
 	g, _ := localRegion(t, cartType(&cartLog{}))
 	s := newShard(g.core, 0, protocol.Token{})
@@ -185,7 +188,8 @@ func TestDrainsDoNotCountForEachOther(t *testing.T) {
 	}
 }
 
-// H5: the reader of a lane does not wait for a mailbox; the asker hears of it, and the drop is counted.
+// H5: the reader of a lane does not wait for a mailbox; the asker hears of it, and the drop is
+// counted.
 func TestLaneReaderDoesNotWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var drops []Drop
@@ -308,11 +312,12 @@ func TestHops(t *testing.T) {
 	}
 }
 
-// A question that moves on with its shard is answered to the node that asked, not to the one that it moved from.
+// A question that moves on with its shard is answered to the node that asked, not to the one that
+// it moved from.
 func TestQuestionsKeepTheirOriginWhenTheyMove(t *testing.T) {
 	g, n := scripted(t)
 	number := g.core.table.shardOf("a")
-	g.core.putBack(number, []parcel{{id: "a", env: envelope{msg: total{}, call: 5, origin: 7}, size: parcelOverhead}})
+	g.core.putBack(number, []bufferedMessage{{id: "a", env: envelope{msg: total{}, call: 5, origin: 7}, size: bufferedOverhead}})
 	g.core.setRoute(number, &route{remote: 3})
 	if len(n.frames) != 1 {
 		t.Fatalf("%d frames", len(n.frames))
@@ -333,7 +338,7 @@ func TestDropsOfTheFlushSayWhy(t *testing.T) {
 	g.core.drops.hook = func(d Drop) { got = append(got, d.Reason) }
 	number := g.core.table.shardOf("a")
 	n.fail = transport.ErrFrameTooLarge
-	g.core.putBack(number, []parcel{{id: "a", env: envelope{msg: addItem{}}}, {id: "a", env: envelope{msg: unknown{}}}})
+	g.core.putBack(number, []bufferedMessage{{id: "a", env: envelope{msg: addItem{}}}, {id: "a", env: envelope{msg: unknown{}}}})
 	g.core.setRoute(number, &route{remote: 3})
 	if fmt.Sprint(got) != "[too large unregistered type]" {
 		t.Error(got)

@@ -8,21 +8,22 @@ import (
 	"sync"
 
 	"github.com/coterie-go/coterie/ddata"
-	"github.com/coterie-go/coterie/ddata/sight"
+	"github.com/coterie-go/coterie/ddata/events"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
-// Event is what the control plane of a type notes. It goes to the node's log, and to Any of ddata.Config.Sight: an alarm, and what
-// becomes one if it goes on, as a warning, others at debug.
+// Event is what the control plane of a type notes. It goes to the node's log, and to Any of
+// ddata.Config.EventListener: an alarm, and what becomes one if it goes on, as a warning, others at
+// debug.
 type Event struct {
 	Type string
 	What protocol.Event
 }
 
-var _ sight.Event = Event{}
+var _ events.Event = Event{}
 
-// Line implements sight.Event.
-func (e Event) Line() sight.Line {
+// Line implements events.Event.
+func (e Event) Line() events.Line {
 	level := slog.LevelDebug
 	if e.What.Warning() {
 		level = slog.LevelWarn
@@ -31,21 +32,22 @@ func (e Event) Line() sight.Line {
 	if e.What.Stack != "" {
 		attrs = append(attrs, slog.String("stack", e.What.Stack))
 	}
-	return sight.Line{Level: level, Message: "sharding", Attrs: attrs}
+	return events.Line{Level: level, Message: "sharding", Attrs: attrs}
 }
 
 // String prints the line.
 func (e Event) String() string { return e.Line().String() }
 
-// Health says which types must be registered with a coordinator before the node is ready (ddata.Node.Health).
+// Health says which types must be registered with a coordinator before the node is ready
+// (ddata.Node.Health).
 //
-// By default these are all that were started on it, without those that are not started on the oldest node of
-// their role. No coordinator can exist for these before that node is replaced, and a roll-out that waited for
-// them would never replace it; the event CoordinatorAbsent tells of them. With names it is exactly those, whether
-// or not they were started yet.
+// By default these are all that were started on it, without those that are not started on the
+// oldest node of their role. No coordinator can exist for these before that node is replaced, and a
+// roll-out that waited for them would never replace it; the event CoordinatorAbsent tells of them.
+// With names it is exactly those, whether or not they were started yet.
 //
-// Once a type was registered it stays so: while a coordinator is replaced known homes are routed to, and a node
-// that is taken out of service then would help no caller.
+// Once a type was registered it stays so: while a coordinator is replaced known homes are routed
+// to, and a node that is taken out of service then would help no caller.
 func Health(node *ddata.Node, names ...string) {
 	h := healthOf(node)
 	h.mu.Lock()

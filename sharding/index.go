@@ -7,18 +7,23 @@ import (
 	"sync/atomic"
 )
 
-// index finds the entities of a shard by id. Who looks one up takes no lock; who changes the index holds the shard's. It is a linear hash table, which
-// grows by one bucket when an entity is added, so that no addition waits for more than one chain to be divided. The chains run through the entities.
+// index finds the entities of a shard by id. A look-up takes no lock; a change of the index holds
+// the shard's lock. It is a linear hash table, which grows by one bucket when an entity is added,
+// so that no addition waits for more than one chain to be divided. The chains run through the
+// entities.
 //
-// While a chain is divided find may miss an entity that is in it: who misses one looks again under the lock. What is found has the id. And find
-// ends: an entity is only ever linked to one that was linked into its chain before it, and a division, which turns links round, takes one at a time out
-// of the old chain, so that from where it has not been a link leads on, and from where it has been only to where it had been before.
+// While a chain is divided find may miss an entity that is in it. A caller that misses one looks
+// again under the lock. What is found has the id. And find ends. An entity is only ever linked to
+// one that was linked into its chain before it. A division turns links round, and takes one entity
+// at a time out of the old chain. So from an entity that the division has not reached, a link leads
+// on. From one that it has reached, a link leads only to an entity that it had reached before.
 type index struct {
 	buckets atomic.Pointer[buckets] // nil: empty
 	len     int
 }
 
-// buckets are kept in segments, the first two of firstBuckets, each further one as large as all before it, so that they never move.
+// buckets are kept in segments, the first two of firstBuckets, each further one as large as all
+// before it, so that they never move.
 type buckets struct {
 	segments [][]atomic.Pointer[entity]
 	n        atomic.Uint32 // in use
@@ -36,7 +41,8 @@ func (b *buckets) at(i uint32) *atomic.Pointer[entity] {
 	return &b.segments[k][i]
 }
 
-// of is the bucket of a hash: its lowest bits, one fewer if the bucket that they name has not been split off yet.
+// of is the bucket of a hash: its lowest bits, one fewer if the bucket that they name has not been
+// split off yet.
 func (b *buckets) of(hash uint32) *atomic.Pointer[entity] {
 	n := b.n.Load()
 	mask := uint32(1)<<bits.Len32(n-1) - 1

@@ -81,7 +81,8 @@ func TestIndexGrows(t *testing.T) {
 	}
 }
 
-// Entities that stay are found while others come and go and chains are divided, and nothing is found under an id that is not its own.
+// Entities that stay are found while others come and go and chains are divided, and nothing is
+// found under an id that is not its own.
 func TestFindWhileIndexChanges(t *testing.T) {
 	const stay, finders, churn = 40, 4, 20_000
 	var s shard

@@ -114,34 +114,39 @@ func (s ClusterStats) String() string {
 	return b.String()
 }
 
-// State is the state of the type's region on a node: its shards with the ids of their active entities, up to 1 MiB of ids. It is for people and
-// monitoring: what it says may have changed already. A shard is read under its lock, so none can fail; a node can, after QueryTimeout.
+// State is the state of the type's region on a node: its shards with the ids of their active
+// entities, up to 1 MiB of ids. It is for people and monitoring: what it says may have changed
+// already. A shard is read under its lock, so none can fail; a node can, after QueryTimeout.
 //
 // Errors: ErrTimeout, ErrNodeGone, ErrStopped, ErrBufferFull, ErrTooManyAsks.
 func (g *Region[M]) State(ctx context.Context, node membership.UID) (RegionState, error) {
 	return g.core.inspectNode(ctx, node, inspectIDs, "")
 }
 
-// ClusterStats asks every member of the view that has the type's role, whether or not this coordinator knows its region, and waits no longer than
-// EntityType.QueryTimeout or ctx allows. Who did not answer by then is in Failed, and who has not started the type, with ErrStopped.
+// ClusterStats asks every member of the view that has the type's role, whether or not this
+// coordinator knows its region. It waits no longer than EntityType.QueryTimeout or ctx allows. A
+// member that did not answer by then is in Failed. So is a member that has not started the type,
+// with ErrStopped.
 func (g *Region[M]) ClusterStats(ctx context.Context) ClusterStats {
 	return g.core.inspectAll(ctx, inspectCounts, "")
 }
 
-// TotalActive is how many entities are active in the cluster, and which members did not answer, so that theirs are not counted.
+// TotalActive is how many entities are active in the cluster, and which members did not answer, so
+// that theirs are not counted.
 func (g *Region[M]) TotalActive(ctx context.Context) (int, []Unanswered) {
 	s := g.core.inspectAll(ctx, inspectTotals, "")
 	return s.Active(), s.Failed
 }
 
-// CurrentRegions is the addresses of the nodes whose regions are registered with the coordinator, and which members did not answer.
+// CurrentRegions is the addresses of the nodes whose regions are registered with the coordinator,
+// and which members did not answer.
 func (g *Region[M]) CurrentRegions(ctx context.Context) ([]string, []Unanswered) {
 	s := g.core.inspectAll(ctx, inspectTotals, "")
 	return s.Current(), s.Failed
 }
 
-// Where says where an entity is, and does not start it. It asks the node that should host the shard and, if that does not, all that may. Locate
-// asks nobody.
+// Where says where an entity is, and does not start it. It asks the node that should host the shard
+// and, if that does not, all that may. Locate asks no node.
 //
 // Errors: ErrInvalidID; with Node 0, the first reason why a member did not answer.
 func (g *Region[M]) Where(ctx context.Context, id string) (Location, error) {

@@ -13,7 +13,8 @@ import (
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
-// Any region, proxies too, answers for the cluster; who does not answer is named, and asking starts nobody.
+// Any region, proxies too, answers for the cluster. A member that does not answer is named, and
+// asking starts no entity.
 func TestInspection(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		log := &cartLog{}

@@ -75,7 +75,7 @@ func (r *core) receiveInspect(from uint64, rd *reader) {
 func (r *core) inspect(what inspection, id string) wireState {
 	w := wireState{Proxy: r.proxy, Registered: r.registered.Load() && !r.hasLeft.Load()}
 	number, room := r.table.shardOf(id), inspectIDBytes
-	for _, s := range r.sweep.shards() {
+	for _, s := range r.idleScan.shards() {
 		if what == inspectEntity && s.number != number {
 			continue
 		}
@@ -97,7 +97,8 @@ func (r *core) inspect(what inspection, id string) wireState {
 	return w
 }
 
-// activeIDs lists the ids of active entities while there is room, and reports whether there was too little.
+// activeIDs lists the ids of active entities while there is room, and reports whether there was too
+// little.
 func (s *shard) activeIDs(ids *[]string, room *int) (cut bool) {
 	for _, e := range s.snapshot() {
 		if !e.isStarted() {

@@ -10,7 +10,8 @@ import (
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
-// lane is a region whose only shard starts no entity, so that what is delivered stays in the mailboxes, and node 7, which sends to it.
+// lane is a region whose only shard starts no entity, so that what is delivered stays in the
+// mailboxes, and node 7, which sends to it.
 type lane struct {
 	t *testing.T
 	g *Region[message_]
@@ -64,7 +65,8 @@ func (l *lane) took(id string, want ...int) {
 	}
 }
 
-// H2: what another node sent before the shard was here waits, and what it sends while that is being delivered does not overtake it.
+// H2: what another node sent before the shard was here waits, and what it sends while that is being
+// delivered does not overtake it.
 func TestLanesOpenWhenTheBufferIsEmpty(t *testing.T) {
 	l := newLane(t, 1)
 	for n := range 3 {
@@ -91,8 +93,8 @@ func TestLanesOpenWhenTheBufferIsEmpty(t *testing.T) {
 	}
 }
 
-// A shard that moves before its route ever opened handles what waited of other nodes before what they send next; messages of this node wait
-// for the next home.
+// A shard that moves before its route ever opened handles what waited of other nodes before what
+// they send next; messages of this node wait for the next home.
 func TestLanesOpenForAShardThatMovesAtOnce(t *testing.T) {
 	l := newLane(t, 2)
 	l.brings("a", 0)
@@ -104,7 +106,7 @@ func TestLanesOpenForAShardThatMovesAtOnce(t *testing.T) {
 	l.took("a", 0, 1)
 	l.brings("a", 2)
 	l.took("a", 2)
-	if b := l.g.core.table.slots[0].Load().buffer; b == nil || len(b.parked) != 1 || b.parked[0].raw != nil {
+	if b := l.g.core.table.slots[0].Load().buffer; b == nil || len(b.messages) != 1 || b.messages[0].raw != nil {
 		t.Errorf("not just the own message waits: %+v", b)
 	}
 }

@@ -9,7 +9,8 @@ import (
 	"github.com/coterie-go/coterie/ddata/transport"
 )
 
-// A message larger than a frame reaches an entity on another node, in its place among the others; one above the limit is refused, and says so.
+// A message larger than a frame reaches an entity on another node, in its place among the others;
+// one above the limit is refused, and says so.
 func TestLargeMessagesTravel(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		start(w.join("backend"), cartType(&cartLog{}))

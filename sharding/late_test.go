@@ -12,7 +12,8 @@ import (
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
-// endingNode closes a node, and holds that up where all that stood on the node has ended and its transport has not.
+// endingNode closes a node, and holds that up where all that stood on the node has ended and its
+// transport has not.
 func endingNode(t *testing.T, n *ddata.Node, meanwhile func()) {
 	t.Helper()
 	ending, release, closed := make(chan struct{}), make(chan struct{}), make(chan error, 1)
@@ -34,8 +35,9 @@ func endingNode(t *testing.T, n *ddata.Node, meanwhile func()) {
 
 func noHandler(n *ddata.Node) uint64 { return n.Transport().Stats().Dropped[transport.DropNoHandler] }
 
-// What comes for a region that has ended with its node, while the node's transport still takes it, is dropped with a reason: messages to entities by the
-// region, whose asker is told, what machines say by the transport.
+// What comes for a region that has ended with its node, while the node's transport still takes it,
+// is dropped with a reason: messages to entities by the region, whose asker is told, what machines
+// say by the transport.
 func TestLateMessagesAreDroppedWithAReason(t *testing.T) {
 	nodes := byAge(t, 2)
 	typ := cartType(&cartLog{})
@@ -74,7 +76,8 @@ func TestLateMessagesAreDroppedWithAReason(t *testing.T) {
 	}
 }
 
-// Messages for a type that was never started on a node are counted, as long as the node's transport takes them.
+// Messages for a type that was never started on a node are counted, as long as the node's transport
+// takes them.
 func TestMessagesForAnAbsentTypeAreCounted(t *testing.T) {
 	nodes := byAge(t, 2)
 	msg := message{kind: frameTell}

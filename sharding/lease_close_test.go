@@ -9,11 +9,12 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/coterie-go/coterie/ddata/lease"
+	"github.com/coterie-go/coterie/ddata/locks"
 	"github.com/coterie-go/coterie/sharding/remember"
 )
 
-// A region that ends in the middle of its work gives every lease back, however it ends: a write of ids that the region is too late for holds none.
+// A region that ends in the middle of its work gives every lease back, however it ends: a write of
+// ids that the region is too late for holds none.
 func TestEndUnderLoadGivesLeasesBack(t *testing.T) {
 	for name, end := range map[string]func(*testing.T, *fakeNode, *Region[message_]) error{
 		"closed":        func(t *testing.T, _ *fakeNode, g *Region[message_]) error { return g.Close(within(t, time.Minute)) },
@@ -29,7 +30,7 @@ func TestEndUnderLoadGivesLeasesBack(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T, w *world) {
-				store := lease.NewMemory()
+				store := locks.NewMemory()
 				typ := rememberingType(&cartLog{}, &remember.Memory{})
 				typ.Lease = store
 				n := w.join("backend")
@@ -67,24 +68,25 @@ func TestEndUnderLoadGivesLeasesBack(t *testing.T) {
 	}
 }
 
-// stuckStore does not answer that a lease is given back before it is let, or says that it cannot be.
+// stuckStore does not answer that a lease is given back before it is let, or says that it cannot
+// be.
 type stuckStore struct {
-	lease.Store
+	locks.Store
 	release func(context.Context) error
 }
 
 type stuckLease struct {
-	lease.Lease
+	locks.Lock
 	store *stuckStore
 }
 
-func (s *stuckStore) Lease(name, owner string) (lease.Lease, error) {
-	l, err := s.Store.Lease(name, owner)
+func (s *stuckStore) Lock(name, owner string) (locks.Lock, error) {
+	l, err := s.Store.Lock(name, owner)
 	return &stuckLease{l, s}, err
 }
 
 func (l *stuckLease) Release(ctx context.Context) error {
-	return errors.Join(l.store.release(ctx), l.Lease.Release(ctx))
+	return errors.Join(l.store.release(ctx), l.Lock.Release(ctx))
 }
 
 // Close says which leases it could not give back in its time, or at all.
@@ -99,7 +101,7 @@ func TestCloseSaysWhatItDoesNotGiveBack(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T, w *world) {
-				typ, _ := leased(&stuckStore{lease.NewMemory(), c.release})
+				typ, _ := leased(&stuckStore{locks.NewMemory(), c.release})
 				g, err := StartOn(w.join("backend").ports(), typ)
 				if err != nil {
 					t.Fatal(err)

@@ -7,14 +7,15 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/coterie-go/coterie/ddata/lease"
+	"github.com/coterie-go/coterie/ddata/locks"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
-// The coordinator acts under its lease only: that of the second cluster waits, and one that loses it steps down, and begins anew when it gets it again.
+// The coordinator acts under its lease only: that of the second cluster waits, and one that loses
+// it steps down, and begins anew when it gets it again.
 func TestCoordinatorLease(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
-		store := lease.NewMemory()
+		store := locks.NewMemory()
 		with := func() (EntityType[message_], *noted) {
 			typ, seen := leased(nil)
 			typ.CoordinatorLease = store
@@ -50,13 +51,14 @@ func TestCoordinatorLease(t *testing.T) {
 	})
 }
 
-// The oldest node leaves as planned: it has given the coordinator's lease back before the others know, so the next coordinator acts at once. A store that
-// does not answer keeps the node for a moment only.
+// The oldest node leaves as planned: it has given the coordinator's lease back before the others
+// know, so the next coordinator acts at once. A store that does not answer keeps the node for a
+// moment only.
 func TestPlannedLeaveOfTheCoordinator(t *testing.T) {
 	for name, stuck := range map[string]bool{"store answers": false, "store stands still": true} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T, w *world) {
-				store := lease.NewMemory()
+				store := locks.NewMemory()
 				typ, _ := leased(nil)
 				typ.CoordinatorLease = &stuckStore{store, func(ctx context.Context) error {
 					if stuck {
@@ -90,8 +92,9 @@ func TestPlannedLeaveOfTheCoordinator(t *testing.T) {
 	}
 }
 
-// A shard that moves as planned is not told as stopped before its lease is given back: its next home need not wait until it tries again. A store that takes
-// longer than one interval is not waited for.
+// A shard that moves as planned is not told as stopped before its lease is given back: its next
+// home need not wait until it tries again. A store that takes longer than one interval is not
+// waited for.
 func TestPlannedMoveGivesTheLeaseBackFirst(t *testing.T) {
 	for name, c := range map[string]struct{ answers, most time.Duration }{
 		"a store far away":        {20 * time.Millisecond, 100 * time.Millisecond},
@@ -99,7 +102,7 @@ func TestPlannedMoveGivesTheLeaseBackFirst(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T, w *world) {
-				typ, seen := leased(&stuckStore{lease.NewMemory(), func(ctx context.Context) error {
+				typ, seen := leased(&stuckStore{locks.NewMemory(), func(ctx context.Context) error {
 					select {
 					case <-time.After(c.answers):
 						return nil
@@ -135,25 +138,26 @@ func TestPlannedMoveGivesTheLeaseBackFirst(t *testing.T) {
 }
 
 // laterCart keeps the duty to answer for others.
-type laterCart struct{ duty chan Later }
+type laterCart struct{ duty chan Responder }
 
 func (k laterCart) Receive(c *Context[message_], msg message_) error {
 	if !c.Asked() {
 		return nil
 	}
-	l, err := c.Later()
+	l, err := c.Responder()
 	k.duty <- l
 	return err
 }
 
-// An answer that comes when the shard has stopped in order reaches who asked. One that comes after its lease was lost does not, and who asked is told at once.
+// An answer that comes when the shard has stopped in order reaches its asker. One that comes after
+// its lease was lost does not, and its asker is told at once.
 func TestLaterAfterTheLease(t *testing.T) {
 	for name, lost := range map[string]bool{"given back": false, "lost": true} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T, w *world) {
-				store := lease.NewMemory()
+				store := locks.NewMemory()
 				typ, _ := leased(store)
-				duty := make(chan Later, 1)
+				duty := make(chan Responder, 1)
 				typ.New = func(*Context[message_]) Entity[message_] { return laterCart{duty} }
 				g := start(w.join("backend"), typ)
 				w.install()

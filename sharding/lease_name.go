@@ -7,19 +7,21 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/coterie-go/coterie/ddata/lease"
+	"github.com/coterie-go/coterie/ddata/locks"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
-// storeID is what nodes compare of a store: its ID, or as much of it as fits, and a hash of the whole.
-func storeID(s lease.Store) string {
+// storeID is what nodes compare of a store: its ID, or as much of it as fits, and a hash of the
+// whole.
+func storeID(s locks.Store) string {
 	if s == nil {
 		return ""
 	}
 	return fit(s.ID(), "", protocol.StoreMax)
 }
 
-// fit is a name and what follows it, if that has at most so many bytes; else the name is cut and made different by a hash of the whole.
+// fit is a name and what follows it, if that has at most so many bytes; else the name is cut and
+// made different by a hash of the whole.
 func fit(name, rest string, most int) string {
 	if len(name)+len(rest) <= most && utf8.ValidString(name) {
 		return name + rest
@@ -29,10 +31,10 @@ func fit(name, rest string, most int) string {
 	return strings.ToValidUTF8(name[:min(len(name), most-len(tail))], "") + tail
 }
 
-// leaseName names a lease after the cluster, the type, and what it is for. A type has no '/', so no two are alike; what is too long is cut and made
-// different by a hash of the whole.
+// leaseName names a lease after the cluster, the type, and what it is for. A type has no '/', so no
+// two are alike; what is too long is cut and made different by a hash of the whole.
 func leaseName(kind, cluster, typ, rest string) string {
-	return fit(kind+"/"+cluster+"/"+typ, rest, lease.NameMax)
+	return fit(kind+"/"+cluster+"/"+typ, rest, locks.NameMax)
 }
 
 // shardLeaseName is the name of the lease of a shard.

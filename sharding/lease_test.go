@@ -13,13 +13,13 @@ import (
 
 	"github.com/coterie-go/coterie/ddata"
 	"github.com/coterie-go/coterie/ddata/ddatatest"
-	"github.com/coterie-go/coterie/ddata/lease"
-	"github.com/coterie-go/coterie/ddata/lease/file"
+	"github.com/coterie-go/coterie/ddata/locks"
+	"github.com/coterie-go/coterie/ddata/locks/file"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
 // leased is the cart type with leases of shards, and a record of what its regions note.
-func leased(store lease.Store) (EntityType[message_], *noted) {
+func leased(store locks.Store) (EntityType[message_], *noted) {
 	typ := cartType(&cartLog{})
 	typ.Lease = store
 	seen := &noted{}
@@ -50,10 +50,10 @@ func (n *noted) count(kind protocol.EventKind) (k int) {
 	return k
 }
 
-// free says whether nobody holds a lease.
-func free(t *testing.T, store lease.Store, name string) bool {
+// free reports whether a lease has no holder.
+func free(t *testing.T, store locks.Store, name string) bool {
 	t.Helper()
-	l, err := store.Lease(name, "test")
+	l, err := store.Lock(name, "test")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,14 +68,15 @@ func free(t *testing.T, store lease.Store, name string) bool {
 // A node whose type has another store of leases than the coordinator's takes no part.
 func TestOtherStoreOfLeasesIsRefused(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
-		mine, other := lease.NewMemory(), lease.NewMemory()
+		mine, other := locks.NewMemory(), locks.NewMemory()
 		typ, _ := leased(mine)
 		wrong, _ := leased(other)
 		demandRefused(t, w, typ, wrong, fmt.Sprintf("Lease is store %s here and store %s with the coordinator", other.ID(), mine.ID()))
 	})
 }
 
-// demandRefused: a node on which the type is set otherwise than for its coordinator takes no part. Both sides say so, and who asks there is told.
+// demandRefused: a node on which the type is set otherwise than for its coordinator takes no part.
+// Both sides say so, and a caller that asks there is told.
 func demandRefused(t *testing.T, w *world, typ, wrong EntityType[message_], want string) {
 	t.Helper()
 	seen, alsoSeen := &noted{}, &noted{}
@@ -100,11 +101,12 @@ func demandRefused(t *testing.T, w *world, typ, wrong EntityType[message_], want
 	}
 }
 
-// Two clusters of one name share a store, as after a network that was split by an operator's hand: a shard runs in one of them. What waits in the other is
-// told why, is not lost, and is delivered when the first one has left.
+// Two clusters of one name share a store, as after a network that was split by an operator's hand:
+// a shard runs in one of them. What waits in the other is told why, is not lost, and is delivered
+// when the first one has left.
 func TestTwoClustersShareAStore(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
-		store := lease.NewMemory()
+		store := locks.NewMemory()
 		other := newWorld(t)
 		typ, _ := leased(store)
 		a := w.join("backend")
@@ -164,7 +166,7 @@ func (k *rudeCart) Receive(c *Context[message_], msg message_) error {
 	m.gate.entered <- struct{}{}
 	<-ctx.Done()
 	_, fence := c.Fence()
-	_, late := c.Later()
+	_, late := c.Responder()
 	for _, err := range []error{
 		context.Cause(ctx), c.Tell("b", addItem{}), c.Region().Tell(ctx, "b", addItem{}), c.Self().Tell(ctx, addItem{}), fence, late, c.Post(1, "b", nil),
 	} {
@@ -176,7 +178,7 @@ func (k *rudeCart) Receive(c *Context[message_], msg message_) error {
 
 const rudeWords = 7
 
-func rudeType(store lease.Store) (EntityType[message_], *noted) {
+func rudeType(store locks.Store) (EntityType[message_], *noted) {
 	typ, seen := leased(store)
 	log := &cartLog{}
 	typ.Messages = CBOR[message_](addItem{}, total{}, rude{})
@@ -187,11 +189,12 @@ func rudeType(store lease.Store) (EntityType[message_], *noted) {
 	return typ, seen
 }
 
-// A lost lease stops its shard at once: the handler's context ends, its effects are refused, what waited is dropped with the reason. The shard comes back,
-// not before that handler has returned, and without what was lost.
+// A lost lease stops its shard at once: the handler's context ends, its effects are refused, what
+// waited is dropped with the reason. The shard comes back, not before that handler has returned,
+// and without what was lost.
 func TestLostLeaseStopsTheShard(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
-		store := lease.NewMemory()
+		store := locks.NewMemory()
 		typ, seen := rudeType(store)
 		g := start(w.join("backend"), typ)
 		w.install()
@@ -249,7 +252,7 @@ func TestLostLeaseStopsTheShard(t *testing.T) {
 // A region that is closed gives its leases back, but none under which a handler still runs.
 func TestCloseGivesLeasesBack(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
-		store := lease.NewMemory()
+		store := locks.NewMemory()
 		typ, _ := leased(store)
 		typ.CoordinatorLease = store
 		n := w.join("backend")
@@ -290,13 +293,13 @@ func TestCloseGivesLeasesBack(t *testing.T) {
 
 // slowStore answers about one name when it is let.
 type slowStore struct {
-	*lease.Memory
+	*locks.Memory
 	name string
 	gate *gate
 }
 
-func (s *slowStore) Lease(name, owner string) (lease.Lease, error) {
-	l, err := s.Memory.Lease(name, owner)
+func (s *slowStore) Lock(name, owner string) (locks.Lock, error) {
+	l, err := s.Memory.Lock(name, owner)
 	if name == s.name && err == nil {
 		l = &slowLease{l, s.gate}
 	}
@@ -304,20 +307,21 @@ func (s *slowStore) Lease(name, owner string) (lease.Lease, error) {
 }
 
 type slowLease struct {
-	lease.Lease
+	locks.Lock
 	gate *gate
 }
 
 func (l *slowLease) Acquire(ctx context.Context, lost func(error)) (bool, error) {
 	l.gate.entered <- struct{}{}
 	<-l.gate.open // whatever ctx says
-	return l.Lease.Acquire(ctx, lost)
+	return l.Lock.Acquire(ctx, lost)
 }
 
-// A store that stands still holds up the shards that wait for it, and neither the others nor a hand-off.
+// A store that stands still holds up the shards that wait for it, and neither the others nor a
+// hand-off.
 func TestStoreThatStandsStill(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
-		store := &slowStore{Memory: lease.NewMemory(), gate: newGate()}
+		store := &slowStore{Memory: locks.NewMemory(), gate: newGate()}
 		typ, seen := leased(store)
 		a := w.join("backend")
 		one := start(a, typ)
@@ -353,7 +357,7 @@ func TestStoreThatStandsStill(t *testing.T) {
 // What a store says is wrong is told, and tried again.
 func TestStoreThatFails(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
-		store := lease.NewMemory()
+		store := locks.NewMemory()
 		store.Fail(errors.New("no way there"))
 		typ, _ := leased(store)
 		g := start(w.join("backend"), typ)
@@ -378,7 +382,7 @@ func TestLeaseNames(t *testing.T) {
 		for _, typ := range []string{long, long[2:] + "yy", long[:126]} {
 			for _, n := range []uint32{0, 1, 999_999} {
 				name := shardLeaseName(cluster, typ, n)
-				if err := lease.CheckName(name); err != nil || seen[name] {
+				if err := locks.CheckName(name); err != nil || seen[name] {
 					t.Errorf("%q: %v, again %t", name, err, seen[name])
 				}
 				seen[name] = true
@@ -387,11 +391,11 @@ func TestLeaseNames(t *testing.T) {
 	}
 }
 
-// Real nodes with the leases of a directory: a shard follows its lease when a node leaves, and a second cluster of the same name gets nothing until the
-// first has gone, whatever way it goes.
+// Real nodes with the leases of a directory: a shard follows its lease when a node leaves, and a
+// second cluster of the same name gets nothing until the first has gone, whatever way it goes.
 func TestRealNodesShareADirectory(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "leases")
-	open := func() lease.Store {
+	open := func() locks.Store {
 		d, err := file.Open(dir)
 		if err != nil {
 			t.Fatal(err)

@@ -160,14 +160,14 @@ func ask(t *testing.T, g *Region[message_], q Request[int]) <-chan error {
 // A node that leaves waits for an answer that a handler owes, and the asker gets it.
 func TestLeaverWaitsForAnswersThatAreOwed(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
-		owed := make(chan Later, 1)
+		owed := make(chan Responder, 1)
 		typ := scales()
 		typ.New = func(*Context[message_]) Entity[message_] {
 			return receiveFunc(func(c *Context[message_], m message_) error {
 				if _, ok := m.(weigh); !ok {
 					return c.Reply(0)
 				}
-				l, err := c.Later()
+				l, err := c.Responder()
 				owed <- l
 				return err
 			})
@@ -203,7 +203,7 @@ func TestLeaverDoesNotWaitForAnswersThatAreForgotten(t *testing.T) {
 				if _, ok := m.(weigh); !ok {
 					return c.Reply(0)
 				}
-				_, err := c.Later()
+				_, err := c.Responder()
 				return err
 			})
 		}
@@ -219,6 +219,42 @@ func TestLeaverDoesNotWaitForAnswersThatAreForgotten(t *testing.T) {
 		}
 		if took := time.Since(began); took > typ.AskTimeout+time.Second {
 			t.Errorf("it took %v to leave", took)
+		}
+	})
+}
+
+// However many questions handlers have taken since, the asker of an old one is told when the node
+// leaves.
+func TestLeaverAnswersOldQuestions(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		typ := scales()
+		typ.AskTimeout = 3 * time.Second
+		typ.New = func(*Context[message_]) Entity[message_] {
+			return receiveFunc(func(c *Context[message_], m message_) error {
+				if _, ok := m.(weigh); !ok {
+					return c.Reply(0)
+				}
+				_, err := c.Responder()
+				return err
+			})
+		}
+		home, _, asker := w.leaver(t, typ)
+		const questions = 200
+		var asked []<-chan error
+		for i := range questions {
+			asked = append(asked, ask(t, asker, weigh{})) // it has an hour
+			if i%10 == 0 {
+				<-time.After(time.Second)
+			}
+		}
+		if err := w.leaves(home, time.Minute); err != nil {
+			t.Fatal(err)
+		}
+		left := time.Now()
+		for i, answer := range asked {
+			if err := <-answer; !errors.Is(err, ErrNodeGone) || time.Since(left) > time.Minute {
+				t.Fatalf("asker %d hears %v after %v", i+1, err, time.Since(left))
+			}
 		}
 	})
 }

@@ -9,14 +9,15 @@ import (
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
-// work is what a shard has done since it was last measured. It is noted once per turn of a worker, not per message.
+// work is what a shard has done since it was last measured. It is noted once per turn of a worker,
+// not per message.
 type work struct {
 	messages, nanos atomic.Int64
 	whole           bool // it has been here all of that time; the control loop's
 }
 
-// measured is handle, with what it costs noted for the shard if anybody wants to know. The time is that of the clock: a handler that waits is
-// busy too.
+// measured is handle, with what it costs noted for the shard if it counts its work. The time is
+// that of the clock: a handler that waits is busy too.
 func (e *entity) measured(r *core, p *pool, worker *worker) (o outcome, stack []byte, failure error) {
 	w := e.shard.work
 	if w == nil && r.meters == nil {
@@ -33,12 +34,13 @@ func (e *entity) measured(r *core, p *pool, worker *worker) (o outcome, stack []
 		took := r.clock() - began
 		w.messages.Add(int64(n))
 		w.nanos.Add(int64(took))
-		r.meters.turned(took)
+		r.meters.sliced(took)
 	}
 	return o, stack, failure
 }
 
-// measureFrom begins to measure, twice for each look at the balance, if the strategy looks at loads.
+// measureFrom begins to measure, twice for each look at the balance, if the strategy looks at
+// loads.
 func (c *control) measureFrom(now time.Time) {
 	if c.cfg.RebalanceInterval < 0 || !allocation.NeedsOf(c.cfg.Strategy).Loads {
 		return
@@ -50,7 +52,8 @@ func (c *control) measureFrom(now time.Time) {
 	c.r.measures, c.measuredAt, c.measureAt = true, now, now.Add(c.measureEvery)
 }
 
-// measure tells the Region what the hosted shards have done. One that came meanwhile is told of the next time, when a whole period is known.
+// measure tells the Region what the hosted shards have done. One that came meanwhile is told of the
+// next time, when a whole period is known.
 func (c *control) measure(now time.Time) {
 	in := protocol.Measured{Period: now.Sub(c.measuredAt)}
 	c.measuredAt, c.measureAt = now, now.Add(c.measureEvery)

@@ -239,7 +239,8 @@ func TestHandlersWaitForTheLease(t *testing.T) {
 	})
 }
 
-// A lease that runs out and is renewed before the node has looked again lapses without anybody being told.
+// A lease that runs out and is renewed before the node has looked again lapses, and nothing
+// is told of it.
 func TestHandlersGoOnAfterALapseOfTheLeaseThatNobodyTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g, lease := localRegion(t, cartType(&cartLog{}))
@@ -255,7 +256,8 @@ func TestHandlersGoOnAfterALapseOfTheLeaseThatNobodyTold(t *testing.T) {
 	})
 }
 
-// An unregistered message is an error wherever the entity lives, or what works on one node would fail in a cluster.
+// An unregistered message is an error wherever the entity lives, or what works on one node would
+// fail in a cluster.
 func TestUnregisteredMessageIsAnErrorOnItsOwnNodeToo(t *testing.T) {
 	g, _ := localRegion(t, cartType(&cartLog{}))
 	ref := g.Ref("a")

@@ -36,7 +36,8 @@ const (
 
 // mailbox is the queue of one entity and the place where its single writer is decided.
 //
-// What a message that finds it empty needs of it is in its first 64 bytes, a cache line that goes from the sender's processor to the worker's and back.
+// What a message that finds it empty needs of it is in its first 64 bytes, a cache line that goes
+// from the sender's processor to the worker's and back.
 type mailbox struct {
 	mu       sync.Mutex
 	phase    phase
@@ -49,7 +50,8 @@ type mailbox struct {
 	seen     atomic.Uint32 // the region's tick in which a message was last handled
 	first    envelope      // of waiting, or of taken: the worker's while it runs
 	waiting  queue
-	// taken is what the worker took and has not handled yet. The worker owns it; it is empty while no worker has the mailbox.
+	// taken is what the worker took and has not handled yet. The worker owns it; it is empty while
+	// no worker has the mailbox.
 	taken queue
 	bytes atomic.Uint32 // of messages of other nodes that it holds, taken ones too
 	*waiters
@@ -99,7 +101,8 @@ func (m *mailbox) push(e envelope, size uint32, limit int) (v verdict, schedule 
 	return v, schedule
 }
 
-// placeLocked is where the first message may stand. While a worker has the mailbox that is where the first of those stands that it has taken.
+// placeLocked is where the first message may stand. While a worker has the mailbox that is where
+// the first of those stands that it has taken.
 func (m *mailbox) placeLocked() *envelope {
 	if m.phase == running {
 		return nil
@@ -107,13 +110,15 @@ func (m *mailbox) placeLocked() *envelope {
 	return &m.first
 }
 
-// fullLocked says that no more may wait. A turn that ended early gives back what it took, so the next one takes more than may wait; the excess
-// counts until that is handled, so that a mailbox never holds more than twice the limit.
+// fullLocked reports whether no more may wait. A turn that ended early gives back what it took, so
+// the next one takes more than may wait; the excess counts until that is handled, so that a mailbox
+// never holds more than twice the limit.
 func (m *mailbox) fullLocked(limit int) bool {
 	return int(m.waiting.len+m.over) >= limit
 }
 
-// command queues a control envelope for the incarnation that is there: no limit holds for it, a sealed mailbox takes it, and a backoff ends.
+// command queues a control envelope for the incarnation that is there: no limit holds for it, a
+// sealed mailbox takes it, and a backoff ends.
 func (m *mailbox) command(c command) (schedule bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -145,7 +150,8 @@ func (m *mailbox) again(c command) {
 	m.internal = true
 }
 
-// begin is the start by the shard's machine. An entity without a message gets a control envelope that makes it.
+// begin is the start by the shard's machine. An entity without a message gets a control envelope
+// that makes it.
 func (m *mailbox) begin() (schedule bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -177,36 +183,36 @@ func (m *mailbox) release(why holdReason) (schedule bool) {
 	return schedule
 }
 
-// isIdle says that nothing waits and no worker has the mailbox.
+// isIdle reports whether nothing waits and no worker has the mailbox.
 func (m *mailbox) isIdle() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.phase == idle
 }
 
-// isClosed says that the mailbox is closed for ever.
+// isClosed reports whether the mailbox is closed permanently.
 func (m *mailbox) isClosed() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.phase == closed
 }
 
-// isStarted says that the shard's machine counts the entity as active.
+// isStarted reports whether the shard's machine counts the entity as active.
 func (m *mailbox) isStarted() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.started
 }
 
-// awaits says that the mailbox is held for that reason.
+// awaits reports whether the mailbox is held for that reason.
 func (m *mailbox) awaits(why holdReason) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.phase == held && m.why == why
 }
 
-// refill moves what waits into taken, for the worker; limit is how many may wait. When there is nothing, the mailbox becomes idle and ok is false; rested
-// is who wants to know.
+// refill moves what waits into taken, for the worker; limit is how many may wait. When there is
+// nothing, the mailbox becomes idle and ok is false; rested is the drain that must be told of it.
 func (m *mailbox) refill(limit int) (ok bool, rested *drain) {
 	m.mu.Lock()
 	if m.waiting.len == 0 {
@@ -224,7 +230,7 @@ func (m *mailbox) refill(limit int) (ok bool, rested *drain) {
 	return true, nil
 }
 
-// wakeLocked has those who wait for room try again.
+// wakeLocked lets the senders that wait for room try again.
 func (m *mailbox) wakeLocked() {
 	if m.waiters != nil && m.room != nil {
 		close(m.room)
@@ -279,7 +285,8 @@ func (m *mailbox) closeEmpty() bool {
 	return true
 }
 
-// seal refuses messages from now on. It answers whether the mailbox rests already; if not, whoever brings it to rest tells d.
+// seal refuses messages from now on. It reports whether the mailbox rests already. If not, d is
+// told when it comes to rest.
 func (m *mailbox) seal(d *drain) (rests bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -301,13 +308,13 @@ func (m *mailbox) unseal() {
 	m.mu.Unlock()
 }
 
-// restsLocked says that no message waits and no handler runs. What waits for a restart goes on with the shard, or a handler that keeps failing
-// would hold up the hand-off.
+// restsLocked reports whether no message waits and no handler runs. What waits for a restart goes
+// on with the shard, or a handler that keeps failing would hold up the hand-off.
 func (m *mailbox) restsLocked() bool {
 	return m.phase == held && m.why == forBackoff || m.waiting.len == 0 && (m.phase == idle || m.phase == held || m.phase == closed)
 }
 
-// restLocked is who has to be told that the mailbox has come to rest; nil: nobody.
+// restLocked returns the drain that must be told that the mailbox has come to rest; nil: none.
 func (m *mailbox) restLocked() (rested *drain) {
 	if m.waiters != nil && m.drain != nil && m.restsLocked() {
 		rested, m.drain = m.drain, nil
@@ -315,7 +322,8 @@ func (m *mailbox) restLocked() (rested *drain) {
 	return rested
 }
 
-// shut closes the mailbox for ever and returns what was in it, unless a worker has it or will: then the worker does.
+// shut closes the mailbox permanently and returns what was in it, unless a worker has it or will:
+// then the worker does.
 func (m *mailbox) shut() (rest queue, rested *drain) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -329,7 +337,8 @@ func (m *mailbox) shut() (rest queue, rested *drain) {
 	return rest, m.restLocked()
 }
 
-// roomAfter returns a channel that is closed when room may have come up, nil when there is some already.
+// roomAfter returns a channel that is closed when room may have come up, nil when there is some
+// already.
 func (m *mailbox) roomAfter(limit int) <-chan struct{} {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -25,7 +25,7 @@ const (
 )
 
 // bytesOf is what a message of another node counts.
-func bytesOf(m *message) uint32 { return uint32(len(m.body)) + parcelOverhead }
+func bytesOf(m *message) uint32 { return uint32(len(m.body)) + bufferedOverhead }
 
 // reserve takes room in the mailbox, the region and the node for a message of another node.
 func (e *entity) reserve(size uint32) verdict {
@@ -113,8 +113,8 @@ func (h *heldBytes) giveBackLocked(n int64) {
 	}
 }
 
-// end gives everything back: the region's mailboxes are gone. What a reader still brings takes no room
-// from the node.
+// end gives everything back: the region's mailboxes are gone. What a reader still brings takes no
+// room from the node.
 func (h *heldBytes) end() {
 	h.mu.Lock()
 	defer h.mu.Unlock()

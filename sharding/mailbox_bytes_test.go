@@ -69,7 +69,7 @@ func (c *crowd) brings(id string, size int, msg func([]byte) message_) {
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	pad := size - parcelOverhead - len(none)
+	pad := size - bufferedOverhead - len(none)
 	body, err := mt.appendBody(nil, msg(make([]byte, pad)))
 	if err != nil {
 		c.t.Fatal(err)

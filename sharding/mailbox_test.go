@@ -156,7 +156,8 @@ func TestStaleCommandsEndWithTheirIncarnation(t *testing.T) {
 	}
 }
 
-// An entity whose turns end early, as after a failure, does not make its mailbox grow: each turn takes more, and leaves room for less.
+// An entity whose turns end early, as after a failure, does not make its mailbox grow: each turn
+// takes more, and leaves room for less.
 func TestMailboxNeverHoldsTwiceItsLimit(t *testing.T) {
 	const limit = 10
 	var m mailbox
@@ -181,7 +182,8 @@ func TestMailboxNeverHoldsTwiceItsLimit(t *testing.T) {
 	}
 }
 
-// What goes from the sender's processor to the worker's and back for each message is one cache line, and idle entities are many.
+// What goes from the sender's processor to the worker's and back for each message is one cache
+// line, and idle entities are many.
 func TestEntityIsSmall(t *testing.T) {
 	var e entity
 	if at := unsafe.Offsetof(e.mailbox.waiting) + unsafe.Offsetof(e.mailbox.waiting.head); at > 64 {
@@ -192,7 +194,8 @@ func TestEntityIsSmall(t *testing.T) {
 	}
 }
 
-// Who waits for room while a worker has more than may wait is told when that has been handled, also if nothing else has come meanwhile.
+// A worker may have more messages than may wait. A sender that waits for room meanwhile is told
+// when these have been handled, also if nothing else has come meanwhile.
 func TestRoomAfterExcess(t *testing.T) {
 	for name, end := range map[string]func(*mailbox){
 		"handled": func(m *mailbox) { m.refill(2) },

@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/coterie-go/coterie/ddata/sight"
+	"github.com/coterie-go/coterie/ddata/events"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
@@ -31,25 +31,25 @@ var (
 	mHandled     = counter("coterie_sharding_handled_total", "What handlers have taken from mailboxes.")
 	mTimedOut    = counter("coterie_sharding_asks_timed_out_total", "Questions whose time was over.")
 	mDrops       = counter("coterie_sharding_dropped_total", "Messages that were lost.", "reason")
-	mPanics      = counter("coterie_sharding_panics_total", "Panics of the type's codecs and hooks.")
+	mPanics      = counter("coterie_sharding_panics_total", "Panics of the type's codecs, hooks and stores of leases.")
 	mPassivated  = counter("coterie_sharding_passivated_total", "Entities that were told to stop.", "cause")
 	mForced      = counter("coterie_sharding_passivations_forced_total", "Passivations whose entity did not stop in time.")
 	mRestored    = counter("coterie_sharding_remembered_starts_total", "Entities that were started because they are remembered.")
 	mLeasesLost  = counter("coterie_sharding_shard_leases_lost_total", "Leases of shards that were lost while they were held.")
 	mNoted       = counter("coterie_sharding_events_total", "What the control plane has noted.", "event")
 	mMachine     = counter("coterie_sharding_machine_total", "What else the machines count.", "machine", "count")
-	mTurn        = &sight.Metric{
-		Name: "coterie_sharding_turn_duration_seconds", Help: "Time of a worker's turns with an entity.", Kind: sight.Histogram, Labels: []string{"type"},
+	mSlice       = &events.Metric{
+		Name: "coterie_sharding_turn_duration_seconds", Help: "Time of a worker's turns with an entity.", Kind: events.Histogram, Labels: []string{"type"},
 		Buckets: []float64{.00001, .0001, .001, .01, .1, 1, 10, 60},
 	}
-	mMove = &sight.Metric{
+	mMove = &events.Metric{
 		Name: "coterie_sharding_move_duration_seconds", Help: "Time from the begin of a hand-off, or the loss of a home, until the next home has answered.",
-		Kind: sight.Histogram, Labels: []string{"type"},
+		Kind: events.Histogram, Labels: []string{"type"},
 		Buckets: []float64{.0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 120},
 	}
 
 	// mMachines are counts of the machines with a metric of their own, by machine and name.
-	mMachines = map[string]map[string]*sight.Metric{
+	mMachines = map[string]map[string]*events.Metric{
 		"coordinator": {
 			"hand-offs": counter("coterie_sharding_hand_offs_begun_total", "Hand-offs that this node's coordinator has begun."),
 			"moves":     counter("coterie_sharding_hand_offs_done_total", "Hand-offs whose shard has a home again, or was stopped for good."),
@@ -61,18 +61,19 @@ var (
 	}
 )
 
-func gauge(name, help string, labels ...string) *sight.Metric {
-	return &sight.Metric{Name: name, Help: help, Kind: sight.Gauge, Labels: append([]string{"type"}, labels...)}
+func gauge(name, help string, labels ...string) *events.Metric {
+	return &events.Metric{Name: name, Help: help, Kind: events.Gauge, Labels: append([]string{"type"}, labels...)}
 }
 
-func counter(name, help string, labels ...string) *sight.Metric {
-	return &sight.Metric{Name: name, Help: help, Labels: append([]string{"type"}, labels...)}
+func counter(name, help string, labels ...string) *events.Metric {
+	return &events.Metric{Name: name, Help: help, Labels: append([]string{"type"}, labels...)}
 }
 
-// meters is what a region measures for a Meter, beside what it counts in any case. Nothing of it is there without one.
+// meters is what a region measures for a Meter, beside what it counts in any case. Nothing of it is
+// there without one.
 type meters struct {
-	turn, move sight.Observer
-	handled    [64]striped // by shard: workers with entities of different shards do not write to one line of the cache
+	slice, move events.Observer
+	handled     [64]striped // by shard: workers with entities of different shards do not write to one line of the cache
 
 	mu       sync.Mutex
 	machines map[string][]protocol.Counter // as they were after the latest steps; each list is never changed
@@ -83,11 +84,11 @@ type striped struct {
 	_ [7]uint64
 }
 
-func newMeters(m sight.Meter, typ string) *meters {
+func newMeters(m events.Meter, typ string) *meters {
 	if m == nil {
 		return nil
 	}
-	return &meters{turn: m.Histogram(mTurn, typ), move: m.Histogram(mMove, typ), machines: map[string][]protocol.Counter{}}
+	return &meters{slice: m.Histogram(mSlice, typ), move: m.Histogram(mMove, typ), machines: map[string][]protocol.Counter{}}
 }
 
 // handledBy notes what a turn with an entity of a shard has taken from the mailbox.
@@ -97,9 +98,9 @@ func (m *meters) handledBy(shard uint32, n int) {
 	}
 }
 
-func (m *meters) turned(d time.Duration) {
+func (m *meters) sliced(d time.Duration) {
 	if m != nil {
-		m.turn.Observe(d.Seconds())
+		m.slice.Observe(d.Seconds())
 	}
 }
 
@@ -110,7 +111,7 @@ func (m *meters) noted(e protocol.Event) {
 	}
 }
 
-// machine keeps the counts of a machine for whoever reads the Meter.
+// machine keeps the counts of a machine for the Meter.
 func (m *meters) machine(name string, stats func() []protocol.Counter) {
 	if m == nil {
 		return
@@ -122,8 +123,8 @@ func (m *meters) machine(name string, stats func() []protocol.Counter) {
 }
 
 // reportMetrics tells a Meter of all counters and gauges of the type.
-func (r *core) reportMetrics(report func(*sight.Metric, float64, ...string)) {
-	say := func(m *sight.Metric, v int, labels ...string) {
+func (r *core) reportMetrics(report func(*events.Metric, float64, ...string)) {
+	say := func(m *events.Metric, v int, labels ...string) {
 		report(m, float64(v), append([]string{r.name}, labels...)...)
 	}
 	is := map[bool]int{true: 1}
@@ -176,7 +177,7 @@ func (r *core) reportMetrics(report func(*sight.Metric, float64, ...string)) {
 		}
 	}
 	r.reports.Range(func(_, fn any) bool {
-		fn.(func(func(*sight.Metric, float64, ...string)))(report)
+		fn.(func(func(*events.Metric, float64, ...string)))(report)
 		return true
 	})
 }

@@ -12,12 +12,13 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/coterie-go/coterie/ddata"
-	"github.com/coterie-go/coterie/ddata/sight/prom"
-	"github.com/coterie-go/coterie/ddata/sight/sighttest"
+	"github.com/coterie-go/coterie/ddata/events/eventstest"
+	"github.com/coterie-go/coterie/ddata/events/prom"
 	"github.com/coterie-go/coterie/sharding/allocation"
 )
 
-// What a type reports is what has happened, and what the table in the package comment lists; a region that was closed reports nothing.
+// What a type reports is what has happened, and what the table in the package comment lists; a
+// region that was closed reports nothing.
 func TestMetrics(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		typ := cartType(&cartLog{})
@@ -25,10 +26,10 @@ func TestMetrics(t *testing.T) {
 		typ.RebalanceInterval = time.Hour
 		typ.Passivation.ActiveEntityLimit = 1000
 		var nodes []*fakeNode
-		var meters []*sighttest.Meter
+		var meters []*eventstest.Meter
 		var regions []*Region[message_]
 		for range 2 {
-			n, m := w.join("backend"), sighttest.NewMeter("coterie_sharding_", "type")
+			n, m := w.join("backend"), eventstest.NewMeter("coterie_sharding_", "type")
 			p := n.ports()
 			p.Meter = m
 			g, err := StartOn(p, typ)
@@ -91,7 +92,7 @@ func TestMetrics(t *testing.T) {
 			t.Errorf("%d were passivated", n)
 		}
 		meters[1].Want(t, map[string]int{"asks_timed_out_total": 1, "asks": 0})
-		sighttest.CheckTable(t, meters...)
+		eventstest.CheckTable(t, meters...)
 		<-time.After(2 * time.Second)
 
 		moves := meters[1].Values()["shards"]
@@ -128,7 +129,7 @@ func TestMetricsOfALostNode(t *testing.T) {
 		typ := cartType(&cartLog{})
 		typ.RememberEntities = true
 		gone, left := w.join("backend"), w.join("backend")
-		m := sighttest.NewMeter("coterie_sharding_", "type")
+		m := eventstest.NewMeter("coterie_sharding_", "type")
 		p := left.ports()
 		p.Meter = m
 		lost := start(gone, typ)

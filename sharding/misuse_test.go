@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// A context that has ended sends nothing, or what is told to an entity on this node would arrive, and what is told to one elsewhere would not.
+// A context that has ended sends nothing, or what is told to an entity on this node would arrive,
+// and what is told to one elsewhere would not.
 func TestAnEndedContextSendsNothing(t *testing.T) {
 	log := &cartLog{}
 	g, _ := localRegion(t, cartType(log))
@@ -35,7 +36,7 @@ func TestAnEndedContextSendsNothing(t *testing.T) {
 	}
 }
 
-// Whoever asks an entity that cannot be made hears why.
+// A caller that asks an entity that cannot be made hears why.
 func TestAFailureOfNewReachesTheAsker(t *testing.T) {
 	for want, maker := range map[string]func(*Context[message_]) Entity[message_]{
 		"in New: panic: no database":         func(*Context[message_]) Entity[message_] { panic("no database") },
@@ -58,7 +59,8 @@ func TestAFailureOfNewReachesTheAsker(t *testing.T) {
 	}
 }
 
-// An entity that is busy for longer than its receive timeout gets one when it is done with that, not one for each time it would have elapsed.
+// An entity that is busy for longer than its receive timeout gets one when it is done with that,
+// not one for each time it would have elapsed.
 func TestReceiveTimeoutsDoNotPileUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var at []time.Duration
@@ -151,7 +153,8 @@ func TestAskTimeoutHoldsForAFullMailbox(t *testing.T) {
 	})
 }
 
-// A reply of a type that is not registered is an error on the asker's own node too, or it would work until the entity moves.
+// A reply of a type that is not registered is an error on the asker's own node too, or it would
+// work until the entity moves.
 func TestAnOpenReplyMustBeRegistered(t *testing.T) {
 	typ := EntityType[message_]{
 		Name: "Open", Role: "backend", Messages: CBOR[message_](anything{}, addItem{}),

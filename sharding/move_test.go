@@ -48,7 +48,7 @@ func load(ctx context.Context, t *testing.T, regions []*Region[message_], stop <
 				}
 				n.Add(1)
 				switch {
-				case i%100 == 0: // half of the time nobody sends, whatever held up the one or the other: what can become idle does
+				case i%100 == 0: // half of the time nothing is sent, whatever held up either: what can become idle does
 					<-time.After(lull - time.Duration(time.Now().UnixNano())%lull)
 				case i%10 == 0:
 					<-time.After(time.Millisecond)
@@ -118,7 +118,8 @@ func TestRebalanceUnderLoad(t *testing.T) {
 	})
 }
 
-// A handler that does not return aborts the hand-off with an alarm; the shard stays and works again when it returns.
+// A handler that does not return aborts the hand-off with an alarm; the shard stays and works again
+// when it returns.
 func TestStuckHandlerAbortsTheMove(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		var mu sync.Mutex
@@ -198,7 +199,8 @@ func TestNobodyHasTheRole(t *testing.T) {
 	})
 }
 
-// Tell has accepted what waits for a role that nobody has; the log says so, again and again, until somebody has it.
+// Tell has accepted what waits for a role that no node has. The log says so, again and again, until
+// a node has it.
 func TestNobodyHasTheRoleIsLogged(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		var log lockedBuffer
@@ -215,14 +217,14 @@ func TestNobodyHasTheRoleIsLogged(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		<-time.After(lonelyFirst + lonelyAgain + time.Second)
+		<-time.After(noHostFirst + noHostAgain + time.Second)
 		said := log.String()
 		if n := strings.Count(said, "type=Cart role=backend buffered=7"); n != 2 {
 			t.Errorf("%d warnings: %s", n, said)
 		}
 		start(w.join("backend"), cartType(&cartLog{}))
 		w.install()
-		<-time.After(3 * lonelyAgain)
+		<-time.After(3 * noHostAgain)
 		if again := log.String(); again != said {
 			t.Errorf("warned of a type that is hosted: %s", again[len(said):])
 		}
@@ -263,7 +265,8 @@ func TestBufferBound(t *testing.T) {
 	})
 }
 
-// A connection that takes nothing more pushes back as a buffer does: callers wait and learn why, and a handler fails at once.
+// A connection that takes nothing more pushes back as a buffer does: callers wait and learn why,
+// and a handler fails at once.
 func TestConnectionBound(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		front, back := w.join("frontend"), w.join("backend")

@@ -15,23 +15,29 @@ import (
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
-// Start starts an entity type on a node. On a node without the type's role the region is a proxy. All nodes that host or use the type start it, with
-// the same Name, Role, Shards, Hash and RememberEntities. The oldest node with the role must be one of them, for its coordinator is the one that
-// acts (Health, the errors of Ask and the event CoordinatorAbsent name it otherwise); which node that is changes, so start a type on all of them. A
-// type that is new to a running cluster has a role of its own, or serves when the oldest node has been restarted; until then nodes with it
-// are ready without it, and leave at once. A second Start of the same type on
-// the same node returns the region of the first, whose other settings hold; one with another message type, or other of these settings, is refused.
+// Start starts an entity type on a node. On a node without the type's role the region is a proxy.
+// All nodes that host or use the type start it, with the same Name, Role, Shards, Hash and
+// RememberEntities. The oldest node with the role must be one of them, for its coordinator is the
+// one that acts (Health, the errors of Ask and the event CoordinatorAbsent name it otherwise);
+// which node that is changes, so start a type on all of them. A type that is new to a running
+// cluster has a role of its own, or serves when the oldest node has been restarted; until then
+// nodes with it are ready without it, and leave at once. A second Start of the same type on the
+// same node returns the region of the first, whose other settings hold; one with another message
+// type, or other of these settings, is refused.
 //
-// The region ends with the node: Node.Leave first hands its shards over. Region.Close does so earlier, and the type may be started on the node again.
+// The region ends with the node: Node.Leave first hands its shards over. Region.Close does so
+// earlier, and the type may be started on the node again.
 //
 // Errors: ErrConfig (all faults together), ErrAlreadyStarted (also while the region before is being
-// closed, or its handlers still run), and on a node that has ended ErrStopped with the reason of its end.
+// closed, or its handlers still run), and on a node that has ended ErrStopped with the reason of
+// its end.
 func Start[M any](node *ddata.Node, t EntityType[M]) (*Region[M], error) {
 	return startType(node, t, !slices.Contains(node.Roles(), t.Role))
 }
 
-// StartProxy starts an entity type on a node as a proxy, which sends and asks and never hosts, whatever the node's roles are; it needs no New. A node that
-// has the role takes its turn as the type's coordinator all the same.
+// StartProxy starts an entity type on a node as a proxy, which sends and asks and never hosts,
+// whatever the node's roles are; it needs no New. A node that has the role takes its turn as the
+// type's coordinator all the same.
 //
 // Errors: those of Start.
 func StartProxy[M any](node *ddata.Node, t EntityType[M]) (*Region[M], error) {
@@ -108,20 +114,20 @@ func startType[M any](node *ddata.Node, t EntityType[M], proxy bool) (*Region[M]
 	if err != nil {
 		return nil, err
 	}
-	if ports.Past, err = key.past(); err != nil {
+	if ports.Predecessor, err = key.predecessor(); err != nil {
 		return nil, err
 	}
 	g, err := StartOn(ports, t)
 	if err != nil {
 		return nil, err
 	}
-	g.run.bind(key) // before anybody finds and closes it
+	g.run.bind(key) // before any caller finds and closes it
 	typesMu.Lock()
 	defer typesMu.Unlock()
 	if !g.core.hasEnded() { // with its node
 		started[key] = startedType{g, settings}
 	}
-	delete(lingering, key)
+	delete(draining, key)
 	return g, nil
 }
 
@@ -136,7 +142,7 @@ func (run *engine) bind(key startedKey) {
 		defer typesMu.Unlock()
 		delete(started, key)
 		if !run.core.hasEnded() {
-			lingering[key] = run
+			draining[key] = run
 		}
 	}
 	run.onCancel(key.node.Watch(ddata.Watcher{End: func(error) {
@@ -144,44 +150,45 @@ func (run *engine) bind(key startedKey) {
 		typesMu.Lock()
 		defer typesMu.Unlock()
 		delete(started, key)
-		delete(lingering, key)
+		delete(draining, key)
 	}}))
 }
 
-// past is what holds for the type from before. Machines that went on after Region.Close end now; while one of its handlers runs, its entity would live twice.
-// From their end on the type is one that is not started here.
-func (key startedKey) past() (protocol.Past, error) {
+// predecessor is what holds for the type from before. Machines that went on after Region.Close end
+// now; while one of its handlers runs, its entity would live twice. From their end on the type is
+// one that is not started here.
+func (key startedKey) predecessor() (protocol.Predecessor, error) {
 	absent := absencesOf(key.node)
-	run := key.lingering()
+	run := key.draining()
 	if run == nil {
 		return absent.start(key.name)
 	}
 	if !isDone(run.control.left) {
-		return protocol.Past{}, fmt.Errorf("%w: %q was closed, and handlers of it still run", ErrAlreadyStarted, key.name)
+		return protocol.Predecessor{}, fmt.Errorf("%w: %q was closed, and handlers of it still run", ErrAlreadyStarted, key.name)
 	}
 	if err := inEndTime(run.core.pool.drain); err != nil { // a handler runs, perhaps of a shard that was killed: its machines go on
-		return protocol.Past{}, fmt.Errorf("%w: %q was closed: %w", ErrAlreadyStarted, key.name, err)
+		return protocol.Predecessor{}, fmt.Errorf("%w: %q was closed: %w", ErrAlreadyStarted, key.name, err)
 	}
 	var err error
 	if !run.core.hasEnded() {
-		run.heir.Store(run.absence)
+		run.successor.Store(run.absence)
 		err = inEndTime(run.end)
-		absent.resume(key.name, run.past())
+		absent.resume(key.name, run.predecessor())
 	} else {
 		err = inEndTime(run.rests)
 	}
 	if err != nil {
-		return protocol.Past{}, fmt.Errorf("%w: %q was closed, and not everything of it has ended: %w", ErrAlreadyStarted, key.name, err)
+		return protocol.Predecessor{}, fmt.Errorf("%w: %q was closed, and not everything of it has ended: %w", ErrAlreadyStarted, key.name, err)
 	}
 	return absent.start(key.name)
 }
 
 // The types that run, by node, and those that were closed, whose machines go on.
 var (
-	startMu   sync.Mutex // one Start at a time; held while a region ends, whose hooks may look types up
-	typesMu   sync.Mutex // of the maps
-	started   = map[startedKey]startedType{}
-	lingering = map[startedKey]*engine{}
+	startMu  sync.Mutex // one Start at a time; held while a region ends, whose hooks may look types up
+	typesMu  sync.Mutex // of the maps
+	started  = map[startedKey]startedType{}
+	draining = map[startedKey]*engine{}
 )
 
 type startedKey struct {
@@ -196,10 +203,10 @@ func (key startedKey) started() (startedType, bool) {
 	return s, ok
 }
 
-func (key startedKey) lingering() *engine {
+func (key startedKey) draining() *engine {
 	typesMu.Lock()
 	defer typesMu.Unlock()
-	return lingering[key]
+	return draining[key]
 }
 
 type startedType struct {
@@ -223,7 +230,8 @@ func (s startedSettings) String() string {
 		s.role, s.shards, s.hash, s.remember, s.lease, s.coordinatorLease, s.proxy)
 }
 
-// nodeEndTimeout is how long the end of a node, or a Start after Close, waits for handlers that run.
+// nodeEndTimeout is how long the end of a node, or a Start after Close, waits for handlers that
+// run.
 const nodeEndTimeout = time.Second
 
 func inEndTime(do func(context.Context) error) error {
@@ -257,7 +265,8 @@ func nodePorts(n *ddata.Node, role, name string, proxy bool) (Ports, error) {
 	return p, err
 }
 
-// withPreset gives the timers that were left to their defaults values that go with the node's preset.
+// withPreset gives the timers that were left to their defaults values that go with the node's
+// preset.
 func withPreset[M any](t EntityType[M], preset ddata.Preset) EntityType[M] {
 	if preset == ddata.Local {
 		if t.RebalanceInterval == 0 {

@@ -12,8 +12,8 @@ import (
 
 	"github.com/coterie-go/coterie/ddata"
 	"github.com/coterie-go/coterie/ddata/ddatatest"
-	"github.com/coterie-go/coterie/ddata/lease"
-	"github.com/coterie-go/coterie/ddata/sight"
+	"github.com/coterie-go/coterie/ddata/events"
+	"github.com/coterie-go/coterie/ddata/locks"
 )
 
 func TestRealNodes(t *testing.T) {
@@ -30,8 +30,8 @@ func TestRealNodes(t *testing.T) {
 		}
 		for _, tune := range []func(*EntityType[message_]){
 			func(typ *EntityType[message_]) { typ.Shards = 17 },
-			func(typ *EntityType[message_]) { typ.Lease = lease.NewMemory() },
-			func(typ *EntityType[message_]) { typ.CoordinatorLease = lease.NewMemory() },
+			func(typ *EntityType[message_]) { typ.Lease = locks.NewMemory() },
+			func(typ *EntityType[message_]) { typ.CoordinatorLease = locks.NewMemory() },
 		} {
 			other := cartType(&logs[i])
 			tune(&other)
@@ -74,7 +74,8 @@ func TestRealNodes(t *testing.T) {
 	}
 }
 
-// Remembering needs durable data: a directory, and a list of durable keys that does not switch durability off.
+// Remembering needs durable data: a directory, and a list of durable keys that does not switch
+// durability off.
 func TestRememberingNeedsDurableData(t *testing.T) {
 	for name, c := range map[string]struct {
 		dir  string
@@ -113,12 +114,13 @@ func TestStartOnANodeThatHasEnded(t *testing.T) {
 	}
 }
 
-// What was started on a node is found by its name, is asked by Node.Health for its coordinator, and tells the node's listener what it notes.
+// What was started on a node is found by its name, is asked by Node.Health for its coordinator, and
+// tells the node's listener what it notes.
 func TestStartedTypes(t *testing.T) {
 	var seen sync.Map
 	n, err := ddata.Start(t.Context(), ddata.Config{
 		Name: "test", Bind: "127.0.0.1:0", BootstrapExpect: 1, Roles: []string{"backend"}, Preset: ddata.Local, Logger: slog.New(slog.DiscardHandler),
-		Sight: sight.Listener{Any: func(e sight.Event) {
+		EventListener: events.Listener{Any: func(e events.Event) {
 			if s, ok := e.(Event); ok {
 				seen.Store(s.Type+" "+s.What.Kind.String(), true)
 			}

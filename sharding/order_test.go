@@ -12,7 +12,7 @@ func waitingFor(r *core, number uint32) (ns []int) {
 	b := r.table.slots[number].Load().buffer
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for _, p := range append(slices.Clone(b.returned), b.parked...) {
+	for _, p := range append(slices.Clone(b.returned), b.messages...) {
 		ns = append(ns, p.env.msg.(addItem).N)
 	}
 	return ns

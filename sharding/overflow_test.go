@@ -5,9 +5,10 @@ import (
 	"testing"
 )
 
-// A reply that is larger than all that may wait for a peer leaves nothing behind that the end of the region would wait for.
+// A reply that is larger than all that may wait for a peer leaves nothing behind that the end of
+// the region would wait for.
 func TestOverflowRefusesWithoutAQueue(t *testing.T) {
-	o := overflow{ctx: context.Background(), peers: map[uint64]*replyQueue{}}
+	o := replyQueueOverflow{ctx: context.Background(), peers: map[uint64]*replyQueue{}}
 	if q, first := o.put(1, lateFrame{bytes: make([]byte, overflowMax+1)}); q != nil || first || o.has(1) || o.count.Load() != 0 {
 		t.Fatalf("%v %v, %d queues", q, first, o.count.Load())
 	}

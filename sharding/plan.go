@@ -14,8 +14,9 @@ import (
 	"github.com/fxamacker/cbor/v2"
 )
 
-// plan is how a struct of plain fields is encoded and decoded without reflection. It writes exactly the bytes that the CBOR library writes,
-// and reads exactly those; whatever else arrives (another order, other keys, null) is left to the library, as are all types that have no plan.
+// plan is how a struct of plain fields is encoded and decoded without reflection. It writes exactly
+// the bytes that the CBOR library writes, and reads exactly those; whatever else arrives (another
+// order, other keys, null) is left to the library, as are all types that have no plan.
 type plan struct {
 	head   byte // array or map, with the number of fields
 	fields []planField
@@ -94,7 +95,8 @@ func isSpecial(t reflect.Type) bool {
 	return slices.ContainsFunc(special, func(s reflect.Type) bool { return t.Implements(s) || reflect.PointerTo(t).Implements(s) })
 }
 
-// keyOf is the encoded map key of a field. skip: the field does not travel. ok is false for tags that only the library understands.
+// keyOf is the encoded map key of a field. skip: the field does not travel. ok is false for tags
+// that only the library understands.
 func keyOf(f reflect.StructField) (key []byte, skip, ok bool) {
 	if f.Anonymous {
 		return nil, true, f.Type.Kind() == reflect.Struct && f.Type.NumField() == 0
@@ -121,7 +123,7 @@ func keyOf(f reflect.StructField) (key []byte, skip, ok bool) {
 	return append(head.Append(nil, head.Text, uint64(len(name))), name...), false, true
 }
 
-// plain says whether the field's type is one that plans know.
+// plain reports whether the field's type is one that plans know.
 func (f *planField) plain(t reflect.Type) bool {
 	if t.Name() != "" && t.PkgPath() != "" && isSpecial(t) {
 		return false
@@ -139,7 +141,8 @@ func (f *planField) plain(t reflect.Type) bool {
 	return false
 }
 
-// iface is the layout of an interface value of a type that is not pointer-shaped; no type with a plan is.
+// iface is the layout of an interface value of a type that is not pointer-shaped; no type with a
+// plan is.
 type iface struct{ word, data unsafe.Pointer }
 
 // append encodes the struct in v.
@@ -214,7 +217,8 @@ func appendInt(dst []byte, k reflect.Kind, x unsafe.Pointer) []byte {
 	return head.Append(dst, head.Uint, uint64(n))
 }
 
-// decode makes a struct of what append wrote; false: the bytes are something else, perhaps of the same meaning.
+// decode makes a struct of what append wrote; false: the bytes are something else, perhaps of the
+// same meaning.
 func (p *plan) decode(b []byte) (any, bool) {
 	at := reflect.New(p.typ).UnsafePointer()
 	r := reader{b: b}

@@ -9,11 +9,12 @@ import (
 	"time"
 )
 
-// pool runs entities that have messages. It keeps base workers busy as long as no handler blocks. A handler that blocks keeps its worker, so:
+// pool runs entities that have messages. It keeps base workers busy as long as no handler blocks. A
+// handler that blocks keeps its worker, so:
 //
 //   - Ask inside a handler says that it will wait (block), which lets another worker start at once;
-//   - whatever else blocks is seen by the monitor: when entities have been waiting for a whole tick and nobody took one, it adds workers,
-//     up to max.
+//   - what blocks otherwise is seen by the monitor: when entities have been waiting for a whole
+//     tick and no worker took one, it adds workers, up to max.
 //
 // Workers above base end when they find nothing to do.
 type pool struct {
@@ -31,7 +32,7 @@ type pool struct {
 	monitoring bool      // the monitor's timer is armed
 	closing    bool      // workers end when the queue is empty
 
-	queued  atomic.Int64 // length of the run queue, for those who do not hold mu
+	queued  atomic.Int64 // length of the run queue, for readers that do not hold mu
 	monitor *time.Timer
 	ended   sync.WaitGroup
 }
@@ -44,13 +45,14 @@ type worker struct {
 	// Under the pool's lock:
 	goroutine string  // its ID, as stacks have it
 	at        *entity // that it runs; nil: none
-	turns     uint64  // that it has begun
+	slices    uint64  // that it has begun
 }
 
 const (
 	// monitorTick is how long the queue may stand still before workers are added.
 	monitorTick = time.Millisecond
-	// searchRounds is how often a worker that ran out of work yields and looks again before it parks: parking and waking cost microseconds.
+	// searchRounds is how often a worker that ran out of work yields and looks again before it
+	// parks: parking and waking cost microseconds.
 	searchRounds = 32
 )
 
@@ -64,7 +66,8 @@ func newPool(base, max int) *pool {
 	return p
 }
 
-// submit puts an entity on the run queue. Its mailbox is in phase queued, so it is in the queue once at most.
+// submit puts an entity on the run queue. Its mailbox is in phase queued, so it is in the queue
+// once at most.
 func (p *pool) submit(e *entity) {
 	p.mu.Lock()
 	if p.tail == nil {
@@ -82,7 +85,8 @@ func (p *pool) submit(e *entity) {
 	p.mu.Unlock()
 }
 
-// startLocked gets one more worker to look at the queue, unless one is about to or enough are awake.
+// startLocked gets one more worker to look at the queue, unless one is about to or enough are
+// awake.
 func (p *pool) startLocked() {
 	if p.searching > 0 {
 		return
@@ -140,7 +144,7 @@ func (p *pool) work(w *worker) {
 		e.next = nil
 		p.taken++
 		w.at = e
-		w.turns++
+		w.slices++
 		if p.queued.Add(-1) > 0 {
 			p.startLocked()
 		}
@@ -150,8 +154,8 @@ func (p *pool) work(w *worker) {
 	}
 }
 
-// retireLocked searches a while if nobody else does, else parks, or ends the worker (true). It unlocks; afterwards the
-// worker is counted as searching.
+// retireLocked searches a while if no other worker does, else parks, or ends the worker (true). It
+// unlocks; afterwards the worker is counted as searching.
 func (p *pool) retireLocked(w *worker, searched bool) (end bool) {
 	if p.closing || (searched && len(p.parked) >= p.base) {
 		p.workers--
@@ -175,7 +179,8 @@ func (p *pool) retireLocked(w *worker, searched bool) (end bool) {
 	return false
 }
 
-// tick is the monitor: it adds workers when entities wait and nobody has taken one since the last tick.
+// tick is the monitor: it adds workers when entities wait and no worker has taken one since the
+// last tick.
 func (p *pool) tick() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -221,8 +226,8 @@ func (p *pool) unblock() {
 	p.mu.Unlock()
 }
 
-// drain lets the workers finish what is queued, until ctx ends, and then ends them. A handler that does not return keeps its goroutine, and is
-// the error.
+// drain lets the workers finish what is queued, until ctx ends, and then ends them. A handler that
+// does not return keeps its goroutine, and is the error.
 func (p *pool) drain(ctx context.Context) error {
 	p.mu.Lock()
 	p.closing = true

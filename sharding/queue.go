@@ -15,7 +15,8 @@ const (
 	timerCall                       // the receive timeout: no activity
 )
 
-// internal says that the envelope is this package's own: neither a user's message nor a question.
+// internal reports whether the envelope is this package's own: neither a user's message nor a
+// question.
 func (e *envelope) internal() bool { return e.call == controlCall || e.call == timerCall }
 
 // chunk is a piece of a mailbox's queue. Chunks are pooled: an idle mailbox holds none.
@@ -28,7 +29,8 @@ type chunk struct {
 
 func newChunk(n int) *chunk { return &chunk{envs: make([]envelope, n), sizes: make([]uint32, n)} }
 
-// The first chunk of a burst is small, so that a million entities with one message each stay cheap; the following ones are large.
+// The first chunk of a burst is small, so that a million entities with one message each stay cheap;
+// the following ones are large.
 const (
 	chunkSmall = 4
 	chunkLarge = 128
@@ -48,8 +50,9 @@ func (c *chunk) release() {
 	}
 }
 
-// queue is a FIFO of envelopes, each with what it counts of the bounds in bytes. It is not safe for concurrent use. Its first envelope may stand in a place
-// that its owner has for one, so that an entity that is told one message at a time needs no chunk.
+// queue is a FIFO of envelopes, each with what it counts of the bounds in bytes. It is not safe for
+// concurrent use. Its first envelope may stand in a place that its owner has for one, so that an
+// entity that is told one message at a time needs no chunk.
 type queue struct {
 	len        uint32
 	lead       uint32 // 0, or one more than the size of the first envelope, which stands there
@@ -110,7 +113,8 @@ func (q *queue) pop(place *envelope) (e envelope, size uint32, ok bool) {
 	return e, size, true
 }
 
-// prepend puts all of front before what is queued and empties front. One of the two may have the place.
+// prepend puts all of front before what is queued and empties front. One of the two may have the
+// place.
 func (q *queue) prepend(front *queue, place *envelope) {
 	if front.len == 0 {
 		return

@@ -9,7 +9,8 @@ import (
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
-// Receive takes one frame. It never waits: the reader of the connection serves all shards of the peer.
+// Receive takes one frame. It never waits: the reader of the connection serves all shards of the
+// peer.
 func (r *core) Receive(from transport.NodeID, payload []byte) {
 	rd := reader{b: payload}
 	kind, fields := rd.open()
@@ -44,7 +45,8 @@ func (r *core) Receive(from transport.NodeID, payload []byte) {
 
 var _ transport.LossHandler = (*core)(nil)
 
-// Lost takes a frame that was on its way to a node that is gone. One that was not sent waits for the shard's next home; whether another arrived is unknown.
+// Lost takes a frame that was on its way to a node that is gone. One that was not sent waits for
+// the shard's next home; whether another arrived is unknown.
 func (r *core) Lost(to transport.NodeID, payload []byte, sent bool) {
 	rd := reader{b: payload}
 	switch kind, fields := rd.open(); {
@@ -112,7 +114,8 @@ func (r *core) receiveControl(from uint64, rd *reader) {
 	r.ctl.receive(from, msg, len(body))
 }
 
-// inbound delivers a message of another node, or passes it on, or lets it wait. m points into the frame, and does not escape on the fast path.
+// inbound delivers a message of another node, or passes it on, or lets it wait. m points into the
+// frame, and does not escape on the fast path.
 func (r *core) inbound(from uint64, m *message) {
 	if len(m.id) == 0 || len(m.id) > idMax || !utf8.Valid(m.id) {
 		r.discardRaw(DropInvalidID, m)
@@ -152,12 +155,13 @@ func (r *core) deliverInbound(s *shard, from uint64, m *message) bool {
 	return is || v == accepted
 }
 
-// passOn is inbound for a shard that does not run here: s is what the lane had, which did not take the message. false: something has changed, look again.
+// passOn is inbound for a shard that does not run here: s is what the lane had, which did not take
+// the message. false: something has changed, look again.
 func (r *core) passOn(from uint64, m *message, s *shard) bool {
 	slot := &r.table.slots[m.shard]
 	rt := slot.Load()
 	if rt != nil && rt.local != nil { // sealed or closed just now
-		r.park(m.shard, rt)
+		r.enqueue(m.shard, rt)
 		return false
 	}
 	if m.hops >= hopsMax {
@@ -178,10 +182,10 @@ func (r *core) passOn(from uint64, m *message, s *shard) bool {
 			return true
 		case errRouteChanged:
 			if slot.Load() == rt {
-				r.park(m.shard, rt)
+				r.enqueue(m.shard, rt)
 			}
 		case ErrBufferFull:
-			r.park(m.shard, rt)
+			r.enqueue(m.shard, rt)
 		default:
 			r.discardRaw(dropOf(err), m)
 			return true
@@ -189,9 +193,9 @@ func (r *core) passOn(from uint64, m *message, s *shard) bool {
 		return false
 	}
 	if rt != nil && rt.buffer == nil { // we would send it back where it comes from: one of the two is about to learn better
-		r.park(m.shard, rt)
+		r.enqueue(m.shard, rt)
 	}
-	p := m.parcel()
+	p := m.buffered()
 	p.lane = s
 	p.raw.hops++
 	switch err := r.table.hold(m.shard, p, &r.limit, r.ctl.wanted); err {

@@ -5,8 +5,9 @@ import (
 	"sync/atomic"
 )
 
-// EntityRef is an entity's address with the way to it: telling through it saves the checks and look-ups of Region.Tell. It follows the entity
-// wherever it moves, may be kept for ever, and is safe for concurrent use. It belongs to this process; send the id to others.
+// EntityRef is an entity's address with the way to it: telling through it saves the checks and
+// look-ups of Region.Tell. It follows the entity wherever it moves, may be kept permanently, and is
+// safe for concurrent use. It belongs to this process; send the id to others.
 type EntityRef[M any] struct {
 	region *Region[M]
 	id     string

@@ -9,8 +9,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/coterie-go/coterie/ddata/drive"
 	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/runloop"
 	"github.com/coterie-go/coterie/ddata/transport"
 	"github.com/coterie-go/coterie/sharding/passivation"
 	"github.com/coterie-go/coterie/sharding/protocol"
@@ -27,7 +27,8 @@ type Region[M any] struct {
 type engine struct {
 	core    *core
 	control *control
-	// A region is closed for its users first, and may end much later: when its node does, or when its type is started there again.
+	// A region is closed for its users first, and may end much later: when its node does, or when
+	// its type is started there again.
 	closing                        atomic.Bool // Close was called
 	closeOnce, refuseOnce, endOnce sync.Once
 
@@ -36,7 +37,7 @@ type engine struct {
 	unregistered bool                    // what is registered from now on is cancelled at once
 	unmeter      func()                  // nil: there is no Meter
 	onClose      func()                  // nil: Close ends it
-	heir         atomic.Pointer[absence] // it answers other nodes' machines when these have ended; nil: the node ends too
+	successor    atomic.Pointer[absence] // it answers other nodes' machines when these have ended; nil: the node ends too
 	absence      *absence                // of the type on the node; nil: there is no node
 	ctx          context.Context
 	cancel       context.CancelFunc
@@ -86,7 +87,7 @@ func machineConfig[M any](p Ports, t EntityType[M]) protocol.Config {
 		PassivationTimeout: t.Passivation.StopTimeout,
 		BufferMax:          t.BufferMax, RestartBackoff: t.EntityRestartBackoff, Recovery: t.Recovery, Turns: &protocol.Turns{},
 		Lease: t.Lease != nil, CoordinatorLease: t.CoordinatorLease != nil, LeaseRetryInterval: t.LeaseRetryInterval,
-		Past: p.Past, LeaseStore: storeID(t.Lease), CoordinatorLeaseStore: storeID(t.CoordinatorLease),
+		Predecessor: p.Predecessor, LeaseStore: storeID(t.Lease), CoordinatorLeaseStore: storeID(t.CoordinatorLease),
 	}
 }
 
@@ -102,17 +103,18 @@ func newCore[M any](p Ports, t EntityType[M]) *core {
 	}
 	r.drops = drops{typ: t.Name, hook: guardHook(r, "OnDrop", t.OnDrop)}
 	r.onFailure = guardHook(r, "OnFailure", t.OnFailure)
-	r.leases.shards, r.leases.coordinator, r.leases.cluster = t.Lease, t.CoordinatorLease, p.ClusterName
+	r.leases.shards, r.leases.coordinator = r.guardLeases("Lease", t.Lease), r.guardLeases("CoordinatorLease", t.CoordinatorLease)
+	r.leases.cluster = p.ClusterName
 	r.leases.owner = fmt.Sprintf("%v of %s", p.Cluster.UID(), p.Addr)
 	r.held.max, r.held.node = int64(t.RegionBytes), p.mailboxes
 	r.limit.countMax, r.limit.bytesMax = int64(t.BufferMax), int64(t.BufferBytes)
 	r.outs.New = func() any { return newOutgoing(r) }
-	r.duties.patience = t.AskTimeout
+	r.duties.slowAfter = t.AskTimeout
 	r.overflow.peers = map[uint64]*replyQueue{}
 	r.overflow.ctx, r.overflow.cancel = context.WithCancel(context.Background())
 	r.slow.watch(t.HandlerSlowAfter)
-	r.sweep.r = r
-	r.sweep.idleBy(t.Passivation)
+	r.idleScan.r = r
+	r.idleScan.idleBy(t.Passivation)
 	r.passivation = t.Passivation
 	r.activeLimit.Store(int64(t.Passivation.ActiveEntityLimit))
 	r.share.Store(int64(t.Passivation.ActiveEntityLimit))
@@ -130,7 +132,7 @@ func newEngine(p Ports, r *core, cfg protocol.Config, store remember.Store) (*en
 	}
 	c := &control{
 		r: r, cfg: cfg, rng: rng(), state: p.State, remembered: newRemembered(store), cluster: p.Cluster, emit: p.Emit, region: region, ctx: ctx,
-		homes: make([]uint64, cfg.Shards), shards: map[uint32]*hosting{}, leasers: map[uint32]*leaser{}, flushes: map[uint32]bool{},
+		homes: make([]uint64, cfg.Shards), shards: map[uint32]*hosting{}, leaseClients: map[uint32]*leaseClient{}, flushes: map[uint32]bool{},
 		fences: map[protocol.ShardID]protocol.SendFence{}, left: make(chan struct{}),
 	}
 	if p.State != nil {
@@ -141,21 +143,21 @@ func newEngine(p Ports, r *core, cfg protocol.Config, store remember.Store) (*en
 		}
 		c.coord = &coordination{c: c, m: m}
 		if r.leases.coordinator != nil {
-			c.coord.leaser = c.newLeaser(r.leases.coordinator, coordinatorLeaseName(r.leases.cluster, r.name))
+			c.coord.leaseClient = c.newLeaseClient(r.leases.coordinator, coordinatorLeaseName(r.leases.cluster, r.name))
 		}
-		c.coord.intake = c.newIntake()
-		c.coord.loop = drive.New[coordInput](c.coord, inboxMax)
+		c.coord.admission = c.newAdmission()
+		c.coord.loop = runloop.New[coordInput](c.coord, inboxMax)
 		if p.Broken != nil {
-			c.coord.loop.WhenBroken(func(b drive.Broken) { p.Broken("coordinator of entity type "+r.name, b, m) })
+			c.coord.loop.WhenBroken(func(b runloop.Broken) { p.Broken("coordinator of entity type "+r.name, b, m) })
 		}
 		c.measureFrom(time.Now())
 	}
-	c.intake, c.admin = c.newIntake(), c.newIntake()
-	c.loop = drive.New[ctlInput](c, inboxMax)
+	c.admission, c.admin = c.newAdmission(), c.newAdmission()
+	c.loop = runloop.New[ctlInput](c, inboxMax)
 	if p.Broken != nil {
-		c.loop.WhenBroken(func(b drive.Broken) { p.Broken("region of entity type "+r.name, b, c) })
+		c.loop.WhenBroken(func(b runloop.Broken) { p.Broken("region of entity type "+r.name, b, c) })
 	}
-	run.control, r.ctl, r.sweep.shards = c, c, c.hostedShards
+	run.control, r.ctl, r.idleScan.shards = c, c, c.hostedShards
 	return run, nil
 }
 
@@ -169,11 +171,11 @@ func (run *engine) start(p Ports) {
 	on := run.onCancel
 	r.net.Handle(r.channel, r)
 	on(func() {
-		switch heir := run.heir.Load(); {
-		case heir != nil:
-			r.net.Handle(r.channel, former{r, heir})
+		switch next := run.successor.Load(); {
+		case next != nil:
+			r.net.Handle(r.channel, stoppedRegion{r, next})
 		case run.absence != nil: // the transport ends a little later, and calls lost what it has not brought
-			r.net.Handle(r.channel, transport.HandlerFunc(former{r, run.absence}.Receive))
+			r.net.Handle(r.channel, transport.HandlerFunc(stoppedRegion{r, run.absence}.Receive))
 		default:
 			r.net.Handle(r.channel, nil)
 		}
@@ -191,22 +193,26 @@ func (run *engine) start(p Ports) {
 	if p.BeforeLeave != nil {
 		on(p.BeforeLeave(run.leaveForGood))
 	}
-	if p.BeforeExit != nil && c.coord != nil && c.coord.leaser != nil {
+	if p.BeforeExit != nil && c.coord != nil && c.coord.leaseClient != nil {
 		on(p.BeforeExit(c.coord.resign))
 	}
 	if p.Meter != nil {
 		run.unmeter = p.Meter.Read(r.reportMetrics)
 	}
-	r.sweep.start()
+	r.idleScan.start()
 }
 
-// Tell sends a message to an entity: a nil error says that it is on its way, not that it was handled. Outside a handler Tell waits for room,
-// until ctx ends; inside (ctx from Context.Context) it fails with ErrBufferFull instead.
+// Tell sends a message to an entity: a nil error says that it is on its way, not that it was
+// handled. Outside a handler Tell waits for room, until ctx ends; inside (ctx from Context.Context)
+// it fails with ErrBufferFull instead.
 //
-// Only what goes to another node is encoded, so only there a message can be too large: the same one may be accepted for an entity on this node, and
-// be refused, or dropped with DropTooLarge from a buffer, when the entity has moved. Keep messages below transport.DefaultMessageMax wherever they go.
+// Only what goes to another node is encoded, so only there a message can be too large: the same one
+// may be accepted for an entity on this node, and be refused, or dropped with DropTooLarge from a
+// buffer, when the entity has moved. Keep messages below transport.DefaultMessageMax wherever they
+// go.
 //
-// Errors: ErrInvalidID, ErrUnregisteredMessage, ErrEncoding, ErrMessageTooLarge, ErrBufferFull, ErrStopped, ErrNoLease (inside a handler), ctx's.
+// Errors: ErrInvalidID, ErrUnregisteredMessage, ErrEncoding, ErrMessageTooLarge, ErrBufferFull,
+// ErrStopped, ErrNoLease (inside a handler), ctx's.
 func (g *Region[M]) Tell(ctx context.Context, id string, msg M) error {
 	if h := handlerOf(ctx); h != nil && !h.holds(g.core) {
 		return ErrNoLease
@@ -223,14 +229,14 @@ func (g *Region[M]) Ref(id string) *EntityRef[M] {
 	return f
 }
 
-// Passivate asks for the end of an entity's incarnation, wherever it lives, and for a remembered entity to be forgotten. What its mailbox
-// holds is handled first.
+// Passivate asks for the end of an entity's incarnation, wherever it lives, and for a remembered
+// entity to be forgotten. What its mailbox holds is handled first.
 func (g *Region[M]) Passivate(ctx context.Context, id string) error {
 	return g.core.send(ctx, id, envelope{msg: passivateRequest{}})
 }
 
-// SetActiveEntityLimit changes the limit on entities that are active in this region of the type. It holds soon after, until the region ends. The type
-// must have started with an ActiveEntityLimit.
+// SetActiveEntityLimit changes the limit on entities that are active in this region of the type. It
+// holds soon after, until the region ends. The type must have started with an ActiveEntityLimit.
 //
 // Errors: ErrConfig.
 func (g *Region[M]) SetActiveEntityLimit(n int) error {
@@ -246,8 +252,9 @@ func (g *Region[M]) SetActiveEntityLimit(n int) error {
 	return nil
 }
 
-// StartEntity starts an entity without a message and returns where it runs, once its start is ordered and, if the type remembers entities, its id is
-// remembered. It does not wait for New: a failure of that goes to EntityType.OnFailure.
+// StartEntity starts an entity without a message and returns where it runs, once its start is
+// ordered and, if the type remembers entities, its id is remembered. It does not wait for New: a
+// failure of that goes to EntityType.OnFailure.
 func (g *Region[M]) StartEntity(ctx context.Context, id string) (Location, error) {
 	r := g.core
 	node, err := r.startEntity(ctx, id)
@@ -262,7 +269,8 @@ func (g *Region[M]) StartEntity(ctx context.Context, id string) (Location, error
 	return loc, nil
 }
 
-// Locate says on which node the entity's shard lives, as far as this region knows; ok is false while the home is unknown or moving.
+// Locate says on which node the entity's shard lives, as far as this region knows; ok is false
+// while the home is unknown or moving.
 func (g *Region[M]) Locate(id string) (home membership.UID, ok bool) {
 	rt := g.core.table.slots[g.core.table.shardOf(id)].Load()
 	switch {
@@ -277,18 +285,23 @@ func (g *Region[M]) Locate(id string) (home membership.UID, ok bool) {
 // Name is the entity type's name.
 func (g *Region[M]) Name() string { return g.core.name }
 
-// Close closes the region for its users while its node stays a member: it hands its shards over as Node.Leave does, as long as ctx allows, and
-// stops by force what is left then: what waits for entities is dropped, and their handlers are cancelled. If these do not return, that is the
-// error; their shards go to others when they have. Of several Close each has the time of its own ctx, and what the shortest stops by force is
-// stopped for all. From then on the region refuses its users with ErrStopped, and Start may start the type there again. Messages that others have
-// sent to a region which was stopped by force are dropped or, if the type was started again, may be overtaken by later ones.
+// Close closes the region for its users while its node stays a member: it hands its shards over as
+// Node.Leave does, as long as ctx allows, and stops by force what is left then: what waits for
+// entities is dropped, and their handlers are cancelled. If these do not return, that is the error;
+// their shards go to others when they have. Of several Close each has the time of its own ctx, and
+// what the shortest stops by force is stopped for all. From then on the region refuses its users
+// with ErrStopped, and Start may start the type there again. Messages that others have sent to a
+// region which was stopped by force are dropped or, if the type was started again, may be overtaken
+// by later ones.
 //
-// What still waits for a home in a closed region when the type is started again is dropped with DropStopped: it may be what the node's own users have
-// told last.
+// What still waits for a home in a closed region when the type is started again is dropped with
+// DropStopped: it may be what the node's own users have told last.
 //
-// If no other node can take the shards, their entities stop, and what others send to them waits until one can. The node goes on to take its turn as the type's
-// coordinator. A region of StartOn is stopped at once, as by a crash.
+// If no other node can take the shards, their entities stop, and what others send to them waits
+// until one can. The node goes on to take its turn as the type's coordinator. A region of StartOn
+// is stopped at once, as by a crash.
 func (g *Region[M]) Close(ctx context.Context) error { return g.run.close(ctx) }
 
-// ShardOf is the shard of an entity id in a type of so many shards by HashXX: the 64-bit xxHash of its bytes, modulo their number. It never changes.
+// ShardOf is the shard of an entity id in a type of so many shards by HashXX: the 64-bit xxHash of
+// its bytes, modulo their number. It never changes.
 func ShardOf(id string, shards int) int { return int(protocol.ShardOf(protocol.EntityID(id), shards)) }

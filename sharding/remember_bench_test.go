@@ -10,8 +10,8 @@ import (
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
-// BenchmarkRememberedStart starts one shard with b.N remembered entities, as a restart of the whole cluster does, and reports the memory of
-// each when idle, machine included.
+// BenchmarkRememberedStart starts one shard with b.N remembered entities, as a restart of the whole
+// cluster does, and reports the memory of each when idle, machine included.
 func BenchmarkRememberedStart(b *testing.B) {
 	w := newWorld(b)
 	log := &cartLog{}

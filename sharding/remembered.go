@@ -10,7 +10,8 @@ import (
 	"github.com/coterie-go/coterie/sharding/remember"
 )
 
-// remembered carries out what the machines want of the ids of remembered entities in a store of the user's own.
+// remembered carries out what the machines want of the ids of remembered entities in a store of the
+// user's own.
 type remembered struct {
 	store remember.Store
 	slots chan struct{} // one per call under way
@@ -26,12 +27,13 @@ func newRemembered(s remember.Store) *remembered {
 	return &remembered{store: s, slots: make(chan struct{}, rememberedCalls)}
 }
 
-// of says whether the ids are kept outside and this is a piece of them.
+// of reports whether the ids are kept outside and this is a piece of them.
 func (m *remembered) of(k protocol.StateKind) bool {
 	return m != nil && (k == protocol.StateIDs || k == protocol.StateRemembered)
 }
 
-// call runs fn with a time limit, when it is its turn. A panic is an error like another: the machine repeats what failed.
+// call runs fn with a time limit, when it is its turn. A panic is an error like another: the
+// machine repeats what failed.
 func (m *remembered) call(ctx context.Context, limit time.Duration, fn func(context.Context) error) (err error) {
 	select {
 	case m.slots <- struct{}{}:
@@ -106,7 +108,8 @@ func (c *control) watch() (cancel func()) {
 // forwardsMax is how many entities are started elsewhere at a time.
 const forwardsMax = 32
 
-// forwardStart starts remembered entities whose ids belong to other shards now, and says which of them run.
+// forwardStart starts remembered entities whose ids belong to other shards now, and says which of
+// them run.
 func (c *control) forwardStart(ids []protocol.EntityID, done func([]protocol.EntityID)) {
 	c.aside(func() {
 		var mu sync.Mutex
@@ -136,14 +139,14 @@ func (c *control) forwardStart(ids []protocol.EntityID, done func([]protocol.Ent
 	})
 }
 
-// trouble is what the shards that are hosted here say of where their ids are kept.
-type trouble struct {
+// failure is what the shards that are hosted here say of where their ids are kept.
+type storeFailure struct {
 	mu  sync.Mutex
 	why map[uint32]string
 }
 
 // note follows the events of shards.
-func (t *trouble) note(e protocol.Event) {
+func (t *storeFailure) note(e protocol.Event) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	switch e.Kind {
@@ -157,14 +160,14 @@ func (t *trouble) note(e protocol.Event) {
 	}
 }
 
-func (t *trouble) forget(shard uint32) {
+func (t *storeFailure) forget(shard uint32) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	delete(t.why, shard)
 }
 
 // of is what the shard says; nil: nothing.
-func (t *trouble) of(shard uint32) error {
+func (t *storeFailure) of(shard uint32) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if why, ok := t.why[shard]; ok {

@@ -60,7 +60,8 @@ func (d dataStore) read(ctx context.Context, r protocol.StateRead) (protocol.Did
 	return in, in.Err
 }
 
-// The replicated data that keep ids by default obey the laws of a RememberStore, seen from two nodes.
+// The replicated data that keep ids by default obey the laws of a RememberStore, seen from two
+// nodes.
 func TestReplicatedDataIsARememberStore(t *testing.T) {
 	nodes := ddatatest.StartWith(t, 2, func(_ int, c *ddata.Config) { c.Roles, c.Preset = []string{"backend"}, ddata.LAN })
 	var stores atomic.Int64
@@ -84,7 +85,8 @@ func rememberingType(log *cartLog, s remember.Store) EntityType[message_] {
 	return typ
 }
 
-// Ids are kept in the store that was given, and in nothing else: after a stop of everything they are started from there.
+// Ids are kept in the store that was given, and in nothing else: after a stop of everything they
+// are started from there.
 func TestRememberStore(t *testing.T) {
 	var store remember.Memory
 	inBubble(t, func(t *testing.T, w *world) {
@@ -120,7 +122,8 @@ func TestRememberStore(t *testing.T) {
 	})
 }
 
-// A node that would forget what the others remember, or the other way round, takes no part. A proxy elsewhere need not know.
+// A node that would forget what the others remember, or the other way round, takes no part. A proxy
+// elsewhere need not know.
 func TestOtherRememberEntitiesIsRefused(t *testing.T) {
 	for _, remembers := range []bool{true, false} {
 		inBubble(t, func(t *testing.T, w *world) {
@@ -138,7 +141,8 @@ func TestOtherRememberEntitiesIsRefused(t *testing.T) {
 	}
 }
 
-// While the store fails nothing is lost: what was told waits, who asks in vain is told why, and everything runs once the store works again.
+// While the store fails nothing is lost. What was told waits, a caller that asks in vain is told
+// why, and everything runs once the store works again.
 func TestRememberStoreFails(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		var store remember.Memory
@@ -197,7 +201,8 @@ func TestRememberStoreFails(t *testing.T) {
 	})
 }
 
-// sluggish is a store that takes longer than it is given: what it does takes effect, and its answer is that of the context.
+// sluggish is a store that takes longer than it is given: what it does takes effect, and its answer
+// is that of the context.
 type sluggish struct {
 	remember.Memory
 	slow  atomic.Bool
@@ -220,7 +225,8 @@ func (s *sluggish) Update(ctx context.Context, shard protocol.ShardID, add, remo
 	return ctx.Err()
 }
 
-// A store that answers after its time is up: the write counts as failed, is repeated, and never beside the one before. A hand-off waits for it.
+// A store that answers after its time is up: the write counts as failed, is repeated, and never
+// beside the one before. A hand-off waits for it.
 func TestRememberStoreIsLate(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		store := &sluggish{}
@@ -269,8 +275,8 @@ func TestRememberStoreIsLate(t *testing.T) {
 	})
 }
 
-// H7: an id of an entity that runs vanishes from its set, and so does the shard from the list: both are put back, in the replicated data and in a store
-// that tells of changes.
+// H7: an id of an entity that runs vanishes from its set, and so does the shard from the list: both
+// are put back, in the replicated data and in a store that tells of changes.
 func TestVanishedIDsComeBack(t *testing.T) {
 	for name, s := range map[string]*remember.Memory{"replicated data": nil, "store": {}} {
 		t.Run(name, func(t *testing.T) {
@@ -314,7 +320,8 @@ func TestVanishedIDsComeBack(t *testing.T) {
 	}
 }
 
-// A type that recovers at a constant rate starts so many per interval, and at once those for which a message comes.
+// A type that recovers at a constant rate starts so many per interval, and at once those for which
+// a message comes.
 func TestRecoverConstant(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		var store remember.Memory
@@ -350,7 +357,8 @@ func TestRecoverConstant(t *testing.T) {
 	})
 }
 
-// What ended because another's failure was escalated is remembered, too, and starts again with that.
+// What ended because another's failure was escalated is remembered, too, and starts again with
+// that.
 func TestEscalationStartsWhatIsRemembered(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		log := &cartLog{}

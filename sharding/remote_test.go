@@ -213,7 +213,8 @@ func lostNode(t *testing.T, typ EntityType[message_]) (near *Region[message_], m
 	return near, mesh, node
 }
 
-// TestUnsentWaitsForTheNextHome: what had not left for a node that is removed is neither lost nor overtaken, and a question is not over.
+// TestUnsentWaitsForTheNextHome: what had not left for a node that is removed is neither lost nor
+// overtaken, and a question is not over.
 func TestUnsentWaitsForTheNextHome(t *testing.T) {
 	rec := newRecorder()
 	near, mesh, nobody := lostNode(t, rec.entityType())
@@ -259,7 +260,8 @@ func TestUnsentWaitsForTheNextHome(t *testing.T) {
 	}
 }
 
-// TestLostWithTheNode: what comes back too late, because what was told after it has gone elsewhere, is counted and reported.
+// TestLostWithTheNode: what comes back too late, because what was told after it has gone elsewhere,
+// is counted and reported.
 func TestLostWithTheNode(t *testing.T) {
 	drops := make(chan Drop, 10)
 	typ := cartType(&cartLog{})
@@ -281,7 +283,8 @@ func TestLostWithTheNode(t *testing.T) {
 	}
 }
 
-// TestLostQuestion: who asked learns that the question was lost, before its deadline, and whether it was ever sent; so does whoever counts drops.
+// TestLostQuestion: the asker learns that the question was lost, before its deadline, and whether
+// it was ever sent. The counter of drops learns both, too.
 func TestLostQuestion(t *testing.T) {
 	for sent, want := range map[bool]error{true: ErrNodeGone, false: ErrUnsent} { // order: each is a pair of its own
 		loseQuestion(t, sent, want)

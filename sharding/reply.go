@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 
 	"github.com/coterie-go/coterie/crdt/head"
+	"github.com/coterie-go/coterie/ddata/runloop"
 	"github.com/coterie-go/coterie/ddata/transport"
 )
 
@@ -101,8 +102,8 @@ func (r *core) reply(call, origin uint64, v any, request *msgType) error {
 	return err
 }
 
-// checkReply says whether a reply could travel: where the request names an interface, its type must be registered, also for one on this node, as
-// the entity may be elsewhere the next time.
+// checkReply says whether a reply could travel: where the request names an interface, its type must
+// be registered, also for one on this node, as the entity may be elsewhere the next time.
 func (r *core) checkReply(v any, request *msgType) (err error) {
 	if request.repliesOpen() {
 		_, err = r.reg.of(v)
@@ -110,12 +111,13 @@ func (r *core) checkReply(v any, request *msgType) (err error) {
 	return err
 }
 
-// repliesOpen says that the request names an interface as its reply.
+// repliesOpen reports whether the request names an interface as its reply.
 func (t *msgType) repliesOpen() bool {
 	return t != nil && t.reply != nil && t.reply.Kind() == reflect.Interface
 }
 
-// appendReply encodes a reply: as it is, or with its type when the request names an interface as its reply.
+// appendReply encodes a reply: as it is, or with its type when the request names an interface as
+// its reply.
 func (r *core) appendReply(dst []byte, v any, request *msgType) ([]byte, error) {
 	if !request.repliesOpen() {
 		if request == nil { // the answer is this package's own
@@ -156,8 +158,8 @@ func (r *core) answered(inTime bool) {
 	}
 }
 
-// sendReply puts the frame in o.body on its way. Replies do not take part in back-pressure: when the lane is full they wait in a queue of
-// their own, so that no worker does.
+// sendReply puts the frame in o.body on its way. Replies do not take part in back-pressure: when
+// the lane is full they wait in a queue of their own, so that no worker does.
 func (r *core) sendReply(to uint64, o *outgoing) error {
 	if r.overflow.count.Load() > 0 && r.overflow.has(to) {
 		return r.queueReply(to, o.body)
@@ -173,7 +175,8 @@ func (r *core) sendReply(to uint64, o *outgoing) error {
 	return err
 }
 
-// replyStripe puts all replies of a type on one connection: replies have no order to keep, and the more of them go out in one write, the better.
+// replyStripe puts all replies of a type on one connection: replies have no order to keep, and the
+// more of them go out in one write, the better.
 func (r *core) replyStripe() uint32 { return uint32(r.channel) }
 
 func (r *core) queueReply(to uint64, frame []byte) error {
@@ -203,8 +206,9 @@ func (r *core) drainReplies(to uint64, q *replyQueue) {
 	}
 }
 
-// overflow holds the replies that found their lane full, per peer. It is bounded by bytes per peer.
-type overflow struct {
+// replyQueueOverflow holds the replies that found their lane full, per peer. It is bounded by bytes
+// per peer.
+type replyQueueOverflow struct {
 	ctx    context.Context // ends with the region
 	cancel context.CancelFunc
 	ended  sync.WaitGroup
@@ -212,7 +216,7 @@ type overflow struct {
 	count atomic.Int32 // len(peers)
 	mu    sync.Mutex
 	peers map[uint64]*replyQueue
-	moved chan struct{} // closed when a reply has left its queue; nil: no one waits
+	moved runloop.Progress // replies have left their queues
 }
 
 type replyQueue struct {
@@ -228,17 +232,18 @@ type lateFrame struct {
 // overflowMax bounds the replies that wait for one peer, in bytes.
 const overflowMax = 64 << 20
 
-func (o *overflow) has(to uint64) bool {
+func (o *replyQueueOverflow) has(to uint64) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.peers[to] != nil
 }
 
-// put queues a frame; first: the caller has to start draining. nil: no room, or the region has stopped.
-func (o *overflow) put(to uint64, f lateFrame) (q *replyQueue, first bool) {
+// put queues a frame; first: the caller has to start draining. nil: no room, or the region has
+// stopped.
+func (o *replyQueueOverflow) put(to uint64, f lateFrame) (q *replyQueue, first bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.ctx.Err() != nil || len(f.bytes) > overflowMax { // nobody would drain a queue that it alone opens
+	if o.ctx.Err() != nil || len(f.bytes) > overflowMax { // nothing would drain a queue that it alone opens
 		return nil, false
 	}
 	q = o.peers[to]
@@ -255,13 +260,10 @@ func (o *overflow) put(to uint64, f lateFrame) (q *replyQueue, first bool) {
 	return q, first
 }
 
-func (o *overflow) next(to uint64, q *replyQueue) (lateFrame, bool) {
+func (o *replyQueueOverflow) next(to uint64, q *replyQueue) (lateFrame, bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.moved != nil {
-		close(o.moved)
-		o.moved = nil
-	}
+	o.moved.Made()
 	if len(q.frames) == 0 {
 		delete(o.peers, to)
 		o.count.Add(-1)

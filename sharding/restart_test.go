@@ -12,7 +12,8 @@ import (
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
-// restarted is one life of a cluster of two nodes with directories, on which a type that remembers nothing was started first, and one that does after it.
+// restarted is one life of a cluster of two nodes with directories, on which a type that remembers
+// nothing was started first, and one that does after it.
 type restarted struct {
 	t      *testing.T
 	nodes  []*ddata.Node
@@ -64,7 +65,7 @@ func (r *restarted) until(what string, so func() bool) {
 	}
 }
 
-// remembered is what the sets hold, by shard, of those that are listed and of so many.
+// remembered returns the shards that are listed, and the sets of the shards below the given number.
 func (r *restarted) remembered(shards int) (listed []protocol.ShardID, sets [][]protocol.EntityID) {
 	r.t.Helper()
 	store := dataStore{r.carts[0].run.control}
@@ -83,8 +84,10 @@ func (r *restarted) remembered(shards int) (listed []protocol.ShardID, sets [][]
 	return listed, sets
 }
 
-// The whole cluster is stopped and started again: without a message every remembered entity runs, although a type that remembers nothing came first. A
-// shard whose last entity went is forgotten. With another number of shards and another hash all entities run in their shards, and the sets are put in order.
+// The whole cluster is stopped and started again: without a message every remembered entity runs,
+// although a type that remembers nothing came first. A shard whose last entity went is forgotten.
+// With another number of shards and another hash all entities run in their shards, and the sets are
+// put in order.
 func TestFullRestart(t *testing.T) {
 	dirs := []string{t.TempDir(), t.TempDir()}
 	const before, after = 16, 5
@@ -145,8 +148,9 @@ func TestFullRestart(t *testing.T) {
 	again.stop()
 }
 
-// Types that remember and one that does not share the data of their role. Whichever a node starts first, after a restart of all nodes, and in another order,
-// exactly what was remembered runs again (A9).
+// Types that remember and one that does not share the data of their role. Whichever a node starts
+// first, after a restart of all nodes, and in another order, exactly what was remembered runs again
+// (A9).
 func TestRestartWithTypesThatRememberAndOneThatDoesNot(t *testing.T) {
 	const each = 15
 	dirs := []string{t.TempDir(), t.TempDir()}
@@ -201,7 +205,8 @@ func TestRestartWithTypesThatRememberAndOneThatDoesNot(t *testing.T) {
 	}
 }
 
-// What a start writes does not depend on how many are remembered: the first hundred cost as many rows and bytes as the last.
+// What a start writes does not depend on how many are remembered: the first hundred cost as many
+// rows and bytes as the last.
 func TestStartCostsTheSame(t *testing.T) {
 	r := restart(t, []string{t.TempDir()}, 1, protocol.HashXX)
 	ctx := within(t, 2*time.Minute)

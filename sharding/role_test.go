@@ -11,8 +11,9 @@ import (
 	"github.com/coterie-go/coterie/ddata/ddatatest"
 )
 
-// A type that is started under a second role, on nodes that have no role in common with the first, is refused there: it runs
-// no entity, and both roles are named.
+// A type that is started under a second role, on nodes that have no role in common with the first,
+// is refused there: it runs no entity, and both roles are named. When the first role's node has
+// gone, it runs.
 func TestSecondRoleIsRefused(t *testing.T) {
 	roles := []string{"orders", "stock"}
 	nodes := ddatatest.StartWith(t, 2, func(i int, c *ddata.Config) { c.Roles = []string{roles[i]} })
@@ -34,5 +35,12 @@ func TestSecondRoleIsRefused(t *testing.T) {
 	}
 	if h := nodes[1].Health(); h.Ready || !strings.Contains(h.String(), "Role is stock here") {
 		t.Errorf("health: %v", h)
+	}
+	if err := nodes[0].Leave(20 * time.Second); err != nil {
+		t.Error(err)
+	}
+	askThirty(t, "the second role, when the first is gone", g)
+	if h := nodes[1].Health(); !h.Ready {
+		t.Errorf("health when the first is gone: %v", h)
 	}
 }

@@ -12,7 +12,8 @@ import (
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
-// A sender that looked the route up before the buffer was opened puts nothing into it, nor does who wants to turn it elsewhere: nobody would look there.
+// A sender that looked the route up before the buffer was opened puts nothing into the buffer,
+// because nothing would look there. For the same reason an open buffer cannot be turned elsewhere.
 func TestOpenBufferTakesNothing(t *testing.T) {
 	g, _ := scripted(t)
 	r := g.core
@@ -25,8 +26,8 @@ func TestOpenBufferTakesNothing(t *testing.T) {
 		t.Error("an open buffer is turned elsewhere")
 	}
 	r.table.slots[1].Store(old)
-	if err := r.table.hold(1, parcel{id: "a", size: 1}, &r.limit, r.ctl.wanted); err != errRouteChanged || b.waits() || r.limit.count.Load() != 0 {
-		t.Errorf("%v, %d wait", err, len(b.parked))
+	if err := r.table.hold(1, bufferedMessage{id: "a", size: 1}, &r.limit, r.ctl.wanted); err != errRouteChanged || b.waits() || r.limit.count.Load() != 0 {
+		t.Errorf("%v, %d wait", err, len(b.messages))
 	}
 }
 
@@ -41,7 +42,8 @@ func TestLocalRouteOpensTheLane(t *testing.T) {
 	}
 }
 
-// A message that finds no lane, and would wait, looks again when the lane has opened meanwhile: the next one of its sender goes that way.
+// A message that finds no lane, and would wait, looks again when the lane has opened meanwhile: the
+// next one of its sender goes that way.
 func TestLaneThatOpensBesideAMessage(t *testing.T) {
 	l := newLane(t, 10)
 	r := l.g.core
@@ -58,7 +60,8 @@ func TestLaneThatOpensBesideAMessage(t *testing.T) {
 	}
 }
 
-// A shard that refuses what waits of other nodes does not take what they sent after that, nor what they send next.
+// A shard that refuses what waits of other nodes does not take what they sent after that, nor what
+// they send next.
 func TestLanesOfASealedShardStayShut(t *testing.T) {
 	l := newLane(t, 10)
 	l.brings("a", 0)
@@ -67,8 +70,8 @@ func TestLanesOfASealedShardStayShut(t *testing.T) {
 	l.g.core.Receive(7, append(appendMessageHead(nil, &message{kind: frameTell, typ: mt.id}, "a"), body...))
 	l.s.drain(func() {})
 	l.g.core.openLanes(0, l.s)
-	if b := l.g.core.table.slots[0].Load().buffer; len(b.parked) != 2 {
-		t.Errorf("%d messages wait", len(b.parked))
+	if b := l.g.core.table.slots[0].Load().buffer; len(b.messages) != 2 {
+		t.Errorf("%d messages wait", len(b.messages))
 	}
 	l.s.resume()
 	l.brings("a", 1)
@@ -77,8 +80,8 @@ func TestLanesOfASealedShardStayShut(t *testing.T) {
 	l.took("a", 0, 1)
 }
 
-// A handler's question that waits for a home when its own shard begins to move ends, or the move would wait for the handler, and that for the answer. What
-// others ask waits on.
+// A handler's question that waits for a home when its own shard begins to move ends, or the move
+// would wait for the handler, and that for the answer. What others ask waits on.
 func TestWaitingQuestionOfAMovingShard(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		asked := make(chan error, 1)
@@ -154,7 +157,8 @@ func (fullNet) AppendWait(ctx context.Context, _ transport.NodeID, _ transport.L
 	return fmt.Errorf("%w: %w", transport.ErrQueueFull, ctx.Err())
 }
 
-// H5: who sends along a full lane waits for room as long as its context lasts, a question without a deadline as long as one does, and a handler not at all.
+// H5: a sender along a full lane waits for room as long as its context lasts, a question without a
+// deadline as long as one does, and a handler not at all.
 func TestFullLane(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g, _ := scripted(t)
@@ -189,7 +193,8 @@ func TestFullLane(t *testing.T) {
 	})
 }
 
-// H8: what waits in a buffer that is dropped, or when the region ends, is reported, each message, and who asked is told.
+// H8: what waits in a buffer that is dropped, or when the region ends, is reported, each message,
+// and its asker is told.
 func TestBufferedIsDroppedWithAReason(t *testing.T) {
 	for name, drop := range map[string]func(*core, uint32){
 		"dropBuffer":  func(r *core, number uint32) { r.dropBuffer(number, DropStopped) },
@@ -227,7 +232,8 @@ func TestBufferedIsDroppedWithAReason(t *testing.T) {
 	}
 }
 
-// H8: who waits for a StartEntity when the shard is killed is told, and the drop is counted.
+// H8: a caller that waits for a StartEntity when the shard is killed is told, and the drop is
+// counted.
 func TestKilledShardAnswersStarts(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		g, answer, goOn := startThatWaits(t, w, time.Hour)
@@ -249,7 +255,8 @@ func TestKilledShardAnswersStarts(t *testing.T) {
 	})
 }
 
-// H8: a reply for which nobody waits any more is counted, whether it was given here or comes from another node, and whatever it says.
+// H8: a reply for which no caller waits any more is counted, whether it was given here or comes
+// from another node, and whatever it says.
 func TestLateReplies(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g, _ := localRegion(t, cartType(&cartLog{}))
@@ -294,7 +301,7 @@ func TestLeftWhenAllIsOnItsWay(t *testing.T) {
 	}
 	n.full = true
 	g.core.table.buffering(1)
-	g.core.putBack(1, []parcel{{id: "a", env: envelope{msg: addItem{}}, size: parcelOverhead}})
+	g.core.putBack(1, []bufferedMessage{{id: "a", env: envelope{msg: addItem{}}, size: bufferedOverhead}})
 	c.open(1, &route{remote: 3})
 	c.regionEffects(&protocol.RegionEffects{Left: true})
 	if left() {

@@ -9,8 +9,8 @@ import (
 	"github.com/coterie-go/coterie/ddata/transport"
 )
 
-// send routes a message of this node. Outside a handler it waits for room until ctx ends; inside, it fails instead. When ctx has ended already,
-// nothing is sent, wherever the entity is.
+// send routes a message of this node. Outside a handler it waits for room until ctx ends; inside,
+// it fails instead. When ctx has ended already, nothing is sent, wherever the entity is.
 func (r *core) send(ctx context.Context, id string, env envelope) error {
 	if _, err := r.reg.of(env.msg); err != nil { // also for an entity on this node: it may move
 		return err
@@ -89,7 +89,8 @@ func hasDeadline(ctx context.Context) bool {
 	return ok
 }
 
-// sendLocal delivers to a shard of this node. With ErrBufferFull comes what to wait for, nil: try again at once.
+// sendLocal delivers to a shard of this node. With ErrBufferFull comes what to wait for, nil: try
+// again at once.
 func (r *core) sendLocal(number uint32, rt *route, id string, env envelope) (<-chan struct{}, error) {
 	v, e := rt.local.deliver(id, env, 0)
 	switch v {
@@ -98,21 +99,21 @@ func (r *core) sendLocal(number uint32, rt *route, id string, env envelope) (<-c
 	case full:
 		return e.roomAfter(r.mailboxMax), ErrBufferFull
 	default: // the shard was sealed or closed: until the next route is known, messages wait
-		r.park(number, rt)
+		r.enqueue(number, rt)
 		return nil, errRouteChanged
 	}
 }
 
-// park makes the shard's messages wait until its route works again or has changed.
-func (r *core) park(number uint32, rt *route) {
-	if r.table.park(number, rt) {
+// enqueue makes the shard's messages wait until its route works again or has changed.
+func (r *core) enqueue(number uint32, rt *route) {
+	if r.table.enqueue(number, rt) {
 		r.ctl.flushLater(number)
 	}
 }
 
 // sendBuffer lets the message wait for a home.
 func (r *core) sendBuffer(ctx context.Context, number uint32, id string, env envelope) (<-chan struct{}, error) {
-	p := parcel{id: id, env: env, size: parcelOverhead}
+	p := bufferedMessage{id: id, env: env, size: bufferedOverhead}
 	if h := handlerOf(ctx); h != nil && h.entity != nil && env.call != 0 {
 		p.from = h.entity.shard
 	}
@@ -120,8 +121,9 @@ func (r *core) sendBuffer(ctx context.Context, number uint32, id string, env env
 	return room, r.table.hold(number, p, &r.limit, r.ctl.wanted)
 }
 
-// sendRemote encodes the message and appends it to the lane of its shard. The route is looked at again under the lane's lock, so that nothing
-// follows the fence that is appended after the route was changed. It waits for room only outside of handlers, and if told to; ErrBufferFull then says
+// sendRemote encodes the message and appends it to the lane of its shard. The route is looked at
+// again under the lane's lock, so that nothing follows the fence that is appended after the route
+// was changed. It waits for room only outside of handlers, and if told to; ErrBufferFull then says
 // that ctx ended first.
 func (r *core) sendRemote(ctx context.Context, wait bool, number uint32, rt *route, id string, env envelope) (<-chan struct{}, error) {
 	o := r.outs.Get().(*outgoing)
@@ -139,7 +141,8 @@ func (r *core) sendRemote(ctx context.Context, wait bool, number uint32, rt *rou
 	return nil, r.appendError(number, rt, err)
 }
 
-// appendError translates the transport's errors. A peer that it does not know makes the messages of the shard wait for another home.
+// appendError translates the transport's errors. A peer that it does not know makes the messages of
+// the shard wait for another home.
 func (r *core) appendError(number uint32, rt *route, err error) error {
 	switch {
 	case err == nil || err == errRouteChanged:
@@ -151,7 +154,7 @@ func (r *core) appendError(number uint32, rt *route, err error) error {
 	case errors.Is(err, transport.ErrClosed):
 		return ErrStopped
 	}
-	r.park(number, rt)
+	r.enqueue(number, rt)
 	return errRouteChanged
 }
 
@@ -175,7 +178,8 @@ func newOutgoing(r *core) *outgoing {
 	return o
 }
 
-// encode makes the frame of a message that goes along rt. A question of another node keeps its origin, which the answer goes to.
+// encode makes the frame of a message that goes along rt. A question of another node keeps its
+// origin, which the answer goes to.
 func (o *outgoing) encode(number uint32, rt *route, id string, env envelope) error {
 	r := o.region
 	mt, err := r.reg.of(env.msg)
@@ -211,8 +215,8 @@ func (o *outgoing) current() error {
 	return o.note()
 }
 
-// note notes which node a question of this one goes to. It runs at the moment of the append: the end of a node is the end of what was sent to it, and not
-// of what waits for room.
+// note notes which node a question of this one goes to. It runs at the moment of the append: the
+// end of a node is the end of what was sent to it, and not of what waits for room.
 func (o *outgoing) note() error {
 	if o.m.kind == frameAsk && o.m.origin == 0 {
 		o.region.asks.asked(o.m.call, o.rt.remote)

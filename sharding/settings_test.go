@@ -16,7 +16,8 @@ import (
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
-// TestSettings: what the table of settings in the package comment names exists, each row says something of itself, and none comes twice.
+// TestSettings: what the table of settings in the package comment names exists, each row says
+// something of itself, and none comes twice.
 func TestSettings(t *testing.T) {
 	types := map[string]reflect.Type{
 		"EntityType": reflect.TypeFor[sharding.EntityType[any]](), "ddata.Config": reflect.TypeFor[ddata.Config](),

@@ -7,19 +7,20 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/coterie-go/coterie/ddata/drive"
 	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/runloop"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
-// shard is one hosted shard: its entities by id. What happens to them is decided by a protocol.Shard; this is what runs them.
+// shard is one hosted shard: its entities by id. What happens to them is decided by a
+// protocol.Shard; this is what runs them.
 type shard struct {
-	region *core
-	number uint32
-	era    membership.Era // of the cluster
-	token  protocol.Token // of the command by which it is hosted
-	keeper *keeper        // nil: no limit on active entities
-	active atomic.Int64   // entities that the machine counts as active, or that have not stopped yet
+	region     *core
+	number     uint32
+	era        membership.Era // of the cluster
+	token      protocol.Token // of the command by which it is hosted
+	passivator *passivator    // nil: no limit on active entities
+	active     atomic.Int64   // entities that the machine counts as active, or that have not stopped yet
 
 	entities index // changed under mu; empty once dead
 
@@ -28,22 +29,24 @@ type shard struct {
 	dead   bool  // closed or killed: refuses everything
 	out    taker // once dead: takes what was left
 
-	work *work // nil: nobody wants to know
+	work *work // nil: not asked for
 
-	tenure *tenure // nil: the shard has no lease of its own
+	lease *shardLease // nil: the shard has no lease of its own
 }
 
 // taker takes what a mailbox held, and what that counted of the bounds in bytes.
 type taker func(e *entity, env envelope, size uint32)
 
-// drain is one attempt to let the mailboxes of a shard run empty. It ends with a call of done, or it is taken back, and then another may begin while a
-// worker is still about to say that its mailbox rests: each says so to the drain that asked.
+// drain is one attempt to let the mailboxes of a shard run empty. It ends with a call of done, or
+// it is taken back, and then another may begin while a worker is still about to say that its
+// mailbox rests: each says so to the drain that asked.
 type drain struct {
-	busy atomic.Int64 // entities that still have to rest, plus one for whoever counts them
+	busy atomic.Int64 // entities that still have to rest, plus one while they are counted
 	done func()
 }
 
-// settled is called for each entity that was busy when the shard was sealed and rests now. Nobody may have asked.
+// settled is called for each entity that was busy when the shard was sealed and rests now. d is nil
+// if no caller asked.
 func (d *drain) settled() {
 	if d != nil && d.busy.Add(-1) == 0 {
 		d.done()
@@ -53,18 +56,19 @@ func (d *drain) settled() {
 func newShard(r *core, number uint32, token protocol.Token) *shard {
 	s := &shard{region: r, number: number, token: token}
 	if r.passivation.Limited() {
-		s.keeper = newKeeper(r.passivation, int(r.share.Load()))
+		s.passivator = newPassivator(r.passivation, int(r.share.Load()))
 	}
 	if r.measures {
 		s.work = &work{}
 	}
 	if r.leases.shards != nil {
-		s.tenure = &tenure{}
+		s.lease = &shardLease{}
 	}
 	return s
 }
 
-// fence is the token for outside stores. Within the cluster the era is the same for all, and protocol tokens go without it.
+// fence is the token for outside stores. Within the cluster the era is the same for all, and
+// protocol tokens go without it.
 func (s *shard) fence() Token {
 	return Token{Era: s.era, Epoch: membership.Epoch(s.token.Epoch), Up: s.token.Up, Seq: s.token.Seq}
 }
@@ -79,9 +83,10 @@ func (s *shard) find(id string) *entity {
 	return s.entities.find(id)
 }
 
-// deliver puts an envelope into the mailbox of an entity, which is made when there is none. The entity is returned for those who wait for room.
+// deliver puts an envelope into the mailbox of an entity, which is made when there is none. It
+// returns the entity for senders that wait for room.
 func (s *shard) deliver(id string, env envelope, size uint32) (verdict, *entity) {
-	if v, ok := s.administer(id, env, drive.Place{}); ok {
+	if v, ok := s.administer(id, env, runloop.Permit{}); ok {
 		return v, nil
 	}
 	for {
@@ -92,8 +97,8 @@ func (s *shard) deliver(id string, env envelope, size uint32) (verdict, *entity)
 			}
 		}
 		v := e.accept(env, size)
-		// Only now is it started: a start that found no message would count as a use beside the message's.
-		// One whose message found no room is not, unless another message came meanwhile.
+		// Only now is it started: a start that found no message would count as a use beside the
+		// message's. One whose message found no room is not, unless another message came meanwhile.
 		if made && (v == accepted || !s.remove(e)) {
 			s.region.wake(s, e.id)
 		}
@@ -114,8 +119,8 @@ func (s *shard) deliverBytes(id []byte, env envelope, size uint32) (verdict, *en
 	return s.deliver(string(id), env, size)
 }
 
-// admit makes the entity, held until the shard's machine starts it. nil: the shard takes no new ones.
-// made: it did, and the caller has to wake the entity, or to remove it if it is empty.
+// admit makes the entity, held until the shard's machine starts it. nil: the shard takes no new
+// ones. made: it did, and the caller has to wake the entity, or to remove it if it is empty.
 func (s *shard) admit(id string) (e *entity, made bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -157,7 +162,8 @@ func (s *shard) start(ids []protocol.EntityID) {
 	}
 }
 
-// remove takes an entity that has ended out of the shard, unless messages wait for its next incarnation (then false).
+// remove takes an entity that has ended out of the shard, unless messages wait for its next
+// incarnation (then false).
 func (s *shard) remove(e *entity) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -242,13 +248,14 @@ func (s *shard) endOthers(but *entity) {
 	}
 }
 
-// shut closes every mailbox and hands what was in them to out, in order per entity. Handlers that run cannot be stopped: their contexts are
-// cancelled, and what their mailboxes hold is handed to out when they return.
+// shut closes every mailbox and hands what was in them to out, in order per entity. Handlers that
+// run cannot be stopped: their contexts are cancelled, and what their mailboxes hold is handed to
+// out when they return.
 func (s *shard) shut(out taker) {
 	s.mu.Lock()
 	all := s.listLocked()
 	s.dead, s.out = true, out
-	s.entities.clear() // found no more, or senders would look for ever for one that is not closed
+	s.entities.clear() // found no more, or senders would look without end for one that is not closed
 	s.mu.Unlock()
 	for _, e := range all {
 		e.force()

@@ -57,7 +57,7 @@ type busyWorker struct {
 	w         *worker
 	goroutine string
 	e         *entity
-	turn      uint64
+	slice     uint64
 	begun     uint32 // the look after which it has begun its latest message
 }
 
@@ -67,7 +67,7 @@ func (p *pool) busy() (all []busyWorker) {
 	defer p.mu.Unlock()
 	for w := range p.alive { // order: each is judged by itself
 		if w.at != nil {
-			all = append(all, busyWorker{w, w.goroutine, w.at, w.turns, w.begun.Load()})
+			all = append(all, busyWorker{w, w.goroutine, w.at, w.slices, w.begun.Load()})
 		}
 	}
 	return all

@@ -9,25 +9,31 @@ import (
 	"github.com/coterie-go/coterie/ddata"
 )
 
-// StateSettings say how the replicated state of a type is read and written: the table of homes, the list of regions, and remembered ids. All of it goes to a
-// majority of the role's replicas, and more if that is asked for.
+// StateSettings say how the replicated state of a type is read and written: the table of homes, the
+// list of regions, and remembered ids. All of it goes to a majority of the role's replicas, and
+// more if that is asked for.
 //
-// A majority is enough to lose nothing when nodes come, go and die one after the other or by planned changes, however fast: a view is left behind only when
-// what it knew has reached the next one. More than that protects from the loss of more nodes at one instant than a majority survives, and
-// costs availability: with WritePlus 3 and ReadPlus 5, the reference's, up to 8 nodes every one has to answer, so that one which cannot be reached holds up
-// new homes, moves, the first start of remembered entities and a takeover until it is removed. Known homes are routed to all the same.
+// A majority is enough to lose nothing when nodes come, go and die one after the other or by
+// planned changes, however fast: a view is left behind only when what it knew has reached the next
+// one. More than that protects from the loss of more nodes at one instant than a majority survives,
+// and costs availability: with WritePlus 3 and ReadPlus 5, the reference's, up to 8 nodes every one
+// has to answer, so that one which cannot be reached holds up new homes, moves, the first start of
+// remembered entities and a takeover until it is removed. Known homes are routed to all the same.
 type StateSettings struct {
 	// WritePlus is how many replicas beside a majority must have written; All: every one. Default 0.
 	WritePlus int
-	// ReadPlus is how many beside a majority are asked by a new coordinator, and by a shard for its ids; All: every one. Default 0.
+	// ReadPlus is how many beside a majority are asked by a new coordinator, and by a shard for its
+	// ids; All: every one. Default 0.
 	ReadPlus int
-	// AtLeast is the least number of both, if there are as many. In a cluster of 3 to 5 nodes, 3 makes any two of them expendable, and needs 3 to go
-	// on. Default 0: a majority.
+	// AtLeast is the least number of both, if there are as many. In a cluster of 3 to 5 nodes, 3
+	// makes any two of them expendable, and needs 3 to go on. Default 0: a majority.
 	AtLeast int
-	// WriteTimeout bounds one write, and ReadTimeout one read; what was not answered by then is repeated, for ever. Shorter finds another way sooner
-	// when a node has just died, longer repeats less on a slow network. What is read may be large, such as the ids of a million entities, and
-	// what is written may stand in a long queue for the disks: each time in a row that a read, or a shard's write of ids, fails it gets twice the
-	// time, up to 32 times what is set, so that it is not given up for ever. Defaults 5 s and 2 s.
+	// WriteTimeout bounds one write, and ReadTimeout one read. What was not answered by then is
+	// repeated, without end. A shorter time finds another way sooner when a node has just died; a
+	// longer one repeats less on a slow network. What is read may be large, such as the ids of a
+	// million entities, and what is written may stand in a long queue for the disks. So each time
+	// in a row that a read, or a shard's write of ids, fails, it gets twice the time, up to 32
+	// times what is set. So a large one can succeed in the end. Defaults 5 s and 2 s.
 	WriteTimeout, ReadTimeout time.Duration
 }
 
@@ -60,7 +66,8 @@ func (s StateSettings) validate() error {
 	return errors.Join(faults...)
 }
 
-// readLimit and writeLimit are how long a read and a write may take that have failed so often in a row.
+// readLimit and writeLimit are how long a read and a write may take that have failed so often in a
+// row.
 func (s StateSettings) readLimit(failed uint) time.Duration  { return longer(s.ReadTimeout, failed) }
 func (s StateSettings) writeLimit(failed uint) time.Duration { return longer(s.WriteTimeout, failed) }
 

@@ -9,7 +9,8 @@ import (
 	"github.com/coterie-go/coterie/ddata"
 )
 
-// TestStateSettings: what is asked of the replicated state, and for how long, is what EntityType.State says, for the coordinator and for remembered ids.
+// TestStateSettings: what is asked of the replicated state, and for how long, is what
+// EntityType.State says, for the coordinator and for remembered ids.
 func TestStateSettings(t *testing.T) {
 	for name, c := range map[string]struct {
 		s           StateSettings
@@ -37,7 +38,8 @@ func TestStateSettings(t *testing.T) {
 				}
 				w.store.mu.Lock()
 				defer w.store.mu.Unlock()
-				// of reads: homes, regions, the shards with ids, and those of one shard; of writes: a region, a home, the shard and the id
+				// of reads: homes, regions, the shards with ids, and those of one shard; of writes:
+				// a region, a home, the shard and the id
 				if len(w.store.asked) != 2 || w.store.asked[c.read] < 4 || w.store.asked[c.write] < 4 {
 					t.Errorf("asked %v, want %v and %v", w.store.asked, c.write, c.read)
 				}
@@ -46,7 +48,8 @@ func TestStateSettings(t *testing.T) {
 	}
 }
 
-// TestSlowReadsAreGivenMoreTime: what takes longer to read than ReadTimeout, such as the ids of very many entities, is read in the end.
+// TestSlowReadsAreGivenMoreTime: what takes longer to read than ReadTimeout, such as the ids of
+// very many entities, is read in the end.
 func TestSlowReadsAreGivenMoreTime(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		typ := cartType(&cartLog{})
@@ -67,7 +70,8 @@ func TestSlowReadsAreGivenMoreTime(t *testing.T) {
 	})
 }
 
-// TestSlowWritesAreGivenMoreTime: so is what takes longer to write than WriteTimeout, such as ids behind very many others.
+// TestSlowWritesAreGivenMoreTime: so is what takes longer to write than WriteTimeout, such as ids
+// behind very many others.
 func TestSlowWritesAreGivenMoreTime(t *testing.T) {
 	settings := StateSettings{WriteTimeout: time.Second}.withDefaults()
 	for failed, want := range []time.Duration{1, 2, 4, 8, 16, 32, 32} {

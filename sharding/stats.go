@@ -21,7 +21,7 @@ type Stats struct {
 	Asks     int         // questions under way
 	Drops    []DropCount // by reason; those that never happened are left out
 
-	Panics       uint64 // of the type's codecs and hooks (OnDrop, OnFailure, OnEvent, boxes), which were survived
+	Panics       uint64 // of the type's codecs, hooks (OnDrop, OnFailure, OnEvent, boxes) and stores of leases, which were survived
 	AsksTimedOut uint64 // questions whose time was over before an answer came
 	Restored     uint64 // entities that were started because they are remembered, and not by a message
 
@@ -57,7 +57,7 @@ func (r *core) stats() Stats {
 	r.pool.mu.Lock()
 	s.Workers = r.pool.workers
 	r.pool.mu.Unlock()
-	for _, h := range r.sweep.shards() {
+	for _, h := range r.idleScan.shards() {
 		s.Shards++
 		s.Active += int(h.active.Load())
 		if r.awaitsLease(h.number) != "" {

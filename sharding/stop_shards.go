@@ -9,11 +9,14 @@ import (
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
-// StopShards stops shards for good, wherever they live: they are handed off as in any move, their entities stop, and nobody hosts them afterwards until a
-// message asks. One that messages wait for when it has stopped gets another home at once. StopShards returns when all have stopped and a majority of the
-// role's nodes knows. When ctx ends before, it returns the cause, and the shards are stopped all the same.
+// StopShards stops shards for good, wherever they live: they are handed off as in any move, their
+// entities stop, and no node hosts them afterwards until a message asks. One that messages wait for
+// when it has stopped gets another home at once. StopShards returns when all have stopped and a
+// majority of the role's nodes knows. When ctx ends before, it returns the cause, and the shards
+// are stopped all the same.
 //
-// A type that remembers entities is refused: what is remembered lives, so its shard has a home. Passivate its entities instead.
+// A type that remembers entities is refused: what is remembered lives, so its shard has a home.
+// Passivate its entities instead.
 //
 // Errors: ErrConfig (RememberEntities, or a shard that the type does not have), ErrStopped, ctx's.
 func (g *Region[M]) StopShards(ctx context.Context, shards ...int) error {
@@ -56,7 +59,7 @@ type stopWait struct {
 	done chan struct{}
 }
 
-// atRest tells who waits that shards have stopped for good.
+// atRest tells the callers that wait that shards have stopped for good.
 func (c *control) atRest(shards []protocol.ShardID) {
 	kept := c.stopWaits[:0]
 	for _, w := range c.stopWaits {

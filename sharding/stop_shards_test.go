@@ -11,7 +11,8 @@ import (
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
-// Shards that are stopped for good are hosted by nobody and stay so, until a message asks; a proxy may ask for it, and every region takes part (A16).
+// Shards that are stopped for good are hosted by no node and stay so, until a message asks. A proxy
+// may ask for it, and every region takes part (A16).
 func TestStopShards(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		log := &cartLog{}
@@ -80,7 +81,8 @@ func TestStopShardsRefusesRemembered(t *testing.T) {
 	}
 }
 
-// Each StopShards ends when all of its shards rest, not before, and not because another's do; one whose context has ended is forgotten.
+// Each StopShards ends when all of its shards rest, not before, and not because another's do; one
+// whose context has ended is forgotten.
 func TestStopShardsWaitsForItsOwn(t *testing.T) {
 	c := &control{}
 	wait := func(shards ...protocol.ShardID) *stopWait {
@@ -114,7 +116,8 @@ func TestStopShardsWaitsForItsOwn(t *testing.T) {
 	}
 }
 
-// Nobody answers: the caller's context ends it, with its cause, and nothing of it is kept; so does the end of the region.
+// Nothing answers: the caller's context ends the call, with its cause, and nothing of it is kept.
+// The end of the region does the same.
 func TestStopShardsThatNobodyAnswers(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		g := start(w.join("frontend"), cartType(&cartLog{}))

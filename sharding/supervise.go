@@ -27,7 +27,8 @@ func (e *entity) supervise(r *core, failure error, stack []byte) bool {
 	}
 }
 
-// backoff holds the entity for a while; then a new incarnation is made, message or not. To the shard's machine it stays active.
+// backoff holds the entity for a while; then a new incarnation is made, message or not. To the
+// shard's machine it stays active.
 func (e *entity) backoff(r *core) {
 	x := e.extras()
 	pause := min(r.restartBackoff<<min(x.failures, 20), r.restartBackoffMax)
@@ -92,7 +93,8 @@ func (x *extra) cancelContext(cause error) {
 	x.mu.Unlock()
 }
 
-// timedOut is the message of the receive timeout, if that still holds now that it has come to its turn.
+// timedOut is the message of the receive timeout, if that still holds now that it has come to its
+// turn.
 func (e *entity) timedOut(r *core) (msg any, ok bool) {
 	x := e.extras()
 	x.mu.Lock()
@@ -101,8 +103,9 @@ func (e *entity) timedOut(r *core) (msg any, ok bool) {
 	return x.message, x.timeout > 0 && r.clock()-time.Duration(x.lastHandled.Load()) >= x.timeout
 }
 
-// setReceiveTimeout arranges for msg to be handled whenever nothing else was for d. While one waits in the mailbox no other joins it, or an entity that is
-// busy for long would fill its mailbox by itself.
+// setReceiveTimeout arranges for msg to be handled whenever nothing else was for d. While one waits
+// in the mailbox no other joins it, or an entity that is busy for long would fill its mailbox by
+// itself.
 func (e *entity) setReceiveTimeout(r *core, d time.Duration, msg any) {
 	x := e.extras()
 	x.mu.Lock()

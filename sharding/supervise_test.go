@@ -52,7 +52,8 @@ func TestSupervision(t *testing.T) {
 	}
 }
 
-// A failure that is escalated ends the other incarnations of its shard, in order; what waits for them is for the next ones. Other shards go on.
+// A failure that is escalated ends the other incarnations of its shard, in order; what waits for
+// them is for the next ones. Other shards go on.
 func TestEscalationEndsTheShard(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		log := &cartLog{}
@@ -168,7 +169,7 @@ func TestIdlePassivation(t *testing.T) {
 		typ := cartType(log)
 		typ.Passivation.IdleTimeout = time.Minute
 		g, _ := localRegion(t, typ)
-		g.core.sweep.start()
+		g.core.idleScan.start()
 		tell := func(id string) {
 			if err := g.Tell(t.Context(), id, addItem{}); err != nil {
 				t.Fatal(err)
@@ -185,7 +186,8 @@ func TestIdlePassivation(t *testing.T) {
 	})
 }
 
-// A running handler cannot be stopped when the lease ends, but its context is, and no effect of it happens.
+// A running handler cannot be stopped when the lease ends, but its context is, and no effect of it
+// happens.
 func TestEffectsNeedTheLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var got []error
@@ -258,7 +260,7 @@ func TestLater(t *testing.T) {
 	typ := cartType(&cartLog{})
 	typ.New = func(*Context[message_]) Entity[message_] {
 		return receiveFunc(func(c *Context[message_], m message_) error {
-			l, err := c.Later()
+			l, err := c.Responder()
 			if err != nil {
 				return err
 			}
@@ -295,7 +297,8 @@ func TestHandlerThatEndsItsGoroutine(t *testing.T) {
 	}
 }
 
-// The receive timeout is the incarnation's, and "no message for so long" is judged when its turn has come.
+// The receive timeout is the incarnation's, and "no message for so long" is judged when its turn
+// has come.
 func TestReceiveTimeoutBehindOtherMessages(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var timeouts int
@@ -343,7 +346,8 @@ func TestReceiveTimeoutBehindOtherMessages(t *testing.T) {
 	})
 }
 
-// An entity that waits for its restart does not hold up its shard's hand-off: what waits for it moves on, in order.
+// An entity that waits for its restart does not hold up its shard's hand-off: what waits for it
+// moves on, in order.
 func TestBackoffDoesNotHoldUpTheMove(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		typ := cartType(&cartLog{})
@@ -411,7 +415,8 @@ func TestPassivateNeedsTheLease(t *testing.T) {
 	})
 }
 
-// Whenever the lease is away for a moment, in which no handler may begin, an entity that ends in order has its Stop, once.
+// Whenever the lease is away for a moment, in which no handler may begin, an entity that ends in
+// order has its Stop, once.
 func TestStopWaitsForTheLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := &cartLog{}

@@ -5,11 +5,13 @@ import (
 	"fmt"
 	"runtime/debug"
 	"sync/atomic"
+
+	"github.com/coterie-go/coterie/ddata/locks"
 )
 
-// The user's codecs and hooks run on goroutines that serve many: readers of connections, workers,
-// the control loop. A panic of one of them costs a message or a call, is counted in Stats.Panics
-// and logged, and the goroutine goes on.
+// The user's codecs, hooks and stores of leases run on goroutines that serve many: readers of
+// connections, workers, the control loop. A panic of one of them costs a message or a call, is
+// counted in Stats.Panics and logged, and the goroutine goes on.
 
 // codecPanic is what an encoder or a decoder of the user panicked with.
 type codecPanic struct {
@@ -71,4 +73,15 @@ func guardHook[T any](r *core, name string, hook func(T)) func(T) {
 		}()
 		<-returned
 	}
+}
+
+// guardLeases is a store of leases whose panics are errors of the call. field is the one of
+// EntityType that it is in.
+func (r *core) guardLeases(field string, s locks.Store) locks.Store {
+	if s == nil {
+		return nil
+	}
+	return locks.Guarded(s, func(p locks.Panic) {
+		r.panicked(fmt.Sprintf("%s of EntityType.%s for %q", p.Call, field, p.Name), fmt.Sprint(p.Value), p.Stack)
+	})
 }

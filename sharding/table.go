@@ -7,7 +7,8 @@ import (
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
-// table says where the messages of each shard go. Senders read it without a lock; the control loop changes it.
+// table says where the messages of each shard go. Senders read it without a lock; the control loop
+// changes it.
 type table struct {
 	hash   protocol.Hash
 	slots  []atomic.Pointer[route]
@@ -15,7 +16,8 @@ type table struct {
 	hosted []atomic.Pointer[shard] // runs here, whatever its messages do
 }
 
-// route is immutable, except that a buffer fills. Exactly one of its fields is set; a nil route is like one with an empty buffer.
+// route is immutable, except that a buffer fills. Exactly one of its fields is set; a nil route is
+// like one with an empty buffer.
 type route struct {
 	local  *shard  // hosted here
 	remote uint64  // the node that hosts it
@@ -36,8 +38,8 @@ func (t *table) shardOf(id string) uint32 {
 	return uint32(t.hash.ShardOf(protocol.EntityID(id), len(t.slots)))
 }
 
-// buffering makes the shard's messages wait, if they do not already, and returns their buffer. A buffer that was about to be flushed is
-// told to stop.
+// buffering makes the shard's messages wait, if they do not already, and returns their buffer. A
+// buffer that was about to be flushed is told to stop.
 func (t *table) buffering(number uint32) *buffer {
 	slot := &t.slots[number]
 	for {
@@ -55,24 +57,24 @@ func (t *table) buffering(number uint32) *buffer {
 	}
 }
 
-// park makes the messages of senders whose route does not work now wait, to be flushed along it later; it does nothing when the route has
-// changed meanwhile.
-func (t *table) park(number uint32, old *route) bool {
+// enqueue makes the messages of senders whose route does not work now wait, to be flushed along it
+// later; it does nothing when the route has changed meanwhile.
+func (t *table) enqueue(number uint32, old *route) bool {
 	b := bufferAfter(old)
 	b.target = old
 	return t.slots[number].CompareAndSwap(old, &route{buffer: b})
 }
 
-// buffer holds the messages of one shard, in order. Its lock orders senders against the flush: a sender that finds it open loads
-// the route again, so nobody overtakes what was waiting.
+// buffer holds the messages of one shard, in order. Its lock orders senders against the flush: a
+// sender that finds it open loads the route again, so no message overtakes those that waited.
 type buffer struct {
-	mu     sync.Mutex
-	open   bool   // emptied and replaced in the table; refuses messages for ever
-	target *route // where to flush to; nil: not yet
-	parked []parcel
-	// returned goes before parked: what was on its way to the node after, and never left this one. Once something else has been sent it would come
-	// too late: then after is 0.
-	returned []parcel
+	mu       sync.Mutex
+	open     bool   // emptied and replaced in the table; never takes messages again
+	target   *route // where to flush to; nil: not yet
+	messages []bufferedMessage
+	// returned goes before parked: what was on its way to the node after, and never left this one.
+	// Once something else has been sent it would come too late: then after is 0.
+	returned []bufferedMessage
 	after    uint64
 }
 
@@ -95,25 +97,26 @@ func (b *buffer) retarget(to *route) bool {
 	return true
 }
 
-// waits says whether a message is in the buffer.
+// waits reports whether a message is in the buffer.
 func (b *buffer) waits() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.lenLocked() > 0
 }
 
-func (b *buffer) lenLocked() int { return len(b.returned) + len(b.parked) }
+func (b *buffer) lenLocked() int { return len(b.returned) + len(b.messages) }
 
 // takeLocked empties the buffer.
-func (b *buffer) takeLocked() []parcel {
-	all := append(b.returned, b.parked...)
-	b.returned, b.parked = nil, nil
+func (b *buffer) takeLocked() []bufferedMessage {
+	all := append(b.returned, b.messages...)
+	b.returned, b.messages = nil, nil
 	return all
 }
 
-// keepLocked has keep look at all that waits, in order, and forgets what it does not want kept: how many parcels, of what size.
-func (b *buffer) keepLocked(keep func(*parcel) bool) (gone, size int) {
-	for _, list := range []*[]parcel{&b.returned, &b.parked} {
+// keepLocked has keep look at all that waits, in order, and forgets what it does not want kept: how
+// many messages, of what size.
+func (b *buffer) keepLocked(keep func(*bufferedMessage) bool) (gone, size int) {
+	for _, list := range []*[]bufferedMessage{&b.returned, &b.messages} {
 		kept := (*list)[:0]
 		for i := range *list {
 			p := &(*list)[i]
@@ -130,16 +133,16 @@ func (b *buffer) keepLocked(keep func(*parcel) bool) (gone, size int) {
 	return gone, size
 }
 
-// close refuses messages for ever and returns what waited.
-func (b *buffer) close() []parcel {
+// close returns what waited. The buffer never takes messages again.
+func (b *buffer) close() []bufferedMessage {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.open = true
 	return b.takeLocked()
 }
 
-// parcel is a message that waits for a home: of this node, or encoded, of another.
-type parcel struct {
+// bufferedMessage is a message that waits for a home: of this node, or encoded, of another.
+type bufferedMessage struct {
 	id   string
 	env  envelope
 	from *shard   // the shard whose handler waits for the answer; nil: none
@@ -157,8 +160,8 @@ type bufferLimit struct {
 	room chan struct{}
 }
 
-// parcelOverhead is what a waiting message is taken to cost beside its bytes.
-const parcelOverhead = 128
+// bufferedOverhead is what a waiting message is taken to cost beside its bytes.
+const bufferedOverhead = 128
 
 func (l *bufferLimit) take(size int) bool {
 	if l.count.Add(1) > l.countMax {

@@ -40,8 +40,9 @@ func (f faultList) err(name string) error {
 	return fmt.Errorf("%w %q: %w", ErrConfig, name, errors.Join(f...))
 }
 
-// Validate reports every fault of the type together, as it is on a node without the preset ddata.Local, whose defaults are others. What a node lacks for the
-// type, such as New where entities are hosted, is for Start to say.
+// Validate reports every fault of the type together, as it is on a node without the preset
+// ddata.Local, whose defaults are others. What a node lacks for the type, such as New where
+// entities are hosted, is for Start to say.
 func (t EntityType[M]) Validate() error { return t.faults().err(t.Name) }
 
 func (t EntityType[M]) faults() (f faultList) {
@@ -102,7 +103,7 @@ func (t EntityType[M]) machineFaults(strategy bool) []error {
 	return c.Invalid()
 }
 
-// isNil says whether a port holds a pointer that is nil.
+// isNil reports whether a port holds a pointer that is nil.
 func isNil(port any) bool {
 	v := reflect.ValueOf(port)
 	return v.Kind() == reflect.Pointer && v.IsNil()

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/ddata"
-	"github.com/coterie-go/coterie/ddata/lease"
-	"github.com/coterie-go/coterie/ddata/lease/file"
+	"github.com/coterie-go/coterie/ddata/locks"
+	"github.com/coterie-go/coterie/ddata/locks/file"
 	"github.com/coterie-go/coterie/sharding/allocation"
 	"github.com/coterie-go/coterie/sharding/passivation"
 	"github.com/coterie-go/coterie/sharding/protocol"
@@ -68,11 +68,12 @@ var badFields = map[string]func(*EntityType[message_]){
 }
 
 // namelessStore has no ID.
-type namelessStore struct{ lease.Store }
+type namelessStore struct{ locks.Store }
 
 func (namelessStore) ID() string { return "" }
 
-// faultsOf starts the type where it is hosted and takes the answer apart: fault by fault, which end with the line.
+// faultsOf starts the type where it is hosted and takes the answer apart: fault by fault, which end
+// with the line.
 func faultsOf(t *testing.T, typ EntityType[message_]) []string {
 	t.Helper()
 	g, err := StartOn(newWorld(t).join("backend").ports(), typ)
@@ -134,7 +135,8 @@ func TestEveryFaultOfAnEntityTypeIsNamed(t *testing.T) {
 	}
 }
 
-// Start tells what the node lacks together with what the type lacks, and judges by the node's own defaults.
+// Start tells what the node lacks together with what the type lacks, and goes by the node's own
+// defaults.
 func TestStartReportsAllFaults(t *testing.T) {
 	n, err := ddata.Start(t.Context(), ddata.Config{
 		Name: "test", Bind: "127.0.0.1:0", BootstrapExpect: 1, Roles: []string{"backend"}, Preset: ddata.Local, Logger: slog.New(slog.DiscardHandler),

@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// threeNodes starts a type on three nodes, of which first is a region, and has ask find homes for its shards.
+// threeNodes starts a type on three nodes, of which first is a region, and has ask find homes for
+// its shards.
 func threeNodes(t *testing.T, w *world, typ EntityType[message_], ask func(first *Region[message_])) (nodes []*fakeNode) {
 	t.Helper()
 	var first *Region[message_]
@@ -33,8 +34,9 @@ func askMany(t *testing.T, g *Region[message_]) {
 	}
 }
 
-// TestNewcomerIsNotReordered: a node joins and sends to the homes of entities. One of these gets the view with the newcomer
-// three seconds later, and shards are balanced meanwhile. What one goroutine tells one entity stays in order.
+// TestNewcomerIsNotReordered: a node joins and sends to the homes of entities. One of these gets
+// the view with the newcomer three seconds later, and shards are balanced meanwhile. What one
+// goroutine tells one entity stays in order.
 func TestNewcomerIsNotReordered(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		rec := newRecorder()
@@ -63,9 +65,9 @@ func TestNewcomerIsNotReordered(t *testing.T) {
 	})
 }
 
-// TestFenceBeforeItsView: the way from the coordinator to two owners is cut for two and a half seconds, while a node joins
-// and shards are balanced. The newcomer's fence reaches an owner before the view with the newcomer. The hand-off goes on as
-// soon as the cut is over.
+// TestFenceBeforeItsView: the way from the coordinator to two owners is cut for two and a half
+// seconds, while a node joins and shards are balanced. The newcomer's fence reaches an owner before
+// the view with the newcomer. The hand-off goes on as soon as the cut is over.
 func TestFenceBeforeItsView(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		typ := newRecorder().entityType()

@@ -8,7 +8,8 @@ import (
 	"github.com/coterie-go/coterie/crdt/head"
 )
 
-// The data plane's frames, one per message, on the channel of the entity type. A frame is a version byte and one CBOR array:
+// The data plane's frames, one per message, on the channel of the entity type. A frame is a version
+// byte and one CBOR array:
 //
 //	tell     [1, hops, shard, "id", type, body]
 //	ask      [2, hops, shard, "id", type, call, origin, body]
@@ -18,12 +19,13 @@ import (
 //	inspect  [6, call, what, "id"]                of Region.State and its like, answered with a reply
 //	farewell [7]                                  of a node that leaves: what it was asked is answered or passed on
 //
-// hops counts how often a region has passed the message on. type is the wire id of the message's type. call names the question at its
-// origin; origin is 0 for "whoever sent this frame", which the first region that passes it on replaces. status 0 is a reply, whose body is
-// the CBOR of the reply type; the other statuses are errors with a text.
+// hops counts how often a region has passed the message on. type is the wire id of the message's
+// type. call names the question at its origin; origin is 0 for "the sender of this frame", which
+// the first region that passes it on replaces. status 0 is a reply, whose body is the CBOR of the
+// reply type; the other statuses are errors with a text.
 //
-// All heads are written in shortest form; body is one data item, the last, so that it is found without being walked over. The encoding is
-// by hand because it is the hot path.
+// All heads are written in shortest form; body is one data item, the last, so that it is found
+// without being walked over. The encoding is by hand because it is the hot path.
 const wireVersion = 1
 
 type frameKind uint8
@@ -52,15 +54,16 @@ type message struct {
 	origin uint64
 }
 
-// parcel copies the message out of its frame.
-func (m *message) parcel() parcel {
+// bufferedMessage copies the message out of its frame.
+func (m *message) buffered() bufferedMessage {
 	raw := *m
 	raw.body = append([]byte(nil), m.body...)
 	raw.id = append([]byte(nil), m.id...)
-	return parcel{id: string(m.id), raw: &raw, size: parcelOverhead + len(m.body)}
+	return bufferedMessage{id: string(m.id), raw: &raw, size: bufferedOverhead + len(m.body)}
 }
 
-// appendMessageHead appends all of a tell or an ask that stands before the body. origin and call are those of an ask.
+// appendMessageHead appends all of a tell or an ask that stands before the body. origin and call
+// are those of an ask.
 func appendMessageHead(dst []byte, m *message, id string) []byte {
 	fields := byte(6)
 	if m.kind == frameAsk {
@@ -99,8 +102,9 @@ func appendControl(dst []byte, msg []byte) []byte {
 	return append(dst, msg...)
 }
 
-// reader walks over a frame. bad stays set once anything was wrong, so that callers check it once. It counts instead of cutting b: to store a
-// pointer costs a write barrier while garbage is collected, and one per head is much.
+// reader walks over a frame. bad stays set once anything was wrong, so that callers check it once.
+// It counts instead of cutting b: to store a pointer costs a write barrier while garbage is
+// collected, and one per head is much.
 type reader struct {
 	b   []byte
 	at  int
@@ -128,7 +132,7 @@ func (r *reader) next() byte {
 	return r.b[r.at-1]
 }
 
-// isMajor says whether the next head is of that major type.
+// isMajor reports whether the next head is of that major type.
 func (r *reader) isMajor(major byte) bool { return r.at < len(r.b) && r.b[r.at]&0xe0 == major }
 
 // head reads one head of the wanted major type.

@@ -17,8 +17,9 @@ import (
 	"github.com/coterie-go/coterie/ddata/transport/memory"
 )
 
-// world is a cluster of fake nodes in one process: real machines, real transport over memory, a membership that the test decides, and
-// replicated state that is one store for all, so that every write is at once everywhere.
+// world is a cluster of fake nodes in one process: real machines, real transport over memory, a
+// membership that the test decides, and replicated state that is one store for all, so that every
+// write is at once everywhere.
 type world struct {
 	t      testing.TB
 	hub    *memory.Hub
@@ -118,7 +119,8 @@ func (w *world) kill(n *fakeNode) {
 	w.install()
 }
 
-// forget drops what a closed region had registered; the fake's registrations have no end of their own.
+// forget drops what a closed region had registered; the fake's registrations have no end of their
+// own.
 func (n *fakeNode) forget() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -145,7 +147,8 @@ func (w *world) leaves(n *fakeNode, within time.Duration) error {
 	return nil
 }
 
-// handsOver is the first half of leaves: the node stays a member, so what it still has to send or to be answered gets through.
+// handsOver is the first half of leaves: the node stays a member, so what it still has to send or
+// to be answered gets through.
 func (w *world) handsOver(n *fakeNode, within time.Duration) error {
 	n.member.Status = membership.Leaving
 	w.install()

@@ -5,7 +5,8 @@ import (
 	"math"
 )
 
-// The major types, as they stand in the first byte, and the simple values, which are heads of one byte.
+// The major types, as they stand in the first byte, and the simple values, which are heads of one
+// byte.
 const (
 	Uint  = 0 << 5
 	Int   = 1 << 5 // negative: -1 - n
@@ -33,8 +34,8 @@ func Append(dst []byte, major byte, n uint64) []byte {
 	return binary.BigEndian.AppendUint64(append(dst, major|27), n)
 }
 
-// Read returns the number of the head with which b begins, if that is of the major type, and how many bytes it takes: 0 when it is not, or not the
-// shortest, or cut off.
+// Read returns the number of the head with which b begins, if that is of the major type, and how
+// many bytes it takes: 0 when it is not, or not the shortest, or cut off.
 func Read(b []byte, major byte) (n uint64, size int) {
 	if len(b) == 0 || b[0]&0xe0 != major {
 		return 0, 0

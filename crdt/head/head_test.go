@@ -8,7 +8,8 @@ import (
 	"github.com/fxamacker/cbor/v2"
 )
 
-// What is written is what another encoder of CBOR writes, and is read again; a head that is cut off, of another type or longer than needed is not.
+// What is written is what another encoder of CBOR writes, and is read again; a head that is cut
+// off, of another type or longer than needed is not.
 func TestHeads(t *testing.T) {
 	for _, n := range []uint64{0, 1, 23, 24, math.MaxUint8, math.MaxUint8 + 1, math.MaxUint16, math.MaxUint16 + 1, math.MaxUint32, math.MaxUint32 + 1,
 		math.MaxUint64} {

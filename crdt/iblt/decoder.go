@@ -5,10 +5,11 @@ import (
 	"math/bits"
 )
 
-// Decoder takes the cells of two sketches as they come, and finds the numbers that are in one set only.
+// Decoder takes the cells of two sketches as they come, and finds the numbers that are in one set
+// only.
 //
-// Invariants: a cell is the exclusive or of the numbers of the difference that are in it and not yet found; every cell that holds
-// a single number is in ready, or was looked at since it changed.
+// Invariants: a cell is the exclusive or of the numbers of the difference that are in it and not
+// yet found; every cell that holds a single number is in ready, or was looked at since it changed.
 type Decoder struct {
 	key   Key
 	real  func(id uint64) bool
@@ -21,7 +22,8 @@ type Decoder struct {
 	from, blanks int // of the cells from here on, so many were blank when they came
 }
 
-// NewDecoder returns a decoder without cells. The numbers of which real says that they cannot be are not believed.
+// NewDecoder returns a decoder without cells. The numbers of which real says that they cannot be
+// are not believed.
 func NewDecoder(key Key, real func(id uint64) bool) *Decoder { return &Decoder{key: key, real: real} }
 
 // Add takes the next cells of both rows.
@@ -110,8 +112,8 @@ func (d *Decoder) Found() []uint64 { return d.found }
 // Len counts the cells taken so far.
 func (d *Decoder) Len() int { return len(d.cells) }
 
-// Estimate guesses from the cells added last how many numbers the difference has. It cannot when hardly any of them was blank: there are more than
-// so many cells can tell.
+// Estimate guesses from the cells added last how many numbers the difference has. It cannot when
+// hardly any of them was blank: there are more than so many cells can tell.
 func (d *Decoder) Estimate() (n int, ok bool) {
 	m := len(d.cells)
 	if d.blanks < 2 {

@@ -177,7 +177,8 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// A peer that knows the key can make one number come out again and again: taken out of some cells it stays in others.
+// A peer that knows the key can make one number come out again and again: taken out of some cells
+// it stays in others.
 func TestDecoderStopsOnCellsThatAreNoSketch(t *testing.T) {
 	key := NewKey(7)
 	one := New(key, 64)

@@ -5,7 +5,8 @@ import (
 	"slices"
 )
 
-// Key makes the hash functions of a sketch. Sketches compare only when they were made with the same key.
+// Key makes the hash functions of a sketch. Sketches compare only when they were made with the same
+// key.
 type Key struct {
 	in, mid, set       uint64 // added to what is multiplied
 	first, next, third uint64 // odd factors
@@ -41,7 +42,8 @@ type block struct {
 // CellsMax is the length of the longest sketch.
 const CellsMax = 1 << 20
 
-// blocks divides the cells behind the first, up to CellsMax and a little further. Their number is below 64.
+// blocks divides the cells behind the first, up to CellsMax and a little further. Their number is
+// below 64.
 var blocks = makeBlocks()
 
 func makeBlocks() []block {
@@ -55,7 +57,8 @@ func makeBlocks() []block {
 	return out
 }
 
-// at returns the cell of the block where a number with this hash is, if the block is one of his.
+// at returns the cell of the block where a number with this hash is, if the block is one of the
+// number's blocks.
 func (b *block) at(hash uint64) uint64 { return b.start + b.size*(hash*b.factor>>32)>>32 }
 
 // blocksUpTo counts the blocks that begin before cell m.

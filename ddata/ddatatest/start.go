@@ -12,17 +12,20 @@ import (
 	"github.com/coterie-go/coterie/ddata/transport"
 )
 
-// Patience is how long a cluster may take to be founded: far more than it takes where the processor is free, and reached only when something is broken.
+// Patience is how long a cluster may take to be founded: far more than it takes where the processor
+// is free, and reached only when something is broken.
 const Patience = time.Minute
 
-// Start starts a cluster of one node per role named, in that order, and fails the test if it cannot.
+// Start starts a cluster of one node per role named, in that order, and fails the test if it
+// cannot.
 func Start(t testing.TB, roles ...string) []*ddata.Node {
 	t.Helper()
 	return StartWith(t, len(roles), func(i int, c *ddata.Config) { c.Roles = []string{roles[i]} })
 }
 
-// StartWith starts a cluster of n nodes. edit, unless it is nil, may change the configuration of each, which has its Bind, its Seeds, which are all
-// nodes, and its Network; whoever wants another Network wraps that one.
+// StartWith starts a cluster of n nodes. edit, unless it is nil, may change the configuration of
+// each, which has its Bind, its Network and its Seeds, which are all nodes. A caller that wants
+// another Network should wrap that one.
 func StartWith(t testing.TB, n int, edit func(i int, c *ddata.Config)) []*ddata.Node {
 	t.Helper()
 	configs := make([]ddata.Config, n)
@@ -69,8 +72,8 @@ func startAll(t testing.TB, configs []ddata.Config) []*ddata.Node {
 	return nodes
 }
 
-// kept is the network of one node. Its port is open from before the node knows it: a port that is chosen, closed and opened again may be somebody
-// else's by then.
+// kept is the network of one node. Its port is open from before the node knows it: a port that is
+// chosen, closed and opened again may be somebody else's by then.
 type kept struct {
 	transport.Network
 	addr string

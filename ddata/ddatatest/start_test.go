@@ -10,7 +10,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// Clusters that are started beside each other are founded each by its own nodes, at ports that nobody else could take, and end with the test.
+// Clusters that are started beside each other are founded each by its own nodes, at ports that no
+// other process could take, and end with the test.
 func TestStart(t *testing.T) {
 	var nodes []*ddata.Node
 	t.Run("clusters", func(t *testing.T) {
@@ -41,7 +42,7 @@ func TestStart(t *testing.T) {
 	}
 }
 
-// A kept port is handed out once, and opened again by whoever wants it after that.
+// A kept port is handed out once; after that any caller may open it again.
 func TestKept(t *testing.T) {
 	k := keep(t)
 	if l, err := k.Network.Listen(t.Context(), k.addr); err == nil {

@@ -11,7 +11,8 @@ import (
 	"unicode/utf8"
 )
 
-// AddrsMax bounds the addresses of one answer. Of more, the first by their text are taken, so that all nodes take the same ones.
+// AddrsMax bounds the addresses of one answer. Of more, the first by their text are taken, so that
+// all nodes take the same ones.
 const AddrsMax = 256
 
 // addrMax bounds an address, in bytes.
@@ -20,14 +21,17 @@ const addrMax = 256
 // ErrNobody says that a source answered, and named no address.
 var ErrNobody = errors.New("discovery: nobody is named")
 
-// Source names the addresses (host:port) at which nodes of the cluster may be at present. A host may be a name, which is resolved each time that
-// it is dialled. The own address among them does no harm.
+// Source names the addresses (host:port) at which nodes of the cluster may be at present. A host
+// may be a name, which is resolved each time that it is dialled. The own address among them does no
+// harm.
 //
-// An answer without addresses is ErrNobody, or an error that wraps it and says more: nobody is there. Any other error says that the source does not
-// know all. The addresses beside it, if there are any, are joined, but nobody founds a cluster on such an answer: the one that exists may be in the
-// part that is missing.
+// An answer without addresses is ErrNobody, or an error that wraps it and says more: no node is
+// there. Any other error says that the source does not know all addresses. The addresses beside it,
+// if there are any, are joined, but no node founds a cluster on such an answer: the cluster that
+// exists may be in the part that is missing.
 //
-// Discover is called by one goroutine at a time and should end when ctx does. The caller may keep and change the slice.
+// Discover is called by one goroutine at a time and should end when ctx does. The caller may keep
+// and change the slice.
 type Source interface {
 	Discover(ctx context.Context) ([]string, error)
 }
@@ -61,8 +65,9 @@ func (s Static) Validate() error {
 // String prints the list.
 func (s Static) String() string { return "static " + strings.Join(s, ", ") }
 
-// Union names what any of several sources names. The error of one does not hide what the others know, nor do they hide the error: who does not know
-// all its sources does not know all nodes. That one of them names nobody (ErrNobody) is no error while another does.
+// Union names what any of several sources names. The error of one source does not hide what the
+// others know, nor do they hide the error: a node that does not know all its sources does not know
+// all nodes. An empty source (ErrNobody) is no error while another source names addresses.
 type Union []Source
 
 // Discover asks all, one after the other.
@@ -113,8 +118,8 @@ var (
 	_ Source = DNS{}
 )
 
-// Validate reports what is wrong with a source and cannot mend by itself. A source of the user's own may have a method Validate; one without is
-// not checked.
+// Validate reports what is wrong with a source and cannot mend by itself. A source of the user's
+// own may have a method Validate; one without is not checked.
 func Validate(s Source) error {
 	if v, ok := s.(interface{ Validate() error }); ok {
 		return v.Validate()
@@ -134,7 +139,8 @@ func Name(s Source) string {
 type Answer struct {
 	// Addrs are sorted, without repetition and at most AddrsMax, each of them host:port.
 	Addrs []string
-	// Err says why these are none, or may not be all: the source failed in part, named what is no address, or more than AddrsMax.
+	// Err says why these are none, or may not be all: the source failed in part, named what is no
+	// address, or more than AddrsMax.
 	Err error
 }
 

@@ -72,7 +72,8 @@ func TestLongAnswers(t *testing.T) {
 	}
 }
 
-// A name that is not there yet and a server that fails are told apart: the first is what a service looks like before its first pod.
+// A name that is not there yet and a server that fails are told apart: the first is what a service
+// looks like before its first pod.
 func TestNobodyIsNamed(t *testing.T) {
 	server := dnstest.Start(t)
 	r := server.Resolver()

@@ -14,30 +14,34 @@ import (
 type Resolver interface {
 	// LookupNetIP returns the addresses of a host; network "ip" is for both families.
 	LookupNetIP(ctx context.Context, network, host string) ([]netip.Addr, error)
-	// LookupSRV returns the records of _service._proto.name, or of name itself when service and proto are empty.
+	// LookupSRV returns the records of _service._proto.name, or of name itself when service and
+	// proto are empty.
 	LookupSRV(ctx context.Context, service, proto, name string) (cname string, addrs []*net.SRV, err error)
 }
 
 var _ Resolver = (*net.Resolver)(nil)
 
-// DNS names the addresses in the records of a name, as of a headless service of Kubernetes: with a Port those of the A and AAAA records, without
-// one those that SRV records give, host and port.
+// DNS names the addresses in the records of a name, as of a headless service of Kubernetes: with a
+// Port those of the A and AAAA records, without one those that SRV records give, host and port.
 //
-// The service must name the pods that are not ready (publishNotReadyAddresses: true), for a pod is ready only when it is in the cluster. A name
-// that ends in a dot is asked as it is, without the search list of the system.
+// The service must name the pods that are not ready (publishNotReadyAddresses: true), for a pod is
+// ready only when it is in the cluster. A name that ends in a dot is asked as it is, without the
+// search list of the system.
 type DNS struct {
 	// Host is the name, such as shop.prod.svc.cluster.local. Required.
 	Host string
-	// Port is that of all nodes whose addresses the A and AAAA records of Host are. 0: ask for SRV records, which have a port of their own.
+	// Port is that of all nodes whose addresses the A and AAAA records of Host are. 0: ask for SRV
+	// records, which have a port of their own.
 	Port uint16
-	// Service and Proto select the records _Service._Proto.Host, as of a named port of a headless service. Both empty: those of Host itself. For SRV
-	// only.
+	// Service and Proto select the records _Service._Proto.Host, as of a named port of a headless
+	// service. Both empty: those of Host itself. For SRV only.
 	Service, Proto string
 	// Resolver is asked. Default: net.DefaultResolver.
 	Resolver Resolver
 }
 
-// Discover asks once. A name that does not exist, or has no such records, is an error that wraps ErrNobody.
+// Discover asks once. A name that does not exist, or has no such records, is an error that wraps
+// ErrNobody.
 func (d DNS) Discover(ctx context.Context) ([]string, error) {
 	r := d.Resolver
 	if r == nil {
@@ -61,7 +65,8 @@ func (d DNS) hosts(ctx context.Context, r Resolver) ([]string, error) {
 	return addrs, d.partly(err)
 }
 
-// services names hosts rather than their addresses: a name is resolved when it is dialled, so that it may move.
+// services names hosts rather than their addresses: a name is resolved when it is dialled, so that
+// it may move.
 func (d DNS) services(ctx context.Context, r Resolver) ([]string, error) {
 	_, records, err := r.LookupSRV(ctx, d.Service, d.Proto, d.Host)
 	if len(records) == 0 {

@@ -7,7 +7,8 @@ import (
 	"github.com/coterie-go/coterie/ddata/discovery"
 )
 
-// A headless service of Kubernetes is ddata.Config.Discovery = discovery.DNS{Host: "shop.prod.svc.cluster.local.", Port: 7946}, or with its named port:
+// A headless service of Kubernetes is ddata.Config.Discovery = discovery.DNS{Host:
+// "shop.prod.svc.cluster.local.", Port: 7946}, or with its named port:
 func ExampleDNS() {
 	fmt.Println(discovery.DNS{Host: "shop.prod.svc.cluster.local.", Port: 7946})
 	fmt.Println(discovery.DNS{Host: "shop.prod.svc.cluster.local.", Service: "coterie", Proto: "tcp"})

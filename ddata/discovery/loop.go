@@ -11,18 +11,19 @@ import (
 type Loop struct {
 	// Source is asked.
 	Source Source
-	// Pace says how long the pause may grow, and whether the source is asked at all at this moment. It is called before each question and must be
-	// quick.
+	// Pace says how long the pause may grow, and whether the source is asked at all at this moment.
+	// It is called before each question and must be quick.
 	Pace func() (most time.Duration, wanted bool)
 	// Found takes each answer, errors included, from the loop's goroutine.
 	Found func(Answer)
-	// RetryMin is the first pause. Each is drawn from the upper half of a span that doubles up to what Pace says, and begins anew when the answer
-	// differs from the one before. Default 250 ms.
+	// RetryMin is the first pause. Each is drawn from the upper half of a span that doubles up to
+	// what Pace says, and begins anew when the answer differs from the one before. Default 250 ms.
 	RetryMin time.Duration
 	// Timeout bounds one question. Default 5 s.
 	Timeout time.Duration
-	// Changed, when set, takes the first answer, and each that differs from the one before, after Found. Errors are told apart by whether they are
-	// there at all: their texts may hold the time or a port.
+	// Changed, when set, takes the first answer, and each that differs from the one before, after
+	// Found. Errors are told apart by whether they are there at all: their texts may hold the time
+	// or a port.
 	Changed func(Answer)
 }
 
@@ -67,7 +68,8 @@ func (l Loop) ask(ctx context.Context) Answer {
 	return Ask(ctx, l.Source)
 }
 
-// same says whether two answers say the same, errors by whether they are there at all: their texts may hold the time or a port.
+// same says whether two answers say the same, errors by whether they are there at all: their texts
+// may hold the time or a port.
 func (a Answer) same(b Answer) bool {
 	return (a.Err == nil) == (b.Err == nil) && slices.Equal(a.Addrs, b.Addrs)
 }

@@ -68,7 +68,7 @@ func TestPauses(t *testing.T) {
 	})
 }
 
-// Nobody is asked while that is not wanted, and soon again when it is.
+// The source is not asked while that is not wanted, and it is soon asked again when it is.
 func TestNotWanted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
@@ -85,7 +85,8 @@ func TestNotWanted(t *testing.T) {
 	})
 }
 
-// A source that hangs is left after Timeout and asked again; one that is asked when ctx ends is told no more.
+// A source that hangs is left after Timeout and asked again; one that is asked when ctx ends is
+// told no more.
 func TestSourceThatHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		hangs := discovery.Func(func(ctx context.Context) ([]string, error) {

@@ -6,8 +6,9 @@ import (
 	"time"
 )
 
-// acceptor is this node's part in deciding the view after the installed one: single-decree Paxos (Lamport, Paxos Made
-// Simple, 2001). It lives in memory: a restarted process has another uid and is no acceptor of this epoch any more.
+// acceptor is this node's part in deciding the view after the installed one: single-decree Paxos
+// (Lamport, Paxos Made Simple, 2001). It lives in memory: a restarted process has another uid and
+// is no acceptor of this epoch any more.
 //
 // Invariant: accepted is nil or a child of the installed view, and accepted at a ballot ≤ promised.
 type acceptor struct {
@@ -16,6 +17,7 @@ type acceptor struct {
 	accepted   *Proposal
 	acceptedAt time.Time // when the first proposal of this epoch was accepted (V1, R2)
 	record     uint64    // the first record with Machine.record.Pending
+	noted      Ballot    // of the view that the record has as Pending
 	storing    *storing  // what is accepted when it is stored; nil = nothing
 }
 
@@ -32,7 +34,7 @@ func (m *Machine) onPrepare(r Receive, p Prepare) {
 	m.sendMember(r.From, m.prepare(p))
 }
 
-// fromVoter says whether a message for the current epoch came from one of its voters.
+// fromVoter reports whether a message for the current epoch came from one of its voters.
 func (m *Machine) fromVoter(r Receive, cluster ClusterID, epoch Epoch) bool {
 	if !m.sameEpoch(r, cluster, epoch) {
 		m.tellView(r, cluster, epoch)
@@ -45,7 +47,7 @@ func (m *Machine) fromVoter(r Receive, cluster ClusterID, epoch Epoch) bool {
 	return true
 }
 
-// isVoter says whether the member decides what comes after the installed view.
+// isVoter reports whether the member decides what comes after the installed view.
 func (m *Machine) isVoter(u UID) bool {
 	o, ok := m.view.Member(u)
 	return ok && m.votes(o)
@@ -59,8 +61,9 @@ func (m *Machine) votes(o Member) bool {
 	return found
 }
 
-// prepare answers a ballot's first phase. Members that are to be dropped are held back (V2) already here, so that the
-// promises to them have run out when the second phase comes, and nobody freezes for nothing.
+// prepare answers a ballot's first phase. It already holds back the members that will be dropped
+// (V2). So the promises to them have run out when the second phase comes, and no node freezes for
+// nothing.
 func (m *Machine) prepare(p Prepare) Message {
 	a := &m.acceptor
 	if p.Ballot.less(a.promised) {
@@ -99,8 +102,8 @@ func (m *Machine) mayHoldLease(u UID) bool {
 	return ok && o.Status != Joining
 }
 
-// holdBack is V2: without it an acceptor that still hears the member keeps granting, its promise never runs out, and
-// the others, who have accepted, stay frozen for ever.
+// holdBack is V2. Without it an acceptor that still hears the member keeps granting, and its
+// promise never runs out. The others, which have accepted, would never leave their freeze.
 func (m *Machine) holdBack(drops []UID) {
 	for _, u := range drops {
 		if p := m.peers[u]; p != nil && m.mayHoldLease(u) {
@@ -121,7 +124,8 @@ func (m *Machine) onAccept(r Receive, a Accept) {
 	m.takeAccept(r.From, a)
 }
 
-// takeAccept answers a ballot's second phase, to this node's own proposer too; when there is something to say.
+// takeAccept answers a ballot's second phase, to this node's own proposer too; when there is
+// something to say.
 func (m *Machine) takeAccept(from UID, a Accept) {
 	answer := m.accept(from, a)
 	own := m.proposer.phase == phaseAccepting && m.proposer.ballot == a.Ballot
@@ -159,7 +163,7 @@ func (m *Machine) accept(from UID, p Accept) Message {
 		return Rejected{Cluster: p.Cluster, Epoch: p.Epoch, Ballot: p.Ballot, Promised: a.promised, Wait: int64(wait)}
 	}
 	a.promised = p.Ballot
-	if !m.storesPending(p.Proposal.View) {
+	if !m.storesPending(p) {
 		m.holdBack(drops) // a grant in the meantime would stand against it
 		a.storing = &storing{from, p}
 		return nil
@@ -175,12 +179,17 @@ func (m *Machine) accept(from UID, p Accept) Message {
 	return Accepted{Cluster: p.Cluster, Epoch: p.Epoch, Ballot: p.Ballot}
 }
 
-// storesPending reports whether it is on disk that a view may be decided, and sees to it that it will be.
-func (m *Machine) storesPending(v *View) bool {
-	a := &m.acceptor
-	if p := m.record.Pending; p == nil || p.Hash() != v.Hash() {
+// storesPending reports whether it is on disk that a view may be decided, and sees to it that it
+// will be. It may take the place of another view that was accepted here at a lower ballot, even if
+// it is not accepted in the end. Nothing is lost by that. Its proposer has the promises of a
+// quorum, and none of these had accepted the other view at a higher ballot than that of its own
+// value. So the other view was not decided, and its ballot cannot be completed any more.
+func (m *Machine) storesPending(p Accept) bool {
+	a, v := &m.acceptor, p.Proposal.View
+	if was := m.record.Pending; was == nil || was.Hash() != v.Hash() {
 		a.record = m.persist(record{Last: m.view, Pending: v, Settled: m.record.Settled})
 	}
+	a.noted = p.Ballot
 	return m.isStored(a.record)
 }
 

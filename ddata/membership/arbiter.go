@@ -5,15 +5,18 @@ import (
 	"time"
 )
 
-// Arbiter is the uid under which a Strategy is asked for the vote of an external arbiter. It is no node's.
+// Arbiter is the uid under which a Strategy is asked for the vote of an external arbiter. It is no
+// node's.
 const Arbiter UID = 0
 
-// LeaseMajority lets the side go on that holds a lease outside of the cluster, be it the smaller one: the arbiter's vote and that of one voter decide, and
-// without the arbiter all voters do. The smaller side waits before it tries, so that the larger one gets the lease if it is there to take it.
-// While the arbiter cannot be reached, nobody can be removed who does not agree.
+// LeaseMajority lets the side go on that holds a lease outside of the cluster, even if it is the
+// smaller one. The arbiter's vote and that of one voter decide; without the arbiter all voters do.
+// The smaller side waits before it tries, so that the larger one gets the lease if it is there to
+// take it. While the arbiter cannot be reached, no member can be removed unless it agrees.
 type LeaseMajority struct {
 	Role string // as in KeepMajority: voters without it never hold the lease
-	// MinorityDelay is how long a side with less than half of the voters waits before it tries for the lease. Default 0: two heartbeats.
+	// MinorityDelay is how long a side with less than half of the voters waits before it tries for
+	// the lease. Default 0: two heartbeats.
 	MinorityDelay time.Duration
 }
 
@@ -32,16 +35,20 @@ func (LeaseMajority) DropsUnreachable() bool { return true }
 // String names the strategy and its role.
 func (s LeaseMajority) String() string { return "lease-majority" + inRole(s.Role) }
 
-// arbiter is this node's part in carrying the vote of the arbiter of LeaseMajority: an acceptor of its own, whose state lies under its lease and whose mouth
-// is whoever holds that. Its carrier votes as itself at once, and for the arbiter when that is saved.
+// arbiter is this node's part in carrying the vote of the arbiter of LeaseMajority. The arbiter is
+// an acceptor of its own. Its state lies under its lease, and the node that holds the lease, its
+// carrier, speaks for it. The carrier votes as itself at once, and for the arbiter when that is
+// saved.
 //
 //	away ──Acquire──► asking ──ArbiterAcquired──► held ──release, ArbiterLost──► away
 //	  ▲                 │ ArbiterDenied             │ Save ─ ─ ArbiterSaved: speak
 //	  └─────────────────┘                           ▼
 //
-// The arbiter accepts only what its carrier accepts in the same step, and both together are a quorum: what it has accepted is decided.
+// The arbiter accepts only what its carrier accepts in the same step, and both together are a
+// quorum: what it has accepted is decided.
 //
-// Invariants: one Acquire or Save is out at a time (busy). record is what the store holds, or will hold when the saves that are due are done.
+// Invariants: one Acquire or Save is out at a time (busy). record is what the store holds, or will
+// hold when the saves that are due are done.
 type arbiter struct {
 	held      bool
 	since     time.Time // when it was acquired
@@ -54,7 +61,7 @@ type arbiter struct {
 	answer    *Prepared     // said when the record is saved, to the proposer of its ballot
 	vote      grant         // for this node's own lease
 
-	wantedAt time.Time // since when nobody is known to hold it; zero = somebody is
+	wantedAt time.Time // since when no holder is known; zero = one is
 	minority bool      // at the last look
 	tryAt    time.Time // no Acquire before
 	yieldAt  time.Time // no release in favour of a larger side before
@@ -68,18 +75,19 @@ func (m *Machine) arbitrated() (LeaseMajority, bool) {
 	return s, ok
 }
 
-// speaks says whether this node may speak for the arbiter now.
+// speaks reports whether this node may speak for the arbiter now.
 func (m *Machine) speaks() bool {
 	return m.arbiter.held && m.now.Before(m.arbiter.until) && m.counts(m.cfg.UID)
 }
 
-// counts says whether a member is one of the voters whose vote makes a quorum with the arbiter's.
+// counts reports whether a member is one of the voters whose vote makes a quorum with the
+// arbiter's.
 func (m *Machine) counts(u UID) bool {
 	s, ok := m.arbitrated()
 	return ok && slices.ContainsFunc(ofRole(m.voters, s.Role), func(v Member) bool { return v.UID == u })
 }
 
-// hearsArbiter says whether somebody who speaks for the arbiter is reachable.
+// hearsArbiter reports whether a node that speaks for the arbiter is reachable.
 func (m *Machine) hearsArbiter() bool { return m.speaks() || m.hearsCarrier() }
 
 func (m *Machine) hearsCarrier() bool {
@@ -91,8 +99,8 @@ func (m *Machine) hearsCarrier() bool {
 	return false
 }
 
-// arbiterWait is how long a new holder accepts no view without those who may hold a lease: what its predecessors granted in the arbiter's name
-// was granted before it acquired.
+// arbiterWait is how long a new holder accepts no view that drops a member that may hold a lease.
+// What its predecessors granted in the arbiter's name was granted before it acquired.
 func (m *Machine) arbiterWait() time.Duration {
 	if !m.speaks() || m.cfg.Faults.NoArbiterWait {
 		return 0
@@ -100,7 +108,8 @@ func (m *Machine) arbiterWait() time.Duration {
 	return m.arbiter.since.Add(m.cfg.promise()).Sub(m.now)
 }
 
-// arbiterPromises lets the arbiter answer a ballot's first phase as this node just did. Once it may have accepted something, it waits until that is certain.
+// arbiterPromises lets the arbiter answer a ballot's first phase as this node just did. Once it may
+// have accepted something, it waits until that is certain.
 func (m *Machine) arbiterPromises(p Prepared) {
 	a := &m.arbiter
 	if !m.speaks() || a.accepting {
@@ -133,7 +142,8 @@ func (m *Machine) saveArbiter() {
 	m.fx.Arbiter = append(m.fx.Arbiter, ArbiterOp{Do: ArbiterSave, Record: a.record.encode()})
 }
 
-// forgetUnsaved takes back what the arbiter would have said once a Save that was not sent yet had been made.
+// forgetUnsaved takes back what the arbiter would have said once a Save that was not sent yet had
+// been made.
 func (a *arbiter) forgetUnsaved() {
 	a.answer = nil
 	if a.again {
@@ -155,8 +165,9 @@ func (m *Machine) onArbiterSaved(in ArbiterSaved) {
 	}
 }
 
-// arbiterSpeaks says what the arbiter has done, now that it is certain. What it promised is said only while this node holds it, for what a successor
-// promises is not known here; what it accepted stays decided.
+// arbiterSpeaks says what the arbiter has done, now that it is certain. What it promised is said
+// only while this node holds it, for what a successor promises is not known here; what it accepted
+// stays decided.
 func (m *Machine) arbiterSpeaks() {
 	a := &m.arbiter
 	answer, accepting := a.answer, a.accepting
@@ -175,7 +186,8 @@ func (m *Machine) arbiterSpeaks() {
 	}
 }
 
-// onDecided takes a view of which this node knows that it is decided, and tells all whom it concerns.
+// onDecided takes a view of which this node knows that it is decided, and tells all nodes that it
+// concerns.
 func (m *Machine) onDecided(v *View) {
 	if v.Cluster == m.view.Cluster && v.Epoch == m.view.Epoch+1 && v.Parent != m.hash && !v.Founded {
 		m.fork(v.String())

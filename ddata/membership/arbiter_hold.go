@@ -2,7 +2,8 @@ package membership
 
 import "time"
 
-// advanceArbiter tries for the arbiter's lease when nobody is known to hold it, and gives it back to a larger side.
+// advanceArbiter tries for the arbiter's lease when it knows no holder, and gives it back to a
+// larger side.
 func (m *Machine) advanceArbiter() {
 	a := &m.arbiter
 	s, ok := m.arbitrated()
@@ -25,7 +26,8 @@ func (m *Machine) advanceArbiter() {
 	}
 }
 
-// census counts the voters that make a quorum with the arbiter: those that are reached, all, and those that try for the lease before this node.
+// census counts the voters that make a quorum with the arbiter: those that are reached, all, and
+// those that try for the lease before this node.
 func (m *Machine) census(s LeaseMajority) (reached, all, rank int) {
 	older := true
 	for _, v := range ofRole(m.voters, s.Role) {
@@ -41,7 +43,8 @@ func (m *Machine) census(s LeaseMajority) (reached, all, rank int) {
 	return reached, all, rank
 }
 
-// maybeAcquire: the oldest tries first, the others a heartbeat later each; a smaller side later than a larger one.
+// maybeAcquire: the oldest tries first, the others a heartbeat later each; a smaller side later
+// than a larger one.
 func (m *Machine) maybeAcquire(s LeaseMajority, rank int) {
 	a := &m.arbiter
 	if !m.counts(m.cfg.UID) || m.self.stopped || m.view.Epoch < a.behind || m.hearsCarrier() {
@@ -73,8 +76,9 @@ func (m *Machine) minorityDelay(s LeaseMajority) time.Duration {
 	return 2 * m.cfg.HeartbeatInterval
 }
 
-// maybeYield releases for the sake of others: this node has stopped, or is on the smaller side. The latter it does once and then not
-// for a while: if the larger side is gone it gets the lease back, and a network that flaps must not keep it from ever using that.
+// maybeYield releases for the sake of others: this node has stopped, or is on the smaller side. The
+// latter it does once and then not for a while: if the larger side is gone it gets the lease back,
+// and a network that flaps must not keep it from ever using that.
 func (m *Machine) maybeYield(s LeaseMajority) {
 	a := &m.arbiter
 	switch {
@@ -92,7 +96,8 @@ func (m *Machine) maybeYield(s LeaseMajority) {
 	}
 }
 
-// becomeUnarbitrated gives the lease back. What it has granted to this node itself counts on like what it granted to others: the next holder waits for that.
+// becomeUnarbitrated gives the lease back. What it has granted to this node itself counts on like
+// what it granted to others: the next holder waits for that.
 func (m *Machine) becomeUnarbitrated() {
 	a := &m.arbiter
 	a.forgetUnsaved()
@@ -101,7 +106,8 @@ func (m *Machine) becomeUnarbitrated() {
 	m.tell()
 }
 
-// onArbiterAcquired makes this node the arbiter's mouth. What the arbiter has decided is installed; what it has promised binds this node.
+// onArbiterAcquired makes this node the arbiter's mouth. What the arbiter has decided is installed;
+// what it has promised binds this node.
 func (m *Machine) onArbiterAcquired(in ArbiterAcquired) {
 	a := &m.arbiter
 	a.busy = false
@@ -146,7 +152,8 @@ func (m *Machine) onArbiterDenied(in ArbiterDenied) {
 	a.tryAt = m.now.Add(m.cfg.HeartbeatInterval)
 }
 
-// onArbiterLost: another may have it. Nothing that is out is said any more, but what was accepted and turns out to be saved.
+// onArbiterLost: another may have it. Nothing that is out is said any more, but what was accepted
+// and turns out to be saved.
 func (m *Machine) onArbiterLost(in ArbiterLost) {
 	a := &m.arbiter
 	if !a.held {

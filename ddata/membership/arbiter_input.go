@@ -5,7 +5,7 @@ import "time"
 // ArbiterAcquired answers an ArbiterAcquire: this node holds the arbiter's lease.
 type ArbiterAcquired struct {
 	Record []byte    // under the lease; empty = none was ever saved
-	Until  time.Time // before that time nobody else gets it
+	Until  time.Time // before that time no other node gets it
 }
 
 // ArbiterDenied answers an ArbiterAcquire: this node does not hold the lease.
@@ -18,7 +18,8 @@ type ArbiterSaved struct {
 	Err string // empty = the record is durable; else it may be the old or the new one
 }
 
-// ArbiterLost says that this node may not hold the arbiter's lease any more. It must come before another can acquire it, or after the Until of it.
+// ArbiterLost says that this node may not hold the arbiter's lease any more. It must come before
+// another can acquire it, or after the Until of it.
 type ArbiterLost struct{ Err string }
 
 // ArbiterProlonged says that the arbiter's lease, which this node holds, ends at another time.
@@ -61,11 +62,11 @@ func because(err string) string {
 	return ": " + err
 }
 
-// ArbiterOp is something to be done with the arbiter's lease. ArbiterAcquire and ArbiterSave are answered by inputs; ArbiterRelease is not. When the
-// machine ends, the driver releases.
+// ArbiterOp is something to be done with the arbiter's lease. ArbiterAcquire and ArbiterSave are
+// answered by inputs; ArbiterRelease is not. When the machine ends, the driver releases.
 type ArbiterOp struct {
 	Do     ArbiterDo
-	Record []byte // ArbiterSave: what is to be under the lease; the bytes are the caller's
+	Record []byte // ArbiterSave: what will be under the lease; the bytes are the caller's
 }
 
 // ArbiterDo is the kind of an ArbiterOp.
@@ -78,7 +79,7 @@ const (
 	ArbiterRelease
 )
 
-// String prints what is to be done.
+// String prints the operation.
 func (o ArbiterOp) String() string {
 	switch o.Do {
 	case ArbiterAcquire:

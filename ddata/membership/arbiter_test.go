@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// arbitratedWorld founds n nodes that LeaseMajority decides for, and returns them by age. The oldest holds the lease.
+// arbitratedWorld founds n nodes that LeaseMajority decides for, and returns them by age. The
+// oldest holds the lease.
 func arbitratedWorld(t *testing.T, n int, f Faults) (w *world, byAge []*node) {
 	cfg := LAN()
 	cfg.Strategy, cfg.Faults = LeaseMajority{}, f
@@ -18,7 +19,7 @@ func arbitratedWorld(t *testing.T, n int, f Faults) (w *world, byAge []*node) {
 	for _, v := range w.nodes[0].m.View().Voters() {
 		byAge = append(byAge, w.byUID[v.UID])
 	}
-	if !w.until(5*time.Second, func() bool { return w.court.holder == byAge[0] }) {
+	if !w.until(5*time.Second, func() bool { return w.arbiterStore.holder == byAge[0] }) {
 		t.Fatal("the oldest did not take the lease")
 	}
 	return w, byAge
@@ -33,24 +34,25 @@ func apart(w *world, side ...*node) {
 	w.cut = func(a, b *node) bool { return in[a] != in[b] }
 }
 
-// earlierHolder: the oldest acts on what the third grants in the arbiter's name; the second, which does not hear the oldest, gets the lease and removes it.
-// It has to wait for what was granted before.
+// earlierHolder: the oldest acts on what the third grants in the arbiter's name; the second, which
+// does not hear the oldest, gets the lease and removes it. It has to wait for what was granted
+// before.
 func earlierHolder(t *testing.T, f Faults) *world {
 	w, ns := arbitratedWorld(t, 3, f)
 	oldest, second, third := ns[0], ns[1], ns[2]
-	w.court.fails = func(n *node, op ArbiterOp) bool { return n != third && op.Do == ArbiterAcquire }
-	w.court.take(w)
-	if !w.until(10*time.Second, func() bool { return w.court.holder == third }) {
+	w.arbiterStore.fails = func(n *node, op ArbiterOp) bool { return n != third && op.Do == ArbiterAcquire }
+	w.arbiterStore.take(w)
+	if !w.until(10*time.Second, func() bool { return w.arbiterStore.holder == third }) {
 		t.Fatal("the third did not take the lease")
 	}
 	w.run(3 * time.Second)
-	w.court.fails = func(n *node, op ArbiterOp) bool { return n != second && op.Do == ArbiterAcquire }
+	w.arbiterStore.fails = func(n *node, op ArbiterOp) bool { return n != second && op.Do == ArbiterAcquire }
 	w.cut = func(a, b *node) bool { return a != third && b != third }
 	w.run(w.base.UnreachableAfter + w.base.StableAfter - 1100*time.Millisecond) // shortly before the removal is due
 	if !oldest.acts() {
 		t.Fatal("the oldest does not act on the arbiter's grants:", oldest.m)
 	}
-	w.court.take(w)
+	w.arbiterStore.take(w)
 	if !w.until(20*time.Second, func() bool { return second.m.View() != nil && !second.m.View().Has(oldest.uid) }) {
 		t.Fatal("the oldest was not removed:", second.m)
 	}
@@ -58,28 +60,30 @@ func earlierHolder(t *testing.T, f Faults) *world {
 	return w
 }
 
-// decidedAway: the oldest of two goes on alone by the arbiter's vote; then the other gets the lease. The record tells it that it is out.
+// decidedAway: the oldest of two goes on alone by the arbiter's vote; then the other gets the
+// lease. The record tells it that it is out.
 func decidedAway(t *testing.T, f Faults) *world {
 	w, ns := arbitratedWorld(t, 2, f)
 	apart(w, ns[0])
 	if !w.until(20*time.Second, func() bool { return len(ns[0].m.View().Members) == 1 }) {
 		t.Fatal("the holder does not go on alone:", ns[0].m)
 	}
-	w.court.fails = func(n *node, op ArbiterOp) bool { return n == ns[0] }
-	w.court.take(w)
+	w.arbiterStore.fails = func(n *node, op ArbiterOp) bool { return n == ns[0] }
+	w.arbiterStore.take(w)
 	if !w.until(9*time.Second, func() bool { return !ns[1].alive || len(ns[1].m.View().Members) == 1 }) {
 		t.Fatal("the other neither ended nor went on:", ns[1].m)
 	}
 	return w
 }
 
-// TestArbiterSpeaksAfterSaving: the holder of two decides to go on alone and dies before that is saved. The other must be the first to decide anything. Planted: an
-// arbiter whose word is given before it is saved.
+// TestArbiterSpeaksAfterSaving: the holder of two decides to go on alone and dies before that is
+// saved. The other must be the first to decide anything. Planted: an arbiter whose word is given
+// before it is saved.
 func TestArbiterSpeaksAfterSaving(t *testing.T) {
 	play := func(early bool) *world {
 		w, ns := arbitratedWorld(t, 2, Faults{})
-		w.court.early = early
-		w.court.fails = func(n *node, op ArbiterOp) bool {
+		w.arbiterStore.early = early
+		w.arbiterStore.fails = func(n *node, op ArbiterOp) bool {
 			if r, _ := decodeArbiter(op.Record); op.Do == ArbiterSave && r.View != nil && n == ns[0] {
 				n.alive = false
 			}
@@ -89,22 +93,23 @@ func TestArbiterSpeaksAfterSaving(t *testing.T) {
 		if !w.until(20*time.Second, func() bool { return !ns[0].alive }) {
 			t.Fatal("the holder decided nothing:", ns[0].m)
 		}
-		w.court.record = nil // nor did its promise reach the disk
+		w.arbiterStore.record = nil // nor did its promise reach the disk
 		if !w.until(20*time.Second, func() bool { return len(ns[1].m.View().Members) == 1 && ns[1].acts() }) {
 			t.Fatal("the other does not go on:", ns[1].m)
 		}
-		w.judge.history(w)
+		w.checker.history(w)
 		return w
 	}
 	play(false).verdict()
-	if w := play(true); len(w.judge.faults) == 0 {
+	if w := play(true); len(w.checker.faults) == 0 {
 		t.Error("nothing was noticed when the word was given early")
 	} else {
-		t.Log(w.judge.faults[0])
+		t.Log(w.checker.faults[0])
 	}
 }
 
-// Either of two goes on when the other dies, with no gap in its lease if the survivor holds the arbiter's, and in any case within its patience.
+// Either of two goes on when the other dies, with no gap in its lease if the survivor holds the
+// arbiter's, and in any case within its patience.
 func TestOneOfTwoGoesOn(t *testing.T) {
 	for i, who := range []string{"the holder dies", "the other dies"} {
 		t.Run(who, func(t *testing.T) {
@@ -125,7 +130,8 @@ func TestOneOfTwoGoesOn(t *testing.T) {
 	}
 }
 
-// The larger side goes on, although the holder is on the smaller one; the smaller side goes on if there is no larger one.
+// The larger side goes on, although the holder is on the smaller one; the smaller side goes on if
+// there is no larger one.
 func TestLargerSideGetsTheLease(t *testing.T) {
 	for _, crash := range []bool{false, true} {
 		w, ns := arbitratedWorld(t, 5, Faults{})
@@ -153,7 +159,8 @@ func TestLargerSideGetsTheLease(t *testing.T) {
 	}
 }
 
-// A network that flaps about the half does not keep a side from ever using the lease: the holder yields once.
+// A network that flaps about the half does not keep a side from ever using the lease: the holder
+// yields once.
 func TestFlappingDoesNotLock(t *testing.T) {
 	w, ns := arbitratedWorld(t, 5, Faults{})
 	ns[3].crash()
@@ -172,11 +179,12 @@ func TestFlappingDoesNotLock(t *testing.T) {
 	w.verdict()
 }
 
-// While the arbiter cannot be reached, a cluster whose members all answer goes on: it takes in and lets go; but it drops nobody who is silent.
+// While the arbiter cannot be reached, a cluster whose members all answer goes on: it takes in and
+// lets go. But it drops no silent member.
 func TestArbiterOutOfReach(t *testing.T) {
 	w, ns := arbitratedWorld(t, 3, Faults{})
-	w.court.down = true
-	w.court.take(w)
+	w.arbiterStore.down = true
+	w.arbiterStore.take(w)
 	w.run(10 * time.Second)
 	w.base.BootstrapExpect = 0
 	fourth := w.start("d", nil)
@@ -192,14 +200,14 @@ func TestArbiterOutOfReach(t *testing.T) {
 	if len(ns[0].m.View().Members) != 3 || ns[0].acts() {
 		t.Error("without the arbiter somebody was dropped, or acts:", ns[0].m)
 	}
-	w.court.down = false
+	w.arbiterStore.down = false
 	if !w.until(12*time.Second, func() bool { return len(ns[0].m.View().Members) == 2 && ns[0].acts() }) {
 		t.Error("the arbiter is back, and nothing goes on:", ns[0].m)
 	}
 	w.verdict()
 }
 
-// Who holds a role that counts carries the lease; the others never do.
+// A holder of a role that counts carries the lease; the others never do.
 func TestArbiterOfRole(t *testing.T) {
 	cfg := LAN()
 	cfg.Strategy = LeaseMajority{Role: "core"}
@@ -216,13 +224,14 @@ func TestArbiterOfRole(t *testing.T) {
 		t.Fatal("no cluster")
 	}
 	w.run(10 * time.Second)
-	if h := w.court.holder; h == nil || h.addr != "c" {
+	if h := w.arbiterStore.holder; h == nil || h.addr != "c" {
 		t.Errorf("%v holds the lease", h)
 	}
 	w.verdict()
 }
 
-// A suspended machine's clock may have stood still while the lease ran out: it speaks for the arbiter only when it has asked again, and as a new holder.
+// A suspended machine's clock may have stood still while the lease ran out: it speaks for the
+// arbiter only when it has asked again, and as a new holder.
 func TestSuspendedHolderAsksAgain(t *testing.T) {
 	w, ns := arbitratedWorld(t, 2, Faults{})
 	before := ns[0].m.arbiter.since
@@ -231,7 +240,7 @@ func TestSuspendedHolderAsksAgain(t *testing.T) {
 		t.Error("it goes on speaking")
 	}
 	w.run(3 * time.Second)
-	if h := w.court.holder.m; !h.speaks() || !h.arbiter.since.After(before) {
+	if h := w.arbiterStore.holder.m; !h.speaks() || !h.arbiter.since.After(before) {
 		t.Error("nobody has asked again:", h)
 	}
 	w.verdict()
@@ -252,8 +261,10 @@ func FuzzDecodeArbiter(f *testing.F) {
 	})
 }
 
-// TestArbiterOfAFoundingByWord: one of two dies, the other goes on through the arbiter for many views, and dies with its disk. The first, founded anew on an
-// operator's word, knows of none of these views. The arbiter's record does, and must not put an end to it: the epochs of the founding are above.
+// TestArbiterOfAFoundingByWord: one of two dies, the other goes on through the arbiter for many
+// views, and dies with its disk. The first, founded anew on an operator's word, knows of none of
+// these views. The arbiter's record does, and must not put an end to it: the epochs of the founding
+// are above.
 func TestArbiterOfAFoundingByWord(t *testing.T) {
 	w, byAge := arbitratedWorld(t, 2, Faults{})
 	goes, stays := byAge[1], byAge[0]
@@ -275,8 +286,8 @@ func TestArbiterOfAFoundingByWord(t *testing.T) {
 	stays.crash()
 	w.run(time.Second)
 	back := w.start(goes.addr, func(c *Config) { c.BootstrapExpect, c.BootstrapAnyDisks = 1, true })
-	if !w.until(30*time.Second, func() bool { return w.court.holder == back && back.m.speaks() }) || !back.acts() {
-		t.Fatalf("%v, done %v; the arbiter's %v", back.m, back.done, w.court.holder)
+	if !w.until(30*time.Second, func() bool { return w.arbiterStore.holder == back && back.m.speaks() }) || !back.acts() {
+		t.Fatalf("%v, done %v; the arbiter's %v", back.m, back.done, w.arbiterStore.holder)
 	}
 	guest := w.start("y", func(c *Config) { c.Seeds = []string{back.addr} })
 	if !w.until(30*time.Second, func() bool { return len(back.m.View().Voters()) == 2 }) {

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// court is the store of the arbiter's lease in a world.
-type court struct {
+// arbiterStore is the store of the arbiter's lease in a world.
+type arbiterStore struct {
 	holder  *node
 	expires time.Duration // of the hold; 0 = it does not
 	record  []byte
@@ -21,7 +21,7 @@ type court struct {
 
 // arbitrate carries out what a node wants of the arbiter's lease, in order.
 func (n *node) arbitrate(op ArbiterOp) {
-	w, c := n.w, &n.w.court
+	w, c := n.w, &n.w.arbiterStore
 	wait := time.Microsecond
 	if c.delay > 0 {
 		wait += time.Duration(w.rng.Int64N(int64(c.delay)))
@@ -33,7 +33,7 @@ func (n *node) arbitrate(op ArbiterOp) {
 	w.at(n.opFree, func() { c.carryOut(n, op) })
 }
 
-func (c *court) carryOut(n *node, op ArbiterOp) {
+func (c *arbiterStore) carryOut(n *node, op ArbiterOp) {
 	w := n.w
 	if !n.alive {
 		return
@@ -55,7 +55,7 @@ func (c *court) carryOut(n *node, op ArbiterOp) {
 		}
 	case ArbiterSave:
 		ours := c.held(w) && c.holder == n
-		if ours && (!bad || w.rng.IntN(2) == 0) { // who hears of a failure cannot know
+		if ours && (!bad || w.rng.IntN(2) == 0) { // a node that hears of a failure cannot know
 			c.record = op.Record
 			if c.saved != nil {
 				r, _ := decodeArbiter(op.Record)
@@ -76,13 +76,15 @@ func (c *court) carryOut(n *node, op ArbiterOp) {
 	}
 }
 
-// held says whether somebody holds the lease: the dead do not, nor those who have let it run out.
-func (c *court) held(w *world) bool {
+// held reports whether a node holds the lease. The dead do not, and neither do those that have let
+// it run out.
+func (c *arbiterStore) held(w *world) bool {
 	return c.holder != nil && c.holder.alive && (c.ttl == 0 || w.now < c.expires)
 }
 
-// grant makes a node the holder, and prolongs the hold as its process would. The node's clock may run a little slower than the world's.
-func (c *court) grant(n *node) (until time.Time) {
+// grant makes a node the holder, and prolongs the hold as its process would. The node's clock may
+// run a little slower than the world's.
+func (c *arbiterStore) grant(n *node) (until time.Time) {
 	c.holder = n
 	if c.ttl == 0 {
 		return n.local().Add(1000 * time.Hour)
@@ -99,20 +101,21 @@ func (c *court) grant(n *node) (until time.Time) {
 }
 
 // take takes the lease away from a holder that runs, and tells it first.
-func (c *court) take(w *world) {
+func (c *arbiterStore) take(w *world) {
 	if n := c.holder; n != nil && n.alive && w.now >= n.paused {
 		n.step(ArbiterLost{Err: "taken away"})
 		c.holder = nil
 	}
 }
 
-// troubleCourt draws what befalls the arbiter's lease in a random world, from numbers of its own: those of the other strategies' worlds stay the same.
-func (c *chaos) troubleCourt(seed uint64) {
+// troubleArbiter draws what befalls the arbiter's lease in a random world, from numbers of its own:
+// those of the other strategies' worlds stay the same.
+func (c *chaos) troubleArbiter(seed uint64) {
 	w, r := c.w, rand.New(rand.NewPCG(seed, 3))
-	w.court.delay = []time.Duration{0, time.Millisecond, 50 * time.Millisecond, time.Second}[r.IntN(4)]
-	w.court.ttl = []time.Duration{0, 0, 3 * time.Second, 15 * time.Second}[r.IntN(4)]
+	w.arbiterStore.delay = []time.Duration{0, time.Millisecond, 50 * time.Millisecond, time.Second}[r.IntN(4)]
+	w.arbiterStore.ttl = []time.Duration{0, 0, 3 * time.Second, 15 * time.Second}[r.IntN(4)]
 	flaky := []float64{0, 0, 0.1, 0.5}[r.IntN(4)]
-	w.court.fails = func(*node, ArbiterOp) bool { return !c.heal && r.Float64() < flaky }
+	w.arbiterStore.fails = func(*node, ArbiterOp) bool { return !c.heal && r.Float64() < flaky }
 	rate := []time.Duration{0, 30 * time.Second, 8 * time.Second}[r.IntN(3)]
 	if rate == 0 {
 		return
@@ -120,16 +123,16 @@ func (c *chaos) troubleCourt(seed uint64) {
 	var strike func()
 	strike = func() {
 		if c.heal {
-			w.court.down = false
+			w.arbiterStore.down = false
 			return
 		}
 		switch r.IntN(4) {
 		case 0:
-			w.court.down = true
+			w.arbiterStore.down = true
 		case 1:
-			w.court.down = false
+			w.arbiterStore.down = false
 		default:
-			w.court.take(w)
+			w.arbiterStore.take(w)
 		}
 		w.after(time.Duration(r.Int64N(int64(rate))), strike)
 	}

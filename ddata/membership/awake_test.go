@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// TestAllPausedGoOn: while all nodes stand still nobody can decide anything, so nobody is to blame.
+// TestAllPausedGoOn: while all nodes stand still no node can decide anything, so none is to blame.
 func TestAllPausedGoOn(t *testing.T) {
 	for _, base := range []Config{LAN(), Local()} {
 		w := newWorld(t, 11, base)
@@ -45,7 +45,8 @@ func TestTimeAwakeCounts(t *testing.T) {
 	w.verdict()
 }
 
-// TestPausedFoundersGoOn: a founding to which all are locked is finished, however long they stood still on the way.
+// TestPausedFoundersGoOn: a founding to which all are locked is finished, however long they stood
+// still on the way.
 func TestPausedFoundersGoOn(t *testing.T) {
 	w := newWorld(t, 13, LAN())
 	w.base.Seeds, w.base.BootstrapExpect = addrs(3), 3
@@ -55,7 +56,7 @@ func TestPausedFoundersGoOn(t *testing.T) {
 	proposer := slices.MinFunc(w.nodes, func(a, b *node) int { return cmp.Compare(a.uid, b.uid) })
 	w.filter = func(from, _ *node, msg Message) bool { _, lock := msg.(Lock); return !lock || from == proposer }
 	locked := func() bool {
-		return !slices.ContainsFunc(w.living(), func(n *node) bool { return n.m.seek.lock == nil })
+		return !slices.ContainsFunc(w.living(), func(n *node) bool { return n.m.bootstrap.lock == nil })
 	}
 	if !w.until(30*time.Second, locked) {
 		t.Fatal("nobody locked", w.living()[0].m)
@@ -69,12 +70,13 @@ func TestPausedFoundersGoOn(t *testing.T) {
 	w.verdict()
 }
 
-// TestPausedJoinerGoesOn: a node that has heard of a cluster goes on joining it after it stood still.
+// TestPausedJoinerGoesOn: a node that has heard of a cluster goes on joining it after it stood
+// still.
 func TestPausedJoinerGoesOn(t *testing.T) {
 	w := newWorld(t, 14, LAN())
 	w.found(3)
 	n := w.start("d", nil)
-	if !w.until(10*time.Second, func() bool { return n.m.seek.cluster != 0 }) {
+	if !w.until(10*time.Second, func() bool { return n.m.bootstrap.cluster != 0 }) {
 		t.Fatal("heard of nothing", n.m)
 	}
 	w.pauseAll(5 * w.base.BootstrapTimeout)
@@ -84,7 +86,8 @@ func TestPausedJoinerGoesOn(t *testing.T) {
 	w.verdict()
 }
 
-// TestPausedLeaverStays: who leaves waits for the others' decision, and does not take a pause of all for their absence.
+// TestPausedLeaverStays: a leaver waits for the others' decision, and does not take a pause of all
+// for their absence.
 func TestPausedLeaverStays(t *testing.T) {
 	w := newWorld(t, 15, LAN())
 	ns := w.found(3)

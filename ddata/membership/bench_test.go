@@ -30,7 +30,8 @@ func big(b *testing.B, n int) (*Machine, time.Time) {
 	return m, now
 }
 
-// BenchmarkStep is one heartbeat answered and one grant taken, with timers running at the pace of n members.
+// BenchmarkStep is one heartbeat answered and one grant taken, with timers running at the pace of n
+// members.
 func BenchmarkStep(b *testing.B) {
 	for _, n := range []int{5, 100, 1000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {

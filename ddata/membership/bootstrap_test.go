@@ -11,8 +11,8 @@ import (
 	"unicode/utf8"
 )
 
-// TestFoundExactlyOnce: nodes start at different times, messages get lost, and fewer than twice the expected number
-// are there: one cluster comes of it.
+// TestFoundExactlyOnce: nodes start at different times, messages get lost, and fewer than twice the
+// expected number are there: one cluster comes of it.
 func TestFoundExactlyOnce(t *testing.T) {
 	for seed := uint64(1); seed <= 60; seed++ {
 		w := newWorld(t, seed, LAN())
@@ -31,7 +31,7 @@ func TestFoundExactlyOnce(t *testing.T) {
 		w.run(8 * time.Second)
 		w.until(2*time.Minute, w.converged)
 		clusters := make(map[ClusterID]bool)
-		for p := range w.judge.views {
+		for p := range w.checker.views {
 			clusters[p.cluster] = true
 		}
 		if !w.converged() || len(clusters) != 1 || len(w.living()) != all {
@@ -62,9 +62,9 @@ func TestRefused(t *testing.T) {
 		tune   func(*Config)
 	}{
 		{ReasonName, `cluster is named "", the node says "other"`, func(c *Config) { c.Name = "other" }},
-		{ReasonConfig, "Shards is 4 at M and 5 at x", func(c *Config) { c.Alike = []Setting{Alike("Shards", 5)} }},
-		{ReasonConfig, "Shards is 4 at M and unknown at x", func(c *Config) { c.Alike = nil }},
-		{ReasonConfig, "Codec is unknown at M and 1 at x", func(c *Config) { c.Alike = append(c.Alike, Alike("Codec", 1)) }},
+		{ReasonConfig, "Shards is 4 at M and 5 at x", func(c *Config) { c.Compatibility = []Setting{NewSetting("Shards", 5)} }},
+		{ReasonConfig, "Shards is 4 at M and unknown at x", func(c *Config) { c.Compatibility = nil }},
+		{ReasonConfig, "Codec is unknown at M and 1 at x", func(c *Config) { c.Compatibility = append(c.Compatibility, NewSetting("Codec", 1)) }},
 		{ReasonConfig, "LeaseDuration is 6s at M and 5s at x", func(c *Config) { c.LeaseDuration = 5 * time.Second }},
 		{ReasonConfig, "Epsilon is 0.03 at M and 0.02 at x", func(c *Config) { c.Epsilon = 0.02 }},
 		{ReasonConfig, "Strategy is keep-majority at M and static-quorum 2 at x", func(c *Config) { c.Strategy = StaticQuorum{Size: 2} }},
@@ -72,7 +72,7 @@ func TestRefused(t *testing.T) {
 		{ReasonRole, "address b is that of", func(c *Config) { c.Addr = "b" }},
 	} {
 		cfg := LAN()
-		cfg.Alike = []Setting{Alike("Shards", 4)}
+		cfg.Compatibility = []Setting{NewSetting("Shards", 4)}
 		w := newWorld(t, 1, cfg)
 		w.found(2)
 		var seen []RefusedNode
@@ -103,7 +103,8 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestLateRefusalMeetsNobody: what refuses an earlier incarnation at an address does not end the one that came after it.
+// TestLateRefusalMeetsNobody: what refuses an earlier incarnation at an address does not end the
+// one that came after it.
 func TestLateRefusalMeetsNobody(t *testing.T) {
 	w := newWorld(t, 1, LAN())
 	w.found(2)
@@ -115,17 +116,18 @@ func TestLateRefusalMeetsNobody(t *testing.T) {
 	w.verdict()
 }
 
-// TestSettingsAreShortened: values that are too long to be told stay different, and what is told is bounded.
+// TestSettingsAreShortened: values that are too long to be told stay different, and what is told is
+// bounded.
 func TestSettingsAreShortened(t *testing.T) {
 	long := strings.Repeat("ü", settingMax)
-	a, b := Alike("Keys", long+"a"), Alike("Keys", long+"b")
+	a, b := NewSetting("Keys", long+"a"), NewSetting("Keys", long+"b")
 	if a == b || len(a.Value) > settingMax || !strings.HasPrefix(a.Value, "üüü") {
 		t.Errorf("%q and %q", a, b)
 	}
 	var ours, theirs []Setting
 	for i := range settingsMax {
-		ours = append(ours, Alike(fmt.Sprint(i), long))
-		theirs = append(theirs, Alike(fmt.Sprint(i), i))
+		ours = append(ours, NewSetting(fmt.Sprint(i), long))
+		theirs = append(theirs, NewSetting(fmt.Sprint(i), i))
 	}
 	if err := errors.Join(checkSettings(ours), checkSettings(theirs)); err != nil {
 		t.Error(err)
@@ -133,19 +135,20 @@ func TestSettingsAreShortened(t *testing.T) {
 	if text := differences("a", ours, "b", theirs); len(text) > reasonMax || !utf8.ValidString(text) || !strings.HasSuffix(text, "…") {
 		t.Errorf("%d bytes: %q", len(text), text)
 	}
-	for _, bad := range [][]Setting{append(ours, Alike("more", 1)), {a, a}, {{Name: "x", Value: long}}, {{Value: "x"}}, {{Name: "x", Value: "\xff"}}} {
+	for _, bad := range [][]Setting{append(ours, NewSetting("more", 1)), {a, a}, {{Name: "x", Value: long}}, {{Value: "x"}}, {{Name: "x", Value: "\xff"}}} {
 		if checkSettings(bad) == nil {
 			t.Errorf("%v is taken", bad)
 		}
 	}
 }
 
-// TestMisfitsDoNotFound: a node that would be refused is no founder either, and both sides say why they wait.
+// TestMisfitsDoNotFound: a node that would be refused is no founder either, and both sides say why
+// they wait.
 func TestMisfitsDoNotFound(t *testing.T) {
 	w := newWorld(t, 1, LAN())
 	w.base.Seeds, w.base.BootstrapExpect = addrs(2), 2
 	a := w.start("a", nil)
-	b := w.start("b", func(c *Config) { c.Alike = []Setting{Alike("Shards", 5)} })
+	b := w.start("b", func(c *Config) { c.Compatibility = []Setting{NewSetting("Shards", 5)} })
 	w.run(10 * time.Second)
 	for _, n := range []*node{a, b} {
 		if n.m.View() != nil || !strings.Contains(strings.Join(n.waiting, "\n"), "configuration") {
@@ -154,7 +157,8 @@ func TestMisfitsDoNotFound(t *testing.T) {
 	}
 }
 
-// TestFoundersWhoDoNotAllHearEachOther: each says who was heard, who was not, and what to do. Those who hear all know who of the others does not.
+// TestFoundersWhoDoNotAllHearEachOther: each node names the nodes that it heard and did not hear,
+// and says what to do. The nodes that hear all know which of the others does not.
 func TestFoundersWhoDoNotAllHearEachOther(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -190,7 +194,8 @@ func TestFoundersWhoDoNotAllHearEachOther(t *testing.T) {
 	}
 }
 
-// TestWhoOnlyJoinsSaysWhatItHeard: without a cluster there is nothing to join, whoever else is looking for one.
+// TestWhoOnlyJoinsSaysWhatItHeard: without a cluster there is nothing to join, whatever other nodes
+// are looking for one.
 func TestWhoOnlyJoinsSaysWhatItHeard(t *testing.T) {
 	w := newWorld(t, 1, LAN())
 	w.base.Seeds = addrs(3)
@@ -217,8 +222,8 @@ func TestForeignDisk(t *testing.T) {
 	}
 }
 
-// TestCopiedDiskIsRefused: two voters with one disk would be two votes of one witness after a cold start. Beside its original a copy is refused, at
-// another address too, and by whomever it asks.
+// TestCopiedDiskIsRefused: two voters with one disk would be two votes of one witness after a cold
+// start. Beside its original a copy is refused, at another address too, and by each node that it asks.
 func TestCopiedDiskIsRefused(t *testing.T) {
 	for _, original := range addrs(3) {
 		w := newWorld(t, 1, LAN())
@@ -236,7 +241,8 @@ func TestCopiedDiskIsRefused(t *testing.T) {
 	}
 }
 
-// TestDiskMayMove: with the disk of a dead member a node comes at any address, in its place, as one at the same address would.
+// TestDiskMayMove: with the disk of a dead member a node comes at any address, in its place, as one
+// at the same address would.
 func TestDiskMayMove(t *testing.T) {
 	cfg := LAN()
 	cfg.StableAfter, cfg.SelfDownAfter = time.Hour, 2*time.Hour
@@ -253,7 +259,8 @@ func TestDiskMayMove(t *testing.T) {
 	w.verdict()
 }
 
-// TestCopiedDisksDoNotFound: directories that were copied before the first start, as with an image of a machine, found nothing until one is removed.
+// TestCopiedDisksDoNotFound: directories that were copied before the first start, as with an image
+// of a machine, found nothing until one is removed.
 func TestCopiedDisksDoNotFound(t *testing.T) {
 	w := newWorld(t, 1, LAN())
 	w.base.Seeds, w.base.BootstrapExpect = addrs(3), 3
@@ -293,8 +300,9 @@ func coldStart(t *testing.T, seed uint64, s Strategy) *world {
 	return w
 }
 
-// TestColdStartNeedsQuorumOfDisks is V5: formed with an expectation of three and grown to six, a cluster starts again only with
-// those disks who could have gone on without the others; then as the same cluster, above the old epochs.
+// TestColdStartNeedsQuorumOfDisks is V5. The cluster is formed with an expectation of three and
+// grown to six. It starts again only with disks that could have gone on without the others. Then it
+// is the same cluster, above the old epochs.
 func TestColdStartNeedsQuorumOfDisks(t *testing.T) {
 	for i, c := range []struct {
 		s      Strategy
@@ -311,7 +319,7 @@ func TestColdStartNeedsQuorumOfDisks(t *testing.T) {
 	} {
 		t.Run(fmt.Sprintf("%v/%s+%s", c.s, c.few, c.enough), func(t *testing.T) {
 			w := coldStart(t, uint64(40+i), c.s)
-			last := w.judge.newest()
+			last := w.checker.newest()
 			rest := last.Voters()
 			start := func(names string) {
 				for _, x := range names {
@@ -361,7 +369,7 @@ func TestColdStartNeedsQuorumOfDisks(t *testing.T) {
 // TestColdStartByWordOfOperator: BootstrapAnyDisks lets two of six go on.
 func TestColdStartByWordOfOperator(t *testing.T) {
 	w := coldStart(t, 5, KeepMajority{})
-	last := w.judge.newest()
+	last := w.checker.newest()
 	for _, a := range []string{"d", "f"} {
 		w.start(a, func(c *Config) { c.BootstrapAnyDisks = true })
 	}
@@ -374,8 +382,8 @@ func TestColdStartByWordOfOperator(t *testing.T) {
 	}
 }
 
-// TestColdStartWaitsForOldLeases: two of three are killed and start again at once; the third lives on, cut off, on what
-// they granted it. They may found anew only when that has run out.
+// TestColdStartWaitsForOldLeases: two of three are killed and start again at once; the third lives
+// on, cut off, on what they granted it. They may found anew only when that has run out.
 func TestColdStartWaitsForOldLeases(t *testing.T) {
 	w := newWorld(t, 6, LAN())
 	w.found(3)
@@ -391,14 +399,15 @@ func TestColdStartWaitsForOldLeases(t *testing.T) {
 		t.Fatal("not founded:", w.nodes[4].m)
 	}
 	w.cut = nil
-	w.run(3 * time.Second) // it asks whoever is now where the others were
+	w.run(3 * time.Second) // it asks the nodes that are now where the others were
 	if !errors.Is(third.done, ErrDowned) {
 		t.Errorf("the third ended with %v: %v", third.done, third.m)
 	}
 	w.verdict()
 }
 
-// TestAcceptedViewCounts: a view that was only accepted may have been decided, so a founding needs its disks, too.
+// TestAcceptedViewCounts: a view that was only accepted may have been decided, so a founding needs
+// its disks, too.
 //
 //  1. three nodes; a and b decide to take in d, e and f, and c never hears of it;
 //  2. all are killed when a has accepted but not installed the last view;
@@ -434,8 +443,8 @@ func TestAcceptedViewCounts(t *testing.T) {
 	w.verdict()
 }
 
-// TestFounderDiesBeforeLocking: those who have locked cannot know whether the founding was completed; they end, start
-// again under new uids, and found with whoever is there.
+// TestFounderDiesBeforeLocking: the nodes that have locked cannot know whether the founding was
+// completed. They end, start again under new uids, and found with the nodes that are there.
 func TestFounderDiesBeforeLocking(t *testing.T) {
 	w := newWorld(t, 9, LAN())
 	w.base.Seeds, w.base.BootstrapExpect = addrs(3), 3
@@ -480,7 +489,8 @@ func TestFounderDiesBeforeLocking(t *testing.T) {
 	w.verdict()
 }
 
-// TestClusterGoneWhileJoining: a node that heard of a cluster founds none, and ends when it falls silent.
+// TestClusterGoneWhileJoining: a node that heard of a cluster founds none, and ends when it falls
+// silent.
 func TestClusterGoneWhileJoining(t *testing.T) {
 	w := newWorld(t, 10, LAN())
 	ns := w.found(1)
@@ -494,8 +504,9 @@ func TestClusterGoneWhileJoining(t *testing.T) {
 	}
 }
 
-// TestStrayDiskDoesNotBlock: a node whose disk belongs to another cluster, here one that was perhaps never founded,
-// looks for a cluster beside those who found theirs anew; they leave it out, and take it in as a joiner.
+// TestStrayDiskDoesNotBlock: a node's disk belongs to another cluster, here one that was perhaps
+// never founded. The node looks for a cluster beside others that found theirs anew. They leave it
+// out, and take it in as a joiner.
 func TestStrayDiskDoesNotBlock(t *testing.T) {
 	w := newWorld(t, 11, LAN())
 	w.found(3)
@@ -516,12 +527,13 @@ func TestStrayDiskDoesNotBlock(t *testing.T) {
 	w.verdict()
 }
 
-// A node that is refused each time that it asks is told of once a minute, and those who make addresses up do not fill the log.
+// A node that is refused each time that it asks is told of once a minute. Nodes that make addresses
+// up do not fill the log.
 func TestRefusalsAreToldOnce(t *testing.T) {
-	m := &Machine{said: map[told]time.Time{}, now: time.Unix(1000, 0)}
+	m := &Machine{refusalsTold: map[refusalKey]time.Time{}, now: time.Unix(1000, 0)}
 	said := 0
 	for range 100 {
-		if m.maySay(told{"a:1", "config"}) {
+		if m.mayTell(refusalKey{"a:1", "config"}) {
 			said++
 		}
 		m.now = m.now.Add(time.Second)
@@ -529,19 +541,19 @@ func TestRefusalsAreToldOnce(t *testing.T) {
 	if said != 2 {
 		t.Errorf("told %d times in 100 s", said)
 	}
-	if !m.maySay(told{"a:1", "name"}) {
+	if !m.mayTell(refusalKey{"a:1", "name"}) {
 		t.Error("another reason was not told")
 	}
 	said = 0
 	for i := range 4 * saidMax {
-		if m.maySay(told{fmt.Sprint(i), "config"}) {
+		if m.mayTell(refusalKey{fmt.Sprint(i), "config"}) {
 			said++
 		}
 	}
-	if said > saidMax || said < saidMax-2 || len(m.said) > saidMax {
-		t.Errorf("told of %d addresses, %d are remembered", said, len(m.said))
+	if said > saidMax || said < saidMax-2 || len(m.refusalsTold) > saidMax {
+		t.Errorf("told of %d addresses, %d are remembered", said, len(m.refusalsTold))
 	}
-	if m.now = m.now.Add(sayAgain); !m.maySay(told{"b:1", "config"}) {
+	if m.now = m.now.Add(sayAgain); !m.mayTell(refusalKey{"b:1", "config"}) {
 		t.Error("after a minute nothing was told")
 	}
 }

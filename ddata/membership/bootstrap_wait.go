@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// This file says why nothing is founded: who was expected, who was heard, who is missing, and what to do.
+// This file explains why no cluster is founded: which nodes were expected, heard and missing, and
+// what to do.
 
 // tooFew: not all that found the cluster were heard.
 func (m *Machine) tooFew(probes []Probe) string {
@@ -18,11 +19,12 @@ func (m *Machine) tooFew(probes []Probe) string {
 	return text + "; start the others, or check Seeds and that each can dial the others' addresses"
 }
 
-// oneWay says who was heard and does not count, for one of the two does not reach the other at the address that it advertises.
+// oneWay names the nodes that were heard and do not count, because one of the two does not reach
+// the other at the address that it advertises.
 func (m *Machine) oneWay(probes []Probe) (text string) {
 	var astray, deaf []string
 	for _, p := range probes {
-		f, other := m.seek.candidates[p.Self.UID]
+		f, other := m.bootstrap.candidates[p.Self.UID]
 		switch {
 		case !other || m.hardlyCame(f):
 		case !f.direct:
@@ -45,14 +47,14 @@ func (m *Machine) oneWay(probes []Probe) (text string) {
 
 // awaitLocks says whose lock is missing, when that takes longer than a lock and its answer.
 func (m *Machine) awaitLocks() {
-	if !m.now.Before(m.seek.lockedAt.Add(2 * m.cfg.HeartbeatInterval)) {
+	if !m.now.Before(m.bootstrap.lockedAt.Add(2 * m.cfg.HeartbeatInterval)) {
 		m.wait(m.unlocked())
 	}
 }
 
-// unlocked says who has not locked to the founding to which this node is locked.
+// unlocked names the nodes that have not locked to the founding to which this node is locked.
 func (m *Machine) unlocked() string {
-	s := &m.seek
+	s := &m.bootstrap
 	var missing []string
 	for _, o := range s.lock.Members {
 		switch h, locked := s.locked[o.UID]; {
@@ -68,27 +70,28 @@ func (m *Machine) unlocked() string {
 		s.lock.Cluster, s.lock.Epoch, len(s.lock.Members), listed("; ", missing))
 }
 
-// stalled is how a founding or a joining ends that has not come to its end, and whom it waited for.
+// stalled returns the error of a founding or a joining that does not come to its end. It names what
+// the node waited for.
 func (m *Machine) stalled() error {
-	if m.seek.lock != nil {
+	if m.bootstrap.lock != nil {
 		return &StalledError{Waiting: m.unlocked()}
 	}
-	return &StalledError{Waiting: fmt.Sprintf("cluster %v was heard of, and nothing more of it for %v", m.seek.cluster, m.cfg.BootstrapTimeout)}
+	return &StalledError{Waiting: fmt.Sprintf("cluster %v was heard of, and nothing more of it for %v", m.bootstrap.cluster, m.cfg.BootstrapTimeout)}
 }
 
 // nothingToJoin: this node founds no cluster, and has heard of none.
 func (m *Machine) nothingToJoin() string {
 	var seeking []Probe
-	for _, u := range sortedKeys(m.seek.candidates) {
-		seeking = append(seeking, m.seek.candidates[u].probe)
+	for _, u := range sortedKeys(m.bootstrap.candidates) {
+		seeking = append(seeking, m.bootstrap.candidates[u].probe)
 	}
 	return fmt.Sprintf("no cluster was heard of, and BootstrapExpect 0 founds none%s%s; start the founders, or check Seeds, that their addresses "+
 		"can be dialled, and that they can dial this node at %s", listed("; heard nodes without one: ", addrsOf(seeking)),
 		listed("; no answer from ", m.silent()), m.cfg.Addr)
 }
 
-// unheard says why those with whom this node would found a cluster do not choose as it does: they expect other numbers, or do not hear each
-// other. It is empty when neither shows.
+// unheard says why the nodes with which this node would found a cluster do not choose as it does:
+// they expect other numbers, or do not hear each other. It is empty when neither shows.
 func (m *Machine) unheard(choice []UID) string {
 	probes := m.eligible()
 	if text := unlike(probes); text != "" {
@@ -100,7 +103,7 @@ func (m *Machine) unheard(choice []UID) string {
 		if p.Self.UID == m.cfg.UID || slices.Equal(p.Choice, choice) {
 			continue
 		}
-		if m.hardlyCame(m.seek.candidates[p.Self.UID]) {
+		if m.hardlyCame(m.bootstrap.candidates[p.Self.UID]) {
 			return ""
 		}
 		if not := deafTo(p, chosen); len(not) > 0 {
@@ -115,7 +118,7 @@ func (m *Machine) unheard(choice []UID) string {
 		len(choice), len(chosen), listed(": ", addrsOf(chosen)), strings.Join(atMost(deaf), "; "))
 }
 
-// deafTo are the addresses of those whom p does not count as heard.
+// deafTo are the addresses of the nodes that p does not count as heard.
 func deafTo(p Probe, chosen []Probe) (addrs []string) {
 	for _, o := range chosen {
 		hears := func(c Contact) bool { return c.UID == o.Self.UID }
@@ -130,10 +133,10 @@ func deafTo(p Probe, chosen []Probe) (addrs []string) {
 // silent are the addresses that are probed and from which no seeking node was heard.
 func (m *Machine) silent() (addrs []string) {
 	heard := make(map[string]bool)
-	for _, u := range sortedKeys(m.seek.candidates) {
-		heard[m.seek.candidates[u].probe.Self.Addr] = true
+	for _, u := range sortedKeys(m.bootstrap.candidates) {
+		heard[m.bootstrap.candidates[u].probe.Self.Addr] = true
 	}
-	for _, a := range m.seek.targets {
+	for _, a := range m.bootstrap.targets {
 		if !heard[a] {
 			addrs = append(addrs, a)
 		}
@@ -142,7 +145,7 @@ func (m *Machine) silent() (addrs []string) {
 	return addrs
 }
 
-// unlike says who expects what, when that is not the same; it ends with what to do.
+// unlike lists what each node expects, when that is not the same; it ends with what to do.
 func unlike(probes []Probe) string {
 	same := func(p Probe) bool { return p.Expect == probes[0].Expect }
 	if !slices.ContainsFunc(probes, func(p Probe) bool { return !same(p) }) {

@@ -12,8 +12,8 @@ type candidate struct {
 	waitFor  []UID // dropped members whose leases must run out first
 }
 
-// candidate composes the next view from what this node knows: removals that are due, joiners, members that may become
-// Up or Leaving. All in one decision.
+// candidate composes the next view from what this node knows: removals that are due, joiners,
+// members that may become Up or Leaving. All in one decision.
 func (m *Machine) candidate() candidate {
 	next := m.view.next(m.hash)
 	next.Closing = m.view.Closing || m.self.closing
@@ -32,6 +32,7 @@ func (m *Machine) candidate() candidate {
 	}
 	next.Members = kept
 	if c.changed || !delayed && !m.gathers() {
+		m.endMove(&c)
 		m.admit(&c)
 		m.promote(&c)
 	}
@@ -42,8 +43,9 @@ func (m *Machine) candidate() candidate {
 	return c
 }
 
-// gathers says that a view which would only let somebody in or up waits for a moment, because others are on their way whom the same decision can take. What
-// a view costs grows with the cluster, and not with how many it takes in: hundreds that start together come in by a few.
+// gathers reports whether a view that would only let a node in or up waits for a moment, because
+// others are on their way that the same decision can take. What a view costs grows with the
+// cluster, and not with how many it takes in: hundreds that start together come in by a few views.
 func (m *Machine) gathers() bool {
 	until := m.installedAt.Add(m.cfg.HeartbeatInterval / 4)
 	if !m.proposer.idle() || !m.now.Before(until) || !m.awaitsSome() {
@@ -53,7 +55,7 @@ func (m *Machine) gathers() bool {
 	return true
 }
 
-// awaitsSome says whether a joiner has yet to hear of this view, or a learner to catch up.
+// awaitsSome reports whether a joiner has yet to hear of this view, or a learner to catch up.
 func (m *Machine) awaitsSome() bool {
 	for u, j := range m.joiners { // order: says whether there is any
 		if !m.view.Closing && j.heard < m.view.Epoch && m.now.Before(j.until) && !m.view.Has(u) {
@@ -65,15 +67,15 @@ func (m *Machine) awaitsSome() bool {
 	})
 }
 
-// canGoOn says whether those of the members who vote and are heard could decide the view after the next. Who leaves stays
-// until they can: the dead go first, or a learner comes up.
+// canGoOn reports whether the voters among the members that are heard could decide the view after
+// the next. A leaving member stays until they can: the dead go first, or a learner comes up.
 func (m *Machine) canGoOn(members []Member) bool {
 	next := View{Members: members, VotersMax: m.view.VotersMax}
 	return m.cfg.Strategy.Quorum(next.Voters(), m.Reachable)
 }
 
-// sameAgain is a candidate that changes nothing but the epoch. It ends a freeze of which no quorum remembers the
-// proposal.
+// sameAgain is a candidate that changes nothing but the epoch. It ends a freeze of which no quorum
+// remembers the proposal.
 func (m *Machine) sameAgain() candidate {
 	next := m.view.next(m.hash)
 	next.Members = slices.Clone(m.view.Members)
@@ -81,8 +83,9 @@ func (m *Machine) sameAgain() candidate {
 	return candidate{proposal: &Proposal{View: next}}
 }
 
-// keep returns the members that stay. delayed says that a removal is so near that a view without it would put it off:
-// installing a view renews all promises (R3), and a stream of joiners could keep a dead member in for ever.
+// keep returns the members that stay. delayed says that a removal is so near that a view without it
+// would put it off: installing a view renews all promises (R3). Without delayed, a stream of
+// joiners could keep a dead member in without end.
 func (m *Machine) keep(c *candidate, removalOf func(Member) removal) (kept []Member, delayed bool) {
 	removals := m.removals(removalOf)
 	later := m.leaveLater(removals)
@@ -107,9 +110,10 @@ func (m *Machine) keep(c *candidate, removalOf func(Member) removal) (kept []Mem
 	return kept, delayed
 }
 
-// leaveLater are the members that have stopped and must stay for another view: what a majority of a role has acknowledged survives a view if
-// less than a majority of that role goes with it. The rest settle the view, and then the next ones go (V4). Of two with a role one may go, the last one
-// may, and who is downed or gone is not waited for.
+// leaveLater are the members that have stopped and must stay for another view. What a majority of a
+// role has acknowledged survives a view if less than a majority of that role goes with it. The rest
+// settle the view, and then the next ones go (V4). Of two with a role one may go, and the last one
+// may. A downed or gone member is not waited for.
 func (m *Machine) leaveLater(removals []removal) map[UID]bool {
 	var gone, leavers []Member
 	for i, o := range m.view.Members {
@@ -149,15 +153,16 @@ func withRole(members []Member, role string) (n int) {
 	return n
 }
 
-// removal is when a member is to be dropped.
+// removal is the time and the way in which a member must be dropped.
 type removal struct {
 	due       time.Time // zero = never
 	consented bool      // it has said that it stopped
 	silent    bool      // because nothing is heard of it
 }
 
-// removals are those of the members of the view. Who has fallen silent waits for those who will be due within a heartbeat: nodes that die together are
-// missed up to that far apart, and a view without the first of them would put off the others by renewing what they were promised (R3).
+// removals are those of the members of the view. A silent member waits for others that will be due
+// within a heartbeat. Nodes that die together are missed up to that far apart. A view without the
+// first of them would put off the others by renewing what they were promised (R3).
 func (m *Machine) removals(of func(Member) removal) []removal {
 	all := make([]removal, len(m.view.Members))
 	var first time.Time
@@ -181,7 +186,7 @@ func (m *Machine) removals(of func(Member) removal) []removal {
 	return all
 }
 
-// removalDue is when and why a member is to be dropped, by what is known of it alone.
+// removalDue returns when and why a member must be dropped, by what is known of it alone.
 func (m *Machine) removalDue(o Member) removal {
 	stopped := m.hasStopped(o.UID)
 	if stopped && m.votesUntilLeaving(o) {
@@ -207,14 +212,17 @@ func (m *Machine) removalDue(o Member) removal {
 	return removal{}
 }
 
-// votesUntilLeaving says that a member is to be Leaving before it goes, so that another comes to vote for it. With few voters all that vote may have stopped
-// while others stay: if those decided their own removal they would be gone before anybody knows of it, and nobody else could decide.
+// votesUntilLeaving reports whether a member must be Leaving before it goes, so that another comes
+// to vote for it. With few voters all that vote may have stopped while others stay. If they decided
+// their own removal they would be gone before any other member knows of it, and no other could
+// decide.
 func (m *Machine) votesUntilLeaving(o Member) bool {
 	return m.capped && o.Status == Up && m.isVoter(o.UID) && !m.downs[o.UID] && (o.UID == m.cfg.UID || m.Reachable(o.UID))
 }
 
-// removalAfterStopped is removalDue while the others could not go on without the voters that have stopped: those stay. The
-// dead go meanwhile, for a learner that is to come up may be waiting for their answer.
+// removalAfterStopped is removalDue while the others could not go on without the voters that have
+// stopped: those stay. The dead go meanwhile, because a learner that should come up may be waiting
+// for their answer.
 func (m *Machine) removalAfterStopped(o Member) removal {
 	if o.Full() && m.hasStopped(o.UID) && m.Reachable(o.UID) {
 		return removal{}
@@ -222,7 +230,7 @@ func (m *Machine) removalAfterStopped(o Member) removal {
 	return m.removalDue(o)
 }
 
-// hasStopped says whether a member, or this node, has said that it stopped.
+// hasStopped reports whether a member, or this node, has said that it stopped.
 func (m *Machine) hasStopped(u UID) bool {
 	if u == m.cfg.UID {
 		return m.self.stopped
@@ -242,7 +250,7 @@ func (m *Machine) settledBy(u UID) Epoch {
 	return 0
 }
 
-// superseded says whether a new incarnation waits, at the member's address or with its disk.
+// superseded reports whether a new incarnation waits, at the member's address or with its disk.
 func (m *Machine) superseded(o Member) bool {
 	for _, j := range m.joiners { // order: says whether there is any
 		if j.member.replaces(o) && m.now.Before(j.until) {
@@ -252,8 +260,9 @@ func (m *Machine) superseded(o Member) bool {
 	return false
 }
 
-// admit adds the nodes that ask to join, as learners. One address is one member, and so is one disk. Who asks while the cluster shuts down waits until it
-// is gone, and founds it anew: let in, it would keep the old one, and all that has stopped there, alive.
+// admit adds the nodes that ask to join, as learners. One address is one member, and so is one
+// disk. A node that asks while the cluster shuts down waits until it is gone, and founds it anew.
+// If the node were let in, it would keep the old one, and all that has stopped there, alive.
 func (m *Machine) admit(c *candidate) {
 	next := c.proposal.View
 	taken, held := make(map[string]bool, len(next.Members)), make(map[DiskID]bool, len(next.Members))
@@ -271,9 +280,10 @@ func (m *Machine) admit(c *candidate) {
 		if next.Closing || j.heard < m.view.Epoch || taken[j.member.Addr] || held[j.member.Disk] || m.view.Has(u) {
 			continue
 		}
-		if used.add(j.member) != "" { // it was refused, or will be
+		if !next.takesPatterns(j.durable, m.view) || used.add(j.member) != "" { // it waits for a move, or was refused, or will be
 			continue
 		}
+		next.beginMove(j.durable, m.view)
 		take(j.member)
 		next.Members = append(next.Members, j.member)
 		c.changed = true
@@ -281,8 +291,8 @@ func (m *Machine) admit(c *candidate) {
 	next.sort()
 }
 
-// promote moves members on: Joining to Up when caught up and MinMembers is reached, Up to Leaving when they ask.
-// Founders need not have caught up: there is nobody from whom they could.
+// promote moves members on: Joining to Up when caught up and MinMembers is reached, Up to Leaving
+// when they ask. Founders need not have caught up: there is no member from which they could.
 func (m *Machine) promote(c *candidate) {
 	next := c.proposal.View
 	open := m.view.Open() || m.enough(next.Members)
@@ -302,7 +312,7 @@ func (m *Machine) promote(c *candidate) {
 			c.changed = true
 		case o.Status == Up && f&(FlagLeaving|FlagStopped) != 0:
 			o.Status = Leaving
-			if m.capped && !m.canGoOn(next.Members) { // those who would come to vote for it are not heard
+			if m.capped && !m.canGoOn(next.Members) { // the members that would come to vote for it are not heard
 				o.Status = Up
 				continue
 			}
@@ -311,8 +321,8 @@ func (m *Machine) promote(c *candidate) {
 	}
 }
 
-// roomForVoters: another voter is another set of disks to remember. What is left of the room is for removals, which
-// cannot wait.
+// roomForVoters: another voter is another set of disks to remember. What is left of the room is for
+// removals, which cannot wait.
 func (m *Machine) roomForVoters() bool {
 	sets := since(m.view.Unsettled, m.settled())
 	return len(sets) < setsMax/2 && bytesOfSets(sets) < roomOfSets/2
@@ -328,7 +338,8 @@ func (m *Machine) flagsOf(u UID) Flags {
 	return 0
 }
 
-// enough says whether MinMembers is reached, in total and for each role; members in any status count.
+// enough reports whether MinMembers is reached, in total and for each role; members in any status
+// count.
 func (m *Machine) enough(members []Member) bool {
 	if len(members) < m.cfg.MinMembers {
 		return false

@@ -22,7 +22,8 @@ func sends[M Message](fx *Effects, to *node) (msgs []M) {
 	return msgs
 }
 
-// TestFirstHeartbeatOfAnEpochIsAnswered is V6: who has come to this epoch only now could not answer the heartbeat that went out when it was installed.
+// TestFirstHeartbeatOfAnEpochIsAnswered is V6: a member that has come to this epoch only now could
+// not answer the heartbeat that went out when it was installed.
 func TestFirstHeartbeatOfAnEpochIsAnswered(t *testing.T) {
 	w := newWorld(t, 1, LAN())
 	ns := w.found(3)
@@ -43,7 +44,8 @@ func TestFirstHeartbeatOfAnEpochIsAnswered(t *testing.T) {
 	}
 }
 
-// TestLateProbeOfARemovedMember: it was sent before its sender knew that it was listed, and must not let it in a second time.
+// TestLateProbeOfARemovedMember: it was sent before its sender knew that it was listed, and must
+// not let it in a second time.
 func TestLateProbeOfARemovedMember(t *testing.T) {
 	w := newWorld(t, 1, LAN())
 	ns := w.found(3)
@@ -58,7 +60,8 @@ func TestLateProbeOfARemovedMember(t *testing.T) {
 	}
 }
 
-// TestWhoShallGoIsGrantedNothing: an operator's word ends the grants of whoever has heard it, before any proposal comes, so that the promises run out.
+// TestWhoShallGoIsGrantedNothing: a node that has heard an operator's word grants nothing to the
+// member that must go. It does so before any proposal comes, so that the promises run out.
 func TestWhoShallGoIsGrantedNothing(t *testing.T) {
 	w := newWorld(t, 1, LAN())
 	ns := w.found(3)
@@ -96,8 +99,9 @@ func TestForeignChildIsAFork(t *testing.T) {
 	}
 }
 
-// A member that has missed a view cannot know whom it listed. As the one that lets joiners in it sends away who has asked for longer than it has seen all
-// views, and takes who has not.
+// A member that has missed a view cannot know which nodes it listed. If it is the one that lets
+// joiners in, it sends away a node that has asked for longer than it has seen all views. It takes a
+// node that has not.
 func TestWhoMayHaveBeenInIsNotLetInAgain(t *testing.T) {
 	w := newWorld(t, 61, LAN())
 	ns := w.found(3)
@@ -124,7 +128,7 @@ func TestWhoMayHaveBeenInIsNotLetInAgain(t *testing.T) {
 		t.Errorf("who may have been in: %v, joins %v", got, joins)
 	}
 	probe.First = three.Epoch
-	if here := sends[Here](n.hear(joiner, probe), joiner); len(here) != 1 {
+	if here := sends[JoinReply](n.hear(joiner, probe), joiner); len(here) != 1 {
 		t.Errorf("who came later: %v", here)
 	}
 	if _, joins := n.m.joiners[joiner.uid]; !joins {

@@ -9,14 +9,14 @@ import (
 // Check verifies all invariants. Tests and the simulator call it after every step.
 func (m *Machine) Check() error {
 	if m.view == nil {
-		return m.checkSeek()
+		return m.checkBootstrap()
 	}
 	errs := []error{checkView(m.view), m.checkStore(), m.checkChain(), m.checkPeers(), m.checkVotes(), m.checkLease()}
 	return errors.Join(errs...)
 }
 
-func (m *Machine) checkSeek() error {
-	s := &m.seek
+func (m *Machine) checkBootstrap() error {
+	s := &m.bootstrap
 	switch {
 	case len(m.peers) > 0:
 		return errors.New("peers without a view")
@@ -36,6 +36,8 @@ func (m *Machine) checkStore() error {
 	case m.done != nil: // nothing is written any more
 	case s.writing != 0 && (s.writing <= s.stored || s.writing > s.issued), s.writing == 0 && s.stored != s.issued:
 		return fmt.Errorf("record %d is being written, after %d of %d", s.writing, s.stored, s.issued)
+	case len(s.views) > heldMax:
+		return fmt.Errorf("%d views wait for the disk", len(s.views))
 	case len(s.views) > 0 && (m.isStored(s.views[0].record) || s.views[len(s.views)-1].view != m.view):
 		return errors.New("a stored view is held back, or one that is not installed")
 	}
@@ -98,8 +100,8 @@ func (m *Machine) checkVotes() error {
 	if v := a.accepted; v != nil && (v.View.Epoch != m.view.Epoch+1 || v.View.Parent != m.hash || a.promised.less(a.ballot)) {
 		return fmt.Errorf("accepted %v is no child of the view", v)
 	}
-	if a.accepted != nil && (m.record.Pending == nil || a.storing == nil && m.record.Pending.Hash() != a.accepted.View.Hash() || !m.isStored(a.record) && a.storing == nil) {
-		return errors.New("the accepted view is not on disk")
+	if a.accepted != nil && !m.notesAccepted() {
+		return errors.New("the accepted view is not on disk, nor one of a later ballot")
 	}
 	if p.idle() {
 		return nil
@@ -111,6 +113,16 @@ func (m *Machine) checkVotes() error {
 		return errors.New("a value in no chain is being decided")
 	}
 	return nil
+}
+
+// notesAccepted reports whether the disk has the view that was accepted, or one of a later ballot
+// that took its place (storesPending).
+func (m *Machine) notesAccepted() bool {
+	a, p := &m.acceptor, m.record.Pending
+	if a.storing != nil {
+		return p != nil
+	}
+	return p != nil && m.isStored(a.record) && (p.Hash() == a.accepted.View.Hash() || a.ballot.less(a.noted))
 }
 
 func (m *Machine) checkLease() error {

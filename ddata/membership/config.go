@@ -14,8 +14,8 @@ import (
 // Protocol is the version of the membership protocol. Members of one cluster speak the same.
 const Protocol = 1
 
-// Config configures a machine. It is copied in. Zero fields take their defaults (those of LAN); the driver usually
-// starts from LAN or Local and sets who the node is.
+// Config configures a machine. It is copied in. Zero fields take their defaults (those of LAN). The
+// driver usually starts from LAN or Local and sets the identity of the node.
 type Config struct {
 	UID        UID      // this incarnation: random, required
 	Addr       string   // host:port under which others reach this node, required
@@ -24,43 +24,57 @@ type Config struct {
 	AppVersion string   // the application's version, carried in the view
 	Disk       DiskID   // id of the data directory; 0 = the node keeps nothing on disk
 
-	// DiskSince is since when the driver has had that directory for itself, so that the last incarnation on it has granted nothing since. A founding anew
-	// waits from then until what it granted before has run out, so that a node that loads for long need not wait for long after it. Default: the first
-	// step.
+	// DiskSince is a time since which the last incarnation on that directory has granted nothing
+	// and stored nothing. A founding anew waits from then until what it granted before has run out.
+	// It may lie before the start of the process: a time that is given must be certain, by a clock
+	// that is neither set nor faster than this one. Default: the first step, and a later time means
+	// that too.
 	DiskSince time.Time
 
-	// Alike is what else must be configured alike on all nodes (number of shards, codecs), beside the strategy, VotersMax and the lease's duration. A
-	// node with other values is refused, and both sides say which differ. At most 16, each name once, values shortened where they are long.
-	Alike []Setting
+	// Compatibility is what else must be configured alike on all nodes (number of shards, codecs),
+	// beside the strategy, VotersMax and the lease's duration. A node with other values is refused,
+	// and both sides say which differ. At most 16, each name once, values shortened where they are
+	// long.
+	Compatibility []Setting
+
+	// DurableKeys are patterns of the keys whose replicated data must be durable. Nodes may differ:
+	// the views agree on all that some node has brought. At most 256, with 16 KiB together.
+	DurableKeys []string
 
 	// Seeds are addresses to ask for a cluster; the own one may be among them. Hints add to them.
 	Seeds []string
 
-	// Discovers says that the driver asks a source of addresses and steps Discovered with what it says. Then nodes that remember no cluster found one
-	// only when that source has named at least BootstrapExpect addresses, for StableAfter the same ones, and at each of them a node without a cluster
-	// was heard.
+	// Discovers says that the driver asks a source of addresses and steps Discovered with what it
+	// says. Then nodes that remember no cluster found one only when that source has named at least
+	// BootstrapExpect addresses, for StableAfter the same ones, and at each of them a node without
+	// a cluster was heard.
 	Discovers bool
 
-	// BootstrapExpect is the number of nodes without a cluster that found one together, all of them or none.
-	// 1 = found alone at once. 0 (default) = never found, only join. Safe as long as fewer than twice as many
-	// nodes without a cluster exist. When disks remember a cluster, a quorum of its last view's disks counts
-	// instead, and half of the disks of each view before that was not settled.
+	// BootstrapExpect is the number of nodes without a cluster that found one together, all of them
+	// or none. 1 = found alone at once. 0 (default) = never found, only join. Safe as long as fewer
+	// than twice as many nodes without a cluster exist. When disks remember a cluster, a quorum of
+	// its last view's disks counts instead, and half of the disks of each view before that was not
+	// settled.
 	BootstrapExpect int
-	// BootstrapAnyDisks is the operator's word that disks of the last views which are not there will not come back:
-	// a cluster may be founded anew without a quorum of them. What only they held is lost. All founders must say so.
+	// BootstrapAnyDisks is the operator's word that disks of the last views which are not there
+	// will not come back: a cluster may be founded anew without a quorum of them. What only they
+	// held is lost. All founders must say so.
 	BootstrapAnyDisks bool
 
-	// MinMembers is how many members, in any status, must be in the view before the first ones become Up.
-	// Default 1.
+	// MinMembers is how many members, in any status, must be in the view before the first ones
+	// become Up. Default 1.
 	MinMembers int
 	// MinMembersOf is the same per role: so many members with the role. Default none.
 	MinMembersOf map[string]int
 
-	// VotersMax caps who decides on views and grants leases: the so many oldest of the members that are Up, and those that are Leaving only as far as
-	// there are not as many. When one of them goes, the next oldest takes its place. Heartbeats then go to voters only, so that the cost of a node does
-	// not grow with the cluster: two small frames per voter and interval instead of per member. The price: the cluster outlives the loss of a minority of
-	// the voters at once, not of all members; and who does not vote hears of others that do not only what hints say. The same on all nodes; odd, and at
-	// least 5, to be of use. 25 is right for hundreds of nodes. Default 0: all vote.
+	// VotersMax caps the members that decide on views and grant leases: the so many oldest of those
+	// that are Up. Leaving members vote only as far as there are not as many. When a voter goes,
+	// the next oldest takes its place. Heartbeats then go to voters only, so that the cost of a
+	// node does not grow with the cluster: two small frames per voter and interval instead of per
+	// member. The price: the cluster outlives the loss of a minority of the voters at once, not of
+	// all members. And a member that does not vote hears of the others that do not vote only what
+	// hints say. The value must be the same on all nodes; odd, and at least 5, to be of use. 25 is
+	// right for hundreds of nodes. Default 0: all vote.
 	VotersMax int
 
 	// Strategy is the downing strategy. Default KeepMajority.
@@ -75,27 +89,29 @@ type Config struct {
 
 // Timing holds the durations of the membership. Zero fields take their defaults.
 type Timing struct {
-	// HeartbeatInterval is the time between heartbeats to every member. Default 1 s. Shorter notices sooner and
-	// costs two small frames per member and interval.
+	// HeartbeatInterval is the time between heartbeats to every member. Default 1 s. Shorter
+	// notices sooner and costs two small frames per member and interval.
 	HeartbeatInterval time.Duration
 	// UnreachableAfter without a message from a member it counts as unreachable. Default 4 s.
 	UnreachableAfter time.Duration
-	// StableAfter is how long a member must have been unreachable before it is dropped. Default 5 s. Availability
-	// only: longer rides out longer blips, shorter fails over sooner.
+	// StableAfter is how long a member must have been unreachable before it is dropped. Default 5
+	// s. Availability only: longer rides out longer blips, shorter fails over sooner.
 	StableAfter time.Duration
-	// LeaseDuration is L: how long after sending a heartbeat the sender may count the answer. Default 6 s. Must
-	// be at least three heartbeats and RoundTrip, and with Epsilon at most UnreachableAfter + StableAfter.
+	// LeaseDuration is L: how long after sending a heartbeat the sender may count the answer.
+	// Default 6 s. Must be at least three heartbeats and RoundTrip, and with Epsilon at most
+	// UnreachableAfter + StableAfter.
 	LeaseDuration time.Duration
 	// Epsilon bounds the relative error between two nodes' clock rates. Default 0.03.
 	Epsilon float64
-	// RoundTrip is the largest usual round trip between two members. Default 250 ms; used by Validate only.
+	// RoundTrip is the largest usual round trip between two members. Default 250 ms; used by
+	// Validate only.
 	RoundTrip time.Duration
-	// SelfDownAfter without a lease a node gives up with ErrDowned. Time during which its process stood still does not count, here
-	// and in BootstrapTimeout. Default 20 s.
+	// SelfDownAfter without a lease a node gives up with ErrDowned. Time during which its process
+	// stood still does not count, here and in BootstrapTimeout. Default 20 s.
 	SelfDownAfter time.Duration
-	// BootstrapTimeout is how long a node that has locked itself to a founding waits for the others, and a joining
-	// one for a cluster that fell silent, before it ends so that the driver may start again under a new uid.
-	// Default 20 s.
+	// BootstrapTimeout is how long a node that has locked itself to a founding waits for the
+	// others, and a joining one for a cluster that fell silent, before it ends so that the driver
+	// may start again under a new uid. Default 20 s.
 	BootstrapTimeout time.Duration
 }
 
@@ -113,8 +129,9 @@ func LAN() Config {
 	}}
 }
 
-// Local returns the timing for processes on one machine, for tests: a crash is decided in about a second. It bears a
-// busy machine. A process that does not run for three quarters of a second loses its lease.
+// Local returns the timing for processes on one machine, for tests: a crash is decided in about a
+// second. It bears a busy machine. A process that does not run for three quarters of a second loses
+// its lease.
 func Local() Config {
 	return Config{Timing: Timing{
 		HeartbeatInterval: 100 * time.Millisecond,
@@ -154,7 +171,8 @@ func (c *Config) setDefaults() {
 	slices.Sort(c.Roles)
 	c.Seeds = slices.Clone(c.Seeds)
 	c.MinMembersOf = maps.Clone(c.MinMembersOf)
-	c.Alike = slices.Clone(c.Alike)
+	c.Compatibility = slices.Clone(c.Compatibility)
+	c.DurableKeys = merged(c.DurableKeys, nil)
 }
 
 // Validate fills in the defaults of a copy and reports everything that is wrong with it.
@@ -189,7 +207,10 @@ func (c Config) Validate() error {
 	fault(c.VotersMax < 0 || c.VotersMax > membersMax, "VotersMax", "%d is not between 0 (all vote) and %d", c.VotersMax, membersMax)
 	fault(c.MinMembers < 0, "MinMembers", "%d is negative", c.MinMembers)
 	if err := checkSettings(c.settings()); err != nil {
-		fault(true, "Alike", "%w", err)
+		fault(true, "Compatibility", "%w", err)
+	}
+	if err := checkPatterns(c.DurableKeys); err != nil {
+		fault(true, "DurableKeys", "%w", err)
 	}
 	if !c.Faults.AnyTiming {
 		c.validateTiming(fault)
@@ -238,7 +259,8 @@ func (c *Config) validateTiming(fault func(bad bool, field, format string, args 
 	fault(c.SelfDownAfter < 2*c.LeaseDuration, "SelfDownAfter", "%v is less than two LeaseDurations of %v", c.SelfDownAfter, c.LeaseDuration)
 }
 
-// promise is how long a granter keeps its word: L measured on the other's clock takes at most that long on its own.
+// promise is how long a granter keeps its word: L measured on the other's clock takes at most that
+// long on its own.
 func (c *Config) promise() time.Duration {
 	return time.Duration(float64(c.LeaseDuration) * (1 + c.Epsilon))
 }

@@ -7,15 +7,18 @@ import (
 	"time"
 )
 
-// This file is the first-node rule where addresses are discovered: who remembers no cluster founds one only when the source of addresses shows the
-// whole scene, and everybody in it was heard and is without a cluster, too.
+// This file is the first-node rule where addresses are discovered. A node that remembers no cluster
+// founds one only when the source of addresses shows the whole scene, and every node in it was
+// heard and is without a cluster, too.
 //
-// The race that it prevents: (1) a and b of three pods found a cluster, and keep nothing on disk; (2) b is started anew, when the source names c
-// and b only, or a cannot be reached; (3) b and c are two nodes without a cluster, and would found another beside that of a.
+// The race that it prevents: (1) a and b of three pods found a cluster, and keep nothing on disk;
+// (2) b is started anew, when the source names c and b only, or a cannot be reached; (3) b and c
+// are two nodes without a cluster, and would found another beside that of a.
 
 // discovered is what the source said last.
 //
-// Invariants: since is zero before the first answer; at most contactsMax are found; ours are targets that nobody had named before the source did.
+// Invariants: since is zero before the first answer; at most contactsMax are found; ours are
+// targets that were not known before the source named them.
 type discovered struct {
 	found []Contact // as it was named, by address
 	since time.Time // when the set of addresses last changed, or the source failed
@@ -23,13 +26,14 @@ type discovered struct {
 	ours  []string
 }
 
-// onDiscovered takes what the source says. Addresses that it names no more are not probed any more, unless a node was heard there. An answer that may
-// not be all is good for joining, not for founding.
+// onDiscovered takes what the source says. Addresses that it names no more are not probed any more,
+// unless a node was heard there. An answer that may not be all is good for joining, not for
+// founding.
 func (m *Machine) onDiscovered(in Discovered) {
 	if m.view != nil {
 		return
 	}
-	d := &m.seek.discovered
+	d := &m.bootstrap.discovered
 	m.wake = true
 	if in.Err != "" {
 		d.err, d.since = strings.ToValidUTF8(in.Err[:min(len(in.Err), reasonMax)], ""), m.now
@@ -52,9 +56,10 @@ func (m *Machine) onDiscovered(in Discovered) {
 	m.retarget()
 }
 
-// retarget probes whom the source names, and no more whom it named before.
+// retarget probes the addresses that the source names, and no longer those that only an earlier
+// answer named.
 func (m *Machine) retarget() {
-	s, d := &m.seek, &m.seek.discovered
+	s, d := &m.bootstrap, &m.bootstrap.discovered
 	var ours []string
 	for _, a := range d.ours {
 		if d.names(a) || m.heardAt(Contact{Addr: a}) {
@@ -78,9 +83,10 @@ func (d *discovered) names(addr string) bool {
 	return slices.ContainsFunc(d.found, func(c Contact) bool { return c.Addr == addr })
 }
 
-// unsure says why a node that discovers does not know yet whether there is a cluster, and whom else; empty = it knows, or does not discover.
+// unsure says why a node that discovers does not know yet whether there is a cluster, and which
+// other nodes there are; empty = it knows, or does not discover.
 func (m *Machine) unsure() string {
-	d := &m.seek.discovered
+	d := &m.bootstrap.discovered
 	if !m.cfg.Discovers {
 		return ""
 	}
@@ -120,22 +126,22 @@ func join(text, more string) string {
 }
 
 func (m *Machine) namedAddrs() (addrs []string) {
-	for _, c := range m.seek.discovered.found {
+	for _, c := range m.bootstrap.discovered.found {
 		addrs = append(addrs, c.Addr)
 	}
 	return addrs
 }
 
-// heardAt says whether a contact is this node, or another that seeks and was heard lately.
+// heardAt reports whether a contact is this node, or another that seeks and was heard lately.
 func (m *Machine) heardAt(c Contact) bool {
 	if c.Addr == m.cfg.Addr || c.UID == m.cfg.UID {
 		return true
 	}
-	if _, ok := m.seek.candidates[c.UID]; ok {
+	if _, ok := m.bootstrap.candidates[c.UID]; ok {
 		return true
 	}
-	for _, u := range sortedKeys(m.seek.candidates) {
-		if m.seek.candidates[u].probe.Self.Addr == c.Addr {
+	for _, u := range sortedKeys(m.bootstrap.candidates) {
+		if m.bootstrap.candidates[u].probe.Self.Addr == c.Addr {
 			return true
 		}
 	}

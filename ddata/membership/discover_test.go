@@ -24,7 +24,7 @@ func (s *source) watch(n *node) {
 	s.w.after(s.every, func() { s.watch(n) })
 }
 
-// names is an answer that knows who listens, as a driver does that could connect.
+// names is an answer that knows which node listens, as a driver gives that could connect.
 func (w *world) names(asker *node, addrs ...string) Discovered {
 	var d Discovered
 	for _, a := range addrs {
@@ -51,15 +51,15 @@ func (w *world) livingAddrs() (as []string) {
 }
 
 func (w *world) clusters() (cs []ClusterID) {
-	for p := range w.judge.views { // order: sorted below
+	for p := range w.checker.views { // order: sorted below
 		cs = append(cs, p.cluster)
 	}
 	slices.Sort(cs)
 	return slices.Compact(cs)
 }
 
-// liar answers with some of what is there, with what was there, under other names of the same place, differently at each node, or not at all. What
-// it says to a node lasts for a while.
+// liar answers with some of what is there, with what was there, under other names of the same
+// place, differently at each node, or not at all. What it says to a node lasts for a while.
 func liar(w *world, all []string, about func() int) func(n *node) Discovered {
 	said, until := map[UID][]string{}, map[UID]time.Duration{}
 	return func(n *node) Discovered {
@@ -79,8 +79,9 @@ func liar(w *world, all []string, about func() int) func(n *node) Discovered {
 	}
 }
 
-// discoveredWorld starts so many processes, one after the other, at fewer addresses: who comes to one that is taken follows one that was killed.
-// Answers lie at first, and cuts come and go; then all becomes true and whole. Nothing is on any disk.
+// discoveredWorld starts so many processes, one after the other, at fewer addresses. A process that
+// comes to a taken address follows one that was killed. Answers lie at first, and cuts come and go;
+// then all becomes true and whole. Nothing is on any disk.
 func discoveredWorld(t *testing.T, seed uint64, processes, expect int) *world {
 	w := newWorld(t, seed, LAN())
 	w.base.BootstrapExpect = expect
@@ -109,8 +110,9 @@ func discoveredWorld(t *testing.T, seed uint64, processes, expect int) *world {
 	return w
 }
 
-// TestDiscoveryNeverMakesTwoClusters: whatever the source says, and whoever hears whom, two clusters do not come to be as long as BootstrapExpect
-// is more than half of the processes that are ever started without a memory. And when the source is right, one comes to be.
+// TestDiscoveryNeverMakesTwoClusters: two clusters do not come to be as long as BootstrapExpect is
+// more than half of the processes that are ever started without a memory. This holds whatever the
+// source says, and whichever nodes hear each other. When the source is right, one comes to be.
 func TestDiscoveryNeverMakesTwoClusters(t *testing.T) {
 	founded := 0
 	for seed := uint64(1); seed <= 150; seed++ {
@@ -135,8 +137,9 @@ func TestDiscoveryNeverMakesTwoClusters(t *testing.T) {
 	}
 }
 
-// TestHalfIsNotEnough is the border of that rule: with BootstrapExpect at half of the processes, a source that shows each half itself alone can
-// make two clusters of them. No number of lucky answers can: the addresses of the other half have to be hidden from all of one.
+// TestHalfIsNotEnough is the border of that rule: with BootstrapExpect at half of the processes, a
+// source that shows each half itself alone can make two clusters of them. No number of lucky
+// answers can: the addresses of the other half have to be hidden from all of one.
 func TestHalfIsNotEnough(t *testing.T) {
 	w := newWorld(t, 1, LAN())
 	w.base.BootstrapExpect = 2
@@ -151,7 +154,8 @@ func TestHalfIsNotEnough(t *testing.T) {
 	}
 }
 
-// TestAPartIsNotEnough: a and b are a cluster; the source cannot name their half now, and says so. c and d wait, and join when it can.
+// TestAPartIsNotEnough: a and b are a cluster; the source cannot name their half now, and says so.
+// c and d wait, and join when it can.
 func TestAPartIsNotEnough(t *testing.T) {
 	w := newWorld(t, 9, LAN())
 	w.base.BootstrapExpect = 2
@@ -185,8 +189,9 @@ func TestAPartIsNotEnough(t *testing.T) {
 	w.verdict()
 }
 
-// TestWhoIsNamedMustBeHeard: a cut divides six processes that expect three. Where all are named nobody founds, and each says who is silent;
-// without discovery there are two clusters, for then BootstrapExpect alone decides.
+// TestWhoIsNamedMustBeHeard: a cut divides six processes that expect three. Where all are named no
+// node founds, and each says which ones are silent. Without discovery there are two clusters,
+// because then BootstrapExpect alone decides.
 func TestWhoIsNamedMustBeHeard(t *testing.T) {
 	for _, discovers := range []bool{true, false} {
 		w := newWorld(t, 3, LAN())
@@ -224,8 +229,9 @@ func TestWhoIsNamedMustBeHeard(t *testing.T) {
 	}
 }
 
-// TestRestartWithoutMemoryBesideItsCluster: a and b found a cluster and keep nothing; b comes back and can reach c only. Two seek, as many as are
-// expected, and BootstrapExpect is more than half of three: they must not found, for a is named and silent.
+// TestRestartWithoutMemoryBesideItsCluster: a and b found a cluster and keep nothing; b comes back
+// and can reach c only. Two seek, as many as are expected, and BootstrapExpect is more than half of
+// three: they must not found, for a is named and silent.
 func TestRestartWithoutMemoryBesideItsCluster(t *testing.T) {
 	w := newWorld(t, 4, LAN())
 	w.base.BootstrapExpect = 2
@@ -250,7 +256,8 @@ func TestRestartWithoutMemoryBesideItsCluster(t *testing.T) {
 	}
 }
 
-// TestStaleNamesDelayOnly: pods that are gone are named for a while; then those who are there found.
+// TestStaleNamesDelayOnly: pods that are gone are named for a while; then those that are there
+// found.
 func TestStaleNamesDelayOnly(t *testing.T) {
 	w := newWorld(t, 5, LAN())
 	w.base.BootstrapExpect = 3
@@ -261,12 +268,12 @@ func TestStaleNamesDelayOnly(t *testing.T) {
 	}
 	w.run(30 * time.Second)
 	n := w.livingAt("a")
-	if n.m.View() != nil || len(n.m.seek.targets) != 8 {
-		t.Fatalf("%v: %v", n.m, n.m.seek.targets)
+	if n.m.View() != nil || len(n.m.bootstrap.targets) != 8 {
+		t.Fatalf("%v: %v", n.m, n.m.bootstrap.targets)
 	}
 	named = addrs(3)
 	w.run(2 * time.Second)
-	if got := fmt.Sprint(n.m.seek.targets); got != "[b c]" {
+	if got := fmt.Sprint(n.m.bootstrap.targets); got != "[b c]" {
 		t.Errorf("it still probes %v", got)
 	}
 	if n.m.View() != nil {
@@ -302,16 +309,17 @@ func TestFirstNodeRule(t *testing.T) {
 	if !w.until(2*time.Second, w.converged) {
 		t.Error("a steady answer that names this node only, under another name, did not let it found:", n.waiting)
 	}
-	if len(n.m.seek.targets) != 0 {
-		t.Errorf("it probes %v", n.m.seek.targets)
+	if len(n.m.bootstrap.targets) != 0 {
+		t.Errorf("it probes %v", n.m.bootstrap.targets)
 	}
 }
 
-// TestDisksNeedNoDiscovery: who remembers a cluster founds it anew by a quorum of its disks, whatever the source says.
+// TestDisksNeedNoDiscovery: a node that remembers a cluster founds it anew by a quorum of its
+// disks, whatever the source says.
 func TestDisksNeedNoDiscovery(t *testing.T) {
 	w := newWorld(t, 7, LAN())
 	w.found(3)
-	cluster := w.judge.newest().Cluster
+	cluster := w.checker.newest().Cluster
 	for _, n := range w.living() {
 		n.crash()
 	}
@@ -342,9 +350,9 @@ func TestAnswersAreBounded(t *testing.T) {
 		n.step(d)
 		n.step(Discovered{Err: strings.Repeat("ü", 4*reasonMax)})
 	}
-	d := n.m.seek.discovered
-	if len(d.found) != contactsMax || len(n.m.seek.targets) != contactsMax || len(d.ours) != contactsMax || len(d.err) > reasonMax {
-		t.Errorf("%d found, %d probed, %d from discovery, error of %d bytes", len(d.found), len(n.m.seek.targets), len(d.ours), len(d.err))
+	d := n.m.bootstrap.discovered
+	if len(d.found) != contactsMax || len(n.m.bootstrap.targets) != contactsMax || len(d.ours) != contactsMax || len(d.err) > reasonMax {
+		t.Errorf("%d found, %d probed, %d from discovery, error of %d bytes", len(d.found), len(n.m.bootstrap.targets), len(d.ours), len(d.err))
 	}
 	if errors.Is(n.done, ErrStalled) || n.m.View() != nil {
 		t.Error(n.m)

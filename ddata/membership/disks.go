@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// DiskSet names the disks of those who were the voters of a role in one view. What the role's replicators acknowledged
-// as durable in that view is on a majority of them, until a later view is settled.
+// DiskSet names the disks of the voters of a role in one view. What the role's replicators
+// acknowledged as durable in that view is on a majority of them, until a later view is settled.
 type DiskSet struct {
 	_     struct{} `cbor:",toarray"`
 	Epoch Epoch
@@ -18,15 +18,15 @@ type DiskSet struct {
 // String prints epoch, role and disks.
 func (s DiskSet) String() string { return fmt.Sprintf("%v/%s%v", s.Epoch, s.Role, s.Disks) }
 
-// same says whether both name the same disks of the same role.
+// same reports whether both name the same disks of the same role.
 func (s DiskSet) same(o DiskSet) bool { return s.Role == o.Role && slices.Equal(s.Disks, o.Disks) }
 
-// equal says whether they are of the same view, too.
+// equal reports whether they are of the same view, too.
 func (s DiskSet) equal(o DiskSet) bool { return s.Epoch == o.Epoch && s.same(o) }
 
-// LastDisks returns the disks of the role's voters before a cold start, one set for each view that may not have been
-// settled, oldest first: what the role had acknowledged as durable is known when a majority of each set has reported.
-// It is empty for a view that does not found a cluster anew.
+// LastDisks returns the disks of the role's voters before a cold start, one set for each view that
+// may not have been settled, oldest first: what the role had acknowledged as durable is known when
+// a majority of each set has reported. It is empty for a view that does not found a cluster anew.
 func (v *View) LastDisks(role string) (sets [][]DiskID) {
 	if !v.Founded {
 		return nil
@@ -78,8 +78,8 @@ func (v *View) own() (sets []DiskSet) {
 	return sets
 }
 
-// witnesses returns the disks that may know what nobody else does: those of the views that were not settled when the
-// view was decided, and its own.
+// witnesses returns the disks that may know what no other does: those of the views that were not
+// settled when the view was decided, and its own.
 func (v *View) witnesses() []DiskSet { return slices.Concat(v.Unsettled, v.own()) }
 
 // since leaves out the sets of views before an epoch that is settled.
@@ -87,8 +87,9 @@ func since(sets []DiskSet, settled Epoch) []DiskSet {
 	return slices.DeleteFunc(slices.Clone(sets), func(s DiskSet) bool { return s.Epoch < settled })
 }
 
-// inherit makes the view remember the witnesses of its parent, but for those that a later set repeats. A founding view
-// remembers those before the cold start, even if its own disks are the same: they may hold different things.
+// inherit makes the view remember the witnesses of its parent, except those that a later set
+// repeats. A founding view remembers those before the cold start, even if its own disks are the
+// same: they may hold different things.
 func (v *View) inherit(sets []DiskSet) {
 	var later, kept []DiskSet
 	if !v.Founded {
@@ -108,8 +109,9 @@ func (v *View) inherit(sets []DiskSet) {
 	v.Unsettled = kept
 }
 
-// settlement is up to which epoch each role is settled, as far as this node has heard: of each role, the word of one of its members is enough, for that a view
-// is settled stays true. It is counted when a view is installed, and goes on with what each of its members says.
+// settlement is up to which epoch each role is settled, as far as this node has heard: of each
+// role, the word of one of its members is enough, for that a view is settled stays true. It is
+// counted when a view is installed, and goes on with what each of its members says.
 type settlement struct {
 	roles []string // of the view's voters, sorted
 	most  []Epoch  // that a member with the role has said
@@ -162,8 +164,9 @@ func (m *Machine) noteSettled() {
 	}
 }
 
-// copied says that two have the same disk; empty = none have. One directory is held by one process at a time, so that one of them is a copy. Counted
-// for both, it would be a quorum of a view in which others have acknowledged what is not on it.
+// copied says that two have the same disk; empty = none have. One directory is held by one process
+// at a time, so that one of them is a copy. Counted for both, it would be a quorum of a view in
+// which others have acknowledged what is not on it.
 func copied(probes []Probe) string {
 	at := make(map[DiskID]string, len(probes))
 	for _, p := range probes {
@@ -176,12 +179,12 @@ func copied(probes []Probe) string {
 	return ""
 }
 
-// names says whether a disk belongs to what has to be heard.
+// names reports whether a disk belongs to what has to be heard.
 func (k Known) names(d DiskID) bool {
 	return k.voted(d) || slices.ContainsFunc(k.Sets, func(s DiskSet) bool { return slices.Contains(s.Disks, d) })
 }
 
-// voted says whether the disk is one of the view's voters'.
+// voted reports whether the disk is one of the view's voters'.
 func (k Known) voted(d DiskID) bool {
 	return slices.ContainsFunc(k.Voters, func(v Member) bool { return v.Disk == d })
 }
@@ -196,8 +199,9 @@ func (k Known) disks() []DiskID {
 	return slices.Compact(ds)
 }
 
-// missing says of which disks too few are here; empty = none. Of all the view's it takes a quorum: then nobody else found a
-// cluster, and nobody else decided what nobody here knows. Of a set, half of it meets whatever was acknowledged by a majority.
+// missing names the disks of which too few are here; empty = none. Of all the view's disks it takes
+// a quorum. Then no others found a cluster, and no others decided what is unknown here. Of a set,
+// half of it meets whatever was acknowledged by a majority.
 func (k Known) missing(here []DiskID, s Strategy) string {
 	among := make(map[UID]bool)
 	for _, v := range k.Voters {

@@ -2,12 +2,14 @@ package membership
 
 import (
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 )
 
-// grownUnsettled founds three nodes and lets them grow to five. What came after the founding is not settled.
+// grownUnsettled founds three nodes and lets them grow to five. What came after the founding is not
+// settled.
 func grownUnsettled(t *testing.T, seed uint64) *world {
 	w := newWorld(t, seed, LAN())
 	w.base.Roles, w.encode = []string{"r"}, true
@@ -37,8 +39,9 @@ func (w *world) startAll(addrs ...string) {
 	}
 }
 
-// TestLoadingCountsIntoTheWait: what earlier incarnations granted runs out while the next ones load. It is counted from when the disk was theirs, and
-// never from a later moment than the first step.
+// TestLoadingCountsIntoTheWait: what earlier incarnations granted runs out while the next ones
+// load. It is counted from when the disk was theirs, and never from a later moment than the first
+// step.
 func TestLoadingCountsIntoTheWait(t *testing.T) {
 	const probes = 2 * time.Second
 	base := LAN()
@@ -72,11 +75,12 @@ func disksAt(addrs ...string) (ds []DiskID) {
 	return ds
 }
 
-// TestColdStartNeedsEveryUnsettledView: three of five disks are a majority of the last view, but only one of them was
-// in the view before, in whose time two others may have acknowledged what nobody else knows.
+// TestColdStartNeedsEveryUnsettledView: three of five disks are a majority of the last view, but
+// only one of them was in the view before. In that view's time two others may have acknowledged
+// what no other disk knows.
 func TestColdStartNeedsEveryUnsettledView(t *testing.T) {
 	w := grownUnsettled(t, 21)
-	last := w.judge.newest()
+	last := w.checker.newest()
 	w.stopAll()
 	w.startAll("c", "d", "e")
 	w.run(30 * time.Second)
@@ -109,7 +113,8 @@ func TestOnlyLastDisksFound(t *testing.T) {
 	}
 }
 
-// TestJoinersKnowWhatWasBefore: the list comes with the view, so that those who joined last, or missed a view, know it.
+// TestJoinersKnowWhatWasBefore: the list comes with the view, so that a node that joined last, or
+// missed a view, knows it.
 func TestJoinersKnowWhatWasBefore(t *testing.T) {
 	w := grownUnsettled(t, 22)
 	for _, n := range w.living() {
@@ -120,11 +125,11 @@ func TestJoinersKnowWhatWasBefore(t *testing.T) {
 	w.verdict()
 }
 
-// TestSettledViewsAreHistory: with one node's word on disk that the last view is settled, its majority is enough. The
-// word need not be repeated by a later view.
+// TestSettledViewsAreHistory: with one node's word on disk that the last view is settled, its
+// majority is enough. The word need not be repeated by a later view.
 func TestSettledViewsAreHistory(t *testing.T) {
 	w := grownUnsettled(t, 23)
-	w.livingAt("e").step(Settled{w.judge.newest().Epoch})
+	w.livingAt("e").step(Settled{w.checker.newest().Epoch})
 	w.stopAll()
 	w.startAll("c", "d", "e")
 	if !w.until(30*time.Second, w.converged) {
@@ -136,8 +141,8 @@ func TestSettledViewsAreHistory(t *testing.T) {
 	w.verdict()
 }
 
-// TestUnsettledFoundingRemembers: a cluster that stops again before its founding was settled still needs those whom the
-// founding needed.
+// TestUnsettledFoundingRemembers: a cluster that stops again before its founding was settled still
+// needs the disks that the founding needed.
 func TestUnsettledFoundingRemembers(t *testing.T) {
 	w := grownUnsettled(t, 24)
 	w.stopAll()
@@ -196,7 +201,8 @@ func TestEveryRoleMustSettle(t *testing.T) {
 	w.verdict()
 }
 
-// TestSetsAreBounded: sets that a later one repeats go, then the oldest. Joiners wait before it comes to that.
+// TestSetsAreBounded: sets that a later one repeats go, then the oldest. Joiners wait before it
+// comes to that.
 func TestSetsAreBounded(t *testing.T) {
 	v := &View{Cluster: 1, Epoch: 1000, LastUp: 1, Members: []Member{{UID: 1, Addr: "a", Roles: []string{"r"}, Status: Up, UpNumber: 1, Disk: 7}}}
 	var sets []DiskSet
@@ -239,5 +245,52 @@ func TestNobodyBecomesUpWithoutRoom(t *testing.T) {
 	n.step(Settled{3})
 	if !n.m.roomForVoters() {
 		t.Error("there is none, but a view was settled")
+	}
+}
+
+// TestFoundersWaitForTheNewestView: three of five voters of a view died before it was decided, and
+// have waited long for what they had granted themselves. That the view was decided they learn from
+// a node that does not vote, and that has just installed it. Until a lease has passed since then,
+// one may run that was granted in the view before.
+func TestFoundersWaitForTheNewestView(t *testing.T) {
+	for _, c := range []struct {
+		knows string // which address has the newest view
+		ago   time.Duration
+		wait  bool
+	}{
+		{"f", 0, true}, {"f", time.Hour, false}, {"e", 0, true}, {"e", time.Hour, false},
+	} {
+		w := newWorld(t, 26, LAN())
+		w.found(6)
+		as := addrs(6)
+		before := *w.living()[0].m.View()
+		before.Unsettled = nil
+		newest := before
+		newest.Epoch, newest.Parent, newest.Members, newest.Founded = before.Epoch+1, before.Hash(), slices.Clone(before.Members), false
+		learner := slices.IndexFunc(newest.Members, func(o Member) bool { return o.Addr == as[5] })
+		newest.Members[learner].Status, newest.Members[learner].UpNumber = Joining, 0
+		w.stopAll()
+		w.run(time.Minute)
+		for _, a := range as {
+			r := record{Name: w.base.Name, Last: &before, Settled: before.Epoch}
+			if a == c.knows {
+				r = record{Name: w.base.Name, Last: &newest, Settled: newest.Epoch}
+			}
+			w.disks[a] = r.encode()
+		}
+		began := w.now
+		for _, a := range as[2:] { // of the voters a and b run on elsewhere
+			ago := time.Hour
+			if a == c.knows {
+				ago = c.ago
+			}
+			w.start(a, func(cfg *Config) { cfg.DiskSince = time.Unix(1_000_000, 0).Add(w.now - ago) })
+		}
+		if !w.until(time.Minute, func() bool { return w.living()[0].m.View() != nil }) {
+			t.Fatalf("%+v: not founded: %v %v", c, w.living()[0].m, w.living()[0].waiting)
+		}
+		if took := w.now - began; (took >= w.base.promise()) != c.wait {
+			t.Errorf("%+v: founded after %v", c, took)
+		}
 	}
 }

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Effects is what a step wants done, in the order of the fields. It is reused: valid until the next Step.
-// The pointers and slices inside Envelopes and Install may be kept, not modified.
+// Effects is what a step wants done, in the order of the fields. It is reused: valid until the next
+// Step. The pointers and slices inside Envelopes and Install may be kept, not modified.
 type Effects struct {
 	// Persist, if not nil, replaces the record on disk. The driver has it written beside the
 	// machine, which goes on, and answers with Persisted. There is no second one before the answer,
@@ -20,10 +20,11 @@ type Effects struct {
 	Done    error       // not nil: the machine has ended (ErrDowned, ErrLeft, ErrRefused, ErrStalled, ErrStore)
 }
 
-// Envelope is one message to send on the control lane. Messages may be lost. With To set it is for that incarnation
-// alone, whether it is a member of the view or not, and must not reach another process at the address.
+// Envelope is one message to send on the control lane. Messages may be lost. With To set it is for
+// that incarnation alone, whether it is a member of the view or not, and must not reach another
+// process at the address.
 type Envelope struct {
-	To   UID    // 0 = whoever listens at Addr
+	To   UID    // 0 = the node that listens at Addr
 	Addr string // empty only if a Receive came without one
 	Msg  Message
 }

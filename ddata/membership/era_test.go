@@ -12,8 +12,9 @@ func (w *world) crashAll() {
 	}
 }
 
-// TestEraLastsAsLongAsTheDirectories: all views of a cluster carry the time of its first founding, also after a cold start. When
-// all directories are lost the epochs begin again, and the tokens are above the earlier ones all the same.
+// TestEraLastsAsLongAsTheDirectories: all views of a cluster carry the time of its first founding,
+// also after a cold start. When all directories are lost the epochs begin again, and the tokens are
+// above the earlier ones all the same.
 func TestEraLastsAsLongAsTheDirectories(t *testing.T) {
 	w := newWorld(t, 71, LAN())
 	w.found(3)

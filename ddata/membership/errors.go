@@ -7,9 +7,9 @@ import (
 
 // How a machine ends (Effects.Done).
 var (
-	// ErrDowned: the others decided a view without this node, or it had no lease for SelfDownAfter. Usual causes: the
-	// node was cut off or paused for long, or most of the others are gone. It may come back only as a new uid. The error is a
-	// *DownedError and says which of these it was.
+	// ErrDowned: the others decided a view without this node, or it had no lease for SelfDownAfter.
+	// Usual causes: the node was cut off or paused for long, or most of the others are gone. It may
+	// come back only as a new uid. The error is a *DownedError and says which of these it was.
 	ErrDowned = errors.New("membership: downed")
 	// ErrLeft: the node has left gracefully.
 	ErrLeft = errors.New("membership: left the cluster")
@@ -19,7 +19,8 @@ var (
 	// is a *StalledError and says what was waited for.
 	ErrStalled = errors.New("membership: bootstrap stalled, start again under a new uid")
 	// ErrStore: what this node accepted or installed could not be stored. Usual causes: the disk is
-	// full, or broken. The error wraps the disk's.
+	// full, or broken; the error wraps the disk's. Or the disk has not answered for so long that
+	// too many views wait for it.
 	ErrStore = errors.New("membership: the view could not be stored")
 	// ErrRefused: the cluster does not accept this node; the error is a *RefusedError and says why.
 	ErrRefused = errors.New("membership: refused by the cluster")
@@ -40,7 +41,7 @@ func (e *DownedError) Error() string {
 func (e *DownedError) Is(target error) bool { return target == ErrDowned }
 
 // StalledError is the error of a founding or a joining that did not come to an end.
-type StalledError struct{ Waiting string } // for whom or what
+type StalledError struct{ Waiting string } // the nodes or the thing that it waited for
 
 // Error says what was waited for.
 func (e *StalledError) Error() string { return fmt.Sprintf("%v: %s", ErrStalled, e.Waiting) }
@@ -50,9 +51,11 @@ func (e *StalledError) Is(target error) bool { return target == ErrStalled }
 
 // What New and the decoders return.
 var (
-	// ErrRecord: the record of the last view cannot be read. Usual cause: a damaged or foreign file.
+	// ErrRecord: the record of the last view cannot be read. Usual cause: a damaged or foreign
+	// file.
 	ErrRecord = errors.New("membership: unreadable record of the last view")
-	// ErrForeign: the record is of a cluster of another name. Usual cause: the directory of another node.
+	// ErrForeign: the record is of a cluster of another name. Usual cause: the directory of another
+	// node.
 	ErrForeign = errors.New("membership: foreign record of the last view")
 	// ErrMessage: bytes that are no message of this version.
 	ErrMessage = errors.New("membership: malformed message")
@@ -103,7 +106,7 @@ type RefusedError struct {
 	Text   string
 }
 
-// Error says who refused and why.
+// Error names the node that refused and says why.
 func (e *RefusedError) Error() string {
 	return fmt.Sprintf("%v: %s says: %s (%v)", ErrRefused, e.By, e.Text, e.Reason)
 }

@@ -13,7 +13,8 @@ type (
 	MemberJoined struct{ Member Member }
 	// MemberUp: a member became Up.
 	MemberUp struct{ Member Member }
-	// MemberLeaving: a member is going; if it is this node, the driver now hands off and then steps Stopped.
+	// MemberLeaving: a member is going; if it is this node, the driver now hands off and then steps
+	// Stopped.
 	MemberLeaving struct{ Member Member }
 	// MemberRemoved: a member is no longer in the view.
 	MemberRemoved struct{ Member Member }
@@ -43,12 +44,25 @@ type (
 	ArbiterTaken struct{ Epoch Epoch }
 	// ArbiterGiven: this node speaks for the arbiter no longer.
 	ArbiterGiven struct{ Reason string }
-	// ArbiterFailing: the arbiter's lease cannot be used; said when the reason changes. Meanwhile nobody can be removed who does not agree.
+	// ArbiterFailing: the arbiter's lease cannot be used; said when the reason changes. Meanwhile
+	// no member can be removed unless it agrees.
 	ArbiterFailing struct{ Reason string }
 	// Forked: a view was heard of that contradicts the own chain. It must never happen.
 	Forked struct{ Own, Other string }
-	// SecondCluster: a node of another cluster has the same name and is in touch with this one. Nothing merges them: one of them was founded by
-	// mistake, and its nodes have to be started anew, without what it left on their disks. Said at most once a minute.
+	// KeysMoving: data that was volatile begins to become durable, of the keys that View.Moving
+	// names. Updates of them wait until KeysDurable.
+	KeysMoving struct{ View *View }
+	// KeysDurable: that has ended. View.Durable names all durable keys.
+	KeysDurable struct{ View *View }
+	// KeysWaiting: KeysMoving lasts, because members have not done their part; said by the node
+	// that leads, at most once a minute. Missing names them.
+	KeysWaiting struct {
+		View    *View
+		Missing string
+	}
+	// SecondCluster: a node of another cluster has the same name and is in touch with this one.
+	// Nothing merges them: one of them was founded by mistake, and its nodes have to be started
+	// anew, without what it left on their disks. Said at most once a minute.
 	SecondCluster struct {
 		UID     UID
 		Addr    string
@@ -95,6 +109,9 @@ func (ArbiterGiven) event()      {}
 func (ArbiterFailing) event()    {}
 func (Forked) event()            {}
 func (SecondCluster) event()     {}
+func (KeysMoving) event()        {}
+func (KeysDurable) event()       {}
+func (KeysWaiting) event()       {}
 
 // String prints the event.
 func (e MemberJoined) String() string { return fmt.Sprintf("joined %v", e.Member) }
@@ -144,6 +161,17 @@ func (e ArbiterFailing) String() string { return "arbiter failing: " + e.Reason 
 func (e SecondCluster) String() string {
 	return fmt.Sprintf("second cluster %v at %v@%s", e.Cluster, e.UID, e.Addr)
 }
+
+// String prints the event.
+func (e KeysMoving) String() string { return fmt.Sprintf("keys moving %q", e.View.Moving) }
+
+// String prints the event.
+func (e KeysWaiting) String() string {
+	return fmt.Sprintf("keys moving %q, waits for %s", e.View.Moving, e.Missing)
+}
+
+// String prints the event.
+func (e KeysDurable) String() string { return fmt.Sprintf("keys durable %q", e.View.Durable) }
 
 // String prints the event.
 func (e Forked) String() string { return fmt.Sprintf("forked: own %s, other %s", e.Own, e.Other) }

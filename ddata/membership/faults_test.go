@@ -7,7 +7,8 @@ import (
 
 var huntFlag = flag.Int("hunt", 0, "count how many of so many random worlds show each planted error")
 
-// hunted are the planted errors. Random worlds show the first ones soon; the others are for TestScripts.
+// hunted are the planted errors. Random worlds show the first ones soon; the others are for
+// TestScripts.
 var hunted = []struct {
 	name  string
 	fault Faults
@@ -15,6 +16,7 @@ var hunted = []struct {
 }{
 	{"DeadMeansRemoved", Faults{DeadMeansRemoved: true}, true},
 	{"NoPromise", Faults{NoPromise: true}, true},
+	{"MoveUnasked", Faults{MoveUnasked: true}, true},
 	{"LeaseFromReply", Faults{LeaseFromReply: true}, false},
 	{"NoInstallPromise", Faults{NoInstallPromise: true}, false},
 	{"NoFreeze", Faults{NoFreeze: true}, false},
@@ -36,12 +38,12 @@ func TestRandomWorldsNoticeFaults(t *testing.T) {
 			cfg.Faults.AnyTiming = reckless
 			c := newChaos(t, uint64(seed), cfg)
 			c.play()
-			if len(c.w.judge.faults) == 0 {
+			if len(c.w.checker.faults) == 0 {
 				continue
 			}
 			if found++; first == 0 {
 				first = seed
-				t.Logf("%s, seed %d: %s", h.name, seed, c.w.judge.faults[0])
+				t.Logf("%s, seed %d: %s", h.name, seed, c.w.checker.faults[0])
 			}
 		}
 		if *huntFlag > 0 {
@@ -61,15 +63,16 @@ func (third) Quorum(voters []Member, has func(UID) bool) bool {
 	return 3*count(voters, has) >= len(voters)
 }
 
-// TestRandomWorldsNoticeQuorumsThatDoNotIntersect (§C.8): the laws of Strategy are what everything rests on.
+// TestRandomWorldsNoticeQuorumsThatDoNotIntersect (§C.8): the laws of Strategy are what everything
+// rests on.
 func TestRandomWorldsNoticeQuorumsThatDoNotIntersect(t *testing.T) {
 	for seed := uint64(1); seed <= 40; seed++ {
 		cfg := timing(seed)
 		cfg.Strategy = third{}
 		c := newChaos(t, seed, cfg)
 		c.play()
-		if len(c.w.judge.faults) > 0 {
-			t.Logf("seed %d: %s", seed, c.w.judge.faults[0])
+		if len(c.w.checker.faults) > 0 {
+			t.Logf("seed %d: %s", seed, c.w.checker.faults[0])
 			return
 		}
 	}

@@ -14,7 +14,8 @@ func (m *Machine) foundingView(choice []UID) *View {
 			v.Epoch = max(v.Epoch, k.Epoch+1)
 		}
 	}
-	needs, _ := m.needs(probes) // choice has seen that they are consistent
+	needs, _ := m.needs(probes)      // choice has seen that they are consistent
+	_ = v.agreeOnKeys(probes, needs) // choice has seen that there is room
 	for _, k := range needs {
 		v.Cluster, v.Era = k.Cluster, k.Era
 		if !k.Pending {
@@ -43,8 +44,10 @@ func (m *Machine) foundingView(choice []UID) *View {
 	return v
 }
 
-// epochsGivenUp is how many epochs a founding by an operator's word leaves out: more than the missing disks can have seen since those that are there. What
-// the arbiter of LeaseMajority has on record, and what anybody may still say of views that were given up, is older than the founding then.
+// epochsGivenUp is how many epochs a founding by an operator's word leaves out: more than the
+// missing disks can have seen since those that are there. So the founding is newer than what the
+// arbiter of LeaseMajority has on record. It is also newer than what any node may still say of
+// views that were given up.
 const epochsGivenUp = 1 << 32
 
 // among leaves of each set what is there.

@@ -7,14 +7,16 @@ import (
 	"testing"
 )
 
-// astray makes a node known under another address than the one at which it can be reached: seeds name the one, it advertises the other.
+// astray makes a node known under another address than the one at which it can be reached: seeds
+// name the one, it advertises the other.
 func (w *world) astray(listens, advertises string) *node {
 	n := w.start(listens, func(c *Config) { c.Addr = advertises })
 	return n
 }
 
-// TestFoundersCountWhomTheyReach: a node that is reached at a seed's address only, and not at the one that it advertises, is told so, and so are the others.
-// Nobody locks to a founding with it, and enough others found without it.
+// TestFoundersCountWhomTheyReach: a node that is reached at a seed's address only, and not at the
+// one that it advertises, is told so, and so are the others. No node locks to a founding with it,
+// and enough others found without it.
 func TestFoundersCountWhomTheyReach(t *testing.T) {
 	for _, expect := range []int{3, 2} {
 		for seed := uint64(1); seed <= 8; seed++ { // it has the lowest uid, or another
@@ -33,7 +35,7 @@ func TestFoundersCountWhomTheyReach(t *testing.T) {
 				b: "heard 3: a, b, pod; no answer from c; but pod does not hear b: each must hear all",
 				c: "heard 3: a, b, pod; no answer from c; but this node is not reached at the address that it advertises, pod, by a, b: check",
 			} {
-				if n.done != nil || n.m.seek.lock != nil || len(n.waiting) == 0 || !strings.Contains(n.waiting[len(n.waiting)-1], want) {
+				if n.done != nil || n.m.bootstrap.lock != nil || len(n.waiting) == 0 || !strings.Contains(n.waiting[len(n.waiting)-1], want) {
 					t.Errorf("seed %d: %v ended with %v, says %q, not %q", seed, n.m, n.done, n.waiting, want)
 				}
 			}
@@ -41,7 +43,7 @@ func TestFoundersCountWhomTheyReach(t *testing.T) {
 	}
 }
 
-// TestLockedNodesSayForWhom: who is locked says whose lock is missing, and ends with it.
+// TestLockedNodesSayForWhom: a locked node says whose lock is missing, and ends with it.
 func TestLockedNodesSayForWhom(t *testing.T) {
 	w := newWorld(t, 1, LAN())
 	w.base.Seeds, w.base.BootstrapExpect = addrs(3), 3
@@ -70,7 +72,8 @@ func TestLockedNodesSayForWhom(t *testing.T) {
 	}
 }
 
-// TestKinTestifyAgainstOthers: a founding that cannot have been completed, as a disk of another cluster's shows, stands in nobody's way.
+// TestKinTestifyAgainstOthers: a founding that cannot have been completed, as a disk of another
+// cluster's shows, does not block any node.
 func TestKinTestifyAgainstOthers(t *testing.T) {
 	voters := func(as ...string) (ms []Member) {
 		for i, a := range as {
@@ -94,8 +97,9 @@ func TestKinTestifyAgainstOthers(t *testing.T) {
 	}
 }
 
-// Of five founders one had locked when they all died. Where another of them is there that had not, the founding cannot have been completed, and two
-// found; where only a stranger is there it may have been, and they wait for a quorum of its disks.
+// Of five founders one had locked when they all died. Where another of them is there that had not,
+// the founding cannot have been completed, and two found; where only a stranger is there it may
+// have been, and they wait for a quorum of its disks.
 func TestFoundingThatCannotHaveBeenCompleted(t *testing.T) {
 	for other, founds := range map[string]bool{"b": true, "z": false} { // order: each is tried by itself
 		w := newWorld(t, 1, LAN())

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// TestColdStartAfterAnOrderlyStop: nodes that have all stopped in order wait for no lease of theirs when they found the
-// cluster anew. After a crash they do.
+// TestColdStartAfterAnOrderlyStop: nodes that have all stopped in order wait for no lease of theirs
+// when they found the cluster anew. After a crash they do.
 func TestColdStartAfterAnOrderlyStop(t *testing.T) {
 	for _, orderly := range []bool{true, false} {
 		w := newWorld(t, 41, LAN())
@@ -107,7 +107,8 @@ func TestFreeIsTakenBackBeforeTheNodeVotes(t *testing.T) {
 	}
 }
 
-// TestRecordOfAnotherVersion: a directory of a version before is refused, and the error names both versions.
+// TestRecordOfAnotherVersion: a directory of a version before is refused, and the error names both
+// versions.
 func TestRecordOfAnotherVersion(t *testing.T) {
 	for _, version := range []byte{0, 1, 2, recordVersion + 1} {
 		b := record{Name: "x", Last: sampleView(), Settled: 2}.encode()
@@ -119,8 +120,9 @@ func TestRecordOfAnotherVersion(t *testing.T) {
 	}
 }
 
-// TestAViewThatComesLateLeavesTheDiskFree: a node alone says that its disk is free while the disk still writes the
-// acceptance of the view in which it leaves. That view is installed after it, and takes nothing back.
+// TestAViewThatComesLateLeavesTheDiskFree: a node alone says that its disk is free while the disk
+// still writes the acceptance of the view in which it leaves. That view is installed after it, and
+// takes nothing back.
 func TestAViewThatComesLateLeavesTheDiskFree(t *testing.T) {
 	for seed := uint64(1); seed <= 20; seed++ {
 		w := newWorld(t, seed, LAN())
@@ -137,9 +139,10 @@ func TestAViewThatComesLateLeavesTheDiskFree(t *testing.T) {
 	}
 }
 
-// TestAViewOfOthersTakesFreeBack: a node that does not vote has noted that none of its grants is in use. While the disk
-// writes that, a view comes in which it votes, and which lists a member that runs, under a lease that others granted. By
-// R3 it now answers for that lease, so the note must not stay.
+// TestAViewOfOthersTakesFreeBack: a node that does not vote has noted that none of its grants is in
+// use. While the disk writes that, a view comes in which it votes, and which lists a member that
+// runs, under a lease that others granted. By R3 it now answers for that lease, so the note must
+// not stay.
 func TestAViewOfOthersTakesFreeBack(t *testing.T) {
 	w := newWorld(t, 44, LAN())
 	w.base.VotersMax = 1

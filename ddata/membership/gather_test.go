@@ -8,8 +8,9 @@ import (
 	"time"
 )
 
-// TestThoseWhoStartTogetherComeInTogether: one decision lets in all that have been heard by then, and one makes Up all that have caught up; nobody waits for
-// its next probe. Each view costs a message between any two.
+// TestThoseWhoStartTogetherComeInTogether: one decision lets in all that have been heard by then,
+// and one makes Up all that have caught up. No node waits for its next probe. Each view costs a
+// message between any two.
 func TestThoseWhoStartTogetherComeInTogether(t *testing.T) {
 	const n = 30
 	w := newWorld(t, 31, LAN())
@@ -42,7 +43,7 @@ func TestThoseWhoStartTogetherComeInTogether(t *testing.T) {
 	w.verdict()
 }
 
-// TestLateOneIsNotWaitedFor: a learner that does not catch up holds nobody back.
+// TestLateOneIsNotWaitedFor: a learner that does not catch up holds no other node back.
 func TestLateOneIsNotWaitedFor(t *testing.T) {
 	w := newWorld(t, 32, LAN())
 	w.found(3)
@@ -57,7 +58,8 @@ func TestLateOneIsNotWaitedFor(t *testing.T) {
 	w.verdict()
 }
 
-// TestJoinersAskFew: of hundreds that it has only heard of, a joiner asks some in each round, and its seeds always.
+// TestJoinersAskFew: of hundreds that it has only heard of, a joiner asks some in each round, and
+// its seeds always.
 func TestJoinersAskFew(t *testing.T) {
 	cfg := LAN()
 	cfg.UID, cfg.Addr, cfg.Seeds = 1, "1", []string{"a", "b"}
@@ -86,7 +88,8 @@ func TestJoinersAskFew(t *testing.T) {
 	}
 }
 
-// TestLaggardFetchesOneView: a member that has missed a view is told so by all, and gets the view once.
+// TestLaggardFetchesOneView: a member that has missed a view is told so by all, and gets the view
+// once.
 func TestLaggardFetchesOneView(t *testing.T) {
 	w := newWorld(t, 33, LAN())
 	ns := w.found(7)
@@ -116,8 +119,9 @@ func TestLaggardFetchesOneView(t *testing.T) {
 	w.verdict()
 }
 
-// TestThoseWhoDieTogetherGoTogether: of members without a vote, whose leases nobody has to wait for, silences are noticed up to a heartbeat apart, and
-// a view without the first of the dead would put off the others by what it promises them.
+// TestThoseWhoDieTogetherGoTogether: members without a vote die, so no node has to wait for their
+// leases. Their silences are noticed up to a heartbeat apart. A view without the first of the dead
+// would put off the others by what it promises them.
 func TestThoseWhoDieTogetherGoTogether(t *testing.T) {
 	w := newWorld(t, 36, LAN())
 	w.base.VotersMax = 3
@@ -146,7 +150,8 @@ func TestThoseWhoDieTogetherGoTogether(t *testing.T) {
 	w.verdict()
 }
 
-// TestMadeUpJoinersKeepNobodyOut: a stranger has filled the list of joiners with addresses that nobody answers at. A real one gets in.
+// TestMadeUpJoinersKeepNobodyOut: a stranger has filled the list of joiners with addresses at which
+// no node answers. A real one gets in.
 func TestMadeUpJoinersKeepNobodyOut(t *testing.T) {
 	w := newWorld(t, 36, LAN())
 	ns := w.found(3)
@@ -169,8 +174,8 @@ func TestMadeUpJoinersKeepNobodyOut(t *testing.T) {
 	}
 }
 
-// TestSilencesDoNotWaitForEver: members fall silent one after another, each within a heartbeat of the one before. The first is not held up by more than
-// one heartbeat.
+// TestSilencesDoNotWaitForEver: members fall silent one after another, each within a heartbeat of
+// the one before. The first is not held up by more than one heartbeat.
 func TestSilencesDoNotWaitForEver(t *testing.T) {
 	w := newWorld(t, 37, LAN())
 	m := w.found(9)[0].m

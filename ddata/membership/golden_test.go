@@ -12,7 +12,8 @@ import (
 	"github.com/coterie-go/coterie/proptest/golden"
 )
 
-// TestGolden plays the scripts in testdata. What follows a command is what the nodes then did, heartbeats and grants left out. Commands:
+// TestGolden plays the scripts in testdata. What follows a command is what the nodes then did,
+// heartbeats and grants left out. Commands:
 //
 //	found N                      N processes at a, b … found a cluster, quietly; ten seconds pass
 //	start A [expect N] [min N]   a process at address A; its seeds are the first N addresses
@@ -32,7 +33,8 @@ func TestGolden(t *testing.T) {
 	golden.Run(t, "testdata/*.script", func(t *testing.T, out *bytes.Buffer) golden.Player { return newStory(t, out).command })
 }
 
-// story is one script in a world whose uids read like the addresses: a1, a2 for the incarnations at a.
+// story is one script in a world whose uids read like the addresses: a1, a2 for the incarnations at
+// a.
 type story struct {
 	w      *world
 	out    *bytes.Buffer
@@ -107,9 +109,9 @@ func (g *story) command(args []string) error {
 	case "lease":
 		g.w.base.Strategy = LeaseMajority{}
 	case "take":
-		g.w.court.take(g.w)
+		g.w.arbiterStore.take(g.w)
 	case "last":
-		g.w.court.saved = func(n *node, r arbiterRecord) {
+		g.w.arbiterStore.saved = func(n *node, r arbiterRecord) {
 			if n.addr == args[1] && r.View != nil {
 				n.crash()
 			}

@@ -2,8 +2,9 @@ package membership
 
 import "time"
 
-// peer is what this node knows of another member of its view. grant, flags, epoch and heldBack belong to the epoch of
-// the view and are cleared when another is installed; the promise outlives it.
+// peer is what this node knows of another member of its view. grant, flags, epoch and heldBack
+// belong to the epoch of the view and are cleared when another is installed; the promise outlives
+// it.
 type peer struct {
 	heard       time.Time // when a message of it last came
 	unreachable time.Time // since when it counts as unreachable; zero = reachable
@@ -14,6 +15,7 @@ type peer struct {
 	grant       grant     // what it granted to this node
 	flags       Flags     // as its last heartbeat said
 	settled     Epoch
+	moved       uint16    // the last move of which it has done its part
 	epoch       Epoch     // of its last heartbeat
 	frozenAt    time.Time // when it was first seen frozen
 
@@ -38,9 +40,10 @@ func (m *Machine) flags() (f Flags) {
 	return f
 }
 
-// beats says whether heartbeats go to the member. They ask for grants, so all voters get them. If all full members vote, so do the learners, and
-// everybody sees for itself who is there. Else voters are told by those who beat to them; and only who seems to be gone is asked, or told
-// of an operator's word.
+// beats reports whether heartbeats go to the member. They ask for grants, so all voters get them.
+// If all full members vote, learners get them too, and each member sees for itself which others are
+// there. Else the voters learn it from the members that beat to them. A member without a vote gets
+// a heartbeat only if it seems to be gone, or to tell it of an operator's word.
 func (m *Machine) beats(o Member) bool {
 	if o.UID == m.cfg.UID {
 		return false
@@ -72,7 +75,7 @@ func (m *Machine) beat() {
 	}
 }
 
-// farewell tells all that this node goes, those too to whom no heartbeats go.
+// farewell tells all members that this node goes, also those that get no heartbeats.
 func (m *Machine) farewell() {
 	hb := m.heartbeat()
 	for _, o := range m.view.Members {
@@ -90,7 +93,7 @@ func (m *Machine) heartbeat() Heartbeat {
 	return Heartbeat{
 		Cluster: m.view.Cluster, Epoch: m.view.Epoch, Tag: m.hash.tag(),
 		Mono: int64(m.now.Sub(m.start)), Wall: m.now.UnixNano(),
-		Flags: m.flags(), Settled: m.self.settled, Downs: downs,
+		Flags: m.flags(), Settled: m.self.settled, Moved: m.self.moved, Downs: downs,
 	}
 }
 
@@ -132,10 +135,11 @@ func (m *Machine) onHeartbeat(r Receive, hb Heartbeat) {
 
 // learn takes over what a heartbeat of this epoch reports.
 func (m *Machine) learn(u UID, p *peer, hb Heartbeat) {
-	if p.flags != hb.Flags || p.settled < hb.Settled && hb.Flags&FlagStopped != 0 { // else nothing waits for it (V4)
+	if p.flags != hb.Flags || p.moved != hb.Moved || p.settled < hb.Settled && hb.Flags&FlagStopped != 0 { // else nothing waits for it (V4)
 		m.wake = true
 	}
 	p.flags = hb.Flags | p.flags&flagsForGood
+	p.moved = hb.Moved
 	if p.settled < hb.Settled {
 		p.settled = hb.Settled
 		m.settledUpTo(u, hb.Settled)
@@ -156,8 +160,9 @@ func (m *Machine) learn(u UID, p *peer, hb Heartbeat) {
 // flagsForGood are those that no later heartbeat takes back.
 const flagsForGood = FlagLeaving | FlagStopped | FlagParting
 
-// learnForGood takes from a heartbeat of another epoch what no epoch revokes. A node that was the last to stop has said so, and has gone, before
-// the view arrived in which somebody waits for its word.
+// learnForGood takes from a heartbeat of another epoch what no epoch revokes. A node that was the
+// last to stop may have said so, and gone, before the view arrived in which another waits for its
+// word.
 func (m *Machine) learnForGood(u UID, hb Heartbeat) {
 	if m.view == nil || hb.Cluster != m.view.Cluster {
 		return
@@ -193,15 +198,15 @@ func (m *Machine) mayGrant(u UID, p *peer) bool {
 	return !m.downs[u]
 }
 
-// sameEpoch sorts out what belongs to another cluster or epoch, and asks for a newer view when one is heard of (V6:
-// installing it sends heartbeats at once).
+// sameEpoch sorts out what belongs to another cluster or epoch, and asks for a newer view when one
+// is heard of (V6: installing it sends heartbeats at once).
 func (m *Machine) sameEpoch(r Receive, cluster ClusterID, epoch Epoch) bool {
 	switch {
 	case m.view == nil:
 		m.heardCluster(cluster)
 		m.send(r.From, r.FromAddr, Fetch{Cluster: cluster})
 	case cluster != m.view.Cluster:
-		m.foreign(r, cluster)
+		m.otherCluster(r, cluster)
 	case epoch < m.view.Epoch:
 		m.stats.DroppedStale++
 	case epoch > m.view.Epoch:
@@ -216,8 +221,8 @@ func (m *Machine) sameEpoch(r Receive, cluster ClusterID, epoch Epoch) bool {
 	return false
 }
 
-// tellView helps a node whose message shows that it has missed a view. Just after installing one, the news is probably
-// on its way already.
+// tellView helps a node whose message shows that it has missed a view. Just after installing one,
+// the news is probably on its way already.
 func (m *Machine) tellView(r Receive, cluster ClusterID, epoch Epoch) {
 	if m.view == nil || cluster != m.view.Cluster || epoch >= m.view.Epoch {
 		return
@@ -226,7 +231,7 @@ func (m *Machine) tellView(r Receive, cluster ClusterID, epoch Epoch) {
 	case !m.view.Has(r.From):
 		m.send(r.From, r.FromAddr, Commit{View: m.view})
 	case !m.now.Before(m.installedAt.Add(m.cfg.HeartbeatInterval / 2)):
-		m.sendMember(r.From, m.heartbeat()) // it fetches the view, from the first of all who tell it so
+		m.sendMember(r.From, m.heartbeat()) // it fetches the view, from the first of all that tell it so
 	}
 }
 
@@ -244,7 +249,7 @@ func (m *Machine) onFetch(r Receive, f Fetch) {
 	case m.view == nil:
 		m.stats.DroppedStale++
 	case f.Cluster != m.view.Cluster:
-		m.foreign(r, f.Cluster)
+		m.otherCluster(r, f.Cluster)
 	default:
 		m.send(r.From, m.addrOf(r), Commit{View: m.view})
 	}

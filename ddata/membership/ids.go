@@ -2,17 +2,19 @@ package membership
 
 import "fmt"
 
-// UID names one process incarnation. It is drawn at random at every start and never used again: a restarted
-// process is another member. Zero is no UID.
+// UID names one process incarnation. It is drawn at random at every start and never used again: a
+// restarted process is another member. Zero is no UID.
 type UID uint64
 
-// DiskID names a data directory, for as long as the directory lives. Zero says that the node has no disk.
+// DiskID names a data directory, for as long as the directory lives. Zero says that the node has no
+// disk.
 type DiskID uint64
 
 // Epoch numbers the views of one cluster. It only grows; zero is before the first view.
 type Epoch uint64
 
-// ClusterID names a cluster from its first founding on, across complete restarts. Zero is no cluster.
+// ClusterID names a cluster from its first founding on, across complete restarts. Zero is no
+// cluster.
 type ClusterID uint64
 
 // Hash is a 128-bit hash of a view.

@@ -8,7 +8,8 @@ type Input interface {
 	input()
 }
 
-// Tick says that time has passed: the driver steps it once after New and then whenever Deadline is reached.
+// Tick says that time has passed: the driver steps it once after New and then whenever Deadline is
+// reached.
 type Tick struct{}
 
 // Receive hands over a message of a peer.
@@ -18,17 +19,18 @@ type Receive struct {
 	Msg      Message
 }
 
-// Hint is what memberlist believes of a node. Alive names a candidate to ask for a cluster; not Alive makes the
-// machine suspect a member sooner. No hint changes a view.
+// Hint is what memberlist believes of a node. Alive names a candidate to ask for a cluster; not
+// Alive makes the machine suspect a member sooner. No hint changes a view.
 type Hint struct {
 	Addr  string
 	UID   UID // 0 = unknown
 	Alive bool
 }
 
-// Discovered is what the source of addresses says now: all that it names, and why these are none or may not be all. A contact's UID is who was found
-// listening there, 0 where that is not known yet. It replaces what was said before, but for an Err with nobody Found: that leaves who was named.
-// A node that is in a cluster needs it no more.
+// Discovered is what the source of addresses says now: all that it names, and why these are none or
+// may not be all. A contact's UID is the node that was found listening there, 0 where that is not
+// known yet. It replaces what was said before. The exception is an Err with nothing Found: the
+// names of before remain. A node that is in a cluster needs it no more.
 type Discovered struct {
 	Found []Contact
 	Err   string // empty when the answer is whole
@@ -38,30 +40,37 @@ type Discovered struct {
 // off what runs here. A node that is Joining runs nothing, and is dropped as it is.
 type Leave struct{}
 
-// Stopped says that nothing runs here under a lease any more, nor ever will: it is irrevocable. After it the node
-// may be dropped without waiting for its lease.
+// Stopped says that nothing runs here under a lease any more, nor ever will: it is irrevocable.
+// After it the node may be dropped without waiting for its lease.
 type Stopped struct{}
 
-// Down is an operator's verdict on a member, to be carried out by a decision of the voters. It is irrevocable.
+// Down is an operator's verdict on a member, to be carried out by a decision of the voters. It is
+// irrevocable.
 type Down struct{ UID UID }
 
-// CloseCluster is an operator's word that the cluster is about to be shut down as a whole: a view will say so (View.Closing). It is irrevocable, and
-// means nothing to a node without a view.
+// CloseCluster is an operator's word that the cluster is about to be shut down as a whole: a view
+// will say so (View.Closing). It is irrevocable, and means nothing to a node without a view.
 type CloseCluster struct{}
 
-// CaughtUp says that the node's replicators have the data of their roles: a Joining node may become Up.
+// CaughtUp says that the node's replicators have the data of their roles: a Joining node may become
+// Up.
 type CaughtUp struct{ Yes bool }
 
-// Settled says that the node's replicators have settled all views before Epoch (or given up on them with an alarm).
-// A leaving node is dropped only when it has settled the current view (V4), and a cold start needs the disks of the
-// views before Epoch no more (V5).
+// Settled says that the node's replicators have settled all views before Epoch (or given up on them
+// with an alarm). A leaving node is dropped only when it has settled the current view (V4), and a
+// cold start needs the disks of the views before Epoch no more (V5).
 type Settled struct{ Epoch Epoch }
 
-// Persisted answers Effects.Persist: the record is durable, or it may not be. The machine ends when it is not.
+// Moved says that the node's replicators of all roles have done their part of a move of keys
+// (View.Moves): the data is on this node's disk.
+type Moved struct{ Number uint16 }
+
+// Persisted answers Effects.Persist: the record is durable, or it may not be. The machine ends when
+// it is not.
 type Persisted struct{ Err error }
 
-// Suspended says that wall time ran away from monotonic time: the process or machine was suspended. The lease is lost
-// until it is renewed.
+// Suspended says that wall time ran away from monotonic time: the process or machine was suspended.
+// The lease is lost until it is renewed.
 type Suspended struct{}
 
 func (Tick) input()         {}
@@ -74,6 +83,7 @@ func (Down) input()         {}
 func (CloseCluster) input() {}
 func (CaughtUp) input()     {}
 func (Settled) input()      {}
+func (Moved) input()        {}
 func (Persisted) input()    {}
 func (Suspended) input()    {}
 
@@ -116,6 +126,9 @@ func (CloseCluster) String() string { return "close cluster" }
 
 // String prints the input.
 func (c CaughtUp) String() string { return fmt.Sprintf("caught up %t", c.Yes) }
+
+// String prints the input.
+func (m Moved) String() string { return fmt.Sprintf("moved #%d", m.Number) }
 
 // String prints the input.
 func (s Settled) String() string { return fmt.Sprintf("settled %v", s.Epoch) }

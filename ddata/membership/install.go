@@ -12,9 +12,9 @@ func (m *Machine) onCommit(r Receive, c Commit) {
 	case m.view == nil:
 		m.onFirstView(r, v)
 	case v.Cluster != m.view.Cluster:
-		m.foreign(r, v.Cluster)
-	case !v.Has(r.From) && !m.view.Has(r.From): // whoever tells of a view is in it, or was here
-		m.stats.DroppedForeign++
+		m.otherCluster(r, v.Cluster)
+	case !v.Has(r.From) && !m.view.Has(r.From): // a node that tells of a view is in it, or was here
+		m.stats.DroppedOtherCluster++
 	case v.Epoch < m.view.Epoch:
 		m.stats.DroppedStale++
 	case v.Epoch == m.view.Epoch:
@@ -37,9 +37,9 @@ func (m *Machine) fork(other string) {
 // onFirstView takes the first view that lists this node.
 func (m *Machine) onFirstView(r Receive, v *View) {
 	m.heardCluster(v.Cluster)
-	s := &m.seek
+	s := &m.bootstrap
 	if s.lock != nil && s.lock.Cluster != v.Cluster || s.lock == nil && s.cluster != v.Cluster {
-		m.stats.DroppedForeign++
+		m.stats.DroppedOtherCluster++
 		return
 	}
 	if !v.Has(m.cfg.UID) || v.ConfigHash != m.configHash {
@@ -47,8 +47,10 @@ func (m *Machine) onFirstView(r Receive, v *View) {
 		return
 	}
 	if me, _ := v.Member(m.cfg.UID); me.Full() && s.lock != nil && s.lock.Epoch < v.Epoch {
-		// Few voters, who need not wait for the other founders, went on at once. This one founds with them, late: it lacks nothing that it would have to
-		// learn, and if many such were learners there might be no majority to learn from. That it is a full member shows that its lock was the one.
+		// Few voters, which need not wait for the other founders, went on at once. This one founds
+		// with them, late: it lacks nothing that it would have to learn. And if many such were
+		// learners there might be no majority to learn from. That it is a full member shows that
+		// its lock was the one.
 		m.install(s.lock)
 	}
 	m.install(v)
@@ -58,8 +60,13 @@ func (m *Machine) onFirstView(r Receive, v *View) {
 func (m *Machine) install(v *View) {
 	me, listed := v.Member(m.cfg.UID)
 	if was := m.Self().UpNumber; !listed || was != 0 && me.UpNumber != was {
-		// not listed, or dropped in between and taken for a joiner again because of a probe that came late
+		// not listed, or dropped in between and taken for a joiner again because of a probe that
+		// came late
 		m.becomeAbsent(v)
+		return
+	}
+	if m.store.isFull() {
+		m.becomeDone(fmt.Errorf("%w: the disk has not answered while %d views were decided", ErrStore, heldMax))
 		return
 	}
 	m.forgetUnaware()
@@ -91,15 +98,16 @@ func (m *Machine) install(v *View) {
 	}
 	if old == nil {
 		m.holder.lastAt, m.self.companyAt = m.now, m.now
-		candidates := m.seek.candidates
-		m.seek = seeker{}
+		candidates := m.bootstrap.candidates
+		m.bootstrap = bootstrap{}
 		m.takeJoiners(candidates)
 	}
 	m.tellJoiners()
 }
 
-// rebuildPeers keeps what outlives an epoch, and promises everybody L (R3): a view that a later decision of these
-// members replaces must not come before the leases that were granted in earlier epochs have run out.
+// rebuildPeers keeps what outlives an epoch, and promises L to every member (R3). A view that a
+// later decision of these members replaces must not come before the leases that were granted in
+// earlier epochs have run out.
 func (m *Machine) rebuildPeers(v *View) {
 	old := m.peers
 	m.reachAt = time.Time{}
@@ -116,7 +124,7 @@ func (m *Machine) rebuildPeers(v *View) {
 				p.heard = q.heard
 			}
 			p.flags = q.flags &^ FlagFrozen
-			p.settled = q.settled
+			p.settled, p.moved = q.settled, q.moved
 			p.knowsStopped, p.learned = q.knowsStopped, q.learned
 		}
 		if !m.cfg.Faults.NoInstallPromise {
@@ -156,6 +164,13 @@ func (m *Machine) forgetMembers(old, v *View) {
 }
 
 func (m *Machine) announceEvents(old, v *View) {
+	if old != nil && len(old.Durable) != len(v.Durable) {
+		m.event(KeysDurable{v})
+	}
+	if len(v.Moving) > 0 && (old == nil || old.Moves != v.Moves) {
+		m.slowMoveAt = m.now.Add(slowMove)
+		m.event(KeysMoving{v})
+	}
 	if old != nil {
 		for _, o := range old.Members {
 			if !v.Has(o.UID) {
@@ -191,11 +206,13 @@ func (m *Machine) becomeAbsent(v *View) {
 	m.becomeDowned(fmt.Sprintf("view %v/%v was decided without it", v.Cluster, v.Epoch))
 }
 
-// joiner is a node that asks to join, since when, and until when it is remembered if it does not ask again. It is taken into the view after the
-// one that it has heard of and no later: a member that was not there for a while might find an old probe of one that has been in, and gone.
+// joiner is a node that asks to join, since when, and until when it is remembered if it does not
+// ask again. It is taken into the view after the one that it has heard of and no later: a member
+// that was not there for a while might find an old probe of one that has been in, and gone.
 type joiner struct {
-	member Member
-	heard  Epoch
-	since  time.Time
-	until  time.Time
+	member  Member
+	durable []string // patterns of durable keys that it brings
+	heard   Epoch
+	since   time.Time
+	until   time.Time
 }

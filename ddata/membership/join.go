@@ -33,13 +33,15 @@ func (m *Machine) onProbe(r Receive, p Probe) {
 	if reason, text := m.refusal(p); reason != 0 {
 		m.stats.JoinsRefused++
 		m.refuse(p, reason, text)
-		if m.maySay(told{p.Self.Addr, text}) {
+		if m.mayTell(refusalKey{p.Self.Addr, text}) {
 			m.event(RefusedNode{UID: r.From, Addr: p.Self.Addr, Reason: reason, Text: text})
 		}
 		return
 	}
 	m.rememberJoiner(p)
-	m.send(r.From, p.Self.Addr, Here{Cluster: m.view.Cluster, Epoch: m.view.Epoch, Contacts: m.contacts(), Closing: m.view.Closing})
+	m.send(r.From, p.Self.Addr, JoinReply{
+		Cluster: m.view.Cluster, Epoch: m.view.Epoch, Contacts: m.contacts(), Closing: m.view.Closing, Moving: !m.view.takesPatterns(p.Durable, m.view),
+	})
 }
 
 // refuse answers a probe.
@@ -47,8 +49,8 @@ func (m *Machine) refuse(p Probe, reason Reason, text string) {
 	m.send(p.Self.UID, p.Self.Addr, Refuse{To: p.Self.UID, Cluster: m.view.Cluster, At: p.At, Reason: reason, Text: text})
 }
 
-// goneFor says why a joiner has to come under another uid: it was removed, or may have been. A uid that was removed does not return, for others have
-// settled what it left.
+// goneFor says why a joiner has to come under another uid: it was removed, or may have been. A uid
+// that was removed does not return, for others have settled what it left.
 func (m *Machine) goneFor(p Probe) string {
 	if _, ok := m.gone[p.Self.UID]; ok {
 		return "it was a member and was removed before it knew"
@@ -59,12 +61,13 @@ func (m *Machine) goneFor(p Probe) string {
 	return fmt.Sprintf("it has asked since %v, and may have been let in and removed before %v, from which on this member knows all views", p.First, m.since)
 }
 
-// mayHaveBeenIn says whether a joiner has asked for longer than this node has seen all views: one that it missed may have listed the joiner, and the next
-// one not, without any of the three knowing.
+// mayHaveBeenIn reports whether a joiner has asked for longer than this node has seen all views:
+// one that it missed may have listed the joiner, and the next one not, without any of the three
+// knowing.
 func (m *Machine) mayHaveBeenIn(p Probe) bool { return p.Heard > 0 && p.First < m.since }
 
-// told names a refusal of which there was an event.
-type told struct {
+// refusalKey names a refusal of which there was an event.
+type refusalKey struct {
 	addr string
 	text string // whose causes are told apart: one setting may be right by now, and the next one wrong
 }
@@ -72,17 +75,18 @@ type told struct {
 // sayAgain is after how long a refusal of the same address, for the same reason, is told again.
 const sayAgain = time.Minute
 
-// maySay says whether a refusal is told: once a minute for each address and cause, so that a node that asks every second, or a hostile one that asks
-// all the time, does not fill the log. Those who make addresses or causes up are told of up to saidMax times a minute.
-func (m *Machine) maySay(t told) bool {
-	if _, known := m.said[t]; !known && len(m.said) >= saidMax {
-		maps.DeleteFunc(m.said, func(_ told, at time.Time) bool { return m.now.Sub(at) >= sayAgain })
+// mayTell reports whether a refusal is told: once a minute for each address and cause. So a node
+// that asks every second, or a hostile one that asks all the time, does not fill the log. Nodes
+// that make addresses or causes up are told of up to saidMax times a minute.
+func (m *Machine) mayTell(t refusalKey) bool {
+	if _, known := m.refusalsTold[t]; !known && len(m.refusalsTold) >= saidMax {
+		maps.DeleteFunc(m.refusalsTold, func(_ refusalKey, at time.Time) bool { return m.now.Sub(at) >= sayAgain })
 	}
-	at, known := m.said[t]
-	if known && m.now.Sub(at) < sayAgain || !known && len(m.said) >= saidMax {
+	at, known := m.refusalsTold[t]
+	if known && m.now.Sub(at) < sayAgain || !known && len(m.refusalsTold) >= saidMax {
 		return false
 	}
-	m.said[t] = m.now
+	m.refusalsTold[t] = m.now
 	return true
 }
 
@@ -101,6 +105,9 @@ func (m *Machine) refusal(p Probe) (Reason, string) {
 	if text := m.view.noRoom(p.Self); text != "" {
 		return ReasonRoom, "a view has to be stored and sent, and with this node it has " + text
 	}
+	if text := m.view.refusesPatterns(p.Durable); text != "" {
+		return ReasonRoom, text
+	}
 	for _, k := range p.Knows {
 		if k.Cluster != m.view.Cluster && !k.Founding && !p.AnyDisks {
 			return ReasonDisk, fmt.Sprintf("its disk belongs to cluster %v, this is %v", k.Cluster, m.view.Cluster)
@@ -109,8 +116,8 @@ func (m *Machine) refusal(p Probe) (Reason, string) {
 	return 0, ""
 }
 
-// living finds the member at a joiner's address, or with its disk, that runs beside it: this node, or one that has been heard for
-// much longer than an earlier incarnation could have been.
+// living finds the member at a joiner's address, or with its disk, that runs beside it: this node,
+// or one that has been heard for much longer than an earlier incarnation could have been.
 func (m *Machine) living(n Member) (Member, bool) {
 	if self := m.cfg.self(); n.replaces(self) {
 		return self, true
@@ -155,7 +162,7 @@ func (m *Machine) rememberJoiner(p Probe) {
 		m.stats.DroppedFull++
 		return
 	}
-	j := joiner{member: n, heard: max(before.heard, p.Heard), since: before.since, until: m.now.Add(m.joinerTTL())}
+	j := joiner{member: n, durable: p.Durable, heard: max(before.heard, p.Heard), since: before.since, until: m.now.Add(m.joinerTTL())}
 	if !known {
 		j.since = m.now
 	}
@@ -165,8 +172,9 @@ func (m *Machine) rememberJoiner(p Probe) {
 	m.joiners[n.UID] = j
 }
 
-// forgetUnheard makes room for a joiner: of those who do not know the view that they were told of, the one who came first goes. Whoever makes
-// up addresses, where there is no TLS to keep him out, cannot keep a real one out for longer than that needs to be answered.
+// forgetUnheard makes room for a joiner: it drops the first joiner that does not know the view that
+// it was told of. Where there is no TLS, a stranger may make up addresses. It cannot keep a real
+// joiner out for longer than that one needs to be answered.
 func (m *Machine) forgetUnheard() bool {
 	var first UID
 	for _, u := range sortedKeys(m.joiners) {
@@ -182,7 +190,7 @@ func (m *Machine) forgetUnheard() bool {
 	return true
 }
 
-// takeJoiners takes for joiners those whom a founder has heard and has not founded with.
+// takeJoiners takes for joiners the nodes that a founder has heard and has not founded with.
 func (m *Machine) takeJoiners(candidates map[UID]founder) {
 	if !m.view.Founded {
 		return
@@ -196,13 +204,14 @@ func (m *Machine) takeJoiners(candidates map[UID]founder) {
 	}
 }
 
-// tellJoiners tells those who wait of the view that was just installed: they are let in when they say that they have heard of it. Who is to propose does
-// so; the others are asked again soon enough.
+// tellJoiners tells the waiting joiners of the view that was just installed: they are let in when
+// they say that they have heard of it. The node that will propose does so; the others are asked
+// again soon enough.
 func (m *Machine) tellJoiners() {
 	if lead, ok := m.lead(); !ok || lead != m.cfg.UID {
 		return
 	}
-	here := Here{Cluster: m.view.Cluster, Epoch: m.view.Epoch, Contacts: m.contacts(), Closing: m.view.Closing}
+	here := JoinReply{Cluster: m.view.Cluster, Epoch: m.view.Epoch, Contacts: m.contacts(), Closing: m.view.Closing}
 	for _, u := range sortedKeys(m.joiners) {
 		if j := m.joiners[u]; j.heard > 0 && j.heard < m.view.Epoch && m.now.Before(j.until) {
 			m.send(u, j.member.Addr, here)
@@ -210,7 +219,8 @@ func (m *Machine) tellJoiners() {
 	}
 }
 
-// joinerTTL is longer than a few lost probes, and short enough that a joiner that died is not taken in.
+// joinerTTL is longer than a few lost probes, and short enough that a joiner that died is not taken
+// in.
 func (m *Machine) joinerTTL() time.Duration {
 	return max(m.cfg.UnreachableAfter, 4*m.cfg.HeartbeatInterval)
 }

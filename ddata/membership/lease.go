@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// Lease is the permission to run entities and singletons. It is a value: the driver publishes the machine's lease
-// after each step, and whoever is about to run something asks Holds with a time read at that moment, never with a
-// cached one. The zero Lease holds never.
+// Lease is the permission to run entities and singletons. It is a value: the driver publishes the
+// machine's lease after each step. A caller that is about to run something asks Holds with a time
+// read at that moment, never with a cached one. The zero Lease holds never.
 type Lease struct {
 	epoch   Epoch
 	until   time.Time // monotonic end; zero = none
@@ -18,13 +18,13 @@ type Lease struct {
 	forever bool      // the own vote alone is a quorum
 }
 
-// Holds says whether the lease holds at now. Monotonic time and wall time must both be within it: during a suspend
-// monotonic time may stand still while the promises of the others run out.
+// Holds reports whether the lease holds at now. Monotonic time and wall time must both be within
+// it: during a suspend monotonic time may stand still while the promises of the others run out.
 func (l Lease) Holds(now time.Time) bool {
 	return l.forever || now.Before(l.until) && now.UnixNano() < l.wall
 }
 
-// Forever says that the lease holds whatever the time is: the own vote alone is a quorum.
+// Forever reports whether the lease holds whatever the time is: the own vote alone is a quorum.
 func (l Lease) Forever() bool { return l.forever }
 
 // Epoch is the epoch of the view for which the lease was computed.
@@ -59,9 +59,10 @@ func (g grant) valid(now time.Time) bool { return now.Before(g.until) && now.Uni
 
 // holder keeps the own lease.
 //
-// carried is the lease of earlier epochs. It may be used up after a newer view was installed: a node that had not
-// installed it yet would do the same, so nothing may depend on the contrary; and whoever decides a still later view
-// without this node has promised L on installing (R3), after the last of the older grants was given (R2).
+// carried is the lease of earlier epochs. It may be used up after a newer view was installed: a
+// node that had not installed it yet would do the same, so nothing may depend on the contrary. A
+// node that decides a still later view without this node has promised L on installing (R3), after
+// the last of the older grants was given (R2).
 type holder struct {
 	lease   Lease // what this node may rely on
 	votes   Lease // a quorum's grants, whatever the node's own status
@@ -121,7 +122,8 @@ func (m *Machine) onGrant(r Receive, g Grant) {
 	m.dueAt(m.holder.renewAt)
 }
 
-// prolongs says whether a grant can make the lease last longer: only one that comes to those which outlast it, and makes them a quorum.
+// prolongs reports whether a grant can make the lease last longer: only one that comes to those
+// which outlast it, and makes them a quorum.
 func (m *Machine) prolongs(counted time.Time, got grant) bool {
 	h := &m.holder
 	if !h.held || h.votes.until.IsZero() {
@@ -143,7 +145,8 @@ func (m *Machine) prolongs(counted time.Time, got grant) bool {
 	})
 }
 
-// renewAtOnce bounds the voters up to which every grant is counted when it comes; with more, several at a time.
+// renewAtOnce bounds the voters up to which every grant is counted when it comes; with more,
+// several at a time.
 const renewAtOnce = 32
 
 // grantFrom is a vote that counts for L from t on.
@@ -178,7 +181,7 @@ func (m *Machine) renewLease() {
 	if m.speaks() && m.acceptor.accepted == nil {
 		m.arbiter.vote = m.grantFrom(m.now)
 	}
-	lapsed := !h.lease.Holds(m.now) // what renews it may come before anybody has noticed that it had ended
+	lapsed := !h.lease.Holds(m.now) // what renews it may come before the node has noticed that it had ended
 	h.votes = m.countVotes()
 	h.lease = Lease{epoch: m.view.Epoch}
 	if me, ok := m.view.Member(m.cfg.UID); ok && me.Status != Joining && (!m.self.stopped || m.cfg.Faults.StoppedHolds) {
@@ -206,8 +209,8 @@ type vote struct {
 	grant
 }
 
-// countVotes finds until when a quorum's votes last: the fewest that are one, the longest first. What contains a quorum
-// is one, so the number can be searched for.
+// countVotes finds until when a quorum's votes last: the fewest that are one, the longest first.
+// What contains a quorum is one, so the number can be searched for.
 func (m *Machine) countVotes() Lease {
 	own, bounded := m.ownVote()
 	counts := !bounded || own.valid(m.now)
@@ -242,7 +245,8 @@ func (m *Machine) countVotes() Lease {
 	return l
 }
 
-// validVotes are the grants of other voters, and of the arbiter, that have not run out, the longest first.
+// validVotes are the grants of other voters, and of the arbiter, that have not run out, the longest
+// first.
 func (m *Machine) validVotes() []vote {
 	votes := make([]vote, 0, len(m.voters)+2)
 	for _, v := range m.voters {
@@ -263,8 +267,9 @@ func (m *Machine) validVotes() []vote {
 	return votes
 }
 
-// ownVote is the vote of this node for itself. V1: it is bounded from the moment on at which this node accepted a
-// proposal for the next epoch. A vote without bound would outlast the freeze that the others keep to.
+// ownVote is the vote of this node for itself. V1: it is bounded from the moment on at which this
+// node accepted a proposal for the next epoch. A vote without bound would outlast the freeze that
+// the others keep to.
 func (m *Machine) ownVote() (g grant, bounded bool) {
 	if m.acceptor.accepted == nil || m.cfg.Faults.NoV1 {
 		return grant{}, false
@@ -276,7 +281,7 @@ func (m *Machine) ownVote() (g grant, bounded bool) {
 func (m *Machine) carryLease() {
 	h := &m.holder
 	l := h.lease
-	if l.forever { // nobody else can have decided without this node, so it did so just now
+	if l.forever { // no other can have decided without this node, so it did so just now
 		g := m.grantFrom(m.now)
 		l = Lease{until: g.until, wall: g.wall}
 	}

@@ -20,7 +20,8 @@ func (t trace) add(format string, args ...any) { fmt.Fprintf(t.h, format, args..
 
 func (t trace) sum() string { return fmt.Sprintf("%x", t.h.Sum64()) }
 
-// TestHoldsNeedsBothClocks: a suspend stops monotonic time, not wall time; a stepped wall clock does not lengthen it.
+// TestHoldsNeedsBothClocks: a suspend stops monotonic time, not wall time; a stepped wall clock
+// does not lengthen it.
 func TestHoldsNeedsBothClocks(t *testing.T) {
 	now := time.Now() // carries a monotonic reading
 	l := Lease{until: now.Add(6 * time.Second), wall: now.Add(6 * time.Second).UnixNano()}
@@ -43,8 +44,8 @@ func TestHoldsNeedsBothClocks(t *testing.T) {
 	}
 }
 
-// TestLeaseCountsFromSending (§C.4): when the answers stop, it lasts until L after the last heartbeat that a quorum
-// answered was sent.
+// TestLeaseCountsFromSending (§C.4): when the answers stop, it lasts until L after the last
+// heartbeat that a quorum answered was sent.
 func TestLeaseCountsFromSending(t *testing.T) {
 	w := newWorld(t, 1, LAN())
 	ns := w.found(3)
@@ -69,8 +70,8 @@ func TestLeaseCountsFromSending(t *testing.T) {
 	}
 }
 
-// TestViewChangesDoNotPause is V6: members keep their leases through joins and leaves without a gap, and are granted
-// in the new epoch long before the next heartbeat is due.
+// TestViewChangesDoNotPause is V6: members keep their leases through joins and leaves without a
+// gap, and are granted in the new epoch long before the next heartbeat is due.
 func TestViewChangesDoNotPause(t *testing.T) {
 	w := newWorld(t, 2, LAN())
 	ns := w.found(3)
@@ -124,8 +125,8 @@ func TestSuspended(t *testing.T) {
 	}
 }
 
-// TestPausedNodeHasNoLease: a process that was stopped for long finds its lease gone the moment it runs again, and is
-// told that it was removed.
+// TestPausedNodeHasNoLease: a process that was stopped for long finds its lease gone the moment it
+// runs again, and is told that it was removed.
 func TestPausedNodeHasNoLease(t *testing.T) {
 	w := newWorld(t, 4, LAN())
 	w.found(3)
@@ -157,8 +158,9 @@ func TestLearnersHoldNone(t *testing.T) {
 	}
 }
 
-// TestLapseIsTold: a node stands still until its lease has ended, and the first thing that it hears then is the grant of a heartbeat sent before. Nobody
-// looked while it had none; whoever ran something under it is told all the same.
+// TestLapseIsTold: a node stands still until its lease has ended, and the first thing that it hears
+// then is the grant of a heartbeat sent before. Nothing looked while it had none. A caller that ran
+// something under the lease is told all the same.
 func TestLapseIsTold(t *testing.T) {
 	w := newWorld(t, 1, LAN())
 	n := w.found(3)[0]

@@ -2,9 +2,9 @@ package membership
 
 import "time"
 
-// onLeave: a node without a view has nothing to hand off. One that is Joining has neither, and is dropped as it is. It
-// does not say that it stopped, because the view in which it is Up may be on its way: then it is a member like any
-// other, is given things to run, and has to hand them over.
+// onLeave: a node without a view has nothing to hand off. One that is Joining has neither, and is
+// dropped as it is. It does not say that it stopped, because the view in which it is Up may be on
+// its way: then it is a member like any other, is given things to run, and has to hand them over.
 func (m *Machine) onLeave() {
 	if m.view == nil {
 		m.becomeDone(ErrLeft)
@@ -16,8 +16,8 @@ func (m *Machine) onLeave() {
 	m.tell()
 }
 
-// mayGo reports whether this node runs nothing under a lease, now or later, as far as its own view goes: it may be
-// dropped, and end.
+// mayGo reports whether this node runs nothing under a lease, now or later, as far as its own view
+// goes: it may be dropped, and end.
 func (m *Machine) mayGo() bool {
 	return m.self.stopped || m.self.leaving && m.Self().Status == Joining
 }
@@ -73,9 +73,10 @@ func (m *Machine) onDown(u UID) {
 	}
 }
 
-// down notes the verdict on a member; from now on it is granted nothing. A node that learns of its own gives up its
-// lease at once, so that it may say that it has stopped, and its vote counts for its removal: an operator may down
-// more than half of the voters, provided that enough of them still answer.
+// down notes the verdict on a member; from now on it is granted nothing. A node that learns of its
+// own gives up its lease at once, so that it may say that it has stopped, and its vote counts for
+// its removal: an operator may down more than half of the voters, provided that enough of them
+// still answer.
 func (m *Machine) down(u UID) bool {
 	if m.downs[u] || !m.view.Has(u) {
 		return false
@@ -90,8 +91,9 @@ func (m *Machine) down(u UID) bool {
 	return true
 }
 
-// close notes that the whole cluster is to shut down; heartbeats spread it, and the proposer makes a view say so. It is irrevocable for this
-// incarnation of the cluster: a view that founds anew says nothing of it, and who founds has heard nothing of it.
+// close notes that the whole cluster must shut down; heartbeats spread it, and the proposer makes a
+// view say so. It is irrevocable for this incarnation of the cluster. A view that founds anew says
+// nothing of it, and a founder has heard nothing of it.
 func (m *Machine) close() {
 	if m.view == nil || m.self.closing {
 		return
@@ -115,8 +117,8 @@ func (m *Machine) goneAs() error {
 	return ErrLeft
 }
 
-// advanceLeave ends a node that has stopped when no member is left that could decide its removal. The last members of a
-// cluster go when they know that of each other.
+// advanceLeave ends a node that has stopped when no member is left that could decide its removal.
+// The last members of a cluster go when they know that of each other.
 func (m *Machine) advanceLeave() {
 	if !m.mayGo() {
 		return

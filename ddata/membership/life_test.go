@@ -46,8 +46,9 @@ func TestFoundJoinCrashLeave(t *testing.T) {
 	w.verdict()
 }
 
-// TestAllStopAtOnce: all nodes of a cluster leave within milliseconds, while the view that lists them as Leaving is under way. The word of one that it
-// stopped, and its farewell, belong to an epoch that others have left behind; nobody waits for it until its time is up.
+// TestAllStopAtOnce: all nodes of a cluster leave within milliseconds, while the view that lists
+// them as Leaving is under way. The word of one that it stopped, and its farewell, belong to an
+// epoch that others have left behind. No node waits for it until its time is up.
 func TestAllStopAtOnce(t *testing.T) {
 	for _, k := range []int{2, 3, 5} {
 		for seed := range uint64(40) {

@@ -1,7 +1,7 @@
 package membership
 
-// Bounds on what is kept, sent and decoded. Together they bound a message to a few megabytes, in practice to a few
-// kilobytes.
+// Bounds on what is kept, sent and decoded. Together they bound a message to a few megabytes, in
+// practice to a few kilobytes.
 const (
 	membersMax    = 4096      // members of a view
 	nameMax       = 128       // bytes of a cluster name, role or version
@@ -16,6 +16,7 @@ const (
 	roomOfMembers = 320 << 10 // bytes of a view's members, as bytesOf counts them
 	roomOfDisks   = 44 << 10  // bytes of a view's own sets of disks, as room counts them
 	roomOfSets    = 180 << 10 // bytes of the sets that a view remembers; above half of this or of setsMax no node becomes a voter
+	heldMax       = 256       // installed views that wait for the disk; one more, and the node ends
 	downsMax      = 256       // operator's verdicts that travel in a heartbeat
 	reasonMax     = 512       // bytes of a refusal's text
 	settingsMax   = 20        // settings that must be alike

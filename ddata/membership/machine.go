@@ -8,15 +8,16 @@ import (
 	"time"
 )
 
-// Machine decides, together with those of the other nodes, who is in, who is oldest and who may run.
+// Machine decides, together with those of the other nodes, which nodes are in, which is oldest and
+// which may run.
 //
 //	seeking ──all founders locked, or a view that lists this node──► member ──► ended
 //	   │  no cluster: probes seeds, founds or joins                  beats, grants, decides
 //	   └──────────── refused, stalled, Leave ────────────────────────────────► (Effects.Done)
 //
-// Invariants: view is nil exactly while seeking. peers has an entry for every other member of the view and no more.
-// What the acceptor, the proposer and the peers hold belongs to the epoch of the view, promises excepted: those
-// outlive it.
+// Invariants: view is nil exactly while seeking. peers has an entry for every other member of the
+// view and no more. What the acceptor, the proposer and the peers hold belongs to the epoch of the
+// view, promises excepted: those outlive it.
 type Machine struct {
 	cfg   Config
 	rng   *rand.Rand
@@ -32,33 +33,34 @@ type Machine struct {
 	settings   []Setting // all that must be alike
 	configHash uint64    // which stands for them in views
 
-	self     self
-	record   record // what the disk holds, or is about to
-	store    store
-	seek     seeker
-	view     *View
-	hash     Hash
-	voters   []Member // of the view, oldest first
-	capped   bool     // not all full members of the view vote
-	peers    map[UID]*peer
-	reachAt  time.Time // no peer can fall silent before, and none that is unreachable was heard
-	acceptor acceptor
-	proposer proposer
-	holder   holder
-	arbiter  arbiter
-	joiners  map[UID]joiner
-	said     map[told]time.Time // refusals of joiners, when they were told
-	downs    map[UID]bool       // operator's verdicts on members of the view
-	unaware  map[UID]unaware    // nodes that have to hear from this one what was decided
-	parting  parting
-	gone     map[UID]time.Time // uids that were removed, and until when a late message of theirs may turn up
-	beatAt   time.Time
+	self         self
+	record       record // what the disk holds, or is about to
+	store        store
+	bootstrap    bootstrap
+	view         *View
+	hash         Hash
+	voters       []Member // of the view, oldest first
+	capped       bool     // not all full members of the view vote
+	peers        map[UID]*peer
+	reachAt      time.Time // no peer can fall silent before, and none that is unreachable was heard
+	acceptor     acceptor
+	proposer     proposer
+	holder       holder
+	arbiter      arbiter
+	joiners      map[UID]joiner
+	refusalsTold map[refusalKey]time.Time // refusals of joiners, when they were told
+	downs        map[UID]bool             // operator's verdicts on members of the view
+	unaware      map[UID]unaware          // nodes that have to hear from this one what was decided
+	parting      parting
+	gone         map[UID]time.Time // uids that were removed, and until when a late message of theirs may turn up
+	beatAt       time.Time
 
-	settlement  settlement
-	installedAt time.Time // when the view was installed
-	since       Epoch     // this node has seen all views from this one on
-	fetchAt     time.Time // no newer view is asked for before
-	foreignAt   time.Time // nothing is said of another cluster before
+	settlement     settlement
+	installedAt    time.Time // when the view was installed
+	since          Epoch     // this node has seen all views from this one on
+	fetchAt        time.Time // no newer view is asked for before
+	slowMoveAt     time.Time // a move is not said to wait before
+	otherClusterAt time.Time // nothing is said of another cluster before
 }
 
 // self is what this node reports of itself in heartbeats. All but caughtUp only move forward.
@@ -68,11 +70,12 @@ type self struct {
 	caughtUp  bool
 	closing   bool // the whole cluster is to shut down: asked here, or heard
 	settled   Epoch
-	companyAt time.Time // when somebody was last there who could decide the removal of this stopped node; moved by countAwake
+	moved     uint16
+	companyAt time.Time // when a node able to decide this stopped node's removal was last there; moved by countAwake
 }
 
-// New returns a machine that knows nothing but its configuration and the record that the last incarnation on this
-// disk persisted (nil = none). Step it with Tick to start it.
+// New returns a machine that knows nothing but its configuration and the record that the last
+// incarnation on this disk persisted (nil = none). Step it with Tick to start it.
 func New(cfg Config, rng *rand.Rand, loaded []byte) (*Machine, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, fmt.Errorf("membership: configuration: %w", err)
@@ -90,15 +93,16 @@ func New(cfg Config, rng *rand.Rand, loaded []byte) (*Machine, error) {
 		m.record = r
 	}
 	m.peers = make(map[UID]*peer)
-	m.joiners, m.said = make(map[UID]joiner), make(map[told]time.Time)
+	m.joiners, m.refusalsTold = make(map[UID]joiner), make(map[refusalKey]time.Time)
 	m.downs = make(map[UID]bool)
 	m.gone = make(map[UID]time.Time)
 	m.unaware = make(map[UID]unaware)
-	m.seek.init(m)
+	m.bootstrap.init(m)
 	return m, nil
 }
 
-// Step takes one input. The effects are valid until the next Step. After Effects.Done a step does nothing.
+// Step takes one input. The effects are valid until the next Step. After Effects.Done a step does
+// nothing.
 func (m *Machine) Step(now time.Time, in Input) *Effects {
 	m.fx.reset()
 	m.stats.Steps++
@@ -145,6 +149,8 @@ func (m *Machine) take(in Input) {
 		m.onCaughtUp(in.Yes)
 	case Settled:
 		m.onSettled(in.Epoch)
+	case Moved:
+		m.onMoved(in.Number)
 	case Persisted:
 		m.onPersisted(in)
 	case ArbiterAcquired:
@@ -177,8 +183,8 @@ func (m *Machine) onReceive(r Receive) {
 	switch msg := r.Msg.(type) {
 	case Probe:
 		m.onProbe(r, msg)
-	case Here:
-		m.onHere(r, msg)
+	case JoinReply:
+		m.onJoinReply(r, msg)
 	case Refuse:
 		m.onRefuse(r, msg)
 	case Lock:
@@ -211,7 +217,7 @@ func (m *Machine) advance() {
 	m.wake = false
 	m.nextAt = m.now.Add(m.cfg.HeartbeatInterval)
 	if m.view == nil {
-		m.advanceSeek()
+		m.advanceBootstrap()
 		return
 	}
 	if m.parting.err != nil {
@@ -227,6 +233,7 @@ func (m *Machine) advance() {
 	if m.done == nil {
 		m.advanceArbiter()
 		m.advanceProposer()
+		m.tellSlowMove()
 	}
 }
 
@@ -264,10 +271,12 @@ func (m *Machine) Self() Member {
 	return m.cfg.self()
 }
 
-// Lease is the permission of this moment. The driver publishes it after each Step, before it carries out the effects.
+// Lease is the permission of this moment. The driver publishes it after each Step, before it
+// carries out the effects.
 func (m *Machine) Lease() Lease { return m.holder.lease }
 
-// Reachable says whether this node hears the member, and of the Arbiter, whether it hears somebody who speaks for it. It always hears itself.
+// Reachable reports whether this node hears the member, and of the Arbiter, whether it hears a node
+// that speaks for it. It always hears itself.
 func (m *Machine) Reachable(u UID) bool {
 	switch u {
 	case m.cfg.UID:
@@ -294,7 +303,7 @@ func (m *Machine) String() string {
 		return b.String()
 	}
 	if m.view == nil {
-		fmt.Fprintf(&b, " seeking %v", &m.seek)
+		fmt.Fprintf(&b, " seeking %v", &m.bootstrap)
 		return b.String()
 	}
 	fmt.Fprintf(&b, " %v; %v", m.view, m.holder.lease)

@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// Status is how far a member has come. It only moves forward; a member that is gone is absent from the view.
+// Status is how far a member has come. It only moves forward; a member that is gone is absent from
+// the view.
 //
 //	Joining ──caught up, MinMembers──► Up ──Leave──► Leaving ──stopped, settled──► (gone)
 //	   └──────────── unreachable, Down ─┴──────────────┴────────────────────────► (gone)
@@ -44,16 +45,18 @@ type Member struct {
 	Disk       DiskID
 }
 
-// Full says whether the member is more than a learner: Up and Leaving members are, and founders from the beginning. Full members count in
-// the quorums of replicated data; which of them vote on views, View.Voters says.
+// Full reports whether the member is more than a learner: Up and Leaving members are, and founders
+// from the beginning. Full members count in the quorums of replicated data; which of them vote on
+// views, View.Voters says.
 func (m Member) Full() bool { return m.UpNumber != 0 }
 
-// HasRole says whether the member has the role. Every member has the empty role.
+// HasRole reports whether the member has the role. Every member has the empty role.
 func (m Member) HasRole(role string) bool {
 	return role == "" || slices.Contains(m.Roles, role)
 }
 
-// replaces says whether the two cannot be there at once: one address is one process, and so is one disk.
+// replaces reports whether the two cannot be there at once: one address is one process, and so is
+// one disk.
 func (m Member) replaces(o Member) bool { return m.Addr == o.Addr || m.Disk != 0 && m.Disk == o.Disk }
 
 // String prints uid, address, status and age.

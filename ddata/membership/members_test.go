@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// TestJoinersShareADecision: those who ask while a decision is held up come in with one view.
+// TestJoinersShareADecision: nodes that ask while a decision is held up come in with one view.
 func TestJoinersShareADecision(t *testing.T) {
 	w := newWorld(t, 1, LAN())
 	ns := w.found(3)
@@ -30,7 +30,8 @@ func TestJoinersShareADecision(t *testing.T) {
 	w.verdict()
 }
 
-// TestManualKeepsUnreachable: joins go on while a minority is unreachable; it is dropped when the operator says so.
+// TestManualKeepsUnreachable: joins go on while a minority is unreachable; it is dropped when the
+// operator says so.
 func TestManualKeepsUnreachable(t *testing.T) {
 	cfg := LAN()
 	cfg.Strategy = Manual{}
@@ -51,7 +52,7 @@ func TestManualKeepsUnreachable(t *testing.T) {
 	w.verdict()
 }
 
-// TestJoinersDoNotDelayRemoval: a view that only lets somebody in would renew all promises (R3).
+// TestJoinersDoNotDelayRemoval: a view that only lets a node in would renew all promises (R3).
 func TestJoinersDoNotDelayRemoval(t *testing.T) {
 	w := newWorld(t, 3, LAN())
 	ns := w.found(3)
@@ -68,8 +69,9 @@ func TestJoinersDoNotDelayRemoval(t *testing.T) {
 	w.verdict()
 }
 
-// TestDeadGoWhileLastVoterWaits: the only living voter wants to leave, and its place can be taken by nobody but a learner
-// that catches up only once it need not hear the dead voter any more (a replicator reads from a majority).
+// TestDeadGoWhileLastVoterWaits: the only living voter wants to leave. Only a learner can take its
+// place, and it catches up only once it need not hear the dead voter any more (a replicator reads
+// from a majority).
 func TestDeadGoWhileLastVoterWaits(t *testing.T) {
 	w := newWorld(t, 11, LAN())
 	ns := w.found(2)
@@ -137,8 +139,8 @@ func TestMajorityLost(t *testing.T) {
 	w.verdict()
 }
 
-// TestHintsDecideNothing: whatever memberlist says of a cluster that is well, its view stays; of a dead node it makes
-// it unreachable sooner, and does not touch the lease's time (§C.9, 7).
+// TestHintsDecideNothing: whatever memberlist says of a cluster that is well, its view stays; of a
+// dead node it makes it unreachable sooner, and does not touch the lease's time (§C.9, 7).
 func TestHintsDecideNothing(t *testing.T) {
 	w := newWorld(t, 7, LAN())
 	ns := w.found(3)
@@ -193,8 +195,8 @@ func TestMinMembersOfRole(t *testing.T) {
 	w.verdict()
 }
 
-// TestNewIncarnationReplacesOld: at the same address, without waiting for StableAfter, but not before the lease of the
-// old one has run out.
+// TestNewIncarnationReplacesOld: at the same address, without waiting for StableAfter, but not
+// before the lease of the old one has run out.
 func TestNewIncarnationReplacesOld(t *testing.T) {
 	cfg := LAN()
 	cfg.StableAfter, cfg.SelfDownAfter = time.Hour, 2*time.Hour
@@ -213,7 +215,8 @@ func TestNewIncarnationReplacesOld(t *testing.T) {
 	w.verdict()
 }
 
-// TestLocalPresetIsFast: with the Local preset the death of any one of three is decided in little more than a second.
+// TestLocalPresetIsFast: with the Local preset the death of any one of three is decided in little
+// more than a second.
 func TestLocalPresetIsFast(t *testing.T) {
 	var worst time.Duration
 	for seed := uint64(1); seed <= 30; seed++ {
@@ -249,7 +252,8 @@ func TestSameSeedSameRun(t *testing.T) {
 	}
 }
 
-// TestStrangersTellNoViews: whoever is neither in the view nor in the own one is not believed, however well it is formed.
+// TestStrangersTellNoViews: a node that is neither in the view nor in the own one is not believed,
+// however well its view is formed.
 func TestStrangersTellNoViews(t *testing.T) {
 	w := newWorld(t, 12, LAN())
 	n := w.found(2)[0]
@@ -257,7 +261,7 @@ func TestStrangersTellNoViews(t *testing.T) {
 	v := before.next(before.Hash())
 	v.Members = before.Members
 	n.step(Receive{From: 999, Msg: Commit{View: v}})
-	if n.m.View() != before || n.m.Stats().DroppedForeign != 1 {
+	if n.m.View() != before || n.m.Stats().DroppedOtherCluster != 1 {
 		t.Errorf("it took %v", n.m.View())
 	}
 	n.step(Receive{From: before.Members[0].UID + before.Members[1].UID - n.uid, Msg: Commit{View: v}})
@@ -266,7 +270,8 @@ func TestStrangersTellNoViews(t *testing.T) {
 	}
 }
 
-// TestJoinersFindTheClusterThroughEachOther: who only joins, and knows nobody but another that only joins, comes in all the same.
+// TestJoinersFindTheClusterThroughEachOther: a node that only joins, and knows only another that
+// only joins, comes in all the same.
 func TestJoinersFindTheClusterThroughEachOther(t *testing.T) {
 	w := newWorld(t, 12, LAN())
 	only := func(seed string) func(*Config) {

@@ -13,7 +13,7 @@ type Message interface {
 	kind() kind
 }
 
-// Contact is where a node is to be found.
+// Contact is where a node can be found.
 type Contact struct {
 	_    struct{} `cbor:",toarray"`
 	UID  UID
@@ -31,6 +31,8 @@ type Known struct {
 	Voters   []Member  // those with a disk, oldest first
 	Settled  Epoch     // the newest epoch that was known to be settled
 	Sets     []DiskSet // its own role by role, and before them those of the views that were not settled when it was decided
+	Durable  []string  // its patterns of durable keys, and those that were moving
+	Moves    uint16    // its View.Moves
 }
 
 // Ballot orders attempts to decide one epoch. The zero ballot is below all.
@@ -44,20 +46,23 @@ func (b Ballot) less(o Ballot) bool {
 	return b.Round < o.Round || b.Round == o.Round && b.UID < o.UID
 }
 
-// Proposal is what is decided: the next view, and which of those that it drops have said that they stopped.
+// Proposal is what is decided: the next view, and which of the members that it drops have said that
+// they stopped.
 type Proposal struct {
 	_       struct{} `cbor:",toarray"`
 	View    *View
 	Stopped []UID // sorted
 }
 
-// Probe is what a node without a cluster says to whoever may know of one. A member takes it as a request to join;
-// another node without a cluster takes it as a candidate for founding one together.
+// Probe is what a node without a cluster says to any node that may know of one. A member takes it
+// as a request to join; another node without a cluster takes it as a candidate for founding one
+// together.
 type Probe struct {
 	_        struct{} `cbor:",toarray"`
 	Protocol uint32
 	Name     string
 	Settings []Setting // what must be alike
+	Durable  []string  // patterns of durable keys of its configuration, sorted
 	Self     Member
 	At       string // the address to which it is sent, be it the one that the receiver advertises or another
 	Expect   uint32
@@ -66,16 +71,18 @@ type Probe struct {
 	First    Epoch     // the first of the cluster that it was told of
 	Knows    []Known   // what its disk remembers
 	Peers    []Contact // other nodes without a cluster whose probes reach it at the address that it advertises, by uid
-	Choice   []UID     // with whom it would found now; empty = not yet
+	Choice   []UID     // the nodes that it would found with now; empty = not yet
+	Waits    bool      // leases that its last incarnation knew of may still run
 }
 
-// Here answers a Probe: there is a cluster, and these members may be asked to join.
-type Here struct {
+// JoinReply answers a Probe: there is a cluster, and these members may be asked to join.
+type JoinReply struct {
 	_        struct{} `cbor:",toarray"`
 	Cluster  ClusterID
 	Epoch    Epoch
 	Contacts []Contact
-	Closing  bool // nobody joins it any more
+	Closing  bool // no node joins it any more
+	Moving   bool // the asker brings durable keys, and waits while those of another node move
 }
 
 // Refuse answers a Probe: the node will not be taken. It names the node that it means, because it
@@ -89,8 +96,8 @@ type Refuse struct {
 	Text    string
 }
 
-// Lock says that its sender has locked itself to this founding view. When all members of the view have said so, it
-// is installed.
+// Lock says that its sender has locked itself to this founding view. When all members of the view
+// have said so, it is installed.
 type Lock struct {
 	_    struct{} `cbor:",toarray"`
 	View *View
@@ -111,7 +118,8 @@ const (
 	flagsAll     = FlagLeaving | FlagStopped | FlagCaughtUp | FlagFrozen | FlagArbiter | FlagClosing | FlagParting
 )
 
-// Heartbeat goes to every other member each interval, to voters only if not all vote, and asks for a grant.
+// Heartbeat goes to every other member each interval, to voters only if not all vote, and asks for
+// a grant.
 type Heartbeat struct {
 	_       struct{} `cbor:",toarray"`
 	Cluster ClusterID
@@ -121,10 +129,12 @@ type Heartbeat struct {
 	Wall    int64  // and on its wall clock
 	Flags   Flags
 	Settled Epoch
-	Downs   []UID // members that an operator has downed, sorted
+	Moved   uint16 // the last move of keys (View.Moves) of which the sender has done its part
+	Downs   []UID  // members that an operator has downed, sorted
 }
 
-// Grant answers a Heartbeat of the same epoch. If it grants, the heartbeat's sender may count it until L after sending.
+// Grant answers a Heartbeat of the same epoch. If it grants, the heartbeat's sender may count it
+// until L after sending.
 type Grant struct {
 	_       struct{} `cbor:",toarray"`
 	Cluster ClusterID
@@ -147,7 +157,8 @@ type Commit struct {
 	View *View
 }
 
-// Learned answers a Commit, if its sender or its receiver is not in that view, and a Heartbeat of a node that parts.
+// Learned answers a Commit, if its sender or its receiver is not in that view, and a Heartbeat of a
+// node that parts.
 type Learned struct {
 	_       struct{} `cbor:",toarray"`
 	Cluster ClusterID
@@ -155,7 +166,8 @@ type Learned struct {
 	Stopped bool  // it also knows that the receiver has stopped
 }
 
-// Prepare opens a ballot for the view after Epoch, and says whom the proposer wants to drop.
+// Prepare opens a ballot for the view after Epoch, and names the members that the proposer wants to
+// drop.
 type Prepare struct {
 	_       struct{} `cbor:",toarray"`
 	Cluster ClusterID
@@ -164,8 +176,8 @@ type Prepare struct {
 	Drops   []UID // sorted
 }
 
-// Prepared promises to refuse lower ballots, tells what was accepted before, and how long promises to members that
-// are to be dropped still run here.
+// Prepared promises to refuse lower ballots, tells what was accepted before, and how long promises
+// to members that are to be dropped still run here.
 type Prepared struct {
 	_              struct{} `cbor:",toarray"`
 	Cluster        ClusterID
@@ -174,7 +186,7 @@ type Prepared struct {
 	AcceptedBallot Ballot
 	Accepted       *Proposal // nil = nothing
 	Wait           int64     // nanoseconds
-	Arbiter        bool      // the arbiter's answer, too: it comes after that of the voter who carries it
+	Arbiter        bool      // the arbiter's answer, too: it comes after that of the voter that carries it
 }
 
 // Accept asks to accept a proposal.
@@ -205,7 +217,7 @@ type Rejected struct {
 }
 
 func (Probe) kind() kind     { return kindProbe }
-func (Here) kind() kind      { return kindHere }
+func (JoinReply) kind() kind { return kindJoinReply }
 func (Refuse) kind() kind    { return kindRefuse }
 func (Lock) kind() kind      { return kindLock }
 func (Heartbeat) kind() kind { return kindHeartbeat }
@@ -238,7 +250,7 @@ func (k Known) String() string {
 // String prints round and proposer.
 func (b Ballot) String() string { return fmt.Sprintf("%d.%v", b.Round, b.UID) }
 
-// String prints the view and who has stopped.
+// String prints the view and the members that have stopped.
 func (p *Proposal) String() string {
 	if p == nil {
 		return "nothing"
@@ -283,7 +295,7 @@ func (p Probe) String() string {
 }
 
 // String prints the message.
-func (h Here) String() string {
+func (h JoinReply) String() string {
 	s := fmt.Sprintf("here is %v/%v ask %v", h.Cluster, h.Epoch, h.Contacts)
 	if h.Closing {
 		s += " closing"
@@ -306,6 +318,9 @@ func (h Heartbeat) String() string {
 	}
 	if h.Settled != 0 {
 		fmt.Fprintf(&b, " settled %v", h.Settled)
+	}
+	if h.Moved != 0 {
+		fmt.Fprintf(&b, " moved #%d", h.Moved)
 	}
 	if len(h.Downs) > 0 {
 		fmt.Fprintf(&b, " downs %v", h.Downs)
@@ -377,7 +392,7 @@ func (l Learned) String() string {
 	return fmt.Sprintf("learned %v", l.Epoch)
 }
 
-// stopped says whether the uid has consented to being dropped.
+// stopped reports whether the uid has consented to being dropped.
 func (p *Proposal) stopped(u UID) bool {
 	_, ok := slices.BinarySearch(p.Stopped, u)
 	return ok

@@ -2,7 +2,8 @@ package membership
 
 import "time"
 
-// This file makes a node that has stopped stay until the nodes that would wait for it know what it knows.
+// This file makes a node that has stopped stay until the nodes that would wait for it know what it
+// knows.
 //
 //	stopped ──all others have stopped──► parting ──all others know that, or cannot──► (ErrLeft)
 //	   └──a view without it──────────────► parting ──all that this node owes it to know it──► (ErrLeft)
@@ -18,23 +19,23 @@ type parting struct {
 	last   uint64    // the record that says how it ended; 0 = none
 }
 
-// unaware is a node that does not know yet of a view that this node has decided. At first only the node that decides a
-// view knows that it was decided, so it owes the others the word.
+// unaware is a node that does not know yet of a view that this node has decided. At first only the
+// node that decides a view knows that it was decided, so it owes the others the word.
 type unaware struct {
 	addr  string
 	epoch Epoch     // of the decided view
 	heard time.Time // when a message of it last came
 }
 
-// answersIn is for how many quarters of a heartbeat interval a node that parts waits for one that is silent. A node
-// that runs is heard within each interval.
+// answersIn is for how many quarters of a heartbeat interval a node that parts waits for one that
+// is silent. A node that runs is heard within each interval.
 const answersIn = 6
 
 // partingPause is the time between two tries to tell.
 func (m *Machine) partingPause() time.Duration { return m.cfg.HeartbeatInterval / 8 }
 
-// oweTo notes which nodes have to hear of a view that this node has just decided. Members that stay with this node show
-// by their heartbeats what they know.
+// oweTo notes which nodes have to hear of a view that this node has just decided. Members that stay
+// with this node show by their heartbeats what they know.
 func (m *Machine) oweTo(v *View) {
 	stays := v.Has(m.cfg.UID)
 	for _, o := range m.view.Members {
@@ -138,8 +139,8 @@ func (m *Machine) takeParting(in Input) {
 	}
 }
 
-// advanceParting tells what this node knows to the nodes that have not said that they know it. It ends this node when
-// there are none.
+// advanceParting tells what this node knows to the nodes that have not said that they know it. It
+// ends this node when there are none.
 func (m *Machine) advanceParting() {
 	g := &m.parting
 	if g.since.IsZero() {
@@ -183,8 +184,8 @@ func (m *Machine) advanceParting() {
 	}
 }
 
-// noteFree notes in the record that every node has stopped that this one granted a lease, if that is so. It returns the
-// number of the record that has to be stored before the end.
+// noteFree notes in the record that every node has stopped that this one granted a lease, if that
+// is so. It returns the number of the record that has to be stored before the end.
 func (m *Machine) noteFree() (number uint64) {
 	if !m.isFree() {
 		return m.store.stored
@@ -220,8 +221,8 @@ func (m *Machine) waitsFor(heard time.Time) bool {
 	return true
 }
 
-// tellStopped tells the members, which have all stopped, that this node has, and of its view. It reports whether one of
-// them has not answered. A member that parts itself waits for nothing.
+// tellStopped tells the members, which have all stopped, that this node has, and of its view. It
+// reports whether one of them has not answered. A member that parts itself waits for nothing.
 func (m *Machine) tellStopped(tell bool) (waits bool) {
 	for _, o := range m.view.Members {
 		p := m.peers[o.UID]
@@ -244,7 +245,8 @@ func (m *Machine) tellStopped(tell bool) (waits bool) {
 	return waits
 }
 
-// sendJoinersAway tells the nodes that wait to be let in that this cluster ends. They start again, and found one.
+// sendJoinersAway tells the nodes that wait to be let in that this cluster ends. They start again,
+// and found one.
 func (m *Machine) sendJoinersAway() {
 	for _, u := range sortedKeys(m.joiners) {
 		m.send(u, m.joiners[u].member.Addr, Refuse{To: u, Cluster: m.view.Cluster, Reason: ReasonGone,

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// endAll stops all nodes within spread of each other, each after a hand-over of a few milliseconds. It demands that all
-// end soon, and as nodes that have left.
+// endAll stops all nodes within spread of each other, each after a hand-over of a few milliseconds.
+// It demands that all end soon, and as nodes that have left.
 func (w *world) endAll(spread, within time.Duration) error {
 	w.handOff = 5 * time.Millisecond
 	w.even = w.loss == 0 // no message overtakes another, as on a connection
@@ -68,8 +68,9 @@ func TestAllStopThoughLastWordsAreLost(t *testing.T) {
 	}
 }
 
-// TestDeciderTellsThoseItDropped: of two, one decides that the other is out, and the word is lost, again and again. It
-// stays until the other has confirmed it, although it has stopped too. It does not wait for one that is dead.
+// TestDeciderTellsThoseItDropped: of two, one decides that the other is out, and the word is lost,
+// again and again. It stays until the other has confirmed it, although it has stopped too. It does
+// not wait for one that is dead.
 func TestDeciderTellsThoseItDropped(t *testing.T) {
 	for _, dies := range []bool{false, true} {
 		w := newWorld(t, 5, LAN())
@@ -131,8 +132,9 @@ func TestNobodyJoinsAClusterThatEnds(t *testing.T) {
 	w.verdict()
 }
 
-// TestLeaveWhileTheViewThatLetsItInIsOnItsWay: a node is asked to leave while it is Joining, and at the same time it is
-// decided that it is Up. It then holds a lease like any member, becomes Leaving, and hands over what it was given.
+// TestLeaveWhileTheViewThatLetsItInIsOnItsWay: a node is asked to leave while it is Joining, and at
+// the same time it is decided that it is Up. It then holds a lease like any member, becomes
+// Leaving, and hands over what it was given.
 func TestLeaveWhileTheViewThatLetsItInIsOnItsWay(t *testing.T) {
 	w := newWorld(t, 8, LAN())
 	w.found(3)

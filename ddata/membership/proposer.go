@@ -12,15 +12,16 @@ import (
 //	  ▲                                         │                                       │
 //	  └────────── timed out, outbid, no longer wanted ──────────────────────────────────┘
 //
-// Invariant: one ballot at a time; in accepting, value is what all Accept messages of that ballot carry.
+// Invariant: one ballot at a time; in accepting, value is what all Accept messages of that ballot
+// carry.
 type proposer struct {
 	phase    phase
 	ballot   Ballot
 	round    uint64            // highest round seen
-	freeAt   map[UID]time.Time // preparing: who has prepared, and when its promises will have run out
-	carrier  UID               // preparing: who has prepared for the arbiter
+	freeAt   map[UID]time.Time // preparing: which voters have prepared, and when their promises will have run out
+	carrier  UID               // preparing: which voter has prepared for the arbiter
 	highest  Ballot            // of value, while preparing
-	value    *Proposal         // accepted before by somebody (preparing), or being decided (accepting)
+	value    *Proposal         // accepted before by a voter (preparing), or being decided (accepting)
 	accepted map[UID]bool
 	resendAt time.Time // accepting: when a promise in the way will have run out; zero = none
 	until    time.Time // when the ballot times out
@@ -96,8 +97,9 @@ func (m *Machine) maybePropose() {
 	m.startBallot(drops)
 }
 
-// lead is whose turn it is to propose: the oldest reachable voter that has neither said that it stopped nor been
-// downed (V3). If all voters have stopped but learners have not, the oldest reachable voter still hands over to them.
+// lead is whose turn it is to propose: the oldest reachable voter that has neither said that it
+// stopped nor been downed (V3). If all voters have stopped but learners have not, the oldest
+// reachable voter still hands over to them.
 func (m *Machine) lead() (UID, bool) {
 	for _, v := range m.voters {
 		if m.Reachable(v.UID) && (!m.hasStopped(v.UID) || m.cfg.Faults.StoppedProposes) && !m.downs[v.UID] {
@@ -112,13 +114,15 @@ func (m *Machine) lead() (UID, bool) {
 	return 0, false
 }
 
-// hearsQuorum: who cannot hear a quorum cannot decide anything, and its ballots would only hold others back (V2).
+// hearsQuorum reports whether this node hears a quorum. Without one it cannot decide anything, and
+// its ballots would only hold others back (V2).
 func (m *Machine) hearsQuorum() bool {
 	return m.cfg.Strategy.Quorum(m.voters, m.Reachable)
 }
 
-// mustFinish says whether an undecided proposal, whose proposer may have died, keeps somebody frozen (R2) for longer
-// than a decision takes. The oldest tries first; the others follow, each a little later.
+// mustFinish reports whether an undecided proposal, whose proposer may have died, keeps a node
+// frozen (R2) for longer than a decision takes. The oldest tries first; the others follow, each a
+// little later.
 func (m *Machine) mustFinish() bool {
 	if m.self.stopped {
 		return false
@@ -207,8 +211,8 @@ func (m *Machine) takePrepared(from UID, msg Prepared) {
 	m.maybeAccept()
 }
 
-// maybeAccept goes on to the second phase when a quorum has prepared and nothing stands in its way: with the value
-// that was accepted at the highest ballot, else with what is wanted now.
+// maybeAccept goes on to the second phase when a quorum has prepared and nothing stands in its way:
+// with the value that was accepted at the highest ballot, else with what is wanted now.
 func (m *Machine) maybeAccept() {
 	p := &m.proposer
 	prepared := func(u UID) bool { _, ok := p.freeAt[u]; return ok }
@@ -233,7 +237,7 @@ func (m *Machine) maybeAccept() {
 	}
 	free, ok := m.freeTime(c)
 	switch {
-	case !ok: // those who could agree have not answered yet
+	case !ok: // the voters that could agree have not answered yet
 	case m.now.Before(free):
 		p.until = laterOf(p.until, m.ballotEnd(free))
 		m.dueAt(free)
@@ -242,11 +246,11 @@ func (m *Machine) maybeAccept() {
 	}
 }
 
-// freeTime is when a quorum of those who have prepared, without those who would not agree to their own removal, will
-// have no promise left that stands against the candidate.
+// freeTime returns when a quorum of the prepared voters will have no promise left that stands
+// against the candidate. Voters that would not agree to their own removal do not count.
 func (m *Machine) freeTime(c candidate) (time.Time, bool) {
 	p := &m.proposer
-	if len(c.waitFor) == 0 { // nobody's lease stands against it, or not any more
+	if len(c.waitFor) == 0 { // no lease stands against it, or not any more
 		return m.now, true
 	}
 	var times []time.Time
@@ -303,7 +307,7 @@ func (m *Machine) takeAccepted(from UID) {
 	m.install(v)
 }
 
-// announce tells a decided view to all whom it concerns.
+// announce tells a decided view to all members and nodes that it concerns.
 func (m *Machine) announce(v *View) {
 	for _, o := range v.Members {
 		if o.UID != m.cfg.UID {
@@ -345,7 +349,7 @@ func (m *Machine) takeRejected(j Rejected) {
 	m.wake = true
 }
 
-// maybeResend repeats the second phase to those whose promise stood in the way.
+// maybeResend repeats the second phase to the voters whose promise stood in the way.
 func (m *Machine) maybeResend() {
 	p := &m.proposer
 	if p.resendAt.IsZero() {

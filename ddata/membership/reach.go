@@ -11,8 +11,9 @@ func (m *Machine) heard(p *peer) {
 	}
 }
 
-// advanceReach compares what was heard with UnreachableAfter. What is heard only puts off when somebody falls silent, so nobody has to be looked at before
-// the first one could have, but for who was unreachable or is suspected.
+// advanceReach compares what was heard with UnreachableAfter. What is heard only puts off the time
+// at which a member falls silent. So it looks at no member before the first one could have fallen
+// silent, except at those that were unreachable or are suspected.
 func (m *Machine) advanceReach() {
 	if m.now.Before(m.reachAt) {
 		m.dueAt(m.reachAt)
@@ -52,7 +53,7 @@ func (m *Machine) patience(p *peer) time.Duration {
 func (m *Machine) onHint(h Hint) {
 	if m.view == nil {
 		if h.Alive {
-			m.seek.addTarget(m, h.Addr)
+			m.bootstrap.addTarget(m, h.Addr)
 		}
 		return
 	}
@@ -79,7 +80,8 @@ func (m *Machine) onHint(h Hint) {
 	}
 }
 
-// removeByHint is the planted error DeadMeansRemoved: what a cluster that trusts its failure detector would do.
+// removeByHint is the planted error DeadMeansRemoved: what a cluster that trusts its failure
+// detector would do.
 func (m *Machine) removeByHint(u UID) {
 	next := m.view.next(m.hash)
 	next.Members = nil

@@ -2,19 +2,20 @@ package membership
 
 import "fmt"
 
-// record is what a disk keeps: the view that was installed last, the founding or next view that was accepted since and
-// may have been decided, and the epoch up to which this node has heard that all is settled: of the disks that Last
-// lists, those of earlier views are history.
+// record is what a disk keeps: the view that was installed last, the founding or next view that was
+// accepted since and may have been decided, and the epoch up to which this node has heard that all
+// is settled: of the disks that Last lists, those of earlier views are history.
 type record struct {
 	_       struct{} `cbor:",toarray"`
 	Name    string   // of the cluster
 	Last    *View
 	Pending *View
 	Settled Epoch
-	// Free says that the incarnation that wrote this grants no lease any more, and that no node runs under one that it
-	// answers for. A founding anew need not wait for leases then. The first record of the next incarnation takes it
-	// back. That record is stored before grants of a newcomer count: it votes only when it is Up, and its replicators
-	// catch up in views that are stored.
+	// Free says that the incarnation that wrote this grants no lease any more, and that no node
+	// runs under one that it answers for. A founding anew need not wait for leases then. The first
+	// record of the next incarnation takes it back. That record is stored before grants of a
+	// newcomer count: it votes only when it is Up, and its replicators catch up in views that are
+	// stored.
 	Free bool
 }
 
@@ -45,7 +46,8 @@ func decodeRecord(b []byte) (record, error) {
 	return r, nil
 }
 
-// DescribeRecord prints what a machine has persisted, for those who look after the directory of a node that is not running.
+// DescribeRecord prints what a machine has persisted, for an operator that looks after the
+// directory of a node that is not running.
 func DescribeRecord(record []byte) (string, error) {
 	r, err := decodeRecord(record)
 	if err != nil {
@@ -72,18 +74,39 @@ func (r record) String() string {
 	return s
 }
 
-// knows is what the record says to those with whom this node would found a cluster anew.
+// knows is what the record says to the nodes with which this node would found a cluster anew.
 func (r record) knows() (ks []Known) {
 	if r.Last != nil {
 		ks = append(ks, Known{
 			Cluster: r.Last.Cluster, Era: r.Last.Era, Epoch: r.Last.Epoch, Voters: r.Last.onDisk(), Settled: r.Settled,
-			Sets: r.Last.witnesses(),
+			Sets: r.Last.witnesses(), Durable: merged(r.Last.Durable, r.Last.Moving), Moves: r.Last.Moves,
 		})
 	}
 	if p := r.Pending; p != nil {
 		ks = append(ks, Known{
 			Cluster: p.Cluster, Era: p.Era, Epoch: p.Epoch, Pending: true, Founding: p.Founded, Voters: p.onDisk(), Sets: p.own(),
+			Durable: merged(p.Durable, p.Moving), Moves: p.Moves,
 		})
 	}
 	return ks
+}
+
+// ForgetKeys takes patterns of durable keys off what an encoded record says of its views, for tools
+// that remove the data of these keys, and returns the record without them and those that were
+// there. The cluster forgets a pattern when no directory of it has it any more.
+func ForgetKeys(encoded []byte, patterns []string) (without []byte, found []string, err error) {
+	r, err := decodeRecord(encoded)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, v := range []**View{&r.Last, &r.Pending} {
+		if *v == nil {
+			continue
+		}
+		next := **v
+		next.Durable, next.Moving = less(next.Durable, patterns), less(next.Moving, patterns)
+		found = merged(found, less(merged((*v).Durable, (*v).Moving), merged(next.Durable, next.Moving)))
+		*v = &next
+	}
+	return r.encode(), found, nil
 }

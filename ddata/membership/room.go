@@ -5,16 +5,18 @@ import (
 	"slices"
 )
 
-// This file bounds a view in bytes, so that a view that is legal can be stored and sent. Four things have to hold it:
+// This file bounds a view in bytes, so that a view that is legal can be stored and sent. Four
+// things have to hold it:
 //
 //	the record   the last view and one that was accepted since   lmdb.NoteMax
 //	a message    one view                                         a frame of the Control lane
 //	a probe      what the record says of both views' disks        a frame of the Control lane
-//	the arbiter  one view                                         what a lease.Store keeps
+//	the arbiter  one view                                         what a locks.Store keeps
 //
-// Members take at most roomOfMembers together, the disks of one view roomOfDisks, and the sets of disks that a view
-// remembers roomOfSets. A join that does not fit is refused. A removal always fits: it makes the members fewer, and the
-// oldest sets are forgotten when there is no room for the newest.
+// Members take at most roomOfMembers together, the disks of one view roomOfDisks, and the sets of
+// disks that a view remembers roomOfSets. A join that does not fit is refused. A removal always
+// fits: it makes the members fewer, and the oldest sets are forgotten when there is no room for the
+// newest.
 
 // bytesOf bounds the encoded size of a member in any status.
 func (m Member) bytesOf() int {
@@ -74,7 +76,8 @@ func (r *room) add(m Member) (why string) {
 	return ""
 }
 
-// noRoom says why a joiner has no room beside the members, without those whose place it takes; empty = it has.
+// noRoom says why a joiner has no room beside the members, without those whose place it takes;
+// empty = it has.
 func (v *View) noRoom(n Member) string {
 	stay := slices.DeleteFunc(slices.Clone(v.Members), func(o Member) bool { return n.replaces(o) })
 	_, why := roomFor(append(stay, n))

@@ -8,17 +8,26 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/coterie-go/coterie/ddata/lease"
+	"github.com/coterie-go/coterie/ddata/locks"
 	"github.com/coterie-go/coterie/ddata/transport"
 	"github.com/coterie-go/coterie/durable/lmdb"
 )
 
-// fullest makes a view that has no room for one more member of its kind, nor for one more set of disks.
+// fullest makes a view that has no room for one more member of its kind, nor for one more set of
+// disks.
 func fullest(t *testing.T, kind func(i int) Member) *View {
 	t.Helper()
 	v := &View{
 		Cluster: math.MaxUint64, Era: math.MaxUint64, Epoch: math.MaxUint64, Parent: Hash{1}, LastUp: math.MaxUint32,
 		ConfigHash: math.MaxUint64, VotersMax: membersMax,
+	}
+	for i := range patternsMax {
+		p := fmt.Sprintf("%0*x*", roomOfPatterns/patternsMax-4, i)
+		if v.Moves = movesMax; i < patternsMax/2 {
+			v.Durable = append(v.Durable, p)
+		} else {
+			v.Moving = append(v.Moving, p)
+		}
 	}
 	used, _ := roomFor(nil)
 	for i := 0; ; i++ {
@@ -84,8 +93,8 @@ func TestALegalViewFits(t *testing.T) {
 			if _, err := decodeRecord(r.encode()); err != nil {
 				t.Error(err)
 			}
-			if n := len(arbiterRecord{Cluster: v.Cluster, Epoch: v.Epoch, Promised: Ballot{Round: math.MaxUint64, UID: math.MaxUint64}, View: v}.encode()); n > lease.RecordMax {
-				t.Errorf("the arbiter's record of %d bytes, at most %d are kept", n, lease.RecordMax)
+			if n := len(arbiterRecord{Cluster: v.Cluster, Epoch: v.Epoch, Promised: Ballot{Round: math.MaxUint64, UID: math.MaxUint64}, View: v}.encode()); n > locks.RecordMax {
+				t.Errorf("the arbiter's record of %d bytes, at most %d are kept", n, locks.RecordMax)
 			}
 			var all []UID
 			var contacts []Contact
@@ -99,7 +108,7 @@ func TestALegalViewFits(t *testing.T) {
 			self := v.Members[0]
 			self.Status, self.UpNumber = Joining, 0
 			probe := Probe{
-				Protocol: Protocol, Name: r.Name, At: self.Addr, Self: self, Expect: math.MaxUint32, Heard: math.MaxUint64, First: math.MaxUint64,
+				Protocol: Protocol, Name: r.Name, Durable: merged(v.Durable, v.Moving), At: self.Addr, Self: self, Expect: math.MaxUint32, Heard: math.MaxUint64, First: math.MaxUint64,
 				Knows: r.knows(), Peers: contacts, Choice: all[:min(len(all), contactsMax)],
 			}
 			ballot := Ballot{Round: math.MaxUint64, UID: math.MaxUint64}

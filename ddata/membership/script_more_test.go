@@ -6,13 +6,18 @@ import (
 	"time"
 )
 
-// otherEpoch: quorums of different epochs need not meet. Random worlds do not show it: for long enough all that tells of the new view has to get lost
-// on a way on which heartbeats and grants pass.
+// otherEpoch: quorums of different epochs need not meet. Random worlds do not show it: for long
+// enough all that tells of the new view has to get lost on a way on which heartbeats and grants
+// pass.
 //
-//  1. the second node does not hear the oldest and takes in joiners that only it hears, until they vote;
-//  2. the third installs that view and never learns of a later one; what would tell the oldest of it is lost;
-//  3. the island around the second node, four of six, removes the oldest on an operator's word, without the third;
-//  4. the oldest lives on what the third grants, if it grants to whom it hears in another epoch: the two are a quorum of the view that the oldest has.
+//  1. the second node does not hear the oldest and takes in joiners that only it hears, until they
+//     vote;
+//  2. the third installs that view and never learns of a later one; what would tell the oldest of
+//     it is lost;
+//  3. the island around the second node, four of six, removes the oldest on an operator's word,
+//     without the third;
+//  4. the oldest lives on what the third grants, if that grants to a node that it hears in another
+//     epoch: the two are a quorum of the view that the oldest has.
 func otherEpoch(t *testing.T, f Faults) *world {
 	w, oldest, second, third := scripted(t, f, patient)
 	outside := func(n *node) bool { return n == oldest || n == third }
@@ -42,8 +47,9 @@ func otherEpoch(t *testing.T, f Faults) *world {
 	return w
 }
 
-// twoToOne is V3: the leaver has the lowest uid, or the other has, so that nothing is decided without its vote; it accepts its own
-// removal, and stays until it sees the view without itself even if it is not told.
+// twoToOne is V3: the leaver has the lowest uid, or the other has, so that nothing is decided
+// without its vote; it accepts its own removal, and stays until it sees the view without itself
+// even if it is not told.
 func twoToOne(t *testing.T, f Faults) *world {
 	cfg := LAN()
 	cfg.Faults = f
@@ -66,27 +72,28 @@ func twoToOne(t *testing.T, f Faults) *world {
 		}
 		leaver.step(Leave{})
 		if !w.until(20*time.Second, func() bool { return len(stays.m.View().Members) == 1 }) {
-			w.judge.fault(w, "two did not become one: %v; %v", leaver.m, stays.m)
+			w.checker.fault(w, "two did not become one: %v; %v", leaver.m, stays.m)
 			return w
 		}
 		if !leaver.alive {
-			w.judge.fault(w, "the leaver went before it saw a view without itself")
+			w.checker.fault(w, "the leaver went before it saw a view without itself")
 		}
 		w.run(2 * time.Second)
 		if !errors.Is(leaver.done, ErrLeft) {
-			w.judge.fault(w, "the leaver ended with %v", leaver.done)
+			w.checker.fault(w, "the leaver ended with %v", leaver.done)
 		}
 		if !stays.acts() {
-			w.judge.fault(w, "the one that stays does not act: %v", stays.m)
+			w.checker.fault(w, "the one that stays does not act: %v", stays.m)
 		}
-		if len(w.judge.faults) > 0 {
+		if len(w.checker.faults) > 0 {
 			return w
 		}
 	}
 	return w
 }
 
-// stoppedForGood is V3: who has said that it stopped holds no lease and proposes nothing any more, whatever happens.
+// stoppedForGood is V3: a node that has said that it stopped holds no lease and proposes nothing
+// any more, whatever happens.
 func stoppedForGood(t *testing.T, f Faults) *world {
 	w, oldest, second, third := scripted(t, f, nil)
 	w.cut = func(a, b *node) bool { return a == oldest || b == oldest }
@@ -94,25 +101,25 @@ func stoppedForGood(t *testing.T, f Faults) *world {
 	ballots := oldest.m.Stats().BallotsStarted
 	w.run(2 * time.Second)
 	if oldest.m.Lease().Holds(oldest.local()) {
-		w.judge.fault(w, "a lease after Stopped")
+		w.checker.fault(w, "a lease after Stopped")
 	}
 	w.cut = nil
 	second.crash()
 	third.crash()
 	w.run(3 * time.Second)
 	if oldest.m.Lease().Holds(oldest.local()) {
-		w.judge.fault(w, "a lease after Stopped, and all others are gone")
+		w.checker.fault(w, "a lease after Stopped, and all others are gone")
 	}
 	if got := oldest.m.Stats().BallotsStarted; got != ballots {
-		w.judge.fault(w, "%d ballots after Stopped", got-ballots)
+		w.checker.fault(w, "%d ballots after Stopped", got-ballots)
 	}
 	if !w.until(w.base.SelfDownAfter+time.Second, func() bool { return errors.Is(oldest.done, ErrLeft) }) {
-		w.judge.fault(w, "the last one did not go: %v", oldest.m)
+		w.checker.fault(w, "the last one did not go: %v", oldest.m)
 	}
 	return w
 }
 
-// lateLeaver is V4: whoever leaves stays until its replicators have settled.
+// lateLeaver is V4: a leaver stays until its replicators have settled.
 func lateLeaver(t *testing.T, f Faults) *world {
 	cfg := LAN()
 	cfg.Faults = f
@@ -122,16 +129,16 @@ func lateLeaver(t *testing.T, f Faults) *world {
 	ns[0].step(Leave{})
 	w.run(7 * time.Second)
 	if !ns[1].m.View().Has(ns[0].uid) || !ns[0].stopped {
-		w.judge.fault(w, "dropped before it had settled: %v", ns[1].m)
+		w.checker.fault(w, "dropped before it had settled: %v", ns[1].m)
 	}
 	if !w.until(3*time.Second, func() bool { return errors.Is(ns[0].done, ErrLeft) }) {
-		w.judge.fault(w, "not dropped after it had settled: %v", ns[1].m)
+		w.checker.fault(w, "not dropped after it had settled: %v", ns[1].m)
 	}
 	return w
 }
 
-// TestManyLeaveInTurns is V4: whatever a majority of a role alone knows, somebody of it hands on. So no view is without half of the nodes of the
-// one before, or more, because they leave.
+// TestManyLeaveInTurns is V4: a member hands on what only a majority of a role knows. So no view is
+// without half of the nodes of the one before, or more, because they leave.
 func TestManyLeaveInTurns(t *testing.T) {
 	for _, n := range []int{3, 4, 5, 7} {
 		for roles := range 2 {
@@ -165,23 +172,24 @@ func TestManyLeaveInTurns(t *testing.T) {
 	}
 }
 
-// lateLearner is V4: nobody votes before it has caught up.
+// lateLearner is V4: no learner votes before it has caught up.
 func lateLearner(t *testing.T, f Faults) *world {
 	w, oldest, _, _ := scripted(t, f, nil)
 	w.settle = 8 * time.Second
 	learner := w.start("d", nil)
 	w.run(7 * time.Second)
 	if o, ok := oldest.m.View().Member(learner.uid); !ok || o.Status != Joining {
-		w.judge.fault(w, "up before it has caught up: %v", oldest.m)
+		w.checker.fault(w, "up before it has caught up: %v", oldest.m)
 	}
 	if !w.until(3*time.Second, func() bool { o, _ := oldest.m.View().Member(learner.uid); return o.Status == Up }) {
-		w.judge.fault(w, "not up after it has caught up: %v", oldest.m)
+		w.checker.fault(w, "not up after it has caught up: %v", oldest.m)
 	}
 	return w
 }
 
-// newcomer is V6. Who held a lease in the view before goes on under it; who comes up in a view has none, and must not wait for the next heartbeats,
-// nor for its replicators: that they have settled is told at once, too.
+// newcomer is V6. A member that held a lease in the view before goes on under it. A member that
+// comes up in a view has none, and must not wait for the next heartbeats. Nor must it wait for its
+// replicators: that they have settled is told at once, too.
 func newcomer(t *testing.T, f Faults) *world {
 	w, _, _, _ := scripted(t, f, nil)
 	w.stuck = true
@@ -195,10 +203,10 @@ func newcomer(t *testing.T, f Faults) *world {
 		}
 	}
 	if !w.until(10*time.Second, func() bool { return up > 0 && learner.m.Lease().Holds(learner.local()) }) {
-		w.judge.fault(w, "no lease: %v", learner.m)
+		w.checker.fault(w, "no lease: %v", learner.m)
 	}
 	if gap := w.now - up; gap > w.base.HeartbeatInterval/4 {
-		w.judge.fault(w, "%v from coming up to the first lease", gap)
+		w.checker.fault(w, "%v from coming up to the first lease", gap)
 	}
 	return w
 }

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// script is a worst case: a network that lets through just what hurts most. It plays it and returns the world; what
-// went wrong is in its judge.
+// script is a worst case: a network that lets through just what hurts most. It plays it and returns
+// the world; what went wrong is in its checker.
 type script struct {
 	name string
 	rule string // the planted error that must make it fail
@@ -43,11 +43,11 @@ func TestScripts(t *testing.T) {
 		t.Run(s.rule, func(t *testing.T) {
 			s.play(t, Faults{}).verdict()
 			w := s.play(t, s.with)
-			w.judge.history(w)
-			if len(w.judge.faults) == 0 {
+			w.checker.history(w)
+			if len(w.checker.faults) == 0 {
 				t.Errorf("%s: nothing was noticed with %s", s.name, s.rule)
 			} else {
-				t.Logf("with %s: %s", s.rule, w.judge.faults[0])
+				t.Logf("with %s: %s", s.rule, w.checker.faults[0])
 			}
 		})
 	}
@@ -71,8 +71,9 @@ func scripted(t *testing.T, f Faults, tune func(*Config)) (w *world, oldest, sec
 
 func patient(c *Config) { c.StableAfter, c.SelfDownAfter = 30*time.Second, 60*time.Second }
 
-// growIsland lets the second node, which does not hear the oldest, take in three joiners that only it hears, until
-// they and it are a majority. undecided filters what passes between it and the two others while that is decided.
+// growIsland lets the second node, which does not hear the oldest, take in three joiners that only
+// it hears, until they and it are a majority. undecided filters what passes between it and the two
+// others while that is decided.
 func growIsland(w *world, second *node, outside func(*node) bool) (grown func() bool) {
 	w.base.Seeds, w.base.BootstrapExpect = []string{second.addr}, 0
 	w.settle = time.Hour
@@ -114,7 +115,8 @@ func growIsland(w *world, second *node, outside func(*node) bool) (grown func() 
 //  3. the island around the second node, now a majority, removes the oldest on an operator's word;
 //  4. the oldest knows nothing of it and lives on what the third grants.
 //
-// The third must have stopped granting when it accepted (R2), and the island must wait on installing (R3).
+// The third must have stopped granting when it accepted (R2), and the island must wait on
+// installing (R3).
 func growingView(t *testing.T, f Faults) *world {
 	w, oldest, second, third := scripted(t, f, patient)
 	outside := func(n *node) bool { return n == oldest || n == third }
@@ -141,8 +143,9 @@ func growingView(t *testing.T, f Faults) *world {
 	return w
 }
 
-// growingViewOwnVote: as growingView, but it is the oldest itself whose acceptance decides the view, and the third
-// node accepts nothing and so goes on granting. Only V1 ends the lease of the oldest.
+// growingViewOwnVote: as growingView, but it is the oldest itself whose acceptance decides the
+// view, and the third node accepts nothing and so goes on granting. Only V1 ends the lease of the
+// oldest.
 func growingViewOwnVote(t *testing.T, f Faults) *world {
 	w, oldest, second, third := scripted(t, f, patient)
 	outside := func(n *node) bool { return n == oldest || n == third }
@@ -180,13 +183,15 @@ func growingViewOwnVote(t *testing.T, f Faults) *world {
 
 // replacedVoter: only the three oldest of seven vote, and the quorums of two views need not meet.
 //
-//  1. the oldest hears the third voter and nobody else;
-//  2. the third leaves; the second and the third decide the view in which the fourth node votes for it, and the third, which never
-//     learns that this was decided, stays with the oldest;
-//  3. the second and the fourth remove the oldest on an operator's word; the fourth never promised it anything as a voter;
+//  1. the oldest hears the third voter and no other;
+//  2. the third leaves; the second and the third decide the view in which the fourth node votes for
+//     it, and the third, which never learns that this was decided, stays with the oldest;
+//  3. the second and the fourth remove the oldest on an operator's word; the fourth never promised
+//     it anything as a voter;
 //  4. the oldest knows nothing of it and lives on what the third grants.
 //
-// The third must have stopped granting when it accepted (R2), and the fourth must wait on installing (R3).
+// The third must have stopped granting when it accepted (R2), and the fourth must wait on
+// installing (R3).
 func replacedVoter(t *testing.T, f Faults) *world {
 	cfg := LAN()
 	cfg.Faults, cfg.VotersMax = f, 3
@@ -230,7 +235,7 @@ func replacedVoter(t *testing.T, f Faults) *world {
 	return w
 }
 
-// ballotOf says whether a message belongs to a ballot.
+// ballotOf reports whether a message belongs to a ballot.
 func ballotOf(msg Message) (b Ballot, ok bool) {
 	switch m := msg.(type) {
 	case Prepare:
@@ -247,18 +252,18 @@ func ballotOf(msg Message) (b Ballot, ok bool) {
 	return Ballot{}, false
 }
 
-// betweenTwo: the third node hears both others, they do not hear each other. Either of them may be removed; that none
-// is would be a cluster that is wedged for ever.
+// betweenTwo: the third node hears both others, they do not hear each other. Either of them may be
+// removed. If none were, the cluster would be wedged without end.
 func betweenTwo(t *testing.T, f Faults) *world {
 	w, oldest, second, third := scripted(t, f, func(c *Config) { c.SelfDownAfter = time.Hour })
 	w.cut = func(a, b *node) bool { return a != third && b != third }
 	if !w.until(40*time.Second, func() bool { return len(third.m.View().Members) == 2 && w.acting() != nil }) {
-		w.judge.fault(w, "wedged: %v; %v; %v", oldest.m, second.m, third.m)
+		w.checker.fault(w, "wedged: %v; %v; %v", oldest.m, second.m, third.m)
 	}
 	return w
 }
 
-// deafSuccessor: the oldest hears everybody and is granted, but the second node does not hear it.
+// deafSuccessor: the oldest hears all and is granted, but the second node does not hear it.
 func deafSuccessor(t *testing.T, f Faults) *world {
 	w, oldest, second, third := scripted(t, f, nil)
 	w.cut = func(a, b *node) bool { return a == oldest && b == second }
@@ -296,7 +301,7 @@ func wrongHint(t *testing.T, f Faults) *world {
 	second.step(Hint{UID: oldest.uid, Addr: oldest.addr})
 	w.run(20 * time.Second)
 	if second.m.View().Epoch != before {
-		w.judge.fault(w, "a hint changed the view to %v", second.m.View())
+		w.checker.fault(w, "a hint changed the view to %v", second.m.View())
 	}
 	return w
 }

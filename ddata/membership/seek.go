@@ -6,26 +6,28 @@ import (
 	"time"
 )
 
-// seeker is the state of a node that has no view yet: it probes whomever it knows of, joins a cluster if it hears of
-// one, and else founds one with the others that seek, if it is configured to.
+// bootstrap is the state of a node that has no view yet. It probes the nodes that it knows of and
+// joins a cluster if it hears of one. Else it founds one with the others that seek, if it is
+// configured to.
 //
 //	probing ──hears of a cluster──► joining ──a view lists it──► (member)
 //	   │                               └──silence for BootstrapTimeout──► (ErrStalled)
 //	   └──all chosen choose alike──► locked ──all have locked──► (member)
 //	                                    └──not so within BootstrapTimeout──► (ErrStalled)
 //
-// Invariants: once cluster is set this incarnation founds nothing; once lock is set it locks to nothing else.
-type seeker struct {
+// Invariants: once cluster is set this incarnation founds nothing; once lock is set it locks to
+// nothing else.
+type bootstrap struct {
 	targets    []string // addresses to probe, in the order in which they became known
 	candidates map[UID]founder
 	discovered discovered
 	probeAt    time.Time
-	pause      time.Duration // between the last two rounds of probes; it doubles, for those who start together do not listen at once
-	turn       int           // of the targets that nobody configured, who was asked last
+	pause      time.Duration // between two rounds; doubles: nodes that start together do not listen at once
+	turn       int           // which target that is no seed was asked last
 	cluster    ClusterID
 	heard      Epoch     // the newest of the cluster
 	first      Epoch     // the first of it that was heard of
-	contacts   []string  // whom to ask, as a member said last
+	contacts   []string  // the addresses to ask, as a member said last
 	heardAt    time.Time // when the cluster was last heard; moved by countAwake, as is lockedAt
 	lock       *View
 	lockHash   Hash
@@ -44,12 +46,13 @@ type founder struct {
 	direct bool // it reaches this node at the address that this node advertises
 }
 
-// hears says whether the founder counts a node as heard, which it does when that node reaches it at its own address.
+// hears reports whether the founder counts a node as heard, which it does when that node reaches it
+// at its own address.
 func (f founder) hears(u UID) bool {
 	return slices.ContainsFunc(f.probe.Peers, func(c Contact) bool { return c.UID == u })
 }
 
-func (s *seeker) init(m *Machine) {
+func (s *bootstrap) init(m *Machine) {
 	s.candidates = make(map[UID]founder)
 	s.locked = make(map[UID]Hash)
 	s.strangers = make(map[string]bool)
@@ -66,7 +69,7 @@ func (s *seeker) init(m *Machine) {
 	}
 }
 
-func (s *seeker) addTarget(m *Machine, addr string) {
+func (s *bootstrap) addTarget(m *Machine, addr string) {
 	switch {
 	case addr == "" || len(addr) > addrMax || addr == m.cfg.Addr || slices.Contains(s.targets, addr):
 	case len(s.targets) >= 2*contactsMax+hintsMax:
@@ -78,14 +81,14 @@ func (s *seeker) addTarget(m *Machine, addr string) {
 	}
 }
 
-func (s *seeker) probeSoon(at time.Time) {
+func (s *bootstrap) probeSoon(at time.Time) {
 	if at.Before(s.probeAt) {
 		s.probeAt = at
 	}
 }
 
 // String says what the seeker does.
-func (s *seeker) String() string {
+func (s *bootstrap) String() string {
 	switch {
 	case s.lock != nil:
 		return fmt.Sprintf("locked to %v", s.lock)
@@ -95,11 +98,11 @@ func (s *seeker) String() string {
 	return fmt.Sprintf("%d candidates", len(s.candidates))
 }
 
-// advanceSeek probes, and founds when it is time.
-func (m *Machine) advanceSeek() {
-	s := &m.seek
+// advanceBootstrap probes, and founds when it is time.
+func (m *Machine) advanceBootstrap() {
+	s := &m.bootstrap
 	m.dropSilentCandidates()
-	if m.seekStalled() {
+	if m.bootstrapStalled() {
 		m.becomeDone(m.stalled())
 		return
 	}
@@ -112,7 +115,7 @@ func (m *Machine) advanceSeek() {
 	if !m.now.Before(s.probeAt) {
 		s.pause = min(max(2*s.pause, m.cfg.HeartbeatInterval/8), m.cfg.HeartbeatInterval)
 		s.probeAt = m.now.Add(s.pause)
-		if s.lock != nil { // it is taken: nobody shall count on it or let it join
+		if s.lock != nil { // it is taken: no node may count on it or let it join
 			m.sendLock()
 			m.awaitLocks()
 		} else {
@@ -123,17 +126,17 @@ func (m *Machine) advanceSeek() {
 }
 
 func (m *Machine) dropSilentCandidates() {
-	for _, u := range sortedKeys(m.seek.candidates) {
-		if !m.now.Before(m.seek.candidates[u].until) {
-			delete(m.seek.candidates, u)
+	for _, u := range sortedKeys(m.bootstrap.candidates) {
+		if !m.now.Before(m.bootstrap.candidates[u].until) {
+			delete(m.bootstrap.candidates, u)
 		}
 	}
 }
 
-// seekStalled: what was begun has not come to an end. A new incarnation can safely start from the beginning, this one
-// cannot: it may have been counted on.
-func (m *Machine) seekStalled() bool {
-	s := &m.seek
+// bootstrapStalled: what was begun has not come to an end. A new incarnation can safely start from
+// the beginning, this one cannot: it may have been counted on.
+func (m *Machine) bootstrapStalled() bool {
+	s := &m.bootstrap
 	var since time.Time
 	switch {
 	case s.lock != nil:
@@ -151,9 +154,9 @@ func (m *Machine) seekStalled() bool {
 	return false
 }
 
-// probe asks all that it knows of; while members answer, those whom they name.
+// probe asks all that it knows of; while members answer, the members that they name.
 func (m *Machine) probe() {
-	s := &m.seek
+	s := &m.bootstrap
 	if len(s.contacts) > 0 && m.now.Before(s.heardAt.Add(2*m.cfg.HeartbeatInterval)) {
 		m.probeAt(s.contacts)
 		return
@@ -161,13 +164,15 @@ func (m *Machine) probe() {
 	m.probeAt(m.asked())
 }
 
-// askedMax is how many of the addresses that it was not given a node that only joins asks in one round.
+// askedMax is how many of the addresses that it was not given a node that only joins asks in one
+// round.
 const askedMax = 8
 
-// asked are the targets of one round. Who only joins needs to hear of a cluster from one of them, so it asks its seeds, and the others in turn: hundreds
-// that start together do not all ask each other. A founder has to hear all other founders.
+// asked are the targets of one round. A node that only joins needs to hear of a cluster from one of
+// them. So it asks its seeds, and the others in turn: hundreds that start together do not all ask
+// each other. A founder has to hear all other founders.
 func (m *Machine) asked() []string {
-	s := &m.seek
+	s := &m.bootstrap
 	given := min(len(s.targets), len(m.cfg.Seeds))
 	others := s.targets[given:]
 	if m.cfg.BootstrapExpect > 0 || len(others) <= askedMax {
@@ -182,14 +187,15 @@ func (m *Machine) asked() []string {
 }
 
 func (m *Machine) probeAt(to []string) {
-	s := &m.seek
+	s := &m.bootstrap
 	msg := Probe{
-		Protocol: Protocol, Name: m.cfg.Name, Settings: m.settings, Self: m.cfg.self(),
+		Protocol: Protocol, Name: m.cfg.Name, Settings: m.settings, Durable: m.cfg.DurableKeys, Self: m.cfg.self(),
 		Expect: uint32(m.cfg.BootstrapExpect), AnyDisks: m.cfg.BootstrapAnyDisks, Heard: s.heard, First: s.first, Knows: m.record.knows(),
+		Waits: m.now.Before(m.leasesOver()),
 	}
 	for _, u := range sortedKeys(s.candidates) {
 		f := s.candidates[u]
-		if len(msg.Peers) < contactsMax && f.direct && f.probe.Expect > 0 { // who only joins is no help in finding a cluster
+		if len(msg.Peers) < contactsMax && f.direct && f.probe.Expect > 0 { // only founders help to find a cluster
 			msg.Peers = append(msg.Peers, Contact{UID: u, Addr: f.probe.Self.Addr})
 		}
 	}
@@ -202,10 +208,11 @@ func (m *Machine) probeAt(to []string) {
 	}
 }
 
-// onCandidate hears another seeking node. Two that only join do not go on asking each other, for hundreds may start at once; who is asked by one tells it
-// of the founders that it has heard.
+// onCandidate hears another seeking node. Two that only join do not go on asking each other,
+// because hundreds may start at once. The node that is asked by another tells it of the founders
+// that it has heard.
 func (m *Machine) onCandidate(p Probe) {
-	s := &m.seek
+	s := &m.bootstrap
 	joins := m.cfg.BootstrapExpect == 0 && p.Expect == 0
 	if !joins {
 		s.addTarget(m, p.Self.Addr)
@@ -244,17 +251,18 @@ func (m *Machine) onCandidate(p Probe) {
 	}
 }
 
-// wait says why nothing goes on, once per reason; in the first moments that is nothing worth saying.
+// wait says why nothing goes on, once per reason; in the first moments that is nothing worth
+// saying.
 func (m *Machine) wait(reason string) {
-	if m.seek.waiting != reason && !m.now.Before(m.start.Add(2*m.cfg.HeartbeatInterval)) {
-		m.seek.waiting = reason
+	if m.bootstrap.waiting != reason && !m.now.Before(m.start.Add(2*m.cfg.HeartbeatInterval)) {
+		m.bootstrap.waiting = reason
 		m.event(Waiting{reason})
 	}
 }
 
 // heardCluster notes that there is a cluster: from now on this node joins it or nothing.
 func (m *Machine) heardCluster(c ClusterID) {
-	s := &m.seek
+	s := &m.bootstrap
 	if m.isStranger(c) {
 		return
 	}
@@ -267,12 +275,12 @@ func (m *Machine) heardCluster(c ClusterID) {
 	}
 }
 
-func (m *Machine) onHere(r Receive, h Here) {
+func (m *Machine) onJoinReply(r Receive, h JoinReply) {
 	if m.view != nil {
 		m.stats.DroppedStale++
 		return
 	}
-	s := &m.seek
+	s := &m.bootstrap
 	if m.isStranger(h.Cluster) {
 		m.wait(m.strangerText(h.Cluster, r.FromAddr))
 		return
@@ -286,6 +294,8 @@ func (m *Machine) onHere(r Receive, h Here) {
 	case s.lock != nil:
 	case h.Closing:
 		m.wait(fmt.Sprintf("cluster %v is being shut down and lets nobody join; this node will found it anew with the others", h.Cluster))
+	case h.Moving:
+		m.wait(fmt.Sprintf("cluster %v lets this node join when the keys of another node have become durable (event KeysWaiting there)", h.Cluster))
 	default:
 		m.wait(fmt.Sprintf("cluster %v was asked to let this node join and has not decided it yet; it needs a majority of its members", h.Cluster))
 	}
@@ -318,7 +328,7 @@ func (m *Machine) onRefuse(r Receive, f Refuse) {
 		m.becomeDone(&StalledError{Waiting: f.Text})
 		return
 	}
-	if m.seek.lock != nil {
+	if m.bootstrap.lock != nil {
 		m.stats.DroppedStale++
 		return
 	}

@@ -9,25 +9,27 @@ import (
 	"github.com/zeebo/xxh3"
 )
 
-// Setting is something that all nodes must have configured alike: its name, and its value as it is shown when it differs.
+// Setting is something that all nodes must have configured alike: its name, and its value as it is
+// shown when it differs.
 type Setting struct {
 	_     struct{} `cbor:",toarray"`
 	Name  string
 	Value string
 }
 
-// Alike makes a setting. What of a value is too long to be shown is told by a hash, so that values that differ stay different.
-func Alike(name string, value any) Setting {
+// NewSetting makes a setting. What of a value is too long to be shown is told by a hash, so that
+// values that differ stay different.
+func NewSetting(name string, value any) Setting {
 	text := strings.ToValidUTF8(fmt.Sprint(value), "?")
 	return Setting{Name: name, Value: shorten(text, settingMax, fmt.Sprintf("… (hash %016x)", xxh3.HashString(text)))}
 }
 
-// settings are all that must be alike, the machine's own first. Who votes follows from VotersMax. The lease's duration is among them: a holder counts its
-// own L, a granter promises for its own.
+// settings are all that must be alike, the machine's own first. VotersMax alone determines the
+// voters.
 func (c *Config) settings() []Setting {
 	return append([]Setting{
-		Alike("Strategy", c.Strategy), Alike("VotersMax", c.VotersMax), Alike("LeaseDuration", c.LeaseDuration), Alike("Epsilon", c.Epsilon),
-	}, c.Alike...)
+		NewSetting("Strategy", c.Strategy), NewSetting("VotersMax", c.VotersMax), NewSetting("LeaseDuration", c.LeaseDuration), NewSetting("Epsilon", c.Epsilon),
+	}, c.Compatibility...)
 }
 
 // hash stands for the settings in views.

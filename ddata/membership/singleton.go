@@ -6,16 +6,18 @@ import (
 	"time"
 )
 
-// Singleton decides whether this node runs what has to run on one node of a role at a time: on its oldest member. It is a pure machine of its own
-// beside the Machine, whose views and lease it is told of. One that leaves hands over before it is out: the next in age asks, hears that the
-// stopping is in progress, then that it is done, and starts. After a crash the next in age starts with the view that no longer lists the dead
-// one, whose lease is over then.
+// Singleton decides whether this node runs what has to run on one node of a role at a time: on its
+// oldest member. It is a pure machine of its own beside the Machine, whose views and lease it is
+// told of. One that leaves hands over before it is out: the next in age asks, hears that the
+// stopping is in progress, then that it is done, and starts. After a crash the next in age starts
+// with the view that no longer lists the dead one, whose lease is over then.
 //
 //	standby ──oldest of the role, lease──► running ──lease lost, Leave, no longer listed──► stopping ──Exited──► standby, handed over
 //	   │                                      └──Exited: RestartAfter──► standby
 //	   └──all older ones are leaving──► asking ──all have said Done──► running
 //
-// Invariant: running or stopping only between a Start and the Exited that answers it; handed over is for good.
+// Invariant: running or stopping only between a Start and the Exited that answers it; handed over
+// is for good.
 type Singleton struct {
 	cfg     SingletonConfig
 	fx      SingletonEffects
@@ -24,8 +26,8 @@ type Singleton struct {
 	leaving bool           // never starts again
 	state   SingletonState // as last told
 	handed  map[UID]bool   // members that leave and have said Done; of the view, and as lasting as their uids
-	slow    bool           // somebody has said that stopping is in progress
-	askers  []UID          // to whom Done is owed
+	slow    bool           // a node has said that stopping is in progress
+	askers  []UID          // the nodes that are owed Done
 	askAt   time.Time
 	startAt time.Time // not started before, after it has ended by itself
 	starts  uint64    // on this node so far
@@ -47,7 +49,7 @@ type SingletonState uint8
 
 // The states of a Singleton.
 const (
-	SingletonStandby    SingletonState = iota // another node runs it, or nobody may
+	SingletonStandby    SingletonState = iota // another node runs it, or none may
 	SingletonAsking                           // the one that runs it leaves, and was asked to hand over
 	SingletonInProgress                       // it has said that it is stopping
 	SingletonRunning                          // it runs here
@@ -120,7 +122,7 @@ func (SingletonLeave) String() string { return "leave" }
 // String prints the input.
 func (SingletonExited) String() string { return "exited" }
 
-// String prints who said what.
+// String prints the word and its sender.
 func (s SingletonReceive) String() string { return fmt.Sprintf("%v from %v", s.Word, s.From) }
 
 // SingletonWord is what one Singleton says to another. Words may be lost, late or doubled.
@@ -155,9 +157,11 @@ type SingletonEnvelope struct {
 // SingletonEffects is what a step wants done. It is reused: valid until the next Step.
 type SingletonEffects struct {
 	Send []SingletonEnvelope // words for other members
-	// Start begins it. The driver asks the lease again at that very moment; if it does not hold, it says Exited.
+	// Start begins it. The driver asks the lease again at that very moment; if it does not hold, it
+	// says Exited.
 	Start bool
-	// Token, with Start, is higher than in any start before, on this node or another: for what lies outside.
+	// Token, with Start, is higher than in any start before, on this node or another: for what lies
+	// outside.
 	Token Token
 	Stop  bool            // tells what runs to stop; Exited follows
 	State *SingletonState // when it has changed
@@ -269,8 +273,8 @@ func (s *Singleton) advance(now time.Time) {
 	s.answer()
 }
 
-// start begins it. In one view it goes from an older member to a younger one and never back, so that the up number orders the
-// starts of a view on several nodes, and the count those on one.
+// start begins it. In one view it goes from an older member to a younger one and never back, so
+// that the up number orders the starts of a view on several nodes, and the count those on one.
 func (s *Singleton) start() {
 	me, _ := s.view.Member(s.cfg.Self)
 	s.slow = false
@@ -279,7 +283,8 @@ func (s *Singleton) start() {
 	s.become(SingletonRunning)
 }
 
-// older are those before this node that leave and have not handed over. may is false if somebody before it does not leave, or this node may run nothing.
+// older returns the members before this node that leave and have not handed over. may is false if a
+// member before it does not leave, or this node may run nothing.
 func (s *Singleton) older() (older []UID, may bool) {
 	if s.view == nil || !s.held {
 		return nil, false
@@ -301,7 +306,8 @@ func (s *Singleton) older() (older []UID, may bool) {
 	return older, true
 }
 
-// listed is this node's status in the view. One that leaves starts nothing, whether it has heard of that or not.
+// listed is this node's status in the view. One that leaves starts nothing, whether it has heard of
+// that or not.
 func (s *Singleton) listed() Status {
 	me, _ := s.view.Member(s.cfg.Self)
 	return me.Status
@@ -321,7 +327,8 @@ func (s *Singleton) ask(now time.Time, older []UID) {
 	}
 }
 
-// answer tells those who have asked. One that does not leave says nothing: it was asked because of a view that it will hear of.
+// answer tells the nodes that have asked. A node that does not leave says nothing: it was asked
+// because of a view that it will hear of.
 func (s *Singleton) answer() {
 	if !s.leaving {
 		return

@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// lone plays what runs on one node of a role: a Singleton beside each machine, and what it starts, which takes its time to stop.
+// lone plays what runs on one node of a role: a Singleton beside each machine, and what it starts,
+// which takes its time to stop.
 type lone struct {
 	w      *world
 	parts  map[*node]*part
@@ -38,7 +39,7 @@ func (w *world) playLone(linger time.Duration, f Faults) *lone {
 			}
 		}
 	}
-	w.judge.more = l.judge
+	w.checker.more = l.check
 	w.mayStop = func(n *node) bool { return l.part(n).s.State() == SingletonHandedOver }
 	for _, n := range w.nodes {
 		l.step(n, SingletonView{n.m.View()})
@@ -91,7 +92,7 @@ func (l *lone) step(n *node, in SingletonInput) {
 		return
 	}
 	if !l.last.Less(fx.Token) {
-		l.w.judge.fault(l.w, "%v runs it with token %v, after %v", n, fx.Token, l.last)
+		l.w.checker.fault(l.w, "%v runs it with token %v, after %v", n, fx.Token, l.last)
 	}
 	p.runs, p.token, l.last = true, fx.Token, fx.Token
 	l.starts = append(l.starts, n)
@@ -114,9 +115,10 @@ func (l *lone) post(from *node, e SingletonEnvelope) {
 	})
 }
 
-// judge: at no instant two run it, and nobody with a token that is not above that of another who ran it before. What still runs without the lease has
-// been told to stop, and none of its effects happens.
-func (l *lone) judge() {
+// check: at no instant two nodes run it, and no node runs it with a token that is not above that of
+// another that ran it before. What still runs without the lease has been told to stop, and none of
+// its effects happens.
+func (l *lone) check() {
 	var one *node
 	for _, n := range l.w.nodes {
 		p := l.parts[n]
@@ -124,13 +126,13 @@ func (l *lone) judge() {
 			continue
 		}
 		if one != nil {
-			l.w.judge.fault(l.w, "two run it: %v since %v and %v since %v", one, l.parts[one].token, n, p.token)
+			l.w.checker.fault(l.w, "two run it: %v since %v and %v since %v", one, l.parts[one].token, n, p.token)
 		}
 		one = n
 	}
 }
 
-// running is who runs it now.
+// running returns the node that runs it now.
 func (l *lone) running() *node {
 	for _, n := range l.w.nodes {
 		if p := l.parts[n]; p != nil && p.runs && n.alive && n.m.Lease().Holds(n.local()) {
@@ -140,8 +142,8 @@ func (l *lone) running() *node {
 	return nil
 }
 
-// TestSingletonIsHandedOver: the next in age runs it as soon as the leaver has stopped it, long before a view says that the leaver is gone; if it is
-// not told when that is, the view tells it.
+// TestSingletonIsHandedOver: the next in age runs it as soon as the leaver has stopped it, long
+// before a view says that the leaver is gone; if it is not told when that is, the view tells it.
 func TestSingletonIsHandedOver(t *testing.T) {
 	for _, deaf := range []bool{false, true} {
 		w := newWorld(t, 21, LAN())
@@ -184,7 +186,8 @@ func TestSingletonMovesAfterACrash(t *testing.T) {
 	w.verdict()
 }
 
-// TestSingletonInRandomWorlds: never two, whatever happens, and one in the end. Saying done too early is noticed.
+// TestSingletonInRandomWorlds: never two, whatever happens, and one in the end. Saying done too
+// early is noticed.
 func TestSingletonInRandomWorlds(t *testing.T) {
 	play := func(seed uint64, f Faults) (*chaos, *lone) {
 		c := newChaos(t, seed, timing(seed))
@@ -192,22 +195,22 @@ func TestSingletonInRandomWorlds(t *testing.T) {
 		c.weights[6] += 3 // leaves
 		c.play()
 		if len(c.w.living()) > 0 && !c.w.until(30*time.Second, func() bool { return l.running() != nil }) {
-			c.w.judge.fault(c.w, "nobody runs it")
+			c.w.checker.fault(c.w, "nobody runs it")
 		}
 		return c, l
 	}
 	starts, seeds := 0, uint64(max(20, *seedsFlag/2))
 	for seed := uint64(1); seed <= seeds; seed++ {
 		c, l := play(seed, Faults{})
-		for _, f := range c.w.judge.faults {
+		for _, f := range c.w.checker.faults {
 			t.Fatalf("seed %d: %s", seed, f)
 		}
 		starts += len(l.starts)
 	}
 	t.Logf("%d starts in %d worlds", starts, seeds)
 	for seed := uint64(1); seed <= 100; seed++ {
-		if c, _ := play(seed, Faults{DoneTooEarly: true}); len(c.w.judge.faults) > 0 {
-			t.Logf("done too early, seed %d: %s", seed, c.w.judge.faults[0])
+		if c, _ := play(seed, Faults{DoneTooEarly: true}); len(c.w.checker.faults) > 0 {
+			t.Logf("done too early, seed %d: %s", seed, c.w.checker.faults[0])
 			return
 		}
 	}

@@ -2,22 +2,22 @@ package membership
 
 // Stats counts what happened since New.
 type Stats struct {
-	Steps           uint64
-	ViewsInstalled  uint64
-	BallotsStarted  uint64
-	BallotsWon      uint64
-	BallotsTimedOut uint64
-	Accepts         uint64 // proposals accepted here
-	RejectsBallot   uint64 // proposals rejected here because of a higher ballot
-	RejectsPromise  uint64 // and because of a promise (R4)
-	GrantsGiven     uint64
-	GrantsWithheld  uint64 // frozen (R2), held back (V2) or downed
-	GrantsReceived  uint64
-	LeasesLost      uint64
-	JoinsRefused    uint64
-	DroppedForeign  uint64 // messages of another cluster
-	DroppedStale    uint64 // of another epoch, ballot or incarnation
-	DroppedBad      uint64 // senseless
-	DroppedFull     uint64 // joiners, candidates or hints above the limits
-	Forks           uint64 // views that contradict the own chain; must stay zero
+	Steps               uint64
+	ViewsInstalled      uint64
+	BallotsStarted      uint64
+	BallotsWon          uint64
+	BallotsTimedOut     uint64
+	Accepts             uint64 // proposals accepted here
+	RejectsBallot       uint64 // proposals rejected here because of a higher ballot
+	RejectsPromise      uint64 // and because of a promise (R4)
+	GrantsGiven         uint64
+	GrantsWithheld      uint64 // frozen (R2), held back (V2) or downed
+	GrantsReceived      uint64
+	LeasesLost          uint64
+	JoinsRefused        uint64
+	DroppedOtherCluster uint64 // messages of another cluster
+	DroppedStale        uint64 // of another epoch, ballot or incarnation
+	DroppedBad          uint64 // senseless
+	DroppedFull         uint64 // joiners, candidates or hints above the limits
+	Forks               uint64 // views that contradict the own chain; must stay zero
 }

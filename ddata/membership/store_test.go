@@ -3,6 +3,7 @@ package membership
 import (
 	"errors"
 	"math/rand/v2"
+	"reflect"
 	"testing"
 	"time"
 )
@@ -56,7 +57,7 @@ func TestOneSlowDiskHoldsUpNobody(t *testing.T) {
 	}
 	told := third.status
 	w.base.Seeds, w.base.BootstrapExpect = []string{oldest.addr}, 0
-	before := w.judge.heard[third.uid]
+	before := w.checker.heard[third.uid]
 	w.watch = func(n *node, _ Input, fx *Effects) {
 		if n == third && len(fx.Install) > 0 {
 			t.Errorf("its replicators hear of %v, which is not on its disk", fx.Install)
@@ -67,13 +68,14 @@ func TestOneSlowDiskHoldsUpNobody(t *testing.T) {
 		t.Fatalf("one slow disk held up the joiner: %v", oldest.m)
 	}
 	w.run(10 * w.base.LeaseDuration)
-	if !w.converged() || lostLeases(w) != 0 || third.status != told || w.judge.heard[third.uid] != before {
+	if !w.converged() || lostLeases(w) != 0 || third.status != told || w.checker.heard[third.uid] != before {
 		t.Errorf("%v after %d leases were lost", third.m, lostLeases(w))
 	}
 	w.verdict()
 }
 
-// TestNothingIsSaidBeforeItIsStored: a lock, an acceptance and a view wait for the disk, each for its own record.
+// TestNothingIsSaidBeforeItIsStored: a lock, an acceptance and a view wait for the disk, each for
+// its own record.
 func TestNothingIsSaidBeforeItIsStored(t *testing.T) {
 	w := newWorld(t, 3, LAN())
 	w.slow = func(*node) time.Duration { return time.Second }
@@ -113,7 +115,8 @@ func TestNothingIsSaidBeforeItIsStored(t *testing.T) {
 	w.verdict()
 }
 
-// TestFailedWriteEndsTheNode: at once, without its lease, and nothing that waited for the record is said.
+// TestFailedWriteEndsTheNode: at once, without its lease, and nothing that waited for the record is
+// said.
 func TestFailedWriteEndsTheNode(t *testing.T) {
 	full := errors.New("no space left on device")
 	w, _, _, third := scripted(t, Faults{}, nil)
@@ -142,7 +145,85 @@ func TestFailedWriteEndsTheNode(t *testing.T) {
 	}
 }
 
-// TestNoRecordWithoutADisk: a node that remembers nothing has nothing written, and waits for nothing.
+// stuck returns a member whose disk does not answer, with one view that waits for it.
+func stuck(t *testing.T) *node {
+	t.Helper()
+	w, _, _, third := scripted(t, Faults{}, nil)
+	w.slow = func(n *node) time.Duration {
+		if n == third {
+			return 1000 * time.Hour
+		}
+		return time.Millisecond
+	}
+	w.base.BootstrapExpect = 0
+	w.start("x", nil)
+	if !w.until(10*time.Second, func() bool { return len(third.m.store.views) > 0 }) {
+		t.Fatalf("no view waits: %v", third.m)
+	}
+	return third
+}
+
+// decide has a node hear of a view after its own, with the same members.
+func decide(n *node) *Effects {
+	v := *n.m.view
+	v.Epoch, v.Parent, v.Founded = v.Epoch+1, n.m.hash, false
+	return n.m.Step(n.local(), Receive{From: v.Members[0].UID, Msg: Commit{View: &v}})
+}
+
+// TestViewsWaitForAStuckDisk: as many as there is room for, and all of them are told when the disk
+// answers. With one more the node ends, as one whose disk fails.
+func TestViewsWaitForAStuckDisk(t *testing.T) {
+	n := stuck(t)
+	first := n.m.store.views[0].view.Epoch
+	for len(n.m.store.views) < heldMax {
+		if fx := decide(n); fx.Done != nil || len(fx.Install) > 0 {
+			t.Fatalf("with %d views: %v", len(n.m.store.views), fx)
+		}
+	}
+	var told []*View
+	for range 2 { // the record that is being written, and the last one
+		told = append(told, n.m.Step(n.local(), Persisted{}).Install...)
+	}
+	for i, v := range told {
+		if v.Epoch != first+Epoch(i) {
+			t.Errorf("view %d is %v", i, v)
+		}
+	}
+	if len(told) != heldMax || len(n.m.store.views) != 0 {
+		t.Errorf("told %d views, %d wait", len(told), len(n.m.store.views))
+	}
+	for range heldMax {
+		if fx := decide(n); fx.Done != nil {
+			t.Fatalf("ended with %d views: %v", len(n.m.store.views), fx.Done)
+		}
+	}
+	fx := decide(n)
+	if !errors.Is(fx.Done, ErrStore) || n.m.Lease().Holds(n.local()) || len(n.m.store.views) != heldMax {
+		t.Errorf("ended with %v, %d views wait; %v", fx.Done, len(n.m.store.views), n.m.Lease())
+	}
+}
+
+// TestReachabilityWaitsForAStuckDisk: of each member the last word waits, in the order of the last
+// words.
+func TestReachabilityWaitsForAStuckDisk(t *testing.T) {
+	n := stuck(t)
+	h := &n.m.store.views[len(n.m.store.views)-1]
+	h.events = nil
+	a, b := n.m.view.Members[0], n.m.view.Members[1]
+	for range 1000 {
+		n.m.event(MemberUnreachable{a})
+		n.m.event(MemberUnreachable{b})
+		n.m.event(MemberReachable{a})
+	}
+	n.m.event(MemberLeaving{a})
+	want := []Event{MemberUnreachable{b}, MemberReachable{a}, MemberLeaving{a}}
+	if !reflect.DeepEqual(h.events, want) {
+		t.Errorf("%d events wait; %v", len(h.events), h.events[:min(10, len(h.events))])
+	}
+}
+
+// TestNoRecordWithoutADisk: a node that remembers nothing has nothing written, and waits for
+// nothing.
 func TestNoRecordWithoutADisk(t *testing.T) {
 	w := newWorld(t, 4, LAN())
 	w.watch = func(n *node, _ Input, fx *Effects) {

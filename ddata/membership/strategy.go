@@ -6,22 +6,27 @@ import (
 	"slices"
 )
 
-// Strategy is a downing strategy, put as a quorum rule over the voters of a committed view. Whatever side of a
-// partition can still gather a quorum decides the next view, and no other side can.
+// Strategy is a downing strategy, put as a quorum rule over the voters of a committed view.
+// Whatever side of a partition can still gather a quorum decides the next view, and no other side
+// can.
 //
-// Laws, which every implementation is tested for: any two sets that are quorums of the same voters intersect;
-// a set that contains a quorum is one; all voters together are one; the answer depends on the arguments alone.
-// All members must run the same strategy: its String is part of the configuration hash.
+// Laws, which every implementation is tested for: any two sets that are quorums of the same voters
+// intersect; a set that contains a quorum is one; all voters together are one; the answer depends
+// on the arguments alone. All members must run the same strategy: its String is part of the
+// configuration hash.
 type Strategy interface {
-	// Quorum says whether the voters for which has is true may decide. Voters come oldest first. A strategy with an arbiter also asks has for Arbiter.
+	// Quorum reports whether the voters for which has is true may decide. Voters come oldest first.
+	// A strategy with an arbiter also asks has for Arbiter.
 	Quorum(voters []Member, has func(UID) bool) bool
-	// DropsUnreachable says whether members that stay unreachable are removed without an operator.
+	// DropsUnreachable reports whether members that stay unreachable are removed without an
+	// operator.
 	DropsUnreachable() bool
 	// String names the strategy and its parameters.
 	String() string
 }
 
-// CheckStrategy reports the parameters of a strategy of this package that it could not decide by. nil is no fault: it stands for the default.
+// CheckStrategy reports the parameters of a strategy of this package that it could not decide by.
+// nil is no fault: it stands for the default.
 func CheckStrategy(s Strategy) error {
 	switch s := s.(type) {
 	case StaticQuorum:
@@ -40,31 +45,34 @@ func CheckStrategy(s Strategy) error {
 
 // KeepMajority lets the larger side go on; of two equal sides the one with the lowest uid.
 type KeepMajority struct {
-	// Role, if set, lets only the voters with that role count, as long as there is one. Default all.
+	// Role, if set, lets only the voters with that role count, as long as there is one. Default
+	// all.
 	Role string
 }
 
 // Manual decides like KeepMajority but drops an unreachable member only when an operator said Down.
 type Manual struct{}
 
-// StaticQuorum lets the side with at least Size voters go on. It is for clusters of a fixed size: choose more than half of
-// it. With fewer voters than Size, as while the cluster forms, all of them have to agree; with more than 2*Size-1 it takes
-// more than half, for two sides could have Size.
+// StaticQuorum lets the side with at least Size voters go on. It is for clusters of a fixed size:
+// choose more than half of it. With fewer voters than Size, as while the cluster forms, all of them
+// have to agree; with more than 2*Size-1 it takes more than half, for two sides could have Size.
 type StaticQuorum struct {
 	Size int    // at least 1
 	Role string // as in KeepMajority
 }
 
-// KeepOldest lets the side with the oldest voter go on, be it the smaller one: what runs as a singleton is not moved. When the
-// oldest crashes, nobody can decide any more and all end, unless DownIfAlone is set.
+// KeepOldest lets the side with the oldest voter go on, even if it is the smaller one: what runs as
+// a singleton is not moved. When the oldest crashes, no member can decide any more and all end,
+// unless DownIfAlone is set.
 type KeepOldest struct {
 	// DownIfAlone makes the oldest yield when all others are on the other side, and at least two.
 	DownIfAlone bool
 	Role        string // as in KeepMajority: the oldest with that role counts
 }
 
-// DownAll lets no side go on: while any voter is unreachable nothing is decided, and all end after Config.SelfDownAfter. For
-// those who would rather start everything anew than go on without a part.
+// DownAll lets no side go on: while any voter is unreachable nothing is decided, and all end after
+// Config.SelfDownAfter. It suits an operator that would rather start everything anew than go on
+// without a part.
 type DownAll struct{}
 
 var (
@@ -97,7 +105,8 @@ func (Manual) DropsUnreachable() bool { return false }
 // String names the strategy.
 func (Manual) String() string { return "manual" }
 
-// Quorum accepts Size voters, all if there are fewer, and more than half if there are so many that Size is not.
+// Quorum accepts Size voters, all if there are fewer, and more than half if there are so many that
+// Size is not.
 func (s StaticQuorum) Quorum(voters []Member, has func(UID) bool) bool {
 	voters = ofRole(voters, s.Role)
 	return len(voters) > 0 && count(voters, has) >= min(len(voters), max(s.Size, len(voters)/2+1))
@@ -111,8 +120,8 @@ func (s StaticQuorum) String() string {
 	return fmt.Sprintf("static-quorum %d%s", s.Size, inRole(s.Role))
 }
 
-// Quorum accepts whoever has the oldest among them. With DownIfAlone, of three or more, the oldest needs one other, and all
-// others together do without the oldest.
+// Quorum accepts each set that has the oldest voter in it. With DownIfAlone, of three or more, the
+// oldest needs one other, and all others together do without the oldest.
 func (s KeepOldest) Quorum(voters []Member, has func(UID) bool) bool {
 	voters = ofRole(voters, s.Role)
 	if len(voters) == 0 {

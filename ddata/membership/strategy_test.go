@@ -8,10 +8,12 @@ import (
 	"unicode"
 )
 
-// TestStrategiesIntersect holds every strategy to its laws, for all sets of up to eight voters, whoever of them has the lowest uid and whichever have the
-// role: any two quorums intersect, the arbiter counted where there is one; what contains a quorum is one, all together are one, and what does not vote
-// does not matter (membership §C.9, 8). Nothing else of voters can matter: their order is that of age, and of uids only KeepMajority and Manual ask, for the
-// lowest of those that count.
+// TestStrategiesIntersect holds every strategy to its laws, for all sets of up to eight voters,
+// whichever of them has the lowest uid and whichever have the role. Any two quorums intersect, the
+// arbiter counted where there is one. What contains a quorum is one, all together are one, and what
+// does not vote does not matter (membership §C.9, 8). Nothing else of voters can matter. Their
+// order is that of age. Only KeepMajority and Manual ask for uids: for the lowest of the voters
+// that count.
 func TestStrategiesIntersect(t *testing.T) {
 	for _, s := range []Strategy{
 		KeepMajority{}, KeepMajority{Role: "core"}, Manual{}, DownAll{},
@@ -42,7 +44,8 @@ func TestStrategiesIntersect(t *testing.T) {
 	}
 }
 
-// electorate is n voters, oldest first: the uids begin at the one that is to be the lowest, and those of a set of bits have the role.
+// electorate is n voters, oldest first: the uids begin at the one that will be the lowest, and
+// those of a set of bits have the role.
 func electorate(n, lowest, core int) []Member {
 	voters := make([]Member, n)
 	for i := range voters {
@@ -54,8 +57,8 @@ func electorate(n, lowest, core int) []Member {
 	return voters
 }
 
-// checkLaws looks at all sets of voters, with the arbiter and without. As what contains a quorum is one, two that do not intersect would show in a quorum whose
-// complement is one, too.
+// checkLaws looks at all sets of voters, with the arbiter and without. As what contains a quorum is
+// one, two that do not intersect would show in a quorum whose complement is one, too.
 func checkLaws(t *testing.T, s Strategy, voters []Member) {
 	n := len(voters) + 1 // and the arbiter
 	quorum := make([]bool, 1<<n)
@@ -85,8 +88,9 @@ func checkLaws(t *testing.T, s Strategy, voters []Member) {
 	}
 }
 
-// TestCappedVotersIntersect: whoever of up to eight members votes is told by the view alone, those are the oldest, and any two quorums of
-// them intersect, whatever the cap and whoever else agrees; the arbiter is on one side at most.
+// TestCappedVotersIntersect: the view alone says which of up to eight members vote, and those are
+// the oldest. Any two quorums of them intersect, whatever the cap and whatever other members agree.
+// The arbiter is on one side at most.
 func TestCappedVotersIntersect(t *testing.T) {
 	for _, s := range []Strategy{
 		KeepMajority{}, KeepMajority{Role: "core"}, Manual{}, DownAll{}, StaticQuorum{Size: 3}, KeepOldest{}, KeepOldest{DownIfAlone: true},
@@ -142,7 +146,8 @@ func TestKeepMajorityTie(t *testing.T) {
 	}
 }
 
-// TestStrategiesDecide: who goes on. Voters are named by age, a is the oldest; their uids run the other way.
+// TestStrategiesDecide: which side goes on. Voters are named by age, a is the oldest; their uids
+// run the other way.
 func TestStrategiesDecide(t *testing.T) {
 	type sides map[string]bool
 	for _, c := range []struct {
@@ -151,7 +156,7 @@ func TestStrategiesDecide(t *testing.T) {
 		want   sides
 	}{
 		{KeepMajority{Role: "core"}, "aBcDe", sides{"BD": true, "D": true, "aBce": false}},
-		{KeepMajority{Role: "core"}, "abc", sides{"ab": true, "c": false}}, // nobody has the role: all count
+		{KeepMajority{Role: "core"}, "abc", sides{"ab": true, "c": false}}, // no voter has the role: all count
 		{StaticQuorum{Size: 3}, "abcde", sides{"abc": true, "cde": true, "ab": false}},
 		{StaticQuorum{Size: 3}, "ab", sides{"ab": true, "a": false}},
 		{StaticQuorum{Size: 3}, "abcdefg", sides{"abc": false, "abcd": true}},

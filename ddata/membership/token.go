@@ -7,23 +7,26 @@ import (
 	"time"
 )
 
-// Era names the time of a cluster's first founding, in milliseconds since 1970 by the wall clock of the node that proposed
-// it. All views of the cluster carry it, across complete restarts on the directories. A cluster that is founded
-// without the directories of the former one begins an era of its own.
+// Era names the time of a cluster's first founding, in milliseconds since 1970 by the wall clock of
+// the node that proposed it. All views of the cluster carry it, across complete restarts on the
+// directories. A cluster that is founded without the directories of the former one begins an era of
+// its own.
 type Era uint64
 
 // eraAt is the era of a cluster that is founded at now. A clock before 1970 gives the lowest.
 func eraAt(now time.Time) Era { return Era(max(0, now.UnixMilli())) }
 
-// Token is a fencing token. An outside store keeps with each row the highest token by which it was written, and refuses a
-// write with a lower one: then nothing that outlives its lease can overwrite what came after it. Tokens are compared by
-// Era, then Epoch, then Up, then Seq. The zero Token is below all others.
+// Token is a fencing token. An outside store keeps with each row the highest token by which it was
+// written, and refuses a write with a lower one: then nothing that outlives its lease can overwrite
+// what came after it. Tokens are compared by Era, then Epoch, then Up, then Seq. The zero Token is
+// below all others.
 //
-// Within one cluster no clock takes part in the order: Era is the same in all tokens, and a restart on the directories
-// goes on with the epochs. When all directories are lost, or there were none, the next cluster begins with epoch 1
-// again, and its tokens are higher because its Era is. That is not guaranteed where the wall clock of the founder is behind
-// that of the former founding: then the Era is no higher, and the store refuses the new cluster's writes. The remedy
-// is to found again when the clock is right, or to take the kept tokens out of the store.
+// Within one cluster no clock takes part in the order: Era is the same in all tokens, and a restart
+// on the directories goes on with the epochs. When all directories are lost, or there were none,
+// the next cluster begins with epoch 1 again, and its tokens are higher because its Era is. That is
+// not guaranteed where the wall clock of the founder is behind that of the former founding: then
+// the Era is no higher, and the store refuses the new cluster's writes. The remedy is to found
+// again when the clock is right, or to take the kept tokens out of the store.
 type Token struct {
 	Era   Era    // of the cluster
 	Epoch Epoch  // of the view in which it was decided
@@ -45,8 +48,9 @@ func (t Token) Less(o Token) bool { return t.Compare(o) < 0 }
 // IsZero reports whether t is the zero Token.
 func (t Token) IsZero() bool { return t == Token{} }
 
-// Bytes returns the token for stores that compare bytes: TokenSize bytes, big-endian, Era first. The order of
-// bytes.Compare, and that of the bytes in hexadecimal, is the order of Compare. The slice is the caller's.
+// Bytes returns the token for stores that compare bytes: TokenSize bytes, big-endian, Era first.
+// The order of bytes.Compare, and that of the bytes in hexadecimal, is the order of Compare. The
+// slice is the caller's.
 func (t Token) Bytes() []byte {
 	b := make([]byte, 0, TokenSize)
 	b = binary.BigEndian.AppendUint64(b, uint64(t.Era))

@@ -9,12 +9,12 @@ import (
 	"github.com/zeebo/xxh3"
 )
 
-// View is one link of the chain of views: who is in at one epoch. There is one view per epoch and cluster.
-// A view that was handed out is never modified, neither by the machine nor by its receiver, and may be shared
-// between goroutines.
+// View is one link of the chain of views: it lists the members at one epoch. There is one view per
+// epoch and cluster. A view that was handed out is never modified, neither by the machine nor by
+// its receiver, and may be shared between goroutines.
 //
-// Invariants: Members is sorted by UID without duplicates; addresses are unique; at least one member is full;
-// the UpNumbers of full members are unique and at most LastUp.
+// Invariants: Members is sorted by UID without duplicates; addresses are unique; at least one
+// member is full; the UpNumbers of full members are unique and at most LastUp.
 type View struct {
 	_          struct{} `cbor:",toarray"`
 	Cluster    ClusterID
@@ -26,8 +26,11 @@ type View struct {
 	Founded    bool      // this view founds the cluster, or founds it anew after a cold start
 	Unsettled  []DiskSet // of earlier views that may not be settled, by epoch, then by role; what a cold start has to hear
 	VotersMax  uint32    // how many of the oldest decide what comes next; 0 = all that are Up or Leaving
-	Closing    bool      // the cluster is being shut down as a whole: nobody joins, and nothing is handed over; ends with the cluster
+	Closing    bool      // the whole cluster shuts down: no node joins, nothing is handed over; ends with the cluster
 	Era        Era       // of the cluster: the same in all its views
+	Durable    []string  // the patterns of durable keys, sorted
+	Moving     []string  // those that become durable next, sorted; none is in Durable
+	Moves      uint16    // the number of the last move that was begun; goes on over foundings; 0: none yet
 }
 
 // Hash is a 128-bit hash of the encoded view.
@@ -40,7 +43,7 @@ func (v *View) Hash() Hash {
 func (v *View) next(hash Hash) *View {
 	return &View{
 		Cluster: v.Cluster, Era: v.Era, Epoch: v.Epoch + 1, Parent: hash, LastUp: v.LastUp, ConfigHash: v.ConfigHash,
-		VotersMax: v.VotersMax, Closing: v.Closing,
+		VotersMax: v.VotersMax, Closing: v.Closing, Durable: v.Durable, Moving: v.Moving, Moves: v.Moves,
 	}
 }
 
@@ -57,7 +60,7 @@ func (v *View) Member(u UID) (Member, bool) {
 	return v.Members[i], true
 }
 
-// Has says whether the uid is in the view.
+// Has reports whether the uid is in the view.
 func (v *View) Has(u UID) bool {
 	_, ok := v.find(u)
 	return ok
@@ -69,7 +72,8 @@ func (v *View) find(u UID) (int, bool) {
 	})
 }
 
-// Full returns the full members, oldest first: whose replicas count, and who may run things. The slice is the caller's.
+// Full returns the full members, oldest first: their replicas count, and they may run things. The
+// slice is the caller's.
 func (v *View) Full() []Member {
 	var ms []Member
 	for _, m := range v.Members {
@@ -81,14 +85,15 @@ func (v *View) Full() []Member {
 	return ms
 }
 
-// Voters returns those who decide what comes after this view and grant leases in it, oldest first: the full members, if VotersMax is
-// set the oldest of them, and of those who leave only as many as are needed for the number. The slice is the caller's.
+// Voters returns the members that decide what comes after this view and grant leases in it, oldest
+// first. They are the full members. If VotersMax is set, they are the oldest of these, and only as
+// many leaving ones as are needed for the number. The slice is the caller's.
 func (v *View) Voters() []Member {
 	ms := v.Full()
 	if !v.capped(len(ms)) {
 		return ms
 	}
-	stay := 0 // of those to come, who vote before any that leaves
+	stay := 0 // how many do not leave; they vote before any that leaves
 	for _, m := range ms {
 		if m.Status != Leaving {
 			stay++
@@ -107,7 +112,7 @@ func (v *View) Voters() []Member {
 	})
 }
 
-// capped says whether some of so many full members do not vote.
+// capped reports whether some of so many full members do not vote.
 func (v *View) capped(full int) bool { return v.VotersMax > 0 && full > int(v.VotersMax) }
 
 // Learners returns the members that are not full yet, by UID. The slice is the caller's.
@@ -132,12 +137,14 @@ func (v *View) ByRole(role string) []Member {
 	return ms
 }
 
-// Oldest returns the Up or Leaving member of the role with the lowest UpNumber: the place of singletons.
+// Oldest returns the Up or Leaving member of the role with the lowest UpNumber: the place of
+// singletons.
 func (v *View) Oldest(role string) (Member, bool) {
 	var oldest Member
 	found := false
 	for _, m := range v.Members {
-		// founders who wait for MinMembers are full, with a number, and still Joining: nothing runs on them yet
+		// founders that wait for MinMembers are full, with a number, and still Joining: nothing
+		// runs on them yet
 		if m.Status == Joining || !m.Full() || !m.HasRole(role) {
 			continue
 		}
@@ -148,7 +155,7 @@ func (v *View) Oldest(role string) (Member, bool) {
 	return oldest, found
 }
 
-// Open says whether MinMembers has been reached: some member is or was Up.
+// Open reports whether MinMembers has been reached: some member is or was Up.
 func (v *View) Open() bool {
 	return slices.ContainsFunc(v.Members, func(m Member) bool { return m.Status != Joining })
 }
@@ -176,6 +183,12 @@ func (v *View) String() string {
 	b.WriteString("}")
 	if len(v.Unsettled) > 0 {
 		fmt.Fprintf(&b, " unsettled %v", v.Unsettled)
+	}
+	if len(v.Durable) > 0 {
+		fmt.Fprintf(&b, " durable %q", v.Durable)
+	}
+	if len(v.Moving) > 0 {
+		fmt.Fprintf(&b, " moving #%d %q", v.Moves, v.Moving)
 	}
 	return b.String()
 }

@@ -22,8 +22,9 @@ func fewVoters(t *testing.T, tune func(*Config)) (w *world, byAge []*node) {
 	return w, byAge
 }
 
-// TestFewVotersSayLittle: heartbeats go to voters only (§C.4), all members hold their leases by them, and nobody takes the silence of another that does
-// not vote for its death.
+// TestFewVotersSayLittle: heartbeats go to voters only (§C.4), and all members hold their leases by
+// them. A member that does not vote may be silent to another such member, and that does not count
+// as its death.
 func TestFewVotersSayLittle(t *testing.T) {
 	w, ns := fewVoters(t, nil)
 	sent := make(map[*node]int)
@@ -56,8 +57,8 @@ func TestFewVotersSayLittle(t *testing.T) {
 	w.verdict()
 }
 
-// TestNextOldestComesToVote: voters and others crash; the next oldest come to vote, and the cluster goes on as long as no majority of the voters goes
-// at once.
+// TestNextOldestComesToVote: voters and others crash; the next oldest come to vote, and the cluster
+// goes on as long as no majority of the voters goes at once.
 func TestNextOldestComesToVote(t *testing.T) {
 	w, ns := fewVoters(t, nil)
 	for _, dead := range []int{6, 0, 1, 2} {
@@ -88,8 +89,8 @@ func TestMajorityOfVotersLost(t *testing.T) {
 	w.verdict()
 }
 
-// TestHintsAmongThoseWhoDoNotVote: two that do not vote beat to neither of each other. A hint makes one ask the other: it answers, or counts as
-// unreachable until it answers again.
+// TestHintsAmongThoseWhoDoNotVote: two that do not vote beat to neither of each other. A hint makes
+// one ask the other: it answers, or counts as unreachable until it answers again.
 func TestHintsAmongThoseWhoDoNotVote(t *testing.T) {
 	w, ns := fewVoters(t, func(c *Config) { c.Strategy = Manual{} })
 	a, b := ns[4], ns[5]
@@ -113,7 +114,8 @@ func TestHintsAmongThoseWhoDoNotVote(t *testing.T) {
 	w.verdict()
 }
 
-// TestFewVotersAllLeave: who does not vote hears of the voters' going in time, too; and an operator's word reaches it.
+// TestFewVotersAllLeave: a member that does not vote hears of the voters' going in time, too; and
+// an operator's word reaches it.
 func TestFewVotersAllLeave(t *testing.T) {
 	w, ns := fewVoters(t, nil)
 	ns[1].step(Down{ns[6].uid})
@@ -133,7 +135,8 @@ func TestFewVotersAllLeave(t *testing.T) {
 	w.verdict()
 }
 
-// TestFewVotersColdStart: a quorum of the voters' disks founds anew, and of all disks what was acknowledged may be on is asked for half.
+// TestFewVotersColdStart: a quorum of the voters' disks founds anew, and of all disks what was
+// acknowledged may be on is asked for half.
 func TestFewVotersColdStart(t *testing.T) {
 	w, ns := fewVoters(t, func(c *Config) { c.Roles = []string{"r"} })
 	w.run(10 * time.Second)
@@ -141,7 +144,7 @@ func TestFewVotersColdStart(t *testing.T) {
 		n.crash()
 	}
 	w.base.BootstrapExpect = 3
-	for _, n := range ns[3:] { // a majority of all, but nobody who would know of a later view
+	for _, n := range ns[3:] { // a majority of all, but none that would know of a later view
 		w.start(n.addr, nil)
 	}
 	w.run(20 * time.Second)
@@ -156,12 +159,12 @@ func TestFewVotersColdStart(t *testing.T) {
 	w.verdict()
 }
 
-// TestLateFoundersFound: with one voter the next view can be decided before the other founders have heard of the first. They are founders nevertheless:
-// what they install first is the founding.
+// TestLateFoundersFound: with one voter the next view can be decided before the other founders have
+// heard of the first. They are founders nevertheless: what they install first is the founding.
 func TestLateFoundersFound(t *testing.T) {
 	w := newWorld(t, 35, LAN())
 	w.base.BootstrapExpect, w.base.VotersMax, w.base.Seeds = 5, 1, addrs(5)
-	var first *node // who has heard first that all are locked
+	var first *node // the node that has heard first that all are locked
 	w.filter = func(from, to *node, msg Message) bool {
 		switch m := msg.(type) {
 		case Lock:
@@ -204,8 +207,9 @@ func TestLateFoundersFound(t *testing.T) {
 	w.verdict()
 }
 
-// TestVotersWhoLeaveHandOver: the only voter leaves, has nothing to hand over, and nothing that it says at its end arrives. Another votes by then, and
-// decides that it is gone. If the others cannot be heard, it stays until they are.
+// TestVotersWhoLeaveHandOver: the only voter leaves, has nothing to hand over, and nothing that it
+// says at its end arrives. Another votes by then, and decides that it is gone. If the others cannot
+// be heard, it stays until they are.
 func TestVotersWhoLeaveHandOver(t *testing.T) {
 	for _, cutOff := range []bool{false, true} {
 		w, ns := fewVoters(t, func(c *Config) { c.VotersMax, c.Strategy = 1, Manual{} })
@@ -234,9 +238,9 @@ func TestVotersWhoLeaveHandOver(t *testing.T) {
 	}
 }
 
-// TestVotersOfAView: the oldest vote, and those who leave only where there are not as many others.
+// TestVotersOfAView: the oldest vote. Leaving members vote only where there are not as many others.
 func TestVotersOfAView(t *testing.T) {
-	const u, l, j = Up, Leaving, Joining // with a number, who is Joining is a founder that waits for MinMembers
+	const u, l, j = Up, Leaving, Joining // with a number, a Joining member is a founder that waits for MinMembers
 	for _, c := range []struct {
 		statuses []Status
 		vote     []uint32

@@ -32,7 +32,7 @@ type kind uint8
 
 const (
 	kindProbe kind = iota + 1
-	kindHere
+	kindJoinReply
 	kindRefuse
 	kindLock
 	kindHeartbeat
@@ -84,7 +84,8 @@ func AppendMessage(dst []byte, m Message) []byte {
 	return appendCBOR(append(dst, wireVersion, byte(m.kind())), m)
 }
 
-// DecodeMessage decodes a message. It never panics; what it returns shares nothing with b and is within limits.
+// DecodeMessage decodes a message. It never panics; what it returns shares nothing with b and is
+// within limits.
 func DecodeMessage(b []byte) (Message, error) {
 	if len(b) < 3 || len(b) > messageMax {
 		return nil, fmt.Errorf("%w: %d bytes", ErrMessage, len(b))
@@ -103,8 +104,8 @@ func decodeKind(k kind, b []byte) (Message, error) {
 	switch k {
 	case kindProbe:
 		return decodeAs[Probe](b)
-	case kindHere:
-		return decodeAs[Here](b)
+	case kindJoinReply:
+		return decodeAs[JoinReply](b)
 	case kindRefuse:
 		return decodeAs[Refuse](b)
 	case kindLock:
@@ -149,7 +150,7 @@ func checkMessage(m Message) error {
 	switch m := m.(type) {
 	case Probe:
 		return checkProbe(m)
-	case Here:
+	case JoinReply:
 		return checkContacts(m.Contacts)
 	case Refuse:
 		if len(m.Text) > reasonMax || len(m.At) > addrMax {
@@ -188,11 +189,11 @@ func checkProbe(p Probe) error {
 		return errors.New("probe above limits")
 	}
 	for _, k := range p.Knows {
-		if err := errors.Join(checkVoters(k.Voters), checkSets(k.Sets, membersMax)); err != nil {
+		if err := errors.Join(checkVoters(k.Voters), checkSets(k.Sets, membersMax), checkPatterns(k.Durable)); err != nil {
 			return err
 		}
 	}
-	return errors.Join(checkSettings(p.Settings), checkMember(p.Self), checkContacts(p.Peers), checkSorted(p.Choice, contactsMax))
+	return errors.Join(checkSettings(p.Settings), checkPatterns(p.Durable), checkMember(p.Self), checkContacts(p.Peers), checkSorted(p.Choice, contactsMax))
 }
 
 // checkVoters holds what a disk remembers of a view's voters to their order.
@@ -298,7 +299,7 @@ func checkView(v *View) error {
 	if n := len(v.Unsettled); n > 0 && v.Unsettled[n-1].Epoch >= v.Epoch {
 		return errors.New("view: disks of a later one")
 	}
-	return checkSets(v.Unsettled, setsMax)
+	return errors.Join(checkSets(v.Unsettled, setsMax), v.checkMoves())
 }
 
 // checkSets: by epoch, then by role.

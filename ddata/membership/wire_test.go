@@ -24,12 +24,12 @@ func sampleMessages() []Message {
 	p := &Proposal{View: v, Stopped: []UID{8, 9}}
 	return []Message{
 		Probe{
-			Protocol: 1, Name: "n", Settings: []Setting{Alike("shards", 3)}, Self: Member{UID: 4, Addr: "d:1", Status: Joining}, At: "a:1", Expect: 3, AnyDisks: true, Heard: 6, First: 5,
+			Protocol: 1, Name: "n", Settings: []Setting{NewSetting("shards", 3)}, Self: Member{UID: 4, Addr: "d:1", Status: Joining}, At: "a:1", Expect: 3, AnyDisks: true, Heard: 6, First: 5,
 			Knows: []Known{{Cluster: 1, Era: 11, Epoch: 2, Pending: true, Founding: true, Voters: []Member{{UID: 8, Addr: "e:1", Status: Up, UpNumber: 1, Disk: 1},
 				{UID: 5, Addr: "f:1", Status: Leaving, UpNumber: 4, Disk: 2}}, Settled: 1, Sets: []DiskSet{{Epoch: 2, Role: "x", Disks: []DiskID{2}}}}},
-			Peers: []Contact{{UID: 1, Addr: "a:1"}}, Choice: []UID{1, 4},
+			Peers: []Contact{{UID: 1, Addr: "a:1"}}, Choice: []UID{1, 4}, Waits: true,
 		},
-		Here{Cluster: 7, Epoch: 3, Contacts: []Contact{{UID: 1, Addr: "a:1"}}, Closing: true},
+		JoinReply{Cluster: 7, Epoch: 3, Contacts: []Contact{{UID: 1, Addr: "a:1"}}, Closing: true},
 		Refuse{To: 4, Reason: ReasonConfig, Text: "why"},
 		Lock{View: v},
 		Heartbeat{Cluster: 7, Epoch: 3, Tag: 1 << 63, Mono: -5, Wall: 1 << 62, Flags: FlagFrozen | FlagStopped, Settled: 2, Downs: []UID{3}},
@@ -173,7 +173,7 @@ func FuzzStep(f *testing.F) {
 			return
 		}
 		w := newWorld(t, 1, LAN())
-		w.base.Alike = []Setting{Alike("shards", 3)}
+		w.base.Compatibility = []Setting{NewSetting("shards", 3)}
 		ns := w.found(3)
 		seeking := w.start("s", nil)
 		w.cut = func(*node, *node) bool { return true }
@@ -183,7 +183,7 @@ func FuzzStep(f *testing.F) {
 			seeking.step(Receive{From: u, FromAddr: "z", Msg: m})
 		}
 		w.run(1)
-		for _, fault := range w.judge.faults {
+		for _, fault := range w.checker.faults {
 			t.Error(fault)
 		}
 	})

@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// world runs machines in virtual time over a network that a test controls. It is deterministic for a seed.
+// world runs machines in virtual time over a network that a test controls. It is deterministic for
+// a seed.
 type world struct {
 	t     testing.TB
 	rng   *rand.Rand
@@ -38,18 +39,19 @@ type world struct {
 	handOff time.Duration               // from Leaving to Stopped
 	settle  time.Duration               // from a view to Settled; CaughtUp comes as late after the first view
 	stuck   bool                        // nothing is settled any more
+	moves   func(n *node) bool          // whether a node does its part of a move of keys
 	slow    func(n *node) time.Duration // if set, how long this node's disk takes for a record
 	restart func(n *node)               // after a node has ended; nil = nothing
 
 	// what else stands on a node (singleton_test.go); nil = nothing
-	serveMore func(n *node, v *View)
-	reactMore func(n *node, e Event)
-	mayStop   func(n *node) bool // before it says that it has stopped
-	court     court              // the arbiter's lease
+	serveMore    func(n *node, v *View)
+	reactMore    func(n *node, e Event)
+	mayStop      func(n *node) bool // before it says that it has stopped
+	arbiterStore arbiterStore       // the arbiter's lease
 
-	judge judge
-	log   func(format string, args ...any)
-	watch func(n *node, in Input, fx *Effects) // sees every step
+	checker checker
+	log     func(format string, args ...any)
+	watch   func(n *node, in Input, fx *Effects) // sees every step
 }
 
 // node is one incarnation of a process.
@@ -66,6 +68,7 @@ type node struct {
 	opFree  time.Duration // until then the arbiter's lease is busy with this node
 	done    error
 	stopped bool
+	moved   uint16   // the last move of which it has done its part
 	served  bool     // it was told of a view
 	waiting []string // reasons of Waiting events
 	up      uint32   // as its last view lists it
@@ -97,10 +100,10 @@ func (q *eventQueue) Pop() any {
 func newWorld(t testing.TB, seed uint64, base Config) *world {
 	w := &world{
 		t: t, rng: rand.New(rand.NewPCG(seed, 1)), base: base, byUID: make(map[UID]*node), disks: make(map[string][]byte),
-		latency: time.Millisecond, handOff: 50 * time.Millisecond, settle: 10 * time.Millisecond,
+		latency: time.Millisecond, handOff: 50 * time.Millisecond, settle: 10 * time.Millisecond, moves: func(*node) bool { return true },
 	}
 	w.nextUID = func() UID { return UID(w.rng.Uint64()>>1 | 1) }
-	w.judge.init()
+	w.checker.init()
 	w.log = func(string, ...any) {}
 	return w
 }
@@ -119,7 +122,7 @@ func (w *world) run(d time.Duration) {
 		e := heap.Pop(&w.queue).(happening)
 		w.now = e.at
 		e.do()
-		w.judge.instant(w)
+		w.checker.instant(w)
 	}
 	w.now = end
 }
@@ -189,7 +192,7 @@ func (n *node) step(in Input) {
 		w.watch(n, in, fx)
 	}
 	if err := n.m.Check(); err != nil {
-		w.judge.fault(w, "invariant of %v: %v", n, err)
+		w.checker.fault(w, "invariant of %v: %v", n, err)
 	}
 	n.carryOut(fx)
 	n.arm()
@@ -219,7 +222,7 @@ func (n *node) carryOut(fx *Effects) {
 		}
 	}
 	for _, v := range fx.Install {
-		w.judge.installed(w, n, v)
+		w.checker.installed(w, n, v)
 		n.serve(v)
 	}
 	for _, op := range fx.Arbiter {
@@ -280,6 +283,14 @@ func (n *node) serve(v *View) {
 			n.step(Settled{v.Epoch})
 		}
 	})
+	if len(v.Moving) > 0 {
+		n.w.after(2*n.w.settle, func() {
+			if n.w.moves(n) {
+				n.moved = v.Moves
+				n.step(Moved{v.Moves})
+			}
+		})
+	}
 }
 
 func (n *node) react(e Event) {
@@ -294,7 +305,7 @@ func (n *node) react(e Event) {
 	case Waiting:
 		n.waiting = append(n.waiting, e.Reason)
 	case Forked:
-		n.w.judge.fault(n.w, "%v %v", n, e)
+		n.w.checker.fault(n.w, "%v %v", n, e)
 	}
 }
 
@@ -313,7 +324,7 @@ func (w *world) send(from *node, e Envelope) {
 	if w.encode {
 		got, err := DecodeMessage(AppendMessage(nil, msg))
 		if err != nil {
-			w.judge.fault(w, "%v cannot be decoded: %v", msg, err)
+			w.checker.fault(w, "%v cannot be decoded: %v", msg, err)
 			return
 		}
 		msg = got
@@ -359,7 +370,7 @@ func (n *node) crash() {
 // pause is SIGSTOP for d; a pause that lasts longer stays.
 func (n *node) pause(d time.Duration) { n.paused = max(n.paused, n.w.now+d) }
 
-// pauseAll pauses everybody.
+// pauseAll pauses every node.
 func (w *world) pauseAll(d time.Duration) {
 	for _, n := range w.living() {
 		n.pause(d)
@@ -377,7 +388,7 @@ func (w *world) living() (ns []*node) {
 	return ns
 }
 
-// acts says whether the node would run a singleton at this instant.
+// acts reports whether the node would run a singleton at this instant.
 func (n *node) acts() bool {
 	if !n.alive || n.w.now < n.paused || n.stopped {
 		return false
@@ -399,7 +410,7 @@ func (w *world) acting() *node {
 	return nil
 }
 
-// converged says whether all living nodes have one view, all are Up in it, and one of them acts.
+// converged reports whether all living nodes have one view, all are Up in it, and one of them acts.
 func (w *world) converged() bool {
 	ns := w.living()
 	if len(ns) == 0 || w.acting() == nil {

@@ -1,5 +1,6 @@
-// Package shutdown ends a service in phases: tasks are registered for a phase, those of one phase run side by side, and each phase has a time-out of
-// its own. A task that does not end in time is named, and the next phase begins all the same.
+// Package shutdown ends a service in phases: tasks are registered for a phase, those of one phase
+// run side by side, and each phase has a time-out of its own. A task that does not end in time is
+// named, and the next phase begins all the same.
 //
 // The phases, in order, and what they are for:
 //
@@ -14,7 +15,8 @@
 //	cluster-shutdown          the node is no member any more
 //	before-terminate          last of all, before the node lets go of its port and its directory
 //
-// Whatever ends a node, each of its tasks is run once at most: Leave, and SIGTERM where that is asked for, go through all phases. A node that was
-// downed, refused or closed has nothing to hand over any more: it skips cluster-leave, sharding-shutdown-region and cluster-exiting, and goes through
-// those of the others that have not been.
+// Whatever ends a node, each of its tasks is run once at most: Leave, and SIGTERM where that is
+// asked for, go through all phases. A node that was downed, refused or closed has nothing to hand
+// over any more: it skips cluster-leave, sharding-shutdown-region and cluster-exiting, and goes
+// through those of the others that have not been.
 package shutdown

@@ -37,8 +37,9 @@ func (p Phase) String() string {
 	return fmt.Sprintf("Phase(%d)", uint8(p))
 }
 
-// HandsOver says whether the phase is for those only who are members still.
+// HandsOver reports whether the phase is only for nodes that are still members.
 func (p Phase) HandsOver() bool { return p >= ClusterLeave && p <= ClusterExiting }
 
-// DefaultTimeout bounds a phase that has no time-out of its own; those that hand over may take what is left of the time to leave.
+// DefaultTimeout bounds a phase that has no time-out of its own; those that hand over may take what
+// is left of the time to leave.
 const DefaultTimeout = 5 * time.Second

@@ -19,7 +19,7 @@ type Ended struct {
 	Phase      Phase
 	Took       time.Duration
 	Unfinished []string // tasks that did not end in time
-	Err        error    // of those that ended
+	Err        error    // of the tasks that ended
 }
 
 // Sequence holds the tasks of a shutdown. Its methods may be called from any goroutine.
@@ -39,7 +39,8 @@ type task struct {
 	run  func(context.Context) error
 }
 
-// New makes a sequence without tasks. timeouts are those that differ from the default; told, when not nil, hears of each phase that had tasks.
+// New makes a sequence without tasks. timeouts are those that differ from the default; told, when
+// not nil, hears of each phase that had tasks.
 func New(timeouts map[Phase]time.Duration, told func(Ended)) *Sequence {
 	s := &Sequence{timeouts: maps.Clone(timeouts), told: told, turn: make(chan struct{}, 1)}
 	for p := range s.tasks {
@@ -48,7 +49,8 @@ func New(timeouts map[Phase]time.Duration, told func(Ended)) *Sequence {
 	return s
 }
 
-// Add registers a task for a phase; name says in errors whose it is. It is not run when the phase has begun already. cancel takes it back.
+// Add registers a task for a phase; name says in errors whose it is. It is not run when the phase
+// has begun already. cancel takes it back.
 func (s *Sequence) Add(phase Phase, name string, run func(context.Context) error) (cancel func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -65,8 +67,8 @@ func (s *Sequence) Add(phase Phase, name string, run func(context.Context) error
 	}
 }
 
-// Run runs the tasks of phases, one phase after the other, but for those that have been. It returns what went wrong, in all of them; ctx ends
-// the tasks earlier than their phase's time-out.
+// Run runs the tasks of phases, one phase after the other, except phases that have run before. It
+// returns what went wrong, in all of them; ctx ends the tasks earlier than their phase's time-out.
 func (s *Sequence) Run(ctx context.Context, phases ...Phase) error {
 	var errs []error
 	for _, p := range phases {

@@ -34,7 +34,8 @@ func every() (all []shutdown.Phase) {
 	return all
 }
 
-// Phases follow each other in order, each once, their tasks side by side; a task that hangs is named, and holds up the rest for its phase's time only.
+// Phases follow each other in order, each once, their tasks side by side; a task that hangs is
+// named, and holds up the rest for its phase's time only.
 func TestPhases(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &diary{began: time.Now()}
@@ -98,7 +99,7 @@ func TestDefaultTimeouts(t *testing.T) {
 	})
 }
 
-// Two who shut down at the same time run each task once, and no two phases at a time.
+// Two callers that shut down at the same time run each task once, and no two phases at a time.
 func TestTwoAtATime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &diary{began: time.Now()}

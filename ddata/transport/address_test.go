@@ -100,7 +100,8 @@ func reaches(t *testing.T, a, b *transport.Mesh) {
 	}
 }
 
-// Nodes that listen at [::1], at all interfaces of both families, or are linked by name reach each other, and say so of themselves.
+// Nodes that listen at [::1], at all interfaces of both families, or are linked by name reach each
+// other, and say so of themselves.
 func TestIPv6AndNames(t *testing.T) {
 	server := dnstest.Start(t)
 	server.Set(t, "six.test.", "AAAA ::1")
@@ -131,7 +132,8 @@ func TestIPv6AndNames(t *testing.T) {
 	}
 }
 
-// A name that moves to another address is resolved anew with each connection, for the same process and for the one that follows it.
+// A name that moves to another address is resolved anew with each connection, for the same process
+// and for the one that follows it.
 func TestNameThatMoves(t *testing.T) {
 	server := dnstest.Start(t)
 	wire := &byName{Network: transport.TCP(), resolver: server.Resolver()}
@@ -170,8 +172,9 @@ func TestNameThatMoves(t *testing.T) {
 	}
 }
 
-// A peer that cannot be reached is dialled for ever, at most every BackoffMin and at least every BackoffMax, and has a link soon after it is
-// there. A peer whose address changes is dialled at the new one at once.
+// A node dials an unreachable peer again and again, at most every BackoffMin and at least every
+// BackoffMax. It has a link soon after the peer is there. A peer whose address changes is dialled
+// at the new one at once.
 func TestBackoffAndNewAddress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		hub := memory.NewHub()
@@ -226,7 +229,7 @@ func TestBackoffAndNewAddress(t *testing.T) {
 	})
 }
 
-// A refusal is waited out longer than an address at which nobody is: twice BackoffMax.
+// After a refusal the pause is longer than at an address without a node: twice BackoffMax.
 func TestPauseAfterARefusal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		hub := memory.NewHub()
@@ -251,7 +254,8 @@ func TestPauseAfterARefusal(t *testing.T) {
 	})
 }
 
-// A peer that has just shown that it is there, by a connection of its own, is dialled at once, however long the pause would have been.
+// A peer that has just shown that it is there, by a connection of its own, is dialled at once,
+// however long the pause would have been.
 func TestPeerThatComesIsDialled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		hub := memory.NewHub()

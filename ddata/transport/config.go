@@ -23,15 +23,17 @@ type Config struct {
 	// one that the listener got, which is of use only when Bind names a host that others can reach.
 	Advertise string
 
-	// FrameMax bounds a payload, in bytes; in the Data lane, what is larger travels in several frames. A node refuses connections of one
-	// with a higher limit. Default 1 MiB, 16 bytes to 64 MiB. Large frames delay what is behind them.
+	// FrameMax bounds a payload, in bytes; in the Data lane, what is larger travels in several
+	// frames. A node refuses connections of one with a higher limit. Default 1 MiB, 16 bytes to 64
+	// MiB. Large frames delay what is behind them.
 	FrameMax int
-	// MessageMax bounds a payload in the Data lane, in bytes. Sender and receiver hold a message whole; of all that one peer has under way
-	// in parts, a receiver holds so much, and lets the rest wait unread. A node refuses connections of one with a higher limit. Default
-	// 16 MiB, or FrameMax if that is more; at most 1 GiB.
+	// MessageMax bounds a payload in the Data lane, in bytes. Sender and receiver hold a message
+	// whole; of all that one peer has under way in parts, a receiver holds so much, and lets the
+	// rest wait unread. A node refuses connections of one with a higher limit. Default 16 MiB, or
+	// FrameMax if that is more; at most 1 GiB.
 	MessageMax int
-	// DataStripes is how many connections the Data lane has per direction. More stripes use more cores and sockets, and
-	// make smaller batches. Default half of GOMAXPROCS, 1 to 8; at most 256.
+	// DataStripes is how many connections the Data lane has per direction. More stripes use more
+	// cores and sockets, and make smaller batches. Default half of GOMAXPROCS, 1 to 8; at most 256.
 	DataStripes uint32
 	// ControlQueueMax bounds the bytes queued in a Control lane: it must hold what
 	// the layers above send while a peer reconnects. Default 16 MiB. The one frame
@@ -40,17 +42,19 @@ type Config struct {
 	// DataQueueMax bounds the bytes queued in one Data stripe. Higher absorbs longer
 	// bursts and adds delay. Default 1 MiB.
 	DataQueueMax int
-	// DataKeepMax bounds the bytes of one Data stripe that were written and that the other side has not acknowledged: they are sent
-	// again when the connection breaks. Below what is on its way on a fast, long network it limits the throughput. The buffers they
-	// stand in may have twice as many. Default 4 MiB, at least 256 KiB.
+	// DataKeepMax bounds the bytes of one Data stripe that were written and that the other side has
+	// not acknowledged: they are sent again when the connection breaks. Below what is on its way on
+	// a fast, long network it limits the throughput. The buffers they stand in may have twice as
+	// many. Default 4 MiB, at least 256 KiB.
 	DataKeepMax int
 	// BulkQueueMax bounds the bytes queued in a Bulk lane. Default 4 MiB.
 	BulkQueueMax int
 	// PacketQueueMax bounds the bytes behind which SendPacket still adds. Default 256 KiB.
 	PacketQueueMax int
 
-	// ConnsMax bounds the connections that others have to this node, and streams: whoever comes beyond it is turned away and counted. A member
-	// has two, and one for each Data stripe. Each costs some 20 KB while it is quiet. Default 16384.
+	// ConnsMax bounds the connections that others have to this node, and streams. A connection
+	// beyond it is turned away and counted. A member has two, and one for each Data stripe. Each
+	// costs some 20 KB while it is quiet. Default 16384.
 	ConnsMax int
 
 	// DialTimeout bounds connecting and a TLS handshake. Default 2 s.
@@ -71,11 +75,12 @@ type Config struct {
 	BackoffMin, BackoffMax time.Duration
 	// AddrIdle is after how long without a frame a connection of SendAddr is closed. Default 30 s.
 	AddrIdle time.Duration
-	// Linger bounds how long RemovePeer and Close go on writing what is queued, how long Close waits for the others to end, and how
-	// long Flush waits for a receipt. Default 1 s.
+	// Linger bounds how long RemovePeer and Close go on writing what is queued, how long Close
+	// waits for the others to end, and how long Flush waits for a receipt. Default 1 s.
 	Linger time.Duration
 
-	// TLS, when set, secures every connection. Default: none, and whoever reaches the port can join.
+	// TLS, when set, secures every connection. Default: none, and any process that reaches the port
+	// can join.
 	TLS TLS
 
 	// Network makes the connections. Default: TCP.
@@ -156,7 +161,7 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// defaultDataStripes leaves the other half of the processors to those who use what arrives.
+// defaultDataStripes leaves the other half of the processors to the code that uses what arrives.
 func defaultDataStripes() uint32 { return uint32(min(8, max(1, runtime.GOMAXPROCS(0)/2))) }
 
 func setDefault[T comparable](field *T, value T) {
@@ -166,8 +171,8 @@ func setDefault[T comparable](field *T, value T) {
 	}
 }
 
-// NamesHost says whether an address, host:port, names a host. An empty one, 0.0.0.0 and :: stand for all interfaces of whoever listens there, and
-// mean nothing to others.
+// NamesHost reports whether an address, host:port, names a host. An empty host, 0.0.0.0 and ::
+// stand for all interfaces of the process that listens there, and mean nothing to others.
 func NamesHost(addr string) bool {
 	host, _, err := net.SplitHostPort(addr)
 	if err != nil || host == "" {

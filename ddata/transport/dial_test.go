@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// deafNetwork connects to nobody: each attempt lasts as long as it may. It says how long that is.
+// deafNetwork never connects: each attempt lasts as long as it may. It says how long that is.
 type deafNetwork struct {
 	Network
 	may chan time.Duration

@@ -22,7 +22,8 @@ var (
 	// ErrQueueFull says that the bound of the lane's queue is reached: the peer
 	// is slower than the caller, or not reachable at present.
 	ErrQueueFull = errors.New("transport: queue full")
-	// ErrFrameTooLarge says that a payload is above the limit of its lane: Config.FrameMax, in the Data lane Config.MessageMax.
+	// ErrFrameTooLarge says that a payload is above the limit of its lane: Config.FrameMax, in the
+	// Data lane Config.MessageMax.
 	ErrFrameTooLarge = errors.New("transport: frame too large")
 	// ErrBadLane says that a lane is not one of Control, Data, Bulk.
 	ErrBadLane = errors.New("transport: no such lane")
@@ -56,11 +57,12 @@ const (
 	RefusedGeneration
 	// RefusedLimit: the dialler's frame limit is above the receiver's.
 	RefusedLimit
-	// RefusedStream: nobody takes streams of this channel.
+	// RefusedStream: the node takes no streams of this channel.
 	RefusedStream
 	// RefusedHello: the hello could not be understood.
 	RefusedHello
-	// RefusedTLS: one of the two has no certificate that the other accepts, or only one of them uses TLS.
+	// RefusedTLS: one of the two has no certificate that the other accepts, or only one of them
+	// uses TLS.
 	RefusedTLS
 	reasons
 )

@@ -10,6 +10,8 @@ import (
 	"net"
 	"sync"
 	"time"
+
+	"github.com/coterie-go/coterie/ddata/runloop"
 )
 
 // A connection of the Data lane ends in order where it can: then its link knows which frames were
@@ -79,7 +81,7 @@ func (l *link) settle(conn net.Conn, lost <-chan struct{}) {
 func (l *link) obey(conn net.Conn, lost <-chan struct{}) {
 	l.mu.Lock()
 	l.departed = true
-	l.progressLocked()
+	l.progress.Made()
 	l.mu.Unlock()
 	if !l.halfClose(conn) {
 		return
@@ -113,14 +115,6 @@ func (l *link) watch(conn net.Conn, lost chan<- struct{}, e *ending) {
 	close(lost)
 }
 
-// progressLocked wakes the callers that wait for receipts, or for the end of the link.
-func (l *link) progressLocked() {
-	if l.progress != nil {
-		close(l.progress)
-		l.progress = nil
-	}
-}
-
 // awaitReceived waits until the other side has received all that was appended before the call. It
 // gives up when no receipt comes for patience.
 func (l *link) awaitReceived(ctx context.Context, patience time.Duration) error {
@@ -128,32 +122,23 @@ func (l *link) awaitReceived(ctx context.Context, patience time.Duration) error 
 	goal := l.kept.written + uint64(l.inHand+l.frames)
 	lost := l.kept.lost
 	l.mu.Unlock()
-	t := time.NewTimer(patience)
-	defer t.Stop()
-	for {
-		l.mu.Lock()
+	gone := false
+	err := l.progress.Await(ctx, &l.mu, patience, func() bool {
 		if l.kept.acked >= goal && l.kept.lost == lost {
-			l.mu.Unlock()
-			return nil
+			return true
 		}
-		if l.phase == phaseClosing || l.refused != nil || l.departed || l.kept.lost != lost {
-			l.mu.Unlock()
-			return fmt.Errorf("%w: %v has gone", ErrUnreceived, l)
-		}
-		if l.progress == nil {
-			l.progress = make(chan struct{})
-		}
-		progress := l.progress
-		l.mu.Unlock()
-		select {
-		case <-progress:
-			t.Reset(patience)
-		case <-t.C:
-			return fmt.Errorf("%w: %v is silent", ErrUnreceived, l)
-		case <-ctx.Done():
-			return fmt.Errorf("%w: %v: %w", ErrUnreceived, l, context.Cause(ctx))
-		}
+		gone = l.phase == phaseClosing || l.refused != nil || l.departed || l.kept.lost != lost
+		return gone
+	})
+	switch {
+	case gone:
+		return fmt.Errorf("%w: %v has gone", ErrUnreceived, l)
+	case errors.Is(err, runloop.ErrSilent):
+		return fmt.Errorf("%w: %v is silent", ErrUnreceived, l)
+	case err != nil:
+		return fmt.Errorf("%w: %v: %w", ErrUnreceived, l, err)
 	}
+	return nil
 }
 
 // Flush waits until the peers have received what was queued in the Data lane. It waits for all

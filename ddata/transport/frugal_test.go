@@ -7,7 +7,8 @@ import (
 	"github.com/coterie-go/coterie/proptest"
 )
 
-// Broken or hostile bytes cost no more than their own size; a handshake no more than the longest one, a connection no more than its buffer.
+// Broken or hostile bytes cost no more than their own size; a handshake no more than the longest
+// one, a connection no more than its buffer.
 func TestDecodingIsFrugal(t *testing.T) {
 	var seeds [][]byte
 	for _, k := range []kind{kindLink, kindAddr, kindStream} {

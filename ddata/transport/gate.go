@@ -19,8 +19,8 @@ type gateKey struct {
 // dials connection 8 and writes the frames after those; (3) the reader of 7 has not come to the end
 // of what arrived, when that of 8 hands over its first frame.
 //
-// In the Data lane a gate outlives its connections, until the sender is removed: it counts the frames that
-// came, so that those which did not can be sent again (keep.go).
+// In the Data lane a gate outlives its connections, until the sender is removed: it counts the
+// frames that came, so that those which did not can be sent again (keep.go).
 type gate struct {
 	active   *turn  // nil: no connection at present
 	waiting  *turn  // of a generation above active's; nil when none waits
@@ -65,9 +65,10 @@ func (m *Mesh) enter(key gateKey, t *turn) error {
 		close(g.waiting.obsolete)
 	}
 	g.waiting = t
-	// Whoever dialled the successor has closed the predecessor, and what is still to come is on its
-	// way. So no single read may wait for longer than DrainTimeout from now on: the deadline is for
-	// the read that is under way, draining for those after it. Time in handlers does not count.
+	// The peer that dialled the successor has closed the predecessor, and what is still to come is
+	// on its way. So no single read may wait for longer than DrainTimeout from now on: the deadline
+	// is for the read that is under way, draining for those after it. Time in handlers does not
+	// count.
 	if !g.active.draining.Swap(true) {
 		close(g.active.drain)
 	}
@@ -98,12 +99,14 @@ func (m *Mesh) leave(key gateKey, t *turn) {
 	}
 }
 
-// countFrom begins to count the frames of a connection whose turn it is, and says in the welcome from where.
+// countFrom begins to count the frames of a connection whose turn it is, and says in the welcome
+// from where.
 //
-// A count begins anew when none is kept, and when the sender has written less than was counted, for then the link is
-// another one. The welcome is Fresh as long as the sender does not know what became of the frames before the count.
-// The race that this prevents: (1) a sender with frames on their way is welcomed as Fresh; (2) the connection breaks
-// before the welcome has come; (3) the next welcome would name the new count, which the sender takes for a receipt.
+// A count begins anew when none is kept, and when the sender has written less than was counted, for
+// then the link is another one. The welcome is Fresh as long as the sender does not know what
+// became of the frames before the count. The race that this prevents: (1) a sender with frames on
+// their way is welcomed as Fresh; (2) the connection breaks before the welcome has come; (3) the
+// next welcome would name the new count, which the sender takes for a receipt.
 func (m *Mesh) countFrom(key gateKey, t *turn, conn net.Conn, w *answer) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -32,8 +32,9 @@ func closed(c chan struct{}) bool {
 	}
 }
 
-// The connections of a link get their turn in the order of their generations: an older one never after a newer, the newest of those that wait, and none before
-// its predecessor has ended.
+// The connections of a link get their turn in the order of their generations. An older one never
+// comes after a newer one. Among the waiting ones the newest gets the turn, and none before its
+// predecessor has ended.
 func TestTurnsAreInTheOrderOfGenerations(t *testing.T) {
 	m, key := gated()
 	enter := func(generation uint64) (*turn, error) {
@@ -87,7 +88,8 @@ func TestTurnsAreInTheOrderOfGenerations(t *testing.T) {
 	}
 }
 
-// A connection whose successor waits may go on as long as something comes within each DrainTimeout, and ends when nothing does.
+// A connection whose successor waits may go on as long as something comes within each DrainTimeout,
+// and ends when nothing does.
 func TestPredecessorIsDrained(t *testing.T) {
 	for _, frames := range []int{0, 5} { // that come when its successor waits
 		testDrain(t, frames)

@@ -115,7 +115,8 @@ func hi(i int, k kind, to NodeID) []byte {
 	return b
 }
 
-// Thousands who say nothing, or one byte of a hello, cost a bounded number of goroutines, and keep nobody out: the oldest of them have to go.
+// Thousands of connections that say nothing, or one byte of a hello, cost a bounded number of
+// goroutines. They keep no node out: the oldest of them are closed.
 func TestSlowHellosKeepNobodyOut(t *testing.T) {
 	b := besiege(t, func(c *Config) { c.HelloTimeout = time.Hour })
 	before := runtime.NumGoroutine()
@@ -135,7 +136,7 @@ func TestSlowHellosKeepNobodyOut(t *testing.T) {
 	b.serves(3)
 }
 
-// Who says hello is bounded as well, by ConnsMax.
+// ConnsMax bounds the connections that say hello as well.
 func TestConnsMax(t *testing.T) {
 	b := besiege(t, func(c *Config) { c.ConnsMax = 200 })
 	b.come(300, func(i int) []byte { return hi(i, kindAddr, 0) })
@@ -144,7 +145,8 @@ func TestConnsMax(t *testing.T) {
 	b.serves(2)
 }
 
-// Frames that announce much and bring little cost what they bring; a length beyond the limit, and garbage, end the connection.
+// Frames that announce much and bring little cost what they bring; a length beyond the limit, and
+// garbage, end the connection.
 func TestHugeLengthsCostNothing(t *testing.T) {
 	b := besiege(t, func(*Config) {})
 	heap := func() uint64 {
@@ -193,7 +195,7 @@ func TestHugeLengthsCostNothing(t *testing.T) {
 	b.serves(3)
 }
 
-// Streams that nobody reads are counted, and end with the node.
+// Streams that no acceptor reads are counted, and end with the node.
 func TestStreamsAreBounded(t *testing.T) {
 	b := besiege(t, func(c *Config) { c.ConnsMax = 50 })
 	ctx, cancel := context.WithCancel(t.Context())

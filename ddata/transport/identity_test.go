@@ -31,7 +31,8 @@ func heard(m *transport.Mesh) <-chan struct{} {
 	return got
 }
 
-// A node whose certificate is not good for the address of a peer does not speak for that peer, in any kind of connection.
+// A node whose certificate is not good for the address of a peer does not speak for that peer, in
+// any kind of connection.
 func TestCertificateOfAnotherPeer(t *testing.T) {
 	authority := pkitest.NewAuthority(t)
 	id := authority.Identity(pkitest.Node{IPs: []net.IP{net.IPv4(127, 0, 0, 1)}})

@@ -59,7 +59,8 @@ type newcomer struct {
 	from string // its source
 }
 
-// sourceOf names the host that a connection comes from: its address, of IPv6 the network of 64 bits, which one host has whole.
+// sourceOf names the host that a connection comes from: its address, of IPv6 the network of 64
+// bits, which one host has whole.
 func sourceOf(conn net.Conn) string {
 	host := hostOf(conn)
 	ip, err := netip.ParseAddr(host)
@@ -73,8 +74,9 @@ func sourceOf(conn net.Conn) string {
 	return network.String()
 }
 
-// crowdedLocked returns the newcomer that has to go: the oldest of the source that has the most. So a crowd from few hosts, however fast it comes, does
-// not end the handshakes of others, which may take long on a slow line.
+// crowdedLocked returns the newcomer that has to go: the oldest of the source that has the most. So
+// a crowd from few hosts, however fast it comes, does not end the handshakes of others, which may
+// take long on a slow line.
 func (m *Mesh) crowdedLocked() *list.Element {
 	count, most := map[string]int{}, 0
 	for e := m.newcomers.Front(); e != nil; e = e.Next() {
@@ -89,8 +91,9 @@ func (m *Mesh) crowdedLocked() *list.Element {
 	return e
 }
 
-// admit gives an accepted connection a place among the newcomers, whose hello has not come; nil = there are too many connections. When there are
-// too many newcomers, one has to go: a node says hello at once, and is not kept out by those that never do.
+// admit gives an accepted connection a place among the newcomers, whose hello has not come; nil =
+// there are too many connections. When there are too many newcomers, one has to go: a node says
+// hello at once, and is not kept out by those that never do.
 func (m *Mesh) admit(conn net.Conn) *list.Element {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -154,7 +157,8 @@ func (m *Mesh) welcome(raw net.Conn, place *list.Element) {
 	}
 }
 
-// readHello completes TLS and the first half of the handshake. An error has been answered and counted.
+// readHello completes TLS and the first half of the handshake. An error has been answered and
+// counted.
 func (m *Mesh) readHello(raw net.Conn) (conn net.Conn, k kind, h hello, err error) {
 	conn = raw
 	if err := conn.SetDeadline(time.Now().Add(m.cfg.HelloTimeout)); err != nil {
@@ -268,7 +272,8 @@ func (m *Mesh) serveLink(raw, conn net.Conn, h hello) {
 	m.leave(key, turn)
 }
 
-// serveFrames welcomes a one-way connection and reads it to its end. t is nil for one that has no gate.
+// serveFrames welcomes a one-way connection and reads it to its end. t is nil for one that has no
+// gate.
 func (m *Mesh) serveFrames(raw, conn net.Conn, h hello, t *turn) {
 	o := m.enlist(h, raw, conn)
 	defer m.delist(h, raw)

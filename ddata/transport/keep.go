@@ -17,8 +17,8 @@ import (
 //	   │ frame frame frame … ─────────────────────────► │
 //	   │ ◄───────────────────────── receipt: received   │   eight bytes, little endian
 //
-// A receipt is due after receiptEvery bytes, and receiptDelay after a frame that none has covered, so
-// that the last frames of a burst are not kept for long.
+// A receipt is due after receiptEvery bytes, and receiptDelay after a frame that none has covered,
+// so that the last frames of a burst are not kept for long.
 const (
 	receiptEvery = 64 << 10
 	receiptDelay = 25 * time.Millisecond
@@ -27,11 +27,12 @@ const (
 
 // keeper holds what a link has written and has no receipt for. The link's mu guards it.
 //
-// A large batch is kept in the buffer in which it was written, the link's again after the receipt. Small ones are copied into
-// chunks: their buffers would be many, and mostly empty.
+// A large batch is kept in the buffer in which it was written, the link's again after the receipt.
+// Small ones are copied into chunks: their buffers would be many, and mostly empty.
 //
-// Invariants: acked ≤ written; chunks hold the frames from acked, or a little below it, to written, but
-// for those of a write that is under way; bytes is what they hold, lent the size of the buffers among them.
+// Invariants: acked ≤ written; chunks hold the frames from acked, or a little below it, to written,
+// except those of a write that is under way. bytes is what they hold, lent the size of the buffers
+// among them.
 type keeper struct {
 	written uint64 // frames handed to connections; what went out again counts once
 	acked   uint64 // the last receipt
@@ -141,7 +142,7 @@ func (l *link) receipt(received uint64) bool {
 func (l *link) releaseLocked(received uint64) {
 	k := &l.kept
 	k.acked = received
-	l.progressLocked()
+	l.progress.Made()
 	n := 0
 	for ; n < len(k.chunks) && k.chunks[n].last <= received; n++ {
 		c := k.chunks[n]
@@ -167,7 +168,8 @@ func (l *link) releaseLocked(received uint64) {
 	c.rest = 0
 }
 
-// awaitReceipts waits while more than so many bytes are kept. False: the connection, or the link, ended.
+// awaitReceipts waits while more than so many bytes are kept. False: the connection, or the link,
+// ended.
 func (l *link) awaitReceipts(lost <-chan struct{}, most int) bool {
 	for {
 		l.mu.Lock()
@@ -193,9 +195,10 @@ func (l *link) received() uint64 {
 	return l.kept.acked
 }
 
-// resume puts back, before all others, what the other side of a new connection has not received. When that side
-// knows nothing of earlier connections, what is kept may have arrived or not: it is given up, and counted. The next
-// hello says so by its Acked; until then the other side repeats that it knows nothing.
+// resume puts back, before all others, what the other side of a new connection has not received.
+// When that side knows nothing of earlier connections, what is kept may have arrived or not: it is
+// given up, and counted. The next hello says so by its Acked; until then the other side repeats
+// that it knows nothing.
 func (l *link) resume(w answer) {
 	l.mu.Lock()
 	k := &l.kept
@@ -217,7 +220,8 @@ func (l *link) resume(w answer) {
 	k.written, k.acked = w.Received, w.Received
 }
 
-// takeKeptLocked returns the frames that are kept and above the last receipt, and keeps them no longer.
+// takeKeptLocked returns the frames that are kept and above the last receipt, and keeps them no
+// longer.
 func (l *link) takeKeptLocked() []byte {
 	k := &l.kept
 	var all []byte
@@ -226,11 +230,12 @@ func (l *link) takeKeptLocked() []byte {
 	}
 	all = all[skipFrames(all, countFrames(all)-int(k.written-k.acked)):]
 	k.chunks, k.free, k.bytes, k.lent, k.acked = nil, nil, 0, 0, k.written
-	l.progressLocked()
+	l.progress.Made()
 	return all
 }
 
-// giveUpKeptLocked is takeKeptLocked for frames that may have arrived or not, and are not sent again.
+// giveUpKeptLocked is takeKeptLocked for frames that may have arrived or not, and are not sent
+// again.
 func (l *link) giveUpKeptLocked() []byte {
 	if l.kept.acked < l.kept.written {
 		l.kept.lost++
@@ -256,8 +261,8 @@ func skipFrames(b []byte, n int) (at int) {
 	return at
 }
 
-// lost counts frames that were accepted for a peer and may never arrive there, and tells the handlers
-// of their channels that want to know. sent: some may have arrived.
+// lost counts frames that were accepted for a peer and may never arrive there, and tells the
+// handlers of their channels that want to know. sent: some may have arrived.
 func (m *Mesh) lost(to NodeID, why Drop, frames []byte, sent bool) {
 	table := *m.handlers.Load()
 	n := 0
@@ -282,8 +287,8 @@ func (m *Mesh) lost(to NodeID, why Drop, frames []byte, sent bool) {
 	m.n.drop(why, n)
 }
 
-// receipts is the receiver's side of one connection in the Data lane: what was received on it and before it, and
-// how much of that the sender has been told.
+// receipts is the receiver's side of one connection in the Data lane: what was received on it and
+// before it, and how much of that the sender has been told.
 type receipts struct {
 	conn     net.Conn
 	timeout  time.Duration // of a write

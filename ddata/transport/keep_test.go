@@ -116,8 +116,9 @@ func testKeepingTakesNoMemory(t *testing.T, frames int) {
 	}
 }
 
-// FuzzReceipts: whatever a receiver says of what it has got, in receipts and when it welcomes the next connection, a link keeps its invariants: it
-// never lets go of what may not have arrived, takes back what was acknowledged, or sends what was never written.
+// FuzzReceipts: whatever a receiver says of what it has got, in receipts and when it welcomes the
+// next connection, a link keeps its invariants: it never lets go of what may not have arrived,
+// takes back what was acknowledged, or sends what was never written.
 func FuzzReceipts(f *testing.F) {
 	for _, n := range []uint64{0, 1, 5, 10, 11, 1 << 40, 1<<64 - 1} {
 		f.Add(n, n/2, n+1, false)

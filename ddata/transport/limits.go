@@ -12,7 +12,8 @@ const (
 	DefaultControlQueueMax = 16 << 20
 	// DefaultDataQueueMax bounds the queue of one Data stripe, in bytes.
 	DefaultDataQueueMax = 1 << 20
-	// DefaultDataKeepMax bounds what one Data stripe has written without a receipt, in bytes; the buffers it stands in may have twice as many.
+	// DefaultDataKeepMax bounds what one Data stripe has written without a receipt, in bytes; the
+	// buffers it stands in may have twice as many.
 	DefaultDataKeepMax = 4 << 20
 	// DefaultBulkQueueMax bounds a Bulk queue, in bytes.
 	DefaultBulkQueueMax = 4 << 20

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// A node may be given any number of addresses to write to. Of more than addrLinksMax at a time nothing is kept: the frame is refused and counted, and
-// those that are known go on.
+// A node may be given any number of addresses to write to. Of more than addrLinksMax at a time
+// nothing is kept: the frame is refused and counted, and those that are known go on.
 func TestAddressesAreBounded(t *testing.T) {
 	m, err := Listen(t.Context(), Config{Cluster: "c", Self: 1, Bind: "127.0.0.1:0", Network: deafNetwork{TCP(), nil}})
 	if err != nil {
@@ -34,7 +34,8 @@ func TestAddressesAreBounded(t *testing.T) {
 	}
 }
 
-// Who is no peer, or not yet, has its frames counted, so that a connection that breaks while it joins loses nothing. Of at most gatesMax.
+// Frames of a node that is no peer, or not yet, are counted, so that a connection that breaks while
+// it joins loses nothing. At most gatesMax nodes are counted.
 func TestCountsOfStrangersAreBounded(t *testing.T) {
 	m, err := Listen(t.Context(), Config{Cluster: "c", Self: 2, Bind: "127.0.0.1:0"})
 	if err != nil {
@@ -65,7 +66,8 @@ func TestCountsOfStrangersAreBounded(t *testing.T) {
 	if n != gatesMax {
 		t.Errorf("%d counts are kept, want %d", n, gatesMax)
 	}
-	// Whose count is kept goes on from it. Whose count is not is told so, and that nothing of what may have come before shall come again.
+	// Whose count is kept goes on from it. Whose count is not is told so, and that nothing of what
+	// may have come before shall come again.
 	if w := visit(10, 3, 0); w.Received != 3 || w.Fresh {
 		t.Errorf("a count that is kept: %+v", w)
 	}
@@ -125,7 +127,8 @@ func TestIdleLinkGivesItsBuffersUp(t *testing.T) {
 	})
 }
 
-// A receiver that has lost its count knows from the hello that frames were written before: none of them comes twice.
+// A receiver that has lost its count knows from the hello that frames were written before: none of
+// them comes twice.
 func TestNothingComesTwiceWhenACountIsLost(t *testing.T) {
 	up := make(chan struct{}, 10)
 	listen := func(self NodeID) *Mesh {

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/coterie-go/coterie/ddata/runloop"
 )
 
 // phase is where a link is in its life; see the diagram in the package comment.
@@ -24,7 +26,7 @@ const (
 // delay: a frame waits only while another write is under way.
 type link struct {
 	m      *Mesh
-	peer   NodeID // zero: a link of SendAddr, to whoever listens at addr
+	peer   NodeID // zero: a link of SendAddr, to the process that listens at addr
 	lane   Lane
 	stripe uint32
 	max    int  // bound of the queue, in bytes
@@ -45,12 +47,14 @@ type link struct {
 	spares  [][]byte      // buffers that are not in use
 	kept    keeper        // of the Data lane
 	parked  bool          // the goroutine waits for wake
-	room    chan struct{} // closed when buf was taken; nil when nobody waits
+	room    chan struct{} // closed when buf was taken; nil when no sender waits
 	refused error         // the last attempt to connect was refused; nil again once one succeeds
-	// departed: the other side has ended the last connection, and takes nothing more. progress is closed when that, or acked, or phase changes
+	// departed: the other side has ended the last connection, and takes nothing more. progress is
+	// made when that, or acked, or phase changes.
 	departed bool
-	progress chan struct{} // nil: no caller waits
-	// answered is who was there at the last attempt to connect; of a link of SendAddr only
+	progress runloop.Progress
+	// answered is the node that was there at the last attempt to connect; of a link of SendAddr
+	// only
 	answered NodeID
 	state    LinkState
 }
@@ -317,7 +321,7 @@ func (l *link) close(linger time.Duration) {
 	l.mu.Lock()
 	idle := l.phase == phaseIdle
 	l.phase = phaseClosing
-	l.progressLocked()
+	l.progress.Made()
 	if l.state.Up && linger > 0 && !idle {
 		room := l.room
 		l.room = nil

@@ -14,8 +14,8 @@ import (
 
 // Mesh is a node's Transport: its listener, its links and its readers.
 //
-// Locks: mu may be held while a link's mu is taken, never the other way round; neither is held over
-// a wait or a callback, but for the check and fill of Append.
+// Locks: mu may be held while a link's mu is taken, never the other way round. Neither is held over
+// a wait or a callback, except the check and fill of Append.
 type Mesh struct {
 	cfg        Config
 	addr       string
@@ -37,7 +37,7 @@ type Mesh struct {
 	mu        sync.Mutex
 	addrLinks map[string]*link
 	conns     map[net.Conn]struct{} // accepted connections and streams, to be closed by Close
-	inbound   map[NodeID]*origin    // who has connections to this node
+	inbound   map[NodeID]*origin    // the nodes that have connections to this one
 	gates     map[gateKey]*gate
 	newcomers list.List     // of newcomer; the oldest first
 	quiet     chan struct{} // nil before this node departs; closed when the Data lane has no connection to it
@@ -100,7 +100,8 @@ func Listen(ctx context.Context, cfg Config) (*Mesh, error) {
 	return m, nil
 }
 
-// advertised is the address that others shall dial: what Config says, with the listener's port where that is 0.
+// advertised is the address that others shall dial: what Config says, with the listener's port
+// where that is 0.
 func advertised(cfg Config, listening string) (string, error) {
 	_, port, err := net.SplitHostPort(listening)
 	if err != nil {
@@ -152,10 +153,11 @@ func (m *Mesh) Handle(ch Channel, h Handler) {
 	m.handlers.Store(&next)
 }
 
-// HandleRest has rest asked who takes the frames of a channel without a handler; where it answers nil they are counted and dropped. It must be quick.
+// HandleRest registers rest, which returns the handler for the frames of a channel without one.
+// Where it returns nil they are counted and dropped. It must be quick.
 func (m *Mesh) HandleRest(rest func(Channel) Handler) { m.rest.Store(&rest) }
 
-// handlerIn finds who takes the frames of a channel.
+// handlerIn finds the handler that takes the frames of a channel.
 func (m *Mesh) handlerIn(table map[Channel]Handler, ch Channel) Handler {
 	h := table[ch]
 	if rest := m.rest.Load(); h == nil && rest != nil {
@@ -323,7 +325,8 @@ func (m *Mesh) linksLocked() []*link {
 	return links
 }
 
-// awaitEnds waits until the links have written what they hold, and other nodes have ended theirs to this one, at most Linger.
+// awaitEnds waits until the links have written what they hold, and other nodes have ended theirs to
+// this one, at most Linger.
 func (m *Mesh) awaitEnds(quiet <-chan struct{}) {
 	done := make(chan struct{})
 	go func() {

@@ -13,13 +13,14 @@ import (
 // has one for tests. Closing a connection must end its pending reads and writes, and what was
 // written before Close should still reach the other side.
 type Network interface {
-	// Listen listens at addr (host:port); port 0 picks a free one. A taken address is an error that wraps syscall.EADDRINUSE.
+	// Listen listens at addr (host:port); port 0 picks a free one. A taken address is an error that
+	// wraps syscall.EADDRINUSE.
 	Listen(ctx context.Context, addr string) (net.Listener, error)
 	// Dial connects to addr until ctx ends.
 	Dial(ctx context.Context, addr string) (net.Conn, error)
 }
 
-// TCP is the default Network with default times, for those who wrap it.
+// TCP is the default Network with default times, for a caller that wraps it.
 func TCP() Network { return tcpNetwork{keepAlive: defaultKeepAlive, userTimeout: defaultWriteTimeout} }
 
 // tcpNetwork is TCP with keep-alive and, where the kernel has it, a bound on unacknowledged bytes.

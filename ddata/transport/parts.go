@@ -7,17 +7,20 @@ import (
 	"sync"
 )
 
-// In the Data lane a message above FrameMax travels in parts, which follow each other without another frame between them, so that the order of a
-// stripe stays what it is. The two highest bits of a frame's length tell parts:
+// In the Data lane a message above FrameMax travels in parts, which follow each other without
+// another frame between them, so that the order of a stripe stays what it is. The two highest bits
+// of a frame's length tell parts:
 //
 //	first part  = length|firstPart channel total(4, little endian) piece
 //	other parts = length|nextPart  channel piece                          until the pieces make up total
 //
-// Parts are frames to those who keep, count and resend them. The receiver counts those of a message as received when its handler has got it: if the
-// connection breaks before, all parts go out again. So a sender always holds whole messages, and a receiver forgets its pieces with the connection.
+// To the code that keeps, counts and resends frames, parts are frames. The receiver counts the
+// parts of a message as received when its handler has got the message: if the connection breaks
+// before, all parts go out again. So a sender always holds whole messages, and a receiver forgets
+// its pieces with the connection.
 //
-// The other lanes have no parts: their frames may be lost, and their users cut what is large themselves, with windows and answers that fit them
-// (replicator/flow.go).
+// The other lanes have no parts: their frames may be lost, and their users cut what is large
+// themselves, with windows and answers that fit them (replicator/flow.go).
 const (
 	firstPart = 1 << 31
 	nextPart  = 1 << 30
@@ -28,8 +31,8 @@ const (
 // frameParts is the part bits of the frame that begins b.
 func frameParts(b []byte) uint32 { return binary.LittleEndian.Uint32(b) &^ sizeMask }
 
-// cutParts makes parts, of at most so many bytes, of the frame that begins at start and is the last in b. Its header is not read. It returns the
-// number of parts.
+// cutParts makes parts, of at most so many bytes, of the frame that begins at start and is the last
+// in b. Its header is not read. It returns the number of parts.
 func cutParts(b []byte, start int, ch Channel, most int) ([]byte, int) {
 	total := len(b) - start - frameHeader
 	piece := most - totalSize // of the first part
@@ -50,7 +53,8 @@ func cutParts(b []byte, start int, ch Channel, most int) ([]byte, int) {
 	return b, parts
 }
 
-// joinParts returns the message whose first part begins b, and the size of all its parts. ok is false when b does not hold them all.
+// joinParts returns the message whose first part begins b, and the size of all its parts. ok is
+// false when b does not hold them all.
 func joinParts(b []byte) (message []byte, size int, ok bool) {
 	total := int(binary.LittleEndian.Uint32(b[frameHeader:]))
 	for size < len(b) {
@@ -111,7 +115,8 @@ func (a *assembly) add(frame []byte, messageMax int, closed, drain <-chan struct
 	return a.data, nil
 }
 
-// grow makes room for n bytes more, and for no more than twice what has come, whatever total claims.
+// grow makes room for n bytes more, and for no more than twice what has come, whatever total
+// claims.
 func (a *assembly) grow(n int) {
 	if need := len(a.data) + n; need > cap(a.data) {
 		data := make([]byte, len(a.data), min(a.total, 2*need))
@@ -128,8 +133,9 @@ func (a *assembly) done() {
 	*a = assembly{room: a.room}
 }
 
-// room bounds the bytes of the messages that a peer has under way in parts, on all its connections: each takes what it will need before it keeps a
-// piece, so that whoever has begun can end, and the next waits in order, unread. A message of MessageMax finds room alone.
+// room bounds the bytes of the messages that a peer has under way in parts, on all its connections.
+// Each message takes what it will need before it keeps a piece. So a message that has begun can
+// end, and the next waits in order, unread. A message of MessageMax finds room alone.
 type room struct {
 	max int
 

@@ -67,7 +67,8 @@ func TestPartsOfEverySize(t *testing.T) {
 	}
 }
 
-// What is no message in parts ends the connection; what came before it counts as received, and nothing of it.
+// What is no message in parts ends the connection; what came before it counts as received, and
+// nothing of it.
 func TestBrokenParts(t *testing.T) {
 	const most, limit = 100, 1000
 	message := inParts(nil, 1, make([]byte, 250), most)
@@ -140,7 +141,8 @@ func TestClaimedMessagesCostNothing(t *testing.T) {
 	}
 }
 
-// The messages of one peer share a room: who has begun ends, the next waits, in order, and the end of a connection gives its room back.
+// The messages of one peer share a room. A message that has begun ends, and the next waits, in
+// order. The end of a connection gives its room back.
 func TestRoomOfAPeer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := &room{max: 100}
@@ -178,8 +180,9 @@ func TestRoomOfAPeer(t *testing.T) {
 	})
 }
 
-// One who claims messages of 16 MiB on every stripe and sends little of each gets no more than their bytes, cannot hold up another node, and a
-// message that a later connection of the stripe brings gets its room.
+// A peer that claims messages of 16 MiB on every stripe and sends little of each gets no more than
+// their bytes. It cannot hold up another node, and a message that a later connection of the stripe
+// brings gets its room.
 func TestHostileParts(t *testing.T) {
 	b := besiege(t, func(c *Config) { c.DrainTimeout = 50 * time.Millisecond })
 	heap := func() uint64 {
@@ -295,7 +298,8 @@ func (lossFunc) Receive(NodeID, []byte) {}
 // Lost calls f.
 func (f lossFunc) Lost(_ NodeID, p []byte, _ bool) { f(p) }
 
-// FuzzParts: whatever comes in the Data lane, what is handed over and what is held stays below what came; what one end cuts, the other joins.
+// FuzzParts: whatever comes in the Data lane, what is handed over and what is held stays below what
+// came; what one end cuts, the other joins.
 func FuzzParts(f *testing.F) {
 	f.Add(inParts(nil, 1, make([]byte, 300), 64), uint8(3), uint16(200))
 	f.Add(append(inParts(nil, 1, make([]byte, 70), 64), appendFrame(nil, 1, []byte("x"))...), uint8(90), uint16(1))

@@ -106,7 +106,7 @@ func (l *link) connect(gen uint64) (net.Conn, answer, error) {
 	return conn, a, err
 }
 
-// answeredBy notes who was found at an address.
+// answeredBy notes the node that was found at an address.
 func (l *link) answeredBy(id NodeID, err error) {
 	if cause, refused := errors.AsType[ErrRefused](err); refused && cause.Reason == RefusedSelf {
 		id = l.m.cfg.Self
@@ -204,7 +204,7 @@ func (l *link) onConnectError(err error) {
 	l.mu.Lock()
 	if l.refused = nil; refused {
 		l.refused = cause
-		l.progressLocked()
+		l.progress.Made()
 	}
 	l.mu.Unlock()
 	if refused {
@@ -282,7 +282,8 @@ func (l *link) write(conn net.Conn, batch []byte, frames int) error {
 	return nil
 }
 
-// writeAll writes b, with a deadline for every writeMax bytes: what is large may take long, as long as it gets on.
+// writeAll writes b, with a deadline for every writeMax bytes: what is large may take long, as long
+// as it gets on.
 func (l *link) writeAll(conn net.Conn, b []byte) (written int, err error) {
 	for err == nil && written < len(b) {
 		if err = conn.SetWriteDeadline(time.Now().Add(l.m.cfg.WriteTimeout)); err != nil {

@@ -128,8 +128,8 @@ type readBuffer struct {
 // shrinkAfter is the number of small reads after which a buffer is halved.
 const shrinkAfter = 256
 
-// prepare makes room for the next read, after one that brought n bytes; need is the size of the frame
-// at start, zero when not known.
+// prepare makes room for the next read, after one that brought n bytes; need is the size of the
+// frame at start, zero when not known.
 func (b *readBuffer) prepare(n, need int) {
 	rest := b.end - b.start
 	size := len(b.data)

@@ -76,7 +76,8 @@ func TestReadFramesInAnyPortions(t *testing.T) {
 	}
 }
 
-// A length costs nothing until its bytes come: the buffer never exceeds twice what has arrived, or its smallest size.
+// A length costs nothing until its bytes come: the buffer never exceeds twice what has arrived, or
+// its smallest size.
 func TestReadBufferFollowsBytes(t *testing.T) {
 	const frameMax = 64 << 20
 	head := make([]byte, frameHeader)
@@ -147,7 +148,8 @@ func hasLongFrame(b []byte, limit uint32) bool {
 	return false
 }
 
-// Frames of a failed write of which no byte was written stay first in the queue; one that was begun is lost.
+// Frames of a failed write of which no byte was written stay first in the queue; one that was begun
+// is lost.
 func TestRequeue(t *testing.T) {
 	m := bare(1000)
 	m.ctx, m.cancel = context.WithCancel(t.Context())

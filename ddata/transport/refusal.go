@@ -22,8 +22,9 @@ func (m *Mesh) onRefused(r Refusal) {
 	}
 }
 
-// maySay says whether a refusal that only an operator can mend is to be said aloud: once a minute for each address and reason. One that has to wait,
-// because something else was just said, is said the next time.
+// maySay reports whether a refusal that only an operator can mend should go to the log: once a
+// minute for each address and reason. One that has to wait, because something else was just said,
+// is said the next time.
 func (m *Mesh) maySay(r Refusal) bool {
 	type what struct {
 		inbound bool
@@ -44,7 +45,8 @@ func (m *Mesh) maySay(r Refusal) bool {
 	return true
 }
 
-// maySpeak admits one loud word a second: who repeats himself, or is hostile, shall not fill the log.
+// maySpeak admits one loud line a second: a hostile peer, or one that repeats itself, must not fill
+// the log.
 func (m *Mesh) maySpeak() bool {
 	now, last := time.Now().UnixNano(), m.warned.Load()
 	return now-last >= int64(time.Second) && m.warned.CompareAndSwap(last, now)

@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// What an operator can mend is a warning, once for each address and reason; what a restart explains is none.
+// What an operator can mend is a warning, once for each address and reason; what a restart explains
+// is none.
 func TestRefusalsAreSaidOnce(t *testing.T) {
 	var loud []Refusal
 	m, err := Listen(t.Context(), Config{Cluster: "c", Self: 2, Bind: "127.0.0.1:0", OnRefused: func(r Refusal) {
@@ -46,8 +47,8 @@ func TestNodesHaveShortNames(t *testing.T) {
 	}
 }
 
-// Who is refused gets nothing across and hears nothing else: a hello that does not fit is followed at once by a frame for a handler, by one more
-// hello that would fit, and by a frame behind that.
+// A refused peer gets nothing across and hears nothing else. A hello that does not fit is followed
+// at once by a frame for a handler, by one more hello that would fit, and by a frame behind that.
 func TestNothingGetsPastARefusal(t *testing.T) {
 	for what, edit := range map[string]func(k *kind, h *hello){
 		"another cluster":       func(_ *kind, h *hello) { h.Cluster = "other" },
@@ -108,7 +109,8 @@ func TestNothingGetsPastARefusal(t *testing.T) {
 	}
 }
 
-// Who dials says hello and nothing else until it is welcome, however much it has to send; refused, it says no more at all.
+// A node that dials says hello and nothing else until it is welcome, however much it has to send.
+// When it is refused, it says no more at all.
 func TestNothingIsSentBeforeTheWelcome(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -155,7 +157,8 @@ func TestNothingIsSentBeforeTheWelcome(t *testing.T) {
 	}
 }
 
-// Of many refusals at a time one is said in a second; those that had to wait are said when they come again, not after a minute.
+// Of many refusals at a time one is said in a second; those that had to wait are said when they
+// come again, not after a minute.
 func TestRefusalsWaitForEachOther(t *testing.T) {
 	loud := map[string]int{}
 	m, err := Listen(t.Context(), Config{Cluster: "c", Self: 2, Bind: "127.0.0.1:0", OnRefused: func(r Refusal) {
@@ -181,7 +184,7 @@ func TestRefusalsWaitForEachOther(t *testing.T) {
 	}
 }
 
-// That nobody answers at an address is told, though no peer is known there.
+// A node reports that no node answers at an address, though no peer is known there.
 func TestNobodyAtAnAddressIsTold(t *testing.T) {
 	told := make(chan Fault, 1)
 	m, err := Listen(t.Context(), Config{Cluster: "c", Self: 2, Bind: "127.0.0.1:0", OnFault: func(f Fault) {

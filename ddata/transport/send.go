@@ -93,7 +93,7 @@ func (m *Mesh) AppendWait(ctx context.Context, to NodeID, lane Lane, stripe uint
 	}
 }
 
-// SendAddr queues one frame for whoever listens at addr.
+// SendAddr queues one frame for the process that listens at addr.
 func (m *Mesh) SendAddr(addr string, ch Channel, payload []byte) error {
 	return m.sendAddr(addr, ch, payload, addrQueueMax, DropQueueFullAddr)
 }
@@ -119,7 +119,7 @@ func (m *Mesh) sendAddr(addr string, ch Channel, payload []byte, bound int, full
 	}
 }
 
-// addrLink finds or makes the link to whoever listens at addr.
+// addrLink finds or makes the link to the process that listens at addr.
 func (m *Mesh) addrLink(addr string) (*link, error) {
 	if addr == m.addr {
 		return nil, ErrSelf

@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// What Config says of an idle connection, and of one whose other side is gone, is what the kernel is told, at both ends.
+// What Config says of an idle connection, and of one whose other side is gone, is what the kernel
+// is told, at both ends.
 func TestKernelIsToldTimes(t *testing.T) {
 	n := Config{KeepAlive: 7 * time.Second, WriteTimeout: 11 * time.Second}.withDefaults().Network
 	l, err := n.Listen(t.Context(), "127.0.0.1:0")

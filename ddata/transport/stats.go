@@ -10,7 +10,8 @@ import (
 type Drop uint8
 
 const (
-	// DropQueueFullControl counts frames refused because a Control queue was full, which calls for attention.
+	// DropQueueFullControl counts frames refused because a Control queue was full, which calls for
+	// attention.
 	DropQueueFullControl Drop = iota
 	// DropQueueFullData counts frames refused because a Data queue was full.
 	DropQueueFullData
@@ -24,30 +25,35 @@ const (
 	DropTooLarge
 	// DropNoPeer counts frames for a node that is no peer.
 	DropNoPeer
-	// DropConnLost counts frames that were handed to a connection that broke and could not be sent again: in the Control and Bulk
-	// lanes, and in the Data lane when the peer was removed before it acknowledged them. Some of them may have arrived.
+	// DropConnLost counts frames that were handed to a connection that broke and could not be sent
+	// again: in the Control and Bulk lanes, and in the Data lane when the peer was removed before
+	// it acknowledged them. Some of them may have arrived.
 	DropConnLost
 	// DropRemoved counts frames still queued when their peer was removed or the transport closed.
 	DropRemoved
-	// DropUnreachable counts frames of SendAddr that found nobody at the address.
+	// DropUnreachable counts frames of SendAddr that found no node at the address.
 	DropUnreachable
 	// DropRefused counts frames queued for an incarnation that is gone.
 	DropRefused
-	// DropNoHandler counts received frames of a channel without a handler, or for what has not been started here or has ended.
+	// DropNoHandler counts received frames of a channel without a handler, or for what has not been
+	// started here or has ended.
 	DropNoHandler
 	// DropProtocol counts connections ended because the other side broke the protocol.
 	DropProtocol
-	// DropHandshake counts accepted connections that ended, or fell silent, before a hello was read.
+	// DropHandshake counts accepted connections that ended, or fell silent, before a hello was
+	// read.
 	DropHandshake
 	// DropRefusedIn counts connections that this node refused.
 	DropRefusedIn
 	// DropRefusedOut counts own connections that another node refused.
 	DropRefusedOut
-	// DropOverload counts connections closed because too many were in their handshake, or there at all (Config.ConnsMax).
+	// DropOverload counts connections closed because too many were in their handshake, or there at
+	// all (Config.ConnsMax).
 	DropOverload
 	// DropDrain counts connections cut off because their successor waited and they did not end.
 	DropDrain
-	// DropInbox counts messages of others that were given up behind the transport, because too many of the same sender waited there.
+	// DropInbox counts messages of others that were given up behind the transport, because too many
+	// of the same sender waited there.
 	DropInbox
 	// Drops is the number of reasons.
 	Drops
@@ -69,17 +75,20 @@ func (d Drop) String() string {
 
 // Stats is a snapshot of a transport's counters, all since its start.
 type Stats struct {
-	// FramesOut, BytesOut and Writes count what was handed to connections, with frame headers. FramesOut/Writes is the batching.
+	// FramesOut, BytesOut and Writes count what was handed to connections, with frame headers.
+	// FramesOut/Writes is the batching.
 	FramesOut, BytesOut, Writes uint64
 	// FramesIn, BytesIn and Reads count what came from connections, with frame headers.
 	FramesIn, BytesIn, Reads uint64
-	// Resent counts frames of the Data lane that were sent again because a connection broke before they had arrived.
+	// Resent counts frames of the Data lane that were sent again because a connection broke before
+	// they had arrived.
 	Resent uint64
 	// Dials and DialErrors count attempts to connect and those that failed.
 	Dials, DialErrors uint64
 	// Accepted counts accepted connections.
 	Accepted uint64
-	// LinksUp and Readers are the present numbers of outgoing and incoming connections; Streams that of both kinds of streams.
+	// LinksUp and Readers are the present numbers of outgoing and incoming connections; Streams
+	// that of both kinds of streams.
 	LinksUp, Readers, Streams int64
 	// Dropped counts by reason.
 	Dropped [Drops]uint64

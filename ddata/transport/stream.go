@@ -33,7 +33,7 @@ func (m *Mesh) newStream(key, conn net.Conn) *stream {
 	})}
 }
 
-// HandleStream registers who takes the streams of a channel.
+// HandleStream registers accept for the streams of a channel.
 func (m *Mesh) HandleStream(ch Channel, accept func(from NodeID, conn net.Conn)) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -56,7 +56,7 @@ func (m *Mesh) serveStream(raw, conn net.Conn, h hello) {
 	accept(h.From, m.newStream(raw, conn))
 }
 
-// DialStream opens a stream to whoever listens at addr.
+// DialStream opens a stream to the process that listens at addr.
 func (m *Mesh) DialStream(ctx context.Context, addr string, ch Channel) (net.Conn, error) {
 	if err := checkAddr(addr, false); err != nil {
 		return nil, err

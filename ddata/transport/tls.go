@@ -14,18 +14,21 @@ import (
 	"syscall"
 )
 
-// TLS secures the connections of a Mesh, those of gossip included. Both ends must show a certificate that the other accepts, before
-// either says anything else. Package pki makes one of files. The methods are called for each connection, from any goroutine, and the
-// configurations are not changed: what they return may be another one each time, as when certificates are renewed. Connections that are there
-// go on.
+// TLS secures the connections of a Mesh, those of gossip included. Both ends must show a
+// certificate that the other accepts, before either says anything else. Package pki makes one of
+// files. The methods are called for each connection, from any goroutine, and the configurations are
+// not changed: what they return may be another one each time, as when certificates are renewed.
+// Connections that are there go on.
 type TLS interface {
-	// Server is for an accepted connection. It has to demand and verify the certificate of the other side.
+	// Server is for an accepted connection. It has to demand and verify the certificate of the
+	// other side.
 	Server() *tls.Config
 	// Client is for a connection that was dialled to a host, an IP address or a name.
 	Client(host string) *tls.Config
 }
 
-// CheckTLS finds an identity that is not nil itself and holds nothing, as when the error of pki.Load was not looked at.
+// CheckTLS finds an identity that is not nil itself and holds nothing, as when the error of
+// pki.Load was not looked at.
 func CheckTLS(t TLS) error {
 	if v := reflect.ValueOf(t); v.Kind() == reflect.Pointer && v.IsNil() {
 		return fmt.Errorf("is a nil %T; look at the error of what made it", t)
@@ -33,7 +36,8 @@ func CheckTLS(t TLS) error {
 	return nil
 }
 
-// fits says whether the certificate that was shown is good for the address at which its node says that it listens: the others would refuse it there.
+// fits says whether the certificate that was shown is good for the address at which its node says
+// that it listens: the others would refuse it there.
 func (m *Mesh) fits(conn net.Conn, addr string) error {
 	tc, ok := conn.(*tls.Conn)
 	if !ok {
@@ -49,8 +53,9 @@ func (m *Mesh) fits(conn net.Conn, addr string) error {
 	return nil
 }
 
-// speaksFor says whether a connection may speak for a node id: the certificate that was shown must be good for the address at which the peers have that
-// node. Of a node that is no peer nothing is known.
+// speaksFor says whether a connection may speak for a node id: the certificate that was shown must
+// be good for the address at which the peers have that node. Of a node that is no peer nothing is
+// known.
 func (m *Mesh) speaksFor(conn net.Conn, id NodeID) error {
 	tc, ok := conn.(*tls.Conn)
 	p, known := (*m.peers.Load())[id]
@@ -68,7 +73,8 @@ func (m *Mesh) speaksFor(conn net.Conn, id NodeID) error {
 	return nil
 }
 
-// unmask ends the connections that were made in the name of a node that is a peer now, and may not speak for it.
+// unmask ends the connections that were made in the name of a node that is a peer now, and may not
+// speak for it.
 func (m *Mesh) unmask(id NodeID) {
 	if m.cfg.TLS == nil {
 		return
@@ -89,7 +95,8 @@ func (m *Mesh) unmask(id NodeID) {
 	}
 }
 
-// goodFor says whether who dials addr accepts the certificate of who listens there, as far as its names go.
+// goodFor returns an error if a node that dials addr would refuse, by its names, the certificate
+// that the listener shows.
 func goodFor(t TLS, shown *x509.Certificate, addr string) error {
 	host, _, err := net.SplitHostPort(addr)
 	if err != nil {
@@ -102,8 +109,8 @@ func goodFor(t TLS, shown *x509.Certificate, addr string) error {
 	return shown.VerifyHostname(want.ServerName)
 }
 
-// checkOwn finds a certificate of this node with which nobody would accept it at the address that it advertises. One that is made anew for each
-// connection is not looked at.
+// checkOwn returns an error if every peer would refuse this node's certificate at the address that
+// the node advertises. A certificate that is made anew for each connection is not checked.
 func checkOwn(t TLS, addr string) error {
 	if t == nil {
 		return nil
@@ -167,8 +174,8 @@ func hostOf(conn net.Conn) string {
 	return addr
 }
 
-// alerted is the refusal behind an error of a connection: with TLS 1.3 a client learns only when it reads that its certificate was not
-// accepted.
+// alerted is the refusal behind an error of a connection: with TLS 1.3 a client learns only when it
+// reads that its certificate was not accepted.
 func alerted(err error) (ErrRefused, bool) {
 	op, ok := errors.AsType[*net.OpError](err)
 	if !ok || op.Op != "remote error" {
@@ -183,7 +190,8 @@ const textTLS = "one side uses TLS, the other does not"
 // The first two bytes of an alert and of a hello of TLS.
 const tlsAlert, tlsHello = "\x15\x03", "\x16\x03"
 
-// ended says that the other side went away, or that time is over, rather than that something did not fit.
+// ended says that the other side went away, or that time is over, rather than that something did
+// not fit.
 func ended(err error) bool {
 	return errors.Is(err, io.EOF) || errors.Is(err, net.ErrClosed) || errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, syscall.ECONNRESET)
 }

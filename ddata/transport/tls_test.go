@@ -21,7 +21,8 @@ func TestTLS(t *testing.T) {
 	})
 }
 
-// A node without the cluster's certificates reaches nobody, be it with others or with none; both sides hear why.
+// A node without the cluster's certificates reaches no other node, whether it has others or none;
+// both sides hear why.
 func TestTLSStranger(t *testing.T) {
 	ours, theirs := pkitest.NewAuthority(t).Identity(pkitest.Node{}), pkitest.NewAuthority(t).Identity(pkitest.Node{})
 	for _, c := range []struct {
@@ -70,8 +71,8 @@ func TestTLSOfNoUse(t *testing.T) {
 	}
 }
 
-// A certificate that is not good for the address at which its node listens is refused when it dials, as it would be when it is dialled. Here it is
-// renewed for the worse after the start.
+// A certificate that is not good for the address at which its node listens is refused when it
+// dials, as it would be when it is dialled. Here it is renewed for the worse after the start.
 func TestTLSOfAnotherName(t *testing.T) {
 	authority := pkitest.NewAuthority(t)
 	told := make(chan transport.Refusal, 10)
@@ -99,7 +100,8 @@ func TestTLSOfNobody(t *testing.T) {
 	}
 }
 
-// Certificates that are renewed, be it with another authority, count for the next connection; those that are there go on.
+// Certificates that are renewed, be it with another authority, count for the next connection; those
+// that are there go on.
 func TestTLSIsRenewedWhileRunning(t *testing.T) {
 	old, next := pkitest.NewAuthority(t).Identity(pkitest.Node{}), pkitest.NewAuthority(t).Identity(pkitest.Node{})
 	var now renewing

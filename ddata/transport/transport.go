@@ -7,10 +7,11 @@ import (
 	"strconv"
 )
 
-// NodeID is the random uid of one process incarnation. Zero is nobody.
+// NodeID is the random uid of one process incarnation. Zero stands for no node.
 type NodeID uint64
 
-// String prints the first half of the id as hex, as logs of all layers name a node; of a small one, all of it.
+// String prints the first half of the id as hex, as logs of all layers name a node; of a small one,
+// all of it.
 func (n NodeID) String() string {
 	if n > 0xffffffff {
 		return fmt.Sprintf("%08x", uint64(n)>>32)
@@ -73,11 +74,12 @@ type Handler interface {
 	Receive(from NodeID, payload []byte)
 }
 
-// LossHandler is a Handler that wants to know what was lost: Lost gets each frame of its channel that was accepted for the
-// Data lane and may never arrive, because the peer was removed, died or refuses, or this transport was closed. Of those that
-// were sent some may have arrived all the same; those that were not have not, and come in the order in which they were
-// appended. What waits for a peer without a connection comes before RemovePeer returns. Lost must be quick; payload is valid
-// during the call only.
+// LossHandler is a Handler that wants to know what was lost. Lost gets each frame of its channel
+// that was accepted for the Data lane and may never arrive, because the peer was removed, died or
+// refuses, or this transport was closed. A frame that was sent may have arrived all the same.
+// Frames that were not sent have not arrived, and come in the order in which they were appended.
+// What waits for a peer without a connection comes before RemovePeer returns. Lost must be quick;
+// payload is valid during the call only.
 type LossHandler interface {
 	Handler
 	Lost(to NodeID, payload []byte, sent bool)
@@ -109,27 +111,30 @@ type Transport interface {
 	// CountDrop adds frames to Stats that a handler took and gave up.
 	CountDrop(why Drop, frames int)
 
-	// Close stops everything and waits until no goroutine of the transport and
-	// no handler runs any more, so it must not be called from a handler or from
-	// OnLink. For at most Config.Linger, queued frames are written, and other nodes end the Data lane
-	// as by Depart. It returns nil when it is called again.
+	// Close stops everything and waits until no goroutine of the transport and no handler runs any
+	// more, so it must not be called from a handler or from OnLink. For at most Config.Linger,
+	// queued frames are written, and other nodes end the Data lane as by Depart. It returns nil
+	// when it is called again.
 	Close() error
 }
 
-// Endings are the two halves of an orderly end: what this node has sent was received, and others know what it has received.
+// Endings are the two halves of an orderly end: what this node has sent was received, and others
+// know what it has received.
 type Endings interface {
-	// Flush waits until the peers have received what was queued for them in the Data lane before the call: their handlers
-	// have returned. It does not wait for a peer that departs, nor for one that acknowledges nothing for Config.Linger.
+	// Flush waits until the peers have received what was queued for them in the Data lane before
+	// the call: their handlers have returned. It does not wait for a peer that departs, nor for one
+	// that acknowledges nothing for Config.Linger.
 	//
 	// Errors: ErrUnreceived, with each connection whose peer has not received everything.
 	Flush(ctx context.Context) error
-	// Depart has other nodes send nothing more in the Data lane, and waits until their connections of that lane have ended, or ctx
-	// has. Each of them then knows which of its frames were received here. It keeps the others, and their
-	// LossHandlers get these as never sent when this node is removed.
+	// Depart has other nodes send nothing more in the Data lane, and waits until their connections
+	// of that lane have ended, or ctx has. Each of them then knows which of its frames were
+	// received here. It keeps the others, and their LossHandlers get these as never sent when this
+	// node is removed.
 	Depart(ctx context.Context) error
 }
 
-// Identity tells who this node is.
+// Identity names this node.
 type Identity interface {
 	// Self is this node's id.
 	Self() NodeID
@@ -147,21 +152,20 @@ type Sender interface {
 	// connections (modulo Config.DataStripes) and means nothing in the others.
 	Send(to NodeID, lane Lane, stripe uint32, ch Channel, payload []byte) error
 
-	// SendAddr queues one frame for whoever listens at addr, in the Control lane
-	// of a connection that is closed again when it was idle for a while. A frame that
-	// finds nobody at the first attempt to connect is counted and dropped.
+	// SendAddr queues one frame for the process that listens at addr, in the Control lane of a
+	// connection that is closed again when it was idle for a while. If no node answers the first
+	// attempt to connect, the frame is counted and dropped.
 	SendAddr(addr string, ch Channel, payload []byte) error
 
-	// SendPacket queues one frame that may be lost at will: to the peer when to is
-	// one, else to whoever listens at addr. It is dropped, counted, and
-	// ErrQueueFull returned when more than Config.PacketQueueMax bytes wait there.
+	// SendPacket queues one frame that may be lost at will: to the peer when to is one, else to the
+	// process that listens at addr. When more than Config.PacketQueueMax bytes wait there, it drops
+	// and counts the frame, and returns ErrQueueFull.
 	SendPacket(to NodeID, addr string, ch Channel, payload []byte) error
 
-	// Append is Send for those who build the payload in place. Under the lock that
-	// orders the lane, and only if there is room, it calls check (which may be
-	// nil), and when that returns nil it calls fill, which appends the payload to
-	// dst and returns the result. An error of check is returned as it is and
-	// nothing is queued. Neither function may block or call the transport.
+	// Append is Send for a caller that builds the payload in place. Under the lock that orders the
+	// lane, and only if there is room, it calls check (which may be nil). When that returns nil it
+	// calls fill, which appends the payload to dst and returns the result. An error of check is
+	// returned as it is and nothing is queued. Neither function may block or call the transport.
 	Append(to NodeID, lane Lane, stripe uint32, ch Channel, fill func(dst []byte) []byte, check func() error) error
 
 	// AppendWait is Append that waits for room. When ctx ends before there is
@@ -188,21 +192,21 @@ type Peers interface {
 	// PeerAddr is the address of a peer, or the one that a node named in the hello
 	// of a connection that is open now, as it is while one of its frames is handled.
 	PeerAddr(id NodeID) (string, bool)
-	// AddrPeer is the node that answered at addr when SendAddr last connected
-	// there; this node itself when addr is another name of its own. It is
-	// forgotten when nobody answers, or no frame is sent there for Config.AddrIdle.
+	// AddrPeer is the node that answered at addr when SendAddr last connected there; this node
+	// itself when addr is another name of its own. It is forgotten when no node answers, or no
+	// frame is sent there for Config.AddrIdle.
 	AddrPeer(addr string) (NodeID, bool)
 }
 
 // Streams are raw connections through the same port, for protocols that bring
 // their own framing.
 type Streams interface {
-	// DialStream opens a stream to whoever listens at addr. The caller closes it; Close
-	// of the transport does so too.
+	// DialStream opens a stream to the process that listens at addr. The caller closes it; Close of
+	// the transport does so too.
 	DialStream(ctx context.Context, addr string, ch Channel) (net.Conn, error)
-	// HandleStream registers who takes the streams of a channel; nil takes it away.
-	// accept runs in a goroutine of its own per stream, owns conn, and should return
-	// when conn is closed, as Close waits for it.
+	// HandleStream registers accept for the streams of a channel; nil takes it away. accept runs in
+	// a goroutine of its own per stream, owns conn, and should return when conn is closed, as Close
+	// waits for it.
 	HandleStream(ch Channel, accept func(from NodeID, conn net.Conn))
 }
 
@@ -252,11 +256,13 @@ type Refusal struct {
 	Peer NodeID
 	// Meant is the node that the dialler expected; zero when it named none.
 	Meant NodeID
-	// Addr is the address of the other side: the one dialled, or the one that the dialler advertises, or its host when it could not say.
+	// Addr is the address of the other side: the one dialled, or the one that the dialler
+	// advertises, or its host when it could not say.
 	Addr string
 	// Cause tells the reason.
 	Cause ErrRefused
-	// Loud: an operator can mend it, and it was not said of this address within the last minute, nor anything else within the last second.
+	// Loud: an operator can mend it, and it was not said of this address within the last minute,
+	// nor anything else within the last second.
 	Loud bool
 }
 
@@ -278,7 +284,7 @@ type FaultKind uint8
 // The kinds of faults.
 const (
 	FaultAccept   FaultKind = iota // no connections can be accepted at present: file descriptors are missing, most likely
-	FaultStranger                  // who connects is no node of ours
+	FaultStranger                  // a process that connects is no node of this cluster
 	FaultProtocol                  // the other side broke the protocol
 	FaultEnded                     // a connection that the other side had made has ended
 	FaultDial                      // a link cannot connect, and tries again
@@ -305,7 +311,8 @@ type Fault struct {
 	Addr string
 	// Err is what happened.
 	Err error
-	// Loud: an operator should look, and no more than one such thing was said within the last second.
+	// Loud: an operator should look, and no more than one such thing was said within the last
+	// second.
 	Loud bool
 }
 

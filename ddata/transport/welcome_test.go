@@ -60,7 +60,8 @@ func (c *caller) greet(written, acked uint64) answer {
 	return a
 }
 
-// A sender that has not heard that its count is lost hears it again, until its hello says that it has.
+// A sender that has not heard that its count is lost hears it again, until its hello says that it
+// has.
 func TestALostCountIsToldUntilTheSenderKnows(t *testing.T) {
 	c := newCaller(t)
 	for range 3 { // of these the sender reads none
@@ -95,7 +96,8 @@ func TestALostCountOfNothingIsNoLoss(t *testing.T) {
 	}
 }
 
-// A link that was removed and added again begins at its first frame, whatever its predecessor has sent.
+// A link that was removed and added again begins at its first frame, whatever its predecessor has
+// sent.
 func TestANewLinkIsCountedFromItsFirstFrame(t *testing.T) {
 	c := newCaller(t)
 	c.greet(5, 5)

@@ -22,9 +22,9 @@ import (
 //	   │ ◄────────── receipt(8, little endian) │   link of the Data lane only: how many frames were received, see keep.go and farewell.go
 //	   │ ◄───────── raw bytes ───────────────► │   stream: both ways
 //
-// The first eight bytes keep this form in every version, so that any two versions can refuse
-// each other with a reason. Bodies are maps with integer keys; unknown keys are ignored, so
-// fields may be added without a new version.
+// The first eight bytes keep this form in every version, so that any two versions can refuse each
+// other with a reason. Bodies are maps with integer keys; unknown keys are ignored, so fields may
+// be added without a new version.
 const protocolVersion = 2
 
 var magic = [4]byte{0xC0, 'T', 'R', 'Y'}
@@ -36,7 +36,7 @@ type kind uint8
 
 const (
 	kindLink    kind = 1 // one lane and stripe to a node that is named
-	kindAddr    kind = 2 // frames to whoever listens at the address
+	kindAddr    kind = 2 // frames to the process that listens at the address
 	kindStream  kind = 3 // raw bytes
 	kindWelcome kind = 4
 	kindRefusal kind = 5
@@ -189,7 +189,8 @@ func putFrameHeader(head []byte, ch Channel, n int) {
 	binary.LittleEndian.PutUint64(head[4:], uint64(ch))
 }
 
-// frameSize is the size, with header, of the frame that begins b; zero when b does not hold the header yet.
+// frameSize is the size, with header, of the frame that begins b; zero when b does not hold the
+// header yet.
 func frameSize(b []byte, frameMax int) (int, error) {
 	if len(b) < frameHeader {
 		return 0, nil

@@ -59,8 +59,8 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// A version that is not ours is told from garbage, and its handshake is read to its end, so that the
-// refusal is not lost to a reset.
+// A version that is not ours is told from garbage, and its handshake is read to its end, so that
+// the refusal is not lost to a reset.
 func TestOtherVersion(t *testing.T) {
 	b, err := appendHandshake(nil, kindLink, hello{Cluster: "x"})
 	if err != nil {

@@ -14,7 +14,8 @@ import (
 	"github.com/coterie-go/coterie/durable"
 )
 
-// callersOf runs b.N operations on that many goroutines, each with keys of its own choosing out of a scattered sequence.
+// callersOf runs b.N operations on that many goroutines, each with keys of its own choosing out of
+// a scattered sequence.
 func callersOf(b *testing.B, callers int, op func(key []byte)) {
 	var next atomic.Uint64
 	var all sync.WaitGroup
@@ -42,7 +43,8 @@ func scattered(n uint64) []byte {
 
 var value100 = row("", 100).Value
 
-// Each caller commits one row and waits for it: the store against LMDB with a transaction per caller, in one run on one disk.
+// Each caller commits one row and waits for it: the store against LMDB with a transaction per
+// caller, in one run on one disk.
 func BenchmarkCallers(b *testing.B) {
 	for _, callers := range []int{1, 16, 256} {
 		b.Run(fmt.Sprintf("store/%d", callers), func(b *testing.B) {
@@ -89,7 +91,8 @@ func rawHandle(b *testing.B) *handle {
 	return h
 }
 
-// One caller who does not wait for each: what a machine does that gathers while a batch is in flight.
+// One caller that does not wait for each batch: this is what a machine does that gathers while a
+// batch is in flight.
 func BenchmarkBatches(b *testing.B) {
 	for _, size := range []int{1, 100, 4096} {
 		b.Run(fmt.Sprint(size), func(b *testing.B) {

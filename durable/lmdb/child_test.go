@@ -12,7 +12,8 @@ import (
 	"testing"
 )
 
-// children are the roles that this binary plays as a process of its own. Each gets the directory of a store.
+// children are the roles that this binary plays as a process of its own. Each gets the directory of
+// a store.
 var children = map[string]func(dir string) error{
 	"hold":  holdStore,
 	"write": writeForEver,

@@ -9,8 +9,10 @@ import (
 	"github.com/bmatsuo/lmdb-go/lmdb"
 )
 
-// Compact writes the file of a store anew, however much of it is free. It refuses with durable.ErrInUse while a process has the directory open. A
-// directory without a store has nothing to compact. An error leaves the file as it was, and so does a cut at any moment, or it leaves the new one.
+// Compact writes the file of a store anew, however much of it is free. It refuses with
+// durable.ErrInUse while a process has the directory open. A directory without a store has nothing
+// to compact. An error leaves the file as it was, and so does a cut at any moment, or it leaves the
+// new one.
 func Compact(dir string, opts Options) (Compacted, error) {
 	var got *Compacted
 	tell := opts.Observer.Compacted
@@ -33,12 +35,16 @@ func Compact(dir string, opts Options) (Compacted, error) {
 	return *got, got.Err
 }
 
-// maybeCompact writes the file anew when much of it is free, for it never shrinks otherwise: one load that lasts through many commits makes it grow
-// many times over. It is done at opening, when nobody waits for it long and nobody reads. A failure, of a full disk say, leaves the file as it is.
+// maybeCompact writes the file anew when much of it is free, for it never shrinks otherwise: one
+// load that lasts through many commits makes it grow many times over. It is done at opening, when
+// no caller waits for it long and none reads. A failure, of a full disk say, leaves the file as it
+// is.
 //
-//  1. coterie.new gets a copy of what is needed, through to the disk: a cut leaves the old file, and a copy that the next opening removes.
+//  1. coterie.new gets a copy of what is needed, through to the disk: a cut leaves the old file,
+//     and a copy that the next opening removes.
 //  2. The copy takes the file's name: one rename, which leaves the old one or the new one.
-//  3. The name goes to the disk. Until then a cut of power may bring back the old file, which holds the same rows, for nothing is written before.
+//  3. The name goes to the disk. Until then a cut of power may bring back the old file, which holds
+//     the same rows, for nothing is written before.
 func maybeCompact(h *handle, dir string, id uint64, opts Options) (*handle, error) {
 	before, worth, err := worthCompacting(h, opts)
 	if err != nil {
@@ -99,7 +105,8 @@ func (h *handle) used() (all, free int64, err error) {
 	return (info.LastPNO + 1) * int64(stat.PSize), pages * int64(stat.PSize), err
 }
 
-// freePages counts the pages that no row needs. LMDB keeps them as rows of its table 0: a value is a list of page numbers, its length in front.
+// freePages counts the pages that no row needs. LMDB keeps them as rows of its table 0: a value is
+// a list of page numbers, its length in front.
 func (h *handle) freePages() (int64, error) {
 	const freeTable lmdb.DBI = 0
 	var pages int64

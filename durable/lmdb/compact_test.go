@@ -21,7 +21,7 @@ func init() {
 	children["compact for ever"] = compactForEver
 }
 
-// compactUntil compacts and dies, by the signal that nobody can catch, in front of a step.
+// compactUntil compacts and dies in front of a step, by the signal that no process can catch.
 func compactUntil(dir, until string) error {
 	die := func(step string) error {
 		if step != until {
@@ -68,7 +68,8 @@ func killed(t *testing.T, c *child) {
 	}
 }
 
-// Whenever a compaction is killed, the store has all its rows, takes more, and nothing is left behind.
+// Whenever a compaction is killed, the store has all its rows, takes more, and nothing is left
+// behind.
 func TestKillDuringCompaction(t *testing.T) {
 	dir := t.TempDir()
 	sparse(t, dir)

@@ -6,21 +6,25 @@ import (
 	"path/filepath"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/coterie-go/coterie/durable"
 )
 
-// Env is the directory of a node, held by this process, with the store in it if there is one. Open makes one; see durable.Env for its laws.
+// Env is the directory of a node, held by this process, with the store in it if there is one. Open
+// makes one; see durable.Env for its laws.
 //
 //	no store ──first batch with rows──► store
 //
-// A directory without a store has empty tables. The store is made by the writer, in front of the first batch; when that fails, the batch has failed,
-// and the next one tries again.
+// A directory without a store has empty tables. The store is made by the writer, in front of the
+// first batch; when that fails, the batch has failed, and the next one tries again.
 type Env struct {
 	dir    string
 	opts   Options
 	lock   *dirLock
 	node   *nodeFile
+	mark   mark
+	idle   time.Duration          // see Idle
 	h      atomic.Pointer[handle] // nil: no store yet; set by Open or else by the writer
 	writer *writer
 	loads  chan struct{} // a slot per load, fewer than LMDB has readers
@@ -36,8 +40,9 @@ const loadsMax = 64
 
 var _ durable.Env = (*Env)(nil)
 
-// Open takes the directory, which is made when it is missing, and opens the store if there is one. Errors match durable.ErrInUse, ErrForeign,
-// ErrVersion, ErrCorrupt, ErrUnwritable, ErrFull or ErrIO. Close it, or the goroutine that writes stays.
+// Open takes the directory, which is made when it is missing, and opens the store if there is one.
+// Errors match durable.ErrInUse, ErrForeign, ErrVersion, ErrCorrupt, ErrUnwritable, ErrFull or
+// ErrIO. Close it, or the goroutine that writes stays.
 func Open(dir string, opts Options) (*Env, error) {
 	opts, err := opts.withDefaults()
 	if err != nil {
@@ -54,7 +59,7 @@ func Open(dir string, opts Options) (*Env, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &Env{dir: dir, opts: opts, lock: lock, tables: make(map[string]*table), loads: make(chan struct{}, loadsMax)}
+	e := &Env{dir: dir, opts: opts, lock: lock, mark: mark{path: filepath.Join(dir, markName), clock: kernelClock}, tables: make(map[string]*table), loads: make(chan struct{}, loadsMax)}
 	if err := e.open(); err != nil {
 		if e.node != nil {
 			e.node.close()
@@ -66,8 +71,8 @@ func Open(dir string, opts Options) (*Env, error) {
 	return e, nil
 }
 
-// OpenExisting is Open for looking after the directory of a node that is not running: it makes no directory and compacts nothing. A directory that no
-// node has used is durable.ErrForeign.
+// OpenExisting is Open for looking after the directory of a node that is not running: it makes no
+// directory and compacts nothing. A directory that no node has used is durable.ErrForeign.
 func OpenExisting(dir string, opts Options) (*Env, error) {
 	opts.CompactFree = -1
 	return openExisting(dir, opts)
@@ -81,7 +86,8 @@ func openExisting(dir string, opts Options) (*Env, error) {
 	return Open(dir, opts)
 }
 
-// open reads what is in the locked directory, removes what was left in the making, and when it is worth it compacts the store.
+// open reads what is in the locked directory, removes what was left in the making, and when it is
+// worth it compacts the store.
 func (e *Env) open() (err error) {
 	for _, name := range []string{newName, nodeNewName} {
 		if err := os.RemoveAll(filepath.Join(e.dir, name)); err != nil {
@@ -91,6 +97,7 @@ func (e *Env) open() (err error) {
 	if e.node, err = openNode(e.dir); err != nil {
 		return err
 	}
+	e.idle = e.mark.read(e.node.identity())
 	store := filepath.Join(e.dir, storeName)
 	if !storeExists(e.dir) {
 		if e.node.get().Made {
@@ -108,7 +115,8 @@ func (e *Env) open() (err error) {
 	return err
 }
 
-// adopt notes that there is a store before anything is written to it, and makes it the one that is used.
+// adopt notes that there is a store before anything is written to it, and makes it the one that is
+// used.
 func (e *Env) adopt(h *handle) error {
 	if !e.node.get().Made {
 		if err := e.node.put(func(s *nodeState) { s.Made = true }); err != nil {
@@ -140,7 +148,8 @@ func (e *Env) store() (*handle, error) {
 	return h, nil
 }
 
-// openChecked opens a store that was made earlier, and refuses whatever is not one of ours and whole.
+// openChecked opens a store that was made earlier, and refuses whatever is not one of ours and
+// whole.
 func openChecked(store string, id uint64, opts Options) (*handle, error) {
 	if err := checkFormat(store); err != nil {
 		return nil, err
@@ -162,8 +171,8 @@ func openChecked(store string, id uint64, opts Options) (*handle, error) {
 	return h, nil
 }
 
-// Table implements durable.Env. Where there is a store, a table that was not asked for before waits its turn behind the batches that wait. ErrTables
-// says that Options.MaxTables are open.
+// Table implements durable.Env. Where there is a store, a table that was not asked for before waits
+// its turn behind the batches that wait. ErrTables says that Options.MaxTables are open.
 func (e *Env) Table(name string) (durable.Table, error) {
 	if err := durable.CheckName(e.dir, name); err != nil {
 		return nil, err
@@ -193,14 +202,16 @@ func (e *Env) Table(name string) (durable.Table, error) {
 // Dir implements durable.Env: the absolute path that Open was given.
 func (e *Env) Dir() string { return e.dir }
 
-// ID names the directory and what is in it. It was drawn when the directory was made; after Remove there is another one.
+// ID names the directory and what is in it. It was drawn when the directory was made; after Remove
+// there is another one.
 func (e *Env) ID() uint64 { return e.node.get().ID }
 
 // Note returns what SetNote put last, nil at first. The caller must not change it.
 func (e *Env) Note() []byte { return e.node.get().Note }
 
-// SetNote keeps up to NoteMax bytes beside the rows, and returns when they are on the disk. It needs no store and makes none, and no room on a disk
-// that is full; it does not wait for batches. The bytes belong to the Env from then on.
+// SetNote keeps up to NoteMax bytes beside the rows, and returns when they are on the disk. It
+// needs no store and makes none, and no room on a disk that is full; it does not wait for batches.
+// The bytes belong to the Env from then on.
 func (e *Env) SetNote(note []byte) error {
 	if len(note) > NoteMax {
 		return &durable.Error{Kind: durable.ErrTooLarge, Path: e.node.path, Detail: fmt.Sprintf("a note of %d bytes, at most %d fit", len(note), NoteMax),
@@ -217,6 +228,7 @@ func (e *Env) Close() error {
 			h.close()
 		}
 		e.node.close()
+		e.mark.close()
 		e.lock.release()
 	})
 	return nil

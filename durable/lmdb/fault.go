@@ -10,7 +10,8 @@ import (
 	"github.com/coterie-go/coterie/durable"
 )
 
-// Everything that LMDB and the system say passes through this file once, and leaves as a durable.Error with a path and a remedy.
+// Everything that LMDB and the system say passes through this file once, and leaves as a
+// durable.Error with a path and a remedy.
 
 const (
 	remedyFull    = "make room on the disk or raise the limit; what was acknowledged is safe, and commits succeed again once there is room"

@@ -229,8 +229,8 @@ func TestCompactOnDemand(t *testing.T) {
 	}
 }
 
-// A sound file may lack pages that its head counts. The list of free pages, read without LMDB, must then say so, at any moment of any history; and it
-// must agree with what LMDB reads.
+// A sound file may lack pages that its head counts. The list of free pages, read without LMDB, must
+// then say so, at any moment of any history; and it must agree with what LMDB reads.
 func TestASoundFileMayBeShort(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	e := mustOpen(t, t.TempDir(), Options{MapSize: 64 << 10})
@@ -304,7 +304,8 @@ func FuzzCheckFile(f *testing.F) {
 	})
 }
 
-// The rules of this version of LMDB that a later one may lift, as far as they can be looked at safely.
+// The rules of this version of LMDB that a later one may lift, as far as they can be looked at
+// safely.
 func TestWhatLMDBIs(t *testing.T) {
 	e := mustOpen(t, t.TempDir(), Options{})
 	mustCommit(t, mustTable(t, e, "t"), row("a", 1))

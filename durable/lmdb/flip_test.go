@@ -127,7 +127,8 @@ func sizeOf(i int) int {
 	return 20 + i%300
 }
 
-// useAll reads every row, writes all over the place, deletes every row, and opens the file once more.
+// useAll reads every row, writes all over the place, deletes every row, and opens the file once
+// more.
 func useAll(dir string) error {
 	for range 2 {
 		e, err := OpenExisting(dir, Options{})

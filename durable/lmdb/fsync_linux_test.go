@@ -13,7 +13,8 @@ import (
 
 func init() { children["fsync"], children["meta"] = failingSync, failingHead }
 
-// shim stands between LMDB and libc: while a file of that name exists, the call fails as that of a broken disk does.
+// shim stands between LMDB and libc: while a file of that name exists, the call fails as that of a
+// broken disk does.
 const shim = `
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -44,8 +45,9 @@ ssize_t pwrite(int fd, const void *b, size_t n, off_t at) {
 ssize_t pwrite64(int fd, const void *b, size_t n, off_t at) { return pwrite(fd, b, n, at); }
 `
 
-// A disk whose fsync fails, or that can not write the head of the file: in a process of its own whose calls of the system fail. No commit is
-// acknowledged that a crash could take back, what was acknowledged stays readable, and all of it is there when the store is opened again.
+// A disk whose fsync fails, or that can not write the head of the file: in a process of its own
+// whose calls of the system fail. No commit is acknowledged that a crash could take back, what was
+// acknowledged stays readable, and all of it is there when the store is opened again.
 func TestFailingSync(t *testing.T) {
 	dir := t.TempDir()
 	source, lib := filepath.Join(dir, "shim.c"), filepath.Join(dir, "shim.so")
@@ -97,7 +99,8 @@ func failingSync(dir string) error {
 	return errors.Join(loadsAll(tbl, 1), commit(tbl, row("c", 10)), loadsAll(tbl, 2), e.Close())
 }
 
-// failingHead commits a, and fails to commit b at the last moment. LMDB then trusts the file no more, until it is opened again.
+// failingHead commits a, and fails to commit b at the last moment. LMDB then trusts the file no
+// more, until it is opened again.
 func failingHead(dir string) error {
 	e, tbl, err := withRow(dir)
 	if err != nil {

@@ -15,13 +15,16 @@ import (
 	"github.com/coterie-go/coterie/durable"
 )
 
-// handle is an open LMDB environment behind the few calls that are safe in this version of it. What is not here must not be used:
+// handle is an open LMDB environment behind the few calls that are safe in this version of it. What
+// is not here must not be used:
 //
-//   - View and Update only. A transaction that is begun by hand and forgotten crashes the process when the garbage collector meets it.
+//   - View and Update only. A transaction that is begun by hand and forgotten crashes the process
+//     when the garbage collector meets it.
 //   - One goroutine per transaction: they share scratch memory.
-//   - Reads copy, but for eachRow, which copies itself. A raw slice dies with its transaction, and one of an empty value at the end of the file kills
-//     the process.
-//   - A write transaction only puts and deletes; a cursor in it can give wrong answers after a write.
+//   - Reads copy, except in eachRow, which copies itself. A raw slice dies with its transaction,
+//     and one of an empty value at the end of the file kills the process.
+//   - A write transaction only puts and deletes; a cursor in it can give wrong answers after a
+//     write.
 //   - Tables are opened in an Update: making one in a View crashes.
 //   - Values are never empty.
 type handle struct {
@@ -31,7 +34,7 @@ type handle struct {
 	obs  Observer
 
 	// gate lets many views in, or one change to the map: changing it under a view crashes the view.
-	// The writer's own transactions need no gate, for it is the writer who changes the map.
+	// The writer's own transactions need no gate, for only the writer changes the map.
 	gate    sync.RWMutex
 	mapSize int64
 	lost    error // the map could not be mapped again; nothing may touch env but close
@@ -50,7 +53,8 @@ func idValue(id uint64) []byte { return binary.BigEndian.AppendUint64([]byte{for
 // tableName is the name that LMDB knows a table by, apart from those that are not the users'.
 func tableName(name string) string { return "table/" + name }
 
-// openHandle opens the environment in store and makes an empty one when there is none; see checkData.
+// openHandle opens the environment in store and makes an empty one when there is none; see
+// checkData.
 func openHandle(store string, opts Options) (*handle, error) {
 	h := &handle{file: filepath.Join(store, dataName), obs: opts.Observer}
 	if err := resetReaders(store); err != nil {
@@ -67,8 +71,9 @@ func openHandle(store string, opts Options) (*handle, error) {
 	}
 }
 
-// resetReaders writes LMDB's lock file anew. Nobody else has it open, for the directory is locked, so what it says is stale. LMDB writes to it
-// through a map: were its blocks not there before, the first load on a full disk would kill the process.
+// resetReaders writes LMDB's lock file anew. No other process has it open, for the directory is
+// locked, so what it says is stale. LMDB writes to it through a map: were its blocks not there
+// before, the first load on a full disk would kill the process.
 func resetReaders(store string) error {
 	const size = 16 << 10                           // slots for more than 200 views at a time
 	reserved := func(*os.File) error { return nil } // the file system has set the blocks aside; what they hold is worth nothing after a cut
@@ -123,7 +128,8 @@ func (h *handle) writeFormat(id uint64) error {
 	})
 }
 
-// checkRow refuses an environment without our mark, with the mark of another version, or of another directory.
+// checkRow refuses an environment without our mark, with the mark of another version, or of another
+// directory.
 func (h *handle) checkRow(id uint64) error {
 	var got, of []byte
 	err := h.update(func(txn *lmdb.Txn) error {
@@ -151,7 +157,8 @@ func (h *handle) checkRow(id uint64) error {
 	return nil
 }
 
-// openTable opens a table. One that is missing is made, or else left missing with a dbi of 0, which LMDB keeps for itself. Only the writer calls it.
+// openTable opens a table. One that is missing is made, or else left missing with a dbi of 0, which
+// LMDB keeps for itself. Only the writer calls it.
 func (h *handle) openTable(name string, create bool) (dbi lmdb.DBI, err error) {
 	var flags uint
 	if create {
@@ -198,7 +205,8 @@ func (h *handle) tables() (names []string, err error) {
 	return names, fault(h.file, err)
 }
 
-// update runs fn in a write transaction, again whenever the map had to grow for it. The error is as LMDB gave it.
+// update runs fn in a write transaction, again whenever the map had to grow for it. The error is as
+// LMDB gave it.
 func (h *handle) update(fn lmdb.TxnOp) error {
 	for h.lost == nil {
 		err := h.env.Update(fn)
@@ -240,8 +248,9 @@ func (h *handle) view(fn lmdb.TxnOp) error {
 	return h.env.View(fn)
 }
 
-// explain turns EIO into the error behind it when the disk is full: the system writes what still fits and LMDB calls a short write EIO. So we ask
-// for room behind the end of the file, where nothing refers to, and give it back.
+// explain turns EIO into the error behind it when the disk is full: the system writes what still
+// fits and LMDB calls a short write EIO. So we ask for room behind the end of the file, where
+// nothing refers to, and give it back.
 func (h *handle) explain(err error) error {
 	if !lmdb.IsErrnoSys(err, syscall.EIO) {
 		return err
@@ -264,7 +273,8 @@ func (h *handle) explain(err error) error {
 	return err
 }
 
-// size is the length of the file. It asks by descriptor: opening the file a second time is never safe beside LMDB's locks.
+// size is the length of the file. It asks by descriptor: opening the file a second time is never
+// safe beside LMDB's locks.
 func (h *handle) size() (int64, error) {
 	var st syscall.Stat_t
 	if err := syscall.Fstat(int(h.fd), &st); err != nil {

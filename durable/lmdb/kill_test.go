@@ -16,8 +16,8 @@ import (
 //   - puts rows "n 0" … up to "n 4", one of some of them larger than a page,
 //   - puts "x n" and deletes "x n-1", so that of the rows "x" just one is there after any cut.
 //
-// So what a store holds after a kill can be told exactly: all batches up to some number, whole, and that number is not below the highest
-// acknowledged.
+// So what a store holds after a kill can be told exactly: all batches up to some number, whole, and
+// that number is not below the highest acknowledged.
 const killCallers = 64
 
 func killBatch(n uint64) []durable.Row {
@@ -38,7 +38,8 @@ func killKey(kind byte, n uint64, i byte) []byte {
 	return append(binary.BigEndian.AppendUint64([]byte{kind}, n), i)
 }
 
-// writeForEver commits from many goroutines, two batches in flight each, and says the number of each batch that was acknowledged.
+// writeForEver commits from many goroutines, two batches in flight each, and says the number of
+// each batch that was acknowledged.
 func writeForEver(dir string) error {
 	e, err := Open(dir, Options{MapSize: 1 << 20}) // the map grows under way
 	if err != nil {

@@ -15,6 +15,7 @@ import (
 // What lies in a store's directory:
 //
 //	DIR/coterie.lock           flock; the pid and host of the holder
+//	DIR/coterie.mark           until when the holder may be at work; see mark; of no worth after a reboot
 //	DIR/coterie.node           whose directory it is, whether a store was made, and the owner's note; see nodeFile
 //	DIR/coterie.store/format   "coterie durable store\nformat 1\n", for people, and for programs that know another format
 //	DIR/coterie.store/data.mdb the rows: one named database "table/NAME" per table, and "format" with two rows that say that the file is ours and whose
@@ -22,11 +23,13 @@ import (
 //	DIR/coterie.new            a store or a file in the making; removed at the next opening
 //	DIR/coterie.node.new       a node file in the making; likewise
 //
-// coterie.node is made at the first opening, coterie.store by the first batch that has rows. It comes into being by a rename when it is complete, is
-// noted in coterie.node, and only then gets its first batch. So a cut at any moment leaves no store or a whole one, and a store that was lost is
-// missed.
+// coterie.node is made at the first opening, coterie.store by the first batch that has rows. It
+// comes into being by a rename when it is complete, is noted in coterie.node, and only then gets
+// its first batch. So a cut at any moment leaves no store or a whole one, and a store that was lost
+// is missed.
 const (
 	lockName    = "coterie.lock"
+	markName    = "coterie.mark"
 	nodeName    = "coterie.node"
 	nodeNewName = "coterie.node.new"
 	storeName   = "coterie.store"
@@ -42,8 +45,9 @@ const (
 	fileMode = 0o600
 )
 
-// Exists says whether dir is the directory of a node, and so whether there is anything to look at. When that cannot be found out it
-// says true, so that Open reports why: nothing starts from empty because a disk was not mounted readably.
+// Exists says whether dir is the directory of a node, and so whether there is anything to look at.
+// When that cannot be found out it says true, so that Open reports why: nothing starts from empty
+// because a disk was not mounted readably.
 func Exists(dir string) bool { return exists(filepath.Join(dir, nodeName)) || storeExists(dir) }
 
 func storeExists(dir string) bool { return exists(filepath.Join(dir, storeName)) }
@@ -53,8 +57,9 @@ func exists(path string) bool {
 	return !errors.Is(err, fs.ErrNotExist)
 }
 
-// Remove deletes what a node has in dir: all rows, its id and its note. It leaves the directory, the lock file and whatever else lies there. It
-// refuses with durable.ErrInUse while a process has the directory open. After a cut in the middle Open refuses what is left, and Remove can be called
+// Remove deletes what a node has in dir: all rows, its id and its note. It leaves the directory,
+// the lock file and whatever else lies there. It refuses with durable.ErrInUse while a process has
+// the directory open. After a cut in the middle Open refuses what is left, and Remove can be called
 // again.
 func Remove(dir string) error {
 	if !Exists(dir) {
@@ -65,7 +70,7 @@ func Remove(dir string) error {
 		return err
 	}
 	defer lock.release()
-	for _, name := range []string{newName, storeName, nodeNewName, nodeName} {
+	for _, name := range []string{newName, storeName, nodeNewName, markName, nodeName} {
 		if err := os.RemoveAll(filepath.Join(dir, name)); err != nil {
 			return unwritable(dir, "can not remove "+name, err)
 		}
@@ -76,7 +81,8 @@ func Remove(dir string) error {
 	return nil
 }
 
-// makeDir makes dir when it is missing, and refuses one that is not empty and not ours before anything is written into it.
+// makeDir makes dir when it is missing, and refuses one that is not empty and not ours before
+// anything is written into it.
 func makeDir(dir string) error {
 	if err := os.MkdirAll(dir, dirMode); err != nil {
 		return unwritable(dir, "", err)
@@ -90,7 +96,7 @@ func makeDir(dir string) error {
 		switch e.Name() {
 		case storeName, nodeName:
 			return nil
-		case lockName, newName, nodeNewName, "lost+found": // the last is in the root of every ext file system
+		case lockName, markName, newName, nodeNewName, "lost+found": // the last is in the root of every ext file system
 		default:
 			if foreign == "" {
 				foreign = e.Name()

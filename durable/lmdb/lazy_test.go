@@ -13,7 +13,8 @@ import (
 	"github.com/coterie-go/coterie/durable"
 )
 
-// Nothing but a batch with rows makes a store: not opening, tables, loads, barriers, refused batches, nor notes.
+// Nothing but a batch with rows makes a store: not opening, tables, loads, barriers, refused
+// batches, nor notes.
 func TestTheFirstRowsMakeTheStore(t *testing.T) {
 	dir := t.TempDir()
 	for range 2 {
@@ -64,7 +65,8 @@ func TestTheFirstRowsMakeTheStore(t *testing.T) {
 	}
 }
 
-// A store that can not be made fails the batch that needed it, with the reason, and the next batch makes it.
+// A store that can not be made fails the batch that needed it, with the reason, and the next batch
+// makes it.
 func TestAStoreThatCanNotBeMadeYet(t *testing.T) {
 	dir := t.TempDir()
 	failed := make(chan CommitFailed, 1)
@@ -90,7 +92,8 @@ func TestAStoreThatCanNotBeMadeYet(t *testing.T) {
 	}
 }
 
-// The process dies between making the store and noting it, or earlier: the next one goes on from there, and nothing was acknowledged.
+// The process dies between making the store and noting it, or earlier: the next one goes on from
+// there, and nothing was acknowledged.
 func TestAStoreThatWasNotNoted(t *testing.T) {
 	dir := t.TempDir()
 	e := mustOpen(t, dir, Options{})
@@ -136,7 +139,8 @@ func TestNotes(t *testing.T) {
 	}
 }
 
-// A note is written over the older half, so that whatever a cut makes of that half, the one before is found.
+// A note is written over the older half, so that whatever a cut makes of that half, the one before
+// is found.
 func TestANoteThatIsCut(t *testing.T) {
 	dir := t.TempDir()
 	e := mustOpen(t, dir, Options{})
@@ -177,7 +181,8 @@ func TestANoteThatIsCut(t *testing.T) {
 	}
 }
 
-// Whatever the bytes of a node file, reading it ends with what was put there whole, or an error that names it.
+// Whatever the bytes of a node file, reading it ends with what was put there whole, or an error
+// that names it.
 func FuzzNodeFile(f *testing.F) {
 	dir := f.TempDir()
 	e := mustOpen(f, dir, Options{})

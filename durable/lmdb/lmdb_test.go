@@ -11,7 +11,8 @@ import (
 	"github.com/coterie-go/coterie/durable/storetest"
 )
 
-// childEnv names the role that this test binary plays when a test starts it as a process of its own.
+// childEnv names the role that this test binary plays when a test starts it as a process of its
+// own.
 const childEnv = "COTERIE_LMDB_TEST_CHILD"
 
 func TestMain(m *testing.M) {

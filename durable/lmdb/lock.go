@@ -13,12 +13,14 @@ import (
 	"github.com/coterie-go/coterie/durable"
 )
 
-// dirLock keeps a directory to one Env of one process. LMDB's own lock file does not: it lets many processes in by design, mistakes two
-// containers for one process when their pids are equal, and loses its locks when one process opens it twice and closes one.
+// dirLock keeps a directory to one Env of one process. LMDB's own lock file does not: it lets many
+// processes in by design, mistakes two containers for one process when their pids are equal, and
+// loses its locks when one process opens it twice and closes one.
 //
-// The lock is a flock on a file of ours, which the kernel drops when its holder dies, however it dies. The file tells the
-// process id of the holder to whoever is refused. Beside it stands a table of the directories open in this process, for a network file system may
-// turn a flock into a lock of the whole process, which a second opening passes and the first closing drops.
+// The lock is a flock on a file of ours, which the kernel drops when its holder dies, however it
+// dies. The file tells the process id of the holder to a process that is refused. Beside it stands
+// a table of the directories open in this process, for a network file system may turn a flock into
+// a lock of the whole process, which a second opening passes and the first closing drops.
 type dirLock struct {
 	file *os.File
 	id   dirID
@@ -82,7 +84,7 @@ func flock(f *os.File) error {
 	}
 }
 
-// sign writes who holds the lock.
+// sign writes which process holds the lock.
 func (l *dirLock) sign() error {
 	host, _ := os.Hostname() // a courtesy to the reader; without it the line is shorter
 	if err := l.file.Truncate(0); err != nil {
@@ -92,7 +94,8 @@ func (l *dirLock) sign() error {
 	return err
 }
 
-// holder reads what sign wrote. Between the holder's flock and its signature, and when the disk was full, there is nothing to read; then the pid is 0.
+// holder reads what sign wrote. Between the holder's flock and its signature, and when the disk was
+// full, there is nothing to read; then the pid is 0.
 func holder(f *os.File) (pid int, who string) {
 	line := make([]byte, 512)
 	n, _ := f.ReadAt(line, 0)
@@ -108,12 +111,13 @@ func holder(f *os.File) (pid int, who string) {
 	return pid, who + " has it open"
 }
 
-// release gives the directory back. The file stays: removing it would let two processes lock two files of one name.
+// release gives the directory back. The file stays: removing it would let two processes lock two
+// files of one name.
 func (l *dirLock) release() error {
 	openDirs.Lock()
 	defer openDirs.Unlock()
 	delete(openDirs.ids, l.id)
-	_ = l.file.Truncate(0) // a stale signature misleads nobody, for it is read only when the lock is held
+	_ = l.file.Truncate(0) // a stale signature misleads no process, for it is read only when the lock is held
 	return l.file.Close()
 }
 

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 
 	"github.com/fxamacker/cbor/v2"
 	"github.com/zeebo/xxh3"
@@ -18,20 +19,25 @@ import (
 	"github.com/coterie-go/coterie/durable"
 )
 
-// nodeFile holds what belongs to a directory whether it has a store or not: who it is, whether a store was ever made in it, and a note of its owner.
-// It is made at the first opening, with all the room that it will ever need: a full disk must not keep a node from noting which view it is in.
+// nodeFile holds what belongs to a directory whether it has a store or not: its identity, whether a
+// store was ever made in it, and a note of its owner. It is made at the first opening, with all the
+// room that it will ever need: a full disk must not keep a node from noting which view it is in.
 //
 //	head    "coterie node\nformat 1\n", zeros up to nodeHeadSize
 //	slot 0  number 8 · length 4 · checksum 8 · CBOR map {1: id, 2: a store was made, 3: note}
 //	slot 1  likewise; each slot takes slotSize
 //
-// A change is written over the older slot, so that a cut leaves the newer one. The valid slot with the higher number counts. Integers are big-endian.
+// A change is written over the older slot, so that a cut leaves the newer one. The valid slot with
+// the higher number counts. Integers are big-endian.
 type nodeFile struct {
 	mu    sync.Mutex
 	file  *os.File
 	path  string
 	state nodeState
 	count uint64 // number of the slot that counts
+
+	id     uint64        // that of state
+	change atomic.Uint64 // count, for readers that wait for no disk
 }
 
 // nodeState is what a slot holds.
@@ -90,7 +96,8 @@ func openNode(dir string) (*nodeFile, error) {
 		f.Close()
 		return nil, fault(n.path, err)
 	}
-	n.file = f
+	n.file, n.id = f, n.state.ID
+	n.change.Store(n.count)
 	return n, nil
 }
 
@@ -177,7 +184,8 @@ func decodeSlot(slot []byte) (s nodeState, count uint64, ok bool) {
 	return s, binary.BigEndian.Uint64(slot), true
 }
 
-// put writes a change through to the disk. After an error the file is as it was, or holds the change: a cut at that moment decides.
+// put writes a change through to the disk. After an error the file is as it was, or holds the
+// change: a cut at that moment decides.
 func (n *nodeFile) put(change func(*nodeState)) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -198,6 +206,7 @@ func (n *nodeFile) put(change func(*nodeState)) error {
 	}
 	n.state = next
 	n.count++
+	n.change.Store(n.count)
 	return nil
 }
 
@@ -206,6 +215,10 @@ func (n *nodeFile) get() nodeState {
 	defer n.mu.Unlock()
 	return n.state
 }
+
+// identity names the directory and its last change that is on the disk. It does not wait for a
+// change that is on its way.
+func (n *nodeFile) identity() (id, change uint64) { return n.id, n.change.Load() }
 
 func (n *nodeFile) close() {
 	n.mu.Lock()

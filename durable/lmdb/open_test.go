@@ -14,7 +14,8 @@ import (
 	"github.com/coterie-go/coterie/durable"
 )
 
-// refused checks that opening fails with a kind, that the message names the path, and that it says what to do.
+// refused checks that opening fails with a kind, that the message names the path, and that it says
+// what to do.
 func refused(t *testing.T, dir string, kind error, path string) *durable.Error {
 	t.Helper()
 	e, err := Open(dir, Options{})
@@ -302,7 +303,8 @@ func TestSmallAddressSpace(t *testing.T) {
 	}
 }
 
-// For every length that a file can be cut to: opening says that it is damaged, or all rows are there.
+// For every length that a file can be cut to: opening says that it is damaged, or all rows are
+// there.
 func TestEveryCutIsFoundOrHarmless(t *testing.T) {
 	dir, store := made(t)
 	whole, err := os.ReadFile(filepath.Join(store, dataName))

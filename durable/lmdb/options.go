@@ -8,23 +8,27 @@ import (
 
 // Options tune a store. The zero value is right for nearly everyone.
 type Options struct {
-	// MapSize is how many bytes of address space the store maps at first; it doubles by itself when the rows need more.
-	// Address space is not memory: a large map costs nothing, and a small one a pause of all loads at each doubling. When the system refuses (ulimit -v)
-	// the half is tried, and so on. Default: 1 TiB on 64-bit machines, 512 MiB on others. A larger file counts in any case.
+	// MapSize is how many bytes of address space the store maps at first; it doubles by itself when
+	// the rows need more. Address space is not memory: a large map costs nothing, and a small one a
+	// pause of all loads at each doubling. When the system refuses (ulimit -v) the half is tried,
+	// and so on. Default: 1 TiB on 64-bit machines, 512 MiB on others. A larger file counts in any
+	// case.
 	MapSize int64
 	// MaxTables bounds how many tables can be open. Default: 64.
 	MaxTables int
-	// QueueMax bounds the bytes of the batches that wait for the disk, as durable.Size counts them; past it a batch is refused with
-	// durable.ErrOverloaded. A batch that finds nothing waiting is always taken. More rides out longer pauses of the disk and holds more memory
-	// meanwhile. Default: 64 MiB.
+	// QueueMax bounds the bytes of the batches that wait for the disk, as durable.Size counts them;
+	// past it a batch is refused with durable.ErrOverloaded. A batch that finds nothing waiting is
+	// always taken. More rides out longer pauses of the disk and holds more memory meanwhile.
+	// Default: 64 MiB.
 	QueueMax int
-	// CompactFree is how much of the file may be free, from 0 to 1, before Open writes the file anew: files never shrink otherwise. Less gives room back
-	// sooner, more makes fewer starts wait for it; it takes about as long as copying the rows, and room for them beside the old file. Negative: never.
-	// Default: 0.5.
+	// CompactFree is how much of the file may be free, from 0 to 1, before Open writes the file
+	// anew: files never shrink otherwise. Less gives room back sooner, more makes fewer starts wait
+	// for it; it takes about as long as copying the rows, and room for them beside the old file.
+	// Negative: never. Default: 0.5.
 	CompactFree float64
 	// CompactMin is the size in bytes below which a file is not worth it. Default: 64 MiB.
 	CompactMin int64
-	// Observer is told what happens inside. Default: nobody.
+	// Observer is told what happens inside. Default: none.
 	Observer Observer
 
 	always bool // compact, whatever is free
@@ -97,7 +101,8 @@ func (o Options) withDefaults() (Options, error) {
 	return o, o.Validate()
 }
 
-// Observer holds optional callbacks. They run on the goroutine on which the thing happens, the writer's most of the time, and must be quick.
+// Observer holds optional callbacks. They run on the goroutine on which the thing happens, the
+// writer's most of the time, and must be quick.
 type Observer struct {
 	MapGrown     func(MapGrown)
 	Compacted    func(Compacted)
@@ -114,7 +119,8 @@ func (e MapGrown) String() string {
 	return fmt.Sprintf("%s: map grown from %d to %d bytes", e.File, e.From, e.To)
 }
 
-// Compacted says that the file was written anew because much of it was free; Err says that this failed and that the file is as it was.
+// Compacted says that the file was written anew because much of it was free; Err says that this
+// failed and that the file is as it was.
 type Compacted struct {
 	File          string
 	Before, After int64 // bytes of the file
@@ -128,7 +134,8 @@ func (e Compacted) String() string {
 	return fmt.Sprintf("%s: compacted from %d to %d bytes", e.File, e.Before, e.After)
 }
 
-// CommitFailed says that a transaction was given up. Its batches wrote nothing and have been told so.
+// CommitFailed says that a transaction was given up. Its batches wrote nothing and have been told
+// so.
 type CommitFailed struct {
 	Dir     string
 	Batches int

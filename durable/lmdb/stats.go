@@ -27,7 +27,7 @@ func (e *Env) Stats() Stats {
 	return s
 }
 
-// Contents are what lies in a directory, for those who look after it.
+// Contents are what lies in a directory, for its operator.
 type Contents struct {
 	ID     uint64   // of the directory
 	Store  bool     // there is a store; else no row was ever written
@@ -37,7 +37,8 @@ type Contents struct {
 	Tables []string // by name
 }
 
-// Contents looks at the directory. It reads the list of free pages, and waits for nobody.
+// Contents looks at the directory. It reads the list of free pages, and waits for no other
+// goroutine.
 func (e *Env) Contents() (Contents, error) {
 	c := Contents{ID: e.ID(), Format: formatVersion}
 	h := e.h.Load()

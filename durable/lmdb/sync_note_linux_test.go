@@ -44,7 +44,8 @@ func onBrokenDisk(t *testing.T, fn func()) {
 	runtime.KeepAlive(filter)
 }
 
-// A note is on the disk when SetNote returns nil: one whose fsync fails is refused, and the note before it counts.
+// A note is on the disk when SetNote returns nil: one whose fsync fails is refused, and the note
+// before it counts.
 func TestANoteThatIsNotSyncedIsRefused(t *testing.T) {
 	dir := t.TempDir()
 	e := mustOpen(t, dir, Options{})

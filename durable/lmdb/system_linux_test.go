@@ -17,14 +17,15 @@ func init() {
 	children["limited"], children["tinydisk"], children["inherit"] = fillBelowLimit, fillTinyDisk, listDescriptors
 }
 
-// A full disk fails commits and nothing else: what was acknowledged stays readable, and commits go on once there is room. The child runs
-// below a limit of the size of files, because that needs no rights.
+// A full disk fails commits and nothing else: what was acknowledged stays readable, and commits go
+// on once there is room. The child runs below a limit of the size of files, because that needs no
+// rights.
 func TestFileSizeLimit(t *testing.T) {
 	t.Log(startChild(t, "limited", t.TempDir()).finish(t))
 }
 
-// The same on a real disk of 5 MB that the child mounts for itself alone. Where a machine does not let it, the log says so and the test above stands
-// for both.
+// The same on a real disk of 5 MB that the child mounts for itself alone. Where a machine does not
+// let it, the log says so and the test above stands for both.
 func TestTinyDisk(t *testing.T) {
 	c := newChild("tinydisk", t.TempDir())
 	c.SysProcAttr = &syscall.SysProcAttr{
@@ -71,7 +72,7 @@ func fillTinyDisk(dir string) error {
 	})
 }
 
-// stuff takes the last byte of a disk, as others who write to it do.
+// stuff takes the last byte of a disk, as other writers do.
 func stuff(path string) error {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	for err == nil {
@@ -84,7 +85,8 @@ func stuff(path string) error {
 	return nil
 }
 
-// fill commits until the disk is full, several times over, looks at what is there each time, makes room and goes on.
+// fill commits until the disk is full, several times over, looks at what is there each time, makes
+// room and goes on.
 func fill(dir string, takeRest, makeRoom func() error) error {
 	e, err := Open(dir, Options{})
 	if err != nil {
@@ -139,7 +141,8 @@ func fill(dir string, takeRest, makeRoom func() error) error {
 	return errors.Join(loadsAll(tbl, acked+1), e.Close())
 }
 
-// loadsAtOnce has n loads under way at one moment: each takes a slot in LMDB's lock file, which must not need room on a full disk.
+// loadsAtOnce has n loads under way at one moment: each takes a slot in LMDB's lock file, which
+// must not need room on a full disk.
 func loadsAtOnce(tbl durable.Table, n int) error {
 	var started, ended sync.WaitGroup
 	started.Add(n)
@@ -172,7 +175,8 @@ func loadsAll(tbl durable.Table, want int) error {
 	return nil
 }
 
-// Descriptors of the store must not live on in a child process: a child that holds the lock keeps the directory from the next start of its parent.
+// Descriptors of the store must not live on in a child process: a child that holds the lock keeps
+// the directory from the next start of its parent.
 func TestChildrenInheritNothing(t *testing.T) {
 	dir := t.TempDir()
 	mustOpen(t, dir, Options{})

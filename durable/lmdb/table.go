@@ -17,7 +17,8 @@ type table struct {
 
 var _ durable.Table = (*table)(nil)
 
-// Load implements durable.Table: one view, so that it sees one moment. While it runs the file can not give back pages, and a map that is full waits.
+// Load implements durable.Table: one view, so that it sees one moment. While it runs the file can
+// not give back pages, and a map that is full waits.
 func (t *table) Load(fn func(durable.Row) error) error {
 	if t.env.writer.isClosed() {
 		return closedError(t.env.dir)
@@ -45,8 +46,9 @@ func (t *table) Load(fn func(durable.Row) error) error {
 	return fault(h.file, err)
 }
 
-// eachRow hands every row to fn until it fails. The bytes are copied to the same place for each row: what LMDB lends may not be written to, which the
-// law does not forbid fn, and dies with the transaction without a trace, whereas who keeps what is here is soon found out.
+// eachRow hands every row to fn until it fails. It copies the bytes to the same place for each row.
+// fn must not get LMDB's own memory: that may not be written to, which the law does not forbid fn,
+// and it dies with the transaction without a trace. A fn that keeps the copy is soon found out.
 func eachRow(txn *lmdb.Txn, cur *lmdb.Cursor, fn func(durable.Row) error) (stopped, err error) {
 	txn.RawRead = true // safe for values that are not empty, which ours never are
 	var row durable.Row

@@ -21,7 +21,8 @@ import (
 // handed out. A page that was handed out and given back within one transaction is never written, so
 // a sound file may be shorter than that.
 //
-// The layout (the file is of the machine's own byte order and word size; checked on 64-bit machines only):
+// The layout (the file is of the machine's own byte order and word size; checked on 64-bit machines
+// only):
 //
 //	page   0 number 8 · pad 2 · 10 flags 2 · 12 end of offsets 2 · 14 begin of nodes 2 · 16 offsets of nodes, 2 each
 //	node   0 size 4 · 4 flags 2 · 6 key size 2 · 8 key · data        a leaf's; large data is elsewhere, and its page number 8 stands here
@@ -223,7 +224,8 @@ func (p *pages) tableRow(n node) error {
 	return t.check(n.data, 0)
 }
 
-// rowWithValue refuses what no Commit has written: an empty value could lie behind the end of the file.
+// rowWithValue refuses what no Commit has written: an empty value could lie behind the end of the
+// file.
 func rowWithValue(n node) error {
 	if n.flags&^nodeLarge != 0 || n.size == 0 || len(n.key) > durable.KeyMax {
 		return errors.New("a row has another form")

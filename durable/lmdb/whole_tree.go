@@ -89,7 +89,8 @@ func (t *tree) page(number uint64, depth int) error {
 	return nil
 }
 
-// read reads a page of a tree and checks its header. The bytes hold until a page of the same depth is read.
+// read reads a page of a tree and checks its header. The bytes hold until a page of the same depth
+// is read.
 func (t *tree) read(number uint64, depth int) ([]byte, error) {
 	if err := t.p.claimRead(number, 1); err != nil {
 		return nil, fmt.Errorf("%s: %w", t.name, err)
@@ -164,7 +165,8 @@ func (t *tree) leafNode(n node) error {
 	return t.row(n)
 }
 
-// separator checks the key of a child: all below the child are at or after it. The first key of a page says nothing.
+// separator checks the key of a child: all below the child are at or after it. The first key of a
+// page says nothing.
 func (t *tree) separator(n node, first bool) error {
 	if first {
 		return nil

@@ -11,13 +11,15 @@ import (
 	"github.com/coterie-go/coterie/durable"
 )
 
-// writer is the one goroutine that writes. It takes what waits, commits as much of it as fits one transaction, answers, and takes what gathered
-// during that: the slower the disk, the larger the groups, with no delay of our own.
+// writer is the one goroutine that writes. It takes what waits, commits as much of it as fits one
+// transaction, answers, and takes what gathered during that: the slower the disk, the larger the
+// groups, with no delay of our own.
 //
 //	Commit ──► queue ──take──► group ──Update (one fsync)──► done, done, done …
 //	           bytes ≤ QueueMax    rows ≤ groupRows, or one larger batch
 //
-// Batches go from the queue to the disk to their answers in one order. Refused batches go the same way, with their error.
+// Batches go from the queue to the disk to their answers in one order. Refused batches go the same
+// way, with their error.
 type writer struct {
 	env   *Env
 	ended chan struct{}
@@ -40,8 +42,9 @@ type request struct {
 	err   error // refused
 }
 
-// Bounds of one transaction. A batch beyond groupRows or groupBytes goes alone and whole. LMDB keeps at most 131,071 changed pages in memory and
-// gets slow and, in this version, not entirely trustworthy beyond; pagesMax stays below.
+// Bounds of one transaction. A batch beyond groupRows or groupBytes goes alone and whole. LMDB
+// keeps at most 131,071 changed pages in memory and gets slow and, in this version, not entirely
+// trustworthy beyond; pagesMax stays below.
 const (
 	groupRows  = 4096
 	groupBytes = 16 << 20
@@ -124,8 +127,9 @@ func (w *writer) stats() Stats {
 	return s
 }
 
-// run is the goroutine. A write transaction belongs to a thread, and LMDB's Update keeps one for as long as it lasts. Were one kept for good, every
-// batch that finds the writer asleep would have to wake that thread: measured without a disk, a caller alone then waits three times as long, for
+// run is the goroutine. A write transaction belongs to a thread, and LMDB's Update keeps one for as
+// long as it lasts. Were one kept for good, every batch that finds the writer asleep would have to
+// wake that thread: measured without a disk, a caller alone then waits three times as long, for
 // twice the processor time.
 func (w *writer) run() {
 	defer close(w.ended)
@@ -137,13 +141,16 @@ func (w *writer) run() {
 			rest = rest[n:]
 		}
 		clear(taken) // the rows are their owners' again
-		// Those who were just answered may have their next batch ready in a moment; the disk would make them wait for a whole commit. Measured: with 2 to
-		// 16 callers who wait for each answer this gives 1.2 times the rows per second and larger groups; alone it costs nothing.
+		// The callers that were just answered may have their next batch ready in a moment; the disk
+		// would make them wait for a whole commit. Measured: with 2 to 16 callers that wait for
+		// each answer this gives 1.2 times the rows per second and larger groups; alone it costs
+		// nothing.
 		runtime.Gosched()
 	}
 }
 
-// take swaps the queue for the empty slice in *into. It waits for something to do; false says that there will be nothing any more.
+// take swaps the queue for the empty slice in *into. It waits for something to do; false says that
+// there will be nothing any more.
 func (w *writer) take(into *[]request) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -238,8 +245,8 @@ func (w *writer) commitGroup(group []request) error {
 	return fault(h.file, h.explain(err))
 }
 
-// checkPages refuses a batch that could change more pages than a transaction holds: each row another leaf of the table as it is, and what is put in
-// new leaves, half full.
+// checkPages refuses a batch that could change more pages than a transaction holds: each row
+// another leaf of the table as it is, and what is put in new leaves, half full.
 func (w *writer) checkPages(txn *lmdb.Txn, r request) error {
 	if len(r.rows) <= groupRows && r.size <= groupBytes {
 		return nil

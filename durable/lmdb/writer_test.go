@@ -16,7 +16,8 @@ import (
 	"github.com/coterie-go/coterie/durable"
 )
 
-// stall makes the writer wait inside a done until the returned function is called; meanwhile everything queues.
+// stall makes the writer wait inside a done until the returned function is called; meanwhile
+// everything queues.
 func stall(t *testing.T, tbl durable.Table) (resume func()) {
 	t.Helper()
 	stalled, release := make(chan struct{}), make(chan struct{})
@@ -146,7 +147,8 @@ func TestABatchThatChangesTooMuchFailsAlone(t *testing.T) {
 	}
 }
 
-// What was committed when Close was called is answered nil and there; what comes later gets ErrClosed and is not.
+// What was committed when Close was called is answered nil and there; what comes later gets
+// ErrClosed and is not.
 func TestCloseAmidCommits(t *testing.T) {
 	dir := t.TempDir()
 	e := mustOpen(t, dir, Options{})
@@ -256,7 +258,8 @@ func TestManyLoadsAndTablesAtOnce(t *testing.T) {
 	}
 }
 
-// A driver that is tested in virtual time may have a real store: the writer waits in a way that lets the clock go on.
+// A driver that is tested in virtual time may have a real store: the writer waits in a way that
+// lets the clock go on.
 func TestInABubble(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
@@ -272,7 +275,8 @@ func TestInABubble(t *testing.T) {
 	})
 }
 
-// A row that cannot be deleted fails its batch. A transaction that may not write refuses each change.
+// A row that cannot be deleted fails its batch. A transaction that may not write refuses each
+// change.
 func TestADeleteThatFailsFailsTheBatch(t *testing.T) {
 	e := mustOpen(t, t.TempDir(), Options{})
 	tbl := mustTable(t, e, "t").(*table)

@@ -29,14 +29,16 @@ type Key struct {
 	Bytes int64
 }
 
-// Inspect reads a table and counts. It looks at nothing twice and checks no digest; see Verify. Its memory grows with the number of keys.
+// Inspect reads a table and counts. It looks at nothing twice and checks no digest; see Verify. Its
+// memory grows with the number of keys.
 func Inspect(t durable.Table) (Summary, error) {
 	s, _, err := scan(t)
 	return s, err
 }
 
-// Verify reads a table and checks what the start of a node checks: that every item is in the clock and that all of them sum to the digest. The error
-// wraps crdt.ErrDigest or crdt.ErrMalformed, or names the row that can not be read.
+// Verify reads a table and checks what the start of a node checks: that every item is in the clock
+// and that all of them sum to the digest. The error wraps crdt.ErrDigest or crdt.ErrMalformed, or
+// names the row that can not be read.
 func Verify(t durable.Table) (Summary, error) {
 	s, sum, err := scan(t)
 	if err == nil && s.Clock != nil && sum != s.Digest {

@@ -16,7 +16,8 @@ import (
 // partRows is small, so that a repair of some hundred items takes many parts.
 const partRows = 32
 
-// pair is two machines, the network between them, and the table of the second. Only the first's disk answers by itself.
+// pair is two machines, the network between them, and the table of the second. Only the first's
+// disk answers by itself.
 type pair struct {
 	t     *testing.T
 	now   time.Time
@@ -75,7 +76,8 @@ func (p *pair) install(epoch uint64, founded bool) {
 	p.step(1, replicator.Install{View: v})
 }
 
-// run lets them work, until the second's disk has answered so often; false when they have nothing more to do for a while.
+// run lets them work, until the second's disk has answered so often; false when they have nothing
+// more to do for a while.
 func (p *pair) run(answers int) bool {
 	for range 100 {
 		for len(p.net)+len(p.out) > 0 {
@@ -112,8 +114,9 @@ func (p *pair) change(id uint64, fn func(*crdt.ORSetTx[string]) error) {
 	p.net = nil
 }
 
-// A repair that is larger than a batch may be, cut by a crash after any number of its transactions: what the table says is the state before or the
-// state after, Verify agrees, and the next incarnation ends with exactly the rows of what it holds.
+// A repair that is larger than a batch may be, cut by a crash after any number of its transactions:
+// what the table says is the state before or the state after, Verify agrees, and the next
+// incarnation ends with exactly the rows of what it holds.
 func TestCrashWhileARepairIsWrittenInParts(t *testing.T) {
 	t.Run("memory", func(t *testing.T) {
 		testParts(t, 1, func(*testing.T) (durable.Env, func(durable.Env) durable.Env) {
@@ -203,7 +206,7 @@ func testParts(t *testing.T, every int, open func(*testing.T) (durable.Env, func
 		default:
 			t.Fatalf("after %d transactions %d items count", kill, s.Items)
 		}
-		if l.Torn.Counts != replicator.AllRows {
+		if l.Partial.Counts != replicator.AllRows {
 			unfinished++
 		}
 		p.start(1, 3, l)

@@ -16,11 +16,14 @@ type Removed struct {
 	Items int
 }
 
-// Remove removes all items of the keys that match, and leaves a table whose clock and digest are right. Nobody else may use the table meanwhile.
+// Remove removes all items of the keys that match, and leaves a table whose clock and digest are
+// right. No other goroutine may use the table meanwhile.
 //
-// Each transaction is one event of origin, which must be a new random one: that its dot is in the clock and the items are not tells the other
-// replicas that they were removed. To delete rows alone would leave a clock that says nothing new with a digest that differs, which the others
-// repair by bringing everything back. A table that does not verify is refused and not touched; an error later on leaves what was removed until then.
+// Each transaction is one event of origin, which must be a new random one: that its dot is in the
+// clock and the items are not tells the other replicas that they were removed. To delete rows alone
+// would leave a clock that says nothing new with a digest that differs, which the others repair by
+// bringing everything back. A table that does not verify is refused and not touched; an error later
+// on leaves what was removed until then.
 func Remove(t durable.Table, origin crdt.Origin, match func(key string) bool) (Removed, error) {
 	var out Removed
 	if _, err := Verify(t); err != nil {

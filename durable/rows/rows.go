@@ -89,8 +89,8 @@ func Of(b replicator.Batch) []durable.Row {
 // errEnough ends a load of which the rest is not wanted.
 var errEnough = errors.New("enough")
 
-// Load says what a table holds, for replicator.New: the clock and the digest, and the items as they are read. The table must not change until the
-// items have been read.
+// Load says what a table holds, for replicator.New: the clock and the digest, and the items as they
+// are read. The table must not change until the items have been read.
 func Load(t durable.Table) (replicator.Loaded, error) {
 	h, err := loadHead(t)
 	if err != nil || h.clock == nil {
@@ -111,12 +111,12 @@ func Load(t durable.Table) (replicator.Loaded, error) {
 			yield(crdt.Item{}, err)
 		}
 	}
-	return replicator.Loaded{Clock: h.clock, Digest: h.digest, Items: items, Torn: torn}, nil
+	return replicator.Loaded{Clock: h.clock, Digest: h.digest, Items: items, Partial: torn}, nil
 }
 
 // loadTorn finds what does not count, where a crash has cut a large batch.
-func loadTorn(t durable.Table, h head) (replicator.Torn, error) {
-	out := replicator.Torn{Counts: h.counts}
+func loadTorn(t durable.Table, h head) (replicator.PartialBatch, error) {
+	out := replicator.PartialBatch{Counts: h.counts}
 	if h.counts == replicator.AllRows {
 		return out, nil
 	}

@@ -80,7 +80,8 @@ func elements(t testing.TB, rep *crdt.Replica, key string) []string {
 	return slices.Sorted(set.All())
 }
 
-// What a replica wrote, whatever its history, is what a new incarnation loads; and what Verify finds sound.
+// What a replica wrote, whatever its history, is what a new incarnation loads; and what Verify
+// finds sound.
 func TestWhatWasWrittenIsLoaded(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		w := newWriter(t, 1)
@@ -164,7 +165,8 @@ func TestAnEmptyTable(t *testing.T) {
 	}
 }
 
-// Whatever is wrong with the rows is found by the start of a node and by Verify, with the row in the message or the sums.
+// Whatever is wrong with the rows is found by the start of a node and by Verify, with the row in
+// the message or the sums.
 func TestDamageIsFound(t *testing.T) {
 	item := func(o crdt.Origin, seq uint64) []byte { return itemKey(nil, crdt.Dot{Origin: o, Seq: seq}) }
 	whole := func(key []byte) func(*testing.T, *writer) durable.Row {
@@ -288,8 +290,8 @@ func TestInspectCounts(t *testing.T) {
 	}
 }
 
-// What was removed offline is gone on every replica after they have met, also from those that were not touched; the rest is there, and clocks and
-// digests agree.
+// What was removed offline is gone on every replica after they have met, also from those that were
+// not touched; the rest is there, and clocks and digests agree.
 func TestRemoveSpreads(t *testing.T) {
 	w := newWriter(t, 1)
 	for i := range 20 {
@@ -395,7 +397,8 @@ func (s slice) Load(fn func(durable.Row) error) error {
 	return nil
 }
 
-// Whatever the rows hold, reading ends with an error or with a table that loads to what Verify counted.
+// Whatever the rows hold, reading ends with an error or with a table that loads to what Verify
+// counted.
 func FuzzRows(f *testing.F) {
 	w := newWriter(f, 1)
 	w.add(f, "k", "e")

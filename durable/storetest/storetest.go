@@ -13,13 +13,15 @@ import (
 type Store struct {
 	// Env is open and empty.
 	Env durable.Env
-	// Settle makes durable and answers all that was committed so far. Nil when Env does so by itself.
+	// Settle makes durable and answers all that was committed so far. Nil when Env does so by
+	// itself.
 	Settle func()
 	// Reopen closes env and opens what is durable of it again.
 	Reopen func(env durable.Env) durable.Env
 }
 
-// Run holds an implementation to the laws. open is called once for each law, and once for each random history.
+// Run holds an implementation to the laws. open is called once for each law, and once for each
+// random history.
 func Run(t *testing.T, open func(t testing.TB) *Store) {
 	laws := []struct {
 		name string
@@ -128,7 +130,8 @@ func short(rows []string) string {
 	return s
 }
 
-// Damage takes the last row out of a table, closes the store, and so leaves rows that do not add up to what was written with them.
+// Damage takes the last row out of a table, closes the store, and so leaves rows that do not add up
+// to what was written with them.
 func Damage(t testing.TB, env durable.Env, table string) {
 	t.Helper()
 	s := &Store{Env: env}

@@ -27,7 +27,8 @@ type Total struct{ sharding.Returns[uint64] }
 func (Increment) command() {}
 func (Total) command()     {}
 
-// counter is one entity. Its count lives in the replicated data, so nothing is lost with the process.
+// counter is one entity. Its count lives in the replicated data, so nothing is lost with the
+// process.
 type counter struct {
 	host *counters
 	id   string
@@ -66,7 +67,8 @@ func (h *counters) acquire(id string) *os.File {
 	return f
 }
 
-// enter notes that a handler runs; that another one of the same entity does so too means that it runs twice.
+// enter notes that a handler runs; that another one of the same entity does so too means that it
+// runs twice.
 func (h *counters) enter(id string) (leave func()) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -187,7 +187,8 @@ func (d *demo) killOldest() error {
 	if err != nil {
 		return err
 	}
-	// Its account of the traffic dies with it, so its callers rest first; its entities go on to serve the others.
+	// Its account of the traffic dies with it, so its callers rest first; its entities go on to
+	// serve the others.
 	if err := d.account(d.nodes[oldest]); err != nil {
 		return err
 	}
@@ -231,7 +232,8 @@ func (d *demo) stopAll() error {
 	})
 }
 
-// startAll starts all four again and waits until the remembered entities run, without a message to any of them.
+// startAll starts all four again and waits until the remembered entities run, without a message to
+// any of them.
 func (d *demo) startAll() error {
 	fmt.Println("all start again; nobody sends a message")
 	begun := time.Now()

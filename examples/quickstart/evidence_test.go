@@ -14,8 +14,9 @@ import (
 	"github.com/coterie-go/coterie/sharding"
 )
 
-// The evidence of what entities did is one file to which all processes append. The kernel puts the lines into one order, so whatever an old hosting
-// of an entity does after a newer one has begun is seen. A lock could not show it: a process that is stopped keeps its locks.
+// The evidence of what entities did is one file to which all processes append. The kernel puts the
+// lines into one order, so whatever an old hosting of an entity does after a newer one has begun is
+// seen. A lock could not show it: a process that is stopped keeps its locks.
 
 // What a line of the evidence tells.
 const (
@@ -56,7 +57,8 @@ func (l line) String() string {
 // lineStart is how each line begins.
 const lineStart = `{"What":`
 
-// readEvidence reads the lines. Of one that its process was killed in the middle of only the beginning may be there, with the next line behind it.
+// readEvidence reads the lines. Of one that its process was killed in the middle of only the
+// beginning may be there, with the next line behind it.
 func readEvidence(path string) ([]line, error) {
 	b, err := os.ReadFile(path)
 	if err != nil {
@@ -80,7 +82,8 @@ func readEvidence(path string) ([]line, error) {
 	return lines, nil
 }
 
-// judge says everything by which the evidence shows that an entity ran twice, or ran in a process that had been stopped.
+// judge says everything by which the evidence shows that an entity ran twice, or ran in a process
+// that had been stopped.
 func judge(lines []line) error {
 	var faults []error
 	last, woken := map[string]line{}, map[int]bool{}

@@ -11,7 +11,8 @@ import (
 	"time"
 )
 
-// However the demo is ended, its nodes end with it. Their standard error is the demo's, so the end of that is the end of them all.
+// However the demo is ended, its nodes end with it. Their standard error is the demo's, so the end
+// of that is the end of them all.
 func TestNodesEndWithTheDemo(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -40,7 +41,7 @@ func TestNodesEndWithTheDemo(t *testing.T) {
 			if err := cmd.Start(); err != nil {
 				t.Fatal(err)
 			}
-			defer syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // of whoever should have ended and did not
+			defer syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // of a process that should have ended and did not
 			_ = errsEnd.Close()
 			lines := bufio.NewScanner(out)
 			for lines.Scan() && !strings.Contains(lines.Text(), "all nodes increment") {

@@ -9,13 +9,14 @@ import (
 	"github.com/coterie-go/coterie/ddata"
 )
 
-// Processes are killed while every node asks every entity for numbers: one that owns entities, that of the coordinator, and both at one instant. Nothing runs
-// twice, what was answered was handled, once and in order, each question has an end, and all entities answer again.
+// Processes are killed while every node asks every entity for numbers: one that owns entities, that
+// of the coordinator, and both at one instant. Nothing runs twice, what was answered was handled,
+// once and in order, each question has an end, and all entities answer again.
 func TestKilledUnderLoad(t *testing.T) {
 	for _, c := range []struct {
 		name         string
 		nodes        int
-		oldest, more bool // who is killed: the coordinator's process, one other
+		oldest, more bool // the killed processes: the coordinator's process, one other
 	}{
 		{"an owner", 3, false, true},
 		{"the coordinator", 3, true, false},
@@ -65,8 +66,9 @@ func TestKilledUnderLoad(t *testing.T) {
 	}
 }
 
-// Ten thousand numbered messages to each entity, from three processes, while its shard moves from process to process twenty times; then a node joins
-// and gets its share, and the one that was there first leaves, with the coordinator. No message is lost, doubled or out of order.
+// Ten thousand numbered messages to each entity, from three processes, while its shard moves from
+// process to process twenty times; then a node joins and gets its share, and the one that was there
+// first leaves, with the coordinator. No message is lost, doubled or out of order.
 func TestNumbersWhileShardsMove(t *testing.T) {
 	const moves = 20
 	ctx, cancel := context.WithTimeout(t.Context(), networkLimit)

@@ -12,7 +12,8 @@ import (
 	"time"
 )
 
-// The demo talks to its nodes in lines of JSON over their standard input and output: one request, one answer.
+// The demo talks to its nodes in lines of JSON over their standard input and output: one request,
+// one answer.
 
 // request asks a node to do something.
 type request struct {
@@ -47,7 +48,8 @@ var errProcessEnded = errors.New("the process ended")
 // answerLimit bounds the wait for one answer.
 const answerLimit = 40 * time.Second
 
-// spawn starts this program again as a node, which ends with ctx, and with this process: its standard input ends then.
+// spawn starts this program again as a node, which ends with ctx, and with this process: its
+// standard input ends then.
 func spawn(ctx context.Context, name string, env ...string) (*child, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -114,7 +116,7 @@ func (c *child) ask(do string) (answer, error) {
 // tell sends a request; its answer is still to be taken.
 func (c *child) tell(do string) error {
 	if err := json.NewEncoder(c.in).Encode(request{Do: do}); err != nil {
-		return fmt.Errorf("%s: %w: %w", c.name, errProcessEnded, err) // there is nobody who reads
+		return fmt.Errorf("%s: %w: %w", c.name, errProcessEnded, err) // there is no reader
 	}
 	return nil
 }
@@ -134,7 +136,8 @@ func (c *child) reap() {
 	}
 }
 
-// hear reads the requests on standard input, and calls gone when it ends: whoever gave the orders is no more.
+// hear reads the requests on standard input. It calls gone when the input ends, because then the
+// process that gave the orders has ended.
 func hear(gone func(error)) <-chan request {
 	requests := make(chan request)
 	go func() {

@@ -15,8 +15,10 @@ var lossFor = flag.Duration("loss", 5*time.Second, "how long three packets of te
 
 const networkLimit = 90 * time.Second // for a whole play, most of which wait for no more than a few seconds
 
-// The oldest node, and with it the coordinator, is cut off, in each of the ways in which packets can fail to arrive. The others remove it and run its entities; it
-// ends with ErrDowned, though nobody can tell it. Started again on the same host after the network has healed, it is a member like the others.
+// The oldest node, and with it the coordinator, is cut off, in each of the ways in which packets
+// can fail to arrive. The others remove it and run its entities; it ends with ErrDowned, though no
+// other node can tell it. Started again on the same host after the network has healed, it is a
+// member like the others.
 func TestCutOffNodeIsReplaced(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -69,8 +71,10 @@ func checkDowned(t *testing.T, lines []line, pid int) {
 	}
 }
 
-// Three packets of ten are lost while all nodes send to all entities. With timers made for loopback that is a storm of false suspicions: nodes lose
-// their leases, are removed, end and are started again, as an operator would. Whatever happens, nothing runs twice; and when it is over, everything answers.
+// Three packets of ten are lost while all nodes send to all entities. With timers made for loopback
+// that is a storm of false suspicions: nodes lose their leases, are removed, end and are started
+// again, as an operator would. Whatever happens, nothing runs twice; and when it is over,
+// everything answers.
 func TestLostPackets(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), networkLimit+*lossFor)
 	defer cancel()
@@ -88,8 +92,9 @@ func TestLostPackets(t *testing.T) {
 	}
 }
 
-// markThrough has every node mark again as soon as it has marked, and starts again at once whichever has ended, for others may wait for it. It returns
-// when all have marked since the network was healed.
+// markThrough has every node mark again as soon as it has marked, and starts again at once
+// whichever has ended, for others may wait for it. It returns when all have marked since the
+// network was healed.
 func (p *witnessPlay) markThrough(ctx context.Context, healed <-chan struct{}) {
 	p.t.Helper()
 	type marked struct {
@@ -97,7 +102,9 @@ func (p *witnessPlay) markThrough(ctx context.Context, healed <-chan struct{}) {
 		err error
 	}
 	results := make(chan marked, len(p.nodes))
-	asked, since := map[int]bool{}, map[int]bool{} // those who are asked now, and whether after the healing; those whose last mark began after it, and came
+	// asked holds the nodes that are asked now, and whether that began after the healing.
+	// since holds the nodes whose last mark began after the healing, and came.
+	asked, since := map[int]bool{}, map[int]bool{}
 	marks, failed, restarted := 0, 0, 0
 	for over := false; len(since) < len(p.nodes) || len(asked) > 0; {
 		select {
@@ -137,7 +144,8 @@ func (p *witnessPlay) markThrough(ctx context.Context, healed <-chan struct{}) {
 	p.t.Logf("marks while packets were lost=%d failed=%d processes restarted=%d", marks, failed, restarted)
 }
 
-// kill -9 of the oldest node, whose process is started again at once, on the same port and with the same directory.
+// kill -9 of the oldest node, whose process is started again at once, on the same port and with the
+// same directory.
 func TestKilledNodeComesBackOnItsPort(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), networkLimit)
 	defer cancel()
@@ -150,7 +158,8 @@ func TestKilledNodeComesBackOnItsPort(t *testing.T) {
 	p.judge()
 }
 
-// Each of five nodes leaves and is started again, while the others send to all entities: none of their messages fails.
+// Each of five nodes leaves and is started again, while the others send to all entities: none of
+// their messages fails.
 func TestRollingRestartOfFive(t *testing.T) {
 	const nodes = 5
 	ctx, cancel := context.WithTimeout(t.Context(), 2*networkLimit)

@@ -44,8 +44,8 @@ type node struct {
 
 func entityID(i int) string { return "counter-" + strconv.Itoa(i) }
 
-// runNode is main of a node process: it starts the node and serves, until it is told to stop, until the demo is gone, or until the others have
-// removed the node from the cluster.
+// runNode is main of a node process: it starts the node and serves, until it is told to stop, until
+// the demo is gone, or until the others have removed the node from the cluster.
 func runNode() error {
 	ctx, end := context.WithCancelCause(context.Background())
 	defer end(nil)
@@ -148,8 +148,9 @@ func (x *node) probe(ctx context.Context) (map[string]uint64, error) {
 	return totals, last
 }
 
-// askUntil repeats a question until it is answered or ctx ends: what a caller does who wants to survive the death of another node. With its own
-// node the region stops for good, and there is nothing to repeat.
+// askUntil repeats a question until it is answered or ctx ends: what a caller should do that must
+// survive the death of another node. With its own node the region stops for good, and there is
+// nothing to repeat.
 func askUntil[Q interface {
 	Command
 	sharding.Request[uint64]
@@ -215,7 +216,8 @@ func (t *traffic) increment(ctx context.Context, r *sharding.Region[Command], id
 	return nil
 }
 
-// more waits until the callers have had another thousand increments acknowledged, or until ctx ends.
+// more waits until the callers have had another thousand increments acknowledged, or until ctx
+// ends.
 func (t *traffic) more(ctx context.Context) error {
 	t.mu.Lock()
 	t.goal, t.reached = t.sum+trafficMore, make(chan struct{})

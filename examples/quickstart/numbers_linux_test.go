@@ -17,8 +17,9 @@ import (
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
-// A witness process may send numbered messages, in one of two ways: by questions to the witnesses, each of which waits for its answer, or by a stream
-// of messages to entities of a type of their own, whose shards live where the test says.
+// A witness process may send numbered messages, in one of two ways: by questions to the witnesses,
+// each of which waits for its answer, or by a stream of messages to entities of a type of their
+// own, whose shards live where the test says.
 
 const (
 	askers        = 4    // of one process
@@ -159,8 +160,8 @@ func (w *witnessNode) noteMove(e protocol.Event) {
 	l.moved = make(chan struct{})
 }
 
-// tellNumbers sends a stream to each entity, a message in each millisecond, until that is enough; and returns when all was handled: what was told before a
-// question is handled before it.
+// tellNumbers sends a stream to each entity, a message in each millisecond, until that is enough;
+// and returns when all was handled: what was told before a question is handled before it.
 func (w *witnessNode) tellNumbers(from string) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
@@ -190,8 +191,8 @@ func (w *witnessNode) tellNumbers(from string) {
 	}
 }
 
-// moveNumbers moves each shard to the k-th member after the one of its number, and returns when they are there. Only the coordinator's process can
-// tell.
+// moveNumbers moves each shard to the k-th member after the one of its number, and returns when
+// they are there. Only the coordinator's process can tell.
 func (w *witnessNode) moveNumbers(ctx context.Context, k int) error {
 	l := &w.load
 	client, err := l.region.External()

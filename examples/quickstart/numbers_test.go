@@ -12,10 +12,12 @@ import (
 // stream is what one sender sends to one entity.
 type stream struct{ from, entity string }
 
-// judgeNumbers says everything by which the evidence shows that a numbered message was lost without a word, handled twice, or out of order.
+// judgeNumbers says everything by which the evidence shows that a numbered message was lost without
+// a word, handled twice, or out of order.
 //
-// A message that was answered was handled, once; the questions of a sender end one after the other, each in one way. What was told and not refused is
-// all handled, with no gap and in order, wherever the entity was meanwhile; for that, no process may have died. Where one has, order is kept within
+// A message that was answered was handled, once; the questions of a sender end one after the other,
+// each in one way. What was told and not refused is all handled, with no gap and in order, wherever
+// the entity was meanwhile; for that, no process may have died. Where one has, order is kept within
 // each hosting.
 func judgeNumbers(lines []line) error {
 	var faults []error
@@ -66,7 +68,8 @@ func judgeNumbers(lines []line) error {
 	return errors.Join(faults...)
 }
 
-// judgeHandOffs says where the evidence shows that an entity was made while its last incarnation had not ended in order: with a line, or with its process.
+// judgeHandOffs says where the evidence shows that an entity was made while its last incarnation
+// had not ended in order: with a line, or with its process.
 func judgeHandOffs(lines []line, killed map[int]bool) error {
 	var faults []error
 	alive := map[string]line{}

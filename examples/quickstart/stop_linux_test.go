@@ -12,9 +12,11 @@ import (
 
 var stopFor = flag.Duration("stop", 2500*time.Millisecond, "how long the process of the oldest node stands still, at least")
 
-// A process that owns entities, and the coordinator, is stopped in the middle of its work, as by SIGSTOP from anywhere. The others remove it and run its
-// entities. Continued, it has handlers to finish, messages in its mailboxes and on its sockets, and a view in which all is well: it must deliver none
-// of them, no handler that was running may act any more, and the node must end with ErrDowned.
+// A process that owns entities, and the coordinator, is stopped in the middle of its work, as by
+// SIGSTOP from anywhere. The others remove it and run its entities. Continued, it has handlers to
+// finish, messages in its mailboxes and on its sockets, and a view in which all is well: it must
+// deliver none of them, no handler that was running may act any more, and the node must end with
+// ErrDowned.
 func TestStoppedProcessIsFenced(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), *stopFor+40*time.Second) // kills the processes
 	defer cancel()

@@ -23,7 +23,8 @@ import (
 	"github.com/coterie-go/coterie/sharding"
 )
 
-// envWitness makes the test binary a node whose entities write evidence: "PRESET FILE DIRECTORY ADDRESS SEEDS…".
+// envWitness makes the test binary a node whose entities write evidence: "PRESET FILE DIRECTORY
+// ADDRESS SEEDS…".
 const envWitness = "QUICKSTART_WITNESS"
 
 func init() { programs = append(programs, program{envWitness, runWitness}) }
@@ -44,8 +45,9 @@ type witnessNode struct {
 	file   *os.File
 	woken  atomic.Bool
 
-	// gate is held by an entity from the look at its lease until its line is written, and by whoever stops the process: so nobody is between the two
-	// when it stops. Whoever gets through after that has to look again.
+	// An entity holds gate from the look at its lease until its line is written. A goroutine that
+	// stops the process holds it too, so that no entity is between the two when the process stops.
+	// An entity that gets through after that has to look again.
 	gate sync.RWMutex
 
 	mu      sync.Mutex
@@ -73,7 +75,8 @@ func (w *witnessNode) write(l line) {
 	}
 }
 
-// monotonic is the machine's clock, the same for all processes. Go's own monotonic time has an origin in each.
+// monotonic is the machine's clock, the same for all processes. Go's own monotonic time has an
+// origin in each.
 func monotonic() time.Duration {
 	const clockMonotonic = 1
 	var ts syscall.Timespec
@@ -102,7 +105,7 @@ func (w *witnessNode) enter(id string) {
 }
 
 func (w *witnessNode) leave(id string) {
-	delete(w.waiting, id) // before the gate is left: whoever closes it sees only those who have to wait
+	delete(w.waiting, id) // before the gate is left: the goroutine that closes it sees only those that have to wait
 	w.mu.Unlock()
 	w.gate.RUnlock()
 }
@@ -151,8 +154,9 @@ func (w *witnessNode) ids() []string {
 	return slices.Sorted(maps.Keys(w.running))
 }
 
-// freeze stops this process when each of its entities has a handler that runs and messages behind that, and returns when it was continued. So at the
-// moment of waking each of them has something to do.
+// freeze stops this process when each of its entities has a handler that runs and messages behind
+// that, and returns when it was continued. So at the moment of waking each of them has something to
+// do.
 func (w *witnessNode) freeze(ctx context.Context) error {
 	w.gate.Lock()
 	defer w.gate.Unlock()
@@ -191,7 +195,8 @@ func (w *witnessNode) await(ctx context.Context, done func() bool) error {
 	return nil
 }
 
-// stopThisProcess is SIGSTOP to the calling thread, which stops all: unlike one to the process it does not come back before that.
+// stopThisProcess is SIGSTOP to the calling thread, which stops all: unlike one to the process it
+// does not come back before that.
 func stopThisProcess() error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

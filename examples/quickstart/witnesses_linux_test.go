@@ -31,13 +31,15 @@ type witnessPlay struct {
 	nodes    []*child
 }
 
-// startWitnesses starts nodes in processes of their own on loopback, and all entities. They die with the test however it ends.
+// startWitnesses starts nodes in processes of their own on loopback, and all entities. They die
+// with the test however it ends.
 func startWitnesses(ctx context.Context, t *testing.T, n int) *witnessPlay {
 	t.Helper()
 	return startPatient(ctx, t, n, ddata.Local)
 }
 
-// startPatient is startWitnesses with other time-outs: those of ddata.LAN take no process for dead that a busy machine has kept waiting.
+// startPatient is startWitnesses with other time-outs: those of ddata.LAN take no process for dead
+// that a busy machine has kept waiting.
 func startPatient(ctx context.Context, t *testing.T, n int, preset ddata.Preset) *witnessPlay {
 	t.Helper()
 	p := newWitnesses(ctx, t)
@@ -82,7 +84,8 @@ func (p *witnessPlay) startAll() {
 	ask(p.t, p.nodes[0], "mark")
 }
 
-// start starts a node's process, at its address and with its directory of before. It answers when it is a member.
+// start starts a node's process, at its address and with its directory of before. It answers when
+// it is a member.
 func (p *witnessPlay) start(i int) {
 	p.t.Helper()
 	cmd := exec.CommandContext(p.ctx, os.Args[0])

@@ -1,4 +1,5 @@
-// Command start is the program of the README: a node, a replicated set, and shopping carts as entities.
+// Command start is the program of the README: a node, a replicated set, and shopping carts as
+// entities.
 package main
 
 import (
@@ -30,8 +31,9 @@ type Total struct{ sharding.Returns[int] }
 func (AddItem) command() {}
 func (Total) command()   {}
 
-// Cart is an entity: each id lives on one node, and handles one command at a time. Its content is replicated
-// data under a key of its own, so that it is there when the cart moves or the process starts again.
+// Cart is an entity: each id lives on one node, and handles one command at a time. Its content is
+// replicated data under a key of its own, so that it is there when the cart moves or the process
+// starts again.
 type Cart struct {
 	data    *ddata.Replicator
 	content ddata.Key[crdt.PNCounterMap[string]]

@@ -23,7 +23,8 @@ func TestTheReadmeShowsThisProgram(t *testing.T) {
 	}
 }
 
-// TestTheCartIsThereAfterARestart starts the program twice on one directory: the second run finds what the first one put into the cart.
+// TestTheCartIsThereAfterARestart starts the program twice on one directory: the second run finds
+// what the first one put into the cart.
 func TestTheCartIsThereAfterARestart(t *testing.T) {
 	dir := t.TempDir()
 	for _, want := range []int{2, 4} {

@@ -1,5 +1,6 @@
-// Package golden plays golden scripts: files in testdata in which commands stand above what they made a machine do, with prose between, so
-// that a protocol can be read as a story and a change of it as a diff.
+// Package golden plays golden scripts: files in testdata in which commands stand above what they
+// made a machine do, with prose between, so that a protocol can be read as a story and a change of
+// it as a diff.
 //
 //	# Two nodes join.
 //	> start b
@@ -7,13 +8,15 @@
 //	      send to a: probe
 //	> run 3s
 //
-// A line that begins with # is prose, one that begins with "> " a command, its words apart by spaces. All other lines, blank ones aside, are what the
-// command above them printed, each indented by two spaces. [Run] plays the commands of every script anew and fails where the output differs. With the
-// flag -update it rewrites the scripts instead: write the commands, run
+// A line that begins with # is prose, one that begins with "> " a command, its words apart by
+// spaces. All other lines, blank ones aside, are what the command above them printed, each indented
+// by two spaces. [Run] plays the commands of every script anew and fails where the output differs.
+// With the flag -update it rewrites the scripts instead: write the commands, run
 //
 //	go test ./replicator -run TestScripts -update
 //
 // and read the diff before it is committed, for the flag believes the machine whatever it does.
 //
-// What a command means is the caller's: package golden knows neither machines nor time. Output must not depend on anything but the commands.
+// What a command means is the caller's: package golden knows neither machines nor time. Output must
+// not depend on anything but the commands.
 package golden

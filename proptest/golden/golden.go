@@ -12,7 +12,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite what the commands of golden scripts print")
 
-// Player carries out one command, given as its words, and prints what came of it to the buffer that it was begun with.
+// Player carries out one command, given as its words, and prints what came of it to the buffer that
+// it was begun with.
 type Player func(words []string) error
 
 const (
@@ -21,8 +22,10 @@ const (
 	indent  = "  "
 )
 
-// Run plays each file that matches pattern, such as "testdata/*.script", as a subtest of its name. begin makes the world of one script; what must
-// hold when a script has ended, it checks in a cleanup of its t. No matching file is a failure, and so is a command's error, which ends its script.
+// Run plays each file that matches pattern, such as "testdata/*.script", as a subtest of its name.
+// begin makes the world of one script; what must hold when a script has ended, it checks in a
+// cleanup of its t. No matching file is a failure, and so is a command's error, which ends its
+// script.
 func Run(t *testing.T, pattern string, begin func(t *testing.T, out *bytes.Buffer) Player) {
 	t.Helper()
 	files, err := filepath.Glob(pattern)
@@ -56,7 +59,8 @@ func runFile(t *testing.T, file string, begin func(*testing.T, *bytes.Buffer) Pl
 	}
 }
 
-// play returns the script with what its commands print now. Its error begins with the line of the command that failed.
+// play returns the script with what its commands print now. Its error begins with the line of the
+// command that failed.
 func play(script string, out *bytes.Buffer, do Player) (string, error) {
 	var got strings.Builder
 	n := 0

@@ -12,7 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// device is the switch's end of a process's TUN device: what is read was sent by the process, what is written it receives.
+// device is the switch's end of a process's TUN device: what is read was sent by the process, what
+// is written it receives.
 type device struct {
 	file *os.File
 }
@@ -35,7 +36,8 @@ func (d *device) carry(route func(packet []byte) *device) {
 
 func (d *device) close() { _ = d.file.Close() }
 
-// receiveDevice takes over the device that Enter has made in the process at the other end, or what it says instead.
+// receiveDevice takes over the device that Enter has made in the process at the other end, or what
+// it says instead.
 func receiveDevice(socket *os.File) (*device, error) {
 	const textMax = 1 << 10
 	text, rights := make([]byte, textMax), make([]byte, unix.CmsgSpace(4))

@@ -11,8 +11,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Enter is the first thing that a program calls which Host.Start runs: it makes the devices of its namespace and connects them with the switch. In a
-// process that was not started so it does nothing and says false.
+// Enter is the first thing that a program calls which Host.Start runs: it makes the devices of its
+// namespace and connects them with the switch. In a process that was not started so it does nothing
+// and says false.
 func Enter() (entered bool, err error) {
 	number := os.Getenv(envSocket)
 	if number == "" {
@@ -41,7 +42,8 @@ func Enter() (entered bool, err error) {
 	return true, unix.Sendmsg(fd, []byte{0}, unix.UnixRights(tun), nil, 0)
 }
 
-// plug makes the TUN device of this namespace, gives it its address, and brings it and the loopback device up.
+// plug makes the TUN device of this namespace, gives it its address, and brings it and the loopback
+// device up.
 func plug(addr netip.Addr) (tun int, err error) {
 	const path, name = "/dev/net/tun", "tun0"
 	if tun, err = unix.Open(path, unix.O_RDWR|unix.O_CLOEXEC, 0); err != nil {

@@ -11,10 +11,12 @@ import (
 	"syscall"
 )
 
-// ErrUnavailable: this machine does not let us make networks. Usual causes: no /dev/net/tun, neither root nor user namespaces.
+// ErrUnavailable: this machine does not let us make networks. Usual causes: no /dev/net/tun,
+// neither root nor user namespaces.
 var ErrUnavailable = errors.New("hosts: this machine does not allow networks of one's own")
 
-// Host is an address of the network, where one process at a time may run. Start, Wait and Kill of one host are for one goroutine at a time.
+// Host is an address of the network, where one process at a time may run. Start, Wait and Kill of
+// one host are for one goroutine at a time.
 type Host struct {
 	network *Network
 	addr    netip.Addr
@@ -34,8 +36,9 @@ const (
 	envSocket = "COTERIE_HOST_SOCKET" // the number of the file on which the device is handed over
 )
 
-// Start starts a command on the host. Its program has to call Enter before it uses the network, and Start returns when it has. The fields of the
-// command may be set as ever: Start adds to Env, ExtraFiles and SysProcAttr. Errors: ErrUnavailable, and those of exec.
+// Start starts a command on the host. Its program has to call Enter before it uses the network, and
+// Start returns when it has. The fields of the command may be set as ever: Start adds to Env,
+// ExtraFiles and SysProcAttr. Errors: ErrUnavailable, and those of exec.
 func (h *Host) Start(cmd *exec.Cmd) error {
 	if h.cmd != nil {
 		return fmt.Errorf("hosts: a process runs on %v already; Wait for it or Kill it", h.addr)
@@ -67,7 +70,8 @@ func (h *Host) Start(cmd *exec.Cmd) error {
 	return nil
 }
 
-// inNamespace has a command run in a network namespace of its own, which takes a user namespace for all but root.
+// inNamespace has a command run in a network namespace of its own, which takes a user namespace for
+// all but root.
 func inNamespace(cmd *exec.Cmd) {
 	if cmd.SysProcAttr == nil {
 		cmd.SysProcAttr = &syscall.SysProcAttr{}
@@ -102,7 +106,8 @@ func (h *Host) run(cmd *exec.Cmd, d *device) {
 	}()
 }
 
-// Wait waits for the process to end, as Cmd.Wait does. Whoever started it calls Wait or Kill, once.
+// Wait waits for the process to end, as Cmd.Wait does. The caller that started it calls Wait or
+// Kill, once.
 func (h *Host) Wait() error {
 	err := h.cmd.Wait()
 	n := h.network

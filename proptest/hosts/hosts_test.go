@@ -20,7 +20,8 @@ import (
 	"github.com/coterie-go/coterie/proptest/hosts"
 )
 
-// The test binary is the program of the hosts too: it answers what it is told on its standard input.
+// The test binary is the program of the hosts too: it answers what it is told on its standard
+// input.
 const envProgram = "HOSTS_TEST_PROGRAM"
 
 func TestMain(m *testing.M) {
@@ -37,7 +38,8 @@ func TestMain(m *testing.M) {
 
 const port = "7000"
 
-// program echoes what comes on its port, and for each line of standard input, which is an address, says what came back from there.
+// program echoes what comes on its port, and for each line of standard input, which is an address,
+// says what came back from there.
 func program() {
 	l, err := net.Listen("tcp", ":"+port)
 	if err != nil {
@@ -216,7 +218,8 @@ func TestHostIsUsedAgain(t *testing.T) {
 	}
 }
 
-// A program that does not call Enter, and one that is not there, are mistakes, and not a machine that does not allow it.
+// A program that does not call Enter, and one that is not there, are mistakes, and not a machine
+// that does not allow it.
 func TestProgramsThatDoNotEnter(t *testing.T) {
 	n := hosts.New(1)
 	defer n.Close()

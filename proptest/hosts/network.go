@@ -33,7 +33,8 @@ func (s Stats) String() string {
 	return fmt.Sprintf("carried=%d cut=%d lost=%d stray=%d", s.Carried, s.Cut, s.Lost, s.Stray)
 }
 
-// New returns a network without hosts. The seed decides which packets Lose drops; what the processes send and when, no seed decides.
+// New returns a network without hosts. The seed decides which packets Lose drops; what the
+// processes send and when, no seed decides.
 func New(seed uint64) *Network {
 	return &Network{rng: rand.New(rand.NewPCG(seed, 0)), cut: map[[2]netip.Addr]bool{}}
 }
@@ -57,7 +58,8 @@ func (n *Network) Host() *Host {
 	return h
 }
 
-// Cut drops from now on what one host sends to the other. For both directions call it twice, or use Isolate.
+// Cut drops from now on what one host sends to the other. For both directions call it twice, or use
+// Isolate.
 func (n *Network) Cut(from, to *Host) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -98,7 +100,7 @@ func (n *Network) Stats() Stats {
 	return n.stats
 }
 
-// Close kills all processes. Nobody may be in a method of a host meanwhile.
+// Close kills all processes. No goroutine may be in a method of a host meanwhile.
 func (n *Network) Close() {
 	n.mu.Lock()
 	all := slices.Clone(n.hosts)

@@ -4,32 +4,34 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/coterie-go/coterie/ddata/lease"
+	"github.com/coterie-go/coterie/ddata/locks"
 	"github.com/coterie-go/coterie/ddata/membership"
 )
 
-// court is where the lease of membership.LeaseMajority lies: a lock that ends with its process, and goes on through a pause.
-type court struct {
+// arbiterStore is where the lease of membership.LeaseMajority lies: a lock that ends with its
+// process, and goes on through a pause.
+type arbiterStore struct {
 	rng    *rand.Rand
-	holder *Process // nil or dead: nobody
+	holder *Process // nil or dead: none
 	record []byte
 	down   bool // nothing can be asked of it
 }
 
-func newCourt(w *World) *court {
-	c := &court{rng: w.rs.stream("court", 0)}
+func newCourt(w *World) *arbiterStore {
+	c := &arbiterStore{rng: w.rs.stream("court", 0)}
 	if _, ok := w.opt.Strategy.(membership.LeaseMajority); ok {
 		w.after(c.while(), nil, func() { c.trouble(w) })
 	}
 	return c
 }
 
-func (c *court) while() time.Duration {
+func (c *arbiterStore) while() time.Duration {
 	return time.Duration(between(c.rng, int64(time.Second), int64(40*time.Second)))
 }
 
-// trouble takes the lease away from a holder, which is told first, or lets nobody in for a while, until the world heals.
-func (c *court) trouble(w *World) {
+// trouble takes the lease away from a holder, which is told first, or refuses it to all for a
+// while, until the world heals.
+func (c *arbiterStore) trouble(w *World) {
 	c.down = false
 	if w.healed {
 		return
@@ -47,15 +49,15 @@ func (c *court) trouble(w *World) {
 // arbitrate carries out one operation, in its turn.
 func (d *memberDriver) arbitrate(op membership.ArbiterOp) {
 	w := d.p.w
-	d.opFree = max(d.opFree, w.now) + between(w.court.rng, int64(w.opt.DiskMin), int64(w.opt.DiskMax))
+	d.opFree = max(d.opFree, w.now) + between(w.arbiterStore.rng, int64(w.opt.DiskMin), int64(w.opt.DiskMax))
 	w.at(d.opFree, d.p, func() {
 		if d.p.alive {
-			w.court.carryOut(d, op)
+			w.arbiterStore.carryOut(d, op)
 		}
 	})
 }
 
-func (c *court) carryOut(d *memberDriver, op membership.ArbiterOp) {
+func (c *arbiterStore) carryOut(d *memberDriver, op membership.ArbiterOp) {
 	p := d.p
 	held := c.holder != nil && c.holder.alive
 	switch {
@@ -64,7 +66,7 @@ func (c *court) carryOut(d *memberDriver, op membership.ArbiterOp) {
 			c.holder = nil
 		}
 	case op.Do == membership.ArbiterSave && (c.down || c.holder != p):
-		if c.holder == p && c.rng.IntN(2) == 0 { // who hears of a failure cannot know
+		if c.holder == p && c.rng.IntN(2) == 0 { // a process that hears of a failure cannot know
 			c.record = op.Record
 		}
 		d.step(membership.ArbiterSaved{Err: "the store is down"})
@@ -77,6 +79,6 @@ func (c *court) carryOut(d *memberDriver, op membership.ArbiterOp) {
 		d.step(membership.ArbiterDenied{})
 	default:
 		c.holder = p
-		d.step(membership.ArbiterAcquired{Record: c.record, Until: lease.Forever})
+		d.step(membership.ArbiterAcquired{Record: c.record, Until: locks.Forever})
 	}
 }

@@ -177,7 +177,8 @@ func (c *chaos) strikeOne(s stroke) {
 	}
 }
 
-// freeze pauses a process, and sometimes all that run, as when their one machine is starved or its hypervisor snapshots them.
+// freeze pauses a process, and sometimes all that run, as when their one machine is starved or its
+// hypervisor snapshots them.
 func (c *chaos) freeze(p *Process, d time.Duration) {
 	if c.rng.IntN(6) > 0 {
 		p.pause(d)
@@ -220,7 +221,8 @@ func (c *chaos) oneWay() {
 	c.w.net.cut(func(a, b int) bool { return bad[a]>>b&1 == 1 })
 }
 
-// crash kills a process and mostly restarts it, at once or later, as a new incarnation on the same disk.
+// crash kills a process and mostly restarts it, at once or later, as a new incarnation on the same
+// disk.
 func (c *chaos) crash(s *Slot) {
 	if s.proc == nil {
 		c.w.restart(s)
@@ -267,8 +269,8 @@ func (c *chaos) join() {
 	}
 }
 
-// leave lets a node go gracefully, as long as others stay. A member that has no view is not sent away: what it knows may be needed to found the
-// cluster anew.
+// leave lets a node go gracefully, as long as others stay. A member that has no view is not sent
+// away: what it knows may be needed to found the cluster anew.
 func (c *chaos) leave(p *Process) {
 	if c.w.staying() <= 2 || p.slot.leaving || p.mem.view == nil && p.slot.wasMember() {
 		return
@@ -277,7 +279,8 @@ func (c *chaos) leave(p *Process) {
 	p.leave()
 }
 
-// staying counts the slots whose nodes have been members, have not left for good, and are not about to.
+// staying counts the slots whose nodes have been members, have not left for good, and are not about
+// to.
 func (w *World) staying() (n int) {
 	for _, s := range w.slots {
 		if !s.retired && !s.leaving && s.wasMember() {

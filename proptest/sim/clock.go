@@ -5,13 +5,16 @@ import (
 	"unsafe"
 )
 
-// Virtual time is nanoseconds since the start of the run, an int64; only the world's own loop moves it.
+// Virtual time is nanoseconds since the start of the run, an int64; only the world's own loop moves
+// it.
 
-// epochWall is the wall time at which every run starts: a fixed instant, so that a timestamp in a payload is the same in every run.
+// epochWall is the wall time at which every run starts: a fixed instant, so that a timestamp in a
+// payload is the same in every run.
 const epochWall = int64(1_800_000_000_000_000_000)
 
-// rawTime has the layout of time.Time. The standard library offers no way to make an instant whose monotonic and wall readings are
-// both given, which a simulated clock needs: only time.Now makes one, and it reads the real clock. TestInstant holds the layout.
+// rawTime has the layout of time.Time. The standard library offers no way to make an instant whose
+// monotonic and wall readings are both given, which a simulated clock needs: only time.Now makes
+// one, and it reads the real clock. TestInstant holds the layout.
 type rawTime struct {
 	wall uint64
 	ext  int64
@@ -35,11 +38,13 @@ func instant(wall, mono int64) time.Time {
 	return *(*time.Time)(unsafe.Pointer(&raw))
 }
 
-// monotonic reads back the monotonic part of an instant that instant made (or that Add derived from one).
+// monotonic reads back the monotonic part of an instant that instant made (or that Add derived from
+// one).
 func monotonic(t time.Time) int64 { return (*rawTime)(unsafe.Pointer(&t)).ext }
 
-// localClock is the clock of one machine: its rate differs from true time by up to a per cent, its wall time is off by skew.
-// It goes on through a pause of the process; a suspend of the machine stops the monotonic reading but not the wall.
+// localClock is the clock of one machine: its rate differs from true time by up to a per cent, its
+// wall time is off by skew. It goes on through a pause of the process; a suspend of the machine
+// stops the monotonic reading but not the wall.
 type localClock struct {
 	rate      float64
 	offset    int64 // monotonic reading at true time 0

@@ -3,6 +3,7 @@ package sim
 import (
 	"errors"
 	"math/rand/v2"
+	"time"
 
 	"github.com/coterie-go/coterie/durable"
 )
@@ -10,14 +11,15 @@ import (
 // errDisk is what a failing commit answers.
 var errDisk = errors.New("simulated disk failure")
 
-// disk is the durable memory of a slot: it survives incarnations, and forgets what was not committed when one ends.
-// A commit takes a while, and all that waits then is committed together.
+// disk is the durable memory of a slot: it survives incarnations, and forgets what was not
+// committed when one ends. A commit takes a while, and all that waits then is committed together.
 type disk struct {
 	w       *World
 	rng     *rand.Rand
 	env     *durable.Memory
 	armed   bool
 	slowTil int64 // a stall: commits take far longer until then
+	mark    int64 // when the last incarnation may still have done something as a member; 0: never
 }
 
 func newDisk(w *World, slot int) *disk {
@@ -63,6 +65,23 @@ func (d *disk) arm(p *Process) {
 			d.arm(p)
 		}
 	})
+}
+
+// work notes that an incarnation does something as a member. The note outlives a crash, as what a
+// killed process has written does.
+func (d *disk) work() {
+	if d.mark == 0 || !d.w.opt.planted().staleMark {
+		d.mark = d.w.now
+	}
+}
+
+// since is since when nothing has been done, on the clock of the next incarnation; zero: never was
+// anything.
+func (d *disk) since(p *Process) time.Time {
+	if d.mark == 0 {
+		return time.Time{}
+	}
+	return p.time().Add(-time.Duration(float64(d.w.now-d.mark) * p.clock.rate))
 }
 
 func (d *disk) crash() {

@@ -1,80 +1,108 @@
 // Package sim runs whole clusters of the real machines in virtual time, each from one seed.
 //
-// A world is made of slots, machines with an address and a disk; on each runs at most one process, an incarnation with the real Membership,
-// Replicator and sharding machines in it. The package plays the drivers, the transport and the disks: it owns the only clock and the
-// only queue of events, so that a seed has one story, told again whenever it is run. Messages travel encoded. There are no goroutines inside
-// a world; worlds of different seeds run side by side.
+// A world is made of slots, machines with an address and a disk; on each runs at most one process,
+// an incarnation with the real Membership, Replicator and sharding machines in it. The package
+// plays the drivers, the transport and the disks: it owns the only clock and the only queue of
+// events, so that a seed has one story, told again whenever it is run. Messages travel encoded.
+// There are no goroutines inside a world; worlds of different seeds run side by side.
 //
-// Each seed draws its Options, a swarm: some kinds of harm are off in most seeds, others frequent, so that rare combinations come up often.
+// Each seed draws its Options, a swarm: some kinds of harm are off in most seeds, others frequent,
+// so that rare combinations come up often.
 //
-//   - the network loses, repeats, reorders and delays on the control lane, with stragglers of seconds; the data lanes are FIFO until their
-//     connection breaks; cuts are total, partial or one-way;
+//   - the network loses, repeats, reorders and delays on the control lane, with stragglers of
+//     seconds; the data lanes are FIFO until their connection breaks; cuts are total, partial or
+//     one-way;
 //   - disks forget what was not committed, are slow, stall, and fail commits;
-//   - views lag: in two of three worlds what was committed comes late on single links, and so do the data lanes and what sharding says (lag.go);
-//     in a sixth of the worlds of plain chaos that is the scenario, under a load whose order is judged;
+//   - views lag: in two of three worlds what was committed comes late on single links, and so do
+//     the data lanes and what sharding says (lag.go); in a sixth of the worlds of plain chaos that
+//     is the scenario, under a load whose order is judged;
 //   - links flap: some ways come and go in rapid turns, for up to half a minute;
-//   - processes crash, come back as new incarnations on the same disk, stand still as after SIGSTOP, are suspended; nodes join and leave, an
-//     operator downs some;
-//   - homes are chosen by every strategy of package allocation, with loads that the regions measure and locations that a client keeps changing, at once or
-//     beside the coordinator, by a strategy that is slow and misbehaves (drive_strategy.go);
-//   - the active entities of a node may have a limit, which an operator keeps changing, and every order in which they are passivated (drive_keep.go);
-//   - the store in which shards and coordinators take leases (lease_store.go) is slow, fails, keeps some nodes out, is down, and gives leases to somebody outside;
-//     its sessions run out, or holds last as long as their process;
+//   - processes crash, come back as new incarnations on the same disk, stand still as after
+//     SIGSTOP, are suspended; nodes join and leave, an operator downs some;
+//   - homes are chosen by every strategy of package allocation, with loads that the regions measure
+//     and locations that a client keeps changing, at once or beside the coordinator, by a strategy
+//     that is slow and misbehaves (drive_strategy.go);
+//   - the active entities of a node may have a limit, which an operator keeps changing, and every
+//     order in which they are passivated (drive_keep.go);
+//   - the store in which shards and coordinators take leases (lease_store.go) is slow, fails, keeps
+//     some nodes out, is down, and gives leases to somebody outside; its sessions run out, or holds
+//     last as long as their process;
 //   - clocks differ in rate by up to a per cent, and in wall time by any amount;
-//   - all nodes are restarted in turn, with and without a delay before the balance is looked at, and the whole cluster is shut down in order and started again
-//     (script_restart.go);
+//   - all nodes are restarted in turn, with and without a delay before the balance is looked at,
+//     and the whole cluster is shut down in order and started again (script_restart.go);
 //   - all nodes are stopped at once, in order, and started again (script_stops.go);
 //   - entity types are closed on nodes that stay, and started there again (script_close.go);
-//   - scenarios (scenario.go) script what chance finds too rarely. One of them, outside of the swarm, is the insert test of the reference
-//     (script_inserts.go): five nodes, four phases of unique inserts, connected and split three to two, at Local and at Majority.
+//   - scenarios (scenario.go) script what chance finds too rarely. One of them, outside of the
+//     swarm, is the insert test of the reference (script_inserts.go): five nodes, four phases of
+//     unique inserts, connected and split three to two, at Local and at Majority.
 //
-// Which swarm that is, the Plan says. The usual one draws from all there is. The plan "cluster" (plan_cluster.go) draws worlds that are about the
-// cluster: 3, 5, 7 and, in a tenth of the seeds, 20 members, up to 8 more slots for joins, every strategy, VotersMax, three sets of time-outs (usual ones; the
-// most hostile that Config.Validate lets pass; and reckless ones beyond, with no StableAfter and leases of ten seconds), every kind of stroke, joins
-// and leaves in all of them, the worst cases of a growing view with 3 and 4 nodes, and restarts and shutdowns of all; and so little load that a world takes a
-// fifth of the time of a usual one. All judges stay on.
+// Which swarm that is, the Plan says. The usual one draws from all there is. The plan "cluster"
+// (plan_cluster.go) draws worlds that are about the cluster: 3, 5, 7 and, in a tenth of the seeds,
+// 20 members, up to 8 more slots for joins, every strategy, VotersMax, three sets of time-outs
+// (usual ones; the most hostile that Config.Validate lets pass; and reckless ones beyond, with no
+// StableAfter and leases of ten seconds), every kind of stroke, joins and leaves in all of them,
+// the worst cases of a growing view with 3 and 4 nodes, and restarts and shutdowns of all; and so
+// little load that a world takes a fifth of the time of a usual one. All checkers stay on.
 //
 // After a safety phase the world is healed, and must then get well in bounded virtual time.
 //
-// Judges stand outside. They see what clients were told and what instants look like, and do not use the logic that they judge:
+// Checkers stand outside. They see what clients were told and what instants look like, and do not
+// use the logic that they check:
 //
-//   - acting: at no instant may two processes coordinate (oldest in their view, under their lease, running);
-//   - views: one view per epoch, an unbroken chain, statuses that only move forward, no return of who was removed;
-//   - data: no read of a majority misses an acknowledged write, none is missing in the end. A write in the volatile space is excused when a
-//     majority of a view that may have witnessed it is gone, and not all of it left as it should; one in the durable space when the others go on
-//     without that majority. When all have stopped it is not: disks come back, and until enough of them have, nobody may go on;
-//   - whole groups: of what one update has added to a set, a read sees all or nothing, but for what somebody has removed;
-//   - linearizable reads: what one saw, every one that begins later sees; of two that overlap, one sees all that the other does; what one
-//     missed after another had seen it does not come back;
-//   - owned (crdt.NodeSet, crdt.NodeMap): nobody shows what belongs to a node that is not in his view; of one that is in the newest view, nothing is
-//     missing that a read must find, and in the end nothing at all that it was told is written. Who has an older view may miss what a newer one has
-//     dropped, or show it;
-//   - expiry: a key is not missing before its time has passed, by the fastest clock, since the last write that a majority had acknowledged two
-//     seconds before: so old may be what the oldest has heard of a majority when he removes it. A write during these two seconds keeps what it
-//     wrote, and not the rest of the key. In the end every key is gone that was left alone for so long;
-//   - deleted for ever: who was told so once finds and writes nothing there again, nor does a read of a majority after a majority has the deletion;
-//     nobody is told so of a key that nobody has deleted. Writes acknowledged before are excused. A deletion is lost as a write is, with a majority;
-//   - tidy: the healed world gets rid of what belonged to nodes that are gone, and of all but the marker in a key that is deleted for ever. That
-//     folding changes no sum, the judge of data sees. How long tidying up takes while the world is ill, nobody judges;
+//   - acting: at no instant may two processes coordinate (oldest in their view, under their lease,
+//     running);
+//   - views: one view per epoch, an unbroken chain, statuses that only move forward, no return of a
+//     removed member;
+//   - data: no read of a majority misses an acknowledged write, none is missing in the end. A write
+//     in the volatile space is excused when a majority of a view that may have witnessed it is
+//     gone, and not all of it left as it should; one in the durable space when the others go on
+//     without that majority. When all have stopped it is not: disks come back, and until enough of
+//     them have, no process may go on;
+//   - whole groups: of what one update has added to a set, a read sees all or nothing, except what
+//     some process has removed;
+//   - linearizable reads: what one saw, every one that begins later sees; of two that overlap, one
+//     sees all that the other does; what one missed after another had seen it does not come back;
+//   - owned (crdt.NodeSet, crdt.NodeMap): no process shows what belongs to a node that is not in
+//     its view. Of a node that is in the newest view, nothing is missing that a read must find; in
+//     the end nothing at all is missing that the node was told is written. A process with an older
+//     view may miss what a newer one has dropped, or show it;
+//   - expiry: a key is not missing before its time has passed, by the fastest clock, since the last
+//     write that a majority had acknowledged two seconds before: what the oldest has heard of a
+//     majority may be so old when it removes the key. A write during these two seconds keeps what
+//     it wrote, and not the rest of the key. In the end every key is gone that was left alone for
+//     so long;
+//   - permanently deleted: a process that was told so once finds and writes nothing there again,
+//     nor does a read of a majority after a majority has the deletion. No process is told so of a
+//     key that was never deleted. Writes acknowledged before are excused. A deletion is lost as a
+//     write is, with a majority;
+//   - tidy: the healed world gets rid of what belonged to nodes that are gone, and of all except
+//     the marker in a permanently deleted key. The checker of data sees that folding changes no
+//     sum. No checker looks at how long tidying up takes while the world is ill;
 //   - equal: equal clocks hold equal digests hold equal items, in whatever order they came;
 //   - entities: none runs twice at one instant; a planned hand-off loses and reorders nothing;
-//   - moves: while members come and go within the delay, shards move away from nodes that leave and from nobody else; while the cluster is being shut down,
-//     from nobody, and none starts that was at home somewhere. A round stays within the budget of the strategy, and the healed world comes to the balance that
-//     it promises: even numbers, bounded ones, or every shard where it is wanted. What was remembered then runs again with the cluster, though nobody
-//     sends it anything;
-//   - stops of all nodes at once: each ends soon after all have stopped, none as one that was downed, and all come back;
-//   - limits: a shard keeps no more entities than its part of the limit, and in the healed world has no more. What waits for one that is passivated is handled,
-//     once, and in a calm world in order;
-//   - leases of an outside store: no handler starts, and no coordinator acts, but while that store has the lease as theirs;
-//   - liveness: the healed world agrees on one view of all that run, somebody coordinates, everybody reads and writes, all stores are
-//     equal, every shard with traffic has a home, every buffered message was delivered or reported.
+//   - moves: while members come and go within the delay, shards move away only from nodes that
+//     leave. While the cluster is being shut down, no shard moves, and none starts that was at home
+//     somewhere. A round stays within the budget of the strategy, and the healed world comes to the
+//     balance that it promises: even numbers, bounded ones, or every shard where it is wanted. What
+//     was remembered then runs again with the cluster, though nothing is sent to it;
+//   - stops of all nodes at once: each ends soon after all have stopped, none as one that was
+//     downed, and all come back;
+//   - limits: a shard keeps no more entities than its part of the limit, and in the healed world
+//     has no more. What waits for one that is passivated is handled, once, and in a calm world in
+//     order;
+//   - leases of an outside store: no handler starts, and no coordinator acts, but while that store
+//     has the lease as theirs;
+//   - liveness: the healed world agrees on one view of all that run, somebody coordinates,
+//     everybody reads and writes, all stores are equal, every shard with traffic has a home, every
+//     buffered message was delivered or reported.
 //
 // The machines' own Check runs after each of their steps.
 //
-// That the judges are awake is proved by planted faults (fault.go): defects that the machines can be told to have, each of which must be
-// caught within a number of seeds, of those that are drawn or of a scenario of its own (huntedIn). A few harm only what no world of correct machines
-// comes to; they are listed apart, with the tests that catch them.
+// That the checkers are awake is proved by planted faults (fault.go): defects that the machines can
+// be told to have, each of which must be caught within a number of seeds, of those drawn or of a
+// scenario of its own (huntedIn). A few harm only what no world of correct machines comes to; they
+// are listed apart, with the tests that catch them.
 //
-// What a simulation cannot see: races between goroutines (the drivers have their own tests), the real sockets and disks, and what no seed
-// that was run happened to do.
+// What a simulation cannot see: races between goroutines (the drivers have their own tests), the
+// real sockets and disks, and what no seed that was run happened to do.
 package sim

@@ -17,7 +17,8 @@ type keeps struct {
 	leaving bool             // it was asked to stop because of the limit, and has not
 }
 
-// keep tells the policy of the shard, if it has one, that an entity is used, and passivates those for whom there is no place any more.
+// keep tells the policy of the shard, if it has one, that an entity is used, and passivates those
+// for whom there is no place any more.
 func (r *shardRun) keep(b *box) {
 	if r.policy == nil {
 		return
@@ -36,7 +37,7 @@ func (r *shardRun) keep(b *box) {
 	}
 	r.slots[slot], b.slot = b, slot
 	r.letGo(gone)
-	r.judgeKept()
+	r.checkKept()
 }
 
 // letGo asks entities to stop.
@@ -65,7 +66,8 @@ func (r *shardRun) unkeep(b *box) {
 	b.keeps = keeps{}
 }
 
-// askAgain asks those to stop whom the machine has not heard of, because their shard was being handed off when they were asked.
+// askAgain asks those to stop whom the machine has not heard of, because their shard was being
+// handed off when they were asked.
 func (r *shardRun) askAgain() {
 	for _, b := range r.boxes {
 		if b.leaving && b.active {
@@ -83,13 +85,14 @@ func (d *typeDriver) reshare() {
 	for s := range protocol.ShardID(d.cfg.Shards) {
 		if r := d.shards[s]; r != nil && r.policy.Limit() != share {
 			r.letGo(r.policy.SetLimit(share))
-			r.judgeKept()
+			r.checkKept()
 		}
 	}
 }
 
-// judgeKept holds a shard to its part of the limit: so many entities that were used and have not been asked to stop.
-func (r *shardRun) judgeKept() {
+// checkKept holds a shard to its part of the limit: so many entities that were used and have not
+// been asked to stop.
+func (r *shardRun) checkKept() {
 	n := 0
 	for _, b := range r.boxes {
 		if b.active && b.used && !b.leaving {
@@ -102,7 +105,8 @@ func (r *shardRun) judgeKept() {
 	}
 }
 
-// overfull is a shard of the healed world with more active entities than it may have, when there was time to stop them.
+// overfull is a shard of the healed world with more active entities than it may have, when there
+// was time to stop them.
 func (w *World) overfull() string {
 	for _, p := range w.live {
 		for _, d := range p.shard.types {
@@ -116,7 +120,7 @@ func (w *World) overfull() string {
 	return ""
 }
 
-// changeLimits is an operator who changes the limit on one node now and then.
+// changeLimits is an operator that changes the limit on one node now and then.
 func (l *shardLoad) changeLimits() {
 	w := l.w
 	p := l.someone(500*time.Millisecond, 10*time.Second, l.changeLimits)

@@ -7,8 +7,8 @@ import (
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
-// leaser carries out, one after the other, what the machines of one process want of one lease. It outlives them, so that what one gives back the next
-// can acquire.
+// leaser carries out, one after the other, what the machines of one process want of one lease. It
+// outlives them, so that what one gives back the next can acquire.
 type leaser struct {
 	p    *Process
 	name leaseName
@@ -17,12 +17,13 @@ type leaser struct {
 	term *term // the present hold
 }
 
-// leaseOp is one thing to do: an acquisition tells what came of it; without tell it is a release, which waits until quiet.
+// leaseOp is one thing to do: an acquisition tells what came of it; without tell it is a release,
+// which waits until quiet.
 type leaseOp struct {
 	gen   uint64
 	tell  func(*term, any)
 	quiet func() bool // nil: nothing is waited for
-	done  func()      // of a release; nil: nobody wants to know
+	done  func()      // of a release; nil: nothing waits for it
 }
 
 func (p *Process) newLeaser(name leaseName) *leaser { return &leaser{p: p, name: name} }
@@ -112,7 +113,8 @@ func (l *leaser) take(op leaseOp) {
 	})
 }
 
-// giveBack ends the present hold. If the store does not hear of it the lease ends with the process's session, or some time later.
+// giveBack ends the present hold. If the store does not hear of it the lease ends with the
+// process's session, or some time later.
 func (l *leaser) giveBack(done func()) {
 	w, t := l.p.w, l.term
 	l.term = nil
@@ -160,7 +162,8 @@ func (r *shardRun) leaseOp(op protocol.LeaseOp) {
 	})
 }
 
-// retire gives back the lease of a shard that was killed, when none of its handlers runs and none of its writes is under way.
+// retire gives back the lease of a shard that was killed, when none of its handlers runs and none
+// of its writes is under way.
 func (r *shardRun) retire() {
 	if !r.d.cfg.Lease {
 		return

@@ -10,7 +10,8 @@ import (
 // role is the one role that all simulated nodes have.
 const role = "backend"
 
-// suspendMargin is by how much wall time must outrun monotonic time before a driver reports a suspend.
+// suspendMargin is by how much wall time must outrun monotonic time before a driver reports a
+// suspend.
 const suspendMargin = time.Second
 
 // memberDriver carries out what the Membership machine of a process wants.
@@ -45,8 +46,8 @@ func newMemberDriver(p *Process) *memberDriver {
 	return d
 }
 
-// config is what an operator would write: the first nodes found a cluster, later ones only join, unless their disk says that they have
-// been members and may be needed to found it anew.
+// config is what an operator would write: the first nodes found a cluster, later ones only join,
+// unless their disk says that they have been members and may be needed to found it anew.
 func (d *memberDriver) config(known bool) membership.Config {
 	o := d.p.w.opt
 	c := membership.LAN()
@@ -57,7 +58,7 @@ func (d *memberDriver) config(known bool) membership.Config {
 		c.UnreachableAfter, c.LeaseDuration, c.StableAfter, c.SelfDownAfter = 2*time.Second, 10*time.Second, time.Millisecond, 25*time.Second
 	}
 	c.UID, c.Addr, c.Name, c.Roles = membership.UID(d.p.uid), d.p.slot.addr(), "sim", []string{role}
-	c.Disk = membership.DiskID(d.p.slot.index + 1)
+	c.Disk, c.DiskSince = membership.DiskID(d.p.slot.index+1), d.p.slot.disk.since(d.p)
 	for _, s := range d.p.w.slots[:o.Nodes] {
 		c.Seeds = append(c.Seeds, s.addr())
 	}
@@ -68,7 +69,7 @@ func (d *memberDriver) config(known bool) membership.Config {
 	default:
 		c.BootstrapExpect = o.Nodes
 	}
-	c.Strategy, c.VotersMax = o.strategy(), o.VotersMax
+	c.Strategy, c.VotersMax, c.DurableKeys = o.strategy(), o.VotersMax, d.p.w.durableKeys(d.p.uid)
 	c.Faults = o.memberFaults()
 	c.Faults.AnyTiming = o.Timing == recklessTiming
 	return c
@@ -108,6 +109,9 @@ func (d *memberDriver) apply(now time.Time, in membership.Input) {
 		w.trace.lines(p, "M -> ", e.String())
 	}
 	d.check()
+	if d.m.View() != nil {
+		p.slot.disk.work() // before anything of it is carried out
+	}
 	if e.Persist != nil {
 		d.persist(e.Persist)
 	}
@@ -173,13 +177,14 @@ func (d *memberDriver) install(v *membership.View) {
 	d.view = v
 	d.oldest = isOldest(v, membership.UID(d.p.uid))
 	d.p.w.trace.fold(5, d.p.uid, uint64(v.Epoch))
-	for _, j := range d.p.w.judges {
+	for _, j := range d.p.w.checkers {
 		if i, ok := j.(interface {
 			installed(*World, *Process, *membership.View)
 		}); ok {
 			i.installed(d.p.w, d.p, v)
 		}
 	}
+	d.p.w.history.agreed(v)
 	if f := d.p.w.chaos.onInstall; f != nil {
 		f(v)
 	}
@@ -187,7 +192,7 @@ func (d *memberDriver) install(v *membership.View) {
 	d.p.post(func() { d.p.shard.install(v) })
 }
 
-// isOldest is the simulator's own reading of who is oldest.
+// isOldest is the simulator's own reading of which member is oldest.
 func isOldest(v *membership.View, uid membership.UID) bool {
 	var up uint32
 	for _, m := range v.Members {
@@ -231,12 +236,14 @@ func (d *memberDriver) down(uid uint64) { d.step(membership.Down{UID: membership
 // holds says whether the process may run things now, by the machine's word alone.
 func (d *memberDriver) holds(now time.Time) bool { return d.m.Lease().Holds(now) }
 
-// acting says whether this process is the one that may coordinate: oldest, under its lease, and not standing still.
+// acting says whether this process is the one that may coordinate: oldest, under its lease, and not
+// standing still.
 func (d *memberDriver) acting(now time.Time) bool {
 	return d.oldest && !d.p.frozen && d.holds(now)
 }
 
-// hint plays memberlist: now and then it believes something of some node, mostly the truth of a few seconds ago.
+// hint plays memberlist: now and then it believes something of some node, mostly the truth of a few
+// seconds ago.
 func (d *memberDriver) hint() {
 	p, w := d.p, d.p.w
 	other := w.slots[p.rng.IntN(len(w.slots))]

@@ -101,8 +101,11 @@ func (d *replicaDriver) apply(in replicator.Input) {
 			sub(c)
 		}
 	}
+	if moved := e.Moved; moved != 0 {
+		p.post(func() { p.mem.step(membership.Moved{Number: moved}) })
+	}
 	for _, s := range e.Settled {
-		w.tell(func(j judge) {
+		w.tell(func(j checker) {
 			if g, ok := j.(interface {
 				settledView(*World, *Process, replicator.Settlement)
 			}); ok {
@@ -110,7 +113,7 @@ func (d *replicaDriver) apply(in replicator.Input) {
 			}
 		})
 	}
-	w.tell(func(j judge) {
+	w.tell(func(j checker) {
 		if g, ok := j.(interface{ stepped(*World, *Process) }); ok {
 			g.stepped(w, p)
 		}
@@ -147,7 +150,8 @@ func (d *replicaDriver) report() {
 	}
 }
 
-// check runs the machine's own check. It looks at every item, so it runs the more rarely the more there are: its cost per step is bounded.
+// check runs the machine's own check. It looks at every item, so it runs the more rarely the more
+// there are: its cost per step is bounded.
 func (d *replicaDriver) check() {
 	every := d.p.w.opt.CheckEvery
 	if d.steps++; every < 0 || d.steps < d.nextCheck {
@@ -176,7 +180,7 @@ func (d *replicaDriver) reachable(uid uint64, is bool) {
 // install translates the membership's view for the role.
 func (d *replicaDriver) install(v *membership.View) {
 	d.installed = v
-	out := replicator.View{Epoch: uint64(v.Epoch), Founded: v.Founded}
+	out := replicator.View{Epoch: uint64(v.Epoch), Founded: v.Founded, Durable: v.Durable, Moving: v.Moving, Moves: v.Moves}
 	for _, m := range v.Members {
 		peer := replicator.Peer{ID: crdt.Origin(m.UID), UpNumber: m.UpNumber, Disk: uint64(m.Disk)}
 		switch {

@@ -19,7 +19,8 @@ type shardDriver struct {
 	membersAt int64
 }
 
-// typeDriver carries out what Coordinator, Region and Shards of one entity type want, and plays the data plane between them.
+// typeDriver carries out what Coordinator, Region and Shards of one entity type want, and plays the
+// data plane between them.
 type typeDriver struct {
 	p     *Process
 	index int
@@ -88,7 +89,7 @@ func newTypeDriver(p *Process, index int) *typeDriver {
 }
 
 func (d *typeDriver) makeMachines() {
-	n := d.p.uid + uint64(d.index) + uint64(d.cfg.Past.Lives)<<32
+	n := d.p.uid + uint64(d.index) + uint64(d.cfg.Predecessor.Incarnation)<<32
 	var err error
 	if d.coord, err = protocol.NewCoordinator(d.cfg, d.p.w.rs.stream("coordinator", n)); err == nil {
 		d.region, err = protocol.NewRegion(d.cfg, d.p.w.rs.stream("region", n))
@@ -197,8 +198,8 @@ func (d *typeDriver) applyCoord(in protocol.CoordinatorInput) {
 	for _, op := range e.Lease {
 		d.coordLeaseOp(op)
 	}
-	d.judgeReign()
-	d.judgeBegins(e.Send)
+	d.checkReign()
+	d.checkBegins(e.Send)
 	for _, env := range e.Send {
 		d.send(env)
 	}
@@ -235,7 +236,7 @@ func (d *typeDriver) applyRegion(in protocol.RegionInput) {
 		d.act(a)
 	}
 	for _, env := range e.Send {
-		d.judgeUnable(env.Msg)
+		d.checkUnable(env.Msg)
 		d.send(env)
 	}
 	p.arm(&d.regTimer, d.region.Deadline(), func() { d.stepRegion(protocol.Tick{}) })
@@ -286,7 +287,8 @@ func (d *typeDriver) read(rd protocol.StateRead, done func(protocol.DidRead)) {
 	})
 }
 
-// send puts a message of a machine on the control lane; one to the own process is looped back in a later event.
+// send puts a message of a machine on the control lane; one to the own process is looped back in a
+// later event.
 func (d *typeDriver) send(env protocol.Envelope) {
 	d.p.w.net.send(d.p, uint64(env.To), control, 0, toShard, protocol.AppendMessage([]byte{packMessage, byte(d.index)}, env.Msg))
 }

@@ -11,8 +11,9 @@ import (
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
-// outside is a strategy that is not of package allocation, as users write them: it is asked beside the coordinator, takes its time, and, until the world heals,
-// names what does not exist, and panics.
+// outside is a strategy that is not of package allocation, as users write them: it is asked beside
+// the coordinator, takes its time, and, until the world heals, names what does not exist, and
+// panics.
 type outside struct {
 	allocation.Strategy
 	w   *World
@@ -78,7 +79,8 @@ func (w *World) nextStrategy() uint64 {
 	return w.strategies
 }
 
-// consult has a strategy asked that is not of package allocation. Now and then it takes longer than the coordinator waits.
+// consult has a strategy asked that is not of package allocation. Now and then it takes longer than
+// the coordinator waits.
 func (d *typeDriver) consult(q *allocation.Consultation) {
 	r := d.p.rng
 	thinks := between(r, 0, int64(20*time.Millisecond))
@@ -94,7 +96,8 @@ func (d *typeDriver) consult(q *allocation.Consultation) {
 	})
 }
 
-// measure tells the Region, twice for each look at the balance, what the hosted shards have done. One that came meanwhile is told of the next time.
+// measure tells the Region, twice for each look at the balance, what the hosted shards have done.
+// One that came meanwhile is told of the next time.
 func (d *typeDriver) measure() {
 	every := d.cfg.RebalanceInterval / 2
 	in := protocol.Measured{Period: every}
@@ -122,7 +125,8 @@ func (r *shardRun) entities() (n int) {
 	return n
 }
 
-// locationsChanged tells the Coordinator what an outside client has changed since it was last told, or has read.
+// locationsChanged tells the Coordinator what an outside client has changed since it was last told,
+// or has read.
 func (d *typeDriver) locationsChanged() {
 	if d.wanted == nil || d.faults.unlocated {
 		return
@@ -134,7 +138,8 @@ func (d *typeDriver) locationsChanged() {
 	}
 }
 
-// readLocations does a read of the locations. What has changed meanwhile is newer than what is read.
+// readLocations does a read of the locations. What has changed meanwhile is newer than what is
+// read.
 func (d *typeDriver) readLocations(rd protocol.StateRead) {
 	d.p.rep.call(func(id uint64) replicator.Input {
 		return replicator.Get{ID: id, Key: rd.Key(d.cfg.Type), Read: replicator.Majority}
@@ -155,7 +160,8 @@ func (d *typeDriver) readLocations(rd protocol.StateRead) {
 	})
 }
 
-// startStrategy follows what an outside client wants, and measures loads, as far as the strategy looks at it.
+// startStrategy follows what an outside client wants, and measures loads, as far as the strategy
+// looks at it.
 func (d *typeDriver) startStrategy() {
 	needs := allocation.NeedsOf(d.cfg.Strategy)
 	if needs.Loads {
@@ -173,7 +179,8 @@ func (d *typeDriver) startStrategy() {
 	}
 }
 
-// locate is the outside client: until the world heals it says, through any process, where some shards shall live, or takes back what it has said.
+// locate is the outside client: until the world heals it says, through any process, where some
+// shards shall live, or takes back what it has said.
 func (l *shardLoad) locate() {
 	w := l.w
 	p := l.someone(200*time.Millisecond, 6*time.Second, l.locate)

@@ -9,7 +9,8 @@ import (
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
-// plantedFault is a defect that a machine can be told to have, to prove that the simulator would notice it.
+// plantedFault is a defect that a machine can be told to have, to prove that the simulator would
+// notice it.
 type plantedFault struct {
 	name  string
 	about string
@@ -24,16 +25,22 @@ type faults struct {
 	shard    protocol.Faults
 	unfenced bool // V8: the driver starts handlers without a lease
 	thirds   bool // a third of the voters is a quorum
-	// ungated: the driver starts handlers without a look at the shard's lease; lateExpelled: a coordinator acts on until it is told of a lost one.
+	// ungated: the driver starts handlers without a look at the shard's lease; lateExpelled: a
+	// coordinator acts on until it is told of a lost one.
 	ungated, lateExpelled bool
 	hasty                 bool // coordinators are not told of RebalanceDelay
-	// unaware: the sharding machines are not told that the cluster is closing; forgetful: what a shard wants remembered is not written.
+	// unaware: the sharding machines are not told that the cluster is closing; forgetful: what a
+	// shard wants remembered is not written.
 	unaware, forgetful bool
+	// staleMark: what a disk says of when it was last in use is older than that.
+	staleMark bool
 	// mute: the machines of a type that was closed do not answer.
 	mute bool
-	// greedy: the strategy moves all shards all the time; unlocated: the coordinator does not hear where shards shall live.
+	// greedy: the strategy moves all shards all the time; unlocated: the coordinator does not hear
+	// where shards shall live.
 	greedy, unlocated bool
-	// overfull: nobody is passivated for the sake of a limit; unwoken: what waits for an entity that was passivated does not wake it.
+	// overfull: no entity is passivated for the sake of a limit; unwoken: what waits for an entity
+	// that was passivated does not wake it.
 	overfull, unwoken bool
 }
 
@@ -61,6 +68,7 @@ var further = []plantedFault{
 	{"leave-unsettled", "a leaver is dropped before its replicators have settled (V4)", func(f *faults) { f.member.LeaveUnsettled = true }},
 	{"told-unstored", "views and acceptances are told before they are on disk (V5)", func(f *faults) { f.member.ToldUnstored = true }},
 	{"goes-untold", "who decides, or sees that all have stopped, goes before the others know", func(f *faults) { f.member.GoesUntold = true }},
+	{"stale-mark", "founders wait for less than what their last incarnations may have granted", func(f *faults) { f.staleMark = true }},
 	{"only-last-disks", "a cold start hears the disks of the last view only", func(f *faults) { f.member.OnlyLastDisks = true }},
 	{"join-without-catch-up", "a learner serves at once", func(f *faults) { f.replica.JoinWithoutCatchUp = true }},
 	{"read-without-catch-up", "a quorum read does not wait for the clocks it learnt of", func(f *faults) { f.replica.ReadWithoutCatchUp = true }},
@@ -84,13 +92,19 @@ var further = []plantedFault{
 	{"expire-unasked", "a key expires without a look at what a majority has of it", func(f *faults) { f.replica.ExpireUnasked = true }},
 	{"tidy-in-old-view", "the oldest sweeps by a view of which it has heard that there is a newer one",
 		func(f *faults) { f.replica.TidyInOldView = true }},
+	{"move-unasked", "what becomes durable is what a replica has of it, whatever the others have", func(f *faults) { f.replica.MoveUnasked = true }},
+	{"move-unfrozen", "keys are written while they become durable", func(f *faults) { f.replica.MoveUnfrozen = true }},
+	{"durable-unmoved", "keys are durable before all members have moved them", func(f *faults) { f.member.MoveUnasked = true }},
 	{"show-removed", "what belongs to removed nodes is shown until it is swept", func(f *faults) { f.store.ShowRemoved = true }},
 }
 
-// huntedIn is the plan in which a fault is looked for that the drawn worlds show too rarely: some thousand of them may pass. There
-// one of the first thirty must do.
+// huntedIn is the plan in which a fault is looked for that the drawn worlds show too rarely: some
+// thousand of them may pass. There one of the first thirty must do.
 var huntedIn = map[string]Plan{
 	"fold-unasked":    {Scenario: lateCounts},
+	"move-unasked":    {Scenario: newKeys},
+	"move-unfrozen":   {Scenario: newKeys},
+	"durable-unmoved": {Scenario: newKeys},
 	"keep-lost-lease": {Swarm: Cluster},
 	"ungated":         {Scenario: rollingRestarts},
 	"late-expelled":   {Swarm: Cluster},
@@ -105,22 +119,28 @@ var huntedIn = map[string]Plan{
 	"stopped-holds":   {Swarm: Cluster, Scenario: rollingMoves},
 	"leave-unsettled": {Scenario: manyLeave},
 	"goes-untold":     {Scenario: stops},
+	"stale-mark":      {Scenario: oldLeases},
 	"thirds":          {Swarm: Cluster},
 	"unfenced":        {Swarm: Cluster},
 }
 
 // unseen are faults that no world shows, or next to none, with the tests that catch them.
 //
-// Those of package membership are for its TestScripts, which plays the worst case of each with the rule and without it. StoppedProposes, GoesUnseen
-// and NoV6 cost time and nothing else. AnyEpoch asks for a network that loses for long all that tells of a view, and lets heartbeats pass on the same way;
-// UpUnasked makes a voter of a node whose replicator serves nobody before it has caught up. The arbiter's record and wait ask for a holder that stands still at
-// the moment when it is outvoted. CountAnyEpoch (V7) asks for a write in a view that all but one have left behind, while neither its acks nor its pushes
-// tell of the newer one: TestOnlyAcksOfTheOperationsEpochCount of package replicator plays that.
+// Those of package membership are for its TestScripts, which plays the worst case of each with the
+// rule and without it. StoppedProposes, GoesUnseen and NoV6 cost time and nothing else. AnyEpoch
+// asks for a network that loses for long all that tells of a view, and lets heartbeats pass on the
+// same way; UpUnasked makes a voter of a node whose replicator serves no other before it has caught
+// up. The arbiter's record and wait ask for a holder that stands still at the moment when it is
+// outvoted. CountAnyEpoch (V7) asks for a write in a view that all but one have left behind, while
+// neither its acks nor its pushes tell of the newer one: TestOnlyAcksOfTheOperationsEpochCount of
+// package replicator plays that.
 //
-// UnionDrops: a union takes place when equal clocks have different digests. Clock and items change together in memory, the rows of a disk are believed
-// only if they sum to their digest, and a repair is taken only if it adds up to the donor's; so that there is no loss of messages, processes or commits
-// after which two stores with one clock differ. (With a second fault planted that makes them differ, the judge of equal clocks ends the run before
-// there is a union.) TestUnionDropsNothing of package crdt plants it in two such stores and sees it, and
+// UnionDrops: a union takes place when equal clocks have different digests. Clock and items change
+// together in memory, the rows of a disk are believed only if they sum to their digest, and a
+// repair is taken only if it adds up to the donor's; so that there is no loss of messages,
+// processes or commits after which two stores with one clock differ. (With a second fault planted
+// that makes them differ, the checker of equal clocks ends the run before there is a union.)
+// TestUnionDropsNothing of package crdt plants it in two such stores and sees it, and
 // TestEqualClocksWithDifferentDigestsAreRepairedByUnion of package replicator holds the way there.
 var unseen = []plantedFault{
 	{"stopped-proposes", "who has said that it stopped goes on proposing (V3)", func(f *faults) { f.member.StoppedProposes = true }},
@@ -134,7 +154,8 @@ var unseen = []plantedFault{
 	{"union-drops", "a union drops what the other side lacks", func(f *faults) { f.store.UnionDrops = true }},
 }
 
-// FaultNames lists the planted faults that must be caught: the required ones, and with all the further ones too.
+// FaultNames lists the planted faults that must be caught: the required ones, and with all the
+// further ones too.
 func FaultNames(all bool) []string {
 	var names []string
 	for _, f := range required {
@@ -210,7 +231,8 @@ func (o *Options) delay() time.Duration {
 
 func (o *Options) shardFaults() protocol.Faults { return o.planted().shard }
 
-// laneOf maps the Replicator's lanes to those of the network. Its prompt messages may go either way: order there is a matter of speed.
+// laneOf maps the Replicator's lanes to those of the network. Its prompt messages may go either
+// way: order there is a matter of speed.
 func (o *Options) laneOf(l replicator.Lane) lane {
 	switch {
 	case l == replicator.Bulk:

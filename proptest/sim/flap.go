@@ -2,8 +2,8 @@ package sim
 
 import "time"
 
-// flap lets some ways come and go in rapid turns for a while, beside whatever is cut: what was heard a moment ago is silent now, and back before anybody
-// has made up his mind.
+// flap lets some ways come and go in rapid turns for a while, beside whatever is cut. What was
+// heard a moment ago is silent now, and back before any node has decided that it is gone.
 func (c *chaos) flap() {
 	w := c.w
 	c.flaps++

@@ -33,8 +33,9 @@ func (n *network) lagging(a, b int, pk *packet) (d int64) {
 	return d
 }
 
-// lag has views and data lanes lag on single links, drawn anew every few seconds until the world heals. A node gets a view
-// late when its links from the proposer are slow, or when its disk is: it installs what it has stored.
+// lag has views and data lanes lag on single links, drawn anew every few seconds until the world
+// heals. A node gets a view late when its links from the proposer are slow, or when its disk is: it
+// installs what it has stored.
 func (c *chaos) lag() {
 	w := c.w
 	w.net.slow = w.net.slow[:0]
@@ -72,7 +73,8 @@ func (o *Options) drawLag(rs streams) {
 	}
 }
 
-// drawLagging makes some of the worlds of plain chaos ones of lagging views, from a stream of its own.
+// drawLagging makes some of the worlds of plain chaos ones of lagging views, from a stream of its
+// own.
 func (o *Options) drawLagging(rs streams) {
 	if o.Scenario == plainChaos && rs.stream("lagging", 0).IntN(6) == 0 {
 		o.Scenario = laggingViews

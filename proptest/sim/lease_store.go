@@ -8,15 +8,17 @@ import (
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
-// leaseStore is where the leases of shards and coordinators lie, outside of the cluster, and keeps the laws of ddata/lease.Lease: who holds one is past its
-// Until, or dead, before there is another holder. With Options.LeaseTTL a process has a session in it that ends when it is not renewed, because the process
-// stands still or does not reach the store; without, holds last as long as their process.
+// leaseStore is where the leases of shards and coordinators lie, outside of the cluster, and keeps
+// the laws of ddata/locks.Lock: a holder is past its Until, or dead, before there is another
+// holder. With Options.LeaseTTL a process has a session in it that ends when it is not renewed,
+// because the process stands still or does not reach the store; without, holds last as long as
+// their process.
 type leaseStore struct {
 	w     *World
 	rng   *rand.Rand
 	holds map[leaseName]*hold // only looked up
 	names []leaseName         // in order of first use
-	down  bool                // nobody reaches it
+	down  bool                // no process reaches it
 	cut   uint64              // slots that do not
 	rests bool                // nothing happens to it
 }
@@ -42,7 +44,8 @@ type hold struct {
 	term    *term // nil: the holder has closed the door, or does not know
 }
 
-// session is what keeps the holds of a process. The process counts its time from before each renewal, the store from after, and by a clock that may go faster.
+// session is what keeps the holds of a process. The process counts its time from before each
+// renewal, the store from after, and by a clock that may go faster.
 type session struct {
 	p       *Process
 	until   time.Time // on the process's clock
@@ -51,7 +54,7 @@ type session struct {
 	terms   []*term
 }
 
-// term is one hold as its process sees it. It closes once and for ever.
+// term is one hold as its process sees it. It closes once and never opens again.
 type term struct {
 	session *session
 	closed  bool
@@ -70,7 +73,8 @@ func (s *leaseStore) while() time.Duration {
 	return time.Duration(between(s.rng, int64(time.Second), int64(12*time.Second)))
 }
 
-// trouble has somebody outside take leases away, or keeps some nodes or all from the store for a while, until the world heals.
+// trouble has somebody outside take leases away, or keeps some nodes or all from the store for a
+// while, until the world heals.
 func (s *leaseStore) trouble() {
 	s.down, s.cut = false, 0
 	if s.w.healed {
@@ -99,7 +103,8 @@ func (s *leaseStore) trouble() {
 // rest lets everybody use the store, for as long as it is not ended.
 func (s *leaseStore) rest() { s.down, s.cut, s.rests = false, 0, true }
 
-// takeOne gives a lease to somebody outside for a while, if need be by taking it from its holder, who knows at that moment.
+// takeOne gives a lease to some outsider for a while, if need be by taking it from its holder,
+// which knows at that moment.
 func (s *leaseStore) takeOne() {
 	if len(s.names) == 0 {
 		return
@@ -129,7 +134,7 @@ func (s *leaseStore) reaches(p *Process) bool {
 	return p.alive && !s.down && s.cut>>p.slot.index&1 == 0
 }
 
-// holder is who holds a lease now; nil: nobody.
+// holder is the process that holds a lease now; nil: none.
 func (s *leaseStore) holder(name leaseName) *hold {
 	h := s.holds[name]
 	if h != nil && h.session != nil && s.w.now >= h.session.expires {
@@ -167,7 +172,8 @@ func (s *leaseStore) heldBy(name leaseName, t *term) bool {
 	return h != nil && t != nil && h.term == t
 }
 
-// ended frees what a process held that has ended, a while later; a session goes on until it runs out.
+// ended frees what a process held that has ended, a while later; a session goes on until it runs
+// out.
 func (s *leaseStore) ended(p *Process) {
 	x := p.session
 	if x == nil || s.w.opt.LeaseTTL > 0 {
@@ -193,7 +199,8 @@ func (p *Process) openSession() *session {
 	return p.session
 }
 
-// open says whether the session lasts at this moment, by the process's clock. One that is over loses all its terms.
+// open says whether the session lasts at this moment, by the process's clock. One that is over
+// loses all its terms.
 func (x *session) open() bool {
 	if !x.over && (x.until.IsZero() || before(x.p.time(), x.until)) {
 		return true
@@ -202,7 +209,8 @@ func (x *session) open() bool {
 	return false
 }
 
-// before says whether neither of a machine's clocks has come to t: while it is suspended, the monotonic one stands still.
+// before says whether neither of a machine's clocks has come to t: while it is suspended, the
+// monotonic one stands still.
 func before(now, t time.Time) bool { return now.Before(t) && now.UnixNano() < t.UnixNano() }
 
 func (x *session) end() {
@@ -214,7 +222,8 @@ func (x *session) end() {
 	}
 }
 
-// renew prolongs the session if the store can be reached and has not given it up; the answer takes its time.
+// renew prolongs the session if the store can be reached and has not given it up; the answer takes
+// its time.
 func (x *session) renew() {
 	p, w := x.p, x.p.w
 	if p.session != x || !x.open() {

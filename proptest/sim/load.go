@@ -11,13 +11,13 @@ import (
 	"github.com/coterie-go/coterie/replicator"
 )
 
-// load is the clients: they read and write through random live processes, and keep the ledger.
+// load is the clients: they read and write through random live processes, and keep the history.
 type load struct {
 	w      *World
 	rng    *rand.Rand
 	linear *rand.Rand // draws the level of reads
 	bulk   *rand.Rand // draws large groups
-	l      *ledger
+	l      *history
 	tidy   tidyLoad
 }
 
@@ -25,14 +25,16 @@ type load struct {
 const afterHeal = 4 * time.Second
 
 func (w *World) startLoad() {
-	l := &load{w: w, rng: w.rs.stream("load", 0), linear: w.rs.stream("linear", 0), bulk: w.rs.stream("bulk", 0), l: w.ledger}
+	l := &load{w: w, rng: w.rs.stream("load", 0), linear: w.rs.stream("linear", 0), bulk: w.rs.stream("bulk", 0), l: w.history}
 	l.tidy = tidyLoad{l, w.rs.stream("tidy", 0)}
 	w.after(2*time.Second, nil, l.next)
 	w.after(w.opt.Safety+afterHeal, nil, l.probe)
 }
 
-// counts says whether what a process is told by a quorum at this moment counts. Without its lease it may live in a view that the others have
-// left behind, whose majority may go on to acknowledge what nobody else will ever see; so a node must tell its clients only under its lease.
+// counts reports whether what a process is told by a quorum at this moment counts. Without its
+// lease it may live in a view that the others have left behind. The majority of that view may go on
+// to acknowledge what no other process will ever see; so a node must tell its clients only under
+// its lease.
 func (p *Process) counts() bool { return p.mem.holds(p.time()) }
 
 // update runs a typed update through the Replicator of a process.
@@ -122,7 +124,9 @@ func (l *load) add(p *Process, b *setBook) {
 			return
 		}
 		l.w.counts.Acked++
-		e.local = l.w.now
+		if p.stores(b) {
+			e.local = l.w.now
+		}
 		if quorum && p.counts() {
 			e.acked = l.w.now
 		}
@@ -152,7 +156,9 @@ func (l *load) addMany(p *Process, b *setBook) {
 		l.w.counts.Acked++
 		l.w.counts.Bulk++
 		for _, e := range group {
-			e.local = l.w.now
+			if p.stores(b) {
+				e.local = l.w.now
+			}
 			if quorum && p.counts() {
 				e.acked = l.w.now
 			}
@@ -202,7 +208,8 @@ func (l *load) count(p *Process, b *sumBook) {
 	})
 }
 
-// scribble writes to keys of which only equality is judged: registers and maps whose concurrent writes become siblings, and deletes.
+// scribble writes to keys of which only equality is judged: registers and maps whose concurrent
+// writes become siblings, and deletes.
 func (l *load) scribble(p *Process, key string) {
 	level, _ := l.level()
 	field, value := fmt.Sprintf("f%d", l.rng.IntN(3)), fmt.Sprintf("%d", l.rng.IntN(1000))
@@ -226,7 +233,7 @@ func (l *load) scribble(p *Process, key string) {
 	}
 }
 
-// read asks a quorum and holds the answer against the ledger.
+// read asks a quorum and holds the answer against the history.
 func (l *load) read(p *Process, space, key string) {
 	w, start := l.w, l.w.now
 	w.counts.Reads++
@@ -238,9 +245,9 @@ func (l *load) read(p *Process, space, key string) {
 		b := l.l.counter(space + "sum/" + key)
 		read[crdt.GCounter](p.rep, b.key, level, func(c crdt.GCounter, err error) {
 			if err == nil && p.counts() {
-				judgeSum(w, p, b, c.Value(), start)
+				checkSum(w, p, b, c.Value(), start)
 				if linear {
-					judgeLinearSum(w, p, b, c.Value(), start)
+					checkLinearSum(w, p, b, c.Value(), start)
 				}
 			}
 		})
@@ -249,10 +256,10 @@ func (l *load) read(p *Process, space, key string) {
 	b := l.l.set(space + "set/" + key)
 	read[crdt.ORSet[string]](p.rep, b.key, level, func(s crdt.ORSet[string], err error) {
 		if err == nil && p.counts() {
-			judgeSet(w, p, b, s.Contains, start, l.some(len(b.entries)))
-			judgeGroups(w, p, b, s.Contains)
+			checkSet(w, p, b, s.Contains, start, l.some(len(b.entries)))
+			checkGroups(w, p, b, s.Contains)
 			if linear {
-				judgeLinearSet(w, p, b, s.Contains, start)
+				checkLinearSet(w, p, b, s.Contains, start)
 			}
 		}
 	})
@@ -273,7 +280,8 @@ func (l *load) some(n int) []int {
 	return out
 }
 
-// probe demands of every process of the healed world that it writes to a majority and reads it back.
+// probe demands of every process of the healed world that it writes to a majority and reads it
+// back.
 func (l *load) probe() {
 	w := l.w
 	for _, p := range w.live {

@@ -10,7 +10,8 @@ import (
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
-// shardLoad is the clients of entities: they send numbered messages from random processes, and passivate entities.
+// shardLoad is the clients of entities: they send numbered messages from random processes, and
+// passivate entities.
 type shardLoad struct {
 	w    *World
 	rng  *rand.Rand
@@ -62,7 +63,8 @@ func (l *shardLoad) send() {
 	}
 }
 
-// someone picks the process by which an outsider acts until the world heals, and has it act again after a while; nil: not now.
+// someone picks the process by which an outsider acts until the world heals, and has it act again
+// after a while; nil: not now.
 func (l *shardLoad) someone(least, most time.Duration, again func()) *Process {
 	w := l.w
 	if w.healed {
@@ -105,7 +107,8 @@ func (l *shardLoad) passivate(p *Process, typ int, id protocol.EntityID) {
 	}
 }
 
-// probe sends, once from every process of the healed world, a message to every entity, so that every shard must find a home.
+// probe sends, once from every process of the healed world, a message to every entity, so that
+// every shard must find a home.
 func (l *shardLoad) probe() {
 	w := l.w
 	for _, p := range w.live {

@@ -10,8 +10,9 @@ import (
 	"github.com/coterie-go/coterie/replicator"
 )
 
-// tidyLoad is the clients of what replicas tidy up by themselves: elements that belong to nodes, keys that expire, keys that are deleted for ever.
-// It draws from a stream of its own, so that a seed without it keeps its story.
+// tidyLoad is the clients of what replicas tidy up by themselves: elements that belong to nodes,
+// keys that expire, keys that are permanently deleted. It draws from a stream of its own, so that a
+// seed without it keeps its story.
 type tidyLoad struct {
 	*load
 	rng *rand.Rand
@@ -116,7 +117,7 @@ func (l tidyLoad) readOwned(p *Process, b *setBook) {
 	start := l.w.now
 	read[crdt.NodeSet[string]](p.rep, b.key, replicator.Majority, func(s crdt.NodeSet[string], err error) {
 		if err == nil && p.counts() {
-			judgeOwned(l.w, p, b, s.Contains, start, l.some(len(b.entries)))
+			checkOwned(l.w, p, b, s.Contains, start, l.some(len(b.entries)))
 		}
 	})
 }
@@ -126,12 +127,13 @@ func (l tidyLoad) readOwnedMap(p *Process, b *setBook) {
 	start := l.w.now
 	read[crdt.NodeMap[string, int]](p.rep, b.key, replicator.Majority, func(m crdt.NodeMap[string, int], err error) {
 		if err == nil && p.counts() {
-			judgeOwnedMap(l.w, p, b, m, start)
+			checkOwnedMap(l.w, p, b, m, start)
 		}
 	})
 }
 
-// fleeting reads or writes a key that expires. Clients stay with a key for a while and then leave it alone for longer than it lives.
+// fleeting reads or writes a key that expires. Clients stay with a key for a while and then leave
+// it alone for longer than it lives.
 func (l tidyLoad) fleeting(p *Process, space string) {
 	w := l.w
 	phase := w.now / int64(w.opt.ExpireAfter)
@@ -146,14 +148,15 @@ func (l tidyLoad) fleeting(p *Process, space string) {
 	w.counts.Reads++
 	read[crdt.ORSet[string]](p.rep, b.key, replicator.Majority, func(s crdt.ORSet[string], err error) {
 		if err == nil && p.counts() {
-			judgeFleeting(w, p, b, s.Contains, start, l.some(len(b.entries)))
+			checkFleeting(w, p, b, s.Contains, start, l.some(len(b.entries)))
 		}
 	})
 }
 
 const fleetingKeys = 4
 
-// final reads, writes or deletes for ever one of the latest keys, some of which are deleted already.
+// final reads, writes or permanently deletes one of the latest keys, some of which are deleted
+// already.
 func (l tidyLoad) final(p *Process, space string) {
 	b := l.l.final(space, l.rng.IntN(4))
 	switch n := l.rng.IntN(20); {
@@ -164,7 +167,7 @@ func (l tidyLoad) final(p *Process, space string) {
 	default:
 		e, start := l.newEntry(p, &b.setBook), l.w.now
 		l.writeThen(p, b.key, e, crdt.Mutate[crdt.ORSet[string]](func(s *crdt.ORSetTx[string]) error { return s.Add(e.elem) }), func(err error) {
-			judgeTold(l.w, p, b, err, start)
+			checkTold(l.w, p, b, err, start)
 		})
 	}
 }
@@ -173,11 +176,11 @@ func (l tidyLoad) readFinal(p *Process, b *finalBook) {
 	l.w.counts.Reads++
 	start := l.w.now
 	read[crdt.ORSet[string]](p.rep, b.key, replicator.Majority, func(s crdt.ORSet[string], err error) {
-		judgeTold(l.w, p, b, err, start)
+		checkTold(l.w, p, b, err, start)
 		if err == nil && p.counts() {
-			judgeFinal(l.w, p, b, start)
+			checkFinal(l.w, p, b, start)
 			if b.asked == 0 {
-				judgeSet(l.w, p, &b.setBook, s.Contains, start, l.some(len(b.entries)))
+				checkSet(l.w, p, &b.setBook, s.Contains, start, l.some(len(b.entries)))
 			}
 		}
 	})
@@ -200,14 +203,16 @@ func (l tidyLoad) deleteForever(p *Process, b *finalBook) {
 		w.counts.Acked++
 		w.counts.Deleted++
 		b.tell(p, w.now)
-		b.on = append(b.on, p.slot.index)
+		if p.stores(&b.setBook) {
+			b.on = append(b.on, p.slot.index)
+		}
 		if quorum && p.counts() && b.gone == 0 {
 			b.gone = w.now
 		}
 	})
 }
 
-// newEntry is one element that nobody has added before.
+// newEntry is one element that was never added before.
 func (l *load) newEntry(p *Process, b *setBook) *entry {
 	l.l.nextElem++
 	e := b.add(fmt.Sprintf("e%d", l.l.nextElem), p.slot.index)
@@ -237,8 +242,8 @@ func (l *load) writeThen(p *Process, key string, e *entry, mutate func(*crdt.Tx)
 	})
 }
 
-// expireRules are the times that a process gives the simulator's own keys. They differ, as during a rolling restart that changes
-// them: every second process gives some keys more time.
+// expireRules are the times that a process gives the simulator's own keys. They differ, as during a
+// rolling restart that changes them: every second process gives some keys more time.
 func (o *Options) expireRules(uid uint64) map[string]time.Duration {
 	if o.Fleeting == 0 {
 		return nil

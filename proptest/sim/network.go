@@ -5,8 +5,9 @@ import (
 	"time"
 )
 
-// lane mirrors the transport's lanes: the control lane may lose, repeat and reorder, as a queue that drops when full and a
-// connection that breaks do; the data and bulk lanes are FIFO between two incarnations until their connection breaks.
+// lane mirrors the transport's lanes: the control lane may lose, repeat and reorder, as a queue
+// that drops when full and a connection that breaks do; the data and bulk lanes are FIFO between
+// two incarnations until their connection breaks.
 type lane uint8
 
 const (
@@ -24,8 +25,8 @@ const (
 	toShard
 )
 
-// packet is a payload on its way. Its bytes belong to the packet: every message travels encoded, so that no two
-// machines ever share memory.
+// packet is a payload on its way. Its bytes belong to the packet: every message travels encoded, so
+// that no two machines ever share memory.
 type packet struct {
 	from    uint64
 	addr    string // of the sender
@@ -43,12 +44,14 @@ type network struct {
 	blocked [64]uint64
 	flapped [64]uint64 // the same, for what comes and goes by itself
 	links   map[linkKey]*link
-	// lose, when set by a script, loses packets of the control lane by what they are: the second byte of a message tells its kind.
+	// lose, when set by a script, loses packets of the control lane by what they are: the second
+	// byte of a message tells its kind.
 	lose func(from, to int, pk *packet) bool
 	// still, when set by a script, says until when what is sent on a FIFO lane now is held up.
 	still func(from, to int) int64
 	slow  []slowLink // see chaos.lag
-	// loss, dup and straggle are probabilities on the control lane; they fall to zero when the world heals.
+	// loss, dup and straggle are probabilities on the control lane; they fall to zero when the
+	// world heals.
 	loss, dup, straggle float64
 	lent                []byte // what a machine is given: as with the transport, the bytes are its only during the call
 }
@@ -108,7 +111,8 @@ func (n *network) matrix(f func(from, to int) bool) (m [64]uint64) {
 // open says whether a packet gets from slot a to slot b.
 func (n *network) open(a, b int) bool { return (n.blocked[a]|n.flapped[a])>>b&1 == 0 }
 
-// connected says whether both directions are open, which a FIFO connection needs for its acknowledgements.
+// connected says whether both directions are open, which a FIFO connection needs for its
+// acknowledgements.
 func (n *network) connected(a, b int) bool { return n.open(a, b) && n.open(b, a) }
 
 // send carries a payload to an incarnation; what is meant for one that is gone is lost.
@@ -129,7 +133,7 @@ func (n *network) send(p *Process, to uint64, l lane, stripe uint32, ch channel,
 	n.stream(p, q, pk)
 }
 
-// sendAddr carries a payload to whoever listens at an address when it arrives.
+// sendAddr carries a payload to the process that listens at an address when it arrives.
 func (n *network) sendAddr(p *Process, addr string, ch channel, payload []byte) {
 	for _, s := range n.w.slots {
 		if s.addr() == addr && s.proc != nil {
@@ -209,7 +213,8 @@ func (n *network) arrive(l *link, gen uint64, pk packet) {
 	}
 }
 
-// poll looks again at a stalled connection: the cut is over and all is delivered in order, or it lasted too long and all is lost.
+// poll looks again at a stalled connection: the cut is over and all is delivered in order, or it
+// lasted too long and all is lost.
 func (n *network) poll(l *link) {
 	gen := l.gen
 	n.w.at(n.w.now+between(n.rng, int64(20*time.Millisecond), int64(200*time.Millisecond)), l.to, func() {

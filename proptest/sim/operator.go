@@ -6,7 +6,8 @@ import (
 	"github.com/coterie-go/coterie/durable"
 )
 
-// downDead is what an operator does where nothing else removes the dead: he downs the members that do not run.
+// downDead is what an operator does where nothing else removes the dead: it downs the members that
+// do not run.
 func (w *World) downDead() {
 	for _, p := range w.live {
 		if p.mem.view == nil {
@@ -21,12 +22,13 @@ func (w *World) downDead() {
 	w.after(operatorPatience/2, nil, w.downDead)
 }
 
-// operatorPatience is how long an operator watches a cluster that nobody runs before he does something.
+// operatorPatience is how long an operator watches a cluster that no process runs before it acts.
 const operatorPatience = 35 * time.Second
 
-// operate is what an operator does with a cluster that all processes have lost: nodes that left for good are still expected, so he starts
-// all with the number of members that is left, and the next time with his word that the disks of the others will not return. Founders whose disk
-// remembers nothing are told the number, too, or they would not agree.
+// operate is what an operator does with a cluster that all processes have lost. Nodes that left for
+// good are still expected, so it starts all with the number of members that is left, and the next
+// time with its word that the disks of the others will not return. Founders whose disk remembers
+// nothing are told the number, too, or they would not agree.
 func (w *World) operate() {
 	members := 0
 	for _, s := range w.slots {

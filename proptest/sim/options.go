@@ -11,8 +11,8 @@ import (
 	"github.com/coterie-go/coterie/sharding/passivation"
 )
 
-// Plan narrows what a seed draws: a scenario to play, and faults planted in the machines for the simulator's own self-test. The zero
-// value leaves everything to the seed.
+// Plan narrows what a seed draws: a scenario to play, and faults planted in the machines for the
+// simulator's own self-test. The zero value leaves everything to the seed.
 type Plan struct {
 	// Swarm is the name of what seeds are drawn from: empty for everything, or Cluster.
 	Swarm string
@@ -20,15 +20,18 @@ type Plan struct {
 	Scenario string
 	// Fault is the name of the planted fault; empty: none.
 	Fault string
-	// CheckEvery runs the machines' own Check after every that many steps; 0 means 1, negative never.
+	// CheckEvery runs the machines' own Check after every that many steps; 0 means 1, negative
+	// never.
 	CheckEvery int
 	// Strokes ends the chaos after that many strokes; 0: it goes on until the world heals.
 	Strokes int
-	// Inserts is how many unique inserts each phase of the scenario "inserts" makes; 0 means 200, as many as in the reference.
+	// Inserts is how many unique inserts each phase of the scenario "inserts" makes; 0 means 200,
+	// as many as in the reference.
 	Inserts int
 }
 
-// Options are one swarm: each is drawn from the seed, many are off in most seeds, so that rare combinations come up often.
+// Options are one swarm: each is drawn from the seed, many are off in most seeds, so that rare
+// combinations come up often.
 type Options struct {
 	Swarm    string // the plan's
 	Scenario string // what the chaos plays: "chaos", or one of the scripted worst cases
@@ -37,7 +40,7 @@ type Options struct {
 	Nodes  int           // processes at the start, all voters
 	Spare  int           // further slots, for joins
 	Safety time.Duration // how long chaos lasts
-	// Liveness is how long the healed world may take until every judge is content.
+	// Liveness is how long the healed world may take until every checker is content.
 	Liveness   time.Duration
 	CheckEvery int // see Plan
 	Strokes    int // see Plan
@@ -68,13 +71,14 @@ type Options struct {
 	Durable  bool          // half of the writes go to durable keys
 	Owned    float64       // part of the operations that is on what belongs to nodes
 	Fleeting float64       // part that is on keys that expire
-	Final    float64       // part that is on keys that are deleted for ever
+	Final    float64       // part that is on keys that are permanently deleted
 	LogMax   int           // events that a replica keeps; 0 the default
 	FrameMax int           // of the Replicator; 0 the default
 	Bulk     float64       // part of the additions to sets that puts large elements in one group, which is larger than a frame
 	// BatchRows is above how many rows a batch goes to the disk in parts; 0 the default.
 	BatchRows int
-	// WeakSketch makes the sketches of repairs mix up dots, so that they must find out and take other ways.
+	// WeakSketch makes the sketches of repairs mix up dots, so that they must find out and take
+	// other ways.
 	WeakSketch bool
 	// ExpireAfter is the time of keys that expire.
 	ExpireAfter time.Duration
@@ -91,20 +95,26 @@ type Options struct {
 	TellGap     time.Duration // mean time between two bursts of messages to entities
 	Rebalance   time.Duration // how often a coordinator looks at the balance
 	StopTimeout time.Duration // of an entity
-	// RebalanceDelay is how long the members must have been the same before a coordinator looks at the balance.
+	// RebalanceDelay is how long the members must have been the same before a coordinator looks at
+	// the balance.
 	RebalanceDelay time.Duration
 	Allocation     allocation.Strategy // chooses the homes of shards
-	// Consulted has it asked beside the coordinator, as a strategy of a user's that is slow and misbehaves.
+	// Consulted has it asked beside the coordinator, as a strategy of a user's that is slow and
+	// misbehaves.
 	Consulted bool
 	Proxy     bool // one node routes and never hosts
-	// ActiveLimit is how many entities of a type that remembers none may be active on a node at first; 0: any number, for good.
+	// ActiveLimit is how many entities of a type that remembers none may be active on a node at
+	// first; 0: any number, for good.
 	ActiveLimit int
-	Passivation passivation.Strategy // says who goes when there are more
-	// ShardLeases and CoordLeases: shards and coordinators take leases in a store outside of the cluster.
+	Passivation passivation.Strategy // says which entity goes when there are more
+	// ShardLeases and CoordLeases: shards and coordinators take leases in a store outside of the
+	// cluster.
 	ShardLeases, CoordLeases bool
 	LeaseTTL                 time.Duration // after which a process that is not heard of loses them; 0: they last as long as it
 	LeaseRetry               time.Duration // the pause between two tries
-	// Calm: nothing breaks in this world, nodes only join and leave. Every message must then be handled, in the order of its sender.
+	NewKeys                  []keyStage    // which keys become durable, in order of time
+	// Calm: nothing breaks in this world, nodes only join and leave. Every message must then be
+	// handled, in the order of its sender.
 	Calm bool
 
 	FalseHints bool // memberlist lies
@@ -115,9 +125,11 @@ type timing uint8
 
 const (
 	usualTiming timing = iota // the preset of package membership
-	// hostileTiming leaves all safety to the rules: the least stable-after and the longest lease that Validate lets pass.
+	// hostileTiming leaves all safety to the rules: the least stable-after and the longest lease
+	// that Validate lets pass.
 	hostileTiming
-	// recklessTiming goes beyond what Validate lets pass: stable-after 0, leases of ten seconds. Who is dropped always holds a lease still.
+	// recklessTiming goes beyond what Validate lets pass: stable-after 0, leases of ten seconds. A
+	// dropped node always holds a lease still.
 	recklessTiming
 )
 
@@ -202,6 +214,7 @@ func drawOptions(rs streams, plan Plan) Options {
 	o.Consulted = rs.stream("consulted", 0).IntN(4) == 0
 	o.drawPassivation(rs.stream("passivation", 0))
 	o.drawLag(rs)
+	o.drawKeys(rs)
 	return o
 }
 
@@ -238,7 +251,8 @@ func (o *Options) drawLater(r *rand.Rand) {
 	}
 }
 
-// drawBulk draws whether what is usually rare comes up all the time: groups that travel in parts, and batches that go to the disk in parts.
+// drawBulk draws whether what is usually rare comes up all the time: groups that travel in parts,
+// and batches that go to the disk in parts.
 func (o *Options) drawBulk(r *rand.Rand) {
 	o.BatchRows = pick(r, 0, 0, 1, 3, 10)
 	if o.Bulk = pick(r, 0, 0, 0.1, 0.3); o.Bulk > 0 {
@@ -253,13 +267,14 @@ func (o *Options) drawArbiter(r *rand.Rand) {
 	}
 }
 
-// drawAllocation draws who chooses the homes of shards, likewise.
+// drawAllocation draws the strategy that chooses the homes of shards, likewise.
 func (o *Options) drawAllocation(r *rand.Rand) {
 	o.Allocation = pick[allocation.Strategy](r, allocation.LeastShard{}, allocation.LeastShard{}, allocation.Threshold{},
 		allocation.ConsistentHashing{RebalanceLimit: 3}, allocation.External{}, allocation.LoadAware{RestAfterMove: 5 * time.Second})
 }
 
-// drawLeases draws leases of shards and coordinators, likewise. A calm world has none, nor one that judges order: it is not kept across a hand-off of a shard that waits for one.
+// drawLeases draws leases of shards and coordinators, likewise. A calm world has none, nor one that
+// checks order: it is not kept across a hand-off of a shard that waits for one.
 func (o *Options) drawLeases(r *rand.Rand) {
 	which := pick(r, 0, 0, 0, 1, 2, 3)
 	o.LeaseTTL, o.LeaseRetry = pick(r, 0, 3*time.Second, 8*time.Second), pick(r, 500*time.Millisecond, 2*time.Second)

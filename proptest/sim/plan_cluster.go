@@ -8,9 +8,10 @@ import (
 	"github.com/coterie-go/coterie/ddata/membership"
 )
 
-// Cluster is the name of the plan whose worlds are about the cluster and not about data: more members, every strategy, all harm of networks, processes
-// and clocks, joins and leaves during all of it, and just enough load to see who acts, and that what a majority acknowledged in one view is read in
-// the next. Such a world costs a fraction of one that is drawn from everything.
+// Cluster is the name of the plan whose worlds are about the cluster and not about data: more
+// members, every strategy, all harm of networks, processes and clocks, joins and leaves during all
+// of it, and just enough load to see which nodes act, and that what a majority acknowledged in one
+// view is read in the next. Such a world costs a fraction of one that is drawn from everything.
 const Cluster = "cluster"
 
 // Swarms are the names of the plans beside the usual one, which is "".

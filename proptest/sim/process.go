@@ -18,7 +18,8 @@ type Slot struct {
 	started int
 	// retired slots stay down: the node left for good.
 	retired bool
-	// leaving is set when the node was asked to leave and has not left yet; a crash on the way cancels it.
+	// leaving is set when the node was asked to leave and has not left yet; a crash on the way
+	// cancels it.
 	leaving bool
 }
 
@@ -34,7 +35,8 @@ type Process struct {
 
 	alive bool
 	left  bool // it ended because it had left
-	// frozen is true during a pause; behind stays true until what happened meanwhile has been worked off, in its order.
+	// frozen is true during a pause; behind stays true until what happened meanwhile has been
+	// worked off, in its order.
 	frozen, behind bool
 	backlog        []func()
 
@@ -82,7 +84,8 @@ func (w *World) drawClock(r *rand.Rand) localClock {
 	return c
 }
 
-// end stops the incarnation: a crash, or its own decision. What its disk has not committed is forgotten.
+// end stops the incarnation: a crash, or its own decision. What its disk has not committed is
+// forgotten.
 func (p *Process) end(why string) {
 	if !p.alive {
 		return
@@ -102,7 +105,7 @@ func (p *Process) end(why string) {
 		}
 	}
 	w.net.forget(p)
-	for _, j := range w.judges {
+	for _, j := range w.checkers {
 		if g, ok := j.(interface{ gone(*World, *Process) }); ok {
 			g.gone(w, p)
 		}
@@ -182,7 +185,8 @@ func (p *Process) catchUp() {
 	run()
 }
 
-// post hands work from one machine of the process to another, as a channel between goroutines does: soon, and in order.
+// post hands work from one machine of the process to another, as a channel between goroutines does:
+// soon, and in order.
 func (p *Process) post(run func()) {
 	p.lastPost = max(p.lastPost+1, p.w.now+between(p.rng, 500, 50_000))
 	p.w.at(p.lastPost, p, run)

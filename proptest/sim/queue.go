@@ -1,11 +1,12 @@
 package sim
 
-// event is something that happens at a virtual time. Ties break by the order of scheduling, so a run has one order only.
+// event is something that happens at a virtual time. Ties break by the order of scheduling, so a
+// run has one order only.
 type event struct {
 	at  int64
 	seq uint64
-	// owner is the process to which it happens; nil for the world itself. Nothing happens to a dead one, and what happens to a
-	// paused one waits for its resumption.
+	// owner is the process to which it happens; nil for the world itself. Nothing happens to a dead
+	// one, and what happens to a paused one waits for its resumption.
 	owner *Process
 	run   func()
 }

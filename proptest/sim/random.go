@@ -2,8 +2,8 @@ package sim
 
 import "math/rand/v2"
 
-// Each concern draws from a stream of its own, so that a change in one (a message more, a checker that draws) leaves the
-// others as they were and a seed keeps its story.
+// Each concern draws from a stream of its own, so that a change in one (a message more, a checker
+// that draws) leaves the others as they were and a seed keeps its story.
 type streams struct {
 	seed uint64
 }

@@ -108,7 +108,8 @@ func Replay(seed uint64, plan Plan) string {
 	return s
 }
 
-// Shrink looks for the fewest strokes of chaos with which a seed still fails, and returns the plan with that bound.
+// Shrink looks for the fewest strokes of chaos with which a seed still fails, and returns the plan
+// with that bound.
 func Shrink(seed uint64, plan Plan) Plan {
 	lo, hi := 0, 1
 	for fails := func(n int) bool { p := plan; p.Strokes = n; return Run(seed, p, nil).Violation != nil }; ; {
@@ -130,8 +131,8 @@ func Shrink(seed uint64, plan Plan) Plan {
 	}
 }
 
-// HuntFault runs seeds with a planted fault, in its own plan if it has one, until one is caught, and says how many that took; ok is false when
-// most seeds did not do.
+// HuntFault runs seeds with a planted fault, in its own plan if it has one, until one is caught,
+// and says how many that took; ok is false when most seeds did not do.
 func HuntFault(name string, most uint64, workers int) (seeds uint64, caught Result, ok bool) {
 	plan := huntedIn[name]
 	plan.Fault = name
@@ -142,7 +143,8 @@ func HuntFault(name string, most uint64, workers int) (seeds uint64, caught Resu
 	return s.Failures[0].Seed, s.Failures[0], true
 }
 
-// Tail is a Writer that keeps the last lines, to show how a run came to fail without all that went before.
+// Tail is a Writer that keeps the last lines, to show how a run came to fail without all that went
+// before.
 type Tail struct {
 	lines [][]byte
 	most  int

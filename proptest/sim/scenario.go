@@ -5,45 +5,59 @@ import (
 	"time"
 )
 
-// A scenario beside plain chaos provokes what chance finds too rarely. Each is drawn from the seed in ordinary runs too; none
-// knows of the faults that may be planted.
+// A scenario beside plain chaos provokes what chance finds too rarely. Each is drawn from the seed
+// in ordinary runs too; none knows of the faults that may be planted.
 const (
 	plainChaos = "chaos"
-	// growingView cuts the network at the moment when a view commits that has grown, so that the old view's quorum and the new one's hardly meet.
+	// growingView cuts the network at the moment when a view commits that has grown, so that the
+	// old view's quorum and the new one's hardly meet.
 	growingView = "growing-view"
 	// coldRestarts stops everything again and again under durable writes.
 	coldRestarts = "cold-restarts"
-	// stoppedGrowing stops everything at the moment when a view has grown, and brings back a part of it first.
+	// stoppedGrowing stops everything at the moment when a view has grown, and brings back a part
+	// of it first.
 	stoppedGrowing = "stopped-growing"
-	// rollingMoves joins and leaves under a load of entity messages, so that shards move all the time.
+	// rollingMoves joins and leaves under a load of entity messages, so that shards move all the
+	// time.
 	rollingMoves = "rolling-moves"
 	// laggingViews does so while views come late to some nodes, in calm worlds: order is judged.
 	laggingViews = "lagging-views"
-	// closedTypes closes entity types on nodes that stay, and starts them there again, while others join and leave. It is no part of the swarm.
+	// closedTypes closes entity types on nodes that stay, and starts them there again, while others
+	// join and leave. It is no part of the swarm.
 	closedTypes = "closed-types"
-	// rollingRestarts restarts all nodes in turn, and closings all at once by an orderly shutdown of the cluster.
+	// rollingRestarts restarts all nodes in turn, and closings all at once by an orderly shutdown
+	// of the cluster.
 	rollingRestarts = "rolling-restarts"
 	closings        = "closings"
+	// newKeys restarts all nodes in turn while more and more keys become durable. It is no part of
+	// the swarm, of which some worlds do that too.
+	newKeys = "new-keys"
 	// stops stops all nodes at once, in order, and starts them again. It is no part of the swarm.
 	stops = "stops"
-	// lostKinds loses, for seconds, all control packets of some kind on some way: promises that arrive, outcomes that do not.
+	// oldLeases kills all but the oldest node, which is cut off, and starts them again while that
+	// one may still hold its lease. It is no part of the swarm.
+	oldLeases = "old-leases"
+	// lostKinds loses, for seconds, all control packets of some kind on some way: promises that
+	// arrive, outcomes that do not.
 	lostKinds = "lost-kinds"
 	// smallLogs forces reconciliation: short logs, long cuts, many removes.
 	smallLogs = "small-logs"
-	// tidying keeps from the oldest what others know while he tidies up.
+	// tidying keeps from the oldest what others know while it tidies up.
 	tidying = "tidying"
-	// lateCounts lets members count who are heard of late, when they have been removed: what folds must wait for. It is no part of the swarm, for
-	// tidying plays that too, more rarely.
+	// lateCounts lets members count that are heard of late, when they have been removed: folds must
+	// wait for such counts. It is no part of the swarm, for tidying plays that too, more rarely.
 	lateCounts = "late-counts"
-	// manyLeave lets more than half of the members go at once, who alone know of what was acknowledged last. It is no part of the swarm.
+	// manyLeave lets more than half of the members go at once, which alone know of what was
+	// acknowledged last. It is no part of the swarm.
 	manyLeave = "many-leave"
-	// inserts plays the insert test of the reference: unique inserts, connected and split, at Local and at Majority. It is no part of the swarm.
+	// inserts plays the insert test of the reference: unique inserts, connected and split, at Local
+	// and at Majority. It is no part of the swarm.
 	inserts = "inserts"
 )
 
 // Scenarios are the names of all scenarios.
-var Scenarios = []string{plainChaos, growingView, coldRestarts, stoppedGrowing, rollingMoves, laggingViews, rollingRestarts,
-	closings, stops, lostKinds, smallLogs, tidying, lateCounts, manyLeave, inserts, closedTypes}
+var Scenarios = []string{plainChaos, growingView, coldRestarts, stoppedGrowing, rollingMoves, laggingViews, rollingRestarts, newKeys,
+	closings, stops, oldLeases, lostKinds, smallLogs, tidying, lateCounts, manyLeave, inserts, closedTypes}
 
 func drawScenario(r *rand.Rand) string {
 	return pick(r, plainChaos, plainChaos, plainChaos, plainChaos, growingView, growingView, coldRestarts, stoppedGrowing, rollingMoves, rollingMoves,
@@ -65,8 +79,10 @@ var scripts = map[string]func(*chaos){
 	laggingViews:    (*chaos).rollingMoves,
 	closedTypes:     (*chaos).closedTypes,
 	rollingRestarts: (*chaos).rollingRestarts,
+	newKeys:         (*chaos).rollingRestarts,
 	closings:        (*chaos).closings,
 	stops:           (*chaos).stops,
+	oldLeases:       (*chaos).oldLeases,
 	lostKinds:       (*chaos).lostKinds,
 	tidying:         (*chaos).tidying,
 	lateCounts:      (*chaos).lateCounts,
@@ -114,6 +130,9 @@ func applyScenario(r *rand.Rand, o *Options) {
 	case stops:
 		o.Nodes, o.Spare, o.Safety, o.Durable, o.Shards = pick(r, 2, 3, 3, 4, 5), 1, 180*time.Second, true, 0
 		o.Loss, o.Straggle, o.Weights, o.DiskFail, o.Timing = pick(r, 0, 0.01, 0.05), 0, quiet, 0, usualTiming
+	case oldLeases:
+		o.Nodes, o.Spare, o.Safety, o.Durable, o.Shards = pick(r, 3, 3, 4, 5), 0, 180*time.Second, true, 0
+		o.Loss, o.Straggle, o.Weights, o.DiskFail = pick(r, 0, 0.01, 0.05), 0, quiet, 0
 	case lostKinds:
 		o.Nodes, o.Spare, o.Shards, o.Safety = pick(r, 2, 3, 3, 4), 5, 0, 120*time.Second
 		o.WriteGap = 200 * time.Millisecond

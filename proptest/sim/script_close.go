@@ -7,8 +7,10 @@ import (
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
-// closedTypes closes entity types on nodes that stay, and starts them there again, while nodes join and leave. Nothing breaks, so the order of messages holds. In a
-// calm world one node keeps all types, so that nothing is lost; elsewhere what waits may be dropped where nobody is left to take it.
+// closedTypes closes entity types on nodes that stay, and starts them there again, while nodes join
+// and leave. Nothing breaks, so the order of messages holds. In a calm world one node keeps all
+// types, so that nothing is lost; elsewhere what waits may be dropped where no node is left to take
+// it.
 func (c *chaos) closedTypes() {
 	w := c.w
 	var next func()
@@ -21,7 +23,7 @@ func (c *chaos) closedTypes() {
 		case p != nil && w.opt.Calm && p == c.keeper():
 		case p == nil || c.rng.IntN(6) == 0:
 			c.join()
-		case !p.up() || p.shard.leaving: // who leaves before it is let in has nobody to give anything to
+		case !p.up() || p.shard.leaving: // a node that leaves before it is let in has no other to give anything to
 		case c.rng.IntN(6) == 0:
 			c.leave(p)
 		default:
@@ -46,7 +48,8 @@ func (c *chaos) keeper() *Process {
 	return c.w.live[i]
 }
 
-// startClosed has all types run on one node once the world is healed, and some of those that were closed elsewhere.
+// startClosed has all types run on one node once the world is healed, and some of the closed types
+// elsewhere.
 func (c *chaos) startClosed() {
 	for _, p := range c.w.live {
 		for _, d := range p.shard.types {
@@ -77,9 +80,9 @@ func (d *typeDriver) startAgain() {
 	if !d.closing || !d.left || p.shard.leaving || w.opt.Calm && len(d.buffers) > 0 {
 		return
 	}
-	d.cfg.Past = d.region.Past()
-	d.cfg.Past.Seq = d.coord.Past().Seq
-	w.trace.line(p, "STARTS %s again: %+v", d.cfg.Type, d.cfg.Past)
+	d.cfg.Predecessor = d.region.Predecessor()
+	d.cfg.Predecessor.Seq = d.coord.Predecessor().Seq
+	w.trace.line(p, "STARTS %s again: %+v", d.cfg.Type, d.cfg.Predecessor)
 	for s := range protocol.ShardID(d.cfg.Shards) {
 		for _, m := range d.buffers[s] {
 			w.end(m, "the type was started again")

@@ -10,10 +10,12 @@ import (
 	"github.com/coterie-go/coterie/replicator"
 )
 
-// insertSpec plays the insert test of the reference, which was written after Jepsen's: five nodes put unique elements, each its share, into a set;
-// connected and at Local, connected and at Majority, then both again while a split parts three nodes from two for five seconds. Every write but
-// those of the smaller side at Majority must succeed; what a quorum acknowledged must be read by a quorum at once, on the smaller side too when the
-// split is over; and everybody must hold everything, what failed too, within 15 seconds.
+// insertSpec plays the insert test of the reference, which was written after Jepsen's: five nodes
+// put unique elements, each its share, into a set; connected and at Local, connected and at
+// Majority, then both again while a split parts three nodes from two for five seconds. Every write
+// but those of the smaller side at Majority must succeed; what a quorum acknowledged must be read
+// by a quorum at once, on the smaller side too when the split is over; and everybody must hold
+// everything, what failed too, within 15 seconds.
 type insertSpec struct {
 	c      *chaos
 	left   []insertPhase
@@ -42,7 +44,8 @@ const (
 // smaller says whether a slot is on the side of two.
 func smaller(slot int) bool { return slot == 1 || slot == 2 }
 
-// inserts begins when all five are voters of one view. The set is volatile as in the reference, or durable.
+// inserts begins when all five are voters of one view. The set is volatile as in the reference, or
+// durable.
 func (c *chaos) inserts() {
 	space := pick(c.rng, "v", "d")
 	s := &insertSpec{c: c, left: []insertPhase{
@@ -91,7 +94,7 @@ func (s *insertSpec) next() {
 		return
 	}
 	s.phase, s.left = s.left[0], s.left[1:]
-	s.book, s.failed, s.open = w.ledger.set(s.phase.key), map[int]int{}, 0
+	s.book, s.failed, s.open = w.history.set(s.phase.key), map[int]int{}, 0
 	w.trace.line(w, "INSERTS %s at %v", s.phase.key, s.phase.level)
 	spread := 2 * time.Second
 	if s.phase.split {
@@ -111,8 +114,8 @@ func (s *insertSpec) insert(p *Process) {
 		w.violate("inserts", "a process has ended, although nothing was done to it")
 		return
 	}
-	w.ledger.nextElem++
-	e := s.book.add(fmt.Sprintf("e%d", w.ledger.nextElem), p.slot.index)
+	w.history.nextElem++
+	e := s.book.add(fmt.Sprintf("e%d", w.history.nextElem), p.slot.index)
 	w.counts.Writes++
 	s.open++
 	p.rep.call(func(id uint64) replicator.Input {
@@ -135,8 +138,8 @@ func (s *insertSpec) insert(p *Process) {
 	})
 }
 
-// mend ends the split, and demands that there was one: neither side has heard of all that the other inserted. At this moment the smaller side has
-// to learn from the larger what it was told.
+// mend ends the split, and demands that there was one: neither side has heard of all that the other
+// inserted. At this moment the smaller side has to learn from the larger what it was told.
 func (s *insertSpec) mend() {
 	w := s.c.w
 	for _, p := range w.live {
@@ -152,7 +155,8 @@ func (s *insertSpec) mend() {
 	}
 }
 
-// ask reads the set of a majority, which must know what a majority was told before; and the reader, what it was told itself.
+// ask reads the set of a majority, which must know what a majority was told before; and the reader,
+// what it was told itself.
 func (s *insertSpec) ask(p *Process, then func()) {
 	w, start, book := s.c.w, s.c.w.now, s.book
 	w.counts.Reads++

@@ -2,9 +2,10 @@ package sim
 
 import "time"
 
-// manyLeave lets, round by round, all but a minority of the members leave at once, and others join in their place. For a while before, and until after they
-// could be gone, what they send on the FIFO lanes reaches those who stay late: they alone know of what they acknowledged to each other. They must not all
-// go with one view, nor before they have settled it.
+// manyLeave lets, round by round, all but a minority of the members leave at once, and others join
+// in their place. For a while before, and until after they could be gone, what they send on the
+// FIFO lanes arrives late at the members that stay: the leavers alone know of what they
+// acknowledged to each other. They must not all go with one view, nor before they have settled it.
 func (c *chaos) manyLeave() {
 	w := c.w
 	var next func()
@@ -25,7 +26,7 @@ func (c *chaos) manyLeave() {
 	w.after(8*time.Second, nil, next)
 }
 
-// outvote lets a majority of those who run leave, and keeps what it knows from the rest.
+// outvote lets a majority of the running members leave, and keeps what it knows from the rest.
 func (c *chaos) outvote() {
 	w := c.w
 	var members []*Process

@@ -8,8 +8,9 @@ import (
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
-// rollingRestarts restarts all nodes, one after the other, again and again, under load: each leaves, comes back, and is up before the next one goes. In a world
-// that is not calm some are killed instead.
+// rollingRestarts restarts all nodes, one after the other, again and again, under load: each
+// leaves, comes back, and is up before the next one goes. In a world that is not calm some are
+// killed instead.
 func (c *chaos) rollingRestarts() {
 	w := c.w
 	turn := 0
@@ -88,7 +89,7 @@ func (c *chaos) startAgain(s *Slot) {
 // closing is one shutdown of the whole cluster.
 type closing struct {
 	c *chaos
-	// quiet: nobody sends anything from before the nodes leave until they are back.
+	// quiet: nothing is sent from before the nodes leave until they are back.
 	quiet bool
 	homes map[home]*Process // where shards were at home when the nodes began to leave, unless they were about to move; only looked up
 	alive []closed          // remembered entities that ran then
@@ -104,9 +105,10 @@ type closed struct {
 	id    protocol.EntityID
 }
 
-// closings shuts the whole cluster down, again and again: somebody joins, so that shards are about to move; one node is told that all will stop; when all
-// know, they leave, together or one by one; when all have ended, all are started. Nothing moves any more, everybody can leave, and what was remembered runs
-// again, with no message for it.
+// closings shuts the whole cluster down, again and again: somebody joins, so that shards are about
+// to move; one node is told that all will stop; when all know, they leave, together or one by one;
+// when all have ended, all are started. Nothing moves any more, everybody can leave, and what was
+// remembered runs again, with no message for it.
 func (c *chaos) closings() {
 	var next func()
 	next = func() {
@@ -125,7 +127,7 @@ func (k *closing) begin(done func()) {
 	c, w := k.c, k.c.w
 	c.join()
 	w.after(time.Duration(between(c.rng, 0, int64(6*time.Second))), nil, func() {
-		var members []*Process // who is none has nobody to tell, and forgets it
+		var members []*Process // a process that is none has no other to tell, and forgets it
 		w.eventually(func() bool {
 			members = slices.DeleteFunc(slices.Clone(w.live), func(p *Process) bool { return p.mem.view == nil })
 			return len(members) > 0
@@ -198,7 +200,7 @@ func (k *closing) leave(done func()) {
 	k.within("not all can leave", func() bool { return len(w.live) == 0 }, func() { k.restart(done) })
 }
 
-// remember notes who must run again.
+// remember notes which entities must run again.
 func (k *closing) remember(r *shardRun) {
 	if !r.d.cfg.Remember || !k.quiet {
 		return
@@ -227,7 +229,7 @@ func (k *closing) restart(done func()) {
 	})
 }
 
-// missing says whether somebody who was remembered does not run.
+// missing reports whether some remembered entity does not run.
 func (k *closing) missing() bool {
 	return slices.ContainsFunc(k.alive, func(e closed) bool { return !k.c.w.runs(e) })
 }

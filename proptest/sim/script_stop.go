@@ -6,9 +6,10 @@ import (
 	"github.com/coterie-go/coterie/ddata/membership"
 )
 
-// stoppedGrowing plays, again and again, the worst case of a stop: as soon as joiners have the data, only a bare majority of the old voters hears
-// of any more, but the view in which the joiners vote is decided and installed; at about that moment everything stops. Those who know nothing
-// come back first, and are a majority of the last view.
+// stoppedGrowing plays, again and again, the worst case of a stop: as soon as joiners have the
+// data, only a bare majority of the old voters hears of any more, but the view in which the joiners
+// vote is decided and installed; at about that moment everything stops. The processes that know
+// nothing come back first, and are a majority of the last view.
 func (c *chaos) stoppedGrowing() { c.w.after(6*time.Second, nil, c.growAndStop) }
 
 func (c *chaos) growAndStop() {
@@ -69,7 +70,8 @@ func (c *chaos) knowing() map[int]bool {
 	return know
 }
 
-// deafen keeps data from those who are not to know, and for a while the joiners from saying that they have caught up.
+// deafen keeps data from the processes that must not know, and for a while the joiners from saying
+// that they have caught up.
 func (c *chaos) deafen(knowing, joiners map[int]bool) {
 	w := c.w
 	until := w.now + int64(c.moment())
@@ -84,7 +86,8 @@ func (c *chaos) deafen(knowing, joiners map[int]bool) {
 	}
 }
 
-// stopAll stops everything. Those who know come back after the others may have gone on without them, or with them.
+// stopAll stops everything. The processes that know come back after the others may have gone on
+// without them, or with them.
 func (c *chaos) stopAll(knowing map[int]bool) {
 	w := c.w
 	c.onInstall, w.net.lose = nil, nil

@@ -11,8 +11,8 @@ import (
 // stopMost is how long all nodes may take to stop, and then to be up again.
 const stopMost = 40 * time.Second
 
-// stopSoon is how long nodes may still run after all have said that they have stopped. A node that waits for another one
-// which is gone runs for longer than twenty seconds.
+// stopSoon is how long nodes may still run after all have said that they have stopped. A node that
+// waits for another one which is gone runs for longer than twenty seconds.
 const stopSoon = 8 * time.Second
 
 // stopping is one stop of all nodes at once.
@@ -23,9 +23,9 @@ type stopping struct {
 	mute   bool  // what a process sends with its last step is lost, as when the connection for it has yet to be made
 }
 
-// stops stops all nodes of the cluster at once, in order, again and again, and starts them again. In half of the rounds
-// somebody is joining then, and in half of them the cluster is told that it shuts down. All must end soon, as nodes that
-// have left, and come back.
+// stops stops all nodes of the cluster at once, in order, again and again, and starts them again.
+// In half of the rounds somebody is joining then, and in half of them the cluster is told that it
+// shuts down. All must end soon, as nodes that have left, and come back.
 func (c *chaos) stops() {
 	var next func()
 	next = func() {
@@ -73,7 +73,7 @@ func (s *stopping) over() bool {
 	return false
 }
 
-// ended judges how a process ends.
+// ended checks how a process ends.
 func (s *stopping) ended(p *Process, why error) {
 	if errors.Is(why, membership.ErrDowned) {
 		s.c.w.violate("stop of all", "%v did not leave: %v", p, why)

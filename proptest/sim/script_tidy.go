@@ -6,7 +6,8 @@ import (
 	"github.com/coterie-go/coterie/ddata/membership"
 )
 
-// tidying plays, again and again, what makes tidying up dangerous: that the oldest, who does it for all, does not know what others know.
+// tidying plays, again and again, what makes tidying up dangerous: that the oldest, which does it
+// for all, does not know what others know.
 func (c *chaos) tidying() { c.repeat(c.missedWrites, c.missedJoin, c.lateWords, c.lateWords) }
 
 // lateCounts plays only what makes folding dangerous.
@@ -28,8 +29,9 @@ func (c *chaos) repeat(plays ...func() time.Duration) {
 	w.after(8*time.Second, nil, next)
 }
 
-// missedWrites cuts the oldest off for a little longer than keys live that nobody writes to, and not for so long that he is removed: meanwhile the
-// others write to the keys that expire, as he sees it.
+// missedWrites cuts the oldest off for a little longer than unwritten keys live, and not for so
+// long that it is removed. Meanwhile the others write to the keys that expire, as the oldest sees
+// it.
 func (c *chaos) missedWrites() time.Duration {
 	w := c.w
 	c.isolate(c.oldest())
@@ -47,11 +49,12 @@ const (
 	kindAccepted = 12
 )
 
-// missedJoin lets a node join, and keeps from the oldest how the ballot ends that he began: the others finish it, and have a view that he has not.
+// missedJoin lets a node join, and keeps from the oldest how the ballot ends that it began: the
+// others finish it, and have a view that the oldest does not have.
 func (c *chaos) missedJoin() time.Duration {
 	w, slow := c.w, c.oldest().index
 	w.trace.line(w, "CHAOS n%d misses a join", slow)
-	asked := false // he has asked them to accept
+	asked := false // the oldest has asked them to accept
 	w.net.lose = func(from, to int, pk *packet) bool {
 		if pk.ch != toMember || len(pk.payload) < 2 {
 			return false
@@ -70,7 +73,8 @@ func (c *chaos) missedJoin() time.Duration {
 	return time.Duration(between(c.rng, int64(8*time.Second), int64(14*time.Second)))
 }
 
-// lateWords lets a node talk to nobody but a friend and crash, and holds up what the friend has to say about data until after it has been removed.
+// lateWords lets a node talk only to one friend and then crash. It holds up what the friend has to
+// say about data until after the node has been removed.
 func (c *chaos) lateWords() time.Duration {
 	w := c.w
 	oldest, victim, friend := c.oldest(), c.slot(), c.slot()

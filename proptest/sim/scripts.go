@@ -6,9 +6,10 @@ import (
 	"github.com/coterie-go/coterie/ddata/membership"
 )
 
-// growingView plays, again and again, the worst case of a view that grows: the oldest is cut off from an island of the second oldest and
-// joiners, while those between reach both; at the moment when the view that drops the oldest and takes the joiners in commits, the
-// island is cut off altogether. Old and new quorum then have next to nobody in common but their promises.
+// growingView plays, again and again, the worst case of a view that grows: the oldest is cut off
+// from an island of the second oldest and joiners, while those between reach both; at the moment
+// when the view that drops the oldest and takes the joiners in commits, the island is cut off
+// altogether. Old and new quorum then have almost no member in common, only their promises.
 func (c *chaos) growingView() {
 	w := c.w
 	w.after(8*time.Second, nil, c.growOnce)
@@ -102,7 +103,8 @@ func (c *chaos) thinOut() {
 	}
 }
 
-// rollingMoves joins, leaves and crashes under load, one at a time, so that shards move all the while.
+// rollingMoves joins, leaves and crashes under load, one at a time, so that shards move all the
+// while.
 func (c *chaos) rollingMoves() {
 	w := c.w
 	var next func()
@@ -133,8 +135,9 @@ func (c *chaos) rollingMoves() {
 	w.after(8*time.Second, nil, next)
 }
 
-// lostKinds redraws, every few seconds, which kinds of control packets get lost on which ways, under joins, partial cuts and crashes. A
-// network that loses single packets can lose exactly these; waiting for chance to do so takes long.
+// lostKinds redraws, every few seconds, which kinds of control packets get lost on which ways,
+// under joins, partial cuts and crashes. A network that loses single packets can lose exactly
+// these; waiting for chance to do so takes long.
 func (c *chaos) lostKinds() {
 	w := c.w
 	var next func()

@@ -8,7 +8,8 @@ import (
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
-// tell is one numbered message to an entity. The world knows all of them; packets carry their number.
+// tell is one numbered message to an entity. The world knows all of them; packets carry their
+// number.
 type tell struct {
 	id     int
 	typ    int

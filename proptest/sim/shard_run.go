@@ -30,7 +30,7 @@ type shardRun struct {
 	busy     time.Duration // and what it took
 	whole    bool          // it has been here since then
 
-	policy *passivation.Policy // who goes when too many are active; nil: there is no limit
+	policy *passivation.Policy // which entity goes when too many are active; nil: there is no limit
 	slots  []*box              // of the policy
 }
 
@@ -58,7 +58,7 @@ func (d *typeDriver) startShard(s protocol.ShardID, wait time.Duration) {
 	}
 	run := &shardRun{d: d, shard: s, m: m, byID: map[protocol.EntityID]*box{}, ids: map[protocol.EntityID]bool{}}
 	d.shards[s] = run
-	d.judgeStart(s)
+	d.checkStart(s)
 	if d.limit > 0 {
 		run.policy = passivation.New(d.p.w.opt.Passivation, d.limit)
 		d.reshare()
@@ -227,11 +227,12 @@ func (r *shardRun) startEntity(id protocol.EntityID) {
 		return
 	}
 	b.active, b.stopping, b.rest = true, false, 0
-	r.judgeAlone(b, false)
+	r.checkAlone(b, false)
 	r.pump(b)
 }
 
-// pump starts a handler when there is a message, no handler runs, and the lease holds at this very moment.
+// pump starts a handler when there is a message, no handler runs, and the lease holds at this very
+// moment.
 func (r *shardRun) pump(b *box) {
 	p := r.d.p
 	if r.closed || !b.active || b.running {
@@ -249,8 +250,8 @@ func (r *shardRun) pump(b *box) {
 		r.again()
 		return
 	}
-	r.judgeAlone(b, true)
-	r.judgeLease(b)
+	r.checkAlone(b, true)
+	r.checkLease(b)
 	m := b.msgs[0]
 	b.msgs = b.msgs[1:]
 	b.rest = max(0, b.rest-1)

@@ -8,10 +8,11 @@ import (
 	"github.com/zeebo/xxh3"
 )
 
-// trace folds everything that happens into one hash, and prints it when somebody watches. Two runs of a seed must end with the same
-// hash; where they do not, something read a clock, a map's order or a global generator.
+// trace folds everything that happens into one hash, and prints it when somebody watches. Two runs
+// of a seed must end with the same hash; where they do not, something read a clock, a map's order
+// or a global generator.
 type trace struct {
-	w    io.Writer // nil: nobody watches
+	w    io.Writer // nil: nothing watches
 	from int64     // virtual time from which to print
 	hash uint64
 	now  *int64

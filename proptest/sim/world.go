@@ -93,27 +93,27 @@ func (c *Counts) tidied(p *Process) {
 //
 //	safety phase ──(Options.Safety over)──► healed ──(all settled, or Options.Liveness over)──► judged
 type World struct {
-	opt    Options
-	now    int64
-	q      queue
-	rs     streams
-	trace  trace
-	slots  []*Slot
-	procs  map[uint64]*Process // by uid, live and dead; only ever looked up
-	live   []*Process          // in order of start
-	net    *network
-	chaos  *chaos
-	court  *court
-	leases *leaseStore
-	judges []judge
-	events uint64
-	healed bool
-	failed *Violation
-	counts Counts
-	nextID *rand.Rand
-	ledger *ledger
-	// expect is what the operator says that a founding needs, 0 the number of nodes at the start; anyDisks is his word that missing disks
-	// will not come back.
+	opt          Options
+	now          int64
+	q            queue
+	rs           streams
+	trace        trace
+	slots        []*Slot
+	procs        map[uint64]*Process // by uid, live and dead; only ever looked up
+	live         []*Process          // in order of start
+	net          *network
+	chaos        *chaos
+	arbiterStore *arbiterStore
+	leases       *leaseStore
+	checkers     []checker
+	events       uint64
+	healed       bool
+	failed       *Violation
+	counts       Counts
+	nextID       *rand.Rand
+	history      *history
+	// expect is what the operator says that a founding needs, 0 the number of nodes at the start;
+	// anyDisks is the operator's word that missing disks will not come back.
 	expect   int
 	anyDisks bool
 
@@ -122,21 +122,23 @@ type World struct {
 	probedShards bool                      // every entity of the healed world was sent something
 	addressed    map[protocol.ShardID]bool // shards that ever were sent something; only looked up
 	strategies   uint64                    // made so far
-	pausedShards bool                      // nobody sends anything to entities
+	pausedShards bool                      // nothing is sent to entities
 	closing      *closing                  // nil: the cluster is not being shut down
 	stopping     *stopping                 // nil: not all nodes are being stopped at once
-	shardJudge   *shardJudge
-	tidy         *tidyJudge
+	shardChecker *shardChecker
+	tidy         *tidyChecker
 }
 
-// judge is a checker. It sees what happened from outside and knows nothing of the machines' own rules.
-type judge interface {
+// checker is a checker. It sees what happened from outside and knows nothing of the machines' own
+// rules.
+type checker interface {
 	name() string
 	// after is called after every event.
 	after(w *World)
 	// finish is called once, when the healed world has settled or run out of time.
 	finish(w *World)
-	// settled says whether what this judge waits for has come to pass; a run ends when all judges agree.
+	// settled says whether what this checker waits for has come to pass; a run ends when all
+	// checkers agree.
 	settled(w *World) bool
 }
 
@@ -148,7 +150,7 @@ func Run(seed uint64, plan Plan, watch io.Writer) Result {
 		w.step()
 	}
 	if w.failed == nil {
-		for _, j := range w.judges {
+		for _, j := range w.checkers {
 			j.finish(w)
 		}
 	}
@@ -162,14 +164,14 @@ func Run(seed uint64, plan Plan, watch io.Writer) Result {
 
 func newWorld(seed uint64, plan Plan, watch io.Writer) *World {
 	rs := streams{seed: seed}
-	w := &World{opt: drawOptions(rs, plan), rs: rs, procs: map[uint64]*Process{}, nextID: rs.stream("ids", 0), ledger: newLedger(),
+	w := &World{opt: drawOptions(rs, plan), rs: rs, procs: map[uint64]*Process{}, nextID: rs.stream("ids", 0), history: newHistory(),
 		addressed: map[protocol.ShardID]bool{}}
 	w.trace = trace{w: watch, now: &w.now}
 	w.net = newNetwork(w)
 	w.chaos = newChaos(w)
-	w.court = newCourt(w)
+	w.arbiterStore = newCourt(w)
 	w.leases = newLeaseStore(w)
-	w.judges = newJudges(w)
+	w.checkers = newJudges(w)
 	return w
 }
 
@@ -192,7 +194,7 @@ func (w *World) step() {
 	}
 	w.events++
 	e.run()
-	for _, j := range w.judges {
+	for _, j := range w.checkers {
 		j.after(w)
 	}
 }
@@ -211,7 +213,7 @@ func (w *World) over() bool {
 	if w.now > int64(w.opt.Safety+w.opt.Liveness) {
 		return true
 	}
-	for _, j := range w.judges {
+	for _, j := range w.checkers {
 		if !j.settled(w) {
 			return false
 		}
@@ -230,9 +232,9 @@ func (w *World) violate(check, format string, args ...any) {
 
 func (w *World) String() string { return "world" }
 
-// tell offers something to every judge.
-func (w *World) tell(f func(judge)) {
-	for _, j := range w.judges {
+// tell offers something to every checker.
+func (w *World) tell(f func(checker)) {
+	for _, j := range w.checkers {
 		f(j)
 	}
 }

@@ -45,7 +45,8 @@ func (p *Package) story() []Finding {
 	return out
 }
 
-// standardMethod names the methods whose contract is the standard library's: a comment could only repeat it.
+// standardMethod names the methods whose contract is the standard library's: a comment could only
+// repeat it.
 var standardMethod = map[string]bool{"String": true, "Error": true, "Unwrap": true, "Is": true}
 
 func (m *Module) undocumented(d ast.Decl) []Finding {
@@ -90,7 +91,8 @@ func (m *Module) undocumentedSpecs(d *ast.GenDecl) []Finding {
 	return out
 }
 
-// undocumentedFields looks at the knobs: each field of a Config or Options struct says meaning, unit and default.
+// undocumentedFields looks at the knobs: each field of a Config or Options struct says meaning,
+// unit and default.
 func (m *Module) undocumentedFields(s *ast.TypeSpec) []Finding {
 	st, ok := s.Type.(*ast.StructType)
 	if !ok || !(strings.HasSuffix(s.Name.Name, "Config") || strings.HasSuffix(s.Name.Name, "Options")) {

@@ -11,7 +11,8 @@ import (
 	"strings"
 )
 
-// orderMark is the comment that allows an iteration over a map, on its line or the one above, followed by the reason.
+// orderMark is the comment that allows an iteration over a map, on its line or the one above,
+// followed by the reason.
 const orderMark = "// order: "
 
 func checkMapOrder(m *Module) []Finding {
@@ -91,7 +92,8 @@ func isMap(t types.Type) bool {
 	return ok
 }
 
-// callee names the package and function that a call expression calls, when it is a function of another package.
+// callee names the package and function that a call expression calls, when it is a function of
+// another package.
 func callee(info *types.Info, call *ast.CallExpr) (pkg, name string) {
 	fun := call.Fun
 	if ix, ok := fun.(*ast.IndexExpr); ok {
@@ -107,8 +109,9 @@ func callee(info *types.Info, call *ast.CallExpr) (pkg, name string) {
 	return "", ""
 }
 
-// checker type-checks packages of the module from their source, and everything else from the compiler's export data. Errors of
-// types are ignored: they are the compiler's to report, and what can be typed is typed.
+// checker type-checks packages of the module from their source, and everything else from the
+// compiler's export data. Errors of types are ignored: they are the compiler's to report, and what
+// can be typed is typed.
 type checker struct {
 	m     *Module
 	ext   types.Importer
@@ -123,7 +126,8 @@ func newChecker(m *Module) *checker {
 	return c
 }
 
-// exports asks the go command where the compiler left its export data of the packages that pure packages import, and of theirs.
+// exports asks the go command where the compiler left its export data of the packages that pure
+// packages import, and of theirs.
 func (c *checker) exports() map[string]string {
 	need := map[string]bool{}
 	for _, p := range c.m.Packages {

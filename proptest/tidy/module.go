@@ -16,7 +16,8 @@ import (
 
 // Finding is one place that breaks a rule.
 type Finding struct {
-	// File is relative to the module's root; Line is 0 when the finding concerns the file or folder as a whole.
+	// File is relative to the module's root; Line is 0 when the finding concerns the file or folder
+	// as a whole.
 	File string
 	Line int
 	Rule string
@@ -80,7 +81,8 @@ func FindRoot(dir string) (root, modulePath string, err error) {
 	}
 }
 
-// Load reads and parses every file of the module at root, in testdata and hidden folders the texts only; Git's own folder is left out.
+// Load reads and parses every file of the module at root, in testdata and hidden folders the texts
+// only; Git's own folder is left out.
 func Load(root, modulePath string) (*Module, error) {
 	src := map[string][]byte{}
 	err := filepath.WalkDir(root, func(p string, d fs.DirEntry, err error) error {

@@ -9,7 +9,8 @@ import (
 // nameless are names that say where something was put and not what it is.
 var nameless = []string{"util", "utils", "common", "helper", "helpers", "misc", "base", "shared"}
 
-// checkNames looks at folders and files, tests too: what has no name of its own has no subject either.
+// checkNames looks at folders and files, tests too: what has no name of its own has no subject
+// either.
 func checkNames(m *Module) []Finding {
 	var out []Finding
 	for _, p := range m.Packages {

@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// pureImports are what a pure package may use beside lower packages of this module, each with the reason that it is harmless.
+// pureImports are what a pure package may use beside lower packages of this module, each with the
+// reason that it is harmless.
 var pureImports = map[string]string{
 	"bytes": "values", "cmp": "values", "errors": "values", "fmt": "printing to strings", "iter": "values", "maps": "values; see maporder",
 	"math": "values", "math/bits": "values", "slices": "values", "sort": "values", "strconv": "values", "strings": "values",
@@ -106,7 +107,8 @@ func impureName(path, name string) string {
 	return ""
 }
 
-// sharedRandom finds generators in variables of the package: what one machine draws, another misses.
+// sharedRandom finds generators in variables of the package: what one machine draws, another
+// misses.
 func (m *Module) sharedRandom(d ast.Decl, names map[string]string) []Finding {
 	g, ok := d.(*ast.GenDecl)
 	if !ok || g.Tok != token.VAR {

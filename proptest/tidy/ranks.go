@@ -13,7 +13,8 @@ type rankRow struct {
 	reason string
 }
 
-// ranks is the architecture: a package imports only packages of a lower rank. Tests are exempt, for a test may use the simulator or the laws.
+// ranks is the architecture: a package imports only packages of a lower rank. Tests are exempt, for
+// a test may use the simulator or the laws.
 var ranks = []rankRow{
 	{"crdt/iblt", -1, true, "a sketch of numbers knows nothing of what they name"},
 	{"crdt/head", -1, true, "heads of CBOR know nothing of what is encoded"},
@@ -26,15 +27,15 @@ var ranks = []rankRow{
 	{"ddata/transport", 1, false, "frames between node ids, whatever they carry"},
 	{"ddata/transport/...", 2, false, "adapters on the transport, such as gossip over the same port"},
 	{"ddata/transport/pki/pkitest", 3, false, "certificates for the tests of whatever uses them"},
-	{"ddata/lease", 1, false, "the port to an arbiter knows names and bytes, not what they are for"},
-	{"ddata/lease/...", 2, false, "implementations of the lease port, and its laws"},
-	{"ddata/drive", 1, false, "one goroutine around one machine, whichever it is"},
+	{"ddata/locks", 1, false, "the port to an arbiter knows names and bytes, not what they are for"},
+	{"ddata/locks/...", 2, false, "implementations of the lease port, and its laws"},
+	{"ddata/runloop", 0, false, "one goroutine around one machine, whichever it is, and waiting for what it does"},
 	{"durable/storetest", 2, false, "the laws of the durable port, for every implementation"},
 	{"durable/rows", 2, false, "the rows of a replica's items, for the node, the simulator and the admin's command"},
 	{"durable/lmdb", 3, false, "one implementation of the durable port"},
 	{"ddata/shutdown", 1, false, "phases and tasks, whatever they end"},
-	{"ddata/sight", 2, false, "what can be seen of a node names what the machines and the transport tell"},
-	{"ddata/sight/...", 3, false, "adapters of what can be seen, such as Prometheus"},
+	{"ddata/events", 2, false, "what can be seen of a node names what the machines and the transport tell"},
+	{"ddata/events/...", 3, false, "adapters of what can be seen, such as Prometheus"},
 	{"sharding/passivation", 0, true, "who goes when too many are active is a matter of numbers"},
 	{"sharding/delivery/protocol", 1, true, "producer and consumer know numbers and bytes, not what carries them"},
 	{"sharding/allocation", 2, true, "who is the best home needs to know who is in, and no machine"},

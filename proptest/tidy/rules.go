@@ -23,6 +23,7 @@ func Rules() []Rule {
 		{"size", "what does not fit on a few screens is not read before it is changed", checkSize},
 		{"tests", "a sleeping test is slow when it passes and wrong when it fails; a skipped one proves nothing; a leak fails another test", checkTests},
 		{"toplevel", "the root of the module is fixed", checkTopLevel},
+		{"language", "a comment is read by people whose second language is English, and a word has one meaning", checkLanguage},
 		{"words", "the tree must read the same wherever it is checked out", checkWords},
 	}
 }

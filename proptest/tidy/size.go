@@ -42,7 +42,8 @@ func checkSize(m *Module) []Finding {
 	return sorted(out)
 }
 
-// medians looks at the middle file and function, tests aside: limits alone would let everything grow up to them.
+// medians looks at the middle file and function, tests aside: limits alone would let everything
+// grow up to them.
 func (m *Module) medians() []Finding {
 	var files, funcs []int
 	for _, p := range m.Packages {

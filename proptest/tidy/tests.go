@@ -8,7 +8,8 @@ import (
 	"strings"
 )
 
-// skipMark is the comment that allows a skip, on its line or the one above, followed by the reason: what the machine may lack.
+// skipMark is the comment that allows a skip, on its line or the one above, followed by the reason:
+// what the machine may lack.
 const skipMark = "// skip: "
 
 func checkTests(m *Module) []Finding {
@@ -36,7 +37,8 @@ func (p *Package) testsImport(path string) bool {
 	return slices.ContainsFunc(p.Tests, func(f *File) bool { return f.uses(path) })
 }
 
-// lazyTests finds sleeps, and skips of a test by its T, B or TB. Discarding a drawn or fuzzed input under another name is no skipped test.
+// lazyTests finds sleeps, and skips of a test by its T, B or TB. Discarding a drawn or fuzzed input
+// under another name is no skipped test.
 func (m *Module) lazyTests(f *File) []Finding {
 	names, lines := f.imports(), bytes.Split(f.Src, []byte("\n"))
 	var out []Finding
@@ -79,8 +81,9 @@ func (m *Module) waits(f *File) []Finding {
 	return out
 }
 
-// leaks finds where a package starts a goroutine, when its tests neither look for leaks nor run in bubbles, which end only when all in them has
-// ended. Commands end with their goroutines, and suites are looked after by those who run them.
+// leaks finds where a package starts a goroutine, when its tests neither look for leaks nor run in
+// bubbles, which end only when all in them has ended. Commands end with their goroutines, and the
+// packages that run suites look after them.
 func (m *Module) leaks(p *Package) []Finding {
 	if p.Name == "main" || p.imports("testing") {
 		return nil

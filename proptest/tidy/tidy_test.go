@@ -29,7 +29,8 @@ func TestTree(t *testing.T) {
 	}
 }
 
-// TestRules shows each rule one source that breaks it and one that does not, so that a rule cannot fall asleep unnoticed.
+// TestRules shows each rule one source that breaks it and one that does not, so that a rule cannot
+// fall asleep unnoticed.
 func TestRules(t *testing.T) {
 	for _, c := range ruleCases {
 		t.Run(c.name, func(t *testing.T) {
@@ -137,5 +138,11 @@ var ruleCases = []struct {
 	{"top level", "toplevel", "pkg/a.go", "package pkg", []string{"pkg:0: toplevel"}},
 	{"hidden top level", "toplevel", ".ci/a.go", "package ci", nil},
 	{"path of a workplace", "words", "crdt/a.go", "package crdt\n// see /wo" + "rk/x", []string{":2: words"}},
+	{"a refused word", "language", "crdt/a.go", "package crdt\n// It waits for" + " ever.", []string{":2: language"}},
+	{"a component as a person", "language", "crdt/a_test.go", "package crdt\nvar x int // set by who" + "ever starts", []string{":2: language"}},
+	{"a word in code", "language", "crdt/a.go", "package crdt\nconst x = \"nobody\"", nil},
+	{"a wide comment", "language", "crdt/a.go", "package crdt\n// " + strings.Repeat("x ", 60), []string{":2: language"}},
+	{"a wide table", "language", "crdt/a.go", "package crdt\n//\t" + strings.Repeat("x ", 60), nil},
+	{"a second meaning", "language", "crdt/a.go", "package crdt\ntype Permit int", []string{":2: language: Permit"}},
 	{"text", "words", "README.md", "# a\nTO" + "DO: write", []string{":2: words"}},
 }

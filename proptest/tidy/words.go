@@ -6,8 +6,9 @@ import (
 	"regexp"
 )
 
-// betraying is what speaks of the place where the tree was written, or leaves work undone: paths of a machine, notes that are not in the tree (the
-// only text here is README.md), marks of work to do. The expression does not match itself.
+// betraying is what speaks of the place where the tree was written, or leaves work undone: paths of
+// a machine, notes that are not in the tree (the only text here is README.md), marks of work to do.
+// The expression does not match itself.
 var betraying = regexp.MustCompile(`/(work|tmp|root|home)/|\.\./(shared)|\b[a-z][a-z-]*\.md\b|design\s§|TO(DO)|FIX(ME)|X{3}`)
 
 func checkWords(m *Module) []Finding {

@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// Isolated says whether a strategy is called beside the coordinator: whatever is not of this package may be slow, may wait, may panic.
+// Isolated reports whether a strategy is called beside the coordinator: whatever is not of this
+// package may be slow, may wait, may panic.
 func Isolated(s Strategy) bool {
 	switch s.(type) {
 	case LeastShard, Threshold, ConsistentHashing, External, LoadAware:
@@ -15,17 +16,19 @@ func Isolated(s Strategy) bool {
 	return true
 }
 
-// Request asks for the home of one shard. Requester is the region that asked first, 0 when nobody did.
+// Request asks for the home of one shard. Requester is the region that asked first, 0 when no
+// region did.
 type Request struct {
 	Shard     ShardID
 	Requester UID
 }
 
-// Consultation is one question to an isolated strategy. It shares nothing with the coordinator, so that its answer may take its time.
+// Consultation is one question to an isolated strategy. It shares nothing with the coordinator, so
+// that its answer may take its time.
 type Consultation struct {
 	ID          uint64
 	Requests    []Request    // homes that are wanted
-	Rebalance   bool         // the balance is to be looked at
+	Rebalance   bool         // look at the balance, too
 	InProgress  []ShardID    // for the look at the balance
 	Allocations *Allocations // a copy
 }
@@ -43,7 +46,8 @@ type Fault struct {
 	Panic string // what it panicked with
 }
 
-// Advice is the answer of a strategy. Where it misbehaved there is a fault, and for the home of a shard the default's answer.
+// Advice is the answer of a strategy. Where it misbehaved there is a fault, and for the home of a
+// shard the default's answer.
 type Advice struct {
 	ID     uint64
 	Homes  []Choice
@@ -51,8 +55,9 @@ type Advice struct {
 	Faults []Fault
 }
 
-// Ask has the strategy answer. Each of its choices counts in what it sees for the next one. A panic while it looks at the balance moves nothing:
-// its own Allocate would send elsewhere, or back, what another strategy had taken.
+// Ask has the strategy answer. Each of its choices counts in what it sees for the next one. A panic
+// while it looks at the balance moves nothing: its own Allocate would send elsewhere, or back, what
+// another strategy had taken.
 func (c *Consultation) Ask(s Strategy) Advice {
 	out := Advice{ID: c.ID}
 	for _, r := range c.Requests {
@@ -73,7 +78,8 @@ func (c *Consultation) Ask(s Strategy) Advice {
 	return out
 }
 
-// Choose asks a strategy for the home of one shard. If it panics, or names what is no region that may host, the default answers instead.
+// Choose asks a strategy for the home of one shard. If it panics, or names what is no region that
+// may host, the default answers instead.
 func Choose(s Strategy, r Request, a *Allocations) (home UID, fault *Fault) {
 	var ok bool
 	p := guard(func() { home, ok = s.Allocate(r.Requester, r.Shard, a) })

@@ -43,7 +43,8 @@ func TestIsolated(t *testing.T) {
 	}
 }
 
-// TestConsultation: what a strategy does wrong is a fault, and the default answers; each choice is seen by the next.
+// TestConsultation: what a strategy does wrong is a fault, and the default answers; each choice is
+// seen by the next.
 func TestConsultation(t *testing.T) {
 	two := []Request{{Shard: 7}, {Shard: 8}}
 	for _, tc := range []struct {

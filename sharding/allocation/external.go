@@ -1,7 +1,8 @@
 package allocation
 
-// External leaves the choice to an outside client, which says in replicated data at which address a shard shall live. A shard of which it says
-// nothing, or names an address at which no region is, goes to the region that asked for it first, and stays where it is.
+// External leaves the choice to an outside client, which says in replicated data at which address a
+// shard shall live. A shard of which it says nothing, or names an address at which no region is,
+// goes to the region that asked for it first, and stays where it is.
 type External struct{}
 
 var (
@@ -20,7 +21,7 @@ func (External) Allocate(requester UID, s ShardID, a *Allocations) (UID, bool) {
 	if a.May(requester) {
 		return requester, true
 	}
-	return LeastShard{}.Allocate(requester, s, a) // nobody asked, or a proxy did
+	return LeastShard{}.Allocate(requester, s, a) // no region asked, or a proxy did
 }
 
 // Rebalance implements Strategy.

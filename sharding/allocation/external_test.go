@@ -5,7 +5,9 @@ import (
 	"testing"
 )
 
-// TestExternal: the location decides; without one, or with one where nobody is, the region that asked; if a proxy or nobody did, the least.
+// TestExternal: the location decides. Without a location, or with one where no region is, the
+// region that asked gets the shard. If a proxy asked, or no region did, the region with the fewest
+// shards gets it.
 func TestExternal(t *testing.T) {
 	w := lists([]ShardID{0, 1}, []ShardID{2}, nil)
 	w.shards = 6

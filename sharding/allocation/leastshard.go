@@ -7,10 +7,11 @@ import (
 	"slices"
 )
 
-// LeastShard keeps the numbers of shards per region near each other and moves few at a time. A new shard goes to the region with the fewest
-// among those with the newest app version. A round of rebalancing takes what is above the fair share from the regions that have too many;
-// when none has, it fills those that are two or more below the others. It waits for the round before. This is the two-phase algorithm of Akka
-// 2.6's LeastShardAllocationStrategy with both limits set.
+// LeastShard keeps the numbers of shards per region near each other and moves few at a time. A new
+// shard goes to the region with the fewest among those with the newest app version. A round of
+// rebalancing takes what is above the fair share from the regions that have too many; when none
+// has, it fills those that are two or more below the others. It waits for the round before. This is
+// the two-phase algorithm of Akka 2.6's LeastShardAllocationStrategy with both limits set.
 type LeastShard struct {
 	RebalanceAbsoluteLimit int     // shards moved per round at most; default 20
 	RebalanceRelativeLimit float64 // the same as a share of all shards, in (0,1]; default 0.1
@@ -88,9 +89,10 @@ func takeFirst(a *Allocations, rs []Region, optimal, limit int) []ShardID {
 	return out
 }
 
-// Threshold is the older least-shard algorithm of Akka: each round takes from the region with the most shards, when it has more than
-// RebalanceThreshold more than the one with the fewest, and does not wait for the round before. It moves few shards at a time and knows two
-// regions only; LeastShard comes to rest sooner.
+// Threshold is the older least-shard algorithm of Akka: each round takes from the region with the
+// most shards, when it has more than RebalanceThreshold more than the one with the fewest, and does
+// not wait for the round before. It moves few shards at a time and knows two regions only;
+// LeastShard comes to rest sooner.
 type Threshold struct {
 	RebalanceThreshold       int // the difference that is let be; default 1
 	MaxSimultaneousRebalance int // shards on the move at one time; default 3

@@ -8,8 +8,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestLeastShardRounds holds the algorithm to what follows from its two phases: excess above ceil(n/r) first, then one from each full region
-// while others lack two.
+// TestLeastShardRounds holds the algorithm to what follows from its two phases: excess above
+// ceil(n/r) first, then one from each full region while others lack two.
 func TestLeastShardRounds(t *testing.T) {
 	unlimited := LeastShard{RebalanceAbsoluteLimit: 1000, RebalanceRelativeLimit: 1}
 	for _, tc := range []struct {
@@ -64,7 +64,8 @@ func TestLeastShardWaits(t *testing.T) {
 	}
 }
 
-// TestThresholdRounds: each round moves min(diff − threshold, threshold, what may move at one time) from the fullest region, by shard id.
+// TestThresholdRounds: each round moves min(diff − threshold, threshold, what may move at one time)
+// from the fullest region, by shard id.
 func TestThresholdRounds(t *testing.T) {
 	for _, tc := range []struct {
 		name   string
@@ -132,8 +133,8 @@ func TestCompareVersions(t *testing.T) {
 	}
 }
 
-// TestCountsConverge: from any distribution, the rounds of the strategies that go by counts end with no two regions further apart than they let be,
-// and never exceed the limits.
+// TestCountsConverge: from any distribution, the rounds of the strategies that go by counts end
+// with no two regions further apart than they let be, and never exceed the limits.
 func TestCountsConverge(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := sizes(rapid.SliceOfN(rapid.IntRange(0, 40), 1, 8).Draw(t, "sizes")...)

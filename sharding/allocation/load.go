@@ -12,8 +12,8 @@ type Load struct {
 	Entities    float64 // that are active
 }
 
-// Meter follows the load of one shard. What was reported longer ago weighs less, by half for every half-life; until something else is reported,
-// the latest report is taken to go on.
+// Meter follows the load of one shard. What was reported longer ago weighs less, by half for every
+// half-life; until something else is reported, the latest report is taken to go on.
 type Meter struct {
 	last, mean Load
 	at         time.Time // of last; zero: nothing was reported
@@ -51,9 +51,11 @@ type weights struct {
 }
 
 const (
-	// countShare is the part of the weight that all shards share alike, so that shards without load are spread too.
+	// countShare is the part of the weight that all shards share alike, so that shards without load
+	// are spread too.
 	countShare = 0.05
-	// quietMessages and quietTime are the load of all shards together below which it says nothing about where shards should be.
+	// quietMessages and quietTime are the load of all shards together below which it says nothing
+	// about where shards should be.
 	quietMessages, quietTime = 10, 0.1
 )
 
@@ -98,7 +100,8 @@ func newWeights(a *Allocations, ratio Load) *weights {
 	return w
 }
 
-// unit is what a unit of each kind weighs, so that the total weighs as much as it should. A kind of which there is nothing does not count.
+// unit is what a unit of each kind weighs, so that the total weighs as much as it should. A kind of
+// which there is nothing does not count.
 func unit(total, ratio Load, should float64) Load {
 	if total.Messages == 0 {
 		ratio.Messages = 0

@@ -9,25 +9,31 @@ import (
 	"time"
 )
 
-// LoadAware keeps the loads of regions near each other: of messages, of time spent in handlers and of active entities, as the regions report
-// them for each shard. A new shard goes to the region with the least load among those with the newest app version. While nothing is known,
-// or next to nothing goes on, it goes by the numbers of shards.
+// LoadAware keeps the loads of regions near each other: of messages, of time spent in handlers and
+// of active entities, as the regions report them for each shard. A new shard goes to the region
+// with the least load among those with the newest app version. While nothing is known, or next to
+// nothing goes on, it goes by the numbers of shards.
 //
-// A round of rebalancing is due when a region is further from its fair share than Tolerance; rounds go on until all are within half of that, and
-// then there is rest. A round takes from the busiest region the shard that brings it and the least busy one nearest to each other, until the
-// budget is spent or nothing is gained any more. It waits for the round before, and leaves a shard where it is for RestAfterMove. A shard that is
-// busier than a fair share is not moved around: it is the share of its region, what lives beside it is moved away, and the others share the rest.
+// A round of rebalancing is due when a region is further from its fair share than Tolerance; rounds
+// go on until all are within half of that, and then there is rest. A round takes from the busiest
+// region the shard that brings it and the least busy one nearest to each other, until the budget is
+// spent or nothing is gained any more. It waits for the round before, and leaves a shard where it
+// is for RestAfterMove. A shard that is busier than a fair share is not moved around: it is the
+// share of its region, what lives beside it is moved away, and the others share the rest.
 //
 // It does not know how strong nodes are: all count alike.
 type LoadAware struct {
-	// How much of the load goes by each of its kinds, in proportion to each other. All zero: 1, 2 and 1.
+	// How much of the load goes by each of its kinds, in proportion to each other. All zero: 1, 2
+	// and 1.
 	MessageWeight, HandlerTimeWeight, EntityWeight float64
 	// Tolerance is how far from its fair share a region may be, as a part of the mean. Default 0.1.
 	Tolerance float64
-	// RebalanceAbsoluteLimit and RebalanceRelativeLimit bound what a round moves, as in LeastShard. Defaults 20 and 0.1.
+	// RebalanceAbsoluteLimit and RebalanceRelativeLimit bound what a round moves, as in LeastShard.
+	// Defaults 20 and 0.1.
 	RebalanceAbsoluteLimit int
 	RebalanceRelativeLimit float64
-	// RestAfterMove is for how long a shard that has moved is left where it is. Default 2 min; negative: not at all.
+	// RestAfterMove is for how long a shard that has moved is left where it is. Default 2 min;
+	// negative: not at all.
 	RestAfterMove time.Duration
 	// LoadHalfLife is after which time a measurement weighs half. Default 30 s.
 	LoadHalfLife time.Duration
@@ -82,7 +88,8 @@ func (w *weights) before(a *Allocations, i, j int) bool {
 	return r.before(o)
 }
 
-// nothing is less than any weight that means something: sums of the same weights in another order differ by as much.
+// nothing is less than any weight that means something: sums of the same weights in another order
+// differ by as much.
 const nothing = 1e-9
 
 // plan is one round of rebalancing, being made.
@@ -150,7 +157,8 @@ func (l LoadAware) newPlan(a *Allocations) *plan {
 	return p
 }
 
-// share finds what each region should have. Who has a shard that is heavier than the mean should have nothing else, and the others share the rest.
+// share finds what each region should have. A region with a shard that is heavier than the mean
+// should have nothing else, and the others share the rest.
 func (p *plan) share(total float64) {
 	regions := len(p.regions)
 	var heavy []float64
@@ -179,7 +187,8 @@ func (p *plan) share(total float64) {
 // over is what a region has beyond its share.
 func (r *planned) over() float64 { return r.sum - r.fair }
 
-// due says whether a region is too far off: further than the tolerance, or while rounds go on than half of it.
+// due reports whether a region is too far off: further than the tolerance, or while rounds go on
+// than half of it.
 func (p *plan) due(tolerance float64, moving bool) bool {
 	if moving {
 		tolerance = p.near
@@ -187,7 +196,7 @@ func (p *plan) due(tolerance float64, moving bool) bool {
 	return slices.ContainsFunc(p.regions, func(r planned) bool { return r.over() > tolerance*p.mean || r.sum < p.mean*(1-tolerance) })
 }
 
-// step moves one more shard, in the plan; false: nothing is to be gained any more.
+// step moves one more shard, in the plan; false: no move gains anything any more.
 func (p *plan) step() bool {
 	for {
 		from, to := p.extremes()
@@ -212,7 +221,8 @@ func (p *plan) step() bool {
 	}
 }
 
-// extremes are the region furthest beyond its share from which something may be taken, -1 if there is none, and the least busy one.
+// extremes are the region furthest beyond its share from which something may be taken, -1 if there
+// is none, and the least busy one.
 func (p *plan) extremes() (from, to int) {
 	from = -1
 	for i, r := range p.regions {
@@ -226,8 +236,9 @@ func (p *plan) extremes() (from, to int) {
 	return from, to
 }
 
-// pick finds the shard that brings two regions, so far apart, nearest to each other: the one nearest to half of what is between them.
-// What is gained must be worth a hand-off: dust measured by what a shard weighs on the average.
+// pick finds the shard that brings two regions, so far apart, nearest to each other: the one
+// nearest to half of what is between them. What is gained must be worth a hand-off: dust measured
+// by what a shard weighs on the average.
 func (r *planned) pick(p *plan, gap float64) (int, bool) {
 	if !r.asked {
 		r.asked = true

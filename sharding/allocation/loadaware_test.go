@@ -12,7 +12,8 @@ import (
 
 func busy(x float64) Load { return Load{Messages: x, HandlerTime: x / 1000, Entities: x / 10} }
 
-// TestLoadAwareEvens: three busy shards on one region, idle ones on the other: one of the busy ones goes over, for it alone brings them nearest.
+// TestLoadAwareEvens: three busy shards on one region, idle ones on the other: one of the busy ones
+// goes over, for it alone brings them nearest.
 func TestLoadAwareEvens(t *testing.T) {
 	w := sizes(3, 3)
 	for s := range ShardID(6) {
@@ -43,7 +44,8 @@ func TestLoadAwareOneHot(t *testing.T) {
 	}
 }
 
-// TestLoadAwareHysteresis: a round begins beyond the tolerance, goes on until half of it, and a region between the two is let be.
+// TestLoadAwareHysteresis: a round begins beyond the tolerance, goes on until half of it, and a
+// region between the two is let be.
 func TestLoadAwareHysteresis(t *testing.T) {
 	w := sizes(100, 100)
 	for s := range ShardID(200) {
@@ -151,7 +153,8 @@ func TestLoadAwareKinds(t *testing.T) {
 	}
 }
 
-// TestLoadAwareAllocates: a shard without a home goes where the least is going on, and each choice counts for the next.
+// TestLoadAwareAllocates: a shard without a home goes where the least is going on, and each choice
+// counts for the next.
 func TestLoadAwareAllocates(t *testing.T) {
 	w := sizes(1, 5, 5)
 	for s := range ShardID(11) {
@@ -166,8 +169,9 @@ func TestLoadAwareAllocates(t *testing.T) {
 	}
 }
 
-// TestLoadAwareConverges: from any distribution of any loads rounds come to rest within their limits; then the busiest region is within the tolerance
-// of what is possible, and nothing moves any more while measurements tremble.
+// TestLoadAwareConverges: from any distribution of any loads rounds come to rest within their
+// limits; then the busiest region is within the tolerance of what is possible, and nothing moves
+// any more while measurements tremble.
 func TestLoadAwareConverges(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := sizes(rapid.SliceOfN(rapid.IntRange(0, 60), 2, 8).Draw(t, "sizes")...)
@@ -205,7 +209,7 @@ func TestLoadAwareConverges(t *testing.T) {
 	})
 }
 
-// evenly says whether no region is off by more than a share of the mean.
+// evenly reports whether no region is off by more than a share of the mean.
 func (w *world) evenly(off float64) bool {
 	lo, hi, mean := w.spread(w.sum)
 	return hi <= mean*(1+off) && lo >= mean*(1-off)

@@ -11,12 +11,14 @@ import (
 	"github.com/zeebo/xxh3"
 )
 
-// ConsistentHashing gives each shard a home that depends on nothing but the regions that are there: by a ring on which every region has
-// VirtualNodes points, and on which a shard goes to the next region that has room. A region has room for LoadBound times its fair share
-// (consistent hashing with bounded loads, Mirrokni, Thorup and Zadimoghaddam 2016).
+// ConsistentHashing gives each shard a home that depends on nothing but the regions that are there:
+// by a ring on which every region has VirtualNodes points, and on which a shard goes to the next
+// region that has room. A region has room for LoadBound times its fair share (consistent hashing
+// with bounded loads, Mirrokni, Thorup and Zadimoghaddam 2016).
 //
-// Regions are known by their addresses, so a node that comes back gets its shards back. Shards of the same number live together, whatever their
-// entity type, if the types have the same Shards, Role and settings here. When a region comes or goes few other shards move.
+// Regions are known by their addresses, so a node that comes back gets its shards back. Shards of
+// the same number live together, whatever their entity type, if the types have the same Shards,
+// Role and settings here. When a region comes or goes few other shards move.
 type ConsistentHashing struct {
 	VirtualNodes   int     // points per region, up to 10,000: more spread better and cost more. Default 10
 	RebalanceLimit int     // shards on the move at one time; default 0: as many as live elsewhere than they should

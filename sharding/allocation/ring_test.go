@@ -24,8 +24,8 @@ func hashed(c ConsistentHashing, regions, shards int) *world {
 	return w
 }
 
-// TestHashingStable: homes depend on the addresses of the regions only, so types live together, and a node that comes back under another uid
-// and with another age has its shards again.
+// TestHashingStable: homes depend on the addresses of the regions only, so types live together, and
+// a node that comes back under another uid and with another age has its shards again.
 func TestHashingStable(t *testing.T) {
 	c := ConsistentHashing{}
 	one, other := hashed(c, 5, 1000), sizes(0, 0, 0, 0, 0)
@@ -50,7 +50,8 @@ func TestHashingStable(t *testing.T) {
 	}
 }
 
-// TestHashingBound: no region has more than its bound, whatever the ring looks like, and all shards have a home.
+// TestHashingBound: no region has more than its bound, whatever the ring looks like, and all shards
+// have a home.
 func TestHashingBound(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		regions, shards := rapid.IntRange(1, 20).Draw(t, "regions"), rapid.IntRange(1, 500).Draw(t, "shards")
@@ -74,7 +75,8 @@ func TestHashingBound(t *testing.T) {
 	})
 }
 
-// TestHashingMovesFew: when one of twenty regions goes, hardly more than its own shards move, and a round moves no more than the limit.
+// TestHashingMovesFew: when one of twenty regions goes, hardly more than its own shards move, and a
+// round moves no more than the limit.
 func TestHashingMovesFew(t *testing.T) {
 	c := ConsistentHashing{RebalanceLimit: 7}
 	w := hashed(c, 20, 2000)

@@ -17,14 +17,17 @@ type ShardID uint32
 
 func (s ShardID) String() string { return strconv.FormatUint(uint64(s), 10) }
 
-// Strategy decides where shards live. Its methods must neither keep nor change what they are handed. Those of this package are deterministic and
-// are called by the coordinator itself; any other is called beside it, one call at a time, on a copy: see Consultation.
+// Strategy decides where shards live. Its methods must neither keep nor change what they are
+// handed. Those of this package are deterministic and are called by the coordinator itself; any
+// other is called beside it, one call at a time, on a copy: see Consultation.
 type Strategy interface {
-	// Allocate picks the home of a shard that has none, among those of a.Regions that are not leaving; requester is the region that asked
-	// first, 0 when nobody did. ok=false: not now, ask again later.
+	// Allocate picks the home of a shard that has none, among the regions of a.Regions that are not
+	// leaving; requester is the region that asked first, 0 when no region did. ok=false: not now,
+	// ask again later.
 	Allocate(requester UID, shard ShardID, a *Allocations) (home UID, ok bool)
-	// Rebalance picks shards to move now; each then gets its home from Allocate. What is in inProgress is moving already. It is called at a
-	// good time only: the coordinator's gates have been passed.
+	// Rebalance picks shards to move now; each then gets its home from Allocate. What is in
+	// inProgress is moving already. It is called at a good time only: the coordinator's gates have
+	// been passed.
 	Rebalance(a *Allocations, inProgress []ShardID) []ShardID
 }
 
@@ -55,10 +58,11 @@ type Region struct {
 	Addr       string // the same when the node is started again
 	AppVersion string
 	Leaving    bool // must not be given shards
-	Count      int  // shards that live here or are about to, but for those that are on their way out
+	Count      int  // shards that live here or are about to, without those that are on their way out
 }
 
-// before orders regions by how well they suit a new shard: newer version, fewer shards, older member.
+// before orders regions by how well they suit a new shard: newer version, fewer shards, older
+// member.
 func (r *Region) before(o *Region) bool {
 	if c := compareVersions(o.AppVersion, r.AppVersion); c != 0 {
 		return c < 0
@@ -66,8 +70,8 @@ func (r *Region) before(o *Region) bool {
 	return cmp.Or(cmp.Compare(r.Count, o.Count), cmp.Compare(r.UpNumber, o.UpNumber), cmp.Compare(r.UID, o.UID)) < 0
 }
 
-// Allocations is what a Strategy sees of the cluster, decisions that are not carried out yet included. It belongs to the coordinator, which keeps
-// it up to date with Add and Remove.
+// Allocations is what a Strategy sees of the cluster, decisions that are not carried out yet
+// included. It belongs to the coordinator, which keeps it up to date with Add and Remove.
 type Allocations struct {
 	Now     time.Time
 	Regions []Region // by UID
@@ -83,13 +87,15 @@ type Allocations struct {
 
 // Facts answers what is known of shards.
 type Facts interface {
-	// ShardsOf are the shards that count for a region, earliest allocated first. The slice is the caller's.
+	// ShardsOf are the shards that count for a region, earliest allocated first. The slice is the
+	// caller's.
 	ShardsOf(UID) []ShardID
-	// Load is how busy a shard is; false: nobody knows.
+	// Load is how busy a shard is; false: it is not known.
 	Load(ShardID) (Load, bool)
-	// MovedAt is when a shard was last put on the move; zero: never, or nobody knows.
+	// MovedAt is when a shard was last put on the move; zero: never, or it is not known.
 	MovedAt(ShardID) time.Time
-	// Location is the address where an outside client wants the shard; empty: nowhere in particular.
+	// Location is the address where an outside client wants the shard; empty: nowhere in
+	// particular.
 	Location(ShardID) string
 }
 
@@ -99,13 +105,14 @@ func New(regions []Region, shards int, f Facts) *Allocations {
 	return &Allocations{Regions: regions, Shards: shards, facts: f}
 }
 
-// ShardsOf are the shards of a region, earliest allocated first. The slice is only for this call of the Strategy.
+// ShardsOf are the shards of a region, earliest allocated first. The slice is only for this call of
+// the Strategy.
 func (a *Allocations) ShardsOf(u UID) []ShardID { return a.facts.ShardsOf(u) }
 
-// Load is how busy a shard is; false: nobody knows.
+// Load is how busy a shard is; false: it is not known.
 func (a *Allocations) Load(s ShardID) (Load, bool) { return a.facts.Load(s) }
 
-// MovedAt is when a shard was last put on the move; zero: never, or nobody knows.
+// MovedAt is when a shard was last put on the move; zero: never, or it is not known.
 func (a *Allocations) MovedAt(s ShardID) time.Time { return a.facts.MovedAt(s) }
 
 // Location is the address where an outside client wants the shard; empty: nowhere in particular.
@@ -140,7 +147,7 @@ func (a *Allocations) find(u UID) (int, bool) {
 	return slices.BinarySearchFunc(a.Regions, u, func(r Region, u UID) int { return cmp.Compare(r.UID, u) })
 }
 
-// May says whether a region is there and may be given shards.
+// May reports whether a region is there and may be given shards.
 func (a *Allocations) May(u UID) bool {
 	i, ok := a.find(u)
 	return ok && !a.Regions[i].Leaving

@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// world is a cluster for a strategy: the shards of each region, earliest allocated first, and what is known of them.
+// world is a cluster for a strategy: the shards of each region, earliest allocated first, and what
+// is known of them.
 type world struct {
 	now       time.Time
 	shards    int
@@ -77,7 +78,8 @@ func (w *world) allocations() *Allocations {
 	return a
 }
 
-// round moves what the strategy picks, each shard to where it would be allocated, and lets ten seconds pass.
+// round moves what the strategy picks, each shard to where it would be allocated, and lets ten
+// seconds pass.
 func (w *world) round(s Strategy) []ShardID {
 	moved := s.Rebalance(w.allocations(), nil)
 	for _, id := range moved {
@@ -103,7 +105,8 @@ func (w *world) place(s Strategy, ids ...ShardID) {
 	}
 }
 
-// settle plays rounds until nothing moves, at most so many; it returns how many shards moved, and how many rounds that took.
+// settle plays rounds until nothing moves, at most so many; it returns how many shards moved, and
+// how many rounds that took.
 func (w *world) settle(s Strategy, most int) (moved, rounds int) {
 	for rounds < most {
 		n := len(w.round(s))

@@ -19,27 +19,35 @@ var (
 	ErrRescaling = errors.New("daemon: rescale not completed in time")
 )
 
-// Config describes a set of workers. Name, Role and WorkersMax are the same on every node of the role, and Count should be. Names and defaults of
-// intervals are the reference's; its keep-alive-from-number-of-nodes has no meaning: one node keeps the workers alive, the oldest.
+// Config describes a set of workers. Name, Role and WorkersMax are the same on every node of the
+// role, and Count should be. Names and defaults of intervals are the reference's; its
+// keep-alive-from-number-of-nodes has no meaning: one node keeps the workers alive, the oldest.
 type Config struct {
 	// Name is unique in the cluster; 1 to 32 bytes without '/'. Required.
 	Name string
 	// Role: the nodes on which the workers run. Required, and this node has it.
 	Role string
-	// Count is the number of workers until the first Rescale; once a number is written, that counts. Required, at most WorkersMax.
+	// Count is the number of workers until the first Rescale; once a number is written, that
+	// counts. Required, at most WorkersMax.
 	Count int
-	// WorkersMax bounds the number of workers; it is the number of shards, and cannot change while the cluster runs. Default 1000.
+	// WorkersMax bounds the number of workers; it is the number of shards, and cannot change while
+	// the cluster runs. Default 1000.
 	WorkersMax int
-	// Run is one worker, on a goroutine of its own: it returns soon after ctx ends, which is when the worker moves, is rescaled, or its node has lost its
-	// lease or ends. When it returns by itself it is started again with the next keep-alive. Required.
+	// Run is one worker, on a goroutine of its own: it returns soon after ctx ends, which is when
+	// the worker moves, is rescaled, or its node has lost its lease or ends. When it returns by
+	// itself it is started again with the next keep-alive. Required.
 	Run func(ctx context.Context, w Worker) error
-	// KeepAliveInterval is the pause between two rounds in which every worker is told to run. Default 10 s.
+	// KeepAliveInterval is the pause between two rounds in which every worker is told to run.
+	// Default 10 s.
 	KeepAliveInterval time.Duration
-	// KeepAliveThrottle is the pause between two workers of a round, so that they do not start all at once. Default 100 ms, negative = none.
+	// KeepAliveThrottle is the pause between two workers of a round, so that they do not start all
+	// at once. Default 100 ms, negative = none.
 	KeepAliveThrottle time.Duration
-	// RequestTimeout bounds one read or write of the revision, and one attempt to stop a worker. Default 5 s.
+	// RequestTimeout bounds one read or write of the revision, and one attempt to stop a worker.
+	// Default 5 s.
 	RequestTimeout time.Duration
-	// Adapt, when set, changes the entity type of the workers before it is started: its strategy, time limits, hooks.
+	// Adapt, when set, changes the entity type of the workers before it is started: its strategy,
+	// time limits, hooks.
 	Adapt func(*sharding.EntityType[Command])
 }
 

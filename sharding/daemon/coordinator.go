@@ -103,7 +103,8 @@ func (c *coordinator) put(ctx context.Context, s State) error {
 	return c.store.put(ctx, s)
 }
 
-// keepAlive tells the workers to run, one after the other and again and again, until another number of them is wished for.
+// keepAlive tells the workers to run, one after the other and again and again, until another number
+// of them is wished for.
 func (c *coordinator) keepAlive(ctx context.Context, s State) (wish, error) {
 	all := ids(s, c.cfg.WorkersMax)
 	for {
@@ -150,7 +151,7 @@ func (c *coordinator) wished(ctx context.Context, s State) (wish, bool, error) {
 	return w, ok && w.ID != s.Wish, err
 }
 
-// pause waits, until early says that something is to be looked at.
+// pause waits for d. It returns earlier when early says that there is something to look at.
 func (c *coordinator) pause(ctx context.Context, d time.Duration, early <-chan struct{}) error {
 	if d < 0 {
 		return ctx.Err()
@@ -176,7 +177,8 @@ func (c *coordinator) rescale(ctx context.Context, s State, w wish) (State, erro
 	return next, c.put(ctx, next)
 }
 
-// complete stops the workers of the revision before, and the shards of those that the next one does not have.
+// complete stops the workers of the previous revision, and the shards that the next revision does
+// not have.
 func (c *coordinator) complete(ctx context.Context, s State) (State, error) {
 	before := State{Revision: s.Revision - 1, Count: s.Previous}
 	for _, id := range ids(before, c.cfg.WorkersMax) {

@@ -11,7 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/coterie-go/coterie/ddata/sight"
+	"github.com/coterie-go/coterie/ddata/events"
 )
 
 // stage is a coordinator over a store and workers that do what the test says.
@@ -104,7 +104,8 @@ func (s *stage) want(t *testing.T, lines ...string) {
 	s.log = nil
 }
 
-// The spacing is kept from worker to worker, and the interval from round to round (pekko#2734: the throttle was not honoured).
+// The spacing is kept from worker to worker, and the interval from round to round (pekko#2734: the
+// throttle was not honoured).
 func TestKeepAliveIsSpaced(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStage()
@@ -115,7 +116,8 @@ func TestKeepAliveIsSpaced(t *testing.T) {
 	})
 }
 
-// Old workers stop before new ones start, the state is written before and after, and one that does not stop is told again.
+// Old workers stop before new ones start, the state is written before and after, and one that does
+// not stop is told again.
 func TestStatePrintsItself(t *testing.T) {
 	for want, s := range map[string]State{ // order: each is looked at by itself
 		"3 workers (revision 2)":                           {Revision: 2, Count: 3, Previous: 5, Completed: true},
@@ -133,22 +135,22 @@ func TestRescale(t *testing.T) {
 		s.stuck = 2
 		time.AfterFunc(time.Second, func() { s.ask(7, 3) })
 		time.AfterFunc(3*time.Second, func() { s.ask(8, 3) }) // as it is
-		demand := func(when string, want map[*sight.Metric]float64) {
-			s.figures.report("w", func(m *sight.Metric, v float64, _ ...string) {
+		demand := func(when string, want map[*events.Metric]float64) {
+			s.figures.report("w", func(m *events.Metric, v float64, _ ...string) {
 				if is, ok := want[m]; ok && v != is {
 					t.Errorf("%s: %s is %v, want %v", when, m.Name, v, is)
 				}
 			})
 		}
 		time.AfterFunc(1500*time.Millisecond, func() {
-			demand("while the old ones stop", map[*sight.Metric]float64{mWanted: 3, mRescaling: 1, mRescales: 0, mKeepAlives: 2, mUnreached: 0})
+			demand("while the old ones stop", map[*events.Metric]float64{mWanted: 3, mRescaling: 1, mRescales: 0, mKeepAlives: 2, mUnreached: 0})
 			s.failRun = errors.New("no room")
 		})
 		time.AfterFunc(3500*time.Millisecond, func() {
-			demand("after", map[*sight.Metric]float64{mWanted: 3, mRescaling: 0, mRescales: 1, mKeepAlives: 8, mUnreached: 6})
+			demand("after", map[*events.Metric]float64{mWanted: 3, mRescaling: 0, mRescales: 1, mKeepAlives: 8, mUnreached: 6})
 		})
 		_ = s.play(t, 2, 4*time.Second)
-		demand("when another node follows", map[*sight.Metric]float64{mWanted: 0, mRescaling: 0, mRescales: 1})
+		demand("when another node follows", map[*events.Metric]float64{mWanted: 0, mRescaling: 0, mRescales: 1})
 		s.want(t, "0s run 0|2|0", "100ms run 0|2|1", "2s halt 0|2|0", "2s halt 0|2|1", "2s run 1|3|0", "2.1s run 1|3|1", "2.2s run 1|3|2",
 			"3s run 1|3|0", "3.1s run 1|3|1", "3.2s run 1|3|2")
 		var got []string
@@ -162,7 +164,8 @@ func TestRescale(t *testing.T) {
 	})
 }
 
-// A coordinator that takes over follows what was written, not its Config (A17), and finishes a rescale that was begun.
+// A coordinator that takes over follows what was written, not its Config (A17), and finishes a
+// rescale that was begun.
 func TestTakeover(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStage()
@@ -173,7 +176,8 @@ func TestTakeover(t *testing.T) {
 	})
 }
 
-// A late write of an earlier coordinator is seen after the round, and a store that fails ends the loop, to be begun anew.
+// A late write of an earlier coordinator is seen after the round, and a store that fails ends the
+// loop, to be begun anew.
 func TestLoopEndsToBeginAnew(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStage()

@@ -9,7 +9,8 @@ import (
 	"github.com/coterie-go/coterie/ddata/ddatatest"
 )
 
-// Five workers over three nodes: each runs once; rescaled, the old ones stop before the new ones start; a node is killed, and its workers run elsewhere.
+// Five workers over three nodes: each runs once; rescaled, the old ones stop before the new ones
+// start; a node is killed, and its workers run elsewhere.
 func TestProcess(t *testing.T) {
 	ns := ddatatest.Start(t, "backend", "backend", "backend")
 	w := newWatch()
@@ -93,7 +94,7 @@ func TestConfigFaults(t *testing.T) {
 	}
 }
 
-// Each worker of a revision has a shard of its own, and its id says who it is.
+// Each worker of a revision has a shard of its own, and its id says which worker it is.
 func TestNames(t *testing.T) {
 	const shards = 50
 	for n := range 50 {

@@ -3,23 +3,23 @@ package daemon
 import (
 	"sync/atomic"
 
-	"github.com/coterie-go/coterie/ddata/sight"
+	"github.com/coterie-go/coterie/ddata/events"
 )
 
 // The metrics of a set of workers on one node; the table in the package comment explains them.
 var (
-	mWorkers    = metric("coterie_daemon_workers", "Workers whose Run runs here.", sight.Gauge)
-	mWanted     = metric("coterie_daemon_workers_wanted", "Workers that shall run, on the node that keeps them alive.", sight.Gauge)
-	mRescaling  = metric("coterie_daemon_rescaling", "1 while a rescale is in progress, on that node.", sight.Gauge)
-	mRescales   = metric("coterie_daemon_rescales_total", "Rescales that this node has completed.", sight.Counter)
-	mKeepAlives = metric("coterie_daemon_keep_alives_total", "How often this node has told a worker to run.", sight.Counter)
-	mUnreached  = metric("coterie_daemon_keep_alives_failed_total", "Of these, those that did not get on their way.", sight.Counter)
-	mStarts     = metric("coterie_daemon_starts_total", "Calls of Run here.", sight.Counter)
-	mFailures   = metric("coterie_daemon_failures_total", "Of these, those that ended with an error or a panic.", sight.Counter)
+	mWorkers    = metric("coterie_daemon_workers", "Workers whose Run runs here.", events.Gauge)
+	mWanted     = metric("coterie_daemon_workers_wanted", "Workers that shall run, on the node that keeps them alive.", events.Gauge)
+	mRescaling  = metric("coterie_daemon_rescaling", "1 while a rescale is in progress, on that node.", events.Gauge)
+	mRescales   = metric("coterie_daemon_rescales_total", "Rescales that this node has completed.", events.Counter)
+	mKeepAlives = metric("coterie_daemon_keep_alives_total", "How often this node has told a worker to run.", events.Counter)
+	mUnreached  = metric("coterie_daemon_keep_alives_failed_total", "Of these, those that did not get on their way.", events.Counter)
+	mStarts     = metric("coterie_daemon_starts_total", "Calls of Run here.", events.Counter)
+	mFailures   = metric("coterie_daemon_failures_total", "Of these, those that ended with an error or a panic.", events.Counter)
 )
 
-func metric(name, help string, kind sight.Kind) *sight.Metric {
-	return &sight.Metric{Name: name, Help: help, Kind: kind, Labels: []string{"name"}}
+func metric(name, help string, kind events.Kind) *events.Metric {
+	return &events.Metric{Name: name, Help: help, Kind: kind, Labels: []string{"name"}}
 }
 
 // figures are what a Process counts.
@@ -39,9 +39,9 @@ func (f *figures) follows(s State) {
 }
 
 // report tells a Meter.
-func (f *figures) report(name string, report func(*sight.Metric, float64, ...string)) {
+func (f *figures) report(name string, report func(*events.Metric, float64, ...string)) {
 	for _, r := range [...]struct {
-		m *sight.Metric
+		m *events.Metric
 		v *atomic.Int64
 	}{
 		{mWorkers, &f.running}, {mWanted, &f.wanted}, {mRescaling, &f.rescaling}, {mRescales, &f.rescales}, {mKeepAlives, &f.keepAlives},

@@ -8,12 +8,13 @@ import (
 
 	"github.com/coterie-go/coterie/ddata"
 	"github.com/coterie-go/coterie/ddata/ddatatest"
-	"github.com/coterie-go/coterie/ddata/sight/sighttest"
+	"github.com/coterie-go/coterie/ddata/events/eventstest"
 )
 
-// What the nodes report together is what runs, and what the table in the package comment lists; a node that has ended reports nothing.
+// What the nodes report together is what runs, and what the table in the package comment lists; a
+// node that has ended reports nothing.
 func TestMetrics(t *testing.T) {
-	meters := []*sighttest.Meter{sighttest.NewMeter("coterie_daemon_", "name"), sighttest.NewMeter("coterie_daemon_", "name")}
+	meters := []*eventstest.Meter{eventstest.NewMeter("coterie_daemon_", "name"), eventstest.NewMeter("coterie_daemon_", "name")}
 	ns := ddatatest.StartWith(t, 2, func(i int, c *ddata.Config) { c.Roles, c.Meter = []string{"backend"}, meters[i] })
 	w := newWatch()
 	var ps []*Process
@@ -67,7 +68,7 @@ func TestMetrics(t *testing.T) {
 	until("workers_wanted", is(5))
 	until("rescales_total", is(1))
 	until("rescaling", is(0))
-	sighttest.CheckTable(t, meters...)
+	eventstest.CheckTable(t, meters...)
 
 	if err := ns[1].Leave(time.Minute); err != nil {
 		t.Fatal(err)

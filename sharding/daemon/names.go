@@ -6,8 +6,9 @@ import (
 	"github.com/coterie-go/coterie/sharding"
 )
 
-// entityID is the id of a worker, "revision|total|number|salt": the salt is the first with which the id falls into the shard of its number, so that every
-// worker of a revision has a shard of its own.
+// entityID is the id of a worker, "revision|total|number|salt": the salt is the first with which
+// the id falls into the shard of its number, so that every worker of a revision has a shard of its
+// own.
 func entityID(w Worker, shards int) string {
 	for salt := 0; ; salt++ {
 		id := fmt.Sprintf("%d|%d|%d|%d", w.Revision, w.Total, w.Number, salt)

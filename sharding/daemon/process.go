@@ -2,15 +2,13 @@ package daemon
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"time"
 
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/ddata"
-	"github.com/coterie-go/coterie/ddata/membership"
-	"github.com/coterie-go/coterie/ddata/sight"
+	"github.com/coterie-go/coterie/ddata/events"
 	"github.com/coterie-go/coterie/sharding"
 	"github.com/coterie-go/coterie/sharding/passivation"
 )
@@ -63,7 +61,7 @@ func Start(node *ddata.Node, cfg Config) (*Process, error) {
 	if p.region, err = sharding.Start(node, typ); err != nil {
 		return nil, fmt.Errorf("daemon %q: %w", cfg.Name, err)
 	}
-	p.region.OnReport(func(report func(*sight.Metric, float64, ...string)) { p.figures.report(cfg.Name, report) })
+	p.region.OnReport(func(report func(*events.Metric, float64, ...string)) { p.figures.report(cfg.Name, report) })
 	_, err = node.RunSingleton(ddata.SingletonConfig{Name: "daemon/" + cfg.Name, Role: cfg.Role, Run: p.coordinate})
 	if err != nil {
 		return nil, fmt.Errorf("daemon %q: %w", cfg.Name, err)
@@ -80,7 +78,7 @@ func (p *Process) coordinate(ctx context.Context, token ddata.Token) error {
 		default:
 		}
 	})()
-	c := &coordinator{cfg: p.cfg, store: &record{p, token.Epoch, changed}, workers: p, figures: &p.figures}
+	c := &coordinator{cfg: p.cfg, store: &record{p, token, changed}, workers: p, figures: &p.figures}
 	err := c.loop(ctx)
 	if ctx.Err() != nil {
 		return nil
@@ -102,8 +100,9 @@ func (p *Process) read(ctx context.Context, level ddata.Level) (State, bool, err
 	return s, ok, nil
 }
 
-// Rescale changes the number of workers, and returns when those of the revision before have stopped and the new ones are being started. The workers of
-// the two revisions never run at one time. If the number is what it is already, nothing is stopped.
+// Rescale changes the number of workers, and returns when those of the revision before have stopped
+// and the new ones are being started. The workers of the two revisions never run at one time. If
+// the number is what it is already, nothing is stopped.
 //
 // Errors: ErrConfig, ErrSuperseded, ErrRescaling, and those of ddata.Update.
 func (p *Process) Rescale(ctx context.Context, count int) error {
@@ -169,45 +168,3 @@ func (p *Process) empty(ctx context.Context, numbers []int) error {
 }
 
 var _ workers = (*Process)(nil)
-
-// record is where the revision is written, by the coordinator of one token.
-type record struct {
-	p     *Process
-	token membership.Epoch
-	wakes chan struct{}
-}
-
-var _ store = (*record)(nil)
-
-func (r *record) state(ctx context.Context) (State, bool, error) {
-	return r.p.read(ctx, ddata.ReadMajority)
-}
-
-// put writes a revision: the higher one wins, and in a revision the later coordinator, and of one coordinator the later write.
-func (r *record) put(ctx context.Context, s State) error {
-	return ddata.Update(ctx, r.p.data, r.p.keys.state, ddata.WriteMajority, func(tx *crdt.LWWRegisterTx[State]) error {
-		ts := crdt.Timestamp{High: s.Revision, Low: uint64(r.token) << 32}
-		if _, before, ok := tx.At(); ok && before.Compare(ts) >= 0 {
-			if before.High > ts.High || before.Low>>32 > uint64(r.token) {
-				return errTorn
-			}
-			ts.Low = before.Low + 1
-		}
-		ok, err := tx.PutAt(s, ts)
-		if err == nil && !ok {
-			return errors.New("daemon: a later revision was written")
-		}
-		return err
-	})
-}
-
-func (r *record) wish(ctx context.Context) (wish, bool, error) {
-	reg, err := ddata.Get(ctx, r.p.data, r.p.keys.wish, ddata.ReadLocal)
-	if err != nil {
-		return wish{}, false, err
-	}
-	w, ok := reg.Get()
-	return w, ok, nil
-}
-
-func (r *record) changed() <-chan struct{} { return r.wakes }

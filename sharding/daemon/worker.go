@@ -31,7 +31,7 @@ type host struct {
 	figures *figures
 }
 
-// entity is a worker's place in sharding. Its handlers never wait for Run, but for those that end it.
+// entity is a worker's place in sharding. Only the handlers that end it wait for Run.
 type entity struct {
 	h      *host
 	w      Worker

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// A worker runs only if a majority knows its revision as the one that counts; told again it runs again, after a panic too, but not once it was halted.
+// A worker runs only if a majority knows its revision as the one that counts; told again it runs
+// again, after a panic too, but not once it was halted.
 func TestWorkerRuns(t *testing.T) {
 	mine := Worker{Number: 1, Total: 3, Revision: 2}
 	for name, x := range map[string]struct {

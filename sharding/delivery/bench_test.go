@@ -8,9 +8,10 @@ import (
 	"github.com/coterie-go/coterie/sharding/delivery"
 )
 
-// Messages delivered to 100 entities of this node: Send until everything is confirmed, and Deliver one after the other.
+// Messages delivered to 100 entities of this node: Send until everything is confirmed, and Deliver
+// one after the other.
 func BenchmarkDelivery(b *testing.B) {
-	g := single(b, newLedger())
+	g := single(b, newHistory())
 	ids := make([]string, 100)
 	for i := range ids {
 		ids[i] = fmt.Sprint("e", i)

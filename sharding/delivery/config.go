@@ -8,36 +8,49 @@ import (
 	"github.com/coterie-go/coterie/sharding/delivery/protocol"
 )
 
-// Config says how a Producer behaves. The zero value of every field but ID stands for its default. Names and defaults are those of the reference
-// system's reliable-delivery settings where it has one. Four of its settings have no meaning here: internal-ask-timeout (nothing is asked inside),
-// the durable queue's request-timeout and retry-attempts (a Queue answers, and its failure goes to the caller at once), and its
-// resend-first-interval (what a queue holds is sent when the producer starts).
+// Config says how a Producer behaves. The zero value of every field but ID stands for its default.
+// Names and defaults are those of the reference system's reliable-delivery settings where it has
+// one. Four of its settings have no meaning here: internal-ask-timeout (nothing is asked inside),
+// the durable queue's request-timeout and retry-attempts (a Queue answers, and its failure goes to
+// the caller at once), and its resend-first-interval (what a queue holds is sent when the producer
+// starts).
 type Config struct {
-	// ID names the producer, 1 to 128 bytes. No two that run at a time may have the same; one that is started again should have its old one. Required.
+	// ID names the producer, 1 to 128 bytes. No two that run at a time may have the same; one that
+	// is started again should have its old one. Required.
 	ID string
-	// Queue keeps what was not confirmed over restarts of the process: Send returns when a message is stored. A new Queue value per producer. Default: none.
+	// Queue keeps what was not confirmed over restarts of the process: Send returns when a message
+	// is stored. A new Queue value per producer. Default: none.
 	Queue Queue
-	// BufferMax is how many messages may be unconfirmed, over all entities. Past it Send waits. Default 1000.
+	// BufferMax is how many messages may be unconfirmed, over all entities. Past it Send waits.
+	// Default 1000.
 	BufferMax int
-	// BufferBytes bounds the same by size, as encoded; a single message always has room. Default 64 MiB.
+	// BufferBytes bounds the same by size, as encoded; a single message always has room. Default 64
+	// MiB.
 	BufferBytes int
-	// MessageMax is the largest message in bytes, as encoded; it must fit into what the node's transport takes. Default 1 MiB.
+	// MessageMax is the largest message in bytes, as encoded; it must fit into what the node's
+	// transport takes. Default 1 MiB.
 	MessageMax int
-	// ResendFirst is the idle time-out after which the first unconfirmed message to an entity is sent again: how long it takes until a loss that nothing
-	// else shows is mended. The death of the entity's node, and a move of its shard, show: then it is sent again at once. What finds no room in a
-	// connection, and what a handler fails at, is tried again after a hundredth of it, doubled each time up to it. Lower means more traffic to entities
-	// that are slow. Default 10 s, at least 1 ms.
+	// ResendFirst is the idle time-out after which the first unconfirmed message to an entity is
+	// sent again: how long it takes until a loss that nothing else shows is mended. The death of
+	// the entity's node, and a move of its shard, show: then it is sent again at once. What finds
+	// no room in a connection, and what a handler fails at, is tried again after a hundredth of it,
+	// doubled each time up to it. Lower means more traffic to entities that are slow. Default 10 s,
+	// at least 1 ms.
 	ResendFirst time.Duration
-	// CleanupUnusedAfter is the time after which an entity of which nothing is unconfirmed is forgotten. Default 120 s.
+	// CleanupUnusedAfter is the time after which an entity of which nothing is unconfirmed is
+	// forgotten. Default 120 s.
 	CleanupUnusedAfter time.Duration
-	// ChannelsMax is how many such entities are remembered; the one that was idle for longest goes first. Default 100,000.
+	// ChannelsMax is how many such entities are remembered; the one that was idle for longest goes
+	// first. Default 100,000.
 	ChannelsMax int
-	// StoreRetry: what was confirmed is removed from the Queue together with the next message that is stored, or by itself after this time; after a failure of
-	// the Queue removals wait for as long. Default 1 s.
+	// StoreRetry: what was confirmed is removed from the Queue together with the next message that
+	// is stored, or by itself after this time; after a failure of the Queue removals wait for as
+	// long. Default 1 s.
 	StoreRetry time.Duration
 }
 
-// ConsumerConfig says how an entity takes what is delivered; its zero value stands for the defaults. Window is the reference's flow-control-window.
+// ConsumerConfig says how an entity takes what is delivered; its zero value stands for the
+// defaults. Window is the reference's flow-control-window.
 type ConsumerConfig = protocol.ConsumerConfig
 
 func (c Config) withDefaults() Config {

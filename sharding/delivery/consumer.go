@@ -11,11 +11,14 @@ import (
 	"github.com/coterie-go/coterie/sharding/delivery/protocol"
 )
 
-// Consume makes an entity type take what producers deliver, beside what is told and asked. To a handler a delivered message looks like any
-// other: returning nil confirms it, and an error or a panic, which meets the type's supervision, has it delivered again. Entities that are a Receiver
-// can tell the two apart. Those that are a sharding.Stopper or a sharding.Carrier remain so; a Carrier gets what is not delivery's own.
+// Consume makes an entity type take what producers deliver, beside what is told and asked. To a
+// handler a delivered message looks like any other: returning nil confirms it, and an error or a
+// panic, which meets the type's supervision, has it delivered again. Entities that are a Receiver
+// can tell the two apart. Those that are a sharding.Stopper or a sharding.Carrier remain so; a
+// Carrier gets what is not delivery's own.
 //
-// Every node that hosts the type starts it so; producers may be made on all that start it, proxies too.
+// Every node that hosts the type starts it so; producers may be made on all that start it, proxies
+// too.
 func Consume[M any](t sharding.EntityType[M], cfg ConsumerConfig) (sharding.EntityType[M], error) {
 	if err := cfg.Validate(); err != nil {
 		return t, fmt.Errorf("%w: consumer %q: %w", ErrConfig, t.Name, err)
@@ -31,7 +34,8 @@ func Consume[M any](t sharding.EntityType[M], cfg ConsumerConfig) (sharding.Enti
 	return t, nil
 }
 
-// Receiver is implemented by entities that want to know what was delivered, or to confirm it later. Receive is then called for the rest only.
+// Receiver is implemented by entities that want to know what was delivered, or to confirm it later.
+// Receive is then called for the rest only.
 type Receiver[M any] interface {
 	// Deliver handles one message. Nil confirms it, unless Later was called.
 	Deliver(c *sharding.Context[M], d *Delivery[M]) error
@@ -41,8 +45,9 @@ type Receiver[M any] interface {
 type Delivery[M any] struct {
 	Message  M
 	Producer string
-	// Session and Seq name the message: the same ones come again only with the same message. Sessions of a producer are ordered, and numbers in a session. An
-	// entity that keeps the last that it has handled with its state does everything once over its incarnations, too.
+	// Session and Seq name the message: the same ones come again only with the same message.
+	// Sessions of a producer are ordered, and numbers in a session. An entity that keeps the last
+	// that it has handled with its state does everything once over its incarnations, too.
 	Session Session
 	Seq     uint64
 
@@ -55,22 +60,25 @@ type Delivery[M any] struct {
 // Session names what a producer sends to one entity until it has forgotten it.
 type Session = protocol.Session
 
-// Later takes the duty to confirm out of the handler. Until it is done nothing else of this producer is delivered to this incarnation, though what others
-// send, tell and ask is. An incarnation that ends gives the duty back: the message is delivered again.
+// Later takes the duty to confirm out of the handler. Until it is done nothing else of this
+// producer is delivered to this incarnation, though what others send, tell and ask is. An
+// incarnation that ends gives the duty back: the message is delivered again.
 func (d *Delivery[M]) Later() *Confirmation {
 	d.held = true
 	h := protocol.Handled{Incarnation: d.incarnation, Producer: d.Producer, Session: d.Session, Seq: d.Seq}
-	return &Confirmation{handled: h, carry: func(b []byte) error { return d.region.Carry(d.id, b) }}
+	return &Confirmation{handled: h, carry: func(b []byte) error { return d.region.SendRaw(d.id, b) }}
 }
 
-// Confirmation is the duty to confirm one message. Its methods may be called from any goroutine; one of them, once.
+// Confirmation is the duty to confirm one message. Its methods may be called from any goroutine;
+// one of them, once.
 type Confirmation struct {
 	handled protocol.Handled
 	carry   func([]byte) error
 	done    atomic.Bool
 }
 
-// Confirm says that the message was handled. It never waits; after an error but ErrConfirmed it may be called again.
+// Confirm says that the message was handled. It never waits; after an error but ErrConfirmed it may
+// be called again.
 func (c *Confirmation) Confirm() error { return c.say(protocol.AppendHandled(nil, &c.handled)) }
 
 // Reject says that it was not: it is delivered again.
@@ -109,7 +117,8 @@ func (k *consumer[M]) Stop(c *sharding.Context[M]) error {
 	return nil
 }
 
-// Carried implements sharding.Carrier. What no producer has written is for the user's entity, if that is a Carrier, too.
+// Carried implements sharding.Carrier. What no producer has written is for the user's entity, if
+// that is a Carrier, too.
 func (k *consumer[M]) Carried(c *sharding.Context[M], body []byte) error {
 	in, err := protocol.DecodeForConsumer(body)
 	if err != nil {
@@ -135,7 +144,8 @@ func (k *consumer[M]) hear(in protocol.ConsumerInput) *protocol.ConsumerEffects 
 	return fx
 }
 
-// step takes one input, carries out what comes of it, and returns the handler's word, if it was called.
+// step takes one input, carries out what comes of it, and returns the handler's word, if it was
+// called.
 func (k *consumer[M]) step(c *sharding.Context[M], in protocol.ConsumerInput) (protocol.ConsumerInput, error) {
 	fx := k.hear(in)
 	for i := range fx.Send {

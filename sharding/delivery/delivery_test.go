@@ -18,7 +18,7 @@ import (
 // Shards move, a node is killed: everything arrives, in order within each incarnation.
 func TestDeliveredWhileShardsMove(t *testing.T) {
 	ns := ddatatest.Start(t, "backend", "backend", "backend", "frontend")
-	l := newLedger()
+	l := newHistory()
 	var gs []*sharding.Region[message]
 	for _, n := range ns {
 		gs = append(gs, region(t, n, l.entityType(t)))
@@ -82,7 +82,7 @@ func TestDeliveredWhileShardsMove(t *testing.T) {
 	stop.Store(true)
 	wg.Wait()
 	for i := range keys {
-		again, missing := l.judge(rounds[i], keys[i]...)
+		again, missing := l.check(rounds[i], keys[i]...)
 		if missing > 0 {
 			t.Errorf("%d messages never arrived", missing)
 		}
@@ -93,12 +93,12 @@ func TestDeliveredWhileShardsMove(t *testing.T) {
 	}
 }
 
-func single(t testing.TB, l *ledger) *sharding.Region[message] {
+func single(t testing.TB, l *history) *sharding.Region[message] {
 	return region(t, ddatatest.Start(t, "backend")[0], l.entityType(t))
 }
 
 func TestDeliverWaitsForTheHandler(t *testing.T) {
-	l := newLedger()
+	l := newHistory()
 	g := single(t, l)
 	p := producer(t, g, delivery.Config{ID: "p"})
 	ctx := within(t, 10*time.Second)
@@ -115,9 +115,10 @@ func TestDeliverWaitsForTheHandler(t *testing.T) {
 	}
 }
 
-// A handler that fails, and so loses its incarnation, gets its message again, and nothing overtakes it.
+// A handler that fails, and so loses its incarnation, gets its message again, and nothing overtakes
+// it.
 func TestFailedIsDeliveredAgain(t *testing.T) {
-	l := newLedger()
+	l := newHistory()
 	l.fail[5], l.fail[9] = 1, 3
 	p := producer(t, single(t, l), delivery.Config{ID: "p"})
 	ctx := within(t, 10*time.Second)
@@ -129,13 +130,13 @@ func TestFailedIsDeliveredAgain(t *testing.T) {
 	if err := p.Flush(ctx); err != nil {
 		t.Fatal(err)
 	}
-	if _, missing := l.judge(20, "p/e"); missing > 0 || len(l.wrong) > 0 {
+	if _, missing := l.check(20, "p/e"); missing > 0 || len(l.wrong) > 0 {
 		t.Errorf("%d missing, %v", missing, l.wrong)
 	}
 }
 
 func TestLater(t *testing.T) {
-	l := newLedger()
+	l := newHistory()
 	l.hold = make(chan *delivery.Confirmation)
 	p := producer(t, single(t, l), delivery.Config{ID: "p"})
 	ctx := within(t, 10*time.Second)
@@ -172,7 +173,7 @@ func TestLater(t *testing.T) {
 
 // Callers wait for room until their context ends.
 func TestBackPressure(t *testing.T) {
-	l := newLedger()
+	l := newHistory()
 	l.hold = make(chan *delivery.Confirmation, 10)
 	p := producer(t, single(t, l), delivery.Config{ID: "p", BufferMax: 4})
 	ctx := within(t, 10*time.Second)
@@ -208,7 +209,7 @@ func TestBackPressure(t *testing.T) {
 }
 
 func TestRefusals(t *testing.T) {
-	l := newLedger()
+	l := newHistory()
 	n := ddatatest.Start(t, "backend")[0]
 	g := region(t, n, l.entityType(t))
 	ctx := within(t, 10*time.Second)
@@ -247,7 +248,7 @@ func TestRefusals(t *testing.T) {
 // Of two producers with one ID the later is followed, and the earlier is told.
 func TestSuperseded(t *testing.T) {
 	ns := ddatatest.Start(t, "backend", "backend")
-	l := newLedger()
+	l := newHistory()
 	ctx := within(t, 10*time.Second)
 	p := producer(t, region(t, ns[0], l.entityType(t)), delivery.Config{ID: "p"})
 	q := producer(t, region(t, ns[1], l.entityType(t)), delivery.Config{ID: "p"})
@@ -262,7 +263,8 @@ func TestSuperseded(t *testing.T) {
 	}
 }
 
-// A producer that is made again with its queue sends what was not confirmed, and the incarnation that lived on handles nothing twice.
+// A producer that is made again with its queue sends what was not confirmed, and the incarnation
+// that lived on handles nothing twice.
 func TestQueues(t *testing.T) {
 	env := durable.NewMemory().AutoFlush(true)
 	table, err := env.Table("producer")
@@ -271,7 +273,7 @@ func TestQueues(t *testing.T) {
 	}
 	for name, q := range map[string]delivery.Queue{"memory": delivery.NewMemoryQueue(), "table": delivery.NewTableQueue(table)} {
 		t.Run(name, func(t *testing.T) {
-			l := newLedger()
+			l := newHistory()
 			l.hold = make(chan *delivery.Confirmation, 100)
 			g := single(t, l)
 			ctx := within(t, 10*time.Second)
@@ -302,7 +304,7 @@ func TestQueues(t *testing.T) {
 				t.Fatal(err)
 			}
 			close(l.hold)
-			if again, missing := l.judge(11, "p/e"); again+missing+len(l.wrong) > 0 {
+			if again, missing := l.check(11, "p/e"); again+missing+len(l.wrong) > 0 {
 				t.Errorf("%d twice, %d missing, %v", again, missing, l.wrong)
 			}
 			if n := stored(t, q); n != 1 {
@@ -322,7 +324,7 @@ func stored(t *testing.T, q delivery.Queue) int {
 
 // What cannot be stored is not sent, and its caller hears of it.
 func TestQueueFails(t *testing.T) {
-	l := newLedger()
+	l := newHistory()
 	q := delivery.NewMemoryQueue()
 	p := producer(t, single(t, l), delivery.Config{ID: "p", Queue: q})
 	ctx := within(t, 10*time.Second)

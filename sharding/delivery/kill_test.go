@@ -20,7 +20,8 @@ import (
 	"github.com/coterie-go/coterie/sharding/delivery"
 )
 
-// childEnv makes this test binary a node with a producer whose queue is on disk: "ROLE DIRECTORY ROUND".
+// childEnv makes this test binary a node with a producer whose queue is on disk: "ROLE DIRECTORY
+// ROUND".
 const childEnv = "COTERIE_DELIVERY_TEST_CHILD"
 
 const (
@@ -54,7 +55,8 @@ func (l *lines) say(words ...any) {
 	_, _ = fmt.Fprintln(os.Stdout, words...)
 }
 
-// runProducer is a life of the process: it sends for ever, and says what Send has accepted, or, in the last one, sees to it that all is confirmed.
+// runProducer is a life of the process. It sends without end and says what Send has accepted. In
+// the last life it sees to it that all is confirmed.
 func runProducer(role, dir string, round int) error {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
@@ -112,7 +114,8 @@ func runProducer(role, dir string, round int) error {
 	return <-failed
 }
 
-// forgotten waits until a queue holds no message: what is confirmed is taken out of it a little later.
+// forgotten waits until a queue holds no message: what is confirmed is taken out of it a little
+// later.
 func forgotten(ctx context.Context, table durable.Table) error {
 	for {
 		rows := 0
@@ -131,7 +134,8 @@ func forgotten(ctx context.Context, table durable.Table) error {
 // life is what one process has said.
 type life struct{ sent, handled map[string][]int }
 
-// producing runs a process until it has said enough, and kills it; 0: until it ends by itself, which it has to do well.
+// producing runs a process until it has said enough, and kills it; 0: until it ends by itself,
+// which it has to do well.
 func producing(t *testing.T, role, dir string, round, enough int) life {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
@@ -174,8 +178,9 @@ func producing(t *testing.T, role, dir string, round, enough int) life {
 	return l
 }
 
-// A process with a producer whose queue is on disk is killed again and again, at any moment: every message that Send had accepted is handled, in the order of
-// each entity, if not in that life of the process then in a later one.
+// A process with a producer whose queue is on disk is killed again and again, at any moment: every
+// message that Send had accepted is handled, in the order of each entity, if not in that life of
+// the process then in a later one.
 func TestKilledProducerComesBack(t *testing.T) {
 	dir := t.TempDir()
 	sent, handled, lifted := map[string][]int{}, map[string]map[int]bool{}, 0

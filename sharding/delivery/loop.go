@@ -1,18 +1,22 @@
 package delivery
 
 import (
+	"fmt"
+	"runtime/debug"
+	"sync/atomic"
 	"time"
 
-	"github.com/coterie-go/coterie/ddata/drive"
+	"github.com/coterie-go/coterie/ddata/events"
+	"github.com/coterie-go/coterie/ddata/runloop"
 	"github.com/coterie-go/coterie/sharding/delivery/protocol"
 )
 
 // machine is what the sender's loop runs.
 type machine struct{ s *sender }
 
-var _ drive.Machine[protocol.ProducerInput] = (*machine)(nil)
+var _ runloop.Machine[protocol.ProducerInput] = (*machine)(nil)
 
-// Step implements drive.Machine.
+// Step implements runloop.Machine.
 func (m *machine) Step(now time.Time, in protocol.ProducerInput) {
 	switch w := in.(type) {
 	case protocol.Stored:
@@ -27,7 +31,7 @@ func (m *machine) Step(now time.Time, in protocol.ProducerInput) {
 	m.s.carryOut(m.s.m.Step(now, in))
 }
 
-// Flush implements drive.Machine.
+// Flush implements runloop.Machine.
 func (m *machine) Flush() {
 	s, now := m.s, time.Now()
 	m.Step(now, protocol.Flush{})
@@ -43,10 +47,10 @@ func (m *machine) Flush() {
 	s.stats, s.gone = s.m.Stats(), s.m.GaveUp()
 }
 
-// Deadline implements drive.Machine.
+// Deadline implements runloop.Machine.
 func (m *machine) Deadline() time.Time { return m.s.m.Deadline() }
 
-// Tick implements drive.Machine.
+// Tick implements runloop.Machine.
 func (m *machine) Tick() protocol.ProducerInput { return protocol.Tick{} }
 
 // carryOut does what a step asks for.
@@ -68,11 +72,31 @@ func (s *sender) carryOut(fx *protocol.Effects) {
 	}
 }
 
-// store has the queue keep a batch. The batches of a start bring its generation along until one has succeeded.
+// store has the queue keep a batch. The batches of a start bring its generation along until one has
+// succeeded.
 func (s *sender) store(b Batch) {
-	s.cfg.Queue.Commit(b, func(err error) {
-		s.loop.Force(protocol.Stored{Err: err})
-	})
+	var answered atomic.Bool
+	done := func(err error) {
+		if answered.CompareAndSwap(false, true) {
+			s.loop.Force(protocol.Stored{Err: err})
+		}
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			s.queuePanicked(p, debug.Stack())
+			done(fmt.Errorf("Queue.Commit panicked: %v", p)) // it may have called done before, which counts then
+		}
+	}()
+	s.cfg.Queue.Commit(b, done)
+}
+
+// queuePanicked tells of a panic of the user's queue: the first, the second, the fourth and so on,
+// for the machine tries again.
+func (s *sender) queuePanicked(value any, stack []byte) {
+	if n := s.panics.Add(1); n&(n-1) == 0 {
+		in := fmt.Sprintf("Queue.Commit of producer %q of entity type %q", s.cfg.ID, s.typ)
+		s.emit(events.UserCodePanicked{In: in, Panic: fmt.Sprint(value), Stack: string(stack), SoFar: n})
+	}
 }
 
 func (s *sender) answer(o protocol.Outcome) {

@@ -54,8 +54,8 @@ func (count) message() {}
 func (big) message()   {}
 func (alien) message() {}
 
-// ledger is what all entities of a test have seen.
-type ledger struct {
+// history is what all entities of a test have seen.
+type history struct {
 	mu    sync.Mutex
 	seen  map[string]map[int]int // by producer and entity: how often each number was handled
 	wrong []string
@@ -63,11 +63,11 @@ type ledger struct {
 	hold  chan *delivery.Confirmation
 }
 
-func newLedger() *ledger { return &ledger{seen: map[string]map[int]int{}, fail: map[int]int{}} }
+func newHistory() *history { return &history{seen: map[string]map[int]int{}, fail: map[int]int{}} }
 
 // walker is the entity: the numbers of each producer come in order, and once.
 type walker struct {
-	l    *ledger
+	l    *history
 	last map[string]int
 }
 
@@ -100,8 +100,9 @@ func (w *walker) step(id string, m step) error {
 	return nil
 }
 
-// again is how many were handled more than once, missing those never, of 1 to n by each producer to each entity.
-func (l *ledger) judge(n int, keys ...string) (again, missing int) {
+// again is how many were handled more than once, missing those never, of 1 to n by each producer to
+// each entity.
+func (l *history) check(n int, keys ...string) (again, missing int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, key := range keys {
@@ -118,7 +119,7 @@ func (l *ledger) judge(n int, keys ...string) (again, missing int) {
 	return again, missing
 }
 
-func (l *ledger) entityType(t testing.TB) sharding.EntityType[message] {
+func (l *history) entityType(t testing.TB) sharding.EntityType[message] {
 	t.Helper()
 	typ, err := delivery.Consume(sharding.EntityType[message]{
 		Name: "Walker", Role: "backend", Shards: 20, Messages: sharding.CBOR[message](step{}, count{}, big{}),

@@ -3,42 +3,42 @@ package delivery
 import (
 	"sync/atomic"
 
-	"github.com/coterie-go/coterie/ddata/sight"
+	"github.com/coterie-go/coterie/ddata/events"
 	"github.com/coterie-go/coterie/sharding"
 	"github.com/coterie-go/coterie/sharding/delivery/protocol"
 )
 
 // The metrics of producers and consumers; the table in the package comment explains them.
 var (
-	mUnconfirmed = ofProducer("coterie_delivery_unconfirmed_messages", "Messages that the producer holds.", sight.Gauge)
-	mBytes       = ofProducer("coterie_delivery_unconfirmed_bytes", "What they take of BufferBytes.", sight.Gauge)
-	mSent        = ofProducer("coterie_delivery_sent_total", "Messages that were sent, each time.", sight.Counter)
-	mResent      = ofProducer("coterie_delivery_resent_total", "Of these, those that had been sent before.", sight.Counter)
-	mConfirmed   = ofProducer("coterie_delivery_confirmed_total", "Messages that entities have confirmed.", sight.Counter)
-	mWindowFull  = ofProducer("coterie_delivery_window_full_total", "Messages that had to wait because their entity's window was full.", sight.Counter)
-	mBufferFull  = ofProducer("coterie_delivery_buffer_full_total", "Calls that had to wait because the producer held all that it may.", sight.Counter)
-	mUnstored    = ofProducer("coterie_delivery_queue_failures_total", "Batches that the Queue has failed to store.", sight.Counter)
+	mUnconfirmed = ofProducer("coterie_delivery_unconfirmed_messages", "Messages that the producer holds.", events.Gauge)
+	mBytes       = ofProducer("coterie_delivery_unconfirmed_bytes", "What they take of BufferBytes.", events.Gauge)
+	mSent        = ofProducer("coterie_delivery_sent_total", "Messages that were sent, each time.", events.Counter)
+	mResent      = ofProducer("coterie_delivery_resent_total", "Of these, those that had been sent before.", events.Counter)
+	mConfirmed   = ofProducer("coterie_delivery_confirmed_total", "Messages that entities have confirmed.", events.Counter)
+	mWindowFull  = ofProducer("coterie_delivery_window_full_total", "Messages that had to wait because their entity's window was full.", events.Counter)
+	mBufferFull  = ofProducer("coterie_delivery_buffer_full_total", "Calls that had to wait because the producer held all that it may.", events.Counter)
+	mUnstored    = ofProducer("coterie_delivery_queue_failures_total", "Batches that the Queue has failed to store.", events.Counter)
 
 	mDuplicates = ofConsumers("coterie_delivery_duplicates_total", "Messages that had come before and were not handled again.")
 	mFailed     = ofConsumers("coterie_delivery_failed_total", "Deliveries that handlers have not confirmed.")
 	mRefused    = ofConsumers("coterie_delivery_refused_total", "Messages for which an entity had no room.")
 )
 
-func ofProducer(name, help string, kind sight.Kind) *sight.Metric {
-	return &sight.Metric{Name: name, Help: help, Kind: kind, Labels: []string{"type", "producer"}}
+func ofProducer(name, help string, kind events.Kind) *events.Metric {
+	return &events.Metric{Name: name, Help: help, Kind: kind, Labels: []string{"type", "producer"}}
 }
 
-func ofConsumers(name, help string) *sight.Metric {
-	return &sight.Metric{Name: name, Help: help, Labels: []string{"type"}}
+func ofConsumers(name, help string) *events.Metric {
+	return &events.Metric{Name: name, Help: help, Labels: []string{"type"}}
 }
 
-// report tells a Meter of a producer to entities of a type.
-func (s *sender) report(typ string, report func(*sight.Metric, float64, ...string)) {
+// report tells a Meter of a producer.
+func (s *sender) report(report func(*events.Metric, float64, ...string)) {
 	count, bytes, waits := s.room.look()
 	s.mu.Lock()
 	st := s.stats
 	s.mu.Unlock()
-	say := func(m *sight.Metric, v float64) { report(m, v, typ, s.cfg.ID) }
+	say := func(m *events.Metric, v float64) { report(m, v, s.typ, s.cfg.ID) }
 	say(mUnconfirmed, float64(count))
 	say(mBytes, float64(bytes))
 	say(mSent, float64(st.Sent))
@@ -56,9 +56,9 @@ type intakeKey struct{}
 
 // intakeOf finds the one of a region.
 func intakeOf[M any](g *sharding.Region[M]) *intake {
-	return g.Kept(intakeKey{}, func() any {
+	return g.Attach(intakeKey{}, func() any {
 		n := &intake{}
-		g.OnReport(func(report func(*sight.Metric, float64, ...string)) {
+		g.OnReport(func(report func(*events.Metric, float64, ...string)) {
 			report(mDuplicates, float64(n.duplicates.Load()), g.Name())
 			report(mFailed, float64(n.failed.Load()), g.Name())
 			report(mRefused, float64(n.refused.Load()), g.Name())
@@ -67,7 +67,8 @@ func intakeOf[M any](g *sharding.Region[M]) *intake {
 	}).(*intake)
 }
 
-// add counts what a consumer has counted between two looks. Most often that is nothing: no line of the cache is written to for a message that is new.
+// add counts what a consumer has counted between two looks. Most often that is nothing: no line of
+// the cache is written to for a message that is new.
 func (n *intake) add(before, after protocol.ConsumerStats) {
 	for _, c := range [...]struct {
 		all  *atomic.Uint64

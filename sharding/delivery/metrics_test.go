@@ -8,16 +8,17 @@ import (
 
 	"github.com/coterie-go/coterie/ddata"
 	"github.com/coterie-go/coterie/ddata/ddatatest"
-	"github.com/coterie-go/coterie/ddata/sight/sighttest"
+	"github.com/coterie-go/coterie/ddata/events/eventstest"
 	"github.com/coterie-go/coterie/sharding"
 	"github.com/coterie-go/coterie/sharding/delivery"
 )
 
-// What producers and consumers report is what has happened, and what the table in the package comment lists; who is closed reports nothing.
+// What producers and consumers report is what has happened, and what the table in the package
+// comment lists. One that is closed reports nothing.
 func TestMetrics(t *testing.T) {
-	m := sighttest.NewMeter("coterie_delivery_", "type")
+	m := eventstest.NewMeter("coterie_delivery_", "type")
 	n := ddatatest.StartWith(t, 1, func(_ int, c *ddata.Config) { c.Roles, c.Meter = []string{"backend"}, m })[0]
-	l := newLedger()
+	l := newHistory()
 	l.hold = make(chan *delivery.Confirmation, 100)
 	typ, err := delivery.Consume(sharding.EntityType[message]{
 		Name: "Walker", Role: "backend", Messages: sharding.CBOR[message](step{}),
@@ -50,7 +51,7 @@ func TestMetrics(t *testing.T) {
 		}
 	}
 	first := <-l.hold
-	until("duplicates_total", 1) // nobody confirms, so the first is sent again
+	until("duplicates_total", 1) // no consumer confirms, so the first is sent again
 	until("window_full_total producer=p", 10)
 	short, cancel := context.WithTimeout(ctx, 30*time.Millisecond)
 	defer cancel()
@@ -91,7 +92,7 @@ func TestMetrics(t *testing.T) {
 	if all, again := m.Values()["sent_total producer=p"], m.Values()["resent_total producer=p"]; again == 0 || all != 60+again {
 		t.Errorf("%d were sent, %d of them again", all, again)
 	}
-	sighttest.CheckTable(t, m)
+	eventstest.CheckTable(t, m)
 
 	p.Close()
 	for series := range m.Values() { // order: each is looked at by itself

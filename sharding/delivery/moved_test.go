@@ -11,8 +11,8 @@ import (
 	"github.com/coterie-go/coterie/sharding/delivery"
 )
 
-// What was in the hands of a node that leaves, or dies, is delivered again when its shards have moved, and not only after ResendFirst, which is far
-// longer than this test waits.
+// What was in the hands of a node that leaves, or dies, is delivered again when its shards have
+// moved, and not only after ResendFirst, which is far longer than this test waits.
 func TestMovedIsDeliveredAtOnce(t *testing.T) {
 	for name, end := range map[string]func(t *testing.T, gone, other *ddata.Node){
 		"left": func(t *testing.T, gone, _ *ddata.Node) {
@@ -29,7 +29,7 @@ func TestMovedIsDeliveredAtOnce(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			ns := ddatatest.Start(t, "backend", "backend", "frontend")
-			l := newLedger()
+			l := newHistory()
 			l.hold = make(chan *delivery.Confirmation, 1000)
 			var gs []*sharding.Region[message]
 			for _, n := range ns {
@@ -48,7 +48,7 @@ func TestMovedIsDeliveredAtOnce(t *testing.T) {
 				}
 			}
 			var held []*delivery.Confirmation
-			for range entities { // all are in their handlers' hands, and nobody has confirmed
+			for range entities { // all are in their handlers' hands, and none is confirmed
 				held = append(held, <-l.hold)
 			}
 			end(t, ns[0], ns[1])
@@ -64,7 +64,7 @@ func TestMovedIsDeliveredAtOnce(t *testing.T) {
 				t.Errorf("%v: %+v", err, p.Stats())
 			}
 			close(l.hold)
-			if again, missing := l.judge(3, keys...); again == 0 || missing > 0 || len(l.wrong) > 0 {
+			if again, missing := l.check(3, keys...); again == 0 || missing > 0 || len(l.wrong) > 0 {
 				t.Errorf("%d twice, %d missing, %v", again, missing, l.wrong)
 			}
 			st := p.Stats()

@@ -34,9 +34,9 @@ var (
 // What an entity can do beside Receive it still can when its type consumes.
 func TestConsumeHidesNothing(t *testing.T) {
 	stopped, carried := make(chan string, 1), make(chan string, 1)
-	typ := newLedger().entityType(t)
+	typ := newHistory().entityType(t)
 	typ.New = func(*sharding.Context[message]) sharding.Entity[message] {
-		return &able{&walker{l: newLedger(), last: map[string]int{}}, stopped, carried}
+		return &able{&walker{l: newHistory(), last: map[string]int{}}, stopped, carried}
 	}
 	typ, err := delivery.Consume(typ, delivery.ConsumerConfig{})
 	if err != nil {
@@ -55,7 +55,7 @@ func TestConsumeHidesNothing(t *testing.T) {
 			t.Errorf("%q never came", want)
 		}
 	}
-	if err := g.Carry("e", []byte("of another protocol")); err != nil {
+	if err := g.SendRaw("e", []byte("of another protocol")); err != nil {
 		t.Fatal(err)
 	}
 	heard(carried, "of another protocol")

@@ -5,12 +5,13 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/coterie-go/coterie/ddata/sight"
+	"github.com/coterie-go/coterie/ddata/events"
 	"github.com/coterie-go/coterie/sharding"
 	"github.com/coterie-go/coterie/sharding/delivery/protocol"
 )
 
-// Producer delivers messages to the entities of one region until their handlers have confirmed them. Its methods may be called from any goroutine.
+// Producer delivers messages to the entities of one region until their handlers have confirmed
+// them. Its methods may be called from any goroutine.
 type Producer[M any] struct {
 	s     *sender
 	codec sharding.Codec[M]
@@ -23,15 +24,16 @@ func NewProducer[M any](region *sharding.Region[M], cfg Config) (*Producer[M], e
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	s, err := newSender(cfg.withDefaults(), region.UID(), region.Carry)
+	s, err := newSender(cfg.withDefaults(), region.UID(), region.SendRaw)
 	if err != nil {
 		return nil, err
 	}
-	if s.unbox, err = region.OpenBox(cfg.ID, s.posted); err != nil {
+	s.typ, s.emit = region.Name(), region.Emit
+	if s.unbox, err = region.HandleRaw(cfg.ID, s.posted); err != nil {
 		return nil, err
 	}
 	s.shardOf, s.unwatch = region.ShardOf, region.OnMove(s.shardMoved)
-	s.unreport = region.OnReport(func(report func(*sight.Metric, float64, ...string)) { s.report(region.Name(), report) })
+	s.unreport = region.OnReport(func(report func(*events.Metric, float64, ...string)) { s.report(report) })
 	s.loop.Start()
 	go func() {
 		select {
@@ -43,12 +45,14 @@ func NewProducer[M any](region *sharding.Region[M], cfg Config) (*Producer[M], e
 	return &Producer[M]{s, region.Messages()}, nil
 }
 
-// Send gives a message to the producer, and with a Queue returns when it is stored: it will be delivered as long as the producer lives or comes back
-// with its queue. While the producer holds BufferMax messages Send waits, until ctx ends. It must not be called in a handler with a context that
-// does not end: the handler may be what the room depends on.
+// Send gives a message to the producer, and with a Queue returns when it is stored: it will be
+// delivered as long as the producer lives or comes back with its queue. While the producer holds
+// BufferMax messages Send waits, until ctx ends. It must not be called in a handler with a context
+// that does not end: the handler may be what the room depends on.
 //
-// Errors: sharding.ErrInvalidID, sharding.ErrUnregisteredMessage, sharding.ErrEncoding, sharding.ErrMessageTooLarge, ErrBufferFull, ErrQueue,
-// ErrUnconfirmed (ctx ended while the message was being stored), ErrSuperseded, ErrClosed.
+// Errors: sharding.ErrInvalidID, sharding.ErrUnregisteredMessage, sharding.ErrEncoding,
+// sharding.ErrMessageTooLarge, ErrBufferFull, ErrQueue, ErrUnconfirmed (ctx ended while the message
+// was being stored), ErrSuperseded, ErrBroken, ErrClosed.
 func (p *Producer[M]) Send(ctx context.Context, id string, msg M) error {
 	body, err := p.encode(id, msg)
 	if err != nil {
@@ -57,7 +61,8 @@ func (p *Producer[M]) Send(ctx context.Context, id string, msg M) error {
 	return p.s.submit(ctx, id, body, false)
 }
 
-// Deliver is Send that returns when the entity's handler has confirmed the message. With ErrUnconfirmed the producer goes on trying.
+// Deliver is Send that returns when the entity's handler has confirmed the message. With
+// ErrUnconfirmed the producer goes on trying.
 func (p *Producer[M]) Deliver(ctx context.Context, id string, msg M) error {
 	body, err := p.encode(id, msg)
 	if err != nil {
@@ -79,11 +84,11 @@ func (p *Producer[M]) encode(id string, msg M) ([]byte, error) {
 
 // Flush waits until everything that was sent is confirmed.
 //
-// Errors: ErrUnconfirmed when ctx ends before, ErrSuperseded, ErrClosed.
+// Errors: ErrUnconfirmed when ctx ends before, ErrSuperseded, ErrBroken, ErrClosed.
 func (p *Producer[M]) Flush(ctx context.Context) error {
 	if err := p.s.room.empty(ctx, p.s.closed); err != nil {
 		if errors.Is(err, ErrClosed) {
-			return err
+			return p.s.ended()
 		}
 		return fmt.Errorf("%w: %w", ErrUnconfirmed, err)
 	}
@@ -103,5 +108,6 @@ type Stats = protocol.ProducerStats
 // ID is its name.
 func (p *Producer[M]) ID() string { return p.s.cfg.ID }
 
-// Close ends the producer at once; Flush first, or have a Queue, for what is not confirmed. It does not close the Queue.
+// Close ends the producer at once; Flush first, or have a Queue, for what is not confirmed. It does
+// not close the Queue.
 func (p *Producer[M]) Close() { p.s.end() }

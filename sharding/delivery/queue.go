@@ -13,23 +13,27 @@ type Row = protocol.Row
 // RowKey names one: sessions and numbers never come twice.
 type RowKey = protocol.RowKey
 
-// Batch is one change of a Queue: rows to add and to remove, and with the first one of each start its Generation, 0 with the others.
+// Batch is one change of a Queue: rows to add and to remove, and with the first one of each start
+// its Generation, 0 with the others.
 type Batch struct {
 	Generation uint64
 	Add        []Row
 	Remove     []RowKey
 }
 
-// Queue keeps what one producer has not heard confirmed. Load is called once, before any Commit; then one Commit at a time.
+// Queue keeps what one producer has not heard confirmed. Load is called once, before any Commit;
+// then one Commit at a time.
 type Queue interface {
 	// Load returns all rows, in any order, and the highest Generation that was committed.
 	Load() (generation uint64, rows []Row, err error)
-	// Commit makes a batch durable, whole or not at all, and then calls done once, on any goroutine. It does not wait. The batch belongs to
-	// the Queue until done is called. A row to remove may be missing.
+	// Commit makes a batch durable, whole or not at all, and then calls done once, on any
+	// goroutine. It does not wait. The batch belongs to the Queue until done is called. A row to
+	// remove may be missing. A panic is a failure of the batch, unless done was called before.
 	Commit(b Batch, done func(error))
 }
 
-// MemoryQueue is a Queue that outlives its producers and not its process: for tests, and for producers that are closed and made again.
+// MemoryQueue is a Queue that outlives its producers and not its process: for tests, and for
+// producers that are closed and made again.
 type MemoryQueue struct {
 	mu         sync.Mutex
 	generation uint64

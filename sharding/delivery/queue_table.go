@@ -19,7 +19,8 @@ const (
 	messageKey    = 'm'
 )
 
-// TableQueue is a Queue in a table of a durable store; each producer needs a table of its own. See durable/lmdb for a store on disk.
+// TableQueue is a Queue in a table of a durable store; each producer needs a table of its own. See
+// durable/lmdb for a store on disk.
 type TableQueue struct{ table durable.Table }
 
 // NewTableQueue makes a Queue of a table, which holds nothing else.

@@ -3,19 +3,22 @@ package delivery
 import (
 	"context"
 	"sync"
+
+	"github.com/coterie-go/coterie/ddata/runloop"
 )
 
-// room counts what a producer holds, and lets those wait who find it full.
+// room counts what a producer holds, and lets callers wait while it is full.
 type room struct {
 	countMax, bytesMax int
 
 	mu           sync.Mutex
 	count, bytes int
-	waits        uint64        // how often a message has found it full
-	freed        chan struct{} // closed when something is let go; nil: nobody waits
+	waits        uint64           // how often a message has found it full
+	freed        runloop.Progress // something was let go
 }
 
-// take waits for room for one message of n bytes. A message that is larger than everything goes alone.
+// take waits for room for one message of n bytes. A message that is larger than everything goes
+// alone.
 func (r *room) take(ctx context.Context, closed <-chan struct{}, n int) error {
 	first := true
 	return r.wait(ctx, closed, func() bool {
@@ -49,10 +52,7 @@ func (r *room) wait(ctx context.Context, closed <-chan struct{}, done func() boo
 			r.mu.Unlock()
 			return nil
 		}
-		if r.freed == nil {
-			r.freed = make(chan struct{})
-		}
-		freed := r.freed
+		freed := r.freed.Next()
 		r.mu.Unlock()
 		select {
 		case <-freed:
@@ -72,8 +72,5 @@ func (r *room) give(sizes ...int) {
 	for _, n := range sizes {
 		r.bytes -= n
 	}
-	if r.freed != nil {
-		close(r.freed)
-		r.freed = nil
-	}
+	r.freed.Made()
 }

@@ -8,16 +8,19 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/coterie-go/coterie/ddata/drive"
+	"github.com/coterie-go/coterie/ddata/events"
 	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/runloop"
 	"github.com/coterie-go/coterie/sharding/delivery/protocol"
 )
 
 // sender is a producer without its message type. Its loop owns the machine.
 type sender struct {
 	cfg    Config
+	typ    string // of the entities
 	carry  func(id string, body []byte) error
-	loop   *drive.Loop[protocol.ProducerInput]
+	emit   func(events.Event)
+	loop   *runloop.Loop[protocol.ProducerInput]
 	m      *protocol.Producer
 	unsent []protocol.Unsent // of the present step; the loop's
 	room   room
@@ -29,6 +32,7 @@ type sender struct {
 	unwatch func()
 
 	unstored atomic.Uint64 // batches that the queue has failed to store
+	panics   atomic.Uint64 // of these, those at which it has panicked
 	unreport func()
 
 	mu    sync.Mutex
@@ -37,15 +41,19 @@ type sender struct {
 	stats protocol.ProducerStats // as of the last flush
 	begun uint64                 // the generation that the next batch stores; 0: none
 	gone  bool                   // superseded
+	cause error                  // why it has ended; set before closed is closed
 	moved map[int]bool           // shards whose entities have moved, until the loop hears of it
 }
 
-// inboxMax bounds what waits for the machine: messages are bounded by BufferMax, and acks that find no room are made up for by later ones.
+// inboxMax bounds what waits for the machine: messages are bounded by BufferMax, and acks that find
+// no room are made up for by later ones.
 const inboxMax = 1 << 16
 
 // newSender makes everything but the box, and lets nothing loose.
 func newSender(cfg Config, node membership.UID, carry func(string, []byte) error) (*sender, error) {
-	s := &sender{cfg: cfg, carry: carry, calls: map[uint64]chan protocol.Outcome{}, closed: make(chan struct{})}
+	s := &sender{
+		cfg: cfg, carry: carry, emit: func(events.Event) {}, calls: map[uint64]chan protocol.Outcome{}, closed: make(chan struct{}), cause: ErrClosed,
+	}
 	now := time.Now()
 	generation := uint64(now.UnixNano())
 	var rows []Row
@@ -66,31 +74,33 @@ func newSender(cfg Config, node membership.UID, carry func(string, []byte) error
 	for _, r := range rows {
 		s.room.count, s.room.bytes = s.room.count+1, s.room.bytes+len(r.Body)
 	}
-	s.loop = drive.New[protocol.ProducerInput](&machine{s}, inboxMax)
+	s.loop = runloop.New[protocol.ProducerInput](&machine{s}, inboxMax)
+	s.loop.WhenBroken(s.breaks)
 	return s, nil
 }
 
-// submit hands a message to the machine and waits for its outcome, if there is something to wait for.
+// submit hands a message to the machine and waits for its outcome, if there is something to wait
+// for.
 func (s *sender) submit(ctx context.Context, id string, body []byte, confirm bool) error {
 	if err := s.ended(); err != nil {
 		return err
 	}
 	if err := s.room.take(ctx, s.closed, len(body)); err != nil {
 		if errors.Is(err, ErrClosed) {
-			return err
+			return s.ended()
 		}
 		return fmt.Errorf("%w: producer %q holds %d messages: %w", ErrBufferFull, s.cfg.ID, s.cfg.BufferMax, err)
 	}
 	if !confirm && s.cfg.Queue == nil {
 		if !s.loop.Force(protocol.Submit{Entity: id, Body: body}) {
-			return ErrClosed
+			return s.endReason()
 		}
 		return nil
 	}
 	op, answer := s.open()
 	defer s.forget(op)
 	if !s.loop.Force(protocol.Submit{Op: op, Entity: id, Body: body, Confirm: confirm}) {
-		return ErrClosed
+		return s.endReason()
 	}
 	select {
 	case o := <-answer:
@@ -98,7 +108,7 @@ func (s *sender) submit(ctx context.Context, id string, body []byte, confirm boo
 	case <-ctx.Done():
 		return fmt.Errorf("%w: %w", ErrUnconfirmed, ctx.Err())
 	case <-s.closed:
-		return ErrClosed
+		return s.ended()
 	}
 }
 
@@ -129,31 +139,8 @@ func (s *sender) forget(op uint64) {
 	delete(s.calls, op)
 }
 
-func (s *sender) ended() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.gone {
-		return ErrSuperseded
-	}
-	select {
-	case <-s.closed:
-		return ErrClosed
-	default:
-		return nil
-	}
-}
-
-func (s *sender) end() {
-	s.once.Do(func() {
-		close(s.closed)
-		s.unbox()
-		s.unwatch()
-		s.unreport()
-		s.loop.Stop()
-	})
-}
-
-// shardMoved has what was under way to the entities of a shard looked at. However many shards have moved by then, that is one look.
+// shardMoved has what was under way to the entities of a shard looked at. However many shards have
+// moved by then, that is one look.
 func (s *sender) shardMoved(shard int) {
 	s.mu.Lock()
 	first := len(s.moved) == 0

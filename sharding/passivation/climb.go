@@ -1,6 +1,7 @@
 package passivation
 
-// climber looks for the window with which most accesses meet entities that are active: it goes on in the direction that helped.
+// climber looks for the window with which most accesses meet entities that are active: it goes on
+// in the direction that helped.
 type climber struct {
 	cfg    Climb
 	every  int // accesses per step
@@ -14,7 +15,8 @@ func newClimber(cfg Climb) *climber { return &climber{cfg: cfg, step: -cfg.Initi
 
 func (c *climber) resize(limit int) { c.every = max(1, int(c.cfg.AdjustMultiplier*float64(limit))) }
 
-// access counts one. Now and then it answers by how much the window's part of the limit should change.
+// access counts one. Now and then it answers by how much the window's part of the limit should
+// change.
 func (c *climber) access(active bool) (change float64) {
 	c.seen++
 	if active {

@@ -37,7 +37,8 @@ func (p *Policy) Standing(s Slot) Standing {
 	return Standing{Window: n.place == placeWindow, Level: int(n.level), Seen: p.frequency(s), Len: a.n, Limit: a.limit}
 }
 
-// Next is who would have to go if an entity that was never seen became active now; 0: nobody, there is room. fresh: that one itself.
+// Next returns the entity that would have to go if an entity that was never seen became active now;
+// 0: none, there is room. fresh: the new entity itself would go.
 func (p *Policy) Next() (s Slot, fresh bool) {
 	const once = 1 // what the sketch will have seen of the new one
 	candidate, seen := Slot(0), uint64(once)

@@ -7,7 +7,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Who Next names is who goes when one comes that was never seen.
+// The entity that Next names goes when one comes that was never seen.
 func TestNextGoesNext(t *testing.T) {
 	window := Window{Policy: LeastRecentlyUsed, Proportion: 0.3}
 	sketch := Sketch{ResetMultiplier: 1e6, WidthMultiplier: 64} // never halved, and hardly ever two in one place

@@ -2,8 +2,9 @@ package passivation
 
 import "math"
 
-// frequency is the order of priority, among equals that of use: a heap whose root goes first. The priority of an entity is the number of its accesses plus
-// what the age was at the last of them. Without ageing the age stays 0.
+// frequency is the order of priority, among equals that of use: a heap whose root goes first. The
+// priority of an entity is the number of its accesses plus what the age was at the last of them.
+// Without ageing the age stays 0.
 type frequency struct {
 	heap  []Slot
 	uses  []use // by slot

@@ -8,7 +8,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// model is a policy as one would write it down: rows of what is known of each entity, sorted whenever somebody has to go.
+// model is a policy as one would write it down: rows of what is known of each entity, sorted
+// whenever an entity has to go.
 type model struct {
 	s          Strategy
 	limit      int
@@ -53,7 +54,7 @@ func (m *model) replacement(area string) Replacement {
 	return m.s.Replacement
 }
 
-// row is an area's entities, who goes first in front.
+// row returns an area's entities, the next to go first.
 func (m *model) row(area string) []*known {
 	var row []*known
 	for _, k := range m.known {
@@ -219,7 +220,8 @@ func (m *model) setLimit(limit int) (gone []int) {
 	return gone
 }
 
-// anyStrategy draws one whose sketch is so wide that no two entities of the test share all counters.
+// anyStrategy draws one whose sketch is so wide that no two entities of the test share all
+// counters.
 func anyStrategy(t *rapid.T) Strategy {
 	s := Strategy{
 		ActiveEntityLimit: 1,
@@ -296,7 +298,8 @@ func TestModel(t *testing.T) {
 	})
 }
 
-// A sketch never counts less than there was, up to the counters' end, and with room to spare it counts exactly.
+// A sketch never counts less than there was, up to the counters' end, and with room to spare it
+// counts exactly.
 func TestSketch(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		cfg := Strategy{}.WithDefaults().Admission.Sketch

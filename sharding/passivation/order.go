@@ -1,11 +1,12 @@
 package passivation
 
-// order is the entities of one area in the order in which they go. resize tells it the area's limit; it takes nobody out for that.
+// order is the entities of one area in the order in which they go. resize tells it the area's
+// limit; it takes no entity out for that.
 type order interface {
 	insert(s Slot)
 	touch(s Slot)
 	remove(s Slot)
-	first() Slot // who goes next, 0: nobody is there
+	first() Slot // the entity that goes next, 0: the area is empty
 	pop() Slot   // takes that one out because it has to go
 	resize(limit int)
 }
@@ -42,8 +43,8 @@ func (r *recency) pop() Slot {
 	return s
 }
 
-// segments are levels of recency. The upper ones never hold more than their part of the limit, and together less than all of it, so when the area is full
-// somebody is in the lowest.
+// segments are levels of recency. The upper ones never hold more than their part of the limit, and
+// together less than all of it, so when the area is full the lowest has an entity.
 type segments struct {
 	levels []segment // the lowest first
 }

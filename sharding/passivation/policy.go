@@ -2,15 +2,16 @@ package passivation
 
 import "fmt"
 
-// Policy is the active entities of one shard, of which there are at most its limit. It is not safe for concurrent use.
+// Policy is the active entities of one shard, of which there are at most its limit. It is not safe
+// for concurrent use.
 //
-// One who was evicted or removed is forgotten, and has to be added when it is active again.
+// An entity that was evicted or removed is forgotten, and has to be added when it is active again.
 type Policy struct {
 	slab   *slab
 	limit  int
 	main   area
 	window area    // its limit is 0 if there is none
-	sketch *sketch // nil: everybody is admitted, or nobody was counted yet
+	sketch *sketch // nil: every entity is admitted, or none was counted yet
 	climb  *climber
 
 	admission  Admission
@@ -26,7 +27,8 @@ type area struct {
 	limit int
 }
 
-// New makes the policy of a shard with the strategy's orders and a limit of its own, at least 1. The strategy must be valid.
+// New makes the policy of a shard with the strategy's orders and a limit of its own, at least 1.
+// The strategy must be valid.
 func New(s Strategy, limit int) *Policy {
 	if err := s.Validate(); err != nil {
 		panic(fmt.Sprintf("sharding/passivation: %v", err))
@@ -63,8 +65,10 @@ func (p *Policy) Len() int { return p.main.n + p.window.n }
 // Limit is how many may be in it.
 func (p *Policy) Limit() int { return p.limit }
 
-// Add is an access to an entity that is not in it; hash is one of its id, the same every time. It answers the slot that the entity has from now
-// on, and who is to be passivated: they are out already, and one of them may be the new one itself. The slice is valid until the next call.
+// Add notes an access to an entity that is not in the policy; hash is one of its id, the same every
+// time. It returns the slot that the entity has from now on, and the entities that must be
+// passivated. These are out of the policy already, and the new one itself may be among them. The
+// slice is valid until the next call.
 func (p *Policy) Add(hash uint64) (Slot, []Slot) {
 	p.evicted = p.evicted[:0]
 	s := p.slab.take(hash)
@@ -101,7 +105,8 @@ func (p *Policy) Remove(s Slot) {
 	p.slab.give(s)
 }
 
-// SetLimit changes the limit, to at least 1. It answers who is to be passivated, as Add does. Frequencies are counted anew from then on.
+// SetLimit changes the limit, to at least 1. It returns the entities that must be passivated, as
+// Add does. Frequencies are counted anew from then on.
 func (p *Policy) SetLimit(limit int) []Slot {
 	p.evicted = p.evicted[:0]
 	limit = max(1, limit)
@@ -128,7 +133,8 @@ func (p *Policy) resizeWindow() {
 	p.main.limit = p.limit - p.window.limit
 }
 
-// admit lets a candidate into the main area: into what is free there, or for another who has to go. If it is no better than that one it goes itself.
+// admit lets a candidate into the main area: into free room there, or in place of another entity,
+// which has to go. If the candidate is no better than that entity, the candidate goes.
 func (p *Policy) admit(candidate Slot) {
 	if p.main.n >= p.main.limit {
 		worst := p.main.first()
@@ -158,8 +164,8 @@ func (p *Policy) count(hash uint64) {
 	p.sketch.count(hash)
 }
 
-// climbed tells the hill climber of an access and changes the window as it says. Nobody has to go for that: who loses its place in the one area gets one
-// in the other.
+// climbed tells the hill climber of an access and changes the window as it says. No entity has to
+// go for that: an entity that loses its place in one area gets one in the other.
 func (p *Policy) climbed(active bool) {
 	if p.climb == nil {
 		return
@@ -193,7 +199,7 @@ func (p *Policy) put(a *area, s Slot) {
 	a.n++
 }
 
-// take takes out who goes next.
+// take takes out the entity that goes next.
 func (p *Policy) take(a *area) Slot {
 	s := a.pop()
 	a.n--

@@ -2,8 +2,9 @@ package passivation
 
 import "testing"
 
-// The sequences follow the rules of the reference (2.10) and the accesses with which its own tests show them. A limit that a line
-// changes stands for a shard that starts or stops: the region's limit is divided over them.
+// The sequences follow the rules of the reference (2.10) and the accesses with which its own tests
+// show them. A limit that a line changes stands for a shard that starts or stops: the region's
+// limit is divided over them.
 
 const region = 10 // the limit of one shard that is alone
 
@@ -58,7 +59,7 @@ func TestLeastFrequentlyUsed(t *testing.T) {
 	play(t, Strategy{ActiveEntityLimit: region, Replacement: LeastFrequentlyUsed}, region, []act{
 		{access: rising(span(1, 20)), gone: []int{1, 5, 9, 13, 2, 6, 10, 17, 14, 18}, stay: []int{3, 4, 7, 8, 11, 12, 15, 16, 19, 20}},
 		{limit: 5, gone: []int{3, 7, 11, 15, 19}, stay: []int{4, 8, 12, 16, 20}},
-		// Whoever is new does not go for itself, although it is the least frequent.
+		// A new entity does not go for itself, although it is the least frequent.
 		{access: rising(span(1, 4)), gone: []int{4, 1, 2, 3}, stay: []int{4, 8, 12, 16, 20}},
 		{access: rising(span(5, 8)), gone: []int{8, 5, 6, 7}, stay: []int{4, 8, 12, 16, 20}},
 		{limit: 3, gone: []int{12, 16}, stay: []int{4, 8, 20}},
@@ -91,7 +92,8 @@ func TestWindowAndFilter(t *testing.T) {
 		{access: span(21, 24), gone: span(1, 4), stay: span(5, 24)},                       // 17 to 20 are admitted
 		{access: span(25, 28), gone: span(21, 24), stay: join(span(5, 20), span(25, 28))}, // 21 to 24 are not
 		{limit: 10, gone: join([]int{25, 26}, span(17, 20), span(5, 8)), stay: join(span(9, 16), span(27, 28))},
-		// The sketch is new: 17 and 18 pass 27 and 28, which it has not seen, and 9 and 10 are worse than either.
+		// The sketch is new: 17 and 18 pass 27 and 28, which it has not seen, and 9 and 10 are
+		// worse than either.
 		{access: span(17, 20), gone: []int{27, 28, 9, 10}, stay: span(11, 20)},
 	})
 }
@@ -130,7 +132,8 @@ func TestAdaptiveWindow(t *testing.T) {
 	}
 	play(t, s, region, []act{
 		{access: each(10, span(1, 10)), stay: span(1, 10)},
-		// A window of one; fewer accesses meet active entities, so it grows to five and 1 to 4 move into it.
+		// A window of one; fewer accesses meet active entities, so it grows to five and 1 to 4 move
+		// into it.
 		{access: times(4, span(11, 20)), gone: join(span(10, 20), span(11, 20), span(11, 20), span(11, 19)), stay: join(span(1, 9), []int{20})},
 		{access: each(2, span(21, 30)), gone: join([]int{20}, span(1, 4), span(21, 25)), stay: join(span(5, 9), span(26, 30))}, // then to seven
 		{access: each(5, span(21, 24)), gone: span(26, 29), stay: join(span(5, 9), span(21, 24), []int{30})},                   // then to eight
@@ -161,7 +164,8 @@ func TestClimber(t *testing.T) {
 	if got := climb(cfg, func(int) bool { return false }); !equal(got[:4], decays) || len(got) != 10 {
 		t.Errorf("%v", got)
 	}
-	// From 40 on every access meets an active entity: that restarts, in the same direction, then it decays anew.
+	// From 40 on every access meets an active entity: that restarts, in the same direction, then it
+	// decays anew.
 	if got := climb(cfg, func(i int) bool { return i >= 40 }); !equal(got[5:9], decays) {
 		t.Errorf("%v", got)
 	}

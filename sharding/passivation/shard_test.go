@@ -19,7 +19,7 @@ func newShard(s Strategy, limit int) *shard {
 
 func hashOf(id int) uint64 { return uint64(id) * 0xbf58476d1ce4e5b9 }
 
-// access answers who has to go for it.
+// access notes an access and returns the entities that have to go for it.
 func (h *shard) access(id int) (gone []int) {
 	if s := h.slots[id]; s != 0 {
 		h.p.Touch(s)
@@ -117,8 +117,8 @@ type act struct {
 	access []int
 	limit  int
 	remove []int
-	gone   []int // who goes, in this order
-	stay   []int // who is active then; nil: not looked at
+	gone   []int // the entities that go, in this order
+	stay   []int // the entities that are active then; nil: not looked at
 }
 
 func play(t *testing.T, s Strategy, limit int, script []act) {

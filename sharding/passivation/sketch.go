@@ -5,8 +5,10 @@ import (
 	"math/bits"
 )
 
-// sketch counts how often hashes were seen, too much now and then, never too little but for the counters' end: a count-min sketch (Cormode, Muthukrishnan,
-// 2005) with conservative update (Estan, Varghese, 2002). After every period all counts are halved, so that what is not seen any more fades.
+// sketch counts how often hashes were seen. It is a count-min sketch (Cormode, Muthukrishnan, 2005)
+// with conservative update (Estan, Varghese, 2002). A count is too high now and then. It is never
+// too low, unless its counter is full. After every period all counts are halved, so that what is
+// not seen any more fades.
 type sketch struct {
 	words  []uint64
 	bits   uint   // of a counter
@@ -34,7 +36,8 @@ func newSketch(cfg Sketch, capacity int) *sketch {
 	return k
 }
 
-// counter finds the counter of a hash in a row. Rows differ by a second hash that is a part of the first (Kirsch, Mitzenmacher, 2006).
+// counter finds the counter of a hash in a row. Rows differ by a second hash that is a part of the
+// first (Kirsch, Mitzenmacher, 2006).
 func (k *sketch) counter(row int, hash uint64) (word *uint64, shift uint) {
 	h := (hash + uint64(row)*(bits.RotateLeft64(hash, 32)|1)) * 0x9e3779b97f4a7c15
 	per := uint64(64 / k.bits)

@@ -1,7 +1,7 @@
 package passivation
 
-// Slot names an entity in a Policy, from the Add that returned it until it is evicted or removed. 0 names none. Slots are small: the owner may
-// index a slice by them.
+// Slot names an entity in a Policy, from the Add that returned it until it is evicted or removed. 0
+// names none. Slots are small: the owner may index a slice by them.
 type Slot uint32
 
 // node is what is known of every entity.
@@ -20,10 +20,10 @@ const (
 	placeMain
 )
 
-// slab holds the nodes; slot 0 is nobody's.
+// slab holds the nodes; slot 0 belongs to no entity.
 type slab struct {
 	nodes []node
-	free  Slot // the first of those that are free, linked by next
+	free  Slot // the first free slot; the free ones are linked by next
 }
 
 func newSlab() *slab { return &slab{nodes: make([]node, 1)} }

@@ -7,32 +7,39 @@ import (
 	"time"
 )
 
-// Strategy says which entities are passivated without asking for it. The zero value passivates those that were idle for two minutes. Its fields
-// have the names and, unless they say otherwise, the defaults of the reference's settings under passivation (reference, 3.1).
+// Strategy says which entities are passivated without asking for it. The zero value passivates
+// those that were idle for two minutes. Its fields have the names and, unless they say otherwise,
+// the defaults of the reference's settings under passivation (reference, 3.1).
 type Strategy struct {
-	// None turns automatic passivation off; the other fields but StopTimeout must be zero then. Default false.
+	// None turns automatic passivation off; the other fields but StopTimeout must be zero then.
+	// Default false.
 	None bool
-	// IdleTimeout (idle-entity.timeout) is the time without a message after which an entity is passivated. Negative = never. Default 2 minutes; with an
-	// ActiveEntityLimit never.
+	// IdleTimeout (idle-entity.timeout) is the time without a message after which an entity is
+	// passivated. Negative = never. Default 2 minutes; with an ActiveEntityLimit never.
 	IdleTimeout time.Duration
-	// IdleInterval (idle-entity.interval) is the pause between two looks for idle entities, each of which looks at all that are active. An entity goes
-	// between IdleTimeout and that much later. At most IdleTimeout. Default half of IdleTimeout.
+	// IdleInterval (idle-entity.interval) is the pause between two looks for idle entities, each of
+	// which looks at all that are active. An entity goes between IdleTimeout and that much later.
+	// At most IdleTimeout. Default half of IdleTimeout.
 	IdleInterval time.Duration
-	// ActiveEntityLimit (active-entity-limit) is the number of entities that may be active in one region. Each of its shards gets an equal part,
-	// rounded down, at least one. 0 = no limit, the default.
+	// ActiveEntityLimit (active-entity-limit) is the number of entities that may be active in one
+	// region. Each of its shards gets an equal part, rounded down, at least one. 0 = no limit, the
+	// default.
 	ActiveEntityLimit int
-	// Replacement (replacement.policy) is the order in which entities go when the limit is reached. Default LeastRecentlyUsed.
+	// Replacement (replacement.policy) is the order in which entities go when the limit is reached.
+	// Default LeastRecentlyUsed.
 	Replacement Replacement
 	// Levels (segmented.levels) of LeastRecentlyUsed. Default 1: not segmented; at most 100.
 	Levels int
-	// Proportions (segmented.proportions) are the parts of the limit that the levels have, the lowest first; they add up to 1. Default: all equal.
+	// Proportions (segmented.proportions) are the parts of the limit that the levels have, the
+	// lowest first; they add up to 1. Default: all equal.
 	Proportions []float64
 	// DynamicAging (dynamic-aging) of LeastFrequentlyUsed. Default false.
 	DynamicAging bool
-	// Admission says who is kept beyond the first accesses. Default: everybody.
+	// Admission says which entities are kept beyond the first accesses. Default: all.
 	Admission Admission
-	// StopTimeout (stop-timeout) is how long an entity that is passivated may take to stop; then it is stopped by force, as soon as its handler returns,
-	// and what waits in its mailbox is for the next incarnation. It holds for every passivation. Default 10 s.
+	// StopTimeout (stop-timeout) is how long an entity that is passivated may take to stop; then it
+	// is stopped by force, as soon as its handler returns, and what waits in its mailbox is for the
+	// next incarnation. It holds for every passivation. Default 10 s.
 	StopTimeout time.Duration
 }
 
@@ -60,12 +67,13 @@ func (r Replacement) String() string {
 	return fmt.Sprintf("Replacement(%d)", uint8(r))
 }
 
-// Admission says who enters the main area.
+// Admission says which entities enter the main area.
 type Admission struct {
 	// Window is where new entities stay first.
 	Window Window
-	// FrequencySketch (admission.filter = frequency-sketch) compares the candidate with who would go for it, and keeps the one that was
-	// accessed more often. Default false: the candidate enters.
+	// FrequencySketch (admission.filter = frequency-sketch) compares the candidate with the entity
+	// that would go for it, and keeps the one that was accessed more often. Default false: the
+	// candidate enters.
 	FrequencySketch bool
 	// Sketch tunes the sketch.
 	Sketch Sketch
@@ -73,13 +81,17 @@ type Admission struct {
 
 // Window is the part of the active entities that new ones enter.
 type Window struct {
-	// Policy (window.policy) is the order in which entities leave the window. Default: there is no window.
+	// Policy (window.policy) is the order in which entities leave the window. Default: there is no
+	// window.
 	Policy Replacement
-	// Proportion (window.proportion) is the window's part of the limit, at the start if it is optimized. Default 0.01.
+	// Proportion (window.proportion) is the window's part of the limit, at the start if it is
+	// optimized. Default 0.01.
 	Proportion float64
-	// Minimum and Maximum (window.minimum-proportion, -maximum-proportion) bound what the optimizer makes of it. Defaults 0.01 and 1.
+	// Minimum and Maximum (window.minimum-proportion, -maximum-proportion) bound what the optimizer
+	// makes of it. Defaults 0.01 and 1.
 	Minimum, Maximum float64
-	// HillClimbing (window.optimizer = hill-climbing) changes the window's part while that helps. Default false.
+	// HillClimbing (window.optimizer = hill-climbing) changes the window's part while that helps.
+	// Default false.
 	HillClimbing bool
 	// Climb tunes the hill climber.
 	Climb Climb
@@ -91,7 +103,8 @@ type Climb struct {
 	AdjustMultiplier float64
 	// InitialStep is the first change of the window's part, downwards. Default 0.0625.
 	InitialStep float64
-	// RestartThreshold: when the share of accesses that meet active entities changes by so much, the next step is the initial one. Default 0.05.
+	// RestartThreshold: when the share of accesses that meet active entities changes by so much,
+	// the next step is the initial one. Default 0.05.
 	RestartThreshold float64
 	// StepDecay multiplies the step otherwise. Default 0.98.
 	StepDecay float64
@@ -101,16 +114,20 @@ type Climb struct {
 type Sketch struct {
 	// Depth is the number of counters per entity, 1 to 16. Default 4.
 	Depth int
-	// CounterBits is the size of a counter, which counts up to what fits: 2, 4, 8, 16, 32 or 64. Default 4.
+	// CounterBits is the size of a counter, which counts up to what fits: 2, 4, 8, 16, 32 or 64.
+	// Default 4.
 	CounterBits int
-	// WidthMultiplier times the limit, rounded up to a power of two, is the number of counters per row. At most 64. Default 4.
+	// WidthMultiplier times the limit, rounded up to a power of two, is the number of counters per
+	// row. At most 64. Default 4.
 	WidthMultiplier int
-	// ResetMultiplier: all counters are halved when so many times the limit accesses were counted. Default 10.
+	// ResetMultiplier: all counters are halved when so many times the limit accesses were counted.
+	// Default 10.
 	ResetMultiplier float64
 }
 
-// DefaultStrategy is the reference's default-strategy, which is not what is done by default: 100,000 active entities per region, in a window whose size
-// is optimized and a segmented main area of two levels, 0.2 and 0.8 of it, behind a frequency sketch.
+// DefaultStrategy is the reference's default-strategy, which is not what is done by default:
+// 100,000 active entities per region, in a window whose size is optimized and a segmented main area
+// of two levels, 0.2 and 0.8 of it, behind a frequency sketch.
 func DefaultStrategy() Strategy {
 	return Strategy{
 		ActiveEntityLimit: 100_000, Replacement: LeastRecentlyUsed, Levels: 2, Proportions: []float64{0.2, 0.8},
@@ -121,7 +138,7 @@ func DefaultStrategy() Strategy {
 // LimitMax is the largest ActiveEntityLimit.
 const LimitMax = 1 << 30
 
-// Limited says whether the strategy has a limit on active entities.
+// Limited reports whether the strategy has a limit on active entities.
 func (s Strategy) Limited() bool { return !s.None && s.ActiveEntityLimit > 0 }
 
 // WithDefaults fills the fields that are zero.

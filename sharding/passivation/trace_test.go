@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// trace is a row of accesses in phases; what counts is how many of a phase's accesses meet an entity that is active.
+// trace is a row of accesses in phases; what counts is how many of a phase's accesses meet an
+// entity that is active.
 type trace struct {
 	name   string
 	phases [][]int

@@ -20,19 +20,19 @@ func (f *faultList) check(ok bool, format string, args ...any) {
 // Check reports every broken invariant of the coordinator.
 func (c *Coordinator) Check() error {
 	var f faultList
-	f.check((c.mode <= claiming) == (c.seats == nil), "mode %s with %d seats", modeNames[c.mode], len(c.seats))
-	f.check(c.mode <= claiming || !c.cfg.CoordinatorLease || c.claim.state == claimHeld, "a reign while the lease is %s", claimNames[c.claim.state])
+	f.check((c.mode <= leaseWaiting) == (c.shards == nil), "mode %s with the states of %d shards", modeNames[c.mode], len(c.shards))
+	f.check(c.mode <= leaseWaiting || !c.cfg.CoordinatorLease || c.leaseState.state == leaseHeld, "a reign while the lease is %s", leaseStepNames[c.leaseState.state])
 	f.check(c.mode == idle || c.view != nil && c.me.UID == c.cfg.Self, "a reign without a view")
 	counts := map[UID]int{}
-	homeless := map[ShardID]bool{}
-	for _, s := range slices.Concat(c.homeless, c.asked.shards) {
-		homeless[s] = true
+	unallocated := map[ShardID]bool{}
+	for _, s := range slices.Concat(c.unallocated, c.asked.shards) {
+		unallocated[s] = true
 	}
-	for i := range c.seats {
-		c.checkSeat(&f, ShardID(i), &c.seats[i])
-		f.check(c.seats[i].state != seatWanted || homeless[ShardID(i)], "shard %d is wanted and not among the homeless", i)
-		if c.seats[i].counts() {
-			counts[c.seats[i].home]++
+	for i := range c.shards {
+		c.checkShard(&f, ShardID(i), &c.shards[i])
+		f.check(c.shards[i].state != stateWanted || unallocated[ShardID(i)], "shard %d is wanted and not among the unallocated", i)
+		if c.shards[i].counts() {
+			counts[c.shards[i].home]++
 		}
 	}
 	for _, p := range c.peersByUID() {
@@ -44,25 +44,25 @@ func (c *Coordinator) Check() error {
 			f.check(r.Count == counts[r.UID], "the strategy sees %d shards of %v, it has %d", r.Count, r.UID, counts[r.UID])
 		}
 	}
-	f.check(c.needs.Loads == (c.records != nil) || c.mode <= claiming, "records of %d shards", len(c.records))
+	f.check(c.needs.Loads == (c.records != nil) || c.mode <= leaseWaiting, "records of %d shards", len(c.records))
 	for _, s := range slices.Sorted(maps.Keys(c.departed)) {
-		f.check(c.seats[s].moved, "shard %v is on its way, and did not move", s)
+		f.check(c.shards[s].moved, "shard %v is on its way, and did not move", s)
 	}
 	for _, s := range slices.Sorted(maps.Keys(c.moves)) {
-		st := c.seats[s].state
-		f.check(st == seatFencing || st == seatStopping, "hand-off of shard %v, which is %s", s, seatNames[st])
+		st := c.shards[s].state
+		f.check(st == stateFencing || st == stateStopping, "hand-off of shard %v, which is %s", s, shardStepNames[st])
 	}
 	return errors.Join(f...)
 }
 
-func (c *Coordinator) checkSeat(f *faultList, s ShardID, st *seat) {
-	f.check((st.home != 0) == (st.state > seatEnded), "shard %v is %s with home %v", s, seatNames[st.state], st.home)
-	f.check(st.state <= seatEnded || !st.token.IsZero(), "shard %v is %s without a token", s, seatNames[st.state])
-	moving := st.state == seatFencing || st.state == seatStopping
-	f.check(moving == (c.moves[s] != nil), "shard %v is %s, hand-off %v", s, seatNames[st.state], c.moves[s] != nil)
+func (c *Coordinator) checkShard(f *faultList, s ShardID, st *shardState) {
+	f.check((st.home != 0) == (st.state > stateEnded), "shard %v is %s with home %v", s, shardStepNames[st.state], st.home)
+	f.check(st.state <= stateEnded || !st.token.IsZero(), "shard %v is %s without a token", s, shardStepNames[st.state])
+	moving := st.state == stateFencing || st.state == stateStopping
+	f.check(moving == (c.moves[s] != nil), "shard %v is %s, hand-off %v", s, shardStepNames[st.state], c.moves[s] != nil)
 	if m := c.moves[s]; m != nil {
 		f.check(st.token.Less(m.id), "shard %v: hand-off %v is not above the entry's %v", s, m.id, st.token)
-		f.check(st.state == seatFencing || len(m.waiting) == 0, "shard %v is stopping and waits for answers to Begin", s)
+		f.check(st.state == stateFencing || len(m.waiting) == 0, "shard %v is stopping and waits for answers to Begin", s)
 	}
 	f.check(st.home == 0 || c.view.Has(st.home), "shard %v lives on %v, which is no member", s, st.home)
 }
@@ -71,7 +71,7 @@ func (c *Coordinator) checkSeat(f *faultList, s ShardID, st *seat) {
 func (c *Coordinator) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "coordinator %s lease=%v", modeNames[c.mode], c.lease)
-	if c.mode <= claiming {
+	if c.mode <= leaseWaiting {
 		return b.String()
 	}
 	fmt.Fprintf(&b, " floor=%v", c.floor)
@@ -81,9 +81,9 @@ func (c *Coordinator) String() string {
 			b.WriteString("(leaving)")
 		}
 	}
-	for i := range c.seats {
-		if st := &c.seats[i]; st.state != seatEmpty && st.state != seatHosted {
-			fmt.Fprintf(&b, "\n  %d %s %v@%v", i, seatNames[st.state], st.home, st.token)
+	for i := range c.shards {
+		if st := &c.shards[i]; st.state != stateUnallocated && st.state != stateHosted {
+			fmt.Fprintf(&b, "\n  %d %s %v@%v", i, shardStepNames[st.state], st.home, st.token)
 			if m := c.moves[ShardID(i)]; m != nil {
 				fmt.Fprintf(&b, " hand-off %v waiting%s", m.id, list(m.waiting))
 			}
@@ -165,8 +165,8 @@ func (s *Shard) Check() error {
 	f.check(s.phase != shardDrained || s.changing == 0 || s.cfg.Faults.NoRememberWait, "drained while %d entities change", s.changing)
 	f.check(s.phase != shardStopping || !s.stopAt.IsZero() || s.running == 0 || s.forced, "stopping without a limit")
 	holds := s.phase >= shardLoading && s.phase < shardReturning
-	f.check(!holds || !s.cfg.Lease || s.claim.state == claimHeld || s.cfg.Faults.KeepLostLease, "%s while the lease is %s",
-		shardPhaseNames[s.phase], claimNames[s.claim.state])
+	f.check(!holds || !s.cfg.Lease || s.leaseState.state == leaseHeld || s.cfg.Faults.KeepLostLease, "%s while the lease is %s",
+		shardPhaseNames[s.phase], leaseStepNames[s.leaseState.state])
 	f.check(!s.store.failed || s.store.write.ID != 0, "a failed write without a write")
 	return errors.Join(f...)
 }

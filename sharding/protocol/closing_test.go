@@ -10,8 +10,9 @@ import (
 	"github.com/coterie-go/coterie/ddata/membership"
 )
 
-// TestClosingCoordinator: while the cluster shuts down a shard that never had a home still gets one for a message; one that had is nobody's any more,
-// whether its home left, died or said so before the coordinator knew; and nothing that is remembered starts.
+// TestClosingCoordinator: while the cluster shuts down, a shard that never had a home still gets
+// one for a message. A shard that had a home gets no other one, whether its home left, died, or
+// said so before the coordinator knew. Nothing that is remembered starts.
 func TestClosingCoordinator(t *testing.T) {
 	l := reigns(t, Config{Shards: 8}, map[UID][]ShardID{1: {0, 1}, 2: {2}, 3: {3, 4}}, 1, 2, 3)
 	l.step(Receive{From: 2, Msg: LeaveRequest{Left: true, Closing: true}}) // it has heard of it before the coordinator
@@ -30,15 +31,16 @@ func TestClosingCoordinator(t *testing.T) {
 	if got := l.after(time.Minute); strings.Contains(got, "begin") {
 		t.Errorf("something moves: %s", got)
 	}
-	for s, want := range []seatState{seatHosted, seatHosted, seatEnded, seatEnded, seatEnded, seatEmpty} {
-		if got := l.c.seats[s].state; got != want {
-			t.Errorf("shard %d is %s, want %s", s, seatNames[got], seatNames[want])
+	for s, want := range []shardStep{stateHosted, stateHosted, stateEnded, stateEnded, stateEnded, stateUnallocated} {
+		if got := l.c.shards[s].state; got != want {
+			t.Errorf("shard %d is %s, want %s", s, shardStepNames[got], shardStepNames[want])
 		}
 	}
 }
 
-// TestClosingRegion: a region whose node leaves while the cluster shuts down stops its shards without asking, answers every Begin (A18), also one for a
-// shard that it has stopped already, and has left when all are stopped.
+// TestClosingRegion: a region whose node leaves while the cluster shuts down stops its shards
+// without asking, answers every Begin (A18), also one for a shard that it has stopped already, and
+// has left when all are stopped.
 func TestClosingRegion(t *testing.T) {
 	r, err := NewRegion(Config{Type: "t", Self: 2, Shards: 4}, newRand())
 	if err != nil {
@@ -87,7 +89,8 @@ func TestClosingRegion(t *testing.T) {
 	}
 }
 
-// A region that is dropped wants nothing any more, though it was about to ask: a deadline that no Step moves would keep the driver's loop busy for ever.
+// A dropped region has no deadline, even if it was about to ask. A deadline that no Step moves
+// would keep the driver's loop busy without end.
 func TestDroppedRegionWantsNothing(t *testing.T) {
 	r, err := NewRegion(Config{Type: "t", Self: 2, Shards: 4}, newRand())
 	if err != nil {
@@ -109,7 +112,8 @@ func TestDroppedRegionWantsNothing(t *testing.T) {
 	}
 }
 
-// TestEndedRegion: what waits for shards that get no home any more is dropped at once: when the coordinator says so, and when nobody is left to say it.
+// TestEndedRegion: messages for shards that get no home any more are dropped at once. That holds
+// when the coordinator says so, and when no coordinator is left to say it.
 func TestEndedRegion(t *testing.T) {
 	r, err := NewRegion(Config{Type: "t", Role: "backend", Self: 9, Shards: 4, Proxy: true}, newRand())
 	if err != nil {
@@ -142,8 +146,9 @@ func TestEndedRegion(t *testing.T) {
 	}
 }
 
-// TestQuestionsThatAreOver: a question for a home that had to wait for the answer to another is not asked when the shard is here meanwhile, or has a home: it
-// would come to the coordinator when the shard is to be stopped for good, and give it another home.
+// TestQuestionsThatAreOver: a region asks for a home only after the answer to its earlier question.
+// It does not ask if the shard is here meanwhile, or has a home. The question would reach the
+// coordinator when the shard must be stopped for good, and give it another home.
 func TestQuestionsThatAreOver(t *testing.T) {
 	r, err := NewRegion(Config{Type: "t", Self: 2, Shards: 4}, newRand())
 	if err != nil {

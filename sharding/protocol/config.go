@@ -8,8 +8,9 @@ import (
 	"github.com/coterie-go/coterie/sharding/allocation"
 )
 
-// Config is what the three machines of one entity type need to know. Type, Role, Shards and Remember must be the same on every node. The
-// zero value of every other field but Self stands for its default.
+// Config is what the three machines of one entity type need to know. Type, Role, Shards and
+// Remember must be the same on every node. The zero value of every other field but Self stands for
+// its default.
 type Config struct {
 	// Type is the name of the entity type, unique in the cluster. 1 to 128 bytes without '/'.
 	Type string
@@ -19,48 +20,61 @@ type Config struct {
 	Self UID
 	// Shards is the number of shards, 1 to 1,048,576. Required.
 	Shards int
-	// Proxy says that this node's region routes and never hosts: the node lacks the role, or was told so.
+	// Proxy says that this node's region routes and never hosts: the node lacks the role, or was
+	// told so.
 	Proxy bool
-	// Remember keeps the ids of started entities in the durable space and starts them again without traffic.
+	// Remember keeps the ids of started entities in the durable space and starts them again without
+	// traffic.
 	Remember bool
 	// Hash maps ids to shards. The same on every node. Default HashXX.
 	Hash Hash
-	// ShardOf maps ids to shards, to find remembered ids that belong to another shard since the number of shards changed. Default: Hash with Shards.
+	// ShardOf maps ids to shards, to find remembered ids that belong to another shard since the
+	// number of shards changed. Default: Hash with Shards.
 	ShardOf func(EntityID) ShardID
 
 	// Strategy chooses homes. Default: allocation.LeastShard with its defaults.
 	Strategy allocation.Strategy
-	// StrategyTimeout is how long a Strategy that is not of package allocation may think before the default answers in its place. Default 5 s.
+	// StrategyTimeout is how long a Strategy that is not of package allocation may think before the
+	// default answers in its place. Default 5 s.
 	StrategyTimeout time.Duration
-	// MinRegions is the number of registered regions before the first allocation; once any shard has had a home it asks for none, until the whole
-	// cluster restarts. Default 1.
+	// MinRegions is the number of registered regions before the first allocation; once any shard
+	// has had a home it asks for none, until the whole cluster restarts. Default 1.
 	MinRegions int
-	// RebalanceInterval is the time between two looks at the balance. Default 10 s; negative: never.
+	// RebalanceInterval is the time between two looks at the balance. Default 10 s; negative:
+	// never.
 	RebalanceInterval time.Duration
-	// RebalanceDelay is how long the members must have been the same before the balance is looked at. Default 0.
+	// RebalanceDelay is how long the members must have been the same before the balance is looked
+	// at. Default 0.
 	RebalanceDelay time.Duration
-	// RebalanceMixedVersions has the balance looked at also while the regions' nodes run several app versions.
+	// RebalanceMixedVersions has the balance looked at also while the regions' nodes run several
+	// app versions.
 	RebalanceMixedVersions bool
 	// RebalanceUnreachable has the balance looked at also while a member is unreachable.
 	RebalanceUnreachable bool
 	// RebalanceJoining has the balance looked at also while a member is joining.
 	RebalanceJoining bool
-	// RetryInterval is the longest pause between two repetitions of what was not answered; the first comes after an eighth. Default 2 s.
+	// RetryInterval is the longest pause between two repetitions of what was not answered; the
+	// first comes after an eighth. Default 2 s.
 	RetryInterval time.Duration
-	// BeginTimeout bounds the first phase of a hand-off, until all regions buffer; past it the hand-off is aborted. Default 10 s.
+	// BeginTimeout bounds the first phase of a hand-off, until all regions buffer; past it the
+	// hand-off is aborted. Default 10 s.
 	BeginTimeout time.Duration
-	// HandOffTimeout bounds the second phase, until the owner has stopped the shard; past it the hand-off is aborted with an alarm. It must
-	// leave room for the fences, the mailboxes and StopTimeout twice. Default 60 s.
+	// HandOffTimeout bounds the second phase, until the owner has stopped the shard; past it the
+	// hand-off is aborted with an alarm. It must leave room for the fences, the mailboxes and
+	// StopTimeout twice. Default 60 s.
 	HandOffTimeout time.Duration
 
-	// BufferMax is the number of messages that this region buffers for all shards together, enforced by the runtime. Default 100,000.
+	// BufferMax is the number of messages that this region buffers for all shards together,
+	// enforced by the runtime. Default 100,000.
 	BufferMax int
 
-	// StopTimeout is how long an entity may take to stop before it is stopped by force. Default 10 s.
+	// StopTimeout is how long an entity may take to stop before it is stopped by force. Default 10
+	// s.
 	StopTimeout time.Duration
 	// PassivationTimeout is the same for an entity that is passivated. Default 10 s.
 	PassivationTimeout time.Duration
-	// RestartBackoff is the pause before a remembered entity that ended by itself is started again. Default 10 s.
+	// RestartBackoff is the pause before a remembered entity that ended by itself is started again.
+	// Default 10 s.
 	RestartBackoff time.Duration
 	// Lease has each shard take a lease in a store outside of the cluster before it starts.
 	Lease bool
@@ -69,16 +83,20 @@ type Config struct {
 	// LeaseStore and CoordinatorLeaseStore are the IDs of the stores, which must be
 	// the same on every node of the role. At most 128 bytes of UTF-8; empty: none.
 	LeaseStore, CoordinatorLeaseStore string
-	// LeaseRetryInterval is the longest pause between two tries to get a lease, and the one before the first after it was lost; an eighth of it is the
-	// first between two tries, and each is twice as long as the one before. Default 5 s.
+	// LeaseRetryInterval is the longest pause between two tries to get a lease, and the one before
+	// the first after it was lost; an eighth of it is the first between two tries, and each is
+	// twice as long as the one before. Default 5 s.
 	LeaseRetryInterval time.Duration
-	// Recovery says how fast the shards of the region start the entities that they remember. Default RecoverAll.
+	// Recovery says how fast the shards of the region start the entities that they remember.
+	// Default RecoverAll.
 	Recovery Recovery
-	// Turns is shared by the shards of one region, so that Recovery holds for all of them together. Default: each has its own.
+	// Turns is shared by the shards of one region, so that Recovery holds for all of them together.
+	// Default: each has its own.
 	Turns *Turns
 
-	// Past is what holds for the type on this node from before: what its Region and its Coordinator, or its Absentee, said last.
-	Past Past
+	// Predecessor is what holds for the type on this node from before: what its Region and its
+	// Coordinator, or its NotStarted, said last.
+	Predecessor Predecessor
 
 	// Faults are planted defects; only the simulator's self-test sets it.
 	Faults Faults

@@ -9,14 +9,15 @@ import (
 	"github.com/coterie-go/coterie/sharding/allocation"
 )
 
-// Coordinator decides where the shards of one entity type live. Every node with the role has one; it acts only on the oldest of the
-// installed view, and only while the node holds its lease.
+// Coordinator decides where the shards of one entity type live. Every node with the role has one;
+// it acts only on the oldest of the installed view, and only while the node holds its lease.
 //
 //	idle ──oldest──► reading ──majority read──► inquiring ──all members reported──► active
 //	  ▲                                                                               │
 //	  └───────────────────────── no longer the oldest ◄───────────────────────────────┘
 //
-// With CoordinatorLease it is claiming before it is reading, until its lease is granted, and begins anew when that is lost.
+// With CoordinatorLease it waits for its lease before it is reading, until its lease is granted, and begins
+// anew when that is lost.
 //
 // It knows of each shard:
 //
@@ -25,9 +26,10 @@ import (
 //	                   │                     └────────────── abort: the same home ◄─────┼────────────────┴──────────────────────────────┤
 //	                   └──────────────────── the home left the view ◄───────────────────┴───────────────────────── the owner has stopped
 //
-// In a view that is Closing no hand-off begins, and a shard that has lost its home is ended instead of wanted. One that is stopped for good goes from
-// stopping to clearing, and is empty when a majority knows that it has no home. Nothing waits for anything else: thousands of shards may be in each
-// state. What is told to one node in one Step travels in one message.
+// In a view that is Closing no hand-off begins, and a shard that has lost its home is ended instead
+// of wanted. One that is stopped for good goes from stopping to clearing, and is empty when a
+// majority knows that it has no home. Nothing waits for anything else: thousands of shards may be
+// in each state. What is told to one node in one Step travels in one message.
 type Coordinator struct {
 	cfg Config
 	rng *rand.Rand
@@ -43,22 +45,22 @@ type Coordinator struct {
 	unreachable map[UID]bool
 	absent      map[UID]bool // members of the view that have not started the type, as they said
 
-	resigned  bool // this node is about to stop
-	roles     roles
-	outranked other
-	claim     claim // of the coordinator's lease
-	takeover  takeover
-	seats     []seat // by ShardID
-	moves     map[ShardID]*move
-	refused   map[UID]bool  // of the view, whose settings are others and which was told
-	peers     map[UID]*peer // regions and proxies of the view that have registered
-	waiters   map[ShardID][]UID
-	passed    map[UID]time.Time // until when regions are passed over that cannot get leases
-	away      away
-	departed  map[ShardID]time.Time // since when those are on their way that have moved
-	stops     map[ShardID][]UID     // that stop for good, and the nodes that ask for it
-	homeless  []ShardID             // wanted; no region could take them yet
-	opened    bool                  // MinRegions have been registered
+	resigned     bool // this node is about to stop
+	roles        roles
+	outranked    other
+	leaseState   leaseState // of the coordinator's lease
+	takeover     takeover
+	shards       []shardState // by ShardID
+	moves        map[ShardID]*move
+	refused      map[UID]bool  // of the view, whose settings are others and which was told
+	peers        map[UID]*peer // regions and proxies of the view that have registered
+	waiters      map[ShardID][]UID
+	passed       map[UID]time.Time // until when regions are passed over that cannot get leases
+	leaseBackoff leaseBackoff
+	departed     map[ShardID]time.Time // since when those are on their way that have moved
+	stops        map[ShardID][]UID     // that stop for good, and the nodes that ask for it
+	unallocated  []ShardID             // wanted; no region could take them yet
+	opened       bool                  // MinRegions have been registered
 
 	needs     allocation.Needs
 	alloc     *allocation.Allocations // what the strategy sees; nil: to be made anew
@@ -69,13 +71,13 @@ type Coordinator struct {
 	moving    bool                    // the last round of rebalancing moved shards
 	regionsAt time.Time               // when members last came, went or changed
 
-	writes      map[uint64]StateWrite // under way
-	failed      []StateWrite          // to be repeated with the next tick
-	tableWrites int                   // of writes, those of the table
-	troubles    []stateTrouble        // what cannot be read or written now, at most one for each stateOp
-	remembered  StateRead             // under way or failed; ID 0: done
-	orphans     orphans
-	ids         uint64 // of reads and writes
+	writes        map[uint64]StateWrite // under way
+	failed        []StateWrite          // to be repeated with the next tick
+	tableWrites   int                   // of writes, those of the table
+	storeFailures []storeFailure        // what cannot be read or written now, at most one for each stateOp
+	remembered    StateRead             // under way or failed; ID 0: done
+	outOfRange    outOfRange
+	ids           uint64 // of reads and writes
 
 	out         outbox
 	ticks       uint32 // counts retry ticks, so that what was just sent is not repeated
@@ -89,52 +91,19 @@ type mode uint8
 
 const (
 	idle mode = iota
-	claiming
+	leaseWaiting
 	reading
 	inquiring
 	active
 )
 
-var modeNames = [...]string{"idle", "claiming", "reading", "inquiring", "active"}
-
-type seatState uint8
-
-const (
-	seatEmpty seatState = iota
-	seatWanted
-	seatClearing // it was stopped for good, and the table is being told that it has no home
-	seatEnded    // its home has stopped it, or is gone, while the cluster shuts down: it gets no other
-	seatWriting
-	seatHosting
-	seatHosted
-	seatFencing
-	seatStopping
-)
-
-var seatNames = [...]string{"empty", "wanted", "clearing", "ended", "writing", "hosting", "hosted", "fencing", "stopping"}
-
-// seat is what the coordinator knows of one shard.
-type seat struct {
-	state seatState
-	moved bool   // a hand-off or the loss of its home brought it here, and its next home has not answered yet
-	sent  uint32 // the tick in which the last command about it was sent
-	home  UID    // 0 when empty, wanted, clearing or ended; the owner while fencing and stopping
-	token Token  // of the table entry
-}
-
-// counts says whether the shard is part of the load of its home.
-func (s *seat) counts() bool { return s.state >= seatWriting && s.state <= seatHosted }
-
-// givenUp says whether a report is about the command by which from hosts the shard now: it has stopped it without a hand-off.
-func (s *seat) givenUp(from UID, t Token) bool {
-	return (s.state == seatHosting || s.state == seatHosted) && s.home == from && s.token == t
-}
+var modeNames = [...]string{"idle", "lease-waiting", "reading", "inquiring", "active"}
 
 // move is a hand-off in progress.
 type move struct {
 	id       Token
 	cohort   *cohort
-	waiting  []UID // of the cohort, who has not answered Begin
+	waiting  []UID // members of the cohort that have not answered Begin
 	deadline time.Time
 	sent     uint32
 	ends     bool // no home comes after
@@ -157,7 +126,7 @@ type peer struct {
 	acked   bool      // its registration is known to a majority, so the next coordinator will know it too
 	sure    bool      // it asks before it leaves, for it has reported or confirmed its registration
 	told    uint32    // the tick in which Registered was sent last
-	count   int       // seats that count
+	count   int       // shards that count
 	drainAt time.Time // when to try again to move its shards away
 }
 
@@ -166,7 +135,7 @@ func NewCoordinator(cfg Config, rng *rand.Rand) (*Coordinator, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	c := &Coordinator{cfg: cfg.withDefaults(), rng: rng, unreachable: map[UID]bool{}, refused: map[UID]bool{}, absent: map[UID]bool{}, seq: cfg.Past.Seq}
+	c := &Coordinator{cfg: cfg.withDefaults(), rng: rng, unreachable: map[UID]bool{}, refused: map[UID]bool{}, absent: map[UID]bool{}, seq: cfg.Predecessor.Seq}
 	c.needs = allocation.NeedsOf(c.cfg.Strategy)
 	c.becomeIdle()
 	return c, nil
@@ -250,7 +219,7 @@ func (c *Coordinator) onReceive(from UID, m Message) {
 	case Report:
 		c.counts[countLate]++
 	default:
-		c.counts[countForeign]++
+		c.counts[countOtherRole]++
 	}
 }
 
@@ -258,7 +227,7 @@ func (c *Coordinator) onReceive(from UID, m Message) {
 func (c *Coordinator) onEarly(from UID, m Message) {
 	t := &c.takeover
 	if !c.view.Has(from) {
-		c.counts[countForeign]++
+		c.counts[countOtherRole]++
 		return
 	}
 	switch m := m.(type) {
@@ -280,7 +249,7 @@ func (c *Coordinator) onEarly(from UID, m Message) {
 // Deadline is when the coordinator wants a Tick; the zero time means never.
 func (c *Coordinator) Deadline() time.Time {
 	var d time.Time
-	for _, t := range [...]time.Time{c.retryAt, c.rebalanceAt, c.claim.due} {
+	for _, t := range [...]time.Time{c.retryAt, c.rebalanceAt, c.leaseState.due} {
 		if !t.IsZero() && (d.IsZero() || t.Before(d)) {
 			d = t
 		}
@@ -294,8 +263,8 @@ func (c *Coordinator) Stats() []Counter { return c.counts.stats() }
 // Acts says whether this coordinator decides now.
 func (c *Coordinator) Acts() bool { return c.mode == active && c.lease }
 
-// Past is what holds for the coordinators that come after this one on its node.
-func (c *Coordinator) Past() Past { return Past{Seq: c.seq} }
+// Predecessor is what holds for the coordinators that come after this one on its node.
+func (c *Coordinator) Predecessor() Predecessor { return Predecessor{Seq: c.seq} }
 
 func (c *Coordinator) notify(e Event) { c.fx.Notify = append(c.fx.Notify, e) }
 
@@ -313,13 +282,13 @@ func (c *Coordinator) nextID() uint64 {
 	return c.ids
 }
 
-// at finds the seat of a shard; a shard beyond the number of shards is counted.
-func (c *Coordinator) at(s ShardID) (*seat, bool) {
-	if int64(s) >= int64(len(c.seats)) {
+// at finds the state of a shard; a shard beyond the number of shards is counted.
+func (c *Coordinator) at(s ShardID) (*shardState, bool) {
+	if int64(s) >= int64(len(c.shards)) {
 		c.counts[countOutOfRange]++
 		return nil, false
 	}
-	return &c.seats[s], true
+	return &c.shards[s], true
 }
 
 // peersByUID are the registered regions and proxies in a fixed order.
@@ -342,7 +311,7 @@ func (c *Coordinator) onLease(held bool) {
 		return
 	}
 	c.lease = held
-	if held && c.mode > claiming {
+	if held && c.mode > leaseWaiting {
 		c.retryAt = c.now // what was not sent meanwhile
 	}
 }
@@ -355,7 +324,8 @@ func (c *Coordinator) onReachable(u UID, ok bool) {
 	}
 }
 
-// onTick repeats what has not been answered, gives up hand-offs that took too long, and looks at the balance.
+// onTick repeats what has not been answered, gives up hand-offs that took too long, and looks at
+// the balance.
 func (c *Coordinator) onTick() {
 	if !c.retryAt.IsZero() && !c.now.Before(c.retryAt) {
 		c.ticks++
@@ -366,7 +336,7 @@ func (c *Coordinator) onTick() {
 		c.rebalanceAt = c.now.Add(c.cfg.RebalanceInterval)
 		c.rebalance()
 	}
-	if c.claim.overdue(c.now) {
+	if c.leaseState.overdue(c.now) {
 		c.onLeaseDue()
 	}
 }
@@ -376,7 +346,7 @@ func (c *Coordinator) retry() {
 		return
 	}
 	c.retryWrites()
-	c.alarmTroubles()
+	c.alarmStoreFailures()
 	if c.mode >= reading {
 		c.askRoles()
 	}
@@ -385,13 +355,13 @@ func (c *Coordinator) retry() {
 		c.retryTakeover()
 	case active:
 		c.retryRead(&c.remembered)
-		c.retryOrphans()
+		c.retryOutOfRange()
 		c.takeBackIn()
 		c.retryWelcomes()
 		c.retryHosts()
 		c.retryMoves()
 		c.drainLeaving()
 		c.maybeOverdue()
-		c.allocateHomeless()
+		c.allocateAll()
 	}
 }

@@ -23,13 +23,13 @@ func (f facts) ShardsOf(u UID) []ShardID {
 	c := f.c
 	if c.grouped == nil {
 		c.grouped = map[UID][]ShardID{}
-		for i := range c.seats {
-			if st := &c.seats[i]; st.counts() {
+		for i := range c.shards {
+			if st := &c.shards[i]; st.counts() {
 				c.grouped[st.home] = append(c.grouped[st.home], ShardID(i))
 			}
 		}
 		for _, ss := range c.grouped { // order: each list is sorted by itself
-			slices.SortFunc(ss, func(a, b ShardID) int { return c.seats[a].token.Compare(c.seats[b].token) })
+			slices.SortFunc(ss, func(a, b ShardID) int { return c.shards[a].token.Compare(c.shards[b].token) })
 		}
 	}
 	return slices.Clone(c.grouped[u])
@@ -73,7 +73,7 @@ func (c *Coordinator) onLoads(from UID, m Loads) {
 		if !ok {
 			continue
 		}
-		if st.home != from || st.state != seatHosted {
+		if st.home != from || st.state != stateHosted {
 			c.counts[countLate]++
 			continue
 		}
@@ -88,7 +88,7 @@ func (c *Coordinator) onLoads(from UID, m Loads) {
 
 // onLocations follows what an outside client wants.
 func (c *Coordinator) onLocations(in LocationsChanged) {
-	if !c.needs.Locations || c.mode <= claiming {
+	if !c.needs.Locations || c.mode <= leaseWaiting {
 		return
 	}
 	for _, l := range in.Put {

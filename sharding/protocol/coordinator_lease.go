@@ -1,15 +1,16 @@
 package protocol
 
-// With Config.CoordinatorLease the coordinator has a lease in a store outside of the cluster. It begins a reign with it, and none without; when it is lost,
-// what it has begun is left to the next reign, which asks everybody, as after any other takeover.
+// With Config.CoordinatorLease the coordinator has a lease in a store outside of the cluster. It
+// begins a reign with it, and none without; when it is lost, what it has begun is left to the next
+// reign, which asks everybody, as after any other takeover.
 
-// becomeClaiming begins a reign with the lease.
-func (c *Coordinator) becomeClaiming() {
+// becomeLeaseWaiting begins a reign with the lease.
+func (c *Coordinator) becomeLeaseWaiting() {
 	if !c.cfg.CoordinatorLease {
 		c.becomeReading()
 		return
 	}
-	c.mode = claiming
+	c.mode = leaseWaiting
 	c.acquire()
 }
 
@@ -22,18 +23,19 @@ func (c *Coordinator) onResign() {
 }
 
 func (c *Coordinator) acquire() {
-	c.fx.Lease = append(c.fx.Lease, c.claim.acquire(c.now, c.cfg.LeaseRetryInterval))
+	c.fx.Lease = append(c.fx.Lease, c.leaseState.acquire(c.now, c.cfg.LeaseRetryInterval))
 }
 
 func (c *Coordinator) releaseLease() {
-	if op, ok := c.claim.release(); ok {
+	if op, ok := c.leaseState.release(); ok {
 		c.fx.Lease = append(c.fx.Lease, op)
 	}
 }
 
-// onLeaseAnswer begins the reign with the lease, or waits on. A lost one ends the reign, and the next one begins after a pause.
+// onLeaseAnswer begins the reign with the lease, or waits on. A lost one ends the reign, and the
+// next one begins after a pause.
 func (c *Coordinator) onLeaseAnswer(in CoordinatorInput) {
-	switch what, text := c.claim.hear(in, c.now, c.cfg.LeaseRetryInterval); what {
+	switch what, text := c.leaseState.hear(in, c.now, c.cfg.LeaseRetryInterval); what {
 	case heardGranted:
 		c.becomeReading()
 	case heardRefused:
@@ -43,22 +45,22 @@ func (c *Coordinator) onLeaseAnswer(in CoordinatorInput) {
 		c.counts[countLeaseLost]++
 		c.notify(Event{Kind: CoordinatorLeaseLost, Text: text})
 		c.becomeIdle()
-		c.mode = claiming
-		c.claim.postpone(c.now.Add(c.cfg.LeaseRetryInterval))
+		c.mode = leaseWaiting
+		c.leaseState.postpone(c.now.Add(c.cfg.LeaseRetryInterval))
 	default:
 		c.counts[countLate]++
 	}
 }
 
 func (c *Coordinator) waits(text string) {
-	if c.claim.longing() {
+	if c.leaseState.announceWaiting() {
 		c.notify(Event{Kind: CoordinatorLeaseAwaited, Text: text})
 	}
 }
 
 // onLeaseDue tries again, or says that the present try takes long.
 func (c *Coordinator) onLeaseDue() {
-	if op, try := c.claim.advance(c.now, c.cfg.LeaseRetryInterval); try {
+	if op, try := c.leaseState.advance(c.now, c.cfg.LeaseRetryInterval); try {
 		c.fx.Lease = append(c.fx.Lease, op)
 		return
 	}

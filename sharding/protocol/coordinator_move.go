@@ -8,10 +8,10 @@ import (
 
 // startMove begins the hand-off of a hosted shard.
 func (c *Coordinator) startMove(s ShardID) {
-	st := &c.seats[s]
+	st := &c.shards[s]
 	c.load(st.home, s, false)
 	c.rests(s)
-	st.state = seatFencing
+	st.state = stateFencing
 	c.departs(s)
 	if c.out.cohort == nil {
 		c.out.cohort = &cohort{seq: c.seq, regions: c.audience()}
@@ -26,16 +26,17 @@ func (c *Coordinator) startMove(s ShardID) {
 	}
 }
 
-// departs notes that a shard is on its way from its home, and since when; arrives how long that took.
+// departs notes that a shard is on its way from its home, and since when; arrives how long that
+// took.
 func (c *Coordinator) departs(s ShardID) {
-	c.seats[s].moved = true
+	c.shards[s].moved = true
 	if _, already := c.departed[s]; !already {
 		c.departed[s] = c.now
 	}
 }
 
 func (c *Coordinator) arrives(s ShardID) (took time.Duration) {
-	c.seats[s].moved = false
+	c.shards[s].moved = false
 	if at, ok := c.departed[s]; ok {
 		took = c.now.Sub(at)
 		delete(c.departed, s)
@@ -55,7 +56,7 @@ func (c *Coordinator) audience() []UID {
 }
 
 func (c *Coordinator) asMove(s ShardID) Move {
-	return Move{Shard: s, HandOff: c.moves[s].id, Owner: c.seats[s].home}
+	return Move{Shard: s, HandOff: c.moves[s].id, Owner: c.shards[s].home}
 }
 
 // moveOf finds the hand-off that a report is about; late reports are counted.
@@ -77,14 +78,15 @@ func (c *Coordinator) onBeginAck(from UID, sts []ShardToken) {
 }
 
 func (c *Coordinator) maybeStopping(s ShardID, m *move) {
-	if st := &c.seats[s]; st.state == seatFencing && len(m.waiting) == 0 {
-		st.state = seatStopping
+	if st := &c.shards[s]; st.state == stateFencing && len(m.waiting) == 0 {
+		st.state = stateStopping
 		m.deadline = c.now.Add(c.cfg.HandOffTimeout)
 	}
 }
 
-// onShardsStopped ends the old home of shards. Only the owner's word counts, and only about the hand-off in progress, or about the very command by which it
-// hosted: then it has given the shard up by itself. It may come before the last BeginAck: the owner has all fences, an answer was lost.
+// onShardsStopped ends the old home of shards. Only the owner's word counts, and only about the
+// hand-off in progress, or about the very command by which it hosted: then it has given the shard
+// up by itself. It may come before the last BeginAck: the owner has all fences, an answer was lost.
 func (c *Coordinator) onShardsStopped(from UID, sts []ShardToken) {
 	for _, t := range sts {
 		if st, ok := c.at(t.Shard); ok && st.givenUp(from, t.Token) {
@@ -100,8 +102,8 @@ func (c *Coordinator) onShardsStopped(from UID, sts []ShardToken) {
 		if !ok {
 			continue
 		}
-		if c.seats[t.Shard].home != from {
-			c.counts[countForeign]++
+		if c.shards[t.Shard].home != from {
+			c.counts[countOtherRole]++
 			continue
 		}
 		c.counts[countMoves]++
@@ -111,7 +113,7 @@ func (c *Coordinator) onShardsStopped(from UID, sts []ShardToken) {
 		}
 		c.vacate(t.Shard)
 	}
-	c.allocateHomeless()
+	c.allocateAll()
 }
 
 // dislodged finds a home for a shard whose home has given it up by itself, but is there. While the
@@ -120,18 +122,19 @@ func (c *Coordinator) dislodged(s ShardID, from UID) {
 	switch {
 	case !c.view.Closing:
 		c.vacate(s)
-	case c.able(from):
+	case c.eligible(from):
 		c.place(s, from)
 	default:
 		c.lose(s, true)
 	}
 }
 
-// abort takes a hand-off back: the owner's entry is written again under a higher token, so that every buffer is released to it.
+// abort takes a hand-off back: the owner's entry is written again under a higher token, so that
+// every buffer is released to it.
 func (c *Coordinator) abort(s ShardID, m *move) {
-	owner := c.seats[s].home
+	owner := c.shards[s].home
 	c.counts[countAborts]++
-	delete(c.stops, s) // who wants it asks again
+	delete(c.stops, s) // a region that wants it asks again
 	c.notify(Event{Kind: HandOffAborted, Shard: s, Peer: owner, Token: m.id, Count: len(m.waiting)})
 	if p := c.peers[owner]; p != nil {
 		p.drainAt = c.now.Add(2 * c.cfg.RetryInterval)
@@ -139,7 +142,8 @@ func (c *Coordinator) abort(s ShardID, m *move) {
 	c.place(s, owner)
 }
 
-// retryMoves gives up hand-offs whose phase took too long and repeats Begin to those who have not answered.
+// retryMoves gives up hand-offs whose phase took too long. It repeats Begin to the members that
+// have not answered.
 func (c *Coordinator) retryMoves() {
 	for _, s := range slices.Sorted(maps.Keys(c.moves)) {
 		m := c.moves[s]
@@ -156,7 +160,7 @@ func (c *Coordinator) retryMoves() {
 			c.out.begin(u, m.cohort, c.asMove(s))
 		}
 		if len(m.waiting) == 0 { // the owner may have missed nothing but a reason to report again
-			c.out.begin(c.seats[s].home, m.cohort, c.asMove(s))
+			c.out.begin(c.shards[s].home, m.cohort, c.asMove(s))
 		}
 	}
 }

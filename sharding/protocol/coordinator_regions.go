@@ -7,7 +7,8 @@ import (
 	"github.com/coterie-go/coterie/ddata/membership"
 )
 
-// onInstall takes a view. The shards of a member that is gone get new homes at once: the view that dropped it proves that its lease is over.
+// onInstall takes a view. The shards of a member that is gone get new homes at once: the view that
+// dropped it proves that its lease is over.
 func (c *Coordinator) onInstall(v *membership.View) {
 	if c.view != nil && v.Epoch <= c.view.Epoch {
 		c.counts[countStale]++
@@ -21,7 +22,7 @@ func (c *Coordinator) onInstall(v *membership.View) {
 	}
 	maps.DeleteFunc(c.absent, func(u UID, _ bool) bool { return !v.Has(u) })
 	oldest, ok := v.Oldest(c.cfg.Role)
-	if may := c.mayReign(v); !ok || oldest.UID != c.cfg.Self || c.resigned || !may {
+	if may := c.mayAct(v); !ok || oldest.UID != c.cfg.Self || c.resigned || !may {
 		if c.mode != idle {
 			c.becomeIdle()
 		}
@@ -30,18 +31,18 @@ func (c *Coordinator) onInstall(v *membership.View) {
 	c.me = oldest
 	switch c.mode {
 	case idle:
-		c.becomeClaiming()
+		c.becomeLeaseWaiting()
 	case inquiring:
 		c.forgetReports()
 	case active:
 		c.regionsChanged()
 		c.dropGone()
 		c.drainLeaving()
-		c.allocateHomeless()
+		c.allocateAll()
 	}
 }
 
-// forgetReports goes on with a takeover in a new view: who is gone hosts nothing.
+// forgetReports goes on with a takeover in a new view: a member that is gone hosts nothing.
 func (c *Coordinator) forgetReports() {
 	gone := func(u UID) bool { return !c.view.Has(u) }
 	c.takeover.awaiting = slices.DeleteFunc(c.takeover.awaiting, gone)
@@ -64,8 +65,8 @@ func (c *Coordinator) dropGone() {
 		return
 	}
 	c.writeRegions(nil, gone)
-	for i := range c.seats {
-		if st := &c.seats[i]; st.home != 0 && !c.view.Has(st.home) {
+	for i := range c.shards {
+		if st := &c.shards[i]; st.home != 0 && !c.view.Has(st.home) {
 			c.rests(ShardID(i))
 			c.lose(ShardID(i), c.view.Closing)
 		}
@@ -77,16 +78,16 @@ func (c *Coordinator) dropGone() {
 	}
 }
 
-// onRegister joins a region or proxy. It is told so when a majority knows it, because from then on it routes: each later coordinator must
-// make it fence.
+// onRegister joins a region or proxy. It is told so when a majority knows it, because from then on
+// it routes: each later coordinator must make it fence.
 func (c *Coordinator) onRegister(from UID, r Register) {
 	m, ok := c.view.Member(from)
 	if !ok || m.Status == membership.Joining {
 		c.counts[countIgnored]++
 		return
 	}
-	if c.sayMismatch(m, r.Proxy, r.Alike) {
-		c.out.send(from, Refused{Alike: c.cfg.alike()})
+	if c.sayMismatch(m, r.Proxy, r.Compatibility) {
+		c.out.send(from, Refused{Compatibility: c.cfg.compatibility()})
 		return
 	}
 	delete(c.absent, from)
@@ -99,7 +100,8 @@ func (c *Coordinator) onRegister(from UID, r Register) {
 	c.writeRegions([]UID{from}, nil)
 }
 
-// registerAgain takes the word of a member that is registered: of the same region, or of a later one, if the type was started again there.
+// registerAgain takes the word of a member that is registered: of the same region, or of a later
+// one, if the type was started again there.
 func (c *Coordinator) registerAgain(p *peer, said peer) {
 	if said.life < p.life {
 		c.counts[countLate]++
@@ -118,14 +120,15 @@ func (c *Coordinator) registerAgain(p *peer, said peer) {
 		c.rehost(p)
 	}
 	if later {
-		c.allocateHomeless()
+		c.allocateAll()
 	}
 }
 
-// sayMismatch says whether the settings of a region are others than this coordinator's, and tells of it,
-// once for each. Such a region is not registered: it routes nothing to others and is never told to host.
-func (c *Coordinator) sayMismatch(m membership.Member, proxy bool, theirs Alike) bool {
-	own := c.cfg.alike().forRegion(theirs, m, c.cfg.Role, proxy)
+// sayMismatch says whether the settings of a region are others than this coordinator's, and tells
+// of it, once for each. Such a region is not registered: it routes nothing to others and is never
+// told to host.
+func (c *Coordinator) sayMismatch(m membership.Member, proxy bool, theirs Compatibility) bool {
+	own := c.cfg.compatibility().forRegion(theirs, m, c.cfg.Role, proxy)
 	if own == theirs {
 		delete(c.refused, m.UID)
 		return false
@@ -138,11 +141,13 @@ func (c *Coordinator) sayMismatch(m membership.Member, proxy bool, theirs Alike)
 	return true
 }
 
-// rehost commands a region that was started again, and hosts nothing any more, to host what its predecessor on that node did. One that has
-// answered a command has joined before that, so it cannot be the same. One that is not the first of its node obeys no command from before its registration.
+// rehost commands a region that was started again, and hosts nothing any more, to host what its
+// predecessor on that node did. One that has answered a command has joined before that, so it
+// cannot be the same. One that is not the first of its node obeys no command from before its
+// registration.
 func (c *Coordinator) rehost(p *peer) {
-	for i := range c.seats {
-		if st := &c.seats[i]; st.home == p.uid && (st.state == seatHosted || p.life > 0 && (st.state == seatHosting || st.state == seatWriting)) {
+	for i := range c.shards {
+		if st := &c.shards[i]; st.home == p.uid && (st.state == stateHosted || p.life > 0 && (st.state == stateHosting || st.state == stateWriting)) {
 			c.place(ShardID(i), p.uid)
 		}
 	}
@@ -157,17 +162,18 @@ func (c *Coordinator) onRegionWritten(u UID) {
 	c.regionsChanged()
 	c.welcome(p)
 	if c.mode == active {
-		c.allocateHomeless()
+		c.allocateAll()
 	}
 }
 
-// welcome tells a region that it is registered, and in the same message of the hand-offs in progress, for which it must buffer from the
-// first: their audience does not hold it. With more of them than a message takes it has to ask again. One that joins for the first time
-// learns of all homes.
+// welcome tells a region that it is registered, and in the same message of the hand-offs in
+// progress, for which it must buffer from the first: their audience does not hold it. With more of
+// them than a message takes it has to ask again. One that joins for the first time learns of all
+// homes.
 func (c *Coordinator) welcome(p *peer) {
 	m := Registered{Floor: c.floor, Since: Token{Epoch: uint64(c.view.Epoch), Up: c.me.UpNumber, Seq: c.seq}, Life: p.life}
 	for _, s := range slices.Sorted(maps.Keys(c.moves)) {
-		if c.seats[s].home != p.uid {
+		if c.shards[s].home != p.uid {
 			m.Moves = append(m.Moves, c.asMove(s))
 		}
 	}
@@ -179,15 +185,16 @@ func (c *Coordinator) welcome(p *peer) {
 	if p.joined {
 		return
 	}
-	for i := range c.seats {
-		if st := &c.seats[i]; st.state == seatHosting || st.state == seatHosted {
+	for i := range c.shards {
+		if st := &c.shards[i]; st.state == stateHosting || st.state == stateHosted {
 			c.out.home(p.uid, Entry{Shard: ShardID(i), Home: st.home, Token: st.token})
 		}
 	}
 }
 
-// onConfirm notes that a region knows that it is registered. From now on it may be given shards. Before
-// that it could leave without asking, and a shard that it was given meanwhile would be refused.
+// onConfirm notes that a region knows that it is registered. From now on it may be given shards.
+// Before that it could leave without asking, and a shard that it was given meanwhile would be
+// refused.
 func (c *Coordinator) onConfirm(from UID, m Confirm) {
 	p := c.peers[from]
 	if p == nil || m.Life != p.life {
@@ -199,7 +206,7 @@ func (c *Coordinator) onConfirm(from UID, m Confirm) {
 	}
 	p.sure = true
 	c.regionsChanged()
-	c.allocateHomeless()
+	c.allocateAll()
 }
 
 // retryWelcomes repeats Registered to regions that have not confirmed it.
@@ -212,7 +219,8 @@ func (c *Coordinator) retryWelcomes() {
 	}
 }
 
-// onAbsentReport takes the word of a member on which the type was not started: it hosts nothing, and what will be started there obeys no earlier coordinator.
+// onAbsentReport takes the word of a member on which the type was not started: it hosts nothing,
+// and what will be started there obeys no earlier coordinator.
 func (c *Coordinator) onAbsentReport(from UID, m AbsentReport) {
 	if m.Floor != c.floor || c.peers[from] != nil {
 		c.counts[countLate]++
@@ -230,7 +238,8 @@ func (c *Coordinator) writeRegions(add, remove []UID) {
 	c.out.removeRegions = append(c.out.removeRegions, remove...)
 }
 
-// onLeaveRequest moves the shards of a leaving region away, or tells it that there is nobody to take them.
+// onLeaveRequest moves the shards of a leaving region away, or tells the region that no other
+// region can take them.
 func (c *Coordinator) onLeaveRequest(from UID, m LeaveRequest) {
 	p := c.peers[from]
 	if p == nil {
@@ -244,18 +253,18 @@ func (c *Coordinator) onLeaveRequest(from UID, m LeaveRequest) {
 	p.leaving, p.left, p.life = true, p.left || m.Left, m.Life
 	c.regionsChanged()
 	if m.Left {
-		for i := range c.seats {
-			if c.seats[i].home == from {
+		for i := range c.shards {
+			if c.shards[i].home == from {
 				c.lose(ShardID(i), m.Closing || c.view.Closing)
 			}
 		}
-		c.allocateHomeless()
+		c.allocateAll()
 		c.out.send(from, LeaveReply{Done: true, Life: m.Life, Floor: c.floor})
 		return
 	}
 	c.askUnheard()
 	switch nobody := c.nobodyElse(); {
-	case !slices.ContainsFunc(c.seats, func(st seat) bool { return st.home == from }):
+	case !slices.ContainsFunc(c.shards, func(st shardState) bool { return st.home == from }):
 		c.out.send(from, LeaveReply{Done: true, Alone: nobody, Life: m.Life, Floor: c.floor})
 	case c.view.Closing:
 		c.out.send(from, LeaveReply{Alone: true, Life: m.Life, Floor: c.floor})
@@ -268,14 +277,15 @@ func (c *Coordinator) onLeaveRequest(from UID, m LeaveRequest) {
 	}
 }
 
-// rest ends every shard of a region which is closed while its node stays, and whose shards nobody can take: they are handed off to nobody. If it ended them by
-// itself, what others are still sending to it could be passed on by a later region of the node, and overtaken.
+// rest stops every shard of a closed region whose node stays, when no other region can take them.
+// The shards are handed off without a new home. If the region stopped them by itself, messages that
+// others still send to it could be overtaken: a later region of the node could pass them on.
 func (c *Coordinator) rest(p *peer) {
 	if c.now.Before(p.drainAt) {
 		return
 	}
-	for i := range c.seats {
-		if st := &c.seats[i]; st.home == p.uid && st.state == seatHosted {
+	for i := range c.shards {
+		if st := &c.shards[i]; st.home == p.uid && st.state == stateHosted {
 			c.startMove(ShardID(i))
 			c.moves[ShardID(i)].ends = true
 		}
@@ -323,8 +333,8 @@ func (c *Coordinator) drain(p *peer) {
 	if c.view.Closing || c.now.Before(p.drainAt) || p.count == 0 || !c.mayAllocate() {
 		return
 	}
-	for i := range c.seats {
-		if st := &c.seats[i]; st.home == p.uid && st.state == seatHosted {
+	for i := range c.shards {
+		if st := &c.shards[i]; st.home == p.uid && st.state == stateHosted {
 			c.startMove(ShardID(i))
 		}
 	}

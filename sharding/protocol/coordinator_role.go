@@ -6,13 +6,14 @@ import (
 	"github.com/coterie-go/coterie/ddata/membership"
 )
 
-// A type runs under one role. Nodes of another role never register with this coordinator, and it does not
-// ask them what they host, so two coordinators of two roles would not meet. Therefore a coordinator asks,
-// when its reign begins, all members without its role under which role they run the type. A member with
-// both roles that runs the type under the other one says so when it is inquired. A coordinator that finds
-// the type in service under another role stands down: the other was first. A reign that begins later asks
-// in its turn, so each pair of coordinators meets. It does not act before the answers, or before the time
-// in which they usually come. When both act nevertheless, the younger one stands down.
+// A type runs under one role. Nodes of another role never register with this coordinator, and it
+// does not ask them what they host, so two coordinators of two roles would not meet. Therefore a
+// coordinator asks, when its reign begins, all members without its role under which role they run
+// the type. A member with both roles that runs the type under the other one says so when it is
+// inquired. A coordinator that finds the type in service under another role stands down: the other
+// was first. A reign that begins later asks in its turn, so each pair of coordinators meets. It
+// does not act before the answers, or before the time in which they usually come. When both act
+// nevertheless, the younger one stands down.
 
 // roles is what a reign has learned about other roles.
 type roles struct {
@@ -38,7 +39,8 @@ func (c *Coordinator) compareRoles() {
 	c.askRoles()
 }
 
-// askRoles repeats the question, with doubling pauses: a member without package sharding never answers.
+// askRoles repeats the question, with doubling pauses: a member without package sharding never
+// answers.
 func (c *Coordinator) askRoles() {
 	r := &c.roles
 	if len(r.unasked) == 0 || c.ticks < r.next {
@@ -52,8 +54,8 @@ func (c *Coordinator) askRoles() {
 	}
 }
 
-// awaitsRoles reports whether answers may come soon that forbid to act. A member that does not answer
-// holds the reign up for about one RetryInterval.
+// awaitsRoles reports whether answers may come soon that forbid to act. A member that does not
+// answer holds the reign up for about one RetryInterval.
 func (c *Coordinator) awaitsRoles() bool {
 	gone := func(u UID) bool { return !c.view.Has(u) }
 	c.roles.unasked = slices.DeleteFunc(c.roles.unasked, gone)
@@ -105,12 +107,16 @@ func (c *Coordinator) onCompared(from UID, m Compared) {
 }
 
 func (c *Coordinator) sayOtherRole(peer UID, role string) {
-	own, theirs := c.cfg.alike(), c.cfg.alike()
+	own, theirs := c.cfg.compatibility(), c.cfg.compatibility()
 	theirs.Role = role
 	c.notify(Event{Kind: TypeMismatch, Peer: peer, Text: own.differences(theirs, "there")})
 }
 
-// standDown ends the reign as long as the coordinator of another role is a member.
+// standDown ends the reign as long as the coordinator of another role is a member. Its word that it
+// does not run the type any more would not do: regions that it has coordinated host on without it.
+// The view that drops it begins a new reign, which asks all members again, those regions too. So a
+// type that was started under the wrong role needs a restart of the nodes that run it so, and no
+// more than that.
 func (c *Coordinator) standDown(o other) {
 	peers := c.peersByUID()
 	c.becomeIdle()
@@ -123,13 +129,13 @@ func (c *Coordinator) standDown(o other) {
 
 // refuseRole tells a region under which role the type runs.
 func (c *Coordinator) refuseRole(u UID) {
-	a := c.cfg.alike()
+	a := c.cfg.compatibility()
 	a.Role = c.outranked.role
-	c.out.send(u, Refused{Alike: a})
+	c.out.send(u, Refused{Compatibility: a})
 }
 
-// mayReign reports whether no coordinator of another role is known that this one stands down before.
-func (c *Coordinator) mayReign(v *membership.View) bool {
+// mayAct reports whether no coordinator of another role is known that this one stands down before.
+func (c *Coordinator) mayAct(v *membership.View) bool {
 	if !v.Has(c.outranked.uid) {
 		c.outranked = other{}
 	}

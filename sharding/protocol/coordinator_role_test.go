@@ -20,7 +20,8 @@ func ofRoles(e membership.Epoch, roles ...string) *membership.View {
 	return v
 }
 
-// reigning is the coordinator of role "r" on a node, which has begun its reign and has only itself to ask.
+// reigning is the coordinator of role "r" on a node, which has begun its reign and has only itself
+// to ask.
 func reigning(t *testing.T, self UID, v *membership.View) (l *lone, said string) {
 	t.Helper()
 	c, err := NewCoordinator(Config{Type: "t", Role: "r", Self: self, Shards: 4}, rand.New(rand.NewPCG(1, 1)))
@@ -34,8 +35,9 @@ func reigning(t *testing.T, self UID, v *membership.View) (l *lone, said string)
 	return l, said
 }
 
-// TestRolesAreCompared: a coordinator asks the members without its role. It stands down where the type is in service under
-// another role, or is begun there by an older coordinator; both roles are named. It begins anew when that one is gone.
+// TestRolesAreCompared: a coordinator asks the members without its role. It stands down where the
+// type is in service under another role, or is begun there by an older coordinator; both roles are
+// named. It begins anew when that one is gone.
 func TestRolesAreCompared(t *testing.T) {
 	for name, c := range map[string]struct {
 		self    UID
@@ -85,10 +87,42 @@ func TestRolesAreCompared(t *testing.T) {
 			if !c.stands {
 				return
 			}
-			l.expect(l.step(Receive{From: c.self, Msg: Register{Alike: l.c.cfg.alike()}}), `refused shards=4 hash=xxhash role="q"`)
+			l.expect(l.step(Receive{From: c.self, Msg: Register{Compatibility: l.c.cfg.compatibility()}}), `refused shards=4 hash=xxhash role="q"`)
 			roles[1] = "" // it is gone
 			l.expect(l.step(Install{View: ofRoles(2, roles...)}), "read ")
 		})
+	}
+}
+
+// TestOutrankedCoordinatorComesBack: with the view without the other coordinator it asks anew. It
+// stands down again if the type is still in service under the other role, and else acts and takes
+// the region that it had refused.
+func TestOutrankedCoordinatorComesBack(t *testing.T) {
+	l, _ := reigning(t, 1, ofRoles(1, "r", "q", "q"))
+	inService := func(by UID) Compared { return Compared{Runs: true, Role: "q", Joined: true, Coordinator: by} }
+	register := Receive{From: 1, Msg: Register{Compatibility: l.c.cfg.compatibility()}}
+	begin := func(e membership.Epoch, reads uint64, roles ...string) (said string) {
+		t.Helper()
+		said = l.step(Install{View: ofRoles(e, roles...)})
+		return said + l.step(DidRead{ID: reads}) + l.step(DidRead{ID: reads + 1})
+	}
+	l.step(Receive{From: 2, Msg: inService(2)})
+	l.expect(l.step(register), `refused shards=4 hash=xxhash role="q"`)
+	if said := begin(2, 3, "r", "q", "q"); l.c.mode != idle {
+		t.Errorf("it begins beside the other coordinator:\n%s", said)
+	}
+	l.expect(begin(3, 3, "r", "", "q"), "→3 compare")
+	l.step(Receive{From: 3, Msg: inService(3)})
+	l.expect(l.step(register), `refused shards=4 hash=xxhash role="q"`)
+	if l.c.mode != idle {
+		t.Error("it acts beside regions of the other role")
+	}
+	begin(4, 5, "r")
+	if said := l.report(1); l.c.mode != active {
+		t.Fatalf("it does not act when all of them are gone:\n%s", said)
+	}
+	if said := l.step(register); strings.Contains(said, "refused") || l.c.outranked != (other{}) {
+		t.Errorf("it refuses its region:\n%s", said)
 	}
 }
 
@@ -108,7 +142,7 @@ func TestRoleQuestionIsRepeated(t *testing.T) {
 // TestOutrankedRegionEndsWhatItHosts: its entities would live twice.
 func TestOutrankedRegionEndsWhatItHosts(t *testing.T) {
 	_, step := fencing(t)
-	refused := Refused{Alike: Alike{Role: "q", Shards: 4}}
+	refused := Refused{Compatibility: Compatibility{Role: "q", Shards: 4}}
 	if got := step(Receive{From: 3, Msg: refused}); got != "" {
 		t.Errorf("the word of a node that is no coordinator counts:\n%s", got)
 	}
@@ -121,8 +155,9 @@ func TestOutrankedRegionEndsWhatItHosts(t *testing.T) {
 	}
 }
 
-// TestNodeWithBothRoles: a region obeys the coordinator of its role alone. One of another role that inquires of it, because
-// its node has both, learns the role, does not wait for a report, and stands down if the type is in service.
+// TestNodeWithBothRoles: a region obeys the coordinator of its role alone. One of another role that
+// inquires of it, because its node has both, learns the role, does not wait for a report, and
+// stands down if the type is in service.
 func TestNodeWithBothRoles(t *testing.T) {
 	both := ofRoles(2, "r", "q")
 	both.Members[1].Roles = []string{"q", "r"}

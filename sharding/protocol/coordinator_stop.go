@@ -2,8 +2,10 @@ package protocol
 
 import "slices"
 
-// onStopShards stops shards for good: each is handed off, and no home comes after. It is given one again only when a message asks. A shard that is
-// on its way somewhere is stopped once it is there. A type that remembers entities is refused: every remembered id has to live, so its shard has a home.
+// onStopShards stops shards for good: each is handed off, and no home comes after. It is given one
+// again only when a message asks. A shard that is on its way somewhere is stopped once it is there.
+// A type that remembers entities is refused: every remembered id has to live, so its shard has a
+// home.
 func (c *Coordinator) onStopShards(from UID, shards []ShardID) {
 	if c.cfg.Remember || c.view.Closing {
 		c.counts[countIgnored]++
@@ -14,7 +16,7 @@ func (c *Coordinator) onStopShards(from UID, shards []ShardID) {
 		if !ok {
 			continue
 		}
-		if st.state == seatEmpty {
+		if st.state == stateUnallocated {
 			c.out.rest(from, s)
 			continue
 		}
@@ -22,15 +24,16 @@ func (c *Coordinator) onStopShards(from UID, shards []ShardID) {
 			c.stops[s] = append(c.stops[s], from)
 		}
 		switch {
-		case st.state == seatHosted:
+		case st.state == stateHosted:
 			c.startMove(s)
-		case st.state == seatWanted && len(c.waiters[s]) == 0:
+		case st.state == stateWanted && len(c.waiters[s]) == 0:
 			c.clear(s)
 		}
 	}
 }
 
-// vacate goes on with a shard that nobody hosts any more: it stays so, if it was to be stopped and no message waits; otherwise it needs another home.
+// vacate goes on with a shard that no region hosts any more. The shard stays so if a stop was asked
+// for and no message waits. Otherwise it needs another home.
 func (c *Coordinator) vacate(s ShardID) {
 	if len(c.stops[s]) > 0 && len(c.waiters[s]) == 0 {
 		c.clear(s)
@@ -40,19 +43,21 @@ func (c *Coordinator) vacate(s ShardID) {
 	c.want(s)
 }
 
-// clear writes that a shard has no home. The entry is above every hand-off, so it ends them: what waits for it from now on asks for a home.
+// clear writes that a shard has no home. The entry is above every hand-off, so it ends them: what
+// waits for it from now on asks for a home.
 func (c *Coordinator) clear(s ShardID) {
-	c.unseat(s)
+	c.unassign(s)
 	c.arrives(s)
-	st := &c.seats[s]
-	st.state, st.token = seatClearing, c.next()
+	st := &c.shards[s]
+	st.state, st.token = stateClearing, c.next()
 	c.out.puts = append(c.out.puts, Entry{Shard: s, Token: st.token})
 }
 
-// cleared answers who wanted the shard stopped, now that later coordinators know it. Proxies, who do not see
-// the table, are told. If a message has asked meanwhile, or the type remembers entities, the shard gets a home.
+// cleared answers the regions that wanted the shard stopped, now that later coordinators know it.
+// Proxies do not see the table, so they are told. If a message has asked meanwhile, or the type
+// remembers entities, the shard gets a home.
 func (c *Coordinator) cleared(e Entry) {
-	c.seats[e.Shard].state = seatEmpty
+	c.shards[e.Shard].state = stateUnallocated
 	c.notify(Event{Kind: ShardAtRest, Shard: e.Shard, Token: e.Token})
 	c.answerStop(e.Shard)
 	for _, p := range c.peers { // order: the outbox sorts by receiver

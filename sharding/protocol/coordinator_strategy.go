@@ -8,7 +8,8 @@ import (
 	"github.com/coterie-go/coterie/sharding/allocation"
 )
 
-// asked is the question to a strategy that is called beside the coordinator. There is one at a time, however long it takes.
+// asked is the question to a strategy that is called beside the coordinator. There is one at a
+// time, however long it takes.
 type asked struct {
 	id        uint64 // 0: none
 	shards    []ShardID
@@ -17,31 +18,32 @@ type asked struct {
 	overdue   bool // the default answers until it has
 }
 
-// allocateHomeless finds homes for the shards that need one. What the strategy sees includes every choice made before.
-func (c *Coordinator) allocateHomeless() {
-	if len(c.homeless) == 0 || !c.mayAllocate() {
+// allocateAll finds homes for the shards that need one. What the strategy sees includes every
+// choice made before.
+func (c *Coordinator) allocateAll() {
+	if len(c.unallocated) == 0 || !c.mayAllocate() {
 		return
 	}
 	switch {
 	case !allocation.Isolated(c.cfg.Strategy):
-		c.allocateBy(c.cfg.Strategy, c.takeHomeless())
+		c.allocateBy(c.cfg.Strategy, c.takeUnallocated())
 	case c.asked.overdue:
-		c.allocateBy(allocation.LeastShard{}, c.takeHomeless())
+		c.allocateBy(allocation.LeastShard{}, c.takeUnallocated())
 	case c.asked.id == 0:
-		c.consult(c.takeHomeless(), false)
+		c.consult(c.takeUnallocated(), false)
 	}
 }
 
-func (c *Coordinator) takeHomeless() []ShardID {
-	ss := c.homeless
-	c.homeless = nil
+func (c *Coordinator) takeUnallocated() []ShardID {
+	ss := c.unallocated
+	c.unallocated = nil
 	return ss
 }
 
 // allocateBy asks a strategy of package allocation at once.
 func (c *Coordinator) allocateBy(s allocation.Strategy, shards []ShardID) {
 	for _, id := range shards {
-		if c.seats[id].state != seatWanted {
+		if c.shards[id].state != stateWanted {
 			continue
 		}
 		home, fault := allocation.Choose(s, c.request(id), c.allocations())
@@ -55,7 +57,7 @@ func (c *Coordinator) allocateBy(s allocation.Strategy, shards []ShardID) {
 // settleChoice places a shard at the home that was chosen; 0: not now.
 func (c *Coordinator) settleChoice(s ShardID, home UID) {
 	if home == 0 || !c.mayHost(home) {
-		c.homeless = append(c.homeless, s)
+		c.unallocated = append(c.unallocated, s)
 		return
 	}
 	c.place(s, home)
@@ -73,7 +75,7 @@ func (c *Coordinator) request(s ShardID) allocation.Request {
 func (c *Coordinator) consult(shards []ShardID, rebalance bool) {
 	q := &allocation.Consultation{ID: c.nextID(), Rebalance: rebalance}
 	for _, s := range shards {
-		if c.seats[s].state == seatWanted {
+		if c.shards[s].state == stateWanted {
 			q.Requests = append(q.Requests, c.request(s))
 		}
 	}
@@ -96,11 +98,12 @@ func (c *Coordinator) maybeOverdue() {
 	}
 	c.counts[countStrategy]++
 	c.notify(Event{Kind: StrategyStuck, Count: len(q.shards)})
-	c.homeless = append(c.homeless, q.shards...)
+	c.unallocated = append(c.unallocated, q.shards...)
 	q.overdue, q.shards, q.rebalance = true, nil, false
 }
 
-// onAdvised takes the answer of a strategy, as far as it still matters. What became homeless meanwhile is asked next.
+// onAdvised takes the answer of a strategy, as far as it still matters. What became unallocated
+// meanwhile is asked next.
 func (c *Coordinator) onAdvised(a allocation.Advice) {
 	if a.ID != c.asked.id || a.ID == 0 {
 		c.counts[countLate]++
@@ -114,13 +117,13 @@ func (c *Coordinator) onAdvised(a allocation.Advice) {
 	for _, f := range a.Faults {
 		c.onFault(f)
 	}
-	fresh := c.takeHomeless()
+	fresh := c.takeUnallocated()
 	chosen := make(map[ShardID]UID, len(a.Homes))
 	for _, h := range a.Homes {
 		chosen[h.Shard] = h.Home
 	}
 	for _, s := range q.shards {
-		if c.seats[s].state == seatWanted {
+		if c.shards[s].state == stateWanted {
 			c.settleChoice(s, chosen[s])
 		}
 	}
@@ -130,7 +133,7 @@ func (c *Coordinator) onAdvised(a allocation.Advice) {
 	if len(fresh) > 0 && c.mayAllocate() {
 		c.consult(fresh, false)
 	} else {
-		c.homeless = append(c.homeless, fresh...)
+		c.unallocated = append(c.unallocated, fresh...)
 	}
 }
 
@@ -160,11 +163,11 @@ func (c *Coordinator) rebalance() {
 func (c *Coordinator) moveAll(shards []ShardID) {
 	c.moving = false
 	for _, s := range shards {
-		if int64(s) >= int64(len(c.seats)) {
+		if int64(s) >= int64(len(c.shards)) {
 			c.onFault(allocation.Fault{Shard: s})
 			continue
 		}
-		if st := &c.seats[s]; st.state == seatHosted && !st.moved {
+		if st := &c.shards[s]; st.state == stateHosted && !st.moved {
 			c.startMove(s)
 			c.moving = true
 		}
@@ -176,7 +179,8 @@ func (c *Coordinator) mayRebalance() bool {
 	return c.mode == active && c.lease && !c.view.Closing && c.mayAllocate() && !c.now.Before(c.regionsAt.Add(c.cfg.RebalanceDelay)) && c.steady()
 }
 
-// steady is the gates of rebalancing: one app version among the regions, nobody unreachable, nobody joining.
+// steady reports whether rebalancing is allowed: all regions have one app version, and no member is
+// unreachable or joining.
 func (c *Coordinator) steady() bool {
 	for _, m := range c.view.Members {
 		joins, gone := m.Status == membership.Joining, c.unreachable[m.UID]
@@ -192,8 +196,8 @@ func (c *Coordinator) steady() bool {
 // inProgress are the shards that are moving or have moved and not arrived.
 func (c *Coordinator) inProgress() []ShardID {
 	var out []ShardID
-	for i := range c.seats {
-		if c.seats[i].moved {
+	for i := range c.shards {
+		if c.shards[i].moved {
 			out = append(out, ShardID(i))
 		}
 	}
@@ -211,7 +215,7 @@ func (c *Coordinator) allocations() *allocation.Allocations {
 				})
 			}
 		}
-		c.alloc = allocation.New(rs, len(c.seats), facts{c})
+		c.alloc = allocation.New(rs, len(c.shards), facts{c})
 	}
 	c.alloc.Now, c.alloc.Moving = c.now, c.moving
 	return c.alloc

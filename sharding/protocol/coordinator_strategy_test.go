@@ -74,7 +74,8 @@ func (l *lone) counted(want string) {
 	}
 }
 
-// TestStrategyAside: a user's strategy is asked one question at a time; what is wanted meanwhile is asked next, and nothing else waits.
+// TestStrategyAside: a user's strategy is asked one question at a time; what is wanted meanwhile is
+// asked next, and nothing else waits.
 func TestStrategyAside(t *testing.T) {
 	l := reigns(t, Config{Strategy: fixed(2)}, map[UID][]ShardID{1: {3}}, 1, 2)
 	if got := l.get(0); !strings.Contains(got, "consult") || strings.Contains(got, "write") {
@@ -90,7 +91,8 @@ func TestStrategyAside(t *testing.T) {
 	}
 }
 
-// TestStrategyMisbehaves: whatever a strategy names or does, each shard has a home in the end, and the fault is reported.
+// TestStrategyMisbehaves: whatever a strategy names or does, each shard has a home in the end, and
+// the fault is reported.
 func TestStrategyMisbehaves(t *testing.T) {
 	for _, tc := range []struct {
 		s    allocation.Strategy
@@ -127,7 +129,8 @@ func TestStrategyRebalancesNonsense(t *testing.T) {
 	}
 }
 
-// TestStrategyStuck: a strategy that does not answer holds nobody up. While it is out the default answers; then it is asked again.
+// TestStrategyStuck: a strategy that does not answer delays nothing. While it is out the default
+// answers; then it is asked again.
 func TestStrategyStuck(t *testing.T) {
 	l := reigns(t, Config{Strategy: fixed(2), StrategyTimeout: 3 * time.Second, RebalanceInterval: -1}, nil, 1, 2)
 	l.get(0)
@@ -145,7 +148,8 @@ func TestStrategyStuck(t *testing.T) {
 	l.expect(l.answer(), "homes 2→2")
 }
 
-// TestStrategyAnswersTooLate: what has changed between question and answer is not undone by the answer.
+// TestStrategyAnswersTooLate: what has changed between question and answer is not undone by the
+// answer.
 func TestStrategyAnswersTooLate(t *testing.T) {
 	l := reigns(t, Config{Strategy: fixed(2)}, nil, 1, 2)
 	l.get(0)
@@ -222,8 +226,8 @@ func TestNewestVersion(t *testing.T) {
 	l.expect(l.get(3), "homes 3→2")
 }
 
-// TestPendingChoicesCount: allocations that are under way are part of what the strategy sees, so that shards asked for at once are spread
-// (A21 of the reference's defects).
+// TestPendingChoicesCount: allocations that are under way are part of what the strategy sees, so
+// that shards asked for at once are spread (A21 of the reference's defects).
 func TestPendingChoicesCount(t *testing.T) {
 	l := reigns(t, Config{Shards: 90}, nil, 1, 2, 3)
 	for s := range ShardID(90) {
@@ -236,14 +240,16 @@ func TestPendingChoicesCount(t *testing.T) {
 	}
 }
 
-// TestRehomedAtOnce: the shards of a node that is gone have new homes in the step that takes it out, with no traffic, and its gates do not count.
+// TestRehomedAtOnce: the shards of a node that is gone have new homes in the step that takes it
+// out, with no traffic, and its gates do not count.
 func TestRehomedAtOnce(t *testing.T) {
 	l := reigns(t, Config{RebalanceDelay: time.Hour}, map[UID][]ShardID{1: {0}, 2: {1, 2}, 3: {3}}, 1, 2, 3)
 	l.step(Reachable{UID: 3})
 	l.expect(l.step(Install{View: viewOf(2, 1, 3)}), "homes 1→1", "2→3")
 }
 
-// TestLoadsSteer: what regions report decides what moves and where to; reports about others' shards do not count.
+// TestLoadsSteer: what regions report decides what moves and where to; reports about others' shards
+// do not count.
 func TestLoadsSteer(t *testing.T) {
 	l := reigns(t, Config{Strategy: allocation.LoadAware{}, Shards: 8}, map[UID][]ShardID{1: {0, 1, 2}, 2: {3, 4, 5}}, 1, 2)
 	report := func(from UID, ls ...ShardLoad) {
@@ -271,8 +277,9 @@ func TestLoadsSteer(t *testing.T) {
 	other.counted("ignored=1")
 }
 
-// TestLoadAwareTakesItsTime: a strategy that looks at loads is told what is on the move, so that it waits for the round before, and when each shard has moved, so
-// that it leaves it where it is for RestAfterMove.
+// TestLoadAwareTakesItsTime: a strategy that looks at loads is told what is on the move, so that it
+// waits for the round before, and when each shard has moved, so that it leaves it where it is for
+// RestAfterMove.
 func TestLoadAwareTakesItsTime(t *testing.T) {
 	const rest = 5 * time.Minute
 	cfg := Config{Strategy: allocation.LoadAware{RestAfterMove: rest, RebalanceAbsoluteLimit: 1}, Shards: 4, BeginTimeout: time.Hour, HandOffTimeout: time.Hour}
@@ -282,7 +289,7 @@ func TestLoadAwareTakesItsTime(t *testing.T) {
 		for u := UID(1); u <= 2; u++ {
 			report := Loads{Period: time.Second}
 			for s := range ShardID(4) {
-				if l.c.seats[s].home == u {
+				if l.c.shards[s].home == u {
 					report.Shards = append(report.Shards, ShardLoad{Shard: s, Messages: load[u], HandlerTime: time.Duration(load[u]) * time.Microsecond})
 				}
 			}
@@ -298,11 +305,11 @@ func TestLoadAwareTakesItsTime(t *testing.T) {
 		return moves
 	}
 	arrive := func(s ShardID) {
-		l.step(Receive{From: l.c.seats[s].home, Msg: ShardsStopped{Shards: []ShardToken{{s, l.c.moves[s].id}}}})
+		l.step(Receive{From: l.c.shards[s].home, Msg: ShardsStopped{Shards: []ShardToken{{s, l.c.moves[s].id}}}})
 		for id := range uint64(90) {
 			l.step(Wrote{ID: id})
 		}
-		l.step(Receive{From: l.c.seats[s].home, Msg: Started{Shards: []ShardToken{{s, l.c.seats[s].token}}}})
+		l.step(Receive{From: l.c.shards[s].home, Msg: Started{Shards: []ShardToken{{s, l.c.shards[s].token}}}})
 	}
 	for i := range 2 {
 		moves := round()
@@ -313,7 +320,7 @@ func TestLoadAwareTakesItsTime(t *testing.T) {
 			t.Errorf("%v begins to move while %v is on its way", more, moves)
 		}
 		arrive(moves[0])
-		if home := l.c.seats[moves[0]].home; home != 2 {
+		if home := l.c.shards[moves[0]].home; home != 2 {
 			t.Fatalf("it goes to %v", home)
 		}
 	}
@@ -325,12 +332,13 @@ func TestLoadAwareTakesItsTime(t *testing.T) {
 		t.Errorf("moves %v, which has just come", moves)
 	}
 	l.now = l.now.Add(rest)
-	if moves := round(); len(moves) != 1 || l.c.seats[moves[0]].home != 2 {
+	if moves := round(); len(moves) != 1 || l.c.shards[moves[0]].home != 2 {
 		t.Errorf("moves %v when all have rested", moves)
 	}
 }
 
-// TestLocationsSteer: a client's wish is known before the coordinator acts, and followed when it changes.
+// TestLocationsSteer: a client's wish is known before the coordinator acts, and followed when it
+// changes.
 func TestLocationsSteer(t *testing.T) {
 	view := viewOf(2, 1, 2)
 	for i := range view.Members {
@@ -344,8 +352,8 @@ func TestLocationsSteer(t *testing.T) {
 	l.expect(got, "begin 0@")
 	l.step(LocationsChanged{Removed: []ShardID{0}})
 	l.step(Receive{From: 1, Msg: ShardsStopped{Shards: []ShardToken{{0, l.c.moves[0].id}}}})
-	if l.c.seats[0].home != 2 { // nobody asks, so the one with fewer
-		t.Errorf("shard 0 lives on %v", l.c.seats[0].home)
+	if l.c.shards[0].home != 2 { // no region asks, so the one with fewer
+		t.Errorf("shard 0 lives on %v", l.c.shards[0].home)
 	}
 
 	c := newLoneOf(t, Config{Type: "t", Self: 1, Shards: 4, Strategy: allocation.External{}}, 1, 2)
@@ -361,7 +369,8 @@ func TestLocationsSteer(t *testing.T) {
 	}
 }
 
-// TestRegionReportsLoads: only what has changed, now and then all of it, and all of it to each new coordinator.
+// TestRegionReportsLoads: only what has changed, now and then all of it, and all of it to each new
+// coordinator.
 func TestRegionReportsLoads(t *testing.T) {
 	r, err := NewRegion(Config{Type: "t", Self: 2, Shards: 8}, newRand())
 	if err != nil {
@@ -407,7 +416,8 @@ func closing(v *membership.View) *membership.View {
 
 func newRand() *rand.Rand { return rand.New(rand.NewPCG(1, 1)) }
 
-// TestLeaveMovesNothingElse: a region that leaves gives its own shards away, once, and nothing else moves, while it goes and after.
+// TestLeaveMovesNothingElse: a region that leaves gives its own shards away, once, and nothing else
+// moves, while it goes and after.
 func TestLeaveMovesNothingElse(t *testing.T) {
 	l := reigns(t, Config{Shards: 6}, map[UID][]ShardID{1: {0, 1}, 2: {2, 3}, 3: {4, 5}}, 1, 2, 3)
 	l.step(Receive{From: 2, Msg: LeaveRequest{}})
@@ -418,7 +428,7 @@ func TestLeaveMovesNothingElse(t *testing.T) {
 		l.step(Wrote{ID: id})
 	}
 	for s := ShardID(2); s < 4; s++ {
-		st := l.c.seats[s]
+		st := l.c.shards[s]
 		l.step(Receive{From: st.home, Msg: Started{Shards: []ShardToken{{s, st.token}}}})
 	}
 	l.step(Install{View: viewOf(2, 1, 3)})
@@ -430,7 +440,8 @@ func TestLeaveMovesNothingElse(t *testing.T) {
 	}
 }
 
-// TestAllLeave: when every node of the role is leaving, none is sent what another has, and each is told to stop by itself.
+// TestAllLeave: when every node of the role is leaving, none is sent what another has, and each is
+// told to stop by itself.
 func TestAllLeave(t *testing.T) {
 	l := reigns(t, Config{}, map[UID][]ShardID{1: {0, 1}, 2: {2, 3}}, 1, 2)
 	v := viewOf(2, 1, 2)

@@ -9,8 +9,8 @@ import (
 	"github.com/coterie-go/coterie/ddata/membership"
 )
 
-// takeover is what a new coordinator gathers before it acts: the table and the regions as a majority knows them, and what every member that
-// may host or route says itself.
+// takeover is what a new coordinator gathers before it acts: the table and the regions as a
+// majority knows them, and what every member that may host or route says itself.
 type takeover struct {
 	homes, regions StateRead // ID 0: done
 	locations      StateRead // likewise, if the strategy needs them
@@ -19,7 +19,7 @@ type takeover struct {
 	tries          int
 	awaiting       []UID // whose reports are not complete
 	reports        map[UID]*gathered
-	registers      map[UID]Register // who registered meanwhile
+	registers      map[UID]Register // regions that registered meanwhile
 	shards         []ShardID        // with remembered ids, as far as known
 }
 
@@ -40,13 +40,13 @@ func (c *Coordinator) becomeIdle() {
 	c.mode = idle
 	c.releaseLease()
 	c.takeover = takeover{}
-	c.seats, c.moves, c.peers, c.waiters = nil, map[ShardID]*move{}, map[UID]*peer{}, map[ShardID][]UID{}
+	c.shards, c.moves, c.peers, c.waiters = nil, map[ShardID]*move{}, map[UID]*peer{}, map[ShardID][]UID{}
 	c.stops, c.departed, c.passed = map[ShardID][]UID{}, map[ShardID]time.Time{}, map[UID]time.Time{}
-	c.homeless, c.opened, c.alloc, c.grouped, c.records, c.locations, c.moving = nil, false, nil, nil, nil, nil, false
+	c.unallocated, c.opened, c.alloc, c.grouped, c.records, c.locations, c.moving = nil, false, nil, nil, nil, nil, false
 	c.asked.shards, c.asked.rebalance = nil, false // an answer may still come
 	c.writes, c.failed, c.remembered = map[uint64]StateWrite{}, nil, StateRead{}
-	c.tableWrites, c.troubles = 0, nil
-	c.orphans = orphans{}
+	c.tableWrites, c.storeFailures = 0, nil
+	c.outOfRange = outOfRange{}
 	c.out = outbox{}
 	c.retryAt, c.rebalanceAt = time.Time{}, time.Time{}
 }
@@ -55,7 +55,7 @@ func (c *Coordinator) becomeIdle() {
 func (c *Coordinator) becomeReading() {
 	c.mode = reading
 	c.floor = c.next()
-	c.seats = make([]seat, c.cfg.Shards)
+	c.shards = make([]shardState, c.cfg.Shards)
 	c.takeover = takeover{reports: map[UID]*gathered{}, registers: map[UID]Register{}}
 	c.takeover.homes = c.read(StateHomes)
 	c.takeover.regions = c.read(StateRegions)
@@ -82,7 +82,8 @@ func (c *Coordinator) readAs(r StateRead) StateRead {
 	return r
 }
 
-// onRead takes what was read. A read that failed is repeated with the next tick; its ID is given up until then.
+// onRead takes what was read. A read that failed is repeated with the next tick; its ID is given up
+// until then.
 func (c *Coordinator) onRead(in DidRead) {
 	t := &c.takeover
 	var r *StateRead
@@ -95,8 +96,8 @@ func (c *Coordinator) onRead(in DidRead) {
 		r = &t.locations
 	case c.remembered.ID:
 		r = &c.remembered
-	case c.orphans.read.ID:
-		r = &c.orphans.read
+	case c.outOfRange.read.ID:
+		r = &c.outOfRange.read
 	}
 	if r == nil || in.ID == 0 {
 		c.counts[countLate]++
@@ -122,7 +123,7 @@ func (c *Coordinator) onRead(in DidRead) {
 		c.onRemembered(in.Shards)
 		return
 	case StateIDs:
-		c.onOrphanRead(in.IDs)
+		c.onOutOfRangeRead(in.IDs)
 		return
 	}
 	*r = StateRead{}
@@ -131,7 +132,7 @@ func (c *Coordinator) onRead(in DidRead) {
 	}
 }
 
-// failedRead stands in the ID of a read that is to be repeated.
+// failedRead stands in the ID of a read that must be repeated.
 const failedRead = ^uint64(0)
 
 func (c *Coordinator) retryRead(r *StateRead) {
@@ -155,9 +156,9 @@ func (c *Coordinator) retryTakeover() {
 	c.maybeActivate()
 }
 
-// becomeInquiring asks every member that may host, and every proxy that is listed, what it hosts and for which hand-offs it buffers. Their
-// answers show that they refuse earlier coordinators from now on. Members that join later cannot host: nobody commands them but this
-// coordinator.
+// becomeInquiring asks every member that may host, and every listed proxy, what it hosts and for
+// which hand-offs it buffers. By its answer each of them refuses earlier coordinators from now on.
+// Members that join later cannot host: only this coordinator commands them.
 func (c *Coordinator) becomeInquiring() {
 	c.mode = inquiring
 	for _, m := range c.view.Members {
@@ -178,8 +179,8 @@ func (c *Coordinator) onReport(from UID, m Report) {
 		return
 	}
 	member, _ := c.view.Member(from)
-	if c.sayMismatch(member, m.Proxy, m.Alike) && !m.Alike.routesAs(c.cfg.alike()) {
-		c.onForeignReport(from, m)
+	if c.sayMismatch(member, m.Proxy, m.Compatibility) && !m.Compatibility.routesAs(c.cfg.compatibility()) {
+		c.onReportOfOtherRole(from, m)
 		return
 	}
 	g := t.reports[from]
@@ -199,9 +200,10 @@ func (c *Coordinator) onReport(from UID, m Report) {
 	}
 }
 
-// onForeignReport takes the report of a region whose ids go to other shards. One that hosts nothing is no peer, and takes no part. One that hosts holds the
-// takeover up: its entities run, and a coordinator that acted would have them run a second time in other shards.
-func (c *Coordinator) onForeignReport(from UID, m Report) {
+// onReportOfOtherRole takes the report of a region whose ids go to other shards. One that hosts
+// nothing is no peer, and takes no part. One that hosts holds the takeover up: its entities run,
+// and a coordinator that acted would have them run a second time in other shards.
+func (c *Coordinator) onReportOfOtherRole(from UID, m Report) {
 	if m.Parts == 1 && !slices.ContainsFunc(m.Shards, func(h Hosted) bool { return h.Phase != PhaseNone }) {
 		c.takeover.awaiting = without(c.takeover.awaiting, from)
 		c.maybeActivate()
@@ -214,7 +216,8 @@ func (c *Coordinator) maybeActivate() {
 	}
 }
 
-// reportTries is how often reports are asked for until an event says who is waited for: about one RetryInterval.
+// reportTries is how often reports are asked for before an event names the members that have not
+// answered. It is about one RetryInterval.
 const reportTries = 4
 
 // Awaits are the members that must say what they host before this coordinator acts.
@@ -233,8 +236,8 @@ func (c *Coordinator) becomeActive() {
 	c.adoptPeers(t)
 	c.resolve(t)
 	homes := 0
-	for i := range c.seats {
-		if c.seats[i].home != 0 {
+	for i := range c.shards {
+		if c.shards[i].home != 0 {
 			homes++
 		}
 	}
@@ -243,7 +246,7 @@ func (c *Coordinator) becomeActive() {
 		c.onRegister(u, t.registers[u])
 	}
 	c.onRemembered(t.shards)
-	c.allocateHomeless()
+	c.allocateAll()
 	c.drainLeaving()
 	if c.cfg.RebalanceInterval > 0 {
 		c.rebalanceAt = c.now.Add(c.cfg.RebalanceInterval)
@@ -275,14 +278,14 @@ func (c *Coordinator) adoptPeers(t takeover) {
 // finding is what the reports say together about one shard.
 type finding struct {
 	entry   Entry // of the table; Home 0: none
-	host    UID   // who hosts it; 0: nobody
+	host    UID   // the region that hosts it; 0: none
 	phase   Phase // there
 	token   Token // by which
 	barrier Token // the highest for which anyone buffers, an owner that has stopped included
 }
 
 func (c *Coordinator) resolve(t takeover) {
-	found := make([]finding, len(c.seats))
+	found := make([]finding, len(c.shards))
 	for _, e := range t.table {
 		if _, ok := c.at(e.Shard); ok && found[e.Shard].entry.Token.Less(e.Token) {
 			found[e.Shard].entry = e
@@ -307,7 +310,8 @@ func (c *Coordinator) resolve(t takeover) {
 	}
 }
 
-// surpass makes the next token be above t. In the epoch of this reign there are others where a coordinator was started again on its node.
+// surpass makes the next token be above t. In the epoch of this reign there are others where a
+// coordinator was started again on its node.
 func (c *Coordinator) surpass(t Token) {
 	if t.Epoch == uint64(c.view.Epoch) {
 		c.seq = max(c.seq, t.Seq)
@@ -330,17 +334,19 @@ func (c *Coordinator) merge(f *finding, u UID, h Hosted) {
 	}
 }
 
-// settle decides about one shard after a takeover. Who hosts it keeps it; its entry stands if it fits and nobody waits for a later one,
-// otherwise it gets a new token, which takes every hand-off in progress back and releases all buffers. A shard that nobody hosts goes to
-// the home that the table names if no later hand-off has begun: that one missed its command, and buffers may have been released to it
-// already, so any other home would be reached out of order. One that was stopped for good stays so, and who still waits for a hand-off
-// before that is told again. Else the strategy chooses.
+// settle decides about one shard after a takeover. A region that hosts the shard keeps it. Its
+// entry stands if it fits and no region waits for a later one. Otherwise the shard gets a new
+// token, which takes back every hand-off in progress and releases all buffers. A shard without a
+// host goes to the home that the table names if no later hand-off has begun. That home missed its
+// command, and buffers may have been released to it already, so messages to any other home would
+// arrive out of order. A shard that was stopped for good stays so. A region that still waits for a
+// hand-off before that stop is told again. Otherwise the strategy chooses.
 func (c *Coordinator) settle(s ShardID, f *finding) {
-	st := &c.seats[s]
+	st := &c.shards[s]
 	fits := f.entry.Home == f.host && f.entry.Token == f.token && !f.entry.Token.Less(f.barrier)
 	switch {
 	case f.host != 0 && fits && f.phase <= PhaseRunning:
-		st.state, st.home, st.token = seatHosted, f.host, f.token
+		st.state, st.home, st.token = stateHosted, f.host, f.token
 		c.load(f.host, s, true)
 	case f.host != 0:
 		st.moved = true

@@ -62,7 +62,7 @@ func (l *lone) step(in CoordinatorInput) string {
 }
 
 func (l *lone) report(from UID, hs ...Hosted) string {
-	return l.step(Receive{From: from, Msg: Report{Floor: l.c.floor, Parts: 1, Alike: l.c.cfg.alike(), Shards: hs}})
+	return l.step(Receive{From: from, Msg: Report{Floor: l.c.floor, Parts: 1, Compatibility: l.c.cfg.compatibility(), Shards: hs}})
 }
 
 func (l *lone) expect(got string, parts ...string) {
@@ -74,20 +74,22 @@ func (l *lone) expect(got string, parts ...string) {
 	}
 }
 
-// TestRestartInTheSameView: a coordinator that was started again on its node finds tokens of its own epoch; its commands go beyond them.
+// TestRestartInTheSameView: a coordinator that was started again on its node finds tokens of its
+// own epoch; its commands go beyond them.
 func TestRestartInTheSameView(t *testing.T) {
 	l := newLone(t, nil, 1, 2)
 	l.report(1, Hosted{Shard: 0, Phase: PhaseNone, Barrier: Token{1, 1, 40}})
 	l.report(2, Hosted{Shard: 1, Phase: PhaseRunning, Token: Token{1, 1, 50}})
 	for s := range ShardID(2) {
-		if tok := l.c.seats[s].token; !(Token{1, 1, 50}).Less(tok) {
+		if tok := l.c.shards[s].token; !(Token{1, 1, 50}).Less(tok) {
 			t.Errorf("shard %d: token %v", s, tok)
 		}
 	}
 }
 
-// TestTakeoverOfABeginThatTheOwnerMissed: the owner runs the shard as the table says and knows of no hand-off, but another region has begun to buffer for
-// one. The entry is written again, above that hand-off, or the other would wait for ever.
+// TestTakeoverOfABeginThatTheOwnerMissed: the owner runs the shard as the table says and knows of
+// no hand-off, but another region has begun to buffer for one. The entry is written again, above
+// that hand-off. Otherwise the other region would wait without end.
 func TestTakeoverOfABeginThatTheOwnerMissed(t *testing.T) {
 	l := newLone(t, nil, 1, 2, 3)
 	tok, handOff := Token{1, 1, 5}, Token{1, 1, 6}
@@ -96,26 +98,27 @@ func TestTakeoverOfABeginThatTheOwnerMissed(t *testing.T) {
 	l.report(2, Hosted{Shard: 3, Phase: PhaseRunning, Token: tok})
 	got := l.report(3, Hosted{Shard: 3, Phase: PhaseNone, Barrier: handOff})
 	l.expect(got, "homes 3→2@")
-	if again := l.c.seats[3].token; !handOff.Less(again) {
+	if again := l.c.shards[3].token; !handOff.Less(again) {
 		t.Errorf("the token %v releases nothing that waits for %v", again, handOff)
 	}
 }
 
-// TestRegionStartedAgain: a region that registers as one that never routed hosts nothing, whatever its predecessor on that node had.
+// TestRegionStartedAgain: a region that registers as one that never routed hosts nothing, whatever
+// its predecessor on that node had.
 func TestRegionStartedAgain(t *testing.T) {
 	l := newLone(t, nil, 1, 2)
 	tok := Token{1, 1, 5}
 	l.c.takeover.table = []Entry{{Shard: 3, Home: 2, Token: tok}}
 	l.report(1)
 	l.report(2, Hosted{Shard: 3, Phase: PhaseRunning, Token: tok})
-	if got := l.step(Receive{From: 2, Msg: Register{Joined: true, Alike: Alike{Shards: 4}}}); strings.Contains(got, "homes") {
+	if got := l.step(Receive{From: 2, Msg: Register{Joined: true, Compatibility: Compatibility{Shards: 4}}}); strings.Contains(got, "homes") {
 		t.Errorf("a region that runs is commanded again:\n%s", got)
 	}
-	l.expect(l.step(Receive{From: 2, Msg: Register{Alike: Alike{Shards: 4}}}), "homes 3→2@1.1.6")
+	l.expect(l.step(Receive{From: 2, Msg: Register{Compatibility: Compatibility{Shards: 4}}}), "homes 3→2@1.1.6")
 }
 
-// TestDoubleHost: two nodes say that they host a shard. That cannot happen; if it does, the one with the later command keeps it, and the new
-// entry tells the other to stop.
+// TestDoubleHost: two nodes say that they host a shard. That cannot happen; if it does, the one
+// with the later command keeps it, and the new entry tells the other to stop.
 func TestDoubleHost(t *testing.T) {
 	l := newLone(t, nil, 1, 2)
 	l.report(1, Hosted{Shard: 3, Phase: PhaseRunning, Token: Token{1, 1, 5}})
@@ -123,26 +126,28 @@ func TestDoubleHost(t *testing.T) {
 	l.expect(got, "double-host! 3 peer=1", "homes 3→2")
 }
 
-// TestTakeoverOfAnotherLease: a region that takes other leases keeps what a takeover finds there, as it routes alike, but is given nothing more.
+// TestTakeoverOfAnotherLease: a region that takes other leases keeps what a takeover finds there,
+// as it routes alike, but is given nothing more.
 func TestTakeoverOfAnotherLease(t *testing.T) {
 	l := newLone(t, nil, 1, 2)
 	tok := Token{1, 1, 5}
 	l.c.takeover.table = []Entry{{Shard: 3, Home: 2, Token: tok}}
 	l.report(1)
-	other := l.c.cfg.alike()
+	other := l.c.cfg.compatibility()
 	other.Lease = "elsewhere"
-	got := l.step(Receive{From: 2, Msg: Report{Floor: l.c.floor, Parts: 1, Alike: other, Shards: []Hosted{{Shard: 3, Phase: PhaseRunning, Token: tok}}}})
+	got := l.step(Receive{From: 2, Msg: Report{Floor: l.c.floor, Parts: 1, Compatibility: other, Shards: []Hosted{{Shard: 3, Phase: PhaseRunning, Token: tok}}}})
 	l.expect(got, "type-mismatch! peer=2")
 	got = l.step(Receive{From: 1, Msg: GetHomes{Shards: []ShardID{0, 1, 2, 3}}})
 	l.expect(got, "0→1", "1→1", "2→1", "3→2")
 }
 
-// TestReportInParts: the report of a region that hosts many shards comes in parts, in any order and repeated.
+// TestReportInParts: the report of a region that hosts many shards comes in parts, in any order and
+// repeated.
 func TestReportInParts(t *testing.T) {
 	l := newLone(t, nil, 1)
 	part := func(i uint32, s ShardID) string {
 		h := Hosted{Shard: s, Phase: PhaseRunning, Token: Token{1, 1, 1}}
-		return l.step(Receive{From: 1, Msg: Report{Floor: l.c.floor, Part: i, Parts: 3, Alike: l.c.cfg.alike(), Shards: []Hosted{h}}})
+		return l.step(Receive{From: 1, Msg: Report{Floor: l.c.floor, Part: i, Parts: 3, Compatibility: l.c.cfg.compatibility(), Shards: []Hosted{h}}})
 	}
 	for _, i := range []uint32{2, 0, 0, 2} {
 		if got := part(i, ShardID(i)); strings.Contains(got, "started") {
@@ -152,7 +157,8 @@ func TestReportInParts(t *testing.T) {
 	l.expect(part(1, 1), "coordinator-started", "homes 0→1", "1→1", "2→1")
 }
 
-// TestTakeoverLosesMember: a member that is asked and does not answer holds the takeover up until the view drops it.
+// TestTakeoverLosesMember: a member that is asked and does not answer holds the takeover up until
+// the view drops it.
 func TestTakeoverLosesMember(t *testing.T) {
 	l := newLone(t, nil, 1, 2, 3)
 	l.report(1)
@@ -164,7 +170,7 @@ func TestTakeoverLosesMember(t *testing.T) {
 	}
 	l.expect(l.step(Install{View: viewOf(2, 1, 2)}), "") // node 3 is gone, and with it what it said
 	l.expect(l.step(Install{View: viewOf(3, 1)}), "coordinator-started")
-	if l.c.seats[1].state != seatEmpty {
+	if l.c.shards[1].state != stateUnallocated {
 		t.Errorf("the word of a node that is gone still counts: %v", l.c)
 	}
 }
@@ -220,8 +226,10 @@ func TestOutOfRange(t *testing.T) {
 	}
 }
 
-// A takeover finds a shard at the home that the table names, under the same token, but on its way out: its region has seen the entry that takes the hand-off
-// back, which no majority has, so it reports no barrier, and nobody else has heard of the hand-off. It is told to go on; as it stands it would wait for ever.
+// A takeover finds a shard at the home that the table names, under the same token, but on its way
+// out. Its region has seen the entry that takes the hand-off back, and no majority has that entry.
+// So the region reports no barrier, and no other region has heard of the hand-off. The new
+// coordinator tells the region to go on, or the shard would wait without end.
 func TestTakeoverOfAHandOffThatNobodyReports(t *testing.T) {
 	tok := Token{1, 1, 5}
 	for phase := PhaseRunning; phase <= PhaseStopping; phase++ {
@@ -235,7 +243,8 @@ func TestTakeoverOfAHandOffThatNobodyReports(t *testing.T) {
 	}
 }
 
-// A region that may leave stays until it knows where its shard has gone: till then messages of its node wait for that.
+// A region that may leave stays until it knows where its shard has gone: till then messages of its
+// node wait for that.
 func TestLeavesWhenTheNextHomeIsKnown(t *testing.T) {
 	r, err := NewRegion(Config{Type: "t", Self: 2, Shards: 4}, newRand())
 	if err != nil {
@@ -258,7 +267,8 @@ func TestLeavesWhenTheNextHomeIsKnown(t *testing.T) {
 	}
 }
 
-// A proxy gives nothing away, so it has left as soon as nothing waits in it, whether or not a coordinator answers.
+// A proxy gives nothing away, so it has left as soon as nothing waits in it, whether or not a
+// coordinator answers.
 func TestProxyLeavesAtOnce(t *testing.T) {
 	r, err := NewRegion(Config{Type: "t", Self: 2, Shards: 4, Proxy: true}, newRand())
 	if err != nil {
@@ -277,13 +287,13 @@ func TestProxyLeavesAtOnce(t *testing.T) {
 	}
 }
 
-// TestUnconfirmedIsGivenNothing: a region that has not said that it knows of its registration may leave without asking. It
-// is told again, and is given shards when it has confirmed.
+// TestUnconfirmedIsGivenNothing: a region that has not said that it knows of its registration may
+// leave without asking. It is told again, and is given shards when it has confirmed.
 func TestUnconfirmedIsGivenNothing(t *testing.T) {
 	l := newLone(t, nil, 1)
 	l.report(1)
 	l.step(Install{View: viewOf(2, 1, 2)})
-	l.step(Receive{From: 2, Msg: Register{Alike: Alike{Shards: 4}}})
+	l.step(Receive{From: 2, Msg: Register{Compatibility: Compatibility{Shards: 4}}})
 	var got string
 	for id := range l.c.writes { // order: there is one
 		got += l.step(Wrote{ID: id})

@@ -8,10 +8,11 @@ import (
 	"time"
 )
 
-// The defects of the reference's coordinator and shard that these must not have, by their numbers in its list. The table in package proptest names the
-// tests of all.
+// The defects of the reference's coordinator and shard that these must not have, by their numbers
+// in its list. The table in package proptest names the tests of all.
 
-// TestA1RememberedLate: the shards with remembered ids are read slowly, and come when the takeover is over or under way: all get a home.
+// TestA1RememberedLate: the shards with remembered ids are read slowly, and come when the takeover
+// is over or under way: all get a home.
 func TestA1RememberedLate(t *testing.T) {
 	for _, late := range []bool{false, true} {
 		l := newLoneOf(t, Config{Type: "t", Self: 1, Shards: 4, Remember: true}, 1)
@@ -27,7 +28,8 @@ func TestA1RememberedLate(t *testing.T) {
 	}
 }
 
-// TestA2RememberedKnown: a shard that has remembered ids and a home keeps the home, and one that the table names and nobody hosts goes there.
+// TestA2RememberedKnown: a shard that has remembered ids and a home keeps the home. A shard that
+// the table names and that no region hosts goes to the home in the table.
 func TestA2RememberedKnown(t *testing.T) {
 	l := newLoneOf(t, Config{Type: "t", Self: 1, Shards: 4, Remember: true}, 1, 2)
 	l.c.takeover.table = []Entry{{Shard: 0, Home: 2, Token: Token{1, 1, 5}}, {Shard: 1, Home: 2, Token: Token{1, 1, 6}}}
@@ -40,8 +42,9 @@ func TestA2RememberedKnown(t *testing.T) {
 	l.expect(got, "1→2@", "2→1@")
 }
 
-// TestA3PhasesHaveTimers: the second phase of a hand-off has all of its own time, however late the first one ended, and when it has passed the home
-// is settled: the owner's late report does not count any more.
+// TestA3PhasesHaveTimers: the second phase of a hand-off has all of its own time, however late the
+// first one ended, and when it has passed the home is settled: the owner's late report does not
+// count any more.
 func TestA3PhasesHaveTimers(t *testing.T) {
 	l := reigns(t, Config{BeginTimeout: 10 * time.Second, HandOffTimeout: 60 * time.Second}, map[UID][]ShardID{1: {0, 1}}, 1, 2)
 	l.expect(l.after(11*time.Second), "begin 0@")
@@ -98,7 +101,8 @@ func (s *soloShard) step(in ShardInput) (*ShardEffects, StateWrite) {
 	return fx, StateWrite{}
 }
 
-// opened is such a shard that has read its ids, of which there are none, and is in the set of those that have some.
+// opened returns a shard that has read its ids and found none. The write of its first id has put it
+// into the set of shards that have some.
 func opened(t *testing.T, first EntityID) (s *soloShard, under StateWrite) {
 	s = newSoloShard(t)
 	fx, _ := s.step(Open{})
@@ -111,7 +115,8 @@ func opened(t *testing.T, first EntityID) (s *soloShard, under StateWrite) {
 	return s, under
 }
 
-// TestA8OneWriteAtATime: ids that are started while a write is under way wait for the next one, all together, and every caller is answered.
+// TestA8OneWriteAtATime: ids that are started while a write is under way wait for the next one, all
+// together, and every caller is answered.
 func TestA8OneWriteAtATime(t *testing.T) {
 	s, under := opened(t, "a")
 	if !slices.Equal(under.AddIDs, []EntityID{"a"}) {
@@ -132,8 +137,8 @@ func TestA8OneWriteAtATime(t *testing.T) {
 	}
 }
 
-// TestVanishedIDIsAddedAgain: a removal by an earlier owner that arrives late takes no id away from an entity that runs; one that was passivated stays
-// away.
+// TestVanishedIDIsAddedAgain: a removal by an earlier owner that arrives late takes no id away from
+// an entity that runs; one that was passivated stays away.
 func TestVanishedIDIsAddedAgain(t *testing.T) {
 	s, under := opened(t, "a")
 	_, w := s.step(Wrote{ID: under.ID})
@@ -159,8 +164,8 @@ func TestVanishedIDIsAddedAgain(t *testing.T) {
 	}
 }
 
-// TestIDThatVanishesBeforeItsStart: the same removal may come between the write that puts an id and the word that it is safe. The entity starts then and
-// has to be remembered.
+// TestIDThatVanishesBeforeItsStart: the same removal may come between the write that puts an id and
+// the word that it is safe. The entity starts then and has to be remembered.
 func TestIDThatVanishesBeforeItsStart(t *testing.T) {
 	s, under := opened(t, "a")
 	s.step(IDsChanged{Removed: []EntityID{"a"}})
@@ -169,7 +174,8 @@ func TestIDThatVanishesBeforeItsStart(t *testing.T) {
 	}
 }
 
-// TestRepeatedWritesSayHowOften: a driver gives a write the more time the more often it has failed, and the next one begins anew.
+// TestRepeatedWritesSayHowOften: a driver gives a write the more time the more often it has failed,
+// and the next one begins anew.
 func TestRepeatedWritesSayHowOften(t *testing.T) {
 	s, w := opened(t, "a")
 	for failed := range uint(4) {
@@ -188,7 +194,8 @@ func TestRepeatedWritesSayHowOften(t *testing.T) {
 	}
 }
 
-// TestA11WritesCountIDs: what has gathered is written in parts of so many ids, whatever it came from.
+// TestA11WritesCountIDs: what has gathered is written in parts of so many ids, whatever it came
+// from.
 func TestA11WritesCountIDs(t *testing.T) {
 	s, under := opened(t, "first")
 	const n = writeIDsMax + 10
@@ -204,7 +211,8 @@ func TestA11WritesCountIDs(t *testing.T) {
 	}
 }
 
-// TestA13StoreThatComesBack: however long the store of remembered ids fails, the shard neither gives up nor starts anew, and opens when it answers.
+// TestA13StoreThatComesBack: however long the store of remembered ids fails, the shard neither
+// gives up nor starts anew, and opens when it answers.
 func TestA13StoreThatComesBack(t *testing.T) {
 	s := newSoloShard(t)
 	fx, _ := s.step(Open{})
@@ -231,7 +239,8 @@ func TestA13StoreThatComesBack(t *testing.T) {
 	}
 }
 
-// TestA20ShardsAreForgotten: the set of shards with remembered ids shrinks: a shard whose last id went is not started any more.
+// TestA20ShardsAreForgotten: the set of shards with remembered ids shrinks: a shard whose last id
+// went is not started any more.
 func TestA20ShardsAreForgotten(t *testing.T) {
 	sh, err := NewShard(Config{Type: "t", Self: 1, Shards: 4, Remember: true, ShardOf: func(EntityID) ShardID { return 2 }}, newRand(), 2)
 	if err != nil {

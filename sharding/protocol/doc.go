@@ -1,42 +1,53 @@
-// Package protocol decides where entities live. It holds the three pure machines of cluster sharding; goroutines, sockets, mailboxes and the
-// entities themselves belong to package sharding, which drives them.
+// Package protocol decides where entities live. It holds the three pure machines of cluster
+// sharding; goroutines, sockets, mailboxes and the entities themselves belong to package sharding,
+// which drives them.
 //
 // # Nouns
 //
-//   - A shard is a group of entities that move together. ShardOf says which shard an entity id belongs to.
-//   - A Region is the part of an entity type on one node: it knows where messages for each shard go, and hosts shards. On a node without the
-//     type's role it is a proxy, which hosts nothing.
-//   - The Coordinator, one per type, acts on the oldest node with the role: it gives each shard its home.
-//   - A Shard machine is the life of the entities of one hosted shard: remembered, started, passivated, stopped.
+//   - A shard is a group of entities that move together. ShardOf says which shard an entity id
+//     belongs to.
+//   - A Region is the part of an entity type on one node: it knows where messages for each shard
+//     go, and hosts shards. On a node without the type's role it is a proxy, which hosts nothing.
+//   - The Coordinator, one per type, acts on the oldest node with the role: it gives each shard its
+//     home.
+//   - A Shard machine is the life of the entities of one hosted shard: remembered, started,
+//     passivated, stopped.
 //   - The table is the replicated map from shard to home. Its entries carry tokens.
-//   - A Token orders all commands that were ever given for a type: the epoch of the view, the up number of the coordinator, its count.
+//   - A Token orders all commands that were ever given for a type: the epoch of the view, the up
+//     number of the coordinator, its count.
 //   - A hand-off moves a shard. Its id is the token of its Begin.
 //   - A fence is the last thing that a region puts on the data lane for a shard before it buffers.
 //
 // # What the table is, and what it is not
 //
-// The table is a route, not a permission. A region sends messages where the highest token points, and hosts a shard only when a
-// coordinator commands it with a token that is not below anything it has obeyed. So a write that a deposed coordinator had begun, and that
-// arrives late, can misdirect a few messages, which are forwarded or buffered, but can make nobody host. The coordinator writes a home
-// first (to a majority), commands the home second, and tells everybody else through the table.
+// The table is a route, not a permission. A region sends messages where the highest token points.
+// It hosts a shard only when a coordinator commands it with a token that is not below anything it
+// has obeyed. So a late write of a deposed coordinator can misdirect a few messages, which are
+// forwarded or buffered, but it can make no region host. The coordinator first writes a home (to a
+// majority), then commands the home, and tells all others through the table.
 //
 // # Takeover
 //
-// A new coordinator reads the table from a majority, and then asks all members with the role, and all proxies that ever registered, what they host,
-// in which phase, and for which hand-offs they buffer. It acts when all that are still in the view have answered. An answer also raises the floor of
-// that region: commands of earlier coordinators are refused from then on. Who hosts a shard keeps it. Every shard about which anything is unsettled
-// gets a new token, above every hand-off that was in progress, which takes those back and releases their buffers. A member that answers nothing but
-// is in the view holds the takeover up: it may be hosting, and only the view that drops it proves that its lease is over. The event ReportAwaited
-// names it; known homes are routed to meanwhile. For a type that was not started on a node its Absentee answers, and what is started there later is
-// made of what that has promised (Past). If that node is the oldest, no coordinator acts: regions hear it (Absent) and tell it (CoordinatorAbsent).
+// A new coordinator reads the table from a majority. Then it asks all members with the role, and
+// all proxies that ever registered, what they host, in which phase, and for which hand-offs they
+// buffer. It acts when all that are still in the view have answered. An answer also raises the
+// floor of that region: it refuses commands of earlier coordinators from then on. A region that
+// hosts a shard keeps it. Every shard about which anything is unsettled gets a new token, above
+// every hand-off that was in progress. That token takes those hand-offs back and releases their
+// buffers. A member that answers nothing but is in the view delays the takeover. It may be hosting,
+// and only the view that drops it proves that its lease is over. The event ReportAwaited names it;
+// messages to known homes are routed meanwhile. For a type that was not started on a node its
+// NotStarted answers. A region that starts there later is made with the promises of that NotStarted
+// (Past). If that node is the oldest, no coordinator acts: regions hear it (Absent) and tell it
+// (CoordinatorAbsent).
 //
 // # One role
 //
-// A type runs under one role. Coordinators of two roles would never meet, so a coordinator asks at the
-// begin of its reign all members without its role under which role they run the type (Compare), and waits
-// for the answers about one RetryInterval. A member with both roles answers so if it is inquired. Where the
-// type is in service under another role the coordinator stands down and refuses its regions; both sides say
-// so (TypeMismatch), with both roles.
+// A type runs under one role. Coordinators of two roles would never meet, so a coordinator asks at
+// the begin of its reign all members without its role under which role they run the type (Compare),
+// and waits for the answers about one RetryInterval. A member with both roles answers so if it is
+// inquired. Where the type is in service under another role the coordinator stands down and refuses
+// its regions; both sides say so (TypeMismatch), with both roles.
 //
 // # Hand-off
 //
@@ -50,102 +61,138 @@
 //	    │── HostShards ──► new home ── Started ──►│
 //	    └─ table: an entry above id releases every buffer to the new home
 //
-// Each phase has its own time limit. When one passes, the owner's entry is written again under a higher token: the owner goes on, and the
-// buffers are released to it. Fences are sent again when a Begin is repeated and when a connection has come up; an owner
-// that gets a repeated Begin repeats it to those whose fences it misses. It waits for all regions that took part, without those that are
-// gone from the view of the hand-off or a later one: regions of that view fence although the owner may not have it yet. None routes
-// before its first registration; the answer to that names the hand-offs in progress, and a region does not follow what its copy of the
-// table says about the time before, unless the coordinator confirms it: the copy may lag behind hand-offs in which it had no fence to send.
+// Each phase has its own time limit. When one passes, the owner's entry is written again under a
+// higher token: the owner goes on, and the buffers are released to it. Fences are sent again when a
+// Begin is repeated and when a connection has come up; an owner that gets a repeated Begin repeats
+// it to those whose fences it misses. It waits for all regions that took part, without those that
+// are gone from the view of the hand-off or a later one: regions of that view fence although the
+// owner may not have it yet. None routes before its first registration; the answer to that names
+// the hand-offs in progress, and a region does not follow what its copy of the table says about the
+// time before, unless the coordinator confirms it: the copy may lag behind hand-offs in which it
+// had no fence to send.
 //
 // # Registration, and leaving
 //
 //	region ── Register ──► coordinator ── writes the list of regions ── Registered ──► region ── Confirm ──► coordinator
 //
-// A region is given shards when it has confirmed, or has reported to a takeover. From then on it asks before it leaves, and goes on the
-// word of the coordinator with the highest floor that it knows. Before that no coordinator counts on it: it leaves at once, and confirms
-// nothing any more. So no shard goes to a region that has left, however late a registration arrives.
+// A region is given shards when it has confirmed, or has reported to a takeover. From then on it
+// asks before it leaves, and goes on the word of the coordinator with the highest floor that it
+// knows. Before that no coordinator counts on it: it leaves at once, and confirms nothing any more.
+// So no shard goes to a region that has left, however late a registration arrives.
 //
 // # Stopping shards for good
 //
-// StopShards asks for a hand-off to nobody. When the owner has stopped, the coordinator writes an entry without a home, which is above the hand-off and
-// so ends it for all: what waits for such a shard asks for a home, and only that gives it one. AtRest answers when a majority knows; who asked repeats it
-// until then. If messages wait at the end of the hand-off, the shard gets its next home at once. Types that remember entities refuse: "in the end every
-// shard with remembered ids has a home" would not hold.
+// StopShards asks for a hand-off without a new home. When the owner has stopped, the coordinator
+// writes an entry without a home. That entry is above the hand-off and so ends it for all regions.
+// A message for such a shard makes its region ask for a home, and only this gives the shard one.
+// AtRest answers when a majority knows; the region that asked repeats its request until then. If
+// messages wait at the end of the hand-off, the shard gets its next home at once. Types that
+// remember entities refuse: "in the end every shard with remembered ids has a home" would not hold.
 //
 // # A region that is closed while its node stays
 //
-// It leaves as one whose node leaves, but stays a member of every audience: it passes on what comes late, and fences. So its shards, if nobody
-// can take them, are handed off to nobody, with fences, as in StopShards: what stopped in its place could be sent more by those who have not
-// heard, which a later region of the node would pass on, to be overtaken. The coordinator of its node goes on as well. What cannot be handed
-// over in time is stopped by force (Quit), and the coordinator told when nothing runs any more (LeaveRequest with Left, until it is answered).
+// A closed region leaves like a region whose node leaves, but it stays a member of every audience:
+// it passes on late messages, and fences. So if no other region can take its shards, they are
+// handed off without a new home, with fences, as in StopShards. Without fences, regions that have
+// not heard of the stop could send more to it. A later region of the node would pass that on, and
+// newer messages could overtake it. The coordinator of its node goes on as well. What cannot be
+// handed over in time is stopped by force (Quit). The coordinator is told when nothing runs any
+// more (LeaveRequest with Left, until it is answered).
 //
-// The regions of one node are told apart by their life, in every message that says what one of them is: a later one obeys no command from before its
-// registration, and what an earlier one has said does not count any more when the later one has registered. Its floor, and the count of the tokens of
-// the node's coordinators, go on (Past).
+// The regions of one node are told apart by their life, in every message that says what one of them
+// is: a later one obeys no command from before its registration, and what an earlier one has said
+// does not count any more when the later one has registered. Its floor, and the count of the tokens
+// of the node's coordinators, go on (Past).
 //
 // # Shutdown of the whole cluster
 //
-// In a view that is Closing no hand-off begins, a shard that loses its home is not wanted any more, and one that loses its lease starts again where
-// it was. A region whose node leaves then stops its shards without asking and without fences, and says Left when it hosts nothing; it still answers
-// every Begin, for hand-offs that had begun end as they would. The word travels in the chain of views, so a coordinator that sees the member gone
-// has seen it; a region that says Left before that says it too (Closing). Who asks for what has ended is told so, and drops what waits for it.
+// In a view that is Closing no hand-off begins. A shard that loses its home gets no other one, and
+// a shard that loses its lease starts again where it was. A region whose node leaves then stops its
+// shards without asking and without fences, and says Left when it hosts nothing. It still answers
+// every Begin, so hand-offs that had begun end as usual. Closing travels in the chain of views, so
+// a coordinator that sees the member gone has seen it. A region that says Left before that says it
+// too (Closing). A region that asks for a shard that has ended is told so, and drops the messages
+// that wait for it.
 //
 // # Strategies
 //
-// The coordinator asks an allocation.Strategy for homes and for moves. Those of package allocation answer within Step; any other is asked by the driver, with
-// the effect Consult, on a copy, and answers with Advised: one question at a time. When it takes longer than StrategyTimeout, misbehaves or names
-// nobody that may host, the default answers. What loads and locations it looks at come from the regions (Loads) and from a replicated map
-// that outside clients write (StateLocations), which a new coordinator reads before it acts.
+// The coordinator asks an allocation.Strategy for homes and for moves. The strategies of package
+// allocation answer within Step. The driver asks any other strategy, with the effect Consult, on a
+// copy, and it answers with Advised: one question at a time. The default answers when the strategy
+// takes longer than StrategyTimeout, misbehaves, or names no region that may host. Loads come from
+// the regions (Loads). Locations come from a replicated map that outside clients write
+// (StateLocations). A new coordinator reads that map before it acts.
 //
 // # Remembered entities
 //
-// The ids of a shard are an ORSet in the durable space, key sharding/TYPE/ids/SHARD. The shards that have ids are another, key
-// sharding/TYPE/ids/shards: it is how a coordinator knows, after a restart of the whole cluster, which shards to start with no traffic. A
-// shard is put there before its first id, and taken out after its last. All durable keys of a type share one prefix, DurablePrefix. A driver may
-// keep both elsewhere: StateIDs and StateRemembered name them, wherever they are.
+// The ids of a shard are an ORSet in the durable space, key sharding/TYPE/ids/SHARD. The shards
+// that have ids are another, key sharding/TYPE/ids/shards: it is how a coordinator knows, after a
+// restart of the whole cluster, which shards to start with no traffic. A shard is put there before
+// its first id, and taken out after its last. All durable keys of a type share one prefix,
+// DurablePrefix. A driver may keep both elsewhere: StateIDs and StateRemembered name them, wherever
+// they are.
 //
-// One write of a shard is under way at most; what comes meanwhile travels together in the next one. A write costs as much as what it changes. One that
-// fails, or a read, is repeated after an eighth of RetryInterval, then after twice as long each time up to RetryInterval; nothing is given up, and an event
-// tells it once. The driver's time limit for one try ends before another is begun, so an answer that comes too late is that of nobody.
+// At most one write of a shard is under way; changes that come meanwhile travel together in the
+// next one. A write costs as much as what it changes. A write or a read that fails is repeated
+// after an eighth of RetryInterval, then after twice as long each time, up to RetryInterval.
+// Nothing is given up, and an event reports it once. The driver's time limit for one try ends
+// before another is begun, so an answer that comes too late matches no try and is ignored.
 //
-// Recovery says how fast the shards of a region start what they remember, all together. An id in the set of a shard that it does not belong to, because the number of shards
-// or the hash has changed while all nodes were stopped, is started in its shard, which remembers it, and then forgotten here: by the shard, or by the
-// coordinator if there are fewer shards now. Whatever dies between the two, the id is in one set at least. An id of a living entity that vanishes
-// from the set, or a shard from the set of shards, because an earlier owner's write came late, is put back.
+// Recovery says how fast the shards of a region start what they remember, all together. An id in
+// the set of a shard that it does not belong to, because the number of shards or the hash has
+// changed while all nodes were stopped, is started in its shard, which remembers it, and then
+// forgotten here: by the shard, or by the coordinator if there are fewer shards now. Whatever dies
+// between the two, the id is in one set at least. An id of a living entity that vanishes from the
+// set, or a shard from the set of shards, because an earlier owner's write came late, is put back.
 //
 // # Leases of an outside store
 //
-// That no two nodes host a shard follows from the views and the nodes' leases, so it is as good as these are: an operator who downs the wrong half, or two
-// clusters founded under one name, break it. With Config.Lease each shard takes a lease of its own in a store that all share, before it loads anything,
-// and gives it back after its last entity and its last write, before it says that it has stopped, unless the store takes more than an interval; whoever
-// cannot get it waits, and tries again after an eighth of LeaseRetryInterval, then after twice as long each time up to it. A LeaseOp asks, answers name
-// its generation. A shard that waits answers a hand-off at once; one whose first try has no answer yet does so when messages wait only after an interval,
-// because they are delivered in order if it starts. One that loses its lease is killed; its region reports it stopped under the token by which it hosted
-// it, obeys that command no more, and starts it again, if it is told to, after a pause. A region that cannot use the store, or has lost a lease, is given
-// no shards for twelve intervals, and longer while it complains, as long as another can take them; what waits there is handed off. When nobody could use
-// the store, one shard alone is, to see, after twelve intervals, then after twice as long up to 48. With Config.CoordinatorLease a coordinator begins its
-// reign with a lease, and ends it when that is lost, or when its node is about to say that it has stopped (Resign): the next one finds the lease free.
+// The views and the nodes' leases ensure that no two nodes host a shard. That guarantee breaks when
+// an operator downs the wrong half, or when two clusters are founded under one name. With
+// Config.Lease each shard takes a lease of its own, in a store that all share, before it loads
+// anything. It gives the lease back after its last entity and its last write, before it says that
+// it has stopped, unless the store takes more than an interval. A shard that cannot get the lease
+// waits. It tries again after an eighth of LeaseRetryInterval, then after twice as long each time,
+// up to LeaseRetryInterval. A LeaseOp asks, answers name its generation. A shard that waits answers
+// a hand-off at once. If its first try has no answer yet and messages wait, it answers only after
+// an interval, because the messages are delivered in order if it starts. A shard that loses its
+// lease is killed. Its region reports it stopped under the token by which it hosted it, and obeys
+// that command no more. The region starts the shard again after a pause, if it is told to. A region
+// that cannot use the store, or has lost a lease, is given no shards for twelve intervals, and
+// longer while it complains, as long as another can take them. Its waiting shards are handed off.
+// When no region could use the store, the coordinator moves one shard as a trial after twelve
+// intervals, then after twice as long each time, up to 48. With Config.CoordinatorLease a
+// coordinator takes a lease before its term begins. The term ends when the lease is lost, or when
+// its node is about to say that it has stopped (Resign): the next coordinator finds the lease free.
 //
 // # Guarantees
 //
-//   - No two nodes host a shard at one time, given that views and leases are what package membership promises.
+//   - No two nodes host a shard at one time, given that views and leases are what package
+//     membership promises.
 //   - A planned hand-off loses no message and keeps the order of each sender to each entity.
-//   - Coordinator, owner, new home or any region may die, and any control message may be lost, repeated or late, in every phase.
-//   - In the end every shard with traffic, and every shard with remembered ids, has a home, if the type runs on the oldest member and somebody can host.
-//   - A remembered id of a running entity is in the set when the entity starts, and stays there until it was passivated.
+//   - Coordinator, owner, new home or any region may die, and any control message may be lost,
+//     repeated or late, in every phase.
+//   - In the end every shard with traffic, and every shard with remembered ids, has a home, if the
+//     type runs on the oldest member and somebody can host.
+//   - A remembered id of a running entity is in the set when the entity starts, and stays there
+//     until it was passivated.
 //
 // # Not guaranteed
 //
-//   - Messages on their way to a node that dies, or in its mailboxes, are lost; those in the mailboxes of a shard that loses its lease, too.
-//   - Order across the death of a home, the force with which a region was closed, the loss of a shard's lease, or a hand-off of a shard that waits for its
-//     lease, and between senders.
-//   - A hand-off whose owner has a handler that does not return is aborted and tried again; it cannot be forced.
+//   - Messages on their way to a node that dies, or in its mailboxes, are lost; those in the
+//     mailboxes of a shard that loses its lease, too.
+//   - Order across the death of a home, the force with which a region was closed, the loss of a
+//     shard's lease, or a hand-off of a shard that waits for its lease, and between senders.
+//   - A hand-off whose owner has a handler that does not return is aborted and tried again; it
+//     cannot be forced.
 //
 // # Driving the machines
 //
-// Every machine has one door, Step, and asks for a Tick at its Deadline. Effects are carried out in the order of their fields. A message
-// whose ToCoordinator is true goes to the Coordinator of the receiving node, others to its Region, also when the sender is the node itself.
-// Fences come on the data lane and are handed to the Region in that lane's order. StateWrite and StateRead are an Update and a Get with
-// majority consistency; Mutate and Result translate. LeaseOps of one lease are carried out one after the other, on no machine's goroutine. A
-// Consultation is asked on a goroutine that nobody waits for.
+// Every machine has one entry, Step, and asks for a Tick at its Deadline. Effects are carried out
+// in the order of their fields. A message whose ToCoordinator is true goes to the Coordinator of
+// the receiving node, others to its Region, also when the sender is the node itself. Fences come on
+// the data lane and are handed to the Region in that lane's order. StateWrite and StateRead are an
+// Update and a Get with majority consistency; Mutate and Result translate. LeaseOps of one lease
+// are carried out one after the other, on no machine's goroutine. A Consultation is asked on a
+// goroutine of its own, and nothing waits for that goroutine.
 package protocol

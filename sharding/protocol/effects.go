@@ -6,7 +6,8 @@ import (
 	"github.com/coterie-go/coterie/sharding/allocation"
 )
 
-// CoordinatorEffects is what one Step of a Coordinator asks for, to be carried out in the order of the fields. It is valid until the next Step.
+// CoordinatorEffects is what one Step of a Coordinator asks for, to be carried out in the order of
+// the fields. It is valid until the next Step.
 type CoordinatorEffects struct {
 	Write []StateWrite
 	Read  []StateRead
@@ -14,12 +15,14 @@ type CoordinatorEffects struct {
 	Send  []Envelope
 	// Forward are entities to be started through the region; StartedElsewhere completes it.
 	Forward []ForwardStart
-	// Consult are questions to the strategy, to be asked beside the coordinator: Advised brings the answer, however late.
+	// Consult are questions to the strategy, to be asked beside the coordinator: Advised brings the
+	// answer, however late.
 	Consult []*allocation.Consultation
 	Notify  []Event
 }
 
-// RegionEffects is what one Step of a Region asks for, to be carried out in the order of the fields. It is valid until the next Step.
+// RegionEffects is what one Step of a Region asks for, to be carried out in the order of the
+// fields. It is valid until the next Step.
 type RegionEffects struct {
 	Do     []RegionAction // in this order
 	Send   []Envelope
@@ -28,8 +31,8 @@ type RegionEffects struct {
 	Left   bool      // after Leave: no shard and no message is left here
 }
 
-// ShardEffects is what one Step of a Shard asks for, to be carried out in the order of the fields. It is valid until the next Step, the
-// slices of ids within for ever.
+// ShardEffects is what one Step of a Shard asks for. It must be carried out in the order of the
+// fields. It is valid until the next Step; the slices of ids within it stay valid.
 type ShardEffects struct {
 	Write  []StateWrite
 	Read   []StateRead
@@ -45,21 +48,24 @@ type RegionAction interface{ regionAction() }
 
 // Actions of a region.
 type (
-	// SetRoute publishes a route. When it has been carried out no sender of this node acts on an older one. A route that does not buffer
-	// opens its fast path only when the buffer is empty: FlushBuffer follows if it is not.
+	// SetRoute publishes a route. When it has been carried out no sender of this node acts on an
+	// older one. A route that does not buffer opens its fast path only when the buffer is empty:
+	// FlushBuffer follows if it is not.
 	SetRoute struct {
 		Shard ShardID
 		Route Route
 	}
-	// FlushBuffer sends what the shard's buffer holds along its route, in order. Along a local route it does so whole, before the next
-	// action; along a remote one it may take its time, and stops where a later SetRoute closes the route again.
+	// FlushBuffer sends what the shard's buffer holds along its route, in order. Along a local
+	// route it does so whole, before the next action; along a remote one it may take its time, and
+	// stops where a later SetRoute closes the route again.
 	FlushBuffer struct{ Shard ShardID }
 	// DropBuffer drops what the shard's buffer holds.
 	DropBuffer struct {
 		Shard  ShardID
 		Reason Reason
 	}
-	// SendFence appends Fence{Shard, HandOff} to the data lane of the shard to a peer, never this node.
+	// SendFence appends Fence{Shard, HandOff} to the data lane of the shard to a peer, never this
+	// node.
 	SendFence struct {
 		To      UID
 		Shard   ShardID
@@ -86,8 +92,9 @@ type (
 	ResumeShard struct{ Shard ShardID }
 	// CloseShard drops the Shard machine, which has stopped.
 	CloseShard struct{ Shard ShardID }
-	// KillShard ends all entities of the shard by force and drops the Shard machine. If the shard has a lease, it is released when none of its
-	// handlers runs and none of its writes is under way any more.
+	// KillShard ends all entities of the shard by force and drops the Shard machine. If the shard
+	// has a lease, it is released when none of its handlers runs and none of its writes is under
+	// way any more.
 	KillShard struct {
 		Shard  ShardID
 		Reason Reason
@@ -110,26 +117,30 @@ type ShardAction interface{ shardAction() }
 
 // Actions of a shard.
 type (
-	// StartEntities makes the entities and opens their mailboxes; what waits in them is delivered. Of so many nobody but their being remembered asks for it.
+	// StartEntities makes the entities and opens their mailboxes; what waits in them is delivered.
+	// So many of them start only because they are remembered; no message asks for them.
 	StartEntities struct {
 		IDs        []EntityID
 		Remembered int
 	}
-	// StopEntity tells the entity to stop after what its mailbox holds; later messages wait for the next incarnation, the first of them with
-	// a Wake. EntityStopped follows.
+	// StopEntity tells the entity to stop after what its mailbox holds; later messages wait for the
+	// next incarnation, the first of them with a Wake. EntityStopped follows.
 	StopEntity struct {
 		ID    EntityID
 		Cause Cause
 	}
-	// ForceStop cancels what the entity is doing and stops it without emptying its mailbox. EntityStopped follows when no handler runs.
+	// ForceStop cancels what the entity is doing and stops it without emptying its mailbox.
+	// EntityStopped follows when no handler runs.
 	ForceStop struct{ ID EntityID }
-	// DrainMailboxes asks for MailboxesEmpty when no message of the shard waits and no handler runs.
+	// DrainMailboxes asks for MailboxesEmpty when no message of the shard waits and no handler
+	// runs.
 	DrainMailboxes struct{ HandOff Token }
 	// StopEntities tells all entities to stop. EntityStopped follows for each.
 	StopEntities struct{ HandOff Token }
 	// ForceStopEntities is ForceStop of all that still run.
 	ForceStopEntities struct{ HandOff Token }
-	// ForwardStart asks to start entities, whose ids belong to other shards now, through the region; StartedElsewhere completes it.
+	// ForwardStart asks to start entities, whose ids belong to other shards now, through the
+	// region; StartedElsewhere completes it.
 	ForwardStart struct{ IDs []EntityID }
 )
 

@@ -31,7 +31,7 @@ const (
 	CoordinatorLeaseLost                         // alarm: it has lost it and does not act any more
 	RememberFailed                               // alarm: the store of Shard's remembered ids fails or is silent, as Text says; Count entities wait for it
 	RememberResumed                              // it works again
-	ShardAtRest                                  // Shard was handed off to nobody: it has no home until something asks for one
+	ShardAtRest                                  // Shard was handed off without a new home
 	RegionPassedOver                             // Peer has lost leases or cannot get them: for a while it is given no shards that another can take
 	ReportAwaited                                // alarm: this node's coordinator waits until Count members, Peer the first, say what they host; Text names all
 	CoordinatorAbsent                            // alarm: no coordinator acts, because the type is not started on Peer, the oldest member with the role
@@ -66,14 +66,15 @@ type Event struct {
 	Token  Token
 	Entity EntityID
 	Count  int
-	// Took: ShardMoved: since it was without a home, or about to be; 0: that is not known. StateFailed,
-	// StateResumed: since it failed. HandlerSlow: the age.
+	// Took: ShardMoved: since it was without a home, or about to be; 0: that is not known.
+	// StateFailed, StateResumed: since it failed. HandlerSlow: the age.
 	Took  time.Duration
 	Text  string
 	Stack string // HandlerSlow
 }
 
-// Warning reports whether the event belongs in a log as a warning: an alarm, or what becomes one if it goes on.
+// Warning reports whether the event belongs in a log as a warning: an alarm, or what becomes one if
+// it goes on.
 func (e Event) Warning() bool { return e.Alarm() || e.Kind == StateDelayed }
 
 // Alarm says whether the event wants a person's eye.

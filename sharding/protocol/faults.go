@@ -1,6 +1,7 @@
 package protocol
 
-// Faults are planted defects, so that the simulator can prove that it would find them. Only the simulator's self-test sets them.
+// Faults are planted defects, so that the simulator can prove that it would find them. Only the
+// simulator's self-test sets them.
 type Faults struct {
 	NoFence        bool // an owner stops a shard without waiting for the fences of the regions
 	NoTokenCheck   bool // a region obeys commands of deposed coordinators

@@ -6,8 +6,9 @@ import (
 	"time"
 )
 
-// TestEarlyAndLateFences: a fence that comes before its Begin counts when that comes, and only for that. One whose hand-off is over, or was begun by a
-// deposed coordinator, or that a stranger sends, is counted and not kept: nothing would ever take it away again.
+// TestEarlyAndLateFences: a fence that comes before its Begin counts when that comes, and only for
+// that. One whose hand-off is over, or was begun by a deposed coordinator, or that a stranger
+// sends, is counted and not kept: nothing would ever take it away again.
 func TestEarlyAndLateFences(t *testing.T) {
 	r, err := NewRegion(Config{Type: "t", Self: 1, Shards: 4}, newRand())
 	if err != nil {
@@ -45,7 +46,7 @@ func TestEarlyAndLateFences(t *testing.T) {
 	receive(2, HostShards{Shards: []ShardToken{{0, tok(8)}}})
 	step(ShardStarted{Shard: 0})
 	late("of one that this node missed, and that is over", 3, tok(7), countLate)
-	late("of a stranger", 9, tok(10), countForeign)
+	late("of a stranger", 9, tok(10), countOtherRole)
 
 	receive(3, Fence{Shard: 0, HandOff: tok(10)}) // of one that never begins here
 	receive(3, Fence{Shard: 0, HandOff: tok(11)})
@@ -61,7 +62,8 @@ func TestEarlyAndLateFences(t *testing.T) {
 	}
 }
 
-// TestFloorRefuses: a region that has answered a new coordinator obeys no command of the one before, even where nothing else tells that it is late.
+// TestFloorRefuses: a region that has answered a new coordinator obeys no command of the one
+// before, even where nothing else tells that it is late.
 func TestFloorRefuses(t *testing.T) {
 	r, err := NewRegion(Config{Type: "t", Self: 1, Shards: 4}, newRand())
 	if err != nil {
@@ -109,8 +111,9 @@ func fencing(t *testing.T) (r *Region, step func(in RegionInput) string) {
 	return r, step
 }
 
-// TestFencesOfNewcomers: the owner awaits, and takes early, the fence of a region that only the view of the hand-off has.
-// Views before that one change nothing. The view of the hand-off, or a later one, ends the wait for a region that is gone.
+// TestFencesOfNewcomers: the owner awaits, and takes early, the fence of a region that only the
+// view of the hand-off has. Views before that one change nothing. The view of the hand-off, or a
+// later one, ends the wait for a region that is gone.
 func TestFencesOfNewcomers(t *testing.T) {
 	id := Token{3, 2, 9}
 	begin := Receive{From: 2, Msg: Begin{Moves: []Move{{Shard: 0, HandOff: id, Owner: 1}}, Regions: []UID{1, 4}}}
@@ -137,8 +140,8 @@ func TestFencesOfNewcomers(t *testing.T) {
 	}
 }
 
-// TestEarlyFenceOfAnotherHandOff: a fence counts for its hand-off alone. One of a hand-off that never began here says
-// nothing about what its sender has sent since.
+// TestEarlyFenceOfAnotherHandOff: a fence counts for its hand-off alone. One of a hand-off that
+// never began here says nothing about what its sender has sent since.
 func TestEarlyFenceOfAnotherHandOff(t *testing.T) {
 	_, step := fencing(t)
 	step(Receive{From: 3, Msg: Fence{Shard: 0, HandOff: Token{1, 2, 10}}})
@@ -152,8 +155,9 @@ func TestEarlyFenceOfAnotherHandOff(t *testing.T) {
 	}
 }
 
-// TestEntryBelowTheHandOff: a late entry of the table from before the hand-off names no next home. The shard stays stopped,
-// so that its end is reported until the coordinator has answered with an entry above the hand-off.
+// TestEntryBelowTheHandOff: a late entry of the table from before the hand-off names no next home.
+// The shard stays stopped, so that its end is reported until the coordinator has answered with an
+// entry above the hand-off.
 func TestEntryBelowTheHandOff(t *testing.T) {
 	r, step := fencing(t)
 	id := Token{1, 2, 11}
@@ -175,8 +179,8 @@ func TestEntryBelowTheHandOff(t *testing.T) {
 	}
 }
 
-// TestLostFenceIsAskedFor: a fence that was lost, wherever and why, is asked for when the Begin is repeated. Its sender has
-// answered the coordinator, which therefore does not ask it again.
+// TestLostFenceIsAskedFor: a fence that was lost, wherever and why, is asked for when the Begin is
+// repeated. Its sender has answered the coordinator, which therefore does not ask it again.
 func TestLostFenceIsAskedFor(t *testing.T) {
 	id := Token{1, 2, 11}
 	begin := Receive{From: 2, Msg: Begin{Moves: []Move{{Shard: 0, HandOff: id, Owner: 1}}, Regions: []UID{1, 2, 3}}}

@@ -7,14 +7,17 @@ import (
 	"github.com/cespare/xxhash/v2"
 )
 
-// Hash names a function from entity ids to shards. All nodes of all versions agree on what each computes; it is part of the protocol.
+// Hash names a function from entity ids to shards. All nodes of all versions agree on what each
+// computes; it is part of the protocol.
 type Hash uint8
 
 const (
-	// HashXX is the 64-bit xxHash of the id's bytes with seed 0, modulo the number of shards. The default.
+	// HashXX is the 64-bit xxHash of the id's bytes with seed 0, modulo the number of shards. The
+	// default.
 	HashXX Hash = iota
-	// HashMurmur2 is what Kafka's default partitioner computes for a key of the same bytes and as many partitions, so that an entity's shard is the
-	// number of its partition: 32-bit murmur2 with seed 0x9747b28c, without its sign bit, modulo the number of shards.
+	// HashMurmur2 is what Kafka's default partitioner computes for a key of the same bytes and as
+	// many partitions, so that an entity's shard is the number of its partition: 32-bit murmur2
+	// with seed 0x9747b28c, without its sign bit, modulo the number of shards.
 	HashMurmur2
 	hashEnd
 )

@@ -31,13 +31,13 @@ func TestXXHash(t *testing.T) {
 
 // A region whose ids go to other shards is not registered, and both sides say why.
 func TestMismatchIsRefused(t *testing.T) {
-	for name, of := range map[string]Alike{ // order: each is a cluster of its own
+	for name, of := range map[string]Compatibility{ // order: each is a cluster of its own
 		"shards": {Shards: 5}, "hash": {Shards: 4, Hash: HashMurmur2},
 	} {
-		wrong := Register{Alike: of}
+		wrong := Register{Compatibility: of}
 		l := newLone(t, nil, 1, 2)
 		l.report(1)
-		hosts := Report{Floor: l.c.floor, Parts: 1, Alike: of, Shards: []Hosted{{Shard: 1, Phase: PhaseRunning}}}
+		hosts := Report{Floor: l.c.floor, Parts: 1, Compatibility: of, Shards: []Hosted{{Shard: 1, Phase: PhaseRunning}}}
 		l.expect(l.step(Receive{From: 2, Msg: hosts}), "type-mismatch! peer=2")
 		if l.c.mode == active {
 			t.Errorf("%s: the coordinator acts while entities run in other shards", name)
@@ -62,7 +62,7 @@ func TestMismatchIsRefused(t *testing.T) {
 		}
 		r.Step(time.Unix(0, 0), Install{View: viewOf(1, 1, 2)})
 		for i := range 2 {
-			fx := r.Step(time.Unix(0, 0), Receive{From: 1, Msg: Refused{Alike: Alike{Shards: 4}}})
+			fx := r.Step(time.Unix(0, 0), Receive{From: 1, Msg: Refused{Compatibility: Compatibility{Shards: 4}}})
 			if told := len(fx.Notify) == 1 && fx.Notify[0].Kind == TypeMismatch && fx.Notify[0].Peer == 1; told != (i == 0) {
 				t.Errorf("%s: the region tells %v", name, fx.Notify)
 			}
@@ -73,26 +73,28 @@ func TestMismatchIsRefused(t *testing.T) {
 	}
 }
 
-// Regions with another store of leases than the coordinator, or with one where that has none, are not registered, and both sides say which store each has. What
-// they host goes on under a coordinator that finds them. It does not matter to who hosts nothing, or never coordinates.
+// A region is not registered if its store of leases differs from the coordinator's, or if it has
+// one and the coordinator has none. Both sides say which store each has. The shards that it hosts
+// go on under a coordinator that finds them. A region that hosts nothing, or never coordinates, is
+// not affected.
 func TestOtherStoresOfLeasesAreRefused(t *testing.T) {
-	both := Alike{Role: "r", Shards: 4, Remember: true, Lease: "a", CoordinatorLease: "b"}
+	both := Compatibility{Role: "r", Shards: 4, Remember: true, Lease: "a", CoordinatorLease: "b"}
 	for name, c := range map[string]struct { // order: each is a cluster of its own
-		theirs        Alike
+		theirs        Compatibility
 		proxy, noRole bool
 		want          []string
 	}{
 		"the same":                 {theirs: both},
-		"another for shards":       {theirs: Alike{"r", 4, 0, true, "c", "b"}, want: []string{`Lease is store a here and store c there`}},
-		"none for shards":          {theirs: Alike{"r", 4, 0, true, "", "b"}, want: []string{`Lease is store a here and not set there`}},
-		"another for coordinators": {theirs: Alike{"r", 4, 0, true, "a", "c"}, want: []string{`CoordinatorLease is store b here and store c there`}},
-		"a proxy, none for shards": {theirs: Alike{"r", 4, 0, true, "", "b"}, proxy: true},
-		"a proxy, none at all":     {theirs: Alike{"r", 4, 0, true, "", ""}, proxy: true, want: []string{`CoordinatorLease is store b here and not set there`}},
-		"another role":             {theirs: Alike{"r", 4, 0, false, "", ""}, proxy: true, noRole: true},
-		"under another role":       {theirs: Alike{"q", 4, 0, true, "a", "b"}, want: []string{`Role is r here and q there`}},
-		"one that forgets":         {theirs: Alike{"r", 4, 0, false, "a", "b"}, want: []string{"RememberEntities is true here and false there"}},
-		"a proxy that coordinates": {theirs: Alike{"r", 4, 0, false, "a", "b"}, proxy: true, want: []string{"RememberEntities is true here and false there"}},
-		"everything": {theirs: Alike{"r", 5, HashMurmur2, false, "c", ""}, want: []string{
+		"another for shards":       {theirs: Compatibility{"r", 4, 0, true, "c", "b"}, want: []string{`Lease is store a here and store c there`}},
+		"none for shards":          {theirs: Compatibility{"r", 4, 0, true, "", "b"}, want: []string{`Lease is store a here and not set there`}},
+		"another for coordinators": {theirs: Compatibility{"r", 4, 0, true, "a", "c"}, want: []string{`CoordinatorLease is store b here and store c there`}},
+		"a proxy, none for shards": {theirs: Compatibility{"r", 4, 0, true, "", "b"}, proxy: true},
+		"a proxy, none at all":     {theirs: Compatibility{"r", 4, 0, true, "", ""}, proxy: true, want: []string{`CoordinatorLease is store b here and not set there`}},
+		"another role":             {theirs: Compatibility{"r", 4, 0, false, "", ""}, proxy: true, noRole: true},
+		"under another role":       {theirs: Compatibility{"q", 4, 0, true, "a", "b"}, want: []string{`Role is r here and q there`}},
+		"one that forgets":         {theirs: Compatibility{"r", 4, 0, false, "a", "b"}, want: []string{"RememberEntities is true here and false there"}},
+		"a proxy that coordinates": {theirs: Compatibility{"r", 4, 0, false, "a", "b"}, proxy: true, want: []string{"RememberEntities is true here and false there"}},
+		"everything": {theirs: Compatibility{"r", 5, HashMurmur2, false, "c", ""}, want: []string{
 			"Shards is 4 here and 5 there", "Hash is xxhash here and murmur2 there", "RememberEntities is true", `Lease is store a`, `CoordinatorLease is store b`,
 		}},
 	} {
@@ -117,10 +119,10 @@ func TestOtherStoresOfLeasesAreRefused(t *testing.T) {
 			l.step(Receive{From: 2, Msg: Compared{Runs: true, Role: "r", Coordinator: 1}})
 			l.report(1)
 			if l.c.mode == inquiring { // it runs here already
-				l.expect(l.step(Receive{From: 2, Msg: Report{Floor: m.floor, Parts: 1, Alike: both, Proxy: c.proxy}}), "coordinator-started")
+				l.expect(l.step(Receive{From: 2, Msg: Report{Floor: m.floor, Parts: 1, Compatibility: both, Proxy: c.proxy}}), "coordinator-started")
 				delete(m.peers, 2)
 			}
-			got := l.step(Receive{From: 2, Msg: Register{Alike: c.theirs, Proxy: c.proxy}})
+			got := l.step(Receive{From: 2, Msg: Register{Compatibility: c.theirs, Proxy: c.proxy}})
 			l.expect(got, c.want...)
 			if refused := strings.Contains(got, "refused "); refused != (len(c.want) > 0) || refused != (m.peers[2] == nil) {
 				t.Errorf("refused: %t, it is %v:\n%s", refused, m.peers[2], got)
@@ -138,7 +140,7 @@ func TestOtherStoresOfLeasesAreRefused(t *testing.T) {
 			if len(c.want) == 0 {
 				return
 			}
-			fx := r.Step(l.now, Receive{From: 1, Msg: Refused{Alike: both}})
+			fx := r.Step(l.now, Receive{From: 1, Msg: Refused{Compatibility: both}})
 			if len(fx.Notify) != 1 || strings.Count(fx.Notify[0].Text, ";") != len(c.want)-1 || strings.Contains(fx.Notify[0].Text, `Lease is not set here`) != (c.theirs.Lease == "" || c.theirs.CoordinatorLease == "") {
 				t.Errorf("the region tells %v", fx.Notify)
 			}
@@ -146,14 +148,15 @@ func TestOtherStoresOfLeasesAreRefused(t *testing.T) {
 	}
 }
 
-// A coordinator that finds regions with another store of leases tells of them, and goes on with what they host.
+// A coordinator that finds regions with another store of leases tells of them, and goes on with
+// what they host.
 func TestOtherStoresOfLeasesHoldUpNoTakeover(t *testing.T) {
 	l := newLoneOf(t, Config{Type: "t", Self: 1, Shards: 4, Lease: true, LeaseStore: "a"}, 1, 2)
 	l.report(1)
 	tok := Token{Epoch: 1, Up: 1, Seq: 9}
-	hosts := Report{Floor: l.c.floor, Parts: 1, Alike: Alike{Shards: 4, Lease: "b"}, Shards: []Hosted{{Shard: 1, Phase: PhaseRunning, Token: tok}}}
+	hosts := Report{Floor: l.c.floor, Parts: 1, Compatibility: Compatibility{Shards: 4, Lease: "b"}, Shards: []Hosted{{Shard: 1, Phase: PhaseRunning, Token: tok}}}
 	l.expect(l.step(Receive{From: 2, Msg: hosts}), `type-mismatch! peer=2 "Lease is store a here and store b there"`, "coordinator-started")
-	if l.c.seats[1].home != 2 {
-		t.Errorf("shard 1 lives on %v", l.c.seats[1].home)
+	if l.c.shards[1].home != 2 {
+		t.Errorf("shard 1 lives on %v", l.c.shards[1].home)
 	}
 }

@@ -21,23 +21,27 @@ type (
 type (
 	// Tick says that the deadline has come.
 	Tick struct{}
-	// Install is a new view of the membership; nobody changes it any more. For Coordinator and Region.
+	// Install is a new view of the membership. The view must not be changed any more. For
+	// Coordinator and Region.
 	Install struct{ View *membership.View }
-	// Lease says whether this node holds its lease. For Coordinator and Region; until told, it is not held.
+	// Lease says whether this node holds its lease. For Coordinator and Region; until told, it is
+	// not held.
 	Lease struct{ Held bool }
 	// Receive is a message of a peer. For Coordinator and Region, see Message.ToCoordinator.
 	Receive struct {
 		From UID
 		Msg  Message
 	}
-	// TableChanged brings the entries of the table of homes that have changed. For Coordinator and Region. Order and repetition do not matter.
+	// TableChanged brings the entries of the table of homes that have changed. For Coordinator and
+	// Region. Order and repetition do not matter.
 	TableChanged struct{ Entries []Entry }
 	// Wrote completes a StateWrite. For Coordinator and Shard.
 	Wrote struct {
 		ID  uint64
 		Err error
 	}
-	// DidRead completes a StateRead. For Coordinator and Shard. What was read stands in the field of its kind.
+	// DidRead completes a StateRead. For Coordinator and Shard. What was read stands in the field
+	// of its kind.
 	DidRead struct {
 		ID      uint64
 		Err     error
@@ -66,8 +70,8 @@ type (
 	}
 	// Advised answers a Consultation.
 	Advised struct{ Advice allocation.Advice }
-	// Resign says that this node is about to say that it has stopped: it coordinates no more, and gives its lease back, so that the next coordinator finds
-	// that free.
+	// Resign says that this node is about to say that it has stopped: it coordinates no more, and
+	// gives its lease back, so that the next coordinator finds that free.
 	Resign struct{}
 )
 
@@ -77,7 +81,8 @@ type (
 	LinkUp struct{ Peer UID }
 	// Wanted says that the shard's buffer, empty until then, has got a message.
 	Wanted struct{ Shard ShardID }
-	// Misrouted says that a message for the shard came from a peer whose route is wrong; the runtime has forwarded or buffered it.
+	// Misrouted says that a message for the shard came from a peer whose route is wrong; the
+	// runtime has forwarded or buffered it.
 	Misrouted struct {
 		From  UID
 		Shard ShardID
@@ -89,15 +94,18 @@ type (
 	}
 	// Leave asks to give all shards away; the effect Left says that it is done.
 	Leave struct{}
-	// Quit ends everything here by force, when Leave has taken too long; the effect Left says that nothing runs any more.
+	// Quit ends everything here by force, when Leave has taken too long; the effect Left says that
+	// nothing runs any more.
 	Quit struct{}
 	// Dropped says that this node is no member any more: everything stops at once.
 	Dropped struct{}
 	// ShardWaits says that the shard waits for its lease, and may do so for long. From the Shard.
 	ShardWaits struct{ Shard ShardID }
-	// ShardLeased takes ShardWaits back: the lease was granted, and the shard loads what it remembers. From the Shard.
+	// ShardLeased takes ShardWaits back: the lease was granted, and the shard loads what it
+	// remembers. From the Shard.
 	ShardLeased struct{ Shard ShardID }
-	// ShardUnable says that the store of the shard's lease cannot be used from here, each time that it was tried. From the Shard.
+	// ShardUnable says that the store of the shard's lease cannot be used from here, each time that
+	// it was tried. From the Shard.
 	ShardUnable struct{ Shard ShardID }
 	// ShardLost says that the shard has lost its lease and ends at once. From the Shard.
 	ShardLost struct{ Shard ShardID }
@@ -108,7 +116,8 @@ type (
 		Shard   ShardID
 		HandOff Token
 	}
-	// ShardStopped says that nothing of the shard runs any more and that its writes are done. From the Shard.
+	// ShardStopped says that nothing of the shard runs any more and that its writes are done. From
+	// the Shard.
 	ShardStopped struct {
 		Shard   ShardID
 		HandOff Token
@@ -121,7 +130,8 @@ type (
 	Open struct{ Wait time.Duration }
 	// Wake says that a message waits for an entity that is not active. Repeating it does no harm.
 	Wake struct{ ID EntityID }
-	// StartEntity starts an entity without a message; Req is replied when it is active (and remembered). A Req of 0 wants no reply.
+	// StartEntity starts an entity without a message; Req is replied when it is active (and
+	// remembered). A Req of 0 wants no reply.
 	StartEntity struct {
 		ID  EntityID
 		Req uint64
@@ -131,14 +141,17 @@ type (
 		ID    EntityID
 		Cause Cause
 	}
-	// StartedElsewhere completes a ForwardStart: of its entities these run in their new shards, or are remembered there. It comes for each, with
-	// none if none could be started. For Shard and Coordinator.
+	// StartedElsewhere completes a ForwardStart: of its entities these run in their new shards, or
+	// are remembered there. It comes for each, with none if none could be started. For Shard and
+	// Coordinator.
 	StartedElsewhere struct{ IDs []EntityID }
-	// Unlisted says that the shard has vanished from the set of shards with remembered ids, by whomever.
+	// Unlisted says that the shard has vanished from the set of shards with remembered ids, by
+	// whomever.
 	Unlisted struct{}
 	// EntityStopped says that the entity has ended: no handler of it runs, none will.
 	EntityStopped struct{ ID EntityID }
-	// IDsChanged brings what appeared in and vanished from the remembered ids of the shard, by whomever.
+	// IDsChanged brings what appeared in and vanished from the remembered ids of the shard, by
+	// whomever.
 	IDsChanged struct{ Added, Removed []EntityID }
 	// Drain asks to empty all mailboxes; nothing new arrives any more.
 	Drain struct{ HandOff Token }

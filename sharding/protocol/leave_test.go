@@ -26,8 +26,8 @@ func leaver(t *testing.T) func(in RegionInput) *RegionEffects {
 	return step
 }
 
-// TestUnregisteredLeavesAtOnce: a region on which no coordinator counts leaves without asking, even if a registration is
-// under way. It does not confirm that, so it is never given a shard.
+// TestUnregisteredLeavesAtOnce: a region on which no coordinator counts leaves without asking, even
+// if a registration is under way. It does not confirm that, so it is never given a shard.
 func TestUnregisteredLeavesAtOnce(t *testing.T) {
 	step := leaver(t)
 	if fx := step(Leave{}); !fx.Left {
@@ -43,10 +43,11 @@ func TestUnregisteredLeavesAtOnce(t *testing.T) {
 	}
 }
 
-// TestUnregisteredLeavesWithMessages: what waits in a region that was not registered yet is given a home before the region
-// leaves. If no coordinator registers it, because the type is absent there or its settings are refused, it is dropped.
+// TestUnregisteredLeavesWithMessages: what waits in a region that was not registered yet is given a
+// home before the region leaves. If no coordinator registers it, because the type is absent there
+// or its settings are refused, it is dropped.
 func TestUnregisteredLeavesWithMessages(t *testing.T) {
-	refused := Refused{Alike: Alike{Shards: 5}}
+	refused := Refused{Compatibility: Compatibility{Shards: 5}}
 	for name, answer := range map[string]Message{"absent": Absent{}, "refused": refused} {
 		for _, when := range []string{"before", "after"} {
 			step := leaver(t)
@@ -75,8 +76,9 @@ func TestUnregisteredLeavesWithMessages(t *testing.T) {
 	}
 }
 
-// TestCountedAsksBeforeItLeaves: a region that has confirmed its registration, or reported to a takeover, may have been
-// given shards. It waits for the word of the coordinator that was the last to count on it.
+// TestCountedAsksBeforeItLeaves: a region that has confirmed its registration, or reported to a
+// takeover, may have been given shards. It waits for the word of the coordinator that was the last
+// to count on it.
 func TestCountedAsksBeforeItLeaves(t *testing.T) {
 	old, tok := Token{1, 1, 1}, Token{2, 3, 1}
 	for name, m := range map[string]Message{"confirmed": Registered{Floor: tok, Since: tok}, "reported": Inquire{Floor: tok}} {

@@ -231,7 +231,7 @@ func (m Report) String() string {
 	return b.String()
 }
 
-func (m Refused) String() string { return fmt.Sprintf("refused %v", m.Alike) }
+func (m Refused) String() string { return fmt.Sprintf("refused %v", m.Compatibility) }
 
 func (m Registered) String() string {
 	return fmt.Sprintf("registered %v since %v%s%s", m.Floor, m.Since, lifeText(m.Life), list(m.Moves))

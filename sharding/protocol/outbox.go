@@ -6,7 +6,8 @@ import (
 	"slices"
 )
 
-// outbox gathers what one Step of the coordinator says, so that each receiver gets one message of each kind.
+// outbox gathers what one Step of the coordinator says, so that each receiver gets one message of
+// each kind.
 type outbox struct {
 	puts                      []Entry
 	addRegions, removeRegions []UID
@@ -54,7 +55,8 @@ func (o *outbox) begin(to UID, c *cohort, m Move) {
 	o.begins = append(o.begins, addressedMove{to: to, cohort: c, move: m})
 }
 
-// flush turns the outbox into effects. Without a lease nothing is written or sent: writes stay, messages are lost and repeated later.
+// flush turns the outbox into effects. Without a lease nothing is written or sent: writes stay,
+// messages are lost and repeated later.
 func (c *Coordinator) flush() {
 	c.out.cohort = nil
 	if !c.lease {
@@ -87,7 +89,8 @@ func (c *Coordinator) flushShards(of map[UID][]ShardID, say func([]ShardID) Mess
 	}
 }
 
-// flushWrites writes the table with few writes under way: what is decided meanwhile travels together in the next one.
+// flushWrites writes the table with few writes under way: what is decided meanwhile travels
+// together in the next one.
 func (c *Coordinator) flushWrites() {
 	for len(c.out.puts) > 0 && c.tableWrites < tableWritesMax {
 		n := min(len(c.out.puts), batchMax)
@@ -112,8 +115,8 @@ func (c *Coordinator) retryWrites() {
 	c.failed = nil
 	for _, w := range failed {
 		w.Homes = slices.DeleteFunc(slices.Clone(w.Homes), func(e Entry) bool {
-			st := &c.seats[e.Shard]
-			return st.state != seatWriting && st.state != seatClearing || st.token != e.Token
+			st := &c.shards[e.Shard]
+			return st.state != stateWriting && st.state != stateClearing || st.token != e.Token
 		})
 		if len(w.Homes)+len(w.AddRegions)+len(w.RemoveRegions)+len(w.RemoveIDs)+len(w.RemoveShards) > 0 {
 			c.counts[countRetries]++
@@ -122,7 +125,8 @@ func (c *Coordinator) retryWrites() {
 	}
 }
 
-// flushBegins sends the hand-offs grouped by receiver and by those who take part; only an owner needs to know who they are.
+// flushBegins sends the hand-offs, grouped by receiver and by the members that take part. Only an
+// owner needs to know these members.
 func (c *Coordinator) flushBegins() {
 	bs := c.out.begins
 	slices.SortStableFunc(bs, func(a, b addressedMove) int {

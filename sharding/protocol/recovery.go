@@ -5,8 +5,9 @@ import (
 	"time"
 )
 
-// Recovery says how fast the shards of a region start the entities that they remember: so many per interval, of all shards of
-// the type on one node together. One for which a message comes is started at once, whenever its turn would be.
+// Recovery says how fast the shards of a region start the entities that they remember: so many per
+// interval, of all shards of the type on one node together. One for which a message comes is
+// started at once, whenever its turn would be.
 type Recovery struct {
 	// Number of entities per Interval; 0: all, as fast as it goes.
 	Number int
@@ -17,18 +18,20 @@ type Recovery struct {
 var (
 	// RecoverAll starts all entities at once. The default.
 	RecoverAll = Recovery{}
-	// RecoverConstant starts five entities of the type on a node every 100 ms, for entities whose start is a burden to others, such as a database.
+	// RecoverConstant starts five entities of the type on a node every 100 ms, for entities whose
+	// start is a burden to others, such as a database.
 	RecoverConstant = Recovery{Number: 5, Interval: 100 * time.Millisecond}
 )
 
-// Turns hands out when the shards of one region may start what they remember. The machines that share it are
-// stepped one after the other. The zero value is ready.
+// Turns hands out when the shards of one region may start what they remember. The machines that
+// share it are stepped one after the other. The zero value is ready.
 type Turns struct {
 	at   time.Time // of the interval of which turns are handed out
 	left int       // in it
 }
 
-// reserve takes up to so many turns of the first interval that has some. They may be used from at on.
+// reserve takes up to so many turns of the first interval that has some. They may be used from at
+// on.
 func (t *Turns) reserve(now time.Time, most int, r Recovery) (n int, at time.Time) {
 	switch {
 	case !now.Before(t.at.Add(r.Interval)):
@@ -41,7 +44,8 @@ func (t *Turns) reserve(now time.Time, most int, r Recovery) (n int, at time.Tim
 	return n, t.at
 }
 
-// mayRecover returns how many remembered entities may be started now. If it is none, recoverAt is their time.
+// mayRecover returns how many remembered entities may be started now. If it is none, recoverAt is
+// their time.
 func (s *Shard) mayRecover() int {
 	r := s.cfg.Recovery
 	switch {
@@ -59,7 +63,8 @@ func (s *Shard) mayRecover() int {
 	return n
 }
 
-// recover starts remembered entities whose turn it is. All of them are many Steps, so that other inputs of the shard come between.
+// recover starts remembered entities whose turn it is. All of them are many Steps, so that other
+// inputs of the shard come between.
 func (s *Shard) recover() {
 	left := s.mayRecover()
 	if left == 0 {

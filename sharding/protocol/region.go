@@ -7,11 +7,13 @@ import (
 	"github.com/coterie-go/coterie/ddata/membership"
 )
 
-// Region is the part of an entity type that runs on one node, as region or as proxy. It decides where messages for each shard go (SetRoute),
-// hosts shards when the coordinator commands it, and takes part in every hand-off of the type. It never sees a message.
+// Region is the part of an entity type that runs on one node, as region or as proxy. It decides
+// where messages for each shard go (SetRoute), hosts shards when the coordinator commands it, and
+// takes part in every hand-off of the type. It never sees a message.
 //
-// What a region knows of a shard has three independent parts. The table entry (home, token) only grows in its token. The barrier is the
-// token of the latest Begin: messages are held until an entry or a command above it. The phase says how far the shard is here:
+// What a region knows of a shard has three independent parts. The table entry (home, token) only
+// grows in its token. The barrier is the token of the latest Begin: messages are held until an
+// entry or a command above it. The phase says how far the shard is here:
 //
 //	none ──HostShards──► starting ──ShardStarted──► running ──Begin──► fencing ──all fences──► draining
 //	 ▲                      ▲                          ▲                                          │ ShardDrained
@@ -20,8 +22,8 @@ import (
 //	                    ▲
 //	                    └── ShardLost, from wherever it is hosted
 //
-// The route follows from the three, see routeOf. A region that has never been registered routes nothing to other nodes: no hand-off
-// would wait for its fence.
+// The route follows from the three, see routeOf. A region that has never been registered routes
+// nothing to other nodes: no hand-off would wait for its fence.
 type Region struct {
 	cfg Config
 	rng *rand.Rand
@@ -53,7 +55,7 @@ type Region struct {
 
 	leaving, left bool
 	released      bool // leaving, and the coordinator will not send anything here any more
-	alone         bool // leaving, and nobody can take the shards
+	alone         bool // leaving, and no other region can take the shards
 	quits         bool // alone, because what is here shall end at once
 	wasEmpty      bool // leaving, and nothing was hosted here after the Step before
 	dropped       bool
@@ -106,7 +108,7 @@ func NewRegion(cfg Config, rng *rand.Rand) (*Region, error) {
 	return &Region{
 		cfg: cfg, rng: rng, backoff: cfg.RetryInterval / 8,
 		shards: make([]place, cfg.Shards), moves: map[ShardID]*giveUp{}, lost: map[ShardID]time.Time{}, early: map[ShardID]earlyFences{},
-		stops: map[ShardID]bool{}, floor: cfg.Past.Floor, life: cfg.Past.Lives,
+		stops: map[ShardID]bool{}, floor: cfg.Predecessor.Floor, life: cfg.Predecessor.Incarnation,
 	}, nil
 }
 
@@ -195,7 +197,7 @@ func (r *Region) onReceive(from UID, m Message) {
 	case GetHomes:
 		r.onAskedRegion(from, m)
 	default:
-		r.counts[countForeign]++
+		r.counts[countOtherRole]++
 	}
 }
 
@@ -210,11 +212,14 @@ func (r *Region) Deadline() time.Time {
 // Registered says whether the coordinator of the view knows this region, and whether any ever has.
 func (r *Region) Registered() (now, ever bool) { return r.known, r.joined }
 
-// Coordinator is the oldest member with the role, whose coordinator is to act; 0: there is none. It is absent if the type was not started there.
+// Coordinator is the oldest member with the role, whose coordinator is to act; 0: there is none. It
+// is absent if the type was not started there.
 func (r *Region) Coordinator() (u UID, absent bool) { return r.coordinator, r.absent }
 
-// Past is what holds for the regions that come after this one on its node.
-func (r *Region) Past() Past { return Past{Floor: r.floor, Lives: r.life + 1} }
+// Predecessor is what holds for the regions that come after this one on its node.
+func (r *Region) Predecessor() Predecessor {
+	return Predecessor{Floor: r.floor, Incarnation: r.life + 1}
+}
 
 // Stats are the named counters, in a fixed order.
 func (r *Region) Stats() []Counter { return r.counts.stats() }

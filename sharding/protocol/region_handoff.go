@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// onBegin starts hand-offs here: the route changes to buffering first, then the fences go out, then the answer. A region in any state
-// answers, also for hand-offs that are over.
+// onBegin starts hand-offs here: the route changes to buffering first, then the fences go out, then
+// the answer. A region in any state answers, also for hand-offs that are over.
 func (r *Region) onBegin(from UID, moves []Move, regions []UID) {
 	var acks, stopped []ShardToken
 	var fencing []Move // that were begun before, and still are
@@ -51,8 +51,8 @@ func (r *Region) onBegin(from UID, moves []Move, regions []UID) {
 	r.askFences(fencing)
 }
 
-// askFences repeats Begin to the regions whose fences are still missing, and so has them fence again.
-// The coordinator does not: it has their answers, and cannot know that a fence was lost.
+// askFences repeats Begin to the regions whose fences are still missing, and so has them fence
+// again. The coordinator does not: it has their answers, and cannot know that a fence was lost.
 func (r *Region) askFences(moves []Move) {
 	missing := map[UID][]Move{}
 	for _, m := range moves {
@@ -68,7 +68,8 @@ func (r *Region) askFences(moves []Move) {
 	}
 }
 
-// beginOwner starts to give the shard up. It answers whether nothing of the shard runs here, so that it is given up already.
+// beginOwner starts to give the shard up. It answers whether nothing of the shard runs here, so
+// that it is given up already.
 func (r *Region) beginOwner(m Move, p *place, regions []UID) bool {
 	if r.alone {
 		r.publish(m.Shard, p)
@@ -99,8 +100,8 @@ func (r *Region) beginOwner(m Move, p *place, regions []UID) bool {
 	return false
 }
 
-// fencesOf lists the regions whose fences this node awaits: all that take part in the hand-off except
-// itself, those that are gone, and those whose fence came before the Begin.
+// fencesOf lists the regions whose fences this node awaits: all that take part in the hand-off
+// except itself, those that are gone, and those whose fence came before the Begin.
 func (r *Region) fencesOf(m Move, regions []UID) []UID {
 	early := r.early[m.Shard]
 	delete(r.early, m.Shard)
@@ -117,7 +118,8 @@ func (r *Region) fencesOf(m Move, regions []UID) []UID {
 	return need
 }
 
-// onFence takes the fence of a peer for a shard that this node gives up, or keeps it when the Begin is still on its way.
+// onFence takes the fence of a peer for a shard that this node gives up, or keeps it when the Begin
+// is still on its way.
 func (r *Region) onFence(from UID, f Fence) {
 	p, ok := r.at(f.Shard)
 	if !ok {
@@ -133,7 +135,7 @@ func (r *Region) onFence(from UID, f Fence) {
 		return
 	}
 	if r.gone(from, f.HandOff) {
-		r.counts[countForeign]++
+		r.counts[countOtherRole]++
 		return
 	}
 	e := r.early[f.Shard]
@@ -151,8 +153,9 @@ func (r *Region) onFence(from UID, f Fence) {
 // They are registered and send, so their fences count before the view is here.
 func (r *Region) gone(u UID, handOff Token) bool { return !r.inView(u) && !r.ahead(handOff) }
 
-// maybeDrain goes on when all fences are in. A shard that has not started and for which nothing waits is stopped at once; one with waiting
-// messages must start first, unless it cannot, because it waits for its lease: then they go to the next home as they are.
+// maybeDrain goes on when all fences are in. A shard that has not started and for which nothing
+// waits is stopped at once; one with waiting messages must start first, unless it cannot, because
+// it waits for its lease: then they go to the next home as they are.
 func (r *Region) maybeDrain(s ShardID, p *place) {
 	g := r.moves[s]
 	if g == nil || len(g.need) > 0 {

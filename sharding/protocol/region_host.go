@@ -2,7 +2,8 @@ package protocol
 
 import "time"
 
-// onHostShards obeys commands to host shards, or to go on hosting after an aborted hand-off, and answers those that hold.
+// onHostShards obeys commands to host shards, or to go on hosting after an aborted hand-off, and
+// answers those that hold.
 func (r *Region) onHostShards(from UID, m HostShards) {
 	if !r.lease {
 		r.counts[countNoLease] += uint64(len(m.Shards))
@@ -31,7 +32,8 @@ func (r *Region) onHostShards(from UID, m HostShards) {
 	}
 }
 
-// overtaken says whether a command is older than what this region has obeyed or knows: it comes from a deposed coordinator, or late.
+// overtaken says whether a command is older than what this region has obeyed or knows: it comes
+// from a deposed coordinator, or late.
 func (r *Region) overtaken(p *place, t Token) bool {
 	if r.cfg.Faults.NoTokenCheck {
 		return false
@@ -39,7 +41,8 @@ func (r *Region) overtaken(p *place, t Token) bool {
 	return t.Less(r.floor) || t.Less(p.barrier) || t.Less(p.token) || p.hosts() && t.Less(p.host)
 }
 
-// beforeMe says whether a command may have been for an earlier region of this node, whose shards may have gone elsewhere since.
+// beforeMe says whether a command may have been for an earlier region of this node, whose shards
+// may have gone elsewhere since.
 func (r *Region) beforeMe(t Token) bool {
 	return r.life > 0 && (!r.joined || !r.since.Less(t)) && !r.cfg.Faults.NoTokenCheck
 }
@@ -77,10 +80,10 @@ func (r *Region) onShardStarted(s ShardID) {
 	r.maybeOpen(s, p)
 }
 
-// maybeOpen opens a shard that has started, once this node has the view in which it was chosen: what
-// the last home lost with its node comes back with that view, and goes first. If a hand-off has begun
-// meanwhile, what was buffered is delivered before it goes on: part of it came from regions that have
-// fenced since.
+// maybeOpen opens a shard that has started, once this node has the view in which it was chosen:
+// what the last home lost with its node comes back with that view, and goes first. If a hand-off
+// has begun meanwhile, what was buffered is delivered before it goes on: part of it came from
+// regions that have fenced since.
 func (r *Region) maybeOpen(s ShardID, p *place) {
 	if !p.ready || r.ahead(p.host) {
 		return

@@ -8,8 +8,8 @@ import (
 	"github.com/coterie-go/coterie/ddata/membership"
 )
 
-// onInstall takes a view. Routes to nodes that are gone are forgotten, and their fences are not awaited
-// any more. A coordinator that does not know this region is told of it at once.
+// onInstall takes a view. Routes to nodes that are gone are forgotten, and their fences are not
+// awaited any more. A coordinator that does not know this region is told of it at once.
 func (r *Region) onInstall(v *membership.View) {
 	if r.view != nil && v.Epoch <= r.view.Epoch {
 		r.counts[countStale]++
@@ -61,7 +61,8 @@ func (r *Region) onAbsent(from UID) {
 	r.maybeGiveUp()
 }
 
-// maybeGiveUp drops what waits in a leaving region that was never registered, if no coordinator will register it now.
+// maybeGiveUp drops what waits in a leaving region that was never registered, if no coordinator
+// will register it now.
 func (r *Region) maybeGiveUp() {
 	if !r.leaving || r.joined || !r.absent && (r.coordinator == 0 || r.refusedBy != r.coordinator) {
 		return
@@ -71,8 +72,9 @@ func (r *Region) maybeGiveUp() {
 	}
 }
 
-// mayRegister reports whether there is a coordinator to tell, and whether it would listen: it registers Up and Leaving members.
-// A region that has left without ever being registered does not begin with it.
+// mayRegister reports whether there is a coordinator to tell, and whether it would listen: it
+// registers Up and Leaving members. A region that has left without ever being registered does not
+// begin with it.
 func (r *Region) mayRegister() bool {
 	if r.view == nil || r.known || r.coordinator == 0 || r.left && !r.counted {
 		return false
@@ -101,9 +103,10 @@ func (r *Region) onRegistered(from UID, m Registered) {
 	r.join(from, m.Since)
 }
 
-// onRefused says, once for each coordinator, why this region is not registered. It goes on trying: the other side may be the one that is started anew.
+// onRefused says, once for each coordinator, why this region is not registered. It goes on trying:
+// the other side may be the one that is started anew.
 func (r *Region) onRefused(from UID, m Refused) {
-	outranked := m.Alike.Role != r.cfg.Role // then also what it has registered is refused
+	outranked := m.Compatibility.Role != r.cfg.Role // then also what it has registered is refused
 	if from != r.coordinator || r.known && !outranked || r.refusedBy == from {
 		r.countIgnored()
 		return
@@ -112,15 +115,16 @@ func (r *Region) onRefused(from UID, m Refused) {
 	if outranked {
 		r.onOutranked()
 	}
-	own, me := r.cfg.alike(), membership.Member{}
+	own, me := r.cfg.compatibility(), membership.Member{}
 	if r.view != nil {
 		me, _ = r.view.Member(r.self())
 	}
-	r.notify(Event{Kind: TypeMismatch, Peer: from, Text: own.differences(m.Alike.forRegion(own, me, r.cfg.Role, r.cfg.Proxy), "with the coordinator")})
+	r.notify(Event{Kind: TypeMismatch, Peer: from, Text: own.differences(m.Compatibility.forRegion(own, me, r.cfg.Role, r.cfg.Proxy), "with the coordinator")})
 	r.maybeGiveUp()
 }
 
-// onOutranked ends what this region hosts: the type runs under another role, so every entity of it would live twice.
+// onOutranked ends what this region hosts: the type runs under another role, so every entity of it
+// would live twice.
 func (r *Region) onOutranked() {
 	r.known = false
 	for i := range r.shards {
@@ -142,7 +146,8 @@ func (r *Region) raiseFloor(from UID, floor Token) bool {
 	return true
 }
 
-// join notes that a coordinator knows this region. The first one ever opens the routes to other nodes.
+// join notes that a coordinator knows this region. The first one ever opens the routes to other
+// nodes.
 func (r *Region) join(from UID, since Token) {
 	if !r.joined {
 		r.joined, r.since = true, since
@@ -164,8 +169,9 @@ func (r *Region) join(from UID, since Token) {
 	}
 }
 
-// onInquire answers a new coordinator with all that is hosted here, in parts. It does not register: until the coordinator has settled what it
-// finds, hand-offs of the one before may be in progress without this region.
+// onInquire answers a new coordinator with all that is hosted here, in parts. It does not register:
+// until the coordinator has settled what it finds, hand-offs of the one before may be in progress
+// without this region.
 func (r *Region) onInquire(from UID, m Inquire) {
 	if m.Role != r.cfg.Role {
 		r.sayRole(from)
@@ -194,7 +200,7 @@ func (r *Region) onInquire(from UID, m Inquire) {
 		part := hs[i*batchMax : min(len(hs), (i+1)*batchMax)]
 		r.send(from, Report{
 			Floor: m.Floor, Proxy: r.cfg.Proxy, Leaving: r.leaving, Left: r.left, Life: r.life, Part: uint32(i), Parts: uint32(parts),
-			Alike: r.cfg.alike(), Shards: part,
+			Compatibility: r.cfg.compatibility(), Shards: part,
 		})
 	}
 }
@@ -219,7 +225,8 @@ func (r *Region) onLeave() {
 	}
 }
 
-// onLeaveReply stops everything here when nobody can take it. There is no one to fence, or nobody who would send anything on.
+// onLeaveReply stops everything here when no other region can take it. No region has to be fenced,
+// or none would send anything on.
 func (r *Region) onLeaveReply(m LeaveReply) {
 	if m.Life != r.life || m.Floor.Less(r.floor) && !r.cfg.Faults.NoTokenCheck {
 		r.counts[countLate]++
@@ -234,10 +241,11 @@ func (r *Region) onLeaveReply(m LeaveReply) {
 // closing says whether the whole cluster shuts down.
 func (r *Region) closing() bool { return r.view != nil && r.view.Closing }
 
-// over says that the whole cluster has shut down but for nodes without the role: nobody will say so of single shards.
+// over reports whether the whole cluster has shut down, except nodes without the role. No
+// coordinator is left to say it of single shards.
 func (r *Region) over() bool { return r.closing() && r.coordinator == 0 }
 
-// noHome is why what waits here for a shard is dropped that nobody takes.
+// noHome returns the reason to drop messages for a shard that no region takes.
 func (r *Region) noHome() Reason {
 	switch {
 	case r.closing():
@@ -266,7 +274,7 @@ func (r *Region) onQuit() {
 	}
 }
 
-// becomeAlone stops everything here, where it is: nobody can take it, or nobody shall.
+// becomeAlone stops everything here, where it is: no other region can take it, or none may.
 func (r *Region) becomeAlone() {
 	if r.alone {
 		return
@@ -307,8 +315,8 @@ func (r *Region) maybeEmpty() {
 	r.wasEmpty = empty && r.leaving
 }
 
-// maybeLeft ends a leaving region that has nothing left to give. It stays, to answer. A region on which no
-// coordinator counts asks none: it was given nothing, and will not be.
+// maybeLeft ends a leaving region that has nothing left to give. It stays, to answer. A region on
+// which no coordinator counts asks none: it was given nothing, and will not be.
 func (r *Region) maybeLeft() {
 	if !r.leaving || r.left || r.dropped || r.hosted > 0 || r.stopped > 0 || r.wanted > 0 {
 		return
@@ -323,7 +331,8 @@ func (r *Region) maybeLeft() {
 	}
 }
 
-// owesLeft says whether the coordinator may still take this region, which has stopped its shards by itself, for their home.
+// owesLeft says whether the coordinator may still take this region, which has stopped its shards by
+// itself, for their home.
 func (r *Region) owesLeft() bool { return r.left && r.alone && !r.released && r.coordinator != 0 }
 
 // leaveRequest asks for the next homes of what is here, or says that nothing is.
@@ -346,7 +355,7 @@ func (r *Region) retry() {
 	r.retryAt = time.Time{}
 	r.asking = false
 	if r.mayRegister() {
-		r.send(r.coordinator, Register{Proxy: r.cfg.Proxy, Leaving: r.leaving, Joined: r.joined, Life: r.life, Alike: r.cfg.alike()})
+		r.send(r.coordinator, Register{Proxy: r.cfg.Proxy, Leaving: r.leaving, Joined: r.joined, Life: r.life, Compatibility: r.cfg.compatibility()})
 	}
 	if r.wanted > 0 {
 		r.askAll(true)
@@ -375,8 +384,8 @@ func (r *Region) sendStopped() {
 	}
 }
 
-// arm sets the time of the next repetition while something is unanswered. The pauses double up to RetryInterval, with a little jitter so
-// that a thousand regions do not speak at once.
+// arm sets the time of the next repetition while something is unanswered. The pauses double up to
+// RetryInterval, with a little jitter so that a thousand regions do not speak at once.
 func (r *Region) arm() {
 	waits := r.mayRegister() || r.wanted > 0 || r.stopped > 0 || len(r.stops) > 0 || r.leaving && !r.left || r.owesLeft()
 	switch {

@@ -2,7 +2,8 @@ package protocol
 
 import "time"
 
-// onShardWaits: the shard waits for its lease. A hand-off that has all its fences does not wait for that.
+// onShardWaits: the shard waits for its lease. A hand-off that has all its fences does not wait for
+// that.
 func (r *Region) onShardWaits(s ShardID) {
 	p, ok := r.at(s)
 	if !ok || p.phase != PhaseStarting {
@@ -13,7 +14,8 @@ func (r *Region) onShardWaits(s ShardID) {
 	r.maybeDrain(s, p)
 }
 
-// onShardLeased: the shard starts as soon as it has loaded, so a hand-off waits for that while messages wait.
+// onShardLeased: the shard starts as soon as it has loaded, so a hand-off waits for that while
+// messages wait.
 func (r *Region) onShardLeased(s ShardID) {
 	p, ok := r.at(s)
 	if !ok || p.phase != PhaseStarting {
@@ -23,7 +25,8 @@ func (r *Region) onShardLeased(s ShardID) {
 	p.waits = false
 }
 
-// onShardUnable tells the coordinator that another may be a better home. What waits goes there by a hand-off.
+// onShardUnable tells the coordinator that another may be a better home. What waits goes there by a
+// hand-off.
 func (r *Region) onShardUnable(s ShardID) {
 	p, ok := r.at(s)
 	if !ok || p.phase != PhaseStarting || !r.known {
@@ -33,9 +36,10 @@ func (r *Region) onShardUnable(s ShardID) {
 	r.send(r.coordinator, Unable{Shards: []ShardID{s}})
 }
 
-// onShardLost ends a shard whose lease was lost. What its mailboxes held is gone; what comes from now on is buffered. In a hand-off that is the end of
-// it, without fences: nothing is left that could be delivered. Otherwise the region gives the shard up, under the token by which it hosted it, and the
-// coordinator chooses a home, here or elsewhere. Here it would not try before a pause.
+// onShardLost ends a shard whose lease was lost. What its mailboxes held is gone; what comes from
+// now on is buffered. In a hand-off that is the end of it, without fences: nothing is left that
+// could be delivered. Otherwise the region gives the shard up, under the token by which it hosted
+// it, and the coordinator chooses a home, here or elsewhere. Here it would not try before a pause.
 func (r *Region) onShardLost(s ShardID) {
 	p, ok := r.at(s)
 	if !ok || !p.hosts() {
@@ -52,8 +56,8 @@ func (r *Region) onShardLost(s ShardID) {
 	r.becomeStopped(s, p, id)
 }
 
-// givenUp says whether a command to host is one that this region has obeyed and then given up. To obey it again would be to host what the coordinator may
-// be giving to another.
+// givenUp says whether a command to host is one that this region has obeyed and then given up. To
+// obey it again would be to host what the coordinator may be giving to another.
 func (r *Region) givenUp(p *place, st ShardToken) bool {
 	return p.phase == PhaseStopped && r.moves[st.Shard].id == st.Token
 }

@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// allLoads is how often all loads are reported, whether they have changed or not: a report may be lost.
+// allLoads is how often all loads are reported, whether they have changed or not: a report may be
+// lost.
 const allLoads = 8
 
 // onMeasured reports to the coordinator the loads that have changed.
@@ -40,7 +41,8 @@ func (l ShardLoad) perSecond(period time.Duration) ShardLoad {
 	return l
 }
 
-// differs says whether a load is so different from what was reported that it matters: by more than an eighth, and by more than next to nothing.
+// differs says whether a load is so different from what was reported that it matters: by more than
+// an eighth, and by more than next to nothing.
 func (l ShardLoad) differs(o ShardLoad) bool {
 	far := func(x, y, least uint64) bool {
 		d := max(x, y) - min(x, y)

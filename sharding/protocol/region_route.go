@@ -5,10 +5,12 @@ import (
 	"time"
 )
 
-// routeOf derives the route from the three parts of what is known. What a shard that starts or runs here receives is delivered here, whatever
-// the table says; otherwise a barrier holds; otherwise the table leads, to members only, and only where this region has taken part in every
-// hand-off since: a table that lags behind would send a message to an old home, which passes it on, and the next one past it. It leads no message
-// on before this node has the view in which the home was chosen, for the reason that maybeOpen has.
+// routeOf derives the route from the three parts of what is known. What a shard that starts or runs
+// here receives is delivered here, whatever the table says; otherwise a barrier holds; otherwise
+// the table leads, to members only, and only where this region has taken part in every hand-off
+// since: a table that lags behind would send a message to an old home, which passes it on, and the
+// next one past it. It leads no message on before this node has the view in which the home was
+// chosen, for the reason that maybeOpen has.
 func (r *Region) routeOf(p *place) Route {
 	switch p.phase {
 	case PhaseStarting:
@@ -21,7 +23,7 @@ func (r *Region) routeOf(p *place) Route {
 		return Route{State: RouteMoving, HandOff: p.barrier}
 	}
 	switch {
-	case r.alone && !r.closing(): // nobody has fenced: what was passed on could be overtaken by what its sender sends next
+	case r.alone && !r.closing(): // no region has fenced: later messages could overtake one passed on
 		return Route{State: RouteUnknown}
 	case p.held():
 		return Route{State: RouteMoving, HandOff: p.barrier}
@@ -34,7 +36,8 @@ func (r *Region) routeOf(p *place) Route {
 // ahead says whether a decision was made in a view that this node has not installed yet.
 func (r *Region) ahead(t Token) bool { return r.view == nil || uint64(r.view.Epoch) < t.Epoch }
 
-// publish makes the route of a shard known when it has changed, and empties its buffer when it leads somewhere.
+// publish makes the route of a shard known when it has changed, and empties its buffer when it
+// leads somewhere.
 func (r *Region) publish(s ShardID, p *place) {
 	if to := r.routeOf(p); to != p.route {
 		p.route = to
@@ -59,7 +62,8 @@ func (r *Region) unwant(p *place) {
 	}
 }
 
-// onWanted notes that a buffer has got its first message. The route may have changed since that message was buffered.
+// onWanted notes that a buffer has got its first message. The route may have changed since that
+// message was buffered.
 func (r *Region) onWanted(s ShardID) {
 	p, ok := r.at(s)
 	if !ok || p.wanted {
@@ -97,7 +101,8 @@ func (r *Region) ask(s ShardID) {
 	}
 }
 
-// sendAsks asks for what still waits: a question for a shard that is here by now, or has a home, would keep it from coming to rest.
+// sendAsks asks for what still waits: a question for a shard that is here by now, or has a home,
+// would keep it from coming to rest.
 func (r *Region) sendAsks() {
 	r.askAt = time.Time{}
 	r.asks = slices.DeleteFunc(r.asks, func(s ShardID) bool { return !r.shards[s].asks() })
@@ -159,10 +164,11 @@ func (r *Region) onHomes(from UID, m Homes) {
 	}
 }
 
-// onEnded drops what waits for shards that get no home any more, because the whole cluster shuts down.
+// onEnded drops what waits for shards that get no home any more, because the whole cluster shuts
+// down.
 func (r *Region) onEnded(from UID, m Ended) {
 	if from != r.coordinator {
-		r.counts[countForeign]++
+		r.counts[countOtherRole]++
 		return
 	}
 	for _, s := range m.Shards {
@@ -184,11 +190,12 @@ func (r *Region) onEntries(es []Entry) {
 	}
 }
 
-// doubts says whether an entry may have been overtaken without this region: it is older than its registration, or than the coordinator,
-// from whom it should have come.
+// doubts says whether an entry may have been overtaken without this region: it is older than its
+// registration, or than the coordinator, from whom it should have come.
 func (r *Region) doubts(t Token) bool { return !r.since.Less(t) || t.Less(r.floor) }
 
-// onEntry takes a newer row of the table. If it is above the barrier, a stopped shard is over and its buffer goes to the new home.
+// onEntry takes a newer row of the table. If it is above the barrier, a stopped shard is over and
+// its buffer goes to the new home.
 func (r *Region) onEntry(e Entry, p *place) {
 	p.home, p.token, p.doubt = e.Home, e.Token, r.doubts(e.Token)
 	if p.phase == PhaseStopped && !p.held() {

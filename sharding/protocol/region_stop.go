@@ -5,7 +5,8 @@ import (
 	"slices"
 )
 
-// onStopShards has the coordinator stop shards for good; it is asked until it says of each that it rests.
+// onStopShards has the coordinator stop shards for good; it is asked until it says of each that it
+// rests.
 func (r *Region) onStopShards(shards []ShardID) {
 	var fresh []ShardID
 	for _, s := range shards {

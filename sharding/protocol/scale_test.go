@@ -8,7 +8,8 @@ import (
 	"github.com/coterie-go/coterie/ddata/membership"
 )
 
-// crowd is one coordinator and its regions, joined by a queue without loss or delay, so that only their own cost counts.
+// crowd is one coordinator and its regions, joined by a queue without loss or delay, so that only
+// their own cost counts.
 type crowd struct {
 	now     time.Time
 	c       *Coordinator
@@ -108,7 +109,8 @@ func (w *crowd) running() int {
 	return n
 }
 
-// TestAllocateMany: a hundred thousand shards that get traffic at once are allocated in few messages and writes.
+// TestAllocateMany: a hundred thousand shards that get traffic at once are allocated in few
+// messages and writes.
 func TestAllocateMany(t *testing.T) {
 	const shards = 100_000
 	w := newCrowd(t, 3, shards)
@@ -159,7 +161,8 @@ func BenchmarkAllocate100k(b *testing.B) {
 	}
 }
 
-// BenchmarkShardStarts measures what the machine does for each new entity that is remembered, with writes that take as long as 1,000 starts.
+// BenchmarkShardStarts measures what the machine does for each new entity that is remembered, with
+// writes that take as long as 1,000 starts.
 func BenchmarkShardStarts(b *testing.B) {
 	s, err := NewShard(Config{Type: "t", Self: 1, Shards: 1, Remember: true}, rand.New(rand.NewPCG(1, 1)), 0)
 	if err != nil {

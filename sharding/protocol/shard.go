@@ -5,8 +5,9 @@ import (
 	"time"
 )
 
-// Shard is the life of the entities of one shard on the node that hosts it. An entity that is active does not need it: it is asked only when
-// a message comes for an id that is not active, when an entity ends or wants to, and when ids are written.
+// Shard is the life of the entities of one shard on the node that hosts it. An entity that is
+// active does not need it: it is asked only when a message comes for an id that is not active, when
+// an entity ends or wants to, and when ids are written.
 //
 //	closed ──Open──► loading ──ids read──► open ──Drain──► draining ──mailboxes empty──► drained
 //	                    │                   ▲ ▲               │                             │
@@ -14,12 +15,14 @@ import (
 //	                    ▼                   │ Resume                                        ▼
 //	                 stopped ◄── all entities ended, all writes done ──────────────────► stopping
 //
-// With Lease it is leasing before it is loading, until the shard's lease is granted; what loading means for a Stop or a Drain it means then, too. And it is
-// returning before it is stopped, until the lease is given back.
+// With Lease it is leasing before it is loading, until the shard's lease is granted; what loading
+// means for a Stop or a Drain it means then, too. And it is returning before it is stopped, until
+// the lease is given back.
 //
-// With Remember each id is written before its entity starts, and removed after it was passivated. At most one write is outstanding; what
-// comes meanwhile travels together in the next one. While ids are in the set, the shard itself is in the set of shards with remembered
-// ids: it is added before its first id and removed after its last.
+// With Remember each id is written before its entity starts, and removed after it was passivated.
+// At most one write is outstanding; what comes meanwhile travels together in the next one. While
+// ids are in the set, the shard itself is in the set of shards with remembered ids: it is added
+// before its first id and removed after its last.
 type Shard struct {
 	cfg Config
 	rng *rand.Rand
@@ -48,8 +51,8 @@ type Shard struct {
 	forced      bool
 	drainAsked  bool // DrainMailboxes is unanswered
 
-	claim claim // of the shard's lease
-	store shardStore
+	leaseState leaseState // of the shard's lease
+	store      shardStore
 
 	counts counters
 }
@@ -135,7 +138,7 @@ func (s *Shard) Step(now time.Time, in ShardInput) *ShardEffects {
 func (s *Shard) Deadline() time.Time {
 	var d time.Time
 	for _, t := range [...]time.Time{s.passivating.next(), s.restartDue(), s.recoverAt, s.stopAt, s.store.retryAt, s.store.tidyAt,
-		s.store.lateAt, s.forwardDue(), s.claim.due} {
+		s.store.lateAt, s.forwardDue(), s.leaseState.due} {
 		if !t.IsZero() && (d.IsZero() || t.Before(d)) {
 			d = t
 		}
@@ -181,7 +184,7 @@ func (s *Shard) onTick() {
 	if !s.stopAt.IsZero() && !s.now.Before(s.stopAt) {
 		s.onStopTimeout()
 	}
-	if s.claim.overdue(s.now) {
+	if s.leaseState.overdue(s.now) {
 		s.onLeaseDue()
 	}
 	s.retryStore()

@@ -208,7 +208,8 @@ func (s *Shard) onPassivated(id EntityID, wanted bool) {
 	}
 }
 
-// onHandedOff: the entity has stopped with its shard. When the hand-off was taken back meanwhile it lives on.
+// onHandedOff: the entity has stopped with its shard. When the hand-off was taken back meanwhile it
+// lives on.
 func (s *Shard) onHandedOff(id EntityID, wanted bool) {
 	switch {
 	case s.phase != shardStopping && (s.cfg.Remember || wanted):

@@ -5,14 +5,16 @@ import (
 	"time"
 )
 
-// With Config.Lease a shard has a lease of its own, in a store outside of the cluster: it loads nothing and starts nobody before that is granted. While
-// another holds it the shard tries again and again, and tells its region, which then answers a hand-off at once. A lost lease ends the shard at once.
+// With Config.Lease a shard has a lease of its own, in a store outside of the cluster. Before the
+// lease is granted, the shard loads nothing and starts no entity. While another holds the lease,
+// the shard tries again and again. It also tells its region, which then answers a hand-off at once.
+// A lost lease ends the shard at once.
 
 // becomeLeasing asks for the lease, not before wait has passed.
 func (s *Shard) becomeLeasing(wait time.Duration) {
 	s.phase = shardLeasing
 	if wait > 0 {
-		s.claim.postpone(s.now.Add(wait))
+		s.leaseState.postpone(s.now.Add(wait))
 		s.waits("the lease was lost a moment ago")
 		return
 	}
@@ -20,14 +22,15 @@ func (s *Shard) becomeLeasing(wait time.Duration) {
 }
 
 func (s *Shard) acquire() {
-	s.fx.Lease = append(s.fx.Lease, s.claim.acquire(s.now, s.cfg.LeaseRetryInterval))
+	s.fx.Lease = append(s.fx.Lease, s.leaseState.acquire(s.now, s.cfg.LeaseRetryInterval))
 }
 
-// becomeReturning gives the lease back, after the last entity has stopped and the last write is done. Whoever is home next would find it held, so the shard
-// has not stopped before that is done. A store that does not answer in one interval is not waited for.
+// becomeReturning gives the lease back, after the last entity has stopped and the last write is
+// done. The shard has not stopped before the lease is back, because the next home would find it
+// held. The shard waits for the store for at most one interval.
 func (s *Shard) becomeReturning() {
-	wait := s.claim.state == claimHeld
-	op, ok := s.claim.release()
+	wait := s.leaseState.state == leaseHeld
+	op, ok := s.leaseState.release()
 	if ok {
 		s.fx.Lease = append(s.fx.Lease, op)
 	}
@@ -36,25 +39,25 @@ func (s *Shard) becomeReturning() {
 		return
 	}
 	s.phase = shardReturning
-	s.claim.due = s.now.Add(s.cfg.LeaseRetryInterval)
+	s.leaseState.due = s.now.Add(s.cfg.LeaseRetryInterval)
 }
 
 func (s *Shard) onLeaseReleased(gen uint64) {
-	if s.phase != shardReturning || gen != s.claim.gen {
+	if s.phase != shardReturning || gen != s.leaseState.gen {
 		s.counts[countLate]++
 		return
 	}
 	s.becomeStopped()
 }
 
-// onLeaseAnswer goes on with the lease, or waits on. A lost one ends the shard as it stands: the runtime lets none of its entities do anything since it
-// knows, so there is nothing to wait for.
+// onLeaseAnswer goes on with the lease, or waits on. A lost one ends the shard as it stands: the
+// runtime lets none of its entities do anything since it knows, so there is nothing to wait for.
 func (s *Shard) onLeaseAnswer(in ShardInput) {
-	if _, lost := in.(LeaseLost); lost && s.claim.state == claimHeld && s.cfg.Faults.KeepLostLease {
+	if _, lost := in.(LeaseLost); lost && s.leaseState.state == leaseHeld && s.cfg.Faults.KeepLostLease {
 		return
 	}
-	waited := s.claim.said
-	switch what, text := s.claim.hear(in, s.now, s.cfg.LeaseRetryInterval); what {
+	waited := s.leaseState.said
+	switch what, text := s.leaseState.hear(in, s.now, s.cfg.LeaseRetryInterval); what {
 	case heardGranted:
 		if s.becomeLoading(); waited && s.phase == shardLoading { // else it has started
 			s.tell(ShardLeased{Shard: s.id})
@@ -78,7 +81,7 @@ func (s *Shard) onLeaseAnswer(in ShardInput) {
 
 // waits tells the region, once per wait, that it may take long.
 func (s *Shard) waits(text string) {
-	if s.claim.longing() {
+	if s.leaseState.announceWaiting() {
 		s.notify(Event{Kind: LeaseAwaited, Text: text})
 		s.tell(ShardWaits{Shard: s.id})
 	}
@@ -90,7 +93,7 @@ func (s *Shard) onLeaseDue() {
 		s.becomeStopped()
 		return
 	}
-	if op, try := s.claim.advance(s.now, s.cfg.LeaseRetryInterval); try {
+	if op, try := s.leaseState.advance(s.now, s.cfg.LeaseRetryInterval); try {
 		s.fx.Lease = append(s.fx.Lease, op)
 		return
 	}

@@ -5,14 +5,15 @@ import (
 	"time"
 )
 
-// The store of remembered ids may fail, or take its time. The shard waits and repeats for as long as it is open, and nothing is lost meanwhile:
-// entities that run go on, those that wait to be remembered keep their messages, and what comes joins the next write.
+// The store of remembered ids may fail, or take its time. The shard waits and repeats for as long
+// as it is open, and nothing is lost meanwhile: entities that run go on, those that wait to be
+// remembered keep their messages, and what comes joins the next write.
 
-// patience is how long a read or a write may take before it is told of; it goes on.
-const patience = 5 * time.Second
+// slowAfter is how long a read or a write may take before it is told of; it goes on.
+const slowAfter = 5 * time.Second
 
-// patience starts the clock of a read or a write.
-func (s *Shard) patience() { s.store.lateAt = s.now.Add(patience) }
+// slowAfter starts the clock of a read or a write.
+func (s *Shard) slowAfter() { s.store.lateAt = s.now.Add(slowAfter) }
 
 // works says that the store has answered well. Another read or write may still be under way.
 func (s *Shard) works() {
@@ -20,15 +21,15 @@ func (s *Shard) works() {
 	st.backoff = 0
 	st.lateAt = time.Time{}
 	if st.read != 0 || st.write.ID != 0 && !st.failed {
-		s.patience()
+		s.slowAfter()
 	}
-	if st.trouble && !st.failed && !st.unread {
-		st.trouble, st.silent = false, false
+	if st.failure && !st.failed && !st.unread {
+		st.failure, st.silent = false, false
 		s.notify(Event{Kind: RememberResumed})
 	}
 }
 
-// maybeLate tells of a read or a write that nobody has answered for long.
+// maybeLate reports a read or a write that has had no answer for long.
 func (s *Shard) maybeLate() {
 	st := &s.store
 	if st.lateAt.IsZero() || s.now.Before(st.lateAt) {
@@ -39,24 +40,25 @@ func (s *Shard) maybeLate() {
 	if st.read == 0 {
 		what = "write of " + st.write.Key(s.cfg.Type)
 	}
-	if !st.trouble {
+	if !st.failure {
 		st.silent = true
-		s.inTrouble(fmt.Sprintf("%s: no answer for %v", what, patience))
+		s.storeFails(fmt.Sprintf("%s: no answer for %v", what, slowAfter))
 	}
 }
 
-// inTrouble tells what keeps the shard from its ids.
-func (s *Shard) inTrouble(why string) {
-	s.store.trouble = true
+// storeFails tells what keeps the shard from its ids.
+func (s *Shard) storeFails(why string) {
+	s.store.failure = true
 	s.notify(Event{Kind: RememberFailed, Count: s.changing, Text: why})
 }
 
-// retryLater has what failed repeated after an eighth of RetryInterval, then after twice as long each time, up to RetryInterval.
+// retryLater has what failed repeated after an eighth of RetryInterval, then after twice as long
+// each time, up to RetryInterval.
 func (s *Shard) retryLater(err error) {
 	st := &s.store
-	if !st.trouble || st.silent { // once, and once more if only silence was told
+	if !st.failure || st.silent { // once, and once more if only silence was told
 		st.silent = false
-		s.inTrouble(err.Error())
+		s.storeFails(err.Error())
 	}
 	if st.read == 0 && (st.write.ID == 0 || st.failed) {
 		st.lateAt = time.Time{} // nothing is under way
@@ -67,7 +69,8 @@ func (s *Shard) retryLater(err error) {
 	}
 }
 
-// retryStore repeats what failed, under a new ID: the old one may still complete and says nothing any more.
+// retryStore repeats what failed, under a new ID: the old one may still complete and says nothing
+// any more.
 func (s *Shard) retryStore() {
 	st := &s.store
 	if st.retryAt.IsZero() || s.now.Before(st.retryAt) {
@@ -86,7 +89,7 @@ func (s *Shard) retryStore() {
 		st.ids++
 		st.write.ID = st.ids
 		st.write.Failed++
-		s.patience()
+		s.slowAfter()
 		s.fx.Write = append(s.fx.Write, st.write)
 	}
 }

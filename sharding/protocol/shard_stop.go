@@ -16,7 +16,8 @@ func (s *Shard) onDrain(handOff Token) {
 	s.recovery, s.recoverAt, s.turns, s.drainAsked = nil, time.Time{}, 0, false
 }
 
-// maybeDrainMailboxes asks whether the mailboxes are empty once no entity is between two states: those have messages that wait.
+// maybeDrainMailboxes asks whether the mailboxes are empty once no entity is between two states:
+// those have messages that wait.
 func (s *Shard) maybeDrainMailboxes() {
 	if s.phase == shardDraining && !s.drainAsked && s.settled() {
 		s.drainAsked = true
@@ -78,7 +79,8 @@ func (s *Shard) beginStop(handOff Token) {
 	}
 }
 
-// stopAll takes every entity out of what it does. Those whose start is only queued to be written are as if never woken.
+// stopAll takes every entity out of what it does. Those whose start is only queued to be written
+// are as if never woken.
 func (s *Shard) stopAll() {
 	writing := map[EntityID]bool{}
 	for _, id := range s.store.write.AddIDs {
@@ -103,7 +105,8 @@ func (s *Shard) stopAll() {
 	}
 }
 
-// onStopTimeout forces what has not stopped. What does not return even then is reported; the hand-off hangs until the coordinator aborts it.
+// onStopTimeout forces what has not stopped. What does not return even then is reported; the
+// hand-off hangs until the coordinator aborts it.
 func (s *Shard) onStopTimeout() {
 	if s.forced {
 		s.stopAt = time.Time{}
@@ -116,8 +119,8 @@ func (s *Shard) onStopTimeout() {
 	s.notify(Event{Kind: StopForced, Token: s.handOff, Count: s.running})
 }
 
-// maybeStopped ends the shard when no entity runs and no write is outstanding: a removal that came after the next owner's start would make
-// it forget what runs there.
+// maybeStopped ends the shard when no entity runs and no write is outstanding: a removal that came
+// after the next owner's start would make it forget what runs there.
 func (s *Shard) maybeStopped() {
 	if s.phase != shardStopping || s.running > 0 {
 		return
@@ -134,7 +137,7 @@ func (s *Shard) stopped() {
 }
 
 func (s *Shard) becomeStopped() {
-	s.phase, s.claim.due = shardStopped, time.Time{}
+	s.phase, s.leaseState.due = shardStopped, time.Time{}
 	s.tell(ShardStopped{Shard: s.id, HandOff: s.handOff})
 }
 
@@ -147,8 +150,8 @@ func (s *Shard) forgetAll() {
 	s.store = shardStore{ids: s.store.ids, suspects: map[EntityID]bool{}}
 }
 
-// onResume takes a drain or a stop back. What has stopped already starts again if it is remembered or wanted; what is still stopping does
-// so when it has.
+// onResume takes a drain or a stop back. What has stopped already starts again if it is remembered
+// or wanted; what is still stopping does so when it has.
 func (s *Shard) onResume() {
 	switch s.phase {
 	case shardReturning, shardStopped:

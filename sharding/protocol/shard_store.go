@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// shardStore is the remembered part of a shard: what is to be written, and the one write and the one read under way.
+// shardStore is the remembered part of a shard: what must be written, and the one write and the one
+// read under way.
 type shardStore struct {
 	adds     []EntityID // to be written if they are still wanted then
 	removes  []EntityID // to be written; all remember their stop
@@ -13,8 +14,8 @@ type shardStore struct {
 	read     uint64     // the ID of the read under way; 0: none
 	misread  uint       // how often reads have failed in a row
 	retryAt  time.Time
-	failed   bool // write is to be repeated
-	unread   bool // the read is to be repeated
+	failed   bool // write must be repeated
+	unread   bool // the read must be repeated
 	index    indexState
 	tidyAt   time.Time         // when to make sure that an empty shard is in no set
 	suspects map[EntityID]bool // ids that appeared in the set by no doing of this shard
@@ -22,7 +23,7 @@ type shardStore struct {
 
 	backoff time.Duration // before the next repetition
 	lateAt  time.Time     // when what is under way has taken long
-	trouble bool          // told with RememberFailed, and not over
+	failure bool          // told with RememberFailed, and not over
 	silent  bool          // likewise, and what is wrong was not known then
 
 	strangers []EntityID // that belong to other shards now, not started there yet
@@ -65,7 +66,7 @@ func (s *Shard) becomeLoading() {
 func (s *Shard) load() {
 	s.store.ids++
 	s.store.read = s.store.ids
-	s.patience()
+	s.slowAfter()
 	s.fx.Read = append(s.fx.Read, StateRead{ID: s.store.read, Kind: StateIDs, Shard: s.id, Failed: s.store.misread})
 }
 
@@ -91,8 +92,8 @@ func (s *Shard) onRead(in DidRead) {
 	s.onVerified(in.IDs)
 }
 
-// onLoaded opens the shard with the ids of its set. Those that belong to another shard, because the number of shards or the hash has changed,
-// are started there and then forgotten here.
+// onLoaded opens the shard with the ids of its set. Those that belong to another shard, because the
+// number of shards or the hash has changed, are started there and then forgotten here.
 func (s *Shard) onLoaded(ids []EntityID) {
 	s.store.index = indexYes
 	if len(ids) == 0 {
@@ -133,9 +134,10 @@ func (s *Shard) wakeEarly() {
 	}
 }
 
-// onIDsChanged keeps the set in line with what runs. An id of a living entity that vanished was removed by an
-// earlier owner whose write came late: it is added again, also while the write that has put it is under way or to be
-// repeated. An id that appeared (a disk that was away has returned) is started, once a read says that it is there.
+// onIDsChanged keeps the set in line with what runs. An id of a living entity that vanished was
+// removed by an earlier owner whose write came late: it is added again, also while the write that
+// has put it is under way or to be repeated. An id that appeared (a disk that was away has
+// returned) is started, once a read says that it is there.
 func (s *Shard) onIDsChanged(in IDsChanged) {
 	if !s.cfg.Remember || s.phase < shardOpen || s.phase >= shardStopping {
 		return
@@ -192,12 +194,12 @@ func (s *Shard) pump() {
 	s.store.ids++
 	w.ID = s.store.ids
 	s.store.write = w
-	s.patience()
+	s.slowAfter()
 	s.fx.Write = append(s.fx.Write, w)
 }
 
-// nextWrite takes what has gathered: first the shard's place among those with remembered ids, then ids, then, when the last is gone, that
-// place again.
+// nextWrite takes what has gathered: first the shard's place among those with remembered ids, then
+// ids, then, when the last is gone, that place again.
 func (s *Shard) nextWrite() (StateWrite, bool) {
 	st := &s.store
 	st.adds = s.stillWanted(st.adds)

@@ -11,8 +11,8 @@ import (
 
 // simAbsence is what a node keeps of the type beyond one region and one coordinator.
 type simAbsence struct {
-	who     Absentee // while the type was never started there
-	closing bool     // the region ends, or has ended, while its node stays; its machines go on
+	who     NotStarted // while the type was never started there
+	closing bool       // the region ends, or has ended, while its node stays; its machines go on
 }
 
 // closed says whether the region was closed and has stopped everything.
@@ -44,7 +44,7 @@ func (n *simNode) closeType() {
 		n.w.after(n.w.between(0, 3*time.Second), func() {
 			if n.alive && n.region == region {
 				for s := range n.shards { // order: all are marked
-					n.w.unordered[s] = true // nobody fences
+					n.w.unordered[s] = true // no region fences
 				}
 				n.post(Quit{})
 			}
@@ -54,15 +54,15 @@ func (n *simNode) closeType() {
 
 // startType makes new machines of what the node has promised.
 func (n *simNode) startType() {
-	past := n.absence.who.Past
+	past := n.absence.who.Predecessor
 	if n.region != nil {
-		past = n.region.Past()
+		past = n.region.Predecessor()
 		if n.coordinator != nil {
-			past.Seq = n.coordinator.Past().Seq
+			past.Seq = n.coordinator.Predecessor().Seq
 		}
 	}
 	if n.w.opt.forgets {
-		past = Past{}
+		past = Predecessor{}
 	}
 	n.w.verbose("%v starts its region: %+v", n.uid, past)
 	for _, s := range slices.Sorted(maps.Keys(n.buffers)) {
@@ -85,7 +85,8 @@ func (n *simNode) startType() {
 	}
 }
 
-// startSome has the type run on some nodes, for good: on the oldest, or there is no coordinator, and on one that may host.
+// startSome has the type run on some nodes, for good: on the oldest, or there is no coordinator,
+// and on one that may host.
 func (w *world) startSome() {
 	if !w.opt.absences {
 		return
@@ -104,8 +105,9 @@ func (w *world) startSome() {
 	}
 }
 
-// TestSimAbsences: the type is not started on some nodes, is closed on others, in order or by force, and started again, while
-// members come and go. No entity lives twice, messages stay in order, and in the end those that run the type have service.
+// TestSimAbsences: the type is not started on some nodes, is closed on others, in order or by
+// force, and started again, while members come and go. No entity lives twice, messages stay in
+// order, and in the end those that run the type have service.
 func TestSimAbsences(t *testing.T) {
 	t.Parallel()
 	simulate(t, simOptions{nodes: 4, proxies: 1, shards: 8, entities: 24, absences: true, lossy: true})

@@ -27,14 +27,15 @@ func (w *world) remembers() (ids []EntityID) {
 	return ids
 }
 
-// close has the whole cluster shut down: after trouble, in the midst of rebalancing, a view is Closing; then all nodes leave within half a second. With
-// traffic, senders go on while others have stopped.
+// close has the whole cluster shut down: after trouble, in the midst of rebalancing, a view is
+// Closing; then all nodes leave within half a second. With traffic, senders go on while others have
+// stopped.
 func (w *world) close(traffic bool) {
 	for end := w.now.Add(2 * time.Second); w.now.Before(end) && w.err == nil; {
 		w.trouble()
 		w.run(w.between(0, 30*time.Millisecond))
 	}
-	w.run(time.Second) // who has come is Up; dead ones are dropped
+	w.run(time.Second) // a node that has come is Up; dead ones are dropped
 	if w.join(false); w.chance(50) {
 		w.run(w.between(300*time.Millisecond, 700*time.Millisecond)) // what it gets moves just now
 	}
@@ -79,8 +80,8 @@ func (w *world) close(traffic bool) {
 	}
 }
 
-// TestSimClosing shuts the whole cluster down: nothing moves any more, all stop where they are and keep what is remembered, and all that live after a
-// start of the whole cluster are those.
+// TestSimClosing shuts the whole cluster down: nothing moves any more, all stop where they are and
+// keep what is remembered, and all that live after a start of the whole cluster are those.
 func TestSimClosing(t *testing.T) {
 	t.Parallel()
 	lives, handOffs := 0, uint64(0)
@@ -91,7 +92,7 @@ func TestSimClosing(t *testing.T) {
 		w.close(seed%2 == 0)
 		handOffs += w.handOffs()
 		w.queue, w.table, w.regions, w.view = nil, map[ShardID]Entry{}, map[UID]bool{}, &membership.View{Epoch: w.view.Epoch}
-		w.healed, w.store = true, newSimStore() // nobody outside holds anything for ever
+		w.healed, w.store = true, newSimStore() // no outside holder keeps anything without end
 		for range 3 {
 			w.join(false)
 		}

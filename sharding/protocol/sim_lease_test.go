@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// simStore is the store of leases outside of the cluster. Somebody outside takes some of them for a while.
+// simStore is the store of leases outside of the cluster. Somebody outside takes some of them for a
+// while.
 type simStore struct {
 	holders map[string]simHolder
 	last    map[simDoor]time.Time // operations of one door are carried out in order
@@ -18,7 +19,7 @@ type simDoor struct {
 	name string
 }
 
-// simHolder is who has a lease: the shard or the coordinator of a node, or nobody of them.
+// simHolder names the holder of a lease: the shard or the coordinator of a node, or none of them.
 type simHolder struct {
 	node UID // 0: somebody outside
 	by   any // *simShard or *Coordinator
@@ -82,8 +83,9 @@ func (n *simNode) leaseOp(name string, by any, op LeaseOp, tell func(any)) {
 	}
 }
 
-// passesOn looks at a shard that is stopped before it has started: what waits goes to its next home as it is, and may come there after what is told later.
-// That is for a shard that waits for its lease, or has got it so late that its region does not know yet.
+// passesOn looks at a shard that is stopped before it has started: what waits goes to its next home
+// as it is, and may come there after what is told later. That is for a shard that waits for its
+// lease, or has got it so late that its region does not know yet.
 func (n *simNode) passesOn(s ShardID, sh *simShard) {
 	others := slices.ContainsFunc(n.buffers[s], func(m simMsg) bool { return m.from != n.uid })
 	if sh.m.phase == shardDrained || !others {
@@ -130,7 +132,8 @@ func (w *world) occupySome() {
 	}
 }
 
-// retire gives back the lease of a shard that was killed, when none of its handlers runs and none of its writes is under way.
+// retire gives back the lease of a shard that was killed, when none of its handlers runs and none
+// of its writes is under way.
 func (n *simNode) retire(s ShardID, sh *simShard) {
 	if !n.w.opt.leases {
 		return
@@ -146,7 +149,8 @@ func (n *simNode) retire(s ShardID, sh *simShard) {
 	n.leaseOps(shardName(s), sh, []LeaseOp{{}}, nil)
 }
 
-// bequeath is the end of a process: what it held becomes free, after a while. A node that has left in order must have nothing left to give back.
+// bequeath is the end of a process: what it held becomes free, after a while. A node that has left
+// in order must have nothing left to give back.
 func (w *world) bequeath(n *simNode, why string) {
 	if !w.opt.leases {
 		return
@@ -186,8 +190,8 @@ func TestSimLeasesCrashes(t *testing.T) {
 	simulate(t, opt)
 }
 
-// A shard that goes on after its lease was lost is found: by the checker, if nothing else holds its entities back, and because its messages are never
-// handled, if something does.
+// A shard that goes on after its lease was lost is found: by the checker, if nothing else holds its
+// entities back, and because its messages are never handled, if something does.
 func TestSimFindsKeptLostLease(t *testing.T) {
 	t.Parallel()
 	opt := leaseSim()

@@ -39,7 +39,8 @@ type simShard struct {
 	granted  time.Time // when its lease was
 }
 
-// simEntity is a mailbox and, while alive, an incarnation. Messages behind the mark belong to the next one.
+// simEntity is a mailbox and, while alive, an incarnation. Messages behind the mark belong to the
+// next one.
 type simEntity struct {
 	mailbox []simMsg
 	alive   bool
@@ -62,16 +63,16 @@ func newSimNode(w *world, uid UID, proxy bool) *simNode {
 		buffers: map[ShardID][]simMsg{}, lanes: map[UID]*simLane{}, timers: map[string]time.Time{}, rested: map[ShardID]int{},
 	}
 	if !w.opt.absences || w.chance(60) {
-		n.makeMachines(Past{})
+		n.makeMachines(Predecessor{})
 	}
 	return n
 }
 
 // makeMachines starts the type on the node.
-func (n *simNode) makeMachines(past Past) {
+func (n *simNode) makeMachines(past Predecessor) {
 	w := n.w
 	cfg := Config{
-		Type: "t", Role: "r", Self: n.uid, Shards: w.opt.shards, Proxy: n.proxy, Remember: w.opt.remember, Past: past,
+		Type: "t", Role: "r", Self: n.uid, Shards: w.opt.shards, Proxy: n.proxy, Remember: w.opt.remember, Predecessor: past,
 		RetryInterval: 100 * time.Millisecond, BeginTimeout: time.Second, HandOffTimeout: 3 * time.Second,
 		StopTimeout: 500 * time.Millisecond, PassivationTimeout: 500 * time.Millisecond, RebalanceInterval: 300 * time.Millisecond,
 		Lease: w.opt.leases, CoordinatorLease: w.opt.leases, LeaseRetryInterval: 150 * time.Millisecond,
@@ -203,7 +204,7 @@ func (n *simNode) stepCoordinator(in CoordinatorInput) {
 	if n.coordinator == nil || !n.alive {
 		return
 	}
-	if c := &n.coordinator.claim; c.state == claimHeld && !n.w.holdsLease(coordinatorName, n.coordinator) {
+	if c := &n.coordinator.leaseState; c.state == leaseHeld && !n.w.holdsLease(coordinatorName, n.coordinator) {
 		if l, is := in.(LeaseLost); !is || l.Gen != c.gen {
 			n.stepCoordinator(LeaseLost{Gen: c.gen})
 		}

@@ -53,8 +53,8 @@ func (n *simNode) forward(s ShardID, m simMsg, to, from UID) {
 	n.lane(to, m)
 }
 
-// lane sends a message or a fence to a peer, in order. While the lane is down messages wait in the sender; fences are lost with the
-// connection.
+// lane sends a message or a fence to a peer, in order. While the lane is down messages wait in the
+// sender; fences are lost with the connection.
 func (n *simNode) lane(to UID, x any) {
 	l := n.lanes[to]
 	if l == nil {

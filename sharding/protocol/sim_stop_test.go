@@ -11,7 +11,8 @@ import (
 // stopShards asks for the end of shards.
 func (n *simNode) stopShards(shards ...ShardID) { n.post(StopShards{Shards: shards}) }
 
-// demandRest stops all shards for good while nobody tells anything: they live nowhere, and stay so, also under the next coordinator, until messages come.
+// demandRest stops all shards for good while no messages are sent. They live nowhere, and stay so,
+// also under the next coordinator, until messages come.
 func (w *world) demandRest() {
 	var all []ShardID
 	for s := range ShardID(w.opt.shards) {
@@ -62,7 +63,8 @@ func (w *world) demandNone(when string) {
 	}
 }
 
-// TestSimStopShards stops shards for good, amid hand-offs, traffic and crashes; then all of them, and sees that they stay stopped (A16).
+// TestSimStopShards stops shards for good, amid hand-offs, traffic and crashes; then all of them,
+// and sees that they stay stopped (A16).
 func TestSimStopShards(t *testing.T) {
 	t.Parallel()
 	stopped := 0

@@ -7,7 +7,8 @@ import (
 	"github.com/coterie-go/coterie/sharding/allocation"
 )
 
-// wild is a user's strategy without sense: it takes its time, names anybody, panics, and moves at random.
+// wild is a user's strategy without sense: it takes its time, names anybody, panics, and moves at
+// random.
 type wild struct{ w *world }
 
 // Allocate implements allocation.Strategy.
@@ -42,7 +43,8 @@ func (w *world) thinking() time.Duration {
 	return w.between(0, 50*time.Millisecond)
 }
 
-// measure has every region report loads, some shards ten times as busy as others, which shards changes with time.
+// measure has every region report loads, some shards ten times as busy as others, which shards
+// changes with time.
 func (w *world) measure() {
 	busy := ShardID(w.now.Unix() / 2 % int64(w.opt.shards))
 	for _, n := range w.live() {
@@ -76,7 +78,8 @@ func (w *world) locate() {
 	}
 }
 
-// TestSimStrategies: whatever the strategy, and however it misbehaves, all that the other simulations demand holds.
+// TestSimStrategies: whatever the strategy, and however it misbehaves, all that the other
+// simulations demand holds.
 func TestSimStrategies(t *testing.T) {
 	t.Parallel()
 	simulate(t, simOptions{nodes: 4, proxies: 1, shards: 10, entities: 24, lossy: true, strategies: true})

@@ -111,7 +111,7 @@ func (w *world) heal() {
 func (w *world) moves() bool {
 	return slices.ContainsFunc(w.live(), func(n *simNode) bool {
 		c := n.coordinator
-		return c != nil && c.mode == active && slices.ContainsFunc(c.seats, func(s seat) bool { return s.state != seatEmpty && s.state != seatHosted })
+		return c != nil && c.mode == active && slices.ContainsFunc(c.shards, func(s shardState) bool { return s.state != stateUnallocated && s.state != stateHosted })
 	})
 }
 
@@ -238,8 +238,8 @@ func TestSimSlowHandlers(t *testing.T) {
 	simulate(t, simOptions{nodes: 3, proxies: 1, shards: 8, entities: 24, lossy: true, slow: true})
 }
 
-// TestSimFullRestart stops everything at one instant and starts again from what is durable: all that was remembered lives again, with no
-// traffic.
+// TestSimFullRestart stops everything at one instant and starts again from what is durable: all
+// that was remembered lives again, with no traffic.
 func TestSimFullRestart(t *testing.T) {
 	t.Parallel()
 	for seed := range *simSeeds {

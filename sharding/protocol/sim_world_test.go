@@ -12,9 +12,9 @@ import (
 	"github.com/coterie-go/coterie/sharding/allocation"
 )
 
-// world runs the machines of several nodes in virtual time: control messages are lost, repeated and reordered; data lanes are FIFO; writes
-// of the replicated state reach the nodes at different times, and those that failed may still arrive. Its checkers stand outside of the
-// machines.
+// world runs the machines of several nodes in virtual time: control messages are lost, repeated and
+// reordered; data lanes are FIFO; writes of the replicated state reach the nodes at different
+// times, and those that failed may still arrive. Its checkers stand outside of the machines.
 type world struct {
 	rng   *rand.Rand
 	now   time.Time
@@ -258,7 +258,8 @@ func (w *world) crash(n *simNode) {
 	w.after(w.between(100*time.Millisecond, 600*time.Millisecond), func() { w.remove(n) })
 }
 
-// isolate cuts a node off until it is dropped: its machines go on, without a lease, and what they have sent may still arrive.
+// isolate cuts a node off until it is dropped: its machines go on, without a lease, and what they
+// have sent may still arrive.
 func (w *world) isolate(n *simNode) {
 	w.verbose("isolate %v", n.uid)
 	n.setLease(false)
@@ -272,8 +273,8 @@ func (w *world) isolate(n *simNode) {
 
 var errSimState = errors.New("no majority")
 
-// write is a majority write: it takes effect somewhere between its start and its end; one that failed takes effect late, or never. What a
-// removal removes is fixed when it is begun.
+// write is a majority write: it takes effect somewhere between its start and its end; one that
+// failed takes effect late, or never. What a removal removes is fixed when it is begun.
 func (w *world) write(n *simNode, sw StateWrite, done func(error)) {
 	apply := w.begun(sw)
 	d := w.between(time.Millisecond, 20*time.Millisecond)
@@ -333,7 +334,8 @@ func (w *world) applyHomes(es []Entry) {
 	}
 }
 
-// simSet is an observed-remove set: each addition is a thing of its own, and a removal takes away those that were made before it.
+// simSet is an observed-remove set: each addition is a thing of its own, and a removal takes away
+// those that were made before it.
 type simSet[E ~uint32 | ~string] struct {
 	made int
 	adds map[E][]int // of an element, all additions ever

@@ -2,7 +2,8 @@ package protocol
 
 import "fmt"
 
-// lent is who holds a lease of the store on the stage: a node's machine, or somebody outside.
+// lent names the holder of a lease of the store on the stage: a node's machine, or an outside
+// holder.
 type lent struct {
 	who  string
 	lose func() // tells a machine that it has lost it

@@ -14,7 +14,8 @@ import (
 	"github.com/coterie-go/coterie/ddata/membership"
 )
 
-// stage is where scripts play: the machines of a few nodes, stepped one input at a time. Nothing is lost unless the script says so.
+// stage is where scripts play: the machines of a few nodes, stepped one input at a time. Nothing is
+// lost unless the script says so.
 type stage struct {
 	out   *bytes.Buffer
 	now   time.Time
@@ -101,10 +102,10 @@ func (st *stage) command(f []string) error {
 			in.IDs = append(in.IDs, EntityID(id))
 		}
 		st.shard(st.node(args[0]), number32(args[1]), in)
-	case "unlisted": // by nobody's order
+	case "unlisted": // no coordinator orders it
 		delete(st.index, number32(args[1]))
 		st.shard(st.node(args[0]), number32(args[1]), Unlisted{})
-	case "vanish": // an id, by nobody's order
+	case "vanish": // an id; no coordinator orders it
 		delete(st.ids[number32(args[1])], EntityID(args[2]))
 		st.shard(st.node(args[0]), number32(args[1]), IDsChanged{Removed: []EntityID{EntityID(args[2])}})
 	case "remember":
@@ -124,7 +125,7 @@ func (st *stage) command(f []string) error {
 		st.held = slices.DeleteFunc(st.held, func(h heldItem) bool { return h.kind == args[0] })
 	case "fail", "mend":
 		st.fail[strings.Join(args, " ")] = f[0] == "fail"
-	case "entry": // of the table, by nobody's order: "entry 2→3@1.1.99"
+	case "entry": // of the table, without a coordinator: "entry 2→3@1.1.99"
 		shard, rest, _ := strings.Cut(args[0], "→")
 		home, tok, _ := strings.Cut(rest, "@")
 		st.apply(StateWrite{Kind: StateHomes, Homes: []Entry{{Shard: number32(shard), Home: UID(number32(home)), Token: tokenOf(tok)}}})
@@ -206,7 +207,8 @@ func (st *stage) node(s string) *actor {
 	return a
 }
 
-// view installs the next view on all nodes: "1:up 2:leaving p3:up 4:up:2" with p for a node without the role, and an app version after the status.
+// view installs the next view on all nodes: "1:up 2:leaving p3:up 4:up:2" with p for a node without
+// the role, and an app version after the status.
 func (st *stage) view(args []string) error {
 	st.epoch++
 	v := &membership.View{Epoch: st.epoch}
@@ -283,8 +285,8 @@ func (st *stage) offer(kind, text string, do func()) {
 	})
 }
 
-// holds reports whether something is kept back: its kind is, or that of one sender, "fence<4", or of
-// one receiver, "begin>2".
+// holds reports whether something is kept back: its kind is, or that of one sender, "fence<4", or
+// of one receiver, "begin>2".
 func (st *stage) holds(kind, text string) bool {
 	from, rest, _ := strings.Cut(text, " ")
 	to, _, _ := strings.Cut(strings.TrimPrefix(rest, "→"), " ")
@@ -340,7 +342,7 @@ func tokenOf(s string) Token {
 	return Token{Epoch: uint64(number32(p[0])), Up: uint32(number32(p[1])), Seq: uint64(number32(p[2]))}
 }
 
-// inject delivers a message that nobody has sent: "3>1 stopped 0@1.1.5".
+// inject delivers a message that no machine has sent: "3>1 stopped 0@1.1.5".
 func (st *stage) inject(args []string) error {
 	from, to, _ := strings.Cut(args[0], ">")
 	shard, tok, _ := strings.Cut(args[2], "@")

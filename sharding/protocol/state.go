@@ -33,8 +33,8 @@ type (
 	LocationsMap = crdt.LWWMap[ShardID, string]
 )
 
-// DurablePrefix begins all keys of a type that must be durable. Every type has a prefix of its own, so that durability depends neither on
-// other types nor on the order of their start.
+// DurablePrefix begins all keys of a type that must be durable. Every type has a prefix of its own,
+// so that durability depends neither on other types nor on the order of their start.
 func DurablePrefix(typ string) string { return "sharding/" + typ + "/ids/" }
 
 // StateKey is the key of a piece of a type's state; shard matters for StateIDs only.
@@ -63,8 +63,8 @@ type StateRead struct {
 // Key is the key to read.
 func (r StateRead) Key(typ string) string { return StateKey(typ, r.Kind, r.Shard) }
 
-// StateWrite asks for a majority write of one key: an Update with Mutate. It is idempotent and may be repeated. Its slices are not changed
-// any more and may be kept.
+// StateWrite asks for a majority write of one key: an Update with Mutate. It is idempotent and may
+// be repeated. Its slices are not changed any more and may be kept.
 type StateWrite struct {
 	ID     uint64
 	Kind   StateKind
@@ -103,10 +103,11 @@ func (w StateWrite) Mutate(tx *crdt.Tx) error {
 	return change(IDsSet{}.Mutator(tx), add, w.RemoveIDs)
 }
 
-// unwritten leaves out the ids that this replica has put itself and that are still there, but for one: a write that was not answered in time may be on
-// its way all the same, and to make all of it anew would cost the replicas as much again, when they are slow already. The one is put again so that there
-// is an event to wait for. An ack of it counts for all events of its origin before it; what somebody else has put nobody may have acknowledged, and is
-// put again, too.
+// unwritten leaves out the ids that this replica has put itself and that are still there, except
+// one. A write that was not answered in time may still be on its way. To make all of it anew would
+// cost the replicas as much again, when they are slow already. One id is put again so that there is
+// an event to wait for. An ack of that event counts for all earlier events of its origin. An id
+// that another replica has put may not be acknowledged by any member, so it is put again too.
 func unwritten(tx *crdt.Tx, ids []EntityID) ([]EntityID, error) {
 	own := func(it *crdt.Item) bool { return it.Dot.Origin == tx.Origin() }
 	var out []EntityID
@@ -122,8 +123,8 @@ func unwritten(tx *crdt.Tx, ids []EntityID) ([]EntityID, error) {
 	return out, nil
 }
 
-// putHomes writes the entries under their tokens. An entry that is there already is written again: the earlier write may have reached no
-// majority, and only a new event is waited for.
+// putHomes writes the entries under their tokens. An entry that is there already is written again:
+// the earlier write may have reached no majority, and only a new event is waited for.
 func putHomes(m *crdt.LWWMapTx[ShardID, UID], es []Entry) error {
 	for _, e := range es {
 		if _, err := m.PutAt(e.Shard, e.Home, e.Token.Timestamp()); err != nil {

@@ -148,8 +148,9 @@ func TestDiffIDs(t *testing.T) {
 	check("same", DiffIDs(now, now), nil, nil)
 }
 
-// TestRepeatedWritePutsLittle: a write that was not answered in time costs one event when it is repeated, as far as it has happened here. What another
-// replica has put is put again, for only own events are waited for, and so is what has been removed since.
+// TestRepeatedWritePutsLittle: a write that was not answered in time costs one event when it is
+// repeated, as far as it has happened here. What another replica has put is put again, for only own
+// events are waited for, and so is what has been removed since.
 func TestRepeatedWritePutsLittle(t *testing.T) {
 	r, other := newReplica(t, 1), newReplica(t, 2)
 	ids := func(name string, n int) (ids []EntityID) {

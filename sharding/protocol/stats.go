@@ -17,7 +17,7 @@ type counted uint8
 const (
 	countStale        counted = iota // commands and reports whose token was overtaken
 	countLate                        // reports about a hand-off that is over
-	countForeign                     // reports from a node that has no say in the matter
+	countOtherRole                   // reports from a node that has no say in the matter
 	countNotActing                   // messages to a coordinator that does not act, or has no lease
 	countOutOfRange                  // shards beyond the number of shards
 	countNoLease                     // commands to a region without a lease

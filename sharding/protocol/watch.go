@@ -7,8 +7,9 @@ import (
 	"github.com/coterie-go/coterie/crdt"
 )
 
-// TableWatch turns successive values of the table of homes into inputs that hold only what changed. It costs a walk over the table per
-// value, and decodes only what is new. It belongs to one subscription of one driver.
+// TableWatch turns successive values of the table of homes into inputs that hold only what changed.
+// It costs a walk over the table per value, and decodes only what is new. It belongs to one
+// subscription of one driver.
 type TableWatch struct {
 	seen []crdt.Dot // by shard: the dots of its entry, folded
 }
@@ -69,7 +70,8 @@ func shardAt(it *crdt.Item) (ShardID, bool) {
 	return ShardID(n), n < ShardsMax
 }
 
-// DiffIDs makes the Shard's input from two values of the set of its ids. It costs as much as what differs.
+// DiffIDs makes the Shard's input from two values of the set of its ids. It costs as much as what
+// differs.
 func DiffIDs(before, now crdt.Reader) IDsChanged {
 	var in IDsChanged
 	for it, put := range crdt.Diff(before, now) {
@@ -85,7 +87,8 @@ func DiffIDs(before, now crdt.Reader) IDsChanged {
 	return in
 }
 
-// DiffShards says which shards appeared in and vanished from the set of those with remembered ids. It costs as much as what differs.
+// DiffShards says which shards appeared in and vanished from the set of those with remembered ids.
+// It costs as much as what differs.
 func DiffShards(before, now crdt.Reader) (added, removed []ShardID) {
 	for it, put := range crdt.Diff(before, now) {
 		if len(it.Path) != 9 || crdt.Kind(it.Path[0]) != crdt.KindORSet {
@@ -112,7 +115,8 @@ func idAt(it *crdt.Item) (EntityID, bool) {
 	return EntityID(it.Path[1:]), true
 }
 
-// DiffLocations makes the Coordinator's input from two values of the locations. It costs as much as what differs.
+// DiffLocations makes the Coordinator's input from two values of the locations. It costs as much as
+// what differs.
 func DiffLocations(before, now crdt.Reader) LocationsChanged {
 	var in LocationsChanged
 	m, err := LocationsMap{}.View(now)

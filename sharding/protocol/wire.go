@@ -29,9 +29,9 @@ import (
 //	Confirm       [[life]]                                   Compare       [[]]
 //	Compared      [runs, role, joined, coordinator]
 //
-// What must be alike is [role, shards, hash, remember, lease, coordinator-lease], the role as text of at most roleMax bytes, the
-// latter two of at most StoreMax.
-// Lists are flat, so that decoding costs no more than the bytes.
+// What must be alike is [role, shards, hash, remember, lease, coordinator-lease], the role as text
+// of at most roleMax bytes, the latter two of at most StoreMax. Lists are flat, so that decoding
+// costs no more than the bytes.
 const wireVersion = 1
 
 // ErrDecode: the bytes are no message of this protocol.
@@ -68,7 +68,7 @@ type (
 		_                      struct{} `cbor:",toarray"`
 		Proxy, Leaving, Joined bool
 		Life                   uint32
-		Alike                  wireAlike
+		Compatibility          wireCompatibility
 	}
 	wireRegistered struct {
 		_      struct{} `cbor:",toarray"`
@@ -76,7 +76,7 @@ type (
 		Life   uint32
 		Moves  words
 	}
-	wireAlike struct {
+	wireCompatibility struct {
 		_                       struct{} `cbor:",toarray"`
 		Role                    string
 		Shards                  uint32
@@ -85,8 +85,8 @@ type (
 		Lease, CoordinatorLease string
 	}
 	wireRefused struct {
-		_     struct{} `cbor:",toarray"`
-		Alike wireAlike
+		_             struct{} `cbor:",toarray"`
+		Compatibility wireCompatibility
 	}
 	wireFlagged struct {
 		_    struct{} `cbor:",toarray"`
@@ -113,7 +113,7 @@ type (
 		Leaving, Left bool
 		Life          uint32
 		Part, Parts   uint32
-		Alike         wireAlike
+		Compatibility wireCompatibility
 		Shards        words
 	}
 )
@@ -182,15 +182,15 @@ func wireOf(m Message) any {
 	}
 	switch m := m.(type) {
 	case Register:
-		return wireRegister{Proxy: m.Proxy, Leaving: m.Leaving, Joined: m.Joined, Life: m.Life, Alike: wireOfAlike(m.Alike)}
+		return wireRegister{Proxy: m.Proxy, Leaving: m.Leaving, Joined: m.Joined, Life: m.Life, Compatibility: wireOfCompatibility(m.Compatibility)}
 	case Refused:
-		return wireRefused{Alike: wireOfAlike(m.Alike)}
+		return wireRefused{Compatibility: wireOfCompatibility(m.Compatibility)}
 	case GetHomes:
 		return wireFlagged{Flag: m.Region, List: flat(m.Shards, appendShard)}
 	case Report:
 		return wireReport{
 			Floor: appendToken(nil, m.Floor), Proxy: m.Proxy, Leaving: m.Leaving, Left: m.Left, Life: m.Life, Part: m.Part, Parts: m.Parts,
-			Alike: wireOfAlike(m.Alike), Shards: flat(m.Shards, appendHosted),
+			Compatibility: wireOfCompatibility(m.Compatibility), Shards: flat(m.Shards, appendHosted),
 		}
 	case Loads:
 		return wireLoads{Period: uint64(m.Period / time.Millisecond), Shards: flat(m.Shards, appendLoad)}
@@ -220,8 +220,8 @@ func wireOf(m Message) any {
 	panic(fmt.Sprintf("sharding/protocol: no wire form of %T", m))
 }
 
-func wireOfAlike(a Alike) wireAlike {
-	return wireAlike{Role: a.Role, Shards: a.Shards, Hash: uint8(a.Hash), Remember: a.Remember, Lease: a.Lease, CoordinatorLease: a.CoordinatorLease}
+func wireOfCompatibility(a Compatibility) wireCompatibility {
+	return wireCompatibility{Role: a.Role, Shards: a.Shards, Hash: uint8(a.Hash), Remember: a.Remember, Lease: a.Lease, CoordinatorLease: a.CoordinatorLease}
 }
 
 func flat[T any](xs []T, add func(words, T) words) words {

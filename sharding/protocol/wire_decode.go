@@ -116,7 +116,7 @@ func (d *decoder) message(k kind) Message {
 func (d *decoder) register() Message {
 	var w wireRegister
 	d.into(&w)
-	return Register{Proxy: w.Proxy, Leaving: w.Leaving, Joined: w.Joined, Life: w.Life, Alike: d.alike(w.Alike)}
+	return Register{Proxy: w.Proxy, Leaving: w.Leaving, Joined: w.Joined, Life: w.Life, Compatibility: d.compatibility(w.Compatibility)}
 }
 
 func (d *decoder) compared() Message {
@@ -164,14 +164,14 @@ func (d *decoder) fence() Message {
 func (d *decoder) refused() Message {
 	var w wireRefused
 	d.into(&w)
-	return Refused{Alike: d.alike(w.Alike)}
+	return Refused{Compatibility: d.compatibility(w.Compatibility)}
 }
 
-func (d *decoder) alike(w wireAlike) Alike {
+func (d *decoder) compatibility(w wireCompatibility) Compatibility {
 	if !roleOK(w.Role) || !storeOK(w.Lease) || !storeOK(w.CoordinatorLease) {
 		d.fail(errRange)
 	}
-	return Alike{Role: w.Role, Shards: w.Shards, Hash: Hash(w.Hash), Remember: w.Remember, Lease: w.Lease, CoordinatorLease: w.CoordinatorLease}
+	return Compatibility{Role: w.Role, Shards: w.Shards, Hash: Hash(w.Hash), Remember: w.Remember, Lease: w.Lease, CoordinatorLease: w.CoordinatorLease}
 }
 
 func (d *decoder) report() Message {
@@ -181,12 +181,13 @@ func (d *decoder) report() Message {
 		d.fail(errRange)
 	}
 	return Report{
-		Floor: d.tokenOf(w.Floor), Proxy: w.Proxy, Leaving: w.Leaving, Left: w.Left, Life: w.Life, Part: w.Part, Parts: w.Parts, Alike: d.alike(w.Alike),
+		Floor: d.tokenOf(w.Floor), Proxy: w.Proxy, Leaving: w.Leaving, Left: w.Left, Life: w.Life, Part: w.Part, Parts: w.Parts, Compatibility: d.compatibility(w.Compatibility),
 		Shards: records(d, w.Shards, 8, batchMax, d.hosted),
 	}
 }
 
-// loadPeriodMax bounds the time that was measured, and handlerTimeMax what was spent in it: as much as workers can.
+// loadPeriodMax bounds the time that was measured, and handlerTimeMax what was spent in it: as much
+// as workers can.
 const (
 	loadPeriodMax  = time.Hour
 	handlerTimeMax = 1 << 20 * loadPeriodMax

@@ -53,9 +53,9 @@ func drawLoad(t *rapid.T) ShardLoad {
 	}
 }
 
-func drawAlike(t *rapid.T) Alike {
+func drawCompatibility(t *rapid.T) Compatibility {
 	id := func(label string) string { return rapid.StringN(0, -1, StoreMax).Draw(t, label) }
-	return Alike{
+	return Compatibility{
 		Role: id("role"), Shards: rapid.Uint32().Draw(t, "shards"), Hash: Hash(rapid.Uint8().Draw(t, "hash")), Remember: rapid.Bool().Draw(t, "remember"),
 		Lease: id("lease"), CoordinatorLease: id("coordinator lease"),
 	}
@@ -66,9 +66,9 @@ func drawMessage(t *rapid.T) Message {
 	life := func() uint32 { return rapid.Uint32().Draw(t, "life") }
 	switch kind(rapid.Uint8Range(1, uint8(kindEnd)-1).Draw(t, "kind")) {
 	case kindRegister:
-		return Register{Proxy: yes("proxy"), Leaving: yes("leaving"), Joined: yes("joined"), Life: life(), Alike: drawAlike(t)}
+		return Register{Proxy: yes("proxy"), Leaving: yes("leaving"), Joined: yes("joined"), Life: life(), Compatibility: drawCompatibility(t)}
 	case kindRefused:
-		return Refused{Alike: drawAlike(t)}
+		return Refused{Compatibility: drawCompatibility(t)}
 	case kindGetHomes:
 		return GetHomes{Region: yes("region"), Shards: drawList(t, drawShard)}
 	case kindStarted:
@@ -89,7 +89,7 @@ func drawMessage(t *rapid.T) Message {
 		parts := rapid.Uint32Range(1, 256).Draw(t, "parts")
 		return Report{
 			Floor: drawToken(t), Proxy: yes("proxy"), Leaving: yes("leaving"), Left: yes("left"), Life: life(),
-			Part: rapid.Uint32Max(parts-1).Draw(t, "part"), Parts: parts, Alike: drawAlike(t), Shards: drawList(t, drawHosted),
+			Part: rapid.Uint32Max(parts-1).Draw(t, "part"), Parts: parts, Compatibility: drawCompatibility(t), Shards: drawList(t, drawHosted),
 		}
 	case kindLeaveRequest:
 		return LeaveRequest{Left: yes("left"), Closing: yes("closing"), Life: life()}
@@ -152,8 +152,8 @@ func TestWireRefuses(t *testing.T) {
 		"kind 0":           array(0, []bool{true, false, true}),
 		"kind beyond":      array(kindEnd, []bool{true, false, true}),
 		"short":            AppendMessage(nil, Fence{Shard: 1, HandOff: Token{1, 1, 1}})[:7],
-		"long role":        AppendMessage(nil, Refused{Alike: Alike{Role: strings.Repeat("a", roleMax+1)}}),
-		"long store":       AppendMessage(nil, Refused{Alike: Alike{Lease: strings.Repeat("a", StoreMax+1)}}),
+		"long role":        AppendMessage(nil, Refused{Compatibility: Compatibility{Role: strings.Repeat("a", roleMax+1)}}),
+		"long store":       AppendMessage(nil, Refused{Compatibility: Compatibility{Lease: strings.Repeat("a", StoreMax+1)}}),
 		"trailing":         append(AppendMessage(nil, Register{}), 0),
 		"wrong type":       array(kindRegister, []string{"a", "b", "c"}),
 		"too few fields":   array(kindReport, []any{[]uint64{1, 1, 1}}),
@@ -182,7 +182,7 @@ func TestWireRefuses(t *testing.T) {
 func sampleMessages() []Message {
 	tok := Token{Epoch: 7, Up: 2, Seq: 9}
 	return []Message{
-		Register{Proxy: true, Alike: Alike{Shards: 100, Hash: HashMurmur2, Remember: true, Lease: "a", CoordinatorLease: "b"}}, Refused{Alike: Alike{Shards: 100}}, GetHomes{Shards: []ShardID{1, 2}}, Started{Shards: []ShardToken{{3, tok}}}, LeaveReply{Done: true},
+		Register{Proxy: true, Compatibility: Compatibility{Shards: 100, Hash: HashMurmur2, Remember: true, Lease: "a", CoordinatorLease: "b"}}, Refused{Compatibility: Compatibility{Shards: 100}}, GetHomes{Shards: []ShardID{1, 2}}, Started{Shards: []ShardToken{{3, tok}}}, LeaveReply{Done: true},
 		Report{Floor: tok, Parts: 1, Shards: []Hosted{{Shard: 1, Token: tok, Phase: PhaseFencing, Barrier: tok}}},
 		Registered{Floor: tok, Since: tok, Moves: []Move{{1, tok, 5}}}, Homes{Entries: []Entry{{1, 5, tok}}}, Inquire{Floor: tok},
 		Begin{Moves: []Move{{1, tok, 5}}, Regions: []UID{1, 2, 1 << 60}}, Fence{Shard: 1, HandOff: tok}, LeaveRequest{},

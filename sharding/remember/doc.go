@@ -1,25 +1,32 @@
-// Package remember is the port to where the ids of remembered entities are kept. Without one they are replicated data in the durable space of the type's
-// role, which needs nothing beside the nodes; a [Store] of one's own, such as tables of a database that the entities use anyway, goes into
-// sharding.EntityType.RememberStore, on every node of the role and every proxy on such a node. [Memory] serves tests.
+// Package remember is the port to where the ids of remembered entities are kept. Without one they
+// are replicated data in the durable space of the type's role, which needs nothing beside the
+// nodes; a [Store] of one's own, such as tables of a database that the entities use anyway, goes
+// into sharding.EntityType.RememberStore, on every node of the role and every proxy on such a node.
+// [Memory] serves tests.
 //
 // # Nouns
 //
-// The ids of one entity type are kept in sets, one per shard. Beside them a store knows which shards are listed: those that may have ids. It is how a
-// coordinator knows, after all nodes were stopped, which shards to start with no traffic. A shard is listed before its first id, and taken off the list
-// after its last.
+// The ids of one entity type are kept in sets, one per shard. Beside them a store knows which
+// shards are listed: those that may have ids. It is how a coordinator knows, after all nodes were
+// stopped, which shards to start with no traffic. A shard is listed before its first id, and taken
+// off the list after its last.
 //
-// # Who calls
+// # Calls
 //
-// The region that hosts a shard loads its set once, and then updates it, one call at a time; the coordinator looks at the list when it begins to act, and
-// changes sets of shards that nobody hosts. The next region loads a set when the calls of the one before have returned, unless that one has died or was cut
-// off. Calls about different shards run at one time, up to 64 of one region.
+// The region that hosts a shard loads its set once, and then updates it, one call at a time. The
+// coordinator looks at the list when it begins to act, and changes sets of shards that no region
+// hosts. The next region loads a set when the calls of the previous one have returned, unless the
+// previous one has died or was cut off. Calls about different shards run at one time, up to 64 of
+// one region.
 //
 // # Failures
 //
-// A call that fails is repeated until it succeeds, with growing pauses; it may have taken effect. Each has a context that ends after the time-outs of
-// EntityType.State, and must return soon after: the region waits for it whatever it takes, because a second call about the same shard might overtake
-// it. Meanwhile the entities that run go on, those that wait to be remembered keep their messages, the shard is not handed over, and the event
-// RememberFailed and the error of whoever asks in vain say why.
+// A call that fails is repeated until it succeeds, with growing pauses; it may have taken effect.
+// Each has a context that ends after the time-outs of EntityType.State, and must return soon after.
+// The region waits for it however long it takes, because a second call about the same shard might
+// overtake it. Meanwhile the entities that run go on. Entities that wait to be remembered keep
+// their messages, and the shard is not handed over. The event RememberFailed says why, and so does
+// the error that a caller gets when it asks in vain.
 //
 // # Guarantees
 //

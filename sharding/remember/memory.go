@@ -9,7 +9,8 @@ import (
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
-// Memory is a Store for tests: it lives as long as the value does, not as long as a node. The zero value is empty and ready. It must not be copied.
+// Memory is a Store for tests: it lives as long as the value does, not as long as a node. The zero
+// value is empty and ready. It must not be copied.
 type Memory struct {
 	mu      sync.Mutex
 	listed  map[protocol.ShardID]bool
@@ -21,8 +22,8 @@ type Memory struct {
 
 var _ Watcher = (*Memory)(nil)
 
-// Before has fn called at the beginning of every call, with the name of the method: it may wait, and what it fails with is the call's error, which then
-// has no effect. nil takes it away.
+// Before has fn called at the beginning of every call, with the name of the method: it may wait,
+// and what it fails with is the call's error, which then has no effect. nil takes it away.
 func (m *Memory) Before(fn func(ctx context.Context, call string) error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -15,7 +15,7 @@ func TestMemory(t *testing.T) {
 	})
 }
 
-// Who watches hears of what changed, and of nothing else, until it does not want to any more.
+// A watcher hears of what changed, and of nothing else, until it ends its watch.
 func TestMemoryIsWatched(t *testing.T) {
 	m := &remember.Memory{}
 	var heard []protocol.IDsChanged

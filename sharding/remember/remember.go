@@ -6,25 +6,30 @@ import (
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
-// Store keeps the ids of one entity type. Its methods may be called concurrently. All of them can be repeated: the second of two equal calls in a row
-// changes nothing. What was answered nil is there for every later call of any node, and, if entities are to survive a stop of all nodes, after it.
-// An error says that the call may or may not have taken effect, in whole or in part, and a call has no effect after it has returned.
+// Store keeps the ids of one entity type. Its methods may be called concurrently. All of them can
+// be repeated: the second of two equal calls in a row changes nothing. What was answered nil is
+// there for every later call of any node, and, if entities are to survive a stop of all nodes,
+// after it. An error says that the call may or may not have taken effect, in whole or in part, and
+// a call has no effect after it has returned.
 type Store interface {
-	// Shards is every shard that was put on the list and not taken off it. It may hold others: a store that can tell from its sets which shards have ids
-	// may do nothing in List.
+	// Shards is every shard that was put on the list and not taken off it. It may hold others: a
+	// store that can tell from its sets which shards have ids may do nothing in List.
 	Shards(ctx context.Context) ([]protocol.ShardID, error)
 	// List puts shards on the list and takes others off it. No shard is in both.
 	List(ctx context.Context, add, remove []protocol.ShardID) error
 	// Load is the set of a shard, each id once, in no order; nothing if there never was one.
 	Load(ctx context.Context, shard protocol.ShardID) ([]protocol.EntityID, error)
-	// Update puts ids into the set of a shard and takes others out of it. No id is in both. It should cost as much as what it changes, and not as the set.
+	// Update puts ids into the set of a shard and takes others out of it. No id is in both. It
+	// should cost as much as what it changes, and not as the set.
 	Update(ctx context.Context, shard protocol.ShardID, add, remove []protocol.EntityID) error
 }
 
-// Watcher is a Store whose sets may change behind the back of the region that hosts a shard, because the last call of a region that died takes effect
-// after the next has loaded the set. Told of it, a region adds again what runs and has vanished, and starts what has appeared.
+// Watcher is a Store whose sets may change behind the back of the region that hosts a shard,
+// because the last call of a region that died takes effect after the next has loaded the set. Told
+// of it, a region adds again what runs and has vanished, and starts what has appeared.
 type Watcher interface {
 	Store
-	// Watch has fn called after every change of a set, by whomever, until cancel is. fn does not wait.
+	// Watch has fn called after every change of a set, by whomever, until cancel is. fn does not
+	// wait.
 	Watch(fn func(shard protocol.ShardID, changed protocol.IDsChanged)) (cancel func())
 }

@@ -41,7 +41,8 @@ func Start(t testing.TB) *Server {
 	return s
 }
 
-// listen takes a port for both protocols. One that is free for packets may be another's for streams: then the next one is tried.
+// listen takes a port for both protocols. One that is free for packets may be another's for
+// streams: then the next one is tried.
 func listen() (packets net.PacketConn, streams net.Listener, err error) {
 	const triesMax = 100
 	for range triesMax {
@@ -56,7 +57,8 @@ func listen() (packets net.PacketConn, streams net.Listener, err error) {
 	return nil, nil, err
 }
 
-// Set replaces the records of a name, given as in a zone file: Set("shop.", "A 10.0.0.1", "SRV 0 0 7946 a.shop."). None: the name does not exist.
+// Set replaces the records of a name, given as in a zone file: Set("shop.", "A 10.0.0.1", "SRV 0 0
+// 7946 a.shop."). None: the name does not exist.
 func (s *Server) Set(t testing.TB, name string, records ...string) {
 	t.Helper()
 	var all []dns.RR

@@ -1,2 +1,3 @@
-// Package dnstest is a name server on loopback, over UDP and TCP, for tests: what a cluster's DNS would say, changed at will.
+// Package dnstest is a name server on loopback, over UDP and TCP, for tests: what a cluster's DNS
+// would say, changed at will.
 package dnstest

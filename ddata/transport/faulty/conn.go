@@ -15,8 +15,8 @@ const (
 	lingerMax = 5 * time.Second // how long a connection that was closed tries to bring what was written
 )
 
-// conn is one dialled connection. Its user holds the front of a pipe; behind it one carrier for each direction brings what is written to the other
-// side, as late as the weather wants it.
+// conn is one dialled connection. Its user holds the front of a pipe; behind it one carrier for
+// each direction brings what is written to the other side, as late as the weather wants it.
 //
 //	user ── front ═ back ── there: queue ──► inner ── the other side
 //	                back ◄── back: queue ─── inner
@@ -147,7 +147,8 @@ func (c *conn) tear() {
 	})
 }
 
-// Close ends the connection: what was written before is still brought to the other side, if it can be soon.
+// Close ends the connection: what was written before is still brought to the other side, if it can
+// be soon.
 func (c *conn) Close() error {
 	if c.left.Swap(true) {
 		return nil
@@ -179,7 +180,8 @@ func (c *conn) SetReadDeadline(t time.Time) error { return c.unlessLeft(c.Conn.S
 // SetWriteDeadline bounds writes.
 func (c *conn) SetWriteDeadline(t time.Time) error { return c.unlessLeft(c.Conn.SetWriteDeadline(t)) }
 
-// unlessLeft lets a connection that the other side has ended behave like one of TCP: only reading and writing tell.
+// unlessLeft lets a connection that the other side has ended behave like one of TCP: only reading
+// and writing tell.
 func (c *conn) unlessLeft(err error) error {
 	if c.left.Load() {
 		return err

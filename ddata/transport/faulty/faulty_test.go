@@ -51,7 +51,8 @@ func wires(t *testing.T, seed uint64, now faulty.Weather) *faulty.Wires {
 
 var rough = faulty.Weather{Delay: 200 * time.Microsecond, Jitter: time.Millisecond}
 
-// weathers are those in which the suite runs: with -short, as under the race detector, only one. Late wires in a bubble take a minute there.
+// weathers are those in which the suite runs: with -short, as under the race detector, only one.
+// Late wires in a bubble take a minute there.
 func weathers(short string) map[string]faulty.Weather {
 	all := map[string]faulty.Weather{"calm": {}, "late": rough}
 	if testing.Short() {
@@ -167,7 +168,8 @@ func TestCutOneWay(t *testing.T) {
 	})
 }
 
-// Nobody gets through a cut, on either way; whoever waits long enough does when it heals.
+// No dial gets through a cut, on either way; a dial that waits long enough succeeds when the cut
+// heals.
 func TestDialThroughACut(t *testing.T) {
 	bubble(t, func(t *testing.T, w *faulty.Wires) {
 		hub := memory.NewHub()
@@ -233,7 +235,8 @@ func TestDelayAndRate(t *testing.T) {
 	})
 }
 
-// Who closes has what he wrote brought to the other side, be it late; through a cut not for ever.
+// What a side wrote before it closed still reaches the other side, even if late; through a cut it
+// waits for a limited time.
 func TestCloseBringsWhatWasWritten(t *testing.T) {
 	for _, half := range []bool{true, false} {
 		bubble(t, func(t *testing.T, w *faulty.Wires) {
@@ -279,7 +282,8 @@ func TestCloseWrite(t *testing.T) {
 	})
 }
 
-// Connections break as often as the weather says, by the seed; whatever breaks, the Data lane loses, doubles and reorders nothing.
+// Connections break as often as the weather says, by the seed; whatever breaks, the Data lane
+// loses, doubles and reorders nothing.
 func TestBreaksLoseNoData(t *testing.T) {
 	w := wires(t, 7, faulty.Weather{})
 	start := func(id transport.NodeID) *transport.Mesh {

@@ -33,7 +33,8 @@ func (t *tally) Lost(_ transport.NodeID, p []byte, _ bool) {
 	t.lost[binary.LittleEndian.Uint64(p)]++
 }
 
-// uncounted returns the frames up to last that were neither received nor lost, and what else is wrong.
+// uncounted returns the frames up to last that were neither received nor lost, and what else is
+// wrong.
 func (t *tally) uncounted(last uint64) (missing []uint64, twice bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -51,8 +52,9 @@ func (t *tally) uncounted(last uint64) (missing []uint64, twice bool) {
 	return missing, twice
 }
 
-// The receiver forgets its counts now and then, because it removes the sender; connections break, and with them welcomes and receipts. Every frame is
-// received or told to be lost, none twice, all in order.
+// The receiver forgets its counts now and then, because it removes the sender; connections break,
+// and with them welcomes and receipts. Every frame is received or told to be lost, none twice, all
+// in order.
 func TestForgottenCountsLoseNothingUncounted(t *testing.T) {
 	lost := 0
 	for seed := range uint64(80) {

@@ -10,7 +10,8 @@ import (
 	"github.com/coterie-go/coterie/ddata/transport/memory"
 )
 
-// A crowd that says nothing comes from one host, faster than the handshakes of a node on a slow line get on: it does not end them.
+// A crowd that says nothing comes from one host, faster than the handshakes of a node on a slow
+// line get on: it does not end them.
 func TestACrowdDoesNotEndSlowHandshakes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := wires(t, 1, faulty.Weather{})

@@ -19,11 +19,13 @@ type Weather struct {
 	Delay, Jitter time.Duration
 	// Rate is how many bytes per second arrive. 0: all that come.
 	Rate int
-	// BreakEvery is after how many packets, in the mean, the connection that carries them breaks. 0: never.
+	// BreakEvery is after how many packets, in the mean, the connection that carries them breaks.
+	// 0: never.
 	BreakEvery int
 }
 
-// Wires is what lies between the processes of a test. All methods may be called at any time from any goroutine.
+// Wires is what lies between the processes of a test. All methods may be called at any time from
+// any goroutine.
 type Wires struct {
 	closed chan struct{}
 	wg     sync.WaitGroup // of what carries
@@ -48,7 +50,8 @@ func New(seed uint64) *Wires {
 	}
 }
 
-// At is the network of the process that listens at addr. An empty addr is replaced by the one at which it listens first.
+// At is the network of the process that listens at addr. An empty addr is replaced by the one at
+// which it listens first.
 func (w *Wires) At(addr string, inner transport.Network) transport.Network {
 	return &network{w: w, inner: inner, addr: addr}
 }
@@ -87,7 +90,7 @@ func (w *Wires) HealBoth(a, b string) {
 	w.Heal(b, a)
 }
 
-// Break ends the connections that are open between two addresses, whoever dialled them.
+// Break ends the connections that are open between two addresses, whichever side dialled them.
 func (w *Wires) Break(a, b string) {
 	w.mu.Lock()
 	var open []*conn
@@ -102,7 +105,8 @@ func (w *Wires) Break(a, b string) {
 	}
 }
 
-// Close ends everything that is carried, and waits for it. Networks of the wires cannot dial any more.
+// Close ends everything that is carried, and waits for it. Networks of the wires cannot dial any
+// more.
 func (w *Wires) Close() {
 	w.mu.Lock()
 	first := !w.over
@@ -151,8 +155,8 @@ func (w *Wires) look(x wire) (Weather, <-chan struct{}) {
 	return w.weatherLocked(x), w.changed
 }
 
-// arrival draws when a packet of so many bytes arrives that enters a wire now, behind one that arrives at last; and whether the connection breaks
-// instead.
+// arrival draws when a packet of so many bytes arrives that enters a wire now, behind one that
+// arrives at last; and whether the connection breaks instead.
 func (w *Wires) arrival(x wire, size int, last time.Time) (at time.Time, breaks bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

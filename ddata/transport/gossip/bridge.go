@@ -55,7 +55,8 @@ func newBridge(ctx context.Context, t transport.Transport, cfg Config, ip net.IP
 	return b
 }
 
-// Receive takes one packet. It never waits: memberlist's packets may be lost, the frames behind them may not.
+// Receive takes one packet. It never waits: memberlist's packets may be lost, the frames behind
+// them may not.
 func (b *bridge) Receive(from transport.NodeID, payload []byte) {
 	if err := screenPacket(payload, b.label); err != nil {
 		b.refuse(err, from.String())
@@ -153,8 +154,8 @@ func (b *bridge) DialAddressTimeout(to memberlist.Address, timeout time.Duration
 	return nil, ErrClosed
 }
 
-// Shutdown ends the probes that are under way, closes every stream and lets go of the transport, which stays open.
-// memberlist calls it once, while it still reads packets.
+// Shutdown ends the probes that are under way, closes every stream and lets go of the transport,
+// which stays open. memberlist calls it once, while it still reads packets.
 func (b *bridge) Shutdown() error {
 	b.stop()
 	b.endPings()

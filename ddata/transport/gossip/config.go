@@ -26,17 +26,18 @@ type Config struct {
 	// and part of each node's meta. Required.
 	Cluster string
 	// Seeds are the addresses (host:port) to join through, and to join again while memberlist lists
-	// nobody there. A host name may stand for several nodes. The own address is left out.
+	// no node there. A host name may stand for several nodes. The own address is left out.
 	Seeds []string
 	// Preset is the timing. Default LAN.
 	Preset Preset
-	// RejoinInterval is the mean time between two attempts to join what should be listed and is not.
-	// Default 10 s, with Local 1 s. While nobody else is listed the attempts begin quicker.
+	// RejoinInterval is the mean time between two attempts to join what should be listed and is
+	// not. Default 10 s, with Local 1 s. While no other node is listed the attempts begin quicker.
 	RejoinInterval time.Duration
 	// OnHint hears of other nodes, in order, from one goroutine that does nothing else. When it
 	// is slow, older hints about the same node are left out.
 	OnHint func(Hint)
-	// OnNote, when set, hears what may help to find out why others are not found: from any goroutine, and it must be quick.
+	// OnNote, when set, hears what may help to find out why others are not found: from any
+	// goroutine, and it must be quick.
 	OnNote func(Note)
 }
 

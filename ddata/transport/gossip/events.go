@@ -22,7 +22,7 @@ var _ memberlist.Delegate = (*delegate)(nil)
 // NodeMeta is the node's meta.
 func (d *delegate) NodeMeta(int) []byte { return d.meta }
 
-// NotifyMsg takes user messages, which nobody sends.
+// NotifyMsg takes user messages; no node sends any.
 func (d *delegate) NotifyMsg([]byte) {}
 
 // GetBroadcasts has nothing to spread.
@@ -59,7 +59,8 @@ func (v *vetting) NotifyAlive(n *memberlist.Node) error {
 	return nil
 }
 
-// room says whether a node may be listed that is not: whoever makes nodes up shall not fill the memory with them.
+// room returns nil if a node is listed or may still be listed. The bound keeps a sender of invented
+// nodes from filling the memory.
 func (v *vetting) room(id transport.NodeID) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -154,7 +155,8 @@ func (q *hintQueue) deliver(ctx context.Context, f func(Hint)) {
 	}
 }
 
-// others tells whether anybody but this node is listed, and where the listed ones are, as memberlist and as they say.
+// others tells whether anybody but this node is listed, and where the listed ones are, as
+// memberlist and as they say.
 func (g *Gossip) others() (some bool, addrs map[string]bool, ids map[transport.NodeID]bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

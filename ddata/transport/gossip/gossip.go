@@ -42,11 +42,13 @@ func (h Hint) String() string {
 type Stats struct {
 	// PacketsOut and PacketsIn count packets handed to the transport and to memberlist.
 	PacketsOut, PacketsIn uint64
-	// PacketsLost counts packets that the transport did not take, PacketsDropped those that memberlist was too slow to read.
+	// PacketsLost counts packets that the transport did not take, PacketsDropped those that
+	// memberlist was too slow to read.
 	PacketsLost, PacketsDropped uint64
 	// Joins and JoinErrors count attempts of the rejoin loop, by address, and those that failed.
 	Joins, JoinErrors uint64
-	// TurnedAway counts alive messages of other clusters, malformed ones, and those of more nodes than a cluster has.
+	// TurnedAway counts alive messages of other clusters, malformed ones, and those of more nodes
+	// than a cluster has.
 	TurnedAway uint64
 	// Refused counts packets and streams that were not given to memberlist, by reason.
 	Refused [Refusals]uint64
@@ -122,8 +124,9 @@ func New(t transport.Transport, cfg Config) (*Gossip, error) {
 	return g, nil
 }
 
-// unresolved stands for the own address while its name does not resolve, as that of a pod that no service names yet. Others dial the name, which
-// travels in the node's name and meta: memberlist only wants an IP to show. This one is nobody's (RFC 5737).
+// unresolved stands for the own address while its name does not resolve, as that of a pod that no
+// service names yet. Others dial the name, which travels in the node's name and meta: memberlist
+// only wants an IP to show. No host has this address (RFC 5737).
 var unresolved = net.IPv4(192, 0, 2, 1)
 
 // resolveOwn turns the transport's address into what memberlist wants to know.
@@ -161,7 +164,8 @@ func (g *Gossip) SetWanted(nodes map[transport.NodeID]string) {
 	g.wanted = wanted
 }
 
-// SetFound names addresses to join through beside Config.Seeds, such as discovery finds; it replaces those of before. The slice is copied.
+// SetFound names addresses to join through beside Config.Seeds, such as discovery finds; it
+// replaces those of before. The slice is copied.
 func (g *Gossip) SetFound(addrs []string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -212,8 +216,9 @@ func (g *Gossip) Leave(timeout time.Duration) error {
 	return nil
 }
 
-// Shutdown ends gossip, without a word to the others, and waits for the goroutines of this package. Those of memberlist have
-// nothing to wait for any more. The transport stays open. It returns nil when it is called again.
+// Shutdown ends gossip, without a word to the others, and waits for the goroutines of this package.
+// Those of memberlist have nothing to wait for any more. The transport stays open. It returns nil
+// when it is called again.
 func (g *Gossip) Shutdown() error {
 	g.life.Lock()
 	defer g.life.Unlock()

@@ -155,8 +155,8 @@ func TestJoinKillRestart(t *testing.T) {
 	}
 }
 
-// A probe of a node that does not answer ends with the node that probes, at whatever stage it is. What still runs in a bubble
-// when its test has ended fails the test.
+// A probe of a node that does not answer ends with the node that probes, at whatever stage it is.
+// What still runs in a bubble when its test has ended fails the test.
 func TestShutdownEndsTheProbe(t *testing.T) {
 	for _, preset := range []Preset{LAN, Local} {
 		for _, stage := range []time.Duration{0, 20 * time.Millisecond, 150 * time.Millisecond, 400 * time.Millisecond} {
@@ -186,22 +186,30 @@ func goroutines() string {
 	return string(b[:runtime.Stack(b, true)])
 }
 
-// TestNewsLeaveNobodyOut: who gets none of a few copies of the news of a node, because they all go to others, to the dead, and to the node itself, has
-// to wait for a full sync. With memberlist's own number of copies that happens to every fiftieth newcomer.
+// TestNewsLeaveNobodyOut: the few copies of the news of a node may all go to others, to the dead,
+// and to the node itself. A node that gets none has to wait for a full sync. With memberlist's own
+// number of copies that happens to every fiftieth newcomer.
 func TestNewsLeaveNobodyOut(t *testing.T) {
 	inBubble(t, Config{Preset: Local}, func(w *world) {
 		w.startAll(5)
 		w.within(3*time.Second, "all listed everywhere", w.allList(5))
+		late := 0 // chance may still do it: in one of some thousand newcomers
 		for i := range 250 {
 			victim := w.nodes[len(w.nodes)-1]
 			w.kill(victim)
 			next := w.start(5, transport.NodeID(0x100+i))
-			w.within(2*time.Second, "the successor listed", func() bool {
+			took := w.within(2*time.Minute, "the successor listed", func() bool {
 				return !slices.ContainsFunc(w.nodes, func(n *node) bool { return !n.lists(next.self.UID) })
 			})
+			if took > 2*time.Second {
+				late++
+			}
 			w.within(5*time.Second, "the victim found dead", func() bool {
 				return !slices.ContainsFunc(w.nodes, func(n *node) bool { return n.lists(victim.self.UID) })
 			})
+		}
+		if late > 1 {
+			t.Errorf("%d of 250 newcomers waited for a full sync", late)
 		}
 	})
 }
@@ -328,7 +336,8 @@ func TestTCP(t *testing.T) {
 	defer limit.Stop()
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
-	// Streams may have told everybody of all before the first packet has come, and the last of them may still be open.
+	// Streams may have told everybody of all before the first packet has come, and the last of them
+	// may still be open.
 	for slices.ContainsFunc(all, func(g *Gossip) bool {
 		return len(g.Listed()) != 3 || g.Stats().PacketsIn == 0 || g.bridge.held.Load() != 0
 	}) {

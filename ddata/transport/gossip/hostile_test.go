@@ -75,7 +75,7 @@ func TestClaimsCostNothing(t *testing.T) {
 	}
 }
 
-// Silent streams keep nobody out, and there are never more than a few.
+// Silent streams keep no other stream out, and there are never more than a few.
 func TestSilentStreamsHaveToGo(t *testing.T) {
 	g, open := besieged(t)
 	const more = 10

@@ -9,18 +9,22 @@ const (
 	pingsMax       = 1024    // pings of this node that are answered at its end; more are not under way at a time
 	joinsAtATime   = 3       // addresses that one round of the rejoin loop tries
 	resolveTimeout = 5 * time.Second
-	joinRetryMin   = 250 * time.Millisecond // first pause while nobody else is listed
+	joinRetryMin   = 250 * time.Millisecond // first pause while no other node is listed
 
-	// A node passes news on so many times, times the digits of the number of nodes. memberlist's own 4, in a cluster of less than ten, may all go to
-	// nodes that know, to the dead, and to the one that the news is about; whoever gets none waits for a full sync, up to a minute with LAN.
+	// A node passes news on so many times, times the digits of the number of nodes. memberlist's
+	// own 4, in a cluster of less than ten, may all go to nodes that know, to the dead, and to the
+	// one that the news is about. A node that gets no copy waits for a full sync, up to a minute
+	// with LAN.
 	retransmitMult = 8
 )
 
-// What is taken from other nodes. memberlist itself believes a length of up to 20 MiB, and a count of a million nodes, before it has seen a byte of them.
+// What is taken from other nodes. memberlist itself believes a length of up to 20 MiB, and a count
+// of a million nodes, before it has seen a byte of them.
+// It keeps a dead node until it has probed every living one, and does not report when it forgets it.
 const (
 	packetTaken  = 2 * packetMax      // bytes of a packet
 	listedMax    = 4096               // nodes listed, and new ones in newcomersIn: as many as a view has members
-	newcomersIn  = 10 * time.Minute   // memberlist keeps a dead node until it has probed every living one, and tells nobody when it forgets it
+	newcomersIn  = 10 * time.Minute   // the time in which new nodes are counted
 	syncNodesMax = 4 * listedMax      // nodes in a full sync, the dead included
 	syncMax      = 512 * syncNodesMax // bytes of one
 	heldMax      = 4 * syncMax        // bytes of all that are being read

@@ -8,8 +8,9 @@ import (
 	"github.com/hashicorp/memberlist"
 )
 
-// A goroutine of memberlist that has sent a ping, its own or for another node, waits for the answer until its time is up, for
-// seconds after Shutdown too. This file ends it: at the end memberlist gets the answers from this node.
+// A goroutine of memberlist that has sent a ping, its own or for another node, waits for the answer
+// until its time is up, for seconds after Shutdown too. This file ends it: at the end memberlist
+// gets the answers from this node.
 
 // pings are those that may be waiting for an answer.
 type pings struct {
@@ -22,8 +23,8 @@ type ping struct {
 	at  time.Time
 }
 
-// notePing looks at a packet that memberlist sends. It reports whether the packet may go out: nothing does any more after
-// endPings, so that what begins later fails at once.
+// notePing looks at a packet that memberlist sends. It reports whether the packet may go out:
+// nothing does any more after endPings, so that what begins later fails at once.
 func (b *bridge) notePing(packet []byte) bool {
 	seq, isPing := pingIn(packet, b.label)
 	b.mu.Lock()
@@ -40,8 +41,9 @@ func (b *bridge) notePing(packet []byte) bool {
 	return !p.ended
 }
 
-// endPings answers the pings that may be waiting, and returns when memberlist has read the answers. memberlist takes a packet
-// when it is done with the one before, so one more answer, which it ignores, comes first and last.
+// endPings answers the pings that may be waiting, and returns when memberlist has read the answers.
+// memberlist takes a packet when it is done with the one before, so one more answer, which it
+// ignores, comes first and last.
 func (b *bridge) endPings() {
 	<-b.read // the context has ended
 	b.answer(ping{})

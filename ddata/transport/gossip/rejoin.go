@@ -29,7 +29,7 @@ func (g *Gossip) rejoin() {
 	}
 }
 
-// joinMissing tries some of the addresses at which somebody should be listed and nobody is.
+// joinMissing tries some of the addresses at which a node should be listed and none is.
 func (g *Gossip) joinMissing() {
 	missing := g.missing()
 	rand.Shuffle(len(missing), func(i, j int) { missing[i], missing[j] = missing[j], missing[i] })
@@ -45,7 +45,7 @@ func (g *Gossip) joinMissing() {
 	}
 }
 
-// missing resolves and lists the addresses at which somebody should be listed and nobody is.
+// missing resolves and lists the addresses at which a node should be listed and none is.
 func (g *Gossip) missing() []string {
 	_, at, ids := g.others()
 	g.mu.Lock()

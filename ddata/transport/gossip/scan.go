@@ -7,7 +7,8 @@ import (
 	"sync/atomic"
 )
 
-// screen reads bytes one after the other and keeps them. It never has room for more than twice what has come, and a little.
+// screen reads bytes one after the other and keeps them. It never has room for more than twice what
+// has come, and a little.
 type screen struct {
 	b    []byte
 	at   int           // so many were looked at
@@ -69,7 +70,8 @@ var (
 	errorFields = []string{"Error"}
 )
 
-// record reads a map that has exactly these keys, each once: what comes twice, memberlist takes the second time.
+// record reads a map that has exactly these keys, each once: what comes twice, memberlist takes the
+// second time.
 func (s *screen) record(keys []string, each func(key string, number uint64)) error {
 	var seen uint
 	err := s.fields(func(key string, number uint64) error {
@@ -118,7 +120,8 @@ func (s *screen) fields(each func(key string, number uint64) error) error {
 	return nil
 }
 
-// scalar reads nil, a boolean, an integer or a string. A negative number, of which there are none, is a very large one.
+// scalar reads nil, a boolean, an integer or a string. A negative number, of which there are none,
+// is a very large one.
 func (s *screen) scalar() (text []byte, isString bool, number uint64, err error) {
 	head, err := s.next(1)
 	if err != nil {

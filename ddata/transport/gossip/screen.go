@@ -6,8 +6,9 @@ import (
 	"strconv"
 )
 
-// What memberlist's nodes say to each other, as far as ours do. It is read here before memberlist sees it, because memberlist makes room for what
-// a message claims, not for what it holds; whatever ours never send is turned away.
+// What memberlist's nodes say to each other, as far as ours do. It is read here before memberlist
+// sees it, because memberlist makes room for what a message claims, not for what it holds; whatever
+// ours never send is turned away.
 //
 //	packet    = label [12 crc(4)] (message | 7 count(1) { length(2) } { message })
 //	sync      = label 6 {Nodes, UserStateLen, Join} node…      a stream begins so
@@ -16,7 +17,8 @@ import (
 //	message   = type(1) {…}      0 ping, 1 indirect ping, 2 ack, 3 suspect, 4 alive, 5 dead, 11 nack
 //	node      = {Name, Addr, Port, Meta, Incarnation, State, Vsn}
 //
-// {…} is a map of MessagePack whose keys are strings and whose values are integers, booleans, nil and strings.
+// {…} is a map of MessagePack whose keys are strings and whose values are integers, booleans, nil
+// and strings.
 const (
 	typePing     = 0
 	typeAck      = 2
@@ -38,11 +40,13 @@ const (
 	RefusedForm Refusal = iota
 	// RefusedLabel counts what is of another cluster.
 	RefusedLabel
-	// RefusedType counts messages of a type that no node of ours sends: compressed, encrypted, of users.
+	// RefusedType counts messages of a type that no node of ours sends: compressed, encrypted, of
+	// users.
 	RefusedType
 	// RefusedSize counts what is, or claims to be, larger than a node of ours makes it.
 	RefusedSize
-	// RefusedCrowd counts streams that had to go because too many were open, or too much was being read from all of them.
+	// RefusedCrowd counts streams that had to go because too many were open, or too much was being
+	// read from all of them.
 	RefusedCrowd
 	// Refusals is the number of reasons.
 	Refusals

@@ -13,7 +13,8 @@ import (
 	"github.com/coterie-go/coterie/ddata/transport"
 )
 
-// fields is a map as memberlist encodes it: keys and values in turn, strings, integers and booleans.
+// fields is a map as memberlist encodes it: keys and values in turn, strings, integers and
+// booleans.
 func fields(pairs ...any) []byte {
 	b := []byte{0x80 | byte(len(pairs)/2)}
 	for _, v := range pairs {
@@ -160,7 +161,7 @@ func TestScreenIsBounded(t *testing.T) {
 	}
 }
 
-// Nobody who makes nodes up fills the memory with them; those that are listed stay.
+// A sender of invented nodes cannot fill the memory with them; nodes that are listed stay.
 func TestListedIsBounded(t *testing.T) {
 	g := &Gossip{listed: map[transport.NodeID]listing{1: {}}}
 	v := (*vetting)(g)

@@ -7,8 +7,8 @@ import (
 	"sync"
 )
 
-// stream is a stream that its bridge forgets when it is closed. What the other side sends on it is read to its end, and looked at, before memberlist
-// gets the first byte.
+// stream is a stream that its bridge forgets when it is closed. What the other side sends on it is
+// read to its end, and looked at, before memberlist gets the first byte.
 type stream struct {
 	net.Conn
 	b      *bridge
@@ -51,8 +51,8 @@ func (s *stream) Close() error {
 	return s.Conn.Close()
 }
 
-// track wraps a stream so that Shutdown can close it; nil says that it is too late. Of those that others opened, the oldest has to go when there are
-// too many: who has something to say is done with it soon.
+// track wraps a stream so that Shutdown can close it; nil says that it is too late. When too many
+// streams that others opened are under way, the oldest is closed: an honest stream ends soon.
 func (b *bridge) track(conn net.Conn, taken bool) *stream {
 	s := &stream{Conn: conn, b: b, answer: !taken}
 	s.forget = sync.OnceFunc(func() { b.untrack(s) })

@@ -48,7 +48,8 @@ func (c *conn) Close() error {
 	return nil
 }
 
-// CloseWrite ends the direction of writing. The other side reads what was written, and then the end.
+// CloseWrite ends the direction of writing. The other side reads what was written, and then the
+// end.
 func (c *conn) CloseWrite() error {
 	c.out.closeWrite()
 	return nil
@@ -83,7 +84,7 @@ func (c *conn) SetWriteDeadline(t time.Time) error {
 type half struct {
 	weather               func() state
 	readLimit, writeLimit deadline
-	readable, writable    chan struct{} // capacity 1: something changed for the one who waits
+	readable, writable    chan struct{} // capacity 1: something changed for the goroutine that waits
 
 	mu      sync.Mutex
 	packets []packet // in order of arrival
@@ -171,7 +172,8 @@ func (h *half) read(b []byte) (int, error) {
 	}
 }
 
-// takeLocked moves what has arrived into b; otherwise it tells when to look again, zero for when notified.
+// takeLocked moves what has arrived into b; otherwise it tells when to look again, zero for when
+// notified.
 func (h *half) takeLocked(b []byte, cut bool) (n int, wait time.Duration, err error) {
 	if h.unread {
 		return 0, 0, net.ErrClosed
@@ -232,7 +234,7 @@ func (h *half) closeWrite() {
 	h.notifyAll()
 }
 
-// closeRead says that nobody will read any more.
+// closeRead says that nothing will be read any more.
 func (h *half) closeRead() {
 	h.mu.Lock()
 	h.unread = true

@@ -27,7 +27,8 @@ type Hub struct {
 // wire is one direction between two hosts.
 type wire struct{ from, to string }
 
-// state of a wire. What may change is replaced under the hub's mutex; healed is closed when a cut ends.
+// state of a wire. What may change is replaced under the hub's mutex; healed is closed when a cut
+// ends.
 type state struct {
 	cut    bool
 	delay  time.Duration
@@ -94,9 +95,9 @@ func (h *Hub) Delay(from, to string, d time.Duration) {
 	h.wireLocked(from, to).delay = d
 }
 
-// Kill is the sudden end of the process at an address: its listener closes, its connections are reset, and
-// it cannot dial any more. Who is cut off from it at that moment learns nothing. Another process may
-// be started there with At. The Mesh of the killed one must still be closed.
+// Kill is the sudden end of the process at an address: its listener closes, its connections are
+// reset, and it cannot dial any more. A peer that is cut off from it at that moment learns nothing.
+// Another process may be started there with At. The Mesh of the killed one must still be closed.
 func (h *Hub) Kill(addr string) {
 	h.mu.Lock()
 	for n := range h.nodes {
@@ -116,7 +117,8 @@ func (h *Hub) Kill(addr string) {
 	reset(broken)
 }
 
-// Reset breaks the connections that are open between two addresses, in both directions. New ones may be made.
+// Reset breaks the connections that are open between two addresses, in both directions. New ones
+// may be made.
 func (h *Hub) Reset(a, b string) {
 	h.mu.Lock()
 	broken := h.connsLocked(func(c *conn) bool {

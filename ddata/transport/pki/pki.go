@@ -14,15 +14,17 @@ import (
 
 // Files names what a node is known by. All paths are required.
 type Files struct {
-	// Cert is the node's certificate, followed by those between it and the authority's, in PEM. It must be good for client and server
-	// authentication.
+	// Cert is the node's certificate, followed by those between it and the authority's, in PEM. It
+	// must be good for client and server authentication.
 	Cert string
 	// Key is the private key of Cert, in PEM.
 	Key string
-	// CA holds the certificates of the authorities that are trusted, in PEM; those of the system are not.
+	// CA holds the certificates of the authorities that are trusted, in PEM; those of the system
+	// are not.
 	CA string
-	// Name, when set, is the DNS name that every node's certificate must carry, whatever address it has. Default: the certificate of a node
-	// that is dialled must carry the host of its advertised address, IP address or name; of one that dials, the authority's word is enough.
+	// Name, when set, is the DNS name that every node's certificate must carry, whatever address it
+	// has. Default: the certificate of a node that is dialled must carry the host of its advertised
+	// address, IP address or name; of one that dials, the authority's word is enough.
 	Name string
 	// CheckEvery is the least time between two looks at the files. Default 1 s.
 	CheckEvery time.Duration
@@ -30,8 +32,8 @@ type Files struct {
 	Logger *slog.Logger
 }
 
-// Identity is what a node shows and whom it trusts, as the files say at present. It implements the transport's TLS, and is safe for
-// concurrent use.
+// Identity is what a node shows and whom it trusts, as the files say at present. It implements the
+// transport's TLS, and is safe for concurrent use.
 type Identity struct {
 	files   Files
 	current atomic.Pointer[identity]
@@ -87,7 +89,8 @@ func (id *Identity) Client(host string) *tls.Config {
 	return c
 }
 
-// fresh is what the files say, looked at if that is due. Only one caller looks; the others take what is there.
+// fresh is what the files say, looked at if that is due. Only one caller looks; the others take
+// what is there.
 func (id *Identity) fresh() *identity {
 	now, last := int64(time.Since(id.start)), id.looked.Load()
 	if now-last < int64(id.files.CheckEvery) || !id.looked.CompareAndSwap(last, now) || !id.mu.TryLock() {
@@ -127,7 +130,8 @@ func (f Files) stamps() (s [3]stamp, err error) {
 	return s, nil
 }
 
-// read makes an identity of the files. The stamps are older than what is read: if a file changes meanwhile, it is read again.
+// read makes an identity of the files. The stamps are older than what is read: if a file changes
+// meanwhile, it is read again.
 func (f Files) read() (*identity, error) {
 	stamps, err := f.stamps()
 	if err != nil {
@@ -157,7 +161,8 @@ func (f Files) read() (*identity, error) {
 	return &identity{server: server, client: client, stamps: stamps}, nil
 }
 
-// fits says whether the other nodes, who have the same files but for the certificate, will take this one's.
+// fits returns an error if the other nodes will refuse this one's certificate. They have the same
+// files, except the certificate.
 func (f Files) fits(cert tls.Certificate, pool *x509.CertPool) error {
 	between := x509.NewCertPool()
 	for _, der := range cert.Certificate[1:] {

@@ -17,8 +17,8 @@ import (
 
 var _ transport.TLS = (*pki.Identity)(nil)
 
-// meet lets two identities shake hands, the client dialling host, and exchange a byte each way, for with TLS 1.3 a client that is turned away
-// learns of it when it reads.
+// meet lets two identities shake hands, the client dialling host, and exchange a byte each way, for
+// with TLS 1.3 a client that is turned away learns of it when it reads.
 func meet(t *testing.T, server, client *pki.Identity, host string) (serverErr, clientErr error) {
 	t.Helper()
 	a, b := pair(t)
@@ -113,7 +113,8 @@ func TestPlainClientIsTurnedAway(t *testing.T) {
 	}
 }
 
-// TestRenewal: what the files say counts for the next connection; files that cannot be used leave what was.
+// TestRenewal: what the files say counts for the next connection; files that cannot be used leave
+// what was.
 func TestRenewal(t *testing.T) {
 	ours, next := pkitest.NewAuthority(t), pkitest.NewAuthority(t)
 	dir := t.TempDir()

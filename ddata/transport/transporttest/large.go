@@ -32,7 +32,8 @@ func whole(r *recorder, bad chan<- string) transport.Handler {
 	})
 }
 
-// large: messages around and far above FrameMax, by Send and by Append, keep their place among the others.
+// large: messages around and far above FrameMax, by Send and by Append, keep their place among the
+// others.
 func large(c *cluster) {
 	const frame, most = 1000, 70_000
 	a, b := c.pair(func(cfg *transport.Config) { cfg.FrameMax, cfg.MessageMax = frame, most })
@@ -80,7 +81,8 @@ func large(c *cluster) {
 	}
 }
 
-// largeReconnect: a message that breaks off is not handed over, and comes whole over the next connection, once.
+// largeReconnect: a message that breaks off is not handed over, and comes whole over the next
+// connection, once.
 func largeReconnect(c *cluster) {
 	a, b := c.pair(func(cfg *transport.Config) { cfg.FrameMax = 4000 })
 	r, bad := newRecorder(), make(chan string, 1)

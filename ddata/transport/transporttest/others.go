@@ -116,8 +116,8 @@ func removePeer(c *cluster) {
 	c.progress(r, "a new link", func() bool { return r.last(0) == 1001 })
 }
 
-// addedAgain: the receiver still counts the frames of the link that was removed. What the new one sends needs receipts to go on, and no receipt may
-// break it.
+// addedAgain: the receiver still counts the frames of the link that was removed. What the new one
+// sends needs receipts to go on, and no receipt may break it.
 func addedAgain(c *cluster) {
 	a, b := c.pair(func(cfg *transport.Config) { cfg.DataKeepMax = 256 << 10 })
 	c.join(b, a)

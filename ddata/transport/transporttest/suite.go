@@ -262,8 +262,8 @@ func check(c *cluster) {
 	}
 }
 
-// fence: who checks a route before it appends can never come behind a fence that was appended after
-// the route was closed.
+// fence: a sender that checks a route before it appends never comes behind a fence that was
+// appended after the route was closed.
 func fence(c *cluster) {
 	a, b := c.pair(nil)
 	r := newRecorder()

@@ -1,6 +1,7 @@
-// Command coterie-data looks after the directory of a node that is not running. It refuses, with the process id, while a process holds the directory.
+// Command coterie-data looks after the directory of a node that is not running. It refuses, with
+// the process id, while a process holds the directory.
 //
-//	coterie-data inspect [-keys N] DIR           who the node is, its last view, its tables, and what they hold
+//	coterie-data inspect [-keys N] DIR           the node's identity, its last view, its tables, and what they hold
 //	coterie-data verify DIR                      every row is read, clock and digest must agree; exit code 1 when they do not
 //	coterie-data compact DIR                     write the file anew without its free pages
 //	coterie-data remove [-n] -type NAME… -key PATTERN… DIR
@@ -10,9 +11,11 @@
 // back, unless they have written it anew. To remove everything of a type, stop all nodes that use
 // it and run the command on each directory. -type and -key take one or more, up to the next flag or
 // the directory, and may be given several times; a pattern is one of Config.DurableKeys, with
-// stars. -n only counts. A type of which nothing is remembered here is named beside those of which
-// something is, and so is a pattern that matches nothing; the rest is removed all the same, and the
-// exit code is 0, so that a removal can be repeated.
+// stars. A pattern that is written as the nodes have it in Config.DurableKeys is also taken off the
+// keys on which the cluster has agreed that they are durable; it stays one of them until that was
+// done on each directory. -n only counts. A type of which nothing is remembered here is named
+// beside those of which something is, and so is a pattern that matches nothing; the rest is removed
+// all the same, and the exit code is 0, so that a removal can be repeated.
 package main
 
 import (
@@ -50,7 +53,8 @@ const (
 // errUsage is a mistake in the arguments.
 var errUsage = errors.New("usage")
 
-// verbs are what the command can do. Each adds its flags to a set and returns what to do with a directory afterwards.
+// verbs are what the command can do. Each adds its flags to a set and returns what to do with a
+// directory afterwards.
 var verbs = map[string]func(*flag.FlagSet) func(dir string, out io.Writer) error{
 	"inspect": inspectVerb,
 	"verify":  verifyVerb,
@@ -102,7 +106,8 @@ func dispatch(args []string, out io.Writer) error {
 	return do(flags.Arg(0), out)
 }
 
-// spread repeats a flag that is a list before each of the words behind it: "-type Cart Shop DIR" is "-type Cart -type Shop DIR".
+// spread repeats a flag that is a list before each of the words behind it: "-type Cart Shop DIR" is
+// "-type Cart -type Shop DIR".
 func spread(flags *flag.FlagSet, args []string) (out []string) {
 	behind := "" // the list that is being given
 	for i := 0; i < len(args); i++ {

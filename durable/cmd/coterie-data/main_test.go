@@ -4,13 +4,16 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/ddata/membership"
 	"github.com/coterie-go/coterie/durable"
 	"github.com/coterie-go/coterie/durable/lmdb"
 	"github.com/coterie-go/coterie/durable/rows"
@@ -37,7 +40,8 @@ func says(t *testing.T, text string, patterns ...string) {
 	}
 }
 
-// node makes the directory of a node: a role with two entity types that remember, a set, a counter and another key.
+// node makes the directory of a node: a role with two entity types that remember, a set, a counter
+// and another key.
 func node(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -170,7 +174,8 @@ func TestCompact(t *testing.T) {
 	command(t, exitOK, "verify", dir)
 }
 
-// Whatever is asked of a directory that a process holds, or that no node has used, is refused and changes nothing.
+// Whatever is asked of a directory that a process holds, or that no node has used, is refused and
+// changes nothing.
 func TestRefusals(t *testing.T) {
 	dir, never := node(t), t.TempDir()
 	e, err := lmdb.Open(dir, lmdb.Options{})
@@ -207,6 +212,41 @@ func TestADirectoryWithoutAStore(t *testing.T) {
 	command(t, exitOK, "compact", dir)
 	out, _ = command(t, exitOK, "remove", "-key", "*", dir)
 	says(t, out, `nothing matches`)
+}
+
+// TestRemoveTakesPatternsOff: a pattern on which the cluster has agreed goes with its rows.
+func TestRemoveTakesPatternsOff(t *testing.T) {
+	c := membership.LAN()
+	c.UID, c.Addr, c.Disk, c.BootstrapExpect, c.DurableKeys = 1, "a:1", 1, 1, []string{"carts", "other/*"}
+	m, err := membership.New(c, rand.New(rand.NewPCG(1, 2)), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var record []byte
+	in := membership.Input(membership.Tick{})
+	for m.View() == nil || record == nil {
+		if fx := m.Step(time.Unix(1_000_000, 0), in); fx.Persist != nil {
+			record = fx.Persist
+		}
+		in = membership.Persisted{}
+	}
+	dir := node(t)
+	e, err := lmdb.Open(dir, lmdb.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(e.SetNote(record), e.Close()); err != nil {
+		t.Fatal(err)
+	}
+	out, _ := command(t, exitOK, "remove", "-n", "-key", "other/*", dir)
+	says(t, out, `patterns=\["other/\*"\] would be removed`)
+	out, _ = command(t, exitOK, "remove", "-key", "other/*", dir)
+	says(t, out, `patterns=\["other/\*"\] removed`)
+	out, _ = command(t, exitOK, "inspect", dir)
+	says(t, out, `durable \["carts"\]`)
+	if out, _ = command(t, exitOK, "remove", "-key", "other/*", dir); strings.Contains(out, "patterns=") {
+		t.Errorf("taken off twice: %s", out)
+	}
 }
 
 func TestUsage(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/ddata/membership"
 	"github.com/coterie-go/coterie/durable"
 	"github.com/coterie-go/coterie/durable/lmdb"
 	"github.com/coterie-go/coterie/durable/rows"
@@ -32,7 +33,7 @@ func (l *list) Set(s string) error {
 	return nil
 }
 
-// what names what is to be removed.
+// what names what must be removed.
 type what struct {
 	types list // entity types, of which the remembered ids go
 	keys  list // patterns
@@ -68,7 +69,7 @@ func removeVerb(flags *flag.FlagSet) func(string, io.Writer) error {
 			if err := w.tellMissing(e, c, out); err != nil {
 				return err
 			}
-			return eachReplica(e, c, func(role string, t durable.Table) error {
+			err := eachReplica(e, c, func(role string, t durable.Table) error {
 				r, err := w.remove(t, *dry)
 				if err != nil {
 					return fmt.Errorf("%s: role %q: %w", e.Dir(), role, err)
@@ -76,8 +77,35 @@ func removeVerb(flags *flag.FlagSet) func(string, io.Writer) error {
 				fmt.Fprintf(out, "role=%s keys=%d rows=%d %s\n", role, r.Keys, r.Items, done(*dry))
 				return nil
 			})
+			if err != nil {
+				return err
+			}
+			return w.forgetPatterns(e, *dry, out)
 		})
 	}
+}
+
+// forgetPatterns takes the patterns off the durable keys on which the cluster has agreed. It does
+// so last: while there are rows, the keys stay durable.
+func (w *what) forgetPatterns(e *lmdb.Env, dry bool, out io.Writer) error {
+	if len(w.keys) == 0 || len(e.Note()) == 0 {
+		return nil
+	}
+	record, found, err := membership.ForgetKeys(e.Note(), w.keys)
+	if err != nil {
+		fmt.Fprintf(out, "patterns: the cluster may go on to agree on them: %v\n", err)
+		return nil
+	}
+	if len(found) == 0 {
+		return nil
+	}
+	if !dry {
+		if err := e.SetNote(record); err != nil {
+			return err
+		}
+	}
+	fmt.Fprintf(out, "patterns=%q %s; durable until every directory of the cluster is without them, and no Config.DurableKeys names them\n", found, done(dry))
+	return nil
 }
 
 // tellMissing names the types and the patterns of which nothing is here: they are misspelt, or were

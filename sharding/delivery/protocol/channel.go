@@ -37,7 +37,7 @@ type channel struct {
 
 // message is one that is not confirmed.
 type message struct {
-	op      uint64 // 0: nobody waits for the confirmation
+	op      uint64 // 0: no caller waits for the confirmation
 	body    []byte
 	confirm bool
 }

@@ -18,15 +18,18 @@ type ProducerConfig struct {
 	Durable bool
 	// BufferMax is how many messages are unconfirmed at a time, over all entities. Default 1000.
 	BufferMax int
-	// ChannelsMax is how many entities are remembered of which nothing is unconfirmed. Past it the one that was idle for longest is cleaned up. Default 100,000.
+	// ChannelsMax is how many entities are remembered of which nothing is unconfirmed. Past it the
+	// one that was idle for longest is cleaned up. Default 100,000.
 	ChannelsMax int
-	// ResendFirst is the time after which the first unconfirmed message of an entity is sent again, when nothing was heard. What the connection has no room
-	// for, and what handlers fail at, is tried again sooner: after a hundredth of it, doubled each time up to it. Default 10 s.
+	// ResendFirst is the time after which the first unconfirmed message of an entity is sent again,
+	// when nothing was heard. What the connection has no room for, and what handlers fail at, is
+	// tried again sooner: after a hundredth of it, doubled each time up to it. Default 10 s.
 	ResendFirst time.Duration
-	// CleanupUnused is the time after which an entity of which nothing is unconfirmed is forgotten. Default 120 s.
+	// CleanupUnused is the time after which an entity of which nothing is unconfirmed is forgotten.
+	// Default 120 s.
 	CleanupUnused time.Duration
-	// StoreRetry is how long the removal of what was confirmed may wait for a message to store together with it, and the pause after a store that
-	// failed. Default 1 s.
+	// StoreRetry is how long the removal of what was confirmed may wait for a message to store
+	// together with it, and the pause after a store that failed. Default 1 s.
 	StoreRetry time.Duration
 }
 

@@ -6,14 +6,18 @@ import (
 
 // ConsumerConfig says how an entity takes what is delivered. Zero means the default.
 type ConsumerConfig struct {
-	// Window is how many messages of one producer may be under way beyond what was confirmed. Default 50.
+	// Window is how many messages of one producer may be under way beyond what was confirmed.
+	// Default 50.
 	Window int
-	// BufferMax is how many messages of all producers wait while earlier ones are handled late. What does not fit is sent again. Default 1000.
+	// BufferMax is how many messages of all producers wait while earlier ones are handled late.
+	// What does not fit is sent again. Default 1000.
 	BufferMax int
 	// ProducersMax is how many producers an incarnation of an entity knows at a time. Default 1000.
 	ProducersMax int
-	// ForgetAfter: when ProducersMax is reached, the producer that was silent for longest is forgotten if that was for so long; if not, the new one is told
-	// to try again later. What a forgotten one sends again is handled again, so it should be well above the producers' ResendFirst. Default 120 s.
+	// ForgetAfter: when ProducersMax is reached, the producer that was silent for longest is
+	// forgotten if that was for so long; if not, the new one is told to try again later. What a
+	// forgotten one sends again is handled again, so it should be well above the producers'
+	// ResendFirst. Default 120 s.
 	ForgetAfter time.Duration
 }
 
@@ -36,8 +40,8 @@ func (c ConsumerConfig) Validate() error {
 	)
 }
 
-// Consumer is the receiving half, one per incarnation of an entity. It hands each producer's messages on one at a time and in order, each once, and
-// answers when they were handled.
+// Consumer is the receiving half, one per incarnation of an entity. It hands each producer's
+// messages on one at a time and in order, each once, and answers when they were handled.
 //
 //	         Packet in order            Handled
 //	idle ────────────────────► handling ───────► idle, or the next that waits
@@ -122,7 +126,8 @@ type AckSend struct {
 	Ack Ack
 }
 
-// NewConsumer makes the consumer of one incarnation of an entity, which has a number unlike that of all others.
+// NewConsumer makes the consumer of one incarnation of an entity, which has a number unlike that of
+// all others.
 func NewConsumer(cfg ConsumerConfig, entity string, incarnation uint64) *Consumer {
 	return &Consumer{cfg: cfg.withDefaults(), entity: entity, incarnation: incarnation, flows: map[string]*flow{}}
 }

@@ -6,7 +6,7 @@ import "fmt"
 type ProducerInput interface{ producerInput() }
 
 type (
-	// Submit is a message that is to be delivered. Op names it in its Outcome.
+	// Submit is a message that must be delivered. Op names it in its Outcome.
 	Submit struct {
 		Op      uint64
 		Entity  string
@@ -20,7 +20,8 @@ type (
 		Entity  string
 		Session Session
 	}
-	// Moved: entities have lost their home, or have got another; what was under way to the earlier one may be gone.
+	// Moved: entities have lost their home, or have got another; what was under way to the earlier
+	// one may be gone.
 	Moved struct {
 		Of func(entity string) bool // which ones
 	}

@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// Session names one channel: what a producer sends to one entity until the channel was cleaned up. Sessions of a producer are ordered; a consumer follows
-// the highest that it has seen.
+// Session names one channel: what a producer sends to one entity until the channel was cleaned up.
+// Sessions of a producer are ordered; a consumer follows the highest that it has seen.
 type Session struct {
 	Generation uint64 // of the producer's process; higher at each start
 	Channel    uint64 // counted by the producer

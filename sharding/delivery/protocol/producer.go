@@ -5,8 +5,9 @@ import (
 	"time"
 )
 
-// Producer is the sending half, one per producer id. It numbers the messages of each entity, keeps them until the entity has confirmed them, sends as
-// many as the entity's window allows, and sends again what got lost.
+// Producer is the sending half, one per producer id. It numbers the messages of each entity, keeps
+// them until the entity has confirmed them, sends as many as the entity's window allows, and sends
+// again what got lost.
 type Producer struct {
 	cfg      ProducerConfig
 	channels map[string]*channel
@@ -37,7 +38,8 @@ type ProducerStats struct {
 	CleanedUp   uint64 // channels
 }
 
-// NewProducer makes a producer, with what its durable queue holds: rows of earlier generations, which it sends again under their old numbers.
+// NewProducer makes a producer, with what its durable queue holds: rows of earlier generations,
+// which it sends again under their old numbers.
 func NewProducer(now time.Time, cfg ProducerConfig, rows []Row) (*Producer, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
@@ -56,7 +58,7 @@ func (p *Producer) Stats() ProducerStats {
 	return s
 }
 
-// GaveUp says whether a later producer of the same id was met: then nothing is sent any more.
+// GaveUp reports whether a later producer of the same id was met: then nothing is sent any more.
 func (p *Producer) GaveUp() bool { return p.gaveUp }
 
 // Deadline is when a Tick is due; the zero time means never.
@@ -136,7 +138,8 @@ func (p *Producer) channelOf(now time.Time, entity string) *channel {
 	return c
 }
 
-// cleanUp forgets a channel of which nothing is unconfirmed. Should the entity be sent to again, that is another session.
+// cleanUp forgets a channel of which nothing is unconfirmed. Should the entity be sent to again,
+// that is another session.
 func (p *Producer) cleanUp(c *channel) {
 	c.schedule(nil, time.Time{})
 	delete(p.channels, c.entity)
@@ -217,7 +220,8 @@ func (p *Producer) onUnsent(now time.Time, in Unsent) {
 	p.sooner(now, c)
 }
 
-// sooner brings the time at which the first message is sent again closer: the more rounds were in vain, the less.
+// sooner brings the time at which the first message is sent again closer: the more rounds were in
+// vain, the less.
 func (p *Producer) sooner(now time.Time, c *channel) {
 	if at := now.Add(c.pause(p.cfg.ResendFirst)); at.Before(c.deadline) {
 		c.schedule(&p.waiting, at)
@@ -238,7 +242,8 @@ func (p *Producer) onTick(now time.Time) {
 	p.flush(now)
 }
 
-// sendFirstAgain has the next flush send the first unconfirmed message of a channel, and that alone.
+// sendFirstAgain has the next flush send the first unconfirmed message of a channel, and that
+// alone.
 func (p *Producer) sendFirstAgain(now time.Time, c *channel) {
 	c.goBack(c.confirmed)
 	c.window = 1
@@ -246,10 +251,10 @@ func (p *Producer) sendFirstAgain(now time.Time, c *channel) {
 	p.touch(c)
 }
 
-// onMoved does at once what ResendFirst would do later. An entity that moves on and on, with nothing confirmed in between, is sent to after the growing
-// pause.
+// onMoved does at once what ResendFirst would do later. An entity that moves on and on, with
+// nothing confirmed in between, is sent to after the growing pause.
 func (p *Producer) onMoved(now time.Time, in Moved) {
-	var moved []*channel // what follows changes the order of those that wait
+	var moved []*channel // what follows changes the order of the waiting channels
 	for _, c := range p.waiting {
 		if in.Of(c.entity) {
 			moved = append(moved, c)

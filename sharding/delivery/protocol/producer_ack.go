@@ -31,7 +31,8 @@ func (p *Producer) onAck(now time.Time, a Ack) {
 	p.touch(c)
 }
 
-// catchUp follows what the consumer says about the present round: what it has need not be sent again, what it lacks must.
+// catchUp follows what the consumer says about the present round: what it has need not be sent
+// again, what it lacks must.
 func (p *Producer) catchUp(now time.Time, c *channel, a Ack) {
 	c.sent = max(c.sent, min(a.Expected-1, c.top))
 	if a.Verdict != Gap || a.Expected > c.sent || a.Expected <= c.confirmed {

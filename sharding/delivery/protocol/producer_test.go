@@ -117,7 +117,8 @@ func TestStrangeAcks(t *testing.T) {
 	}
 }
 
-// What the connection had no room for is tried again after a hundredth of ResendFirst, and after more the next time.
+// What the connection had no room for is tried again after a hundredth of ResendFirst, and after
+// more the next time.
 func TestUnsentIsTriedSooner(t *testing.T) {
 	s := newSender(t, ProducerConfig{})
 	s.submit(1, "e", false)
@@ -189,7 +190,8 @@ func TestProducersMax(t *testing.T) {
 	}
 }
 
-// A late word of an earlier incarnation's handler confirms nothing that the present one is handling.
+// A late word of an earlier incarnation's handler confirms nothing that the present one is
+// handling.
 func TestWordOfAnEarlierIncarnation(t *testing.T) {
 	c := NewConsumer(ConsumerConfig{}, "e", 2)
 	p := Packet{Producer: "a", Session: Session{1, 1}, Seq: 3, Base: 3, Body: []byte("x"), AckNow: true}

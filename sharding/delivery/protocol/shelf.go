@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// shelf is what a durable producer has on its way to its queue. One batch is under way at a time, so that a failure leaves no hole between numbers.
+// shelf is what a durable producer has on its way to its queue. One batch is under way at a time,
+// so that a failure leaves no hole between numbers.
 type shelf struct {
 	staged   []Submit  // have no number yet
 	busy     bool      // a batch is under way
@@ -20,7 +21,8 @@ type shelf struct {
 
 func (s *shelf) deadline() time.Time { return s.wake }
 
-// store makes a batch of all that waits, unless one is under way. Removals alone let some time pass, for a message to go with.
+// store makes a batch of all that waits, unless one is under way. Removals alone let some time
+// pass, for a message to go with.
 func (p *Producer) store(now time.Time) {
 	s := &p.shelf
 	s.wake = time.Time{}
@@ -87,7 +89,8 @@ func (p *Producer) takeBack(now time.Time, m Submit, err error) {
 	}
 }
 
-// restore begins with what the queue of an earlier start holds. Of an entity only the latest session counts: an earlier one was confirmed whole before.
+// restore begins with what the queue of an earlier start holds. Of an entity only the latest
+// session counts: an earlier one was confirmed whole before.
 func (p *Producer) restore(now time.Time, rows []Row) error {
 	rows = slices.Clone(rows)
 	slices.SortFunc(rows, func(a, b Row) int {

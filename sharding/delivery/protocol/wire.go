@@ -15,7 +15,8 @@ import (
 //	failed    [4, the same]
 //	ack       [3, "entity", generation, channel, verdict, confirmed, expected, window, round]  consumer → producer
 //
-// flags: 1 = an answer is wanted when it is handled. Packets and acks stand in carried and posted bodies of package sharding.
+// flags: 1 = an answer is wanted when it is handled. Packets and acks stand in carried and posted
+// bodies of package sharding.
 const wireVersion = 1
 
 const (
@@ -173,7 +174,8 @@ func (r *reader) text(most int) string {
 	return string(r.take(n))
 }
 
-// end says what is wrong: anything before, bytes that are left, or values that do not fit each other.
+// end says what is wrong: anything before, bytes that are left, or values that do not fit each
+// other.
 func (r *reader) end(fits bool) error {
 	if r.bad || len(r.b) > 0 || !fits {
 		return ErrDecode

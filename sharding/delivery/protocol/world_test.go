@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// world is producers and entities in virtual time, on a network that loses, repeats and reorders. All packets and acks pass through their encoding.
+// world is producers and entities in virtual time, on a network that loses, repeats and reorders.
+// All packets and acks pass through their encoding.
 type world struct {
 	t         *testing.T
 	rng       *rand.Rand
@@ -199,7 +200,7 @@ func (e *testEntity) handle(p Packet) ConsumerInput {
 	return e.confirms(p)
 }
 
-// confirms notes a message that was handled, and judges its order.
+// confirms notes a message that was handled, and checks its order.
 func (e *testEntity) confirms(p Packet) Handled {
 	body := string(p.Body)
 	part := strings.Split(body, "/")
@@ -352,8 +353,9 @@ func (w *world) heal() bool {
 	return false
 }
 
-// Whatever the network, the handlers, the disks and the restarts do: in one incarnation each message once and in order, nothing skipped; and in the
-// end everything that was accepted by a producer which could keep it.
+// Whatever the network, the handlers, the disks and the restarts do: in one incarnation each
+// message once and in order, nothing skipped; and in the end everything that was accepted by a
+// producer which could keep it.
 func TestWorlds(t *testing.T) {
 	confirmed, handled := 0, 0
 	for seed := range uint64(400) {

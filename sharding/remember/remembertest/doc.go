@@ -1,3 +1,4 @@
-// Package remembertest holds an implementation of remember.Store to its laws. What a test can not see from outside, that what was answered is there after a
-// stop of everything, each implementation proves for itself.
+// Package remembertest holds an implementation of remember.Store to its laws. What a test can not
+// see from outside, that what was answered is there after a stop of everything, each implementation
+// proves for itself.
 package remembertest

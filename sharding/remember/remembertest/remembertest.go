@@ -15,7 +15,8 @@ import (
 	"github.com/coterie-go/coterie/sharding/remember"
 )
 
-// Run holds the stores that open makes to the laws. Each is empty, and seen through two doors, as two nodes would.
+// Run holds the stores that open makes to the laws. Each is empty, and seen through two doors, as
+// two nodes would.
 func Run(t *testing.T, open func(t testing.TB) (a, b remember.Store)) {
 	t.Run("histories", func(t *testing.T) { histories(t, open) })
 	t.Run("many", func(t *testing.T) { many(t, open) })
@@ -23,7 +24,8 @@ func Run(t *testing.T, open func(t testing.TB) (a, b remember.Store)) {
 	t.Run("given up", func(t *testing.T) { givenUp(t, open) })
 }
 
-// histories are random calls through either door, against a model that is a map; each call is made twice at times.
+// histories are random calls through either door, against a model that is a map; each call is made
+// twice at times.
 func histories(t *testing.T, open func(t testing.TB) (a, b remember.Store)) {
 	rapid.Check(t, func(rt *rapid.T) {
 		a, b := open(t)
@@ -155,7 +157,8 @@ func atOneTime(t *testing.T, open func(t testing.TB) (a, b remember.Store)) {
 	compare(t.Context(), t, b, listed, sets)
 }
 
-// givenUp makes calls whose context has ended: they fail, and what they would have done can be done afterwards.
+// givenUp makes calls whose context has ended: they fail, and what they would have done can be done
+// afterwards.
 func givenUp(t *testing.T, open func(t testing.TB) (a, b remember.Store)) {
 	a, b := open(t)
 	ended, cancel := context.WithCancel(t.Context())

@@ -1,2 +1,3 @@
-// Package pkitest makes certificates for tests: an authority, and files for the nodes that it certifies.
+// Package pkitest makes certificates for tests: an authority, and files for the nodes that it
+// certifies.
 package pkitest

@@ -27,7 +27,7 @@ type Authority struct {
 
 var serial atomic.Int64
 
-// NewAuthority makes an authority that nobody else knows.
+// NewAuthority makes an authority that no other test knows.
 func NewAuthority(t testing.TB) *Authority {
 	t.Helper()
 	a := &Authority{t: t, key: newKey(t)}

@@ -1,4 +1,5 @@
-// Command sim runs simulated clusters, one per seed, and reports every broken promise with the command that replays it.
+// Command sim runs simulated clusters, one per seed, and reports every broken promise with the
+// command that replays it.
 //
 //	sim -seeds 2000            many seeds, one line at the end
 //	sim -plan cluster -seeds 5000   the same, of worlds that are about the cluster

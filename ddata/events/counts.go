@@ -1,0 +1,81 @@
+package events
+
+import (
+	"iter"
+	"maps"
+	"reflect"
+	"strings"
+	"sync"
+	"sync/atomic"
+)
+
+// kindsMax bounds the kinds of events that are counted one by one; further ones are counted
+// together.
+const kindsMax = 256
+
+// otherKinds is the kind of those beyond kindsMax.
+const otherKinds = "other"
+
+// Counts counts events by their kind, from the start of a node. The kind is the name of the type,
+// for those of other packages with its package. It may be used from any goroutine.
+type Counts struct {
+	of sync.Map // reflect.Type → *kindCount
+
+	mu    sync.Mutex // for new kinds
+	kinds int
+	other kindCount
+}
+
+type kindCount struct {
+	name string
+	n    atomic.Uint64
+}
+
+// Tell counts an event.
+func (c *Counts) Tell(e Event) {
+	t := reflect.TypeOf(e)
+	k, ok := c.of.Load(t)
+	if !ok {
+		k = c.add(t)
+	}
+	k.(*kindCount).n.Add(1)
+}
+
+func (c *Counts) add(t reflect.Type) *kindCount {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if k, ok := c.of.Load(t); ok {
+		return k.(*kindCount)
+	}
+	if c.kinds == kindsMax {
+		return &c.other
+	}
+	c.kinds++
+	k := &kindCount{name: kindOf(t)}
+	c.of.Store(t, k)
+	return k
+}
+
+// kindOf names a kind of event.
+func kindOf(t reflect.Type) string {
+	return strings.TrimPrefix(strings.TrimPrefix(t.String(), "*"), "events.")
+}
+
+// All returns the number of each kind. Those of this package are there from the start, so that a
+// series does not begin with the first event.
+func (c *Counts) All() iter.Seq2[string, uint64] {
+	all := map[string]uint64{}
+	for f := range reflect.TypeFor[Listener]().Fields() {
+		if f.Name != "Any" {
+			all[f.Name] = 0
+		}
+	}
+	c.of.Range(func(_, k any) bool {
+		all[k.(*kindCount).name] += k.(*kindCount).n.Load()
+		return true
+	})
+	if n := c.other.n.Load(); n > 0 {
+		all[otherKinds] += n
+	}
+	return maps.All(all)
+}

@@ -1,0 +1,44 @@
+package events
+
+import (
+	"log/slog"
+	"time"
+
+	"github.com/coterie-go/coterie/ddata/membership"
+)
+
+// Events of what runs on one node of a role at a time (ddata.Node.RunSingleton).
+type (
+	// SingletonChanged: this node's part in a singleton has another state: it runs here or stops,
+	// the older node that leaves was asked for it (asking), has said that its stopping is in
+	// progress, or this one has handed over, which it tells that other node as done.
+	SingletonChanged struct {
+		Name, Role string
+		State      membership.SingletonState
+	}
+	// SingletonFailed: it has ended by itself with an error, and is started again after a while.
+	SingletonFailed struct {
+		Name, Role string
+		Err        error
+		Again      time.Duration // after which it is started
+	}
+	// SingletonOutlived: the node has ended and the singleton goes on, although its context ended a
+	// while ago.
+	SingletonOutlived struct{ Name, Role string }
+)
+
+// Line implements Event.
+func (e SingletonChanged) Line() Line {
+	return line(slog.LevelInfo, "singleton", slog.String("name", e.Name), slog.String("role", e.Role), slog.String("state", e.State.String()))
+}
+
+// Line implements Event.
+func (e SingletonFailed) Line() Line {
+	return line(slog.LevelWarn, "singleton has ended by itself and is started again", slog.String("name", e.Name), slog.String("role", e.Role), slog.Any("err", e.Err),
+		slog.Duration("after", e.Again))
+}
+
+// Line implements Event.
+func (e SingletonOutlived) Line() Line {
+	return line(slog.LevelWarn, "singleton goes on although the node has ended: its Run does not heed ctx", slog.String("name", e.Name), slog.String("role", e.Role))
+}

@@ -1,2 +1,0 @@
-// Package leasetest holds implementations of the lease port to its laws.
-package leasetest

@@ -1,0 +1,2 @@
+// Package lockstest holds implementations of the lease port to its laws.
+package lockstest

@@ -1,0 +1,99 @@
+package ddata
+
+import (
+	"errors"
+	"io"
+	"log/slog"
+	"reflect"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/ddata/events"
+	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/durable/lmdb"
+	"github.com/coterie-go/coterie/replicator"
+)
+
+// Each thing that a step of a Replicator shows is told.
+func TestEffectsAreTold(t *testing.T) {
+	n, err := Start(t.Context(), Config{
+		Name: "test", Bind: "127.0.0.1:0", BootstrapExpect: 1, Preset: Local, Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = n.Close() // only this test steps the driver from now on
+	fx := &replicator.Effects{
+		Settled:   []replicator.Settlement{{Epoch: 1}, {Epoch: 2, Lost: true}},
+		Large:     []replicator.LargeKey{{Key: "k", Bytes: 9}},
+		Diverged:  []replicator.Divergence{{Key: "k", Peer: 7, Dots: 2, Dot: crdt.Dot{Origin: 3, Seq: 4}}},
+		Malformed: []replicator.Malformed{{Peer: 7, Count: 5}},
+		Repairs: []replicator.Repair{
+			{Space: replicator.Durable, Peer: 7}, {Peer: 7, State: replicator.RepairDone, Items: 3, Took: time.Second}, {Peer: 7, State: replicator.RepairBroken},
+		},
+		Holding:  []replicator.Holding{{Peer: 7, Held: 4}},
+		CaughtUp: true,
+	}
+	carried := []string{"Persist", "Send", "Reply", "Notify", "Changed", "Moved"} // are not told: the driver does as they say
+	for f, v := range reflect.ValueOf(*fx).Fields() {
+		if v.IsZero() != slices.Contains(carried, f.Name) {
+			t.Errorf("Effects.%s: is it told? Then it belongs into this test, and into (*replicaDriver).tell", f.Name)
+		}
+	}
+	var got []events.Event
+	n.listeners = []events.Listener{{Any: func(e events.Event) { got = append(got, e) }}}
+	d := n.replicas[DefaultRole].d
+	d.carry(fx)
+	d.send(replicator.Envelope{To: 12345, Msg: &replicator.Done{}})
+	d.persist(replicator.Batch{})
+	var all []events.Event
+	for _, e := range got {
+		if u, ok := e.(events.MessageUnsent); ok {
+			if u.What != "replicator" || u.Err == nil {
+				t.Errorf("%+v", u)
+			}
+			u.Err, u.To = nil, ""
+			e = u
+		}
+		if f, ok := e.(events.StoreFailed); ok {
+			if f.Err == nil {
+				t.Errorf("%+v", f)
+			}
+			f.Err = nil
+			e = f
+		}
+		all = append(all, e)
+	}
+	const r, peer = DefaultRole, membership.UID(7)
+	want := []events.Event{
+		events.MajorityLost{Role: r, Settled: fx.Settled[1]},
+		events.KeyLarge{Role: r, Key: "k", Bytes: 9},
+		events.Diverged{Role: r, Key: "k", Dot: crdt.Dot{Origin: 3, Seq: 4}, Peer: peer, Dots: 2},
+		events.PeerMalformed{Role: r, Peer: peer, Count: 5},
+		events.RepairBegan{Role: r, Space: replicator.Durable, Peer: peer},
+		events.RepairEnded{Role: r, Peer: peer, State: replicator.RepairDone, Items: 3, Took: time.Second},
+		events.RepairEnded{Role: r, Peer: peer, State: replicator.RepairBroken},
+		events.WritersHeld{Role: r, Peer: peer, Held: 4},
+		events.CaughtUp{Role: r},
+		events.MessageUnsent{What: "replicator"},
+		events.StoreFailed{Role: r},
+	}
+	if !slices.Equal(all, want) {
+		t.Errorf("told\n%v\nwant\n%v", all, want)
+	}
+}
+
+func TestStoreIsObserved(t *testing.T) {
+	var told []events.Event
+	users := 0
+	o := observed(lmdb.Observer{MapGrown: func(lmdb.MapGrown) { users++ }, Compacted: func(lmdb.Compacted) { users++ }}, func(e events.Event) { told = append(told, e) })
+	failed := errors.New("failed")
+	o.MapGrown(lmdb.MapGrown{File: "f", From: 1, To: 2})
+	o.Compacted(lmdb.Compacted{File: "f", Before: 2, After: 1, Err: failed})
+	want := []events.Event{events.StoreGrown{File: "f", From: 1, To: 2}, events.StoreCompacted{File: "f", Before: 2, After: 1, Err: failed}}
+	if !slices.Equal(told, want) || users != 2 {
+		t.Errorf("%v, and the user %d times", told, users)
+	}
+}

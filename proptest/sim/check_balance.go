@@ -1,0 +1,105 @@
+package sim
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/sharding/allocation"
+	"github.com/coterie-go/coterie/sharding/protocol"
+)
+
+// budget is how many shards a strategy may begin to move at a time for balance. It is for the
+// strategies that bound that number.
+func (o *Options) budget() int {
+	part := func(absolute int, relative float64) int {
+		return max(1, min(cmp.Or(absolute, 20), int(cmp.Or(relative, 0.1)*float64(o.Shards))))
+	}
+	switch s := o.Allocation.(type) {
+	case allocation.LeastShard:
+		return part(s.RebalanceAbsoluteLimit, s.RebalanceRelativeLimit)
+	case allocation.LoadAware:
+		return part(s.RebalanceAbsoluteLimit, s.RebalanceRelativeLimit)
+	case allocation.Threshold:
+		return cmp.Or(s.MaxSimultaneousRebalance, 3)
+	case allocation.ConsistentHashing:
+		return cmp.Or(s.RebalanceLimit, o.Shards)
+	}
+	return o.Shards
+}
+
+// unbalanced says where the shards of the healed world are not spread as their strategy promises;
+// empty: they are, or it takes longer than anybody waits.
+func (w *World) unbalanced() string {
+	if w.opt.Shards > 8 && w.opt.Rebalance > 3*time.Second {
+		return ""
+	}
+	for t := range w.opt.EntityTypes {
+		why := ""
+		switch s := w.opt.Allocation.(type) {
+		case allocation.LeastShard, allocation.Threshold:
+			if least, most, _ := w.hosted(t); most-least > 1 {
+				why = fmt.Sprintf("somebody hosts %d shards of T%d, and somebody %d", most, t, least)
+			}
+		case allocation.ConsistentHashing:
+			_, most, hosts := w.hosted(t)
+			if room := int(math.Ceil(cmp.Or(s.LoadBound, 1.25) * float64(w.opt.Shards) / float64(max(1, hosts)))); most > room {
+				why = fmt.Sprintf("somebody hosts %d shards of T%d, and may host %d of %d on %d", most, t, room, w.opt.Shards, hosts)
+			}
+		case allocation.External:
+			why = w.mislocated(t)
+		}
+		if why != "" {
+			return why
+		}
+	}
+	return ""
+}
+
+// hosted counts the shards of a type: the fewest and the most that a process hosts, of how many.
+func (w *World) hosted(t int) (least, most, hosts int) {
+	least = w.opt.Shards
+	for _, p := range w.live {
+		d := p.shard.types[t]
+		if !d.mayHost() {
+			continue
+		}
+		hosts++
+		least, most = min(least, len(d.shards)), max(most, len(d.shards))
+	}
+	return least, most, hosts
+}
+
+// mislocated is a shard that does not live where the outside client wants it, although a region is
+// there.
+func (w *World) mislocated(t int) string {
+	if len(w.live) == 0 {
+		return ""
+	}
+	m, err := protocol.LocationsMap{}.View(w.live[0].rep.view(protocol.StateKey(typeName(t), protocol.StateLocations, 0)))
+	if err != nil {
+		return err.Error()
+	}
+	return w.elsewhere(t, m)
+}
+
+func (w *World) elsewhere(t int, wanted crdt.LWWMap[protocol.ShardID, string]) string {
+	for s, addr := range wanted.All() {
+		var there, host *Process
+		for _, p := range w.live {
+			d := p.shard.types[t]
+			if p.slot.addr() == addr && d.mayHost() {
+				there = p
+			}
+			if d.shards[s] != nil {
+				host = p
+			}
+		}
+		if there != nil && host != nil && there != host {
+			return fmt.Sprintf("shard %v of T%d lives on %v and is wanted on %v", s, t, host, there)
+		}
+	}
+	return ""
+}

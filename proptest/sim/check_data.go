@@ -1,0 +1,299 @@
+package sim
+
+import (
+	"fmt"
+
+	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/replicator"
+)
+
+// checkSet holds a quorum read of a set against its history.
+func checkSet(w *World, p *Process, b *setBook, has func(string) bool, start int64, which []int) {
+	for _, i := range which {
+		e := b.entries[i]
+		switch found := has(e.elem); {
+		case !found && e.must(start):
+			w.violate("acknowledged writes", "%v read %s of a majority without %s, acknowledged at %.6f (read began %.6f)", p, b.key, e.elem,
+				float64(e.acked)/1e9, float64(start)/1e9)
+		case found && e.mustNot(start):
+			w.violate("acknowledged removes", "%v read %s of a majority with %s, whose removal was acknowledged at %.6f (read began %.6f)", p, b.key,
+				e.elem, float64(e.gone)/1e9, float64(start)/1e9)
+		}
+	}
+}
+
+// checkGroups holds a read of a set to whole groups: of what one update has added, all is seen or
+// nothing, except what some process has removed.
+func checkGroups(w *World, p *Process, b *setBook, has func(string) bool) {
+	const latest = 48
+	for _, e := range b.entries[max(0, len(b.entries)-latest):] {
+		if e.group == nil || e.removed {
+			continue
+		}
+		for _, other := range e.group {
+			if !other.removed && has(e.elem) && !has(other.elem) {
+				w.violate("whole groups", "%v reads %s with %.12s and without %.12s, which were added together", p, b.key, e.elem, other.elem)
+			}
+		}
+	}
+}
+
+// checkSum holds a quorum read of a counter against its history.
+func checkSum(w *World, p *Process, b *sumBook, got uint64, start int64) {
+	if least := b.least(start); got < least || got > b.invoked {
+		w.violate("acknowledged sums", "%v read %s of a majority: %d, not within %d acknowledged and %d asked for", p, b.key, got, least, b.invoked)
+	}
+}
+
+// dataChecker watches for lost writes in one space. It follows, from outside, how many of the
+// voters that may have witnessed a write are gone: a write that was acknowledged by a majority may
+// be lost only when a majority of a view that was not settled yet is gone. In the volatile space a
+// process takes what it knows with it, unless it left: what a majority of leavers knows must have
+// been handed on. In the durable one it is gone only when the others go on without it; when all
+// have stopped, the disks count, which come back.
+type dataChecker struct {
+	space replicator.Space
+	books map[membership.ClusterID][]*viewBook // unsettled views and the newest settled one, in order
+}
+
+// viewBook follows one view's voters.
+type viewBook struct {
+	epoch  membership.Epoch
+	voters map[uint64]bool // by uid: still there?
+	disks  bool            // everything has stopped since: a voter is there when its disk is
+	torn   bool            // some voter that is not there did not leave as it should: with a view that the others decided
+}
+
+func (*dataChecker) name() string { return "data" }
+
+func (*dataChecker) after(*World) {}
+
+func (j *dataChecker) installed(w *World, _ *Process, v *membership.View) {
+	books := j.books[v.Cluster]
+	if n := len(books); n > 0 && books[n-1].epoch >= v.Epoch {
+		return
+	}
+	for _, b := range books {
+		b.disks = b.disks || v.Founded && j.space == replicator.Durable
+		b.keep(w, v)
+		j.check(w, b)
+	}
+	b := &viewBook{epoch: v.Epoch, voters: map[uint64]bool{}}
+	for _, m := range v.Full() {
+		b.voters[uint64(m.UID)] = j.space == replicator.Durable || w.procs[uint64(m.UID)].alive
+	}
+	j.books[v.Cluster] = append(books, b)
+}
+
+// keep marks the voters that a newer view has dropped, and those whose disk it has. A voter of the
+// last view that is not in the view that founds the cluster anew left with no view that the others
+// decided.
+func (b *viewBook) keep(w *World, v *membership.View) {
+	slots := map[*Slot]bool{}
+	for _, m := range v.Members {
+		slots[w.procs[uint64(m.UID)].slot] = true
+	}
+	for u, there := range b.voters { // order: each by itself
+		if b.disks {
+			b.voters[u] = slots[w.procs[u].slot]
+		} else {
+			b.voters[u] = there && v.Has(membership.UID(u))
+		}
+		if s := w.procs[u].slot; there && !b.voters[u] && (v.Founded || !s.leaving && !s.retired) {
+			b.torn = true
+		}
+	}
+}
+
+func (j *dataChecker) gone(w *World, p *Process) {
+	if j.space == replicator.Durable {
+		return
+	}
+	for _, books := range j.books { // order: each view is judged by itself, and excusing twice changes nothing
+		listed := len(books) > 0 && books[len(books)-1].voters[p.uid] // the last leaver is: no other can decide it
+		for _, b := range books {
+			if b.voters[p.uid] {
+				b.voters[p.uid] = false
+				b.torn = b.torn || !p.left || listed
+				j.check(w, b)
+			}
+		}
+	}
+}
+
+// checker excuses what was acknowledged so far when a majority of a view may have been lost.
+func (j *dataChecker) check(w *World, b *viewBook) {
+	there := 0
+	for _, is := range b.voters { // order: counts
+		if is {
+			there++
+		}
+	}
+	if gone := len(b.voters) - there; gone > len(b.voters)/2 && b.torn {
+		n := w.history.excuse(j.space == replicator.Durable)
+		w.counts.Excused += n
+		w.trace.line(w, "EXCUSED %d writes, %v: %d of %d voters of view %v are left", n, j.space, there, len(b.voters), b.epoch)
+	}
+}
+
+// settledView forgets the views before the one that a Replicator calls settled. If it says so too
+// early, writes will be missed.
+func (j *dataChecker) settledView(_ *World, p *Process, s replicator.Settlement) {
+	if s.Space != j.space || p.mem.view == nil {
+		return
+	}
+	books := j.books[p.mem.view.Cluster]
+	for len(books) > 1 && uint64(books[0].epoch) < s.Epoch {
+		books = books[1:]
+	}
+	j.books[p.mem.view.Cluster] = books
+}
+
+func (j *dataChecker) settled(w *World) bool { return true }
+
+// finish looks into every live process for every write that must have survived.
+func (j *dataChecker) finish(w *World) {
+	if j.space != replicator.Volatile {
+		return // one of the two looks into both
+	}
+	for _, p := range w.live {
+		for _, key := range sortedKeys(w.history.sets) {
+			finishSet(w, p, w.history.sets[key])
+		}
+		for _, key := range sortedKeys(w.history.counters) {
+			b := w.history.counters[key]
+			c, err := crdt.GCounter{}.View(p.rep.view(key))
+			if err != nil || c.Value() < b.floor || c.Value() > b.invoked {
+				w.violate("final sums", "%v: %s is %d, not within %d acknowledged and %d asked for (%v)", p, key, c.Value(), b.floor, b.invoked, err)
+			}
+		}
+	}
+}
+
+func finishSet(w *World, p *Process, b *setBook) {
+	s, err := crdt.ORSet[string]{}.View(p.rep.view(b.key))
+	if err != nil {
+		w.violate("final sets", "%v: %s: %v", p, b.key, err)
+		return
+	}
+	for _, e := range b.entries {
+		// A durable write survives whatever happens to processes, for every disk but those of nodes
+		// that left comes back.
+		kept := b.durable && e.local != 0 && !e.removed && !w.slots[e.slot].retired
+		switch found := s.Contains(e.elem); {
+		case !found && (kept || e.must(w.now)):
+			w.violate("final sets", "%v: %s lacks %s, acknowledged at %.6f", p, b.key, e.elem, float64(max(e.acked, e.local))/1e9)
+		case found && e.mustNot(w.now):
+			w.violate("final sets", "%v: %s holds %s, removed at %.6f", p, b.key, e.elem, float64(e.gone)/1e9)
+		}
+	}
+	for elem := range s.All() {
+		if b.byElem[elem] == nil {
+			w.violate("final sets", "%v: %s holds %q, which nobody added", p, b.key, elem)
+		}
+	}
+}
+
+// equalChecker holds replicas to: equal clocks, equal digests, equal items.
+type equalChecker struct {
+	seen     [2]map[[2]uint64]sighting
+	steps    int
+	nextDeep int // the step from which the items are looked at again
+}
+
+// sighting is what one replica held at a clock.
+type sighting struct {
+	who    *Process
+	digest crdt.Digest
+	items  uint64 // hash; 0: not taken
+}
+
+func (*equalChecker) name() string { return "equal" }
+
+func (*equalChecker) after(*World) {}
+
+// stepped looks at a replica after some of its steps; at every item the more rarely the more there
+// are, so that the cost of a step is bounded.
+func (j *equalChecker) stepped(w *World, p *Process) {
+	if j.steps++; j.steps%4 != 0 {
+		return
+	}
+	deep := j.steps >= j.nextDeep
+	if deep {
+		j.nextDeep = j.steps + 256 + (p.rep.m.Snapshot(replicator.Volatile).Len()+p.rep.m.Snapshot(replicator.Durable).Len())/4
+	}
+	j.look(w, p, deep)
+}
+
+func (j *equalChecker) look(w *World, p *Process, deep bool) {
+	for space := range j.seen {
+		snap := p.rep.m.Snapshot(replicator.Space(space))
+		now := sighting{who: p, digest: snap.Digest()}
+		if deep {
+			now.items = hashItems(snap)
+		}
+		at := hashClock(snap.Clock())
+		was, ok := j.seen[space][at]
+		if !ok || was.items == 0 && deep && was.digest == now.digest {
+			j.seen[space][at] = now
+			continue
+		}
+		if was.digest != now.digest || deep && was.items != now.items {
+			w.violate("equal clocks", "%v space %v: digest %v items %x here, %v %x at %v, at the same clock %v", p, replicator.Space(space), now.digest,
+				now.items, was.digest, was.items, was.who, snap.Clock())
+		}
+	}
+}
+
+func hashClock(c *crdt.Clock) [2]uint64 {
+	h := [2]uint64{1, 2}
+	for r := range c.Ranges() {
+		for _, x := range [3]uint64{uint64(r.Origin), r.First, r.Last} {
+			h[0] = mix(h[0]*0x9e3779b97f4a7c15 + x)
+			h[1] = mix(h[1]*0xd1342543de82ef95 + x)
+		}
+	}
+	return h
+}
+
+// hashItems hashes what a snapshot holds, independently of the store's own digest.
+func hashItems(s *crdt.Snapshot) uint64 {
+	t := trace{hash: 1}
+	for it := range s.Items() {
+		t.fold(uint64(it.Dot.Origin), it.Dot.Seq, uint64(len(it.Key)), uint64(len(it.Path)))
+		t.foldBytes([]byte(it.Key))
+		t.foldBytes([]byte(it.Path))
+		t.foldBytes([]byte(it.Payload))
+	}
+	return t.hash | 1
+}
+
+// settled waits until all stores are equal.
+func (j *equalChecker) settled(w *World) bool { return j.differing(w) == "" }
+
+func (j *equalChecker) differing(w *World) string {
+	for space := range j.seen {
+		var first *crdt.Snapshot
+		for _, p := range w.live {
+			s := p.rep.m.Snapshot(replicator.Space(space))
+			if first == nil {
+				first = s
+			}
+			if !s.Clock().Equal(first.Clock()) || s.Digest() != first.Digest() {
+				return fmt.Sprintf("%v and %v differ in space %v: %v %v and %v %v", w.live[0], p, replicator.Space(space), first.Clock(), first.Digest(),
+					s.Clock(), s.Digest())
+			}
+		}
+	}
+	return ""
+}
+
+func (j *equalChecker) finish(w *World) {
+	if d := j.differing(w); d != "" {
+		w.violate("stores converge", "%s", d)
+	}
+	for _, p := range w.live {
+		j.look(w, p, true)
+	}
+}

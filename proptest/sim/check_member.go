@@ -1,0 +1,196 @@
+package sim
+
+import (
+	"fmt"
+
+	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/replicator"
+)
+
+// newJudges are all checkers of a world.
+func newJudges(w *World) []checker {
+	w.shardChecker = &shardChecker{last: map[order]uint64{}, begun: map[begun]bool{}, unable: map[complaint]bool{}}
+	w.tidy = &tidyChecker{newest: map[membership.ClusterID]*membership.View{}}
+	return []checker{
+		&actingChecker{},
+		&viewChecker{views: map[viewKey]*membership.View{}, removed: map[uint64]membership.Epoch{}, eras: map[membership.ClusterID]membership.Era{}},
+		&dataChecker{space: replicator.Volatile, books: map[membership.ClusterID][]*viewBook{}},
+		&dataChecker{space: replicator.Durable, books: map[membership.ClusterID][]*viewBook{}},
+		&equalChecker{seen: [2]map[[2]uint64]sighting{{}, {}}},
+		w.shardChecker,
+		&livenessChecker{},
+		w.tidy, // the last to be asked, because it looks at everything
+	}
+}
+
+// actingChecker counts, at every instant, the processes that may coordinate.
+type actingChecker struct{}
+
+func (*actingChecker) name() string { return "acting" }
+
+func (*actingChecker) after(w *World) {
+	var first *Process
+	for _, p := range w.live {
+		if !p.mem.oldest || !p.mem.acting(p.time()) {
+			continue
+		}
+		if first != nil {
+			w.violate("one acting coordinator", "%v (%v) and %v (%v)", first, first.mem.m, p, p.mem.m)
+			return
+		}
+		first = p
+	}
+}
+
+func (*actingChecker) finish(*World) {}
+
+func (*actingChecker) settled(*World) bool { return true }
+
+// viewChecker holds the chain of views together.
+type viewChecker struct {
+	views   map[viewKey]*membership.View
+	removed map[uint64]membership.Epoch // uid → epoch of the first view without it; only looked up
+	eras    map[membership.ClusterID]membership.Era
+}
+
+type viewKey struct {
+	cluster membership.ClusterID
+	epoch   membership.Epoch
+}
+
+func (*viewChecker) name() string { return "views" }
+
+func (*viewChecker) after(*World) {}
+
+func (j *viewChecker) installed(w *World, p *Process, v *membership.View) {
+	k := viewKey{v.Cluster, v.Epoch}
+	if w.givenUp(v) {
+		j.forget(v)
+	}
+	if was := j.views[k]; was != nil {
+		if was.Hash() != v.Hash() {
+			w.violate("one view per epoch", "%v installs %v, another installed %v", p, v, was)
+		}
+		return
+	}
+	j.views[k] = v
+	w.counts.Views++
+	j.sameEra(w, p, v)
+	parent := j.views[viewKey{v.Cluster, v.Epoch - 1}]
+	if parent == nil || v.Founded {
+		return // the first of a cluster, or a founding anew, or its parent was never installed by anybody
+	}
+	if v.Parent != parent.Hash() {
+		w.violate("chain of views", "%v installs %v, whose parent is not %v", p, v, parent)
+	}
+	j.follows(w, parent, v)
+}
+
+// sameEra holds all views of a cluster to the time of its first founding.
+func (j *viewChecker) sameEra(w *World, p *Process, v *membership.View) {
+	if was, known := j.eras[v.Cluster]; known && v.Era != was {
+		w.violate("era", "%v installs %v of era %d, the cluster was founded in %d", p, v, v.Era, was)
+	}
+	j.eras[v.Cluster] = v.Era
+}
+
+// forget takes back the views that a founding anew gives up: those of its own epoch and later.
+func (j *viewChecker) forget(founding *membership.View) {
+	for k, v := range j.views { // order: only deletes
+		if k.cluster == founding.Cluster && k.epoch >= founding.Epoch && v.Hash() != founding.Hash() {
+			delete(j.views, k)
+		}
+	}
+}
+
+// givenUp reports whether a view founds the cluster anew by the operator's word, with no process
+// left in any other. Where the oldest alone, or the holder of a lease, may decide, a node that went
+// for good may have taken later views with it. The word gives those up.
+func (w *World) givenUp(v *membership.View) bool {
+	for _, p := range w.live {
+		if p.mem.view != nil && p.mem.view.Hash() != v.Hash() {
+			return false
+		}
+	}
+	return v.Founded && w.anyDisks
+}
+
+// follows holds one step of the chain to the rules of statuses.
+func (j *viewChecker) follows(w *World, parent, v *membership.View) {
+	for _, m := range parent.Members {
+		now, ok := v.Member(m.UID)
+		switch {
+		case !ok:
+			j.removed[uint64(m.UID)] = v.Epoch
+		case now.Status < m.Status:
+			w.violate("status", "%v went back from %v to %v in %v", m.UID, m.Status, now.Status, v)
+		case m.UpNumber != 0 && now.UpNumber != m.UpNumber:
+			w.violate("age", "%v changed its age in %v, before %v", m.UID, v, parent)
+		}
+	}
+	for _, m := range v.Members {
+		if _, gone := j.removed[uint64(m.UID)]; gone {
+			w.violate("removed for good", "%v is back in %v", m.UID, v)
+		}
+	}
+}
+
+func (*viewChecker) finish(*World) {}
+
+func (*viewChecker) settled(*World) bool { return true }
+
+// livenessChecker demands that a healed world gets well: one view that holds exactly the running
+// processes, a coordinator, and reads and writes that succeed everywhere.
+type livenessChecker struct{}
+
+func (*livenessChecker) name() string { return "liveness" }
+
+func (*livenessChecker) after(*World) {}
+
+func (j *livenessChecker) settled(w *World) bool {
+	return w.now > int64(w.opt.Safety+afterHeal) && j.missing(w) == ""
+}
+
+func (*livenessChecker) missing(w *World) string {
+	var v *membership.View
+	acting := false
+	for _, s := range w.slots {
+		if s.started > 0 && !s.retired && s.proc == nil {
+			return fmt.Sprintf("n%d does not run", s.index)
+		}
+	}
+	for _, p := range w.live {
+		switch {
+		case p.mem.view == nil:
+			return fmt.Sprintf("%v has no view: %v", p, p.mem.m)
+		case v == nil:
+			v = p.mem.view
+		case v.Cluster != p.mem.view.Cluster || v.Epoch != p.mem.view.Epoch:
+			return fmt.Sprintf("%v has %v, %v has %v", w.live[0], v, p, p.mem.view)
+		}
+		if m, _ := p.mem.view.Member(membership.UID(p.uid)); m.Status != membership.Up {
+			return fmt.Sprintf("%v is %v in %v", p, m.Status, p.mem.view)
+		}
+		acting = acting || p.mem.acting(p.time())
+	}
+	for _, p := range w.live {
+		if !p.probed {
+			return fmt.Sprintf("%v cannot write to a majority and read it back: %v", p, p.rep.m)
+		}
+	}
+	switch {
+	case v == nil:
+		return "nothing runs"
+	case len(v.Members) != len(w.live):
+		return fmt.Sprintf("%d run, the view is %v", len(w.live), v)
+	case !acting:
+		return fmt.Sprintf("nobody acts in %v", v)
+	}
+	return ""
+}
+
+func (j *livenessChecker) finish(w *World) {
+	if m := j.missing(w); m != "" {
+		w.violate("liveness", "%s", m)
+	}
+}

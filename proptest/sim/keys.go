@@ -1,0 +1,102 @@
+package sim
+
+import (
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/replicator"
+)
+
+// keyStage adds to the durable keys of the processes that are started from a time on.
+type keyStage struct {
+	after   time.Duration
+	pattern string
+}
+
+// drawKeys draws whether volatile keys become durable, first the sets and then all, as in rolling
+// restarts that change the configuration.
+func (o *Options) drawKeys(rs streams) {
+	r := rs.stream("keys", 0)
+	often := r.IntN(4) == 0
+	switch {
+	case o.Scenario == newKeys:
+		o.applyKeys(r)
+	case !often:
+		return
+	}
+	first := pick(r, 0, 15*time.Second, 30*time.Second)
+	o.NewKeys = []keyStage{{first, "v/set/*"}, {first + pick(r, 5*time.Second, 30*time.Second), "v/*"}}
+}
+
+// applyKeys bends the options to newKeys.
+func (o *Options) applyKeys(r *rand.Rand) {
+	o.Nodes, o.Spare, o.Safety, o.Shards = pick(r, 2, 3, 3, 4), 1, 120*time.Second, 0
+	o.Loss, o.Straggle, o.Calm = pick(r, 0.05, 0.15), pick(r, 0, 0.03), false
+	o.WriteGap, o.Reads, o.Keys = pick(r, 10*time.Millisecond, 50*time.Millisecond), 0.3, pick(r, 1, 3)
+	o.Weights, o.DiskFail, o.Timing = [strokes]int{}, 0, usualTiming
+}
+
+// durableKeys are the patterns of a process that is started now. Every third has an older
+// configuration, without any.
+func (w *World) durableKeys(uid uint64) (patterns []string) {
+	if uid%3 == 0 {
+		return nil
+	}
+	for _, s := range w.opt.NewKeys {
+		if w.now >= int64(s.after) {
+			patterns = append(patterns, s.pattern)
+		}
+	}
+	return patterns
+}
+
+// isDurable is the simulator's rule for its own keys, and for those that have become durable.
+func (l *history) isDurable(key string) bool {
+	named := func(p string) bool { return replicator.MatchKey(p, key) }
+	return strings.HasPrefix(key, "d/") || slices.ContainsFunc(l.patterns, named)
+}
+
+// agreed takes from a view which keys are durable. All that was acknowledged of them before is on
+// the disks of its members.
+func (l *history) agreed(v *membership.View) {
+	if len(v.Durable) <= len(l.patterns) {
+		return
+	}
+	l.patterns = v.Durable
+	for _, s := range []shelf{l.sets, l.owns, l.fleetings} {
+		for _, b := range s { // order: each by itself
+			if was := b.durable; was != l.isDurable(b.key) {
+				b.becomeDurable()
+			}
+		}
+	}
+	for _, b := range l.finals { // order: each by itself
+		if was := b.durable; was != l.isDurable(b.key) {
+			b.becomeDurable()
+			b.on = nil
+		}
+	}
+	for _, b := range l.counters { // order: each by itself
+		b.durable = l.isDurable(b.key)
+	}
+}
+
+// becomeDurable: what only one replica had until now may have gone with it.
+func (b *setBook) becomeDurable() {
+	b.durable = true
+	for _, e := range b.entries {
+		if e.acked == 0 || e.excused {
+			e.local = 0
+		}
+	}
+}
+
+// stores reports whether what a process acknowledges of a set alone has to last as long as the set.
+// It need not while its view does not have the key as durable: it was left behind, and others have
+// a view that does.
+func (p *Process) stores(b *setBook) bool {
+	return !b.durable || p.rep.m.SpaceOf(b.key) == replicator.Durable
+}

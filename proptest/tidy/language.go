@@ -1,0 +1,100 @@
+package tidy
+
+import (
+	"go/ast"
+	"go/token"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// commentColumns is how wide a comment may be, a tab counted as four. Lines of tables, which begin
+// with a tab, may be wider.
+const commentColumns = 120
+
+// A term is a word of this tree with one meaning. The type that has it is the only type of that name.
+type term struct {
+	Word    string // the name of the type
+	Package string // where it is declared
+	Meaning string
+}
+
+// terms are the words that are easily taken for something else.
+var terms = []term{
+	{"Permit", "ddata/runloop", "the right of one message to wait in front of a loop"},
+	{"JoinReply", "ddata/membership", "the answer of a member to a node that looks for a cluster"},
+	{"View", "ddata/membership", "one link of the chain of memberships; the replicator has its part of it as View too"},
+	{"FetchItems", "replicator", "the question of a repair for the items among some dots"},
+	{"MoreCells", "replicator", "the question of a repair for more cells of a sketch"},
+	{"LogTruncated", "replicator", "the answer that the log does not reach back so far"},
+	{"PartialBatch", "replicator", "what a crash has left of a batch that was written in parts"},
+	{"shardState", "sharding/protocol", "what the coordinator knows of one shard"},
+	{"leaseState", "sharding/protocol", "how far a machine has come with its lease in an outside store"},
+	{"Predecessor", "sharding/protocol", "what an earlier region of the same type and node has promised"},
+	{"NotStarted", "sharding/protocol", "answers for a type that this node has not started"},
+	{"Responder", "sharding", "the duty to answer a question later"},
+	{"Extractor", "sharding", "takes values that name their entity themselves"},
+	{"bufferedMessage", "sharding", "a message that waits for the home of its shard"},
+	{"passivator", "sharding", "says which entities of a shard go when there are too many"},
+	{"idleScan", "sharding", "looks for idle entities and for questions without an answer"},
+	{"leaseClient", "sharding", "asks an outside store for one lease"},
+	{"leaseHold", "sharding", "one time of holding a lease"},
+	{"shardLease", "sharding", "the lease of one shard, with the handlers that run under it"},
+}
+
+// shared are the terms that a second package may have, because one is a part of the other.
+var shared = map[string][]string{"View": {"replicator"}}
+
+// refused are words that comments do not use: a component is no person, and a reader whose second
+// language is English reads them twice.
+var refused = regexp.MustCompile(`\b([Ww]ho(ever)?|[Nn]obody|[Hh]e|[Hh]im|[Hh]is|for ever|but for|is to be|of those that)\b`)
+
+func checkLanguage(m *Module) []Finding {
+	var out []Finding
+	for _, p := range m.Packages {
+		for _, f := range p.all() {
+			for _, group := range f.AST.Comments {
+				for _, c := range group.List {
+					out = append(out, m.language(c)...)
+				}
+			}
+		}
+		for _, f := range p.Files {
+			out = append(out, m.homonyms(p, f)...)
+		}
+	}
+	return sorted(out)
+}
+
+// language looks at one comment.
+func (m *Module) language(c *ast.Comment) (out []Finding) {
+	if w := refused.FindString(c.Text); w != "" {
+		out = append(out, m.at(c.Pos(), "language", "%q", w))
+	}
+	for line := range strings.Lines(c.Text) {
+		wide := len([]rune(strings.ReplaceAll(strings.TrimRight(line, "\n"), "\t", "    ")))
+		if wide > commentColumns && !strings.HasPrefix(line, "//\t") {
+			out = append(out, m.at(c.Pos(), "language", "a comment of %d columns, at most %d", wide, commentColumns))
+		}
+	}
+	return out
+}
+
+// homonyms looks for types that have the name of a term of another package.
+func (m *Module) homonyms(p *Package, f *File) (out []Finding) {
+	for _, d := range f.AST.Decls {
+		g, ok := d.(*ast.GenDecl)
+		if !ok || g.Tok != token.TYPE {
+			continue
+		}
+		for _, s := range g.Specs {
+			name := s.(*ast.TypeSpec).Name
+			for _, t := range terms {
+				if t.Word == name.Name && p.Dir != t.Package && !slices.Contains(shared[t.Word], p.Dir) {
+					out = append(out, m.at(name.Pos(), "language", "%s is a term of %s: %s", t.Word, t.Package, t.Meaning))
+				}
+			}
+		}
+	}
+	return out
+}

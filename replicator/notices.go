@@ -1,0 +1,84 @@
+package replicator
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/coterie-go/coterie/crdt"
+)
+
+// RepairState is how far a repair has come.
+type RepairState uint8
+
+// The states of a repair.
+const (
+	RepairBegan   RepairState = iota // a peer has been asked
+	RepairDone                       // what differed is here
+	RepairBroken                     // no donor could help, or it made no sense; gossip begins another
+	RepairYielded                    // the peer repairs itself from here at the same time, and goes first
+)
+
+// String prints the state.
+func (s RepairState) String() string {
+	switch s {
+	case RepairBegan:
+		return "began"
+	case RepairDone:
+		return "done"
+	case RepairBroken:
+		return "broken"
+	case RepairYielded:
+		return "yielded"
+	}
+	return fmt.Sprintf("RepairState(%d)", uint8(s))
+}
+
+// Repair tells that this replica begins to fetch from a peer what it lacks and the log does not
+// cover, or ends that.
+type Repair struct {
+	Space Space
+	Peer  crdt.Origin // the peer that is asked; at the end, the last one: another may have replaced the first
+	State RepairState
+	Items uint64        // that were fetched, of a RepairDone
+	Took  time.Duration // since it began
+}
+
+// String prints it on one line.
+func (r Repair) String() string {
+	s := fmt.Sprintf("repair %v %v from %s", r.State, r.Space, short(r.Peer))
+	if r.State == RepairDone {
+		s += fmt.Sprintf(" items %d", r.Items)
+	}
+	return s
+}
+
+// Holding tells that updates wait for a peer that is Config.BacklogMax bytes behind. Each space
+// tells it at most once a minute.
+type Holding struct {
+	Space Space
+	Peer  crdt.Origin
+	Held  int // that wait now
+}
+
+// String prints it on one line.
+func (h Holding) String() string {
+	return fmt.Sprintf("holding %v %d updates for %s", h.Space, h.Held, short(h.Peer))
+}
+
+// holdingEach spaces out what is told of updates that wait.
+const holdingEach = time.Minute
+
+func (s *space) tellRepair(p *pull, state RepairState, items uint64) {
+	s.m.eff.Repairs = append(s.m.eff.Repairs, Repair{s.id, p.from.id, state, items, s.m.now.Sub(p.since)})
+}
+
+// tellHolding tells which peer updates wait for, unless it has just told so.
+func (s *space) tellHolding() {
+	if s.m.now.Before(s.sayHeldAt) {
+		return
+	}
+	if p := s.laggard(); p != nil {
+		s.sayHeldAt = s.m.now.Add(holdingEach)
+		s.m.eff.Holding = append(s.m.eff.Holding, Holding{s.id, p.id, len(s.held)})
+	}
+}

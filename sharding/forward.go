@@ -1,0 +1,219 @@
+package sharding
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/coterie-go/coterie/crdt/head"
+	"github.com/coterie-go/coterie/ddata/events"
+	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/transport"
+)
+
+// Protocols that stand on entities, such as package sharding/delivery, speak in bytes that are no
+// messages of the type: Region.SendRaw takes them to an entity, whatever its M, along the way of
+// its messages; Context.Post takes answers to a box of a node's region. Both are at most once and
+// never wait.
+
+// Carrier is implemented by entities that take what Region.SendRaw brings: one call at a time and
+// in line with Receive, whose rules hold for it too. body belongs to the callee. What comes for an
+// entity that is no Carrier is dropped with DropUnregistered.
+type Carrier[M any] interface {
+	Carried(c *Context[M], body []byte) error
+}
+
+// Undecodable is returned by a Carrier that cannot read what it was brought: that is a counted
+// drop, and no failure of the entity.
+type Undecodable struct{ Cause error }
+
+func (u Undecodable) Error() string { return "sharding: undecodable: " + u.Cause.Error() }
+
+// Unwrap is the cause.
+func (u Undecodable) Unwrap() error { return u.Cause }
+
+// carried is what SendRaw sends. Every registry knows it, as it does administrative messages.
+type carried struct {
+	_    struct{} `cbor:",toarray"`
+	Body []byte
+}
+
+const (
+	carriedWireID = 2
+	boxMax        = 128
+)
+
+// ErrBox: the name of a box is empty, too long, or in use on this region.
+var ErrBox = errors.New("sharding: box")
+
+// SendRaw sends bytes to an entity that is a Carrier, in order with what this goroutine tells it.
+// It never waits. body must not be changed afterwards.
+//
+// Errors: ErrInvalidID, ErrMessageTooLarge, ErrBufferFull, ErrStopped.
+func (g *Region[M]) SendRaw(id string, body []byte) error {
+	return g.core.send(inHandler, id, envelope{msg: carried{Body: body}})
+}
+
+// CheckID says what is wrong with an entity id, as ErrInvalidID; nil: nothing.
+func CheckID(id string) error { return checkID(id) }
+
+// UID is the node's.
+func (g *Region[M]) UID() membership.UID { return membership.UID(g.core.self) }
+
+// Messages is the codec of the type.
+func (g *Region[M]) Messages() Codec[M] { return Codec[M]{reg: g.core.reg} }
+
+// Stopped is closed when the region has stopped.
+func (g *Region[M]) Stopped() <-chan struct{} { return g.core.closed }
+
+// HandleRaw has fn called with what entities of the type post to a box of this node, perhaps by
+// several goroutines at a time; it must be quick, and must not keep body. A name is 1 to 128 bytes
+// and in use once per region.
+func (g *Region[M]) HandleRaw(name string, fn func(from membership.UID, body []byte)) (cancel func(), err error) {
+	if name == "" || len(name) > boxMax {
+		return nil, fmt.Errorf("%w: its name has %d bytes, want 1 to %d", ErrBox, len(name), boxMax)
+	}
+	if _, used := g.core.boxes.LoadOrStore(name, fn); used {
+		return nil, fmt.Errorf("%w: %q is in use on this region", ErrBox, name)
+	}
+	return sync.OnceFunc(func() { g.core.boxes.Delete(name) }), nil
+}
+
+// ShardOf is the shard of an entity id.
+func (g *Region[M]) ShardOf(id string) int { return int(g.core.table.shardOf(id)) }
+
+// OnMove has fn called when what was under way to a shard may be gone: when the node that was its
+// home is removed, and when it has a home again, the same or another. The first home that the
+// region learns of is no move. fn must be quick; it may be called while it is being cancelled.
+func (g *Region[M]) OnMove(fn func(shard int)) (cancel func()) {
+	key := new(byte)
+	g.core.movers.Store(key, fn)
+	return func() { g.core.movers.Delete(key) }
+}
+
+// OnReport has fn called whenever the node's Meter is read, as events.Meter says of Read,
+// until the region has stopped. Its metrics should have the type among their labels.
+func (g *Region[M]) OnReport(fn func(report func(m *events.Metric, value float64, labels ...string))) (cancel func()) {
+	key := new(byte)
+	g.core.reports.Store(key, fn)
+	return func() { g.core.reports.Delete(key) }
+}
+
+// Emit hands an event of a protocol that stands on the region to the node's listeners and log.
+func (g *Region[M]) Emit(e events.Event) { g.run.control.tell(e) }
+
+// Attach is what a protocol keeps for all entities of a region under a key of its own: the first
+// call makes it, and it lives as long as the region.
+func (g *Region[M]) Attach(key any, make func() any) any {
+	once, ok := g.core.kept.Load(key)
+	if !ok {
+		once, _ = g.core.kept.LoadOrStore(key, sync.OnceValue(make))
+	}
+	return once.(func() any)()
+}
+
+func (r *core) moved(number uint32) {
+	r.movers.Range(func(_, fn any) bool {
+		fn.(func(int))(int(number))
+		return true
+	})
+}
+
+// Post sends bytes to a box of the type's region on a node. It never waits, and like every effect
+// needs the lease.
+func (c *Context[M]) Post(to membership.UID, box string, body []byte) error {
+	r := c.r.core
+	if !c.e.shard.holds() {
+		return ErrNoLease
+	}
+	if uint64(to) == r.self {
+		r.posted(to, box, body)
+		return nil
+	}
+	o := r.outs.Get().(*outgoing)
+	defer o.release()
+	o.body = appendPost(o.body[:0], box, body)
+	err := r.net.Append(transport.NodeID(to), transport.Data, r.replyStripe(), r.channel, o.fillBody, nil)
+	if err != nil {
+		r.drops.drop(DropPostUnsent, -1, "", nil)
+	}
+	return err
+}
+
+func (r *core) posted(from membership.UID, box string, body []byte) {
+	fn, ok := r.boxes.Load(box)
+	if !ok {
+		r.drops.drop(DropNoBox, -1, "", nil)
+		return
+	}
+	defer r.survive("a box")
+	fn.(func(membership.UID, []byte))(from, body)
+}
+
+func (r *core) receivePost(from uint64, rd *reader) {
+	box, body := rd.str(head.Text), rd.str(head.Bytes)
+	if rd.bad {
+		r.malformed(from)
+		return
+	}
+	r.posted(membership.UID(from), string(box), body)
+}
+
+func appendPost(dst []byte, box string, body []byte) []byte {
+	dst = append(dst, wireVersion, head.Array|3, byte(framePost))
+	dst = head.Append(dst, head.Text, uint64(len(box)))
+	dst = append(dst, box...)
+	dst = head.Append(dst, head.Bytes, uint64(len(body)))
+	return append(dst, body...)
+}
+
+// carry hands what was carried to the user's entity.
+func (c *Context[M]) carry(body []byte) error {
+	k, ok := c.user.(Carrier[M])
+	if !ok {
+		c.r.core.drops.drop(DropUnregistered, c.Shard(), c.e.id, nil)
+		return nil
+	}
+	err := k.Carried(c, body)
+	if u, bad := err.(Undecodable); bad {
+		c.r.core.drops.drop(dropOf(u.Cause), c.Shard(), c.e.id, nil)
+		return nil
+	}
+	return err
+}
+
+// Append appends the encoded message with its type's wire id.
+func (c Codec[M]) Append(dst []byte, msg M) ([]byte, error) {
+	mt, err := c.reg.of(msg)
+	if err != nil {
+		return dst, err
+	}
+	out, err := mt.appendBody(head.Append(append(dst, head.Array|2), head.Uint, uint64(mt.id)), msg)
+	if err != nil {
+		return dst, fmt.Errorf("%w: %s: %w", ErrEncoding, mt.name, err)
+	}
+	return out, nil
+}
+
+// Decode reads what Append has written. The message shares no memory with b.
+func (c Codec[M]) Decode(b []byte) (M, error) {
+	var none M
+	rd := reader{b: b}
+	fields, typ := rd.head(head.Array), rd.small(1<<32-1)
+	mt := c.reg.byID[uint32(typ)]
+	switch {
+	case rd.bad || fields != 2:
+		return none, fmt.Errorf("%w: %d bytes are no message", ErrEncoding, len(b))
+	case mt == nil:
+		return none, fmt.Errorf("%w: wire id %08x", ErrUnregisteredMessage, typ)
+	}
+	v, err := mt.decode(rd.rest())
+	if err != nil {
+		return none, fmt.Errorf("%w: %s: %w", ErrEncoding, mt.name, err)
+	}
+	msg, ok := v.(M)
+	if !ok {
+		return none, fmt.Errorf("%w: %s is not for entities", ErrUnregisteredMessage, mt.name)
+	}
+	return msg, nil
+}

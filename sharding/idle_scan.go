@@ -1,0 +1,136 @@
+package sharding
+
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/coterie-go/coterie/sharding/passivation"
+	"github.com/coterie-go/coterie/sharding/protocol"
+)
+
+// idleScan does what is due now and then: it ends questions beyond their deadline, lets entities go
+// on when the lease is back, passivates idle ones, and looks for handlers that do not return. Its
+// timers run only while there is something to look at.
+type idleScan struct {
+	r         *core
+	interval  time.Duration // of the looks for idle entities; 0: never
+	idleTicks uint32        // an entity that saw no message for more intervals is idle
+	shards    func() []*shard
+
+	askArmed, leaseArmed atomic.Bool
+
+	mu                         sync.Mutex
+	stopped                    bool
+	askT, leaseT, idleT, slowT *time.Timer
+}
+
+const (
+	askSweep   = 50 * time.Millisecond
+	leaseSweep = 10 * time.Millisecond
+)
+
+func (w *idleScan) start() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.interval > 0 {
+		w.idleT = time.AfterFunc(w.interval, w.idle)
+	}
+	if every := w.r.slow.every; every > 0 {
+		w.slowT = time.AfterFunc(every, w.slow)
+	}
+}
+
+// arm has the questions swept from now on.
+func (w *idleScan) arm() { w.once(&w.askArmed, &w.askT, askSweep, w.asks) }
+
+// awaitLease looks for the return of the lease from now on. One that lapses for a moment, and is
+// renewed before the node has looked, ends and returns without a word: only Holds has said so.
+func (w *idleScan) awaitLease() { w.once(&w.leaseArmed, &w.leaseT, leaseSweep, w.lease) }
+
+// once has fn called after d, unless it is about to be.
+func (w *idleScan) once(armed *atomic.Bool, t **time.Timer, d time.Duration, fn func()) {
+	if armed.Load() || !armed.CompareAndSwap(false, true) {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	switch {
+	case w.stopped:
+	case *t == nil:
+		*t = time.AfterFunc(d, fn)
+	default:
+		(*t).Reset(d)
+	}
+}
+
+func (w *idleScan) asks() {
+	w.askArmed.Store(false)
+	if w.r.asks.sweep(w.r.clock(), nil) {
+		w.arm()
+	}
+}
+
+func (w *idleScan) lease() {
+	w.leaseArmed.Store(false)
+	if w.r.lease.Holds() {
+		w.r.resumeSuspended()
+	} else if w.r.suspends() {
+		w.awaitLease()
+	}
+}
+
+func (w *idleScan) idle() {
+	tick := w.r.tick.Add(1)
+	for _, s := range w.shards() {
+		s.passivateIdle(tick, w.idleTicks)
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !w.stopped {
+		w.idleT.Reset(w.interval)
+	}
+}
+
+func (w *idleScan) slow() {
+	w.r.slowHandlers()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !w.stopped {
+		w.slowT.Reset(w.r.slow.every)
+	}
+}
+
+func (w *idleScan) stop() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.stopped = true
+	for _, t := range [...]*time.Timer{w.askT, w.leaseT, w.idleT, w.slowT} {
+		if t != nil {
+			t.Stop()
+		}
+	}
+}
+
+// idleBy has entities passivated that saw no message for the time-out, or at most an interval
+// longer.
+func (w *idleScan) idleBy(s passivation.Strategy) {
+	if s.IdleTimeout > 0 {
+		w.interval, w.idleTicks = s.IdleInterval, uint32((s.IdleTimeout+s.IdleInterval-1)/s.IdleInterval)
+	}
+}
+
+// passivateIdle passivates what has not handled a message for long enough.
+func (s *shard) passivateIdle(tick, most uint32) {
+	var idle []string
+	s.mu.RLock()
+	for e := range s.entities.all() {
+		if tick-e.seen.Load() > most && e.isIdle() {
+			idle = append(idle, e.id)
+		}
+	}
+	s.mu.RUnlock()
+	for _, id := range idle {
+		s.region.passivate(s, id, protocol.CauseIdle)
+	}
+}

@@ -1,0 +1,454 @@
+package sharding
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/coterie-go/coterie/ddata"
+	"github.com/coterie-go/coterie/ddata/ddatatest"
+	"github.com/coterie-go/coterie/ddata/locks"
+	"github.com/coterie-go/coterie/sharding/protocol"
+)
+
+// byAge starts nodes of one role and returns them, the oldest first.
+func byAge(t *testing.T, n int) []*ddata.Node {
+	t.Helper()
+	nodes := ddatatest.StartWith(t, n, func(_ int, c *ddata.Config) { c.Roles = []string{"backend"} })
+	v := nodes[0].View()
+	age := func(n *ddata.Node) int { m, _ := v.Member(n.UID()); return int(m.UpNumber) }
+	slices.SortFunc(nodes, func(a, b *ddata.Node) int { return age(a) - age(b) })
+	return nodes
+}
+
+func begin(t *testing.T, n *ddata.Node, typ EntityType[message_]) *Region[message_] {
+	t.Helper()
+	g, err := Start(n, typ)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
+func askThirty(t *testing.T, what string, g *Region[message_]) {
+	t.Helper()
+	for i := range 30 {
+		if _, err := Ask(within(t, 20*time.Second), g, fmt.Sprint("e", i), total{}); err != nil {
+			t.Fatalf("%s: e%d: %v; health %v", what, i, err, g.core.uncoordinated())
+		}
+	}
+}
+
+// A type that does not run on all nodes of its role has service as soon as the oldest has started
+// it, and a node that runs it leaves when no other does.
+func TestTypeNotStartedEverywhere(t *testing.T) {
+	nodes := byAge(t, 3)
+	log := &cartLog{}
+	oldest := begin(t, nodes[0], cartType(log))
+	askThirty(t, "only the oldest runs it", oldest)
+	young := begin(t, nodes[2], cartType(log))
+	askThirty(t, "two run it", young)
+	stats := oldest.ClusterStats(within(t, 20*time.Second))
+	if f := stats.Failed; len(f) != 1 || f[0].Node != nodes[1].UID() || !errors.Is(f[0].Err, ErrStopped) || !strings.Contains(f[0].Err.Error(), "not started there") {
+		t.Errorf("%v", stats)
+	}
+	for _, i := range []int{0, 2} {
+		if h := nodes[i].Health(); !h.Ready {
+			t.Errorf("node %d: %v", i, h)
+		}
+	}
+	if err := young.Close(within(t, 20*time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	if err := nodes[0].Leave(20 * time.Second); err != nil {
+		t.Error(err)
+	}
+	young = begin(t, nodes[2], cartType(log))
+	askThirty(t, "the oldest that is left has started it", begin(t, nodes[1], cartType(log)))
+	askThirty(t, "started again", young)
+}
+
+// Where the oldest node has not started the type there is no coordinator; a caller that wants one
+// hears why.
+func TestTypeNotStartedOnTheOldest(t *testing.T) {
+	nodes := byAge(t, 2)
+	typ := cartType(&cartLog{})
+	var said atomic.Int64
+	typ.OnEvent = func(e protocol.Event) {
+		if e.Kind == protocol.CoordinatorAbsent && e.Peer == nodes[0].UID() && e.Alarm() {
+			said.Add(1)
+		}
+	}
+	young := begin(t, nodes[1], typ)
+	eventually(t, "it is said", func() bool { return said.Load() > 0 })
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	_, err := Ask(ctx, young, "a", total{})
+	if h := nodes[1].Health(); !h.Ready {
+		t.Errorf("a node waits for a coordinator that cannot exist: %v", h)
+	}
+	Health(nodes[1], typ.Name)
+	for what, text := range map[string]string{"the error": fmt.Sprint(err), "the health": nodes[1].Health().String()} {
+		if !strings.Contains(text, "the type is not started on") || !strings.Contains(text, nodes[0].Addr()) {
+			t.Errorf("%s: %s", what, text)
+		}
+	}
+	old := begin(t, nodes[0], typ)
+	askThirty(t, "asked on the oldest", old)
+	askThirty(t, "asked on the youngest", young)
+	if n := said.Load(); n != 1 {
+		t.Errorf("said %d times", n)
+	}
+}
+
+// A node with a new type is rolled back while the oldest node does not run the type. It gives its
+// shards of other types away, leaves at once and ends in order, although messages of the new type
+// wait.
+func TestNewTypeIsRolledBack(t *testing.T) {
+	nodes := byAge(t, 2)
+	typ := cartType(&cartLog{})
+	old, young := begin(t, nodes[0], typ), begin(t, nodes[1], typ)
+	askThirty(t, "the type that both run", young)
+	fresh := cartType(&cartLog{})
+	fresh.Name = "New"
+	var dropped atomic.Int64
+	fresh.OnDrop = func(d Drop) {
+		if d.Reason == DropStopped {
+			dropped.Add(1)
+		}
+	}
+	g := begin(t, nodes[1], fresh)
+	if err := g.Tell(t.Context(), "a", addItem{"x", 1}); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the new type waits for the oldest node", g.core.coordinatorAbsent.Load)
+	if h := nodes[1].Health(); !h.Ready {
+		t.Errorf("the node is not ready: %v", h)
+	}
+	began := time.Now()
+	if err := nodes[1].Leave(20 * time.Second); err != nil || time.Since(began) > 10*time.Second {
+		t.Errorf("after %v: %v", time.Since(began), err)
+	}
+	if err := nodes[1].Err(); !errors.Is(err, ddata.ErrLeft) {
+		t.Errorf("the node has ended with %v", err)
+	}
+	if n := dropped.Load(); n != 1 {
+		t.Errorf("%d messages are said to be dropped, not 1", n)
+	}
+	askThirty(t, "what both ran", old)
+}
+
+// The region of the node whose coordinator acts is closed: that goes on. When the last region is
+// closed nothing runs, and when one starts again, all does.
+func TestCloseEverywhere(t *testing.T) {
+	nodes := byAge(t, 2)
+	log := &cartLog{}
+	typ := cartType(log)
+	typ.CoordinatorLease = locks.NewMemory()
+	old, young := begin(t, nodes[0], typ), begin(t, nodes[1], typ)
+	askThirty(t, "at first", old)
+	for _, g := range []*Region[message_]{old, young} {
+		if err := g.Close(within(t, 20*time.Second)); err != nil {
+			t.Fatal(err)
+		}
+		if !old.core.coordinates.Load() {
+			t.Error("the coordinator has ended with its region")
+		}
+	}
+	if n, m := log.made.Load(), log.stopped.Load(); n != m {
+		t.Errorf("%d entities were made, %d stopped", n, m)
+	}
+	for _, n := range nodes {
+		if got := Types(n); len(got) > 0 {
+			t.Errorf("types that run: %v", got)
+		}
+		if _, err := Lookup[message_](n, "Cart"); !errors.Is(err, ErrNotStarted) {
+			t.Error(err)
+		}
+	}
+	young = begin(t, nodes[1], typ)
+	askThirty(t, "one is started again", young)
+	old = begin(t, nodes[0], typ)
+	askThirty(t, "both are", old)
+	eventually(t, "the new coordinator acts", func() bool { return old.core.coordinates.Load() })
+}
+
+// A type cannot be started again, because its coordinator's lease is not given back: the node
+// answers for it meanwhile, and keeps what it has promised.
+func TestTypeNotStartedAgain(t *testing.T) {
+	node := byAge(t, 1)[0]
+	broken := errors.New("no way there")
+	var away atomic.Bool
+	typ := cartType(&cartLog{})
+	typ.CoordinatorLease = &stuckStore{locks.NewMemory(), func(context.Context) error {
+		if away.Load() {
+			return broken
+		}
+		return nil
+	}}
+	g := begin(t, node, typ)
+	askThirty(t, "at first", g)
+	if err := g.Close(within(t, 20*time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	away.Store(true)
+	if _, err := Start(node, typ); !errors.Is(err, broken) {
+		t.Fatal(err)
+	}
+	away.Store(false)
+	if a, ok := absencesOf(node).of(channelOf(typ.Name)).(*absence); !ok || a.who.Predecessor != g.run.predecessor() || a.who.Predecessor.Incarnation != 1 {
+		t.Errorf("who answers: %+v", a)
+	}
+	askThirty(t, "started again", begin(t, node, typ))
+}
+
+// A node that cannot hand its shards over, because the oldest node has not started the type, says
+// so when it leaves.
+func TestLeaveNamesWhoIsMissing(t *testing.T) {
+	nodes := byAge(t, 3)
+	old, young := begin(t, nodes[0], cartType(&cartLog{})), begin(t, nodes[2], cartType(&cartLog{}))
+	askThirty(t, "both run it", old)
+	if err := nodes[0].Leave(20 * time.Second); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "it is known who is missing", func() bool { return young.core.coordinatorAbsent.Load() })
+	err := young.run.leave(within(t, 100*time.Millisecond))
+	if err == nil || !strings.Contains(err.Error(), "the type is not started on") || !strings.Contains(err.Error(), nodes[1].Addr()) {
+		t.Errorf("%v", err)
+	}
+}
+
+// A region that is closed on a living node under load hands its shards over: every question is
+// answered, by each of the others; and it starts again.
+func TestCloseUnderLoad(t *testing.T) {
+	for name, which := range map[string]int{"the coordinator's": 0, "another": 2} {
+		t.Run(name, func(t *testing.T) {
+			nodes := byAge(t, 3)
+			log := &cartLog{}
+			regions := make([]*Region[message_], 3)
+			for i, n := range nodes {
+				regions[i] = begin(t, n, cartType(log))
+			}
+			for _, g := range regions {
+				askThirty(t, "at first", g)
+			}
+			stop := make(chan struct{})
+			var asked atomic.Int64
+			var wg sync.WaitGroup
+			for i, g := range regions {
+				if i == which {
+					continue
+				}
+				for k := range 4 {
+					wg.Go(func() {
+						for j := 0; ; j++ {
+							select {
+							case <-stop:
+								return
+							default:
+							}
+							ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+							_, err := Ask(ctx, g, fmt.Sprint("e", (j*7+k)%30), total{})
+							cancel()
+							if err != nil {
+								t.Errorf("from %d: %v", i, err)
+								return
+							}
+							asked.Add(1)
+						}
+					})
+				}
+			}
+			for round := range 3 {
+				if err := regions[which].Close(within(t, 20*time.Second)); err != nil {
+					t.Fatal(round, err)
+				}
+				if n := regions[which].Stats().Shards; n != 0 {
+					t.Errorf("%d shards are left", n)
+				}
+				before := asked.Load()
+				eventually(t, "questions are answered", func() bool { return asked.Load() > before+200 })
+				regions[which] = begin(t, nodes[which], cartType(log))
+				askThirty(t, "started again", regions[which])
+			}
+			close(stop)
+			wg.Wait()
+			for i, n := range nodes[:2] {
+				if err := n.Leave(20 * time.Second); err != nil {
+					t.Error(i, err)
+				}
+			}
+			askThirty(t, "one is left", regions[2])
+		})
+	}
+}
+
+func eventually(t *testing.T, what string, so func() bool) {
+	t.Helper()
+	for end := time.Now().Add(30 * time.Second); !so(); <-time.After(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("%s: not within 30 s", what)
+		}
+	}
+}
+
+// A handler that does not return holds its shard's next home up, and no second life of it begins;
+// when it has returned, the shards start elsewhere.
+func TestCloseWithAStuckHandler(t *testing.T) {
+	nodes := byAge(t, 2)
+	log := &cartLog{}
+	typ := cartType(log)
+	typ.StopTimeout, typ.HandOffTimeout = 100*time.Millisecond, 300*time.Millisecond
+	typ.BeginTimeout = 300 * time.Millisecond
+	a, b := begin(t, nodes[0], typ), begin(t, nodes[1], typ)
+	var here string
+	for i := 0; here == ""; i++ {
+		id := fmt.Sprint("e", i)
+		if _, err := Ask(within(t, 20*time.Second), a, id, total{}); err != nil {
+			t.Fatal(err)
+		}
+		if home, ok := a.Locate(id); ok && home == nodes[1].UID() {
+			here = id
+		}
+	}
+	stuck := newGate()
+	if err := b.Tell(t.Context(), here, block{stuck}); err != nil {
+		t.Fatal(err)
+	}
+	<-stuck.entered
+	made := log.made.Load()
+	ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
+	defer cancel()
+	if err := b.Close(ctx); err == nil || !strings.Contains(err.Error(), "handlers still run in 1 shards") {
+		t.Errorf("closed while a handler runs: %v", err)
+	}
+	ctx, cancel = context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	if _, err := Ask(ctx, a, here, total{}); err == nil || log.made.Load() != made {
+		t.Errorf("a second life: %v", err)
+	}
+	if _, err := Start(nodes[1], typ); !errors.Is(err, ErrAlreadyStarted) {
+		t.Errorf("started again: %v", err)
+	}
+	close(stuck.open)
+	eventually(t, "the entity lives elsewhere", func() bool {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		_, err := Ask(ctx, a, here, total{})
+		return err == nil
+	})
+}
+
+// A type is not started again while anything of it runs. What was closed goes on meanwhile: it
+// passes on what comes late, and holds no hand-off up.
+func TestStartWhileSomethingHasNotEnded(t *testing.T) {
+	nodes := byAge(t, 2)
+	typ := cartType(&cartLog{})
+	old, young := begin(t, nodes[0], typ), begin(t, nodes[1], typ)
+	askThirty(t, "at first", old)
+	if err := young.Close(within(t, 20*time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	young.core.pool.ended.Add(1) // a worker that does not end
+	for range 2 {
+		if _, err := Start(nodes[1], typ); !errors.Is(err, ErrAlreadyStarted) || !strings.Contains(err.Error(), "handlers still run") {
+			t.Fatalf("started again: %v", err)
+		}
+		p := &bufferedMessage{id: "late", env: envelope{msg: addItem{"x", 1}}}
+		if err := old.core.dispatch(old.core.table.shardOf("late"), &route{remote: uint64(nodes[1].UID())}, p); err != nil {
+			t.Fatal(err)
+		}
+	}
+	eventually(t, "both are passed on", func() bool {
+		n, err := Ask(within(t, 20*time.Second), old, "late", total{})
+		return err == nil && n == 2
+	})
+	if err := old.Close(within(t, 20*time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	old = begin(t, nodes[0], typ)
+	askThirty(t, "another coordinator has begun", old)
+	young.core.pool.ended.Done()
+	askThirty(t, "started again", begin(t, nodes[1], typ))
+}
+
+// Each of several Close has its own time: one that is short does not wait for one that is long, and
+// says what is left.
+func TestCloseTwice(t *testing.T) {
+	nodes := byAge(t, 1)
+	g := begin(t, nodes[0], cartType(&cartLog{}))
+	askThirty(t, "at first", g)
+	stuck := newGate()
+	if err := g.Tell(t.Context(), "e1", block{stuck}); err != nil {
+		t.Fatal(err)
+	}
+	<-stuck.entered
+	long, short := make(chan error, 1), make(chan error, 1)
+	go func() { long <- g.Close(context.WithoutCancel(t.Context())) }()
+	eventually(t, "it is being closed", g.run.closing.Load)
+	go func() { short <- g.Close(canceled(t)) }()
+	select {
+	case err := <-short:
+		if err == nil || !strings.Contains(err.Error(), "handlers still run in 1 shards") {
+			t.Errorf("the short one: %v", err)
+		}
+	case <-time.After(20 * time.Second):
+		t.Error("the short one waits for the long one")
+	}
+	if _, err := Start(nodes[0], cartType(&cartLog{})); !errors.Is(err, ErrAlreadyStarted) {
+		t.Errorf("started again: %v", err)
+	}
+	close(stuck.open)
+	if err := <-long; err != nil {
+		t.Errorf("the long one: %v", err)
+	}
+	askThirty(t, "started again", begin(t, nodes[0], cartType(&cartLog{})))
+}
+
+func canceled(t *testing.T) context.Context {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	return ctx
+}
+
+// What a closed region still held is dropped when its type is started again. The hook that hears of
+// it may look types up.
+func TestHookLooksTypesUpDuringStart(t *testing.T) {
+	node := byAge(t, 1)[0]
+	typ := cartType(&cartLog{})
+	var dropped atomic.Int64
+	typ.OnDrop = func(d Drop) {
+		_, _ = Lookup[message_](node, "Cart")
+		if d.Reason == DropStopped && d.ID == "late" && len(Types(node)) == 0 {
+			dropped.Add(1)
+		}
+	}
+	g := begin(t, node, typ)
+	askThirty(t, "at first", g)
+	if err := g.Close(within(t, 20*time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	p := bufferedMessage{id: "late", env: envelope{msg: addItem{"x", 1}}, size: bufferedOverhead}
+	eventually(t, "it waits", func() bool {
+		return g.core.table.hold(g.core.table.shardOf("late"), p, &g.core.limit, func(uint32) {}) == nil
+	})
+	again := make(chan error, 1)
+	go func() {
+		_, err := Start(node, typ)
+		again <- err
+	}()
+	select {
+	case err := <-again:
+		if err != nil || dropped.Load() != 1 {
+			t.Errorf("started again: %v; %d dropped", err, dropped.Load())
+		}
+	case <-time.After(20 * time.Second):
+		t.Fatal("Start waits for the hook, which waits for Start")
+	}
+}

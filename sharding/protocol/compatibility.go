@@ -1,0 +1,103 @@
+package protocol
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/coterie-go/coterie/ddata/membership"
+)
+
+// Compatibility is what the nodes that run a type must have configured alike. With other Shards, or
+// another Hash, messages would reach the wrong entity, or two of one id would run. With other
+// stores of leases each side would get its own, and the leases would guard against nothing. Where
+// one remembers and another does not, entities would be forgotten with the next move. Under another
+// Role there would be a second coordinator, and every entity twice.
+type Compatibility struct {
+	Role                    string // at most 1,024 bytes
+	Shards                  uint32
+	Hash                    Hash
+	Remember                bool
+	Lease, CoordinatorLease string // the IDs of the stores; empty: none
+}
+
+// roleMax bounds a role on the wire; what names one is bounded by the membership.
+const roleMax = 1024
+
+func roleOK(role string) bool { return len(role) <= roleMax && utf8.ValidString(role) }
+
+func storeOK(id string) bool { return len(id) <= StoreMax && utf8.ValidString(id) }
+
+// compatibility is what this node has.
+func (c *Config) compatibility() Compatibility {
+	return Compatibility{Role: c.Role, Shards: uint32(c.Shards), Hash: c.Hash, Remember: c.Remember, Lease: c.LeaseStore, CoordinatorLease: c.CoordinatorLeaseStore}
+}
+
+// routesAs reports whether ids go to the same shards of the same coordinator.
+func (a Compatibility) routesAs(o Compatibility) bool {
+	return a.Role == o.Role && a.Shards == o.Shards && a.Hash == o.Hash
+}
+
+// forRegion is a without what does not matter to a region, as that has it: the leases of shards to
+// one that hosts none, and the coordinator's, and whether entities are remembered, to a node where
+// none will act.
+func (a Compatibility) forRegion(region Compatibility, m membership.Member, role string, proxy bool) Compatibility {
+	if proxy || !m.HasRole(role) {
+		a.Lease = region.Lease
+	}
+	if !m.HasRole(role) {
+		a.CoordinatorLease, a.Remember = region.CoordinatorLease, region.Remember
+	}
+	return a
+}
+
+// differences names what differs, with the values here and there.
+func (a Compatibility) differences(o Compatibility, there string) string {
+	var out []string
+	if a.Role != o.Role {
+		out = append(out, fmt.Sprintf("Role is %s here and %s %s", cmp.Or(a.Role, "none"), cmp.Or(o.Role, "none"), there))
+	}
+	if a.Shards != o.Shards {
+		out = append(out, fmt.Sprintf("Shards is %d here and %d %s", a.Shards, o.Shards, there))
+	}
+	if a.Hash != o.Hash {
+		out = append(out, fmt.Sprintf("Hash is %v here and %v %s", a.Hash, o.Hash, there))
+	}
+	if a.Remember != o.Remember {
+		out = append(out, fmt.Sprintf("RememberEntities is %t here and %t %s", a.Remember, o.Remember, there))
+	}
+	store := func(field, a, o string) {
+		if a != o {
+			out = append(out, fmt.Sprintf("%s is %s here and %s %s", field, storeText(a), storeText(o), there))
+		}
+	}
+	store("Lease", a.Lease, o.Lease)
+	store("CoordinatorLease", a.CoordinatorLease, o.CoordinatorLease)
+	return strings.Join(out, "; ")
+}
+
+func storeText(id string) string {
+	if id == "" {
+		return "not set"
+	}
+	return "store " + id
+}
+
+// String prints it.
+func (a Compatibility) String() string {
+	s := fmt.Sprintf("shards=%d hash=%v", a.Shards, a.Hash)
+	if a.Role != "" {
+		s += fmt.Sprintf(" role=%q", a.Role)
+	}
+	if a.Remember {
+		s += " remember"
+	}
+	if a.Lease != "" {
+		s += fmt.Sprintf(" lease=%q", a.Lease)
+	}
+	if a.CoordinatorLease != "" {
+		s += fmt.Sprintf(" coordinator-lease=%q", a.CoordinatorLease)
+	}
+	return s
+}

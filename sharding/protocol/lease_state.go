@@ -1,0 +1,186 @@
+package protocol
+
+import (
+	"fmt"
+	"time"
+)
+
+// LeaseOp is what a Shard or a Coordinator wants of its lease in the store outside of the cluster
+// (Config.Lease, Config.CoordinatorLease). The operations of one lease are carried out in order,
+// each after the one before has ended, and never while anybody waits.
+type LeaseOp struct {
+	// Acquire: try once to become the holder; LeaseGranted or LeaseRefused answers, and LeaseLost
+	// if it is over before Release. Else: give back what was got, or will have been got by then.
+	Acquire bool
+	// Gen is the acquisition's; answers name it.
+	Gen uint64
+}
+
+// String prints the operation.
+func (o LeaseOp) String() string {
+	if o.Acquire {
+		return fmt.Sprintf("lease acquire #%d", o.Gen)
+	}
+	return fmt.Sprintf("lease release #%d", o.Gen)
+}
+
+// Inputs about a lease, for Shard and Coordinator.
+type (
+	// LeaseGranted says that the lease is held.
+	LeaseGranted struct{ Gen uint64 }
+	// LeaseRefused says that another holds it, or, with the text of an error, that the store cannot
+	// be used.
+	LeaseRefused struct {
+		Gen  uint64
+		Text string
+	}
+	// LeaseReleased says that the release has been carried out, as well as it could be. For Shard.
+	LeaseReleased struct{ Gen uint64 }
+	// LeaseLost says that it is not held any more although it was not released.
+	LeaseLost struct {
+		Gen  uint64
+		Text string
+	}
+)
+
+func (LeaseGranted) shardInput()       {}
+func (LeaseGranted) coordinatorInput() {}
+func (LeaseRefused) shardInput()       {}
+func (LeaseRefused) coordinatorInput() {}
+func (LeaseReleased) shardInput()      {}
+func (LeaseLost) shardInput()          {}
+func (LeaseLost) coordinatorInput()    {}
+
+// leaseState is what a machine knows of its lease.
+//
+//	none ──acquire──► asked ──granted──► held
+//	 ▲ ▲                │ ▲                │
+//	 │ │         refused│ │interval        │ lost
+//	 │ │                ▼ │                │
+//	 │ └── release ── refused              │
+//	 └─────────────────────────────────────┘
+type leaseState struct {
+	state leaseStep
+	gen   uint64
+	pause time.Duration // before the next try
+	due   time.Time     // refused: when to try again; asked: when it is said that it takes long
+	said  bool          // that it is waited for
+}
+
+type leaseStep uint8
+
+const (
+	leaseNone leaseStep = iota
+	leaseAsked
+	leaseRefused
+	leaseHeld
+)
+
+var leaseStepNames = [...]string{"none", "asked", "refused", "held"}
+
+// acquire tries. An answer that takes as long as the pause between two tries is taken for a refusal
+// as far as others wait for it.
+func (c *leaseState) acquire(now time.Time, interval time.Duration) LeaseOp {
+	c.gen++
+	c.state, c.due = leaseAsked, now.Add(interval)
+	return LeaseOp{Acquire: true, Gen: c.gen}
+}
+
+// postpone makes the first try come later.
+func (c *leaseState) postpone(at time.Time) {
+	c.state, c.due = leaseRefused, at
+}
+
+// release gives back what is held or may come to be; ok is false when that is nothing.
+func (c *leaseState) release() (op LeaseOp, ok bool) {
+	op, ok = LeaseOp{Gen: c.gen}, c.state == leaseAsked || c.state == leaseHeld
+	c.rest(leaseNone)
+	return op, ok
+}
+
+// granted says whether the answer is the one that is awaited.
+func (c *leaseState) granted(gen uint64) bool {
+	if c.state != leaseAsked || gen != c.gen {
+		return false
+	}
+	c.rest(leaseHeld)
+	return true
+}
+
+// rest is a state in which nothing is waited for.
+func (c *leaseState) rest(s leaseStep) {
+	c.state, c.due, c.pause, c.said = s, time.Time{}, 0, false
+}
+
+// refused likewise. The next try comes after an eighth of the interval, then after twice as long
+// each time, up to the interval: the holder of the lease may be about to give it back.
+func (c *leaseState) refused(gen uint64, now time.Time, interval time.Duration) bool {
+	if c.state != leaseAsked || gen != c.gen {
+		return false
+	}
+	c.pause = min(max(2*c.pause, interval/8), interval)
+	c.state, c.due = leaseRefused, now.Add(c.pause)
+	return true
+}
+
+// lost says whether what was held is not held any more.
+func (c *leaseState) lost(gen uint64) bool {
+	if c.state != leaseHeld || gen != c.gen {
+		return false
+	}
+	c.state = leaseNone
+	return true
+}
+
+// heard is what an answer of the store comes to.
+type heard uint8
+
+const (
+	heardLate heard = iota // it is about an earlier acquisition, or nothing is awaited
+	heardGranted
+	heardRefused
+	heardLost
+)
+
+// hear takes LeaseGranted, LeaseRefused or LeaseLost, and says what follows, with the store's
+// words.
+func (c *leaseState) hear(in any, now time.Time, interval time.Duration) (what heard, text string) {
+	switch in := in.(type) {
+	case LeaseGranted:
+		if c.granted(in.Gen) {
+			return heardGranted, ""
+		}
+	case LeaseRefused:
+		if c.refused(in.Gen, now, interval) {
+			return heardRefused, in.Text
+		}
+	case LeaseLost:
+		if c.refused(in.Gen, now, interval) { // the loss is heard of before the grant
+			return heardRefused, in.Text
+		}
+		if c.lost(in.Gen) {
+			return heardLost, in.Text
+		}
+	}
+	return heardLate, ""
+}
+
+// advance does what is due: another try, or, as the present one takes long, nothing but to say so;
+// then try is false.
+func (c *leaseState) advance(now time.Time, interval time.Duration) (op LeaseOp, try bool) {
+	if c.state == leaseRefused {
+		return c.acquire(now, interval), true
+	}
+	c.due = time.Time{}
+	return LeaseOp{}, false
+}
+
+// overdue says whether something is due: a try, or to say that the present one takes long.
+func (c *leaseState) overdue(now time.Time) bool { return !c.due.IsZero() && !now.Before(c.due) }
+
+// announceWaiting says, once, that the lease is waited for.
+func (c *leaseState) announceWaiting() bool {
+	first := !c.said
+	c.said = true
+	return first
+}
