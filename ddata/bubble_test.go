@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"runtime/debug"
 	"testing"
-	"testing/synctest"
 
 	"github.com/coterie-go/coterie/ddata"
 	"github.com/coterie-go/coterie/ddata/transport/memory"
+	"github.com/coterie-go/coterie/proptest/bubble"
 )
 
 // Whole nodes run in testing/synctest bubbles, any number of bubbles in one process: nothing that
@@ -15,7 +15,7 @@ import (
 func TestNodesInBubbles(t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // a collection would empty a pool, and hide what it passes on
 	for i := range 3 {
-		t.Run(fmt.Sprint(i), func(t *testing.T) { synctest.Test(t, nodesInABubble) })
+		t.Run(fmt.Sprint(i), func(t *testing.T) { bubble.Test(t, nodesInABubble) })
 	}
 }
 

@@ -6,12 +6,14 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/coterie-go/coterie/proptest/bubble"
 )
 
 // A mark covers what is computed up to its time, counted from before it was written. So it covers a
 // grant of a process that stands still between the two, and nothing that is later.
 func TestAMarkCoversWhatItSays(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		const lease = 8 * time.Second
 		var slow atomic.Int64
 		var until atomic.Pointer[time.Time] // when the next node takes this one to be at work
@@ -69,7 +71,7 @@ func TestAMarkCoversWhatItSays(t *testing.T) {
 func TestAMarkThatFails(t *testing.T) {
 	full := errors.New("no space left on device")
 	for _, kept := range []bool{false, true} {
-		synctest.Test(t, func(t *testing.T) {
+		bubble.Test(t, func(t *testing.T) {
 			var told []bool
 			var works atomic.Bool
 			works.Store(true)
@@ -110,7 +112,7 @@ func TestAMarkThatFails(t *testing.T) {
 
 // Where no clock outlives a process there is no mark, and none is waited for.
 func TestNoMarkIsWaitedForWhereThereCanBeNone(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		k := newMarker(func(time.Duration) (bool, error) { return false, nil }, nil, time.Second, nil)
 		defer k.stop()
 		if err := k.move(); err != nil || !k.covers(time.Now().Add(time.Hour)) {

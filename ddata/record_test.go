@@ -7,11 +7,11 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/events"
 	"github.com/coterie-go/coterie/ddata/transport/memory"
+	"github.com/coterie-go/coterie/proptest/bubble"
 )
 
 // bubbleNodes starts nodes with directories in a bubble: founders, and then one more that joins
@@ -60,7 +60,7 @@ func (b *bubbleNodes) start(configs ...Config) {
 }
 
 func inBubble(t *testing.T, fn func(t *testing.T, b *bubbleNodes)) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		b := &bubbleNodes{t: t, hub: memory.NewHub(), seeds: []string{memory.Addr(0), memory.Addr(1), memory.Addr(2)}}
 		defer func() {
 			for _, n := range b.all {

@@ -10,11 +10,13 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/coterie-go/coterie/proptest/bubble"
 )
 
 // inBubble runs a cluster test in virtual time; every goroutine must have ended at its end.
 func inBubble(t *testing.T, fn func(t *testing.T, w *world)) {
-	synctest.Test(t, func(t *testing.T) { fn(t, newWorld(t)) })
+	bubble.Test(t, func(t *testing.T) { fn(t, newWorld(t)) })
 }
 
 func within(t testing.TB, d time.Duration) context.Context {

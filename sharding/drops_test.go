@@ -10,6 +10,7 @@ import (
 
 	"github.com/coterie-go/coterie/ddata/runloop"
 	"github.com/coterie-go/coterie/ddata/transport"
+	"github.com/coterie-go/coterie/proptest/bubble"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
@@ -112,7 +113,7 @@ func (deafNet) Append(transport.NodeID, transport.Lane, uint32, transport.Channe
 
 // H8: a reply that does not leave is counted, wherever it ends.
 func TestUnsentRepliesAreCounted(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		for name, reply := range map[string]func(*core){
 			"no connection": func(r *core) { _ = r.reply(5, 7, 1, nil) },
 			"no connection while it waited": func(r *core) {

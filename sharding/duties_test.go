@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/transport"
+	"github.com/coterie-go/coterie/proptest/bubble"
 )
 
 // Questions that handlers have taken and forgotten are bounded: the oldest makes room if it is old,
@@ -83,7 +83,7 @@ func TestQuestionMakesRoom(t *testing.T) {
 
 // To wait for answers ends with the last of them, with the time of the last, or with the context.
 func TestAwaitDuties(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		began := time.Now()
 		clock := func() time.Duration { return time.Since(began) }
 		d := duties{slowAfter: time.Minute}

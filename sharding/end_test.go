@@ -13,6 +13,7 @@ import (
 
 	"github.com/coterie-go/coterie/ddata/ddatatest"
 	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/proptest/bubble"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
@@ -186,7 +187,7 @@ func TestKilledShardReports(t *testing.T) {
 // A call id that no question has comes from a broken peer; the entity must not mistake the message
 // for a command.
 func TestReservedCallIDs(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		typ := cartType(&cartLog{})
 		failures := 0
 		typ.OnFailure = func(Failure) { failures++ }

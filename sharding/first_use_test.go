@@ -4,6 +4,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/coterie-go/coterie/proptest/bubble"
 	"github.com/coterie-go/coterie/sharding/passivation"
 )
 
@@ -19,7 +20,7 @@ func (p promptControl) wake(s *shard, id string) {
 // The message that starts an entity is one use of it, also if the start is over before the sender
 // goes on. In a segmented order a second use would take it to the upper level.
 func TestFirstMessageIsOneUse(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		typ := cartType(&cartLog{})
 		typ.Passivation = passivation.Strategy{ActiveEntityLimit: 100, Replacement: passivation.LeastRecentlyUsed, Levels: 2}
 		g, _ := localRegion(t, typ)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/transport"
+	"github.com/coterie-go/coterie/proptest/bubble"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
@@ -126,7 +127,7 @@ func TestRouteOpensWhenTheBufferIsEmpty(t *testing.T) {
 
 // A closed mailbox refuses pushes, from whatever old route they come.
 func TestSealedShardRefuses(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		g, _ := localRegion(t, cartType(&cartLog{}))
 		ref := g.Ref("a")
 		stuck := newGate()
@@ -191,7 +192,7 @@ func TestDrainsDoNotCountForEachOther(t *testing.T) {
 // H5: the reader of a lane does not wait for a mailbox; the asker hears of it, and the drop is
 // counted.
 func TestLaneReaderDoesNotWait(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		var drops []Drop
 		typ := cartType(&cartLog{})
 		typ.MailboxMax = 3
@@ -240,7 +241,7 @@ func TestLaneReaderDoesNotWait(t *testing.T) {
 
 // Replies that find their lane full wait in a queue of their own and arrive.
 func TestRepliesHaveRoomOfTheirOwn(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		g, _ := localRegion(t, cartType(&cartLog{}))
 		n := &roomNet{}
 		n.full.L = &n.mu

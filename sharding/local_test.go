@@ -9,6 +9,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/coterie-go/coterie/proptest/bubble"
 )
 
 func TestTellThenAsk(t *testing.T) {
@@ -53,7 +55,7 @@ func TestFailuresAreAnswered(t *testing.T) {
 }
 
 func TestAskTimeoutWithoutDeadline(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		typ := cartType(&cartLog{})
 		typ.AskTimeout = time.Minute
 		g, _ := localRegion(t, typ)
@@ -72,7 +74,7 @@ func TestAskTimeoutWithoutDeadline(t *testing.T) {
 
 // A handler that blocks keeps its own worker only.
 func TestBlockedHandlersLeaveWorkers(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		typ := cartType(&cartLog{})
 		typ.Workers = 2
 		g, _ := localRegion(t, typ)
@@ -209,7 +211,7 @@ func TestPassivate(t *testing.T) {
 }
 
 func TestHandlersWaitForTheLease(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		g, lease := localRegion(t, cartType(&cartLog{}))
 		if err := g.Tell(t.Context(), "a", addItem{"x", 1}); err != nil {
 			t.Fatal(err)
@@ -242,7 +244,7 @@ func TestHandlersWaitForTheLease(t *testing.T) {
 // A lease that runs out and is renewed before the node has looked again lapses, and nothing
 // is told of it.
 func TestHandlersGoOnAfterALapseOfTheLeaseThatNobodyTold(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		g, lease := localRegion(t, cartType(&cartLog{}))
 		lease.lost.Store(true)
 		if err := g.Tell(t.Context(), "a", addItem{"x", 1}); err != nil {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/ddatatest"
+	"github.com/coterie-go/coterie/proptest/bubble"
 )
 
 // blob is a message that takes room.
@@ -110,7 +111,7 @@ func TestMailboxBytes(t *testing.T) {
 		"of a node":    {1 << 20, 1 << 20, 1, []string{"a", "b", "c"}, "mailboxes of the node hold too many bytes 5"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			bubble.Test(t, func(t *testing.T) {
 				k := newCrowd(t, c.mailbox, c.region)
 				k.g.core.held.node = &nodeBytes{}
 				k.g.core.held.node.max.Store(int64(c.node))
@@ -142,7 +143,7 @@ func TestMailboxBytes(t *testing.T) {
 
 // A mailbox that holds nothing takes a message of any size, and so does a region.
 func TestMailboxBytesTakeOneOfAnySize(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		k := newCrowd(t, 1000, 2000)
 		k.brings("a", 5000, aBlob)
 		k.want(5000)
@@ -157,7 +158,7 @@ func TestMailboxBytesTakeOneOfAnySize(t *testing.T) {
 
 // A message that finds no room starts no entity.
 func TestNoRoomStartsNothing(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		k := newCrowd(t, 1<<20, 1000)
 		k.brings("a", 900, aBlob)
 		k.brings("b", 900, aBlob)
@@ -194,7 +195,7 @@ func TestMailboxBytesComeBack(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			bubble.Test(t, func(t *testing.T) {
 				k := newCrowd(t, 1<<20, 1<<20)
 				node := &nodeBytes{}
 				node.max.Store(1 << 30)
@@ -290,7 +291,7 @@ func TestLimitMailboxes(t *testing.T) {
 // A message of another node that waited for its shard keeps waiting, in the bounded buffer, while
 // the mailbox has no room for it.
 func TestBufferWaitsForMailboxBytes(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		k := newCrowd(t, 1000, 1<<20)
 		r := k.g.core
 		number := r.table.shardOf("a")

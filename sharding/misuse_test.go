@@ -8,6 +8,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/coterie-go/coterie/proptest/bubble"
 )
 
 // A context that has ended sends nothing, or what is told to an entity on this node would arrive,
@@ -62,7 +64,7 @@ func TestAFailureOfNewReachesTheAsker(t *testing.T) {
 // An entity that is busy for longer than its receive timeout gets one when it is done with that,
 // not one for each time it would have elapsed.
 func TestReceiveTimeoutsDoNotPileUp(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		var at []time.Duration
 		began := time.Now()
 		typ := cartType(&cartLog{})
@@ -122,7 +124,7 @@ func TestAReceiveTimeoutWakesNoEntity(t *testing.T) {
 
 // AskTimeout bounds a question whose context has no deadline also while there is no room for it.
 func TestAskTimeoutHoldsForAFullMailbox(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		typ := cartType(&cartLog{})
 		typ.MailboxMax, typ.AskTimeout = 1, time.Second
 		g, _ := localRegion(t, typ)

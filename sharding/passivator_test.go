@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/ddatatest"
+	"github.com/coterie-go/coterie/proptest/bubble"
 	"github.com/coterie-go/coterie/sharding/passivation"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
@@ -269,7 +270,7 @@ func TestLimitWhileTheShardMoves(t *testing.T) {
 
 // A limit and a time-out work together; a receive timeout is no use of an entity.
 func TestLimitAndIdleTimeout(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		r := newRoster()
 		typ := r.entityType(passivation.Strategy{ActiveEntityLimit: 3, IdleTimeout: time.Minute})
 		typ.Shards = 1
@@ -297,7 +298,7 @@ func TestLimitAndIdleTimeout(t *testing.T) {
 
 // What one turn handles is one use, or a burst would count for more than many starts.
 func TestATurnIsOneUse(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		r := newRoster()
 		typ := r.entityType(passivation.Strategy{ActiveEntityLimit: 2, Replacement: passivation.LeastFrequentlyUsed})
 		typ.Shards = 1

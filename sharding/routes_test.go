@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/transport"
+	"github.com/coterie-go/coterie/proptest/bubble"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
@@ -160,7 +161,7 @@ func (fullNet) AppendWait(ctx context.Context, _ transport.NodeID, _ transport.L
 // H5: a sender along a full lane waits for room as long as its context lasts, a question without a
 // deadline as long as one does, and a handler not at all.
 func TestFullLane(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		g, _ := scripted(t)
 		g.core.net = fullNet{}
 		for name, c := range map[string]struct {
@@ -258,7 +259,7 @@ func TestKilledShardAnswersStarts(t *testing.T) {
 // H8: a reply for which no caller waits any more is counted, whether it was given here or comes
 // from another node, and whatever it says.
 func TestLateReplies(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		g, _ := localRegion(t, cartType(&cartLog{}))
 		late := func() uint64 { return g.core.drops.counts[DropLateReply].Load() }
 		stuck := newGate()

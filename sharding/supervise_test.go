@@ -9,6 +9,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/coterie-go/coterie/proptest/bubble"
 )
 
 func TestSupervision(t *testing.T) {
@@ -24,7 +26,7 @@ func TestSupervision(t *testing.T) {
 		{SuperviseEscalate, 2, 2, 0},
 	} {
 		t.Run(c.how.String(), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			bubble.Test(t, func(t *testing.T) {
 				log := &cartLog{}
 				typ := cartType(log)
 				typ.Supervision, typ.RestartBackoff = c.how, time.Second
@@ -96,7 +98,7 @@ func TestEscalationEndsTheShard(t *testing.T) {
 }
 
 func TestBackoffGrowsAndEnds(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		typ := cartType(&cartLog{})
 		typ.Supervision, typ.RestartBackoff, typ.RestartBackoffMax = SuperviseRestart, time.Second, 4*time.Second
 		g, _ := localRegion(t, typ)
@@ -132,7 +134,7 @@ func TestNewThatPanics(t *testing.T) {
 }
 
 func TestReceiveTimeout(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		var at []time.Duration
 		began := time.Now()
 		typ := cartType(&cartLog{})
@@ -164,7 +166,7 @@ func TestReceiveTimeout(t *testing.T) {
 }
 
 func TestIdlePassivation(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		log := &cartLog{}
 		typ := cartType(log)
 		typ.Passivation.IdleTimeout = time.Minute
@@ -189,7 +191,7 @@ func TestIdlePassivation(t *testing.T) {
 // A running handler cannot be stopped when the lease ends, but its context is, and no effect of it
 // happens.
 func TestEffectsNeedTheLease(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		var got []error
 		typ := cartType(&cartLog{})
 		typ.New = func(*Context[message_]) Entity[message_] {
@@ -300,7 +302,7 @@ func TestHandlerThatEndsItsGoroutine(t *testing.T) {
 // The receive timeout is the incarnation's, and "no message for so long" is judged when its turn
 // has come.
 func TestReceiveTimeoutBehindOtherMessages(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		var timeouts int
 		stuck := newGate()
 		typ := cartType(&cartLog{})
@@ -386,7 +388,7 @@ func TestBackoffDoesNotHoldUpTheMove(t *testing.T) {
 }
 
 func TestPassivateNeedsTheLease(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		log := &cartLog{}
 		typ := cartType(log)
 		stuck := newGate()
@@ -418,7 +420,7 @@ func TestPassivateNeedsTheLease(t *testing.T) {
 // Whenever the lease is away for a moment, in which no handler may begin, an entity that ends in
 // order has its Stop, once.
 func TestStopWaitsForTheLease(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		log := &cartLog{}
 		g, lease := localRegion(t, cartType(log))
 		s := g.core.table.slots[g.core.table.shardOf("a")].Load().local

@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/discovery"
+	"github.com/coterie-go/coterie/proptest/bubble"
 )
 
 // asked is a source that notes when it was asked, and says what the test wants.
@@ -27,7 +27,7 @@ func (a *asked) source(start time.Time) discovery.Source {
 
 // Pauses double with jitter up to what Pace says, and begin anew when the answer changes.
 func TestPauses(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		a := &asked{say: func(n int) ([]string, error) {
 			if n < 12 {
 				return nil, errors.New("not yet " + time.Now().String())
@@ -70,7 +70,7 @@ func TestPauses(t *testing.T) {
 
 // The source is not asked while that is not wanted, and it is soon asked again when it is.
 func TestNotWanted(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		start := time.Now()
 		a := &asked{say: func(int) ([]string, error) { return []string{"a:1"}, nil }}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
@@ -88,7 +88,7 @@ func TestNotWanted(t *testing.T) {
 // A source that hangs is left after Timeout and asked again; one that is asked when ctx ends is
 // told no more.
 func TestSourceThatHangs(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		hangs := discovery.Func(func(ctx context.Context) ([]string, error) {
 			<-ctx.Done()
 			return nil, ctx.Err()

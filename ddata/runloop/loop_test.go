@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/runloop"
+	"github.com/coterie-go/coterie/proptest/bubble"
 )
 
 // recorder is a machine that notes what it is stepped with; its deadlines are given by the test.
@@ -60,7 +61,7 @@ func (r *recorder) seen() []int {
 }
 
 func TestStepsInOrderOfPosting(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		r := &recorder{}
 		l := runloop.New[int](r, 10)
 		l.Start()
@@ -78,7 +79,7 @@ func TestStepsInOrderOfPosting(t *testing.T) {
 }
 
 func TestTicksAtTheDeadlineAndNotBefore(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		start := time.Now()
 		r := &recorder{}
 		l := runloop.New[int](r, 10)
@@ -100,7 +101,7 @@ func TestTicksAtTheDeadlineAndNotBefore(t *testing.T) {
 }
 
 func TestPostIsBoundedAndForceIsNot(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		r := &recorder{hold: make(chan struct{})}
 		l := runloop.New[int](r, 2)
 		l.Start()
@@ -125,7 +126,7 @@ func TestPostIsBoundedAndForceIsNot(t *testing.T) {
 }
 
 func TestStopLeavesTheRestUnstepped(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		r := &recorder{hold: make(chan struct{})}
 		l := runloop.New[int](r, 10)
 		l.Start()
@@ -163,7 +164,7 @@ func TestStopLeavesTheRestUnstepped(t *testing.T) {
 // after it, and what was not stepped is there to be answered.
 func TestBrokenMachineEndsItsLoop(t *testing.T) {
 	for _, how := range []func(){func() { panic("an invariant") }, runtime.Goexit, func() { s := []int{}; _ = s[len(s)] }} {
-		synctest.Test(t, func(t *testing.T) {
+		bubble.Test(t, func(t *testing.T) {
 			f := &fragile{breaks: how, hold: make(chan struct{})}
 			l := runloop.New[int](f, 10)
 			var told []runloop.Broken

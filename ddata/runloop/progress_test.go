@@ -5,10 +5,10 @@ import (
 	"errors"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/runloop"
+	"github.com/coterie-go/coterie/proptest/bubble"
 )
 
 // To wait ends when the state is there, when nothing changes for too long, or with the context;
@@ -28,7 +28,7 @@ func TestAwaitProgress(t *testing.T) {
 		"the context ends":    {every: 7 * time.Second, over: 17 * time.Second, goal: 5, err: errOver, took: 17 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			bubble.Test(t, func(t *testing.T) {
 				var mu sync.Mutex
 				var p runloop.Progress
 				ctx, cancel := context.WithCancelCause(t.Context())

@@ -8,10 +8,10 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/shutdown"
+	"github.com/coterie-go/coterie/proptest/bubble"
 )
 
 // diary notes what happens, and when.
@@ -37,7 +37,7 @@ func every() (all []shutdown.Phase) {
 // Phases follow each other in order, each once, their tasks side by side; a task that hangs is
 // named, and holds up the rest for its phase's time only.
 func TestPhases(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		d := &diary{began: time.Now()}
 		hang := make(chan struct{})
 		s := shutdown.New(map[shutdown.Phase]time.Duration{shutdown.ServiceStop: time.Second}, func(e shutdown.Ended) {
@@ -78,7 +78,7 @@ func TestPhases(t *testing.T) {
 
 // A phase without a time-out of its own has the default; those that hand over have what is left.
 func TestDefaultTimeouts(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		for p := range shutdown.Phases {
 			s := shutdown.New(nil, nil)
 			s.Add(p, "obedient", func(ctx context.Context) error { <-ctx.Done(); return nil })
@@ -101,7 +101,7 @@ func TestDefaultTimeouts(t *testing.T) {
 
 // Two callers that shut down at the same time run each task once, and no two phases at a time.
 func TestTwoAtATime(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		d := &diary{began: time.Now()}
 		s := shutdown.New(nil, nil)
 		for p := range shutdown.Phases {

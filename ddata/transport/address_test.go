@@ -12,6 +12,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/discovery/dnstest"
 	"github.com/coterie-go/coterie/ddata/transport"
 	"github.com/coterie-go/coterie/ddata/transport/memory"
+	"github.com/coterie-go/coterie/proptest/bubble"
 )
 
 // byName is TCP that resolves names with a server of the test, and notes where it connected.
@@ -176,7 +177,7 @@ func TestNameThatMoves(t *testing.T) {
 // BackoffMax. It has a link soon after the peer is there. A peer whose address changes is dialled
 // at the new one at once.
 func TestBackoffAndNewAddress(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		hub := memory.NewHub()
 		a, err := hub.Start(memory.Addr(1), transport.Config{BackoffMin: 100 * time.Millisecond, BackoffMax: 2 * time.Second})
 		if err != nil {
@@ -231,7 +232,7 @@ func TestBackoffAndNewAddress(t *testing.T) {
 
 // After a refusal the pause is longer than at an address without a node: twice BackoffMax.
 func TestPauseAfterARefusal(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		hub := memory.NewHub()
 		a, err := hub.Start(memory.Addr(1), transport.Config{Self: 1, BackoffMin: 100 * time.Millisecond, BackoffMax: 2 * time.Second})
 		if err != nil {
@@ -257,7 +258,7 @@ func TestPauseAfterARefusal(t *testing.T) {
 // A peer that has just shown that it is there, by a connection of its own, is dialled at once,
 // however long the pause would have been.
 func TestPeerThatComesIsDialled(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		hub := memory.NewHub()
 		a, err := hub.Start(memory.Addr(1), transport.Config{Self: 1, BackoffMin: time.Hour})
 		if err != nil {

@@ -4,8 +4,9 @@ import (
 	"context"
 	"errors"
 	"testing"
-	"testing/synctest"
 	"time"
+
+	"github.com/coterie-go/coterie/proptest/bubble"
 )
 
 // A receiver that says more of the end than it may loses its connection, and says nothing with it.
@@ -24,7 +25,7 @@ func TestWordsOfTheEnd(t *testing.T) {
 
 // Flush waits as long for many silent connections as for one.
 func TestFlushWaitsSideBySide(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		m := &Mesh{cfg: Config{DataStripes: 4, Linger: time.Second}.withDefaults()}
 		m.ctx, m.cancel = context.WithCancel(t.Context())
 		defer m.cancel()

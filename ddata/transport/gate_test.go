@@ -5,8 +5,9 @@ import (
 	"net"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
+
+	"github.com/coterie-go/coterie/proptest/bubble"
 )
 
 // gated is a mesh with nothing but gates, and one of them.
@@ -97,7 +98,7 @@ func TestPredecessorIsDrained(t *testing.T) {
 }
 
 func testDrain(t *testing.T, frames int) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		m, key := gated()
 		ch := ChannelOf("test")
 		var got atomic.Int64

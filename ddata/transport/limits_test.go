@@ -7,6 +7,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/coterie-go/coterie/proptest/bubble"
 )
 
 // A node may be given any number of addresses to write to. Of more than addrLinksMax at a time
@@ -78,7 +80,7 @@ func TestCountsOfStrangersAreBounded(t *testing.T) {
 
 // After a burst a link holds large buffers. When it was idle for writeBufferIdle they go.
 func TestIdleLinkGivesItsBuffersUp(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		m := bare(4 << 20)
 		m.ctx = t.Context()
 		l := m.newLink(9, "10.0.0.1:7", Data, 0)

@@ -13,6 +13,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/coterie-go/coterie/proptest/bubble"
 )
 
 // inParts is a message as parts of at most so many bytes.
@@ -144,7 +146,7 @@ func TestClaimedMessagesCostNothing(t *testing.T) {
 // The messages of one peer share a room. A message that has begun ends, and the next waits, in
 // order. The end of a connection gives its room back.
 func TestRoomOfAPeer(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		r := &room{max: 100}
 		var got []string
 		take := func(name string, n int, end <-chan struct{}) {

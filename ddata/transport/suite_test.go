@@ -2,13 +2,13 @@ package transport_test
 
 import (
 	"testing"
-	"testing/synctest"
 
 	"go.uber.org/goleak"
 
 	"github.com/coterie-go/coterie/ddata/transport"
 	"github.com/coterie-go/coterie/ddata/transport/memory"
 	"github.com/coterie-go/coterie/ddata/transport/transporttest"
+	"github.com/coterie-go/coterie/proptest/bubble"
 )
 
 // TestMain checks that nothing outlives the tests; bubbles check themselves.
@@ -35,7 +35,7 @@ func (u *inMemory) Site() (transport.Network, string) {
 
 func TestMemory(t *testing.T) {
 	transporttest.Run(t, transporttest.World{
-		Bubble: synctest.Test,
+		Bubble: bubble.Test,
 		Start:  func(*testing.T) transporttest.Universe { return &inMemory{hub: memory.NewHub()} },
 	})
 }

@@ -8,12 +8,12 @@ import (
 	"sync"
 	"syscall"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/bmatsuo/lmdb-go/lmdb"
 
 	"github.com/coterie-go/coterie/durable"
+	"github.com/coterie-go/coterie/proptest/bubble"
 )
 
 // stall makes the writer wait inside a done until the returned function is called; meanwhile
@@ -262,7 +262,7 @@ func TestManyLoadsAndTablesAtOnce(t *testing.T) {
 // lets the clock go on.
 func TestInABubble(t *testing.T) {
 	dir := t.TempDir()
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		e := mustOpen(t, dir, Options{})
 		tbl := mustTable(t, e, "t")
 		for i := range 10 {

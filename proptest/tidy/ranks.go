@@ -47,6 +47,7 @@ var ranks = []rankRow{
 	{"sharding", 5, false, "entities live on a running node"},
 	{"sharding/daemon", 6, false, "workers are entities, kept alive by a singleton"},
 	{"sharding/delivery", 6, false, "producers stand on a region, and consumers before an entity"},
+	{"proptest/bubble", 0, false, "synthetic time, whatever is tested in it"},
 	{"proptest/hosts", 0, false, "a network between processes, whatever they say"},
 	{"proptest/golden", 6, false, "scripts for the tests of any machine, of which it knows none"},
 	{"proptest/tidy", 6, false, "reads the source and imports none of it"},

@@ -8,6 +8,9 @@ import (
 	"strings"
 )
 
+// bubbles is the package that runs tests in bubbles, where time is synthetic.
+const bubbles = "proptest/bubble"
+
 // skipMark is the comment that allows a skip, on its line or the one above, followed by the reason:
 // what the machine may lack.
 const skipMark = "// skip: "
@@ -15,18 +18,21 @@ const skipMark = "// skip: "
 func checkTests(m *Module) []Finding {
 	var out []Finding
 	for _, p := range m.Packages {
-		bubbles := p.testsImport("testing/synctest")
+		synthetic := p.testsImport(m.Path + "/" + bubbles)
 		files := p.Tests
 		if p.imports("testing") {
 			files = p.all() // suites for the tests of others
 		}
 		for _, f := range files {
 			out = append(out, m.lazyTests(f)...)
-			if !bubbles { // in which time is synthetic
+			if p.Dir != bubbles {
+				out = append(out, m.bareBubbles(f)...)
+			}
+			if !synthetic {
 				out = append(out, m.waits(f)...)
 			}
 		}
-		if !bubbles && !p.testsImport("go.uber.org/goleak") {
+		if !synthetic && !p.testsImport("go.uber.org/goleak") {
 			out = append(out, m.leaks(p)...)
 		}
 	}
@@ -50,6 +56,18 @@ func (m *Module) lazyTests(f *File) []Finding {
 			if !marked(lines, m.Fset.Position(n.Pos()).Line, skipMark) {
 				out = append(out, m.at(n.Pos(), "tests", "%s.%s without %q and a reason: a skipped test proves nothing", x, sel, skipMark))
 			}
+		}
+		return true
+	})
+	return out
+}
+
+// bareBubbles finds bubbles that the race detector may not survive.
+func (m *Module) bareBubbles(f *File) (out []Finding) {
+	names := f.imports()
+	ast.Inspect(f.AST, func(n ast.Node) bool {
+		if x, sel := selector(n); names[x] == "testing/synctest" && sel == "Test" {
+			out = append(out, m.at(n.Pos(), "tests", "synctest.Test: %s.Test says why not", bubbles))
 		}
 		return true
 	})

@@ -8,10 +8,10 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/events"
+	"github.com/coterie-go/coterie/proptest/bubble"
 )
 
 // stage is a coordinator over a store and workers that do what the test says.
@@ -107,7 +107,7 @@ func (s *stage) want(t *testing.T, lines ...string) {
 // The spacing is kept from worker to worker, and the interval from round to round (pekko#2734: the
 // throttle was not honoured).
 func TestKeepAliveIsSpaced(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		s := newStage()
 		if err := s.play(t, 3, 10450*time.Millisecond); !errors.Is(err, context.DeadlineExceeded) {
 			t.Error(err)
@@ -130,7 +130,7 @@ func TestStatePrintsItself(t *testing.T) {
 }
 
 func TestRescale(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		s := newStage()
 		s.stuck = 2
 		time.AfterFunc(time.Second, func() { s.ask(7, 3) })
@@ -167,7 +167,7 @@ func TestRescale(t *testing.T) {
 // A coordinator that takes over follows what was written, not its Config (A17), and finishes a
 // rescale that was begun.
 func TestTakeover(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		s := newStage()
 		s.written = []State{{Revision: 4, Count: 1, Previous: 2, Wish: 9}}
 		s.wanted = wish{ID: 9, Count: 1}
@@ -179,7 +179,7 @@ func TestTakeover(t *testing.T) {
 // A late write of an earlier coordinator is seen after the round, and a store that fails ends the
 // loop, to be begun anew.
 func TestLoopEndsToBeginAnew(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		s := newStage()
 		time.AfterFunc(50*time.Millisecond, func() { s.write(State{Revision: 1, Count: 2, Previous: 1}) })
 		if err := s.play(t, 1, time.Minute); !errors.Is(err, errTorn) {

@@ -7,10 +7,10 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/locks"
+	"github.com/coterie-go/coterie/proptest/bubble"
 )
 
 func acquired(t *testing.T, d *Dir, name string) locks.Lock {
@@ -123,7 +123,7 @@ func TestNamesStayInside(t *testing.T) {
 // files grows old.
 func TestFilesOfAHolderStayFresh(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "leases")
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		d, err := Open(path)
 		if err != nil {
 			t.Fatal(err)

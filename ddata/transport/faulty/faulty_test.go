@@ -9,7 +9,6 @@ import (
 	"os"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"go.uber.org/goleak"
@@ -18,6 +17,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/transport/faulty"
 	"github.com/coterie-go/coterie/ddata/transport/memory"
 	"github.com/coterie-go/coterie/ddata/transport/transporttest"
+	"github.com/coterie-go/coterie/proptest/bubble"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -73,7 +73,7 @@ func TestSuiteOverMemory(t *testing.T) {
 	for name, now := range weathers("calm") {
 		t.Run(name, func(t *testing.T) {
 			transporttest.Run(t, transporttest.World{
-				Bubble: synctest.Test,
+				Bubble: bubble.Test,
 				Start: func(t *testing.T) transporttest.Universe {
 					return &overMemory{w: wires(t, 1, now), hub: memory.NewHub()}
 				},
@@ -110,8 +110,8 @@ func ends(t *testing.T, w *faulty.Wires) (a, b net.Conn) {
 	return a, b
 }
 
-func bubble(t *testing.T, f func(t *testing.T, w *faulty.Wires)) {
-	synctest.Test(t, func(t *testing.T) { f(t, wires(t, 1, faulty.Weather{})) })
+func inBubble(t *testing.T, f func(t *testing.T, w *faulty.Wires)) {
+	bubble.Test(t, func(t *testing.T) { f(t, wires(t, 1, faulty.Weather{})) })
 }
 
 func send(t *testing.T, c net.Conn, text string) {
@@ -148,7 +148,7 @@ func silence(t *testing.T, c net.Conn) {
 
 // One way is cut, the other is not; what was said meanwhile arrives when it heals.
 func TestCutOneWay(t *testing.T) {
-	bubble(t, func(t *testing.T, w *faulty.Wires) {
+	inBubble(t, func(t *testing.T, w *faulty.Wires) {
 		a, b := ends(t, w)
 		w.Cut(addrA, addrB)
 		send(t, a, "hello")
@@ -171,7 +171,7 @@ func TestCutOneWay(t *testing.T) {
 // No dial gets through a cut, on either way; a dial that waits long enough succeeds when the cut
 // heals.
 func TestDialThroughACut(t *testing.T) {
-	bubble(t, func(t *testing.T, w *faulty.Wires) {
+	inBubble(t, func(t *testing.T, w *faulty.Wires) {
 		hub := memory.NewHub()
 		l, err := hub.At(addrB).Listen(t.Context(), addrB)
 		if err != nil {
@@ -206,7 +206,7 @@ func TestDialThroughACut(t *testing.T) {
 }
 
 func TestDelayAndRate(t *testing.T) {
-	bubble(t, func(t *testing.T, w *faulty.Wires) {
+	inBubble(t, func(t *testing.T, w *faulty.Wires) {
 		a, b := ends(t, w)
 		w.Set(addrA, addrB, faulty.Weather{Delay: 30 * time.Millisecond})
 		send(t, a, "late")
@@ -239,7 +239,7 @@ func TestDelayAndRate(t *testing.T) {
 // waits for a limited time.
 func TestCloseBringsWhatWasWritten(t *testing.T) {
 	for _, half := range []bool{true, false} {
-		bubble(t, func(t *testing.T, w *faulty.Wires) {
+		inBubble(t, func(t *testing.T, w *faulty.Wires) {
 			a, b := ends(t, w)
 			w.Set(addrA, addrB, faulty.Weather{Delay: time.Second})
 			send(t, a, "last words")
@@ -255,7 +255,7 @@ func TestCloseBringsWhatWasWritten(t *testing.T) {
 			}
 		})
 	}
-	bubble(t, func(t *testing.T, w *faulty.Wires) {
+	inBubble(t, func(t *testing.T, w *faulty.Wires) {
 		a, b := ends(t, w)
 		w.Cut(addrA, addrB)
 		send(t, a, "never")
@@ -268,7 +268,7 @@ func TestCloseBringsWhatWasWritten(t *testing.T) {
 
 // A half that is closed goes on hearing.
 func TestCloseWrite(t *testing.T) {
-	bubble(t, func(t *testing.T, w *faulty.Wires) {
+	inBubble(t, func(t *testing.T, w *faulty.Wires) {
 		a, b := ends(t, w)
 		send(t, a, "all")
 		if err := a.(interface{ CloseWrite() error }).CloseWrite(); err != nil {

@@ -4,12 +4,12 @@ import (
 	"encoding/binary"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/transport"
 	"github.com/coterie-go/coterie/ddata/transport/faulty"
 	"github.com/coterie-go/coterie/ddata/transport/memory"
+	"github.com/coterie-go/coterie/proptest/bubble"
 )
 
 // tally says what became of numbered frames. It is the handler at both ends.
@@ -58,7 +58,7 @@ func (t *tally) uncounted(last uint64) (missing []uint64, twice bool) {
 func TestForgottenCountsLoseNothingUncounted(t *testing.T) {
 	lost := 0
 	for seed := range uint64(80) {
-		synctest.Test(t, func(t *testing.T) { lost += forget(t, seed) })
+		bubble.Test(t, func(t *testing.T) { lost += forget(t, seed) })
 	}
 	if lost == 0 {
 		t.Error("no count was forgotten while frames were on their way")

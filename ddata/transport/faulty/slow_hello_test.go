@@ -2,18 +2,18 @@ package faulty_test
 
 import (
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/transport"
 	"github.com/coterie-go/coterie/ddata/transport/faulty"
 	"github.com/coterie-go/coterie/ddata/transport/memory"
+	"github.com/coterie-go/coterie/proptest/bubble"
 )
 
 // A crowd that says nothing comes from one host, faster than the handshakes of a node on a slow
 // line get on: it does not end them.
 func TestACrowdDoesNotEndSlowHandshakes(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		w := wires(t, 1, faulty.Weather{})
 		hub := memory.NewHub()
 		start := func(id transport.NodeID, addr string) *transport.Mesh {

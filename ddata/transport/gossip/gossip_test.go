@@ -14,6 +14,7 @@ import (
 
 	"github.com/coterie-go/coterie/ddata/transport"
 	"github.com/coterie-go/coterie/ddata/transport/memory"
+	"github.com/coterie-go/coterie/proptest/bubble"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -36,7 +37,7 @@ type node struct {
 }
 
 func inBubble(t *testing.T, cfg Config, f func(w *world)) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		cfg.Cluster = "test"
 		w := &world{t: t, hub: memory.NewHub(), cfg: cfg}
 		defer w.end() // also of a test that fails: what still ran in the bubble would hide why

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/coterie-go/coterie/proptest/bubble"
 )
 
 // ends makes a connection between the first two addresses.
@@ -41,7 +43,7 @@ func ends(t *testing.T, h *Hub) (dialler, acceptor net.Conn) {
 }
 
 func inBubble(t *testing.T, f func(t *testing.T, h *Hub)) {
-	synctest.Test(t, func(t *testing.T) { f(t, NewHub()) })
+	bubble.Test(t, func(t *testing.T) { f(t, NewHub()) })
 }
 
 func read(t *testing.T, c net.Conn, n int) string {
