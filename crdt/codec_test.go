@@ -2,9 +2,12 @@ package crdt
 
 import (
 	"errors"
+	"fmt"
 	"math/big"
 	"testing"
 	"time"
+
+	"github.com/coterie-go/coterie/proptest/golden"
 )
 
 // written puts v into a register and a map and returns what a view then reads; ok is false when the
@@ -114,4 +117,31 @@ func TestStructsWithHiddenFields(t *testing.T) {
 	if got, ok := written(t, struct{ M map[string]*big.Int }{map[string]*big.Int{"": big.NewInt(5)}}); !ok || got.M[""].Int64() != 5 {
 		t.Errorf("a known type: %+v, %t", got, ok)
 	}
+}
+
+// The bytes are a promise to peers of other versions and to disks.
+func TestGoldenValues(t *testing.T) {
+	type inner struct {
+		A int `cbor:"1,keyasint"`
+		B []string
+	}
+	type outer struct {
+		_  struct{} `cbor:",toarray"`
+		At time.Time
+		F  float64
+		In inner
+		P  *int
+		M  map[string]uint16
+		N  []byte
+	}
+	at := time.Date(2026, 2, 3, 4, 5, 6, 7, time.UTC)
+	full := outer{At: at, F: 1.5, In: inner{A: -300, B: []string{"x", ""}}, M: map[string]uint16{"bb": 2, "a": 70, "c": 3}, N: []byte{9}}
+	golden.Bytes(t, "testdata/values.hex", func(yield func(string, []byte) bool) {
+		for _, v := range []any{nil, true, -1, uint64(1 << 63), 1e300, "text", []int(nil), map[string]int(nil), []any{1, "a", nil}, outer{At: at}, full} {
+			b, err := AppendValue(nil, v)
+			if err != nil || !yield(fmt.Sprintf("%T", v), b) {
+				t.Fatal(v, err)
+			}
+		}
+	})
 }

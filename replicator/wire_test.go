@@ -10,6 +10,7 @@ import (
 
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/crdt/iblt"
+	"github.com/coterie-go/coterie/proptest/golden"
 	"github.com/fxamacker/cbor/v2"
 )
 
@@ -74,6 +75,17 @@ func TestMessagesComeBackAsTheyWere(t *testing.T) {
 	if _, err := DecodeMessage([]byte{wireVersion + 1}); !errors.Is(err, ErrVersion) {
 		t.Errorf("another version: %v", err)
 	}
+}
+
+// The bytes are a promise to peers of other versions.
+func TestGoldenMessages(t *testing.T) {
+	golden.Bytes(t, "testdata/wire.hex", func(yield func(string, []byte) bool) {
+		for _, m := range samples() {
+			if !yield(fmt.Sprintf("%T", m), AppendMessage(nil, m)) {
+				return
+			}
+		}
+	})
 }
 
 func scribble(b []byte) {

@@ -3,9 +3,11 @@ package sharding
 import (
 	"bytes"
 	"encoding/hex"
+	"fmt"
 	"testing"
 
 	"github.com/coterie-go/coterie/crdt/head"
+	"github.com/coterie-go/coterie/proptest/golden"
 	"github.com/fxamacker/cbor/v2"
 	"pgregory.net/rapid"
 )
@@ -48,6 +50,25 @@ func TestMessagesComeBack(t *testing.T) {
 		if rd.bad || got.kind != m.kind || got.hops != m.hops || got.shard != m.shard || got.typ != m.typ ||
 			!bytes.Equal(got.id, m.id) || !bytes.Equal(got.body, m.body) || got.call != m.call || got.origin != m.origin {
 			t.Fatalf("%+v came back as %+v", m, got)
+		}
+	})
+}
+
+// The bytes of messages are a promise to peers of other versions.
+func TestGoldenMessages(t *testing.T) {
+	types, bodies := codecSamples(t)
+	golden.Bytes(t, "testdata/messages.hex", func(yield func(string, []byte) bool) {
+		for i, mt := range types {
+			if !yield(mt.typ.String(), bodies[i]) {
+				return
+			}
+		}
+		w := wireState{Proxy: true, Entities: 300, Shards: []wireShard{{Number: 1, Alive: 2, IDs: []string{"a"}}, {}}}
+		for _, v := range []any{w, wireState{}, []any{nil, 1.5, []byte(nil)}, map[string]int{"b": 1, "a": -1}} {
+			b, err := appendValue(nil, v)
+			if err != nil || !yield(fmt.Sprintf("%T", v), b) {
+				t.Fatal(err)
+			}
 		}
 	})
 }

@@ -3,8 +3,11 @@ package membership
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"reflect"
 	"testing"
+
+	"github.com/coterie-go/coterie/proptest/golden"
 )
 
 func sampleView() *View {
@@ -124,6 +127,21 @@ func TestRecordSurvivesTheDisk(t *testing.T) {
 			t.Errorf("% x: %v", b, err)
 		}
 	}
+}
+
+// The bytes are a promise to peers of other versions, to disks and to arbiters.
+func TestGoldenBytes(t *testing.T) {
+	golden.Bytes(t, "testdata/wire.hex", func(yield func(string, []byte) bool) {
+		for _, m := range sampleMessages() {
+			if !yield(fmt.Sprintf("%T", m), AppendMessage(nil, m)) {
+				return
+			}
+		}
+		r := record{Name: "n", Last: sampleView(), Pending: sampleView(), Settled: 2, Free: true}
+		a := arbiterRecord{Cluster: 7, Epoch: 3, Promised: Ballot{Round: 3, UID: 9}, View: sampleView()}
+		_ = yield("view", appendView(nil, sampleView())) && yield("record", r.encode()) && yield("empty record", record{}.encode()) &&
+			yield("arbiter's record", a.encode())
+	})
 }
 
 func FuzzDecodeMessage(f *testing.F) {

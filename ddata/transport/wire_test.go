@@ -3,9 +3,12 @@ package transport
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"strings"
 	"testing"
+
+	"github.com/coterie-go/coterie/proptest/golden"
 )
 
 func TestHandshakeRoundTrip(t *testing.T) {
@@ -72,6 +75,22 @@ func TestOtherVersion(t *testing.T) {
 	if v, ok := errors.AsType[errVersion](err); !ok || v != 77 || r.Len() != 0 {
 		t.Errorf("%v; %d bytes left", err, r.Len())
 	}
+}
+
+// The bytes are a promise to peers of other versions.
+func TestGoldenHandshakes(t *testing.T) {
+	golden.Bytes(t, "testdata/handshakes.hex", func(yield func(string, []byte) bool) {
+		for _, v := range []any{
+			hello{}, hello{Cluster: "c", From: 1, To: 1 << 63, Addr: "a:1", Lane: Data, Stripe: 3, Generation: 300, Channel: 1 << 40, FrameMax: 1 << 20,
+				Written: 9, MessageMax: 1 << 31, Acked: 8},
+			answer{}, answer{From: 3, Reason: RefusedSelf, Text: "own", Received: 7, Fresh: true},
+		} {
+			b, err := appendHandshake(nil, kindLink, v)
+			if err != nil || !yield(fmt.Sprintf("%T", v), b) {
+				t.Fatal(err)
+			}
+		}
+	})
 }
 
 func TestBadHello(t *testing.T) {

@@ -17,6 +17,9 @@
 //
 // and read the diff before it is committed, for the flag believes the machine whatever it does.
 //
+// [Bytes] does the same for encodings: a file in testdata holds the bytes that other versions of the
+// program have written or will read.
+//
 // What a command means is the caller's: package golden knows neither machines nor time. Output must
 // not depend on anything but the commands.
 package golden

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-var update = flag.Bool("update", false, "rewrite what the commands of golden scripts print")
+var update = flag.Bool("update", false, "rewrite golden scripts and golden bytes")
 
 // Player carries out one command, given as its words, and prints what came of it to the buffer that
 // it was begun with.

@@ -79,3 +79,9 @@ func FuzzPlay(f *testing.F) {
 		_ = difference(script, got)
 	})
 }
+
+func TestBytes(t *testing.T) {
+	Bytes(t, "testdata/numbers.hex", func(yield func(string, []byte) bool) {
+		_ = yield("none", nil) && yield("two", []byte{0xa5, 0})
+	})
+}

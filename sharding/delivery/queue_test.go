@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/coterie-go/coterie/durable"
+	"github.com/coterie-go/coterie/proptest/golden"
 )
 
 func TestTableQueue(t *testing.T) {
@@ -49,5 +50,13 @@ func FuzzRow(f *testing.F) {
 		if !bytes.Equal(key, rowKey(r.RowKey)) || !bytes.Equal(value, encodeRow(&r)) {
 			t.Errorf("%x %x became %v", key, value, r)
 		}
+	})
+}
+
+// The bytes are a promise to tables that other versions have written.
+func TestGoldenRows(t *testing.T) {
+	r := Row{RowKey: RowKey{Session: Session{Generation: 3, Channel: 300}, Seq: 7}, Entity: "e\u00e9", Body: []byte{1, 2}}
+	golden.Bytes(t, "testdata/rows.hex", func(yield func(string, []byte) bool) {
+		_ = yield("key", rowKey(r.RowKey)) && yield("row", encodeRow(&r)) && yield("empty", encodeRow(&Row{}))
 	})
 }

@@ -3,6 +3,7 @@ package protocol
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"reflect"
 	"strings"
 	"testing"
@@ -12,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/coterie-go/coterie/proptest"
+	"github.com/coterie-go/coterie/proptest/golden"
 )
 
 func drawToken(t *rapid.T) Token {
@@ -189,6 +191,25 @@ func sampleMessages() []Message {
 		StopShards{Shards: []ShardID{1, 2}}, AtRest{Shards: []ShardID{3}}, Ended{Shards: []ShardID{4, 5}}, Unable{Shards: []ShardID{6}},
 		Loads{Period: time.Second, Shards: []ShardLoad{{1, 1000, time.Second, 10}}},
 	}
+}
+
+// The bytes are a promise to peers of other versions.
+func TestGoldenMessages(t *testing.T) {
+	tok := Token{Epoch: 1 << 40, Up: upMax, Seq: seqMax}
+	golden.Bytes(t, "testdata/wire.hex", func(yield func(string, []byte) bool) {
+		for _, m := range append(sampleMessages(),
+			Register{Leaving: true, Joined: true, Life: 300, Compatibility: Compatibility{Role: "r\u00e9"}}, GetHomes{Region: true},
+			BeginAck{Shards: []ShardToken{{300, tok}, {ShardsMax - 1, tok}}}, ShardsStopped{}, HostShards{Shards: []ShardToken{{3, tok}}},
+			Report{Proxy: true, Leaving: true, Left: true, Life: 1 << 31, Part: 2, Parts: 3}, Homes{Sure: true},
+			Inquire{Floor: tok, Role: "back"}, Absent{}, AbsentReport{Floor: tok}, Confirm{Life: 70_000}, Compare{},
+			Compared{Runs: true, Role: "back", Joined: true, Coordinator: 1 << 63}, LeaveRequest{Left: true, Closing: true, Life: 24},
+			LeaveReply{Alone: true, Life: 9, Floor: tok}, Loads{Period: loadPeriodMax}, Refused{Compatibility{Lease: strings.Repeat("l", StoreMax)}},
+		) {
+			if !yield(fmt.Sprintf("%T", m), AppendMessage(nil, m)) {
+				return
+			}
+		}
+	})
 }
 
 // Broken or hostile bytes cost no more than their own size.
