@@ -11,6 +11,7 @@ import (
 
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/replicator"
+	"github.com/coterie-go/coterie/replicator/quorum"
 )
 
 // runIdle counts what two replicas of many keys say to each other when nothing changes, and when
@@ -199,7 +200,7 @@ func (p *pair) changeOne() error {
 	for i := range p.m {
 		p.step(i, replicator.Reachable{Origin: pairIDs[1-i]})
 	}
-	p.step(0, replicator.Update{ID: 1, Key: "counter-1", Write: replicator.Local, Mutate: increment(0)})
+	p.step(0, replicator.Update{ID: 1, Key: "counter-1", Write: quorum.Local, Mutate: increment(0)})
 	if p.messages != 0 {
 		return errors.New("a message went to who cannot be reached")
 	}

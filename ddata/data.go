@@ -5,20 +5,20 @@ import (
 	"strconv"
 
 	"github.com/coterie-go/coterie/crdt"
-	"github.com/coterie-go/coterie/replicator"
+	"github.com/coterie-go/coterie/replicator/quorum"
 )
 
 // Level says how many replicas a read or a write must reach: Local, Majority, All, To(n),
 // MajorityPlus(k, atLeast). A majority counts the voters of the installed view, those that do not
 // answer included.
-type Level = replicator.Level
+type Level = quorum.Level
 
 // The levels of writes. A write that times out is not rolled back: the error says how far it got,
 // and it goes on spreading.
 const (
-	WriteLocal    = replicator.Local
-	WriteMajority = replicator.Majority
-	WriteAll      = replicator.All
+	WriteLocal    = quorum.Local
+	WriteMajority = quorum.Majority
+	WriteAll      = quorum.All
 )
 
 // The levels of reads. A majority read sees every write that was acknowledged by a majority before
@@ -31,25 +31,25 @@ const (
 // update's function sees, which is this replica's state. It takes one round trip while the key does
 // not change, whatever happens to other keys, and more while the key changes.
 const (
-	ReadLocal    = replicator.Local
-	ReadMajority = replicator.Majority
-	ReadAll      = replicator.All
+	ReadLocal    = quorum.Local
+	ReadMajority = quorum.Majority
+	ReadAll      = quorum.All
 
-	ReadLinearizable = replicator.Linearizable
+	ReadLinearizable = quorum.Linearizable
 )
 
 // WriteTo asks for n replicas, this one included; with fewer members than that the write fails at
 // once.
-func WriteTo(n int) Level { return replicator.To(n) }
+func WriteTo(n int) Level { return quorum.To(n) }
 
 // WriteMajorityPlus asks for a majority and k more, for at least atLeast and at most all.
-func WriteMajorityPlus(k, atLeast int) Level { return replicator.MajorityPlus(k, atLeast) }
+func WriteMajorityPlus(k, atLeast int) Level { return quorum.MajorityPlus(k, atLeast) }
 
 // ReadFrom asks n replicas, this one included; with fewer members than that the read fails at once.
-func ReadFrom(n int) Level { return replicator.To(n) }
+func ReadFrom(n int) Level { return quorum.To(n) }
 
 // ReadMajorityPlus asks a majority and k more, at least atLeast and at most all.
-func ReadMajorityPlus(k, atLeast int) Level { return replicator.MajorityPlus(k, atLeast) }
+func ReadMajorityPlus(k, atLeast int) Level { return quorum.MajorityPlus(k, atLeast) }
 
 // Key names replicated data and says what type it has. The same name with another type is an error
 // (crdt.ErrTypeClash) when it is used.

@@ -17,6 +17,7 @@ import (
 	"github.com/coterie-go/coterie/durable"
 	"github.com/coterie-go/coterie/durable/rows"
 	"github.com/coterie-go/coterie/replicator"
+	"github.com/coterie-go/coterie/replicator/quorum"
 )
 
 // Replicator is this node's replica of the data of one role. Its methods, and the functions Get,
@@ -198,31 +199,31 @@ func (r *Replicator) refusal() error {
 // snapshot.
 func (r *Replicator) local(ctx context.Context, key string) (crdt.Reader, error) {
 	if r.n.over.Load() {
-		return crdt.Reader{}, r.wrap("get", key, replicator.Local, r.refusal())
+		return crdt.Reader{}, r.wrap("get", key, quorum.Local, r.refusal())
 	}
 	if err := ctx.Err(); err != nil {
-		return crdt.Reader{}, r.wrap("get", key, replicator.Local, err)
+		return crdt.Reader{}, r.wrap("get", key, quorum.Local, err)
 	}
 	if p := r.snaps.Load(); p != nil && p.version == r.version.Load() {
 		v := p.of(key).View(key)
 		switch {
 		case v.Key() == "": // it holds nothing, and may not be able to
-			return v, r.wrap("get", key, replicator.Local, crdt.CheckKey(key))
+			return v, r.wrap("get", key, quorum.Local, crdt.CheckKey(key))
 		case v.Deleted():
-			return crdt.Reader{}, r.wrap("get", key, replicator.Local, crdt.ErrDeleted)
+			return crdt.Reader{}, r.wrap("get", key, quorum.Local, crdt.ErrDeleted)
 		}
 		return v, nil
 	}
 	if err := crdt.CheckKey(key); err != nil {
-		return crdt.Reader{}, r.wrap("get", key, replicator.Local, err)
+		return crdt.Reader{}, r.wrap("get", key, quorum.Local, err)
 	}
-	res := r.call(ctx, replicator.Local, nil, func(id uint64, timeout time.Duration, _ func(*crdt.Tx) error) replicator.Input {
-		return replicator.Get{ID: id, Key: key, Read: replicator.Local, Timeout: timeout}
+	res := r.call(ctx, quorum.Local, nil, func(id uint64, timeout time.Duration, _ func(*crdt.Tx) error) replicator.Input {
+		return replicator.Get{ID: id, Key: key, Read: quorum.Local, Timeout: timeout}
 	})
 	if res.Err == nil {
 		r.loop.Post(request{do: r.publish})
 	}
-	return res.Reader, r.wrap("get", key, replicator.Local, res.Err)
+	return res.Reader, r.wrap("get", key, quorum.Local, res.Err)
 }
 
 // publish makes a snapshot for local reads. It runs on the loop's goroutine, and only after someone
@@ -292,7 +293,7 @@ type pending struct {
 // a node that was left behind may still find a majority of the view that it knows, while the others
 // have gone on without it.
 func (p pending) answer(res replicator.Result, leased bool) {
-	if res.Err == nil && p.level != replicator.Local && !leased {
+	if res.Err == nil && p.level != quorum.Local && !leased {
 		res = replicator.Result{ID: res.ID, Err: ErrNoLease}
 	}
 	p.done(res)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/replicator/quorum"
 )
 
 // R5: Of two items at one dot, which damage alone can bring about, all keep the same one, on their
@@ -14,8 +15,8 @@ func TestOneDotStandsForOneItem(t *testing.T) {
 	w := newWorld(t, 1, durableD)
 	first := w.start(1, nil, 1)
 	first.step(Install{founded(1, 1)})
-	first.put("d/s", "x", Local)
-	first.put("d/s", "y", Local)
+	first.put("d/s", "x", quorum.Local)
+	first.put("d/s", "y", quorum.Local)
 	w.quiet()
 	damaged := newRows()
 	damaged.clock = first.disk.clock.Clone()

@@ -10,38 +10,8 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/replicator/quorum"
 )
-
-// The reference's levels: min(N, max(N/2+1+additional, minCap)).
-func TestLevelsFollowTheReferencesArithmetic(t *testing.T) {
-	table := []struct{ n, majority, cap5, plus1 int }{
-		{1, 1, 1, 1}, {2, 2, 2, 2}, {3, 2, 3, 3}, {4, 3, 4, 4}, {5, 3, 5, 4}, {6, 4, 5, 5}, {7, 4, 5, 5}, {8, 5, 5, 6}, {9, 5, 5, 6},
-		{10, 6, 6, 7}, {11, 6, 6, 7}, {12, 7, 7, 8},
-	}
-	for _, r := range table {
-		got := []int{Majority.Need(r.n), MajorityPlus(0, 5).Need(r.n), MajorityPlus(1, 0).Need(r.n), All.Need(r.n), Local.Need(r.n), To(4).Need(r.n)}
-		want := []int{r.majority, r.cap5, r.plus1, r.n, 1, 4}
-		if fmt.Sprint(got) != fmt.Sprint(want) {
-			t.Errorf("of %d: %v, want %v", r.n, got, want)
-		}
-	}
-	for _, r := range []struct{ k, minCap, n, want int }{
-		{2, 0, 5, 5}, {2, 0, 8, 7}, {3, 0, 11, 9}, {1, 5, 9, 6}, {1, 7, 9, 7}, {1, 10, 9, 9},
-	} {
-		if got := MajorityPlus(r.k, r.minCap).Need(r.n); got != r.want {
-			t.Errorf("MajorityPlus(%d,%d) of %d is %d, want %d", r.k, r.minCap, r.n, got, r.want)
-		}
-	}
-	if To(1) != Local {
-		t.Error("To(1) is not Local")
-	}
-	if s := To(-1).String(); s != "To(less than 1)" {
-		t.Error(s)
-	}
-	if To(0).valid() || To(-3).valid() || !To(2).valid() || !MajorityPlus(-1, -1).valid() || MajorityPlus(0, 1<<40).Need(3) != 3 {
-		t.Error("bounds of the numbers")
-	}
-}
 
 func TestPatternsOfDurableKeys(t *testing.T) {
 	p := newPatterns([]string{"one", "two*", "sharding/*/ids/*", "*end"})
@@ -92,8 +62,8 @@ func TestRowsThatDoNotBelongTogetherAreRefused(t *testing.T) {
 func TestSubscriptionsGetTheValueAndThenChanges(t *testing.T) {
 	w := cluster(t, 2, durableD)
 	a, b := w.nodes[0], w.nodes[1]
-	a.put("fruit", "x", All)
-	a.put("d/fruit", "x", All)
+	a.put("fruit", "x", quorum.All)
+	a.put("d/fruit", "x", quorum.All)
 	w.quiet()
 	b.step(Subscribe{ID: 1, Key: "fruit"})
 	b.step(Subscribe{ID: 2, Key: "absent"})
@@ -112,9 +82,9 @@ func TestSubscriptionsGetTheValueAndThenChanges(t *testing.T) {
 	}
 	expect("1 fruit [x]false", "3 d/fruit [x]false", "3 fruit [x]false", "4 d/fruit [x]false")
 	w.sever(1, 2)
-	a.put("fruit", "y", Local)
-	a.put("fruit", "z", Local)
-	a.put("absent", "u", Local)
+	a.put("fruit", "y", quorum.Local)
+	a.put("fruit", "z", quorum.Local)
+	a.put("absent", "u", quorum.Local)
 	w.mendAll()
 	w.advance(time.Second)
 	expect("2 absent [u]false", "3 absent [u]false", "1 fruit [x y z]false", "3 fruit [x y z]false")
@@ -125,12 +95,12 @@ func TestSubscriptionsGetTheValueAndThenChanges(t *testing.T) {
 	b.step(Subscribe{ID: 2, Key: "d/fruit"}) // replaces
 	b.changes = nil
 	w.seq++
-	a.step(Delete{ID: w.seq, Key: "d/fruit", Write: Majority})
-	a.take("fruit", "x", Local)
+	a.step(Delete{ID: w.seq, Key: "d/fruit", Write: quorum.Majority})
+	a.take("fruit", "x", quorum.Local)
 	w.quiet()
 	a.want(w.seq-1, nil)
 	expect("2 d/fruit []true", "4 d/fruit []true")
-	a.put("d/fruit", "again", Local)
+	a.put("d/fruit", "again", quorum.Local)
 	w.quiet()
 	expect("2 d/fruit [again]false", "4 d/fruit [again]false")
 }
@@ -145,15 +115,15 @@ func TestSubscriptionsHearNothingWhenNothingChanged(t *testing.T) {
 	}
 	b.step(Subscribe{ID: 9, Key: "abc"})
 	w.sever(1, 2)
-	a.put("abc", "x", Local)
-	a.take("abc", "x", Local)
+	a.put("abc", "x", quorum.Local)
+	a.take("abc", "x", quorum.Local)
 	w.mendAll()
 	w.advance(time.Second)
 	w.same()
 	if len(b.changes) > 0 {
 		t.Errorf("it came and went in one message, and they hear %v", b.changes)
 	}
-	a.put("abc", "y", Local)
+	a.put("abc", "y", quorum.Local)
 	w.quiet()
 	var ids []uint64
 	for _, c := range b.changes {
@@ -182,8 +152,8 @@ func TestLargeKeysAreToldOf(t *testing.T) {
 		b, told := w.nodes[1], []int{}
 		fill := func() {
 			for i := range 100 {
-				w.nodes[0].put(key, fmt.Sprintf("%084d", i), Local) // at least 100 bytes each
-				w.nodes[0].put("small", "x", Local)
+				w.nodes[0].put(key, fmt.Sprintf("%084d", i), quorum.Local) // at least 100 bytes each
+				w.nodes[0].put("small", "x", quorum.Local)
 				w.quiet()
 				for _, l := range b.large {
 					if l.Key != key || l.Space != b.m.SpaceOf(key) {
@@ -233,13 +203,13 @@ func TestLargeKeysAreToldOf(t *testing.T) {
 func TestTypeClashIsAnErrorToTheCaller(t *testing.T) {
 	w := cluster(t, 2, Config{})
 	a, b := w.nodes[0], w.nodes[1]
-	a.put("s", "x", All)
+	a.put("s", "x", quorum.All)
 	w.quiet()
-	b.step(Update{ID: 100, Key: "s", Write: All, Mutate: func(tx *crdt.Tx) error { return crdt.GCounter{}.Mutator(tx).Increment(1) }})
+	b.step(Update{ID: 100, Key: "s", Write: quorum.All, Mutate: func(tx *crdt.Tx) error { return crdt.GCounter{}.Mutator(tx).Increment(1) }})
 	b.want(100, crdt.ErrTypeClash)
 	// Two types are used at one key at the same time. Both remain, and every reader gets an error.
 	w.sever(1, 2)
-	a.put("n", "x", Local)
+	a.put("n", "x", quorum.Local)
 	b.step(Update{ID: 101, Key: "n", Mutate: func(tx *crdt.Tx) error { return crdt.GCounter{}.Mutator(tx).Increment(1) }})
 	w.mendAll()
 	w.advance(time.Second)
@@ -264,11 +234,11 @@ func TestErrorsOfCallersChangeNothing(t *testing.T) {
 	a.wantSet("s")
 	w.sever(1, 2)
 	w.seq = 10
-	a.want(a.put("s", "x", To(3)), ErrNotEnoughReplicas)
-	a.put("s", "x", All)
-	a.put("s", "x", All)
-	a.want(a.put("s", "x", All), ErrOverloaded)
-	a.want(a.get("s", All), ErrOverloaded)
+	a.want(a.put("s", "x", quorum.To(3)), ErrNotEnoughReplicas)
+	a.put("s", "x", quorum.All)
+	a.put("s", "x", quorum.All)
+	a.want(a.put("s", "x", quorum.All), ErrOverloaded)
+	a.want(a.get("s", quorum.All), ErrOverloaded)
 	if len(w.net) != 0 {
 		t.Fatal("something was sent")
 	}
@@ -281,13 +251,13 @@ func TestWriteThatChangesNothingWaitsForWhatItFound(t *testing.T) {
 	a, b := w.nodes[0], w.nodes[1]
 	for i, key := range []string{"s", "d/s"} {
 		w.isolate(3)
-		a.put(key, "x", Local)
+		a.put(key, "x", quorum.Local)
 		w.quiet()
 		w.isolate(2)
 		if i == 1 {
-			b.want(b.take(key, "absent", Local), nil)
+			b.want(b.take(key, "absent", quorum.Local), nil)
 		}
-		id := b.take(key, "absent", Majority)
+		id := b.take(key, "absent", quorum.Majority)
 		w.advance(time.Second)
 		b.wantOpen(id) // only 2 is known to have x: 1 has not said whether it has x
 		w.mendAll()
@@ -309,7 +279,7 @@ func TestPartitionGrowsNothingWithoutBound(t *testing.T) {
 		return false
 	}
 	for i := range 3000 {
-		a.put("s", fmt.Sprintf("element %d", i%500), Local)
+		a.put("s", fmt.Sprintf("element %d", i%500), quorum.Local)
 		if i%10 == 0 {
 			w.advance(5 * time.Millisecond)
 		}
@@ -334,8 +304,8 @@ func TestPartitionGrowsNothingWithoutBound(t *testing.T) {
 func TestLogIsTrimmedAtStability(t *testing.T) {
 	w := cluster(t, 3, durableD)
 	for i := range 50 {
-		w.nodes[i%3].put("s", fmt.Sprint(i), Local)
-		w.nodes[i%3].put("d/s", fmt.Sprint(i), Local)
+		w.nodes[i%3].put("s", fmt.Sprint(i), quorum.Local)
+		w.nodes[i%3].put("d/s", fmt.Sprint(i), quorum.Local)
 	}
 	w.quiet()
 	w.isolate(3)
@@ -359,8 +329,8 @@ func TestLogIsTrimmedAtStability(t *testing.T) {
 func TestLogOfOneAloneIsTrimmed(t *testing.T) {
 	w := cluster(t, 1, durableD)
 	for i := range 50 {
-		w.nodes[0].put("s", fmt.Sprint(i), Local)
-		w.nodes[0].put("d/s", fmt.Sprint(i), Local)
+		w.nodes[0].put("s", fmt.Sprint(i), quorum.Local)
+		w.nodes[0].put("d/s", fmt.Sprint(i), quorum.Local)
 	}
 	w.advance(2 * time.Second)
 	for _, s := range w.nodes[0].m.spaces {
@@ -383,7 +353,7 @@ func TestLogIsBoundedInBytes(t *testing.T) {
 		w := cluster(t, 2, Config{LogBytesMax: r.bytesMax})
 		w.isolate(2)
 		for i := range 50 {
-			w.nodes[0].put("s", fmt.Sprintf("%0400d", i), Local)
+			w.nodes[0].put("s", fmt.Sprintf("%0400d", i), quorum.Local)
 		}
 		if n := w.nodes[0].m.spaces[Volatile].store.LogLen(); n < r.least || n > r.most {
 			t.Errorf("with LogBytesMax %d the log holds %d events, want %d to %d", r.bytesMax, n, r.least, r.most)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/replicator/quorum"
 )
 
 // lab is three machines without checks, encoded messages between them, and a clock that stands
@@ -98,7 +99,7 @@ func BenchmarkWriteMajority(b *testing.B) {
 			for b.Loop() {
 				for range callers {
 					id++
-					l.step(1, Update{ID: id, Key: "s", Write: Majority, Mutate: func(t *crdt.Tx) error {
+					l.step(1, Update{ID: id, Key: "s", Write: quorum.Majority, Mutate: func(t *crdt.Tx) error {
 						return addOne.Mutator(t).Add(fmt.Sprint(id))
 					}})
 				}
@@ -123,13 +124,13 @@ func BenchmarkWriteMajority(b *testing.B) {
 // BenchmarkReadMajority reads a key that does not change: only a hash travels.
 func BenchmarkReadMajority(b *testing.B) {
 	l := newLab(b, 3)
-	l.step(1, Update{ID: 1, Key: "s", Write: All, Mutate: func(t *crdt.Tx) error { return addOne.Mutator(t).Add("x") }})
+	l.step(1, Update{ID: 1, Key: "s", Write: quorum.All, Mutate: func(t *crdt.Tx) error { return addOne.Mutator(t).Add("x") }})
 	l.drain()
 	id := uint64(1)
 	b.ReportAllocs()
 	for b.Loop() {
 		id++
-		l.step(2, Get{ID: id, Key: "s", Read: Majority})
+		l.step(2, Get{ID: id, Key: "s", Read: quorum.Majority})
 		l.drain()
 	}
 	if l.n != int(id) {

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"testing"
 	"time"
+
+	"github.com/coterie-go/coterie/replicator/quorum"
 )
 
 // Cancel ends what waits for acks, for the own disk, for answers, for agreement, and what is held
@@ -14,17 +16,17 @@ func TestCancelFreesWhatWaits(t *testing.T) {
 		RetryInterval: time.Minute}
 	w := cluster(t, 3, cfg)
 	a, b := w.nodes[0], w.nodes[1]
-	a.put("s", "seen", All)
+	a.put("s", "seen", quorum.All)
 	w.quiet()
 	w.isolate(1)
 	ids := []uint64{
-		a.put("s", "written", Majority), a.take("s", "absent", Majority), a.put("d/s", "disk", Local), a.put("d/s", "both", All),
-		a.get("s", Majority), a.get("s", Linearizable),
+		a.put("s", "written", quorum.Majority), a.take("s", "absent", quorum.Majority), a.put("d/s", "disk", quorum.Local), a.put("d/s", "both", quorum.All),
+		a.get("s", quorum.Majority), a.get("s", quorum.Linearizable),
 	}
 	for i := range 40 { // until the backlog holds updates back
-		ids = append(ids, a.put("s", fmt.Sprintf("%040d", i), Local))
+		ids = append(ids, a.put("s", fmt.Sprintf("%040d", i), quorum.Local))
 	}
-	held := a.put("s", "held", Majority)
+	held := a.put("s", "held", quorum.Majority)
 	ids = append(ids, held)
 	s := a.m.spaces[Volatile]
 	if len(s.held) == 0 || len(s.writes) == 0 || len(s.goals) == 0 || len(s.rounds) == 0 || len(s.linear) == 0 && s.comparing == nil {

@@ -111,7 +111,7 @@ func (s *space) check() error {
 	case len(s.owed) > 0 || s.moved || s.ownMoved || s.acksMoved:
 		return fmt.Errorf("the step was not finished")
 	}
-	if err := s.chain.check(); err != nil {
+	if err := s.settlement.check(); err != nil {
 		return err
 	}
 	return s.checkLinks()
@@ -152,18 +152,6 @@ func (f *flows) check() error {
 		return fmt.Errorf("%d flows and no timer runs", len(f.out))
 	case len(f.buf) > 0 && f.dropAt.IsZero():
 		return fmt.Errorf("%d bytes have come and no timer runs", len(f.buf))
-	}
-	return nil
-}
-
-func (c *chain) check() error {
-	for i, p := range c.known {
-		if p.Epoch < c.settled || p.Epoch >= c.epoch || i > 0 && c.known[i-1].Epoch >= p.Epoch {
-			return fmt.Errorf("view %v is known, settled %d, installed %d", p, c.settled, c.epoch)
-		}
-	}
-	if c.goal != nil && c.settled >= c.epoch && c.epoch > 0 {
-		return fmt.Errorf("settled %d and still a goal", c.settled)
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/replicator/quorum"
 )
 
 // aged is a disk that many incarnations have written to, of which one in a thousand has left an
@@ -66,9 +67,9 @@ func TestClocksOfAnySize(t *testing.T) {
 	if got := behind.m.Snapshot(Durable).Len(); got != n/1000 || behind.m.Settled() != 2 {
 		t.Fatalf("%d items of %d, settled %d", got, n/1000, behind.m.Settled())
 	}
-	for i, level := range []Level{Majority, All, Linearizable} {
+	for i, level := range []quorum.Level{quorum.Majority, quorum.All, quorum.Linearizable} {
 		key := fmt.Sprint("d/", i)
-		if level != Linearizable {
+		if level != quorum.Linearizable {
 			behind.done(behind.put(key, "x", level))
 		}
 		behind.done(behind.get(key, level))
@@ -82,8 +83,8 @@ func TestClocksOfAnySize(t *testing.T) {
 	}
 	w.install(viewOf(4, 1, 2, 3, 4))
 	w.advance(2 * time.Second)
-	young.done(young.put("d/0", "y", All))
-	young.done(young.get("d/0", Linearizable))
+	young.done(young.put("d/0", "y", quorum.All))
+	young.done(young.get("d/0", quorum.Linearizable))
 	w.advance(2 * time.Second)
 	w.same()
 	for _, n := range w.nodes {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/replicator/quorum"
 )
 
 // A linearizable read is answered when a quorum holds the same state of the key. The same state
@@ -114,7 +115,7 @@ func (s *space) compare() {
 		s.holdBack(c)
 	}
 	s.comparing = c
-	c.asked = s.whom([]Level{Majority}, tries > 0)
+	c.asked = s.sets.Choose([]quorum.Level{quorum.Majority}, tries > 0, s.m.toRead)
 	for _, p := range c.asked {
 		s.sendCompare(p)
 	}
@@ -285,7 +286,7 @@ func (s *space) checkComparison() {
 	open := 0
 	for i := range c.keys {
 		k := &c.keys[i]
-		if !k.agreed && s.agreed(Majority, func(p *peer) bool { return c.agrees(p, i) }) {
+		if !k.agreed && s.sets.Agreed(quorum.Majority, func(p *peer) bool { return c.agrees(p, i) }) {
 			k.agreed = true
 			for _, o := range k.ops {
 				s.m.endRead(o, k.state)
@@ -298,7 +299,7 @@ func (s *space) checkComparison() {
 	switch {
 	case open == 0 || len(c.votes) == len(c.asked):
 		s.compareSoon(s.giveUp())
-	case s.agreed(Majority, func(p *peer) bool { return p == nil || c.voted(p) }): // others may make up for them
+	case s.sets.Agreed(quorum.Majority, func(p *peer) bool { return p == nil || c.voted(p) }): // others may make up for them
 		s.compareAt = earlier(s.compareAt, s.m.now.Add(s.m.cfg.GapDelay))
 	}
 }

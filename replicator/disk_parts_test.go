@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/replicator/quorum"
 )
 
 // inParts is a cluster of two of which the second lacks the first one's puts and removals, no log
@@ -15,7 +16,7 @@ func inParts(t *testing.T, same, added, removed int) (w *world, a, b *node) {
 	w = cluster(t, 2, Config{DurableKeys: []string{"d/*"}, LogMax: 1, PushWindow: 512, PushFlight: 1, BatchRowsMax: 16, BatchBytesMax: 1 << 10})
 	a, b = w.nodes[0], w.nodes[1]
 	for i := range same {
-		a.put("d/s", fmt.Sprint("same", i), Local)
+		a.put("d/s", fmt.Sprint("same", i), quorum.Local)
 		w.quiet()
 	}
 	w.advance(5 * time.Second)
@@ -23,11 +24,11 @@ func inParts(t *testing.T, same, added, removed int) (w *world, a, b *node) {
 	w.sever(1, 2)
 	a.step(Reachable{2, false})
 	for i := range added {
-		a.put("d/s", fmt.Sprint("new", i), Local)
+		a.put("d/s", fmt.Sprint("new", i), quorum.Local)
 		w.quiet()
 	}
 	for i := range removed {
-		a.take("d/s", fmt.Sprint("same", i), Local)
+		a.take("d/s", fmt.Sprint("same", i), quorum.Local)
 		w.quiet()
 	}
 	w.mendAll()
@@ -173,14 +174,14 @@ func TestPartThatFails(t *testing.T) {
 	a.disk.bad = true
 	var ids []uint64
 	for i := range 30 { // they gather while the disk fails
-		ids = append(ids, a.put("d/s", fmt.Sprint("x", i), Local))
+		ids = append(ids, a.put("d/s", fmt.Sprint("x", i), quorum.Local))
 		w.advance(30 * time.Millisecond)
 	}
 	a.disk.bad = false
 	a.untilBatch()
 	a.persist()
 	a.disk.bad = true
-	late := a.put("d/s", "late", Local)
+	late := a.put("d/s", "late", quorum.Local)
 	if a.disk.counts != Covered || len(a.batches) != 1 {
 		t.Fatalf("rows %v count, batches %v", a.disk.counts, a.batches)
 	}
@@ -193,7 +194,7 @@ func TestPartThatFails(t *testing.T) {
 		}
 	}
 	a.disk.bad = false
-	last := a.put("d/s", "last", Local)
+	last := a.put("d/s", "last", quorum.Local)
 	w.advance(time.Second)
 	a.want(last, nil)
 	checkRows(t, a)
@@ -205,7 +206,7 @@ func TestUnionLargerThanABatch(t *testing.T) {
 	full := w.start(1, nil, 1)
 	full.step(Install{founded(1, 1)})
 	for i := range 60 {
-		full.put("d/s", fmt.Sprint("x", i), Local)
+		full.put("d/s", fmt.Sprint("x", i), quorum.Local)
 		w.quiet()
 	}
 	half := newRows() // forged: half of the rows, and a digest that fits them

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/coterie-go/coterie/replicator/quorum"
 )
 
 // Fewer commits, never an early ack: with WriteBehind a replica sends its disk one batch per
@@ -14,7 +16,7 @@ func TestWriteBehindCommitsLessOftenAndNeverAcksEarly(t *testing.T) {
 	const interval = 200 * time.Millisecond
 	w := cluster(t, 3, Config{DurableKeys: []string{"d/*"}, WriteBehind: interval})
 	a := w.nodes[0]
-	first := a.put("d/s", "first", Majority)
+	first := a.put("d/s", "first", quorum.Majority)
 	w.quiet()
 	a.want(first, nil) // the disk was at rest: there is nothing to wait for
 	before := commits(w)
@@ -22,8 +24,8 @@ func TestWriteBehindCommitsLessOftenAndNeverAcksEarly(t *testing.T) {
 	began := w.now
 	var local, most []uint64
 	for i := range 40 {
-		local = append(local, a.put("d/s", fmt.Sprint("l", i), Local))
-		most = append(most, a.put("d/s", fmt.Sprint("m", i), Majority))
+		local = append(local, a.put("d/s", fmt.Sprint("l", i), quorum.Local))
+		most = append(most, a.put("d/s", fmt.Sprint("m", i), quorum.Majority))
 		w.quiet()
 		if answered(a, local[i], most[i]) > 0 {
 			t.Fatalf("write %d was acknowledged after %v, and nothing was committed", i, w.now.Sub(began))
@@ -46,7 +48,7 @@ func TestWriteBehindCommitsLessOftenAndNeverAcksEarly(t *testing.T) {
 		}
 	}
 	for range 10 {
-		a.put("d/s", fmt.Sprint(w.now), Local)
+		a.put("d/s", fmt.Sprint(w.now), quorum.Local)
 		w.advance(interval / 2)
 	}
 	if n := commits(w)[0] - before[0] - 1; n < 4 || n > 6 {
@@ -58,13 +60,13 @@ func TestWriteBehindCommitsLessOftenAndNeverAcksEarly(t *testing.T) {
 func TestWriteBehindDoesNotWriteWhatIsGoneAgain(t *testing.T) {
 	w := cluster(t, 1, Config{DurableKeys: []string{"d/*"}, WriteBehind: time.Second})
 	a := w.nodes[0]
-	a.put("d/s", "first", Local)
+	a.put("d/s", "first", quorum.Local)
 	w.quiet()
 	for range 10 {
-		a.put("d/s", "x", Local)
-		a.take("d/s", "x", Local)
+		a.put("d/s", "x", quorum.Local)
+		a.take("d/s", "x", quorum.Local)
 	}
-	a.put("d/s", "y", Local)
+	a.put("d/s", "y", quorum.Local)
 	a.untilBatch()
 	if len(a.batches) != 1 || len(a.batches[0].Put) != 1 || len(a.batches[0].Drop) != 0 {
 		t.Fatalf("batches %v", a.batches)
@@ -79,7 +81,7 @@ func TestWriteBehindAndRetryBothHold(t *testing.T) {
 		a := w.nodes[0]
 		a.disk.bad = true
 		began := w.now
-		a.put("d/s", "x", Local)
+		a.put("d/s", "x", quorum.Local)
 		a.persist()
 		a.untilBatch()
 		if took := w.now.Sub(began); took != max(behind, cfg.RetryInterval) {
@@ -117,13 +119,13 @@ func answered(n *node, ids ...uint64) (count int) {
 func TestFailedBatchKeepsLaterDrops(t *testing.T) {
 	w := cluster(t, 1, Config{DurableKeys: []string{"d/*"}, RetryInterval: 100 * time.Millisecond})
 	a := w.nodes[0]
-	a.put("d/s", "earlier", Local)
+	a.put("d/s", "earlier", quorum.Local)
 	w.quiet()
 	a.disk.bad = true
-	a.put("d/s", "failed", Local) // goes out at once
-	a.take("d/s", "earlier", Local)
-	a.take("d/s", "failed", Local)
-	a.put("d/s", "later", Local)
+	a.put("d/s", "failed", quorum.Local) // goes out at once
+	a.take("d/s", "earlier", quorum.Local)
+	a.take("d/s", "failed", quorum.Local)
+	a.put("d/s", "later", quorum.Local)
 	a.persist()
 	a.disk.bad = false
 	a.untilBatch()

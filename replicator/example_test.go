@@ -8,6 +8,7 @@ import (
 
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/replicator"
+	"github.com/coterie-go/coterie/replicator/quorum"
 )
 
 // Two machines, and a loop that carries their messages. A real driver also has disks and timers.
@@ -49,7 +50,7 @@ func Example() {
 	step(1, replicator.Install{View: view})
 	step(2, replicator.Install{View: view})
 	step(2, replicator.Subscribe{ID: 1, Key: "fruit"})
-	step(1, replicator.Update{ID: 2, Key: "fruit", Write: replicator.All, Mutate: func(t *crdt.Tx) error {
+	step(1, replicator.Update{ID: 2, Key: "fruit", Write: quorum.All, Mutate: func(t *crdt.Tx) error {
 		return crdt.ORSet[string]{}.Mutator(t).Add("apple")
 	}})
 	deliver()
@@ -60,14 +61,4 @@ func Example() {
 	// notify #1 "fruit" items 1
 	// reply #2 ok
 	// [apple] <nil>
-}
-
-func ExampleLevel_Need() {
-	for _, n := range []int{3, 5, 7} {
-		fmt.Println(n, replicator.Majority.Need(n), replicator.MajorityPlus(1, 0).Need(n), replicator.MajorityPlus(0, 5).Need(n), replicator.All.Need(n))
-	}
-	// Output:
-	// 3 2 3 3 3
-	// 5 3 4 5 5
-	// 7 4 5 5 7
 }

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"time"
+
+	"github.com/coterie-go/coterie/replicator/quorum"
 )
 
 // A key expires when no write to it has come for the time that Config.Expire gives it. Every
@@ -183,7 +185,7 @@ func (m *Machine) askExpiry() {
 		if m.cfg.Faults.ExpireUnasked {
 			s.confirmExpiry(nil)
 		} else {
-			s.beginRead(&op{key: due[i][0], level: Majority, s: s, read: true, then: s.confirmExpiry}, 0)
+			s.beginRead(&op{key: due[i][0], level: quorum.Majority, s: s, read: true, then: s.confirmExpiry}, 0)
 		}
 	}
 }

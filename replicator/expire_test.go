@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/replicator/quorum"
 )
 
 var fleeting = Config{DurableKeys: []string{"d/*"}, Expire: map[string]time.Duration{"x/*": time.Minute, "d/x/*": time.Minute, "x/long/*": time.Hour,
@@ -32,7 +33,7 @@ func TestKeysExpireAfterInactivity(t *testing.T) {
 	a, b := w.nodes[0], w.nodes[1]
 	keys := []string{"x/1", "d/x/1", "x/long/1", "x/long/not", "y"}
 	for _, k := range keys {
-		b.put(k, "e", All)
+		b.put(k, "e", quorum.All)
 	}
 	w.quiet()
 	b.step(Subscribe{ID: 1, Prefix: "", All: true})
@@ -41,7 +42,7 @@ func TestKeysExpireAfterInactivity(t *testing.T) {
 	for _, k := range keys {
 		a.wantSet(k, "e")
 	}
-	b.put("x/long/not", "f", Local) // keeps it
+	b.put("x/long/not", "f", quorum.Local) // keeps it
 	w.advance(20 * time.Second)
 	a.wantSet("x/1")
 	a.wantSet("d/x/1")
@@ -81,20 +82,20 @@ func TestKeysExpireAfterInactivity(t *testing.T) {
 func TestWritesAfterExpiryReachTheOthers(t *testing.T) {
 	w := cluster(t, 3, fleeting)
 	b, c := w.nodes[1], w.nodes[2]
-	count := func(n *node, by uint64, l Level) uint64 {
+	count := func(n *node, by uint64, l quorum.Level) uint64 {
 		w.seq++
 		n.step(Update{ID: w.seq, Key: "x/c", Write: l, Mutate: func(tx *crdt.Tx) error { return crdt.GCounter{}.Mutator(tx).Increment(by) }})
 		return w.seq
 	}
 	for range 57 {
-		count(b, 1, Local)
+		count(b, 1, quorum.Local)
 	}
 	w.quiet()
 	w.advance(2 * time.Minute)
 	if !c.m.Snapshot(Volatile).View("x/c").Empty() {
 		t.Fatal("it has not expired")
 	}
-	id := count(b, 1, All)
+	id := count(b, 1, quorum.All)
 	w.quiet()
 	b.want(id, nil)
 	for _, n := range w.nodes {
@@ -108,11 +109,11 @@ func TestWritesAfterExpiryReachTheOthers(t *testing.T) {
 func TestConcurrentWriteSurvivesExpiry(t *testing.T) {
 	w := cluster(t, 3, fleeting)
 	a, c := w.nodes[0], w.nodes[2]
-	c.put("x/1", "old", All)
+	c.put("x/1", "old", quorum.All)
 	w.quiet()
 	w.advance(55 * time.Second)
 	w.isolate(3)
-	c.put("x/1", "new", Local)
+	c.put("x/1", "new", quorum.Local)
 	w.advance(10 * time.Second)
 	a.wantSet("x/1")
 	w.mendAll()
@@ -128,11 +129,11 @@ func TestTheOldestWhoIsCutOffLetsNothingExpire(t *testing.T) {
 		cfg.Faults = f
 		w := cluster(t, 3, cfg)
 		a, b := w.nodes[0], w.nodes[1]
-		b.put("x/1", "old", All)
+		b.put("x/1", "old", quorum.All)
 		w.quiet()
 		w.advance(50 * time.Second)
 		w.isolate(1)
-		id := b.put("x/1", "new", Majority)
+		id := b.put("x/1", "new", quorum.Majority)
 		w.advance(30 * time.Second)
 		b.want(id, nil)
 		if got := a.set("x/1"); (len(got) == 1) == f.ExpireUnasked {
@@ -165,12 +166,12 @@ func keptByAMajority(t *testing.T, f Faults) bool {
 	cfg.Faults = f
 	w := cluster(t, 3, cfg)
 	a, b := w.nodes[0], w.nodes[1]
-	b.put("x/1", "old", All)
+	b.put("x/1", "old", quorum.All)
 	w.quiet()
 	w.advance(55 * time.Second)
 	w.sever(1, 2)
 	w.sever(1, 3)
-	id := b.put("x/1", "new", Majority)
+	id := b.put("x/1", "new", quorum.Majority)
 	w.quiet()
 	b.want(id, nil)
 	w.now = w.now.Add(4900 * time.Millisecond)
@@ -194,8 +195,8 @@ func keptByAMajority(t *testing.T, f Faults) bool {
 func TestInactivityOutlivesTheOldest(t *testing.T) {
 	w := cluster(t, 3, fleeting)
 	a, b := w.nodes[0], w.nodes[1]
-	a.put("x/1", "e", All)
-	a.put("d/x/1", "e", All)
+	a.put("x/1", "e", quorum.All)
+	a.put("d/x/1", "e", quorum.All)
 	w.quiet()
 	w.advance(50 * time.Second)
 	a.crash()
@@ -203,7 +204,7 @@ func TestInactivityOutlivesTheOldest(t *testing.T) {
 	w.advance(15 * time.Second)
 	b.wantSet("x/1")
 	b.wantSet("d/x/1")
-	b.put("d/x/1", "e", All)
+	b.put("d/x/1", "e", quorum.All)
 	w.advance(50 * time.Second)
 	disk := b.disk
 	b.crash()
@@ -223,11 +224,11 @@ func TestInactivityOutlivesTheOldest(t *testing.T) {
 func TestDeletedForeverDoesNotExpire(t *testing.T) {
 	w := cluster(t, 2, fleeting)
 	a := w.nodes[0]
-	a.put("x/1", "e", All)
-	a.deleteForever("x/1", All)
+	a.put("x/1", "e", quorum.All)
+	a.deleteForever("x/1", quorum.All)
 	w.quiet()
 	w.advance(2 * time.Minute)
-	a.want(a.put("x/1", "e", Local), crdt.ErrDeleted)
+	a.want(a.put("x/1", "e", quorum.Local), crdt.ErrDeleted)
 	if len(a.m.expiry.keys) != 0 {
 		t.Fatal("remembered")
 	}
@@ -238,7 +239,7 @@ func TestManyKeysExpireInTurns(t *testing.T) {
 	w := cluster(t, 2, fleeting)
 	a := w.nodes[0]
 	for i := range 3 * tidyKeys {
-		a.put(fmt.Sprint("x/", i), "e", Local)
+		a.put(fmt.Sprint("x/", i), "e", quorum.Local)
 	}
 	w.quiet()
 	w.advance(time.Minute + 5*time.Second)
@@ -252,12 +253,12 @@ func TestManyKeysExpireInTurns(t *testing.T) {
 func TestAnswersFromLongAgoLetNothingExpire(t *testing.T) {
 	w := cluster(t, 3, fleeting)
 	a, b := w.nodes[0], w.nodes[1]
-	b.put("x/1", "old", All)
+	b.put("x/1", "old", quorum.All)
 	w.quiet()
 	held := holdAnswers(w)
 	w.sever(1, 2)
 	w.sever(1, 3)
-	id := b.put("x/1", "new", Majority)
+	id := b.put("x/1", "new", quorum.Majority)
 	w.quiet()
 	b.want(id, nil)
 	w.now = w.now.Add(40 * time.Second)
@@ -299,7 +300,7 @@ func holdAnswers(w *world) *[]packet {
 func TestExpiryGoesOnUnderTheNextView(t *testing.T) {
 	w := cluster(t, 3, fleeting)
 	a, b, c := w.nodes[0], w.nodes[1], w.nodes[2]
-	b.put("x/1", "e", All)
+	b.put("x/1", "e", quorum.All)
 	w.quiet()
 	held := holdAnswers(w)
 	next := viewOf(2, 1, 2, 3)
@@ -333,8 +334,8 @@ func TestTheRulesOfTheOldestCount(t *testing.T) {
 	b, c := w.start(2, nil, 2), w.start(3, nil, 3)
 	w.install(founded(1, 1, 2, 3))
 	w.quiet()
-	b.put("x", "e", All)
-	b.put("y", "e", All)
+	b.put("x", "e", quorum.All)
+	b.put("y", "e", quorum.All)
 	w.advance(10 * time.Minute)
 	for _, n := range w.nodes {
 		n.wantSet("x", "e")

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/replicator/quorum"
 )
 
 // hops lets time pass in steps, in each of which what is on its way arrives, until stop says so or
@@ -65,7 +66,7 @@ func TestLargeGroupIsSentOnce(t *testing.T) {
 	for k := range 3 {
 		a.big(fmt.Sprint("big", k), 200)
 	}
-	a.take("big0", fmt.Sprintf("big0-%037d", 7), Local) // builds on what is under way
+	a.take("big0", fmt.Sprintf("big0-%037d", 7), quorum.Local) // builds on what is under way
 	began := w.now
 	w.hops(2*time.Millisecond, time.Minute, func() bool { return b.m.spaces[Volatile].store.Len() == 599 })
 	if took := w.now.Sub(began); took < 5*slowLine.RetryInterval {
@@ -83,9 +84,9 @@ func TestSmallGoesBesideLarge(t *testing.T) {
 	w := cluster(t, 2, slowLine)
 	a, b := w.nodes[0], w.nodes[1]
 	big := a.big("big", 1000)
-	small := b.put("other", "b", Majority)
+	small := b.put("other", "b", quorum.Majority)
 	for i := range 20 {
-		a.put("small", fmt.Sprint(i), Local)
+		a.put("small", fmt.Sprint(i), quorum.Local)
 	}
 	came := func() bool {
 		r, ok := b.results[small]

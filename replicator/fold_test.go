@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/replicator/quorum"
 )
 
 // countWorld is a world in which counters are counted, cleared and folded, and what each replica
@@ -225,7 +226,7 @@ func (w *countWorld) bears(without crdt.Origin) bool {
 			n++
 		}
 	}
-	return n >= quorumOf(len(v.Voters))
+	return n >= quorum.MajorityOf(len(v.Voters))
 }
 
 func (w *countWorld) join() {
@@ -248,7 +249,7 @@ func (w *countWorld) installed() bool {
 			n++
 		}
 	}
-	return n >= quorumOf(len(v.Voters))
+	return n >= quorum.MajorityOf(len(v.Voters))
 }
 
 // decide drops the dead nodes, and now and then a live one. It promotes the learners that have
@@ -283,7 +284,7 @@ func (w *countWorld) decide() {
 			kept++
 		}
 	}
-	if kept >= quorumOf(len(old.Voters)) {
+	if kept >= quorum.MajorityOf(len(old.Voters)) {
 		w.views = append(w.views, v)
 	}
 }

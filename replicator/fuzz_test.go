@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/replicator/quorum"
 )
 
 // FuzzStep drives a small world whose bounds are narrow: what the users of its machines ask, what
@@ -257,8 +258,8 @@ func (p *stepPlay) key() string {
 	return [...]string{"v/a", "v/b", "d/a", "d/b", "v/x", "d/x"}[p.below(6)]
 }
 
-func (p *stepPlay) level() Level {
-	return [...]Level{Local, Majority, All, To(2), MajorityPlus(1, 2), Linearizable}[p.below(6)]
+func (p *stepPlay) level() quorum.Level {
+	return [...]quorum.Level{quorum.Local, quorum.Majority, quorum.All, quorum.To(2), quorum.MajorityPlus(1, 2), quorum.Linearizable}[p.below(6)]
 }
 
 // arrive takes a packet off the net and hands over what becomes of its bytes: to whom it was sent,

@@ -23,7 +23,7 @@ func (m *Machine) askAll() {
 func (m *Machine) sendStatus(p *peer, ask bool) {
 	msg := &Status{Epoch: m.view.Epoch, Ask: ask}
 	for i, s := range m.spaces {
-		msg.Spaces[i] = Summary{Hash: s.contentHash(), Digest: s.store.Digest(), Acked: s.ackedAll(), Settled: s.chain.settled}
+		msg.Spaces[i] = Summary{Hash: s.contentHash(), Digest: s.store.Digest(), Acked: s.ackedAll(), Settled: s.settlement.chain.Settled()}
 	}
 	m.send(p, Prompt, msg)
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"testing"
 	"time"
+
+	"github.com/coterie-go/coterie/replicator/quorum"
 )
 
 // Hazard 1: a process that comes back with its durable rows has seen nothing volatile. If it
@@ -15,8 +17,8 @@ func TestComingBackWithDurableRowsDeletesNothingVolatile(t *testing.T) {
 	var old []string
 	for i := range 5 {
 		old = append(old, fmt.Sprint("volatile", i))
-		a.put("s", old[i], All)
-		a.put("d/s", fmt.Sprint("durable", i), All)
+		a.put("s", old[i], quorum.All)
+		a.put("d/s", fmt.Sprint("durable", i), quorum.All)
 		w.quiet()
 	}
 	a.crash()
@@ -35,7 +37,7 @@ func TestComingBackWithDurableRowsDeletesNothingVolatile(t *testing.T) {
 	w.isolate(9)
 	w.install(viewOf(3, 2, 3, 9))
 	for i := range 60 {
-		back.put("later", fmt.Sprintf("%040d", i), Local)
+		back.put("later", fmt.Sprintf("%040d", i), quorum.Local)
 	}
 	w.mendAll()
 	w.drop = func(packet) bool { return false }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/replicator/quorum"
 )
 
 // call is one operation of a history of one set. It adds an element that no other call adds,
@@ -147,7 +148,7 @@ func TestTheHistoryCheckerSeesWhatItShould(t *testing.T) {
 
 // play lets four clients add, remove and read at random while packets arrive in any order, some of
 // them lost, and other keys change.
-func play(t *testing.T, seed uint64, nodes int, level Level, key string, removal bool) history {
+func play(t *testing.T, seed uint64, nodes int, level quorum.Level, key string, removal bool) history {
 	w := cluster(t, nodes, Config{
 		DurableKeys: []string{"d/*"}, GossipInterval: 100 * time.Millisecond, RetryInterval: 10 * time.Millisecond, GapDelay: time.Millisecond,
 	})
@@ -200,17 +201,17 @@ func play(t *testing.T, seed uint64, nodes int, level Level, key string, removal
 				var elem int
 				fmt.Sscan(e, &elem)
 				h = append(h, call{kind: removes, elem: elem, from: now, to: never})
-				ids[i] = n.take(key, e, Majority)
+				ids[i] = n.take(key, e, quorum.Majority)
 			default:
 				h = append(h, call{kind: adds, elem: next, from: now, to: never})
-				ids[i] = n.put(key, fmt.Sprint(next), Majority)
+				ids[i] = n.put(key, fmt.Sprint(next), quorum.Majority)
 				next++
 			}
 			if busy[c] = i; h[i].kind != reads && w.rng.IntN(100) < 15 {
 				delete(busy, c) // the client gives up on it
 			}
 		case k == 3 && w.rng.IntN(3) == 0:
-			n.put("other", fmt.Sprint("noise", now), Local)
+			n.put("other", fmt.Sprint("noise", now), quorum.Local)
 		case k == 4:
 			w.now = w.now.Add(time.Duration(w.rng.IntN(2000)) * time.Microsecond)
 			n.step(Tick{})
@@ -246,7 +247,7 @@ func TestLinearizableReadsAreLinearizable(t *testing.T) {
 			for _, removal := range []bool{false, true} {
 				t.Run(fmt.Sprintf("%d nodes %s removes %v", nodes, key, removal), func(t *testing.T) {
 					var bad [2][4]int
-					for i, level := range []Level{Majority, Linearizable} {
+					for i, level := range []quorum.Level{quorum.Majority, quorum.Linearizable} {
 						for seed := range uint64(histories) {
 							h := play(t, seed, nodes, level, key, removal)
 							r, m, c := h.anomalies()
@@ -255,7 +256,7 @@ func TestLinearizableReadsAreLinearizable(t *testing.T) {
 									bad[i][k]++
 								}
 							}
-							if level == Linearizable && bad[i] != [4]int{} {
+							if level == quorum.Linearizable && bad[i] != [4]int{} {
 								t.Fatalf("seed %d: %+v", seed, h)
 							}
 						}
@@ -280,11 +281,11 @@ func TestLinearizableReadTellsWhatWentFromWhatNeverCame(t *testing.T) {
 	w := cluster(t, 3, Config{GossipInterval: time.Hour, RetryInterval: time.Hour, OperationTimeout: 24 * time.Hour})
 	x, y, z := w.nodes[0], w.nodes[1], w.nodes[2]
 	w.isolate(1)
-	b := y.put("s", "b", Majority)
+	b := y.put("s", "b", quorum.Majority)
 	w.quiet()
 	y.want(b, nil)
 	w.isolate(2)
-	z.take("s", "b", Local)
+	z.take("s", "b", quorum.Local)
 	if x.m.Snapshot(Volatile).View("s").Digest() != z.m.Snapshot(Volatile).View("s").Digest() {
 		t.Fatal("both hold nothing")
 	}
@@ -297,10 +298,10 @@ func TestLinearizableReadTellsWhatWentFromWhatNeverCame(t *testing.T) {
 		return true
 	}
 	w.net = nil
-	r := z.get("s", Linearizable)
+	r := z.get("s", quorum.Linearizable)
 	w.quiet()
 	z.wantOpen(r)
-	r = x.get("s", Linearizable)
+	r = x.get("s", quorum.Linearizable)
 	w.quiet()
 	x.wantOpen(r)
 }
@@ -310,13 +311,13 @@ func TestLinearizableReadTellsWhatWentFromWhatNeverCame(t *testing.T) {
 func TestLinearizableReadTakesOneRoundTripWhileOtherKeysChange(t *testing.T) {
 	w := cluster(t, 3, Config{GossipInterval: time.Hour, RetryInterval: time.Hour})
 	a := w.nodes[0]
-	a.put("s", "x", All)
+	a.put("s", "x", quorum.All)
 	w.quiet()
 	var asked, largest int
 	for i := range 50 {
 		for _, n := range w.nodes {
-			n.put(fmt.Sprint("other", i%7), fmt.Sprint(i), Local)
-			n.take(fmt.Sprint("other", i%7), fmt.Sprint(i-1), Local)
+			n.put(fmt.Sprint("other", i%7), fmt.Sprint(i), quorum.Local)
+			n.take(fmt.Sprint("other", i%7), fmt.Sprint(i-1), quorum.Local)
 		}
 		w.drop = func(p packet) bool { // the writes are on their way all the time
 			if c, ok := p.msg.(*Compare); ok {
@@ -326,7 +327,7 @@ func TestLinearizableReadTakesOneRoundTripWhileOtherKeysChange(t *testing.T) {
 			_, push := p.msg.(*Push)
 			return push && i%2 == 0
 		}
-		r := a.get("s", Linearizable)
+		r := a.get("s", quorum.Linearizable)
 		for len(w.net) > 0 {
 			w.deliver(w.rng.IntN(len(w.net)))
 		}
@@ -344,7 +345,7 @@ func TestLinearizableReadTakesOneRoundTripWhileOtherKeysChange(t *testing.T) {
 	w.node(2).m.peer(1).link(w.node(2).m.spaces[Volatile]).theirs = crdt.Clock{}
 	w.isolate(3)
 	asked = 0
-	r := a.get("s", Linearizable)
+	r := a.get("s", quorum.Linearizable)
 	w.quiet()
 	a.want(r, nil)
 	if asked != 2 {
@@ -356,8 +357,8 @@ func TestLinearizableReadTakesOneRoundTripWhileOtherKeysChange(t *testing.T) {
 func TestLinearizableReadWaitsForTheDisks(t *testing.T) {
 	w := cluster(t, 3, durableD)
 	a, b, c := w.nodes[0], w.nodes[1], w.nodes[2]
-	a.put("d/s", "x", Local)
-	r := b.get("d/s", Linearizable) // b has not heard of it
+	a.put("d/s", "x", quorum.Local)
+	r := b.get("d/s", quorum.Linearizable) // b has not heard of it
 	for range 50 {
 		for len(w.net) > 0 {
 			w.deliver(0)
@@ -367,7 +368,7 @@ func TestLinearizableReadWaitsForTheDisks(t *testing.T) {
 			n.step(Tick{})
 		}
 	}
-	r2 := b.get("d/s", Linearizable)
+	r2 := b.get("d/s", quorum.Linearizable)
 	for len(w.net) > 0 {
 		w.deliver(0)
 	}
@@ -377,7 +378,7 @@ func TestLinearizableReadWaitsForTheDisks(t *testing.T) {
 		w.deliver(0)
 	}
 	b.wantOpen(r2)
-	r3 := a.get("d/s", Linearizable)
+	r3 := a.get("d/s", quorum.Linearizable)
 	for len(w.net) > 0 {
 		w.deliver(0)
 	}
@@ -403,7 +404,7 @@ func TestLinearizableReadsShareQuestions(t *testing.T) {
 	}
 	var ids []uint64
 	for i := range 300 {
-		ids = append(ids, a.get(fmt.Sprint("key", i%(comparedMax+10)), Linearizable))
+		ids = append(ids, a.get(fmt.Sprint("key", i%(comparedMax+10)), quorum.Linearizable))
 	}
 	w.quiet()
 	for _, id := range ids {
@@ -412,7 +413,7 @@ func TestLinearizableReadsShareQuestions(t *testing.T) {
 	if asked != 3*2 { // the first read alone, then 64 keys, then the rest
 		t.Errorf("%d questions", asked)
 	}
-	a.want(a.put("s", "x", Linearizable), ErrLevel)
+	a.want(a.put("s", "x", quorum.Linearizable), ErrLevel)
 }
 
 // A linearizable read is answered under a new view too. Its time-out names the members that do not
@@ -421,7 +422,7 @@ func TestLinearizableReadGoesOnUnderTheNextView(t *testing.T) {
 	w := cluster(t, 3, Config{GossipInterval: time.Hour, OperationTimeout: time.Second})
 	a := w.nodes[0]
 	w.isolate(1)
-	r := a.get("s", Linearizable)
+	r := a.get("s", quorum.Linearizable)
 	w.advance(2 * time.Second)
 	var e *TimeoutError
 	if res := a.want(r, ErrTimeout); !errors.As(res.Err, &e) || e.Have != 1 || e.Need != 2 || !slices.Equal(e.Missing, []crdt.Origin{2, 3}) {
@@ -429,13 +430,13 @@ func TestLinearizableReadGoesOnUnderTheNextView(t *testing.T) {
 	}
 	w.start(4, nil, 4)
 	w.install(viewOf(2, 1, 2, 3).with(4))
-	r = a.get("s", Linearizable)
+	r = a.get("s", quorum.Linearizable)
 	w.mendAll()
 	w.advance(500 * time.Millisecond)
 	a.want(r, nil)
 	w.isolate(2)
 	w.isolate(3)
-	r = a.get("s", Linearizable)
+	r = a.get("s", quorum.Linearizable)
 	w.install(viewOf(3, 1, 2, 3, 4))
 	w.quiet()
 	a.wantOpen(r) // 1 and 4 are no quorum of the view before
@@ -443,7 +444,7 @@ func TestLinearizableReadGoesOnUnderTheNextView(t *testing.T) {
 	w.advance(time.Second)
 	a.want(r, nil)
 	w.isolate(1)
-	r = a.get("s", Linearizable)
+	r = a.get("s", quorum.Linearizable)
 	a.step(Install{viewOf(4, 2, 3, 4)})
 	a.want(r, ErrNoView)
 }
@@ -461,11 +462,11 @@ func TestLinearizableReadCountsNoVoteOfAnotherView(t *testing.T) {
 	}
 	w.advance(5 * time.Second)
 	w.isolate(2)
-	x := w.node(3).put("s", "x", Majority)
+	x := w.node(3).put("s", "x", quorum.Majority)
 	w.quiet()
 	w.node(3).want(x, nil)
 	w.mend(1, 2) // 1 still has the view of three, in which 1 and 2 are a majority
-	r := w.node(1).get("s", Linearizable)
+	r := w.node(1).get("s", quorum.Linearizable)
 	w.advance(5 * time.Second)
 	w.node(1).wantOpen(r)
 	w.mendAll()
@@ -482,7 +483,7 @@ func TestLinearizableReadAsksAnewWhenAViewIsSettled(t *testing.T) {
 	w, next := grown(t)
 	w.install(next)
 	n := w.node(4)
-	r := n.get("s", Linearizable)
+	r := n.get("s", quorum.Linearizable)
 	w.advance(300 * time.Millisecond) // 5, 6 and 7 have nothing either
 	n.wantOpen(r)
 	c := n.m.spaces[Volatile].comparing

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/replicator/quorum"
 )
 
 // holding keeps the updates that are held back. They have not happened yet, and their callers wait.
@@ -188,7 +189,7 @@ func (s *space) update(o *op, timeout time.Duration) {
 	s.absorb()
 	s.made(g)
 	o.seq = g.Last().Seq
-	if s.id == Volatile && o.level == Local {
+	if s.id == Volatile && o.level == quorum.Local {
 		m.finishOp(o, nil)
 		return
 	}

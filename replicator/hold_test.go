@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/replicator/quorum"
 )
 
 // behind is how many of the own bytes of n a peer has not got.
@@ -30,7 +31,7 @@ func TestWriterWaitsForASlowPeer(t *testing.T) {
 		for step := range 2400 {
 			if len(waits) == 0 && written < 400 { // one caller, which waits for each answer
 				written++
-				waits = append(waits, a.put(key, fmt.Sprintf("%03d%s", written, strings.Repeat("x", 40)), Local))
+				waits = append(waits, a.put(key, fmt.Sprintf("%03d%s", written, strings.Repeat("x", 40)), quorum.Local))
 			}
 			for i := 0; i < len(w.net); { // all but 3 are quick
 				if p := w.net[i]; p.to != 3 && p.from != 3 {
@@ -80,7 +81,7 @@ func TestDeadPeerHoldsUpNobody(t *testing.T) {
 	w.isolate(3)
 	a.step(Reachable{3, false})
 	for i := range 500 {
-		id := a.put("s", fmt.Sprint(i), Local)
+		id := a.put("s", fmt.Sprint(i), quorum.Local)
 		a.want(id, nil)
 		w.quiet()
 	}
@@ -92,7 +93,7 @@ func TestDeadPeerHoldsUpNobody(t *testing.T) {
 	w.isolate(3)
 	var first uint64
 	for i := range 500 {
-		if id := a.put("s", fmt.Sprint("silent", i), Local); first == 0 {
+		if id := a.put("s", fmt.Sprint("silent", i), quorum.Local); first == 0 {
 			if _, ok := a.results[id]; !ok {
 				first = id
 			}
@@ -110,7 +111,7 @@ func TestDeadPeerHoldsUpNobody(t *testing.T) {
 	}
 	// Node 3 comes back far behind. It holds up no update while it is repaired.
 	w.mendAll()
-	a.want(a.put("s", "more", Local), nil)
+	a.want(a.put("s", "more", quorum.Local), nil)
 	w.advance(2 * time.Second)
 	w.same()
 }
@@ -122,7 +123,7 @@ func crowd(t *testing.T, cfg Config) (w *world, a *node) {
 	a = w.nodes[0]
 	w.sever(1, 2)
 	for i := range 20 {
-		a.put("s", fmt.Sprint("elem", i), Local)
+		a.put("s", fmt.Sprint("elem", i), quorum.Local)
 	}
 	if a.m.stats.Held == 0 {
 		t.Fatal("nobody waits")
@@ -135,7 +136,7 @@ func TestUpdateHeldBackTooLongNeverHappens(t *testing.T) {
 	w, a := crowd(t, Config{OperationTimeout: time.Second})
 	ran := false
 	a.step(Update{ID: 100, Key: "s", Mutate: func(tx *crdt.Tx) error { ran = true; return addOne.Mutator(tx).Add("late") }})
-	a.step(Update{ID: 101, Key: "s", Write: Majority, Mutate: func(tx *crdt.Tx) error { return addOne.Mutator(tx).Add("later") }})
+	a.step(Update{ID: 101, Key: "s", Write: quorum.Majority, Mutate: func(tx *crdt.Tx) error { return addOne.Mutator(tx).Add("later") }})
 	a.wantOpen(100)
 	w.advance(2 * time.Second)
 	for _, id := range []uint64{100, 101} {
@@ -162,11 +163,11 @@ func TestUpdateHeldBackTooLongNeverHappens(t *testing.T) {
 func TestHeldUpdatesHaveTheirTurnInOrder(t *testing.T) {
 	w, a := crowd(t, durableD)
 	mine := errors.New("mine")
-	a.step(Update{ID: 100, Key: "s", Write: All, Mutate: func(*crdt.Tx) error { return mine }})
-	a.step(Delete{ID: 101, Key: "s", Write: Majority})
-	a.step(Update{ID: 102, Key: "s", Write: All, Mutate: func(*crdt.Tx) error { return nil }})
+	a.step(Update{ID: 100, Key: "s", Write: quorum.All, Mutate: func(*crdt.Tx) error { return mine }})
+	a.step(Delete{ID: 101, Key: "s", Write: quorum.Majority})
+	a.step(Update{ID: 102, Key: "s", Write: quorum.All, Mutate: func(*crdt.Tx) error { return nil }})
 	a.step(Update{ID: 103, Key: "s", Mutate: func(tx *crdt.Tx) error { return addOne.Mutator(tx).Add("last") }})
-	x := a.put("d/s", "x", Local)
+	x := a.put("d/s", "x", quorum.Local)
 	a.persist()
 	a.want(x, nil) // the other space is not crowded
 	w.mendAll()
@@ -217,7 +218,7 @@ func TestWritersDoNotStarveLinearizableReads(t *testing.T) {
 					}
 				}
 				if len(waiting) < 3 {
-					waiting[n.put("s", fmt.Sprint(i, written%100), Local)] = true
+					waiting[n.put("s", fmt.Sprint(i, written%100), quorum.Local)] = true
 					written++
 				}
 				if at := n.m.Deadline(); !at.IsZero() && !at.After(w.now) {
@@ -230,7 +231,7 @@ func TestWritersDoNotStarveLinearizableReads(t *testing.T) {
 					answered++
 					worst = max(worst, w.now.Sub(began))
 				}
-				began, read = w.now, b.get("s", Linearizable)
+				began, read = w.now, b.get("s", quorum.Linearizable)
 			}
 			w.now = w.now.Add(latency / 4)
 		}

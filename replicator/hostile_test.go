@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coterie-go/coterie/replicator/quorum"
 	"github.com/fxamacker/cbor/v2"
 )
 
@@ -58,14 +59,14 @@ func TestExtremeFieldsCostLittle(t *testing.T) {
 func hostileWorld(t *testing.T) *world {
 	w := cluster(t, 3, hostileConfig)
 	for i := range 10 {
-		w.nodes[i%3].put("s", fmt.Sprint(i), Majority)
-		w.nodes[i%3].put("d/s", fmt.Sprint(i), All)
+		w.nodes[i%3].put("s", fmt.Sprint(i), quorum.Majority)
+		w.nodes[i%3].put("d/s", fmt.Sprint(i), quorum.All)
 	}
 	w.quiet()
 	w.drop = func(packet) bool { return true }
-	w.nodes[0].get("s", Linearizable)
-	w.nodes[0].get("s", Majority)
-	w.nodes[0].put("s", "open", All)
+	w.nodes[0].get("s", quorum.Linearizable)
+	w.nodes[0].get("s", quorum.Majority)
+	w.nodes[0].put("s", "open", quorum.All)
 	return w
 }
 
@@ -84,22 +85,22 @@ func recorded(t *testing.T) (all []Message) {
 		return false
 	}
 	for i := range 30 {
-		w.nodes[i%3].put("s", fmt.Sprint(i), Majority)
-		w.nodes[i%3].put("d/s", fmt.Sprint(i), All)
-		w.nodes[i%3].take("s", fmt.Sprint(i-7), All)
-		w.nodes[i%2].get("s", Linearizable)
-		w.nodes[i%2].get("s", Majority)
+		w.nodes[i%3].put("s", fmt.Sprint(i), quorum.Majority)
+		w.nodes[i%3].put("d/s", fmt.Sprint(i), quorum.All)
+		w.nodes[i%3].take("s", fmt.Sprint(i-7), quorum.All)
+		w.nodes[i%2].get("s", quorum.Linearizable)
+		w.nodes[i%2].get("s", quorum.Majority)
 		if i%5 == 0 {
 			w.quiet()
 		}
 	}
-	w.nodes[0].put("s", string(make([]byte, 3000)), All)
+	w.nodes[0].put("s", string(make([]byte, 3000)), quorum.All)
 	w.quiet()
 	w.isolate(1)
 	for i := range 100 {
-		w.nodes[1].put("s", fmt.Sprint("x", i), Local)
-		w.nodes[0].put("s", fmt.Sprint("y", i), Local)
-		w.nodes[0].take("s", fmt.Sprint(i), Local)
+		w.nodes[1].put("s", fmt.Sprint("x", i), quorum.Local)
+		w.nodes[0].put("s", fmt.Sprint("y", i), quorum.Local)
+		w.nodes[0].take("s", fmt.Sprint(i), quorum.Local)
 	}
 	w.mendAll()
 	w.advance(20 * time.Second)

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/replicator/quorum"
 )
 
 // Input is what Step takes: one of the structs of this file.
@@ -20,7 +21,7 @@ type Update struct {
 	ID      uint64
 	Key     string
 	Mutate  func(*crdt.Tx) error
-	Write   Level
+	Write   quorum.Level
 	Timeout time.Duration // 0: Config.OperationTimeout
 }
 
@@ -29,7 +30,7 @@ type Update struct {
 type Delete struct {
 	ID      uint64
 	Key     string
-	Write   Level
+	Write   quorum.Level
 	Timeout time.Duration // 0: Config.OperationTimeout
 }
 
@@ -40,7 +41,7 @@ type Delete struct {
 type DeleteForever struct {
 	ID      uint64
 	Key     string
-	Write   Level
+	Write   quorum.Level
 	Timeout time.Duration // 0: Config.OperationTimeout
 }
 
@@ -49,7 +50,7 @@ type DeleteForever struct {
 type Get struct {
 	ID      uint64
 	Key     string
-	Read    Level
+	Read    quorum.Level
 	Timeout time.Duration // 0: Config.OperationTimeout
 }
 

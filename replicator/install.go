@@ -1,6 +1,9 @@
 package replicator
 
-import "github.com/coterie-go/coterie/crdt"
+import (
+	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/replicator/quorum"
+)
 
 // onInstall takes the next view. What is waiting goes on under it: joint with the older views while
 // they are not settled.
@@ -88,8 +91,8 @@ func (m *Machine) becomeStranger() {
 	m.gossipAt, m.linkAt, m.tidyAt = zeroTime, zeroTime, zeroTime
 	for _, s := range m.spaces {
 		s.pull, s.waiting, s.wanted, s.learned = nil, waitList{}, crdt.Clock{}, false
-		s.chain = chain{}
+		s.settlement = settlement{}
 		s.expiring, s.confirmed = nil, false
-		s.gapAt, s.sets = zeroTime, nil
+		s.gapAt, s.sets = zeroTime, quorum.Joint[*peer]{}
 	}
 }

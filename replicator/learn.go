@@ -21,22 +21,6 @@ func (m *Machine) startLearning() {
 	}
 }
 
-// taught reports whether a majority of each quorum, or all others where that is less, has told a
-// clock that is contained.
-func (s *space) taught(answered func(*peer) bool) bool {
-	if !s.chain.complete() {
-		return false
-	}
-	for i := range s.sets {
-		v := &s.sets[i]
-		others := voterSet{size: v.size, peers: v.peers, newest: v.newest}
-		if s.tally(&others, answered) < min(v.need(Majority), len(v.peers)) {
-			return false
-		}
-	}
-	return true
-}
-
 // maybeCaughtUp makes a learner serve.
 func (m *Machine) maybeCaughtUp() {
 	if m.serves || !m.member {

@@ -263,7 +263,7 @@ func (m *Machine) Deadline() time.Time {
 	}
 	d = earlier(earlier(earlier(d, m.linkAt), m.gossipAt), earlier(m.move.at, m.tidyDeadline()))
 	for _, s := range m.spaces {
-		d = earlier(earlier(d, s.gapAt), earlier(earlier(s.roundAt, s.compareAt), s.chain.at))
+		d = earlier(earlier(d, s.gapAt), earlier(earlier(s.roundAt, s.compareAt), s.settlement.at))
 		d = earlier(d, s.thawAt)
 		if s.pull != nil {
 			d = earlier(d, s.pull.at)
@@ -320,7 +320,7 @@ func (m *Machine) CaughtUp() bool { return m.serves }
 // Settled returns the newest epoch, at most that of the installed view, whose view is known to be
 // settled in both spaces; 0: none.
 func (m *Machine) Settled() uint64 {
-	return min(m.view.Epoch, m.spaces[Volatile].chain.newest(), m.spaces[Durable].chain.newest())
+	return min(m.view.Epoch, m.spaces[Volatile].settlement.chain.Newest(), m.spaces[Durable].settlement.chain.Newest())
 }
 
 // Stats returns the counters.

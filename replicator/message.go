@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/replicator/quorum"
 )
 
 // Message is what one Replicator sends to another: a pointer to one of the structs of this file. It
@@ -139,7 +140,7 @@ type Report struct {
 	Acked   *crdt.Clock // nil: a receiver with another hash asks again, with Whole
 	Whole   bool        // with Ask: the hash does not help me
 	Settled uint64
-	Known   []PastView // the views from Settled on, as far as known
+	Known   []quorum.PastView // the views from Settled on, as far as known
 }
 
 // Part is a piece of an encoded message that is larger than a frame.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/replicator/quorum"
 	"pgregory.net/rapid"
 )
 
@@ -15,7 +16,7 @@ func (m *model) doWrite() {
 	n := m.some("writer")
 	w := &write{
 		by: n, key: rapid.SampledFrom(modelKeys).Draw(m.rt, "key"), elem: fmt.Sprintf("e%d", m.seq),
-		level: rapid.SampledFrom([]Level{Local, Majority, Majority, All, To(2), MajorityPlus(1, 0)}).Draw(m.rt, "level"),
+		level: rapid.SampledFrom([]quorum.Level{quorum.Local, quorum.Majority, quorum.Majority, quorum.All, quorum.To(2), quorum.MajorityPlus(1, 0)}).Draw(m.rt, "level"),
 	}
 	if rapid.IntRange(0, 9).Draw(m.rt, "big") == 0 {
 		w.elem += string(make([]byte, 900))
@@ -29,7 +30,7 @@ var aCount = crdt.GCounter{}
 // doCount counts one.
 func (m *model) doCount() {
 	n := m.some("counter")
-	w := &write{by: n, key: rapid.SampledFrom([]string{"1/n", "2/n"}).Draw(m.rt, "key"), level: Majority}
+	w := &write{by: n, key: rapid.SampledFrom([]string{"1/n", "2/n"}).Draw(m.rt, "key"), level: quorum.Majority}
 	w.id = n.increment(w.key, w.level)
 	m.counts = append(m.counts, w)
 }
@@ -51,9 +52,9 @@ func (m *model) doChurn() {
 	key := rapid.SampledFrom([]string{"v/churn", "d/churn", "1/churn"}).Draw(m.rt, "key")
 	elem := fmt.Sprint(rapid.IntRange(0, 3).Draw(m.rt, "elem"))
 	if rapid.Bool().Draw(m.rt, "remove") {
-		n.take(key, elem, Local)
+		n.take(key, elem, quorum.Local)
 	} else {
-		n.put(key, elem, Majority)
+		n.put(key, elem, quorum.Majority)
 	}
 }
 
@@ -61,7 +62,7 @@ func (m *model) doRead() {
 	n := m.some("reader")
 	r := &read{
 		by: n, key: rapid.SampledFrom(modelKeys).Draw(m.rt, "key"),
-		level: rapid.SampledFrom([]Level{Majority, All, Linearizable, Linearizable}).Draw(m.rt, "level"),
+		level: rapid.SampledFrom([]quorum.Level{quorum.Majority, quorum.All, quorum.Linearizable, quorum.Linearizable}).Draw(m.rt, "level"),
 	}
 	m.note()
 	for _, w := range m.writes {
@@ -69,7 +70,7 @@ func (m *model) doRead() {
 			r.must = append(r.must, w.elem)
 		}
 	}
-	if r.level == Linearizable {
+	if r.level == quorum.Linearizable {
 		r.must = slices.Concat(append([][]string{r.must}, m.seen[r.key]...)...)
 	}
 	r.id = n.get(r.key, r.level)
@@ -95,7 +96,7 @@ func (m *model) note() {
 					short(r.by.id), e, m.dump())
 			}
 		}
-		if r.level == Linearizable {
+		if r.level == quorum.Linearizable {
 			m.compare(r, got)
 		}
 		return true
@@ -282,7 +283,7 @@ func (m *model) mayDecide() bool {
 			n++
 		}
 	}
-	return n >= quorumOf(len(v.Voters))
+	return n >= quorum.MajorityOf(len(v.Voters))
 }
 
 // doView decides a next view. A learner that has caught up becomes a voter, a dead node is dropped,

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/replicator/quorum"
 	"pgregory.net/rapid"
 )
 
@@ -33,20 +34,20 @@ type write struct {
 	id     uint64
 	key    string
 	elem   string
-	level  Level
+	level  quorum.Level
 	acked  bool
 	forget bool // it was volatile, and everything was stopped
 }
 
 // kept reports whether the write must never be lost once it is acknowledged.
-func (w *write) kept() bool { return !w.forget && w.level != Local && w.level != To(2) }
+func (w *write) kept() bool { return !w.forget && w.level != quorum.Local && w.level != quorum.To(2) }
 
 // read is a quorum read, with what it has to see.
 type read struct {
 	by    *node
 	id    uint64
 	key   string
-	level Level
+	level quorum.Level
 	must  []string
 }
 
@@ -170,7 +171,7 @@ func (m *model) bears(there func(crdt.Origin) bool) bool {
 				n++
 			}
 		}
-		if n < quorumOf(len(v.Voters)) {
+		if n < quorum.MajorityOf(len(v.Voters)) {
 			return false
 		}
 	}

@@ -5,10 +5,11 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/replicator/quorum"
 )
 
 // increment begins an increment by one.
-func (n *node) increment(key string, l Level) uint64 {
+func (n *node) increment(key string, l quorum.Level) uint64 {
 	n.w.seq++
 	id := n.w.seq
 	n.step(Update{ID: id, Key: key, Write: l, Mutate: func(t *crdt.Tx) error { return aCount.Mutator(t).Increment(1) }})
@@ -30,8 +31,8 @@ func threeWith(t *testing.T, cfg Config) (w *world, a, b, c *node) {
 	w.install(founded(1, 1, 2, 3))
 	w.quiet()
 	for _, n := range w.nodes {
-		n.put("m/set", "of"+short(n.id), Majority)
-		n.increment("m/n", Majority)
+		n.put("m/set", "of"+short(n.id), quorum.Majority)
+		n.increment("m/n", quorum.Majority)
 		w.quiet()
 	}
 	return w, a, b, c
@@ -55,8 +56,8 @@ func TestKeysBecomeDurable(t *testing.T) {
 	w, a, b, c := threeWith(t, Config{})
 	b.m.Step(w.now, Subscribe{ID: 1000, Key: "m/set"})
 	w.install(movingView(2, 1, 2, 3))
-	held := c.put("m/set", "late", Majority)
-	local := c.increment("m/n", Local)
+	held := c.put("m/set", "late", quorum.Majority)
+	local := c.increment("m/n", quorum.Local)
 	for len(w.net) > 0 {
 		w.deliver(0)
 	}
@@ -114,14 +115,14 @@ func TestKeysBecomeDurable(t *testing.T) {
 // TestReadsGoOverToTheDurableSpace: a read that waits when its key becomes durable is answered from
 // the durable space, and sees what was written there before it began.
 func TestReadsGoOverToTheDurableSpace(t *testing.T) {
-	for _, level := range []Level{Majority, Linearizable} {
+	for _, level := range []quorum.Level{quorum.Majority, quorum.Linearizable} {
 		w, a, b, c := threeWith(t, Config{})
 		w.install(movingView(2, 1, 2, 3))
 		w.quiet()
 		for _, n := range []*node{a, b} {
 			n.step(Install{movedView(3, 1, 2, 3)})
 		}
-		wrote := a.put("m/set", "new", Majority)
+		wrote := a.put("m/set", "new", quorum.Majority)
 		w.cut[[2]crdt.Origin{1, 3}], w.cut[[2]crdt.Origin{2, 3}] = true, true
 		w.quiet()
 		a.want(wrote, nil)
@@ -144,7 +145,7 @@ func TestReadsGoOverToTheDurableSpace(t *testing.T) {
 // it; its subscriptions hear of it with the view.
 func TestSubscriptionsFollowTheMove(t *testing.T) {
 	w, a, b, c := threeWith(t, Config{DurableKeys: []string{"d"}})
-	a.put("d", "e", Majority)
+	a.put("d", "e", quorum.Majority)
 	w.quiet()
 	c.step(Subscribe{ID: 1000, Key: "m/set"})
 	c.step(Subscribe{ID: 1001, All: true, Prefix: "m/"})
@@ -154,7 +155,7 @@ func TestSubscriptionsFollowTheMove(t *testing.T) {
 	for _, n := range []*node{a, b} {
 		n.step(Install{movedView(3, 1, 2, 3)})
 	}
-	wrote := a.put("m/set", "new", Majority)
+	wrote := a.put("m/set", "new", quorum.Majority)
 	c.changes = nil
 	w.quiet()
 	a.want(wrote, nil)
@@ -177,10 +178,10 @@ func TestMoveWaitsForAllMembers(t *testing.T) {
 	w, a, b, c := threeWith(t, Config{OperationTimeout: 3 * time.Second})
 	w.sever(1, 3)
 	w.sever(2, 3)
-	own := c.put("m/set", "own", Local)
+	own := c.put("m/set", "own", quorum.Local)
 	c.want(own, nil)
 	w.install(movingView(2, 1, 2, 3))
-	held := a.put("m/set", "held", Majority)
+	held := a.put("m/set", "held", quorum.Majority)
 	w.advance(4 * time.Second)
 	a.want(held, ErrKeyMoving)
 	if a.moved+b.moved+c.moved != 0 {
@@ -212,7 +213,7 @@ func TestMoveFindsWhatOneHas(t *testing.T) {
 		w, _, _, c := threeWith(t, Config{Faults: f})
 		w.sever(1, 3)
 		w.sever(2, 3)
-		c.want(c.take("m/set", "of1", Local), nil)
+		c.want(c.take("m/set", "of1", quorum.Local), nil)
 		w.install(movingView(2, 1, 2, 3))
 		w.quiet()
 		w.mendAll()
@@ -264,7 +265,7 @@ func TestAnExpiringKeyMoves(t *testing.T) {
 func TestADeletedKeyMoves(t *testing.T) {
 	w, a, b, _ := threeWith(t, Config{})
 	w.seq++
-	a.step(DeleteForever{ID: w.seq, Key: "m/set", Write: Majority})
+	a.step(DeleteForever{ID: w.seq, Key: "m/set", Write: quorum.Majority})
 	w.quiet()
 	a.want(w.seq, nil)
 	w.install(movingView(2, 1, 2, 3))
@@ -274,7 +275,7 @@ func TestADeletedKeyMoves(t *testing.T) {
 	if n := a.m.spaces[Volatile].store.Len(); n > 0 {
 		t.Errorf("%d volatile items stay", n)
 	}
-	b.want(b.get("m/set", Local), crdt.ErrDeleted)
+	b.want(b.get("m/set", quorum.Local), crdt.ErrDeleted)
 	w.same()
 }
 

@@ -5,12 +5,13 @@ import (
 	"slices"
 
 	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/replicator/quorum"
 )
 
 var addOne = crdt.ORSet[string]{}
 
 // put begins adding an element to a set and returns the operation's id.
-func (n *node) put(key, elem string, l Level) uint64 {
+func (n *node) put(key, elem string, l quorum.Level) uint64 {
 	n.w.seq++
 	id := n.w.seq
 	n.step(Update{ID: id, Key: key, Write: l, Mutate: func(t *crdt.Tx) error { return addOne.Mutator(t).Add(elem) }})
@@ -18,7 +19,7 @@ func (n *node) put(key, elem string, l Level) uint64 {
 }
 
 // take begins removing an element from a set.
-func (n *node) take(key, elem string, l Level) uint64 {
+func (n *node) take(key, elem string, l quorum.Level) uint64 {
 	n.w.seq++
 	id := n.w.seq
 	n.step(Update{ID: id, Key: key, Write: l, Mutate: func(t *crdt.Tx) error { return addOne.Mutator(t).Remove(elem) }})
@@ -26,7 +27,7 @@ func (n *node) take(key, elem string, l Level) uint64 {
 }
 
 // get begins a read.
-func (n *node) get(key string, l Level) uint64 {
+func (n *node) get(key string, l quorum.Level) uint64 {
 	n.w.seq++
 	id := n.w.seq
 	n.step(Get{ID: id, Key: key, Read: l})

@@ -5,13 +5,14 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/replicator/quorum"
 )
 
 // op is an operation that waits: for acks, for the disk, or for clocks.
 type op struct {
 	id       uint64
 	key      string
-	level    Level
+	level    quorum.Level
 	s        *space
 	read     bool
 	seq      uint64               // write: last event of its group; 0: it changed nothing
@@ -40,7 +41,7 @@ func (o *op) before(p *op) bool {
 const opsKeep = 1024
 
 // newOp returns an op for a new operation: one that has been recycled, if there is one.
-func (m *Machine) newOp(id uint64, key string, l Level) *op {
+func (m *Machine) newOp(id uint64, key string, l quorum.Level) *op {
 	if n := len(m.spare); n > 0 {
 		o := m.spare[n-1]
 		m.spare = m.spare[:n-1]

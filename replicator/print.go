@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/replicator/quorum"
 )
 
 // String prints the message on one line.
@@ -123,13 +124,13 @@ func (m *Report) String() string {
 	}
 	fmt.Fprintf(&b, " settled %d", m.Settled)
 	for _, p := range m.Known {
-		fmt.Fprintf(&b, " %v", p)
+		b.WriteString(" " + pastName(p))
 	}
 	return b.String()
 }
 
-// String prints the view on one line.
-func (p PastView) String() string {
+// pastName prints a view as epoch:[voters].
+func pastName(p quorum.PastView) string {
 	if len(p.Disks) > 0 {
 		return fmt.Sprintf("%d:disks%x", p.Epoch, p.Disks)
 	}

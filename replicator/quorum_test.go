@@ -9,10 +9,11 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/replicator/quorum"
 )
 
 // asked runs a read and returns the peers that it asks before any peer answers.
-func (n *node) asked(l Level) (ids []crdt.Origin) {
+func (n *node) asked(l quorum.Level) (ids []crdt.Origin) {
 	w := n.w
 	w.quiet()
 	w.drop = func(p packet) bool {
@@ -32,15 +33,15 @@ func TestReadAsksNoMoreThanItNeedsAndASpare(t *testing.T) {
 	w := cluster(t, 7, Config{GossipInterval: time.Hour})
 	a := w.nodes[0]
 	for _, r := range []struct {
-		level Level
+		level quorum.Level
 		want  int
-	}{{Majority, 4}, {To(2), 2}, {MajorityPlus(1, 0), 5}, {MajorityPlus(1, 7), 6}, {All, 6}, {Local, 0}} {
+	}{{quorum.Majority, 4}, {quorum.To(2), 2}, {quorum.MajorityPlus(1, 0), 5}, {quorum.MajorityPlus(1, 7), 6}, {quorum.All, 6}, {quorum.Local, 0}} {
 		if got := a.asked(r.level); len(got) != r.want || len(slices.Compact(slices.Sorted(slices.Values(got)))) != r.want {
 			t.Errorf("a read at %v asks %v, want %d", r.level, got, r.want)
 		}
 	}
 	w.quiet()
-	silent := a.asked(Majority)
+	silent := a.asked(quorum.Majority)
 	w.net = nil // no node hears of it
 	id := w.seq
 	var late []crdt.Origin
@@ -73,7 +74,7 @@ func TestJointReadAsksThoseOfBothViewsFirst(t *testing.T) {
 	w.install(viewOf(3, 1, 2, 3, 4, 5))
 	w.net = nil
 	for range 20 {
-		if got := w.nodes[0].asked(Majority); len(got) != 3 {
+		if got := w.nodes[0].asked(quorum.Majority); len(got) != 3 {
 			t.Fatalf("it asks %v: two of the three new ones beside itself would do, and a spare one", got)
 		}
 	}
@@ -89,14 +90,14 @@ func TestReadAsksTheReachableFirst(t *testing.T) {
 		a.step(Reachable{id, false})
 	}
 	for range 20 {
-		if got := a.asked(Majority); !slices.Contains(got, 3) || !slices.Contains(got, 5) {
+		if got := a.asked(quorum.Majority); !slices.Contains(got, 3) || !slices.Contains(got, 5) {
 			t.Fatalf("it asks %v: 3 and 5 are reachable", got)
 		}
 		w.quiet()
 		a.want(w.seq, nil)
 	}
 	// Neither does a write.
-	x := a.put("s", "x", Majority)
+	x := a.put("s", "x", quorum.Majority)
 	w.quiet()
 	a.want(x, nil)
 }
@@ -112,11 +113,11 @@ func TestPreferOldestAsksByAge(t *testing.T) {
 	w.install(v)
 	w.quiet()
 	a := w.nodes[0]
-	if got := a.asked(To(3)); !slices.Equal(got, []crdt.Origin{5, 4, 3}) {
+	if got := a.asked(quorum.To(3)); !slices.Equal(got, []crdt.Origin{5, 4, 3}) {
 		t.Errorf("it asks %v", got)
 	}
 	a.step(Reachable{4, false})
-	if got := a.asked(To(3)); !slices.Equal(got, []crdt.Origin{5, 3, 2}) {
+	if got := a.asked(quorum.To(3)); !slices.Equal(got, []crdt.Origin{5, 3, 2}) {
 		t.Errorf("with 4 unreachable it asks %v", got)
 	}
 }
@@ -126,11 +127,11 @@ func TestWritesWaitForNoOther(t *testing.T) {
 	w := cluster(t, 3, durableD)
 	a := w.nodes[0]
 	w.isolate(3)
-	all := a.put("s", "all", All)
-	slow := a.put("d/s", "slow", Majority)
+	all := a.put("s", "all", quorum.All)
+	slow := a.put("d/s", "slow", quorum.Majority)
 	var quick []uint64
 	for i := range 20 {
-		quick = append(quick, a.put("s", fmt.Sprint(i), []Level{Majority, To(2), MajorityPlus(0, 2), Local}[i%4]))
+		quick = append(quick, a.put("s", fmt.Sprint(i), []quorum.Level{quorum.Majority, quorum.To(2), quorum.MajorityPlus(0, 2), quorum.Local}[i%4]))
 	}
 	for len(w.net) > 0 {
 		w.deliver(0) // no disk answers
@@ -166,7 +167,7 @@ func TestTimeoutTellsHowFarItCame(t *testing.T) {
 		}
 		return e
 	}
-	ids := []uint64{a.put("s", "x", Majority), a.put("s", "y", All), a.get("s", Majority), a.take("s", "none", Majority)}
+	ids := []uint64{a.put("s", "x", quorum.Majority), a.put("s", "y", quorum.All), a.get("s", quorum.Majority), a.take("s", "none", quorum.Majority)}
 	w.advance(4 * time.Second)
 	e := check(ids[0], false, 3, 2, 3, 4, 5)
 	check(ids[1], false, 5, 2, 3, 4, 5)
@@ -176,7 +177,7 @@ func TestTimeoutTellsHowFarItCame(t *testing.T) {
 		t.Errorf("%v\nwant %s", e, want)
 	}
 	a.disk.bad = true
-	broken := a.put("d/s", "x", Majority)
+	broken := a.put("d/s", "x", quorum.Majority)
 	w.advance(4 * time.Second)
 	e = check(broken, false, 3, 1, 1, 3, 4, 5)
 	if !errors.Is(e, ErrStoreFailure) || !errors.Is(e, errDisk) {
@@ -201,7 +202,7 @@ func TestTimeoutOfAJointQuorumNamesTheOlderView(t *testing.T) {
 	w.isolate(3)
 	w.install(viewOf(3, 1, 2, 3, 4, 5, 6, 7))
 	a := w.node(1)
-	x := a.put("s", "x", Majority)
+	x := a.put("s", "x", quorum.Majority)
 	w.advance(2 * time.Second)
 	var e *TimeoutError
 	if r := a.want(x, ErrTimeout); !errors.As(r.Err, &e) || e.Epoch != 2 || e.Have != 1 || e.Need != 2 || !slices.Equal(e.Missing, []crdt.Origin{2, 3}) {
@@ -211,7 +212,7 @@ func TestTimeoutOfAJointQuorumNamesTheOlderView(t *testing.T) {
 	b.step(Install{viewOf(4, 1, 8)}) // it has never heard of the views before
 	b.step(Receive{1, &Report{Epoch: 4}})
 	s := b.m.spaces[Volatile]
-	if e := s.timedOut(&op{key: "s", level: Majority, s: s, seq: 1}); !strings.Contains(e.Error(), "not known here yet") {
+	if e := s.timedOut(&op{key: "s", level: quorum.Majority, s: s, seq: 1}); !strings.Contains(e.Error(), "not known here yet") {
 		t.Errorf("%v", e)
 	}
 }
@@ -273,7 +274,7 @@ func changing(t *testing.T, seed uint64, from, to []crdt.Origin) {
 		switch w.rng.IntN(12) {
 		case 0, 1:
 			e := fmt.Sprint("e", i)
-			writes = append(writes, write{n, n.put(key, e, Majority), key, e})
+			writes = append(writes, write{n, n.put(key, e, quorum.Majority), key, e})
 		case 2, 3:
 			r := read{by: n, key: key}
 			for _, x := range writes {
@@ -281,7 +282,7 @@ func changing(t *testing.T, seed uint64, from, to []crdt.Origin) {
 					r.must = append(r.must, x.elem)
 				}
 			}
-			r.id = n.get(key, Majority)
+			r.id = n.get(key, quorum.Majority)
 			reads = append(reads, r)
 		case 4:
 			if v := views[0]; i > 100 && n.m.view.Epoch < v.Epoch {

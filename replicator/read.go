@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/replicator/quorum"
 )
 
 // round is one question to the replicas: what counts at your side? It serves all reads that began
@@ -35,7 +36,7 @@ func (m *Machine) onGet(in Get) {
 		m.reply(in.ID, err)
 		return
 	}
-	if in.Read == Local {
+	if in.Read == quorum.Local {
 		m.replyReader(in.ID, s.store.View(in.Key))
 		return
 	}
@@ -47,11 +48,11 @@ func (m *Machine) onGet(in Get) {
 		m.reply(in.ID, ErrLearner)
 		return
 	}
-	if in.Read == Linearizable && m.cfg.Faults.ReadWithoutAgreement {
-		in.Read = Majority
+	if in.Read == quorum.Linearizable && m.cfg.Faults.ReadWithoutAgreement {
+		in.Read = quorum.Majority
 	}
 	o := &op{id: in.ID, key: in.Key, level: in.Read, s: s, read: true}
-	if in.Read == Linearizable {
+	if in.Read == quorum.Linearizable {
 		m.begin(o, in.Timeout)
 		s.compareLater(o)
 		return
@@ -96,7 +97,7 @@ func (s *space) roundsOut() int {
 // tried for RetryInterval.
 func (s *space) askRound(r *round) {
 	r.sent = true
-	for _, p := range s.whom(r.levels(), r.tries > 0 || r.learn) {
+	for _, p := range s.sets.Choose(r.levels(), r.tries > 0 || r.learn, s.m.toRead) {
 		if !slices.ContainsFunc(r.answers, func(a answer) bool { return a.from == p }) {
 			s.m.send(p, Prompt, &Ask{Epoch: s.m.view.Epoch, Space: s.id, ID: r.id, Hash: s.contentHash()})
 		}
@@ -105,8 +106,8 @@ func (s *space) askRound(r *round) {
 }
 
 // levels are those of the reads that it serves.
-func (r *round) levels() []Level {
-	var out []Level
+func (r *round) levels() []quorum.Level {
+	var out []quorum.Level
 	for _, o := range r.ops {
 		if !slices.Contains(out, o.level) {
 			out = append(out, o.level)
@@ -115,40 +116,8 @@ func (r *round) levels() []Level {
 	return out
 }
 
-// whom chooses the peers to ask: of each quorum as many as are needed and a spare one, those first
-// that another quorum asks anyway.
-func (s *space) whom(levels []Level, all bool) []*peer {
-	var out []*peer
-	for i := len(s.sets) - 1; i >= 0; i-- { // the newest last: most of the others are in it
-		v := &s.sets[i]
-		need := 0
-		for _, l := range levels {
-			need = max(need, v.need(l))
-		}
-		if v.self {
-			need--
-		}
-		if need <= 0 && !all {
-			continue
-		}
-		need++
-		if all || !s.chain.complete() {
-			need = len(v.peers)
-		}
-		for _, p := range v.peers {
-			if slices.Contains(out, p) {
-				need--
-			}
-		}
-		for _, p := range s.m.favoured(v.peers, s.m.cfg.PreferOldest) {
-			if need > 0 && !slices.Contains(out, p) {
-				out = append(out, p)
-				need--
-			}
-		}
-	}
-	return out
-}
+// toRead returns the peers in the order in which reads ask them.
+func (m *Machine) toRead(ps []*peer) []*peer { return m.favoured(ps, m.cfg.PreferOldest) }
 
 // favoured returns the peers with the reachable first, then by age or in random order.
 func (m *Machine) favoured(ps []*peer, byAge bool) []*peer {
@@ -251,12 +220,12 @@ func (s *space) checkRound(r *round) {
 	}
 	answered := func(p *peer) bool { return s.answered(r, p) }
 	if r.learn {
-		s.learned = s.learned || s.taught(answered)
+		s.learned = s.learned || s.sets.Taught(answered)
 		return
 	}
 	keep := r.ops[:0]
 	for _, o := range r.ops {
-		if !o.done() && s.agreed(o.level, answered) {
+		if !o.done() && s.sets.Agreed(o.level, answered) {
 			s.m.end(o, nil)
 		}
 		if !o.done() {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/crdt/iblt"
+	"github.com/coterie-go/coterie/replicator/quorum"
 )
 
 // apart is two nodes that share many elements, have no log that would help, and differ: each has
@@ -34,7 +35,7 @@ func apart(t *testing.T, cfg Config, same, differ int) *world {
 				return s.Remove(fmt.Sprintf("shared-%06d", (2*i+k)%same))
 			})
 		})
-		n.put("s", fmt.Sprint("last of ", k), Local) // the log holds one event
+		n.put("s", fmt.Sprint("last of ", k), quorum.Local) // the log holds one event
 	}
 	w.net = nil
 	for _, n := range w.nodes {
@@ -47,7 +48,7 @@ func apart(t *testing.T, cfg Config, same, differ int) *world {
 // write makes one group of many mutations of a set.
 func (n *node) write(key string, fn func(*crdt.ORSetTx[string]) error) {
 	n.w.seq++
-	n.step(Update{ID: n.w.seq, Key: key, Write: Local, Mutate: func(t *crdt.Tx) error { return fn(addOne.Mutator(t)) }})
+	n.step(Update{ID: n.w.seq, Key: key, Write: quorum.Local, Mutate: func(t *crdt.Tx) error { return fn(addOne.Mutator(t)) }})
 }
 
 func each(n int, fn func(int) error) error {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/replicator/quorum"
 )
 
 var durableD = Config{DurableKeys: []string{"d/*"}}
@@ -17,18 +18,18 @@ func TestFailedBatchStaysThePrefixOfTheNextCommit(t *testing.T) {
 	w := cluster(t, 1, durableD)
 	a := w.nodes[0]
 	a.disk.bad = true
-	x := a.put("d/s", "x", Local)
+	x := a.put("d/s", "x", quorum.Local)
 	w.quiet()
 	a.want(x, ErrStoreFailure)
 	a.disk.bad = false
-	a.take("d/s", "x", Local)
-	y := a.put("d/s", "y", Local)
+	a.take("d/s", "x", quorum.Local)
+	y := a.put("d/s", "y", quorum.Local)
 	if len(a.batches) > 0 {
 		t.Fatal("the failed batch is tried again at once")
 	}
 	w.advance(time.Second)
 	a.want(y, nil)
-	a.put("d/s", "z", Local)
+	a.put("d/s", "z", quorum.Local)
 	w.quiet()
 	a.crash()
 	b := w.start(9, a.disk, 1) // verifies the digest
@@ -44,13 +45,13 @@ func TestOwnStoreFailureCountsTheOwnReplicaAsFailed(t *testing.T) {
 	w := cluster(t, 3, durableD)
 	a := w.nodes[0]
 	a.disk.bad = true
-	all, most, one := a.put("d/s", "x", All), a.put("d/s", "y", Majority), a.put("d/s", "z", Local)
+	all, most, one := a.put("d/s", "x", quorum.All), a.put("d/s", "y", quorum.Majority), a.put("d/s", "z", quorum.Local)
 	w.advance(time.Second) // they are of two batches
 	a.want(all, ErrStoreFailure)
 	a.want(most, nil) // the two others have committed it
 	a.want(one, ErrStoreFailure)
 	w.sever(1, 2)
-	more := a.put("d/s", "u", Majority)
+	more := a.put("d/s", "u", quorum.Majority)
 	w.advance(10 * time.Second)
 	r := a.want(more, ErrTimeout)
 	a.want(more, ErrStoreFailure)
@@ -67,7 +68,7 @@ func TestRepairDoesNotBringBackWhatWasRemovedMeanwhile(t *testing.T) {
 	w.sever(1, 2)
 	a.step(Reachable{2, false}) // else its writes would wait
 	for i := range 60 {
-		a.put("s", fmt.Sprintf("elem%02d%s", i, strings.Repeat("-", 40)), Local)
+		a.put("s", fmt.Sprintf("elem%02d%s", i, strings.Repeat("-", 40)), quorum.Local)
 	}
 	last := "elem59" + strings.Repeat("-", 40)
 	w.mendAll()
@@ -89,8 +90,8 @@ func TestRepairDoesNotBringBackWhatWasRemovedMeanwhile(t *testing.T) {
 	}
 	groups := []crdt.Group{{{Dot: crdt.Dot{Origin: 1, Seq: 60}, Key: "s", Path: a.path("s", last), Puts: true}}}
 	b.step(Receive{1, &Push{Epoch: 1, Groups: groups}})
-	a.take("s", last, Local)
-	b.take("s", last, Local)
+	a.take("s", last, quorum.Local)
+	b.take("s", last, quorum.Local)
 	w.net = slices.DeleteFunc(w.net, func(p packet) bool { _, push := p.msg.(*Push); return push })
 	for _, p := range held {
 		b.step(Receive{p.from, p.msg})
@@ -112,7 +113,7 @@ func TestRepairComesFromOnePinnedMoment(t *testing.T) {
 	elem := func(i int) string { return fmt.Sprintf("elem%02d%s", i, strings.Repeat("-", 40)) }
 	var pinned []string
 	for i := range 60 {
-		a.put("s", elem(i), Local)
+		a.put("s", elem(i), quorum.Local)
 		pinned = append(pinned, elem(i))
 	}
 	w.mendAll()
@@ -126,8 +127,8 @@ func TestRepairComesFromOnePinnedMoment(t *testing.T) {
 		}
 		w.deliver(0)
 		if len(a.m.donors) > 0 && b.m.stats.Repairs == 0 && changes < 20 {
-			a.take("s", elem(59-changes), Local) // the donor tells this element last
-			a.put("s", elem(60+changes), Local)
+			a.take("s", elem(59-changes), quorum.Local) // the donor tells this element last
+			a.put("s", elem(60+changes), quorum.Local)
 			changes++
 		}
 	}
@@ -158,8 +159,8 @@ func (n *node) path(key, elem string) string {
 func TestJoinerThatIsNotFinishedNeitherDonatesNorAcks(t *testing.T) {
 	w := cluster(t, 2, Config{LogMax: 1})
 	a, b := w.nodes[0], w.nodes[1]
-	a.put("s", "x", Local)
-	a.put("s", "y", All)
+	a.put("s", "x", quorum.Local)
+	a.put("s", "y", quorum.All)
 	w.quiet()
 	j := w.start(3, nil, 3)
 	w.drop = func(p packet) bool { _, piece := p.msg.(*Items); return piece }
@@ -175,7 +176,7 @@ func TestJoinerThatIsNotFinishedNeitherDonatesNorAcks(t *testing.T) {
 			}
 		}
 	}
-	b.put("s", "z", Local) // the first event of its origin: the joiner has all of them
+	b.put("s", "z", quorum.Local) // the first event of its origin: the joiner has all of them
 	for len(w.net) > 0 {
 		w.deliver(0)
 	}
@@ -198,8 +199,8 @@ func TestEqualClocksWithDifferentDigestsAreRepairedByUnion(t *testing.T) {
 	w := newWorld(t, 1, durableD)
 	full := w.start(1, nil, 1)
 	full.step(Install{founded(1, 1)})
-	full.put("d/s", "x", Local)
-	full.put("d/s", "y", Local)
+	full.put("d/s", "x", quorum.Local)
+	full.put("d/s", "y", quorum.Local)
 	w.quiet()
 	// The same rows, of which two copies have each lost another, and forged what the digest says.
 	lose := func(elem string) *rows {
@@ -229,12 +230,12 @@ func TestEqualClocksWithDifferentDigestsAreRepairedByUnion(t *testing.T) {
 func TestRepairThatDoesNotAddUpIsNotTaken(t *testing.T) {
 	w := cluster(t, 2, Config{LogMax: 1, PushWindow: 512, BacklogMax: 512})
 	a, b := w.nodes[0], w.nodes[1]
-	a.put("s", "x", All)
+	a.put("s", "x", quorum.All)
 	w.quiet()
 	w.sever(1, 2)
 	a.step(Reachable{2, false}) // else its writes would wait
 	for i := range 40 {
-		a.put("s", fmt.Sprintf("%040d", i), Local)
+		a.put("s", fmt.Sprintf("%040d", i), quorum.Local)
 	}
 	w.mendAll()
 	a.step(Reachable{2, true})
@@ -260,7 +261,7 @@ func TestRepairThatDoesNotAddUpIsNotTaken(t *testing.T) {
 func TestContentClockIsNoAck(t *testing.T) {
 	w := cluster(t, 3, durableD)
 	a, b, c := w.nodes[0], w.nodes[1], w.nodes[2]
-	x := a.put("d/s", "x", Majority)
+	x := a.put("d/s", "x", quorum.Majority)
 	for len(w.net) > 0 {
 		w.deliver(0)
 	}
@@ -303,7 +304,7 @@ func TestGroupLargerThanAFrameIsAppliedWhole(t *testing.T) {
 	b.step(Subscribe{ID: 1, Key: "s"})
 	w.seq++
 	id := w.seq
-	a.step(Update{ID: id, Key: "s", Write: All, Mutate: func(tx *crdt.Tx) error {
+	a.step(Update{ID: id, Key: "s", Write: quorum.All, Mutate: func(tx *crdt.Tx) error {
 		for i := range 100 {
 			if err := addOne.Mutator(tx).Add(fmt.Sprintf("element %03d of a set", i)); err != nil {
 				return err
@@ -327,7 +328,7 @@ func TestGroupLargerThanAPeerTakesComesWholeByRepair(t *testing.T) {
 	a, b := w.nodes[0], w.nodes[1]
 	b.step(Subscribe{ID: 1, Key: "s"})
 	w.seq++
-	a.step(Update{ID: w.seq, Key: "s", Write: All, Mutate: func(tx *crdt.Tx) error {
+	a.step(Update{ID: w.seq, Key: "s", Write: quorum.All, Mutate: func(tx *crdt.Tx) error {
 		for i := range 300 {
 			if err := addOne.Mutator(tx).Add(fmt.Sprintf("element %03d of a set", i)); err != nil {
 				return err
@@ -347,21 +348,21 @@ func TestGroupLargerThanAPeerTakesComesWholeByRepair(t *testing.T) {
 func TestLearnerRefusesUpdatesUntilItHasCaughtUp(t *testing.T) {
 	w := cluster(t, 2, Config{})
 	a := w.nodes[0]
-	x := a.put("s", "x", All)
+	x := a.put("s", "x", quorum.All)
 	w.quiet()
 	a.want(x, nil)
 	j := w.start(3, nil, 3)
 	j.step(Install{viewOf(2, 1, 2).with(3)})
-	j.want(j.take("s", "x", Local), ErrLearner)
-	j.want(j.put("s", "y", Local), ErrLearner)
-	j.want(j.get("s", Majority), ErrLearner)
-	j.want(j.get("s", Local), nil)
+	j.want(j.take("s", "x", quorum.Local), ErrLearner)
+	j.want(j.put("s", "y", quorum.Local), ErrLearner)
+	j.want(j.get("s", quorum.Majority), ErrLearner)
+	j.want(j.get("s", quorum.Local), nil)
 	w.install(viewOf(2, 1, 2).with(3))
 	w.advance(5 * time.Second)
 	if !j.joined {
 		t.Fatal("it has not caught up")
 	}
-	gone := j.take("s", "x", Majority)
+	gone := j.take("s", "x", quorum.Majority)
 	w.quiet()
 	j.want(gone, nil)
 	a.wantSet("s")
@@ -371,7 +372,7 @@ func TestLearnerRefusesUpdatesUntilItHasCaughtUp(t *testing.T) {
 func TestReadCarriesAHashAndTheAnswerIsSameOrADifference(t *testing.T) {
 	w := cluster(t, 3, Config{})
 	a, b := w.nodes[0], w.nodes[1]
-	a.put("s", "x", All)
+	a.put("s", "x", quorum.All)
 	w.quiet()
 	var sent []string
 	w.log = func(format string, args ...any) {
@@ -379,7 +380,7 @@ func TestReadCarriesAHashAndTheAnswerIsSameOrADifference(t *testing.T) {
 			sent = append(sent, s)
 		}
 	}
-	g := b.get("s", Majority)
+	g := b.get("s", quorum.Majority)
 	w.quiet()
 	b.want(g, nil)
 	for _, s := range sent {
@@ -388,12 +389,12 @@ func TestReadCarriesAHashAndTheAnswerIsSameOrADifference(t *testing.T) {
 		}
 	}
 	w.sever(1, 2)
-	a.put("s", "y", Majority)
+	a.put("s", "y", quorum.Majority)
 	w.quiet()
 	w.mend(1, 2)
 	w.isolate(3)
 	sent = nil
-	g = b.get("s", All)
+	g = b.get("s", quorum.All)
 	w.quiet()
 	w.mendAll()
 	w.advance(time.Second)

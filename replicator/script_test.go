@@ -11,6 +11,7 @@ import (
 
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/proptest/golden"
+	"github.com/coterie-go/coterie/replicator/quorum"
 )
 
 // TestScripts plays the golden scripts in testdata. Commands:
@@ -200,20 +201,20 @@ func valueOf(t tb, r crdt.Reader) string {
 	return fmt.Sprint(elems(t, r))
 }
 
-func levelOf(word string) (Level, error) {
+func levelOf(word string) (quorum.Level, error) {
 	switch n, err := strconv.Atoi(strings.TrimPrefix(word, "to")); {
 	case word == "local":
-		return Local, nil
+		return quorum.Local, nil
 	case word == "majority":
-		return Majority, nil
+		return quorum.Majority, nil
 	case word == "linearizable":
-		return Linearizable, nil
+		return quorum.Linearizable, nil
 	case word == "all":
-		return All, nil
+		return quorum.All, nil
 	case err == nil:
-		return To(n), nil
+		return quorum.To(n), nil
 	}
-	return Local, fmt.Errorf("no level: %q", word)
+	return quorum.Local, fmt.Errorf("no level: %q", word)
 }
 
 func (s *script) pass(w []string) error {

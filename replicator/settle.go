@@ -1,87 +1,46 @@
 package replicator
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
 	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/replicator/quorum"
 )
 
-// chain is what one space knows of the views that may not be settled. A view is settled when a
-// majority of its voters contains all that was acknowledged before it. Every older view is then
-// history. A replica that finds a view settled tells the others: it stays true.
+// settlement is what one space knows of the views that may not be settled, and how far it has come
+// in settling the installed one. A view is settled when a majority of its voters contains all that
+// was acknowledged before it. Every older view is then history. A replica that finds a view settled
+// tells the others: it stays true.
 //
 //	installed ──reports of every unsettled view's majority──► goal known ──a majority of the newest contains it──► settled
 //
-// Invariants: known is in order of epochs, all below the installed one's and none below settled;
-// reports are of epochs above the newest unsettled view's (V7).
-type chain struct {
-	epoch   uint64     // of the installed view
-	settled uint64     // the newest epoch known to be settled, 0: none
-	known   []PastView // the views before the installed one, as far as known; after a cold start the sets of disks stand for them
-	reports map[crdt.Origin]report
-	goal    *crdt.Clock // all that was acknowledged before the installed view, or more; nil: not known yet
-	told    bool        // the others know that this replica contains the goal
-	lost    bool        // a majority of some unsettled view is gone
-	tries   int
+// Invariants: there is no goal once the installed view is settled; reports are of epochs above the
+// newest unsettled view's (V7).
+type settlement struct {
+	chain   quorum.Chain
+	reports quorum.Reports
+	attempt attempt
 	at      time.Time // when to ask again
 }
 
-// report is what one member had acknowledged when it had installed an epoch.
-type report struct {
-	epoch uint64
-	disk  uint64
-	clock *crdt.Clock
+// attempt is what is known of one installed view until it is settled.
+type attempt struct {
+	goal  *crdt.Clock // all that was acknowledged before the installed view, or more; nil: not known yet
+	lost  bool        // a majority of some unsettled view is gone
+	told  bool        // the others know that this replica contains the goal
+	tries int
 }
 
-// complete reports whether every view since the settled one is known. A quorum that left one out
-// would promise nothing.
-func (c *chain) complete() bool {
-	if c.settled == 0 {
-		return false
+func (t *settlement) check() error {
+	if t.attempt.goal != nil && !t.chain.Unsettled() {
+		return fmt.Errorf("settled %d and still a goal", t.chain.Settled())
 	}
-	if c.settled >= c.epoch {
-		return true
-	}
-	from := c.epoch
-	for i := len(c.known) - 1; i >= 0 && c.known[i].Epoch == from-1; i-- {
-		from--
-	}
-	return c.settled >= from
+	return t.chain.Check()
 }
 
-// newest returns the newest epoch that is known to be settled, 0: none. As long as disks stand for
-// the views before a cold start, or while that is not known, the numbers are those of no real
-// views.
-func (c *chain) newest() uint64 {
-	if !c.complete() || len(c.known) > 0 && len(c.known[0].Disks) > 0 {
-		return 0
-	}
-	return c.settled
-}
-
-// wants reports whether a disk is one of the disks that have to be heard.
-func (c *chain) wants(disk uint64) bool {
-	return slices.ContainsFunc(c.known, func(p PastView) bool { return slices.Contains(p.Disks, disk) })
-}
-
-// pasts returns the unsettled views before the installed one, each with other voters than its
-// successor.
-func (c *chain) pasts(v View) []PastView {
-	var out []PastView
-	next := votersOf(v)
-	for _, p := range slices.Backward(c.known) {
-		if p.Epoch < c.settled {
-			break
-		}
-		if len(p.Disks) > 0 || !slices.Equal(p.Voters, next) {
-			out = append(out, p)
-		}
-		next = p.Voters
-	}
-	return out
-}
-
+// votersOf returns the ids of the voters of a view, sorted.
 func votersOf(v View) []crdt.Origin {
 	ids := make([]crdt.Origin, len(v.Voters))
 	for i, p := range v.Voters {
@@ -90,28 +49,49 @@ func votersOf(v View) []crdt.Origin {
 	return ids
 }
 
-// add enters a view into the known ones.
-func (c *chain) add(p PastView) {
-	i, ok := slices.BinarySearchFunc(c.known, p.Epoch, func(a PastView, e uint64) int {
-		switch {
-		case a.Epoch < e:
-			return -1
-		case a.Epoch > e:
-			return 1
-		}
-		return 0
-	})
-	if !ok && p.Epoch < c.epoch && p.Epoch >= c.settled {
-		c.known = slices.Insert(c.known, i, p)
+// members returns the other members of the installed view as package quorum counts them.
+func (m *Machine) members() []quorum.Member {
+	out := make([]quorum.Member, len(m.peers))
+	for i, p := range m.peers {
+		out[i] = quorum.Member{ID: p.id, Disk: p.disk, Voter: p.voter}
 	}
+	return out
+}
+
+// pastSets returns the sets of the unsettled views, the newest first.
+func (s *space) pastSets() (out []quorum.Set[crdt.Origin]) {
+	self, others := quorum.Member{ID: s.m.cfg.Self, Disk: s.m.cfg.Disk}, s.m.members()
+	for _, past := range s.settlement.chain.Pasts() {
+		out = append(out, quorum.SetOf(past, self, others))
+	}
+	return out
+}
+
+// refreshSets recomputes whose quorums count, after the view or the chain of unsettled ones has
+// changed.
+func (s *space) refreshSets() {
+	m := s.m
+	newest := quorum.Set[*peer]{Epoch: m.view.Epoch, Size: len(m.view.Voters), Self: m.voter, Newest: true}
+	for _, p := range m.peers {
+		if p.voter {
+			newest.Peers = append(newest.Peers, p)
+		}
+	}
+	sets := []quorum.Set[*peer]{newest}
+	for _, past := range s.pastSets() {
+		sets = append(sets, quorum.Resolve(past, m.peer))
+	}
+	s.sets.Replace(s.settlement.chain.Complete(), sets)
+	s.acksMoved = true
 }
 
 // installView follows the machine's view. prev is the one before, with Epoch 0 when there was none.
 func (s *space) installView(prev, v View) {
-	c := &s.chain
-	c.epoch = v.Epoch
+	t := &s.settlement
+	c := &t.chain
+	c.Install(v.Epoch, votersOf(v))
 	if prev.Epoch != 0 {
-		c.add(PastView{Epoch: prev.Epoch, Voters: votersOf(prev)})
+		c.Add(quorum.PastView{Epoch: prev.Epoch, Voters: votersOf(prev)})
 	}
 	switch {
 	case len(v.Voters) == 0:
@@ -120,71 +100,52 @@ func (s *space) installView(prev, v View) {
 		s.becomeSettled(v.Epoch)
 	case prev.Epoch != 0:
 	case v.Founded && s.id == Durable && len(v.LastDisks) > 0:
-		c.settled = v.Epoch - uint64(len(v.LastDisks))
-		for i, disks := range v.LastDisks {
-			c.add(PastView{Epoch: c.settled + uint64(i), Disks: disks})
-		}
+		c.Found(v.LastDisks)
 	case v.Founded:
 		s.becomeSettled(v.Epoch)
 	}
-	c.goal, c.told, c.lost, c.tries = nil, false, false, 0
+	t.attempt = attempt{}
 	s.refreshSets()
-	since := c.since(v)
-	for id, r := range c.reports { // order: deletes only
-		if r.epoch < since {
-			delete(c.reports, id)
-		}
-	}
-	if c.reports == nil {
-		c.reports = map[crdt.Origin]report{}
-	}
-	c.reports[s.m.cfg.Self] = report{epoch: v.Epoch, disk: s.m.cfg.Disk, clock: s.committed().Clone()}
+	t.reports.Forget(c.Since())
+	t.reports.Set(s.m.cfg.Self, v.Epoch, s.committed().Clone())
 	for _, p := range s.m.peers {
-		s.sendReport(p, !c.complete(), false)
+		s.sendReport(p, !c.Complete(), false)
 	}
 	switch {
-	case s.unsettled():
-		c.at = s.m.now.Add(s.m.cfg.RetryInterval)
+	case c.Unsettled():
+		t.at = s.m.now.Add(s.m.cfg.RetryInterval)
 	case len(v.Voters) > 0 && (!v.Founded || len(v.LastDisks) > 0 && s.id == Durable): // another has said so before this replica had the view
-		c.at = zeroTime
+		t.at = zeroTime
 		s.m.eff.Settled = append(s.m.eff.Settled, Settlement{Space: s.id, Epoch: v.Epoch})
 	}
-}
-
-// since is the first epoch whose reports say all about the unsettled views.
-func (c *chain) since(v View) uint64 {
-	if ps := c.pasts(v); len(ps) > 0 {
-		return ps[0].Epoch + 1
-	}
-	return v.Epoch
 }
 
 // sendReport tells what this replica has acknowledged. It sends the clock itself only to a peer
 // that has another one, and that asks for it with whole.
 func (s *space) sendReport(p *peer, ask, whole bool) {
-	c := &s.chain
+	c := &s.settlement.chain
 	msg := &Report{
-		Epoch: s.m.view.Epoch, Space: s.id, Ask: ask, Serves: s.answers(), Disk: s.m.cfg.Disk, Hash: s.committed().Hash(), Settled: c.settled,
+		Epoch: s.m.view.Epoch, Space: s.id, Ask: ask, Serves: s.answers(), Disk: s.m.cfg.Disk, Hash: s.committed().Hash(), Settled: c.Settled(),
 	}
 	if whole {
 		msg.Acked = s.committed().Clone()
 	}
-	if c.settled < c.epoch {
-		msg.Known = slices.Clone(c.known)
+	if c.Unsettled() {
+		msg.Known = slices.Clone(c.Known())
 	}
 	s.m.send(p, Prompt, msg)
 }
 
 // onReport takes what a member of an older view had acknowledged when it installed this one.
 func (s *space) onReport(p *peer, msg *Report) {
-	c := &s.chain
+	t := &s.settlement
 	s.claim(msg.Settled)
-	before := len(c.known)
+	before := len(t.chain.Known())
 	for _, k := range msg.Known {
-		c.add(k)
+		t.chain.Add(k)
 	}
-	if len(c.known) != before {
-		c.goal = nil
+	if len(t.chain.Known()) != before {
+		t.attempt.goal = nil
 		s.refreshSets()
 		s.oweAcked()
 	}
@@ -193,15 +154,13 @@ func (s *space) onReport(p *peer, msg *Report) {
 		clock = s.content().Clone()
 	}
 	if clock != nil {
-		if r := c.reports[p.id]; r.clock == nil || r.epoch < msg.Epoch {
-			c.reports[p.id] = report{epoch: msg.Epoch, disk: msg.Disk, clock: clock}
-		}
+		t.reports.Add(p.id, msg.Epoch, clock)
 		if msg.Serves {
 			s.learnAcked(p, clock)
 		}
 	}
-	if msg.Ask || clock == nil && s.unsettled() {
-		s.answerReport(p, msg.Ask, msg.Whole, clock == nil && s.unsettled())
+	if wonder := clock == nil && t.chain.Unsettled(); msg.Ask || wonder {
+		s.answerReport(p, msg.Ask, msg.Whole, wonder)
 	}
 	s.acksMoved = true
 }
@@ -209,81 +168,78 @@ func (s *space) onReport(p *peer, msg *Report) {
 // answerReport tells the own report to the peer that asked. It asks for the clock behind a hash
 // that is unknown here.
 func (s *space) answerReport(p *peer, asked, whole, wonder bool) {
+	c := &s.settlement.chain
 	msg := &Report{
 		Epoch: s.m.view.Epoch, Space: s.id, Ask: wonder, Whole: wonder, Serves: s.answers(), Disk: s.m.cfg.Disk,
-		Hash: s.committed().Hash(), Settled: s.chain.settled,
+		Hash: s.committed().Hash(), Settled: c.Settled(),
 	}
 	if asked && whole {
 		msg.Acked = s.committed().Clone()
 	}
-	if s.unsettled() || asked {
-		msg.Known = slices.Clone(s.chain.known)
+	if c.Unsettled() || asked {
+		msg.Known = slices.Clone(c.Known())
 	}
 	s.m.send(p, Prompt, msg)
 }
 
-func (s *space) unsettled() bool { return s.chain.settled < s.chain.epoch }
-
 // claim takes another's word for an epoch being settled.
 func (s *space) claim(epoch uint64) {
-	if epoch > s.chain.settled && s.m.member {
+	if epoch > s.settlement.chain.Settled() && s.m.member {
 		s.becomeSettled(epoch)
 	}
 }
 
 // becomeSettled makes history of all views before an epoch.
 func (s *space) becomeSettled(epoch uint64) {
-	c := &s.chain
-	was := c.settled
-	lost := c.lost || s.majorityLost(epoch)
-	c.settled = epoch
-	c.known = slices.DeleteFunc(c.known, func(p PastView) bool { return p.Epoch < epoch })
+	t := &s.settlement
+	lost := t.attempt.lost || s.majorityLost(epoch)
+	ended := t.chain.Settle(epoch)
 	s.refreshSets()
 	s.restartRounds()
-	if was < c.epoch && epoch >= c.epoch {
-		c.goal, c.at = nil, zeroTime
-		s.m.eff.Settled = append(s.m.eff.Settled, Settlement{Space: s.id, Epoch: c.epoch, Lost: lost})
+	if ended {
+		t.attempt.goal, t.at = nil, zeroTime
+		s.m.eff.Settled = append(s.m.eff.Settled, Settlement{Space: s.id, Epoch: s.m.view.Epoch, Lost: lost})
 	}
 }
 
 // majorityLost reports whether of some view that was unsettled so far less is left than every
 // majority of it must meet.
 func (s *space) majorityLost(epoch uint64) bool {
-	for _, past := range s.chain.pasts(s.m.view) {
-		if v := s.m.setOf(past); past.Epoch < epoch && v.members() < v.size-v.size/2 {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(s.pastSets(), func(v quorum.Set[crdt.Origin]) bool { return v.Epoch < epoch && v.MajorityGone() })
 }
 
 // settle tries to find that the installed view is settled: what a majority of each older one has
 // reported, or all that are left of it (V4), is contained in a majority of the newest.
 func (s *space) settle() {
-	c := &s.chain
-	if !s.unsettled() || !c.complete() || !s.m.member {
+	t := &s.settlement
+	if !t.chain.Unsettled() || !t.chain.Complete() || !s.m.member {
 		return
 	}
-	if len(c.pasts(s.m.view)) == 0 {
-		s.becomeSettled(c.epoch) // the voters are those of a settled view
+	if len(t.chain.Pasts()) == 0 {
+		s.becomeSettled(s.m.view.Epoch) // the voters are those of a settled view
 		return
 	}
-	if c.goal == nil && !s.findGoal() {
-		return
+	a := &t.attempt
+	if a.goal == nil {
+		goal, ok := t.reports.Find(s.pastSets(), t.chain.Since(), s.m.cfg.Self)
+		if !ok {
+			return
+		}
+		a.goal, a.lost = goal.Clock, goal.Lost
 	}
 	contains := func(p *peer) bool {
 		if p == nil {
-			return s.acked().Includes(c.goal)
+			return s.acked().Includes(a.goal)
 		}
-		return s.m.counts(p) && p.link(s).acked.Includes(c.goal)
+		return s.m.counts(p) && p.link(s).acked.Includes(a.goal)
 	}
-	if v := &s.sets[0]; s.tally(v, contains) >= v.need(Majority) {
-		s.becomeSettled(c.epoch)
+	if v := s.sets.Newest(); v.Tally(contains) >= v.Need(quorum.Majority) {
+		s.becomeSettled(s.m.view.Epoch)
 		return
 	}
 	if contains(nil) {
-		if !c.told {
-			c.told = true
+		if !a.told {
+			a.told = true
 			for _, p := range s.m.peers {
 				s.sendReport(p, false, false)
 			}
@@ -293,56 +249,29 @@ func (s *space) settle() {
 	s.fetchGoal()
 }
 
-// findGoal joins the reports, once there are enough of each unsettled view.
-func (s *space) findGoal() bool {
-	c := &s.chain
-	since := c.since(s.m.view)
-	goal, lost := &crdt.Clock{}, false
-	for _, past := range c.pasts(s.m.view) {
-		v, n := s.m.setOf(past), 0
-		take := func(id crdt.Origin) {
-			if r := c.reports[id]; r.clock != nil && r.epoch >= since {
-				n++
-				goal.Join(r.clock)
-			}
-		}
-		if v.self {
-			take(s.m.cfg.Self)
-		}
-		for _, p := range v.peers {
-			take(p.id)
-		}
-		if n < min(quorumOf(v.size), v.members()) {
-			return false
-		}
-		lost = lost || v.members() < v.size-v.size/2
-	}
-	c.goal, c.lost = goal, lost
-	return true
-}
-
 // fetchGoal asks the peers that reported it for what is missing here.
 func (s *space) fetchGoal() {
+	t := &s.settlement
 	for _, p := range s.m.peers {
-		if r := s.chain.reports[p.id]; r.clock != nil {
-			s.fetch(p, s.chain.goal.Minus(s.chain.goal.Minus(r.clock)))
+		if clock := t.reports.Of(p.id); clock != nil {
+			s.fetch(p, t.attempt.goal.Minus(t.attempt.goal.Minus(clock)))
 		}
 	}
 }
 
 // retrySettle asks those whose reports or whose acks are missing.
 func (s *space) retrySettle() {
-	c := &s.chain
-	if !s.unsettled() {
+	t := &s.settlement
+	a := &t.attempt
+	if !t.chain.Unsettled() {
 		return
 	}
 	s.wanted = crdt.Clock{}
 	for _, p := range s.m.peers {
-		r := c.reports[p.id]
-		if r.clock == nil || !c.complete() || c.goal == nil || !s.m.counts(p) || !p.link(s).acked.Includes(c.goal) {
+		if t.reports.Of(p.id) == nil || !t.chain.Complete() || a.goal == nil || !s.m.counts(p) || !p.link(s).acked.Includes(a.goal) {
 			s.sendReport(p, true, true)
 		}
 	}
-	c.at = s.m.now.Add(s.m.backoff(c.tries))
-	c.tries++
+	t.at = s.m.now.Add(s.m.backoff(a.tries))
+	a.tries++
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/replicator/quorum"
 )
 
 // space is one of the two halves of a machine, with what the subjects of the protocol keep for it.
@@ -25,19 +26,18 @@ type space struct {
 	roundID uint64
 	compares
 	holding
-	sayHeldAt time.Time  // updates that wait are not told of before this
-	wanted    crdt.Clock // fetched, not here yet; forgotten when roundAt or chain.at comes
-	pull      *pull      // the repair that is running, nil: none
-	alarmAt   time.Time  // digest alarms before this are not acted upon
-	disk      disk
-	chain     chain
+	sayHeldAt  time.Time  // updates that wait are not told of before this
+	wanted     crdt.Clock // fetched, not here yet; forgotten when roundAt or settlement.at comes
+	pull       *pull      // the repair that is running, nil: none
+	alarmAt    time.Time  // digest alarms before this are not acted upon
+	disk       disk
+	settlement settlement
 
-	expiring    []string   // keys of which a majority is being asked before they expire
-	confirmed   bool       // it has answered
-	askedExpiry time.Time  // when it was asked
-	learned     bool       // a majority's clocks, as they were when the first view came, are contained
-	sets        []voterSet // of the installed view first, then of the unsettled ones
-	bases       []uint64   // scratch of common
+	expiring    []string            // keys of which a majority is being asked before they expire
+	confirmed   bool                // it has answered
+	askedExpiry time.Time           // when it was asked
+	learned     bool                // a majority's clocks, as they were when the first view came, are contained
+	sets        quorum.Joint[*peer] // whose quorums count
 
 	hash   [16]byte // of the content clock, while hashed
 	hashed bool
@@ -86,7 +86,7 @@ func (s *space) committed() *crdt.Clock {
 
 // answers reports whether others may count on what this replica has. Either it has caught up (R4),
 // or what its disk brought must be heard after a cold start: perhaps no other disk has it.
-func (s *space) answers() bool { return s.m.serves || s.chain.wants(s.m.cfg.Disk) }
+func (s *space) answers() bool { return s.m.serves || s.settlement.chain.Wants(s.m.cfg.Disk) }
 
 // acked is what this replica answers for.
 func (s *space) acked() *crdt.Clock {
@@ -138,7 +138,7 @@ func (s *space) onTime() {
 	if s.m.due(&s.thawAt) {
 		s.thaw()
 	}
-	if s.m.due(&s.chain.at) {
+	if s.m.due(&s.settlement.at) {
 		s.retrySettle()
 	}
 	if s.pull != nil && !s.m.now.Before(s.pull.at) {
@@ -176,5 +176,5 @@ func (s *space) finish() {
 // String prints the state on one line.
 func (s *space) String() string {
 	return fmt.Sprintf("%v content %s committed %s items %d waiting %d rounds %d settled %d",
-		s.id, clockName(s.content()), clockName(s.committed()), s.store.Len(), len(s.waiting.groups), len(s.rounds), s.chain.settled)
+		s.id, clockName(s.content()), clockName(s.committed()), s.store.Len(), len(s.waiting.groups), len(s.rounds), s.settlement.chain.Settled())
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/replicator/quorum"
 )
 
 // add adds elements to a node-owned set.
@@ -159,7 +160,7 @@ func TestColdRestartForgetsWhatTheDeadOwned(t *testing.T) {
 	w := cluster(t, 2, durableD)
 	w.nodes[0].own("d/s", "a", "all")
 	w.nodes[1].own("d/s", "b", "all")
-	w.nodes[0].put("d/kept", "x", All)
+	w.nodes[0].put("d/kept", "x", quorum.All)
 	w.quiet()
 	disks := []*rows{w.nodes[0].disk, w.nodes[1].disk}
 	w.nodes[0].crash()
@@ -278,7 +279,7 @@ func TestSweepIsCutIntoGroups(t *testing.T) {
 	}
 }
 
-func (n *node) deleteForever(key string, l Level) uint64 {
+func (n *node) deleteForever(key string, l quorum.Level) uint64 {
 	n.w.seq++
 	n.step(DeleteForever{ID: n.w.seq, Key: key, Write: l})
 	return n.w.seq
@@ -290,12 +291,12 @@ func TestDeleteForeverIsFinal(t *testing.T) {
 	for _, key := range []string{"s", "d/s"} {
 		w := cluster(t, 3, durableD)
 		a, b, c := w.nodes[0], w.nodes[1], w.nodes[2]
-		a.put(key, "x", All)
+		a.put(key, "x", quorum.All)
 		w.quiet()
 		c.step(Subscribe{ID: 1, Key: key})
 		c.changes = nil
 		w.isolate(3)
-		gone, late := b.deleteForever(key, Majority), c.put(key, "late", Local)
+		gone, late := b.deleteForever(key, quorum.Majority), c.put(key, "late", quorum.Local)
 		w.quiet()
 		b.want(gone, nil)
 		c.want(late, nil)
@@ -303,8 +304,8 @@ func TestDeleteForeverIsFinal(t *testing.T) {
 		w.advance(5 * time.Second)
 		w.same()
 		for _, n := range w.nodes {
-			n.want(n.put(key, "y", Local), crdt.ErrDeleted)
-			for _, l := range []Level{Local, Majority} {
+			n.want(n.put(key, "y", quorum.Local), crdt.ErrDeleted)
+			for _, l := range []quorum.Level{quorum.Local, quorum.Majority} {
 				id := n.get(key, l)
 				w.quiet()
 				n.want(id, crdt.ErrDeleted)
@@ -324,7 +325,7 @@ func TestDeleteForeverIsFinal(t *testing.T) {
 		}
 		// Once more is no error, and waits for its level.
 		w.isolate(1)
-		again := a.deleteForever(key, Majority)
+		again := a.deleteForever(key, quorum.Majority)
 		w.advance(time.Second)
 		w.mendAll()
 		w.advance(5 * time.Second)
@@ -335,12 +336,12 @@ func TestDeleteForeverIsFinal(t *testing.T) {
 func TestDeleteForeverSurvivesARestart(t *testing.T) {
 	w := cluster(t, 1, durableD)
 	a := w.nodes[0]
-	a.put("d/s", "x", Local)
-	a.deleteForever("d/s", Local)
+	a.put("d/s", "x", quorum.Local)
+	a.deleteForever("d/s", quorum.Local)
 	w.quiet()
 	a.crash()
 	b := w.start(2, a.disk, 1)
-	b.want(b.get("d/s", Local), crdt.ErrDeleted)
+	b.want(b.get("d/s", quorum.Local), crdt.ErrDeleted)
 	if len(a.disk.items) != 1 {
 		t.Fatalf("%d rows", len(a.disk.items))
 	}

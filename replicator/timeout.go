@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/replicator/quorum"
 )
 
 // TimeoutError tells how far an operation came before its time was up; it wraps ErrTimeout. A write
@@ -13,7 +14,7 @@ import (
 // more may have the write, whose acks are on their way or were lost.
 type TimeoutError struct {
 	Key     string
-	Level   Level
+	Level   quorum.Level
 	Read    bool
 	Epoch   uint64        // the view that is counted: the installed one, or one that is not settled and lacks a quorum; 0: not known yet
 	Need    int           // so many of its voters the level asks for
@@ -33,7 +34,7 @@ func (e *TimeoutError) Describe(name func(crdt.Origin) string) string {
 	if e.Read {
 		what, did, ever = "get", "have answered", ""
 	}
-	if e.Level == Linearizable {
+	if e.Level == quorum.Linearizable {
 		did = "agree"
 	}
 	fmt.Fprintf(&b, "%v: %s of %q at %v: ", ErrTimeout, what, e.Key, e.Level)
@@ -73,29 +74,25 @@ func (s *space) timedOut(o *op) error {
 		return s.neverBegun(o)
 	}
 	has := func(p *peer) bool { return s.hasWrite(p, o) }
-	if o.level == Linearizable {
+	if o.level == quorum.Linearizable {
 		has = o.agreed
 	} else if o.read {
 		r := s.roundOf(o)
 		has = func(p *peer) bool { return s.answered(r, p) }
 	}
 	e := &TimeoutError{Key: o.key, Level: o.level, Read: o.read, Cause: o.failed}
-	if o.level == Local { // it waited for the own disk
+	if o.level == quorum.Local { // it waited for the own disk
 		e.Epoch, e.Need, e.Missing = s.m.view.Epoch, 1, []crdt.Origin{s.m.cfg.Self}
 		return e
 	}
-	if !s.chain.complete() {
+	if !s.sets.Complete() {
 		return e
 	}
-	for i := range s.sets {
-		v := &s.sets[i]
-		if n := s.tally(v, has); i == 0 || n < v.need(o.level) {
-			e.Epoch, e.Need, e.Have, e.Missing, e.Refused = v.epoch, v.need(o.level), n, s.lacking(v, has), s.refusals(v, o)
-			if n < e.Need {
-				break
-			}
-		}
+	v := s.sets.Lacking(o.level, has)
+	if v == nil {
+		v = s.sets.Newest()
 	}
+	e.Epoch, e.Need, e.Have, e.Missing, e.Refused = v.Epoch, v.Need(o.level), v.Tally(has), s.idsOf(v.Without(has)), s.refusals(v, o)
 	return e
 }
 
@@ -113,15 +110,14 @@ func (s *space) neverBegun(o *op) error {
 	return fmt.Errorf("%w: write of %q at %v was held back, nothing happened", ErrOverloaded, o.key, o.level)
 }
 
-// lacking lists the members of a set that do not satisfy has.
-func (s *space) lacking(v *voterSet, has func(*peer) bool) (ids []crdt.Origin) {
-	for _, p := range v.peers {
-		if !has(p) {
+// idsOf lists replicas, the own one as nil, by id.
+func (s *space) idsOf(ps []*peer) (ids []crdt.Origin) {
+	for _, p := range ps {
+		if p == nil {
+			ids = append(ids, s.m.cfg.Self)
+		} else {
 			ids = append(ids, p.id)
 		}
-	}
-	if v.self && !has(nil) {
-		ids = append(ids, s.m.cfg.Self)
 	}
 	slices.Sort(ids)
 	return ids

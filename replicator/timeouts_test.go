@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/replicator/quorum"
 	"pgregory.net/rapid"
 )
 
@@ -66,14 +67,14 @@ func TestTimeoutsComeByDeadlineThenID(t *testing.T) {
 		t.Repeat(map[string]func(*rapid.T){
 			"add": func(t *rapid.T) {
 				id++
-				o := m.newOp(id, "k", Majority)
+				o := m.newOp(id, "k", quorum.Majority)
 				o.deadline = start.Add(time.Duration(rapid.IntRange(0, 20).Draw(t, "deadline")))
 				m.timeouts.add(o)
 				want = append(want, o)
 			},
 			"add in order": func(t *rapid.T) {
 				id++
-				o := m.newOp(id, "k", Majority)
+				o := m.newOp(id, "k", quorum.Majority)
 				o.deadline = start.Add(time.Duration(20 + id))
 				m.timeouts.add(o)
 				want = append(want, o)

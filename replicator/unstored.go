@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/replicator/quorum"
 )
 
 // A disk that refuses a batch fails the writes in it at this replica. The replica tells the peers.
@@ -26,7 +27,7 @@ type Refusal struct {
 // spreads, and each disk is tried again.
 type StoreError struct {
 	Key     string
-	Level   Level
+	Level   quorum.Level
 	Epoch   uint64    // the view that is counted: the installed one, or one that is not settled
 	Need    int       // so many of its voters the level asks for
 	Have    int       // so many of them have committed the write, as far as known
@@ -124,26 +125,21 @@ func (s *space) endHopeless(o *op) {
 	if o.done() {
 		return
 	}
-	if o.level == Local {
+	if o.level == quorum.Local {
 		if s.refused(nil, o) {
 			s.m.end(o, &StoreError{Key: o.key, Level: o.level, Epoch: s.m.view.Epoch, Need: 1, Cause: o.failed})
 		}
 		return
 	}
-	for i := range s.sets {
-		v := &s.sets[i]
-		if s.tally(v, func(p *peer) bool { return !s.refused(p, o) }) >= v.need(o.level) {
-			continue
-		}
-		s.m.end(o, &StoreError{Key: o.key, Level: o.level, Epoch: v.epoch, Need: v.need(o.level),
-			Have: s.tally(v, func(p *peer) bool { return s.hasWrite(p, o) }), Refused: s.refusals(v, o), Cause: o.failed})
-		return
+	if v := s.sets.Lacking(o.level, func(p *peer) bool { return !s.refused(p, o) }); v != nil {
+		s.m.end(o, &StoreError{Key: o.key, Level: o.level, Epoch: v.Epoch, Need: v.Need(o.level),
+			Have: v.Tally(func(p *peer) bool { return s.hasWrite(p, o) }), Refused: s.refusals(v, o), Cause: o.failed})
 	}
 }
 
 // refusals lists the peers of a set whose disks have refused a write.
-func (s *space) refusals(v *voterSet, o *op) (rs []Refusal) {
-	for _, p := range v.peers { // by id
+func (s *space) refusals(v *quorum.Set[*peer], o *op) (rs []Refusal) {
+	for _, p := range v.Peers { // by id
 		if s.refused(p, o) {
 			rs = append(rs, Refusal{p.id, p.link(s).why})
 		}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/replicator/quorum"
 )
 
 // storeError takes what a write was refused with. The write must not have waited for its time-out.
@@ -26,8 +27,8 @@ func TestRefusalsOfOtherDisksEndAWrite(t *testing.T) {
 	w := cluster(t, 3, durableD)
 	a, b, c := w.nodes[0], w.nodes[1], w.nodes[2]
 	b.disk.bad, c.disk.bad = true, true
-	most, none := a.put("d/s", "x", Majority), a.take("d/s", "nothing", Majority)
-	local, volatile := a.put("d/s", "y", Local), a.put("s", "x", All)
+	most, none := a.put("d/s", "x", quorum.Majority), a.take("d/s", "nothing", quorum.Majority)
+	local, volatile := a.put("d/s", "y", quorum.Local), a.put("s", "x", quorum.All)
 	w.advance(time.Second)
 	a.want(local, nil)
 	a.want(volatile, nil)
@@ -45,10 +46,10 @@ func TestRefusalsOfOtherDisksEndAWrite(t *testing.T) {
 		t.Errorf("a write that changed nothing: %+v", *e)
 	}
 	b.disk.bad = false
-	again := a.put("d/s", "z", Majority)
+	again := a.put("d/s", "z", quorum.Majority)
 	w.advance(time.Second)
 	a.want(again, nil) // by the disks of 1 and 2
-	all := a.put("d/s", "u", All)
+	all := a.put("d/s", "u", quorum.All)
 	w.advance(time.Second)
 	if e := a.storeError(all); e.Have != 2 || len(e.Refused) != 1 {
 		t.Errorf("%+v", *e)
@@ -66,7 +67,7 @@ func TestTheOwnRefusalCountsWithThoseOfOthers(t *testing.T) {
 	w := cluster(t, 3, durableD)
 	a, b := w.nodes[0], w.nodes[1]
 	a.disk.bad, b.disk.bad = true, true
-	id := a.put("d/s", "x", Majority)
+	id := a.put("d/s", "x", quorum.Majority)
 	w.advance(time.Second)
 	e := a.storeError(id)
 	if !errors.Is(e, errDisk) || !reflect.DeepEqual(e.Refused, []Refusal{{2, errDisk.Error()}}) {
@@ -81,7 +82,7 @@ func TestATimeOutTellsOfRefusals(t *testing.T) {
 	a, b := w.nodes[0], w.nodes[1]
 	b.disk.bad = true
 	w.isolate(3)
-	id := a.put("d/s", "x", Majority)
+	id := a.put("d/s", "x", quorum.Majority)
 	w.advance(4 * time.Second)
 	a.wantOpen(id)
 	w.advance(2 * time.Second)
@@ -100,11 +101,11 @@ func TestALostAckIsNoRefusal(t *testing.T) {
 	w := cluster(t, 2, durableD)
 	a, b := w.nodes[0], w.nodes[1]
 	w.drop = func(p packet) bool { _, ack := p.msg.(*Ack); return ack && p.from == 2 }
-	id := a.put("d/s", "x", All)
+	id := a.put("d/s", "x", quorum.All)
 	w.quiet()
 	a.wantOpen(id)
 	b.disk.bad = true
-	b.put("d/s", "y", Local)
+	b.put("d/s", "y", quorum.Local)
 	w.quiet()
 	a.want(id, nil)
 }
@@ -113,7 +114,7 @@ func TestALostAckIsNoRefusal(t *testing.T) {
 func TestRefusalsOfTheFutureAreMalformed(t *testing.T) {
 	w := cluster(t, 2, durableD)
 	a := w.nodes[0]
-	id := a.put("d/s", "x", All)
+	id := a.put("d/s", "x", quorum.All)
 	for _, m := range []*Unstored{{Epoch: 1, UpTo: 2}, {Epoch: 1, Acked: 2}, {Epoch: 1, UpTo: 1, Why: strings.Repeat("x", whyMax+1)}} {
 		was := a.m.stats.Malformed
 		a.step(Receive{From: crdt.Origin(2), Msg: m})

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/replicator/quorum"
 )
 
 // grown is a cluster of five of which two are about to be joined by two learners that have caught
@@ -26,7 +27,7 @@ func grown(t *testing.T) (w *world, next View) {
 			w.sever(a, b)
 		}
 	}
-	x := w.node(1).put("s", "x", Majority)
+	x := w.node(1).put("s", "x", quorum.Majority)
 	w.quiet()
 	w.node(1).want(x, nil)
 	return w, viewOf(3, 1, 2, 3, 4, 5, 6, 7)
@@ -37,7 +38,7 @@ func grown(t *testing.T) (w *world, next View) {
 func TestReadOfTheNewMajorityDoesNotMissAWriteOfTheOldOne(t *testing.T) {
 	w, next := grown(t)
 	w.install(next)
-	g := w.node(4).get("s", Majority) // 4, 5, 6 and 7 are a majority of seven
+	g := w.node(4).get("s", quorum.Majority) // 4, 5, 6 and 7 are a majority of seven
 	w.advance(10 * time.Second)
 	w.node(4).wantOpen(g)
 	w.mendAll()
@@ -57,7 +58,7 @@ func TestReadOfTheNewMajorityDoesNotMissAWriteOfTheOldOne(t *testing.T) {
 func TestReadThatIsOutWhenAViewIsSettledDoesNotMissAWriteOfTheOldOne(t *testing.T) {
 	w, next := grown(t)
 	w.install(next)
-	g := w.node(4).get("s", Majority)
+	g := w.node(4).get("s", quorum.Majority)
 	w.advance(time.Second)
 	w.node(4).wantOpen(g) // 5, 6 and 7 have answered that they have nothing
 	for _, a := range []crdt.Origin{1, 2, 3} {
@@ -93,7 +94,7 @@ func TestViewIsSettledOnlyWhenAMajorityOfTheNewestContainsTheOld(t *testing.T) {
 			w.sever(a, b)
 		}
 	}
-	g := w.node(4).get("s", Majority)
+	g := w.node(4).get("s", quorum.Majority)
 	w.advance(5 * time.Second)
 	w.node(4).wantOpen(g)
 }
@@ -106,7 +107,7 @@ func TestOnlyAcksOfTheOperationsEpochCount(t *testing.T) {
 	w.sever(2, 3)
 	w.sever(2, 4)
 	w.sever(2, 5)
-	g := w.node(4).get("s", Majority)
+	g := w.node(4).get("s", quorum.Majority)
 	w.advance(time.Second)
 	if got := elems(t, w.node(4).want(g, nil).Reader); len(got) != 0 {
 		t.Fatalf("read %v: the test does not test what it should", got)
@@ -139,7 +140,7 @@ func writeInOldView(t *testing.T, f Faults) (w *world, next View, x uint64) {
 		t.Fatalf("settled %d without the one who is cut off", got)
 	}
 	w.mend(1, 2) // 1 still has the view of three, in which 1 and 2 are a majority
-	x = w.node(1).put("s", "x", Majority)
+	x = w.node(1).put("s", "x", quorum.Majority)
 	w.advance(time.Second)
 	w.node(2).wantSet("s", "x")
 	return w, next, x
@@ -149,13 +150,13 @@ func writeInOldView(t *testing.T, f Faults) (w *world, next View, x uint64) {
 // MajorityLost, never block permanently.
 func TestMajorityGoneForGoodIsSettledFromTheSurvivorsWithAnAlarm(t *testing.T) {
 	w := cluster(t, 5, Config{})
-	y := w.node(4).put("s", "y", All)
+	y := w.node(4).put("s", "y", quorum.All)
 	w.quiet()
 	w.node(4).want(y, nil)
 	for _, id := range []crdt.Origin{3, 4, 5} {
 		w.isolate(id)
 	}
-	w.node(1).put("s", "x", Local)
+	w.node(1).put("s", "x", quorum.Local)
 	for _, id := range []crdt.Origin{3, 4, 5} {
 		w.node(id).crash()
 	}
@@ -187,7 +188,7 @@ func TestTwoToOneLosesNothing(t *testing.T) {
 func coldStart(t *testing.T, disks ...int) (*world, View) {
 	w := cluster(t, 3, durableD)
 	w.isolate(3)
-	x := w.node(1).put("d/s", "x", Majority)
+	x := w.node(1).put("d/s", "x", quorum.Majority)
 	w.quiet()
 	w.node(1).want(x, nil)
 	old := w.nodes
@@ -215,10 +216,10 @@ func TestAfterAColdStartAMajorityOfTheOldDisksMustReport(t *testing.T) {
 	w.isolate(12)
 	w.install(v)
 	w.advance(5 * time.Second)
-	if n := w.node(13); n.m.spaces[Durable].chain.settled >= 2 || n.m.spaces[Volatile].chain.settled != 2 {
+	if n := w.node(13); n.m.spaces[Durable].settlement.chain.Settled() >= 2 || n.m.spaces[Volatile].settlement.chain.Settled() != 2 {
 		t.Fatalf("one disk of three has reported\n%s", w.dump())
 	}
-	g := w.node(14).get("d/s", Majority)
+	g := w.node(14).get("d/s", quorum.Majority)
 	w.advance(time.Second)
 	w.node(14).wantOpen(g)
 	w.mendAll()
@@ -246,7 +247,7 @@ func unsettledColdStart(t *testing.T, disks ...int) (*world, View) {
 	for _, id := range []crdt.Origin{3, 4, 5} {
 		w.isolate(id)
 	}
-	x := w.node(1).put("d/s", "x", Majority)
+	x := w.node(1).put("d/s", "x", quorum.Majority)
 	w.quiet()
 	w.node(1).want(x, nil)
 	w.install(viewOf(3, 1, 2, 3, 4, 5))
@@ -276,7 +277,7 @@ func TestAfterAColdStartAMajorityOfEachUnsettledViewMustReport(t *testing.T) {
 	w.isolate(12) // the only disk with x
 	w.install(v)
 	w.advance(5 * time.Second)
-	g := w.node(14).get("d/s", Majority)
+	g := w.node(14).get("d/s", quorum.Majority)
 	w.advance(time.Second)
 	w.node(14).wantOpen(g)
 	for _, n := range w.nodes[5:] {
@@ -327,7 +328,7 @@ func TestWhoJoinsAnUnsettledFoundingKnowsItsDisks(t *testing.T) {
 	w.install(next)
 	w.advance(5 * time.Second)
 	n := w.node(16)
-	if c := &n.m.spaces[Durable].chain; len(c.pasts(n.m.view)) < 2 || n.m.Settled() != 0 {
+	if c := &n.m.spaces[Durable].settlement.chain; len(c.Pasts()) < 2 || n.m.Settled() != 0 {
 		t.Fatalf("settled %d\n%s", n.m.Settled(), w.dump())
 	}
 	w.mendAll()
@@ -387,10 +388,10 @@ func TestMissedViewIsLearnedFromTheOthers(t *testing.T) {
 	w.advance(2 * time.Second)
 	last := viewOf(4, 1, 2, 3)
 	w.node(3).step(Install{last})
-	if w.node(3).m.spaces[Volatile].chain.complete() {
+	if w.node(3).m.spaces[Volatile].settlement.chain.Complete() {
 		t.Fatal("it knows nothing of the third view")
 	}
-	x := w.node(3).put("s", "x", Majority)
+	x := w.node(3).put("s", "x", quorum.Majority)
 	for _, id := range []crdt.Origin{1, 2, 4} {
 		w.node(id).step(Install{last})
 	}
@@ -403,5 +404,5 @@ func TestMissedViewIsLearnedFromTheOthers(t *testing.T) {
 	if n := w.node(4); n.m.member {
 		t.Fatal("4 was dropped")
 	}
-	w.node(4).want(w.node(4).put("s", "y", Local), ErrNoView)
+	w.node(4).want(w.node(4).put("s", "y", quorum.Local), ErrNoView)
 }

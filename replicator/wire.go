@@ -6,6 +6,7 @@ import (
 
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/crdt/head"
+	"github.com/coterie-go/coterie/replicator/quorum"
 )
 
 // A message is a version byte, then one core-deterministic CBOR array whose first element is its
@@ -313,11 +314,11 @@ func (d *decoder) report(epoch uint64) *Report {
 	return m
 }
 
-func (d *decoder) past() PastView {
+func (d *decoder) past() quorum.PastView {
 	if d.array() != 3 {
 		d.fail("no view")
 	}
-	p := PastView{Epoch: d.uint()}
+	p := quorum.PastView{Epoch: d.uint()}
 	for range d.array() {
 		if p.Voters = append(p.Voters, crdt.Origin(d.uint())); d.err != nil {
 			return p

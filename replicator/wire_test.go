@@ -11,6 +11,7 @@ import (
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/crdt/iblt"
 	"github.com/coterie-go/coterie/proptest/golden"
+	"github.com/coterie-go/coterie/replicator/quorum"
 	"github.com/fxamacker/cbor/v2"
 )
 
@@ -33,7 +34,7 @@ func samples() []Message {
 		&Compare{Epoch: 2, Space: Durable, ID: 300, Hash: c.Hash(), More: c, Hold: 70_000, Keys: []string{"k", "d/\u00e9"}}, &Compare{More: &crdt.Clock{}},
 		&Compared{Epoch: 2, ID: 7, Known: true, Extra: c, Lacks: c, Differ: []uint32{0, 1 << 20}}, &Compared{},
 		&Report{Epoch: 9, Ask: true, Serves: true, Whole: true, Disk: 7, Hash: c.Hash(), Acked: c, Settled: 8,
-			Known: []PastView{{Epoch: 8, Voters: []crdt.Origin{1, 2}}, {Epoch: 7, Disks: []uint64{4, 5}}}},
+			Known: []quorum.PastView{{Epoch: 8, Voters: []crdt.Origin{1, 2}}, {Epoch: 7, Disks: []uint64{4, 5}}}},
 		&Report{}, &Pull{Session: 1, Content: c}, &Head{Session: 1, Clock: c, Digest: crdt.Digest{3, 4}, Items: 5},
 		&MoreCells{Session: 1, Key: 1 << 50, From: 64, Count: 3},
 		&Cells{Session: 1, Key: 9, From: 64, Cells: []iblt.Cell{{ID: 1, Check: 2}, {ID: 3 << 60, Check: 4 << 20}}}, &Cells{},
@@ -104,8 +105,8 @@ func TestIdleGossipIsSmall(t *testing.T) {
 	}
 	w.install(founded(late, 1<<60, 2<<60, 3<<60))
 	for i := range 120 {
-		w.nodes[i%3].put(fmt.Sprintf("key%d", i), "x", Local)
-		w.nodes[i%3].put(fmt.Sprintf("d/key%d", i), "x", Local)
+		w.nodes[i%3].put(fmt.Sprintf("key%d", i), "x", quorum.Local)
+		w.nodes[i%3].put(fmt.Sprintf("d/key%d", i), "x", quorum.Local)
 	}
 	w.advance(time.Minute)
 	var bytes, exchanges, messages int
@@ -141,7 +142,7 @@ func FuzzDecodeMessage(f *testing.F) {
 		}
 		// A machine takes whatever decodes.
 		w := cluster(t, 2, durableD)
-		w.nodes[0].put("s", "x", Local)
+		w.nodes[0].put("s", "x", quorum.Local)
 		w.nodes[0].step(Receive{2, m})
 		w.nodes[0].step(Receive{3, m})
 	})

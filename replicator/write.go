@@ -5,13 +5,14 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/replicator/quorum"
 )
 
 // opQueue holds the writes of one level in the order of their events. What counts for one counts
 // for all before it, so that an ack ends a prefix of the queue, and nothing has to be counted per
 // operation.
 type opQueue struct {
-	level Level
+	level quorum.Level
 	ops   fifo[*op]
 }
 
@@ -50,8 +51,8 @@ func (m *Machine) write(o *op, timeout time.Duration) {
 }
 
 // mayWrite says why an update cannot even begin. Nothing has happened then.
-func (m *Machine) mayWrite(l Level) error {
-	if l == Linearizable {
+func (m *Machine) mayWrite(l quorum.Level) error {
+	if l == quorum.Linearizable {
 		return fmt.Errorf("%w: %v is for reads; write at Majority", ErrLevel, l)
 	}
 	if err := m.mayAsk(l); err != nil {
@@ -64,14 +65,14 @@ func (m *Machine) mayWrite(l Level) error {
 }
 
 // mayAsk says why an operation of this level cannot begin.
-func (m *Machine) mayAsk(l Level) error {
-	if !l.valid() {
+func (m *Machine) mayAsk(l quorum.Level) error {
+	if !l.Valid() {
 		return fmt.Errorf("%w: %v", ErrLevel, l)
 	}
 	if !m.member {
 		return ErrNoView
 	}
-	if n := len(m.view.Voters); l != Local && l.Need(n) > n {
+	if n := len(m.view.Voters); l != quorum.Local && l.Need(n) > n {
 		return fmt.Errorf("%w: %v, the view has %d voters", ErrNotEnoughReplicas, l, n)
 	}
 	if m.pending >= m.cfg.PendingMax {
@@ -118,11 +119,20 @@ func (s *space) completeWrites() {
 }
 
 // reachOf is reach, for all levels: Local asks the own replica only.
-func (s *space) reachOf(l Level) uint64 {
-	if l == Local {
+func (s *space) reachOf(l quorum.Level) uint64 {
+	if l == quorum.Local {
 		return s.committed().Base(s.m.cfg.Self)
 	}
-	return s.reach(l)
+	return s.sets.Reach(l, s.ackedBase)
+}
+
+// ackedBase returns the last own event that a replica, the own one as nil, has acknowledged, and
+// whether its acks count.
+func (s *space) ackedBase(p *peer) (uint64, bool) {
+	if p == nil {
+		return s.acked().Base(s.m.cfg.Self), true
+	}
+	return p.link(s).base, s.m.counts(p)
 }
 
 // hasWrite reports whether a replica, the own one as nil, has acknowledged what a write did or
@@ -151,17 +161,17 @@ func (s *space) awaitGoal(o *op, timeout time.Duration) {
 		return
 	}
 	s.goals = append(s.goals, o)
-	if o.level != Local {
+	if o.level != quorum.Local {
 		m.askAll()
 		s.roundAt = earlier(s.roundAt, m.now.Add(m.cfg.RetryInterval))
 	}
 }
 
 func (s *space) goalReached(o *op) bool {
-	if o.level == Local {
+	if o.level == quorum.Local {
 		return s.id == Volatile || s.committed().Includes(o.goal)
 	}
-	return s.agreed(o.level, func(p *peer) bool { return s.hasWrite(p, o) })
+	return s.sets.Agreed(o.level, func(p *peer) bool { return s.hasWrite(p, o) })
 }
 
 func (s *space) completeGoals() {

@@ -11,6 +11,7 @@ import (
 	"github.com/coterie-go/coterie/durable/lmdb"
 	"github.com/coterie-go/coterie/durable/rows"
 	"github.com/coterie-go/coterie/replicator"
+	"github.com/coterie-go/coterie/replicator/quorum"
 )
 
 // partRows is small, so that a repair of some hundred items takes many parts.
@@ -110,7 +111,7 @@ func (p *pair) commit() {
 
 // change lets the first write what the second will not hear of in time.
 func (p *pair) change(id uint64, fn func(*crdt.ORSetTx[string]) error) {
-	p.step(0, replicator.Update{ID: id, Key: "set", Write: replicator.Local, Mutate: crdt.Mutate[crdt.ORSet[string]](fn)})
+	p.step(0, replicator.Update{ID: id, Key: "set", Write: quorum.Local, Mutate: crdt.Mutate[crdt.ORSet[string]](fn)})
 	p.net = nil
 }
 
@@ -182,7 +183,7 @@ func testParts(t *testing.T, every int, open func(*testing.T) (durable.Env, func
 			}
 			return nil
 		})
-		p.step(0, replicator.Update{ID: 3, Key: "other", Write: replicator.Local,
+		p.step(0, replicator.Update{ID: 3, Key: "other", Write: quorum.Local,
 			Mutate: crdt.Mutate[crdt.ORSet[string]](func(s *crdt.ORSetTx[string]) error { return s.Add("x") })})
 		p.net = nil
 		cut := p.run(kill)

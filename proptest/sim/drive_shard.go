@@ -6,6 +6,7 @@ import (
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/ddata/membership"
 	"github.com/coterie-go/coterie/replicator"
+	"github.com/coterie-go/coterie/replicator/quorum"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
@@ -271,7 +272,7 @@ func (d *typeDriver) write(wr protocol.StateWrite, done func(error)) {
 		return
 	}
 	d.p.rep.call(func(id uint64) replicator.Input {
-		return replicator.Update{ID: id, Key: wr.Key(d.cfg.Type), Write: replicator.Majority, Mutate: wr.Mutate}
+		return replicator.Update{ID: id, Key: wr.Key(d.cfg.Type), Write: quorum.Majority, Mutate: wr.Mutate}
 	}, func(r replicator.Result) {
 		err := r.Err
 		d.p.post(func() { done(err) })
@@ -280,7 +281,7 @@ func (d *typeDriver) write(wr protocol.StateWrite, done func(error)) {
 
 func (d *typeDriver) read(rd protocol.StateRead, done func(protocol.DidRead)) {
 	d.p.rep.call(func(id uint64) replicator.Input {
-		return replicator.Get{ID: id, Key: rd.Key(d.cfg.Type), Read: replicator.Majority}
+		return replicator.Get{ID: id, Key: rd.Key(d.cfg.Type), Read: quorum.Majority}
 	}, func(r replicator.Result) {
 		got := rd.Result(r.Reader, r.Err)
 		d.p.post(func() { done(got) })

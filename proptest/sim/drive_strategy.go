@@ -7,6 +7,7 @@ import (
 
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/replicator"
+	"github.com/coterie-go/coterie/replicator/quorum"
 	"github.com/coterie-go/coterie/sharding/allocation"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
@@ -142,7 +143,7 @@ func (d *typeDriver) locationsChanged() {
 // read.
 func (d *typeDriver) readLocations(rd protocol.StateRead) {
 	d.p.rep.call(func(id uint64) replicator.Input {
-		return replicator.Get{ID: id, Key: rd.Key(d.cfg.Type), Read: replicator.Majority}
+		return replicator.Get{ID: id, Key: rd.Key(d.cfg.Type), Read: quorum.Majority}
 	}, func(r replicator.Result) {
 		v, got := r.Reader, rd.Result(r.Reader, r.Err)
 		d.p.post(func() {
@@ -202,7 +203,7 @@ func (l *shardLoad) locate() {
 	w.counts.Located++
 	w.trace.line(p, "CLIENT wants shards of T%d at %v", typ, at)
 	p.rep.call(func(id uint64) replicator.Input {
-		return replicator.Update{ID: id, Key: protocol.StateKey(typeName(typ), protocol.StateLocations, 0), Write: replicator.Majority, Mutate: func(tx *crdt.Tx) error {
+		return replicator.Update{ID: id, Key: protocol.StateKey(typeName(typ), protocol.StateLocations, 0), Write: quorum.Majority, Mutate: func(tx *crdt.Tx) error {
 			m := protocol.LocationsMap{}.Mutator(tx)
 			for _, s := range shards {
 				err := error(nil)

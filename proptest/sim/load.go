@@ -9,6 +9,7 @@ import (
 
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/replicator"
+	"github.com/coterie-go/coterie/replicator/quorum"
 )
 
 // load is the clients: they read and write through random live processes, and keep the history.
@@ -38,7 +39,7 @@ func (w *World) startLoad() {
 func (p *Process) counts() bool { return p.mem.holds(p.time()) }
 
 // update runs a typed update through the Replicator of a process.
-func update[V crdt.Value[V, T], T any](d *replicaDriver, key string, level replicator.Level, fn func(T) error, done func(error)) {
+func update[V crdt.Value[V, T], T any](d *replicaDriver, key string, level quorum.Level, fn func(T) error, done func(error)) {
 	var v V
 	d.call(func(id uint64) replicator.Input {
 		return replicator.Update{ID: id, Key: key, Write: level, Mutate: func(tx *crdt.Tx) error { return fn(v.Mutator(tx)) }}
@@ -46,7 +47,7 @@ func update[V crdt.Value[V, T], T any](d *replicaDriver, key string, level repli
 }
 
 // read runs a typed read.
-func read[V crdt.Value[V, T], T any](d *replicaDriver, key string, level replicator.Level, done func(V, error)) {
+func read[V crdt.Value[V, T], T any](d *replicaDriver, key string, level quorum.Level, done func(V, error)) {
 	d.call(func(id uint64) replicator.Input { return replicator.Get{ID: id, Key: key, Read: level} }, func(r replicator.Result) {
 		var v V
 		if r.Err == nil {
@@ -100,18 +101,18 @@ func (l *load) counting() bool {
 }
 
 // level draws how many replicas a write asks for, and says whether that is a quorum.
-func (l *load) level() (replicator.Level, bool) {
+func (l *load) level() (quorum.Level, bool) {
 	switch n := l.rng.IntN(20); {
 	case n < 12:
-		return replicator.Majority, true
+		return quorum.Majority, true
 	case n < 13:
-		return replicator.All, true
+		return quorum.All, true
 	case n < 14:
-		return replicator.MajorityPlus(1, 2), true
+		return quorum.MajorityPlus(1, 2), true
 	case n < 16:
-		return replicator.To(2), false
+		return quorum.To(2), false
 	}
-	return replicator.Local, false
+	return quorum.Local, false
 }
 
 func (l *load) add(p *Process, b *setBook) {
@@ -237,9 +238,9 @@ func (l *load) scribble(p *Process, key string) {
 func (l *load) read(p *Process, space, key string) {
 	w, start := l.w, l.w.now
 	w.counts.Reads++
-	level, linear := replicator.Majority, chance(l.linear, w.opt.Linear)
+	level, linear := quorum.Majority, chance(l.linear, w.opt.Linear)
 	if linear {
-		level = replicator.Linearizable
+		level = quorum.Linearizable
 	}
 	if l.rng.IntN(4) == 0 {
 		b := l.l.counter(space + "sum/" + key)
@@ -291,12 +292,12 @@ func (l *load) probe() {
 		b := l.l.set("v/set/probe")
 		l.l.nextElem++
 		e := b.add(fmt.Sprintf("e%d", l.l.nextElem), p.slot.index)
-		update[crdt.ORSet[string]](p.rep, b.key, replicator.Majority, func(s *crdt.ORSetTx[string]) error { return s.Add(e.elem) }, func(err error) {
+		update[crdt.ORSet[string]](p.rep, b.key, quorum.Majority, func(s *crdt.ORSetTx[string]) error { return s.Add(e.elem) }, func(err error) {
 			if err != nil || !p.counts() {
 				return
 			}
 			e.acked, e.local = w.now, w.now
-			read[crdt.ORSet[string]](p.rep, b.key, replicator.Majority, func(s crdt.ORSet[string], err error) {
+			read[crdt.ORSet[string]](p.rep, b.key, quorum.Majority, func(s crdt.ORSet[string], err error) {
 				p.probed = p.probed || err == nil && s.Contains(e.elem)
 			})
 		})

@@ -8,6 +8,7 @@ import (
 
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/replicator"
+	"github.com/coterie-go/coterie/replicator/quorum"
 )
 
 // tidyLoad is the clients of what replicas tidy up by themselves: elements that belong to nodes,
@@ -115,7 +116,7 @@ func (l tidyLoad) removeOwned(p *Process, b *setBook) {
 func (l tidyLoad) readOwned(p *Process, b *setBook) {
 	l.w.counts.Reads++
 	start := l.w.now
-	read[crdt.NodeSet[string]](p.rep, b.key, replicator.Majority, func(s crdt.NodeSet[string], err error) {
+	read[crdt.NodeSet[string]](p.rep, b.key, quorum.Majority, func(s crdt.NodeSet[string], err error) {
 		if err == nil && p.counts() {
 			checkOwned(l.w, p, b, s.Contains, start, l.some(len(b.entries)))
 		}
@@ -125,7 +126,7 @@ func (l tidyLoad) readOwned(p *Process, b *setBook) {
 func (l tidyLoad) readOwnedMap(p *Process, b *setBook) {
 	l.w.counts.Reads++
 	start := l.w.now
-	read[crdt.NodeMap[string, int]](p.rep, b.key, replicator.Majority, func(m crdt.NodeMap[string, int], err error) {
+	read[crdt.NodeMap[string, int]](p.rep, b.key, quorum.Majority, func(m crdt.NodeMap[string, int], err error) {
 		if err == nil && p.counts() {
 			checkOwnedMap(l.w, p, b, m, start)
 		}
@@ -146,7 +147,7 @@ func (l tidyLoad) fleeting(p *Process, space string) {
 	}
 	b, start := key(l.rng.Int64N(fleetingKeys)), w.now
 	w.counts.Reads++
-	read[crdt.ORSet[string]](p.rep, b.key, replicator.Majority, func(s crdt.ORSet[string], err error) {
+	read[crdt.ORSet[string]](p.rep, b.key, quorum.Majority, func(s crdt.ORSet[string], err error) {
 		if err == nil && p.counts() {
 			checkFleeting(w, p, b, s.Contains, start, l.some(len(b.entries)))
 		}
@@ -175,7 +176,7 @@ func (l tidyLoad) final(p *Process, space string) {
 func (l tidyLoad) readFinal(p *Process, b *finalBook) {
 	l.w.counts.Reads++
 	start := l.w.now
-	read[crdt.ORSet[string]](p.rep, b.key, replicator.Majority, func(s crdt.ORSet[string], err error) {
+	read[crdt.ORSet[string]](p.rep, b.key, quorum.Majority, func(s crdt.ORSet[string], err error) {
 		checkTold(l.w, p, b, err, start)
 		if err == nil && p.counts() {
 			checkFinal(l.w, p, b, start)

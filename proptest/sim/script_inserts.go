@@ -8,6 +8,7 @@ import (
 
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/replicator"
+	"github.com/coterie-go/coterie/replicator/quorum"
 )
 
 // insertSpec plays the insert test of the reference, which was written after Jepsen's: five nodes
@@ -30,7 +31,7 @@ type insertSpec struct {
 // insertPhase is one of the four.
 type insertPhase struct {
 	key   string
-	level replicator.Level
+	level quorum.Level
 	split bool
 }
 
@@ -49,10 +50,10 @@ func smaller(slot int) bool { return slot == 1 || slot == 2 }
 func (c *chaos) inserts() {
 	space := pick(c.rng, "v", "d")
 	s := &insertSpec{c: c, left: []insertPhase{
-		{space + "/set/connected-local", replicator.Local, false},
-		{space + "/set/connected-majority", replicator.Majority, false},
-		{space + "/set/split-local", replicator.Local, true},
-		{space + "/set/split-majority", replicator.Majority, true},
+		{space + "/set/connected-local", quorum.Local, false},
+		{space + "/set/connected-majority", quorum.Majority, false},
+		{space + "/set/split-local", quorum.Local, true},
+		{space + "/set/split-majority", quorum.Majority, true},
 	}}
 	s.until = int64(time.Minute)
 	s.begin()
@@ -127,10 +128,10 @@ func (s *insertSpec) insert(p *Process) {
 		case r.Err == nil:
 			w.counts.Acked++
 			e.local = w.now
-			if s.phase.level == replicator.Majority {
+			if s.phase.level == quorum.Majority {
 				e.acked = w.now
 			}
-		case errors.Is(r.Err, replicator.ErrTimeout) && s.phase.split && s.phase.level == replicator.Majority && smaller(p.slot.index):
+		case errors.Is(r.Err, replicator.ErrTimeout) && s.phase.split && s.phase.level == quorum.Majority && smaller(p.slot.index):
 			s.failed[p.slot.index]++
 		default:
 			w.violate("inserts", "%v: %s into %s at %v: %v", p, e.elem, s.phase.key, s.phase.level, r.Err)
@@ -161,7 +162,7 @@ func (s *insertSpec) ask(p *Process, then func()) {
 	w, start, book := s.c.w, s.c.w.now, s.book
 	w.counts.Reads++
 	known := len(book.entries)
-	read[crdt.ORSet[string]](p.rep, book.key, replicator.Majority, func(v crdt.ORSet[string], err error) {
+	read[crdt.ORSet[string]](p.rep, book.key, quorum.Majority, func(v crdt.ORSet[string], err error) {
 		if err != nil {
 			w.violate("inserts", "%v cannot read %s of a majority: %v", p, book.key, err)
 		}
@@ -182,7 +183,7 @@ func (s *insertSpec) answered() {
 		return
 	}
 	s.until = w.now + int64(insertSettle)
-	if s.phase.level != replicator.Majority {
+	if s.phase.level != quorum.Majority {
 		s.spread()
 		return
 	}

@@ -1,4 +1,4 @@
-package replicator
+package quorum
 
 import "fmt"
 
@@ -52,8 +52,8 @@ func To(n int) Level {
 // Numbers below zero count as zero: it never asks for less than a majority.
 func MajorityPlus(k, atLeast int) Level { return newLevel(majorityPlus, k, atLeast) }
 
-// valid reports whether the level asks for anything.
-func (l Level) valid() bool { return l.kind() <= linearizable && (l.kind() != exactly || l.n() > 0) }
+// Valid reports whether the level asks for anything.
+func (l Level) Valid() bool { return l.kind() <= linearizable && (l.kind() != exactly || l.n() > 0) }
 
 // Need returns how many of n voters the level asks for, the own one included. Only To can ask for
 // more than n.
@@ -62,9 +62,9 @@ func (l Level) Need(n int) int {
 	case exactly:
 		return l.n()
 	case majority, linearizable:
-		return quorumOf(n)
+		return MajorityOf(n)
 	case majorityPlus:
-		return min(n, max(quorumOf(n)+l.n(), l.least()))
+		return min(n, max(MajorityOf(n)+l.n(), l.least()))
 	case all:
 		return n
 	}
@@ -91,5 +91,5 @@ func (l Level) String() string {
 	return "Local"
 }
 
-// quorumOf is the least number of n such that any two choices of that many have one in common.
-func quorumOf(n int) int { return n/2 + 1 }
+// MajorityOf is the least number of n such that any two choices of that many have one in common.
+func MajorityOf(n int) int { return n/2 + 1 }
