@@ -25,7 +25,7 @@ func decodeArbiter(b []byte) (arbiterRecord, error) {
 		return r, fmt.Errorf("%w: %w", ErrRecord, err)
 	}
 	if r.View != nil {
-		if err := checkView(r.View); err != nil {
+		if err := r.View.Check(); err != nil {
 			return r, fmt.Errorf("%w: %w", ErrRecord, err)
 		}
 		if r.View.Cluster != r.Cluster || r.View.Epoch > r.Epoch+1 {

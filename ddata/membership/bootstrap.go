@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/coterie-go/coterie/ddata/membership/view"
 )
 
 // maybeFound founds a cluster if this node is the one that must do so. All chosen nodes, this one
@@ -39,7 +41,7 @@ func (m *Machine) maybeFound() {
 		}
 	}
 	v := m.foundingView(choice)
-	if err := checkView(v); err != nil {
+	if err := v.Check(); err != nil {
 		m.wait(fmt.Sprintf("the founders make no view: %v", err))
 		return
 	}
@@ -124,7 +126,7 @@ func (m *Machine) choice() []UID {
 		m.wait(err.Error())
 		return nil
 	}
-	if err := new(View).agreeOnKeys(probes, needs); err != nil {
+	if err := agreeOnKeys(new(View), probes, needs); err != nil {
 		m.wait("the nodes together have " + err.Error())
 		return nil
 	}
@@ -250,7 +252,7 @@ func (m *Machine) needs(probes []Probe) ([]Known, error) {
 		if m.cfg.Faults.OnlyLastDisks {
 			settled = k.Epoch
 		}
-		k.Settled, k.Sets = 0, since(k.Sets, settled)
+		k.Settled, k.Sets = 0, view.SetsSince(k.Sets, settled)
 		isNewest := newest != nil && !k.Pending && k.Epoch == newest.Epoch
 		later := k.Pending && (newest == nil || k.Epoch > newest.Epoch)
 		if (isNewest || later) && !slices.ContainsFunc(needs, k.equal) {

@@ -349,7 +349,7 @@ func TestColdStartNeedsQuorumOfDisks(t *testing.T) {
 			}
 			v := w.living()[0].m.View()
 			founders := len(c.few) + len(c.enough)
-			if v.Cluster != last.Cluster || v.Epoch <= last.Epoch || !v.Founded || !reflect.DeepEqual(v.LastDisks("r"), [][]DiskID{last.disks("r")}) ||
+			if v.Cluster != last.Cluster || v.Epoch <= last.Epoch || !v.Founded || !reflect.DeepEqual(v.LastDisks("r"), [][]DiskID{last.Disks("r")}) ||
 				len(v.Members) != founders {
 				t.Errorf("founded %v after %v", v, last)
 			}
@@ -377,7 +377,7 @@ func TestColdStartByWordOfOperator(t *testing.T) {
 		t.Fatal("not founded:", w.living()[0].m)
 	}
 	if v := w.living()[0].m.View(); v.Cluster != last.Cluster || v.Epoch <= last.Epoch ||
-		!reflect.DeepEqual(v.LastDisks("r"), [][]DiskID{v.disks("r")}) {
+		!reflect.DeepEqual(v.LastDisks("r"), [][]DiskID{v.Disks("r")}) {
 		t.Errorf("founded %v after %v", v, last)
 	}
 }

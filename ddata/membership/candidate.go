@@ -3,6 +3,8 @@ package membership
 import (
 	"slices"
 	"time"
+
+	"github.com/coterie-go/coterie/ddata/membership/view"
 )
 
 // candidate is the next view as this node would have it.
@@ -15,7 +17,7 @@ type candidate struct {
 // candidate composes the next view from what this node knows: removals that are due, joiners,
 // members that may become Up or Leaving. All in one decision.
 func (m *Machine) candidate() candidate {
-	next := m.view.next(m.hash)
+	next := m.view.Next(m.hash)
 	next.Closing = m.view.Closing || m.self.closing
 	fresh := func() candidate {
 		return candidate{proposal: &Proposal{View: next}, changed: next.Closing != m.view.Closing}
@@ -37,7 +39,7 @@ func (m *Machine) candidate() candidate {
 		m.promote(&c)
 	}
 	if c.changed {
-		c.proposal.View.inherit(m.unsettled())
+		c.proposal.View.Inherit(m.unsettled())
 	}
 	slices.Sort(c.proposal.Stopped)
 	return c
@@ -77,9 +79,9 @@ func (m *Machine) canGoOn(members []Member) bool {
 // sameAgain is a candidate that changes nothing but the epoch. It ends a freeze of which no quorum
 // remembers the proposal.
 func (m *Machine) sameAgain() candidate {
-	next := m.view.next(m.hash)
+	next := m.view.Next(m.hash)
 	next.Members = slices.Clone(m.view.Members)
-	next.inherit(m.unsettled())
+	next.Inherit(m.unsettled())
 	return candidate{proposal: &Proposal{View: next}}
 }
 
@@ -253,7 +255,7 @@ func (m *Machine) settledBy(u UID) Epoch {
 // superseded reports whether a new incarnation waits, at the member's address or with its disk.
 func (m *Machine) superseded(o Member) bool {
 	for _, j := range m.joiners { // order: says whether there is any
-		if j.member.replaces(o) && m.now.Before(j.until) {
+		if j.member.Replaces(o) && m.now.Before(j.until) {
 			return true
 		}
 	}
@@ -270,7 +272,7 @@ func (m *Machine) admit(c *candidate) {
 	for _, o := range next.Members {
 		take(o)
 	}
-	used, _ := roomFor(next.Members)
+	used, _ := view.RoomFor(next.Members)
 	for _, u := range sortedKeys(m.joiners) {
 		j := m.joiners[u]
 		if !m.now.Before(j.until) {
@@ -280,15 +282,15 @@ func (m *Machine) admit(c *candidate) {
 		if next.Closing || j.heard < m.view.Epoch || taken[j.member.Addr] || held[j.member.Disk] || m.view.Has(u) {
 			continue
 		}
-		if !next.takesPatterns(j.durable, m.view) || used.add(j.member) != "" { // it waits for a move, or was refused, or will be
+		if !next.TakesPatterns(j.durable, m.view) || used.Add(j.member) != "" { // it waits for a move, or was refused, or will be
 			continue
 		}
-		next.beginMove(j.durable, m.view)
+		next.BeginMove(j.durable, m.view)
 		take(j.member)
 		next.Members = append(next.Members, j.member)
 		c.changed = true
 	}
-	next.sort()
+	next.Sort()
 }
 
 // promote moves members on: Joining to Up when caught up and MinMembers is reached, Up to Leaving
@@ -324,8 +326,8 @@ func (m *Machine) promote(c *candidate) {
 // roomForVoters: another voter is another set of disks to remember. What is left of the room is for
 // removals, which cannot wait.
 func (m *Machine) roomForVoters() bool {
-	sets := since(m.view.Unsettled, m.settled())
-	return len(sets) < setsMax/2 && bytesOfSets(sets) < roomOfSets/2
+	sets := view.SetsSince(m.view.Unsettled, m.settled())
+	return view.RoomForSets(sets)
 }
 
 func (m *Machine) flagsOf(u UID) Flags {

@@ -90,7 +90,7 @@ func TestForeignChildIsAFork(t *testing.T) {
 	ns := w.found(3)
 	n, o := ns[0], ns[1]
 	own := n.m.View()
-	v := own.next(Hash{1})
+	v := own.Next(Hash{1})
 	v.Members = slices.Clone(own.Members)
 	fx := n.hear(o, Commit{View: v})
 	forked := slices.ContainsFunc(fx.Events, func(e Event) bool { _, is := e.(Forked); return is })
@@ -113,10 +113,10 @@ func TestWhoMayHaveBeenInIsNotLetInAgain(t *testing.T) {
 	}
 	one := n.m.View()
 	joiner := w.start("j", func(c *Config) { c.Seeds = nil })
-	two := one.next(one.Hash())
+	two := one.Next(one.Hash())
 	two.Members = append(slices.Clone(one.Members), joiner.m.cfg.self())
-	two.sort()
-	three := two.next(two.Hash())
+	two.Sort()
+	three := two.Next(two.Hash())
 	three.Members = one.Members
 	n.step(Receive{From: other.uid, Msg: Commit{View: three}})
 	if !ok || n.m.View() != three {

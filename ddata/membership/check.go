@@ -11,7 +11,7 @@ func (m *Machine) Check() error {
 	if m.view == nil {
 		return m.checkBootstrap()
 	}
-	errs := []error{checkView(m.view), m.checkStore(), m.checkChain(), m.checkPeers(), m.checkVotes(), m.checkLease()}
+	errs := []error{m.view.Check(), m.checkStore(), m.checkChain(), m.checkPeers(), m.checkVotes(), m.checkLease()}
 	return errors.Join(errs...)
 }
 

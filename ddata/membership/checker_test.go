@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/coterie-go/coterie/ddata/membership/view"
 )
 
 // verify looks at the world from outside: what must hold at every instant and of the whole history.
@@ -167,15 +169,15 @@ func (j *checker) newest() (newest *View) {
 
 // keys: what is agreed of durable keys only grows, and by no more than all members have moved.
 func (j *checker) keys(w *world, before, v *View) {
-	if lost := less(merged(before.Durable, before.Moving), merged(v.Durable, v.Moving)); len(lost) > 0 || v.Moves < before.Moves {
+	if lost := view.CutPatterns(view.MergePatterns(before.Durable, before.Moving), view.MergePatterns(v.Durable, v.Moving)); len(lost) > 0 || v.Moves < before.Moves {
 		j.fault(w, "%q is neither durable nor moving any more in %v", lost, v)
 	}
-	more := less(v.Durable, before.Durable)
+	more := view.CutPatterns(v.Durable, before.Durable)
 	if len(more) == 0 || v.Founded { // what was volatile is gone with the stop
 		return
 	}
 	for _, o := range v.Members {
-		if n := w.byUID[o.UID]; before.Has(o.UID) && n.moved < before.Moves || len(less(more, before.Moving)) > 0 {
+		if n := w.byUID[o.UID]; before.Has(o.UID) && n.moved < before.Moves || len(view.CutPatterns(more, before.Moving)) > 0 {
 			j.fault(w, "%q are durable in %v, %v has moved #%d of #%d", more, v, o, n.moved, before.Moves)
 		}
 	}

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/coterie-go/coterie/ddata/membership/view"
 )
 
 // Protocol is the version of the membership protocol. Members of one cluster speak the same.
@@ -172,7 +174,7 @@ func (c *Config) setDefaults() {
 	c.Seeds = slices.Clone(c.Seeds)
 	c.MinMembersOf = maps.Clone(c.MinMembersOf)
 	c.Compatibility = slices.Clone(c.Compatibility)
-	c.DurableKeys = merged(c.DurableKeys, nil)
+	c.DurableKeys = view.MergePatterns(c.DurableKeys, nil)
 }
 
 // Validate fills in the defaults of a copy and reports everything that is wrong with it.
@@ -182,34 +184,34 @@ func (c Config) Validate() error {
 	fault := errs.add
 	fault(c.UID == 0, "UID", "is zero")
 	fault(c.Addr == "", "Addr", "is empty")
-	fault(len(c.Addr) > addrMax, "Addr", "is longer than %d bytes", addrMax)
-	fault(len(c.Name) > nameMax, "Name", "is longer than %d bytes", nameMax)
-	fault(len(c.AppVersion) > nameMax, "AppVersion", "is longer than %d bytes", nameMax)
+	fault(len(c.Addr) > view.AddrMax, "Addr", "is longer than %d bytes", view.AddrMax)
+	fault(len(c.Name) > view.NameMax, "Name", "is longer than %d bytes", view.NameMax)
+	fault(len(c.AppVersion) > view.NameMax, "AppVersion", "is longer than %d bytes", view.NameMax)
 	for _, s := range []struct{ name, text string }{
 		{"Addr", c.Addr}, {"Name", c.Name}, {"AppVersion", c.AppVersion}, {"Roles", strings.Join(c.Roles, "")},
 	} {
 		fault(!utf8.ValidString(s.text), s.name, "is not UTF-8")
 	}
-	fault(len(c.Roles) > rolesMax, "Roles", "there are %d, more than %d", len(c.Roles), rolesMax)
+	fault(len(c.Roles) > view.RolesMax, "Roles", "there are %d, more than %d", len(c.Roles), view.RolesMax)
 	for i, r := range c.Roles {
-		fault(r == "" || len(r) > nameMax, "Roles", "%q is empty or longer than %d bytes", r, nameMax)
+		fault(r == "" || len(r) > view.NameMax, "Roles", "%q is empty or longer than %d bytes", r, view.NameMax)
 		fault(i > 0 && r == c.Roles[i-1], "Roles", "%q is given twice", r)
 	}
 	fault(len(c.Seeds) > contactsMax, "Seeds", "there are %d, more than %d", len(c.Seeds), contactsMax)
 	for _, s := range c.Seeds {
-		fault(s == "" || len(s) > addrMax, "Seeds", "%q is empty or longer than %d bytes", s, addrMax)
+		fault(s == "" || len(s) > view.AddrMax, "Seeds", "%q is empty or longer than %d bytes", s, view.AddrMax)
 	}
 	fault(c.BootstrapExpect < 0, "BootstrapExpect", "%d is negative: give 0 (only join), 1 (alone) or the number of founders", c.BootstrapExpect)
 	fault(c.BootstrapExpect > contactsMax, "BootstrapExpect", "%d is above %d", c.BootstrapExpect, contactsMax)
 	if err := CheckStrategy(c.Strategy); err != nil {
 		fault(true, "Strategy", "%w", err)
 	}
-	fault(c.VotersMax < 0 || c.VotersMax > membersMax, "VotersMax", "%d is not between 0 (all vote) and %d", c.VotersMax, membersMax)
+	fault(c.VotersMax < 0 || c.VotersMax > view.MembersMax, "VotersMax", "%d is not between 0 (all vote) and %d", c.VotersMax, view.MembersMax)
 	fault(c.MinMembers < 0, "MinMembers", "%d is negative", c.MinMembers)
 	if err := checkSettings(c.settings()); err != nil {
 		fault(true, "Compatibility", "%w", err)
 	}
-	if err := checkPatterns(c.DurableKeys); err != nil {
+	if err := view.CheckPatterns(c.DurableKeys); err != nil {
 		fault(true, "DurableKeys", "%w", err)
 	}
 	if !c.Faults.AnyTiming {

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/coterie-go/coterie/ddata/membership/view"
 )
 
 // This file is the first-node rule where addresses are discovered. A node that remembers no cluster
@@ -41,7 +43,7 @@ func (m *Machine) onDiscovered(in Discovered) {
 			return
 		}
 	}
-	found := slices.DeleteFunc(slices.Clone(in.Found), func(c Contact) bool { return c.Addr == "" || len(c.Addr) > addrMax })
+	found := slices.DeleteFunc(slices.Clone(in.Found), func(c Contact) bool { return c.Addr == "" || len(c.Addr) > view.AddrMax })
 	slices.SortFunc(found, func(a, b Contact) int { return strings.Compare(a.Addr, b.Addr) })
 	found = slices.CompactFunc(found, func(a, b Contact) bool { return a.Addr == b.Addr })
 	m.stats.DroppedFull += uint64(max(0, len(found)-contactsMax))

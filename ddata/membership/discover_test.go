@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/coterie-go/coterie/ddata/membership/view"
 )
 
 // source plays discovery: what each node is told, again and again, until it has a view.
@@ -346,7 +348,7 @@ func TestAnswersAreBounded(t *testing.T) {
 		for i := range 3000 {
 			d.Found = append(d.Found, Contact{Addr: fmt.Sprintf("%d-%d:1", round, i)})
 		}
-		d.Found = append(d.Found, Contact{}, Contact{Addr: strings.Repeat("x", addrMax+1)})
+		d.Found = append(d.Found, Contact{}, Contact{Addr: strings.Repeat("x", view.AddrMax+1)})
 		n.step(d)
 		n.step(Discovered{Err: strings.Repeat("ü", 4*reasonMax)})
 	}

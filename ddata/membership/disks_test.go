@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/coterie-go/coterie/ddata/membership/view"
 )
 
 // grownUnsettled founds three nodes and lets them grow to five. What came after the founding is not
@@ -96,7 +98,7 @@ func TestColdStartNeedsEveryUnsettledView(t *testing.T) {
 	v := w.living()[0].m.View()
 	want := [][]DiskID{disksAt("a", "b", "c")}
 	if sets := v.LastDisks("r"); v.Cluster != last.Cluster || len(sets) < 2 || !reflect.DeepEqual(sets[0], want[0]) ||
-		!reflect.DeepEqual(sets[len(sets)-1], last.disks("r")) {
+		!reflect.DeepEqual(sets[len(sets)-1], last.Disks("r")) {
 		t.Errorf("founded %v after %v", v, last)
 	}
 	w.verdict()
@@ -195,36 +197,10 @@ func TestEveryRoleMustSettle(t *testing.T) {
 		t.Errorf("settled %v with the words of both", got)
 	}
 	v := b.m.View()
-	if got := v.own(); len(got) != 2 || !reflect.DeepEqual(got[1].Disks, disksAt("b", "c")) || got[1].Role != "s" {
+	if got := v.Own(); len(got) != 2 || !reflect.DeepEqual(got[1].Disks, disksAt("b", "c")) || got[1].Role != "s" {
 		t.Errorf("%v has the disks %v", v, got)
 	}
 	w.verdict()
-}
-
-// TestSetsAreBounded: sets that a later one repeats go, then the oldest. Joiners wait before it
-// comes to that.
-func TestSetsAreBounded(t *testing.T) {
-	v := &View{Cluster: 1, Epoch: 1000, LastUp: 1, Members: []Member{{UID: 1, Addr: "a", Roles: []string{"r"}, Status: Up, UpNumber: 1, Disk: 7}}}
-	var sets []DiskSet
-	for e := range Epoch(3 * setsMax) {
-		sets = append(sets, DiskSet{Epoch: e + 1, Role: "r", Disks: []DiskID{DiskID(e/2 + 1)}})
-	}
-	v.inherit(sets)
-	if n := len(v.Unsettled); n != setsMax || v.Unsettled[n-1].Epoch != 3*setsMax || v.Unsettled[0].Epoch != setsMax+2 {
-		t.Errorf("%d sets: %v", n, v.Unsettled)
-	}
-	if err := checkView(v); err != nil {
-		t.Error(err)
-	}
-	v.inherit(sets[:20])
-	if n := len(v.Unsettled); n != 9 { // ten different ones, and one of them is the view's own
-		t.Errorf("%d sets: %v", n, v.Unsettled)
-	}
-	v.Founded = true
-	v.inherit(sets[:20])
-	if n := len(v.LastDisks("r")); n != 10 || v.LastDisks("s") != nil {
-		t.Errorf("founding with %d sets: %v", n, v.Unsettled)
-	}
 }
 
 // TestNobodyBecomesUpWithoutRoom: another voter would be another set to remember.
@@ -233,10 +209,10 @@ func TestNobodyBecomesUpWithoutRoom(t *testing.T) {
 	w.base.Roles = []string{"r"}
 	n := w.found(1)[0]
 	w.stuck = true
-	for e := range Epoch(setsMax / 2) {
+	for e := range Epoch(view.SetsMax / 2) {
 		n.m.view.Unsettled = append(n.m.view.Unsettled, DiskSet{Epoch: e + 2, Role: "r", Disks: []DiskID{1, DiskID(e + 2)}})
 	}
-	n.m.view.Epoch = setsMax
+	n.m.view.Epoch = view.SetsMax
 	n.m.hash = n.m.view.Hash()
 	n.m.countSettled()
 	if n.m.roomForVoters() {

@@ -233,7 +233,7 @@
 //
 // # How large a cluster may be
 //
-// A view has to fit into the record on disk, twice, and into a message (room.go). So its members
+// A view has to fit into the record on disk, twice, and into a message (view.Room). So its members
 // are bounded by number, 4,096, and by the bytes of their addresses, roles and versions: about
 // 2,500 members with addresses and roles of usual length. Patterns of durable keys are at most 256,
 // with 16 KiB together. A join that does not fit is refused with ReasonRoom; it is taken when

@@ -1,12 +1,16 @@
 package membership
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/coterie-go/coterie/ddata/membership/view"
+)
 
 // foundingView is the view that this node proposes to the chosen.
 func (m *Machine) foundingView(choice []UID) *View {
 	probes := m.eligible()
 	v := &View{
-		Cluster: ClusterID(m.rng.Uint64() | 1), Era: eraAt(m.now), Epoch: 1, ConfigHash: m.configHash,
+		Cluster: ClusterID(m.rng.Uint64() | 1), Era: view.EraAt(m.now), Epoch: 1, ConfigHash: m.configHash,
 		VotersMax: uint32(m.cfg.VotersMax), Founded: true,
 	}
 	for _, p := range probes {
@@ -14,12 +18,12 @@ func (m *Machine) foundingView(choice []UID) *View {
 			v.Epoch = max(v.Epoch, k.Epoch+1)
 		}
 	}
-	needs, _ := m.needs(probes)      // choice has seen that they are consistent
-	_ = v.agreeOnKeys(probes, needs) // choice has seen that there is room
+	needs, _ := m.needs(probes)       // choice has seen that they are consistent
+	_ = agreeOnKeys(v, probes, needs) // choice has seen that there is room
 	for _, k := range needs {
 		v.Cluster, v.Era = k.Cluster, k.Era
 		if !k.Pending {
-			v.inherit(k.Sets)
+			v.Inherit(k.Sets)
 		}
 	}
 	for _, p := range probes {
@@ -31,7 +35,7 @@ func (m *Machine) foundingView(choice []UID) *View {
 		v.Members = append(v.Members, p.Self)
 	}
 	if m.cfg.BootstrapAnyDisks {
-		v.Unsettled = among(v.Unsettled, v.disks(""))
+		v.Unsettled = among(v.Unsettled, v.Disks(""))
 		if len(needs) > 0 {
 			v.Epoch += epochsGivenUp
 		}

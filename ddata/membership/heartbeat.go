@@ -91,7 +91,7 @@ func (m *Machine) heartbeat() Heartbeat {
 		downs = downs[:downsMax]
 	}
 	return Heartbeat{
-		Cluster: m.view.Cluster, Epoch: m.view.Epoch, Tag: m.hash.tag(),
+		Cluster: m.view.Cluster, Epoch: m.view.Epoch, Tag: m.hash.Tag(),
 		Mono: int64(m.now.Sub(m.start)), Wall: m.now.UnixNano(),
 		Flags: m.flags(), Settled: m.self.settled, Moved: m.self.moved, Downs: downs,
 	}
@@ -105,7 +105,7 @@ func (m *Machine) onHeartbeat(r Receive, hb Heartbeat) {
 		if !m.anyEpoch(hb.Cluster) {
 			return
 		}
-	} else if hb.Tag != m.hash.tag() {
+	} else if hb.Tag != m.hash.Tag() {
 		m.fork("heartbeat of " + r.From.String())
 		return
 	}
@@ -253,12 +253,4 @@ func (m *Machine) onFetch(r Receive, f Fetch) {
 	default:
 		m.send(r.From, m.addrOf(r), Commit{View: m.view})
 	}
-}
-
-// tag is what heartbeats carry of a view's hash.
-func (h Hash) tag() (t uint64) {
-	for _, b := range h[:8] {
-		t = t<<8 | uint64(b)
-	}
-	return t
 }

@@ -77,7 +77,7 @@ func (m *Machine) install(v *View) {
 	m.stats.ViewsInstalled++
 	m.carryLease()
 	m.view, m.hash, m.voters = v, v.Hash(), v.Voters()
-	m.capped = v.capped(len(v.Full()))
+	m.capped = v.Capped(len(v.Full()))
 	m.acceptor = acceptor{}
 	m.proposer = proposer{}
 	m.arbiter.forgetUnsaved()

@@ -40,7 +40,7 @@ func (m *Machine) onProbe(r Receive, p Probe) {
 	}
 	m.rememberJoiner(p)
 	m.send(r.From, p.Self.Addr, JoinReply{
-		Cluster: m.view.Cluster, Epoch: m.view.Epoch, Contacts: m.contacts(), Closing: m.view.Closing, Moving: !m.view.takesPatterns(p.Durable, m.view),
+		Cluster: m.view.Cluster, Epoch: m.view.Epoch, Contacts: m.contacts(), Closing: m.view.Closing, Moving: !m.view.TakesPatterns(p.Durable, m.view),
 	})
 }
 
@@ -102,10 +102,10 @@ func (m *Machine) refusal(p Probe) (Reason, string) {
 		}
 		return ReasonCopy, fmt.Sprintf("its disk %v is that of %v@%s, which is running", o.Disk, o.UID, o.Addr)
 	}
-	if text := m.view.noRoom(p.Self); text != "" {
+	if text := m.view.NoRoom(p.Self); text != "" {
 		return ReasonRoom, "a view has to be stored and sent, and with this node it has " + text
 	}
-	if text := m.view.refusesPatterns(p.Durable); text != "" {
+	if text := m.view.RefusesPatterns(p.Durable); text != "" {
 		return ReasonRoom, text
 	}
 	for _, k := range p.Knows {
@@ -119,7 +119,7 @@ func (m *Machine) refusal(p Probe) (Reason, string) {
 // living finds the member at a joiner's address, or with its disk, that runs beside it: this node,
 // or one that has been heard for much longer than an earlier incarnation could have been.
 func (m *Machine) living(n Member) (Member, bool) {
-	if self := m.cfg.self(); n.replaces(self) {
+	if self := m.cfg.self(); n.Replaces(self) {
 		return self, true
 	}
 	j, asked := m.joiners[n.UID]
@@ -127,7 +127,7 @@ func (m *Machine) living(n Member) (Member, bool) {
 		return Member{}, false
 	}
 	for _, o := range m.view.Members {
-		if n.replaces(o) && m.Reachable(o.UID) {
+		if n.Replaces(o) && m.Reachable(o.UID) {
 			return o, true
 		}
 	}

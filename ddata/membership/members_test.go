@@ -258,7 +258,7 @@ func TestStrangersTellNoViews(t *testing.T) {
 	w := newWorld(t, 12, LAN())
 	n := w.found(2)[0]
 	before := n.m.View()
-	v := before.next(before.Hash())
+	v := before.Next(before.Hash())
 	v.Members = before.Members
 	n.step(Receive{From: 999, Msg: Commit{View: v}})
 	if n.m.View() != before || n.m.Stats().DroppedOtherCluster != 1 {

@@ -234,19 +234,6 @@ func (Learned) kind() kind   { return kindLearned }
 // String prints uid and address.
 func (c Contact) String() string { return fmt.Sprintf("%v@%s", c.UID, c.Addr) }
 
-// String prints the view's place, its disks, and those that have to be heard.
-func (k Known) String() string {
-	s := fmt.Sprintf("%v/%v", k.Cluster, k.Epoch)
-	if k.Pending {
-		s += "?"
-	}
-	s += fmt.Sprintf(" disks %v", k.disks())
-	if sets := since(k.Sets, k.Settled); len(sets) > 0 {
-		s += fmt.Sprintf(" unsettled %v", sets)
-	}
-	return s
-}
-
 // String prints round and proposer.
 func (b Ballot) String() string { return fmt.Sprintf("%d.%v", b.Round, b.UID) }
 

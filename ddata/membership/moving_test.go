@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/coterie-go/coterie/ddata/membership/view"
 )
 
 // with is a node whose configuration names these durable keys.
@@ -182,7 +184,7 @@ func TestOneMoveAtATime(t *testing.T) {
 // them.
 func TestTooManyKeysAreRefused(t *testing.T) {
 	w := newWorld(t, 1, LAN())
-	for i := range patternsMax - 1 {
+	for i := range view.PatternsMax - 1 {
 		w.base.DurableKeys = append(w.base.DurableKeys, fmt.Sprintf("%03d", i))
 	}
 	w.found(2)
@@ -192,9 +194,9 @@ func TestTooManyKeysAreRefused(t *testing.T) {
 	if !errors.As(n.done, &refused) || refused.Reason != ReasonRoom || !strings.Contains(n.done.Error(), "257 patterns") {
 		t.Fatalf("ended with %v", n.done)
 	}
-	for _, bad := range [][]string{{""}, {"\xff"}, {strings.Repeat("x", roomOfPatterns)}, make([]string, patternsMax+1)} {
+	for _, bad := range [][]string{{""}, {"\xff"}, {strings.Repeat("x", view.RoomOfPatterns)}, make([]string, view.PatternsMax+1)} {
 		for i := range bad {
-			if len(bad) > patternsMax {
+			if len(bad) > view.PatternsMax {
 				bad[i] = fmt.Sprint(i)
 			}
 		}
@@ -215,7 +217,7 @@ func TestViewsOfMovesAreChecked(t *testing.T) {
 		"durable, moving":  func(v *View) { v.Durable, v.Moving, v.Moves = []string{"a"}, []string{"a"}, 1 },
 		"without a number": func(v *View) { v.Moving = []string{"a"} },
 		"empty":            func(v *View) { v.Durable = []string{""} },
-		"too long":         func(v *View) { v.Durable = []string{strings.Repeat("x", roomOfPatterns)} },
+		"too long":         func(v *View) { v.Durable = []string{strings.Repeat("x", view.RoomOfPatterns)} },
 	} {
 		v := good
 		spoil(&v)

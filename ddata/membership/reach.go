@@ -83,14 +83,14 @@ func (m *Machine) onHint(h Hint) {
 // removeByHint is the planted error DeadMeansRemoved: what a cluster that trusts its failure
 // detector would do.
 func (m *Machine) removeByHint(u UID) {
-	next := m.view.next(m.hash)
+	next := m.view.Next(m.hash)
 	next.Members = nil
 	for _, o := range m.view.Members {
 		if o.UID != u {
 			next.Members = append(next.Members, o)
 		}
 	}
-	if checkView(next) == nil {
+	if next.Check() == nil {
 		m.announce(next)
 		m.install(next)
 	}

@@ -1,6 +1,10 @@
 package membership
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/coterie-go/coterie/ddata/membership/view"
+)
 
 // record is what a disk keeps: the view that was installed last, the founding or next view that was
 // accepted since and may have been decided, and the epoch up to which this node has heard that all
@@ -39,7 +43,7 @@ func decodeRecord(b []byte) (record, error) {
 		if v == nil {
 			continue
 		}
-		if err := checkView(v); err != nil {
+		if err := v.Check(); err != nil {
 			return r, fmt.Errorf("%w: %w", ErrRecord, err)
 		}
 	}
@@ -78,14 +82,14 @@ func (r record) String() string {
 func (r record) knows() (ks []Known) {
 	if r.Last != nil {
 		ks = append(ks, Known{
-			Cluster: r.Last.Cluster, Era: r.Last.Era, Epoch: r.Last.Epoch, Voters: r.Last.onDisk(), Settled: r.Settled,
-			Sets: r.Last.witnesses(), Durable: merged(r.Last.Durable, r.Last.Moving), Moves: r.Last.Moves,
+			Cluster: r.Last.Cluster, Era: r.Last.Era, Epoch: r.Last.Epoch, Voters: r.Last.OnDisk(), Settled: r.Settled,
+			Sets: r.Last.Witnesses(), Durable: view.MergePatterns(r.Last.Durable, r.Last.Moving), Moves: r.Last.Moves,
 		})
 	}
 	if p := r.Pending; p != nil {
 		ks = append(ks, Known{
-			Cluster: p.Cluster, Era: p.Era, Epoch: p.Epoch, Pending: true, Founding: p.Founded, Voters: p.onDisk(), Sets: p.own(),
-			Durable: merged(p.Durable, p.Moving), Moves: p.Moves,
+			Cluster: p.Cluster, Era: p.Era, Epoch: p.Epoch, Pending: true, Founding: p.Founded, Voters: p.OnDisk(), Sets: p.Own(),
+			Durable: view.MergePatterns(p.Durable, p.Moving), Moves: p.Moves,
 		})
 	}
 	return ks
@@ -104,8 +108,8 @@ func ForgetKeys(encoded []byte, patterns []string) (without []byte, found []stri
 			continue
 		}
 		next := **v
-		next.Durable, next.Moving = less(next.Durable, patterns), less(next.Moving, patterns)
-		found = merged(found, less(merged((*v).Durable, (*v).Moving), merged(next.Durable, next.Moving)))
+		next.Durable, next.Moving = view.CutPatterns(next.Durable, patterns), view.CutPatterns(next.Moving, patterns)
+		found = view.MergePatterns(found, view.CutPatterns(view.MergePatterns((*v).Durable, (*v).Moving), view.MergePatterns(next.Durable, next.Moving)))
 		*v = &next
 	}
 	return r.encode(), found, nil

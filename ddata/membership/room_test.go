@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/coterie-go/coterie/ddata/locks"
+	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/ddata/transport"
 	"github.com/coterie-go/coterie/durable/lmdb"
 )
@@ -19,39 +20,39 @@ func fullest(t *testing.T, kind func(i int) Member) *View {
 	t.Helper()
 	v := &View{
 		Cluster: math.MaxUint64, Era: math.MaxUint64, Epoch: math.MaxUint64, Parent: Hash{1}, LastUp: math.MaxUint32,
-		ConfigHash: math.MaxUint64, VotersMax: membersMax,
+		ConfigHash: math.MaxUint64, VotersMax: view.MembersMax,
 	}
-	for i := range patternsMax {
-		p := fmt.Sprintf("%0*x*", roomOfPatterns/patternsMax-4, i)
-		if v.Moves = movesMax; i < patternsMax/2 {
+	for i := range view.PatternsMax {
+		p := fmt.Sprintf("%0*x*", view.RoomOfPatterns/view.PatternsMax-4, i)
+		if v.Moves = view.MovesMax; i < view.PatternsMax/2 {
 			v.Durable = append(v.Durable, p)
 		} else {
 			v.Moving = append(v.Moving, p)
 		}
 	}
-	used, _ := roomFor(nil)
+	used, _ := view.RoomFor(nil)
 	for i := 0; ; i++ {
 		m := kind(i)
 		m.UID, m.Disk = UID(rand.Uint64()|1<<63), DiskID(rand.Uint64()|1<<63)
 		m.Status, m.UpNumber = Leaving, math.MaxUint32-uint32(i)
-		if used.add(m) != "" {
+		if used.Add(m) != "" {
 			break
 		}
 		v.Members = append(v.Members, m)
 	}
-	v.sort()
+	v.Sort()
 	var sets []DiskSet
-	for e := range Epoch(setsMax + 2) {
-		for _, s := range v.own() {
-			s.Epoch = math.MaxUint64 - setsMax - 5 + e
+	for e := range Epoch(view.SetsMax + 2) {
+		for _, s := range v.Own() {
+			s.Epoch = math.MaxUint64 - view.SetsMax - 5 + e
 			s.Disks = slices.Clone(s.Disks)
 			s.Disks[0] -= DiskID(e) + 1 // as if others had been in
 			slices.Sort(s.Disks)
 			sets = append(sets, s)
 		}
 	}
-	v.inherit(sets)
-	if err := checkView(v); err != nil {
+	v.Inherit(sets)
+	if err := v.Check(); err != nil {
 		t.Fatal(err)
 	}
 	return v
@@ -60,22 +61,22 @@ func fullest(t *testing.T, kind func(i int) Member) *View {
 // TestALegalViewFits: with every bound reached at once, a view fits where it is stored, and what is
 // said of it fits into a frame of the Control lane.
 func TestALegalViewFits(t *testing.T) {
-	long := strings.Repeat("x", addrMax-8)
+	long := strings.Repeat("x", view.AddrMax-8)
 	for name, kind := range map[string]func(i int) Member{
 		"short": func(i int) Member { return Member{Addr: fmt.Sprintf("%x", i), Roles: []string{"r"}} },
 		"usual": func(i int) Member {
 			return Member{Addr: fmt.Sprintf("shop-%d.shop.default.svc.cluster.local:7946", i), Roles: []string{"backend"}, AppVersion: "1.12.3"}
 		},
 		"long": func(i int) Member {
-			m := Member{Addr: fmt.Sprintf("%s%08d", long, i), AppVersion: strings.Repeat("v", nameMax)}
-			for r := range rolesMax {
-				m.Roles = append(m.Roles, fmt.Sprintf("%02d%s", r, strings.Repeat("r", nameMax-2)))
+			m := Member{Addr: fmt.Sprintf("%s%08d", long, i), AppVersion: strings.Repeat("v", view.NameMax)}
+			for r := range view.RolesMax {
+				m.Roles = append(m.Roles, fmt.Sprintf("%02d%s", r, strings.Repeat("r", view.NameMax-2)))
 			}
 			return m
 		},
 		"many roles": func(i int) Member {
 			m := Member{Addr: fmt.Sprintf("%x", i)}
-			for r := range rolesMax {
+			for r := range view.RolesMax {
 				m.Roles = append(m.Roles, fmt.Sprintf("%02x%06x", r, i))
 			}
 			return m
@@ -84,9 +85,9 @@ func TestALegalViewFits(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			v := fullest(t, kind)
-			r := record{Name: strings.Repeat("n", nameMax), Last: v, Pending: v, Settled: math.MaxUint64}
+			r := record{Name: strings.Repeat("n", view.NameMax), Last: v, Pending: v, Settled: math.MaxUint64}
 			size := len(r.encode())
-			t.Logf("%d members, %d sets: a view of %d bytes, a record of %d", len(v.Members), len(v.Unsettled), len(appendView(nil, v)), size)
+			t.Logf("%d members, %d sets: a view of %d bytes, a record of %d", len(v.Members), len(v.Unsettled), len(v.Append(nil)), size)
 			if size > lmdb.NoteMax {
 				t.Errorf("a record of %d bytes, at most %d are stored", size, lmdb.NoteMax)
 			}
@@ -108,7 +109,7 @@ func TestALegalViewFits(t *testing.T) {
 			self := v.Members[0]
 			self.Status, self.UpNumber = Joining, 0
 			probe := Probe{
-				Protocol: Protocol, Name: r.Name, Durable: merged(v.Durable, v.Moving), At: self.Addr, Self: self, Expect: math.MaxUint32, Heard: math.MaxUint64, First: math.MaxUint64,
+				Protocol: Protocol, Name: r.Name, Durable: view.MergePatterns(v.Durable, v.Moving), At: self.Addr, Self: self, Expect: math.MaxUint32, Heard: math.MaxUint64, First: math.MaxUint64,
 				Knows: r.knows(), Peers: contacts, Choice: all[:min(len(all), contactsMax)],
 			}
 			ballot := Ballot{Round: math.MaxUint64, UID: math.MaxUint64}
@@ -129,14 +130,14 @@ func TestALegalViewFits(t *testing.T) {
 func TestNoRoomIsAReason(t *testing.T) {
 	_, oldest, _, _ := scripted(t, Faults{}, nil)
 	v := *oldest.m.view
-	for i := len(v.Members); i < membersMax; i++ {
+	for i := len(v.Members); i < view.MembersMax; i++ {
 		m := Member{UID: UID(1<<40 + i), Addr: fmt.Sprintf("other-%d.example:7946", i), Roles: []string{"r"}, Status: Joining}
-		if v.noRoom(m) != "" {
+		if v.NoRoom(m) != "" {
 			break
 		}
 		v.Members = append(v.Members, m)
 	}
-	v.sort()
+	v.Sort()
 	oldest.m.view = &v
 	probe := Probe{Protocol: Protocol, Settings: oldest.m.settings, Self: Member{UID: 7, Addr: "late.example:7946", Roles: []string{"r"}, Status: Joining}}
 	if reason, text := oldest.m.refusal(probe); reason != ReasonRoom || !strings.Contains(text, "more than") {
@@ -148,7 +149,7 @@ func TestNoRoomIsAReason(t *testing.T) {
 	}
 	probe.Self.Addr = "late.example:7946"
 	oldest.m.joiners = map[UID]joiner{7: {member: probe.Self, heard: v.Epoch, until: oldest.local().Add(LAN().HeartbeatInterval)}}
-	c := candidate{proposal: &Proposal{View: oldest.m.view.next(oldest.m.hash)}}
+	c := candidate{proposal: &Proposal{View: oldest.m.view.Next(oldest.m.hash)}}
 	c.proposal.View.Members = slices.Clone(v.Members)
 	if oldest.m.admit(&c); c.changed || len(c.proposal.View.Members) != len(v.Members) {
 		t.Error("a candidate lists a node for which it has no room")

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/coterie-go/coterie/ddata/membership/view"
 )
 
 // bootstrap is the state of a node that has no view yet. It probes the nodes that it knows of and
@@ -71,7 +73,7 @@ func (s *bootstrap) init(m *Machine) {
 
 func (s *bootstrap) addTarget(m *Machine, addr string) {
 	switch {
-	case addr == "" || len(addr) > addrMax || addr == m.cfg.Addr || slices.Contains(s.targets, addr):
+	case addr == "" || len(addr) > view.AddrMax || addr == m.cfg.Addr || slices.Contains(s.targets, addr):
 	case len(s.targets) >= 2*contactsMax+hintsMax:
 		m.stats.DroppedFull++
 	default:

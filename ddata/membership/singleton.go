@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/coterie-go/coterie/ddata/membership/view"
 )
 
 // Singleton decides whether this node runs what has to run on one node of a role at a time: on its
@@ -236,7 +238,7 @@ func (s *Singleton) onWord(r SingletonReceive) {
 	}
 	switch r.Word {
 	case SingletonRequest:
-		if !slices.Contains(s.askers, r.From) && len(s.askers) < membersMax {
+		if !slices.Contains(s.askers, r.From) && len(s.askers) < view.MembersMax {
 			s.askers = append(s.askers, r.From)
 		}
 	case SingletonStopsNow:

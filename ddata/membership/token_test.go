@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"strings"
 	"testing"
-	"time"
 
 	"pgregory.net/rapid"
 )
@@ -56,15 +55,5 @@ func TestTokenOrder(t *testing.T) {
 	}
 	if got := (Token{Era: 1, Epoch: 2, Up: 3, Seq: 4}).String(); got != "1.2.3.4" {
 		t.Error("printed as", got)
-	}
-}
-
-func TestEraOfAClock(t *testing.T) {
-	for now, want := range map[time.Time]Era{ // order: each is tried by itself
-		time.Unix(2, 3_000_000): 2003, time.Unix(0, 0): 0, time.Unix(-5, 0): 0, {}: 0,
-	} {
-		if got := eraAt(now); got != want {
-			t.Errorf("%v: %d, want %d", now, got, want)
-		}
 	}
 }

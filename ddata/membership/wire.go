@@ -1,10 +1,10 @@
 package membership
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 
+	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/fxamacker/cbor/v2"
 )
 
@@ -60,7 +60,7 @@ func codec() (cbor.EncMode, cbor.DecMode) {
 		IndefLength:      cbor.IndefLengthForbidden,
 		TagsMd:           cbor.TagsForbidden,
 		MaxNestedLevels:  8,
-		MaxArrayElements: membersMax,
+		MaxArrayElements: view.MembersMax,
 		MaxMapPairs:      16,
 	}.DecMode()
 	if err != nil {
@@ -76,8 +76,6 @@ func appendCBOR(dst []byte, v any) []byte {
 	}
 	return append(dst, b...)
 }
-
-func appendView(dst []byte, v *View) []byte { return appendCBOR(dst, v) }
 
 // AppendMessage appends the encoding of a message.
 func AppendMessage(dst []byte, m Message) []byte {
@@ -153,24 +151,24 @@ func checkMessage(m Message) error {
 	case JoinReply:
 		return checkContacts(m.Contacts)
 	case Refuse:
-		if len(m.Text) > reasonMax || len(m.At) > addrMax {
+		if len(m.Text) > reasonMax || len(m.At) > view.AddrMax {
 			return errors.New("refusal above limits")
 		}
 	case Lock:
-		return checkView(m.View)
+		return m.View.Check()
 	case Commit:
-		return checkView(m.View)
+		return m.View.Check()
 	case Heartbeat:
 		if m.Flags&^flagsAll != 0 {
 			return errors.New("unknown flags")
 		}
-		return checkSorted(m.Downs, downsMax)
+		return view.CheckSorted(m.Downs, downsMax)
 	case Grant:
 		if m.Arbiter && !m.Granted {
 			return errors.New("the arbiter grants alone")
 		}
 	case Prepare:
-		return checkSorted(m.Drops, membersMax)
+		return view.CheckSorted(m.Drops, view.MembersMax)
 	case Prepared:
 		if m.Accepted != nil {
 			return checkProposal(m.Accepted)
@@ -185,24 +183,24 @@ func checkProbe(p Probe) error {
 	if p.Self.Status != Joining || p.Self.UpNumber != 0 {
 		return errors.New("probe of a member")
 	}
-	if len(p.Name) > nameMax || len(p.At) > addrMax || len(p.Knows) > knownMax || len(p.Choice) > contactsMax {
+	if len(p.Name) > view.NameMax || len(p.At) > view.AddrMax || len(p.Knows) > knownMax || len(p.Choice) > contactsMax {
 		return errors.New("probe above limits")
 	}
 	for _, k := range p.Knows {
-		if err := errors.Join(checkVoters(k.Voters), checkSets(k.Sets, membersMax), checkPatterns(k.Durable)); err != nil {
+		if err := errors.Join(checkVoters(k.Voters), view.CheckSets(k.Sets, view.MembersMax), view.CheckPatterns(k.Durable)); err != nil {
 			return err
 		}
 	}
-	return errors.Join(checkSettings(p.Settings), checkPatterns(p.Durable), checkMember(p.Self), checkContacts(p.Peers), checkSorted(p.Choice, contactsMax))
+	return errors.Join(checkSettings(p.Settings), view.CheckPatterns(p.Durable), p.Self.Check(), checkContacts(p.Peers), view.CheckSorted(p.Choice, contactsMax))
 }
 
 // checkVoters holds what a disk remembers of a view's voters to their order.
 func checkVoters(vs []Member) error {
-	if len(vs) > membersMax {
+	if len(vs) > view.MembersMax {
 		return errors.New("too many voters")
 	}
 	for i, v := range vs {
-		if err := checkMember(v); err != nil {
+		if err := v.Check(); err != nil {
 			return err
 		}
 		if v.Disk == 0 || !v.Full() || i > 0 && vs[i-1].UpNumber >= v.UpNumber {
@@ -217,20 +215,8 @@ func checkContacts(cs []Contact) error {
 		return errors.New("too many contacts")
 	}
 	for _, c := range cs {
-		if c.UID == 0 || c.Addr == "" || len(c.Addr) > addrMax {
+		if c.UID == 0 || c.Addr == "" || len(c.Addr) > view.AddrMax {
 			return errors.New("bad contact")
-		}
-	}
-	return nil
-}
-
-func checkSorted[T ~uint64](s []T, most int) error {
-	if len(s) > most {
-		return errors.New("too many ids")
-	}
-	for i, x := range s {
-		if x == 0 || i > 0 && s[i-1] >= x {
-			return errors.New("ids not in order")
 		}
 	}
 	return nil
@@ -240,84 +226,5 @@ func checkProposal(p *Proposal) error {
 	if p == nil {
 		return errors.New("no proposal")
 	}
-	return errors.Join(checkView(p.View), checkSorted(p.Stopped, membersMax))
-}
-
-func checkMember(m Member) error {
-	switch {
-	case m.UID == 0:
-		return errors.New("member without uid")
-	case m.Addr == "" || len(m.Addr) > addrMax:
-		return fmt.Errorf("member %v: bad address", m.UID)
-	case len(m.AppVersion) > nameMax || len(m.Roles) > rolesMax:
-		return fmt.Errorf("member %v: above limits", m.UID)
-	case m.Status < Joining || m.Status > Leaving:
-		return fmt.Errorf("member %v: %v", m.UID, m.Status)
-	case m.Status != Joining && m.UpNumber == 0:
-		return fmt.Errorf("member %v: %v without number", m.UID, m.Status)
-	}
-	for i, r := range m.Roles {
-		if r == "" || len(r) > nameMax || i > 0 && m.Roles[i-1] >= r {
-			return fmt.Errorf("member %v: bad roles", m.UID)
-		}
-	}
-	return nil
-}
-
-// checkView holds a view to its invariants.
-func checkView(v *View) error {
-	if v == nil {
-		return errors.New("no view")
-	}
-	if v.Cluster == 0 || v.Epoch == 0 || len(v.Members) == 0 || len(v.Members) > membersMax {
-		return errors.New("view without cluster, epoch or members")
-	}
-	if _, why := roomFor(v.Members); why != "" {
-		return errors.New("view: " + why)
-	}
-	if bytesOfSets(v.Unsettled) > roomOfSets {
-		return errors.New("view: too many disks")
-	}
-	addrs := make(map[string]bool, len(v.Members))
-	ups := make(map[uint32]bool, len(v.Members))
-	for i, m := range v.Members {
-		if err := checkMember(m); err != nil {
-			return err
-		}
-		if i > 0 && v.Members[i-1].UID >= m.UID {
-			return errors.New("view: members not in order")
-		}
-		if addrs[m.Addr] || m.UpNumber > v.LastUp || m.Full() && ups[m.UpNumber] {
-			return fmt.Errorf("view: address or number of %v not unique", m)
-		}
-		addrs[m.Addr] = true
-		ups[m.UpNumber] = true
-	}
-	if delete(ups, 0); len(ups) == 0 {
-		return errors.New("view without voters")
-	}
-	if n := len(v.Unsettled); n > 0 && v.Unsettled[n-1].Epoch >= v.Epoch {
-		return errors.New("view: disks of a later one")
-	}
-	return errors.Join(checkSets(v.Unsettled, setsMax), v.checkMoves())
-}
-
-// checkSets: by epoch, then by role.
-func checkSets(sets []DiskSet, most int) error {
-	if len(sets) > most {
-		return errors.New("too many sets of disks")
-	}
-	for i, s := range sets {
-		if len(s.Disks) == 0 || len(s.Role) > nameMax || i > 0 && compareSets(sets[i-1], s) >= 0 {
-			return errors.New("sets of disks empty or not in order")
-		}
-		if err := checkSorted(s.Disks, membersMax); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func compareSets(a, b DiskSet) int {
-	return cmp.Or(cmp.Compare(a.Epoch, b.Epoch), cmp.Compare(a.Role, b.Role))
+	return errors.Join(p.View.Check(), view.CheckSorted(p.Stopped, view.MembersMax))
 }

@@ -139,7 +139,7 @@ func TestGoldenBytes(t *testing.T) {
 		}
 		r := record{Name: "n", Last: sampleView(), Pending: sampleView(), Settled: 2, Free: true}
 		a := arbiterRecord{Cluster: 7, Epoch: 3, Promised: Ballot{Round: 3, UID: 9}, View: sampleView()}
-		_ = yield("view", appendView(nil, sampleView())) && yield("record", r.encode()) && yield("empty record", record{}.encode()) &&
+		_ = yield("view", sampleView().Append(nil)) && yield("record", r.encode()) && yield("empty record", record{}.encode()) &&
 			yield("arbiter's record", a.encode())
 	})
 }

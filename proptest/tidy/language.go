@@ -23,7 +23,7 @@ type term struct {
 var terms = []term{
 	{"Permit", "ddata/runloop", "the right of one message to wait in front of a loop"},
 	{"JoinReply", "ddata/membership", "the answer of a member to a node that looks for a cluster"},
-	{"View", "ddata/membership", "one link of the chain of memberships; the replicator has its part of it as View too"},
+	{"View", "ddata/membership/view", "one link of the chain of memberships; the replicator has its part of it as View too"},
 	{"FetchItems", "replicator", "the question of a repair for the items among some dots"},
 	{"MoreCells", "replicator", "the question of a repair for more cells of a sketch"},
 	{"LogTruncated", "replicator", "the answer that the log does not reach back so far"},
@@ -88,7 +88,11 @@ func (m *Module) homonyms(p *Package, f *File) (out []Finding) {
 			continue
 		}
 		for _, s := range g.Specs {
-			name := s.(*ast.TypeSpec).Name
+			spec := s.(*ast.TypeSpec)
+			if spec.Assign.IsValid() { // an alias is the same type
+				continue
+			}
+			name := spec.Name
 			for _, t := range terms {
 				if t.Word == name.Name && p.Dir != t.Package && !slices.Contains(shared[t.Word], p.Dir) {
 					out = append(out, m.at(name.Pos(), "language", "%s is a term of %s: %s", t.Word, t.Package, t.Meaning))

@@ -17,11 +17,12 @@ type rankRow struct {
 // a test may use the simulator or the laws.
 var ranks = []rankRow{
 	{"crdt/iblt", -2, true, "a sketch of numbers knows nothing of what they name"},
-	{"crdt/head", -2, true, "heads of CBOR know nothing of what is encoded"},
+	{"crdt/head", -9, true, "heads of CBOR know nothing of what is encoded"},
 	{"crdt", -1, true, "items, clock, store and types know nothing of nodes"},
 	{"durable", 1, false, "the port to a disk knows rows, not what they mean"},
 	{"replicator/quorum", 0, true, "who counts is a matter of views and levels; it knows no message and no store"},
 	{"replicator", 1, true, "the protocol between replicas knows crdt and names its peers by origin only"},
+	{"ddata/membership/view", -8, true, "ids, members and views are values, whatever is decided about them"},
 	{"ddata/membership", 1, true, "who is in and who is oldest needs no data"},
 	{"ddata/discovery", 0, false, "where nodes may be, for whoever asks; it knows nothing of who they are"},
 	{"ddata/discovery/dnstest", 1, false, "a name server for the tests of whatever asks names"},

@@ -1,4 +1,4 @@
-package membership
+package view
 
 import (
 	"cmp"
@@ -35,19 +35,20 @@ type View struct {
 
 // Hash is a 128-bit hash of the encoded view.
 func (v *View) Hash() Hash {
-	h := xxh3.Hash128(appendView(nil, v))
+	h := xxh3.Hash128(v.Append(nil))
 	return h.Bytes()
 }
 
-// next returns an empty child of the view, to be filled with members.
-func (v *View) next(hash Hash) *View {
+// Next returns an empty child of the view, to be filled with members.
+func (v *View) Next(hash Hash) *View {
 	return &View{
 		Cluster: v.Cluster, Era: v.Era, Epoch: v.Epoch + 1, Parent: hash, LastUp: v.LastUp, ConfigHash: v.ConfigHash,
 		VotersMax: v.VotersMax, Closing: v.Closing, Durable: v.Durable, Moving: v.Moving, Moves: v.Moves,
 	}
 }
 
-func (v *View) sort() {
+// Sort puts the members into the order of their uids.
+func (v *View) Sort() {
 	slices.SortFunc(v.Members, func(a, b Member) int { return cmp.Compare(a.UID, b.UID) })
 }
 
@@ -90,7 +91,7 @@ func (v *View) Full() []Member {
 // many leaving ones as are needed for the number. The slice is the caller's.
 func (v *View) Voters() []Member {
 	ms := v.Full()
-	if !v.capped(len(ms)) {
+	if !v.Capped(len(ms)) {
 		return ms
 	}
 	stay := 0 // how many do not leave; they vote before any that leaves
@@ -112,8 +113,8 @@ func (v *View) Voters() []Member {
 	})
 }
 
-// capped reports whether some of so many full members do not vote.
-func (v *View) capped(full int) bool { return v.VotersMax > 0 && full > int(v.VotersMax) }
+// Capped reports whether some of so many full members do not vote.
+func (v *View) Capped(full int) bool { return v.VotersMax > 0 && full > int(v.VotersMax) }
 
 // Learners returns the members that are not full yet, by UID. The slice is the caller's.
 func (v *View) Learners() []Member {

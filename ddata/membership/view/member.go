@@ -1,4 +1,4 @@
-package membership
+package view
 
 import (
 	"fmt"
@@ -55,9 +55,9 @@ func (m Member) HasRole(role string) bool {
 	return role == "" || slices.Contains(m.Roles, role)
 }
 
-// replaces reports whether the two cannot be there at once: one address is one process, and so is
+// Replaces reports whether the two cannot be there at once: one address is one process, and so is
 // one disk.
-func (m Member) replaces(o Member) bool { return m.Addr == o.Addr || m.Disk != 0 && m.Disk == o.Disk }
+func (m Member) Replaces(o Member) bool { return m.Addr == o.Addr || m.Disk != 0 && m.Disk == o.Disk }
 
 // String prints uid, address, status and age.
 func (m Member) String() string {

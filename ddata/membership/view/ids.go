@@ -1,4 +1,4 @@
-package membership
+package view
 
 import "fmt"
 
@@ -40,4 +40,12 @@ func shortHex(x uint64) string {
 		return fmt.Sprintf("%08x", x>>32)
 	}
 	return fmt.Sprintf("%x", x)
+}
+
+// Tag is what heartbeats carry of a view's hash.
+func (h Hash) Tag() (t uint64) {
+	for _, b := range h[:8] {
+		t = t<<8 | uint64(b)
+	}
+	return t
 }

@@ -1,4 +1,4 @@
-package membership
+package view
 
 import (
 	"fmt"
@@ -14,7 +14,7 @@ import (
 //	the arbiter  one view                                         what a locks.Store keeps
 //
 // Members take at most roomOfMembers together, the disks of one view roomOfDisks, and the sets of
-// disks that a view remembers roomOfSets. A join that does not fit is refused. A removal always
+// disks that a view remembers RoomOfSets. A join that does not fit is refused. A removal always
 // fits: it makes the members fewer, and the oldest sets are forgotten when there is no room for the
 // newest.
 
@@ -36,25 +36,25 @@ const (
 // bytesOf bounds the encoded size of a set.
 func (s DiskSet) bytesOf() int { return setBytes + len(s.Role) + diskBytes*len(s.Disks) }
 
-// room is what members take of what a view has room for.
-type room struct {
+// Room is what members take of what a view has room for.
+type Room struct {
 	count, members, disks int
 	roles                 map[string]bool // each is a set of the view's own disks
 }
 
-// roomFor is what members take; why is not empty when they are too many.
-func roomFor(members []Member) (r *room, why string) {
-	r = &room{roles: make(map[string]bool)}
+// RoomFor returns what members take; why is not empty when they are too many.
+func RoomFor(members []Member) (r *Room, why string) {
+	r = &Room{roles: make(map[string]bool)}
 	for _, m := range members {
-		if why = r.add(m); why != "" {
+		if why = r.Add(m); why != "" {
 			return r, why
 		}
 	}
 	return r, ""
 }
 
-// add makes room for one more; when it says why there is none, nothing has changed.
-func (r *room) add(m Member) (why string) {
+// Add makes room for one more; when it says why there is none, nothing has changed.
+func (r *Room) Add(m Member) (why string) {
 	members, disks := r.members+m.bytesOf(), r.disks
 	for _, role := range m.Roles {
 		if disks += diskBytes; !r.roles[role] {
@@ -62,8 +62,8 @@ func (r *room) add(m Member) (why string) {
 		}
 	}
 	switch {
-	case r.count >= membersMax:
-		return fmt.Sprintf("more than %d members", membersMax)
+	case r.count >= MembersMax:
+		return fmt.Sprintf("more than %d members", MembersMax)
 	case members > roomOfMembers:
 		return fmt.Sprintf("%d members with addresses, roles and versions of %d bytes together, more than %d", r.count+1, members, roomOfMembers)
 	case disks > roomOfDisks:
@@ -76,12 +76,18 @@ func (r *room) add(m Member) (why string) {
 	return ""
 }
 
-// noRoom says why a joiner has no room beside the members, without those whose place it takes;
+// NoRoom says why a joiner has no room beside the members, without those whose place it takes;
 // empty = it has.
-func (v *View) noRoom(n Member) string {
-	stay := slices.DeleteFunc(slices.Clone(v.Members), func(o Member) bool { return n.replaces(o) })
-	_, why := roomFor(append(stay, n))
+func (v *View) NoRoom(n Member) string {
+	stay := slices.DeleteFunc(slices.Clone(v.Members), func(o Member) bool { return n.Replaces(o) })
+	_, why := RoomFor(append(stay, n))
 	return why
+}
+
+// RoomForSets reports whether sets leave half of their room to others. No node becomes a voter
+// otherwise: what is left is for removals, which cannot wait.
+func RoomForSets(sets []DiskSet) bool {
+	return len(sets) < SetsMax/2 && bytesOfSets(sets) < RoomOfSets/2
 }
 
 // bytesOfSets bounds the encoded size of sets.

@@ -1,0 +1,12 @@
+// Package view holds the vocabulary of the membership: ids, members, and the views that list them.
+// It is pure, and decides nothing.
+//
+// A Member is one incarnation of a node, named by a UID. A View lists the members of one Epoch.
+// Views form a chain: each names the hash of its parent. A view tells its voters by itself, oldest
+// first, so all nodes that have it agree on them. A DiskSet names disks that a cold start has to
+// hear, and the patterns of a view say which keys are durable.
+//
+// Views are bounded in bytes, because they have to be stored and sent: Check holds a view to its
+// invariants, and Room counts what its members take. Views and members are values that are not
+// modified once they were handed out.
+package view
