@@ -120,7 +120,7 @@ func startTogether(ctx context.Context, nodes []*ddata.Node, again *atomic.Int32
 
 func sentBytes(nodes []*ddata.Node) (sum uint64) {
 	for _, x := range nodes {
-		sum += x.Transport().Stats().BytesOut
+		sum += x.TransportStats().BytesOut
 	}
 	return sum
 }

@@ -77,7 +77,7 @@ func joinNode(ctx context.Context, n int) (j joined, err error) {
 	if err != nil {
 		return j, err
 	}
-	sent, start := nodes[0].Transport().Stats().BytesOut, time.Now()
+	sent, start := nodes[0].TransportStats().BytesOut, time.Now()
 	late, err := ddata.Start(ctx, ddata.Config{
 		Name: "bench", Bind: addr, Seeds: []string{nodes[0].Addr()}, Roles: []string{role}, Preset: ddata.Local,
 		Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
@@ -86,7 +86,7 @@ func joinNode(ctx context.Context, n int) (j joined, err error) {
 		return j, err
 	}
 	defer late.Close()
-	j.took, j.bytes = time.Since(start), nodes[0].Transport().Stats().BytesOut-sent
+	j.took, j.bytes = time.Since(start), nodes[0].TransportStats().BytesOut-sent
 	lr, err := late.Replicator(role)
 	if err != nil {
 		return j, err

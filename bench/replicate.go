@@ -10,6 +10,7 @@ import (
 
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/ddata"
+	"github.com/coterie-go/coterie/ddata/host"
 )
 
 // replicateWindow is how many writes may be unacknowledged before the caller is held back.
@@ -28,6 +29,10 @@ func runReplicate(ctx context.Context, o options) error {
 		if rs[i], err = n.Replicator(role); err != nil {
 			return err
 		}
+	}
+	data, err := nodes[0].Host().Data(role)
+	if err != nil {
+		return err
 	}
 	raw, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -54,14 +59,14 @@ func runReplicate(ctx context.Context, o options) error {
 			return v.Len(), err
 		}},
 	} {
-		if _, err := sustain(ctx, rs[0], c.key, func(i int) func(*crdt.Tx) error { return c.fn(-i) }, o.d/4); err != nil {
+		if _, err := sustain(ctx, data, c.key, func(i int) func(*crdt.Tx) error { return c.fn(-i) }, o.d/4); err != nil {
 			return err
 		}
 		before, err := c.size(rs[0])
 		if err != nil {
 			return err
 		}
-		s, err := sustain(ctx, rs[0], c.key, c.fn, o.d)
+		s, err := sustain(ctx, data, c.key, c.fn, o.d)
 		if err != nil {
 			return fmt.Errorf("%s: %w", c.name, err)
 		}
@@ -98,7 +103,7 @@ type sustained struct {
 
 // sustain writes for d with at most replicateWindow writes under way, and waits for the last of
 // them.
-func sustain(ctx context.Context, r *ddata.Replicator, key string, fn func(i int) func(*crdt.Tx) error, d time.Duration) (sustained, error) {
+func sustain(ctx context.Context, data host.Data, key string, fn func(i int) func(*crdt.Tx) error, d time.Duration) (sustained, error) {
 	var (
 		s     sustained
 		fail  atomic.Pointer[error]
@@ -117,7 +122,7 @@ func sustain(ctx context.Context, r *ddata.Replicator, key string, fn func(i int
 			now = time.Now()
 		}
 		began[place] = now
-		r.UpdateThen(ctx, key, ddata.WriteAll, 0, fn(s.load.ops+1), func(err error) {
+		data.Update(key, ddata.WriteAll, 0, fn(s.load.ops+1), func(err error) {
 			if err != nil {
 				fail.Store(&err)
 			}

@@ -8,14 +8,14 @@ import (
 	"github.com/coterie-go/coterie/ddata/runloop"
 )
 
-// Broken ends the node because one of its machines has panicked: at once without its lease, as a
+// broken ends the node because one of its machines has panicked: at once without its lease, as a
 // crash for the others, and with ErrBroken. The process goes on, and decides what to do. name says
-// which machine, state is what it was in. It is for the loops of this package and of those above,
-// on whose goroutines it is called; see runloop.Loop.WhenBroken.
-func (n *Node) Broken(name string, b runloop.Broken, state fmt.Stringer) {
+// which machine, state is what it was in. It is for the loops of this package and of extensions, on
+// whose goroutines it is called; see runloop.Loop.WhenBroken.
+func (n *Node) broken(name string, b runloop.Broken, state fmt.Stringer) {
 	n.finish(fmt.Errorf("%w: %s: %v; the log has its state: report it, and start the node again", ErrBroken, name, b.Value))
 	defer func() { _ = recover() }() // a listener may be what has panicked, and may do so again
-	n.Emit(events.MachineBroken{Machine: name, State: stateOf(state), Panic: fmt.Sprint(b.Value), Stack: string(b.Stack)})
+	n.emit(events.MachineBroken{Machine: name, State: stateOf(state), Panic: fmt.Sprint(b.Value), Stack: string(b.Stack)})
 }
 
 // stateOf prints the state of a machine that may be unable to.

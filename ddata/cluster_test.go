@@ -13,6 +13,7 @@ import (
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/ddata"
 	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/transport"
 )
 
 var (
@@ -110,6 +111,12 @@ func replica(t *testing.T, n *ddata.Node) *ddata.Replicator {
 
 func add(s string) func(*crdt.ORSetTx[string]) error {
 	return func(tx *crdt.ORSetTx[string]) error { return tx.Add(s) }
+}
+
+// send puts one frame of a node's own on its way, past its machines.
+func send(from, to *ddata.Node, channel string, payload []byte) error {
+	return from.Host().Channels.Append(transport.NodeID(to.UID()), transport.Control, 0, transport.ChannelOf(channel),
+		func(dst []byte) []byte { return append(dst, payload...) }, nil)
 }
 
 // until waits for a view that fulfils want.

@@ -42,7 +42,7 @@ func (n *Node) Leave(timeout time.Duration) error {
 		}
 	}
 	if n.endReason() == nil {
-		n.Emit(events.ShutdownPhase{Phase: "leave", Took: time.Since(began), Err: err})
+		n.emit(events.ShutdownPhase{Phase: "leave", Took: time.Since(began), Err: err})
 	}
 	_ = n.Close()
 	return fmt.Errorf("ddata: leave within %v: %w", timeout, err)
@@ -63,7 +63,7 @@ var (
 func (n *Node) flush(ctx context.Context) {
 	began := time.Now()
 	if err := n.net.Flush(ctx); err != nil {
-		n.Emit(events.ShutdownPhase{Phase: "flush", Took: time.Since(began), Err: err})
+		n.emit(events.ShutdownPhase{Phase: "flush", Took: time.Since(began), Err: err})
 	}
 }
 
@@ -163,7 +163,7 @@ func (n *Node) finish(err error) {
 	n.lease.end() // before anything that runs under it hears of the end
 	close(n.ending)
 	go func() {
-		n.Emit(events.NodeEnded{Err: err, Warn: unexpected(err)})
+		n.emit(events.NodeEnded{Err: err, Warn: unexpected(err)})
 		if errors.Is(err, ErrLeft) {
 			n.depart()
 		}
@@ -211,7 +211,7 @@ func (n *Node) release() {
 	}
 	if n.members != nil && n.members.arbiter != nil {
 		if err := n.members.arbiter.close(); err != nil {
-			n.Emit(events.ArbiterFailing{Reason: fmt.Sprintf("it could not be given back: %v", err)})
+			n.emit(events.ArbiterFailing{Reason: fmt.Sprintf("it could not be given back: %v", err)})
 		}
 	}
 	if n.net != nil {

@@ -105,7 +105,7 @@ func TestTheLifeOfAClusterIsSeen(t *testing.T) {
 	has(t, w, func(e events.NodeRefused) bool { return e.Addr == stranger.Bind })
 
 	for _, channel := range []string{"membership", "replicator/backend"} {
-		err := nodes[1].Transport().Send(transport.NodeID(nodes[0].UID()), transport.Control, 0, transport.ChannelOf(channel), []byte{0xff})
+		err := send(nodes[1], nodes[0], channel, []byte{0xff})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -38,11 +38,11 @@ func TestAFloodOfProbesIsNotRepeatedInTheLog(t *testing.T) {
 			<-pause.C
 		}
 	}
-	for limit := time.After(10 * time.Second); n.Transport().Stats().FramesIn < probes; {
+	for limit := time.After(10 * time.Second); n.TransportStats().FramesIn < probes; {
 		select {
 		case <-pause.C:
 		case <-limit:
-			t.Fatalf("%v", n.Transport().Stats())
+			t.Fatalf("%v", n.TransportStats())
 		}
 	}
 	if err := ddata.Update(testContext(t), replica(t, n), names, ddata.WriteAll, add("x")); err != nil {

@@ -22,8 +22,8 @@ const stuckAfter = 30 * time.Second
 //     minute. A node that waits for others, or has lost its lease, is live: to start it again would
 //     not help.
 //   - Ready is false before the node is Up, while it has not got its data or holds no lease, after
-//     its store has failed, and from the moment that it begins to leave. Layers above the node have
-//     reasons of their own (OnHealth): a type of package sharding that no coordinator knows.
+//     its store has failed, and from the moment that it begins to leave. Extensions of the node have
+//     reasons of their own (host.Lifecycle).
 func (n *Node) Health() events.Health {
 	if err := n.endReason(); err != nil {
 		return events.Health{Reasons: []string{fmt.Sprintf("the node has ended: %v; start the node again", err)}}
@@ -91,9 +91,8 @@ func (n *Node) missing() (reasons []string) {
 	return reasons
 }
 
-// OnHealth has Health ask fn too: what a layer above the node lacks to be ready, nil when nothing.
-// fn must not wait. cancel takes it back.
-func (n *Node) OnHealth(fn func() (reasons []string)) (cancel func()) {
+// addCheck has Health ask fn too. cancel takes it back.
+func (n *Node) addCheck(fn func() (reasons []string)) (cancel func()) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	id := n.nextID

@@ -58,8 +58,8 @@ func TestHealthNamesWhatIsMissing(t *testing.T) {
 	if h := n.Health(); !h.Ready || !h.Live {
 		t.Error(h)
 	}
-	cancel := n.OnHealth(func() []string { return []string{"a layer is not ready"} })
-	n.OnHealth(func() []string { return nil })
+	cancel := n.Host().Lifecycle.OnHealth(func() []string { return []string{"a layer is not ready"} })
+	n.Host().Lifecycle.OnHealth(func() []string { return nil })
 	check(true, "a layer is not ready")
 	cancel()
 	if h := n.Health(); !h.Ready {

@@ -106,7 +106,7 @@ func TestHostilePeer(t *testing.T) {
 	if sent < 10_000 {
 		t.Errorf("only %d frames were sent", sent)
 	}
-	received := target.Transport().Stats()
+	received := target.TransportStats()
 	if received.Dropped[transport.DropNoHandler] == 0 || received.FramesIn < 5_000 {
 		t.Errorf("the enemy was hardly heard: %v", received)
 	}

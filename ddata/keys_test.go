@@ -59,12 +59,16 @@ func TestReplicationSettingsAndTimeoutsReachTheCaller(t *testing.T) {
 		configs[i].Replication.PendingMax = 1
 	}
 	nodes := startAll(t, configs...)
-	r, gone := replica(t, nodes[0]), nodes[1].UID()
+	gone := nodes[1].UID()
+	data, err := nodes[0].Host().Data(replica(t, nodes[0]).Role())
+	if err != nil {
+		t.Fatal(err)
+	}
 	_ = nodes[1].Close()
 	first, second := make(chan error, 1), make(chan error, 1)
 	one := crdt.Mutate[crdt.GCounter](func(c *crdt.GCounterTx) error { return c.Increment(1) })
-	r.UpdateThen(t.Context(), "hits", ddata.WriteMajority, 100*time.Millisecond, one, func(err error) { first <- err })
-	r.UpdateThen(t.Context(), "hits", ddata.WriteMajority, 100*time.Millisecond, one, func(err error) { second <- err })
+	data.Update("hits", ddata.WriteMajority, 100*time.Millisecond, one, func(err error) { first <- err })
+	data.Update("hits", ddata.WriteMajority, 100*time.Millisecond, one, func(err error) { second <- err })
 	if err := <-second; !errors.Is(err, replicator.ErrOverloaded) {
 		t.Errorf("a second write that waits: %v", err)
 	}

@@ -44,8 +44,8 @@ func TestLeaverSaysWhatItHasTaken(t *testing.T) {
 	leaver, sender := nodes[0], nodes[1]
 	ch := transport.ChannelOf("counted")
 	here, there := &counted{}, &counted{some: make(chan struct{})}
-	sender.Transport().Handle(ch, here)
-	leaver.Transport().Handle(ch, there)
+	sender.Host().Channels.Handle(ch, here)
+	leaver.Host().Channels.Handle(ch, there)
 	sent := make(chan uint64, 1)
 	go func() {
 		n := uint64(0)
@@ -54,7 +54,7 @@ func TestLeaverSaysWhatItHasTaken(t *testing.T) {
 		for err := error(nil); err == nil; n++ { // until the leaver is no member any more
 			fill := func(dst []byte) []byte { return binary.BigEndian.AppendUint64(dst, n+1) }
 			to := transport.NodeID(leaver.UID())
-			err = sender.Transport().AppendWait(testContext(t), to, transport.Data, 0, ch, fill, nil)
+			err = sender.Host().Channels.AppendWait(testContext(t), to, transport.Data, 0, ch, fill, nil)
 			<-tick.C
 		}
 		sent <- n - 1

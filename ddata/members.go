@@ -72,7 +72,7 @@ func newMembers(n *Node) (*members, error) {
 	}
 	m.m = machine
 	m.loop = runloop.New(m, inboxMax)
-	m.loop.WhenBroken(func(b runloop.Broken) { n.Broken("membership", b, machine) })
+	m.loop.WhenBroken(func(b runloop.Broken) { n.broken("membership", b, machine) })
 	if m.arbiter, err = startArbiter(n, m.post); err == nil && n.disk != nil {
 		m.records = startRecorder(n.disk.putRecord, m.post)
 	}
@@ -120,7 +120,7 @@ func (m *members) receive(from transport.NodeID, payload []byte) {
 	msg, err := membership.DecodeMessage(payload)
 	if err != nil {
 		place.Release()
-		m.n.Emit(events.MessageMalformed{What: "membership", Peer: membership.UID(from), Err: err})
+		m.n.emit(events.MessageMalformed{What: "membership", Peer: membership.UID(from), Err: err})
 		return
 	}
 	addr, _ := m.n.net.PeerAddr(from)
@@ -212,7 +212,7 @@ func withAdvice(err error, dir string) error {
 
 func (m *members) send(e membership.Envelope) {
 	if g, ok := e.Msg.(membership.Grant); ok && g.Granted && m.n.disk != nil && !m.n.disk.marks.covers(m.last) {
-		m.n.Emit(events.MessageUnsent{What: "membership", To: e.String(), Err: errUnmarked})
+		m.n.emit(events.MessageUnsent{What: "membership", To: e.String(), Err: errUnmarked})
 		return
 	}
 	payload := m.encode(e.Msg)
@@ -223,7 +223,7 @@ func (m *members) send(e membership.Envelope) {
 		err = m.n.net.SendAddr(e.Addr, membershipChannel, payload)
 	}
 	if err != nil {
-		m.n.Emit(events.MessageUnsent{What: "membership", To: e.String(), Err: err})
+		m.n.emit(events.MessageUnsent{What: "membership", To: e.String(), Err: err})
 	}
 }
 
@@ -262,7 +262,7 @@ func (m *members) disconnect() {
 }
 
 func (m *members) install(v *membership.View) {
-	m.n.Emit(events.ViewInstalled{View: v})
+	m.n.emit(events.ViewInstalled{View: v})
 	m.tellUnnamed(v)
 	m.tellOldest(v)
 	for _, r := range m.n.replicas {
@@ -290,7 +290,7 @@ func (m *members) event(e membership.Event) {
 	case membership.Waiting:
 		m.reason.Store(&e.Reason)
 	}
-	m.n.Emit(events.OfMembership(e))
+	m.n.emit(events.OfMembership(e))
 }
 
 // tellUnnamed tells once which durable keys of the cluster this node does not name.
@@ -302,7 +302,7 @@ func (m *members) tellUnnamed(v *membership.View) {
 	ours := m.n.cfg.DurableKeys
 	unnamed := slices.DeleteFunc(slices.Concat(v.Durable, v.Moving), func(p string) bool { return slices.Contains(ours, p) })
 	if len(unnamed) > 0 {
-		m.n.Emit(events.UnnamedKeys{Patterns: unnamed})
+		m.n.emit(events.UnnamedKeys{Patterns: unnamed})
 	}
 }
 
@@ -311,7 +311,7 @@ func (m *members) tellOldest(v *membership.View) {
 	for _, role := range m.n.cfg.Roles {
 		if x, ok := v.Oldest(role); x.UID != m.oldest[role] {
 			m.oldest[role] = x.UID
-			m.n.Emit(events.OldestChanged{Role: role, Member: x, Self: ok && x.UID == m.n.uid})
+			m.n.emit(events.OldestChanged{Role: role, Member: x, Self: ok && x.UID == m.n.uid})
 		}
 	}
 }
@@ -328,7 +328,7 @@ func (m *members) tellDrops() {
 	now := m.n.net.Stats().Dropped
 	for d, n := range now {
 		if n > m.dropped[d] {
-			m.n.Emit(events.FramesDropped{Reason: transport.Drop(d), Count: n - m.dropped[d]})
+			m.n.emit(events.FramesDropped{Reason: transport.Drop(d), Count: n - m.dropped[d]})
 		}
 	}
 	m.dropped = now

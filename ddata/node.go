@@ -52,7 +52,7 @@ type Node struct {
 	mu       sync.Mutex
 	watchers map[int]Watcher
 	nextID   int
-	checks   map[int]func() []string // of OnHealth; guarded by mu
+	checks   map[int]func() []string // of extensions; guarded by mu
 	phases   *shutdown.Sequence      // of the end
 	leaving  atomic.Bool
 
@@ -140,7 +140,7 @@ func start(ctx context.Context, cfg Config, before string) (_ *Node, err error) 
 	n.log = cfg.Logger.With("node", n.uid.String())
 	n.listeners = []events.Listener{events.Log(n.log), cfg.EventListener}
 	n.phases = shutdown.New(cfg.ShutdownTimeouts, func(e shutdown.Ended) {
-		n.Emit(events.ShutdownPhase{Phase: e.Phase.String(), Took: e.Took, Unfinished: e.Unfinished, Err: e.Err})
+		n.emit(events.ShutdownPhase{Phase: e.Phase.String(), Took: e.Took, Unfinished: e.Unfinished, Err: e.Err})
 	})
 	n.view.Store(&membership.View{})
 	n.lease.init()
@@ -150,10 +150,10 @@ func start(ctx context.Context, cfg Config, before string) (_ *Node, err error) 
 		}
 	}()
 	if cfg.Dir != "" {
-		if n.disk, err = openDisk(cfg, n.Emit); err != nil {
+		if n.disk, err = openDisk(cfg, n.emit); err != nil {
 			return nil, err
 		}
-		if err = n.disk.warnRoles(cfg.Roles, n.Emit); err != nil {
+		if err = n.disk.warnRoles(cfg.Roles, n.emit); err != nil {
 			return nil, err
 		}
 	}
@@ -215,7 +215,7 @@ func (n *Node) gossipConfig() gossip.Config {
 	}
 	return gossip.Config{
 		Cluster: n.cfg.Name, Seeds: n.cfg.Seeds, Preset: preset,
-		OnNote: func(x gossip.Note) { n.Emit(events.Gossiped{Text: x.Text, Addr: x.Addr, Err: x.Err, Warn: x.Warn}) },
+		OnNote: func(x gossip.Note) { n.emit(events.Gossiped{Text: x.Text, Addr: x.Addr, Err: x.Err, Warn: x.Warn}) },
 		OnHint: func(h gossip.Hint) {
 			n.members.loop.Post(memberInput{in: membership.Hint{Addr: h.Addr, UID: membership.UID(h.UID), Alive: h.Alive}}) // one that is lost is only a hint
 		},
@@ -225,7 +225,7 @@ func (n *Node) gossipConfig() gossip.Config {
 // refused tells of connections that were refused on either side. A node that is in no cluster yet
 // and is refused by all its seeds for good gives up: its name or its version is wrong.
 func (n *Node) refused(r transport.Refusal) {
-	n.Emit(events.ConnectionRefused{Refusal: r})
+	n.emit(events.ConnectionRefused{Refusal: r})
 	text := r.String()
 	if r.Inbound && r.Cause.Reason != transport.RefusedTLS || n.View().Epoch > 0 || r.Cause.Reason == transport.RefusedSelf { // discovery may name this node as well
 		return
@@ -262,7 +262,7 @@ func (n *Node) faulted(f transport.Fault) {
 	if f.Kind == transport.FaultDial {
 		n.undialed.Store(&undialed{time.Now(), f.String()})
 	}
-	n.Emit(events.ConnectionFault{Fault: f})
+	n.emit(events.ConnectionFault{Fault: f})
 }
 
 // UID names this incarnation.
@@ -290,17 +290,11 @@ func (n *Node) StoreStats() lmdb.Stats {
 	return n.disk.env.Stats()
 }
 
+// TransportStats counts what the node's port did since the start.
+func (n *Node) TransportStats() transport.Stats { return n.net.Stats() }
+
 // Preset is the choice of timers that the node runs with.
 func (n *Node) Preset() Preset { return n.cfg.Preset }
-
-// Log is the node's logger.
-func (n *Node) Log() *slog.Logger { return n.log }
-
-// Meter is what takes metrics, nil if nothing does: layers above the node report theirs to it.
-func (n *Node) Meter() events.Meter { return n.cfg.Meter }
-
-// Transport is the node's port, for protocols beside its own ones.
-func (n *Node) Transport() transport.Transport { return n.net }
 
 // View is the installed view; before the first one it has no members. It never changes after it was
 // handed out.

@@ -93,7 +93,7 @@ func TestDamageIsSeen(t *testing.T) {
 	nodes := startAll(t, configs...)
 	say := func(channel string, payload []byte) {
 		t.Helper()
-		err := nodes[1].Transport().Send(transport.NodeID(nodes[0].UID()), transport.Control, 0, transport.ChannelOf(channel), payload)
+		err := send(nodes[1], nodes[0], channel, payload)
 		if err != nil {
 			t.Fatal(err)
 		}

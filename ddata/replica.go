@@ -93,7 +93,7 @@ func newReplicator(n *Node, role string) (*Replicator, error) {
 	r := &Replicator{n: n, role: role, admission: newAdmission(n), ch: transport.ChannelOf("replicator/" + role), d: d}
 	d.m, d.r = m, r
 	r.loop = runloop.New(d, inboxMax)
-	r.loop.WhenBroken(func(b runloop.Broken) { n.Broken("replicator of role "+role, b, m) })
+	r.loop.WhenBroken(func(b runloop.Broken) { n.broken("replicator of role "+role, b, m) })
 	return r, nil
 }
 
@@ -151,7 +151,7 @@ func (r *Replicator) receive(from transport.NodeID, payload []byte) {
 	}
 	msg, err := replicator.DecodeMessage(payload)
 	if err != nil {
-		r.n.Emit(events.MessageMalformed{What: "replicator", Peer: membership.UID(from), Err: err})
+		r.n.emit(events.MessageMalformed{What: "replicator", Peer: membership.UID(from), Err: err})
 		msg = nil // the machine counts it
 	}
 	r.loop.Force(request{in: replicator.Receive{From: crdt.Origin(from), Msg: msg}, from: place})
@@ -353,7 +353,7 @@ func (d *replicaDriver) persist(b replicator.Batch) {
 		d.r.storeFault.Store(nil)
 		if err != nil {
 			d.r.storeFault.Store(&err)
-			d.n.Emit(events.StoreFailed{Role: d.role, Err: err})
+			d.n.emit(events.StoreFailed{Role: d.role, Err: err})
 		}
 		d.r.loop.Force(request{in: replicator.Persisted{ID: b.ID, Err: err}})
 	}
@@ -371,6 +371,6 @@ func (d *replicaDriver) send(e replicator.Envelope) {
 	}
 	d.scratch = replicator.AppendMessage(d.scratch[:0], e.Msg)
 	if err := d.n.net.Send(transport.NodeID(e.To), lane, 0, d.r.ch, d.scratch); err != nil {
-		d.n.Emit(events.MessageUnsent{What: "replicator", To: e.String(), Err: err})
+		d.n.emit(events.MessageUnsent{What: "replicator", To: e.String(), Err: err})
 	}
 }

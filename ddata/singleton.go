@@ -91,7 +91,7 @@ func (n *Node) RunSingleton(cfg SingletonConfig) (*Singleton, error) {
 		Self: n.uid, Role: cfg.Role, RestartAfter: cfg.RestartAfter, AskAgain: n.members.m.HeartbeatInterval(),
 	})
 	s.loop = runloop.New(singletonDriver{s}, inboxMax)
-	s.loop.WhenBroken(func(b runloop.Broken) { n.Broken("singleton "+cfg.Name, b, s) })
+	s.loop.WhenBroken(func(b runloop.Broken) { n.broken("singleton "+cfg.Name, b, s) })
 	if err := n.addSingleton(s); err != nil {
 		return nil, fmt.Errorf("ddata: singleton %q: %w", cfg.Name, err)
 	}
@@ -184,7 +184,7 @@ func (s singletonDriver) Tick() singletonInput { return singletonInput{in: membe
 
 func (s *Singleton) tellState(state SingletonState) {
 	s.state.Store(uint32(state))
-	s.n.Emit(events.SingletonChanged{Name: s.cfg.Name, Role: s.cfg.Role, State: state})
+	s.n.emit(events.SingletonChanged{Name: s.cfg.Name, Role: s.cfg.Role, State: state})
 	if s.cfg.OnState != nil {
 		s.cfg.OnState(state)
 	}
@@ -204,7 +204,7 @@ func (s *Singleton) begin(token Token) {
 			return
 		}
 		if err := s.cfg.Run(ctx, token); err != nil && ctx.Err() == nil {
-			s.n.Emit(events.SingletonFailed{Name: s.cfg.Name, Role: s.cfg.Role, Err: err, Again: s.cfg.RestartAfter})
+			s.n.emit(events.SingletonFailed{Name: s.cfg.Name, Role: s.cfg.Role, Err: err, Again: s.cfg.RestartAfter})
 		}
 	}()
 }
@@ -243,7 +243,7 @@ func (s *Singleton) end(error) {
 	select {
 	case <-s.handed:
 	case <-time.After(singletonEndTimeout):
-		s.n.Emit(events.SingletonOutlived{Name: s.cfg.Name, Role: s.cfg.Role})
+		s.n.emit(events.SingletonOutlived{Name: s.cfg.Name, Role: s.cfg.Role})
 	}
 	s.loop.Stop()
 }

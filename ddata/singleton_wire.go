@@ -43,7 +43,7 @@ func decodeWord(b []byte) (name string, w membership.SingletonWord, err error) {
 func (n *Node) sendWord(name string, e membership.SingletonEnvelope) {
 	payload := appendWord(nil, name, e.Word)
 	if err := n.net.Send(transport.NodeID(e.To), transport.Control, 0, singletonChannel, payload); err != nil {
-		n.Emit(events.MessageUnsent{What: "singleton", To: fmt.Sprintf("%v: %v of %q", e.To, e.Word, name), Err: err}) // a request is repeated
+		n.emit(events.MessageUnsent{What: "singleton", To: fmt.Sprintf("%v: %v of %q", e.To, e.Word, name), Err: err}) // a request is repeated
 	}
 }
 
@@ -52,7 +52,7 @@ func (n *Node) sendWord(name string, e membership.SingletonEnvelope) {
 func (n *Node) hearWord(from transport.NodeID, payload []byte) {
 	name, w, err := decodeWord(payload)
 	if err != nil {
-		n.Emit(events.MessageMalformed{What: "singleton", Peer: membership.UID(from), Err: err})
+		n.emit(events.MessageMalformed{What: "singleton", Peer: membership.UID(from), Err: err})
 		return
 	}
 	n.mu.Lock()

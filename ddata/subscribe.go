@@ -108,20 +108,11 @@ func checkSubscription(key string, prefix bool) error {
 	return crdt.CheckKey(key)
 }
 
-// Follow calls fn with the state of each key that begins with prefix, now and after each change,
-// from the replica's own goroutine: fn must be quick and must not wait for the Replicator. cancel
-// ends it; a call that has begun may still be running when cancel returns.
-func (r *Replicator) Follow(prefix string, fn func(Change[crdt.Reader])) (cancel func()) {
-	s := &subscription{follow: fn}
-	s.open(r, prefix, true)
-	return func() { s.close(r) }
-}
-
 // subscription holds what was not delivered yet: the latest change of each key, bounded by the
 // number of keys.
 type subscription struct {
-	id     uint64                    // of the driver's goroutine
-	follow func(Change[crdt.Reader]) // if set, it gets the changes at once
+	id     uint64                          // of the driver's goroutine
+	follow func(key string, r crdt.Reader) // if set, it gets the changes at once
 	wake   chan struct{}
 
 	mu     sync.Mutex
@@ -151,7 +142,7 @@ func (s *subscription) close(r *Replicator) {
 // offer takes a change from the driver's goroutine.
 func (s *subscription) offer(c replicator.Change) {
 	if s.follow != nil {
-		s.follow(changeOf(c))
+		s.follow(c.Key, c.Reader)
 		return
 	}
 	s.mu.Lock()

@@ -11,7 +11,7 @@ import (
 // the second, the fourth and so on: one defect may show with every step of a machine.
 func (n *Node) panicked(in string, value any, stack []byte) {
 	if k := n.panics.Add(1); k&(k-1) == 0 {
-		n.Emit(events.UserCodePanicked{In: in, Panic: fmt.Sprint(value), Stack: string(stack), SoFar: k})
+		n.emit(events.UserCodePanicked{In: in, Panic: fmt.Sprint(value), Stack: string(stack), SoFar: k})
 	}
 }
 

@@ -1,13 +1,11 @@
 package ddata
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"sync"
 
 	"github.com/coterie-go/coterie/crdt"
-	"github.com/coterie-go/coterie/replicator"
 )
 
 // turn is an update's function while it waits for its turn on the replica's goroutine. Once its
@@ -46,13 +44,4 @@ func (t *turn) leave(err error) error {
 		return err
 	}
 	return fmt.Errorf("%w before its turn came: nothing happened", err)
-}
-
-// ended says of an update whose caller has gone when that was. A time-out, which is a context's
-// error too, speaks for itself.
-func (t *turn) ended(ctx context.Context, err error) error {
-	if gone := ctx.Err(); gone != nil && errors.Is(err, gone) && !errors.Is(err, replicator.ErrTimeout) {
-		return t.leave(gone)
-	}
-	return err
 }

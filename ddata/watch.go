@@ -68,9 +68,8 @@ func (n *Node) tell(fn func(Watcher)) {
 	}
 }
 
-// Emit tells the log and Config.EventListener of an event: for the layers above the node, which
-// have events of their own.
-func (n *Node) Emit(e events.Event) {
+// emit tells the log and Config.EventListener of an event.
+func (n *Node) emit(e events.Event) {
 	n.counts.Tell(e)
 	for i := range n.listeners {
 		n.hear(&n.listeners[i], e)
@@ -83,7 +82,7 @@ func (n *Node) Emit(e events.Event) {
 func (n *Node) hear(l *events.Listener, e events.Event) {
 	defer func() {
 		if p := recover(); p != nil {
-			n.Log().Error("a callback of Config.EventListener panicked", "event", fmt.Sprintf("%T", e), "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+			n.log.Error("a callback of Config.EventListener panicked", "event", fmt.Sprintf("%T", e), "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
 		}
 	}()
 	l.Tell(e)
@@ -91,9 +90,9 @@ func (n *Node) hear(l *events.Listener, e events.Event) {
 
 func (n *Node) linkChanged(e transport.LinkEvent) {
 	if e.Up {
-		n.Emit(events.LinkUp{Link: e})
+		n.emit(events.LinkUp{Link: e})
 	} else {
-		n.Emit(events.LinkDown{Link: e})
+		n.emit(events.LinkDown{Link: e})
 	}
 	n.tell(func(w Watcher) {
 		if w.Link != nil {

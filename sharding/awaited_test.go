@@ -24,7 +24,7 @@ func (deafHandler) Receive(transport.NodeID, []byte) {}
 func TestWhoIsWaitedForIsNamed(t *testing.T) {
 	nodes := byAge(t, 3)
 	typ := cartType(&cartLog{})
-	nodes[2].Transport().Handle(channelOf(typ.Name), deafHandler{})
+	nodes[2].Host().Channels.Handle(channelOf(typ.Name), deafHandler{})
 	var said atomic.Int64
 	typ.OnEvent = func(e protocol.Event) {
 		if e.Kind == protocol.ReportAwaited && e.Peer == nodes[2].UID() && e.Count == 1 && e.Alarm() {

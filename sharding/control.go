@@ -15,6 +15,7 @@ import (
 
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/ddata/events"
+	"github.com/coterie-go/coterie/ddata/host"
 	"github.com/coterie-go/coterie/ddata/membership"
 	"github.com/coterie-go/coterie/ddata/runloop"
 	"github.com/coterie-go/coterie/ddata/transport"
@@ -29,12 +30,12 @@ type control struct {
 	ctx     context.Context // ends with the region
 	cfg     protocol.Config
 	rng     *rand.Rand
-	state   State
+	state   host.Data
 	quorums StateSettings
 
 	remembered *remembered // nil: the ids are in state, too
 
-	cluster      Cluster
+	cluster      host.Cluster
 	loop         *runloop.Loop[ctlInput]
 	admission    *runloop.Admission // of the messages of other nodes
 	admin        *runloop.Admission // of what they want of single entities

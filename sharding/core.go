@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/coterie-go/coterie/ddata/host"
 	"github.com/coterie-go/coterie/ddata/runloop"
 	"github.com/coterie-go/coterie/ddata/transport"
 	"github.com/coterie-go/coterie/sharding/passivation"
@@ -20,7 +21,7 @@ type core struct {
 	role     string
 	proxy    bool
 	self     uint64
-	cluster  Cluster
+	cluster  host.Cluster
 	reg      *registry
 	table    *table
 	limit    bufferLimit
@@ -28,9 +29,9 @@ type core struct {
 	drops    drops
 	panics   panics
 	pool     *pool
-	lease    Lease
+	lease    host.Lease
 	leases   leases
-	net      Network
+	net      host.Channels
 	channel  transport.Channel
 	log      *slog.Logger
 	ctl      controller

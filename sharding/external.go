@@ -9,6 +9,7 @@ import (
 
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/ddata"
+	"github.com/coterie-go/coterie/ddata/host"
 	"github.com/coterie-go/coterie/ddata/membership"
 	"github.com/coterie-go/coterie/sharding/allocation"
 	"github.com/coterie-go/coterie/sharding/protocol"
@@ -19,7 +20,7 @@ import (
 // balance. All clients of a type write to the same map, the last writer wins per shard. It is
 // volatile: after a restart of the whole cluster it is empty.
 type ExternalClient struct {
-	state  State
+	state  host.Data
 	typ    string
 	shards int
 }

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/coterie-go/coterie/ddata/host"
 	"github.com/coterie-go/coterie/ddata/membership"
 	"github.com/coterie-go/coterie/ddata/runloop"
 	"github.com/coterie-go/coterie/ddata/transport"
@@ -160,6 +161,7 @@ func (noNet) Append(transport.NodeID, transport.Lane, uint32, transport.Channel,
 func (noNet) AppendWait(context.Context, transport.NodeID, transport.Lane, uint32, transport.Channel, func([]byte) []byte, func() error) error {
 	return transport.ErrNoPeer
 }
+func (noNet) CountDrop(transport.Drop, int)                    {}
 func (noNet) OnLink(func(transport.LinkEvent)) (cancel func()) { return func() {} }
 
 type fakeCluster struct{ uid membership.UID }
@@ -183,7 +185,7 @@ func localRegion(tb testing.TB, t EntityType[message_]) (*Region[message_], *fak
 	return g, lease
 }
 
-func fakePorts(uid membership.UID, net Network, lease Lease) Ports {
+func fakePorts(uid membership.UID, net host.Channels, lease host.Lease) Ports {
 	return Ports{Cluster: fakeCluster{uid}, Lease: lease, Network: net, Log: slog.New(slog.DiscardHandler)}
 }
 

@@ -75,7 +75,7 @@ func healthOf(node *ddata.Node) *nodeHealth {
 	if h == nil {
 		h = &nodeHealth{types: map[string]*core{}}
 		healths[node] = h
-		node.OnHealth(h.missing)
+		node.Host().Lifecycle.OnHealth(h.missing)
 		node.Watch(ddata.Watcher{End: func(error) {
 			healthMu.Lock()
 			defer healthMu.Unlock()

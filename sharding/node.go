@@ -7,11 +7,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/ddata"
-	"github.com/coterie-go/coterie/ddata/membership"
 	"github.com/coterie-go/coterie/ddata/shutdown"
-	"github.com/coterie-go/coterie/ddata/transport"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
@@ -247,21 +244,22 @@ func (run *engine) endWithNode() {
 }
 
 func nodePorts(n *ddata.Node, role, name string, proxy bool) (Ports, error) {
+	h := n.Host()
 	p := Ports{
-		Cluster: nodeCluster{n}, ClusterName: n.ClusterName(), Addr: n.Addr(), Lease: nodeLease{n}, Proxy: proxy, Network: nodeNetwork{n.Transport(), n},
-		Log: n.Log(), Emit: n.Emit, Meter: n.Meter(), Broken: n.Broken, mailboxes: nodeBytesOf(n),
+		Cluster: h.Cluster, ClusterName: n.ClusterName(), Addr: n.Addr(), Lease: h.Lease, Proxy: proxy, Network: h.Channels,
+		Log: h.Log, Emit: h.Emit, Meter: h.Meter, Broken: h.Lifecycle.Broken, mailboxes: nodeBytesOf(n),
 	}
 	p.BeforeLeave = func(leave func(context.Context) error) (cancel func()) {
-		return n.OnShutdown(shutdown.ShardingShutdownRegion, "entity type "+name, leave)
+		return h.Lifecycle.OnShutdown(shutdown.ShardingShutdownRegion, "entity type "+name, leave)
 	}
 	p.BeforeExit = func(resign func(context.Context) error) (cancel func()) {
-		return n.OnShutdown(shutdown.ClusterExiting, "coordinator of entity type "+name, resign)
+		return h.Lifecycle.OnShutdown(shutdown.ClusterExiting, "coordinator of entity type "+name, resign)
 	}
 	if !slices.Contains(n.Roles(), role) {
 		return p, nil
 	}
-	r, err := n.Replicator(role)
-	p.State = nodeState{r}
+	var err error
+	p.State, err = h.Data(role)
 	return p, err
 }
 
@@ -280,72 +278,4 @@ func withPreset[M any](t EntityType[M], preset ddata.Preset) EntityType[M] {
 		}
 	}
 	return t
-}
-
-type nodeCluster struct{ n *ddata.Node }
-
-var _ Cluster = nodeCluster{}
-
-// UID implements Cluster.
-func (c nodeCluster) UID() membership.UID { return c.n.UID() }
-
-// View implements Cluster.
-func (c nodeCluster) View() *membership.View {
-	if v := c.n.View(); v.Epoch > 0 {
-		return v
-	}
-	return nil
-}
-
-// OnView implements Cluster.
-func (c nodeCluster) OnView(fn func(*membership.View)) (cancel func()) {
-	return c.n.Watch(ddata.Watcher{View: fn, End: func(error) { fn(nil) }})
-}
-
-// OnReachable implements Cluster.
-func (c nodeCluster) OnReachable(fn func(membership.UID, bool)) (cancel func()) {
-	return c.n.Watch(ddata.Watcher{Reachable: fn})
-}
-
-type nodeLease struct{ n *ddata.Node }
-
-var _ Lease = nodeLease{}
-
-// Holds implements Lease.
-func (l nodeLease) Holds() bool { return l.n.HoldsLease() }
-
-// OnLease implements Lease.
-func (l nodeLease) OnLease(fn func(bool)) (cancel func()) {
-	return l.n.Watch(ddata.Watcher{Lease: fn})
-}
-
-type nodeNetwork struct {
-	transport.Transport
-	n *ddata.Node
-}
-
-var _ Network = nodeNetwork{}
-
-// OnLink implements Network.
-func (w nodeNetwork) OnLink(fn func(transport.LinkEvent)) (cancel func()) {
-	return w.n.Watch(ddata.Watcher{Link: fn})
-}
-
-type nodeState struct{ r *ddata.Replicator }
-
-var _ State = nodeState{}
-
-// Update implements State.
-func (s nodeState) Update(key string, level ddata.Level, timeout time.Duration, mutate func(*crdt.Tx) error, done func(error)) {
-	s.r.UpdateThen(context.Background(), key, level, timeout, mutate, done)
-}
-
-// Get implements State.
-func (s nodeState) Get(key string, level ddata.Level, timeout time.Duration, done func(crdt.Reader, error)) {
-	s.r.GetThen(context.Background(), key, level, timeout, done)
-}
-
-// Subscribe implements State.
-func (s nodeState) Subscribe(prefix string, fn func(string, crdt.Reader)) (cancel func()) {
-	return s.r.Follow(prefix, func(c ddata.Change[crdt.Reader]) { fn(c.Key, c.Value) })
 }

@@ -138,7 +138,7 @@ func (t *absence) Receive(from transport.NodeID, payload []byte) {
 		t.warn(from)
 	}
 	if !taken {
-		t.of.node.Transport().CountDrop(transport.DropNoHandler, 1)
+		t.of.node.Host().Channels.CountDrop(transport.DropNoHandler, 1)
 	}
 }
 
@@ -162,7 +162,7 @@ func (t *absence) hear(from transport.NodeID, rd *reader) bool {
 // send puts a frame on its way. What does not fit is lost: a caller that wants an answer asks
 // again, or names the nodes that gave none.
 func (t *absence) send(to transport.NodeID, lane transport.Lane, frame []byte) {
-	_ = t.of.node.Transport().Append(to, lane, 0, t.channel, func(dst []byte) []byte { return append(dst, frame...) }, nil)
+	_ = t.of.node.Host().Channels.Append(to, lane, 0, t.channel, func(dst []byte) []byte { return append(dst, frame...) }, nil)
 }
 
 // answer is what the absence says to a message, nil for nothing; absent is false while the type
@@ -190,6 +190,6 @@ func (t *absence) warn(from transport.NodeID) {
 	t.of.warned = true
 	t.of.mu.Unlock()
 	if first {
-		t.of.node.Log().Warn("sharding: messages come for an entity type that was not started on this node; they are dropped", "from", membership.UID(from))
+		t.of.node.Host().Log.Warn("sharding: messages come for an entity type that was not started on this node; they are dropped", "from", membership.UID(from))
 	}
 }

@@ -68,11 +68,11 @@ func TestReplicatedDataIsARememberStore(t *testing.T) {
 	remembertest.Run(t, func(t testing.TB) (a, b remember.Store) {
 		typ := fmt.Sprint("Laws", stores.Add(1))
 		open := func(i int) remember.Store {
-			r, err := nodes[i].Replicator("backend")
+			data, err := nodes[i].Host().Data("backend")
 			if err != nil {
 				t.Fatal(err)
 			}
-			return dataStore{&control{ctx: t.Context(), cfg: protocol.Config{Type: typ}, state: nodeState{r}, quorums: StateSettings{}.withDefaults()}}
+			return dataStore{&control{ctx: t.Context(), cfg: protocol.Config{Type: typ}, state: data, quorums: StateSettings{}.withDefaults()}}
 		}
 		return open(0), open(1)
 	})

@@ -16,7 +16,7 @@ func TestACoordinatorWithoutStateSaysWhatIsMissing(t *testing.T) {
 	nodes := byAge(t, 3)
 	typ := cartType(&cartLog{})
 	typ.State = StateSettings{WritePlus: All, WriteTimeout: 300 * time.Millisecond}
-	nodes[2].Transport().Handle(transport.ChannelOf("replicator/"+typ.Role), deafHandler{})
+	nodes[2].Host().Channels.Handle(transport.ChannelOf("replicator/"+typ.Role), deafHandler{})
 	said := make(chan protocol.Event, 100)
 	typ.OnEvent = func(e protocol.Event) {
 		if e.Kind == protocol.StateDelayed {

@@ -7,7 +7,7 @@
 //     ddata.Config.EventListener is one; Log makes one of a slog.Logger, and the log of every node
 //     is written by that, a line per event.
 //
-// Layers above the node have events of their own, which they hand to ddata.Node.Emit: they reach
+// Extensions of the node have events of their own, which they hand to host.Host.Emit: they reach
 // the log and Listener.Any.
 //
 // # Events
@@ -69,7 +69,7 @@
 //
 // # Metrics
 //
-// They are given to ddata.Config.Meter. Layers above the node report theirs to ddata.Node.Meter:
+// They are given to ddata.Config.Meter. Extensions of the node report theirs to host.Host.Meter:
 // package sharding lists its own. What is called no gauge and no histogram is a counter since the
 // node's start.
 //

@@ -44,6 +44,7 @@ var ranks = []rankRow{
 	{"sharding/protocol", 3, true, "coordinator, region and shard stand on views, on replicated state and on strategies"},
 	{"sharding/remember", 4, false, "the port to where ids are kept knows ids and shards, not what runs"},
 	{"sharding/remember/remembertest", 5, false, "the laws of that port, for every implementation"},
+	{"ddata/host", 3, false, "what a node lends to its extensions names the ports, and neither the node nor an extension"},
 	{"ddata", 4, false, "the running node drives the machines beneath"},
 	{"ddata/ddatatest", 5, false, "clusters of real nodes for the tests of whatever runs on them"},
 	{"sharding", 5, false, "entities live on a running node"},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"sync"
 	"time"
 
 	"github.com/coterie-go/coterie/crdt"
@@ -45,7 +46,7 @@ func Start(node *ddata.Node, cfg Config) (*Process, error) {
 		state: ddata.NewKey[crdt.LWWRegister[State]]("daemon/" + cfg.Name + "/state"),
 		wish:  ddata.NewKey[crdt.LWWRegister[wish]]("daemon/" + cfg.Name + "/wish"),
 	}}
-	h := &host{run: cfg.Run, log: node.Log(), name: cfg.Name, figures: &p.figures, current: func(ctx context.Context) (State, error) {
+	h := &host{run: cfg.Run, log: node.Host().Log, name: cfg.Name, figures: &p.figures, current: func(ctx context.Context) (State, error) {
 		ctx, cancel := context.WithTimeout(ctx, cfg.RequestTimeout)
 		defer cancel()
 		s, _, err := p.read(ctx, ddata.ReadMajority)
@@ -72,12 +73,18 @@ func Start(node *ddata.Node, cfg Config) (*Process, error) {
 // coordinate is the singleton.
 func (p *Process) coordinate(ctx context.Context, token ddata.Token) error {
 	changed := make(chan struct{}, 1)
-	defer p.data.Follow(p.keys.wish.Name(), func(ddata.Change[crdt.Reader]) {
-		select {
-		case changed <- struct{}{}:
-		default:
+	following, cancel := context.WithCancel(ctx)
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	defer cancel()
+	wg.Go(func() {
+		for range p.data.Subscribe(following, p.keys.wish.Name()) { // its last error is the end
+			select {
+			case changed <- struct{}{}:
+			default:
+			}
 		}
-	})()
+	})
 	c := &coordinator{cfg: p.cfg, store: &record{p, token, changed}, workers: p, figures: &p.figures}
 	err := c.loop(ctx)
 	if ctx.Err() != nil {

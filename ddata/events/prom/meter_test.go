@@ -65,7 +65,7 @@ func TestScrapeIsWhatHappened(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if err := n.Transport().Send(12345, 0, 0, 0, nil); err == nil {
+		if err := n.Host().Channels.Append(12345, 0, 0, 0, nil, nil); err == nil {
 			t.Fatal("a stranger is sent to")
 		}
 		running := make(chan struct{})

@@ -1,0 +1,107 @@
+package host
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/ddata/events"
+	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/runloop"
+	"github.com/coterie-go/coterie/ddata/shutdown"
+	"github.com/coterie-go/coterie/ddata/transport"
+	"github.com/coterie-go/coterie/replicator/quorum"
+)
+
+// Host is what a node lends to its extensions. Its values may be used from any goroutine, for as
+// long as the process runs: after the node's end they do nothing, or return why it has ended.
+type Host struct {
+	Cluster   Cluster
+	Lease     Lease
+	Channels  Channels
+	Lifecycle Lifecycle
+
+	// Data returns the node's replica of a role's data; ddata.ErrUnknownRole when the node does not
+	// have the role.
+	Data func(role string) (Data, error)
+
+	// Emit tells the log and Config.EventListener of an event.
+	Emit func(events.Event)
+	// Meter takes metrics; nil without Config.Meter.
+	Meter events.Meter
+	// Log is the node's logger.
+	Log *slog.Logger
+}
+
+// Cluster is the membership as the node knows it.
+type Cluster interface {
+	// UID is this node's.
+	UID() membership.UID
+	// View is the installed view, nil before the first.
+	View() *membership.View
+	// OnView registers fn for every view that is installed from now on, and nil when this node is
+	// no member any more.
+	OnView(fn func(*membership.View)) (cancel func())
+	// OnReachable registers fn for changes of whether a member can be reached from here.
+	OnReachable(fn func(uid membership.UID, ok bool)) (cancel func())
+}
+
+// Lease is the node's permission to run what must run once.
+type Lease interface {
+	// Holds reads the clock: may this node act at this moment? It may be called for every message,
+	// and takes no lock.
+	Holds() bool
+	// OnLease registers fn for the loss and the return of the lease. It may be late, and silent
+	// about a lease that was away for a moment: Holds decides.
+	OnLease(fn func(held bool)) (cancel func())
+}
+
+// Data is one role's replica for a caller that does not wait. done is called once, on any
+// goroutine, perhaps before the call returns; it must be quick. A timeout of 0 stands for
+// Config.RequestTimeout.
+type Data interface {
+	// Update changes a key, acknowledged by as many replicas as level says. mutate runs on the
+	// replica's own goroutine.
+	Update(key string, level quorum.Level, timeout time.Duration, mutate func(*crdt.Tx) error, done func(error))
+	// Get reads a key from as many replicas as level says.
+	Get(key string, level quorum.Level, timeout time.Duration, done func(crdt.Reader, error))
+	// Subscribe calls fn with the state of every key that has the prefix, now and after changes;
+	// intermediate states may be left out.
+	Subscribe(prefix string, fn func(key string, r crdt.Reader)) (cancel func())
+}
+
+// Channels carry frames to other nodes. The errors are those of transport.Sender.
+type Channels interface {
+	// Handle registers the handler of a channel; nil takes it away. See transport.Transport.
+	Handle(ch transport.Channel, h transport.Handler)
+	// Append queues a frame if check, run under the lock that orders the lane, allows it; it never
+	// waits. See transport.Sender.
+	Append(to transport.NodeID, lane transport.Lane, stripe uint32, ch transport.Channel, fill func([]byte) []byte, check func() error) error
+	// AppendWait is Append that waits for room until ctx ends; transport.ErrQueueFull then, which
+	// wraps ctx's error.
+	AppendWait(ctx context.Context, to transport.NodeID, lane transport.Lane, stripe uint32,
+		ch transport.Channel, fill func([]byte) []byte, check func() error) error
+	// CountDrop adds frames to the node's counters that a handler took and gave up.
+	CountDrop(why transport.Drop, frames int)
+	// OnLink registers fn for links going up and down.
+	OnLink(fn func(transport.LinkEvent)) (cancel func())
+}
+
+// Lifecycle is an extension's part in the health and in the end of its node.
+type Lifecycle interface {
+	// OnShutdown registers a task for a phase of the node's end. name says whose it is when it does
+	// not end in time.
+	OnShutdown(phase shutdown.Phase, name string, task func(context.Context) error) (cancel func())
+	// OnHealth registers a check: what the extension lacks to be ready, nil when nothing. It must
+	// not wait.
+	OnHealth(check func() (reasons []string)) (cancel func())
+	// OnEnd registers fn for the end of the node: it is no member any more. The node waits until fn
+	// has returned. If the node has ended already, fn is called at once.
+	OnEnd(fn func(error)) (cancel func())
+	// Broken ends the node because a machine of the extension has panicked: at once without its
+	// lease, as a crash for the others, and with ddata.ErrBroken. name says which machine, state
+	// prints what it was in. It is called on the machine's goroutine (runloop.Loop.WhenBroken).
+	Broken(name string, b runloop.Broken, state fmt.Stringer)
+}

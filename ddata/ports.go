@@ -1,0 +1,136 @@
+package ddata
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/ddata/host"
+	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/runloop"
+	"github.com/coterie-go/coterie/ddata/shutdown"
+	"github.com/coterie-go/coterie/ddata/transport"
+	"github.com/coterie-go/coterie/replicator"
+)
+
+// Host lends the node to an extension; see package host. Applications do not need it.
+func (n *Node) Host() host.Host {
+	return host.Host{
+		Cluster: clusterPort{n}, Lease: leasePort{n}, Channels: channelsPort{n.net, n}, Lifecycle: lifecyclePort{n},
+		Data: n.dataPort, Emit: n.emit, Meter: n.cfg.Meter, Log: n.log,
+	}
+}
+
+type clusterPort struct{ n *Node }
+
+var _ host.Cluster = clusterPort{}
+
+// UID implements host.Cluster.
+func (c clusterPort) UID() membership.UID { return c.n.uid }
+
+// View implements host.Cluster.
+func (c clusterPort) View() *membership.View {
+	if v := c.n.View(); v.Epoch > 0 {
+		return v
+	}
+	return nil
+}
+
+// OnView implements host.Cluster.
+func (c clusterPort) OnView(fn func(*membership.View)) (cancel func()) {
+	return c.n.Watch(Watcher{View: fn, End: func(error) { fn(nil) }})
+}
+
+// OnReachable implements host.Cluster.
+func (c clusterPort) OnReachable(fn func(membership.UID, bool)) (cancel func()) {
+	return c.n.Watch(Watcher{Reachable: fn})
+}
+
+type leasePort struct{ n *Node }
+
+var _ host.Lease = leasePort{}
+
+// Holds implements host.Lease.
+func (l leasePort) Holds() bool { return l.n.HoldsLease() }
+
+// OnLease implements host.Lease.
+func (l leasePort) OnLease(fn func(bool)) (cancel func()) { return l.n.Watch(Watcher{Lease: fn}) }
+
+// channelsPort is the node's transport, without what belongs to the node: its peers and its end.
+type channelsPort struct {
+	transport.Transport
+	n *Node
+}
+
+var _ host.Channels = channelsPort{}
+
+// OnLink implements host.Channels.
+func (c channelsPort) OnLink(fn func(transport.LinkEvent)) (cancel func()) {
+	return c.n.Watch(Watcher{Link: fn})
+}
+
+type lifecyclePort struct{ n *Node }
+
+var _ host.Lifecycle = lifecyclePort{}
+
+// OnShutdown implements host.Lifecycle.
+func (l lifecyclePort) OnShutdown(phase shutdown.Phase, name string, task func(context.Context) error) (cancel func()) {
+	return l.n.OnShutdown(phase, name, task)
+}
+
+// OnHealth implements host.Lifecycle.
+func (l lifecyclePort) OnHealth(check func() []string) (cancel func()) { return l.n.addCheck(check) }
+
+// OnEnd implements host.Lifecycle.
+func (l lifecyclePort) OnEnd(fn func(error)) (cancel func()) { return l.n.Watch(Watcher{End: fn}) }
+
+// Broken implements host.Lifecycle.
+func (l lifecyclePort) Broken(name string, b runloop.Broken, state fmt.Stringer) {
+	l.n.broken(name, b, state)
+}
+
+func (n *Node) dataPort(role string) (host.Data, error) {
+	r, err := n.Replicator(role)
+	if err != nil {
+		return nil, err
+	}
+	return dataPort{r}, nil
+}
+
+// dataPort is a Replicator for callers that do not wait. An operation ends when the machine says
+// so, or the node ends.
+type dataPort struct{ r *Replicator }
+
+var _ host.Data = dataPort{}
+
+// Update implements host.Data.
+func (p dataPort) Update(key string, level Level, timeout time.Duration, mutate func(*crdt.Tx) error, done func(error)) {
+	p.post(level, timeout, func(id uint64, timeout time.Duration) replicator.Input {
+		return replicator.Update{ID: id, Key: key, Mutate: mutate, Write: level, Timeout: timeout}
+	}, func(res replicator.Result) { done(p.r.wrap("update", key, level, res.Err)) })
+}
+
+// Get implements host.Data.
+func (p dataPort) Get(key string, level Level, timeout time.Duration, done func(crdt.Reader, error)) {
+	p.post(level, timeout, func(id uint64, timeout time.Duration) replicator.Input {
+		return replicator.Get{ID: id, Key: key, Read: level, Timeout: timeout}
+	}, func(res replicator.Result) { done(res.Reader, p.r.wrap("get", key, level, res.Err)) })
+}
+
+func (p dataPort) post(level Level, timeout time.Duration, in func(uint64, time.Duration) replicator.Input, done func(replicator.Result)) {
+	if timeout <= 0 {
+		timeout = p.r.n.cfg.RequestTimeout
+	}
+	id := p.r.number.Add(1)
+	if !p.r.loop.Post(request{in: in(id, timeout), id: id, level: level, done: done}) {
+		done(replicator.Result{Err: p.r.refusal()})
+	}
+}
+
+// Subscribe implements host.Data.
+func (p dataPort) Subscribe(prefix string, fn func(string, crdt.Reader)) (cancel func()) {
+	s := &subscription{follow: fn}
+	s.open(p.r, prefix, true)
+	return func() { s.close(p.r) }
+}
