@@ -83,6 +83,11 @@ func TestRulesHaveTheirTests(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			below, err := filepath.Glob(filepath.Join("..", r.dir, "*", "*_test.go"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			files = append(files, below...)
 			for _, f := range files {
 				b, err := os.ReadFile(f)
 				if err != nil {

@@ -20,6 +20,8 @@ import (
 	"github.com/coterie-go/coterie/ddata/runloop"
 	"github.com/coterie-go/coterie/ddata/transport"
 	"github.com/coterie-go/coterie/sharding/protocol"
+	"github.com/coterie-go/coterie/sharding/protocol/region"
+	shardmachine "github.com/coterie-go/coterie/sharding/protocol/shard"
 )
 
 // control is the control plane of one region: it steps the Region and the Shard machines of one
@@ -40,7 +42,7 @@ type control struct {
 	admission    *runloop.Admission // of the messages of other nodes
 	admin        *runloop.Admission // of what they want of single entities
 	coord        *coordination      // nil on a proxy
-	region       *protocol.Region
+	region       *region.Region
 	shards       map[uint32]*hosting
 	leaseClients map[uint32]*leaseClient // by shard
 	// unshared: shards, or the limit on active entities, have changed since that was divided
@@ -73,7 +75,7 @@ type control struct {
 // hosting is one Shard machine and what it steers.
 type hosting struct {
 	s        *shard
-	m        *protocol.Shard
+	m        *shardmachine.Shard
 	deadline time.Time                  // the one in due, zero when there is none
 	starts   map[uint64]bufferedMessage // StartEntity that wait
 	lastReq  uint64

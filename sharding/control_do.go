@@ -8,6 +8,7 @@ import (
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/ddata/membership"
 	"github.com/coterie-go/coterie/sharding/protocol"
+	shardmachine "github.com/coterie-go/coterie/sharding/protocol/shard"
 )
 
 // regionEffects carries out what a step of the Region asks for.
@@ -133,7 +134,7 @@ func (c *control) open(number uint32, rt *route) {
 }
 
 func (c *control) startShard(number uint32, token protocol.Token, wait time.Duration) {
-	m, err := protocol.NewShard(c.cfg, c.rng, protocol.ShardID(number))
+	m, err := shardmachine.New(c.cfg, c.rng, protocol.ShardID(number))
 	if err != nil {
 		panic("sharding: a config that the region accepted is refused by the shard: " + err.Error())
 	}

@@ -8,13 +8,14 @@ import (
 	"github.com/coterie-go/coterie/ddata/runloop"
 	"github.com/coterie-go/coterie/sharding/allocation"
 	"github.com/coterie-go/coterie/sharding/protocol"
+	"github.com/coterie-go/coterie/sharding/protocol/coordinator"
 )
 
 // coordination runs the Coordinator machine of one entity type on one node. Every node of the role
 // has one; it acts on the oldest only.
 type coordination struct {
 	c         *control
-	m         *protocol.Coordinator
+	m         *coordinator.Coordinator
 	loop      *runloop.Loop[coordInput]
 	admission *runloop.Admission // of the messages of other nodes
 	listed    crdt.Reader        // the set of shards with remembered ids, as it was when the machine was told of it

@@ -14,6 +14,8 @@ import (
 	"github.com/coterie-go/coterie/ddata/transport"
 	"github.com/coterie-go/coterie/sharding/passivation"
 	"github.com/coterie-go/coterie/sharding/protocol"
+	"github.com/coterie-go/coterie/sharding/protocol/coordinator"
+	"github.com/coterie-go/coterie/sharding/protocol/region"
 	"github.com/coterie-go/coterie/sharding/remember"
 )
 
@@ -125,18 +127,18 @@ func newEngine(p Ports, r *core, cfg protocol.Config, store remember.Store) (*en
 	ctx, cancel := context.WithCancel(context.Background())
 	run := &engine{core: r, ctx: ctx, cancel: cancel}
 	rng := func() *rand.Rand { return rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64())) }
-	region, err := protocol.NewRegion(cfg, rng())
+	rg, err := region.New(cfg, rng())
 	if err != nil {
 		cancel()
 		return nil, err
 	}
 	c := &control{
-		r: r, cfg: cfg, rng: rng(), state: p.State, remembered: newRemembered(store), cluster: p.Cluster, emit: p.Emit, region: region, ctx: ctx,
+		r: r, cfg: cfg, rng: rng(), state: p.State, remembered: newRemembered(store), cluster: p.Cluster, emit: p.Emit, region: rg, ctx: ctx,
 		homes: make([]uint64, cfg.Shards), shards: map[uint32]*hosting{}, leaseClients: map[uint32]*leaseClient{}, flushes: map[uint32]bool{},
 		fences: map[protocol.ShardID]protocol.SendFence{}, left: make(chan struct{}),
 	}
 	if p.State != nil {
-		m, err := protocol.NewCoordinator(cfg, rng())
+		m, err := coordinator.New(cfg, rng())
 		if err != nil {
 			cancel()
 			return nil, err

@@ -13,7 +13,7 @@ import (
 )
 
 // shard is one hosted shard: its entities by id. What happens to them is decided by a
-// protocol.Shard; this is what runs them.
+// shard.Shard of package protocol; this is what runs them.
 type shard struct {
 	region     *core
 	number     uint32

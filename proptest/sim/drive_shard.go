@@ -8,6 +8,8 @@ import (
 	"github.com/coterie-go/coterie/replicator"
 	"github.com/coterie-go/coterie/replicator/quorum"
 	"github.com/coterie-go/coterie/sharding/protocol"
+	"github.com/coterie-go/coterie/sharding/protocol/coordinator"
+	"github.com/coterie-go/coterie/sharding/protocol/region"
 )
 
 // shardDriver is the sharding of a process: one typeDriver per entity type.
@@ -27,8 +29,8 @@ type typeDriver struct {
 	index int
 	cfg   protocol.Config
 
-	coord      *protocol.Coordinator
-	region     *protocol.Region
+	coord      *coordinator.Coordinator
+	region     *region.Region
 	coordTimer timer
 	regTimer   timer
 	coordHeld  bool // what the machine was told about the lease
@@ -92,8 +94,8 @@ func newTypeDriver(p *Process, index int) *typeDriver {
 func (d *typeDriver) makeMachines() {
 	n := d.p.uid + uint64(d.index) + uint64(d.cfg.Predecessor.Incarnation)<<32
 	var err error
-	if d.coord, err = protocol.NewCoordinator(d.cfg, d.p.w.rs.stream("coordinator", n)); err == nil {
-		d.region, err = protocol.NewRegion(d.cfg, d.p.w.rs.stream("region", n))
+	if d.coord, err = coordinator.New(d.cfg, d.p.w.rs.stream("coordinator", n)); err == nil {
+		d.region, err = region.New(d.cfg, d.p.w.rs.stream("region", n))
 	}
 	if err != nil {
 		panic(err)

@@ -6,13 +6,14 @@ import (
 
 	"github.com/coterie-go/coterie/sharding/passivation"
 	"github.com/coterie-go/coterie/sharding/protocol"
+	"github.com/coterie-go/coterie/sharding/protocol/shard"
 )
 
 // shardRun is one shard on one process: the machine, and what stands for its mailboxes and workers.
 type shardRun struct {
 	d      *typeDriver
 	shard  protocol.ShardID
-	m      *protocol.Shard
+	m      *shard.Shard
 	timer  timer
 	closed bool
 	// boxes are in order of first use, so that nothing depends on a map's order.
@@ -52,7 +53,7 @@ func (d *typeDriver) startShard(s protocol.ShardID, wait time.Duration) {
 		d.p.w.violate("sharding", "%v %s: shard %v is started twice", d.p, d.cfg.Type, s)
 		return
 	}
-	m, err := protocol.NewShard(d.cfg, d.p.w.rs.stream("shard", d.p.uid+uint64(s)<<8+uint64(d.index)), s)
+	m, err := shard.New(d.cfg, d.p.w.rs.stream("shard", d.p.uid+uint64(s)<<8+uint64(d.index)), s)
 	if err != nil {
 		panic(err)
 	}

@@ -29,20 +29,20 @@ func roleOK(role string) bool { return len(role) <= roleMax && utf8.ValidString(
 
 func storeOK(id string) bool { return len(id) <= StoreMax && utf8.ValidString(id) }
 
-// compatibility is what this node has.
-func (c *Config) compatibility() Compatibility {
+// Compatibility is what this node has.
+func (c *Config) Compatibility() Compatibility {
 	return Compatibility{Role: c.Role, Shards: uint32(c.Shards), Hash: c.Hash, Remember: c.Remember, Lease: c.LeaseStore, CoordinatorLease: c.CoordinatorLeaseStore}
 }
 
-// routesAs reports whether ids go to the same shards of the same coordinator.
-func (a Compatibility) routesAs(o Compatibility) bool {
+// RoutesAs reports whether ids go to the same shards of the same coordinator.
+func (a Compatibility) RoutesAs(o Compatibility) bool {
 	return a.Role == o.Role && a.Shards == o.Shards && a.Hash == o.Hash
 }
 
-// forRegion is a without what does not matter to a region, as that has it: the leases of shards to
+// ForRegion is a without what does not matter to a region, as that has it: the leases of shards to
 // one that hosts none, and the coordinator's, and whether entities are remembered, to a node where
 // none will act.
-func (a Compatibility) forRegion(region Compatibility, m membership.Member, role string, proxy bool) Compatibility {
+func (a Compatibility) ForRegion(region Compatibility, m membership.Member, role string, proxy bool) Compatibility {
 	if proxy || !m.HasRole(role) {
 		a.Lease = region.Lease
 	}
@@ -52,8 +52,8 @@ func (a Compatibility) forRegion(region Compatibility, m membership.Member, role
 	return a
 }
 
-// differences names what differs, with the values here and there.
-func (a Compatibility) differences(o Compatibility, there string) string {
+// Differences names what differs, with the values here and there.
+func (a Compatibility) Differences(o Compatibility, there string) string {
 	var out []string
 	if a.Role != o.Role {
 		out = append(out, fmt.Sprintf("Role is %s here and %s %s", cmp.Or(a.Role, "none"), cmp.Or(o.Role, "none"), there))

@@ -107,20 +107,21 @@ const (
 	ShardsMax = 1 << 20 // shards of a type
 	TypeMax   = 128     // bytes of a type's name
 	StoreMax  = 128     // bytes of the ID of a store of leases
-	batchMax  = 4096    // shards per message and per write of the table
+	BatchMax  = 4096    // shards per message and per write of the table
 
-	tableWritesMax = 4       // writes of the table under way
-	writeIDsMax    = 8192    // ids per write of a shard
-	startsMax      = 4096    // remembered entities started in one Step
-	forwardMax     = 1024    // ids forwarded at once
-	movesMax       = 1 << 16 // hand-offs told to a new region at once
-	regionsMax     = 1 << 16 // regions in one message
+	ForwardMax = 1024    // ids forwarded at once
+	MovesMax   = 1 << 16 // hand-offs told to a new region at once
+	RegionsMax = 1 << 16 // regions in one message
 )
+
+// SlowAfter is how long a read or a write may take before it is told of; it goes on.
+const SlowAfter = 5 * time.Second
 
 // ErrConfig: the Config is incomplete or out of bounds; the message lists every fault.
 var ErrConfig = errors.New("sharding/protocol: invalid config")
 
-func (c Config) withDefaults() Config {
+// WithDefaults is c with the default in place of each zero field that has one.
+func (c Config) WithDefaults() Config {
 	def := func(d *time.Duration, v time.Duration) {
 		if *d == 0 {
 			*d = v
@@ -173,7 +174,7 @@ func (c Config) Invalid() (faults []error) {
 			faults = append(faults, fmt.Errorf(format, args...))
 		}
 	}
-	d := c.withDefaults()
+	d := c.WithDefaults()
 	fault(c.Type == "" || len(c.Type) > TypeMax, "Type has %d bytes, want 1 to %d", len(c.Type), TypeMax)
 	for i := range len(c.Type) {
 		fault(c.Type[i] == '/', "Type %q contains '/'", c.Type)

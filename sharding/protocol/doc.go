@@ -1,6 +1,7 @@
-// Package protocol decides where entities live. It holds the three pure machines of cluster
-// sharding; goroutines, sockets, mailboxes and the entities themselves belong to package sharding,
-// which drives them.
+// Package protocol is what the three pure machines of cluster sharding share: ids, tokens, messages
+// and their form on the wire, inputs, effects, events and settings. The machines decide where
+// entities live; each has a package of its own below: coordinator, region, shard. Goroutines,
+// sockets, mailboxes and the entities themselves belong to package sharding, which drives them.
 //
 // # Nouns
 //
@@ -25,29 +26,6 @@
 // has obeyed. So a late write of a deposed coordinator can misdirect a few messages, which are
 // forwarded or buffered, but it can make no region host. The coordinator first writes a home (to a
 // majority), then commands the home, and tells all others through the table.
-//
-// # Takeover
-//
-// A new coordinator reads the table from a majority. Then it asks all members with the role, and
-// all proxies that ever registered, what they host, in which phase, and for which hand-offs they
-// buffer. It acts when all that are still in the view have answered. An answer also raises the
-// floor of that region: it refuses commands of earlier coordinators from then on. A region that
-// hosts a shard keeps it. Every shard about which anything is unsettled gets a new token, above
-// every hand-off that was in progress. That token takes those hand-offs back and releases their
-// buffers. A member that answers nothing but is in the view delays the takeover. It may be hosting,
-// and only the view that drops it proves that its lease is over. The event ReportAwaited names it;
-// messages to known homes are routed meanwhile. For a type that was not started on a node its
-// NotStarted answers. A region that starts there later is made with the promises of that NotStarted
-// (Past). If that node is the oldest, no coordinator acts: regions hear it (Absent) and tell it
-// (CoordinatorAbsent).
-//
-// # One role
-//
-// A type runs under one role. Coordinators of two roles would never meet, so a coordinator asks at
-// the begin of its reign all members without its role under which role they run the type (Compare),
-// and waits for the answers about one RetryInterval. A member with both roles answers so if it is
-// inquired. Where the type is in service under another role the coordinator stands down and refuses
-// its regions; both sides say so (TypeMismatch), with both roles.
 //
 // # Hand-off
 //
@@ -113,15 +91,6 @@
 // a coordinator that sees the member gone has seen it. A region that says Left before that says it
 // too (Closing). A region that asks for a shard that has ended is told so, and drops the messages
 // that wait for it.
-//
-// # Strategies
-//
-// The coordinator asks an allocation.Strategy for homes and for moves. The strategies of package
-// allocation answer within Step. The driver asks any other strategy, with the effect Consult, on a
-// copy, and it answers with Advised: one question at a time. The default answers when the strategy
-// takes longer than StrategyTimeout, misbehaves, or names no region that may host. Loads come from
-// the regions (Loads). Locations come from a replicated map that outside clients write
-// (StateLocations). A new coordinator reads that map before it acts.
 //
 // # Remembered entities
 //

@@ -25,7 +25,7 @@ func (e *RegionEffects) String() string {
 	lines(&b, e.Send)
 	lines(&b, e.Notify)
 	if len(e.AtRest) > 0 {
-		fmt.Fprintf(&b, "at-rest%s\n", list(e.AtRest))
+		fmt.Fprintf(&b, "at-rest%s\n", ListText(e.AtRest))
 	}
 	if e.Left {
 		b.WriteString("left\n")
@@ -89,9 +89,9 @@ func (a KillShard) String() string { return fmt.Sprintf("kill-shard %v: %v", a.S
 
 func (a StartEntities) String() string {
 	if a.Remembered > 0 {
-		return fmt.Sprintf("start%s remembered=%d", list(a.IDs), a.Remembered)
+		return fmt.Sprintf("start%s remembered=%d", ListText(a.IDs), a.Remembered)
 	}
-	return "start" + list(a.IDs)
+	return "start" + ListText(a.IDs)
 }
 
 func (a StopEntity) String() string { return fmt.Sprintf("stop %v %v", a.ID, a.Cause) }
@@ -104,7 +104,7 @@ func (a StopEntities) String() string { return fmt.Sprintf("stop-entities %v", a
 
 func (a ForceStopEntities) String() string { return fmt.Sprintf("force-stop-entities %v", a.HandOff) }
 
-func (a ForwardStart) String() string { return "forward-start" + list(a.IDs) }
+func (a ForwardStart) String() string { return "forward-start" + ListText(a.IDs) }
 
 func (in Open) String() string {
 	if in.Wait > 0 {

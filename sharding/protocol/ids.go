@@ -3,6 +3,7 @@ package protocol
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/coterie-go/coterie/crdt"
@@ -33,10 +34,11 @@ type Token struct {
 	Seq   uint64 // below 2^40
 }
 
+// Bounds of a Token: Seq is at most SeqMax, Up at most UpMax.
 const (
 	seqBits = 40
-	seqMax  = 1<<seqBits - 1
-	upMax   = 1<<(64-seqBits) - 1
+	SeqMax  = 1<<seqBits - 1
+	UpMax   = 1<<(64-seqBits) - 1
 )
 
 // Compare orders tokens.
@@ -63,7 +65,7 @@ func (t Token) Timestamp() crdt.Timestamp {
 
 // TokenOf is the inverse of Timestamp.
 func TokenOf(ts crdt.Timestamp) Token {
-	return Token{Epoch: ts.High, Up: uint32(ts.Low >> seqBits), Seq: ts.Low & seqMax}
+	return Token{Epoch: ts.High, Up: uint32(ts.Low >> seqBits), Seq: ts.Low & SeqMax}
 }
 
 // String prints epoch.up.seq.
@@ -92,3 +94,8 @@ type Location struct {
 
 // String prints shard→address.
 func (l Location) String() string { return fmt.Sprintf("%v→%s", l.Shard, l.Addr) }
+
+// Without removes u from us, in place.
+func Without(us []UID, u UID) []UID {
+	return slices.DeleteFunc(us, func(x UID) bool { return x == u })
+}

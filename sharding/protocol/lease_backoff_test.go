@@ -1,4 +1,4 @@
-package protocol
+package protocol_test
 
 import (
 	"bytes"
@@ -31,7 +31,9 @@ func TestStoreAwayForAll(t *testing.T) {
 	awaiting := func() (n int) {
 		for _, a := range st.all() {
 			for _, sh := range a.shards { // order: only counted
-				n += count(sh.phase == shardLeasing)
+				if phaseOf(sh) == "leasing" {
+					n++
+				}
 			}
 		}
 		return n

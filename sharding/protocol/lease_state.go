@@ -51,7 +51,7 @@ func (LeaseReleased) shardInput()      {}
 func (LeaseLost) shardInput()          {}
 func (LeaseLost) coordinatorInput()    {}
 
-// leaseState is what a machine knows of its lease.
+// LeaseState is what a machine knows of its lease.
 //
 //	none ──acquire──► asked ──granted──► held
 //	 ▲ ▲                │ ▲                │
@@ -59,7 +59,7 @@ func (LeaseLost) coordinatorInput()    {}
 //	 │ │                ▼ │                │
 //	 │ └── release ── refused              │
 //	 └─────────────────────────────────────┘
-type leaseState struct {
+type LeaseState struct {
 	state leaseStep
 	gen   uint64
 	pause time.Duration // before the next try
@@ -78,28 +78,49 @@ const (
 
 var leaseStepNames = [...]string{"none", "asked", "refused", "held"}
 
-// acquire tries. An answer that takes as long as the pause between two tries is taken for a refusal
+// String is the name of the state: none, asked, refused or held.
+func (c LeaseState) String() string { return leaseStepNames[c.state] }
+
+// Held reports whether the lease is held.
+func (c *LeaseState) Held() bool { return c.state == leaseHeld }
+
+// Announced reports whether AnnounceWaiting has been called since the lease was last waited for.
+func (c *LeaseState) Announced() bool { return c.said }
+
+// Deadline is when something is due; zero: never.
+func (c *LeaseState) Deadline() time.Time { return c.due }
+
+// AwaitReturn makes the return of what was released be due at a time.
+func (c *LeaseState) AwaitReturn(at time.Time) { c.due = at }
+
+// Returned reports whether gen names the acquisition that was released last.
+func (c *LeaseState) Returned(gen uint64) bool { return gen == c.gen }
+
+// Settle ends the wait for the return.
+func (c *LeaseState) Settle() { c.due = time.Time{} }
+
+// Acquire tries. An answer that takes as long as the pause between two tries is taken for a refusal
 // as far as others wait for it.
-func (c *leaseState) acquire(now time.Time, interval time.Duration) LeaseOp {
+func (c *LeaseState) Acquire(now time.Time, interval time.Duration) LeaseOp {
 	c.gen++
 	c.state, c.due = leaseAsked, now.Add(interval)
 	return LeaseOp{Acquire: true, Gen: c.gen}
 }
 
-// postpone makes the first try come later.
-func (c *leaseState) postpone(at time.Time) {
+// Postpone makes the first try come later.
+func (c *LeaseState) Postpone(at time.Time) {
 	c.state, c.due = leaseRefused, at
 }
 
-// release gives back what is held or may come to be; ok is false when that is nothing.
-func (c *leaseState) release() (op LeaseOp, ok bool) {
+// Release gives back what is held or may come to be; ok is false when that is nothing.
+func (c *LeaseState) Release() (op LeaseOp, ok bool) {
 	op, ok = LeaseOp{Gen: c.gen}, c.state == leaseAsked || c.state == leaseHeld
 	c.rest(leaseNone)
 	return op, ok
 }
 
 // granted says whether the answer is the one that is awaited.
-func (c *leaseState) granted(gen uint64) bool {
+func (c *LeaseState) granted(gen uint64) bool {
 	if c.state != leaseAsked || gen != c.gen {
 		return false
 	}
@@ -108,13 +129,13 @@ func (c *leaseState) granted(gen uint64) bool {
 }
 
 // rest is a state in which nothing is waited for.
-func (c *leaseState) rest(s leaseStep) {
+func (c *LeaseState) rest(s leaseStep) {
 	c.state, c.due, c.pause, c.said = s, time.Time{}, 0, false
 }
 
 // refused likewise. The next try comes after an eighth of the interval, then after twice as long
 // each time, up to the interval: the holder of the lease may be about to give it back.
-func (c *leaseState) refused(gen uint64, now time.Time, interval time.Duration) bool {
+func (c *LeaseState) refused(gen uint64, now time.Time, interval time.Duration) bool {
 	if c.state != leaseAsked || gen != c.gen {
 		return false
 	}
@@ -124,7 +145,7 @@ func (c *leaseState) refused(gen uint64, now time.Time, interval time.Duration) 
 }
 
 // lost says whether what was held is not held any more.
-func (c *leaseState) lost(gen uint64) bool {
+func (c *LeaseState) lost(gen uint64) bool {
 	if c.state != leaseHeld || gen != c.gen {
 		return false
 	}
@@ -132,54 +153,55 @@ func (c *leaseState) lost(gen uint64) bool {
 	return true
 }
 
-// heard is what an answer of the store comes to.
-type heard uint8
+// Heard is what an answer of the store comes to.
+type Heard uint8
 
+// What an answer comes to. The zero value says nothing.
 const (
-	heardLate heard = iota // it is about an earlier acquisition, or nothing is awaited
-	heardGranted
-	heardRefused
-	heardLost
+	HeardLate Heard = iota // it is about an earlier acquisition, or nothing is awaited
+	HeardGranted
+	HeardRefused
+	HeardLost
 )
 
-// hear takes LeaseGranted, LeaseRefused or LeaseLost, and says what follows, with the store's
+// Hear takes LeaseGranted, LeaseRefused or LeaseLost, and says what follows, with the store's
 // words.
-func (c *leaseState) hear(in any, now time.Time, interval time.Duration) (what heard, text string) {
+func (c *LeaseState) Hear(in any, now time.Time, interval time.Duration) (what Heard, text string) {
 	switch in := in.(type) {
 	case LeaseGranted:
 		if c.granted(in.Gen) {
-			return heardGranted, ""
+			return HeardGranted, ""
 		}
 	case LeaseRefused:
 		if c.refused(in.Gen, now, interval) {
-			return heardRefused, in.Text
+			return HeardRefused, in.Text
 		}
 	case LeaseLost:
 		if c.refused(in.Gen, now, interval) { // the loss is heard of before the grant
-			return heardRefused, in.Text
+			return HeardRefused, in.Text
 		}
 		if c.lost(in.Gen) {
-			return heardLost, in.Text
+			return HeardLost, in.Text
 		}
 	}
-	return heardLate, ""
+	return HeardLate, ""
 }
 
-// advance does what is due: another try, or, as the present one takes long, nothing but to say so;
+// Advance does what is due: another try, or, as the present one takes long, nothing but to say so;
 // then try is false.
-func (c *leaseState) advance(now time.Time, interval time.Duration) (op LeaseOp, try bool) {
+func (c *LeaseState) Advance(now time.Time, interval time.Duration) (op LeaseOp, try bool) {
 	if c.state == leaseRefused {
-		return c.acquire(now, interval), true
+		return c.Acquire(now, interval), true
 	}
 	c.due = time.Time{}
 	return LeaseOp{}, false
 }
 
-// overdue says whether something is due: a try, or to say that the present one takes long.
-func (c *leaseState) overdue(now time.Time) bool { return !c.due.IsZero() && !now.Before(c.due) }
+// Overdue says whether something is due: a try, or to say that the present one takes long.
+func (c *LeaseState) Overdue(now time.Time) bool { return !c.due.IsZero() && !now.Before(c.due) }
 
-// announceWaiting says, once, that the lease is waited for.
-func (c *leaseState) announceWaiting() bool {
+// AnnounceWaiting says, once, that the lease is waited for.
+func (c *LeaseState) AnnounceWaiting() bool {
 	first := !c.said
 	c.said = true
 	return first

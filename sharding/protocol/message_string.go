@@ -151,19 +151,19 @@ func (m Register) String() string {
 
 func (m GetHomes) String() string {
 	if m.Region {
-		return "ask-region" + list(m.Shards)
+		return "ask-region" + ListText(m.Shards)
 	}
-	return "get-homes" + list(m.Shards)
+	return "get-homes" + ListText(m.Shards)
 }
 
-func (m Started) String() string       { return "started" + list(m.Shards) }
-func (m BeginAck) String() string      { return "begin-ack" + list(m.Shards) }
-func (m ShardsStopped) String() string { return "stopped" + list(m.Shards) }
-func (m StopShards) String() string    { return "stop-shards" + list(m.Shards) }
-func (m AtRest) String() string        { return "at-rest" + list(m.Shards) }
-func (m Ended) String() string         { return "ended" + list(m.Shards) }
-func (m Unable) String() string        { return "unable" + list(m.Shards) }
-func (m HostShards) String() string    { return "host" + list(m.Shards) }
+func (m Started) String() string       { return "started" + ListText(m.Shards) }
+func (m BeginAck) String() string      { return "begin-ack" + ListText(m.Shards) }
+func (m ShardsStopped) String() string { return "stopped" + ListText(m.Shards) }
+func (m StopShards) String() string    { return "stop-shards" + ListText(m.Shards) }
+func (m AtRest) String() string        { return "at-rest" + ListText(m.Shards) }
+func (m Ended) String() string         { return "ended" + ListText(m.Shards) }
+func (m Unable) String() string        { return "unable" + ListText(m.Shards) }
+func (m HostShards) String() string    { return "host" + ListText(m.Shards) }
 func (m Fence) String() string         { return fmt.Sprintf("fence %v %v", m.Shard, m.HandOff) }
 func (m AbsentReport) String() string  { return fmt.Sprintf("absent-report %v", m.Floor) }
 func (Absent) String() string          { return "absent" }
@@ -173,12 +173,12 @@ func (m Inquire) String() string       { return fmt.Sprintf("inquire %v", m.Floo
 
 func (m Homes) String() string {
 	if m.Sure {
-		return "homes" + list(m.Entries)
+		return "homes" + ListText(m.Entries)
 	}
-	return "homes?" + list(m.Entries)
+	return "homes?" + ListText(m.Entries)
 }
 
-func (m Loads) String() string { return fmt.Sprintf("loads %v%s", m.Period, list(m.Shards)) }
+func (m Loads) String() string { return fmt.Sprintf("loads %v%s", m.Period, ListText(m.Shards)) }
 
 // String prints shard:messages/handler time/entities.
 func (l ShardLoad) String() string {
@@ -227,17 +227,17 @@ func (m Report) String() string {
 		b.WriteString(" left")
 	}
 	b.WriteString(lifeText(m.Life))
-	b.WriteString(list(m.Shards))
+	b.WriteString(ListText(m.Shards))
 	return b.String()
 }
 
 func (m Refused) String() string { return fmt.Sprintf("refused %v", m.Compatibility) }
 
 func (m Registered) String() string {
-	return fmt.Sprintf("registered %v since %v%s%s", m.Floor, m.Since, lifeText(m.Life), list(m.Moves))
+	return fmt.Sprintf("registered %v since %v%s%s", m.Floor, m.Since, lifeText(m.Life), ListText(m.Moves))
 }
 
-func (m Begin) String() string { return "begin" + list(m.Moves) + among(m.Regions) }
+func (m Begin) String() string { return "begin" + ListText(m.Moves) + among(m.Regions) }
 
 func (m LeaveReply) String() string {
 	s := "leave-reply"
@@ -271,8 +271,8 @@ func (h Hosted) String() string {
 
 func (e Envelope) String() string { return fmt.Sprintf("→%v %v", e.To, e.Msg) }
 
-// list prints elements in their order, long lists by their beginning and length.
-func list[T fmt.Stringer](xs []T) string {
+// ListText prints elements in their order, long lists by their beginning and length.
+func ListText[T fmt.Stringer](xs []T) string {
 	const shown = 8
 	var b strings.Builder
 	for i, x := range xs {
@@ -288,12 +288,12 @@ func list[T fmt.Stringer](xs []T) string {
 
 // signed prints elements with a sign before each.
 func signed[T fmt.Stringer](sign string, xs []T) string {
-	return strings.ReplaceAll(list(xs), " ", " "+sign)
+	return strings.ReplaceAll(ListText(xs), " ", " "+sign)
 }
 
 func among(us []UID) string {
 	if len(us) == 0 {
 		return ""
 	}
-	return " among" + list(us)
+	return " among" + ListText(us)
 }

@@ -1,4 +1,4 @@
-package protocol
+package protocol_test
 
 import (
 	"math/rand/v2"
@@ -6,14 +6,18 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/sharding/protocol"
+	"github.com/coterie-go/coterie/sharding/protocol/coordinator"
+	"github.com/coterie-go/coterie/sharding/protocol/region"
 )
 
 // crowd is one coordinator and its regions, joined by a queue without loss or delay, so that only
 // their own cost counts.
 type crowd struct {
 	now     time.Time
-	c       *Coordinator
-	regions []*Region
+	c       *coordinator.Coordinator
+	regions []*region.Region
+	started []int // shards, by region
 	queue   []func()
 	writes  int
 	sent    int
@@ -23,71 +27,72 @@ func newCrowd(tb testing.TB, nodes, shards int) *crowd {
 	w := &crowd{now: time.Unix(0, 0)}
 	v := &membership.View{Epoch: 1}
 	for i := range nodes {
-		u := UID(i + 1)
-		cfg := Config{Type: "t", Self: u, Shards: shards}
+		u := protocol.UID(i + 1)
+		cfg := protocol.Config{Type: "t", Self: u, Shards: shards}
 		v.Members = append(v.Members, membership.Member{UID: u, Status: membership.Up, UpNumber: uint32(u)})
-		r, err := NewRegion(cfg, rand.New(rand.NewPCG(1, uint64(u))))
+		r, err := region.New(cfg, rand.New(rand.NewPCG(1, uint64(u))))
 		if err != nil {
 			tb.Fatal(err)
 		}
-		w.regions = append(w.regions, r)
+		w.regions, w.started = append(w.regions, r), append(w.started, 0)
 		if i == 0 {
-			if w.c, err = NewCoordinator(cfg, rand.New(rand.NewPCG(2, 2))); err != nil {
+			if w.c, err = coordinator.New(cfg, rand.New(rand.NewPCG(2, 2))); err != nil {
 				tb.Fatal(err)
 			}
 		}
 	}
-	w.coordinator(Lease{Held: true})
-	w.coordinator(Install{View: v})
+	w.coordinator(protocol.Lease{Held: true})
+	w.coordinator(protocol.Install{View: v})
 	for i := range w.regions {
-		w.region(i, Lease{Held: true})
-		w.region(i, Install{View: v})
+		w.region(i, protocol.Lease{Held: true})
+		w.region(i, protocol.Install{View: v})
 	}
 	w.run()
 	return w
 }
 
-func (w *crowd) coordinator(in CoordinatorInput) {
+func (w *crowd) coordinator(in protocol.CoordinatorInput) {
 	fx := w.c.Step(w.now, in)
 	for _, sw := range fx.Write {
 		w.writes++
 		w.queue = append(w.queue, func() {
 			if len(sw.Homes) > 0 {
 				for i := range w.regions {
-					w.region(i, TableChanged{Entries: sw.Homes})
+					w.region(i, protocol.TableChanged{Entries: sw.Homes})
 				}
 			}
-			w.coordinator(Wrote{ID: sw.ID})
+			w.coordinator(protocol.Wrote{ID: sw.ID})
 		})
 	}
 	for _, r := range fx.Read {
-		w.queue = append(w.queue, func() { w.coordinator(DidRead{ID: r.ID}) })
+		w.queue = append(w.queue, func() { w.coordinator(protocol.DidRead{ID: r.ID}) })
 	}
 	w.post(1, fx.Send)
 }
 
-func (w *crowd) region(i int, in RegionInput) {
+func (w *crowd) region(i int, in protocol.RegionInput) {
 	fx := w.regions[i].Step(w.now, in)
 	for _, a := range fx.Do {
-		if s, ok := a.(StartShard); ok {
-			w.queue = append(w.queue, func() { w.region(i, ShardStarted{Shard: s.Shard}) })
+		if s, ok := a.(protocol.StartShard); ok {
+			w.started[i]++
+			w.queue = append(w.queue, func() { w.region(i, protocol.ShardStarted{Shard: s.Shard}) })
 		}
 	}
-	w.post(UID(i+1), fx.Send)
+	w.post(protocol.UID(i+1), fx.Send)
 }
 
-func (w *crowd) post(from UID, es []Envelope) {
+func (w *crowd) post(from protocol.UID, es []protocol.Envelope) {
 	for _, e := range es {
 		w.sent++
 		w.queue = append(w.queue, func() {
-			m, err := DecodeMessage(AppendMessage(nil, e.Msg))
+			m, err := protocol.DecodeMessage(protocol.AppendMessage(nil, e.Msg))
 			if err != nil {
 				panic(err)
 			}
 			if m.ToCoordinator() {
-				w.coordinator(Receive{From: from, Msg: m})
+				w.coordinator(protocol.Receive{From: from, Msg: m})
 			} else {
-				w.region(int(e.To)-1, Receive{From: from, Msg: m})
+				w.region(int(e.To)-1, protocol.Receive{From: from, Msg: m})
 			}
 		})
 	}
@@ -103,8 +108,8 @@ func (w *crowd) run() {
 
 func (w *crowd) running() int {
 	n := 0
-	for _, r := range w.regions {
-		n += r.hosted
+	for _, started := range w.started {
+		n += started
 	}
 	return n
 }
@@ -115,24 +120,24 @@ func TestAllocateMany(t *testing.T) {
 	const shards = 100_000
 	w := newCrowd(t, 3, shards)
 	w.writes, w.sent = 0, 0
-	for s := range ShardID(shards) {
+	for s := range protocol.ShardID(shards) {
 		i := int(s) % 3
-		w.queue = append(w.queue, func() { w.region(i, Wanted{Shard: s}) })
+		w.queue = append(w.queue, func() { w.region(i, protocol.Wanted{Shard: s}) })
 	}
 	w.run()
 	for w.running() < shards && w.sent < shards { // what was gathered while a question was under way
-		w.now = w.now.Add(askDelay)
+		w.now = w.now.Add(10 * time.Millisecond)
 		for i := range w.regions {
-			w.region(i, Tick{})
+			w.region(i, protocol.Tick{})
 		}
 		w.run()
 	}
 	if n := w.running(); n != shards {
 		t.Fatalf("%d shards run", n)
 	}
-	for i, r := range w.regions {
-		if r.hosted < shards/3-1 || r.hosted > shards/3+1 {
-			t.Errorf("region %d hosts %d", i, r.hosted)
+	for i, started := range w.started {
+		if started < shards/3-1 || started > shards/3+1 {
+			t.Errorf("region %d hosts %d", i, started)
 		}
 	}
 	if w.writes > 200 || w.sent > 2000 {
@@ -147,62 +152,16 @@ func TestAllocateMany(t *testing.T) {
 func BenchmarkAllocate100k(b *testing.B) {
 	for b.Loop() {
 		w := newCrowd(b, 3, 100_000)
-		all := make([]ShardID, 100_000)
+		all := make([]protocol.ShardID, 100_000)
 		for s := range all {
-			all[s] = ShardID(s)
+			all[s] = protocol.ShardID(s)
 		}
-		for i := 0; i < len(all); i += batchMax {
-			w.coordinator(Receive{From: UID(1 + i%3), Msg: GetHomes{Shards: all[i:min(len(all), i+batchMax)]}})
+		for i := 0; i < len(all); i += protocol.BatchMax {
+			w.coordinator(protocol.Receive{From: protocol.UID(1 + i%3), Msg: protocol.GetHomes{Shards: all[i:min(len(all), i+protocol.BatchMax)]}})
 		}
 		w.run()
 		if w.running() != 100_000 {
 			b.Fatal(w.running())
-		}
-	}
-}
-
-// BenchmarkShardStarts measures what the machine does for each new entity that is remembered, with
-// writes that take as long as 1,000 starts.
-func BenchmarkShardStarts(b *testing.B) {
-	s, err := NewShard(Config{Type: "t", Self: 1, Shards: 1, Remember: true}, rand.New(rand.NewPCG(1, 1)), 0)
-	if err != nil {
-		b.Fatal(err)
-	}
-	now := time.Unix(0, 0)
-	s.Step(now, Open{})
-	s.Step(now, DidRead{ID: 1})
-	ids := make([]EntityID, 1_000_000)
-	for i := range ids {
-		ids[i] = EntityID("entity-" + ShardID(i).String())
-	}
-	var pending uint64
-	i := 0
-	for b.Loop() {
-		for _, w := range s.Step(now, Wake{ID: ids[i%len(ids)]}).Write {
-			pending = w.ID
-		}
-		if i++; i%1000 == 0 && pending != 0 {
-			id := pending
-			pending = 0
-			for _, w := range s.Step(now, Wrote{ID: id}).Write {
-				pending = w.ID
-			}
-		}
-	}
-}
-
-// BenchmarkShardLoad measures the start of a shard with a million remembered ids.
-func BenchmarkShardLoad(b *testing.B) {
-	ids := make([]EntityID, 1_000_000)
-	for i := range ids {
-		ids[i] = EntityID("entity-" + ShardID(i).String())
-	}
-	for b.Loop() {
-		s, _ := NewShard(Config{Type: "t", Self: 1, Shards: 1, Remember: true}, rand.New(rand.NewPCG(1, 1)), 0)
-		s.Step(time.Unix(0, 0), Open{})
-		s.Step(time.Unix(0, 0), DidRead{ID: 1, IDs: ids})
-		if s.running != len(ids) {
-			b.Fatal(s.running)
 		}
 	}
 }

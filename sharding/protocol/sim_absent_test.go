@@ -1,4 +1,4 @@
-package protocol
+package protocol_test
 
 import (
 	"maps"
@@ -7,16 +7,17 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
 // simAbsence is what a node keeps of the type beyond one region and one coordinator.
 type simAbsence struct {
-	who     NotStarted // while the type was never started there
-	closing bool       // the region ends, or has ended, while its node stays; its machines go on
+	who     protocol.NotStarted // while the type was never started there
+	closing bool                // the region ends, or has ended, while its node stays; its machines go on
 }
 
 // closed says whether the region was closed and has stopped everything.
-func (n *simNode) closed() bool { return n.absence.closing && n.region.left }
+func (n *simNode) closed() bool { return n.absence.closing && n.left }
 
 // serves says whether the node's users may use the type.
 func (n *simNode) serves() bool { return n.region != nil && !n.absence.closing }
@@ -39,14 +40,14 @@ func (n *simNode) startOrClose() {
 func (n *simNode) closeType() {
 	n.w.verbose("%v closes its region", n.uid)
 	n.absence.closing = true
-	n.post(Leave{})
+	n.post(protocol.Leave{})
 	if region := n.region; n.w.opt.crashes {
 		n.w.after(n.w.between(0, 3*time.Second), func() {
 			if n.alive && n.region == region {
 				for s := range n.shards { // order: all are marked
 					n.w.unordered[s] = true // no region fences
 				}
-				n.post(Quit{})
+				n.post(protocol.Quit{})
 			}
 		})
 	}
@@ -62,14 +63,14 @@ func (n *simNode) startType() {
 		}
 	}
 	if n.w.opt.forgets {
-		past = Predecessor{}
+		past = protocol.Predecessor{}
 	}
 	n.w.verbose("%v starts its region: %+v", n.uid, past)
 	for _, s := range slices.Sorted(maps.Keys(n.buffers)) {
 		n.w.lose("started again", len(n.buffers[s]))
 	}
 	clear(n.buffers)
-	n.absence.closing, n.inbox, n.routes = false, nil, make([]Route, n.w.opt.shards)
+	n.absence.closing, n.inbox, n.routes = false, nil, make([]protocol.Route, n.w.opt.shards)
 	clear(n.timers)
 	n.makeMachines(past)
 	n.setLease(n.lease)
@@ -77,7 +78,7 @@ func (n *simNode) startType() {
 		n.install(n.view)
 	}
 	if !n.proxy {
-		var es []Entry
+		var es []protocol.Entry
 		for _, s := range slices.Sorted(maps.Keys(n.w.table)) {
 			es = append(es, n.w.table[s])
 		}

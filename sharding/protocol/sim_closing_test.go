@@ -1,4 +1,4 @@
-package protocol
+package protocol_test
 
 import (
 	"maps"
@@ -7,21 +7,22 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
 // handOffs is how many all coordinators have begun.
 func (w *world) handOffs() (k uint64) {
 	for _, u := range w.order {
 		if c := w.nodes[u].coordinator; c != nil {
-			k += c.counts[countHandOffs]
+			k += counterOf(c.Stats(), "hand-offs")
 		}
 	}
 	return k
 }
 
 // remembers are all remembered ids, by shard.
-func (w *world) remembers() (ids []EntityID) {
-	for s := range ShardID(w.opt.shards) {
+func (w *world) remembers() (ids []protocol.EntityID) {
+	for s := range protocol.ShardID(w.opt.shards) {
 		ids = append(ids, w.ids[s].all()...)
 	}
 	return ids
@@ -91,7 +92,7 @@ func TestSimClosing(t *testing.T) {
 		w.run(500 * time.Millisecond)
 		w.close(seed%2 == 0)
 		handOffs += w.handOffs()
-		w.queue, w.table, w.regions, w.view = nil, map[ShardID]Entry{}, map[UID]bool{}, &membership.View{Epoch: w.view.Epoch}
+		w.queue, w.table, w.regions, w.view = nil, map[protocol.ShardID]protocol.Entry{}, map[protocol.UID]bool{}, &membership.View{Epoch: w.view.Epoch}
 		w.healed, w.store = true, newSimStore() // no outside holder keeps anything without end
 		for range 3 {
 			w.join(false)

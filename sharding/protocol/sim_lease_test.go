@@ -1,10 +1,12 @@
-package protocol
+package protocol_test
 
 import (
 	"maps"
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
 // simStore is the store of leases outside of the cluster. Somebody outside takes some of them for a
@@ -15,15 +17,42 @@ type simStore struct {
 }
 
 type simDoor struct {
-	node UID
+	node protocol.UID
 	name string
 }
 
 // simHolder names the holder of a lease: the shard or the coordinator of a node, or none of them.
 type simHolder struct {
-	node UID // 0: somebody outside
-	by   any // *simShard or *Coordinator
+	node protocol.UID // 0: somebody outside
+	by   any          // *simShard or *Coordinator
 	lose func()
+}
+
+// simHold is what a driver knows of the coordinator's lease.
+type simHold struct {
+	gen         uint64 // of the acquisition
+	waits, held bool
+}
+
+func (h *simHold) asked(ops []protocol.LeaseOp) {
+	for _, op := range ops {
+		*h = simHold{gen: op.Gen, waits: op.Acquire}
+	}
+}
+
+func (h *simHold) hear(in protocol.CoordinatorInput) {
+	switch in := in.(type) {
+	case protocol.LeaseGranted:
+		if in.Gen == h.gen && h.waits {
+			h.waits, h.held = false, true
+		}
+	case protocol.LeaseRefused:
+		h.waits = h.waits && in.Gen != h.gen
+	case protocol.LeaseLost:
+		if in.Gen == h.gen {
+			h.waits, h.held = false, false
+		}
+	}
 }
 
 // leaseTime is how long the store's answers take at most.
@@ -36,12 +65,12 @@ func newSimStore() simStore {
 func (w *world) holdsLease(name string, by any) bool { return w.store.holders[name].by == by }
 
 // allowed says whether the runtime lets an entity of the shard do anything.
-func (n *simNode) allowed(s ShardID, sh *simShard) bool {
+func (n *simNode) allowed(s protocol.ShardID, sh *simShard) bool {
 	return !n.w.opt.leases || n.w.opt.noGate || n.w.holdsLease(shardName(s), sh)
 }
 
 // leaseOps carries out what a machine wants of its lease; tell brings it the answers.
-func (n *simNode) leaseOps(name string, by any, ops []LeaseOp, tell func(any)) {
+func (n *simNode) leaseOps(name string, by any, ops []protocol.LeaseOp, tell func(any)) {
 	w := n.w
 	for _, op := range ops {
 		d := w.between(0, 20*time.Millisecond)
@@ -58,7 +87,7 @@ func (n *simNode) leaseOps(name string, by any, ops []LeaseOp, tell func(any)) {
 	}
 }
 
-func (n *simNode) leaseOp(name string, by any, op LeaseOp, tell func(any)) {
+func (n *simNode) leaseOp(name string, by any, op protocol.LeaseOp, tell func(any)) {
 	w := n.w
 	later := func(in any) { w.after(w.between(0, leaseTime), func() { tell(in) }) }
 	h, taken := w.store.holders[name]
@@ -68,31 +97,31 @@ func (n *simNode) leaseOp(name string, by any, op LeaseOp, tell func(any)) {
 			delete(w.store.holders, name)
 		}
 		if _, ok := by.(*simShard); ok && tell != nil {
-			later(LeaseReleased{Gen: op.Gen})
+			later(protocol.LeaseReleased{Gen: op.Gen})
 		}
 	case n.cut || !n.alive || !w.healed && w.chance(5):
-		later(LeaseRefused{Gen: op.Gen, Text: "store cannot be reached"})
+		later(protocol.LeaseRefused{Gen: op.Gen, Text: "store cannot be reached"})
 	case taken && h.by != by:
-		later(LeaseRefused{Gen: op.Gen})
+		later(protocol.LeaseRefused{Gen: op.Gen})
 	default:
-		w.store.holders[name] = simHolder{node: n.uid, by: by, lose: func() { later(LeaseLost{Gen: op.Gen}) }}
+		w.store.holders[name] = simHolder{node: n.uid, by: by, lose: func() { later(protocol.LeaseLost{Gen: op.Gen}) }}
 		if sh, ok := by.(*simShard); ok {
 			sh.granted = w.now.Add(leaseTime)
 		}
-		later(LeaseGranted{Gen: op.Gen})
+		later(protocol.LeaseGranted{Gen: op.Gen})
 	}
 }
 
 // passesOn looks at a shard that is stopped before it has started: what waits goes to its next home
 // as it is, and may come there after what is told later. That is for a shard that waits for its
 // lease, or has got it so late that its region does not know yet.
-func (n *simNode) passesOn(s ShardID, sh *simShard) {
+func (n *simNode) passesOn(s protocol.ShardID, sh *simShard) {
 	others := slices.ContainsFunc(n.buffers[s], func(m simMsg) bool { return m.from != n.uid })
-	if sh.m.phase == shardDrained || !others {
+	if phaseOf(sh.m) == "drained" || !others {
 		return
 	}
 	n.w.unordered[s] = true
-	if sh.m.phase != shardLeasing && n.w.now.Sub(sh.granted) > 2*postTime {
+	if phaseOf(sh.m) != "leasing" && n.w.now.Sub(sh.granted) > 2*postTime {
 		n.w.fail("%v: shard %v has had its lease for %v and passes on %d messages without having started", n.uid, s, n.w.now.Sub(sh.granted), len(n.buffers[s]))
 	}
 }
@@ -111,7 +140,7 @@ func (w *world) occupy(name string) {
 		}
 	}
 	if sh, ok := h.by.(*simShard); ok {
-		w.unordered[sh.m.id] = true
+		w.unordered[sh.id] = true
 	}
 	w.after(w.between(0, 1500*time.Millisecond), func() {
 		if w.store.holders[name].by == nil {
@@ -128,13 +157,13 @@ func (w *world) occupySome() {
 	case w.chance(1):
 		w.occupy(coordinatorName)
 	case w.chance(4):
-		w.occupy(shardName(ShardID(w.rng.IntN(w.opt.shards))))
+		w.occupy(shardName(protocol.ShardID(w.rng.IntN(w.opt.shards))))
 	}
 }
 
 // retire gives back the lease of a shard that was killed, when none of its handlers runs and none
 // of its writes is under way.
-func (n *simNode) retire(s ShardID, sh *simShard) {
+func (n *simNode) retire(s protocol.ShardID, sh *simShard) {
 	if !n.w.opt.leases {
 		return
 	}
@@ -146,7 +175,7 @@ func (n *simNode) retire(s ShardID, sh *simShard) {
 		n.w.after(5*time.Millisecond, func() { n.retire(s, sh) })
 		return
 	}
-	n.leaseOps(shardName(s), sh, []LeaseOp{{}}, nil)
+	n.leaseOps(shardName(s), sh, []protocol.LeaseOp{{}}, nil)
 }
 
 // bequeath is the end of a process: what it held becomes free, after a while. A node that has left

@@ -1,4 +1,4 @@
-package protocol
+package protocol_test
 
 import (
 	"maps"
@@ -7,34 +7,42 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/sharding/protocol"
+	"github.com/coterie-go/coterie/sharding/protocol/coordinator"
+	"github.com/coterie-go/coterie/sharding/protocol/region"
+	"github.com/coterie-go/coterie/sharding/protocol/shard"
 )
 
 // simNode is one incarnation of a node: the machines, and a model of the runtime that drives them.
 type simNode struct {
 	w     *world
-	uid   UID
+	uid   protocol.UID
 	proxy bool
 
 	alive, leaving, lease, cut bool
 
-	coordinator *Coordinator
-	region      *Region
-	shards      map[ShardID]*simShard
-	routes      []Route
-	buffers     map[ShardID][]simMsg
-	lanes       map[UID]*simLane
-	inbox       []RegionInput
+	coordinator *coordinator.Coordinator
+	region      *region.Region
+	shards      map[protocol.ShardID]*simShard
+	routes      []protocol.Route
+	buffers     map[protocol.ShardID][]simMsg
+	lanes       map[protocol.UID]*simLane
+	inbox       []protocol.RegionInput
 	timers      map[string]time.Time
 	view        *membership.View
 	absence     simAbsence
-	rested      map[ShardID]int // how often it has heard that a shard was stopped for good
+	cfg         protocol.Config
+	left        bool                     // the region has said so
+	hold        simHold                  // of the coordinator's lease
+	rested      map[protocol.ShardID]int // how often it has heard that a shard was stopped for good
 }
 
 // simShard is a hosted shard: its machine and its entities.
 type simShard struct {
-	m        *Shard
-	entities map[EntityID]*simEntity
-	drain    Token // DrainMailboxes that is not answered
+	m        *shard.Shard
+	id       protocol.ShardID
+	entities map[protocol.EntityID]*simEntity
+	drain    protocol.Token // DrainMailboxes that is not answered
 	writing  int
 	granted  time.Time // when its lease was
 }
@@ -57,34 +65,36 @@ type simLane struct {
 	held []any // sent while it was down
 }
 
-func newSimNode(w *world, uid UID, proxy bool) *simNode {
+func newSimNode(w *world, uid protocol.UID, proxy bool) *simNode {
 	n := &simNode{
-		w: w, uid: uid, proxy: proxy, alive: true, shards: map[ShardID]*simShard{}, routes: make([]Route, w.opt.shards),
-		buffers: map[ShardID][]simMsg{}, lanes: map[UID]*simLane{}, timers: map[string]time.Time{}, rested: map[ShardID]int{},
+		w: w, uid: uid, proxy: proxy, alive: true, shards: map[protocol.ShardID]*simShard{}, routes: make([]protocol.Route, w.opt.shards),
+		buffers: map[protocol.ShardID][]simMsg{}, lanes: map[protocol.UID]*simLane{}, timers: map[string]time.Time{}, rested: map[protocol.ShardID]int{},
 	}
 	if !w.opt.absences || w.chance(60) {
-		n.makeMachines(Predecessor{})
+		n.makeMachines(protocol.Predecessor{})
 	}
 	return n
 }
 
 // makeMachines starts the type on the node.
-func (n *simNode) makeMachines(past Predecessor) {
+func (n *simNode) makeMachines(past protocol.Predecessor) {
 	w := n.w
-	cfg := Config{
+	n.left, n.hold = false, simHold{}
+	n.cfg = protocol.Config{
 		Type: "t", Role: "r", Self: n.uid, Shards: w.opt.shards, Proxy: n.proxy, Remember: w.opt.remember, Predecessor: past,
 		RetryInterval: 100 * time.Millisecond, BeginTimeout: time.Second, HandOffTimeout: 3 * time.Second,
 		StopTimeout: 500 * time.Millisecond, PassivationTimeout: 500 * time.Millisecond, RebalanceInterval: 300 * time.Millisecond,
 		Lease: w.opt.leases, CoordinatorLease: w.opt.leases, LeaseRetryInterval: 150 * time.Millisecond,
 		RestartBackoff: 200 * time.Millisecond, Faults: w.opt.faults, Strategy: w.strategy, StrategyTimeout: time.Second,
+		Turns: &protocol.Turns{},
 	}
 	rng := func() *rand.Rand { return rand.New(rand.NewPCG(uint64(n.uid), w.rng.Uint64())) }
 	var err error
-	if n.region, err = NewRegion(cfg, rng()); err != nil {
+	if n.region, err = region.New(n.cfg, rng()); err != nil {
 		panic(err)
 	}
 	if !n.proxy {
-		if n.coordinator, err = NewCoordinator(cfg, rng()); err != nil {
+		if n.coordinator, err = coordinator.New(n.cfg, rng()); err != nil {
 			panic(err)
 		}
 	}
@@ -97,20 +107,20 @@ func (n *simNode) install(v *membership.View) {
 	if n.view == nil || n.view.Epoch < v.Epoch {
 		n.view = v
 	}
-	n.post(Install{View: v})
-	n.stepCoordinator(Install{View: v})
+	n.post(protocol.Install{View: v})
+	n.stepCoordinator(protocol.Install{View: v})
 }
 
 func (n *simNode) setLease(held bool) {
 	n.lease = held
-	n.post(Lease{Held: held})
-	n.stepCoordinator(Lease{Held: held})
+	n.post(protocol.Lease{Held: held})
+	n.stepCoordinator(protocol.Lease{Held: held})
 }
 
-func (n *simNode) table(es []Entry) {
+func (n *simNode) table(es []protocol.Entry) {
 	if n.alive && !n.cut {
-		n.post(TableChanged{Entries: es})
-		n.stepCoordinator(TableChanged{Entries: es})
+		n.post(protocol.TableChanged{Entries: es})
+		n.stepCoordinator(protocol.TableChanged{Entries: es})
 	}
 }
 
@@ -150,7 +160,7 @@ func (w *world) lose(why string, k int) {
 const postTime = 2 * time.Millisecond
 
 // post puts an input into the region's inbox; it is stepped a little later, in order.
-func (n *simNode) post(in RegionInput) {
+func (n *simNode) post(in protocol.RegionInput) {
 	if n.region == nil {
 		return
 	}
@@ -170,8 +180,9 @@ func (n *simNode) drainInbox() {
 	}
 }
 
-func (n *simNode) stepRegion(in RegionInput) {
+func (n *simNode) stepRegion(in protocol.RegionInput) {
 	fx := n.region.Step(n.w.now, in)
+	n.left = n.left || fx.Left
 	n.w.verbose("%v region %T%+v\n%s", n.uid, in, in, fx)
 	n.checked("region", n.region.Check())
 	for _, a := range fx.Do {
@@ -184,7 +195,7 @@ func (n *simNode) stepRegion(in RegionInput) {
 	if fx.Left && n.leaving {
 		n.goWhenSent()
 	}
-	n.arm("region", n.region.Deadline(), func() { n.stepRegion(Tick{}) })
+	n.arm("region", n.region.Deadline(), func() { n.stepRegion(protocol.Tick{}) })
 }
 
 // goWhenSent ends a node that has left, when its lanes are empty.
@@ -195,44 +206,46 @@ func (n *simNode) goWhenSent() {
 			return
 		}
 	}
-	n.stepCoordinator(Resign{})
+	n.stepCoordinator(protocol.Resign{})
 	n.w.remove(n)
 	n.w.after(100*time.Millisecond, func() { n.die("left") })
 }
 
-func (n *simNode) stepCoordinator(in CoordinatorInput) {
+func (n *simNode) stepCoordinator(in protocol.CoordinatorInput) {
 	if n.coordinator == nil || !n.alive {
 		return
 	}
-	if c := &n.coordinator.leaseState; c.state == leaseHeld && !n.w.holdsLease(coordinatorName, n.coordinator) {
-		if l, is := in.(LeaseLost); !is || l.Gen != c.gen {
-			n.stepCoordinator(LeaseLost{Gen: c.gen})
+	if n.hold.held && !n.w.holdsLease(coordinatorName, n.coordinator) {
+		if l, is := in.(protocol.LeaseLost); !is || l.Gen != n.hold.gen {
+			n.stepCoordinator(protocol.LeaseLost{Gen: n.hold.gen})
 		}
 	}
 	me := n.coordinator
-	mine := func(in CoordinatorInput) {
+	mine := func(in protocol.CoordinatorInput) {
 		if n.coordinator == me {
 			n.stepCoordinator(in)
 		}
 	}
+	n.hold.hear(in)
 	fx := me.Step(n.w.now, in)
+	n.hold.asked(fx.Lease)
 	n.w.verbose("%v coordinator %T%+v\n%s", n.uid, in, in, fx)
 	n.checked("coordinator", n.coordinator.Check())
 	for _, w := range fx.Write {
-		n.w.write(n, w, func(err error) { mine(Wrote{ID: w.ID, Err: err}) })
+		n.w.write(n, w, func(err error) { mine(protocol.Wrote{ID: w.ID, Err: err}) })
 	}
 	for _, r := range fx.Read {
-		n.w.read(n, r, func(in DidRead) { mine(in) })
+		n.w.read(n, r, func(in protocol.DidRead) { mine(in) })
 	}
-	n.leaseOps(coordinatorName, n.coordinator, fx.Lease, func(in any) { mine(in.(CoordinatorInput)) })
+	n.leaseOps(coordinatorName, n.coordinator, fx.Lease, func(in any) { mine(in.(protocol.CoordinatorInput)) })
 	n.send(fx.Send)
 	for _, q := range fx.Consult {
-		n.w.after(n.w.thinking(), func() { mine(Advised{Advice: q.Ask(n.w.strategy)}) })
+		n.w.after(n.w.thinking(), func() { mine(protocol.Advised{Advice: q.Ask(n.w.strategy)}) })
 	}
-	n.arm("coordinator", n.coordinator.Deadline(), func() { n.stepCoordinator(Tick{}) })
+	n.arm("coordinator", n.coordinator.Deadline(), func() { n.stepCoordinator(protocol.Tick{}) })
 }
 
-func (n *simNode) stepShard(s ShardID, in ShardInput) {
+func (n *simNode) stepShard(s protocol.ShardID, in protocol.ShardInput) {
 	sh := n.shards[s]
 	if sh == nil || !n.alive {
 		return
@@ -240,21 +253,21 @@ func (n *simNode) stepShard(s ShardID, in ShardInput) {
 	fx := sh.m.Step(n.w.now, in)
 	n.w.verbose("%v shard %v %T%+v\n%s", n.uid, s, in, in, fx)
 	n.checked("shard", sh.m.Check())
-	mine := func(in ShardInput) {
+	mine := func(in protocol.ShardInput) {
 		if n.shards[s] == sh {
 			n.stepShard(s, in)
 		}
 	}
 	for _, w := range fx.Write {
 		sh.writing++
-		n.w.write(n, w, func(err error) { sh.writing--; mine(Wrote{ID: w.ID, Err: err}) })
+		n.w.write(n, w, func(err error) { sh.writing--; mine(protocol.Wrote{ID: w.ID, Err: err}) })
 	}
 	for _, r := range fx.Read {
-		n.w.read(n, r, func(in DidRead) { mine(in) })
+		n.w.read(n, r, func(in protocol.DidRead) { mine(in) })
 	}
-	n.leaseOps(shardName(s), sh, fx.Lease, func(in any) { mine(in.(ShardInput)) })
+	n.leaseOps(shardName(s), sh, fx.Lease, func(in any) { mine(in.(protocol.ShardInput)) })
 	actions, region := slices.Clone(fx.Do), slices.Clone(fx.Region)
-	n.arm("shard"+s.String(), sh.m.Deadline(), func() { mine(Tick{}) })
+	n.arm("shard"+s.String(), sh.m.Deadline(), func() { mine(protocol.Tick{}) })
 	for _, a := range actions {
 		n.shardAct(s, sh, a)
 	}
@@ -287,9 +300,9 @@ func (n *simNode) arm(what string, at time.Time, fire func()) {
 }
 
 // send gives messages to the network. Without loss they still overtake each other.
-func (n *simNode) send(es []Envelope) {
+func (n *simNode) send(es []protocol.Envelope) {
 	for _, e := range es {
-		b := AppendMessage(nil, e.Msg)
+		b := protocol.AppendMessage(nil, e.Msg)
 		copies := 1
 		if n.w.opt.lossy && !n.w.healed && e.To != n.uid {
 			if n.w.chance(6) {
@@ -308,25 +321,25 @@ func (n *simNode) send(es []Envelope) {
 	}
 }
 
-func (w *world) deliver(from *simNode, to UID, b []byte) {
+func (w *world) deliver(from *simNode, to protocol.UID, b []byte) {
 	n := w.nodes[to]
 	if n == nil || !n.alive || n.cut {
 		return
 	}
-	m, err := DecodeMessage(b)
+	m, err := protocol.DecodeMessage(b)
 	if err != nil {
 		w.fail("%v", err)
 		return
 	}
 	if n.region == nil {
 		if answer := n.absence.who.Answer(m); answer != nil {
-			n.send([]Envelope{{To: from.uid, Msg: answer}})
+			n.send([]protocol.Envelope{{To: from.uid, Msg: answer}})
 		}
 		return
 	}
 	if m.ToCoordinator() {
-		n.stepCoordinator(Receive{From: from.uid, Msg: m})
+		n.stepCoordinator(protocol.Receive{From: from.uid, Msg: m})
 		return
 	}
-	n.post(Receive{From: from.uid, Msg: m})
+	n.post(protocol.Receive{From: from.uid, Msg: m})
 }

@@ -1,4 +1,4 @@
-package protocol
+package protocol_test
 
 import (
 	"fmt"
@@ -6,14 +6,17 @@ import (
 	"math/rand/v2"
 	"slices"
 	"time"
+
+	"github.com/coterie-go/coterie/sharding/protocol"
+	"github.com/coterie-go/coterie/sharding/protocol/shard"
 )
 
 // tell is a user's message on this node.
-func (n *simNode) tell(id EntityID) {
+func (n *simNode) tell(id protocol.EntityID) {
 	st := stream{from: n.uid, to: id}
 	n.w.sent[st]++
 	n.w.got[st] = n.w.gotOf(st)
-	n.route(ShardOf(id, n.w.opt.shards), simMsg{stream: st, n: n.w.sent[st]}, 0)
+	n.route(protocol.ShardOf(id, n.w.opt.shards), simMsg{stream: st, n: n.w.sent[st]}, 0)
 }
 
 func (w *world) gotOf(st stream) map[int]bool {
@@ -24,27 +27,27 @@ func (w *world) gotOf(st stream) map[int]bool {
 }
 
 // route is the data plane: from is the peer that brought the message, 0 for own senders.
-func (n *simNode) route(s ShardID, m simMsg, from UID) {
+func (n *simNode) route(s protocol.ShardID, m simMsg, from protocol.UID) {
 	r := n.routes[s]
-	local := r.State == RouteLocal || r.State == RouteDraining && from != 0
+	local := r.State == protocol.RouteLocal || r.State == protocol.RouteDraining && from != 0
 	if local && (from != 0 || len(n.buffers[s]) == 0) {
 		n.push(s, m)
 		return
 	}
-	if r.State == RouteRemote && len(n.buffers[s]) == 0 {
+	if r.State == protocol.RouteRemote && len(n.buffers[s]) == 0 {
 		n.forward(s, m, r.Home, from)
 		return
 	}
 	n.buffers[s] = append(n.buffers[s], m)
 	if len(n.buffers[s]) == 1 {
-		n.post(Wanted{Shard: s})
+		n.post(protocol.Wanted{Shard: s})
 	}
 }
 
-func (n *simNode) forward(s ShardID, m simMsg, to, from UID) {
+func (n *simNode) forward(s protocol.ShardID, m simMsg, to, from protocol.UID) {
 	if from != 0 {
 		m.hops++
-		n.post(Misrouted{From: from, Shard: s})
+		n.post(protocol.Misrouted{From: from, Shard: s})
 	}
 	if m.hops > 20 {
 		n.w.lose("hops", 1)
@@ -55,14 +58,14 @@ func (n *simNode) forward(s ShardID, m simMsg, to, from UID) {
 
 // lane sends a message or a fence to a peer, in order. While the lane is down messages wait in the
 // sender; fences are lost with the connection.
-func (n *simNode) lane(to UID, x any) {
+func (n *simNode) lane(to protocol.UID, x any) {
 	l := n.lanes[to]
 	if l == nil {
 		l = &simLane{}
 		n.lanes[to] = l
 	}
 	if l.down {
-		if _, fence := x.(Fence); !fence {
+		if _, fence := x.(protocol.Fence); !fence {
 			l.held = append(l.held, x)
 		}
 		return
@@ -79,7 +82,7 @@ func (n *simNode) lane(to UID, x any) {
 	n.w.after(at.Sub(n.w.now), func() { n.w.arrive(n, to, x) })
 }
 
-func (w *world) arrive(from *simNode, to UID, x any) {
+func (w *world) arrive(from *simNode, to protocol.UID, x any) {
 	n := w.nodes[to]
 	m, isMsg := x.(simMsg)
 	if !n.alive || n.cut || from.cut {
@@ -94,15 +97,15 @@ func (w *world) arrive(from *simNode, to UID, x any) {
 		}
 		return
 	}
-	if f, ok := x.(Fence); ok {
-		n.post(Receive{From: from.uid, Msg: f})
+	if f, ok := x.(protocol.Fence); ok {
+		n.post(protocol.Receive{From: from.uid, Msg: f})
 		return
 	}
-	n.route(ShardOf(m.to, w.opt.shards), m, from.uid)
+	n.route(protocol.ShardOf(m.to, w.opt.shards), m, from.uid)
 }
 
 // breakLink takes the lane to a peer down for a while.
-func (n *simNode) breakLink(to UID) {
+func (n *simNode) breakLink(to protocol.UID) {
 	l := n.lanes[to]
 	if l == nil || l.down {
 		return
@@ -115,44 +118,44 @@ func (n *simNode) breakLink(to UID) {
 		for _, x := range held {
 			n.lane(to, x)
 		}
-		n.post(LinkUp{Peer: to})
+		n.post(protocol.LinkUp{Peer: to})
 	})
 }
 
-func (n *simNode) act(a RegionAction) {
+func (n *simNode) act(a protocol.RegionAction) {
 	switch a := a.(type) {
-	case SetRoute:
+	case protocol.SetRoute:
 		n.routes[a.Shard] = a.Route
-	case FlushBuffer:
+	case protocol.FlushBuffer:
 		n.flush(a.Shard)
-	case DropBuffer:
+	case protocol.DropBuffer:
 		n.w.lose(a.Reason.String(), len(n.buffers[a.Shard]))
 		delete(n.buffers, a.Shard)
-	case SendFence:
-		n.lane(a.To, Fence{Shard: a.Shard, HandOff: a.HandOff})
-	case StartShard:
-		m, err := NewShard(n.region.cfg, rand.New(rand.NewPCG(n.w.rng.Uint64(), 1)), a.Shard)
+	case protocol.SendFence:
+		n.lane(a.To, protocol.Fence{Shard: a.Shard, HandOff: a.HandOff})
+	case protocol.StartShard:
+		m, err := shard.New(n.cfg, rand.New(rand.NewPCG(n.w.rng.Uint64(), 1)), a.Shard)
 		if err != nil {
 			panic(err)
 		}
 		if n.shards[a.Shard] != nil {
 			n.w.fail("%v: shard %v is made twice", n.uid, a.Shard)
 		}
-		n.shards[a.Shard] = &simShard{m: m, entities: map[EntityID]*simEntity{}}
-		n.stepShard(a.Shard, Open{Wait: a.Wait})
-	case DrainShard:
-		n.stepShard(a.Shard, Drain{HandOff: a.HandOff})
-	case StopShard:
+		n.shards[a.Shard] = &simShard{m: m, id: a.Shard, entities: map[protocol.EntityID]*simEntity{}}
+		n.stepShard(a.Shard, protocol.Open{Wait: a.Wait})
+	case protocol.DrainShard:
+		n.stepShard(a.Shard, protocol.Drain{HandOff: a.HandOff})
+	case protocol.StopShard:
 		n.passesOn(a.Shard, n.shards[a.Shard])
-		n.stepShard(a.Shard, Stop{HandOff: a.HandOff, Force: a.Force})
-	case ResumeShard:
-		n.stepShard(a.Shard, Resume{})
-	case CloseShard:
+		n.stepShard(a.Shard, protocol.Stop{HandOff: a.HandOff, Force: a.Force})
+	case protocol.ResumeShard:
+		n.stepShard(a.Shard, protocol.Resume{})
+	case protocol.CloseShard:
 		if k := n.shards[a.Shard].writing; k > 0 {
 			n.w.fail("%v: shard %v has stopped with %d writes outstanding", n.uid, a.Shard, k)
 		}
 		n.closeShard(a.Shard, "close")
-	case KillShard:
+	case protocol.KillShard:
 		sh := n.shards[a.Shard]
 		n.closeShard(a.Shard, a.Reason.String())
 		n.retire(a.Shard, sh)
@@ -162,12 +165,12 @@ func (n *simNode) act(a RegionAction) {
 }
 
 // flush empties the buffer along the route, in order.
-func (n *simNode) flush(s ShardID) {
+func (n *simNode) flush(s protocol.ShardID) {
 	ms := n.buffers[s]
 	delete(n.buffers, s)
 	r := n.routes[s]
 	for _, m := range ms {
-		if r.State == RouteRemote {
+		if r.State == protocol.RouteRemote {
 			n.forward(s, m, r.Home, 0)
 		} else {
 			n.push(s, m)
@@ -175,7 +178,7 @@ func (n *simNode) flush(s ShardID) {
 	}
 }
 
-func (n *simNode) closeShard(s ShardID, why string) {
+func (n *simNode) closeShard(s protocol.ShardID, why string) {
 	sh := n.shards[s]
 	for _, id := range slices.Sorted(maps.Keys(sh.entities)) {
 		e := sh.entities[id]
@@ -187,7 +190,7 @@ func (n *simNode) closeShard(s ShardID, why string) {
 }
 
 // push puts a message into the mailbox of a local entity.
-func (n *simNode) push(s ShardID, m simMsg) {
+func (n *simNode) push(s protocol.ShardID, m simMsg) {
 	sh := n.shards[s]
 	if sh == nil {
 		n.w.fail("%v: route of shard %v is %v, but it is not here", n.uid, s, n.routes[s])
@@ -210,16 +213,16 @@ func (n *simNode) push(s ShardID, m simMsg) {
 	}
 }
 
-func (n *simNode) wake(s ShardID, sh *simShard, id EntityID) {
+func (n *simNode) wake(s protocol.ShardID, sh *simShard, id protocol.EntityID) {
 	n.w.after(n.w.between(0, time.Millisecond), func() {
 		if n.shards[s] == sh {
-			n.stepShard(s, Wake{ID: id})
+			n.stepShard(s, protocol.Wake{ID: id})
 		}
 	})
 }
 
 // work handles the next message of an entity.
-func (n *simNode) work(s ShardID, sh *simShard, id EntityID, e *simEntity) {
+func (n *simNode) work(s protocol.ShardID, sh *simShard, id protocol.EntityID, e *simEntity) {
 	if e.busy || !e.alive || e.pause || len(e.mailbox) == 0 {
 		return
 	}
@@ -246,12 +249,12 @@ func (n *simNode) work(s ShardID, sh *simShard, id EntityID, e *simEntity) {
 	})
 }
 
-func (n *simNode) afterwards(s ShardID, sh *simShard, id EntityID, e *simEntity) {
+func (n *simNode) afterwards(s protocol.ShardID, sh *simShard, id protocol.EntityID, e *simEntity) {
 	switch {
 	case e.closing && (e.mark <= 0 || e.pause):
 		n.stopEntity(s, sh, id, e)
 	case !e.closing && n.w.chance(max(2, n.w.opt.passivate)) && len(e.mailbox) == 0:
-		n.stepShard(s, Passivate{ID: id})
+		n.stepShard(s, protocol.Passivate{ID: id})
 	case !e.closing && n.w.chance(1):
 		n.stopEntity(s, sh, id, e) // it ends by itself
 	default:
@@ -261,9 +264,9 @@ func (n *simNode) afterwards(s ShardID, sh *simShard, id EntityID, e *simEntity)
 }
 
 // stopEntity ends the incarnation. What waits wakes the next one.
-func (n *simNode) stopEntity(s ShardID, sh *simShard, id EntityID, e *simEntity) {
+func (n *simNode) stopEntity(s protocol.ShardID, sh *simShard, id protocol.EntityID, e *simEntity) {
 	n.ended(id, e)
-	n.stepShard(s, EntityStopped{ID: id})
+	n.stepShard(s, protocol.EntityStopped{ID: id})
 	if len(e.mailbox) > 0 {
 		n.wake(s, sh, id)
 	} else if !e.alive {
@@ -271,7 +274,7 @@ func (n *simNode) stopEntity(s ShardID, sh *simShard, id EntityID, e *simEntity)
 	}
 }
 
-func (n *simNode) ended(id EntityID, e *simEntity) {
+func (n *simNode) ended(id protocol.EntityID, e *simEntity) {
 	if e.alive && n.w.lives[id] == n.uid {
 		delete(n.w.lives, id)
 	}
@@ -283,32 +286,32 @@ func (w *world) handle(m simMsg) {
 	if w.got[m.stream][m.n] {
 		w.fail("message %d of %v is handled twice", m.n, m.stream)
 	}
-	if m.n < w.handled[m.stream] && !w.unordered[ShardOf(m.to, w.opt.shards)] {
+	if m.n < w.handled[m.stream] && !w.unordered[protocol.ShardOf(m.to, w.opt.shards)] {
 		w.fail("message %d of %v is handled after %d", m.n, m.stream, w.handled[m.stream])
 	}
 	w.handled[m.stream] = max(m.n, w.handled[m.stream])
 	w.got[m.stream][m.n] = true
 }
 
-func (n *simNode) shardAct(s ShardID, sh *simShard, a ShardAction) {
+func (n *simNode) shardAct(s protocol.ShardID, sh *simShard, a protocol.ShardAction) {
 	switch a := a.(type) {
-	case StartEntities:
+	case protocol.StartEntities:
 		for _, id := range a.IDs {
 			n.startEntity(s, sh, id)
 		}
-	case StopEntity:
+	case protocol.StopEntity:
 		n.close(s, sh, a.ID)
-	case ForceStop:
+	case protocol.ForceStop:
 		n.force(s, sh, a.ID)
-	case StopEntities:
+	case protocol.StopEntities:
 		for _, id := range slices.Sorted(maps.Keys(sh.entities)) {
 			n.close(s, sh, id)
 		}
-	case ForceStopEntities:
+	case protocol.ForceStopEntities:
 		for _, id := range slices.Sorted(maps.Keys(sh.entities)) {
 			n.force(s, sh, id)
 		}
-	case DrainMailboxes:
+	case protocol.DrainMailboxes:
 		sh.drain = a.HandOff
 		n.maybeEmpty(s, sh)
 	default:
@@ -316,7 +319,7 @@ func (n *simNode) shardAct(s ShardID, sh *simShard, a ShardAction) {
 	}
 }
 
-func (n *simNode) startEntity(s ShardID, sh *simShard, id EntityID) {
+func (n *simNode) startEntity(s protocol.ShardID, sh *simShard, id protocol.EntityID) {
 	e := sh.entities[id]
 	if e == nil {
 		e = &simEntity{}
@@ -337,7 +340,7 @@ func (n *simNode) startEntity(s ShardID, sh *simShard, id EntityID) {
 }
 
 // close stops an entity after what its mailbox holds.
-func (n *simNode) close(s ShardID, sh *simShard, id EntityID) {
+func (n *simNode) close(s protocol.ShardID, sh *simShard, id protocol.EntityID) {
 	e := sh.entities[id]
 	if e == nil || !e.alive || e.closing {
 		return
@@ -353,7 +356,7 @@ func (n *simNode) close(s ShardID, sh *simShard, id EntityID) {
 }
 
 // force stops an entity as soon as its handler returns.
-func (n *simNode) force(s ShardID, sh *simShard, id EntityID) {
+func (n *simNode) force(s protocol.ShardID, sh *simShard, id protocol.EntityID) {
 	e := sh.entities[id]
 	if e == nil || !e.alive {
 		return
@@ -364,7 +367,7 @@ func (n *simNode) force(s ShardID, sh *simShard, id EntityID) {
 	}
 }
 
-func (n *simNode) maybeEmpty(s ShardID, sh *simShard) {
+func (n *simNode) maybeEmpty(s protocol.ShardID, sh *simShard) {
 	if sh.drain.IsZero() {
 		return
 	}
@@ -374,10 +377,10 @@ func (n *simNode) maybeEmpty(s ShardID, sh *simShard) {
 		}
 	}
 	id := sh.drain
-	sh.drain = Token{}
+	sh.drain = protocol.Token{}
 	n.w.after(0, func() {
 		if n.shards[s] == sh {
-			n.stepShard(s, MailboxesEmpty{HandOff: id})
+			n.stepShard(s, protocol.MailboxesEmpty{HandOff: id})
 		}
 	})
 }

@@ -1,4 +1,4 @@
-package protocol
+package protocol_test
 
 import (
 	"fmt"
@@ -6,16 +6,18 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
 // stopShards asks for the end of shards.
-func (n *simNode) stopShards(shards ...ShardID) { n.post(StopShards{Shards: shards}) }
+func (n *simNode) stopShards(shards ...protocol.ShardID) { n.post(protocol.StopShards{Shards: shards}) }
 
 // demandRest stops all shards for good while no messages are sent. They live nowhere, and stay so,
 // also under the next coordinator, until messages come.
 func (w *world) demandRest() {
-	var all []ShardID
-	for s := range ShardID(w.opt.shards) {
+	var all []protocol.ShardID
+	for s := range protocol.ShardID(w.opt.shards) {
 		all = append(all, s)
 	}
 	asks := w.live()[w.rng.IntN(len(w.live()))]
@@ -37,7 +39,7 @@ func (w *world) demandRest() {
 	for _, n := range w.live() {
 		for e := range w.opt.entities {
 			if !n.leaving {
-				n.tell(EntityID(fmt.Sprintf("e%d", e)))
+				n.tell(protocol.EntityID(fmt.Sprintf("e%d", e)))
 			}
 		}
 	}

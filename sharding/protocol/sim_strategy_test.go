@@ -1,10 +1,11 @@
-package protocol
+package protocol_test
 
 import (
 	"testing"
 	"time"
 
 	"github.com/coterie-go/coterie/sharding/allocation"
+	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
 // wild is a user's strategy without sense: it takes its time, names anybody, panics, and moves at
@@ -12,12 +13,12 @@ import (
 type wild struct{ w *world }
 
 // Allocate implements allocation.Strategy.
-func (x wild) Allocate(_ UID, _ ShardID, a *allocation.Allocations) (UID, bool) {
+func (x wild) Allocate(_ protocol.UID, _ protocol.ShardID, a *allocation.Allocations) (protocol.UID, bool) {
 	switch {
 	case x.w.chance(5):
 		panic("wild")
 	case x.w.chance(5):
-		return UID(x.w.rng.IntN(20)), true
+		return protocol.UID(x.w.rng.IntN(20)), true
 	case x.w.chance(5):
 		return 0, false
 	}
@@ -25,14 +26,14 @@ func (x wild) Allocate(_ UID, _ ShardID, a *allocation.Allocations) (UID, bool) 
 }
 
 // Rebalance implements allocation.Strategy.
-func (x wild) Rebalance(a *allocation.Allocations, _ []ShardID) []ShardID {
+func (x wild) Rebalance(a *allocation.Allocations, _ []protocol.ShardID) []protocol.ShardID {
 	if x.w.chance(10) {
 		panic("wild")
 	}
 	if x.w.chance(70) {
 		return nil
 	}
-	return []ShardID{ShardID(x.w.rng.IntN(a.Shards + 1)), ShardID(x.w.rng.IntN(a.Shards))}
+	return []protocol.ShardID{protocol.ShardID(x.w.rng.IntN(a.Shards + 1)), protocol.ShardID(x.w.rng.IntN(a.Shards))}
 }
 
 // thinking is how long a strategy takes to answer.
@@ -46,32 +47,32 @@ func (w *world) thinking() time.Duration {
 // measure has every region report loads, some shards ten times as busy as others, which shards
 // changes with time.
 func (w *world) measure() {
-	busy := ShardID(w.now.Unix() / 2 % int64(w.opt.shards))
+	busy := protocol.ShardID(w.now.Unix() / 2 % int64(w.opt.shards))
 	for _, n := range w.live() {
-		var ls []ShardLoad
-		for s := range ShardID(w.opt.shards) {
+		var ls []protocol.ShardLoad
+		for s := range protocol.ShardID(w.opt.shards) {
 			if n.shards[s] != nil {
-				l := ShardLoad{Shard: s, Messages: 20, HandlerTime: time.Millisecond, Entities: 2}
+				l := protocol.ShardLoad{Shard: s, Messages: 20, HandlerTime: time.Millisecond, Entities: 2}
 				if s == busy {
 					l.Messages, l.HandlerTime = 200, 10*time.Millisecond
 				}
 				ls = append(ls, l)
 			}
 		}
-		n.post(Measured{Period: 150 * time.Millisecond, Shards: ls})
+		n.post(protocol.Measured{Period: 150 * time.Millisecond, Shards: ls})
 	}
 	if !w.healed { // then there is rest
 		w.after(150*time.Millisecond, w.measure)
 	}
 }
 
-func addrOf(u UID) string { return u.String() + ":25520" }
+func addrOf(u protocol.UID) string { return u.String() + ":25520" }
 
 // locate is an outside client that changes its mind.
 func (w *world) locate() {
-	l := Location{ShardID(w.rng.IntN(w.opt.shards)), addrOf(w.order[w.rng.IntN(len(w.order))])}
+	l := protocol.Location{Shard: protocol.ShardID(w.rng.IntN(w.opt.shards)), Addr: addrOf(w.order[w.rng.IntN(len(w.order))])}
 	for _, n := range w.live() {
-		n.stepCoordinator(LocationsChanged{Put: []Location{l}})
+		n.stepCoordinator(protocol.LocationsChanged{Put: []protocol.Location{l}})
 	}
 	if !w.healed {
 		w.after(200*time.Millisecond, w.locate)

@@ -1,4 +1,4 @@
-package protocol
+package protocol_test
 
 import (
 	"flag"
@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
 var (
@@ -44,7 +46,7 @@ func (w *world) trouble() {
 		n.startOrClose()
 	}
 	if w.opt.stops && w.chance(10) {
-		n.stopShards(ShardID(w.rng.IntN(w.opt.shards)))
+		n.stopShards(protocol.ShardID(w.rng.IntN(w.opt.shards)))
 	}
 	switch k := w.rng.IntN(400); {
 	case k < 3 && len(ns) < w.opt.nodes+w.opt.proxies+2:
@@ -67,7 +69,7 @@ func (w *world) trouble() {
 func (w *world) users() {
 	ns := slices.DeleteFunc(w.live(), func(n *simNode) bool { return n.leaving || n.cut || !n.serves() })
 	if len(ns) > 0 {
-		ns[w.rng.IntN(len(ns))].tell(EntityID(fmt.Sprintf("e%d", w.rng.IntN(w.opt.entities))))
+		ns[w.rng.IntN(len(ns))].tell(protocol.EntityID(fmt.Sprintf("e%d", w.rng.IntN(w.opt.entities))))
 	}
 }
 
@@ -89,7 +91,7 @@ func (w *world) heal() {
 	for _, n := range w.live() {
 		for e := range w.opt.entities {
 			if !n.leaving && n.serves() {
-				n.tell(EntityID(fmt.Sprintf("e%d", e)))
+				n.tell(protocol.EntityID(fmt.Sprintf("e%d", e)))
 			}
 		}
 	}
@@ -110,8 +112,11 @@ func (w *world) heal() {
 // moves says whether a shard is on its way, or starting in its new home.
 func (w *world) moves() bool {
 	return slices.ContainsFunc(w.live(), func(n *simNode) bool {
-		c := n.coordinator
-		return c != nil && c.mode == active && slices.ContainsFunc(c.shards, func(s shardState) bool { return s.state != stateUnallocated && s.state != stateHosted })
+		if n.coordinator == nil {
+			return false
+		}
+		said := n.coordinator.String() // with a line for each shard that neither rests nor is hosted
+		return strings.HasPrefix(said, "coordinator active") && strings.Contains(said, "\n")
 	})
 }
 
@@ -128,9 +133,9 @@ func (w *world) demandDelivery() {
 			missing, example = missing+k, st
 		}
 	}
-	known := w.lost[DropLeaseLost.String()] + w.lost[DropNoHome.String()] // all may have been closed at one time
+	known := w.lost[protocol.DropLeaseLost.String()] + w.lost[protocol.DropNoHome.String()] // all may have been closed at one time
 	if w.opt.absences {
-		known += w.lost[DropStopped.String()]             // what waited in a region that left before it was registered
+		known += w.lost[protocol.DropStopped.String()]    // what waited in a region that left before it was registered
 		known += w.lost["left"] + w.lost["started again"] // what waited in a closed region when that, or its node, went
 	}
 	if missing > known && !w.opt.crashes {
@@ -142,7 +147,7 @@ func (w *world) demandRemembered() {
 	if !w.opt.remember {
 		return
 	}
-	for s := range ShardID(w.opt.shards) {
+	for s := range protocol.ShardID(w.opt.shards) {
 		for _, id := range w.ids[s].all() {
 			if _, ok := w.lives[id]; !ok {
 				w.fail("%v is remembered and does not live", id)
@@ -153,7 +158,7 @@ func (w *world) demandRemembered() {
 		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(w.lives)) {
-		if !w.ids[ShardOf(id, w.opt.shards)].has(id) {
+		if !w.ids[protocol.ShardOf(id, w.opt.shards)].has(id) {
 			w.fail("%v lives and is not remembered", id)
 		}
 	}
@@ -167,7 +172,7 @@ func (w *world) demandAgreement() {
 			acting++
 		}
 		for s := range n.routes {
-			if r := n.routes[s]; r.State == RouteRemote && w.nodes[r.Home].routes[s].State != RouteLocal {
+			if r := n.routes[s]; r.State == protocol.RouteRemote && w.nodes[r.Home].routes[s].State != protocol.RouteLocal {
 				w.fail("%v routes shard %d to %v, where it is %v", n.uid, s, r.Home, w.nodes[r.Home].routes[s])
 			}
 		}
@@ -196,7 +201,7 @@ func simulate(t *testing.T, opt simOptions) {
 		}
 		for _, u := range w.order {
 			if c := w.nodes[u].coordinator; c != nil {
-				moved += int(c.counts[countHandOffs])
+				moved += int(counterOf(c.Stats(), "hand-offs"))
 			}
 		}
 	}
@@ -252,7 +257,7 @@ func TestSimFullRestart(t *testing.T) {
 		for _, n := range w.live() {
 			n.die("restart")
 		}
-		w.queue, w.table, w.regions, w.view.Members = nil, map[ShardID]Entry{}, map[UID]bool{}, nil
+		w.queue, w.table, w.regions, w.view.Members = nil, map[protocol.ShardID]protocol.Entry{}, map[protocol.UID]bool{}, nil
 		for range 3 {
 			w.join(false)
 		}
@@ -280,15 +285,15 @@ func caught(t *testing.T, opt simOptions) {
 
 func TestSimFindsNoFence(t *testing.T) {
 	t.Parallel()
-	caught(t, simOptions{nodes: 3, proxies: 1, shards: 8, entities: 24, faults: Faults{NoFence: true}})
+	caught(t, simOptions{nodes: 3, proxies: 1, shards: 8, entities: 24, faults: protocol.Faults{NoFence: true}})
 }
 
 func TestSimFindsNoTokenCheck(t *testing.T) {
 	t.Parallel()
-	caught(t, simOptions{nodes: 5, shards: 12, entities: 30, lossy: true, crashes: true, faults: Faults{NoTokenCheck: true}})
+	caught(t, simOptions{nodes: 5, shards: 12, entities: 30, lossy: true, crashes: true, faults: protocol.Faults{NoTokenCheck: true}})
 }
 
 func TestSimFindsNoRememberWait(t *testing.T) {
 	t.Parallel()
-	caught(t, simOptions{nodes: 3, shards: 8, entities: 24, lossy: true, remember: true, passivate: 30, faults: Faults{NoRememberWait: true}})
+	caught(t, simOptions{nodes: 3, shards: 8, entities: 24, lossy: true, remember: true, passivate: 30, faults: protocol.Faults{NoRememberWait: true}})
 }

@@ -1,4 +1,4 @@
-package protocol
+package protocol_test
 
 import (
 	"container/heap"
@@ -10,6 +10,7 @@ import (
 
 	"github.com/coterie-go/coterie/ddata/membership"
 	"github.com/coterie-go/coterie/sharding/allocation"
+	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
 // world runs the machines of several nodes in virtual time: control messages are lost, repeated and
@@ -23,25 +24,25 @@ type world struct {
 	opt   simOptions
 
 	view    *membership.View
-	nodes   map[UID]*simNode
-	order   []UID // all nodes that ever were, by age
-	nextUID UID
+	nodes   map[protocol.UID]*simNode
+	order   []protocol.UID // all nodes that ever were, by age
+	nextUID protocol.UID
 
-	table      map[ShardID]Entry // what a majority knows
-	regions    map[UID]bool
-	remembered simSet[ShardID]
-	ids        map[ShardID]*simSet[EntityID]
+	table      map[protocol.ShardID]protocol.Entry // what a majority knows
+	regions    map[protocol.UID]bool
+	remembered simSet[protocol.ShardID]
+	ids        map[protocol.ShardID]*simSet[protocol.EntityID]
 
-	lives   map[EntityID]UID        // where each entity lives
-	sent    map[stream]int          // messages told
-	handled map[stream]int          // the last one handled
-	got     map[stream]map[int]bool // all handled
-	lost    map[string]int          // messages known to be lost, by reason
+	lives   map[protocol.EntityID]protocol.UID // where each entity lives
+	sent    map[stream]int                     // messages told
+	handled map[stream]int                     // the last one handled
+	got     map[stream]map[int]bool            // all handled
+	lost    map[string]int                     // messages known to be lost, by reason
 	healed  bool
 	lags    bool // views come late to single nodes, and some lanes are slow
 
 	store     simStore
-	unordered map[ShardID]bool // shards whose messages may have overtaken each other: a lease was lost, or not to be had before they moved on
+	unordered map[protocol.ShardID]bool // shards whose messages may have overtaken each other: a lease was lost, or not to be had before they moved on
 
 	strategy allocation.Strategy
 	verbose  func(string, ...any)
@@ -50,8 +51,8 @@ type world struct {
 
 // stream is what must stay in order: the messages of one node to one entity.
 type stream struct {
-	from UID
-	to   EntityID
+	from protocol.UID
+	to   protocol.EntityID
 }
 
 type simMsg struct {
@@ -73,7 +74,7 @@ type simOptions struct {
 	absences                         bool // the type is not started on some nodes, and closed and started again on others
 	forgets                          bool // a node forgets what it has promised before it started the type
 	noGate                           bool // the runtime does not look at leases
-	faults                           Faults
+	faults                           protocol.Faults
 }
 
 type simEvent struct {
@@ -100,10 +101,10 @@ func (q *eventQueue) Pop() any {
 func newWorld(seed uint64, opt simOptions) *world {
 	w := &world{
 		rng: rand.New(rand.NewPCG(seed, 7)), now: time.Unix(1_000_000, 0), opt: opt,
-		nodes: map[UID]*simNode{}, nextUID: 1, table: map[ShardID]Entry{}, regions: map[UID]bool{},
-		ids: map[ShardID]*simSet[EntityID]{}, lives: map[EntityID]UID{},
+		nodes: map[protocol.UID]*simNode{}, nextUID: 1, table: map[protocol.ShardID]protocol.Entry{}, regions: map[protocol.UID]bool{},
+		ids: map[protocol.ShardID]*simSet[protocol.EntityID]{}, lives: map[protocol.EntityID]protocol.UID{},
 		sent: map[stream]int{}, handled: map[stream]int{}, got: map[stream]map[int]bool{}, lost: map[string]int{},
-		lags: seed%3 == 0, store: newSimStore(), unordered: map[ShardID]bool{},
+		lags: seed%3 == 0, store: newSimStore(), unordered: map[protocol.ShardID]bool{},
 		verbose: func(string, ...any) {}, view: &membership.View{Epoch: 1},
 	}
 	if opt.strategies {
@@ -168,7 +169,7 @@ func (w *world) live() []*simNode {
 	return ns
 }
 
-func (w *world) member(u UID) *membership.Member {
+func (w *world) member(u protocol.UID) *membership.Member {
 	i := slices.IndexFunc(w.view.Members, func(m membership.Member) bool { return m.UID == u })
 	if i < 0 {
 		return nil
@@ -238,7 +239,7 @@ func (w *world) leave(n *simNode) {
 	if n.region == nil || n.closed() {
 		n.goWhenSent()
 	}
-	n.post(Leave{})
+	n.post(protocol.Leave{})
 }
 
 // remove takes a node out of the view. It has stopped, or its lease has run out before.
@@ -275,7 +276,7 @@ var errSimState = errors.New("no majority")
 
 // write is a majority write: it takes effect somewhere between its start and its end; one that
 // failed takes effect late, or never. What a removal removes is fixed when it is begun.
-func (w *world) write(n *simNode, sw StateWrite, done func(error)) {
+func (w *world) write(n *simNode, sw protocol.StateWrite, done func(error)) {
 	apply := w.begun(sw)
 	d := w.between(time.Millisecond, 20*time.Millisecond)
 	if !n.cut && !(w.opt.lossy && !w.healed && w.chance(8)) {
@@ -289,11 +290,11 @@ func (w *world) write(n *simNode, sw StateWrite, done func(error)) {
 	w.after(d, func() { done(errSimState) })
 }
 
-func (w *world) begun(sw StateWrite) func() {
+func (w *world) begun(sw protocol.StateWrite) func() {
 	switch sw.Kind {
-	case StateHomes:
+	case protocol.StateHomes:
 		return func() { w.applyHomes(sw.Homes) }
-	case StateRegions:
+	case protocol.StateRegions:
 		return func() {
 			for _, u := range sw.AddRegions {
 				w.regions[u] = true
@@ -302,16 +303,16 @@ func (w *world) begun(sw StateWrite) func() {
 				delete(w.regions, u)
 			}
 		}
-	case StateRemembered:
+	case protocol.StateRemembered:
 		apply := w.remembered.begin(sw.AddShards, sw.RemoveShards)
 		return func() { apply() }
 	}
 	if w.ids[sw.Shard] == nil {
-		w.ids[sw.Shard] = &simSet[EntityID]{}
+		w.ids[sw.Shard] = &simSet[protocol.EntityID]{}
 	}
 	apply := w.ids[sw.Shard].begin(sw.AddIDs, sw.RemoveIDs)
 	return func() {
-		in := IDsChanged{}
+		in := protocol.IDsChanged{}
 		if in.Added, in.Removed = apply(); len(in.Added)+len(in.Removed) == 0 {
 			return
 		}
@@ -321,7 +322,7 @@ func (w *world) begun(sw StateWrite) func() {
 	}
 }
 
-func (w *world) applyHomes(es []Entry) {
+func (w *world) applyHomes(es []protocol.Entry) {
 	for _, e := range es {
 		if w.table[e.Shard].Token.Less(e.Token) {
 			w.table[e.Shard] = e
@@ -398,30 +399,30 @@ func (s *simSet[E]) all() []E {
 	return out
 }
 
-func (w *world) read(n *simNode, r StateRead, done func(DidRead)) {
+func (w *world) read(n *simNode, r protocol.StateRead, done func(protocol.DidRead)) {
 	w.after(w.between(time.Millisecond, 20*time.Millisecond), func() {
-		in := DidRead{ID: r.ID}
+		in := protocol.DidRead{ID: r.ID}
 		if n.cut || w.opt.lossy && !w.healed && w.chance(8) {
 			in.Err = errSimState
 			done(in)
 			return
 		}
 		switch r.Kind {
-		case StateHomes:
-			for s := range ShardID(w.opt.shards) {
+		case protocol.StateHomes:
+			for s := range protocol.ShardID(w.opt.shards) {
 				if e, ok := w.table[s]; ok {
 					in.Homes = append(in.Homes, e)
 				}
 			}
-		case StateRegions:
+		case protocol.StateRegions:
 			for _, u := range w.order {
 				if w.regions[u] {
 					in.Regions = append(in.Regions, u)
 				}
 			}
-		case StateRemembered:
+		case protocol.StateRemembered:
 			in.Shards = w.remembered.all()
-		case StateIDs:
+		case protocol.StateIDs:
 			in.IDs = w.ids[r.Shard].all()
 		}
 		done(in)

@@ -1,4 +1,4 @@
-package protocol
+package protocol_test
 
 import (
 	"bytes"
@@ -12,6 +12,10 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/sharding/protocol"
+	"github.com/coterie-go/coterie/sharding/protocol/coordinator"
+	"github.com/coterie-go/coterie/sharding/protocol/region"
+	"github.com/coterie-go/coterie/sharding/protocol/shard"
 )
 
 // stage is where scripts play: the machines of a few nodes, stepped one input at a time. Nothing is
@@ -19,18 +23,18 @@ import (
 type stage struct {
 	out   *bytes.Buffer
 	now   time.Time
-	cfg   Config
-	nodes map[UID]*actor
+	cfg   protocol.Config
+	nodes map[protocol.UID]*actor
 	queue []func()
 
 	hold  map[string]bool // kinds of messages and inputs that wait; see holds
 	held  []heldItem
 	fail  map[string]bool // kinds of state whose writes fail
-	table map[ShardID]Entry
-	set   map[UID]bool    // regions
-	lent  map[string]lent // leases
-	index map[ShardID]bool
-	ids   map[ShardID]map[EntityID]bool
+	table map[protocol.ShardID]protocol.Entry
+	set   map[protocol.UID]bool // regions
+	lent  map[string]lent       // leases
+	index map[protocol.ShardID]bool
+	ids   map[protocol.ShardID]map[protocol.EntityID]bool
 	epoch membership.Epoch
 }
 
@@ -40,24 +44,25 @@ type heldItem struct {
 }
 
 type actor struct {
-	uid         UID
-	coordinator *Coordinator
-	region      *Region
-	shards      map[ShardID]*Shard
-	alive       map[ShardID]map[EntityID]bool
+	uid         protocol.UID
+	coordinator *coordinator.Coordinator
+	region      *region.Region
+	cfg         protocol.Config
+	shards      map[protocol.ShardID]*shard.Shard
+	alive       map[protocol.ShardID]map[protocol.EntityID]bool
 	timers      map[string]time.Time
 }
 
 func newStage(out *bytes.Buffer) *stage {
 	return &stage{
-		out: out, now: time.Unix(0, 0), cfg: Config{Type: "t", Role: "r", Shards: 4, RebalanceInterval: -1, ShardOf: lastDigit},
-		nodes: map[UID]*actor{}, hold: map[string]bool{},
-		fail: map[string]bool{}, table: map[ShardID]Entry{}, lent: map[string]lent{}, set: map[UID]bool{}, index: map[ShardID]bool{}, ids: map[ShardID]map[EntityID]bool{},
+		out: out, now: time.Unix(0, 0), cfg: protocol.Config{Type: "t", Role: "r", Shards: 4, RebalanceInterval: -1, ShardOf: lastDigit},
+		nodes: map[protocol.UID]*actor{}, hold: map[string]bool{},
+		fail: map[string]bool{}, table: map[protocol.ShardID]protocol.Entry{}, lent: map[string]lent{}, set: map[protocol.UID]bool{}, index: map[protocol.ShardID]bool{}, ids: map[protocol.ShardID]map[protocol.EntityID]bool{},
 	}
 }
 
 // lastDigit is the shard of an id in a script: "a2" belongs to shard 2.
-func lastDigit(id EntityID) ShardID { return number32(string(id[len(id)-1:])) }
+func lastDigit(id protocol.EntityID) protocol.ShardID { return number32(string(id[len(id)-1:])) }
 
 func (st *stage) command(f []string) error {
 	args := f[1:]
@@ -69,52 +74,52 @@ func (st *stage) command(f []string) error {
 	case "lease":
 		st.lease(st.node(args[0]), args[1] == "on")
 	case "wanted":
-		st.region(st.node(args[0]), Wanted{Shard: number32(args[1])})
+		st.region(st.node(args[0]), protocol.Wanted{Shard: number32(args[1])})
 	case "stop":
-		in := StopShards{}
+		in := protocol.StopShards{}
 		for _, s := range args[1:] {
 			in.Shards = append(in.Shards, number32(s))
 		}
 		st.region(st.node(args[0]), in)
 	case "leave":
-		st.region(st.node(args[0]), Leave{})
+		st.region(st.node(args[0]), protocol.Leave{})
 	case "quit":
-		st.region(st.node(args[0]), Quit{})
+		st.region(st.node(args[0]), protocol.Quit{})
 	case "resign":
-		st.coordinator(st.node(args[0]), Resign{})
+		st.coordinator(st.node(args[0]), protocol.Resign{})
 	case "linkup":
-		st.region(st.node(args[0]), LinkUp{Peer: st.node(args[1]).uid})
+		st.region(st.node(args[0]), protocol.LinkUp{Peer: st.node(args[1]).uid})
 	case "wake":
-		st.shard(st.node(args[0]), number32(args[1]), Wake{ID: EntityID(args[2])})
+		st.shard(st.node(args[0]), number32(args[1]), protocol.Wake{ID: protocol.EntityID(args[2])})
 	case "passivate":
-		in := Passivate{ID: EntityID(args[2])}
+		in := protocol.Passivate{ID: protocol.EntityID(args[2])}
 		if len(args) > 3 {
-			in.Cause = Cause(slices.Index(causeNames[:], args[3]))
+			in.Cause = causeOf(args[3])
 		}
 		st.shard(st.node(args[0]), number32(args[1]), in)
 	case "ended":
 		a, s := st.node(args[0]), number32(args[1])
-		delete(a.alive[s], EntityID(args[2]))
-		st.shard(a, s, EntityStopped{ID: EntityID(args[2])})
+		delete(a.alive[s], protocol.EntityID(args[2]))
+		st.shard(a, s, protocol.EntityStopped{ID: protocol.EntityID(args[2])})
 	case "elsewhere":
-		in := StartedElsewhere{}
+		in := protocol.StartedElsewhere{}
 		for _, id := range args[2:] {
-			in.IDs = append(in.IDs, EntityID(id))
+			in.IDs = append(in.IDs, protocol.EntityID(id))
 		}
 		st.shard(st.node(args[0]), number32(args[1]), in)
 	case "unlisted": // no coordinator orders it
 		delete(st.index, number32(args[1]))
-		st.shard(st.node(args[0]), number32(args[1]), Unlisted{})
+		st.shard(st.node(args[0]), number32(args[1]), protocol.Unlisted{})
 	case "vanish": // an id; no coordinator orders it
-		delete(st.ids[number32(args[1])], EntityID(args[2]))
-		st.shard(st.node(args[0]), number32(args[1]), IDsChanged{Removed: []EntityID{EntityID(args[2])}})
+		delete(st.ids[number32(args[1])], protocol.EntityID(args[2]))
+		st.shard(st.node(args[0]), number32(args[1]), protocol.IDsChanged{Removed: []protocol.EntityID{protocol.EntityID(args[2])}})
 	case "remember":
 		for _, id := range args[1:] {
-			st.apply(StateWrite{Kind: StateIDs, Shard: number32(args[0]), AddIDs: []EntityID{EntityID(id)}})
+			st.apply(protocol.StateWrite{Kind: protocol.StateIDs, Shard: number32(args[0]), AddIDs: []protocol.EntityID{protocol.EntityID(id)}})
 		}
 		st.index[number32(args[0])] = true
 	case "reachable":
-		st.coordinator(st.node("1"), Reachable{UID: UID(number32(args[0])), OK: args[1] == "on"})
+		st.coordinator(st.node("1"), protocol.Reachable{UID: protocol.UID(number32(args[0])), OK: args[1] == "on"})
 	case "crash":
 		delete(st.nodes, st.node(args[0]).uid)
 	case "hold", "release":
@@ -128,7 +133,7 @@ func (st *stage) command(f []string) error {
 	case "entry": // of the table, without a coordinator: "entry 2→3@1.1.99"
 		shard, rest, _ := strings.Cut(args[0], "→")
 		home, tok, _ := strings.Cut(rest, "@")
-		st.apply(StateWrite{Kind: StateHomes, Homes: []Entry{{Shard: number32(shard), Home: UID(number32(home)), Token: tokenOf(tok)}}})
+		st.apply(protocol.StateWrite{Kind: protocol.StateHomes, Homes: []protocol.Entry{{Shard: number32(shard), Home: protocol.UID(number32(home)), Token: tokenOf(tok)}}})
 	case "occupy":
 		st.occupy(args)
 	case "vacate":
@@ -173,7 +178,7 @@ func (st *stage) configure(args []string) error {
 			if err != nil {
 				return err
 			}
-			st.cfg.Recovery = Recovery{Number: int(number32(n)), Interval: d}
+			st.cfg.Recovery = protocol.Recovery{Number: int(number32(n)), Interval: d}
 		case "minregions":
 			st.cfg.MinRegions = int(number32(v))
 		case "rebalance":
@@ -191,16 +196,16 @@ func (st *stage) configure(args []string) error {
 	return nil
 }
 
-func number32(s string) ShardID {
+func number32(s string) protocol.ShardID {
 	n, err := strconv.ParseUint(s, 10, 32)
 	if err != nil {
 		panic(err)
 	}
-	return ShardID(n)
+	return protocol.ShardID(n)
 }
 
 func (st *stage) node(s string) *actor {
-	a := st.nodes[UID(number32(s))]
+	a := st.nodes[protocol.UID(number32(s))]
 	if a == nil {
 		panic("no node " + s)
 	}
@@ -220,7 +225,7 @@ func (st *stage) view(args []string) error {
 		name, status, _ := strings.Cut(a, ":")
 		status, version, _ := strings.Cut(status, ":")
 		id, proxy := strings.CutPrefix(name, "p")
-		m := membership.Member{UID: UID(number32(id)), UpNumber: uint32(number32(id)), AppVersion: cmp.Or(version, "1")}
+		m := membership.Member{UID: protocol.UID(number32(id)), UpNumber: uint32(number32(id)), AppVersion: cmp.Or(version, "1")}
 		if !proxy {
 			m.Roles = []string{"r"}
 		}
@@ -235,23 +240,23 @@ func (st *stage) view(args []string) error {
 	}
 	for _, a := range st.all() {
 		kind, text := fmt.Sprintf("view-%v", a.uid), fmt.Sprintf("view e%d of %v", v.Epoch, a.uid)
-		st.offer(kind, text, func() { st.region(a, Install{View: v}) })
-		st.offer(kind, text, func() { st.coordinator(a, Install{View: v}) })
+		st.offer(kind, text, func() { st.region(a, protocol.Install{View: v}) })
+		st.offer(kind, text, func() { st.coordinator(a, protocol.Install{View: v}) })
 	}
 	return nil2(st.run)
 }
 
 func nil2(f func()) error { f(); return nil }
 
-func (st *stage) add(u UID, proxy bool) {
+func (st *stage) add(u protocol.UID, proxy bool) {
 	cfg := st.cfg
-	cfg.Self, cfg.Proxy, cfg.Turns = u, proxy, &Turns{}
-	a := &actor{uid: u, shards: map[ShardID]*Shard{}, alive: map[ShardID]map[EntityID]bool{}, timers: map[string]time.Time{}}
+	cfg.Self, cfg.Proxy, cfg.Turns = u, proxy, &protocol.Turns{}
+	a := &actor{uid: u, cfg: cfg, shards: map[protocol.ShardID]*shard.Shard{}, alive: map[protocol.ShardID]map[protocol.EntityID]bool{}, timers: map[string]time.Time{}}
 	var err error
-	if a.region, err = NewRegion(cfg, rand.New(rand.NewPCG(1, uint64(u)))); err != nil {
+	if a.region, err = region.New(cfg, rand.New(rand.NewPCG(1, uint64(u)))); err != nil {
 		panic(err)
 	}
-	if a.coordinator, err = NewCoordinator(cfg, rand.New(rand.NewPCG(2, uint64(u)))); err != nil {
+	if a.coordinator, err = coordinator.New(cfg, rand.New(rand.NewPCG(2, uint64(u)))); err != nil {
 		panic(err)
 	}
 	st.nodes[u] = a
@@ -267,8 +272,8 @@ func (st *stage) all() []*actor {
 }
 
 func (st *stage) lease(a *actor, held bool) {
-	st.region(a, Lease{Held: held})
-	st.coordinator(a, Lease{Held: held})
+	st.region(a, protocol.Lease{Held: held})
+	st.coordinator(a, protocol.Lease{Held: held})
 }
 
 func (st *stage) later(do func()) { st.queue = append(st.queue, do) }
@@ -316,14 +321,14 @@ func (st *stage) tick(d time.Duration) {
 	due := func(t time.Time) bool { return !t.IsZero() && !st.now.Before(t) }
 	for _, a := range st.all() {
 		if due(a.coordinator.Deadline()) {
-			st.coordinator(a, Tick{})
+			st.coordinator(a, protocol.Tick{})
 		}
 		if due(a.region.Deadline()) {
-			st.region(a, Tick{})
+			st.region(a, protocol.Tick{})
 		}
 		for _, s := range slices.Sorted(maps.Keys(a.shards)) {
 			if due(a.shards[s].Deadline()) {
-				st.shard(a, s, Tick{})
+				st.shard(a, s, protocol.Tick{})
 			}
 		}
 	}
@@ -337,25 +342,42 @@ func (st *stage) print(a *actor) {
 	}
 }
 
-func tokenOf(s string) Token {
+func tokenOf(s string) protocol.Token {
 	p := strings.Split(s, ".")
-	return Token{Epoch: uint64(number32(p[0])), Up: uint32(number32(p[1])), Seq: uint64(number32(p[2]))}
+	return protocol.Token{Epoch: uint64(number32(p[0])), Up: uint32(number32(p[1])), Seq: uint64(number32(p[2]))}
 }
 
 // inject delivers a message that no machine has sent: "3>1 stopped 0@1.1.5".
 func (st *stage) inject(args []string) error {
 	from, to, _ := strings.Cut(args[0], ">")
 	shard, tok, _ := strings.Cut(args[2], "@")
-	t := ShardToken{Shard: number32(shard), Token: tokenOf(tok)}
-	m := map[string]Message{
-		"stopped": ShardsStopped{Shards: []ShardToken{t}}, "started": Started{Shards: []ShardToken{t}}, "host": HostShards{Shards: []ShardToken{t}},
-		"begin-ack": BeginAck{Shards: []ShardToken{t}}, "fence": Fence{Shard: t.Shard, HandOff: t.Token},
-		"home": Homes{Sure: true, Entries: []Entry{{Shard: t.Shard, Home: UID(number32(from)), Token: t.Token}}},
+	t := protocol.ShardToken{Shard: number32(shard), Token: tokenOf(tok)}
+	m := map[string]protocol.Message{
+		"stopped": protocol.ShardsStopped{Shards: []protocol.ShardToken{t}}, "started": protocol.Started{Shards: []protocol.ShardToken{t}}, "host": protocol.HostShards{Shards: []protocol.ShardToken{t}},
+		"begin-ack": protocol.BeginAck{Shards: []protocol.ShardToken{t}}, "fence": protocol.Fence{Shard: t.Shard, HandOff: t.Token},
+		"home": protocol.Homes{Sure: true, Entries: []protocol.Entry{{Shard: t.Shard, Home: protocol.UID(number32(from)), Token: t.Token}}},
 	}[args[1]]
 	if m == nil {
 		return fmt.Errorf("cannot inject %q", args[1])
 	}
-	st.deliver(UID(number32(from)), st.node(to).uid, m)
+	st.deliver(protocol.UID(number32(from)), st.node(to).uid, m)
 	st.run()
 	return nil
+}
+
+func causeOf(name string) protocol.Cause {
+	c := protocol.CauseRequest
+	for c < protocol.CauseEnd && c.String() != name {
+		c++
+	}
+	return c
+}
+
+// phaseOf is how far a shard is, as it prints itself.
+func phaseOf(m *shard.Shard) string { return strings.Fields(m.String())[2] }
+
+// counterOf is one of a machine's counters.
+func counterOf(cs []protocol.Counter, name string) uint64 {
+	i := slices.IndexFunc(cs, func(c protocol.Counter) bool { return c.Name == name })
+	return cs[i].Count
 }

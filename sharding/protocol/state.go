@@ -215,7 +215,7 @@ func (r StateRead) String() string {
 }
 
 func (w StateWrite) String() string {
-	s := fmt.Sprintf("write #%d %s%s", w.ID, printKey(w.Kind, w.Shard), list(w.Homes))
+	s := fmt.Sprintf("write #%d %s%s", w.ID, printKey(w.Kind, w.Shard), ListText(w.Homes))
 	if w.Failed > 0 {
 		s += fmt.Sprintf(" failed=%d", w.Failed)
 	}
@@ -225,9 +225,17 @@ func (w StateWrite) String() string {
 
 var stateNames = [...]string{StateHomes: "homes", StateRegions: "regions", StateRemembered: "remembered", StateIDs: "ids", StateLocations: "locations"}
 
+// String is the name of the piece.
+func (k StateKind) String() string {
+	if int(k) < len(stateNames) && k > 0 {
+		return stateNames[k]
+	}
+	return fmt.Sprintf("StateKind(%d)", uint8(k))
+}
+
 func printKey(k StateKind, shard ShardID) string {
 	if k == StateIDs {
 		return "ids/" + shard.String()
 	}
-	return stateNames[k]
+	return k.String()
 }

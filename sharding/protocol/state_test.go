@@ -191,7 +191,7 @@ func TestRepeatedWritePutsLittle(t *testing.T) {
 }
 
 func TestTokenOrder(t *testing.T) {
-	order := []Token{{}, {1, 1, 1}, {1, 1, 2}, {1, 2, 1}, {1, upMax, seqMax}, {2, 1, 1}}
+	order := []Token{{}, {1, 1, 1}, {1, 1, 2}, {1, 2, 1}, {1, UpMax, SeqMax}, {2, 1, 1}}
 	for i, x := range order {
 		for j, y := range order {
 			hx, hy := x.Timestamp(), y.Timestamp()

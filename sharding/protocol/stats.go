@@ -11,26 +11,26 @@ type Counter struct {
 // String prints name=count.
 func (c Counter) String() string { return fmt.Sprintf("%s=%d", c.Name, c.Count) }
 
-// counted is what a machine counts.
-type counted uint8
+// Counted is what a machine counts.
+type Counted uint8
 
 const (
-	countStale        counted = iota // commands and reports whose token was overtaken
-	countLate                        // reports about a hand-off that is over
-	countOtherRole                   // reports from a node that has no say in the matter
-	countNotActing                   // messages to a coordinator that does not act, or has no lease
-	countOutOfRange                  // shards beyond the number of shards
-	countNoLease                     // commands to a region without a lease
-	countRetries                     // repetitions of what was not answered
-	countHandOffs                    // hand-offs begun
-	countMoves                       // hand-offs done: the owner has stopped everything
-	countAborts                      // hand-offs aborted
-	countIgnored                     // requests that do not fit the state, such as a second Passivate
-	countStrategy                    // what a strategy did wrong
-	countStateError                  // reads and writes that failed and are repeated
-	countLeaseRefused                // tries to acquire a lease that were in vain
-	countLeaseLost                   // leases that were lost
-	countLookups                     // shards whose home was asked for, each time
+	CountStale        Counted = iota // commands and reports whose token was overtaken
+	CountLate                        // reports about a hand-off that is over
+	CountOtherRole                   // reports from a node that has no say in the matter
+	CountNotActing                   // messages to a coordinator that does not act, or has no lease
+	CountOutOfRange                  // shards beyond the number of shards
+	CountNoLease                     // commands to a region without a lease
+	CountRetries                     // repetitions of what was not answered
+	CountHandOffs                    // hand-offs begun
+	CountMoves                       // hand-offs done: the owner has stopped everything
+	CountAborts                      // hand-offs aborted
+	CountIgnored                     // requests that do not fit the state, such as a second Passivate
+	CountStrategy                    // what a strategy did wrong
+	CountStateError                  // reads and writes that failed and are repeated
+	CountLeaseRefused                // tries to acquire a lease that were in vain
+	CountLeaseLost                   // leases that were lost
+	CountLookups                     // shards whose home was asked for, each time
 	countedEnd
 )
 
@@ -39,9 +39,11 @@ var countedNames = [countedEnd]string{
 	"lease-refused", "lease-lost", "lookups",
 }
 
-type counters [countedEnd]uint64
+// Counters are the counts of one machine, by Counted.
+type Counters [countedEnd]uint64
 
-func (c *counters) stats() []Counter {
+// Stats are the named counts, in a fixed order.
+func (c *Counters) Stats() []Counter {
 	out := make([]Counter, 0, countedEnd)
 	for i, n := range c {
 		out = append(out, Counter{Name: countedNames[i], Count: n})

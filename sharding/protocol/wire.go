@@ -125,7 +125,7 @@ var (
 		return o.EncMode()
 	}())
 	decMode = must(cbor.DecOptions{
-		MaxNestedLevels: 4, MaxArrayElements: 5 * movesMax, MaxMapPairs: 16,
+		MaxNestedLevels: 4, MaxArrayElements: 5 * MovesMax, MaxMapPairs: 16,
 		IndefLength: cbor.IndefLengthForbidden, TagsMd: cbor.TagsForbidden, ExtraReturnErrors: cbor.ExtraDecErrorUnknownField,
 	}.DecMode())
 )

@@ -71,7 +71,7 @@ func (d *decoder) message(k kind) Message {
 	case kindHomes:
 		var w wireFlagged
 		d.into(&w)
-		return Homes{Sure: w.Flag, Entries: records(d, w.List, 5, batchMax, d.entry)}
+		return Homes{Sure: w.Flag, Entries: records(d, w.List, 5, BatchMax, d.entry)}
 	case kindReport:
 		return d.report()
 	case kindRegistered:
@@ -82,13 +82,13 @@ func (d *decoder) message(k kind) Message {
 			d.fail(errShape)
 			return nil
 		}
-		return Registered{Floor: ts[0], Since: ts[1], Life: w.Life, Moves: records(d, w.Moves, 5, movesMax, d.move)}
+		return Registered{Floor: ts[0], Since: ts[1], Life: w.Life, Moves: records(d, w.Moves, 5, MovesMax, d.move)}
 	case kindBegin:
 		var w wireTwo
 		d.into(&w)
 		return Begin{
-			Moves:   records(d, w.First, 5, batchMax, d.move),
-			Regions: records(d, w.Last, 1, regionsMax, func(w words) UID { return UID(w[0]) }),
+			Moves:   records(d, w.First, 5, BatchMax, d.move),
+			Regions: records(d, w.Last, 1, RegionsMax, func(w words) UID { return UID(w[0]) }),
 		}
 	case kindFence:
 		return d.fence()
@@ -177,29 +177,29 @@ func (d *decoder) compatibility(w wireCompatibility) Compatibility {
 func (d *decoder) report() Message {
 	var w wireReport
 	d.into(&w)
-	if w.Parts == 0 || w.Parts > ShardsMax/batchMax || w.Part >= w.Parts {
+	if w.Parts == 0 || w.Parts > ShardsMax/BatchMax || w.Part >= w.Parts {
 		d.fail(errRange)
 	}
 	return Report{
 		Floor: d.tokenOf(w.Floor), Proxy: w.Proxy, Leaving: w.Leaving, Left: w.Left, Life: w.Life, Part: w.Part, Parts: w.Parts, Compatibility: d.compatibility(w.Compatibility),
-		Shards: records(d, w.Shards, 8, batchMax, d.hosted),
+		Shards: records(d, w.Shards, 8, BatchMax, d.hosted),
 	}
 }
 
 // loadPeriodMax bounds the time that was measured, and handlerTimeMax what was spent in it: as much
 // as workers can.
 const (
-	loadPeriodMax  = time.Hour
-	handlerTimeMax = 1 << 20 * loadPeriodMax
+	LoadPeriodMax  = time.Hour
+	handlerTimeMax = 1 << 20 * LoadPeriodMax
 )
 
 func (d *decoder) loads() Message {
 	var w wireLoads
 	d.into(&w)
-	if w.Period == 0 || w.Period > uint64(loadPeriodMax/time.Millisecond) {
+	if w.Period == 0 || w.Period > uint64(LoadPeriodMax/time.Millisecond) {
 		d.fail(errRange)
 	}
-	return Loads{Period: time.Duration(w.Period) * time.Millisecond, Shards: records(d, w.Shards, 4, batchMax, d.load)}
+	return Loads{Period: time.Duration(w.Period) * time.Millisecond, Shards: records(d, w.Shards, 4, BatchMax, d.load)}
 }
 
 func (d *decoder) load(w words) ShardLoad {
@@ -225,11 +225,11 @@ func records[T any](d *decoder, w words, n, most int, make1 func(words) T) []T {
 }
 
 func (d *decoder) shardTokens(w words) []ShardToken {
-	return records(d, w, 4, movesMax, func(w words) ShardToken { return ShardToken{Shard: d.shard(w[0]), Token: d.token(w[1:])} })
+	return records(d, w, 4, MovesMax, func(w words) ShardToken { return ShardToken{Shard: d.shard(w[0]), Token: d.token(w[1:])} })
 }
 
 func (d *decoder) shards(w words) []ShardID {
-	return records(d, w, 1, batchMax, func(w words) ShardID { return d.shard(w[0]) })
+	return records(d, w, 1, BatchMax, func(w words) ShardID { return d.shard(w[0]) })
 }
 
 func (d *decoder) shard(w uint64) ShardID {
@@ -240,7 +240,7 @@ func (d *decoder) shard(w uint64) ShardID {
 }
 
 func (d *decoder) token(w words) Token {
-	if w[1] > upMax || w[2] > seqMax {
+	if w[1] > UpMax || w[2] > SeqMax {
 		d.fail(errRange)
 	}
 	return Token{Epoch: w[0], Up: uint32(w[1]), Seq: w[2]}

@@ -18,7 +18,7 @@ import (
 
 func drawToken(t *rapid.T) Token {
 	return Token{
-		Epoch: rapid.Uint64().Draw(t, "epoch"), Up: rapid.Uint32Max(upMax).Draw(t, "up"), Seq: rapid.Uint64Max(seqMax).Draw(t, "seq"),
+		Epoch: rapid.Uint64().Draw(t, "epoch"), Up: rapid.Uint32Max(UpMax).Draw(t, "up"), Seq: rapid.Uint64Max(SeqMax).Draw(t, "seq"),
 	}
 }
 
@@ -118,7 +118,7 @@ func drawMessage(t *rapid.T) Message {
 	case kindConfirm:
 		return Confirm{Life: life()}
 	case kindLoads:
-		period := time.Duration(rapid.IntRange(1, int(loadPeriodMax/time.Millisecond)).Draw(t, "period")) * time.Millisecond
+		period := time.Duration(rapid.IntRange(1, int(LoadPeriodMax/time.Millisecond)).Draw(t, "period")) * time.Millisecond
 		return Loads{Period: period, Shards: drawList(t, drawLoad)}
 	default:
 		return LeaveReply{Done: yes("done"), Alone: yes("alone"), Life: life(), Floor: drawToken(t)}
@@ -147,7 +147,7 @@ func TestWireRefuses(t *testing.T) {
 		}
 		return append([]byte{wireVersion, byte(k)}, b...)
 	}
-	many := make([]uint64, batchMax+1)
+	many := make([]uint64, BatchMax+1)
 	for name, b := range map[string][]byte{
 		"empty":            {},
 		"version":          append([]byte{9}, AppendMessage(nil, Register{})[1:]...),
@@ -161,8 +161,8 @@ func TestWireRefuses(t *testing.T) {
 		"too few fields":   array(kindReport, []any{[]uint64{1, 1, 1}}),
 		"half a record":    array(kindStarted, []any{[]uint64{1, 2, 3}}),
 		"shard beyond":     array(kindStarted, []any{[]uint64{ShardsMax, 1, 1, 1}}),
-		"up beyond":        array(kindStarted, []any{[]uint64{1, 1, upMax + 1, 1}}),
-		"seq beyond":       array(kindInquire, []any{[]uint64{1, 1, seqMax + 1}, ""}),
+		"up beyond":        array(kindStarted, []any{[]uint64{1, 1, UpMax + 1, 1}}),
+		"seq beyond":       array(kindInquire, []any{[]uint64{1, 1, SeqMax + 1}, ""}),
 		"phase beyond":     array(kindReport, []any{[]uint64{1, 1, 1}, false, false, false, 0, 0, 1, []any{"", 1, 0, false, "", ""}, []uint64{1, 9, 1, 1, 1, 1, 1, 1}}),
 		"no part":          array(kindReport, []any{[]uint64{1, 1, 1}, false, false, false, 0, 1, 1, []any{"", 1, 0, false, "", ""}, []uint64{}}),
 		"parts beyond":     array(kindReport, []any{[]uint64{1, 1, 1}, false, false, false, 0, 1, 1 << 20, []any{"", 1, 0, false, "", ""}, []uint64{}}),
@@ -195,7 +195,7 @@ func sampleMessages() []Message {
 
 // The bytes are a promise to peers of other versions.
 func TestGoldenMessages(t *testing.T) {
-	tok := Token{Epoch: 1 << 40, Up: upMax, Seq: seqMax}
+	tok := Token{Epoch: 1 << 40, Up: UpMax, Seq: SeqMax}
 	golden.Bytes(t, "testdata/wire.hex", func(yield func(string, []byte) bool) {
 		for _, m := range append(sampleMessages(),
 			Register{Leaving: true, Joined: true, Life: 300, Compatibility: Compatibility{Role: "r\u00e9"}}, GetHomes{Region: true},
@@ -203,7 +203,7 @@ func TestGoldenMessages(t *testing.T) {
 			Report{Proxy: true, Leaving: true, Left: true, Life: 1 << 31, Part: 2, Parts: 3}, Homes{Sure: true},
 			Inquire{Floor: tok, Role: "back"}, Absent{}, AbsentReport{Floor: tok}, Confirm{Life: 70_000}, Compare{},
 			Compared{Runs: true, Role: "back", Joined: true, Coordinator: 1 << 63}, LeaveRequest{Left: true, Closing: true, Life: 24},
-			LeaveReply{Alone: true, Life: 9, Floor: tok}, Loads{Period: loadPeriodMax}, Refused{Compatibility{Lease: strings.Repeat("l", StoreMax)}},
+			LeaveReply{Alone: true, Life: 9, Floor: tok}, Loads{Period: LoadPeriodMax}, Refused{Compatibility{Lease: strings.Repeat("l", StoreMax)}},
 		) {
 			if !yield(fmt.Sprintf("%T", m), AppendMessage(nil, m)) {
 				return

@@ -1,0 +1,213 @@
+package shard
+
+import (
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/coterie-go/coterie/sharding/protocol"
+)
+
+// soloShard is a Shard machine without a world, which remembers; the test is its world.
+type soloShard struct {
+	t   *testing.T
+	sh  *Shard
+	now time.Time
+}
+
+func newSoloShard(t *testing.T) *soloShard {
+	sh, err := New(protocol.Config{Type: "t", Self: 1, Shards: 4, Remember: true, ShardOf: func(protocol.EntityID) protocol.ShardID { return 2 }}, newRand(), 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &soloShard{t: t, sh: sh, now: time.Unix(0, 0)}
+}
+
+// step returns the write that the step begins, if any. The effects are valid until the next one.
+func (s *soloShard) step(in protocol.ShardInput) (*protocol.ShardEffects, protocol.StateWrite) {
+	s.t.Helper()
+	fx := s.sh.Step(s.now, in)
+	if len(fx.Write) > 1 {
+		s.t.Errorf("%v begins %d writes", in, len(fx.Write))
+	}
+	for _, w := range fx.Write {
+		return fx, w
+	}
+	return fx, protocol.StateWrite{}
+}
+
+// opened returns a shard that has read its ids and found none. The write of its first id has put it
+// into the set of shards that have some.
+func opened(t *testing.T, first protocol.EntityID) (s *soloShard, under protocol.StateWrite) {
+	s = newSoloShard(t)
+	fx, _ := s.step(protocol.Open{})
+	s.step(protocol.DidRead{ID: fx.Read[0].ID})
+	_, w := s.step(protocol.StartEntity{ID: first, Req: 1})
+	if !slices.Equal(w.AddShards, []protocol.ShardID{2}) {
+		t.Fatalf("the first write is %v", w)
+	}
+	_, under = s.step(protocol.Wrote{ID: w.ID})
+	return s, under
+}
+
+// TestA8OneWriteAtATime: ids that are started while a write is under way wait for the next one, all
+// together, and every caller is answered.
+func TestA8OneWriteAtATime(t *testing.T) {
+	s, under := opened(t, "a")
+	if !slices.Equal(under.AddIDs, []protocol.EntityID{"a"}) {
+		t.Fatalf("the write under way is %v", under)
+	}
+	for i, id := range []protocol.EntityID{"b", "c", "b"} {
+		if _, w := s.step(protocol.StartEntity{ID: id, Req: uint64(i + 2)}); w.ID != 0 {
+			t.Errorf("%s: a second write at one time: %v", id, w)
+		}
+	}
+	fx, next := s.step(protocol.Wrote{ID: under.ID})
+	if !slices.Equal(fx.Reply, []uint64{1}) || !slices.Equal(next.AddIDs, []protocol.EntityID{"b", "c"}) {
+		t.Errorf("replies %v, then the write %v", fx.Reply, next)
+	}
+	fx, _ = s.step(protocol.Wrote{ID: next.ID})
+	if got := slices.Sorted(slices.Values(fx.Reply)); !slices.Equal(got, []uint64{2, 3, 4}) {
+		t.Errorf("replies %v", got)
+	}
+}
+
+// TestVanishedIDIsAddedAgain: a removal by an earlier owner that arrives late takes no id away from
+// an entity that runs; one that was passivated stays away.
+func TestVanishedIDIsAddedAgain(t *testing.T) {
+	s, under := opened(t, "a")
+	_, w := s.step(protocol.Wrote{ID: under.ID})
+	if w.ID != 0 {
+		t.Fatalf("%v is written", w)
+	}
+	_, w = s.step(protocol.IDsChanged{Added: []protocol.EntityID{"a"}})
+	if w.ID != 0 {
+		t.Errorf("what it has written itself is written again: %v", w)
+	}
+	if _, w = s.step(protocol.IDsChanged{Removed: []protocol.EntityID{"a", "stranger"}}); !slices.Equal(w.AddIDs, []protocol.EntityID{"a"}) {
+		t.Errorf("it writes %v", w)
+	}
+	s.step(protocol.Wrote{ID: w.ID})
+	s.step(protocol.Passivate{ID: "a"})
+	_, w = s.step(protocol.EntityStopped{ID: "a"})
+	if !slices.Equal(w.RemoveIDs, []protocol.EntityID{"a"}) {
+		t.Fatalf("it writes %v", w)
+	}
+	s.step(protocol.Wrote{ID: w.ID})
+	if _, w = s.step(protocol.IDsChanged{Removed: []protocol.EntityID{"a"}}); len(w.AddIDs) > 0 {
+		t.Errorf("what was passivated is added again: %v", w)
+	}
+}
+
+// TestIDThatVanishesBeforeItsStart: the same removal may come between the write that puts an id and
+// the word that it is safe. The entity starts then and has to be remembered.
+func TestIDThatVanishesBeforeItsStart(t *testing.T) {
+	s, under := opened(t, "a")
+	s.step(protocol.IDsChanged{Removed: []protocol.EntityID{"a"}})
+	if _, w := s.step(protocol.Wrote{ID: under.ID}); !slices.Equal(w.AddIDs, []protocol.EntityID{"a"}) {
+		t.Errorf("it writes %v", w)
+	}
+}
+
+// TestRepeatedWritesSayHowOften: a driver gives a write the more time the more often it has failed,
+// and the next one begins anew.
+func TestRepeatedWritesSayHowOften(t *testing.T) {
+	s, w := opened(t, "a")
+	for failed := range uint(4) {
+		if w.Failed != failed || !slices.Equal(w.AddIDs, []protocol.EntityID{"a"}) {
+			t.Fatalf("after %d failures it writes %v", failed, w)
+		}
+		s.step(protocol.Wrote{ID: w.ID, Err: errStore})
+		for w = (protocol.StateWrite{}); w.ID == 0; {
+			s.now = s.sh.Deadline()
+			_, w = s.step(protocol.Tick{})
+		}
+	}
+	s.step(protocol.StartEntity{ID: "b", Req: 2})
+	if _, w = s.step(protocol.Wrote{ID: w.ID}); w.Failed != 0 || !slices.Equal(w.AddIDs, []protocol.EntityID{"b"}) {
+		t.Errorf("the next write is %v", w)
+	}
+}
+
+// TestA11WritesCountIDs: what has gathered is written in parts of so many ids, whatever it came
+// from.
+func TestA11WritesCountIDs(t *testing.T) {
+	s, under := opened(t, "first")
+	const n = writeIDsMax + 10
+	for i := range n {
+		s.step(protocol.Wake{ID: protocol.EntityID(strconv.Itoa(i))})
+	}
+	_, w := s.step(protocol.Wrote{ID: under.ID})
+	if len(w.AddIDs) != writeIDsMax {
+		t.Errorf("%d ids in the first part", len(w.AddIDs))
+	}
+	if _, w = s.step(protocol.Wrote{ID: w.ID}); len(w.AddIDs) != n-writeIDsMax {
+		t.Errorf("%d ids in the second part", len(w.AddIDs))
+	}
+}
+
+// TestA13StoreThatComesBack: however long the store of remembered ids fails, the shard neither
+// gives up nor starts anew, and opens when it answers.
+func TestA13StoreThatComesBack(t *testing.T) {
+	s := newSoloShard(t)
+	fx, _ := s.step(protocol.Open{})
+	read := fx.Read[0].ID
+	s.step(protocol.Wake{ID: "a"})
+	s.step(protocol.Wake{ID: "b"})
+	for i := range 1000 {
+		fx, _ = s.step(protocol.DidRead{ID: read, Err: errStore})
+		if at := s.sh.Deadline(); !at.After(s.now) || len(fx.Region) > 0 {
+			t.Fatalf("failure %d: it waits until %v and tells its region %v", i, at, fx.Region)
+		}
+		s.now = s.sh.Deadline()
+		if fx, _ = s.step(protocol.Tick{}); len(fx.Read) != 1 || len(fx.Region) > 0 {
+			t.Fatalf("failure %d: then it reads %v and tells its region %v", i, fx.Read, fx.Region)
+		}
+		read = fx.Read[0].ID
+	}
+	fx, w := s.step(protocol.DidRead{ID: read, IDs: []protocol.EntityID{"a"}})
+	if len(fx.Region) != 1 || fx.Region[0] != (protocol.ShardStarted{Shard: 2}) {
+		t.Errorf("the region hears %v", fx.Region)
+	}
+	if !slices.Equal(w.AddIDs, []protocol.EntityID{"b"}) {
+		t.Errorf("it writes %v", w)
+	}
+}
+
+// TestA20ShardsAreForgotten: the set of shards with remembered ids shrinks: a shard whose last id
+// went is not started any more.
+func TestA20ShardsAreForgotten(t *testing.T) {
+	sh, err := New(protocol.Config{Type: "t", Self: 1, Shards: 4, Remember: true, ShardOf: func(protocol.EntityID) protocol.ShardID { return 2 }}, newRand(), 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := time.Unix(0, 0)
+	var writes []protocol.StateWrite
+	step := func(in protocol.ShardInput) {
+		fx := sh.Step(now, in)
+		todo := slices.Clone(fx.Write)
+		for _, r := range fx.Read {
+			now = now.Add(time.Second)
+			writes = append(writes, sh.Step(now, protocol.DidRead{ID: r.ID, IDs: []protocol.EntityID{"a"}}).Write...)
+		}
+		for len(todo) > 0 {
+			w := todo[0]
+			writes = append(writes, w)
+			todo = append(todo[1:], slices.Clone(sh.Step(now, protocol.Wrote{ID: w.ID}).Write)...)
+		}
+	}
+	step(protocol.Open{})
+	step(protocol.Passivate{ID: "a"})
+	step(protocol.EntityStopped{ID: "a"})
+	if !slices.ContainsFunc(writes, func(w protocol.StateWrite) bool { return slices.Equal(w.RemoveShards, []protocol.ShardID{2}) }) {
+		t.Errorf("writes %v: the shard is never taken out", writes)
+	}
+}
+
+// errStore is why a read or a write fails.
+var errStore = errors.New("no majority")
+
+func newRand() *rand.Rand { return rand.New(rand.NewPCG(1, 1)) }

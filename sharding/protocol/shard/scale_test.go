@@ -1,0 +1,55 @@
+package shard
+
+import (
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/coterie-go/coterie/sharding/protocol"
+)
+
+// BenchmarkShardStarts measures what the machine does for each new entity that is remembered, with
+// writes that take as long as 1,000 starts.
+func BenchmarkShardStarts(b *testing.B) {
+	s, err := New(protocol.Config{Type: "t", Self: 1, Shards: 1, Remember: true}, rand.New(rand.NewPCG(1, 1)), 0)
+	if err != nil {
+		b.Fatal(err)
+	}
+	now := time.Unix(0, 0)
+	s.Step(now, protocol.Open{})
+	s.Step(now, protocol.DidRead{ID: 1})
+	ids := make([]protocol.EntityID, 1_000_000)
+	for i := range ids {
+		ids[i] = protocol.EntityID("entity-" + protocol.ShardID(i).String())
+	}
+	var pending uint64
+	i := 0
+	for b.Loop() {
+		for _, w := range s.Step(now, protocol.Wake{ID: ids[i%len(ids)]}).Write {
+			pending = w.ID
+		}
+		if i++; i%1000 == 0 && pending != 0 {
+			id := pending
+			pending = 0
+			for _, w := range s.Step(now, protocol.Wrote{ID: id}).Write {
+				pending = w.ID
+			}
+		}
+	}
+}
+
+// BenchmarkShardLoad measures the start of a shard with a million remembered ids.
+func BenchmarkShardLoad(b *testing.B) {
+	ids := make([]protocol.EntityID, 1_000_000)
+	for i := range ids {
+		ids[i] = protocol.EntityID("entity-" + protocol.ShardID(i).String())
+	}
+	for b.Loop() {
+		s, _ := New(protocol.Config{Type: "t", Self: 1, Shards: 1, Remember: true}, rand.New(rand.NewPCG(1, 1)), 0)
+		s.Step(time.Unix(0, 0), protocol.Open{})
+		s.Step(time.Unix(0, 0), protocol.DidRead{ID: 1, IDs: ids})
+		if s.running != len(ids) {
+			b.Fatal(s.running)
+		}
+	}
+}
