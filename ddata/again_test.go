@@ -7,7 +7,7 @@ import (
 
 	"github.com/coterie-go/coterie/ddata"
 	"github.com/coterie-go/coterie/ddata/events"
-	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/membership/downing"
 )
 
 // A member's address is used by a node of another cluster when the cluster starts again, as
@@ -35,7 +35,7 @@ func TestStartTriesAgainWhenDownedBeforeItWasUp(t *testing.T) {
 	configs := make([]ddata.Config, 3)
 	for i := range configs {
 		configs[i] = config(addrs[i], addrs, 2)
-		configs[i].Downing, configs[i].MinMembers = membership.StaticQuorum{Size: 2}, 3
+		configs[i].Downing, configs[i].MinMembers = downing.StaticQuorum{Size: 2}, 3
 	}
 	seen := watch(&configs[0])
 	ctx, cancel := context.WithCancel(testContext(t))

@@ -17,6 +17,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/locks"
 	"github.com/coterie-go/coterie/ddata/locks/file"
 	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/membership/downing"
 )
 
 // leaseChildEnv makes this test binary a node in a process of its own that LeaseMajority decides
@@ -26,7 +27,7 @@ const leaseChildEnv = "COTERIE_DDATA_TEST_LEASE_CHILD"
 // leaseConfig is config with an arbiter.
 func leaseConfig(s locks.Store, addr string, seeds []string, expect int) ddata.Config {
 	c := config(addr, seeds, expect)
-	c.Downing, c.Leases = membership.LeaseMajority{}, s
+	c.Downing, c.Leases = downing.LeaseMajority{}, s
 	return c
 }
 
@@ -193,15 +194,15 @@ func TestOneOfTwoGoesOnWhenTheArbiterIsBack(t *testing.T) {
 
 func TestLeasesAreRefusedWithTheReason(t *testing.T) {
 	c := config("127.0.0.1:0", nil, 1)
-	c.Downing = membership.LeaseMajority{}
+	c.Downing = downing.LeaseMajority{}
 	if err := c.Validate(); err == nil || !strings.Contains(err.Error(), "Config.Leases: is nil") {
 		t.Error("no store:", err)
 	}
-	c.Downing, c.Leases = membership.KeepMajority{}, locks.NewMemory()
+	c.Downing, c.Leases = downing.KeepMajority{}, locks.NewMemory()
 	if err := c.Validate(); err == nil || !strings.Contains(err.Error(), "Config.Leases: is set") {
 		t.Error("a store that nobody asks:", err)
 	}
-	c.Downing = membership.LeaseMajority{MinorityDelay: -1}
+	c.Downing = downing.LeaseMajority{MinorityDelay: -1}
 	if err := c.Validate(); err == nil || !strings.Contains(err.Error(), "MinorityDelay -1ns is negative") {
 		t.Error("a negative delay:", err)
 	}

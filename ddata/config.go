@@ -12,6 +12,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/events"
 	"github.com/coterie-go/coterie/ddata/locks"
 	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/membership/downing"
 	"github.com/coterie-go/coterie/ddata/shutdown"
 	"github.com/coterie-go/coterie/ddata/transport"
 	"github.com/coterie-go/coterie/durable/lmdb"
@@ -126,13 +127,13 @@ type Config struct {
 	VotersMax int
 
 	// Downing decides which side goes on after a partition, and removes members that do not answer:
-	// membership.KeepMajority, StaticQuorum, KeepOldest, DownAll, LeaseMajority or Manual. What it
+	// downing.KeepMajority, StaticQuorum, KeepOldest, DownAll, LeaseMajority or Manual. What it
 	// decides alone, it may found anew alone (see BootstrapAnyDisks). A side that goes on without a
 	// majority of the replicas loses what only the others had acknowledged; the log says so. The
-	// same on all nodes. Default: membership.KeepMajority.
-	Downing membership.Strategy
+	// same on all nodes. Default: downing.KeepMajority.
+	Downing downing.Strategy
 
-	// Leases is where membership.LeaseMajority finds the lease that decides: one store for all
+	// Leases is where downing.LeaseMajority finds the lease that decides: one store for all
 	// nodes, such as a directory of the one host that they all run on (package ddata/locks/file).
 	// Nodes of two stores refuse each other. With LeaseMajority it is required, with all other
 	// strategies it must be nil.

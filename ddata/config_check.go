@@ -14,6 +14,7 @@ import (
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/ddata/discovery"
 	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/membership/downing"
 	"github.com/coterie-go/coterie/ddata/shutdown"
 	"github.com/coterie-go/coterie/ddata/transport"
 	"github.com/coterie-go/coterie/replicator"
@@ -166,16 +167,16 @@ func (c Config) validateKeys(fault func(field, format string, args ...any)) {
 
 // checkDowning finds an arbiter that is missing, or that no strategy asks.
 func (c Config) checkDowning(fault func(field, format string, args ...any)) {
-	if err := membership.CheckStrategy(c.Downing); err != nil {
+	if err := downing.CheckStrategy(c.Downing); err != nil {
 		fault("Downing", "%v", err)
 		return
 	}
-	_, arbitrated := c.Downing.(membership.LeaseMajority)
+	_, arbitrated := c.Downing.(downing.LeaseMajority)
 	switch {
 	case arbitrated && c.Leases == nil:
 		fault("Leases", "is nil, and LeaseMajority needs a lease: give the store that all nodes use, for example file.Open of a directory on their host")
 	case !arbitrated && c.Leases != nil:
-		fault("Leases", "is set, and Downing does not use it: set Downing to membership.LeaseMajority, or Leases to nil")
+		fault("Leases", "is set, and Downing does not use it: set Downing to downing.LeaseMajority, or Leases to nil")
 	}
 }
 

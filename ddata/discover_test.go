@@ -19,6 +19,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/discovery/dnstest"
 	"github.com/coterie-go/coterie/ddata/events"
 	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/membership/downing"
 )
 
 // pods are nodes at addresses of their own, all at one port, as in a cluster of Kubernetes.
@@ -152,7 +153,7 @@ func TestDiscoveryRests(t *testing.T) {
 	var configs []ddata.Config
 	for i := range members {
 		c := service.config(i, members)
-		c.Downing = membership.Manual{}
+		c.Downing = downing.Manual{}
 		configs = append(configs, c)
 	}
 	server, nodes := service.server, startAll(t, configs...)

@@ -116,17 +116,17 @@
 //	log-info, log-info-verbose            Logger, EventListener                the level of an event is that of its row in package events
 //	jmx.*, publish-stats-interval         Meter, Health
 //	down-removal-margin                   none: a view without a member is decided after its lease has run out (T.LeaseDuration, T.Epsilon)
-//	downing-provider-class, split-brain-resolver.active-strategy  Downing   membership.KeepMajority; Manual is no automatic downing
+//	downing-provider-class, split-brain-resolver.active-strategy  Downing   downing.KeepMajority; Manual is no automatic downing
 //	...stable-after                       T.StableAfter                5 s; availability only, so that it need not grow with the cluster
 //	...down-all-when-unstable             none: a quorum decides in time; T.SelfDownAfter (20 s) ends a node without lease
-//	...keep-majority.role                 membership.KeepMajority.Role
-//	...static-quorum.quorum-size, role    membership.StaticQuorum.Size, Role
-//	...keep-oldest.down-if-alone, role    membership.KeepOldest.DownIfAlone, Role   off (there: on)
-//	...lease-majority.lease-implementation  Leases                     required with membership.LeaseMajority
+//	...keep-majority.role                 downing.KeepMajority.Role
+//	...static-quorum.quorum-size, role    downing.StaticQuorum.Size, Role
+//	...keep-oldest.down-if-alone, role    downing.KeepOldest.DownIfAlone, Role   off (there: on)
+//	...lease-majority.lease-implementation  Leases                     required with downing.LeaseMajority
 //	...lease-majority.lease-name          none: "members-" and Name
-//	...lease-majority.acquire-lease-delay-for-minority  membership.LeaseMajority.MinorityDelay   two heartbeats
+//	...lease-majority.acquire-lease-delay-for-minority  downing.LeaseMajority.MinorityDelay   two heartbeats
 //	...lease-majority.release-after       none: the holder keeps it while it runs, and gives it back to a larger side
-//	...lease-majority.role                membership.LeaseMajority.Role
+//	...lease-majority.role                downing.LeaseMajority.Role
 //	coordination.lease.heartbeat-timeout, heartbeat-interval   of the locks.Store; package locks/file needs none
 //	coordination.lease.lease-operation-timeout   RequestTimeout        5 s
 //	failure-detector.heartbeat-interval   T.HeartbeatInterval          1 s

@@ -13,6 +13,7 @@ import (
 	"github.com/coterie-go/coterie/ddata"
 	"github.com/coterie-go/coterie/ddata/events"
 	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/membership/downing"
 	"github.com/coterie-go/coterie/ddata/transport"
 	"github.com/coterie-go/coterie/ddata/transport/faulty"
 	"github.com/coterie-go/coterie/replicator"
@@ -28,7 +29,7 @@ func TestACutIsSeen(t *testing.T) {
 	var seen []*watched
 	for _, a := range addrs {
 		c := config(a, addrs, 2)
-		c.Network, c.Downing = wires.At(a, transport.TCP()), membership.Manual{}
+		c.Network, c.Downing = wires.At(a, transport.TCP()), downing.Manual{}
 		// a member silent for RetryInterval holds up no writer
 		c.Replication.BacklogMax, c.Replication.RetryInterval = 4096, limit
 		seen = append(seen, watch(&c))
@@ -64,7 +65,7 @@ func TestALostMajorityIsSeen(t *testing.T) {
 	seen := map[string]*watched{}
 	for _, a := range addrs {
 		c := config(a, addrs, 3)
-		c.Downing = membership.KeepOldest{}
+		c.Downing = downing.KeepOldest{}
 		seen[a] = watch(&c)
 		configs = append(configs, c)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/coterie-go/coterie/ddata"
 	"github.com/coterie-go/coterie/ddata/events"
 	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/membership/downing"
 	"github.com/coterie-go/coterie/ddata/transport"
 )
 
@@ -29,7 +30,7 @@ func TestDifferencesAreNamedOnBothSides(t *testing.T) {
 	}{
 		{"LeaseDuration", "850ms", "870ms", func(c *ddata.Config) { c.Timing.LeaseDuration = 870 * time.Millisecond }},
 		{"Epsilon", "0.03", "0.02", func(c *ddata.Config) { c.Timing.Epsilon = 0.02 }},
-		{"Strategy", "keep-majority", "keep-oldest", func(c *ddata.Config) { c.Downing = membership.KeepOldest{} }},
+		{"Strategy", "keep-majority", "keep-oldest", func(c *ddata.Config) { c.Downing = downing.KeepOldest{} }},
 		{"VotersMax", "0", "5", func(c *ddata.Config) { c.VotersMax = 5 }},
 		{"Dir", "not set", "set", func(c *ddata.Config) { c.Dir = t.TempDir() }},
 		{"Dir", "not set", "set, with DurableKeys empty", func(c *ddata.Config) { c.Dir, c.DurableKeys = t.TempDir(), []string{} }},
@@ -53,7 +54,7 @@ func TestTimingReachesTheMembership(t *testing.T) {
 	addrs := freeAddrs(t, 2)
 	configs := []ddata.Config{config(addrs[0], addrs, 2), config(addrs[1], addrs, 2)}
 	for i := range configs {
-		configs[i].Downing = membership.DownAll{}
+		configs[i].Downing = downing.DownAll{}
 		configs[i].Timing.SelfDownAfter = 1800 * time.Millisecond
 	}
 	nodes := startAll(t, configs...)
@@ -104,8 +105,8 @@ func TestEveryFaultIsFoundBeforeTheStart(t *testing.T) {
 		`Config.Roles: "a" is given twice`:           func(c *ddata.Config) { c.Roles = []string{"a", "a"} },
 		"Config.VotersMax: 5000 is not":              func(c *ddata.Config) { c.VotersMax = 5000 },
 		"Config.MinMembers: -1 is negative":          func(c *ddata.Config) { c.MinMembers = -1 },
-		"Config.Downing: StaticQuorum.Size 0":        func(c *ddata.Config) { c.Downing = membership.StaticQuorum{} },
-		"Config.Downing: it is a pointer":            func(c *ddata.Config) { c.Downing = &membership.LeaseMajority{} },
+		"Config.Downing: StaticQuorum.Size 0":        func(c *ddata.Config) { c.Downing = downing.StaticQuorum{} },
+		"Config.Downing: it is a pointer":            func(c *ddata.Config) { c.Downing = &downing.LeaseMajority{} },
 		"Config.AppVersion: is not UTF-8":            func(c *ddata.Config) { c.AppVersion = "\xff" },
 		"Config.Advertise: is longer than 256 bytes": func(c *ddata.Config) { c.Advertise = strings.Repeat("a", 300) + ":1" },
 	} {

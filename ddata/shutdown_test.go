@@ -18,6 +18,7 @@ import (
 	"github.com/coterie-go/coterie/ddata"
 	"github.com/coterie-go/coterie/ddata/events"
 	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/membership/downing"
 	"github.com/coterie-go/coterie/ddata/shutdown"
 )
 
@@ -237,7 +238,7 @@ func TestHealth(t *testing.T) {
 	configs := make([]ddata.Config, 3)
 	for i := range configs {
 		configs[i] = config(addrs[i], addrs, 3)
-		configs[i].Downing = membership.DownAll{} // of two, either loses its lease without the other
+		configs[i].Downing = downing.DownAll{} // of two, either loses its lease without the other
 	}
 	block, blocked := make(chan struct{}), make(chan struct{})
 	configs[0].EventListener.MemberUnreachable = func(events.MemberUnreachable) {

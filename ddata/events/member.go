@@ -42,12 +42,12 @@ type (
 	NodeRefused struct{ membership.RefusedNode }
 	// Downed: the others went on without this node, or it gave up; it ends.
 	Downed struct{ Reason string }
-	// ArbiterTaken: this node has got the lease of membership.LeaseMajority, and speaks for the
+	// ArbiterTaken: this node has got the lease of downing.LeaseMajority, and speaks for the
 	// arbiter from now on.
 	ArbiterTaken struct{ Epoch membership.Epoch }
 	// ArbiterGiven: this node speaks for the arbiter no longer.
 	ArbiterGiven struct{ Reason string }
-	// ArbiterFailing: the lease of membership.LeaseMajority cannot be used; said when the reason
+	// ArbiterFailing: the lease of downing.LeaseMajority cannot be used; said when the reason
 	// changes.
 	ArbiterFailing struct{ Reason string }
 	// Forked: a view was heard of that contradicts the chain of this node's. It must never happen.

@@ -3,37 +3,9 @@ package membership
 import (
 	"slices"
 	"time"
+
+	"github.com/coterie-go/coterie/ddata/membership/downing"
 )
-
-// Arbiter is the uid under which a Strategy is asked for the vote of an external arbiter. It is no
-// node's.
-const Arbiter UID = 0
-
-// LeaseMajority lets the side go on that holds a lease outside of the cluster, even if it is the
-// smaller one. The arbiter's vote and that of one voter decide; without the arbiter all voters do.
-// The smaller side waits before it tries, so that the larger one gets the lease if it is there to
-// take it. While the arbiter cannot be reached, no member can be removed unless it agrees.
-type LeaseMajority struct {
-	Role string // as in KeepMajority: voters without it never hold the lease
-	// MinorityDelay is how long a side with less than half of the voters waits before it tries for
-	// the lease. Default 0: two heartbeats.
-	MinorityDelay time.Duration
-}
-
-var _ Strategy = LeaseMajority{}
-
-// Quorum accepts the arbiter with any voter, and all voters.
-func (s LeaseMajority) Quorum(voters []Member, has func(UID) bool) bool {
-	voters = ofRole(voters, s.Role)
-	n := count(voters, has)
-	return n > 0 && (n == len(voters) || has(Arbiter))
-}
-
-// DropsUnreachable is true.
-func (LeaseMajority) DropsUnreachable() bool { return true }
-
-// String names the strategy and its role.
-func (s LeaseMajority) String() string { return "lease-majority" + inRole(s.Role) }
 
 // arbiter is this node's part in carrying the vote of the arbiter of LeaseMajority. The arbiter is
 // an acceptor of its own. Its state lies under its lease, and the node that holds the lease, its
@@ -70,8 +42,8 @@ type arbiter struct {
 }
 
 // strategy of the arbiter, if there is one.
-func (m *Machine) arbitrated() (LeaseMajority, bool) {
-	s, ok := m.cfg.Strategy.(LeaseMajority)
+func (m *Machine) arbitrated() (downing.LeaseMajority, bool) {
+	s, ok := m.cfg.Strategy.(downing.LeaseMajority)
 	return s, ok
 }
 
@@ -84,7 +56,7 @@ func (m *Machine) speaks() bool {
 // arbiter's.
 func (m *Machine) counts(u UID) bool {
 	s, ok := m.arbitrated()
-	return ok && slices.ContainsFunc(ofRole(m.voters, s.Role), func(v Member) bool { return v.UID == u })
+	return ok && slices.ContainsFunc(s.Counting(m.voters), func(v Member) bool { return v.UID == u })
 }
 
 // hearsArbiter reports whether a node that speaks for the arbiter is reachable.
@@ -92,7 +64,7 @@ func (m *Machine) hearsArbiter() bool { return m.speaks() || m.hearsCarrier() }
 
 func (m *Machine) hearsCarrier() bool {
 	for u, p := range m.peers { // order: says whether there is any
-		if p.flags&FlagArbiter != 0 && p.unreachable.IsZero() && m.counts(u) {
+		if p.flags&FlagArbiter != 0 && m.reach.Hears(u) && m.counts(u) {
 			return true
 		}
 	}

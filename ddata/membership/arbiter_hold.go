@@ -1,6 +1,10 @@
 package membership
 
-import "time"
+import (
+	"time"
+
+	"github.com/coterie-go/coterie/ddata/membership/downing"
+)
 
 // advanceArbiter tries for the arbiter's lease when it knows no holder, and gives it back to a
 // larger side.
@@ -28,9 +32,9 @@ func (m *Machine) advanceArbiter() {
 
 // census counts the voters that make a quorum with the arbiter: those that are reached, all, and
 // those that try for the lease before this node.
-func (m *Machine) census(s LeaseMajority) (reached, all, rank int) {
+func (m *Machine) census(s downing.LeaseMajority) (reached, all, rank int) {
 	older := true
-	for _, v := range ofRole(m.voters, s.Role) {
+	for _, v := range s.Counting(m.voters) {
 		all++
 		older = older && v.UID != m.cfg.UID
 		if m.Reachable(v.UID) {
@@ -45,7 +49,7 @@ func (m *Machine) census(s LeaseMajority) (reached, all, rank int) {
 
 // maybeAcquire: the oldest tries first, the others a heartbeat later each; a smaller side later
 // than a larger one.
-func (m *Machine) maybeAcquire(s LeaseMajority, rank int) {
+func (m *Machine) maybeAcquire(s downing.LeaseMajority, rank int) {
 	a := &m.arbiter
 	if !m.counts(m.cfg.UID) || m.self.stopped || m.view.Epoch < a.behind || m.hearsCarrier() {
 		a.wantedAt = time.Time{}
@@ -69,7 +73,7 @@ func (m *Machine) maybeAcquire(s LeaseMajority, rank int) {
 // ranksMax bounds how long the youngest wait.
 const ranksMax = 3
 
-func (m *Machine) minorityDelay(s LeaseMajority) time.Duration {
+func (m *Machine) minorityDelay(s downing.LeaseMajority) time.Duration {
 	if s.MinorityDelay > 0 {
 		return s.MinorityDelay
 	}
@@ -79,7 +83,7 @@ func (m *Machine) minorityDelay(s LeaseMajority) time.Duration {
 // maybeYield releases for the sake of others: this node has stopped, or is on the smaller side. The
 // latter it does once and then not for a while: if the larger side is gone it gets the lease back,
 // and a network that flaps must not keep it from ever using that.
-func (m *Machine) maybeYield(s LeaseMajority) {
+func (m *Machine) maybeYield(s downing.LeaseMajority) {
 	a := &m.arbiter
 	switch {
 	case a.busy:

@@ -4,13 +4,15 @@ import (
 	"errors"
 	"testing"
 	"time"
+
+	"github.com/coterie-go/coterie/ddata/membership/downing"
 )
 
 // arbitratedWorld founds n nodes that LeaseMajority decides for, and returns them by age. The
 // oldest holds the lease.
 func arbitratedWorld(t *testing.T, n int, f Faults) (w *world, byAge []*node) {
 	cfg := LAN()
-	cfg.Strategy, cfg.Faults = LeaseMajority{}, f
+	cfg.Strategy, cfg.Faults = downing.LeaseMajority{}, f
 	w = newWorld(t, 7, cfg)
 	if testing.Verbose() {
 		w.log = func(format string, args ...any) { t.Logf("%v "+format, append([]any{w.now}, args...)...) }
@@ -210,7 +212,7 @@ func TestArbiterOutOfReach(t *testing.T) {
 // A holder of a role that counts carries the lease; the others never do.
 func TestArbiterOfRole(t *testing.T) {
 	cfg := LAN()
-	cfg.Strategy = LeaseMajority{Role: "core"}
+	cfg.Strategy = downing.LeaseMajority{Role: "core"}
 	w := newWorld(t, 7, cfg)
 	w.base.Seeds, w.base.BootstrapExpect = addrs(3), 3
 	for i, a := range addrs(3) {

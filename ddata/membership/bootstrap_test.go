@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 	"unicode/utf8"
+
+	"github.com/coterie-go/coterie/ddata/membership/downing"
 )
 
 // TestFoundExactlyOnce: nodes start at different times, messages get lost, and fewer than twice the
@@ -67,7 +69,7 @@ func TestRefused(t *testing.T) {
 		{ReasonConfig, "Codec is unknown at M and 1 at x", func(c *Config) { c.Compatibility = append(c.Compatibility, NewSetting("Codec", 1)) }},
 		{ReasonConfig, "LeaseDuration is 6s at M and 5s at x", func(c *Config) { c.LeaseDuration = 5 * time.Second }},
 		{ReasonConfig, "Epsilon is 0.03 at M and 0.02 at x", func(c *Config) { c.Epsilon = 0.02 }},
-		{ReasonConfig, "Strategy is keep-majority at M and static-quorum 2 at x", func(c *Config) { c.Strategy = StaticQuorum{Size: 2} }},
+		{ReasonConfig, "Strategy is keep-majority at M and static-quorum 2 at x", func(c *Config) { c.Strategy = downing.StaticQuorum{Size: 2} }},
 		{ReasonConfig, "VotersMax is 0 at M and 3 at x", func(c *Config) { c.VotersMax = 3 }},
 		{ReasonRole, "address b is that of", func(c *Config) { c.Addr = "b" }},
 	} {
@@ -282,7 +284,7 @@ func TestCopiedDisksDoNotFound(t *testing.T) {
 }
 
 // coldStart founds three nodes, lets them grow to six, and kills them all.
-func coldStart(t *testing.T, seed uint64, s Strategy) *world {
+func coldStart(t *testing.T, seed uint64, s downing.Strategy) *world {
 	w := newWorld(t, seed, LAN())
 	w.base.Roles, w.base.Strategy = []string{"r"}, s
 	w.found(3)
@@ -305,17 +307,17 @@ func coldStart(t *testing.T, seed uint64, s Strategy) *world {
 // is the same cluster, above the old epochs.
 func TestColdStartNeedsQuorumOfDisks(t *testing.T) {
 	for i, c := range []struct {
-		s      Strategy
+		s      downing.Strategy
 		few    string // by age, a is the oldest; l stands for the one with the lowest uid, x for others
 		enough string
 	}{
-		{KeepMajority{}, "xxx", "l"},
-		{KeepMajority{}, "xx", "l"},
-		{StaticQuorum{Size: 4}, "lx", "xx"},
-		{KeepOldest{}, "bcdef", "a"},
-		{KeepOldest{DownIfAlone: true}, "abc", ""},
-		{KeepOldest{DownIfAlone: true}, "bcde", "f"},
-		{DownAll{}, "abcde", "f"},
+		{downing.KeepMajority{}, "xxx", "l"},
+		{downing.KeepMajority{}, "xx", "l"},
+		{downing.StaticQuorum{Size: 4}, "lx", "xx"},
+		{downing.KeepOldest{}, "bcdef", "a"},
+		{downing.KeepOldest{DownIfAlone: true}, "abc", ""},
+		{downing.KeepOldest{DownIfAlone: true}, "bcde", "f"},
+		{downing.DownAll{}, "abcde", "f"},
 	} {
 		t.Run(fmt.Sprintf("%v/%s+%s", c.s, c.few, c.enough), func(t *testing.T) {
 			w := coldStart(t, uint64(40+i), c.s)
@@ -368,7 +370,7 @@ func TestColdStartNeedsQuorumOfDisks(t *testing.T) {
 
 // TestColdStartByWordOfOperator: BootstrapAnyDisks lets two of six go on.
 func TestColdStartByWordOfOperator(t *testing.T) {
-	w := coldStart(t, 5, KeepMajority{})
+	w := coldStart(t, 5, downing.KeepMajority{})
 	last := w.checker.newest()
 	for _, a := range []string{"d", "f"} {
 		w.start(a, func(c *Config) { c.BootstrapAnyDisks = true })

@@ -203,13 +203,13 @@ func (m *Machine) removalDue(o Member) removal {
 	if m.downs[o.UID] {
 		return removal{due: m.now, consented: stopped}
 	}
-	p := m.peers[o.UID]
+	silentSince := m.reach.UnreachableSince(o.UID)
 	switch {
-	case p == nil || p.unreachable.IsZero():
+	case silentSince.IsZero():
 	case m.superseded(o):
 		return removal{due: m.now, consented: stopped}
 	case m.cfg.Strategy.DropsUnreachable():
-		return removal{due: p.unreachable.Add(m.cfg.StableAfter), consented: stopped, silent: true}
+		return removal{due: silentSince.Add(m.cfg.StableAfter), consented: stopped, silent: true}
 	}
 	return removal{}
 }

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/coterie-go/coterie/ddata/membership/downing"
 )
 
 var (
@@ -51,7 +53,7 @@ func newChaos(t testing.TB, seed uint64, base Config) *chaos {
 	for i := range c.weights {
 		c.weights[i] = r.IntN(4)
 	}
-	if _, ok := base.Strategy.(LeaseMajority); ok {
+	if _, ok := base.Strategy.(downing.LeaseMajority); ok {
 		c.troubleArbiter(seed)
 	}
 	w.restart = func(n *node) { c.ended(n) }
@@ -303,8 +305,8 @@ func TestRandomWorlds(t *testing.T) {
 
 // TestRandomWorldsOfStrategies: the rules hold whatever quorum rule decides.
 func TestRandomWorldsOfStrategies(t *testing.T) {
-	kept := map[Strategy][]uint64{Manual{}: {1320}, KeepOldest{}: {422}}
-	for i, s := range []Strategy{StaticQuorum{Size: 3}, KeepOldest{}, KeepOldest{DownIfAlone: true}, DownAll{}, Manual{}, LeaseMajority{}} {
+	kept := map[downing.Strategy][]uint64{downing.Manual{}: {1320}, downing.KeepOldest{}: {422}}
+	for i, s := range []downing.Strategy{downing.StaticQuorum{Size: 3}, downing.KeepOldest{}, downing.KeepOldest{DownIfAlone: true}, downing.DownAll{}, downing.Manual{}, downing.LeaseMajority{}} {
 		t.Run(s.String(), func(t *testing.T) {
 			seeds := kept[s]
 			for seed := range uint64(*seedsFlag) / 5 {
@@ -332,7 +334,7 @@ func TestRandomWorldsOfFewVoters(t *testing.T) {
 				c := timing(seed)
 				c.VotersMax = most
 				if seed%5 == 0 {
-					c.Strategy = KeepOldest{DownIfAlone: true}
+					c.Strategy = downing.KeepOldest{DownIfAlone: true}
 				}
 				return c
 			})

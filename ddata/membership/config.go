@@ -10,6 +10,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/coterie-go/coterie/ddata/membership/downing"
 	"github.com/coterie-go/coterie/ddata/membership/view"
 )
 
@@ -80,7 +81,7 @@ type Config struct {
 	VotersMax int
 
 	// Strategy is the downing strategy. Default KeepMajority.
-	Strategy Strategy
+	Strategy downing.Strategy
 
 	// Timing is how long things take.
 	Timing
@@ -167,7 +168,7 @@ func (c *Config) setDefaults() {
 		c.MinMembers = 1
 	}
 	if c.Strategy == nil {
-		c.Strategy = KeepMajority{}
+		c.Strategy = downing.KeepMajority{}
 	}
 	c.Roles = slices.Clone(c.Roles)
 	slices.Sort(c.Roles)
@@ -203,7 +204,7 @@ func (c Config) Validate() error {
 	}
 	fault(c.BootstrapExpect < 0, "BootstrapExpect", "%d is negative: give 0 (only join), 1 (alone) or the number of founders", c.BootstrapExpect)
 	fault(c.BootstrapExpect > contactsMax, "BootstrapExpect", "%d is above %d", c.BootstrapExpect, contactsMax)
-	if err := CheckStrategy(c.Strategy); err != nil {
+	if err := downing.CheckStrategy(c.Strategy); err != nil {
 		fault(true, "Strategy", "%w", err)
 	}
 	fault(c.VotersMax < 0 || c.VotersMax > view.MembersMax, "VotersMax", "%d is not between 0 (all vote) and %d", c.VotersMax, view.MembersMax)

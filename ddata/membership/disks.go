@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/coterie-go/coterie/ddata/membership/downing"
 	"github.com/coterie-go/coterie/ddata/membership/view"
 )
 
@@ -114,7 +115,7 @@ func (k Known) disks() []DiskID {
 // missing names the disks of which too few are here; empty = none. Of all the view's disks it takes
 // a quorum. Then no others found a cluster, and no others decided what is unknown here. Of a set,
 // half of it meets whatever was acknowledged by a majority.
-func (k Known) missing(here []DiskID, s Strategy) string {
+func (k Known) missing(here []DiskID, s downing.Strategy) string {
 	among := make(map[UID]bool)
 	for _, v := range k.Voters {
 		among[v.UID] = slices.Contains(here, v.Disk)

@@ -180,15 +180,16 @@ func TestSilencesDoNotWaitForEver(t *testing.T) {
 	w := newWorld(t, 37, LAN())
 	m := w.found(9)[0].m
 	beat, i := m.cfg.HeartbeatInterval, 0
-	for _, o := range m.view.Members {
-		if p := m.peers[o.UID]; p != nil {
-			p.unreachable = m.now.Add(time.Duration(i) * beat * 9 / 10)
-			i++
-		}
-	}
 	first := m.now.Add(m.cfg.StableAfter)
+	silent := func(o Member) removal {
+		if o.UID == m.cfg.UID {
+			return removal{}
+		}
+		i++
+		return removal{due: first.Add(time.Duration(i-1) * beat * 9 / 10), silent: true}
+	}
 	var dues []time.Duration
-	for _, r := range m.removals(m.removalDue) {
+	for _, r := range m.removals(silent) {
 		if !r.due.IsZero() {
 			dues = append(dues, r.due.Sub(first))
 		}

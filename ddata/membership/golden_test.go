@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coterie-go/coterie/ddata/membership/downing"
 	"github.com/coterie-go/coterie/proptest/golden"
 )
 
@@ -89,7 +90,7 @@ func (g *story) command(args []string) error {
 	case "stuck", "loose":
 		g.w.stuck = args[0] == "stuck"
 	case "manual":
-		g.w.base.Strategy = Manual{}
+		g.w.base.Strategy = downing.Manual{}
 	case "voters":
 		n, err := strconv.Atoi(args[1])
 		if err != nil {
@@ -107,7 +108,7 @@ func (g *story) command(args []string) error {
 			fmt.Fprintf(g.out, "%v %v\n", n.uid, g.lone.part(n).s.State())
 		}
 	case "lease":
-		g.w.base.Strategy = LeaseMajority{}
+		g.w.base.Strategy = downing.LeaseMajority{}
 	case "take":
 		g.w.arbiterStore.take(g.w)
 	case "last":

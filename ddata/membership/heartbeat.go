@@ -6,18 +6,14 @@ import "time"
 // belong to the epoch of the view and are cleared when another is installed; the promise outlives
 // it.
 type peer struct {
-	heard       time.Time // when a message of it last came
-	unreachable time.Time // since when it counts as unreachable; zero = reachable
-	suspected   bool      // a hint said that it is dead, and nothing was heard since
-	watched     bool      // heartbeats pass between it and this node: all but those between two that do not vote
-	promised    time.Time // R1, R3: no view without it is accepted here before
-	heldBack    time.Time // V2: it is granted nothing before
-	grant       grant     // what it granted to this node
-	flags       Flags     // as its last heartbeat said
-	settled     Epoch
-	moved       uint16    // the last move of which it has done its part
-	epoch       Epoch     // of its last heartbeat
-	frozenAt    time.Time // when it was first seen frozen
+	promised time.Time // R1, R3: no view without it is accepted here before
+	heldBack time.Time // V2: it is granted nothing before
+	grant    grant     // what it granted to this node
+	flags    Flags     // as its last heartbeat said
+	settled  Epoch
+	moved    uint16    // the last move of which it has done its part
+	epoch    Epoch     // of its last heartbeat
+	frozenAt time.Time // when it was first seen frozen
 
 	knowsStopped bool  // it has said that it knows that this node has stopped
 	learned      Epoch // of the newest view that it has said to know, beside its heartbeats
@@ -48,8 +44,7 @@ func (m *Machine) beats(o Member) bool {
 	if o.UID == m.cfg.UID {
 		return false
 	}
-	p := m.peers[o.UID]
-	return !m.capped || m.votes(o) || p.suspected || !p.unreachable.IsZero() || m.downs[o.UID]
+	return !m.capped || m.votes(o) || m.reach.Doubts(o.UID) || m.downs[o.UID]
 }
 
 // advanceBeat sends heartbeats when they are due.

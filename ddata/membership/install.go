@@ -2,6 +2,7 @@ package membership
 
 import (
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -84,6 +85,7 @@ func (m *Machine) install(v *View) {
 	m.arbiter.vote, m.arbiter.accepting = grant{}, false
 	m.holder.arbiter = grant{}
 	m.rebuildPeers(v)
+	m.watchMembers()
 	m.forgetMembers(old, v)
 	m.holdView(v, m.persist(record{Last: v}))
 	m.countSettled()
@@ -110,19 +112,14 @@ func (m *Machine) install(v *View) {
 // earlier epochs have run out.
 func (m *Machine) rebuildPeers(v *View) {
 	old := m.peers
-	m.reachAt = time.Time{}
 	m.peers = make(map[UID]*peer, len(v.Members))
-	all := !m.capped || m.isVoter(m.cfg.UID)
 	for _, o := range v.Members {
 		if o.UID == m.cfg.UID {
 			continue
 		}
-		p := &peer{heard: m.now, watched: all || m.votes(o)}
+		p := &peer{}
 		if q := old[o.UID]; q != nil {
-			p.unreachable, p.suspected, p.promised = q.unreachable, q.suspected, q.promised
-			if q.watched { // else its silence means nothing yet
-				p.heard = q.heard
-			}
+			p.promised = q.promised
 			p.flags = q.flags &^ FlagFrozen
 			p.settled, p.moved = q.settled, q.moved
 			p.knowsStopped, p.learned = q.knowsStopped, q.learned
@@ -132,6 +129,18 @@ func (m *Machine) rebuildPeers(v *View) {
 		}
 		m.peers[o.UID] = p
 	}
+}
+
+// watchMembers follows the members of the view. Heartbeats pass between any two of them but two that
+// do not vote.
+func (m *Machine) watchMembers() {
+	all := !m.capped || m.isVoter(m.cfg.UID)
+	m.reach.Follow(m.now, m.others(), func(o Member) bool { return all || m.votes(o) })
+}
+
+// others are the other members of the view, by uid.
+func (m *Machine) others() []Member {
+	return slices.DeleteFunc(slices.Clone(m.view.Members), func(o Member) bool { return o.UID == m.cfg.UID })
 }
 
 // goneAfter bounds how late a probe of a removed member may turn up, in units of SelfDownAfter.

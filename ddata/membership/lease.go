@@ -6,6 +6,8 @@ import (
 	"slices"
 	"sort"
 	"time"
+
+	"github.com/coterie-go/coterie/ddata/membership/downing"
 )
 
 // Lease is the permission to run entities and singletons. It is a value: the driver publishes the
@@ -137,7 +139,7 @@ func (m *Machine) prolongs(counted time.Time, got grant) bool {
 		switch u {
 		case m.cfg.UID:
 			return !bounded || own.until.After(h.votes.until)
-		case Arbiter:
+		case downing.Arbiter:
 			return h.arbiter.until.After(h.votes.until) || m.arbiter.vote.until.After(h.votes.until)
 		}
 		p := m.peers[u]
@@ -259,7 +261,7 @@ func (m *Machine) validVotes() []vote {
 		g = m.arbiter.vote
 	}
 	if g.valid(m.now) {
-		votes = append(votes, vote{Arbiter, g})
+		votes = append(votes, vote{downing.Arbiter, g})
 	}
 	slices.SortFunc(votes, func(a, b vote) int {
 		return cmp.Or(b.until.Compare(a.until), cmp.Compare(a.uid, b.uid))

@@ -129,7 +129,7 @@ func (m *Machine) advanceLeave() {
 	}
 	allStopped := true
 	for _, o := range m.view.Members {
-		if o.UID == m.cfg.UID || m.hasStopped(o.UID) || !m.peers[o.UID].watched {
+		if o.UID == m.cfg.UID || m.hasStopped(o.UID) || !m.reach.Watches(o.UID) {
 			continue
 		}
 		if !o.Full() && !m.Reachable(o.UID) {

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/coterie-go/coterie/ddata/membership/downing"
 )
 
 // Machine decides, together with those of the other nodes, which nodes are in, which is oldest and
@@ -42,7 +44,7 @@ type Machine struct {
 	voters       []Member // of the view, oldest first
 	capped       bool     // not all full members of the view vote
 	peers        map[UID]*peer
-	reachAt      time.Time // no peer can fall silent before, and none that is unreachable was heard
+	reach        *downing.Reach
 	acceptor     acceptor
 	proposer     proposer
 	holder       holder
@@ -92,7 +94,7 @@ func New(cfg Config, rng *rand.Rand, loaded []byte) (*Machine, error) {
 		}
 		m.record = r
 	}
-	m.peers = make(map[UID]*peer)
+	m.peers, m.reach = make(map[UID]*peer), downing.NewReach(cfg.UnreachableAfter, cfg.HeartbeatInterval)
 	m.joiners, m.refusalsTold = make(map[UID]joiner), make(map[refusalKey]time.Time)
 	m.downs = make(map[UID]bool)
 	m.gone = make(map[UID]time.Time)
@@ -176,8 +178,8 @@ func (m *Machine) onReceive(r Receive) {
 		m.stats.DroppedBad++
 		return
 	}
-	if p := m.peers[r.From]; p != nil {
-		m.heard(p)
+	if m.reach.Heard(r.From, m.now) {
+		m.wake = true
 	}
 	m.heardUnaware(r.From)
 	switch msg := r.Msg.(type) {
@@ -281,11 +283,10 @@ func (m *Machine) Reachable(u UID) bool {
 	switch u {
 	case m.cfg.UID:
 		return true
-	case Arbiter:
+	case downing.Arbiter:
 		return m.hearsArbiter()
 	}
-	p := m.peers[u]
-	return p != nil && p.unreachable.IsZero()
+	return m.reach.Hears(u)
 }
 
 // Done is how the machine ended, nil while it runs.
@@ -314,7 +315,7 @@ func (m *Machine) String() string {
 		fmt.Fprintf(&b, "; %v", &m.proposer)
 	}
 	for _, o := range m.view.Members {
-		if p := m.peers[o.UID]; p != nil && !p.unreachable.IsZero() {
+		if !m.reach.UnreachableSince(o.UID).IsZero() {
 			fmt.Fprintf(&b, "; %v unreachable", o.UID)
 		}
 	}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"testing"
 	"time"
+
+	"github.com/coterie-go/coterie/ddata/membership/downing"
 )
 
 // TestJoinersShareADecision: nodes that ask while a decision is held up come in with one view.
@@ -34,7 +36,7 @@ func TestJoinersShareADecision(t *testing.T) {
 // operator says so.
 func TestManualKeepsUnreachable(t *testing.T) {
 	cfg := LAN()
-	cfg.Strategy = Manual{}
+	cfg.Strategy = downing.Manual{}
 	w := newWorld(t, 2, cfg)
 	ns := w.found(3)
 	ns[2].crash()

@@ -42,7 +42,7 @@ func (m *Machine) oweTo(v *View) {
 		if o.UID == m.cfg.UID || stays && v.Has(o.UID) || !m.Reachable(o.UID) {
 			continue
 		}
-		m.unaware[o.UID] = unaware{addr: o.Addr, epoch: v.Epoch, heard: m.peers[o.UID].heard}
+		m.unaware[o.UID] = unaware{addr: o.Addr, epoch: v.Epoch, heard: m.reach.LastHeard(o.UID)}
 	}
 }
 
@@ -226,7 +226,7 @@ func (m *Machine) waitsFor(heard time.Time) bool {
 func (m *Machine) tellStopped(tell bool) (waits bool) {
 	for _, o := range m.view.Members {
 		p := m.peers[o.UID]
-		if p == nil || !p.watched || !p.unreachable.IsZero() || p.flags&FlagParting != 0 || !m.waitsFor(p.heard) {
+		if p == nil || !m.reach.Watches(o.UID) || !m.reach.Hears(o.UID) || p.flags&FlagParting != 0 || !m.waitsFor(m.reach.LastHeard(o.UID)) {
 			continue
 		}
 		knowsView := max(p.epoch, p.learned) >= m.view.Epoch

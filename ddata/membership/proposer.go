@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/coterie-go/coterie/ddata/membership/downing"
 )
 
 // proposer is this node's part in proposing the next view.
@@ -203,7 +205,7 @@ func (m *Machine) takePrepared(from UID, msg Prepared) {
 	free := m.now.Add(max(0, min(time.Duration(msg.Wait), m.cfg.promise())))
 	p.freeAt[from] = free
 	if msg.Arbiter {
-		p.freeAt[Arbiter], p.carrier = free, from
+		p.freeAt[downing.Arbiter], p.carrier = free, from
 	}
 	if msg.Accepted != nil && p.highest.less(msg.AcceptedBallot) {
 		p.highest, p.value = msg.AcceptedBallot, msg.Accepted
@@ -255,7 +257,7 @@ func (m *Machine) freeTime(c candidate) (time.Time, bool) {
 	}
 	var times []time.Time
 	against := func(u UID) bool {
-		return slices.Contains(c.waitFor, u) || u == Arbiter && slices.Contains(c.waitFor, p.carrier)
+		return slices.Contains(c.waitFor, u) || u == downing.Arbiter && slices.Contains(c.waitFor, p.carrier)
 	}
 	for u, t := range p.freeAt { // order: sorted below
 		if !against(u) {

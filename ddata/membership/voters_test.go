@@ -4,6 +4,8 @@ import (
 	"errors"
 	"testing"
 	"time"
+
+	"github.com/coterie-go/coterie/ddata/membership/downing"
 )
 
 // fewVoters founds seven nodes of which three vote, and returns them by age.
@@ -91,7 +93,7 @@ func TestMajorityOfVotersLost(t *testing.T) {
 // TestHintsAmongThoseWhoDoNotVote: two that do not vote beat to neither of each other. A hint makes
 // one ask the other: it answers, or counts as unreachable until it answers again.
 func TestHintsAmongThoseWhoDoNotVote(t *testing.T) {
-	w, ns := fewVoters(t, func(c *Config) { c.Strategy = Manual{} })
+	w, ns := fewVoters(t, func(c *Config) { c.Strategy = downing.Manual{} })
 	a, b := ns[4], ns[5]
 	a.step(Hint{UID: b.uid, Addr: b.addr})
 	w.run(2 * w.base.UnreachableAfter)
@@ -211,7 +213,7 @@ func TestLateFoundersFound(t *testing.T) {
 // be heard, it stays until they are.
 func TestVotersWhoLeaveHandOver(t *testing.T) {
 	for _, cutOff := range []bool{false, true} {
-		w, ns := fewVoters(t, func(c *Config) { c.VotersMax, c.Strategy = 1, Manual{} })
+		w, ns := fewVoters(t, func(c *Config) { c.VotersMax, c.Strategy = 1, downing.Manual{} })
 		w.filter = func(from, _ *node, _ Message) bool { return from.done == nil }
 		if cutOff {
 			w.cut = func(a, b *node) bool { return a == ns[1] || b == ns[1] }

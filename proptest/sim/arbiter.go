@@ -6,9 +6,10 @@ import (
 
 	"github.com/coterie-go/coterie/ddata/locks"
 	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/membership/downing"
 )
 
-// arbiterStore is where the lease of membership.LeaseMajority lies: a lock that ends with its
+// arbiterStore is where the lease of downing.LeaseMajority lies: a lock that ends with its
 // process, and goes on through a pause.
 type arbiterStore struct {
 	rng    *rand.Rand
@@ -19,7 +20,7 @@ type arbiterStore struct {
 
 func newCourt(w *World) *arbiterStore {
 	c := &arbiterStore{rng: w.rs.stream("court", 0)}
-	if _, ok := w.opt.Strategy.(membership.LeaseMajority); ok {
+	if _, ok := w.opt.Strategy.(downing.LeaseMajority); ok {
 		w.after(c.while(), nil, func() { c.trouble(w) })
 	}
 	return c

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/membership/downing"
 )
 
 // stroke is one kind of harm.
@@ -307,7 +308,7 @@ func (w *World) heal() {
 		}
 	}
 	w.after(operatorPatience, nil, w.operate)
-	if w.opt.Strategy == (membership.Manual{}) {
+	if w.opt.Strategy == (downing.Manual{}) {
 		w.after(operatorPatience/2, nil, w.downDead)
 	}
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/membership/downing"
 	"github.com/coterie-go/coterie/replicator"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
@@ -193,7 +194,7 @@ func (o *Options) planted() faults {
 func (o *Options) memberFaults() membership.Faults { return o.planted().member }
 
 // strategy is the downing strategy, or the planted one.
-func (o *Options) strategy() membership.Strategy {
+func (o *Options) strategy() downing.Strategy {
 	if o.planted().thirds {
 		return thirds{}
 	}
@@ -201,7 +202,7 @@ func (o *Options) strategy() membership.Strategy {
 }
 
 // thirds is no strategy: two thirds of the voters can go on without each other.
-type thirds struct{ membership.KeepMajority }
+type thirds struct{ downing.KeepMajority }
 
 // Quorum accepts any third.
 func (thirds) Quorum(voters []membership.Member, has func(membership.UID) bool) bool {

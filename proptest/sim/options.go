@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/membership/downing"
 	"github.com/coterie-go/coterie/sharding/allocation"
 	"github.com/coterie-go/coterie/sharding/passivation"
 )
@@ -57,8 +57,8 @@ type Options struct {
 	ChaosMin, ChaosMax time.Duration // between two strokes of chaos
 	Weights            [strokes]int  // of each kind of stroke
 
-	Timing   timing              // the time-outs of all nodes
-	Strategy membership.Strategy // the downing strategy of all nodes
+	Timing   timing           // the time-outs of all nodes
+	Strategy downing.Strategy // the downing strategy of all nodes
 	// VotersMax is how many of the oldest nodes vote on views; 0: all.
 	VotersMax int
 
@@ -236,10 +236,10 @@ func (o *Options) fromPlan(plan Plan) {
 func (o *Options) drawLater(r *rand.Rand) {
 	o.WriteBehind = pick(r, 0, 0, 0, 20*time.Millisecond, 300*time.Millisecond)
 	o.Linear = pick(r, 0, 0.3, 0.8)
-	o.Strategy = membership.KeepMajority{} // the scripted worst cases are those of a majority
+	o.Strategy = downing.KeepMajority{} // the scripted worst cases are those of a majority
 	if o.Scenario == plainChaos && r.IntN(2) == 0 {
-		o.Strategy = pick[membership.Strategy](r, membership.StaticQuorum{Size: o.Nodes/2 + 1}, membership.KeepOldest{},
-			membership.KeepOldest{DownIfAlone: true}, membership.DownAll{})
+		o.Strategy = pick[downing.Strategy](r, downing.StaticQuorum{Size: o.Nodes/2 + 1}, downing.KeepOldest{},
+			downing.KeepOldest{DownIfAlone: true}, downing.DownAll{})
 	}
 	if o.Scenario == plainChaos || o.Scenario == coldRestarts {
 		o.VotersMax = pick(r, 0, 0, 0, 1, 3)
@@ -262,8 +262,8 @@ func (o *Options) drawBulk(r *rand.Rand) {
 
 // drawArbiter draws from a stream of its own, so that no other seed's story changes.
 func (o *Options) drawArbiter(r *rand.Rand) {
-	if o.Strategy == (membership.DownAll{}) && r.IntN(3) > 0 {
-		o.Strategy = membership.LeaseMajority{}
+	if o.Strategy == (downing.DownAll{}) && r.IntN(3) > 0 {
+		o.Strategy = downing.LeaseMajority{}
 	}
 }
 

@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/membership/downing"
 )
 
 // Cluster is the name of the plan whose worlds are about the cluster and not about data: more
@@ -98,13 +98,13 @@ func drawCluster(rs streams, plan Plan) Options {
 
 // drawStrategy draws how the cluster downs, and how many vote.
 func (o *Options) drawStrategy(r *rand.Rand) {
-	o.Strategy = membership.KeepMajority{}
+	o.Strategy = downing.KeepMajority{}
 	if o.Scenario != plainChaos {
 		return // those are about a majority
 	}
-	o.Strategy = pick[membership.Strategy](r, membership.KeepMajority{}, membership.KeepMajority{}, membership.Manual{},
-		membership.StaticQuorum{Size: o.Nodes/2 + 1}, membership.KeepOldest{}, membership.KeepOldest{DownIfAlone: true}, membership.DownAll{},
-		membership.LeaseMajority{})
+	o.Strategy = pick[downing.Strategy](r, downing.KeepMajority{}, downing.KeepMajority{}, downing.Manual{},
+		downing.StaticQuorum{Size: o.Nodes/2 + 1}, downing.KeepOldest{}, downing.KeepOldest{DownIfAlone: true}, downing.DownAll{},
+		downing.LeaseMajority{})
 	o.VotersMax = pick(r, 0, 0, 0, 1, 3, 5)
 }
 
@@ -137,7 +137,7 @@ func (o *Options) drawLarge(r *rand.Rand) {
 	}
 	o.Nodes, o.Spare, o.Safety = large, min(o.Spare, 2), min(o.Safety, 60*time.Second)
 	o.WriteGap, o.TellGap = max(o.WriteGap, 100*time.Millisecond), max(o.TellGap, 100*time.Millisecond)
-	if _, ok := o.Strategy.(membership.StaticQuorum); ok {
-		o.Strategy = membership.StaticQuorum{Size: large/2 + 1}
+	if _, ok := o.Strategy.(downing.StaticQuorum); ok {
+		o.Strategy = downing.StaticQuorum{Size: large/2 + 1}
 	}
 }

@@ -1,4 +1,4 @@
-package membership
+package downing
 
 import (
 	"cmp"
@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"unicode"
+
+	"github.com/coterie-go/coterie/ddata/membership/view"
 )
 
 // TestStrategiesIntersect holds every strategy to its laws, for all sets of up to eight voters,
@@ -46,10 +48,10 @@ func TestStrategiesIntersect(t *testing.T) {
 
 // electorate is n voters, oldest first: the uids begin at the one that will be the lowest, and
 // those of a set of bits have the role.
-func electorate(n, lowest, core int) []Member {
-	voters := make([]Member, n)
+func electorate(n, lowest, core int) []view.Member {
+	voters := make([]view.Member, n)
 	for i := range voters {
-		voters[i] = Member{UID: UID((i-lowest+n)%n + 1), Status: Up, UpNumber: uint32(i + 1)}
+		voters[i] = view.Member{UID: view.UID((i-lowest+n)%n + 1), Status: view.Up, UpNumber: uint32(i + 1)}
 		if core>>i&1 == 1 {
 			voters[i].Roles = []string{"core"}
 		}
@@ -59,11 +61,11 @@ func electorate(n, lowest, core int) []Member {
 
 // checkLaws looks at all sets of voters, with the arbiter and without. As what contains a quorum is
 // one, two that do not intersect would show in a quorum whose complement is one, too.
-func checkLaws(t *testing.T, s Strategy, voters []Member) {
+func checkLaws(t *testing.T, s Strategy, voters []view.Member) {
 	n := len(voters) + 1 // and the arbiter
 	quorum := make([]bool, 1<<n)
 	for set := range quorum {
-		in := func(u UID) bool { return int(u) >= n || set&(1<<u) != 0 } // strangers always agree
+		in := func(u view.UID) bool { return int(u) >= n || set&(1<<u) != 0 } // strangers always agree
 		quorum[set] = s.Quorum(voters, in)
 	}
 	all := len(quorum) - 1
@@ -100,9 +102,9 @@ func TestCappedVotersIntersect(t *testing.T) {
 			for limit := range n + 2 {
 				for lowest := range n {
 					core := (limit*37 + lowest*11 + n) & (1<<n - 1) // some have the role; TestStrategiesIntersect has all sets
-					v := &View{VotersMax: uint32(limit), Members: electorate(n, lowest, core)}
-					slices.SortFunc(v.Members, func(a, b Member) int { return cmp.Compare(a.UID, b.UID) })
-					v.Members = append(v.Members, Member{UID: UID(n + 1), Status: Joining})
+					v := &view.View{VotersMax: uint32(limit), Members: electorate(n, lowest, core)}
+					slices.SortFunc(v.Members, func(a, b view.Member) int { return cmp.Compare(a.UID, b.UID) })
+					v.Members = append(v.Members, view.Member{UID: view.UID(n + 1), Status: view.Joining})
 					checkCapped(t, s, v)
 				}
 			}
@@ -110,19 +112,19 @@ func TestCappedVotersIntersect(t *testing.T) {
 	}
 }
 
-func checkCapped(t *testing.T, s Strategy, v *View) {
+func checkCapped(t *testing.T, s Strategy, v *view.View) {
 	voters, full := v.Voters(), v.Full()
 	want := len(full)
 	if v.VotersMax > 0 {
 		want = min(want, int(v.VotersMax))
 	}
-	if !slices.EqualFunc(voters, full[:want], func(a, b Member) bool { return a.UID == b.UID }) {
+	if !slices.EqualFunc(voters, full[:want], func(a, b view.Member) bool { return a.UID == b.UID }) {
 		t.Fatalf("%d vote, want the %d oldest of %v", len(voters), want, full)
 	}
 	n := len(v.Members) + 1 // and the arbiter
 	quorum := make([]bool, 1<<n)
 	for set := range quorum {
-		quorum[set] = s.Quorum(voters, func(u UID) bool { return set>>u&1 == 1 })
+		quorum[set] = s.Quorum(voters, func(u view.UID) bool { return set>>u&1 == 1 })
 	}
 	for a := range quorum {
 		if b := len(quorum) - 1 - a; quorum[a] && quorum[b] {
@@ -133,13 +135,13 @@ func checkCapped(t *testing.T, s Strategy, v *View) {
 
 // TestKeepMajorityTie: of two equal halves exactly the one with the lowest uid may go on.
 func TestKeepMajorityTie(t *testing.T) {
-	voters := []Member{{UID: 9, UpNumber: 1}, {UID: 2, UpNumber: 2}, {UID: 7, UpNumber: 3}, {UID: 4, UpNumber: 4}}
-	in := func(us ...UID) func(UID) bool {
-		set := make(map[UID]bool)
+	voters := []view.Member{{UID: 9, UpNumber: 1}, {UID: 2, UpNumber: 2}, {UID: 7, UpNumber: 3}, {UID: 4, UpNumber: 4}}
+	in := func(us ...view.UID) func(view.UID) bool {
+		set := make(map[view.UID]bool)
 		for _, u := range us {
 			set[u] = true
 		}
-		return has(set)
+		return func(u view.UID) bool { return set[u] }
 	}
 	if !(KeepMajority{}).Quorum(voters, in(2, 7)) || (KeepMajority{}).Quorum(voters, in(9, 4)) {
 		t.Error("the half with the lowest uid decides, the other does not")
@@ -168,15 +170,15 @@ func TestStrategiesDecide(t *testing.T) {
 		{LeaseMajority{Role: "core"}, "aBcD", sides{"a*": false, "B*": true, "BD": true, "B": false}},
 		{DownAll{}, "abc", sides{"abc": true, "ab": false}},
 	} {
-		voters := make([]Member, len(c.voters))
+		voters := make([]view.Member, len(c.voters))
 		for i, x := range c.voters {
-			voters[i] = Member{UID: UID(1000 - x), UpNumber: uint32(i + 1)}
+			voters[i] = view.Member{UID: view.UID(1000 - x), UpNumber: uint32(i + 1)}
 			if unicode.IsUpper(x) {
 				voters[i].Roles = []string{"core"}
 			}
 		}
 		for side, want := range c.want { // order: each is judged by itself
-			in := func(u UID) bool { // * is the arbiter
+			in := func(u view.UID) bool { // * is the arbiter
 				return strings.ContainsRune(side, rune(1000-u)) || u == Arbiter && strings.Contains(side, "*")
 			}
 			if got := c.s.Quorum(voters, in); got != want {

@@ -1,9 +1,11 @@
-package membership
+package downing
 
 import (
 	"cmp"
 	"fmt"
 	"slices"
+
+	"github.com/coterie-go/coterie/ddata/membership/view"
 )
 
 // Strategy is a downing strategy, put as a quorum rule over the voters of a committed view.
@@ -17,7 +19,7 @@ import (
 type Strategy interface {
 	// Quorum reports whether the voters for which has is true may decide. Voters come oldest first.
 	// A strategy with an arbiter also asks has for Arbiter.
-	Quorum(voters []Member, has func(UID) bool) bool
+	Quorum(voters []view.Member, has func(view.UID) bool) bool
 	// DropsUnreachable reports whether members that stay unreachable are removed without an
 	// operator.
 	DropsUnreachable() bool
@@ -84,7 +86,7 @@ var (
 )
 
 // Quorum accepts more than half of the voters, or exactly half with the lowest uid among them.
-func (s KeepMajority) Quorum(voters []Member, has func(UID) bool) bool {
+func (s KeepMajority) Quorum(voters []view.Member, has func(view.UID) bool) bool {
 	return majority(ofRole(voters, s.Role), has)
 }
 
@@ -95,7 +97,7 @@ func (KeepMajority) DropsUnreachable() bool { return true }
 func (s KeepMajority) String() string { return "keep-majority" + inRole(s.Role) }
 
 // Quorum accepts more than half of the voters, or exactly half with the lowest uid among them.
-func (Manual) Quorum(voters []Member, has func(UID) bool) bool {
+func (Manual) Quorum(voters []view.Member, has func(view.UID) bool) bool {
 	return majority(voters, has)
 }
 
@@ -107,7 +109,7 @@ func (Manual) String() string { return "manual" }
 
 // Quorum accepts Size voters, all if there are fewer, and more than half if there are so many that
 // Size is not.
-func (s StaticQuorum) Quorum(voters []Member, has func(UID) bool) bool {
+func (s StaticQuorum) Quorum(voters []view.Member, has func(view.UID) bool) bool {
 	voters = ofRole(voters, s.Role)
 	return len(voters) > 0 && count(voters, has) >= min(len(voters), max(s.Size, len(voters)/2+1))
 }
@@ -122,7 +124,7 @@ func (s StaticQuorum) String() string {
 
 // Quorum accepts each set that has the oldest voter in it. With DownIfAlone, of three or more, the
 // oldest needs one other, and all others together do without the oldest.
-func (s KeepOldest) Quorum(voters []Member, has func(UID) bool) bool {
+func (s KeepOldest) Quorum(voters []view.Member, has func(view.UID) bool) bool {
 	voters = ofRole(voters, s.Role)
 	if len(voters) == 0 {
 		return false
@@ -147,7 +149,7 @@ func (s KeepOldest) String() string {
 }
 
 // Quorum accepts all voters together.
-func (DownAll) Quorum(voters []Member, has func(UID) bool) bool {
+func (DownAll) Quorum(voters []view.Member, has func(view.UID) bool) bool {
 	return len(voters) > 0 && count(voters, has) == len(voters)
 }
 
@@ -158,8 +160,8 @@ func (DownAll) DropsUnreachable() bool { return true }
 func (DownAll) String() string { return "down-all" }
 
 // ofRole returns the voters that count for a role: those that have it, all when none has.
-func ofRole(voters []Member, role string) []Member {
-	without := func(v Member) bool { return !v.HasRole(role) }
+func ofRole(voters []view.Member, role string) []view.Member {
+	without := func(v view.Member) bool { return !v.HasRole(role) }
 	if !slices.ContainsFunc(voters, without) {
 		return voters
 	}
@@ -176,16 +178,16 @@ func inRole(role string) string {
 	return " of " + role
 }
 
-func majority(voters []Member, has func(UID) bool) bool {
+func majority(voters []view.Member, has func(view.UID) bool) bool {
 	if len(voters) == 0 {
 		return false
 	}
-	lowest := slices.MinFunc(voters, func(a, b Member) int { return cmp.Compare(a.UID, b.UID) }).UID
+	lowest := slices.MinFunc(voters, func(a, b view.Member) int { return cmp.Compare(a.UID, b.UID) }).UID
 	n := count(voters, has)
 	return 2*n > len(voters) || 2*n == len(voters) && has(lowest)
 }
 
-func count(voters []Member, has func(UID) bool) (n int) {
+func count(voters []view.Member, has func(view.UID) bool) (n int) {
 	for _, v := range voters {
 		if has(v.UID) {
 			n++

@@ -1,0 +1,50 @@
+package downing
+
+import (
+	"testing"
+	"time"
+
+	"github.com/coterie-go/coterie/ddata/membership/view"
+)
+
+// TestReach follows one member that is watched and one that is not through silence, a hint, and a
+// word.
+func TestReach(t *testing.T) {
+	const beat, after = time.Second, 8 * time.Second
+	start := time.Unix(1000, 0)
+	at := func(d time.Duration) time.Time { return start.Add(d) }
+	members := []view.Member{{UID: 1}, {UID: 2}, {UID: 3}} // 1 is this node
+	r := NewReach(after, beat)
+	r.Follow(start, members[1:], func(o view.Member) bool { return o.UID == 2 })
+	look := func(d time.Duration, want ...view.UID) {
+		t.Helper()
+		changes, again := r.Look(at(d), members)
+		if len(changes) != len(want) {
+			t.Fatalf("at %v: %v, want %v", d, changes, want)
+		}
+		for i, c := range changes {
+			if c.Member.UID != want[i] || c.Reachable != r.Hears(want[i]) {
+				t.Errorf("at %v: %v, want %v", d, c, want[i])
+			}
+		}
+		if !again.After(at(d)) {
+			t.Errorf("at %v: again at %v", d, again.Sub(start))
+		}
+	}
+	look(after - 1)
+	look(after, 2)
+	if since := r.UnreachableSince(2); !since.Equal(at(after)) || !r.Doubts(2) || r.Doubts(3) || r.Hears(1) {
+		t.Errorf("unreachable since %v", since)
+	}
+	if !r.Heard(2, at(9*time.Second)) || r.Heard(2, at(9*time.Second)) && r.Hears(2) {
+		t.Error("the end of a silence is not told")
+	}
+	look(9*time.Second, 2)
+	r.Suspect(3, at(10*time.Second)) // its silence counts from here on, and half of it is enough
+	look(14*time.Second - 1)
+	look(14*time.Second, 3)
+	r.Follow(at(15*time.Second), members[1:2], func(view.Member) bool { return true })
+	if r.Hears(3) || !r.LastHeard(2).Equal(at(9*time.Second)) {
+		t.Error("what was known of a member that stays is lost, or one that went is heard")
+	}
+}
