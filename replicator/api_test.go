@@ -286,8 +286,8 @@ func TestPartitionGrowsNothingWithoutBound(t *testing.T) {
 	}
 	w.advance(time.Second)
 	s := a.m.spaces[Volatile]
-	if s.store.LogLen() > 100 || s.own.bytes > 2*16384 || len(s.m.peers[1].links[Volatile].flight) > 2 {
-		t.Fatalf("log %d, own %d bytes", s.store.LogLen(), s.own.bytes)
+	if s.store.LogLen() > 100 || s.own.Bytes() > 2*16384 || s.m.peers[1].links[Volatile].window.Flight() > 2 {
+		t.Fatalf("log %d, own %d bytes", s.store.LogLen(), s.own.Bytes())
 	}
 	if sent > 20 {
 		t.Fatalf("%d messages for nobody", sent)

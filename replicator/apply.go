@@ -1,27 +1,9 @@
 package replicator
 
 import (
-	"slices"
-
 	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/replicator/push"
 )
-
-// waitList holds groups that remove what is not known here yet, until it comes. It is bounded: what
-// does not fit is fetched later.
-type waitList struct {
-	groups []waiter
-	bytes  int
-}
-
-type waiter struct {
-	group crdt.Group
-	from  crdt.Origin // the sender: it has what the group waits for
-	needs crdt.Dot    // one dot that it waits for
-	bytes int
-}
-
-// waitingMax bounds the groups of a waitList; their bytes are bounded by PushWindow.
-const waitingMax = 1024
 
 // onPush applies groups, and owes the sender an ack.
 func (s *space) onPush(p *peer, msg *Push) {
@@ -77,86 +59,53 @@ func (s *space) seen(p *peer, g crdt.Group) {
 func (s *space) wait(p *peer, g crdt.Group) {
 	needs := s.ch.Missing[0]
 	s.ch.Reset()
-	if s.gapAt.IsZero() {
-		s.gapAt = s.m.now.Add(s.m.cfg.GapDelay)
-	}
-	w := &s.waiting
-	if slices.ContainsFunc(w.groups, func(x waiter) bool { return x.group[0].Dot == g[0].Dot && len(x.group) == len(g) }) {
-		return
-	}
-	size := weigh(g)
-	if len(w.groups) == waitingMax || w.bytes+size > s.m.cfg.PushWindow && len(w.groups) > 0 {
+	switch s.waiting.Add(g, p.id, needs, s.m.cfg.PushWindow, s.m.now.Add(s.m.cfg.GapDelay)) {
+	case push.WaitsNow:
+		s.m.stats.Waited++
+	case push.WaitsNot:
 		s.m.stats.WaitingDropped++
-		return
 	}
-	s.m.stats.Waited++
-	w.groups = append(w.groups, waiter{group: g, from: p.id, needs: needs, bytes: size})
-	w.bytes += size
 }
 
 // release applies the waiting groups that have got what they waited for.
 func (s *space) release() {
-	for again := true; again; {
-		again = false
-		for i := 0; i < len(s.waiting.groups); {
-			w := &s.waiting.groups[i]
-			if !s.content().Has(w.needs) || !s.retry(w) {
-				i++
-				continue
-			}
-			s.waiting.bytes -= w.bytes
-			s.waiting.groups = slices.Delete(s.waiting.groups, i, i+1)
-			again = true
-		}
-	}
-	if len(s.waiting.groups) == 0 {
-		s.gapAt = zeroTime
-	}
+	s.waiting.Release(func(d crdt.Dot) bool { return s.content().Has(d) }, s.retry)
 }
 
-// retry reports whether the group need not wait any more.
-func (s *space) retry(w *waiter) bool {
-	outcome, err := s.rep.Apply(w.group, &s.ch)
+// retry applies a group that has waited, and returns what it lacks now.
+func (s *space) retry(g crdt.Group) (needs crdt.Dot, waits bool) {
+	outcome, err := s.rep.Apply(g, &s.ch)
 	if err == nil && outcome == crdt.Waiting {
-		w.needs = s.ch.Missing[0]
+		needs = s.ch.Missing[0]
 		s.ch.Reset()
-		return false
+		return needs, true
 	}
 	if err == nil && outcome == crdt.Applied {
 		s.m.stats.Applied++
 		s.absorb()
-		if p := s.m.peer(w.group[0].Dot.Origin); p != nil {
+		if p := s.m.peer(g[0].Dot.Origin); p != nil {
 			s.owe(p)
 		}
 	}
-	return true
+	return needs, false
 }
 
 // askGap asks a sender of a waiting group for what is missing. It does so by sending the own clock
 // to that sender.
 func (s *space) askGap() {
-	if len(s.waiting.groups) == 0 {
+	n := s.waiting.Len()
+	if n == 0 {
 		return
 	}
-	s.gapAt = s.m.now.Add(s.m.cfg.RetryInterval)
+	s.waiting.AskAgainAt(s.m.now.Add(s.m.cfg.RetryInterval))
 	if s.pull != nil {
 		return // the repair brings it
 	}
-	w := s.waiting.groups[s.m.rng.IntN(len(s.waiting.groups))]
-	if p := s.m.peer(w.from); p != nil {
+	if p := s.m.peer(s.waiting.From(s.m.rng.IntN(n))); p != nil {
 		s.tellClock(p, false)
 		return
 	}
 	if p := s.donor(nil); p != nil {
 		s.tellClock(p, false)
 	}
-}
-
-// weigh estimates the bytes that a group holds.
-func weigh(g crdt.Group) int {
-	n := 0
-	for i := range g {
-		n += 64 + len(g[i].Key) + len(g[i].Path) + len(g[i].Payload) + 16*len(g[i].Removes)
-	}
-	return n
 }

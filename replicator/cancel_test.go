@@ -38,7 +38,7 @@ func TestCancelFreesWhatWaits(t *testing.T) {
 		t.Fatalf("%d of %d wait, %d held of %d keys, %d goals", a.m.pending, waited, len(s.held), len(s.of), len(s.goals))
 	}
 	for _, q := range append(s.writes, a.m.spaces[Durable].writes...) {
-		for _, o := range q.ops.items() {
+		for _, o := range q.ops.Items() {
 			if !o.done() {
 				t.Errorf("%v waits in the queue of %v", o, q.level)
 			}

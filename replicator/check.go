@@ -1,9 +1,11 @@
 package replicator
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/replicator/push"
 )
 
 // wellFormed reports whether a message can be taken. What it must carry is there. No clock of a
@@ -98,16 +100,16 @@ func (s *space) check() error {
 		return fmt.Errorf("committed %s, content %s, and nothing is on its way", clockName(d.clock), clockName(s.content()))
 	case d.out != nil && (!d.out.clock.Includes(d.clock) || !s.content().Includes(d.out.clock)):
 		return fmt.Errorf("batch with clock %s between committed %s and content %s", clockName(d.out.clock), clockName(d.clock), clockName(s.content()))
-	case s.own.bytes > 2*s.m.cfg.BacklogMax && s.own.groups.len() > 1:
-		return fmt.Errorf("%d bytes of own groups", s.own.bytes)
+	case s.own.Bytes() > 2*s.m.cfg.BacklogMax && s.own.Len() > 1:
+		return fmt.Errorf("%d bytes of own groups", s.own.Bytes())
 	case len(s.held) > 0 && !s.crowded() && len(s.frozen) == 0:
 		return fmt.Errorf("%d updates are held back for nothing", len(s.held))
 	case s.comparing != nil && (len(s.comparing.votes) > len(s.comparing.asked) || s.compareAt.IsZero()):
 		return fmt.Errorf("a comparison with %d votes of %d asked, next at %v", len(s.comparing.votes), len(s.comparing.asked), s.compareAt)
 	case s.comparing == nil && len(s.linear) > 0 && s.compareAt.IsZero():
 		return fmt.Errorf("%d linearizable reads wait for nothing", len(s.linear))
-	case len(s.waiting.groups) > waitingMax:
-		return fmt.Errorf("%d groups wait", len(s.waiting.groups))
+	case s.waiting.Len() > push.WaitingMax:
+		return fmt.Errorf("%d groups wait", s.waiting.Len())
 	case len(s.owed) > 0 || s.moved || s.ownMoved || s.acksMoved:
 		return fmt.Errorf("the step was not finished")
 	}
@@ -124,34 +126,14 @@ func (s *space) checkLinks() error {
 		switch {
 		case !l.content.Includes(l.acked):
 			return fmt.Errorf("peer %s has acked %s beyond his content %s", short(p.id), clockName(l.acked), clockName(l.content))
-		case l.content.LastEvent(s.m.cfg.Self) > seq || l.sent > seq:
-			return fmt.Errorf("peer %s is at %s, sent %d, of own %d", short(p.id), clockName(l.content), l.sent, seq)
-		case l.have != l.content.Base(s.m.cfg.Self) || l.base != l.acked.Base(s.m.cfg.Self):
-			return fmt.Errorf("peer %s: have %d, base %d of %s", short(p.id), l.have, l.base, clockName(l.content))
-		case len(l.flight) > s.m.cfg.PushFlight || len(p.flows.out) > 2*flowsMax:
-			return fmt.Errorf("peer %s: %d pushes and %d flows on their way", short(p.id), len(l.flight), len(p.flows.out))
-		case p.flows.check() != nil:
-			return fmt.Errorf("peer %s: %w", short(p.id), p.flows.check())
-		case p.pending(l) && l.retryAt.IsZero():
-			return fmt.Errorf("peer %s owes an ack and no timer runs", short(p.id))
+		case l.content.LastEvent(s.m.cfg.Self) > seq:
+			return fmt.Errorf("peer %s is at %s, of own %d", short(p.id), clockName(l.content), seq)
+		case l.window.Applied() != l.content.Base(s.m.cfg.Self) || l.window.Counted() != l.acked.Base(s.m.cfg.Self):
+			return fmt.Errorf("peer %s: applied %d, counted %d of %s", short(p.id), l.window.Applied(), l.window.Counted(), clockName(l.content))
 		}
-	}
-	return nil
-}
-
-func (f *flows) check() error {
-	seen := map[cargo]bool{}
-	for i := range f.out {
-		if seen[f.out[i].cargo] {
-			return fmt.Errorf("two flows carry %v", f.out[i].cargo)
+		if err := errors.Join(l.window.Check(seq, s.m.cfg.PushFlight, p.voter), p.flows.Check(), p.coming.Check()); err != nil {
+			return fmt.Errorf("peer %s: %w", short(p.id), err)
 		}
-		seen[f.out[i].cargo] = true
-	}
-	switch {
-	case len(f.out) > 0 && f.retryAt.IsZero():
-		return fmt.Errorf("%d flows and no timer runs", len(f.out))
-	case len(f.buf) > 0 && f.dropAt.IsZero():
-		return fmt.Errorf("%d bytes have come and no timer runs", len(f.buf))
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/replicator/push"
 	"github.com/coterie-go/coterie/replicator/quorum"
 )
 
@@ -101,12 +102,12 @@ func TestLargeClocksFindAPlaceBesideGroups(t *testing.T) {
 	cfg.GroupMax = 64 << 10
 	w := cluster(t, 2, cfg)
 	a := w.nodes[0]
-	for i := range 2 * flowsMax {
+	for i := range 2 * push.FlowsMax {
 		a.big(fmt.Sprint("big", i), 50)
 	}
 	p := a.m.peers[0]
-	if len(p.flows.out) != flowsMax {
-		t.Fatalf("%d groups wait", len(p.flows.out))
+	if p.flows.Len() != push.FlowsMax {
+		t.Fatalf("%d groups wait", p.flows.Len())
 	}
 	clock := &crdt.Clock{}
 	for i := range crdt.Origin(200) {
@@ -114,7 +115,7 @@ func TestLargeClocksFindAPlaceBesideGroups(t *testing.T) {
 	}
 	dropped := a.m.stats.FlowsDropped
 	a.m.send(p, Bulk, &Head{Epoch: 1, Session: 7, Clock: clock})
-	if a.m.stats.FlowsDropped != dropped || p.flows.out[1].session != 7 {
+	if a.m.stats.FlowsDropped != dropped || !p.flows.Carries(7) {
 		t.Fatalf("the clock found no place: %d dropped", a.m.stats.FlowsDropped-dropped)
 	}
 }

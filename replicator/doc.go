@@ -26,12 +26,12 @@
 // remove something that has not come yet. It then waits for that a moment; after that the receiver
 // sends its clock to the sender, and the sender fills the gap in the order of its log.
 //
-// Large groups (flow.go): a group that is larger than a frame goes in parts, one group at a time to
+// Large groups (package push, flow.go): a group that is larger than a frame goes in parts, one group at a time to
 // each peer. Small groups pass it. It is in flight as long as its parts make progress, so that it
 // is not sent to that peer a second time. It holds no updates back. The peers share the encoding.
 // GroupMax bounds what waits for one peer, and what comes from one.
 //
-// Large clocks (flow_clocks.go): a clock has an interval for every incarnation that has ever made
+// Large clocks (flow.go): a clock has an interval for every incarnation that has ever made
 // an event, and this package sets no bound on it. A message whose clocks are larger than a frame
 // goes in parts like a large group. It goes before the groups that wait, so that it never holds up
 // the lane of acks.
@@ -42,7 +42,7 @@
 // RetryInterval, does not hold updates back. The log bounds what is kept for that peer, and a
 // repair helps it later.
 //
-// Writes (write.go, quorum.go): a write is done when enough acked clocks contain its last event.
+// Writes (write.go, package quorum): a write is done when enough acked clocks contain its last event.
 // Own events are consecutive, so one number per peer is enough: the writes of one level form a
 // queue, and an ack ends a prefix of it. A write that changed nothing waits likewise until
 // everything it found is acknowledged.

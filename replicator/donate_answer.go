@@ -5,6 +5,7 @@ import (
 	"math/bits"
 
 	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/replicator/push"
 )
 
 // Estimated bytes of an item beside its strings.
@@ -63,7 +64,7 @@ func (s *space) sendItems(to *peer, session uint64, id uint32, items iter.Seq[*c
 		bytes += size
 	}
 	if bytes > m.cfg.FrameMax {
-		if !m.sendLarge(to, cargo{kind: kindItems, space: s.id, session: session, about: uint64(id)}, msg, bytes) {
+		if !m.sendLarge(to, push.Cargo{Kind: kindItems, Space: uint8(s.id), Session: session, About: uint64(id)}, msg, bytes) {
 			m.stats.FlowsDropped++ // the peer asks again
 		}
 	} else {

@@ -108,8 +108,10 @@ func TestLargeGroupIsEncodedOnce(t *testing.T) {
 	w := cluster(t, 3, slowLine)
 	a := w.nodes[0]
 	a.big("big", 200)
-	p, q := a.m.peers[0].flows.out, a.m.peers[1].flows.out
-	if len(p) != 1 || len(q) != 1 || &p[0].data[0] != &q[0].data[0] {
+	s := a.m.spaces[Volatile]
+	c := s.groupCargo(s.own.After(0)[0].Events)
+	p, q := a.m.peers[0].flows.Carrying(c, 1), a.m.peers[1].flows.Carrying(c, 1)
+	if p == nil || p != q {
 		t.Fatal("two encodings")
 	}
 }
@@ -130,15 +132,15 @@ func TestFlowOutlivesLoss(t *testing.T) {
 				key = "d/big"
 			}
 			a.big(key, 200)
-			half := func() bool { return len(b.m.peers[0].flows.buf) > 2000 }
+			half := func() bool { return b.m.peers[0].coming.Bytes() > 2000 }
 			w.hops(2*time.Millisecond, time.Minute, half)
 			if !half() {
 				t.Fatal("the flow does not get on")
 			}
 			w.sever(1, 2)
 			w.hops(10*time.Millisecond, time.Minute, func() bool { return false })
-			if len(a.m.peers[0].flows.out) > 0 || b.m.peers[0].flows.buf != nil {
-				t.Fatalf("%d flows, %d bytes are kept", len(a.m.peers[0].flows.out), len(b.m.peers[0].flows.buf))
+			if a.m.peers[0].flows.Len() > 0 || b.m.peers[0].coming.Bytes() > 0 {
+				t.Fatalf("%d flows, %d bytes are kept", a.m.peers[0].flows.Len(), b.m.peers[0].coming.Bytes())
 			}
 			w.mendAll()
 			w.hops(2*time.Millisecond, time.Minute, func() bool { return b.m.Snapshot(0).View(key).Len()+b.m.Snapshot(1).View(key).Len() == 200 })
@@ -155,9 +157,8 @@ func TestFlowGoesOnAfterItWasGivenUp(t *testing.T) {
 	w := cluster(t, 2, slowLine)
 	a, b := w.nodes[0], w.nodes[1]
 	a.big("big", 200)
-	w.hops(2*time.Millisecond, time.Minute, func() bool { return len(b.m.peers[0].flows.buf) > 2000 })
-	b.m.peers[0].flows.giveUpFlow()
-	b.m.peers[0].flows.dropAt = zeroTime
+	w.hops(2*time.Millisecond, time.Minute, func() bool { return b.m.peers[0].coming.Bytes() > 2000 })
+	b.m.peers[0].coming.GiveUp()
 	w.hops(2*time.Millisecond, time.Minute, func() bool { return b.m.Snapshot(Volatile).View("big").Len() == 200 })
 	w.advance(time.Second)
 	w.same()

@@ -147,11 +147,5 @@ func (s *space) forgetRemoved() {
 	if s.id == Durable {
 		return
 	}
-	s.waiting.groups = slices.DeleteFunc(s.waiting.groups, func(w waiter) bool {
-		gone := s.m.removed(w.group.First().Origin)
-		if gone {
-			s.waiting.bytes -= w.bytes
-		}
-		return gone
-	})
+	s.waiting.Forget(s.m.removed)
 }

@@ -342,14 +342,14 @@ func (p *stepPlay) change() {
 func (p *stepPlay) bounded(n *node) {
 	m := n.m
 	for _, s := range m.spaces {
-		if s.waiting.bytes > m.cfg.PushWindow && len(s.waiting.groups) > 1 || s.store.LogLen() > m.cfg.LogMax {
-			p.t.Fatalf("%d bytes wait, the log holds %d events\n%v", s.waiting.bytes, s.store.LogLen(), m)
+		if s.waiting.Bytes() > m.cfg.PushWindow && s.waiting.Len() > 1 || s.store.LogLen() > m.cfg.LogMax {
+			p.t.Fatalf("%d bytes wait, the log holds %d events\n%v", s.waiting.Bytes(), s.store.LogLen(), m)
 		}
 	}
 	for _, o := range m.peers {
 		for _, groups := range []bool{true, false} {
-			if n, bytes := o.flows.waiting(groups); len(o.flows.buf) > m.flowMax() || bytes > m.cfg.GroupMax && n > 1 {
-				p.t.Fatalf("%d bytes have come, %d wait\n%v", len(o.flows.buf), bytes, m)
+			if n, bytes := o.flows.Waiting(groups); o.coming.Bytes() > m.flowMax() || bytes > m.cfg.GroupMax && n > 1 {
+				p.t.Fatalf("%d bytes have come, %d wait\n%v", o.coming.Bytes(), bytes, m)
 			}
 		}
 	}

@@ -1,6 +1,9 @@
 package replicator
 
-import "github.com/coterie-go/coterie/crdt"
+import (
+	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/replicator/push"
+)
 
 // gossip trims the logs, tells one random peer what this replica holds, and comes again.
 func (m *Machine) gossip() {
@@ -74,8 +77,8 @@ func (s *space) onClock(p *peer, msg *Clock) {
 	} else {
 		s.learnAcked(p, msg.Content)
 	}
-	if l := p.link(s); l.tries > 0 {
-		l.tries = 0
+	if w := &p.link(s).window; w.Tries() > 0 {
+		w.SetTries(0)
 		s.watch(p)
 	}
 	s.fill(p, msg.Content)
@@ -97,15 +100,15 @@ func (s *space) fill(p *peer, clock *crdt.Clock) {
 	}
 	clock = clock.Clone()
 	for filled := false; ; filled = true {
-		p.flows.join(s.id, clock)
+		p.flows.Join(uint8(s.id), clock)
 		if clock.Includes(s.content()) {
 			return
 		}
 		groups, more, covered := s.store.Missing(clock, s.m.cfg.PushWindow)
-		todo := make([]ownGroup, len(groups))
+		todo := make([]push.Group, len(groups))
 		for i, g := range groups {
-			todo[i] = ownGroup{group: g, enc: crdt.AppendGroup(nil, g)}
-			covered = covered && len(todo[i].enc) <= s.m.cfg.GroupMax
+			todo[i] = push.Group{Events: g, Enc: crdt.AppendGroup(nil, g)}
+			covered = covered && len(todo[i].Enc) <= s.m.cfg.GroupMax
 		}
 		if !covered { // or a group is too large to be put together there: a repair brings its items one by one, and takes them whole
 			s.m.send(p, Prompt, &LogTruncated{Epoch: s.m.view.Epoch, Space: s.id})
@@ -122,7 +125,7 @@ func (s *space) fill(p *peer, clock *crdt.Clock) {
 
 // fillWith sends groups. It reports whether one of them was small enough for a message, and whether
 // there was place for all.
-func (s *space) fillWith(p *peer, todo []ownGroup, more bool) (small, ok bool) {
+func (s *space) fillWith(p *peer, todo []push.Group, more bool) (small, ok bool) {
 	var last *Push
 	for ok = true; ok && len(todo) > 0; {
 		part := s.bundle(todo, 0)

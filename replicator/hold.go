@@ -63,36 +63,20 @@ func (s *space) crowded() bool { return s.laggard() != nil }
 // a silence, a peer may have fallen out of what is kept for pushing. Such a peer does not hold
 // updates back: it gets what it needs from the log, or by a repair.
 func (s *space) laggard() *peer {
-	if s.own.bytes < s.m.cfg.BacklogMax {
+	if s.own.Bytes() < s.m.cfg.BacklogMax {
 		return nil
 	}
 	for _, p := range s.m.peers {
-		l := p.link(s)
-		if !p.reachable || l.tries > 0 || l.have < l.from {
+		w := &p.link(s).window
+		if !p.reachable || w.Tries() > 0 || !w.InReach() {
 			continue
 		}
-		if bytes, kept := s.backlog(p); kept && bytes >= s.m.cfg.BacklogMax {
+		// Groups that go in parts are left out: no update waits for one large group.
+		if bytes, kept := s.own.Backlog(w.Applied(), &p.flows, uint8(s.id), s.m.cfg.Self); kept && bytes >= s.m.cfg.BacklogMax {
 			return p
 		}
 	}
 	return nil
-}
-
-// backlog returns the bytes of own groups that a peer has not got. It leaves out the groups that
-// are on their way to the peer in parts: flow.go bounds those, and no update waits for one large
-// group.
-func (s *space) backlog(p *peer) (bytes int, kept bool) {
-	have, later := p.link(s).have, 0
-	p.flows.own(s.id, s.m.cfg.Self, func(r crdt.Range, size int) {
-		switch {
-		case r.First == have+1:
-			have = r.Last
-		case r.First > have && s.own.keeps(r.First):
-			later += size
-		}
-	})
-	bytes, kept = s.own.behind(have)
-	return bytes - later, kept
 }
 
 // admit carries out the updates that need not wait any more, in order; those of a frozen key let

@@ -15,7 +15,7 @@ import (
 // behind is how many of the own bytes of n a peer has not got.
 func (n *node) behind(s Space, id crdt.Origin) int {
 	sp := n.m.spaces[s]
-	bytes, _ := sp.own.behind(n.m.peer(id).link(sp).have)
+	bytes, _ := sp.own.Behind(n.m.peer(id).link(sp).window.Applied())
 	return bytes
 }
 

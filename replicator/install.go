@@ -2,6 +2,7 @@ package replicator
 
 import (
 	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/replicator/push"
 	"github.com/coterie-go/coterie/replicator/quorum"
 )
 
@@ -90,9 +91,9 @@ func (m *Machine) becomeStranger() {
 	m.move = move{}
 	m.gossipAt, m.linkAt, m.tidyAt = zeroTime, zeroTime, zeroTime
 	for _, s := range m.spaces {
-		s.pull, s.waiting, s.wanted, s.learned = nil, waitList{}, crdt.Clock{}, false
+		s.pull, s.waiting, s.wanted, s.learned = nil, push.WaitList{}, crdt.Clock{}, false
 		s.settlement = settlement{}
 		s.expiring, s.confirmed = nil, false
-		s.gapAt, s.sets = zeroTime, quorum.Joint[*peer]{}
+		s.sets = quorum.Joint[*peer]{}
 	}
 }

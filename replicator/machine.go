@@ -263,7 +263,7 @@ func (m *Machine) Deadline() time.Time {
 	}
 	d = earlier(earlier(earlier(d, m.linkAt), m.gossipAt), earlier(m.move.at, m.tidyDeadline()))
 	for _, s := range m.spaces {
-		d = earlier(earlier(d, s.gapAt), earlier(earlier(s.roundAt, s.compareAt), s.settlement.at))
+		d = earlier(earlier(d, s.waiting.AskAt()), earlier(earlier(s.roundAt, s.compareAt), s.settlement.at))
 		d = earlier(d, s.thawAt)
 		if s.pull != nil {
 			d = earlier(d, s.pull.at)
@@ -295,7 +295,7 @@ func later(a, b time.Time) time.Time {
 func (m *Machine) send(p *peer, lane Lane, msg Message) {
 	size := clockBytes(msg)
 	c, compares := msg.(*Compare)
-	if size > m.cfg.FrameMax || compares && p.flows.tells(c.Space) {
+	if size > m.cfg.FrameMax || compares && p.flows.CarriesKind(kindCompare, uint8(c.Space)) {
 		if !m.sendLarge(p, cargoOf(msg), msg, size) {
 			m.stats.FlowsDropped++ // it is asked for again
 		}

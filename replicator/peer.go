@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/replicator/push"
 )
 
 // peer is another member of the view.
@@ -16,7 +17,8 @@ type peer struct {
 	reachable bool
 	epoch     uint64 // the newest view that the peer is known to have installed
 	links     [spaces]link
-	flows     flows
+	flows     push.Flows
+	coming    push.Assembly
 	malformed uint64    // messages and groups that made no sense
 	warnAt    time.Time // when to tell of the next
 }
@@ -24,13 +26,11 @@ type peer struct {
 // link is what one space knows of one peer, and what is on its way there.
 //
 // Invariants: content and acked hold only what the peer has (they may lag, they never lead); acked
-// ⊆ content; base and have are theirs for the own origin; sent is at most the own seq; len(flight)
-// ≤ PushFlight.
+// ⊆ content; what the window has as applied and counted are theirs for the own origin.
 type link struct {
 	content *crdt.Clock // applied there
 	acked   *crdt.Clock // counts there
-	have    uint64      // own events applied there, contiguous from 1
-	base    uint64      // own events that count there, contiguous from 1
+	window  push.Window // how far the peer is with the own events, and what is on its way there
 	stated  *crdt.Clock // content that the peer told under the installed view; kept while there is something to fold
 
 	told     *crdt.Clock // of the own content, what Compare told the peer; nil: nothing, or the peer has lost it
@@ -41,13 +41,6 @@ type link struct {
 	refuses  bool   // the peer's disk has refused its last batch, as far as known
 	why      string // what the disk said
 
-	from    uint64 // own events up to here were made before the peer came; gossip and repair bring them
-	sent    uint64 // last own event pushed
-	flight  []flight
-	bytes   int       // of flight
-	retryAt time.Time // when to do something about what is unacknowledged; zero: nothing is
-	tries   int       // retries without progress
-
 	alarms  int       // digest alarms since the digests were last equal
 	alarmAt time.Time // those before this are not acted upon
 
@@ -57,22 +50,19 @@ type link struct {
 	toldContent uint64
 }
 
-// flight is one push on its way.
-type flight struct {
-	last  uint64 // last own event in it
-	bytes int
-}
-
 func newPeer(m *Machine, p Peer, voter bool) *peer {
 	n := &peer{id: p.ID, up: p.UpNumber, disk: p.Disk, voter: voter, reachable: true}
 	for i, s := range m.spaces {
 		seq := s.rep.Seq()
-		n.links[i] = link{content: &crdt.Clock{}, acked: &crdt.Clock{}, from: seq, sent: seq}
+		n.links[i] = link{content: &crdt.Clock{}, acked: &crdt.Clock{}, window: push.NewWindow(seq)}
 	}
 	return n
 }
 
 func (p *peer) link(s *space) *link { return &p.links[s.id] }
+
+// moved counts the progress of flows from the peer and to it.
+func (p *peer) moved() uint64 { return p.flows.Moved() + p.coming.Moved() }
 
 // peer returns the member with this id, nil when there is none or it is the machine itself.
 func (m *Machine) peer(id crdt.Origin) *peer {
@@ -92,8 +82,7 @@ func (m *Machine) counts(p *peer) bool {
 func (s *space) learnContent(p *peer, c *crdt.Clock) {
 	l := p.link(s)
 	l.content.Join(c)
-	if have := l.content.Base(s.m.cfg.Self); have != l.have {
-		l.have = have
+	if l.window.SetApplied(l.content.Base(s.m.cfg.Self)) {
 		s.watch(p)
 	}
 }
@@ -103,20 +92,22 @@ func (s *space) learnAcked(p *peer, c *crdt.Clock) {
 	l := p.link(s)
 	l.acked.Join(c)
 	s.learnContent(p, c)
-	l.base, l.refuses = l.acked.Base(s.m.cfg.Self), false
+	l.window.SetCounted(l.acked.Base(s.m.cfg.Self))
+	l.refuses = false
 	s.acksMoved = true
 }
 
 // learnOwn notes what the peer has of the own events.
 func (s *space) learnOwn(p *peer, content, acked uint64) {
 	l, self := p.link(s), s.m.cfg.Self
-	if content > l.have {
+	if content > l.window.Applied() {
 		l.content.AddRange(self, 1, content)
-		l.have = l.content.Base(self)
+		l.window.SetApplied(l.content.Base(self))
 	}
-	if acked > l.base {
+	if acked > l.window.Counted() {
 		l.acked.AddRange(self, 1, acked)
-		l.base, l.refuses = l.acked.Base(self), false
+		l.window.SetCounted(l.acked.Base(self))
+		l.refuses = false
 		s.acksMoved = true
 	}
 }
@@ -141,12 +132,12 @@ func (m *Machine) onReachable(id crdt.Origin, is bool) {
 	}
 	m.sendStatus(p, true)
 	for _, s := range m.spaces {
-		p.link(s).tries = 0
+		p.link(s).window.SetTries(0)
 		s.pushTo(p)
 	}
 }
 
-// arm makes sure that the links are looked at not later than t.
+// arm makes sure that the links are looked at not later than t; zero: never.
 func (m *Machine) arm(t time.Time) { m.linkAt = earlier(m.linkAt, t) }
 
 // backoff is how long to wait before the next try.
@@ -159,27 +150,21 @@ func (m *Machine) backoff(tries int) time.Duration {
 func (m *Machine) retryLinks() {
 	for _, p := range m.peers {
 		for _, s := range m.spaces {
-			l := p.link(s)
-			if m.due(&l.retryAt) {
+			w := &p.link(s).window
+			if w.Due(m.now) {
 				s.retryPush(p)
 			}
-			if !l.retryAt.IsZero() {
-				m.arm(l.retryAt)
-			}
+			m.arm(w.RetryAt())
 		}
-		if m.due(&p.flows.retryAt) {
+		if p.flows.Due(m.now) {
 			m.retryFlow(p)
 		}
-		if !p.flows.retryAt.IsZero() {
-			m.arm(p.flows.retryAt)
-		}
-		if m.due(&p.flows.dropAt) {
+		m.arm(p.flows.RetryAt())
+		if p.coming.Due(m.now) {
 			m.stats.FlowsDropped++
-			p.flows.giveUpFlow()
+			p.coming.GiveUp()
 		}
-		if !p.flows.dropAt.IsZero() {
-			m.arm(p.flows.dropAt)
-		}
+		m.arm(p.coming.DropAt())
 	}
 }
 

@@ -44,8 +44,8 @@ type pull struct {
 	at     time.Time // when to ask again, or at once when busy
 	tries  int       // questions in a row that brought nothing
 	silent int       // looks in a row at which no flow of the donor had moved either
-	moved  uint64    // flows.moved of the donor when it was looked at last
-	coming uint64    // flows.in of the donor then
+	moved  uint64    // of the donor when it was looked at last
+	coming uint64    // the flow of the donor that came then
 	busy   bool      // there is something to do that waits for no answer
 	lost   []*peer   // donors that did not help
 }
@@ -70,7 +70,8 @@ func (s *space) startPull(p *peer, asked *crdt.Clock) {
 }
 
 func (s *space) newPull(p *peer) *pull {
-	return &pull{session: s.m.rng.Uint64() | 1, from: p, own: s.store.Pin(), since: s.m.now, moved: p.flows.moved, coming: p.flows.in}
+	flow, _ := p.coming.Coming()
+	return &pull{session: s.m.rng.Uint64() | 1, from: p, own: s.store.Pin(), since: s.m.now, moved: p.moved(), coming: flow}
 }
 
 // askPull asks the donor to begin.
@@ -164,12 +165,13 @@ func (s *space) onPullTime() {
 // without a pause, and none of them is the answer when the question was lost. A message that is on
 // its way is not sent twice, so that asking too early costs little.
 func (p *pull) underway() bool {
-	f := &p.from.flows
-	moves, same := f.moved != p.moved, f.in == p.coming && !f.closed
-	p.moved, p.coming = f.moved, f.in
+	moved := p.from.moved()
+	flow, open := p.from.coming.Coming()
+	moves, same := moved != p.moved, flow == p.coming && open
+	p.moved, p.coming = moved, flow
 	if p.silent++; moves {
 		p.silent = 0
-		if same || f.carries(p.session) {
+		if same || p.from.flows.Carries(p.session) {
 			return true
 		}
 	}

@@ -64,7 +64,7 @@ func TestRepairGivesUpABusyDonor(t *testing.T) {
 // without a pause.
 func (w *world) keepFlowing() {
 	for _, n := range w.nodes {
-		if len(n.m.peers[0].flows.out) == 0 {
+		if n.m.peers[0].flows.Len() == 0 {
 			n.big(fmt.Sprint("big", w.seq), 20)
 		}
 	}

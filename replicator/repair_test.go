@@ -9,6 +9,7 @@ import (
 
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/crdt/iblt"
+	"github.com/coterie-go/coterie/replicator/push"
 	"github.com/coterie-go/coterie/replicator/quorum"
 )
 
@@ -40,7 +41,7 @@ func apart(t *testing.T, cfg Config, same, differ int) *world {
 	w.net = nil
 	for _, n := range w.nodes {
 		n.m.stats = Stats{}
-		n.m.peers[0].flows, n.m.spaces[Volatile].own = flows{}, ownLog{} // what was to be pushed would come after all
+		n.m.peers[0].flows, n.m.spaces[Volatile].own = push.Flows{}, push.Outbox{} // what was to be pushed would come after all
 	}
 	return w
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/replicator/push"
 	"github.com/coterie-go/coterie/replicator/quorum"
 )
 
@@ -16,12 +17,11 @@ type space struct {
 	store *crdt.Store
 	ch    crdt.Changes // of the call that is being made; absorbed at once
 
-	own     ownLog     // own groups that a peer may still need
-	waiting waitList   // groups that came too early
-	gapAt   time.Time  // when to ask for what the waiting ones wait for
-	writes  []*opQueue // operations waiting for acks, per level
-	goals   []*op      // writes that changed nothing: they wait for a whole clock
-	rounds  []*round   // quorum reads
+	own     push.Outbox   // own groups that a peer may still need
+	waiting push.WaitList // groups that came too early
+	writes  []*opQueue    // operations waiting for acks, per level
+	goals   []*op         // writes that changed nothing: they wait for a whole clock
+	rounds  []*round      // quorum reads
 	roundAt time.Time
 	roundID uint64
 	compares
@@ -126,7 +126,7 @@ func (s *space) absorb() {
 }
 
 func (s *space) onTime() {
-	if s.m.due(&s.gapAt) {
+	if s.waiting.Due(s.m.now) {
 		s.askGap()
 	}
 	if s.m.due(&s.roundAt) {
@@ -176,5 +176,5 @@ func (s *space) finish() {
 // String prints the state on one line.
 func (s *space) String() string {
 	return fmt.Sprintf("%v content %s committed %s items %d waiting %d rounds %d settled %d",
-		s.id, clockName(s.content()), clockName(s.committed()), s.store.Len(), len(s.waiting.groups), len(s.rounds), s.settlement.chain.Settled())
+		s.id, clockName(s.content()), clockName(s.committed()), s.store.Len(), s.waiting.Len(), len(s.rounds), s.settlement.chain.Settled())
 }

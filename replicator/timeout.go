@@ -103,7 +103,7 @@ func (s *space) neverBegun(o *op) error {
 		return fmt.Errorf("%w: write of %q at %v was held back, nothing happened", ErrKeyMoving, o.key, o.level)
 	}
 	if p := s.laggard(); p != nil {
-		bytes, _ := s.own.behind(p.link(s).have)
+		bytes, _ := s.own.Behind(p.link(s).window.Applied())
 		return fmt.Errorf("%w: write of %q at %v was held back, nothing happened: %s is %d bytes behind (Config.BacklogMax)", ErrOverloaded, o.key, o.level,
 			short(p.id), bytes)
 	}

@@ -4,6 +4,8 @@ import (
 	"container/heap"
 	"iter"
 	"math"
+
+	"github.com/coterie-go/coterie/replicator/fifo"
 )
 
 // timeouts orders the operations that wait by deadline, then by id. Most operations come in that
@@ -13,7 +15,7 @@ import (
 //
 // Invariants: the line is in order; over is how many of it have ended.
 type timeouts struct {
-	line fifo[lined]
+	line fifo.Queue[lined]
 	over int
 	heap opHeap
 }
@@ -33,19 +35,19 @@ const inLine = math.MaxInt
 // overMax is how many in the line may have ended, beyond half of the line.
 const overMax = 64
 
-func (t *timeouts) len() int { return t.line.len() - t.over + len(t.heap) }
+func (t *timeouts) len() int { return t.line.Len() - t.over + len(t.heap) }
 
 func (t *timeouts) add(o *op) {
-	for t.line.len() > 0 && t.line.last().ended() {
-		t.line.unpush()
+	for t.line.Len() > 0 && t.line.Last().ended() {
+		t.line.Unpush()
 		t.over--
 	}
-	if t.line.len() > 0 && o.before(t.line.last().o) {
+	if t.line.Len() > 0 && o.before(t.line.Last().o) {
 		heap.Push(&t.heap, o)
 		return
 	}
 	o.place = inLine
-	t.line.push(lined{o, o.serial})
+	t.line.Push(lined{o, o.serial})
 }
 
 // remove ends an operation.
@@ -55,32 +57,32 @@ func (t *timeouts) remove(o *op) {
 		return
 	}
 	o.place = -1
-	if t.over++; t.over > t.line.len()/2+overMax {
-		t.line.drop(lined.ended)
+	if t.over++; t.over > t.line.Len()/2+overMax {
+		t.line.Drop(lined.ended)
 		t.over = 0
 	}
 }
 
 // first returns the operation whose deadline comes first, nil when none waits.
 func (t *timeouts) first() *op {
-	for t.line.len() > 0 && t.line.items()[0].ended() {
-		t.line.pop(1)
+	for t.line.Len() > 0 && t.line.Items()[0].ended() {
+		t.line.Pop(1)
 		t.over--
 	}
 	switch {
-	case t.line.len() == 0 && len(t.heap) == 0:
+	case t.line.Len() == 0 && len(t.heap) == 0:
 		return nil
-	case t.line.len() == 0 || len(t.heap) > 0 && t.heap[0].before(t.line.items()[0].o):
+	case t.line.Len() == 0 || len(t.heap) > 0 && t.heap[0].before(t.line.Items()[0].o):
 		return t.heap[0]
 	}
-	return t.line.items()[0].o
+	return t.line.Items()[0].o
 }
 
 // all yields the operations that wait. The order is always the same, but means nothing. The caller
 // must not end an operation meanwhile.
 func (t *timeouts) all() iter.Seq[*op] {
 	return func(yield func(*op) bool) {
-		for _, l := range t.line.items() {
+		for _, l := range t.line.Items() {
 			if !l.ended() && !yield(l.o) {
 				return
 			}

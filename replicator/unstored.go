@@ -93,7 +93,7 @@ func (s *space) onUnstored(p *peer, msg *Unstored) {
 	l := p.link(s)
 	l.unstored, l.refuses, l.why = max(l.unstored, msg.UpTo), true, msg.Why
 	for _, q := range s.writes {
-		for _, o := range q.ops.items() {
+		for _, o := range q.ops.Items() {
 			if o.seq > l.unstored {
 				break
 			}
@@ -116,7 +116,7 @@ func (s *space) refused(p *peer, o *op) bool {
 	case o.goal != nil:
 		return p.link(s).refuses
 	}
-	return p.link(s).unstored >= o.seq && p.link(s).base < o.seq
+	return p.link(s).unstored >= o.seq && p.link(s).window.Counted() < o.seq
 }
 
 // endHopeless ends a write if so many disks have refused it that the others are too few for its

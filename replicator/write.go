@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/replicator/fifo"
 	"github.com/coterie-go/coterie/replicator/quorum"
 )
 
@@ -13,7 +14,7 @@ import (
 // operation.
 type opQueue struct {
 	level quorum.Level
-	ops   fifo[*op]
+	ops   fifo.Queue[*op]
 }
 
 func (m *Machine) onUpdate(in Update) {
@@ -85,12 +86,12 @@ func (s *space) enqueue(o *op) {
 	s.acksMoved = true
 	for _, q := range s.writes {
 		if q.level == o.level {
-			q.ops.push(o)
+			q.ops.Push(o)
 			return
 		}
 	}
 	q := &opQueue{level: o.level}
-	q.ops.push(o)
+	q.ops.Push(o)
 	s.writes = append(s.writes, q)
 }
 
@@ -98,19 +99,19 @@ func (s *space) enqueue(o *op) {
 func (s *space) completeWrites() {
 	keep := s.writes[:0]
 	for _, q := range s.writes {
-		if q.ops.len() == 0 {
+		if q.ops.Len() == 0 {
 			continue // no write has used this level since the last time
 		}
 		keep = append(keep, q)
-		ops, reach, n := q.ops.items(), s.reachOf(q.level), 0
+		ops, reach, n := q.ops.Items(), s.reachOf(q.level), 0
 		for n < len(ops) && (ops[n].done() || ops[n].seq <= reach) {
 			s.m.end(ops[n], nil)
 			s.m.recycle(ops[n])
 			n++
 		}
-		q.ops.pop(n)
-		if q.ops.len() > 2*s.m.pending+64 {
-			q.ops.drop((*op).done) // they have timed out behind one that still waits
+		q.ops.Pop(n)
+		if q.ops.Len() > 2*s.m.pending+64 {
+			q.ops.Drop((*op).done) // they have timed out behind one that still waits
 		}
 	}
 	clear(s.writes[len(keep):])
@@ -132,7 +133,7 @@ func (s *space) ackedBase(p *peer) (uint64, bool) {
 	if p == nil {
 		return s.acked().Base(s.m.cfg.Self), true
 	}
-	return p.link(s).base, s.m.counts(p)
+	return p.link(s).window.Counted(), s.m.counts(p)
 }
 
 // hasWrite reports whether a replica, the own one as nil, has acknowledged what a write did or
@@ -148,7 +149,7 @@ func (s *space) hasWrite(p *peer, o *op) bool {
 	case o.goal != nil:
 		return p.link(s).acked.Includes(o.goal)
 	}
-	return p.link(s).base >= o.seq
+	return p.link(s).window.Counted() >= o.seq
 }
 
 // awaitGoal begins a write that changed nothing: what it found must be as safe as a change would
@@ -196,7 +197,7 @@ func (s *space) completeGoals() {
 // enough disks elsewhere.
 func (s *space) failLocal(upTo uint64, cause error) {
 	for _, q := range s.writes {
-		for _, o := range q.ops.items() {
+		for _, o := range q.ops.Items() {
 			if o.seq > upTo {
 				break
 			}

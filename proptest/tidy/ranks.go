@@ -20,6 +20,8 @@ var ranks = []rankRow{
 	{"crdt/head", -9, true, "heads of CBOR know nothing of what is encoded"},
 	{"crdt", -1, true, "items, clock, store and types know nothing of nodes"},
 	{"durable", 1, false, "the port to a disk knows rows, not what they mean"},
+	{"replicator/fifo", -1, true, "a queue knows nothing of what it holds"},
+	{"replicator/push", 0, true, "what is on its way is bookkeeping; it knows no view and sends nothing"},
 	{"replicator/quorum", 0, true, "who counts is a matter of views and levels; it knows no message and no store"},
 	{"replicator", 1, true, "the protocol between replicas knows crdt and names its peers by origin only"},
 	{"ddata/membership/view", -8, true, "ids, members and views are values, whatever is decided about them"},

@@ -1,0 +1,92 @@
+package push
+
+import (
+	"bytes"
+	"testing"
+	"time"
+
+	"github.com/coterie-go/coterie/crdt"
+)
+
+func group(origin crdt.Origin, seq uint64) Cargo {
+	return GroupCargo(1, 0, crdt.Group{{Dot: crdt.Dot{Origin: origin, Seq: seq}}})
+}
+
+func large(b []byte) *Large {
+	return NewLarge(len(b), 1, func(dst []byte) []byte { return append(dst, b...) })
+}
+
+// Clocks wait before groups, and behind what has begun. Each has room of its own, and a later state
+// takes the place of an earlier one.
+func TestClocksGoBeforeGroupsThatWait(t *testing.T) {
+	var f Flows
+	for i := range uint64(FlowsMax) {
+		if c := group(1, i+1); f.PlaceFor(c, 10, 1000) != FreePlace || f.Put(c, large(make([]byte, 10))) != (i == 0) {
+			t.Fatalf("no place for group %d", i)
+		}
+	}
+	if f.PlaceFor(group(1, 99), 10, 1000) != NoPlace || f.PlaceFor(group(1, 3), 10, 1000) != OnItsWay {
+		t.Fatal("groups have no bound")
+	}
+	clock := Cargo{Kind: 2, State: true}
+	if f.PlaceFor(clock, 10, 1000) != FreePlace || f.Put(clock, large(nil)) || f.out[1].Cargo != clock {
+		t.Fatal("the clock does not go next")
+	}
+	if f.PlaceFor(clock, 10, 1000) != Outdated {
+		t.Fatal("a later clock is worth more")
+	}
+	var parts []Part
+	f.Pump(4, 8, func(p Part) { parts = append(parts, p) })
+	if len(parts) != 3 || parts[2].Total != 3 || len(parts[2].Data) != 2 {
+		t.Fatalf("%v", parts)
+	}
+	if f.Arm(time.Unix(1, 0)); f.Check() != nil {
+		t.Fatal(f.Check())
+	}
+}
+
+// Parts that are lost or come twice do no harm, and a message whose sender falls silent is given
+// up, as if it had come.
+func TestAssembly(t *testing.T) {
+	var f Flows
+	var a Assembly
+	want := []byte("0123456789")
+	f.Put(group(1, 1), large(want))
+	at, n := time.Unix(1, 0), 0
+	for {
+		var whole []byte
+		f.Pump(3, 8, func(p Part) {
+			if n++; n%3 == 0 {
+				return // lost
+			}
+			if w, arrival, err := a.Add(p, 100, at); err != nil {
+				t.Fatal(err)
+			} else if arrival == Complete {
+				whole = w
+			}
+		})
+		if whole != nil {
+			if !bytes.Equal(whole, want) || a.Bytes() > 0 || !a.DropAt().IsZero() {
+				t.Fatalf("%q", whole)
+			}
+			break
+		}
+		id, next := a.Next()
+		f.Acked(id, next, 3)
+		if f.Retry() {
+			t.Fatal("it does not get on")
+		}
+	}
+	if _, arrival, _ := a.Add(Part{Flow: 2, Total: 2, Data: want}, 100, at); arrival != Kept || a.Bytes() == 0 {
+		t.Fatal("the next message does not begin")
+	}
+	if a.GiveUp(); a.Bytes() > 0 || a.Check() != nil {
+		t.Fatal("it is kept")
+	}
+	if _, next := a.Next(); next != 2 {
+		t.Fatalf("the sender is told %d of 2", next)
+	}
+	if _, _, err := a.Add(Part{Flow: 3, Total: 2, Data: want}, 5, at); err == nil {
+		t.Fatal("a message has no bound")
+	}
+}
