@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/events"
+	"github.com/coterie-go/coterie/ddata/host"
 	"github.com/coterie-go/coterie/ddata/membership"
 	"github.com/coterie-go/coterie/ddata/shutdown"
 	"github.com/coterie-go/coterie/ddata/transport"
@@ -57,6 +58,7 @@ type Node struct {
 	leaving  atomic.Bool
 
 	singletons map[string]*Singleton // by name
+	attached   host.Attached
 	progress   progress
 
 	started bool          // the loops run

@@ -18,7 +18,7 @@ import (
 func (n *Node) Host() host.Host {
 	return host.Host{
 		Cluster: clusterPort{n}, Lease: leasePort{n}, Channels: channelsPort{n.net, n}, Lifecycle: lifecyclePort{n},
-		Data: n.dataPort, Emit: n.emit, Meter: n.cfg.Meter, Log: n.log,
+		Attached: &n.attached, Data: n.dataPort, Emit: n.emit, Meter: n.cfg.Meter, Log: n.log,
 	}
 }
 

@@ -47,7 +47,7 @@ func TestTypesWithOneShortHash(t *testing.T) {
 func TestSecondTypeOfOneChannel(t *testing.T) {
 	n := ddatatest.Start(t, "backend")[0]
 	typ := cartType(&cartLog{})
-	absent := absencesOf(n)
+	absent := &typesOf(n).absences
 	absent.mu.Lock()
 	absent.namedLocked(typ.Name).name = "Other"
 	absent.mu.Unlock()

@@ -49,7 +49,7 @@ func (e Event) String() string { return e.Line().String() }
 // Once a type was registered it stays so: while a coordinator is replaced known homes are routed
 // to, and a node that is taken out of service then would help no caller.
 func Health(node *ddata.Node, names ...string) {
-	h := healthOf(node)
+	h := &typesOf(node).health
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.names, h.named = slices.Clone(names), true
@@ -61,28 +61,6 @@ type nodeHealth struct {
 	types map[string]*core // that run
 	names []string
 	named bool
-}
-
-var (
-	healthMu sync.Mutex
-	healths  = map[*ddata.Node]*nodeHealth{}
-)
-
-func healthOf(node *ddata.Node) *nodeHealth {
-	healthMu.Lock()
-	defer healthMu.Unlock()
-	h := healths[node]
-	if h == nil {
-		h = &nodeHealth{types: map[string]*core{}}
-		healths[node] = h
-		node.Host().Lifecycle.OnHealth(h.missing)
-		node.Watch(ddata.Watcher{End: func(error) {
-			healthMu.Lock()
-			defer healthMu.Unlock()
-			delete(healths, node)
-		}})
-	}
-	return h
 }
 
 // watch counts a type until the result is called.

@@ -100,9 +100,4 @@ func TestMessagesForAnAbsentTypeAreCounted(t *testing.T) {
 		send()
 		eventually(t, "counted at the end", func() bool { return noHandler(nodes[0]) == before+2 })
 	})
-	eventually(t, "forgotten", func() bool {
-		absencesMu.Lock()
-		defer absencesMu.Unlock()
-		return allAbsent[nodes[0]] == nil
-	})
 }

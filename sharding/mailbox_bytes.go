@@ -136,28 +136,6 @@ func (b *nodeBytes) take(n int64) bool {
 	return true
 }
 
-var (
-	nodeBytesMu  sync.Mutex
-	allNodeBytes = map[*ddata.Node]*nodeBytes{}
-)
-
-func nodeBytesOf(n *ddata.Node) *nodeBytes {
-	nodeBytesMu.Lock()
-	defer nodeBytesMu.Unlock()
-	b := allNodeBytes[n]
-	if b == nil {
-		b = &nodeBytes{}
-		b.max.Store(defaultNodeBytes)
-		allNodeBytes[n] = b
-		n.Watch(ddata.Watcher{End: func(error) {
-			nodeBytesMu.Lock()
-			defer nodeBytesMu.Unlock()
-			delete(allNodeBytes, n)
-		}})
-	}
-	return b
-}
-
 // LimitMailboxes bounds what waits in the mailboxes of all regions of a node together: messages of
 // other nodes, in bytes as encoded. Regions take their parts in steps of 1 MiB. What finds no room
 // is dropped with DropNodeFull. The default is 1 GiB, the least 1 MiB; a lower limit holds for what
@@ -168,6 +146,6 @@ func LimitMailboxes(node *ddata.Node, bytes int) error {
 	if bytes < nodeStep {
 		return fmt.Errorf("%w: LimitMailboxes: %d bytes, want %d at least", ErrConfig, bytes, nodeStep)
 	}
-	nodeBytesOf(node).max.Store(int64(bytes))
+	typesOf(node).mailboxes.max.Store(int64(bytes))
 	return nil
 }

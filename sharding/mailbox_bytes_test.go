@@ -282,7 +282,7 @@ func TestLimitMailboxes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if b := g.core.held.node; b == nil || b != nodeBytesOf(n) || b.max.Load() != 1<<20 {
+		if b := g.core.held.node; b == nil || b != &typesOf(n).mailboxes || b.max.Load() != 1<<20 {
 			t.Errorf("%s is not under the node's limit", name)
 		}
 	}

@@ -1,14 +1,11 @@
 package sharding
 
 import (
-	"context"
 	"fmt"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/coterie-go/coterie/ddata"
-	"github.com/coterie-go/coterie/ddata/shutdown"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
@@ -45,9 +42,7 @@ func StartProxy[M any](node *ddata.Node, t EntityType[M]) (*Region[M], error) {
 //
 // Errors: ErrNotStarted, ErrAlreadyStarted if the type has another message type.
 func Lookup[M any](node *ddata.Node, name string) (*Region[M], error) {
-	typesMu.Lock()
-	defer typesMu.Unlock()
-	s, ok := started[startedKey{node, name}]
+	s, ok := typesOf(node).find(name)
 	if !ok {
 		return nil, fmt.Errorf("%w: %q", ErrNotStarted, name)
 	}
@@ -63,18 +58,7 @@ func regionOf[M any](name string, s startedType) (*Region[M], error) {
 }
 
 // Types is the names of the types that were started on the node and run, in order.
-func Types(node *ddata.Node) []string {
-	typesMu.Lock()
-	defer typesMu.Unlock()
-	var names []string
-	for k := range started { // order: sorted below
-		if k.node == node {
-			names = append(names, k.name)
-		}
-	}
-	slices.Sort(names)
-	return names
-}
+func Types(node *ddata.Node) []string { return typesOf(node).names() }
 
 func startType[M any](node *ddata.Node, t EntityType[M], proxy bool) (*Region[M], error) {
 	t = withPreset(t, node.Preset())
@@ -91,11 +75,11 @@ func startType[M any](node *ddata.Node, t EntityType[M], proxy bool) (*Region[M]
 		return nil, fmt.Errorf("%w: the node has ended: %w", ErrStopped, node.Err())
 	default:
 	}
-	startMu.Lock()
-	defer startMu.Unlock()
-	key := startedKey{node, t.Name}
 	settings := startedSettings{t.Role, t.withDefaults().Shards, t.Hash, t.RememberEntities, storeID(t.Lease), storeID(t.CoordinatorLease), proxy}
-	if s, ok := key.started(); ok {
+	types := typesOf(node)
+	types.startMu.Lock()
+	defer types.startMu.Unlock()
+	if s, ok := types.find(t.Name); ok {
 		g, err := regionOf[M](t.Name, s)
 		switch {
 		case err != nil:
@@ -107,107 +91,26 @@ func startType[M any](node *ddata.Node, t EntityType[M], proxy bool) (*Region[M]
 		}
 		return g, nil
 	}
-	ports, err := nodePorts(node, t.Role, t.Name, proxy)
+	ports, err := types.ports(node, t.Role, t.Name, proxy)
 	if err != nil {
 		return nil, err
 	}
-	if ports.Predecessor, err = key.predecessor(); err != nil {
+	if ports.Predecessor, err = types.predecessor(t.Name); err != nil {
 		return nil, err
 	}
 	g, err := StartOn(ports, t)
 	if err != nil {
 		return nil, err
 	}
-	g.run.bind(key) // before any caller finds and closes it
-	typesMu.Lock()
-	defer typesMu.Unlock()
-	if !g.core.hasEnded() { // with its node
-		started[key] = startedType{g, settings}
-	}
-	delete(draining, key)
+	types.bind(t.Name, g.run) // before any caller finds and closes it
+	types.add(t.Name, startedType{g, g.run, settings})
 	return g, nil
 }
 
-// bind has the region leave the node's types when it is closed, and end with the node.
-func (run *engine) bind(key startedKey) {
-	run.absence = absencesOf(key.node).named(key.name)
-	unwatch := healthOf(key.node).watch(key.name, run.core)
-	run.onCancel(unwatch)
-	run.onClose = func() {
-		unwatch()
-		typesMu.Lock()
-		defer typesMu.Unlock()
-		delete(started, key)
-		if !run.core.hasEnded() {
-			draining[key] = run
-		}
-	}
-	run.onCancel(key.node.Watch(ddata.Watcher{End: func(error) {
-		run.endWithNode()
-		typesMu.Lock()
-		defer typesMu.Unlock()
-		delete(started, key)
-		delete(draining, key)
-	}}))
-}
-
-// predecessor is what holds for the type from before. Machines that went on after Region.Close end
-// now; while one of its handlers runs, its entity would live twice. From their end on the type is
-// one that is not started here.
-func (key startedKey) predecessor() (protocol.Predecessor, error) {
-	absent := absencesOf(key.node)
-	run := key.draining()
-	if run == nil {
-		return absent.start(key.name)
-	}
-	if !isDone(run.control.left) {
-		return protocol.Predecessor{}, fmt.Errorf("%w: %q was closed, and handlers of it still run", ErrAlreadyStarted, key.name)
-	}
-	if err := inEndTime(run.core.pool.drain); err != nil { // a handler runs, perhaps of a shard that was killed: its machines go on
-		return protocol.Predecessor{}, fmt.Errorf("%w: %q was closed: %w", ErrAlreadyStarted, key.name, err)
-	}
-	var err error
-	if !run.core.hasEnded() {
-		run.successor.Store(run.absence)
-		err = inEndTime(run.end)
-		absent.resume(key.name, run.predecessor())
-	} else {
-		err = inEndTime(run.rests)
-	}
-	if err != nil {
-		return protocol.Predecessor{}, fmt.Errorf("%w: %q was closed, and not everything of it has ended: %w", ErrAlreadyStarted, key.name, err)
-	}
-	return absent.start(key.name)
-}
-
-// The types that run, by node, and those that were closed, whose machines go on.
-var (
-	startMu  sync.Mutex // one Start at a time; held while a region ends, whose hooks may look types up
-	typesMu  sync.Mutex // of the maps
-	started  = map[startedKey]startedType{}
-	draining = map[startedKey]*engine{}
-)
-
-type startedKey struct {
-	node *ddata.Node
-	name string
-}
-
-func (key startedKey) started() (startedType, bool) {
-	typesMu.Lock()
-	defer typesMu.Unlock()
-	s, ok := started[key]
-	return s, ok
-}
-
-func (key startedKey) draining() *engine {
-	typesMu.Lock()
-	defer typesMu.Unlock()
-	return draining[key]
-}
-
+// startedType is a type that runs on a node.
 type startedType struct {
-	region   any
+	region   any // *Region[M]
+	run      *engine
 	settings startedSettings
 }
 
@@ -225,42 +128,6 @@ type startedSettings struct {
 func (s startedSettings) String() string {
 	return fmt.Sprintf("{Role %q, Shards %d, Hash %v, RememberEntities %t, Lease %q, CoordinatorLease %q, proxy %t}",
 		s.role, s.shards, s.hash, s.remember, s.lease, s.coordinatorLease, s.proxy)
-}
-
-// nodeEndTimeout is how long the end of a node, or a Start after Close, waits for handlers that
-// run.
-const nodeEndTimeout = time.Second
-
-func inEndTime(do func(context.Context) error) error {
-	ctx, cancel := context.WithTimeout(context.Background(), nodeEndTimeout)
-	defer cancel()
-	return do(ctx)
-}
-
-func (run *engine) endWithNode() {
-	if err := inEndTime(run.end); err != nil {
-		run.core.log.Warn("sharding: not everything has ended with the node", "type", run.core.name, "error", err)
-	}
-}
-
-func nodePorts(n *ddata.Node, role, name string, proxy bool) (Ports, error) {
-	h := n.Host()
-	p := Ports{
-		Cluster: h.Cluster, ClusterName: n.ClusterName(), Addr: n.Addr(), Lease: h.Lease, Proxy: proxy, Network: h.Channels,
-		Log: h.Log, Emit: h.Emit, Meter: h.Meter, Broken: h.Lifecycle.Broken, mailboxes: nodeBytesOf(n),
-	}
-	p.BeforeLeave = func(leave func(context.Context) error) (cancel func()) {
-		return h.Lifecycle.OnShutdown(shutdown.ShardingShutdownRegion, "entity type "+name, leave)
-	}
-	p.BeforeExit = func(resign func(context.Context) error) (cancel func()) {
-		return h.Lifecycle.OnShutdown(shutdown.ClusterExiting, "coordinator of entity type "+name, resign)
-	}
-	if !slices.Contains(n.Roles(), role) {
-		return p, nil
-	}
-	var err error
-	p.State, err = h.Data(role)
-	return p, err
 }
 
 // withPreset gives the timers that were left to their defaults values that go with the node's

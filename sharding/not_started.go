@@ -6,48 +6,25 @@ import (
 
 	"github.com/coterie-go/coterie/crdt/head"
 	"github.com/coterie-go/coterie/ddata"
+	"github.com/coterie-go/coterie/ddata/host"
 	"github.com/coterie-go/coterie/ddata/membership"
 	"github.com/coterie-go/coterie/ddata/transport"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
 func init() {
-	ddata.OnRest(func(n *ddata.Node, ch transport.Channel) transport.Handler { return absencesOf(n).of(ch) })
+	ddata.OnRest(func(n *ddata.Node, ch transport.Channel) transport.Handler { return typesOf(n).absences.of(ch) })
 }
 
 // absences answer other nodes' machines for the entity types that a node has not started, see
 // protocol.NotStarted.
 type absences struct {
-	node *ddata.Node
+	host host.Host
 
 	mu     sync.Mutex
 	types  map[transport.Channel]*absence // that were started once, or in whose place something was promised
 	kept   map[transport.NodeID]int       // how many of types a peer's questions have made
 	warned bool
-}
-
-var (
-	absencesMu sync.Mutex
-	allAbsent  = map[*ddata.Node]*absences{}
-)
-
-func absencesOf(n *ddata.Node) *absences {
-	absencesMu.Lock()
-	defer absencesMu.Unlock()
-	a := allAbsent[n]
-	if a == nil {
-		a = &absences{node: n, types: map[transport.Channel]*absence{}, kept: map[transport.NodeID]int{}}
-		allAbsent[n] = a
-		n.Watch(ddata.Watcher{End: func(error) {
-			go func() {
-				<-n.Done() // until then frames come
-				absencesMu.Lock()
-				defer absencesMu.Unlock()
-				delete(allAbsent, n)
-			}()
-		}})
-	}
-	return a
 }
 
 func channelOf(name string) transport.Channel { return transport.ChannelOf("sharding/" + name) }
@@ -138,7 +115,7 @@ func (t *absence) Receive(from transport.NodeID, payload []byte) {
 		t.warn(from)
 	}
 	if !taken {
-		t.of.node.Host().Channels.CountDrop(transport.DropNoHandler, 1)
+		t.of.host.Channels.CountDrop(transport.DropNoHandler, 1)
 	}
 }
 
@@ -162,13 +139,13 @@ func (t *absence) hear(from transport.NodeID, rd *reader) bool {
 // send puts a frame on its way. What does not fit is lost: a caller that wants an answer asks
 // again, or names the nodes that gave none.
 func (t *absence) send(to transport.NodeID, lane transport.Lane, frame []byte) {
-	_ = t.of.node.Host().Channels.Append(to, lane, 0, t.channel, func(dst []byte) []byte { return append(dst, frame...) }, nil)
+	_ = t.of.host.Channels.Append(to, lane, 0, t.channel, func(dst []byte) []byte { return append(dst, frame...) }, nil)
 }
 
 // answer is what the absence says to a message, nil for nothing; absent is false while the type
 // runs, whose region answers, and if the answer is a promise that finds no place.
 func (t *absence) answer(from transport.NodeID, m protocol.Message) (answer protocol.Message, absent bool) {
-	v := t.of.node.View()
+	v := t.of.host.Cluster.View()
 	t.of.mu.Lock()
 	defer t.of.mu.Unlock()
 	if kept := t.of.types[t.channel]; kept != nil {
@@ -190,6 +167,6 @@ func (t *absence) warn(from transport.NodeID) {
 	t.of.warned = true
 	t.of.mu.Unlock()
 	if first {
-		t.of.node.Host().Log.Warn("sharding: messages come for an entity type that was not started on this node; they are dropped", "from", membership.UID(from))
+		t.of.host.Log.Warn("sharding: messages come for an entity type that was not started on this node; they are dropped", "from", membership.UID(from))
 	}
 }

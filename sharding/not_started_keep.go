@@ -16,7 +16,7 @@ const (
 // member, or has had its share, or all places are taken. What was promised to nodes that are gone
 // makes room then: their successors ask again.
 func (a *absences) keepLocked(t *absence, peer transport.NodeID, v *membership.View) bool {
-	if !v.Has(membership.UID(peer)) || a.kept[peer] >= absentMax {
+	if v == nil || !v.Has(membership.UID(peer)) || a.kept[peer] >= absentMax {
 		return false
 	}
 	if len(a.types) >= absentTotalMax {

@@ -24,7 +24,7 @@ func inquired(a *absences, peer *ddata.Node, ch transport.Channel, floor protoco
 // those of strangers, leave nothing behind.
 func TestPeersHaveSharesOfAbsentTypes(t *testing.T) {
 	nodes := byAge(t, 3)
-	a := absencesOf(nodes[0])
+	a := &typesOf(nodes[0]).absences
 	low, high := protocol.Token{Epoch: 1, Up: 1, Seq: 1}, protocol.Token{Epoch: 1, Up: 1, Seq: 2}
 	for i := range 2 * absentMax {
 		if got := inquired(a, nodes[1], transport.Channel(i+1), low); got != (i < absentMax) {
@@ -53,7 +53,7 @@ func TestPeersHaveSharesOfAbsentTypes(t *testing.T) {
 // When all places are taken, what was promised to nodes that are gone makes room.
 func TestGoneNodesLeaveRoomForAbsentTypes(t *testing.T) {
 	nodes := byAge(t, 2)
-	a := absencesOf(nodes[0])
+	a := &typesOf(nodes[0]).absences
 	a.mu.Lock()
 	for i := range absentTotalMax {
 		gone, ch := transport.NodeID(i%100+1), transport.Channel(i+1)

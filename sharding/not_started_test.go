@@ -202,7 +202,7 @@ func TestTypeNotStartedAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	away.Store(false)
-	if a, ok := absencesOf(node).of(channelOf(typ.Name)).(*absence); !ok || a.who.Predecessor != g.run.predecessor() || a.who.Predecessor.Incarnation != 1 {
+	if a, ok := typesOf(node).absences.of(channelOf(typ.Name)).(*absence); !ok || a.who.Predecessor != g.run.predecessor() || a.who.Predecessor.Incarnation != 1 {
 		t.Errorf("who answers: %+v", a)
 	}
 	askThirty(t, "started again", begin(t, node, typ))

@@ -8,6 +8,8 @@
 //   - Cluster says which members the node knows, Lease whether it may act.
 //   - Channels carry an extension's frames. A channel is the hash of a name.
 //   - Data is the node's replica of the data of one role, for a caller that never waits.
+//   - Attach keeps a value of an extension on the node, so that the extension needs no table of the
+//     nodes of its process.
 //   - Lifecycle takes part in the node's health and in its end.
 //
 // # Callbacks

@@ -23,6 +23,9 @@ type Host struct {
 	Channels  Channels
 	Lifecycle Lifecycle
 
+	// Attached is what extensions keep on the node; see Attach.
+	Attached *Attached
+
 	// Data returns the node's replica of a role's data; ddata.ErrUnknownRole when the node does not
 	// have the role.
 	Data func(role string) (Data, error)

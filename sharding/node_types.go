@@ -1,0 +1,174 @@
+package sharding
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/coterie-go/coterie/ddata"
+	"github.com/coterie-go/coterie/ddata/host"
+	"github.com/coterie-go/coterie/ddata/shutdown"
+	"github.com/coterie-go/coterie/ddata/transport"
+	"github.com/coterie-go/coterie/sharding/protocol"
+)
+
+// nodeTypes is what sharding keeps on one node: its types, and what these share.
+//
+//	not started ──Start──► started ──Region.Close──► draining ──Start──► started
+//	     ▲                    └──the node ends───────────┴──► gone
+//	     └──a Start that fails after the end of what drained
+type nodeTypes struct {
+	host      host.Host
+	health    nodeHealth
+	mailboxes nodeBytes
+	absences  absences
+
+	startMu sync.Mutex // one Start at a time; held while a region ends, whose hooks may look types up
+
+	mu       sync.Mutex
+	started  map[string]startedType // that run
+	draining map[string]*engine     // that were closed, and whose machines go on
+}
+
+// typesOf returns the types of a node.
+func typesOf(node *ddata.Node) *nodeTypes {
+	h := node.Host()
+	return host.Attach(h, func() *nodeTypes {
+		t := &nodeTypes{
+			host: h, health: nodeHealth{types: map[string]*core{}},
+			absences: absences{host: h, types: map[transport.Channel]*absence{}, kept: map[transport.NodeID]int{}},
+			started:  map[string]startedType{}, draining: map[string]*engine{},
+		}
+		t.mailboxes.max.Store(defaultNodeBytes)
+		h.Lifecycle.OnHealth(t.health.missing)
+		return t
+	})
+}
+
+// find returns a type that runs.
+func (t *nodeTypes) find(name string) (startedType, bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	s, ok := t.started[name]
+	return s, ok
+}
+
+// names are those of the types that run, in order.
+func (t *nodeTypes) names() []string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return slices.Sorted(maps.Keys(t.started))
+}
+
+// add notes that a type runs, unless it has ended with the node meanwhile.
+func (t *nodeTypes) add(name string, s startedType) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !s.run.core.hasEnded() {
+		t.started[name] = s
+	}
+	delete(t.draining, name)
+}
+
+// closed notes that the region of a type was closed.
+func (t *nodeTypes) closed(name string, run *engine) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.started, name)
+	if !run.core.hasEnded() {
+		t.draining[name] = run
+	}
+}
+
+// gone notes that a type has ended with the node.
+func (t *nodeTypes) gone(name string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.started, name)
+	delete(t.draining, name)
+}
+
+// bind has the region leave the node's types when it is closed, and end with the node.
+func (t *nodeTypes) bind(name string, run *engine) {
+	run.absence = t.absences.named(name)
+	unwatch := t.health.watch(name, run.core)
+	run.onCancel(unwatch)
+	run.onClose = func() {
+		unwatch()
+		t.closed(name, run)
+	}
+	run.onCancel(t.host.Lifecycle.OnEnd(func(error) {
+		run.endWithNode()
+		t.gone(name)
+	}))
+}
+
+// predecessor is what holds for the type from before. Machines that went on after Region.Close end
+// now; while one of its handlers runs, its entity would live twice. From their end on the type is
+// one that is not started here.
+func (t *nodeTypes) predecessor(name string) (protocol.Predecessor, error) {
+	t.mu.Lock()
+	run := t.draining[name]
+	t.mu.Unlock()
+	if run == nil {
+		return t.absences.start(name)
+	}
+	if !isDone(run.control.left) {
+		return protocol.Predecessor{}, fmt.Errorf("%w: %q was closed, and handlers of it still run", ErrAlreadyStarted, name)
+	}
+	if err := inEndTime(run.core.pool.drain); err != nil { // a handler runs, perhaps of a shard that was killed: its machines go on
+		return protocol.Predecessor{}, fmt.Errorf("%w: %q was closed: %w", ErrAlreadyStarted, name, err)
+	}
+	var err error
+	if !run.core.hasEnded() {
+		run.successor.Store(run.absence)
+		err = inEndTime(run.end)
+		t.absences.resume(name, run.predecessor())
+	} else {
+		err = inEndTime(run.rests)
+	}
+	if err != nil {
+		return protocol.Predecessor{}, fmt.Errorf("%w: %q was closed, and not everything of it has ended: %w", ErrAlreadyStarted, name, err)
+	}
+	return t.absences.start(name)
+}
+
+// nodeEndTimeout is how long the end of a node, or a Start after Close, waits for handlers that
+// run.
+const nodeEndTimeout = time.Second
+
+func inEndTime(do func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(context.Background(), nodeEndTimeout)
+	defer cancel()
+	return do(ctx)
+}
+
+func (run *engine) endWithNode() {
+	if err := inEndTime(run.end); err != nil {
+		run.core.log.Warn("sharding: not everything has ended with the node", "type", run.core.name, "error", err)
+	}
+}
+
+// ports are those of a type on the node.
+func (t *nodeTypes) ports(n *ddata.Node, role, name string, proxy bool) (Ports, error) {
+	h := t.host
+	p := Ports{
+		Cluster: h.Cluster, ClusterName: n.ClusterName(), Addr: n.Addr(), Lease: h.Lease, Proxy: proxy, Network: h.Channels,
+		Log: h.Log, Emit: h.Emit, Meter: h.Meter, Broken: h.Lifecycle.Broken, mailboxes: &t.mailboxes,
+	}
+	p.BeforeLeave = func(leave func(context.Context) error) (cancel func()) {
+		return h.Lifecycle.OnShutdown(shutdown.ShardingShutdownRegion, "entity type "+name, leave)
+	}
+	p.BeforeExit = func(resign func(context.Context) error) (cancel func()) {
+		return h.Lifecycle.OnShutdown(shutdown.ClusterExiting, "coordinator of entity type "+name, resign)
+	}
+	if !slices.Contains(n.Roles(), role) {
+		return p, nil
+	}
+	var err error
+	p.State, err = h.Data(role)
+	return p, err
+}
