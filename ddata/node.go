@@ -59,6 +59,7 @@ type Node struct {
 
 	singletons map[string]*Singleton // by name
 	attached   host.Attached
+	unserved   *host.Unserved
 	progress   progress
 
 	started bool          // the loops run
@@ -164,6 +165,7 @@ func start(ctx context.Context, cfg Config, before string) (_ *Node, err error) 
 		return nil, fmt.Errorf("ddata: Config.Bind: %w", err)
 	}
 	n.net = mesh
+	n.unserved = host.NewUnserved(clusterPort{n}, channelsPort{mesh, n}, n.log)
 	for _, role := range cfg.Roles {
 		if n.replicas[role], err = newReplicator(n, role); err != nil {
 			return nil, err
@@ -183,9 +185,7 @@ func start(ctx context.Context, cfg Config, before string) (_ *Node, err error) 
 		r.start()
 	}
 	n.members.start()
-	if rest := rest.Load(); rest != nil {
-		mesh.HandleRest(func(ch transport.Channel) transport.Handler { return (*rest)(n, ch) })
-	}
+	mesh.HandleRest(n.unserved.Handler)
 	if cfg.Discovery != nil {
 		n.find = startFinder(n)
 	}
@@ -200,15 +200,6 @@ func (n *Node) transportConfig() transport.Config {
 	c.OnFault = n.faulted
 	return c
 }
-
-// rest is what OnRest registered.
-var rest atomic.Pointer[func(*Node, transport.Channel) transport.Handler]
-
-// OnRest registers, for all nodes that this process starts from now on, the function that finds a
-// handler for channels without one (transport.Mesh.HandleRest). It is for sharding, the package
-// above that shares the transport. sharding answers for entity types that are not started on a
-// node. The last function registered holds.
-func OnRest(fn func(*Node, transport.Channel) transport.Handler) { rest.Store(&fn) }
 
 func (n *Node) gossipConfig() gossip.Config {
 	preset := gossip.LAN

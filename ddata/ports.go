@@ -65,6 +65,9 @@ type channelsPort struct {
 
 var _ host.Channels = channelsPort{}
 
+// Claim implements host.Channels.
+func (c channelsPort) Claim(ch transport.Channel) (promised []byte) { return c.n.unserved.Claim(ch) }
+
 // OnLink implements host.Channels.
 func (c channelsPort) OnLink(fn func(transport.LinkEvent)) (cancel func()) {
 	return c.n.Watch(Watcher{Link: fn})

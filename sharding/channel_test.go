@@ -47,10 +47,10 @@ func TestTypesWithOneShortHash(t *testing.T) {
 func TestSecondTypeOfOneChannel(t *testing.T) {
 	n := ddatatest.Start(t, "backend")[0]
 	typ := cartType(&cartLog{})
-	absent := &typesOf(n).absences
-	absent.mu.Lock()
-	absent.namedLocked(typ.Name).name = "Other"
-	absent.mu.Unlock()
+	types := typesOf(n)
+	types.mu.Lock()
+	types.absences[channelOf(typ.Name)] = &absence{name: "Other"}
+	types.mu.Unlock()
 	_, err := Start(n, typ)
 	if !errors.Is(err, ErrConfig) || !strings.Contains(fmt.Sprint(err), `"Other"`) || !strings.Contains(fmt.Sprint(err), `"Cart"`) {
 		t.Error(err)

@@ -265,7 +265,7 @@ func (c *control) send(e protocol.Envelope) {
 		c.deliver(e.To, e.Msg, runloop.Permit{})
 		return
 	}
-	frame := appendControl(nil, protocol.AppendMessage(nil, e.Msg))
+	frame := appendQuestion(nil, e.Msg)
 	fill := func(dst []byte) []byte { return append(dst, frame...) }
 	if err := c.r.net.Append(transport.NodeID(e.To), transport.Control, 0, c.r.channel, fill, nil); err != nil {
 		c.r.log.Debug("sharding message not sent", "type", c.r.name, "to", e.To, "message", e.Msg.String(), "error", err)

@@ -201,7 +201,7 @@ var _ transport.LossHandler = stoppedRegion{}
 
 // Receive implements transport.Handler.
 func (f stoppedRegion) Receive(from transport.NodeID, payload []byte) {
-	rd := reader{b: payload}
+	rd := reader{b: frameOf(payload)}
 	if kind, _ := rd.open(); kind == frameControl && !rd.bad {
 		f.machines.Receive(from, payload)
 		return

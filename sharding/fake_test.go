@@ -161,6 +161,7 @@ func (noNet) Append(transport.NodeID, transport.Lane, uint32, transport.Channel,
 func (noNet) AppendWait(context.Context, transport.NodeID, transport.Lane, uint32, transport.Channel, func([]byte) []byte, func() error) error {
 	return transport.ErrNoPeer
 }
+func (noNet) Claim(transport.Channel) []byte                   { return nil }
 func (noNet) CountDrop(transport.Drop, int)                    {}
 func (noNet) OnLink(func(transport.LinkEvent)) (cancel func()) { return func() {} }
 

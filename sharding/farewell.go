@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/coterie-go/coterie/ddata/host"
 	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/transport"
 )
 
 // A region whose node leaves answers for every question that it has taken. When it has handed its
@@ -49,7 +51,8 @@ const farewellPatience = 2 * time.Second
 func (r *core) sendFarewell(to uint64) {
 	o := r.outs.Get().(*outgoing)
 	defer o.release()
-	o.body = appendFarewell(o.body[:0])
+	quiet := host.Question{Lane: transport.Data} // a node that has not started the type has nothing to say
+	o.body = appendFarewell(quiet.Append(o.body[:0]))
 	_ = r.sendReply(to, o) // counted; the node takes what it has asked for lost
 }
 

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/coterie-go/coterie/crdt/head"
+	"github.com/coterie-go/coterie/ddata/host"
 	"github.com/coterie-go/coterie/ddata/membership"
 	"github.com/coterie-go/coterie/ddata/transport"
 )
@@ -141,7 +142,8 @@ func (r *core) inquire(node uint64, what inspection, id string) *inquiry {
 	r.asks.asked(call, node)
 	o := r.outs.Get().(*outgoing)
 	defer o.release()
-	o.body = appendInspect(o.body[:0], call, what, id)
+	otherwise := host.Question{Lane: transport.Data, Otherwise: notStartedReply(call)}
+	o.body = appendInspect(otherwise.Append(o.body[:0]), call, what, id)
 	err := r.net.Append(transport.NodeID(node), transport.Data, r.replyStripe(), r.channel, o.fillBody, nil)
 	switch {
 	case err == nil:

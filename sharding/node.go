@@ -95,14 +95,19 @@ func startType[M any](node *ddata.Node, t EntityType[M], proxy bool) (*Region[M]
 	if err != nil {
 		return nil, err
 	}
-	if ports.Predecessor, err = types.predecessor(t.Name); err != nil {
+	absent, err := types.absence(t.Name)
+	if err != nil {
+		return nil, err
+	}
+	if ports.Predecessor, err = types.predecessor(absent); err != nil {
 		return nil, err
 	}
 	g, err := StartOn(ports, t)
 	if err != nil {
+		absent.resume(ports.Predecessor)
 		return nil, err
 	}
-	types.bind(t.Name, g.run) // before any caller finds and closes it
+	types.bind(absent, g.run) // before any caller finds and closes it
 	types.add(t.Name, startedType{g, g.run, settings})
 	return g, nil
 }

@@ -24,13 +24,13 @@ type nodeTypes struct {
 	host      host.Host
 	health    nodeHealth
 	mailboxes nodeBytes
-	absences  absences
 
 	startMu sync.Mutex // one Start at a time; held while a region ends, whose hooks may look types up
 
 	mu       sync.Mutex
 	started  map[string]startedType // that run
 	draining map[string]*engine     // that were closed, and whose machines go on
+	absences map[transport.Channel]*absence
 }
 
 // typesOf returns the types of a node.
@@ -39,8 +39,7 @@ func typesOf(node *ddata.Node) *nodeTypes {
 	return host.Attach(h, func() *nodeTypes {
 		t := &nodeTypes{
 			host: h, health: nodeHealth{types: map[string]*core{}},
-			absences: absences{host: h, types: map[transport.Channel]*absence{}, kept: map[transport.NodeID]int{}},
-			started:  map[string]startedType{}, draining: map[string]*engine{},
+			started: map[string]startedType{}, draining: map[string]*engine{}, absences: map[transport.Channel]*absence{},
 		}
 		t.mailboxes.max.Store(defaultNodeBytes)
 		h.Lifecycle.OnHealth(t.health.missing)
@@ -92,8 +91,9 @@ func (t *nodeTypes) gone(name string) {
 }
 
 // bind has the region leave the node's types when it is closed, and end with the node.
-func (t *nodeTypes) bind(name string, run *engine) {
-	run.absence = t.absences.named(name)
+func (t *nodeTypes) bind(a *absence, run *engine) {
+	name := a.name
+	run.absence = a
 	unwatch := t.health.watch(name, run.core)
 	run.onCancel(unwatch)
 	run.onClose = func() {
@@ -109,12 +109,13 @@ func (t *nodeTypes) bind(name string, run *engine) {
 // predecessor is what holds for the type from before. Machines that went on after Region.Close end
 // now; while one of its handlers runs, its entity would live twice. From their end on the type is
 // one that is not started here.
-func (t *nodeTypes) predecessor(name string) (protocol.Predecessor, error) {
+func (t *nodeTypes) predecessor(a *absence) (protocol.Predecessor, error) {
+	name := a.name
 	t.mu.Lock()
 	run := t.draining[name]
 	t.mu.Unlock()
 	if run == nil {
-		return t.absences.start(name)
+		return a.start(), nil
 	}
 	if !isDone(run.control.left) {
 		return protocol.Predecessor{}, fmt.Errorf("%w: %q was closed, and handlers of it still run", ErrAlreadyStarted, name)
@@ -124,16 +125,16 @@ func (t *nodeTypes) predecessor(name string) (protocol.Predecessor, error) {
 	}
 	var err error
 	if !run.core.hasEnded() {
-		run.successor.Store(run.absence)
+		run.successor.Store(a)
 		err = inEndTime(run.end)
-		t.absences.resume(name, run.predecessor())
+		a.resume(run.predecessor())
 	} else {
 		err = inEndTime(run.rests)
 	}
 	if err != nil {
 		return protocol.Predecessor{}, fmt.Errorf("%w: %q was closed, and not everything of it has ended: %w", ErrAlreadyStarted, name, err)
 	}
-	return t.absences.start(name)
+	return a.start(), nil
 }
 
 // nodeEndTimeout is how long the end of a node, or a Start after Close, waits for handlers that

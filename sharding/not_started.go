@@ -1,104 +1,118 @@
 package sharding
 
 import (
+	"encoding/binary"
 	"fmt"
 	"sync"
 
 	"github.com/coterie-go/coterie/crdt/head"
-	"github.com/coterie-go/coterie/ddata"
 	"github.com/coterie-go/coterie/ddata/host"
-	"github.com/coterie-go/coterie/ddata/membership"
 	"github.com/coterie-go/coterie/ddata/transport"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
-func init() {
-	ddata.OnRest(func(n *ddata.Node, ch transport.Channel) transport.Handler { return typesOf(n).absences.of(ch) })
-}
-
-// absences answer other nodes' machines for the entity types that a node has not started, see
-// protocol.NotStarted.
-type absences struct {
-	host host.Host
-
-	mu     sync.Mutex
-	types  map[transport.Channel]*absence // that were started once, or in whose place something was promised
-	kept   map[transport.NodeID]int       // how many of types a peer's questions have made
-	warned bool
-}
+// A node answers for the types that it has not started, see protocol.NotStarted. Before the first
+// Start of a type the node does so itself, and knows nothing of sharding: what is asked of a type
+// is a host.Question. Afterwards the type's absence answers, while no machine of the type does.
 
 func channelOf(name string) transport.Channel { return transport.ChannelOf("sharding/" + name) }
 
-// of takes the frames of a channel that has no handler. Nothing is kept of it before something is
-// promised.
-func (a *absences) of(ch transport.Channel) transport.Handler {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	t := a.types[ch]
-	switch {
-	case t == nil:
-		return &absence{of: a, channel: ch}
-	case t.started:
-		return nil
+// appendQuestion appends a control frame, and before it what a node answers that has not started
+// the type.
+func appendQuestion(dst []byte, m protocol.Message) []byte {
+	q := host.Question{Lane: transport.Control}
+	if answer := (&protocol.NotStarted{}).Answer(m); answer != nil {
+		q.Otherwise = appendControl(nil, protocol.AppendMessage(nil, answer))
 	}
-	return t
-}
-
-// named is the absence of a type, also while it is over.
-func (a *absences) named(name string) *absence {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.namedLocked(name)
-}
-
-func (a *absences) namedLocked(name string) *absence {
-	ch := channelOf(name)
-	t := a.types[ch]
-	if t == nil {
-		t = &absence{of: a, channel: ch}
-		a.types[ch] = t
+	if in, ok := m.(protocol.Inquire); ok {
+		q.Promise = appendFloor(nil, in.Floor)
 	}
-	return t
+	return appendControl(q.Append(dst), protocol.AppendMessage(nil, m))
 }
 
-// start ends the absence of a type, and returns what was promised in it. It refuses a type whose
-// channel another has had on this node: frames of one would be taken for frames of the other.
-func (a *absences) start(name string) (protocol.Predecessor, error) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	t := a.namedLocked(name)
-	if t.name != "" && t.name != name {
-		return protocol.Predecessor{}, fmt.Errorf("%w: the names %q and %q have one channel, %v: rename one of the types", ErrConfig, t.name, name, t.channel)
+// notStartedReply is what an inspection hears of a node that has not started the type.
+func notStartedReply(call uint64) []byte {
+	return appendErrorReply(nil, call, statusStopped, "the type is not started there")
+}
+
+// frameOf is a payload without the question before it.
+func frameOf(payload []byte) []byte {
+	_, frame, _ := host.CutQuestion(payload)
+	return frame
+}
+
+// floorSize is the size of a floor as a promise.
+const floorSize = 20
+
+// appendFloor appends a floor as a promise: bytes.Compare orders them as Token.Compare does.
+func appendFloor(dst []byte, t protocol.Token) []byte {
+	dst = binary.BigEndian.AppendUint64(dst, t.Epoch)
+	dst = binary.BigEndian.AppendUint32(dst, t.Up)
+	return binary.BigEndian.AppendUint64(dst, t.Seq)
+}
+
+// floorOf is the floor that was promised, zero if none was. What is no floor was no type's question.
+func floorOf(promised []byte) protocol.Token {
+	if len(promised) != floorSize {
+		return protocol.Token{}
 	}
-	a.releaseLocked(t)
-	t.name, t.started = name, true
-	return t.who.Predecessor, nil
+	return protocol.Token{
+		Epoch: binary.BigEndian.Uint64(promised), Up: binary.BigEndian.Uint32(promised[8:]), Seq: binary.BigEndian.Uint64(promised[12:]),
+	}
 }
 
-// resume begins it anew, with what holds from before.
-func (a *absences) resume(name string, past protocol.Predecessor) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	t := a.namedLocked(name)
-	t.started, t.who.Predecessor = false, past
-}
-
-// absence is one type that was not started here. Its fields belong to the lock of all.
+// absence is a type on a node on which it was started once. It answers other nodes' machines while
+// no machine of the type runs there.
 type absence struct {
-	of      *absences
+	host    host.Host
 	channel transport.Channel
-	name    string // of the type that was started here; empty: none was yet
+	name    string
+
+	mu      sync.Mutex
 	who     protocol.NotStarted
 	started bool
-	peer    transport.NodeID // whose question has it kept; 0: none's
 }
 
 var _ transport.Handler = (*absence)(nil)
 
+// absence returns that of a type. The first call claims the type's channel. It refuses a type whose
+// channel another has on this node: frames of one would be taken for frames of the other.
+func (t *nodeTypes) absence(name string) (*absence, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	ch := channelOf(name)
+	a := t.absences[ch]
+	if a == nil {
+		a = &absence{host: t.host, channel: ch, name: name}
+		a.who.Predecessor.Floor = floorOf(t.host.Channels.Claim(ch))
+		t.absences[ch] = a
+		t.host.Channels.Handle(ch, a)
+	}
+	if a.name != name {
+		return nil, fmt.Errorf("%w: the names %q and %q have one channel, %v: rename one of the types", ErrConfig, a.name, name, ch)
+	}
+	return a, nil
+}
+
+// start ends the absence, and returns what was promised in it.
+func (t *absence) start() protocol.Predecessor {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.started = true
+	return t.who.Predecessor
+}
+
+// resume begins it anew, with what holds from before.
+func (t *absence) resume(past protocol.Predecessor) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.started, t.who.Predecessor = false, past
+}
+
 // Receive implements transport.Handler. What it does not answer is counted as a frame without a
 // handler.
 func (t *absence) Receive(from transport.NodeID, payload []byte) {
-	rd := reader{b: payload}
+	rd := reader{b: frameOf(payload)}
 	taken := false
 	switch kind, _ := rd.open(); {
 	case rd.bad:
@@ -109,13 +123,11 @@ func (t *absence) Receive(from transport.NodeID, payload []byte) {
 	case kind == frameInspect:
 		call := rd.head(head.Uint)
 		if taken = !rd.bad; taken {
-			t.send(from, transport.Data, appendErrorReply(nil, call, statusStopped, "the type is not started there"))
+			t.send(from, transport.Data, notStartedReply(call))
 		}
-	default:
-		t.warn(from)
 	}
 	if !taken {
-		t.of.host.Channels.CountDrop(transport.DropNoHandler, 1)
+		t.host.Channels.CountDrop(transport.DropNoHandler, 1)
 	}
 }
 
@@ -129,7 +141,7 @@ func (t *absence) hear(from transport.NodeID, rd *reader) bool {
 	if err != nil {
 		return false
 	}
-	answer, absent := t.answer(from, m)
+	answer, absent := t.answer(m)
 	if answer != nil {
 		t.send(from, transport.Control, appendControl(nil, protocol.AppendMessage(nil, answer)))
 	}
@@ -139,34 +151,16 @@ func (t *absence) hear(from transport.NodeID, rd *reader) bool {
 // send puts a frame on its way. What does not fit is lost: a caller that wants an answer asks
 // again, or names the nodes that gave none.
 func (t *absence) send(to transport.NodeID, lane transport.Lane, frame []byte) {
-	_ = t.of.host.Channels.Append(to, lane, 0, t.channel, func(dst []byte) []byte { return append(dst, frame...) }, nil)
+	_ = t.host.Channels.Append(to, lane, 0, t.channel, func(dst []byte) []byte { return append(dst, frame...) }, nil)
 }
 
 // answer is what the absence says to a message, nil for nothing; absent is false while the type
-// runs, whose region answers, and if the answer is a promise that finds no place.
-func (t *absence) answer(from transport.NodeID, m protocol.Message) (answer protocol.Message, absent bool) {
-	v := t.of.host.Cluster.View()
-	t.of.mu.Lock()
-	defer t.of.mu.Unlock()
-	if kept := t.of.types[t.channel]; kept != nil {
-		t = kept
-	} else if _, promises := m.(protocol.Inquire); promises && !t.of.keepLocked(t, from, v) {
-		return nil, false
-	}
+// runs, whose region answers.
+func (t *absence) answer(m protocol.Message) (answer protocol.Message, absent bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	if t.started {
 		return nil, false
 	}
 	return t.who.Answer(m), true
-}
-
-// warn says once that something else than a machine's message came: no node has a reason to send a
-// message for an entity.
-func (t *absence) warn(from transport.NodeID) {
-	t.of.mu.Lock()
-	first := !t.of.warned
-	t.of.warned = true
-	t.of.mu.Unlock()
-	if first {
-		t.of.host.Log.Warn("sharding: messages come for an entity type that was not started on this node; they are dropped", "from", membership.UID(from))
-	}
 }

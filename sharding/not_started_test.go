@@ -1,6 +1,8 @@
 package sharding
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,9 +13,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coterie-go/coterie/crdt/head"
 	"github.com/coterie-go/coterie/ddata"
 	"github.com/coterie-go/coterie/ddata/ddatatest"
 	"github.com/coterie-go/coterie/ddata/locks"
+	"github.com/coterie-go/coterie/ddata/transport"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
@@ -202,7 +206,8 @@ func TestTypeNotStartedAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	away.Store(false)
-	if a, ok := typesOf(node).absences.of(channelOf(typ.Name)).(*absence); !ok || a.who.Predecessor != g.run.predecessor() || a.who.Predecessor.Incarnation != 1 {
+	a, err := typesOf(node).absence(typ.Name)
+	if err != nil || a.started || a.who.Predecessor != g.run.predecessor() || a.who.Predecessor.Incarnation != 1 {
 		t.Errorf("who answers: %+v", a)
 	}
 	askThirty(t, "started again", begin(t, node, typ))
@@ -450,5 +455,62 @@ func TestHookLooksTypesUpDuringStart(t *testing.T) {
 		}
 	case <-time.After(20 * time.Second):
 		t.Fatal("Start waits for the hook, which waits for Start")
+	}
+}
+
+// What a node has promised for a type before it was started there binds the type: the node answers
+// without knowing of it.
+func TestPromiseBindsTheTypeThatIsStartedLater(t *testing.T) {
+	nodes := byAge(t, 2)
+	typ := cartType(&cartLog{})
+	ch := channelOf(typ.Name)
+	answers := make(chan protocol.Message, 8)
+	nodes[1].Host().Channels.Handle(ch, transport.HandlerFunc(func(_ transport.NodeID, payload []byte) {
+		rd := reader{b: frameOf(payload)}
+		if kind, _ := rd.open(); kind == frameControl {
+			m, err := protocol.DecodeMessage(rd.str(head.Bytes))
+			if err != nil {
+				t.Error(err)
+			}
+			answers <- m
+		}
+	}))
+	low, high := protocol.Token{Epoch: 1, Up: 1, Seq: 1}, protocol.Token{Epoch: 1, Up: 1, Seq: 2}
+	for _, m := range []protocol.Message{protocol.Inquire{Floor: high}, protocol.Inquire{Floor: low}, protocol.Register{}, protocol.Compare{}} {
+		if err := sendRaw(nodes[1], nodes[0], ch, appendQuestion(nil, m)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, want := range []protocol.Message{protocol.AbsentReport{Floor: high}, protocol.Absent{}, protocol.Compared{}} {
+		select {
+		case m := <-answers:
+			if m.String() != want.String() {
+				t.Errorf("%v, want %v", m, want)
+			}
+		case <-time.After(20 * time.Second):
+			t.Fatalf("no %v", want)
+		}
+	}
+	a, err := typesOf(nodes[0]).absence(typ.Name)
+	if err != nil || a.start() != (protocol.Predecessor{Floor: high}) {
+		t.Errorf("%+v, %v", a, err)
+	}
+}
+
+// Promises are compared as the tokens are.
+func TestPromisesHaveTheOrderOfTokens(t *testing.T) {
+	tokens := []protocol.Token{{}, {Seq: 1}, {Seq: 256}, {Up: 1}, {Up: 1, Seq: 1}, {Up: 300}, {Epoch: 1}, {Epoch: 1 << 40}}
+	for i, a := range tokens {
+		if back := floorOf(appendFloor(nil, a)); back != a {
+			t.Errorf("%v is read as %v", a, back)
+		}
+		for j, b := range tokens {
+			if got := bytes.Compare(appendFloor(nil, a), appendFloor(nil, b)); got != cmp.Compare(i, j) || got != a.Compare(b) {
+				t.Errorf("%v and %v compare as %d", a, b, got)
+			}
+		}
+	}
+	if got := floorOf([]byte("another's")); !got.IsZero() {
+		t.Errorf("%v", got)
 	}
 }

@@ -12,7 +12,7 @@ import (
 // Receive takes one frame. It never waits: the reader of the connection serves all shards of the
 // peer.
 func (r *core) Receive(from transport.NodeID, payload []byte) {
-	rd := reader{b: payload}
+	rd := reader{b: frameOf(payload)}
 	kind, fields := rd.open()
 	switch {
 	case rd.bad:

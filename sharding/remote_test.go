@@ -16,6 +16,7 @@ import (
 // meshNet is a transport with the callback of links that no test of the data plane needs.
 type meshNet struct{ *transport.Mesh }
 
+func (meshNet) Claim(transport.Channel) []byte                   { return nil }
 func (meshNet) OnLink(func(transport.LinkEvent)) (cancel func()) { return func() {} }
 
 // remotePair is a region that hosts everything and one on another node that knows so, over TCP.

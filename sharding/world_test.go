@@ -228,6 +228,7 @@ func (n *fakeNode) AppendWait(ctx context.Context, to transport.NodeID, lane tra
 	ch transport.Channel, fill func([]byte) []byte, check func() error) error {
 	return n.mesh.AppendWait(ctx, to, lane, stripe, ch, fill, check)
 }
+func (n *fakeNode) Claim(transport.Channel) []byte           { return nil }
 func (n *fakeNode) CountDrop(why transport.Drop, frames int) { n.mesh.CountDrop(why, frames) }
 func (n *fakeNode) OnLink(fn func(transport.LinkEvent)) (cancel func()) {
 	return register(&n.mu, &n.links, fn)

@@ -6,7 +6,8 @@
 //   - A Host is a running node as an extension sees it (ddata.Node.Host): a few interfaces, one per
 //     subject. An application does not need it; what it calls are methods of ddata.Node.
 //   - Cluster says which members the node knows, Lease whether it may act.
-//   - Channels carry an extension's frames. A channel is the hash of a name.
+//   - Channels carry an extension's frames. A channel is the hash of a name. An extension claims its
+//     channels. On one that is not claimed the node answers what the Question itself brings.
 //   - Data is the node's replica of the data of one role, for a caller that never waits.
 //   - Attach keeps a value of an extension on the node, so that the extension needs no table of the
 //     nodes of its process.

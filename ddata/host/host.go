@@ -77,6 +77,9 @@ type Data interface {
 
 // Channels carry frames to other nodes. The errors are those of transport.Sender.
 type Channels interface {
+	// Claim takes a channel for good, and returns the highest promise that the node has made on it;
+	// nil: none. Until then the node answers the questions of others there, see Question.
+	Claim(ch transport.Channel) (promised []byte)
 	// Handle registers the handler of a channel; nil takes it away. See transport.Transport.
 	Handle(ch transport.Channel, h transport.Handler)
 	// Append queues a frame if check, run under the lock that orders the lane, allows it; it never

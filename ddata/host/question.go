@@ -1,0 +1,65 @@
+package host
+
+import (
+	"github.com/coterie-go/coterie/crdt/head"
+	"github.com/coterie-go/coterie/ddata/transport"
+)
+
+// Question says what a node answers to a frame while nothing there serves the frame's channel. It
+// travels as a head before the frame:
+//
+//	'?' [lane, promise, otherwise]    in CBOR, then the frame
+//
+// So a node answers for extensions that it does not have, or that are not started on it.
+type Question struct {
+	// Lane is where the answer goes.
+	Lane transport.Lane
+	// Promise, when it is not empty, is a promise that the answering node makes: it answers no
+	// question with a lower one, in the order of bytes.Compare, and hands the highest over to what
+	// serves the channel later (Channels.Claim). At most 64 bytes.
+	Promise []byte
+	// Otherwise is the answer, a frame of the same channel; empty: none. At most 1 KiB.
+	Otherwise []byte
+}
+
+// questionMark is the first byte of a question. No other frame of a channel that has questions may
+// begin with it.
+const questionMark = '?'
+
+// Bounds of what a question brings, in bytes.
+const (
+	promiseMax   = 64
+	otherwiseMax = 1 << 10
+)
+
+// Append appends the head; the frame goes behind it.
+func (q Question) Append(dst []byte) []byte {
+	dst = append(dst, questionMark, head.Array|3, byte(q.Lane))
+	dst = append(head.Append(dst, head.Bytes, uint64(len(q.Promise))), q.Promise...)
+	return append(head.Append(dst, head.Bytes, uint64(len(q.Otherwise))), q.Otherwise...)
+}
+
+// CutQuestion splits a question from its frame. ok is false, and the frame is payload, when payload
+// is none, or a malformed one. What it returns points into payload.
+func CutQuestion(payload []byte) (q Question, frame []byte, ok bool) {
+	if len(payload) < 3 || payload[0] != questionMark || payload[1] != head.Array|3 || payload[2] > byte(transport.Bulk) {
+		return Question{}, payload, false
+	}
+	q.Lane = transport.Lane(payload[2])
+	rest := payload[3:]
+	if q.Promise, rest, ok = cutBytes(rest, promiseMax); !ok {
+		return Question{}, payload, false
+	}
+	if q.Otherwise, rest, ok = cutBytes(rest, otherwiseMax); !ok {
+		return Question{}, payload, false
+	}
+	return q, rest, true
+}
+
+func cutBytes(b []byte, most uint64) (s, rest []byte, ok bool) {
+	n, size := head.Read(b, head.Bytes)
+	if size == 0 || n > most || n > uint64(len(b)-size) {
+		return nil, nil, false
+	}
+	return b[size : size+int(n) : size+int(n)], b[size+int(n):], true
+}
