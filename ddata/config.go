@@ -10,6 +10,7 @@ import (
 
 	"github.com/coterie-go/coterie/ddata/discovery"
 	"github.com/coterie-go/coterie/ddata/events"
+	"github.com/coterie-go/coterie/ddata/host"
 	"github.com/coterie-go/coterie/ddata/locks"
 	"github.com/coterie-go/coterie/ddata/membership"
 	"github.com/coterie-go/coterie/ddata/membership/downing"
@@ -146,8 +147,9 @@ type Config struct {
 	Dir string
 
 	// DurableKeys names the durable keys: exact, or patterns in which * stands for any text, so
-	// that "*" is all keys; at most 256, with 16 KiB together. It needs Dir. The keys of remembered
-	// entities are durable on every node that has a Dir, without being named here.
+	// that "*" is all keys; at most 256, with 16 KiB together. It needs Dir. The keys that extensions
+	// have reserved (host.DurableKeys), such as those of remembered entities, are durable on every
+	// node that has a Dir, without being named here.
 	//
 	// Nodes may differ, so that a rolling restart adds patterns: what one node brings, all agree
 	// on. When the first node with a new pattern joins, the data of its keys moves to the disks of
@@ -238,9 +240,6 @@ type Config struct {
 	EventListener events.Listener
 }
 
-// rememberedKeys are the patterns of sharding's remembered entities.
-var rememberedKeys = []string{"sharding/*/ids/*"}
-
 // withDefaults returns the config with every default filled in.
 func (c Config) withDefaults() Config {
 	if len(c.Roles) == 0 {
@@ -252,7 +251,7 @@ func (c Config) withDefaults() Config {
 	off := c.DurableKeys != nil && len(c.DurableKeys) == 0
 	c.DurableKeys, c.Expire = slices.Clone(c.DurableKeys), maps.Clone(c.Expire)
 	if c.Dir != "" && !off {
-		c.DurableKeys = append(c.DurableKeys, rememberedKeys...)
+		c.DurableKeys = append(c.DurableKeys, host.DurableKeys()...)
 	}
 	slices.Sort(c.DurableKeys)
 	c.DurableKeys = slices.Compact(c.DurableKeys)

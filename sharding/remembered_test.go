@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -13,6 +14,7 @@ import (
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/ddata"
 	"github.com/coterie-go/coterie/ddata/ddatatest"
+	"github.com/coterie-go/coterie/ddata/host"
 	"github.com/coterie-go/coterie/sharding/protocol"
 	"github.com/coterie-go/coterie/sharding/remember"
 	"github.com/coterie-go/coterie/sharding/remember/remembertest"
@@ -76,6 +78,13 @@ func TestReplicatedDataIsARememberStore(t *testing.T) {
 		}
 		return open(0), open(1)
 	})
+}
+
+// The keys of remembered ids are reserved: nodes have them durable without a word in their Config.
+func TestKeysOfRememberedIDsAreReserved(t *testing.T) {
+	if pattern := protocol.DurablePrefix("*") + "*"; !slices.Contains(host.DurableKeys(), pattern) {
+		t.Errorf("%q is not in %q", pattern, host.DurableKeys())
+	}
 }
 
 // rememberingType is a type whose ids are in the store.
