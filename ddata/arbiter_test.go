@@ -180,7 +180,7 @@ func TestOneOfTwoGoesOnWhenTheArbiterIsBack(t *testing.T) {
 		t.Error("who is alone may not run anything")
 	}
 	store.Take("members-test")
-	if err := nodes[1].Leave(limit); err != nil {
+	if err := nodes[1].Leave(testContext(t)); err != nil {
 		t.Error(err)
 	}
 	l, err := store.Lock("members-test", "test")

@@ -24,8 +24,10 @@ var (
 
 const limit = 20 * time.Second // of one test's waiting; reached only when something is broken
 
-func testContext(t *testing.T) context.Context {
-	ctx, cancel := context.WithTimeout(t.Context(), limit)
+func testContext(t *testing.T) context.Context { return within(t, limit) }
+
+func within(t *testing.T, d time.Duration) context.Context {
+	ctx, cancel := context.WithTimeout(t.Context(), d)
 	t.Cleanup(cancel)
 	return ctx
 }

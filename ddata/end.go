@@ -17,16 +17,15 @@ import (
 
 // Leave leaves the cluster gracefully, in the phases of package shutdown: the service's own tasks,
 // while the node is a full member; then the view lists it as Leaving and everything is handed over;
-// the others decide a view without it; and the node ends with ErrLeft. When that takes longer than
-// timeout, or the hand-over fails, the node is closed where it stands and the error says what was
-// missing; the others then treat it as crashed. Before the node says that it has stopped, it waits
+// the others decide a view without it; and the node ends with ErrLeft. When ctx ends before that, or
+// the hand-over fails, the node is closed where it stands and the error says what was missing; the
+// others then treat it as crashed. Give ctx a deadline: without one, Leave waits for as long as a
+// majority of the members is missing. Before the node says that it has stopped, it waits
 // until the other members have received what it has sent; before it ends, it tells them what it has
 // received. It returns nil when the node has left, or was closed before; a node that was downed
 // meanwhile gives ErrDowned. What a service's task missed is told by the event ShutdownPhase, and
 // holds up nothing.
-func (n *Node) Leave(timeout time.Duration) error {
-	ctx, cancel := context.WithTimeout(context.Background(), timeout)
-	defer cancel()
+func (n *Node) Leave(ctx context.Context) error {
 	n.leaving.Store(true)
 	began := time.Now()
 	_ = n.phases.Run(ctx, servicePhases...)
@@ -38,14 +37,14 @@ func (n *Node) Leave(timeout time.Duration) error {
 		case <-n.done:
 			return n.left()
 		case <-ctx.Done():
-			err = fmt.Errorf("the members did not decide in time (%s)", n.members.waiting())
+			err = fmt.Errorf("the members did not decide in time (%s): %w", n.members.waiting(), context.Cause(ctx))
 		}
 	}
 	if n.endReason() == nil {
 		n.emit(events.ShutdownPhase{Phase: "leave", Took: time.Since(began), Err: err})
 	}
 	_ = n.Close()
-	return fmt.Errorf("ddata: leave within %v: %w", timeout, err)
+	return fmt.Errorf("ddata: leave: %w", err)
 }
 
 // The phases before and after those that hand over.
@@ -113,7 +112,9 @@ func (n *Node) leaveOnSignal() {
 		select {
 		case <-c:
 			signal.Stop(c)
-			_ = n.Leave(n.cfg.LeaveOnSIGTERM) // its failure is an event
+			ctx, cancel := context.WithTimeout(context.Background(), n.cfg.LeaveOnSIGTERM)
+			defer cancel()
+			_ = n.Leave(ctx) // its failure is an event
 		case <-n.done:
 		}
 	}()

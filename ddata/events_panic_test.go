@@ -28,7 +28,7 @@ func TestSightPanics(t *testing.T) {
 		t.Error(err)
 	}
 	for _, n := range nodes {
-		if err := n.Leave(10 * time.Second); err != nil {
+		if err := n.Leave(within(t, 10*time.Second)); err != nil {
 			t.Error(err)
 		}
 	}

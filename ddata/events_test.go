@@ -129,7 +129,7 @@ func TestTheLifeOfAClusterIsSeen(t *testing.T) {
 		has(t, w, func(e events.MemberLeaving) bool { return e.Member.UID == third.UID() })
 		return nil
 	})
-	if err := third.Leave(limit); err != nil {
+	if err := third.Leave(testContext(t)); err != nil {
 		t.Fatal(err)
 	}
 	has(t, seen[3], func(e events.LeaseLost) bool { return e.Why == membership.LeaseStopped })

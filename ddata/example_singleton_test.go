@@ -35,7 +35,7 @@ func ExampleNode_RunSingleton() {
 	}
 	<-writing
 	fmt.Println(reports)
-	fmt.Println("left:", node.Leave(10*time.Second))
+	fmt.Println("left:", node.Leave(ctx))
 	fmt.Println(reports)
 	// Output:
 	// writing reports in view 1

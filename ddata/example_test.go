@@ -57,7 +57,7 @@ func withData(use func(context.Context, *ddata.Replicator) error) {
 		fmt.Println(err)
 		return
 	}
-	defer func() { _ = node.Leave(5 * time.Second) }()
+	defer func() { _ = node.Leave(ctx) }()
 	data, err := node.Replicator("backend")
 	if err == nil {
 		err = use(ctx, data)

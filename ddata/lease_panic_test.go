@@ -108,7 +108,7 @@ func TestLeasesThatPanic(t *testing.T) {
 	}
 	store.rash("Until", 1)
 	store.rash("Close", 1)
-	if err := nodes[1].Leave(limit); err != nil {
+	if err := nodes[1].Leave(testContext(t)); err != nil {
 		t.Error(err)
 	}
 }

@@ -60,7 +60,7 @@ func TestLeaverSaysWhatItHasTaken(t *testing.T) {
 		sent <- n - 1
 	}()
 	<-there.some
-	if err := leaver.Leave(20 * time.Second); err != nil {
+	if err := leaver.Leave(within(t, 20*time.Second)); err != nil {
 		t.Fatal(err)
 	}
 	n := <-sent

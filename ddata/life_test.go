@@ -57,7 +57,7 @@ func TestARollingRestartAddsARule(t *testing.T) {
 	}
 	seeds := []string{nodes[0].Addr(), nodes[1].Addr(), nodes[2].Addr()}
 	for i, n := range nodes {
-		if err := n.Leave(limit); err != nil {
+		if err := n.Leave(testContext(t)); err != nil {
 			t.Fatal(err)
 		}
 		c := config(seeds[i], seeds, 0)

@@ -19,7 +19,7 @@ func TestJoinLeaveAndCrash(t *testing.T) {
 	if set, err := ddata.Get(ctx, replica(t, late), names, ddata.ReadLocal); err != nil || !set.Contains("early") {
 		t.Fatalf("a node that is Up lacks data: %v %v", set, err)
 	}
-	if err := nodes[2].Leave(limit); err != nil {
+	if err := nodes[2].Leave(testContext(t)); err != nil {
 		t.Fatal(err)
 	}
 	if !errors.Is(nodes[2].Err(), ddata.ErrLeft) {
@@ -38,14 +38,14 @@ func TestJoinLeaveAndCrash(t *testing.T) {
 
 func TestTwoMembersBecomeOneByLeaving(t *testing.T) {
 	nodes := startCluster(t, 2, nil)
-	if err := nodes[0].Leave(limit); err != nil {
+	if err := nodes[0].Leave(testContext(t)); err != nil {
 		t.Fatal(err)
 	}
 	until(t, nodes[1], "alone", func(v *membership.View) bool { return len(v.Members) == 1 })
 	if err := ddata.Update(testContext(t), replica(t, nodes[1]), names, ddata.WriteMajority, add("x")); err != nil {
 		t.Fatal(err)
 	}
-	if err := nodes[1].Leave(limit); err != nil {
+	if err := nodes[1].Leave(testContext(t)); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -49,7 +49,7 @@ func TestARollingRestartMakesKeysDurable(t *testing.T) {
 				i++
 			}
 		})
-		if err := n.Leave(limit); err != nil {
+		if err := n.Leave(testContext(t)); err != nil {
 			t.Error(err)
 		}
 		nodes[at] = startAll(t, restarted(at, 0))[0]

@@ -161,7 +161,7 @@ func TestEachEndRunsItsPhases(t *testing.T) {
 	}
 	nodes := startCluster(t, 3, nil)
 	left, downed, closed := phasesOf(nodes[0]), phasesOf(nodes[1]), phasesOf(nodes[2])
-	if err := nodes[0].Leave(limit); err != nil {
+	if err := nodes[0].Leave(testContext(t)); err != nil {
 		t.Fatal(err)
 	}
 	if got := left(); !slices.Equal(got, all) {
@@ -188,7 +188,7 @@ func TestTasksThatFail(t *testing.T) {
 	n := startAll(t, c)[0]
 	hang := make(chan struct{})
 	n.OnShutdown(shutdown.ServiceStop, "deaf", func(context.Context) error { <-hang; return nil })
-	if err := n.Leave(limit); err != nil {
+	if err := n.Leave(testContext(t)); err != nil {
 		t.Fatal(err)
 	}
 	close(hang)
@@ -200,7 +200,7 @@ func TestTasksThatFail(t *testing.T) {
 	w = watch(&c)
 	n = startAll(t, c)[0]
 	n.OnShutdown(shutdown.ShardingShutdownRegion, "stubborn", func(context.Context) error { return errors.New("never") })
-	err := n.Leave(limit)
+	err := n.Leave(testContext(t))
 	if err == nil || !strings.Contains(err.Error(), "stubborn: never") || !errors.Is(n.Err(), ddata.ErrClosed) {
 		t.Errorf("%v, ended with %v", err, n.Err())
 	}
@@ -224,7 +224,7 @@ func TestCloseEndsALeave(t *testing.T) {
 		return ctx.Err()
 	})
 	ended := make(chan error, 1)
-	go func() { ended <- n.Leave(time.Hour) }()
+	go func() { ended <- n.Leave(within(t, time.Hour)) }()
 	<-begun
 	mustClose(t, n)
 	if err := <-ended; err == nil {
@@ -252,7 +252,7 @@ func TestHealth(t *testing.T) {
 	}
 	leaving := make(chan events.Health, 1)
 	nodes[1].OnShutdown(shutdown.ServiceUnbind, "look", func(context.Context) error { leaving <- nodes[1].Health(); return nil })
-	if err := nodes[1].Leave(limit); err != nil {
+	if err := nodes[1].Leave(testContext(t)); err != nil {
 		t.Fatal(err)
 	}
 	if h := <-leaving; !h.Live || h.Ready || !strings.Contains(h.String(), "leaving") {

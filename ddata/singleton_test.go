@@ -104,7 +104,7 @@ func TestSingletonMovesWhenNodesLeave(t *testing.T) {
 		if got := parts[n].String(); !strings.Contains(got, "running") {
 			t.Errorf("printed as %s", got)
 		}
-		if err := n.Leave(limit); err != nil {
+		if err := n.Leave(testContext(t)); err != nil {
 			t.Fatal(err)
 		}
 		if got := parts[n].State(); got != membership.SingletonHandedOver {
@@ -144,7 +144,7 @@ func TestSingletonThatDoesNotStop(t *testing.T) {
 		t.Fatal(err)
 	}
 	<-entered
-	if err := n.Leave(100 * time.Millisecond); err == nil || !strings.Contains(err.Error(), `singleton "stubborn" does not stop`) {
+	if err := n.Leave(within(t, 100*time.Millisecond)); err == nil || !strings.Contains(err.Error(), `singleton "stubborn" does not stop`) {
 		t.Errorf("left with %v", err)
 	}
 	has(t, w, func(e events.SingletonOutlived) bool { return e.Name == "stubborn" && e.Role == "backend" })

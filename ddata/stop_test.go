@@ -38,7 +38,7 @@ func TestAllNodesStopAtOnce(t *testing.T) {
 	for _, n := range all {
 		stopping.Go(func() {
 			began := time.Now()
-			if err := n.Leave(limit); err != nil {
+			if err := n.Leave(testContext(t)); err != nil {
 				t.Errorf("%v after %v: %v", n.UID(), time.Since(began), err)
 			} else if took := time.Since(began); took > soon {
 				t.Errorf("%v took %v to leave", n.UID(), took)

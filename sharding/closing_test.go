@@ -25,7 +25,7 @@ func TestShutdownOfTheCluster(t *testing.T) {
 			errs := make([]error, len(nodes))
 			var wg sync.WaitGroup
 			for i, n := range nodes {
-				wg.Go(func() { errs[i] = n.Leave(20 * time.Second) })
+				wg.Go(func() { errs[i] = n.Leave(within(t, 20*time.Second)) })
 			}
 			wg.Wait()
 			return errors.Join(errs...)
@@ -33,7 +33,7 @@ func TestShutdownOfTheCluster(t *testing.T) {
 		"one by one": func(nodes []*ddata.Node) error {
 			errs := make([]error, len(nodes))
 			for i, n := range nodes { // the coordinator first
-				errs[i] = n.Leave(20 * time.Second)
+				errs[i] = n.Leave(within(t, 20*time.Second))
 			}
 			return errors.Join(errs...)
 		},

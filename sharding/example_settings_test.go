@@ -26,7 +26,7 @@ func shop(settings func(*sharding.EntityType[Command]), use func(context.Context
 		fmt.Println(err)
 		return
 	}
-	defer func() { _ = node.Leave(5 * time.Second) }()
+	defer func() { _ = node.Leave(ctx) }()
 	cart := sharding.EntityType[Command]{
 		Name: "Cart", Role: "backend", Shards: 1,
 		Messages: sharding.CBOR[Command](AddItem{}, Total{}),

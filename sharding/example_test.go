@@ -50,7 +50,7 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	defer func() { _ = node.Leave(5 * time.Second) }()
+	defer func() { _ = node.Leave(ctx) }()
 
 	carts, err := sharding.Start(node, sharding.EntityType[Command]{
 		Name: "Cart", Role: "backend", Shards: 100,
@@ -81,7 +81,7 @@ func ExampleRegion_Where() {
 		fmt.Println(err)
 		return
 	}
-	defer func() { _ = node.Leave(5 * time.Second) }()
+	defer func() { _ = node.Leave(ctx) }()
 	carts, err := sharding.Start(node, sharding.EntityType[Command]{
 		Name: "Cart", Role: "backend", Shards: 100,
 		Messages: sharding.CBOR[Command](AddItem{}, Total{}),

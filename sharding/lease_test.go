@@ -426,7 +426,7 @@ func TestRealNodesShareADirectory(t *testing.T) {
 		}
 	}
 	all(regions[1])
-	if err := nodes[0].Leave(20 * time.Second); err != nil {
+	if err := nodes[0].Leave(within(t, 20*time.Second)); err != nil {
 		t.Fatal(err)
 	}
 	all(regions[1])

@@ -68,7 +68,7 @@ func TestQuestionsWhileNodesLeave(t *testing.T) {
 	}
 	for _, n := range nodes[1:3] {
 		traffic()
-		if err := n.Leave(20 * time.Second); err != nil {
+		if err := n.Leave(within(t, 20*time.Second)); err != nil {
 			t.Error(err)
 		}
 	}

@@ -62,7 +62,7 @@ func TestRealNodes(t *testing.T) {
 		}
 	}
 	sum(300)
-	if err := nodes[0].Leave(20 * time.Second); err != nil {
+	if err := nodes[0].Leave(within(t, 20*time.Second)); err != nil {
 		t.Fatal(err)
 	}
 	if n := logs[0].made.Load() - logs[0].stopped.Load(); n != 0 {

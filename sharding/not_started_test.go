@@ -70,7 +70,7 @@ func TestTypeNotStartedEverywhere(t *testing.T) {
 	if err := young.Close(within(t, 20*time.Second)); err != nil {
 		t.Fatal(err)
 	}
-	if err := nodes[0].Leave(20 * time.Second); err != nil {
+	if err := nodes[0].Leave(within(t, 20*time.Second)); err != nil {
 		t.Error(err)
 	}
 	young = begin(t, nodes[2], cartType(log))
@@ -136,7 +136,7 @@ func TestNewTypeIsRolledBack(t *testing.T) {
 		t.Errorf("the node is not ready: %v", h)
 	}
 	began := time.Now()
-	if err := nodes[1].Leave(20 * time.Second); err != nil || time.Since(began) > 10*time.Second {
+	if err := nodes[1].Leave(within(t, 20*time.Second)); err != nil || time.Since(began) > 10*time.Second {
 		t.Errorf("after %v: %v", time.Since(began), err)
 	}
 	if err := nodes[1].Err(); !errors.Is(err, ddata.ErrLeft) {
@@ -219,7 +219,7 @@ func TestLeaveNamesWhoIsMissing(t *testing.T) {
 	nodes := byAge(t, 3)
 	old, young := begin(t, nodes[0], cartType(&cartLog{})), begin(t, nodes[2], cartType(&cartLog{}))
 	askThirty(t, "both run it", old)
-	if err := nodes[0].Leave(20 * time.Second); err != nil {
+	if err := nodes[0].Leave(within(t, 20*time.Second)); err != nil {
 		t.Fatal(err)
 	}
 	eventually(t, "it is known who is missing", func() bool { return young.core.coordinatorAbsent.Load() })
@@ -285,7 +285,7 @@ func TestCloseUnderLoad(t *testing.T) {
 			close(stop)
 			wg.Wait()
 			for i, n := range nodes[:2] {
-				if err := n.Leave(20 * time.Second); err != nil {
+				if err := n.Leave(within(t, 20*time.Second)); err != nil {
 					t.Error(i, err)
 				}
 			}

@@ -36,7 +36,7 @@ func TestSecondRoleIsRefused(t *testing.T) {
 	if h := nodes[1].Health(); h.Ready || !strings.Contains(h.String(), "Role is stock here") {
 		t.Errorf("health: %v", h)
 	}
-	if err := nodes[0].Leave(20 * time.Second); err != nil {
+	if err := nodes[0].Leave(within(t, 20*time.Second)); err != nil {
 		t.Error(err)
 	}
 	askThirty(t, "the second role, when the first is gone", g)

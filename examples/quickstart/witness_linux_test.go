@@ -270,7 +270,9 @@ func (w *witnessNode) do(ctx context.Context, r request) answer {
 	case "freeze":
 		return failed(w.freeze(ctx))
 	case "leave":
-		return failed(w.n.Leave(8 * time.Second))
+		leaving, stop := context.WithTimeout(ctx, 8*time.Second)
+		defer stop()
+		return failed(w.n.Leave(leaving))
 	case "stop":
 		return failed(w.n.Close())
 	}

@@ -78,7 +78,7 @@ func run(bind string, seeds []string, dir string) (total int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	defer node.Leave(10 * time.Second)
+	defer node.Leave(ctx)
 	go func() { // removed by the others: a service ends its process then, and is started again
 		<-node.Done()
 		log.Print(node.Err())

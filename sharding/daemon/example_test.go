@@ -22,7 +22,7 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	defer func() { _ = node.Leave(5 * time.Second) }()
+	defer func() { _ = node.Leave(ctx) }()
 
 	began := make(chan daemon.Worker)
 	indexers, err := daemon.Start(node, daemon.Config{

@@ -70,7 +70,7 @@ func TestMetrics(t *testing.T) {
 	until("rescaling", is(0))
 	eventstest.CheckTable(t, meters...)
 
-	if err := ns[1].Leave(time.Minute); err != nil {
+	if err := ns[1].Leave(within(t, time.Minute)); err != nil {
 		t.Fatal(err)
 	}
 	if _, still := meters[1].Values()["workers"]; still {

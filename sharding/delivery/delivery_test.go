@@ -66,7 +66,7 @@ func TestDeliveredWhileShardsMove(t *testing.T) {
 	for range ids {
 		<-began
 	}
-	if err := ns[0].Leave(time.Minute); err != nil {
+	if err := ns[0].Leave(within(t, time.Minute)); err != nil {
 		t.Error(err)
 	}
 	_ = ns[1].Close() // a crash, to the others
@@ -237,7 +237,7 @@ func TestRefusals(t *testing.T) {
 		t.Errorf("closed: %v", err)
 	}
 	q := producer(t, g, delivery.Config{ID: "p"})
-	if err := n.Leave(10 * time.Second); err != nil {
+	if err := n.Leave(within(t, 10*time.Second)); err != nil {
 		t.Fatal(err)
 	}
 	if err := q.Deliver(ctx, "e", step{"p", 1}); !errors.Is(err, delivery.ErrClosed) {

@@ -48,7 +48,7 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	defer func() { _ = node.Leave(5 * time.Second) }()
+	defer func() { _ = node.Leave(ctx) }()
 
 	accountType, err := delivery.Consume(sharding.EntityType[Booking]{
 		Name: "Account", Role: "backend", Messages: sharding.CBOR[Booking](Deposit{}, Balance{}),

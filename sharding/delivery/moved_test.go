@@ -16,7 +16,7 @@ import (
 func TestMovedIsDeliveredAtOnce(t *testing.T) {
 	for name, end := range map[string]func(t *testing.T, gone, other *ddata.Node){
 		"left": func(t *testing.T, gone, _ *ddata.Node) {
-			if err := gone.Leave(time.Minute); err != nil {
+			if err := gone.Leave(within(t, time.Minute)); err != nil {
 				t.Error(err)
 			}
 		},
