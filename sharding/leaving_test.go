@@ -247,6 +247,7 @@ func TestLeaverAnswersOldQuestions(t *testing.T) {
 				<-time.After(time.Second)
 			}
 		}
+		synctest.Wait() // all have come
 		if err := w.leaves(home, time.Minute); err != nil {
 			t.Fatal(err)
 		}
