@@ -61,6 +61,7 @@ func TestEscalationEndsTheShard(t *testing.T) {
 		log := &cartLog{}
 		typ := cartType(log)
 		typ.Shards, typ.Supervision = 2, SuperviseEscalate
+		typ.Workers = 2 // one is kept busy
 		g := start(w.join("backend"), typ)
 		w.install()
 		ctx := within(t, time.Minute)
