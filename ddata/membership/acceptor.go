@@ -4,28 +4,9 @@ import (
 	"cmp"
 	"slices"
 	"time"
+
+	"github.com/coterie-go/coterie/ddata/membership/paxos"
 )
-
-// acceptor is this node's part in deciding the view after the installed one: single-decree Paxos
-// (Lamport, Paxos Made Simple, 2001). It lives in memory: a restarted process has another uid and
-// is no acceptor of this epoch any more.
-//
-// Invariant: accepted is nil or a child of the installed view, and accepted at a ballot ≤ promised.
-type acceptor struct {
-	promised   Ballot
-	ballot     Ballot // of accepted
-	accepted   *Proposal
-	acceptedAt time.Time // when the first proposal of this epoch was accepted (V1, R2)
-	record     uint64    // the first record with Machine.record.Pending
-	noted      Ballot    // of the view that the record has as Pending
-	storing    *storing  // what is accepted when it is stored; nil = nothing
-}
-
-// storing is a second phase that waits for the disk.
-type storing struct {
-	from   UID
-	accept Accept
-}
 
 func (m *Machine) onPrepare(r Receive, p Prepare) {
 	if !m.fromVoter(r, p.Cluster, p.Epoch) {
@@ -66,18 +47,19 @@ func (m *Machine) votes(o Member) bool {
 // nothing.
 func (m *Machine) prepare(p Prepare) Message {
 	a := &m.acceptor
-	if p.Ballot.less(a.promised) {
+	if a.Outbids(p.Ballot) {
 		m.stats.RejectsBallot++
-		return Rejected{Cluster: p.Cluster, Epoch: p.Epoch, Ballot: p.Ballot, Promised: a.promised}
+		return Rejected{Cluster: p.Cluster, Epoch: p.Epoch, Ballot: p.Ballot, Promised: a.Promised()}
 	}
-	a.promised = p.Ballot
+	a.Promise(p.Ballot)
 	wait := m.promiseTo(p.Drops)
 	if wait > 0 {
 		m.holdBack(p.Drops)
 	}
+	accepted, at := a.Accepted()
 	answer := Prepared{
 		Cluster: p.Cluster, Epoch: p.Epoch, Ballot: p.Ballot,
-		AcceptedBallot: a.ballot, Accepted: a.accepted, Wait: int64(wait),
+		AcceptedBallot: at, Accepted: accepted, Wait: int64(wait),
 	}
 	m.arbiterPromises(answer)
 	return answer
@@ -128,7 +110,7 @@ func (m *Machine) onAccept(r Receive, a Accept) {
 // something to say.
 func (m *Machine) takeAccept(from UID, a Accept) {
 	answer := m.accept(from, a)
-	own := m.proposer.phase == phaseAccepting && m.proposer.ballot == a.Ballot
+	own := m.proposer.Accepting() && m.proposer.Ballot() == a.Ballot
 	switch {
 	case answer == nil:
 	case from != m.cfg.UID:
@@ -148,32 +130,28 @@ func (m *Machine) takeAccept(from UID, a Accept) {
 // freeze of R2 lasts no longer because a disk is slow.
 func (m *Machine) accept(from UID, p Accept) Message {
 	a := &m.acceptor
-	if p.Ballot.less(a.promised) {
+	if a.Outbids(p.Ballot) {
 		m.stats.RejectsBallot++
-		return Rejected{Cluster: p.Cluster, Epoch: p.Epoch, Ballot: p.Ballot, Promised: a.promised}
+		return Rejected{Cluster: p.Cluster, Epoch: p.Epoch, Ballot: p.Ballot, Promised: a.Promised()}
 	}
 	if !p.Proposal.View.Has(m.cfg.UID) && !m.mayGo() {
 		m.stats.RejectsPromise++ // R4: never for itself
 		return nil
 	}
-	drops := m.unconsented(p.Proposal)
+	drops := p.Proposal.Unconsented(m.view)
 	if wait := m.promiseTo(drops); wait > 0 {
 		m.stats.RejectsPromise++
 		m.holdBack(drops)
-		return Rejected{Cluster: p.Cluster, Epoch: p.Epoch, Ballot: p.Ballot, Promised: a.promised, Wait: int64(wait)}
+		return Rejected{Cluster: p.Cluster, Epoch: p.Epoch, Ballot: p.Ballot, Promised: a.Promised(), Wait: int64(wait)}
 	}
-	a.promised = p.Ballot
+	a.Promise(p.Ballot)
 	if !m.storesPending(p) {
 		m.holdBack(drops) // a grant in the meantime would stand against it
-		a.storing = &storing{from, p}
+		a.Hold(paxos.Held{From: from, Ballot: p.Ballot, Proposal: p.Proposal})
 		return nil
 	}
 	m.stats.Accepts++
-	a.ballot = p.Ballot
-	if a.accepted == nil {
-		a.acceptedAt = m.now
-	}
-	a.accepted = p.Proposal
+	a.Accept(m.now, p.Ballot, p.Proposal)
 	m.wake = true
 	m.arbiterAccepts(p)
 	return Accepted{Cluster: p.Cluster, Epoch: p.Epoch, Ballot: p.Ballot}
@@ -185,29 +163,20 @@ func (m *Machine) accept(from UID, p Accept) Message {
 // quorum, and none of these had accepted the other view at a higher ballot than that of its own
 // value. So the other view was not decided, and its ballot cannot be completed any more.
 func (m *Machine) storesPending(p Accept) bool {
-	a, v := &m.acceptor, p.Proposal.View
+	v, number := p.Proposal.View, m.acceptor.Record()
 	if was := m.record.Pending; was == nil || was.Hash() != v.Hash() {
-		a.record = m.persist(record{Last: m.view, Pending: v, Settled: m.record.Settled})
+		number = m.persist(record{Last: m.view, Pending: v, Settled: m.record.Settled})
 	}
-	a.noted = p.Ballot
-	return m.isStored(a.record)
+	m.acceptor.Note(p.Ballot, number)
+	return m.isStored(number)
 }
 
 // acceptStored goes on with the proposal that was stored.
 func (m *Machine) acceptStored() {
-	a := &m.acceptor
-	if s := a.storing; s != nil && m.isStored(a.record) {
-		a.storing = nil
-		m.takeAccept(s.from, s.accept)
+	if !m.isStored(m.acceptor.Record()) {
+		return
 	}
-}
-
-// unconsented are the members that a proposal drops without their having stopped.
-func (m *Machine) unconsented(p *Proposal) (drops []UID) {
-	for _, o := range m.view.Members {
-		if !p.View.Has(o.UID) && !p.stopped(o.UID) {
-			drops = append(drops, o.UID)
-		}
+	if h, ok := m.acceptor.Release(); ok {
+		m.takeAccept(h.From, Accept{Cluster: m.view.Cluster, Epoch: m.view.Epoch, Ballot: h.Ballot, Proposal: h.Proposal})
 	}
-	return drops
 }

@@ -144,13 +144,14 @@ func (m *Machine) arbiterSpeaks() {
 	a := &m.arbiter
 	answer, accepting := a.answer, a.accepting
 	a.answer, a.accepting = nil, false
+	_, at := m.acceptor.Accepted()
 	switch {
 	case m.view == nil:
 	case accepting:
 		m.onDecided(a.record.View)
-	case answer == nil || !m.speaks() || answer.Epoch != m.view.Epoch || m.acceptor.promised != answer.Ballot || m.acceptor.ballot == answer.Ballot:
+	case answer == nil || !m.speaks() || answer.Epoch != m.view.Epoch || m.acceptor.Promised() != answer.Ballot || at == answer.Ballot:
 	case answer.Ballot.UID == m.cfg.UID:
-		if m.proposer.phase == phasePreparing && m.proposer.ballot == answer.Ballot {
+		if m.proposer.Preparing() && m.proposer.Ballot() == answer.Ballot {
 			m.takePrepared(m.cfg.UID, *answer)
 		}
 	default:

@@ -138,8 +138,8 @@ func (m *Machine) onArbiterAcquired(in ArbiterAcquired) {
 		m.becomeUnarbitrated()
 		return
 	}
-	if r.Epoch == m.view.Epoch && m.acceptor.promised.less(r.Promised) {
-		m.acceptor.promised = r.Promised
+	if r.Epoch == m.view.Epoch {
+		m.acceptor.Bind(r.Promised)
 	}
 	m.event(ArbiterTaken{m.view.Epoch})
 	m.tell()

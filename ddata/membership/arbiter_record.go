@@ -3,15 +3,17 @@ package membership
 import (
 	"errors"
 	"fmt"
+
+	"github.com/coterie-go/coterie/ddata/membership/paxos"
 )
 
 // arbiterRecord is the arbiter's state as an acceptor, kept under its lease.
 type arbiterRecord struct {
 	_        struct{} `cbor:",toarray"`
 	Cluster  ClusterID
-	Epoch    Epoch  // the last one in which it took part
-	Promised Ballot // in that epoch
-	View     *View  // the newest that it accepted, which is decided; nil = none
+	Epoch    Epoch        // the last one in which it took part
+	Promised paxos.Ballot // in that epoch
+	View     *View        // the newest that it accepted, which is decided; nil = none
 }
 
 func (r arbiterRecord) encode() []byte { return appendCBOR([]byte{wireVersion}, r) }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/membership/downing"
+	"github.com/coterie-go/coterie/ddata/membership/paxos"
 )
 
 // arbitratedWorld founds n nodes that LeaseMajority decides for, and returns them by age. The
@@ -251,7 +252,7 @@ func TestSuspendedHolderAsksAgain(t *testing.T) {
 func FuzzDecodeArbiter(f *testing.F) {
 	f.Add([]byte{})
 	f.Add(arbiterRecord{}.encode())
-	f.Add(arbiterRecord{Cluster: 1, Epoch: 2, Promised: Ballot{Round: 3, UID: 4}, View: sampleView()}.encode())
+	f.Add(arbiterRecord{Cluster: 1, Epoch: 2, Promised: paxos.Ballot{Round: 3, UID: 4}, View: sampleView()}.encode())
 	f.Fuzz(func(t *testing.T, b []byte) {
 		r, err := decodeArbiter(b)
 		if err != nil {

@@ -4,12 +4,13 @@ import (
 	"slices"
 	"time"
 
+	"github.com/coterie-go/coterie/ddata/membership/paxos"
 	"github.com/coterie-go/coterie/ddata/membership/view"
 )
 
 // candidate is the next view as this node would have it.
 type candidate struct {
-	proposal *Proposal
+	proposal *paxos.Proposal
 	changed  bool  // it differs from the installed view
 	waitFor  []UID // dropped members whose leases must run out first
 }
@@ -20,7 +21,7 @@ func (m *Machine) candidate() candidate {
 	next := m.view.Next(m.hash)
 	next.Closing = m.view.Closing || m.self.closing
 	fresh := func() candidate {
-		return candidate{proposal: &Proposal{View: next}, changed: next.Closing != m.view.Closing}
+		return candidate{proposal: &paxos.Proposal{View: next}, changed: next.Closing != m.view.Closing}
 	}
 	c := fresh()
 	kept, delayed := m.keep(&c, m.removalDue)
@@ -50,7 +51,7 @@ func (m *Machine) candidate() candidate {
 // cluster, and not with how many it takes in: hundreds that start together come in by a few views.
 func (m *Machine) gathers() bool {
 	until := m.installedAt.Add(m.cfg.HeartbeatInterval / 4)
-	if !m.proposer.idle() || !m.now.Before(until) || !m.awaitsSome() {
+	if !m.proposer.Idle() || !m.now.Before(until) || !m.awaitsSome() {
 		return false
 	}
 	m.dueAt(until)
@@ -82,7 +83,7 @@ func (m *Machine) sameAgain() candidate {
 	next := m.view.Next(m.hash)
 	next.Members = slices.Clone(m.view.Members)
 	next.Inherit(m.unsettled())
-	return candidate{proposal: &Proposal{View: next}}
+	return candidate{proposal: &paxos.Proposal{View: next}}
 }
 
 // keep returns the members that stay. delayed says that a removal is so near that a view without it

@@ -76,7 +76,7 @@ func TestWhoShallGoIsGrantedNothing(t *testing.T) {
 		t.Fatal("nothing is granted before")
 	}
 	n.m.Step(n.local(), Down{goes.uid})
-	if n.m.acceptor.accepted != nil || !n.m.peers[goes.uid].heldBack.IsZero() {
+	if n.m.acceptor.Frozen() || !n.m.peers[goes.uid].heldBack.IsZero() {
 		t.Fatal("something else holds the grant back:", n.m)
 	}
 	if granted() {

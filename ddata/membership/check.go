@@ -96,20 +96,21 @@ func (m *Machine) checkPeers() error {
 }
 
 func (m *Machine) checkVotes() error {
-	a, p := &m.acceptor, &m.proposer
-	if v := a.accepted; v != nil && (v.View.Epoch != m.view.Epoch+1 || v.View.Parent != m.hash || a.promised.less(a.ballot)) {
-		return fmt.Errorf("accepted %v is no child of the view", v)
+	a, p := &m.acceptor, m.proposer
+	accepted, at := a.Accepted()
+	if accepted != nil && (accepted.View.Epoch != m.view.Epoch+1 || accepted.View.Parent != m.hash || a.Promised().Less(at)) {
+		return fmt.Errorf("accepted %v is no child of the view", accepted)
 	}
-	if a.accepted != nil && !m.notesAccepted() {
+	if accepted != nil && !m.notesAccepted() {
 		return errors.New("the accepted view is not on disk, nor one of a later ballot")
 	}
-	if p.idle() {
+	if p.Idle() {
 		return nil
 	}
-	if p.ballot.UID != m.cfg.UID || p.ballot.Round > p.round {
-		return fmt.Errorf("foreign ballot %v", p.ballot)
+	if b := p.Ballot(); b.UID != m.cfg.UID || b.Round > p.Round() {
+		return fmt.Errorf("foreign ballot %v", b)
 	}
-	if p.phase == phaseAccepting && (p.value == nil || p.value.View.Parent != m.hash) {
+	if p.Accepting() && (p.Value() == nil || p.Value().View.Parent != m.hash) {
 		return errors.New("a value in no chain is being decided")
 	}
 	return nil
@@ -119,10 +120,11 @@ func (m *Machine) checkVotes() error {
 // that took its place (storesPending).
 func (m *Machine) notesAccepted() bool {
 	a, p := &m.acceptor, m.record.Pending
-	if a.storing != nil {
+	if a.Holds() {
 		return p != nil
 	}
-	return p != nil && m.isStored(a.record) && (p.Hash() == a.accepted.View.Hash() || a.ballot.less(a.noted))
+	accepted, at := a.Accepted()
+	return p != nil && m.isStored(a.Record()) && (p.Hash() == accepted.View.Hash() || at.Less(a.Noted()))
 }
 
 func (m *Machine) checkLease() error {

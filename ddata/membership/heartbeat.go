@@ -25,7 +25,7 @@ func (m *Machine) flags() (f Flags) {
 		flag Flags
 	}{
 		{m.self.leaving, FlagLeaving}, {m.self.stopped, FlagStopped},
-		{m.self.caughtUp, FlagCaughtUp}, {m.acceptor.accepted != nil, FlagFrozen},
+		{m.self.caughtUp, FlagCaughtUp}, {m.acceptor.Frozen(), FlagFrozen},
 		{m.speaks(), FlagArbiter}, {m.self.closing, FlagClosing},
 		{!m.parting.since.IsZero(), FlagParting},
 	} {
@@ -183,7 +183,7 @@ func (p *peer) promise(until time.Time) {
 // mayGrant: R2 freezes all grants, V2 those to members that a refused proposal would drop.
 func (m *Machine) mayGrant(u UID, p *peer) bool {
 	switch {
-	case m.acceptor.accepted != nil && !m.cfg.Faults.NoFreeze:
+	case m.acceptor.Frozen() && !m.cfg.Faults.NoFreeze:
 		return false
 	case m.parting.last != 0: // its disk says that nothing it granted is in use
 		return false

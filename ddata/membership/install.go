@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/coterie-go/coterie/ddata/membership/paxos"
 )
 
 func (m *Machine) onCommit(r Receive, c Commit) {
@@ -79,8 +81,8 @@ func (m *Machine) install(v *View) {
 	m.carryLease()
 	m.view, m.hash, m.voters = v, v.Hash(), v.Voters()
 	m.capped = v.Capped(len(v.Full()))
-	m.acceptor = acceptor{}
-	m.proposer = proposer{}
+	m.acceptor = paxos.Acceptor{}
+	m.proposer.Reset()
 	m.arbiter.forgetUnsaved()
 	m.arbiter.vote, m.arbiter.accepting = grant{}, false
 	m.holder.arbiter = grant{}

@@ -135,7 +135,7 @@ func (m *Machine) prolongs(counted time.Time, got grant) bool {
 		return false
 	}
 	own, bounded := m.ownVote()
-	return m.cfg.Strategy.Quorum(m.voters, func(u UID) bool {
+	return m.quorum(func(u UID) bool {
 		switch u {
 		case m.cfg.UID:
 			return !bounded || own.until.After(h.votes.until)
@@ -180,7 +180,7 @@ func (m *Machine) lossCause() LeaseLoss {
 func (m *Machine) renewLease() {
 	h := &m.holder
 	h.renewAt = m.now.Add(m.cfg.HeartbeatInterval / 8)
-	if m.speaks() && m.acceptor.accepted == nil {
+	if m.speaks() && !m.acceptor.Frozen() {
 		m.arbiter.vote = m.grantFrom(m.now)
 	}
 	lapsed := !h.lease.Holds(m.now) // what renews it may come before the node has noticed that it had ended
@@ -222,7 +222,7 @@ func (m *Machine) countVotes() Lease {
 		rank[v.uid] = i + 1
 	}
 	enough := func(n int) bool {
-		return m.cfg.Strategy.Quorum(m.voters, func(u UID) bool {
+		return m.quorum(func(u UID) bool {
 			return u == m.cfg.UID && counts || rank[u] != 0 && rank[u] <= n
 		})
 	}
@@ -273,10 +273,10 @@ func (m *Machine) validVotes() []vote {
 // node accepted a proposal for the next epoch. A vote without bound would outlast the freeze that
 // the others keep to.
 func (m *Machine) ownVote() (g grant, bounded bool) {
-	if m.acceptor.accepted == nil || m.cfg.Faults.NoV1 {
+	if !m.acceptor.Frozen() || m.cfg.Faults.NoV1 {
 		return grant{}, false
 	}
-	return m.grantFrom(m.acceptor.acceptedAt), true
+	return m.grantFrom(m.acceptor.FrozenAt()), true
 }
 
 // carryLease is called when the next view is about to be installed.

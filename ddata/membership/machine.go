@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/membership/downing"
+	"github.com/coterie-go/coterie/ddata/membership/paxos"
 )
 
 // Machine decides, together with those of the other nodes, which nodes are in, which is oldest and
@@ -45,8 +46,8 @@ type Machine struct {
 	capped       bool     // not all full members of the view vote
 	peers        map[UID]*peer
 	reach        *downing.Reach
-	acceptor     acceptor
-	proposer     proposer
+	acceptor     paxos.Acceptor
+	proposer     *paxos.Proposer
 	holder       holder
 	arbiter      arbiter
 	joiners      map[UID]joiner
@@ -99,6 +100,9 @@ func New(cfg Config, rng *rand.Rand, loaded []byte) (*Machine, error) {
 	m.downs = make(map[UID]bool)
 	m.gone = make(map[UID]time.Time)
 	m.unaware = make(map[UID]unaware)
+	m.proposer = paxos.NewProposer(paxos.Config{
+		Self: cfg.UID, Arbiter: downing.Arbiter, Beat: cfg.HeartbeatInterval, WaitMax: cfg.promise(),
+	}, rng)
 	m.bootstrap.init(m)
 	return m, nil
 }
@@ -311,8 +315,8 @@ func (m *Machine) String() string {
 	if f := m.flags(); f != 0 {
 		fmt.Fprintf(&b, "; %v", f)
 	}
-	if !m.proposer.idle() {
-		fmt.Fprintf(&b, "; %v", &m.proposer)
+	if !m.proposer.Idle() {
+		fmt.Fprintf(&b, "; %v", m.proposer)
 	}
 	for _, o := range m.view.Members {
 		if !m.reach.UnreachableSince(o.UID).IsZero() {

@@ -2,8 +2,9 @@ package membership
 
 import (
 	"fmt"
-	"slices"
 	"strings"
+
+	"github.com/coterie-go/coterie/ddata/membership/paxos"
 )
 
 // Message is what machines say to each other. Any message may be lost, late, doubled or overtaken.
@@ -33,25 +34,6 @@ type Known struct {
 	Sets     []DiskSet // its own role by role, and before them those of the views that were not settled when it was decided
 	Durable  []string  // its patterns of durable keys, and those that were moving
 	Moves    uint16    // its View.Moves
-}
-
-// Ballot orders attempts to decide one epoch. The zero ballot is below all.
-type Ballot struct {
-	_     struct{} `cbor:",toarray"`
-	Round uint64
-	UID   UID
-}
-
-func (b Ballot) less(o Ballot) bool {
-	return b.Round < o.Round || b.Round == o.Round && b.UID < o.UID
-}
-
-// Proposal is what is decided: the next view, and which of the members that it drops have said that
-// they stopped.
-type Proposal struct {
-	_       struct{} `cbor:",toarray"`
-	View    *View
-	Stopped []UID // sorted
 }
 
 // Probe is what a node without a cluster says to any node that may know of one. A member takes it
@@ -172,7 +154,7 @@ type Prepare struct {
 	_       struct{} `cbor:",toarray"`
 	Cluster ClusterID
 	Epoch   Epoch
-	Ballot  Ballot
+	Ballot  paxos.Ballot
 	Drops   []UID // sorted
 }
 
@@ -182,11 +164,11 @@ type Prepared struct {
 	_              struct{} `cbor:",toarray"`
 	Cluster        ClusterID
 	Epoch          Epoch
-	Ballot         Ballot
-	AcceptedBallot Ballot
-	Accepted       *Proposal // nil = nothing
-	Wait           int64     // nanoseconds
-	Arbiter        bool      // the arbiter's answer, too: it comes after that of the voter that carries it
+	Ballot         paxos.Ballot
+	AcceptedBallot paxos.Ballot
+	Accepted       *paxos.Proposal // nil = nothing
+	Wait           int64           // nanoseconds
+	Arbiter        bool            // the arbiter's answer, too: it comes after that of the voter that carries it
 }
 
 // Accept asks to accept a proposal.
@@ -194,8 +176,8 @@ type Accept struct {
 	_        struct{} `cbor:",toarray"`
 	Cluster  ClusterID
 	Epoch    Epoch
-	Ballot   Ballot
-	Proposal *Proposal
+	Ballot   paxos.Ballot
+	Proposal *paxos.Proposal
 }
 
 // Accepted says that the ballot's proposal was accepted.
@@ -203,7 +185,7 @@ type Accepted struct {
 	_       struct{} `cbor:",toarray"`
 	Cluster ClusterID
 	Epoch   Epoch
-	Ballot  Ballot
+	Ballot  paxos.Ballot
 }
 
 // Rejected says that a ballot came too late, or that a promise still runs.
@@ -211,9 +193,9 @@ type Rejected struct {
 	_        struct{} `cbor:",toarray"`
 	Cluster  ClusterID
 	Epoch    Epoch
-	Ballot   Ballot // the one rejected
-	Promised Ballot // the highest one promised
-	Wait     int64  // nanoseconds that a promise still runs; 0 = the ballot was too low
+	Ballot   paxos.Ballot // the one rejected
+	Promised paxos.Ballot // the highest one promised
+	Wait     int64        // nanoseconds that a promise still runs; 0 = the ballot was too low
 }
 
 func (Probe) kind() kind     { return kindProbe }
@@ -233,20 +215,6 @@ func (Learned) kind() kind   { return kindLearned }
 
 // String prints uid and address.
 func (c Contact) String() string { return fmt.Sprintf("%v@%s", c.UID, c.Addr) }
-
-// String prints round and proposer.
-func (b Ballot) String() string { return fmt.Sprintf("%d.%v", b.Round, b.UID) }
-
-// String prints the view and the members that have stopped.
-func (p *Proposal) String() string {
-	if p == nil {
-		return "nothing"
-	}
-	if len(p.Stopped) == 0 {
-		return p.View.String()
-	}
-	return fmt.Sprintf("%v stopped %v", p.View, p.Stopped)
-}
 
 // String lists the flags.
 func (f Flags) String() string {
@@ -377,10 +345,4 @@ func (l Learned) String() string {
 		return fmt.Sprintf("learned %v, stopped", l.Epoch)
 	}
 	return fmt.Sprintf("learned %v", l.Epoch)
-}
-
-// stopped reports whether the uid has consented to being dropped.
-func (p *Proposal) stopped(u UID) bool {
-	_, ok := slices.BinarySearch(p.Stopped, u)
-	return ok
 }

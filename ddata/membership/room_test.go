@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/coterie-go/coterie/ddata/locks"
+	"github.com/coterie-go/coterie/ddata/membership/paxos"
 	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/ddata/transport"
 	"github.com/coterie-go/coterie/durable/lmdb"
@@ -94,7 +95,7 @@ func TestALegalViewFits(t *testing.T) {
 			if _, err := decodeRecord(r.encode()); err != nil {
 				t.Error(err)
 			}
-			if n := len(arbiterRecord{Cluster: v.Cluster, Epoch: v.Epoch, Promised: Ballot{Round: math.MaxUint64, UID: math.MaxUint64}, View: v}.encode()); n > locks.RecordMax {
+			if n := len(arbiterRecord{Cluster: v.Cluster, Epoch: v.Epoch, Promised: paxos.Ballot{Round: math.MaxUint64, UID: math.MaxUint64}, View: v}.encode()); n > locks.RecordMax {
 				t.Errorf("the arbiter's record of %d bytes, at most %d are kept", n, locks.RecordMax)
 			}
 			var all []UID
@@ -105,14 +106,14 @@ func TestALegalViewFits(t *testing.T) {
 					contacts = append(contacts, Contact{UID: m.UID, Addr: m.Addr})
 				}
 			}
-			p := &Proposal{View: v, Stopped: all}
+			p := &paxos.Proposal{View: v, Stopped: all}
 			self := v.Members[0]
 			self.Status, self.UpNumber = Joining, 0
 			probe := Probe{
 				Protocol: Protocol, Name: r.Name, Durable: view.MergePatterns(v.Durable, v.Moving), At: self.Addr, Self: self, Expect: math.MaxUint32, Heard: math.MaxUint64, First: math.MaxUint64,
 				Knows: r.knows(), Peers: contacts, Choice: all[:min(len(all), contactsMax)],
 			}
-			ballot := Ballot{Round: math.MaxUint64, UID: math.MaxUint64}
+			ballot := paxos.Ballot{Round: math.MaxUint64, UID: math.MaxUint64}
 			for _, msg := range []Message{
 				Commit{View: v}, Lock{View: v}, probe, Accept{Cluster: v.Cluster, Epoch: v.Epoch, Ballot: ballot, Proposal: p},
 				Prepared{Cluster: v.Cluster, Epoch: v.Epoch, Ballot: ballot, AcceptedBallot: ballot, Accepted: p},
@@ -149,7 +150,7 @@ func TestNoRoomIsAReason(t *testing.T) {
 	}
 	probe.Self.Addr = "late.example:7946"
 	oldest.m.joiners = map[UID]joiner{7: {member: probe.Self, heard: v.Epoch, until: oldest.local().Add(LAN().HeartbeatInterval)}}
-	c := candidate{proposal: &Proposal{View: oldest.m.view.Next(oldest.m.hash)}}
+	c := candidate{proposal: &paxos.Proposal{View: oldest.m.view.Next(oldest.m.hash)}}
 	c.proposal.View.Members = slices.Clone(v.Members)
 	if oldest.m.admit(&c); c.changed || len(c.proposal.View.Members) != len(v.Members) {
 		t.Error("a candidate lists a node for which it has no room")

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/coterie-go/coterie/ddata/membership/paxos"
 )
 
 // script is a worst case: a network that lets through just what hurts most. It plays it and returns
@@ -236,7 +238,7 @@ func replacedVoter(t *testing.T, f Faults) *world {
 }
 
 // ballotOf reports whether a message belongs to a ballot.
-func ballotOf(msg Message) (b Ballot, ok bool) {
+func ballotOf(msg Message) (b paxos.Ballot, ok bool) {
 	switch m := msg.(type) {
 	case Prepare:
 		return m.Ballot, true
@@ -249,7 +251,7 @@ func ballotOf(msg Message) (b Ballot, ok bool) {
 	case Rejected:
 		return m.Ballot, true
 	}
-	return Ballot{}, false
+	return paxos.Ballot{}, false
 }
 
 // betweenTwo: the third node hears both others, they do not hear each other. Either of them may be

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/coterie-go/coterie/ddata/membership/paxos"
 	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/fxamacker/cbor/v2"
 )
@@ -222,7 +223,7 @@ func checkContacts(cs []Contact) error {
 	return nil
 }
 
-func checkProposal(p *Proposal) error {
+func checkProposal(p *paxos.Proposal) error {
 	if p == nil {
 		return errors.New("no proposal")
 	}

@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"testing"
 
+	"github.com/coterie-go/coterie/ddata/membership/paxos"
 	"github.com/coterie-go/coterie/proptest/golden"
 )
 
@@ -23,8 +24,8 @@ func sampleView() *View {
 }
 
 func sampleMessages() []Message {
-	v, b := sampleView(), Ballot{Round: 3, UID: 9}
-	p := &Proposal{View: v, Stopped: []UID{8, 9}}
+	v, b := sampleView(), paxos.Ballot{Round: 3, UID: 9}
+	p := &paxos.Proposal{View: v, Stopped: []UID{8, 9}}
 	return []Message{
 		Probe{
 			Protocol: 1, Name: "n", Settings: []Setting{NewSetting("shards", 3)}, Self: Member{UID: 4, Addr: "d:1", Status: Joining}, At: "a:1", Expect: 3, AnyDisks: true, Heard: 6, First: 5,
@@ -138,7 +139,7 @@ func TestGoldenBytes(t *testing.T) {
 			}
 		}
 		r := record{Name: "n", Last: sampleView(), Pending: sampleView(), Settled: 2, Free: true}
-		a := arbiterRecord{Cluster: 7, Epoch: 3, Promised: Ballot{Round: 3, UID: 9}, View: sampleView()}
+		a := arbiterRecord{Cluster: 7, Epoch: 3, Promised: paxos.Ballot{Round: 3, UID: 9}, View: sampleView()}
 		_ = yield("view", sampleView().Append(nil)) && yield("record", r.encode()) && yield("empty record", record{}.encode()) &&
 			yield("arbiter's record", a.encode())
 	})

@@ -1,0 +1,120 @@
+package paxos
+
+import (
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/coterie-go/coterie/ddata/membership/view"
+)
+
+func majorityOf(n int) Quorum {
+	return func(has func(view.UID) bool) bool {
+		count := 0
+		for u := range view.UID(n) {
+			if has(u + 1) {
+				count++
+			}
+		}
+		return 2*count > n
+	}
+}
+
+// TestOneValueIsDecided plays random ballots of all voters, with lost messages, and looks for two
+// values that a quorum accepted.
+func TestOneValueIsDecided(t *testing.T) {
+	const n = 5
+	decisions := 0
+	for seed := range uint64(300) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		now, quorum := time.Unix(1000, 0), majorityOf(n)
+		acceptors := make([]Acceptor, n)
+		proposers := make([]*Proposer, n)
+		for i := range proposers {
+			proposers[i] = NewProposer(Config{Self: view.UID(i + 1), Beat: time.Second, WaitMax: time.Minute}, r)
+		}
+		var decided *Proposal
+		for range 60 {
+			p := proposers[r.IntN(n)]
+			arrives := func() bool { return r.IntN(3) > 0 }
+			switch {
+			case p.Idle():
+				p.Start(now, acceptors[p.cfg.Self-1].Promised())
+				for i := range acceptors {
+					a := &acceptors[i]
+					if !arrives() || a.Outbids(p.Ballot()) {
+						continue
+					}
+					a.Promise(p.Ballot())
+					value, at := a.Accepted()
+					p.TakePrepared(now, view.UID(i+1), Prepared{AcceptedBallot: at, Accepted: value})
+				}
+				if !p.HasQuorum(quorum) {
+					p.GiveUp(now)
+				}
+			case p.Preparing():
+				value := p.Value()
+				if value == nil {
+					value = &Proposal{View: &view.View{LastUp: r.Uint32()}}
+				}
+				p.Propose(now, value)
+			default:
+				for i := range acceptors {
+					a := &acceptors[i]
+					if !arrives() {
+						continue
+					}
+					if a.Outbids(p.Ballot()) {
+						p.TakeRejected(now, a.Promised(), 0)
+						break
+					}
+					a.Promise(p.Ballot())
+					a.Accept(now, p.Ballot(), p.Value())
+					if p.TakeAccepted(view.UID(i+1), quorum) {
+						decisions++
+						if decided != nil && decided != p.Value() {
+							t.Fatalf("seed %d: %v and %v were decided", seed, decided, p.Value())
+						}
+						decided = p.Value()
+					}
+				}
+				p.GiveUp(now)
+			}
+		}
+	}
+	if decisions < 300 {
+		t.Errorf("%d decisions only", decisions)
+	}
+}
+
+// TestFreeAt: the promises of voters that would be dropped do not count.
+func TestFreeAt(t *testing.T) {
+	now := time.Unix(1000, 0)
+	p := NewProposer(Config{Self: 1, Beat: time.Second, WaitMax: 10 * time.Second}, rand.New(rand.NewPCG(1, 1)))
+	p.Start(now, Ballot{})
+	for u, wait := range []time.Duration{0, time.Second, time.Hour} {
+		p.TakePrepared(now, view.UID(u+1), Prepared{Wait: wait})
+	}
+	if at, ok := p.FreeAt(now, []view.UID{9}, majorityOf(3)); !ok || at != now.Add(time.Second) {
+		t.Error("free at", at, ok)
+	}
+	if at, ok := p.FreeAt(now, []view.UID{2}, majorityOf(3)); !ok || at != now.Add(10*time.Second) {
+		t.Error("free at", at, ok)
+	}
+	if _, ok := p.FreeAt(now, []view.UID{1, 2}, majorityOf(3)); ok {
+		t.Error("one of three decides")
+	}
+}
+
+// TestHeldIsTriedOnce: what waits for the disk comes back once, and the newest takes its place.
+func TestHeldIsTriedOnce(t *testing.T) {
+	var a Acceptor
+	a.Hold(Held{From: 1})
+	a.Hold(Held{From: 2})
+	if h, ok := a.Release(); !ok || h.From != 2 || a.Holds() {
+		t.Error("released", h, ok)
+	}
+	if _, ok := a.Release(); ok {
+		t.Error("released twice")
+	}
+}
