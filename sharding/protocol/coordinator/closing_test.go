@@ -12,7 +12,7 @@ import (
 // one for a message. A shard that had a home gets no other one, whether its home left, died, or
 // said so before the coordinator knew. Nothing that is remembered starts.
 func TestClosingCoordinator(t *testing.T) {
-	l := reigns(t, protocol.Config{Shards: 8}, map[protocol.UID][]protocol.ShardID{1: {0, 1}, 2: {2}, 3: {3, 4}}, 1, 2, 3)
+	l := acting(t, protocol.Config{Shards: 8}, map[protocol.UID][]protocol.ShardID{1: {0, 1}, 2: {2}, 3: {3, 4}}, 1, 2, 3)
 	l.step(protocol.Receive{From: 2, Msg: protocol.LeaveRequest{Left: true, Closing: true}}) // it has heard of it before the coordinator
 	l.step(protocol.Install{View: closing(viewOf(2, 1, 2, 3))})
 	l.expect(l.step(protocol.Receive{From: 3, Msg: protocol.LeaveRequest{}}), "alone")
@@ -30,7 +30,7 @@ func TestClosingCoordinator(t *testing.T) {
 		t.Errorf("something moves: %s", got)
 	}
 	for s, want := range []shardStep{stateHosted, stateHosted, stateEnded, stateEnded, stateEnded, stateUnallocated} {
-		if got := l.c.shards[s].state; got != want {
+		if got := l.c.term.homes.shards[s].state; got != want {
 			t.Errorf("shard %d is %s, want %s", s, shardStepNames[got], shardStepNames[want])
 		}
 	}

@@ -72,7 +72,7 @@ func (l *lone) step(in protocol.CoordinatorInput) string {
 }
 
 func (l *lone) report(from protocol.UID, hs ...protocol.Hosted) string {
-	return l.step(protocol.Receive{From: from, Msg: protocol.Report{Floor: l.c.floor, Parts: 1, Compatibility: l.c.cfg.Compatibility(), Shards: hs}})
+	return l.step(protocol.Receive{From: from, Msg: protocol.Report{Floor: l.c.term.registrar.floor, Parts: 1, Compatibility: l.c.cfg.Compatibility(), Shards: hs}})
 }
 
 func (l *lone) expect(got string, parts ...string) {
@@ -91,7 +91,7 @@ func TestRestartInTheSameView(t *testing.T) {
 	l.report(1, protocol.Hosted{Shard: 0, Phase: protocol.PhaseNone, Barrier: protocol.Token{Epoch: 1, Up: 1, Seq: 40}})
 	l.report(2, protocol.Hosted{Shard: 1, Phase: protocol.PhaseRunning, Token: protocol.Token{Epoch: 1, Up: 1, Seq: 50}})
 	for s := range protocol.ShardID(2) {
-		if tok := l.c.shards[s].token; !(protocol.Token{Epoch: 1, Up: 1, Seq: 50}).Less(tok) {
+		if tok := l.c.term.homes.shards[s].token; !(protocol.Token{Epoch: 1, Up: 1, Seq: 50}).Less(tok) {
 			t.Errorf("shard %d: token %v", s, tok)
 		}
 	}
@@ -103,12 +103,12 @@ func TestRestartInTheSameView(t *testing.T) {
 func TestTakeoverOfABeginThatTheOwnerMissed(t *testing.T) {
 	l := newLone(t, nil, 1, 2, 3)
 	tok, handOff := protocol.Token{Epoch: 1, Up: 1, Seq: 5}, protocol.Token{Epoch: 1, Up: 1, Seq: 6}
-	l.c.takeover.table = []protocol.Entry{{Shard: 3, Home: 2, Token: tok}}
+	l.c.term.takeover.table = []protocol.Entry{{Shard: 3, Home: 2, Token: tok}}
 	l.report(1)
 	l.report(2, protocol.Hosted{Shard: 3, Phase: protocol.PhaseRunning, Token: tok})
 	got := l.report(3, protocol.Hosted{Shard: 3, Phase: protocol.PhaseNone, Barrier: handOff})
 	l.expect(got, "homes 3→2@")
-	if again := l.c.shards[3].token; !handOff.Less(again) {
+	if again := l.c.term.homes.shards[3].token; !handOff.Less(again) {
 		t.Errorf("the token %v releases nothing that waits for %v", again, handOff)
 	}
 }
@@ -118,7 +118,7 @@ func TestTakeoverOfABeginThatTheOwnerMissed(t *testing.T) {
 func TestRegionStartedAgain(t *testing.T) {
 	l := newLone(t, nil, 1, 2)
 	tok := protocol.Token{Epoch: 1, Up: 1, Seq: 5}
-	l.c.takeover.table = []protocol.Entry{{Shard: 3, Home: 2, Token: tok}}
+	l.c.term.takeover.table = []protocol.Entry{{Shard: 3, Home: 2, Token: tok}}
 	l.report(1)
 	l.report(2, protocol.Hosted{Shard: 3, Phase: protocol.PhaseRunning, Token: tok})
 	if got := l.step(protocol.Receive{From: 2, Msg: protocol.Register{Joined: true, Compatibility: protocol.Compatibility{Shards: 4}}}); strings.Contains(got, "homes") {
@@ -141,11 +141,11 @@ func TestDoubleHost(t *testing.T) {
 func TestTakeoverOfAnotherLease(t *testing.T) {
 	l := newLone(t, nil, 1, 2)
 	tok := protocol.Token{Epoch: 1, Up: 1, Seq: 5}
-	l.c.takeover.table = []protocol.Entry{{Shard: 3, Home: 2, Token: tok}}
+	l.c.term.takeover.table = []protocol.Entry{{Shard: 3, Home: 2, Token: tok}}
 	l.report(1)
 	other := l.c.cfg.Compatibility()
 	other.Lease = "elsewhere"
-	got := l.step(protocol.Receive{From: 2, Msg: protocol.Report{Floor: l.c.floor, Parts: 1, Compatibility: other, Shards: []protocol.Hosted{{Shard: 3, Phase: protocol.PhaseRunning, Token: tok}}}})
+	got := l.step(protocol.Receive{From: 2, Msg: protocol.Report{Floor: l.c.term.registrar.floor, Parts: 1, Compatibility: other, Shards: []protocol.Hosted{{Shard: 3, Phase: protocol.PhaseRunning, Token: tok}}}})
 	l.expect(got, "type-mismatch! peer=2")
 	got = l.step(protocol.Receive{From: 1, Msg: protocol.GetHomes{Shards: []protocol.ShardID{0, 1, 2, 3}}})
 	l.expect(got, "0→1", "1→1", "2→1", "3→2")
@@ -157,7 +157,7 @@ func TestReportInParts(t *testing.T) {
 	l := newLone(t, nil, 1)
 	part := func(i uint32, s protocol.ShardID) string {
 		h := protocol.Hosted{Shard: s, Phase: protocol.PhaseRunning, Token: protocol.Token{Epoch: 1, Up: 1, Seq: 1}}
-		return l.step(protocol.Receive{From: 1, Msg: protocol.Report{Floor: l.c.floor, Part: i, Parts: 3, Compatibility: l.c.cfg.Compatibility(), Shards: []protocol.Hosted{h}}})
+		return l.step(protocol.Receive{From: 1, Msg: protocol.Report{Floor: l.c.term.registrar.floor, Part: i, Parts: 3, Compatibility: l.c.cfg.Compatibility(), Shards: []protocol.Hosted{h}}})
 	}
 	for _, i := range []uint32{2, 0, 0, 2} {
 		if got := part(i, protocol.ShardID(i)); strings.Contains(got, "started") {
@@ -180,7 +180,7 @@ func TestTakeoverLosesMember(t *testing.T) {
 	}
 	l.expect(l.step(protocol.Install{View: viewOf(2, 1, 2)}), "") // node 3 is gone, and with it what it said
 	l.expect(l.step(protocol.Install{View: viewOf(3, 1)}), "coordinator-started")
-	if l.c.shards[1].state != stateUnallocated {
+	if l.c.term.homes.shards[1].state != stateUnallocated {
 		t.Errorf("the word of a node that is gone still counts: %v", l.c)
 	}
 }
@@ -226,7 +226,7 @@ func TestTakeoverOfAHandOffThatNobodyReports(t *testing.T) {
 	tok := protocol.Token{Epoch: 1, Up: 1, Seq: 5}
 	for phase := protocol.PhaseRunning; phase <= protocol.PhaseStopping; phase++ {
 		l := newLoneOf(t, protocol.Config{Type: "t", Self: 1, Shards: 4}, 1, 2)
-		l.c.takeover.table = []protocol.Entry{{Shard: 0, Home: 2, Token: tok}}
+		l.c.term.takeover.table = []protocol.Entry{{Shard: 0, Home: 2, Token: tok}}
 		l.report(1)
 		got := l.report(2, protocol.Hosted{Shard: 0, Phase: phase, Token: tok})
 		if told := strings.Contains(got, "0→2@"); told != (phase > protocol.PhaseRunning) {
@@ -287,7 +287,7 @@ func TestUnconfirmedIsGivenNothing(t *testing.T) {
 	l.step(protocol.Install{View: viewOf(2, 1, 2)})
 	l.step(protocol.Receive{From: 2, Msg: protocol.Register{Compatibility: protocol.Compatibility{Shards: 4}}})
 	var got string
-	for id := range l.c.writes { // order: there is one
+	for id := range l.c.term.store.writes { // order: there is one
 		got += l.step(protocol.Wrote{ID: id})
 	}
 	l.expect(got, "→2 registered")

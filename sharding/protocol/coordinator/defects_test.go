@@ -32,7 +32,7 @@ func TestA1RememberedLate(t *testing.T) {
 // the table names and that no region hosts goes to the home in the table.
 func TestA2RememberedKnown(t *testing.T) {
 	l := newLoneOf(t, protocol.Config{Type: "t", Self: 1, Shards: 4, Remember: true}, 1, 2)
-	l.c.takeover.table = []protocol.Entry{{Shard: 0, Home: 2, Token: protocol.Token{Epoch: 1, Up: 1, Seq: 5}}, {Shard: 1, Home: 2, Token: protocol.Token{Epoch: 1, Up: 1, Seq: 6}}}
+	l.c.term.takeover.table = []protocol.Entry{{Shard: 0, Home: 2, Token: protocol.Token{Epoch: 1, Up: 1, Seq: 5}}, {Shard: 1, Home: 2, Token: protocol.Token{Epoch: 1, Up: 1, Seq: 6}}}
 	l.report(1)
 	got := l.report(2, protocol.Hosted{Shard: 0, Phase: protocol.PhaseRunning, Token: protocol.Token{Epoch: 1, Up: 1, Seq: 5}})
 	got += l.step(protocol.DidRead{ID: 3, Shards: []protocol.ShardID{0, 1, 2}})
@@ -46,9 +46,9 @@ func TestA2RememberedKnown(t *testing.T) {
 // first one ended, and when it has passed the home is settled: the owner's late report does not
 // count any more.
 func TestA3PhasesHaveTimers(t *testing.T) {
-	l := reigns(t, protocol.Config{BeginTimeout: 10 * time.Second, HandOffTimeout: 60 * time.Second}, map[protocol.UID][]protocol.ShardID{1: {0, 1}}, 1, 2)
+	l := acting(t, protocol.Config{BeginTimeout: 10 * time.Second, HandOffTimeout: 60 * time.Second}, map[protocol.UID][]protocol.ShardID{1: {0, 1}}, 1, 2)
 	l.expect(l.after(11*time.Second), "begin 0@")
-	id := l.c.moves[0].id
+	id := l.c.term.homes.moves[0].id
 	l.now = l.now.Add(9 * time.Second)
 	for _, u := range []protocol.UID{1, 2} {
 		l.step(protocol.Receive{From: u, Msg: protocol.BeginAck{Shards: []protocol.ShardToken{{Shard: 0, Token: id}}}})
@@ -64,9 +64,9 @@ func TestA3PhasesHaveTimers(t *testing.T) {
 
 // TestA4OnlyTheOwnerStops: the word of another node does not end a hand-off.
 func TestA4OnlyTheOwnerStops(t *testing.T) {
-	l := reigns(t, protocol.Config{}, map[protocol.UID][]protocol.ShardID{1: {0, 1}}, 1, 2)
+	l := acting(t, protocol.Config{}, map[protocol.UID][]protocol.ShardID{1: {0, 1}}, 1, 2)
 	l.after(11 * time.Second)
-	stopped := protocol.ShardsStopped{Shards: []protocol.ShardToken{{Shard: 0, Token: l.c.moves[0].id}}}
+	stopped := protocol.ShardsStopped{Shards: []protocol.ShardToken{{Shard: 0, Token: l.c.term.homes.moves[0].id}}}
 	if got := l.step(protocol.Receive{From: 2, Msg: stopped}); got != "" {
 		t.Errorf("a stranger's word counts:\n%s", got)
 	}

@@ -25,7 +25,7 @@
 // # One role
 //
 // A type runs under one role. Coordinators of two roles would never meet, so a coordinator asks at
-// the begin of its reign all members without its role under which role they run the type (Compare),
+// the begin of its term all members without its role under which role they run the type (Compare),
 // and waits for the answers about one RetryInterval. A member with both roles answers so if it is
 // inquired. Where the type is in service under another role the coordinator stands down and refuses
 // its regions; both sides say so (TypeMismatch), with both roles.

@@ -17,32 +17,19 @@ import (
 // lease. Each further complaint extends it.
 const passOverTime = 12
 
-// onUnable moves shards away from a region that cannot use the store of their leases.
-func (c *Coordinator) onUnable(from protocol.UID, shards []protocol.ShardID) {
-	if p := c.peers[from]; p == nil || !c.cfg.Lease {
-		c.counts[protocol.CountOtherRole]++
-		return
+// passOver gives a region no shards for a while, if another can take them. It reports whether that
+// was not so before.
+func (rs *regions) passOver(u protocol.UID) (changed bool) {
+	if _, already := rs.passed[u]; !already {
+		changed = true
+		rs.notify(protocol.Event{Kind: protocol.RegionPassedOver, Peer: u})
 	}
-	c.passOver(from)
-	for _, s := range shards {
-		st, ok := c.at(s)
-		if ok && st.state == stateHosted && st.home == from && !c.view.Closing && c.mayAllocate() && !c.mayHost(from) && c.mayTry(s) {
-			c.startMove(s)
-		}
+	if len(rs.passed) == 0 {
+		rs.leaseBackoff = leaseBackoff{}
 	}
-}
-
-// passOver gives a region no shards for a while, if another can take them.
-func (c *Coordinator) passOver(u protocol.UID) {
-	if _, already := c.passed[u]; !already {
-		c.alloc = nil
-		c.notify(protocol.Event{Kind: protocol.RegionPassedOver, Peer: u})
-	}
-	if len(c.passed) == 0 {
-		c.leaseBackoff = leaseBackoff{}
-	}
-	c.passed[u] = c.now.Add(passOverTime * c.cfg.LeaseRetryInterval)
-	c.leaseBackoff.is = c.leaseBackoff.is || !c.passes(u)
+	rs.passed[u] = rs.now.Add(passOverTime * rs.cfg.LeaseRetryInterval)
+	rs.leaseBackoff.is = rs.leaseBackoff.is || !rs.passes(u)
+	return changed
 }
 
 // leaseBackoff is what the coordinator does about a store that no region can use. A region where
@@ -62,47 +49,47 @@ type leaseBackoff struct {
 // first one.
 const leaseBackoffMost = 4
 
-// mayTry says whether a shard that waits may be moved to a region that has not complained for a
-// while.
-func (c *Coordinator) mayTry(s protocol.ShardID) bool {
-	a, first := &c.leaseBackoff, passOverTime*c.cfg.LeaseRetryInterval
-	if a.is && a.tries && !c.now.Before(a.began.Add(first/2)) {
-		st := &c.shards[a.shard]
-		if _, in := c.passed[st.home]; st.state == stateHosted && !in {
+// mayTry reports whether a shard that waits may be moved to a region that has not complained for a
+// while; trial is the shard that was moved last to see.
+func (rs *regions) mayTry(s protocol.ShardID, trial *shardState) bool {
+	a, first := &rs.leaseBackoff, passOverTime*rs.cfg.LeaseRetryInterval
+	if a.is && a.tries && !rs.now.Before(a.began.Add(first/2)) {
+		if _, in := rs.passed[trial.home]; trial.state == stateHosted && !in {
 			*a = leaseBackoff{} // it has gone well
 		}
 	}
 	switch {
 	case !a.is:
 		return true
-	case c.now.Before(a.next):
+	case rs.now.Before(a.next):
 		return false
 	}
 	a.pause = min(max(2*a.pause, first), leaseBackoffMost*first)
-	a.tries, a.shard, a.began, a.next = true, s, c.now, c.now.Add(a.pause)
+	a.tries, a.shard, a.began, a.next = true, s, rs.now, rs.now.Add(a.pause)
 	return true
 }
 
-// takeBackIn ends what is over, with the tick.
-func (c *Coordinator) takeBackIn() {
-	for _, u := range slices.Sorted(maps.Keys(c.passed)) {
-		if !c.now.Before(c.passed[u]) || !c.view.Has(u) {
-			delete(c.passed, u)
-			c.alloc = nil
+// takeBackIn ends what is over, with the tick. It reports whether that changed anything.
+func (rs *regions) takeBackIn() (changed bool) {
+	for _, u := range slices.Sorted(maps.Keys(rs.passed)) {
+		if !rs.now.Before(rs.passed[u]) || !rs.view.Has(u) {
+			delete(rs.passed, u)
+			changed = true
 		}
 	}
-	if len(c.passed) == 0 {
-		c.leaseBackoff = leaseBackoff{}
+	if len(rs.passed) == 0 {
+		rs.leaseBackoff = leaseBackoff{}
 	}
+	return changed
 }
 
 // passes says whether a region is passed over for another.
-func (c *Coordinator) passes(u protocol.UID) bool {
-	if _, is := c.passed[u]; !is {
+func (rs *regions) passes(u protocol.UID) bool {
+	if _, is := rs.passed[u]; !is {
 		return false
 	}
-	for _, p := range c.peers { // order: only looked for
-		if _, is := c.passed[p.uid]; !is && c.eligible(p.uid) {
+	for _, p := range rs.peers { // order: only looked for
+		if _, is := rs.passed[p.uid]; !is && rs.eligible(p.uid) {
 			return true
 		}
 	}

@@ -5,23 +5,23 @@ import (
 )
 
 // With Config.CoordinatorLease the coordinator has a lease in a store outside of the cluster. It
-// begins a reign with it, and none without; when it is lost, what it has begun is left to the next
-// reign, which asks everybody, as after any other takeover.
+// begins a term with it, and none without; when it is lost, what it has begun is left to the next
+// term, which asks everybody, as after any other takeover.
 
-// becomeLeaseWaiting begins a reign with the lease.
+// becomeLeaseWaiting begins a term with the lease.
 func (c *Coordinator) becomeLeaseWaiting() {
 	if !c.cfg.CoordinatorLease {
-		c.becomeReading()
+		c.term.becomeReading()
 		return
 	}
-	c.mode = leaseWaiting
+	c.term.mode = leaseWaiting
 	c.acquire()
 }
 
-// onResign ends the reign, and is the last of them here.
+// onResign ends the term, and is the last of them here.
 func (c *Coordinator) onResign() {
 	c.resigned = true
-	if c.mode != idle {
+	if c.term.mode != idle {
 		c.becomeIdle()
 	}
 }
@@ -36,12 +36,12 @@ func (c *Coordinator) releaseLease() {
 	}
 }
 
-// onLeaseAnswer begins the reign with the lease, or waits on. A lost one ends the reign, and the
+// onLeaseAnswer begins the term with the lease, or waits on. A lost one ends the term, and the
 // next one begins after a pause.
 func (c *Coordinator) onLeaseAnswer(in protocol.CoordinatorInput) {
 	switch what, text := c.leaseState.Hear(in, c.now, c.cfg.LeaseRetryInterval); what {
 	case protocol.HeardGranted:
-		c.becomeReading()
+		c.term.becomeReading()
 	case protocol.HeardRefused:
 		c.counts[protocol.CountLeaseRefused]++
 		c.waits(text)
@@ -49,7 +49,7 @@ func (c *Coordinator) onLeaseAnswer(in protocol.CoordinatorInput) {
 		c.counts[protocol.CountLeaseLost]++
 		c.notify(protocol.Event{Kind: protocol.CoordinatorLeaseLost, Text: text})
 		c.becomeIdle()
-		c.mode = leaseWaiting
+		c.term.mode = leaseWaiting
 		c.leaseState.Postpone(c.now.Add(c.cfg.LeaseRetryInterval))
 	default:
 		c.counts[protocol.CountLate]++

@@ -18,9 +18,9 @@ func TestMismatchIsRefused(t *testing.T) {
 		wrong := protocol.Register{Compatibility: of}
 		l := newLone(t, nil, 1, 2)
 		l.report(1)
-		hosts := protocol.Report{Floor: l.c.floor, Parts: 1, Compatibility: of, Shards: []protocol.Hosted{{Shard: 1, Phase: protocol.PhaseRunning}}}
+		hosts := protocol.Report{Floor: l.c.term.registrar.floor, Parts: 1, Compatibility: of, Shards: []protocol.Hosted{{Shard: 1, Phase: protocol.PhaseRunning}}}
 		l.expect(l.step(protocol.Receive{From: 2, Msg: hosts}), "type-mismatch! peer=2")
-		if l.c.mode == active {
+		if l.c.term.mode == active {
 			t.Errorf("%s: the coordinator acts while entities run in other shards", name)
 		}
 		hosts.Shards = nil
@@ -33,7 +33,7 @@ func TestMismatchIsRefused(t *testing.T) {
 		if got := l.step(protocol.Receive{From: 2, Msg: wrong}); strings.Contains(got, "type-mismatch") || !strings.Contains(got, "refused") {
 			t.Errorf("%s: said twice, or not answered:\n%s", name, got)
 		}
-		if l.c.peers[2] != nil {
+		if l.c.term.homes.regions.peers[2] != nil {
 			t.Errorf("%s: it is a peer", name)
 		}
 
@@ -99,14 +99,14 @@ func TestOtherStoresOfLeasesAreRefused(t *testing.T) {
 			}
 			l.step(protocol.Receive{From: 2, Msg: protocol.Compared{Runs: true, Role: "r", Coordinator: 1}})
 			l.report(1)
-			if l.c.mode == inquiring { // it runs here already
-				l.expect(l.step(protocol.Receive{From: 2, Msg: protocol.Report{Floor: m.floor, Parts: 1, Compatibility: both, Proxy: c.proxy}}), "coordinator-started")
-				delete(m.peers, 2)
+			if l.c.term.mode == inquiring { // it runs here already
+				l.expect(l.step(protocol.Receive{From: 2, Msg: protocol.Report{Floor: m.term.registrar.floor, Parts: 1, Compatibility: both, Proxy: c.proxy}}), "coordinator-started")
+				delete(m.term.homes.regions.peers, 2)
 			}
 			got := l.step(protocol.Receive{From: 2, Msg: protocol.Register{Compatibility: c.theirs, Proxy: c.proxy}})
 			l.expect(got, c.want...)
-			if refused := strings.Contains(got, "refused "); refused != (len(c.want) > 0) || refused != (m.peers[2] == nil) {
-				t.Errorf("refused: %t, it is %v:\n%s", refused, m.peers[2], got)
+			if refused := strings.Contains(got, "refused "); refused != (len(c.want) > 0) || refused != (m.term.homes.regions.peers[2] == nil) {
+				t.Errorf("refused: %t, it is %v:\n%s", refused, m.term.homes.regions.peers[2], got)
 			}
 
 			cfg = protocol.Config{
@@ -135,9 +135,9 @@ func TestOtherStoresOfLeasesHoldUpNoTakeover(t *testing.T) {
 	l := newLoneOf(t, protocol.Config{Type: "t", Self: 1, Shards: 4, Lease: true, LeaseStore: "a"}, 1, 2)
 	l.report(1)
 	tok := protocol.Token{Epoch: 1, Up: 1, Seq: 9}
-	hosts := protocol.Report{Floor: l.c.floor, Parts: 1, Compatibility: protocol.Compatibility{Shards: 4, Lease: "b"}, Shards: []protocol.Hosted{{Shard: 1, Phase: protocol.PhaseRunning, Token: tok}}}
+	hosts := protocol.Report{Floor: l.c.term.registrar.floor, Parts: 1, Compatibility: protocol.Compatibility{Shards: 4, Lease: "b"}, Shards: []protocol.Hosted{{Shard: 1, Phase: protocol.PhaseRunning, Token: tok}}}
 	l.expect(l.step(protocol.Receive{From: 2, Msg: hosts}), `type-mismatch! peer=2 "Lease is store a here and store b there"`, "coordinator-started")
-	if l.c.shards[1].home != 2 {
-		t.Errorf("shard 1 lives on %v", l.c.shards[1].home)
+	if l.c.term.homes.shards[1].home != 2 {
+		t.Errorf("shard 1 lives on %v", l.c.term.homes.shards[1].home)
 	}
 }

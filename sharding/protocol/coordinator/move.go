@@ -8,161 +8,181 @@ import (
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
+// move is a hand-off in progress.
+type move struct {
+	id       protocol.Token
+	cohort   *cohort
+	waiting  []protocol.UID // members of the cohort that have not answered Begin
+	deadline time.Time
+	sent     uint32
+	ends     bool // no home comes after
+}
+
+// cohort are the regions that take part in the hand-offs begun in one Step.
+type cohort struct {
+	seq     uint64
+	regions []protocol.UID
+}
+
 // startMove begins the hand-off of a hosted shard.
-func (c *Coordinator) startMove(s protocol.ShardID) {
-	st := &c.shards[s]
-	c.load(st.home, s, false)
-	c.rests(s)
+func (h *homes) startMove(s protocol.ShardID) {
+	st := &h.shards[s]
+	h.load(st.home, s, false)
+	h.picture.moves(s, h.now)
 	st.state = stateFencing
-	c.departs(s)
-	if c.out.cohort == nil {
-		c.out.cohort = &cohort{seq: c.seq, regions: c.audience()}
+	h.departs(s)
+	if h.out.cohort == nil {
+		h.out.cohort = &cohort{seq: h.seq, regions: h.regions.audience()}
 	}
 	m := &move{
-		id: c.next(), cohort: c.out.cohort, waiting: slices.Clone(c.out.cohort.regions), sent: c.ticks, deadline: c.now.Add(c.cfg.BeginTimeout),
+		id: h.next(), cohort: h.out.cohort, waiting: slices.Clone(h.out.cohort.regions), sent: h.ticks, deadline: h.now.Add(h.cfg.BeginTimeout),
 	}
-	c.moves[s] = m
-	c.counts[protocol.CountHandOffs]++
+	h.moves[s] = m
+	h.counts[protocol.CountHandOffs]++
 	for _, u := range m.waiting {
-		c.out.begin(u, m.cohort, c.asMove(s))
+		h.out.begin(u, m.cohort, h.asMove(s))
 	}
 }
 
 // departs notes that a shard is on its way from its home, and since when; arrives how long that
 // took.
-func (c *Coordinator) departs(s protocol.ShardID) {
-	c.shards[s].moved = true
-	if _, already := c.departed[s]; !already {
-		c.departed[s] = c.now
+func (h *homes) departs(s protocol.ShardID) {
+	h.shards[s].moved = true
+	if _, already := h.departed[s]; !already {
+		h.departed[s] = h.now
 	}
 }
 
-func (c *Coordinator) arrives(s protocol.ShardID) (took time.Duration) {
-	c.shards[s].moved = false
-	if at, ok := c.departed[s]; ok {
-		took = c.now.Sub(at)
-		delete(c.departed, s)
+func (h *homes) arrives(s protocol.ShardID) (took time.Duration) {
+	h.shards[s].moved = false
+	if at, ok := h.departed[s]; ok {
+		took = h.now.Sub(at)
+		delete(h.departed, s)
 	}
 	return took
 }
 
-// audience are all regions and proxies that may have routed a message.
-func (c *Coordinator) audience() []protocol.UID {
-	var us []protocol.UID
-	for _, p := range c.peersByUID() {
-		if p.acked {
-			us = append(us, p.uid)
-		}
-	}
-	return us
-}
-
-func (c *Coordinator) asMove(s protocol.ShardID) protocol.Move {
-	return protocol.Move{Shard: s, HandOff: c.moves[s].id, Owner: c.shards[s].home}
+func (h *homes) asMove(s protocol.ShardID) protocol.Move {
+	return protocol.Move{Shard: s, HandOff: h.moves[s].id, Owner: h.shards[s].home}
 }
 
 // moveOf finds the hand-off that a report is about; late reports are counted.
-func (c *Coordinator) moveOf(t protocol.ShardToken) (*move, bool) {
-	if m := c.moves[t.Shard]; m != nil && m.id == t.Token {
+func (h *homes) moveOf(t protocol.ShardToken) (*move, bool) {
+	if m := h.moves[t.Shard]; m != nil && m.id == t.Token {
 		return m, true
 	}
-	c.counts[protocol.CountLate]++
+	h.counts[protocol.CountLate]++
 	return nil, false
 }
 
-func (c *Coordinator) onBeginAck(from protocol.UID, sts []protocol.ShardToken) {
+func (h *homes) onBeginAck(from protocol.UID, sts []protocol.ShardToken) {
 	for _, t := range sts {
-		if m, ok := c.moveOf(t); ok {
+		if m, ok := h.moveOf(t); ok {
 			m.waiting = protocol.Without(m.waiting, from)
-			c.maybeStopping(t.Shard, m)
+			h.maybeStopping(t.Shard, m)
 		}
 	}
 }
 
-func (c *Coordinator) maybeStopping(s protocol.ShardID, m *move) {
-	if st := &c.shards[s]; st.state == stateFencing && len(m.waiting) == 0 {
+func (h *homes) maybeStopping(s protocol.ShardID, m *move) {
+	if st := &h.shards[s]; st.state == stateFencing && len(m.waiting) == 0 {
 		st.state = stateStopping
-		m.deadline = c.now.Add(c.cfg.HandOffTimeout)
+		m.deadline = h.now.Add(h.cfg.HandOffTimeout)
+	}
+}
+
+// dislodged finds a home for a shard whose home has given it up by itself, but is there. While the
+// whole cluster shuts down nothing moves: it starts again where it was, unless that is leaving.
+func (h *homes) dislodged(s protocol.ShardID, from protocol.UID) {
+	switch {
+	case !h.view.Closing:
+		h.vacate(s)
+	case h.regions.eligible(from):
+		h.place(s, from)
+	default:
+		h.lose(s, true)
+	}
+}
+
+// abort takes a hand-off back: the owner's entry is written again under a higher token, so that
+// every buffer is released to it.
+func (h *homes) abort(s protocol.ShardID, m *move) {
+	owner := h.shards[s].home
+	h.counts[protocol.CountAborts]++
+	delete(h.stops, s) // a region that wants it asks again
+	h.notify(protocol.Event{Kind: protocol.HandOffAborted, Shard: s, Peer: owner, Token: m.id, Count: len(m.waiting)})
+	if p := h.regions.peers[owner]; p != nil {
+		p.drainAt = h.now.Add(2 * h.cfg.RetryInterval)
+	}
+	h.place(s, owner)
+}
+
+// retryMoves gives up hand-offs whose phase took too long. It repeats Begin to the members that
+// have not answered.
+func (h *homes) retryMoves() {
+	for _, s := range slices.Sorted(maps.Keys(h.moves)) {
+		m := h.moves[s]
+		if !h.now.Before(m.deadline) {
+			h.abort(s, m)
+			continue
+		}
+		if m.sent+1 >= h.ticks {
+			continue
+		}
+		m.sent = h.ticks
+		for _, u := range m.waiting {
+			h.counts[protocol.CountRetries]++
+			h.out.begin(u, m.cohort, h.asMove(s))
+		}
+		if len(m.waiting) == 0 { // the owner may have missed nothing but a reason to report again
+			h.out.begin(h.shards[s].home, m.cohort, h.asMove(s))
+		}
 	}
 }
 
 // onShardsStopped ends the old home of shards. Only the owner's word counts, and only about the
 // hand-off in progress, or about the very command by which it hosted: then it has given the shard
 // up by itself. It may come before the last BeginAck: the owner has all fences, an answer was lost.
-func (c *Coordinator) onShardsStopped(from protocol.UID, sts []protocol.ShardToken) {
+func (h *homes) onShardsStopped(from protocol.UID, sts []protocol.ShardToken) {
 	for _, t := range sts {
-		if st, ok := c.at(t.Shard); ok && st.givenUp(from, t.Token) {
-			c.departs(t.Shard)
-			if c.cfg.Lease { // it has lost that
-				c.passOver(from)
+		if st, ok := h.at(t.Shard); ok && st.givenUp(from, t.Token) {
+			h.departs(t.Shard)
+			if h.cfg.Lease { // it has lost that
+				h.passOver(from)
 			}
-			c.rests(t.Shard)
-			c.dislodged(t.Shard, from)
+			h.picture.moves(t.Shard, h.now)
+			h.dislodged(t.Shard, from)
 			continue
 		}
-		m, ok := c.moveOf(t)
+		m, ok := h.moveOf(t)
 		if !ok {
 			continue
 		}
-		if c.shards[t.Shard].home != from {
-			c.counts[protocol.CountOtherRole]++
+		if h.shards[t.Shard].home != from {
+			h.counts[protocol.CountOtherRole]++
 			continue
 		}
-		c.counts[protocol.CountMoves]++
+		h.counts[protocol.CountMoves]++
 		if m.ends {
-			c.clear(t.Shard)
+			h.clear(t.Shard)
 			continue
 		}
-		c.vacate(t.Shard)
-	}
-	c.allocateAll()
-}
-
-// dislodged finds a home for a shard whose home has given it up by itself, but is there. While the
-// whole cluster shuts down nothing moves: it starts again where it was, unless that is leaving.
-func (c *Coordinator) dislodged(s protocol.ShardID, from protocol.UID) {
-	switch {
-	case !c.view.Closing:
-		c.vacate(s)
-	case c.eligible(from):
-		c.place(s, from)
-	default:
-		c.lose(s, true)
+		h.vacate(t.Shard)
 	}
 }
 
-// abort takes a hand-off back: the owner's entry is written again under a higher token, so that
-// every buffer is released to it.
-func (c *Coordinator) abort(s protocol.ShardID, m *move) {
-	owner := c.shards[s].home
-	c.counts[protocol.CountAborts]++
-	delete(c.stops, s) // a region that wants it asks again
-	c.notify(protocol.Event{Kind: protocol.HandOffAborted, Shard: s, Peer: owner, Token: m.id, Count: len(m.waiting)})
-	if p := c.peers[owner]; p != nil {
-		p.drainAt = c.now.Add(2 * c.cfg.RetryInterval)
+// dropGone forgets the fences and answers of members that are gone, and moves on what lived there:
+// the view that dropped a member proves that its lease is over.
+func (h *homes) dropGone() {
+	for i := range h.shards {
+		if st := &h.shards[i]; st.home != 0 && !h.view.Has(st.home) {
+			h.picture.moves(protocol.ShardID(i), h.now)
+			h.lose(protocol.ShardID(i), h.view.Closing)
+		}
 	}
-	c.place(s, owner)
-}
-
-// retryMoves gives up hand-offs whose phase took too long. It repeats Begin to the members that
-// have not answered.
-func (c *Coordinator) retryMoves() {
-	for _, s := range slices.Sorted(maps.Keys(c.moves)) {
-		m := c.moves[s]
-		if !c.now.Before(m.deadline) {
-			c.abort(s, m)
-			continue
-		}
-		if m.sent+1 >= c.ticks {
-			continue
-		}
-		m.sent = c.ticks
-		for _, u := range m.waiting {
-			c.counts[protocol.CountRetries]++
-			c.out.begin(u, m.cohort, c.asMove(s))
-		}
-		if len(m.waiting) == 0 { // the owner may have missed nothing but a reason to report again
-			c.out.begin(c.shards[s].home, m.cohort, c.asMove(s))
-		}
+	for _, s := range slices.Sorted(maps.Keys(h.moves)) {
+		m := h.moves[s]
+		m.waiting = slices.DeleteFunc(m.waiting, func(u protocol.UID) bool { return !h.view.Has(u) })
+		h.maybeStopping(s, m)
 	}
 }

@@ -60,36 +60,42 @@ func (o *outbox) begin(to protocol.UID, c *cohort, m protocol.Move) {
 	o.begins = append(o.begins, addressedMove{to: to, cohort: c, move: m})
 }
 
-// flush turns the outbox into effects. Without a lease nothing is written or sent: writes stay,
-// messages are lost and repeated later.
-func (c *Coordinator) flush() {
-	c.out.cohort = nil
-	if !c.lease {
-		c.out = outbox{puts: c.out.puts, addRegions: c.out.addRegions, removeRegions: c.out.removeRegions}
-		return
-	}
-	c.flushWrites()
-	c.fx.Send = append(c.fx.Send, c.out.messages...)
-	c.flushBegins()
-	for _, to := range slices.Sorted(maps.Keys(c.out.hosts)) {
-		for part := range slices.Chunk(c.out.hosts[to], protocol.BatchMax) {
-			c.fx.Send = append(c.fx.Send, protocol.Envelope{To: to, Msg: protocol.HostShards{Shards: part}})
-		}
-	}
-	for _, to := range slices.Sorted(maps.Keys(c.out.homes)) {
-		for part := range slices.Chunk(c.out.homes[to], protocol.BatchMax) {
-			c.fx.Send = append(c.fx.Send, protocol.Envelope{To: to, Msg: protocol.Homes{Sure: true, Entries: part}})
-		}
-	}
-	c.flushShards(c.out.rests, func(part []protocol.ShardID) protocol.Message { return protocol.AtRest{Shards: part} })
-	c.flushShards(c.out.ends, func(part []protocol.ShardID) protocol.Message { return protocol.Ended{Shards: part} })
-	c.out = outbox{puts: c.out.puts}
+// writeRegions has the list of regions changed.
+func (o *outbox) writeRegions(add, remove []protocol.UID) {
+	o.addRegions = append(o.addRegions, add...)
+	o.removeRegions = append(o.removeRegions, remove...)
 }
 
-func (c *Coordinator) flushShards(of map[protocol.UID][]protocol.ShardID, say func([]protocol.ShardID) protocol.Message) {
+// flush turns the outbox into effects. Without a lease nothing is written or sent: writes stay,
+// messages are lost and repeated later.
+func (o *outbox) flush(e *env, sr *store) {
+	o.cohort = nil
+	if !e.lease {
+		*o = outbox{puts: o.puts, addRegions: o.addRegions, removeRegions: o.removeRegions}
+		return
+	}
+	o.flushWrites(sr)
+	e.fx.Send = append(e.fx.Send, o.messages...)
+	o.flushBegins(e)
+	for _, to := range slices.Sorted(maps.Keys(o.hosts)) {
+		for part := range slices.Chunk(o.hosts[to], protocol.BatchMax) {
+			e.fx.Send = append(e.fx.Send, protocol.Envelope{To: to, Msg: protocol.HostShards{Shards: part}})
+		}
+	}
+	for _, to := range slices.Sorted(maps.Keys(o.homes)) {
+		for part := range slices.Chunk(o.homes[to], protocol.BatchMax) {
+			e.fx.Send = append(e.fx.Send, protocol.Envelope{To: to, Msg: protocol.Homes{Sure: true, Entries: part}})
+		}
+	}
+	o.flushShards(e, o.rests, func(part []protocol.ShardID) protocol.Message { return protocol.AtRest{Shards: part} })
+	o.flushShards(e, o.ends, func(part []protocol.ShardID) protocol.Message { return protocol.Ended{Shards: part} })
+	*o = outbox{puts: o.puts}
+}
+
+func (o *outbox) flushShards(e *env, of map[protocol.UID][]protocol.ShardID, say func([]protocol.ShardID) protocol.Message) {
 	for _, to := range slices.Sorted(maps.Keys(of)) {
 		for part := range slices.Chunk(of[to], protocol.BatchMax) {
-			c.fx.Send = append(c.fx.Send, protocol.Envelope{To: to, Msg: say(part)})
+			e.fx.Send = append(e.fx.Send, protocol.Envelope{To: to, Msg: say(part)})
 		}
 	}
 }
@@ -99,46 +105,21 @@ const tableWritesMax = 4
 
 // flushWrites writes the table with few writes under way: what is decided meanwhile travels
 // together in the next one.
-func (c *Coordinator) flushWrites() {
-	for len(c.out.puts) > 0 && c.tableWrites < tableWritesMax {
-		n := min(len(c.out.puts), protocol.BatchMax)
-		c.write(protocol.StateWrite{Kind: protocol.StateHomes, Homes: c.out.puts[:n:n]})
-		c.out.puts = c.out.puts[n:]
+func (o *outbox) flushWrites(sr *store) {
+	for len(o.puts) > 0 && sr.tableWrites < tableWritesMax {
+		n := min(len(o.puts), protocol.BatchMax)
+		sr.write(protocol.StateWrite{Kind: protocol.StateHomes, Homes: o.puts[:n:n]})
+		o.puts = o.puts[n:]
 	}
-	if len(c.out.addRegions)+len(c.out.removeRegions) > 0 {
-		c.write(protocol.StateWrite{Kind: protocol.StateRegions, AddRegions: c.out.addRegions, RemoveRegions: c.out.removeRegions})
-	}
-}
-
-func (c *Coordinator) write(w protocol.StateWrite) {
-	w.ID = c.nextID()
-	c.writes[w.ID] = w
-	if w.Kind == protocol.StateHomes {
-		c.tableWrites++
-	}
-	c.fx.Write = append(c.fx.Write, w)
-}
-
-// retryWrites repeats what failed, as far as it still stands.
-func (c *Coordinator) retryWrites() {
-	failed := c.failed
-	c.failed = nil
-	for _, w := range failed {
-		w.Homes = slices.DeleteFunc(slices.Clone(w.Homes), func(e protocol.Entry) bool {
-			st := &c.shards[e.Shard]
-			return st.state != stateWriting && st.state != stateClearing || st.token != e.Token
-		})
-		if len(w.Homes)+len(w.AddRegions)+len(w.RemoveRegions)+len(w.RemoveIDs)+len(w.RemoveShards) > 0 {
-			c.counts[protocol.CountRetries]++
-			c.write(w)
-		}
+	if len(o.addRegions)+len(o.removeRegions) > 0 {
+		sr.write(protocol.StateWrite{Kind: protocol.StateRegions, AddRegions: o.addRegions, RemoveRegions: o.removeRegions})
 	}
 }
 
 // flushBegins sends the hand-offs, grouped by receiver and by the members that take part. Only an
 // owner needs to know these members.
-func (c *Coordinator) flushBegins() {
-	bs := c.out.begins
+func (o *outbox) flushBegins(e *env) {
+	bs := o.begins
 	slices.SortStableFunc(bs, func(a, b addressedMove) int {
 		return cmp.Or(cmp.Compare(a.to, b.to), cmp.Compare(a.cohort.seq, b.cohort.seq))
 	})
@@ -152,6 +133,6 @@ func (c *Coordinator) flushBegins() {
 			}
 			bs = bs[1:]
 		}
-		c.fx.Send = append(c.fx.Send, protocol.Envelope{To: first.to, Msg: m})
+		e.fx.Send = append(e.fx.Send, protocol.Envelope{To: first.to, Msg: m})
 	}
 }

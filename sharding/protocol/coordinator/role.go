@@ -9,15 +9,16 @@ import (
 
 // A type runs under one role. Nodes of another role never register with this coordinator, and it
 // does not ask them what they host, so two coordinators of two roles would not meet. Therefore a
-// coordinator asks, when its reign begins, all members without its role under which role they run
+// coordinator asks, when its term begins, all members without its role under which role they run
 // the type. A member with both roles that runs the type under the other one says so when it is
 // inquired. A coordinator that finds the type in service under another role stands down: the other
-// was first. A reign that begins later asks in its turn, so each pair of coordinators meets. It
+// was first. A term that begins later asks in its turn, so each pair of coordinators meets. It
 // does not act before the answers, or before the time in which they usually come. When both act
 // nevertheless, the younger one stands down.
 
-// roles is what a reign has learned about other roles.
+// roles is what a term has learned about other roles.
 type roles struct {
+	*env
 	unasked []protocol.UID // that have not answered
 	every   uint32         // ticks until they are asked again; doubles
 	next    uint32         // the tick in which they are
@@ -29,39 +30,41 @@ type other struct {
 	role string
 }
 
-// compareRoles asks the members that lack the role.
-func (c *Coordinator) compareRoles() {
-	c.roles = roles{every: 1}
-	for _, m := range c.view.Members {
-		if !m.HasRole(c.cfg.Role) {
-			c.roles.unasked = append(c.roles.unasked, m.UID)
+// begin asks the members that lack the role.
+func (ro *roles) begin(out *outbox) {
+	ro.every = 1
+	for _, m := range ro.view.Members {
+		if !m.HasRole(ro.cfg.Role) {
+			ro.unasked = append(ro.unasked, m.UID)
 		}
 	}
-	c.askRoles()
+	ro.ask(out)
 }
 
-// askRoles repeats the question, with doubling pauses: a member without package sharding never
+// ask repeats the question, with doubling pauses: a member without package sharding never
 // answers.
-func (c *Coordinator) askRoles() {
-	r := &c.roles
-	if len(r.unasked) == 0 || c.ticks < r.next {
+func (ro *roles) ask(out *outbox) {
+	if len(ro.unasked) == 0 || ro.ticks < ro.next {
 		return
 	}
-	r.next, r.every = c.ticks+r.every, min(2*r.every, roleTicksMax)
-	for _, u := range r.unasked {
-		if c.view.Has(u) {
-			c.out.send(u, protocol.Compare{})
+	ro.next, ro.every = ro.ticks+ro.every, min(2*ro.every, roleTicksMax)
+	for _, u := range ro.unasked {
+		if ro.view.Has(u) {
+			out.send(u, protocol.Compare{})
 		}
 	}
 }
 
-// awaitsRoles reports whether answers may come soon that forbid to act. A member that does not
-// answer holds the reign up for about one RetryInterval.
-func (c *Coordinator) awaitsRoles() bool {
-	gone := func(u protocol.UID) bool { return !c.view.Has(u) }
-	c.roles.unasked = slices.DeleteFunc(c.roles.unasked, gone)
-	return len(c.roles.unasked) > 0 && c.takeover.tries < reportTries
+// awaits reports whether answers may come soon that forbid to act. A member that does not
+// answer holds the term up for about one RetryInterval.
+func (ro *roles) awaits(tries int) bool {
+	gone := func(u protocol.UID) bool { return !ro.view.Has(u) }
+	ro.unasked = slices.DeleteFunc(ro.unasked, gone)
+	return len(ro.unasked) > 0 && tries < reportTries
 }
+
+// answered notes the answer of a member.
+func (ro *roles) answered(from protocol.UID) { ro.unasked = protocol.Without(ro.unasked, from) }
 
 // roleTicksMax is the longest pause between two questions, in ticks of a quarter of RetryInterval.
 const roleTicksMax = 1 << 10
@@ -70,7 +73,7 @@ const roleTicksMax = 1 << 10
 func (c *Coordinator) tookRole(from protocol.UID, m protocol.Message) bool {
 	switch m := m.(type) {
 	case protocol.Compared:
-		if c.mode >= reading {
+		if c.term.mode >= reading {
 			c.onCompared(from, m)
 		}
 		return true
@@ -85,26 +88,23 @@ func (c *Coordinator) tookRole(from protocol.UID, m protocol.Message) bool {
 
 // onCompared takes the answer of a member that lacks the role, or runs the type under another one.
 func (c *Coordinator) onCompared(from protocol.UID, m protocol.Compared) {
-	c.roles.unasked = protocol.Without(c.roles.unasked, from)
+	c.term.roles.answered(from)
 	if !m.Runs || m.Role == c.cfg.Role {
-		c.maybeActivate()
+		c.term.maybeActivate()
 		return
 	}
 	theirs, ok := c.view.Member(m.Coordinator)
 	coordinates := ok && m.Coordinator != c.cfg.Self && (m.Joined || from == m.Coordinator)
-	if older := theirs.UpNumber < c.me.UpNumber; coordinates && (older || m.Joined && c.mode != active) {
+	if older := theirs.UpNumber < c.me.UpNumber; coordinates && (older || m.Joined && c.term.mode != active) {
 		c.standDown(other{uid: m.Coordinator, role: m.Role})
 		return
 	}
 	c.sayOtherRole(from, m.Role)
-	c.takeover.awaiting = protocol.Without(c.takeover.awaiting, from) // it hosts nothing for this coordinator
-	if c.peers[from] == nil {
-		c.absent[from] = true
+	c.term.disown(from)
+	if coordinates && c.term.mode == active { // it did not hear of this one in time
+		c.term.homes.out.send(m.Coordinator, protocol.Compared{Runs: true, Role: c.cfg.Role, Joined: true, Coordinator: c.cfg.Self})
 	}
-	if coordinates && c.mode == active { // it did not hear of this one in time
-		c.out.send(m.Coordinator, protocol.Compared{Runs: true, Role: c.cfg.Role, Joined: true, Coordinator: c.cfg.Self})
-	}
-	c.maybeActivate()
+	c.term.maybeActivate()
 }
 
 func (c *Coordinator) sayOtherRole(peer protocol.UID, role string) {
@@ -113,13 +113,13 @@ func (c *Coordinator) sayOtherRole(peer protocol.UID, role string) {
 	c.notify(protocol.Event{Kind: protocol.TypeMismatch, Peer: peer, Text: own.Differences(theirs, "there")})
 }
 
-// standDown ends the reign as long as the coordinator of another role is a member. Its word that it
+// standDown ends the term as long as the coordinator of another role is a member. Its word that it
 // does not run the type any more would not do: regions that it has coordinated host on without it.
-// The view that drops it begins a new reign, which asks all members again, those regions too. So a
+// The view that drops it begins a new term, which asks all members again, those regions too. So a
 // type that was started under the wrong role needs a restart of the nodes that run it so, and no
 // more than that.
 func (c *Coordinator) standDown(o other) {
-	peers := c.peersByUID()
+	peers := c.term.homes.regions.byUID()
 	c.becomeIdle()
 	c.outranked = o
 	c.sayOtherRole(o.uid, o.role)
@@ -132,7 +132,7 @@ func (c *Coordinator) standDown(o other) {
 func (c *Coordinator) refuseRole(u protocol.UID) {
 	a := c.cfg.Compatibility()
 	a.Role = c.outranked.role
-	c.out.send(u, protocol.Refused{Compatibility: a})
+	c.term.homes.out.send(u, protocol.Refused{Compatibility: a})
 }
 
 // mayAct reports whether no coordinator of another role is known that this one stands down before.

@@ -22,9 +22,9 @@ func ofRoles(e membership.Epoch, roles ...string) *membership.View {
 	return v
 }
 
-// reigning is the coordinator of role "r" on a node, which has begun its reign and has only itself
+// begun is the coordinator of role "r" on a node, which has begun its term and has only itself
 // to ask.
-func reigning(t *testing.T, self protocol.UID, v *membership.View) (l *lone, said string) {
+func begun(t *testing.T, self protocol.UID, v *membership.View) (l *lone, said string) {
 	t.Helper()
 	c, err := New(protocol.Config{Type: "t", Role: "r", Self: self, Shards: 4}, rand.New(rand.NewPCG(1, 1)))
 	if err != nil {
@@ -60,7 +60,7 @@ func TestRolesAreCompared(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			roles := []string{"", "q", ""}
 			roles[c.self-1] = "r"
-			l, said := reigning(t, c.self, ofRoles(1, roles...))
+			l, said := begun(t, c.self, ofRoles(1, roles...))
 			l.expect(said, "→2 compare")
 			if got := l.report(c.self); strings.Contains(got, "coordinator-started") {
 				t.Errorf("it acts before the answer:\n%s", got)
@@ -80,8 +80,8 @@ func TestRolesAreCompared(t *testing.T) {
 			if strings.Contains(got, "Role is r here and q there") != c.differs {
 				t.Errorf("it says:\n%s", got)
 			}
-			if down := l.c.mode == idle; down != c.stands || !down && l.c.mode != active {
-				t.Fatalf("stands down: %t, acts: %t", down, l.c.mode == active)
+			if down := l.c.term.mode == idle; down != c.stands || !down && l.c.term.mode != active {
+				t.Fatalf("stands down: %t, acts: %t", down, l.c.term.mode == active)
 			}
 			if told := strings.Contains(got, `→2 compared role="r" coordinator=1 joined`); told != (c.acts && !c.stands) {
 				t.Errorf("the younger coordinator is told: %t", told)
@@ -104,7 +104,7 @@ func TestRolesAreCompared(t *testing.T) {
 // stands down again if the type is still in service under the other role, and else acts and takes
 // the region that it had refused.
 func TestOutrankedCoordinatorComesBack(t *testing.T) {
-	l, _ := reigning(t, 1, ofRoles(1, "r", "q", "q"))
+	l, _ := begun(t, 1, ofRoles(1, "r", "q", "q"))
 	inService := func(by protocol.UID) protocol.Compared {
 		return protocol.Compared{Runs: true, Role: "q", Joined: true, Coordinator: by}
 	}
@@ -116,17 +116,17 @@ func TestOutrankedCoordinatorComesBack(t *testing.T) {
 	}
 	l.step(protocol.Receive{From: 2, Msg: inService(2)})
 	l.expect(l.step(register), `refused shards=4 hash=xxhash role="q"`)
-	if said := begin(2, 3, "r", "q", "q"); l.c.mode != idle {
+	if said := begin(2, 3, "r", "q", "q"); l.c.term.mode != idle {
 		t.Errorf("it begins beside the other coordinator:\n%s", said)
 	}
 	l.expect(begin(3, 3, "r", "", "q"), "→3 compare")
 	l.step(protocol.Receive{From: 3, Msg: inService(3)})
 	l.expect(l.step(register), `refused shards=4 hash=xxhash role="q"`)
-	if l.c.mode != idle {
+	if l.c.term.mode != idle {
 		t.Error("it acts beside regions of the other role")
 	}
 	begin(4, 5, "r")
-	if said := l.report(1); l.c.mode != active {
+	if said := l.report(1); l.c.term.mode != active {
 		t.Fatalf("it does not act when all of them are gone:\n%s", said)
 	}
 	if said := l.step(register); strings.Contains(said, "refused") || l.c.outranked != (other{}) {
@@ -136,7 +136,7 @@ func TestOutrankedCoordinatorComesBack(t *testing.T) {
 
 // TestRoleQuestionIsRepeated: with doubling pauses, for a member may never answer.
 func TestRoleQuestionIsRepeated(t *testing.T) {
-	l, _ := reigning(t, 1, ofRoles(1, "r", "q"))
+	l, _ := begun(t, 1, ofRoles(1, "r", "q"))
 	asked := 0
 	for range 64 {
 		l.now = l.now.Add(time.Second)
@@ -165,17 +165,17 @@ func TestNodeWithBothRoles(t *testing.T) {
 			if joined {
 				step(protocol.Receive{From: 2, Msg: protocol.Registered{Floor: protocol.Token{Epoch: 1, Up: 2, Seq: 3}}})
 			}
-			l, said := reigning(t, 1, both)
+			l, said := begun(t, 1, both)
 			l.expect(said, "→2 inquire 2.1.1")
 			l.report(1)
-			fx := q.Step(time.Unix(0, 0), protocol.Receive{From: 1, Msg: protocol.Inquire{Floor: l.c.floor, Role: "r"}})
+			fx := q.Step(time.Unix(0, 0), protocol.Receive{From: 1, Msg: protocol.Inquire{Floor: l.c.term.registrar.floor, Role: "r"}})
 			if len(fx.Send) != 1 {
 				t.Fatalf("it answers:\n%s", fx)
 			}
 			got := l.step(protocol.Receive{From: 2, Msg: fx.Send[0].Msg})
 			l.expect(got, "Role is r here and q there")
-			if down := l.c.mode == idle; down != joined || !down && l.c.mode != active {
-				t.Errorf("stands down: %t, acts: %t:\n%s", down, l.c.mode == active, got)
+			if down := l.c.term.mode == idle; down != joined || !down && l.c.term.mode != active {
+				t.Errorf("stands down: %t, acts: %t:\n%s", down, l.c.term.mode == active, got)
 			}
 			if got := step(protocol.Receive{From: 2, Msg: protocol.HostShards{Shards: []protocol.ShardToken{{Shard: 0, Token: protocol.Token{Epoch: 1, Up: 2, Seq: 8}}}}}); !strings.Contains(got, "start-shard 0") {
 				t.Errorf("its own coordinator is refused:\n%s", got)

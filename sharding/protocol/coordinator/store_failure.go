@@ -33,55 +33,55 @@ func writeOp(w protocol.StateWrite) stateOp {
 }
 
 // text says what was tried, of which key, and what came of it.
-func (c *Coordinator) storeFailureText(t *storeFailure) string {
+func (sr *store) failureText(t *storeFailure) string {
 	what := "read of "
 	if t.op.write {
 		what = "write of "
 	}
-	return what + protocol.StateKey(c.cfg.Type, t.op.kind, t.op.shard) + ": " + t.why
+	return what + protocol.StateKey(sr.cfg.Type, t.op.kind, t.op.shard) + ": " + t.why
 }
 
-// stateFailed notes that a read or a write failed, which will be repeated.
-func (c *Coordinator) stateFailed(op stateOp, err error) {
-	c.counts[protocol.CountStateError]++
-	i := slices.IndexFunc(c.storeFailures, func(t storeFailure) bool { return t.op == op })
+// opFailed notes that a read or a write failed, which will be repeated.
+func (sr *store) opFailed(op stateOp, err error) {
+	sr.counts[protocol.CountStateError]++
+	i := slices.IndexFunc(sr.failures, func(t storeFailure) bool { return t.op == op })
 	if i >= 0 {
-		c.storeFailures[i].why = err.Error()
+		sr.failures[i].why = err.Error()
 		return
 	}
-	c.storeFailures = append(c.storeFailures, storeFailure{op: op, since: c.now, why: err.Error()})
-	c.notify(protocol.Event{Kind: protocol.StateDelayed, Text: c.storeFailureText(&c.storeFailures[len(c.storeFailures)-1])})
+	sr.failures = append(sr.failures, storeFailure{op: op, since: sr.now, why: err.Error()})
+	sr.notify(protocol.Event{Kind: protocol.StateDelayed, Text: sr.failureText(&sr.failures[len(sr.failures)-1])})
 }
 
-// stateWorks notes that a read or a write succeeded.
-func (c *Coordinator) stateWorks(op stateOp) {
-	i := slices.IndexFunc(c.storeFailures, func(t storeFailure) bool { return t.op == op })
+// opWorks notes that a read or a write succeeded.
+func (sr *store) opWorks(op stateOp) {
+	i := slices.IndexFunc(sr.failures, func(t storeFailure) bool { return t.op == op })
 	if i < 0 {
 		return
 	}
-	t := c.storeFailures[i]
-	c.storeFailures = slices.Delete(c.storeFailures, i, i+1)
+	t := sr.failures[i]
+	sr.failures = slices.Delete(sr.failures, i, i+1)
 	t.why = "it works again"
-	c.notify(protocol.Event{Kind: protocol.StateResumed, Took: c.now.Sub(t.since), Text: c.storeFailureText(&t)})
+	sr.notify(protocol.Event{Kind: protocol.StateResumed, Took: sr.now.Sub(t.since), Text: sr.failureText(&t)})
 }
 
-// alarmStoreFailures tells of what has failed for long. A write that was given up is forgotten.
-func (c *Coordinator) alarmStoreFailures() {
-	c.storeFailures = slices.DeleteFunc(c.storeFailures, func(t storeFailure) bool { return t.op.write && !c.writing(t.op) })
-	for i := range c.storeFailures {
-		if t := &c.storeFailures[i]; !t.told && !c.now.Before(t.since.Add(protocol.SlowAfter)) {
+// alarmFailures tells of what has failed for long. A write that was given up is forgotten.
+func (sr *store) alarmFailures() {
+	sr.failures = slices.DeleteFunc(sr.failures, func(t storeFailure) bool { return t.op.write && !sr.writing(t.op) })
+	for i := range sr.failures {
+		if t := &sr.failures[i]; !t.told && !sr.now.Before(t.since.Add(protocol.SlowAfter)) {
 			t.told = true
-			c.notify(protocol.Event{Kind: protocol.StateFailed, Took: c.now.Sub(t.since), Text: c.storeFailureText(t)})
+			sr.notify(protocol.Event{Kind: protocol.StateFailed, Took: sr.now.Sub(t.since), Text: sr.failureText(t)})
 		}
 	}
 }
 
 // writing reports whether a write is under way, or waits to be repeated.
-func (c *Coordinator) writing(op stateOp) bool {
-	for _, w := range c.writes { // order: any will do
+func (sr *store) writing(op stateOp) bool {
+	for _, w := range sr.writes { // order: any will do
 		if writeOp(w) == op {
 			return true
 		}
 	}
-	return slices.ContainsFunc(c.failed, func(w protocol.StateWrite) bool { return writeOp(w) == op })
+	return slices.ContainsFunc(sr.failed, func(w protocol.StateWrite) bool { return writeOp(w) == op })
 }

@@ -19,186 +19,198 @@ type asked struct {
 	overdue   bool // the default answers until it has
 }
 
+// chooser asks the strategy for homes and for moves, and has homes do what it answers.
+type chooser struct {
+	*env
+	asked asked
+}
+
+// carry is what the next term goes on with: an answer that may still come.
+func (ch *chooser) carry() chooser {
+	return chooser{env: ch.env, asked: asked{id: ch.asked.id, deadline: ch.asked.deadline, overdue: ch.asked.overdue}}
+}
+
 // allocateAll finds homes for the shards that need one. What the strategy sees includes every
 // choice made before.
-func (c *Coordinator) allocateAll() {
-	if len(c.unallocated) == 0 || !c.mayAllocate() {
+func (ch *chooser) allocateAll(h *homes) {
+	if len(h.unallocated) == 0 || !h.regions.mayAllocate() {
 		return
 	}
 	switch {
-	case !allocation.Isolated(c.cfg.Strategy):
-		c.allocateBy(c.cfg.Strategy, c.takeUnallocated())
-	case c.asked.overdue:
-		c.allocateBy(allocation.LeastShard{}, c.takeUnallocated())
-	case c.asked.id == 0:
-		c.consult(c.takeUnallocated(), false)
+	case !allocation.Isolated(ch.cfg.Strategy):
+		ch.allocateBy(h, ch.cfg.Strategy, ch.take(h))
+	case ch.asked.overdue:
+		ch.allocateBy(h, allocation.LeastShard{}, ch.take(h))
+	case ch.asked.id == 0:
+		ch.consult(h, ch.take(h), false)
 	}
 }
 
-func (c *Coordinator) takeUnallocated() []protocol.ShardID {
-	ss := c.unallocated
-	c.unallocated = nil
-	return ss
-}
-
 // allocateBy asks a strategy of package allocation at once.
-func (c *Coordinator) allocateBy(s allocation.Strategy, shards []protocol.ShardID) {
+func (ch *chooser) allocateBy(h *homes, s allocation.Strategy, shards []protocol.ShardID) {
 	for _, id := range shards {
-		if c.shards[id].state != stateWanted {
+		if h.shards[id].state != stateWanted {
 			continue
 		}
-		home, fault := allocation.Choose(s, c.request(id), c.allocations())
+		home, fault := allocation.Choose(s, ch.request(h, id), ch.allocations(h))
 		if fault != nil {
-			c.onFault(*fault)
+			ch.onFault(*fault)
 		}
-		c.settleChoice(id, home)
+		ch.settleChoice(h, id, home)
 	}
 }
 
 // settleChoice places a shard at the home that was chosen; 0: not now.
-func (c *Coordinator) settleChoice(s protocol.ShardID, home protocol.UID) {
-	if home == 0 || !c.mayHost(home) {
-		c.unallocated = append(c.unallocated, s)
+func (ch *chooser) settleChoice(h *homes, s protocol.ShardID, home protocol.UID) {
+	if home == 0 || !h.regions.mayHost(home) {
+		h.unallocated = append(h.unallocated, s)
 		return
 	}
-	c.place(s, home)
-}
-
-func (c *Coordinator) request(s protocol.ShardID) allocation.Request {
-	r := allocation.Request{Shard: s}
-	if ws := c.waiters[s]; len(ws) > 0 {
-		r.Requester = ws[0]
-	}
-	return r
+	h.place(s, home)
 }
 
 // consult has the strategy asked beside the coordinator.
-func (c *Coordinator) consult(shards []protocol.ShardID, rebalance bool) {
-	q := &allocation.Consultation{ID: c.nextID(), Rebalance: rebalance}
+func (ch *chooser) consult(h *homes, shards []protocol.ShardID, rebalance bool) {
+	q := &allocation.Consultation{ID: ch.nextID(), Rebalance: rebalance}
 	for _, s := range shards {
-		if c.shards[s].state == stateWanted {
-			q.Requests = append(q.Requests, c.request(s))
+		if h.shards[s].state == stateWanted {
+			q.Requests = append(q.Requests, ch.request(h, s))
 		}
 	}
 	if len(q.Requests) == 0 && !rebalance {
 		return
 	}
 	if rebalance {
-		q.InProgress = c.inProgress()
+		q.InProgress = ch.inProgress(h)
 	}
-	q.Allocations = c.allocations().Copy(c.needs)
-	c.asked = asked{id: q.ID, shards: shards, rebalance: rebalance, deadline: c.now.Add(c.cfg.StrategyTimeout)}
-	c.fx.Consult = append(c.fx.Consult, q)
+	q.Allocations = ch.allocations(h).Copy(h.picture.needs)
+	ch.asked = asked{id: q.ID, shards: shards, rebalance: rebalance, deadline: ch.now.Add(ch.cfg.StrategyTimeout)}
+	ch.fx.Consult = append(ch.fx.Consult, q)
 }
 
 // maybeOverdue lets the default answer when the strategy takes too long.
-func (c *Coordinator) maybeOverdue() {
-	q := &c.asked
-	if q.id == 0 || q.overdue || c.now.Before(q.deadline) {
+func (ch *chooser) maybeOverdue(h *homes) {
+	q := &ch.asked
+	if q.id == 0 || q.overdue || ch.now.Before(q.deadline) {
 		return
 	}
-	c.counts[protocol.CountStrategy]++
-	c.notify(protocol.Event{Kind: protocol.StrategyStuck, Count: len(q.shards)})
-	c.unallocated = append(c.unallocated, q.shards...)
+	ch.counts[protocol.CountStrategy]++
+	ch.notify(protocol.Event{Kind: protocol.StrategyStuck, Count: len(q.shards)})
+	h.unallocated = append(h.unallocated, q.shards...)
 	q.overdue, q.shards, q.rebalance = true, nil, false
 }
 
-// onAdvised takes the answer of a strategy, as far as it still matters. What became unallocated
+// advised takes the answer of a strategy, as far as it still matters. What became unallocated
 // meanwhile is asked next.
-func (c *Coordinator) onAdvised(a allocation.Advice) {
-	if a.ID != c.asked.id || a.ID == 0 {
-		c.counts[protocol.CountLate]++
+func (ch *chooser) advised(h *homes, a allocation.Advice, acts bool) {
+	if a.ID != ch.asked.id || a.ID == 0 {
+		ch.counts[protocol.CountLate]++
 		return
 	}
-	q := c.asked
-	c.asked = asked{}
-	if c.mode != active {
+	q := ch.asked
+	ch.asked = asked{}
+	if !acts {
 		return
 	}
 	for _, f := range a.Faults {
-		c.onFault(f)
+		ch.onFault(f)
 	}
-	fresh := c.takeUnallocated()
+	fresh := ch.take(h)
 	chosen := make(map[protocol.ShardID]protocol.UID, len(a.Homes))
-	for _, h := range a.Homes {
-		chosen[h.Shard] = h.Home
+	for _, c := range a.Homes {
+		chosen[c.Shard] = c.Home
 	}
 	for _, s := range q.shards {
-		if c.shards[s].state == stateWanted {
-			c.settleChoice(s, chosen[s])
+		if h.shards[s].state == stateWanted {
+			ch.settleChoice(h, s, chosen[s])
 		}
 	}
-	if q.rebalance && c.mayRebalance() {
-		c.moveAll(a.Moves)
+	if q.rebalance && ch.mayRebalance(h) {
+		ch.moveAll(h, a.Moves)
 	}
-	if len(fresh) > 0 && c.mayAllocate() {
-		c.consult(fresh, false)
+	if len(fresh) > 0 && h.regions.mayAllocate() {
+		ch.consult(h, fresh, false)
 	} else {
-		c.unallocated = append(c.unallocated, fresh...)
+		h.unallocated = append(h.unallocated, fresh...)
 	}
 }
 
 // onFault reports how a strategy misbehaved.
-func (c *Coordinator) onFault(f allocation.Fault) {
-	c.counts[protocol.CountStrategy]++
+func (ch *chooser) onFault(f allocation.Fault) {
+	ch.counts[protocol.CountStrategy]++
 	if f.Panic != "" {
-		c.notify(protocol.Event{Kind: protocol.StrategyFailed, Shard: f.Shard, Text: f.Panic})
+		ch.notify(protocol.Event{Kind: protocol.StrategyFailed, Shard: f.Shard, Text: f.Panic})
 		return
 	}
-	c.notify(protocol.Event{Kind: protocol.StrategyRefused, Shard: f.Shard, Peer: f.Home})
+	ch.notify(protocol.Event{Kind: protocol.StrategyRefused, Shard: f.Shard, Peer: f.Home})
 }
 
 // rebalance asks the strategy what to move.
-func (c *Coordinator) rebalance() {
-	if !c.mayRebalance() {
+func (ch *chooser) rebalance(h *homes) {
+	if !ch.mayRebalance(h) {
 		return
 	}
-	if !allocation.Isolated(c.cfg.Strategy) {
-		c.moveAll(c.cfg.Strategy.Rebalance(c.allocations(), c.inProgress()))
-	} else if c.asked.id == 0 {
-		c.consult(nil, true)
+	if !allocation.Isolated(ch.cfg.Strategy) {
+		ch.moveAll(h, ch.cfg.Strategy.Rebalance(ch.allocations(h), ch.inProgress(h)))
+	} else if ch.asked.id == 0 {
+		ch.consult(h, nil, true)
 	}
 }
 
 // moveAll begins the hand-offs of one round.
-func (c *Coordinator) moveAll(shards []protocol.ShardID) {
-	c.moving = false
+func (ch *chooser) moveAll(h *homes, shards []protocol.ShardID) {
+	h.picture.moving = false
 	for _, s := range shards {
-		if int64(s) >= int64(len(c.shards)) {
-			c.onFault(allocation.Fault{Shard: s})
+		if int64(s) >= int64(len(h.shards)) {
+			ch.onFault(allocation.Fault{Shard: s})
 			continue
 		}
-		if st := &c.shards[s]; st.state == stateHosted && !st.moved {
-			c.startMove(s)
-			c.moving = true
+		if st := &h.shards[s]; st.state == stateHosted && !st.moved {
+			h.startMove(s)
+			h.picture.moving = true
 		}
 	}
 }
 
 // mayRebalance says whether it is a good time to move what could as well stay.
-func (c *Coordinator) mayRebalance() bool {
-	return c.mode == active && c.lease && !c.view.Closing && c.mayAllocate() && !c.now.Before(c.regionsAt.Add(c.cfg.RebalanceDelay)) && c.steady()
+func (ch *chooser) mayRebalance(h *homes) bool {
+	return ch.lease && !ch.view.Closing && h.regions.mayAllocate() && !ch.now.Before(h.picture.regionsAt.Add(ch.cfg.RebalanceDelay)) && ch.steady(h)
 }
 
 // steady reports whether rebalancing is allowed: all regions have one app version, and no member is
 // unreachable or joining.
-func (c *Coordinator) steady() bool {
-	for _, m := range c.view.Members {
-		joins, gone := m.Status == membership.Joining, c.unreachable[m.UID]
-		if joins && !c.cfg.RebalanceJoining || gone && !c.cfg.RebalanceUnreachable {
+func (ch *chooser) steady(h *homes) bool {
+	for _, m := range ch.view.Members {
+		joins, gone := m.Status == membership.Joining, ch.unreachable[m.UID]
+		if joins && !ch.cfg.RebalanceJoining || gone && !ch.cfg.RebalanceUnreachable {
 			return false
 		}
 	}
-	rs := c.allocations().Regions
-	return c.cfg.RebalanceMixedVersions ||
+	rs := ch.allocations(h).Regions
+	return ch.cfg.RebalanceMixedVersions ||
 		!slices.ContainsFunc(rs, func(r allocation.Region) bool { return r.AppVersion != rs[0].AppVersion })
 }
 
+// take takes the shards that need a home.
+func (ch *chooser) take(h *homes) []protocol.ShardID {
+	ss := h.unallocated
+	h.unallocated = nil
+	return ss
+}
+
+func (ch *chooser) request(h *homes, s protocol.ShardID) allocation.Request {
+	r := allocation.Request{Shard: s}
+	if ws := h.waiters[s]; len(ws) > 0 {
+		r.Requester = ws[0]
+	}
+	return r
+}
+
 // inProgress are the shards that are moving or have moved and not arrived.
-func (c *Coordinator) inProgress() []protocol.ShardID {
+func (ch *chooser) inProgress(h *homes) []protocol.ShardID {
 	var out []protocol.ShardID
-	for i := range c.shards {
-		if c.shards[i].moved {
+	for i := range h.shards {
+		if h.shards[i].moved {
 			out = append(out, protocol.ShardID(i))
 		}
 	}
@@ -206,21 +218,18 @@ func (c *Coordinator) inProgress() []protocol.ShardID {
 }
 
 // allocations is what the strategy sees.
-func (c *Coordinator) allocations() *allocation.Allocations {
-	if c.alloc == nil {
+func (ch *chooser) allocations(h *homes) *allocation.Allocations {
+	if h.picture.alloc == nil {
 		var rs []allocation.Region
-		for _, p := range c.peersByUID() {
-			if m, ok := c.view.Member(p.uid); ok && p.acked && !p.proxy && m.HasRole(c.cfg.Role) {
+		for _, p := range h.regions.byUID() {
+			if m, ok := h.view.Member(p.uid); ok && p.acked && !p.proxy && m.HasRole(h.cfg.Role) {
 				rs = append(rs, allocation.Region{
-					UID: p.uid, UpNumber: m.UpNumber, Addr: m.Addr, AppVersion: m.AppVersion, Leaving: !c.mayHost(p.uid), Count: p.count,
+					UID: p.uid, UpNumber: m.UpNumber, Addr: m.Addr, AppVersion: m.AppVersion, Leaving: !h.regions.mayHost(p.uid), Count: p.count,
 				})
 			}
 		}
-		c.alloc = allocation.New(rs, len(c.shards), facts{c})
+		h.picture.alloc = allocation.New(rs, len(h.shards), facts{h})
 	}
-	c.alloc.Now, c.alloc.Moving = c.now, c.moving
-	return c.alloc
+	h.picture.alloc.Now, h.picture.alloc.Moving = h.now, h.picture.moving
+	return h.picture.alloc
 }
-
-// regionsChanged has what the strategy sees made anew.
-func (c *Coordinator) regionsChanged() { c.alloc, c.regionsAt = nil, c.now }

@@ -24,21 +24,21 @@ func (panics) Rebalance(*allocation.Allocations, []protocol.ShardID) []protocol.
 	panic("no idea")
 }
 
-// reigns is a coordinator that acts, with members that have reported what they host.
-func reigns(t *testing.T, cfg protocol.Config, hosted map[protocol.UID][]protocol.ShardID, members ...protocol.UID) *lone {
+// acting is a coordinator that acts, with members that have reported what they host.
+func acting(t *testing.T, cfg protocol.Config, hosted map[protocol.UID][]protocol.ShardID, members ...protocol.UID) *lone {
 	cfg.Type, cfg.Self = "t", 1
 	if cfg.Shards == 0 {
 		cfg.Shards = 4
 	}
 	l := newLoneOf(t, cfg, members...)
-	if l.c.needs.Locations {
+	if l.c.term.homes.picture.needs.Locations {
 		l.step(protocol.DidRead{ID: 3})
 	}
 	for _, u := range members {
 		var hs []protocol.Hosted
 		for _, s := range hosted[u] {
 			tok := protocol.Token{Epoch: 1, Up: 1, Seq: uint64(s) + 1}
-			l.c.takeover.table = append(l.c.takeover.table, protocol.Entry{Shard: s, Home: u, Token: tok})
+			l.c.term.takeover.table = append(l.c.term.takeover.table, protocol.Entry{Shard: s, Home: u, Token: tok})
 			hs = append(hs, protocol.Hosted{Shard: s, Phase: protocol.PhaseRunning, Token: tok})
 		}
 		l.report(u, hs...)
@@ -82,7 +82,7 @@ func (l *lone) counted(want string) {
 // TestStrategyAside: a user's strategy is asked one question at a time; what is wanted meanwhile is
 // asked next, and nothing else waits.
 func TestStrategyAside(t *testing.T) {
-	l := reigns(t, protocol.Config{Strategy: fixed(2)}, map[protocol.UID][]protocol.ShardID{1: {3}}, 1, 2)
+	l := acting(t, protocol.Config{Strategy: fixed(2)}, map[protocol.UID][]protocol.ShardID{1: {3}}, 1, 2)
 	if got := l.get(0); !strings.Contains(got, "consult") || strings.Contains(got, "write") {
 		t.Fatalf("asked for a home: %s", got)
 	}
@@ -103,12 +103,12 @@ func TestStrategyMisbehaves(t *testing.T) {
 		s    allocation.Strategy
 		want string
 	}{{fixed(7), "strategy-refused! 0 peer=7"}, {panics{}, `strategy-failed! 0 "no idea"`}} {
-		l := reigns(t, protocol.Config{Strategy: tc.s}, nil, 1, 2)
+		l := acting(t, protocol.Config{Strategy: tc.s}, nil, 1, 2)
 		l.get(0)
 		l.expect(l.answer(), "homes 0→1", tc.want)
 		l.counted("strategy-faults=1")
 	}
-	l := reigns(t, protocol.Config{Strategy: fixed(0)}, nil, 1, 2)
+	l := acting(t, protocol.Config{Strategy: fixed(0)}, nil, 1, 2)
 	l.get(0)
 	if got := l.answer(); strings.Contains(got, "write") || len(l.asked) > 0 {
 		t.Errorf("a strategy that says not now: %s", got)
@@ -119,17 +119,17 @@ func TestStrategyMisbehaves(t *testing.T) {
 }
 
 func TestStrategyRebalancesNonsense(t *testing.T) {
-	l := reigns(t, protocol.Config{Strategy: fixed(2)}, map[protocol.UID][]protocol.ShardID{2: {0}}, 1, 2)
+	l := acting(t, protocol.Config{Strategy: fixed(2)}, map[protocol.UID][]protocol.ShardID{2: {0}}, 1, 2)
 	l.expect(l.after(time.Minute), "balance")
 	got := l.answer()
 	l.expect(got, "strategy-refused! 99")
-	if n := strings.Count(got, "begin"); n != 2 || len(l.c.moves) != 1 {
-		t.Errorf("%d Begin and %d hand-offs for a shard named twice and one that does not exist", n, len(l.c.moves))
+	if n := strings.Count(got, "begin"); n != 2 || len(l.c.term.homes.moves) != 1 {
+		t.Errorf("%d Begin and %d hand-offs for a shard named twice and one that does not exist", n, len(l.c.term.homes.moves))
 	}
-	l = reigns(t, protocol.Config{Strategy: panics{}}, map[protocol.UID][]protocol.ShardID{2: {0}}, 1, 2)
+	l = acting(t, protocol.Config{Strategy: panics{}}, map[protocol.UID][]protocol.ShardID{2: {0}}, 1, 2)
 	l.after(time.Minute)
 	l.expect(l.answer(), "strategy-failed!")
-	if len(l.c.moves) > 0 {
+	if len(l.c.term.homes.moves) > 0 {
 		t.Error("a panic moved something")
 	}
 }
@@ -137,7 +137,7 @@ func TestStrategyRebalancesNonsense(t *testing.T) {
 // TestStrategyStuck: a strategy that does not answer delays nothing. While it is out the default
 // answers; then it is asked again.
 func TestStrategyStuck(t *testing.T) {
-	l := reigns(t, protocol.Config{Strategy: fixed(2), StrategyTimeout: 3 * time.Second, RebalanceInterval: -1}, nil, 1, 2)
+	l := acting(t, protocol.Config{Strategy: fixed(2), StrategyTimeout: 3 * time.Second, RebalanceInterval: -1}, nil, 1, 2)
 	l.get(0)
 	if got := l.after(2 * time.Second); strings.Contains(got, "stuck") {
 		t.Fatalf("too soon: %s", got)
@@ -156,7 +156,7 @@ func TestStrategyStuck(t *testing.T) {
 // TestStrategyAnswersTooLate: what has changed between question and answer is not undone by the
 // answer.
 func TestStrategyAnswersTooLate(t *testing.T) {
-	l := reigns(t, protocol.Config{Strategy: fixed(2)}, nil, 1, 2)
+	l := acting(t, protocol.Config{Strategy: fixed(2)}, nil, 1, 2)
 	l.get(0)
 	l.step(protocol.Install{View: viewOf(2, 1)}) // node 2 is gone
 	if got := l.answer(); strings.Contains(got, "homes") {
@@ -165,7 +165,7 @@ func TestStrategyAnswersTooLate(t *testing.T) {
 	l.after(time.Second)
 	l.expect(l.answer(), "strategy-refused!", "homes 0→1")
 
-	l = reigns(t, protocol.Config{Strategy: fixed(2)}, nil, 1, 2)
+	l = acting(t, protocol.Config{Strategy: fixed(2)}, nil, 1, 2)
 	l.get(0)
 	l.step(protocol.Install{View: viewOf(2, 2)}) // not the oldest any more
 	if got := l.answer(); got != "" {
@@ -196,7 +196,7 @@ func TestGates(t *testing.T) {
 			if open {
 				cfg = tc.open
 			}
-			l := reigns(t, cfg, map[protocol.UID][]protocol.ShardID{1: {0, 1, 2, 3}}, 1, 2, 3)
+			l := acting(t, cfg, map[protocol.UID][]protocol.ShardID{1: {0, 1, 2, 3}}, 1, 2, 3)
 			tc.shut(l)
 			if got := strings.Contains(l.after(11*time.Second), "begin"); got != open {
 				t.Errorf("%s, switch %v: moves %v", tc.name, open, got)
@@ -207,7 +207,7 @@ func TestGates(t *testing.T) {
 
 // TestRebalanceDelay: members that come and go put the look at the balance off.
 func TestRebalanceDelay(t *testing.T) {
-	l := reigns(t, protocol.Config{RebalanceDelay: 30 * time.Second}, map[protocol.UID][]protocol.ShardID{1: {0, 1, 2, 3}}, 1, 2)
+	l := acting(t, protocol.Config{RebalanceDelay: 30 * time.Second}, map[protocol.UID][]protocol.ShardID{1: {0, 1, 2, 3}}, 1, 2)
 	for range 2 {
 		if got := l.after(10 * time.Second); strings.Contains(got, "begin") {
 			t.Fatalf("too soon: %s", got)
@@ -224,7 +224,7 @@ func TestRebalanceDelay(t *testing.T) {
 
 // TestNewestVersion: what needs a home goes to the newest version, however much is there.
 func TestNewestVersion(t *testing.T) {
-	l := reigns(t, protocol.Config{}, map[protocol.UID][]protocol.ShardID{2: {0, 1, 2}}, 1, 2)
+	l := acting(t, protocol.Config{}, map[protocol.UID][]protocol.ShardID{2: {0, 1, 2}}, 1, 2)
 	v := viewOf(2, 1, 2)
 	v.Members[1].AppVersion = "1.1"
 	l.step(protocol.Install{View: v})
@@ -234,12 +234,12 @@ func TestNewestVersion(t *testing.T) {
 // TestPendingChoicesCount: allocations that are under way are part of what the strategy sees, so
 // that shards asked for at once are spread (A21 of the reference's defects).
 func TestPendingChoicesCount(t *testing.T) {
-	l := reigns(t, protocol.Config{Shards: 90}, nil, 1, 2, 3)
+	l := acting(t, protocol.Config{Shards: 90}, nil, 1, 2, 3)
 	for s := range protocol.ShardID(90) {
 		l.get(s)
 	}
 	for u := range protocol.UID(3) {
-		if n := l.c.peers[u+1].count; n != 30 {
+		if n := l.c.term.homes.regions.peers[u+1].count; n != 30 {
 			t.Errorf("region %d gets %d of 90 shards", u+1, n)
 		}
 	}
@@ -248,7 +248,7 @@ func TestPendingChoicesCount(t *testing.T) {
 // TestRehomedAtOnce: the shards of a node that is gone have new homes in the step that takes it
 // out, with no traffic, and its gates do not count.
 func TestRehomedAtOnce(t *testing.T) {
-	l := reigns(t, protocol.Config{RebalanceDelay: time.Hour}, map[protocol.UID][]protocol.ShardID{1: {0}, 2: {1, 2}, 3: {3}}, 1, 2, 3)
+	l := acting(t, protocol.Config{RebalanceDelay: time.Hour}, map[protocol.UID][]protocol.ShardID{1: {0}, 2: {1, 2}, 3: {3}}, 1, 2, 3)
 	l.step(protocol.Reachable{UID: 3})
 	l.expect(l.step(protocol.Install{View: viewOf(2, 1, 3)}), "homes 1→1", "2→3")
 }
@@ -256,7 +256,7 @@ func TestRehomedAtOnce(t *testing.T) {
 // TestLoadsSteer: what regions report decides what moves and where to; reports about others' shards
 // do not count.
 func TestLoadsSteer(t *testing.T) {
-	l := reigns(t, protocol.Config{Strategy: allocation.LoadAware{}, Shards: 8}, map[protocol.UID][]protocol.ShardID{1: {0, 1, 2}, 2: {3, 4, 5}}, 1, 2)
+	l := acting(t, protocol.Config{Strategy: allocation.LoadAware{}, Shards: 8}, map[protocol.UID][]protocol.ShardID{1: {0, 1, 2}, 2: {3, 4, 5}}, 1, 2)
 	report := func(from protocol.UID, ls ...protocol.ShardLoad) {
 		l.step(protocol.Receive{From: from, Msg: protocol.Loads{Period: 5 * time.Second, Shards: ls}})
 	}
@@ -269,7 +269,7 @@ func TestLoadsSteer(t *testing.T) {
 		t.Errorf("%d reports of shards of others counted", got)
 	}
 	l.counted("out-of-range=1")
-	if x, ok := (facts{l.c}).Load(0); !ok || x.Messages != 1800 || x.HandlerTime != 0.2 {
+	if x, ok := (facts{&l.c.term.homes}).Load(0); !ok || x.Messages != 1800 || x.HandlerTime != 0.2 {
 		t.Errorf("load of shard 0: %+v", x)
 	}
 	l.expect(l.get(6), "homes 6→2")
@@ -277,7 +277,7 @@ func TestLoadsSteer(t *testing.T) {
 	if !strings.Contains(got, "begin 0@") && !strings.Contains(got, "begin 1@") || strings.Contains(got, "begin 2@") {
 		t.Errorf("moves %s", got)
 	}
-	other := reigns(t, protocol.Config{}, nil, 1)
+	other := acting(t, protocol.Config{}, nil, 1)
 	other.step(protocol.Receive{From: 1, Msg: protocol.Loads{Period: time.Second}})
 	other.counted("ignored=1")
 }
@@ -288,33 +288,33 @@ func TestLoadsSteer(t *testing.T) {
 func TestLoadAwareTakesItsTime(t *testing.T) {
 	const rest = 5 * time.Minute
 	cfg := protocol.Config{Strategy: allocation.LoadAware{RestAfterMove: rest, RebalanceAbsoluteLimit: 1}, Shards: 4, BeginTimeout: time.Hour, HandOffTimeout: time.Hour}
-	l := reigns(t, cfg, map[protocol.UID][]protocol.ShardID{1: {0, 1, 2, 3}}, 1, 2)
+	l := acting(t, cfg, map[protocol.UID][]protocol.ShardID{1: {0, 1, 2, 3}}, 1, 2)
 	load := map[protocol.UID]uint64{1: 1000, 2: 1000}
 	round := func() (moves []protocol.ShardID) {
 		for u := protocol.UID(1); u <= 2; u++ {
 			report := protocol.Loads{Period: time.Second}
 			for s := range protocol.ShardID(4) {
-				if l.c.shards[s].home == u {
+				if l.c.term.homes.shards[s].home == u {
 					report.Shards = append(report.Shards, protocol.ShardLoad{Shard: s, Messages: load[u], HandlerTime: time.Duration(load[u]) * time.Microsecond})
 				}
 			}
 			l.step(protocol.Receive{From: u, Msg: report})
 		}
-		before := slices.Collect(maps.Keys(l.c.moves)) // order: only looked up
+		before := slices.Collect(maps.Keys(l.c.term.homes.moves)) // order: only looked up
 		l.after(11 * time.Second)
 		for s := range protocol.ShardID(4) {
-			if l.c.moves[s] != nil && !slices.Contains(before, s) {
+			if l.c.term.homes.moves[s] != nil && !slices.Contains(before, s) {
 				moves = append(moves, s)
 			}
 		}
 		return moves
 	}
 	arrive := func(s protocol.ShardID) {
-		l.step(protocol.Receive{From: l.c.shards[s].home, Msg: protocol.ShardsStopped{Shards: []protocol.ShardToken{{Shard: s, Token: l.c.moves[s].id}}}})
+		l.step(protocol.Receive{From: l.c.term.homes.shards[s].home, Msg: protocol.ShardsStopped{Shards: []protocol.ShardToken{{Shard: s, Token: l.c.term.homes.moves[s].id}}}})
 		for id := range uint64(90) {
 			l.step(protocol.Wrote{ID: id})
 		}
-		l.step(protocol.Receive{From: l.c.shards[s].home, Msg: protocol.Started{Shards: []protocol.ShardToken{{Shard: s, Token: l.c.shards[s].token}}}})
+		l.step(protocol.Receive{From: l.c.term.homes.shards[s].home, Msg: protocol.Started{Shards: []protocol.ShardToken{{Shard: s, Token: l.c.term.homes.shards[s].token}}}})
 	}
 	for i := range 2 {
 		moves := round()
@@ -325,7 +325,7 @@ func TestLoadAwareTakesItsTime(t *testing.T) {
 			t.Errorf("%v begins to move while %v is on its way", more, moves)
 		}
 		arrive(moves[0])
-		if home := l.c.shards[moves[0]].home; home != 2 {
+		if home := l.c.term.homes.shards[moves[0]].home; home != 2 {
 			t.Fatalf("it goes to %v", home)
 		}
 	}
@@ -337,7 +337,7 @@ func TestLoadAwareTakesItsTime(t *testing.T) {
 		t.Errorf("moves %v, which has just come", moves)
 	}
 	l.now = l.now.Add(rest)
-	if moves := round(); len(moves) != 1 || l.c.shards[moves[0]].home != 2 {
+	if moves := round(); len(moves) != 1 || l.c.term.homes.shards[moves[0]].home != 2 {
 		t.Errorf("moves %v when all have rested", moves)
 	}
 }
@@ -349,27 +349,27 @@ func TestLocationsSteer(t *testing.T) {
 	for i := range view.Members {
 		view.Members[i].Addr = fmt.Sprint("n", view.Members[i].UID, ":1")
 	}
-	l := reigns(t, protocol.Config{Strategy: allocation.External{}}, map[protocol.UID][]protocol.ShardID{1: {0, 1}}, 1, 2)
+	l := acting(t, protocol.Config{Strategy: allocation.External{}}, map[protocol.UID][]protocol.ShardID{1: {0, 1}}, 1, 2)
 	l.step(protocol.Install{View: view})
 	l.step(protocol.LocationsChanged{Put: []protocol.Location{{Shard: 3, Addr: "n2:1"}, {Shard: 0, Addr: "n2:1"}}})
 	l.expect(l.get(2, 3), "2→1@", "3→2@")
 	got := l.after(11 * time.Second)
 	l.expect(got, "begin 0@")
 	l.step(protocol.LocationsChanged{Removed: []protocol.ShardID{0}})
-	l.step(protocol.Receive{From: 1, Msg: protocol.ShardsStopped{Shards: []protocol.ShardToken{{Shard: 0, Token: l.c.moves[0].id}}}})
-	if l.c.shards[0].home != 2 { // no region asks, so the one with fewer
-		t.Errorf("shard 0 lives on %v", l.c.shards[0].home)
+	l.step(protocol.Receive{From: 1, Msg: protocol.ShardsStopped{Shards: []protocol.ShardToken{{Shard: 0, Token: l.c.term.homes.moves[0].id}}}})
+	if l.c.term.homes.shards[0].home != 2 { // no region asks, so the one with fewer
+		t.Errorf("shard 0 lives on %v", l.c.term.homes.shards[0].home)
 	}
 
 	c := newLoneOf(t, protocol.Config{Type: "t", Self: 1, Shards: 4, Strategy: allocation.External{}}, 1, 2)
 	c.report(1)
-	if c.c.mode != reading {
+	if c.c.term.mode != reading {
 		t.Fatal("it goes on before it knows the locations")
 	}
 	c.step(protocol.DidRead{ID: 3, Err: errStore})
 	c.after(time.Second)
 	c.expect(c.step(protocol.DidRead{ID: 4, Locations: []protocol.Location{{Shard: 1, Addr: "n2:1"}}}), "inquire")
-	if got := (facts{c.c}).Location(1); got != "n2:1" {
+	if got := (facts{&c.c.term.homes}).Location(1); got != "n2:1" {
 		t.Errorf("location %q", got)
 	}
 }
@@ -385,16 +385,16 @@ func newRand() *rand.Rand { return rand.New(rand.NewPCG(1, 1)) }
 // TestLeaveMovesNothingElse: a region that leaves gives its own shards away, once, and nothing else
 // moves, while it goes and after.
 func TestLeaveMovesNothingElse(t *testing.T) {
-	l := reigns(t, protocol.Config{Shards: 6}, map[protocol.UID][]protocol.ShardID{1: {0, 1}, 2: {2, 3}, 3: {4, 5}}, 1, 2, 3)
+	l := acting(t, protocol.Config{Shards: 6}, map[protocol.UID][]protocol.ShardID{1: {0, 1}, 2: {2, 3}, 3: {4, 5}}, 1, 2, 3)
 	l.step(protocol.Receive{From: 2, Msg: protocol.LeaveRequest{}})
 	for s := protocol.ShardID(2); s < 4; s++ {
-		l.step(protocol.Receive{From: 2, Msg: protocol.ShardsStopped{Shards: []protocol.ShardToken{{Shard: s, Token: l.c.moves[s].id}}}})
+		l.step(protocol.Receive{From: 2, Msg: protocol.ShardsStopped{Shards: []protocol.ShardToken{{Shard: s, Token: l.c.term.homes.moves[s].id}}}})
 	}
 	for id := range uint64(30) {
 		l.step(protocol.Wrote{ID: id})
 	}
 	for s := protocol.ShardID(2); s < 4; s++ {
-		st := l.c.shards[s]
+		st := l.c.term.homes.shards[s]
 		l.step(protocol.Receive{From: st.home, Msg: protocol.Started{Shards: []protocol.ShardToken{{Shard: s, Token: st.token}}}})
 	}
 	l.step(protocol.Install{View: viewOf(2, 1, 3)})
@@ -409,7 +409,7 @@ func TestLeaveMovesNothingElse(t *testing.T) {
 // TestAllLeave: when every node of the role is leaving, none is sent what another has, and each is
 // told to stop by itself.
 func TestAllLeave(t *testing.T) {
-	l := reigns(t, protocol.Config{}, map[protocol.UID][]protocol.ShardID{1: {0, 1}, 2: {2, 3}}, 1, 2)
+	l := acting(t, protocol.Config{}, map[protocol.UID][]protocol.ShardID{1: {0, 1}, 2: {2, 3}}, 1, 2)
 	v := viewOf(2, 1, 2)
 	v.Members[0].Status, v.Members[1].Status = membership.Leaving, membership.Leaving
 	l.step(protocol.Install{View: v})

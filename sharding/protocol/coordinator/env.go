@@ -1,0 +1,101 @@
+package coordinator
+
+import (
+	"maps"
+	"time"
+
+	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/sharding/protocol"
+)
+
+// env is what all parts of a coordinator share, and what outlives its terms: the time of the Step,
+// the view, the count of tokens, the effects and the counters. The parts point to one env.
+type env struct {
+	cfg    protocol.Config
+	fx     protocol.CoordinatorEffects
+	now    time.Time
+	counts protocol.Counters
+
+	view  *membership.View
+	me    membership.Member // this node in view
+	lease bool
+	seq   uint64 // of the last token
+	ids   uint64 // of reads, writes and questions
+	ticks uint32 // counts retry ticks, so that what was just sent is not repeated
+
+	unreachable map[protocol.UID]bool
+	absent      map[protocol.UID]bool // members of the view that have not started the type, as they said
+	refused     map[protocol.UID]bool // of the view, whose settings are others and which was told
+}
+
+// begin begins a Step.
+func (e *env) begin(now time.Time) {
+	e.fx = protocol.CoordinatorEffects{
+		Write: e.fx.Write[:0], Read: e.fx.Read[:0], Lease: e.fx.Lease[:0], Send: e.fx.Send[:0], Forward: e.fx.Forward[:0],
+		Consult: e.fx.Consult[:0], Notify: e.fx.Notify[:0],
+	}
+	e.now = now
+}
+
+// install takes a view, and forgets what was said of members that are gone.
+func (e *env) install(v *membership.View) {
+	e.view = v
+	gone := func(u protocol.UID, _ bool) bool { return !v.Has(u) }
+	maps.DeleteFunc(e.unreachable, gone)
+	maps.DeleteFunc(e.absent, gone)
+}
+
+func (e *env) onReachable(u protocol.UID, ok bool) {
+	if ok {
+		delete(e.unreachable, u)
+	} else {
+		e.unreachable[u] = true
+	}
+}
+
+func (e *env) notify(ev protocol.Event) { e.fx.Notify = append(e.fx.Notify, ev) }
+
+// next makes the token of the next decision.
+func (e *env) next() protocol.Token {
+	e.seq++
+	if e.seq > protocol.SeqMax || e.me.UpNumber > protocol.UpMax {
+		panic("sharding/protocol: tokens are exhausted")
+	}
+	return protocol.Token{Epoch: uint64(e.view.Epoch), Up: e.me.UpNumber, Seq: e.seq}
+}
+
+// surpass makes the next token be above t. In the epoch of this term there are others where a
+// coordinator was started again on its node.
+func (e *env) surpass(t protocol.Token) {
+	if t.Epoch == uint64(e.view.Epoch) {
+		e.seq = max(e.seq, t.Seq)
+	}
+}
+
+func (e *env) nextID() uint64 {
+	e.ids++
+	return e.ids
+}
+
+// sayMismatch reports whether the settings of a region are others than this coordinator's, and
+// tells of it, once for each. Such a region is not registered: it routes nothing to others and is
+// never told to host.
+func (e *env) sayMismatch(m membership.Member, proxy bool, theirs protocol.Compatibility) bool {
+	own := e.cfg.Compatibility().ForRegion(theirs, m, e.cfg.Role, proxy)
+	if own == theirs {
+		delete(e.refused, m.UID)
+		return false
+	}
+	if !e.refused[m.UID] {
+		maps.DeleteFunc(e.refused, func(u protocol.UID, _ bool) bool { return !e.view.Has(u) })
+		e.refused[m.UID] = true
+		e.notify(protocol.Event{Kind: protocol.TypeMismatch, Peer: m.UID, Text: own.Differences(theirs, "there")})
+	}
+	return true
+}
+
+// leavesView reports whether a member is leaving or gone.
+func (e *env) leavesView(u protocol.UID) bool {
+	m, ok := e.view.Member(u)
+	return !ok || m.Status == membership.Leaving
+}
