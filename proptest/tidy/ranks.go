@@ -17,6 +17,7 @@ type rankRow struct {
 // a test may use the simulator or the laws.
 var ranks = []rankRow{
 	{"crdt/iblt", -2, true, "a sketch of numbers knows nothing of what they name"},
+	{"crdt/cbor", -9, true, "data items of CBOR know nothing of what is encoded"},
 	{"crdt/head", -9, true, "heads of CBOR know nothing of what is encoded"},
 	{"crdt", -1, true, "items, clock, store and types know nothing of nodes"},
 	{"durable", 1, false, "the port to a disk knows rows, not what they mean"},
