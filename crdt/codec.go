@@ -5,41 +5,11 @@ import (
 	"fmt"
 	"reflect"
 
-	"github.com/fxamacker/cbor/v2"
+	"github.com/coterie-go/coterie/crdt/cbor"
 )
 
 // Values become payloads: strings and byte slices as they are, all else as core-deterministic CBOR.
 // How elements become paths: element.go.
-
-var (
-	encMode = must(func() (cbor.EncMode, error) {
-		o := cbor.CoreDetEncOptions()
-		o.NilContainers = cbor.NilContainerAsEmpty
-		o.Time = cbor.TimeRFC3339Nano // the default drops what is below a second, silently
-		return o.EncMode()
-	}())
-	decMode   = must(decOptions(cbor.ExtraDecErrorNone).DecMode())
-	exactMode = must(decOptions(cbor.ExtraDecErrorUnknownField).DecMode()) // refuses the fields that a struct does not have
-)
-
-func decOptions(extra cbor.ExtraDecErrorCond) cbor.DecOptions {
-	return cbor.DecOptions{
-		MaxNestedLevels:   16,
-		MaxArrayElements:  PayloadMax,
-		MaxMapPairs:       PayloadMax / 2,
-		IndefLength:       cbor.IndefLengthForbidden,
-		TagsMd:            cbor.TagsForbidden,
-		DupMapKey:         cbor.DupMapKeyEnforcedAPF,
-		ExtraReturnErrors: extra,
-	}
-}
-
-func must[T any](v T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return v
-}
 
 // AppendValue appends the payload form of v. A value that does not decode again (text that is not
 // UTF-8, a big number, a type that only encodes) is ErrElement: accepted, it would make its whole
@@ -58,9 +28,10 @@ func AppendValue[V any](dst []byte, v V) ([]byte, error) {
 	case *[]byte:
 		return append(dst, any(v).([]byte)...), nil
 	}
-	b, err := encMode.Marshal(v)
+	out, err := cbor.Values.Append(dst, v)
+	b := out[len(dst):]
 	if err == nil {
-		err = decMode.Unmarshal(b, new(V))
+		err = cbor.Values.Decode(b, new(V))
 	}
 	if err != nil {
 		return dst, fmt.Errorf("%w: %T: %w", ErrElement, v, err)
@@ -71,7 +42,7 @@ func AppendValue[V any](dst []byte, v V) ([]byte, error) {
 				ErrElement, v, t)
 		}
 	}
-	return append(dst, b...), nil
+	return out, nil
 }
 
 // What a struct of which nothing is stored encodes as.
@@ -91,19 +62,19 @@ func DecodeValue[V any](s string) (v V, err error) {
 		*p = []byte(s)
 		return v, nil
 	}
-	if err := unmarshal(decMode, s, &v); err != nil {
+	if err := decodeByUser(cbor.Values.Decode, s, &v); err != nil {
 		var zero V
 		return zero, fmt.Errorf("%w: %T: %w", ErrDecode, v, err)
 	}
 	return v, nil
 }
 
-// unmarshal decodes s into what v points to. V may have a decoder of its own, and s may be a
+// decodeByUser decodes s into what v points to. V may have a decoder of its own, and s may be a
 // peer's: what that decoder panics with is an error, or one write would end every process that
 // reads the key.
-func unmarshal(mode cbor.DecMode, s string, v any) (err error) {
+func decodeByUser(decode func([]byte, any) error, s string, v any) (err error) {
 	defer guardDecoder(&err)
-	return mode.Unmarshal([]byte(s), v)
+	return decode([]byte(s), v)
 }
 
 // guardDecoder makes an error of a panic. It is deferred around calls of a user's decoder.

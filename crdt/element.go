@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"iter"
 	"reflect"
+
+	"github.com/coterie-go/coterie/crdt/cbor"
 )
 
 // Elements of sets and keys of maps become parts of paths:
@@ -81,7 +83,7 @@ func AppendElement[E comparable](dst []byte, e E) ([]byte, error) {
 	case formBytes:
 		return appendArray(dst, e), nil
 	}
-	b, err := encMode.Marshal(e)
+	b, err := cbor.Values.Append(nil, e)
 	return appendChecked(dst, b, e, err)
 }
 
@@ -142,7 +144,7 @@ func decodeReflected[E comparable](s string) (e E, err error) {
 		ok = len(s) == v.Len()
 		reflect.Copy(v, reflect.ValueOf(s))
 	default:
-		err = unmarshal(decMode, s, &e)
+		err = decodeByUser(cbor.Values.Decode, s, &e)
 	}
 	if err == nil && ok {
 		return e, nil

@@ -4,7 +4,7 @@ import (
 	"encoding"
 	"reflect"
 
-	"github.com/fxamacker/cbor/v2"
+	"github.com/coterie-go/coterie/crdt/cbor"
 )
 
 // unstored returns the type of a struct within v that holds something of which CBOR keeps nothing,

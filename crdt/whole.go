@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/fxamacker/cbor/v2"
+	"github.com/coterie-go/coterie/crdt/cbor"
 )
 
 // State is a user's own replicated type that is kept as a whole.
@@ -133,8 +133,7 @@ func decodeExactly[S any](payload string) (S, error) {
 	if err != nil {
 		return s, err
 	}
-	var unknown *cbor.UnknownFieldError
-	if err := unmarshal(exactMode, payload, new(S)); errors.As(err, &unknown) {
+	if err := decodeByUser(cbor.Values.DecodeExactly, payload, new(S)); errors.Is(err, cbor.ErrUnknownField) {
 		return s, fmt.Errorf("%T lacks a field that a newer program has written here, and to put it would drop that field: use the newer type", s)
 	}
 	return s, nil

@@ -1,9 +1,10 @@
 package crdt
 
 import (
-	"math"
+	"bytes"
+	"fmt"
 
-	"github.com/coterie-go/coterie/crdt/head"
+	"github.com/coterie-go/coterie/crdt/cbor"
 )
 
 // Wire and row forms, all core-deterministic CBOR: one value has one encoding, and the decoders
@@ -12,7 +13,7 @@ import (
 //	clock  [row…]                       rows by origin
 //	row    [origin, base, (gap, run)…]  gap: missing seqs before a run, both at least 1
 //	group  [origins, seq, event…]       origins: table in order of first use, the group's own first; seq: of the first event
-//	       []                           the empty group, of an Update that changed nothing; not where CutGroups reads
+//	       []                           the empty group, of an Update that changed nothing; not where ReadGroups reads
 //	event  [key, path, payload, removes]
 //	         key      bytes, null: as the event before
 //	         payload  bytes, null: the event only removes
@@ -26,16 +27,14 @@ import (
 
 // AppendClock appends the encoding of c.
 func AppendClock(dst []byte, c *Clock) []byte {
-	dst = head.Append(dst, head.Array, uint64(len(c.rows)))
+	dst = cbor.AppendArray(dst, len(c.rows))
 	for i := range c.rows {
 		r := &c.rows[i]
-		dst = head.Append(dst, head.Array, uint64(2+2*len(r.above)))
-		dst = head.Append(dst, head.Uint, uint64(r.origin))
-		dst = head.Append(dst, head.Uint, r.base)
+		dst = cbor.AppendArray(dst, 2+2*len(r.above))
+		dst = cbor.AppendUint(cbor.AppendUint(dst, r.origin), r.base)
 		end := r.base
 		for _, s := range r.above {
-			dst = head.Append(dst, head.Uint, s.first-end-1)
-			dst = head.Append(dst, head.Uint, s.last-s.first+1)
+			dst = cbor.AppendUint(cbor.AppendUint(dst, s.first-end-1), s.last-s.first+1)
 			end = s.last
 		}
 	}
@@ -44,7 +43,7 @@ func AppendClock(dst []byte, c *Clock) []byte {
 
 // ClockSize is the number of bytes that AppendClock appends.
 func ClockSize(c *Clock) int {
-	n := headLen(uint64(len(c.rows)))
+	n := cbor.HeadLen(uint64(len(c.rows)))
 	for i := range c.rows {
 		n += c.rows[i].size()
 	}
@@ -53,10 +52,10 @@ func ClockSize(c *Clock) int {
 
 // size is the number of bytes of an encoded row.
 func (r *clockRow) size() int {
-	n := headLen(uint64(2+2*len(r.above))) + headLen(uint64(r.origin)) + headLen(r.base)
+	n := cbor.HeadLen(uint64(2+2*len(r.above))) + cbor.HeadLen(uint64(r.origin)) + cbor.HeadLen(r.base)
 	end := r.base
 	for _, s := range r.above {
-		n += headLen(s.first-end-1) + headLen(s.last-s.first+1)
+		n += cbor.HeadLen(s.first-end-1) + cbor.HeadLen(s.last-s.first+1)
 		end = s.last
 	}
 	return n
@@ -67,7 +66,7 @@ func (r *clockRow) size() int {
 func (c *Clock) CutBytes(most int) (first, rest *Clock) {
 	var last Dot
 	for r := range c.Ranges() {
-		if most -= headLen(uint64(r.Origin)) + 2*headLen(r.Last); most < 0 && last != (Dot{}) {
+		if most -= cbor.HeadLen(uint64(r.Origin)) + 2*cbor.HeadLen(r.Last); most < 0 && last != (Dot{}) {
 			return c.UpTo(last), c.After(last)
 		}
 		last = Dot{r.Origin, r.Last}
@@ -77,30 +76,27 @@ func (c *Clock) CutBytes(most int) (first, rest *Clock) {
 
 // DecodeClock decodes a clock that fills b.
 func DecodeClock(b []byte) (*Clock, error) {
-	r := cborReader{b: b}
-	c := readClock(&r)
-	if err := r.end(); err != nil {
-		return nil, err
+	r := cbor.NewReader(b)
+	c := ReadClock(r)
+	if err := r.End(); err != nil {
+		return nil, malformed(err)
 	}
 	return c, nil
 }
 
-// CutClock decodes a clock from the front of b and returns what follows it.
-func CutClock(b []byte) (c *Clock, rest []byte, err error) {
-	r := cborReader{b: b}
-	c = readClock(&r)
-	return c, r.b, r.err
-}
+// malformed wraps the fault of a reader.
+func malformed(err error) error { return fmt.Errorf("%w: %w", ErrMalformed, err) }
 
-func readClock(r *cborReader) *Clock {
-	n := r.array(ClockOriginsMax, 3)
+// ReadClock reads a clock. It returns an empty one after a fault.
+func ReadClock(r *cbor.Reader) *Clock {
+	n := r.Array(min(ClockOriginsMax, r.Len()/clockRowBytesMin))
 	c := &Clock{rows: make([]clockRow, 0, n)}
 	for range n {
 		row := readClockRow(r)
 		if k := len(c.rows); k > 0 && c.rows[k-1].origin >= row.origin {
-			r.fail("clock rows out of order")
+			r.Fail("clock rows out of order")
 		}
-		if r.err != nil {
+		if r.Err() != nil {
 			return &Clock{}
 		}
 		c.rows = append(c.rows, row)
@@ -108,25 +104,28 @@ func readClock(r *cborReader) *Clock {
 	return c
 }
 
-func readClockRow(r *cborReader) clockRow {
-	n := r.array(2+2*ClockRunsMax, 1)
+// clockRowBytesMin is what the shortest row takes: head, origin, base.
+const clockRowBytesMin = 3
+
+func readClockRow(r *cbor.Reader) clockRow {
+	n := r.Array(2 + 2*ClockRunsMax)
 	if n < 2 || n%2 != 0 {
-		r.fail("clock row of %d", n)
+		r.Fail("clock row of %d", n)
 		return clockRow{}
 	}
-	row := clockRow{origin: Origin(r.uint()), base: r.uint()}
+	row := clockRow{origin: Origin(r.Uint()), base: r.Uint()}
 	if n == 2 && row.base == 0 {
-		r.fail("empty clock row")
+		r.Fail("empty clock row")
 	}
 	if n > 2 {
 		row.above = make([]span, 0, n/2-1)
 	}
 	end := row.base
 	for range n/2 - 1 {
-		gap, run := r.uint(), r.uint()
+		gap, run := r.Uint(), r.Uint()
 		first, last := end+gap+1, end+gap+run
 		if gap == 0 || run == 0 || end+gap < end || last < end+gap {
-			r.fail("clock run of %d after %d", run, gap)
+			r.Fail("clock run of %d after %d", run, gap)
 			return clockRow{}
 		}
 		row.above = append(row.above, span{first, last})
@@ -136,39 +135,39 @@ func readClockRow(r *cborReader) clockRow {
 }
 
 // AppendGroup appends the encoding of g. The empty group, which an Update returns that changed
-// nothing, has an encoding too: DecodeGroup reads it. CutGroups refuses it, as no peer has a use
+// nothing, has an encoding too: DecodeGroup reads it. ReadGroups refuses it, as no peer has a use
 // for a group without an event.
 func AppendGroup(dst []byte, g Group) []byte {
 	if len(g) == 0 {
-		return append(dst, head.Array)
+		return append(dst, emptyGroup...)
 	}
 	table := &originTable{}
 	table.addGroup(g)
-	dst = head.Append(dst, head.Array, uint64(2+len(g)))
+	dst = cbor.AppendArray(dst, 2+len(g))
 	dst = table.append(dst)
-	dst = head.Append(dst, head.Uint, g[0].Dot.Seq)
+	dst = cbor.AppendUint(dst, g[0].Dot.Seq)
 	for i := range g {
 		e := &g[i]
-		dst = append(dst, head.Array|4)
+		dst = cbor.AppendArray(dst, 4)
 		if i > 0 && e.Key == g[i-1].Key {
-			dst = append(dst, head.Null)
+			dst = cbor.AppendNull(dst)
 		} else {
-			dst = appendBytes(dst, e.Key)
+			dst = cbor.AppendBytes(dst, e.Key)
 		}
-		dst = appendBytes(dst, e.Path)
+		dst = cbor.AppendBytes(dst, e.Path)
 		if e.Puts {
-			dst = appendBytes(dst, e.Payload)
+			dst = cbor.AppendBytes(dst, e.Payload)
 		} else {
-			dst = append(dst, head.Null)
+			dst = cbor.AppendNull(dst)
 		}
-		dst = head.Append(dst, head.Array, uint64(2*len(e.Removes)))
+		dst = cbor.AppendArray(dst, 2*len(e.Removes))
 		for _, d := range e.Removes {
 			k := table.index(d.Origin)
 			n := d.Seq
 			if k == 0 {
 				n = e.Dot.Seq - d.Seq
 			}
-			dst = head.Append(head.Append(dst, head.Uint, uint64(k)), head.Uint, n)
+			dst = cbor.AppendUint(cbor.AppendUint(dst, uint(k)), n)
 		}
 	}
 	return dst
@@ -186,46 +185,59 @@ func (t *originTable) addGroup(g Group) {
 // DecodeGroup decodes a group that fills b. Its dots are consecutive and its sizes are within
 // limits. Apply checks the rest. The empty group comes back as nil.
 func DecodeGroup(b []byte) (Group, error) {
-	if len(b) == 1 && b[0] == head.Array {
+	if bytes.Equal(b, emptyGroup) {
 		return nil, nil
 	}
-	r := cborReader{b: b}
-	g := readGroup(&r, &originTable{})
-	if err := r.end(); err != nil {
-		return nil, err
+	r := groupReader{Reader: cbor.NewReader(b)}
+	g := r.group()
+	if err := r.End(); err != nil {
+		return nil, malformed(err)
 	}
 	return g, nil
 }
 
-// CutGroups decodes n groups from the front of b and returns what follows them. Neighbours of one
-// key share its string.
-func CutGroups(b []byte, n int) (gs []Group, rest []byte, err error) {
-	r, t := cborReader{b: b}, originTable{}
-	gs = make([]Group, 0, max(0, min(n, len(b)/groupBytesMin)))
+// ReadGroups reads n groups, of which each has an event. Neighbours of one key share its string. It
+// returns nil after a fault.
+func ReadGroups(from *cbor.Reader, n int) []Group {
+	r := groupReader{Reader: from}
+	gs := make([]Group, 0, max(0, min(n, r.Len()/groupBytesMin)))
 	for i := range n {
 		if len(r.events) == 0 {
-			r.events = make([]Event, max(0, min(n-i, eventsAtOnce, len(r.b)/groupBytesMin)))
+			r.events = make([]Event, max(0, min(n-i, eventsAtOnce, r.Len()/groupBytesMin)))
 		}
-		g := readGroup(&r, &t)
-		if r.err != nil {
-			return nil, r.b, r.err
+		g := r.group()
+		if r.Err() != nil {
+			return nil
 		}
 		gs = append(gs, g)
 	}
-	return gs, r.b, nil
+	return gs
+}
+
+var emptyGroup = cbor.AppendArray(nil, 0)
+
+// groupReader reads groups that follow each other.
+type groupReader struct {
+	*cbor.Reader
+	table originTable // of the group that is read
+	key   string      // the last one read, see sharedKey
+
+	events []Event // room for the groups of one event to come
+	dots   []Dot   // room for what they remove
 }
 
 // eventsAtOnce is how many groups of one event share an allocation. They come and leave the log
 // together.
 const eventsAtOnce = 16
 
-// readGroup reads a group with the help of a table that it empties first.
-func readGroup(r *cborReader, t *originTable) Group {
-	n := r.array(2+EventsMax, 1) - 2
-	readTable(r, t)
-	seq := r.uint()
-	if n < 1 || n > len(r.b)/eventBytesMin+1 || seq == 0 || seq+uint64(n) < seq || t.n == 0 {
-		r.fail("group of %d at %d", n, seq)
+// group reads a group that has an event.
+func (r *groupReader) group() Group {
+	n := r.Array(2+EventsMax) - 2
+	t := &r.table
+	t.read(r.Reader)
+	seq := r.Uint()
+	if n < 1 || n > r.Len()/eventBytesMin+1 || seq == 0 || seq+uint64(n) < seq || t.n == 0 {
+		r.Fail("group of %d at %d", n, seq)
 		return nil
 	}
 	t.used = 1 // by the group itself
@@ -237,14 +249,14 @@ func readGroup(r *cborReader, t *originTable) Group {
 	}
 	for i := range n {
 		e := Event{Dot: Dot{t.id(0), seq + uint64(i)}}
-		r.event(&e, g, t)
-		if r.err != nil {
+		r.event(&e, g)
+		if r.Err() != nil {
 			return nil
 		}
 		g = append(g, e)
 	}
 	if t.used != t.n {
-		r.fail("group's table names %d origins, it uses %d", t.n, t.used)
+		r.Fail("group's table names %d origins, it uses %d", t.n, t.used)
 		return nil
 	}
 	return g
@@ -258,35 +270,37 @@ const (
 )
 
 // event reads one event whose dot is set; before is the events so far.
-func (r *cborReader) event(e *Event, before Group, t *originTable) {
-	if r.array(4, 1) != 4 {
-		r.fail("no event")
-		return
-	}
+func (r *groupReader) event(e *Event, before Group) {
+	r.Tuple(4)
 	prev := ""
 	if len(before) > 0 {
 		prev = before[len(before)-1].Key
 	}
-	if len(before) > 0 && r.null() {
+	if len(before) > 0 && r.Null() {
 		e.Key = prev
 	} else {
 		e.Key = r.sharedKey()
 		if len(before) > 0 && e.Key == prev {
-			r.fail("key %q spelt out again", prev)
+			r.Fail("key %q spelt out again", prev)
 		}
 	}
-	start := r.b
-	path := r.bytes(PathMax)
-	if r.null() {
+	start := r.Rest()
+	path := r.Bytes(PathMax)
+	if r.Null() {
 		e.Path = string(path)
 	} else {
 		e.Puts = true
-		payload := r.bytes(PayloadMax)
-		e.Path, e.Payload = twoStrings(start, r.b, path, payload)
+		payload := r.Bytes(PayloadMax)
+		e.Path, e.Payload = twoStrings(start[:len(start)-r.Len()], path, payload)
 	}
-	n := r.array(2*RemovesMax, 1)
+	r.removes(e)
+}
+
+// removes reads what an event removes.
+func (r *groupReader) removes(e *Event) {
+	n := r.Array(2 * RemovesMax)
 	if n%2 != 0 {
-		r.fail("removes in %d words", n)
+		r.Fail("removes in %d words", n)
 		return
 	}
 	switch {
@@ -299,12 +313,12 @@ func (r *cborReader) event(e *Event, before Group, t *originTable) {
 		e.Removes = make([]Dot, 0, n/2)
 	}
 	for range n / 2 {
-		k, m := r.uint(), r.uint()
-		d := Dot{Origin: t.use(r, k), Seq: m}
+		k, m := r.Uint(), r.Uint()
+		d := Dot{Origin: r.table.use(r.Reader, k), Seq: m}
 		if k == 0 {
 			d.Seq = e.Dot.Seq - m
 		}
-		if r.err != nil {
+		if r.Err() != nil {
 			return
 		}
 		e.Removes = append(e.Removes, d)
@@ -312,75 +326,48 @@ func (r *cborReader) event(e *Event, before Group, t *originTable) {
 }
 
 // sharedKey reads a key and returns the string of the last one when it is the same.
-func (r *cborReader) sharedKey() string {
-	if raw := r.bytes(KeyMax); string(raw) != r.key {
+func (r *groupReader) sharedKey() string {
+	if raw := r.Bytes(KeyMax); string(raw) != r.key {
 		r.key = string(raw)
 	}
 	return r.key
 }
 
-// twoStrings copies two byte strings that are neighbours in the input in one allocation, with the
-// second one's head between them.
-func twoStrings(from, to, a, b []byte) (string, string) {
+// twoStrings copies two byte strings in one allocation. both is their encodings, the one after the
+// other.
+func twoStrings(both, a, b []byte) (string, string) {
 	if len(b) == 0 {
 		return string(a), ""
 	}
-	s := string(from[:len(from)-len(to)])
+	s := string(both)
 	lead := len(s) - len(b)
-	at := headLen(uint64(len(a)))
+	at := cbor.HeadLen(uint64(len(a)))
 	return s[at : at+len(a)], s[lead:]
-}
-
-func headLen(n uint64) int {
-	switch {
-	case n < 24:
-		return 1
-	case n <= math.MaxUint8:
-		return 2
-	case n <= math.MaxUint16:
-		return 3
-	case n <= math.MaxUint32:
-		return 5
-	}
-	return 9
 }
 
 // AppendItem appends the encoding of one item.
 func AppendItem(dst []byte, it *Item) []byte {
-	dst = append(dst, head.Array|5)
-	dst = head.Append(dst, head.Uint, uint64(it.Dot.Origin))
-	dst = head.Append(dst, head.Uint, it.Dot.Seq)
-	dst = appendBytes(dst, it.Key)
-	dst = appendBytes(dst, it.Path)
-	return appendBytes(dst, it.Payload)
+	dst = cbor.AppendArray(dst, 5)
+	dst = cbor.AppendUint(cbor.AppendUint(dst, it.Dot.Origin), it.Dot.Seq)
+	dst = cbor.AppendBytes(dst, it.Key)
+	dst = cbor.AppendBytes(dst, it.Path)
+	return cbor.AppendBytes(dst, it.Payload)
 }
 
 // DecodeItem decodes an item that fills b.
 func DecodeItem(b []byte) (Item, error) {
-	it, rest, err := CutItem(b)
-	if err == nil && len(rest) > 0 {
-		r := cborReader{b: rest}
-		return Item{}, r.end()
-	}
-	return it, err
-}
-
-// CutItem decodes an item from the front of b and returns what follows it.
-func CutItem(b []byte) (it Item, rest []byte, err error) {
-	r := cborReader{b: b}
-	if r.array(5, 1) != 5 {
-		r.fail("no item")
-	}
-	it.Dot = Dot{Origin(r.uint()), r.uint()}
-	it.Key = string(r.bytes(KeyMax))
-	start := r.b
-	path, payload := r.bytes(PathMax), r.bytes(PayloadMax)
+	r := cbor.NewReader(b)
+	r.Tuple(5)
+	it := Item{Dot: Dot{Origin(r.Uint()), r.Uint()}, Key: string(r.Bytes(KeyMax))}
+	start := r.Rest()
+	path, payload := r.Bytes(PathMax), r.Bytes(PayloadMax)
 	if it.Dot.Seq == 0 {
-		r.fail("item without a dot")
+		r.Fail("item without a dot")
 	}
-	if r.err != nil {
-		return Item{}, nil, r.err
+	both := start[:len(start)-r.Len()]
+	if err := r.End(); err != nil {
+		return Item{}, malformed(err)
 	}
-	it.Path, it.Payload = twoStrings(start, r.b, path, payload)
-	return it, r.b, nil
+	it.Path, it.Payload = twoStrings(both, path, payload)
+	return it, nil
 }

@@ -3,7 +3,7 @@ package crdt
 import (
 	"slices"
 
-	"github.com/coterie-go/coterie/crdt/head"
+	"github.com/coterie-go/coterie/crdt/cbor"
 )
 
 // AppendItems appends the encoding of a batch of items, best in the order of a snapshot. An element
@@ -17,7 +17,7 @@ func AppendItems(dst []byte, items []*Item) []byte {
 			blocks++
 		}
 	}
-	dst = head.Append(dst, head.Array, uint64(1+2*blocks))
+	dst = cbor.AppendArray(dst, 1+2*blocks)
 	dst = t.append(dst)
 	last := make([]uint64, t.n)
 	for len(items) > 0 {
@@ -26,8 +26,8 @@ func AppendItems(dst []byte, items []*Item) []byte {
 			words += itemWords(items[n])
 			n++
 		}
-		dst = appendBytes(dst, items[0].Key)
-		dst = head.Append(dst, head.Array, uint64(words))
+		dst = cbor.AppendBytes(dst, items[0].Key)
+		dst = cbor.AppendArray(dst, words)
 		for _, it := range items[:n] {
 			k := t.index(it.Dot.Origin)
 			dst = appendBatched(dst, it, uint64(k), &last[k])
@@ -50,93 +50,88 @@ func appendBatched(dst []byte, it *Item, k uint64, last *uint64) []byte {
 	if it.Payload != "" {
 		k++
 	}
-	dst = head.Append(dst, head.Uint, k)
-	dst = appendInt(dst, int64(it.Dot.Seq-*last))
+	dst = cbor.AppendUint(dst, k)
+	dst = cbor.AppendInt(dst, int64(it.Dot.Seq-*last))
 	*last = it.Dot.Seq
-	dst = appendBytes(dst, it.Path)
+	dst = cbor.AppendBytes(dst, it.Path)
 	if it.Payload != "" {
-		dst = appendBytes(dst, it.Payload)
+		dst = cbor.AppendBytes(dst, it.Payload)
 	}
 	return dst
 }
 
 // DecodeItems decodes a batch that fills b.
 func DecodeItems(b []byte) ([]Item, error) {
-	r := cborReader{b: b}
-	items := readItems(&r)
-	if err := r.end(); err != nil {
-		return nil, err
+	r := cbor.NewReader(b)
+	items := ReadItems(r)
+	if err := r.End(); err != nil {
+		return nil, malformed(err)
 	}
 	return items, nil
 }
 
-// CutItems decodes a batch from the front of b and returns what follows it.
-func CutItems(b []byte) (items []Item, rest []byte, err error) {
-	r := cborReader{b: b}
-	items = readItems(&r)
-	return items, r.b, r.err
-}
-
-func readItems(r *cborReader) []Item {
-	n := r.array(1+2*ItemsMax, 1) - 1
+// ReadItems reads a batch. It returns nil after a fault.
+func ReadItems(r *cbor.Reader) []Item {
+	n := r.Array(1+2*ItemsMax) - 1
 	if n < 0 || n%2 != 0 {
-		r.fail("batch of %d parts", n)
+		r.Fail("batch of %d parts", n)
 		return nil
 	}
 	t := &originTable{}
-	readTable(r, t)
+	t.read(r)
 	last := make([]uint64, t.n)
 	var items []Item
 	for range n / 2 {
-		key := string(r.bytes(KeyMax))
+		key := string(r.Bytes(KeyMax))
 		if len(items) > 0 && items[len(items)-1].Key == key {
-			r.fail("key %q in two blocks", key)
+			r.Fail("key %q in two blocks", key)
 		}
-		words := r.array(4*ItemsMax, 1)
+		words := r.Array(4 * ItemsMax)
 		if words == 0 {
-			r.fail("empty block")
+			r.Fail("empty block")
 		}
 		items = slices.Grow(items, words/4)
-		for words > 0 && r.err == nil {
-			items = append(items, r.batched(key, t, last))
+		for words > 0 && r.Err() == nil {
+			items = append(items, readBatched(r, key, t, last))
 			words -= itemWords(&items[len(items)-1])
 		}
 		if words < 0 || len(items) > ItemsMax {
-			r.fail("block of key %q runs over", key)
+			r.Fail("block of key %q runs over", key)
 		}
-		if r.err != nil {
+		if r.Err() != nil {
 			return nil
 		}
 	}
 	if t.used != t.n {
-		r.fail("batch's table names %d origins, it uses %d", t.n, t.used)
+		r.Fail("batch's table names %d origins, it uses %d", t.n, t.used)
 		return nil
 	}
 	return items
 }
 
-func (r *cborReader) batched(key string, t *originTable, last []uint64) Item {
-	head := r.uint()
-	o := t.use(r, head/2)
-	step := r.int()
-	if r.err != nil {
+// readBatched reads an item of a block. last holds the seq of the last item of each origin.
+func readBatched(r *cbor.Reader, key string, t *originTable, last []uint64) Item {
+	k := r.Uint()
+	o := t.use(r, k/2)
+	step := r.Int()
+	if r.Err() != nil {
 		return Item{}
 	}
-	last[head/2] += uint64(step)
-	it := Item{Dot: Dot{o, last[head/2]}, Key: key}
-	start := r.b
-	path := r.bytes(PathMax)
+	last[k/2] += uint64(step)
+	it := Item{Dot: Dot{o, last[k/2]}, Key: key}
+	start := r.Rest()
+	path := r.Bytes(PathMax)
 	var payload []byte
-	if head%2 == 1 {
-		if payload = r.bytes(PayloadMax); len(payload) == 0 {
-			r.fail("item with an empty payload")
+	if k%2 == 1 {
+		if payload = r.Bytes(PayloadMax); len(payload) == 0 {
+			r.Fail("item with an empty payload")
 		}
 	}
 	if it.Dot.Seq == 0 {
-		r.fail("item without a dot")
+		r.Fail("item without a dot")
 	}
-	if r.err == nil {
-		it.Path, it.Payload = twoStrings(start, r.b, path, payload)
+	if r.Err() == nil {
+		it.Path, it.Payload = twoStrings(start[:len(start)-r.Len()], path, payload)
 	}
 	return it
 }

@@ -1,6 +1,6 @@
 package crdt
 
-import "github.com/coterie-go/coterie/crdt/head"
+import "github.com/coterie-go/coterie/crdt/cbor"
 
 // originTable numbers origins in order of first use. The first few stand in the table itself, so
 // that it lives on the stack of its user; more are rare.
@@ -60,31 +60,31 @@ func (t *originTable) add(o Origin) bool {
 }
 
 func (t *originTable) append(dst []byte) []byte {
-	dst = head.Append(dst, head.Array, uint64(t.n))
+	dst = cbor.AppendArray(dst, t.n)
 	for i := range t.n {
-		dst = head.Append(dst, head.Uint, uint64(t.id(i)))
+		dst = cbor.AppendUint(dst, t.id(i))
 	}
 	return dst
 }
 
-// readTable reads origins into a table, which it empties first.
-func readTable(r *cborReader, t *originTable) {
+// read fills the table, which it empties first.
+func (t *originTable) read(r *cbor.Reader) {
 	*t = originTable{}
-	for range r.array(uint64(len(r.b)), 1) {
-		o := Origin(r.uint())
-		if r.err != nil {
+	for range r.Array(cbor.Any) {
+		o := Origin(r.Uint())
+		if r.Err() != nil {
 			return
 		}
 		if !t.add(o) {
-			r.fail("origin %v is in the table twice", o)
+			r.Fail("origin %v is in the table twice", o)
 		}
 	}
 }
 
 // use returns the origin at index k, which must be at most one beyond those used so far.
-func (t *originTable) use(r *cborReader, k uint64) Origin {
+func (t *originTable) use(r *cbor.Reader, k uint64) Origin {
 	if k > uint64(t.used) || k >= uint64(t.n) {
-		r.fail("origin %d of %d, used %d", k, t.n, t.used)
+		r.Fail("origin %d of %d, used %d", k, t.n, t.used)
 		return 0
 	}
 	t.used = max(t.used, int(k)+1)

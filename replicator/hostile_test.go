@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/replicator/quorum"
-	"github.com/fxamacker/cbor/v2"
+	library "github.com/fxamacker/cbor/v2"
 )
 
 // Hazard 13, beyond the decoder: valid messages of each kind, taken from a run and each with one
@@ -16,14 +16,14 @@ import (
 // rest, and spends no more on any of them than a small multiple of a frame.
 func TestExtremeFieldsCostLittle(t *testing.T) {
 	const spentMax = 1 << 20
-	enc, err := cbor.CoreDetEncOptions().EncMode()
+	enc, err := library.CoreDetEncOptions().EncMode()
 	if err != nil {
 		t.Fatal(err)
 	}
 	w, a, taken := hostileWorld(t), (*node)(nil), 0
 	for _, m := range append(recorded(t), samples()...) {
 		var tree any
-		if err := cbor.Unmarshal(AppendMessage(nil, m)[1:], &tree); err != nil {
+		if err := library.Unmarshal(AppendMessage(nil, m)[1:], &tree); err != nil {
 			t.Fatal(err)
 		}
 		extremes(tree, func(x any) {

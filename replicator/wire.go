@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/coterie-go/coterie/crdt"
-	"github.com/coterie-go/coterie/crdt/head"
+	"github.com/coterie-go/coterie/crdt/cbor"
 	"github.com/coterie-go/coterie/replicator/quorum"
 )
 
@@ -70,128 +70,101 @@ const pastsMax = 1 << 12
 
 // AppendMessage appends the encoding of a message.
 func AppendMessage(dst []byte, m Message) []byte {
-	e := encoder{append(dst, wireVersion)}
-	begin := func(kind int) {
-		e.head(head.Array, uint64(fields[kind]))
-		e.uints(uint64(kind), m.epochOf())
+	begin := func(kind int) []byte {
+		b := cbor.AppendArray(append(dst, wireVersion), fields[kind])
+		return cbor.AppendUints(b, uint64(kind), m.epochOf())
 	}
 	switch m := m.(type) {
 	case *Status:
-		begin(kindStatus)
-		e.bools(m.Ask)
-		for i := range m.Spaces {
-			s := &m.Spaces[i]
-			e.bytes(s.Hash[:])
-			e.digest(s.Digest)
-			e.bools(s.Acked)
-			e.uints(s.Settled)
-		}
+		return appendStatus(begin(kindStatus), m)
 	case *Push:
-		begin(kindPush)
-		e.push(m)
+		return appendPush(begin(kindPush), m)
 	case *Ack:
-		begin(kindAck)
-		e.uints(uint64(m.Space), m.Echo, m.Content, m.Acked)
+		return cbor.AppendUints(begin(kindAck), uint64(m.Space), m.Echo, m.Content, m.Acked)
 	case *Clock:
-		begin(kindClock)
-		e.uints(uint64(m.Space))
-		e.bools(m.Ask)
-		e.clock(m.Content)
-		e.clock(m.Acked)
+		b := cbor.AppendBool(cbor.AppendUint(begin(kindClock), m.Space), m.Ask)
+		return appendClock(appendClock(b, m.Content), m.Acked)
 	case *Fetch:
-		begin(kindFetch)
-		e.uints(uint64(m.Space))
-		e.clock(m.Dots)
+		return appendClock(cbor.AppendUint(begin(kindFetch), m.Space), m.Dots)
 	case *LogTruncated:
-		begin(kindLogTruncated)
-		e.uints(uint64(m.Space))
+		return cbor.AppendUint(begin(kindLogTruncated), m.Space)
 	case *Ask:
-		begin(kindAsk)
-		e.uints(uint64(m.Space), m.ID)
-		e.bytes(m.Hash[:])
+		return appendHash(cbor.AppendUints(begin(kindAsk), uint64(m.Space), m.ID), m.Hash)
 	case *Answer:
-		begin(kindAnswer)
-		e.uints(uint64(m.Space), m.ID)
-		e.clock(m.Extra)
+		return appendClock(cbor.AppendUints(begin(kindAnswer), uint64(m.Space), m.ID), m.Extra)
 	case *Compare:
-		begin(kindCompare)
-		e.compare(m)
+		return appendCompare(begin(kindCompare), m)
 	case *Compared:
-		begin(kindCompared)
-		e.compared(m)
+		return appendCompared(begin(kindCompared), m)
 	case *Unstored:
-		begin(kindUnstored)
-		e.uints(m.UpTo, m.Acked)
-		e.bytes([]byte(m.Why))
+		return cbor.AppendBytes(cbor.AppendUints(begin(kindUnstored), m.UpTo, m.Acked), m.Why)
 	case *Report:
-		begin(kindReport)
-		e.report(m)
+		return appendReport(begin(kindReport), m)
 	case *Part:
-		begin(kindPart)
-		e.uints(m.Flow, uint64(m.Index), uint64(m.Total))
-		e.bytes(m.Data)
+		return cbor.AppendBytes(cbor.AppendUints(begin(kindPart), m.Flow, uint64(m.Index), uint64(m.Total)), m.Data)
 	case *PartAck:
-		begin(kindPartAck)
-		e.uints(m.Flow, uint64(m.Next))
-	default:
-		e.repair(m, begin)
+		return cbor.AppendUints(begin(kindPartAck), m.Flow, uint64(m.Next))
 	}
-	return e.b
+	return appendRepair(m, begin)
 }
 
-func (e *encoder) push(m *Push) {
-	e.uints(uint64(m.Space))
-	e.bools(m.Fill, m.More)
-	e.head(head.Array, uint64(len(m.Groups)))
+func appendStatus(dst []byte, m *Status) []byte {
+	dst = cbor.AppendBool(dst, m.Ask)
+	for i := range m.Spaces {
+		s := &m.Spaces[i]
+		dst = appendDigest(appendHash(dst, s.Hash), s.Digest)
+		dst = cbor.AppendUint(cbor.AppendBool(dst, s.Acked), s.Settled)
+	}
+	return dst
+}
+
+func appendPush(dst []byte, m *Push) []byte {
+	dst = cbor.AppendBools(cbor.AppendUint(dst, m.Space), m.Fill, m.More)
+	dst = cbor.AppendArray(dst, len(m.Groups))
 	for i, g := range m.Groups {
 		if i < len(m.enc) {
-			e.b = append(e.b, m.enc[i]...)
+			dst = append(dst, m.enc[i]...)
 		} else {
-			e.b = crdt.AppendGroup(e.b, g)
+			dst = crdt.AppendGroup(dst, g)
 		}
 	}
+	return dst
 }
 
-func (e *encoder) compare(m *Compare) {
-	e.uints(uint64(m.Space), m.ID)
-	e.bytes(m.Hash[:])
-	e.clock(m.More)
-	e.uints(uint64(m.Hold))
-	e.head(head.Array, uint64(len(m.Keys)))
+func appendCompare(dst []byte, m *Compare) []byte {
+	dst = appendHash(cbor.AppendUints(dst, uint64(m.Space), m.ID), m.Hash)
+	dst = cbor.AppendUint(appendClock(dst, m.More), m.Hold)
+	dst = cbor.AppendArray(dst, len(m.Keys))
 	for _, k := range m.Keys {
-		e.bytes([]byte(k))
+		dst = cbor.AppendBytes(dst, k)
 	}
+	return dst
 }
 
-func (e *encoder) compared(m *Compared) {
-	e.uints(uint64(m.Space), m.ID)
-	e.bools(m.Known)
-	e.clock(m.Extra)
-	e.clock(m.Lacks)
-	e.head(head.Array, uint64(len(m.Differ)))
+func appendCompared(dst []byte, m *Compared) []byte {
+	dst = cbor.AppendBool(cbor.AppendUints(dst, uint64(m.Space), m.ID), m.Known)
+	dst = appendClock(appendClock(dst, m.Extra), m.Lacks)
+	dst = cbor.AppendArray(dst, len(m.Differ))
 	for _, i := range m.Differ {
-		e.uints(uint64(i))
+		dst = cbor.AppendUint(dst, i)
 	}
+	return dst
 }
 
-func (e *encoder) report(m *Report) {
-	e.uints(uint64(m.Space))
-	e.bools(m.Ask, m.Serves, m.Whole)
-	e.uints(m.Disk)
-	e.bytes(m.Hash[:])
-	e.clock(m.Acked)
-	e.uints(m.Settled)
-	e.head(head.Array, uint64(len(m.Known)))
+func appendReport(dst []byte, m *Report) []byte {
+	dst = cbor.AppendBools(cbor.AppendUint(dst, m.Space), m.Ask, m.Serves, m.Whole)
+	dst = appendHash(cbor.AppendUint(dst, m.Disk), m.Hash)
+	dst = cbor.AppendUint(appendClock(dst, m.Acked), m.Settled)
+	dst = cbor.AppendArray(dst, len(m.Known))
 	for _, p := range m.Known {
-		e.head(head.Array, 3)
-		e.uints(p.Epoch)
-		e.head(head.Array, uint64(len(p.Voters)))
+		dst = cbor.AppendUint(cbor.AppendArray(dst, 3), p.Epoch)
+		dst = cbor.AppendArray(dst, len(p.Voters))
 		for _, v := range p.Voters {
-			e.uints(uint64(v))
+			dst = cbor.AppendUint(dst, v)
 		}
-		e.head(head.Array, uint64(len(p.Disks)))
-		e.uints(p.Disks...)
+		dst = cbor.AppendUints(cbor.AppendArray(dst, len(p.Disks)), p.Disks...)
 	}
+	return dst
 }
 
 // DecodeMessage decodes what AppendMessage made. It fails with ErrVersion or ErrMalformed on
@@ -204,134 +177,111 @@ func DecodeMessage(b []byte) (Message, error) {
 	if b[0] != wireVersion {
 		return nil, fmt.Errorf("%w: %d, this program speaks %d", ErrVersion, b[0], wireVersion)
 	}
-	d := decoder{b: b[1:]}
-	n := d.array()
-	kind, epoch := d.uint(), d.uint()
-	if d.err == nil && (kind == 0 || kind >= uint64(len(fields)) || n != fields[kind]) {
-		d.fail("message of kind %d with %d elements", kind, n)
+	r := cbor.NewReader(b[1:])
+	n := r.Array(cbor.Any)
+	kind, epoch := r.Uint(), r.Uint()
+	if kind == 0 || kind >= uint64(len(fields)) || n != fields[kind] {
+		r.Fail("message of kind %d with %d elements", kind, n)
 	}
 	var m Message
-	if d.err == nil {
-		m = d.message(int(kind), epoch)
+	if r.Err() == nil {
+		m = readMessage(r, int(kind), epoch)
 	}
-	if d.err == nil && len(d.b) > 0 {
-		d.fail("%d bytes too many", len(d.b))
-	}
-	if d.err != nil {
-		return nil, d.err
+	if err := r.End(); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrMalformed, err)
 	}
 	return m, nil
 }
 
-func (d *decoder) message(kind int, epoch uint64) Message {
+func readMessage(r *cbor.Reader, kind int, epoch uint64) Message {
 	switch kind {
 	case kindStatus:
-		m := &Status{Epoch: epoch, Ask: d.bool()}
+		m := &Status{Epoch: epoch, Ask: r.Bool()}
 		for i := range m.Spaces {
-			m.Spaces[i] = Summary{Hash: d.fixed(), Digest: d.digest(), Acked: d.bool(), Settled: d.uint()}
+			m.Spaces[i] = Summary{Hash: readHash(r), Digest: readDigest(r), Acked: r.Bool(), Settled: r.Uint()}
 		}
 		return m
 	case kindPush:
-		return d.push(epoch)
+		return &Push{Epoch: epoch, Space: readSpace(r), Fill: r.Bool(), More: r.Bool(), Groups: crdt.ReadGroups(r, r.Array(cbor.Any))}
 	case kindAck:
-		return &Ack{Epoch: epoch, Space: d.space(), Echo: d.uint(), Content: d.uint(), Acked: d.uint()}
+		return &Ack{Epoch: epoch, Space: readSpace(r), Echo: r.Uint(), Content: r.Uint(), Acked: r.Uint()}
 	case kindClock:
-		return &Clock{Epoch: epoch, Space: d.space(), Ask: d.bool(), Content: d.clock(false), Acked: d.clock(true)}
+		return &Clock{Epoch: epoch, Space: readSpace(r), Ask: r.Bool(), Content: crdt.ReadClock(r), Acked: readClockOrNull(r)}
 	case kindFetch:
-		return &Fetch{Epoch: epoch, Space: d.space(), Dots: d.clock(false)}
+		return &Fetch{Epoch: epoch, Space: readSpace(r), Dots: crdt.ReadClock(r)}
 	case kindLogTruncated:
-		return &LogTruncated{Epoch: epoch, Space: d.space()}
+		return &LogTruncated{Epoch: epoch, Space: readSpace(r)}
 	case kindAsk:
-		return &Ask{Epoch: epoch, Space: d.space(), ID: d.uint(), Hash: d.fixed()}
+		return &Ask{Epoch: epoch, Space: readSpace(r), ID: r.Uint(), Hash: readHash(r)}
 	case kindAnswer:
-		return &Answer{Epoch: epoch, Space: d.space(), ID: d.uint(), Extra: d.clock(true)}
+		return &Answer{Epoch: epoch, Space: readSpace(r), ID: r.Uint(), Extra: readClockOrNull(r)}
 	case kindCompare:
-		return d.compare(epoch)
+		return readCompare(r, epoch)
 	case kindCompared:
-		return d.compared(epoch)
+		return readCompared(r, epoch)
 	case kindUnstored:
-		return &Unstored{Epoch: epoch, UpTo: d.uint(), Acked: d.uint(), Why: string(d.bytes())}
+		return &Unstored{Epoch: epoch, UpTo: r.Uint(), Acked: r.Uint(), Why: string(r.Bytes(cbor.Any))}
 	case kindReport:
-		return d.report(epoch)
+		return readReport(r, epoch)
 	case kindPart:
-		return &Part{Epoch: epoch, Flow: d.uint(), Index: d.uint32(), Total: d.uint32(), Data: bytes.Clone(d.bytes())}
+		return &Part{Epoch: epoch, Flow: r.Uint(), Index: r.Uint32(), Total: r.Uint32(), Data: bytes.Clone(r.Bytes(cbor.Any))}
 	case kindPartAck:
-		return &PartAck{Epoch: epoch, Flow: d.uint(), Next: d.uint32()}
+		return &PartAck{Epoch: epoch, Flow: r.Uint(), Next: r.Uint32()}
 	}
-	return d.repair(kind, epoch)
+	return readRepair(r, kind, epoch)
 }
 
-func (d *decoder) push(epoch uint64) *Push {
-	m := &Push{Epoch: epoch, Space: d.space(), Fill: d.bool(), More: d.bool()}
-	n := d.array()
-	if d.err != nil {
-		return m
-	}
-	groups, rest, err := crdt.CutGroups(d.b, n)
-	if err != nil {
-		d.fail("%v", err)
-		return m
-	}
-	m.Groups, d.b = groups, rest
-	return m
-}
-
-func (d *decoder) compare(epoch uint64) *Compare {
-	m := &Compare{Epoch: epoch, Space: d.space(), ID: d.uint(), Hash: d.fixed(), More: d.clock(false), Hold: d.uint32()}
-	for range d.array() {
-		if m.Keys = append(m.Keys, string(d.bytes())); d.err != nil {
+func readCompare(r *cbor.Reader, epoch uint64) *Compare {
+	m := &Compare{Epoch: epoch, Space: readSpace(r), ID: r.Uint(), Hash: readHash(r), More: crdt.ReadClock(r), Hold: r.Uint32()}
+	for range r.Array(cbor.Any) {
+		if m.Keys = append(m.Keys, string(r.Bytes(cbor.Any))); r.Err() != nil {
 			return m
 		}
 	}
 	return m
 }
 
-func (d *decoder) compared(epoch uint64) *Compared {
-	m := &Compared{Epoch: epoch, Space: d.space(), ID: d.uint(), Known: d.bool(), Extra: d.clock(true), Lacks: d.clock(true)}
-	for range d.array() {
-		if m.Differ = append(m.Differ, d.uint32()); d.err != nil {
+func readCompared(r *cbor.Reader, epoch uint64) *Compared {
+	m := &Compared{
+		Epoch: epoch, Space: readSpace(r), ID: r.Uint(), Known: r.Bool(), Extra: readClockOrNull(r), Lacks: readClockOrNull(r),
+	}
+	for range r.Array(cbor.Any) {
+		if m.Differ = append(m.Differ, r.Uint32()); r.Err() != nil {
 			return m
 		}
 	}
 	return m
 }
 
-func (d *decoder) report(epoch uint64) *Report {
+func readReport(r *cbor.Reader, epoch uint64) *Report {
 	m := &Report{
-		Epoch: epoch, Space: d.space(), Ask: d.bool(), Serves: d.bool(), Whole: d.bool(), Disk: d.uint(), Hash: d.fixed(), Acked: d.clock(true),
-		Settled: d.uint(),
+		Epoch: epoch, Space: readSpace(r), Ask: r.Bool(), Serves: r.Bool(), Whole: r.Bool(), Disk: r.Uint(), Hash: readHash(r),
+		Acked: readClockOrNull(r), Settled: r.Uint(),
 	}
-	n := d.array()
-	if n > pastsMax {
-		d.fail("%d views", n)
-	}
-	for range n {
-		if d.err != nil {
+	for range r.Array(pastsMax) {
+		if m.Known = append(m.Known, readPast(r)); r.Err() != nil {
 			return m
 		}
-		m.Known = append(m.Known, d.past())
 	}
 	return m
 }
 
-func (d *decoder) past() quorum.PastView {
-	if d.array() != 3 {
-		d.fail("no view")
-	}
-	p := quorum.PastView{Epoch: d.uint()}
-	for range d.array() {
-		if p.Voters = append(p.Voters, crdt.Origin(d.uint())); d.err != nil {
+func readPast(r *cbor.Reader) quorum.PastView {
+	r.Tuple(3)
+	p := quorum.PastView{Epoch: r.Uint()}
+	for range r.Array(cbor.Any) {
+		if p.Voters = append(p.Voters, crdt.Origin(r.Uint())); r.Err() != nil {
 			return p
 		}
 	}
-	for range d.array() {
-		if p.Disks = append(p.Disks, d.uint()); d.err != nil {
+	for range r.Array(cbor.Any) {
+		if p.Disks = append(p.Disks, r.Uint()); r.Err() != nil {
 			return p
 		}
 	}
 	for i := 1; i < max(len(p.Voters), len(p.Disks)); i++ {
 		if i < len(p.Voters) && p.Voters[i-1] >= p.Voters[i] || i < len(p.Disks) && p.Disks[i-1] >= p.Disks[i] {
-			d.fail("view out of order")
+			r.Fail("view out of order")
 		}
 	}
 	return p

@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/coterie-go/coterie/crdt"
-	"github.com/coterie-go/coterie/crdt/head"
+	"github.com/coterie-go/coterie/crdt/cbor"
 	"github.com/coterie-go/coterie/crdt/iblt"
 )
 
@@ -19,138 +19,104 @@ import (
 //	done     [16, epoch, space, session]
 //	refuse   [17, epoch, space, session]
 
-// repair encodes the messages of a repair.
-func (e *encoder) repair(m Message, begin func(kind int)) {
+// appendRepair appends the messages of a repair.
+func appendRepair(m Message, begin func(kind int) []byte) []byte {
 	switch m := m.(type) {
 	case *Pull:
-		begin(kindPull)
-		e.uints(uint64(m.Space), m.Session)
-		e.clock(m.Content)
+		return appendClock(cbor.AppendUints(begin(kindPull), uint64(m.Space), m.Session), m.Content)
 	case *Head:
-		begin(kindHead)
-		e.uints(uint64(m.Space), m.Session)
-		e.clock(m.Clock)
-		e.digest(m.Digest)
-		e.uints(m.Items)
+		b := appendClock(cbor.AppendUints(begin(kindHead), uint64(m.Space), m.Session), m.Clock)
+		return cbor.AppendUint(appendDigest(b, m.Digest), m.Items)
 	case *MoreCells:
-		begin(kindMoreCells)
-		e.uints(uint64(m.Space), m.Session, m.Key, uint64(m.From), uint64(m.Count))
+		return cbor.AppendUints(begin(kindMoreCells), uint64(m.Space), m.Session, m.Key, uint64(m.From), uint64(m.Count))
 	case *Cells:
-		begin(kindCells)
-		e.uints(uint64(m.Space), m.Session, m.Key, uint64(m.From))
-		e.head(head.Bytes, uint64(len(m.Cells)*iblt.CellBytes))
-		e.b = iblt.AppendCells(e.b, m.Cells)
+		b := cbor.AppendUints(begin(kindCells), uint64(m.Space), m.Session, m.Key, uint64(m.From))
+		return iblt.AppendCells(cbor.AppendBytesHead(b, len(m.Cells)*iblt.CellBytes), m.Cells)
 	case *FetchItems:
-		begin(kindFetchItems)
-		e.uints(uint64(m.Space), m.Session, uint64(m.ID), uint64(m.Kind))
-		e.clock(m.Dots)
-		e.head(head.Array, uint64(len(m.Sizes)))
-		e.uints(m.Sizes...)
+		b := cbor.AppendUints(begin(kindFetchItems), uint64(m.Space), m.Session, uint64(m.ID), uint64(m.Kind))
+		b = cbor.AppendArray(appendClock(b, m.Dots), len(m.Sizes))
+		return cbor.AppendUints(b, m.Sizes...)
 	case *Items:
-		begin(kindItems)
-		e.give(m)
+		return appendItems(begin(kindItems), m)
 	case *Done:
-		begin(kindDone)
-		e.uints(uint64(m.Space), m.Session)
+		return cbor.AppendUints(begin(kindDone), uint64(m.Space), m.Session)
 	case *Refuse:
-		begin(kindRefuse)
-		e.uints(uint64(m.Space), m.Session)
-	default:
-		panic(fmt.Sprintf("replicator: message %T has no encoding", m))
+		return cbor.AppendUints(begin(kindRefuse), uint64(m.Space), m.Session)
 	}
+	panic(fmt.Sprintf("replicator: message %T has no encoding", m))
 }
 
-func (e *encoder) give(m *Items) {
-	e.uints(uint64(m.Space), m.Session, uint64(m.ID))
+func appendItems(dst []byte, m *Items) []byte {
+	dst = cbor.AppendUints(dst, uint64(m.Space), m.Session, uint64(m.ID))
 	if m.UpTo == (crdt.Dot{}) {
-		e.b = append(e.b, head.Null)
+		dst = cbor.AppendNull(dst)
 	} else {
-		e.head(head.Array, 2)
-		e.uints(uint64(m.UpTo.Origin), m.UpTo.Seq)
+		dst = cbor.AppendUints(cbor.AppendArray(dst, 2), uint64(m.UpTo.Origin), m.UpTo.Seq)
 	}
-	e.clock(m.Names)
-	e.head(head.Array, uint64(len(m.Sums)))
+	dst = cbor.AppendArray(appendClock(dst, m.Names), len(m.Sums))
 	for _, s := range m.Sums {
-		e.digest(s)
+		dst = appendDigest(dst, s)
 	}
-	e.b = crdt.AppendItems(e.b, m.Items)
+	return crdt.AppendItems(dst, m.Items)
 }
 
-// repair decodes the messages of a repair.
-func (d *decoder) repair(kind int, epoch uint64) Message {
+// readRepair reads the messages of a repair.
+func readRepair(r *cbor.Reader, kind int, epoch uint64) Message {
 	switch kind {
 	case kindPull:
-		return &Pull{Epoch: epoch, Space: d.space(), Session: d.uint(), Content: d.clock(false)}
+		return &Pull{Epoch: epoch, Space: readSpace(r), Session: r.Uint(), Content: crdt.ReadClock(r)}
 	case kindHead:
-		return &Head{Epoch: epoch, Space: d.space(), Session: d.uint(), Clock: d.clock(false), Digest: d.digest(), Items: d.uint()}
+		return &Head{Epoch: epoch, Space: readSpace(r), Session: r.Uint(), Clock: crdt.ReadClock(r), Digest: readDigest(r), Items: r.Uint()}
 	case kindMoreCells:
-		return &MoreCells{Epoch: epoch, Space: d.space(), Session: d.uint(), Key: d.uint(), From: d.uint32(), Count: d.uint32()}
+		return &MoreCells{Epoch: epoch, Space: readSpace(r), Session: r.Uint(), Key: r.Uint(), From: r.Uint32(), Count: r.Uint32()}
 	case kindCells:
-		m := &Cells{Epoch: epoch, Space: d.space(), Session: d.uint(), Key: d.uint(), From: d.uint32()}
+		m := &Cells{Epoch: epoch, Space: readSpace(r), Session: r.Uint(), Key: r.Uint(), From: r.Uint32()}
 		var err error
-		if m.Cells, err = iblt.DecodeCells(d.bytes()); err != nil {
-			d.fail("%v", err)
+		if m.Cells, err = iblt.DecodeCells(r.Bytes(cbor.Any)); err != nil {
+			r.Fail("%w", err)
 		}
 		return m
 	case kindFetchItems:
-		m := &FetchItems{Epoch: epoch, Space: d.space(), Session: d.uint(), ID: d.uint32(), Kind: d.what(), Dots: d.clock(false)}
-		for range d.array() {
-			if m.Sizes = append(m.Sizes, d.uint()); d.err != nil {
+		m := &FetchItems{
+			Epoch: epoch, Space: readSpace(r), Session: r.Uint(), ID: r.Uint32(), Kind: ItemKind(r.UintMax(uint64(kinds) - 1)), Dots: crdt.ReadClock(r),
+		}
+		for range r.Array(cbor.Any) {
+			if m.Sizes = append(m.Sizes, r.Uint()); r.Err() != nil {
 				return m
 			}
 		}
 		return m
 	case kindItems:
-		return d.give(epoch)
+		return readItems(r, epoch)
 	case kindDone:
-		return &Done{Epoch: epoch, Space: d.space(), Session: d.uint()}
+		return &Done{Epoch: epoch, Space: readSpace(r), Session: r.Uint()}
 	}
-	return &Refuse{Epoch: epoch, Space: d.space(), Session: d.uint()}
+	return &Refuse{Epoch: epoch, Space: readSpace(r), Session: r.Uint()}
 }
 
-func (d *decoder) give(epoch uint64) *Items {
-	m := &Items{Epoch: epoch, Space: d.space(), Session: d.uint(), ID: d.uint32(), UpTo: d.upTo(), Names: d.clock(true)}
-	for range d.array() {
-		if m.Sums = append(m.Sums, d.digest()); d.err != nil {
+func readItems(r *cbor.Reader, epoch uint64) *Items {
+	m := &Items{Epoch: epoch, Space: readSpace(r), Session: r.Uint(), ID: r.Uint32(), UpTo: readUpTo(r), Names: readClockOrNull(r)}
+	for range r.Array(cbor.Any) {
+		if m.Sums = append(m.Sums, readDigest(r)); r.Err() != nil {
 			return m
 		}
 	}
-	if d.err != nil {
-		return m
-	}
-	items, rest, err := crdt.CutItems(d.b)
-	if err != nil {
-		d.fail("%v", err)
-		return m
-	}
-	d.b = rest
+	items := crdt.ReadItems(r)
 	for i := range items {
 		m.Items = append(m.Items, &items[i])
 	}
 	return m
 }
 
-// upTo reads a dot, or null for none.
-func (d *decoder) upTo() (dot crdt.Dot) {
-	if len(d.b) > 0 && d.b[0] == head.Null {
-		d.b = d.b[1:]
+// readUpTo reads a dot, or null for none.
+func readUpTo(r *cbor.Reader) (dot crdt.Dot) {
+	if r.Null() {
 		return dot
 	}
-	if d.array() != 2 {
-		d.fail("no dot")
-	}
-	dot = crdt.Dot{Origin: crdt.Origin(d.uint()), Seq: d.uint()}
+	r.Tuple(2)
+	dot = crdt.Dot{Origin: crdt.Origin(r.Uint()), Seq: r.Uint()}
 	if dot.Seq == 0 {
-		d.fail("dot without a seq")
+		r.Fail("dot without a seq")
 	}
 	return dot
-}
-
-func (d *decoder) what() ItemKind {
-	w := d.uint()
-	if w >= uint64(kinds) {
-		d.fail("what %d", w)
-		return 0
-	}
-	return ItemKind(w)
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/coterie-go/coterie/crdt/iblt"
 	"github.com/coterie-go/coterie/proptest/golden"
 	"github.com/coterie-go/coterie/replicator/quorum"
-	"github.com/fxamacker/cbor/v2"
+	library "github.com/fxamacker/cbor/v2"
 )
 
 // samples holds one message of each kind, and the odd ones.
@@ -61,7 +61,7 @@ func TestMessagesComeBackAsTheyWere(t *testing.T) {
 		if !bytes.Equal(AppendMessage(nil, kept), b) {
 			t.Errorf("%v keeps bytes that are not its own", m)
 		}
-		if err := cbor.Wellformed(b[1:]); err != nil {
+		if err := library.Wellformed(b[1:]); err != nil {
 			t.Errorf("%v is no CBOR: %v", m, err)
 		}
 		for n := range b {
