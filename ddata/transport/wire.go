@@ -7,7 +7,7 @@ import (
 	"io"
 	"unicode/utf8"
 
-	"github.com/fxamacker/cbor/v2"
+	"github.com/coterie-go/coterie/crdt/cbor"
 )
 
 // The wire of a connection, version 2.
@@ -68,21 +68,6 @@ type answer struct {
 	Fresh    bool   `cbor:"5,keyasint,omitempty"` // nothing is known of the frames between the hello's Acked and Received
 }
 
-var (
-	wireEnc = must(cbor.CoreDetEncOptions().EncMode())
-	wireDec = must(cbor.DecOptions{
-		DupMapKey: cbor.DupMapKeyEnforcedAPF, IndefLength: cbor.IndefLengthForbidden, TagsMd: cbor.TagsForbidden,
-		MaxNestedLevels: 4, MaxArrayElements: 16, MaxMapPairs: 64,
-	}.DecMode())
-)
-
-func must[T any](v T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return v
-}
-
 // errVersion says that a handshake is of another protocol version; the rest of it was read.
 type errVersion uint8
 
@@ -92,10 +77,7 @@ func (e errVersion) Error() string {
 
 // appendHandshake appends a handshake with body v, which is a hello or an answer.
 func appendHandshake(dst []byte, k kind, v any) ([]byte, error) {
-	body, err := wireEnc.Marshal(v)
-	if err != nil {
-		return dst, err
-	}
+	body := cbor.Records.MustAppend(nil, v)
 	if len(body) > helloMax {
 		return dst, fmt.Errorf("transport: handshake of %d bytes is above %d", len(body), helloMax)
 	}
@@ -135,7 +117,7 @@ func readHandshake(r io.Reader) (kind, []byte, error) {
 
 func decodeHello(body []byte) (hello, error) {
 	var h hello
-	if err := wireDec.Unmarshal(body, &h); err != nil {
+	if err := cbor.Records.Decode(body, &h); err != nil {
 		return hello{}, err
 	}
 	if h.From == 0 || h.Lane >= lanes || h.Stripe >= stripesLimit || h.Acked > h.Written {
@@ -152,7 +134,7 @@ func decodeHello(body []byte) (hello, error) {
 
 func decodeAnswer(k kind, body []byte) (answer, error) {
 	var a answer
-	if err := wireDec.Unmarshal(body, &a); err != nil {
+	if err := cbor.Records.Decode(body, &a); err != nil {
 		return answer{}, fmt.Errorf("%w: answer: %w", ErrProtocol, err)
 	}
 	switch k {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/coterie-go/coterie/crdt/cbor"
 	"github.com/coterie-go/coterie/proptest/golden"
 )
 
@@ -106,11 +107,7 @@ func TestBadHello(t *testing.T) {
 	} {
 		h := good
 		edit(&h)
-		body, err := wireEnc.Marshal(h)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := decodeHello(body); err == nil {
+		if _, err := decodeHello(cbor.Records.MustAppend(nil, h)); err == nil {
 			t.Errorf("%s: taken", what)
 		}
 	}

@@ -6,9 +6,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/fxamacker/cbor/v2"
 	"github.com/hashicorp/memberlist"
 
+	"github.com/coterie-go/coterie/crdt/cbor"
 	"github.com/coterie-go/coterie/ddata/transport"
 )
 
@@ -23,27 +23,8 @@ type member struct {
 
 const metaVersion = 1
 
-var (
-	metaEnc = must(cbor.CoreDetEncOptions().EncMode())
-	metaDec = must(cbor.DecOptions{
-		DupMapKey: cbor.DupMapKeyEnforcedAPF, IndefLength: cbor.IndefLengthForbidden, TagsMd: cbor.TagsForbidden,
-		MaxNestedLevels: 4, MaxArrayElements: 16, MaxMapPairs: 32,
-	}.DecMode())
-)
-
-func must[T any](v T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return v
-}
-
 func (m member) encode() ([]byte, error) {
-	b, err := metaEnc.Marshal(m)
-	if err != nil {
-		return nil, err
-	}
-	b = append([]byte{metaVersion}, b...)
+	b := cbor.Records.MustAppend([]byte{metaVersion}, m)
 	if len(b) > memberlist.MetaMaxSize {
 		return nil, fmt.Errorf("gossip: cluster name and address are too long: the meta has %d bytes, memberlist takes %d", len(b), memberlist.MetaMaxSize)
 	}
@@ -55,7 +36,7 @@ func decodeMember(b []byte) (member, error) {
 	if len(b) == 0 || b[0] != metaVersion {
 		return m, errors.New("meta of another version")
 	}
-	if err := metaDec.Unmarshal(b[1:], &m); err != nil {
+	if err := cbor.Records.Decode(b[1:], &m); err != nil {
 		return member{}, err
 	}
 	if m.UID == 0 || m.Addr == "" {
