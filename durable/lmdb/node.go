@@ -13,9 +13,9 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/fxamacker/cbor/v2"
 	"github.com/zeebo/xxh3"
 
+	"github.com/coterie-go/coterie/crdt/cbor"
 	"github.com/coterie-go/coterie/durable"
 )
 
@@ -59,19 +59,6 @@ const (
 	NoteMax = slotSize - 1024
 )
 
-var (
-	nodeEncoder = must(cbor.CoreDetEncOptions().EncMode())
-	nodeDecoder = must(cbor.DecOptions{DupMapKey: cbor.DupMapKeyEnforcedAPF, IndefLength: cbor.IndefLengthForbidden,
-		TagsMd: cbor.TagsForbidden}.DecMode())
-)
-
-func must[T any](v T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return v
-}
-
 // openNode opens the node file of a locked directory, and makes one where there was never a store.
 func openNode(dir string) (*nodeFile, error) {
 	n := &nodeFile{path: filepath.Join(dir, nodeName)}
@@ -105,11 +92,7 @@ func openNode(dir string) (*nodeFile, error) {
 func makeNode(dir string) error {
 	content := make([]byte, nodeSize)
 	copy(content, fmt.Sprintf("%s\nformat %d\n", nodeTitle, nodeFormat))
-	slot, err := encodeSlot(nodeState{ID: rand.Uint64() | 1}, 1)
-	if err != nil {
-		return err
-	}
-	copy(content[slotAt(1):], slot)
+	copy(content[slotAt(1):], encodeSlot(nodeState{ID: rand.Uint64() | 1}, 1))
 	fresh, path := filepath.Join(dir, nodeNewName), filepath.Join(dir, nodeName)
 	if err := writeFile(fresh, content); err != nil {
 		return err
@@ -127,17 +110,12 @@ func makeNode(dir string) error {
 // slotAt is where the slot with a number begins.
 func slotAt(count uint64) int64 { return nodeHeadSize + int64(count%2)*slotSize }
 
-func encodeSlot(s nodeState, count uint64) ([]byte, error) {
-	body, err := nodeEncoder.Marshal(s)
-	if err != nil {
-		return nil, err
-	}
-	slot := make([]byte, slotHead, slotHead+len(body))
+func encodeSlot(s nodeState, count uint64) []byte {
+	slot := cbor.Records.MustAppend(make([]byte, slotHead), s)
 	binary.BigEndian.PutUint64(slot, count)
-	binary.BigEndian.PutUint32(slot[8:], uint32(len(body)))
-	slot = append(slot, body...)
+	binary.BigEndian.PutUint32(slot[8:], uint32(len(slot)-slotHead))
 	binary.BigEndian.PutUint64(slot[12:], slotSum(slot))
-	return slot, nil
+	return slot
 }
 
 // slotSum is the checksum of a slot, whose own field counts as zero.
@@ -178,7 +156,7 @@ func decodeSlot(slot []byte) (s nodeState, count uint64, ok bool) {
 		return s, 0, false
 	}
 	slot = slot[:slotHead+int(n)]
-	if binary.BigEndian.Uint64(slot[12:]) != slotSum(slot) || nodeDecoder.Unmarshal(slot[slotHead:], &s) != nil {
+	if binary.BigEndian.Uint64(slot[12:]) != slotSum(slot) || cbor.Records.Decode(slot[slotHead:], &s) != nil {
 		return nodeState{}, 0, false
 	}
 	return s, binary.BigEndian.Uint64(slot), true
@@ -194,11 +172,8 @@ func (n *nodeFile) put(change func(*nodeState)) error {
 	}
 	next := n.state
 	change(&next)
-	slot, err := encodeSlot(next, n.count+1)
-	if err != nil {
-		return err
-	}
-	if _, err = n.file.WriteAt(slot, slotAt(n.count+1)); err == nil {
+	_, err := n.file.WriteAt(encodeSlot(next, n.count+1), slotAt(n.count+1))
+	if err == nil {
 		err = n.file.Sync()
 	}
 	if err != nil {

@@ -10,9 +10,8 @@ import (
 func TestGoldenSlots(t *testing.T) {
 	golden.Bytes(t, "testdata/slots.hex", func(yield func(string, []byte) bool) {
 		for _, s := range []nodeState{{ID: 1}, {ID: 1 << 63, Made: true, Note: []byte("note")}} {
-			b, err := encodeSlot(s, 300)
-			if err != nil || !yield("slot", b) {
-				t.Fatal(err)
+			if !yield("slot", encodeSlot(s, 300)) {
+				return
 			}
 		}
 	})
