@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/coterie-go/coterie/crdt/head"
+	"github.com/coterie-go/coterie/crdt/cbor"
 	"github.com/coterie-go/coterie/durable"
 )
 
@@ -46,7 +46,7 @@ func (q *TableQueue) Load() (generation uint64, rows []Row, err error) {
 func (q *TableQueue) Commit(b Batch, done func(error)) {
 	rows := make([]durable.Row, 0, len(b.Add)+len(b.Remove)+1)
 	if b.Generation > 0 {
-		rows = append(rows, durable.Row{Key: []byte{generationKey}, Value: head.Append([]byte{queueFormat}, head.Uint, b.Generation)})
+		rows = append(rows, durable.Row{Key: []byte{generationKey}, Value: cbor.AppendUint([]byte{queueFormat}, b.Generation)})
 	}
 	for i := range b.Add {
 		rows = append(rows, durable.Row{Key: rowKey(b.Add[i].RowKey), Value: encodeRow(&b.Add[i])})
@@ -66,44 +66,34 @@ func rowKey(k RowKey) []byte {
 }
 
 func encodeRow(r *Row) []byte {
-	b := head.Append([]byte{queueFormat, head.Array | 2}, head.Text, uint64(len(r.Entity)))
-	b = append(b, r.Entity...)
-	return append(head.Append(b, head.Bytes, uint64(len(r.Body))), r.Body...)
+	b := cbor.AppendArray([]byte{queueFormat}, 2)
+	return cbor.AppendBytes(cbor.AppendText(b, r.Entity), r.Body)
 }
 
 var errRow = errors.New("the table holds a row that no producer has written: give every producer a table of its own")
 
 func decodeGeneration(b []byte) (uint64, error) {
-	if len(b) > 1 && b[0] == queueFormat {
-		if n, size := head.Read(b[1:], head.Uint); size == len(b)-1 {
-			return n, nil
-		}
+	r := cbor.NewReader(b)
+	version, n := r.Byte(), r.Uint()
+	if err := r.End(); err != nil || version != queueFormat {
+		return 0, fmt.Errorf("%w: key %q", errRow, generationKey)
 	}
-	return 0, fmt.Errorf("%w: key %q", errRow, generationKey)
+	return n, nil
 }
 
 // decodeRow reads what rowKey and encodeRow have written. The row shares no memory with either.
-func decodeRow(key, value []byte) (r Row, err error) {
-	if len(key) != 25 || key[0] != messageKey || len(value) < 2 || value[0] != queueFormat || value[1] != head.Array|2 {
-		return r, fmt.Errorf("%w: key %x", errRow, key)
+func decodeRow(key, value []byte) (row Row, err error) {
+	if len(key) != 25 || key[0] != messageKey {
+		return row, fmt.Errorf("%w: key %x", errRow, key)
 	}
-	r.Session.Generation, r.Session.Channel = binary.BigEndian.Uint64(key[1:]), binary.BigEndian.Uint64(key[9:])
-	r.Seq = binary.BigEndian.Uint64(key[17:])
-	entity, rest, ok := cut(value[2:], head.Text)
-	body, rest, ok2 := cut(rest, head.Bytes)
-	if !ok || !ok2 || len(rest) > 0 {
+	row.Session.Generation, row.Session.Channel = binary.BigEndian.Uint64(key[1:]), binary.BigEndian.Uint64(key[9:])
+	row.Seq = binary.BigEndian.Uint64(key[17:])
+	r := cbor.NewReader(value)
+	version := r.Byte()
+	r.Tuple(2)
+	row.Entity, row.Body = string(r.RawText(cbor.Any)), append([]byte(nil), r.Bytes(cbor.Any)...)
+	if err := r.End(); err != nil || version != queueFormat {
 		return Row{}, fmt.Errorf("%w: key %x", errRow, key)
 	}
-	r.Entity, r.Body = string(entity), append([]byte(nil), body...)
-	return r, nil
-}
-
-// cut reads one string off b.
-func cut(b []byte, major byte) (s, rest []byte, ok bool) {
-	n, size := head.Read(b, major)
-	if size == 0 || n > uint64(len(b)-size) {
-		return nil, nil, false
-	}
-	end := size + int(n)
-	return b[size:end], b[end:], true
+	return row, nil
 }

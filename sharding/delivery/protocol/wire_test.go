@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/fxamacker/cbor/v2"
+	library "github.com/fxamacker/cbor/v2"
 )
 
 var (
@@ -28,7 +28,7 @@ func TestWire(t *testing.T) {
 		if hex.EncodeToString(got) != want {
 			t.Errorf("\nwant %s\ngot  %x", want, got)
 		}
-		if err := cbor.Wellformed(got[1:]); err != nil {
+		if err := library.Wellformed(got[1:]); err != nil {
 			t.Errorf("%x is not CBOR: %v", got, err)
 		}
 	}
