@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/fxamacker/cbor/v2"
+	library "github.com/fxamacker/cbor/v2"
 	"pgregory.net/rapid"
 
 	"github.com/coterie-go/coterie/proptest"
@@ -141,7 +141,7 @@ func TestWireRoundTrip(t *testing.T) {
 
 func TestWireRefuses(t *testing.T) {
 	array := func(k kind, v any) []byte {
-		b, err := cbor.Marshal(v)
+		b, err := library.Marshal(v)
 		if err != nil {
 			t.Fatal(err)
 		}
