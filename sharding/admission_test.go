@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/coterie-go/coterie/crdt/head"
+	"github.com/coterie-go/coterie/crdt/cbor"
 	"github.com/coterie-go/coterie/ddata/transport"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
@@ -57,7 +57,7 @@ func TestPeersAdministrationIsBounded(t *testing.T) {
 		w.install()
 		c, r := g.run.control, g.core
 		for _, wire := range []uint32{passivateWireID, startWireID} {
-			frame := append(appendMessageHead(nil, &message{kind: frameTell, shard: r.table.shardOf("a"), typ: wire}, "a"), head.Map)
+			frame := cbor.AppendMap(appendMessageHead(nil, &message{kind: frameTell, shard: r.table.shardOf("a"), typ: wire}, "a"), 0)
 			const crowd = 10_000
 			var lost []uint64
 			for range 2 {

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"reflect"
 
-	"github.com/coterie-go/coterie/crdt/head"
+	"github.com/coterie-go/coterie/crdt/cbor"
 )
 
 // Ask sends a request to an entity and waits for its reply, until ctx ends or, if it has no
@@ -138,15 +138,13 @@ func (q *question[R]) decode(body []byte) error {
 		}
 		return nil
 	}
-	rd := reader{b: body}
-	if fields := rd.head(head.Array); fields != 2 {
-		rd.bad = true
-	}
-	typ := uint32(rd.small(1<<32 - 1))
-	if rd.bad {
+	rd := cbor.NewReader(body)
+	rd.Tuple(2)
+	typ := rd.Uint32()
+	if rd.Err() != nil {
 		return fmt.Errorf("%w: malformed reply", ErrEncoding)
 	}
-	env, err := q.r.decode(&message{typ: typ, body: rd.rest()})
+	env, err := q.r.decode(&message{typ: typ, body: rd.Rest()})
 	if err != nil {
 		return err
 	}

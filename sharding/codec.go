@@ -1,15 +1,14 @@
 package sharding
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"reflect"
-	"sync"
 	"sync/atomic"
 
-	"github.com/fxamacker/cbor/v2"
 	"github.com/zeebo/xxh3"
+
+	"github.com/coterie-go/coterie/crdt/cbor"
 )
 
 // Codec says which concrete types of M travel between nodes, and how. It is made by CBOR and copied
@@ -172,7 +171,7 @@ func appendByUser(enc Encoding, dst []byte, v any) (out []byte, err error) {
 	if a, ok := v.(Appender); ok {
 		return a.AppendCBOR(dst)
 	}
-	return appendValue(dst, v)
+	return cbor.Messages.Append(dst, v)
 }
 
 // decode makes a message of its CBOR. b may be reused afterwards.
@@ -206,52 +205,10 @@ func encodingMark(enc Encoding) byte { return byte(xxh3.HashString(enc.Name())) 
 func decodeInto(enc Encoding, b []byte, v any) (err error) {
 	defer guardCodec("decoder", &err)
 	if enc == nil {
-		return decMode.Unmarshal(b, v)
+		return cbor.Messages.Decode(b, v)
 	}
 	if len(b) == 0 || b[0] != encodingMark(enc) {
 		return fmt.Errorf("it is not in the encoding %q of this node: use the same on every node", enc.Name())
 	}
 	return enc.Decode(b[1:], v)
-}
-
-// Limits of decoding: a message costs no more than its own bytes.
-const (
-	cborDepthMax    = 32
-	cborElementsMax = 1 << 20
-)
-
-var (
-	encMode = must(cborEncOptions().UserBufferEncMode())
-	decMode = must(cbor.DecOptions{
-		IndefLength: cbor.IndefLengthForbidden, TagsMd: cbor.TagsForbidden, DupMapKey: cbor.DupMapKeyEnforcedAPF,
-		MaxNestedLevels: cborDepthMax, MaxArrayElements: cborElementsMax, MaxMapPairs: cborElementsMax,
-	}.DecMode())
-	encBuffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
-)
-
-func cborEncOptions() cbor.EncOptions {
-	o := cbor.CoreDetEncOptions()
-	o.Time, o.IndefLength, o.TagsMd = cbor.TimeRFC3339Nano, cbor.IndefLengthForbidden, cbor.TagsForbidden
-	return o
-}
-
-func must[T any](v T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return v
-}
-
-// appendValue appends the core-deterministic CBOR of v.
-func appendValue(dst []byte, v any) ([]byte, error) {
-	buf := encBuffers.Get().(*bytes.Buffer)
-	buf.Reset()
-	err := encMode.MarshalToBuffer(v, buf)
-	if err == nil {
-		dst = append(dst, buf.Bytes()...)
-	}
-	if buf.Cap() <= 64<<10 {
-		encBuffers.Put(buf)
-	}
-	return dst, err
 }

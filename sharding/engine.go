@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/coterie-go/coterie/crdt/cbor"
 	"github.com/coterie-go/coterie/ddata/membership"
 	"github.com/coterie-go/coterie/ddata/transport"
 	"github.com/coterie-go/coterie/sharding/protocol"
@@ -201,8 +202,8 @@ var _ transport.LossHandler = stoppedRegion{}
 
 // Receive implements transport.Handler.
 func (f stoppedRegion) Receive(from transport.NodeID, payload []byte) {
-	rd := reader{b: frameOf(payload)}
-	if kind, _ := rd.open(); kind == frameControl && !rd.bad {
+	rd := cbor.NewReader(frameOf(payload))
+	if kind, _ := openFrame(rd); kind == frameControl && rd.Err() == nil {
 		f.machines.Receive(from, payload)
 		return
 	}

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/coterie-go/coterie/crdt/head"
+	"github.com/coterie-go/coterie/crdt/cbor"
 	"github.com/coterie-go/coterie/ddata/events"
 	"github.com/coterie-go/coterie/ddata/membership"
 	"github.com/coterie-go/coterie/ddata/transport"
@@ -150,9 +150,9 @@ func (r *core) posted(from membership.UID, box string, body []byte) {
 	fn.(func(membership.UID, []byte))(from, body)
 }
 
-func (r *core) receivePost(from uint64, rd *reader) {
-	box, body := rd.str(head.Text), rd.str(head.Bytes)
-	if rd.bad {
+func (r *core) receivePost(from uint64, rd *cbor.Reader) {
+	box, body := rd.RawText(cbor.Any), rd.Bytes(cbor.Any)
+	if rd.Err() != nil {
 		r.malformed(from)
 		return
 	}
@@ -160,11 +160,7 @@ func (r *core) receivePost(from uint64, rd *reader) {
 }
 
 func appendPost(dst []byte, box string, body []byte) []byte {
-	dst = append(dst, wireVersion, head.Array|3, byte(framePost))
-	dst = head.Append(dst, head.Text, uint64(len(box)))
-	dst = append(dst, box...)
-	dst = head.Append(dst, head.Bytes, uint64(len(body)))
-	return append(dst, body...)
+	return cbor.AppendBytes(cbor.AppendText(beginFrame(dst, framePost, 3), box), body)
 }
 
 // carry hands what was carried to the user's entity.
@@ -188,7 +184,7 @@ func (c Codec[M]) Append(dst []byte, msg M) ([]byte, error) {
 	if err != nil {
 		return dst, err
 	}
-	out, err := mt.appendBody(head.Append(append(dst, head.Array|2), head.Uint, uint64(mt.id)), msg)
+	out, err := mt.appendBody(cbor.AppendUint(cbor.AppendArray(dst, 2), mt.id), msg)
 	if err != nil {
 		return dst, fmt.Errorf("%w: %s: %w", ErrEncoding, mt.name, err)
 	}
@@ -198,16 +194,17 @@ func (c Codec[M]) Append(dst []byte, msg M) ([]byte, error) {
 // Decode reads what Append has written. The message shares no memory with b.
 func (c Codec[M]) Decode(b []byte) (M, error) {
 	var none M
-	rd := reader{b: b}
-	fields, typ := rd.head(head.Array), rd.small(1<<32-1)
-	mt := c.reg.byID[uint32(typ)]
+	rd := cbor.NewReader(b)
+	rd.Tuple(2)
+	typ := rd.Uint32()
+	mt := c.reg.byID[typ]
 	switch {
-	case rd.bad || fields != 2:
+	case rd.Err() != nil:
 		return none, fmt.Errorf("%w: %d bytes are no message", ErrEncoding, len(b))
 	case mt == nil:
 		return none, fmt.Errorf("%w: wire id %08x", ErrUnregisteredMessage, typ)
 	}
-	v, err := mt.decode(rd.rest())
+	v, err := mt.decode(rd.Rest())
 	if err != nil {
 		return none, fmt.Errorf("%w: %s: %w", ErrEncoding, mt.name, err)
 	}

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/coterie-go/coterie/crdt/head"
+	"github.com/coterie-go/coterie/crdt/cbor"
 	"github.com/coterie-go/coterie/proptest"
 	"github.com/coterie-go/coterie/sharding/passivation"
 )
@@ -47,9 +47,9 @@ func TestDecodingIsFrugal(t *testing.T) {
 	}
 	g, _ := localRegion(t, cartType(&cartLog{}))
 	proptest.Frugal(t, 200, func(b []byte) { g.core.Receive(7, b) },
-		append(appendMessageHead(nil, &message{kind: frameTell, shard: 3, typ: 9}, "id"), head.Null),
+		cbor.AppendNull(appendMessageHead(nil, &message{kind: frameTell, shard: 3, typ: 9}, "id")),
 		append(appendMessageHead(nil, &message{kind: frameAsk, shard: 3, typ: 0, call: 1, origin: 2}, "id"), 0xa0),
-		append(appendReplyHead(nil, 1<<32, statusOK), head.True), appendErrorReply(nil, 1<<32, 99, "x"), appendControl(nil, []byte{1, 2, 3}))
+		cbor.AppendBool(appendReplyHead(nil, 1<<32, statusOK), true), appendErrorReply(nil, 1<<32, 99, "x"), appendControl(nil, []byte{1, 2, 3}))
 }
 
 // An idle entity takes 400 bytes at most, its machine's part and its id included, with a limit on

@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/coterie-go/coterie/crdt/cbor"
 	"github.com/coterie-go/coterie/ddata/transport"
 	"github.com/coterie-go/coterie/proptest/bubble"
 	"github.com/coterie-go/coterie/sharding/protocol"
@@ -323,11 +324,11 @@ func TestQuestionsKeepTheirOriginWhenTheyMove(t *testing.T) {
 	if len(n.frames) != 1 {
 		t.Fatalf("%d frames", len(n.frames))
 	}
-	rd := reader{b: n.frames[0]}
+	rd := cbor.NewReader(n.frames[0])
 	var m message
-	kind, fields := rd.open()
-	rd.message(&m, kind, fields)
-	if rd.bad || m.call != 5 || m.origin != 7 {
+	kind, fields := openFrame(rd)
+	m.read(rd, kind, fields)
+	if rd.Err() != nil || m.call != 5 || m.origin != 7 {
 		t.Errorf("call %d of node %d", m.call, m.origin)
 	}
 }

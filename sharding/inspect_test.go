@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coterie-go/coterie/crdt/cbor"
 	"github.com/coterie-go/coterie/ddata/membership"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
@@ -116,7 +117,7 @@ func FuzzInspect(f *testing.F) {
 	g, _ := localRegion(f, cartType(&cartLog{}))
 	f.Add(appendInspect(nil, 7, inspectIDs, "cart"))
 	f.Add(appendInspect(nil, 7, inspectEnd, ""))
-	body, err := appendValue(nil, g.core.inspect(inspectCounts, ""))
+	body, err := cbor.Messages.Append(nil, g.core.inspect(inspectCounts, ""))
 	if err != nil {
 		f.Fatal(err)
 	}

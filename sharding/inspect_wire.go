@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/coterie-go/coterie/crdt/head"
+	"github.com/coterie-go/coterie/crdt/cbor"
 	"github.com/coterie-go/coterie/ddata/host"
 	"github.com/coterie-go/coterie/ddata/membership"
 	"github.com/coterie-go/coterie/ddata/transport"
@@ -44,16 +44,13 @@ type wireShard struct {
 }
 
 func appendInspect(dst []byte, call uint64, what inspection, id string) []byte {
-	dst = append(dst, wireVersion, head.Array|4, byte(frameInspect))
-	dst = head.Append(head.Append(dst, head.Uint, call), head.Uint, uint64(what))
-	dst = head.Append(dst, head.Text, uint64(len(id)))
-	return append(dst, id...)
+	return cbor.AppendText(cbor.AppendUint(cbor.AppendUint(beginFrame(dst, frameInspect, 4), call), what), id)
 }
 
 // receiveInspect answers beside the reader of the connection: to list what runs here takes a while.
-func (r *core) receiveInspect(from uint64, rd *reader) {
-	call, what, id := rd.head(head.Uint), inspection(rd.small(uint64(inspectEnd)-1)), string(rd.str(head.Text))
-	if rd.bad || what == 0 || len(id) > idMax || len(rd.rest()) > 0 {
+func (r *core) receiveInspect(from uint64, rd *cbor.Reader) {
+	call, what, id := rd.Uint(), inspection(rd.UintMax(uint64(inspectEnd)-1)), string(rd.RawText(cbor.Any))
+	if rd.Err() != nil || what == 0 || len(id) > idMax || len(rd.Rest()) > 0 {
 		r.malformed(from)
 		return
 	}

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/coterie-go/coterie/crdt/head"
+	"github.com/coterie-go/coterie/crdt/cbor"
 	"github.com/coterie-go/coterie/ddata/host"
 	"github.com/coterie-go/coterie/ddata/transport"
 	"github.com/coterie-go/coterie/sharding/protocol"
@@ -112,17 +112,17 @@ func (t *absence) resume(past protocol.Predecessor) {
 // Receive implements transport.Handler. What it does not answer is counted as a frame without a
 // handler.
 func (t *absence) Receive(from transport.NodeID, payload []byte) {
-	rd := reader{b: frameOf(payload)}
+	rd := cbor.NewReader(frameOf(payload))
 	taken := false
-	switch kind, _ := rd.open(); {
-	case rd.bad:
+	switch kind, _ := openFrame(rd); {
+	case rd.Err() != nil:
 	case kind == frameControl:
-		taken = t.hear(from, &rd)
+		taken = t.hear(from, rd)
 	case kind == frameFarewell: // this node has asked it nothing
 		taken = true
 	case kind == frameInspect:
-		call := rd.head(head.Uint)
-		if taken = !rd.bad; taken {
+		call := rd.Uint()
+		if taken = rd.Err() == nil; taken {
 			t.send(from, transport.Data, notStartedReply(call))
 		}
 	}
@@ -132,9 +132,9 @@ func (t *absence) Receive(from transport.NodeID, payload []byte) {
 }
 
 // hear answers another node's machine, and reports whether it could.
-func (t *absence) hear(from transport.NodeID, rd *reader) bool {
-	body := rd.str(head.Bytes)
-	if rd.bad {
+func (t *absence) hear(from transport.NodeID, rd *cbor.Reader) bool {
+	body := rd.Bytes(cbor.Any)
+	if rd.Err() != nil {
 		return false
 	}
 	m, err := protocol.DecodeMessage(body)

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/coterie-go/coterie/crdt/head"
+	"github.com/coterie-go/coterie/crdt/cbor"
 	"github.com/coterie-go/coterie/ddata"
 	"github.com/coterie-go/coterie/ddata/ddatatest"
 	"github.com/coterie-go/coterie/ddata/locks"
@@ -466,9 +466,9 @@ func TestPromiseBindsTheTypeThatIsStartedLater(t *testing.T) {
 	ch := channelOf(typ.Name)
 	answers := make(chan protocol.Message, 8)
 	nodes[1].Host().Channels.Handle(ch, transport.HandlerFunc(func(_ transport.NodeID, payload []byte) {
-		rd := reader{b: frameOf(payload)}
-		if kind, _ := rd.open(); kind == frameControl {
-			m, err := protocol.DecodeMessage(rd.str(head.Bytes))
+		rd := cbor.NewReader(frameOf(payload))
+		if kind, _ := openFrame(rd); kind == frameControl {
+			m, err := protocol.DecodeMessage(rd.Bytes(cbor.Any))
 			if err != nil {
 				t.Error(err)
 			}

@@ -3,15 +3,14 @@ package sharding
 import (
 	"bytes"
 	"encoding"
+	"math"
 	"reflect"
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 	"unsafe"
 
-	"github.com/coterie-go/coterie/crdt/head"
-	"github.com/fxamacker/cbor/v2"
+	"github.com/coterie-go/coterie/crdt/cbor"
 )
 
 // plan is how a struct of plain fields is encoded and decoded without reflection. It writes exactly
@@ -49,12 +48,12 @@ func planOf(t reflect.Type) *plan {
 	if t.Kind() != reflect.Struct || t.Size() == 0 || isSpecial(t) {
 		return nil
 	}
-	p := &plan{head: head.Map, typ: t}
+	p, array := &plan{typ: t}, false
 	keys := map[string]bool{}
 	for i := range t.NumField() {
 		f := t.Field(i)
 		if f.Name == "_" && f.Tag.Get("cbor") == ",toarray" {
-			p.head = head.Array
+			array = true
 			continue
 		}
 		key, skip, ok := keyOf(f)
@@ -74,19 +73,20 @@ func planOf(t reflect.Type) *plan {
 	if len(p.fields) == 0 || len(p.fields) > planFieldsMax {
 		return nil
 	}
-	p.finish(t)
+	p.finish(t, array)
 	return p
 }
 
-func (p *plan) finish(t reflect.Type) {
-	if p.head == head.Array {
+func (p *plan) finish(t reflect.Type, array bool) {
+	if array {
+		p.head = cbor.AppendArray(nil, len(p.fields))[0]
 		for i := range p.fields {
 			p.fields[i].key = nil
 		}
 	} else {
+		p.head = cbor.AppendMap(nil, len(p.fields))[0]
 		slices.SortFunc(p.fields, func(a, b planField) int { return bytes.Compare(a.key, b.key) })
 	}
-	p.head |= byte(len(p.fields))
 	zero := reflect.Zero(t).Interface()
 	p.word = (*iface)(unsafe.Pointer(&zero)).word
 }
@@ -114,13 +114,13 @@ func keyOf(f reflect.StructField) (key []byte, skip, ok bool) {
 		return nil, true, true
 	case asInt:
 		n, err := strconv.ParseUint(name, 10, 63)
-		return head.Append(nil, head.Uint, n), false, err == nil && strconv.FormatUint(n, 10) == name
+		return cbor.AppendUint(nil, n), false, err == nil && strconv.FormatUint(n, 10) == name
 	case strings.Contains(tag, ","):
 		return nil, false, false
 	case tag == "":
 		name = f.Name
 	}
-	return append(head.Append(nil, head.Text, uint64(len(name))), name...), false, true
+	return cbor.AppendText(nil, name), false, true
 }
 
 // plain reports whether the field's type is one that plans know.
@@ -158,10 +158,9 @@ func (p *plan) appendAt(dst []byte, at unsafe.Pointer) []byte {
 		x := unsafe.Add(at, f.offset)
 		switch f.kind {
 		case reflect.Bool:
-			dst = appendBool(dst, *(*bool)(x))
+			dst = cbor.AppendBool(dst, *(*bool)(x))
 		case reflect.String:
-			s := *(*string)(x)
-			dst = append(head.Append(dst, head.Text, uint64(len(s))), s...)
+			dst = cbor.AppendText(dst, *(*string)(x))
 		case reflect.Slice:
 			dst = appendBytes(dst, *(*[]byte)(x))
 		case reflect.Struct:
@@ -173,56 +172,43 @@ func (p *plan) appendAt(dst []byte, at unsafe.Pointer) []byte {
 	return dst
 }
 
-func appendBool(dst []byte, b bool) []byte {
-	if b {
-		return append(dst, head.True)
-	}
-	return append(dst, head.False)
-}
-
 func appendBytes(dst, b []byte) []byte {
 	if b == nil {
-		return append(dst, head.Null)
+		return cbor.AppendNull(dst)
 	}
-	return append(head.Append(dst, head.Bytes, uint64(len(b))), b...)
+	return cbor.AppendBytes(dst, b)
 }
 
 func appendInt(dst []byte, k reflect.Kind, x unsafe.Pointer) []byte {
-	var n int64
 	switch k {
 	case reflect.Int:
-		n = int64(*(*int)(x))
+		return cbor.AppendInt(dst, int64(*(*int)(x)))
 	case reflect.Int8:
-		n = int64(*(*int8)(x))
+		return cbor.AppendInt(dst, int64(*(*int8)(x)))
 	case reflect.Int16:
-		n = int64(*(*int16)(x))
+		return cbor.AppendInt(dst, int64(*(*int16)(x)))
 	case reflect.Int32:
-		n = int64(*(*int32)(x))
+		return cbor.AppendInt(dst, int64(*(*int32)(x)))
 	case reflect.Int64:
-		n = *(*int64)(x)
+		return cbor.AppendInt(dst, *(*int64)(x))
 	case reflect.Uint:
-		return head.Append(dst, head.Uint, uint64(*(*uint)(x)))
+		return cbor.AppendUint(dst, *(*uint)(x))
 	case reflect.Uint8:
-		return head.Append(dst, head.Uint, uint64(*(*uint8)(x)))
+		return cbor.AppendUint(dst, *(*uint8)(x))
 	case reflect.Uint16:
-		return head.Append(dst, head.Uint, uint64(*(*uint16)(x)))
+		return cbor.AppendUint(dst, *(*uint16)(x))
 	case reflect.Uint32:
-		return head.Append(dst, head.Uint, uint64(*(*uint32)(x)))
-	default:
-		return head.Append(dst, head.Uint, *(*uint64)(x))
+		return cbor.AppendUint(dst, *(*uint32)(x))
 	}
-	if n < 0 {
-		return head.Append(dst, head.Int, uint64(^n))
-	}
-	return head.Append(dst, head.Uint, uint64(n))
+	return cbor.AppendUint(dst, *(*uint64)(x))
 }
 
 // decode makes a struct of what append wrote; false: the bytes are something else, perhaps of the
 // same meaning.
 func (p *plan) decode(b []byte) (any, bool) {
 	at := reflect.New(p.typ).UnsafePointer()
-	r := reader{b: b}
-	if !p.decodeAt(&r, at) || r.bad || r.at != len(b) {
+	r := cbor.NewReader(b)
+	if !p.decodeAt(r, at) || r.End() != nil {
 		return nil, false
 	}
 	var v any
@@ -230,70 +216,42 @@ func (p *plan) decode(b []byte) (any, bool) {
 	return v, true
 }
 
-func (p *plan) decodeAt(r *reader, at unsafe.Pointer) bool {
-	if r.next() != p.head {
+func (p *plan) decodeAt(r *cbor.Reader, at unsafe.Pointer) bool {
+	if r.Byte() != p.head {
 		return false
 	}
 	for i := range p.fields {
 		f := &p.fields[i]
-		if !r.skip(f.key) {
-			return false
-		}
-		if !f.decodeAt(r, unsafe.Add(at, f.offset)) || r.bad {
+		if !r.Skip(f.key) || !f.decodeAt(r, unsafe.Add(at, f.offset)) || r.Err() != nil {
 			return false
 		}
 	}
 	return true
 }
 
-func (f *planField) decodeAt(r *reader, x unsafe.Pointer) bool {
+// decodeAt reads a field. It reports whether the field fits; the reader may have a fault besides.
+func (f *planField) decodeAt(r *cbor.Reader, x unsafe.Pointer) bool {
 	switch f.kind {
 	case reflect.Bool:
-		b := r.next()
-		*(*bool)(x) = b == head.True
-		return b == head.True || b == head.False
+		*(*bool)(x) = r.Bool()
 	case reflect.String:
-		s := r.str(head.Text)
-		if r.bad || !utf8.Valid(s) {
-			return false
-		}
-		*(*string)(x) = string(s)
-		return true
+		*(*string)(x) = r.Text(cbor.Any)
 	case reflect.Slice:
-		s := r.str(head.Bytes)
-		if r.bad {
-			return false
-		}
+		s := r.Bytes(cbor.Any)
 		c := make([]byte, len(s))
 		copy(c, s)
 		*(*[]byte)(x) = c
-		return true
 	case reflect.Struct:
 		return f.sub.decodeAt(r, x)
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+		return storeInt(f.kind, x, r.Int())
+	default:
+		return storeUint(f.kind, x, r.Uint())
 	}
-	return decodeInt(r, f.kind, x)
+	return true
 }
 
-func decodeInt(r *reader, k reflect.Kind, x unsafe.Pointer) bool {
-	negative := r.isMajor(head.Int)
-	var u uint64
-	if negative {
-		u = r.head(head.Int)
-	} else {
-		u = r.head(head.Uint)
-	}
-	n := int64(u)
-	if negative {
-		n = ^n
-	}
-	signed := k >= reflect.Int && k <= reflect.Int64
-	if r.bad || signed && int64(u) < 0 || !signed && negative {
-		return false
-	}
-	return storeInt(k, x, n, u)
-}
-
-func storeInt(k reflect.Kind, x unsafe.Pointer, n int64, u uint64) (fits bool) {
+func storeInt(k reflect.Kind, x unsafe.Pointer, n int64) (fits bool) {
 	switch k {
 	case reflect.Int:
 		*(*int)(x) = int(n)
@@ -307,22 +265,26 @@ func storeInt(k reflect.Kind, x unsafe.Pointer, n int64, u uint64) (fits bool) {
 	case reflect.Int32:
 		*(*int32)(x) = int32(n)
 		return int64(int32(n)) == n
-	case reflect.Int64:
-		*(*int64)(x) = n
-	case reflect.Uint:
-		*(*uint)(x) = uint(u)
-		return uint64(uint(u)) == u
-	case reflect.Uint8:
-		*(*uint8)(x) = uint8(u)
-		return u <= 1<<8-1
-	case reflect.Uint16:
-		*(*uint16)(x) = uint16(u)
-		return u <= 1<<16-1
-	case reflect.Uint32:
-		*(*uint32)(x) = uint32(u)
-		return u <= 1<<32-1
-	default:
-		*(*uint64)(x) = u
 	}
+	*(*int64)(x) = n
+	return true
+}
+
+func storeUint(k reflect.Kind, x unsafe.Pointer, n uint64) (fits bool) {
+	switch k {
+	case reflect.Uint:
+		*(*uint)(x) = uint(n)
+		return uint64(uint(n)) == n
+	case reflect.Uint8:
+		*(*uint8)(x) = uint8(n)
+		return n <= math.MaxUint8
+	case reflect.Uint16:
+		*(*uint16)(x) = uint16(n)
+		return n <= math.MaxUint16
+	case reflect.Uint32:
+		*(*uint32)(x) = uint32(n)
+		return n <= math.MaxUint32
+	}
+	*(*uint64)(x) = n
 	return true
 }

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"unicode/utf8"
 
-	"github.com/coterie-go/coterie/crdt/head"
+	"github.com/coterie-go/coterie/crdt/cbor"
 	"github.com/coterie-go/coterie/ddata/transport"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
@@ -12,15 +12,15 @@ import (
 // Receive takes one frame. It never waits: the reader of the connection serves all shards of the
 // peer.
 func (r *core) Receive(from transport.NodeID, payload []byte) {
-	rd := reader{b: frameOf(payload)}
-	kind, fields := rd.open()
+	rd := cbor.NewReader(frameOf(payload))
+	kind, fields := openFrame(rd)
 	switch {
-	case rd.bad:
+	case rd.Err() != nil:
 		r.malformed(uint64(from))
 	case kind == frameTell || kind == frameAsk:
 		var m message
-		rd.message(&m, kind, fields)
-		if rd.bad || int(m.shard) >= len(r.table.slots) {
+		m.read(rd, kind, fields)
+		if rd.Err() != nil || int(m.shard) >= len(r.table.slots) {
 			r.malformed(uint64(from))
 			return
 		}
@@ -29,13 +29,13 @@ func (r *core) Receive(from transport.NodeID, payload []byte) {
 		}
 		r.inbound(uint64(from), &m)
 	case kind == frameReply:
-		r.receiveReply(uint64(from), &rd)
+		r.receiveReply(uint64(from), rd)
 	case kind == frameControl:
-		r.receiveControl(uint64(from), &rd)
+		r.receiveControl(uint64(from), rd)
 	case kind == framePost:
-		r.receivePost(uint64(from), &rd)
+		r.receivePost(uint64(from), rd)
 	case kind == frameInspect:
-		r.receiveInspect(uint64(from), &rd)
+		r.receiveInspect(uint64(from), rd)
 	case kind == frameFarewell:
 		r.receiveFarewell(uint64(from))
 	default:
@@ -48,12 +48,12 @@ var _ transport.LossHandler = (*core)(nil)
 // Lost takes a frame that was on its way to a node that is gone. One that was not sent waits for
 // the shard's next home; whether another arrived is unknown.
 func (r *core) Lost(to transport.NodeID, payload []byte, sent bool) {
-	rd := reader{b: payload}
-	switch kind, fields := rd.open(); {
-	case rd.bad:
+	rd := cbor.NewReader(payload)
+	switch kind, fields := openFrame(rd); {
+	case rd.Err() != nil:
 	case kind == frameTell || kind == frameAsk:
 		var m message
-		if rd.message(&m, kind, fields); rd.bad {
+		if m.read(rd, kind, fields); rd.Err() != nil {
 			return
 		}
 		if m.origin == 0 {
@@ -82,17 +82,17 @@ func (r *core) malformed(from uint64) {
 	r.ctl.rejected(from, fmt.Errorf("%w: malformed frame", ErrEncoding))
 }
 
-func (r *core) receiveReply(from uint64, rd *reader) {
-	call, status := rd.head(head.Uint), replyStatus(rd.small(255))
-	if rd.bad {
+func (r *core) receiveReply(from uint64, rd *cbor.Reader) {
+	call, status := rd.Uint(), replyStatus(rd.UintMax(255))
+	if rd.Err() != nil {
 		r.malformed(from)
 		return
 	}
 	if status == statusOK {
-		r.answered(r.asks.answerBody(call, rd.rest(), nil))
+		r.answered(r.asks.answerBody(call, rd.Rest(), nil))
 		return
 	}
-	text := string(rd.str(head.Text))
+	text := string(rd.RawText(cbor.Any))
 	if status == statusKnown {
 		r.answered(r.asks.answerBody(call, nil, r.failureOf(text)))
 		return
@@ -100,9 +100,9 @@ func (r *core) receiveReply(from uint64, rd *reader) {
 	r.answered(r.asks.answerBody(call, nil, status.err(text)))
 }
 
-func (r *core) receiveControl(from uint64, rd *reader) {
-	body := rd.str(head.Bytes)
-	if rd.bad {
+func (r *core) receiveControl(from uint64, rd *cbor.Reader) {
+	body := rd.Bytes(cbor.Any)
+	if rd.Err() != nil {
 		r.malformed(from)
 		return
 	}

@@ -9,7 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/coterie-go/coterie/crdt/head"
+	"github.com/coterie-go/coterie/crdt/cbor"
 	"github.com/coterie-go/coterie/ddata/runloop"
 	"github.com/coterie-go/coterie/ddata/transport"
 )
@@ -129,7 +129,7 @@ func (r *core) appendReply(dst []byte, v any, request *msgType) ([]byte, error) 
 	if err != nil {
 		return dst, err
 	}
-	dst = head.Append(append(dst, head.Array|2), head.Uint, uint64(mt.id))
+	dst = cbor.AppendUint(cbor.AppendArray(dst, 2), mt.id)
 	return mt.appendBody(dst, v)
 }
 

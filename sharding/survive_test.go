@@ -7,7 +7,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/coterie-go/coterie/crdt/head"
+	"github.com/coterie-go/coterie/crdt/cbor"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
@@ -18,7 +18,7 @@ func (brittle) command() {}
 
 // MarshalCBOR panics on a zero X.
 func (p brittle) MarshalCBOR() ([]byte, error) {
-	return []byte{head.Bytes | 2, 100 / p.X, p.Y}, nil
+	return cbor.AppendBytes(nil, []byte{100 / p.X, p.Y}), nil
 }
 
 // UnmarshalCBOR panics on a short b.
@@ -42,7 +42,7 @@ func (brittleEncoding) Name() string                       { return "brittle" }
 func (brittleEncoding) Append([]byte, any) ([]byte, error) { panic("append") }
 func (brittleEncoding) Decode([]byte, any) error           { panic("decode") }
 
-var emptyBytes = []byte{head.Bytes} // a byte string of no length: sound CBOR, and no brittle
+var emptyBytes = cbor.AppendBytes(nil, "") // a byte string of no length: sound CBOR, and no brittle
 
 func brittleType() EntityType[message_] {
 	typ := cartType(&cartLog{})

@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/coterie-go/coterie/crdt/head"
+	"github.com/coterie-go/coterie/crdt/cbor"
 	"github.com/coterie-go/coterie/proptest/golden"
-	"github.com/fxamacker/cbor/v2"
+	library "github.com/fxamacker/cbor/v2"
 	"pgregory.net/rapid"
 )
 
@@ -17,9 +17,9 @@ func TestFrames(t *testing.T) {
 	tell := &message{kind: frameTell, shard: 300, typ: 0x01020304}
 	ask := &message{kind: frameAsk, hops: 2, shard: 5, typ: 7, call: 1 << 33, origin: 9}
 	for want, got := range map[string][]byte{
-		"01860100" + "19012c" + "626964" + "1a01020304" + "f6":                 append(appendMessageHead(nil, tell, "id"), head.Null),
-		"01880202" + "05" + "6161" + "07" + "1b0000000200000000" + "09" + "f6": append(appendMessageHead(nil, ask, "a"), head.Null),
-		"01840307" + "00" + "f5":     append(appendReplyHead(nil, 7, statusOK), head.True),
+		"01860100" + "19012c" + "626964" + "1a01020304" + "f6":                 cbor.AppendNull(appendMessageHead(nil, tell, "id")),
+		"01880202" + "05" + "6161" + "07" + "1b0000000200000000" + "09" + "f6": cbor.AppendNull(appendMessageHead(nil, ask, "a")),
+		"01840307" + "00" + "f5":     cbor.AppendBool(appendReplyHead(nil, 7, statusOK), true),
 		"01840307" + "02" + "626f68": appendErrorReply(nil, 7, statusNoReply, "oh"),
 		"01820442" + "aabb":          appendControl(nil, []byte{0xaa, 0xbb}),
 		"018305" + "6162" + "42aabb": appendPost(nil, "b", []byte{0xaa, 0xbb}),
@@ -27,7 +27,7 @@ func TestFrames(t *testing.T) {
 		if hex.EncodeToString(got) != want {
 			t.Errorf("\nwant %s\ngot  %x", want, got)
 		}
-		if err := cbor.Wellformed(got[1:]); err != nil {
+		if err := library.Wellformed(got[1:]); err != nil {
 			t.Errorf("%x is not CBOR: %v", got, err)
 		}
 	}
@@ -43,11 +43,11 @@ func TestMessagesComeBack(t *testing.T) {
 		if m.kind == frameAsk {
 			m.call, m.origin = rapid.Uint64Range(0, timerCall-1).Draw(t, "call"), rapid.Uint64().Draw(t, "origin")
 		}
-		rd := reader{b: append(appendMessageHead(nil, &m, string(m.id)), m.body...)}
-		kind, fields := rd.open()
+		rd := cbor.NewReader(append(appendMessageHead(nil, &m, string(m.id)), m.body...))
+		kind, fields := openFrame(rd)
 		var got message
-		rd.message(&got, kind, fields)
-		if rd.bad || got.kind != m.kind || got.hops != m.hops || got.shard != m.shard || got.typ != m.typ ||
+		got.read(rd, kind, fields)
+		if rd.Err() != nil || got.kind != m.kind || got.hops != m.hops || got.shard != m.shard || got.typ != m.typ ||
 			!bytes.Equal(got.id, m.id) || !bytes.Equal(got.body, m.body) || got.call != m.call || got.origin != m.origin {
 			t.Fatalf("%+v came back as %+v", m, got)
 		}
@@ -65,7 +65,7 @@ func TestGoldenMessages(t *testing.T) {
 		}
 		w := wireState{Proxy: true, Entities: 300, Shards: []wireShard{{Number: 1, Alive: 2, IDs: []string{"a"}}, {}}}
 		for _, v := range []any{w, wireState{}, []any{nil, 1.5, []byte(nil)}, map[string]int{"b": 1, "a": -1}} {
-			b, err := appendValue(nil, v)
+			b, err := cbor.Messages.Append(nil, v)
 			if err != nil || !yield(fmt.Sprintf("%T", v), b) {
 				t.Fatal(err)
 			}
@@ -75,9 +75,9 @@ func TestGoldenMessages(t *testing.T) {
 
 // Whatever another node sends is handled or counted; it never stops a region.
 func FuzzReceive(f *testing.F) {
-	f.Add(append(appendMessageHead(nil, &message{kind: frameTell, shard: 3, typ: 9}, "id"), head.Null))
+	f.Add(cbor.AppendNull(appendMessageHead(nil, &message{kind: frameTell, shard: 3, typ: 9}, "id")))
 	f.Add(append(appendMessageHead(nil, &message{kind: frameAsk, shard: 3, typ: 0, call: 1, origin: 2}, "id"), 0xa0))
-	f.Add(append(appendReplyHead(nil, 1<<32, statusOK), head.True))
+	f.Add(cbor.AppendBool(appendReplyHead(nil, 1<<32, statusOK), true))
 	f.Add(appendErrorReply(nil, 1<<32, 99, "x"))
 	f.Add(appendControl(nil, []byte{1, 2, 3}))
 	f.Add(appendPost(nil, "box", []byte{1, 2, 3}))
