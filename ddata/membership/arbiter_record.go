@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/coterie-go/coterie/crdt/cbor"
 	"github.com/coterie-go/coterie/ddata/membership/paxos"
 )
 
@@ -16,14 +17,14 @@ type arbiterRecord struct {
 	View     *View        // the newest that it accepted, which is decided; nil = none
 }
 
-func (r arbiterRecord) encode() []byte { return appendCBOR([]byte{wireVersion}, r) }
+func (r arbiterRecord) encode() []byte { return cbor.Records.MustAppend([]byte{wireVersion}, r) }
 
 func decodeArbiter(b []byte) (arbiterRecord, error) {
 	var r arbiterRecord
 	if len(b) < 2 || len(b) > messageMax || b[0] != wireVersion {
 		return r, fmt.Errorf("%w: wrong version or length", ErrRecord)
 	}
-	if err := decoder.Unmarshal(b[1:], &r); err != nil {
+	if err := cbor.Records.Decode(b[1:], &r); err != nil {
 		return r, fmt.Errorf("%w: %w", ErrRecord, err)
 	}
 	if r.View != nil {

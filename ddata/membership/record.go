@@ -3,6 +3,7 @@ package membership
 import (
 	"fmt"
 
+	"github.com/coterie-go/coterie/crdt/cbor"
 	"github.com/coterie-go/coterie/ddata/membership/view"
 )
 
@@ -26,7 +27,7 @@ type record struct {
 // recordVersion is that of the record on disk. Views in records of versions 1 and 2 have no Era.
 const recordVersion = 3
 
-func (r record) encode() []byte { return appendCBOR([]byte{recordVersion}, r) }
+func (r record) encode() []byte { return cbor.Records.MustAppend([]byte{recordVersion}, r) }
 
 func decodeRecord(b []byte) (record, error) {
 	var r record
@@ -36,7 +37,7 @@ func decodeRecord(b []byte) (record, error) {
 	if b[0] != recordVersion {
 		return r, fmt.Errorf("%w: version %d, this is %d", ErrRecord, b[0], recordVersion)
 	}
-	if err := decoder.Unmarshal(b[1:], &r); err != nil {
+	if err := cbor.Records.Decode(b[1:], &r); err != nil {
 		return r, fmt.Errorf("%w: %w", ErrRecord, err)
 	}
 	for _, v := range []*View{r.Last, r.Pending} {

@@ -4,9 +4,9 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/coterie-go/coterie/crdt/cbor"
 	"github.com/coterie-go/coterie/ddata/membership/paxos"
 	"github.com/coterie-go/coterie/ddata/membership/view"
-	"github.com/fxamacker/cbor/v2"
 )
 
 // The wire format of a message:
@@ -48,39 +48,12 @@ const (
 	kindLearned
 )
 
-var encoder, decoder = codec()
-
-func codec() (cbor.EncMode, cbor.DecMode) {
-	eo := cbor.CoreDetEncOptions()
-	enc, err := eo.EncMode()
-	if err != nil {
-		panic("membership: cbor: " + err.Error())
-	}
-	dec, err := cbor.DecOptions{
-		DupMapKey:        cbor.DupMapKeyEnforcedAPF,
-		IndefLength:      cbor.IndefLengthForbidden,
-		TagsMd:           cbor.TagsForbidden,
-		MaxNestedLevels:  8,
-		MaxArrayElements: view.MembersMax,
-		MaxMapPairs:      16,
-	}.DecMode()
-	if err != nil {
-		panic("membership: cbor: " + err.Error())
-	}
-	return enc, dec
-}
-
-func appendCBOR(dst []byte, v any) []byte {
-	b, err := encoder.Marshal(v)
-	if err != nil {
-		panic(fmt.Sprintf("membership: encoding %T: %v", v, err)) // own structs always encode
-	}
-	return append(dst, b...)
-}
+// A view of the most members is one that cbor.Records decodes.
+const _ = uint(cbor.RecordElementsMax - view.MembersMax)
 
 // AppendMessage appends the encoding of a message.
 func AppendMessage(dst []byte, m Message) []byte {
-	return appendCBOR(append(dst, wireVersion, byte(m.kind())), m)
+	return cbor.Records.MustAppend(append(dst, wireVersion, byte(m.kind())), m)
 }
 
 // DecodeMessage decodes a message. It never panics; what it returns shares nothing with b and is
@@ -135,7 +108,7 @@ func decodeKind(k kind, b []byte) (Message, error) {
 
 func decodeAs[M Message](b []byte) (Message, error) {
 	var m M
-	if err := decoder.Unmarshal(b, &m); err != nil {
+	if err := cbor.Records.Decode(b, &m); err != nil {
 		return nil, err
 	}
 	if err := checkMessage(m); err != nil {
