@@ -1,7 +1,7 @@
 package host
 
 import (
-	"github.com/coterie-go/coterie/crdt/head"
+	"github.com/coterie-go/coterie/crdt/cbor"
 	"github.com/coterie-go/coterie/ddata/transport"
 )
 
@@ -34,32 +34,21 @@ const (
 
 // Append appends the head; the frame goes behind it.
 func (q Question) Append(dst []byte) []byte {
-	dst = append(dst, questionMark, head.Array|3, byte(q.Lane))
-	dst = append(head.Append(dst, head.Bytes, uint64(len(q.Promise))), q.Promise...)
-	return append(head.Append(dst, head.Bytes, uint64(len(q.Otherwise))), q.Otherwise...)
+	dst = cbor.AppendUint(cbor.AppendArray(append(dst, questionMark), 3), q.Lane)
+	return cbor.AppendBytes(cbor.AppendBytes(dst, q.Promise), q.Otherwise)
 }
 
 // CutQuestion splits a question from its frame. ok is false, and the frame is payload, when payload
 // is none, or a malformed one. What it returns points into payload.
 func CutQuestion(payload []byte) (q Question, frame []byte, ok bool) {
-	if len(payload) < 3 || payload[0] != questionMark || payload[1] != head.Array|3 || payload[2] > byte(transport.Bulk) {
+	if len(payload) == 0 || payload[0] != questionMark {
 		return Question{}, payload, false
 	}
-	q.Lane = transport.Lane(payload[2])
-	rest := payload[3:]
-	if q.Promise, rest, ok = cutBytes(rest, promiseMax); !ok {
+	r := cbor.NewReader(payload[1:])
+	r.Tuple(3)
+	q = Question{Lane: transport.Lane(r.UintMax(uint64(transport.Bulk))), Promise: r.Bytes(promiseMax), Otherwise: r.Bytes(otherwiseMax)}
+	if r.Err() != nil {
 		return Question{}, payload, false
 	}
-	if q.Otherwise, rest, ok = cutBytes(rest, otherwiseMax); !ok {
-		return Question{}, payload, false
-	}
-	return q, rest, true
-}
-
-func cutBytes(b []byte, most uint64) (s, rest []byte, ok bool) {
-	n, size := head.Read(b, head.Bytes)
-	if size == 0 || n > most || n > uint64(len(b)-size) {
-		return nil, nil, false
-	}
-	return b[size : size+int(n) : size+int(n)], b[size+int(n):], true
+	return q, r.Rest(), true
 }
