@@ -18,7 +18,6 @@ type rankRow struct {
 var ranks = []rankRow{
 	{"crdt/iblt", -2, true, "a sketch of numbers knows nothing of what they name"},
 	{"crdt/cbor", -9, true, "data items of CBOR know nothing of what is encoded"},
-	{"crdt/head", -9, true, "heads of CBOR know nothing of what is encoded"},
 	{"crdt", -1, true, "items, clock, store and types know nothing of nodes"},
 	{"durable", 1, false, "the port to a disk knows rows, not what they mean"},
 	{"replicator/fifo", -1, true, "a queue knows nothing of what it holds"},
