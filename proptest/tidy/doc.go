@@ -13,6 +13,7 @@
 //     packages to pure ones;
 //   - purity: a pure package starts nothing, waits for nothing, reads no clock and draws no global
 //     random number;
+//   - behind: a library that has a package of this tree in front of it is imported there only;
 //   - maporder: in a pure package no iteration over a map without a comment that says why its order
 //     cannot matter;
 //   - docs: every exported name is explained, by a comment that begins with it; every package has

@@ -73,6 +73,8 @@ var ruleCases = []struct {
 	{"rank down", "ranks", "sharding/protocol/a.go", "package protocol\nimport _ \"example.org/m/crdt\"", nil},
 	{"rank in a test", "ranks", "crdt/a_test.go", "package crdt_test\nimport _ \"example.org/m/proptest\"", nil},
 	{"no rank", "ranks", "helpers/a.go", "package helpers", []string{"no row"}},
+	{"behind", "behind", "sharding/a.go", "package sharding\nimport x \"github.com/fxamacker/cbor/v2\"", []string{"stands behind crdt/cbor"}},
+	{"in front", "behind", "crdt/cbor/a.go", "package cbor\nimport x \"github.com/fxamacker/cbor/v2\"", nil},
 	{"go", "purity", "crdt/a.go", "package crdt\nfunc f() { go f() }", []string{"crdt/a.go:2: purity: go statement"}},
 	{"channel", "purity", "crdt/a.go", "package crdt\nfunc f(c chan int) {\nc <- 1\n<-c\nselect {}\n}",
 		[]string{":2: purity: channel", ":3: purity: send", ":4: purity: receive", ":5: purity: select"}},
