@@ -71,8 +71,8 @@ func (m *Machine) promiseTo(drops []UID) (wait time.Duration) {
 		return 0
 	}
 	for _, u := range drops {
-		if p := m.peers[u]; p != nil && m.mayHoldLease(u) {
-			wait = max(wait, p.promised.Sub(m.now), m.arbiterWait())
+		if m.peers[u] != nil && m.mayHoldLease(u) {
+			wait = max(wait, m.promises.Until(u).Sub(m.now), m.arbiterWait())
 		}
 	}
 	return wait
@@ -88,8 +88,8 @@ func (m *Machine) mayHoldLease(u UID) bool {
 // promise never runs out. The others, which have accepted, would never leave their freeze.
 func (m *Machine) holdBack(drops []UID) {
 	for _, u := range drops {
-		if p := m.peers[u]; p != nil && m.mayHoldLease(u) {
-			p.heldBack = m.now.Add(2 * m.cfg.LeaseDuration)
+		if m.peers[u] != nil && m.mayHoldLease(u) {
+			m.promises.HoldBack(u, m.now.Add(2*m.cfg.LeaseDuration))
 		}
 	}
 }

@@ -31,7 +31,6 @@ type arbiter struct {
 	out       arbiterRecord // of the Save that was sent last
 	accepting bool          // record.View is decided as soon as it is saved
 	answer    *Prepared     // said when the record is saved, to the proposer of its ballot
-	vote      grant         // for this node's own lease
 
 	wantedAt time.Time // since when no holder is known; zero = one is
 	minority bool      // at the last look

@@ -164,7 +164,8 @@ func (m *Machine) onArbiterLost(in ArbiterLost) {
 		return
 	}
 	a.forgetUnsaved()
-	a.held, a.vote = false, grant{}
+	a.held = false
+	m.holder.LoseArbiter()
 	a.tryAt = m.now.Add(m.cfg.HeartbeatInterval)
 	m.event(ArbiterGiven{in.Err})
 	m.renewLease()

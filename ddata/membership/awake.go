@@ -14,7 +14,8 @@ func (m *Machine) countAwake(now time.Time) {
 	if gap < m.cfg.HeartbeatInterval {
 		return // a busy machine: if it is always this late, it shall give up all the same
 	}
-	for _, since := range []*time.Time{&m.holder.lastAt, &m.self.companyAt, &m.bootstrap.heardAt, &m.bootstrap.lockedAt} {
+	m.holder.Awake(gap)
+	for _, since := range []*time.Time{&m.self.companyAt, &m.bootstrap.heardAt, &m.bootstrap.lockedAt} {
 		*since = since.Add(gap)
 	}
 }

@@ -28,8 +28,8 @@ func TestFirstHeartbeatOfAnEpochIsAnswered(t *testing.T) {
 	w := newWorld(t, 1, LAN())
 	ns := w.found(3)
 	n, o := ns[0], ns[1]
-	p := n.m.peers[o.uid]
-	p.epoch, p.grant = 0, grant{} // as after the install
+	n.m.peers[o.uid].epoch = 0
+	n.m.holder.Install(n.m.now) // as after the install
 	if got := sends[Heartbeat](n.hear(o, o.m.heartbeat()), o); len(got) != 1 {
 		t.Errorf("%d heartbeats answer the first one", len(got))
 	}
@@ -76,7 +76,7 @@ func TestWhoShallGoIsGrantedNothing(t *testing.T) {
 		t.Fatal("nothing is granted before")
 	}
 	n.m.Step(n.local(), Down{goes.uid})
-	if n.m.acceptor.Frozen() || !n.m.peers[goes.uid].heldBack.IsZero() {
+	if n.m.acceptor.Frozen() || n.m.promises.HoldsBack(goes.uid, n.m.now) {
 		t.Fatal("something else holds the grant back:", n.m)
 	}
 	if granted() {

@@ -3,7 +3,6 @@ package membership
 import (
 	"errors"
 	"fmt"
-	"time"
 )
 
 // Check verifies all invariants. Tests and the simulator call it after every step.
@@ -20,7 +19,7 @@ func (m *Machine) checkBootstrap() error {
 	switch {
 	case len(m.peers) > 0:
 		return errors.New("peers without a view")
-	case m.holder.lease.Holds(m.now):
+	case m.holder.Lease().Holds(m.now):
 		return errors.New("a lease without a view")
 	case s.lock != nil && (s.lockHash != s.lock.Hash() || m.isStored(s.lockRecord) != (s.locked[m.cfg.UID] == s.lockHash)):
 		return errors.New("locked to another view than said")
@@ -76,7 +75,6 @@ func (m *Machine) checkPeers() error {
 	if len(m.peers) != len(m.view.Members)-1 {
 		return fmt.Errorf("%d peers of %d members", len(m.peers), len(m.view.Members))
 	}
-	most := m.now.Add(m.cfg.promise())
 	for _, o := range m.view.Members {
 		p := m.peers[o.UID]
 		switch {
@@ -86,10 +84,6 @@ func (m *Machine) checkPeers() error {
 			}
 		case p == nil:
 			return fmt.Errorf("no peer for %v", o)
-		case p.promised.After(most):
-			return fmt.Errorf("a promise to %v beyond L", o)
-		case !m.cfg.Faults.LeaseFromReply && p.grant.until.After(m.now.Add(m.cfg.LeaseDuration)):
-			return fmt.Errorf("a grant of %v beyond L", o)
 		}
 	}
 	return nil
@@ -128,20 +122,7 @@ func (m *Machine) notesAccepted() bool {
 }
 
 func (m *Machine) checkLease() error {
-	l := m.holder.lease
-	if l == (Lease{epoch: l.epoch}) {
-		return nil
-	}
-	me := m.Self()
-	switch {
-	case m.done != nil || m.self.stopped && !m.cfg.Faults.StoppedHolds || me.Status == Joining:
-		return fmt.Errorf("a lease of a node that is %v and has ended or stopped", me.Status)
-	case l.epoch != m.view.Epoch:
-		return fmt.Errorf("a lease of %v in %v", l.epoch, m.view.Epoch)
-	case l.forever && !m.cfg.Strategy.Quorum(m.voters, func(u UID) bool { return u == m.cfg.UID }):
-		return errors.New("a lease without end")
-	case !m.cfg.Faults.LeaseFromReply && l.until.After(m.now.Add(m.cfg.LeaseDuration+time.Millisecond)):
-		return errors.New("a lease beyond L")
-	}
-	return nil
+	s := m.leaseScene()
+	s.May = s.May && m.done == nil
+	return errors.Join(m.holder.Check(s), m.promises.Check(m.view, m.now.Add(m.cfg.promise())))
 }

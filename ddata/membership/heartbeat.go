@@ -2,14 +2,10 @@ package membership
 
 import "time"
 
-// peer is what this node knows of another member of its view. grant, flags, epoch and heldBack
-// belong to the epoch of the view and are cleared when another is installed; the promise outlives
-// it.
+// peer is what another member of the view has reported of itself. flags, epoch and frozenAt belong to
+// the epoch of the view.
 type peer struct {
-	promised time.Time // R1, R3: no view without it is accepted here before
-	heldBack time.Time // V2: it is granted nothing before
-	grant    grant     // what it granted to this node
-	flags    Flags     // as its last heartbeat said
+	flags    Flags // as its last heartbeat said
 	settled  Epoch
 	moved    uint16    // the last move of which it has done its part
 	epoch    Epoch     // of its last heartbeat
@@ -58,7 +54,7 @@ func (m *Machine) advanceBeat() {
 func (m *Machine) beat() {
 	m.beatAt = m.now.Add(m.cfg.HeartbeatInterval)
 	hb := m.heartbeat()
-	lost := !m.holder.votes.Holds(m.now)
+	lost := !m.holder.Votes().Holds(m.now)
 	for _, o := range m.view.Members {
 		if !m.beats(o) {
 			continue
@@ -113,17 +109,17 @@ func (m *Machine) onHeartbeat(r Receive, hb Heartbeat) {
 		m.sendMember(r.From, m.heartbeat()) // the lease may hang on its answer
 	}
 	m.learn(r.From, p, hb)
-	granted := (!m.capped || m.isVoter(m.cfg.UID)) && m.mayGrant(r.From, p)
+	granted := (!m.capped || m.isVoter(m.cfg.UID)) && m.mayGrant(r.From)
 	if granted {
 		m.stats.GrantsGiven++
-		p.promise(m.now.Add(m.cfg.promise()))
+		m.promises.Make(r.From, m.now.Add(m.cfg.promise()))
 	} else {
 		m.stats.GrantsWithheld++
 	}
 	m.sendMember(r.From, Grant{Cluster: hb.Cluster, Epoch: hb.Epoch, Mono: hb.Mono, Wall: hb.Wall, Granted: granted, Arbiter: granted && m.speaks()})
 	arrived := p.epoch < hb.Epoch
 	p.epoch = hb.Epoch
-	if arrived && !m.cfg.Faults.NoV6 && !p.grant.valid(m.now) && (!m.capped || m.isVoter(r.From)) {
+	if arrived && !m.cfg.Faults.NoV6 && !m.holder.HasGrant(r.From, m.now) && (!m.capped || m.isVoter(r.From)) {
 		m.sendMember(r.From, m.heartbeat()) // V6: it answers for this epoch only now
 	}
 }
@@ -174,20 +170,14 @@ func (m *Machine) anyEpoch(cluster ClusterID) bool {
 	return m.cfg.Faults.AnyEpoch && m.view != nil && cluster == m.view.Cluster
 }
 
-func (p *peer) promise(until time.Time) {
-	if until.After(p.promised) {
-		p.promised = until
-	}
-}
-
 // mayGrant: R2 freezes all grants, V2 those to members that a refused proposal would drop.
-func (m *Machine) mayGrant(u UID, p *peer) bool {
+func (m *Machine) mayGrant(u UID) bool {
 	switch {
 	case m.acceptor.Frozen() && !m.cfg.Faults.NoFreeze:
 		return false
 	case m.parting.last != 0: // its disk says that nothing it granted is in use
 		return false
-	case m.now.Before(p.heldBack) && !m.cfg.Faults.NoV2:
+	case m.promises.HoldsBack(u, m.now) && !m.cfg.Faults.NoV2:
 		return false
 	}
 	return !m.downs[u]

@@ -78,16 +78,16 @@ func (m *Machine) install(v *View) {
 		m.since = v.Epoch
 	}
 	m.stats.ViewsInstalled++
-	m.carryLease()
+	m.holder.Install(m.now)
 	m.view, m.hash, m.voters = v, v.Hash(), v.Voters()
 	m.capped = v.Capped(len(v.Full()))
 	m.acceptor = paxos.Acceptor{}
 	m.proposer.Reset()
 	m.arbiter.forgetUnsaved()
-	m.arbiter.vote, m.arbiter.accepting = grant{}, false
-	m.holder.arbiter = grant{}
+	m.arbiter.accepting = false
 	m.rebuildPeers(v)
 	m.watchMembers()
+	m.promiseMembers()
 	m.forgetMembers(old, v)
 	m.holdView(v, m.persist(record{Last: v}))
 	m.countSettled()
@@ -101,7 +101,8 @@ func (m *Machine) install(v *View) {
 		m.beatAt = m.now // V6
 	}
 	if old == nil {
-		m.holder.lastAt, m.self.companyAt = m.now, m.now
+		m.holder.Begin(m.now)
+		m.self.companyAt = m.now
 		candidates := m.bootstrap.candidates
 		m.bootstrap = bootstrap{}
 		m.takeJoiners(candidates)
@@ -109,9 +110,20 @@ func (m *Machine) install(v *View) {
 	m.tellJoiners()
 }
 
-// rebuildPeers keeps what outlives an epoch, and promises L to every member (R3). A view that a
-// later decision of these members replaces must not come before the leases that were granted in
-// earlier epochs have run out.
+// promiseMembers promises L to every member (R3). A view that a later decision of these members
+// replaces must not come before the leases that were granted in earlier epochs have run out.
+func (m *Machine) promiseMembers() {
+	others := m.others()
+	m.promises.Follow(others)
+	if m.cfg.Faults.NoInstallPromise {
+		return
+	}
+	for _, o := range others {
+		m.promises.Make(o.UID, m.now.Add(m.cfg.promise()))
+	}
+}
+
+// rebuildPeers keeps what the members have reported and what outlives an epoch.
 func (m *Machine) rebuildPeers(v *View) {
 	old := m.peers
 	m.peers = make(map[UID]*peer, len(v.Members))
@@ -121,13 +133,9 @@ func (m *Machine) rebuildPeers(v *View) {
 		}
 		p := &peer{}
 		if q := old[o.UID]; q != nil {
-			p.promised = q.promised
 			p.flags = q.flags &^ FlagFrozen
 			p.settled, p.moved = q.settled, q.moved
 			p.knowsStopped, p.learned = q.knowsStopped, q.learned
-		}
-		if !m.cfg.Faults.NoInstallPromise {
-			p.promise(m.now.Add(m.cfg.promise()))
 		}
 		m.peers[o.UID] = p
 	}

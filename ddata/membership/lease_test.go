@@ -20,30 +20,6 @@ func (t trace) add(format string, args ...any) { fmt.Fprintf(t.h, format, args..
 
 func (t trace) sum() string { return fmt.Sprintf("%x", t.h.Sum64()) }
 
-// TestHoldsNeedsBothClocks: a suspend stops monotonic time, not wall time; a stepped wall clock
-// does not lengthen it.
-func TestHoldsNeedsBothClocks(t *testing.T) {
-	now := time.Now() // carries a monotonic reading
-	l := Lease{until: now.Add(6 * time.Second), wall: now.Add(6 * time.Second).UnixNano()}
-	for _, c := range []struct {
-		what string
-		l    Lease
-		now  time.Time
-		want bool
-	}{
-		{"inside", l, now.Add(5 * time.Second), true},
-		{"after", l, now.Add(6 * time.Second), false},
-		{"suspended: wall ran ahead", Lease{until: l.until, wall: l.wall - int64(time.Minute)}, now, false},
-		{"wall set back", Lease{until: l.until, wall: l.wall + int64(time.Minute)}, now.Add(7 * time.Second), false},
-		{"none", Lease{}, now, false},
-		{"alone", Lease{forever: true}, now.Add(time.Hour), true},
-	} {
-		if got := c.l.Holds(c.now); got != c.want {
-			t.Errorf("%s: holds %t", c.what, got)
-		}
-	}
-}
-
 // TestLeaseCountsFromSending (§C.4): when the answers stop, it lasts until L after the last
 // heartbeat that a quorum answered was sent.
 func TestLeaseCountsFromSending(t *testing.T) {
@@ -82,7 +58,7 @@ func TestViewChangesDoNotPause(t *testing.T) {
 		if len(fx.Install) > 0 {
 			since[n] = w.now
 		}
-		if at, ok := since[n]; ok && n.m.holder.votes.Holds(n.local()) {
+		if at, ok := since[n]; ok && n.m.holder.Votes().Holds(n.local()) {
 			slowest = max(slowest, w.now-at)
 			delete(since, n)
 		}
@@ -165,7 +141,7 @@ func TestLapseIsTold(t *testing.T) {
 	w := newWorld(t, 1, LAN())
 	n := w.found(3)[0]
 	w.run(5 * time.Second)
-	held := n.m.holder.lease.until
+	held := n.m.holder.Lease().Until()
 	var other UID
 	for u := range n.m.peers { // order: any
 		other = u

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/membership/downing"
+	"github.com/coterie-go/coterie/ddata/membership/nodelease"
 	"github.com/coterie-go/coterie/ddata/membership/paxos"
 )
 
@@ -48,7 +49,8 @@ type Machine struct {
 	reach        *downing.Reach
 	acceptor     paxos.Acceptor
 	proposer     *paxos.Proposer
-	holder       holder
+	holder       *nodelease.Holder
+	promises     *nodelease.Promises
 	arbiter      arbiter
 	joiners      map[UID]joiner
 	refusalsTold map[refusalKey]time.Time // refusals of joiners, when they were told
@@ -103,6 +105,10 @@ func New(cfg Config, rng *rand.Rand, loaded []byte) (*Machine, error) {
 	m.proposer = paxos.NewProposer(paxos.Config{
 		Self: cfg.UID, Arbiter: downing.Arbiter, Beat: cfg.HeartbeatInterval, WaitMax: cfg.promise(),
 	}, rng)
+	m.promises = nodelease.NewPromises()
+	m.holder = nodelease.NewHolder(nodelease.Config{
+		Self: cfg.UID, Arbiter: downing.Arbiter, Duration: cfg.LeaseDuration, Beat: cfg.HeartbeatInterval, FromReply: cfg.Faults.LeaseFromReply,
+	})
 	m.bootstrap.init(m)
 	return m, nil
 }
@@ -170,8 +176,7 @@ func (m *Machine) take(in Input) {
 	case ArbiterProlonged:
 		m.arbiter.until = in.Until
 	case Suspended:
-		m.forgetGrants()
-		m.holder.suspended = true
+		m.holder.Suspend()
 		m.onArbiterLost(ArbiterLost{Err: "this node was suspended"}) // its Until may be on a clock that stood still: asking again tells
 		m.beatAt, m.wake = m.now, true
 	}
@@ -279,7 +284,7 @@ func (m *Machine) Self() Member {
 
 // Lease is the permission of this moment. The driver publishes it after each Step, before it
 // carries out the effects.
-func (m *Machine) Lease() Lease { return m.holder.lease }
+func (m *Machine) Lease() Lease { return m.holder.Lease() }
 
 // Reachable reports whether this node hears the member, and of the Arbiter, whether it hears a node
 // that speaks for it. It always hears itself.
@@ -311,7 +316,7 @@ func (m *Machine) String() string {
 		fmt.Fprintf(&b, " seeking %v", &m.bootstrap)
 		return b.String()
 	}
-	fmt.Fprintf(&b, " %v; %v", m.view, m.holder.lease)
+	fmt.Fprintf(&b, " %v; %v", m.view, m.holder.Lease())
 	if f := m.flags(); f != 0 {
 		fmt.Fprintf(&b, "; %v", f)
 	}
@@ -333,7 +338,7 @@ func (m *Machine) becomeDone(err error) {
 	}
 	m.done = err
 	m.fx.Done = err
-	m.holder.end()
+	m.holder.End()
 }
 
 // becomeDowned ends a node that is out.

@@ -1,8 +1,11 @@
 package membership
 
-import "github.com/coterie-go/coterie/ddata/membership/view"
+import (
+	"github.com/coterie-go/coterie/ddata/membership/nodelease"
+	"github.com/coterie-go/coterie/ddata/membership/view"
+)
 
-// The vocabulary of package view, for those that drive a Machine or read its views.
+// The vocabulary of views and leases, for code that drives a Machine or reads what it says.
 type (
 	// UID names one process incarnation.
 	UID = view.UID
@@ -24,6 +27,8 @@ type (
 	DiskSet = view.DiskSet
 	// View is one link of the chain of views.
 	View = view.View
+	// Lease is the permission to run entities and singletons.
+	Lease = nodelease.Lease
 )
 
 // The statuses of a member.

@@ -112,7 +112,7 @@ func (m *Machine) part(err error) {
 		return
 	}
 	m.parting.err = err
-	m.holder.end()
+	m.holder.End()
 	m.wake = true
 }
 
@@ -197,8 +197,8 @@ func (m *Machine) noteFree() (number uint64) {
 
 // isFree reports whether no node runs under a lease that a promise of this node covers.
 func (m *Machine) isFree() bool {
-	for u, p := range m.peers { // order: all are looked at
-		if !m.hasStopped(u) && m.mayHoldLease(u) && m.now.Before(p.promised) || m.cfg.Faults.GoesUntold {
+	for u := range m.peers { // order: all are looked at
+		if !m.hasStopped(u) && m.mayHoldLease(u) && m.now.Before(m.promises.Until(u)) || m.cfg.Faults.GoesUntold {
 			return false
 		}
 	}

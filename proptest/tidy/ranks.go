@@ -26,6 +26,7 @@ var ranks = []rankRow{
 	{"replicator", 1, true, "the protocol between replicas knows crdt and names its peers by origin only"},
 	{"ddata/membership/view", -8, true, "ids, members and views are values, whatever is decided about them"},
 	{"ddata/membership/paxos", -7, true, "ballots decide one view after another, whatever stands in it"},
+	{"ddata/membership/nodelease", -7, true, "what a node may rely on and has promised is a matter of times and voters"},
 	{"ddata/membership/downing", -6, true, "which side of a partition goes on is a matter of who is heard and of rules"},
 	{"ddata/membership", 1, true, "who is in and who is oldest needs no data"},
 	{"ddata/discovery", 0, false, "where nodes may be, for whoever asks; it knows nothing of who they are"},

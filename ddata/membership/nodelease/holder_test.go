@@ -1,0 +1,142 @@
+package nodelease
+
+import (
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/coterie-go/coterie/ddata/membership/view"
+)
+
+const length = 6 * time.Second
+
+// of returns a scene of n voters, of which a majority is a quorum. The first is this node.
+func of(n int) Scene {
+	s := Scene{Now: time.Unix(1000, 0), Epoch: 4, May: true}
+	for i := range n {
+		s.Voters = append(s.Voters, view.Member{UID: view.UID(i + 1)})
+	}
+	s.Quorum = func(has func(view.UID) bool) bool {
+		count := 0
+		for _, v := range s.Voters {
+			if has(v.UID) {
+				count++
+			}
+		}
+		return 2*count > n
+	}
+	return s
+}
+
+func holder() *Holder {
+	return NewHolder(Config{Self: 1, Arbiter: 0, Duration: length, Beat: time.Second})
+}
+
+// take hands over a grant of a heartbeat that was sent so long ago.
+func take(h *Holder, s Scene, from view.UID, ago time.Duration) bool {
+	sent := s.Now.Add(-ago)
+	return h.Take(s, from, sent, sent.UnixNano(), false)
+}
+
+// TestHolder follows a lease from the first grant to its end.
+func TestHolder(t *testing.T) {
+	h, s := holder(), of(3)
+	if c := h.Renew(s); c != (Change{}) || h.Held() {
+		t.Error("held without a grant")
+	}
+	if !take(h, s, 2, time.Second) {
+		t.Error("the first grant is not counted")
+	}
+	if c := h.Renew(s); !c.Regained || h.Lease().Until() != s.Now.Add(length-time.Second) {
+		t.Error("regained", c, h.Lease().Until())
+	}
+	s.Frozen = s.Now.Add(-2 * time.Second) // V1
+	if h.Renew(s); h.Lease().Until() != s.Now.Add(length-2*time.Second) {
+		t.Error("the own vote outlasts the freeze:", h.Lease().Until())
+	}
+	s.Frozen = time.Time{}
+	h.Renew(s)
+	h.Install(s.Now)
+	s.Epoch++
+	if h.Renew(s); !h.Held() || h.Votes().Holds(s.Now) || h.HasGrant(2, s.Now) {
+		t.Error("the lease of the older epoch is not used up, or its grants count on")
+	}
+	if err := h.Check(s); err != nil {
+		t.Error(err)
+	}
+	s.Now = s.Now.Add(length)
+	if c := h.Renew(s); !c.Lost || c.Suspended || h.Held() {
+		t.Error("not lost", c)
+	}
+	take(h, s, 3, 0)
+	h.Renew(s)
+	h.Suspend()
+	if c := h.Renew(s); !c.Lost || !c.Suspended {
+		t.Error("a suspend is not told", c)
+	}
+	s.May = false
+	take(h, s, 3, 0)
+	if h.Renew(s); h.Held() || !h.Votes().Holds(s.Now) {
+		t.Error("a node that may hold none holds a lease")
+	}
+}
+
+// TestAloneWithoutEnd: the own vote of the only voter has no end.
+func TestAloneWithoutEnd(t *testing.T) {
+	h, s := holder(), of(1)
+	if h.Renew(s); !h.Lease().Forever() {
+		t.Error(h.Lease())
+	}
+	h.Install(s.Now)
+	s = of(3)
+	if h.Renew(s); h.Lease().Forever() || h.Lease().Until() != s.Now.Add(length) {
+		t.Error("carried without end", h.Lease())
+	}
+}
+
+// TestWhatIsNotCountedProlongsNothing: a grant of which Take says that it does not count changes
+// nothing when all are counted.
+func TestWhatIsNotCountedProlongsNothing(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	skipped := 0
+	for range 200 {
+		h, s := holder(), of(7)
+		for range 40 {
+			s.Now = s.Now.Add(time.Duration(r.IntN(400)) * time.Millisecond)
+			h.Renew(s)
+			before := h.Lease()
+			counts := take(h, s, view.UID(2+r.IntN(6)), time.Duration(r.IntN(3000))*time.Millisecond)
+			h.Renew(s)
+			if !counts && h.Lease() != before {
+				t.Fatalf("%v became %v", before, h.Lease())
+			}
+			if !counts {
+				skipped++
+			}
+		}
+	}
+	if skipped < 1000 {
+		t.Errorf("only %d grants were not counted", skipped)
+	}
+}
+
+// TestPromises: they outlive an epoch, and what is held back does not.
+func TestPromises(t *testing.T) {
+	now := time.Unix(1000, 0)
+	p := NewPromises()
+	p.Make(2, now.Add(5*time.Second))
+	p.Make(2, now.Add(time.Second))
+	p.Make(3, now.Add(time.Second))
+	p.HoldBack(2, now.Add(time.Second))
+	if p.Until(2) != now.Add(5*time.Second) || !p.HoldsBack(2, now) || p.HoldsBack(2, now.Add(time.Second)) {
+		t.Error("a promise was shortened, or is not held back")
+	}
+	p.Follow([]view.Member{{UID: 2}})
+	if p.Until(2) != now.Add(5*time.Second) || !p.Until(3).IsZero() || p.HoldsBack(2, now) {
+		t.Error("after an epoch")
+	}
+	v := &view.View{Members: []view.Member{{UID: 2}}}
+	if p.Check(v, now) == nil || p.Check(v, now.Add(time.Minute)) != nil {
+		t.Error("a promise beyond L is not noticed")
+	}
+}
