@@ -34,13 +34,13 @@ func TestPeersInboxesAreBounded(t *testing.T) {
 	s := &Singleton{n: n, cfg: SingletonConfig{Name: "one"}, admission: newAdmission(n)}
 	s.m = membership.NewSingleton(membership.SingletonConfig{Self: n.uid, Role: "backend", RestartAfter: time.Second, AskAgain: time.Second})
 	s.loop = runloop.New(singletonDriver{s}, inboxMax)
-	n.mu.Lock()
-	n.singletons = map[string]*Singleton{"one": s}
-	n.mu.Unlock()
+	if err := n.singletons.add(s); err != nil {
+		t.Fatal(err)
+	}
 	defer func() {
-		n.mu.Lock()
-		defer n.mu.Unlock()
-		delete(n.singletons, "one")
+		n.singletons.mu.Lock()
+		defer n.singletons.mu.Unlock()
+		delete(n.singletons.byName, "one")
 	}()
 
 	const stranger, crowd = transport.NodeID(4711), 10_000
@@ -67,7 +67,7 @@ func TestPeersInboxesAreBounded(t *testing.T) {
 		"replicator": {func() { r.receive(stranger, []byte("junk")) }, func() func() {
 			return held(func(do func()) bool { return r.loop.Force(request{do: func(*replicaDriver) { do() }}) })
 		}},
-		"singleton": {func() { n.hearWord(stranger, word) }, func() func() {
+		"singleton": {func() { n.singletons.hear(stranger, word, n.reports) }, func() func() {
 			return func() {
 				for _, in := range s.loop.Rest() {
 					singletonDriver{s}.Step(time.Now(), in)

@@ -42,7 +42,8 @@ func startArbiter(n *Node, post func(membership.Input)) (*arbiter, error) {
 	if n.cfg.Leases == nil {
 		return nil, nil
 	}
-	door, err := n.leases().Lock(arbiterName(n.cfg.Name), fmt.Sprintf("%v@%s", n.uid, n.net.Addr()))
+	guarded := locks.Guarded(n.cfg.Leases, func(p locks.Panic) { n.reports.panicked(p.Call+" of Config.Leases", p.Value, p.Stack) })
+	door, err := guarded.Lock(arbiterName(n.cfg.Name), fmt.Sprintf("%v@%s", n.uid, n.net.Addr()))
 	if err != nil {
 		return nil, fmt.Errorf("ddata: Config.Leases: %w", err)
 	}

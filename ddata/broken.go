@@ -15,7 +15,7 @@ import (
 func (n *Node) broken(name string, b runloop.Broken, state fmt.Stringer) {
 	n.finish(fmt.Errorf("%w: %s: %v; the log has its state: report it, and start the node again", ErrBroken, name, b.Value))
 	defer func() { _ = recover() }() // a listener may be what has panicked, and may do so again
-	n.emit(events.MachineBroken{Machine: name, State: stateOf(state), Panic: fmt.Sprint(b.Value), Stack: string(b.Stack)})
+	n.reports.emit(events.MachineBroken{Machine: name, State: stateOf(state), Panic: fmt.Sprint(b.Value), Stack: string(b.Stack)})
 }
 
 // stateOf prints the state of a machine that may be unable to.

@@ -32,7 +32,7 @@ func TestBrokenMachineEndsItsNode(t *testing.T) {
 			breaks(n)
 			r.loop.Force(request{in: replicator.Get{ID: 1}, id: 1, done: func(res replicator.Result) { late <- res }})
 			close(hold)
-			<-n.ending
+			<-n.life.ending
 			if n.HoldsLease() {
 				t.Error("a broken node holds its lease")
 			}

@@ -32,7 +32,7 @@ func (n *Node) PrepareForShutdown(ctx context.Context) error {
 		},
 		End: func(err error) { end <- err },
 	})()
-	if err := n.endReason(); err != nil {
+	if err := n.life.why(); err != nil {
 		return fmt.Errorf("ddata: prepare for shutdown: %w", err)
 	}
 	n.members.post(membership.CloseCluster{})

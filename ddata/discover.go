@@ -60,7 +60,7 @@ func (f *finder) pace() (most time.Duration, wanted bool) {
 
 // changed tells of an answer that differs from the one before.
 func (f *finder) changed(a discovery.Answer) {
-	f.n.emit(events.Discovered{Source: discovery.Name(f.n.cfg.Discovery), Addrs: a.Addrs, Err: a.Err})
+	f.n.reports.emit(events.Discovered{Source: discovery.Name(f.n.cfg.Discovery), Addrs: a.Addrs, Err: a.Err})
 }
 
 // found hands an answer on. The membership probes the addresses, with the node that listens there

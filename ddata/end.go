@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
-	"sync"
 	"syscall"
 	"time"
 
@@ -20,13 +19,14 @@ import (
 // the others decide a view without it; and the node ends with ErrLeft. When ctx ends before that, or
 // the hand-over fails, the node is closed where it stands and the error says what was missing; the
 // others then treat it as crashed. Give ctx a deadline: without one, Leave waits for as long as a
-// majority of the members is missing. Before the node says that it has stopped, it waits
-// until the other members have received what it has sent; before it ends, it tells them what it has
-// received. It returns nil when the node has left, or was closed before; a node that was downed
-// meanwhile gives ErrDowned. What a service's task missed is told by the event ShutdownPhase, and
-// holds up nothing.
+// majority of the members is missing.
+//
+// Before the node says that it has stopped, it waits until the other members have received what it
+// has sent; before it ends, it tells them what it has received. Leave returns nil when the node has
+// left, or was closed before; a node that was downed meanwhile gives ErrDowned. What a service's
+// task missed is told by the event ShutdownPhase, and holds up nothing.
 func (n *Node) Leave(ctx context.Context) error {
-	n.leaving.Store(true)
+	n.life.leaving.Store(true)
 	began := time.Now()
 	_ = n.phases.Run(ctx, servicePhases...)
 	err := n.handOver(ctx)
@@ -34,14 +34,17 @@ func (n *Node) Leave(ctx context.Context) error {
 		n.flush(ctx)
 		n.members.post(membership.Stopped{})
 		select {
-		case <-n.done:
-			return n.left()
+		case <-n.life.done:
+			if end := n.life.why(); !errors.Is(end, ErrLeft) && !errors.Is(end, ErrClosed) {
+				return end
+			}
+			return nil
 		case <-ctx.Done():
 			err = fmt.Errorf("the members did not decide in time (%s): %w", n.members.waiting(), context.Cause(ctx))
 		}
 	}
-	if n.endReason() == nil {
-		n.emit(events.ShutdownPhase{Phase: "leave", Took: time.Since(began), Err: err})
+	if n.life.why() == nil {
+		n.reports.emit(events.ShutdownPhase{Phase: "leave", Took: time.Since(began), Err: err})
 	}
 	_ = n.Close()
 	return fmt.Errorf("ddata: leave: %w", err)
@@ -62,7 +65,7 @@ var (
 func (n *Node) flush(ctx context.Context) {
 	began := time.Now()
 	if err := n.net.Flush(ctx); err != nil {
-		n.emit(events.ShutdownPhase{Phase: "flush", Took: time.Since(began), Err: err})
+		n.reports.emit(events.ShutdownPhase{Phase: "flush", Took: time.Since(began), Err: err})
 	}
 }
 
@@ -84,7 +87,7 @@ func (n *Node) handOver(ctx context.Context) error {
 	defer cancel()
 	go func() {
 		select {
-		case <-n.ending:
+		case <-n.life.ending:
 			cancel()
 		case <-ctx.Done():
 		}
@@ -115,23 +118,16 @@ func (n *Node) leaveOnSignal() {
 			ctx, cancel := context.WithTimeout(context.Background(), n.cfg.LeaveOnSIGTERM)
 			defer cancel()
 			_ = n.Leave(ctx) // its failure is an event
-		case <-n.done:
+		case <-n.life.done:
 		}
 	}()
-}
-
-func (n *Node) left() error {
-	if err := n.endReason(); !errors.Is(err, ErrLeft) && !errors.Is(err, ErrClosed) {
-		return err
-	}
-	return nil
 }
 
 // Down tells the cluster that a member is gone for good: an operator's word, to be carried out by a
 // decision of the voters. It returns at once; watch the view to see it done. On a node that has
 // ended it returns why that ended.
 func (n *Node) Down(uid membership.UID) error {
-	if err := n.endReason(); err != nil {
+	if err := n.life.why(); err != nil {
 		return fmt.Errorf("ddata: down %v: %w", uid, err)
 	}
 	if !n.View().Has(uid) {
@@ -148,51 +144,26 @@ func (n *Node) Down(uid membership.UID) error {
 // node.
 func (n *Node) Close() error {
 	n.finish(ErrClosed)
-	<-n.done
+	<-n.life.done
 	return nil
 }
 
 // finish ends the node, once. It returns at once; done is closed when everything is released.
 func (n *Node) finish(err error) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if n.ended != nil {
+	if !n.life.beginEnd(err, n.lease.end) { // the lease before anything that runs under it hears of the end
 		return
 	}
-	n.ended = err
-	n.over.Store(true)
-	n.lease.end() // before anything that runs under it hears of the end
-	close(n.ending)
 	go func() {
-		n.emit(events.NodeEnded{Err: err, Warn: unexpected(err)})
+		n.reports.emit(events.NodeEnded{Err: err, Warn: unexpected(err)})
 		if errors.Is(err, ErrLeft) {
 			n.depart()
 		}
-		n.sayEnd(err)
+		n.watchers.tellEnd(err)
 		_ = n.phases.Run(context.Background(), servicePhases...) // those that have not been
 		_ = n.phases.Run(context.Background(), lastPhases...)
 		n.release()
-		close(n.done)
+		n.life.becomeEnded()
 	}()
-}
-
-// sayEnd calls the watchers' End side by side and waits for them: they stop what stands on the
-// node.
-func (n *Node) sayEnd(err error) {
-	var wg sync.WaitGroup
-	n.tell(func(w Watcher) {
-		if w.End != nil {
-			wg.Go(func() { w.End(err) })
-		}
-	})
-	wg.Wait()
-}
-
-// endReason says why the node is ending, or has ended; nil while it runs.
-func (n *Node) endReason() error {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return n.ended
 }
 
 // release stops what was started, from the top down, and waits for it.
@@ -212,7 +183,7 @@ func (n *Node) release() {
 	}
 	if n.members != nil && n.members.arbiter != nil {
 		if err := n.members.arbiter.close(); err != nil {
-			n.emit(events.ArbiterFailing{Reason: fmt.Sprintf("it could not be given back: %v", err)})
+			n.reports.emit(events.ArbiterFailing{Reason: fmt.Sprintf("it could not be given back: %v", err)})
 		}
 	}
 	if n.net != nil {

@@ -69,20 +69,22 @@ func (r *Replicator) wrap(op, key string, level Level, err error) error {
 	}
 	var late *replicator.TimeoutError
 	if errors.As(err, &late) {
-		err = &timeoutError{late, late.Describe(r.n.nameOf)}
+		err = &timeoutError{late, late.Describe(nameIn(r.n.View()))}
 	}
 	var refused *replicator.StoreError
 	if errors.As(err, &refused) {
-		err = &storeError{refused, refused.Describe(r.n.nameOf)}
+		err = &storeError{refused, refused.Describe(nameIn(r.n.View()))}
 	}
 	return fmt.Errorf("%s %s %v: %w", op, clip(key), level, err)
 }
 
-// nameOf names a member as the logs do, with its address where the view has it.
-func (n *Node) nameOf(o crdt.Origin) string {
-	uid := membership.UID(o)
-	if m, ok := n.View().Member(uid); ok {
-		return fmt.Sprintf("%v@%s", uid, m.Addr)
+// nameIn names members as the logs do, with their addresses where the view has them.
+func nameIn(v *membership.View) func(crdt.Origin) string {
+	return func(o crdt.Origin) string {
+		uid := membership.UID(o)
+		if m, ok := v.Member(uid); ok {
+			return fmt.Sprintf("%v@%s", uid, m.Addr)
+		}
+		return uid.String()
 	}
-	return uid.String()
 }

@@ -2,8 +2,6 @@ package ddata
 
 import (
 	"fmt"
-	"maps"
-	"slices"
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/events"
@@ -25,7 +23,7 @@ const stuckAfter = 30 * time.Second
 //     its store has failed, and from the moment that it begins to leave. Extensions of the node have
 //     reasons of their own (host.Lifecycle).
 func (n *Node) Health() events.Health {
-	if err := n.endReason(); err != nil {
+	if err := n.life.why(); err != nil {
 		return events.Health{Reasons: []string{fmt.Sprintf("the node has ended: %v; start the node again", err)}}
 	}
 	stuck := n.stuck(time.Now())
@@ -56,7 +54,7 @@ func (n *Node) stuck(now time.Time) (reasons []string) {
 // missing names what the node lacks to be ready.
 func (n *Node) missing() (reasons []string) {
 	add := func(format string, args ...any) { reasons = append(reasons, fmt.Sprintf(format, args...)) }
-	if n.leaving.Load() {
+	if n.life.leaving.Load() {
 		add("the node is leaving")
 	}
 	v := n.View()
@@ -71,45 +69,13 @@ func (n *Node) missing() (reasons []string) {
 	}
 	for _, role := range n.cfg.Roles {
 		r := n.replicas[role]
-		if v.Epoch > 0 && !n.caughtUp(role) {
+		if v.Epoch > 0 && !n.progress.hasCaughtUp(role) {
 			add("the data of role %q is not here yet", role)
 		}
 		if err := r.storeFault.Load(); err != nil {
 			add("the store of role %q failed: %v; see to its disk", role, *err)
 		}
 	}
-	n.mu.Lock()
-	ids := slices.Sorted(maps.Keys(n.checks))
-	checks := make([]func() []string, len(ids))
-	for i, id := range ids {
-		checks[i] = n.checks[id]
-	}
-	n.mu.Unlock()
-	for _, check := range checks {
-		reasons = append(reasons, check()...)
-	}
+	reasons = append(reasons, n.extensions.missing()...)
 	return reasons
-}
-
-// addCheck has Health ask fn too. cancel takes it back.
-func (n *Node) addCheck(fn func() (reasons []string)) (cancel func()) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	id := n.nextID
-	n.nextID++
-	if n.checks == nil {
-		n.checks = map[int]func() []string{}
-	}
-	n.checks[id] = fn
-	return func() {
-		n.mu.Lock()
-		defer n.mu.Unlock()
-		delete(n.checks, id)
-	}
-}
-
-func (n *Node) caughtUp(role string) bool {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return n.progress.caughtUp[role]
 }

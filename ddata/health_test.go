@@ -36,8 +36,8 @@ func TestHealthNamesWhatIsMissing(t *testing.T) {
 	r.loop.Force(request{do: func(*replicaDriver) { // which reports nothing meanwhile
 		defer close(looked)
 		set := func(yes bool) {
-			n.mu.Lock()
-			defer n.mu.Unlock()
+			n.progress.mu.Lock()
+			defer n.progress.mu.Unlock()
 			n.progress.caughtUp[DefaultRole] = yes
 		}
 		set(false)

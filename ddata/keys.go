@@ -65,7 +65,7 @@ func (p *published) keysOf(s replicator.Space, prefix string) iter.Seq[string] {
 
 // state returns the present state of both spaces.
 func (r *Replicator) state(ctx context.Context) (*published, error) {
-	if r.n.over.Load() {
+	if r.n.life.over.Load() {
 		return nil, r.refusal()
 	}
 	done := make(chan *published, 1)

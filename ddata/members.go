@@ -81,7 +81,9 @@ func newMembers(n *Node) (*members, error) {
 
 func (m *members) start() {
 	m.n.net.Handle(membershipChannel, transport.HandlerFunc(m.receive))
-	m.n.net.Handle(singletonChannel, transport.HandlerFunc(m.n.hearWord))
+	m.n.net.Handle(singletonChannel, transport.HandlerFunc(func(from transport.NodeID, payload []byte) {
+		m.n.singletons.hear(from, payload, m.n.reports)
+	}))
 	m.loop.Start()
 }
 
@@ -120,7 +122,7 @@ func (m *members) receive(from transport.NodeID, payload []byte) {
 	msg, err := membership.DecodeMessage(payload)
 	if err != nil {
 		place.Release()
-		m.n.emit(events.MessageMalformed{What: "membership", Peer: membership.UID(from), Err: err})
+		m.n.reports.emit(events.MessageMalformed{What: "membership", Peer: membership.UID(from), Err: err})
 		return
 	}
 	addr, _ := m.n.net.PeerAddr(from)
@@ -212,7 +214,7 @@ func withAdvice(err error, dir string) error {
 
 func (m *members) send(e membership.Envelope) {
 	if g, ok := e.Msg.(membership.Grant); ok && g.Granted && m.n.disk != nil && !m.n.disk.marks.covers(m.last) {
-		m.n.emit(events.MessageUnsent{What: "membership", To: e.String(), Err: errUnmarked})
+		m.n.reports.emit(events.MessageUnsent{What: "membership", To: e.String(), Err: errUnmarked})
 		return
 	}
 	payload := m.encode(e.Msg)
@@ -223,7 +225,7 @@ func (m *members) send(e membership.Envelope) {
 		err = m.n.net.SendAddr(e.Addr, membershipChannel, payload)
 	}
 	if err != nil {
-		m.n.emit(events.MessageUnsent{What: "membership", To: e.String(), Err: err})
+		m.n.reports.emit(events.MessageUnsent{What: "membership", To: e.String(), Err: err})
 	}
 }
 
@@ -262,17 +264,13 @@ func (m *members) disconnect() {
 }
 
 func (m *members) install(v *membership.View) {
-	m.n.emit(events.ViewInstalled{View: v})
+	m.n.reports.emit(events.ViewInstalled{View: v})
 	m.tellUnnamed(v)
 	m.tellOldest(v)
 	for _, r := range m.n.replicas {
 		r.install(v)
 	}
-	m.n.tell(func(w Watcher) {
-		if w.View != nil {
-			w.View(v)
-		}
-	})
+	m.n.watchers.tellView(v)
 	m.n.maybeUp()
 }
 
@@ -283,14 +281,14 @@ func (m *members) event(e membership.Event) {
 	case membership.MemberReachable:
 		m.reachable(e.Member.UID, true)
 	case membership.LeaseLost:
-		m.n.leaseChanged(false)
+		m.n.watchers.tellLease(false)
 	case membership.LeaseRegained:
-		m.n.leaseChanged(true)
+		m.n.watchers.tellLease(true)
 		m.n.maybeUp()
 	case membership.Waiting:
 		m.reason.Store(&e.Reason)
 	}
-	m.n.emit(events.OfMembership(e))
+	m.n.reports.emit(events.OfMembership(e))
 }
 
 // tellUnnamed tells once which durable keys of the cluster this node does not name.
@@ -302,7 +300,7 @@ func (m *members) tellUnnamed(v *membership.View) {
 	ours := m.n.cfg.DurableKeys
 	unnamed := slices.DeleteFunc(slices.Concat(v.Durable, v.Moving), func(p string) bool { return slices.Contains(ours, p) })
 	if len(unnamed) > 0 {
-		m.n.emit(events.UnnamedKeys{Patterns: unnamed})
+		m.n.reports.emit(events.UnnamedKeys{Patterns: unnamed})
 	}
 }
 
@@ -311,7 +309,7 @@ func (m *members) tellOldest(v *membership.View) {
 	for _, role := range m.n.cfg.Roles {
 		if x, ok := v.Oldest(role); x.UID != m.oldest[role] {
 			m.oldest[role] = x.UID
-			m.n.emit(events.OldestChanged{Role: role, Member: x, Self: ok && x.UID == m.n.uid})
+			m.n.reports.emit(events.OldestChanged{Role: role, Member: x, Self: ok && x.UID == m.n.uid})
 		}
 	}
 }
@@ -328,7 +326,7 @@ func (m *members) tellDrops() {
 	now := m.n.net.Stats().Dropped
 	for d, n := range now {
 		if n > m.dropped[d] {
-			m.n.emit(events.FramesDropped{Reason: transport.Drop(d), Count: n - m.dropped[d]})
+			m.n.reports.emit(events.FramesDropped{Reason: transport.Drop(d), Count: n - m.dropped[d]})
 		}
 	}
 	m.dropped = now
@@ -338,9 +336,5 @@ func (m *members) reachable(uid membership.UID, yes bool) {
 	for _, r := range m.n.replicas {
 		r.reachable(uid, yes)
 	}
-	m.n.tell(func(w Watcher) {
-		if w.Reachable != nil {
-			w.Reachable(uid, yes)
-		}
-	})
+	m.n.watchers.tellReachable(uid, yes)
 }

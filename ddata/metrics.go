@@ -128,13 +128,13 @@ func (n *Node) reportMetrics(report func(*events.Metric, float64, ...string)) {
 	}
 	h := n.Health()
 	report(mLeaseHeld, is(n.HoldsLease()))
-	report(mPanics, float64(n.panics.Load()))
+	report(mPanics, float64(n.reports.panics.Load()))
 	report(mLive, is(h.Live))
 	report(mReady, is(h.Ready))
-	for _, s := range n.partsInSingletons() {
+	for _, s := range n.singletons.all() {
 		report(mSingleton, is(s.State() == membership.SingletonRunning), s.cfg.Name, s.cfg.Role)
 	}
-	for kind, count := range n.counts.All() {
+	for kind, count := range n.reports.counts.All() {
 		report(mEvents, float64(count), kind)
 	}
 	mMembership.report(report, n.members.stats.load())

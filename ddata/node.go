@@ -4,10 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"math/rand/v2"
-	"slices"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -27,13 +24,12 @@ import (
 type Node struct {
 	cfg Config
 	uid membership.UID
-	log *slog.Logger
 
-	before string // why the incarnation before broke off; empty when it is the first
-
-	listeners []events.Listener // the log, and the user's
-	counts    events.Counts
-	panics    atomic.Uint64 // of the user's code, that were survived
+	reports  *reports
+	life     *life
+	phases   *shutdown.Sequence // of the end
+	watchers watchers
+	refusals refusals
 
 	net  transport.Transport
 	swim *gossip.Gossip
@@ -42,34 +38,16 @@ type Node struct {
 
 	members  *members
 	replicas map[string]*Replicator // by role; fixed after start
+	progress *progress              // of the replicas
 
 	view  atomic.Pointer[membership.View]
 	lease publishedLease
 
-	refusal  atomic.Pointer[string] // the last connection that another node refused
-	undialed atomic.Pointer[undialed]
-	refusers map[string]bool // addresses that refused this node for good; guarded by mu
+	singletons singletons
+	extensions extensions
 
-	mu       sync.Mutex
-	watchers map[int]Watcher
-	nextID   int
-	checks   map[int]func() []string // of extensions; guarded by mu
-	phases   *shutdown.Sequence      // of the end
-	leaving  atomic.Bool
-
-	singletons map[string]*Singleton // by name
-	attached   host.Attached
-	unserved   *host.Unserved
-	progress   progress
-
-	started bool          // the loops run
-	once    sync.Once     // closes up
-	up      chan struct{} // closed when the node is Up, with its data and its lease
-	ended   error         // why it ends, nil while it runs; guarded by mu
-	over    atomic.Bool   // ended is set: for goroutines that read without the lock
-	unmeter func()        // ends what the Meter reads; nil without one
-	ending  chan struct{} // closed when it begins to end
-	done    chan struct{} // closed when the node has ended
+	started bool   // the loops run
+	unmeter func() // ends what the Meter reads; nil without one
 }
 
 // Start starts a node and returns when it is Up, has the data of its roles and holds its lease, or
@@ -102,10 +80,10 @@ func Start(ctx context.Context, cfg Config) (*Node, error) {
 			return nil, err
 		}
 		select {
-		case <-n.up:
+		case <-n.life.up:
 			n.leaveOnSignal()
 			return n, nil
-		case <-n.done:
+		case <-n.life.done:
 			if why, again := brokeOff(n.Err()); again {
 				before = "the attempt before broke off: " + why
 				continue
@@ -135,15 +113,14 @@ func brokeOff(err error) (why string, again bool) {
 // start builds one incarnation, from the port upwards. before says why the last one broke off.
 func start(ctx context.Context, cfg Config, before string) (_ *Node, err error) {
 	n := &Node{
-		cfg: cfg, uid: membership.UID(rand.Uint64() | 1), before: before,
-		watchers: map[int]Watcher{}, replicas: map[string]*Replicator{}, refusers: map[string]bool{},
-		up: make(chan struct{}), ending: make(chan struct{}), done: make(chan struct{}),
+		cfg: cfg, uid: membership.UID(rand.Uint64() | 1),
+		life: newLife(), replicas: map[string]*Replicator{},
 	}
-	n.progress = progress{caughtUp: map[string]bool{}, settled: map[string]membership.Epoch{}, moved: map[string]uint16{}}
-	n.log = cfg.Logger.With("node", n.uid.String())
-	n.listeners = []events.Listener{events.Log(n.log), cfg.EventListener}
+	n.reports = newReports(cfg.Logger.With("node", n.uid.String()), cfg.EventListener)
+	n.refusals = refusals{cfg: &n.cfg, before: before, by: map[string]bool{}}
+	n.progress = newProgress(cfg.Roles, func(in membership.Input) { n.members.post(in) })
 	n.phases = shutdown.New(cfg.ShutdownTimeouts, func(e shutdown.Ended) {
-		n.emit(events.ShutdownPhase{Phase: e.Phase.String(), Took: e.Took, Unfinished: e.Unfinished, Err: e.Err})
+		n.reports.emit(events.ShutdownPhase{Phase: e.Phase.String(), Took: e.Took, Unfinished: e.Unfinished, Err: e.Err})
 	})
 	n.view.Store(&membership.View{})
 	n.lease.init()
@@ -153,10 +130,10 @@ func start(ctx context.Context, cfg Config, before string) (_ *Node, err error) 
 		}
 	}()
 	if cfg.Dir != "" {
-		if n.disk, err = openDisk(cfg, n.emit); err != nil {
+		if n.disk, err = openDisk(cfg, n.reports.emit); err != nil {
 			return nil, err
 		}
-		if err = n.disk.warnRoles(cfg.Roles, n.emit); err != nil {
+		if err = n.disk.warnRoles(cfg.Roles, n.reports.emit); err != nil {
 			return nil, err
 		}
 	}
@@ -165,7 +142,7 @@ func start(ctx context.Context, cfg Config, before string) (_ *Node, err error) 
 		return nil, fmt.Errorf("ddata: Config.Bind: %w", err)
 	}
 	n.net = mesh
-	n.unserved = host.NewUnserved(clusterPort{n}, channelsPort{mesh, n}, n.log)
+	n.extensions.unserved = host.NewUnserved(clusterPort{n}, channelsPort{mesh, n}, n.reports.log)
 	for _, role := range cfg.Roles {
 		if n.replicas[role], err = newReplicator(n, role); err != nil {
 			return nil, err
@@ -185,7 +162,7 @@ func start(ctx context.Context, cfg Config, before string) (_ *Node, err error) 
 		r.start()
 	}
 	n.members.start()
-	mesh.HandleRest(n.unserved.Handler)
+	mesh.HandleRest(n.extensions.unserved.Handler)
 	if cfg.Discovery != nil {
 		n.find = startFinder(n)
 	}
@@ -208,44 +185,19 @@ func (n *Node) gossipConfig() gossip.Config {
 	}
 	return gossip.Config{
 		Cluster: n.cfg.Name, Seeds: n.cfg.Seeds, Preset: preset,
-		OnNote: func(x gossip.Note) { n.emit(events.Gossiped{Text: x.Text, Addr: x.Addr, Err: x.Err, Warn: x.Warn}) },
+		OnNote: func(x gossip.Note) {
+			n.reports.emit(events.Gossiped{Text: x.Text, Addr: x.Addr, Err: x.Err, Warn: x.Warn})
+		},
 		OnHint: func(h gossip.Hint) {
 			n.members.loop.Post(memberInput{in: membership.Hint{Addr: h.Addr, UID: membership.UID(h.UID), Alive: h.Alive}}) // one that is lost is only a hint
 		},
 	}
 }
 
-// refused tells of connections that were refused on either side. A node that is in no cluster yet
-// and is refused by all its seeds for good gives up: its name or its version is wrong.
+// refused tells of connections that were refused on either side.
 func (n *Node) refused(r transport.Refusal) {
-	n.emit(events.ConnectionRefused{Refusal: r})
-	text := r.String()
-	if r.Inbound && r.Cause.Reason != transport.RefusedTLS || n.View().Epoch > 0 || r.Cause.Reason == transport.RefusedSelf { // discovery may name this node as well
-		return
-	}
-	asked := slices.Contains(n.cfg.Seeds, r.Addr)
-	switch {
-	case r.Cause.Reason != transport.RefusedCluster:
-	case asked || n.cfg.Discovery != nil:
-		text += "; check Config.Name and Config.Seeds or Discovery"
-	default:
-		text += "; the address was that of a member once, and another cluster uses it now"
-	}
-	if r.Cause.Reason == transport.RefusedTLS {
-		text += "; check Config.TLS on both sides: the certificates, their names and authorities, and that both use it"
-	}
-	n.refusal.Store(&text)
-	if r.Inbound || !asked || r.Cause.Reason != transport.RefusedCluster && r.Cause.Reason != transport.RefusedVersion || n.cfg.Discovery != nil { // which may name others next
-		return
-	}
-	n.mu.Lock()
-	n.refusers[r.Addr] = true
-	all := true
-	for _, seed := range n.cfg.Seeds {
-		all = all && (n.refusers[seed] || seed == n.cfg.Bind || seed == n.cfg.Advertise)
-	}
-	n.mu.Unlock()
-	if all {
+	n.reports.emit(events.ConnectionRefused{Refusal: r})
+	if text, vain := n.refusals.refused(r, n.View().Epoch > 0); vain {
 		n.finish(fmt.Errorf("%w: %s", ErrRefused, text))
 	}
 }
@@ -253,9 +205,9 @@ func (n *Node) refused(r transport.Refusal) {
 // faulted tells of connections that broke or could not be made.
 func (n *Node) faulted(f transport.Fault) {
 	if f.Kind == transport.FaultDial {
-		n.undialed.Store(&undialed{time.Now(), f.String()})
+		n.refusals.failed(f)
 	}
-	n.emit(events.ConnectionFault{Fault: f})
+	n.reports.emit(events.ConnectionFault{Fault: f})
 }
 
 // UID names this incarnation.
@@ -308,13 +260,13 @@ func (n *Node) HoldsLease() bool {
 }
 
 // Done is closed when the node has ended, for whatever reason.
-func (n *Node) Done() <-chan struct{} { return n.done }
+func (n *Node) Done() <-chan struct{} { return n.life.done }
 
 // Err says why the node has ended: nil while it runs, ErrClosed, ErrLeft, ErrDowned, or ErrRefused.
 func (n *Node) Err() error {
 	select {
-	case <-n.done:
-		return n.endReason()
+	case <-n.life.done:
+		return n.life.why()
 	default:
 		return nil
 	}

@@ -43,7 +43,7 @@ func TestEffectsAreTold(t *testing.T) {
 		}
 	}
 	var got []events.Event
-	n.listeners = []events.Listener{{Any: func(e events.Event) { got = append(got, e) }}}
+	n.reports.listeners = []events.Listener{{Any: func(e events.Event) { got = append(got, e) }}}
 	d := n.replicas[DefaultRole].d
 	d.carry(fx)
 	d.send(replicator.Envelope{To: 12345, Msg: &replicator.Done{}})

@@ -16,9 +16,16 @@ import (
 
 // Host lends the node to an extension; see package host. Applications do not need it.
 func (n *Node) Host() host.Host {
+	data := func(role string) (host.Data, error) {
+		r, err := n.Replicator(role)
+		if err != nil {
+			return nil, err
+		}
+		return dataPort{r}, nil
+	}
 	return host.Host{
 		Cluster: clusterPort{n}, Lease: leasePort{n}, Channels: channelsPort{n.net, n}, Lifecycle: lifecyclePort{n},
-		Attached: &n.attached, Data: n.dataPort, Emit: n.emit, Meter: n.cfg.Meter, Log: n.log,
+		Attached: &n.extensions.attached, Data: data, Emit: n.reports.emit, Meter: n.cfg.Meter, Log: n.reports.log,
 	}
 }
 
@@ -66,7 +73,9 @@ type channelsPort struct {
 var _ host.Channels = channelsPort{}
 
 // Claim implements host.Channels.
-func (c channelsPort) Claim(ch transport.Channel) (promised []byte) { return c.n.unserved.Claim(ch) }
+func (c channelsPort) Claim(ch transport.Channel) (promised []byte) {
+	return c.n.extensions.unserved.Claim(ch)
+}
 
 // OnLink implements host.Channels.
 func (c channelsPort) OnLink(fn func(transport.LinkEvent)) (cancel func()) {
@@ -83,7 +92,9 @@ func (l lifecyclePort) OnShutdown(phase shutdown.Phase, name string, task func(c
 }
 
 // OnHealth implements host.Lifecycle.
-func (l lifecyclePort) OnHealth(check func() []string) (cancel func()) { return l.n.addCheck(check) }
+func (l lifecyclePort) OnHealth(check func() []string) (cancel func()) {
+	return l.n.extensions.addCheck(check)
+}
 
 // OnEnd implements host.Lifecycle.
 func (l lifecyclePort) OnEnd(fn func(error)) (cancel func()) { return l.n.Watch(Watcher{End: fn}) }
@@ -91,14 +102,6 @@ func (l lifecyclePort) OnEnd(fn func(error)) (cancel func()) { return l.n.Watch(
 // Broken implements host.Lifecycle.
 func (l lifecyclePort) Broken(name string, b runloop.Broken, state fmt.Stringer) {
 	l.n.broken(name, b, state)
-}
-
-func (n *Node) dataPort(role string) (host.Data, error) {
-	r, err := n.Replicator(role)
-	if err != nil {
-		return nil, err
-	}
-	return dataPort{r}, nil
 }
 
 // dataPort is a Replicator for callers that do not wait. An operation ends when the machine says

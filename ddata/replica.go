@@ -151,7 +151,7 @@ func (r *Replicator) receive(from transport.NodeID, payload []byte) {
 	}
 	msg, err := replicator.DecodeMessage(payload)
 	if err != nil {
-		r.n.emit(events.MessageMalformed{What: "replicator", Peer: membership.UID(from), Err: err})
+		r.n.reports.emit(events.MessageMalformed{What: "replicator", Peer: membership.UID(from), Err: err})
 		msg = nil // the machine counts it
 	}
 	r.loop.Force(request{in: replicator.Receive{From: crdt.Origin(from), Msg: msg}, from: place})
@@ -189,7 +189,7 @@ func (r *Replicator) reachable(uid membership.UID, yes bool) {
 
 // refusal says why an input was not taken.
 func (r *Replicator) refusal() error {
-	if err := r.n.endReason(); err != nil {
+	if err := r.n.life.why(); err != nil {
 		return err
 	}
 	return replicator.ErrOverloaded
@@ -198,7 +198,7 @@ func (r *Replicator) refusal() error {
 // local reads a key of the present state, without the machine if nothing has changed since the last
 // snapshot.
 func (r *Replicator) local(ctx context.Context, key string) (crdt.Reader, error) {
-	if r.n.over.Load() {
+	if r.n.life.over.Load() {
 		return crdt.Reader{}, r.wrap("get", key, quorum.Local, r.refusal())
 	}
 	if err := ctx.Err(); err != nil {
@@ -341,10 +341,11 @@ func (d *replicaDriver) carry(fx *replicator.Effects) {
 		d.tell(fx)
 	}
 	if fx.CaughtUp || len(fx.Settled) > 0 {
-		d.n.report(d.role, d.m.CaughtUp(), membership.Epoch(d.m.Settled()))
+		d.n.progress.note(d.role, d.m.CaughtUp(), membership.Epoch(d.m.Settled()))
+		d.n.maybeUp()
 	}
 	if fx.Moved != 0 {
-		d.n.reportMoved(d.role, fx.Moved)
+		d.n.progress.noteMoved(d.role, fx.Moved)
 	}
 }
 
@@ -353,7 +354,7 @@ func (d *replicaDriver) persist(b replicator.Batch) {
 		d.r.storeFault.Store(nil)
 		if err != nil {
 			d.r.storeFault.Store(&err)
-			d.n.emit(events.StoreFailed{Role: d.role, Err: err})
+			d.n.reports.emit(events.StoreFailed{Role: d.role, Err: err})
 		}
 		d.r.loop.Force(request{in: replicator.Persisted{ID: b.ID, Err: err}})
 	}
@@ -371,6 +372,6 @@ func (d *replicaDriver) send(e replicator.Envelope) {
 	}
 	d.scratch = replicator.AppendMessage(d.scratch[:0], e.Msg)
 	if err := d.n.net.Send(transport.NodeID(e.To), lane, 0, d.r.ch, d.scratch); err != nil {
-		d.n.emit(events.MessageUnsent{What: "replicator", To: e.String(), Err: err})
+		d.n.reports.emit(events.MessageUnsent{What: "replicator", To: e.String(), Err: err})
 	}
 }

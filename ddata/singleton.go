@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -83,7 +84,11 @@ func (n *Node) RunSingleton(cfg SingletonConfig) (*Singleton, error) {
 			cfg.RestartAfter = 100 * time.Millisecond
 		}
 	}
-	if err := n.checkSingleton(cfg); err != nil {
+	err := cfg.check(n.cfg.Roles)
+	if err == nil {
+		err = n.life.why()
+	}
+	if err != nil {
 		return nil, fmt.Errorf("ddata: singleton %q: %w", cfg.Name, err)
 	}
 	s := &Singleton{n: n, cfg: cfg, admission: newAdmission(n), handed: make(chan struct{})}
@@ -92,7 +97,7 @@ func (n *Node) RunSingleton(cfg SingletonConfig) (*Singleton, error) {
 	})
 	s.loop = runloop.New(singletonDriver{s}, inboxMax)
 	s.loop.WhenBroken(func(b runloop.Broken) { n.broken("singleton "+cfg.Name, b, s) })
-	if err := n.addSingleton(s); err != nil {
+	if err := n.singletons.add(s); err != nil {
 		return nil, fmt.Errorf("ddata: singleton %q: %w", cfg.Name, err)
 	}
 	s.loop.Start()
@@ -108,38 +113,52 @@ func (n *Node) RunSingleton(cfg SingletonConfig) (*Singleton, error) {
 	return s, nil
 }
 
-func (n *Node) checkSingleton(cfg SingletonConfig) error {
+// check finds what is wrong with the config on a node of these roles.
+func (cfg SingletonConfig) check(roles []string) error {
 	if err := checkName(cfg.Name); err != nil {
 		return fmt.Errorf("SingletonConfig.Name: %w", err)
 	}
-	switch _, ok := n.replicas[cfg.Role]; {
-	case !ok:
+	switch {
+	case !slices.Contains(roles, cfg.Role):
 		return fmt.Errorf("%w %q", ErrUnknownRole, cfg.Role)
 	case cfg.Run == nil:
 		return errors.New("SingletonConfig.Run is nil")
 	case cfg.RestartAfter < 0:
 		return errors.New("SingletonConfig.RestartAfter is negative")
 	}
-	return n.endReason()
-}
-
-func (n *Node) addSingleton(s *Singleton) error {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if n.singletons[s.cfg.Name] != nil {
-		return errors.New("a singleton of that name runs on this node already")
-	}
-	if n.singletons == nil {
-		n.singletons = map[string]*Singleton{}
-	}
-	n.singletons[s.cfg.Name] = s
 	return nil
 }
 
-func (n *Node) partsInSingletons() []*Singleton {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return slices.Collect(maps.Values(n.singletons))
+// singletons are those of a node. The zero value has none.
+type singletons struct {
+	mu     sync.Mutex
+	byName map[string]*Singleton
+}
+
+func (ss *singletons) add(s *Singleton) error {
+	ss.mu.Lock()
+	defer ss.mu.Unlock()
+	if ss.byName[s.cfg.Name] != nil {
+		return errors.New("a singleton of that name runs on this node already")
+	}
+	if ss.byName == nil {
+		ss.byName = map[string]*Singleton{}
+	}
+	ss.byName[s.cfg.Name] = s
+	return nil
+}
+
+// find returns the one of a name, nil if there is none.
+func (ss *singletons) find(name string) *Singleton {
+	ss.mu.Lock()
+	defer ss.mu.Unlock()
+	return ss.byName[name]
+}
+
+func (ss *singletons) all() []*Singleton {
+	ss.mu.Lock()
+	defer ss.mu.Unlock()
+	return slices.Collect(maps.Values(ss.byName))
 }
 
 // State is how far it is on this node.
@@ -160,7 +179,7 @@ func (s singletonDriver) Step(now time.Time, q singletonInput) {
 	q.from.Release()
 	fx := s.m.Step(now, q.in)
 	for _, e := range fx.Send {
-		s.n.sendWord(s.cfg.Name, e)
+		s.sendWord(e)
 	}
 	if fx.Stop && s.cancel != nil {
 		s.cancel(s.cause())
@@ -184,7 +203,7 @@ func (s singletonDriver) Tick() singletonInput { return singletonInput{in: membe
 
 func (s *Singleton) tellState(state SingletonState) {
 	s.state.Store(uint32(state))
-	s.n.emit(events.SingletonChanged{Name: s.cfg.Name, Role: s.cfg.Role, State: state})
+	s.n.reports.emit(events.SingletonChanged{Name: s.cfg.Name, Role: s.cfg.Role, State: state})
 	if s.cfg.OnState != nil {
 		s.cfg.OnState(state)
 	}
@@ -204,14 +223,14 @@ func (s *Singleton) begin(token Token) {
 			return
 		}
 		if err := s.cfg.Run(ctx, token); err != nil && ctx.Err() == nil {
-			s.n.emit(events.SingletonFailed{Name: s.cfg.Name, Role: s.cfg.Role, Err: err, Again: s.cfg.RestartAfter})
+			s.n.reports.emit(events.SingletonFailed{Name: s.cfg.Name, Role: s.cfg.Role, Err: err, Again: s.cfg.RestartAfter})
 		}
 	}()
 }
 
 // cause is why Run has to return.
 func (s *Singleton) cause() error {
-	if err := s.n.endReason(); err != nil {
+	if err := s.n.life.why(); err != nil {
 		return err
 	}
 	if !s.n.HoldsLease() {
@@ -243,7 +262,7 @@ func (s *Singleton) end(error) {
 	select {
 	case <-s.handed:
 	case <-time.After(singletonEndTimeout):
-		s.n.emit(events.SingletonOutlived{Name: s.cfg.Name, Role: s.cfg.Role})
+		s.n.reports.emit(events.SingletonOutlived{Name: s.cfg.Name, Role: s.cfg.Role})
 	}
 	s.loop.Stop()
 }

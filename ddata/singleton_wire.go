@@ -40,24 +40,22 @@ func decodeWord(b []byte) (name string, w membership.SingletonWord, err error) {
 	return name, w, nil
 }
 
-func (n *Node) sendWord(name string, e membership.SingletonEnvelope) {
-	payload := appendWord(nil, name, e.Word)
-	if err := n.net.Send(transport.NodeID(e.To), transport.Control, 0, singletonChannel, payload); err != nil {
-		n.emit(events.MessageUnsent{What: "singleton", To: fmt.Sprintf("%v: %v of %q", e.To, e.Word, name), Err: err}) // a request is repeated
+func (s *Singleton) sendWord(e membership.SingletonEnvelope) {
+	payload := appendWord(nil, s.cfg.Name, e.Word)
+	if err := s.n.net.Send(transport.NodeID(e.To), transport.Control, 0, singletonChannel, payload); err != nil {
+		s.n.reports.emit(events.MessageUnsent{What: "singleton", To: fmt.Sprintf("%v: %v of %q", e.To, e.Word, s.cfg.Name), Err: err}) // a request is repeated
 	}
 }
 
-// hearWord takes the words of other nodes. A node that asks for a singleton that this node does not
+// hear takes the words of other nodes. A node that asks for a singleton that this node does not
 // run gets no answer: a view tells it when this node is gone.
-func (n *Node) hearWord(from transport.NodeID, payload []byte) {
+func (ss *singletons) hear(from transport.NodeID, payload []byte, r *reports) {
 	name, w, err := decodeWord(payload)
 	if err != nil {
-		n.emit(events.MessageMalformed{What: "singleton", Peer: membership.UID(from), Err: err})
+		r.emit(events.MessageMalformed{What: "singleton", Peer: membership.UID(from), Err: err})
 		return
 	}
-	n.mu.Lock()
-	s := n.singletons[name]
-	n.mu.Unlock()
+	s := ss.find(name)
 	if s == nil {
 		return
 	}

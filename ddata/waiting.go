@@ -10,33 +10,23 @@ import (
 	"github.com/coterie-go/coterie/ddata/membership"
 )
 
-// undialed is the last attempt to connect that failed.
-type undialed struct {
-	at   time.Time
-	text string
-}
-
-// undialedFresh is how long a failed attempt is of interest. One that goes on failing is made again
-// sooner.
-const undialedFresh = 10 * time.Second
-
 // waiting says what the node waits for, for errors.
 func (m *members) waiting() string {
 	reason := "the first probes are on their way"
 	if v := m.n.View(); v.Epoch > 0 {
-		reason = m.n.notUp(v)
+		reason = m.notUp(v)
 	} else {
 		if s := m.reason.Load(); s != nil {
 			reason = *s
 		}
-		if u := m.n.undialed.Load(); u != nil && time.Since(u.at) < undialedFresh {
+		if u := m.n.refusals.undialed.Load(); u != nil && time.Since(u.at) < undialedFresh {
 			reason += "; " + u.text
 		}
-		if m.n.before != "" {
-			reason += "; " + m.n.before
+		if m.n.refusals.before != "" {
+			reason += "; " + m.n.refusals.before
 		}
 	}
-	if s := m.n.refusal.Load(); s != nil {
+	if s := m.n.refusals.last.Load(); s != nil {
 		reason += "; " + *s
 	}
 	return reason
@@ -44,13 +34,14 @@ func (m *members) waiting() string {
 
 // notUp says what a member lacks to be Up, with its data and its lease; if that is nothing, its
 // view.
-func (n *Node) notUp(v *membership.View) string {
+func (m *members) notUp(v *membership.View) string {
+	n := m.n
 	var lacks []string
 	if me, _ := v.Member(n.uid); me.Status == membership.Joining && !v.Open() {
-		lacks = n.tooFew(v)
+		lacks = n.cfg.tooFew(v)
 	}
 	for _, role := range n.cfg.Roles {
-		if !n.caughtUp(role) {
+		if !n.progress.hasCaughtUp(role) {
 			lacks = append(lacks, fmt.Sprintf("the data of role %q is not here yet, which takes a majority of its %d members", role, full(v, role)))
 		}
 	}
@@ -64,12 +55,12 @@ func (n *Node) notUp(v *membership.View) string {
 }
 
 // tooFew says which gates of the first Up are not reached, with the numbers.
-func (n *Node) tooFew(v *membership.View) (lacks []string) {
-	if have, need := len(v.Members), n.cfg.MinMembers; have < need {
+func (c Config) tooFew(v *membership.View) (lacks []string) {
+	if have, need := len(v.Members), c.MinMembers; have < need {
 		lacks = append(lacks, fmt.Sprintf("%d of %d members are there (MinMembers)", have, need))
 	}
-	for _, role := range slices.Sorted(maps.Keys(n.cfg.MinMembersPerRole)) {
-		switch have, need := len(v.ByRole(role)), n.cfg.MinMembersPerRole[role]; {
+	for _, role := range slices.Sorted(maps.Keys(c.MinMembersPerRole)) {
+		switch have, need := len(v.ByRole(role)), c.MinMembersPerRole[role]; {
 		case have == 0 && need > 0:
 			lacks = append(lacks, fmt.Sprintf("no member has the role %q, of which %d are needed (MinMembersPerRole): check its spelling in Roles", role, need))
 		case have < need:

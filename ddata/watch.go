@@ -1,10 +1,9 @@
 package ddata
 
 import (
-	"fmt"
 	"maps"
-	"runtime/debug"
 	"slices"
+	"sync"
 
 	"github.com/coterie-go/coterie/ddata/events"
 	"github.com/coterie-go/coterie/ddata/membership"
@@ -31,80 +30,116 @@ type Watcher struct {
 // watcher that comes after the end hears of it too. No callback runs within Watch. cancel ends it;
 // a callback that has begun may still be running when cancel returns.
 func (n *Node) Watch(w Watcher) (cancel func()) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if n.ended != nil {
-		if w.End != nil {
-			go w.End(n.ended)
-		}
-		return func() {}
+	cancel, ok := n.watchers.add(w)
+	if ok {
+		n.members.loop.Force(memberInput{do: func() {
+			if v := n.view.Load(); v.Epoch > 0 && w.View != nil {
+				w.View(v)
+			}
+		}})
 	}
-	id := n.nextID
-	n.nextID++
-	n.watchers[id] = w
-	n.members.loop.Force(memberInput{do: func() {
-		if v := n.view.Load(); v.Epoch > 0 && w.View != nil {
+	return cancel
+}
+
+// watchers are the registered ones of a node. The zero value has none.
+type watchers struct {
+	mu    sync.Mutex
+	byID  map[int]Watcher
+	next  int
+	ended error // what they were told of the end; nil before it
+}
+
+// add registers a watcher. After the end it does not, has the watcher told, and reports false.
+func (ws *watchers) add(w Watcher) (cancel func(), ok bool) {
+	ws.mu.Lock()
+	defer ws.mu.Unlock()
+	if ws.ended != nil {
+		if w.End != nil {
+			go w.End(ws.ended)
+		}
+		return func() {}, false
+	}
+	if ws.byID == nil {
+		ws.byID = map[int]Watcher{}
+	}
+	id := ws.next
+	ws.next++
+	ws.byID[id] = w
+	return func() {
+		ws.mu.Lock()
+		defer ws.mu.Unlock()
+		delete(ws.byID, id)
+	}, true
+}
+
+// all are those that are registered, in the order of their registration.
+func (ws *watchers) all() []Watcher {
+	ws.mu.Lock()
+	defer ws.mu.Unlock()
+	return ws.allLocked()
+}
+
+func (ws *watchers) allLocked() []Watcher {
+	all := make([]Watcher, 0, len(ws.byID))
+	for _, id := range slices.Sorted(maps.Keys(ws.byID)) {
+		all = append(all, ws.byID[id])
+	}
+	return all
+}
+
+func (ws *watchers) tellView(v *membership.View) {
+	for _, w := range ws.all() {
+		if w.View != nil {
 			w.View(v)
 		}
-	}})
-	return func() {
-		n.mu.Lock()
-		defer n.mu.Unlock()
-		delete(n.watchers, id)
 	}
 }
 
-// tell calls fn for each watcher, without the lock, in the order of their registration.
-func (n *Node) tell(fn func(Watcher)) {
-	n.mu.Lock()
-	ids := slices.Sorted(maps.Keys(n.watchers))
-	ws := make([]Watcher, len(ids))
-	for i, id := range ids {
-		ws[i] = n.watchers[id]
-	}
-	n.mu.Unlock()
-	for _, w := range ws {
-		fn(w)
-	}
-}
-
-// emit tells the log and Config.EventListener of an event.
-func (n *Node) emit(e events.Event) {
-	n.counts.Tell(e)
-	for i := range n.listeners {
-		n.hear(&n.listeners[i], e)
-	}
-}
-
-// hear has one listener hear of an event. Its callbacks run on goroutines that the node lives by,
-// such as the reader of a connection: a panic of one is logged, and ends neither the process nor
-// the node.
-func (n *Node) hear(l *events.Listener, e events.Event) {
-	defer func() {
-		if p := recover(); p != nil {
-			n.log.Error("a callback of Config.EventListener panicked", "event", fmt.Sprintf("%T", e), "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+func (ws *watchers) tellReachable(uid membership.UID, is bool) {
+	for _, w := range ws.all() {
+		if w.Reachable != nil {
+			w.Reachable(uid, is)
 		}
-	}()
-	l.Tell(e)
+	}
+}
+
+func (ws *watchers) tellLease(held bool) {
+	for _, w := range ws.all() {
+		if w.Lease != nil {
+			w.Lease(held)
+		}
+	}
+}
+
+func (ws *watchers) tellLink(e transport.LinkEvent) {
+	for _, w := range ws.all() {
+		if w.Link != nil {
+			w.Link(e)
+		}
+	}
+}
+
+// tellEnd calls the watchers' End side by side and waits for them: they stop what stands on the
+// node.
+func (ws *watchers) tellEnd(err error) {
+	ws.mu.Lock()
+	ws.ended = err
+	all := ws.allLocked()
+	ws.mu.Unlock()
+	var wg sync.WaitGroup
+	for _, w := range all {
+		if w.End != nil {
+			wg.Go(func() { w.End(err) })
+		}
+	}
+	wg.Wait()
 }
 
 func (n *Node) linkChanged(e transport.LinkEvent) {
 	if e.Up {
-		n.emit(events.LinkUp{Link: e})
+		n.reports.emit(events.LinkUp{Link: e})
 	} else {
-		n.emit(events.LinkDown{Link: e})
+		n.reports.emit(events.LinkDown{Link: e})
 	}
-	n.tell(func(w Watcher) {
-		if w.Link != nil {
-			w.Link(e)
-		}
-	})
-}
-
-func (n *Node) leaseChanged(held bool) {
-	n.tell(func(w Watcher) {
-		if w.Lease != nil {
-			w.Lease(held)
-		}
-	})
+	n.watchers.tellLink(e)
 }

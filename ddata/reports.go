@@ -1,0 +1,51 @@
+package ddata
+
+import (
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+	"sync/atomic"
+
+	"github.com/coterie-go/coterie/ddata/events"
+)
+
+// reports tells the log and Config.EventListener what happens on a node. It may be called from any
+// goroutine.
+type reports struct {
+	log       *slog.Logger
+	listeners []events.Listener // the log, and the user's; fixed
+	counts    events.Counts
+	panics    atomic.Uint64 // of the user's code, that were survived
+}
+
+func newReports(log *slog.Logger, user events.Listener) *reports {
+	return &reports{log: log, listeners: []events.Listener{events.Log(log), user}}
+}
+
+// emit tells of an event.
+func (r *reports) emit(e events.Event) {
+	r.counts.Tell(e)
+	for i := range r.listeners {
+		r.hear(&r.listeners[i], e)
+	}
+}
+
+// hear has one listener hear of an event. Its callbacks run on goroutines that the node lives by,
+// such as the reader of a connection: a panic of one is logged, and ends neither the process nor
+// the node.
+func (r *reports) hear(l *events.Listener, e events.Event) {
+	defer func() {
+		if p := recover(); p != nil {
+			r.log.Error("a callback of Config.EventListener panicked", "event", fmt.Sprintf("%T", e), "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+		}
+	}()
+	l.Tell(e)
+}
+
+// panicked counts a panic of the user's code that the node has survived, and tells of the first,
+// the second, the fourth and so on: one defect may show with every step of a machine.
+func (r *reports) panicked(in string, value any, stack []byte) {
+	if k := r.panics.Add(1); k&(k-1) == 0 {
+		r.emit(events.UserCodePanicked{In: in, Panic: fmt.Sprint(value), Stack: string(stack), SoFar: k})
+	}
+}
