@@ -204,5 +204,6 @@
 //
 // The pure machines membership.Machine and replicator.Machine decide everything. This package gives
 // each one goroutine (package runloop), carries out their effects over the transport and the disk,
-// and publishes what many goroutines read: the view, the lease, snapshots of the data.
+// and publishes what many goroutines read: the view, the lease, snapshots of the data. Package host
+// has what a node lends to its extensions, such as package sharding (Node.Host).
 package ddata

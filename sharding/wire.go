@@ -17,6 +17,9 @@ import (
 //	inspect  [6, call, what, "id"]                of Region.State and its like, answered with a reply
 //	farewell [7]                                  of a node that leaves: what it was asked is answered or passed on
 //
+// What control sends in its lane, inspect and farewell are host.Questions: before the frame stands
+// what a node answers that has not started the type.
+//
 // hops counts how often a region has passed the message on. type is the wire id of the message's
 // type. call names the question at its origin; origin is 0 for "the sender of this frame", which
 // the first region that passes it on replaces. status 0 is a reply, whose body is the CBOR of the
