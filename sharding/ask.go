@@ -133,7 +133,7 @@ func (q *question[R]) decode(body []byte) error {
 			enc = nil
 		}
 		if err := decodeInto(enc, body, &q.value); err != nil {
-			q.r.noteCodec(err)
+			q.r.panics.noteCodec(err)
 			return fmt.Errorf("%w: reply: %w", ErrEncoding, err)
 		}
 		return nil

@@ -1,7 +1,6 @@
 package sharding
 
 import (
-	"context"
 	"errors"
 	"log/slog"
 	"sync"
@@ -29,7 +28,7 @@ type core struct {
 	drops    drops
 	panics   panics
 	pool     *pool
-	lease    host.Lease
+	lease    handlerLease
 	leases   leases
 	net      host.Channels
 	channel  transport.Channel
@@ -45,15 +44,13 @@ type core struct {
 	reports  sync.Map // of OnReport: func(func(*events.Metric, float64, ...string))
 	kept     sync.Map // of Kept: what once made, by key
 
-	mailboxMax                        int
-	mailboxBytes                      uint32
-	held                              heldBytes
-	askTimeout                        time.Duration
-	supervision                       Supervision
-	restartBackoff, restartBackoffMax time.Duration
-	onFailure                         func(Failure)
-	errors                            []error // that travel as themselves
-	newBody                           func(e *entity) incarnation
+	mailboxMax   int
+	mailboxBytes uint32
+	held         heldBytes
+	askTimeout   time.Duration
+	supervisor   supervisor
+	errors       []error // that travel as themselves
+	newBody      func(e *entity) incarnation
 
 	storeFailure storeFailure
 	passivation  passivation.Strategy
@@ -86,15 +83,6 @@ type core struct {
 	closed chan struct{} // it refuses its users
 	ended  chan struct{} // nor does it pass on what others send
 
-	leaseMu   sync.Mutex
-	leaseCtx  *leaseContext
-	suspended []*entity
-}
-
-// leaseContext is the context of everything that runs under one holding of the lease.
-type leaseContext struct {
-	ctx    context.Context
-	cancel context.CancelCauseFunc
 }
 
 // controller is what the data plane tells the control plane. Its methods do not wait.
@@ -134,84 +122,10 @@ func isDone(c <-chan struct{}) bool {
 	}
 }
 
-// report logs a failure and tells the user's hook.
-func (r *core) report(e *entity, err error, stack []byte, outcome Supervision) {
-	r.log.Error("entity failed", "type", r.name, "id", e.id, "error", err, "outcome", outcome.String(), "stack", string(stack))
-	if r.onFailure != nil {
-		r.onFailure(Failure{Type: r.name, ID: e.id, Err: err, Stack: stack, Outcome: outcome})
-	}
-}
-
 // discard drops a message and, if it was a question, answers it with the reason.
 func (r *core) discard(reason DropReason, shard uint32, id string, env envelope) {
 	r.drops.drop(reason, int(shard), id, env.msg)
 	r.replyError(env, statusOf(reason), reason.String())
-}
-
-// suspend keeps an entity until the lease returns. It may have returned already.
-func (r *core) suspend(e *entity) {
-	r.leaseMu.Lock()
-	r.suspended = append(r.suspended, e)
-	r.leaseMu.Unlock()
-	if r.lease.Holds() {
-		r.resumeSuspended()
-	} else {
-		r.idleScan.awaitLease()
-	}
-}
-
-// suspends reports whether an entity waits for the lease.
-func (r *core) suspends() bool {
-	r.leaseMu.Lock()
-	defer r.leaseMu.Unlock()
-	return len(r.suspended) > 0
-}
-
-func (r *core) resumeSuspended() {
-	r.leaseMu.Lock()
-	all := r.suspended
-	r.suspended = nil
-	r.leaseMu.Unlock()
-	for _, e := range all {
-		if e.release(forLease) {
-			r.pool.submit(e)
-		}
-	}
-}
-
-// leaseChanged cancels the contexts of handlers when the lease is lost, and lets entities go on
-// when it is back.
-func (r *core) leaseChanged(held bool) {
-	if held {
-		r.resumeSuspended()
-		return
-	}
-	r.endLease(ErrNoLease)
-}
-
-func (r *core) endLease(cause error) {
-	r.leaseMu.Lock()
-	l := r.leaseCtx
-	r.leaseCtx = nil
-	r.leaseMu.Unlock()
-	if l != nil {
-		l.cancel(cause)
-	}
-}
-
-// leaseContext is the parent of the contexts of handlers.
-func (r *core) leaseContext() context.Context {
-	r.leaseMu.Lock()
-	defer r.leaseMu.Unlock()
-	if r.leaseCtx == nil {
-		ctx, cancel := context.WithCancelCause(context.Background())
-		if !r.lease.Holds() {
-			cancel(ErrNoLease)
-			return ctx
-		}
-		r.leaseCtx = &leaseContext{ctx, cancel}
-	}
-	return r.leaseCtx.ctx
 }
 
 // errRouteChanged is returned by the check under the lane's lock: load the route again.

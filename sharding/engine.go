@@ -20,7 +20,7 @@ func (c *control) linkChanged(e transport.LinkEvent) {
 }
 
 func (c *control) leaseChanged(held bool) {
-	c.r.leaseChanged(held)
+	c.r.lease.changed(held)
 	in := protocol.Lease{Held: held}
 	c.post(ctlInput{region: in})
 	if c.coord != nil {
@@ -37,7 +37,7 @@ func (c *control) reachable(uid membership.UID, ok bool) {
 // viewInstalled passes a view on; nil, or one without this node, ends everything that runs here.
 func (c *control) viewInstalled(v *membership.View) {
 	if v == nil {
-		c.r.endLease(ErrStopped)
+		c.r.lease.end(ErrStopped)
 		c.post(ctlInput{region: protocol.Dropped{}})
 		return
 	}
@@ -178,9 +178,9 @@ func (run *engine) end(ctx context.Context) (err error) {
 			c.coord.stop()
 		}
 		c.endHosting()
-		r.endLease(ErrStopped)
+		r.lease.end(ErrStopped)
 		r.asks.failAll(ErrStopped)
-		r.resumeSuspended()
+		r.lease.resume()
 		err = errors.Join(r.pool.drain(ctx), c.returnLeases(ctx))
 		r.held.end()
 		c.loop.Stop()

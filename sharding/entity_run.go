@@ -113,7 +113,7 @@ func (e *entity) slice(p *pool, w *worker) {
 		case suspended:
 			e.pause(forLease)
 			if !e.shard.expelled() { // else the shard is about to be killed
-				r.suspend(e)
+				r.lease.suspend(e)
 			}
 			return
 		case failed:
@@ -274,11 +274,11 @@ func (e *entity) stopBody(b incarnation) {
 		}
 		stack := debug.Stack()
 		if p := recover(); p != nil {
-			r.report(e, fmt.Errorf("panic in Stop: %v", p), stack, SuperviseStop)
+			r.supervisor.report(e, fmt.Errorf("panic in Stop: %v", p), stack, SuperviseStop)
 			return
 		}
 		r.pool.ended.Go(func() {
-			r.report(e, fmt.Errorf("in Stop: %w", errGoexit), stack, SuperviseStop)
+			r.supervisor.report(e, fmt.Errorf("in Stop: %w", errGoexit), stack, SuperviseStop)
 			e.resetExtra()
 			e.end(r)
 		})
@@ -286,7 +286,7 @@ func (e *entity) stopBody(b incarnation) {
 	err := b.stop()
 	returned = true
 	if err != nil {
-		r.report(e, fmt.Errorf("stop: %w", err), nil, SuperviseStop)
+		r.supervisor.report(e, fmt.Errorf("stop: %w", err), nil, SuperviseStop)
 	}
 }
 

@@ -146,7 +146,7 @@ func (r *core) posted(from membership.UID, box string, body []byte) {
 		r.drops.drop(DropNoBox, -1, "", nil)
 		return
 	}
-	defer r.survive("a box")
+	defer r.panics.survive("a box")
 	fn.(func(membership.UID, []byte))(from, body)
 }
 

@@ -74,8 +74,8 @@ func (w *idleScan) asks() {
 func (w *idleScan) lease() {
 	w.leaseArmed.Store(false)
 	if w.r.lease.Holds() {
-		w.r.resumeSuspended()
-	} else if w.r.suspends() {
+		w.r.lease.resume()
+	} else if w.r.lease.suspends() {
 		w.awaitLease()
 	}
 }

@@ -186,12 +186,12 @@ func TestMailboxBytesComeBack(t *testing.T) {
 			c.goOn()
 		},
 		"held for a lease": func(c *crowd) {
-			lease := c.g.core.lease.(*fakeLease)
+			lease := c.g.core.lease.node.(*fakeLease)
 			lease.lost.Store(true)
 			c.goOn()
 			synctest.Wait()
 			lease.lost.Store(false)
-			c.g.core.leaseChanged(true)
+			c.g.core.lease.changed(true)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -218,7 +218,7 @@ func (r *core) decode(m *message) (envelope, error) {
 	}
 	msg, err := mt.decode(m.body)
 	if err != nil {
-		r.noteCodec(err)
+		r.panics.noteCodec(err)
 		return envelope{}, fmt.Errorf("%w: %s: %w", ErrEncoding, mt.name, err)
 	}
 	return envelope{msg: msg, call: m.call, origin: m.origin}, nil

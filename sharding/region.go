@@ -62,7 +62,7 @@ func StartOn[M any](p Ports, t EntityType[M]) (*Region[M], error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrConfig, err)
 	}
-	run.control.event, run.control.quorums = guardHook(reg.core, "OnEvent", t.OnEvent), t.State
+	run.control.event, run.control.quorums = guardHook(&reg.core.panics, "OnEvent", t.OnEvent), t.State
 	reg.run = run
 	run.start(p)
 	return reg, nil
@@ -98,14 +98,18 @@ func newCore[M any](p Ports, t EntityType[M]) *core {
 		name: t.Name, role: t.Role, proxy: p.State == nil || p.Proxy, self: uint64(p.Cluster.UID()), cluster: p.Cluster, reg: t.Messages.reg,
 		queryTimeout: t.QueryTimeout,
 		table:        newTable(t.Shards, t.Hash), asks: newAsks(t.AsksMax),
-		pool: newPool(t.Workers, t.WorkersMax), lease: p.Lease, net: p.Network, channel: channelOf(t.Name), log: p.Log,
-		mailboxMax: t.MailboxMax, mailboxBytes: uint32(t.MailboxBytes), askTimeout: t.AskTimeout, supervision: t.Supervision,
-		restartBackoff: t.RestartBackoff, restartBackoffMax: t.RestartBackoffMax, errors: t.Errors,
+		pool: newPool(t.Workers, t.WorkersMax), net: p.Network, channel: channelOf(t.Name), log: p.Log,
+		mailboxMax: t.MailboxMax, mailboxBytes: uint32(t.MailboxBytes), askTimeout: t.AskTimeout, errors: t.Errors,
 		start: time.Now(), closed: make(chan struct{}), ended: make(chan struct{}), meters: newMeters(p.Meter, t.Name),
 	}
-	r.drops = drops{typ: t.Name, hook: guardHook(r, "OnDrop", t.OnDrop)}
-	r.onFailure = guardHook(r, "OnFailure", t.OnFailure)
-	r.leases.shards, r.leases.coordinator = r.guardLeases("Lease", t.Lease), r.guardLeases("CoordinatorLease", t.CoordinatorLease)
+	r.panics.typ, r.panics.log = t.Name, p.Log
+	r.lease.node, r.lease.pool, r.lease.scan = p.Lease, r.pool, &r.idleScan
+	r.drops = drops{typ: t.Name, hook: guardHook(&r.panics, "OnDrop", t.OnDrop)}
+	r.supervisor = supervisor{
+		typ: t.Name, log: p.Log, policy: t.Supervision, backoff: t.RestartBackoff, backoffMax: t.RestartBackoffMax,
+		onFailure: guardHook(&r.panics, "OnFailure", t.OnFailure),
+	}
+	r.leases.shards, r.leases.coordinator = r.panics.guardLeases("Lease", t.Lease), r.panics.guardLeases("CoordinatorLease", t.CoordinatorLease)
 	r.leases.cluster = p.ClusterName
 	r.leases.owner = fmt.Sprintf("%v of %s", p.Cluster.UID(), p.Addr)
 	r.held.max, r.held.node = int64(t.RegionBytes), p.mailboxes

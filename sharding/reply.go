@@ -87,7 +87,7 @@ func (r *core) reply(call, origin uint64, v any, request *msgType) error {
 	var err error
 	o.body, err = r.appendReply(appendReplyHead(o.body[:0], call, statusOK), v, request)
 	if err != nil {
-		r.noteCodec(err)
+		r.panics.noteCodec(err)
 		status := statusEncoding
 		if errors.Is(err, ErrUnregisteredMessage) {
 			status = statusUnregistered

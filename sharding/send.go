@@ -196,7 +196,7 @@ func (o *outgoing) encode(number uint32, rt *route, id string, env envelope) err
 	}
 	o.id, o.slot, o.rt = id, &r.table.slots[number], rt
 	if o.body, err = mt.appendBody(o.body[:0], env.msg); err != nil {
-		r.noteCodec(err)
+		r.panics.noteCodec(err)
 		return fmt.Errorf("%w: %s: %w", ErrEncoding, mt.name, err)
 	}
 	return nil

@@ -2,13 +2,23 @@ package sharding
 
 import (
 	"context"
+	"log/slog"
 	"time"
 )
 
+// supervisor says what happens to entities whose handlers fail.
+type supervisor struct {
+	typ                 string // the entity type's name
+	log                 *slog.Logger
+	policy              Supervision
+	backoff, backoffMax time.Duration // of SuperviseRestart
+	onFailure           func(Failure) // nil: no hook
+}
+
 // supervise deals with a failed handler; true: the worker goes on with the next message.
 func (e *entity) supervise(r *core, failure error, stack []byte) bool {
-	r.report(e, failure, stack, r.supervision)
-	switch r.supervision {
+	r.supervisor.report(e, failure, stack, r.supervisor.policy)
+	switch r.supervisor.policy {
 	case SuperviseResume:
 		return true
 	case SuperviseRestart:
@@ -31,7 +41,7 @@ func (e *entity) supervise(r *core, failure error, stack []byte) bool {
 // shard's machine it stays active.
 func (e *entity) backoff(r *core) {
 	x := e.extras()
-	pause := min(r.restartBackoff<<min(x.failures, 20), r.restartBackoffMax)
+	pause := min(r.supervisor.backoff<<min(x.failures, 20), r.supervisor.backoffMax)
 	x.failures++
 	if x.restart != nil {
 		x.restart.Stop()
@@ -68,7 +78,7 @@ func (e *entity) context(r *core) context.Context {
 	x := e.extras()
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	lease := r.leaseContext()
+	lease := r.lease.context()
 	if x.ctx == nil || x.lease != lease {
 		if x.cancel != nil {
 			x.cancel(ErrStopped)
@@ -134,4 +144,12 @@ func (e *entity) setReceiveTimeout(r *core, d time.Duration, msg any) {
 		t.Reset(d - idle)
 	})
 	x.timer = t
+}
+
+// report logs a failure and tells the user's hook.
+func (s *supervisor) report(e *entity, err error, stack []byte, outcome Supervision) {
+	s.log.Error("entity failed", "type", s.typ, "id", e.id, "error", err, "outcome", outcome.String(), "stack", string(stack))
+	if s.onFailure != nil {
+		s.onFailure(Failure{Type: s.typ, ID: e.id, Err: err, Stack: stack, Outcome: outcome})
+	}
 }

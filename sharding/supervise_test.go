@@ -216,10 +216,10 @@ func TestEffectsNeedTheLease(t *testing.T) {
 			defer close(done)
 			<-time.After(time.Second)
 			lease.lost.Store(true)
-			g.core.leaseChanged(false)
+			g.core.lease.changed(false)
 			<-time.After(time.Second)
 			lease.lost.Store(false)
-			g.core.leaseChanged(true)
+			g.core.lease.changed(true)
 		}()
 		if _, err := Ask(t.Context(), g, "a", total{}); !errors.Is(err, ErrNoLease) {
 			t.Errorf("asked a handler that outlived the lease: %v", err)
@@ -410,7 +410,7 @@ func TestPassivateNeedsTheLease(t *testing.T) {
 		close(stuck.open)
 		synctest.Wait()
 		lease.lost.Store(false)
-		g.core.leaseChanged(true)
+		g.core.lease.changed(true)
 		synctest.Wait()
 		if s := g.Stats(); s.Entities != 1 || !g.core.table.slots[g.core.table.shardOf("a")].Load().local.find("a").isStarted() {
 			t.Errorf("%+v", s)
@@ -456,7 +456,7 @@ func TestStopWaitsForTheLease(t *testing.T) {
 			t.Error("Stop was called without the lease")
 		}
 		lease.lost.Store(false)
-		g.core.leaseChanged(true)
+		g.core.lease.changed(true)
 		if synctest.Wait(); log.stopped.Load() != 1 || s.find("a") != nil {
 			t.Errorf("with the lease back Stop was called %d times", log.stopped.Load())
 		}

@@ -3,6 +3,7 @@ package sharding
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"runtime/debug"
 	"sync/atomic"
 
@@ -32,35 +33,39 @@ func guardCodec(what string, err *error) {
 	}
 }
 
-// panics counts what the region has survived.
-type panics struct{ count atomic.Uint64 }
+// panics counts and logs what the region has survived of the user's code.
+type panics struct {
+	typ   string // the entity type's name
+	log   *slog.Logger
+	count atomic.Uint64
+}
 
 // noteCodec counts a panic of a codec, if that is what err says.
-func (r *core) noteCodec(err error) {
+func (s *panics) noteCodec(err error) {
 	var p *codecPanic
 	if errors.As(err, &p) {
-		r.panicked("the "+p.what+" of a message", p.text, p.stack)
+		s.panicked("the "+p.what+" of a message", p.text, p.stack)
 	}
 }
 
 // panicked counts and logs a panic of the user's code: the first, the second, the fourth and so on,
 // for one message may come a million times.
-func (r *core) panicked(in, text string, stack []byte) {
-	if n := r.panics.count.Add(1); n&(n-1) == 0 {
-		r.log.Error("user code panicked", "type", r.name, "in", in, "panic", text, "so_far", n, "stack", string(stack))
+func (s *panics) panicked(in, text string, stack []byte) {
+	if n := s.count.Add(1); n&(n-1) == 0 {
+		s.log.Error("user code panicked", "type", s.typ, "in", in, "panic", text, "so_far", n, "stack", string(stack))
 	}
 }
 
 // survive is deferred around a call of the user's code.
-func (r *core) survive(in string) {
+func (s *panics) survive(in string) {
 	if p := recover(); p != nil {
-		r.panicked(in, fmt.Sprint(p), debug.Stack())
+		s.panicked(in, fmt.Sprint(p), debug.Stack())
 	}
 }
 
 // guardHook is a hook of the user's that cannot end the goroutine that calls it, neither by a panic
 // nor by runtime.Goexit, as a test's Fatal does.
-func guardHook[T any](r *core, name string, hook func(T)) func(T) {
+func guardHook[T any](s *panics, name string, hook func(T)) func(T) {
 	if hook == nil {
 		return nil
 	}
@@ -68,7 +73,7 @@ func guardHook[T any](r *core, name string, hook func(T)) func(T) {
 		returned := make(chan struct{})
 		go func() {
 			defer close(returned)
-			defer r.survive(name)
+			defer s.survive(name)
 			hook(v)
 		}()
 		<-returned
@@ -77,11 +82,11 @@ func guardHook[T any](r *core, name string, hook func(T)) func(T) {
 
 // guardLeases is a store of leases whose panics are errors of the call. field is the one of
 // EntityType that it is in.
-func (r *core) guardLeases(field string, s locks.Store) locks.Store {
-	if s == nil {
+func (s *panics) guardLeases(field string, store locks.Store) locks.Store {
+	if store == nil {
 		return nil
 	}
-	return locks.Guarded(s, func(p locks.Panic) {
-		r.panicked(fmt.Sprintf("%s of EntityType.%s for %q", p.Call, field, p.Name), fmt.Sprint(p.Value), p.Stack)
+	return locks.Guarded(store, func(p locks.Panic) {
+		s.panicked(fmt.Sprintf("%s of EntityType.%s for %q", p.Call, field, p.Name), fmt.Sprint(p.Value), p.Stack)
 	})
 }

@@ -1,0 +1,97 @@
+package sharding
+
+import (
+	"context"
+	"sync"
+
+	"github.com/coterie-go/coterie/ddata/host"
+)
+
+// handlerLease is the node's lease as handlers see it. Their contexts end with it, and an entity
+// that has no lease for its next message waits here for its return.
+type handlerLease struct {
+	node host.Lease
+	pool *pool     // runs the entities that go on
+	scan *idleScan // looks for the return while an entity waits
+
+	mu        sync.Mutex
+	current   *leaseContext // of the present holding; nil: no handler has asked for it
+	suspended []*entity
+}
+
+// Holds reads the clock: may this node act at this moment?
+func (l *handlerLease) Holds() bool { return l.node.Holds() }
+
+// suspend keeps an entity until the lease returns. It may have returned already.
+func (l *handlerLease) suspend(e *entity) {
+	l.mu.Lock()
+	l.suspended = append(l.suspended, e)
+	l.mu.Unlock()
+	if l.node.Holds() {
+		l.resume()
+	} else {
+		l.scan.awaitLease()
+	}
+}
+
+// suspends reports whether an entity waits for the lease.
+func (l *handlerLease) suspends() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.suspended) > 0
+}
+
+// resume lets the entities go on that wait for the lease.
+func (l *handlerLease) resume() {
+	l.mu.Lock()
+	all := l.suspended
+	l.suspended = nil
+	l.mu.Unlock()
+	for _, e := range all {
+		if e.release(forLease) {
+			l.pool.submit(e)
+		}
+	}
+}
+
+// changed cancels the contexts of handlers when the lease is lost, and lets entities go on
+// when it is back.
+func (l *handlerLease) changed(held bool) {
+	if held {
+		l.resume()
+		return
+	}
+	l.end(ErrNoLease)
+}
+
+// end cancels the contexts of handlers that run under the lease.
+func (l *handlerLease) end(cause error) {
+	l.mu.Lock()
+	ended := l.current
+	l.current = nil
+	l.mu.Unlock()
+	if ended != nil {
+		ended.cancel(cause)
+	}
+}
+
+// leaseContext is the context of everything that runs under one holding of the lease.
+type leaseContext struct {
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+}
+
+// context is the parent of the contexts of handlers.
+func (l *handlerLease) context() context.Context {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.current == nil {
+		ctx, cancel := context.WithCancelCause(context.Background())
+		if !l.node.Holds() {
+			cancel(ErrNoLease)
+			return ctx
+		}
+		l.current = &leaseContext{ctx, cancel}
+	}
+	return l.current.ctx
+}
