@@ -74,8 +74,7 @@ type core struct {
 	awaits            atomic.Pointer[[]protocol.UID] // whose reports this node's coordinator waits for
 	mismatch          atomic.Pointer[string]         // why that coordinator has refused this node; nil: it has not
 
-	start time.Time     // of the region's clock
-	tick  atomic.Uint32 // counted by the idle sweep
+	start time.Time // of the region's clock
 
 	measures bool // what shards do is measured
 	idleScan idleScan

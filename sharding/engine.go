@@ -78,7 +78,7 @@ func (run *engine) awaitLeft(ctx context.Context) error {
 		return nil
 	case <-ctx.Done():
 		err := fmt.Errorf("sharding %q: shards are still here: %w", run.core.name, context.Cause(ctx))
-		if running := run.core.stillRunning(); running != "" {
+		if running := run.core.slow.stillRunning(); running != "" {
 			err = fmt.Errorf("%w (%s)", err, running)
 		}
 		if why := run.core.uncoordinated(); why != nil {

@@ -219,7 +219,7 @@ func (e *entity) receive(r *core, env envelope) error {
 	if err := e.body.receive(env); err != nil {
 		return err
 	}
-	if tick := r.tick.Load(); e.seen.Load() != tick && env.call != timerCall {
+	if tick := r.idleScan.tick.Load(); e.seen.Load() != tick && env.call != timerCall {
 		e.seen.Store(tick)
 	}
 	if x := e.extra.Load(); x != nil {
@@ -240,7 +240,7 @@ func (e *entity) obey(r *core, c command) (stop bool) {
 				e.shard.keep(e)
 			}
 			e.body = r.newBody(e)
-			e.seen.Store(r.tick.Load())
+			e.seen.Store(r.idleScan.tick.Load())
 		}
 	case stopNow:
 		return true

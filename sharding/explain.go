@@ -59,7 +59,7 @@ func (r *core) whereAsked(id string) string {
 	if e == nil {
 		return text + " on this node: it is not active"
 	}
-	if running := r.runningHandler(e); running != "" {
+	if running := r.slow.runningHandler(e); running != "" {
 		return text + " on this node: " + running
 	}
 	return text + " on this node: no handler of it runs"

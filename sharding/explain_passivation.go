@@ -133,7 +133,7 @@ func (g *Region[M]) ExplainPassivation(id string) PassivationState {
 	e := s.find(id)
 	if e != nil && e.isStarted() {
 		st.Active = true
-		st.Idle = time.Duration(r.tick.Load()-e.seen.Load()) * r.idleScan.interval
+		st.Idle = time.Duration(r.idleScan.tick.Load()-e.seen.Load()) * r.idleScan.interval
 	}
 	if s.passivator != nil {
 		s.passivator.explain(e, &st)

@@ -13,9 +13,13 @@ import (
 // on when the lease is back, passivates idle ones, and looks for handlers that do not return. Its
 // timers run only while there is something to look at.
 type idleScan struct {
-	r         *core
-	interval  time.Duration // of the looks for idle entities; 0: never
-	idleTicks uint32        // an entity that saw no message for more intervals is idle
+	asks      *asks
+	lease     *handlerLease
+	slow      *slowWatch
+	clock     func() time.Duration // of the region
+	interval  time.Duration        // of the looks for idle entities; 0: never
+	tick      atomic.Uint32        // counts the looks for idle entities
+	idleTicks uint32               // an entity that saw no message for more intervals is idle
 	shards    func() []*shard
 
 	askArmed, leaseArmed atomic.Bool
@@ -36,17 +40,17 @@ func (w *idleScan) start() {
 	if w.interval > 0 {
 		w.idleT = time.AfterFunc(w.interval, w.idle)
 	}
-	if every := w.r.slow.every; every > 0 {
-		w.slowT = time.AfterFunc(every, w.slow)
+	if every := w.slow.every; every > 0 {
+		w.slowT = time.AfterFunc(every, w.handlers)
 	}
 }
 
 // arm has the questions swept from now on.
-func (w *idleScan) arm() { w.once(&w.askArmed, &w.askT, askSweep, w.asks) }
+func (w *idleScan) arm() { w.once(&w.askArmed, &w.askT, askSweep, w.questions) }
 
 // awaitLease looks for the return of the lease from now on. One that lapses for a moment, and is
 // renewed before the node has looked, ends and returns without a word: only Holds has said so.
-func (w *idleScan) awaitLease() { w.once(&w.leaseArmed, &w.leaseT, leaseSweep, w.lease) }
+func (w *idleScan) awaitLease() { w.once(&w.leaseArmed, &w.leaseT, leaseSweep, w.held) }
 
 // once has fn called after d, unless it is about to be.
 func (w *idleScan) once(armed *atomic.Bool, t **time.Timer, d time.Duration, fn func()) {
@@ -64,24 +68,24 @@ func (w *idleScan) once(armed *atomic.Bool, t **time.Timer, d time.Duration, fn 
 	}
 }
 
-func (w *idleScan) asks() {
+func (w *idleScan) questions() {
 	w.askArmed.Store(false)
-	if w.r.asks.sweep(w.r.clock(), nil) {
+	if w.asks.sweep(w.clock(), nil) {
 		w.arm()
 	}
 }
 
-func (w *idleScan) lease() {
+func (w *idleScan) held() {
 	w.leaseArmed.Store(false)
-	if w.r.lease.Holds() {
-		w.r.lease.resume()
-	} else if w.r.lease.suspends() {
+	if w.lease.Holds() {
+		w.lease.resume()
+	} else if w.lease.suspends() {
 		w.awaitLease()
 	}
 }
 
 func (w *idleScan) idle() {
-	tick := w.r.tick.Add(1)
+	tick := w.tick.Add(1)
 	for _, s := range w.shards() {
 		s.passivateIdle(tick, w.idleTicks)
 	}
@@ -92,12 +96,12 @@ func (w *idleScan) idle() {
 	}
 }
 
-func (w *idleScan) slow() {
-	w.r.slowHandlers()
+func (w *idleScan) handlers() {
+	w.slow.scan()
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if !w.stopped {
-		w.slowT.Reset(w.r.slow.every)
+		w.slowT.Reset(w.slow.every)
 	}
 }
 

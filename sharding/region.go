@@ -118,8 +118,10 @@ func newCore[M any](p Ports, t EntityType[M]) *core {
 	r.duties.slowAfter = t.AskTimeout
 	r.overflow.peers = map[uint64]*replyQueue{}
 	r.overflow.ctx, r.overflow.cancel = context.WithCancel(context.Background())
+	r.slow.pool, r.slow.clock = r.pool, r.clock
+	r.slow.note = func(e protocol.Event) { r.ctl.note(e) }
 	r.slow.watch(t.HandlerSlowAfter)
-	r.idleScan.r = r
+	r.idleScan.asks, r.idleScan.lease, r.idleScan.slow, r.idleScan.clock = r.asks, &r.lease, &r.slow, r.clock
 	r.idleScan.idleBy(t.Passivation)
 	r.passivation = t.Passivation
 	r.activeLimit.Store(int64(t.Passivation.ActiveEntityLimit))

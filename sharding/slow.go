@@ -17,6 +17,10 @@ import (
 // one that is in the same turn as at the look before, and has begun no message since, is in the
 // same handler. So a message costs a worker no look at the clock.
 type slowWatch struct {
+	pool  *pool
+	clock func() time.Duration // of the region
+	note  func(protocol.Event) // tells the control plane; it does not wait
+
 	after time.Duration // a handler that runs for longer is told of; 0: none is
 	every time.Duration // the time between two looks
 
@@ -73,12 +77,12 @@ func (p *pool) busy() (all []busyWorker) {
 	return all
 }
 
-// slowHandlers looks once.
-func (r *core) slowHandlers() {
-	w, now := &r.slow, r.clock()
+// scan looks once.
+func (w *slowWatch) scan() {
+	now := w.clock()
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	busy := r.pool.busy()
+	busy := w.pool.busy()
 	sighted, slow := make(map[*worker]sighting, len(busy)), 0
 	var due []busyWorker
 	for _, b := range busy {
@@ -106,43 +110,42 @@ func (r *core) slowHandlers() {
 	w.now.Store(int64(slow))
 	w.look.Add(1)
 	if len(due) > 0 {
-		r.tellSlow(due)
+		w.tell(due)
 	}
 }
 
-// tellSlow has the control plane note handlers that do not return: the first time, and whenever
+// tell has the control plane note handlers that do not return: the first time, and whenever
 // their age has doubled.
-func (r *core) tellSlow(due []busyWorker) {
-	all := r.slow.stacks()
+func (w *slowWatch) tell(due []busyWorker) {
+	all := w.stacks()
 	for _, b := range due {
 		stack := stackOf(all, b.goroutine)
 		where := handlerIn(stack)
-		r.slow.told[b.w] = where
-		r.ctl.note(protocol.Event{
+		w.told[b.w] = where
+		w.note(protocol.Event{
 			Kind: protocol.HandlerSlow, Shard: protocol.ShardID(b.e.shard.number), Entity: protocol.EntityID(b.e.id),
-			Took: r.slow.sighted[b.w].told, Text: where, Stack: stack,
+			Took: w.sighted[b.w].told, Text: where, Stack: stack,
 		})
 	}
 }
 
 // runningHandler says for how long a handler of the entity has run, and where it stands if that was
 // told of. It is empty if none runs.
-func (r *core) runningHandler(e *entity) string {
-	for _, b := range r.pool.busy() {
+func (w *slowWatch) runningHandler(e *entity) string {
+	for _, b := range w.pool.busy() {
 		if b.e == e {
-			return r.describe(b)
+			return w.describe(b)
 		}
 	}
 	return ""
 }
 
-func (r *core) describe(b busyWorker) string {
-	w := &r.slow
+func (w *slowWatch) describe(b busyWorker) string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	text := "a handler of it runs"
 	if s, ok := w.sighted[b.w]; ok && s.at == b {
-		text = fmt.Sprintf("a handler of it has run for %v", (r.clock() - s.since).Round(time.Millisecond))
+		text = fmt.Sprintf("a handler of it has run for %v", (w.clock() - s.since).Round(time.Millisecond))
 	}
 	if where := w.told[b.w]; where != "" {
 		text += " in " + where
@@ -151,12 +154,12 @@ func (r *core) describe(b busyWorker) string {
 }
 
 // stillRunning names handlers that keep shards here, a few of them.
-func (r *core) stillRunning() string {
+func (w *slowWatch) stillRunning() string {
 	const most = 3
 	var names []string
-	busy := r.pool.busy()
+	busy := w.pool.busy()
 	for _, b := range busy[:min(len(busy), most)] {
-		names = append(names, fmt.Sprintf("shard %d, entity %q: %s", b.e.shard.number, b.e.id, r.describe(b)))
+		names = append(names, fmt.Sprintf("shard %d, entity %q: %s", b.e.shard.number, b.e.id, w.describe(b)))
 	}
 	if n := len(busy) - len(names); n > 0 {
 		names = append(names, fmt.Sprintf("and %d more", n))
