@@ -163,7 +163,7 @@ func (c *control) Flush() {
 		return
 	}
 	c.unshared = false
-	c.r.reshare(len(c.shards), func(yield func(*shard) bool) {
+	c.r.passivations.reshare(len(c.shards), func(yield func(*shard) bool) {
 		for _, h := range c.shards {
 			if !yield(h.s) {
 				return

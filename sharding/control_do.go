@@ -223,11 +223,11 @@ func (c *control) shardAction(h *hosting, a protocol.ShardAction) {
 		c.r.restored.Add(uint64(a.Remembered))
 		s.start(a.IDs)
 	case protocol.StopEntity:
-		c.r.passivated[a.Cause].Add(1)
-		c.r.history.note(Passivated{ID: string(a.ID), Shard: int(s.number), Cause: a.Cause, At: time.Now(), Limit: s.limit()})
+		c.r.passivations.byCause[a.Cause].Add(1)
+		c.r.passivations.latest.note(Passivated{ID: string(a.ID), Shard: int(s.number), Cause: a.Cause, At: time.Now(), Limit: s.limit()})
 		stopEntity(s, a.ID, func(e *entity) { s.command(e, stopNow) })
 	case protocol.ForceStop:
-		c.r.forced.Add(1)
+		c.r.passivations.forced.Add(1)
 		stopEntity(s, a.ID, (*entity).force)
 	case protocol.DrainMailboxes:
 		c.r.table.lanes[s.number].Store(nil) // it would be refused; and what waits must not be overtaken if the shard resumes

@@ -10,7 +10,6 @@ import (
 	"github.com/coterie-go/coterie/ddata/host"
 	"github.com/coterie-go/coterie/ddata/runloop"
 	"github.com/coterie-go/coterie/ddata/transport"
-	"github.com/coterie-go/coterie/sharding/passivation"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
@@ -53,12 +52,7 @@ type core struct {
 	newBody      func(e *entity) incarnation
 
 	storeFailure storeFailure
-	passivation  passivation.Strategy
-	activeLimit  atomic.Int64 // of the region, on active entities
-	share        atomic.Int64 // of that, what each shard has
-	passivated   [protocol.CauseEnd]atomic.Uint64
-	forced       atomic.Uint64 // passivations that had to be forced
-	history      history       // of passivations
+	passivations passivations
 	restored     atomic.Uint64 // entities started because they are remembered
 	noted        [protocol.EventEnd]atomic.Uint64
 	meters       *meters // nil: there is no Meter

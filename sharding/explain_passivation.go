@@ -120,7 +120,7 @@ func (s PassivationState) prospects(say func(string, ...any)) {
 func (g *Region[M]) ExplainPassivation(id string) PassivationState {
 	r := g.core
 	number := r.table.shardOf(id)
-	st := PassivationState{ID: id, Shard: int(number), Last: r.history.of(id)}
+	st := PassivationState{ID: id, Shard: int(number), Last: r.passivations.latest.of(id)}
 	st.Home, _ = g.Locate(id)
 	s := r.table.hosted[number].Load()
 	if s == nil {
@@ -128,7 +128,7 @@ func (g *Region[M]) ExplainPassivation(id string) PassivationState {
 	}
 	st.Hosted = true
 	if w := &r.idleScan; w.interval > 0 {
-		st.IdleTimeout = r.passivation.IdleTimeout
+		st.IdleTimeout = r.passivations.strategy.IdleTimeout
 	}
 	e := s.find(id)
 	if e != nil && e.isStarted() {

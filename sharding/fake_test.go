@@ -143,7 +143,7 @@ func (f *fakeControl) note(e protocol.Event) {
 func (f *fakeControl) aside(fn func()) bool { fn(); return true }
 func (f *fakeControl) reshare() {
 	shards := f.r.idleScan.shards()
-	f.r.reshare(len(shards), slices.Values(shards))
+	f.r.passivations.reshare(len(shards), slices.Values(shards))
 }
 func (f *fakeControl) passivate(s *shard, id string, _ protocol.Cause, _ runloop.Permit) {
 	if e := s.find(id); e != nil {

@@ -153,8 +153,8 @@ func (r *core) reportMetrics(report func(*events.Metric, float64, ...string)) {
 	for reason := range r.drops.counts {
 		say(mDrops, int(r.drops.counts[reason].Load()), strings.ReplaceAll(DropReason(reason).String(), " ", "-"))
 	}
-	for cause := range r.passivated {
-		say(mPassivated, int(r.passivated[cause].Load()), protocol.Cause(cause).String())
+	for cause := range r.passivations.byCause {
+		say(mPassivated, int(r.passivations.byCause[cause].Load()), protocol.Cause(cause).String())
 	}
 	say(mForced, int(s.Forced))
 	say(mRestored, int(s.Restored))

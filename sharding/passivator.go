@@ -3,6 +3,7 @@ package sharding
 import (
 	"iter"
 	"sync"
+	"sync/atomic"
 
 	"github.com/cespare/xxhash/v2"
 
@@ -85,6 +86,23 @@ func (k *passivator) isLeaving(e *entity) bool {
 	return e.slot == slotLeaving
 }
 
+// passivations is what a region knows of the passivation of its entities.
+type passivations struct {
+	strategy passivation.Strategy
+	limit    atomic.Int64 // of the region, on active entities
+	share    atomic.Int64 // of that, what each shard has
+	byCause  [protocol.CauseEnd]atomic.Uint64
+	forced   atomic.Uint64 // passivations that had to be forced
+	latest   history
+}
+
+// start takes the strategy and its limit.
+func (p *passivations) start(s passivation.Strategy) {
+	p.strategy = s
+	p.limit.Store(int64(s.ActiveEntityLimit))
+	p.share.Store(int64(s.ActiveEntityLimit))
+}
+
 // keep tells the shard's passivator that the entity is used, and passivates the entities for which
 // there is no place any more.
 func (s *shard) keep(e *entity) {
@@ -97,7 +115,7 @@ func (s *shard) limit() int {
 	if s.passivator == nil {
 		return 0
 	}
-	return int(s.region.share.Load())
+	return int(s.region.passivations.share.Load())
 }
 
 func (s *shard) release(gone []*entity) {
@@ -122,12 +140,12 @@ func (s *shard) leaving() (ids []protocol.EntityID) {
 }
 
 // reshare divides the region's limit over its n shards.
-func (r *core) reshare(n int, shards iter.Seq[*shard]) {
-	if !r.passivation.Limited() {
+func (p *passivations) reshare(n int, shards iter.Seq[*shard]) {
+	if !p.strategy.Limited() {
 		return
 	}
-	share := max(1, r.activeLimit.Load()/int64(max(1, n)))
-	if r.share.Swap(share) == share {
+	share := max(1, p.limit.Load()/int64(max(1, n)))
+	if p.share.Swap(share) == share {
 		return
 	}
 	for s := range shards {

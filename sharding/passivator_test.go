@@ -136,8 +136,8 @@ func TestActiveEntityLimit(t *testing.T) {
 		start(w.join("backend"), typ)
 		w.install()
 		<-time.After(time.Minute)
-		if n := g.Stats().Shards; n != 2 || g.core.share.Load() != 6 {
-			t.Errorf("with %d shards each has %d of 12", n, g.core.share.Load())
+		if n := g.Stats().Shards; n != 2 || g.core.passivations.share.Load() != 6 {
+			t.Errorf("with %d shards each has %d of 12", n, g.core.passivations.share.Load())
 		}
 	})
 }

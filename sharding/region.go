@@ -123,9 +123,7 @@ func newCore[M any](p Ports, t EntityType[M]) *core {
 	r.slow.watch(t.HandlerSlowAfter)
 	r.idleScan.asks, r.idleScan.lease, r.idleScan.slow, r.idleScan.clock = r.asks, &r.lease, &r.slow, r.clock
 	r.idleScan.idleBy(t.Passivation)
-	r.passivation = t.Passivation
-	r.activeLimit.Store(int64(t.Passivation.ActiveEntityLimit))
-	r.share.Store(int64(t.Passivation.ActiveEntityLimit))
+	r.passivations.start(t.Passivation)
 	return r
 }
 
@@ -249,13 +247,13 @@ func (g *Region[M]) Passivate(ctx context.Context, id string) error {
 // Errors: ErrConfig.
 func (g *Region[M]) SetActiveEntityLimit(n int) error {
 	r := g.core
-	if !r.passivation.Limited() {
+	if !r.passivations.strategy.Limited() {
 		return fmt.Errorf("%w %q: its Passivation has no ActiveEntityLimit to change, or its entities are remembered", ErrConfig, r.name)
 	}
 	if n < 1 || n > passivation.LimitMax {
 		return fmt.Errorf("%w %q: ActiveEntityLimit is %d, want 1 to %d", ErrConfig, r.name, n, passivation.LimitMax)
 	}
-	r.activeLimit.Store(int64(n))
+	r.passivations.limit.Store(int64(n))
 	r.ctl.reshare()
 	return nil
 }

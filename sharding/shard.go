@@ -55,8 +55,8 @@ func (d *drain) settled() {
 
 func newShard(r *core, number uint32, token protocol.Token) *shard {
 	s := &shard{region: r, number: number, token: token}
-	if r.passivation.Limited() {
-		s.passivator = newPassivator(r.passivation, int(r.share.Load()))
+	if r.passivations.strategy.Limited() {
+		s.passivator = newPassivator(r.passivations.strategy, int(r.passivations.share.Load()))
 	}
 	if r.measures {
 		s.work = &work{}

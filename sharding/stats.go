@@ -66,9 +66,9 @@ func (r *core) stats() Stats {
 		s.Entities += h.count()
 	}
 	s.LeasesLost = r.leases.lost.Load()
-	s.Limit, s.Forced = int(r.activeLimit.Load()), r.forced.Load()
-	for cause := range r.passivated {
-		if n := r.passivated[cause].Load(); n > 0 {
+	s.Limit, s.Forced = int(r.passivations.limit.Load()), r.passivations.forced.Load()
+	for cause := range r.passivations.byCause {
+		if n := r.passivations.byCause[cause].Load(); n > 0 {
 			s.Passivated = append(s.Passivated, PassivationCount{protocol.Cause(cause), n})
 		}
 	}
