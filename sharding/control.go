@@ -145,14 +145,8 @@ func (c *control) String() string {
 // noteCoordinator makes known how the region and its coordinator stand.
 func (c *control) noteCoordinator() {
 	registered, ever := c.region.Registered()
-	c.r.registered.Store(registered)
-	c.r.everRegistered.Store(ever)
 	coordinator, absent := c.region.Coordinator()
-	c.r.coordinatorAbsent.Store(absent)
-	another := c.r.coordinator.Swap(uint64(coordinator)) != uint64(coordinator)
-	if (registered || another) && c.r.mismatch.Load() != nil {
-		c.r.mismatch.Store(nil)
-	}
+	c.r.standing.regionSteps(registered, ever, uint64(coordinator), absent)
 }
 
 // Flush implements runloop.Machine: however many shards have come and gone, the limit on active

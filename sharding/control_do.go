@@ -21,7 +21,7 @@ func (c *control) regionEffects(fx *protocol.RegionEffects) {
 	}
 	for _, e := range fx.Notify {
 		if e.Kind == protocol.TypeMismatch {
-			c.r.mismatch.Store(&e.Text)
+			c.r.standing.refused(e.Text)
 		}
 		c.notify(e)
 	}
@@ -30,7 +30,7 @@ func (c *control) regionEffects(fx *protocol.RegionEffects) {
 	}
 	if fx.Left {
 		c.hasLeft = true
-		c.r.hasLeft.Store(true)
+		c.r.standing.leaves()
 		c.maybeLeft()
 	}
 }
@@ -123,7 +123,7 @@ func (c *control) noteHome(number uint32, rt protocol.Route) {
 		c.homes[number] = now
 	}
 	if was != 0 && (now != 0 || c.view != nil && !c.view.Has(membership.UID(was))) {
-		c.r.moved(number)
+		c.r.attached.moved(number)
 	}
 }
 

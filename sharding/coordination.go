@@ -114,9 +114,7 @@ func (d *coordination) consult(q *allocation.Consultation) {
 
 // Flush implements runloop.Machine.
 func (d *coordination) Flush() {
-	d.c.r.coordinates.Store(d.m.Acts())
-	awaits := slices.Clone(d.m.Awaits())
-	d.c.r.awaits.Store(&awaits)
+	d.c.r.standing.coordinatorSteps(d.m.Acts(), slices.Clone(d.m.Awaits()))
 	d.c.r.meters.machine("coordinator", d.m.Stats)
 }
 

@@ -38,10 +38,6 @@ type core struct {
 	duties   duties
 	departed sync.Map // uint64 of nodes that have said farewell and are members still: struct{}
 	slow     slowWatch
-	boxes    sync.Map // by name: func(membership.UID, []byte)
-	movers   sync.Map // of OnMove: func(int)
-	reports  sync.Map // of OnReport: func(func(*events.Metric, float64, ...string))
-	kept     sync.Map // of Kept: what once made, by key
 
 	mailboxMax   int
 	mailboxBytes uint32
@@ -57,16 +53,10 @@ type core struct {
 	noted        [protocol.EventEnd]atomic.Uint64
 	meters       *meters // nil: there is no Meter
 
-	queryTimeout      time.Duration
-	inspections       atomic.Int32                   // being answered
-	registered        atomic.Bool                    // with the coordinator of the view
-	everRegistered    atomic.Bool                    // some coordinator has registered it
-	hasLeft           atomic.Bool                    // it has handed everything over, and gets nothing any more
-	coordinates       atomic.Bool                    // the coordinator of this node acts
-	coordinator       atomic.Uint64                  // the node whose coordinator is to act; 0: none
-	coordinatorAbsent atomic.Bool                    // it has not started the type
-	awaits            atomic.Pointer[[]protocol.UID] // whose reports this node's coordinator waits for
-	mismatch          atomic.Pointer[string]         // why that coordinator has refused this node; nil: it has not
+	queryTimeout time.Duration
+	standing     standing
+	attached     attachments
+	inspections  atomic.Int32 // being answered
 
 	start time.Time // of the region's clock
 

@@ -81,7 +81,7 @@ func (run *engine) awaitLeft(ctx context.Context) error {
 		if running := run.core.slow.stillRunning(); running != "" {
 			err = fmt.Errorf("%w (%s)", err, running)
 		}
-		if why := run.core.uncoordinated(); why != nil {
+		if why := run.core.standing.uncoordinated(); why != nil {
 			err = fmt.Errorf("%w (%w)", err, why)
 		}
 		return err
@@ -96,7 +96,7 @@ func (run *engine) close(ctx context.Context) (err error) {
 		return run.end(ctx)
 	}
 	run.closing.Store(true)
-	if !run.core.everRegistered.Load() || run.leave(ctx) != nil {
+	if run.core.standing.isNew() || run.leave(ctx) != nil {
 		err = run.quit(ctx)
 	}
 	run.closeOnce.Do(func() {

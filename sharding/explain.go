@@ -1,10 +1,8 @@
 package sharding
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/membership"
@@ -23,10 +21,10 @@ func (r *core) explain(number uint32, err error) error {
 	if why := r.awaitsLease(number); why != "" {
 		return fmt.Errorf("%w (shard %d does not start: %s)", err, number, why)
 	}
-	if why := r.unhosted(); why != nil {
+	if why := r.standing.unhosted(); why != nil {
 		return fmt.Errorf("%w: %w", err, why)
 	}
-	if why := r.uncoordinated(); why != nil {
+	if why := r.standing.uncoordinated(); why != nil {
 		return fmt.Errorf("%w (the home of shard %d is unknown or moving: %w)", err, number, why)
 	}
 	return fmt.Errorf("%w (the home of shard %d is unknown or moving)", err, number)
@@ -65,50 +63,6 @@ func (r *core) whereAsked(id string) string {
 	return text + " on this node: no handler of it runs"
 }
 
-// unhosted returns the reason why no node can host the type; nil: some node can.
-func (r *core) unhosted() error {
-	v := r.cluster.View()
-	if v == nil || len(v.ByRole(r.role)) > 0 {
-		return nil
-	}
-	return fmt.Errorf("%w: no member of view %v has role %q", ErrUnknownRole, v.Epoch, r.role)
-}
-
-// uncoordinated returns the reason why no coordinator gives homes to this region, and names the
-// nodes on which it depends; nil: one does.
-func (r *core) uncoordinated() error {
-	v := r.cluster.View()
-	if v == nil {
-		return errors.New("there is no view yet")
-	}
-	if awaits := r.awaits.Load(); awaits != nil && len(*awaits) > 0 {
-		var names []string
-		for _, u := range (*awaits)[:min(len(*awaits), 5)] {
-			names = append(names, nameIn(v, u))
-		}
-		return fmt.Errorf("the coordinator, on this node, waits until %d members have said what they host: %s", len(*awaits), strings.Join(names, ", "))
-	}
-	u, why := membership.UID(r.coordinator.Load()), r.mismatch.Load()
-	switch {
-	case r.registered.Load():
-		return nil
-	case u == 0:
-		return cmp.Or(r.unhosted(), fmt.Errorf("no member of view %v with role %q is up", v.Epoch, r.role))
-	case why != nil:
-		return fmt.Errorf("the coordinator, on %s, has refused this node: %s", nameIn(v, u), *why)
-	case r.coordinatorAbsent.Load():
-		return fmt.Errorf("the type is not started on %s, where its coordinator would be: it is the oldest member with role %q", nameIn(v, u), r.role)
-	case uint64(u) == r.self:
-		return errors.New("the coordinator, on this node, begins")
-	}
-	return fmt.Errorf("the coordinator, on %s, has not answered", nameIn(v, u))
-}
-
-func nameIn(v *membership.View, u membership.UID) string {
-	m, _ := v.Member(u)
-	return fmt.Sprintf("%v %s", u, m.Addr)
-}
-
 // When messages wait and no member has the type's role, a warning says so: first after a time in
 // which a host may well come up, then again and again.
 const (
@@ -125,7 +79,7 @@ func (c *control) warnUnhosted(now time.Time) {
 		return
 	}
 	c.noHostAt = now.Add(noHostAgain)
-	if why := c.r.unhosted(); why != nil {
+	if why := c.r.standing.unhosted(); why != nil {
 		c.r.log.Warn("sharding: messages wait, and no member can host the type: is its Role misspelt?",
 			"type", c.r.name, "role", c.cfg.Role, "buffered", waiting, "error", why)
 	}

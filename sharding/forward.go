@@ -73,10 +73,10 @@ func (g *Region[M]) HandleRaw(name string, fn func(from membership.UID, body []b
 	if name == "" || len(name) > boxMax {
 		return nil, fmt.Errorf("%w: its name has %d bytes, want 1 to %d", ErrBox, len(name), boxMax)
 	}
-	if _, used := g.core.boxes.LoadOrStore(name, fn); used {
+	if _, used := g.core.attached.boxes.LoadOrStore(name, fn); used {
 		return nil, fmt.Errorf("%w: %q is in use on this region", ErrBox, name)
 	}
-	return sync.OnceFunc(func() { g.core.boxes.Delete(name) }), nil
+	return sync.OnceFunc(func() { g.core.attached.boxes.Delete(name) }), nil
 }
 
 // ShardOf is the shard of an entity id.
@@ -87,16 +87,16 @@ func (g *Region[M]) ShardOf(id string) int { return int(g.core.table.shardOf(id)
 // region learns of is no move. fn must be quick; it may be called while it is being cancelled.
 func (g *Region[M]) OnMove(fn func(shard int)) (cancel func()) {
 	key := new(byte)
-	g.core.movers.Store(key, fn)
-	return func() { g.core.movers.Delete(key) }
+	g.core.attached.movers.Store(key, fn)
+	return func() { g.core.attached.movers.Delete(key) }
 }
 
 // OnReport has fn called whenever the node's Meter is read, as events.Meter says of Read,
 // until the region has stopped. Its metrics should have the type among their labels.
 func (g *Region[M]) OnReport(fn func(report func(m *events.Metric, value float64, labels ...string))) (cancel func()) {
 	key := new(byte)
-	g.core.reports.Store(key, fn)
-	return func() { g.core.reports.Delete(key) }
+	g.core.attached.reports.Store(key, fn)
+	return func() { g.core.attached.reports.Delete(key) }
 }
 
 // Emit hands an event of a protocol that stands on the region to the node's listeners and log.
@@ -105,15 +105,27 @@ func (g *Region[M]) Emit(e events.Event) { g.run.control.tell(e) }
 // Attach is what a protocol keeps for all entities of a region under a key of its own: the first
 // call makes it, and it lives as long as the region.
 func (g *Region[M]) Attach(key any, make func() any) any {
-	once, ok := g.core.kept.Load(key)
+	once, ok := g.core.attached.kept.Load(key)
 	if !ok {
-		once, _ = g.core.kept.LoadOrStore(key, sync.OnceValue(make))
+		once, _ = g.core.attached.kept.LoadOrStore(key, sync.OnceValue(make))
 	}
 	return once.(func() any)()
 }
 
-func (r *core) moved(number uint32) {
-	r.movers.Range(func(_, fn any) bool {
+// attachments are what protocols that stand on entities have attached to a region.
+type attachments struct {
+	drops  *drops
+	panics *panics
+
+	boxes   sync.Map // by name: func(membership.UID, []byte)
+	movers  sync.Map // of OnMove: func(int)
+	reports sync.Map // of OnReport: func(func(*events.Metric, float64, ...string))
+	kept    sync.Map // of Attach: what once made, by key
+}
+
+// moved tells of a shard whose messages under way may be gone.
+func (a *attachments) moved(number uint32) {
+	a.movers.Range(func(_, fn any) bool {
 		fn.(func(int))(int(number))
 		return true
 	})
@@ -127,7 +139,7 @@ func (c *Context[M]) Post(to membership.UID, box string, body []byte) error {
 		return ErrNoLease
 	}
 	if uint64(to) == r.self {
-		r.posted(to, box, body)
+		r.attached.posted(to, box, body)
 		return nil
 	}
 	o := r.outs.Get().(*outgoing)
@@ -140,13 +152,14 @@ func (c *Context[M]) Post(to membership.UID, box string, body []byte) error {
 	return err
 }
 
-func (r *core) posted(from membership.UID, box string, body []byte) {
-	fn, ok := r.boxes.Load(box)
+// posted hands bytes to a box of this node.
+func (a *attachments) posted(from membership.UID, box string, body []byte) {
+	fn, ok := a.boxes.Load(box)
 	if !ok {
-		r.drops.drop(DropNoBox, -1, "", nil)
+		a.drops.drop(DropNoBox, -1, "", nil)
 		return
 	}
-	defer r.panics.survive("a box")
+	defer a.panics.survive("a box")
 	fn.(func(membership.UID, []byte))(from, body)
 }
 
@@ -156,7 +169,7 @@ func (r *core) receivePost(from uint64, rd *cbor.Reader) {
 		r.malformed(from)
 		return
 	}
-	r.posted(membership.UID(from), string(box), body)
+	r.attached.posted(membership.UID(from), string(box), body)
 }
 
 func appendPost(dst []byte, box string, body []byte) []byte {

@@ -89,8 +89,8 @@ func (h *nodeHealth) missing() (reasons []string) {
 		switch r := h.types[name]; {
 		case r == nil:
 			reasons = append(reasons, fmt.Sprintf("entity type %q is not started on this node", name))
-		case !r.everRegistered.Load() && (h.named || !r.coordinatorAbsent.Load()):
-			if why := r.uncoordinated(); why != nil { // nil: it is being registered
+		case r.standing.isNew() && (h.named || !r.standing.coordinatorAbsent.Load()):
+			if why := r.standing.uncoordinated(); why != nil { // nil: it is being registered
 				reasons = append(reasons, fmt.Sprintf("entity type %q is not registered with a coordinator: %v", name, why))
 			}
 		}

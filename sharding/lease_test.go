@@ -90,7 +90,7 @@ func demandRefused(t *testing.T, w *world, typ, wrong EntityType[message_], want
 	if !errors.Is(err, ErrTimeout) || !strings.Contains(err.Error(), want) {
 		t.Errorf("who asks there is told %v, not %q", err, want)
 	}
-	if why := b.core.uncoordinated(); why == nil || !strings.Contains(why.Error(), want) {
+	if why := b.core.standing.uncoordinated(); why == nil || !strings.Contains(why.Error(), want) {
 		t.Errorf("Health says %v", why)
 	}
 	if seen.count(protocol.TypeMismatch) != 1 || alsoSeen.count(protocol.TypeMismatch) != 1 {

@@ -141,8 +141,8 @@ func (r *core) reportMetrics(report func(*events.Metric, float64, ...string)) {
 	say(mWorkers, s.Workers)
 	say(mSlow, s.Slow)
 	say(mAsks, s.Asks)
-	say(mRegistered, is[r.registered.Load()])
-	say(mCoordinates, is[r.coordinates.Load()])
+	say(mRegistered, is[r.standing.registered.Load()])
+	say(mCoordinates, is[r.standing.coordinates.Load()])
 	handled := 0
 	for i := range r.meters.handled {
 		handled += int(r.meters.handled[i].n.Load())
@@ -176,7 +176,7 @@ func (r *core) reportMetrics(report func(*events.Metric, float64, ...string)) {
 			}
 		}
 	}
-	r.reports.Range(func(_, fn any) bool {
+	r.attached.reports.Range(func(_, fn any) bool {
 		fn.(func(func(*events.Metric, float64, ...string)))(report)
 		return true
 	})

@@ -44,7 +44,7 @@ func askThirty(t *testing.T, what string, g *Region[message_]) {
 	t.Helper()
 	for i := range 30 {
 		if _, err := Ask(within(t, 20*time.Second), g, fmt.Sprint("e", i), total{}); err != nil {
-			t.Fatalf("%s: e%d: %v; health %v", what, i, err, g.core.uncoordinated())
+			t.Fatalf("%s: e%d: %v; health %v", what, i, err, g.core.standing.uncoordinated())
 		}
 	}
 }
@@ -131,7 +131,7 @@ func TestNewTypeIsRolledBack(t *testing.T) {
 	if err := g.Tell(t.Context(), "a", addItem{"x", 1}); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the new type waits for the oldest node", g.core.coordinatorAbsent.Load)
+	eventually(t, "the new type waits for the oldest node", g.core.standing.coordinatorAbsent.Load)
 	if h := nodes[1].Health(); !h.Ready {
 		t.Errorf("the node is not ready: %v", h)
 	}
@@ -161,7 +161,7 @@ func TestCloseEverywhere(t *testing.T) {
 		if err := g.Close(within(t, 20*time.Second)); err != nil {
 			t.Fatal(err)
 		}
-		if !old.core.coordinates.Load() {
+		if !old.core.standing.coordinates.Load() {
 			t.Error("the coordinator has ended with its region")
 		}
 	}
@@ -180,7 +180,7 @@ func TestCloseEverywhere(t *testing.T) {
 	askThirty(t, "one is started again", young)
 	old = begin(t, nodes[0], typ)
 	askThirty(t, "both are", old)
-	eventually(t, "the new coordinator acts", func() bool { return old.core.coordinates.Load() })
+	eventually(t, "the new coordinator acts", func() bool { return old.core.standing.coordinates.Load() })
 }
 
 // A type cannot be started again, because its coordinator's lease is not given back: the node
@@ -222,7 +222,7 @@ func TestLeaveNamesWhoIsMissing(t *testing.T) {
 	if err := nodes[0].Leave(within(t, 20*time.Second)); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "it is known who is missing", func() bool { return young.core.coordinatorAbsent.Load() })
+	eventually(t, "it is known who is missing", func() bool { return young.core.standing.coordinatorAbsent.Load() })
 	err := young.run.leave(within(t, 100*time.Millisecond))
 	if err == nil || !strings.Contains(err.Error(), "the type is not started on") || !strings.Contains(err.Error(), nodes[1].Addr()) {
 		t.Errorf("%v", err)

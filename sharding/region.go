@@ -102,6 +102,8 @@ func newCore[M any](p Ports, t EntityType[M]) *core {
 		mailboxMax: t.MailboxMax, mailboxBytes: uint32(t.MailboxBytes), askTimeout: t.AskTimeout, errors: t.Errors,
 		start: time.Now(), closed: make(chan struct{}), ended: make(chan struct{}), meters: newMeters(p.Meter, t.Name),
 	}
+	r.standing.cluster, r.standing.role, r.standing.self = p.Cluster, t.Role, r.self
+	r.attached.drops, r.attached.panics = &r.drops, &r.panics
 	r.panics.typ, r.panics.log = t.Name, p.Log
 	r.lease.node, r.lease.pool, r.lease.scan = p.Lease, r.pool, &r.idleScan
 	r.drops = drops{typ: t.Name, hook: guardHook(&r.panics, "OnDrop", t.OnDrop)}
