@@ -66,7 +66,7 @@ func (s *shard) administer(id string, env envelope, place runloop.Permit) (verdi
 func (r *core) administerInbound(s *shard, from uint64, m *message, env envelope) bool {
 	place, ok := r.ctl.admit(from, len(m.id)+bufferedOverhead)
 	if !ok {
-		r.replyError(env, statusOf(DropInbox), DropInbox.String())
+		r.out.replyError(env, statusOf(DropInbox), DropInbox.String())
 		return true
 	}
 	if v, _ := s.administer(string(m.id), env, place); v == refused {

@@ -194,12 +194,12 @@ func (r *core) dispatch(number uint32, rt *route, p *bufferedMessage) error {
 	if p.raw != nil {
 		return r.forward(number, rt, p.raw, nil)
 	}
-	o := r.outs.Get().(*outgoing)
+	o := r.out.frame()
 	defer o.release()
-	if err := o.encode(number, rt, p.id, p.env); err != nil {
+	if err := o.encode(number, &r.table.slots[number], rt, p.id, p.env); err != nil {
 		return err
 	}
-	return flushError(r.net.Append(transport.NodeID(rt.remote), transport.Data, number, r.channel, o.fill, o.goes))
+	return flushError(r.out.net.Append(transport.NodeID(rt.remote), transport.Data, number, r.out.channel, o.fill, o.goes))
 }
 
 func (r *core) dispatchLocal(number uint32, s *shard, p *bufferedMessage) error {
@@ -235,7 +235,7 @@ func (r *core) forward(number uint32, rt *route, m *message, check func() error)
 		return nil
 	}
 	fill := func(dst []byte) []byte { return append(appendMessageHead(dst, m, string(m.id)), m.body...) }
-	return flushError(r.net.Append(transport.NodeID(rt.remote), transport.Data, number, r.channel, fill, goes))
+	return flushError(r.out.net.Append(transport.NodeID(rt.remote), transport.Data, number, r.out.channel, fill, goes))
 }
 
 func flushError(err error) error {
@@ -291,7 +291,7 @@ func (r *core) discardBuffered(reason DropReason, number uint32, p *bufferedMess
 	if p.raw != nil {
 		env = envelope{call: p.raw.call, origin: p.raw.origin}
 	}
-	r.discard(reason, number, p.id, env)
+	r.out.discard(reason, number, p.id, env)
 }
 
 // putBack puts messages that a mailbox held when its shard was closed before everything that waits

@@ -96,7 +96,7 @@ func (c *Context[M]) Responder() (Responder, error) {
 		return l, err
 	}
 	l.owed = true
-	if !l.r.owe(duty{l.call, l.origin}) {
+	if !l.r.out.owe(duty{l.call, l.origin}) {
 		c.call = l.call
 		return Responder{}, fmt.Errorf("%w: %d questions are open that handlers have taken by Context.Responder", ErrBufferFull, dutiesMax)
 	}
@@ -157,7 +157,7 @@ type Responder struct {
 // settle ends the duty: the answer is on its way.
 func (l Responder) settle() {
 	if l.owed {
-		l.r.duties.settle(duty{l.call, l.origin})
+		l.r.out.duties.settle(duty{l.call, l.origin})
 	}
 }
 
@@ -169,7 +169,7 @@ func (l Responder) allowed() error {
 	case !l.r.lease.Holds():
 		return ErrNoLease
 	case l.s.expelled() && !l.s.lease.returned.Load():
-		l.r.replyError(envelope{call: l.call, origin: l.origin}, statusNoLease, "the shard's was lost before the answer came")
+		l.r.out.replyError(envelope{call: l.call, origin: l.origin}, statusNoLease, "the shard's was lost before the answer came")
 		l.settle()
 		return ErrNoLease
 	}
@@ -186,10 +186,10 @@ func (l Responder) Reply(v any) error {
 		if cause, is := v.(error); is {
 			return l.Fail(cause)
 		}
-		l.r.replyError(envelope{call: l.call, origin: l.origin}, statusReplyType, wrong)
+		l.r.out.replyError(envelope{call: l.call, origin: l.origin}, statusReplyType, wrong)
 		return fmt.Errorf("%w: %s", ErrReplyType, wrong)
 	}
-	return l.r.reply(l.call, l.origin, v, l.question)
+	return l.r.out.reply(l.call, l.origin, v, l.question)
 }
 
 // Fail answers with an error.
@@ -198,7 +198,7 @@ func (l Responder) Fail(cause error) error {
 		return err
 	}
 	defer l.settle()
-	l.r.fail(envelope{call: l.call, origin: l.origin}, cause)
+	l.r.out.fail(envelope{call: l.call, origin: l.origin}, cause)
 	return nil
 }
 
@@ -221,7 +221,7 @@ func (c *Context[M]) receive(env envelope) error {
 		return c.carry(b.Body)
 	}
 	if !ok {
-		c.r.core.replyError(env, statusUnregistered, fmt.Sprintf("%T", env.msg))
+		c.r.core.out.replyError(env, statusUnregistered, fmt.Sprintf("%T", env.msg))
 		return fmt.Errorf("%w: %T", ErrUnregisteredMessage, env.msg)
 	}
 	if env.call == 0 || env.call == timerCall {
@@ -248,7 +248,7 @@ func (c *Context[M]) fail(err error) {
 	}
 	env := envelope{call: c.call, origin: c.origin}
 	c.call = 0
-	c.r.core.fail(env, err)
+	c.r.core.out.fail(env, err)
 }
 
 // unanswered ends the question that the handler left open. Without the lease nothing that the
@@ -259,7 +259,7 @@ func (c *Context[M]) unanswered(status replyStatus, text string) {
 	if !c.e.shard.holds() {
 		status, text = statusNoLease, "it ended while the handler ran"
 	}
-	c.r.core.replyError(env, status, text)
+	c.r.core.out.replyError(env, status, text)
 }
 
 // stop implements incarnation.

@@ -259,9 +259,7 @@ func (c *control) send(e protocol.Envelope) {
 		c.deliver(e.To, e.Msg, runloop.Permit{})
 		return
 	}
-	frame := appendQuestion(nil, e.Msg)
-	fill := func(dst []byte) []byte { return append(dst, frame...) }
-	if err := c.r.net.Append(transport.NodeID(e.To), transport.Control, 0, c.r.channel, fill, nil); err != nil {
+	if err := c.r.out.sendControl(e.To, transport.Control, 0, appendQuestion(nil, e.Msg)); err != nil {
 		c.r.log.Debug("sharding message not sent", "type", c.r.name, "to", e.To, "message", e.Msg.String(), "error", err)
 	}
 }
@@ -301,11 +299,9 @@ func (c *control) tell(e events.Event) {
 // fence appends a fence to the data lane of its shard. One that finds no room is tried again: it
 // may be late, but not before a message that was appended earlier.
 func (c *control) fence(f protocol.SendFence) {
-	msg := protocol.AppendMessage(nil, protocol.Fence{Shard: f.Shard, HandOff: f.HandOff})
-	frame := appendControl(nil, msg)
-	fill := func(dst []byte) []byte { return append(dst, frame...) }
 	delete(c.fences, f.Shard)
-	err := c.r.net.Append(transport.NodeID(f.To), transport.Data, uint32(f.Shard), c.r.channel, fill, nil)
+	frame := appendControl(nil, protocol.AppendMessage(nil, protocol.Fence{Shard: f.Shard, HandOff: f.HandOff}))
+	err := c.r.out.sendControl(f.To, transport.Data, uint32(f.Shard), frame)
 	notYet := errors.Is(err, transport.ErrNoPeer) && c.view != nil && c.view.Has(f.To)
 	if notYet || errors.Is(err, transport.ErrQueueFull) {
 		c.fences[f.Shard] = f

@@ -162,9 +162,9 @@ func (c *control) killShard(h *hosting, reason DropReason) {
 		h.s.cancelContexts(ErrNoLease)
 	}
 	for _, p := range c.forget(h) {
-		c.r.discard(reason, h.s.number, p.id, p.env)
+		c.r.out.discard(reason, h.s.number, p.id, p.env)
 	}
-	h.s.shut(func(e *entity, env envelope, _ uint32) { c.r.discard(reason, h.s.number, e.id, env) })
+	h.s.shut(func(e *entity, env envelope, _ uint32) { c.r.out.discard(reason, h.s.number, e.id, env) })
 	c.retire(h, reason)
 }
 
@@ -204,7 +204,7 @@ func (c *control) shardEffects(h *hosting, fx *protocol.ShardEffects) {
 	for _, req := range fx.Reply {
 		if p, ok := h.starts[req]; ok {
 			delete(h.starts, req)
-			_ = c.r.reply(p.env.call, p.env.origin, c.r.self, nil) // counted when it cannot be sent
+			_ = c.r.out.reply(p.env.call, p.env.origin, c.r.self, nil) // counted when it cannot be sent
 		}
 	}
 	for _, in := range fx.Region {

@@ -72,7 +72,7 @@ func (c *control) startEntity(s *shard, id string, env envelope, place runloop.P
 // reroute sends a StartEntity after its shard, which has moved.
 func (c *control) reroute(id string, env envelope) {
 	if err := c.r.send(inHandler, id, env); err != nil {
-		c.r.replyError(env, statusLost, err.Error())
+		c.r.out.replyError(env, statusLost, err.Error())
 	}
 }
 

@@ -9,7 +9,6 @@ import (
 
 	"github.com/coterie-go/coterie/ddata/host"
 	"github.com/coterie-go/coterie/ddata/runloop"
-	"github.com/coterie-go/coterie/ddata/transport"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
@@ -27,15 +26,11 @@ type core struct {
 	drops    drops
 	panics   panics
 	pool     *pool
+	out      outbox
 	lease    handlerLease
 	leases   leases
-	net      host.Channels
-	channel  transport.Channel
 	log      *slog.Logger
 	ctl      controller
-	outs     sync.Pool // *outgoing
-	overflow replyQueueOverflow
-	duties   duties
 	departed sync.Map // uint64 of nodes that have said farewell and are members still: struct{}
 	slow     slowWatch
 
@@ -44,7 +39,6 @@ type core struct {
 	held         heldBytes
 	askTimeout   time.Duration
 	supervisor   supervisor
-	errors       []error // that travel as themselves
 	newBody      func(e *entity) incarnation
 
 	storeFailure storeFailure
@@ -103,12 +97,6 @@ func isDone(c <-chan struct{}) bool {
 	default:
 		return false
 	}
-}
-
-// discard drops a message and, if it was a question, answers it with the reason.
-func (r *core) discard(reason DropReason, shard uint32, id string, env envelope) {
-	r.drops.drop(reason, int(shard), id, env.msg)
-	r.replyError(env, statusOf(reason), reason.String())
 }
 
 // errRouteChanged is returned by the check under the lane's lock: load the route again.

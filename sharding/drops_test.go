@@ -50,7 +50,7 @@ func TestUselessMessagesOfOthersAreCounted(t *testing.T) {
 		g, _ := localRegion(t, cartType(&cartLog{}))
 		n := &scriptNet{}
 		r := g.core
-		r.net = n
+		r.out.net = n
 		if c.id == "b" {
 			number := r.table.shardOf(c.id)
 			s := r.table.lanes[number].Swap(nil)
@@ -115,15 +115,15 @@ func (deafNet) Append(transport.NodeID, transport.Lane, uint32, transport.Channe
 func TestUnsentRepliesAreCounted(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
 		for name, reply := range map[string]func(*core){
-			"no connection": func(r *core) { _ = r.reply(5, 7, 1, nil) },
+			"no connection": func(r *core) { _ = r.out.reply(5, 7, 1, nil) },
 			"no connection while it waited": func(r *core) {
-				r.net = deafNet{}
-				_ = r.reply(5, 7, 1, nil)
+				r.out.net = deafNet{}
+				_ = r.out.reply(5, 7, 1, nil)
 			},
 			"no room any more": func(r *core) {
-				r.net = deafNet{}
-				r.overflow.cancel()
-				_ = r.reply(5, 7, 1, nil)
+				r.out.net = deafNet{}
+				r.out.overflow.cancel()
+				_ = r.out.reply(5, 7, 1, nil)
 			},
 			"the node has gone": func(r *core) { r.Lost(7, append(appendReplyHead(nil, 5, statusOK), 1), true) },
 		} {
@@ -180,7 +180,7 @@ func TestRefusedStartsAreAnswered(t *testing.T) {
 	g, _ := localRegion(t, cartType(&cartLog{}))
 	n := &scriptNet{}
 	r := g.core
-	r.net, r.ctl = n, busyControl{&fakeControl{r: r}}
+	r.out.net, r.ctl = n, busyControl{&fakeControl{r: r}}
 	mt, _ := r.reg.of(startRequest{})
 	body, _ := mt.appendBody(nil, startRequest{})
 	if r.Receive(7, asksFrame(r, "a", mt.id, body)); len(n.frames) != 1 {

@@ -112,11 +112,11 @@ func (d *duties) await(ctx context.Context, clock func() time.Duration) (old []d
 
 // owe notes that a handler has taken a question and will answer it. It returns false if there is no
 // room for one more.
-func (r *core) owe(q duty) bool {
-	forgotten, ok := r.duties.take(q, r.clock())
+func (b *outbox) owe(q duty) bool {
+	forgotten, ok := b.duties.take(q, b.clock())
 	if forgotten != (duty{}) {
-		r.drops.drop(DropUnanswered, -1, "", nil)
-		r.replyError(envelope{call: forgotten.call, origin: forgotten.origin}, statusFull,
+		b.drops.drop(DropUnanswered, -1, "", nil)
+		b.replyError(envelope{call: forgotten.call, origin: forgotten.origin}, statusFull,
 			fmt.Sprintf("a handler has taken the question by Context.Responder and not answered it, and %d came after it", dutiesMax-1))
 	}
 	return ok

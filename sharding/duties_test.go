@@ -65,7 +65,7 @@ func TestQuestionMakesRoom(t *testing.T) {
 		asked := ask(t, g, weigh{})
 		<-taken // else it is not the oldest
 		for i := range uint64(dutiesMax - 1) {
-			g.core.owe(duty{call: i + 1, origin: 77})
+			g.core.out.owe(duty{call: i + 1, origin: 77})
 		}
 		if err := <-ask(t, g, weigh{}); err != nil || !errors.Is(<-refused, ErrBufferFull) {
 			t.Errorf("a question without room: %v", err)

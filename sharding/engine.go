@@ -184,8 +184,8 @@ func (run *engine) end(ctx context.Context) (err error) {
 		err = errors.Join(r.pool.drain(ctx), c.returnLeases(ctx))
 		r.held.end()
 		c.loop.Stop()
-		r.overflow.cancel()
-		r.overflow.ended.Wait()
+		r.out.overflow.cancel()
+		r.out.overflow.ended.Wait()
 		c.asides.Wait()
 	})
 	return err

@@ -146,7 +146,7 @@ func (e *entity) handle(r *core, p *pool, w *worker) (o outcome, stack []byte, f
 			e.body.fail(failure)
 		} else { // it was being made
 			failure = fmt.Errorf("in New: %w", failure)
-			r.fail(env, failure)
+			r.out.fail(env, failure)
 		}
 		if cause == nil { // this goroutine ends here
 			e.resumeElsewhere(r, p, failure, stack)

@@ -26,26 +26,26 @@ func (f *failure) Unwrap() []error {
 
 // fail answers a question with a handler's error. An asker on this node gets no more of it than one
 // elsewhere would.
-func (r *core) fail(env envelope, cause error) {
-	for _, known := range r.errors {
+func (b *outbox) fail(env envelope, cause error) {
+	for _, known := range b.errors {
 		if !errors.Is(cause, known) {
 			continue
 		}
-		if env.call != 0 && env.origin == r.self && !env.internal() {
-			r.answered(r.asks.answer(env.call, nil, &failure{cause.Error(), known}))
+		if env.call != 0 && env.origin == b.self && !env.internal() {
+			b.answered(b.asks.answer(env.call, nil, &failure{cause.Error(), known}))
 			return
 		}
-		r.replyError(env, statusKnown, known.Error()+"\x00"+cause.Error())
+		b.replyError(env, statusKnown, known.Error()+"\x00"+cause.Error())
 		return
 	}
-	r.replyError(env, statusHandler, cause.Error())
+	b.replyError(env, statusHandler, cause.Error())
 }
 
 // failureOf reads what fail sent. An error that this node's type does not list is still text.
-func (r *core) failureOf(text string) error {
+func (b *outbox) failureOf(text string) error {
 	name, text, _ := strings.Cut(text, "\x00")
 	f := &failure{text: text}
-	for _, known := range r.errors {
+	for _, known := range b.errors {
 		if known.Error() == name {
 			f.known = known
 		}

@@ -218,7 +218,7 @@ func closing(tb testing.TB, g *Region[message_], shards []*shard) {
 		if err := r.pool.drain(context.Background()); err != nil {
 			tb.Error(err)
 		}
-		r.overflow.cancel()
-		r.overflow.ended.Wait()
+		r.out.overflow.cancel()
+		r.out.overflow.ended.Wait()
 	})
 }

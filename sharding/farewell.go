@@ -5,9 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/coterie-go/coterie/ddata/host"
 	"github.com/coterie-go/coterie/ddata/membership"
-	"github.com/coterie-go/coterie/ddata/transport"
 )
 
 // A region whose node leaves answers for every question that it has taken. When it has handed its
@@ -24,37 +22,27 @@ func (run *engine) leaveForGood(ctx context.Context) error {
 	if err := run.leave(ctx); err != nil || r.proxy {
 		return err
 	}
-	old, err := r.duties.await(ctx, r.clock)
+	old, err := r.out.duties.await(ctx, r.clock)
 	if err != nil {
 		return fmt.Errorf("sharding %q: %w", r.name, err)
 	}
 	for _, q := range old {
-		r.replyError(envelope{call: q.call, origin: q.origin}, statusLost, "")
+		r.out.replyError(envelope{call: q.call, origin: q.origin}, statusLost, "")
 	}
 	if v := r.cluster.View(); v != nil {
 		for _, m := range v.Members {
 			if uint64(m.UID) != r.self {
-				r.sendFarewell(uint64(m.UID))
+				r.out.sendFarewell(uint64(m.UID))
 			}
 		}
 	}
-	r.overflow.await(ctx, farewellPatience)
+	r.out.overflow.await(ctx, farewellPatience)
 	return nil
 }
 
 // farewellPatience is how long a leaving node waits for room for the next answer in a connection
 // that is full.
 const farewellPatience = 2 * time.Second
-
-// sendFarewell tells a node that all questions which it has sent here were answered or passed on.
-// It goes behind the answers.
-func (r *core) sendFarewell(to uint64) {
-	o := r.outs.Get().(*outgoing)
-	defer o.release()
-	quiet := host.Question{Lane: transport.Data} // a node that has not started the type has nothing to say
-	o.body = appendFarewell(quiet.Append(o.body[:0]))
-	_ = r.sendReply(to, o) // counted; the node takes what it has asked for lost
-}
 
 // receiveFarewell notes that a node has answered, or passed on, all that it will ever take.
 func (r *core) receiveFarewell(from uint64) {

@@ -8,7 +8,6 @@ import (
 	"github.com/coterie-go/coterie/crdt/cbor"
 	"github.com/coterie-go/coterie/ddata/events"
 	"github.com/coterie-go/coterie/ddata/membership"
-	"github.com/coterie-go/coterie/ddata/transport"
 )
 
 // Protocols that stand on entities, such as package sharding/delivery, speak in bytes that are no
@@ -142,10 +141,10 @@ func (c *Context[M]) Post(to membership.UID, box string, body []byte) error {
 		r.attached.posted(to, box, body)
 		return nil
 	}
-	o := r.outs.Get().(*outgoing)
+	o := r.out.frame()
 	defer o.release()
 	o.body = appendPost(o.body[:0], box, body)
-	err := r.net.Append(transport.NodeID(to), transport.Data, r.replyStripe(), r.channel, o.fillBody, nil)
+	err := r.out.send(uint64(to), o)
 	if err != nil {
 		r.drops.drop(DropPostUnsent, -1, "", nil)
 	}

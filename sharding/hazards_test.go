@@ -200,7 +200,7 @@ func TestLaneReaderDoesNotWait(t *testing.T) {
 		typ.OnDrop = func(d Drop) { drops = append(drops, d) }
 		g, _ := localRegion(t, typ)
 		n := &scriptNet{}
-		g.core.net = n
+		g.core.out.net = n
 		stuck := newGate()
 		if err := g.Tell(t.Context(), "a", block{stuck}); err != nil {
 			t.Fatal(err)
@@ -247,7 +247,7 @@ func TestRepliesHaveRoomOfTheirOwn(t *testing.T) {
 		n := &roomNet{}
 		n.full.L = &n.mu
 		n.isFull = true
-		g.core.net = n
+		g.core.out.net = n
 		mt, _ := g.core.reg.of(total{})
 		body, _ := mt.appendBody(nil, total{})
 		for i := range 100 {
@@ -256,11 +256,11 @@ func TestRepliesHaveRoomOfTheirOwn(t *testing.T) {
 			g.core.Receive(7, append(appendMessageHead(nil, &m, id), body...))
 		}
 		synctest.Wait()
-		g.core.overflow.mu.Lock()
-		if q := g.core.overflow.peers[7]; q == nil || len(q.frames) != 99 { // one is being tried
+		g.core.out.overflow.mu.Lock()
+		if q := g.core.out.overflow.peers[7]; q == nil || len(q.frames) != 99 { // one is being tried
 			t.Errorf("replies wait elsewhere, where they hold workers: %+v", q)
 		}
-		g.core.overflow.mu.Unlock()
+		g.core.out.overflow.mu.Unlock()
 		n.mu.Lock()
 		n.isFull = false
 		n.full.Broadcast()

@@ -57,15 +57,15 @@ func (r *core) receiveInspect(from uint64, rd *cbor.Reader) {
 	env := envelope{call: call, origin: from}
 	if r.inspections.Add(1) > inspectionsMax {
 		r.inspections.Add(-1)
-		r.replyError(env, statusFull, "too many inspections at one time")
+		r.out.replyError(env, statusFull, "too many inspections at one time")
 		return
 	}
 	if !r.ctl.aside(func() {
 		defer r.inspections.Add(-1)
-		_ = r.reply(call, from, r.inspect(what, id), nil) // counted when it cannot be sent
+		_ = r.out.reply(call, from, r.inspect(what, id), nil) // counted when it cannot be sent
 	}) {
 		r.inspections.Add(-1)
-		r.replyError(env, statusStopped, "")
+		r.out.replyError(env, statusStopped, "")
 	}
 }
 
@@ -137,11 +137,11 @@ func (r *core) inquire(node uint64, what inspection, id string) *inquiry {
 		return q
 	}
 	r.asks.asked(call, node)
-	o := r.outs.Get().(*outgoing)
+	o := r.out.frame()
 	defer o.release()
 	otherwise := host.Question{Lane: transport.Data, Otherwise: notStartedReply(call)}
 	o.body = appendInspect(otherwise.Append(o.body[:0]), call, what, id)
-	err := r.net.Append(transport.NodeID(node), transport.Data, r.replyStripe(), r.channel, o.fillBody, nil)
+	err := r.out.send(node, o)
 	switch {
 	case err == nil:
 		return q

@@ -131,7 +131,7 @@ func (n *laneNet) AppendWait(_ context.Context, to transport.NodeID, l transport
 func TestFencesGoTheWayOfTheMessages(t *testing.T) {
 	g, _ := scripted(t)
 	n := &laneNet{}
-	g.core.net = n
+	g.core.out.net = n
 	c := &control{r: g.core, fences: map[protocol.ShardID]protocol.SendFence{}}
 	for _, id := range []string{"a", "b", "c"} {
 		n.lanes = nil

@@ -67,7 +67,7 @@ func TestLateMessagesAreDroppedWithAReason(t *testing.T) {
 			t.Errorf("the asker is told %v", err)
 		}
 		msg := appendControl(nil, protocol.AppendMessage(nil, protocol.Fence{Shard: 0}))
-		if err := sendRaw(nodes[1], nodes[0], asker.core.channel, msg); err != nil {
+		if err := sendRaw(nodes[1], nodes[0], asker.core.out.channel, msg); err != nil {
 			t.Error(err)
 		}
 		eventually(t, "the machine's message is counted", func() bool { return noHandler(nodes[0]) > before })

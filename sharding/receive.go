@@ -70,7 +70,7 @@ func (r *core) Lost(to transport.NodeID, payload []byte, sent bool) {
 		if m.origin == r.self {
 			r.asks.answer(m.call, nil, statusOf(reason).err("")) // unless it has ended already
 		} else {
-			r.replyError(envelope{call: m.call, origin: m.origin}, statusOf(reason), "")
+			r.out.replyError(envelope{call: m.call, origin: m.origin}, statusOf(reason), "")
 		}
 	case kind == frameReply:
 		r.drops.drop(DropReplyUnsent, -1, "", nil)
@@ -89,15 +89,15 @@ func (r *core) receiveReply(from uint64, rd *cbor.Reader) {
 		return
 	}
 	if status == statusOK {
-		r.answered(r.asks.answerBody(call, rd.Rest(), nil))
+		r.out.answered(r.asks.answerBody(call, rd.Rest(), nil))
 		return
 	}
 	text := string(rd.RawText(cbor.Any))
 	if status == statusKnown {
-		r.answered(r.asks.answerBody(call, nil, r.failureOf(text)))
+		r.out.answered(r.asks.answerBody(call, nil, r.out.failureOf(text)))
 		return
 	}
-	r.answered(r.asks.answerBody(call, nil, status.err(text)))
+	r.out.answered(r.asks.answerBody(call, nil, status.err(text)))
 }
 
 func (r *core) receiveControl(from uint64, rd *cbor.Reader) {
@@ -118,7 +118,7 @@ func (r *core) receiveControl(from uint64, rd *cbor.Reader) {
 // frame, and does not escape on the fast path.
 func (r *core) inbound(from uint64, m *message) {
 	if len(m.id) == 0 || len(m.id) > idMax || !utf8.Valid(m.id) {
-		r.discardRaw(DropInvalidID, m)
+		r.out.discardRaw(DropInvalidID, m)
 		return
 	}
 	for {
@@ -127,7 +127,7 @@ func (r *core) inbound(from uint64, m *message) {
 			return
 		}
 		if r.hasEnded() {
-			r.discardRaw(DropStopped, m)
+			r.out.discardRaw(DropStopped, m)
 			return
 		}
 		slow := *m
@@ -141,7 +141,7 @@ func (r *core) inbound(from uint64, m *message) {
 func (r *core) deliverInbound(s *shard, from uint64, m *message) bool {
 	env, err := r.decode(m)
 	if err != nil {
-		r.discardRaw(dropOf(err), m)
+		r.out.discardRaw(dropOf(err), m)
 		return true
 	}
 	if administrative(env.msg) {
@@ -150,7 +150,7 @@ func (r *core) deliverInbound(s *shard, from uint64, m *message) bool {
 	v, _ := s.deliverBytes(m.id, env, bytesOf(m))
 	reason, is := v.drop()
 	if is {
-		r.discard(reason, m.shard, string(m.id), env)
+		r.out.discard(reason, m.shard, string(m.id), env)
 	}
 	return is || v == accepted
 }
@@ -165,7 +165,7 @@ func (r *core) passOn(from uint64, m *message, s *shard) bool {
 		return false
 	}
 	if m.hops >= hopsMax {
-		r.discardRaw(DropTooManyHops, m)
+		r.out.discardRaw(DropTooManyHops, m)
 		return true
 	}
 	if rt != nil && rt.buffer == nil && rt.remote != from {
@@ -187,7 +187,7 @@ func (r *core) passOn(from uint64, m *message, s *shard) bool {
 		case ErrBufferFull:
 			r.enqueue(m.shard, rt)
 		default:
-			r.discardRaw(dropOf(err), m)
+			r.out.discardRaw(dropOf(err), m)
 			return true
 		}
 		return false
@@ -205,7 +205,7 @@ func (r *core) passOn(from uint64, m *message, s *shard) bool {
 	case errRouteChanged:
 		return false
 	default:
-		r.discardRaw(DropBufferFull, m)
+		r.out.discardRaw(DropBufferFull, m)
 		return true
 	}
 }
@@ -222,8 +222,4 @@ func (r *core) decode(m *message) (envelope, error) {
 		return envelope{}, fmt.Errorf("%w: %s: %w", ErrEncoding, mt.name, err)
 	}
 	return envelope{msg: msg, call: m.call, origin: m.origin}, nil
-}
-
-func (r *core) discardRaw(reason DropReason, m *message) {
-	r.discard(reason, m.shard, string(m.id), envelope{call: m.call, origin: m.origin})
 }

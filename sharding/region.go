@@ -98,12 +98,15 @@ func newCore[M any](p Ports, t EntityType[M]) *core {
 		name: t.Name, role: t.Role, proxy: p.State == nil || p.Proxy, self: uint64(p.Cluster.UID()), cluster: p.Cluster, reg: t.Messages.reg,
 		queryTimeout: t.QueryTimeout,
 		table:        newTable(t.Shards, t.Hash), asks: newAsks(t.AsksMax),
-		pool: newPool(t.Workers, t.WorkersMax), net: p.Network, channel: channelOf(t.Name), log: p.Log,
-		mailboxMax: t.MailboxMax, mailboxBytes: uint32(t.MailboxBytes), askTimeout: t.AskTimeout, errors: t.Errors,
+		pool: newPool(t.Workers, t.WorkersMax), log: p.Log,
+		mailboxMax: t.MailboxMax, mailboxBytes: uint32(t.MailboxBytes), askTimeout: t.AskTimeout,
 		start: time.Now(), closed: make(chan struct{}), ended: make(chan struct{}), meters: newMeters(p.Meter, t.Name),
 	}
 	r.standing.cluster, r.standing.role, r.standing.self = p.Cluster, t.Role, r.self
 	r.attached.drops, r.attached.panics = &r.drops, &r.panics
+	r.out.self, r.out.net, r.out.channel, r.out.reg, r.out.errors = r.self, p.Network, channelOf(t.Name), r.reg, t.Errors
+	r.out.asks, r.out.drops, r.out.panics, r.out.clock = r.asks, &r.drops, &r.panics, r.clock
+	r.out.start(t.AskTimeout)
 	r.panics.typ, r.panics.log = t.Name, p.Log
 	r.lease.node, r.lease.pool, r.lease.scan = p.Lease, r.pool, &r.idleScan
 	r.drops = drops{typ: t.Name, hook: guardHook(&r.panics, "OnDrop", t.OnDrop)}
@@ -116,10 +119,6 @@ func newCore[M any](p Ports, t EntityType[M]) *core {
 	r.leases.owner = fmt.Sprintf("%v of %s", p.Cluster.UID(), p.Addr)
 	r.held.max, r.held.node = int64(t.RegionBytes), p.mailboxes
 	r.limit.countMax, r.limit.bytesMax = int64(t.BufferMax), int64(t.BufferBytes)
-	r.outs.New = func() any { return newOutgoing(r) }
-	r.duties.slowAfter = t.AskTimeout
-	r.overflow.peers = map[uint64]*replyQueue{}
-	r.overflow.ctx, r.overflow.cancel = context.WithCancel(context.Background())
 	r.slow.pool, r.slow.clock = r.pool, r.clock
 	r.slow.note = func(e protocol.Event) { r.ctl.note(e) }
 	r.slow.watch(t.HandlerSlowAfter)
@@ -177,15 +176,15 @@ func (run *engine) start(p Ports) {
 		c.coord.loop.Start()
 	}
 	on := run.onCancel
-	r.net.Handle(r.channel, r)
+	r.out.net.Handle(r.out.channel, r)
 	on(func() {
 		switch next := run.successor.Load(); {
 		case next != nil:
-			r.net.Handle(r.channel, stoppedRegion{r, next})
+			r.out.net.Handle(r.out.channel, stoppedRegion{r, next})
 		case run.absence != nil: // the transport ends a little later, and calls lost what it has not brought
-			r.net.Handle(r.channel, transport.HandlerFunc(stoppedRegion{r, run.absence}.Receive))
+			r.out.net.Handle(r.out.channel, transport.HandlerFunc(stoppedRegion{r, run.absence}.Receive))
 		default:
-			r.net.Handle(r.channel, nil)
+			r.out.net.Handle(r.out.channel, nil)
 		}
 	})
 	on(p.Network.OnLink(c.linkChanged))

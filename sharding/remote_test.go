@@ -50,7 +50,7 @@ func remotePair(tb testing.TB, typ EntityType[message_]) (near, far *Region[mess
 				g.core.table.slots[n].Store(&route{remote: 2})
 			}
 		}
-		m.Handle(g.core.channel, g.core)
+		m.Handle(g.core.out.channel, g.core)
 		closing(tb, g, shards)
 	}
 	return regions[0], regions[1]
@@ -204,7 +204,7 @@ func BenchmarkReceive(b *testing.B) {
 func lostNode(t *testing.T, typ EntityType[message_]) (near *Region[message_], mesh *transport.Mesh, node transport.NodeID) {
 	t.Helper()
 	near, _ = remotePair(t, typ)
-	mesh, node = near.core.net.(meshNet).Mesh, 9
+	mesh, node = near.core.out.net.(meshNet).Mesh, 9
 	if err := mesh.AddPeer(node, "127.0.0.1:1"); err != nil {
 		t.Fatal(err)
 	}
@@ -298,7 +298,7 @@ func loseQuestion(t *testing.T, sent bool, want error) {
 	typ.OnDrop = func(d Drop) { drops <- d }
 	near, far := remotePair(t, typ)
 	frames := make(chan []byte, 1)
-	far.core.net.(meshNet).Handle(far.core.channel, transport.HandlerFunc(func(_ transport.NodeID, b []byte) { frames <- bytes.Clone(b) }))
+	far.core.out.net.(meshNet).Handle(far.core.out.channel, transport.HandlerFunc(func(_ transport.NodeID, b []byte) { frames <- bytes.Clone(b) }))
 	asked := make(chan error, 1)
 	go func() {
 		_, err := Ask(t.Context(), near, "cart", total{})

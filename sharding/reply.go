@@ -76,37 +76,37 @@ func (s replyStatus) err(text string) error {
 }
 
 // reply answers a question with a value.
-func (r *core) reply(call, origin uint64, v any, request *msgType) error {
-	if origin == r.self {
-		err := r.checkReply(v, request)
-		r.answered(r.asks.answer(call, v, err))
+func (b *outbox) reply(call, origin uint64, v any, request *msgType) error {
+	if origin == b.self {
+		err := b.checkReply(v, request)
+		b.answered(b.asks.answer(call, v, err))
 		return err
 	}
-	o := r.outs.Get().(*outgoing)
+	o := b.frame()
 	defer o.release()
 	var err error
-	o.body, err = r.appendReply(appendReplyHead(o.body[:0], call, statusOK), v, request)
+	o.body, err = b.appendReply(appendReplyHead(o.body[:0], call, statusOK), v, request)
 	if err != nil {
-		r.panics.noteCodec(err)
+		b.panics.noteCodec(err)
 		status := statusEncoding
 		if errors.Is(err, ErrUnregisteredMessage) {
 			status = statusUnregistered
 		}
 		o.body = appendErrorReply(o.body[:0], call, status, strings.TrimPrefix(err.Error(), statusErrors[status].Error()+": "))
 	}
-	if sendErr := r.sendReply(origin, o); errors.Is(sendErr, transport.ErrFrameTooLarge) {
+	if sendErr := b.sendReply(origin, o); errors.Is(sendErr, transport.ErrFrameTooLarge) {
 		text := fmt.Sprintf("the reply has %d bytes", len(o.body))
 		o.body = appendErrorReply(o.body[:0], call, statusTooLarge, text)
-		return errors.Join(statusTooLarge.err(text), r.sendReply(origin, o))
+		return errors.Join(statusTooLarge.err(text), b.sendReply(origin, o))
 	}
 	return err
 }
 
 // checkReply says whether a reply could travel: where the request names an interface, its type must
 // be registered, also for one on this node, as the entity may be elsewhere the next time.
-func (r *core) checkReply(v any, request *msgType) (err error) {
+func (b *outbox) checkReply(v any, request *msgType) (err error) {
 	if request.repliesOpen() {
-		_, err = r.reg.of(v)
+		_, err = b.reg.of(v)
 	}
 	return err
 }
@@ -118,14 +118,14 @@ func (t *msgType) repliesOpen() bool {
 
 // appendReply encodes a reply: as it is, or with its type when the request names an interface as
 // its reply.
-func (r *core) appendReply(dst []byte, v any, request *msgType) ([]byte, error) {
+func (b *outbox) appendReply(dst []byte, v any, request *msgType) ([]byte, error) {
 	if !request.repliesOpen() {
 		if request == nil { // the answer is this package's own
 			return appendByUser(nil, dst, v)
 		}
-		return appendByUser(r.reg.enc, dst, v)
+		return appendByUser(b.reg.enc, dst, v)
 	}
-	mt, err := r.reg.of(v)
+	mt, err := b.reg.of(v)
 	if err != nil {
 		return dst, err
 	}
@@ -134,74 +134,74 @@ func (r *core) appendReply(dst []byte, v any, request *msgType) ([]byte, error) 
 }
 
 // replyError answers a question with an error; it does nothing for what was told.
-func (r *core) replyError(env envelope, status replyStatus, text string) {
+func (b *outbox) replyError(env envelope, status replyStatus, text string) {
 	if env.call == 0 || env.internal() {
 		return
 	}
-	if env.origin == r.self {
-		r.answered(r.asks.answer(env.call, nil, status.err(text)))
+	if env.origin == b.self {
+		b.answered(b.asks.answer(env.call, nil, status.err(text)))
 		return
 	}
 	const textMax = 1024
 	if len(text) > textMax {
 		text = text[:textMax]
 	}
-	o := r.outs.Get().(*outgoing)
+	o := b.frame()
 	defer o.release()
 	o.body = appendErrorReply(o.body[:0], env.call, status, text)
-	_ = r.sendReply(env.origin, o) // counted
+	_ = b.sendReply(env.origin, o) // counted
 }
 
-func (r *core) answered(inTime bool) {
+func (b *outbox) answered(inTime bool) {
 	if !inTime {
-		r.drops.drop(DropLateReply, -1, "", nil)
+		b.drops.drop(DropLateReply, -1, "", nil)
 	}
 }
 
 // sendReply puts the frame in o.body on its way. Replies do not take part in back-pressure: when
 // the lane is full they wait in a queue of their own, so that no worker does.
-func (r *core) sendReply(to uint64, o *outgoing) error {
-	if r.overflow.count.Load() > 0 && r.overflow.has(to) {
-		return r.queueReply(to, o.body)
+func (b *outbox) sendReply(to uint64, o *outgoing) error {
+	if b.overflow.count.Load() > 0 && b.overflow.has(to) {
+		return b.queueReply(to, o.body)
 	}
-	err := r.net.Append(transport.NodeID(to), transport.Data, r.replyStripe(), r.channel, o.fillBody, nil)
+	err := b.send(to, o)
 	switch {
 	case err == nil, errors.Is(err, transport.ErrFrameTooLarge):
 		return err
 	case errors.Is(err, transport.ErrQueueFull):
-		return r.queueReply(to, o.body)
+		return b.queueReply(to, o.body)
 	}
-	r.drops.drop(DropReplyUnsent, -1, "", nil)
+	b.drops.drop(DropReplyUnsent, -1, "", nil)
 	return err
 }
 
 // replyStripe puts all replies of a type on one connection: replies have no order to keep, and the
 // more of them go out in one write, the better.
-func (r *core) replyStripe() uint32 { return uint32(r.channel) }
+func (b *outbox) replyStripe() uint32 { return uint32(b.channel) }
 
-func (r *core) queueReply(to uint64, frame []byte) error {
-	q, first := r.overflow.put(to, lateFrame{stripe: r.replyStripe(), bytes: append([]byte(nil), frame...)})
+func (b *outbox) queueReply(to uint64, frame []byte) error {
+	q, first := b.overflow.put(to, lateFrame{stripe: b.replyStripe(), bytes: append([]byte(nil), frame...)})
 	if q == nil {
-		r.drops.drop(DropReplyUnsent, -1, "", nil)
+		b.drops.drop(DropReplyUnsent, -1, "", nil)
 		return ErrBufferFull
 	}
 	if first {
-		go r.drainReplies(to, q)
+		go b.drainReplies(to, q)
 	}
 	return nil
 }
 
 // drainReplies sends what waits for one peer and ends when nothing is left.
-func (r *core) drainReplies(to uint64, q *replyQueue) {
-	defer r.overflow.ended.Done()
+func (b *outbox) drainReplies(to uint64, q *replyQueue) {
+	defer b.overflow.ended.Done()
 	for {
-		f, ok := r.overflow.next(to, q)
+		f, ok := b.overflow.next(to, q)
 		if !ok {
 			return
 		}
 		fill := func(dst []byte) []byte { return append(dst, f.bytes...) }
-		if err := r.net.AppendWait(r.overflow.ctx, transport.NodeID(to), transport.Data, f.stripe, r.channel, fill, nil); err != nil {
-			r.drops.drop(DropReplyUnsent, -1, "", nil)
+		if err := b.net.AppendWait(b.overflow.ctx, transport.NodeID(to), transport.Data, f.stripe, b.channel, fill, nil); err != nil {
+			b.drops.drop(DropReplyUnsent, -1, "", nil)
 		}
 	}
 }

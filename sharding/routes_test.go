@@ -163,7 +163,7 @@ func (fullNet) AppendWait(ctx context.Context, _ transport.NodeID, _ transport.L
 func TestFullLane(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
 		g, _ := scripted(t)
-		g.core.net = fullNet{}
+		g.core.out.net = fullNet{}
 		for name, c := range map[string]struct {
 			send func() error
 			want error

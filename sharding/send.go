@@ -126,17 +126,17 @@ func (r *core) sendBuffer(ctx context.Context, number uint32, id string, env env
 // was changed. It waits for room only outside of handlers, and if told to; ErrBufferFull then says
 // that ctx ended first.
 func (r *core) sendRemote(ctx context.Context, wait bool, number uint32, rt *route, id string, env envelope) (<-chan struct{}, error) {
-	o := r.outs.Get().(*outgoing)
+	o := r.out.frame()
 	defer o.release()
-	err := o.encode(number, rt, id, env)
+	err := o.encode(number, &r.table.slots[number], rt, id, env)
 	if err != nil {
 		return nil, err
 	}
 	to := transport.NodeID(rt.remote)
 	if !wait || handlerOf(ctx) != nil {
-		err = r.net.Append(to, transport.Data, number, r.channel, o.fill, o.check)
+		err = r.out.net.Append(to, transport.Data, number, r.out.channel, o.fill, o.check)
 	} else {
-		err = r.net.AppendWait(ctx, to, transport.Data, number, r.channel, o.fill, o.check)
+		err = r.out.net.AppendWait(ctx, to, transport.Data, number, r.out.channel, o.fill, o.check)
 	}
 	return nil, r.appendError(number, rt, err)
 }
@@ -160,7 +160,7 @@ func (r *core) appendError(number uint32, rt *route, err error) error {
 
 // outgoing is the pooled state of one Append: its functions are bound once.
 type outgoing struct {
-	region   *core
+	box      *outbox
 	m        message
 	id       string
 	body     []byte
@@ -172,31 +172,31 @@ type outgoing struct {
 	goes     func() error        // notes where the question goes
 }
 
-func newOutgoing(r *core) *outgoing {
-	o := &outgoing{region: r}
+func newOutgoing(b *outbox) *outgoing {
+	o := &outgoing{box: b}
 	o.fill, o.fillBody, o.check, o.goes = o.appendTo, o.appendBody, o.current, o.note
 	return o
 }
 
-// encode makes the frame of a message that goes along rt. A question of another node keeps its
+// encode makes the frame of a message that goes along rt, which slot has now. A question of another node keeps its
 // origin, which the answer goes to.
-func (o *outgoing) encode(number uint32, rt *route, id string, env envelope) error {
-	r := o.region
-	mt, err := r.reg.of(env.msg)
+func (o *outgoing) encode(number uint32, slot *atomic.Pointer[route], rt *route, id string, env envelope) error {
+	b := o.box
+	mt, err := b.reg.of(env.msg)
 	if err != nil {
 		return err
 	}
 	o.m = message{kind: frameTell, shard: number, typ: mt.id}
 	switch {
 	case env.call == 0:
-	case env.origin == r.self:
+	case env.origin == b.self:
 		o.m.kind, o.m.call = frameAsk, env.call
 	default:
 		o.m.kind, o.m.call, o.m.origin = frameAsk, env.call, env.origin
 	}
-	o.id, o.slot, o.rt = id, &r.table.slots[number], rt
+	o.id, o.slot, o.rt = id, slot, rt
 	if o.body, err = mt.appendBody(o.body[:0], env.msg); err != nil {
-		r.panics.noteCodec(err)
+		b.panics.noteCodec(err)
 		return fmt.Errorf("%w: %s: %w", ErrEncoding, mt.name, err)
 	}
 	return nil
@@ -219,7 +219,7 @@ func (o *outgoing) current() error {
 // end of a node is the end of what was sent to it, and not of what waits for room.
 func (o *outgoing) note() error {
 	if o.m.kind == frameAsk && o.m.origin == 0 {
-		o.region.asks.asked(o.m.call, o.rt.remote)
+		o.box.asks.asked(o.m.call, o.rt.remote)
 	}
 	return nil
 }
@@ -231,5 +231,5 @@ func (o *outgoing) release() {
 	}
 	o.id, o.slot, o.rt = "", nil, nil
 	o.m = message{}
-	o.region.outs.Put(o)
+	o.box.outs.Put(o)
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"github.com/coterie-go/coterie/ddata/host"
 	"github.com/coterie-go/coterie/ddata/membership"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
@@ -14,7 +15,7 @@ import (
 // standing is how the region stands with its coordinator, and the coordinator of this node with the
 // regions. The control plane writes it after each step; any goroutine reads it.
 type standing struct {
-	cluster Cluster
+	cluster host.Cluster
 	role    string
 	self    uint64
 

@@ -101,7 +101,7 @@ func TestCodecPanics(t *testing.T) {
 func scriptedType(t *testing.T, typ EntityType[message_]) (*Region[message_], *scriptNet) {
 	g, _ := localRegion(t, typ)
 	n := &scriptNet{}
-	g.core.net = n
+	g.core.out.net = n
 	return g, n
 }
 
