@@ -57,7 +57,7 @@ func TestPeersAdministrationIsBounded(t *testing.T) {
 		w.install()
 		c, r := g.run.control, g.core
 		for _, wire := range []uint32{passivateWireID, startWireID} {
-			frame := cbor.AppendMap(appendMessageHead(nil, &message{kind: frameTell, shard: r.table.shardOf("a"), typ: wire}, "a"), 0)
+			frame := cbor.AppendMap(appendMessageHead(nil, &message{kind: frameTell, shard: r.routes.shardOf("a"), typ: wire}, "a"), 0)
 			const crowd = 10_000
 			var lost []uint64
 			for range 2 {

@@ -144,7 +144,7 @@ func (q *question[R]) decode(body []byte) error {
 	if rd.Err() != nil {
 		return fmt.Errorf("%w: malformed reply", ErrEncoding)
 	}
-	env, err := q.r.decode(&message{typ: typ, body: rd.Rest()})
+	env, err := q.r.decoder.decode(&message{typ: typ, body: rd.Rest()})
 	if err != nil {
 		return err
 	}

@@ -9,7 +9,7 @@ import (
 // hold puts a message into the shard's buffer. It returns errRouteChanged when the shard has a
 // route again, or for one of another node when the lane has opened: what comes after it would
 // overtake it.
-func (t *table) hold(number uint32, p bufferedMessage, limit *bufferLimit, wanted func(uint32)) error {
+func (t *routes) hold(number uint32, p bufferedMessage) error {
 	slot := &t.slots[number]
 	rt := slot.Load()
 	if rt == nil {
@@ -29,7 +29,7 @@ func (t *table) hold(number uint32, p bufferedMessage, limit *bufferLimit, wante
 		b.mu.Unlock()
 		return ErrMoving
 	}
-	if !limit.take(p.size) {
+	if !t.limit.take(p.size) {
 		b.mu.Unlock()
 		return ErrBufferFull
 	}
@@ -37,22 +37,22 @@ func (t *table) hold(number uint32, p bufferedMessage, limit *bufferLimit, wante
 	first := b.lenLocked() == 1
 	b.mu.Unlock()
 	if first {
-		wanted(number)
+		t.ctl.wanted(number)
 	}
 	return nil
 }
 
 // takeBack lets a message that never left for a node, which is gone, wait for the next home of its
 // shard, before what was told later. false: there is no place for it any more.
-func (r *core) takeBack(node uint64, m *message) bool {
-	if int(m.shard) >= len(r.table.slots) {
+func (t *routes) takeBack(node uint64, m *message) bool {
+	if int(m.shard) >= len(t.slots) {
 		return false
 	}
-	slot := &r.table.slots[m.shard]
-	for !r.hasEnded() {
+	slot := &t.slots[m.shard]
+	for !isDone(t.ended) {
 		rt := slot.Load()
 		if rt != nil && rt.remote == node {
-			r.enqueue(m.shard, rt)
+			t.divert(m.shard, rt)
 			continue
 		}
 		if rt == nil || rt.buffer == nil {
@@ -64,18 +64,18 @@ func (r *core) takeBack(node uint64, m *message) bool {
 			b.mu.Unlock()
 			continue
 		}
-		if b.after != node || !r.limit.take(p.size) {
+		if b.after != node || !t.limit.take(p.size) {
 			b.mu.Unlock()
 			return false
 		}
 		b.returned = append(b.returned, p)
 		first := b.lenLocked() == 1
 		b.mu.Unlock()
-		if m.origin == r.self {
-			r.asks.asked(m.call, 0) // no node, again: the end of the node is not the end of the question
+		if m.origin == t.self {
+			t.asks.asked(m.call, 0) // no node, again: the end of the node is not the end of the question
 		}
 		if first {
-			r.ctl.wanted(m.shard)
+			t.ctl.wanted(m.shard)
 		}
 		return true
 	}
@@ -85,10 +85,10 @@ func (r *core) takeBack(node uint64, m *message) bool {
 // setRoute publishes a route that does not buffer: at once if nothing waits, else when what waits
 // has been sent. A local route opens through a buffer always: only under its lock can the lanes
 // open together with it.
-func (r *core) setRoute(number uint32, rt *route) (flushed bool) {
-	slot := &r.table.slots[number]
+func (t *routes) setRoute(number uint32, rt *route) (flushed bool) {
+	slot := &t.slots[number]
 	if rt.local != nil {
-		r.table.buffering(number)
+		t.buffering(number)
 	}
 	for {
 		old := slot.Load()
@@ -99,7 +99,7 @@ func (r *core) setRoute(number uint32, rt *route) (flushed bool) {
 			continue
 		}
 		if old.buffer.retarget(rt) {
-			return r.flush(number)
+			return t.flush(number)
 		}
 	}
 }
@@ -107,8 +107,8 @@ func (r *core) setRoute(number uint32, rt *route) (flushed bool) {
 // flush sends what waits along the buffer's target, in order, and opens the route when nothing is
 // left. Senders wait meanwhile, and what the lanes bring waits behind, so no message overtakes
 // another. false: there was no room, the rest has to be flushed later.
-func (r *core) flush(number uint32) bool {
-	slot := &r.table.slots[number]
+func (t *routes) flush(number uint32) bool {
+	slot := &t.slots[number]
 	old := slot.Load()
 	if old == nil || old.buffer == nil {
 		return true
@@ -121,11 +121,11 @@ func (r *core) flush(number uint32) bool {
 	}
 	var full map[string]bool // mailboxes: a handler that hangs must not hold up the other entities of its shard
 	stuck := false           // the lane is full, or the target does not work now
-	r.sendBufferedLocked(b, func(p *bufferedMessage) (sent bool) {
+	t.sendBufferedLocked(b, func(p *bufferedMessage) (sent bool) {
 		if stuck || full[p.id] {
 			return false
 		}
-		switch err := r.dispatch(number, b.target, p); {
+		switch err := t.dispatch(number, b.target, p); {
 		case err == nil:
 		case errors.Is(err, ErrBufferFull) && b.target.local != nil:
 			if full == nil {
@@ -137,7 +137,7 @@ func (r *core) flush(number uint32) bool {
 			stuck = true
 			return false
 		default:
-			r.discardBuffered(dropOf(err), number, p)
+			t.discardBuffered(dropOf(err), number, p)
 		}
 		return true
 	})
@@ -145,68 +145,68 @@ func (r *core) flush(number uint32) bool {
 		return false
 	}
 	b.open = true
-	r.table.lanes[number].Store(b.target.local)
+	t.lanes[number].Store(b.target.local)
 	slot.CompareAndSwap(old, b.target)
 	return true
 }
 
 // openLanes lets a shard whose route is not open take what other nodes have sent: first what waits
 // of it, then what comes. A full mailbox drops, as it does for what comes.
-func (r *core) openLanes(number uint32, s *shard) {
-	b := r.table.buffering(number)
+func (t *routes) openLanes(number uint32, s *shard) {
+	b := t.buffering(number)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	refused := false
-	r.sendBufferedLocked(b, func(p *bufferedMessage) (sent bool) {
+	t.sendBufferedLocked(b, func(p *bufferedMessage) (sent bool) {
 		if p.raw == nil || refused {
 			return false
 		}
-		switch err := r.dispatchLocal(number, s, p); {
+		switch err := t.dispatchLocal(number, s, p); {
 		case err == nil:
 		case err == errRouteChanged:
 			refused = true
 			return false
 		default:
-			r.discardBuffered(dropOf(err), number, p)
+			t.discardBuffered(dropOf(err), number, p)
 		}
 		return true
 	})
 	if !refused {
-		r.table.lanes[number].Store(s)
+		t.lanes[number].Store(s)
 	}
 }
 
 // sendBufferedLocked offers what waits to send, in order, and keeps what that does not take.
-func (r *core) sendBufferedLocked(b *buffer, send func(*bufferedMessage) (sent bool)) {
+func (t *routes) sendBufferedLocked(b *buffer, send func(*bufferedMessage) (sent bool)) {
 	if sent, size := b.keepLocked(func(p *bufferedMessage) bool { return !send(p) }); sent > 0 {
 		if b.target == nil || b.target.remote != b.after {
 			b.after = 0
 		}
-		r.limit.release(sent, size)
+		t.limit.release(sent, size)
 	}
 }
 
 // dispatch sends one buffered message along a route, without waiting.
-func (r *core) dispatch(number uint32, rt *route, p *bufferedMessage) error {
+func (t *routes) dispatch(number uint32, rt *route, p *bufferedMessage) error {
 	if rt.local != nil {
-		return r.dispatchLocal(number, rt.local, p)
+		return t.dispatchLocal(number, rt.local, p)
 	}
 	if p.raw != nil {
-		return r.forward(number, rt, p.raw, nil)
+		return t.forward(number, rt, p.raw, nil)
 	}
-	o := r.out.frame()
+	o := t.out.frame()
 	defer o.release()
-	if err := o.encode(number, &r.table.slots[number], rt, p.id, p.env); err != nil {
+	if err := o.encode(number, &t.slots[number], rt, p.id, p.env); err != nil {
 		return err
 	}
-	return flushError(r.out.net.Append(transport.NodeID(rt.remote), transport.Data, number, r.out.channel, o.fill, o.goes))
+	return flushError(t.out.net.Append(transport.NodeID(rt.remote), transport.Data, number, t.out.channel, o.fill, o.goes))
 }
 
-func (r *core) dispatchLocal(number uint32, s *shard, p *bufferedMessage) error {
+func (t *routes) dispatchLocal(number uint32, s *shard, p *bufferedMessage) error {
 	env, size := p.env, uint32(0)
 	if p.raw != nil {
 		var err error
-		if env, err = r.decode(p.raw); err != nil {
+		if env, err = t.decoder.decode(p.raw); err != nil {
 			return err
 		}
 		size = bytesOf(p.raw)
@@ -222,20 +222,20 @@ func (r *core) dispatchLocal(number uint32, s *shard, p *bufferedMessage) error 
 }
 
 // forward passes an encoded message on.
-func (r *core) forward(number uint32, rt *route, m *message, check func() error) error {
+func (t *routes) forward(number uint32, rt *route, m *message, check func() error) error {
 	goes := func() error {
 		if check != nil {
 			if err := check(); err != nil {
 				return err
 			}
 		}
-		if m.kind == frameAsk && m.origin == r.self {
-			r.asks.asked(m.call, rt.remote)
+		if m.kind == frameAsk && m.origin == t.self {
+			t.asks.asked(m.call, rt.remote)
 		}
 		return nil
 	}
 	fill := func(dst []byte) []byte { return append(appendMessageHead(dst, m, string(m.id)), m.body...) }
-	return flushError(r.out.net.Append(transport.NodeID(rt.remote), transport.Data, number, r.out.channel, fill, goes))
+	return flushError(t.out.net.Append(transport.NodeID(rt.remote), transport.Data, number, t.out.channel, fill, goes))
 }
 
 func flushError(err error) error {
@@ -251,8 +251,8 @@ func flushError(err error) error {
 }
 
 // dropBuffer drops what waits for the shard.
-func (r *core) dropBuffer(number uint32, reason DropReason) {
-	rt := r.table.slots[number].Load()
+func (t *routes) dropBuffer(number uint32, reason DropReason) {
+	rt := t.slots[number].Load()
 	if rt == nil || rt.buffer == nil {
 		return
 	}
@@ -260,70 +260,70 @@ func (r *core) dropBuffer(number uint32, reason DropReason) {
 	b.mu.Lock()
 	parked := b.takeLocked()
 	b.mu.Unlock()
-	r.dropBuffered(number, reason, parked)
+	t.dropBuffered(number, reason, parked)
 }
 
 // dropBuffered drops messages that waited. Their room is free before their senders hear of it.
-func (r *core) dropBuffered(number uint32, reason DropReason, parked []bufferedMessage) {
+func (t *routes) dropBuffered(number uint32, reason DropReason, parked []bufferedMessage) {
 	size := 0
 	for i := range parked {
 		size += parked[i].size
 	}
-	r.limit.release(len(parked), size)
+	t.limit.release(len(parked), size)
 	for i := range parked {
-		r.discardBuffered(reason, number, &parked[i])
+		t.discardBuffered(reason, number, &parked[i])
 	}
 }
 
 // closeRoutes ends every route: a sender that comes later finds a buffer that takes nothing, and
 // sees that the region is closed.
-func (r *core) closeRoutes() {
-	for i := range r.table.slots {
+func (t *routes) close() {
+	for i := range t.slots {
 		shut := &buffer{open: true}
-		if old := r.table.slots[i].Swap(&route{buffer: shut}); old != nil && old.buffer != nil {
-			r.dropBuffered(uint32(i), DropStopped, old.buffer.close())
+		if old := t.slots[i].Swap(&route{buffer: shut}); old != nil && old.buffer != nil {
+			t.dropBuffered(uint32(i), DropStopped, old.buffer.close())
 		}
 	}
 }
 
-func (r *core) discardBuffered(reason DropReason, number uint32, p *bufferedMessage) {
+func (t *routes) discardBuffered(reason DropReason, number uint32, p *bufferedMessage) {
 	env := p.env
 	if p.raw != nil {
 		env = envelope{call: p.raw.call, origin: p.raw.origin}
 	}
-	r.out.discard(reason, number, p.id, env)
+	t.out.discard(reason, number, p.id, env)
 }
 
 // putBack puts messages that a mailbox held when its shard was closed before everything that waits
 // for the shard's next home.
-func (r *core) putBack(number uint32, front []bufferedMessage) {
+func (t *routes) putBack(number uint32, front []bufferedMessage) {
 	if len(front) == 0 {
 		return
 	}
-	b := r.table.buffering(number)
+	b := t.buffering(number)
 	b.mu.Lock()
 	b.messages = append(front, b.messages...)
 	size := 0
 	for i := range front {
 		size += front[i].size
 	}
-	r.limit.force(len(front), size)
+	t.limit.force(len(front), size)
 	b.mu.Unlock()
-	r.ctl.wanted(number)
+	t.ctl.wanted(number)
 }
 
 // failBuffered ends the questions of a sealed shard's handlers that wait for a home: the handlers
 // have to return before the shard can move, and what they wait for may wait for that.
-func (r *core) failBuffered(s *shard) {
-	for i := range r.table.slots {
-		rt := r.table.slots[i].Load()
+func (t *routes) failBuffered(s *shard) {
+	for i := range t.slots {
+		rt := t.slots[i].Load()
 		if rt == nil || rt.buffer == nil {
 			continue
 		}
 		b := rt.buffer
 		b.mu.Lock()
-		if gone, size := b.keepLocked(func(p *bufferedMessage) bool { return p.from != s || !r.asks.answer(p.env.call, nil, ErrMoving) }); gone > 0 {
-			r.limit.release(gone, size)
+		if gone, size := b.keepLocked(func(p *bufferedMessage) bool { return p.from != s || !t.asks.answer(p.env.call, nil, ErrMoving) }); gone > 0 {
+			t.limit.release(gone, size)
 		}
 		b.mu.Unlock()
 	}

@@ -316,7 +316,7 @@ func (c *control) retry(now time.Time) {
 		c.fence(f)
 	}
 	for number := range c.flushes {
-		if c.r.flush(number) {
+		if c.r.routes.flush(number) {
 			delete(c.flushes, number)
 		}
 	}

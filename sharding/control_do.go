@@ -52,11 +52,11 @@ func (c *control) regionAction(a protocol.RegionAction) {
 	case protocol.SetRoute:
 		c.setRoute(uint32(a.Shard), a.Route)
 	case protocol.FlushBuffer:
-		if !c.r.flush(uint32(a.Shard)) {
+		if !c.r.routes.flush(uint32(a.Shard)) {
 			c.later(uint32(a.Shard))
 		}
 	case protocol.DropBuffer:
-		c.r.dropBuffer(uint32(a.Shard), reasonOf(a.Reason))
+		c.r.routes.dropBuffer(uint32(a.Shard), reasonOf(a.Reason))
 	case protocol.SendFence:
 		c.fence(a)
 	case protocol.StartShard:
@@ -96,15 +96,15 @@ func (c *control) setRoute(number uint32, rt protocol.Route) {
 		c.open(number, &route{local: h.s})
 		return
 	case rt.State == protocol.RouteDraining && h != nil:
-		c.r.openLanes(number, h.s)
+		c.r.routes.openLanes(number, h.s)
 	case rt.State == protocol.RouteRemote:
-		c.r.table.lanes[number].Store(nil)
+		c.r.routes.lanes[number].Store(nil)
 		c.open(number, &route{remote: uint64(rt.Home)})
 		return
 	default:
-		c.r.table.lanes[number].Store(nil)
+		c.r.routes.lanes[number].Store(nil)
 	}
-	if c.r.table.buffering(number).waits() { // for a route that is gone; the machine believes them sent
+	if c.r.routes.buffering(number).waits() { // for a route that is gone; the machine believes them sent
 		c.toRegion(protocol.Wanted{Shard: protocol.ShardID(number)})
 	}
 }
@@ -128,7 +128,7 @@ func (c *control) noteHome(number uint32, rt protocol.Route) {
 }
 
 func (c *control) open(number uint32, rt *route) {
-	if !c.r.setRoute(number, rt) {
+	if !c.r.routes.setRoute(number, rt) {
 		c.later(number)
 	}
 }
@@ -142,7 +142,7 @@ func (c *control) startShard(number uint32, token protocol.Token, wait time.Dura
 	h.s.era = c.view.Era // a region hosts in a view only
 	c.shards[number] = h
 	c.unshared = true
-	c.r.table.hosted[number].Store(h.s)
+	c.r.routes.hosted[number].Store(h.s)
 	c.toShard(h.s, protocol.Open{Wait: wait})
 }
 
@@ -153,7 +153,7 @@ func (c *control) closeShard(h *hosting) {
 	h.s.shut(func(e *entity, env envelope, size uint32) {
 		front = append(front, bufferedMessage{id: e.id, env: env, size: max(bufferedOverhead, int(size))})
 	})
-	c.r.putBack(h.s.number, front)
+	c.r.routes.putBack(h.s.number, front)
 }
 
 func (c *control) killShard(h *hosting, reason DropReason) {
@@ -174,8 +174,8 @@ func (c *control) forget(h *hosting) (starts []bufferedMessage) {
 	c.unshared = true
 	h.deadline = dueNever
 	c.r.storeFailure.forget(h.s.number)
-	c.r.table.lanes[h.s.number].CompareAndSwap(h.s, nil)
-	c.r.table.hosted[h.s.number].CompareAndSwap(h.s, nil)
+	c.r.routes.lanes[h.s.number].CompareAndSwap(h.s, nil)
+	c.r.routes.hosted[h.s.number].CompareAndSwap(h.s, nil)
 	for _, req := range slices.Sorted(maps.Keys(h.starts)) {
 		starts = append(starts, h.starts[req])
 	}
@@ -230,9 +230,9 @@ func (c *control) shardAction(h *hosting, a protocol.ShardAction) {
 		c.r.passivations.forced.Add(1)
 		stopEntity(s, a.ID, (*entity).force)
 	case protocol.DrainMailboxes:
-		c.r.table.lanes[s.number].Store(nil) // it would be refused; and what waits must not be overtaken if the shard resumes
+		c.r.routes.lanes[s.number].Store(nil) // it would be refused; and what waits must not be overtaken if the shard resumes
 		s.drain(func() { c.post(ctlInput{s: s, shard: protocol.MailboxesEmpty(a)}) })
-		c.r.failBuffered(s)
+		c.r.routes.failBuffered(s)
 	case protocol.StopEntities:
 		s.each(func(e *entity) { s.command(e, stopNow) })
 	case protocol.ForceStopEntities:

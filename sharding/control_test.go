@@ -50,7 +50,7 @@ func TestBufferThatIsTakenBackIsWanted(t *testing.T) {
 		n := w.join("frontend")
 		g := start(n, cartType(&cartLog{}))
 		w.install()
-		number := g.core.table.shardOf("a")
+		number := g.core.routes.shardOf("a")
 		controlOf(g, func(c *control) {
 			c.setRoute(number, protocol.Route{State: protocol.RouteRemote, Home: 99}) // unknown to the transport: nothing can leave
 		})

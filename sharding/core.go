@@ -20,8 +20,8 @@ type core struct {
 	self     uint64
 	cluster  host.Cluster
 	reg      *registry
-	table    *table
-	limit    bufferLimit
+	decoder  decoder
+	routes   *routes
 	asks     *asks
 	drops    drops
 	panics   panics
@@ -78,6 +78,9 @@ type controller interface {
 	note(e protocol.Event)                                    // something worth an event
 	aside(fn func()) bool                                     // runs it on a goroutine that is awaited by the end; false: not any more, the region ends
 }
+
+// steeredBy says which control plane hears of what happens here.
+func (r *core) steeredBy(c controller) { r.ctl, r.routes.ctl = c, c }
 
 func (r *core) clock() time.Duration { return time.Since(r.start) }
 

@@ -26,7 +26,7 @@ func counted(r *core) (all []string) {
 
 // asksFrame makes the frame of a question of another node.
 func asksFrame(r *core, id string, typ uint32, body []byte) []byte {
-	m := message{kind: frameAsk, shard: r.table.shardOf(id), typ: typ, call: 5}
+	m := message{kind: frameAsk, shard: r.routes.shardOf(id), typ: typ, call: 5}
 	return append(appendMessageHead(nil, &m, id), body...)
 }
 
@@ -52,14 +52,14 @@ func TestUselessMessagesOfOthersAreCounted(t *testing.T) {
 		r := g.core
 		r.out.net = n
 		if c.id == "b" {
-			number := r.table.shardOf(c.id)
-			s := r.table.lanes[number].Swap(nil)
-			r.table.buffering(number)
-			defer r.openLanes(number, s)
+			number := r.routes.shardOf(c.id)
+			s := r.routes.lanes[number].Swap(nil)
+			r.routes.buffering(number)
+			defer r.routes.openLanes(number, s)
 		}
 		r.Receive(7, asksFrame(r, c.id, c.typ, c.body))
 		if c.id == "b" {
-			r.openLanes(r.table.shardOf(c.id), r.table.hosted[r.table.shardOf(c.id)].Load())
+			r.routes.openLanes(r.routes.shardOf(c.id), r.routes.hosted[r.routes.shardOf(c.id)].Load())
 		}
 		if got := counted(r); !slices.Equal(got, []string{c.want}) || len(n.frames) != 1 {
 			t.Errorf("%s: %v with %d answers, want %s with 1", name, got, len(n.frames), c.want)
@@ -75,12 +75,12 @@ func TestWhatCannotBePassedOnIsCounted(t *testing.T) {
 		want string
 	}{
 		"too large for a frame": {func(_ *core, n *scriptNet, _ uint32) { n.fail = transport.ErrFrameTooLarge }, "too large 1"},
-		"no room to wait":       {func(r *core, _ *scriptNet, number uint32) { r.table.buffering(number); r.limit.countMax = 0 }, "buffer full 1"},
+		"no room to wait":       {func(r *core, _ *scriptNet, number uint32) { r.routes.buffering(number); r.routes.limit.countMax = 0 }, "buffer full 1"},
 	} {
 		g, n := scripted(t)
 		r := g.core
 		mt, _ := r.reg.of(total{})
-		c.set(r, n, r.table.shardOf("a"))
+		c.set(r, n, r.routes.shardOf("a"))
 		r.Receive(7, asksFrame(r, "a", mt.id, []byte{0xa0}))
 		if got := counted(r); !slices.Contains(got, c.want) {
 			t.Errorf("%s: %v, want %s", name, got, c.want)
@@ -97,7 +97,7 @@ func TestFullMailboxWhenTheLaneOpens(t *testing.T) {
 	l := newLane(t, 1)
 	l.brings("a", 0)
 	l.brings("a", 1)
-	l.g.core.openLanes(0, l.s)
+	l.g.core.routes.openLanes(0, l.s)
 	l.took("a", 0)
 	if got := counted(l.g.core); fmt.Sprint(got) != "[mailbox full 1]" {
 		t.Error(got)
@@ -180,7 +180,8 @@ func TestRefusedStartsAreAnswered(t *testing.T) {
 	g, _ := localRegion(t, cartType(&cartLog{}))
 	n := &scriptNet{}
 	r := g.core
-	r.out.net, r.ctl = n, busyControl{&fakeControl{r: r}}
+	r.out.net = n
+	r.steeredBy(busyControl{&fakeControl{r: r}})
 	mt, _ := r.reg.of(startRequest{})
 	body, _ := mt.appendBody(nil, startRequest{})
 	if r.Receive(7, asksFrame(r, "a", mt.id, body)); len(n.frames) != 1 {
@@ -220,7 +221,7 @@ func TestStartThatWaitsFollowsItsShard(t *testing.T) {
 		c := g.run.control
 		c.post(ctlInput{do: func(time.Time) { c.closeShard(c.shards[0]) }})
 		synctest.Wait()
-		b := g.core.table.buffering(0)
+		b := g.core.routes.buffering(0)
 		b.mu.Lock()
 		if len(b.messages) != 1 || b.messages[0].id != "second" || b.messages[0].env.msg != (startRequest{}) {
 			t.Errorf("for the next home wait %+v", b.messages)

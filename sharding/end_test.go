@@ -41,7 +41,7 @@ func TestDeadShardRefuses(t *testing.T) {
 	if _, err := AskRef(t.Context(), ref, total{}); err != nil {
 		t.Fatal(err)
 	}
-	s := g.core.table.slots[ref.number].Load().local
+	s := g.core.routes.slots[ref.number].Load().local
 	e := s.find("a")
 	s.shut(func(*entity, envelope, uint32) {})
 	soon(t, "deliver", func() {
@@ -195,7 +195,7 @@ func TestReservedCallIDs(t *testing.T) {
 		mt, _ := g.core.reg.of(addItem{})
 		body, _ := mt.appendBody(nil, addItem{"x", 1})
 		for _, call := range []uint64{controlCall, timerCall} {
-			m := message{kind: frameAsk, shard: g.core.table.shardOf("a"), typ: mt.id, call: call}
+			m := message{kind: frameAsk, shard: g.core.routes.shardOf("a"), typ: mt.id, call: call}
 			g.core.Receive(7, append(appendMessageHead(nil, &m, "a"), body...))
 		}
 		synctest.Wait()
@@ -245,9 +245,9 @@ func TestTellWhileTheRegionCloses(t *testing.T) {
 		if err := g.Close(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		number := r.table.shardOf("a")
-		if err := r.table.hold(number, bufferedMessage{id: "a", size: 1}, &r.limit, r.ctl.wanted); err == nil {
-			if err = r.table.hold(number, bufferedMessage{id: "a", size: 1}, &r.limit, r.ctl.wanted); err == nil {
+		number := r.routes.shardOf("a")
+		if err := r.routes.hold(number, bufferedMessage{id: "a", size: 1}); err == nil {
+			if err = r.routes.hold(number, bufferedMessage{id: "a", size: 1}); err == nil {
 				t.Error("a message waits in a region that has stopped")
 			}
 		}
@@ -354,7 +354,7 @@ func TestQuestionsWhileTheClusterShutsDown(t *testing.T) {
 				if took := time.Since(began); !errors.Is(err, ErrStopped) || !strings.Contains(err.Error(), "cluster shuts down") || took > time.Second {
 					t.Errorf("%s, node %d: %v after %v", when, i, err, took)
 				}
-				if n := g.core.limit.count.Load(); n != 0 {
+				if n := g.core.routes.limit.count.Load(); n != 0 {
 					t.Errorf("%s, node %d: %d messages wait", when, i, n)
 				}
 			}

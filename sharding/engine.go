@@ -55,8 +55,8 @@ func (c *control) viewInstalled(v *membership.View) {
 // hostedShards lists the shards that run here.
 func (c *control) hostedShards() []*shard {
 	all := make([]*shard, 0, 16)
-	for i := range c.r.table.hosted {
-		if s := c.r.table.hosted[i].Load(); s != nil {
+	for i := range c.r.routes.hosted {
+		if s := c.r.routes.hosted[i].Load(); s != nil {
 			all = append(all, s)
 		}
 	}
@@ -251,7 +251,7 @@ func (c *control) killAll() {
 	for number := range c.shards {
 		c.killShard(c.shards[number], DropStopped)
 	}
-	c.r.closeRoutes()
+	c.r.routes.close()
 	clear(c.flushes)
 	clear(c.fences)
 	c.retryAt = time.Time{}

@@ -14,7 +14,7 @@ func (r *core) explain(number uint32, err error) error {
 	if why := r.storeFailure.of(number); why != nil {
 		return fmt.Errorf("%w: %w", err, why)
 	}
-	rt := r.table.slots[number].Load()
+	rt := r.routes.slots[number].Load()
 	if rt != nil && rt.buffer == nil {
 		return err
 	}
@@ -35,15 +35,15 @@ func (r *core) explained(id string, err error) error {
 	if err == nil || !errors.Is(err, ErrTimeout) {
 		return err
 	}
-	return r.explain(r.table.shardOf(id), fmt.Errorf("%w: %s", err, r.whereAsked(id)))
+	return r.explain(r.routes.shardOf(id), fmt.Errorf("%w: %s", err, r.whereAsked(id)))
 }
 
 // whereAsked says where the question of a caller that has waited in vain is, as far as this node
 // knows: its entity, its shard, its home, and what the entity does.
 func (r *core) whereAsked(id string) string {
-	number := r.table.shardOf(id)
+	number := r.routes.shardOf(id)
 	text := fmt.Sprintf("%s %q in shard %d", r.name, id, number)
-	rt := r.table.slots[number].Load()
+	rt := r.routes.slots[number].Load()
 	switch {
 	case rt == nil || rt.buffer != nil:
 		return text
@@ -74,7 +74,7 @@ const (
 // so their senders do not hear of it.
 func (c *control) warnUnhosted(now time.Time) {
 	c.noHostAt = time.Time{}
-	waiting := c.r.limit.count.Load()
+	waiting := c.r.routes.limit.count.Load()
 	if waiting == 0 {
 		return
 	}

@@ -119,10 +119,10 @@ func (s PassivationState) prospects(say func(string, ...any)) {
 // wait, and is no use of the entity. Of the passivations of a region the latest 256 are known.
 func (g *Region[M]) ExplainPassivation(id string) PassivationState {
 	r := g.core
-	number := r.table.shardOf(id)
+	number := r.routes.shardOf(id)
 	st := PassivationState{ID: id, Shard: int(number), Last: r.passivations.latest.of(id)}
 	st.Home, _ = g.Locate(id)
-	s := r.table.hosted[number].Load()
+	s := r.routes.hosted[number].Load()
 	if s == nil {
 		return st
 	}

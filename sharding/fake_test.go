@@ -194,14 +194,14 @@ func fakePorts(uid membership.UID, net host.Channels, lease host.Lease) Ports {
 func hostAll(tb testing.TB, g *Region[message_], t EntityType[message_]) []*shard {
 	r := g.core
 	r.newBody = g.incarnate(t.New)
-	r.ctl = &fakeControl{r: r}
+	r.steeredBy(&fakeControl{r: r})
 	var shards []*shard
-	for n := range r.table.slots {
+	for n := range r.routes.slots {
 		s := newShard(r, uint32(n), protocol.Token{Epoch: 1, Seq: uint64(n)})
 		shards = append(shards, s)
-		r.table.slots[n].Store(&route{local: s})
-		r.table.lanes[n].Store(s)
-		r.table.hosted[n].Store(s)
+		r.routes.slots[n].Store(&route{local: s})
+		r.routes.lanes[n].Store(s)
+		r.routes.hosted[n].Store(s)
 	}
 	r.idleScan.shards = func() []*shard { return shards }
 	return shards

@@ -79,7 +79,7 @@ func (g *Region[M]) HandleRaw(name string, fn func(from membership.UID, body []b
 }
 
 // ShardOf is the shard of an entity id.
-func (g *Region[M]) ShardOf(id string) int { return int(g.core.table.shardOf(id)) }
+func (g *Region[M]) ShardOf(id string) int { return int(g.core.routes.shardOf(id)) }
 
 // OnMove has fn called when what was under way to a shard may be gone: when the node that was its
 // home is removed, and when it has a home again, the same or another. The first home that the

@@ -56,9 +56,9 @@ func (n *scriptNet) AppendWait(_ context.Context, to transport.NodeID, lane tran
 func scripted(t *testing.T) (*Region[message_], *scriptNet) {
 	n := &scriptNet{}
 	g := &Region[message_]{core: newCore(fakePorts(1, n, &fakeLease{}), cartType(&cartLog{}).withDefaults())}
-	g.core.ctl = &fakeControl{r: g.core}
-	for i := range g.core.table.slots {
-		g.core.table.slots[i].Store(&route{remote: 2})
+	g.core.steeredBy(&fakeControl{r: g.core})
+	for i := range g.core.routes.slots {
+		g.core.routes.slots[i].Store(&route{remote: 2})
 	}
 	closing(t, g, nil)
 	return g, n
@@ -68,15 +68,15 @@ func scripted(t *testing.T) (*Region[message_], *scriptNet) {
 func TestRouteIsCheckedUnderTheLanesLock(t *testing.T) {
 	for name, ctx := range map[string]context.Context{"outside": context.Background(), "handler": inHandler} {
 		g, n := scripted(t)
-		number := g.core.table.shardOf("a")
-		n.before = func() { g.core.table.buffering(number) }
+		number := g.core.routes.shardOf("a")
+		n.before = func() { g.core.routes.buffering(number) }
 		if err := g.Tell(ctx, "a", addItem{}); err != nil {
 			t.Fatal(err)
 		}
 		if len(n.frames) != 0 {
 			t.Errorf("%s: a message was appended along a route that had changed", name)
 		}
-		if b := g.core.table.slots[number].Load().buffer; len(b.messages) != 1 {
+		if b := g.core.routes.slots[number].Load().buffer; len(b.messages) != 1 {
 			t.Errorf("%s: %d messages wait", name, len(b.messages))
 		}
 	}
@@ -87,9 +87,9 @@ func TestRouteIsCheckedUnderTheLanesLock(t *testing.T) {
 func TestRouteOfWhatIsPassedOnIsCheckedToo(t *testing.T) {
 	g, n := scripted(t)
 	mt, _ := g.core.reg.of(addItem{})
-	n.before = func() { g.core.table.buffering(1) }
+	n.before = func() { g.core.routes.buffering(1) }
 	g.core.Receive(7, append(appendMessageHead(nil, &message{kind: frameTell, shard: 1, typ: mt.id}, "a"), 0xa0))
-	if b := g.core.table.slots[1].Load().buffer; len(n.frames) != 0 || b == nil || len(b.messages) != 1 {
+	if b := g.core.routes.slots[1].Load().buffer; len(n.frames) != 0 || b == nil || len(b.messages) != 1 {
 		t.Errorf("%d frames went along a route that had changed", len(n.frames))
 	}
 }
@@ -97,31 +97,31 @@ func TestRouteOfWhatIsPassedOnIsCheckedToo(t *testing.T) {
 // The fast path opens only when the buffer is empty, or a new message would overtake.
 func TestRouteOpensWhenTheBufferIsEmpty(t *testing.T) {
 	g, n := scripted(t)
-	number := g.core.table.shardOf("a")
-	g.core.table.buffering(number)
+	number := g.core.routes.shardOf("a")
+	g.core.routes.buffering(number)
 	for range 5 {
 		if err := g.Tell(t.Context(), "a", addItem{}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	n.before = func() {
-		if g.core.table.slots[number].Load().buffer == nil {
+		if g.core.routes.slots[number].Load().buffer == nil {
 			t.Error("the route is open while messages wait")
 		}
 		n.full = len(n.frames) == 2
 	}
 	to := &route{remote: 3}
-	if g.core.setRoute(number, to) {
+	if g.core.routes.setRoute(number, to) {
 		t.Error("flushed into a full lane")
 	}
 	if err := g.Tell(within(t, time.Second), "a", addItem{}); err != nil {
 		t.Fatalf("a message that has to wait behind others: %v", err) // the lane is full: it was sent past them
 	}
 	n.full, n.before = false, nil
-	if !g.core.flush(number) || g.core.table.slots[number].Load() != to || len(n.frames) != 6 {
-		t.Errorf("%d frames, route %+v", len(n.frames), g.core.table.slots[number].Load())
+	if !g.core.routes.flush(number) || g.core.routes.slots[number].Load() != to || len(n.frames) != 6 {
+		t.Errorf("%d frames, route %+v", len(n.frames), g.core.routes.slots[number].Load())
 	}
-	if c := g.core.limit.count.Load(); c != 0 {
+	if c := g.core.routes.limit.count.Load(); c != 0 {
 		t.Errorf("%d messages are still counted as waiting", c)
 	}
 }
@@ -137,7 +137,7 @@ func TestSealedShardRefuses(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		s := g.core.table.slots[ref.number].Load().local
+		s := g.core.routes.slots[ref.number].Load().local
 		<-stuck.entered
 		empty := make(chan struct{})
 		s.drain(func() { close(empty) })
@@ -157,7 +157,7 @@ func TestSealedShardRefuses(t *testing.T) {
 		if err := ref.Tell(t.Context(), addItem{}); err != nil {
 			t.Fatal(err)
 		}
-		if b := g.core.table.slots[ref.number].Load().buffer; b == nil || len(b.messages) != 1 {
+		if b := g.core.routes.slots[ref.number].Load().buffer; b == nil || len(b.messages) != 1 {
 			t.Error("what a sealed shard refuses does not wait for the next home")
 		}
 		s.resume()
@@ -208,7 +208,7 @@ func TestLaneReaderDoesNotWait(t *testing.T) {
 		<-stuck.entered
 		mt, _ := g.core.reg.of(addItem{})
 		body, _ := mt.appendBody(nil, addItem{"x", 1})
-		number := g.core.table.shardOf("a")
+		number := g.core.routes.shardOf("a")
 		for i := range 5 {
 			m := message{kind: frameAsk, shard: number, typ: mt.id, call: uint64(i + 1)}
 			g.core.Receive(7, append(appendMessageHead(nil, &m, "a"), body...))
@@ -252,7 +252,7 @@ func TestRepliesHaveRoomOfTheirOwn(t *testing.T) {
 		body, _ := mt.appendBody(nil, total{})
 		for i := range 100 {
 			id := fmt.Sprint("e", i)
-			m := message{kind: frameAsk, shard: g.core.table.shardOf(id), typ: mt.id, call: uint64(i + 1)}
+			m := message{kind: frameAsk, shard: g.core.routes.shardOf(id), typ: mt.id, call: uint64(i + 1)}
 			g.core.Receive(7, append(appendMessageHead(nil, &m, id), body...))
 		}
 		synctest.Wait()
@@ -318,9 +318,9 @@ func TestHops(t *testing.T) {
 // it moved from.
 func TestQuestionsKeepTheirOriginWhenTheyMove(t *testing.T) {
 	g, n := scripted(t)
-	number := g.core.table.shardOf("a")
-	g.core.putBack(number, []bufferedMessage{{id: "a", env: envelope{msg: total{}, call: 5, origin: 7}, size: bufferedOverhead}})
-	g.core.setRoute(number, &route{remote: 3})
+	number := g.core.routes.shardOf("a")
+	g.core.routes.putBack(number, []bufferedMessage{{id: "a", env: envelope{msg: total{}, call: 5, origin: 7}, size: bufferedOverhead}})
+	g.core.routes.setRoute(number, &route{remote: 3})
 	if len(n.frames) != 1 {
 		t.Fatalf("%d frames", len(n.frames))
 	}
@@ -338,10 +338,10 @@ func TestDropsOfTheFlushSayWhy(t *testing.T) {
 	g, n := scripted(t)
 	var got []DropReason
 	g.core.drops.hook = func(d Drop) { got = append(got, d.Reason) }
-	number := g.core.table.shardOf("a")
+	number := g.core.routes.shardOf("a")
 	n.fail = transport.ErrFrameTooLarge
-	g.core.putBack(number, []bufferedMessage{{id: "a", env: envelope{msg: addItem{}}}, {id: "a", env: envelope{msg: unknown{}}}})
-	g.core.setRoute(number, &route{remote: 3})
+	g.core.routes.putBack(number, []bufferedMessage{{id: "a", env: envelope{msg: addItem{}}}, {id: "a", env: envelope{msg: unknown{}}}})
+	g.core.routes.setRoute(number, &route{remote: 3})
 	if fmt.Sprint(got) != "[too large unregistered type]" {
 		t.Error(got)
 	}

@@ -155,7 +155,7 @@ func (g *Region[M]) Where(ctx context.Context, id string) (Location, error) {
 	if err := checkID(id); err != nil {
 		return loc, err
 	}
-	loc.Shard = int(r.table.shardOf(id))
+	loc.Shard = int(r.routes.shardOf(id))
 	found := func(s RegionState) bool {
 		if len(s.Shards) != 1 {
 			return false

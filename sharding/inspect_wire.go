@@ -72,7 +72,7 @@ func (r *core) receiveInspect(from uint64, rd *cbor.Reader) {
 // inspect looks at what is hosted here.
 func (r *core) inspect(what inspection, id string) wireState {
 	w := wireState{Proxy: r.proxy, Registered: r.standing.serves()}
-	number, room := r.table.shardOf(id), inspectIDBytes
+	number, room := r.routes.shardOf(id), inspectIDBytes
 	for _, s := range r.idleScan.shards() {
 		if what == inspectEntity && s.number != number {
 			continue

@@ -22,7 +22,7 @@ func newLane(t *testing.T, mailboxMax int) *lane {
 	typ := cartType(&cartLog{})
 	typ.Shards, typ.MailboxMax = 1, mailboxMax
 	g := &Region[message_]{core: newCore(fakePorts(1, noNet{}, &fakeLease{}), typ.withDefaults())}
-	g.core.ctl = sleepyControl{&fakeControl{r: g.core}}
+	g.core.steeredBy(sleepyControl{&fakeControl{r: g.core}})
 	l := &lane{t, g, newShard(g.core, 0, protocol.Token{Epoch: 1})}
 	closing(t, g, []*shard{l.s})
 	return l
@@ -73,7 +73,7 @@ func TestLanesOpenWhenTheBufferIsEmpty(t *testing.T) {
 		l.brings("a", n)
 	}
 	l.brings("b", 0)
-	if l.g.core.setRoute(0, &route{local: l.s}) {
+	if l.g.core.routes.setRoute(0, &route{local: l.s}) {
 		t.Fatal("flushed into a full mailbox")
 	}
 	l.took("a", 0)
@@ -81,14 +81,14 @@ func TestLanesOpenWhenTheBufferIsEmpty(t *testing.T) {
 	l.brings("a", 3)
 	l.took("a")
 	for n := 1; n <= 3; n++ {
-		if l.g.core.flush(0) != (n == 3) {
+		if l.g.core.routes.flush(0) != (n == 3) {
 			t.Errorf("message %d: open too early or too late", n)
 		}
 		l.took("a", n)
 	}
 	l.brings("a", 4)
 	l.took("a", 4)
-	if c := l.g.core.limit.count.Load(); c != 0 {
+	if c := l.g.core.routes.limit.count.Load(); c != 0 {
 		t.Errorf("%d messages are still counted as waiting", c)
 	}
 }
@@ -102,11 +102,11 @@ func TestLanesOpenForAShardThatMovesAtOnce(t *testing.T) {
 	if err := l.g.Tell(t.Context(), "a", addItem{"x", 100}); err != nil {
 		t.Fatal(err)
 	}
-	l.g.core.openLanes(0, l.s)
+	l.g.core.routes.openLanes(0, l.s)
 	l.took("a", 0, 1)
 	l.brings("a", 2)
 	l.took("a", 2)
-	if b := l.g.core.table.slots[0].Load().buffer; b == nil || len(b.messages) != 1 || b.messages[0].raw != nil {
+	if b := l.g.core.routes.slots[0].Load().buffer; b == nil || len(b.messages) != 1 || b.messages[0].raw != nil {
 		t.Errorf("not just the own message waits: %+v", b)
 	}
 }
@@ -138,7 +138,7 @@ func TestFencesGoTheWayOfTheMessages(t *testing.T) {
 		if err := g.Tell(t.Context(), id, addItem{}); err != nil {
 			t.Fatal(err)
 		}
-		c.fence(protocol.SendFence{To: 2, Shard: protocol.ShardID(g.core.table.shardOf(id))})
+		c.fence(protocol.SendFence{To: 2, Shard: protocol.ShardID(g.core.routes.shardOf(id))})
 		if len(n.lanes) != 2 || n.lanes[0] != n.lanes[1] {
 			t.Errorf("a message and its fence: %v", n.lanes)
 		}

@@ -279,7 +279,7 @@ func TestQuestionThatALeaverPassesOn(t *testing.T) {
 		if err := w.handsOver(home, time.Minute); err != nil {
 			t.Fatal(err)
 		}
-		asker.core.table.slots[0].Store(&route{remote: uint64(home.UID())}) // as if it knew no better
+		asker.core.routes.slots[0].Store(&route{remote: uint64(home.UID())}) // as if it knew no better
 		asked := ask(t, asker, weigh{})
 		<-entered
 		home.gone = true

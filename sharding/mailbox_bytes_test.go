@@ -75,7 +75,7 @@ func (c *crowd) brings(id string, size int, msg func([]byte) message_) {
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	m := message{kind: frameTell, shard: r.table.shardOf(id), typ: mt.id}
+	m := message{kind: frameTell, shard: r.routes.shardOf(id), typ: mt.id}
 	if _, asks := msg(nil).(askBlob); asks {
 		m.kind, m.call = frameAsk, 5
 	}
@@ -164,7 +164,7 @@ func TestNoRoomStartsNothing(t *testing.T) {
 		k.brings("b", 900, aBlob)
 		k.want(900, "mailboxes of the region hold too many bytes 1")
 		r := k.g.core
-		if e := r.table.hosted[r.table.shardOf("b")].Load().entities.find("b"); e != nil {
+		if e := r.routes.hosted[r.routes.shardOf("b")].Load().entities.find("b"); e != nil {
 			t.Error("b was started")
 		}
 		k.goOn()
@@ -180,8 +180,8 @@ func TestMailboxBytesComeBack(t *testing.T) {
 	for name, end := range map[string]func(*crowd){
 		"handled": func(c *crowd) { c.goOn() },
 		"killed": func(c *crowd) {
-			for i := range c.g.core.table.hosted {
-				c.g.core.table.hosted[i].Load().shut(func(*entity, envelope, uint32) {})
+			for i := range c.g.core.routes.hosted {
+				c.g.core.routes.hosted[i].Load().shut(func(*entity, envelope, uint32) {})
 			}
 			c.goOn()
 		},
@@ -294,18 +294,18 @@ func TestBufferWaitsForMailboxBytes(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
 		k := newCrowd(t, 1000, 1<<20)
 		r := k.g.core
-		number := r.table.shardOf("a")
-		s := r.table.lanes[number].Swap(nil)
-		r.table.buffering(number)
+		number := r.routes.shardOf("a")
+		s := r.routes.lanes[number].Swap(nil)
+		r.routes.buffering(number)
 		for range 3 {
 			k.brings("a", 600, aBlob)
 		}
-		if r.setRoute(number, &route{local: s}) {
+		if r.routes.setRoute(number, &route{local: s}) {
 			t.Error("everything was flushed")
 		}
 		k.want(600)
 		k.goOn()
-		for deadline := time.Now().Add(time.Second); !r.flush(number); <-time.After(time.Millisecond) {
+		for deadline := time.Now().Add(time.Second); !r.routes.flush(number); <-time.After(time.Millisecond) {
 			if time.Now().After(deadline) {
 				t.Fatal("the buffer is never flushed")
 			}

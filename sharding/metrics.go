@@ -136,7 +136,7 @@ func (r *core) reportMetrics(report func(*events.Metric, float64, ...string)) {
 	say(mAwaiting, s.Awaiting)
 	say(mHeld, s.Held)
 	say(mBuffered, s.Buffered)
-	say(mBufferBytes, int(r.limit.bytes.Load()))
+	say(mBufferBytes, int(r.routes.limit.bytes.Load()))
 	say(mQueued, s.Queued)
 	say(mWorkers, s.Workers)
 	say(mSlow, s.Slow)

@@ -366,7 +366,7 @@ func TestStartWhileSomethingHasNotEnded(t *testing.T) {
 			t.Fatalf("started again: %v", err)
 		}
 		p := &bufferedMessage{id: "late", env: envelope{msg: addItem{"x", 1}}}
-		if err := old.core.dispatch(old.core.table.shardOf("late"), &route{remote: uint64(nodes[1].UID())}, p); err != nil {
+		if err := old.core.routes.dispatch(old.core.routes.shardOf("late"), &route{remote: uint64(nodes[1].UID())}, p); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -441,7 +441,7 @@ func TestHookLooksTypesUpDuringStart(t *testing.T) {
 	}
 	p := bufferedMessage{id: "late", env: envelope{msg: addItem{"x", 1}}, size: bufferedOverhead}
 	eventually(t, "it waits", func() bool {
-		return g.core.table.hold(g.core.table.shardOf("late"), p, &g.core.limit, func(uint32) {}) == nil
+		return g.core.routes.hold(g.core.routes.shardOf("late"), p) == nil
 	})
 	again := make(chan error, 1)
 	go func() {

@@ -9,7 +9,7 @@ import (
 
 // waitingFor lists what waits in the buffer of a shard.
 func waitingFor(r *core, number uint32) (ns []int) {
-	b := r.table.slots[number].Load().buffer
+	b := r.routes.slots[number].Load().buffer
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, p := range append(slices.Clone(b.returned), b.messages...) {
@@ -24,7 +24,7 @@ func TestMailboxesOfAClosedShardGoFirst(t *testing.T) {
 	l := newLane(t, 10)
 	r := l.g.core
 	l.s = newShard(r, 0, protocol.Token{Epoch: 1})
-	r.setRoute(0, &route{local: l.s})
+	r.routes.setRoute(0, &route{local: l.s})
 	tell := func(n int) {
 		t.Helper()
 		if err := l.g.Tell(t.Context(), "a", addItem{N: n}); err != nil {
@@ -62,17 +62,17 @@ func loses(t *testing.T, r *core, number uint32, n int) {
 func TestUnsentMessageAfterLaterOnes(t *testing.T) {
 	g, n := scripted(t)
 	r := g.core
-	number := r.table.shardOf("a")
-	r.table.buffering(number) // node 2 was the home, and is gone
+	number := r.routes.shardOf("a")
+	r.routes.buffering(number) // node 2 was the home, and is gone
 	loses(t, r, number, 1)
 	if got := counted(r); len(got) != 0 {
 		t.Fatalf("%v", got)
 	}
-	r.setRoute(number, &route{remote: 3})
+	r.routes.setRoute(number, &route{remote: 3})
 	if err := g.Tell(t.Context(), "a", addItem{N: 3}); err != nil {
 		t.Fatal(err)
 	}
-	r.table.buffering(number) // node 3 is gone, too
+	r.routes.buffering(number) // node 3 is gone, too
 	loses(t, r, number, 2)
 	if got := counted(r); !slices.Equal(got, []string{"unsent 1"}) || len(n.frames) != 2 {
 		t.Errorf("%v were dropped and %d sent, want 1 unsent and 2", got, len(n.frames))
@@ -84,15 +84,15 @@ func TestUnsentMessageAfterLaterOnes(t *testing.T) {
 func TestUnsentMessageDuringAFlush(t *testing.T) {
 	g, n := scripted(t)
 	r := g.core
-	number := r.table.shardOf("a")
-	r.table.buffering(number)
+	number := r.routes.shardOf("a")
+	r.routes.buffering(number)
 	for k := range 2 {
 		if err := g.Tell(t.Context(), "a", addItem{N: k + 1}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	n.before = func() { n.full = true } // room for one
-	if r.setRoute(number, &route{remote: 3}) {
+	if r.routes.setRoute(number, &route{remote: 3}) {
 		t.Fatal("everything was flushed")
 	}
 	loses(t, r, number, 0)

@@ -20,7 +20,7 @@ func (r *core) Receive(from transport.NodeID, payload []byte) {
 	case kind == frameTell || kind == frameAsk:
 		var m message
 		m.read(rd, kind, fields)
-		if rd.Err() != nil || int(m.shard) >= len(r.table.slots) {
+		if rd.Err() != nil || int(m.shard) >= len(r.routes.slots) {
 			r.malformed(uint64(from))
 			return
 		}
@@ -59,7 +59,7 @@ func (r *core) Lost(to transport.NodeID, payload []byte, sent bool) {
 		if m.origin == 0 {
 			m.origin = r.self
 		}
-		if !sent && r.takeBack(uint64(to), &m) {
+		if !sent && r.routes.takeBack(uint64(to), &m) {
 			return
 		}
 		reason := DropNodeLost
@@ -122,7 +122,7 @@ func (r *core) inbound(from uint64, m *message) {
 		return
 	}
 	for {
-		s := r.table.lanes[m.shard].Load()
+		s := r.routes.lanes[m.shard].Load()
 		if s != nil && r.deliverInbound(s, from, m) {
 			return
 		}
@@ -139,7 +139,7 @@ func (r *core) inbound(from uint64, m *message) {
 
 // deliverInbound delivers to a shard of this node; false: it takes nothing any more.
 func (r *core) deliverInbound(s *shard, from uint64, m *message) bool {
-	env, err := r.decode(m)
+	env, err := r.decoder.decode(m)
 	if err != nil {
 		r.out.discardRaw(dropOf(err), m)
 		return true
@@ -158,10 +158,10 @@ func (r *core) deliverInbound(s *shard, from uint64, m *message) bool {
 // passOn is inbound for a shard that does not run here: s is what the lane had, which did not take
 // the message. false: something has changed, look again.
 func (r *core) passOn(from uint64, m *message, s *shard) bool {
-	slot := &r.table.slots[m.shard]
+	slot := &r.routes.slots[m.shard]
 	rt := slot.Load()
 	if rt != nil && rt.local != nil { // sealed or closed just now
-		r.enqueue(m.shard, rt)
+		r.routes.divert(m.shard, rt)
 		return false
 	}
 	if m.hops >= hopsMax {
@@ -176,16 +176,16 @@ func (r *core) passOn(from uint64, m *message, s *shard) bool {
 			}
 			return nil
 		}
-		switch err := r.forward(m.shard, rt, m, check); err {
+		switch err := r.routes.forward(m.shard, rt, m, check); err {
 		case nil:
 			r.ctl.misrouted(from, m.shard)
 			return true
 		case errRouteChanged:
 			if slot.Load() == rt {
-				r.enqueue(m.shard, rt)
+				r.routes.divert(m.shard, rt)
 			}
 		case ErrBufferFull:
-			r.enqueue(m.shard, rt)
+			r.routes.divert(m.shard, rt)
 		default:
 			r.out.discardRaw(dropOf(err), m)
 			return true
@@ -193,12 +193,12 @@ func (r *core) passOn(from uint64, m *message, s *shard) bool {
 		return false
 	}
 	if rt != nil && rt.buffer == nil { // we would send it back where it comes from: one of the two is about to learn better
-		r.enqueue(m.shard, rt)
+		r.routes.divert(m.shard, rt)
 	}
 	p := m.buffered()
 	p.lane = s
 	p.raw.hops++
-	switch err := r.table.hold(m.shard, p, &r.limit, r.ctl.wanted); err {
+	switch err := r.routes.hold(m.shard, p); err {
 	case nil:
 		r.ctl.misrouted(from, m.shard)
 		return true
@@ -210,15 +210,21 @@ func (r *core) passOn(from uint64, m *message, s *shard) bool {
 	}
 }
 
+// decoder reads the user's messages.
+type decoder struct {
+	reg    *registry
+	panics *panics
+}
+
 // decode makes an envelope of a message from another node.
-func (r *core) decode(m *message) (envelope, error) {
-	mt := r.reg.byID[m.typ]
+func (d decoder) decode(m *message) (envelope, error) {
+	mt := d.reg.byID[m.typ]
 	if mt == nil {
 		return envelope{}, fmt.Errorf("%w: wire id %08x", ErrUnregisteredMessage, m.typ)
 	}
 	msg, err := mt.decode(m.body)
 	if err != nil {
-		r.panics.noteCodec(err)
+		d.panics.noteCodec(err)
 		return envelope{}, fmt.Errorf("%w: %s: %w", ErrEncoding, mt.name, err)
 	}
 	return envelope{msg: msg, call: m.call, origin: m.origin}, nil

@@ -41,7 +41,7 @@ func (f *EntityRef[M]) send(ctx context.Context, env envelope) error {
 	if _, err := r.reg.of(env.msg); err != nil {
 		return err
 	}
-	if at := f.found.Load(); at != nil && r.table.slots[f.number].Load() == at.rt {
+	if at := f.found.Load(); at != nil && r.routes.slots[f.number].Load() == at.rt {
 		if at.e.accept(env, 0) == accepted {
 			return nil
 		}
@@ -49,7 +49,7 @@ func (f *EntityRef[M]) send(ctx context.Context, env envelope) error {
 	if f.err != nil {
 		return f.err
 	}
-	rt := r.table.slots[f.number].Load()
+	rt := r.routes.slots[f.number].Load()
 	if rt != nil && rt.local != nil {
 		switch v, e := rt.local.deliver(f.id, env, 0); v {
 		case accepted:

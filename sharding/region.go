@@ -97,7 +97,7 @@ func newCore[M any](p Ports, t EntityType[M]) *core {
 	r := &core{
 		name: t.Name, role: t.Role, proxy: p.State == nil || p.Proxy, self: uint64(p.Cluster.UID()), cluster: p.Cluster, reg: t.Messages.reg,
 		queryTimeout: t.QueryTimeout,
-		table:        newTable(t.Shards, t.Hash), asks: newAsks(t.AsksMax),
+		routes:       newRoutes(t.Shards, t.Hash), asks: newAsks(t.AsksMax),
 		pool: newPool(t.Workers, t.WorkersMax), log: p.Log,
 		mailboxMax: t.MailboxMax, mailboxBytes: uint32(t.MailboxBytes), askTimeout: t.AskTimeout,
 		start: time.Now(), closed: make(chan struct{}), ended: make(chan struct{}), meters: newMeters(p.Meter, t.Name),
@@ -107,6 +107,8 @@ func newCore[M any](p Ports, t EntityType[M]) *core {
 	r.out.self, r.out.net, r.out.channel, r.out.reg, r.out.errors = r.self, p.Network, channelOf(t.Name), r.reg, t.Errors
 	r.out.asks, r.out.drops, r.out.panics, r.out.clock = r.asks, &r.drops, &r.panics, r.clock
 	r.out.start(t.AskTimeout)
+	r.decoder = decoder{r.reg, &r.panics}
+	r.routes.self, r.routes.out, r.routes.asks, r.routes.decoder, r.routes.ended = r.self, &r.out, r.asks, r.decoder, r.ended
 	r.panics.typ, r.panics.log = t.Name, p.Log
 	r.lease.node, r.lease.pool, r.lease.scan = p.Lease, r.pool, &r.idleScan
 	r.drops = drops{typ: t.Name, hook: guardHook(&r.panics, "OnDrop", t.OnDrop)}
@@ -118,7 +120,7 @@ func newCore[M any](p Ports, t EntityType[M]) *core {
 	r.leases.cluster = p.ClusterName
 	r.leases.owner = fmt.Sprintf("%v of %s", p.Cluster.UID(), p.Addr)
 	r.held.max, r.held.node = int64(t.RegionBytes), p.mailboxes
-	r.limit.countMax, r.limit.bytesMax = int64(t.BufferMax), int64(t.BufferBytes)
+	r.routes.limit.countMax, r.routes.limit.bytesMax = int64(t.BufferMax), int64(t.BufferBytes)
 	r.slow.pool, r.slow.clock = r.pool, r.clock
 	r.slow.note = func(e protocol.Event) { r.ctl.note(e) }
 	r.slow.watch(t.HandlerSlowAfter)
@@ -164,7 +166,8 @@ func newEngine(p Ports, r *core, cfg protocol.Config, store remember.Store) (*en
 	if p.Broken != nil {
 		c.loop.WhenBroken(func(b runloop.Broken) { p.Broken("region of entity type "+r.name, b, c) })
 	}
-	run.control, r.ctl, r.idleScan.shards = c, c, c.hostedShards
+	run.control, r.idleScan.shards = c, c.hostedShards
+	r.steeredBy(c)
 	return run, nil
 }
 
@@ -231,7 +234,7 @@ func (g *Region[M]) Tell(ctx context.Context, id string, msg M) error {
 func (g *Region[M]) Ref(id string) *EntityRef[M] {
 	f := &EntityRef[M]{region: g, id: id, err: checkID(id)}
 	if f.err == nil {
-		f.number = g.core.table.shardOf(id)
+		f.number = g.core.routes.shardOf(id)
 	}
 	return f
 }
@@ -268,7 +271,7 @@ func (g *Region[M]) StartEntity(ctx context.Context, id string) (Location, error
 	if err != nil {
 		return Location{}, err
 	}
-	loc := Location{Shard: int(r.table.shardOf(id)), Node: membership.UID(node), Active: true}
+	loc := Location{Shard: int(r.routes.shardOf(id)), Node: membership.UID(node), Active: true}
 	if v := r.cluster.View(); v != nil {
 		m, _ := v.Member(loc.Node)
 		loc.Addr = m.Addr
@@ -279,7 +282,7 @@ func (g *Region[M]) StartEntity(ctx context.Context, id string) (Location, error
 // Locate says on which node the entity's shard lives, as far as this region knows; ok is false
 // while the home is unknown or moving.
 func (g *Region[M]) Locate(id string) (home membership.UID, ok bool) {
-	rt := g.core.table.slots[g.core.table.shardOf(id)].Load()
+	rt := g.core.routes.slots[g.core.routes.shardOf(id)].Load()
 	switch {
 	case rt == nil || rt.buffer != nil:
 		return 0, false

@@ -45,9 +45,9 @@ func remotePair(tb testing.TB, typ EntityType[message_]) (near, far *Region[mess
 		if i == 1 {
 			shards = hostAll(tb, g, typ)
 		} else {
-			g.core.ctl = &fakeControl{r: g.core}
-			for n := range g.core.table.slots {
-				g.core.table.slots[n].Store(&route{remote: 2})
+			g.core.steeredBy(&fakeControl{r: g.core})
+			for n := range g.core.routes.slots {
+				g.core.routes.slots[n].Store(&route{remote: 2})
 			}
 		}
 		m.Handle(g.core.out.channel, g.core)
@@ -192,7 +192,7 @@ func BenchmarkReceive(b *testing.B) {
 	g, _ := localRegion(b, typ)
 	m := payload{Seq: 1, Data: make([]byte, 90)}
 	mt, _ := g.core.reg.of(m)
-	head := message{kind: frameTell, shard: g.core.table.shardOf("cart-42"), typ: mt.id}
+	head := message{kind: frameTell, shard: g.core.routes.shardOf("cart-42"), typ: mt.id}
 	frame, _ := mt.appendBody(appendMessageHead(nil, &head, "cart-42"), m)
 	b.ReportAllocs()
 	for range b.N {
@@ -208,8 +208,8 @@ func lostNode(t *testing.T, typ EntityType[message_]) (near *Region[message_], m
 	if err := mesh.AddPeer(node, "127.0.0.1:1"); err != nil {
 		t.Fatal(err)
 	}
-	for n := range near.core.table.slots {
-		near.core.table.slots[n].Store(&route{remote: uint64(node)})
+	for n := range near.core.routes.slots {
+		near.core.routes.slots[n].Store(&route{remote: uint64(node)})
 	}
 	return near, mesh, node
 }
@@ -239,8 +239,8 @@ func TestUnsentWaitsForTheNextHome(t *testing.T) {
 	mesh.RemovePeer(nobody)
 	near.core.asks.sweep(near.core.clock(), func(n uint64) bool { return n == uint64(nobody) }) // as with the view
 	tell(each+1, 2*each)
-	for n := range near.core.table.slots {
-		near.core.setRoute(uint32(n), &route{remote: 2})
+	for n := range near.core.routes.slots {
+		near.core.routes.setRoute(uint32(n), &route{remote: 2})
 	}
 	if err := q.wait(t.Context(), c, sent); err != nil {
 		t.Errorf("the question ended with %v", err)
@@ -256,7 +256,7 @@ func TestUnsentWaitsForTheNextHome(t *testing.T) {
 	for _, f := range rec.faults() {
 		t.Error(f)
 	}
-	if n, lost := near.core.limit.count.Load(), near.core.drops.counts[DropUnsent].Load()+near.core.drops.counts[DropNodeLost].Load(); n != 0 || lost != 0 {
+	if n, lost := near.core.routes.limit.count.Load(), near.core.drops.counts[DropUnsent].Load()+near.core.drops.counts[DropNodeLost].Load(); n != 0 || lost != 0 {
 		t.Errorf("%d messages still wait, %d were lost", n, lost)
 	}
 }
@@ -273,8 +273,8 @@ func TestLostWithTheNode(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for n := range near.core.table.slots {
-		near.core.table.slots[n].Store(&route{remote: 2})
+	for n := range near.core.routes.slots {
+		near.core.routes.slots[n].Store(&route{remote: 2})
 	}
 	mesh.RemovePeer(nobody)
 	for i := range 3 {
@@ -306,8 +306,8 @@ func loseQuestion(t *testing.T, sent bool, want error) {
 	}()
 	frame := <-frames
 	if !sent { // what was told later has found the next home
-		for n := range near.core.table.slots {
-			near.core.table.slots[n].Store(&route{remote: 3})
+		for n := range near.core.routes.slots {
+			near.core.routes.slots[n].Store(&route{remote: 3})
 		}
 	}
 	near.core.Lost(2, frame, sent)

@@ -18,16 +18,16 @@ import (
 func TestOpenBufferTakesNothing(t *testing.T) {
 	g, _ := scripted(t)
 	r := g.core
-	b := r.table.buffering(1)
-	old := r.table.slots[1].Load()
-	if !r.setRoute(1, &route{remote: 3}) {
+	b := r.routes.buffering(1)
+	old := r.routes.slots[1].Load()
+	if !r.routes.setRoute(1, &route{remote: 3}) {
 		t.Fatal("an empty buffer is not flushed")
 	}
 	if b.retarget(&route{remote: 4}) || b.target.remote != 3 {
 		t.Error("an open buffer is turned elsewhere")
 	}
-	r.table.slots[1].Store(old)
-	if err := r.table.hold(1, bufferedMessage{id: "a", size: 1}, &r.limit, r.ctl.wanted); err != errRouteChanged || b.waits() || r.limit.count.Load() != 0 {
+	r.routes.slots[1].Store(old)
+	if err := r.routes.hold(1, bufferedMessage{id: "a", size: 1}); err != errRouteChanged || b.waits() || r.routes.limit.count.Load() != 0 {
 		t.Errorf("%v, %d wait", err, len(b.messages))
 	}
 }
@@ -36,8 +36,8 @@ func TestOpenBufferTakesNothing(t *testing.T) {
 func TestLocalRouteOpensTheLane(t *testing.T) {
 	for name, old := range map[string]*route{"none": nil, "remote": {remote: 2}, "buffer": {buffer: new(buffer)}} {
 		l := newLane(t, 10)
-		l.g.core.table.slots[0].Store(old)
-		if !l.g.core.setRoute(0, &route{local: l.s}) || l.g.core.table.lanes[0].Load() != l.s {
+		l.g.core.routes.slots[0].Store(old)
+		if !l.g.core.routes.setRoute(0, &route{local: l.s}) || l.g.core.routes.lanes[0].Load() != l.s {
 			t.Errorf("before %s: the lane is not open", name)
 		}
 	}
@@ -50,9 +50,9 @@ func TestLaneThatOpensBesideAMessage(t *testing.T) {
 	r := l.g.core
 	mt, _ := r.reg.of(addItem{})
 	m := &message{kind: frameTell, typ: mt.id, id: []byte("a"), body: []byte{0xa0}}
-	seen := r.table.lanes[0].Load()
-	b := r.table.buffering(0)
-	r.openLanes(0, l.s)
+	seen := r.routes.lanes[0].Load()
+	b := r.routes.buffering(0)
+	r.routes.openLanes(0, l.s)
 	if r.passOn(7, m, seen) || b.waits() {
 		t.Error("it waits, and the next one overtakes it")
 	}
@@ -70,14 +70,14 @@ func TestLanesOfASealedShardStayShut(t *testing.T) {
 	body, _ := mt.appendBody(nil, passivateRequest{})
 	l.g.core.Receive(7, append(appendMessageHead(nil, &message{kind: frameTell, typ: mt.id}, "a"), body...))
 	l.s.drain(func() {})
-	l.g.core.openLanes(0, l.s)
-	if b := l.g.core.table.slots[0].Load().buffer; len(b.messages) != 2 {
+	l.g.core.routes.openLanes(0, l.s)
+	if b := l.g.core.routes.slots[0].Load().buffer; len(b.messages) != 2 {
 		t.Errorf("%d messages wait", len(b.messages))
 	}
 	l.s.resume()
 	l.brings("a", 1)
 	l.took("a")
-	l.g.core.setRoute(0, &route{local: l.s})
+	l.g.core.routes.setRoute(0, &route{local: l.s})
 	l.took("a", 0, 1)
 }
 
@@ -119,7 +119,7 @@ func TestWaitingQuestionOfAMovingShard(t *testing.T) {
 			outside <- err
 		}()
 		synctest.Wait()
-		if n := ra.core.limit.count.Load(); n != 2 {
+		if n := ra.core.routes.limit.count.Load(); n != 2 {
 			t.Fatalf("%d questions wait", n)
 		}
 		left := make(chan error, 1)
@@ -133,7 +133,7 @@ func TestWaitingQuestionOfAMovingShard(t *testing.T) {
 		default:
 			t.Error("the handler's question waits on")
 		}
-		if n := ra.core.limit.count.Load(); n != 1 {
+		if n := ra.core.routes.limit.count.Load(); n != 1 {
 			t.Errorf("%d questions wait", n)
 		}
 		goOn()
@@ -198,15 +198,15 @@ func TestFullLane(t *testing.T) {
 // and its asker is told.
 func TestBufferedIsDroppedWithAReason(t *testing.T) {
 	for name, drop := range map[string]func(*core, uint32){
-		"dropBuffer":  func(r *core, number uint32) { r.dropBuffer(number, DropStopped) },
-		"closeRoutes": func(r *core, _ uint32) { r.closeRoutes() },
+		"dropBuffer":  func(r *core, number uint32) { r.routes.dropBuffer(number, DropStopped) },
+		"closeRoutes": func(r *core, _ uint32) { r.routes.close() },
 	} {
 		g, n := scripted(t)
 		r := g.core
 		var got []string
 		r.drops.hook = func(d Drop) { got = append(got, fmt.Sprint(d.ID, " ", d.Reason)) }
-		number := r.table.shardOf("a")
-		r.table.buffering(number)
+		number := r.routes.shardOf("a")
+		r.routes.buffering(number)
 		for range 2 {
 			if err := g.Tell(t.Context(), "a", addItem{}); err != nil {
 				t.Fatal(err)
@@ -227,8 +227,8 @@ func TestBufferedIsDroppedWithAReason(t *testing.T) {
 		if err := q.wait(t.Context(), c, sent); !errors.Is(err, ErrStopped) {
 			t.Errorf("%s: who asked here hears %v", name, err)
 		}
-		if len(n.frames) != 1 || r.limit.count.Load() != 0 || r.limit.bytes.Load() != 0 {
-			t.Errorf("%s: %d answers to the other node, %d messages of %d bytes are counted as waiting", name, len(n.frames), r.limit.count.Load(), r.limit.bytes.Load())
+		if len(n.frames) != 1 || r.routes.limit.count.Load() != 0 || r.routes.limit.bytes.Load() != 0 {
+			t.Errorf("%s: %d answers to the other node, %d messages of %d bytes are counted as waiting", name, len(n.frames), r.routes.limit.count.Load(), r.routes.limit.bytes.Load())
 		}
 	}
 }
@@ -301,8 +301,8 @@ func TestLeftWhenAllIsOnItsWay(t *testing.T) {
 		t.Error("it did not want to")
 	}
 	n.full = true
-	g.core.table.buffering(1)
-	g.core.putBack(1, []bufferedMessage{{id: "a", env: envelope{msg: addItem{}}, size: bufferedOverhead}})
+	g.core.routes.buffering(1)
+	g.core.routes.putBack(1, []bufferedMessage{{id: "a", env: envelope{msg: addItem{}}, size: bufferedOverhead}})
 	c.open(1, &route{remote: 3})
 	c.regionEffects(&protocol.RegionEffects{Left: true})
 	if left() {

@@ -15,11 +15,11 @@ func (r *core) send(ctx context.Context, id string, env envelope) error {
 	if _, err := r.reg.of(env.msg); err != nil { // also for an entity on this node: it may move
 		return err
 	}
-	number := r.table.shardOf(id)
+	number := r.routes.shardOf(id)
 	if err := ctx.Err(); err != nil {
 		return r.explain(number, err)
 	}
-	slot := &r.table.slots[number]
+	slot := &r.routes.slots[number]
 	if rt := slot.Load(); rt != nil && rt.local != nil { // the fast path: the id of an entity is valid
 		if e := rt.local.entities.find(id); e != nil && !administrative(env.msg) && e.accept(env, 0) == accepted {
 			return nil
@@ -33,7 +33,7 @@ func (r *core) send(ctx context.Context, id string, env envelope) error {
 
 // sendSlow is send for everything but a local entity with room.
 func (r *core) sendSlow(ctx context.Context, number uint32, id string, env envelope) error {
-	slot := &r.table.slots[number]
+	slot := &r.routes.slots[number]
 	endless := env.call != 0 && env.origin == r.self && !hasDeadline(ctx) // a question's deadline holds for its way, too
 	waited := false                                                       // for room
 	for {
@@ -99,15 +99,8 @@ func (r *core) sendLocal(number uint32, rt *route, id string, env envelope) (<-c
 	case full:
 		return e.roomAfter(r.mailboxMax), ErrBufferFull
 	default: // the shard was sealed or closed: until the next route is known, messages wait
-		r.enqueue(number, rt)
+		r.routes.divert(number, rt)
 		return nil, errRouteChanged
-	}
-}
-
-// enqueue makes the shard's messages wait until its route works again or has changed.
-func (r *core) enqueue(number uint32, rt *route) {
-	if r.table.enqueue(number, rt) {
-		r.ctl.flushLater(number)
 	}
 }
 
@@ -117,8 +110,8 @@ func (r *core) sendBuffer(ctx context.Context, number uint32, id string, env env
 	if h := handlerOf(ctx); h != nil && h.entity != nil && env.call != 0 {
 		p.from = h.entity.shard
 	}
-	room := r.limit.roomAfter()
-	return room, r.table.hold(number, p, &r.limit, r.ctl.wanted)
+	room := r.routes.limit.roomAfter()
+	return room, r.routes.hold(number, p)
 }
 
 // sendRemote encodes the message and appends it to the lane of its shard. The route is looked at
@@ -128,7 +121,7 @@ func (r *core) sendBuffer(ctx context.Context, number uint32, id string, env env
 func (r *core) sendRemote(ctx context.Context, wait bool, number uint32, rt *route, id string, env envelope) (<-chan struct{}, error) {
 	o := r.out.frame()
 	defer o.release()
-	err := o.encode(number, &r.table.slots[number], rt, id, env)
+	err := o.encode(number, &r.routes.slots[number], rt, id, env)
 	if err != nil {
 		return nil, err
 	}
@@ -154,7 +147,7 @@ func (r *core) appendError(number uint32, rt *route, err error) error {
 	case errors.Is(err, transport.ErrClosed):
 		return ErrStopped
 	}
-	r.enqueue(number, rt)
+	r.routes.divert(number, rt)
 	return errRouteChanged
 }
 

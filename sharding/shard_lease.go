@@ -177,7 +177,7 @@ func (c *control) allLeaseClients() (all []*leaseClient) {
 
 // awaitsLease says why a shard that is hosted here does not start; empty: it does.
 func (r *core) awaitsLease(number uint32) string {
-	s := r.table.hosted[number].Load()
+	s := r.routes.hosted[number].Load()
 	if s == nil || s.lease == nil {
 		return ""
 	}

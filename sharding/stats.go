@@ -51,7 +51,7 @@ func (g *Region[M]) Stats() Stats { return g.core.stats() }
 
 func (r *core) stats() Stats {
 	s := Stats{
-		Buffered: int(r.limit.count.Load()), Queued: int(r.pool.queued.Load()),
+		Buffered: int(r.routes.limit.count.Load()), Queued: int(r.pool.queued.Load()),
 		Asks: r.asks.open(), AsksTimedOut: r.asks.late.Load(), Restored: r.restored.Load(), Panics: r.panics.count.Load(), Held: int(r.held.used.Load()), Slow: int(r.slow.now.Load()),
 	}
 	r.pool.mu.Lock()

@@ -412,7 +412,7 @@ func TestPassivateNeedsTheLease(t *testing.T) {
 		lease.lost.Store(false)
 		g.core.lease.changed(true)
 		synctest.Wait()
-		if s := g.Stats(); s.Entities != 1 || !g.core.table.slots[g.core.table.shardOf("a")].Load().local.find("a").isStarted() {
+		if s := g.Stats(); s.Entities != 1 || !g.core.routes.slots[g.core.routes.shardOf("a")].Load().local.find("a").isStarted() {
 			t.Errorf("%+v", s)
 		}
 	})
@@ -424,7 +424,7 @@ func TestStopWaitsForTheLease(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
 		log := &cartLog{}
 		g, lease := localRegion(t, cartType(log))
-		s := g.core.table.slots[g.core.table.shardOf("a")].Load().local
+		s := g.core.routes.slots[g.core.routes.shardOf("a")].Load().local
 		for look := range int64(10) {
 			for name, stop := range map[string]func(*entity){"asked": func(e *entity) { s.command(e, stopNow) }, "forced": (*entity).force} {
 				log.made.Store(0)

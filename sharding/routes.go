@@ -7,13 +7,22 @@ import (
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
-// table says where the messages of each shard go. Senders read it without a lock; the control loop
+// routes says where the messages of each shard go. Senders read it without a lock; the control loop
 // changes it.
-type table struct {
+type routes struct {
+	self    uint64
+	ctl     controller
+	out     *outbox
+	asks    *asks
+	decoder decoder
+	ended   chan struct{} // closed when nothing is passed on any more
+
 	hash   protocol.Hash
 	slots  []atomic.Pointer[route]
 	lanes  []atomic.Pointer[shard] // takes what other nodes have sent here, which a local hand-off does not hold back; nil: that waits too
 	hosted []atomic.Pointer[shard] // runs here, whatever its messages do
+
+	limit bufferLimit
 }
 
 // route is immutable, except that a buffer fills. Exactly one of its fields is set; a nil route is
@@ -24,8 +33,8 @@ type route struct {
 	buffer *buffer // the home is unknown or moving: messages wait
 }
 
-func newTable(shards int, hash protocol.Hash) *table {
-	return &table{
+func newRoutes(shards int, hash protocol.Hash) *routes {
+	return &routes{
 		hash:   hash,
 		slots:  make([]atomic.Pointer[route], shards),
 		lanes:  make([]atomic.Pointer[shard], shards),
@@ -34,13 +43,13 @@ func newTable(shards int, hash protocol.Hash) *table {
 }
 
 // shardOf is the shard of an id.
-func (t *table) shardOf(id string) uint32 {
+func (t *routes) shardOf(id string) uint32 {
 	return uint32(t.hash.ShardOf(protocol.EntityID(id), len(t.slots)))
 }
 
 // buffering makes the shard's messages wait, if they do not already, and returns their buffer. A
 // buffer that was about to be flushed is told to stop.
-func (t *table) buffering(number uint32) *buffer {
+func (t *routes) buffering(number uint32) *buffer {
 	slot := &t.slots[number]
 	for {
 		old := slot.Load()
@@ -55,14 +64,6 @@ func (t *table) buffering(number uint32) *buffer {
 			return b
 		}
 	}
-}
-
-// enqueue makes the messages of senders whose route does not work now wait, to be flushed along it
-// later; it does nothing when the route has changed meanwhile.
-func (t *table) enqueue(number uint32, old *route) bool {
-	b := bufferAfter(old)
-	b.target = old
-	return t.slots[number].CompareAndSwap(old, &route{buffer: b})
 }
 
 // buffer holds the messages of one shard, in order. Its lock orders senders against the flush: a
@@ -201,4 +202,14 @@ func (l *bufferLimit) roomAfter() <-chan struct{} {
 		l.room = make(chan struct{})
 	}
 	return l.room
+}
+
+// divert makes the messages of senders whose route does not work now wait, to be flushed along it
+// later; it does nothing when the route has changed meanwhile.
+func (t *routes) divert(number uint32, rt *route) {
+	b := bufferAfter(rt)
+	b.target = rt
+	if t.slots[number].CompareAndSwap(rt, &route{buffer: b}) {
+		t.ctl.flushLater(number)
+	}
 }
