@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/ddata"
+	"github.com/coterie-go/coterie/ddata/membership"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
@@ -54,7 +55,13 @@ func (c *Context[M]) Fence() (Token, error) {
 	if !c.e.shard.holds() {
 		return Token{}, ErrNoLease
 	}
-	return c.e.shard.fence(), nil
+	return fenceOf(c.e.shard), nil
+}
+
+// fenceOf is the token of a hosting for outside stores. Within the cluster the era is the same for
+// all, and protocol tokens go without it.
+func fenceOf(s *shard) Token {
+	return Token{Era: s.era, Epoch: membership.Epoch(s.token.Epoch), Up: s.token.Up, Seq: s.token.Seq}
 }
 
 // Asked reports whether a caller waits for a reply to the message being handled.
@@ -214,7 +221,21 @@ func (l Responder) checkType(v any) string {
 	return fmt.Sprintf("%s is answered with %v, not %T", l.question.name, want, v)
 }
 
+// body is the incarnation of the user's entity that a Context belongs to.
+type body[M any] struct{ c *Context[M] }
+
+var _ incarnation = body[int]{}
+
 // receive implements incarnation.
+func (b body[M]) receive(env envelope) error { return b.c.receive(env) }
+
+// fail implements incarnation.
+func (b body[M]) fail(err error) { b.c.fail(err) }
+
+// stop implements incarnation.
+func (b body[M]) stop() error { return b.c.stop() }
+
+// receive hands an envelope to the user's entity.
 func (c *Context[M]) receive(env envelope) error {
 	msg, ok := env.msg.(M)
 	if b, is := env.msg.(carried); is {
@@ -240,7 +261,7 @@ func (c *Context[M]) receive(env envelope) error {
 	return err
 }
 
-// fail implements incarnation.
+// fail answers the question that is being handled, if it still waits.
 func (c *Context[M]) fail(err error) {
 	if !c.e.shard.holds() {
 		c.unanswered(statusHandler, "")
@@ -262,7 +283,7 @@ func (c *Context[M]) unanswered(status replyStatus, text string) {
 	c.r.core.out.replyError(env, status, text)
 }
 
-// stop implements incarnation.
+// stop calls the user's Stop, if there is one.
 func (c *Context[M]) stop() error {
 	if s, ok := c.user.(Stopper[M]); ok {
 		return s.Stop(c)

@@ -224,7 +224,7 @@ func (c *control) shardAction(h *hosting, a protocol.ShardAction) {
 		s.start(a.IDs)
 	case protocol.StopEntity:
 		c.r.passivations.byCause[a.Cause].Add(1)
-		c.r.passivations.latest.note(Passivated{ID: string(a.ID), Shard: int(s.number), Cause: a.Cause, At: time.Now(), Limit: s.limit()})
+		c.r.passivations.latest.note(passivated{string(a.ID), int(s.number), a.Cause, time.Now(), s.limit()})
 		stopEntity(s, a.ID, func(e *entity) { s.command(e, stopNow) })
 	case protocol.ForceStop:
 		c.r.passivations.forced.Add(1)

@@ -104,3 +104,25 @@ func (c *control) note(e protocol.Event) { c.post(ctlInput{do: func(time.Time) {
 func (c *control) rejected(from uint64, err error) {
 	c.r.log.Debug("sharding message rejected", "type", c.r.name, "from", protocol.UID(from), "error", err)
 }
+
+// When messages wait and no member has the type's role, a warning says so: first after a time in
+// which a host may well come up, then again and again.
+const (
+	noHostFirst = time.Second
+	noHostAgain = 30 * time.Second
+)
+
+// warnUnhosted warns that messages wait for a home that no node can give. Tell has accepted them,
+// so their senders do not hear of it.
+func (c *control) warnUnhosted(now time.Time) {
+	c.noHostAt = time.Time{}
+	waiting := c.r.routes.limit.count.Load()
+	if waiting == 0 {
+		return
+	}
+	c.noHostAt = now.Add(noHostAgain)
+	if why := c.r.standing.unhosted(); why != nil {
+		c.r.log.Warn("sharding: messages wait, and no member can host the type: is its Role misspelt?",
+			"type", c.r.name, "role", c.cfg.Role, "buffered", waiting, "error", why)
+	}
+}

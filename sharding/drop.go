@@ -100,14 +100,13 @@ func (d Drop) String() string {
 // drops counts by reason and tells the user's hook.
 type drops struct {
 	counts [dropReasons]atomic.Uint64
-	typ    string
-	hook   func(Drop)
+	hook   func(reason DropReason, shard int, id string, msg any) // nil: no hook
 }
 
 func (d *drops) drop(reason DropReason, shard int, id string, msg any) {
 	d.counts[reason].Add(1)
 	if d.hook != nil {
-		d.hook(Drop{Type: d.typ, ID: id, Shard: shard, Reason: reason, Message: msg})
+		d.hook(reason, shard, id, msg)
 	}
 }
 

@@ -135,7 +135,7 @@ func TestFarewellsAreBounded(t *testing.T) {
 		if n := kept(); n != 0 {
 			t.Errorf("%d farewells are kept of a node that is gone", n)
 		}
-		if d := g.core.stats().Drops; len(d) > 0 {
+		if d := stats(g.core).Drops; len(d) > 0 {
 			t.Errorf("dropped %v", d)
 		}
 	})

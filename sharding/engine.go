@@ -194,7 +194,7 @@ func (run *engine) end(ctx context.Context) (err error) {
 // stoppedRegion takes what comes for a region that has ended, until the next one has started on the
 // node or the node has ended: messages are dropped with a reason.
 type stoppedRegion struct {
-	*core
+	r        *core
 	machines *absence
 }
 
@@ -207,7 +207,12 @@ func (f stoppedRegion) Receive(from transport.NodeID, payload []byte) {
 		f.machines.Receive(from, payload)
 		return
 	}
-	f.core.Receive(from, payload)
+	f.r.Receive(from, payload)
+}
+
+// Lost implements transport.LossHandler.
+func (f stoppedRegion) Lost(to transport.NodeID, payload []byte, sent bool) {
+	f.r.Lost(to, payload, sent)
 }
 
 // rests waits until no handler runs any more and no store of leases is at work. What has ended may
@@ -256,3 +261,31 @@ func (c *control) killAll() {
 	clear(c.fences)
 	c.retryAt = time.Time{}
 }
+
+// leaveForGood is what Node.Leave waits for.
+func (run *engine) leaveForGood(ctx context.Context) error {
+	r := run.core
+	if err := run.leave(ctx); err != nil || r.proxy {
+		return err
+	}
+	old, err := r.out.duties.await(ctx, r.clock)
+	if err != nil {
+		return fmt.Errorf("sharding %q: %w", r.name, err)
+	}
+	for _, q := range old {
+		r.out.replyError(envelope{call: q.call, origin: q.origin}, statusLost, "")
+	}
+	if v := r.cluster.View(); v != nil {
+		for _, m := range v.Members {
+			if uint64(m.UID) != r.self {
+				r.out.sendFarewell(uint64(m.UID))
+			}
+		}
+	}
+	r.out.overflow.await(ctx, farewellPatience)
+	return nil
+}
+
+// farewellPatience is how long a leaving node waits for room for the next answer in a connection
+// that is full.
+const farewellPatience = 2 * time.Second

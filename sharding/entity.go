@@ -64,6 +64,21 @@ const (
 	SuperviseEscalate
 )
 
+// policies are what Supervisions ask for. The default was replaced before.
+var policies = map[Supervision]policy{
+	SuperviseStop: stopFailed, SuperviseRestart: restartFailed, SuperviseResume: resumeFailed, SuperviseEscalate: escalateFailed,
+}
+
+// supervisionOf is the Supervision that asks for a policy.
+func supervisionOf(p policy) Supervision {
+	for s, asked := range policies { // order: one has it
+		if asked == p {
+			return s
+		}
+	}
+	return SuperviseDefault
+}
+
 func (s Supervision) String() string {
 	switch s {
 	case SuperviseStop:

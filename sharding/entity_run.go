@@ -274,11 +274,11 @@ func (e *entity) stopBody(b incarnation) {
 		}
 		stack := debug.Stack()
 		if p := recover(); p != nil {
-			r.supervisor.report(e, fmt.Errorf("panic in Stop: %v", p), stack, SuperviseStop)
+			r.supervisor.report(e, fmt.Errorf("panic in Stop: %v", p), stack, stopFailed)
 			return
 		}
 		r.pool.ended.Go(func() {
-			r.supervisor.report(e, fmt.Errorf("in Stop: %w", errGoexit), stack, SuperviseStop)
+			r.supervisor.report(e, fmt.Errorf("in Stop: %w", errGoexit), stack, stopFailed)
 			e.resetExtra()
 			e.end(r)
 		})
@@ -286,7 +286,7 @@ func (e *entity) stopBody(b incarnation) {
 	err := b.stop()
 	returned = true
 	if err != nil {
-		r.supervisor.report(e, fmt.Errorf("stop: %w", err), nil, SuperviseStop)
+		r.supervisor.report(e, fmt.Errorf("stop: %w", err), nil, stopFailed)
 	}
 }
 

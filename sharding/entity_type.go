@@ -1,9 +1,7 @@
 package sharding
 
 import (
-	"fmt"
 	"time"
-	"unicode/utf8"
 
 	"github.com/coterie-go/coterie/ddata/locks"
 	"github.com/coterie-go/coterie/sharding/allocation"
@@ -225,18 +223,4 @@ func (t EntityType[M]) withDefaults() EntityType[M] {
 	t.Passivation = t.Passivation.WithDefaults()
 	t.State = t.State.withDefaults()
 	return t
-}
-
-// checkID accepts 1 to 512 bytes of UTF-8.
-func checkID(id string) error {
-	if id == "" {
-		return fmt.Errorf("%w: it is empty", ErrInvalidID)
-	}
-	if len(id) > idMax {
-		return fmt.Errorf("%w: it has %d bytes, the limit is %d", ErrInvalidID, len(id), idMax)
-	}
-	if !utf8.ValidString(id) {
-		return fmt.Errorf("%w: %q is not UTF-8", ErrInvalidID, id)
-	}
-	return nil
 }

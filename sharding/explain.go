@@ -3,7 +3,6 @@ package sharding
 import (
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/coterie-go/coterie/ddata/membership"
 )
@@ -61,26 +60,4 @@ func (r *core) whereAsked(id string) string {
 		return text + " on this node: " + running
 	}
 	return text + " on this node: no handler of it runs"
-}
-
-// When messages wait and no member has the type's role, a warning says so: first after a time in
-// which a host may well come up, then again and again.
-const (
-	noHostFirst = time.Second
-	noHostAgain = 30 * time.Second
-)
-
-// warnUnhosted warns that messages wait for a home that no node can give. Tell has accepted them,
-// so their senders do not hear of it.
-func (c *control) warnUnhosted(now time.Time) {
-	c.noHostAt = time.Time{}
-	waiting := c.r.routes.limit.count.Load()
-	if waiting == 0 {
-		return
-	}
-	c.noHostAt = now.Add(noHostAgain)
-	if why := c.r.standing.unhosted(); why != nil {
-		c.r.log.Warn("sharding: messages wait, and no member can host the type: is its Role misspelt?",
-			"type", c.r.name, "role", c.cfg.Role, "buffered", waiting, "error", why)
-	}
 }

@@ -2,9 +2,7 @@ package sharding
 
 import (
 	"fmt"
-	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/membership"
@@ -120,7 +118,10 @@ func (s PassivationState) prospects(say func(string, ...any)) {
 func (g *Region[M]) ExplainPassivation(id string) PassivationState {
 	r := g.core
 	number := r.routes.shardOf(id)
-	st := PassivationState{ID: id, Shard: int(number), Last: r.passivations.latest.of(id)}
+	st := PassivationState{ID: id, Shard: int(number)}
+	for _, p := range r.passivations.latest.of(id) {
+		st.Last = append(st.Last, Passivated{ID: p.id, Shard: p.shard, Cause: p.cause, At: p.at, Limit: p.limit})
+	}
 	st.Home, _ = g.Locate(id)
 	s := r.routes.hosted[number].Load()
 	if s == nil {
@@ -136,60 +137,8 @@ func (g *Region[M]) ExplainPassivation(id string) PassivationState {
 		st.Idle = time.Duration(r.idleScan.tick.Load()-e.seen.Load()) * r.idleScan.interval
 	}
 	if s.passivator != nil {
-		s.passivator.explain(e, &st)
+		p := s.passivator.explain(e)
+		st.Limit, st.Kept, st.Leaving, st.Standing, st.Next, st.Fresh = p.limit, p.kept, p.leaving, p.standing, p.next, p.fresh
 	}
 	return st
-}
-
-// explain fills in what the policy says; e may be nil.
-func (k *passivator) explain(e *entity, st *PassivationState) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	st.Limit, st.Kept = k.policy.Limit(), k.policy.Len()
-	if e != nil {
-		switch e.slot {
-		case 0:
-		case slotLeaving:
-			st.Leaving = true
-		default:
-			st.Standing = k.policy.Standing(e.slot)
-		}
-	}
-	next, fresh := k.policy.Next()
-	if st.Fresh = fresh; next != 0 {
-		st.Next = k.owners[next].id
-	}
-}
-
-// history keeps the latest passivations of a region.
-type history struct {
-	mu   sync.Mutex
-	ring []Passivated
-	next int
-}
-
-const historyMax = 256
-
-func (h *history) note(p Passivated) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if len(h.ring) < historyMax {
-		h.ring = append(h.ring, p)
-		return
-	}
-	h.ring[h.next] = p
-	h.next = (h.next + 1) % historyMax
-}
-
-// of lists those of an entity, the latest first.
-func (h *history) of(id string) (all []Passivated) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	for i := range h.ring {
-		if p := h.ring[(h.next+i)%len(h.ring)]; p.ID == id {
-			all = append(all, p)
-		}
-	}
-	slices.Reverse(all)
-	return all
 }

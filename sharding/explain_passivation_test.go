@@ -75,7 +75,7 @@ func TestExplainPassivation(t *testing.T) {
 			t.Error(got)
 		}
 		for i := range 2 * historyMax {
-			g.core.passivations.latest.note(Passivated{ID: fmt.Sprint(i)})
+			g.core.passivations.latest.note(passivated{id: fmt.Sprint(i)})
 		}
 		if n := len(g.core.passivations.latest.ring); n != historyMax || g.core.passivations.latest.of("b") != nil || len(g.core.passivations.latest.of(fmt.Sprint(2*historyMax-1))) != 1 {
 			t.Errorf("%d passivations are kept", n)

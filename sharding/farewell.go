@@ -2,7 +2,6 @@ package sharding
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/membership"
@@ -15,34 +14,6 @@ import (
 // what became of a question that went here: it was answered, or it was passed on to the next home,
 // which will answer. Of a node that crashes no such word comes, and its questions fail with
 // ErrNodeGone.
-
-// leaveForGood is what Node.Leave waits for.
-func (run *engine) leaveForGood(ctx context.Context) error {
-	r := run.core
-	if err := run.leave(ctx); err != nil || r.proxy {
-		return err
-	}
-	old, err := r.out.duties.await(ctx, r.clock)
-	if err != nil {
-		return fmt.Errorf("sharding %q: %w", r.name, err)
-	}
-	for _, q := range old {
-		r.out.replyError(envelope{call: q.call, origin: q.origin}, statusLost, "")
-	}
-	if v := r.cluster.View(); v != nil {
-		for _, m := range v.Members {
-			if uint64(m.UID) != r.self {
-				r.out.sendFarewell(uint64(m.UID))
-			}
-		}
-	}
-	r.out.overflow.await(ctx, farewellPatience)
-	return nil
-}
-
-// farewellPatience is how long a leaving node waits for room for the next answer in a connection
-// that is full.
-const farewellPatience = 2 * time.Second
 
 // receiveFarewell notes that a node has answered, or passed on, all that it will ever take.
 func (r *core) receiveFarewell(from uint64) {

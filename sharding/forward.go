@@ -31,16 +31,7 @@ func (u Undecodable) Error() string { return "sharding: undecodable: " + u.Cause
 // Unwrap is the cause.
 func (u Undecodable) Unwrap() error { return u.Cause }
 
-// carried is what SendRaw sends. Every registry knows it, as it does administrative messages.
-type carried struct {
-	_    struct{} `cbor:",toarray"`
-	Body []byte
-}
-
-const (
-	carriedWireID = 2
-	boxMax        = 128
-)
+const boxMax = 128
 
 // ErrBox: the name of a box is empty, too long, or in use on this region.
 var ErrBox = errors.New("sharding: box")
@@ -111,25 +102,6 @@ func (g *Region[M]) Attach(key any, make func() any) any {
 	return once.(func() any)()
 }
 
-// attachments are what protocols that stand on entities have attached to a region.
-type attachments struct {
-	drops  *drops
-	panics *panics
-
-	boxes   sync.Map // by name: func(membership.UID, []byte)
-	movers  sync.Map // of OnMove: func(int)
-	reports sync.Map // of OnReport: func(func(*events.Metric, float64, ...string))
-	kept    sync.Map // of Attach: what once made, by key
-}
-
-// moved tells of a shard whose messages under way may be gone.
-func (a *attachments) moved(number uint32) {
-	a.movers.Range(func(_, fn any) bool {
-		fn.(func(int))(int(number))
-		return true
-	})
-}
-
 // Post sends bytes to a box of the type's region on a node. It never waits, and like every effect
 // needs the lease.
 func (c *Context[M]) Post(to membership.UID, box string, body []byte) error {
@@ -149,30 +121,6 @@ func (c *Context[M]) Post(to membership.UID, box string, body []byte) error {
 		r.drops.drop(DropPostUnsent, -1, "", nil)
 	}
 	return err
-}
-
-// posted hands bytes to a box of this node.
-func (a *attachments) posted(from membership.UID, box string, body []byte) {
-	fn, ok := a.boxes.Load(box)
-	if !ok {
-		a.drops.drop(DropNoBox, -1, "", nil)
-		return
-	}
-	defer a.panics.survive("a box")
-	fn.(func(membership.UID, []byte))(from, body)
-}
-
-func (r *core) receivePost(from uint64, rd *cbor.Reader) {
-	box, body := rd.RawText(cbor.Any), rd.Bytes(cbor.Any)
-	if rd.Err() != nil {
-		r.malformed(from)
-		return
-	}
-	r.attached.posted(membership.UID(from), string(box), body)
-}
-
-func appendPost(dst []byte, box string, body []byte) []byte {
-	return cbor.AppendBytes(cbor.AppendText(beginFrame(dst, framePost, 3), box), body)
 }
 
 // carry hands what was carried to the user's entity.

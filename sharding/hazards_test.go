@@ -337,7 +337,7 @@ func TestQuestionsKeepTheirOriginWhenTheyMove(t *testing.T) {
 func TestDropsOfTheFlushSayWhy(t *testing.T) {
 	g, n := scripted(t)
 	var got []DropReason
-	g.core.drops.hook = func(d Drop) { got = append(got, d.Reason) }
+	g.core.drops.hook = func(reason DropReason, _ int, _ string, _ any) { got = append(got, reason) }
 	number := g.core.routes.shardOf("a")
 	n.fail = transport.ErrFrameTooLarge
 	g.core.routes.putBack(number, []bufferedMessage{{id: "a", env: envelope{msg: addItem{}}}, {id: "a", env: envelope{msg: unknown{}}}})

@@ -120,7 +120,7 @@ func (s ClusterStats) String() string {
 //
 // Errors: ErrTimeout, ErrNodeGone, ErrStopped, ErrBufferFull, ErrTooManyAsks.
 func (g *Region[M]) State(ctx context.Context, node membership.UID) (RegionState, error) {
-	return g.core.inspectNode(ctx, node, inspectIDs, "")
+	return inspectNode(g.core, ctx, node, inspectIDs, "")
 }
 
 // ClusterStats asks every member of the view that has the type's role, whether or not this
@@ -128,20 +128,20 @@ func (g *Region[M]) State(ctx context.Context, node membership.UID) (RegionState
 // member that did not answer by then is in Failed. So is a member that has not started the type,
 // with ErrStopped.
 func (g *Region[M]) ClusterStats(ctx context.Context) ClusterStats {
-	return g.core.inspectAll(ctx, inspectCounts, "")
+	return inspectAll(g.core, ctx, inspectCounts, "")
 }
 
 // TotalActive is how many entities are active in the cluster, and which members did not answer, so
 // that theirs are not counted.
 func (g *Region[M]) TotalActive(ctx context.Context) (int, []Unanswered) {
-	s := g.core.inspectAll(ctx, inspectTotals, "")
+	s := inspectAll(g.core, ctx, inspectTotals, "")
 	return s.Active(), s.Failed
 }
 
 // CurrentRegions is the addresses of the nodes whose regions are registered with the coordinator,
 // and which members did not answer.
 func (g *Region[M]) CurrentRegions(ctx context.Context) ([]string, []Unanswered) {
-	s := g.core.inspectAll(ctx, inspectTotals, "")
+	s := inspectAll(g.core, ctx, inspectTotals, "")
 	return s.Current(), s.Failed
 }
 
@@ -164,11 +164,11 @@ func (g *Region[M]) Where(ctx context.Context, id string) (Location, error) {
 		return true
 	}
 	if home, ok := g.Locate(id); ok {
-		if s, err := r.inspectNode(ctx, home, inspectEntity, id); err == nil && found(s) {
+		if s, err := inspectNode(r, ctx, home, inspectEntity, id); err == nil && found(s) {
 			return loc, nil
 		}
 	}
-	all := r.inspectAll(ctx, inspectEntity, id)
+	all := inspectAll(r, ctx, inspectEntity, id)
 	if !slices.ContainsFunc(all.Regions, found) && len(all.Failed) > 0 {
 		return loc, fmt.Errorf("no member that answered hosts shard %d; %v: %w", loc.Shard, all.Failed[0].Node, all.Failed[0].Err)
 	}
@@ -176,14 +176,14 @@ func (g *Region[M]) Where(ctx context.Context, id string) (Location, error) {
 }
 
 // inspectNode asks one node.
-func (r *core) inspectNode(ctx context.Context, node membership.UID, what inspection, id string) (RegionState, error) {
+func inspectNode(r *core, ctx context.Context, node membership.UID, what inspection, id string) (RegionState, error) {
 	ctx, cancel := context.WithTimeout(ctx, r.queryTimeout)
 	defer cancel()
-	return r.inquire(uint64(node), what, id).wait(ctx)
+	return inquire(r, uint64(node), what, id).wait(ctx)
 }
 
 // inspectAll asks all at one time, then waits for one after the other.
-func (r *core) inspectAll(ctx context.Context, what inspection, id string) (s ClusterStats) {
+func inspectAll(r *core, ctx context.Context, what inspection, id string) (s ClusterStats) {
 	v := r.cluster.View()
 	if v == nil {
 		return s
@@ -193,7 +193,7 @@ func (r *core) inspectAll(ctx context.Context, what inspection, id string) (s Cl
 	members := v.ByRole(r.role)
 	asked := make([]*inquiry, len(members))
 	for i := range members {
-		asked[i] = r.inquire(uint64(members[i].UID), what, id)
+		asked[i] = inquire(r, uint64(members[i].UID), what, id)
 	}
 	for i, q := range asked {
 		state, err := q.wait(ctx)

@@ -13,7 +13,3 @@ type leases struct {
 	owner               string
 	lost                atomic.Uint64 // of shards
 }
-
-func (c *control) newLeaseClient(store locks.Store, name string) *leaseClient {
-	return &leaseClient{ctx: c.ctx, store: store, name: name, owner: c.r.leases.owner, log: c.r.log}
-}

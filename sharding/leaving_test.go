@@ -187,7 +187,7 @@ func TestLeaverWaitsForAnswersThatAreOwed(t *testing.T) {
 		if err := <-asked; err != nil {
 			t.Errorf("the asker hears %v after %v", err, time.Since(began))
 		}
-		if d := asker.core.stats().Drops; len(d) > 0 {
+		if d := stats(asker.core).Drops; len(d) > 0 {
 			t.Errorf("the asker has dropped %v", d)
 		}
 	})

@@ -4,9 +4,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"sync"
-	"sync/atomic"
-	"time"
 
 	"github.com/coterie-go/coterie/ddata/events"
 	"github.com/coterie-go/coterie/sharding/protocol"
@@ -38,15 +35,6 @@ var (
 	mLeasesLost  = counter("coterie_sharding_shard_leases_lost_total", "Leases of shards that were lost while they were held.")
 	mNoted       = counter("coterie_sharding_events_total", "What the control plane has noted.", "event")
 	mMachine     = counter("coterie_sharding_machine_total", "What else the machines count.", "machine", "count")
-	mSlice       = &events.Metric{
-		Name: "coterie_sharding_turn_duration_seconds", Help: "Time of a worker's turns with an entity.", Kind: events.Histogram, Labels: []string{"type"},
-		Buckets: []float64{.00001, .0001, .001, .01, .1, 1, 10, 60},
-	}
-	mMove = &events.Metric{
-		Name: "coterie_sharding_move_duration_seconds", Help: "Time from the begin of a hand-off, or the loss of a home, until the next home has answered.",
-		Kind: events.Histogram, Labels: []string{"type"},
-		Buckets: []float64{.0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 120},
-	}
 
 	// mMachines are counts of the machines with a metric of their own, by machine and name.
 	mMachines = map[string]map[string]*events.Metric{
@@ -69,66 +57,13 @@ func counter(name, help string, labels ...string) *events.Metric {
 	return &events.Metric{Name: name, Help: help, Labels: append([]string{"type"}, labels...)}
 }
 
-// meters is what a region measures for a Meter, beside what it counts in any case. Nothing of it is
-// there without one.
-type meters struct {
-	slice, move events.Observer
-	handled     [64]striped // by shard: workers with entities of different shards do not write to one line of the cache
-
-	mu       sync.Mutex
-	machines map[string][]protocol.Counter // as they were after the latest steps; each list is never changed
-}
-
-type striped struct {
-	n atomic.Uint64
-	_ [7]uint64
-}
-
-func newMeters(m events.Meter, typ string) *meters {
-	if m == nil {
-		return nil
-	}
-	return &meters{slice: m.Histogram(mSlice, typ), move: m.Histogram(mMove, typ), machines: map[string][]protocol.Counter{}}
-}
-
-// handledBy notes what a turn with an entity of a shard has taken from the mailbox.
-func (m *meters) handledBy(shard uint32, n int) {
-	if m != nil {
-		m.handled[shard%uint32(len(m.handled))].n.Add(uint64(n))
-	}
-}
-
-func (m *meters) sliced(d time.Duration) {
-	if m != nil {
-		m.slice.Observe(d.Seconds())
-	}
-}
-
-// noted observes what an event says.
-func (m *meters) noted(e protocol.Event) {
-	if m != nil && e.Kind == protocol.ShardMoved && e.Took > 0 {
-		m.move.Observe(e.Took.Seconds())
-	}
-}
-
-// machine keeps the counts of a machine for the Meter.
-func (m *meters) machine(name string, stats func() []protocol.Counter) {
-	if m == nil {
-		return
-	}
-	s := stats()
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.machines[name] = s
-}
-
 // reportMetrics tells a Meter of all counters and gauges of the type.
-func (r *core) reportMetrics(report func(*events.Metric, float64, ...string)) {
+func reportMetrics(r *core, report func(*events.Metric, float64, ...string)) {
 	say := func(m *events.Metric, v int, labels ...string) {
 		report(m, float64(v), append([]string{r.name}, labels...)...)
 	}
 	is := map[bool]int{true: 1}
-	s := r.stats()
+	s := stats(r)
 	say(mEntities, s.Entities)
 	say(mActive, s.Active)
 	say(mActiveLimit, s.Limit)

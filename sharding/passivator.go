@@ -152,3 +152,33 @@ func (p *passivations) reshare(n int, shards iter.Seq[*shard]) {
 		s.release(s.passivator.setLimit(int(share)))
 	}
 }
+
+// prospect is what the policy of a shard says of one of its entities.
+type prospect struct {
+	limit, kept int                  // of the shard
+	leaving     bool                 // the policy has given it up, and it has not stopped yet
+	standing    passivation.Standing // zero if it is not in the policy
+	next        string               // the entity that goes next; empty: none
+	fresh       bool                 // what becomes active anew goes first
+}
+
+// explain says what the policy holds of an entity; e may be nil.
+func (k *passivator) explain(e *entity) (p prospect) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	p.limit, p.kept = k.policy.Limit(), k.policy.Len()
+	if e != nil {
+		switch e.slot {
+		case 0:
+		case slotLeaving:
+			p.leaving = true
+		default:
+			p.standing = k.policy.Standing(e.slot)
+		}
+	}
+	next, fresh := k.policy.Next()
+	if p.fresh = fresh; next != 0 {
+		p.next = k.owners[next].id
+	}
+	return p
+}

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/coterie-go/coterie/ddata/events"
 	"github.com/coterie-go/coterie/ddata/membership"
 	"github.com/coterie-go/coterie/ddata/runloop"
 	"github.com/coterie-go/coterie/ddata/transport"
@@ -75,7 +76,7 @@ func (g *Region[M]) incarnate(make func(*Context[M]) Entity[M]) func(*entity) in
 		if c.user = make(c); c.user == nil {
 			panic("it has returned nil")
 		}
-		return c
+		return body[M]{c}
 	}
 }
 
@@ -111,10 +112,18 @@ func newCore[M any](p Ports, t EntityType[M]) *core {
 	r.routes.self, r.routes.out, r.routes.asks, r.routes.decoder, r.routes.ended = r.self, &r.out, r.asks, r.decoder, r.ended
 	r.panics.typ, r.panics.log = t.Name, p.Log
 	r.lease.node, r.lease.pool, r.lease.scan = p.Lease, r.pool, &r.idleScan
-	r.drops = drops{typ: t.Name, hook: guardHook(&r.panics, "OnDrop", t.OnDrop)}
+	if hook := guardHook(&r.panics, "OnDrop", t.OnDrop); hook != nil {
+		r.drops.hook = func(reason DropReason, shard int, id string, msg any) {
+			hook(Drop{Type: t.Name, ID: id, Shard: shard, Reason: reason, Message: msg})
+		}
+	}
 	r.supervisor = supervisor{
-		typ: t.Name, log: p.Log, policy: t.Supervision, backoff: t.RestartBackoff, backoffMax: t.RestartBackoffMax,
-		onFailure: guardHook(&r.panics, "OnFailure", t.OnFailure),
+		typ: t.Name, log: p.Log, policy: policies[t.Supervision], backoff: t.RestartBackoff, backoffMax: t.RestartBackoffMax,
+	}
+	if hook := guardHook(&r.panics, "OnFailure", t.OnFailure); hook != nil {
+		r.supervisor.onFailure = func(id string, err error, stack []byte, done policy) {
+			hook(Failure{Type: t.Name, ID: id, Err: err, Stack: stack, Outcome: supervisionOf(done)})
+		}
 	}
 	r.leases.shards, r.leases.coordinator = r.panics.guardLeases("Lease", t.Lease), r.panics.guardLeases("CoordinatorLease", t.CoordinatorLease)
 	r.leases.cluster = p.ClusterName
@@ -207,7 +216,7 @@ func (run *engine) start(p Ports) {
 		on(p.BeforeExit(c.coord.resign))
 	}
 	if p.Meter != nil {
-		run.unmeter = p.Meter.Read(r.reportMetrics)
+		run.unmeter = p.Meter.Read(func(report func(*events.Metric, float64, ...string)) { reportMetrics(r, report) })
 	}
 	r.idleScan.start()
 }

@@ -204,7 +204,7 @@ func TestBufferedIsDroppedWithAReason(t *testing.T) {
 		g, n := scripted(t)
 		r := g.core
 		var got []string
-		r.drops.hook = func(d Drop) { got = append(got, fmt.Sprint(d.ID, " ", d.Reason)) }
+		r.drops.hook = func(reason DropReason, _ int, id string, _ any) { got = append(got, fmt.Sprint(id, " ", reason)) }
 		number := r.routes.shardOf("a")
 		r.routes.buffering(number)
 		for range 2 {

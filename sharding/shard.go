@@ -67,12 +67,6 @@ func newShard(r *core, number uint32, token protocol.Token) *shard {
 	return s
 }
 
-// fence is the token for outside stores. Within the cluster the era is the same for all, and
-// protocol tokens go without it.
-func (s *shard) fence() Token {
-	return Token{Era: s.era, Epoch: membership.Epoch(s.token.Epoch), Up: s.token.Up, Seq: s.token.Seq}
-}
-
 // find looks an entity up; nil when there is none.
 func (s *shard) find(id string) *entity {
 	if e := s.entities.find(id); e != nil {

@@ -47,9 +47,10 @@ func (p PassivationCount) String() string { return fmt.Sprintf("%v: %d", p.Cause
 func (d DropCount) String() string { return fmt.Sprintf("%v: %d", d.Reason, d.Count) }
 
 // Stats counts. It looks at every hosted shard, so call it now and then.
-func (g *Region[M]) Stats() Stats { return g.core.stats() }
+func (g *Region[M]) Stats() Stats { return stats(g.core) }
 
-func (r *core) stats() Stats {
+// stats counts what one region has.
+func stats(r *core) Stats {
 	s := Stats{
 		Buffered: int(r.routes.limit.count.Load()), Queued: int(r.pool.queued.Load()),
 		Asks: r.asks.open(), AsksTimedOut: r.asks.late.Load(), Restored: r.restored.Load(), Panics: r.panics.count.Load(), Held: int(r.held.used.Load()), Slow: int(r.slow.now.Load()),

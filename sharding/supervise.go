@@ -6,26 +6,40 @@ import (
 	"time"
 )
 
+// policy is what is done about a failed handler.
+type policy uint8
+
+const (
+	stopFailed     policy = iota // the incarnation is dropped; the next message makes a new one
+	restartFailed                // a new incarnation is made after a backoff; messages wait meanwhile
+	resumeFailed                 // the incarnation goes on with the next message
+	escalateFailed               // the incarnation is dropped, and those of the whole shard end
+)
+
+func (p policy) String() string {
+	return [...]string{"stop", "restart", "resume", "escalate"}[p]
+}
+
 // supervisor says what happens to entities whose handlers fail.
 type supervisor struct {
 	typ                 string // the entity type's name
 	log                 *slog.Logger
-	policy              Supervision
-	backoff, backoffMax time.Duration // of SuperviseRestart
-	onFailure           func(Failure) // nil: no hook
+	policy              policy
+	backoff, backoffMax time.Duration                                         // of restarts
+	onFailure           func(id string, err error, stack []byte, done policy) // nil: no hook
 }
 
 // supervise deals with a failed handler; true: the worker goes on with the next message.
 func (e *entity) supervise(r *core, failure error, stack []byte) bool {
 	r.supervisor.report(e, failure, stack, r.supervisor.policy)
 	switch r.supervisor.policy {
-	case SuperviseResume:
+	case resumeFailed:
 		return true
-	case SuperviseRestart:
+	case restartFailed:
 		e.finish(failure)
 		e.backoff(r)
 		return false
-	case SuperviseEscalate:
+	case escalateFailed:
 		e.finish(failure)
 		e.end(r)
 		e.shard.endOthers(e)
@@ -147,9 +161,9 @@ func (e *entity) setReceiveTimeout(r *core, d time.Duration, msg any) {
 }
 
 // report logs a failure and tells the user's hook.
-func (s *supervisor) report(e *entity, err error, stack []byte, outcome Supervision) {
-	s.log.Error("entity failed", "type", s.typ, "id", e.id, "error", err, "outcome", outcome.String(), "stack", string(stack))
+func (s *supervisor) report(e *entity, err error, stack []byte, done policy) {
+	s.log.Error("entity failed", "type", s.typ, "id", e.id, "error", err, "outcome", done.String(), "stack", string(stack))
 	if s.onFailure != nil {
-		s.onFailure(Failure{Type: s.typ, ID: e.id, Err: err, Stack: stack, Outcome: outcome})
+		s.onFailure(e.id, err, stack, done)
 	}
 }

@@ -1,0 +1,108 @@
+package sharding
+
+import (
+	"slices"
+
+	"github.com/coterie-go/coterie/crdt/cbor"
+)
+
+// inspection says what is asked of a region.
+type inspection uint8
+
+const (
+	inspectTotals inspection = iota + 1
+	inspectCounts            // and those of each shard
+	inspectIDs               // and the ids of active entities
+	inspectEntity            // one shard, and whether one entity of it is active
+	inspectEnd
+)
+
+// Bounds of what is answered.
+const (
+	inspectIDBytes = 1 << 20 // of ids
+	inspectionsMax = 16      // answered at one time
+)
+
+// wireState is an answer.
+type wireState struct {
+	_                      struct{} `cbor:",toarray"`
+	Proxy, Registered, Cut bool
+	Entities, Active       uint32
+	Shards                 []wireShard
+}
+
+type wireShard struct {
+	_                       struct{} `cbor:",toarray"`
+	Number, Entities, Alive uint32
+	IDs                     []string
+}
+
+func appendInspect(dst []byte, call uint64, what inspection, id string) []byte {
+	return cbor.AppendText(cbor.AppendUint(cbor.AppendUint(beginFrame(dst, frameInspect, 4), call), what), id)
+}
+
+// receiveInspect answers beside the reader of the connection: to list what runs here takes a while.
+func (r *core) receiveInspect(from uint64, rd *cbor.Reader) {
+	call, what, id := rd.Uint(), inspection(rd.UintMax(uint64(inspectEnd)-1)), string(rd.RawText(cbor.Any))
+	if rd.Err() != nil || what == 0 || len(id) > idMax || len(rd.Rest()) > 0 {
+		r.malformed(from)
+		return
+	}
+	env := envelope{call: call, origin: from}
+	if r.inspections.Add(1) > inspectionsMax {
+		r.inspections.Add(-1)
+		r.out.replyError(env, statusFull, "too many inspections at one time")
+		return
+	}
+	if !r.ctl.aside(func() {
+		defer r.inspections.Add(-1)
+		_ = r.out.reply(call, from, r.inspect(what, id), nil) // counted when it cannot be sent
+	}) {
+		r.inspections.Add(-1)
+		r.out.replyError(env, statusStopped, "")
+	}
+}
+
+// inspect looks at what is hosted here.
+func (r *core) inspect(what inspection, id string) wireState {
+	w := wireState{Proxy: r.proxy, Registered: r.standing.serves()}
+	number, room := r.routes.shardOf(id), inspectIDBytes
+	for _, s := range r.idleScan.shards() {
+		if what == inspectEntity && s.number != number {
+			continue
+		}
+		sh := wireShard{Number: s.number, Entities: uint32(s.count()), Alive: uint32(max(0, s.active.Load()))}
+		w.Entities, w.Active = w.Entities+sh.Entities, w.Active+sh.Alive
+		switch what {
+		case inspectTotals:
+			continue
+		case inspectIDs:
+			w.Cut = s.activeIDs(&sh.IDs, &room) || w.Cut
+		case inspectEntity:
+			sh.Entities, sh.Alive = 0, 0
+			if e := s.find(id); e != nil && e.isStarted() {
+				sh.Entities, sh.Alive = 1, 1
+			}
+		}
+		w.Shards = append(w.Shards, sh)
+	}
+	return w
+}
+
+// activeIDs lists the ids of active entities while there is room, and reports whether there was too
+// little.
+func (s *shard) activeIDs(ids *[]string, room *int) (cut bool) {
+	for _, e := range s.snapshot() {
+		if !e.isStarted() {
+			continue
+		}
+		if len(e.id) > *room {
+			cut = true
+			break
+		}
+		*room -= len(e.id)
+		*ids = append(*ids, e.id)
+	}
+	slices.Sort(*ids)
+	return cut
+}
