@@ -98,14 +98,17 @@ func (s *space) askGap() {
 		return
 	}
 	s.waiting.AskAgainAt(s.m.now.Add(s.m.cfg.RetryInterval))
-	if s.pull != nil {
+	if s.puller.Running() {
 		return // the repair brings it
 	}
 	if p := s.m.peer(s.waiting.From(s.m.rng.IntN(n))); p != nil {
 		s.tellClock(p, false)
 		return
 	}
-	if p := s.donor(nil); p != nil {
-		s.tellClock(p, false)
+	for _, p := range s.m.favoured(s.m.peers, false) {
+		if p.voter {
+			s.tellClock(p, false)
+			return
+		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/replicator/push"
+	"github.com/coterie-go/coterie/replicator/repair"
 )
 
 // wellFormed reports whether a message can be taken. What it must carry is there. No clock of a
@@ -47,7 +48,7 @@ func (m *Machine) wellFormed(msg Message) bool {
 	case *Cells:
 		return msg.Space < spaces
 	case *FetchItems:
-		return msg.Space < spaces && msg.Kind < kinds && msg.Dots != nil
+		return msg.Space < spaces && msg.Kind < repair.Kinds && msg.Dots != nil
 	case *Items:
 		return msg.Space < spaces
 	case *Done:
@@ -82,8 +83,8 @@ func (m *Machine) Check() error {
 	if m.pending != m.timeouts.len() || m.pending > m.cfg.PendingMax {
 		return fmt.Errorf("replicator %s: %d pending, %d wait, at most %d", short(m.cfg.Self), m.pending, m.timeouts.len(), m.cfg.PendingMax)
 	}
-	if len(m.donors) > m.cfg.DonorsMax {
-		return fmt.Errorf("replicator %s: %d donations, at most %d", short(m.cfg.Self), len(m.donors), m.cfg.DonorsMax)
+	if m.donors.Len() > m.cfg.DonorsMax {
+		return fmt.Errorf("replicator %s: %d donations, at most %d", short(m.cfg.Self), m.donors.Len(), m.cfg.DonorsMax)
 	}
 	return nil
 }

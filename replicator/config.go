@@ -9,6 +9,7 @@ import (
 
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/crdt/iblt"
+	"github.com/coterie-go/coterie/replicator/repair"
 )
 
 // Config is copied by New. The zero value of a field means its default; Self has none. All members
@@ -155,7 +156,7 @@ func (c Config) Validate() error {
 		{"FrameMax", c.FrameMax, 512}, {"GroupMax", c.GroupMax, 4096}, {"PushFlight", c.PushFlight, 1}, {"PushWindow", c.PushWindow, 512},
 		{"BacklogMax", c.BacklogMax, 512}, {"PendingMax", c.PendingMax, 1}, {"LogMax", c.LogMax, 1}, {"LogBytesMax", c.LogBytesMax, 1},
 		{"DonorsMax", c.DonorsMax, 1}, {"PieceWindow", c.PieceWindow, 1},
-		{"SuppliersMax", c.SuppliersMax, 1}, {"SketchFrom", c.SketchFrom, 1}, {"SketchMax", c.SketchMax, firstCells},
+		{"SuppliersMax", c.SuppliersMax, 1}, {"SketchFrom", c.SketchFrom, 1}, {"SketchMax", c.SketchMax, repair.FirstCells},
 		{"BatchRowsMax", c.BatchRowsMax, 1}, {"BatchBytesMax", c.BatchBytesMax, 1},
 	} {
 		bad(n.n != 0 && n.n < n.least, "%s is %d, at least %d is needed", n.name, n.n, n.least)

@@ -79,7 +79,11 @@ func (s *space) part(b *batch) Batch {
 		slices.SortFunc(names, crdt.Dot.Compare)
 		p.marked += len(names)
 		p.marks++
-		return Batch{Mark: clockOf(names), MarkNo: p.marks, Clock: s.disk.clock, Digest: p.sum, Counts: Covered}
+		mark := &crdt.Clock{}
+		for _, d := range names {
+			mark.Add(d)
+		}
+		return Batch{Mark: mark, MarkNo: p.marks, Clock: s.disk.clock, Digest: p.sum, Counts: Covered}
 	}
 	n := s.fitting(b.put[p.put:])
 	out := Batch{Put: b.put[p.put : p.put+n], Clock: b.clock, Digest: b.digest}

@@ -98,26 +98,26 @@
 // Two items at one dot should be impossible too: all replicas keep the item whose hash is lower,
 // and Effects.Diverged tells of it. A repair that does not help is repeated ever more rarely.
 //
-// Repair (pull.go, donate.go) costs what differs. Both sides pin one moment of their store.
+// Repair (package repair, repair.go, donate.go) costs what differs. Both sides pin one moment of their store.
 //
 //   - The dots that only the donor's clock has are found by ranges. The donor gives the items that
 //     are alive among them, at once if a frame holds them. Otherwise it names them and the puller
 //     asks for them in parts. If they are many, it asks helpers too; this is how an empty joiner is
-//     filled (pull_fetch.go).
+//     filled.
 //   - Of the dots that both clocks have, only those removed on one side differ. They are found by a
-//     rateless sketch (crdt/iblt, pull_sketch.go): the donor sends 64 cells, and the puller asks
-//     for more until they decode. The store keeps a prefix of the row current, so that no replica
-//     walks over the items.
+//     rateless sketch (crdt/iblt): the donor sends 64 cells, and the puller asks for more until
+//     they decode. The store keeps a prefix of the row current, so that no replica walks over the
+//     items.
 //   - Stores that differ in an eighth and more compare sums of runs of dots instead. The donor
-//     names what is alive in the runs that differ (pull_ranges.go).
+//     names what is alive in the runs that differ.
 //
-// What this replica would hold of the donor's items must sum to the donor's digest
-// (repair_install.go). Only then it is taken, in one step and one transaction (R3, R4, R5). If it
-// does not, what helpers brought is fetched again from the donor. After that come a sketch with
-// another key, the runs of dots, and the whole state. A donor that refuses, leaves, falls silent or
-// makes no sense is replaced, and the items that have come are kept. One step walks over a bounded
-// number of items; the machine asks to be stepped again at once when there is more to do. Two
-// replicas that ask each other at the same time go one after the other.
+// What this replica would hold of the donor's items must sum to the donor's digest. Only then it is
+// taken, in one step and one transaction (R3, R4, R5). If it does not, what helpers brought is
+// fetched again from the donor. After that come a sketch with another key, the runs of dots, and
+// the whole state. A donor that refuses, leaves, falls silent or makes no sense is replaced, and
+// the items that have come are kept. One step walks over a bounded number of items; the machine
+// asks to be stepped again at once when there is more to do. Two replicas that ask each other at
+// the same time go one after the other.
 //
 // Tidying (tidy.go, expire.go, fold.go): one replica, the oldest voter, cleans up for all, by
 // ordinary events. What belongs to a node (crdt.NodeSet, crdt.NodeMap) is shown as long as the node

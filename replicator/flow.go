@@ -9,7 +9,7 @@ import (
 
 // A message that is larger than a frame goes as a flow (push.Flows): a group, items, or clocks. A
 // clock grows with every incarnation that has made an event, and has no bound here. Parts in the
-// bulk lane delay no ack. Questions about dots are cut instead (pull_fetch.go, pull_ranges.go),
+// bulk lane delay no ack. Questions about dots are cut instead (package repair),
 // because their answers come piece by piece in any case.
 
 // clocksMax bounds the bytes of a message with clocks: two of crdt.ClockOriginsMax origins fit.

@@ -40,7 +40,7 @@ func (m *Machine) onStatus(p *peer, msg *Status) {
 		s.claim(sum.Settled)
 		switch {
 		case sum.Hash != s.contentHash():
-			if s.pull == nil && (m.serves || msg.Ask) {
+			if !s.puller.Running() && (m.serves || msg.Ask) {
 				equal = false
 				s.tellClock(p, true)
 			}
@@ -147,8 +147,8 @@ func (s *space) fillWith(p *peer, todo []push.Group, more bool) (small, ok bool)
 // onLogTruncated starts a repair from the peer, because the peer's log cannot help. If the peer is
 // being repaired from here, onLogTruncated does nothing yet: after that repair less differs.
 func (s *space) onLogTruncated(p *peer) {
-	if s.pull == nil && !s.reconciling(p) {
-		s.beginPull(p)
+	if !s.puller.Running() && !s.m.donors.Reconciling(p.id, uint8(s.id)) {
+		s.beginPull(p, false)
 	}
 }
 
@@ -167,9 +167,8 @@ func (s *space) alarm(p *peer) {
 	l.alarms++
 	s.m.stats.DigestAlarms++
 	s.m.sendStatus(p, false)
-	if s.pull == nil {
-		s.beginPull(p)
-		s.pull.union = true
+	if !s.puller.Running() {
+		s.beginPull(p, true)
 	}
 }
 

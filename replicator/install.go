@@ -4,6 +4,7 @@ import (
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/replicator/push"
 	"github.com/coterie-go/coterie/replicator/quorum"
+	"github.com/coterie-go/coterie/replicator/repair"
 )
 
 // onInstall takes the next view. What is waiting goes on under it: joint with the older views while
@@ -44,7 +45,7 @@ func (m *Machine) onInstall(v View) {
 	for _, s := range m.spaces {
 		s.restartRounds()
 		s.pushAll()
-		s.forgetPull()
+		s.puller.Forget(m.left)
 	}
 }
 
@@ -86,12 +87,13 @@ func (m *Machine) keepPeer(old []*peer, p Peer, voter bool) *peer {
 // becomeStranger ends a membership: this replica gives no answers and counts for nothing any more.
 func (m *Machine) becomeStranger() {
 	m.serves = false
-	m.peers, m.donors = nil, nil
+	m.peers, m.donors = nil, repair.Donors{}
 	m.dropOps(ErrNoView)
 	m.move = move{}
 	m.gossipAt, m.linkAt, m.tidyAt = zeroTime, zeroTime, zeroTime
 	for _, s := range m.spaces {
-		s.pull, s.waiting, s.wanted, s.learned = nil, push.WaitList{}, crdt.Clock{}, false
+		s.puller.Stop()
+		s.waiting, s.wanted, s.learned = push.WaitList{}, crdt.Clock{}, false
 		s.settlement = settlement{}
 		s.expiring, s.confirmed = nil, false
 		s.sets = quorum.Joint[*peer]{}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/replicator/repair"
 )
 
 // Loaded is what the rows of the durable space held at start; the zero value is an empty disk.
@@ -54,7 +55,7 @@ type Machine struct {
 	expiry   expiry
 	folding  folding
 	move     move
-	donors   []*donation
+	donors   repair.Donors
 
 	oldest  crdt.Origin // of the voters
 	heardOf uint64      // the newest epoch that a member has named
@@ -265,14 +266,9 @@ func (m *Machine) Deadline() time.Time {
 	for _, s := range m.spaces {
 		d = earlier(earlier(d, s.waiting.AskAt()), earlier(earlier(s.roundAt, s.compareAt), s.settlement.at))
 		d = earlier(d, s.thawAt)
-		if s.pull != nil {
-			d = earlier(d, s.pull.at)
-		}
+		d = earlier(d, s.puller.Deadline())
 	}
-	for _, dn := range m.donors {
-		d = earlier(d, dn.deadline())
-	}
-	return d
+	return earlier(d, m.donors.Deadline(m.now))
 }
 
 // earlier returns the earlier of two times, of which a zero one means never.

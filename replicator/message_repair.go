@@ -3,6 +3,7 @@ package replicator
 import (
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/crdt/iblt"
+	"github.com/coterie-go/coterie/replicator/repair"
 )
 
 // The messages of a repair. The puller names its session; the donor keeps the moment that it has
@@ -49,28 +50,15 @@ type Cells struct {
 	Cells   []iblt.Cell
 }
 
-// ItemKind is asked for by a FetchItems.
-type ItemKind uint8
-
-// The kinds of FetchItems. KindItems, KindNames and KindSums come from the donor's pinned moment,
-// KindSpares from whatever replica, of now.
-const (
-	KindItems  ItemKind = iota // the items that are alive among the dots
-	KindNames                  // which of the dots are alive
-	KindSums                   // the sums of the hashes of what is alive in each run of dots
-	KindSpares                 // the items that are alive among the dots at a replica that is not the donor: it need not have all
-	kinds
-)
-
 // FetchItems asks for what is alive among some dots.
 type FetchItems struct {
 	Epoch   uint64
 	Space   Space
 	Session uint64
 	ID      uint32 // of the question, from 1
-	Kind    ItemKind
+	Kind    repair.Kind
 	Dots    *crdt.Clock
-	Sizes   []uint64 // KindSums: so many dots has each run but the last
+	Sizes   []uint64 // repair.KindSums: so many dots has each run but the last
 }
 
 // Items answers a FetchItems: with all of the dots, or with those up to one, after which the puller
@@ -81,9 +69,9 @@ type Items struct {
 	Session uint64
 	ID      uint32        // of the question; 0: of Pull, for all dots that are in the donor's clock and not in the puller's
 	UpTo    crdt.Dot      // the zero Dot: all of the dots
-	Names   *crdt.Clock   // KindNames; else nil
-	Sums    []crdt.Digest // KindSums
-	Items   []*crdt.Item  // KindItems and KindSpares, in order of dots
+	Names   *crdt.Clock   // repair.KindNames; else nil
+	Sums    []crdt.Digest // repair.KindSums
+	Items   []*crdt.Item  // repair.KindItems and repair.KindSpares, in order of dots
 }
 
 // Done tells a donor that it need not keep the session any more.

@@ -68,8 +68,8 @@ func (h Holding) String() string {
 // holdingEach spaces out what is told of updates that wait.
 const holdingEach = time.Minute
 
-func (s *space) tellRepair(p *pull, state RepairState, items uint64) {
-	s.m.eff.Repairs = append(s.m.eff.Repairs, Repair{s.id, p.from.id, state, items, s.m.now.Sub(p.since)})
+func (s *space) tellRepair(peer crdt.Origin, state RepairState, items uint64, since time.Time) {
+	s.m.eff.Repairs = append(s.m.eff.Repairs, Repair{s.id, peer, state, items, s.m.now.Sub(since)})
 }
 
 // tellHolding tells which peer updates wait for, unless it has just told so.

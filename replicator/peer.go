@@ -61,9 +61,6 @@ func newPeer(m *Machine, p Peer, voter bool) *peer {
 
 func (p *peer) link(s *space) *link { return &p.links[s.id] }
 
-// moved counts the progress of flows from the peer and to it.
-func (p *peer) moved() uint64 { return p.flows.Moved() + p.coming.Moved() }
-
 // peer returns the member with this id, nil when there is none or it is the machine itself.
 func (m *Machine) peer(id crdt.Origin) *peer {
 	i, ok := slices.BinarySearchFunc(m.peers, id, func(p *peer, id crdt.Origin) int { return cmpOrigin(p.id, id) })

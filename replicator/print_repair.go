@@ -6,14 +6,6 @@ import (
 	"github.com/coterie-go/coterie/crdt"
 )
 
-// String prints the kind of a FetchItems.
-func (w ItemKind) String() string {
-	if w < kinds {
-		return [...]string{"items", "names", "sums", "spares"}[w]
-	}
-	return fmt.Sprintf("what(%d)", uint8(w))
-}
-
 // String prints the message on one line.
 func (m *Pull) String() string {
 	return fmt.Sprintf("pull@%d %v session %x content %s", m.Epoch, m.Space, m.Session, clockName(m.Content))

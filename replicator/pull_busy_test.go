@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"testing"
 	"time"
+
+	"github.com/coterie-go/coterie/replicator/repair"
 )
 
 // A question or an answer of a repair that gets lost is asked for again, also while large groups
@@ -55,7 +57,7 @@ func TestRepairGivesUpABusyDonor(t *testing.T) {
 		w.keepFlowing()
 		return w.repairs().RepairsBroken > 0
 	})
-	if st, took := w.repairs(), w.now.Sub(began); st.RepairsBroken == 0 || took < busyTries*slowLine.RetryInterval {
+	if st, took := w.repairs(), w.now.Sub(began); st.RepairsBroken == 0 || took < repair.BusyTries*slowLine.RetryInterval {
 		t.Fatalf("after %v: %+v", took, st)
 	}
 }

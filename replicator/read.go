@@ -190,7 +190,7 @@ func (s *space) has(r *round, extra *crdt.Clock) bool {
 
 // fetch asks a peer for what the peer has and is neither here nor already asked for.
 func (s *space) fetch(p *peer, extra *crdt.Clock) {
-	if s.pull != nil {
+	if s.puller.Running() {
 		return // the repair that is running brings it, or the next try does
 	}
 	missing := extra.Minus(s.content()).Minus(&s.wanted)

@@ -11,6 +11,7 @@ import (
 	"github.com/coterie-go/coterie/crdt/iblt"
 	"github.com/coterie-go/coterie/replicator/push"
 	"github.com/coterie-go/coterie/replicator/quorum"
+	"github.com/coterie-go/coterie/replicator/repair"
 )
 
 // apart is two nodes that share many elements, have no log that would help, and differ: each has
@@ -158,11 +159,11 @@ func lie(t *testing.T, w *world, to *node, d crdt.Dot) func(packet) bool {
 	t.Helper()
 	return func(p packet) bool {
 		cells, ok := p.msg.(*Cells)
-		pull := to.m.spaces[Volatile].pull
-		if !ok || p.to != to.id || pull == nil || cells.From != 0 || cells.Key != 0 {
+		pull := to.m.spaces[Volatile].puller
+		if !ok || p.to != to.id || !pull.Running() || cells.From != 0 || cells.Key != 0 {
 			return false
 		}
-		f := pull.own.Finder(cells.Key, pull.asked)
+		f := pull.Finder(cells.Key)
 		for id := range numbers(f, d) {
 			k := iblt.New(f.Key(), len(cells.Cells))
 			k.Toggle(id)
@@ -304,10 +305,10 @@ func TestDonorsAndHelpersThatDieAreReplaced(t *testing.T) {
 			if ok && p.to == j.id {
 				sent += len(g.Items)
 			}
-			pull := j.m.spaces[Volatile].pull
-			if killed == 0 && sent > 3000 && pull != nil && len(pull.fetch.helpers) > 0 {
-				if killed = pull.fetch.helpers[0].id; donor {
-					killed = pull.from.id
+			pull := j.m.spaces[Volatile].puller
+			if helpers := pull.Helpers(); killed == 0 && sent > 3000 && len(helpers) > 0 {
+				if killed = helpers[0]; donor {
+					killed = pull.Donor()
 				}
 			}
 			return p.from == killed || p.to == killed
@@ -331,8 +332,8 @@ func TestHelperThatBringsOtherItemsIsFoundOut(t *testing.T) {
 	spoilt := 0
 	w.drop = func(p packet) bool {
 		g, ok := p.msg.(*Items)
-		pull := j.m.spaces[Volatile].pull
-		if ok && p.to == j.id && pull != nil && p.from != pull.from.id && len(g.Items) > 0 {
+		pull := j.m.spaces[Volatile].puller
+		if ok && p.to == j.id && pull.Running() && p.from != pull.Donor() && len(g.Items) > 0 {
 			spoilt++
 			g.Items[0].Payload += "!"
 		}
@@ -388,7 +389,7 @@ func TestHostileDonorIsLeft(t *testing.T) {
 		w.drop = func(p packet) bool {
 			if g, ok := p.msg.(*Items); ok && p.to == j.id && len(g.Items) > 0 && (hostile == 0 || hostile == p.from) {
 				if g.ID > 0 || name != "not all" {
-					if pull := j.m.spaces[Volatile].pull; pull != nil && pull.from.id == p.from && spoil(g) {
+					if pull := j.m.spaces[Volatile].puller; pull.Running() && pull.Donor() == p.from && spoil(g) {
 						hostile = p.from
 					}
 				}
@@ -435,7 +436,7 @@ func TestTwoThatAskEachOtherGoOneAfterTheOther(t *testing.T) {
 	w.mendAll()
 	for i, n := range w.nodes {
 		s := n.m.spaces[Volatile]
-		s.startPull(n.m.peers[0], s.content())
+		s.puller.Begin(n.m.peers[0].id, false)
 		w.net = append(w.net, packet{n.id, w.nodes[1-i].id, Prompt, n.m.eff.Send[len(n.m.eff.Send)-1].Msg})
 	}
 	w.quiet()
@@ -455,7 +456,11 @@ func TestGiftsThatNobodyAskedForAreDropped(t *testing.T) {
 		return cells || p.to == 2 && strings.HasPrefix(p.msg.String(), "more")
 	}
 	w.mendAll()
-	for i := 0; b.m.spaces[Volatile].pull == nil || b.m.spaces[Volatile].pull.clock == nil; i++ {
+	pull := b.m.spaces[Volatile].puller
+	for i := 0; ; i++ {
+		if _, begun := pull.Session(); begun {
+			break
+		}
 		if i > 1000 {
 			t.Fatal("no repair begins")
 		}
@@ -465,19 +470,19 @@ func TestGiftsThatNobodyAskedForAreDropped(t *testing.T) {
 		}
 		w.quiet()
 	}
-	p := b.m.spaces[Volatile].pull
+	session, _ := pull.Session()
 	before := b.m.Snapshot(Volatile).Digest()
-	cells := make([]iblt.Cell, firstCells+1)
+	cells := make([]iblt.Cell, repair.FirstCells+1)
 	for _, msg := range []Message{
-		&Cells{Epoch: 1, Session: p.session, Key: 0, Cells: cells}, &Cells{Epoch: 1, Session: p.session, Key: 7, Cells: cells[:9]},
-		&Cells{Epoch: 1, Session: p.session, From: 5, Cells: cells[:9]}, &Cells{Epoch: 1, Session: p.session},
-		&Items{Epoch: 1, Session: p.session, ID: 77, Items: []*crdt.Item{{Dot: crdt.Dot{Origin: 2, Seq: 1}, Key: "s", Path: "x"}}},
-		&Items{Epoch: 1, Session: p.session + 1}, &Head{Epoch: 1, Session: p.session, Clock: &crdt.Clock{}}, &Refuse{Epoch: 1, Session: 3},
+		&Cells{Epoch: 1, Session: session, Key: 0, Cells: cells}, &Cells{Epoch: 1, Session: session, Key: 7, Cells: cells[:9]},
+		&Cells{Epoch: 1, Session: session, From: 5, Cells: cells[:9]}, &Cells{Epoch: 1, Session: session},
+		&Items{Epoch: 1, Session: session, ID: 77, Items: []*crdt.Item{{Dot: crdt.Dot{Origin: 2, Seq: 1}, Key: "s", Path: "x"}}},
+		&Items{Epoch: 1, Session: session + 1}, &Head{Epoch: 1, Session: session, Clock: &crdt.Clock{}}, &Refuse{Epoch: 1, Session: 3},
 	} {
 		b.step(Receive{2, msg})
 	}
-	if got := b.m.spaces[Volatile].pull; got != p || p.diff.sketch.dec.Len()+len(p.diff.sketch.theirs) > 0 || b.m.Snapshot(Volatile).Digest() != before {
-		t.Fatalf("%v took it: %d cells", b.m, p.diff.sketch.dec.Len())
+	if got, _ := pull.Session(); got != session || b.m.stats.SketchCells > 0 || b.m.Snapshot(Volatile).Digest() != before {
+		t.Fatalf("%v took it: %d cells", b.m, b.m.stats.SketchCells)
 	}
 	w.drop = func(packet) bool { return false }
 	w.meet()
@@ -498,11 +503,11 @@ func TestDonorBoundsWhatItMakes(t *testing.T) {
 			t.Errorf("%v: refused %v", m, refused)
 		}
 	}
-	if d := a.m.donors; len(d) != 1 || len(d[0].rows) != 2 {
-		t.Fatalf("%d donations", len(d))
+	if d := &a.m.donors; d.Len() != 1 || d.All()[0].Sketches() != 2 {
+		t.Fatalf("%d donations", d.Len())
 	}
 	a.step(Receive{2, &Done{Epoch: 1, Session: 9}})
-	if len(a.m.donors) != 0 || a.m.stats.Donated != 1 {
+	if a.m.donors.Len() != 0 || a.m.stats.Donated != 1 {
 		t.Fatal("it is kept")
 	}
 }
@@ -510,7 +515,7 @@ func TestDonorBoundsWhatItMakes(t *testing.T) {
 // A step does a bounded part of the work: a sketch that has to be made of many items takes several,
 // of which none waits for anybody.
 func TestSketchesAreMadeByAndBy(t *testing.T) {
-	w := apart(t, Config{SketchCells: -1}, 2*workItems, 40)
+	w := apart(t, Config{SketchCells: -1}, 2*repair.WorkItems, 40)
 	ticks := 0
 	w.log = func(format string, args ...any) {
 		if strings.HasSuffix(fmt.Sprintf(format, args...), "<- tick") {

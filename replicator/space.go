@@ -7,6 +7,7 @@ import (
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/replicator/push"
 	"github.com/coterie-go/coterie/replicator/quorum"
+	"github.com/coterie-go/coterie/replicator/repair"
 )
 
 // space is one of the two halves of a machine, with what the subjects of the protocol keep for it.
@@ -26,10 +27,10 @@ type space struct {
 	roundID uint64
 	compares
 	holding
-	sayHeldAt  time.Time  // updates that wait are not told of before this
-	wanted     crdt.Clock // fetched, not here yet; forgotten when roundAt or settlement.at comes
-	pull       *pull      // the repair that is running, nil: none
-	alarmAt    time.Time  // digest alarms before this are not acted upon
+	sayHeldAt  time.Time      // updates that wait are not told of before this
+	wanted     crdt.Clock     // fetched, not here yet; forgotten when roundAt or settlement.at comes
+	puller     *repair.Puller // the repair that is running
+	alarmAt    time.Time      // digest alarms before this are not acted upon
 	disk       disk
 	settlement settlement
 
@@ -55,6 +56,7 @@ func newSpace(m *Machine, id Space) *space {
 		Faults: m.cfg.Faults.Store, SketchCells: max(0, m.cfg.SketchCells), SketchFrom: m.cfg.SketchFrom,
 	})
 	s.store = s.rep.Store()
+	s.puller = newPuller(s)
 	s.disk.clock = &crdt.Clock{}
 	return s
 }
@@ -141,8 +143,8 @@ func (s *space) onTime() {
 	if s.m.due(&s.settlement.at) {
 		s.retrySettle()
 	}
-	if s.pull != nil && !s.m.now.Before(s.pull.at) {
-		s.onPullTime()
+	if at := s.puller.Deadline(); s.puller.Running() && !s.m.now.Before(at) {
+		s.takeRepair(s.puller.OnTime())
 	}
 }
 

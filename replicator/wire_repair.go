@@ -6,6 +6,7 @@ import (
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/crdt/cbor"
 	"github.com/coterie-go/coterie/crdt/iblt"
+	"github.com/coterie-go/coterie/replicator/repair"
 )
 
 // The messages of a repair; what comes first in each is as in wire.go:
@@ -78,7 +79,8 @@ func readRepair(r *cbor.Reader, kind int, epoch uint64) Message {
 		return m
 	case kindFetchItems:
 		m := &FetchItems{
-			Epoch: epoch, Space: readSpace(r), Session: r.Uint(), ID: r.Uint32(), Kind: ItemKind(r.UintMax(uint64(kinds) - 1)), Dots: crdt.ReadClock(r),
+			Epoch: epoch, Space: readSpace(r), Session: r.Uint(), ID: r.Uint32(),
+			Kind: repair.Kind(r.UintMax(uint64(repair.Kinds) - 1)), Dots: crdt.ReadClock(r),
 		}
 		for range r.Array(cbor.Any) {
 			if m.Sizes = append(m.Sizes, r.Uint()); r.Err() != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/coterie-go/coterie/crdt/iblt"
 	"github.com/coterie-go/coterie/proptest/golden"
 	"github.com/coterie-go/coterie/replicator/quorum"
+	"github.com/coterie-go/coterie/replicator/repair"
 	library "github.com/fxamacker/cbor/v2"
 )
 
@@ -38,7 +39,7 @@ func samples() []Message {
 		&Report{}, &Pull{Session: 1, Content: c}, &Head{Session: 1, Clock: c, Digest: crdt.Digest{3, 4}, Items: 5},
 		&MoreCells{Session: 1, Key: 1 << 50, From: 64, Count: 3},
 		&Cells{Session: 1, Key: 9, From: 64, Cells: []iblt.Cell{{ID: 1, Check: 2}, {ID: 3 << 60, Check: 4 << 20}}}, &Cells{},
-		&FetchItems{Session: 1, ID: 2, Kind: KindSums, Dots: c, Sizes: []uint64{3, 400}}, &FetchItems{Kind: KindSpares, Dots: c}, &Done{Session: 4},
+		&FetchItems{Session: 1, ID: 2, Kind: repair.KindSums, Dots: c, Sizes: []uint64{3, 400}}, &FetchItems{Kind: repair.KindSpares, Dots: c}, &Done{Session: 4},
 		&Items{Session: 1, ID: 2, UpTo: crdt.Dot{Origin: 3, Seq: 4}, Names: c, Sums: []crdt.Digest{{1, 2}, {3, 4}}, Items: []*crdt.Item{it, it}}, &Items{},
 		&Refuse{Session: 4}, &Part{Flow: 1, Index: 2, Total: 3, Data: []byte("abc")}, &PartAck{Flow: 1, Next: 2},
 		&Unstored{Epoch: 3, UpTo: 1 << 40, Acked: 7, Why: "no space left"}, &Unstored{},

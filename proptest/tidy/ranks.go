@@ -22,6 +22,7 @@ var ranks = []rankRow{
 	{"durable", 1, false, "the port to a disk knows rows, not what they mean"},
 	{"replicator/fifo", -1, true, "a queue knows nothing of what it holds"},
 	{"replicator/push", 0, true, "what is on its way is bookkeeping; it knows no view and sends nothing"},
+	{"replicator/repair", 0, true, "a repair compares two stores and says what to ask; it knows no view and no message"},
 	{"replicator/quorum", 0, true, "who counts is a matter of views and levels; it knows no message and no store"},
 	{"replicator", 1, true, "the protocol between replicas knows crdt and names its peers by origin only"},
 	{"ddata/membership/view", -8, true, "ids, members and views are values, whatever is decided about them"},

@@ -1,4 +1,4 @@
-package replicator
+package repair
 
 import (
 	"slices"
@@ -10,6 +10,12 @@ import (
 // to it, each tried when the one before has failed: a sketch; a sketch with another key; the
 // comparison of runs of dots. When the last result does not add up either, all items are fetched.
 type difference struct {
+	env    *Env
+	q      *questions
+	donor  crdt.Origin
+	own    *crdt.Pinned
+	theirs uint64 // items that the donor has
+
 	way    way
 	found  bool
 	within *crdt.Clock // the dots that both clocks have
@@ -27,60 +33,50 @@ const (
 	byRanges
 )
 
-// beginDiff begins to look for the difference, the first way.
-func (s *space) beginDiff() {
-	d := &s.pull.diff
-	d.within = s.pull.clock.And(s.pull.asked)
+// begin begins to look for the difference, the first way.
+func (d *difference) begin() {
 	if d.within.Empty() {
 		d.found = true
 		return
 	}
-	s.beginSketch(0)
+	d.beginSketch(0)
 }
 
 // nextWay gives up the way that has failed.
-func (s *space) nextWay() {
-	d := &s.pull.diff
+func (d *difference) nextWay() {
 	d.found, d.gone, d.kept = false, nil, nil
 	if d.way++; d.way == byFreshSketch {
-		s.beginSketch(s.m.rng.Uint64() | 1)
+		d.beginSketch(d.env.Rand.Uint64() | 1)
 	} else {
-		s.beginRanges()
+		d.beginRanges()
 	}
 }
 
 // goByRanges leaves the sketches out: the stores differ in so much that naming what is alive costs
 // less.
-func (s *space) goByRanges() {
-	s.pull.diff.way = byRanges
-	s.beginRanges()
+func (d *difference) goByRanges() {
+	d.way = byRanges
+	d.beginRanges()
 }
 
-func (s *space) driveDiff() {
-	d := &s.pull.diff
+// drive does what can be done now, and reports whether there is more to do that waits for no
+// answer.
+func (d *difference) drive() (busy bool) {
 	switch {
 	case d.found:
+		return false
 	case d.way == byRanges:
-		s.driveRanges()
-	default:
-		s.driveSketch()
+		return d.driveRanges()
 	}
+	return d.driveSketch()
 }
 
-// foundDiff ends the search. A repair by union then fetches what was lost here.
-func (s *space) foundDiff() {
-	p := s.pull
-	d := &p.diff
+// end ends the search.
+func (d *difference) end() {
 	d.found = true
 	d.sketch, d.ranges = sketching{}, ranging{}
 	slices.SortFunc(d.gone, crdt.Dot.Compare)
 	slices.SortFunc(d.kept, crdt.Dot.Compare)
-	p.sums = digestCheck{}
-	if p.union {
-		p.fetch.enqueue(clockOf(d.kept), true)
-	} else {
-		p.sums.rest = clockOf(d.kept)
-	}
 }
 
 // clockOf makes a clock of sorted dots.

@@ -1,4 +1,4 @@
-package replicator
+package repair
 
 import (
 	"slices"
@@ -21,52 +21,49 @@ const (
 	askRuns  = 64  // in one question
 )
 
-func (s *space) beginRanges() {
-	s.m.stats.RangeRepairs++
-	s.pull.diff.sketch = sketching{}
-	s.pull.diff.ranges = ranging{rest: s.pull.diff.within}
+func (d *difference) beginRanges() {
+	*d.env.RangeRepairs++
+	d.sketch = sketching{}
+	d.ranges = ranging{rest: d.within}
 }
 
 // driveRanges asks for the sums of the next runs, and for the names in those that differ.
-func (s *space) driveRanges() {
-	p := s.pull
-	r := &p.diff.ranges
-	for len(r.differ) > 0 && s.mayPull(p.from) {
-		s.sendAsk(s.ask(p.from, aimDiffNames, r.differ[0]))
+func (d *difference) driveRanges() (busy bool) {
+	r := &d.ranges
+	for len(r.differ) > 0 && d.q.room(d.donor) {
+		d.q.ask(d.donor, aimDiffNames, r.differ[0], nil, nil)
 		r.differ = slices.Delete(r.differ, 0, 1)
 	}
-	if !r.rest.Empty() && s.mayPull(p.from) {
-		s.askSums()
-		p.busy = !r.rest.Empty() && s.mayPull(p.from)
+	if !r.rest.Empty() && d.q.room(d.donor) {
+		d.askSums()
+		busy = !r.rest.Empty() && d.q.room(d.donor)
 	}
-	if r.rest.Empty() && len(r.differ) == 0 && !p.asking(aimDiffSums, aimDiffNames) {
-		s.foundDiff()
+	if r.rest.Empty() && len(r.differ) == 0 && !d.q.asking(aimDiffSums, aimDiffNames) {
+		d.end()
 	}
+	return busy
 }
 
-func (s *space) askSums() {
-	p := s.pull
-	r := &p.diff.ranges
-	dots, rest := r.rest.CutBytes(s.m.cfg.FrameMax / 2)
-	sizes, sums, last := p.own.Buckets(dots, runItems, askRuns)
+func (d *difference) askSums() {
+	r := &d.ranges
+	dots, rest := r.rest.CutBytes(d.env.FrameMax / 2)
+	sizes, sums, last := d.own.Buckets(dots, runItems, askRuns)
 	if last != (crdt.Dot{}) {
 		rest.Join(dots.After(last))
 		dots = dots.UpTo(last)
 	}
 	r.rest = rest
-	a := s.ask(p.from, aimDiffSums, dots)
-	a.sizes, a.sums = sizes, sums
-	s.sendAsk(a)
+	d.q.ask(d.donor, aimDiffSums, dots, sizes, sums)
 }
 
 // compareSums notes the runs that differ and reports whether the answer fits the question.
-func (d *difference) compareSums(a *ask, sums []crdt.Digest) bool {
-	if len(sums) != len(a.sums) {
+func (d *difference) compareSums(x *question, sums []crdt.Digest) bool {
+	if len(sums) != len(x.sums) {
 		return false
 	}
 	differ := &crdt.Clock{}
-	for i, run := range a.dots.Split(a.sizes) {
-		if sums[i] != a.sums[i] {
+	for i, run := range x.dots.Split(x.sizes) {
+		if sums[i] != x.sums[i] {
 			differ.Join(run)
 		}
 	}
@@ -77,17 +74,15 @@ func (d *difference) compareSums(a *ask, sums []crdt.Digest) bool {
 }
 
 // compareNames notes what is alive on one side only among dots, and what is still to be named.
-func (s *space) compareNames(dots, names, rest *crdt.Clock) {
-	p := s.pull
-	d := &p.diff
-	for it := range p.own.In(dots, crdt.Dot{}) {
+func (d *difference) compareNames(dots, names, rest *crdt.Clock) {
+	for it := range d.own.In(dots, crdt.Dot{}) {
 		if !names.Has(it.Dot) {
 			d.gone = append(d.gone, it.Dot)
 		}
 	}
 	for r := range names.Ranges() {
 		for seq := r.First; ; seq++ {
-			if dot := (crdt.Dot{Origin: r.Origin, Seq: seq}); !p.own.Live(dot) {
+			if dot := (crdt.Dot{Origin: r.Origin, Seq: seq}); !d.own.Live(dot) {
 				d.kept = append(d.kept, dot)
 			}
 			if seq == r.Last {

@@ -1,4 +1,4 @@
-package replicator
+package repair
 
 import (
 	"slices"
@@ -11,16 +11,21 @@ import (
 // fetched in parts. If they are many, other replicas help, because an item is the same wherever its
 // dot is alive. What a helper has not got comes from the donor.
 type fetch struct {
+	env   *Env
+	q     *questions
+	donor crdt.Origin
+	most  uint64 // items that the donor has
+
 	first   bool        // the first gift has come
 	rest    *crdt.Clock // dots that have neither been named nor asked for
 	names   crdt.Clock  // dots that are alive there
 	queue   []part      // named dots that no peer has been asked for
-	batches []batchOf
+	batches []batch
 	sum     crdt.Digest // of all batches
 	got     uint64      // items in all batches
 	pool    []crdt.Item // from a donor that was replaced, by dot
 	pooled  crdt.Clock  // its dots
-	helpers []*peer
+	helpers []crdt.Origin
 	called  bool // helpers were looked for
 }
 
@@ -30,9 +35,9 @@ type part struct {
 	only bool // only the donor is sure to have them
 }
 
-// batchOf is what one answer brought, in order of dots.
-type batchOf struct {
-	from  *peer
+// batch is what one answer brought, in order of dots.
+type batch struct {
+	from  crdt.Origin // 0: from a donor that was replaced
 	items []crdt.Item
 }
 
@@ -42,113 +47,97 @@ const (
 	helpersFrom = 4       // parts that wait before helpers are called
 )
 
-func (f *fetch) begin(p *pull) { f.rest = p.clock.Minus(p.asked) }
-
 // complete reports whether every item that was named is here.
-func (f *fetch) complete(p *pull) bool {
-	return f.first && f.rest.Empty() && len(f.queue) == 0 && !p.asking(aimItems, aimSpares, aimNames)
+func (f *fetch) complete() bool {
+	return f.first && f.rest.Empty() && len(f.queue) == 0 && !f.q.asking(aimItems, aimSpares, aimNames)
 }
 
-// driveFetch asks for names and for items.
-func (s *space) driveFetch() {
-	p := s.pull
-	f := &p.fetch
+// drive asks for names and for items. It calls none of lost for help.
+func (f *fetch) drive(lost []crdt.Origin) {
 	if !f.first {
 		return
 	}
-	if !f.rest.Empty() && !p.asking(aimNames) {
+	if !f.rest.Empty() && !f.q.asking(aimNames) {
 		var dots *crdt.Clock
-		dots, f.rest = f.rest.CutBytes(s.m.cfg.FrameMax / 2)
-		s.sendAsk(s.ask(p.from, aimNames, dots))
+		dots, f.rest = f.rest.CutBytes(f.env.FrameMax / 2)
+		f.q.ask(f.donor, aimNames, dots, nil, nil)
 	}
 	if len(f.queue) >= helpersFrom && !f.called {
-		s.callHelpers()
+		f.callHelpers(lost)
 	}
 	for i := 0; i < len(f.queue); {
-		to := s.helperFor(f.queue[i])
-		if to == nil {
+		to, ok := f.helperFor(f.queue[i])
+		if !ok {
 			i++
 			continue
 		}
 		aim := aimSpares
-		if to == p.from {
+		if to == f.donor {
 			aim = aimItems
 		}
-		s.sendAsk(s.ask(to, aim, f.queue[i].dots))
+		f.q.ask(to, aim, f.queue[i].dots, nil, nil)
 		f.queue = slices.Delete(f.queue, i, i+1)
 	}
 }
 
 // callHelpers chooses the other peers that may be asked for items.
-func (s *space) callHelpers() {
-	p := s.pull
-	p.fetch.called = true
-	for _, h := range s.m.favoured(s.m.peers, false) {
-		if len(p.fetch.helpers)+1 >= s.m.cfg.SuppliersMax {
+func (f *fetch) callHelpers(lost []crdt.Origin) {
+	f.called = true
+	for _, h := range f.env.Host.Suppliers() {
+		if len(f.helpers)+1 >= f.env.SuppliersMax {
 			return
 		}
-		if h.voter && h.reachable && h != p.from && !slices.Contains(p.lost, h) {
-			p.fetch.helpers = append(p.fetch.helpers, h)
+		if h.Reachable && h.ID != f.donor && !slices.Contains(lost, h.ID) {
+			f.helpers = append(f.helpers, h.ID)
 		}
 	}
 }
 
-// helperFor returns the least busy of the peers that may be asked for a part, nil if it can take no
-// more.
-func (s *space) helperFor(q part) *peer {
-	p := s.pull
-	best := p.from
+// helperFor returns the least busy of the peers that may be asked for a part, if it can take more.
+func (f *fetch) helperFor(q part) (crdt.Origin, bool) {
+	best := f.donor
 	if !q.only {
-		for _, h := range p.fetch.helpers {
-			if p.out(h) < p.out(best) {
+		for _, h := range f.helpers {
+			if f.q.out(h) < f.q.out(best) {
 				best = h
 			}
 		}
 	}
-	if !s.mayPull(best) {
-		return nil
-	}
-	return best
+	return best, f.q.room(best)
 }
 
 // dropHelper asks other peers for what a helper was asked for.
-func (s *space) dropHelper(h *peer) {
-	p := s.pull
-	p.fetch.helpers = slices.DeleteFunc(p.fetch.helpers, func(x *peer) bool { return x == h })
-	p.asks = slices.DeleteFunc(p.asks, func(a *ask) bool {
-		if a.to == h && h != p.from {
-			p.fetch.queue = append(p.fetch.queue, part{dots: a.dots})
-		}
-		return a.to == h && h != p.from
-	})
+func (f *fetch) dropHelper(h crdt.Origin) {
+	f.helpers = slices.DeleteFunc(f.helpers, func(x crdt.Origin) bool { return x == h })
+	if h != f.donor {
+		f.q.withdraw(h, func(dots *crdt.Clock) { f.queue = append(f.queue, part{dots: dots}) })
+	}
 }
 
-// dropHelpers drops the helpers that owe an answer when nothing has come for a while.
-func (s *space) dropHelpers() {
-	for _, h := range slices.Clone(s.pull.fetch.helpers) {
-		if s.pull.out(h) > 0 {
-			s.dropHelper(h)
+// dropHelpers drops the helpers that are gone.
+func (f *fetch) dropHelpers(gone func(crdt.Origin) bool) {
+	for _, h := range slices.Clone(f.helpers) {
+		if gone(h) {
+			f.dropHelper(h)
 		}
 	}
+}
+
+// dropSilent drops the helpers that owe an answer when nothing has come for a while.
+func (f *fetch) dropSilent() {
+	f.dropHelpers(func(h crdt.Origin) bool { return f.q.out(h) > 0 })
 }
 
 // named takes which of the new dots are alive, cuts them into parts, and leaves out what is here
 // from an earlier donor.
-func (f *fetch) named(s *space, names, rest *crdt.Clock) {
+func (f *fetch) named(names, rest *crdt.Clock) {
 	f.names.Join(names)
 	if rest != nil {
 		rest.Join(f.rest)
 		f.rest = rest
 	}
-	f.takePooled(s, names)
+	f.takePooled(names)
 	f.enqueue(names.Minus(&f.pooled), false)
-}
-
-func orEmpty(c *crdt.Clock) *crdt.Clock {
-	if c == nil {
-		return &crdt.Clock{}
-	}
-	return c
 }
 
 // enqueue cuts dots into parts.
@@ -161,51 +150,53 @@ func (f *fetch) enqueue(dots *crdt.Clock, only bool) {
 	}
 }
 
-// takeItems stages what has come for a question about dots, of which rest was not looked at.
-func (p *pull) takeItems(s *space, a *ask, dots, rest *crdt.Clock, items []*crdt.Item) bool {
+// take stages what has come for a question about dots, of which rest was not looked at, nil: none.
+// It reports whether that makes sense.
+func (f *fetch) take(x *question, dots, rest *crdt.Clock, items []*crdt.Item) bool {
 	var got crdt.Clock
-	batch := batchOf{from: a.to, items: make([]crdt.Item, len(items))}
+	b := batch{from: x.to, items: make([]crdt.Item, len(items))}
 	for i, it := range items {
 		if !dots.Has(it.Dot) || i > 0 && items[i-1].Dot.Compare(it.Dot) >= 0 {
 			return false
 		}
-		batch.items[i] = *it
+		b.items[i] = *it
 		got.Add(it.Dot)
 	}
-	f := &p.fetch
-	if f.got+uint64(len(items)) > p.items {
+	if f.got+uint64(len(items)) > f.most {
 		return false // more than the donor has
 	}
 	missing := dots.Minus(&got)
 	switch {
-	case a.id == 0:
+	case x.id == 0:
 		f.first = true
 		f.names.Join(&got)
-		f.rest = orEmpty(rest)
-	case a.aim == aimItems && !missing.Empty():
+		if f.rest = rest; rest == nil {
+			f.rest = &crdt.Clock{}
+		}
+	case x.aim == aimItems && !missing.Empty():
 		return false // the donor has named them
-	case a.aim == aimSpares:
+	case x.aim == aimSpares:
 		f.enqueue(missing, true)
 		fallthrough
 	default:
 		if rest != nil {
-			f.queue = slices.Insert(f.queue, 0, part{dots: rest, only: a.aim == aimItems})
+			f.queue = slices.Insert(f.queue, 0, part{dots: rest, only: x.aim == aimItems})
 		}
 	}
-	f.stage(s, batch)
-	if len(items) == 0 && a.aim == aimSpares {
-		s.dropHelper(a.to)
+	f.stage(b)
+	if len(items) == 0 && x.aim == aimSpares {
+		f.dropHelper(x.to)
 	}
 	return true
 }
 
-// stage keeps items for the flip.
-func (f *fetch) stage(s *space, b batchOf) {
+// stage keeps items for the end.
+func (f *fetch) stage(b batch) {
 	if len(b.items) == 0 {
 		return
 	}
 	for i := range b.items {
-		f.sum = f.sum.Plus(s.store.Hash(&b.items[i]))
+		f.sum = f.sum.Plus(f.env.Store.Hash(&b.items[i]))
 	}
 	f.got += uint64(len(b.items))
 	f.batches = append(f.batches, b)
@@ -225,23 +216,23 @@ func (f *fetch) keep(old *fetch) {
 }
 
 // takePooled stages what is here already of the named dots.
-func (f *fetch) takePooled(s *space, names *crdt.Clock) {
-	var b batchOf
+func (f *fetch) takePooled(names *crdt.Clock) {
+	var b batch
 	for r := range names.And(&f.pooled).Ranges() {
 		i, _ := slices.BinarySearchFunc(f.pool, crdt.Dot{Origin: r.Origin, Seq: r.First}, func(it crdt.Item, d crdt.Dot) int { return it.Dot.Compare(d) })
 		b.items = append(b.items, f.pool[i:i+int(r.Last-r.First)+1]...)
 	}
-	f.stage(s, b)
+	f.stage(b)
 }
 
 // distrust fetches from the donor what others have brought, and reports whether there was any.
-func (f *fetch) distrust(s *space, donor *peer) bool {
+func (f *fetch) distrust() bool {
 	batches := f.batches
 	f.batches, f.sum, f.got = nil, crdt.Digest{}, 0
 	again := &crdt.Clock{}
 	for _, b := range batches {
-		if b.from == donor {
-			f.stage(s, b)
+		if b.from == f.donor {
+			f.stage(b)
 			continue
 		}
 		for i := range b.items {

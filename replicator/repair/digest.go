@@ -1,0 +1,88 @@
+package repair
+
+import (
+	"slices"
+	"time"
+
+	"github.com/coterie-go/coterie/crdt"
+)
+
+// digestCheck is the comparison of what this replica would hold of the donor's items with the
+// digest that the donor has told (R5). What is alive there and was removed here cannot be summed
+// here; the donor is asked for its sum.
+type digestCheck struct {
+	rest *crdt.Clock // removed here, alive there, not asked about yet
+	kept crdt.Digest // the sum of what was
+
+	after crdt.Dot    // own items up to here that the donor's clock lacks are summed
+	mine  crdt.Digest // their sum
+	done  bool
+}
+
+// checkDigest sums up, and reports whether all is summed up that has to be.
+func (p *pull) checkDigest() (ready bool) {
+	w := &p.sums
+	for w.rest != nil && !w.rest.Empty() && p.q.room(p.from) {
+		runs := w.rest.Split([]uint64{partDots})
+		p.q.ask(p.from, aimKeptSum, runs[0], nil, nil)
+		w.rest = runs[1]
+	}
+	if !w.done {
+		sum, last := p.own.Sum(p.asked.Minus(p.clock), w.after, WorkItems)
+		w.mine = w.mine.Plus(sum)
+		w.after, w.done = last, last == (crdt.Dot{})
+		p.busy = !w.done
+	}
+	return w.done && (w.rest == nil || w.rest.Empty()) && !p.q.asking(aimKeptSum)
+}
+
+// addsUp compares the sum of what is alive at the donor with the digest of the donor's moment. The
+// sum is made of what was alive here and has dots in the donor's clock, without what the donor has
+// removed, with what was removed here, and with what was fetched.
+func (p *pull) addsUp() bool {
+	sum := p.fetch.sum.Plus(p.sums.kept)
+	if !p.asked.Empty() {
+		sum = sum.Plus(p.own.Digest()).Minus(p.sums.mine)
+	}
+	for _, d := range p.diff.gone {
+		if it, ok := p.own.Item(d); ok {
+			sum = sum.Minus(p.own.Hash(it))
+		}
+	}
+	return sum == p.digest
+}
+
+// Staged is what a repair has brought, and adds up to the donor's digest. It becomes part of the
+// store in one step however much it is. An item may come only together with the removal of the
+// items that its event removed. No replica keeps which event removed what (crdt has no tombstones).
+// Half of a repair would show what was replaced beside what replaced it, or have a clock that calls
+// the other half removed.
+type Staged struct {
+	From  crdt.Origin // the donor
+	Clock *crdt.Clock // of the donor's moment
+	Union bool        // equal clocks and different digests: add, drop nothing (R5)
+	Since time.Time   // when the repair began, with this donor or another
+	Count uint64      // items that were fetched
+
+	asked *crdt.Clock
+	gone  []crdt.Dot
+	fetch fetch
+}
+
+// Items returns the items that were fetched.
+func (g *Staged) Items() []crdt.Item { return g.fetch.all() }
+
+// Merge makes what was staged part of the store. It takes into account what this replica has done
+// meanwhile. It fails, and changes nothing that counts, when the items make no sense.
+func (g *Staged) Merge(rep *crdt.Replica, ch *crdt.Changes) error {
+	if g.asked.Empty() && !rep.Store().Clock().Empty() {
+		return rep.Merge(g.Clock, g.fetch.names.Has, g.fetch.all(), ch)
+	}
+	absent := slices.Clone(g.gone)
+	for it := range rep.Store().In(g.Clock.Minus(g.asked), crdt.Dot{}) { // came meanwhile, and was removed there
+		if !g.fetch.names.Has(it.Dot) {
+			absent = append(absent, it.Dot)
+		}
+	}
+	return rep.MergeDiff(g.Clock, absent, g.fetch.all(), ch)
+}

@@ -1,0 +1,175 @@
+package repair
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/coterie-go/coterie/crdt"
+)
+
+const donorID crdt.Origin = 2
+
+// pair is a puller and its donor, without anything between them.
+type pair struct {
+	t        *testing.T
+	now      time.Time
+	rep      *crdt.Replica // of the puller
+	from     *crdt.Replica
+	donors   Donors
+	u        *Puller
+	todo     []func() *Staged // answers on their way
+	counts   [5]uint64
+	broken   int
+	helpless bool // the donor is gone
+}
+
+func newPair(t *testing.T) *pair {
+	p := &pair{t: t, now: time.Unix(1000, 0)}
+	p.rep, p.from = crdt.NewReplica(1, crdt.StoreOptions{}), crdt.NewReplica(donorID, crdt.StoreOptions{})
+	p.u = NewPuller(Env{
+		Limits:   Limits{FrameMax: 4096, PieceWindow: 4, SuppliersMax: 2, SketchMax: 1 << 14},
+		Counters: Counters{&p.counts[0], &p.counts[1], &p.counts[2], &p.counts[3], &p.counts[4]},
+		Host:     p, Line: p, Rand: rand.New(rand.NewPCG(1, 2)), Store: p.rep.Store(),
+	})
+	return p
+}
+
+func (p *pair) Now() time.Time                                { return p.now }
+func (p *pair) RetryAt(tries int) time.Time                   { return p.now.Add(time.Second) }
+func (p *pair) Progress(of crdt.Origin, sess uint64) Progress { return Progress{} }
+func (p *pair) Malformed(from crdt.Origin)                    { p.t.Errorf("%v makes no sense", from) }
+func (p *pair) Broken(crdt.Origin, time.Time)                 { p.broken++ }
+
+func (p *pair) Suppliers() []Supplier {
+	if p.helpless {
+		return nil
+	}
+	return []Supplier{{ID: donorID, Reachable: true}}
+}
+
+func (p *pair) answer(fn func() *Staged) { p.todo = append(p.todo, fn) }
+
+func (p *pair) Pull(to crdt.Origin, session uint64, content *crdt.Clock) {
+	p.answer(func() *Staged {
+		d := p.donors.Open(1, 0, session, p.from.Store(), content)
+		first, _ := FirstItems(d.Items(d.News), 4096)
+		p.answer(func() *Staged { return p.u.OnItems(to, session, first) })
+		if d.Shares() {
+			d.Want(0, 0, FirstCells)
+			d.Work(4096, func(c Cells) { p.answer(func() *Staged { return p.u.OnCells(to, session, c) }) })
+		}
+		return p.u.OnHead(to, session, d.Pin.Clock(), d.Pin.Digest(), uint64(d.Pin.Len()))
+	})
+}
+
+func (p *pair) MoreCells(to crdt.Origin, session, key uint64, from, count uint32) {
+	p.answer(func() *Staged {
+		d := p.donors.Find(1, 0, session)
+		if !d.Want(key, from, count) {
+			p.t.Error("too many cells")
+		}
+		d.Work(4096, func(c Cells) { p.answer(func() *Staged { return p.u.OnCells(to, session, c) }) })
+		return nil
+	})
+}
+
+func (p *pair) Ask(to crdt.Origin, session uint64, id uint32, kind Kind, dots *crdt.Clock, sizes []uint64) {
+	p.answer(func() *Staged {
+		d := p.donors.Find(1, 0, session)
+		var a Answer
+		switch kind {
+		case KindItems:
+			a, _ = FirstItems(d.Items(dots), 4096)
+		case KindNames:
+			a = d.Names(dots, 4096)
+		case KindSums:
+			a = d.Sums(dots, sizes)
+		}
+		a.ID = id
+		return p.u.OnItems(to, session, a)
+	})
+}
+
+func (p *pair) Done(to crdt.Origin, session uint64) { p.donors.Close(1, 0, session) }
+
+// run carries answers until the repair has ended, and returns what it brought.
+func (p *pair) run() *Staged {
+	for i := 0; p.u.Running(); i++ {
+		if i > 10_000 {
+			p.t.Fatal("the repair does not end")
+		}
+		if len(p.todo) == 0 {
+			p.now = p.u.Deadline()
+			if g := p.u.OnTime(); g != nil {
+				return g
+			}
+			continue
+		}
+		next := p.todo[0]
+		p.todo = p.todo[1:]
+		if g := next(); g != nil {
+			return g
+		}
+	}
+	return nil
+}
+
+func put(t *testing.T, r *crdt.Replica, from, to int) {
+	var ch crdt.Changes
+	for i := from; i < to; i++ {
+		if _, err := r.Update(fmt.Sprintf("k%05d", i), 0, func(tx *crdt.Tx) error { return tx.Put("p", "x", nil) }, &ch); err != nil {
+			t.Fatal(err)
+		}
+		ch.Reset()
+	}
+}
+
+// A repair brings all of a donor's items to an empty replica, and after that what differs.
+func TestRepairBringsWhatDiffers(t *testing.T) {
+	p := newPair(t)
+	var ch crdt.Changes
+	for round, n := range []int{3000, 3010} {
+		put(t, p.from, []int{0, 3000}[round], n)
+		if round > 0 {
+			for i := range 20 { // removed there, alive here
+				_, err := p.from.Update(fmt.Sprintf("k%05d", i), 0, func(tx *crdt.Tx) error { _, err := tx.RemoveAll(""); return err }, &ch)
+				if err != nil {
+					t.Fatal(err)
+				}
+				ch.Reset()
+			}
+		}
+		p.u.Begin(donorID, false)
+		g := p.run()
+		if g == nil || g.From != donorID || p.donors.Len() > 0 {
+			t.Fatalf("round %d: %+v, %d donations", round, g, p.donors.Len())
+		}
+		if err := g.Merge(p.rep, &ch); err != nil {
+			t.Fatal(err)
+		}
+		ch.Reset()
+		if p.rep.Store().Digest() != p.from.Store().Digest() || !p.rep.Store().Clock().Equal(p.from.Store().Clock()) {
+			t.Fatalf("round %d: %d items, the donor has %d", round, p.rep.Store().Len(), p.from.Store().Len())
+		}
+		if round > 0 && g.Count != 10 {
+			t.Fatalf("%d items came, 10 were new", g.Count)
+		}
+	}
+	if p.counts[2] == 0 || p.counts[1]+p.counts[3]+p.counts[4] > 0 {
+		t.Fatalf("%v", p.counts)
+	}
+}
+
+// A repair without any donor left breaks, and leaves the puller idle.
+func TestRepairWithoutADonorBreaks(t *testing.T) {
+	p := newPair(t)
+	put(t, p.from, 0, 10)
+	p.u.Begin(donorID, false)
+	p.helpless, p.todo = true, nil
+	p.u.Forget(func(id crdt.Origin) bool { return id == donorID })
+	if p.u.Running() || p.broken != 1 || !p.u.Deadline().IsZero() {
+		t.Fatalf("running %v, broken %d", p.u.Running(), p.broken)
+	}
+}
