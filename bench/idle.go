@@ -202,7 +202,7 @@ func (p *pair) changeOne() error {
 	}
 	p.step(0, replicator.Update{ID: 1, Key: "counter-1", Write: quorum.Local, Mutate: increment(0)})
 	if p.messages != 0 {
-		return errors.New("a message went to who cannot be reached")
+		return errors.New("a message went to a node that cannot be reached")
 	}
 	p.step(0, replicator.Reachable{Origin: pairIDs[1], Is: true})
 	return p.settle()

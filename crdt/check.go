@@ -102,7 +102,7 @@ func (s *Store) checkMarks() error {
 	s.keys.ascend("", func(ks *keyState) bool {
 		if ks.marks == nil {
 			if s.litter.Contains(ks.key) {
-				failed = fmt.Errorf("crdt: plain key %q is to be swept", ks.key)
+				failed = fmt.Errorf("crdt: plain key %q waits for a sweep", ks.key)
 			}
 			return failed == nil
 		}
@@ -117,7 +117,7 @@ func (s *Store) checkMarks() error {
 		owned -= len(keys)
 	}
 	if failed == nil && (deleted != s.deleted || owned != 0) {
-		failed = fmt.Errorf("crdt: %d keys are deleted for ever, %d are counted; %d owners too many", deleted, s.deleted, owned)
+		failed = fmt.Errorf("crdt: %d keys are deleted forever, %d are counted; %d owners too many", deleted, s.deleted, owned)
 	}
 	return failed
 }
@@ -126,7 +126,7 @@ func (s *Store) checkKeyMarks(key string, ks *keyState) error {
 	m := ks.marks
 	for _, w := range m.owners {
 		if _, ok := s.owned[w.origin][key]; !ok {
-			return fmt.Errorf("crdt: nobody knows that %v owns something in key %q", w.origin, key)
+			return fmt.Errorf("crdt: no index says that %v owns something in key %q", w.origin, key)
 		}
 	}
 	hidden, _ := ks.hidden(s.living)

@@ -5,7 +5,7 @@ import "errors"
 // Errors of Update, returned to the caller.
 var (
 	ErrTypeClash = errors.New("crdt: key holds a value of another type")                   // delete the key, or use another
-	ErrDeleted   = errors.New("crdt: key is deleted for ever")                             // by DeleteForever; use another
+	ErrDeleted   = errors.New("crdt: key is deleted forever")                              // by DeleteForever; use another
 	ErrNested    = errors.New("crdt: type cannot stand in a map")                          // NodeSet and NodeMap are whole keys
 	ErrKey       = errors.New("crdt: invalid key")                                         // empty or not UTF-8
 	ErrTooLarge  = errors.New("crdt: limit exceeded")                                      // see the limits KeyMax to EventsMax

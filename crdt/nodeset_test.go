@@ -236,7 +236,7 @@ func TestReadersAgreeOnWhatIsShown(t *testing.T) {
 		owned := map[string]map[Origin]bool{}
 		living := NewLiving(1, 2, 3)
 		for range rapid.IntRange(1, 80).Draw(t, "steps") {
-			r := reps[rapid.IntRange(0, 2).Draw(t, "who")]
+			r := reps[rapid.IntRange(0, 2).Draw(t, "replica")]
 			if rapid.IntRange(0, 7).Draw(t, "view") == 0 {
 				var alive []Origin
 				for o := Origin(1); o <= 3; o++ {

@@ -194,7 +194,7 @@ func TestSketchIsKeptFromSoManyItemsOn(t *testing.T) {
 	add(24, 25, true)
 	has(24, false)
 	if s := NewStore(StoreOptions{SketchFrom: 1}); s.opt.SketchCells != 0 || s.Pin().sketch != nil {
-		t.Fatal("a sketch that nobody asked for")
+		t.Fatal("a sketch without a setting that asks for it")
 	}
 }
 

@@ -73,7 +73,7 @@ func TestTouchedSaysWhenItCannotTell(t *testing.T) {
 	}
 	few.AddRange(2, 1, 1)
 	if a.Store().Touched(few, none) {
-		t.Error("nobody knows the other origin")
+		t.Error("the other origin is unknown here")
 	}
 	b := NewStore(StoreOptions{})
 	items := slices.Collect(a.Store().Snapshot().Items())

@@ -177,7 +177,7 @@ func TestOneOfTwoGoesOnWhenTheArbiterIsBack(t *testing.T) {
 	store.Fail(nil)
 	until(t, nodes[1], "alone", func(v *membership.View) bool { return len(v.Members) == 1 })
 	if !nodes[1].HoldsLease() {
-		t.Error("who is alone may not run anything")
+		t.Error("the last member may not run anything")
 	}
 	store.Take("members-test")
 	if err := nodes[1].Leave(testContext(t)); err != nil {
@@ -200,7 +200,7 @@ func TestLeasesAreRefusedWithTheReason(t *testing.T) {
 	}
 	c.Downing, c.Leases = downing.KeepMajority{}, locks.NewMemory()
 	if err := c.Validate(); err == nil || !strings.Contains(err.Error(), "Config.Leases: is set") {
-		t.Error("a store that nobody asks:", err)
+		t.Error("a store that is never asked is accepted:", err)
 	}
 	c.Downing = downing.LeaseMajority{MinorityDelay: -1}
 	if err := c.Validate(); err == nil || !strings.Contains(err.Error(), "MinorityDelay -1ns is negative") {

@@ -112,7 +112,7 @@ func TestNodesFindEachOtherByName(t *testing.T) {
 			case err := <-started:
 				t.Fatalf("a node came up, or gave up (%v), before %q was said", err, want)
 			case <-ctx.Done():
-				t.Fatalf("nobody said %q\n%s", want, log.String())
+				t.Fatalf("no event says %q\n%s", want, log.String())
 			}
 		}
 	}
@@ -170,7 +170,7 @@ func TestDiscoveryRests(t *testing.T) {
 	}
 	for tries := 1; !quiet(); tries++ { // a question may have been under way when the links came up
 		if tries == 3 {
-			t.Fatal("discovery is asked while nobody is missing")
+			t.Fatal("discovery is asked while no node is missing")
 		}
 	}
 	before := server.Asked()
@@ -251,7 +251,7 @@ func TestAFailingZoneHidesNoCluster(t *testing.T) {
 	select {
 	case <-said:
 	default:
-		t.Error("nobody said why it waited")
+		t.Error("no event says why the node waits")
 	}
 }
 

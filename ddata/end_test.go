@@ -119,7 +119,7 @@ func TestFoundersWhoExpectDifferentNumbersAreTold(t *testing.T) {
 	}
 	for range addrs {
 		if err := <-errs; err == nil || !strings.Contains(err.Error(), addrs[2]+" expects 2") || !strings.Contains(err.Error(), "BootstrapExpect") {
-			t.Errorf("it is not said who expects what: %v", err)
+			t.Errorf("the error does not say which node expects what: %v", err)
 		}
 	}
 }

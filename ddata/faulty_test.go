@@ -31,7 +31,7 @@ func TestNodesOverFaultyWires(t *testing.T) {
 	select {
 	case <-nodes[2].Done():
 	case <-testContext(t).Done():
-		t.Fatal("who was cut off goes on")
+		t.Fatal("the node that was cut off goes on")
 	}
 	if err := nodes[2].Err(); !errors.Is(err, ddata.ErrDowned) {
 		t.Errorf("it ended with %v", err)

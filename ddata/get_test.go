@@ -20,7 +20,7 @@ func quiet(t *testing.T, r *ddata.Replicator, key ddata.Key[crdt.GCounter]) {
 	}
 	for end := time.Now().Add(limit); testing.AllocsPerRun(10, read) > 0; {
 		if time.Now().After(end) {
-			t.Fatalf("reads of %q allocate for ever", key.Name())
+			t.Fatalf("reads of %q do not stop allocating", key.Name())
 		}
 	}
 }

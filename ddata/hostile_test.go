@@ -69,7 +69,7 @@ func TestHostilePeer(t *testing.T) {
 					junk[rng.IntN(len(junk))] ^= byte(1 << rng.IntN(8))
 				}
 			}
-			for _, name := range []string{"membership", "replicator/backend", "gossip/memberlist", "nobody"} {
+			for _, name := range []string{"membership", "replicator/backend", "gossip/memberlist", "absent"} {
 				lane := transport.Lane(rng.IntN(3))
 				if err := enemy.Send(transport.NodeID(target.UID()), lane, 0, transport.ChannelOf(name), junk); err == nil {
 					sent++

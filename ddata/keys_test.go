@@ -116,7 +116,7 @@ func TestBusySubscriberFindsTheLatest(t *testing.T) {
 		}
 	}
 	if len(values) > 3 {
-		t.Errorf("he was told %d values: %v", len(values), values)
+		t.Errorf("the watcher was told %d values: %v", len(values), values)
 	}
 }
 

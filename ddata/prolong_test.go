@@ -68,7 +68,7 @@ func TestLeaseIsHeldAsLongAsItIsProlonged(t *testing.T) {
 	select {
 	case <-store.beyond:
 	case <-time.After(limit):
-		t.Fatal("nobody asks how long the lease is held")
+		t.Fatal("no node asks how long the lease is held")
 	}
 	for _, e := range w.events() {
 		if e, ok := e.(events.ArbiterGiven); ok {

@@ -123,7 +123,7 @@ func TestDamageIsSeen(t *testing.T) {
 		case <-seen[0].news:
 		case <-seen[1].news:
 		case <-late:
-			t.Fatalf("nobody tells of it: %v", seen[0].events())
+			t.Fatalf("no event tells of it: %v", seen[0].events())
 		}
 	}
 }

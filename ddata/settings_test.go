@@ -135,7 +135,7 @@ func TestTransportSettingsReachThePort(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer guest.Close()
-		if err := guest.SendAddr(n.Addr(), transport.ChannelOf("nobody"), []byte("hello")); err != nil {
+		if err := guest.SendAddr(n.Addr(), transport.ChannelOf("absent"), []byte("hello")); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -56,7 +56,7 @@ func (s *stage) next(t *testing.T) *ddata.Node {
 	case n := <-s.enters:
 		return n
 	case <-time.After(limit):
-		t.Fatal("nobody runs it")
+		t.Fatal("no node runs it")
 		return nil
 	}
 }
@@ -208,7 +208,7 @@ func TestSingletonRefuses(t *testing.T) {
 		"is empty":      {Run: run},
 		"Run is nil":    {Name: "two"},
 		"RestartAfter":  {Name: "two", Run: run, RestartAfter: -1},
-		"have the role": {Name: "two", Run: run, Role: "nobody"},
+		"have the role": {Name: "two", Run: run, Role: "absent"},
 		"more than 64":  {Name: strings.Repeat("x", 65), Run: run},
 		"is not UTF-8":  {Name: "\xff", Run: run},
 	} {

@@ -290,7 +290,7 @@ func TestPartitionGrowsNothingWithoutBound(t *testing.T) {
 		t.Fatalf("log %d, own %d bytes", s.store.LogLen(), s.own.Bytes())
 	}
 	if sent > 20 {
-		t.Fatalf("%d messages for nobody", sent)
+		t.Fatalf("%d messages for no peer", sent)
 	}
 	w.mendAll()
 	w.advance(10 * time.Second)
@@ -311,7 +311,7 @@ func TestLogIsTrimmedAtStability(t *testing.T) {
 	w.isolate(3)
 	w.advance(30 * time.Second)
 	if n := w.nodes[0].m.spaces[Durable].store.LogLen(); n == 0 {
-		t.Fatal("trimmed, though one has not said that he has it")
+		t.Fatal("trimmed, though one peer has not said that it has the log")
 	}
 	w.mendAll()
 	w.advance(60 * time.Second)

@@ -126,7 +126,7 @@ func (s *space) checkLinks() error {
 		l := p.link(s)
 		switch {
 		case !l.content.Includes(l.acked):
-			return fmt.Errorf("peer %s has acked %s beyond his content %s", short(p.id), clockName(l.acked), clockName(l.content))
+			return fmt.Errorf("peer %s has acked %s beyond its content %s", short(p.id), clockName(l.acked), clockName(l.content))
 		case l.content.LastEvent(s.m.cfg.Self) > seq:
 			return fmt.Errorf("peer %s is at %s, of own %d", short(p.id), clockName(l.content), seq)
 		case l.window.Applied() != l.content.Base(s.m.cfg.Self) || l.window.Counted() != l.acked.Base(s.m.cfg.Self):

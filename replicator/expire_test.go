@@ -292,7 +292,7 @@ func holdAnswers(w *world) *[]packet {
 			return &held
 		}
 	}
-	w.t.Fatal("he does not ask")
+	w.t.Fatal("the node does not ask")
 	return nil
 }
 
@@ -314,7 +314,7 @@ func TestExpiryGoesOnUnderTheNextView(t *testing.T) {
 	}
 	a.step(Tick{})
 	if a.m.heardOf != 2 || a.m.spaces[Volatile].expiring != nil {
-		t.Fatalf("he has heard of view %d, and has plans for %q", a.m.heardOf, a.m.spaces[Volatile].expiring)
+		t.Fatalf("it has heard of view %d, and has plans for %q", a.m.heardOf, a.m.spaces[Volatile].expiring)
 	}
 	a.wantSet("x/1", "e")
 	w.drop = func(packet) bool { return false }

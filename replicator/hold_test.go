@@ -63,7 +63,7 @@ func TestWriterWaitsForASlowPeer(t *testing.T) {
 			t.Errorf("%s: %d times it was said that updates wait", key, a.holds)
 		}
 		if a.m.stats.Held == 0 || heldAt > 200 {
-			t.Errorf("%s: nobody was held back: %+v, first at %d", key, a.m.stats, heldAt)
+			t.Errorf("%s: no write was held back: %+v, first at %d", key, a.m.stats, heldAt)
 		}
 		w.advance(time.Second)
 		w.same()
@@ -103,7 +103,7 @@ func TestDeadPeerHoldsUpNobody(t *testing.T) {
 		}
 	}
 	if a.wantOpen(first); first == 0 {
-		t.Fatal("nobody waits for a peer who may just be slow")
+		t.Fatal("no write waits for a peer that may just be slow")
 	}
 	w.advance(100 * time.Millisecond)
 	if a.want(first, nil); len(a.m.spaces[Volatile].held) > 0 {
@@ -126,7 +126,7 @@ func crowd(t *testing.T, cfg Config) (w *world, a *node) {
 		a.put("s", fmt.Sprint("elem", i), quorum.Local)
 	}
 	if a.m.stats.Held == 0 {
-		t.Fatal("nobody waits")
+		t.Fatal("no write waits")
 	}
 	return w, a
 }

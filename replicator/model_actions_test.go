@@ -177,7 +177,7 @@ func (m *model) doCut() {
 }
 
 func (m *model) doReachable() {
-	a, b := m.some("who"), m.some("whom")
+	a, b := m.some("node"), m.some("peer")
 	a.step(Reachable{b.id, rapid.Bool().Draw(m.rt, "reachable")})
 }
 

@@ -172,7 +172,7 @@ func TestJoinerThatIsNotFinishedNeitherDonatesNorAcks(t *testing.T) {
 			if strings.Contains(s, ": ack@") {
 				acks = append(acks, s)
 			} else if strings.Contains(s, ": head@") || strings.Contains(s, ": give@") || strings.Contains(s, ": answer") || strings.Contains(s, "fill") {
-				t.Errorf("a gift of one who has not caught up: %s", s)
+				t.Errorf("a gift of a node that has not caught up: %s", s)
 			}
 		}
 	}
@@ -283,7 +283,7 @@ func TestContentClockIsNoAck(t *testing.T) {
 	}
 	b.persist()
 	w.quiet()
-	t.Fatal("the write did not time out, though nobody else had committed")
+	t.Fatal("the write did not time out, though no other node had committed")
 }
 
 // R9: a group larger than a frame is chunked in transit, never in effect.

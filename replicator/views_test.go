@@ -137,7 +137,7 @@ func writeInOldView(t *testing.T, f Faults) (w *world, next View, x uint64) {
 	}
 	w.advance(5 * time.Second)
 	if got := w.node(3).m.Settled(); got != 3 {
-		t.Fatalf("settled %d without the one who is cut off", got)
+		t.Fatalf("settled %d without the node that is cut off", got)
 	}
 	w.mend(1, 2) // 1 still has the view of three, in which 1 and 2 are a majority
 	x = w.node(1).put("s", "x", quorum.Majority)

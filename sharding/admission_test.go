@@ -18,7 +18,7 @@ func TestPeersInboxesAreBounded(t *testing.T) {
 		c := g.run.control
 		region, coordinator := protocol.Message(protocol.Fence{Shard: 1}), protocol.Message(protocol.LeaveRequest{})
 		if region.ToCoordinator() || !coordinator.ToCoordinator() {
-			t.Fatal("the messages are not for whom the test means them")
+			t.Fatal("the messages go another way than the test means")
 		}
 		hold := map[protocol.Message]func(func(time.Time)){
 			region:      func(do func(time.Time)) { c.loop.Force(ctlInput{do: do}) },
@@ -83,7 +83,7 @@ func TestPeersAdministrationIsBounded(t *testing.T) {
 			}
 		}
 		if statusOf(DropInbox) != statusFull {
-			t.Error("who asks above that is told something else than that it is full")
+			t.Error("a question above the limit is not told that the queue is full")
 		}
 	})
 }

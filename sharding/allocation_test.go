@@ -65,7 +65,7 @@ func TestExternalClient(t *testing.T) {
 			return at
 		}
 		if got, want := homes(), [4]membership.UID{a.UID(), b.UID(), a.UID(), a.UID()}; got != want {
-			t.Errorf("homes %v, want the requester's but for shard 1: %v", got, want)
+			t.Errorf("homes %v, want the requester's except for shard 1: %v", got, want)
 		}
 		if err := client.SetShardLocations(ctx, map[int]string{2: b.member.Addr, 1: ""}); err != nil {
 			t.Fatal(err)
@@ -179,7 +179,7 @@ func (m moody) Rebalance(*allocation.Allocations, []protocol.ShardID) []protocol
 
 // TestCustomStrategy: a strategy that panics or never returns costs nothing except the time limit.
 func TestCustomStrategy(t *testing.T) {
-	for name, thinks := range map[string]bool{"panics": false, "thinks for ever": true} {
+	for name, thinks := range map[string]bool{"panics": false, "never returns": true} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T, w *world) {
 				s := moody{asked: &atomic.Int64{}}

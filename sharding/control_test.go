@@ -61,7 +61,7 @@ func TestBufferThatIsTakenBackIsWanted(t *testing.T) {
 		controlOf(g, func(c *control) {
 			c.setRoute(number, protocol.Route{})
 			if got := c.todo[len(c.todo)-1].region; got != (protocol.Wanted{Shard: protocol.ShardID(number)}) {
-				t.Errorf("nobody asks for the home of a shard with messages: %v", got)
+				t.Errorf("the home of a shard with messages is not asked for: %v", got)
 			}
 		})
 	})

@@ -185,7 +185,7 @@ func TestRefusedStartsAreAnswered(t *testing.T) {
 	mt, _ := r.reg.of(startRequest{})
 	body, _ := mt.appendBody(nil, startRequest{})
 	if r.Receive(7, asksFrame(r, "a", mt.id, body)); len(n.frames) != 1 {
-		t.Errorf("%d answers to who found no room", len(n.frames))
+		t.Errorf("%d answers to a question that found no room", len(n.frames))
 	}
 	c := &control{r: r}
 	if c.reroute("", envelope{msg: startRequest{}, call: 5, origin: 7}); len(n.frames) != 2 {

@@ -212,12 +212,12 @@ func TestReservedCallIDs(t *testing.T) {
 func TestUnknownRoleOnARealNode(t *testing.T) {
 	n := ddatatest.Start(t, "backend")[0]
 	typ := cartType(&cartLog{})
-	typ.Role, typ.AskTimeout, typ.BufferMax = "nobody", 200*time.Millisecond, 1
+	typ.Role, typ.AskTimeout, typ.BufferMax = "absent", 200*time.Millisecond, 1
 	g, err := Start(n, typ)
 	if err != nil {
 		t.Fatal(err)
 	}
-	soon(t, "a question to nobody", func() {
+	soon(t, "a question to a role without nodes", func() {
 		if _, err := Ask(context.Background(), g, "a", total{}); !errors.Is(err, ErrUnknownRole) {
 			t.Errorf("ask: %v", err)
 		}

@@ -102,7 +102,7 @@ func (s PassivationState) prospects(say func(string, ...any)) {
 		say("nothing but Passivate makes it go")
 	case s.Limit == 0:
 	case s.Fresh:
-		say("who becomes active anew goes before it")
+		say("entities that become active now go before it")
 	case s.Next == "":
 		say("there is room")
 	case s.Next == s.ID:

@@ -64,7 +64,7 @@ func TestInspection(t *testing.T) {
 			if slices.Sort(ids); len(slices.Compact(ids)) != 40 {
 				t.Errorf("%s: ids %q", name, ids)
 			}
-			if loc, err := g.Where(ctx, "nobody"); err != nil || loc.Active || loc.Node == 0 {
+			if loc, err := g.Where(ctx, "absent"); err != nil || loc.Active || loc.Node == 0 {
 				t.Errorf("%s: %v %v", name, loc, err)
 			}
 		}

@@ -88,7 +88,7 @@ func demandRefused(t *testing.T, w *world, typ, wrong EntityType[message_], want
 	}
 	_, err := Ask(within(t, time.Minute), b, "cart-1", total{})
 	if !errors.Is(err, ErrTimeout) || !strings.Contains(err.Error(), want) {
-		t.Errorf("who asks there is told %v, not %q", err, want)
+		t.Errorf("a question there is told %v, not %q", err, want)
 	}
 	if why := b.core.standing.uncoordinated(); why == nil || !strings.Contains(why.Error(), want) {
 		t.Errorf("Health says %v", why)

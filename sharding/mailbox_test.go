@@ -178,7 +178,7 @@ func TestMailboxNeverHoldsTwiceItsLimit(t *testing.T) {
 		m.refill(limit)
 	}
 	if m.roomAfter(limit) == nil != (m.waiting.len+m.over < limit) {
-		t.Error("who waits for room sees it otherwise than who pushes")
+		t.Error("a sender that waits for room and one that pushes see different room")
 	}
 }
 
@@ -230,6 +230,6 @@ func roomAfterExcess(t *testing.T, end func(*mailbox)) {
 	select {
 	case <-room:
 	default:
-		t.Error("nobody says that there is room")
+		t.Error("the channel does not say that there is room")
 	}
 }

@@ -208,7 +208,7 @@ func TestTypeNotStartedAgain(t *testing.T) {
 	away.Store(false)
 	a, err := typesOf(node).absence(typ.Name)
 	if err != nil || a.started || a.who.Predecessor != g.run.predecessor() || a.who.Predecessor.Incarnation != 1 {
-		t.Errorf("who answers: %+v", a)
+		t.Errorf("answered by: %+v", a)
 	}
 	askThirty(t, "started again", begin(t, node, typ))
 }
@@ -222,7 +222,7 @@ func TestLeaveNamesWhoIsMissing(t *testing.T) {
 	if err := nodes[0].Leave(within(t, 20*time.Second)); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "it is known who is missing", func() bool { return young.core.standing.coordinatorAbsent.Load() })
+	eventually(t, "it is known that the coordinator is missing", func() bool { return young.core.standing.coordinatorAbsent.Load() })
 	err := young.run.leave(within(t, 100*time.Millisecond))
 	if err == nil || !strings.Contains(err.Error(), "the type is not started on") || !strings.Contains(err.Error(), nodes[1].Addr()) {
 		t.Errorf("%v", err)

@@ -14,6 +14,6 @@ func TestOverflowRefusesWithoutAQueue(t *testing.T) {
 	}
 	o.ended.Wait() // nothing was begun
 	if q, first := o.put(1, lateFrame{bytes: []byte{1}}); q == nil || !first {
-		t.Error("a frame that fits finds no queue, or nobody to drain it")
+		t.Error("a frame that fits finds no queue, or is not the first of it")
 	}
 }

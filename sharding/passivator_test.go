@@ -206,7 +206,7 @@ func TestPassivationIsForced(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if err := g.Passivate(ctx, "nobody"); err != nil {
+		if err := g.Passivate(ctx, "absent"); err != nil {
 			t.Fatal(err)
 		}
 		synctest.Wait()

@@ -144,7 +144,7 @@ func TestOtherRememberEntitiesIsRefused(t *testing.T) {
 			proxy := start(w.join(), wrong)
 			w.install()
 			if _, err := Ask(within(t, time.Minute), proxy, "cart-1", total{}); err != nil {
-				t.Errorf("who asks through a proxy is told %v", err)
+				t.Errorf("a question through a proxy is told %v", err)
 			}
 		})
 	}
@@ -191,7 +191,7 @@ func TestRememberStoreFails(t *testing.T) {
 			t.Errorf("an ask in vain: %v", err)
 		}
 		if n, err := Ask(ctx, g, "before", total{}); n != 0 || err != nil {
-			t.Errorf("who runs does not answer: %v", err)
+			t.Errorf("the entity that runs does not answer: %v", err)
 		}
 		if failed.Load() != 1 || resumed.Load() != 0 {
 			t.Errorf("%d events of failure and %d of the end", failed.Load(), resumed.Load())

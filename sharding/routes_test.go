@@ -225,7 +225,7 @@ func TestBufferedIsDroppedWithAReason(t *testing.T) {
 			t.Errorf("%s: dropped %v, want %s", name, got, want)
 		}
 		if err := q.wait(t.Context(), c, sent); !errors.Is(err, ErrStopped) {
-			t.Errorf("%s: who asked here hears %v", name, err)
+			t.Errorf("%s: a caller here hears %v", name, err)
 		}
 		if len(n.frames) != 1 || r.routes.limit.count.Load() != 0 || r.routes.limit.bytes.Load() != 0 {
 			t.Errorf("%s: %d answers to the other node, %d messages of %d bytes are counted as waiting", name, len(n.frames), r.routes.limit.count.Load(), r.routes.limit.bytes.Load())
@@ -244,10 +244,10 @@ func TestKilledShardAnswersStarts(t *testing.T) {
 		select {
 		case err := <-answer:
 			if !errors.Is(err, ErrStopped) {
-				t.Errorf("who waits hears %v", err)
+				t.Errorf("the waiting caller hears %v", err)
 			}
 		default:
-			t.Error("who waits hears nothing")
+			t.Error("the waiting caller hears nothing")
 		}
 		if n := g.core.drops.counts[DropForced].Load(); n != 1 {
 			t.Errorf("%d drops are counted", n)

@@ -68,7 +68,7 @@ func TestStopShards(t *testing.T) {
 		}
 		<-time.After(time.Minute)
 		if n := hosted(ra); n != 0 {
-			t.Errorf("nobody waits, and %d shards live on", n)
+			t.Errorf("no caller waits, and %d shards live on", n)
 		}
 	})
 }

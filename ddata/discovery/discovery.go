@@ -18,14 +18,14 @@ const AddrsMax = 256
 // addrMax bounds an address, in bytes.
 const addrMax = 256
 
-// ErrNobody says that a source answered, and named no address.
-var ErrNobody = errors.New("discovery: nobody is named")
+// ErrNoAddress means that a source answered and named no address.
+var ErrNoAddress = errors.New("discovery: the source names no address")
 
 // Source names the addresses (host:port) at which nodes of the cluster may be at present. A host
 // may be a name, which is resolved each time that it is dialled. The own address among them does no
 // harm.
 //
-// An answer without addresses is ErrNobody, or an error that wraps it and says more: no node is
+// An answer without addresses is ErrNoAddress, or an error that wraps it and says more: no node is
 // there. Any other error says that the source does not know all addresses. The addresses beside it,
 // if there are any, are joined, but no node founds a cluster on such an answer: the cluster that
 // exists may be in the part that is missing.
@@ -48,7 +48,7 @@ type Static []string
 // Discover returns the list.
 func (s Static) Discover(context.Context) ([]string, error) {
 	if len(s) == 0 {
-		return nil, ErrNobody
+		return nil, ErrNoAddress
 	}
 	return slices.Clone([]string(s)), nil
 }
@@ -67,7 +67,7 @@ func (s Static) String() string { return "static " + strings.Join(s, ", ") }
 
 // Union names what any of several sources names. The error of one source does not hide what the
 // others know, nor do they hide the error: a node that does not know all its sources does not know
-// all nodes. An empty source (ErrNobody) is no error while another source names addresses.
+// all nodes. An empty source (ErrNoAddress) is no error while another source names addresses.
 type Union []Source
 
 // Discover asks all, one after the other.
@@ -78,7 +78,7 @@ func (u Union) Discover(ctx context.Context) ([]string, error) {
 	for _, s := range u {
 		addrs, err := s.Discover(ctx)
 		all = append(all, addrs...)
-		if !errors.Is(err, ErrNobody) {
+		if !errors.Is(err, ErrNoAddress) {
 			errs = append(errs, err)
 		} else if none == nil {
 			none = err
@@ -88,7 +88,7 @@ func (u Union) Discover(ctx context.Context) ([]string, error) {
 		return all, err
 	}
 	if none == nil {
-		none = ErrNobody
+		none = ErrNoAddress
 	}
 	return nil, none
 }
@@ -148,7 +148,7 @@ type Answer struct {
 func Ask(ctx context.Context, s Source) Answer {
 	addrs, err := s.Discover(ctx)
 	if len(addrs) == 0 && err == nil {
-		err = ErrNobody
+		err = ErrNoAddress
 	}
 	errs := []error{err}
 	before := len(addrs)

@@ -82,12 +82,12 @@ func TestNobodyIsNamed(t *testing.T) {
 		{Host: "none.test.", Port: 1, Resolver: r}, {Host: "text.test.", Port: 1, Resolver: r}, {Host: "none.test.", Resolver: r},
 	} {
 		a := ask(t, s)
-		if !errors.Is(a.Err, discovery.ErrNobody) || !strings.Contains(a.Err.Error(), s.Host) || !strings.Contains(a.Err.Error(), "publishNotReadyAddresses") {
+		if !errors.Is(a.Err, discovery.ErrNoAddress) || !strings.Contains(a.Err.Error(), s.Host) || !strings.Contains(a.Err.Error(), "publishNotReadyAddresses") {
 			t.Errorf("%v: %v", s, a)
 		}
 	}
 	server.Fail(dns.RcodeServerFailure)
-	if a := ask(t, discovery.DNS{Host: "none.test.", Port: 1, Resolver: r}); a.Err == nil || errors.Is(a.Err, discovery.ErrNobody) {
+	if a := ask(t, discovery.DNS{Host: "none.test.", Port: 1, Resolver: r}); a.Err == nil || errors.Is(a.Err, discovery.ErrNoAddress) {
 		t.Errorf("a failing server: %v", a)
 	}
 }
@@ -100,15 +100,15 @@ func TestUnion(t *testing.T) {
 		t.Errorf("got %v", a)
 	}
 	if a := ask(t, discovery.Union{discovery.Static{}, discovery.Static{"a:1"}}); a.Err != nil || !slices.Equal(a.Addrs, []string{"a:1"}) {
-		t.Errorf("nobody in one of two: %v", a)
+		t.Errorf("no address in one of two: %v", a)
 	}
-	if a := ask(t, discovery.Union{discovery.Static{}, discovery.Static{}}); !errors.Is(a.Err, discovery.ErrNobody) || len(a.Addrs) > 0 {
-		t.Errorf("nobody in both: %v", a)
+	if a := ask(t, discovery.Union{discovery.Static{}, discovery.Static{}}); !errors.Is(a.Err, discovery.ErrNoAddress) || len(a.Addrs) > 0 {
+		t.Errorf("no address in both: %v", a)
 	}
 	if a := ask(t, discovery.Union{discovery.Static{}, fails}); !errors.Is(a.Err, bad) {
 		t.Errorf("got %v", a)
 	}
-	if a := ask(t, discovery.Union{}); !errors.Is(a.Err, discovery.ErrNobody) {
+	if a := ask(t, discovery.Union{}); !errors.Is(a.Err, discovery.ErrNoAddress) {
 		t.Errorf("got %v", a)
 	}
 }

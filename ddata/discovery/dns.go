@@ -41,7 +41,7 @@ type DNS struct {
 }
 
 // Discover asks once. A name that does not exist, or has no such records, is an error that wraps
-// ErrNobody.
+// ErrNoAddress.
 func (d DNS) Discover(ctx context.Context) ([]string, error) {
 	r := d.Resolver
 	if r == nil {
@@ -92,8 +92,8 @@ func (d DNS) partly(err error) error {
 func (d DNS) failed(err error) error {
 	var dns *net.DNSError
 	if err == nil || errors.As(err, &dns) && dns.IsNotFound {
-		return fmt.Errorf("%w by %v: the name has no such records; a headless service names pods that are not ready only with publishNotReadyAddresses",
-			ErrNobody, d)
+		return fmt.Errorf("%w: %v: the name has no such records; a headless service names pods that are not ready only with publishNotReadyAddresses",
+			ErrNoAddress, d)
 	}
 	return fmt.Errorf("discovery: %v: %w", d, err)
 }

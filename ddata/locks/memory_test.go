@@ -41,7 +41,7 @@ func TestMemoryTakesAway(t *testing.T) {
 		t.Error("the loser saves:", err)
 	}
 	if ok, err := b.Acquire(ctx, nil); !ok || err != nil {
-		t.Error("nobody else gets it:", ok, err)
+		t.Error("another cannot acquire it:", ok, err)
 	}
 }
 
@@ -65,7 +65,7 @@ func TestMemoryNamesTheHolder(t *testing.T) {
 	a, _ := m.Lock("x", "ann")
 	b, _ := m.Lock("x", "bob")
 	if who := b.(locks.Holder).Holder(ctx); who != "" {
-		t.Errorf("nobody holds it, and it says %q", who)
+		t.Errorf("it is not held, and the holder is %q", who)
 	}
 	_, _ = a.Acquire(ctx, nil)
 	if who := b.(locks.Holder).Holder(ctx); who != "ann" {

@@ -192,11 +192,11 @@ func TestArbiterOutOfReach(t *testing.T) {
 	w.base.BootstrapExpect = 0
 	fourth := w.start("d", nil)
 	if !w.until(10*time.Second, func() bool { v := fourth.m.View(); return v != nil && len(v.Voters()) == 4 }) {
-		t.Fatal("nobody joins:", ns[0].m)
+		t.Fatal("no node joins:", ns[0].m)
 	}
 	fourth.step(Leave{})
 	if !w.until(10*time.Second, func() bool { return fourth.done == ErrLeft }) {
-		t.Fatal("nobody leaves:", fourth.m)
+		t.Fatal("no node leaves:", fourth.m)
 	}
 	ns[2].crash()
 	w.run(15 * time.Second)
@@ -244,7 +244,7 @@ func TestSuspendedHolderAsksAgain(t *testing.T) {
 	}
 	w.run(3 * time.Second)
 	if h := w.arbiterStore.holder.m; !h.speaks() || !h.arbiter.since.After(before) {
-		t.Error("nobody has asked again:", h)
+		t.Error("no node has asked again:", h)
 	}
 	w.verdict()
 }
@@ -279,11 +279,11 @@ func TestArbiterOfAFoundingByWord(t *testing.T) {
 	for range 2 {
 		guest := w.start("x", nil)
 		if !w.until(30*time.Second, func() bool { return len(stays.m.View().Voters()) == 2 }) {
-			t.Fatal("nobody gets in:", stays.m)
+			t.Fatal("no node gets in:", stays.m)
 		}
 		guest.crash()
 		if !w.until(30*time.Second, func() bool { return len(stays.m.View().Members) == 1 }) {
-			t.Fatal("nobody gets out:", stays.m)
+			t.Fatal("no node gets out:", stays.m)
 		}
 	}
 	stays.crash()
@@ -294,7 +294,7 @@ func TestArbiterOfAFoundingByWord(t *testing.T) {
 	}
 	guest := w.start("y", func(c *Config) { c.Seeds = []string{back.addr} })
 	if !w.until(30*time.Second, func() bool { return len(back.m.View().Voters()) == 2 }) {
-		t.Fatal("nobody gets in:", back.m)
+		t.Fatal("no node gets in:", back.m)
 	}
 	guest.crash()
 	if !w.until(30*time.Second, func() bool { return len(back.m.View().Members) == 1 && back.acts() }) {

@@ -59,7 +59,7 @@ func TestPausedFoundersGoOn(t *testing.T) {
 		return !slices.ContainsFunc(w.living(), func(n *node) bool { return n.m.bootstrap.lock == nil })
 	}
 	if !w.until(30*time.Second, locked) {
-		t.Fatal("nobody locked", w.living()[0].m)
+		t.Fatal("no node locked", w.living()[0].m)
 	}
 	w.pauseAll(5 * w.base.BootstrapTimeout)
 	w.run(5 * w.base.BootstrapTimeout)

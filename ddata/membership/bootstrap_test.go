@@ -172,7 +172,7 @@ func TestFoundersWhoDoNotAllHearEachOther(t *testing.T) {
 			"b": "expected 3 nodes to found a cluster (BootstrapExpect), heard 2: a, b; no answer from c; start the others",
 			"c": "expected 3 nodes to found a cluster (BootstrapExpect), heard 2: a, c; no answer from b; start the others",
 		}},
-		{"one is heard by nobody", func(from, to string) bool { return from == "b" }, map[string]string{
+		{"one is heard by no other node", func(from, to string) bool { return from == "b" }, map[string]string{
 			"a": "heard 2: a, c; no answer from b",
 			"b": "heard 3: a, b, c; but a does not hear b; c does not hear b",
 			"c": "heard 2: a, c; no answer from b",
@@ -472,7 +472,7 @@ func TestFounderDiesBeforeLocking(t *testing.T) {
 	}
 	w.run(5 * time.Second)
 	if victim.alive {
-		t.Fatal("nobody locked")
+		t.Fatal("no node locked")
 	}
 	w.run(w.base.BootstrapTimeout)
 	stalled := 0

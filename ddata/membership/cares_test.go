@@ -125,13 +125,13 @@ func TestWhoMayHaveBeenInIsNotLetInAgain(t *testing.T) {
 	probe := Probe{Protocol: Protocol, Settings: n.m.settings, Self: joiner.m.cfg.self(), Heard: three.Epoch, First: one.Epoch}
 	got := sends[Refuse](n.hear(joiner, probe), joiner)
 	if _, joins := n.m.joiners[joiner.uid]; joins || len(got) != 1 || got[0].Reason != ReasonGone {
-		t.Errorf("who may have been in: %v, joins %v", got, joins)
+		t.Errorf("a node that may have been a member: %v, joins %v", got, joins)
 	}
 	probe.First = three.Epoch
 	if here := sends[JoinReply](n.hear(joiner, probe), joiner); len(here) != 1 {
-		t.Errorf("who came later: %v", here)
+		t.Errorf("a node that came later: %v", here)
 	}
 	if _, joins := n.m.joiners[joiner.uid]; !joins {
-		t.Error("who came later is not remembered")
+		t.Error("a node that came later is not remembered")
 	}
 }

@@ -97,7 +97,7 @@ func TestLaggardFetchesOneView(t *testing.T) {
 	w.cut = func(a, b *node) bool { return a == late || b == late }
 	w.start("x", nil)
 	if !w.until(3*time.Second, func() bool { return len(ns[0].m.View().Voters()) == 8 }) {
-		t.Fatal("nobody joined:", ns[0].m)
+		t.Fatal("no node joined:", ns[0].m)
 	}
 	views := 0
 	w.watch = func(n *node, in Input, _ *Effects) {

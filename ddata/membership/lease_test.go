@@ -113,7 +113,7 @@ func TestPausedNodeHasNoLease(t *testing.T) {
 		t.Error("the lease outlasted the pause")
 	}
 	if a := w.acting(); a == nil || a == n {
-		t.Error("nobody took over")
+		t.Error("no node took over")
 	}
 	w.run(2 * time.Second)
 	if !errors.Is(n.done, ErrDowned) || !strings.Contains(n.done.Error(), "decided without") {

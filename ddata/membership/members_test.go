@@ -88,7 +88,7 @@ func TestDeadGoWhileLastVoterWaits(t *testing.T) {
 	}
 	dies.crash()
 	if !w.until(w.base.UnreachableAfter+time.Second, func() bool { return !stays.m.Reachable(dies.uid) }) {
-		t.Fatal("nobody noticed:", stays.m)
+		t.Fatal("no node noticed:", stays.m)
 	}
 	stays.step(Leave{})
 	stays.step(Stopped{})

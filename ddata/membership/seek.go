@@ -295,7 +295,7 @@ func (m *Machine) onJoinReply(r Receive, h JoinReply) {
 	switch {
 	case s.lock != nil:
 	case h.Closing:
-		m.wait(fmt.Sprintf("cluster %v is being shut down and lets nobody join; this node will found it anew with the others", h.Cluster))
+		m.wait(fmt.Sprintf("cluster %v is being shut down, and no node can join; this node will found it anew with the others", h.Cluster))
 	case h.Moving:
 		m.wait(fmt.Sprintf("cluster %v lets this node join when the keys of another node have become durable (event KeysWaiting there)", h.Cluster))
 	default:

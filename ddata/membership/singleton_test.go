@@ -157,7 +157,7 @@ func TestSingletonIsHandedOver(t *testing.T) {
 		l.deaf = deaf
 		first.step(Leave{})
 		if !w.until(20*time.Second, func() bool { return l.running() != nil && l.running() != first }) {
-			t.Fatalf("deaf %t: nobody took over: %v", deaf, l.starts)
+			t.Fatalf("deaf %t: no node took over: %v", deaf, l.starts)
 		}
 		next := l.running()
 		if early := next.m.View().Has(first.uid); early == deaf {
@@ -178,7 +178,7 @@ func TestSingletonMovesAfterACrash(t *testing.T) {
 	first := l.running()
 	first.crash()
 	if !w.until(20*time.Second, func() bool { return l.running() != nil }) {
-		t.Fatal("nobody took over")
+		t.Fatal("no node took over")
 	}
 	if l.running().m.View().Has(first.uid) {
 		t.Error("taken over while the dead one was in the view")
@@ -195,7 +195,7 @@ func TestSingletonInRandomWorlds(t *testing.T) {
 		c.weights[6] += 3 // leaves
 		c.play()
 		if len(c.w.living()) > 0 && !c.w.until(30*time.Second, func() bool { return l.running() != nil }) {
-			c.w.checker.fault(c.w, "nobody runs it")
+			c.w.checker.fault(c.w, "no node runs it")
 		}
 		return c, l
 	}

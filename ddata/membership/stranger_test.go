@@ -48,7 +48,7 @@ func TestStrangersAtAllSeeds(t *testing.T) {
 		n := w.start("x", func(c *Config) {
 			c.Seeds = []string{"x", "a", "b"}
 			if silent {
-				c.Seeds = append(c.Seeds, "nobody")
+				c.Seeds = append(c.Seeds, "absent")
 			}
 		})
 		w.run(10 * time.Second)

@@ -105,7 +105,7 @@ func TestHintsAmongThoseWhoDoNotVote(t *testing.T) {
 	a.step(Hint{UID: b.uid, Addr: b.addr})
 	w.run(w.base.UnreachableAfter)
 	if a.m.Reachable(b.uid) || !ns[6].m.Reachable(b.uid) || ns[0].m.Reachable(b.uid) {
-		t.Errorf("want it unreachable for voters and for whom the hint was: %v; %v; %v", a.m, ns[6].m, ns[0].m)
+		t.Errorf("want it unreachable for the voters and for the node that got the hint: %v; %v; %v", a.m, ns[6].m, ns[0].m)
 	}
 	w.cut = nil
 	w.run(2 * w.base.HeartbeatInterval)
@@ -203,7 +203,7 @@ func TestLateFoundersFound(t *testing.T) {
 		}
 	}
 	if late == 0 {
-		t.Error("nobody was late: the test shows nothing")
+		t.Error("no node was late: the test shows nothing")
 	}
 	w.verdict()
 }

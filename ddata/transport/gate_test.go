@@ -64,7 +64,7 @@ func TestTurnsAreInTheOrderOfGenerations(t *testing.T) {
 	refused(1)
 	refused(2)
 	if closed(two.drain) || two.draining.Load() {
-		t.Error("who was refused makes the first end")
+		t.Error("a refused connection makes the first end")
 	}
 	four := let(4)
 	if closed(four.begin) || !closed(two.drain) || !two.draining.Load() {
@@ -78,14 +78,14 @@ func TestTurnsAreInTheOrderOfGenerations(t *testing.T) {
 	}
 	m.leave(key, four)
 	if closed(six.begin) {
-		t.Error("who had to go was taken for the first")
+		t.Error("the connection that had to go was taken for the first")
 	}
 	m.leave(key, two)
 	if !closed(six.begin) || closed(six.obsolete) {
 		t.Error("the second does not get its turn")
 	}
 	if m.leave(key, six); len(m.gates) > 0 {
-		t.Error("the gate of nobody stays")
+		t.Error("a gate without connections stays")
 	}
 }
 

@@ -80,7 +80,7 @@ func (m *Mesh) newLink(peer NodeID, addr string, lane Lane, stripe uint32) *link
 // String names the link in logs.
 func (l *link) String() string {
 	if l.peer == 0 {
-		return "whoever listens at " + l.addr
+		return "the listener at " + l.addr
 	}
 	return fmt.Sprintf("%v/%v/%d", l.peer, l.lane, l.stripe)
 }

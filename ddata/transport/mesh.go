@@ -109,7 +109,7 @@ func advertised(cfg Config, listening string) (string, error) {
 	}
 	if cfg.Advertise == "" {
 		if !NamesHost(listening) {
-			return "", fmt.Errorf("%w %q: nobody can dial that; set Config.Advertise to the host and port at which others reach this node",
+			return "", fmt.Errorf("%w %q: other nodes cannot dial this address; set Config.Advertise to the host and port at which they reach this node",
 				ErrBadAddr, cfg.Bind)
 		}
 		return listening, nil

@@ -107,7 +107,7 @@ func TestBrokenParts(t *testing.T) {
 			t.Errorf("%s: %v; %d handled, %d frames received of %d", what, err, handled, turn.receipts.received.Load(), countFrames(good))
 		}
 		if turn.room.taken != 0 {
-			t.Errorf("%s: %d bytes of room are taken for ever", what, turn.room.taken)
+			t.Errorf("%s: %d bytes of room are never given back", what, turn.room.taken)
 		}
 	}
 	// Where nothing is sent again, nothing may come in parts.

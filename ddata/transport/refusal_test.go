@@ -51,16 +51,16 @@ func TestNodesHaveShortNames(t *testing.T) {
 // at once by a frame for a handler, by one more hello that would fit, and by a frame behind that.
 func TestNothingGetsPastARefusal(t *testing.T) {
 	for what, edit := range map[string]func(k *kind, h *hello){
-		"another cluster":       func(_ *kind, h *hello) { h.Cluster = "other" },
-		"another incarnation":   func(_ *kind, h *hello) { h.To = 77 },
-		"nobody is meant":       func(_ *kind, h *hello) { h.To = 0 },
-		"itself":                func(_ *kind, h *hello) { h.From = 1 },
-		"larger frames":         func(_ *kind, h *hello) { h.FrameMax = 2 * DefaultFrameMax },
-		"larger messages":       func(_ *kind, h *hello) { h.MessageMax = 2 * DefaultMessageMax },
-		"a stream nobody takes": func(k *kind, h *hello) { *k, h.To = kindStream, 0 },
-		"no such kind":          func(k *kind, _ *hello) { *k = kindWelcome },
-		"no such lane":          func(_ *kind, h *hello) { h.Lane = lanes },
-		"another version":       func(k *kind, _ *hello) { *k = 0 }, // see below
+		"another cluster":        func(_ *kind, h *hello) { h.Cluster = "other" },
+		"another incarnation":    func(_ *kind, h *hello) { h.To = 77 },
+		"no node is meant":       func(_ *kind, h *hello) { h.To = 0 },
+		"itself":                 func(_ *kind, h *hello) { h.From = 1 },
+		"larger frames":          func(_ *kind, h *hello) { h.FrameMax = 2 * DefaultFrameMax },
+		"larger messages":        func(_ *kind, h *hello) { h.MessageMax = 2 * DefaultMessageMax },
+		"a stream without taker": func(k *kind, h *hello) { *k, h.To = kindStream, 0 },
+		"no such kind":           func(k *kind, _ *hello) { *k = kindWelcome },
+		"no such lane":           func(_ *kind, h *hello) { h.Lane = lanes },
+		"another version":        func(k *kind, _ *hello) { *k = 0 }, // see below
 	} {
 		t.Run(what, func(t *testing.T) {
 			var handled atomic.Int32

@@ -132,7 +132,7 @@ func TestTLSIsRenewedWhileRunning(t *testing.T) {
 		}
 		eventually(t, "refused", func() bool { return x.Stats().Dropped[transport.DropRefusedOut] > 0 })
 		if x.Connected(b.Self(), transport.Control, 0).Up {
-			t.Error("who has the old certificate only got in")
+			t.Error("a node that has only the old certificate got in")
 		}
 	}
 }

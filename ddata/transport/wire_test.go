@@ -97,7 +97,7 @@ func TestGoldenHandshakes(t *testing.T) {
 func TestBadHello(t *testing.T) {
 	good := hello{Cluster: "c", From: 1, Addr: "a:1"}
 	for what, edit := range map[string]func(*hello){
-		"nobody":       func(h *hello) { h.From = 0 },
+		"no sender":    func(h *hello) { h.From = 0 },
 		"no address":   func(h *hello) { h.Addr = "" },
 		"port 0":       func(h *hello) { h.Addr = "a:0" },
 		"long address": func(h *hello) { h.Addr = strings.Repeat("a", addrMax) + ":1" },

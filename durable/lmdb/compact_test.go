@@ -18,7 +18,7 @@ func init() {
 	for _, step := range compactSteps {
 		children["compact until "+step] = func(dir string) error { return compactUntil(dir, step) }
 	}
-	children["compact for ever"] = compactForEver
+	children["compact again and again"] = compactForever
 }
 
 // compactUntil compacts and dies in front of a step, by the signal that no process can catch.
@@ -35,8 +35,8 @@ func compactUntil(dir, until string) error {
 	return die("end")
 }
 
-// compactForEver opens, changes a row so that pages become free, and compacts, until it is killed.
-func compactForEver(dir string) error {
+// compactForever opens, changes a row so that pages become free, and compacts, until it is killed.
+func compactForever(dir string) error {
 	for n := 0; ; n++ {
 		e, err := Open(dir, Options{CompactFree: -1})
 		if err != nil {
@@ -92,7 +92,7 @@ func TestKillDuringCompaction(t *testing.T) {
 	}
 	rng := rand.New(rand.NewPCG(5, 6))
 	for round := range 20 {
-		c := startChild(t, "compact for ever", dir)
+		c := startChild(t, "compact again and again", dir)
 		if c.line() == "" {
 			t.Fatalf("the child ended early: %s", c.stderr.String())
 		}

@@ -198,7 +198,7 @@ func TestDamageIsFound(t *testing.T) {
 			r.Value[0] = 9
 			return r
 		}},
-		{"a head that says what nobody knows", "counts(3)", func(t *testing.T, w *writer) durable.Row {
+		{"a head with unknown counts", "counts(3)", func(t *testing.T, w *writer) durable.Row {
 			r := whole(headKey)(t, w)
 			r.Value[1] = 3
 			return r
@@ -235,7 +235,7 @@ func TestDamageIsFound(t *testing.T) {
 			it := crdt.Item{Dot: crdt.Dot{Origin: 7, Seq: 7}, Key: "k", Path: "p"}
 			return durable.Row{Key: itemKey(nil, it.Dot), Value: crdt.AppendItem([]byte{format}, &it)}
 		}},
-		{"a row of nobody", "row 7a", func(*testing.T, *writer) durable.Row { return durable.Row{Key: []byte("zz"), Value: []byte{format, 1}} }},
+		{"a row of no table", "row 7a", func(*testing.T, *writer) durable.Row { return durable.Row{Key: []byte("zz"), Value: []byte{format, 1}} }},
 	}
 	for _, d := range damages {
 		t.Run(d.name, func(t *testing.T) {

@@ -36,7 +36,7 @@ func Run(t *testing.T, open func(t testing.TB) *Store) {
 		{"done is called once, in order, with refusals in their turn", answersInOrder},
 		{"done may commit", doneCommits},
 		{"a batch without rows is a barrier", barrier},
-		{"a bad row costs nobody else anything", badRowsAlone},
+		{"a bad row costs no other row anything", badRowsAlone},
 		{"the longest key, the largest value", bounds},
 		{"bad names are refused", badNames},
 		{"load stops at the error of its function", loadStops},

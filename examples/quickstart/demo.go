@@ -235,7 +235,7 @@ func (d *demo) stopAll() error {
 // startAll starts all four again and waits until the remembered entities run, without a message to
 // any of them.
 func (d *demo) startAll() error {
-	fmt.Println("all start again; nobody sends a message")
+	fmt.Println("all start again; no message is sent")
 	begun := time.Now()
 	if err := d.startSeveral(0, nodesMax); err != nil {
 		return err

@@ -30,7 +30,7 @@ func TestCutOffNodeIsReplaced(t *testing.T) {
 				n.Cut(victim, o)
 			}
 		}},
-		{"it hears nobody", func(n *hosts.Network, victim *hosts.Host, others []*hosts.Host) {
+		{"it hears no node", func(n *hosts.Network, victim *hosts.Host, others []*hosts.Host) {
 			for _, o := range others {
 				n.Cut(o, victim)
 			}

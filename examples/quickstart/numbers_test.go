@@ -56,7 +56,7 @@ func judgeNumbers(lines []line) error {
 				fault("an end is missing after number %d", outcome[s])
 			}
 			if outcome[s] = l.N; l.What == lineAcked && !handled[s][l.N] {
-				fault("a message was answered that nobody handled")
+				fault("a message was answered that no entity handled")
 			}
 			if told[s] && l.What == lineFailed {
 				fault("a message was refused (%s)", l.Text)
@@ -118,7 +118,7 @@ func TestTheJudgeSeesWhatIsLostDoubledOrOutOfOrder(t *testing.T) {
 		{"", []line{handles(old, 1), handles(old, 2), handles(newer, 3), told(3)}},                    //
 		{"twice", []line{handles(old, 1), handles(newer, 1)}},                                         //
 		{"of the same hosting", []line{handles(old, 2), handles(old, 1)}},                             //
-		{"that nobody handled", []line{acked}},                                                        //
+		{"that no entity handled", []line{acked}},                                                     //
 		{"an end is missing", []line{handles(old, 2), does(lineAcked, old, 2)}},                       //
 		{"handled after number 1", []line{handles(old, 1), handles(newer, 3), told(3)}},               //
 		{"handled after number 0", []line{handles(old, 2), handles(newer, 1), told(2)}},               //

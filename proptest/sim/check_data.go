@@ -190,7 +190,7 @@ func finishSet(w *World, p *Process, b *setBook) {
 	}
 	for elem := range s.All() {
 		if b.byElem[elem] == nil {
-			w.violate("final sets", "%v: %s holds %q, which nobody added", p, b.key, elem)
+			w.violate("final sets", "%v: %s holds %q, which no process added", p, b.key, elem)
 		}
 	}
 }

@@ -184,7 +184,7 @@ func (*livenessChecker) missing(w *World) string {
 	case len(v.Members) != len(w.live):
 		return fmt.Sprintf("%d run, the view is %v", len(w.live), v)
 	case !acting:
-		return fmt.Sprintf("nobody acts in %v", v)
+		return fmt.Sprintf("no process acts in %v", v)
 	}
 	return ""
 }

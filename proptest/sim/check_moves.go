@@ -28,7 +28,7 @@ func (d *typeDriver) checkUnable(m protocol.Message) {
 	w := d.p.w
 	for _, s := range u.Shards {
 		if !d.cfg.Lease || d.shards[s] == nil || d.shards[s].term.open() {
-			w.violate("who complains waits", "%v says of shard %v of T%d that it waits for a lease", d.p, s, d.index)
+			w.violate("only a waiting shard complains", "%v says of shard %v of T%d that it waits for a lease", d.p, s, d.index)
 		}
 		w.shardChecker.unable[complaint{d.index, s, d.cfg.Self}] = true
 	}

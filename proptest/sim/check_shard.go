@@ -128,7 +128,7 @@ func (j *shardChecker) homeless(w *World) string {
 		return ""
 	}
 	if !w.probedShards {
-		return "nobody has sent anything yet"
+		return "nothing was sent yet"
 	}
 	for t := range w.opt.EntityTypes {
 		for s := range protocol.ShardID(w.opt.Shards) {

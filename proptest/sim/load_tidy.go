@@ -196,7 +196,7 @@ func (l tidyLoad) deleteForever(p *Process, b *finalBook) {
 	}
 	p.rep.call(func(id uint64) replicator.Input { return replicator.DeleteForever{ID: id, Key: b.key, Write: level} }, func(r replicator.Result) {
 		if errors.Is(r.Err, crdt.ErrDeleted) {
-			w.violate("deleted for ever", "%v: deleting %s again is %v", p, b.key, r.Err)
+			w.violate("deleted forever", "%v: deleting %s again is %v", p, b.key, r.Err)
 		}
 		if r.Err != nil {
 			return

@@ -96,7 +96,7 @@ func TestCopy(t *testing.T) {
 		t.Error("something is missing in the copy")
 	}
 	if b := a.Copy(Needs{}); b.Location(1) != "" || !b.MovedAt(1).IsZero() {
-		t.Error("the copy holds what nobody needs")
+		t.Error("the copy holds what was not asked for")
 	}
 }
 

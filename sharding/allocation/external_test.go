@@ -20,10 +20,10 @@ func TestExternal(t *testing.T) {
 		want      UID
 	}{
 		{"a location", 2, 3, 1},
-		{"a location where nobody is", 2, 4, 2},
+		{"a location without a region", 2, 4, 2},
 		{"no location", 1, 5, 1},
 		{"asked by a proxy", 77, 5, 3},
-		{"asked by nobody", 0, 5, 3},
+		{"asked by no region", 0, 5, 3},
 	} {
 		if got, ok := e.Allocate(tc.requester, tc.shard, w.allocations()); got != tc.want || !ok {
 			t.Errorf("%s: %v, want %v", tc.name, got, tc.want)

@@ -106,7 +106,7 @@ func TestAllocateOrder(t *testing.T) {
 		regions []Region
 		want    UID
 	}{
-		{"nobody", nil, 0},
+		{"no region", nil, 0},
 		{"fewest", []Region{r(1, 1, "1", 3, false), r(2, 2, "1", 2, false)}, 2},
 		{"older", []Region{r(1, 5, "1", 2, false), r(2, 2, "1", 2, false)}, 2},
 		{"newer version before fewer", []Region{r(1, 1, "1.9.0", 0, false), r(2, 2, "1.10.0", 9, false)}, 2},

@@ -204,7 +204,7 @@ func TestBackPressure(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := p.Deliver(unconfirmed, "e6", step{"p", 6}); !errors.Is(err, delivery.ErrUnconfirmed) {
-		t.Errorf("nobody confirms: %v", err)
+		t.Errorf("no consumer confirms: %v", err)
 	}
 }
 

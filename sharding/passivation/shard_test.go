@@ -37,7 +37,7 @@ func (h *shard) forget(slots []Slot) (ids []int) {
 	for _, s := range slots {
 		id, ok := h.ids[s]
 		if !ok {
-			panic(fmt.Sprintf("slot %d is evicted and nobody's", s))
+			panic(fmt.Sprintf("slot %d is evicted and has no entity", s))
 		}
 		delete(h.ids, s)
 		delete(h.slots, id)

@@ -139,7 +139,7 @@ func (w *world) demandDelivery() {
 		known += w.lost["left"] + w.lost["started again"] // what waited in a closed region when that, or its node, went
 	}
 	if missing > known && !w.opt.crashes {
-		w.fail("%d messages lost although nobody died, among them of %v; known losses %v", missing, example, w.lost)
+		w.fail("%d messages lost although no node died, among them of %v; known losses %v", missing, example, w.lost)
 	}
 }
 

@@ -230,7 +230,7 @@ func TestFileNamesTheHolder(t *testing.T) {
 	defer b.Close()
 	who := func() string { return b.(locks.Holder).Holder(context.Background()) }
 	if got := who(); got != "" {
-		t.Errorf("nobody has held it, and it says %q", got)
+		t.Errorf("it was never held, and the holder is %q", got)
 	}
 	if ok, err := a.Acquire(context.Background(), nil); !ok || err != nil {
 		t.Fatal(ok, err)

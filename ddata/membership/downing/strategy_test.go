@@ -70,7 +70,7 @@ func checkLaws(t *testing.T, s Strategy, voters []view.Member) {
 	}
 	all := len(quorum) - 1
 	if quorum[0] || !quorum[all] {
-		t.Fatalf("nobody %t, all %t", quorum[0], quorum[all])
+		t.Fatalf("none %t, all %t", quorum[0], quorum[all])
 	}
 	if quorum[1<<Arbiter] {
 		t.Fatal("the arbiter alone decides")

@@ -257,7 +257,7 @@ func TestLeave(t *testing.T) {
 			t.Fatal(err)
 		}
 		w.nodes = w.nodes[:3]
-		t.Logf("all knew after %v", w.within(500*time.Millisecond, "nobody lists it", w.allList(3)))
+		t.Logf("all knew after %v", w.within(500*time.Millisecond, "no node lists it", w.allList(3)))
 		w.nodes = append(w.nodes, leaver)
 		if err := leaver.Shutdown(); err != nil {
 			t.Error(err)

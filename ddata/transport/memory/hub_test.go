@@ -106,7 +106,7 @@ func TestDialThroughCut(t *testing.T) {
 			t.Errorf("%v after %v", err, time.Since(began))
 		}
 		if _, err := h.At(Addr(1)).Dial(t.Context(), Addr(3)); !errors.Is(err, syscall.ECONNREFUSED) {
-			t.Errorf("nobody listens: %v", err)
+			t.Errorf("nothing listens: %v", err)
 		}
 	})
 }

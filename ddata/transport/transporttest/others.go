@@ -27,11 +27,11 @@ func sendAddr(c *cluster) {
 	}))
 	back := make(chan string, 10)
 	a.Handle(ch, transport.HandlerFunc(func(_ transport.NodeID, p []byte) { back <- string(p) }))
-	c.must(a.SendAddr(b.Addr(), ch, []byte("who are you")))
+	c.must(a.SendAddr(b.Addr(), ch, []byte("name yourself")))
 	if got := receive(c, addrs); got != a.Addr() {
 		c.t.Errorf("the sender is at %q, want %q", got, a.Addr())
 	}
-	if got := receive(c, back); got != "who are you" {
+	if got := receive(c, back); got != "name yourself" {
 		c.t.Errorf("reply %q", got)
 	}
 	if id, ok := a.AddrPeer(b.Addr()); !ok || id != b.Self() {
@@ -44,11 +44,11 @@ func sendAddr(c *cluster) {
 		c.t.Errorf("%v answers at an address that was never dialled", id)
 	}
 	if _, ok := a.PeerAddr(12345); ok {
-		c.t.Error("an address of nobody")
+		c.t.Error("an unknown peer has an address")
 	}
 }
 
-func sendNobody(c *cluster) {
+func sendUnhandled(c *cluster) {
 	a := c.start(nil)
 	a.wire.Down(errors.New("the suite says no"))
 	c.must(a.SendAddr("127.0.0.1:9", ch, []byte("hello?")))

@@ -36,8 +36,8 @@ func Run(t *testing.T, w World) {
 		{"link events and generations", linkEvents},
 		{"an earlier incarnation is refused", incarnation},
 		{"another cluster is refused", otherCluster},
-		{"SendAddr reaches who listens, and PeerAddr names the sender", sendAddr},
-		{"SendAddr to nobody is dropped and counted", sendNobody},
+		{"SendAddr reaches the listener, and PeerAddr names the sender", sendAddr},
+		{"SendAddr to a channel without a handler is dropped and counted", sendUnhandled},
 		{"an idle SendAddr connection is closed", sendAddrIdle},
 		{"SendPacket drops instead of queueing", sendPacket},
 		{"RemovePeer writes what is queued", removePeer},
@@ -45,7 +45,7 @@ func Run(t *testing.T, w World) {
 		{"SetPeers", setPeers},
 		{"streams", streams},
 		{"Close with traffic", closeWithTraffic},
-		{"whoever ends, the sender knows what came", knownEnd},
+		{"the sender knows what came, whichever side ends", knownEnd},
 		{"nothing comes to a node that departs", departed},
 		{"Flush waits until everything was received", flush},
 		{"Flush does not wait in vain", flushInVain},
@@ -109,7 +109,7 @@ func channels(c *cluster) {
 	}
 	b.Handle(transport.ChannelOf("one"), to(one))
 	a.Handle(transport.ChannelOf("two"), to(two))
-	c.must(a.Send(b.Self(), transport.Control, 0, transport.ChannelOf("nobody"), []byte("lost")))
+	c.must(a.Send(b.Self(), transport.Control, 0, transport.ChannelOf("absent"), []byte("lost")))
 	c.must(a.Send(b.Self(), transport.Control, 0, transport.ChannelOf("one"), []byte("ping")))
 	c.must(b.Send(a.Self(), transport.Control, 0, transport.ChannelOf("two"), []byte("pong")))
 	if g := receive(c, one); g != (got{a.Self(), "ping"}) {

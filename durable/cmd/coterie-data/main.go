@@ -33,7 +33,7 @@ import (
 
 const usage = `coterie-data looks after the directory of a node that is not running.
 
-  coterie-data inspect [-keys N] DIR           who the node is, its last view, its tables, and what they hold
+  coterie-data inspect [-keys N] DIR           the node, its last view, its tables, and what they hold
   coterie-data verify DIR                      every row is read, clock and digest must agree; exit code 1 when they do not
   coterie-data compact DIR                     write the file anew without its free pages
   coterie-data remove [-n] -type NAME... -key PATTERN... DIR

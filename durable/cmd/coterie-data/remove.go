@@ -58,7 +58,7 @@ func entityType(k rows.Key) string {
 
 func removeVerb(flags *flag.FlagSet) func(string, io.Writer) error {
 	var w what
-	flags.Var(&w.types, "type", "an entity type whose remembered entities are to be forgotten")
+	flags.Var(&w.types, "type", "an entity type; its remembered entities are forgotten")
 	flags.Var(&w.keys, "key", "a durable key, or a pattern with stars")
 	dry := flags.Bool("n", false, "only count")
 	return func(dir string, out io.Writer) error {

@@ -15,9 +15,9 @@ func (p *Producer) check() {
 		case c.settled() != (c.in == &p.idle):
 			panic(fmt.Sprintf("delivery: %s is settled: %v, and stands among the idle: %v", c.entity, c.settled(), c.in == &p.idle))
 		case c.sent > c.confirmed && c.in != &p.waiting && !c.dirty:
-			panic(fmt.Sprintf("delivery: nobody will send to %s again", c.entity))
+			panic(fmt.Sprintf("delivery: %s has messages sent and unconfirmed, and no resend is due", c.entity))
 		case c.ready > c.confirmed && c.sent == c.confirmed && !c.dirty:
-			panic(fmt.Sprintf("delivery: nobody will send to %s", c.entity))
+			panic(fmt.Sprintf("delivery: %s has messages ready, and no send is due", c.entity))
 		}
 	}
 	if held != p.held {

@@ -133,7 +133,7 @@ func (p *testProducer) step(in ProducerInput) {
 		case Confirmed:
 			p.w.confirmed++
 			if !p.w.handled[body] {
-				p.w.t.Errorf("%s is confirmed, and nobody has handled it", body)
+				p.w.t.Errorf("%s is confirmed, and no consumer has handled it", body)
 			}
 		case GivenUp:
 			p.w.t.Errorf("%s gave up", p.id)

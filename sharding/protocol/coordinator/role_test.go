@@ -53,7 +53,7 @@ func TestRolesAreCompared(t *testing.T) {
 		"in service there":          {self: 1, answer: protocol.Compared{Runs: true, Role: "q", Joined: true, Coordinator: 2}, stands: true, differs: true},
 		"begun there, by a younger": {self: 1, answer: protocol.Compared{Runs: true, Role: "q", Coordinator: 2}, differs: true},
 		"begun there, by an older":  {self: 3, answer: protocol.Compared{Runs: true, Role: "q", Coordinator: 2}, stands: true, differs: true},
-		"nobody coordinates there":  {self: 3, answer: protocol.Compared{Runs: true, Role: "q"}, differs: true},
+		"no coordinator there":      {self: 3, answer: protocol.Compared{Runs: true, Role: "q"}, differs: true},
 		"both act, this is older":   {self: 1, acts: true, answer: protocol.Compared{Runs: true, Role: "q", Joined: true, Coordinator: 2}, differs: true},
 		"both act, this is younger": {self: 3, acts: true, answer: protocol.Compared{Runs: true, Role: "q", Joined: true, Coordinator: 2}, stands: true, differs: true},
 	} {

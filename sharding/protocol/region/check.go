@@ -23,7 +23,7 @@ func (r *Region) Check() error {
 		f.Check(!gives || r.moves[s] != nil, "shard %v is %v without a hand-off", s, p.phase)
 		f.Check(r.moves[s] == nil || gives || p.phase == protocol.PhaseStarting, "shard %v is %v with a hand-off", s, p.phase)
 		f.Check(!p.hosts() || !r.cfg.Proxy, "a proxy hosts shard %v", s)
-		f.Check(p.phase != protocol.PhaseFencing || len(r.moves[s].need) > 0, "shard %v is fencing and waits for nobody", s)
+		f.Check(p.phase != protocol.PhaseFencing || len(r.moves[s].need) > 0, "shard %v is fencing and waits for no region", s)
 	}
 	f.Check(wanted == r.wanted, "%d shards are wanted, counted %d", wanted, r.wanted)
 	f.Check(hosted == r.hosted, "%d shards are hosted, counted %d", hosted, r.hosted)

@@ -192,7 +192,7 @@ func TestLostFenceIsAskedFor(t *testing.T) {
 	}
 	step(protocol.Receive{From: 2, Msg: protocol.Fence{Shard: 0, HandOff: id}})
 	if got := step(begin); !strings.Contains(got, "→3 begin 0@1.2.11:1") || strings.Contains(got, "→2 begin ") {
-		t.Errorf("node 3 and it alone is to be asked:\n%s", got)
+		t.Errorf("want only node 3 to be asked:\n%s", got)
 	}
 	step(protocol.Receive{From: 3, Msg: protocol.Fence{Shard: 0, HandOff: id}})
 	if got := step(begin); strings.Contains(got, "→3 begin") {

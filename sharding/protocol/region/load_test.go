@@ -21,7 +21,7 @@ func TestRegionReportsLoads(t *testing.T) {
 	}
 	a, b := protocol.ShardLoad{Shard: 1, Messages: 100, Entities: 10}, protocol.ShardLoad{Shard: 2, Messages: 50}
 	if got := measure(a); got != "" {
-		t.Errorf("to nobody: %s", got)
+		t.Errorf("without a destination: %s", got)
 	}
 	r.Step(now, protocol.Receive{From: 1, Msg: protocol.Registered{Floor: protocol.Token{Epoch: 1, Up: 1, Seq: 1}}})
 	if got := measure(a, b); got != "→1 loads 1s 1:100/0s/10 2:50/0s/0\n" {
