@@ -16,7 +16,7 @@ CALM  = $(filter-out $(shell $(GO) list $(LIVE)),$(shell $(GO) list ./...))
 RACE_CALM := ./durable/... ./ddata/discovery/... ./ddata/runloop ./ddata/locks/... ./ddata/shutdown ./ddata/transport/... ./proptest/bubble
 RACE_LIVE := ./ddata ./sharding
 
-.PHONY: help demo test calm live race vet lint sim faults fuzz bench ci
+.PHONY: help demo test calm live race vet lint sim defects fuzz bench ci
 
 help: ## list the jobs
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -54,8 +54,8 @@ lint: ## staticcheck, pinned in go.mod
 sim: ## the simulator: make sim SEEDS=2000, or make sim PLAN=cluster SEEDS=5000
 	$(GO) run ./proptest/sim/cmd/sim -plan "$(PLAN)" -seeds $(SEEDS)
 
-faults: ## plant each fault and count the seeds until the simulator catches it
-	$(GO) run ./proptest/sim/cmd/sim -faults
+defects: ## plant each defect and count the seeds until the simulator catches it
+	$(GO) run ./proptest/sim/cmd/sim -defects
 
 # Inputs that reach something new are hardly made smaller: of long ones that would take most of the time.
 fuzz: ## every fuzz target in turn: make fuzz FUZZTIME=2m

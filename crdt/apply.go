@@ -163,7 +163,7 @@ func (s *Store) applyEvent(e *Event, ch *Changes) {
 			s.bury(old, ch)
 		}
 	}
-	if e.Puts && s.opt.Faults.DropLosingSibling {
+	if e.Puts && s.opt.Defects.DropLosingSibling {
 		s.dropLosers(it, ch)
 	}
 }

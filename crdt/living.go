@@ -45,7 +45,7 @@ func (s *Store) SetLiving(l *Living, ch *Changes) {
 
 // shown is whose items readers are shown.
 func (s *Store) shown() *Living {
-	if s.opt.Faults.ShowRemoved {
+	if s.opt.Defects.ShowRemoved {
 		return nil
 	}
 	return s.living

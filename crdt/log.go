@@ -199,7 +199,7 @@ func (s *Store) Missing(peer *Clock, maxBytes int) (gs []Group, more, covered bo
 
 // shipped returns a group as it is sent; only the defect BareFactWithoutRemover changes it.
 func (s *Store) shipped(g Group) Group {
-	if !s.opt.Faults.BareFactWithoutRemover {
+	if !s.opt.Defects.BareFactWithoutRemover {
 		return g
 	}
 	g = slices.Clone(g)

@@ -34,7 +34,7 @@ func (s *Store) MergeDiff(donor *Clock, absent []Dot, items []Item, ch *Changes)
 		}
 	}
 	s.changing()
-	if s.opt.Faults.ClockBeforeItems {
+	if s.opt.Defects.ClockBeforeItems {
 		s.cover(donor)
 	}
 	for i := range items {
@@ -85,7 +85,7 @@ func (s *Store) Union(items []Item, ch *Changes) {
 			s.insert(it.Dot, it.Key, it.Path, it.Payload, nil, ch)
 		}
 	}
-	if s.opt.Faults.UnionDrops {
+	if s.opt.Defects.UnionDrops {
 		s.dropOthers(items, ch)
 	}
 }

@@ -8,7 +8,7 @@ import (
 )
 
 // Each rule of the dotted store has a test here that fails when the care is taken out: it is run
-// with the planted fault too, and must then fail.
+// with the planted defect too, and must then fail.
 
 func itemsOf(s *Snapshot) []Item {
 	var items []Item
@@ -18,13 +18,13 @@ func itemsOf(s *Snapshot) []Item {
 	return items
 }
 
-func holdsUnless(t *testing.T, faults Faults, scenario func(t *testing.T, f Faults) bool) {
+func holdsUnless(t *testing.T, defects Defects, scenario func(t *testing.T, f Defects) bool) {
 	t.Helper()
-	if !scenario(t, Faults{}) {
+	if !scenario(t, Defects{}) {
 		t.Error("the rule does not hold")
 	}
-	if scenario(t, faults) {
-		t.Error("the planted fault went unnoticed")
+	if scenario(t, defects) {
+		t.Error("the planted defect went unnoticed")
 	}
 }
 
@@ -47,12 +47,12 @@ func mustApply(t *testing.T, s *Store, gs ...Group) {
 
 // R1: two concurrent puts and the removal of the winner give the same whatever comes first.
 func TestApplyNeverDropsASiblingByItself(t *testing.T) {
-	holdsUnless(t, Faults{DropLosingSibling: true}, func(t *testing.T, f Faults) bool {
+	holdsUnless(t, Defects{DropLosingSibling: true}, func(t *testing.T, f Defects) bool {
 		low := putRegister(t, NewReplica(1, StoreOptions{}), "low", Timestamp{High: 5})
 		winner := NewReplica(2, StoreOptions{})
 		high := putRegister(t, winner, "high", Timestamp{High: 9})
 		gone := mustUpdate(t, winner, "k", Mutate[LWWRegister[string]](func(l *LWWRegisterTx[string]) error { return l.Remove() }))
-		one, two := NewStore(StoreOptions{Faults: f}), NewStore(StoreOptions{Faults: f})
+		one, two := NewStore(StoreOptions{Defects: f}), NewStore(StoreOptions{Defects: f})
 		mustApply(t, one, low, high, gone)
 		mustApply(t, two, high, gone, low)
 		return one.Clock().Equal(two.Clock()) && one.Digest() == two.Digest()
@@ -76,8 +76,8 @@ func TestLosingPutMakesNoEvent(t *testing.T) {
 // A dies. C and B repair each other: the item must live, for no living replica has seen its
 // removal.
 func TestSupersededEventsShipWithTheirPayload(t *testing.T) {
-	holdsUnless(t, Faults{BareFactWithoutRemover: true}, func(t *testing.T, f Faults) bool {
-		a := NewReplica(1, StoreOptions{Faults: f})
+	holdsUnless(t, Defects{BareFactWithoutRemover: true}, func(t *testing.T, f Defects) bool {
+		a := NewReplica(1, StoreOptions{Defects: f})
 		add := mustUpdate(t, a, "s", Mutate[ORSet[string]](func(s *ORSetTx[string]) error { return s.Add("x") }))
 		b := NewStore(StoreOptions{})
 		mustApply(t, b, add)
@@ -99,11 +99,11 @@ func TestSupersededEventsShipWithTheirPayload(t *testing.T) {
 // R4: an item is inserted only if the receiver's clock of that moment lacks its dot, and before the
 // clocks are joined.
 func TestMergeInsertsBeforeItJoinsClocks(t *testing.T) {
-	holdsUnless(t, Faults{ClockBeforeItems: true}, func(t *testing.T, f Faults) bool {
+	holdsUnless(t, Defects{ClockBeforeItems: true}, func(t *testing.T, f Defects) bool {
 		a := NewReplica(1, StoreOptions{})
 		mustUpdate(t, a, "s", Mutate[ORSet[string]](func(s *ORSetTx[string]) error { return s.Add("x") }))
 		snap := a.Store().Snapshot()
-		b := NewStore(StoreOptions{Faults: f})
+		b := NewStore(StoreOptions{Defects: f})
 		if err := b.Merge(snap.Clock(), snap.Live, itemsOf(snap), nil); err != nil {
 			t.Fatal(err)
 		}
@@ -129,7 +129,7 @@ func TestMergeUsesTheCurrentClock(t *testing.T) {
 
 // R5: equal clocks and different digests are repaired by union.
 func TestUnionDropsNothing(t *testing.T) {
-	holdsUnless(t, Faults{UnionDrops: true}, func(t *testing.T, f Faults) bool {
+	holdsUnless(t, Defects{UnionDrops: true}, func(t *testing.T, f Defects) bool {
 		a := NewReplica(1, StoreOptions{})
 		for _, e := range []string{"x", "y"} {
 			mustUpdate(t, a, "s", Mutate[ORSet[string]](func(s *ORSetTx[string]) error { return s.Add(e) }))
@@ -137,7 +137,7 @@ func TestUnionDropsNothing(t *testing.T) {
 		whole := a.Store().Snapshot()
 		items := itemsOf(whole)
 		damaged := func(lost int) *Store { // a store whose disk lost one row
-			s := NewStore(StoreOptions{Faults: f})
+			s := NewStore(StoreOptions{Defects: f})
 			it := items[1-lost]
 			if err := s.Load(whole.Clock(), HashItem(0, &it), asRows([]Item{it}, nil)); err != nil {
 				t.Fatal(err)

@@ -25,7 +25,7 @@ type dotHash struct {
 // has the key 0.
 func (o *StoreOptions) hashOf(n uint64) dotHash {
 	seed := iblt.NewKey(o.DigestSeed)
-	return dotHash{key: iblt.NewKey(seed.Mix(n)), weak: o.Faults.WeakSketch}
+	return dotHash{key: iblt.NewKey(seed.Mix(n)), weak: o.Defects.WeakSketch}
 }
 
 func (h *dotHash) id(d Dot) uint64 {

@@ -145,7 +145,7 @@ func TestBucketsCoverAClock(t *testing.T) {
 
 // A number that two origins share leads to neither of their dots.
 func TestFinderDoesNotGuess(t *testing.T) {
-	s := NewStore(StoreOptions{Faults: Faults{WeakSketch: true}})
+	s := NewStore(StoreOptions{Defects: Defects{WeakSketch: true}})
 	c := &Clock{}
 	c.AddRange(1, 1, 20)
 	c.AddRange(2, 30, 40)

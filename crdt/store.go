@@ -8,12 +8,12 @@ import (
 
 // StoreOptions configure a Store; the zero value means defaults.
 type StoreOptions struct {
-	DigestSeed  uint64 // key of the digest's hash, the same on all replicas
-	LogMax      int    // events that the log keeps at most, default 65,536; a peer that lags further is repaired, which costs more
-	LogBytesMax int    // bytes that the log keeps at most, default 64 MiB
-	SketchCells int    // cells of the sketch of live dots that is kept current, at most iblt.CellsMax; 0: none is kept
-	SketchFrom  int    // live items from which on it is kept, default 8,192; for fewer it is made when it is needed
-	Faults      Faults // planted defects; only the simulator's self-test sets it
+	DigestSeed  uint64  // key of the digest's hash, the same on all replicas
+	LogMax      int     // events that the log keeps at most, default 65,536; a peer that lags further is repaired, which costs more
+	LogBytesMax int     // bytes that the log keeps at most, default 64 MiB
+	SketchCells int     // cells of the sketch of live dots that is kept current, at most iblt.CellsMax; 0: none is kept
+	SketchFrom  int     // live items from which on it is kept, default 8,192; for fewer it is made when it is needed
+	Defects     Defects // planted errors; only the simulator's self-test sets it
 }
 
 // Store holds the live items, the clock of applied events, the log and the digest of one space. It

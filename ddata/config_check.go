@@ -136,8 +136,8 @@ func (c Config) checkReplication(fault func(field, format string, args ...any)) 
 	if r.Self != 0 || r.Disk != 0 || r.DurableKeys != nil || r.Expire != nil || r.WriteBehind != 0 || r.OperationTimeout != 0 {
 		fault("Replication", "Self, Disk, DurableKeys, Expire, WriteBehind and OperationTimeout are set by the node itself")
 	}
-	if r.Faults != (replicator.Faults{}) {
-		fault("Replication", "Faults are planted defects for the simulator; a node runs with none")
+	if r.Defects != (replicator.Defects{}) {
+		fault("Replication", "Defects are planted by the simulator only; a node runs with none")
 	}
 	r.Self, r.DurableKeys, r.Expire = 1, nil, nil
 	if err := r.Validate(); err != nil {

@@ -87,7 +87,7 @@ func (w *world) anyOrder() error {
 
 // inOrder applies groups over and over until none of them can be applied any more.
 func (w *world) inOrder(gs []crdt.Group) (state, error) {
-	s := crdt.NewStore(crdt.StoreOptions{DigestSeed: digestSeed, Faults: w.plant.faults})
+	s := crdt.NewStore(crdt.StoreOptions{DigestSeed: digestSeed, Defects: w.plant.defects})
 	for moved := true; moved; {
 		moved = false
 		for _, g := range gs {

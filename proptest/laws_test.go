@@ -44,16 +44,16 @@ func TestEachDefectBreaksItsLaw(t *testing.T) {
 // TestEachDefectOfTheStoreIsFound does the same with a sound type on a store that has a defect.
 func TestEachDefectOfTheStoreIsFound(t *testing.T) {
 	for name, c := range map[string]struct {
-		faults crdt.Faults
-		laws   []law
+		defects crdt.Defects
+		laws    []law
 	}{
-		"ClockBeforeItems":       {crdt.Faults{ClockBeforeItems: true}, []law{mergesAgree, valuesAreTheModels}},
-		"DropLosingSibling":      {crdt.Faults{DropLosingSibling: true}, []law{groupsAreDeltas, valuesAreTheModels, digestsAgree}},
-		"BareFactWithoutRemover": {crdt.Faults{BareFactWithoutRemover: true}, []law{mergesAgree, valuesAreTheModels, digestsAgree, logsShipDifferences}},
+		"ClockBeforeItems":       {crdt.Defects{ClockBeforeItems: true}, []law{mergesAgree, valuesAreTheModels}},
+		"DropLosingSibling":      {crdt.Defects{DropLosingSibling: true}, []law{groupsAreDeltas, valuesAreTheModels, digestsAgree}},
+		"BareFactWithoutRemover": {crdt.Defects{BareFactWithoutRemover: true}, []law{mergesAgree, valuesAreTheModels, digestsAgree, logsShipDifferences}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := toyLaws[sound]().subject()
-			s.plant.faults = c.faults
+			s.plant.defects = c.defects
 			mustBreak(t, c.laws, s.history)
 		})
 	}
@@ -72,7 +72,7 @@ func TestEachLawOfStatesIsAwake(t *testing.T) {
 				return s.Merge(donor, func(crdt.Dot) bool { return true }, items, ch)
 			}
 		}},
-		"groups depend on their order": {groupsAreDeltas, (*world).anyOrder, func(p *port) { p.faults.DropLosingSibling = true }},
+		"groups depend on their order": {groupsAreDeltas, (*world).anyOrder, func(p *port) { p.defects.DropLosingSibling = true }},
 		"merges of one item are lost": {statesDecompose, (*world).decomposes, func(p *port) {
 			p.merge = func(s merger, donor *crdt.Clock, live func(crdt.Dot) bool, items []crdt.Item, ch *crdt.Changes) error {
 				if len(items) == 1 {

@@ -6,7 +6,7 @@ import (
 )
 
 // handOffRules are the rules of the hand-off, H1 to H9, each with the care that is taken and the
-// tests that fail when it is taken out. Where a fault is named, package proptest/sim or the tests
+// tests that fail when it is taken out. Where a defect is named, package proptest/sim or the tests
 // plant it; of the others those marked "taken out" were taken out by hand, and the tests failed.
 var handOffRules = []rule{
 	{"H1", "the route is looked at again under the lane's lock (taken out)", "sharding", []string{"TestRouteIsCheckedUnderTheLanesLock"}},
@@ -16,11 +16,11 @@ var handOffRules = []rule{
 		"TestOpenBufferTakesNothing", "TestLocalRouteOpensTheLane"}},
 	{"H1", "what waits of other nodes is not overtaken when the lane opens, or the shard refuses it (taken out)", "sharding",
 		[]string{"TestLaneThatOpensBesideAMessage", "TestLanesOfASealedShardStayShut"}},
-	{"H2", "an owner waits for the fences of all regions, proxies too (fault NoFence)", "sharding/protocol", []string{"TestSimFindsNoFence", "TestSimPlanned"}},
+	{"H2", "an owner waits for the fences of all regions, proxies too (defect NoFence)", "sharding/protocol", []string{"TestSimFindsNoFence", "TestSimPlanned"}},
 	{"H2", "a fence goes the way of its shard's messages (taken out)", "sharding", []string{"TestFencesGoTheWayOfTheMessages"}},
 	{"H2", "fences are sent again after a reconnect", "sharding/protocol", []string{"reconnect.txt"}},
 	{"H2", "a connection is drained before its successor is read (taken out)", "ddata/transport", []string{"TestTCP", "TestMemory"}},
-	{"H3", "a region refuses commands below its floor (fault NoTokenCheck)", "sharding/protocol", []string{"TestSimFindsNoTokenCheck"}},
+	{"H3", "a region refuses commands below its floor (defect NoTokenCheck)", "sharding/protocol", []string{"TestSimFindsNoTokenCheck"}},
 	{"H3", "an aborted hand-off releases what waits, by a token above its own", "sharding/protocol", []string{"straggler_abort.txt", "TestA3PhasesHaveTimers"}},
 	{"H3", "fences and reports count for their own hand-off", "sharding/protocol", []string{"TestA3PhasesHaveTimers", "TestA4OnlyTheOwnerStops"}},
 	{"H3", "early fences count for theirs, late ones are not kept (taken out)", "sharding/protocol", []string{"TestEarlyAndLateFences"}},
@@ -40,7 +40,7 @@ var handOffRules = []rule{
 	{"H6", "a node has not left while a message or a fence that found no room is there (taken out)", "sharding", []string{"TestLeftWhenAllIsOnItsWay"}},
 	{"H6", "nor while a region does not know where its shard went (taken out)", "sharding/protocol", []string{"TestLeavesWhenTheNextHomeIsKnown"}},
 	{"H6", "the machines agree (taken out)", "sharding/protocol", []string{"stuck.txt", "TestSimSlowHandlers", "TestA3PhasesHaveTimers", "TestClosingRegion"}},
-	{"H7", "a shard has stopped when its writes are done (fault NoRememberWait)", "sharding/protocol", []string{"TestSimFindsNoRememberWait"}},
+	{"H7", "a shard has stopped when its writes are done (defect NoRememberWait)", "sharding/protocol", []string{"TestSimFindsNoRememberWait"}},
 	{"H7", "an id of a living entity that vanishes from its set is added again (taken out)", "sharding/protocol",
 		[]string{"TestVanishedIDIsAddedAgain"}},
 	{"H8", "every message that ends without being handled has a reason", "sharding",

@@ -124,7 +124,7 @@ type merger interface {
 
 // port is what of package crdt the laws go through, so that tests can break it piece by piece.
 type port struct {
-	faults  crdt.Faults
+	defects crdt.Defects
 	merge   func(s merger, donor *crdt.Clock, live func(crdt.Dot) bool, items []crdt.Item, ch *crdt.Changes) error
 	group   func(crdt.Group) (crdt.Group, error)   // there and back over the wire
 	items   func([]crdt.Item) ([]crdt.Item, error) // likewise

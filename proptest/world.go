@@ -98,7 +98,7 @@ func (w *world) begin(n *node) {
 		return
 	}
 	n.rep = crdt.NewReplica(o, crdt.StoreOptions{DigestSeed: digestSeed, LogMax: 8 + w.pick("log", 40), SketchCells: 40, SketchFrom: 5,
-		Faults: w.plant.faults})
+		Defects: w.plant.defects})
 }
 
 // tell adds a step to the story.

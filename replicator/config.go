@@ -120,8 +120,8 @@ type Config struct {
 	// a frame; and how many parts of a message larger than a frame. Default 8.
 	PieceWindow int
 
-	// Faults are planted defects; only the simulator's self-test sets it.
-	Faults Faults
+	// Defects are planted errors; only the simulator's self-test sets it.
+	Defects Defects
 }
 
 // Validate reports all faults together.

@@ -182,7 +182,7 @@ func (m *Machine) askExpiry() {
 			continue
 		}
 		s.expiring, s.askedExpiry = due[i], m.now
-		if m.cfg.Faults.ExpireUnasked {
+		if m.cfg.Defects.ExpireUnasked {
 			s.confirmExpiry(nil)
 		} else {
 			s.beginRead(&op{key: due[i][0], level: quorum.Majority, s: s, read: true, then: s.confirmExpiry}, 0)

@@ -124,9 +124,9 @@ func TestConcurrentWriteSurvivesExpiry(t *testing.T) {
 
 // An oldest voter that is cut off removes nothing, because the others may have written.
 func TestTheOldestWhoIsCutOffLetsNothingExpire(t *testing.T) {
-	for _, f := range []Faults{{}, {ExpireUnasked: true}} {
+	for _, f := range []Defects{{}, {ExpireUnasked: true}} {
 		cfg := fleeting
-		cfg.Faults = f
+		cfg.Defects = f
 		w := cluster(t, 3, cfg)
 		a, b := w.nodes[0], w.nodes[1]
 		b.put("x/1", "old", quorum.All)
@@ -153,17 +153,17 @@ func TestTheOldestWhoIsCutOffLetsNothingExpire(t *testing.T) {
 // A write that a majority has acknowledged and that the oldest has not heard of keeps the key
 // alive.
 func TestTheOldestAsksBeforeAKeyExpires(t *testing.T) {
-	if !keptByAMajority(t, Faults{}) {
+	if !keptByAMajority(t, Defects{}) {
 		t.Error("it has expired")
 	}
-	if keptByAMajority(t, Faults{ExpireUnasked: true}) {
-		t.Error("the planted fault went unnoticed")
+	if keptByAMajority(t, Defects{ExpireUnasked: true}) {
+		t.Error("the planted defect went unnoticed")
 	}
 }
 
-func keptByAMajority(t *testing.T, f Faults) bool {
+func keptByAMajority(t *testing.T, f Defects) bool {
 	cfg := fleeting
-	cfg.Faults = f
+	cfg.Defects = f
 	w := cluster(t, 3, cfg)
 	a, b := w.nodes[0], w.nodes[1]
 	b.put("x/1", "old", quorum.All)

@@ -74,7 +74,7 @@ func (m *Machine) fold() (more bool) {
 		return false
 	}
 	if !f.ready {
-		if !s.agreedToFold() && !m.cfg.Faults.FoldUnasked {
+		if !s.agreedToFold() && !m.cfg.Defects.FoldUnasked {
 			m.tidyAt = m.now.Add(m.backoff(f.tries))
 			f.tries++
 			return false
@@ -121,7 +121,7 @@ func (s *space) agreedToFold() bool {
 // toldByAll reports whether all members had an event when they told what they have.
 func (s *space) toldByAll(d crdt.Dot) bool {
 	lacks := func(p *peer) bool { return p.link(s).stated == nil || !p.link(s).stated.Has(d) }
-	return s.m.cfg.Faults.FoldUnasked || !slices.ContainsFunc(s.m.peers, lacks)
+	return s.m.cfg.Defects.FoldUnasked || !slices.ContainsFunc(s.m.peers, lacks)
 }
 
 // heedTold keeps what a peer tells under the installed view, as long as a fold or a move waits for

@@ -9,7 +9,7 @@ package replicator
 
 // startLearning begins to catch up, unless there is nothing to catch up with.
 func (m *Machine) startLearning() {
-	if m.view.Founded && m.voter || len(m.view.Voters) == 0 || m.cfg.Faults.JoinWithoutCatchUp {
+	if m.view.Founded && m.voter || len(m.view.Voters) == 0 || m.cfg.Defects.JoinWithoutCatchUp {
 		for _, s := range m.spaces {
 			s.learned = true
 		}

@@ -92,7 +92,7 @@ func newModel(rt *rapid.T) *model {
 		WriteBehind:    rapid.SampledFrom([]time.Duration{0, 30 * time.Millisecond, 300 * time.Millisecond}).Draw(rt, "behind"),
 		GossipInterval: 500 * time.Millisecond, RetryInterval: 100 * time.Millisecond, DonorExpiry: 2 * time.Second,
 	}
-	cfg.Faults.Store.WeakSketch = rapid.IntRange(0, 3).Draw(rt, "weak sketch") == 0
+	cfg.Defects.Store.WeakSketch = rapid.IntRange(0, 3).Draw(rt, "weak sketch") == 0
 	m := &model{world: newWorld(rt, rapid.Uint64().Draw(rt, "seed"), cfg), rt: rt, seen: map[string][][]string{}}
 	m.mood = rapid.SampledFrom([]int{8, 30, 200}).Draw(rt, "mood")
 	m.calm = rapid.SampledFrom([]int{1, 3, 10}).Draw(rt, "calm")
@@ -272,7 +272,7 @@ func (m *model) verify() {
 			}
 		}
 		alarms := n.m.stats.RepairAlarms
-		if m.cfg.Faults.Store.WeakSketch {
+		if m.cfg.Defects.Store.WeakSketch {
 			alarms = 0 // they are what saves it
 		}
 		if n.m.stats.DigestAlarms+alarms+n.m.stats.Malformed > 0 {

@@ -62,7 +62,7 @@ func (m *Machine) movesKey(key string) bool {
 
 // holdForMove lets an update wait for the view that makes its key durable.
 func (m *Machine) holdForMove(o *op, timeout time.Duration) bool {
-	if !m.movesKey(o.key) || m.cfg.Faults.MoveUnfrozen {
+	if !m.movesKey(o.key) || m.cfg.Defects.MoveUnfrozen {
 		return false
 	}
 	m.stats.Held++
@@ -173,7 +173,7 @@ func (m *Machine) advanceMove() {
 }
 
 func (m *Machine) allToldForMove() bool {
-	return m.cfg.Faults.MoveUnasked || !slices.ContainsFunc(m.peers, func(p *peer) bool { return !m.toldForMove(p) })
+	return m.cfg.Defects.MoveUnasked || !slices.ContainsFunc(m.peers, func(p *peer) bool { return !m.toldForMove(p) })
 }
 
 // adoptMoved copies the items into the durable space, in one step.

@@ -209,8 +209,8 @@ func TestMoveWaitsForAllMembers(t *testing.T) {
 // TestMoveFindsWhatOneHas: a removal that only one member knows holds everywhere. A member that
 // moves what it has, without the others, undoes it: the fault shows that the test sees it.
 func TestMoveFindsWhatOneHas(t *testing.T) {
-	for _, f := range []Faults{{}, {MoveUnasked: true}} {
-		w, _, _, c := threeWith(t, Config{Faults: f})
+	for _, f := range []Defects{{}, {MoveUnasked: true}} {
+		w, _, _, c := threeWith(t, Config{Defects: f})
 		w.sever(1, 3)
 		w.sever(2, 3)
 		c.want(c.take("m/set", "of1", quorum.Local), nil)

@@ -72,7 +72,7 @@ func (m *Machine) peer(id crdt.Origin) *peer {
 
 // counts reports whether the peer's acks count for operations of the installed view (V7).
 func (m *Machine) counts(p *peer) bool {
-	return p.epoch == m.view.Epoch || m.cfg.Faults.CountAnyEpoch
+	return p.epoch == m.view.Epoch || m.cfg.Defects.CountAnyEpoch
 }
 
 // learnContent notes that the peer has applied c.

@@ -48,7 +48,7 @@ func (m *Machine) onGet(in Get) {
 		m.reply(in.ID, ErrLearner)
 		return
 	}
-	if in.Read == quorum.Linearizable && m.cfg.Faults.ReadWithoutAgreement {
+	if in.Read == quorum.Linearizable && m.cfg.Defects.ReadWithoutAgreement {
 		in.Read = quorum.Majority
 	}
 	o := &op{id: in.ID, key: in.Key, level: in.Read, s: s, read: true}
@@ -240,7 +240,7 @@ func (s *space) checkRound(r *round) {
 // as nil.
 func (s *space) answered(r *round, p *peer) bool {
 	return p == nil || slices.ContainsFunc(r.answers, func(a answer) bool {
-		return a.from == p && (a.extra == nil || !r.learn && s.m.cfg.Faults.ReadWithoutCatchUp)
+		return a.from == p && (a.extra == nil || !r.learn && s.m.cfg.Defects.ReadWithoutCatchUp)
 	})
 }
 

@@ -23,7 +23,7 @@ func newPuller(s *space) *repair.Puller {
 			DonorsReplaced: &st.DonorsReplaced, RepairAlarms: &st.RepairAlarms, SketchCells: &st.SketchCells,
 			SketchesFailed: &st.SketchesFailed, RangeRepairs: &st.RangeRepairs,
 		},
-		Host: repairHost{s}, Line: repairHost{s}, Rand: s.m.rng, Store: s.store, TrustSketch: cfg.Faults.TrustSketch,
+		Host: repairHost{s}, Line: repairHost{s}, Rand: s.m.rng, Store: s.store, TrustSketch: cfg.Defects.TrustSketch,
 	})
 }
 

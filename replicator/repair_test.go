@@ -188,7 +188,7 @@ func numbers(f *crdt.DotFinder, d crdt.Dot) func(func(uint64) bool) {
 // nothing is lost. Trusting it loses an item.
 func TestSketchThatLiesIsFoundOut(t *testing.T) {
 	for _, trust := range []bool{false, true} {
-		w := apart(t, Config{Faults: Faults{TrustSketch: trust}}, 300, 6)
+		w := apart(t, Config{Defects: Defects{TrustSketch: trust}}, 300, 6)
 		b := w.nodes[1]
 		victim := crdt.Dot{Origin: 1, Seq: 250} // alive on both sides
 		if !b.m.Snapshot(Volatile).Live(victim) {
@@ -226,7 +226,7 @@ func TestCellsThatAreGarbageCostAnotherWay(t *testing.T) {
 
 // Sketches that mix up dots are survived too.
 func TestWeakSketchesAreSurvived(t *testing.T) {
-	w := apart(t, Config{Faults: Faults{Store: crdt.Faults{WeakSketch: true}}}, 400, 60)
+	w := apart(t, Config{Defects: Defects{Store: crdt.Defects{WeakSketch: true}}}, 400, 60)
 	w.meet()
 	if st := w.repairs(); st.Repairs != 2 || st.RepairAlarms+st.SketchesFailed == 0 {
 		t.Fatalf("%+v", st)

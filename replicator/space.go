@@ -53,7 +53,7 @@ type space struct {
 func newSpace(m *Machine, id Space) *space {
 	s := &space{m: m, id: id}
 	s.rep = crdt.NewReplica(m.cfg.Self, crdt.StoreOptions{DigestSeed: m.cfg.DigestSeed, LogMax: m.cfg.LogMax, LogBytesMax: m.cfg.LogBytesMax,
-		Faults: m.cfg.Faults.Store, SketchCells: max(0, m.cfg.SketchCells), SketchFrom: m.cfg.SketchFrom,
+		Defects: m.cfg.Defects.Store, SketchCells: max(0, m.cfg.SketchCells), SketchFrom: m.cfg.SketchFrom,
 	})
 	s.store = s.rep.Store()
 	s.puller = newPuller(s)
@@ -80,7 +80,7 @@ func (s *space) content() *crdt.Clock { return s.store.Clock() }
 // committed is what a crash leaves to the cluster: in the volatile space all of the content, in the
 // durable one what is on disk (R7).
 func (s *space) committed() *crdt.Clock {
-	if s.id == Volatile || s.m.cfg.Faults.AckBeforeCommit {
+	if s.id == Volatile || s.m.cfg.Defects.AckBeforeCommit {
 		return s.content()
 	}
 	return s.disk.clock

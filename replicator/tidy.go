@@ -26,7 +26,7 @@ const (
 
 // tidies reports whether this replica is the one that tidies up now.
 func (m *Machine) tidies() bool {
-	return m.serves && m.voter && m.oldest == m.cfg.Self && (m.heardOf <= m.view.Epoch || m.cfg.Faults.TidyInOldView)
+	return m.serves && m.voter && m.oldest == m.cfg.Self && (m.heardOf <= m.view.Epoch || m.cfg.Defects.TidyInOldView)
 }
 
 // oldestOf returns the voter with the lowest up number, of several the one with the lowest id.

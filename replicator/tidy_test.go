@@ -184,8 +184,8 @@ func TestColdRestartForgetsWhatTheDeadOwned(t *testing.T) {
 // A joiner is not in the oldest voter's view yet, and another member tells that voter of it. What
 // the joiner owns is shown when the view comes, and never swept.
 func TestWhatIsNotInTheViewYetIsNotSwept(t *testing.T) {
-	for _, f := range []Faults{{}, {TidyInOldView: true}} {
-		w := cluster(t, 3, Config{Faults: f})
+	for _, f := range []Defects{{}, {TidyInOldView: true}} {
+		w := cluster(t, 3, Config{Defects: f})
 		a, b := w.nodes[0], w.nodes[1]
 		j := w.start(4, nil, 4)
 		next := viewOf(2, 1, 2, 3).with(4)

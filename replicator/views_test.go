@@ -102,7 +102,7 @@ func TestViewIsSettledOnlyWhenAMajorityOfTheNewestContainsTheOld(t *testing.T) {
 // V7: Only acks of the operation's own epoch count. A member that has reported its clocks for epoch
 // e acks nothing older.
 func TestOnlyAcksOfTheOperationsEpochCount(t *testing.T) {
-	w, next, x := writeInOldView(t, Faults{})
+	w, next, x := writeInOldView(t, Defects{})
 	w.node(1).wantOpen(x)
 	w.sever(2, 3)
 	w.sever(2, 4)
@@ -116,7 +116,7 @@ func TestOnlyAcksOfTheOperationsEpochCount(t *testing.T) {
 	w.node(1).step(Install{next})
 	w.advance(5 * time.Second)
 	w.node(1).want(x, nil)
-	w, _, x = writeInOldView(t, Faults{CountAnyEpoch: true})
+	w, _, x = writeInOldView(t, Defects{CountAnyEpoch: true})
 	if _, answered := w.node(1).results[x]; !answered {
 		t.Error("nothing is noticed when acks of another epoch count")
 	}
@@ -124,8 +124,8 @@ func TestOnlyAcksOfTheOperationsEpochCount(t *testing.T) {
 
 // writeInOldView lets a node that has missed a view of five write to what was a majority of three.
 // next is the view, x the write.
-func writeInOldView(t *testing.T, f Faults) (w *world, next View, x uint64) {
-	w = cluster(t, 3, Config{GossipInterval: time.Hour, OperationTimeout: time.Minute, Faults: f})
+func writeInOldView(t *testing.T, f Defects) (w *world, next View, x uint64) {
+	w = cluster(t, 3, Config{GossipInterval: time.Hour, OperationTimeout: time.Minute, Defects: f})
 	w.start(4, nil, 4)
 	w.start(5, nil, 5)
 	w.install(viewOf(2, 1, 2, 3).with(4, 5))

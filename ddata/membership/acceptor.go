@@ -67,7 +67,7 @@ func (m *Machine) prepare(p Prepare) Message {
 
 // promiseTo is how long promises to any of the members still run.
 func (m *Machine) promiseTo(drops []UID) (wait time.Duration) {
-	if m.cfg.Faults.NoPromise {
+	if m.cfg.Defects.NoPromise {
 		return 0
 	}
 	for _, u := range drops {

@@ -73,7 +73,7 @@ func (m *Machine) hearsCarrier() bool {
 // arbiterWait is how long a new holder accepts no view that drops a member that may hold a lease.
 // What its predecessors granted in the arbiter's name was granted before it acquired.
 func (m *Machine) arbiterWait() time.Duration {
-	if !m.speaks() || m.cfg.Faults.NoArbiterWait {
+	if !m.speaks() || m.cfg.Defects.NoArbiterWait {
 		return 0
 	}
 	return m.arbiter.since.Add(m.cfg.promise()).Sub(m.now)

@@ -116,7 +116,7 @@ func (m *Machine) onArbiterAcquired(in ArbiterAcquired) {
 	a := &m.arbiter
 	a.busy = false
 	var r arbiterRecord
-	if len(in.Record) > 0 && !m.cfg.Faults.NoArbiterRecord {
+	if len(in.Record) > 0 && !m.cfg.Defects.NoArbiterRecord {
 		var err error
 		if r, err = decodeArbiter(in.Record); err != nil {
 			m.becomeUnarbitrated()

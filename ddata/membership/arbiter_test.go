@@ -11,9 +11,9 @@ import (
 
 // arbitratedWorld founds n nodes that LeaseMajority decides for, and returns them by age. The
 // oldest holds the lease.
-func arbitratedWorld(t *testing.T, n int, f Faults) (w *world, byAge []*node) {
+func arbitratedWorld(t *testing.T, n int, f Defects) (w *world, byAge []*node) {
 	cfg := LAN()
-	cfg.Strategy, cfg.Faults = downing.LeaseMajority{}, f
+	cfg.Strategy, cfg.Defects = downing.LeaseMajority{}, f
 	w = newWorld(t, 7, cfg)
 	if testing.Verbose() {
 		w.log = func(format string, args ...any) { t.Logf("%v "+format, append([]any{w.now}, args...)...) }
@@ -40,7 +40,7 @@ func apart(w *world, side ...*node) {
 // earlierHolder: the oldest acts on what the third grants in the arbiter's name; the second, which
 // does not hear the oldest, gets the lease and removes it. It has to wait for what was granted
 // before.
-func earlierHolder(t *testing.T, f Faults) *world {
+func earlierHolder(t *testing.T, f Defects) *world {
 	w, ns := arbitratedWorld(t, 3, f)
 	oldest, second, third := ns[0], ns[1], ns[2]
 	w.arbiterStore.fails = func(n *node, op ArbiterOp) bool { return n != third && op.Do == ArbiterAcquire }
@@ -65,7 +65,7 @@ func earlierHolder(t *testing.T, f Faults) *world {
 
 // decidedAway: the oldest of two goes on alone by the arbiter's vote; then the other gets the
 // lease. The record tells it that it is out.
-func decidedAway(t *testing.T, f Faults) *world {
+func decidedAway(t *testing.T, f Defects) *world {
 	w, ns := arbitratedWorld(t, 2, f)
 	apart(w, ns[0])
 	if !w.until(20*time.Second, func() bool { return len(ns[0].m.View().Members) == 1 }) {
@@ -84,7 +84,7 @@ func decidedAway(t *testing.T, f Faults) *world {
 // before it is saved.
 func TestArbiterSpeaksAfterSaving(t *testing.T) {
 	play := func(early bool) *world {
-		w, ns := arbitratedWorld(t, 2, Faults{})
+		w, ns := arbitratedWorld(t, 2, Defects{})
 		w.arbiterStore.early = early
 		w.arbiterStore.fails = func(n *node, op ArbiterOp) bool {
 			if r, _ := decodeArbiter(op.Record); op.Do == ArbiterSave && r.View != nil && n == ns[0] {
@@ -116,7 +116,7 @@ func TestArbiterSpeaksAfterSaving(t *testing.T) {
 func TestOneOfTwoGoesOn(t *testing.T) {
 	for i, who := range []string{"the holder dies", "the other dies"} {
 		t.Run(who, func(t *testing.T) {
-			w, ns := arbitratedWorld(t, 2, Faults{})
+			w, ns := arbitratedWorld(t, 2, Defects{})
 			dies, stays := ns[i], ns[1-i]
 			lost := stays.m.Stats().LeasesLost
 			dies.crash()
@@ -137,7 +137,7 @@ func TestOneOfTwoGoesOn(t *testing.T) {
 // there is no larger one.
 func TestLargerSideGetsTheLease(t *testing.T) {
 	for _, crash := range []bool{false, true} {
-		w, ns := arbitratedWorld(t, 5, Faults{})
+		w, ns := arbitratedWorld(t, 5, Defects{})
 		small, large := ns[:2], ns[2:]
 		apart(w, small...)
 		goOn, end := large, small
@@ -165,7 +165,7 @@ func TestLargerSideGetsTheLease(t *testing.T) {
 // A network that flaps about the half does not keep a side from ever using the lease: the holder
 // yields once.
 func TestFlappingDoesNotLock(t *testing.T) {
-	w, ns := arbitratedWorld(t, 5, Faults{})
+	w, ns := arbitratedWorld(t, 5, Defects{})
 	ns[3].crash()
 	ns[4].crash()
 	flapper, down := ns[2], false
@@ -185,7 +185,7 @@ func TestFlappingDoesNotLock(t *testing.T) {
 // While the arbiter cannot be reached, a cluster whose members all answer goes on: it takes in and
 // lets go. But it drops no silent member.
 func TestArbiterOutOfReach(t *testing.T) {
-	w, ns := arbitratedWorld(t, 3, Faults{})
+	w, ns := arbitratedWorld(t, 3, Defects{})
 	w.arbiterStore.down = true
 	w.arbiterStore.take(w)
 	w.run(10 * time.Second)
@@ -236,7 +236,7 @@ func TestArbiterOfRole(t *testing.T) {
 // A suspended machine's clock may have stood still while the lease ran out: it speaks for the
 // arbiter only when it has asked again, and as a new holder.
 func TestSuspendedHolderAsksAgain(t *testing.T) {
-	w, ns := arbitratedWorld(t, 2, Faults{})
+	w, ns := arbitratedWorld(t, 2, Defects{})
 	before := ns[0].m.arbiter.since
 	ns[0].step(Suspended{})
 	if ns[0].m.speaks() {
@@ -269,7 +269,7 @@ func FuzzDecodeArbiter(f *testing.F) {
 // these views. The arbiter's record does, and must not put an end to it: the epochs of the founding
 // are above.
 func TestArbiterOfAFoundingByWord(t *testing.T) {
-	w, byAge := arbitratedWorld(t, 2, Faults{})
+	w, byAge := arbitratedWorld(t, 2, Defects{})
 	goes, stays := byAge[1], byAge[0]
 	goes.crash()
 	if !w.until(30*time.Second, func() bool { return len(stays.m.View().Members) == 1 }) {

@@ -249,7 +249,7 @@ func (m *Machine) needs(probes []Probe) ([]Known, error) {
 	}
 	var needs []Known
 	for _, k := range all {
-		if m.cfg.Faults.OnlyLastDisks {
+		if m.cfg.Defects.OnlyLastDisks {
 			settled = k.Epoch
 		}
 		k.Settled, k.Sets = 0, view.SetsSince(k.Sets, settled)

@@ -198,7 +198,7 @@ func (m *Machine) removalDue(o Member) removal {
 	if o.Status == Joining && m.flagsOf(o.UID)&FlagLeaving != 0 {
 		return removal{due: m.now, consented: true} // it runs nothing, and will not come up
 	}
-	if stopped && (o.Status == Joining || m.settledBy(o.UID) >= m.view.Epoch || m.cfg.Faults.LeaveUnsettled) {
+	if stopped && (o.Status == Joining || m.settledBy(o.UID) >= m.view.Epoch || m.cfg.Defects.LeaveUnsettled) {
 		return removal{due: m.now, consented: true}
 	}
 	if m.downs[o.UID] {
@@ -306,7 +306,7 @@ func (m *Machine) promote(c *candidate) {
 		}
 		f := m.flagsOf(o.UID)
 		switch {
-		case o.Status == Joining && open && m.Reachable(o.UID) && f&(FlagStopped|FlagLeaving) == 0 && (o.Full() || (f&FlagCaughtUp != 0 || m.cfg.Faults.UpUnasked) && m.roomForVoters()):
+		case o.Status == Joining && open && m.Reachable(o.UID) && f&(FlagStopped|FlagLeaving) == 0 && (o.Full() || (f&FlagCaughtUp != 0 || m.cfg.Defects.UpUnasked) && m.roomForVoters()):
 			o.Status = Up
 			if o.UpNumber == 0 {
 				next.LastUp++

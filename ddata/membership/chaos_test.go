@@ -280,7 +280,7 @@ func steady() Config { return LAN() }
 
 func hostile() Config {
 	c := LAN()
-	c.UnreachableAfter, c.StableAfter, c.LeaseDuration, c.Faults.AnyTiming = 2*time.Second, time.Millisecond, 10*time.Second, true
+	c.UnreachableAfter, c.StableAfter, c.LeaseDuration, c.Defects.AnyTiming = 2*time.Second, time.Millisecond, 10*time.Second, true
 	c.SelfDownAfter = 25 * time.Second
 	return c
 }

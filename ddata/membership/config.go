@@ -86,8 +86,8 @@ type Config struct {
 	// Timing is how long things take.
 	Timing
 
-	// Faults are planted errors. Zero = none; only the simulator's self-test sets it.
-	Faults Faults
+	// Defects are planted errors. Zero = none; only the simulator's self-test sets it.
+	Defects Defects
 }
 
 // Timing holds the durations of the membership. Zero fields take their defaults.
@@ -215,7 +215,7 @@ func (c Config) Validate() error {
 	if err := view.CheckPatterns(c.DurableKeys); err != nil {
 		fault(true, "DurableKeys", "%w", err)
 	}
-	if !c.Faults.AnyTiming {
+	if !c.Defects.AnyTiming {
 		c.validateTiming(fault)
 	}
 	return errors.Join(errs...)

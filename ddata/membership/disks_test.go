@@ -104,14 +104,14 @@ func TestColdStartNeedsEveryUnsettledView(t *testing.T) {
 	w.verdict()
 }
 
-// TestOnlyLastDisksFound: the planted error lets the three found.
+// TestOnlyLastDisksFound: the planted defect lets the three found.
 func TestOnlyLastDisksFound(t *testing.T) {
 	w := grownUnsettled(t, 21)
 	w.stopAll()
-	w.base.Faults.OnlyLastDisks = true
+	w.base.Defects.OnlyLastDisks = true
 	w.startAll("c", "d", "e")
 	if !w.until(30*time.Second, w.converged) {
-		t.Error("the planted error changes nothing:", w.living()[0].m)
+		t.Error("the planted defect changes nothing:", w.living()[0].m)
 	}
 }
 

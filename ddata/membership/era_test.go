@@ -18,7 +18,7 @@ func (w *world) crashAll() {
 func TestEraLastsAsLongAsTheDirectories(t *testing.T) {
 	w := newWorld(t, 71, LAN())
 	w.found(3)
-	l := w.playLone(time.Second, Faults{})
+	l := w.playLone(time.Second, Defects{})
 	last := func() Token {
 		t.Helper()
 		if !w.until(20*time.Second, func() bool { return l.running() != nil }) {

@@ -87,7 +87,7 @@ func TestFreeIsTakenBackBeforeTheNodeVotes(t *testing.T) {
 		if !w.until(30*time.Second, w.converged) {
 			t.Fatal("two of three disks do not found anew:", w.living()[0].m)
 		}
-		late := w.start(as[2], func(c *Config) { c.Faults.ToldUnstored = told })
+		late := w.start(as[2], func(c *Config) { c.Defects.ToldUnstored = told })
 		w.slow = func(n *node) time.Duration {
 			if n == late {
 				return time.Hour

@@ -102,7 +102,7 @@ func (g *story) command(args []string) error {
 		if err != nil {
 			return err
 		}
-		g.lone = g.w.playLone(d, Faults{})
+		g.lone = g.w.playLone(d, Defects{})
 		g.lone.watch = g.watchLone
 		for _, n := range g.w.living() {
 			fmt.Fprintf(g.out, "%v %v\n", n.uid, g.lone.part(n).s.State())

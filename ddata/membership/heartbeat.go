@@ -119,7 +119,7 @@ func (m *Machine) onHeartbeat(r Receive, hb Heartbeat) {
 	m.sendMember(r.From, Grant{Cluster: hb.Cluster, Epoch: hb.Epoch, Mono: hb.Mono, Wall: hb.Wall, Granted: granted, Arbiter: granted && m.speaks()})
 	arrived := p.epoch < hb.Epoch
 	p.epoch = hb.Epoch
-	if arrived && !m.cfg.Faults.NoV6 && !m.holder.HasGrant(r.From, m.now) && (!m.capped || m.isVoter(r.From)) {
+	if arrived && !m.cfg.Defects.NoV6 && !m.holder.HasGrant(r.From, m.now) && (!m.capped || m.isVoter(r.From)) {
 		m.sendMember(r.From, m.heartbeat()) // V6: it answers for this epoch only now
 	}
 }
@@ -165,19 +165,19 @@ func (m *Machine) learnForGood(u UID, hb Heartbeat) {
 	}
 }
 
-// anyEpoch is the planted error AnyEpoch: what is no message of this epoch is taken for one.
+// anyEpoch is the planted defect AnyEpoch: what is no message of this epoch is taken for one.
 func (m *Machine) anyEpoch(cluster ClusterID) bool {
-	return m.cfg.Faults.AnyEpoch && m.view != nil && cluster == m.view.Cluster
+	return m.cfg.Defects.AnyEpoch && m.view != nil && cluster == m.view.Cluster
 }
 
 // mayGrant: R2 freezes all grants, V2 those to members that a refused proposal would drop.
 func (m *Machine) mayGrant(u UID) bool {
 	switch {
-	case m.acceptor.Frozen() && !m.cfg.Faults.NoFreeze:
+	case m.acceptor.Frozen() && !m.cfg.Defects.NoFreeze:
 		return false
 	case m.parting.last != 0: // its disk says that nothing it granted is in use
 		return false
-	case m.promises.HoldsBack(u, m.now) && !m.cfg.Faults.NoV2:
+	case m.promises.HoldsBack(u, m.now) && !m.cfg.Defects.NoV2:
 		return false
 	}
 	return !m.downs[u]

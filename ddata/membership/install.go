@@ -97,7 +97,7 @@ func (m *Machine) install(v *View) {
 	m.renewLease()
 	m.installedAt = m.now
 	m.wake = true
-	if !m.cfg.Faults.NoV6 || old == nil {
+	if !m.cfg.Defects.NoV6 || old == nil {
 		m.beatAt = m.now // V6
 	}
 	if old == nil {
@@ -115,7 +115,7 @@ func (m *Machine) install(v *View) {
 func (m *Machine) promiseMembers() {
 	others := m.others()
 	m.promises.Follow(others)
-	if m.cfg.Faults.NoInstallPromise {
+	if m.cfg.Defects.NoInstallPromise {
 		return
 	}
 	for _, o := range others {

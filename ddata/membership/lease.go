@@ -12,10 +12,10 @@ func (m *Machine) leaseScene() nodelease.Scene {
 	me, listed := m.view.Member(m.cfg.UID)
 	s := nodelease.Scene{
 		Now: m.now, Epoch: m.view.Epoch, Voters: m.voters, Quorum: m.quorum,
-		May:    listed && me.Status != Joining && (!m.self.stopped || m.cfg.Faults.StoppedHolds),
+		May:    listed && me.Status != Joining && (!m.self.stopped || m.cfg.Defects.StoppedHolds),
 		Speaks: m.speaks() && !m.acceptor.Frozen(),
 	}
-	if !m.cfg.Faults.NoV1 {
+	if !m.cfg.Defects.NoV1 {
 		s.Frozen = m.acceptor.FrozenAt()
 	}
 	return s

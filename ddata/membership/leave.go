@@ -30,7 +30,7 @@ func (m *Machine) onStopped() {
 	m.self.leaving, m.self.stopped = true, true
 	m.self.companyAt = m.now
 	m.tell()
-	if m.cfg.Faults.GoesUnseen {
+	if m.cfg.Defects.GoesUnseen {
 		m.farewell()
 		m.becomeGone()
 	}

@@ -107,7 +107,7 @@ func New(cfg Config, rng *rand.Rand, loaded []byte) (*Machine, error) {
 	}, rng)
 	m.promises = nodelease.NewPromises()
 	m.holder = nodelease.NewHolder(nodelease.Config{
-		Self: cfg.UID, Arbiter: downing.Arbiter, Duration: cfg.LeaseDuration, Beat: cfg.HeartbeatInterval, FromReply: cfg.Faults.LeaseFromReply,
+		Self: cfg.UID, Arbiter: downing.Arbiter, Duration: cfg.LeaseDuration, Beat: cfg.HeartbeatInterval, FromReply: cfg.Defects.LeaseFromReply,
 	})
 	m.bootstrap.init(m)
 	return m, nil

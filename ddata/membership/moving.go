@@ -34,7 +34,7 @@ func agreeOnKeys(v *View, founders []Probe, needs []Known) error {
 // endMove lets the keys that move be durable when all members that stay have done their part.
 func (m *Machine) endMove(c *candidate) {
 	next := c.proposal.View
-	waits := func(o Member) bool { return m.movedBy(o.UID) != next.Moves && !m.cfg.Faults.MoveUnasked }
+	waits := func(o Member) bool { return m.movedBy(o.UID) != next.Moves && !m.cfg.Defects.MoveUnasked }
 	if len(next.Moving) == 0 || slices.ContainsFunc(next.Members, waits) {
 		return
 	}

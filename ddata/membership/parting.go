@@ -107,7 +107,7 @@ func (m *Machine) answerParting(r Receive, hb Heartbeat) {
 // part ends a node that has stopped and is in no view any more: at once, or when the nodes that it
 // owes the word have it.
 func (m *Machine) part(err error) {
-	if len(m.unaware) == 0 || m.cfg.Faults.GoesUntold {
+	if len(m.unaware) == 0 || m.cfg.Defects.GoesUntold {
 		m.becomeDone(err)
 		return
 	}
@@ -198,7 +198,7 @@ func (m *Machine) noteFree() (number uint64) {
 // isFree reports whether no node runs under a lease that a promise of this node covers.
 func (m *Machine) isFree() bool {
 	for u := range m.peers { // order: all are looked at
-		if !m.hasStopped(u) && m.mayHoldLease(u) && m.now.Before(m.promises.Until(u)) || m.cfg.Faults.GoesUntold {
+		if !m.hasStopped(u) && m.mayHoldLease(u) && m.now.Before(m.promises.Until(u)) || m.cfg.Defects.GoesUntold {
 			return false
 		}
 	}
@@ -207,7 +207,7 @@ func (m *Machine) isFree() bool {
 
 // waitsFor reports whether a node that has not answered, and was last heard then, may still do so.
 func (m *Machine) waitsFor(heard time.Time) bool {
-	if m.cfg.Faults.GoesUntold {
+	if m.cfg.Defects.GoesUntold {
 		return false
 	}
 	g := &m.parting

@@ -54,7 +54,7 @@ func (m *Machine) maybePropose() {
 // reachable voter still hands over to them.
 func (m *Machine) lead() (UID, bool) {
 	for _, v := range m.voters {
-		if m.Reachable(v.UID) && (!m.hasStopped(v.UID) || m.cfg.Faults.StoppedProposes) && !m.downs[v.UID] {
+		if m.Reachable(v.UID) && (!m.hasStopped(v.UID) || m.cfg.Defects.StoppedProposes) && !m.downs[v.UID] {
 			return v.UID, true
 		}
 	}

@@ -29,7 +29,7 @@ func (m *Machine) onHint(h Hint) {
 		if o.UID == m.cfg.UID || o.UID != h.UID && (h.UID != 0 || o.Addr != h.Addr) {
 			continue
 		}
-		if m.cfg.Faults.DeadMeansRemoved {
+		if m.cfg.Defects.DeadMeansRemoved {
 			m.removeByHint(o.UID)
 			return
 		}
@@ -39,7 +39,7 @@ func (m *Machine) onHint(h Hint) {
 	}
 }
 
-// removeByHint is the planted error DeadMeansRemoved: what a cluster that trusts its failure
+// removeByHint is the planted defect DeadMeansRemoved: what a cluster that trusts its failure
 // detector would do.
 func (m *Machine) removeByHint(u UID) {
 	next := m.view.Next(m.hash)

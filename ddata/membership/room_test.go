@@ -129,7 +129,7 @@ func TestALegalViewFits(t *testing.T) {
 // TestNoRoomIsAReason: a node for which a view has no room is refused, and taken in the place of
 // the incarnation before it.
 func TestNoRoomIsAReason(t *testing.T) {
-	_, oldest, _, _ := scripted(t, Faults{}, nil)
+	_, oldest, _, _ := scripted(t, Defects{}, nil)
 	v := *oldest.m.view
 	for i := len(v.Members); i < view.MembersMax; i++ {
 		m := Member{UID: UID(1<<40 + i), Addr: fmt.Sprintf("other-%d.example:7946", i), Roles: []string{"r"}, Status: Joining}

@@ -18,7 +18,7 @@ import (
 //     without the third;
 //  4. the oldest lives on what the third grants, if that grants to a node that it hears in another
 //     epoch: the two are a quorum of the view that the oldest has.
-func otherEpoch(t *testing.T, f Faults) *world {
+func otherEpoch(t *testing.T, f Defects) *world {
 	w, oldest, second, third := scripted(t, f, patient)
 	outside := func(n *node) bool { return n == oldest || n == third }
 	sealed := false
@@ -50,9 +50,9 @@ func otherEpoch(t *testing.T, f Faults) *world {
 // twoToOne is V3: the leaver has the lowest uid, or the other has, so that nothing is decided
 // without its vote; it accepts its own removal, and stays until it sees the view without itself
 // even if it is not told.
-func twoToOne(t *testing.T, f Faults) *world {
+func twoToOne(t *testing.T, f Defects) *world {
 	cfg := LAN()
-	cfg.Faults = f
+	cfg.Defects = f
 	var w *world
 	for _, lowestLeaves := range []bool{false, true} {
 		w = newWorld(t, 3, cfg)
@@ -94,7 +94,7 @@ func twoToOne(t *testing.T, f Faults) *world {
 
 // stoppedForGood is V3: a node that has said that it stopped holds no lease and proposes nothing
 // any more, whatever happens.
-func stoppedForGood(t *testing.T, f Faults) *world {
+func stoppedForGood(t *testing.T, f Defects) *world {
 	w, oldest, second, third := scripted(t, f, nil)
 	w.cut = func(a, b *node) bool { return a == oldest || b == oldest }
 	oldest.step(Stopped{})
@@ -120,9 +120,9 @@ func stoppedForGood(t *testing.T, f Faults) *world {
 }
 
 // lateLeaver is V4: a leaver stays until its replicators have settled.
-func lateLeaver(t *testing.T, f Faults) *world {
+func lateLeaver(t *testing.T, f Defects) *world {
 	cfg := LAN()
-	cfg.Faults = f
+	cfg.Defects = f
 	w := newWorld(t, 4, cfg)
 	ns := w.found(3)
 	w.settle = 8 * time.Second
@@ -173,7 +173,7 @@ func TestManyLeaveInTurns(t *testing.T) {
 }
 
 // lateLearner is V4: no learner votes before it has caught up.
-func lateLearner(t *testing.T, f Faults) *world {
+func lateLearner(t *testing.T, f Defects) *world {
 	w, oldest, _, _ := scripted(t, f, nil)
 	w.settle = 8 * time.Second
 	learner := w.start("d", nil)
@@ -190,7 +190,7 @@ func lateLearner(t *testing.T, f Faults) *world {
 // newcomer is V6. A member that held a lease in the view before goes on under it. A member that
 // comes up in a view has none, and must not wait for the next heartbeats. Nor must it wait for its
 // replicators: that they have settled is told at once, too.
-func newcomer(t *testing.T, f Faults) *world {
+func newcomer(t *testing.T, f Defects) *world {
 	w, _, _, _ := scripted(t, f, nil)
 	w.stuck = true
 	var up time.Duration

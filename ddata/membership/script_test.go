@@ -12,38 +12,38 @@ import (
 // the world; what went wrong is in its checker.
 type script struct {
 	name string
-	rule string // the planted error that must make it fail
-	with Faults
-	play func(t *testing.T, f Faults) *world
+	rule string // the planted defect that must make it fail
+	with Defects
+	play func(t *testing.T, f Defects) *world
 }
 
 var scripts = []script{
-	{"growing view, cut right after commit", "NoFreeze", Faults{NoFreeze: true}, growingView},
-	{"growing view, cut right after commit", "NoInstallPromise", Faults{NoInstallPromise: true}, growingView},
-	{"growing view, accepted by the one to be dropped", "NoV1", Faults{NoV1: true}, growingViewOwnVote},
-	{"a voter replaced, its successor knows nothing", "NoFreeze of few voters", Faults{NoFreeze: true}, replacedVoter},
-	{"a voter replaced, its successor knows nothing", "NoInstallPromise of few voters", Faults{NoInstallPromise: true}, replacedVoter},
-	{"one node between two that cannot hear each other", "NoV2", Faults{NoV2: true}, betweenTwo},
-	{"the side that removes is heard by the removed", "NoPromise", Faults{NoPromise: true}, deafSuccessor},
-	{"grants that come late", "LeaseFromReply", Faults{LeaseFromReply: true}, lateGrants},
-	{"a lease on what an earlier holder granted", "NoArbiterWait", Faults{NoArbiterWait: true}, earlierHolder},
-	{"a holder that was decided away", "NoArbiterRecord", Faults{NoArbiterRecord: true}, decidedAway},
-	{"growing view, its end heard by one", "AnyEpoch", Faults{AnyEpoch: true}, otherEpoch},
-	{"two become one", "GoesUnseen", Faults{GoesUnseen: true}, twoToOne},
-	{"stopped is for good", "StoppedHolds", Faults{StoppedHolds: true}, stoppedForGood},
-	{"stopped is for good", "StoppedProposes", Faults{StoppedProposes: true}, stoppedForGood},
-	{"a leaver that settles late", "LeaveUnsettled", Faults{LeaveUnsettled: true}, lateLeaver},
-	{"a learner that catches up late", "UpUnasked", Faults{UpUnasked: true}, lateLearner},
-	{"a view that no disk remembers", "ToldUnstored", Faults{ToldUnstored: true}, unstored},
-	{"a newcomer's first lease", "NoV6", Faults{NoV6: true}, newcomer},
-	{"a failure detector that is wrong", "DeadMeansRemoved", Faults{DeadMeansRemoved: true}, wrongHint},
+	{"growing view, cut right after commit", "NoFreeze", Defects{NoFreeze: true}, growingView},
+	{"growing view, cut right after commit", "NoInstallPromise", Defects{NoInstallPromise: true}, growingView},
+	{"growing view, accepted by the one to be dropped", "NoV1", Defects{NoV1: true}, growingViewOwnVote},
+	{"a voter replaced, its successor knows nothing", "NoFreeze of few voters", Defects{NoFreeze: true}, replacedVoter},
+	{"a voter replaced, its successor knows nothing", "NoInstallPromise of few voters", Defects{NoInstallPromise: true}, replacedVoter},
+	{"one node between two that cannot hear each other", "NoV2", Defects{NoV2: true}, betweenTwo},
+	{"the side that removes is heard by the removed", "NoPromise", Defects{NoPromise: true}, deafSuccessor},
+	{"grants that come late", "LeaseFromReply", Defects{LeaseFromReply: true}, lateGrants},
+	{"a lease on what an earlier holder granted", "NoArbiterWait", Defects{NoArbiterWait: true}, earlierHolder},
+	{"a holder that was decided away", "NoArbiterRecord", Defects{NoArbiterRecord: true}, decidedAway},
+	{"growing view, its end heard by one", "AnyEpoch", Defects{AnyEpoch: true}, otherEpoch},
+	{"two become one", "GoesUnseen", Defects{GoesUnseen: true}, twoToOne},
+	{"stopped is for good", "StoppedHolds", Defects{StoppedHolds: true}, stoppedForGood},
+	{"stopped is for good", "StoppedProposes", Defects{StoppedProposes: true}, stoppedForGood},
+	{"a leaver that settles late", "LeaveUnsettled", Defects{LeaveUnsettled: true}, lateLeaver},
+	{"a learner that catches up late", "UpUnasked", Defects{UpUnasked: true}, lateLearner},
+	{"a view that no disk remembers", "ToldUnstored", Defects{ToldUnstored: true}, unstored},
+	{"a newcomer's first lease", "NoV6", Defects{NoV6: true}, newcomer},
+	{"a failure detector that is wrong", "DeadMeansRemoved", Defects{DeadMeansRemoved: true}, wrongHint},
 }
 
 // TestScripts plays each worst case with all rules, and then without the one that it is about.
 func TestScripts(t *testing.T) {
 	for _, s := range scripts {
 		t.Run(s.rule, func(t *testing.T) {
-			s.play(t, Faults{}).verdict()
+			s.play(t, Defects{}).verdict()
 			w := s.play(t, s.with)
 			w.checker.history(w)
 			if len(w.checker.faults) == 0 {
@@ -56,9 +56,9 @@ func TestScripts(t *testing.T) {
 }
 
 // scripted founds three nodes, and returns them by age.
-func scripted(t *testing.T, f Faults, tune func(*Config)) (w *world, oldest, second, third *node) {
+func scripted(t *testing.T, f Defects, tune func(*Config)) (w *world, oldest, second, third *node) {
 	cfg := LAN()
-	cfg.Faults = f
+	cfg.Defects = f
 	if tune != nil {
 		tune(&cfg)
 	}
@@ -119,7 +119,7 @@ func growIsland(w *world, second *node, outside func(*node) bool) (grown func() 
 //
 // The third must have stopped granting when it accepted (R2), and the island must wait on
 // installing (R3).
-func growingView(t *testing.T, f Faults) *world {
+func growingView(t *testing.T, f Defects) *world {
 	w, oldest, second, third := scripted(t, f, patient)
 	outside := func(n *node) bool { return n == oldest || n == third }
 	sealed := false
@@ -148,7 +148,7 @@ func growingView(t *testing.T, f Faults) *world {
 // growingViewOwnVote: as growingView, but it is the oldest itself whose acceptance decides the
 // view, and the third node accepts nothing and so goes on granting. Only V1 ends the lease of the
 // oldest.
-func growingViewOwnVote(t *testing.T, f Faults) *world {
+func growingViewOwnVote(t *testing.T, f Defects) *world {
 	w, oldest, second, third := scripted(t, f, patient)
 	outside := func(n *node) bool { return n == oldest || n == third }
 	sealed, last := false, false
@@ -194,9 +194,9 @@ func growingViewOwnVote(t *testing.T, f Faults) *world {
 //
 // The third must have stopped granting when it accepted (R2), and the fourth must wait on
 // installing (R3).
-func replacedVoter(t *testing.T, f Faults) *world {
+func replacedVoter(t *testing.T, f Defects) *world {
 	cfg := LAN()
-	cfg.Faults, cfg.VotersMax = f, 3
+	cfg.Defects, cfg.VotersMax = f, 3
 	patient(&cfg)
 	w := newWorld(t, 7, cfg)
 	w.found(7)
@@ -256,7 +256,7 @@ func ballotOf(msg Message) (b paxos.Ballot, ok bool) {
 
 // betweenTwo: the third node hears both others, they do not hear each other. Either of them may be
 // removed. If none were, the cluster would be wedged without end.
-func betweenTwo(t *testing.T, f Faults) *world {
+func betweenTwo(t *testing.T, f Defects) *world {
 	w, oldest, second, third := scripted(t, f, func(c *Config) { c.SelfDownAfter = time.Hour })
 	w.cut = func(a, b *node) bool { return a != third && b != third }
 	if !w.until(40*time.Second, func() bool { return len(third.m.View().Members) == 2 && w.acting() != nil }) {
@@ -266,7 +266,7 @@ func betweenTwo(t *testing.T, f Faults) *world {
 }
 
 // deafSuccessor: the oldest hears all and is granted, but the second node does not hear it.
-func deafSuccessor(t *testing.T, f Faults) *world {
+func deafSuccessor(t *testing.T, f Defects) *world {
 	w, oldest, second, third := scripted(t, f, nil)
 	w.cut = func(a, b *node) bool { return a == oldest && b == second }
 	if !w.until(60*time.Second, func() bool { return !third.m.View().Has(oldest.uid) }) {
@@ -277,7 +277,7 @@ func deafSuccessor(t *testing.T, f Faults) *world {
 }
 
 // lateGrants: answers to the oldest come shortly before what they grant has run out.
-func lateGrants(t *testing.T, f Faults) *world {
+func lateGrants(t *testing.T, f Defects) *world {
 	w, oldest, _, third := scripted(t, f, nil)
 	late := true
 	w.filter = func(a, b *node, msg Message) bool {
@@ -297,7 +297,7 @@ func lateGrants(t *testing.T, f Faults) *world {
 }
 
 // wrongHint: memberlist says that the oldest is dead.
-func wrongHint(t *testing.T, f Faults) *world {
+func wrongHint(t *testing.T, f Defects) *world {
 	w, oldest, second, _ := scripted(t, f, nil)
 	before := second.m.View().Epoch
 	second.step(Hint{UID: oldest.uid, Addr: oldest.addr})

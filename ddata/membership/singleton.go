@@ -43,7 +43,7 @@ type SingletonConfig struct {
 	AskAgain time.Duration
 	// RestartAfter is when it is started again after it has ended by itself. Default 1 s.
 	RestartAfter time.Duration
-	Faults       Faults // planted errors; zero = none
+	Defects      Defects // planted errors; zero = none
 }
 
 // SingletonState is how far a node's Singleton is.
@@ -336,7 +336,7 @@ func (s *Singleton) answer() {
 		return
 	}
 	word := SingletonStopsNow
-	if s.state == SingletonHandedOver || s.cfg.Faults.DoneTooEarly {
+	if s.state == SingletonHandedOver || s.cfg.Defects.DoneTooEarly {
 		word = SingletonDone
 	}
 	for _, u := range s.askers {

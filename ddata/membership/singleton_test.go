@@ -8,14 +8,14 @@ import (
 // lone plays what runs on one node of a role: a Singleton beside each machine, and what it starts,
 // which takes its time to stop.
 type lone struct {
-	w      *world
-	parts  map[*node]*part
-	linger time.Duration // from Stop to Exited
-	starts []*node
-	deaf   bool // no word arrives
-	faults Faults
-	last   Token                                          // of all starts
-	watch  func(*node, SingletonInput, *SingletonEffects) // sees every step
+	w       *world
+	parts   map[*node]*part
+	linger  time.Duration // from Stop to Exited
+	starts  []*node
+	deaf    bool // no word arrives
+	defects Defects
+	last    Token                                          // of all starts
+	watch   func(*node, SingletonInput, *SingletonEffects) // sees every step
 }
 
 type part struct {
@@ -24,8 +24,8 @@ type part struct {
 	token Token // of its last start
 }
 
-func (w *world) playLone(linger time.Duration, f Faults) *lone {
-	l := &lone{w: w, parts: make(map[*node]*part), linger: linger, faults: f}
+func (w *world) playLone(linger time.Duration, f Defects) *lone {
+	l := &lone{w: w, parts: make(map[*node]*part), linger: linger, defects: f}
 	w.serveMore = func(n *node, v *View) { l.step(n, SingletonView{v}) }
 	w.reactMore = func(n *node, e Event) {
 		switch e := e.(type) {
@@ -51,7 +51,7 @@ func (w *world) playLone(linger time.Duration, f Faults) *lone {
 func (l *lone) part(n *node) *part {
 	p := l.parts[n]
 	if p == nil {
-		p = &part{s: NewSingleton(SingletonConfig{Self: n.uid, Faults: l.faults})}
+		p = &part{s: NewSingleton(SingletonConfig{Self: n.uid, Defects: l.defects})}
 		l.parts[n] = p
 	}
 	return p
@@ -148,7 +148,7 @@ func TestSingletonIsHandedOver(t *testing.T) {
 	for _, deaf := range []bool{false, true} {
 		w := newWorld(t, 21, LAN())
 		w.found(3)
-		l := w.playLone(time.Second, Faults{})
+		l := w.playLone(time.Second, Defects{})
 		first := l.running()
 		if first == nil || first != w.acting() {
 			t.Fatal("the oldest does not run it")
@@ -174,7 +174,7 @@ func TestSingletonIsHandedOver(t *testing.T) {
 func TestSingletonMovesAfterACrash(t *testing.T) {
 	w := newWorld(t, 22, LAN())
 	w.found(3)
-	l := w.playLone(time.Second, Faults{})
+	l := w.playLone(time.Second, Defects{})
 	first := l.running()
 	first.crash()
 	if !w.until(20*time.Second, func() bool { return l.running() != nil }) {
@@ -189,7 +189,7 @@ func TestSingletonMovesAfterACrash(t *testing.T) {
 // TestSingletonInRandomWorlds: never two, whatever happens, and one in the end. Saying done too
 // early is noticed.
 func TestSingletonInRandomWorlds(t *testing.T) {
-	play := func(seed uint64, f Faults) (*chaos, *lone) {
+	play := func(seed uint64, f Defects) (*chaos, *lone) {
 		c := newChaos(t, seed, timing(seed))
 		l := c.w.playLone(time.Duration(seed%4)*time.Second, f)
 		c.weights[6] += 3 // leaves
@@ -201,7 +201,7 @@ func TestSingletonInRandomWorlds(t *testing.T) {
 	}
 	starts, seeds := 0, uint64(max(20, *seedsFlag/2))
 	for seed := uint64(1); seed <= seeds; seed++ {
-		c, l := play(seed, Faults{})
+		c, l := play(seed, Defects{})
 		for _, f := range c.w.checker.faults {
 			t.Fatalf("seed %d: %s", seed, f)
 		}
@@ -209,7 +209,7 @@ func TestSingletonInRandomWorlds(t *testing.T) {
 	}
 	t.Logf("%d starts in %d worlds", starts, seeds)
 	for seed := uint64(1); seed <= 100; seed++ {
-		if c, _ := play(seed, Faults{DoneTooEarly: true}); len(c.w.checker.faults) > 0 {
+		if c, _ := play(seed, Defects{DoneTooEarly: true}); len(c.w.checker.faults) > 0 {
 			t.Logf("done too early, seed %d: %s", seed, c.w.checker.faults[0])
 			return
 		}

@@ -52,7 +52,7 @@ func (m *Machine) persist(r record) (number uint64) {
 
 // isStored reports whether a record, or one that replaced it, is on disk.
 func (m *Machine) isStored(number uint64) bool {
-	return number <= m.store.stored || m.cfg.Faults.ToldUnstored
+	return number <= m.store.stored || m.cfg.Defects.ToldUnstored
 }
 
 // writeRecord hands the newest record to the driver, which has at most one at a time.

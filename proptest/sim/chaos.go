@@ -8,11 +8,11 @@ import (
 	"github.com/coterie-go/coterie/ddata/membership/downing"
 )
 
-// stroke is one kind of harm.
-type stroke uint8
+// fault is one kind of harm that chaos does to the world.
+type fault uint8
 
 const (
-	split stroke = iota
+	split fault = iota
 	isolate
 	isolateOldest
 	oneWay
@@ -31,22 +31,22 @@ const (
 	connectionReset
 	wallJump
 	flap
-	strokes
+	faultKinds
 )
 
-var strokeNames = [strokes]string{"split", "isolate", "isolate-oldest", "one-way", "partial", "mend", "crash", "crash-oldest", "crash-all", "freeze",
+var faultNames = [faultKinds]string{"split", "isolate", "isolate-oldest", "one-way", "partial", "mend", "crash", "crash-oldest", "crash-all", "freeze",
 	"freeze-oldest", "suspend", "leave", "join", "operator-down", "disk-stall", "reset", "wall-jump", "flap"}
 
-func (s stroke) String() string { return strokeNames[s] }
+func (f fault) String() string { return faultNames[f] }
 
-// chaos deals the strokes of the safety phase, and heals the world at its end.
+// chaos injects the faults of the safety phase, and heals the world at its end.
 type chaos struct {
 	w   *World
 	rng *rand.Rand
-	// rngLag draws what lags, so that a world deals the same strokes with and without lag.
-	rngLag *rand.Rand
-	dealt  int
-	flaps  int // how often links began to flap; the latest goes on
+	// rngLag draws what lags, so that a world has the same faults with and without lag.
+	rngLag   *rand.Rand
+	injected int // faults so far
+	flaps    int // how often links began to flap; the latest goes on
 	// onInstall, when set by a script, sees every view that is installed.
 	onInstall func(*membership.View)
 }
@@ -78,7 +78,7 @@ func (w *World) start() {
 	w.after(3*time.Second+time.Duration(between(c.rng, 0, int64(4*time.Second))), nil, c.next)
 }
 
-// next deals one stroke and schedules the one after it.
+// next injects one fault and schedules the one after it.
 func (c *chaos) next() {
 	if c.w.healed {
 		return
@@ -89,9 +89,9 @@ func (c *chaos) next() {
 	}
 	if total > 0 {
 		k := c.rng.IntN(total)
-		for s, n := range c.w.opt.Weights {
+		for f, n := range c.w.opt.Weights {
 			if k -= n; k < 0 {
-				c.strike(stroke(s))
+				c.inject(fault(f))
 				break
 			}
 		}
@@ -102,15 +102,15 @@ func (c *chaos) next() {
 	c.w.at(c.w.now+between(c.rng, int64(c.w.opt.ChaosMin), int64(c.w.opt.ChaosMax)), nil, c.next)
 }
 
-// strike deals one stroke.
-func (c *chaos) strike(s stroke) {
+// inject makes one fault happen.
+func (c *chaos) inject(f fault) {
 	w := c.w
-	if c.dealt++; w.opt.Strokes > 0 && c.dealt > w.opt.Strokes {
+	if c.injected++; w.opt.FaultsMax > 0 && c.injected > w.opt.FaultsMax {
 		return
 	}
-	w.trace.fold(4, uint64(s))
-	w.trace.line(w, "CHAOS %v", s)
-	switch s {
+	w.trace.fold(4, uint64(f))
+	w.trace.line(w, "CHAOS %v", f)
+	switch f {
 	case split:
 		w.net.cut(c.groups(2 + c.rng.IntN(2)))
 	case isolate:
@@ -133,26 +133,26 @@ func (c *chaos) strike(s stroke) {
 	case flap:
 		c.flap()
 	default:
-		c.strikeOne(s)
+		c.injectInProcess(f)
 	}
 }
 
-// strikeOne deals the strokes that need a running process.
-func (c *chaos) strikeOne(s stroke) {
+// injectInProcess makes the faults happen that need a running process.
+func (c *chaos) injectInProcess(f fault) {
 	w := c.w
-	if s == join {
+	if f == join {
 		c.join()
 		return
 	}
 	slot := c.slot()
-	if s == freezeOldest {
+	if f == freezeOldest {
 		slot = c.oldest()
 	}
 	p := slot.proc
 	if p == nil {
 		return
 	}
-	switch s {
+	switch f {
 	case freeze, freezeOldest:
 		c.freeze(p, time.Duration(between(c.rng, int64(100*time.Millisecond), int64(40*time.Second))))
 	case suspend:

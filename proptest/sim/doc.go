@@ -40,7 +40,7 @@
 // (plan_cluster.go) draws worlds that are about the cluster: 3, 5, 7 and, in a tenth of the seeds,
 // 20 members, up to 8 more slots for joins, every strategy, VotersMax, three sets of time-outs
 // (usual ones; the most hostile that Config.Validate lets pass; and reckless ones beyond, with no
-// StableAfter and leases of ten seconds), every kind of stroke, joins and leaves in all of them,
+// StableAfter and leases of ten seconds), every kind of fault, joins and leaves in all of them,
 // the worst cases of a growing view with 3 and 4 nodes, and restarts and shutdowns of all; and so
 // little load that a world takes a fifth of the time of a usual one. All checkers stay on.
 //
@@ -98,7 +98,7 @@
 //
 // The machines' own Check runs after each of their steps.
 //
-// That the checkers are awake is proved by planted faults (fault.go): defects that the machines can
+// That the checkers are awake is proved by planted defects (defect.go): errors that the machines can
 // be told to have, each of which must be caught within a number of seeds, of those drawn or of a
 // scenario of its own (huntedIn). A few harm only what no world of correct machines comes to; they
 // are listed apart, with the tests that catch them.

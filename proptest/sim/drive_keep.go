@@ -50,7 +50,7 @@ func (r *shardRun) letGo(slots []passivation.Slot) {
 }
 
 func (r *shardRun) passivate(b *box) {
-	if r.d.faults.overfull {
+	if r.d.defects.overfull {
 		return
 	}
 	r.d.p.w.counts.Evicted++

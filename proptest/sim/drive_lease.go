@@ -176,7 +176,7 @@ func (r *shardRun) retire() {
 
 // allowed says whether the shard's own lease lets it act at this moment.
 func (r *shardRun) allowed() bool {
-	return !r.d.cfg.Lease || r.d.faults.ungated || r.term.open()
+	return !r.d.cfg.Lease || r.d.defects.ungated || r.term.open()
 }
 
 // coordLeaseOp carries out what the Coordinator wants of its lease.
@@ -199,7 +199,7 @@ func (d *typeDriver) coordLeaseOp(op protocol.LeaseOp) {
 
 // expelled has the Coordinator know that its lease is lost before anything else, if it is.
 func (d *typeDriver) expelled() {
-	if d.coordTerm == nil || d.faults.lateExpelled || d.coordTerm.open() {
+	if d.coordTerm == nil || d.defects.lateExpelled || d.coordTerm.open() {
 		return
 	}
 	d.coordTerm = nil

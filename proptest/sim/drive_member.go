@@ -70,8 +70,8 @@ func (d *memberDriver) config(known bool) membership.Config {
 		c.BootstrapExpect = o.Nodes
 	}
 	c.Strategy, c.VotersMax, c.DurableKeys = o.strategy(), o.VotersMax, d.p.w.durableKeys(d.p.uid)
-	c.Faults = o.memberFaults()
-	c.Faults.AnyTiming = o.Timing == recklessTiming
+	c.Defects = o.memberDefects()
+	c.Defects.AnyTiming = o.Timing == recklessTiming
 	return c
 }
 

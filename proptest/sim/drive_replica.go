@@ -49,7 +49,7 @@ func (d *replicaDriver) config() replicator.Config {
 	return replicator.Config{
 		Expire: o.expireRules(d.p.uid), OperationTimeout: o.Timeout,
 		Self: crdt.Origin(d.p.uid), Disk: uint64(d.p.slot.index + 1), DurableKeys: []string{"d/*", "sharding/*/ids/*"}, LogMax: o.LogMax,
-		FrameMax: o.FrameMax, BatchRowsMax: o.BatchRows, WriteBehind: o.WriteBehind, SketchCells: 256, SketchFrom: 32, SuppliersMax: 2, Faults: o.replicaFaults(),
+		FrameMax: o.FrameMax, BatchRowsMax: o.BatchRows, WriteBehind: o.WriteBehind, SketchCells: 256, SketchFrom: 32, SuppliersMax: 2, Defects: o.replicaDefects(),
 	}
 }
 

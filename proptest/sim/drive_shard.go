@@ -37,9 +37,9 @@ type typeDriver struct {
 	regHeld    bool
 	steps      int
 	left       bool
-	closing    bool   // by its users, while the node stays
-	faults     faults // that are planted
-	coordTerm  *term  // the coordinator's lease; nil: it has none
+	closing    bool    // by its users, while the node stays
+	defects    defects // that are planted
+	coordTerm  *term   // the coordinator's lease; nil: it has none
 	coordGen   uint64
 
 	limit int // on active entities; 0: none
@@ -74,7 +74,7 @@ func newTypeDriver(p *Process, index int) *typeDriver {
 		routes: map[protocol.ShardID]protocol.Route{}, buffers: map[protocol.ShardID][]*tell{}, shards: map[protocol.ShardID]*shardRun{},
 	}
 	o := p.w.opt
-	d.faults = o.planted()
+	d.defects = o.planted()
 	if !(o.Remember && index == 0) {
 		d.limit = o.ActiveLimit
 	}
@@ -85,7 +85,7 @@ func newTypeDriver(p *Process, index int) *typeDriver {
 		RebalanceInterval: o.Rebalance, RebalanceDelay: o.delay(), Strategy: p.w.allocator(), StopTimeout: o.StopTimeout, PassivationTimeout: o.StopTimeout,
 		HandOffTimeout: 5 * o.StopTimeout, BeginTimeout: 3 * o.StopTimeout,
 		Lease: o.ShardLeases, CoordinatorLease: o.CoordLeases, LeaseRetryInterval: o.LeaseRetry,
-		Faults: o.shardFaults(),
+		Defects: o.shardDefects(),
 	}
 	d.makeMachines()
 	return d
@@ -269,7 +269,7 @@ func (d *typeDriver) check(m interface{ Check() error }) {
 
 // write and read carry out what the machines want of the replicated state, at a majority.
 func (d *typeDriver) write(wr protocol.StateWrite, done func(error)) {
-	if d.faults.forgetful && wr.Kind == protocol.StateIDs {
+	if d.defects.forgetful && wr.Kind == protocol.StateIDs {
 		d.p.post(func() { done(nil) })
 		return
 	}
@@ -313,7 +313,7 @@ func (d *shardDriver) receive(pk packet) {
 		d.p.w.violate("wire", "sharding message does not decode: %v", err)
 		return
 	}
-	if t.faults.mute && t.closing && t.left {
+	if t.defects.mute && t.closing && t.left {
 		return
 	}
 	in := protocol.Receive{From: membership.UID(pk.from), Msg: m}

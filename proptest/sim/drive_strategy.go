@@ -52,7 +52,7 @@ func (o outside) Rebalance(a *allocation.Allocations, inProgress []protocol.Shar
 	return moves
 }
 
-// greedy is a planted fault: it moves everything all the time.
+// greedy is a planted defect: it moves everything all the time.
 type greedy struct{ allocation.Strategy }
 
 // Rebalance implements allocation.Strategy.
@@ -129,7 +129,7 @@ func (r *shardRun) entities() (n int) {
 // locationsChanged tells the Coordinator what an outside client has changed since it was last told,
 // or has read.
 func (d *typeDriver) locationsChanged() {
-	if d.wanted == nil || d.faults.unlocated {
+	if d.wanted == nil || d.defects.unlocated {
 		return
 	}
 	in := protocol.DiffLocations(d.located, *d.wanted)
@@ -150,7 +150,7 @@ func (d *typeDriver) readLocations(rd protocol.StateRead) {
 			if got.Err == nil {
 				d.located = v
 			}
-			if d.faults.unlocated {
+			if d.defects.unlocated {
 				got.Locations = nil
 			}
 			d.stepCoord(got)

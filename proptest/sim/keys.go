@@ -36,7 +36,7 @@ func (o *Options) applyKeys(r *rand.Rand) {
 	o.Nodes, o.Spare, o.Safety, o.Shards = pick(r, 2, 3, 3, 4), 1, 120*time.Second, 0
 	o.Loss, o.Straggle, o.Calm = pick(r, 0.05, 0.15), pick(r, 0, 0.03), false
 	o.WriteGap, o.Reads, o.Keys = pick(r, 10*time.Millisecond, 50*time.Millisecond), 0.3, pick(r, 1, 3)
-	o.Weights, o.DiskFail, o.Timing = [strokes]int{}, 0, usualTiming
+	o.Weights, o.DiskFail, o.Timing = [faultKinds]int{}, 0, usualTiming
 }
 
 // durableKeys are the patterns of a process that is started now. Every third has an older

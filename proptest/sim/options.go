@@ -11,20 +11,20 @@ import (
 	"github.com/coterie-go/coterie/sharding/passivation"
 )
 
-// Plan narrows what a seed draws: a scenario to play, and faults planted in the machines for the
+// Plan narrows what a seed draws: a scenario to play, and defects planted in the machines for the
 // simulator's own self-test. The zero value leaves everything to the seed.
 type Plan struct {
 	// Swarm is the name of what seeds are drawn from: empty for everything, or Cluster.
 	Swarm string
 	// Scenario is the name of the scenario to play; empty: the seed draws one.
 	Scenario string
-	// Fault is the name of the planted fault; empty: none.
-	Fault string
+	// Defect is the name of the planted defect; empty: none.
+	Defect string
 	// CheckEvery runs the machines' own Check after every that many steps; 0 means 1, negative
 	// never.
 	CheckEvery int
-	// Strokes ends the chaos after that many strokes; 0: it goes on until the world heals.
-	Strokes int
+	// FaultsMax ends the chaos after that many faults; 0: it goes on until the world heals.
+	FaultsMax int
 	// Inserts is how many unique inserts each phase of the scenario "inserts" makes; 0 means 200,
 	// as many as in the reference.
 	Inserts int
@@ -35,7 +35,7 @@ type Plan struct {
 type Options struct {
 	Swarm    string // the plan's
 	Scenario string // what the chaos plays: "chaos", or one of the scripted worst cases
-	Fault    string // the planted fault
+	Defect   string // the planted defect
 
 	Nodes  int           // processes at the start, all voters
 	Spare  int           // further slots, for joins
@@ -43,7 +43,7 @@ type Options struct {
 	// Liveness is how long the healed world may take until every checker is content.
 	Liveness   time.Duration
 	CheckEvery int // see Plan
-	Strokes    int // see Plan
+	FaultsMax  int // see Plan
 	Inserts    int // see Plan
 
 	Loss, Duplicate, Straggle float64       // per packet of the control lane
@@ -54,8 +54,8 @@ type Options struct {
 	DiskMin, DiskMax          time.Duration // of a commit
 	DiskFail                  float64       // per commit
 
-	ChaosMin, ChaosMax time.Duration // between two strokes of chaos
-	Weights            [strokes]int  // of each kind of stroke
+	ChaosMin, ChaosMax time.Duration   // between two faults of chaos
+	Weights            [faultKinds]int // of each kind of fault
 
 	Timing   timing           // the time-outs of all nodes
 	Strategy downing.Strategy // the downing strategy of all nodes
@@ -155,7 +155,7 @@ func drawOptions(rs streams, plan Plan) Options {
 	}
 	r := rs.stream("options", 0)
 	o := Options{
-		Fault:    plan.Fault,
+		Defect:   plan.Defect,
 		Nodes:    pick(r, 1, 2, 3, 3, 3, 3, 4, 5, 5, 5, 7),
 		Spare:    pick(r, 0, 1, 2, 4),
 		Safety:   pick(r, 40*time.Second, 60*time.Second, 90*time.Second, 120*time.Second),
@@ -223,7 +223,7 @@ func (o *Options) fromPlan(plan Plan) {
 	if plan.Scenario != "" {
 		o.Scenario = plan.Scenario
 	}
-	o.CheckEvery, o.Strokes, o.Inserts = max(plan.CheckEvery, -1), plan.Strokes, max(plan.Inserts, 0)
+	o.CheckEvery, o.FaultsMax, o.Inserts = max(plan.CheckEvery, -1), plan.FaultsMax, max(plan.Inserts, 0)
 	if o.CheckEvery == 0 {
 		o.CheckEvery = 1
 	}
@@ -349,12 +349,12 @@ func (o Options) String() string {
 	fmt.Fprint(&b, " chaos=[")
 	for i, n := range o.Weights {
 		if n > 0 {
-			fmt.Fprintf(&b, " %v:%d", stroke(i), n)
+			fmt.Fprintf(&b, " %v:%d", fault(i), n)
 		}
 	}
 	b.WriteString(" ]")
-	if o.Fault != "" {
-		fmt.Fprintf(&b, " FAULT=%s", o.Fault)
+	if o.Defect != "" {
+		fmt.Fprintf(&b, " DEFECT=%s", o.Defect)
 	}
 	return b.String()
 }

@@ -23,7 +23,7 @@ func (p Plan) Validate() error {
 		field, name string
 		names       []string
 	}{
-		{"Swarm", p.Swarm, Swarms}, {"Scenario", p.Scenario, Scenarios}, {"Fault", p.Fault, allFaultNames()},
+		{"Swarm", p.Swarm, Swarms}, {"Scenario", p.Scenario, Scenarios}, {"Defect", p.Defect, allDefectNames()},
 	} {
 		if known.name != "" && !contains(known.names, known.name) {
 			return fmt.Errorf("sim: Plan.%s %q is none of %q", known.field, known.name, known.names)
@@ -46,7 +46,7 @@ func drawCluster(rs streams, plan Plan) Options {
 	r := rs.stream("cluster", 0)
 	o := Options{
 		Swarm:    Cluster,
-		Fault:    plan.Fault,
+		Defect:   plan.Defect,
 		Nodes:    pick(r, 3, 3, 3, 5, 5, 5, 7, 7, 7, large),
 		Spare:    pick(r, 2, 4, 8),
 		Safety:   pick(r, 50*time.Second, 70*time.Second, 100*time.Second),

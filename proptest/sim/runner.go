@@ -96,11 +96,11 @@ func Replay(seed uint64, plan Plan) string {
 	if plan.Scenario != "" {
 		s += " -scenario " + plan.Scenario
 	}
-	if plan.Fault != "" {
-		s += " -fault " + plan.Fault
+	if plan.Defect != "" {
+		s += " -defect " + plan.Defect
 	}
-	if plan.Strokes > 0 {
-		s += fmt.Sprintf(" -strokes %d", plan.Strokes)
+	if plan.FaultsMax > 0 {
+		s += fmt.Sprintf(" -faults-max %d", plan.FaultsMax)
 	}
 	if plan.Inserts > 0 {
 		s += fmt.Sprintf(" -inserts %d", plan.Inserts)
@@ -108,13 +108,13 @@ func Replay(seed uint64, plan Plan) string {
 	return s
 }
 
-// Shrink looks for the fewest strokes of chaos with which a seed still fails, and returns the plan
+// Shrink looks for the fewest faults of chaos with which a seed still fails, and returns the plan
 // with that bound.
 func Shrink(seed uint64, plan Plan) Plan {
 	lo, hi := 0, 1
-	for fails := func(n int) bool { p := plan; p.Strokes = n; return Run(seed, p, nil).Violation != nil }; ; {
+	for fails := func(n int) bool { p := plan; p.FaultsMax = n; return Run(seed, p, nil).Violation != nil }; ; {
 		if hi > 256 {
-			return plan // not the strokes that make it fail, or too many
+			return plan // not the faults that make it fail, or too many
 		}
 		if fails(hi) {
 			for lo+1 < hi {
@@ -124,18 +124,18 @@ func Shrink(seed uint64, plan Plan) Plan {
 					lo = mid
 				}
 			}
-			plan.Strokes = hi
+			plan.FaultsMax = hi
 			return plan
 		}
 		lo, hi = hi, hi*2
 	}
 }
 
-// HuntFault runs seeds with a planted fault, in its own plan if it has one, until one is caught,
+// HuntDefect runs seeds with a planted defect, in its own plan if it has one, until one is caught,
 // and says how many that took; ok is false when most seeds did not do.
-func HuntFault(name string, most uint64, workers int) (seeds uint64, caught Result, ok bool) {
+func HuntDefect(name string, most uint64, workers int) (seeds uint64, caught Result, ok bool) {
 	plan := huntedIn[name]
-	plan.Fault = name
+	plan.Defect = name
 	s := Batch{First: 1, Seeds: most, Workers: workers, Plan: plan, StopAtFailure: true}.Run()
 	if len(s.Failures) == 0 {
 		return s.Seeds, Result{}, false

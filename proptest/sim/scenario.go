@@ -6,7 +6,7 @@ import (
 )
 
 // A scenario beside plain chaos provokes what chance finds too rarely. Each is drawn from the seed
-// in ordinary runs too; none knows of the faults that may be planted.
+// in ordinary runs too; none knows of the defects that may be planted.
 const (
 	plainChaos = "chaos"
 	// growingView cuts the network at the moment when a view commits that has grown, so that the
@@ -71,7 +71,7 @@ func (o *Options) drawRestarts(r *rand.Rand) {
 	}
 }
 
-// scripts are the scenarios that replace the random strokes.
+// scripts are the scenarios that replace the random faults.
 var scripts = map[string]func(*chaos){
 	growingView:     (*chaos).growingView,
 	stoppedGrowing:  (*chaos).stoppedGrowing,
@@ -92,7 +92,7 @@ var scripts = map[string]func(*chaos){
 
 // applyScenario bends the drawn options to the scenario.
 func applyScenario(r *rand.Rand, o *Options) {
-	quiet := [strokes]int{}
+	quiet := [faultKinds]int{}
 	switch o.Scenario {
 	case growingView:
 		o.Nodes, o.Spare, o.Safety = pick(r, 3, 3, 4), 10, 150*time.Second
@@ -171,7 +171,7 @@ func (o *Options) applyMoves(r *rand.Rand) {
 		o.DiskMax, o.Rebalance = 40*time.Millisecond, time.Second
 	}
 	if o.Calm { // clocks, disks and the control lane may still be bad, but no lease may run out
-		o.Weights, o.DiskFail, o.Timing = [strokes]int{}, 0, usualTiming
+		o.Weights, o.DiskFail, o.Timing = [faultKinds]int{}, 0, usualTiming
 		o.StopTimeout = 10 * time.Second // longer than the slowest handler
 	}
 }

@@ -124,9 +124,9 @@ func (c *chaos) rollingMoves() {
 				c.leave(p)
 			}
 		case 5:
-			c.strike(connectionReset)
+			c.inject(connectionReset)
 		case 6:
-			c.strike(freeze)
+			c.inject(freeze)
 		default:
 			c.crash(c.slot())
 		}
@@ -155,7 +155,7 @@ func (c *chaos) lostKinds() {
 		case 2:
 			w.net.cut(c.groups(2))
 		case 3:
-			c.strike(partial)
+			c.inject(partial)
 		case 4:
 			c.crash(c.slot())
 		case 5, 6:

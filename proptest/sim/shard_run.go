@@ -215,7 +215,7 @@ func (d *typeDriver) deliver(m *tell) {
 	switch {
 	case b.active && !b.stopping:
 		r.pump(b)
-	case b.stopping && d.faults.unwoken:
+	case b.stopping && d.defects.unwoken:
 	case !b.active && len(b.msgs) == 1, b.stopping && len(b.msgs) == b.rest+1:
 		d.p.post(func() { r.step(protocol.Wake{ID: b.id}) })
 	}
@@ -247,7 +247,7 @@ func (r *shardRun) pump(b *box) {
 		r.maybeDrained()
 		return
 	}
-	if !p.mem.holds(p.time()) && !r.d.faults.unfenced || !r.allowed() {
+	if !p.mem.holds(p.time()) && !r.d.defects.unfenced || !r.allowed() {
 		r.again()
 		return
 	}
@@ -327,7 +327,7 @@ func (r *shardRun) forceStop(b *box) {
 func (r *shardRun) ended(b *box) {
 	b.active, b.stopping = false, false
 	r.unkeep(b)
-	wake := len(b.msgs) > 0 && !r.d.faults.unwoken
+	wake := len(b.msgs) > 0 && !r.d.defects.unwoken
 	r.d.p.post(func() {
 		r.step(protocol.EntityStopped{ID: b.id})
 		if wake {

@@ -46,7 +46,7 @@ func TestClusterPlanDrawsAll(t *testing.T) {
 		seen[fmt.Sprint("nodes ", o.Nodes)], seen[o.Strategy.String()], seen[o.Timing.String()] = true, true, true
 		seen[fmt.Sprint("voters ", o.VotersMax)], seen[fmt.Sprint(o.Scenario, " of ", o.Nodes, " ", o.Timing)] = true, true
 		for s, n := range o.Weights {
-			seen[stroke(s).String()] = seen[stroke(s).String()] || n > 0
+			seen[fault(s).String()] = seen[fault(s).String()] || n > 0
 		}
 		if scripts[o.Scenario] == nil && (o.Weights[join] == 0 || o.Weights[leave] == 0) || o.ClockDrift > 0.01 || o.WriteGap < 300*time.Millisecond {
 			t.Errorf("seed %d: %v", seed, o)
@@ -55,7 +55,7 @@ func TestClusterPlanDrawsAll(t *testing.T) {
 	want := []string{"nodes 3", "nodes 5", "nodes 7", "nodes 20", "keep-majority", "manual", "keep-oldest", "keep-oldest down-if-alone", "down-all", "lease-majority",
 		"static-quorum 3", "voters 0", "voters 1", "voters 3", "voters 5", "growing-view of 3 reckless", "growing-view of 4 reckless", "growing-view of 3 hostile",
 		"rolling-restarts of 3 usual", "closings of 3 usual"}
-	for _, w := range append(want, strokeNames[:]...) {
+	for _, w := range append(want, faultNames[:]...) {
 		if !seen[w] {
 			t.Errorf("no %q in 400 seeds", w)
 		}
@@ -64,12 +64,12 @@ func TestClusterPlanDrawsAll(t *testing.T) {
 
 // TestPlanIsValidated: a name that is unknown is no silent run of something else.
 func TestPlanIsValidated(t *testing.T) {
-	for _, p := range []Plan{{Swarm: "clusters"}, {Scenario: "grow"}, {Fault: "no-v9"}} {
+	for _, p := range []Plan{{Swarm: "clusters"}, {Scenario: "grow"}, {Defect: "no-v9"}} {
 		if p.Validate() == nil {
 			t.Errorf("%+v is taken", p)
 		}
 	}
-	if err := (Plan{Swarm: Cluster, Scenario: growingView, Fault: "no-v1"}).Validate(); err != nil {
+	if err := (Plan{Swarm: Cluster, Scenario: growingView, Defect: "no-v1"}).Validate(); err != nil {
 		t.Error(err)
 	}
 }
@@ -115,7 +115,7 @@ func TestInserts(t *testing.T) {
 			t.Errorf("the worlds did too little: %+v", c)
 		}
 	}
-	caught := Batch{First: 1, Seeds: 4, Plan: Plan{Scenario: inserts, Fault: "read-without-catch-up"}}.Run()
+	caught := Batch{First: 1, Seeds: 4, Plan: Plan{Scenario: inserts, Defect: "read-without-catch-up"}}.Run()
 	if len(caught.Failures) == 0 || caught.Failures[0].Violation.Check != "inserts" {
 		t.Errorf("reads that do not catch up go unnoticed: %v", caught)
 	}
@@ -131,23 +131,23 @@ func TestClosedTypes(t *testing.T) {
 	}
 }
 
-// TestRareFaultsAreCaughtInTheirScenario plays the scenarios that are made for faults which the
-// drawn worlds show too rarely: with the fault one of thirty seeds must show it, without it none
+// TestRareDefectsAreCaughtInTheirScenario plays the scenarios that are made for defects which the
+// drawn worlds show too rarely: with the defect one of thirty seeds must show it, without it none
 // does.
-func TestRareFaultsAreCaughtInTheirScenario(t *testing.T) {
-	for fault, plan := range huntedIn { // order: each is hunted by itself
-		if n, caught, ok := HuntFault(fault, 30, 0); !ok {
-			t.Errorf("%s is not caught in %d seeds of %+v", fault, n, plan)
+func TestRareDefectsAreCaughtInTheirScenario(t *testing.T) {
+	for defect, plan := range huntedIn { // order: each is hunted by itself
+		if n, caught, ok := HuntDefect(defect, 30, 0); !ok {
+			t.Errorf("%s is not caught in %d seeds of %+v", defect, n, plan)
 		} else {
-			t.Logf("%s is caught at seed %d by %q", fault, caught.Seed, caught.Violation.Check)
+			t.Logf("%s is caught at seed %d by %q", defect, caught.Seed, caught.Violation.Check)
 		}
 		sound := Batch{First: 1, Seeds: 1, Plan: plan, Failed: func(r Result) { t.Errorf("seed %d: %v", r.Seed, r.Violation) }}.Run()
 		if plan.Scenario == lateCounts && sound.Counts.Folded == 0 {
-			t.Errorf("%s: nothing is folded: %+v", fault, sound.Counts)
+			t.Errorf("%s: nothing is folded: %+v", defect, sound.Counts)
 		}
 		if c := sound.Counts; plan.Scenario == closings && (c.Closings == 0 || c.Returned == 0) || plan.Scenario == rollingRestarts && c.HandOffs == 0 ||
 			plan.Scenario == closedTypes && c.TypesClosed == 0 || plan.Scenario == stops && c.Stops == 0 || plan.Scenario == oldLeases && c.Crashes == 0 {
-			t.Errorf("%s: nothing came back: %+v", fault, c)
+			t.Errorf("%s: nothing came back: %+v", defect, c)
 		}
 	}
 }

@@ -98,8 +98,8 @@ type Config struct {
 	// Coordinator, or its NotStarted, said last.
 	Predecessor Predecessor
 
-	// Faults are planted defects; only the simulator's self-test sets it.
-	Faults Faults
+	// Defects are planted errors; only the simulator's self-test sets it.
+	Defects Defects
 }
 
 // Bounds of what is configured, sent and written at once.

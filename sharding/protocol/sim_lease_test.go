@@ -224,7 +224,7 @@ func TestSimLeasesCrashes(t *testing.T) {
 func TestSimFindsKeptLostLease(t *testing.T) {
 	t.Parallel()
 	opt := leaseSim()
-	opt.faults.KeepLostLease = true
+	opt.defects.KeepLostLease = true
 	caught(t, opt)
 	opt.noGate = true
 	caught(t, opt)

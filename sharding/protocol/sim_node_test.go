@@ -85,7 +85,7 @@ func (n *simNode) makeMachines(past protocol.Predecessor) {
 		RetryInterval: 100 * time.Millisecond, BeginTimeout: time.Second, HandOffTimeout: 3 * time.Second,
 		StopTimeout: 500 * time.Millisecond, PassivationTimeout: 500 * time.Millisecond, RebalanceInterval: 300 * time.Millisecond,
 		Lease: w.opt.leases, CoordinatorLease: w.opt.leases, LeaseRetryInterval: 150 * time.Millisecond,
-		RestartBackoff: 200 * time.Millisecond, Faults: w.opt.faults, Strategy: w.strategy, StrategyTimeout: time.Second,
+		RestartBackoff: 200 * time.Millisecond, Defects: w.opt.defects, Strategy: w.strategy, StrategyTimeout: time.Second,
 		Turns: &protocol.Turns{},
 	}
 	rng := func() *rand.Rand { return rand.New(rand.NewPCG(uint64(n.uid), w.rng.Uint64())) }

@@ -285,15 +285,15 @@ func caught(t *testing.T, opt simOptions) {
 
 func TestSimFindsNoFence(t *testing.T) {
 	t.Parallel()
-	caught(t, simOptions{nodes: 3, proxies: 1, shards: 8, entities: 24, faults: protocol.Faults{NoFence: true}})
+	caught(t, simOptions{nodes: 3, proxies: 1, shards: 8, entities: 24, defects: protocol.Defects{NoFence: true}})
 }
 
 func TestSimFindsNoTokenCheck(t *testing.T) {
 	t.Parallel()
-	caught(t, simOptions{nodes: 5, shards: 12, entities: 30, lossy: true, crashes: true, faults: protocol.Faults{NoTokenCheck: true}})
+	caught(t, simOptions{nodes: 5, shards: 12, entities: 30, lossy: true, crashes: true, defects: protocol.Defects{NoTokenCheck: true}})
 }
 
 func TestSimFindsNoRememberWait(t *testing.T) {
 	t.Parallel()
-	caught(t, simOptions{nodes: 3, shards: 8, entities: 24, lossy: true, remember: true, passivate: 30, faults: protocol.Faults{NoRememberWait: true}})
+	caught(t, simOptions{nodes: 3, shards: 8, entities: 24, lossy: true, remember: true, passivate: 30, defects: protocol.Defects{NoRememberWait: true}})
 }

@@ -74,7 +74,7 @@ type simOptions struct {
 	absences                         bool // the type is not started on some nodes, and closed and started again on others
 	forgets                          bool // a node forgets what it has promised before it started the type
 	noGate                           bool // the runtime does not look at leases
-	faults                           protocol.Faults
+	defects                          protocol.Defects
 }
 
 type simEvent struct {

@@ -14,7 +14,7 @@ type Config struct {
 	Arbiter  view.UID      // the uid under which an arbiter votes
 	Duration time.Duration // L: for how long a grant counts
 	Beat     time.Duration // the time between heartbeats
-	// FromReply is a planted error: a grant counts from when it came, not from when the heartbeat
+	// FromReply is a planted defect: a grant counts from when it came, not from when the heartbeat
 	// was sent.
 	FromReply bool
 }

@@ -17,7 +17,7 @@ func (r *Region) onBegin(from protocol.UID, moves []protocol.Move, regions []pro
 		if !ok {
 			continue
 		}
-		if m.HandOff.Less(r.floor) && !r.cfg.Faults.NoTokenCheck {
+		if m.HandOff.Less(r.floor) && !r.cfg.Defects.NoTokenCheck {
 			r.counts[protocol.CountStale]++
 			continue
 		}
@@ -107,7 +107,7 @@ func (r *Region) beginOwner(m protocol.Move, p *place, regions []protocol.UID) b
 func (r *Region) fencesOf(m protocol.Move, regions []protocol.UID) []protocol.UID {
 	early := r.early[m.Shard]
 	delete(r.early, m.Shard)
-	if r.cfg.Faults.NoFence {
+	if r.cfg.Defects.NoFence {
 		return nil
 	}
 	var need []protocol.UID

@@ -39,7 +39,7 @@ func (r *Region) onHostShards(from protocol.UID, m protocol.HostShards) {
 // overtaken says whether a command is older than what this region has obeyed or knows: it comes
 // from a deposed coordinator, or late.
 func (r *Region) overtaken(p *place, t protocol.Token) bool {
-	if r.cfg.Faults.NoTokenCheck {
+	if r.cfg.Defects.NoTokenCheck {
 		return false
 	}
 	return t.Less(r.floor) || t.Less(p.barrier) || t.Less(p.token) || p.hosts() && t.Less(p.host)
@@ -48,7 +48,7 @@ func (r *Region) overtaken(p *place, t protocol.Token) bool {
 // beforeMe says whether a command may have been for an earlier region of this node, whose shards
 // may have gone elsewhere since.
 func (r *Region) beforeMe(t protocol.Token) bool {
-	return r.life > 0 && (!r.joined || !r.since.Less(t)) && !r.cfg.Faults.NoTokenCheck
+	return r.life > 0 && (!r.joined || !r.since.Less(t)) && !r.cfg.Defects.NoTokenCheck
 }
 
 func (r *Region) host(st protocol.ShardToken, p *place) {

@@ -139,7 +139,7 @@ func (r *Region) onOutranked() {
 
 // raiseFloor refuses what a deposed coordinator says, and from now on those before this one.
 func (r *Region) raiseFloor(from protocol.UID, floor protocol.Token) bool {
-	if floor.Less(r.floor) && !r.cfg.Faults.NoTokenCheck {
+	if floor.Less(r.floor) && !r.cfg.Defects.NoTokenCheck {
 		r.counts[protocol.CountStale]++
 		return false
 	}
@@ -229,7 +229,7 @@ func (r *Region) onLeave() {
 // onLeaveReply stops everything here when no other region can take it. No region has to be fenced,
 // or none would send anything on.
 func (r *Region) onLeaveReply(m protocol.LeaveReply) {
-	if m.Life != r.life || m.Floor.Less(r.floor) && !r.cfg.Faults.NoTokenCheck {
+	if m.Life != r.life || m.Floor.Less(r.floor) && !r.cfg.Defects.NoTokenCheck {
 		r.counts[protocol.CountLate]++
 		return
 	}

@@ -24,10 +24,10 @@ func (s *Shard) Check() error {
 	f.Check(changing == s.changing, "%d entities change, counted %d", changing, s.changing)
 	f.Check(running == s.running, "%d entities run, counted %d", running, s.running)
 	f.Check(s.phase < shardReturning || len(s.entities) == 0, "stopped with %d entities", len(s.entities))
-	f.Check(s.phase != shardDrained || s.changing == 0 || s.cfg.Faults.NoRememberWait, "drained while %d entities change", s.changing)
+	f.Check(s.phase != shardDrained || s.changing == 0 || s.cfg.Defects.NoRememberWait, "drained while %d entities change", s.changing)
 	f.Check(s.phase != shardStopping || !s.stopAt.IsZero() || s.running == 0 || s.forced, "stopping without a limit")
 	holds := s.phase >= shardLoading && s.phase < shardReturning
-	f.Check(!holds || !s.cfg.Lease || s.leaseState.Held() || s.cfg.Faults.KeepLostLease, "%s while the lease is %s",
+	f.Check(!holds || !s.cfg.Lease || s.leaseState.Held() || s.cfg.Defects.KeepLostLease, "%s while the lease is %s",
 		shardPhaseNames[s.phase], s.leaseState)
 	f.Check(!s.store.failed || s.store.write.ID != 0, "a failed write without a write")
 	return f.Err()

@@ -31,7 +31,7 @@ func (s *Shard) maybeDrainMailboxes() {
 
 // settled says whether no entity is between two states and nothing is written.
 func (s *Shard) settled() bool {
-	if !s.cfg.Faults.NoRememberWait {
+	if !s.cfg.Defects.NoRememberWait {
 		return s.changing == 0 && s.quiet()
 	}
 	leaving := 0
@@ -131,7 +131,7 @@ func (s *Shard) maybeStopped() {
 	if s.phase != shardStopping || s.running > 0 {
 		return
 	}
-	if s.quiet() || s.cfg.Faults.NoRememberWait {
+	if s.quiet() || s.cfg.Defects.NoRememberWait {
 		s.stopped()
 	}
 }

@@ -5,7 +5,7 @@
 //	sim -plan cluster -seeds 5000   the same, of worlds that are about the cluster
 //	sim -seed 17 -v            one seed with everything that happens in it
 //	sim -seed 17 -tail 80      the same, the last lines only
-//	sim -faults                how many seeds it takes to catch each planted fault
+//	sim -defects               how many seeds it takes to catch each planted defect
 package main
 
 import (
@@ -21,36 +21,36 @@ import (
 
 func main() {
 	var (
-		seeds    = flag.Uint64("seeds", 0, "run this many seeds, from -from on")
-		from     = flag.Uint64("from", 1, "the first seed of -seeds")
-		seed     = flag.Uint64("seed", 0, "run this one seed, twice, and compare the hashes of the traces")
-		verbose  = flag.Bool("v", false, "with -seed: print every input and effect")
-		tail     = flag.Int("tail", 0, "with -seed: print the last lines only")
-		workers  = flag.Int("workers", 0, "worlds at a time; 0: one per processor")
-		swarm    = flag.String("plan", "", "draw the seeds from this plan: \"cluster\", or all there is")
-		scenario = flag.String("scenario", "", "play this scenario instead of the drawn one")
-		fault    = flag.String("fault", "", "plant this fault")
-		faults   = flag.Bool("faults", false, "count the seeds until each of the required faults is caught")
-		all      = flag.Bool("all", false, "with -faults: the further faults too")
-		most     = flag.Uint64("most", 3000, "with -faults: give up after this many seeds")
-		check    = flag.Int("check", 1, "run the machines' own checks after every n-th step; negative: never")
-		strokes  = flag.Int("strokes", 0, "stop the chaos after this many strokes; 0: never")
-		inserts  = flag.Int("inserts", 0, "with -scenario inserts: inserts of each phase; 0: 200")
-		shrink   = flag.Bool("shrink", false, "with -seed: look for the fewest strokes that still fail")
-		stats    = flag.Bool("stats", false, "with -seeds: say what the runs did")
-		profile  = flag.String("cpuprofile", "", "write a profile")
+		seeds     = flag.Uint64("seeds", 0, "run this many seeds, from -from on")
+		from      = flag.Uint64("from", 1, "the first seed of -seeds")
+		seed      = flag.Uint64("seed", 0, "run this one seed, twice, and compare the hashes of the traces")
+		verbose   = flag.Bool("v", false, "with -seed: print every input and effect")
+		tail      = flag.Int("tail", 0, "with -seed: print the last lines only")
+		workers   = flag.Int("workers", 0, "worlds at a time; 0: one per processor")
+		swarm     = flag.String("plan", "", "draw the seeds from this plan: \"cluster\", or all there is")
+		scenario  = flag.String("scenario", "", "play this scenario instead of the drawn one")
+		defect    = flag.String("defect", "", "plant this defect")
+		defects   = flag.Bool("defects", false, "count the seeds until each of the required defects is caught")
+		all       = flag.Bool("all", false, "with -defects: the further defects too")
+		most      = flag.Uint64("most", 3000, "with -defects: give up after this many seeds")
+		check     = flag.Int("check", 1, "run the machines' own checks after every n-th step; negative: never")
+		faultsMax = flag.Int("faults-max", 0, "stop the chaos after this many faults; 0: never")
+		inserts   = flag.Int("inserts", 0, "with -scenario inserts: inserts of each phase; 0: 200")
+		shrink    = flag.Bool("shrink", false, "with -seed: look for the fewest faults that still fail")
+		stats     = flag.Bool("stats", false, "with -seeds: say what the runs did")
+		profile   = flag.String("cpuprofile", "", "write a profile")
 	)
 	flag.Parse()
 	debug.SetGCPercent(400) // worlds are small and short-lived: memory is cheaper than a fifth of the time
 	stop := startProfile(*profile)
-	plan := sim.Plan{Swarm: *swarm, Scenario: *scenario, Fault: *fault, CheckEvery: *check, Strokes: *strokes, Inserts: *inserts}
+	plan := sim.Plan{Swarm: *swarm, Scenario: *scenario, Defect: *defect, CheckEvery: *check, FaultsMax: *faultsMax, Inserts: *inserts}
 	if err := plan.Validate(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(2)
 	}
 	ok := true
 	switch {
-	case *faults:
+	case *defects:
 		ok = huntAll(*all, *most, *workers)
 	case *seeds > 0:
 		ok = many(sim.Batch{First: *from, Seeds: *seeds, Workers: *workers, Plan: plan}, *stats)
@@ -119,8 +119,8 @@ func one(seed uint64, plan sim.Plan, verbose bool, tail int) bool {
 
 func huntAll(all bool, most uint64, workers int) bool {
 	ok := true
-	for _, name := range sim.FaultNames(all) {
-		n, r, caught := sim.HuntFault(name, most, workers)
+	for _, name := range sim.DefectNames(all) {
+		n, r, caught := sim.HuntDefect(name, most, workers)
 		if !caught {
 			fmt.Printf("%-24s NOT caught in %d seeds\n", name, n)
 			ok = false

@@ -7,27 +7,27 @@ import (
 	"github.com/coterie-go/coterie/ddata/membership/downing"
 )
 
-var huntFlag = flag.Int("hunt", 0, "count how many of so many random worlds show each planted error")
+var huntFlag = flag.Int("hunt", 0, "count how many of so many random worlds show each planted defect")
 
-// hunted are the planted errors. Random worlds show the first ones soon; the others are for
+// hunted are the planted defects. Random worlds show the first ones soon; the others are for
 // TestScripts.
 var hunted = []struct {
-	name  string
-	fault Faults
-	soon  bool
+	name    string
+	defects Defects
+	soon    bool
 }{
-	{"DeadMeansRemoved", Faults{DeadMeansRemoved: true}, true},
-	{"NoPromise", Faults{NoPromise: true}, true},
-	{"MoveUnasked", Faults{MoveUnasked: true}, true},
-	{"LeaseFromReply", Faults{LeaseFromReply: true}, false},
-	{"NoInstallPromise", Faults{NoInstallPromise: true}, false},
-	{"NoFreeze", Faults{NoFreeze: true}, false},
-	{"NoV1", Faults{NoV1: true}, false},
-	{"NoV2", Faults{NoV2: true}, false},
+	{"DeadMeansRemoved", Defects{DeadMeansRemoved: true}, true},
+	{"NoPromise", Defects{NoPromise: true}, true},
+	{"MoveUnasked", Defects{MoveUnasked: true}, true},
+	{"LeaseFromReply", Defects{LeaseFromReply: true}, false},
+	{"NoInstallPromise", Defects{NoInstallPromise: true}, false},
+	{"NoFreeze", Defects{NoFreeze: true}, false},
+	{"NoV1", Defects{NoV1: true}, false},
+	{"NoV2", Defects{NoV2: true}, false},
 }
 
-// TestRandomWorldsNoticeFaults holds the random worlds to finding what they can find.
-func TestRandomWorldsNoticeFaults(t *testing.T) {
+// TestRandomWorldsNoticeDefects holds the random worlds to finding what they can find.
+func TestRandomWorldsNoticeDefects(t *testing.T) {
 	for _, h := range hunted {
 		if *huntFlag == 0 && !h.soon {
 			continue
@@ -35,9 +35,9 @@ func TestRandomWorldsNoticeFaults(t *testing.T) {
 		worlds, found, first := max(*huntFlag, 40), 0, 0
 		for seed := 1; seed <= worlds && (found == 0 || *huntFlag > 0); seed++ {
 			cfg := timing(uint64(seed))
-			reckless := cfg.Faults.AnyTiming
-			cfg.Faults = h.fault
-			cfg.Faults.AnyTiming = reckless
+			reckless := cfg.Defects.AnyTiming
+			cfg.Defects = h.defects
+			cfg.Defects.AnyTiming = reckless
 			c := newChaos(t, uint64(seed), cfg)
 			c.play()
 			if len(c.w.checker.faults) == 0 {

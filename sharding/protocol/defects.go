@@ -1,8 +1,8 @@
 package protocol
 
-// Faults are planted defects, so that the simulator can prove that it would find them. Only the
+// Defects are planted errors, so that the simulator can prove that it would find them. Only the
 // simulator's self-test sets them.
-type Faults struct {
+type Defects struct {
 	NoFence        bool // an owner stops a shard without waiting for the fences of the regions
 	NoTokenCheck   bool // a region obeys commands of deposed coordinators
 	KeepLostLease  bool // a shard goes on after it has lost its lease

@@ -1,8 +1,8 @@
 package membership
 
-// Faults are planted errors: each takes one rule away, and the tests show that they notice. Zero =
+// Defects are planted errors: each takes one rule away, and the tests show that they notice. Zero =
 // none. AnyTiming is none: what it lets pass costs availability, and the rules hold.
-type Faults struct {
+type Defects struct {
 	NoPromise        bool // R4 off: a proposal is accepted although a promise to a dropped member runs
 	NoInstallPromise bool // R3 off: installing a view promises nothing
 	NoFreeze         bool // R2 off: grants go on after a proposal was accepted

@@ -1,8 +1,8 @@
 package crdt
 
-// Faults are planted defects. Only the simulator's self-test sets them, to prove that the suite
+// Defects are planted errors. Only the simulator's self-test sets them, to prove that the suite
 // notices each.
-type Faults struct {
+type Defects struct {
 	DropLosingSibling      bool // breaks R1: apply drops the lesser of two concurrent puts at one path
 	BareFactWithoutRemover bool // breaks R2: superseded puts are shipped without payload, apart from the event that removed them
 	ClockBeforeItems       bool // breaks R4: a merge joins the clocks first and so inserts nothing
