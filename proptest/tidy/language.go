@@ -45,9 +45,9 @@ var terms = []term{
 // shared are the terms that a second package may have, because one is a part of the other.
 var shared = map[string][]string{"View": {"replicator"}}
 
-// refused are words that comments do not use: a component is no person, and a reader whose second
-// language is English reads them twice.
-var refused = regexp.MustCompile(`\b([Ww]ho(ever)?|[Nn]obody|[Hh]e|[Hh]im|[Hh]is|for ever|but for|is to be|of those that)\b`)
+// refused are words that neither comments nor strings use: a component is no person, and a reader
+// whose second language is English reads them twice.
+var refused = regexp.MustCompile(`\b([Ww]ho(ever)?|[Nn]obody|[Hh]e|[Hh]im|[Hh]is|for +ever|but +for|is +to +be|of +those +that)\b`)
 
 func checkLanguage(m *Module) []Finding {
 	var out []Finding
@@ -58,6 +58,7 @@ func checkLanguage(m *Module) []Finding {
 					out = append(out, m.language(c)...)
 				}
 			}
+			out = append(out, m.texts(f)...)
 		}
 		for _, f := range p.Files {
 			out = append(out, m.homonyms(p, f)...)
@@ -77,6 +78,19 @@ func (m *Module) language(c *ast.Comment) (out []Finding) {
 			out = append(out, m.at(c.Pos(), "language", "a comment of %d columns, at most %d", wide, commentColumns))
 		}
 	}
+	return out
+}
+
+// texts looks at the strings of a file: errors, log lines, events, names of tests.
+func (m *Module) texts(f *File) (out []Finding) {
+	ast.Inspect(f.AST, func(n ast.Node) bool {
+		if l, ok := n.(*ast.BasicLit); ok && l.Kind == token.STRING {
+			if w := refused.FindString(l.Value); w != "" {
+				out = append(out, m.at(l.Pos(), "language", "%q in a string", w))
+			}
+		}
+		return true
+	})
 	return out
 }
 
