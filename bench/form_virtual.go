@@ -192,7 +192,8 @@ func (x *virtualNode) installed(v *membership.View) {
 	})
 }
 
-// together says whether the newest view lists n members, all Up, and all of them have installed it.
+// together reports whether the newest view lists n members, all Up, and all of them have installed
+// it.
 func (w *village) together(n int) bool {
 	return w.newest != nil && w.has == n && allUp(w.newest, n)
 }

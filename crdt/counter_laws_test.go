@@ -96,7 +96,7 @@ func (c *tally) live(h proptest.History[countOp], key int) (live []*proptest.Eve
 	return live
 }
 
-// counts says whether a counting made a number.
+// counts reports whether a counting made a number.
 func (c *tally) counts(e *proptest.Event[countOp]) bool {
 	return e.Op.N != 0 || c.zeros && len(c.live(e.Seen, e.Op.Key)) == 0
 }

@@ -86,7 +86,7 @@ func (l *lastWriter) beats(a, b *write) bool {
 	return c > 0
 }
 
-// isNone says whether a write lost at once: one with a timestamp of its own, or where the first
+// isNone reports whether a write lost at once: one with a timestamp of its own, or where the first
 // wins any that found one there.
 func (l *lastWriter) isNone(e *write) bool {
 	if e.Op.What != putAt && !(l.first && e.Op.What == put) {

@@ -97,7 +97,7 @@ func (p *Pinned) Sketcher(n uint64, cells int, within *Clock) *Sketcher {
 	return k
 }
 
-// Work goes on for at most so many items and says whether the sketch is finished.
+// Work goes on for at most so many items and reports whether the sketch is finished.
 func (k *Sketcher) Work(most int) (done bool) {
 	if k.done {
 		return true
@@ -115,7 +115,7 @@ func (k *Sketcher) Work(most int) (done bool) {
 	return true
 }
 
-// Done says whether the sketch is finished.
+// Done reports whether the sketch is finished.
 func (k *Sketcher) Done() bool { return k.done }
 
 // Cells returns the cells of the finished sketch. They must not be modified.

@@ -53,8 +53,8 @@ func (s *Store) nextLitter(from string) (key string, ok bool) {
 	return key, ok
 }
 
-// hiddenItems looks for what can go from where at stands on, and says whether it came to the end of
-// the key.
+// hiddenItems looks for what can go from where at stands on, and reports whether it came to the end
+// of the key.
 func (s *Store) hiddenItems(ks *keyState, at *sweeping, most int) (dots []Dot, done bool) {
 	deleted := ks.isDeleted()
 	looked := 0

@@ -18,9 +18,9 @@ type timedWrite struct {
 	value  string
 }
 
-// beats says which write wins: the last by timestamp, then by origin, then by bytes, or the first
-// in that very order. The order is total among writes that differ, so all replicas that hold the
-// same writes agree.
+// beats reports whether w wins over v: the last by timestamp, then by origin, then by bytes, or the
+// first in that very order. The order is total among writes that differ, so all replicas that hold
+// the same writes agree.
 func (w timedWrite) beats(v timedWrite, rc race) bool {
 	c := cmp.Or(w.ts.Compare(v.ts), cmp.Compare(w.origin, v.origin), cmp.Compare(w.value, v.value))
 	return c*int(rc) > 0

@@ -169,7 +169,7 @@ func (t *tree[E]) remove(place string, c *cursor[E]) {
 	}
 }
 
-// ascend calls fn with the entries from a place on until it returns false, and says whether it
+// ascend calls fn with the entries from a place on until it returns false, and reports whether it
 // never did.
 func (t *tree[E]) ascend(from string, fn func(E) bool) bool {
 	return t.root == nil || t.root.ascend(from, fn)

@@ -115,8 +115,8 @@ func (a *arbiter) acquire(ctx context.Context) {
 	a.post(membership.ArbiterDenied{Err: err.Error()})
 }
 
-// acquired tells the membership, unless the lease was lost meanwhile: then nothing may say that it
-// is held after it was said that it is not.
+// acquired tells the membership, unless the lease was lost meanwhile, and reports whether it did.
+// Otherwise the membership would hear of a lease after its loss.
 func (a *arbiter) acquired(record []byte) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -222,7 +222,7 @@ func (n *Node) Addr() string { return n.net.Addr() }
 // Roles are the roles of this node, sorted. The caller must not change the slice.
 func (n *Node) Roles() []string { return n.cfg.Roles }
 
-// Durable says whether this node keeps durable data: it has a Config.Dir, and Config.DurableKeys
+// Durable reports whether this node keeps durable data: it has a Config.Dir, and Config.DurableKeys
 // does not switch it off.
 func (n *Node) Durable() bool { return n.disk != nil && len(n.cfg.DurableKeys) > 0 }
 
@@ -253,7 +253,7 @@ func (n *Node) Members() []membership.Member { return n.view.Load().Members }
 // its end.
 func (n *Node) Lease() membership.Lease { return *n.lease.now.Load() }
 
-// HoldsLease says whether the node may run entities and singletons at this moment.
+// HoldsLease reports whether the node may run entities and singletons at this moment.
 func (n *Node) HoldsLease() bool {
 	l := n.lease.now.Load()
 	return l.Forever() || l.Holds(time.Now()) // the clock is a good part of what a message to an entity costs

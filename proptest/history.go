@@ -142,7 +142,7 @@ func (b bits) join(o bits) bits {
 	return b
 }
 
-// meets says whether the sets have an id in common.
+// meets reports whether the sets have an id in common.
 func (b bits) meets(o bits) bool {
 	for i := range min(len(b), len(o)) {
 		if b[i]&o[i] != 0 {

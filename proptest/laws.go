@@ -174,7 +174,7 @@ func guarded(fn func() error) (err error) {
 
 var errPanicked = errors.New("the type panicked")
 
-// alike compares what Laws.Value and Laws.Model returned.
+// alike reports whether Laws.Value and Laws.Model returned the same.
 func alike(a, b any) bool {
 	if reflect.DeepEqual(a, b) {
 		return true

@@ -207,7 +207,7 @@ func toyLaws[D any]() Laws[toy[D], *toyTx[D], toyOp] {
 	}
 }
 
-// removedSomewhere says whether a removal of the element did not see the add, nor the add it.
+// removedSomewhere reports whether a removal of the element did not see the add, nor the add it.
 func removedSomewhere(h History[toyOp], e *Event[toyOp]) bool {
 	for r := range h.All() {
 		if r.Op[0] != '+' && r.Op.takes(e.Op) && !e.Seen.Has(r) {

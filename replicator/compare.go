@@ -12,9 +12,9 @@ import (
 // means the same events, not only the same items: a replica that has seen an item come and go would
 // look like one that has never seen it. The reader pins its state and sends its clock as a
 // difference. Each peer that is asked answers with the dots that count at one side only. It also
-// says whether its own ones among these dots belong to the keys in question; the reader knows this
-// of the other dots. So other keys may change at any time, and one round trip is enough while the
-// key does not change.
+// reports whether its own ones among these dots belong to the keys in question; the reader knows
+// this of the other dots. So other keys may change at any time, and one round trip is enough while
+// the key does not change.
 //
 // Why that is enough: events of the key that count at a replica never stop counting, so the states
 // that a replica agrees to form a chain. Any two quorums share a replica, so all states that are

@@ -181,5 +181,5 @@ func (s *space) update(o *op, timeout time.Duration) {
 	s.enqueue(o)
 }
 
-// heldBack says that an update never had its turn.
+// heldBack reports whether an update never had its turn.
 func (o *op) heldBack() bool { return o.mutate != nil }

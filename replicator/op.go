@@ -80,7 +80,7 @@ func (m *Machine) begin(o *op, timeout time.Duration) {
 	m.timeouts.add(o)
 }
 
-// done says that the operation has been answered.
+// done reports whether the operation has been answered.
 func (o *op) done() bool { return o.place < 0 }
 
 // end answers an operation that waited.

@@ -101,7 +101,7 @@ func (s *space) acked() *crdt.Clock {
 // noClock is empty and must stay so.
 var noClock crdt.Clock
 
-// ackedAll says that all of the content counts.
+// ackedAll reports whether all of the content counts.
 func (s *space) ackedAll() bool {
 	c := s.acked()
 	return c == s.content() || c.Equal(s.content())

@@ -169,7 +169,7 @@ func (m *mailbox) begin() (schedule bool) {
 	return schedule
 }
 
-// release ends a hold; schedule is true when the caller has to put the entity on the run queue.
+// release ends a hold and reports whether the caller has to put the entity on the run queue.
 func (m *mailbox) release(why holdReason) (schedule bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -20,7 +20,7 @@ type Ports struct {
 	// ClusterName and Addr, of this node, are what leases are named and signed with:
 	// EntityType.Lease, EntityType.CoordinatorLease. Nothing else needs them.
 	ClusterName, Addr string
-	// Lease says whether the node may act. Required.
+	// Lease reports whether the node may act. Required.
 	Lease host.Lease
 	// State is the Replicator of the type's role; nil on a node without the role, which makes the
 	// region a proxy.

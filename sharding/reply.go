@@ -102,8 +102,8 @@ func (b *outbox) reply(call, origin uint64, v any, request *msgType) error {
 	return err
 }
 
-// checkReply says whether a reply could travel: where the request names an interface, its type must
-// be registered, also for one on this node, as the entity may be elsewhere the next time.
+// checkReply reports whether a reply could travel: where the request names an interface, its type
+// must be registered, also for one on this node, as the entity may be elsewhere the next time.
 func (b *outbox) checkReply(v any, request *msgType) (err error) {
 	if request.repliesOpen() {
 		_, err = b.reg.of(v)

@@ -48,7 +48,7 @@ func (d *Decoder) Add(mine, theirs []Cell) {
 	}
 }
 
-// Peel looks for numbers, at most so many at a time, and says whether it should be called again.
+// Peel looks for numbers, at most so many at a time, and reports whether it should be called again.
 func (d *Decoder) Peel(most int) (more bool) {
 	for most > 0 && len(d.ready) > 0 && !d.bad {
 		j := d.ready[len(d.ready)-1]
@@ -100,10 +100,10 @@ func (d *Decoder) look(j int) {
 	}
 }
 
-// Done says that the whole difference is found.
+// Done reports whether the whole difference is found.
 func (d *Decoder) Done() bool { return len(d.cells) > 0 && d.full == 0 && !d.bad }
 
-// Bad says that what came is no sketch: more cells will not help.
+// Bad reports whether what came is no sketch, so that more cells will not help.
 func (d *Decoder) Bad() bool { return d.bad }
 
 // Found returns the numbers found so far, in no order. It belongs to the decoder.

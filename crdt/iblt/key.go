@@ -72,7 +72,7 @@ func blocksUpTo(m int) int {
 	return n
 }
 
-// holds says whether a number with this hash is in cell j.
+// holds reports whether a number with this hash is in cell j.
 func (k *Key) holds(hash uint64, j int) bool {
 	if j == 0 {
 		return true

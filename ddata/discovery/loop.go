@@ -68,8 +68,8 @@ func (l Loop) ask(ctx context.Context) Answer {
 	return Ask(ctx, l.Source)
 }
 
-// same says whether two answers say the same, errors by whether they are there at all: their texts
-// may hold the time or a port.
+// same reports whether two answers say the same, errors by whether they are there at all: their
+// texts may hold the time or a port.
 func (a Answer) same(b Answer) bool {
 	return (a.Err == nil) == (b.Err == nil) && slices.Equal(a.Addrs, b.Addrs)
 }

@@ -49,7 +49,7 @@ func (n *fakeNode) AppendWait(context.Context, transport.NodeID, transport.Lane,
 	panic("it waits")
 }
 
-// ask has a peer ask a question on a channel, and returns whether it was answered.
+// ask has a peer ask a question on a channel, and reports whether it was answered.
 func (n *fakeNode) ask(u *Unserved, peer transport.NodeID, ch transport.Channel, promise string) bool {
 	before := len(n.sent)
 	q := Question{Lane: transport.Control, Promise: []byte(promise), Otherwise: []byte("nothing here")}

@@ -78,7 +78,8 @@ func (m *Machine) promiseTo(drops []UID) (wait time.Duration) {
 	return wait
 }
 
-// mayHoldLease: a member that is Joining never held one in this cluster.
+// mayHoldLease reports whether a member can have held a lease. A member that is Joining never held
+// one in this cluster.
 func (m *Machine) mayHoldLease(u UID) bool {
 	o, ok := m.view.Member(u)
 	return ok && o.Status != Joining

@@ -62,7 +62,7 @@ func (m *Machine) counts(u UID) bool {
 func (m *Machine) hearsArbiter() bool { return m.speaks() || m.hearsCarrier() }
 
 func (m *Machine) hearsCarrier() bool {
-	for u, p := range m.peers { // order: says whether there is any
+	for u, p := range m.peers { // order: only looks whether there is any
 		if p.flags&FlagArbiter != 0 && m.reach.Hears(u) && m.counts(u) {
 			return true
 		}

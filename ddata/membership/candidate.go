@@ -60,7 +60,7 @@ func (m *Machine) gathers() bool {
 
 // awaitsSome reports whether a joiner has yet to hear of this view, or a learner to catch up.
 func (m *Machine) awaitsSome() bool {
-	for u, j := range m.joiners { // order: says whether there is any
+	for u, j := range m.joiners { // order: only looks whether there is any
 		if !m.view.Closing && j.heard < m.view.Epoch && m.now.Before(j.until) && !m.view.Has(u) {
 			return true
 		}
@@ -255,7 +255,7 @@ func (m *Machine) settledBy(u UID) Epoch {
 
 // superseded reports whether a new incarnation waits, at the member's address or with its disk.
 func (m *Machine) superseded(o Member) bool {
-	for _, j := range m.joiners { // order: says whether there is any
+	for _, j := range m.joiners { // order: only looks whether there is any
 		if j.member.Replaces(o) && m.now.Before(j.until) {
 			return true
 		}

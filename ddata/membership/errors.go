@@ -37,7 +37,7 @@ func (e *DownedError) Error() string {
 	return fmt.Sprintf("%v: %s; start the node again, it comes back under a new uid", ErrDowned, e.Cause)
 }
 
-// Is makes errors.Is(err, ErrDowned) true.
+// Is reports whether target is ErrDowned.
 func (e *DownedError) Is(target error) bool { return target == ErrDowned }
 
 // StalledError is the error of a founding or a joining that did not come to an end.
@@ -46,7 +46,7 @@ type StalledError struct{ Waiting string } // the nodes or the thing that it wai
 // Error says what was waited for.
 func (e *StalledError) Error() string { return fmt.Sprintf("%v: %s", ErrStalled, e.Waiting) }
 
-// Is makes errors.Is(err, ErrStalled) true.
+// Is reports whether target is ErrStalled.
 func (e *StalledError) Is(target error) bool { return target == ErrStalled }
 
 // What New and the decoders return.
@@ -111,5 +111,5 @@ func (e *RefusedError) Error() string {
 	return fmt.Sprintf("%v: %s says: %s (%v)", ErrRefused, e.By, e.Text, e.Reason)
 }
 
-// Is makes errors.Is(err, ErrRefused) true.
+// Is reports whether target is ErrRefused.
 func (e *RefusedError) Is(target error) bool { return target == ErrRefused }

@@ -354,7 +354,7 @@ func (m *Machine) sendMember(to UID, msg Message) {
 	m.send(to, o.Addr, msg)
 }
 
-// has answers whether the uid is in the set, as quorum rules ask it.
+// has reports whether the uid is in the set, as quorum rules ask it.
 func has(set map[UID]bool) func(UID) bool { return func(u UID) bool { return set[u] } }
 
 func sortedKeys[V any](set map[UID]V) []UID {

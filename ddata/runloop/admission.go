@@ -13,7 +13,7 @@ var (
 // share is so many messages, and what they came in.
 type share struct{ messages, bytes int }
 
-// admits tells whether one more fits beside what waits.
+// admits reports whether one more fits beside what waits.
 func (s share) admits(waiting share, bytes int) bool {
 	return waiting.messages < s.messages && (waiting.messages == 0 || waiting.bytes+bytes <= s.bytes)
 }

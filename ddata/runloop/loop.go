@@ -60,7 +60,7 @@ func (l *Loop[I]) Start() { go l.run() }
 func (l *Loop[I]) Post(in I) bool { return l.put(in, l.limit) }
 
 // Force puts an input into the inbox however full it is: for completions, and for peers' messages
-// that the caller has bounded. It answers false only when the Loop has stopped.
+// that the caller has bounded. It returns false only when the Loop has stopped.
 func (l *Loop[I]) Force(in I) bool { return l.put(in, int(^uint(0)>>1)) }
 
 func (l *Loop[I]) put(in I, limit int) bool {

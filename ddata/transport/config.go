@@ -182,7 +182,7 @@ func NamesHost(addr string) bool {
 	return err != nil || !ip.IsUnspecified()
 }
 
-// checkAddr tells whether addr is host:port with a numeric port; port 0 and an
+// checkAddr reports whether addr is host:port with a numeric port; port 0 and an
 // empty host are for listening only.
 func checkAddr(addr string, listen bool) error {
 	_, port, err := net.SplitHostPort(addr)

@@ -189,7 +189,7 @@ func (m *Mesh) readHello(raw net.Conn) (conn net.Conn, k kind, h hello, err erro
 	return nil, 0, h, err
 }
 
-// vet tells whether this node takes a connection with hello h.
+// vet reports whether this node takes a connection with hello h.
 func (m *Mesh) vet(k kind, h hello) error {
 	refuse := func(r Reason, format string, args ...any) error {
 		return ErrRefused{Reason: r, Text: fmt.Sprintf(format, args...)}

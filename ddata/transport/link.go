@@ -155,7 +155,7 @@ func (l *link) cutLocked(start int, ch Channel) (frames int) {
 	return frames
 }
 
-// admitLocked tells whether a frame may be appended.
+// admitLocked reports whether a frame may be appended.
 func (l *link) admitLocked(bound int) error {
 	switch {
 	case l.phase == phaseClosing:
@@ -338,7 +338,7 @@ func (l *link) close(linger time.Duration) {
 	l.stop()
 }
 
-// retire closes a link of SendAddr that has nothing to write. It tells whether it did.
+// retire closes a link of SendAddr that has nothing to write. It reports whether it did.
 func (l *link) retire() bool {
 	l.m.mu.Lock()
 	defer l.m.mu.Unlock()

@@ -36,8 +36,8 @@ func CheckTLS(t TLS) error {
 	return nil
 }
 
-// fits says whether the certificate that was shown is good for the address at which its node says
-// that it listens: the others would refuse it there.
+// fits reports whether the certificate that was shown is good for the address at which its node
+// says that it listens: the others would refuse it there.
 func (m *Mesh) fits(conn net.Conn, addr string) error {
 	tc, ok := conn.(*tls.Conn)
 	if !ok {
@@ -53,9 +53,9 @@ func (m *Mesh) fits(conn net.Conn, addr string) error {
 	return nil
 }
 
-// speaksFor says whether a connection may speak for a node id: the certificate that was shown must
-// be good for the address at which the peers have that node. Of a node that is no peer nothing is
-// known.
+// speaksFor reports whether a connection may speak for a node id: the certificate that was shown
+// must be good for the address at which the peers have that node. Of a node that is no peer nothing
+// is known.
 func (m *Mesh) speaksFor(conn net.Conn, id NodeID) error {
 	tc, ok := conn.(*tls.Conn)
 	p, known := (*m.peers.Load())[id]
@@ -190,8 +190,8 @@ const textTLS = "one side uses TLS, the other does not"
 // The first two bytes of an alert and of a hello of TLS.
 const tlsAlert, tlsHello = "\x15\x03", "\x16\x03"
 
-// ended says that the other side went away, or that time is over, rather than that something did
-// not fit.
+// ended reports whether the other side went away, or time is over. Any other error means that
+// something did not fit.
 func ended(err error) bool {
 	return errors.Is(err, io.EOF) || errors.Is(err, net.ErrClosed) || errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, syscall.ECONNRESET)
 }

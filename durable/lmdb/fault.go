@@ -61,7 +61,7 @@ var faultKinds = []struct {
 	{syscall.EROFS, durable.ErrUnwritable, "give this node a directory that it may make, read and write, on a local disk"},
 }
 
-// noRoom says whether an error is that of a full disk, a quota or a limit.
+// noRoom reports whether an error is that of a full disk, a quota or a limit.
 func noRoom(err error) bool {
 	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EFBIG)
 }

@@ -45,9 +45,9 @@ const (
 	fileMode = 0o600
 )
 
-// Exists says whether dir is the directory of a node, and so whether there is anything to look at.
-// When that cannot be found out it says true, so that Open reports why: nothing starts from empty
-// because a disk was not mounted readably.
+// Exists reports whether dir is the directory of a node, and so whether there is anything to look
+// at. When that cannot be found out it says true, so that Open reports why: nothing starts from
+// empty because a disk was not mounted readably.
 func Exists(dir string) bool { return exists(filepath.Join(dir, nodeName)) || storeExists(dir) }
 
 func storeExists(dir string) bool { return exists(filepath.Join(dir, storeName)) }

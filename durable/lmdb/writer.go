@@ -194,7 +194,7 @@ func (w *writer) write(group []request) {
 	}
 }
 
-// writes says whether a request changes anything: a refused or empty one needs no transaction.
+// writes reports whether a request changes anything: a refused or empty one needs no transaction.
 func writes(r request) bool { return len(r.rows) > 0 }
 
 // find opens a table, and makes it when create says so.

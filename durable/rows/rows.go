@@ -171,7 +171,7 @@ type row struct {
 	counts bool
 }
 
-// eachRow calls fn with every mark and every item's row, of which it says whether it counts.
+// eachRow calls fn with every mark and every item's row. row.counts reports whether the row counts.
 func eachRow(t durable.Table, h head, fn func(row) error) error {
 	var marked crdt.Clock
 	marks := 0

@@ -81,7 +81,7 @@ func (d *demo) shardCounts() ([]int, error) {
 	return counts, err
 }
 
-// even says whether no two nodes differ by more than one shard and all shards are there.
+// even reports whether no two nodes differ by more than one shard and all shards are there.
 func even(counts []int) bool {
 	least, most, sum := counts[0], counts[0], 0
 	for _, n := range counts {

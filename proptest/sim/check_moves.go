@@ -92,7 +92,7 @@ func (d *typeDriver) checkStart(s protocol.ShardID) {
 	}
 }
 
-// sameMembers says whether two views have the same members with the same status.
+// sameMembers reports whether two views have the same members with the same status.
 func sameMembers(a, b *membership.View) bool {
 	if len(a.Members) != len(b.Members) {
 		return false

@@ -74,7 +74,7 @@ func (j *tidyChecker) finish(w *World) {
 	}
 }
 
-// shows returns whether a process may show what belongs to an owner, and whether it must. It must
+// shows reports whether a process may show what belongs to an owner, and whether it must. It must
 // because the owner is in the newest view too.
 func (w *World) shows(p, owner *Process) (may, must bool) {
 	v, o := p.rep.installed, membership.UID(owner.uid)

@@ -174,7 +174,7 @@ func (r *shardRun) retire() {
 	}, nil)
 }
 
-// allowed says whether the shard's own lease lets it act at this moment.
+// allowed reports whether the shard's own lease lets it act at this moment.
 func (r *shardRun) allowed() bool {
 	return !r.d.cfg.Lease || r.d.defects.ungated || r.term.open()
 }

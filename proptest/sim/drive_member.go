@@ -192,7 +192,7 @@ func (d *memberDriver) install(v *membership.View) {
 	d.p.post(func() { d.p.shard.install(v) })
 }
 
-// isOldest is the simulator's own reading of which member is oldest.
+// isOldest reports whether a member is the oldest, by the simulator's own rule.
 func isOldest(v *membership.View, uid membership.UID) bool {
 	var up uint32
 	for _, m := range v.Members {
@@ -233,11 +233,11 @@ func (d *memberDriver) sayStopped() {
 // down is an operator's verdict.
 func (d *memberDriver) down(uid uint64) { d.step(membership.Down{UID: membership.UID(uid)}) }
 
-// holds says whether the process may run things now, by the machine's word alone.
+// holds reports whether the process may run things now, by the machine's word alone.
 func (d *memberDriver) holds(now time.Time) bool { return d.m.Lease().Holds(now) }
 
-// acting says whether this process is the one that may coordinate: oldest, under its lease, and not
-// standing still.
+// acting reports whether this process is the one that may coordinate: oldest, under its lease, and
+// not standing still.
 func (d *memberDriver) acting(now time.Time) bool {
 	return d.oldest && !d.p.frozen && d.holds(now)
 }

@@ -102,7 +102,7 @@ func (d *typeDriver) makeMachines() {
 	}
 }
 
-// mayHost says whether shards can live here.
+// mayHost reports whether shards can live here.
 func (d *typeDriver) mayHost() bool { return !d.cfg.Proxy && !d.closing }
 
 func typeName(index int) string { return fmt.Sprintf("T%d", index) }

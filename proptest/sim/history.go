@@ -136,12 +136,12 @@ func (b *setBook) add(elem string, slot int) *entry {
 	return e
 }
 
-// must says whether a read that began at start must find the element, given what is known now.
+// must reports whether a read that began at start must find the element, given what is known now.
 func (e *entry) must(start int64) bool {
 	return e.acked != 0 && e.acked < start && !e.removed && !e.excused
 }
 
-// mustNot says whether a read that began at start must not find it.
+// mustNot reports whether a read that began at start must not find it.
 func (e *entry) mustNot(start int64) bool { return e.gone != 0 && e.gone < start && !e.excused }
 
 // least is what a quorum read that began at start must count at least.

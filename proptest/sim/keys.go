@@ -53,7 +53,8 @@ func (w *World) durableKeys(uid uint64) (patterns []string) {
 	return patterns
 }
 
-// isDurable is the simulator's rule for its own keys, and for those that have become durable.
+// isDurable reports whether a key is durable, by the simulator's rule for its own keys and for
+// those that have become durable.
 func (l *history) isDurable(key string) bool {
 	named := func(p string) bool { return replicator.MatchKey(p, key) }
 	return strings.HasPrefix(key, "d/") || slices.ContainsFunc(l.patterns, named)

@@ -129,7 +129,7 @@ func (s *leaseStore) free(name leaseName, h *hold) {
 	}
 }
 
-// reaches says whether a process gets through to the store.
+// reaches reports whether a process gets through to the store.
 func (s *leaseStore) reaches(p *Process) bool {
 	return p.alive && !s.down && s.cut>>p.slot.index&1 == 0
 }
@@ -166,7 +166,7 @@ func (s *leaseStore) known(name leaseName) bool {
 	return false
 }
 
-// heldBy says whether a term is that of the present holder, by what the store has.
+// heldBy reports whether a term is that of the present holder, by what the store has.
 func (s *leaseStore) heldBy(name leaseName, t *term) bool {
 	h := s.holder(name)
 	return h != nil && t != nil && h.term == t
@@ -199,7 +199,7 @@ func (p *Process) openSession() *session {
 	return p.session
 }
 
-// open says whether the session lasts at this moment, by the process's clock. One that is over
+// open reports whether the session lasts at this moment, by the process's clock. One that is over
 // loses all its terms.
 func (x *session) open() bool {
 	if !x.over && (x.until.IsZero() || before(x.p.time(), x.until)) {
@@ -209,7 +209,7 @@ func (x *session) open() bool {
 	return false
 }
 
-// before says whether neither of a machine's clocks has come to t: while it is suspended, the
+// before reports whether neither of a machine's clocks has come to t: while it is suspended, the
 // monotonic one stands still.
 func before(now, t time.Time) bool { return now.Before(t) && now.UnixNano() < t.UnixNano() }
 
@@ -252,7 +252,7 @@ func (s *leaseStore) delay() time.Duration {
 	return time.Duration(between(s.rng, int64(100*time.Microsecond), int64(20*time.Millisecond)))
 }
 
-// open says whether the hold lasts at this moment.
+// open reports whether the hold lasts at this moment.
 func (t *term) open() bool { return t != nil && !t.closed && t.session.open() }
 
 // lose closes the term, and says a moment later that it was lost, unless it is closed.

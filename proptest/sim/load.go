@@ -100,7 +100,7 @@ func (l *load) counting() bool {
 	return l.rng.IntN(4) == 0
 }
 
-// level draws how many replicas a write asks for, and says whether that is a quorum.
+// level draws how many replicas a write asks for, and reports whether that is a quorum.
 func (l *load) level() (quorum.Level, bool) {
 	switch n := l.rng.IntN(20); {
 	case n < 12:

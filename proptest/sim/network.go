@@ -108,10 +108,10 @@ func (n *network) matrix(f func(from, to int) bool) (m [64]uint64) {
 	return m
 }
 
-// open says whether a packet gets from slot a to slot b.
+// open reports whether a packet gets from slot a to slot b.
 func (n *network) open(a, b int) bool { return (n.blocked[a]|n.flapped[a])>>b&1 == 0 }
 
-// connected says whether both directions are open, which a FIFO connection needs for its
+// connected reports whether both directions are open, which a FIFO connection needs for its
 // acknowledgements.
 func (n *network) connected(a, b int) bool { return n.open(a, b) && n.open(b, a) }
 

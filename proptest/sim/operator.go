@@ -52,7 +52,7 @@ func (w *World) operate() {
 	w.after(operatorPatience, nil, w.operate)
 }
 
-// wasMember says whether the disk holds a record of a view.
+// wasMember reports whether the disk holds a record of a view.
 func (s *Slot) wasMember() bool {
 	found := false
 	err := s.disk.table("membership").Load(func(durable.Row) error {

@@ -298,7 +298,7 @@ func (o *Options) drawPassivation(r *rand.Rand) {
 	o.Passivation = o.Passivation.WithDefaults()
 }
 
-// leases says whether there is a store of leases.
+// leases reports whether there is a store of leases.
 func (o *Options) leases() bool { return o.ShardLeases || o.CoordLeases }
 
 // drawTidy draws what there is to tidy up.

@@ -26,7 +26,7 @@ func mix(x uint64) uint64 {
 	return x ^ x>>31
 }
 
-// chance is true with probability p.
+// chance reports true with probability p.
 func chance(r *rand.Rand, p float64) bool { return p > 0 && r.Float64() < p }
 
 // between draws from lo to hi, hi not included; lo when they are equal.

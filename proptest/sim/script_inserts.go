@@ -42,7 +42,7 @@ const (
 	insertSplit   = 5 * time.Second
 )
 
-// smaller says whether a slot is on the side of two.
+// smaller reports whether a slot is on the side of two.
 func smaller(slot int) bool { return slot == 1 || slot == 2 }
 
 // inserts begins when all five are voters of one view. The set is volatile as in the reference, or

@@ -54,7 +54,7 @@ func (w *World) eventually(come func() bool, then func()) {
 	w.after(100*time.Millisecond, nil, func() { w.eventually(come, then) })
 }
 
-// allUp says whether so many processes run, and see each other Up.
+// allUp reports whether so many processes run, and see each other Up.
 func (w *World) allUp(n int) bool {
 	up := 0
 	for _, p := range w.live {
@@ -68,7 +68,7 @@ func (w *World) allUp(n int) bool {
 	return up >= n && up == len(w.live)
 }
 
-// up says whether the process is Up in its own view.
+// up reports whether the process is Up in its own view.
 func (p *Process) up() bool {
 	if p.mem.view == nil {
 		return false
@@ -156,7 +156,7 @@ func (k *closing) within(what string, come func() bool, then func()) {
 	})
 }
 
-// known says whether all members know. Others never will, and are not let in.
+// known reports whether all members know. Others never will, and are not let in.
 func (k *closing) known() bool {
 	for _, p := range k.c.w.live {
 		if v := p.mem.view; v != nil && !v.Closing {
@@ -234,7 +234,7 @@ func (k *closing) missing() bool {
 	return slices.ContainsFunc(k.alive, func(e closed) bool { return !k.c.w.runs(e) })
 }
 
-// runs says whether a remembered entity is alive somewhere.
+// runs reports whether a remembered entity is alive somewhere.
 func (w *World) runs(e closed) bool {
 	for _, p := range w.live {
 		if r := p.shard.types[0].shards[e.shard]; r != nil && r.byID[e.id] != nil && r.byID[e.id].active {

@@ -137,7 +137,7 @@ type checker interface {
 	after(w *World)
 	// finish is called once, when the healed world has settled or run out of time.
 	finish(w *World)
-	// settled says whether what this checker waits for has come to pass; a run ends when all
+	// settled reports whether what this checker waits for has come to pass; a run ends when all
 	// checkers agree.
 	settled(w *World) bool
 }
@@ -205,7 +205,7 @@ func (w *World) at(t int64, owner *Process, run func()) { w.q.push(max(t, w.now)
 // after schedules an event in a while.
 func (w *World) after(d time.Duration, owner *Process, run func()) { w.at(w.now+int64(d), owner, run) }
 
-// over says whether the run has ended.
+// over reports whether the run has ended.
 func (w *World) over() bool {
 	if !w.healed || w.events%64 != 0 {
 		return false

@@ -65,7 +65,7 @@ func (m *Module) mapOrder(f *File, info *types.Info) []Finding {
 	return out
 }
 
-// marked says whether the line or the one above carries the mark with a reason.
+// marked reports whether the line or the one above carries the mark with a reason.
 func marked(lines [][]byte, line int, mark string) bool {
 	for _, i := range []int{line - 1, line - 2} {
 		if i < 0 || i >= len(lines) {

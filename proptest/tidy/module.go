@@ -172,12 +172,12 @@ func (p *Package) add(f *File) {
 // all is the package's files with its tests.
 func (p *Package) all() []*File { return slices.Concat(p.Files, p.Tests) }
 
-// imports says whether a file of the package, tests aside, imports path.
+// imports reports whether a file of the package, tests aside, imports path.
 func (p *Package) imports(path string) bool {
 	return slices.ContainsFunc(p.Files, func(f *File) bool { return f.uses(path) })
 }
 
-// uses says whether the file imports path.
+// uses reports whether the file imports path.
 func (f *File) uses(path string) bool {
 	return slices.ContainsFunc(f.AST.Imports, func(s *ast.ImportSpec) bool { _, at := importName(s); return at == path })
 }

@@ -86,7 +86,7 @@ func rowOf(dir string) (rankRow, bool) {
 	return best, found
 }
 
-// isPure says whether the package in dir is a pure one.
+// isPure reports whether the package in dir is a pure one.
 func isPure(dir string) bool {
 	r, ok := rowOf(dir)
 	return ok && r.pure

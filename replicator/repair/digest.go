@@ -36,9 +36,9 @@ func (p *pull) checkDigest() (ready bool) {
 	return w.done && (w.rest == nil || w.rest.Empty()) && !p.q.asking(aimKeptSum)
 }
 
-// addsUp compares the sum of what is alive at the donor with the digest of the donor's moment. The
-// sum is made of what was alive here and has dots in the donor's clock, without what the donor has
-// removed, with what was removed here, and with what was fetched.
+// addsUp reports whether the sum of what is alive at the donor is the digest of the donor's moment.
+// The sum is made of what was alive here and has dots in the donor's clock, without what the donor
+// has removed, with what was removed here, and with what was fetched.
 func (p *pull) addsUp() bool {
 	sum := p.fetch.sum.Plus(p.sums.kept)
 	if !p.asked.Empty() {

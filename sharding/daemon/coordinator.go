@@ -132,7 +132,7 @@ func (c *coordinator) keepAlive(ctx context.Context, s State) (wish, error) {
 	}
 }
 
-// torn looks whether a late write of an earlier coordinator has come in between.
+// torn reports whether a late write of an earlier coordinator has come in between.
 func (c *coordinator) torn(ctx context.Context, s State) error {
 	ctx, cancel := context.WithTimeout(ctx, c.cfg.RequestTimeout)
 	defer cancel()
@@ -143,7 +143,7 @@ func (c *coordinator) torn(ctx context.Context, s State) error {
 	return err
 }
 
-// wished says whether something else than s is wished for.
+// wished reports whether something else than s is wished for.
 func (c *coordinator) wished(ctx context.Context, s State) (wish, bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.cfg.RequestTimeout)
 	defer cancel()

@@ -137,7 +137,7 @@ func (p *Process) Rescale(ctx context.Context, count int) error {
 	}
 }
 
-// granted looks whether a wish has been answered.
+// granted reports whether a wish has been answered.
 func (p *Process) granted(ctx context.Context, w wish) (bool, error) {
 	s, _, err := p.read(ctx, ddata.ReadLocal)
 	if err != nil {

@@ -77,7 +77,7 @@ type Event struct {
 // it goes on.
 func (e Event) Warning() bool { return e.Alarm() || e.Kind == StateDelayed }
 
-// Alarm says whether the event wants a person's eye.
+// Alarm reports whether the event wants a person's eye.
 func (e Event) Alarm() bool {
 	switch e.Kind {
 	case HandOffAborted, DoubleHost, HostElsewhere, StopForced, StopStuck, PassivationForced, StrategyRefused, StrategyFailed, StrategyStuck,

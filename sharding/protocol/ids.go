@@ -52,10 +52,10 @@ func (t Token) Compare(o Token) int {
 	return cmp.Compare(t.Seq, o.Seq)
 }
 
-// Less says whether t is below o.
+// Less reports whether t is below o.
 func (t Token) Less(o Token) bool { return t.Compare(o) < 0 }
 
-// IsZero says whether t is the zero Token.
+// IsZero reports whether t is the zero Token.
 func (t Token) IsZero() bool { return t == Token{} }
 
 // Timestamp is the token as the timestamp of a table entry; it keeps the order.

@@ -24,8 +24,8 @@ type (
 	// Install is a new view of the membership. The view must not be changed any more. For
 	// Coordinator and Region.
 	Install struct{ View *membership.View }
-	// Lease says whether this node holds its lease. For Coordinator and Region; until told, it is
-	// not held.
+	// Lease reports whether this node holds its lease. For Coordinator and Region; until told, it
+	// is not held.
 	Lease struct{ Held bool }
 	// Receive is a message of a peer. For Coordinator and Region, see Message.ToCoordinator.
 	Receive struct {
@@ -56,7 +56,8 @@ type (
 
 // Inputs of the Coordinator.
 type (
-	// Reachable says whether this node can reach a member. All are reachable until said otherwise.
+	// Reachable reports whether this node can reach a member. All are reachable until said
+	// otherwise.
 	Reachable struct {
 		UID UID
 		OK  bool

@@ -119,7 +119,7 @@ func (c *LeaseState) Release() (op LeaseOp, ok bool) {
 	return op, ok
 }
 
-// granted says whether the answer is the one that is awaited.
+// granted reports whether the answer is the one that is awaited.
 func (c *LeaseState) granted(gen uint64) bool {
 	if c.state != leaseAsked || gen != c.gen {
 		return false
@@ -144,7 +144,7 @@ func (c *LeaseState) refused(gen uint64, now time.Time, interval time.Duration) 
 	return true
 }
 
-// lost says whether what was held is not held any more.
+// lost reports whether what was held is not held any more.
 func (c *LeaseState) lost(gen uint64) bool {
 	if c.state != leaseHeld || gen != c.gen {
 		return false
@@ -197,7 +197,7 @@ func (c *LeaseState) Advance(now time.Time, interval time.Duration) (op LeaseOp,
 	return LeaseOp{}, false
 }
 
-// Overdue says whether something is due: a try, or to say that the present one takes long.
+// Overdue reports whether something is due: a try, or to say that the present one takes long.
 func (c *LeaseState) Overdue(now time.Time) bool { return !c.due.IsZero() && !now.Before(c.due) }
 
 // AnnounceWaiting says, once, that the lease is waited for.

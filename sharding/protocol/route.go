@@ -24,7 +24,7 @@ func (s RouteState) String() string {
 	return fmt.Sprintf("RouteState(%d)", uint8(s))
 }
 
-// Buffers says whether a message of this node's own senders is put into the shard's buffer.
+// Buffers reports whether a message of this node's own senders is put into the shard's buffer.
 func (s RouteState) Buffers() bool { return s != RouteRemote && s != RouteLocal }
 
 // Route is where a region sends the messages for a shard.

@@ -16,10 +16,10 @@ type simAbsence struct {
 	closing bool                // the region ends, or has ended, while its node stays; its machines go on
 }
 
-// closed says whether the region was closed and has stopped everything.
+// closed reports whether the region was closed and has stopped everything.
 func (n *simNode) closed() bool { return n.absence.closing && n.left }
 
-// serves says whether the node's users may use the type.
+// serves reports whether the node's users may use the type.
 func (n *simNode) serves() bool { return n.region != nil && !n.absence.closing }
 
 // startOrClose changes whether the type runs on the node.

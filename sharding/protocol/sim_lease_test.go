@@ -64,7 +64,7 @@ func newSimStore() simStore {
 
 func (w *world) holdsLease(name string, by any) bool { return w.store.holders[name].by == by }
 
-// allowed says whether the runtime lets an entity of the shard do anything.
+// allowed reports whether the runtime lets an entity of the shard do anything.
 func (n *simNode) allowed(s protocol.ShardID, sh *simShard) bool {
 	return !n.w.opt.leases || n.w.opt.noGate || n.w.holdsLease(shardName(s), sh)
 }

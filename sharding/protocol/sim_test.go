@@ -109,7 +109,7 @@ func (w *world) heal() {
 	w.demandAgreement()
 }
 
-// moves says whether a shard is on its way, or starting in its new home.
+// moves reports whether a shard is on its way, or starting in its new home.
 func (w *world) moves() bool {
 	return slices.ContainsFunc(w.live(), func(n *simNode) bool {
 		if n.coordinator == nil {

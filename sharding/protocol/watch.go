@@ -49,7 +49,7 @@ func (w *TableWatch) Changed(v crdt.Reader) []Entry {
 	return out
 }
 
-// note remembers the dots of an entry and says whether they are new.
+// note remembers the dots of an entry and reports whether they are new.
 func (w *TableWatch) note(s ShardID, d crdt.Dot) bool {
 	for int(s) >= len(w.seen) {
 		w.seen = append(w.seen, crdt.Dot{})
@@ -105,7 +105,7 @@ func DiffShards(before, now crdt.Reader) (added, removed []ShardID) {
 	return added, removed
 }
 
-// endsWith says whether an id has just been noted: siblings follow each other.
+// endsWith reports whether an id has just been noted: siblings follow each other.
 func endsWith(ids []EntityID, id EntityID) bool { return len(ids) > 0 && ids[len(ids)-1] == id }
 
 func idAt(it *crdt.Item) (EntityID, bool) {

@@ -107,7 +107,7 @@ func flock(f *os.File, how int) error {
 	}
 }
 
-// same says whether the name still leads to the file that is locked.
+// same reports whether the name still leads to the file that is locked.
 func (d *door) same(f *os.File) error {
 	locked, err := f.Stat()
 	if err != nil {

@@ -9,7 +9,7 @@ var remotes = map[uint32]string{
 	0x5346414f: "AFS", 0x6b414653: "AFS", 0x0bd00bd0: "Lustre", 0x47504653: "GPFS", 0x7461636f: "OCFS2", 0x01161970: "GFS2",
 }
 
-// network says whether a path lies on a network file system, and which.
+// network reports whether a path lies on a network file system, and which.
 func network(path string) (kind string, remote bool) {
 	var st syscall.Statfs_t
 	if syscall.Statfs(path, &st) != nil {

@@ -33,7 +33,7 @@ func (s LeaseMajority) Quorum(voters []view.Member, has func(view.UID) bool) boo
 // Counting returns the voters whose vote makes a quorum with the arbiter's, oldest first.
 func (s LeaseMajority) Counting(voters []view.Member) []view.Member { return ofRole(voters, s.Role) }
 
-// DropsUnreachable is true.
+// DropsUnreachable reports true.
 func (LeaseMajority) DropsUnreachable() bool { return true }
 
 // String names the strategy and its role.

@@ -90,7 +90,7 @@ func (s KeepMajority) Quorum(voters []view.Member, has func(view.UID) bool) bool
 	return majority(ofRole(voters, s.Role), has)
 }
 
-// DropsUnreachable is true.
+// DropsUnreachable reports true.
 func (KeepMajority) DropsUnreachable() bool { return true }
 
 // String names the strategy and its role.
@@ -101,7 +101,7 @@ func (Manual) Quorum(voters []view.Member, has func(view.UID) bool) bool {
 	return majority(voters, has)
 }
 
-// DropsUnreachable is false.
+// DropsUnreachable reports false.
 func (Manual) DropsUnreachable() bool { return false }
 
 // String names the strategy.
@@ -114,7 +114,7 @@ func (s StaticQuorum) Quorum(voters []view.Member, has func(view.UID) bool) bool
 	return len(voters) > 0 && count(voters, has) >= min(len(voters), max(s.Size, len(voters)/2+1))
 }
 
-// DropsUnreachable is true.
+// DropsUnreachable reports true.
 func (StaticQuorum) DropsUnreachable() bool { return true }
 
 // String names the strategy, its size and role.
@@ -137,7 +137,7 @@ func (s KeepOldest) Quorum(voters []view.Member, has func(view.UID) bool) bool {
 	return oldest
 }
 
-// DropsUnreachable is true.
+// DropsUnreachable reports true.
 func (KeepOldest) DropsUnreachable() bool { return true }
 
 // String names the strategy and what it was set to.
@@ -153,7 +153,7 @@ func (DownAll) Quorum(voters []view.Member, has func(view.UID) bool) bool {
 	return len(voters) > 0 && count(voters, has) == len(voters)
 }
 
-// DropsUnreachable is true.
+// DropsUnreachable reports true.
 func (DownAll) DropsUnreachable() bool { return true }
 
 // String names the strategy.

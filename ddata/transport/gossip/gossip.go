@@ -26,7 +26,8 @@ type Hint struct {
 	Addr string
 	// UID names its incarnation.
 	UID transport.NodeID
-	// Alive tells whether it appeared or vanished. A node that left and one that failed look alike.
+	// Alive reports whether it appeared or vanished. A node that left and one that failed look
+	// alike.
 	Alive bool
 }
 

@@ -74,7 +74,7 @@ func screened(why Refusal, format string, args ...any) error {
 	return errScreened{why, fmt.Sprintf(format, args...)}
 }
 
-// screenPacket says whether a packet may be given to memberlist.
+// screenPacket reports whether a packet may be given to memberlist.
 func screenPacket(b []byte, label string) error {
 	if len(b) > packetTaken {
 		return screened(RefusedSize, "packet of %d bytes", len(b))
@@ -141,7 +141,7 @@ func (s *screen) compound() error {
 	return s.ended()
 }
 
-// ended says whether everything was looked at.
+// ended reports whether everything was looked at.
 func (s *screen) ended() error {
 	if s.at < len(s.b) {
 		return screened(RefusedForm, "%d bytes too many", len(s.b)-s.at)

@@ -245,7 +245,7 @@ func (n *node) Dial(ctx context.Context, addr string) (net.Conn, error) {
 	}
 }
 
-// alive tells whether the process was not killed.
+// alive reports whether the process was not killed.
 func (n *node) alive() bool {
 	n.h.mu.Lock()
 	defer n.h.mu.Unlock()

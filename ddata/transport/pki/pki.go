@@ -49,7 +49,7 @@ type identity struct {
 	stamps         [3]stamp
 }
 
-// stamp tells whether a file has changed.
+// stamp reports whether a file has changed.
 type stamp struct {
 	modified time.Time
 	size     int64

@@ -74,7 +74,8 @@ func (r *recorder) last(source uint32) uint64 {
 	return got[len(got)-1]
 }
 
-// rising tells whether every number of a source is above the one before: order, and nothing twice.
+// rising reports whether every number of a source is above the one before: order, and nothing
+// twice.
 func rising(numbers []uint64) bool {
 	for i := 1; i < len(numbers); i++ {
 		if numbers[i] <= numbers[i-1] {

@@ -102,7 +102,7 @@ func (c *channel) schedule(s *schedule, deadline time.Time) {
 	}
 }
 
-// settled: nothing is unconfirmed.
+// settled reports whether nothing is unconfirmed.
 func (c *channel) settled() bool { return c.confirmed == c.last }
 
 // goBack starts a new round behind seq.

@@ -207,7 +207,8 @@ func (c *Consumer) admit(now time.Time, p Packet) *flow {
 	return f
 }
 
-// forgetOne drops the producer that was silent for longest.
+// forgetOne drops the producer that was silent for longest, if it was silent for ForgetAfter. It
+// reports whether it dropped one.
 func (c *Consumer) forgetOne(now time.Time) bool {
 	oldest := c.order[0]
 	for _, f := range c.order {

@@ -101,7 +101,7 @@ func (c *Coordinator) Deadline() time.Time {
 // Stats are the named counters, in a fixed order.
 func (c *Coordinator) Stats() []protocol.Counter { return c.counts.Stats() }
 
-// Acts says whether this coordinator decides now.
+// Acts reports whether this coordinator decides now.
 func (c *Coordinator) Acts() bool { return c.term.mode == active && c.lease }
 
 // Predecessor is what holds for the coordinators that come after this one on its node.

@@ -83,7 +83,7 @@ func (rs *regions) takeBackIn() (changed bool) {
 	return changed
 }
 
-// passes says whether a region is passed over for another.
+// passes reports whether a region is passed over for another.
 func (rs *regions) passes(u protocol.UID) bool {
 	if _, is := rs.passed[u]; !is {
 		return false

@@ -48,8 +48,8 @@ func (rs *regions) byUID() []*peer {
 	return ps
 }
 
-// mayAllocate says whether anybody can take a shard. The gate of MinRegions stays open once it was
-// passed.
+// mayAllocate reports whether anybody can take a shard. The gate of MinRegions stays open once it
+// was passed.
 func (rs *regions) mayAllocate() bool {
 	regions, able := 0, 0
 	for _, p := range rs.peers { // order: only counted
@@ -64,7 +64,7 @@ func (rs *regions) mayAllocate() bool {
 	return rs.opened && able > 0
 }
 
-// mayHost says whether a member can be given shards.
+// mayHost reports whether a member can be given shards.
 func (rs *regions) mayHost(u protocol.UID) bool { return rs.eligible(u) && !rs.passes(u) }
 
 // eligible says so too, of one that is passed over as well.
@@ -88,7 +88,7 @@ func (rs *regions) audience() []protocol.UID {
 	return us
 }
 
-// nobodyElse says whether no member can host that is not leaving, now or when it has joined.
+// nobodyElse reports whether no member can host that is not leaving, now or when it has joined.
 func (rs *regions) nobodyElse() bool {
 	return !slices.ContainsFunc(rs.view.Members, func(m membership.Member) bool {
 		if !m.HasRole(rs.cfg.Role) || m.Status == membership.Leaving || rs.refused[m.UID] {
@@ -99,7 +99,7 @@ func (rs *regions) nobodyElse() bool {
 	})
 }
 
-// unheard says whether a member has not told yet that it runs the type, or that it does not.
+// unheard reports whether a member has not told yet that it runs the type, or that it does not.
 func (rs *regions) unheard(u protocol.UID) bool { return rs.peers[u] == nil && !rs.absent[u] }
 
 // dropGone forgets the regions whose members are gone, and returns them; it notes which others
@@ -117,7 +117,7 @@ func (rs *regions) dropGone() (gone []protocol.UID) {
 	return gone
 }
 
-// mayStillHost says whether a home that the table names may be told to go on.
+// mayStillHost reports whether a home that the table names may be told to go on.
 func (rs *regions) mayStillHost(u protocol.UID) bool {
 	p := rs.peers[u]
 	return p != nil && !p.left

@@ -30,10 +30,10 @@ type shardState struct {
 	token protocol.Token // of the table entry
 }
 
-// counts says whether the shard is part of the load of its home.
+// counts reports whether the shard is part of the load of its home.
 func (s *shardState) counts() bool { return s.state >= stateWriting && s.state <= stateHosted }
 
-// givenUp says whether a report is about the command by which from hosts the shard now: it has
+// givenUp reports whether a report is about the command by which from hosts the shard now: it has
 // stopped it without a hand-off.
 func (s *shardState) givenUp(from protocol.UID, t protocol.Token) bool {
 	return (s.state == stateHosting || s.state == stateHosted) && s.home == from && s.token == t

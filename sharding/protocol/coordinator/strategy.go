@@ -172,7 +172,7 @@ func (ch *chooser) moveAll(h *homes, shards []protocol.ShardID) {
 	}
 }
 
-// mayRebalance says whether it is a good time to move what could as well stay.
+// mayRebalance reports whether it is a good time to move what could as well stay.
 func (ch *chooser) mayRebalance(h *homes) bool {
 	return ch.lease && !ch.view.Closing && h.regions.mayAllocate() && !ch.now.Before(h.picture.regionsAt.Add(ch.cfg.RebalanceDelay)) && ch.steady(h)
 }

@@ -70,7 +70,7 @@ func (r *Region) askFences(moves []protocol.Move) {
 	}
 }
 
-// beginOwner starts to give the shard up. It answers whether nothing of the shard runs here, so
+// beginOwner starts to give the shard up. It reports whether nothing of the shard runs here, so
 // that it is given up already.
 func (r *Region) beginOwner(m protocol.Move, p *place, regions []protocol.UID) bool {
 	if r.alone {

@@ -36,7 +36,7 @@ func (r *Region) onHostShards(from protocol.UID, m protocol.HostShards) {
 	}
 }
 
-// overtaken says whether a command is older than what this region has obeyed or knows: it comes
+// overtaken reports whether a command is older than what this region has obeyed or knows: it comes
 // from a deposed coordinator, or late.
 func (r *Region) overtaken(p *place, t protocol.Token) bool {
 	if r.cfg.Defects.NoTokenCheck {
@@ -45,7 +45,7 @@ func (r *Region) overtaken(p *place, t protocol.Token) bool {
 	return t.Less(r.floor) || t.Less(p.barrier) || t.Less(p.token) || p.hosts() && t.Less(p.host)
 }
 
-// beforeMe says whether a command may have been for an earlier region of this node, whose shards
+// beforeMe reports whether a command may have been for an earlier region of this node, whose shards
 // may have gone elsewhere since.
 func (r *Region) beforeMe(t protocol.Token) bool {
 	return r.life > 0 && (!r.joined || !r.since.Less(t)) && !r.cfg.Defects.NoTokenCheck

@@ -239,7 +239,7 @@ func (r *Region) onLeaveReply(m protocol.LeaveReply) {
 	}
 }
 
-// closing says whether the whole cluster shuts down.
+// closing reports whether the whole cluster shuts down.
 func (r *Region) closing() bool { return r.view != nil && r.view.Closing }
 
 // over reports whether the whole cluster has shut down, except nodes without the role. No
@@ -332,8 +332,8 @@ func (r *Region) maybeLeft() {
 	}
 }
 
-// owesLeft says whether the coordinator may still take this region, which has stopped its shards by
-// itself, for their home.
+// owesLeft reports whether the coordinator may still take this region, which has stopped its shards
+// by itself, for their home.
 func (r *Region) owesLeft() bool { return r.left && r.alone && !r.released && r.coordinator != 0 }
 
 // leaveRequest asks for the next homes of what is here, or says that nothing is.

@@ -60,8 +60,8 @@ func (r *Region) onShardLost(s protocol.ShardID) {
 	r.becomeStopped(s, p, id)
 }
 
-// givenUp says whether a command to host is one that this region has obeyed and then given up. To
-// obey it again would be to host what the coordinator may be giving to another.
+// givenUp reports whether a command to host is one that this region has obeyed and then given up.
+// To obey it again would be to host what the coordinator may be giving to another.
 func (r *Region) givenUp(p *place, st protocol.ShardToken) bool {
 	return p.phase == protocol.PhaseStopped && r.moves[st.Shard].id == st.Token
 }

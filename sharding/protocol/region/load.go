@@ -43,8 +43,8 @@ func perSecond(l protocol.ShardLoad, period time.Duration) protocol.ShardLoad {
 	return l
 }
 
-// differs says whether a load is so different from what was reported that it matters: by more than
-// an eighth, and by more than next to nothing.
+// differs reports whether a load is so different from what was reported that it matters: by more
+// than an eighth, and by more than next to nothing.
 func differs(l, o protocol.ShardLoad) bool {
 	far := func(x, y, least uint64) bool {
 		d := max(x, y) - min(x, y)

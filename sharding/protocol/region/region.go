@@ -210,7 +210,8 @@ func (r *Region) Deadline() time.Time {
 	return r.askAt
 }
 
-// Registered says whether the coordinator of the view knows this region, and whether any ever has.
+// Registered reports whether the coordinator of the view knows this region, and whether any ever
+// has.
 func (r *Region) Registered() (now, ever bool) { return r.known, r.joined }
 
 // Coordinator is the oldest member with the role, whose coordinator is to act; 0: there is none. It

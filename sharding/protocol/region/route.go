@@ -35,7 +35,7 @@ func (r *Region) routeOf(p *place) protocol.Route {
 	return protocol.Route{State: protocol.RouteRemote, Home: p.home, Token: p.token}
 }
 
-// ahead says whether a decision was made in a view that this node has not installed yet.
+// ahead reports whether a decision was made in a view that this node has not installed yet.
 func (r *Region) ahead(t protocol.Token) bool { return r.view == nil || uint64(r.view.Epoch) < t.Epoch }
 
 // publish makes the route of a shard known when it has changed, and empties its buffer when it
@@ -83,7 +83,7 @@ func (r *Region) onWanted(s protocol.ShardID) {
 	}
 }
 
-// asks says whether the shard's messages wait for a home that somebody else has to name.
+// asks reports whether the shard's messages wait for a home that somebody else has to name.
 func (p *place) asks() bool { return p.wanted && !p.hosts() }
 
 // askDelay gathers questions for homes while one is under way.
@@ -192,7 +192,7 @@ func (r *Region) onEntries(es []protocol.Entry) {
 	}
 }
 
-// doubts says whether an entry may have been overtaken without this region: it is older than its
+// doubts reports whether an entry may have been overtaken without this region: it is older than its
 // registration, or than the coordinator, from whom it should have come.
 func (r *Region) doubts(t protocol.Token) bool { return !r.since.Less(t) || t.Less(r.floor) }
 

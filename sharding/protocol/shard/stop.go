@@ -29,7 +29,7 @@ func (s *Shard) maybeDrainMailboxes() {
 	}
 }
 
-// settled says whether no entity is between two states and nothing is written.
+// settled reports whether no entity is between two states and nothing is written.
 func (s *Shard) settled() bool {
 	if !s.cfg.Defects.NoRememberWait {
 		return s.changing == 0 && s.quiet()

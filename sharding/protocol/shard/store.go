@@ -33,7 +33,7 @@ type shardStore struct {
 	forwardAt time.Time           // when to try the rest again
 }
 
-// indexState says whether the shard is in the set of shards that have remembered ids.
+// indexState reports whether the shard is in the set of shards that have remembered ids.
 type indexState uint8
 
 const (
@@ -306,7 +306,7 @@ func (s *Shard) onRemoved(id protocol.EntityID) {
 	}
 }
 
-// quiet says whether nothing is written and nothing waits to be.
+// quiet reports whether nothing is written and nothing waits to be.
 func (s *Shard) quiet() bool {
 	if s.store.write.ID != 0 {
 		return false
