@@ -12,40 +12,40 @@ func (r *Region) Check() error {
 	var f protocol.Violations
 	f.Check(!r.dropped || r.Deadline().IsZero(), "dropped, and wants a Tick at %v", r.Deadline())
 	wanted, hosted, stopped := 0, 0, 0
-	for i := range r.shards {
-		s, p := protocol.ShardID(i), &r.shards[i]
+	for i := range r.places.shards {
+		s, p := protocol.ShardID(i), &r.places.shards[i]
 		wanted += count(p.wanted)
 		hosted += count(p.hosts())
 		stopped += count(p.phase == protocol.PhaseStopped)
-		f.Check(r.dropped || p.route == r.routeOf(p), "shard %v: published route %v, should be %v", s, p.route, r.routeOf(p))
+		f.Check(r.dropped || p.route == r.places.routeOf(p), "shard %v: published route %v, should be %v", s, p.route, r.places.routeOf(p))
 		f.Check(!p.wanted || p.route.State.Buffers(), "shard %v: messages wait although the route is %v", s, p.route)
 		gives := p.phase >= protocol.PhaseFencing
-		f.Check(!gives || r.moves[s] != nil, "shard %v is %v without a hand-off", s, p.phase)
-		f.Check(r.moves[s] == nil || gives || p.phase == protocol.PhaseStarting, "shard %v is %v with a hand-off", s, p.phase)
+		f.Check(!gives || r.places.moves[s] != nil, "shard %v is %v without a hand-off", s, p.phase)
+		f.Check(r.places.moves[s] == nil || gives || p.phase == protocol.PhaseStarting, "shard %v is %v with a hand-off", s, p.phase)
 		f.Check(!p.hosts() || !r.cfg.Proxy, "a proxy hosts shard %v", s)
-		f.Check(p.phase != protocol.PhaseFencing || len(r.moves[s].need) > 0, "shard %v is fencing and waits for no region", s)
+		f.Check(p.phase != protocol.PhaseFencing || len(r.places.moves[s].need) > 0, "shard %v is fencing and waits for no region", s)
 	}
-	f.Check(wanted == r.wanted, "%d shards are wanted, counted %d", wanted, r.wanted)
-	f.Check(hosted == r.hosted, "%d shards are hosted, counted %d", hosted, r.hosted)
-	f.Check(stopped == r.stopped, "%d shards are stopped, counted %d", stopped, r.stopped)
-	f.Check(!r.left || hosted == 0, "left with %d shards", hosted)
+	f.Check(wanted == r.places.wanted, "%d shards are wanted, counted %d", wanted, r.places.wanted)
+	f.Check(hosted == r.places.hosted, "%d shards are hosted, counted %d", hosted, r.places.hosted)
+	f.Check(stopped == r.places.stopped, "%d shards are stopped, counted %d", stopped, r.places.stopped)
+	f.Check(!r.departure.left || hosted == 0, "left with %d shards", hosted)
 	return f.Err()
 }
 
 // String prints the state of the region; shards with an ordinary remote route are only counted.
 func (r *Region) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "region of %v coordinator=%v floor=%v known=%v joined=%v", r.self(), r.coordinator, r.floor, r.known, r.joined)
+	fmt.Fprintf(&b, "region of %v coordinator=%v floor=%v known=%v joined=%v", r.self(), r.registration.coordinator, r.registration.floor, r.registration.known, r.registration.joined)
 	remote := 0
-	for i := range r.shards {
-		p := &r.shards[i]
+	for i := range r.places.shards {
+		p := &r.places.shards[i]
 		switch {
 		case p.phase != protocol.PhaseNone || p.wanted || p.held():
 			fmt.Fprintf(&b, "\n  %d %v %v", i, p.phase, p.route)
 			if p.wanted {
 				b.WriteString(" wanted")
 			}
-			if g := r.moves[protocol.ShardID(i)]; g != nil {
+			if g := r.places.moves[protocol.ShardID(i)]; g != nil {
 				fmt.Fprintf(&b, " hand-off %v needs%s", g.id, protocol.ListText(g.need))
 			}
 		case p.route.State == protocol.RouteRemote:

@@ -45,14 +45,14 @@ func TestClosingRegion(t *testing.T) {
 	if len(fx.Send) > 0 || len(fx.Do) == 0 {
 		t.Errorf("it asks %v and does %v", fx.Send, fx.Do)
 	}
-	id := r.moves[0].id
+	id := r.places.moves[0].id
 	step(protocol.ShardDrained{Shard: 0, HandOff: id})
 	step(protocol.ShardStopped{Shard: 0, HandOff: id})
 	sent(step(protocol.Receive{From: 1, Msg: protocol.Begin{Moves: []protocol.Move{{Shard: 0, HandOff: tok(9), Owner: 2}}, Regions: []protocol.UID{1, 3}}}), "begin-ack 0@1.1.9")
 	fx = step(protocol.Receive{From: 1, Msg: protocol.Begin{Moves: []protocol.Move{{Shard: 0, HandOff: tok(9), Owner: 2}}, Regions: []protocol.UID{1, 3}}})
 	sent(fx, "stopped 0@1.1.9")
 	sent(step(protocol.Receive{From: 1, Msg: protocol.Begin{Moves: []protocol.Move{{Shard: 1, HandOff: tok(10), Owner: 2}}, Regions: []protocol.UID{1, 3}}}), "begin-ack 1@1.1.10")
-	id = r.moves[1].id
+	id = r.places.moves[1].id
 	step(protocol.ShardDrained{Shard: 1, HandOff: id})
 	fx = step(protocol.ShardStopped{Shard: 1, HandOff: id})
 	sent(fx, "leave-request left closing")

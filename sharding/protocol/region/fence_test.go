@@ -37,10 +37,10 @@ func TestEarlyAndLateFences(t *testing.T) {
 		t.Helper()
 		was := r.counts[as]
 		receive(from, protocol.Fence{Shard: 0, HandOff: id})
-		if len(r.early) > 0 || r.counts[as] != was+1 {
-			t.Errorf("the fence %s: kept %v, counted %d", why, r.early, r.counts[as]-was)
+		if len(r.places.early) > 0 || r.counts[as] != was+1 {
+			t.Errorf("the fence %s: kept %v, counted %d", why, r.places.early, r.counts[as]-was)
 		}
-		clear(r.early)
+		clear(r.places.early)
 	}
 	begin(5, 4)
 	late("of the hand-off of another owner", 3, tok(5), protocol.CountLate)
@@ -59,8 +59,8 @@ func TestEarlyAndLateFences(t *testing.T) {
 	if got := receive(2, protocol.Fence{Shard: 0, HandOff: tok(11)}); !strings.Contains(got, "drain-shard 0 "+tok(11).String()) {
 		t.Errorf("the early fence of node 3 does not count:\n%s", got)
 	}
-	if len(r.early) > 0 {
-		t.Errorf("early fences outlive their hand-off: %v", r.early)
+	if len(r.places.early) > 0 {
+		t.Errorf("early fences outlive their hand-off: %v", r.places.early)
 	}
 }
 
@@ -170,13 +170,13 @@ func TestEntryBelowTheHandOff(t *testing.T) {
 		return step(protocol.TableChanged{Entries: []protocol.Entry{{Shard: 0, Home: 3, Token: protocol.Token{Epoch: 1, Up: 2, Seq: seq}}}})
 	}
 	entry(10)
-	if p := r.shards[0].phase; p != protocol.PhaseStopped {
+	if p := r.places.shards[0].phase; p != protocol.PhaseStopped {
 		t.Errorf("an entry from before the hand-off releases the shard: it is %v", p)
 	}
 	if got := r.Step(time.Unix(60, 0), protocol.Tick{}).String(); !strings.Contains(got, "stopped 0@"+id.String()) {
 		t.Errorf("the end is not reported again:\n%s", got)
 	}
-	if got := entry(12); !strings.Contains(got, "route 0 remote 3@1.2.12") || r.shards[0].phase != protocol.PhaseNone {
+	if got := entry(12); !strings.Contains(got, "route 0 remote 3@1.2.12") || r.places.shards[0].phase != protocol.PhaseNone {
 		t.Errorf("an entry above the hand-off does not release the shard:\n%s", got)
 	}
 }

@@ -22,41 +22,41 @@ func (r *Region) onInstall(v *membership.View) {
 		r.onDropped()
 		return
 	}
-	if o, ok := v.Oldest(r.cfg.Role); !ok || o.UID != r.coordinator {
-		r.coordinator, r.known, r.asking, r.absent = o.UID, false, false, false
+	if r.registration.follow(v) {
+		r.asker.asking = false
 		r.backoff = r.cfg.RetryInterval / 8
 		r.retryAt = time.Time{}
 	}
-	if r.leaving && !r.left && r.closing() {
+	if r.departure.leaving && !r.departure.left && r.closing() {
 		r.becomeAlone()
 	}
-	if r.over() {
-		for i := range r.shards {
-			r.dropBuffer(protocol.ShardID(i), &r.shards[i], protocol.DropEnded)
+	if r.registration.over() {
+		for i := range r.places.shards {
+			r.places.dropBuffer(protocol.ShardID(i), &r.places.shards[i], protocol.DropEnded)
 		}
 	}
-	for i := range r.shards {
-		r.maybeOpen(protocol.ShardID(i), &r.shards[i])
-		r.publish(protocol.ShardID(i), &r.shards[i])
+	for i := range r.places.shards {
+		r.places.maybeOpen(protocol.ShardID(i), &r.places.shards[i])
+		r.places.publish(protocol.ShardID(i), &r.places.shards[i])
 	}
-	for _, s := range slices.Sorted(maps.Keys(r.moves)) {
-		g := r.moves[s]
-		g.need = slices.DeleteFunc(g.need, func(u protocol.UID) bool { return r.gone(u, g.id) })
-		r.maybeDrain(s, &r.shards[s])
+	for _, s := range slices.Sorted(maps.Keys(r.places.moves)) {
+		g := r.places.moves[s]
+		g.need = slices.DeleteFunc(g.need, func(u protocol.UID) bool { return r.places.gone(u, g.id) })
+		r.places.maybeDrain(s, &r.places.shards[s])
 	}
-	if r.mayRegister() && r.retryAt.IsZero() {
+	if r.registration.mayRegister(r.departure.left) && r.retryAt.IsZero() {
 		r.retry()
 	}
 }
 
 // onAbsent hears from the coordinator's node that the type was not started there, and says so once.
 func (r *Region) onAbsent(from protocol.UID) {
-	if from != r.coordinator || r.known {
+	if from != r.registration.coordinator || r.registration.known {
 		r.countIgnored()
 		return
 	}
-	if !r.absent {
-		r.absent = true
+	if !r.registration.absent {
+		r.registration.absent = true
 		r.notify(protocol.Event{Kind: protocol.CoordinatorAbsent, Peer: from})
 	}
 	r.maybeGiveUp()
@@ -65,42 +65,31 @@ func (r *Region) onAbsent(from protocol.UID) {
 // maybeGiveUp drops what waits in a leaving region that was never registered, if no coordinator
 // will register it now.
 func (r *Region) maybeGiveUp() {
-	if !r.leaving || r.joined || !r.absent && (r.coordinator == 0 || r.refusedBy != r.coordinator) {
+	if !r.departure.leaving || r.registration.joined || !r.registration.absent && (r.registration.coordinator == 0 || r.registration.refusedBy != r.registration.coordinator) {
 		return
 	}
-	for i := range r.shards {
-		r.dropBuffer(protocol.ShardID(i), &r.shards[i], r.noHome())
+	for i := range r.places.shards {
+		r.places.dropBuffer(protocol.ShardID(i), &r.places.shards[i], r.departure.noHome())
 	}
-}
-
-// mayRegister reports whether there is a coordinator to tell, and whether it would listen: it
-// registers Up and Leaving members. A region that has left without ever being registered does not
-// begin with it.
-func (r *Region) mayRegister() bool {
-	if r.view == nil || r.known || r.coordinator == 0 || r.left && !r.counted {
-		return false
-	}
-	m, ok := r.view.Member(r.self())
-	return ok && m.Status != membership.Joining
 }
 
 func (r *Region) onRegistered(from protocol.UID, m protocol.Registered) {
-	if m.Life != r.life {
+	if m.Life != r.registration.life {
 		r.counts[protocol.CountLate]++
 		return
 	}
-	if !r.raiseFloor(from, m.Floor) {
+	if !r.registration.raiseFloor(from, m.Floor) {
 		return
 	}
 	if len(m.Moves) > 0 {
-		r.onBegin(from, m.Moves, nil)
+		r.places.onBegin(from, m.Moves, nil)
 	}
-	if r.left && !r.counted { // it left before it heard this, so it has not confirmed and was given nothing
-		r.send(from, r.leaveRequest())
+	if r.departure.left && !r.registration.counted { // it left before it heard this, so it has not confirmed and was given nothing
+		r.send(from, r.departure.leaveRequest())
 		return
 	}
-	r.counted = true
-	r.send(from, protocol.Confirm{Life: r.life})
+	r.registration.counted = true
+	r.send(from, protocol.Confirm{Life: r.registration.life})
 	r.join(from, m.Since)
 }
 
@@ -108,11 +97,11 @@ func (r *Region) onRegistered(from protocol.UID, m protocol.Registered) {
 // the other side may be the one that is started anew.
 func (r *Region) onRefused(from protocol.UID, m protocol.Refused) {
 	outranked := m.Compatibility.Role != r.cfg.Role // then also what it has registered is refused
-	if from != r.coordinator || r.known && !outranked || r.refusedBy == from {
+	if from != r.registration.coordinator || r.registration.known && !outranked || r.registration.refusedBy == from {
 		r.countIgnored()
 		return
 	}
-	r.refusedBy = from
+	r.registration.refusedBy = from
 	if outranked {
 		r.onOutranked()
 	}
@@ -127,46 +116,36 @@ func (r *Region) onRefused(from protocol.UID, m protocol.Refused) {
 // onOutranked ends what this region hosts: the type runs under another role, so every entity of it
 // would live twice.
 func (r *Region) onOutranked() {
-	r.known = false
-	for i := range r.shards {
-		if p := &r.shards[i]; p.hosts() {
-			r.kill(protocol.ShardID(i), p, protocol.DropHomeElsewhere)
+	r.registration.known = false
+	for i := range r.places.shards {
+		if p := &r.places.shards[i]; p.hosts() {
+			r.places.kill(protocol.ShardID(i), p, protocol.DropHomeElsewhere)
 			p.home = 0
-			r.publish(protocol.ShardID(i), p)
+			r.places.publish(protocol.ShardID(i), p)
 		}
 	}
-}
-
-// raiseFloor refuses what a deposed coordinator says, and from now on those before this one.
-func (r *Region) raiseFloor(from protocol.UID, floor protocol.Token) bool {
-	if floor.Less(r.floor) && !r.cfg.Defects.NoTokenCheck {
-		r.counts[protocol.CountStale]++
-		return false
-	}
-	r.floor = floor
-	return true
 }
 
 // join notes that a coordinator knows this region. The first one ever opens the routes to other
 // nodes.
 func (r *Region) join(from protocol.UID, since protocol.Token) {
-	if !r.joined {
-		r.joined, r.since = true, since
-		for i := range r.shards {
-			r.shards[i].doubt = r.doubts(r.shards[i].token)
+	if !r.registration.joined {
+		r.registration.joined, r.registration.since = true, since
+		for i := range r.places.shards {
+			r.places.shards[i].doubt = r.registration.doubts(r.places.shards[i].token)
 		}
-		r.publishAll()
+		r.places.publishAll()
 	}
-	if from != r.coordinator || r.known {
+	if from != r.registration.coordinator || r.registration.known {
 		return
 	}
-	r.known, r.absent = true, false
-	r.reported, r.measured = nil, 0
+	r.registration.known, r.registration.absent = true, false
+	r.loads = loads{}
 	r.backoff = r.cfg.RetryInterval / 8
-	r.askAll(false)
-	r.askStops()
-	if r.leaving && !r.left {
-		r.send(r.coordinator, r.leaveRequest())
+	r.asker.askAll(&r.places, false)
+	r.stopper.askStops()
+	if r.departure.leaving && !r.departure.left {
+		r.send(r.registration.coordinator, r.departure.leaveRequest())
 	}
 }
 
@@ -175,16 +154,16 @@ func (r *Region) join(from protocol.UID, since protocol.Token) {
 // without this region.
 func (r *Region) onInquire(from protocol.UID, m protocol.Inquire) {
 	if m.Role != r.cfg.Role {
-		r.sayRole(from)
+		r.registration.sayRole(from)
 		return
 	}
-	if !r.raiseFloor(from, m.Floor) {
+	if !r.registration.raiseFloor(from, m.Floor) {
 		return
 	}
-	r.counted = r.counted || !r.left
+	r.registration.counted = r.registration.counted || !r.departure.left
 	var hs []protocol.Hosted
-	for i := range r.shards {
-		p := &r.shards[i]
+	for i := range r.places.shards {
+		p := &r.places.shards[i]
 		h := protocol.Hosted{Shard: protocol.ShardID(i), Phase: p.phase}
 		if p.hosts() {
 			h.Token = p.host
@@ -200,150 +179,118 @@ func (r *Region) onInquire(from protocol.UID, m protocol.Inquire) {
 	for i := range parts {
 		part := hs[i*protocol.BatchMax : min(len(hs), (i+1)*protocol.BatchMax)]
 		r.send(from, protocol.Report{
-			Floor: m.Floor, Proxy: r.cfg.Proxy, Leaving: r.leaving, Left: r.left, Life: r.life, Part: uint32(i), Parts: uint32(parts),
+			Floor: m.Floor, Proxy: r.cfg.Proxy, Leaving: r.departure.leaving, Left: r.departure.left, Life: r.registration.life, Part: uint32(i), Parts: uint32(parts),
 			Compatibility: r.cfg.Compatibility(), Shards: part,
 		})
 	}
 }
 
-// sayRole tells a coordinator of another role under which role the type runs here.
-func (r *Region) sayRole(to protocol.UID) {
-	r.send(to, protocol.Compared{Runs: true, Role: r.cfg.Role, Joined: r.joined, Coordinator: r.coordinator})
-}
-
 func (r *Region) onLeave() {
-	if r.leaving {
+	if r.departure.leaving {
 		return
 	}
-	r.leaving = true
+	r.departure.leaving = true
 	if r.closing() {
 		r.becomeAlone()
 		return
 	}
 	r.maybeGiveUp()
-	if r.known && r.hosted+r.stopped > 0 {
-		r.send(r.coordinator, r.leaveRequest())
+	if r.registration.known && r.places.hosted+r.places.stopped > 0 {
+		r.send(r.registration.coordinator, r.departure.leaveRequest())
 	}
 }
 
 // onLeaveReply stops everything here when no other region can take it. No region has to be fenced,
 // or none would send anything on.
 func (r *Region) onLeaveReply(m protocol.LeaveReply) {
-	if m.Life != r.life || m.Floor.Less(r.floor) && !r.cfg.Defects.NoTokenCheck {
+	if m.Life != r.registration.life || m.Floor.Less(r.registration.floor) && !r.cfg.Defects.NoTokenCheck {
 		r.counts[protocol.CountLate]++
 		return
 	}
-	r.released = r.released || m.Done && r.leaving
-	if m.Alone && r.leaving && !r.left {
+	r.departure.released = r.departure.released || m.Done && r.departure.leaving
+	if m.Alone && r.departure.leaving && !r.departure.left {
 		r.becomeAlone()
 	}
 }
 
-// closing reports whether the whole cluster shuts down.
-func (r *Region) closing() bool { return r.view != nil && r.view.Closing }
-
-// over reports whether the whole cluster has shut down, except nodes without the role. No
-// coordinator is left to say it of single shards.
-func (r *Region) over() bool { return r.closing() && r.coordinator == 0 }
-
-// noHome returns the reason to drop messages for a shard that no region takes.
-func (r *Region) noHome() protocol.Reason {
-	switch {
-	case r.closing():
-		return protocol.DropEnded
-	case r.quits || !r.joined:
-		return protocol.DropStopped
-	}
-	return protocol.DropNoHome
-}
-
 // onQuit stops everything here by force, and tells the coordinator when nothing runs any more.
 func (r *Region) onQuit() {
-	if r.left || r.quits {
+	if r.departure.left || r.departure.quits {
 		return
 	}
-	r.leaving, r.quits = true, true
+	r.departure.leaving, r.departure.quits = true, true
 	r.becomeAlone()
-	for i := range r.shards {
-		s, p := protocol.ShardID(i), &r.shards[i]
+	for i := range r.places.shards {
+		s, p := protocol.ShardID(i), &r.places.shards[i]
 		if p.hosts() {
-			r.setPhase(p, protocol.PhaseStopping)
-			r.dropBuffer(s, p, r.noHome())
-			r.do(protocol.StopShard{Shard: s, HandOff: r.moves[s].id, Force: true})
-			r.publish(s, p)
+			r.places.setPhase(p, protocol.PhaseStopping)
+			r.places.dropBuffer(s, p, r.departure.noHome())
+			r.do(protocol.StopShard{Shard: s, HandOff: r.places.moves[s].id, Force: true})
+			r.places.publish(s, p)
 		}
 	}
 }
 
 // becomeAlone stops everything here, where it is: no other region can take it, or none may.
 func (r *Region) becomeAlone() {
-	if r.alone {
+	if r.departure.alone {
 		return
 	}
-	r.alone = true
-	for i := range r.shards {
-		s, p := protocol.ShardID(i), &r.shards[i]
+	r.departure.alone = true
+	for i := range r.places.shards {
+		s, p := protocol.ShardID(i), &r.places.shards[i]
 		switch p.phase {
 		case protocol.PhaseStarting, protocol.PhaseRunning, protocol.PhaseFencing:
 			id := p.host
-			if g := r.moves[s]; g != nil {
+			if g := r.places.moves[s]; g != nil {
 				id = g.id
 			}
-			r.moves[s] = &giveUp{id: id}
+			r.places.moves[s] = &giveUp{id: id}
 			if p.phase == protocol.PhaseRunning {
-				r.setPhase(p, protocol.PhaseFencing)
+				r.places.setPhase(p, protocol.PhaseFencing)
 			}
-			r.maybeDrain(s, p)
+			r.places.maybeDrain(s, p)
 		case protocol.PhaseStopped:
-			r.setPhase(p, protocol.PhaseNone)
-			delete(r.moves, s)
+			r.places.setPhase(p, protocol.PhaseNone)
+			delete(r.places.moves, s)
 			p.home = 0
-			r.publish(s, p)
+			r.places.publish(s, p)
 		}
 		if !p.hosts() {
-			r.dropBuffer(s, p, r.noHome())
+			r.places.dropBuffer(s, p, r.departure.noHome())
 		}
-		r.publish(s, p)
+		r.places.publish(s, p)
 	}
 }
 
 // maybeEmpty tells the coordinator without delay that a leaving region seems to have nothing left.
 func (r *Region) maybeEmpty() {
-	empty := r.hosted == 0 && r.stopped == 0
-	if r.leaving && r.known && empty && !r.wasEmpty && !r.released && !r.alone {
-		r.send(r.coordinator, r.leaveRequest())
+	empty := r.places.hosted == 0 && r.places.stopped == 0
+	if r.departure.leaving && r.registration.known && empty && !r.departure.wasEmpty && !r.departure.released && !r.departure.alone {
+		r.send(r.registration.coordinator, r.departure.leaveRequest())
 	}
-	r.wasEmpty = empty && r.leaving
+	r.departure.wasEmpty = empty && r.departure.leaving
 }
 
 // maybeLeft ends a leaving region that has nothing left to give. It stays, to answer. A region on
 // which no coordinator counts asks none: it was given nothing, and will not be.
 func (r *Region) maybeLeft() {
-	if !r.leaving || r.left || r.dropped || r.hosted > 0 || r.stopped > 0 || r.wanted > 0 {
+	if !r.departure.leaving || r.departure.left || r.dropped || r.places.hosted > 0 || r.places.stopped > 0 || r.places.wanted > 0 {
 		return
 	}
-	if !r.released && !r.alone && !r.cfg.Proxy && r.counted {
+	if !r.departure.released && !r.departure.alone && !r.cfg.Proxy && r.registration.counted {
 		return
 	}
-	r.left = true
+	r.departure.left = true
 	r.fx.Left = true
-	if r.owesLeft() {
-		r.send(r.coordinator, r.leaveRequest())
+	if r.departure.owesLeft() {
+		r.send(r.registration.coordinator, r.departure.leaveRequest())
 	}
-}
-
-// owesLeft reports whether the coordinator may still take this region, which has stopped its shards
-// by itself, for their home.
-func (r *Region) owesLeft() bool { return r.left && r.alone && !r.released && r.coordinator != 0 }
-
-// leaveRequest asks for the next homes of what is here, or says that nothing is.
-func (r *Region) leaveRequest() protocol.LeaveRequest {
-	return protocol.LeaveRequest{Left: r.left, Closing: r.left && r.closing(), Life: r.life}
 }
 
 func (r *Region) onTick() {
-	if !r.askAt.IsZero() && !r.now.Before(r.askAt) {
-		r.sendAsks()
+	if !r.asker.askAt.IsZero() && !r.now.Before(r.asker.askAt) {
+		r.asker.sendAsks(&r.places)
 	}
 	if !r.retryAt.IsZero() && !r.now.Before(r.retryAt) {
 		r.counts[protocol.CountRetries]++
@@ -354,41 +301,41 @@ func (r *Region) onTick() {
 // retry repeats everything that has not been answered.
 func (r *Region) retry() {
 	r.retryAt = time.Time{}
-	r.asking = false
-	if r.mayRegister() {
-		r.send(r.coordinator, protocol.Register{Proxy: r.cfg.Proxy, Leaving: r.leaving, Joined: r.joined, Life: r.life, Compatibility: r.cfg.Compatibility()})
+	r.asker.asking = false
+	if r.registration.mayRegister(r.departure.left) {
+		r.send(r.registration.coordinator, protocol.Register{Proxy: r.cfg.Proxy, Leaving: r.departure.leaving, Joined: r.registration.joined, Life: r.registration.life, Compatibility: r.cfg.Compatibility()})
 	}
-	if r.wanted > 0 {
-		r.askAll(true)
+	if r.places.wanted > 0 {
+		r.asker.askAll(&r.places, true)
 	}
-	if r.coordinator == 0 {
+	if r.registration.coordinator == 0 {
 		return
 	}
-	if r.stopped > 0 {
-		r.sendStopped()
+	if r.places.stopped > 0 {
+		r.places.sendStopped()
 	}
-	r.askStops()
-	if r.leaving && !r.left || r.owesLeft() {
-		r.send(r.coordinator, r.leaveRequest())
+	r.stopper.askStops()
+	if r.departure.leaving && !r.departure.left || r.departure.owesLeft() {
+		r.send(r.registration.coordinator, r.departure.leaveRequest())
 	}
 }
 
-func (r *Region) sendStopped() {
+func (ps *places) sendStopped() {
 	var sts []protocol.ShardToken
-	for i := range r.shards {
-		if r.shards[i].phase == protocol.PhaseStopped {
-			sts = append(sts, protocol.ShardToken{Shard: protocol.ShardID(i), Token: r.moves[protocol.ShardID(i)].id})
+	for i := range ps.shards {
+		if ps.shards[i].phase == protocol.PhaseStopped {
+			sts = append(sts, protocol.ShardToken{Shard: protocol.ShardID(i), Token: ps.moves[protocol.ShardID(i)].id})
 		}
 	}
 	for chunk := range slices.Chunk(sts, protocol.BatchMax) {
-		r.send(r.coordinator, protocol.ShardsStopped{Shards: chunk})
+		ps.send(ps.registration.coordinator, protocol.ShardsStopped{Shards: chunk})
 	}
 }
 
 // arm sets the time of the next repetition while something is unanswered. The pauses double up to
 // RetryInterval, with a little jitter so that a thousand regions do not speak at once.
 func (r *Region) arm() {
-	waits := r.mayRegister() || r.wanted > 0 || r.stopped > 0 || len(r.stops) > 0 || r.leaving && !r.left || r.owesLeft()
+	waits := r.registration.mayRegister(r.departure.left) || r.places.wanted > 0 || r.places.stopped > 0 || len(r.stopper.stops) > 0 || r.departure.leaving && !r.departure.left || r.departure.owesLeft()
 	switch {
 	case !waits || r.dropped:
 		r.retryAt, r.backoff = time.Time{}, r.cfg.RetryInterval/8

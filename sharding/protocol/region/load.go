@@ -11,29 +11,39 @@ import (
 // lost.
 const allLoads = 8
 
-// onMeasured reports to the coordinator the loads that have changed.
-func (r *Region) onMeasured(in protocol.Measured) {
-	period := min(in.Period.Truncate(time.Millisecond), protocol.LoadPeriodMax)
-	if !r.known || r.cfg.Proxy || period <= 0 {
-		r.countIgnored()
-		return
-	}
-	all := r.measured%allLoads == 0
-	r.measured++
-	was := r.reported
-	r.reported = make(map[protocol.ShardID]protocol.ShardLoad, len(in.Shards))
-	var changed []protocol.ShardLoad
-	for _, l := range in.Shards {
+// loads is what the coordinator was last told of the loads of shards.
+type loads struct {
+	reported map[protocol.ShardID]protocol.ShardLoad // per second
+	measured int                                     // how often loads were reported to it
+}
+
+// changed takes what was measured, and returns what the coordinator must be told.
+func (lo *loads) changed(shards []protocol.ShardLoad, period time.Duration) (changed []protocol.ShardLoad) {
+	all := lo.measured%allLoads == 0
+	lo.measured++
+	was := lo.reported
+	lo.reported = make(map[protocol.ShardID]protocol.ShardLoad, len(shards))
+	for _, l := range shards {
 		old, known := was[l.Shard]
 		now := perSecond(l, period)
 		if all || !known || differs(now, old) {
 			changed = append(changed, l)
 			old = now
 		}
-		r.reported[l.Shard] = old
+		lo.reported[l.Shard] = old
 	}
-	for part := range slices.Chunk(changed, protocol.BatchMax) {
-		r.send(r.coordinator, protocol.Loads{Period: period, Shards: part})
+	return changed
+}
+
+// onMeasured reports to the coordinator the loads that have changed.
+func (r *Region) onMeasured(in protocol.Measured) {
+	period := min(in.Period.Truncate(time.Millisecond), protocol.LoadPeriodMax)
+	if !r.registration.known || r.cfg.Proxy || period <= 0 {
+		r.countIgnored()
+		return
+	}
+	for part := range slices.Chunk(r.loads.changed(in.Shards, period), protocol.BatchMax) {
+		r.send(r.registration.coordinator, protocol.Loads{Period: period, Shards: part})
 	}
 }
 

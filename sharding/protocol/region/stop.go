@@ -7,39 +7,46 @@ import (
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
+// stopper has the coordinator stop shards for good, as this node has asked.
+type stopper struct {
+	*env
+	registration *registration
+	stops        map[protocol.ShardID]bool // that have not stopped yet
+}
+
 // onStopShards has the coordinator stop shards for good; it is asked until it says of each that it
 // rests.
-func (r *Region) onStopShards(shards []protocol.ShardID) {
+func (sp *stopper) onStopShards(ps *places, shards []protocol.ShardID) {
 	var fresh []protocol.ShardID
 	for _, s := range shards {
-		if _, ok := r.at(s); ok && !r.stops[s] {
-			r.stops[s] = true
+		if _, ok := ps.at(s); ok && !sp.stops[s] {
+			sp.stops[s] = true
 			fresh = append(fresh, s)
 		}
 	}
-	r.sendStops(fresh)
+	sp.sendStops(fresh)
 }
 
 // askStops asks for all that the coordinator has not answered.
-func (r *Region) askStops() { r.sendStops(slices.Sorted(maps.Keys(r.stops))) }
+func (sp *stopper) askStops() { sp.sendStops(slices.Sorted(maps.Keys(sp.stops))) }
 
-func (r *Region) sendStops(shards []protocol.ShardID) {
-	if !r.known {
+func (sp *stopper) sendStops(shards []protocol.ShardID) {
+	if !sp.registration.known {
 		return // all are asked for on registration
 	}
 	for part := range slices.Chunk(shards, protocol.BatchMax) {
-		r.send(r.coordinator, protocol.StopShards{Shards: part})
+		sp.send(sp.registration.coordinator, protocol.StopShards{Shards: part})
 	}
 }
 
 // onAtRest passes on which shards have stopped.
-func (r *Region) onAtRest(m protocol.AtRest) {
+func (sp *stopper) onAtRest(m protocol.AtRest) {
 	for _, s := range m.Shards {
-		if !r.stops[s] {
-			r.countIgnored()
+		if !sp.stops[s] {
+			sp.countIgnored()
 			continue
 		}
-		delete(r.stops, s)
-		r.fx.AtRest = append(r.fx.AtRest, s)
+		delete(sp.stops, s)
+		sp.fx.AtRest = append(sp.fx.AtRest, s)
 	}
 }

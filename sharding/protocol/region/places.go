@@ -1,0 +1,94 @@
+package region
+
+import (
+	"time"
+
+	"github.com/coterie-go/coterie/sharding/protocol"
+)
+
+// places is what a region knows of all shards, and what it does with them: where their messages go,
+// which of them it hosts, and which it gives up.
+//
+// Invariants: the phases fencing to stopped have a giveUp in moves, and starting has one after a
+// Begin. wanted, hosted and stopped count the places that are so.
+type places struct {
+	*env
+	registration *registration
+	departure    *departure
+
+	shards []place                          // by ShardID
+	moves  map[protocol.ShardID]*giveUp     // phases fencing to stopped, and starting after Begin
+	lost   map[protocol.ShardID]time.Time   // when shards have lost their leases here
+	early  map[protocol.ShardID]earlyFences // fences whose Begin has not come yet, the latest hand-off of each shard only
+
+	wanted  int // places with messages in their buffers
+	hosted  int // places whose phase is starting to stopping
+	stopped int // places whose phase is stopped
+}
+
+func newPlaces(e *env, rg *registration, d *departure) places {
+	return places{
+		env: e, registration: rg, departure: d, shards: make([]place, e.cfg.Shards), moves: map[protocol.ShardID]*giveUp{},
+		lost: map[protocol.ShardID]time.Time{}, early: map[protocol.ShardID]earlyFences{},
+	}
+}
+
+// place is what a region knows of one shard.
+type place struct {
+	home    protocol.UID   // of the table entry
+	token   protocol.Token // of the table entry or command that home follows
+	doubt   bool           // the entry may have been overtaken without this region; only the coordinator can say
+	barrier protocol.Token // of the latest Begin
+	owner   protocol.UID   // whom the fence for barrier goes to
+	host    protocol.Token // by which this node hosts; meaningful unless the phase is none or stopped
+	phase   protocol.Phase
+	waits   bool // starting, and its lease cannot be had now
+	ready   bool // starting, and only the view in which its home was chosen is missing
+	wanted  bool // the buffer may hold messages
+	route   protocol.Route
+}
+
+// giveUp is a hand-off whose owner is this node.
+type giveUp struct {
+	id   protocol.Token
+	need []protocol.UID // regions whose fences are outstanding
+}
+
+type earlyFences struct {
+	id   protocol.Token
+	from []protocol.UID
+}
+
+func (p *place) hosts() bool {
+	return p.phase >= protocol.PhaseStarting && p.phase <= protocol.PhaseStopping
+}
+
+func (p *place) held() bool { return p.token.Less(p.barrier) }
+
+// asks reports whether the shard's messages wait for a home that somebody else has to name.
+func (p *place) asks() bool { return p.wanted && !p.hosts() }
+
+// at finds the place of a shard; a shard beyond the number of shards is counted.
+func (ps *places) at(s protocol.ShardID) (*place, bool) {
+	if int64(s) >= int64(len(ps.shards)) {
+		ps.counts[protocol.CountOutOfRange]++
+		return nil, false
+	}
+	return &ps.shards[s], true
+}
+
+func (ps *places) setPhase(p *place, to protocol.Phase) {
+	if p.hosts() {
+		ps.hosted--
+	}
+	if p.phase == protocol.PhaseStopped {
+		ps.stopped--
+	}
+	p.phase, p.waits, p.ready = to, false, false
+	if p.hosts() {
+		ps.hosted++
+	}
+	if p.phase == protocol.PhaseStopped {
+		ps.stopped++
+	}
+}
