@@ -10,7 +10,7 @@ import (
 func (s *Shard) Check() error {
 	var f protocol.Violations
 	changing, running := 0, 0
-	for id, e := range s.entities { // order: only counted; errors name one id each and are rare
+	for id, e := range s.population.entities.byID { // order: only counted; errors name one id each and are rare
 		if e.changing() {
 			changing++
 		}
@@ -21,19 +21,19 @@ func (s *Shard) Check() error {
 		needs := e.state == EntityRemembered || e.state == RememberingStart || e.state == RememberingStop || e.state == WaitingForRestart
 		f.Check(s.cfg.Remember || !needs, "entity %v is %v in a shard that remembers nothing", id, e.state)
 	}
-	f.Check(changing == s.changing, "%d entities change, counted %d", changing, s.changing)
-	f.Check(running == s.running, "%d entities run, counted %d", running, s.running)
-	f.Check(s.phase < shardReturning || len(s.entities) == 0, "stopped with %d entities", len(s.entities))
-	f.Check(s.phase != shardDrained || s.changing == 0 || s.cfg.Defects.NoRememberWait, "drained while %d entities change", s.changing)
-	f.Check(s.phase != shardStopping || !s.stopAt.IsZero() || s.running == 0 || s.forced, "stopping without a limit")
+	f.Check(changing == s.population.entities.changing, "%d entities change, counted %d", changing, s.population.entities.changing)
+	f.Check(running == s.population.entities.running, "%d entities run, counted %d", running, s.population.entities.running)
+	f.Check(s.phase < shardReturning || len(s.population.entities.byID) == 0, "stopped with %d entities", len(s.population.entities.byID))
+	f.Check(s.phase != shardDrained || s.population.entities.changing == 0 || s.cfg.Defects.NoRememberWait, "drained while %d entities change", s.population.entities.changing)
+	f.Check(s.phase != shardStopping || !s.stopAt.IsZero() || s.population.entities.running == 0 || s.forced, "stopping without a limit")
 	holds := s.phase >= shardLoading && s.phase < shardReturning
 	f.Check(!holds || !s.cfg.Lease || s.leaseState.Held() || s.cfg.Defects.KeepLostLease, "%s while the lease is %s",
 		shardPhaseNames[s.phase], s.leaseState)
-	f.Check(!s.store.failed || s.store.write.ID != 0, "a failed write without a write")
+	f.Check(!s.population.store.failed || s.population.store.write.ID != 0, "a failed write without a write")
 	return f.Err()
 }
 
 func (s *Shard) String() string {
 	return fmt.Sprintf("shard %v %s entities=%d running=%d changing=%d adds=%d removes=%d writing=%d",
-		s.id, shardPhaseNames[s.phase], len(s.entities), s.running, s.changing, len(s.store.adds), len(s.store.removes), s.store.write.ID)
+		s.id, shardPhaseNames[s.phase], len(s.population.entities.byID), s.population.entities.running, s.population.entities.changing, len(s.population.store.adds), len(s.population.store.removes), s.population.store.write.ID)
 }

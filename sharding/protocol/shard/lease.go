@@ -72,9 +72,10 @@ func (s *Shard) onLeaseAnswer(in protocol.ShardInput) {
 		}
 	case protocol.HeardLost:
 		s.counts[protocol.CountLeaseLost]++
-		s.notify(protocol.Event{Kind: protocol.ShardLeaseLost, Count: s.running, Text: text})
+		s.notify(protocol.Event{Kind: protocol.ShardLeaseLost, Count: s.population.entities.running, Text: text})
 		s.phase = shardStopped
-		s.forgetAll()
+		s.stopAt = time.Time{}
+		s.population.forget()
 		s.tell(protocol.ShardLost{Shard: s.id})
 	default:
 		s.counts[protocol.CountLate]++

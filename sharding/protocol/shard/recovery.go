@@ -1,73 +1,72 @@
 package shard
 
 import (
-	"slices"
 	"time"
 
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
+
+// recovery starts the entities that are remembered, as fast as Recovery allows.
+type recovery struct {
+	*env
+	entities *entities
+	queue    []protocol.EntityID // remembered, not started yet
+	at       time.Time           // when the next are started
+	turns    int                 // reserved for at
+}
+
+// begin starts so many entities, as far as they are still remembered when it is their turn.
+func (rc *recovery) begin(ids []protocol.EntityID) {
+	rc.queue, rc.at, rc.turns = ids, time.Time{}, 0
+	rc.recover()
+}
+
+// end starts no more.
+func (rc *recovery) end() { rc.queue, rc.at, rc.turns = nil, time.Time{}, 0 }
 
 // startsMax bounds the remembered entities started in one Step.
 const startsMax = 4096
 
 // mayRecover returns how many remembered entities may be started now. If it is none, recoverAt is
 // their time.
-func (s *Shard) mayRecover() int {
-	r := s.cfg.Recovery
+func (rc *recovery) mayRecover() int {
+	r := rc.cfg.Recovery
 	switch {
-	case !s.recoverAt.IsZero() && s.now.Before(s.recoverAt), len(s.recovery) == 0:
+	case !rc.at.IsZero() && rc.now.Before(rc.at), len(rc.queue) == 0:
 		return 0
 	case r.Number == 0:
 		return startsMax
-	case s.turns == 0:
-		if s.turns, s.recoverAt = s.cfg.Turns.Reserve(s.now, len(s.recovery), r); s.now.Before(s.recoverAt) {
+	case rc.turns == 0:
+		if rc.turns, rc.at = rc.cfg.Turns.Reserve(rc.now, len(rc.queue), r); rc.now.Before(rc.at) {
 			return 0
 		}
 	}
-	n := s.turns
-	s.turns = 0
+	n := rc.turns
+	rc.turns = 0
 	return n
 }
 
 // recover starts remembered entities whose turn it is. All of them are many Steps, so that other
 // inputs of the shard come between.
-func (s *Shard) recover() {
-	left := s.mayRecover()
+func (rc *recovery) recover() {
+	left := rc.mayRecover()
 	if left == 0 {
 		return
 	}
-	for left > 0 && len(s.recovery) > 0 {
-		id := s.recovery[0]
-		s.recovery = s.recovery[1:]
-		if s.entities[id].state == EntityRemembered {
-			s.restore(id)
+	for left > 0 && len(rc.queue) > 0 {
+		id := rc.queue[0]
+		rc.queue = rc.queue[1:]
+		if rc.entities.byID[id].state == EntityRemembered {
+			rc.entities.restore(id)
 			left--
 		}
 	}
 	switch {
-	case len(s.recovery) == 0:
-		s.recovery, s.recoverAt = nil, time.Time{}
-	case s.cfg.Recovery.Number == 0:
-		s.recoverAt = s.now
+	case len(rc.queue) == 0:
+		rc.queue, rc.at = nil, time.Time{}
+	case rc.cfg.Recovery.Number == 0:
+		rc.at = rc.now
 	default:
-		s.turns, s.recoverAt = s.cfg.Turns.Reserve(s.now, len(s.recovery), s.cfg.Recovery)
+		rc.turns, rc.at = rc.cfg.Turns.Reserve(rc.now, len(rc.queue), rc.cfg.Recovery)
 	}
-}
-
-// recoverAll starts, in order, every entity that is remembered and does not run.
-func (s *Shard) recoverAll() {
-	var ids, strangers []protocol.EntityID
-	for id, e := range s.entities { // order: sorted below
-		switch {
-		case e.state != EntityRemembered:
-		case s.cfg.ShardOf(id) == s.id:
-			ids = append(ids, id)
-		default:
-			strangers = append(strangers, id)
-		}
-	}
-	slices.Sort(ids)
-	slices.Sort(strangers)
-	s.recovery, s.recoverAt, s.turns, s.store.strangers = ids, time.Time{}, 0, strangers
-	s.recover()
 }

@@ -12,83 +12,79 @@ import (
 // remembered keep their messages, and what comes joins the next write.
 
 // slowAfter starts the clock of a read or a write.
-func (s *Shard) slowAfter() { s.store.lateAt = s.now.Add(protocol.SlowAfter) }
+func (sr *store) slowAfter() { sr.lateAt = sr.now.Add(protocol.SlowAfter) }
 
 // works says that the store has answered well. Another read or write may still be under way.
-func (s *Shard) works() {
-	st := &s.store
-	st.backoff = 0
-	st.lateAt = time.Time{}
-	if st.read != 0 || st.write.ID != 0 && !st.failed {
-		s.slowAfter()
+func (sr *store) works() {
+	sr.backoff = 0
+	sr.lateAt = time.Time{}
+	if sr.read != 0 || sr.write.ID != 0 && !sr.failed {
+		sr.slowAfter()
 	}
-	if st.failure && !st.failed && !st.unread {
-		st.failure, st.silent = false, false
-		s.notify(protocol.Event{Kind: protocol.RememberResumed})
+	if sr.failure && !sr.failed && !sr.unread {
+		sr.failure, sr.silent = false, false
+		sr.notify(protocol.Event{Kind: protocol.RememberResumed})
 	}
 }
 
 // maybeLate reports a read or a write that has had no answer for long.
-func (s *Shard) maybeLate() {
-	st := &s.store
-	if st.lateAt.IsZero() || s.now.Before(st.lateAt) {
+func (sr *store) maybeLate() {
+	if sr.lateAt.IsZero() || sr.now.Before(sr.lateAt) {
 		return
 	}
-	st.lateAt = time.Time{}
-	what := "read of " + protocol.StateKey(s.cfg.Type, protocol.StateIDs, s.id)
-	if st.read == 0 {
-		what = "write of " + st.write.Key(s.cfg.Type)
+	sr.lateAt = time.Time{}
+	what := "read of " + protocol.StateKey(sr.cfg.Type, protocol.StateIDs, sr.id)
+	if sr.read == 0 {
+		what = "write of " + sr.write.Key(sr.cfg.Type)
 	}
-	if !st.failure {
-		st.silent = true
-		s.storeFails(fmt.Sprintf("%s: no answer for %v", what, protocol.SlowAfter))
+	if !sr.failure {
+		sr.silent = true
+		sr.fails(fmt.Sprintf("%s: no answer for %v", what, protocol.SlowAfter))
 	}
 }
 
-// storeFails tells what keeps the shard from its ids.
-func (s *Shard) storeFails(why string) {
-	s.store.failure = true
-	s.notify(protocol.Event{Kind: protocol.RememberFailed, Count: s.changing, Text: why})
+// fails tells what keeps the shard from its ids.
+func (sr *store) fails(why string) {
+	sr.failure = true
+	sr.notify(protocol.Event{Kind: protocol.RememberFailed, Count: sr.entities.changing, Text: why})
 }
 
 // retryLater has what failed repeated after an eighth of RetryInterval, then after twice as long
 // each time, up to RetryInterval.
-func (s *Shard) retryLater(err error) {
-	st := &s.store
-	if !st.failure || st.silent { // once, and once more if only silence was told
-		st.silent = false
-		s.storeFails(err.Error())
+func (sr *store) retryLater(err error) {
+	if !sr.failure || sr.silent { // once, and once more if only silence was told
+		sr.silent = false
+		sr.fails(err.Error())
 	}
-	if st.read == 0 && (st.write.ID == 0 || st.failed) {
-		st.lateAt = time.Time{} // nothing is under way
+	if sr.read == 0 && (sr.write.ID == 0 || sr.failed) {
+		sr.lateAt = time.Time{} // nothing is under way
 	}
-	if st.retryAt.IsZero() {
-		st.backoff = min(max(2*st.backoff, s.cfg.RetryInterval/8), s.cfg.RetryInterval)
-		st.retryAt = s.now.Add(st.backoff)
+	if sr.retryAt.IsZero() {
+		sr.backoff = min(max(2*sr.backoff, sr.cfg.RetryInterval/8), sr.cfg.RetryInterval)
+		sr.retryAt = sr.now.Add(sr.backoff)
 	}
 }
 
-// retryStore repeats what failed, under a new ID: the old one may still complete and says nothing
+// retry repeats what failed, under a new ID: the old one may still complete and says nothing
 // any more.
-func (s *Shard) retryStore() {
-	st := &s.store
-	if st.retryAt.IsZero() || s.now.Before(st.retryAt) {
+func (sr *store) retry() {
+	if sr.retryAt.IsZero() || sr.now.Before(sr.retryAt) {
 		return
 	}
-	st.retryAt = time.Time{}
-	s.counts[protocol.CountRetries]++
-	if st.unread {
-		st.unread = false
-		if s.phase < shardStopping {
-			s.load()
+	sr.retryAt = time.Time{}
+	sr.counts[protocol.CountRetries]++
+	if sr.unread {
+		sr.unread = false
+		if sr.phase < shardStopping {
+			sr.load()
 		}
 	}
-	if st.failed {
-		st.failed = false
-		st.ids++
-		st.write.ID = st.ids
-		st.write.Failed++
-		s.slowAfter()
-		s.fx.Write = append(s.fx.Write, st.write)
+	if sr.failed {
+		sr.failed = false
+		sr.ids++
+		sr.write.ID = sr.ids
+		sr.write.Failed++
+		sr.slowAfter()
+		sr.fx.Write = append(sr.fx.Write, sr.write)
 	}
 }

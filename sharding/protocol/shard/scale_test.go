@@ -48,8 +48,8 @@ func BenchmarkShardLoad(b *testing.B) {
 		s, _ := New(protocol.Config{Type: "t", Self: 1, Shards: 1, Remember: true}, rand.New(rand.NewPCG(1, 1)), 0)
 		s.Step(time.Unix(0, 0), protocol.Open{})
 		s.Step(time.Unix(0, 0), protocol.DidRead{ID: 1, IDs: ids})
-		if s.running != len(ids) {
-			b.Fatal(s.running)
+		if s.population.entities.running != len(ids) {
+			b.Fatal(s.population.entities.running)
 		}
 	}
 }

@@ -26,91 +26,46 @@ import (
 // ids are in the set, the shard itself is in the set of shards with remembered ids: it is added
 // before its first id and removed after its last.
 type Shard struct {
-	cfg protocol.Config
-	rng *rand.Rand
-	id  protocol.ShardID
-	fx  protocol.ShardEffects
-	now time.Time
-
-	phase   shardPhase
-	handOff protocol.Token // of draining to stopped
-
-	entities map[protocol.EntityID]entity
-	requests map[protocol.EntityID][]uint64 // StartEntity that wait
-	early    []protocol.EntityID            // woken while nothing could start
-	starts   []protocol.EntityID            // to be started with this Step
-	restored int                            // of these, those that are because they are remembered
-	changing int                            // entities that remember their start, passivate or remember their stop
-	running  int                            // entities of which the runtime has an incarnation: an EntityStopped will come
-	gen      uint32                         // names the transition that a timer belongs to
-
-	passivating timers
-	restarting  timers
-	recovery    []protocol.EntityID // remembered, not started yet
-	recoverAt   time.Time
-	turns       int       // reserved for recoverAt
-	stopAt      time.Time // when entities that do not stop are forced, then reported
-	forced      bool
-	drainAsked  bool // DrainMailboxes is unanswered
-
+	env
+	population population
 	leaseState protocol.LeaseState // of the shard's lease
-	store      shardStore
-
-	counts protocol.Counters
+	stopAt     time.Time           // when entities that do not stop are forced, then reported
+	forced     bool
+	drainAsked bool // DrainMailboxes is unanswered
 }
 
-type shardPhase uint8
-
-const (
-	shardClosed shardPhase = iota
-	shardLeasing
-	shardLoading
-	shardOpen
-	shardDraining
-	shardDrained
-	shardStopping
-	shardReturning
-	shardStopped
-)
-
-var shardPhaseNames = [...]string{"closed", "leasing", "loading", "open", "draining", "drained", "stopping", "returning", "stopped"}
-
 // New makes the machine of one shard. It is closed.
-func New(cfg protocol.Config, rng *rand.Rand, shard protocol.ShardID) (*Shard, error) {
+func New(cfg protocol.Config, _ *rand.Rand, shard protocol.ShardID) (*Shard, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	return &Shard{
-		cfg: cfg.WithDefaults(), rng: rng, id: shard, entities: map[protocol.EntityID]entity{}, requests: map[protocol.EntityID][]uint64{},
-		store: shardStore{suspects: map[protocol.EntityID]bool{}},
-	}, nil
+	s := &Shard{env: env{cfg: cfg.WithDefaults(), id: shard}}
+	s.population.init(&s.env)
+	return s, nil
 }
 
 // Step feeds one input. The effects are valid until the next Step.
 func (s *Shard) Step(now time.Time, in protocol.ShardInput) *protocol.ShardEffects {
-	s.fx = protocol.ShardEffects{
-		Write: s.fx.Write[:0], Read: s.fx.Read[:0], Lease: s.fx.Lease[:0], Do: s.fx.Do[:0], Reply: s.fx.Reply[:0], Region: s.fx.Region[:0], Notify: s.fx.Notify[:0],
-	}
-	s.now = now
+	s.begin(now)
 	switch in := in.(type) {
 	case protocol.Tick:
 		s.onTick()
 	case protocol.Open:
 		s.onOpen(in.Wait)
 	case protocol.Wake:
-		s.onWake(in.ID)
+		s.population.onWake(in.ID)
 	case protocol.StartEntity:
-		s.onStartEntity(in.ID, in.Req)
+		s.population.onStartEntity(in.ID, in.Req)
 	case protocol.Passivate:
-		s.onPassivate(in)
+		s.population.onPassivate(in)
 	case protocol.EntityStopped:
-		s.onEntityStopped(in.ID)
+		s.population.onEntityStopped(in.ID)
 	case protocol.StartedElsewhere:
-		s.onStartedElsewhere(in.IDs)
+		s.population.onStartedElsewhere(in.IDs)
 	case protocol.Unlisted:
-		s.onUnlisted()
+		s.population.store.onUnlisted()
 	case protocol.IDsChanged:
-		s.onIDsChanged(in)
+		s.population.onIDsChanged(in)
 	case protocol.Drain:
 		s.onDrain(in.HandOff)
 	case protocol.MailboxesEmpty:
@@ -120,7 +75,7 @@ func (s *Shard) Step(now time.Time, in protocol.ShardInput) *protocol.ShardEffec
 	case protocol.Resume:
 		s.onResume()
 	case protocol.Wrote:
-		s.onWrote(in.ID, in.Err)
+		s.population.onWrote(in.ID, in.Err)
 	case protocol.DidRead:
 		s.onRead(in)
 	case protocol.LeaseGranted, protocol.LeaseRefused, protocol.LeaseLost:
@@ -128,9 +83,9 @@ func (s *Shard) Step(now time.Time, in protocol.ShardInput) *protocol.ShardEffec
 	case protocol.LeaseReleased:
 		s.onLeaseReleased(in.Gen)
 	}
-	s.pump()
-	s.flushStarts()
-	s.forward()
+	s.population.store.pump()
+	s.population.flushStarts()
+	s.population.strangers.forward()
 	s.maybeDrainMailboxes()
 	s.maybeStopped()
 	return &s.fx
@@ -139,8 +94,9 @@ func (s *Shard) Step(now time.Time, in protocol.ShardInput) *protocol.ShardEffec
 // Deadline is when the shard wants a Tick; the zero time means never.
 func (s *Shard) Deadline() time.Time {
 	var d time.Time
-	for _, t := range [...]time.Time{s.passivating.next(), s.restartDue(), s.recoverAt, s.stopAt, s.store.retryAt, s.store.tidyAt,
-		s.store.lateAt, s.forwardDue(), s.leaseState.Deadline()} {
+	p := &s.population
+	for _, t := range [...]time.Time{p.entities.passivating.next(), p.restartDue(), p.recovery.at, s.stopAt, p.store.retryAt, p.store.tidyAt,
+		p.store.lateAt, p.strangers.due(), s.leaseState.Deadline()} {
 		if !t.IsZero() && (d.IsZero() || t.Before(d)) {
 			d = t
 		}
@@ -148,40 +104,25 @@ func (s *Shard) Deadline() time.Time {
 	return d
 }
 
-// restartDue: entities are restarted only while the shard is open.
-func (s *Shard) restartDue() time.Time {
-	if s.phase != shardOpen {
-		return time.Time{}
-	}
-	return s.restarting.next()
-}
-
 // Stats are the named counters, in a fixed order.
 func (s *Shard) Stats() []protocol.Counter { return s.counts.Stats() }
 
 // Len is the number of entities that the shard knows, in whatever state.
-func (s *Shard) Len() int { return len(s.entities) }
+func (s *Shard) Len() int { return len(s.population.entities.byID) }
 
 // State is the state of one entity; EntityAbsent when the shard does not know it.
-func (s *Shard) State(id protocol.EntityID) EntityState { return s.entities[id].state }
-
-func (s *Shard) do(a protocol.ShardAction)    { s.fx.Do = append(s.fx.Do, a) }
-func (s *Shard) tell(in protocol.RegionInput) { s.fx.Region = append(s.fx.Region, in) }
-func (s *Shard) notify(e protocol.Event) {
-	e.Shard = s.id
-	s.fx.Notify = append(s.fx.Notify, e)
-}
+func (s *Shard) State(id protocol.EntityID) EntityState { return s.population.entities.byID[id].state }
 
 func (s *Shard) onTick() {
-	for id := range s.passivating.expired(s.now, s.entities) {
+	for id := range s.population.entities.passivating.expired(s.now, s.population.entities.byID) {
 		s.do(protocol.ForceStop{ID: id})
 		s.notify(protocol.Event{Kind: protocol.PassivationForced, Entity: id})
 	}
 	if s.phase == shardOpen {
-		for id := range s.restarting.expired(s.now, s.entities) {
-			s.restore(id)
+		for id := range s.population.entities.restarting.expired(s.now, s.population.entities.byID) {
+			s.population.entities.restore(id)
 		}
-		s.recover()
+		s.population.recovery.recover()
 	}
 	if !s.stopAt.IsZero() && !s.now.Before(s.stopAt) {
 		s.onStopTimeout()
@@ -189,9 +130,9 @@ func (s *Shard) onTick() {
 	if s.leaseState.Overdue(s.now) {
 		s.onLeaseDue()
 	}
-	s.retryStore()
-	s.maybeLate()
-	if !s.now.Before(s.store.tidyAt) {
-		s.store.tidyAt = time.Time{}
+	s.population.store.retry()
+	s.population.store.maybeLate()
+	if !s.now.Before(s.population.store.tidyAt) {
+		s.population.store.tidyAt = time.Time{}
 	}
 }

@@ -17,30 +17,17 @@ func (s *Shard) onDrain(handOff protocol.Token) {
 		return
 	}
 	s.phase, s.handOff = shardDraining, handOff
-	s.recovery, s.recoverAt, s.turns, s.drainAsked = nil, time.Time{}, 0, false
+	s.drainAsked = false
+	s.population.recovery.end()
 }
 
 // maybeDrainMailboxes asks whether the mailboxes are empty once no entity is between two states:
 // those have messages that wait.
 func (s *Shard) maybeDrainMailboxes() {
-	if s.phase == shardDraining && !s.drainAsked && s.settled() {
+	if s.phase == shardDraining && !s.drainAsked && s.population.settled() {
 		s.drainAsked = true
 		s.do(protocol.DrainMailboxes{HandOff: s.handOff})
 	}
-}
-
-// settled reports whether no entity is between two states and nothing is written.
-func (s *Shard) settled() bool {
-	if !s.cfg.Defects.NoRememberWait {
-		return s.changing == 0 && s.quiet()
-	}
-	leaving := 0
-	for _, e := range s.entities { // order: only counted
-		if e.state == RememberingStop {
-			leaving++
-		}
-	}
-	return s.changing == leaving
 }
 
 func (s *Shard) onMailboxesEmpty(handOff protocol.Token) {
@@ -49,7 +36,7 @@ func (s *Shard) onMailboxesEmpty(handOff protocol.Token) {
 		return
 	}
 	s.drainAsked = false
-	if s.settled() {
+	if s.population.settled() {
 		s.phase = shardDrained
 		s.tell(protocol.ShardDrained{Shard: s.id, HandOff: handOff})
 	}
@@ -68,7 +55,7 @@ func (s *Shard) onStop(handOff protocol.Token, force bool) {
 	if s.phase != shardStopping || !force {
 		s.beginStop(handOff)
 	}
-	if force && !s.forced && s.running > 0 {
+	if force && !s.forced && s.population.entities.running > 0 {
 		s.onStopTimeout()
 	}
 }
@@ -76,38 +63,12 @@ func (s *Shard) onStop(handOff protocol.Token, force bool) {
 func (s *Shard) beginStop(handOff protocol.Token) {
 	s.phase = shardStopping
 	s.forced, s.drainAsked = false, false
-	s.recovery, s.recoverAt, s.turns = nil, time.Time{}, 0
-	s.passivating, s.restarting = timers{}, timers{}
-	s.stopAll()
-	if s.running > 0 {
+	s.population.recovery.end()
+	s.population.entities.disarm()
+	s.population.stopAll()
+	if s.population.entities.running > 0 {
 		s.stopAt = s.now.Add(s.cfg.StopTimeout)
 		s.do(protocol.StopEntities{HandOff: handOff})
-	}
-}
-
-// stopAll takes every entity out of what it does. Those whose start is only queued to be written
-// are as if never woken.
-func (s *Shard) stopAll() {
-	writing := map[protocol.EntityID]bool{}
-	for _, id := range s.store.write.AddIDs {
-		writing[id] = true
-	}
-	unborn := map[protocol.EntityID]bool{}
-	for id, e := range s.entities { // order: only states change, and unborn is sorted below
-		switch e.state {
-		case EntityActive, EntityPassivating:
-			s.become(id, EntityStopping)
-		case WaitingForRestart:
-			s.become(id, EntityRemembered)
-		case RememberingStart:
-			unborn[id] = !writing[id]
-		}
-	}
-	for _, id := range sortedIDs(unborn) {
-		if unborn[id] {
-			s.become(id, EntityAbsent)
-			s.early = append(s.early, id)
-		}
 	}
 }
 
@@ -116,29 +77,30 @@ func (s *Shard) stopAll() {
 func (s *Shard) onStopTimeout() {
 	if s.forced {
 		s.stopAt = time.Time{}
-		s.notify(protocol.Event{Kind: protocol.StopStuck, Token: s.handOff, Count: s.running})
+		s.notify(protocol.Event{Kind: protocol.StopStuck, Token: s.handOff, Count: s.population.entities.running})
 		return
 	}
 	s.forced = true
 	s.stopAt = s.now.Add(s.cfg.StopTimeout)
 	s.do(protocol.ForceStopEntities{HandOff: s.handOff})
-	s.notify(protocol.Event{Kind: protocol.StopForced, Token: s.handOff, Count: s.running})
+	s.notify(protocol.Event{Kind: protocol.StopForced, Token: s.handOff, Count: s.population.entities.running})
 }
 
 // maybeStopped ends the shard when no entity runs and no write is outstanding: a removal that came
 // after the next owner's start would make it forget what runs there.
 func (s *Shard) maybeStopped() {
-	if s.phase != shardStopping || s.running > 0 {
+	if s.phase != shardStopping || s.population.entities.running > 0 {
 		return
 	}
-	if s.quiet() || s.cfg.Defects.NoRememberWait {
+	if s.population.store.quiet() || s.cfg.Defects.NoRememberWait {
 		s.stopped()
 	}
 }
 
 // stopped goes on when nothing runs any more.
 func (s *Shard) stopped() {
-	s.forgetAll()
+	s.stopAt = time.Time{}
+	s.population.forget()
 	s.becomeReturning()
 }
 
@@ -146,15 +108,6 @@ func (s *Shard) becomeStopped() {
 	s.phase = shardStopped
 	s.leaseState.Settle()
 	s.tell(protocol.ShardStopped{Shard: s.id, HandOff: s.handOff})
-}
-
-// forgetAll is the end of everything that the shard knows of its entities.
-func (s *Shard) forgetAll() {
-	s.stopAt, s.recoverAt, s.turns = time.Time{}, time.Time{}, 0
-	s.changing, s.running = 0, 0
-	clear(s.entities)
-	s.passivating, s.restarting = timers{}, timers{}
-	s.store = shardStore{ids: s.store.ids, suspects: map[protocol.EntityID]bool{}}
 }
 
 // onResume takes a drain or a stop back. What has stopped already starts again if it is remembered
@@ -168,8 +121,8 @@ func (s *Shard) onResume() {
 	case shardDraining, shardDrained, shardStopping:
 		s.phase, s.handOff = shardOpen, protocol.Token{}
 		s.drainAsked, s.forced, s.stopAt = false, false, time.Time{}
-		s.wakeEarly()
-		s.recoverAll()
+		s.population.wakeEarly()
+		s.population.recoverAll()
 	default:
 		s.counts[protocol.CountIgnored]++
 	}

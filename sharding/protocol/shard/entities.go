@@ -1,0 +1,110 @@
+package shard
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/coterie-go/coterie/sharding/protocol"
+)
+
+// entities are the states of the entities of a shard, with a timer for each that stops or comes
+// back.
+//
+// Invariants: no entity is kept that is absent. changing and running count the entities that are so.
+type entities struct {
+	*env
+	byID     map[protocol.EntityID]entity
+	starts   []protocol.EntityID // to be started with this Step
+	restored int                 // of these, those that are because they are remembered
+	changing int                 // entities that remember their start, passivate or remember their stop
+	running  int                 // entities of which the runtime has an incarnation: an EntityStopped will come
+	gen      uint32              // names the transition that a timer belongs to
+
+	passivating timers
+	restarting  timers
+}
+
+// load takes the ids of the set.
+func (es *entities) load(ids []protocol.EntityID) {
+	es.byID = make(map[protocol.EntityID]entity, len(ids))
+	for _, id := range ids {
+		es.become(id, EntityRemembered)
+	}
+}
+
+// disarm ends all timers.
+func (es *entities) disarm() { es.passivating, es.restarting = timers{}, timers{} }
+
+// forget is the end of everything that is known of the entities.
+func (es *entities) forget() {
+	es.changing, es.running = 0, 0
+	clear(es.byID)
+	es.disarm()
+}
+
+// leaving is how many entities remember their stop.
+func (es *entities) leaving() (n int) {
+	for _, e := range es.byID { // order: only counted
+		if e.state == RememberingStop {
+			n++
+		}
+	}
+	return n
+}
+
+// become is the only place where the state of an entity changes.
+func (es *entities) become(id protocol.EntityID, to EntityState) {
+	e := es.byID[id]
+	if !slices.Contains(transitions[e.state], to) {
+		panic(fmt.Sprintf("sharding/protocol: shard %v: entity %v from %v to %v", es.id, id, e.state, to))
+	}
+	es.tally(e, -1)
+	e.state = to
+	e.wanted = false
+	e.gen = 0
+	es.tally(e, +1)
+	if to == EntityAbsent {
+		delete(es.byID, id)
+		return
+	}
+	es.byID[id] = e
+}
+
+// tally counts an entity in or out.
+func (es *entities) tally(e entity, d int) {
+	if e.changing() {
+		es.changing += d
+	}
+	if e.running() {
+		es.running += d
+	}
+}
+
+// want notes that a message, or a StartEntity, waits for the next incarnation.
+func (es *entities) want(id protocol.EntityID) {
+	e := es.byID[id]
+	e.wanted = true
+	es.byID[id] = e
+}
+
+// start makes the entity active; the runtime is told at the end of the Step.
+func (es *entities) start(id protocol.EntityID) {
+	es.become(id, EntityActive)
+	es.starts = append(es.starts, id)
+}
+
+// restore is start for an entity that is remembered, and that no message waits for.
+func (es *entities) restore(id protocol.EntityID) {
+	es.restored++
+	es.start(id)
+}
+
+// arm has something be due for an entity, unless its state changes before.
+func (es *entities) arm(t *timers, id protocol.EntityID, d time.Duration) {
+	es.gen = max(1, es.gen+1)
+	e := es.byID[id]
+	e.gen = es.gen
+	es.byID[id] = e
+	t.queue = append(t.queue, timer{id: id, gen: es.gen, at: es.now.Add(d)})
+}

@@ -1,0 +1,53 @@
+package shard
+
+import (
+	"time"
+
+	"github.com/coterie-go/coterie/sharding/protocol"
+)
+
+func (s *Shard) onOpen(wait time.Duration) {
+	if s.phase != shardClosed && s.phase < shardReturning {
+		s.counts[protocol.CountIgnored]++
+		return
+	}
+	s.handOff = protocol.Token{}
+	if s.cfg.Lease {
+		s.becomeLeasing(wait)
+		return
+	}
+	s.becomeLoading()
+}
+
+func (s *Shard) becomeLoading() {
+	if !s.cfg.Remember {
+		s.becomeOpen()
+		return
+	}
+	s.phase = shardLoading
+	s.population.store.load()
+}
+
+func (s *Shard) onRead(in protocol.DidRead) {
+	if !s.population.store.didRead(in) {
+		return
+	}
+	if s.phase == shardLoading {
+		s.population.onLoaded(in.IDs)
+		s.becomeOpen()
+		return
+	}
+	s.population.onVerified(in.IDs)
+}
+
+// becomeOpen tells the region, wakes those that waited, and then starts what is remembered.
+func (s *Shard) becomeOpen() {
+	s.phase = shardOpen
+	s.tell(protocol.ShardStarted{Shard: s.id})
+	s.population.wakeEarly()
+	if s.handOff.IsZero() {
+		s.population.recovery.recover()
+	} else {
+		s.onDrain(s.handOff)
+	}
+}

@@ -1,0 +1,193 @@
+package shard
+
+import (
+	"slices"
+	"time"
+
+	"github.com/coterie-go/coterie/sharding/protocol"
+)
+
+// population is the life of the entities of one shard: it starts, passivates and stops them, and
+// keeps what is remembered of them in line with what runs.
+type population struct {
+	*env
+	entities  entities
+	store     store
+	recovery  recovery
+	strangers strangers
+	requests  map[protocol.EntityID][]uint64 // StartEntity that wait
+	early     []protocol.EntityID            // woken while nothing could start
+}
+
+// init makes the population of a shard of which nothing is known.
+func (p *population) init(e *env) {
+	p.env = e
+	p.entities = entities{env: e, byID: map[protocol.EntityID]entity{}}
+	p.store = newStore(e, &p.entities, 0)
+	p.recovery = recovery{env: e, entities: &p.entities}
+	p.strangers = strangers{env: e}
+	p.requests = map[protocol.EntityID][]uint64{}
+}
+
+// forget is the end of everything that the shard knows of its entities.
+func (p *population) forget() {
+	p.recovery.at, p.recovery.turns = time.Time{}, 0
+	p.entities.forget()
+	p.store = newStore(p.env, &p.entities, p.store.ids)
+	p.strangers = strangers{env: p.env}
+}
+
+// begin starts an entity that is absent: at once, or with Remember once its id is written.
+func (p *population) begin(id protocol.EntityID) {
+	if !p.cfg.Remember {
+		p.entities.start(id)
+		return
+	}
+	p.entities.become(id, RememberingStart)
+	p.store.adds = append(p.store.adds, id)
+}
+
+// flushStarts tells the runtime which entities start with this Step.
+func (p *population) flushStarts() {
+	if len(p.entities.starts) == 0 {
+		return
+	}
+	p.do(protocol.StartEntities{IDs: p.entities.starts, Remembered: p.entities.restored})
+	if len(p.requests) > 0 {
+		for _, id := range p.entities.starts {
+			p.fx.Reply = append(p.fx.Reply, p.requests[id]...)
+			delete(p.requests, id)
+		}
+	}
+	p.entities.starts, p.entities.restored = nil, 0
+}
+
+// onWake starts the entity, or remembers that its next incarnation is wanted.
+func (p *population) onWake(id protocol.EntityID) {
+	if p.phase != shardOpen && p.phase != shardDraining {
+		p.early = append(p.early, id)
+		return
+	}
+	switch p.entities.byID[id].state {
+	case EntityAbsent:
+		p.begin(id)
+	case EntityRemembered, WaitingForRestart:
+		p.entities.start(id)
+	case EntityPassivating, RememberingStop, EntityStopping:
+		p.entities.want(id)
+	}
+}
+
+func (p *population) onStartEntity(id protocol.EntityID, req uint64) {
+	if req != 0 {
+		if p.entities.byID[id].state == EntityActive {
+			p.fx.Reply = append(p.fx.Reply, req)
+			return
+		}
+		p.requests[id] = append(p.requests[id], req)
+	}
+	p.onWake(id)
+}
+
+// onPassivate stops an active entity for good. Whatever else asks is too late or has asked before.
+func (p *population) onPassivate(in protocol.Passivate) {
+	if p.phase != shardOpen || p.entities.byID[in.ID].state != EntityActive {
+		p.counts[protocol.CountIgnored]++
+		return
+	}
+	p.entities.become(in.ID, EntityPassivating)
+	p.entities.arm(&p.entities.passivating, in.ID, p.cfg.PassivationTimeout)
+	p.do(protocol.StopEntity(in))
+}
+
+func (p *population) onEntityStopped(id protocol.EntityID) {
+	e := p.entities.byID[id]
+	switch e.state {
+	case EntityActive:
+		p.onEnded(id)
+	case EntityPassivating:
+		p.onPassivated(id, e.wanted)
+	case EntityStopping:
+		p.onHandedOff(id, e.wanted)
+	default:
+		p.counts[protocol.CountIgnored]++
+	}
+}
+
+// onEnded: the entity ended by itself. A remembered one comes back.
+func (p *population) onEnded(id protocol.EntityID) {
+	if !p.cfg.Remember {
+		p.entities.become(id, EntityAbsent)
+		return
+	}
+	p.entities.become(id, WaitingForRestart)
+	p.entities.arm(&p.entities.restarting, id, p.cfg.RestartBackoff)
+}
+
+func (p *population) onPassivated(id protocol.EntityID, wanted bool) {
+	switch {
+	case p.cfg.Remember:
+		p.entities.become(id, RememberingStop)
+		if wanted {
+			p.entities.want(id)
+		}
+		p.store.removes = append(p.store.removes, id)
+	case wanted:
+		p.entities.start(id)
+	default:
+		p.entities.become(id, EntityAbsent)
+	}
+}
+
+// onHandedOff: the entity has stopped with its shard. When the hand-off was taken back meanwhile it
+// lives on.
+func (p *population) onHandedOff(id protocol.EntityID, wanted bool) {
+	switch {
+	case p.phase != shardStopping && (p.cfg.Remember || wanted):
+		p.entities.start(id)
+	case p.cfg.Remember:
+		p.entities.become(id, EntityRemembered)
+	default:
+		p.entities.become(id, EntityAbsent)
+	}
+}
+
+// restartDue: entities are restarted only while the shard is open.
+func (p *population) restartDue() time.Time {
+	if p.phase != shardOpen {
+		return time.Time{}
+	}
+	return p.entities.restarting.next()
+}
+
+// recoverAll starts, in order, every entity that is remembered and does not run.
+func (p *population) recoverAll() {
+	var ids, strangers []protocol.EntityID
+	for id, e := range p.entities.byID { // order: sorted below
+		switch {
+		case e.state != EntityRemembered:
+		case p.cfg.ShardOf(id) == p.id:
+			ids = append(ids, id)
+		default:
+			strangers = append(strangers, id)
+		}
+	}
+	slices.Sort(ids)
+	slices.Sort(strangers)
+	p.strangers.ids = strangers
+	p.recovery.begin(ids)
+}
+
+// onStartedElsewhere forgets those that were started, and has the others tried again a little
+// later.
+func (p *population) onStartedElsewhere(ids []protocol.EntityID) {
+	moved := make(map[protocol.EntityID]bool, len(ids))
+	for _, id := range ids {
+		moved[id] = true
+		if p.entities.byID[id].state == EntityRemembered && p.cfg.ShardOf(id) != p.id {
+			p.entities.become(id, RememberingStop)
+			p.store.removes = append(p.store.removes, id)
+		}
+	}
+	p.strangers.answered(func(id protocol.EntityID) bool { return !moved[id] && p.entities.byID[id].state == EntityRemembered })
+}

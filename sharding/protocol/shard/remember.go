@@ -1,0 +1,157 @@
+package shard
+
+import (
+	"slices"
+
+	"github.com/coterie-go/coterie/sharding/protocol"
+)
+
+// onLoaded takes the ids of the set. Those that belong to another shard, because the
+// number of shards or the hash has changed, are started there and then forgotten here.
+func (p *population) onLoaded(ids []protocol.EntityID) {
+	p.store.loaded(len(ids) > 0)
+	p.entities.load(ids)
+	strange := func(id protocol.EntityID) bool { return p.cfg.ShardOf(id) != p.id }
+	p.recovery.queue = ids
+	for _, id := range ids {
+		if strange(id) {
+			p.strangers.ids = append(p.strangers.ids, id)
+		}
+	}
+	if len(p.strangers.ids) > 0 {
+		p.recovery.queue = slices.DeleteFunc(slices.Clone(ids), strange)
+	}
+}
+
+// wakeEarly wakes the entities that waited for the shard to open.
+func (p *population) wakeEarly() {
+	early := p.early
+	p.early = nil
+	for _, id := range early {
+		p.onWake(id)
+	}
+}
+
+// onIDsChanged keeps the set in line with what runs. An id of a living entity that vanished was
+// removed by an earlier owner whose write came late: it is added again, also while the write that
+// has put it is under way or to be repeated. An id that appeared (a disk that was away has
+// returned) is started, once a read says that it is there.
+func (p *population) onIDsChanged(in protocol.IDsChanged) {
+	if !p.cfg.Remember || p.phase < shardOpen || p.phase >= shardStopping {
+		return
+	}
+	for _, id := range in.Removed {
+		delete(p.store.suspects, id)
+		switch state := p.entities.byID[id].state; {
+		case state == EntityRemembered && p.cfg.ShardOf(id) != p.id:
+			p.entities.become(id, EntityAbsent) // it runs elsewhere
+		case state == RememberingStart || state == EntityActive || state == EntityRemembered || state == WaitingForRestart:
+			p.store.adds = append(p.store.adds, id)
+		}
+	}
+	for _, id := range in.Added {
+		if p.entities.byID[id].state == EntityAbsent {
+			p.store.suspects[id] = true
+		}
+	}
+	if len(p.store.suspects) > 0 && p.store.read == 0 && !p.store.unread {
+		p.store.load()
+	}
+}
+
+// onVerified starts what has appeared in the set, once a read says that it is there.
+func (p *population) onVerified(ids []protocol.EntityID) {
+	if p.phase != shardOpen && p.phase != shardDraining {
+		return
+	}
+	found := make(map[protocol.EntityID]bool, len(p.store.suspects))
+	for _, id := range ids {
+		if p.store.suspects[id] && p.entities.byID[id].state == EntityAbsent {
+			found[id] = true
+		}
+	}
+	clear(p.store.suspects)
+	for _, id := range sortedIDs(found) {
+		if p.cfg.ShardOf(id) == p.id {
+			p.onWake(id)
+			continue
+		}
+		p.entities.become(id, EntityRemembered)
+		p.strangers.ids = append(p.strangers.ids, id)
+	}
+}
+
+// onWrote goes on with what a majority knows.
+func (p *population) onWrote(id uint64, err error) {
+	w, ok := p.store.wrote(id, err)
+	if !ok {
+		return
+	}
+	for _, id := range w.AddIDs {
+		p.onAdded(id)
+	}
+	for _, id := range w.RemoveIDs {
+		p.onRemoved(id)
+	}
+}
+
+func (p *population) onAdded(id protocol.EntityID) {
+	switch {
+	case p.entities.byID[id].state != RememberingStart: // added again, or given up
+	case p.phase == shardOpen || p.phase == shardDraining:
+		p.entities.start(id)
+	default:
+		p.entities.become(id, EntityAbsent)
+		p.early = append(p.early, id)
+	}
+}
+
+func (p *population) onRemoved(id protocol.EntityID) {
+	e := p.entities.byID[id]
+	if e.state != RememberingStop {
+		return
+	}
+	if e.wanted && (p.phase == shardOpen || p.phase == shardDraining) {
+		p.entities.become(id, RememberingStart)
+		p.store.adds = append(p.store.adds, id)
+		return
+	}
+	p.entities.become(id, EntityAbsent)
+	if e.wanted {
+		p.early = append(p.early, id)
+	}
+}
+
+// settled reports whether no entity is between two states and nothing is written.
+func (p *population) settled() bool {
+	if !p.cfg.Defects.NoRememberWait {
+		return p.entities.changing == 0 && p.store.quiet()
+	}
+	return p.entities.changing == p.entities.leaving()
+}
+
+// stopAll takes every entity out of what it does. Those whose start is only queued to be written
+// are as if never woken.
+func (p *population) stopAll() {
+	writing := map[protocol.EntityID]bool{}
+	for _, id := range p.store.write.AddIDs {
+		writing[id] = true
+	}
+	unborn := map[protocol.EntityID]bool{}
+	for id, e := range p.entities.byID { // order: only states change, and unborn is sorted below
+		switch e.state {
+		case EntityActive, EntityPassivating:
+			p.entities.become(id, EntityStopping)
+		case WaitingForRestart:
+			p.entities.become(id, EntityRemembered)
+		case RememberingStart:
+			unborn[id] = !writing[id]
+		}
+	}
+	for _, id := range sortedIDs(unborn) {
+		if unborn[id] {
+			p.entities.become(id, EntityAbsent)
+			p.early = append(p.early, id)
+		}
+	}
+}
