@@ -15,7 +15,8 @@ func (m *Machine) countAwake(now time.Time) {
 		return // a busy machine: if it is always this late, it shall give up all the same
 	}
 	m.holder.Awake(gap)
-	for _, since := range []*time.Time{&m.self.companyAt, &m.bootstrap.heardAt, &m.bootstrap.lockedAt} {
-		*since = since.Add(gap)
+	m.self.companyAt = m.self.companyAt.Add(gap)
+	if m.view == nil {
+		m.seeker.Awake(gap)
 	}
 }

@@ -56,7 +56,7 @@ func TestPausedFoundersGoOn(t *testing.T) {
 	proposer := slices.MinFunc(w.nodes, func(a, b *node) int { return cmp.Compare(a.uid, b.uid) })
 	w.filter = func(from, _ *node, msg Message) bool { _, lock := msg.(Lock); return !lock || from == proposer }
 	locked := func() bool {
-		return !slices.ContainsFunc(w.living(), func(n *node) bool { return n.m.bootstrap.lock == nil })
+		return !slices.ContainsFunc(w.living(), func(n *node) bool { return !n.m.seeker.IsLocked() })
 	}
 	if !w.until(30*time.Second, locked) {
 		t.Fatal("no node locked", w.living()[0].m)
@@ -76,7 +76,7 @@ func TestPausedJoinerGoesOn(t *testing.T) {
 	w := newWorld(t, 14, LAN())
 	w.found(3)
 	n := w.start("d", nil)
-	if !w.until(10*time.Second, func() bool { return n.m.bootstrap.cluster != 0 }) {
+	if !w.until(10*time.Second, func() bool { return n.m.seeker.Joins() != 0 }) {
 		t.Fatal("heard of nothing", n.m)
 	}
 	w.pauseAll(5 * w.base.BootstrapTimeout)

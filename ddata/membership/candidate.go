@@ -298,7 +298,7 @@ func (m *Machine) admit(c *candidate) {
 // when they ask. Founders need not have caught up: there is no member from which they could.
 func (m *Machine) promote(c *candidate) {
 	next := c.proposal.View
-	open := m.view.Open() || m.enough(next.Members)
+	open := m.view.Open() || m.cfg.enough(next.Members)
 	for i := range next.Members {
 		o := &next.Members[i]
 		if !m.view.Has(o.UID) {
@@ -339,24 +339,4 @@ func (m *Machine) flagsOf(u UID) Flags {
 		return p.flags
 	}
 	return 0
-}
-
-// enough reports whether MinMembers is reached, in total and for each role; members in any status
-// count.
-func (m *Machine) enough(members []Member) bool {
-	if len(members) < m.cfg.MinMembers {
-		return false
-	}
-	for role, least := range m.cfg.MinMembersOf { // order: all must hold
-		n := 0
-		for _, o := range members {
-			if o.HasRole(role) {
-				n++
-			}
-		}
-		if n < least {
-			return false
-		}
-	}
-	return true
 }

@@ -54,7 +54,7 @@ func TestLateProbeOfARemovedMember(t *testing.T) {
 	if !w.until(w.base.SelfDownAfter, func() bool { return !n.m.View().Has(gone.uid) }) {
 		t.Fatal("not removed:", n.m)
 	}
-	got := sends[Refuse](n.hear(gone, Probe{Protocol: Protocol, Settings: n.m.settings, Self: gone.m.cfg.self()}), gone)
+	got := sends[Refuse](n.hear(gone, Probe{Protocol: Protocol, Settings: n.m.common.Settings, Self: gone.m.cfg.self()}), gone)
 	if _, joins := n.m.joiners[gone.uid]; joins || len(got) != 1 || got[0].Reason != ReasonGone {
 		t.Errorf("it is answered with %v, joins %t", got, joins)
 	}
@@ -122,7 +122,7 @@ func TestWhoMayHaveBeenInIsNotLetInAgain(t *testing.T) {
 	if !ok || n.m.View() != three {
 		t.Fatalf("%v has not installed %v", n.m, three)
 	}
-	probe := Probe{Protocol: Protocol, Settings: n.m.settings, Self: joiner.m.cfg.self(), Heard: three.Epoch, First: one.Epoch}
+	probe := Probe{Protocol: Protocol, Settings: n.m.common.Settings, Self: joiner.m.cfg.self(), Heard: three.Epoch, First: one.Epoch}
 	got := sends[Refuse](n.hear(joiner, probe), joiner)
 	if _, joins := n.m.joiners[joiner.uid]; joins || len(got) != 1 || got[0].Reason != ReasonGone {
 		t.Errorf("a node that may have been a member: %v, joins %v", got, joins)

@@ -15,18 +15,13 @@ func (m *Machine) Check() error {
 }
 
 func (m *Machine) checkBootstrap() error {
-	s := &m.bootstrap
 	switch {
 	case len(m.peers) > 0:
 		return errors.New("peers without a view")
 	case m.holder.Lease().Holds(m.now):
 		return errors.New("a lease without a view")
-	case s.lock != nil && (s.lockHash != s.lock.Hash() || m.isStored(s.lockRecord) != (s.locked[m.cfg.UID] == s.lockHash)):
-		return errors.New("locked to another view than said")
-	case s.lock != nil && (m.record.Pending != s.lock):
-		return errors.New("lock is not on disk")
 	}
-	return nil
+	return m.seeker.Check()
 }
 
 func (m *Machine) checkStore() error {

@@ -10,12 +10,13 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/coterie-go/coterie/ddata/membership/bootstrap"
 	"github.com/coterie-go/coterie/ddata/membership/downing"
 	"github.com/coterie-go/coterie/ddata/membership/view"
 )
 
 // Protocol is the version of the membership protocol. Members of one cluster speak the same.
-const Protocol = 1
+const Protocol = bootstrap.Protocol
 
 // Config configures a machine. It is copied in. Zero fields take their defaults (those of LAN). The
 // driver usually starts from LAN or Local and sets the identity of the node.
@@ -198,18 +199,18 @@ func (c Config) Validate() error {
 		fault(r == "" || len(r) > view.NameMax, "Roles", "%q is empty or longer than %d bytes", r, view.NameMax)
 		fault(i > 0 && r == c.Roles[i-1], "Roles", "%q is given twice", r)
 	}
-	fault(len(c.Seeds) > contactsMax, "Seeds", "there are %d, more than %d", len(c.Seeds), contactsMax)
+	fault(len(c.Seeds) > bootstrap.ContactsMax, "Seeds", "there are %d, more than %d", len(c.Seeds), bootstrap.ContactsMax)
 	for _, s := range c.Seeds {
 		fault(s == "" || len(s) > view.AddrMax, "Seeds", "%q is empty or longer than %d bytes", s, view.AddrMax)
 	}
 	fault(c.BootstrapExpect < 0, "BootstrapExpect", "%d is negative: give 0 (only join), 1 (alone) or the number of founders", c.BootstrapExpect)
-	fault(c.BootstrapExpect > contactsMax, "BootstrapExpect", "%d is above %d", c.BootstrapExpect, contactsMax)
+	fault(c.BootstrapExpect > bootstrap.ContactsMax, "BootstrapExpect", "%d is above %d", c.BootstrapExpect, bootstrap.ContactsMax)
 	if err := downing.CheckStrategy(c.Strategy); err != nil {
 		fault(true, "Strategy", "%w", err)
 	}
 	fault(c.VotersMax < 0 || c.VotersMax > view.MembersMax, "VotersMax", "%d is not between 0 (all vote) and %d", c.VotersMax, view.MembersMax)
 	fault(c.MinMembers < 0, "MinMembers", "%d is negative", c.MinMembers)
-	if err := checkSettings(c.settings()); err != nil {
+	if err := bootstrap.CheckSettings(c.settings()); err != nil {
 		fault(true, "Compatibility", "%w", err)
 	}
 	if err := view.CheckPatterns(c.DurableKeys); err != nil {
@@ -271,4 +272,24 @@ func (c *Config) promise() time.Duration {
 // self is this node as it asks to be listed.
 func (c *Config) self() Member {
 	return Member{UID: c.UID, Addr: c.Addr, Roles: c.Roles, AppVersion: c.AppVersion, Status: Joining, Disk: c.Disk}
+}
+
+// enough reports whether MinMembers is reached, in total and for each role; members in any status
+// count.
+func (c *Config) enough(members []Member) bool {
+	if len(members) < c.MinMembers {
+		return false
+	}
+	for role, least := range c.MinMembersOf { // order: all must hold
+		n := 0
+		for _, o := range members {
+			if o.HasRole(role) {
+				n++
+			}
+		}
+		if n < least {
+			return false
+		}
+	}
+	return true
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coterie-go/coterie/ddata/membership/bootstrap"
 	"github.com/coterie-go/coterie/ddata/membership/view"
 )
 
@@ -270,12 +271,12 @@ func TestStaleNamesDelayOnly(t *testing.T) {
 	}
 	w.run(30 * time.Second)
 	n := w.livingAt("a")
-	if n.m.View() != nil || len(n.m.bootstrap.targets) != 8 {
-		t.Fatalf("%v: %v", n.m, n.m.bootstrap.targets)
+	if n.m.View() != nil || len(n.m.seeker.Targets()) != 8 {
+		t.Fatalf("%v: %v", n.m, n.m.seeker.Targets())
 	}
 	named = addrs(3)
 	w.run(2 * time.Second)
-	if got := fmt.Sprint(n.m.bootstrap.targets); got != "[b c]" {
+	if got := fmt.Sprint(n.m.seeker.Targets()); got != "[b c]" {
 		t.Errorf("it still probes %v", got)
 	}
 	if n.m.View() != nil {
@@ -311,8 +312,8 @@ func TestFirstNodeRule(t *testing.T) {
 	if !w.until(2*time.Second, w.converged) {
 		t.Error("a steady answer that names this node only, under another name, did not let it found:", n.waiting)
 	}
-	if len(n.m.bootstrap.targets) != 0 {
-		t.Errorf("it probes %v", n.m.bootstrap.targets)
+	if n.m.seeker != nil {
+		t.Errorf("it probes %v", n.m.seeker.Targets())
 	}
 }
 
@@ -350,11 +351,10 @@ func TestAnswersAreBounded(t *testing.T) {
 		}
 		d.Found = append(d.Found, Contact{}, Contact{Addr: strings.Repeat("x", view.AddrMax+1)})
 		n.step(d)
-		n.step(Discovered{Err: strings.Repeat("ü", 4*reasonMax)})
+		n.step(Discovered{Err: strings.Repeat("ü", 4*bootstrap.ReasonMax)})
 	}
-	d := n.m.bootstrap.discovered
-	if len(d.found) != contactsMax || len(n.m.bootstrap.targets) != contactsMax || len(d.ours) != contactsMax || len(d.err) > reasonMax {
-		t.Errorf("%d found, %d probed, %d from discovery, error of %d bytes", len(d.found), len(n.m.bootstrap.targets), len(d.ours), len(d.err))
+	if len(n.m.seeker.Targets()) != bootstrap.ContactsMax {
+		t.Errorf("%d probed", len(n.m.seeker.Targets()))
 	}
 	if errors.Is(n.done, ErrStalled) || n.m.View() != nil {
 		t.Error(n.m)

@@ -156,7 +156,7 @@
 //     whatever the network and discovery do. A set of pods that keep their disks has that with
 //     BootstrapExpect above half of its highest number of replicas. Where each restart forgets, as
 //     without Disk, no number stays above half; the next rule applies.
-//   - With Config.Discovers (discover.go), a node without a memory founds, and signs, only while
+//   - With Config.Discovers (package bootstrap), a node without a memory founds, and signs, only while
 //     three things hold. The source of addresses answers. It has named at least BootstrapExpect
 //     addresses, the same for StableAfter. A node without a cluster was heard at each of them. So a
 //     cluster is not doubled while the source names one of its members, heard or not. A name that

@@ -61,44 +61,6 @@ var (
 	ErrMessage = errors.New("membership: malformed message")
 )
 
-// Reason says why a node was refused.
-type Reason uint8
-
-// The reasons of a refusal.
-const (
-	ReasonName     Reason = iota + 1 // another cluster name
-	ReasonProtocol                   // another protocol version
-	ReasonConfig                     // another configuration hash
-	ReasonDisk                       // its disk belongs to another cluster
-	ReasonRole                       // not acceptable as it describes itself
-	ReasonGone                       // it was listed and removed before it knew; a new uid will be taken
-	ReasonCopy                       // its disk is a copy of that of a member that is running
-	ReasonRoom                       // a view with it would be too large to be stored and sent
-)
-
-// String names the reason.
-func (r Reason) String() string {
-	switch r {
-	case ReasonName:
-		return "cluster name"
-	case ReasonProtocol:
-		return "protocol version"
-	case ReasonConfig:
-		return "configuration"
-	case ReasonDisk:
-		return "disk"
-	case ReasonRole:
-		return "description"
-	case ReasonGone:
-		return "removed"
-	case ReasonCopy:
-		return "copied disk"
-	case ReasonRoom:
-		return "room in a view"
-	}
-	return fmt.Sprintf("Reason(%d)", uint8(r))
-}
-
 // RefusedError is the error of a node that the cluster refused.
 type RefusedError struct {
 	By     string // address of the member that refused

@@ -35,7 +35,7 @@ func TestFoundersCountWhomTheyReach(t *testing.T) {
 				b: "heard 3: a, b, pod; no answer from c; but pod does not hear b: each must hear all",
 				c: "heard 3: a, b, pod; no answer from c; but this node is not reached at the address that it advertises, pod, by a, b: check",
 			} {
-				if n.done != nil || n.m.bootstrap.lock != nil || len(n.waiting) == 0 || !strings.Contains(n.waiting[len(n.waiting)-1], want) {
+				if n.done != nil || n.m.seeker.IsLocked() || len(n.waiting) == 0 || !strings.Contains(n.waiting[len(n.waiting)-1], want) {
 					t.Errorf("seed %d: %v ended with %v, says %q, not %q", seed, n.m, n.done, n.waiting, want)
 				}
 			}

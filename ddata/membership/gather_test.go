@@ -6,6 +6,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/coterie-go/coterie/ddata/membership/bootstrap"
 )
 
 // TestThoseWhoStartTogetherComeInTogether: one decision lets in all that have been heard by then,
@@ -72,14 +74,14 @@ func TestJoinersAskFew(t *testing.T) {
 		m.Step(time.Unix(1, 0), Hint{Addr: fmt.Sprint("hint", i), Alive: true})
 	}
 	heard := map[string]int{}
-	const rounds = hints/askedMax + 2
+	const rounds = hints/bootstrap.AskedMax + 2
 	for range rounds {
 		asked := 0
 		for _, e := range m.Step(m.Deadline(), Tick{}).Send {
 			heard[e.Addr]++
 			asked++
 		}
-		if asked > askedMax+2 {
+		if asked > bootstrap.AskedMax+2 {
 			t.Fatalf("%d asked in one round", asked)
 		}
 	}
@@ -159,7 +161,7 @@ func TestMadeUpJoinersKeepNobodyOut(t *testing.T) {
 		for i := range 2 * joinersMax {
 			for _, n := range ns {
 				uid := UID(1_000_000 + i)
-				p := Probe{Name: n.m.cfg.Name, Protocol: Protocol, Settings: n.m.settings, Self: Member{UID: uid, Addr: uid.String(), Status: Joining}}
+				p := Probe{Name: n.m.cfg.Name, Protocol: Protocol, Settings: n.m.common.Settings, Self: Member{UID: uid, Addr: uid.String(), Status: Joining}}
 				n.step(Receive{From: uid, FromAddr: p.Self.Addr, Msg: p})
 			}
 		}

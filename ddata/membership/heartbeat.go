@@ -188,7 +188,8 @@ func (m *Machine) mayGrant(u UID) bool {
 func (m *Machine) sameEpoch(r Receive, cluster ClusterID, epoch Epoch) bool {
 	switch {
 	case m.view == nil:
-		m.heardCluster(cluster)
+		m.seeker.HeardCluster(m.now, cluster)
+		m.takeOutput()
 		m.send(r.From, r.FromAddr, Fetch{Cluster: cluster})
 	case cluster != m.view.Cluster:
 		m.otherCluster(r, cluster)

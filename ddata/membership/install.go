@@ -13,7 +13,8 @@ func (m *Machine) onCommit(r Receive, c Commit) {
 	defer m.answerCommit(r, v)
 	switch {
 	case m.view == nil:
-		m.onFirstView(r, v)
+		m.seeker.OnFirstView(m.now, v)
+		m.takeOutput()
 	case v.Cluster != m.view.Cluster:
 		m.otherCluster(r, v.Cluster)
 	case !v.Has(r.From) && !m.view.Has(r.From): // a node that tells of a view is in it, or was here
@@ -35,28 +36,6 @@ func (m *Machine) onCommit(r Receive, c Commit) {
 func (m *Machine) fork(other string) {
 	m.stats.Forks++
 	m.event(Forked{Own: m.view.String(), Other: other})
-}
-
-// onFirstView takes the first view that lists this node.
-func (m *Machine) onFirstView(r Receive, v *View) {
-	m.heardCluster(v.Cluster)
-	s := &m.bootstrap
-	if s.lock != nil && s.lock.Cluster != v.Cluster || s.lock == nil && s.cluster != v.Cluster {
-		m.stats.DroppedOtherCluster++
-		return
-	}
-	if !v.Has(m.cfg.UID) || v.ConfigHash != m.configHash {
-		m.stats.DroppedStale++
-		return
-	}
-	if me, _ := v.Member(m.cfg.UID); me.Full() && s.lock != nil && s.lock.Epoch < v.Epoch {
-		// Few voters, which need not wait for the other founders, went on at once. This one founds
-		// with them, late: it lacks nothing that it would have to learn. And if many such were
-		// learners there might be no majority to learn from. That it is a full member shows that
-		// its lock was the one.
-		m.install(s.lock)
-	}
-	m.install(v)
 }
 
 // install makes a decided view the current one. The layers above hear of it when it is stored.
@@ -103,9 +82,8 @@ func (m *Machine) install(v *View) {
 	if old == nil {
 		m.holder.Begin(m.now)
 		m.self.companyAt = m.now
-		candidates := m.bootstrap.candidates
-		m.bootstrap = bootstrap{}
-		m.takeJoiners(candidates)
+		m.takeJoiners(m.seeker.Candidates(m.now))
+		m.seeker = nil
 	}
 	m.tellJoiners()
 }

@@ -3,7 +3,6 @@ package membership
 import (
 	"fmt"
 	"maps"
-	"slices"
 	"time"
 )
 
@@ -14,7 +13,8 @@ func (m *Machine) onProbe(r Receive, p Probe) {
 		return
 	}
 	if m.view == nil {
-		m.onCandidate(p)
+		m.seeker.OnProbe(m.now, p)
+		m.takeOutput()
 		return
 	}
 	if m.view.Has(r.From) {
@@ -92,7 +92,7 @@ func (m *Machine) mayTell(t refusalKey) bool {
 
 // refusal says why a node cannot be taken; 0 = it can.
 func (m *Machine) refusal(p Probe) (Reason, string) {
-	reason, text := m.mismatch(p)
+	reason, text := m.common.Mismatch(p)
 	if reason != 0 {
 		return reason, text
 	}
@@ -132,19 +132,6 @@ func (m *Machine) living(n Member) (Member, bool) {
 		}
 	}
 	return Member{}, false
-}
-
-// mismatch compares what all nodes of a cluster must have alike.
-func (m *Machine) mismatch(p Probe) (Reason, string) {
-	switch {
-	case p.Name != m.cfg.Name:
-		return ReasonName, fmt.Sprintf("cluster is named %q, the node says %q", m.cfg.Name, p.Name)
-	case p.Protocol != Protocol:
-		return ReasonProtocol, fmt.Sprintf("cluster speaks version %d, the node %d", Protocol, p.Protocol)
-	case !slices.Equal(p.Settings, m.settings):
-		return ReasonConfig, differences(m.cfg.Addr, m.settings, p.Self.Addr, p.Settings)
-	}
-	return 0, ""
 }
 
 func (m *Machine) rememberJoiner(p Probe) {
@@ -191,15 +178,14 @@ func (m *Machine) forgetUnheard() bool {
 }
 
 // takeJoiners takes for joiners the nodes that a founder has heard and has not founded with.
-func (m *Machine) takeJoiners(candidates map[UID]founder) {
+func (m *Machine) takeJoiners(candidates []Probe) {
 	if !m.view.Founded {
 		return
 	}
-	for _, u := range sortedKeys(candidates) {
-		p := candidates[u].probe
+	for _, p := range candidates {
 		p.Heard = 0 // which was of another cluster, or is old
-		if !m.view.Has(u) && m.now.Before(candidates[u].until) {
-			m.onProbe(Receive{From: u, FromAddr: p.Self.Addr}, p)
+		if !m.view.Has(p.Self.UID) {
+			m.onProbe(Receive{From: p.Self.UID, FromAddr: p.Self.Addr}, p)
 		}
 	}
 }

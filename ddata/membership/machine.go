@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/coterie-go/coterie/ddata/membership/bootstrap"
 	"github.com/coterie-go/coterie/ddata/membership/downing"
 	"github.com/coterie-go/coterie/ddata/membership/nodelease"
 	"github.com/coterie-go/coterie/ddata/membership/paxos"
@@ -34,13 +35,12 @@ type Machine struct {
 	wake   bool      // something may be due at once
 	done   error
 
-	settings   []Setting // all that must be alike
-	configHash uint64    // which stands for them in views
+	common bootstrap.Common // what all nodes must have alike
 
 	self         self
 	record       record // what the disk holds, or is about to
 	store        store
-	bootstrap    bootstrap
+	seeker       *bootstrap.Seeker // nil once there is a view
 	view         *View
 	hash         Hash
 	voters       []Member // of the view, oldest first
@@ -86,7 +86,7 @@ func New(cfg Config, rng *rand.Rand, loaded []byte) (*Machine, error) {
 		return nil, fmt.Errorf("membership: configuration: %w", err)
 	}
 	cfg.setDefaults()
-	m := &Machine{cfg: cfg, rng: rng, settings: cfg.settings(), configHash: cfg.hash()}
+	m := &Machine{cfg: cfg, rng: rng, common: bootstrap.Common{Name: cfg.Name, Addr: cfg.Addr, Settings: cfg.settings(), ConfigHash: cfg.hash()}}
 	if len(loaded) > 0 {
 		r, err := decodeRecord(loaded)
 		if err != nil {
@@ -109,7 +109,8 @@ func New(cfg Config, rng *rand.Rand, loaded []byte) (*Machine, error) {
 	m.holder = nodelease.NewHolder(nodelease.Config{
 		Self: cfg.UID, Arbiter: downing.Arbiter, Duration: cfg.LeaseDuration, Beat: cfg.HeartbeatInterval, FromReply: cfg.Defects.LeaseFromReply,
 	})
-	m.bootstrap.init(m)
+	m.seeker = m.newSeeker()
+	m.wake = true
 	return m, nil
 }
 
@@ -228,7 +229,8 @@ func (m *Machine) advance() {
 	m.wake = false
 	m.nextAt = m.now.Add(m.cfg.HeartbeatInterval)
 	if m.view == nil {
-		m.advanceBootstrap()
+		m.seeker.Advance(m.now)
+		m.takeOutput()
 		return
 	}
 	if m.parting.err != nil {
@@ -313,7 +315,7 @@ func (m *Machine) String() string {
 		return b.String()
 	}
 	if m.view == nil {
-		fmt.Fprintf(&b, " seeking %v", &m.bootstrap)
+		fmt.Fprintf(&b, " seeking %v", m.seeker)
 		return b.String()
 	}
 	fmt.Fprintf(&b, " %v; %v", m.view, m.holder.Lease())

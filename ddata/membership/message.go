@@ -8,82 +8,8 @@ import (
 )
 
 // Message is what machines say to each other. Any message may be lost, late, doubled or overtaken.
-// Messages are values; the views, proposals and slices in them are never modified.
-type Message interface {
-	fmt.Stringer
-	kind() kind
-}
-
-// Contact is where a node can be found.
-type Contact struct {
-	_    struct{} `cbor:",toarray"`
-	UID  UID
-	Addr string
-}
-
-// Known is what a disk remembers of a view of the past (V5).
-type Known struct {
-	_        struct{} `cbor:",toarray"`
-	Cluster  ClusterID
-	Era      Era // of the cluster
-	Epoch    Epoch
-	Pending  bool      // accepted there, perhaps never decided
-	Founding bool      // pending: it would have founded the cluster, by all its members
-	Voters   []Member  // those with a disk, oldest first
-	Settled  Epoch     // the newest epoch that was known to be settled
-	Sets     []DiskSet // its own role by role, and before them those of the views that were not settled when it was decided
-	Durable  []string  // its patterns of durable keys, and those that were moving
-	Moves    uint16    // its View.Moves
-}
-
-// Probe is what a node without a cluster says to any node that may know of one. A member takes it
-// as a request to join; another node without a cluster takes it as a candidate for founding one
-// together.
-type Probe struct {
-	_        struct{} `cbor:",toarray"`
-	Protocol uint32
-	Name     string
-	Settings []Setting // what must be alike
-	Durable  []string  // patterns of durable keys of its configuration, sorted
-	Self     Member
-	At       string // the address to which it is sent, be it the one that the receiver advertises or another
-	Expect   uint32
-	AnyDisks bool
-	Heard    Epoch     // the newest of the cluster that it was told of: shows a member that the probe is no old one
-	First    Epoch     // the first of the cluster that it was told of
-	Knows    []Known   // what its disk remembers
-	Peers    []Contact // other nodes without a cluster whose probes reach it at the address that it advertises, by uid
-	Choice   []UID     // the nodes that it would found with now; empty = not yet
-	Waits    bool      // leases that its last incarnation knew of may still run
-}
-
-// JoinReply answers a Probe: there is a cluster, and these members may be asked to join.
-type JoinReply struct {
-	_        struct{} `cbor:",toarray"`
-	Cluster  ClusterID
-	Epoch    Epoch
-	Contacts []Contact
-	Closing  bool // no node joins it any more
-	Moving   bool // the asker brings durable keys, and waits while those of another node move
-}
-
-// Refuse answers a Probe: the node will not be taken. It names the node that it means, because it
-// may come late, to another incarnation at the same address.
-type Refuse struct {
-	_       struct{} `cbor:",toarray"`
-	To      UID
-	Cluster ClusterID // of the member that refuses
-	At      string    // the address to which the probe was sent; empty = it answers none
-	Reason  Reason
-	Text    string
-}
-
-// Lock says that its sender has locked itself to this founding view. When all members of the view
-// have said so, it is installed.
-type Lock struct {
-	_    struct{} `cbor:",toarray"`
-	View *View
-}
+// AppendMessage knows all of them. Messages are values; the views, proposals and slices in them are never modified.
+type Message interface{ fmt.Stringer }
 
 // Flags say what a member reports of itself in heartbeats.
 type Flags uint8
@@ -198,24 +124,6 @@ type Rejected struct {
 	Wait     int64        // nanoseconds that a promise still runs; 0 = the ballot was too low
 }
 
-func (Probe) kind() kind     { return kindProbe }
-func (JoinReply) kind() kind { return kindJoinReply }
-func (Refuse) kind() kind    { return kindRefuse }
-func (Lock) kind() kind      { return kindLock }
-func (Heartbeat) kind() kind { return kindHeartbeat }
-func (Grant) kind() kind     { return kindGrant }
-func (Fetch) kind() kind     { return kindFetch }
-func (Commit) kind() kind    { return kindCommit }
-func (Prepare) kind() kind   { return kindPrepare }
-func (Prepared) kind() kind  { return kindPrepared }
-func (Accept) kind() kind    { return kindAccept }
-func (Accepted) kind() kind  { return kindAccepted }
-func (Rejected) kind() kind  { return kindRejected }
-func (Learned) kind() kind   { return kindLearned }
-
-// String prints uid and address.
-func (c Contact) String() string { return fmt.Sprintf("%v@%s", c.UID, c.Addr) }
-
 // String lists the flags.
 func (f Flags) String() string {
 	var s []string
@@ -226,43 +134,6 @@ func (f Flags) String() string {
 	}
 	return strings.Join(s, ",")
 }
-
-// String prints the message.
-func (p Probe) String() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "probe %q %v expects %d", p.Name, p.Self, p.Expect)
-	if p.Heard > 0 {
-		fmt.Fprintf(&b, " heard %v", p.Heard)
-		if p.First < p.Heard {
-			fmt.Fprintf(&b, " since %v", p.First)
-		}
-	}
-	if len(p.Knows) > 0 {
-		fmt.Fprintf(&b, " knows %v", p.Knows)
-	}
-	if len(p.Peers) > 0 {
-		fmt.Fprintf(&b, " peers %v", p.Peers)
-	}
-	if len(p.Choice) > 0 {
-		fmt.Fprintf(&b, " choice %v", p.Choice)
-	}
-	return b.String()
-}
-
-// String prints the message.
-func (h JoinReply) String() string {
-	s := fmt.Sprintf("here is %v/%v ask %v", h.Cluster, h.Epoch, h.Contacts)
-	if h.Closing {
-		s += " closing"
-	}
-	return s
-}
-
-// String prints the message.
-func (r Refuse) String() string { return fmt.Sprintf("refuse: %s (%v)", r.Text, r.Reason) }
-
-// String prints the message.
-func (l Lock) String() string { return fmt.Sprintf("lock %v", l.View) }
 
 // String prints the message, without the times.
 func (h Heartbeat) String() string {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/coterie-go/coterie/ddata/membership/bootstrap"
 	"github.com/coterie-go/coterie/ddata/membership/view"
 )
 
@@ -17,19 +18,6 @@ import (
 // brings other patterns waits until it has ended. A pattern that is agreed on stays, whether a node
 // still has it configured or not, and a founding anew takes it over from the disks: data that was
 // acknowledged as durable must be found. Only ForgetKeys takes it off them.
-
-// agreeOnKeys fills in a founding view what the founders have configured, and what was agreed on
-// before the cluster stopped. A move that was under way then needs no end: what was volatile is
-// gone, and the replicators bring the rest together.
-func agreeOnKeys(v *View, founders []Probe, needs []Known) error {
-	for _, p := range founders {
-		v.Durable = view.MergePatterns(v.Durable, p.Durable)
-	}
-	for _, k := range needs {
-		v.Durable, v.Moves = view.MergePatterns(v.Durable, k.Durable), max(v.Moves, k.Moves)
-	}
-	return view.CheckPatterns(v.Durable)
-}
 
 // endMove lets the keys that move be durable when all members that stay have done their part.
 func (m *Machine) endMove(c *candidate) {
@@ -68,7 +56,7 @@ func (m *Machine) tellSlowMove() {
 		}
 	}
 	if len(missing) > 0 {
-		m.event(KeysWaiting{m.view, shorten(strings.Join(missing, ", "), reasonMax, "…")})
+		m.event(KeysWaiting{m.view, bootstrap.Shorten(strings.Join(missing, ", "), bootstrap.ReasonMax, "…")})
 	}
 }
 

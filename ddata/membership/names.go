@@ -1,6 +1,7 @@
 package membership
 
 import (
+	"github.com/coterie-go/coterie/ddata/membership/bootstrap"
 	"github.com/coterie-go/coterie/ddata/membership/nodelease"
 	"github.com/coterie-go/coterie/ddata/membership/view"
 )
@@ -30,6 +31,41 @@ type (
 	// Lease is the permission to run entities and singletons.
 	Lease = nodelease.Lease
 )
+
+// What is said while a cluster is looked for, for code that reads messages.
+type (
+	// Contact is where a node can be found.
+	Contact = bootstrap.Contact
+	// Known is what a disk remembers of a view of the past.
+	Known = bootstrap.Known
+	// Setting is something that all nodes must have configured alike.
+	Setting = bootstrap.Setting
+	// Probe is what a node without a cluster says.
+	Probe = bootstrap.Probe
+	// JoinReply answers a Probe: there is a cluster.
+	JoinReply = bootstrap.JoinReply
+	// Refuse answers a Probe: the node will not be taken.
+	Refuse = bootstrap.Refuse
+	// Lock says that its sender has locked itself to a founding view.
+	Lock = bootstrap.Lock
+	// Reason says why a node was refused.
+	Reason = bootstrap.Reason
+)
+
+// The reasons of a refusal.
+const (
+	ReasonName     = bootstrap.ReasonName
+	ReasonProtocol = bootstrap.ReasonProtocol
+	ReasonConfig   = bootstrap.ReasonConfig
+	ReasonDisk     = bootstrap.ReasonDisk
+	ReasonRole     = bootstrap.ReasonRole
+	ReasonGone     = bootstrap.ReasonGone
+	ReasonCopy     = bootstrap.ReasonCopy
+	ReasonRoom     = bootstrap.ReasonRoom
+)
+
+// NewSetting makes a setting.
+func NewSetting(name string, value any) Setting { return bootstrap.NewSetting(name, value) }
 
 // The statuses of a member.
 const (

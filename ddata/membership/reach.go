@@ -17,7 +17,8 @@ func (m *Machine) advanceReach() {
 func (m *Machine) onHint(h Hint) {
 	if m.view == nil {
 		if h.Alive {
-			m.bootstrap.addTarget(m, h.Addr)
+			m.seeker.Hint(m.now, h.Addr)
+			m.takeOutput()
 		}
 		return
 	}

@@ -79,23 +79,6 @@ func (r record) String() string {
 	return s
 }
 
-// knows is what the record says to the nodes with which this node would found a cluster anew.
-func (r record) knows() (ks []Known) {
-	if r.Last != nil {
-		ks = append(ks, Known{
-			Cluster: r.Last.Cluster, Era: r.Last.Era, Epoch: r.Last.Epoch, Voters: r.Last.OnDisk(), Settled: r.Settled,
-			Sets: r.Last.Witnesses(), Durable: view.MergePatterns(r.Last.Durable, r.Last.Moving), Moves: r.Last.Moves,
-		})
-	}
-	if p := r.Pending; p != nil {
-		ks = append(ks, Known{
-			Cluster: p.Cluster, Era: p.Era, Epoch: p.Epoch, Pending: true, Founding: p.Founded, Voters: p.OnDisk(), Sets: p.Own(),
-			Durable: view.MergePatterns(p.Durable, p.Moving), Moves: p.Moves,
-		})
-	}
-	return ks
-}
-
 // ForgetKeys takes patterns of durable keys off what an encoded record says of its views, for tools
 // that remove the data of these keys, and returns the record without them and those that were
 // there. The cluster forgets a pattern when no directory of it has it any more.

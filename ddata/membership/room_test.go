@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/coterie-go/coterie/ddata/locks"
+	"github.com/coterie-go/coterie/ddata/membership/bootstrap"
 	"github.com/coterie-go/coterie/ddata/membership/paxos"
 	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/ddata/transport"
@@ -102,7 +103,7 @@ func TestALegalViewFits(t *testing.T) {
 			var contacts []Contact
 			for i, m := range v.Members {
 				all = append(all, m.UID)
-				if i < contactsMax {
+				if i < bootstrap.ContactsMax {
 					contacts = append(contacts, Contact{UID: m.UID, Addr: m.Addr})
 				}
 			}
@@ -111,7 +112,7 @@ func TestALegalViewFits(t *testing.T) {
 			self.Status, self.UpNumber = Joining, 0
 			probe := Probe{
 				Protocol: Protocol, Name: r.Name, Durable: view.MergePatterns(v.Durable, v.Moving), At: self.Addr, Self: self, Expect: math.MaxUint32, Heard: math.MaxUint64, First: math.MaxUint64,
-				Knows: r.knows(), Peers: contacts, Choice: all[:min(len(all), contactsMax)],
+				Knows: bootstrap.Memory{Last: r.Last, Pending: r.Pending, Settled: r.Settled}.Knows(), Peers: contacts, Choice: all[:min(len(all), bootstrap.ContactsMax)],
 			}
 			ballot := paxos.Ballot{Round: math.MaxUint64, UID: math.MaxUint64}
 			for _, msg := range []Message{
@@ -140,7 +141,7 @@ func TestNoRoomIsAReason(t *testing.T) {
 	}
 	v.Sort()
 	oldest.m.view = &v
-	probe := Probe{Protocol: Protocol, Settings: oldest.m.settings, Self: Member{UID: 7, Addr: "late.example:7946", Roles: []string{"r"}, Status: Joining}}
+	probe := Probe{Protocol: Protocol, Settings: oldest.m.common.Settings, Self: Member{UID: 7, Addr: "late.example:7946", Roles: []string{"r"}, Status: Joining}}
 	if reason, text := oldest.m.refusal(probe); reason != ReasonRoom || !strings.Contains(text, "more than") {
 		t.Errorf("one more is refused with %v: %s", reason, text)
 	}

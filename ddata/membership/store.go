@@ -79,7 +79,8 @@ func (m *Machine) onPersisted(in Persisted) {
 	s.stored, s.writing = s.writing, 0
 	m.wake = true
 	if m.view == nil {
-		m.lockStored()
+		m.seeker.LockStored(m.now)
+		m.takeOutput()
 		return
 	}
 	m.tellViews()

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/coterie-go/coterie/crdt/cbor"
+	"github.com/coterie-go/coterie/ddata/membership/bootstrap"
 	"github.com/coterie-go/coterie/ddata/membership/paxos"
 	"github.com/coterie-go/coterie/ddata/membership/view"
 )
@@ -53,7 +54,7 @@ const _ = uint(cbor.RecordElementsMax - view.MembersMax)
 
 // AppendMessage appends the encoding of a message.
 func AppendMessage(dst []byte, m Message) []byte {
-	return cbor.Records.MustAppend(append(dst, wireVersion, byte(m.kind())), m)
+	return cbor.Records.MustAppend(append(dst, wireVersion, byte(kindOf(m))), m)
 }
 
 // DecodeMessage decodes a message. It never panics; what it returns shares nothing with b and is
@@ -70,6 +71,41 @@ func DecodeMessage(b []byte) (Message, error) {
 		return nil, fmt.Errorf("%w: kind %d: %w", ErrMessage, b[1], err)
 	}
 	return m, nil
+}
+
+// kindOf panics for what is no message of this package or of package bootstrap.
+func kindOf(m Message) kind {
+	switch m.(type) {
+	case Probe:
+		return kindProbe
+	case JoinReply:
+		return kindJoinReply
+	case Refuse:
+		return kindRefuse
+	case Lock:
+		return kindLock
+	case Heartbeat:
+		return kindHeartbeat
+	case Grant:
+		return kindGrant
+	case Fetch:
+		return kindFetch
+	case Commit:
+		return kindCommit
+	case Prepare:
+		return kindPrepare
+	case Prepared:
+		return kindPrepared
+	case Accept:
+		return kindAccept
+	case Accepted:
+		return kindAccepted
+	case Rejected:
+		return kindRejected
+	case Learned:
+		return kindLearned
+	}
+	panic(fmt.Sprintf("membership: %T is no message", m))
 }
 
 func decodeKind(k kind, b []byte) (Message, error) {
@@ -125,7 +161,7 @@ func checkMessage(m Message) error {
 	case JoinReply:
 		return checkContacts(m.Contacts)
 	case Refuse:
-		if len(m.Text) > reasonMax || len(m.At) > view.AddrMax {
+		if len(m.Text) > bootstrap.ReasonMax || len(m.At) > view.AddrMax {
 			return errors.New("refusal above limits")
 		}
 	case Lock:
@@ -157,7 +193,7 @@ func checkProbe(p Probe) error {
 	if p.Self.Status != Joining || p.Self.UpNumber != 0 {
 		return errors.New("probe of a member")
 	}
-	if len(p.Name) > view.NameMax || len(p.At) > view.AddrMax || len(p.Knows) > knownMax || len(p.Choice) > contactsMax {
+	if len(p.Name) > view.NameMax || len(p.At) > view.AddrMax || len(p.Knows) > bootstrap.KnownMax || len(p.Choice) > bootstrap.ContactsMax {
 		return errors.New("probe above limits")
 	}
 	for _, k := range p.Knows {
@@ -165,7 +201,7 @@ func checkProbe(p Probe) error {
 			return err
 		}
 	}
-	return errors.Join(checkSettings(p.Settings), view.CheckPatterns(p.Durable), p.Self.Check(), checkContacts(p.Peers), view.CheckSorted(p.Choice, contactsMax))
+	return errors.Join(bootstrap.CheckSettings(p.Settings), view.CheckPatterns(p.Durable), p.Self.Check(), checkContacts(p.Peers), view.CheckSorted(p.Choice, bootstrap.ContactsMax))
 }
 
 // checkVoters holds what a disk remembers of a view's voters to their order.
@@ -185,7 +221,7 @@ func checkVoters(vs []Member) error {
 }
 
 func checkContacts(cs []Contact) error {
-	if len(cs) > contactsMax {
+	if len(cs) > bootstrap.ContactsMax {
 		return errors.New("too many contacts")
 	}
 	for _, c := range cs {

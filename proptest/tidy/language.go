@@ -22,7 +22,7 @@ type term struct {
 // terms are the words that are easily taken for something else.
 var terms = []term{
 	{"Permit", "ddata/runloop", "the right of one message to wait in front of a loop"},
-	{"JoinReply", "ddata/membership", "the answer of a member to a node that looks for a cluster"},
+	{"JoinReply", "ddata/membership/bootstrap", "the answer of a member to a node that looks for a cluster"},
 	{"View", "ddata/membership/view", "one link of the chain of memberships; the replicator has its part of it as View too"},
 	{"FetchItems", "replicator", "the question of a repair for the items among some dots"},
 	{"MoreCells", "replicator", "the question of a repair for more cells of a sketch"},

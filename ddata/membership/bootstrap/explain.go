@@ -1,19 +1,21 @@
-package membership
+package bootstrap
 
 import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/coterie-go/coterie/ddata/membership/view"
 )
 
 // This file explains why no cluster is founded: which nodes were expected, heard and missing, and
 // what to do.
 
 // tooFew: not all that found the cluster were heard.
-func (m *Machine) tooFew(probes []Probe) string {
-	text := fmt.Sprintf("expected %d nodes to found a cluster (BootstrapExpect), heard %d%s%s%s", m.cfg.BootstrapExpect, len(probes),
-		listed(": ", addrsOf(probes)), listed("; no answer from ", m.silent()), unlike(probes))
-	if one := m.oneWay(probes); one != "" {
+func (s *Seeker) tooFew(probes []Probe) string {
+	text := fmt.Sprintf("expected %d nodes to found a cluster (BootstrapExpect), heard %d%s%s%s", s.cfg.Expect, len(probes),
+		listed(": ", addrsOf(probes)), listed("; no answer from ", s.silent()), unlike(probes))
+	if one := s.oneWay(probes); one != "" {
 		return text + one
 	}
 	return text + "; start the others, or check Seeds and that each can dial the others' addresses"
@@ -21,22 +23,22 @@ func (m *Machine) tooFew(probes []Probe) string {
 
 // oneWay names the nodes that were heard and do not count, because one of the two does not reach
 // the other at the address that it advertises.
-func (m *Machine) oneWay(probes []Probe) (text string) {
+func (s *Seeker) oneWay(probes []Probe) (text string) {
 	var astray, deaf []string
 	for _, p := range probes {
-		f, other := m.bootstrap.candidates[p.Self.UID]
+		f, other := s.candidates[p.Self.UID]
 		switch {
-		case !other || m.hardlyCame(f):
+		case !other || s.hardlyCame(f):
 		case !f.direct:
 			astray = append(astray, p.Self.Addr)
-		case !f.hears(m.cfg.UID):
-			deaf = append(deaf, fmt.Sprintf("%s does not hear %s", p.Self.Addr, m.cfg.Addr))
+		case !f.hears(s.cfg.Self.UID):
+			deaf = append(deaf, fmt.Sprintf("%s does not hear %s", p.Self.Addr, s.cfg.Self.Addr))
 		}
 	}
 	slices.Sort(astray)
 	slices.Sort(deaf)
 	if len(astray) > 0 {
-		text = fmt.Sprintf("; but this node is not reached at the address that it advertises, %s%s: check that the others can dial it", m.cfg.Addr,
+		text = fmt.Sprintf("; but this node is not reached at the address that it advertises, %s%s: check that the others can dial it", s.cfg.Self.Addr,
 			listed(", by ", astray))
 	}
 	if len(deaf) > 0 {
@@ -46,64 +48,62 @@ func (m *Machine) oneWay(probes []Probe) (text string) {
 }
 
 // awaitLocks says whose lock is missing, when that takes longer than a lock and its answer.
-func (m *Machine) awaitLocks() {
-	if !m.now.Before(m.bootstrap.lockedAt.Add(2 * m.cfg.HeartbeatInterval)) {
-		m.wait(m.unlocked())
+func (s *Seeker) awaitLocks() {
+	if !s.now.Before(s.locking.at.Add(2 * s.cfg.Beat)) {
+		s.wait(s.unlocked())
 	}
 }
 
 // unlocked names the nodes that have not locked to the founding to which this node is locked.
-func (m *Machine) unlocked() string {
-	s := &m.bootstrap
+func (s *Seeker) unlocked() string {
 	var missing []string
-	for _, o := range s.lock.Members {
-		switch h, locked := s.locked[o.UID]; {
-		case !locked && o.UID == m.cfg.UID:
+	for _, o := range s.locking.view.Members {
+		switch h, locked := s.locking.said[o.UID]; {
+		case !locked && o.UID == s.cfg.Self.UID:
 			missing = append(missing, "this node's own lock is not on its disk yet")
 		case !locked:
 			missing = append(missing, fmt.Sprintf("no lock from %v at %s", o.UID, o.Addr))
-		case h != s.lockHash:
+		case h != s.locking.hash:
 			missing = append(missing, fmt.Sprintf("%v at %s is locked to another", o.UID, o.Addr))
 		}
 	}
 	return fmt.Sprintf("locked to the founding %v/%v of %d nodes%s; each must hear all, check that they run and can dial each other's addresses",
-		s.lock.Cluster, s.lock.Epoch, len(s.lock.Members), listed("; ", missing))
+		s.locking.view.Cluster, s.locking.view.Epoch, len(s.locking.view.Members), listed("; ", missing))
 }
 
-// stalled returns the error of a founding or a joining that does not come to its end. It names what
-// the node waited for.
-func (m *Machine) stalled() error {
-	if m.bootstrap.lock != nil {
-		return &StalledError{Waiting: m.unlocked()}
+// stalled names what a founding or a joining waited for that does not come to its end.
+func (s *Seeker) stalled() string {
+	if s.locking.view != nil {
+		return s.unlocked()
 	}
-	return &StalledError{Waiting: fmt.Sprintf("cluster %v was heard of, and nothing more of it for %v", m.bootstrap.cluster, m.cfg.BootstrapTimeout)}
+	return fmt.Sprintf("cluster %v was heard of, and nothing more of it for %v", s.joining.cluster, s.cfg.Timeout)
 }
 
 // nothingToJoin: this node founds no cluster, and has heard of none.
-func (m *Machine) nothingToJoin() string {
+func (s *Seeker) nothingToJoin() string {
 	var seeking []Probe
-	for _, u := range sortedKeys(m.bootstrap.candidates) {
-		seeking = append(seeking, m.bootstrap.candidates[u].probe)
+	for _, u := range sortedKeys(s.candidates) {
+		seeking = append(seeking, s.candidates[u].probe)
 	}
 	return fmt.Sprintf("no cluster was heard of, and BootstrapExpect 0 founds none%s%s; start the founders, or check Seeds, that their addresses "+
 		"can be dialled, and that they can dial this node at %s", listed("; heard nodes without one: ", addrsOf(seeking)),
-		listed("; no answer from ", m.silent()), m.cfg.Addr)
+		listed("; no answer from ", s.silent()), s.cfg.Self.Addr)
 }
 
 // unheard says why the nodes with which this node would found a cluster do not choose as it does:
 // they expect other numbers, or do not hear each other. It is empty when neither shows.
-func (m *Machine) unheard(choice []UID) string {
-	probes := m.eligible()
+func (s *Seeker) unheard(choice []view.UID) string {
+	probes := s.eligible()
 	if text := unlike(probes); text != "" {
 		return "the nodes do not agree on how many found the cluster" + text
 	}
 	chosen := slices.DeleteFunc(slices.Clone(probes), func(p Probe) bool { return !slices.Contains(choice, p.Self.UID) })
 	var deaf []string
 	for _, p := range chosen {
-		if p.Self.UID == m.cfg.UID || slices.Equal(p.Choice, choice) {
+		if p.Self.UID == s.cfg.Self.UID || slices.Equal(p.Choice, choice) {
 			continue
 		}
-		if m.hardlyCame(m.bootstrap.candidates[p.Self.UID]) {
+		if s.hardlyCame(s.candidates[p.Self.UID]) {
 			return ""
 		}
 		if not := deafTo(p, chosen); len(not) > 0 {
@@ -131,12 +131,12 @@ func deafTo(p Probe, chosen []Probe) (addrs []string) {
 }
 
 // silent are the addresses that are probed and from which no seeking node was heard.
-func (m *Machine) silent() (addrs []string) {
+func (s *Seeker) silent() (addrs []string) {
 	heard := make(map[string]bool)
-	for _, u := range sortedKeys(m.bootstrap.candidates) {
-		heard[m.bootstrap.candidates[u].probe.Self.Addr] = true
+	for _, u := range sortedKeys(s.candidates) {
+		heard[s.candidates[u].probe.Self.Addr] = true
 	}
-	for _, a := range m.bootstrap.targets {
+	for _, a := range s.targets {
 		if !heard[a] {
 			addrs = append(addrs, a)
 		}

@@ -1,4 +1,4 @@
-package membership
+package bootstrap
 
 import (
 	"cmp"
@@ -12,40 +12,40 @@ import (
 // maybeFound founds a cluster if this node is the one that must do so. All chosen nodes, this one
 // included, would choose each other, and this one has the lowest uid. All n have to lock: so no two
 // clusters are founded as long as fewer than 2n nodes seek.
-func (m *Machine) maybeFound() {
-	if m.cfg.BootstrapExpect == 0 {
-		m.wait(m.nothingToJoin())
+func (s *Seeker) maybeFound() {
+	if s.cfg.Expect == 0 {
+		s.wait(s.nothingToJoin())
 		return
 	}
-	if at := m.foundAfter(); m.now.Before(at) {
-		m.dueAt(at)
+	if at := s.foundAfter(); s.now.Before(at) {
+		s.dueAt(at)
 		return
 	}
-	choice := m.choice()
+	choice := s.choice()
 	if len(choice) == 0 {
 		return
 	}
-	if text := m.unheard(choice); text != "" {
-		m.wait(text)
+	if text := s.unheard(choice); text != "" {
+		s.wait(text)
 	}
-	if choice[0] != m.cfg.UID {
+	if choice[0] != s.cfg.Self.UID {
 		return
 	}
-	if text := m.unwaited(choice); text != "" {
-		m.wait(text)
+	if text := s.unwaited(choice); text != "" {
+		s.wait(text)
 		return
 	}
 	for _, u := range choice[1:] {
-		if !slices.Equal(m.bootstrap.candidates[u].probe.Choice, choice) {
+		if !slices.Equal(s.candidates[u].probe.Choice, choice) {
 			return
 		}
 	}
-	v := m.foundingView(choice)
+	v := s.foundingView(choice)
 	if err := v.Check(); err != nil {
-		m.wait(fmt.Sprintf("the founders make no view: %v", err))
+		s.wait(fmt.Sprintf("the founders make no view: %v", err))
 		return
 	}
-	m.becomeLocked(v)
+	s.becomeLocked(v)
 }
 
 // foundAfter is the time before which this node neither founds nor locks. A node whose disk was in
@@ -53,25 +53,25 @@ func (m *Machine) maybeFound() {
 // noted that none was in use when it ended. The wait is counted from the latest time at which that
 // incarnation can have granted something, as far as the driver knows it. A node that has addresses
 // to probe waits for two probes, to hear of a cluster.
-func (m *Machine) foundAfter() time.Time {
-	at := m.start
-	if len(m.bootstrap.targets) > 0 {
-		at = at.Add(2 * m.cfg.HeartbeatInterval)
+func (s *Seeker) foundAfter() time.Time {
+	at := s.start
+	if len(s.targets) > 0 {
+		at = at.Add(2 * s.cfg.Beat)
 	}
-	return laterOf(at, m.leasesOver())
+	return laterOf(at, s.leasesOver())
 }
 
 // leasesOver is when the leases have run out that the last incarnation on this disk may have
 // granted, or may have known of when it installed a view. It is the zero time when there are none.
-func (m *Machine) leasesOver() time.Time {
-	if m.record.Last == nil && m.record.Pending == nil || m.record.Free {
+func (s *Seeker) leasesOver() time.Time {
+	if s.memory.Last == nil && s.memory.Pending == nil || s.memory.Free {
 		return time.Time{}
 	}
-	since := m.start
-	if d := m.cfg.DiskSince; !d.IsZero() && d.Before(since) {
+	since := s.start
+	if d := s.cfg.DiskSince; !d.IsZero() && d.Before(since) {
 		since = d
 	}
-	return since.Add(m.cfg.promise())
+	return since.Add(s.cfg.Promise)
 }
 
 // unwaited says why a founding has to wait for a lease that no founder knows of; empty = it need
@@ -79,11 +79,11 @@ func (m *Machine) leasesOver() time.Time {
 // before the newest view was decided may have been granted by others. It runs out no later than a
 // promise after any node has installed that view (R3), so one node that has installed it must have
 // waited. It need not be a founder: a node that does not vote may be the only one here that knows.
-func (m *Machine) unwaited(choice []UID) string {
-	var newest Epoch
+func (s *Seeker) unwaited(choice []view.UID) string {
+	var newest view.Epoch
 	var by Probe
 	waited := true
-	for _, p := range m.eligible() {
+	for _, p := range s.eligible() {
 		for _, k := range p.Knows {
 			if k.Pending || k.Epoch < newest {
 				continue
@@ -112,53 +112,53 @@ func (m *Machine) unwaited(choice []UID) string {
 // (V5). The others join them later. If no node here has seen the founding completed, too few are
 // filled up to BootstrapExpect with the lowest uids of the others. Other nodes that locked to that
 // founding, or were asked to, may be free to found without them.
-func (m *Machine) choice() []UID {
-	if m.cfg.BootstrapExpect == 0 {
+func (s *Seeker) choice() []view.UID {
+	if s.cfg.Expect == 0 {
 		return nil
 	}
-	probes := m.eligible()
+	probes := s.eligible()
 	if text := copied(probes); text != "" {
-		m.wait(text)
+		s.wait(text)
 		return nil
 	}
-	needs, err := m.needs(probes)
+	needs, err := s.needs(probes)
 	if err != nil {
-		m.wait(err.Error())
+		s.wait(err.Error())
 		return nil
 	}
-	if err := agreeOnKeys(new(View), probes, needs); err != nil {
-		m.wait("the nodes together have " + err.Error())
+	if err := agreeOnKeys(new(view.View), probes, needs); err != nil {
+		s.wait("the nodes together have " + err.Error())
 		return nil
 	}
-	counted := slices.DeleteFunc(slices.Clone(probes), func(p Probe) bool { return !m.twoWay(p.Self.UID) })
+	counted := slices.DeleteFunc(slices.Clone(probes), func(p Probe) bool { return !s.twoWay(p.Self.UID) })
 	chosen := slices.DeleteFunc(slices.Clone(counted), func(p Probe) bool {
 		return !slices.ContainsFunc(needs, func(k Known) bool { return k.names(p.Self.Disk) })
 	})
 	for _, k := range needs {
-		if missing := k.missing(disksOf(chosen), m.cfg.Strategy); missing != "" && !m.cfg.BootstrapAnyDisks {
-			m.wait(fmt.Sprintf("%s, here are %v (BootstrapAnyDisks overrides)", missing, disksOf(probes)))
+		if missing := k.missing(disksOf(chosen), s.cfg.Strategy); missing != "" && !s.cfg.AnyDisks {
+			s.wait(fmt.Sprintf("%s, here are %v (BootstrapAnyDisks overrides)", missing, disksOf(probes)))
 			return nil
 		}
 	}
-	uids := make([]UID, 0, len(probes))
+	uids := make([]view.UID, 0, len(probes))
 	for _, p := range chosen {
 		uids = append(uids, p.Self.UID)
 	}
 	installed := slices.ContainsFunc(needs, func(k Known) bool { return !k.Pending })
-	if len(chosen) > 0 && (installed || m.cfg.BootstrapAnyDisks) {
+	if len(chosen) > 0 && (installed || s.cfg.AnyDisks) {
 		return uids
 	}
 	for _, p := range counted {
-		if len(uids) < m.cfg.BootstrapExpect && !slices.Contains(uids, p.Self.UID) {
+		if len(uids) < s.cfg.Expect && !slices.Contains(uids, p.Self.UID) {
 			uids = append(uids, p.Self.UID)
 		}
 	}
-	if len(uids) < m.cfg.BootstrapExpect {
-		m.wait(join(m.tooFew(probes), m.unsure()))
+	if len(uids) < s.cfg.Expect {
+		s.wait(join(s.tooFew(probes), s.unsure()))
 		return nil
 	}
-	if text := m.unsure(); text != "" && len(uids) > len(chosen) {
-		m.wait(text)
+	if text := s.unsure(); text != "" && len(uids) > len(chosen) {
+		s.wait(text)
 		return nil
 	}
 	slices.Sort(uids)
@@ -171,26 +171,26 @@ func (m *Machine) choice() []UID {
 // hears this node is known a little later, and no founding waits for it: until then the other's
 // choice shows it. By an operator's word (BootstrapAnyDisks) no disk is left out because its node
 // does not hear this one: what is on it may be nowhere else.
-func (m *Machine) twoWay(u UID) bool {
-	f := m.bootstrap.candidates[u]
-	return u == m.cfg.UID || f.direct && (m.cfg.BootstrapAnyDisks || f.hears(m.cfg.UID) || m.hardlyCame(f))
+func (s *Seeker) twoWay(u view.UID) bool {
+	f := s.candidates[u]
+	return u == s.cfg.Self.UID || f.direct && (s.cfg.AnyDisks || f.hears(s.cfg.Self.UID) || s.hardlyCame(f))
 }
 
 // hardlyCame: what a candidate hears may not have been told yet.
-func (m *Machine) hardlyCame(f founder) bool {
-	return m.now.Before(f.since.Add(2 * m.cfg.HeartbeatInterval))
+func (s *Seeker) hardlyCame(f founder) bool {
+	return s.now.Before(f.since.Add(2 * s.cfg.Beat))
 }
 
 // eligible returns the present nodes that do not belong to another cluster than this node.
-func (m *Machine) eligible() []Probe { return m.kin(m.present()) }
+func (s *Seeker) eligible() []Probe { return s.kin(s.present()) }
 
 // present are this node and the candidates that may found, by uid.
-func (m *Machine) present() []Probe {
+func (s *Seeker) present() []Probe {
 	probes := []Probe{{
-		Self: m.cfg.self(), Expect: uint32(m.cfg.BootstrapExpect), Knows: m.record.knows(), AnyDisks: m.cfg.BootstrapAnyDisks, Durable: m.cfg.DurableKeys,
+		Self: s.cfg.Self, Expect: uint32(s.cfg.Expect), Knows: s.memory.Knows(), AnyDisks: s.cfg.AnyDisks, Durable: s.cfg.Durable,
 	}}
-	for _, u := range sortedKeys(m.bootstrap.candidates) {
-		if p := m.bootstrap.candidates[u].probe; p.Expect > 0 {
+	for _, u := range sortedKeys(s.candidates) {
+		if p := s.candidates[u].probe; p.Expect > 0 {
 			probes = append(probes, p)
 		}
 	}
@@ -200,9 +200,9 @@ func (m *Machine) present() []Probe {
 
 // kin leaves out the nodes whose disks belong to another cluster than this node's, so that they do
 // not stand in the way.
-func (m *Machine) kin(probes []Probe) []Probe {
+func (s *Seeker) kin(probes []Probe) []Probe {
 	binds := func(k Known) bool { return !void(k, probes) }
-	knows := m.record.knows()
+	knows := s.memory.Knows()
 	own := slices.IndexFunc(knows, binds)
 	if own < 0 {
 		return probes
@@ -222,9 +222,9 @@ func (m *Machine) kin(probes []Probe) []Probe {
 // from a settled one to the last name all that is needed. In a view that was only accepted nothing
 // was acknowledged: a quorum of its disks would have installed it before, and one of those would be
 // here.
-func (m *Machine) needs(probes []Probe) ([]Known, error) {
+func (s *Seeker) needs(probes []Probe) ([]Known, error) {
 	var all []Known
-	present := m.present() // a node of another cluster testifies, too
+	present := s.present() // a node of another cluster testifies, too
 	for _, p := range probes {
 		for _, k := range p.Knows {
 			if !void(k, present) {
@@ -234,14 +234,14 @@ func (m *Machine) needs(probes []Probe) ([]Known, error) {
 	}
 	var newest *Known
 	for i, k := range all {
-		if k.Cluster != all[0].Cluster && !m.cfg.BootstrapAnyDisks {
+		if k.Cluster != all[0].Cluster && !s.cfg.AnyDisks {
 			return nil, fmt.Errorf("the disks belong to different clusters, %v and %v", all[0].Cluster, k.Cluster)
 		}
 		if !k.Pending && (newest == nil || k.Epoch > newest.Epoch) {
 			newest = &all[i]
 		}
 	}
-	var settled Epoch
+	var settled view.Epoch
 	for _, k := range all {
 		if newest != nil && k.Cluster == newest.Cluster {
 			settled = max(settled, k.Settled)
@@ -249,7 +249,7 @@ func (m *Machine) needs(probes []Probe) ([]Known, error) {
 	}
 	var needs []Known
 	for _, k := range all {
-		if m.cfg.Defects.OnlyLastDisks {
+		if s.cfg.OnlyLastDisks {
 			settled = k.Epoch
 		}
 		k.Settled, k.Sets = 0, view.SetsSince(k.Sets, settled)
@@ -279,85 +279,67 @@ func void(k Known, probes []Probe) bool {
 }
 
 // becomeLocked binds this incarnation to one founding view. On disk before it is said (V5).
-func (m *Machine) becomeLocked(v *View) {
-	s := &m.bootstrap
-	s.lock, s.lockHash, s.lockedAt = v, v.Hash(), m.now
-	s.lockRecord = m.persist(record{Last: m.record.Last, Pending: v, Settled: m.record.Settled})
-	m.wake = true
-	m.lockStored()
+func (s *Seeker) becomeLocked(v *view.View) {
+	s.locking.view, s.locking.hash, s.locking.at = v, v.Hash(), s.now
+	s.memory.Pending, s.memory.Free = v, false
+	s.locking.record = s.disk.Lock(v)
+	s.out.Wake = true
+	s.LockStored(s.now)
 }
 
-// lockStored says that this node has locked itself, when that is on disk.
-func (m *Machine) lockStored() {
-	s := &m.bootstrap
-	if s.lock == nil || !m.isStored(s.lockRecord) || s.locked[m.cfg.UID] == s.lockHash {
+// LockStored says that this node has locked itself, when that is on disk.
+func (s *Seeker) LockStored(now time.Time) {
+	s.enter(now)
+	if s.locking.view == nil || !s.disk.IsStored(s.locking.record) || s.locking.said[s.cfg.Self.UID] == s.locking.hash {
 		return
 	}
-	s.locked[m.cfg.UID] = s.lockHash
-	m.sendLock()
-	m.maybeFounded()
+	s.locking.said[s.cfg.Self.UID] = s.locking.hash
+	s.sendLock()
+	s.maybeFounded()
 }
 
-func (m *Machine) sendLock() {
-	if m.bootstrap.locked[m.cfg.UID] != m.bootstrap.lockHash {
+func (s *Seeker) sendLock() {
+	if s.locking.said[s.cfg.Self.UID] != s.locking.hash {
 		return
 	}
-	for _, o := range m.bootstrap.lock.Members {
-		if o.UID != m.cfg.UID {
-			m.send(o.UID, o.Addr, Lock{View: m.bootstrap.lock})
+	for _, o := range s.locking.view.Members {
+		if o.UID != s.cfg.Self.UID {
+			s.send(o.UID, o.Addr, Lock{View: s.locking.view})
 		}
 	}
 }
 
-func (m *Machine) onLock(r Receive, l Lock) {
-	if m.view != nil {
-		m.onLateLock(r, l)
+// OnLock takes another founder's lock, and locks this node to the same view if it may.
+func (s *Seeker) OnLock(now time.Time, from view.UID, l Lock) {
+	s.enter(now)
+	if !l.View.Founded || !l.View.Has(from) || !l.View.Has(s.cfg.Self.UID) {
+		s.out.Dropped.Bad++
 		return
 	}
-	s := &m.bootstrap
-	if !l.View.Founded || !l.View.Has(r.From) || !l.View.Has(m.cfg.UID) {
-		m.stats.DroppedBad++
+	s.locking.said[from] = l.View.Hash()
+	if s.locking.view == nil && s.maySign(l.View) {
+		s.becomeLocked(l.View)
 		return
 	}
-	s.locked[r.From] = l.View.Hash()
-	if s.lock == nil && m.maySign(l.View) {
-		m.becomeLocked(l.View)
-		return
-	}
-	m.maybeFounded()
-}
-
-// onLateLock tells a node that has locked itself what has become of that founding. If the cluster
-// has gone on without it, because it was founded anew or has dropped it, it has to start again as
-// another.
-func (m *Machine) onLateLock(r Receive, l Lock) {
-	switch {
-	case m.view.Has(r.From):
-		m.send(r.From, m.addrOf(r), Commit{View: m.view})
-	case l.View.Cluster == m.view.Cluster && l.View.Epoch <= m.view.Epoch:
-		m.send(r.From, r.FromAddr, Refuse{To: r.From, Cluster: m.view.Cluster, Reason: ReasonGone,
-			Text: "the cluster was founded and goes on without it"})
-	default:
-		m.stats.DroppedOtherCluster++
-	}
+	s.maybeFounded()
 }
 
 // maySign reports whether this node may lock itself to a founding that another proposes.
-func (m *Machine) maySign(v *View) bool {
-	if m.cfg.BootstrapExpect == 0 || m.bootstrap.cluster != 0 || m.now.Before(m.foundAfter()) {
+func (s *Seeker) maySign(v *view.View) bool {
+	if s.cfg.Expect == 0 || s.joining.cluster != 0 || s.now.Before(s.foundAfter()) {
 		return false
 	}
-	if needs, err := m.needs(m.eligible()); err == nil && len(needs) == 0 && m.unsure() != "" {
+	if needs, err := s.needs(s.eligible()); err == nil && len(needs) == 0 && s.unsure() != "" {
 		return false // it comes again
 	}
-	me, _ := v.Member(m.cfg.UID)
-	if v.ConfigHash != m.configHash || me.Addr != m.cfg.Addr || v.Epoch == 1 && len(v.Members) < m.cfg.BootstrapExpect {
-		m.stats.DroppedBad++
+	me, _ := v.Member(s.cfg.Self.UID)
+	if v.ConfigHash != s.cfg.ConfigHash || me.Addr != s.cfg.Self.Addr || v.Epoch == 1 && len(v.Members) < s.cfg.Expect {
+		s.out.Dropped.Bad++
 		return false
 	}
-	for _, k := range m.record.knows() {
-		if v.Epoch <= k.Epoch || v.Cluster != k.Cluster && !k.Founding && !m.cfg.BootstrapAnyDisks {
-			m.stats.DroppedBad++
+	for _, k := range s.memory.Knows() {
+		if v.Epoch <= k.Epoch || v.Cluster != k.Cluster && !k.Founding && !s.cfg.AnyDisks {
+			s.out.Dropped.Bad++
 			return false
 		}
 	}
@@ -365,15 +347,14 @@ func (m *Machine) maySign(v *View) bool {
 }
 
 // maybeFounded installs the founding view when all its members have locked to it.
-func (m *Machine) maybeFounded() {
-	s := &m.bootstrap
-	if s.lock == nil {
+func (s *Seeker) maybeFounded() {
+	if s.locking.view == nil {
 		return
 	}
-	for _, o := range s.lock.Members {
-		if s.locked[o.UID] != s.lockHash {
+	for _, o := range s.locking.view.Members {
+		if s.locking.said[o.UID] != s.locking.hash {
 			return
 		}
 	}
-	m.install(s.lock)
+	s.out.Install = append(s.out.Install, s.locking.view)
 }

@@ -1,4 +1,4 @@
-package membership
+package bootstrap
 
 import (
 	"fmt"
@@ -19,7 +19,7 @@ import (
 
 // discovered is what the source said last.
 //
-// Invariants: since is zero before the first answer; at most contactsMax are found; ours are
+// Invariants: since is zero before the first answer; at most ContactsMax are found; ours are
 // targets that were not known before the source named them.
 type discovered struct {
 	found []Contact // as it was named, by address
@@ -28,53 +28,51 @@ type discovered struct {
 	ours  []string
 }
 
-// onDiscovered takes what the source says. Addresses that it names no more are not probed any more,
+// Discovered takes what the source says. Addresses that it names no more are not probed any more,
 // unless a node was heard there. An answer that may not be all is good for joining, not for
 // founding.
-func (m *Machine) onDiscovered(in Discovered) {
-	if m.view != nil {
-		return
-	}
-	d := &m.bootstrap.discovered
-	m.wake = true
-	if in.Err != "" {
-		d.err, d.since = strings.ToValidUTF8(in.Err[:min(len(in.Err), reasonMax)], ""), m.now
-		if len(in.Found) == 0 {
+func (s *Seeker) Discovered(now time.Time, all []Contact, failed string) {
+	s.enter(now)
+	d := &s.discovered
+	s.out.Wake = true
+	if failed != "" {
+		d.err, d.since = strings.ToValidUTF8(failed[:min(len(failed), ReasonMax)], ""), s.now
+		if len(all) == 0 {
 			return
 		}
 	}
-	found := slices.DeleteFunc(slices.Clone(in.Found), func(c Contact) bool { return c.Addr == "" || len(c.Addr) > view.AddrMax })
+	found := slices.DeleteFunc(slices.Clone(all), func(c Contact) bool { return c.Addr == "" || len(c.Addr) > view.AddrMax })
 	slices.SortFunc(found, func(a, b Contact) int { return strings.Compare(a.Addr, b.Addr) })
 	found = slices.CompactFunc(found, func(a, b Contact) bool { return a.Addr == b.Addr })
-	m.stats.DroppedFull += uint64(max(0, len(found)-contactsMax))
-	found = found[:min(len(found), contactsMax)]
-	if in.Err == "" && d.err != "" {
-		d.err, d.since = "", m.now
+	s.out.Dropped.Full += uint64(max(0, len(found)-ContactsMax))
+	found = found[:min(len(found), ContactsMax)]
+	if failed == "" && d.err != "" {
+		d.err, d.since = "", s.now
 	}
 	if d.since.IsZero() || !slices.EqualFunc(found, d.found, func(a, b Contact) bool { return a.Addr == b.Addr }) {
-		d.since = m.now
+		d.since = s.now
 	}
 	d.found = found
-	m.retarget()
+	s.retarget()
 }
 
 // retarget probes the addresses that the source names, and no longer those that only an earlier
 // answer named.
-func (m *Machine) retarget() {
-	s, d := &m.bootstrap, &m.bootstrap.discovered
+func (s *Seeker) retarget() {
+	d := &s.discovered
 	var ours []string
 	for _, a := range d.ours {
-		if d.names(a) || m.heardAt(Contact{Addr: a}) {
+		if d.names(a) || s.heardAt(Contact{Addr: a}) {
 			ours = append(ours, a)
 		} else {
 			s.targets = slices.DeleteFunc(s.targets, func(t string) bool { return t == a })
 		}
 	}
 	for _, c := range d.found {
-		if c.UID == m.cfg.UID || slices.Contains(s.targets, c.Addr) { // this node under another name, or nothing new
+		if c.UID == s.cfg.Self.UID || slices.Contains(s.targets, c.Addr) { // this node under another name, or nothing new
 			continue
 		}
-		if s.addTarget(m, c.Addr); slices.Contains(s.targets, c.Addr) {
+		if s.addTarget(c.Addr); slices.Contains(s.targets, c.Addr) {
 			ours = append(ours, c.Addr)
 		}
 	}
@@ -87,18 +85,18 @@ func (d *discovered) names(addr string) bool {
 
 // unsure says why a node that discovers does not know yet whether there is a cluster, and which
 // other nodes there are; empty = it knows, or does not discover.
-func (m *Machine) unsure() string {
-	d := &m.bootstrap.discovered
-	if !m.cfg.Discovers {
+func (s *Seeker) unsure() string {
+	d := &s.discovered
+	if !s.cfg.Discovers {
 		return ""
 	}
 	var silent []string
 	for _, c := range d.found {
-		if !m.heardAt(c) {
+		if !s.heardAt(c) {
 			silent = append(silent, c.Addr)
 		}
 	}
-	stable := d.since.Add(m.cfg.StableAfter)
+	stable := d.since.Add(s.cfg.StableAfter)
 	switch {
 	case d.err != "" && len(d.found) == 0:
 		return "discovery does not answer: " + d.err
@@ -106,14 +104,14 @@ func (m *Machine) unsure() string {
 		return "discovery may not name all: " + d.err
 	case d.since.IsZero():
 		return "discovery has not answered yet"
-	case len(d.found) < m.cfg.BootstrapExpect:
+	case len(d.found) < s.cfg.Expect:
 		return fmt.Sprintf("discovery names %d of the %d nodes that found a cluster (BootstrapExpect)%s; it is asked again",
-			len(d.found), m.cfg.BootstrapExpect, listed(": ", m.namedAddrs()))
+			len(d.found), s.cfg.Expect, listed(": ", s.namedAddrs()))
 	case len(silent) > 0:
 		return fmt.Sprintf("discovery names %s, and no node without a cluster was heard there: perhaps one is in a cluster; nothing is founded until all "+
 			"answer, or it names them no more", listed("", silent))
-	case m.now.Before(stable):
-		m.dueAt(stable)
+	case s.now.Before(stable):
+		s.dueAt(stable)
 		return "the answer of discovery has changed just now"
 	}
 	return ""
@@ -127,23 +125,23 @@ func join(text, more string) string {
 	return text + "; " + more
 }
 
-func (m *Machine) namedAddrs() (addrs []string) {
-	for _, c := range m.bootstrap.discovered.found {
+func (s *Seeker) namedAddrs() (addrs []string) {
+	for _, c := range s.discovered.found {
 		addrs = append(addrs, c.Addr)
 	}
 	return addrs
 }
 
 // heardAt reports whether a contact is this node, or another that seeks and was heard lately.
-func (m *Machine) heardAt(c Contact) bool {
-	if c.Addr == m.cfg.Addr || c.UID == m.cfg.UID {
+func (s *Seeker) heardAt(c Contact) bool {
+	if c.Addr == s.cfg.Self.Addr || c.UID == s.cfg.Self.UID {
 		return true
 	}
-	if _, ok := m.bootstrap.candidates[c.UID]; ok {
+	if _, ok := s.candidates[c.UID]; ok {
 		return true
 	}
-	for _, u := range sortedKeys(m.bootstrap.candidates) {
-		if m.bootstrap.candidates[u].probe.Self.Addr == c.Addr {
+	for _, u := range sortedKeys(s.candidates) {
+		if s.candidates[u].probe.Self.Addr == c.Addr {
 			return true
 		}
 	}

@@ -1,4 +1,4 @@
-package membership
+package bootstrap
 
 import (
 	"slices"
@@ -7,18 +7,18 @@ import (
 )
 
 // foundingView is the view that this node proposes to the chosen.
-func (m *Machine) foundingView(choice []UID) *View {
-	probes := m.eligible()
-	v := &View{
-		Cluster: ClusterID(m.rng.Uint64() | 1), Era: view.EraAt(m.now), Epoch: 1, ConfigHash: m.configHash,
-		VotersMax: uint32(m.cfg.VotersMax), Founded: true,
+func (s *Seeker) foundingView(choice []view.UID) *view.View {
+	probes := s.eligible()
+	v := &view.View{
+		Cluster: view.ClusterID(s.rng.Uint64() | 1), Era: view.EraAt(s.now), Epoch: 1, ConfigHash: s.cfg.ConfigHash,
+		VotersMax: uint32(s.cfg.VotersMax), Founded: true,
 	}
 	for _, p := range probes {
 		for _, k := range p.Knows {
 			v.Epoch = max(v.Epoch, k.Epoch+1)
 		}
 	}
-	needs, _ := m.needs(probes)       // choice has seen that they are consistent
+	needs, _ := s.needs(probes)       // choice has seen that they are consistent
 	_ = agreeOnKeys(v, probes, needs) // choice has seen that there is room
 	for _, k := range needs {
 		v.Cluster, v.Era = k.Cluster, k.Era
@@ -34,15 +34,15 @@ func (m *Machine) foundingView(choice []UID) *View {
 		p.Self.UpNumber = v.LastUp
 		v.Members = append(v.Members, p.Self)
 	}
-	if m.cfg.BootstrapAnyDisks {
+	if s.cfg.AnyDisks {
 		v.Unsettled = among(v.Unsettled, v.Disks(""))
 		if len(needs) > 0 {
 			v.Epoch += epochsGivenUp
 		}
 	}
-	if m.enough(v.Members) {
+	if s.cfg.Enough(v.Members) {
 		for i := range v.Members {
-			v.Members[i].Status = Up
+			v.Members[i].Status = view.Up
 		}
 	}
 	return v
@@ -55,9 +55,9 @@ func (m *Machine) foundingView(choice []UID) *View {
 const epochsGivenUp = 1 << 32
 
 // among leaves of each set what is there.
-func among(sets []DiskSet, there []DiskID) (out []DiskSet) {
+func among(sets []view.DiskSet, there []view.DiskID) (out []view.DiskSet) {
 	for _, s := range sets {
-		s.Disks = slices.DeleteFunc(slices.Clone(s.Disks), func(d DiskID) bool { return !slices.Contains(there, d) })
+		s.Disks = slices.DeleteFunc(slices.Clone(s.Disks), func(d view.DiskID) bool { return !slices.Contains(there, d) })
 		if len(s.Disks) > 0 {
 			out = append(out, s)
 		}

@@ -1,0 +1,309 @@
+package bootstrap
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/coterie-go/coterie/ddata/membership/view"
+)
+
+// Disk is where a node locks itself to a founding.
+type Disk interface {
+	// Lock has it stored that this node is locked to a view, and returns the number of the record.
+	Lock(v *view.View) (record uint64)
+	// IsStored reports whether a record, or one that replaced it, is on disk.
+	IsStored(record uint64) bool
+}
+
+// Seeker is the part of a node that has no view yet. It probes the nodes that it knows of and joins
+// a cluster if it hears of one. Else it founds one with the others that seek, if it is configured
+// to.
+//
+//	probing ──hears of a cluster──► joining ──a view lists it──► (Output.Install)
+//	   │                               └──silence for Timeout──► (Output.Stalled)
+//	   └──all chosen choose alike──► locked ──all have locked──► (Output.Install)
+//	                                    └──not so within Timeout──► (Output.Stalled)
+//
+// Invariants: once cluster is set this incarnation founds nothing; once lock is set it locks to
+// nothing else.
+type Seeker struct {
+	cfg    Config
+	rng    *rand.Rand
+	disk   Disk
+	memory Memory
+	out    Output
+
+	now        time.Time // of the call in progress
+	start      time.Time // of the first call
+	targets    []string  // addresses to probe, in the order in which they became known
+	candidates map[view.UID]founder
+	discovered discovered
+	probeAt    time.Time
+	pause      time.Duration // between two rounds; doubles: nodes that start together do not listen at once
+	turn       int           // which target that is no seed was asked last
+	joining    joining
+	locking    locking
+	strangers  map[string]bool // seeds at which a member of another cluster than that of this node's disk refused it
+	waiting    string          // why nothing goes on, as last said
+}
+
+// New returns a Seeker that probes its seeds, and the members that its disk remembers.
+func New(cfg Config, rng *rand.Rand, disk Disk, memory Memory) *Seeker {
+	s := &Seeker{
+		cfg: cfg, rng: rng, disk: disk, memory: memory,
+		candidates: make(map[view.UID]founder), strangers: make(map[string]bool),
+	}
+	s.locking.said = make(map[view.UID]view.Hash)
+	for _, a := range cfg.Seeds {
+		s.addTarget(a)
+	}
+	for _, v := range []*view.View{memory.Last, memory.Pending} {
+		if v == nil {
+			continue
+		}
+		for _, o := range v.Members {
+			s.addTarget(o.Addr)
+		}
+	}
+	return s
+}
+
+// Output returns what the calls since the last Output want done.
+func (s *Seeker) Output() Output {
+	out := s.out
+	s.out = Output{}
+	return out
+}
+
+// enter begins a call.
+func (s *Seeker) enter(now time.Time) {
+	if s.start.IsZero() {
+		s.start = now
+	}
+	s.now = now
+}
+
+func (s *Seeker) dueAt(t time.Time) {
+	if s.out.Due.IsZero() || t.Before(s.out.Due) {
+		s.out.Due = t
+	}
+}
+
+func (s *Seeker) send(to view.UID, addr string, msg fmt.Stringer) {
+	s.out.Send = append(s.out.Send, Envelope{To: to, Addr: addr, Msg: msg})
+}
+
+// Awake keeps time during which the process stood still out of what it gives up after.
+func (s *Seeker) Awake(gap time.Duration) {
+	s.joining.heardAt = s.joining.heardAt.Add(gap)
+	s.locking.at = s.locking.at.Add(gap)
+}
+
+// founder is another seeking node, as it last described itself.
+type founder struct {
+	probe  Probe
+	since  time.Time // when it was first heard
+	until  time.Time
+	direct bool // it reaches this node at the address that this node advertises
+}
+
+// hears reports whether the founder counts a node as heard, which it does when that node reaches it
+// at its own address.
+func (f founder) hears(u view.UID) bool {
+	return slices.ContainsFunc(f.probe.Peers, func(c Contact) bool { return c.UID == u })
+}
+
+// Hint takes an address at which a node may be.
+func (s *Seeker) Hint(now time.Time, addr string) {
+	s.enter(now)
+	s.addTarget(addr)
+}
+
+func (s *Seeker) addTarget(addr string) {
+	switch {
+	case addr == "" || len(addr) > view.AddrMax || addr == s.cfg.Self.Addr || slices.Contains(s.targets, addr):
+	case len(s.targets) >= 2*ContactsMax+hintsMax:
+		s.out.Dropped.Full++
+	default:
+		s.targets = append(s.targets, addr)
+		s.probeSoon(s.now.Add(s.cfg.Beat / 8))
+		s.out.Wake = true
+	}
+}
+
+func (s *Seeker) probeSoon(at time.Time) {
+	if at.Before(s.probeAt) {
+		s.probeAt = at
+	}
+}
+
+// String says what the seeker does.
+func (s *Seeker) String() string {
+	switch {
+	case s.locking.view != nil:
+		return fmt.Sprintf("locked to %v", s.locking.view)
+	case s.joining.cluster != 0:
+		return fmt.Sprintf("joining %v", s.joining.cluster)
+	}
+	return fmt.Sprintf("%d candidates", len(s.candidates))
+}
+
+// Advance probes, and founds when it is time.
+func (s *Seeker) Advance(now time.Time) {
+	s.enter(now)
+	s.dropSilentCandidates()
+	if s.isStalled() {
+		s.out.Stalled = s.stalled()
+		return
+	}
+	if s.locking.view == nil && s.joining.cluster == 0 {
+		s.maybeFound()
+		if len(s.out.Install) > 0 {
+			return
+		}
+	}
+	if !s.now.Before(s.probeAt) {
+		s.pause = min(max(2*s.pause, s.cfg.Beat/8), s.cfg.Beat)
+		s.probeAt = s.now.Add(s.pause)
+		if s.locking.view != nil { // it is taken: no node may count on it or let it join
+			s.sendLock()
+			s.awaitLocks()
+		} else {
+			s.probe()
+		}
+	}
+	s.dueAt(s.probeAt)
+}
+
+func (s *Seeker) dropSilentCandidates() {
+	for _, u := range sortedKeys(s.candidates) {
+		if !s.now.Before(s.candidates[u].until) {
+			delete(s.candidates, u)
+		}
+	}
+}
+
+// isStalled: what was begun has not come to an end. A new incarnation can safely start from
+// the beginning, this one cannot: it may have been counted on.
+func (s *Seeker) isStalled() bool {
+	var since time.Time
+	switch {
+	case s.locking.view != nil:
+		since = s.locking.at
+	case s.joining.cluster != 0:
+		since = s.joining.heardAt
+	default:
+		return false
+	}
+	limit := since.Add(s.cfg.Timeout)
+	if !s.now.Before(limit) {
+		return true
+	}
+	s.dueAt(limit)
+	return false
+}
+
+// probe asks all that it knows of; while members answer, the members that they name.
+func (s *Seeker) probe() {
+	if len(s.joining.contacts) > 0 && s.now.Before(s.joining.heardAt.Add(2*s.cfg.Beat)) {
+		s.sendProbes(s.joining.contacts)
+		return
+	}
+	s.sendProbes(s.asked())
+}
+
+// AskedMax is how many of the addresses that it was not given a node that only joins asks in one
+// round.
+const AskedMax = 8
+
+// asked are the targets of one round. A node that only joins needs to hear of a cluster from one of
+// them. So it asks its seeds, and the others in turn: hundreds that start together do not all ask
+// each other. A founder has to hear all other founders.
+func (s *Seeker) asked() []string {
+	given := min(len(s.targets), len(s.cfg.Seeds))
+	others := s.targets[given:]
+	if s.cfg.Expect > 0 || len(others) <= AskedMax {
+		return s.targets
+	}
+	asked := slices.Clone(s.targets[:given])
+	for range AskedMax {
+		s.turn = (s.turn + 1) % len(others)
+		asked = append(asked, others[s.turn])
+	}
+	return asked
+}
+
+func (s *Seeker) sendProbes(to []string) {
+	msg := Probe{
+		Protocol: Protocol, Name: s.cfg.Name, Settings: s.cfg.Settings, Durable: s.cfg.Durable, Self: s.cfg.Self,
+		Expect: uint32(s.cfg.Expect), AnyDisks: s.cfg.AnyDisks, Heard: s.joining.heard, First: s.joining.first, Knows: s.memory.Knows(),
+		Waits: s.now.Before(s.leasesOver()),
+	}
+	for _, u := range sortedKeys(s.candidates) {
+		f := s.candidates[u]
+		if len(msg.Peers) < ContactsMax && f.direct && f.probe.Expect > 0 { // only founders help to find a cluster
+			msg.Peers = append(msg.Peers, Contact{UID: u, Addr: f.probe.Self.Addr})
+		}
+	}
+	if s.joining.cluster == 0 {
+		msg.Choice = s.choice()
+	}
+	for _, a := range to {
+		msg.At = a
+		s.send(0, a, msg)
+	}
+}
+
+// OnProbe hears another seeking node. Two that only join do not go on asking each other,
+// because hundreds may start at once. The node that is asked by another tells it of the founders
+// that it has heard.
+func (s *Seeker) OnProbe(now time.Time, p Probe) {
+	s.enter(now)
+	joins := s.cfg.Expect == 0 && p.Expect == 0
+	if !joins {
+		s.addTarget(p.Self.Addr)
+	} else if !slices.Contains(s.targets, p.Self.Addr) && p.Self.Addr != s.cfg.Self.Addr {
+		s.sendProbes([]string{p.Self.Addr})
+	}
+	if reason, text := s.cfg.Mismatch(p); reason != 0 {
+		s.wait(fmt.Sprintf("%v@%s does not fit: %s (%v)", p.Self.UID, p.Self.Addr, text, reason))
+		return
+	}
+	for _, c := range p.Peers {
+		s.addTarget(c.Addr)
+	}
+	if p.Self.Addr == s.cfg.Self.Addr {
+		return
+	}
+	for _, u := range sortedKeys(s.candidates) {
+		if u != p.Self.UID && s.candidates[u].probe.Self.Addr == p.Self.Addr {
+			delete(s.candidates, u)
+		}
+	}
+	before, known := s.candidates[p.Self.UID]
+	if !known && (len(s.candidates) >= ContactsMax || p.Expect == 0 && len(s.candidates) >= ContactsMax/2) { // founders must find room
+		s.out.Dropped.Full++
+		return
+	}
+	if !known {
+		before.since = s.now
+	}
+	f := founder{probe: p, since: before.since, until: s.now.Add(s.cfg.TTL), direct: before.direct || p.At == s.cfg.Self.Addr}
+	s.candidates[p.Self.UID] = f
+	news := !known || f.direct != before.direct || f.hears(s.cfg.Self.UID) != before.hears(s.cfg.Self.UID) || !slices.Equal(before.probe.Choice, p.Choice)
+	if news && !joins {
+		s.out.Wake = true
+		s.probeSoon(s.now.Add(s.cfg.Beat / 8)) // let it know, too
+	}
+}
+
+// wait says why nothing goes on, once per reason; in the first moments that is nothing worth
+// saying.
+func (s *Seeker) wait(reason string) {
+	if s.waiting != reason && !s.now.Before(s.start.Add(2*s.cfg.Beat)) {
+		s.waiting = reason
+		s.out.Waiting = append(s.out.Waiting, reason)
+	}
+}
