@@ -356,8 +356,6 @@ func (m *Machine) sendMember(to UID, msg Message) {
 	m.send(to, o.Addr, msg)
 }
 
-// has reports whether the uid is in the set, as quorum rules ask it.
-func has(set map[UID]bool) func(UID) bool { return func(u UID) bool { return set[u] } }
 
 func sortedKeys[V any](set map[UID]V) []UID {
 	us := make([]UID, 0, len(set))

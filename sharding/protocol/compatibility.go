@@ -25,8 +25,6 @@ type Compatibility struct {
 // roleMax bounds a role on the wire; what names one is bounded by the membership.
 const roleMax = 1024
 
-func roleOK(role string) bool { return len(role) <= roleMax && utf8.ValidString(role) }
-
 func storeOK(id string) bool { return len(id) <= StoreMax && utf8.ValidString(id) }
 
 // Compatibility is what this node has.
