@@ -356,7 +356,6 @@ func (m *Machine) sendMember(to UID, msg Message) {
 	m.send(to, o.Addr, msg)
 }
 
-
 func sortedKeys[V any](set map[UID]V) []UID {
 	us := make([]UID, 0, len(set))
 	for u := range set { // order: sorted below
