@@ -10,10 +10,9 @@ import (
 // PrepareForShutdown tells the whole cluster that it is about to be shut down, and returns when
 // this node has a view that says so (View.Closing); other members may have it a moment later. From
 // then on shards are neither balanced nor handed over, a shard that loses its home gets no other,
-// and no node joins. Each node that leaves stops what it runs in
-// place. So a cluster that is stopped node by node moves nothing. Without PrepareForShutdown each
-// node would hand over to the next one to stop. Then stop every node by Leave or SIGTERM, in any
-// order or all together.
+// and no node joins. Each node that leaves stops what it runs in place. So a cluster that is
+// stopped node by node moves nothing. Without PrepareForShutdown each node would hand over to the
+// next one to stop. Then stop every node by Leave or SIGTERM, in any order or all together.
 //
 // It cannot be taken back, and ends with the cluster: when all nodes have ended, those that start
 // found it anew and nothing of it is left. A node that is started before that waits until then.
