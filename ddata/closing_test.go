@@ -9,7 +9,6 @@ import (
 
 	"github.com/coterie-go/coterie/ddata"
 	"github.com/coterie-go/coterie/ddata/events"
-	"github.com/coterie-go/coterie/ddata/membership"
 )
 
 // One node says that the cluster will shut down, and every view says so from then on. A node that
@@ -24,7 +23,9 @@ func TestPrepareForShutdown(t *testing.T) {
 		}
 	}
 	for _, n := range nodes {
-		until(t, n, "is closing", func(v *membership.View) bool { return v.Closing })
+		if !n.View().Closing {
+			t.Errorf("member %v does not know", n.UID())
+		}
 	}
 	waits := make(chan string, 16)
 	late := config(freeAddrs(t, 1)[0], []string{nodes[0].Addr()}, 0)

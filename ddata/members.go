@@ -39,6 +39,7 @@ type members struct {
 	named   bool                        // it was told which durable keys this node does not name
 	dropped [transport.Drops]uint64     // as it was told
 	dropsAt time.Time
+	closers map[chan<- struct{}]bool // callers that wait until all members close
 
 	stats latest[membership.Stats] // for the Meter
 }
@@ -56,7 +57,7 @@ const suspendSlack = time.Second
 
 func newMembers(n *Node) (*members, error) {
 	m := &members{n: n, admission: newAdmission(n), last: time.Now(), linked: map[transport.NodeID]string{},
-		oldest: map[string]membership.UID{}}
+		oldest: map[string]membership.UID{}, closers: map[chan<- struct{}]bool{}}
 	cfg := n.cfg.membership()
 	cfg.UID, cfg.Addr, cfg.Compatibility = n.uid, n.net.Addr(), compatibility(n.cfg)
 	var record []byte
@@ -153,6 +154,7 @@ func (m *members) Step(now time.Time, q memberInput) {
 // Flush implements runloop.Machine.
 func (m *members) Flush() {
 	m.tellDrops()
+	m.tellClosers()
 	if m.n.cfg.Meter != nil {
 		m.stats.store(m.m.Stats())
 	}

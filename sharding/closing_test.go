@@ -70,9 +70,9 @@ func TestShutdownOfTheCluster(t *testing.T) {
 			if err := nodes[1].PrepareForShutdown(ctx); err != nil {
 				t.Fatal(err)
 			}
-			eventually(t, "all know that the cluster closes", func() bool {
-				return !slices.ContainsFunc(nodes, func(n *ddata.Node) bool { return !n.View().Closing })
-			})
+			if slices.ContainsFunc(nodes, func(n *ddata.Node) bool { return !n.View().Closing }) {
+				t.Fatal("a member does not know that the cluster closes")
+			}
 			if err := leave(nodes); err != nil {
 				t.Fatal(err)
 			}

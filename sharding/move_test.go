@@ -96,7 +96,7 @@ func TestRebalanceUnderLoad(t *testing.T) {
 		<-time.After(100 * time.Millisecond)
 		regions = append(regions, start(w.join("backend"), typ))
 		w.install()
-		<-time.After(20 * time.Second)
+		<-time.After(8 * time.Second)
 		close(stop)
 		n := told()
 		<-time.After(time.Second)

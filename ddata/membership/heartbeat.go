@@ -13,6 +13,7 @@ type peer struct {
 
 	knowsStopped bool  // it has said that it knows that this node has stopped
 	learned      Epoch // of the newest view that it has said to know, beside its heartbeats
+	closes       bool  // it has said that the layers above know a view that is Closing
 }
 
 func (m *Machine) flags() (f Flags) {
@@ -35,12 +36,13 @@ func (m *Machine) flags() (f Flags) {
 // beats reports whether heartbeats go to the member. They ask for grants, so all voters get them.
 // If all full members vote, learners get them too, and each member sees for itself which others are
 // there. Else the voters learn it from the members that beat to them. A member without a vote gets
-// a heartbeat only if it seems to be gone, or to tell it of an operator's word.
+// a heartbeat only if it seems to be gone, to tell it of an operator's word, or to hear from it
+// whether it closes.
 func (m *Machine) beats(o Member) bool {
 	if o.UID == m.cfg.UID {
 		return false
 	}
-	return !m.capped || m.votes(o) || m.reach.Doubts(o.UID) || m.downs[o.UID]
+	return !m.capped || m.votes(o) || m.reach.Doubts(o.UID) || m.downs[o.UID] || m.asksIfCloses(o)
 }
 
 // advanceBeat sends heartbeats when they are due.
@@ -116,7 +118,7 @@ func (m *Machine) onHeartbeat(r Receive, hb Heartbeat) {
 	} else {
 		m.stats.GrantsWithheld++
 	}
-	m.sendMember(r.From, Grant{Cluster: hb.Cluster, Epoch: hb.Epoch, Mono: hb.Mono, Wall: hb.Wall, Granted: granted, Arbiter: granted && m.speaks()})
+	m.sendMember(r.From, Grant{Cluster: hb.Cluster, Epoch: hb.Epoch, Mono: hb.Mono, Wall: hb.Wall, Granted: granted, Arbiter: granted && m.speaks(), Closes: m.self.closes})
 	arrived := p.epoch < hb.Epoch
 	p.epoch = hb.Epoch
 	if arrived && !m.cfg.Defects.NoV6 && !m.holder.HasGrant(r.From, m.now) && (!m.capped || m.isVoter(r.From)) {

@@ -113,7 +113,7 @@ func (m *Machine) rebuildPeers(v *View) {
 		if q := old[o.UID]; q != nil {
 			p.flags = q.flags &^ FlagFrozen
 			p.settled, p.moved = q.settled, q.moved
-			p.knowsStopped, p.learned = q.knowsStopped, q.learned
+			p.knowsStopped, p.learned, p.closes = q.knowsStopped, q.learned, q.closes
 		}
 		m.peers[o.UID] = p
 	}

@@ -30,6 +30,7 @@ func (m *Machine) onGrant(r Receive, g Grant) {
 		m.stats.DroppedBad++
 		return
 	}
+	m.peers[r.From].closes = g.Closes
 	if !g.Granted {
 		return
 	}

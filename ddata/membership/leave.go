@@ -1,6 +1,9 @@
 package membership
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // onLeave: a node without a view has nothing to hand off. One that is Joining has neither, and is
 // dropped as it is. It does not say that it stopped, because the view in which it is Up may be on
@@ -89,6 +92,23 @@ func (m *Machine) down(u UID) bool {
 		m.tell()
 	}
 	return true
+}
+
+func (m *Machine) onCloseCluster() {
+	m.self.asked = true
+	m.close()
+}
+
+// AllClose reports whether a view that is Closing has been told to the layers of this node, and of
+// all members that it reaches. The machine finds out after a CloseCluster.
+func (m *Machine) AllClose() bool {
+	return m.self.closes && !slices.ContainsFunc(m.others(), m.asksIfCloses)
+}
+
+// asksIfCloses reports whether this node was asked to close the cluster and does not know whether
+// the member has heard of it. Its grants tell.
+func (m *Machine) asksIfCloses(o Member) bool {
+	return m.self.asked && m.view.Closing && m.Reachable(o.UID) && !m.peers[o.UID].closes
 }
 
 // close notes that the whole cluster must shut down; heartbeats spread it, and the proposer makes a

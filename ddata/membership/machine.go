@@ -74,6 +74,8 @@ type self struct {
 	stopped   bool
 	caughtUp  bool
 	closing   bool // the whole cluster is to shut down: asked here, or heard
+	asked     bool // asked here
+	closes    bool // a view that is Closing is stored, and the layers above were told of it
 	settled   Epoch
 	moved     uint16
 	companyAt time.Time // when a node able to decide this stopped node's removal was last there; moved by countAwake
@@ -157,7 +159,7 @@ func (m *Machine) take(in Input) {
 	case Down:
 		m.onDown(in.UID)
 	case CloseCluster:
-		m.close()
+		m.onCloseCluster()
 	case CaughtUp:
 		m.onCaughtUp(in.Yes)
 	case Settled:

@@ -51,6 +51,7 @@ type Grant struct {
 	Wall    int64 // of the heartbeat
 	Granted bool  // false: heard, but nothing is granted now
 	Arbiter bool  // and so does the arbiter
+	Closes  bool  // the layers above know a view that is Closing
 }
 
 // Fetch asks for the receiver's view, because it is said to be newer.

@@ -39,7 +39,7 @@ func sampleMessages() []Message {
 		Refuse{To: 4, Reason: ReasonConfig, Text: "why"},
 		Lock{View: v},
 		Heartbeat{Cluster: 7, Epoch: 3, Tag: 1 << 63, Mono: -5, Wall: 1 << 62, Flags: FlagFrozen | FlagStopped, Settled: 2, Downs: []UID{3}},
-		Grant{Cluster: 7, Epoch: 3, Mono: 1, Wall: 2, Granted: true},
+		Grant{Cluster: 7, Epoch: 3, Mono: 1, Wall: 2, Granted: true, Closes: true},
 		Fetch{Cluster: 7},
 		Commit{View: v},
 		Prepare{Cluster: 7, Epoch: 3, Ballot: b, Drops: []UID{1}},
