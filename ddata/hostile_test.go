@@ -95,7 +95,11 @@ func TestHostilePeer(t *testing.T) {
 		crowd = append(crowd, c)
 	}
 	write(21)
-	if h, g := measure(); h > heap+32<<20 || g > goroutines+700 {
+	h, g := measure() // the gate closes what is too much; on a busy machine that takes a moment
+	for until := time.Now().Add(limit); g > goroutines+700 && time.Now().Before(until); h, g = measure() {
+		<-time.After(10 * time.Millisecond)
+	}
+	if h > heap+32<<20 || g > goroutines+700 {
 		t.Errorf("%d bytes and %d goroutines more, for %d connections and %d frames", int64(h)-int64(heap), g-goroutines, len(crowd), sent)
 	}
 	for _, n := range nodes {
