@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"time"
 	"unicode/utf8"
+
+	"github.com/coterie-go/coterie/ddata/transport/frame"
 )
 
 // Config configures a Mesh. It is copied; zero fields take their defaults.
@@ -122,9 +124,10 @@ func (c *Config) Validate() error {
 		}
 	}
 	d := c.withDefaults()
-	fault(d.FrameMax < frameMaxLeast || d.FrameMax > frameMaxLimit, "FrameMax %d is not within %d..%d", d.FrameMax, frameMaxLeast, frameMaxLimit)
-	fault(d.MessageMax < d.FrameMax || d.MessageMax > messageMaxLimit, "MessageMax %d is not within FrameMax %d..%d", d.MessageMax, d.FrameMax,
-		messageMaxLimit)
+	fault(d.FrameMax < frameMaxLeast || d.FrameMax > frame.MaxLimit,
+		"FrameMax %d is not within %d..%d", d.FrameMax, frameMaxLeast, frame.MaxLimit)
+	fault(d.MessageMax < d.FrameMax || d.MessageMax > messageMaxLimit,
+		"MessageMax %d is not within FrameMax %d..%d", d.MessageMax, d.FrameMax, messageMaxLimit)
 	fault(d.DataStripes > stripesLimit, "DataStripes %d is above %d", d.DataStripes, stripesLimit)
 	fault(min(d.ControlQueueMax, d.DataQueueMax, d.BulkQueueMax, d.PacketQueueMax) < 1, "a queue bound is negative")
 	fault(d.DataKeepMax < 4*receiptEvery, "DataKeepMax %d is below %d", d.DataKeepMax, 4*receiptEvery)

@@ -48,8 +48,9 @@
 //     one.
 //   - Size. In the Data lane a message may have Config.MessageMax bytes: above FrameMax it travels
 //     in parts, one behind the other, and is handed over whole, in its place in the order
-//     (parts.go). It delays what is behind it in its stripe, and nothing else. In the other lanes
-//     FrameMax is the limit. Beyond the limit the sender gets ErrFrameTooLarge.
+//     (package frame). It delays what is behind it in its stripe, and nothing else. In the other lanes
+//     FrameMax is the limit: their frames may be lost, and their users cut what is large
+//     themselves. Beyond the limit the sender gets ErrFrameTooLarge.
 //   - Bounded hostility. A peer that sends garbage, or a length that it does not fill, is
 //     disconnected and counted. Its frames cost no more memory than twice the bytes that it sent; a
 //     channel's handlers and acceptors of streams answer for what they make of the bytes. Of

@@ -3,6 +3,8 @@ package transport
 import (
 	"errors"
 	"strconv"
+
+	"github.com/coterie-go/coterie/ddata/transport/frame"
 )
 
 // Errors at start.
@@ -36,7 +38,7 @@ var (
 // Errors of connections, reported by LinkEvent.Err and counted.
 var (
 	// ErrProtocol says that the other side sent what no Coterie node sends.
-	ErrProtocol = errors.New("transport: protocol violation")
+	ErrProtocol = frame.ErrBroken
 )
 
 // Reason says why a connection was refused. It travels in the answer to a hello, so its

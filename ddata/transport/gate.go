@@ -4,6 +4,8 @@ import (
 	"net"
 	"sync/atomic"
 	"time"
+
+	"github.com/coterie-go/coterie/ddata/transport/frame"
 )
 
 // gateKey names one direction of a link as its receiver sees it.
@@ -40,7 +42,7 @@ type turn struct {
 	written    uint64        // frames that the sender gave to earlier connections
 	acked      uint64        // of written, the frames of which the sender knows what became
 	receipts   *receipts     // of the Data lane, from begin on
-	room       *room         // of the sender, in the Data lane
+	room       *frame.Room   // of the sender, in the Data lane
 }
 
 // enter queues a connection at its gate: begin is closed as soon as the predecessor has ended. It

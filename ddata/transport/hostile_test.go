@@ -8,6 +8,8 @@ import (
 	"runtime"
 	"testing"
 	"time"
+
+	"github.com/coterie-go/coterie/ddata/transport/frame"
 )
 
 // besieged is a node that serves another one, and the crowd of connections before it.
@@ -158,8 +160,8 @@ func TestHugeLengthsCostNothing(t *testing.T) {
 	before := heap()
 	const n = 500
 	b.come(n, func(i int) []byte {
-		head := make([]byte, frameHeader, frameHeader+100)
-		putFrameHeader(head, 1, DefaultFrameMax)
+		head := make([]byte, frame.HeaderSize, frame.HeaderSize+100)
+		frame.PutHeader(head, 1, DefaultFrameMax)
 		return append(hi(i, []kind{kindAddr, kindLink}[i%2], NodeID(i%2)), append(head, make([]byte, 100)...)...)
 	})
 	b.eventually("all are read", func() bool { return b.m.Stats().Readers == n })

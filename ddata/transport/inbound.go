@@ -8,13 +8,15 @@ import (
 	"net"
 	"net/netip"
 	"time"
+
+	"github.com/coterie-go/coterie/ddata/transport/frame"
 )
 
 // origin is a node that has connections to this one.
 type origin struct {
 	addr  string                // where it says that it listens
 	conns map[net.Conn]net.Conn // as accepted, and with TLS
-	room  room                  // for its messages in parts
+	room  *frame.Room           // for its messages in parts
 }
 
 // accept takes connections until the listener is closed.
@@ -284,7 +286,7 @@ func (m *Mesh) serveFrames(raw, conn net.Conn, h hello, t *turn) {
 	}
 	welcome := answer{From: m.cfg.Self}
 	if t != nil && h.Lane == Data {
-		t.room = &o.room
+		t.room = o.room
 		m.countFrom(gateKey{peer: h.From, lane: h.Lane, stripe: h.Stripe}, t, conn, &welcome)
 	}
 	if !m.reply(conn, kindWelcome, welcome) {
@@ -322,7 +324,7 @@ func (m *Mesh) enlist(h hello, raw, conn net.Conn) *origin {
 	defer m.mu.Unlock()
 	o, ok := m.inbound[h.From]
 	if !ok {
-		o = &origin{conns: map[net.Conn]net.Conn{}, room: room{max: m.cfg.MessageMax}}
+		o = &origin{conns: map[net.Conn]net.Conn{}, room: frame.NewRoom(m.cfg.MessageMax)}
 		m.inbound[h.From] = o
 	}
 	o.addr = h.Addr

@@ -5,6 +5,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/coterie-go/coterie/ddata/transport/frame"
 )
 
 // Nothing is lost between two living nodes in the Data lane, although connections break: the sender
@@ -149,7 +151,7 @@ func (l *link) releaseLocked(received uint64) {
 		k.bytes -= len(c.data)
 		if c.large {
 			k.lent -= cap(c.data)
-			l.recycleLocked(c.data)
+			l.spares.Put(c.data)
 		} else if len(k.free) < freeChunksMax {
 			k.free = append(k.free, c.data[:0])
 		}
@@ -228,7 +230,7 @@ func (l *link) takeKeptLocked() []byte {
 	for _, c := range k.chunks {
 		all = append(all, c.data...)
 	}
-	all = all[skipFrames(all, countFrames(all)-int(k.written-k.acked)):]
+	all = all[frame.Skip(all, frame.Count(all)-int(k.written-k.acked)):]
 	k.chunks, k.free, k.bytes, k.lent, k.acked = nil, nil, 0, 0, k.written
 	l.progress.Made()
 	return all
@@ -243,46 +245,20 @@ func (l *link) giveUpKeptLocked() []byte {
 	return l.takeKeptLocked()
 }
 
-// countFrames counts whole frames.
-func countFrames(b []byte) (n int) {
-	for ; len(b) > 0; n++ {
-		size, _ := frameSize(b, frameMaxLimit)
-		b = b[size:]
-	}
-	return n
-}
-
-// skipFrames is the number of bytes of the first n frames.
-func skipFrames(b []byte, n int) (at int) {
-	for ; n > 0; n-- {
-		size, _ := frameSize(b[at:], frameMaxLimit)
-		at += size
-	}
-	return at
-}
-
 // lost counts frames that were accepted for a peer and may never arrive there, and tells the
 // handlers of their channels that want to know. sent: some may have arrived.
-func (m *Mesh) lost(to NodeID, why Drop, frames []byte, sent bool) {
+func (m *Mesh) lost(to NodeID, why Drop, batch []byte, sent bool) {
 	table := *m.handlers.Load()
 	n := 0
-	for len(frames) > 0 {
-		size, _ := frameSize(frames, frameMaxLimit)
-		h, wanted := table[frameChannel(frames)].(LossHandler)
-		payload, whole := frames[frameHeader:size:size], true
-		switch frameParts(frames) {
-		case nextPart: // of a message that was begun to be acknowledged, which no correct receiver does
-			whole = false
-		case firstPart:
-			payload, size, whole = joinParts(frames)
-			n++
-		default:
+	for len(batch) > 0 {
+		var lost frame.Message
+		lost, batch = frame.Next(batch)
+		if lost.Begins {
 			n++
 		}
-		if wanted && whole {
-			h.Lost(to, payload, sent)
+		if h, wanted := table[Channel(lost.Channel)].(LossHandler); wanted && lost.Whole {
+			h.Lost(to, lost.Payload, sent)
 		}
-		frames = frames[size:]
 	}
 	m.n.drop(why, n)
 }

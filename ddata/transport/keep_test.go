@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"testing"
 
+	"github.com/coterie-go/coterie/ddata/transport/frame"
 	"pgregory.net/rapid"
 )
 
@@ -75,7 +76,7 @@ func TestWhatHasNoReceiptIsKept(t *testing.T) {
 			"take": func(t *rapid.T) {
 				want := bytes.Join(l.frames[l.kept.acked:], nil)
 				if got := l.takeKeptLocked(); !bytes.Equal(got, want) {
-					t.Fatalf("%d bytes in %d frames, want %d", len(got), countFrames(got), len(want))
+					t.Fatalf("%d bytes in %d frames, want %d", len(got), frame.Count(got), len(want))
 				}
 			},
 			"": l.check,
@@ -88,11 +89,12 @@ func TestLargeBatchIsKeptInItsBuffer(t *testing.T) {
 	l := newKeptLink()
 	batch, last := l.batch(1, keepWhole)
 	l.keep(batch, last)
-	if len(l.spares) > 0 || len(l.kept.chunks) != 1 || &l.kept.chunks[0].data[0] != &batch[0] {
-		t.Fatalf("%d buffers came back, %d chunks", len(l.spares), len(l.kept.chunks))
+	if l.spares.Take() != nil || len(l.kept.chunks) != 1 || &l.kept.chunks[0].data[0] != &batch[0] {
+		t.Fatalf("the buffer came back, %d chunks", len(l.kept.chunks))
 	}
-	if l.receipt(last); len(l.spares) != 1 || &l.spares[0][:1][0] != &batch[0] {
-		t.Fatalf("%d buffers came back", len(l.spares))
+	l.receipt(last)
+	if b := l.spares.Take(); b == nil || &b[:1][0] != &batch[0] {
+		t.Fatal("the buffer did not come back")
 	}
 }
 
@@ -108,8 +110,9 @@ func testKeepingTakesNoMemory(t *testing.T, frames int) {
 	buf := bytes.Clone(batch)
 	if n := testing.AllocsPerRun(1000, func() {
 		l.keep(append(buf[:0], batch...), l.writing(frames))
-		if l.receipt(l.kept.written - 50); len(l.spares) > 0 {
-			buf, l.spares = l.spares[0], nil
+		l.receipt(l.kept.written - 50)
+		if b := l.spares.Take(); b != nil {
+			buf = b
 		}
 	}); n > 1 { // the list of spares
 		t.Fatalf("%v allocations for each batch", n)
@@ -149,7 +152,7 @@ func FuzzReceipts(f *testing.F) {
 		} else if lost := l.m.n.snapshot().Dropped[DropConnLost]; lost != last-acked {
 			t.Fatalf("%d were counted as lost, want %d", lost, last-acked)
 		}
-		if !bytes.Equal(l.buf, want) || l.link.frames != countFrames(want) {
+		if !bytes.Equal(l.buf, want) || l.link.frames != frame.Count(want) {
 			t.Fatalf("%d bytes go out again, want %d", len(l.buf), len(want))
 		}
 	})

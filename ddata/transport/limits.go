@@ -23,9 +23,7 @@ const (
 	// DefaultConnsMax bounds the accepted connections and streams of a node.
 	DefaultConnsMax = 16 << 10
 
-	frameHeader     = 12        // length and channel
-	frameMaxLimit   = 64 << 20  // highest FrameMax that Config accepts
-	frameMaxLeast   = 16        // lowest
+	frameMaxLeast   = 16        // lowest FrameMax; package frame has the highest
 	messageMaxLimit = 1 << 30   // highest MessageMax
 	partMax         = 128 << 10 // bytes in a part of a message above FrameMax: a reader's buffer does not grow for it
 	writeMax        = 1 << 20   // bytes that one WriteTimeout is for
@@ -37,13 +35,8 @@ const (
 	addrLinksMax    = 1024      // links that SendAddr may keep at a time
 	addrQueueMax    = 256 << 10 // bytes queued on one of them
 	handshakesMax   = 512       // accepted connections whose hello has not come yet; for one more, one of them goes
-	readBufferMin   = 4 << 10   // first size of a reader's buffer
-	readBufferMax   = 256 << 10 // it grows by itself to this, beyond only for a large frame
 	gatesMax        = 4096      // counts kept of nodes that are no peers, or not yet
-	sparesMax       = 16        // write buffers that a link keeps for use
 	freeChunksMax   = 64        // chunks for what is kept that a link keeps for use
-	spareMax        = 4 << 20   // a write buffer above this is not kept at all
-	writeBufferKeep = 64 << 10  // a link that was idle for writeBufferIdle keeps no buffer above this
 )
 
 const (

@@ -3,11 +3,11 @@ package transport
 import (
 	"context"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/runloop"
+	"github.com/coterie-go/coterie/ddata/transport/frame"
 )
 
 // phase is where a link is in its life; see the diagram in the package comment.
@@ -44,7 +44,7 @@ type link struct {
 	buf     []byte        // whole frames, in order; at most one of them lies beyond max
 	frames  int           // number of frames in buf
 	inHand  int           // of the Data lane: frames that were taken to be written, and have no number yet
-	spares  [][]byte      // buffers that are not in use
+	spares  frame.Spares  // for the next batches
 	kept    keeper        // of the Data lane
 	parked  bool          // the goroutine waits for wake
 	room    chan struct{} // closed when buf was taken; nil when no sender waits
@@ -96,7 +96,7 @@ func (l *link) send(ch Channel, payload []byte, bound int) error {
 		return err
 	}
 	start := len(l.buf)
-	l.buf = appendFrame(l.buf, ch, payload)
+	l.buf = frame.Append(l.buf, uint64(ch), payload)
 	frames := 1
 	if len(payload) > l.m.cfg.FrameMax {
 		frames = l.cutLocked(start, ch)
@@ -129,7 +129,7 @@ func (l *link) append(ch Channel, fill func([]byte) []byte, check func() error, 
 		}
 	}
 	start := len(l.buf)
-	head := append(l.buf, make([]byte, frameHeader)...)
+	head := append(l.buf, make([]byte, frame.HeaderSize)...)
 	out := fill(head)
 	size := len(out) - len(head)
 	if size < 0 {
@@ -138,7 +138,7 @@ func (l *link) append(ch Channel, fill func([]byte) []byte, check func() error, 
 	if size > l.most {
 		return nil, l.tooLarge(size)
 	}
-	putFrameHeader(out[start:], ch, size)
+	frame.PutHeader(out[start:], uint64(ch), size)
 	l.buf = out
 	frames := 1
 	if size > l.m.cfg.FrameMax {
@@ -151,7 +151,7 @@ func (l *link) append(ch Channel, fill func([]byte) []byte, check func() error, 
 
 // cutLocked makes parts of the frame that begins at start and is the last, and returns how many.
 func (l *link) cutLocked(start int, ch Channel) (frames int) {
-	l.buf, frames = cutParts(l.buf, start, ch, min(l.m.cfg.FrameMax, partMax))
+	l.buf, frames = frame.Cut(l.buf, start, uint64(ch), min(l.m.cfg.FrameMax, partMax))
 	return frames
 }
 
@@ -222,8 +222,7 @@ func (l *link) take(lost, asked <-chan struct{}, idle *time.Timer) (batch []byte
 			return nil, 0, nil
 		}
 		l.parked = true
-		spare := cap(l.buf) > writeBufferKeep || len(l.kept.free)+len(l.kept.chunks) > 0 ||
-			slices.ContainsFunc(l.spares, func(b []byte) bool { return cap(b) > writeBufferKeep })
+		spare := frame.Large(l.buf) || len(l.kept.free)+len(l.kept.chunks) > 0 || l.spares.Large()
 		l.mu.Unlock()
 		switch {
 		case l.peer == 0:
@@ -253,16 +252,14 @@ func (l *link) shrink() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if len(l.buf) == 0 {
-		l.buf, l.spares, l.kept.free = nil, nil, nil
+		l.buf, l.kept.free = nil, nil
+		l.spares.Clear()
 	}
 }
 
 func (l *link) takeUnlock() ([]byte, int) {
 	batch, frames := l.buf, l.frames
-	l.buf, l.frames = nil, 0
-	if n := len(l.spares); n > 0 {
-		l.buf, l.spares = l.spares[n-1], l.spares[:n-1]
-	}
+	l.buf, l.frames = l.spares.Take(), 0
 	l.parked = false
 	room := l.room
 	l.room = nil
@@ -277,24 +274,13 @@ func (l *link) takeUnlock() ([]byte, int) {
 func (l *link) recycle(batch []byte) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.recycleLocked(batch)
-}
-
-func (l *link) recycleLocked(batch []byte) {
-	if len(l.spares) < sparesMax && cap(batch) <= spareMax {
-		l.spares = append(l.spares, batch[:0])
-	}
+	l.spares.Put(batch)
 }
 
 // requeue puts back, before all others, the frames of a batch of which no byte was written, and
 // counts those lost of which one was.
 func (l *link) requeue(batch []byte, frames, written int) {
-	lost, at := 0, 0
-	for at < written && lost < frames {
-		n, _ := frameSize(batch[at:], frameMaxLimit)
-		at += n
-		lost++
-	}
+	lost, at := frame.Begun(batch, written)
 	l.m.n.drop(DropConnLost, lost)
 	if at >= len(batch) {
 		return
@@ -309,7 +295,7 @@ func (l *link) requeue(batch []byte, frames, written int) {
 func (l *link) discard(d Drop) {
 	l.mu.Lock()
 	written := l.giveUpKeptLocked()
-	l.spares = nil
+	l.spares.Clear()
 	queued, _ := l.takeUnlock()
 	l.m.lost(l.peer, DropConnLost, written, true)
 	l.m.lost(l.peer, d, queued, false)

@@ -6,20 +6,18 @@ import (
 	"encoding/binary"
 	"errors"
 	"io"
-	"math/rand/v2"
 	"net"
 	"runtime"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
-	"github.com/coterie-go/coterie/proptest/bubble"
+	"github.com/coterie-go/coterie/ddata/transport/frame"
 )
 
 // inParts is a message as parts of at most so many bytes.
 func inParts(dst []byte, ch Channel, payload []byte, most int) []byte {
-	out, _ := cutParts(appendFrame(dst, ch, payload), len(dst), ch, most)
+	out, _ := frame.Cut(appendFrame(dst, ch, payload), len(dst), uint64(ch), most)
 	return out
 }
 
@@ -32,41 +30,20 @@ func (sink) Write(b []byte) (int, error) { return len(b), nil }
 // SetWriteDeadline does nothing.
 func (sink) SetWriteDeadline(time.Time) error { return nil }
 
+// The bits of a frame's length that tell parts.
+const firstPart, nextPart = 1 << 31, 1 << 30
+
+// taken is how many bytes of its peer's room the messages of a connection have.
+func taken(t *turn) int {
+	n, _ := t.room.Load()
+	return n
+}
+
 // dataTurn is the turn of a connection in the Data lane whose receipts go nowhere.
 func dataTurn(m *Mesh, messageMax int) *turn {
 	m.ctx, m.cancel = context.WithCancel(context.Background())
 	m.cfg.MessageMax = messageMax
-	return &turn{receipts: newReceipts(sink{}, time.Second, 0), room: &room{max: messageMax}, drain: make(chan struct{})}
-}
-
-func TestPartsOfEverySize(t *testing.T) {
-	rng := rand.New(rand.NewPCG(1, 2))
-	for range 2000 {
-		most := frameMaxLeast + rng.IntN(100)
-		payload := make([]byte, most+1+rng.IntN(20*most))
-		for i := range payload {
-			payload[i] = byte(rng.Uint32())
-		}
-		b, n := cutParts(appendFrame([]byte("before"), 5, payload), len("before"), 5, most)
-		parts := b[len("before"):]
-		if string(b[:len("before")]) != "before" || countFrames(parts) != n {
-			t.Fatalf("%d bytes in parts of %d: %d parts, said %d", len(payload), most, countFrames(parts), n)
-		}
-		for at := 0; at < len(parts); {
-			size, err := frameSize(parts[at:], most)
-			if err != nil || frameChannel(parts[at:]) != 5 || size == frameHeader || size > len(parts)-at {
-				t.Fatalf("a part of %d bytes: %v", size, err)
-			}
-			at += size
-		}
-		got, size, ok := joinParts(append(parts, inParts(nil, 5, payload, most)...))
-		if !ok || size != len(parts) || !bytes.Equal(got, payload) {
-			t.Fatalf("%d bytes in parts of %d came together as %d: %t", len(payload), most, len(got), ok)
-		}
-		if _, _, ok := joinParts(parts[:skipFrames(parts, n-1)]); ok {
-			t.Fatal("whole without its end")
-		}
-	}
+	return &turn{receipts: newReceipts(sink{}, time.Second, 0), room: frame.NewRoom(messageMax), drain: make(chan struct{})}
 }
 
 // What is no message in parts ends the connection; what came before it counts as received, and
@@ -74,8 +51,8 @@ func TestPartsOfEverySize(t *testing.T) {
 func TestBrokenParts(t *testing.T) {
 	const most, limit = 100, 1000
 	message := inParts(nil, 1, make([]byte, 250), most)
-	first, _ := frameSize(message, most)
-	second, _ := frameSize(message[first:], most)
+	first, _ := frame.Size(message, most)
+	second, _ := frame.Size(message[first:], most)
 	edit := func(b []byte, at int, v uint32) []byte {
 		b = bytes.Clone(b)
 		binary.LittleEndian.PutUint32(b[at:], v)
@@ -87,13 +64,13 @@ func TestBrokenParts(t *testing.T) {
 		"of another channel":          edit(message, first+4, 2),
 		"goes on and has not begun":   message[first:],
 		"both bits at once":           edit(message, 0, most|firstPart|nextPart),
-		"above MessageMax":            edit(message, frameHeader, limit+1),
-		"4 GiB":                       edit(message, frameHeader, 1<<32-1),
-		"more than it said":           edit(message, frameHeader, 200),
-		"of no bytes":                 edit(message, frameHeader, 0),
-		"a part of no bytes":          append(bytes.Clone(message[:first]), edit(message[first:first+frameHeader], 0, nextPart)...),
-		"a first part without a size": edit(message[:frameHeader+3], 0, 3|firstPart),
-		"a first part with no more":   edit(message[:frameHeader+4], 0, 4|firstPart),
+		"above MessageMax":            edit(message, frame.HeaderSize, limit+1),
+		"4 GiB":                       edit(message, frame.HeaderSize, 1<<32-1),
+		"more than it said":           edit(message, frame.HeaderSize, 200),
+		"of no bytes":                 edit(message, frame.HeaderSize, 0),
+		"a part of no bytes":          append(bytes.Clone(message[:first]), edit(message[first:first+frame.HeaderSize], 0, nextPart)...),
+		"a first part without a size": edit(message[:frame.HeaderSize+3], 0, 3|firstPart),
+		"a first part with no more":   edit(message[:frame.HeaderSize+4], 0, 4|firstPart),
 	} {
 		m := bare(most)
 		turn := dataTurn(m, limit)
@@ -103,11 +80,11 @@ func TestBrokenParts(t *testing.T) {
 		good := append(inParts(nil, 1, make([]byte, 333), most), appendFrame(nil, 1, nil)...)
 		err := m.readFrames(&script{data: append(bytes.Clone(good), bad...), portion: func() int { return 70 }}, 9, turn)
 		turn.receipts.timer.Stop()
-		if !errors.Is(err, ErrProtocol) || handled != 2 || turn.receipts.received.Load() != uint64(countFrames(good)) {
-			t.Errorf("%s: %v; %d handled, %d frames received of %d", what, err, handled, turn.receipts.received.Load(), countFrames(good))
+		if !errors.Is(err, ErrProtocol) || handled != 2 || turn.receipts.received.Load() != uint64(frame.Count(good)) {
+			t.Errorf("%s: %v; %d handled, %d frames received of %d", what, err, handled, turn.receipts.received.Load(), frame.Count(good))
 		}
-		if turn.room.taken != 0 {
-			t.Errorf("%s: %d bytes of room are never given back", what, turn.room.taken)
+		if taken(turn) != 0 {
+			t.Errorf("%s: %d bytes of room are never given back", what, taken(turn))
 		}
 	}
 	// Where nothing is sent again, nothing may come in parts.
@@ -122,64 +99,9 @@ func TestBrokenParts(t *testing.T) {
 	turn := dataTurn(m, limit)
 	err := m.readFrames(&script{data: message[:first+second], portion: func() int { return 1000 }}, 9, turn)
 	turn.receipts.timer.Stop()
-	if err != io.EOF || turn.receipts.received.Load() != 0 || turn.room.taken != 0 {
-		t.Errorf("%v, %d received, room taken %d", err, turn.receipts.received.Load(), turn.room.taken)
+	if err != io.EOF || turn.receipts.received.Load() != 0 || taken(turn) != 0 {
+		t.Errorf("%v, %d received, room taken %d", err, turn.receipts.received.Load(), taken(turn))
 	}
-}
-
-// A size that is claimed costs nothing until its bytes come.
-func TestClaimedMessagesCostNothing(t *testing.T) {
-	a := assembly{room: &room{max: 1 << 30}}
-	b := inParts(nil, 1, make([]byte, 1<<20), 1<<10)
-	binary.LittleEndian.PutUint32(b[frameHeader:], 1<<30)
-	for at := 0; at < len(b); {
-		size, _ := frameSize(b[at:], 1<<10)
-		if _, err := a.add(b[at:at+size], 1<<30, nil, nil); err != nil {
-			t.Fatal(err)
-		}
-		if at += size; cap(a.data) > 2*at {
-			t.Fatalf("%d bytes are held for %d that came", cap(a.data), at)
-		}
-	}
-}
-
-// The messages of one peer share a room. A message that has begun ends, and the next waits, in
-// order. The end of a connection gives its room back.
-func TestRoomOfAPeer(t *testing.T) {
-	bubble.Test(t, func(t *testing.T) {
-		r := &room{max: 100}
-		var got []string
-		take := func(name string, n int, end <-chan struct{}) {
-			go func() {
-				ok := r.take(n, nil, end)
-				got = append(got, name+map[bool]string{true: "+", false: "-"}[ok])
-			}()
-			synctest.Wait()
-		}
-		end := make(chan struct{})
-		take("a", 60, nil)
-		take("b", 100, nil) // larger than what is left
-		take("c", 50, end)
-		take("d", 10, nil) // would fit, and is not preferred
-		check := func(want string) {
-			t.Helper()
-			synctest.Wait()
-			if have := strings.Join(got, " "); have != want {
-				t.Errorf("%s; want %s", have, want)
-			}
-		}
-		check("a+")
-		r.give(60)
-		check("a+ b+")
-		close(end)
-		check("a+ b+ c-")
-		r.give(100)
-		check("a+ b+ c- d+")
-		r.give(10)
-		if r.taken != 0 || r.waiting.Len() != 0 {
-			t.Errorf("%d taken, %d wait", r.taken, r.waiting.Len())
-		}
-	})
 }
 
 // A peer that claims messages of 16 MiB on every stripe and sends little of each gets no more than
@@ -194,8 +116,8 @@ func TestHostileParts(t *testing.T) {
 		return s.HeapAlloc + s.StackInuse
 	}
 	claim := inParts(nil, 1, make([]byte, 300<<10), partMax)
-	claim = claim[:partMax+frameHeader]
-	binary.LittleEndian.PutUint32(claim[frameHeader:], DefaultMessageMax)
+	claim = claim[:partMax+frame.HeaderSize]
+	binary.LittleEndian.PutUint32(claim[frame.HeaderSize:], DefaultMessageMax)
 	greet := func(stripe uint32, gen uint64) []byte {
 		hs, err := appendHandshake(nil, kindLink, hello{
 			Cluster: "c", From: 77, To: 1, Addr: "10.0.0.1:1", Generation: gen, Lane: Data, Stripe: stripe,
@@ -209,19 +131,13 @@ func TestHostileParts(t *testing.T) {
 	before := heap()
 	const n = stripesLimit
 	b.come(n, func(i int) []byte { return append(greet(uint32(i), 1), claim...) })
-	room := func() *room {
+	waiting := func() (taken, wait int) {
 		b.m.mu.Lock()
 		defer b.m.mu.Unlock()
 		if o := b.m.inbound[77]; o != nil {
-			return &o.room
+			return o.room.Load()
 		}
-		return &room{}
-	}
-	waiting := func() (taken, wait int) {
-		r := room()
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		return r.taken, r.waiting.Len()
+		return 0, 0
 	}
 	b.eventually("one has room and the others wait", func() bool { taken, wait := waiting(); return taken == DefaultMessageMax && wait == n-1 })
 	if cost := int64(heap()) - int64(before); cost > n*4*partMax {
@@ -274,7 +190,7 @@ func TestLostParts(t *testing.T) {
 	if len(got) != 3 || got[0] != 5 || got[1] != 500 || got[2] != 7 || m.Stats().Dropped[DropConnLost] != 3 {
 		t.Errorf("lost %v, counted %d", got, m.Stats().Dropped[DropConnLost])
 	}
-	rest := b[2*(frameHeader+5)+100:] // a receiver that acknowledges a part of a message is not correct
+	rest := b[2*(frame.HeaderSize+5)+100:] // a receiver that acknowledges a part of a message is not correct
 	rest = rest[skipToNext(rest):]
 	m.lost(3, DropConnLost, rest, true)
 	if got[len(got)-1] != 7 {
@@ -284,7 +200,7 @@ func TestLostParts(t *testing.T) {
 
 func skipToNext(b []byte) int {
 	for at := range b {
-		if len(b)-at >= frameHeader && frameChannel(b[at:]) == 1 && frameParts(b[at:]) == nextPart {
+		if len(b)-at >= frame.HeaderSize && frame.Channel(b[at:]) == 1 && binary.LittleEndian.Uint32(b[at:])>>30 == nextPart>>30 {
 			return at
 		}
 	}
@@ -314,13 +230,13 @@ func FuzzParts(f *testing.F) {
 		read := func(b []byte) error {
 			return m.readFrames(&script{data: b, portion: func() int { return int(portion) }}, 9, turn)
 		}
-		if err := read(stream); err == nil || total > len(stream) || turn.room.taken != 0 {
-			t.Fatalf("%v; %d bytes handled of %d; room taken %d", err, total, len(stream), turn.room.taken)
+		if err := read(stream); err == nil || total > len(stream) || taken(turn) != 0 {
+			t.Fatalf("%v; %d bytes handled of %d; room taken %d", err, total, len(stream), taken(turn))
 		}
 		before := turn.receipts.received.Load()
 		b, frames := appendFrame(nil, 1, make([]byte, size%1000)), 1
 		if size%1000 > 64 {
-			b, frames = cutParts(b, 0, 1, 64)
+			b, frames = frame.Cut(b, 0, 1, 64)
 		}
 		total = 0
 		if err := read(b); err != io.EOF && err != io.ErrUnexpectedEOF || total != int(size%1000) {

@@ -7,6 +7,8 @@ import (
 	"net"
 	"os"
 	"time"
+
+	"github.com/coterie-go/coterie/ddata/transport/frame"
 )
 
 var errCutOff = errors.New("transport: cut off, its successor waits")
@@ -16,51 +18,44 @@ var errCutOff = errors.New("transport: cut off, its successor waits")
 //
 // Handlers get slices of the read buffer, which is reused: no frame is copied or allocated.
 func (m *Mesh) readFrames(conn net.Conn, from NodeID, t *turn) error {
-	b := readBuffer{data: make([]byte, readBufferMin)}
+	b := frame.NewBuffer()
 	table := m.handlers.Load()
 	var (
 		got   *receipts
-		parts assembly
+		parts frame.Assembly
 		ch    Channel
 		h     Handler
 	)
 	if t != nil {
-		got, parts.room = t.receipts, t.room
+		got, parts = t.receipts, frame.NewAssembly(t.room, m.cfg.MessageMax, m.ctx.Done(), t.drain)
 	}
-	defer parts.done()
+	defer parts.Done()
 	for {
 		if t != nil && t.draining.Load() {
 			_ = conn.SetReadDeadline(time.Now().Add(m.cfg.DrainTimeout))
 		}
-		n, err := conn.Read(b.data[b.end:])
-		b.end += n
+		n, err := conn.Read(b.Free())
+		b.Filled(n)
 		frames, taken := 0, 0
-		unsaid := parts // the parts of a message count as received when it was handled
+		heldFrames, heldBytes := parts.Held() // the parts of a message count as received when it was handled
 		var broken error
 		for {
-			size, ferr := frameSize(b.data[b.start:b.end], m.cfg.FrameMax)
-			if ferr != nil {
-				broken = ferr
+			var f []byte
+			if f, broken = b.Take(m.cfg.FrameMax); f == nil {
 				break
 			}
-			if size == 0 || size > b.end-b.start {
-				b.prepare(n, size)
-				break
-			}
-			frame := b.data[b.start : b.start+size : b.start+size]
-			if next := m.handlers.Load(); h == nil || frameChannel(frame) != ch || next != table {
-				table, ch = next, frameChannel(frame)
+			if next := m.handlers.Load(); h == nil || Channel(frame.Channel(f)) != ch || next != table {
+				table, ch = next, Channel(frame.Channel(f))
 				h = m.handlerIn(*table, ch)
 			}
-			payload := frame[frameHeader:]
-			if parts.total > 0 || frameParts(frame) != 0 {
-				if payload, broken = m.addPart(&parts, frame, t); broken != nil {
+			payload := f[frame.HeaderSize:]
+			if parts.Wants(f) {
+				if payload, broken = m.addPart(&parts, f); broken != nil {
 					break
 				}
 			}
-			b.start += size
 			frames++
-			taken += size
+			taken += len(f)
 			if payload == nil { // a part that is not the last
 				continue
 			}
@@ -69,30 +64,27 @@ func (m *Mesh) readFrames(conn net.Conn, from NodeID, t *turn) error {
 			} else {
 				h.Receive(from, payload)
 			}
-			if parts.total > 0 {
-				parts.done()
-			}
+			parts.Done()
 		}
 		m.count(frames, taken)
-		got.took(frames+unsaid.frames-parts.frames, taken+unsaid.bytes-parts.bytes)
+		stillFrames, stillBytes := parts.Held()
+		got.took(frames+heldFrames-stillFrames, taken+heldBytes-stillBytes)
 		if broken != nil {
 			return broken
 		}
 		if err != nil {
-			got.end(err == io.EOF && b.end == b.start && parts.frames == 0)
-			return m.readEnd(err, b.end-b.start)
+			got.end(err == io.EOF && b.Rest() == 0 && stillFrames == 0)
+			return m.readEnd(err, b.Rest())
 		}
 	}
 }
 
 // addPart adds a part to the message that is coming; nil without an error: it is not whole yet.
-func (m *Mesh) addPart(a *assembly, frame []byte, t *turn) ([]byte, error) {
-	if a.room == nil {
-		return nil, fmt.Errorf("%w: a part of a message, where none may come", ErrProtocol)
-	}
-	message, err := a.add(frame, m.cfg.MessageMax, m.ctx.Done(), t.drain)
-	if err == errCutOff {
+func (m *Mesh) addPart(a *frame.Assembly, part []byte) ([]byte, error) {
+	message, err := a.Add(part)
+	if err == frame.ErrNoRoom {
 		m.n.drop(DropDrain, 1)
+		err = errCutOff
 	}
 	return message, err
 }
@@ -114,44 +106,4 @@ func (m *Mesh) readEnd(err error, rest int) error {
 		return fmt.Errorf("transport: ended within a frame: %w", io.ErrUnexpectedEOF)
 	}
 	return err
-}
-
-// readBuffer is the buffer of one reader. It starts small, doubles while reads fill it, and shrinks
-// when they have long been small. It never grows beyond twice what has arrived, whatever the length
-// of a frame claims.
-type readBuffer struct {
-	data       []byte
-	start, end int // data[start:end] is not handled yet
-	small      int // reads in a row that used less than an eighth
-}
-
-// shrinkAfter is the number of small reads after which a buffer is halved.
-const shrinkAfter = 256
-
-// prepare makes room for the next read, after one that brought n bytes; need is the size of the
-// frame at start, zero when not known.
-func (b *readBuffer) prepare(n, need int) {
-	rest := b.end - b.start
-	size := len(b.data)
-	switch {
-	case b.end == size && size < readBufferMax: // the read filled it
-		size *= 2
-	case rest == size: // a frame larger than the buffer, and all of the buffer is its
-		size = min(2*size, need)
-	case n < size/8 && size > readBufferMin && rest < size/8:
-		if b.small++; b.small >= shrinkAfter {
-			size /= 2
-		}
-	default:
-		b.small = 0
-	}
-	if size != len(b.data) {
-		b.small = 0
-		data := make([]byte, size)
-		copy(data, b.data[b.start:b.end])
-		b.data = data
-	} else if b.start > 0 { // else a frame that comes byte by byte would be moved with every byte
-		copy(b.data, b.data[b.start:b.end])
-	}
-	b.start, b.end = 0, rest
 }

@@ -10,6 +10,8 @@ import (
 	"net"
 	"testing"
 	"time"
+
+	"github.com/coterie-go/coterie/ddata/transport/frame"
 )
 
 // script is a connection that brings given bytes in given portions, and then ends.
@@ -32,9 +34,13 @@ func (s *script) Read(b []byte) (int, error) {
 // SetReadDeadline does nothing.
 func (s *script) SetReadDeadline(time.Time) error { return nil }
 
+func appendFrame(dst []byte, ch Channel, payload []byte) []byte {
+	return frame.Append(dst, uint64(ch), payload)
+}
+
 // bare is a mesh that only reads.
 func bare(frameMax int) *Mesh {
-	m := &Mesh{cfg: Config{FrameMax: frameMax}.withDefaults()}
+	m := &Mesh{cfg: Config{FrameMax: frameMax}.withDefaults(), ctx: context.Background()}
 	m.handlers.Store(&map[Channel]Handler{})
 	return m
 }
@@ -75,54 +81,13 @@ func TestReadFramesInAnyPortions(t *testing.T) {
 		}
 	}
 }
-
-// A length costs nothing until its bytes come: the buffer never exceeds twice what has arrived, or
-// its smallest size.
-func TestReadBufferFollowsBytes(t *testing.T) {
-	const frameMax = 64 << 20
-	head := make([]byte, frameHeader)
-	putFrameHeader(head, 1, frameMax)
-	arrived, largest := 0, 0
-	b := readBuffer{data: make([]byte, readBufferMin)}
-	for arrived < 3<<20 {
-		n := min(len(b.data)-b.end, 1400)
-		if arrived == 0 {
-			copy(b.data, head)
-		}
-		b.end += n
-		arrived += n
-		size, err := frameSize(b.data[b.start:b.end], frameMax)
-		if err != nil {
-			t.Fatal(err)
-		}
-		b.prepare(n, size)
-		largest = max(largest, len(b.data))
-		if len(b.data) > max(readBufferMin, 2*arrived) {
-			t.Fatalf("a buffer of %d after %d bytes", len(b.data), arrived)
-		}
-	}
-	t.Logf("largest buffer %d after %d bytes", largest, arrived)
-}
-
-func TestReadBufferShrinks(t *testing.T) {
-	b := readBuffer{data: make([]byte, readBufferMax)}
-	for range 20 * shrinkAfter {
-		b.end += 100
-		b.start = b.end
-		b.prepare(100, 0)
-	}
-	if len(b.data) > 2*readBufferMin {
-		t.Errorf("still %d bytes after a long time of small reads", len(b.data))
-	}
-}
-
 func FuzzReadFrames(f *testing.F) {
 	f.Add(appendFrame(appendFrame(nil, 1, []byte("one")), 2, nil), uint8(3))
 	f.Add(binary.LittleEndian.AppendUint32(nil, 0xFFFFFFFF), uint8(1))
 	f.Fuzz(func(t *testing.T, stream []byte, portion uint8) {
 		m := bare(1000)
 		total := 0
-		m.Handle(1, HandlerFunc(func(_ NodeID, p []byte) { total += len(p) + frameHeader }))
+		m.Handle(1, HandlerFunc(func(_ NodeID, p []byte) { total += len(p) + frame.HeaderSize }))
 		err := m.readFrames(&script{data: stream, portion: func() int { return int(portion) }}, 9, nil)
 		if err == nil || total > len(stream) {
 			t.Fatalf("%v; %d bytes handled of %d", err, total, len(stream))

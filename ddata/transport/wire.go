@@ -13,7 +13,7 @@ import (
 // The wire of a connection, version 2.
 //
 //	handshake  = magic(4) version(1) kind(1) length(2, big endian) body(length, CBOR)
-//	frame      = length(4, little endian; its two highest bits: see parts.go) channel(8, little endian) payload(length)
+//	frame      = length channel payload, see package frame
 //
 //	dialler                                 receiver
 //	   │ handshake link|addr|stream, hello ──► │
@@ -157,32 +157,3 @@ func clip(s string) string {
 	}
 	return s
 }
-
-// appendFrame appends one frame.
-func appendFrame(dst []byte, ch Channel, payload []byte) []byte {
-	var head [frameHeader]byte
-	putFrameHeader(head[:], ch, len(payload))
-	dst = append(dst, head[:]...)
-	return append(dst, payload...)
-}
-
-func putFrameHeader(head []byte, ch Channel, n int) {
-	binary.LittleEndian.PutUint32(head, uint32(n))
-	binary.LittleEndian.PutUint64(head[4:], uint64(ch))
-}
-
-// frameSize is the size, with header, of the frame that begins b; zero when b does not hold the
-// header yet.
-func frameSize(b []byte, frameMax int) (int, error) {
-	if len(b) < frameHeader {
-		return 0, nil
-	}
-	n := binary.LittleEndian.Uint32(b) & sizeMask
-	if n > uint32(frameMax) {
-		return 0, fmt.Errorf("%w: frame of %d bytes, the limit is %d", ErrProtocol, n, frameMax)
-	}
-	return frameHeader + int(n), nil
-}
-
-// frameChannel is the channel of the frame that begins b.
-func frameChannel(b []byte) Channel { return Channel(binary.LittleEndian.Uint64(b[4:])) }

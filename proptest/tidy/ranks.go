@@ -33,6 +33,7 @@ var ranks = []rankRow{
 	{"ddata/membership", 1, true, "the members and the oldest of them are decided without data"},
 	{"ddata/discovery", 0, false, "it lists addresses where nodes may be, and knows nothing of the nodes"},
 	{"ddata/discovery/dnstest", 1, false, "a name server for the tests of whatever asks names"},
+	{"ddata/transport/frame", -1, false, "frames and their memory know no node and no connection"},
 	{"ddata/transport", 1, false, "frames between node ids, whatever they carry"},
 	{"ddata/transport/...", 2, false, "adapters on the transport, such as gossip over the same port"},
 	{"ddata/transport/pki/pkitest", 3, false, "certificates for the tests of whatever uses them"},
