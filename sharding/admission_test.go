@@ -21,8 +21,8 @@ func TestPeersInboxesAreBounded(t *testing.T) {
 			t.Fatal("the messages go another way than the test means")
 		}
 		hold := map[protocol.Message]func(func(time.Time)){
-			region:      func(do func(time.Time)) { c.loop.Force(ctlInput{do: do}) },
-			coordinator: func(do func(time.Time)) { c.coord.loop.Force(coordInput{do: do}) },
+			region:      func(do func(time.Time)) { c.inbox.do(func(_ *control, now time.Time) { do(now) }) },
+			coordinator: func(do func(time.Time)) { c.coord.do(do) },
 		}
 		lost := func() int { return int(g.core.drops.counts[DropInbox].Load()) }
 		for _, msg := range []protocol.Message{region, coordinator} {
@@ -65,7 +65,7 @@ func TestPeersAdministrationIsBounded(t *testing.T) {
 					t.Fatal(err)
 				}
 				held, free := make(chan struct{}), make(chan struct{})
-				c.loop.Force(ctlInput{do: func(time.Time) { close(held); <-free }})
+				c.inbox.do(func(*control, time.Time) { close(held); <-free })
 				<-held
 				was := r.drops.counts[DropInbox].Load()
 				for range crowd {

@@ -15,8 +15,8 @@ import (
 // on: the other nodes take over.
 func TestBrokenMachineEndsItsNode(t *testing.T) {
 	for name, breaks := range map[string]func(c *control){
-		"region of entity type Cart":      func(c *control) { c.loop.Force(ctlInput{do: func(time.Time) { panic("an invariant") }}) },
-		"coordinator of entity type Cart": func(c *control) { c.coord.loop.Force(coordInput{do: func(time.Time) { panic("an invariant") }}) },
+		"region of entity type Cart":      func(c *control) { c.inbox.do(func(*control, time.Time) { panic("an invariant") }) },
+		"coordinator of entity type Cart": func(c *control) { c.coord.do(func(time.Time) { panic("an invariant") }) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			told := make(chan events.MachineBroken, 2)

@@ -1,106 +1,47 @@
 package sharding
 
 import (
-	"container/heap"
-	"context"
-	"errors"
-	"fmt"
-	"maps"
 	"math/rand/v2"
-	"slices"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"time"
 
-	"github.com/coterie-go/coterie/crdt"
-	"github.com/coterie-go/coterie/ddata/events"
-	"github.com/coterie-go/coterie/ddata/host"
 	"github.com/coterie-go/coterie/ddata/membership"
-	"github.com/coterie-go/coterie/ddata/runloop"
-	"github.com/coterie-go/coterie/ddata/transport"
 	"github.com/coterie-go/coterie/sharding/protocol"
 	"github.com/coterie-go/coterie/sharding/protocol/region"
 	shardmachine "github.com/coterie-go/coterie/sharding/protocol/shard"
 )
 
 // control is the control plane of one region: it steps the Region and the Shard machines of one
-// entity type and carries out their effects. Everything here belongs to the goroutine of its Loop.
-// Machines never step each other: what one says to another waits in todo.
+// entity type and carries out their effects. Everything here belongs to the goroutine of its Loop,
+// except what says that any goroutine may use it. Machines never step each other: what one says to
+// another waits in todo.
 type control struct {
-	r       *core
-	ctx     context.Context // ends with the region
-	cfg     protocol.Config
-	rng     *rand.Rand
-	state   host.Data
-	quorums StateSettings
+	r      *core
+	cfg    protocol.Config
+	rng    *rand.Rand
+	region *region.Region
+	todo   []ctlInput
+	view   *membership.View
+	ended  bool // no machine is stepped any more
 
-	remembered *remembered // nil: the ids are in state, too
+	inbox    *inbox        // any goroutine's
+	mail     *machineMail  // any goroutine's
+	notices  *notices      // any goroutine's
+	state    *stateStore   // any goroutine's
+	coord    *coordination // it has a loop of its own; nil on a proxy
+	table    *tableFeed
+	forwards *forwards
+	leases   *leaseClients
 
-	cluster      host.Cluster
-	loop         *runloop.Loop[ctlInput]
-	admission    *runloop.Admission // of the messages of other nodes
-	admin        *runloop.Admission // of what they want of single entities
-	coord        *coordination      // nil on a proxy
-	region       *region.Region
-	shards       map[uint32]*hosting
-	leaseClients map[uint32]*leaseClient // by shard
-	// unshared: shards, or the limit on active entities, have changed since that was divided
-	unshared  bool
-	stopWaits []*stopWait // that have not ended
-	todo      []ctlInput
-	due       dueHeap
-	table     protocol.TableWatch
-	latest    atomic.Pointer[crdt.Reader] // of the table, not looked at yet
-	event     func(protocol.Event)
-	emit      func(events.Event) // nil: the log takes it
-	homes     []uint64           // by shard, where its route last led; 0: nowhere yet
-	view      *membership.View
-	left      chan struct{} // closed when nothing is left here
-	hasLeft   bool          // the effect Left was there
-	ended     bool          // no machine is stepped any more
-
-	asideMu sync.Mutex // ctx ends under it
-	asides  sync.WaitGroup
-
-	noHostAt              time.Time     // when to look whether messages wait that no node can take; zero: none wait
-	measureEvery          time.Duration // 0: never
-	measureAt, measuredAt time.Time
-
-	retryAt time.Time // of what follows
-	flushes map[uint32]bool
-	fences  map[protocol.ShardID]protocol.SendFence // the latest of each shard counts
+	hosted    hostings
+	homes     homes
+	load      loadMeter
+	retries   retries
+	unhosted  unhostedWatch
+	stops     stops
+	departure departure
 }
 
-// hosting is one Shard machine and what it steers.
-type hosting struct {
-	s        *shard
-	m        *shardmachine.Shard
-	deadline time.Time                  // the one in due, zero when there is none
-	starts   map[uint64]bufferedMessage // StartEntity that wait
-	lastReq  uint64
-	ids      crdt.Reader  // the remembered ids that the machine knows of
-	idsKnown bool         // it has read them
-	idsNext  *crdt.Reader // newer ones, to be compared
-	idsBusy  bool         // being compared
-}
-
-// ctlInput is one input: for the Region machine, for the Shard machine of s, or a function to run.
-type ctlInput struct {
-	region protocol.RegionInput
-	shard  protocol.ShardInput
-	s      *shard
-	do     func(now time.Time)
-	from   runloop.Permit // of another node's message
-}
-
-// Bounds of the control plane.
-const (
-	inboxMax   = 1 << 16
-	retryPause = 5 * time.Millisecond // until a full lane or mailbox is tried again
-)
-
-func (c *control) post(in ctlInput)                 { c.loop.Force(in) }
 func (c *control) toRegion(in protocol.RegionInput) { c.todo = append(c.todo, ctlInput{region: in}) }
 func (c *control) toShard(s *shard, in protocol.ShardInput) {
 	c.todo = append(c.todo, ctlInput{shard: in, s: s})
@@ -113,33 +54,25 @@ func (c *control) Step(now time.Time, in ctlInput) {
 	for i := 0; i < len(c.todo); i++ {
 		switch in := c.todo[i]; {
 		case in.do != nil:
-			in.do(now)
+			in.do(c, now)
 		case c.ended:
 		case in.region != nil:
-			c.regionEffects(c.region.Step(now, in.region))
+			c.regionEffects(now, c.region.Step(now, in.region))
 			c.noteCoordinator()
 		case in.shard != nil:
-			c.stepShard(now, in.s, in.shard)
+			if h := c.hosted.at(in.s); h != nil { // else it is about an earlier hosting
+				c.shardEffects(now, h, h.m.Step(now, in.shard))
+				c.hosted.schedule(h)
+			}
 		}
 	}
 	clear(c.todo)
 	c.todo = c.todo[:0]
 }
 
-// printedMax is how many shards control prints.
-const printedMax = 256
-
 // String prints the machines that it steps, each in a line.
 func (c *control) String() string {
-	lines := []string{c.region.String()}
-	for i, number := range slices.Sorted(maps.Keys(c.shards)) {
-		if i == printedMax {
-			lines = append(lines, fmt.Sprintf("and %d shards more", len(c.shards)-i))
-			break
-		}
-		lines = append(lines, c.shards[number].m.String())
-	}
-	return strings.Join(lines, "\n")
+	return strings.Join(append([]string{c.region.String()}, c.hosted.lines()...), "\n")
 }
 
 // noteCoordinator makes known how the region and its coordinator stand.
@@ -149,21 +82,10 @@ func (c *control) noteCoordinator() {
 	c.r.standing.regionSteps(registered, ever, uint64(coordinator), absent)
 }
 
-// Flush implements runloop.Machine: however many shards have come and gone, the limit on active
-// entities is divided anew once.
+// Flush implements runloop.Machine.
 func (c *control) Flush() {
 	c.r.meters.machine("region", c.region.Stats)
-	if !c.unshared {
-		return
-	}
-	c.unshared = false
-	c.r.passivations.reshare(len(c.shards), func(yield func(*shard) bool) {
-		for _, h := range c.shards {
-			if !yield(h.s) {
-				return
-			}
-		}
-	})
+	c.hosted.reshare(&c.r.passivations)
 }
 
 // Deadline implements runloop.Machine.
@@ -172,10 +94,10 @@ func (c *control) Deadline() time.Time {
 		return time.Time{}
 	}
 	d := c.region.Deadline()
-	if len(c.due) > 0 {
-		d = earlier(d, c.due[0].at)
+	for _, at := range [...]time.Time{c.hosted.next(), c.unhosted.at, c.retries.at, c.load.at} {
+		d = earlier(d, at)
 	}
-	return earlier(earlier(earlier(d, c.noHostAt), c.retryAt), c.measureAt)
+	return d
 }
 
 func earlier(a, b time.Time) time.Time {
@@ -186,147 +108,146 @@ func earlier(a, b time.Time) time.Time {
 }
 
 // Tick implements runloop.Machine.
-func (c *control) Tick() ctlInput { return ctlInput{do: c.tick} }
+func (c *control) Tick() ctlInput { return ctlInput{do: (*control).tick} }
 
 func (c *control) tick(now time.Time) {
 	if c.ended {
 		return
 	}
-	if d := c.region.Deadline(); !d.IsZero() && !now.Before(d) {
+	due := func(at time.Time) bool { return !at.IsZero() && !now.Before(at) }
+	if due(c.region.Deadline()) {
 		c.toRegion(protocol.Tick{})
 	}
-	for len(c.due) > 0 && !now.Before(c.due[0].at) {
-		d := heap.Pop(&c.due).(dueShard)
-		if d.h.deadline.Equal(d.at) {
-			d.h.deadline = time.Time{}
-			c.toShard(d.h.s, protocol.Tick{})
-		}
+	for _, h := range c.hosted.expired(now) {
+		c.toShard(h.s, protocol.Tick{})
 	}
-	if !c.noHostAt.IsZero() && !now.Before(c.noHostAt) {
-		c.warnUnhosted(now)
+	if due(c.unhosted.at) {
+		c.unhosted.look(now)
 	}
-	if !c.measureAt.IsZero() && !now.Before(c.measureAt) {
-		c.measure(now)
+	if due(c.load.at) {
+		c.toRegion(c.load.measure(now, c.hosted.all()))
 	}
-	if !c.retryAt.IsZero() && !now.Before(c.retryAt) {
-		c.retry(now)
+	if due(c.retries.at) {
+		c.retries.retry(now, c.view)
+		c.departure.maybeEnd(c.retries.empty())
 	}
 }
 
-// stepShard steps the machine of a shard; inputs about an earlier hosting of it are ignored.
-func (c *control) stepShard(now time.Time, s *shard, in protocol.ShardInput) {
-	h := c.shards[s.number]
-	if h == nil || h.s != s {
-		return
-	}
-	c.shardEffects(h, h.m.Step(now, in))
-	if d := h.m.Deadline(); !d.Equal(h.deadline) {
-		h.deadline = d
-		if !d.IsZero() {
-			heap.Push(&c.due, dueShard{d, h})
+// toHosted has the machines of shards step that are hosted here.
+func (c *control) toHosted(in protocol.ShardInput, shards ...protocol.ShardID) {
+	for _, n := range shards {
+		if h := c.hosted.of(n); h != nil {
+			c.toShard(h.s, in)
 		}
 	}
 }
 
-// dueShard is a deadline of a Shard machine; it counts only while it is the hosting's latest.
-type dueShard struct {
-	at time.Time
-	h  *hosting
-}
-
-type dueHeap []dueShard
-
-func (d dueHeap) Len() int           { return len(d) }
-func (d dueHeap) Less(i, j int) bool { return d[i].at.Before(d[j].at) }
-func (d dueHeap) Swap(i, j int)      { d[i], d[j] = d[j], d[i] }
-
-// Push implements heap.Interface.
-func (d *dueHeap) Push(x any) { *d = append(*d, x.(dueShard)) }
-
-// Pop implements heap.Interface.
-func (d *dueHeap) Pop() any {
-	old := *d
-	x := old[len(old)-1]
-	old[len(old)-1] = dueShard{}
-	*d = old[:len(old)-1]
-	return x
-}
-
-// send puts a message on the control lane. What does not fit is lost: the machines repeat what is
-// not answered.
-func (c *control) send(e protocol.Envelope) {
-	if uint64(e.To) == c.r.self {
-		c.deliver(e.To, e.Msg, runloop.Permit{})
+func (c *control) tableChanged() {
+	in := c.table.take()
+	if len(in.Entries) == 0 {
 		return
 	}
-	if err := c.r.out.sendControl(e.To, transport.Control, 0, appendQuestion(nil, e.Msg)); err != nil {
-		c.r.log.Debug("sharding message not sent", "type", c.r.name, "to", e.To, "message", e.Msg.String(), "error", err)
-	}
+	c.toRegion(in)
+	c.coord.post(in)
 }
 
-// deliver hands a message to the machine that it is for.
-func (c *control) deliver(from protocol.UID, m protocol.Message, place runloop.Permit) {
-	in := protocol.Receive{From: from, Msg: m}
-	switch {
-	case !m.ToCoordinator():
-		c.post(ctlInput{region: in, from: place})
-	case c.coord != nil:
-		c.coord.loop.Force(coordInput{in: in, from: place})
-	default:
-		place.Release()
-	}
-}
-
-func (c *control) notify(e protocol.Event) {
-	c.r.noted[e.Kind].Add(1)
-	c.r.meters.noted(e)
-	c.tell(Event{c.r.name, e})
-	if c.event != nil {
-		c.event(e)
-	}
-}
-
-// tell hands an event to the node, or to the log where there is no way to.
-func (c *control) tell(e events.Event) {
-	if c.emit != nil {
-		c.emit(e)
+// compareIDs has newer remembered ids of a shard compared with those that its machine knows of.
+func (c *control) compareIDs(h *hosting) {
+	if c.hosted.at(h.s) == nil {
 		return
 	}
-	l := e.Line()
-	c.r.log.LogAttrs(c.ctx, l.Level, l.Message, l.Attrs...)
+	before, now, ok := h.ids.begin()
+	if !ok {
+		return
+	}
+	c.inbox.aside(func() {
+		in := protocol.DiffIDs(before, now)
+		c.inbox.do(func(c *control, _ time.Time) {
+			if len(in.Added)+len(in.Removed) > 0 {
+				c.toShard(h.s, in)
+			}
+			h.ids.end()
+			c.compareIDs(h)
+		})
+	})
 }
 
-// fence appends a fence to the data lane of its shard. One that finds no room is tried again: it
-// may be late, but not before a message that was appended earlier.
-func (c *control) fence(f protocol.SendFence) {
-	delete(c.fences, f.Shard)
-	frame := appendControl(nil, protocol.AppendMessage(nil, protocol.Fence{Shard: f.Shard, HandOff: f.HandOff}))
-	err := c.r.out.sendControl(f.To, transport.Data, uint32(f.Shard), frame)
-	notYet := errors.Is(err, transport.ErrNoPeer) && c.view != nil && c.view.Has(f.To)
-	if notYet || errors.Is(err, transport.ErrQueueFull) {
-		c.fences[f.Shard] = f
-		c.retryAt = earlier(c.retryAt, time.Now().Add(retryPause))
+// startShard hosts a shard.
+func (c *control) startShard(number uint32, token protocol.Token, wait time.Duration) {
+	m, err := shardmachine.New(c.cfg, c.rng, protocol.ShardID(number))
+	if err != nil {
+		panic("sharding: a config that the region accepted is refused by the shard: " + err.Error())
+	}
+	h := &hosting{s: newShard(c.r, number, token), m: m, starts: map[uint64]bufferedMessage{}}
+	h.s.era = c.view.Era // a region hosts in a view only
+	c.hosted.add(h)
+	c.r.routes.hosted[number].Store(h.s)
+	c.toShard(h.s, protocol.Open{Wait: wait})
+}
+
+// startEntity has an entity start; env is answered when it runs. A StartEntity whose shard has moved
+// is sent after it.
+func (c *control) startEntity(s *shard, id string, env envelope) {
+	if h := c.hosted.at(s); h != nil {
+		c.toShard(s, protocol.StartEntity{ID: protocol.EntityID(id), Req: h.ask(id, env)})
+		return
+	}
+	if err := c.r.send(inHandler, id, env); err != nil {
+		c.r.out.replyError(env, statusLost, err.Error())
 	}
 }
 
-// retry tries what found no room.
-func (c *control) retry(now time.Time) {
-	c.retryAt = time.Time{}
-	for _, f := range maps.Clone(c.fences) {
-		c.fence(f)
-	}
-	for number := range c.flushes {
-		if c.r.routes.flush(number) {
-			delete(c.flushes, number)
-		}
-	}
-	if len(c.flushes) > 0 {
-		c.retryAt = earlier(c.retryAt, now.Add(retryPause))
-	}
-	c.maybeLeft()
+// closeShard lets go of a shard that has stopped in order. What is left in its mailboxes goes
+// before everything that waits for the next home.
+func (c *control) closeShard(h *hosting) {
+	front := c.forget(h)
+	h.s.shut(func(e *entity, env envelope, size uint32) {
+		front = append(front, bufferedMessage{id: e.id, env: env, size: max(bufferedOverhead, int(size))})
+	})
+	c.r.routes.putBack(h.s.number, front)
 }
 
-func (c *control) later(number uint32) {
-	c.flushes[number] = true
-	c.retryAt = earlier(c.retryAt, time.Now().Add(retryPause))
+func (c *control) killShard(h *hosting, reason DropReason) {
+	if reason == DropLeaseLost {
+		c.r.leases.lost.Add(1)
+		h.s.cancelContexts(ErrNoLease)
+	}
+	for _, p := range c.forget(h) {
+		c.r.out.discard(reason, h.s.number, p.id, p.env)
+	}
+	h.s.shut(func(e *entity, env envelope, _ uint32) { c.r.out.discard(reason, h.s.number, e.id, env) })
+	c.leases.retire(h.s, reason == DropStopped)
+}
+
+// forget lets go of a hosting. It returns what waited for its machine.
+func (c *control) forget(h *hosting) (starts []bufferedMessage) {
+	c.hosted.remove(h)
+	c.r.storeFailure.forget(h.s.number)
+	c.r.routes.unhost(h.s)
+	return h.waiting()
+}
+
+// killAll drops everything that is hosted or buffered.
+func (c *control) killAll() {
+	c.ended = true
+	for _, h := range c.hosted.byShard {
+		c.killShard(h, DropStopped)
+	}
+	c.r.routes.close()
+	c.retries.clear()
+}
+
+// endHosting runs killAll on the goroutine of the loop. A loop that has broken has none; then
+// nothing else touches what belongs to it.
+func (c *control) endHosting() {
+	killed := make(chan struct{})
+	c.inbox.do(func(c *control, _ time.Time) {
+		c.killAll()
+		close(killed)
+	})
+	select {
+	case <-killed:
+	case <-c.inbox.loop.Stopped():
+		c.killAll()
+	}
 }

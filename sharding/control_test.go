@@ -12,11 +12,10 @@ import (
 // controlOf runs fn in the control loop of a region.
 func controlOf(g *Region[message_], fn func(c *control)) {
 	done := make(chan struct{})
-	c := g.run.control
-	c.post(ctlInput{do: func(time.Time) {
+	g.run.control.inbox.do(func(c *control, _ time.Time) {
 		fn(c)
 		close(done)
-	}})
+	})
 	<-done
 }
 
@@ -31,13 +30,13 @@ func TestWaitingFencesAreBounded(t *testing.T) {
 		controlOf(g, func(c *control) {
 			c.view = &membership.View{Epoch: 9, Members: []membership.Member{far}}
 			for seq := range uint64(100) {
-				c.fence(protocol.SendFence{To: 99, Shard: 3, HandOff: protocol.Token{Epoch: 1, Seq: seq}})
+				c.retries.fence(time.Now(), c.view, protocol.SendFence{To: 99, Shard: 3, HandOff: protocol.Token{Epoch: 1, Seq: seq}})
 			}
 		})
 		<-time.After(time.Second)
 		controlOf(g, func(c *control) {
-			if len(c.fences) != 1 || c.fences[3].HandOff.Seq != 99 {
-				t.Errorf("%v wait", c.fences)
+			if len(c.retries.fences) != 1 || c.retries.fences[3].HandOff.Seq != 99 {
+				t.Errorf("%v wait", c.retries.fences)
 			}
 		})
 	})
@@ -52,14 +51,14 @@ func TestBufferThatIsTakenBackIsWanted(t *testing.T) {
 		w.install()
 		number := g.core.routes.shardOf("a")
 		controlOf(g, func(c *control) {
-			c.setRoute(number, protocol.Route{State: protocol.RouteRemote, Home: 99}) // unknown to the transport: nothing can leave
+			c.setRoute(time.Now(), number, protocol.Route{State: protocol.RouteRemote, Home: 99}) // unknown to the transport: nothing can leave
 		})
 		if err := g.Tell(t.Context(), "a", addItem{}); err != nil {
 			t.Fatal(err)
 		}
 		<-time.After(time.Second)
 		controlOf(g, func(c *control) {
-			c.setRoute(number, protocol.Route{})
+			c.setRoute(time.Now(), number, protocol.Route{})
 			if got := c.todo[len(c.todo)-1].region; got != (protocol.Wanted{Shard: protocol.ShardID(number)}) {
 				t.Errorf("the home of a shard with messages is not asked for: %v", got)
 			}

@@ -14,16 +14,21 @@ import (
 // coordination runs the Coordinator machine of one entity type on one node. Every node of the role
 // has one; it acts on the oldest only.
 type coordination struct {
-	c         *control
-	m         *coordinator.Coordinator
-	loop      *runloop.Loop[coordInput]
-	admission *runloop.Admission // of the messages of other nodes
-	listed    crdt.Reader        // the set of shards with remembered ids, as it was when the machine was told of it
+	m        *coordinator.Coordinator
+	loop     *runloop.Loop[coordInput]
+	strategy allocation.Strategy // the user's, which is asked beside the loop
 
-	leaseClient *leaseClient // nil: it needs none
-	hold        *leaseHold   // of the lease that it holds; nil: none
-	gen         uint64       // of that
+	mail     *machineMail
+	notices  *notices
+	state    *stateStore
+	forwards *forwards
+	standing *standing
+	meters   *meters
+	unlisted func([]protocol.ShardID) // tells hosted shards that they have vanished from the set of those with remembered ids
 
+	lease coordinatorLease
+
+	listed    crdt.Reader  // the set of shards with remembered ids, as it was when the machine was told of it
 	locations crdt.Reader  // that the machine knows of
 	wanted    *crdt.Reader // the latest; nil: none came
 }
@@ -37,6 +42,9 @@ type coordInput struct {
 
 func (d *coordination) post(in protocol.CoordinatorInput) { d.loop.Force(coordInput{in: in}) }
 
+// do has fn called in the loop.
+func (d *coordination) do(fn func(now time.Time)) { d.loop.Force(coordInput{do: fn}) }
+
 // Step implements runloop.Machine.
 func (d *coordination) Step(now time.Time, in coordInput) {
 	in.from.Release()
@@ -49,25 +57,25 @@ func (d *coordination) Step(now time.Time, in coordInput) {
 	}
 	fx := d.m.Step(now, in.in)
 	for _, w := range fx.Write {
-		d.c.write(w, func(err error) { d.post(protocol.Wrote{ID: w.ID, Err: err}) })
+		d.state.write(w, func(err error) { d.post(protocol.Wrote{ID: w.ID, Err: err}) })
 	}
 	for _, r := range fx.Read {
-		d.c.read(r, func(v crdt.Reader, in protocol.DidRead) { d.didRead(r.Kind, v, in) })
+		d.state.read(r, func(v crdt.Reader, in protocol.DidRead) { d.didRead(r.Kind, v, in) })
 	}
 	for _, op := range fx.Lease {
 		d.leaseOp(op)
 	}
 	for _, e := range fx.Send {
-		d.c.send(e)
+		d.mail.send(e)
 	}
 	for _, f := range fx.Forward {
-		d.c.forwardStart(f.IDs, func(ids []protocol.EntityID) { d.post(protocol.StartedElsewhere{IDs: ids}) })
+		d.forwards.run(f.IDs, func(ids []protocol.EntityID) { d.post(protocol.StartedElsewhere{IDs: ids}) })
 	}
 	for _, q := range fx.Consult {
 		go d.consult(q)
 	}
 	for _, e := range fx.Notify {
-		d.c.notify(e)
+		d.notices.notify(e)
 	}
 }
 
@@ -78,19 +86,19 @@ func (d *coordination) didRead(k protocol.StateKind, v crdt.Reader, in protocol.
 		d.post(in)
 		return
 	}
-	d.loop.Force(coordInput{do: func(now time.Time) {
+	d.do(func(now time.Time) {
 		d.locations = v
 		d.Step(now, coordInput{in: in})
 		d.compareLocations(now)
-	}})
+	})
 }
 
 // locationsChanged tells the machine what an outside client has changed.
 func (d *coordination) locationsChanged(v crdt.Reader) {
-	d.loop.Force(coordInput{do: func(now time.Time) {
+	d.do(func(now time.Time) {
 		d.wanted = &v
 		d.compareLocations(now)
-	}})
+	})
 }
 
 func (d *coordination) compareLocations(now time.Time) {
@@ -109,13 +117,13 @@ func (d *coordination) compareLocations(now time.Time) {
 func (d *coordination) consult(q *allocation.Consultation) {
 	a := allocation.Advice{ID: q.ID}
 	defer func() { d.post(protocol.Advised{Advice: a}) }() // also when the strategy ends the goroutine
-	a = q.Ask(d.c.cfg.Strategy)
+	a = q.Ask(d.strategy)
 }
 
 // Flush implements runloop.Machine.
 func (d *coordination) Flush() {
-	d.c.r.standing.coordinatorSteps(d.m.Acts(), slices.Clone(d.m.Awaits()))
-	d.c.r.meters.machine("coordinator", d.m.Stats)
+	d.standing.coordinatorSteps(d.m.Acts(), slices.Clone(d.m.Awaits()))
+	d.meters.machine("coordinator", d.m.Stats)
 }
 
 // Deadline implements runloop.Machine.
@@ -128,18 +136,14 @@ func (d *coordination) Tick() coordInput { return coordInput{in: protocol.Tick{}
 // ids, and the shards that are hosted here that they have vanished from it. That costs as much as
 // what has changed.
 func (d *coordination) rememberedChanged(v crdt.Reader) {
-	d.loop.Force(coordInput{do: func(now time.Time) {
+	d.do(func(now time.Time) {
 		added, removed := protocol.DiffShards(d.listed, v)
 		d.listed = v
 		if len(removed) > 0 {
-			d.c.post(ctlInput{do: func(time.Time) {
-				for _, s := range removed {
-					d.c.hosted(s, func(h *hosting) { d.c.toShard(h.s, protocol.Unlisted{}) })
-				}
-			}})
+			d.unlisted(removed)
 		}
 		if len(added) > 0 {
 			d.Step(now, coordInput{in: protocol.RememberedChanged{Shards: added}})
 		}
-	}})
+	})
 }

@@ -7,41 +7,66 @@ import (
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
+// coordinatorLease is the lease of a type's coordinator on this node.
+type coordinatorLease struct {
+	client *leaseClient // nil: it needs none
+	hold   *leaseHold   // nil: it holds none
+	gen    uint64       // of the hold
+}
+
+// granted takes a hold.
+func (l *coordinatorLease) granted(g *leaseHold, gen uint64) { l.hold, l.gen = g, gen }
+
+// lost reports whether the hold has ended, once.
+func (l *coordinatorLease) lost() bool {
+	if l.hold == nil || l.hold.open() {
+		return false
+	}
+	l.hold = nil
+	return true
+}
+
+// release gives back what is held.
+func (l *coordinatorLease) release() {
+	if l.client == nil {
+		return
+	}
+	l.hold.close()
+	l.hold = nil
+	l.client.release(nil, nil)
+}
+
 // leaseOp carries out what the Coordinator wants of its lease.
 func (d *coordination) leaseOp(op protocol.LeaseOp) {
 	if !op.Acquire {
-		d.hold.close()
-		d.hold = nil
-		d.leaseClient.release(nil, nil)
+		d.lease.release()
 		return
 	}
-	d.leaseClient.acquire(op.Gen, func(g *leaseHold, in any) {
-		d.loop.Force(coordInput{do: func(now time.Time) {
+	d.lease.client.acquire(op.Gen, func(g *leaseHold, in any) {
+		d.do(func(now time.Time) {
 			if g != nil {
-				d.hold, d.gen = g, op.Gen
+				d.lease.granted(g, op.Gen)
 			}
 			d.Step(now, coordInput{in: in.(protocol.CoordinatorInput)})
-		}})
+		})
 	})
 }
 
 // expelled has the machine know that its lease is lost before anything else, if it is: an input
 // that it takes afterwards finds it without power.
 func (d *coordination) expelled(now time.Time) {
-	if d.hold == nil || d.hold.open() {
-		return
+	if d.lease.lost() {
+		d.Step(now, coordInput{in: protocol.LeaseLost{Gen: d.lease.gen, Text: "its time has passed"}})
 	}
-	d.hold = nil
-	d.Step(now, coordInput{in: protocol.LeaseLost{Gen: d.gen, Text: "its time has passed"}})
 }
 
 // stepDown has the coordinator act no more. The result is closed when it has stepped down.
 func (d *coordination) stepDown() <-chan struct{} {
 	stepped := make(chan struct{})
-	d.loop.Force(coordInput{do: func(now time.Time) {
+	d.do(func(now time.Time) {
 		defer close(stepped)
 		d.Step(now, coordInput{in: protocol.Resign{}})
-	}})
+	})
 	return stepped
 }
 
@@ -56,7 +81,7 @@ func (d *coordination) resign(ctx context.Context) error {
 	defer cancel()
 	select {
 	case <-d.stepDown():
-		_ = d.leaseClient.settled(ctx) // its failure is logged, and no reason to stay
+		_ = d.lease.client.settled(ctx) // its failure is logged, and no reason to stay
 	case <-ctx.Done():
 	}
 	return nil
@@ -65,8 +90,5 @@ func (d *coordination) resign(ctx context.Context) error {
 // stop ends the loop and gives the lease back.
 func (d *coordination) stop() {
 	d.loop.Stop()
-	if d.leaseClient != nil {
-		d.hold.close()
-		d.leaseClient.release(nil, nil)
-	}
+	d.lease.release()
 }

@@ -44,8 +44,7 @@ type core struct {
 	storeFailure storeFailure
 	passivations passivations
 	restored     atomic.Uint64 // entities started because they are remembered
-	noted        [protocol.EventEnd]atomic.Uint64
-	meters       *meters // nil: there is no Meter
+	meters       *meters       // nil: there is no Meter
 
 	queryTimeout time.Duration
 	standing     standing
@@ -59,7 +58,6 @@ type core struct {
 
 	closed chan struct{} // it refuses its users
 	ended  chan struct{} // nor does it pass on what others send
-
 }
 
 // controller is what the data plane tells the control plane. Its methods do not wait.

@@ -188,7 +188,8 @@ func TestRefusedStartsAreAnswered(t *testing.T) {
 		t.Errorf("%d answers to a question that found no room", len(n.frames))
 	}
 	c := &control{r: r}
-	if c.reroute("", envelope{msg: startRequest{}, call: 5, origin: 7}); len(n.frames) != 2 {
+	gone := &shard{number: 0}
+	if c.startEntity(gone, "", envelope{msg: startRequest{}, call: 5, origin: 7}); len(n.frames) != 2 {
 		t.Errorf("%d answers, want one more", len(n.frames))
 	}
 }
@@ -218,8 +219,7 @@ func startThatWaits(t *testing.T, w *world, limit time.Duration) (g *Region[mess
 func TestStartThatWaitsFollowsItsShard(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		g, ended, goOn := startThatWaits(t, w, time.Minute)
-		c := g.run.control
-		c.post(ctlInput{do: func(time.Time) { c.closeShard(c.shards[0]) }})
+		controlOf(g, func(c *control) { c.closeShard(c.hosted.of(0)) })
 		synctest.Wait()
 		b := g.core.routes.buffering(0)
 		b.mu.Lock()

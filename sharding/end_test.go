@@ -163,8 +163,9 @@ func TestKilledShardReports(t *testing.T) {
 			asked <- err
 		}()
 		synctest.Wait()
-		c := g.run.control
-		c.post(ctlInput{do: func(time.Time) { c.regionAction(protocol.KillShard{Shard: 0, Reason: protocol.DropHomeElsewhere}) }})
+		controlOf(g, func(c *control) {
+			c.regionAction(time.Now(), protocol.KillShard{Shard: 0, Reason: protocol.DropHomeElsewhere})
+		})
 		synctest.Wait()
 		close(stuck.open)
 		if err := <-asked; !errors.Is(err, ErrStopped) {

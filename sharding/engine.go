@@ -8,71 +8,20 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/crdt/cbor"
-	"github.com/coterie-go/coterie/ddata/membership"
 	"github.com/coterie-go/coterie/ddata/transport"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
-func (c *control) linkChanged(e transport.LinkEvent) {
-	if e.Up && e.Lane == transport.Data && e.Generation > 1 {
-		c.post(ctlInput{region: protocol.LinkUp{Peer: protocol.UID(e.Peer)}})
-	}
-}
-
-func (c *control) leaseChanged(held bool) {
-	c.r.lease.changed(held)
-	in := protocol.Lease{Held: held}
-	c.post(ctlInput{region: in})
-	if c.coord != nil {
-		c.coord.post(in)
-	}
-}
-
-func (c *control) reachable(uid membership.UID, ok bool) {
-	if c.coord != nil {
-		c.coord.post(protocol.Reachable{UID: uid, OK: ok})
-	}
-}
-
-// viewInstalled passes a view on; nil, or one without this node, ends everything that runs here.
-func (c *control) viewInstalled(v *membership.View) {
-	if v == nil {
-		c.r.lease.end(ErrStopped)
-		c.post(ctlInput{region: protocol.Dropped{}})
-		return
-	}
-	in := protocol.Install{View: v}
-	c.post(ctlInput{do: func(time.Time) {
-		c.view = v
-		c.toRegion(in)
-	}})
-	if c.coord != nil {
-		c.coord.post(in)
-	}
-	c.r.removed(v)
-}
-
-// hostedShards lists the shards that run here.
-func (c *control) hostedShards() []*shard {
-	all := make([]*shard, 0, 16)
-	for i := range c.r.routes.hosted {
-		if s := c.r.routes.hosted[i].Load(); s != nil {
-			all = append(all, s)
-		}
-	}
-	return all
-}
-
 // leave hands all shards over.
 func (run *engine) leave(ctx context.Context) error {
-	run.control.post(ctlInput{region: protocol.Leave{}})
+	run.control.inbox.toRegion(protocol.Leave{})
 	return run.awaitLeft(ctx)
 }
 
 // awaitLeft waits until nothing is here any more.
 func (run *engine) awaitLeft(ctx context.Context) error {
 	select {
-	case <-run.control.left:
+	case <-run.control.departure.left:
 		return nil
 	case <-run.core.ended:
 		return nil
@@ -108,14 +57,14 @@ func (run *engine) close(ctx context.Context) (err error) {
 
 // quit stops by force what is here. Where nothing is, that takes no time worth the name.
 func (run *engine) quit(ctx context.Context) error {
-	run.control.post(ctlInput{region: protocol.Quit{}})
+	run.control.inbox.toRegion(protocol.Quit{})
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), quitGrace)
 	defer cancel()
 	err := run.awaitLeft(ctx)
 	if err == nil {
 		return nil
 	}
-	if n := len(run.control.hostedShards()); n > 0 {
+	if n := len(run.core.routes.shards()); n > 0 {
 		return fmt.Errorf("sharding %q: handlers still run in %d shards, which stop when these return: %w", run.core.name, n, err)
 	}
 	return err
@@ -165,9 +114,7 @@ func (run *engine) end(ctx context.Context) (err error) {
 		r, c := run.core, run.control
 		run.refuseUsers()
 		close(r.ended)
-		c.asideMu.Lock()
-		run.cancel()
-		c.asideMu.Unlock()
+		run.asides.end()
 		run.unregister()
 		r.idleScan.stop()
 		if c.coord != nil {
@@ -181,12 +128,12 @@ func (run *engine) end(ctx context.Context) (err error) {
 		r.lease.end(ErrStopped)
 		r.asks.failAll(ErrStopped)
 		r.lease.resume()
-		err = errors.Join(r.pool.drain(ctx), c.returnLeases(ctx))
+		err = errors.Join(r.pool.drain(ctx), c.leases.settled(ctx))
 		r.held.end()
-		c.loop.Stop()
+		c.inbox.loop.Stop()
 		r.out.overflow.cancel()
 		r.out.overflow.ended.Wait()
-		c.asides.Wait()
+		run.asides.await()
 	})
 	return err
 }
@@ -218,11 +165,7 @@ func (f stoppedRegion) Lost(to transport.NodeID, payload []byte, sent bool) {
 // rests waits until no handler runs any more and no store of leases is at work. What has ended may
 // have been given up on before.
 func (run *engine) rests(ctx context.Context) error {
-	err := run.core.pool.drain(ctx)
-	for _, l := range run.control.allLeaseClients() {
-		err = errors.Join(err, l.rests(ctx))
-	}
-	return err
+	return errors.Join(run.core.pool.drain(ctx), run.control.leases.rest(ctx))
 }
 
 // predecessor is what the region and the coordinator, when they have ended, leave to the next of
@@ -233,33 +176,6 @@ func (run *engine) predecessor() protocol.Predecessor {
 		p.Seq = c.m.Predecessor().Seq
 	}
 	return p
-}
-
-// endHosting runs killAll on the goroutine of the loop. A loop that has broken has none; then
-// nothing else touches what belongs to it.
-func (c *control) endHosting() {
-	killed := make(chan struct{})
-	c.post(ctlInput{do: func(time.Time) {
-		c.killAll()
-		close(killed)
-	}})
-	select {
-	case <-killed:
-	case <-c.loop.Stopped():
-		c.killAll()
-	}
-}
-
-// killAll drops everything that is hosted or buffered.
-func (c *control) killAll() {
-	c.ended = true
-	for number := range c.shards {
-		c.killShard(c.shards[number], DropStopped)
-	}
-	c.r.routes.close()
-	clear(c.flushes)
-	clear(c.fences)
-	c.retryAt = time.Time{}
 }
 
 // leaveForGood is what Node.Leave waits for.

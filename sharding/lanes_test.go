@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/coterie-go/coterie/ddata/transport"
 	"github.com/coterie-go/coterie/sharding/protocol"
@@ -132,13 +133,13 @@ func TestFencesGoTheWayOfTheMessages(t *testing.T) {
 	g, _ := scripted(t)
 	n := &laneNet{}
 	g.core.out.net = n
-	c := &control{r: g.core, fences: map[protocol.ShardID]protocol.SendFence{}}
+	again := newRetries(g.core)
 	for _, id := range []string{"a", "b", "c"} {
 		n.lanes = nil
 		if err := g.Tell(t.Context(), id, addItem{}); err != nil {
 			t.Fatal(err)
 		}
-		c.fence(protocol.SendFence{To: 2, Shard: protocol.ShardID(g.core.routes.shardOf(id))})
+		again.fence(time.Now(), nil, protocol.SendFence{To: 2, Shard: protocol.ShardID(g.core.routes.shardOf(id))})
 		if len(n.lanes) != 2 || n.lanes[0] != n.lanes[1] {
 			t.Errorf("a message and its fence: %v", n.lanes)
 		}

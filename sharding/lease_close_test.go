@@ -45,7 +45,7 @@ func TestEndUnderLoadGivesLeasesBack(t *testing.T) {
 					}
 				}
 				goOn := make(chan struct{})
-				g.run.control.post(ctlInput{do: func(time.Time) { <-goOn }})
+				g.run.control.inbox.do(func(*control, time.Time) { <-goOn })
 				for i := range 100 {
 					if err := g.Tell(t.Context(), fmt.Sprint("b", i), addItem{"x", 1}); err != nil {
 						t.Fatal(err)

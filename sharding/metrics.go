@@ -58,7 +58,7 @@ func counter(name, help string, labels ...string) *events.Metric {
 }
 
 // reportMetrics tells a Meter of all counters and gauges of the type.
-func reportMetrics(r *core, report func(*events.Metric, float64, ...string)) {
+func reportMetrics(r *core, n *notices, report func(*events.Metric, float64, ...string)) {
 	say := func(m *events.Metric, v int, labels ...string) {
 		report(m, float64(v), append([]string{r.name}, labels...)...)
 	}
@@ -94,9 +94,9 @@ func reportMetrics(r *core, report func(*events.Metric, float64, ...string)) {
 	say(mForced, int(s.Forced))
 	say(mRestored, int(s.Restored))
 	say(mLeasesLost, int(s.LeasesLost))
-	for kind := range r.noted {
+	for kind := range n.counts {
 		if kind > 0 {
-			say(mNoted, int(r.noted[kind].Load()), protocol.EventKind(kind).String())
+			say(mNoted, int(n.counts[kind].Load()), protocol.EventKind(kind).String())
 		}
 	}
 	r.meters.mu.Lock()

@@ -117,7 +117,7 @@ func (t *nodeTypes) predecessor(a *absence) (protocol.Predecessor, error) {
 	if run == nil {
 		return a.start(), nil
 	}
-	if !isDone(run.control.left) {
+	if !isDone(run.control.departure.left) {
 		return protocol.Predecessor{}, fmt.Errorf("%w: %q was closed, and handlers of it still run", ErrAlreadyStarted, name)
 	}
 	if err := inEndTime(run.core.pool.drain); err != nil { // a handler runs, perhaps of a shard that was killed: its machines go on

@@ -35,8 +35,8 @@ func TestMailboxesOfAClosedShardGoFirst(t *testing.T) {
 	tell(2)
 	l.s.drain(func() {})
 	tell(3) // waits: the shard moves
-	c := &control{r: r, shards: map[uint32]*hosting{0: {s: l.s}}}
-	c.closeShard(c.shards[0])
+	c := &control{r: r, hosted: hostings{byShard: map[uint32]*hosting{0: {s: l.s}}}}
+	c.closeShard(c.hosted.of(0))
 	if got := waitingFor(r, 0); !slices.Equal(got, []int{1, 2, 3}) {
 		t.Errorf("for the next home wait %v, want 1, 2 and 3", got)
 	}

@@ -4,46 +4,17 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"math/rand/v2"
-	"sync"
-	"sync/atomic"
 	"time"
 
-	"github.com/coterie-go/coterie/ddata/events"
 	"github.com/coterie-go/coterie/ddata/membership"
-	"github.com/coterie-go/coterie/ddata/runloop"
-	"github.com/coterie-go/coterie/ddata/transport"
 	"github.com/coterie-go/coterie/sharding/passivation"
 	"github.com/coterie-go/coterie/sharding/protocol"
-	"github.com/coterie-go/coterie/sharding/protocol/coordinator"
-	"github.com/coterie-go/coterie/sharding/protocol/region"
-	"github.com/coterie-go/coterie/sharding/remember"
 )
 
 // Region is one entity type on one node. All methods may be called concurrently.
 type Region[M any] struct {
 	core *core
 	run  *engine
-}
-
-// engine is what has to be stopped.
-type engine struct {
-	core    *core
-	control *control
-	// A region is closed for its users first, and may end much later: when its node does, or when
-	// its type is started there again.
-	closing                        atomic.Bool // Close was called
-	closeOnce, refuseOnce, endOnce sync.Once
-
-	mu           sync.Mutex
-	cancels      []func()
-	unregistered bool                    // what is registered from now on is cancelled at once
-	unmeter      func()                  // nil: there is no Meter
-	onClose      func()                  // nil: Close ends it
-	successor    atomic.Pointer[absence] // it answers other nodes' machines when these have ended; nil: the node ends too
-	absence      *absence                // of the type on the node; nil: there is no node
-	ctx          context.Context
-	cancel       context.CancelFunc
 }
 
 // StartOn starts an entity type over ports of one's own. Start is the way for a ddata.Node.
@@ -59,11 +30,12 @@ func StartOn[M any](p Ports, t EntityType[M]) (*Region[M], error) {
 	}
 	reg := &Region[M]{core: newCore(p, t)}
 	reg.core.newBody = reg.incarnate(t.New)
-	run, err := newEngine(p, reg.core, machineConfig(p, t), t.RememberStore)
+	run, err := newEngine(p, reg.core, controlSettings{
+		machines: machineConfig(p, t), store: t.RememberStore, quorums: t.State, onEvent: guardHook(&reg.core.panics, "OnEvent", t.OnEvent),
+	})
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrConfig, err)
 	}
-	run.control.event, run.control.quorums = guardHook(&reg.core.panics, "OnEvent", t.OnEvent), t.State
 	reg.run = run
 	run.start(p)
 	return reg, nil
@@ -137,88 +109,6 @@ func newCore[M any](p Ports, t EntityType[M]) *core {
 	r.idleScan.idleBy(t.Passivation)
 	r.passivations.start(t.Passivation)
 	return r
-}
-
-func newEngine(p Ports, r *core, cfg protocol.Config, store remember.Store) (*engine, error) {
-	ctx, cancel := context.WithCancel(context.Background())
-	run := &engine{core: r, ctx: ctx, cancel: cancel}
-	rng := func() *rand.Rand { return rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64())) }
-	rg, err := region.New(cfg, rng())
-	if err != nil {
-		cancel()
-		return nil, err
-	}
-	c := &control{
-		r: r, cfg: cfg, rng: rng(), state: p.State, remembered: newRemembered(store), cluster: p.Cluster, emit: p.Emit, region: rg, ctx: ctx,
-		homes: make([]uint64, cfg.Shards), shards: map[uint32]*hosting{}, leaseClients: map[uint32]*leaseClient{}, flushes: map[uint32]bool{},
-		fences: map[protocol.ShardID]protocol.SendFence{}, left: make(chan struct{}),
-	}
-	if p.State != nil {
-		m, err := coordinator.New(cfg, rng())
-		if err != nil {
-			cancel()
-			return nil, err
-		}
-		c.coord = &coordination{c: c, m: m}
-		if r.leases.coordinator != nil {
-			c.coord.leaseClient = c.newLeaseClient(r.leases.coordinator, coordinatorLeaseName(r.leases.cluster, r.name))
-		}
-		c.coord.admission = c.newAdmission()
-		c.coord.loop = runloop.New[coordInput](c.coord, inboxMax)
-		if p.Broken != nil {
-			c.coord.loop.WhenBroken(func(b runloop.Broken) { p.Broken("coordinator of entity type "+r.name, b, m) })
-		}
-		c.measureFrom(time.Now())
-	}
-	c.admission, c.admin = c.newAdmission(), c.newAdmission()
-	c.loop = runloop.New[ctlInput](c, inboxMax)
-	if p.Broken != nil {
-		c.loop.WhenBroken(func(b runloop.Broken) { p.Broken("region of entity type "+r.name, b, c) })
-	}
-	run.control, r.idleScan.shards = c, c.hostedShards
-	r.steeredBy(c)
-	return run, nil
-}
-
-// start lets everything loose, in the order in which one thing needs the other.
-func (run *engine) start(p Ports) {
-	r, c := run.core, run.control
-	c.loop.Start()
-	if c.coord != nil {
-		c.coord.loop.Start()
-	}
-	on := run.onCancel
-	r.out.net.Handle(r.out.channel, r)
-	on(func() {
-		switch next := run.successor.Load(); {
-		case next != nil:
-			r.out.net.Handle(r.out.channel, stoppedRegion{r, next})
-		case run.absence != nil: // the transport ends a little later, and calls lost what it has not brought
-			r.out.net.Handle(r.out.channel, transport.HandlerFunc(stoppedRegion{r, run.absence}.Receive))
-		default:
-			r.out.net.Handle(r.out.channel, nil)
-		}
-	})
-	on(p.Network.OnLink(c.linkChanged))
-	on(p.Lease.OnLease(c.leaseChanged))
-	c.leaseChanged(p.Lease.Holds())
-	on(p.Cluster.OnReachable(c.reachable))
-	on(c.follow())
-	on(c.watch())
-	on(p.Cluster.OnView(c.viewInstalled))
-	if v := p.Cluster.View(); v != nil {
-		c.viewInstalled(v)
-	}
-	if p.BeforeLeave != nil {
-		on(p.BeforeLeave(run.leaveForGood))
-	}
-	if p.BeforeExit != nil && c.coord != nil && c.coord.leaseClient != nil {
-		on(p.BeforeExit(c.coord.resign))
-	}
-	if p.Meter != nil {
-		run.unmeter = p.Meter.Read(func(report func(*events.Metric, float64, ...string)) { reportMetrics(r, report) })
-	}
-	r.idleScan.start()
 }
 
 // Tell sends a message to an entity: a nil error says that it is on its way, not that it was

@@ -3,7 +3,6 @@ package sharding
 import (
 	"context"
 	"fmt"
-	"sync"
 	"time"
 
 	"github.com/coterie-go/coterie/sharding/protocol"
@@ -89,52 +88,11 @@ func callError(what string, err error) error {
 	return fmt.Errorf("%s: %w", what, err)
 }
 
-// watch tells shards that are hosted here of changes of their sets, if the store does.
-func (c *control) watch() (cancel func()) {
-	if c.remembered == nil {
-		return func() {}
-	}
-	w, ok := c.remembered.store.(remember.Watcher)
+// watch passes changes of the sets on, if the store tells of them.
+func (m *remembered) watch(changed func(protocol.ShardID, protocol.IDsChanged)) (cancel func()) {
+	w, ok := m.store.(remember.Watcher)
 	if !ok {
 		return func() {}
 	}
-	return w.Watch(func(shard protocol.ShardID, in protocol.IDsChanged) {
-		c.post(ctlInput{do: func(time.Time) {
-			c.hosted(shard, func(h *hosting) { c.toShard(h.s, in) })
-		}})
-	})
-}
-
-// forwardsMax is how many entities are started elsewhere at a time.
-const forwardsMax = 32
-
-// forwardStart starts remembered entities whose ids belong to other shards now, and says which of
-// them run.
-func (c *control) forwardStart(ids []protocol.EntityID, done func([]protocol.EntityID)) {
-	c.aside(func() {
-		var mu sync.Mutex
-		var started []protocol.EntityID
-		var all sync.WaitGroup
-		next := make(chan protocol.EntityID, len(ids))
-		for _, id := range ids {
-			next <- id
-		}
-		close(next)
-		for range min(forwardsMax, len(ids)) {
-			all.Go(func() {
-				for id := range next {
-					ctx, cancel := context.WithTimeout(c.ctx, c.r.askTimeout)
-					_, err := c.r.startEntity(ctx, string(id))
-					cancel()
-					if err == nil {
-						mu.Lock()
-						started = append(started, id)
-						mu.Unlock()
-					}
-				}
-			})
-		}
-		all.Wait()
-		done(started)
-	})
+	return w.Watch(changed)
 }

@@ -21,7 +21,7 @@ import (
 )
 
 // dataStore is the replicated data of a region as a store, for the laws.
-type dataStore struct{ c *control }
+type dataStore struct{ s *stateStore }
 
 var _ remember.Store = dataStore{}
 
@@ -48,7 +48,7 @@ func (d dataStore) write(ctx context.Context, w protocol.StateWrite) error {
 		return ctx.Err()
 	}
 	done := make(chan error, 1)
-	d.c.write(w, func(err error) { done <- err })
+	d.s.write(w, func(err error) { done <- err })
 	return <-done
 }
 
@@ -57,7 +57,7 @@ func (d dataStore) read(ctx context.Context, r protocol.StateRead) (protocol.Did
 		return protocol.DidRead{}, ctx.Err()
 	}
 	done := make(chan protocol.DidRead, 1)
-	d.c.read(r, func(_ crdt.Reader, in protocol.DidRead) { done <- in })
+	d.s.read(r, func(_ crdt.Reader, in protocol.DidRead) { done <- in })
 	in := <-done
 	return in, in.Err
 }
@@ -74,7 +74,7 @@ func TestReplicatedDataIsARememberStore(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			return dataStore{&control{ctx: t.Context(), cfg: protocol.Config{Type: typ}, state: data, quorums: StateSettings{}.withDefaults()}}
+			return dataStore{&stateStore{typ: typ, data: data, quorums: StateSettings{}.withDefaults(), asides: newAsides()}}
 		}
 		return open(0), open(1)
 	})
@@ -303,7 +303,7 @@ func TestVanishedIDsComeBack(t *testing.T) {
 					}
 				}
 				<-time.After(time.Second) // a late removal knows what was there before the shard was loaded, not what is being added
-				var store remember.Store = dataStore{g.run.control}
+				var store remember.Store = dataStore{g.run.control.state}
 				if s != nil {
 					store = s
 				}

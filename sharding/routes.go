@@ -42,6 +42,23 @@ func newRoutes(shards int, hash protocol.Hash) *routes {
 	}
 }
 
+// shards lists those that run here.
+func (t *routes) shards() []*shard {
+	all := make([]*shard, 0, 16)
+	for i := range t.hosted {
+		if s := t.hosted[i].Load(); s != nil {
+			all = append(all, s)
+		}
+	}
+	return all
+}
+
+// unhost takes out a shard that runs here no more. Its messages go where the route says.
+func (t *routes) unhost(s *shard) {
+	t.lanes[s.number].CompareAndSwap(s, nil)
+	t.hosted[s.number].CompareAndSwap(s, nil)
+}
+
 // shardOf is the shard of an id.
 func (t *routes) shardOf(id string) uint32 {
 	return uint32(t.hash.ShardOf(protocol.EntityID(id), len(t.slots)))

@@ -238,8 +238,7 @@ func TestBufferedIsDroppedWithAReason(t *testing.T) {
 func TestKilledShardAnswersStarts(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		g, answer, goOn := startThatWaits(t, w, time.Hour)
-		c := g.run.control
-		c.post(ctlInput{do: func(time.Time) { c.killShard(c.shards[0], DropForced) }})
+		controlOf(g, func(c *control) { c.killShard(c.hosted.of(0), DropForced) })
 		synctest.Wait()
 		select {
 		case err := <-answer:
@@ -288,37 +287,34 @@ func TestLateReplies(t *testing.T) {
 // H6: a node has not left while a message or a fence that found no room is still here.
 func TestLeftWhenAllIsOnItsWay(t *testing.T) {
 	g, n := scripted(t)
-	c := &control{r: g.core, fences: map[protocol.ShardID]protocol.SendFence{}, flushes: map[uint32]bool{}, left: make(chan struct{})}
-	left := func() bool {
-		select {
-		case <-c.left:
-			return true
-		default:
-			return false
-		}
+	c := &control{r: g.core, retries: newRetries(g.core), departure: departure{left: make(chan struct{})}}
+	retry := func() {
+		c.retries.retry(time.Now(), nil)
+		c.departure.maybeEnd(c.retries.empty())
 	}
-	if c.retry(time.Now()); left() {
+	left := func() bool { return isDone(c.departure.left) }
+	if retry(); left() {
 		t.Error("it did not want to")
 	}
 	n.full = true
 	g.core.routes.buffering(1)
 	g.core.routes.putBack(1, []bufferedMessage{{id: "a", env: envelope{msg: addItem{}}, size: bufferedOverhead}})
-	c.open(1, &route{remote: 3})
-	c.regionEffects(&protocol.RegionEffects{Left: true})
+	c.retries.open(time.Now(), 1, &route{remote: 3})
+	c.regionEffects(time.Now(), &protocol.RegionEffects{Left: true})
 	if left() {
 		t.Error("a message is still here")
 	}
 	n.full = false
-	c.fence(protocol.SendFence{To: 2, Shard: 2})
+	c.retries.fence(time.Now(), nil, protocol.SendFence{To: 2, Shard: 2})
 	n.full = true
-	c.fence(protocol.SendFence{To: 2, Shard: 3})
+	c.retries.fence(time.Now(), nil, protocol.SendFence{To: 2, Shard: 3})
 	n.full = false
-	delete(c.flushes, 1)
-	if c.maybeLeft(); left() {
+	delete(c.retries.flushes, 1)
+	if c.departure.maybeEnd(c.retries.empty()); left() {
 		t.Error("a fence is still here")
 	}
-	c.flushes[1] = true
-	if c.retry(time.Now()); !left() || len(n.frames) != 3 {
+	c.retries.flushes[1] = true
+	if retry(); !left() || len(n.frames) != 3 {
 		t.Errorf("left %v with %d frames on their way", left(), len(n.frames))
 	}
 }

@@ -3,7 +3,6 @@ package sharding
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/coterie-go/coterie/sharding/protocol"
@@ -34,48 +33,18 @@ func (g *Region[M]) StopShards(ctx context.Context, shards ...int) error {
 	if len(shards) == 0 {
 		return nil
 	}
-	w := &stopWait{left: map[protocol.ShardID]bool{}, done: make(chan struct{})}
-	for _, s := range in.Shards {
-		w.left[s] = true
-	}
-	c.post(ctlInput{do: func(time.Time) {
-		c.stopWaits = append(c.stopWaits, w)
+	w := newStopWait(in.Shards)
+	c.inbox.do(func(c *control, _ time.Time) {
+		c.stops.add(w)
 		c.toRegion(in)
-	}})
+	})
 	select {
 	case <-w.done:
 		return nil
 	case <-c.r.closed:
 		return ErrStopped
 	case <-ctx.Done():
-		c.post(ctlInput{do: func(time.Time) { c.forgetStop(w) }})
+		c.inbox.do(func(c *control, _ time.Time) { c.stops.forget(w) })
 		return context.Cause(ctx)
 	}
-}
-
-// stopWait is one StopShards. It belongs to the control loop.
-type stopWait struct {
-	left map[protocol.ShardID]bool
-	done chan struct{}
-}
-
-// atRest tells the callers that wait that shards have stopped for good.
-func (c *control) atRest(shards []protocol.ShardID) {
-	kept := c.stopWaits[:0]
-	for _, w := range c.stopWaits {
-		for _, s := range shards {
-			delete(w.left, s)
-		}
-		if len(w.left) > 0 {
-			kept = append(kept, w)
-		} else {
-			close(w.done)
-		}
-	}
-	clear(c.stopWaits[len(kept):])
-	c.stopWaits = kept
-}
-
-func (c *control) forgetStop(w *stopWait) {
-	c.stopWaits = slices.DeleteFunc(c.stopWaits, func(x *stopWait) bool { return x == w })
 }

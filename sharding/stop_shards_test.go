@@ -84,25 +84,15 @@ func TestStopShardsRefusesRemembered(t *testing.T) {
 // Each StopShards ends when all of its shards rest, not before, and not because another's do; one
 // whose context has ended is forgotten.
 func TestStopShardsWaitsForItsOwn(t *testing.T) {
-	c := &control{}
+	var c stops
 	wait := func(shards ...protocol.ShardID) *stopWait {
-		w := &stopWait{left: map[protocol.ShardID]bool{}, done: make(chan struct{})}
-		for _, s := range shards {
-			w.left[s] = true
-		}
-		c.stopWaits = append(c.stopWaits, w)
+		w := newStopWait(shards)
+		c.add(w)
 		return w
 	}
-	ended := func(w *stopWait) bool {
-		select {
-		case <-w.done:
-			return true
-		default:
-			return false
-		}
-	}
+	ended := func(w *stopWait) bool { return isDone(w.done) }
 	one, two, gone := wait(1, 2), wait(2, 3), wait(1)
-	c.forgetStop(gone)
+	c.forget(gone)
 	for _, x := range []struct {
 		rests    protocol.ShardID
 		one, two bool
@@ -111,8 +101,8 @@ func TestStopShardsWaitsForItsOwn(t *testing.T) {
 			t.Errorf("with %d at rest the first has ended: %v, the second: %v", x.rests, ended(one), ended(two))
 		}
 	}
-	if ended(gone) || len(c.stopWaits) != 0 {
-		t.Errorf("%d wait", len(c.stopWaits))
+	if ended(gone) || len(c.waits) != 0 {
+		t.Errorf("%d wait", len(c.waits))
 	}
 }
 
@@ -130,11 +120,10 @@ func TestStopShardsThatNobodyAnswers(t *testing.T) {
 		}
 		synctest.Wait()
 		waits := func() (n int) {
-			c, got := g.run.control, make(chan int, 1)
-			c.post(ctlInput{do: func(time.Time) { got <- len(c.stopWaits) }})
-			return <-got
+			controlOf(g, func(c *control) { n = len(c.stops.waits) })
+			return n
 		}
-		g.run.control.post(ctlInput{do: func(time.Time) { g.run.control.atRest([]protocol.ShardID{2}) }})
+		controlOf(g, func(c *control) { c.stops.atRest([]protocol.ShardID{2}) })
 		if n := waits(); n != 2 {
 			t.Errorf("%d wait for shard 1", n)
 		}

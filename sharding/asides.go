@@ -1,0 +1,43 @@
+package sharding
+
+import (
+	"context"
+	"sync"
+)
+
+// asides are the goroutines that work for a region beside its loops. The end of the region awaits
+// them.
+type asides struct {
+	ctx    context.Context // ends with the region
+	cancel context.CancelFunc
+
+	mu   sync.Mutex // ctx ends under it
+	work sync.WaitGroup
+}
+
+func newAsides() *asides {
+	a := &asides{}
+	a.ctx, a.cancel = context.WithCancel(context.Background())
+	return a
+}
+
+// run calls fn on a goroutine of its own. It reports false, and calls nothing, after end.
+func (a *asides) run(fn func()) (runs bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.ctx.Err() != nil {
+		return false
+	}
+	a.work.Go(fn)
+	return true
+}
+
+// end refuses what comes from now on.
+func (a *asides) end() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.cancel()
+}
+
+// await waits until nothing runs.
+func (a *asides) await() { a.work.Wait() }

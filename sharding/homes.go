@@ -1,0 +1,67 @@
+package sharding
+
+import (
+	"time"
+
+	"log/slog"
+
+	"github.com/coterie-go/coterie/sharding/protocol"
+)
+
+// homes are the nodes to which the route of each shard last led; 0: to none yet.
+type homes []uint64
+
+// note takes a new route. It reports whether the shard has moved: it has lost its home with a node,
+// as gone says, or has one again.
+func (h homes) note(number uint32, rt protocol.Route, self uint64, gone func(node uint64) bool) (moved bool) {
+	was, now := h[number], uint64(0)
+	switch rt.State {
+	case protocol.RouteLocal:
+		now = self
+	case protocol.RouteRemote:
+		now = uint64(rt.Home)
+	}
+	if now != 0 {
+		h[number] = now
+	}
+	return was != 0 && (now != 0 || gone(was))
+}
+
+// When messages wait and no member has the type's role, a warning says so: first after a time in
+// which a host may well come up, then again and again.
+const (
+	noHostFirst = time.Second
+	noHostAgain = 30 * time.Second
+)
+
+// unhostedWatch warns of messages that wait for a home that no node can give. Tell has accepted
+// them, so their senders do not hear of it.
+type unhostedWatch struct {
+	typ, role string
+	log       *slog.Logger
+	limit     *bufferLimit
+	standing  *standing
+
+	at time.Time // of the next look; zero: there is none
+}
+
+// wanted notes that a message waits.
+func (w *unhostedWatch) wanted(now time.Time) {
+	if w.at.IsZero() {
+		w.at = now.Add(noHostFirst)
+	}
+}
+
+// look warns if there is reason to.
+func (w *unhostedWatch) look(now time.Time) {
+	w.at = time.Time{}
+	waiting := w.limit.count.Load()
+	if waiting == 0 {
+		return
+	}
+	w.at = now.Add(noHostAgain)
+	if why := w.standing.unhosted(); why != nil {
+		w.log.Warn("sharding: messages wait, and no member can host the type: is its Role misspelt?",
+			"type", w.typ, "role", w.role, "buffered", waiting, "error", why)
+	}
+}

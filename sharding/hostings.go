@@ -1,0 +1,198 @@
+package sharding
+
+import (
+	"container/heap"
+	"fmt"
+	"iter"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/sharding/protocol"
+	shardmachine "github.com/coterie-go/coterie/sharding/protocol/shard"
+)
+
+// hosting is one Shard machine and what it steers.
+type hosting struct {
+	s       *shard
+	m       *shardmachine.Shard
+	ids     knownIDs
+	starts  map[uint64]bufferedMessage // StartEntity that wait, by request
+	lastReq uint64
+
+	// deadline is the one in due; zero: there is none. That of a hosting that is over is dueNever.
+	deadline time.Time
+}
+
+// ask notes a StartEntity that waits for its answer, and returns the request's number.
+func (h *hosting) ask(id string, env envelope) uint64 {
+	h.lastReq++
+	h.starts[h.lastReq] = bufferedMessage{id: id, env: env, size: bufferedOverhead}
+	return h.lastReq
+}
+
+// answered returns the StartEntity of a request, which waits no more.
+func (h *hosting) answered(req uint64) (p bufferedMessage, ok bool) {
+	p, ok = h.starts[req]
+	delete(h.starts, req)
+	return p, ok
+}
+
+// waiting lists the StartEntity that wait, in order.
+func (h *hosting) waiting() (starts []bufferedMessage) {
+	for _, req := range slices.Sorted(maps.Keys(h.starts)) {
+		starts = append(starts, h.starts[req])
+	}
+	return starts
+}
+
+// hostings are the shards that run here, and the times at which their machines want to be stepped.
+type hostings struct {
+	byShard map[uint32]*hosting
+	due     dueHeap
+	// unshared: shards, or the limit on active entities, have changed since that was divided
+	unshared bool
+}
+
+// dueNever is the deadline of a hosting that is over; it equals none in the heap.
+var dueNever = time.Unix(1, 0)
+
+// printedMax is how many shards String prints.
+const printedMax = 256
+
+func (t *hostings) add(h *hosting) {
+	t.byShard[h.s.number] = h
+	t.unshared = true
+}
+
+func (t *hostings) remove(h *hosting) {
+	delete(t.byShard, h.s.number)
+	t.unshared = true
+	h.deadline = dueNever
+}
+
+// of finds the hosting of a shard; nil: it does not run here.
+func (t *hostings) of(n protocol.ShardID) *hosting { return t.byShard[uint32(n)] }
+
+// at finds the hosting that runs s; nil: it is over, and perhaps there is another of its number.
+func (t *hostings) at(s *shard) *hosting {
+	if h := t.byShard[s.number]; h != nil && h.s == s {
+		return h
+	}
+	return nil
+}
+
+// all lists the shards, in no order.
+func (t *hostings) all() iter.Seq[*shard] {
+	return func(yield func(*shard) bool) {
+		for _, h := range t.byShard { // order: the caller takes none
+			if !yield(h.s) {
+				return
+			}
+		}
+	}
+}
+
+// reshare divides the limit on active entities anew if that is needed: once, however many shards
+// have come and gone.
+func (t *hostings) reshare(p *passivations) {
+	if t.unshared {
+		t.unshared = false
+		p.reshare(len(t.byShard), t.all())
+	}
+}
+
+// schedule takes the deadline of a machine that was stepped.
+func (t *hostings) schedule(h *hosting) {
+	if d := h.m.Deadline(); !d.Equal(h.deadline) {
+		h.deadline = d
+		if !d.IsZero() {
+			heap.Push(&t.due, dueShard{d, h})
+		}
+	}
+}
+
+// next is the earliest deadline; zero: there is none.
+func (t *hostings) next() time.Time {
+	if len(t.due) == 0 {
+		return time.Time{}
+	}
+	return t.due[0].at
+}
+
+// expired takes the hostings whose deadlines have come.
+func (t *hostings) expired(now time.Time) (all []*hosting) {
+	for len(t.due) > 0 && !now.Before(t.due[0].at) {
+		d := heap.Pop(&t.due).(dueShard)
+		if d.h.deadline.Equal(d.at) {
+			d.h.deadline = time.Time{}
+			all = append(all, d.h)
+		}
+	}
+	return all
+}
+
+// lines print the machines, each in a line.
+func (t *hostings) lines() (lines []string) {
+	for i, number := range slices.Sorted(maps.Keys(t.byShard)) {
+		if i == printedMax {
+			return append(lines, fmt.Sprintf("and %d shards more", len(t.byShard)-i))
+		}
+		lines = append(lines, t.byShard[number].m.String())
+	}
+	return lines
+}
+
+// dueShard is a deadline of a Shard machine; it counts only while it is the hosting's latest.
+type dueShard struct {
+	at time.Time
+	h  *hosting
+}
+
+type dueHeap []dueShard
+
+func (d dueHeap) Len() int           { return len(d) }
+func (d dueHeap) Less(i, j int) bool { return d[i].at.Before(d[j].at) }
+func (d dueHeap) Swap(i, j int)      { d[i], d[j] = d[j], d[i] }
+
+// Push implements heap.Interface.
+func (d *dueHeap) Push(x any) { *d = append(*d, x.(dueShard)) }
+
+// Pop implements heap.Interface.
+func (d *dueHeap) Pop() any {
+	old := *d
+	x := old[len(old)-1]
+	old[len(old)-1] = dueShard{}
+	*d = old[:len(old)-1]
+	return x
+}
+
+// knownIDs are the remembered ids of a hosted shard that its machine knows of. Newer ones are
+// compared with them beside the loop: that costs as much as what has changed, which after a
+// partition may be much. There is one comparison at a time, and only the latest ids count.
+type knownIDs struct {
+	at    crdt.Reader
+	known bool         // the machine has read them
+	next  *crdt.Reader // newer ones; nil: none
+	busy  bool         // they are being compared
+}
+
+// read takes what the machine has read.
+func (k *knownIDs) read(v crdt.Reader) { k.at, k.known = v, true }
+
+// changed takes newer ids.
+func (k *knownIDs) changed(v crdt.Reader) { k.next = &v }
+
+// begin returns what has to be compared, if there is anything and no comparison is under way.
+func (k *knownIDs) begin() (before, now crdt.Reader, ok bool) {
+	if k.busy || !k.known || k.next == nil {
+		return before, now, false
+	}
+	before, now = k.at, *k.next
+	k.at, k.next, k.busy = now, nil, true
+	return before, now, true
+}
+
+// end ends the comparison.
+func (k *knownIDs) end() { k.busy = false }

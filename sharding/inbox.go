@@ -1,0 +1,168 @@
+package sharding
+
+import (
+	"log/slog"
+	"time"
+
+	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/runloop"
+	"github.com/coterie-go/coterie/ddata/transport"
+	"github.com/coterie-go/coterie/sharding/protocol"
+)
+
+// ctlInput is one input of the control loop: for the Region machine, for the Shard machine of s, or
+// a function to run.
+type ctlInput struct {
+	region protocol.RegionInput
+	shard  protocol.ShardInput
+	s      *shard
+	do     func(c *control, now time.Time)
+	from   runloop.Permit // of another node's message
+}
+
+// inboxMax is how many hints may wait for a loop.
+const inboxMax = 1 << 16
+
+// inbox takes what the data plane and other goroutines tell the control loop. It does not wait.
+type inbox struct {
+	typ    string // the entity type's name
+	log    *slog.Logger
+	loop   *runloop.Loop[ctlInput]
+	mail   *machineMail
+	admin  *runloop.Admission // of what other nodes want of single entities
+	asides *asides
+}
+
+var _ controller = (*inbox)(nil)
+
+func (b *inbox) put(in ctlInput)                          { b.loop.Force(in) }
+func (b *inbox) toRegion(in protocol.RegionInput)         { b.put(ctlInput{region: in}) }
+func (b *inbox) toShard(s *shard, in protocol.ShardInput) { b.put(ctlInput{s: s, shard: in}) }
+
+// do has fn called in the control loop.
+func (b *inbox) do(fn func(c *control, now time.Time)) { b.put(ctlInput{do: fn}) }
+
+// wanted implements controller.
+func (b *inbox) wanted(shard uint32) {
+	b.do(func(c *control, now time.Time) {
+		c.toRegion(protocol.Wanted{Shard: protocol.ShardID(shard)})
+		c.unhosted.wanted(now)
+	})
+}
+
+// flushLater implements controller.
+func (b *inbox) flushLater(shard uint32) {
+	b.do(func(c *control, now time.Time) { c.retries.later(now, shard) })
+}
+
+// misrouted implements controller. It is a hint that comes once per message, so it may be lost.
+func (b *inbox) misrouted(from uint64, shard uint32) {
+	b.loop.Post(ctlInput{region: protocol.Misrouted{From: protocol.UID(from), Shard: protocol.ShardID(shard)}})
+}
+
+// wake implements controller.
+func (b *inbox) wake(s *shard, id string) { b.toShard(s, protocol.Wake{ID: protocol.EntityID(id)}) }
+
+// passivate implements controller.
+func (b *inbox) passivate(s *shard, id string, why protocol.Cause, place runloop.Permit) {
+	b.put(ctlInput{s: s, shard: protocol.Passivate{ID: protocol.EntityID(id), Cause: why}, from: place})
+}
+
+// admit implements controller.
+func (b *inbox) admit(from uint64, bytes int) (runloop.Permit, bool) {
+	return b.admin.Admit(from, bytes)
+}
+
+// reshare implements controller.
+func (b *inbox) reshare() {
+	b.do(func(c *control, _ time.Time) { c.hosted.unshared = true })
+}
+
+// entityStopped implements controller.
+func (b *inbox) entityStopped(s *shard, id string) {
+	b.toShard(s, protocol.EntityStopped{ID: protocol.EntityID(id)})
+}
+
+// startEntity implements controller.
+func (b *inbox) startEntity(s *shard, id string, env envelope, place runloop.Permit) {
+	b.put(ctlInput{from: place, do: func(c *control, _ time.Time) { c.startEntity(s, id, env) }})
+}
+
+// receive implements controller.
+func (b *inbox) receive(from uint64, m protocol.Message, bytes int) { b.mail.receive(from, m, bytes) }
+
+// note implements controller.
+func (b *inbox) note(e protocol.Event) {
+	b.do(func(c *control, _ time.Time) { c.notices.notify(e) })
+}
+
+// aside implements controller.
+func (b *inbox) aside(fn func()) (runs bool) { return b.asides.run(fn) }
+
+// rejected implements controller.
+func (b *inbox) rejected(from uint64, err error) {
+	b.log.Debug("sharding message rejected", "type", b.typ, "from", protocol.UID(from), "error", err)
+}
+
+// machineMail carries the messages between the machines of this node and those of others.
+type machineMail struct {
+	typ  string // the entity type's name
+	log  *slog.Logger
+	self uint64
+	out  *outbox
+
+	region, coordinator mailbag
+}
+
+// mailbag takes the messages for one machine of this node.
+type mailbag struct {
+	admission *runloop.Admission // of the messages of other nodes
+	put       func(protocol.Receive, runloop.Permit)
+}
+
+// to is the machine that a message is for. Without a coordinator its messages count as the
+// region's, which drops them.
+func (x *machineMail) to(m protocol.Message) *mailbag {
+	if m.ToCoordinator() && x.coordinator.put != nil {
+		return &x.coordinator
+	}
+	return &x.region
+}
+
+// send puts a message on the control lane. What does not fit is lost: the machines repeat what is
+// not answered.
+func (x *machineMail) send(e protocol.Envelope) {
+	if uint64(e.To) == x.self {
+		x.deliver(e.To, e.Msg, runloop.Permit{})
+		return
+	}
+	if err := x.out.sendControl(e.To, transport.Control, 0, appendQuestion(nil, e.Msg)); err != nil {
+		x.log.Debug("sharding message not sent", "type", x.typ, "to", e.To, "message", e.Msg.String(), "error", err)
+	}
+}
+
+// receive takes a message of another node. What finds no place is lost: the machines repeat what is
+// not answered.
+func (x *machineMail) receive(from uint64, m protocol.Message, bytes int) {
+	if place, ok := x.to(m).admission.Admit(from, bytes); ok {
+		x.deliver(protocol.UID(from), m, place)
+	}
+}
+
+// deliver hands a message to the machine that it is for.
+func (x *machineMail) deliver(from protocol.UID, m protocol.Message, place runloop.Permit) {
+	if m.ToCoordinator() && x.coordinator.put == nil {
+		place.Release()
+		return
+	}
+	x.to(m).put(protocol.Receive{From: from, Msg: m}, place)
+}
+
+// newAdmission bounds what other nodes have waiting in front of one machine.
+func newAdmission(r *core) *runloop.Admission {
+	member := func(node uint64) bool {
+		v := r.cluster.View()
+		return v != nil && v.Has(membership.UID(node))
+	}
+	return runloop.NewAdmission(member, func() { r.drops.drop(DropInbox, -1, "", nil) })
+}

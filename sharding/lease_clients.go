@@ -1,0 +1,132 @@
+package sharding
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+
+	"github.com/coterie-go/coterie/ddata/locks"
+	"github.com/coterie-go/coterie/sharding/protocol"
+)
+
+// leaseClients are the clients of the leases of one region: of its shards, and of the coordinator.
+// That of a shard outlives hostings, so that what one gives back the next can acquire.
+type leaseClients struct {
+	ctx    context.Context // ends with the region: nothing is acquired any more
+	typ    string          // the entity type's name
+	log    *slog.Logger
+	stores *leases
+
+	shards      map[uint32]*leaseClient
+	coordinator *leaseClient // nil: it needs none
+}
+
+func newLeaseClients(ctx context.Context, r *core) *leaseClients {
+	return &leaseClients{ctx: ctx, typ: r.name, log: r.log, stores: &r.leases, shards: map[uint32]*leaseClient{}}
+}
+
+func (l *leaseClients) open(store locks.Store, name string) *leaseClient {
+	return &leaseClient{ctx: l.ctx, store: store, name: name, owner: l.stores.owner, log: l.log}
+}
+
+// ofCoordinator is the client of the coordinator's lease; nil: it needs none.
+func (l *leaseClients) ofCoordinator() *leaseClient {
+	if l.stores.coordinator != nil && l.coordinator == nil {
+		l.coordinator = l.open(l.stores.coordinator, coordinatorLeaseName(l.stores.cluster, l.typ))
+	}
+	return l.coordinator
+}
+
+// of is the client of a shard's lease.
+func (l *leaseClients) of(number uint32) *leaseClient {
+	x := l.shards[number]
+	if x == nil {
+		x = l.open(l.stores.shards, shardLeaseName(l.stores.cluster, l.typ, number))
+		l.shards[number] = x
+	}
+	return x
+}
+
+// acquire asks for the lease of a shard. tell gets what the machine must hear, with the hold if it
+// was granted; the contexts of handlers end before.
+func (l *leaseClients) acquire(s *shard, gen uint64, tell func(*leaseHold, protocol.ShardInput)) {
+	x := l.of(s.number)
+	waitsFor := x.waitsFor
+	s.lease.waits.Store(&waitsFor)
+	x.acquire(gen, func(g *leaseHold, in any) {
+		switch in := in.(type) {
+		case protocol.LeaseRefused:
+			why := cmp.Or(in.Text, "another holds it")
+			s.lease.awaiting.Store(&why)
+		case protocol.LeaseLost:
+			s.cancelContexts(fmt.Errorf("%w: %s", ErrNoLease, in.Text))
+		}
+		tell(g, in.(protocol.ShardInput))
+	})
+}
+
+// release gives back the lease of a shard in which nothing goes on any more.
+func (l *leaseClients) release(s *shard, done func()) {
+	s.lease.returned.Store(true)
+	s.lease.hold.Load().close()
+	l.of(s.number).release(nil, done)
+}
+
+// retire gives back the lease of a shard that was killed, when none of its handlers runs and none
+// of its writes is under way. ends: what runs may come to its end under the lease.
+func (l *leaseClients) retire(s *shard, ends bool) {
+	t := s.lease
+	if t == nil {
+		return
+	}
+	x := l.of(s.number)
+	if !ends {
+		t.hold.Load().close()
+	}
+	quiet := make(chan struct{})
+	t.whenQuiet(func() {
+		t.hold.Load().close()
+		t.whenQuiet(func() { close(quiet) }) // work may have begun in between
+	})
+	x.release(quiet, nil)
+}
+
+// all lists the clients, that of the coordinator last. The control loop must not run.
+func (l *leaseClients) all() (all []*leaseClient) {
+	for _, number := range slices.Sorted(maps.Keys(l.shards)) {
+		all = append(all, l.shards[number])
+	}
+	if l.coordinator != nil {
+		all = append(all, l.coordinator)
+	}
+	return all
+}
+
+// settled waits until what was held is given back. The error names one that was not, and says how
+// many there are. The control loop must not run.
+func (l *leaseClients) settled(ctx context.Context) error {
+	var first error
+	left := 0
+	for _, x := range l.all() {
+		if err := x.settled(ctx); err != nil {
+			left++
+			first = cmp.Or(first, err)
+		}
+	}
+	if left == 0 {
+		return nil
+	}
+	return fmt.Errorf("sharding %q: %d leases were not given back, and may be held until their time has passed: %w", l.typ, left, first)
+}
+
+// rest waits until no store of leases is at work. The control loop must not run.
+func (l *leaseClients) rest(ctx context.Context) (err error) {
+	for _, x := range l.all() {
+		err = errors.Join(err, x.rests(ctx))
+	}
+	return err
+}

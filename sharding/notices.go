@@ -1,0 +1,41 @@
+package sharding
+
+import (
+	"context"
+	"log/slog"
+	"sync/atomic"
+
+	"github.com/coterie-go/coterie/ddata/events"
+	"github.com/coterie-go/coterie/sharding/protocol"
+)
+
+// notices count the events of a region's machines, and tell of them. Any goroutine may use them.
+type notices struct {
+	typ    string // the entity type's name
+	log    *slog.Logger
+	emit   func(events.Event)   // nil: the log takes it
+	hook   func(protocol.Event) // the user's; nil: none
+	meters *meters              // nil: there is no Meter
+
+	counts [protocol.EventEnd]atomic.Uint64
+}
+
+// notify counts an event and tells of it.
+func (n *notices) notify(e protocol.Event) {
+	n.counts[e.Kind].Add(1)
+	n.meters.noted(e)
+	n.tell(Event{n.typ, e})
+	if n.hook != nil {
+		n.hook(e)
+	}
+}
+
+// tell hands an event to the node, or to the log where there is no way to.
+func (n *notices) tell(e events.Event) {
+	if n.emit != nil {
+		n.emit(e)
+		return
+	}
+	l := e.Line()
+	n.log.LogAttrs(context.Background(), l.Level, l.Message, l.Attrs...)
+}

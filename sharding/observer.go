@@ -1,0 +1,91 @@
+package sharding
+
+import (
+	"time"
+
+	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/transport"
+	"github.com/coterie-go/coterie/sharding/protocol"
+)
+
+// observer tells the machines what happens around the region: to connections, to the node's lease,
+// to other nodes, and to what is kept. Any goroutine may use it.
+type observer struct {
+	inbox   *inbox
+	coord   *coordination // nil on a proxy
+	state   *stateStore
+	table   *tableFeed
+	lease   *handlerLease
+	removed func(*membership.View) // ends what waits for nodes that the view does not list
+}
+
+// linkChanged tells the Region of a connection that is there again.
+func (o *observer) linkChanged(e transport.LinkEvent) {
+	if e.Up && e.Lane == transport.Data && e.Generation > 1 {
+		o.inbox.toRegion(protocol.LinkUp{Peer: protocol.UID(e.Peer)})
+	}
+}
+
+// leaseChanged tells handlers and machines of the node's lease.
+func (o *observer) leaseChanged(held bool) {
+	o.lease.changed(held)
+	in := protocol.Lease{Held: held}
+	o.inbox.toRegion(in)
+	if o.coord != nil {
+		o.coord.post(in)
+	}
+}
+
+// reachable tells the Coordinator of a node.
+func (o *observer) reachable(uid membership.UID, ok bool) {
+	if o.coord != nil {
+		o.coord.post(protocol.Reachable{UID: uid, OK: ok})
+	}
+}
+
+// viewInstalled passes a view on; nil, or one without this node, ends everything that runs here.
+func (o *observer) viewInstalled(v *membership.View) {
+	if v == nil {
+		o.lease.end(ErrStopped)
+		o.inbox.toRegion(protocol.Dropped{})
+		return
+	}
+	in := protocol.Install{View: v}
+	o.inbox.do(func(c *control, _ time.Time) {
+		c.view = v
+		c.toRegion(in)
+	})
+	if o.coord != nil {
+		o.coord.post(in)
+	}
+	o.removed(v)
+}
+
+// follow passes changes of what is kept on to the machines.
+func (o *observer) follow() (cancel func()) {
+	return o.state.follow(stateChanges{
+		homes: func(v crdt.Reader) {
+			if o.table.put(v) {
+				o.inbox.do(func(c *control, _ time.Time) { c.tableChanged() })
+			}
+		},
+		locations:  func(v crdt.Reader) { o.coord.locationsChanged(v) },
+		remembered: func(v crdt.Reader) { o.coord.rememberedChanged(v) },
+		ids: func(number uint32, v crdt.Reader) {
+			o.inbox.do(func(c *control, _ time.Time) {
+				if h := c.hosted.of(protocol.ShardID(number)); h != nil {
+					h.ids.changed(v)
+					c.compareIDs(h)
+				}
+			})
+		},
+	})
+}
+
+// watch tells shards that are hosted here of changes of their sets in a RememberStore.
+func (o *observer) watch() (cancel func()) {
+	return o.state.watch(func(shard protocol.ShardID, in protocol.IDsChanged) {
+		o.inbox.do(func(c *control, _ time.Time) { c.toHosted(in, shard) })
+	})
+}
