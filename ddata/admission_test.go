@@ -65,7 +65,7 @@ func TestPeersInboxesAreBounded(t *testing.T) {
 			return held(func(do func()) bool { return n.members.loop.Force(memberInput{do: do}) })
 		}},
 		"replicator": {func() { r.receive(stranger, []byte("junk")) }, func() func() {
-			return held(func(do func()) bool { return r.loop.Force(request{do: func(*replicaDriver) { do() }}) })
+			return held(func(do func()) bool { return r.loop.Force(request{do: func(*replicaHost) { do() }}) })
 		}},
 		"singleton": {func() { n.singletons.hear(stranger, word, n.reports) }, func() func() {
 			return func() {

@@ -17,7 +17,7 @@ func TestBrokenMachineEndsItsNode(t *testing.T) {
 	for name, breaks := range map[string]func(*Node){
 		"membership": func(n *Node) { n.members.loop.Force(memberInput{do: func() { panic(invariant) }}) },
 		"replicator of role backend": func(n *Node) {
-			n.replicas["backend"].loop.Force(request{do: func(*replicaDriver) { panic(invariant) }})
+			n.replicas["backend"].loop.Force(request{do: func(*replicaHost) { panic(invariant) }})
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -27,7 +27,7 @@ func TestBrokenMachineEndsItsNode(t *testing.T) {
 			})
 			r := n.replicas["backend"]
 			hold, held, late := make(chan struct{}), make(chan struct{}), make(chan replicator.Result, 1)
-			r.loop.Force(request{do: func(*replicaDriver) { close(held); <-hold }})
+			r.loop.Force(request{do: func(*replicaHost) { close(held); <-hold }})
 			<-held
 			breaks(n)
 			r.loop.Force(request{in: replicator.Get{ID: 1}, id: 1, done: func(res replicator.Result) { late <- res }})

@@ -128,7 +128,7 @@ func (r *Replicator) withdraw(t *ticket) {
 }
 
 // cancel runs on the loop's goroutine.
-func (r *Replicator) cancel(d *replicaDriver) {
+func (r *Replicator) cancel(h *replicaHost) {
 	r.goneMu.Lock()
 	gone := r.gone
 	r.gone = nil
@@ -139,5 +139,5 @@ func (r *Replicator) cancel(d *replicaDriver) {
 			ids = append(ids, t.id)
 		}
 	}
-	d.carry(d.m.Step(time.Now(), replicator.Cancel{IDs: ids}))
+	h.d.Step(time.Now(), replicator.Cancel{IDs: ids})
 }

@@ -33,13 +33,9 @@ func TestHealthNamesWhatIsMissing(t *testing.T) {
 	r.storeFault.Store(nil)
 
 	looked := make(chan struct{})
-	r.loop.Force(request{do: func(*replicaDriver) { // which reports nothing meanwhile
+	r.loop.Force(request{do: func(*replicaHost) { // which reports nothing meanwhile
 		defer close(looked)
-		set := func(yes bool) {
-			n.progress.mu.Lock()
-			defer n.progress.mu.Unlock()
-			n.progress.caughtUp[DefaultRole] = yes
-		}
+		set := func(yes bool) { n.progress.reached(DefaultRole, yes, 0) }
 		set(false)
 		check(true, `the data of role "default" is not here yet`)
 		set(true)
@@ -72,7 +68,7 @@ func TestHealthNamesWhatIsMissing(t *testing.T) {
 		if role == "membership" {
 			n.members.loop.Force(memberInput{do: do})
 		} else {
-			r.loop.Force(request{do: func(*replicaDriver) { do() }})
+			r.loop.Force(request{do: func(*replicaHost) { do() }})
 		}
 		<-in
 		if d := loop.Busy(time.Now().Add(time.Minute)); d < 59*time.Second || d > 61*time.Second {

@@ -69,7 +69,7 @@ func (r *Replicator) state(ctx context.Context) (*published, error) {
 		return nil, r.refusal()
 	}
 	done := make(chan *published, 1)
-	if !r.loop.Post(request{do: func(d *replicaDriver) { done <- d.state(0) }}) {
+	if !r.loop.Post(request{do: func(h *replicaHost) { done <- h.state(0) }}) {
 		return nil, r.refusal()
 	}
 	select {

@@ -9,29 +9,24 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/coterie-go/coterie/ddata/drivers"
 	"github.com/coterie-go/coterie/ddata/events"
 	"github.com/coterie-go/coterie/ddata/membership"
 	"github.com/coterie-go/coterie/ddata/runloop"
 	"github.com/coterie-go/coterie/ddata/transport"
 )
 
-// members drives the membership machine: its messages travel in the Control lane, its views go to
-// the replicators and the watchers, its lease is published after every step.
+// members is the membership machine of a running node, on its loop. It is the Host of the machine's
+// Driver: messages travel in the Control lane, views go to the replicators and the watchers.
 type members struct {
 	n    *Node
-	m    *membership.Machine
+	d    *drivers.Members
 	loop *runloop.Loop[memberInput]
 
 	admission *runloop.Admission
 	arbiter   *arbiter  // nil without Config.Leases
 	records   *recorder // nil without Config.Dir
 
-	told struct { // the view that was sent last, as it is sent
-		view    *membership.View
-		payload []byte
-	}
-
-	last   time.Time              // time of the last step, to notice a suspend
 	reason atomic.Pointer[string] // what the node waits for
 
 	linked  map[transport.NodeID]string // the peers of the transport, and their addresses
@@ -44,6 +39,8 @@ type members struct {
 	stats latest[membership.Stats] // for the Meter
 }
 
+var _ drivers.MembersHost = (*members)(nil)
+
 // memberInput is an input of the machine, or something to do on its goroutine.
 type memberInput struct {
 	in   membership.Input
@@ -51,12 +48,8 @@ type memberInput struct {
 	do   func()
 }
 
-// suspendSlack is how far wall time may run ahead of monotonic time between two steps before it
-// counts as a suspend.
-const suspendSlack = time.Second
-
 func newMembers(n *Node) (*members, error) {
-	m := &members{n: n, admission: newAdmission(n), last: time.Now(), linked: map[transport.NodeID]string{},
+	m := &members{n: n, admission: newAdmission(n), linked: map[transport.NodeID]string{},
 		oldest: map[string]membership.UID{}, closers: map[chan<- struct{}]bool{}}
 	cfg := n.cfg.membership()
 	cfg.UID, cfg.Addr, cfg.Compatibility = n.uid, n.net.Addr(), compatibility(n.cfg)
@@ -71,7 +64,7 @@ func newMembers(n *Node) (*members, error) {
 	if err != nil {
 		return nil, fmt.Errorf("ddata: %w", err)
 	}
-	m.m = machine
+	m.d = drivers.NewMembers(machine, m, time.Now())
 	m.loop = runloop.New(m, inboxMax)
 	m.loop.WhenBroken(func(b runloop.Broken) { n.broken("membership", b, machine) })
 	if m.arbiter, err = startArbiter(n, m.post); err == nil && n.disk != nil {
@@ -137,18 +130,7 @@ func (m *members) Step(now time.Time, q memberInput) {
 		q.do()
 		return
 	}
-	wall := now.Round(0).Sub(m.last.Round(0))
-	if wall-now.Sub(m.last) > suspendSlack {
-		m.last = now
-		m.carry(m.m.Step(now, membership.Suspended{}))
-	}
-	m.last = now
-	if m.arbiter != nil {
-		if in, changed := m.arbiter.prolonged(); changed {
-			m.carry(m.m.Step(now, in))
-		}
-	}
-	m.carry(m.m.Step(now, q.in))
+	m.d.Step(now, q.in)
 }
 
 // Flush implements runloop.Machine.
@@ -156,43 +138,45 @@ func (m *members) Flush() {
 	m.tellDrops()
 	m.tellClosers()
 	if m.n.cfg.Meter != nil {
-		m.stats.store(m.m.Stats())
+		m.stats.store(m.d.Machine().Stats())
 	}
 }
 
 // Deadline implements runloop.Machine.
-func (m *members) Deadline() time.Time { return m.m.Deadline() }
+func (m *members) Deadline() time.Time { return m.d.Machine().Deadline() }
 
 // Tick implements runloop.Machine.
 func (m *members) Tick() memberInput { return memberInput{in: membership.Tick{}} }
 
-func (m *members) carry(fx *membership.Effects) {
-	m.n.lease.set(m.m.Lease())
-	if fx.Persist != nil {
-		m.records.write(fx.Persist)
-	}
-	for _, v := range fx.Install {
-		m.connect(v) // before sending: new members become peers
-	}
-	for _, e := range fx.Send {
-		m.send(e)
-	}
-	if len(fx.Install) > 0 {
-		m.disconnect() // after it: members that go are told so over the links that they have
-	}
-	for _, v := range fx.Install {
-		m.install(v)
-	}
-	for _, op := range fx.Arbiter {
-		m.arbiter.ops <- op
-	}
-	for _, e := range fx.Events {
-		m.event(e)
-	}
-	if fx.Done != nil {
-		m.n.finish(withAdvice(fx.Done, m.n.cfg.Dir))
-	}
+// Publish implements drivers.MembersHost.
+func (m *members) Publish(l membership.Lease) { m.n.lease.set(l) }
+
+// Write implements drivers.MembersHost.
+func (m *members) Write(record []byte) { m.records.write(record) }
+
+// Covers implements drivers.MembersHost.
+func (m *members) Covers(now time.Time) bool { return m.n.disk == nil || m.n.disk.marks.covers(now) }
+
+// Unmarked implements drivers.MembersHost.
+func (m *members) Unmarked(e membership.Envelope) { m.unsent(e, errUnmarked) }
+
+func (m *members) unsent(e membership.Envelope, err error) {
+	m.n.reports.emit(events.MessageUnsent{What: "membership", To: e.String(), Err: err})
 }
+
+// Arbitrate implements drivers.MembersHost.
+func (m *members) Arbitrate(op membership.ArbiterOp) { m.arbiter.ops <- op }
+
+// Prolonged implements drivers.MembersHost.
+func (m *members) Prolonged() (membership.ArbiterProlonged, bool) {
+	if m.arbiter == nil {
+		return membership.ArbiterProlonged{}, false
+	}
+	return m.arbiter.prolonged()
+}
+
+// Done implements drivers.MembersHost.
+func (m *members) Done(err error) { m.n.finish(withAdvice(err, m.n.cfg.Dir)) }
 
 // withAdvice says which setting of this node mends a refusal.
 func withAdvice(err error, dir string) error {
@@ -214,12 +198,8 @@ func withAdvice(err error, dir string) error {
 	return err
 }
 
-func (m *members) send(e membership.Envelope) {
-	if g, ok := e.Msg.(membership.Grant); ok && g.Granted && m.n.disk != nil && !m.n.disk.marks.covers(m.last) {
-		m.n.reports.emit(events.MessageUnsent{What: "membership", To: e.String(), Err: errUnmarked})
-		return
-	}
-	payload := m.encode(e.Msg)
+// Send implements drivers.MembersHost.
+func (m *members) Send(e membership.Envelope, payload []byte) {
 	var err error
 	if _, linked := m.linked[transport.NodeID(e.To)]; linked {
 		err = m.n.net.Send(transport.NodeID(e.To), transport.Control, 0, membershipChannel, payload)
@@ -227,24 +207,12 @@ func (m *members) send(e membership.Envelope) {
 		err = m.n.net.SendAddr(e.Addr, membershipChannel, payload)
 	}
 	if err != nil {
-		m.n.reports.emit(events.MessageUnsent{What: "membership", To: e.String(), Err: err})
+		m.unsent(e, err)
 	}
 }
 
-// encode encodes a message; a view that goes to all, which grows with their number, once.
-func (m *members) encode(msg membership.Message) []byte {
-	c, ok := msg.(membership.Commit)
-	if !ok {
-		return membership.AppendMessage(nil, msg)
-	}
-	if m.told.view != c.View {
-		m.told.view, m.told.payload = c.View, membership.AppendMessage(nil, msg)
-	}
-	return m.told.payload
-}
-
-// connect makes the members of a view peers of the transport, beside those of the views before.
-func (m *members) connect(v *membership.View) {
+// Connect implements drivers.MembersHost.
+func (m *members) Connect(v *membership.View) {
 	for _, x := range v.Members {
 		if id := transport.NodeID(x.UID); x.UID != m.n.uid {
 			_ = m.n.net.AddPeer(id, x.Addr)
@@ -254,9 +222,8 @@ func (m *members) connect(v *membership.View) {
 	m.n.view.Store(v)
 }
 
-// disconnect gives up the links to nodes that the installed view does not list. What they hold is
-// still written.
-func (m *members) disconnect() {
+// Disconnect implements drivers.MembersHost. What the links hold is still written.
+func (m *members) Disconnect() {
 	v := m.n.View()
 	maps.DeleteFunc(m.linked, func(id transport.NodeID, _ string) bool { return !v.Has(membership.UID(id)) })
 	_ = m.n.net.SetPeers(m.linked)
@@ -265,7 +232,8 @@ func (m *members) disconnect() {
 	}
 }
 
-func (m *members) install(v *membership.View) {
+// Install implements drivers.MembersHost.
+func (m *members) Install(v *membership.View) {
 	m.n.reports.emit(events.ViewInstalled{View: v})
 	m.tellUnnamed(v)
 	m.tellOldest(v)
@@ -276,7 +244,8 @@ func (m *members) install(v *membership.View) {
 	m.n.maybeUp()
 }
 
-func (m *members) event(e membership.Event) {
+// Event implements drivers.MembersHost.
+func (m *members) Event(e membership.Event) {
 	switch e := e.(type) {
 	case membership.MemberUnreachable:
 		m.reachable(e.Member.UID, false)
@@ -321,10 +290,11 @@ const dropsEach = time.Second
 
 // tellDrops says what the transport has dropped since the last look.
 func (m *members) tellDrops() {
-	if m.last.Before(m.dropsAt) {
+	last := m.d.Last()
+	if last.Before(m.dropsAt) {
 		return
 	}
-	m.dropsAt = m.last.Add(dropsEach)
+	m.dropsAt = last.Add(dropsEach)
 	now := m.n.net.Stats().Dropped
 	for d, n := range now {
 		if n > m.dropped[d] {

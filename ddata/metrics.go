@@ -6,6 +6,7 @@ import (
 	"sync"
 	"unicode"
 
+	"github.com/coterie-go/coterie/ddata/drivers"
 	"github.com/coterie-go/coterie/ddata/events"
 	"github.com/coterie-go/coterie/ddata/membership"
 	"github.com/coterie-go/coterie/ddata/transport"
@@ -152,7 +153,7 @@ func (n *Node) reportMetrics(report func(*events.Metric, float64, ...string)) {
 	for _, role := range n.cfg.Roles {
 		oldest, _ := v.Oldest(role)
 		report(mOldest, is(oldest.UID == n.uid), role)
-		mReplicator.report(report, n.replicas[role].d.stats.load(), role)
+		mReplicator.report(report, n.replicas[role].h.stats.load(), role)
 	}
 	store := n.StoreStats()
 	report(mStoreQueue, float64(store.Queued))
@@ -180,7 +181,7 @@ func newTimes(meter events.Meter, role string) *times {
 }
 
 // of is where the time of an operation goes; nil without a Meter.
-func (t *times) of(in replicator.Input, level Level) events.Observer {
+func (t *times) of(in replicator.Input, level Level) drivers.Observer {
 	if t == nil {
 		return nil
 	}

@@ -24,7 +24,7 @@ func TestEffectsAreTold(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_ = n.Close() // only this test steps the driver from now on
+	_ = n.Close() // only this test calls the host from now on
 	fx := &replicator.Effects{
 		Settled:   []replicator.Settlement{{Epoch: 1}, {Epoch: 2, Lost: true}},
 		Large:     []replicator.LargeKey{{Key: "k", Bytes: 9}},
@@ -39,15 +39,15 @@ func TestEffectsAreTold(t *testing.T) {
 	carried := []string{"Persist", "Send", "Reply", "Notify", "Changed", "Moved"} // are not told: the driver does as they say
 	for f, v := range reflect.ValueOf(*fx).Fields() {
 		if v.IsZero() != slices.Contains(carried, f.Name) {
-			t.Errorf("Effects.%s: is it told? Then it belongs into this test, and into (*replicaDriver).tell", f.Name)
+			t.Errorf("Effects.%s: is it told? Then it belongs into this test, and into (*replicaHost).Tell", f.Name)
 		}
 	}
 	var got []events.Event
 	n.reports.listeners = []events.Listener{{Any: func(e events.Event) { got = append(got, e) }}}
-	d := n.replicas[DefaultRole].d
-	d.carry(fx)
-	d.send(replicator.Envelope{To: 12345, Msg: &replicator.Done{}})
-	d.persist(replicator.Batch{})
+	h := n.replicas[DefaultRole].h
+	h.Tell(fx)
+	h.Send(replicator.Envelope{To: 12345, Msg: &replicator.Done{}}, nil)
+	h.Commit(replicator.Batch{})
 	var all []events.Event
 	for _, e := range got {
 		if u, ok := e.(events.MessageUnsent); ok {

@@ -3,78 +3,45 @@ package ddata
 import (
 	"sync"
 
+	"github.com/coterie-go/coterie/ddata/drivers"
 	"github.com/coterie-go/coterie/ddata/membership"
 )
 
-// progress is what the replicators of all roles report, folded into what the membership wants to
-// know of the node as a whole: whether all have caught up, up to which epoch all have settled, and
-// the last move of keys that each has ended. It is called by the replicators' goroutines.
+// progress is the drivers.Progress of a running node, under a lock: the goroutines of the
+// replicators call it.
 type progress struct {
-	roles []string
-	post  func(membership.Input) // called in order, under mu
-
-	mu       sync.Mutex
-	caughtUp map[string]bool
-	settled  map[string]membership.Epoch
-	moved    map[string]uint16
-	said     struct {
-		caughtUp bool
-		settled  membership.Epoch
-	}
+	mu sync.Mutex
+	p  *drivers.Progress
 }
 
 func newProgress(roles []string, post func(membership.Input)) *progress {
-	return &progress{
-		roles: roles, post: post, caughtUp: map[string]bool{}, settled: map[string]membership.Epoch{}, moved: map[string]uint16{},
-	}
+	return &progress{p: drivers.NewProgress(roles, post)}
 }
 
-// note takes one role's state.
-func (p *progress) note(role string, caughtUp bool, settled membership.Epoch) {
+func (p *progress) reached(role string, caughtUp bool, settled membership.Epoch) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.caughtUp[role], p.settled[role] = caughtUp, settled
-	all, least := true, settled
-	for _, r := range p.roles {
-		all = all && p.caughtUp[r]
-		least = min(least, p.settled[r])
-	}
-	if all != p.said.caughtUp {
-		p.said.caughtUp = all
-		p.post(membership.CaughtUp{Yes: all})
-	}
-	if least > p.said.settled {
-		p.said.settled = least
-		p.post(membership.Settled{Epoch: least})
-	}
+	p.p.Reached(role, caughtUp, settled)
 }
 
-// noteMoved takes from a role's replicator that it has done its part of a move of keys. The node
-// has when all roles have.
-func (p *progress) noteMoved(role string, number uint16) {
+func (p *progress) moved(role string, number uint16) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.moved[role] = number
-	for _, r := range p.roles {
-		if p.moved[r] != number {
-			return
-		}
-	}
-	p.post(membership.Moved{Number: number})
+	p.p.Moved(role, number)
 }
 
 // hasCaughtUp reports whether the data of a role is here.
 func (p *progress) hasCaughtUp(role string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.caughtUp[role]
+	return p.p.CaughtUp(role)
 }
 
 // allCaughtUp reports whether the membership was told that all data is here.
 func (p *progress) allCaughtUp() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.said.caughtUp
+	return p.p.AllCaughtUp()
 }
 
 // maybeUp opens Start's door once the view lists this node as Up, it has the data of its roles, and

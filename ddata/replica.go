@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/ddata/drivers"
 	"github.com/coterie-go/coterie/ddata/events"
 	"github.com/coterie-go/coterie/ddata/membership"
 	"github.com/coterie-go/coterie/ddata/runloop"
@@ -45,7 +46,7 @@ type Replicator struct {
 	goneMu sync.Mutex
 	gone   []*ticket // of callers that have gone
 
-	d *replicaDriver
+	h *replicaHost
 }
 
 // published is the state of both spaces at one version.
@@ -66,20 +67,20 @@ type request struct {
 	level Level                   // of it
 	done  func(replicator.Result) // of Update, Delete, Get
 	call  *ticket                 // of a request that can be withdrawn
-	do    func(*replicaDriver)    // runs on the loop's goroutine instead of a step
+	do    func(*replicaHost)      // runs on the loop's goroutine instead of a step
 }
 
 func newReplicator(n *Node, role string) (*Replicator, error) {
 	cfg := n.cfg.replication()
 	cfg.Self = crdt.Origin(n.uid)
-	d := &replicaDriver{n: n, role: role, times: newTimes(n.cfg.Meter, role), waiting: map[uint64]pending{}, subs: map[uint64]*subscription{}}
+	h := &replicaHost{n: n, role: role, times: newTimes(n.cfg.Meter, role), subs: map[uint64]*subscription{}}
 	var loaded replicator.Loaded
 	if n.disk != nil {
 		cfg.Disk = uint64(n.disk.id())
 	}
 	if n.Durable() {
 		var err error
-		if d.table, loaded, err = n.disk.load(role); err != nil {
+		if h.table, loaded, err = n.disk.load(role); err != nil {
 			return nil, n.disk.damaged(role, err)
 		}
 	}
@@ -90,9 +91,9 @@ func newReplicator(n *Node, role string) (*Replicator, error) {
 	if err != nil {
 		return nil, fmt.Errorf("ddata: role %q: %w", role, err)
 	}
-	r := &Replicator{n: n, role: role, admission: newAdmission(n), ch: transport.ChannelOf("replicator/" + role), d: d}
-	d.m, d.r = m, r
-	r.loop = runloop.New(d, inboxMax)
+	r := &Replicator{n: n, role: role, admission: newAdmission(n), ch: transport.ChannelOf("replicator/" + role), h: h}
+	h.d, h.r = drivers.NewReplica(m, h), r
+	r.loop = runloop.New(h, inboxMax)
 	r.loop.WhenBroken(func(b runloop.Broken) { n.broken("replicator of role "+role, b, m) })
 	return r, nil
 }
@@ -104,12 +105,12 @@ func (r *Replicator) Role() string { return r.role }
 // goroutine, and does not disturb it otherwise.
 func (r *Replicator) Stats() replicator.Stats {
 	got := make(chan replicator.Stats, 1)
-	r.loop.Force(request{do: func(d *replicaDriver) { got <- d.m.Stats() }})
+	r.loop.Force(request{do: func(h *replicaHost) { got <- h.d.Machine().Stats() }})
 	select {
 	case st := <-got:
 		return st
 	case <-r.loop.Stopped():
-		return r.d.m.Stats() // the loop has ended: nothing steps it any more
+		return r.h.d.Machine().Stats() // the loop has ended: nothing steps it any more
 	}
 }
 
@@ -134,9 +135,7 @@ func (r *Replicator) start() {
 func (r *Replicator) stop() {
 	r.loop.Stop()
 	closed := replicator.Result{Err: r.refusal()}
-	for _, p := range r.d.waiting {
-		p.done(closed)
-	}
+	r.h.d.Fail(closed)
 	for _, q := range r.loop.Rest() {
 		if q.done != nil {
 			q.done(closed)
@@ -158,29 +157,7 @@ func (r *Replicator) receive(from transport.NodeID, payload []byte) {
 }
 
 func (r *Replicator) install(v *membership.View) {
-	view := replicator.View{Epoch: uint64(v.Epoch), Founded: v.Founded}
-	if r.n.Durable() { // else durability is switched off on all nodes, whatever was agreed on before
-		view.Durable, view.Moving, view.Moves = v.Durable, v.Moving, v.Moves
-	}
-	for _, m := range v.Members {
-		if !m.HasRole(r.role) {
-			continue
-		}
-		p := replicator.Peer{ID: crdt.Origin(m.UID), UpNumber: m.UpNumber, Disk: uint64(m.Disk)}
-		if m.Full() {
-			view.Voters = append(view.Voters, p)
-		} else {
-			view.Learners = append(view.Learners, p)
-		}
-	}
-	for _, set := range v.LastDisks(r.role) {
-		disks := make([]uint64, len(set))
-		for i, d := range set {
-			disks[i] = uint64(d)
-		}
-		view.LastDisks = append(view.LastDisks, disks)
-	}
-	r.loop.Force(request{in: replicator.Install{View: view}})
+	r.loop.Force(request{in: replicator.Install{View: drivers.ViewOf(v, r.role, r.n.Durable())}})
 }
 
 func (r *Replicator) reachable(uid membership.UID, yes bool) {
@@ -228,150 +205,119 @@ func (r *Replicator) local(ctx context.Context, key string) (crdt.Reader, error)
 
 // publish makes a snapshot for local reads. It runs on the loop's goroutine, and only after someone
 // read: a store that is only written pays nothing for it.
-func (r *Replicator) publish(d *replicaDriver) {
+func (r *Replicator) publish(h *replicaHost) {
 	if p, v := r.snaps.Load(), r.version.Load(); p == nil || p.version != v {
-		r.snaps.Store(d.state(v))
+		r.snaps.Store(h.state(v))
 	}
 }
 
 // state returns the present state.
-func (d *replicaDriver) state(version uint64) *published {
+func (h *replicaHost) state(version uint64) *published {
+	m := h.d.Machine()
 	return &published{
-		version: version, routes: d.m.Routes(),
-		snaps: [2]*crdt.Snapshot{d.m.Snapshot(replicator.Volatile), d.m.Snapshot(replicator.Durable)},
+		version: version, routes: m.Routes(), snaps: [2]*crdt.Snapshot{m.Snapshot(replicator.Volatile), m.Snapshot(replicator.Durable)},
 	}
 }
 
-// replicaDriver steps the machine; its fields belong to the loop's goroutine.
-type replicaDriver struct {
-	n       *Node
-	r       *Replicator
-	role    string
-	m       *replicator.Machine
-	table   durable.Table // nil without a directory
-	waiting map[uint64]pending
-	subs    map[uint64]*subscription
-	scratch []byte
+// replicaHost is the host of the driver of a Replicator's machine, on its loop. Its fields belong
+// to the loop's goroutine.
+type replicaHost struct {
+	n     *Node
+	r     *Replicator
+	role  string
+	d     *drivers.Replica
+	table durable.Table // nil without a directory
+	subs  map[uint64]*subscription
 
-	now   time.Time // of the step
 	times *times
 	stats latest[replicator.Stats]
 }
 
-var _ runloop.Machine[request] = (*replicaDriver)(nil)
+var (
+	_ runloop.Machine[request] = (*replicaHost)(nil)
+	_ drivers.ReplicaHost      = (*replicaHost)(nil)
+)
 
 // Step implements runloop.Machine.
-func (d *replicaDriver) Step(now time.Time, q request) {
-	d.now = now
+func (h *replicaHost) Step(now time.Time, q request) {
 	q.from.Release()
-	if q.do != nil {
-		q.do(d)
-		return
-	}
-	if q.call != nil && q.call.gone {
+	switch {
+	case q.do != nil:
+		q.do(h)
+	case q.call != nil && q.call.gone:
 		q.done(replicator.Result{Err: replicator.ErrCancelled})
-		return
-	}
-	if q.done != nil {
-		d.waiting[q.id] = pending{done: q.done, level: q.level, began: now, took: d.times.of(q.in, q.level)}
+	case q.done != nil:
 		if q.call != nil {
 			q.call.id = q.id
 		}
+		h.d.Call(now, q.id, q.in, q.done, h.times.of(q.in, q.level))
+	default:
+		h.d.Step(now, q.in)
 	}
-	d.carry(d.m.Step(now, q.in))
-}
-
-// pending is an operation that is under way.
-type pending struct {
-	done  func(replicator.Result)
-	level Level
-	began time.Time
-	took  events.Observer // nil without a Meter
-}
-
-// answer gives an operation its result. One that needed other nodes succeeds only under the lease:
-// a node that was left behind may still find a majority of the view that it knows, while the others
-// have gone on without it.
-func (p pending) answer(res replicator.Result, leased bool) {
-	if res.Err == nil && p.level != quorum.Local && !leased {
-		res = replicator.Result{ID: res.ID, Err: ErrNoLease}
-	}
-	p.done(res)
 }
 
 // Flush implements runloop.Machine.
-func (d *replicaDriver) Flush() {
-	if d.times != nil {
-		d.stats.store(d.m.Stats())
+func (h *replicaHost) Flush() {
+	if h.times != nil {
+		h.stats.store(h.d.Machine().Stats())
 	}
 }
 
 // Deadline implements runloop.Machine.
-func (d *replicaDriver) Deadline() time.Time { return d.m.Deadline() }
+func (h *replicaHost) Deadline() time.Time { return h.d.Machine().Deadline() }
 
 // Tick implements runloop.Machine.
-func (d *replicaDriver) Tick() request { return request{in: replicator.Tick{}} }
+func (h *replicaHost) Tick() request { return request{in: replicator.Tick{}} }
 
-func (d *replicaDriver) carry(fx *replicator.Effects) {
-	if fx.Changed {
-		d.r.version.Add(1) // before the replies: a caller with its reply reads its own write
-	}
-	for _, b := range fx.Persist {
-		d.persist(b)
-	}
-	for _, e := range fx.Send {
-		d.send(e)
-	}
-	leased := len(fx.Reply) > 0 && d.n.HoldsLease()
-	for _, res := range fx.Reply {
-		if p, ok := d.waiting[res.ID]; ok {
-			delete(d.waiting, res.ID)
-			p.answer(res, leased)
-			if p.took != nil {
-				p.took.Observe(d.now.Sub(p.began).Seconds())
-			}
-		}
-	}
-	for _, c := range fx.Notify {
-		if s := d.subs[c.Sub]; s != nil {
-			s.offer(c)
-		}
-	}
-	if fx.Notable() {
-		d.tell(fx)
-	}
-	if fx.CaughtUp || len(fx.Settled) > 0 {
-		d.n.progress.note(d.role, d.m.CaughtUp(), membership.Epoch(d.m.Settled()))
-		d.n.maybeUp()
-	}
-	if fx.Moved != 0 {
-		d.n.progress.noteMoved(d.role, fx.Moved)
+// Changed implements drivers.ReplicaHost.
+func (h *replicaHost) Changed() { h.r.version.Add(1) }
+
+// HoldsLease implements drivers.ReplicaHost.
+func (h *replicaHost) HoldsLease() bool { return h.n.HoldsLease() }
+
+// NoLease implements drivers.ReplicaHost.
+func (h *replicaHost) NoLease() error { return ErrNoLease }
+
+// Notify implements drivers.ReplicaHost.
+func (h *replicaHost) Notify(c replicator.Change) {
+	if s := h.subs[c.Sub]; s != nil {
+		s.offer(c)
 	}
 }
 
-func (d *replicaDriver) persist(b replicator.Batch) {
+// Reached implements drivers.ReplicaHost.
+func (h *replicaHost) Reached(caughtUp bool, settled membership.Epoch) {
+	h.n.progress.reached(h.role, caughtUp, settled)
+	h.n.maybeUp()
+}
+
+// Moved implements drivers.ReplicaHost.
+func (h *replicaHost) Moved(number uint16) { h.n.progress.moved(h.role, number) }
+
+// Commit implements drivers.ReplicaHost.
+func (h *replicaHost) Commit(b replicator.Batch) {
 	done := func(err error) {
-		d.r.storeFault.Store(nil)
+		h.r.storeFault.Store(nil)
 		if err != nil {
-			d.r.storeFault.Store(&err)
-			d.n.reports.emit(events.StoreFailed{Role: d.role, Err: err})
+			h.r.storeFault.Store(&err)
+			h.n.reports.emit(events.StoreFailed{Role: h.role, Err: err})
 		}
-		d.r.loop.Force(request{in: replicator.Persisted{ID: b.ID, Err: err}})
+		h.r.loop.Force(request{in: replicator.Persisted{ID: b.ID, Err: err}})
 	}
-	if d.table == nil {
+	if h.table == nil {
 		done(errors.New("ddata: durable key, but the node has no Config.Dir"))
 		return
 	}
-	d.table.Commit(rows.Of(b), done)
+	h.table.Commit(rows.Of(b), done)
 }
 
-func (d *replicaDriver) send(e replicator.Envelope) {
+// Send implements drivers.ReplicaHost.
+func (h *replicaHost) Send(e replicator.Envelope, payload []byte) {
 	lane := transport.Control
 	if e.Lane == replicator.Bulk {
 		lane = transport.Bulk
 	}
-	d.scratch = replicator.AppendMessage(d.scratch[:0], e.Msg)
-	if err := d.n.net.Send(transport.NodeID(e.To), lane, 0, d.r.ch, d.scratch); err != nil {
-		d.n.reports.emit(events.MessageUnsent{What: "replicator", To: e.String(), Err: err})
+	if err := h.n.net.Send(transport.NodeID(e.To), lane, 0, h.r.ch, payload); err != nil {
+		h.n.reports.emit(events.MessageUnsent{What: "replicator", To: e.String(), Err: err})
 	}
 }

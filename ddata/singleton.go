@@ -93,7 +93,7 @@ func (n *Node) RunSingleton(cfg SingletonConfig) (*Singleton, error) {
 	}
 	s := &Singleton{n: n, cfg: cfg, admission: newAdmission(n), handed: make(chan struct{})}
 	s.m = membership.NewSingleton(membership.SingletonConfig{
-		Self: n.uid, Role: cfg.Role, RestartAfter: cfg.RestartAfter, AskAgain: n.members.m.HeartbeatInterval(),
+		Self: n.uid, Role: cfg.Role, RestartAfter: cfg.RestartAfter, AskAgain: n.members.d.Machine().HeartbeatInterval(),
 	})
 	s.loop = runloop.New(singletonDriver{s}, inboxMax)
 	s.loop.WhenBroken(func(b runloop.Broken) { n.broken("singleton "+cfg.Name, b, s) })

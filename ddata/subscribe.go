@@ -121,21 +121,21 @@ type subscription struct {
 }
 
 func (s *subscription) open(r *Replicator, key string, prefix bool) {
-	r.loop.Force(request{do: func(d *replicaDriver) {
+	r.loop.Force(request{do: func(h *replicaHost) {
 		s.id = r.number.Add(1)
-		d.subs[s.id] = s
+		h.subs[s.id] = s
 		in := replicator.Subscribe{ID: s.id, Key: key}
 		if prefix {
 			in = replicator.Subscribe{ID: s.id, Prefix: key, All: true}
 		}
-		d.Step(time.Now(), request{in: in})
+		h.d.Step(time.Now(), in)
 	}})
 }
 
 func (s *subscription) close(r *Replicator) {
-	r.loop.Force(request{do: func(d *replicaDriver) {
-		delete(d.subs, s.id)
-		d.Step(time.Now(), request{in: replicator.Unsubscribe{ID: s.id}})
+	r.loop.Force(request{do: func(h *replicaHost) {
+		delete(h.subs, s.id)
+		h.d.Step(time.Now(), replicator.Unsubscribe{ID: s.id})
 	}})
 }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 	"unsafe"
 
+	"github.com/coterie-go/coterie/ddata/drivers"
 	"github.com/coterie-go/coterie/ddata/events"
 	"github.com/coterie-go/coterie/ddata/membership"
 )
@@ -65,7 +66,7 @@ func TestSuspendIsNoticed(t *testing.T) {
 		defer n.Close()
 	}
 	m := nodes[0].members
-	m.loop.Force(memberInput{do: func() { m.last = slept(m.last, time.Minute) }})
+	m.loop.Force(memberInput{do: func() { m.d = drivers.NewMembers(m.d.Machine(), m, slept(m.d.Last(), time.Minute)) }})
 	for late := time.After(20 * time.Second); ; {
 		select {
 		case why := <-lost:

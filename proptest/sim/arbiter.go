@@ -47,8 +47,13 @@ func (c *arbiterStore) trouble(w *World) {
 	w.after(c.while(), nil, func() { c.trouble(w) })
 }
 
-// arbitrate carries out one operation, in its turn.
-func (d *memberDriver) arbitrate(op membership.ArbiterOp) {
+// Prolonged implements drivers.MembersHost. The simulated lease lasts until it is lost.
+func (d *memberHost) Prolonged() (membership.ArbiterProlonged, bool) {
+	return membership.ArbiterProlonged{}, false
+}
+
+// Arbitrate implements drivers.MembersHost: one operation after the other.
+func (d *memberHost) Arbitrate(op membership.ArbiterOp) {
 	w := d.p.w
 	d.opFree = max(d.opFree, w.now) + between(w.arbiterStore.rng, int64(w.opt.DiskMin), int64(w.opt.DiskMax))
 	w.at(d.opFree, d.p, func() {
@@ -58,7 +63,7 @@ func (d *memberDriver) arbitrate(op membership.ArbiterOp) {
 	})
 }
 
-func (c *arbiterStore) carryOut(d *memberDriver, op membership.ArbiterOp) {
+func (c *arbiterStore) carryOut(d *memberHost, op membership.ArbiterOp) {
 	p := d.p
 	held := c.holder != nil && c.holder.alive
 	switch {

@@ -1,9 +1,10 @@
 // Package sim runs whole clusters of the real machines in virtual time, each from one seed.
 //
 // A world is made of slots, machines with an address and a disk; on each runs at most one process,
-// an incarnation with the real Membership, Replicator and sharding machines in it. The package
-// plays the drivers, the transport and the disks: it owns the only clock and the only queue of
-// events, so that a seed has one story, told again whenever it is run. Messages travel encoded.
+// an incarnation with the real Membership, Replicator and sharding machines in it. The drivers of
+// the first two are the real ones (package ddata/drivers), those of sharding are played here. The
+// package plays the transport and the disks: it owns the only clock and the only queue of events,
+// so that a seed has one story, told again whenever it is run. Messages travel encoded.
 // There are no goroutines inside a world; worlds of different seeds run side by side.
 //
 // Each seed draws its Options, a swarm: some kinds of harm are off in most seeds, others frequent,

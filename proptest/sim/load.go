@@ -39,7 +39,7 @@ func (w *World) startLoad() {
 func (p *Process) counts() bool { return p.mem.holds(p.time()) }
 
 // update runs a typed update through the Replicator of a process.
-func update[V crdt.Value[V, T], T any](d *replicaDriver, key string, level quorum.Level, fn func(T) error, done func(error)) {
+func update[V crdt.Value[V, T], T any](d *replicaHost, key string, level quorum.Level, fn func(T) error, done func(error)) {
 	var v V
 	d.call(func(id uint64) replicator.Input {
 		return replicator.Update{ID: id, Key: key, Write: level, Mutate: func(tx *crdt.Tx) error { return fn(v.Mutator(tx)) }}
@@ -47,7 +47,7 @@ func update[V crdt.Value[V, T], T any](d *replicaDriver, key string, level quoru
 }
 
 // read runs a typed read.
-func read[V crdt.Value[V, T], T any](d *replicaDriver, key string, level quorum.Level, done func(V, error)) {
+func read[V crdt.Value[V, T], T any](d *replicaHost, key string, level quorum.Level, done func(V, error)) {
 	d.call(func(id uint64) replicator.Input { return replicator.Get{ID: id, Key: key, Read: level} }, func(r replicator.Result) {
 		var v V
 		if r.Err == nil {

@@ -43,8 +43,8 @@ type Process struct {
 	lastPost int64
 	probed   bool // wrote to a majority and read it back after the world healed
 	toldAll  bool // sent something to every entity after the world healed
-	mem      *memberDriver
-	rep      *replicaDriver
+	mem      *memberHost
+	rep      *replicaHost
 	shard    *shardDriver
 	session  *session // in the store of leases; nil: none
 }
@@ -65,8 +65,8 @@ func (w *World) startProcess(s *Slot) {
 	w.live = append(w.live, p)
 	w.trace.fold(1, id)
 	w.trace.line(p, "START uid=%x rate=%.4f skew=%v", id, p.clock.rate, time.Duration(p.clock.skew))
-	p.mem = newMemberDriver(p)
-	p.rep = newReplicaDriver(p)
+	p.mem = newMemberHost(p)
+	p.rep = newReplicaHost(p)
 	p.shard = newShardDriver(p)
 	p.mem.start()
 	p.rep.start()

@@ -56,6 +56,7 @@ var ranks = []rankRow{
 	{"sharding/remember", 4, false, "the port to where ids are kept knows ids and shards, not what runs"},
 	{"sharding/remember/remembertest", 5, false, "the laws of that port, for every implementation"},
 	{"ddata/host", 3, false, "what a node lends to its extensions names the ports, and neither the node nor an extension"},
+	{"ddata/drivers", 2, true, "what a machine wants is carried out by whatever host there is, running or simulated"},
 	{"ddata", 4, false, "the running node drives the machines beneath"},
 	{"ddata/ddatatest", 5, false, "clusters of real nodes for the tests of whatever runs on them"},
 	{"sharding", 5, false, "entities live on a running node"},

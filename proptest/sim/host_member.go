@@ -3,6 +3,7 @@ package sim
 import (
 	"time"
 
+	"github.com/coterie-go/coterie/ddata/drivers"
 	"github.com/coterie-go/coterie/ddata/membership"
 	"github.com/coterie-go/coterie/durable"
 )
@@ -10,13 +11,10 @@ import (
 // role is the one role that all simulated nodes have.
 const role = "backend"
 
-// suspendMargin is by how much wall time must outrun monotonic time before a driver reports a
-// suspend.
-const suspendMargin = time.Second
-
-// memberDriver carries out what the Membership machine of a process wants.
-type memberDriver struct {
+// memberHost is the simulated host of the driver of a process's membership machine.
+type memberHost struct {
 	p      *Process
+	d      *drivers.Members
 	m      *membership.Machine
 	timer  timer
 	table  durable.Table
@@ -26,11 +24,12 @@ type memberDriver struct {
 	view    *membership.View // installed last
 	oldest  bool             // of view, counted by the simulator itself
 	stopped bool             // said Stopped
-	last    time.Time        // of the step before
 }
 
-func newMemberDriver(p *Process) *memberDriver {
-	d := &memberDriver{p: p, table: p.slot.disk.table("membership")}
+var _ drivers.MembersHost = (*memberHost)(nil)
+
+func newMemberHost(p *Process) *memberHost {
+	d := &memberHost{p: p, table: p.slot.disk.table("membership")}
 	var record []byte
 	err := d.table.Load(func(r durable.Row) error {
 		record = append(record, r.Value...)
@@ -43,12 +42,14 @@ func newMemberDriver(p *Process) *memberDriver {
 	if err != nil {
 		panic(err)
 	}
+	d.d = drivers.NewMembers(d.m, d, p.time())
+	d.d.Trace(d.stepped)
 	return d
 }
 
 // config is what an operator would write: the first nodes found a cluster, later ones only join,
 // unless their disk says that they have been members and may be needed to found it anew.
-func (d *memberDriver) config(known bool) membership.Config {
+func (d *memberHost) config(known bool) membership.Config {
 	o := d.p.w.opt
 	c := membership.LAN()
 	switch o.Timing {
@@ -75,70 +76,37 @@ func (d *memberDriver) config(known bool) membership.Config {
 	return c
 }
 
-func (d *memberDriver) start() {
+func (d *memberHost) start() {
 	d.step(membership.Tick{})
 	d.hint()
 }
 
 // step lets the machine take one input.
-func (d *memberDriver) step(in membership.Input) {
-	p := d.p
-	now := p.time()
-	if !d.last.IsZero() && wallDelta(d.last, now)-now.Sub(d.last) > suspendMargin {
-		d.last = now
-		d.apply(now, membership.Suspended{})
-	}
-	d.last = now
-	if p.alive {
-		d.apply(now, in)
+func (d *memberHost) step(in membership.Input) {
+	d.d.Step(d.p.time(), in)
+	if d.p.alive {
+		d.p.arm(&d.timer, d.m.Deadline(), func() { d.step(membership.Tick{}) })
 	}
 }
 
-// wallDelta is how far wall time went.
-func wallDelta(from, to time.Time) time.Duration {
-	return time.Duration(to.UnixNano() - from.UnixNano())
-}
-
-func (d *memberDriver) apply(now time.Time, in membership.Input) {
+// stepped looks at a step before its effects are carried out.
+func (d *memberHost) stepped(in membership.Input, e *membership.Effects) {
 	p, w := d.p, d.p.w
 	if w.trace.watching() {
 		w.trace.line(p, "M <- %v", in)
-	}
-	e := d.m.Step(now, in)
-	if w.trace.watching() {
 		w.trace.lines(p, "M -> ", e.String())
 	}
 	d.check()
 	if d.m.View() != nil {
 		p.slot.disk.work() // before anything of it is carried out
 	}
-	if e.Persist != nil {
-		d.persist(e.Persist)
-	}
 	if w.stopping != nil && w.stopping.mute && e.Done != nil {
 		w.counts.Lost += uint64(len(e.Send))
 		e.Send = nil
 	}
-	for _, env := range e.Send {
-		d.send(uint64(env.To), env.Addr, membership.AppendMessage(nil, env.Msg))
-	}
-	for _, v := range e.Install {
-		d.install(v)
-	}
-	for _, op := range e.Arbiter {
-		d.arbitrate(op)
-	}
-	for _, ev := range e.Events {
-		d.event(ev)
-	}
-	if done := e.Done; done != nil {
-		p.done(done)
-		return
-	}
-	p.arm(&d.timer, d.m.Deadline(), func() { d.step(membership.Tick{}) })
 }
 
-func (d *memberDriver) check() {
+func (d *memberHost) check() {
 	every := d.p.w.opt.CheckEvery
 	if d.steps++; every < 0 || d.steps%every != 0 {
 		return
@@ -148,23 +116,42 @@ func (d *memberDriver) check() {
 	}
 }
 
-// persist has the record written, and tells the machine when it is.
-func (d *memberDriver) persist(record []byte) {
+// Publish implements drivers.MembersHost. The lease is read where it is needed.
+func (d *memberHost) Publish(membership.Lease) {}
+
+// Write implements drivers.MembersHost.
+func (d *memberHost) Write(record []byte) {
 	d.p.w.trace.foldBytes(record)
 	d.p.slot.disk.commit(d.p, d.table, []durable.Row{{Key: []byte("record"), Value: record}}, func(err error) {
 		d.step(membership.Persisted{Err: err})
 	})
 }
 
-func (d *memberDriver) send(to uint64, addr string, b []byte) {
-	if to == 0 {
-		d.p.w.net.sendAddr(d.p, addr, toMember, b)
+// Covers implements drivers.MembersHost. The simulated disk always takes its mark.
+func (d *memberHost) Covers(time.Time) bool { return true }
+
+// Unmarked implements drivers.MembersHost.
+func (d *memberHost) Unmarked(membership.Envelope) {}
+
+// Connect implements drivers.MembersHost. The simulated network knows no peers.
+func (d *memberHost) Connect(*membership.View) {}
+
+// Disconnect implements drivers.MembersHost.
+func (d *memberHost) Disconnect() {}
+
+// Send implements drivers.MembersHost.
+func (d *memberHost) Send(e membership.Envelope, payload []byte) {
+	if e.To == 0 {
+		d.p.w.net.sendAddr(d.p, e.Addr, toMember, payload)
 	} else {
-		d.p.w.net.send(d.p, to, control, 0, toMember, b)
+		d.p.w.net.send(d.p, uint64(e.To), control, 0, toMember, payload)
 	}
 }
 
-func (d *memberDriver) receive(pk packet) {
+// Done implements drivers.MembersHost.
+func (d *memberHost) Done(why error) { d.p.done(why) }
+
+func (d *memberHost) receive(pk packet) {
 	m, err := membership.DecodeMessage(pk.payload)
 	if err != nil {
 		d.p.w.violate("wire", "membership message does not decode: %v", err)
@@ -173,7 +160,8 @@ func (d *memberDriver) receive(pk packet) {
 	d.step(membership.Receive{From: membership.UID(pk.from), FromAddr: pk.addr, Msg: m})
 }
 
-func (d *memberDriver) install(v *membership.View) {
+// Install implements drivers.MembersHost.
+func (d *memberHost) Install(v *membership.View) {
 	d.view = v
 	d.oldest = isOldest(v, membership.UID(d.p.uid))
 	d.p.w.trace.fold(5, d.p.uid, uint64(v.Epoch))
@@ -208,7 +196,8 @@ func isOldest(v *membership.View, uid membership.UID) bool {
 	return up != 0
 }
 
-func (d *memberDriver) event(ev membership.Event) {
+// Event implements drivers.MembersHost.
+func (d *memberHost) Event(ev membership.Event) {
 	switch ev := ev.(type) {
 	case membership.MemberUnreachable:
 		d.p.post(func() { d.p.rep.reachable(uint64(ev.Member.UID), false); d.p.shard.reachable(ev.Member.UID, false) })
@@ -225,26 +214,26 @@ func (d *memberDriver) event(ev membership.Event) {
 }
 
 // sayStopped tells the machine that nothing runs here any more.
-func (d *memberDriver) sayStopped() {
+func (d *memberHost) sayStopped() {
 	d.stopped = true
 	d.step(membership.Stopped{})
 }
 
 // down is an operator's verdict.
-func (d *memberDriver) down(uid uint64) { d.step(membership.Down{UID: membership.UID(uid)}) }
+func (d *memberHost) down(uid uint64) { d.step(membership.Down{UID: membership.UID(uid)}) }
 
 // holds reports whether the process may run things now, by the machine's word alone.
-func (d *memberDriver) holds(now time.Time) bool { return d.m.Lease().Holds(now) }
+func (d *memberHost) holds(now time.Time) bool { return d.m.Lease().Holds(now) }
 
 // acting reports whether this process is the one that may coordinate: oldest, under its lease, and
 // not standing still.
-func (d *memberDriver) acting(now time.Time) bool {
+func (d *memberHost) acting(now time.Time) bool {
 	return d.oldest && !d.p.frozen && d.holds(now)
 }
 
 // hint plays memberlist: now and then it believes something of some node, mostly the truth of a few
 // seconds ago.
-func (d *memberDriver) hint() {
+func (d *memberHost) hint() {
 	p, w := d.p, d.p.w
 	other := w.slots[p.rng.IntN(len(w.slots))]
 	if other != p.slot && other.started > 0 {

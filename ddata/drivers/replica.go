@@ -1,0 +1,191 @@
+package drivers
+
+import (
+	"time"
+
+	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/replicator"
+	"github.com/coterie-go/coterie/replicator/quorum"
+)
+
+// ReplicaHost is the world around a Replica. Its methods are called by Step. They must not call
+// Step again: what they have for the machine comes later, as an input.
+type ReplicaHost interface {
+	// Changed says that the content may have changed, before any reply of the step.
+	Changed()
+	// Commit has a batch stored, and answers later with replicator.Persisted.
+	Commit(replicator.Batch)
+	// Send sends a message, encoded in payload, which is valid until Send returns. It may be lost.
+	Send(e replicator.Envelope, payload []byte)
+	// HoldsLease reports whether the node holds its lease at this moment.
+	HoldsLease() bool
+	// Notify tells a subscription of a change.
+	Notify(replicator.Change)
+	// Tell tells what else a step has shown (Effects.Notable).
+	Tell(*replicator.Effects)
+	// Reached tells how far the replica is, each time that this has changed.
+	Reached(caughtUp bool, settled membership.Epoch)
+	// Moved tells that the replica has done its part of a move of keys.
+	Moved(number uint16)
+	// NoLease is the error of an operation that needed other nodes and has lost the lease.
+	NoLease() error
+}
+
+// Observer gets the seconds that an operation took.
+type Observer interface{ Observe(seconds float64) }
+
+// Replica drives one replicator.
+type Replica struct {
+	m       *replicator.Machine
+	host    ReplicaHost
+	trace   func(replicator.Input, *replicator.Effects)
+	waiting map[uint64]pending // operations under way
+	told    reached
+	scratch []byte
+}
+
+// reached is how far the replica is, as the host was told.
+type reached struct {
+	caughtUp bool
+	settled  membership.Epoch
+}
+
+// pending is an operation that is under way.
+type pending struct {
+	done  func(replicator.Result)
+	alone bool // it needs no other node
+	began time.Time
+	took  Observer // nil: the time is not observed
+}
+
+// NewReplica returns a driver of m.
+func NewReplica(m *replicator.Machine, host ReplicaHost) *Replica {
+	return &Replica{m: m, host: host, waiting: map[uint64]pending{}}
+}
+
+// Trace has fn called with each input that the machine has taken, and its effects, before they are
+// carried out.
+func (d *Replica) Trace(fn func(replicator.Input, *replicator.Effects)) { d.trace = fn }
+
+// Machine is the machine, for looking at it between two steps.
+func (d *Replica) Machine() *replicator.Machine { return d.m }
+
+// Call steps an operation. done gets its result, once, from a later step or this one; took may be
+// nil.
+//
+// An operation that needs other nodes succeeds only under the lease. A node that was left behind
+// may still find a majority of the view that it knows, while the others have gone on without it.
+func (d *Replica) Call(now time.Time, id uint64, in replicator.Input, done func(replicator.Result), took Observer) {
+	d.waiting[id] = pending{done: done, alone: isLocal(in), began: now, took: took}
+	d.Step(now, in)
+}
+
+// isLocal reports whether an operation needs no other node.
+func isLocal(in replicator.Input) bool {
+	switch in := in.(type) {
+	case replicator.Get:
+		return in.Read == quorum.Local
+	case replicator.Update:
+		return in.Write == quorum.Local
+	case replicator.Delete:
+		return in.Write == quorum.Local
+	case replicator.DeleteForever:
+		return in.Write == quorum.Local
+	}
+	return true
+}
+
+// Fail gives all operations under way the same result. It is called when nothing is stepped any
+// more.
+func (d *Replica) Fail(with replicator.Result) {
+	for _, p := range d.waiting { // order: each caller has its own
+		p.done(with)
+	}
+	clear(d.waiting)
+}
+
+// Step has the machine take an input, and carries out what it wants.
+func (d *Replica) Step(now time.Time, in replicator.Input) {
+	fx := d.m.Step(now, in)
+	if d.trace != nil {
+		d.trace(in, fx)
+	}
+	if fx.Changed {
+		d.host.Changed()
+	}
+	for _, b := range fx.Persist {
+		d.host.Commit(b)
+	}
+	for _, e := range fx.Send {
+		d.scratch = replicator.AppendMessage(d.scratch[:0], e.Msg)
+		d.host.Send(e, d.scratch)
+	}
+	leased := len(fx.Reply) > 0 && d.host.HoldsLease()
+	for _, res := range fx.Reply {
+		d.reply(now, res, leased)
+	}
+	for _, c := range fx.Notify {
+		d.host.Notify(c)
+	}
+	if fx.Notable() {
+		d.host.Tell(fx)
+	}
+	if fx.Moved != 0 {
+		d.host.Moved(fx.Moved)
+	}
+	d.reach()
+}
+
+// reach tells how far the replica is. The effects do not show each advance: a view before the
+// installed one that becomes known may be the last that was missing.
+func (d *Replica) reach() {
+	now := reached{d.m.CaughtUp(), membership.Epoch(d.m.Settled())}
+	if now != d.told {
+		d.told = now
+		d.host.Reached(now.caughtUp, now.settled)
+	}
+}
+
+func (d *Replica) reply(now time.Time, res replicator.Result, leased bool) {
+	p, ok := d.waiting[res.ID]
+	if !ok {
+		return
+	}
+	delete(d.waiting, res.ID)
+	if res.Err == nil && !p.alone && !leased {
+		res = replicator.Result{ID: res.ID, Err: d.host.NoLease()}
+	}
+	p.done(res)
+	if p.took != nil {
+		p.took.Observe(now.Sub(p.began).Seconds())
+	}
+}
+
+// ViewOf is a view of the members as the replicators of a role need it. durable is false on nodes
+// without durable keys, whatever was agreed on before.
+func ViewOf(v *membership.View, role string, durable bool) replicator.View {
+	out := replicator.View{Epoch: uint64(v.Epoch), Founded: v.Founded}
+	if durable {
+		out.Durable, out.Moving, out.Moves = v.Durable, v.Moving, v.Moves
+	}
+	for _, m := range v.Members {
+		if !m.HasRole(role) {
+			continue
+		}
+		p := replicator.Peer{ID: crdt.Origin(m.UID), UpNumber: m.UpNumber, Disk: uint64(m.Disk)}
+		if m.Full() {
+			out.Voters = append(out.Voters, p)
+		} else {
+			out.Learners = append(out.Learners, p)
+		}
+	}
+	for _, set := range v.LastDisks(role) {
+		disks := make([]uint64, len(set))
+		for i, d := range set {
+			disks[i] = uint64(d)
+		}
+		out.LastDisks = append(out.LastDisks, disks)
+	}
+	return out
+}

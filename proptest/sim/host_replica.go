@@ -1,0 +1,231 @@
+package sim
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"iter"
+
+	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/ddata/drivers"
+	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/durable"
+	"github.com/coterie-go/coterie/durable/rows"
+	"github.com/coterie-go/coterie/replicator"
+)
+
+// replicaHost is the simulated host of the driver of a process's replicator.
+type replicaHost struct {
+	p         *Process
+	d         *drivers.Replica
+	m         *replicator.Machine
+	progress  *drivers.Progress
+	installed *membership.View // installed last
+	settled   membership.Epoch // as the driver has told it
+	timer     timer
+	table     durable.Table
+	nextID    uint64
+	subs      map[uint64]func(replicator.Change)
+	steps     int
+	nextCheck int      // the step after which the machine is checked again
+	todo      []func() // steps that came up while effects were carried out
+	busy      bool
+}
+
+var _ drivers.ReplicaHost = (*replicaHost)(nil)
+
+func newReplicaHost(p *Process) *replicaHost {
+	d := &replicaHost{p: p, table: p.slot.disk.table(rows.Table(role)), subs: map[uint64]func(replicator.Change){}}
+	loaded, err := rows.Load(d.table)
+	if err == nil {
+		d.m, err = replicator.New(d.config(), p.w.rs.stream("replicator", p.uid), loaded)
+	}
+	if err != nil {
+		p.w.violate("store", "%v does not start: %v", p, err)
+		d.m, _ = replicator.New(d.config(), p.rng, replicator.Loaded{})
+	}
+	d.d = drivers.NewReplica(d.m, d)
+	d.d.Trace(d.stepped)
+	d.progress = drivers.NewProgress([]string{role}, func(in membership.Input) { p.post(func() { p.mem.step(in) }) })
+	return d
+}
+
+func (d *replicaHost) config() replicator.Config {
+	o := d.p.w.opt
+	return replicator.Config{
+		Expire: o.expireRules(d.p.uid), OperationTimeout: o.Timeout,
+		Self: crdt.Origin(d.p.uid), Disk: uint64(d.p.slot.index + 1), DurableKeys: []string{"d/*", "sharding/*/ids/*"}, LogMax: o.LogMax,
+		FrameMax: o.FrameMax, BatchRowsMax: o.BatchRows, WriteBehind: o.WriteBehind, SketchCells: 256, SketchFrom: 32, SuppliersMax: 2, Defects: o.replicaDefects(),
+	}
+}
+
+func (d *replicaHost) start() { d.step(replicator.Tick{}) }
+
+// step lets the machine take one input, and then what came up meanwhile.
+func (d *replicaHost) step(in replicator.Input) { d.run(func() { d.d.Step(d.p.time(), in) }) }
+
+func (d *replicaHost) run(step func()) {
+	d.todo = append(d.todo, step)
+	if d.busy {
+		return
+	}
+	d.busy = true
+	for len(d.todo) > 0 && d.p.alive {
+		next := d.todo[0]
+		d.todo = d.todo[1:]
+		next()
+		if got := membership.Epoch(d.m.Settled()); got != d.settled {
+			d.p.w.violate("what is settled is told", "%v: %v is settled, its membership was told of %v", d.p, got, d.settled)
+		}
+		if d.p.alive {
+			d.p.w.tell(func(j checker) {
+				if g, ok := j.(interface{ stepped(*World, *Process) }); ok {
+					g.stepped(d.p.w, d.p)
+				}
+			})
+		}
+	}
+	d.busy = false
+	if d.p.alive {
+		d.p.arm(&d.timer, d.m.Deadline(), func() { d.step(replicator.Tick{}) })
+	}
+}
+
+// stepped looks at a step before its effects are carried out.
+func (d *replicaHost) stepped(in replicator.Input, e *replicator.Effects) {
+	p, w := d.p, d.p.w
+	if w.trace.watching() {
+		w.trace.line(p, "R <- %v", in)
+		w.trace.lines(p, "R -> ", e.String())
+	}
+	d.check()
+	for _, r := range e.Reply {
+		w.trace.fold(6, r.ID)
+	}
+}
+
+// Changed implements drivers.ReplicaHost. Readers of the simulator look at the machine itself.
+func (d *replicaHost) Changed() {}
+
+// HoldsLease implements drivers.ReplicaHost.
+func (d *replicaHost) HoldsLease() bool { return d.p.mem.holds(d.p.time()) }
+
+// NoLease implements drivers.ReplicaHost.
+func (d *replicaHost) NoLease() error { return errNoLease }
+
+var errNoLease = errors.New("the process holds no lease")
+
+// Notify implements drivers.ReplicaHost.
+func (d *replicaHost) Notify(c replicator.Change) {
+	if sub := d.subs[c.Sub]; sub != nil {
+		sub(c)
+	}
+}
+
+// Moved implements drivers.ReplicaHost.
+func (d *replicaHost) Moved(number uint16) { d.progress.Moved(role, number) }
+
+// Reached implements drivers.ReplicaHost.
+func (d *replicaHost) Reached(caughtUp bool, settled membership.Epoch) {
+	d.settled = settled
+	d.progress.Reached(role, caughtUp, settled)
+}
+
+// Tell implements drivers.ReplicaHost.
+func (d *replicaHost) Tell(e *replicator.Effects) {
+	p, w := d.p, d.p.w
+	for _, s := range e.Settled {
+		w.tell(func(j checker) {
+			if g, ok := j.(interface {
+				settledView(*World, *Process, replicator.Settlement)
+			}); ok {
+				g.settledView(w, p, s)
+			}
+		})
+	}
+}
+
+// view reads a key of the process's own replica.
+func (d *replicaHost) view(key string) crdt.Reader {
+	return d.m.Snapshot(d.m.SpaceOf(key)).View(key)
+}
+
+// items yields all that the process's own replica holds of a key, shown or not.
+func (d *replicaHost) items(key string) iter.Seq[*crdt.Item] {
+	return func(yield func(*crdt.Item) bool) {
+		for it := range d.m.Snapshot(d.m.SpaceOf(key)).ItemsFrom(key, "") {
+			if it.Key != key || !yield(it) {
+				return
+			}
+		}
+	}
+}
+
+// check runs the machine's own check. It looks at every item, so it runs the more rarely the more
+// there are: its cost per step is bounded.
+func (d *replicaHost) check() {
+	every := d.p.w.opt.CheckEvery
+	if d.steps++; every < 0 || d.steps < d.nextCheck {
+		return
+	}
+	items := d.m.Snapshot(replicator.Volatile).Len() + d.m.Snapshot(replicator.Durable).Len()
+	d.nextCheck = d.steps + every*(1+items/8)
+	if err := d.m.Check(); err != nil {
+		d.p.w.violate("replicator.Check", "%v: %v", d.p, err)
+	}
+}
+
+func (d *replicaHost) receive(pk packet) {
+	m, err := replicator.DecodeMessage(pk.payload)
+	if err != nil {
+		d.p.w.violate("wire", "replicator message does not decode: %v", err)
+		return
+	}
+	d.step(replicator.Receive{From: crdt.Origin(pk.from), Msg: m})
+}
+
+func (d *replicaHost) reachable(uid uint64, is bool) {
+	d.step(replicator.Reachable{Origin: crdt.Origin(uid), Is: is})
+}
+
+func (d *replicaHost) install(v *membership.View) {
+	d.installed = v
+	d.step(replicator.Install{View: drivers.ViewOf(v, role, true)})
+}
+
+// call steps an operation with an id of its own; done happens once, with its result.
+func (d *replicaHost) call(op func(id uint64) replicator.Input, done func(replicator.Result)) {
+	d.nextID++
+	id := d.nextID
+	d.run(func() { d.d.Call(d.p.time(), id, op(id), done, nil) })
+}
+
+// subscribe asks for a key or a prefix.
+func (d *replicaHost) subscribe(s replicator.Subscribe, changed func(replicator.Change)) {
+	d.nextID++
+	s.ID = d.nextID
+	d.subs[s.ID] = changed
+	d.step(s)
+}
+
+// Commit implements drivers.ReplicaHost.
+func (d *replicaHost) Commit(b replicator.Batch) {
+	if b.Counts != replicator.AllRows {
+		d.p.w.counts.Parts++
+	}
+	d.p.slot.disk.commit(d.p, d.table, rows.Of(b), func(err error) {
+		d.step(replicator.Persisted{ID: b.ID, Err: err})
+	})
+}
+
+// frameRoom is how many times FrameMax the transport of a node takes at least.
+const frameRoom = 2
+
+// Send implements drivers.ReplicaHost. A message that no transport takes would never arrive.
+func (d *replicaHost) Send(e replicator.Envelope, payload []byte) {
+	p, w := d.p, d.p.w
+	if most := frameRoom * cmp.Or(w.opt.FrameMax, defaultFrame); len(payload) > most {
+		w.violate("replicator", "a message of %d bytes to %v, a transport takes %d: %.200v", len(payload), e.To, most, e.Msg)
+	}
+	w.net.send(p, uint64(e.To), w.opt.laneOf(e.Lane), 0, toReplica, bytes.Clone(payload))
+}
