@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/coterie-go/coterie/ddata/transport/frame"
+	"github.com/coterie-go/coterie/ddata/transport/receipt"
 )
 
 // Config configures a Mesh. It is copied; zero fields take their defaults.
@@ -130,7 +131,7 @@ func (c *Config) Validate() error {
 		"MessageMax %d is not within FrameMax %d..%d", d.MessageMax, d.FrameMax, messageMaxLimit)
 	fault(d.DataStripes > stripesLimit, "DataStripes %d is above %d", d.DataStripes, stripesLimit)
 	fault(min(d.ControlQueueMax, d.DataQueueMax, d.BulkQueueMax, d.PacketQueueMax) < 1, "a queue bound is negative")
-	fault(d.DataKeepMax < 4*receiptEvery, "DataKeepMax %d is below %d", d.DataKeepMax, 4*receiptEvery)
+	fault(d.DataKeepMax < 4*receipt.Every, "DataKeepMax %d is below %d", d.DataKeepMax, 4*receipt.Every)
 	fault(d.ConnsMax < 1, "ConnsMax is negative")
 	fault(min(d.DialTimeout, d.HelloTimeout, d.WriteTimeout, d.DrainTimeout, d.KeepAlive, d.BackoffMin, d.AddrIdle, d.Linger) < 0,
 		"a duration is negative")

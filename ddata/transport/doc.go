@@ -13,11 +13,15 @@
 // memberlist's packets), Data (entity messages, in stripes) and Bulk (snapshots). A flood in one
 // lane never delays another.
 //
-// A link is one direction of one (peer, lane, stripe): a queue and, while it is up, a connection
-// that this side has dialled. Each connection that a link makes has a Generation above the one
-// before. So a pair of nodes that talk both ways has two connections per lane and stripe.
+// A link is one direction of one (peer, lane, stripe): a queue and, while it is up, a session on a
+// connection that this side has dialled. Each connection that a link makes has a Generation above
+// the one before. So a pair of nodes that talk both ways has two connections per lane and stripe.
 //
-// A Mesh is a node's transport: the listener, its links and its readers. It runs over a Network,
+// A gate is a link as its receiver sees it: it lets the connections of the link in, one after the
+// other.
+//
+// A Mesh is a node's transport. It has two directions that know little of each other: outbound is
+// its links, inbound the listener, the gates and the readers. It runs over a Network,
 // which is TCP unless Config says otherwise; package memory has one for tests, so that both run the
 // same code above the bytes.
 //
@@ -29,9 +33,9 @@
 //   - At most once. A frame is never delivered twice.
 //   - Nothing lost between the living, in the Data lane. What was written is kept until the
 //     receiver has acknowledged it, and goes out again, in order, over the next connection
-//     (keep.go). What a peer may not have got when it is removed is counted and given to the
+//     (package receipt). What a peer may not have got when it is removed is counted and given to the
 //     LossHandler of its channel, with the word whether it was ever sent. A connection of this lane
-//     that ends because one of the two nodes ends it is ended by both (farewell.go): the receiver
+//     that ends because one of the two nodes ends it is ended by both: the receiver
 //     says what it has taken, and what is above was never received. So of a node that leaves or
 //     closes while it can be reached nothing is unknown. In the Control and Bulk lanes, whose
 //     protocols repeat themselves, the frames handed to the kernel may be lost when a connection

@@ -33,6 +33,6 @@ func TestDecodingIsFrugal(t *testing.T) {
 	frames := appendFrame(appendFrame(nil, 1, []byte("one")), 2, []byte("two"))
 	m := bare(0) // frames of the default limit
 	proptest.Frugal(t, 100, func(b []byte) {
-		_ = m.readFrames(&script{data: b, portion: func() int { return len(b) }}, 9, nil)
+		_ = m.in.reader.read(&script{data: b, portion: func() int { return len(b) }}, 9, nil)
 	}, frames)
 }

@@ -10,18 +10,12 @@ import (
 	"github.com/coterie-go/coterie/proptest/bubble"
 )
 
-// gated is a mesh with nothing but gates, and one of them.
-func gated() (*Mesh, gateKey) {
-	m := bare(1 << 20)
-	m.cfg.DrainTimeout = time.Second
-	m.gates = map[gateKey]*gate{}
-	m.peers.Store(&map[NodeID]*peer{})
-	return m, gateKey{peer: 2, lane: Data}
-}
+// gated is a mesh that only reads, and one of its gates.
+func gated() (*Mesh, gateKey) { return bare(1 << 20), gateKey{peer: 2, lane: Data} }
 
-func newTurn(generation uint64) (t *turn, sender net.Conn) {
+func pipeTurn(generation uint64) (t *turn, sender net.Conn) {
 	sender, conn := net.Pipe()
-	return &turn{conn: conn, generation: generation, begin: make(chan struct{}), obsolete: make(chan struct{}), drain: make(chan struct{})}, sender
+	return newTurn(conn, hello{Generation: generation}), sender
 }
 
 func closed(c chan struct{}) bool {
@@ -39,8 +33,8 @@ func closed(c chan struct{}) bool {
 func TestTurnsAreInTheOrderOfGenerations(t *testing.T) {
 	m, key := gated()
 	enter := func(generation uint64) (*turn, error) {
-		x, _ := newTurn(generation)
-		return x, m.enter(key, x)
+		x, _ := pipeTurn(generation)
+		return x, m.in.gates.enter(key, x)
 	}
 	refused := func(generation uint64) {
 		t.Helper()
@@ -76,15 +70,15 @@ func TestTurnsAreInTheOrderOfGenerations(t *testing.T) {
 	if !closed(four.obsolete) || closed(six.begin) {
 		t.Error("of two that wait the older one has to go")
 	}
-	m.leave(key, four)
+	m.in.gates.leave(key, four)
 	if closed(six.begin) {
 		t.Error("the connection that had to go was taken for the first")
 	}
-	m.leave(key, two)
+	m.in.gates.leave(key, two)
 	if !closed(six.begin) || closed(six.obsolete) {
 		t.Error("the second does not get its turn")
 	}
-	if m.leave(key, six); len(m.gates) > 0 {
+	if m.in.gates.leave(key, six); len(m.in.gates.byKey) > 0 {
 		t.Error("a gate without connections stays")
 	}
 }
@@ -100,15 +94,16 @@ func TestPredecessorIsDrained(t *testing.T) {
 func testDrain(t *testing.T, frames int) {
 	bubble.Test(t, func(t *testing.T) {
 		m, key := gated()
+		defer m.cancel()
 		ch := ChannelOf("test")
 		var got atomic.Int64
-		m.handlers.Store(&map[Channel]Handler{ch: HandlerFunc(func(NodeID, []byte) { got.Add(1) })})
-		first, sender := newTurn(1)
-		if err := m.enter(key, first); err != nil {
+		m.Handle(ch, HandlerFunc(func(NodeID, []byte) { got.Add(1) }))
+		first, sender := pipeTurn(1)
+		if err := m.in.gates.enter(key, first); err != nil {
 			t.Fatal(err)
 		}
 		ended := make(chan error, 1)
-		go func() { ended <- m.readFrames(first.conn, 2, first) }()
+		go func() { ended <- m.in.reader.read(first.conn, 2, first) }()
 		frame := appendFrame(nil, ch, []byte("x"))
 		send := func() {
 			if _, err := sender.Write(frame); err != nil {
@@ -117,20 +112,20 @@ func testDrain(t *testing.T, frames int) {
 		}
 		send()
 		<-time.After(time.Hour) // alone, it may be silent for long
-		second, _ := newTurn(2)
-		if err := m.enter(key, second); err != nil {
+		second, _ := pipeTurn(2)
+		if err := m.in.gates.enter(key, second); err != nil {
 			t.Fatal(err)
 		}
 		for range frames {
-			<-time.After(m.cfg.DrainTimeout * 9 / 10)
+			<-time.After(m.local.cfg.DrainTimeout * 9 / 10)
 			send()
 		}
 		began := time.Now()
-		if err := <-ended; !errors.Is(err, errCutOff) || time.Since(began) != m.cfg.DrainTimeout {
+		if err := <-ended; !errors.Is(err, errCutOff) || time.Since(began) != m.local.cfg.DrainTimeout {
 			t.Errorf("it ended after %v with %v", time.Since(began), err)
 		}
-		if got.Load() != int64(1+frames) || m.n.snapshot().Dropped[DropDrain] != 1 {
-			t.Errorf("%d frames came, %v", got.Load(), m.n.snapshot().Dropped)
+		if got.Load() != int64(1+frames) || m.Stats().Dropped[DropDrain] != 1 {
+			t.Errorf("%d frames came, %v", got.Load(), m.Stats().Dropped)
 		}
 	})
 }

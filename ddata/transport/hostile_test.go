@@ -131,9 +131,10 @@ func TestSlowHellosKeepNobodyOut(t *testing.T) {
 	b.serves(2)
 	b.disperse()
 	b.eventually("none is left", func() bool {
-		b.m.mu.Lock()
-		defer b.m.mu.Unlock()
-		return b.m.newcomers.Len() == 0 && len(b.m.conns) <= 1
+		c := &b.m.in.conns
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		return c.newcomers.waiting.Len() == 0 && len(c.open) <= 1
 	})
 	b.serves(3)
 }

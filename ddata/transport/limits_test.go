@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/coterie-go/coterie/ddata/transport/receipt"
 	"github.com/coterie-go/coterie/proptest/bubble"
 )
 
@@ -47,24 +48,25 @@ func TestCountsOfStrangersAreBounded(t *testing.T) {
 	conn, other := net.Pipe()
 	defer conn.Close()
 	defer other.Close()
-	visit := func(id NodeID, written, took uint64) (w answer) {
+	gates := &m.in.gates
+	visit := func(id NodeID, written uint64, took int) (w answer) {
 		t.Helper()
-		turn := &turn{conn: conn, generation: 1, begin: make(chan struct{}), obsolete: make(chan struct{}), drain: make(chan struct{}), written: written}
+		turn := newTurn(conn, hello{Generation: 1, Written: written})
 		key := gateKey{peer: id, lane: Data}
-		if err := m.enter(key, turn); err != nil {
+		if err := gates.enter(key, turn); err != nil {
 			t.Fatal(err)
 		}
-		m.countFrom(key, turn, conn, &w)
-		turn.receipts.received.Add(took)
-		m.leave(key, turn)
+		gates.countFrom(key, turn, conn, &w)
+		turn.receipts.Took(took, 1)
+		gates.leave(key, turn)
 		return w
 	}
 	for id := range NodeID(gatesMax + 10) {
 		visit(id+10, 0, 3)
 	}
-	m.mu.Lock()
-	n := len(m.gates)
-	m.mu.Unlock()
+	gates.mu.Lock()
+	n := len(gates.byKey)
+	gates.mu.Unlock()
 	if n != gatesMax {
 		t.Errorf("%d counts are kept, want %d", n, gatesMax)
 	}
@@ -82,34 +84,38 @@ func TestCountsOfStrangersAreBounded(t *testing.T) {
 func TestIdleLinkGivesItsBuffersUp(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
 		m := bare(4 << 20)
-		m.ctx = t.Context()
-		l := m.newLink(9, "10.0.0.1:7", Data, 0)
-		l.phase = phaseRunning
+		defer m.cancel()
+		q := newLink(&m.out.ports, 9, "10.0.0.1:7", Data, 0).q
+		q.begun = true
 		const large = 128 << 10 // more than an idle link keeps
-		idle := time.NewTimer(time.Hour)
+		s := &session{
+			cfg: m.local.cfg, q: q, ctx: t.Context(), idle: time.NewTimer(time.Hour), ending: receipt.NewEnding(),
+		}
 		burst := func(payload int) {
 			t.Helper()
-			if err := l.send(9, make([]byte, payload), 4<<20); err != nil {
+			if err := q.send(9, make([]byte, payload), 4<<20); err != nil {
 				t.Fatal(err)
 			}
-			batch, frames, err := l.take(nil, nil, idle)
+			batch, frames, err := s.take()
 			if err != nil || frames != 1 {
 				t.Fatal(frames, err)
 			}
-			l.kept.acked = l.writing(frames) // its receipt is there: nothing of it is kept
-			l.recycle(batch)
+			if !q.receipt(q.number(frames)) {
+				t.Fatal("a receipt is refused")
+			}
+			q.recycle(batch)
 		}
 		burst(large)
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
-			_, _, _ = l.take(nil, nil, idle)
+			_, _, _ = s.take()
 		}()
 		held := func() int {
-			l.mu.Lock()
-			defer l.mu.Unlock()
-			n := cap(l.buf)
-			if l.spares.Large() {
+			q.mu.Lock()
+			defer q.mu.Unlock()
+			n := cap(q.waiting.buf)
+			if q.waiting.spares.Large() {
 				n += large
 			}
 			return n
@@ -123,7 +129,7 @@ func TestIdleLinkGivesItsBuffersUp(t *testing.T) {
 		if held() != 0 {
 			t.Errorf("%d bytes are held after writeBufferIdle", held())
 		}
-		if err := l.send(9, []byte("x"), 4<<20); err != nil {
+		if err := q.send(9, []byte("x"), 4<<20); err != nil {
 			t.Fatal(err)
 		}
 		<-done
@@ -152,12 +158,18 @@ func TestNothingComesTwiceWhenACountIsLost(t *testing.T) {
 		if came <- string(payload); string(payload) != "3" {
 			return
 		}
-		to.mu.Lock() // so many strangers that this one's count goes with its connection, which breaks before there is a receipt
-		defer to.mu.Unlock()
+		// So many strangers that this one's count goes with its connection, which breaks before there is
+		// a receipt.
+		gates := &to.in.gates
+		gates.mu.Lock()
+		defer gates.mu.Unlock()
 		for id := range NodeID(gatesMax + 1) {
-			to.gates[gateKey{peer: id + 10}] = &gate{known: true}
+			gates.byKey[gateKey{peer: id + 10}] = &gate{known: true}
 		}
-		for conn := range to.conns {
+		conns := &to.in.conns
+		conns.mu.Lock()
+		defer conns.mu.Unlock()
+		for conn := range conns.open {
 			_ = conn.Close()
 		}
 	}))

@@ -2,342 +2,63 @@ package transport
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"math/rand/v2"
+	"net"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/runloop"
-	"github.com/coterie-go/coterie/ddata/transport/frame"
+	"github.com/coterie-go/coterie/ddata/transport/receipt"
 )
 
-// phase is where a link is in its life; see the diagram in the package comment.
-type phase uint8
-
-const (
-	phaseIdle    phase = iota // no frame yet, no goroutine
-	phaseRunning              // its goroutine dials, writes, or waits for frames
-	phaseClosing              // takes no frames; writes what it holds until ctx ends
-)
-
-// link is one outgoing direction: a queue, and the goroutine that dials and writes.
-//
-// Senders append whole frames to buf under mu; the goroutine swaps buf for spare and writes what it
-// took, so that what senders append during a write goes out in one write with the next. There is no
-// delay: a frame waits only while another write is under way.
+// link is one outgoing direction: a queue, and the goroutine that dials and has a session on each
+// connection; see the diagram in the package comment.
 type link struct {
-	m      *Mesh
+	*ports
 	peer   NodeID // zero: a link of SendAddr, to the process that listens at addr
 	lane   Lane
 	stripe uint32
-	max    int  // bound of the queue, in bytes
-	most   int  // bound of a payload
-	full   Drop // what a refused frame counts as
+	q      *queue
+	retire func() bool // of a link of SendAddr: ends it, if nothing waits; nil: of a peer's
 
-	wake chan struct{} // capacity 1: there is work for a parked goroutine
 	kick chan struct{} // capacity 1: dial now, whatever the backoff
 	ctx  context.Context
 	stop context.CancelFunc // ends the goroutine, whatever it is doing
 
-	mu      sync.Mutex
-	addr    string
-	phase   phase
-	buf     []byte        // whole frames, in order; at most one of them lies beyond max
-	frames  int           // number of frames in buf
-	inHand  int           // of the Data lane: frames that were taken to be written, and have no number yet
-	spares  frame.Spares  // for the next batches
-	kept    keeper        // of the Data lane
-	parked  bool          // the goroutine waits for wake
-	room    chan struct{} // closed when buf was taken; nil when no sender waits
-	refused error         // the last attempt to connect was refused; nil again once one succeeds
-	// departed: the other side has ended the last connection, and takes nothing more. progress is
-	// made when that, or acked, or phase changes.
-	departed bool
-	progress runloop.Progress
-	// answered is the node that was there at the last attempt to connect; of a link of SendAddr
-	// only
-	answered NodeID
-	state    LinkState
+	mu       sync.Mutex
+	addr     string
+	answered NodeID // the node that was there at the last attempt to connect; of a link of SendAddr only
 }
 
-func (m *Mesh) newLink(peer NodeID, addr string, lane Lane, stripe uint32) *link {
-	l := &link{m: m, peer: peer, addr: addr, lane: lane, stripe: stripe, wake: make(chan struct{}, 1), kick: make(chan struct{}, 1)}
-	l.kept.room = make(chan struct{}, 1)
-	l.most = m.cfg.FrameMax
-	l.ctx, l.stop = context.WithCancel(m.ctx)
-	switch {
-	case peer == 0:
-		l.max, l.full = addrQueueMax, DropQueueFullAddr
-	case lane == Control:
-		l.max, l.full = m.cfg.ControlQueueMax, DropQueueFullControl
-	case lane == Data:
-		l.max, l.full, l.most = m.cfg.DataQueueMax, DropQueueFullData, m.cfg.MessageMax
-	default:
-		l.max, l.full = m.cfg.BulkQueueMax, DropQueueFullBulk
-	}
+// ports is what the links of a node have in common.
+type ports struct {
+	cfg        *Config
+	ctx        context.Context // of all links
+	n          *counters
+	report     *reporter
+	channels   *channels
+	dialler    dialler
+	generation atomic.Uint64   // of the connection dialled last, by any link
+	all        *sync.WaitGroup // every goroutine of the node
+	running    sync.WaitGroup  // those of links
+}
+
+func newLink(p *ports, peer NodeID, addr string, lane Lane, stripe uint32) *link {
+	l := &link{ports: p, peer: peer, addr: addr, lane: lane, stripe: stripe, kick: make(chan struct{}, 1)}
+	l.q = newQueue(p.cfg, p.n, peer != 0, lane, l.begin)
+	l.ctx, l.stop = context.WithCancel(p.ctx)
 	return l
 }
 
 // String names the link in logs.
 func (l *link) String() string {
 	if l.peer == 0 {
-		return "the listener at " + l.addr
+		return "the listener at " + l.target()
 	}
 	return fmt.Sprintf("%v/%v/%d", l.peer, l.lane, l.stripe)
-}
-
-// send appends one frame when fewer than bound bytes wait.
-func (l *link) send(ch Channel, payload []byte, bound int) error {
-	if len(payload) > l.most {
-		return l.tooLarge(len(payload))
-	}
-	l.mu.Lock()
-	if err := l.admitLocked(bound); err != nil {
-		l.mu.Unlock()
-		return err
-	}
-	start := len(l.buf)
-	l.buf = frame.Append(l.buf, uint64(ch), payload)
-	frames := 1
-	if len(payload) > l.m.cfg.FrameMax {
-		frames = l.cutLocked(start, ch)
-	}
-	l.addedUnlock(frames)
-	return nil
-}
-
-// append is Append; room is not nil when the queue is full and the caller wants to wait for it.
-func (l *link) append(ch Channel, fill func([]byte) []byte, check func() error, wait bool) (room <-chan struct{}, err error) {
-	l.mu.Lock()
-	locked := true
-	defer func() { // check and fill are the caller's: a panic of theirs must not leave the lane locked
-		if locked {
-			l.mu.Unlock()
-		}
-	}()
-	if err := l.admitLocked(l.max); err != nil {
-		if wait && err == ErrQueueFull {
-			if l.room == nil {
-				l.room = make(chan struct{})
-			}
-			return l.room, nil
-		}
-		return nil, err
-	}
-	if check != nil {
-		if err := check(); err != nil {
-			return nil, err
-		}
-	}
-	start := len(l.buf)
-	head := append(l.buf, make([]byte, frame.HeaderSize)...)
-	out := fill(head)
-	size := len(out) - len(head)
-	if size < 0 {
-		return nil, fmt.Errorf("transport: fill returned %d bytes less than it was given", -size)
-	}
-	if size > l.most {
-		return nil, l.tooLarge(size)
-	}
-	frame.PutHeader(out[start:], uint64(ch), size)
-	l.buf = out
-	frames := 1
-	if size > l.m.cfg.FrameMax {
-		frames = l.cutLocked(start, ch)
-	}
-	locked = false
-	l.addedUnlock(frames)
-	return nil, nil
-}
-
-// cutLocked makes parts of the frame that begins at start and is the last, and returns how many.
-func (l *link) cutLocked(start int, ch Channel) (frames int) {
-	l.buf, frames = frame.Cut(l.buf, start, uint64(ch), min(l.m.cfg.FrameMax, partMax))
-	return frames
-}
-
-// admitLocked reports whether a frame may be appended.
-func (l *link) admitLocked(bound int) error {
-	switch {
-	case l.phase == phaseClosing:
-		return l.closedError()
-	case l.refused != nil:
-		return l.refused
-	case len(l.buf) >= bound:
-		return ErrQueueFull
-	}
-	return nil
-}
-
-func (l *link) closedError() error {
-	if l.m.ctx.Err() != nil || l.m.closed.Load() {
-		return ErrClosed
-	}
-	return ErrNoPeer
-}
-
-// addedUnlock ends an append: it sees to it that someone writes the frames, and unlocks mu.
-func (l *link) addedUnlock(frames int) {
-	l.frames += frames
-	wake := l.parked
-	l.parked = false
-	if l.phase == phaseIdle {
-		l.startLocked()
-	}
-	l.mu.Unlock()
-	if wake {
-		signal(l.wake)
-	}
-}
-
-// start sets the link going before its first frame.
-func (l *link) start() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.phase == phaseIdle {
-		l.startLocked()
-	}
-}
-
-func (l *link) startLocked() {
-	l.phase = phaseRunning
-	l.m.wg.Add(1)
-	l.m.linkWG.Add(1)
-	go l.run()
-}
-
-// take waits for frames and takes them all. Without an error, an empty batch says that the link is
-// closing and has nothing left to write, or that a link of SendAddr was idle for long.
-func (l *link) take(lost, asked <-chan struct{}, idle *time.Timer) (batch []byte, frames int, err error) {
-	for {
-		l.mu.Lock()
-		if len(l.buf) > 0 {
-			if l.lane == Data {
-				l.inHand = l.frames
-			}
-			batch, frames = l.takeUnlock()
-			return batch, frames, nil
-		}
-		if l.phase == phaseClosing {
-			l.mu.Unlock()
-			return nil, 0, nil
-		}
-		l.parked = true
-		spare := frame.Large(l.buf) || len(l.kept.free)+len(l.kept.chunks) > 0 || l.spares.Large()
-		l.mu.Unlock()
-		switch {
-		case l.peer == 0:
-			idle.Reset(l.m.cfg.AddrIdle)
-		case spare:
-			idle.Reset(writeBufferIdle)
-		}
-		select {
-		case <-l.wake:
-		case <-lost:
-			return nil, 0, errLost
-		case <-asked:
-			return nil, 0, errEndAsked
-		case <-idle.C:
-			if l.peer == 0 {
-				return nil, 0, nil
-			}
-			l.shrink()
-		case <-l.ctx.Done():
-			return nil, 0, l.ctx.Err()
-		}
-	}
-}
-
-// shrink gives up the buffers of a link that is idle.
-func (l *link) shrink() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if len(l.buf) == 0 {
-		l.buf, l.kept.free = nil, nil
-		l.spares.Clear()
-	}
-}
-
-func (l *link) takeUnlock() ([]byte, int) {
-	batch, frames := l.buf, l.frames
-	l.buf, l.frames = l.spares.Take(), 0
-	l.parked = false
-	room := l.room
-	l.room = nil
-	l.mu.Unlock()
-	if room != nil {
-		close(room)
-	}
-	return batch, frames
-}
-
-// recycle gives the buffer of a written batch back.
-func (l *link) recycle(batch []byte) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.spares.Put(batch)
-}
-
-// requeue puts back, before all others, the frames of a batch of which no byte was written, and
-// counts those lost of which one was.
-func (l *link) requeue(batch []byte, frames, written int) {
-	lost, at := frame.Begun(batch, written)
-	l.m.n.drop(DropConnLost, lost)
-	if at >= len(batch) {
-		return
-	}
-	l.mu.Lock()
-	l.buf = append(batch[at:len(batch):len(batch)], l.buf...)
-	l.frames += frames - lost
-	l.mu.Unlock()
-}
-
-// discard empties the queue, and gives up what is kept.
-func (l *link) discard(d Drop) {
-	l.mu.Lock()
-	written := l.giveUpKeptLocked()
-	l.spares.Clear()
-	queued, _ := l.takeUnlock()
-	l.m.lost(l.peer, DropConnLost, written, true)
-	l.m.lost(l.peer, d, queued, false)
-}
-
-// close lets the link write what it holds for at most linger, and ends it. A link that has no
-// connection ends at once, and what waits is lost before close returns.
-func (l *link) close(linger time.Duration) {
-	l.mu.Lock()
-	idle := l.phase == phaseIdle
-	l.phase = phaseClosing
-	l.progress.Made()
-	if l.state.Up && linger > 0 && !idle {
-		room := l.room
-		l.room = nil
-		l.mu.Unlock()
-		if room != nil {
-			close(room)
-		}
-		time.AfterFunc(linger, l.stop)
-		signal(l.wake)
-		return
-	}
-	waiting, _ := l.takeUnlock()
-	l.m.lost(l.peer, DropRemoved, waiting, false)
-	l.stop()
-}
-
-// retire closes a link of SendAddr that has nothing to write. It reports whether it did.
-func (l *link) retire() bool {
-	l.m.mu.Lock()
-	defer l.m.mu.Unlock()
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if len(l.buf) > 0 && l.phase != phaseClosing {
-		return false
-	}
-	l.phase = phaseClosing
-	if l.m.addrLinks[l.addr] == l {
-		delete(l.m.addrLinks, l.addr)
-	}
-	return true
 }
 
 // target is the address that is dialled.
@@ -347,22 +68,251 @@ func (l *link) target() string {
 	return l.addr
 }
 
-func (l *link) closing() bool {
+// move changes where the link dials.
+func (l *link) move(addr string) {
 	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.phase == phaseClosing
-}
-
-func (l *link) linkState() LinkState {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.state
-}
-
-// signal leaves a token in a channel of capacity 1.
-func signal(c chan struct{}) {
-	select {
-	case c <- struct{}{}:
-	default:
+	moved := l.addr != addr
+	l.addr = addr
+	l.mu.Unlock()
+	if moved {
+		l.q.becomeRefused(nil)
+		signal(l.kick)
 	}
 }
+
+// begin starts the goroutine.
+func (l *link) begin() {
+	l.all.Add(1)
+	l.running.Add(1)
+	go l.run()
+}
+
+// run is the link's goroutine: it connects, writes until the connection ends, and connects again,
+// until the link is closed.
+func (l *link) run() {
+	defer l.all.Done()
+	defer l.running.Done()
+	defer l.end()
+	idle := time.NewTimer(l.cfg.AddrIdle)
+	defer idle.Stop()
+	wait := backoff{min: l.cfg.BackoffMin, max: l.cfg.BackoffMax}
+	for l.ctx.Err() == nil {
+		if l.retire != nil && !l.awaitFrame(idle) {
+			return
+		}
+		gen := l.generation.Add(1)
+		conn, welcome, err := l.connect(gen)
+		if err == nil {
+			since := time.Now()
+			if l.lane == Data {
+				l.resume(welcome.Received, welcome.Fresh)
+			}
+			if err = l.serve(conn, gen, idle); err == nil || l.q.isClosed() {
+				return
+			}
+			if time.Since(since) > l.cfg.BackoffMax {
+				wait.reset()
+			}
+		} else {
+			l.onConnectError(err)
+		}
+		l.sleep(wait.pause(), err)
+	}
+}
+
+// end counts what the link could not write.
+func (l *link) end() {
+	l.stop()
+	l.q.end()
+	l.discard(DropRemoved)
+}
+
+// awaitFrame waits until a link of SendAddr has a frame; false says that it was retired instead.
+func (l *link) awaitFrame(idle *time.Timer) bool {
+	for l.q.park() {
+		idle.Reset(l.cfg.AddrIdle)
+		select {
+		case <-l.q.wake:
+		case <-idle.C:
+			if l.retire() {
+				return false
+			}
+		case <-l.ctx.Done():
+			return false
+		}
+	}
+	return true
+}
+
+// sleep waits before the next attempt. A refusal is waited out longer: it ends only when a person
+// or another process changes something. So does a peer that departs.
+func (l *link) sleep(d time.Duration, cause error) {
+	r, refused := errors.AsType[ErrRefused](cause)
+	if refused && r.Reason != RefusedGeneration || cause == errEndAsked {
+		d = max(d, 2*l.cfg.BackoffMax)
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-l.kick:
+	case <-l.ctx.Done():
+	}
+}
+
+// connect dials, says hello and waits for the welcome.
+func (l *link) connect(gen uint64) (net.Conn, answer, error) {
+	written, acked := l.q.stance()
+	h := hello{To: l.peer, Lane: l.lane, Stripe: l.stripe, Generation: gen, Written: written, Acked: acked}
+	if l.peer != 0 {
+		return l.dialler.dial(l.ctx, l.target(), kindLink, h)
+	}
+	conn, a, err := l.dialler.dial(l.ctx, l.target(), kindAddr, h)
+	l.answeredBy(a.From, err)
+	return conn, a, err
+}
+
+// answeredBy notes the node that was found at an address.
+func (l *link) answeredBy(id NodeID, err error) {
+	if cause, refused := errors.AsType[ErrRefused](err); refused && cause.Reason == RefusedSelf {
+		id = l.cfg.Self
+	} else if err != nil {
+		id = 0
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.answered = id
+}
+
+// answering is the node that was there at the last attempt to connect.
+func (l *link) answering() (NodeID, bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.answered, l.answered != 0
+}
+
+// onConnectError takes note of a failed attempt.
+func (l *link) onConnectError(err error) {
+	cause, refused := errors.AsType[ErrRefused](err)
+	refused = refused && cause.Reason != RefusedGeneration && cause.Reason != RefusedTLS // a certificate may be renewed
+	fault := Fault{Kind: FaultDial, Peer: l.peer, Addr: l.target(), Err: err}
+	if l.peer == 0 {
+		if l.ctx.Err() == nil { // no oftener than the pauses between attempts allow
+			l.report.fault(fault)
+		}
+		if refused {
+			l.discard(DropRefused)
+		} else {
+			l.discard(DropUnreachable)
+		}
+		return
+	}
+	if refused {
+		l.q.becomeRefused(cause)
+		l.discard(DropRefused)
+	} else {
+		l.q.becomeRefused(nil)
+	}
+	if l.ctx.Err() == nil {
+		l.report.fault(fault)
+	}
+}
+
+// serve writes frames to conn until it ends. Nil says that the link is closed.
+func (l *link) serve(conn net.Conn, gen uint64, idle *time.Timer) error {
+	stop := context.AfterFunc(l.ctx, func() { abort(conn) })
+	s := &session{
+		cfg: l.cfg, n: l.n, q: l.q, conn: conn, ctx: l.ctx, idle: idle, retire: l.retire,
+		lost: make(chan struct{}), ending: receipt.NewEnding(),
+	}
+	go s.watch()
+	l.becomeUp(gen)
+	err := s.run()
+	stop()
+	conn.Close()
+	<-s.lost
+	if s.ending.Known() {
+		_, received := l.q.stance()
+		l.resume(received, false)
+	}
+	l.becomeDown(gen, err)
+	return err
+}
+
+// resume has the queue begin with what the other side of a connection has not received. What may
+// have arrived or not is lost.
+func (l *link) resume(received uint64, fresh bool) {
+	again, lost := l.q.resume(received, fresh)
+	l.n.resent.Add(uint64(again))
+	l.channels.lost(l.peer, DropConnLost, lost, true)
+}
+
+func (l *link) becomeUp(gen uint64) {
+	l.q.becomeUp(gen)
+	l.n.linksUp.Add(1)
+	l.tell(LinkEvent{Up: true, Generation: gen})
+}
+
+func (l *link) becomeDown(gen uint64, err error) {
+	if l.q.becomeDown() {
+		err = nil
+	}
+	l.n.linksUp.Add(-1)
+	l.tell(LinkEvent{Generation: gen, Err: err})
+}
+
+func (l *link) tell(e LinkEvent) {
+	if l.peer != 0 {
+		e.Peer, e.Lane, e.Stripe = l.peer, l.lane, l.stripe
+		l.report.link(e)
+	}
+}
+
+// discard empties the queue, and gives up what is kept. why is for what waits.
+func (l *link) discard(why Drop) {
+	written, waiting := l.q.empty()
+	l.channels.lost(l.peer, DropConnLost, written, true)
+	l.channels.lost(l.peer, why, waiting, false)
+}
+
+// close lets the link write what it holds for at most Linger, and ends it. A link that has no
+// connection ends at once, and what waits is lost before close returns. Its senders get why.
+func (l *link) close(why error) {
+	waiting, lingers := l.q.close(why)
+	if lingers {
+		time.AfterFunc(l.cfg.Linger, l.stop)
+		return
+	}
+	l.channels.lost(l.peer, DropRemoved, waiting, false)
+	l.stop()
+}
+
+// awaitReceived waits until the other side has received all that was appended before the call. It
+// gives up when no receipt comes for Linger.
+func (l *link) awaitReceived(ctx context.Context) error {
+	gone, err := l.q.awaitReceived(ctx, l.cfg.Linger)
+	switch {
+	case gone:
+		return fmt.Errorf("%w: %v has gone", ErrUnreceived, l)
+	case errors.Is(err, runloop.ErrSilent):
+		return fmt.Errorf("%w: %v is silent", ErrUnreceived, l)
+	case err != nil:
+		return fmt.Errorf("%w: %v: %w", ErrUnreceived, l, err)
+	}
+	return nil
+}
+
+// backoff is the pause between attempts to connect: it doubles from min to max, and each pause is
+// drawn from its upper half so that the links of a cluster do not dial in step.
+type backoff struct {
+	min, max time.Duration
+	next     time.Duration
+}
+
+func (b *backoff) pause() time.Duration {
+	d := max(b.next, b.min)
+	b.next = min(2*d, b.max)
+	return d/2 + rand.N(d/2+1)
+}
+
+func (b *backoff) reset() { b.next = 0 }

@@ -2,7 +2,6 @@ package transport
 
 import (
 	"bytes"
-	"context"
 	"encoding/binary"
 	"errors"
 	"io"
@@ -13,6 +12,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/transport/frame"
+	"github.com/coterie-go/coterie/ddata/transport/receipt"
 )
 
 // inParts is a message as parts of at most so many bytes.
@@ -41,9 +41,9 @@ func taken(t *turn) int {
 
 // dataTurn is the turn of a connection in the Data lane whose receipts go nowhere.
 func dataTurn(m *Mesh, messageMax int) *turn {
-	m.ctx, m.cancel = context.WithCancel(context.Background())
-	m.cfg.MessageMax = messageMax
-	return &turn{receipts: newReceipts(sink{}, time.Second, 0), room: frame.NewRoom(messageMax), drain: make(chan struct{})}
+	m.local.cfg.MessageMax = messageMax
+	counter := receipt.NewCounter(sink{}, time.Second, 0, false, func() {})
+	return &turn{receipts: counter, room: frame.NewRoom(messageMax), drain: make(chan struct{})}
 }
 
 // What is no message in parts ends the connection; what came before it counts as received, and
@@ -78,10 +78,10 @@ func TestBrokenParts(t *testing.T) {
 		m.Handle(1, HandlerFunc(func(NodeID, []byte) { handled++ }))
 		m.Handle(2, HandlerFunc(func(NodeID, []byte) { handled++ }))
 		good := append(inParts(nil, 1, make([]byte, 333), most), appendFrame(nil, 1, nil)...)
-		err := m.readFrames(&script{data: append(bytes.Clone(good), bad...), portion: func() int { return 70 }}, 9, turn)
-		turn.receipts.timer.Stop()
-		if !errors.Is(err, ErrProtocol) || handled != 2 || turn.receipts.received.Load() != uint64(frame.Count(good)) {
-			t.Errorf("%s: %v; %d handled, %d frames received of %d", what, err, handled, turn.receipts.received.Load(), frame.Count(good))
+		err := m.in.reader.read(&script{data: append(bytes.Clone(good), bad...), portion: func() int { return 70 }}, 9, turn)
+		turn.receipts.End(false)
+		if !errors.Is(err, ErrProtocol) || handled != 2 || turn.receipts.Received() != uint64(frame.Count(good)) {
+			t.Errorf("%s: %v; %d handled, %d frames received of %d", what, err, handled, turn.receipts.Received(), frame.Count(good))
 		}
 		if taken(turn) != 0 {
 			t.Errorf("%s: %d bytes of room are never given back", what, taken(turn))
@@ -91,16 +91,16 @@ func TestBrokenParts(t *testing.T) {
 	m := bare(most)
 	_ = dataTurn(m, limit)
 	for _, turn := range []*turn{nil, {}} {
-		if err := m.readFrames(&script{data: message, portion: func() int { return 1000 }}, 9, turn); !errors.Is(err, ErrProtocol) {
+		if err := m.in.reader.read(&script{data: message, portion: func() int { return 1000 }}, 9, turn); !errors.Is(err, ErrProtocol) {
 			t.Errorf("parts beside the Data lane: %v", err)
 		}
 	}
 	// A connection that ends within a message has not brought it.
 	turn := dataTurn(m, limit)
-	err := m.readFrames(&script{data: message[:first+second], portion: func() int { return 1000 }}, 9, turn)
-	turn.receipts.timer.Stop()
-	if err != io.EOF || turn.receipts.received.Load() != 0 || taken(turn) != 0 {
-		t.Errorf("%v, %d received, room taken %d", err, turn.receipts.received.Load(), taken(turn))
+	err := m.in.reader.read(&script{data: message[:first+second], portion: func() int { return 1000 }}, 9, turn)
+	turn.receipts.End(false)
+	if err != io.EOF || turn.receipts.Received() != 0 || taken(turn) != 0 {
+		t.Errorf("%v, %d received, room taken %d", err, turn.receipts.Received(), taken(turn))
 	}
 }
 
@@ -132,10 +132,11 @@ func TestHostileParts(t *testing.T) {
 	const n = stripesLimit
 	b.come(n, func(i int) []byte { return append(greet(uint32(i), 1), claim...) })
 	waiting := func() (taken, wait int) {
-		b.m.mu.Lock()
-		defer b.m.mu.Unlock()
-		if o := b.m.inbound[77]; o != nil {
-			return o.room.Load()
+		o := &b.m.in.origins
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		if from := o.byID[77]; from != nil {
+			return from.room.Load()
 		}
 		return 0, 0
 	}
@@ -186,13 +187,13 @@ func TestLostParts(t *testing.T) {
 	b := appendFrame(nil, 1, make([]byte, 5))
 	b = inParts(b, 1, make([]byte, 500), 100)
 	b = appendFrame(b, 1, make([]byte, 7))
-	m.lost(3, DropConnLost, b, true)
+	m.channels.lost(3, DropConnLost, b, true)
 	if len(got) != 3 || got[0] != 5 || got[1] != 500 || got[2] != 7 || m.Stats().Dropped[DropConnLost] != 3 {
 		t.Errorf("lost %v, counted %d", got, m.Stats().Dropped[DropConnLost])
 	}
 	rest := b[2*(frame.HeaderSize+5)+100:] // a receiver that acknowledges a part of a message is not correct
 	rest = rest[skipToNext(rest):]
-	m.lost(3, DropConnLost, rest, true)
+	m.channels.lost(3, DropConnLost, rest, true)
 	if got[len(got)-1] != 7 {
 		t.Errorf("lost %v", got)
 	}
@@ -228,12 +229,12 @@ func FuzzParts(f *testing.F) {
 		total := 0
 		m.Handle(1, HandlerFunc(func(_ NodeID, p []byte) { total += len(p) }))
 		read := func(b []byte) error {
-			return m.readFrames(&script{data: b, portion: func() int { return int(portion) }}, 9, turn)
+			return m.in.reader.read(&script{data: b, portion: func() int { return int(portion) }}, 9, turn)
 		}
 		if err := read(stream); err == nil || total > len(stream) || taken(turn) != 0 {
 			t.Fatalf("%v; %d bytes handled of %d; room taken %d", err, total, len(stream), taken(turn))
 		}
-		before := turn.receipts.received.Load()
+		before := turn.receipts.Received()
 		b, frames := appendFrame(nil, 1, make([]byte, size%1000)), 1
 		if size%1000 > 64 {
 			b, frames = frame.Cut(b, 0, 1, 64)
@@ -242,9 +243,9 @@ func FuzzParts(f *testing.F) {
 		if err := read(b); err != io.EOF && err != io.ErrUnexpectedEOF || total != int(size%1000) {
 			t.Fatalf("%v; %d bytes of %d", err, total, size%1000)
 		}
-		if got := turn.receipts.received.Load() - before; got != uint64(frames) {
+		if got := turn.receipts.Received() - before; got != uint64(frames) {
 			t.Fatalf("%d frames received of %d", got, frames)
 		}
-		turn.receipts.timer.Stop()
+		turn.receipts.End(false)
 	})
 }

@@ -2,7 +2,6 @@ package transport
 
 import (
 	"bytes"
-	"context"
 	"encoding/binary"
 	"errors"
 	"io"
@@ -40,9 +39,7 @@ func appendFrame(dst []byte, ch Channel, payload []byte) []byte {
 
 // bare is a mesh that only reads.
 func bare(frameMax int) *Mesh {
-	m := &Mesh{cfg: Config{FrameMax: frameMax}.withDefaults(), ctx: context.Background()}
-	m.handlers.Store(&map[Channel]Handler{})
-	return m
+	return newMesh(Config{FrameMax: frameMax}.withDefaults(), "", nil)
 }
 
 func TestReadFramesInAnyPortions(t *testing.T) {
@@ -67,7 +64,7 @@ func TestReadFramesInAnyPortions(t *testing.T) {
 			got = append(got, bytes.Clone(p))
 		}))
 		most := 16 << rng.IntN(16)
-		err := m.readFrames(&script{data: stream, portion: func() int { return rng.IntN(most) }}, 9, nil)
+		err := m.in.reader.read(&script{data: stream, portion: func() int { return rng.IntN(most) }}, 9, nil)
 		if err != io.EOF || len(got) != len(want) {
 			t.Fatalf("round %d: %v; %d frames of %d", round, err, len(got), len(want))
 		}
@@ -88,7 +85,7 @@ func FuzzReadFrames(f *testing.F) {
 		m := bare(1000)
 		total := 0
 		m.Handle(1, HandlerFunc(func(_ NodeID, p []byte) { total += len(p) + frame.HeaderSize }))
-		err := m.readFrames(&script{data: stream, portion: func() int { return int(portion) }}, 9, nil)
+		err := m.in.reader.read(&script{data: stream, portion: func() int { return int(portion) }}, 9, nil)
 		if err == nil || total > len(stream) {
 			t.Fatalf("%v; %d bytes handled of %d", err, total, len(stream))
 		}
@@ -117,21 +114,20 @@ func hasLongFrame(b []byte, limit uint32) bool {
 // is lost.
 func TestRequeue(t *testing.T) {
 	m := bare(1000)
-	m.ctx, m.cancel = context.WithCancel(t.Context())
 	defer m.cancel()
-	frame := len(appendFrame(nil, 1, []byte("abc")))
-	for _, c := range []struct{ written, lost int }{{0, 0}, {1, 1}, {frame - 1, 1}, {frame, 1}, {frame + 1, 2}, {3 * frame, 3}} {
+	size := len(appendFrame(nil, 1, []byte("abc")))
+	for _, c := range []struct{ written, lost int }{{0, 0}, {1, 1}, {size - 1, 1}, {size, 1}, {size + 1, 2}, {3 * size, 3}} {
 		before := m.Stats().Dropped[DropConnLost]
-		l := m.newLink(3, "a:1", Bulk, 0)
+		q := newLink(&m.out.ports, 3, "a:1", Bulk, 0).q
 		var batch []byte
 		for _, p := range []string{"abc", "def", "ghi"} {
 			batch = appendFrame(batch, 1, []byte(p))
 		}
-		l.buf, l.frames = appendFrame(nil, 1, []byte("new")), 1
-		l.requeue(batch, 3, c.written)
-		want := append(bytes.Clone(batch[c.lost*frame:]), appendFrame(nil, 1, []byte("new"))...)
-		if !bytes.Equal(l.buf, want) || l.frames != 4-c.lost {
-			t.Errorf("%d written: %d frames, %q", c.written, l.frames, l.buf)
+		q.waiting.add(1, []byte("new"))
+		(&session{n: &m.n, q: q}).putBack(batch, 3, c.written)
+		want := append(bytes.Clone(batch[c.lost*size:]), appendFrame(nil, 1, []byte("new"))...)
+		if got, frames := q.waiting.take(); !bytes.Equal(got, want) || frames != 4-c.lost {
+			t.Errorf("%d written: %d frames, %q", c.written, frames, got)
 		}
 		if n := m.Stats().Dropped[DropConnLost] - before; n != uint64(c.lost) {
 			t.Errorf("%d written: %d counted lost, want %d", c.written, n, c.lost)

@@ -25,18 +25,18 @@ func TestRefusalsAreSaidOnce(t *testing.T) {
 	defer m.Close()
 	for i := range 5 {
 		for _, r := range []Reason{RefusedCluster, RefusedStream, RefusedIncarnation, RefusedSelf, RefusedGeneration} {
-			m.warned.Store(0) // as if a second had passed
-			m.onRefused(Refusal{Inbound: true, Peer: NodeID(i + 10), Addr: "127.0.0.1:1", Cause: ErrRefused{Reason: r}})
+			m.report.warned.Store(0) // as if a second had passed
+			m.report.refused(Refusal{Inbound: true, Peer: NodeID(i + 10), Addr: "127.0.0.1:1", Cause: ErrRefused{Reason: r}})
 		}
 	}
 	if len(loud) != 1 {
 		t.Errorf("%d warnings: %v", len(loud), loud)
 	}
 	for i := range 3 * refusalsSaidMax {
-		m.warned.Store(0)
-		m.onRefused(Refusal{Addr: string(rune('a' + i)), Cause: ErrRefused{Reason: RefusedCluster}})
+		m.report.warned.Store(0)
+		m.report.refused(Refusal{Addr: string(rune('a' + i)), Cause: ErrRefused{Reason: RefusedCluster}})
 	}
-	if n := len(m.refusalsSaid); n > refusalsSaidMax {
+	if n := len(m.report.said); n > refusalsSaidMax {
 		t.Errorf("%d refusals are remembered", n)
 	}
 }
@@ -172,13 +172,13 @@ func TestRefusalsWaitForEachOther(t *testing.T) {
 	defer m.Close()
 	refuse := func() {
 		for _, addr := range []string{"a:1", "b:1"} {
-			m.onRefused(Refusal{Addr: addr, Cause: ErrRefused{Reason: RefusedCluster}})
+			m.report.refused(Refusal{Addr: addr, Cause: ErrRefused{Reason: RefusedCluster}})
 		}
 	}
 	if refuse(); loud["a:1"] != 1 || loud["b:1"] != 0 {
 		t.Errorf("at first: %v", loud)
 	}
-	m.warned.Store(0) // as if a second had passed
+	m.report.warned.Store(0) // as if a second had passed
 	if refuse(); loud["a:1"] != 1 || loud["b:1"] != 1 {
 		t.Errorf("after a second: %v", loud)
 	}

@@ -61,8 +61,8 @@ const (
 
 var dropNames = [Drops]string{
 	"queue-full-control", "queue-full-data", "queue-full-bulk", "queue-full-addr", "packet", "too-large", "no-peer",
-	"conn-lost", "removed", "unreachable", "refused-incarnation", "no-handler", "protocol", "handshake", "refused-in", "refused-out",
-	"overload", "drain", "inbox",
+	"conn-lost", "removed", "unreachable", "refused-incarnation", "no-handler", "protocol", "handshake",
+	"refused-in", "refused-out", "overload", "drain", "inbox",
 }
 
 // String names the reason.
@@ -138,6 +138,20 @@ func (c *counters) drop(d Drop, n int) {
 	if n > 0 {
 		c.dropped[d].Add(uint64(n))
 	}
+}
+
+// wrote adds a write of so many frames.
+func (c *counters) wrote(frames, bytes int) {
+	c.framesOut.Add(uint64(frames))
+	c.bytesOut.Add(uint64(bytes))
+	c.writes.Add(1)
+}
+
+// read adds what one read brought.
+func (c *counters) read(frames, bytes int) {
+	c.reads.Add(1)
+	c.framesIn.Add(uint64(frames))
+	c.bytesIn.Add(uint64(bytes))
 }
 
 func (c *counters) snapshot() Stats {

@@ -22,7 +22,7 @@ func TestVet(t *testing.T) {
 	} {
 		h := fine
 		edit(&h)
-		err := m.vet(kindLink, h)
+		err := m.local.vet(kindLink, h, false)
 		if refused, _ := err.(ErrRefused); refused.Reason != want || (err == nil) != (want == 0) {
 			t.Errorf("%v, want %v", err, want)
 		}
@@ -39,7 +39,7 @@ func TestGateKeepsTheOrderOfGenerations(t *testing.T) {
 	b := besiege(t, func(*Config) {})
 	b.come(1, func(int) []byte { return nil })
 	at := func(generation uint64) *turn {
-		return &turn{conn: b.crowd[0], generation: generation, begin: make(chan struct{}), obsolete: make(chan struct{}), drain: make(chan struct{})}
+		return newTurn(b.crowd[0], hello{Generation: generation})
 	}
 	key := gateKey{peer: 3}
 	active, next := at(5), at(7)
@@ -47,11 +47,11 @@ func TestGateKeepsTheOrderOfGenerations(t *testing.T) {
 		t     *turn
 		taken bool
 	}{{active, true}, {at(5), false}, {at(4), false}, {next, true}, {at(6), false}, {at(7), false}} {
-		if err := m.enter(key, x.t); (err == nil) != x.taken {
+		if err := m.in.gates.enter(key, x.t); (err == nil) != x.taken {
 			t.Errorf("generation %d: %v", x.t.generation, err)
 		}
 	}
-	m.leave(key, active)
+	m.in.gates.leave(key, active)
 	select {
 	case <-next.begin:
 	case <-time.After(time.Second):
@@ -61,11 +61,11 @@ func TestGateKeepsTheOrderOfGenerations(t *testing.T) {
 
 // One loud word a second.
 func TestMaySpeak(t *testing.T) {
-	m := &Mesh{}
-	if !m.maySpeak() || m.maySpeak() {
+	var r reporter
+	if !r.maySpeak() || r.maySpeak() {
 		t.Error("not one word at a time")
 	}
-	if m.warned.Add(-int64(time.Second)); !m.maySpeak() {
+	if r.warned.Add(-int64(time.Second)); !r.maySpeak() {
 		t.Error("silent after a second")
 	}
 }

@@ -19,7 +19,7 @@ import (
 //	   │ handshake link|addr|stream, hello ──► │
 //	   │ ◄── handshake welcome|refusal, answer │   a refusal ends the connection
 //	   │ frame frame frame … ────────────────► │   link, addr: one way
-//	   │ ◄────────── receipt(8, little endian) │   link of the Data lane only: how many frames were received, see keep.go and farewell.go
+//	   │ ◄────────── receipt(8, little endian) │   link of the Data lane only: how many frames were received, see package receipt
 //	   │ ◄───────── raw bytes ───────────────► │   stream: both ways
 //
 // The first eight bytes keep this form in every version, so that any two versions can refuse each

@@ -34,6 +34,7 @@ var ranks = []rankRow{
 	{"ddata/discovery", 0, false, "it lists addresses where nodes may be, and knows nothing of the nodes"},
 	{"ddata/discovery/dnstest", 1, false, "a name server for the tests of whatever asks names"},
 	{"ddata/transport/frame", -1, false, "frames and their memory know no node and no connection"},
+	{"ddata/transport/receipt", 0, false, "what is kept until a receipt comes is frames, whatever link and node they are of"},
 	{"ddata/transport", 1, false, "frames between node ids, whatever they carry"},
 	{"ddata/transport/...", 2, false, "adapters on the transport, such as gossip over the same port"},
 	{"ddata/transport/pki/pkitest", 3, false, "certificates for the tests of whatever uses them"},

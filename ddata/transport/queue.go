@@ -1,0 +1,363 @@
+package transport
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/coterie-go/coterie/ddata/runloop"
+	"github.com/coterie-go/coterie/ddata/transport/receipt"
+)
+
+// queue is what the senders of a link and its goroutine share.
+//
+// Senders append whole frames under mu. The goroutine takes them all and writes what it took, so
+// that what senders append during a write goes out in one write with the next. There is no delay: a
+// frame waits only while another write is under way.
+type queue struct {
+	lane     Lane
+	max      int       // bound of what waits, in bytes
+	most     int       // bound of a payload
+	full     Drop      // what a refused frame counts as
+	n        *counters // of the node
+	begin    func()    // starts the link's goroutine: called once, under mu
+	wake     chan struct{}
+	receipts chan struct{} // capacity 1, as wake: a receipt has come
+
+	mu      sync.Mutex
+	waiting backlog
+	kept    receipt.Keeper // of the Data lane: what was written
+	inHand  int            // of the Data lane: frames that were taken to be written, and have no number yet
+	begun   bool           // the goroutine was started, or never will be
+	closed  error          // why no more frames are taken; nil: they are
+	parked  bool           // the goroutine waits for wake
+	room    chan struct{}  // closed when frames were taken; nil when no sender waits
+	remote  remote
+	// progress is made when remote, a receipt or closed changes.
+	progress runloop.Progress
+}
+
+// remote is what a link knows of the other side.
+type remote struct {
+	LinkState
+	refused  error // the last attempt to connect was refused; nil again once one succeeds
+	departed bool  // the other side has ended the last connection, and takes nothing more
+}
+
+// newQueue returns the queue of a link; begin starts its goroutine.
+func newQueue(cfg *Config, n *counters, toPeer bool, lane Lane, begin func()) *queue {
+	q := &queue{
+		lane: lane, most: cfg.FrameMax, n: n, begin: begin, waiting: backlog{frameMax: cfg.FrameMax},
+		wake: make(chan struct{}, 1), receipts: make(chan struct{}, 1),
+	}
+	q.kept = receipt.NewKeeper(cfg.DataKeepMax, &q.waiting.spares)
+	switch {
+	case !toPeer:
+		q.max, q.full = addrQueueMax, DropQueueFullAddr
+	case lane == Control:
+		q.max, q.full = cfg.ControlQueueMax, DropQueueFullControl
+	case lane == Data:
+		q.max, q.full, q.most = cfg.DataQueueMax, DropQueueFullData, cfg.MessageMax
+	default:
+		q.max, q.full = cfg.BulkQueueMax, DropQueueFullBulk
+	}
+	return q
+}
+
+// send appends one message when fewer than bound bytes wait.
+func (q *queue) send(ch Channel, payload []byte, bound int) error {
+	if len(payload) > q.most {
+		return q.tooLarge(len(payload))
+	}
+	q.mu.Lock()
+	if err := q.admitLocked(bound); err != nil {
+		q.mu.Unlock()
+		return err
+	}
+	q.waiting.add(ch, payload)
+	q.addedUnlock()
+	return nil
+}
+
+// append is Append; room is not nil when the queue is full and the caller wants to wait for it.
+func (q *queue) append(
+	ch Channel, fill func([]byte) []byte, check func() error, wait bool,
+) (room <-chan struct{}, err error) {
+	q.mu.Lock()
+	locked := true
+	defer func() { // check and fill are the caller's: a panic of theirs must not leave the lane locked
+		if locked {
+			q.mu.Unlock()
+		}
+	}()
+	if err := q.admitLocked(q.max); err != nil {
+		if wait && err == ErrQueueFull {
+			return q.roomLocked(), nil
+		}
+		return nil, err
+	}
+	if check != nil {
+		if err := check(); err != nil {
+			return nil, err
+		}
+	}
+	tooLong, err := q.waiting.build(ch, fill, q.most)
+	if err != nil {
+		return nil, err
+	}
+	if tooLong > 0 {
+		return nil, q.tooLarge(tooLong)
+	}
+	locked = false
+	q.addedUnlock()
+	return nil, nil
+}
+
+// admitLocked reports whether a frame may be appended.
+func (q *queue) admitLocked(bound int) error {
+	switch {
+	case q.closed != nil:
+		return q.closed
+	case q.remote.refused != nil:
+		return q.remote.refused
+	case len(q.waiting.buf) >= bound:
+		return ErrQueueFull
+	}
+	return nil
+}
+
+// roomLocked is closed when frames have been taken.
+func (q *queue) roomLocked() <-chan struct{} {
+	if q.room == nil {
+		q.room = make(chan struct{})
+	}
+	return q.room
+}
+
+func (q *queue) tooLarge(n int) error {
+	q.n.drop(DropTooLarge, 1)
+	if q.lane == Data {
+		return fmt.Errorf("%w: %d bytes, the limit is %d (Config.MessageMax); "+
+			"keep what is so large elsewhere, and send where it is", ErrFrameTooLarge, n, q.most)
+	}
+	return fmt.Errorf("%w: %d bytes, the limit of the lane %v is %d (Config.FrameMax); send it in chunks",
+		ErrFrameTooLarge, n, q.lane, q.most)
+}
+
+// addedUnlock ends an append: the goroutine will write the frame. It unlocks mu.
+func (q *queue) addedUnlock() {
+	wake := q.parked
+	q.parked = false
+	q.startLocked()
+	q.mu.Unlock()
+	if wake {
+		signal(q.wake)
+	}
+}
+
+// start sets the link going before its first frame.
+func (q *queue) start() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.startLocked()
+}
+
+func (q *queue) startLocked() {
+	if !q.begun {
+		q.begun = true
+		q.begin()
+	}
+}
+
+// takeOrPark takes all frames that wait. When there are none, the goroutine is parked: wake gets a
+// token with the next frame. idle reports whether it holds memory that it should then let go of.
+func (q *queue) takeOrPark() (batch []byte, frames int, idle bool, closed bool) {
+	q.mu.Lock()
+	if len(q.waiting.buf) > 0 {
+		if q.lane == Data {
+			q.inHand = q.waiting.frames
+		}
+		batch, frames = q.takeUnlock()
+		return batch, frames, false, false
+	}
+	defer q.mu.Unlock()
+	if q.closed != nil {
+		return nil, 0, false, true
+	}
+	q.parked = true
+	return nil, 0, q.waiting.large() || !q.kept.Idle(), false
+}
+
+// park is takeOrPark that leaves the frames where they are. It reports whether there are none.
+func (q *queue) park() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if len(q.waiting.buf) > 0 {
+		return false
+	}
+	q.parked = true
+	return true
+}
+
+func (q *queue) takeUnlock() (batch []byte, frames int) {
+	batch, frames = q.waiting.take()
+	q.parked = false
+	room := q.room
+	q.room = nil
+	q.mu.Unlock()
+	if room != nil {
+		close(room)
+	}
+	return batch, frames
+}
+
+// shrink gives up the buffers of a link that is idle.
+func (q *queue) shrink() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if len(q.waiting.buf) == 0 {
+		q.waiting.shrink()
+		q.kept.Shrink()
+	}
+}
+
+// recycle gives the buffer of a written batch back.
+func (q *queue) recycle(batch []byte) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.waiting.spares.Put(batch)
+}
+
+// putFirst puts frames that were not written before all others.
+func (q *queue) putFirst(batch []byte, frames int) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.waiting.putFirst(batch, frames)
+}
+
+// end closes a queue whose goroutine ends.
+func (q *queue) end() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.closeLocked(ErrNoPeer)
+}
+
+// empty returns what was written and has no receipt, and what waits. The queue holds neither any
+// longer.
+func (q *queue) empty() (written, waiting []byte) {
+	q.mu.Lock()
+	written = q.kept.GiveUp()
+	q.progress.Made()
+	q.waiting.spares.Clear()
+	waiting, _ = q.takeUnlock()
+	return written, waiting
+}
+
+// close takes no more frames: the senders get why. If the link has a connection, it may go on with
+// what waits. If not, what waits is returned, and the link has to stop.
+func (q *queue) close(why error) (waiting []byte, lingers bool) {
+	q.mu.Lock()
+	q.closeLocked(why)
+	if !q.remote.Up {
+		waiting, _ = q.takeUnlock()
+		return waiting, false
+	}
+	room := q.room
+	q.room = nil
+	q.mu.Unlock()
+	if room != nil {
+		close(room)
+	}
+	signal(q.wake)
+	return nil, true
+}
+
+func (q *queue) closeLocked(why error) {
+	if q.closed == nil {
+		q.closed = why
+	}
+	q.begun = true
+	q.progress.Made()
+}
+
+// retire closes the queue if nothing waits. It reports whether it is closed.
+func (q *queue) retire() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if len(q.waiting.buf) > 0 && q.closed == nil {
+		return false
+	}
+	q.closeLocked(ErrNoPeer)
+	return true
+}
+
+func (q *queue) isClosed() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.closed != nil
+}
+
+// becomeUp takes note of a connection.
+func (q *queue) becomeUp(generation uint64) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.remote = remote{LinkState: LinkState{Up: true, Generation: generation}}
+}
+
+// becomeDown takes note of its end. It reports whether the queue is closed.
+func (q *queue) becomeDown() (closed bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.remote.Up = false
+	return q.closed != nil
+}
+
+// becomeDeparted takes note that the other side ends its connections.
+func (q *queue) becomeDeparted() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.remote.departed = true
+	q.progress.Made()
+}
+
+// becomeRefused takes note that an attempt to connect has failed, or that the link dials elsewhere
+// from now on. cause is nil when it was not a refusal: then frames are taken.
+func (q *queue) becomeRefused(cause error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.remote.refused = cause; cause != nil {
+		q.progress.Made()
+	}
+}
+
+func (q *queue) state() LinkState {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.remote.LinkState
+}
+
+// awaitReceived waits until the other side has received all that was appended before the call. It
+// gives up when no receipt comes for patience. gone: no receipt will come.
+func (q *queue) awaitReceived(ctx context.Context, patience time.Duration) (gone bool, err error) {
+	q.mu.Lock()
+	goal := q.kept.Written() + uint64(q.inHand+q.waiting.frames)
+	lost := q.kept.Lost()
+	q.mu.Unlock()
+	err = q.progress.Await(ctx, &q.mu, patience, func() bool {
+		if q.kept.Acked() >= goal && q.kept.Lost() == lost {
+			return true
+		}
+		gone = q.closed != nil || q.remote.refused != nil || q.remote.departed || q.kept.Lost() != lost
+		return gone
+	})
+	return gone, err
+}
+
+// signal leaves a token in a channel of capacity 1.
+func signal(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
