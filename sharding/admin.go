@@ -2,40 +2,10 @@ package sharding
 
 import (
 	"context"
-	"reflect"
 
 	"github.com/coterie-go/coterie/ddata/runloop"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
-
-// Administrative messages are routed like those of users, but are for the shard and not for the
-// entity. Every registry knows them, under wire ids that no name hashes to in practice (a user's
-// type that does is refused).
-type (
-	passivateRequest struct{}
-	startRequest     struct{ Returns[uint64] } // the node on which it runs
-)
-
-const (
-	passivateWireID = 0
-	startWireID     = 1
-)
-
-func (r *registry) reserve() {
-	for id, example := range []any{passivateWireID: passivateRequest{}, startWireID: startRequest{}, carriedWireID: carried{}} {
-		t := reflect.TypeOf(example)
-		m := &msgType{id: uint32(id), name: t.String(), typ: t, plan: planOf(t)}
-		r.byID[m.id], r.byType[t] = m, m
-	}
-}
-
-func administrative(msg any) bool {
-	switch msg.(type) {
-	case passivateRequest, startRequest:
-		return true
-	}
-	return false
-}
 
 // administer takes an administrative message; false: it is none. place is that of another node's,
 // and is given back unless it is refused.

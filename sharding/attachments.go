@@ -26,14 +26,6 @@ func (a *attachments) moved(number uint32) {
 	})
 }
 
-// carried is what SendRaw sends. Every registry knows it, as it does administrative messages.
-type carried struct {
-	_    struct{} `cbor:",toarray"`
-	Body []byte
-}
-
-const carriedWireID = 2
-
 // posted hands bytes to a box of this node.
 func (a *attachments) posted(from membership.UID, box string, body []byte) {
 	fn, ok := a.boxes.Load(box)
@@ -52,8 +44,4 @@ func (r *core) receivePost(from uint64, rd *cbor.Reader) {
 		return
 	}
 	r.attached.posted(membership.UID(from), string(box), body)
-}
-
-func appendPost(dst []byte, box string, body []byte) []byte {
-	return cbor.AppendBytes(cbor.AppendText(beginFrame(dst, framePost, 3), box), body)
 }

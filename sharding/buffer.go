@@ -58,7 +58,7 @@ func (t *routes) takeBack(node uint64, m *message) bool {
 		if rt == nil || rt.buffer == nil {
 			return false
 		}
-		p, b := m.buffered(), rt.buffer
+		p, b := bufferedCopy(m), rt.buffer
 		b.mu.Lock()
 		if b.open {
 			b.mu.Unlock()

@@ -3,10 +3,6 @@ package sharding
 import (
 	"errors"
 	"fmt"
-	"reflect"
-	"sync/atomic"
-
-	"github.com/zeebo/xxh3"
 
 	"github.com/coterie-go/coterie/crdt/cbor"
 )
@@ -18,47 +14,22 @@ type Codec[M any] struct {
 	err error
 }
 
-// Named is implemented by message types whose name on the wire shall outlive a rename or a move to
-// another package. The default is the import path and the type's name.
-type Named interface{ MessageName() string }
-
-// Appender is implemented by message types that encode themselves: one CBOR data item, appended to
-// dst. Its counterpart is cbor.Unmarshaler. Use it for hot messages; everything else is encoded by
-// reflection.
-type Appender interface {
-	AppendCBOR(dst []byte) ([]byte, error)
-}
-
 // CBOR registers the concrete types of the examples, whose values do not matter. Struct tags are
 // those of fxamacker/cbor (toarray and keyasint make messages small). A pointer registers the
 // pointer type. Faults are reported by Start.
 func CBOR[M any](examples ...M) Codec[M] { return encoded(nil, examples) }
 
-// Encoding is how values become bytes when CBOR is not wanted. It is used by many goroutines at a
-// time. What it makes of a value must be the same type's to decode on every node; a node with an
-// encoding of another name refuses the message.
-type Encoding interface {
-	// Name is the same on every node.
-	Name() string
-	// Append appends the encoding of v to dst.
-	Append(dst []byte, v any) ([]byte, error)
-	// Decode decodes b into what v points to. It must not keep b, nor allocate more than in
-	// proportion to it: b may be of a stranger.
-	Decode(b []byte, v any) error
-}
-
 // Encoded is CBOR with another encoding for messages and replies; Appender and struct tags of CBOR
 // mean nothing to it.
 func Encoded[M any](enc Encoding, examples ...M) Codec[M] {
 	if enc == nil || enc.Name() == "" {
-		return Codec[M]{reg: &registry{}, err: errors.New("Encoded: the encoding is nil or has no name")}
+		return Codec[M]{reg: newRegistry(nil), err: errors.New("Encoded: the encoding is nil or has no name")}
 	}
 	return encoded(enc, examples)
 }
 
 func encoded[M any](enc Encoding, examples []M) Codec[M] {
-	r := &registry{enc: enc, byID: map[uint32]*msgType{}, byType: map[reflect.Type]*msgType{}}
-	r.reserve()
+	r := newRegistry(enc)
 	var faults []error
 	for i, ex := range examples {
 		if err := r.register(any(ex)); err != nil {
@@ -71,144 +42,39 @@ func encoded[M any](enc Encoding, examples []M) Codec[M] {
 	return Codec[M]{reg: r, err: errors.Join(faults...)}
 }
 
-// registry maps wire ids to types. It is immutable once built.
-type registry struct {
-	enc    Encoding // nil: CBOR
-	byID   map[uint32]*msgType
-	byType map[reflect.Type]*msgType
-	last   atomic.Pointer[msgType] // found by of
+// Append appends the encoded message with its type's wire id.
+func (c Codec[M]) Append(dst []byte, msg M) ([]byte, error) {
+	mt, err := c.reg.of(msg)
+	if err != nil {
+		return dst, err
+	}
+	out, err := mt.appendBody(cbor.AppendUint(cbor.AppendArray(dst, 2), mt.id), msg)
+	if err != nil {
+		return dst, fmt.Errorf("%w: %s: %w", ErrEncoding, mt.name, err)
+	}
+	return out, nil
 }
 
-// msgType is what is known of one concrete message type.
-type msgType struct {
-	id      uint32 // low half of the xxh3 of name
-	name    string
-	typ     reflect.Type
-	pointer bool
-	reply   reflect.Type // what the request is answered with; nil: not a request
-	append  bool         // implements Appender
-	enc     Encoding     // nil: CBOR
-	plan    *plan        // nil: the library encodes and decodes
-}
-
-func (r *registry) register(example any) error {
-	t := reflect.TypeOf(example)
-	if t == nil {
-		return fmt.Errorf("it is nil and has no concrete type")
+// Decode reads what Append has written. The message shares no memory with b.
+func (c Codec[M]) Decode(b []byte) (M, error) {
+	var none M
+	rd := cbor.NewReader(b)
+	rd.Tuple(2)
+	typ := rd.Uint32()
+	mt := c.reg.withID(typ)
+	switch {
+	case rd.Err() != nil:
+		return none, fmt.Errorf("%w: %d bytes are no message", ErrEncoding, len(b))
+	case mt == nil:
+		return none, fmt.Errorf("%w: wire id %08x", ErrUnregisteredMessage, typ)
 	}
-	m := &msgType{typ: t, pointer: t.Kind() == reflect.Pointer, name: nameOf(example, t)}
-	if m.name == "" {
-		return fmt.Errorf("type %v has no name: give it a name or a MessageName method", t)
+	v, err := mt.decode(rd.Rest())
+	if err != nil {
+		return none, fmt.Errorf("%w: %s: %w", ErrEncoding, mt.name, err)
 	}
-	if prev := r.byType[t]; prev != nil {
-		return nil
+	msg, ok := v.(M)
+	if !ok {
+		return none, fmt.Errorf("%w: %s is not for entities", ErrUnregisteredMessage, mt.name)
 	}
-	m.id = uint32(xxh3.HashString(m.name))
-	if prev := r.byID[m.id]; prev != nil {
-		return fmt.Errorf("types %v and %v share the wire id of names %q and %q: give one another MessageName", prev.typ, t, prev.name, m.name)
-	}
-	if reply, ok := t.MethodByName("Reply"); ok && reply.Type.NumIn() == 2 && reply.Type.NumOut() == 0 {
-		m.reply = reply.Type.In(1)
-	}
-	if m.enc = r.enc; m.enc != nil {
-		r.byID[m.id], r.byType[t] = m, m
-		return nil
-	}
-	m.append = t.Implements(reflect.TypeFor[Appender]())
-	if !m.pointer && !m.append {
-		m.plan = planOf(t)
-	}
-	r.byID[m.id], r.byType[t] = m, m
-	return nil
-}
-
-func nameOf(example any, t reflect.Type) string {
-	if t.Kind() == reflect.Pointer && reflect.ValueOf(example).IsNil() {
-		example = reflect.New(t.Elem()).Interface()
-	}
-	if n, ok := example.(Named); ok {
-		return n.MessageName()
-	}
-	star := ""
-	for t.Kind() == reflect.Pointer && t.Name() == "" {
-		t, star = t.Elem(), star+"*"
-	}
-	if t.Name() == "" {
-		return ""
-	}
-	return star + t.PkgPath() + "." + t.Name()
-}
-
-// of finds the type of a message. Messages of one type tend to follow each other.
-func (r *registry) of(msg any) (*msgType, error) {
-	t := reflect.TypeOf(msg)
-	if m := r.last.Load(); m != nil && m.typ == t {
-		return m, nil
-	}
-	if m := r.byType[t]; m != nil {
-		r.last.Store(m)
-		return m, nil
-	}
-	return nil, fmt.Errorf("%w: %T: add an example of it to sharding.CBOR of this entity type on every node", ErrUnregisteredMessage, msg)
-}
-
-// appendBody appends the CBOR of msg, whose type is m.
-func (m *msgType) appendBody(dst []byte, msg any) ([]byte, error) {
-	if m.plan != nil {
-		return m.plan.append(dst, msg), nil
-	}
-	return appendByUser(m.enc, dst, msg)
-}
-
-// appendByUser encodes by an encoding, an Appender, or the library, all of which may run code of
-// the user's.
-func appendByUser(enc Encoding, dst []byte, v any) (out []byte, err error) {
-	out = dst
-	defer guardCodec("encoder", &err)
-	if enc != nil {
-		return appendEncoded(enc, dst, v)
-	}
-	if a, ok := v.(Appender); ok {
-		return a.AppendCBOR(dst)
-	}
-	return cbor.Messages.Append(dst, v)
-}
-
-// decode makes a message of its CBOR. b may be reused afterwards.
-func (m *msgType) decode(b []byte) (any, error) {
-	if m.plan != nil {
-		if v, ok := m.plan.decode(b); ok {
-			return v, nil
-		}
-	}
-	into := func(v any) error { return decodeInto(m.enc, b, v) }
-	if m.pointer {
-		p := reflect.New(m.typ.Elem())
-		err := into(p.Interface())
-		return p.Interface(), err
-	}
-	p := reflect.New(m.typ)
-	if err := into(p.Interface()); err != nil {
-		return nil, err
-	}
-	return p.Elem().Interface(), nil
-}
-
-// A body that is no CBOR begins with a byte of the encoding's name, so that an empty one is a body
-// too, and two encodings are told apart.
-func appendEncoded(enc Encoding, dst []byte, v any) ([]byte, error) {
-	return enc.Append(append(dst, encodingMark(enc)), v)
-}
-
-func encodingMark(enc Encoding) byte { return byte(xxh3.HashString(enc.Name())) }
-
-func decodeInto(enc Encoding, b []byte, v any) (err error) {
-	defer guardCodec("decoder", &err)
-	if enc == nil {
-		return cbor.Messages.Decode(b, v)
-	}
-	if len(b) == 0 || b[0] != encodingMark(enc) {
-		return fmt.Errorf("it is not in the encoding %q of this node: use the same on every node", enc.Name())
-	}
-	return enc.Decode(b[1:], v)
+	return msg, nil
 }

@@ -249,7 +249,7 @@ func (c *Context[M]) receive(env envelope) error {
 		return c.user.Receive(c, msg)
 	}
 	c.call, c.origin = env.call, env.origin
-	c.question = c.r.core.reg.byType[reflect.TypeOf(env.msg)]
+	c.question = c.r.core.reg.like(env.msg)
 	err := c.user.Receive(c, msg)
 	if c.call != 0 {
 		if err != nil {

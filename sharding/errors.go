@@ -23,11 +23,11 @@ var (
 	ErrInvalidID = errors.New("sharding: invalid entity id")
 	// ErrUnregisteredMessage: the concrete type of the message was not among the examples given to
 	// CBOR.
-	ErrUnregisteredMessage = errors.New("sharding: message type is not registered")
+	ErrUnregisteredMessage = errUnregistered
 	// ErrMessageTooLarge: the encoded message is larger than transport.DefaultMessageMax, 16 MiB.
 	ErrMessageTooLarge = errors.New("sharding: message too large")
 	// ErrEncoding: the message could not be encoded or decoded.
-	ErrEncoding = errors.New("sharding: message encoding")
+	ErrEncoding = errEncoding
 )
 
 // Errors of delivery. The message was not handled, unless the text of the constant says otherwise.

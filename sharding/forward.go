@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/coterie-go/coterie/crdt/cbor"
 	"github.com/coterie-go/coterie/ddata/events"
 	"github.com/coterie-go/coterie/ddata/membership"
 )
@@ -136,41 +135,4 @@ func (c *Context[M]) carry(body []byte) error {
 		return nil
 	}
 	return err
-}
-
-// Append appends the encoded message with its type's wire id.
-func (c Codec[M]) Append(dst []byte, msg M) ([]byte, error) {
-	mt, err := c.reg.of(msg)
-	if err != nil {
-		return dst, err
-	}
-	out, err := mt.appendBody(cbor.AppendUint(cbor.AppendArray(dst, 2), mt.id), msg)
-	if err != nil {
-		return dst, fmt.Errorf("%w: %s: %w", ErrEncoding, mt.name, err)
-	}
-	return out, nil
-}
-
-// Decode reads what Append has written. The message shares no memory with b.
-func (c Codec[M]) Decode(b []byte) (M, error) {
-	var none M
-	rd := cbor.NewReader(b)
-	rd.Tuple(2)
-	typ := rd.Uint32()
-	mt := c.reg.byID[typ]
-	switch {
-	case rd.Err() != nil:
-		return none, fmt.Errorf("%w: %d bytes are no message", ErrEncoding, len(b))
-	case mt == nil:
-		return none, fmt.Errorf("%w: wire id %08x", ErrUnregisteredMessage, typ)
-	}
-	v, err := mt.decode(rd.Rest())
-	if err != nil {
-		return none, fmt.Errorf("%w: %s: %w", ErrEncoding, mt.name, err)
-	}
-	msg, ok := v.(M)
-	if !ok {
-		return none, fmt.Errorf("%w: %s is not for entities", ErrUnregisteredMessage, mt.name)
-	}
-	return msg, nil
 }

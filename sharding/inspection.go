@@ -6,40 +6,11 @@ import (
 	"github.com/coterie-go/coterie/crdt/cbor"
 )
 
-// inspection says what is asked of a region.
-type inspection uint8
-
-const (
-	inspectTotals inspection = iota + 1
-	inspectCounts            // and those of each shard
-	inspectIDs               // and the ids of active entities
-	inspectEntity            // one shard, and whether one entity of it is active
-	inspectEnd
-)
-
 // Bounds of what is answered.
 const (
 	inspectIDBytes = 1 << 20 // of ids
 	inspectionsMax = 16      // answered at one time
 )
-
-// wireState is an answer.
-type wireState struct {
-	_                      struct{} `cbor:",toarray"`
-	Proxy, Registered, Cut bool
-	Entities, Active       uint32
-	Shards                 []wireShard
-}
-
-type wireShard struct {
-	_                       struct{} `cbor:",toarray"`
-	Number, Entities, Alive uint32
-	IDs                     []string
-}
-
-func appendInspect(dst []byte, call uint64, what inspection, id string) []byte {
-	return cbor.AppendText(cbor.AppendUint(cbor.AppendUint(beginFrame(dst, frameInspect, 4), call), what), id)
-}
 
 // receiveInspect answers beside the reader of the connection: to list what runs here takes a while.
 func (r *core) receiveInspect(from uint64, rd *cbor.Reader) {

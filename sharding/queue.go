@@ -11,8 +11,8 @@ type envelope struct {
 
 // Marks in envelope.call; no question has these ids, and frames with them are malformed.
 const (
-	controlCall = ^uint64(0) - iota // a control envelope
-	timerCall                       // the receive timeout: no activity
+	timerCall   = callMax + iota // the receive timeout: no activity
+	controlCall                  // a control envelope
 )
 
 // internal reports whether the envelope is this package's own: neither a user's message nor a

@@ -68,7 +68,7 @@ func (r *core) Lost(to transport.NodeID, payload []byte, sent bool) {
 		}
 		r.drops.drop(reason, int(m.shard), string(m.id), nil)
 		if m.origin == r.self {
-			r.asks.answer(m.call, nil, statusOf(reason).err("")) // unless it has ended already
+			r.asks.answer(m.call, nil, statusError(statusOf(reason), "")) // unless it has ended already
 		} else {
 			r.out.replyError(envelope{call: m.call, origin: m.origin}, statusOf(reason), "")
 		}
@@ -97,7 +97,7 @@ func (r *core) receiveReply(from uint64, rd *cbor.Reader) {
 		r.out.answered(r.asks.answerBody(call, nil, r.out.failureOf(text)))
 		return
 	}
-	r.out.answered(r.asks.answerBody(call, nil, status.err(text)))
+	r.out.answered(r.asks.answerBody(call, nil, statusError(status, text)))
 }
 
 func (r *core) receiveControl(from uint64, rd *cbor.Reader) {
@@ -195,7 +195,7 @@ func (r *core) passOn(from uint64, m *message, s *shard) bool {
 	if rt != nil && rt.buffer == nil { // we would send it back where it comes from: one of the two is about to learn better
 		r.routes.divert(m.shard, rt)
 	}
-	p := m.buffered()
+	p := bufferedCopy(m)
 	p.lane = s
 	p.raw.hops++
 	switch err := r.routes.hold(m.shard, p); err {
@@ -218,7 +218,7 @@ type decoder struct {
 
 // decode makes an envelope of a message from another node.
 func (d decoder) decode(m *message) (envelope, error) {
-	mt := d.reg.byID[m.typ]
+	mt := d.reg.withID(m.typ)
 	if mt == nil {
 		return envelope{}, fmt.Errorf("%w: wire id %08x", ErrUnregisteredMessage, m.typ)
 	}

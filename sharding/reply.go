@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"reflect"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -12,28 +11,6 @@ import (
 	"github.com/coterie-go/coterie/crdt/cbor"
 	"github.com/coterie-go/coterie/ddata/runloop"
 	"github.com/coterie-go/coterie/ddata/transport"
-)
-
-// replyStatus is what a reply frame says; everything but statusOK comes with a text.
-type replyStatus uint8
-
-const (
-	statusOK replyStatus = iota
-	statusHandler
-	statusNoReply
-	statusFull
-	statusStopped
-	statusUnregistered
-	statusInvalidID
-	statusEncoding
-	statusLost
-	statusReplyType
-	statusTooLarge
-	statusMoving
-	statusNoLease
-	statusKnown // the text is that of one of EntityType.Errors, a zero byte, and that of the cause
-	statusUnsent
-	statusEnd
 )
 
 // statusErrors are what the asker gets.
@@ -65,7 +42,8 @@ func statusOf(reason DropReason) replyStatus {
 	}
 }
 
-func (s replyStatus) err(text string) error {
+// statusError is what the asker gets of a status and its text.
+func statusError(s replyStatus, text string) error {
 	if s >= statusEnd {
 		return fmt.Errorf("%w: unknown reply status %d: %s", ErrEncoding, s, text)
 	}
@@ -97,7 +75,7 @@ func (b *outbox) reply(call, origin uint64, v any, request *msgType) error {
 	if sendErr := b.sendReply(origin, o); errors.Is(sendErr, transport.ErrFrameTooLarge) {
 		text := fmt.Sprintf("the reply has %d bytes", len(o.body))
 		o.body = appendErrorReply(o.body[:0], call, statusTooLarge, text)
-		return errors.Join(statusTooLarge.err(text), b.sendReply(origin, o))
+		return errors.Join(statusError(statusTooLarge, text), b.sendReply(origin, o))
 	}
 	return err
 }
@@ -109,11 +87,6 @@ func (b *outbox) checkReply(v any, request *msgType) (err error) {
 		_, err = b.reg.of(v)
 	}
 	return err
-}
-
-// repliesOpen reports whether the request names an interface as its reply.
-func (t *msgType) repliesOpen() bool {
-	return t != nil && t.reply != nil && t.reply.Kind() == reflect.Interface
 }
 
 // appendReply encodes a reply: as it is, or with its type when the request names an interface as
@@ -139,7 +112,7 @@ func (b *outbox) replyError(env envelope, status replyStatus, text string) {
 		return
 	}
 	if env.origin == b.self {
-		b.answered(b.asks.answer(env.call, nil, status.err(text)))
+		b.answered(b.asks.answer(env.call, nil, statusError(status, text)))
 		return
 	}
 	const textMax = 1024

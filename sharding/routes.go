@@ -169,6 +169,14 @@ type bufferedMessage struct {
 	size int
 }
 
+// bufferedCopy copies a message out of its frame.
+func bufferedCopy(m *message) bufferedMessage {
+	raw := *m
+	raw.body = append([]byte(nil), m.body...)
+	raw.id = append([]byte(nil), m.id...)
+	return bufferedMessage{id: string(m.id), raw: &raw, size: bufferedOverhead + len(m.body)}
+}
+
 // bufferLimit bounds all buffers of a region together.
 type bufferLimit struct {
 	count, bytes       atomic.Int64

@@ -14,24 +14,7 @@ import (
 // connections, workers, the control loop. A panic of one of them costs a message or a call, is
 // counted in Stats.Panics and logged, and the goroutine goes on.
 
-// codecPanic is what an encoder or a decoder of the user panicked with.
-type codecPanic struct {
-	what  string // "encoder" or "decoder"
-	text  string // of the panic
-	stack []byte
-}
-
 var _ error = (*codecPanic)(nil)
-
-// Error implements error.
-func (p *codecPanic) Error() string { return fmt.Sprintf("its %s panicked: %s", p.what, p.text) }
-
-// guardCodec makes an error of a panic. It is deferred around calls of the user's codec.
-func guardCodec(what string, err *error) {
-	if p := recover(); p != nil {
-		*err = &codecPanic{what, fmt.Sprint(p), debug.Stack()}
-	}
-}
 
 // panics counts and logs what the region has survived of the user's code.
 type panics struct {

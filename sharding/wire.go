@@ -29,6 +29,7 @@ import (
 // without being walked over. The encoding is by hand because it is the hot path.
 const wireVersion = 1
 
+// frameKind says what a frame is.
 type frameKind uint8
 
 const (
@@ -41,7 +42,11 @@ const (
 	frameFarewell
 )
 
+// hopsMax is how often a message is passed on.
 const hopsMax = 8
+
+// callMax is the number from which on calls mark what never travels.
+const callMax = ^uint64(0) - 1
 
 // message is a tell or an ask as it travels.
 type message struct {
@@ -53,14 +58,6 @@ type message struct {
 	body   []byte
 	call   uint64
 	origin uint64
-}
-
-// bufferedMessage copies the message out of its frame.
-func (m *message) buffered() bufferedMessage {
-	raw := *m
-	raw.body = append([]byte(nil), m.body...)
-	raw.id = append([]byte(nil), m.id...)
-	return bufferedMessage{id: string(m.id), raw: &raw, size: bufferedOverhead + len(m.body)}
 }
 
 // appendMessageHead appends all of a tell or an ask that stands before the body. origin and call
@@ -84,16 +81,20 @@ func beginFrame(dst []byte, kind frameKind, fields int) []byte {
 	return cbor.AppendUint(cbor.AppendArray(append(dst, wireVersion), fields), kind)
 }
 
+// appendReplyHead appends all of a reply that stands before its body or text.
 func appendReplyHead(dst []byte, call uint64, status replyStatus) []byte {
 	return cbor.AppendUint(cbor.AppendUint(beginFrame(dst, frameReply, 4), call), status)
 }
 
+// appendErrorReply appends a reply that is an error.
 func appendErrorReply(dst []byte, call uint64, status replyStatus, text string) []byte {
 	return cbor.AppendText(appendReplyHead(dst, call, status), text)
 }
 
+// appendFarewell appends a farewell.
 func appendFarewell(dst []byte) []byte { return beginFrame(dst, frameFarewell, 1) }
 
+// appendControl appends a frame with a message of a machine.
 func appendControl(dst []byte, msg []byte) []byte {
 	return cbor.AppendBytes(beginFrame(dst, frameControl, 2), msg)
 }
@@ -120,7 +121,12 @@ func (m *message) read(r *cbor.Reader, kind frameKind, fields int) {
 		fields -= 2
 	}
 	m.body = r.Rest()
-	if fields != 6 || len(m.body) == 0 || m.call >= timerCall { // such calls mark what never travels
+	if fields != 6 || len(m.body) == 0 || m.call >= callMax { // such calls mark what never travels
 		r.Fail("no message")
 	}
+}
+
+// appendPost appends what is posted to a box.
+func appendPost(dst []byte, box string, body []byte) []byte {
+	return cbor.AppendBytes(cbor.AppendText(beginFrame(dst, framePost, 3), box), body)
 }
