@@ -4,6 +4,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coterie-go/coterie/sharding/codec"
+
 	"github.com/coterie-go/coterie/crdt/cbor"
 	"github.com/coterie-go/coterie/ddata/transport"
 	"github.com/coterie-go/coterie/sharding/protocol"
@@ -26,7 +28,7 @@ func TestPeersInboxesAreBounded(t *testing.T) {
 		}
 		lost := func() int { return int(g.core.drops.counts[DropInbox].Load()) }
 		for _, msg := range []protocol.Message{region, coordinator} {
-			frame := appendControl(nil, protocol.AppendMessage(nil, msg))
+			frame := codec.AppendControl(nil, protocol.AppendMessage(nil, msg))
 			const crowd = 10_000
 			var before []int
 			for range 2 {
@@ -56,8 +58,8 @@ func TestPeersAdministrationIsBounded(t *testing.T) {
 		g := start(w.join("backend"), cartType(&cartLog{}))
 		w.install()
 		c, r := g.run.control, g.core
-		for _, wire := range []uint32{passivateWireID, startWireID} {
-			frame := cbor.AppendMap(appendMessageHead(nil, &message{kind: frameTell, shard: r.routes.shardOf("a"), typ: wire}, "a"), 0)
+		for _, wire := range []uint32{codec.PassivateWireID, codec.StartWireID} {
+			frame := cbor.AppendMap(codec.AppendMessageHead(nil, &codec.Message{Kind: codec.Tell, Shard: r.routes.shardOf("a"), Typ: wire}, "a"), 0)
 			const crowd = 10_000
 			var lost []uint64
 			for range 2 {
@@ -82,7 +84,7 @@ func TestPeersAdministrationIsBounded(t *testing.T) {
 				t.Fatalf("%d were not understood", n)
 			}
 		}
-		if statusOf(DropInbox) != statusFull {
+		if statusOf(DropInbox) != codec.StatusFull {
 			t.Error("a question above the limit is not told that the queue is full")
 		}
 	})

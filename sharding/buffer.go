@@ -3,6 +3,8 @@ package sharding
 import (
 	"errors"
 
+	"github.com/coterie-go/coterie/sharding/codec"
+
 	"github.com/coterie-go/coterie/ddata/transport"
 )
 
@@ -44,15 +46,15 @@ func (t *routes) hold(number uint32, p bufferedMessage) error {
 
 // takeBack lets a message that never left for a node, which is gone, wait for the next home of its
 // shard, before what was told later. false: there is no place for it any more.
-func (t *routes) takeBack(node uint64, m *message) bool {
-	if int(m.shard) >= len(t.slots) {
+func (t *routes) takeBack(node uint64, m *codec.Message) bool {
+	if int(m.Shard) >= len(t.slots) {
 		return false
 	}
-	slot := &t.slots[m.shard]
+	slot := &t.slots[m.Shard]
 	for !isDone(t.ended) {
 		rt := slot.Load()
 		if rt != nil && rt.remote == node {
-			t.divert(m.shard, rt)
+			t.divert(m.Shard, rt)
 			continue
 		}
 		if rt == nil || rt.buffer == nil {
@@ -71,11 +73,11 @@ func (t *routes) takeBack(node uint64, m *message) bool {
 		b.returned = append(b.returned, p)
 		first := b.lenLocked() == 1
 		b.mu.Unlock()
-		if m.origin == t.self {
-			t.asks.asked(m.call, 0) // no node, again: the end of the node is not the end of the question
+		if m.Origin == t.self {
+			t.asks.asked(m.Call, 0) // no node, again: the end of the node is not the end of the question
 		}
 		if first {
-			t.ctl.wanted(m.shard)
+			t.ctl.wanted(m.Shard)
 		}
 		return true
 	}
@@ -222,19 +224,19 @@ func (t *routes) dispatchLocal(number uint32, s *shard, p *bufferedMessage) erro
 }
 
 // forward passes an encoded message on.
-func (t *routes) forward(number uint32, rt *route, m *message, check func() error) error {
+func (t *routes) forward(number uint32, rt *route, m *codec.Message, check func() error) error {
 	goes := func() error {
 		if check != nil {
 			if err := check(); err != nil {
 				return err
 			}
 		}
-		if m.kind == frameAsk && m.origin == t.self {
-			t.asks.asked(m.call, rt.remote)
+		if m.Kind == codec.Ask && m.Origin == t.self {
+			t.asks.asked(m.Call, rt.remote)
 		}
 		return nil
 	}
-	fill := func(dst []byte) []byte { return append(appendMessageHead(dst, m, string(m.id)), m.body...) }
+	fill := func(dst []byte) []byte { return append(codec.AppendMessageHead(dst, m, string(m.ID)), m.Body...) }
 	return flushError(t.out.net.Append(transport.NodeID(rt.remote), transport.Data, number, t.out.channel, fill, goes))
 }
 
@@ -289,7 +291,7 @@ func (t *routes) close() {
 func (t *routes) discardBuffered(reason DropReason, number uint32, p *bufferedMessage) {
 	env := p.env
 	if p.raw != nil {
-		env = envelope{call: p.raw.call, origin: p.raw.origin}
+		env = envelope{call: p.raw.Call, origin: p.raw.Origin}
 	}
 	t.out.discard(reason, number, p.id, env)
 }

@@ -49,15 +49,15 @@ func TestCodecRoundTrip(t *testing.T) {
 		addItem{"apple", -3}, &leaveNow{}, renamed{7}, selfMade{9}, echo{Text: "x"},
 		timed{time.Date(2026, 1, 2, 3, 4, 5, 678, time.UTC), map[string]float64{"a": 0.5, "b": -1}},
 	} {
-		mt, err := c.reg.of(m)
+		mt, err := c.reg.Of(m)
 		if err != nil {
 			t.Fatal(err)
 		}
-		b, err := mt.appendBody(nil, m)
+		b, err := mt.Append(nil, m)
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := mt.decode(b)
+		got, err := mt.Decode(b)
 		if err != nil || !reflect.DeepEqual(got, m) {
 			t.Errorf("%#v came back as %#v, %v", m, got, err)
 		}
@@ -77,7 +77,7 @@ func TestCodecFaults(t *testing.T) {
 			t.Errorf("%q is missing in: %v", want, err)
 		}
 	}
-	_, err := testMessages().reg.of(unknown{})
+	_, err := testMessages().reg.Of(unknown{})
 	if !errors.Is(err, ErrUnregisteredMessage) || !strings.Contains(err.Error(), "sharding.unknown") || !strings.Contains(err.Error(), "sharding.CBOR") {
 		t.Errorf("the error does not name the type and the remedy: %v", err)
 	}
@@ -96,8 +96,8 @@ func TestValidateReportsAllFaults(t *testing.T) {
 func TestWireIDs(t *testing.T) {
 	c := CBOR[message_](renamed{}, addItem{})
 	for name, id := range map[string]uint32{"cart.renamed": 0x6fc4273b, "github.com/coterie-go/coterie/sharding.addItem": 0xa14ffcd8} {
-		m := c.reg.withID(id)
-		if m == nil || m.name != name {
+		m := c.reg.WithID(id)
+		if m == nil || m.Name != name {
 			t.Fatalf("%s is not %#08x", name, id)
 		}
 	}

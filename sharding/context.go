@@ -6,6 +6,8 @@ import (
 	"reflect"
 	"time"
 
+	"github.com/coterie-go/coterie/sharding/codec"
+
 	"github.com/coterie-go/coterie/ddata"
 	"github.com/coterie-go/coterie/ddata/membership"
 	"github.com/coterie-go/coterie/sharding/protocol"
@@ -29,7 +31,7 @@ type Context[M any] struct {
 	user     Entity[M]
 	call     uint64 // the question being handled; 0: told, or answered
 	origin   uint64
-	question *msgType // its type, if it is registered
+	question *codec.Type // its type, if it is registered
 }
 
 // ID is the entity's id.
@@ -157,7 +159,7 @@ type Responder struct {
 	r            *core
 	s            *shard
 	call, origin uint64
-	question     *msgType
+	question     *codec.Type
 	owed         bool // it is among the region's duties
 }
 
@@ -176,7 +178,7 @@ func (l Responder) allowed() error {
 	case !l.r.lease.Holds():
 		return ErrNoLease
 	case l.s.expelled() && !l.s.lease.returned.Load():
-		l.r.out.replyError(envelope{call: l.call, origin: l.origin}, statusNoLease, "the shard's was lost before the answer came")
+		l.r.out.replyError(envelope{call: l.call, origin: l.origin}, codec.StatusNoLease, "the shard's was lost before the answer came")
 		l.settle()
 		return ErrNoLease
 	}
@@ -193,7 +195,7 @@ func (l Responder) Reply(v any) error {
 		if cause, is := v.(error); is {
 			return l.Fail(cause)
 		}
-		l.r.out.replyError(envelope{call: l.call, origin: l.origin}, statusReplyType, wrong)
+		l.r.out.replyError(envelope{call: l.call, origin: l.origin}, codec.StatusReplyType, wrong)
 		return fmt.Errorf("%w: %s", ErrReplyType, wrong)
 	}
 	return l.r.out.reply(l.call, l.origin, v, l.question)
@@ -211,14 +213,14 @@ func (l Responder) Fail(cause error) error {
 
 // checkType says what is wrong with the type of a reply.
 func (l Responder) checkType(v any) string {
-	if l.question == nil || l.question.reply == nil {
+	if l.question == nil || l.question.Answer == nil {
 		return ""
 	}
-	want, got := l.question.reply, reflect.TypeOf(v)
+	want, got := l.question.Answer, reflect.TypeOf(v)
 	if got == want || want.Kind() == reflect.Interface && (got == nil || got.Implements(want)) {
 		return ""
 	}
-	return fmt.Sprintf("%s is answered with %v, not %T", l.question.name, want, v)
+	return fmt.Sprintf("%s is answered with %v, not %T", l.question.Name, want, v)
 }
 
 // body is the incarnation of the user's entity that a Context belongs to.
@@ -238,24 +240,24 @@ func (b body[M]) stop() error { return b.c.stop() }
 // receive hands an envelope to the user's entity.
 func (c *Context[M]) receive(env envelope) error {
 	msg, ok := env.msg.(M)
-	if b, is := env.msg.(carried); is {
+	if b, is := env.msg.(codec.Raw); is {
 		return c.carry(b.Body)
 	}
 	if !ok {
-		c.r.core.out.replyError(env, statusUnregistered, fmt.Sprintf("%T", env.msg))
+		c.r.core.out.replyError(env, codec.StatusUnregistered, fmt.Sprintf("%T", env.msg))
 		return fmt.Errorf("%w: %T", ErrUnregisteredMessage, env.msg)
 	}
 	if env.call == 0 || env.call == timerCall {
 		return c.user.Receive(c, msg)
 	}
 	c.call, c.origin = env.call, env.origin
-	c.question = c.r.core.reg.like(env.msg)
+	c.question = c.r.core.reg.Like(env.msg)
 	err := c.user.Receive(c, msg)
 	if c.call != 0 {
 		if err != nil {
 			c.fail(err)
 		} else {
-			c.unanswered(statusNoReply, fmt.Sprintf("%s %q to %T", c.r.core.name, c.e.id, env.msg))
+			c.unanswered(codec.StatusNoReply, fmt.Sprintf("%s %q to %T", c.r.core.name, c.e.id, env.msg))
 		}
 	}
 	return err
@@ -264,7 +266,7 @@ func (c *Context[M]) receive(env envelope) error {
 // fail answers the question that is being handled, if it still waits.
 func (c *Context[M]) fail(err error) {
 	if !c.e.shard.holds() {
-		c.unanswered(statusHandler, "")
+		c.unanswered(codec.StatusHandler, "")
 		return
 	}
 	env := envelope{call: c.call, origin: c.origin}
@@ -274,11 +276,11 @@ func (c *Context[M]) fail(err error) {
 
 // unanswered ends the question that the handler left open. Without the lease nothing that the
 // handler said may be passed on.
-func (c *Context[M]) unanswered(status replyStatus, text string) {
+func (c *Context[M]) unanswered(status codec.Status, text string) {
 	env := envelope{call: c.call, origin: c.origin}
 	c.call = 0
 	if !c.e.shard.holds() {
-		status, text = statusNoLease, "it ended while the handler ran"
+		status, text = codec.StatusNoLease, "it ended while the handler ran"
 	}
 	c.r.core.out.replyError(env, status, text)
 }

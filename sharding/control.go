@@ -5,6 +5,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/coterie-go/coterie/sharding/codec"
+
 	"github.com/coterie-go/coterie/ddata/membership"
 	"github.com/coterie-go/coterie/sharding/protocol"
 	"github.com/coterie-go/coterie/sharding/protocol/region"
@@ -193,7 +195,7 @@ func (c *control) startEntity(s *shard, id string, env envelope) {
 		return
 	}
 	if err := c.r.send(inHandler, id, env); err != nil {
-		c.r.out.replyError(env, statusLost, err.Error())
+		c.r.out.replyError(env, codec.StatusLost, err.Error())
 	}
 }
 

@@ -7,6 +7,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/coterie-go/coterie/sharding/codec"
+
 	"github.com/coterie-go/coterie/ddata/host"
 	"github.com/coterie-go/coterie/ddata/runloop"
 	"github.com/coterie-go/coterie/sharding/protocol"
@@ -19,7 +21,7 @@ type core struct {
 	proxy    bool
 	self     uint64
 	cluster  host.Cluster
-	reg      *registry
+	reg      *codec.Registry
 	decoder  decoder
 	routes   *routes
 	asks     *asks

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"sync/atomic"
+
+	"github.com/coterie-go/coterie/sharding/codec"
 )
 
 // DropReason says why a message was lost.
@@ -140,7 +142,7 @@ func (n *noRoom) Unwrap() error { return ErrBufferFull }
 // dropOf is the reason of a drop because of what the message is, or because of what has no room for
 // it.
 func dropOf(err error) DropReason {
-	var panicked *codecPanic
+	var panicked *codec.Panic
 	var room *noRoom
 	switch {
 	case errors.As(err, &room):

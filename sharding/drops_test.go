@@ -8,6 +8,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/coterie-go/coterie/sharding/codec"
+
 	"github.com/coterie-go/coterie/ddata/runloop"
 	"github.com/coterie-go/coterie/ddata/transport"
 	"github.com/coterie-go/coterie/proptest/bubble"
@@ -26,24 +28,24 @@ func counted(r *core) (all []string) {
 
 // asksFrame makes the frame of a question of another node.
 func asksFrame(r *core, id string, typ uint32, body []byte) []byte {
-	m := message{kind: frameAsk, shard: r.routes.shardOf(id), typ: typ, call: 5}
-	return append(appendMessageHead(nil, &m, id), body...)
+	m := codec.Message{Kind: codec.Ask, Shard: r.routes.shardOf(id), Typ: typ, Call: 5}
+	return append(codec.AppendMessageHead(nil, &m, id), body...)
 }
 
 // H8: what another node has sent and this one cannot use is counted, by what is wrong with it, and
 // the asker is told.
 func TestUselessMessagesOfOthersAreCounted(t *testing.T) {
 	known := testMessages().reg
-	mt, _ := known.of(total{})
+	mt, _ := known.Of(total{})
 	for name, c := range map[string]struct {
 		id   string
 		typ  uint32
 		body []byte
 		want string
 	}{
-		"no id":              {"", mt.id, []byte{0xa0}, "invalid id 1"},
-		"an id of no text":   {"a\xff", mt.id, []byte{0xa0}, "invalid id 1"},
-		"a body of no CBOR":  {"a", mt.id, []byte{0xff}, "undecodable 1"},
+		"no id":              {"", mt.ID, []byte{0xa0}, "invalid id 1"},
+		"an id of no text":   {"a\xff", mt.ID, []byte{0xa0}, "invalid id 1"},
+		"a body of no CBOR":  {"a", mt.ID, []byte{0xff}, "undecodable 1"},
 		"a type of no name":  {"a", 77, []byte{0xa0}, "unregistered type 1"},
 		"the same, buffered": {"b", 77, []byte{0xa0}, "unregistered type 1"},
 	} {
@@ -79,9 +81,9 @@ func TestWhatCannotBePassedOnIsCounted(t *testing.T) {
 	} {
 		g, n := scripted(t)
 		r := g.core
-		mt, _ := r.reg.of(total{})
+		mt, _ := r.reg.Of(total{})
 		c.set(r, n, r.routes.shardOf("a"))
-		r.Receive(7, asksFrame(r, "a", mt.id, []byte{0xa0}))
+		r.Receive(7, asksFrame(r, "a", mt.ID, []byte{0xa0}))
 		if got := counted(r); !slices.Contains(got, c.want) {
 			t.Errorf("%s: %v, want %s", name, got, c.want)
 		}
@@ -125,7 +127,7 @@ func TestUnsentRepliesAreCounted(t *testing.T) {
 				r.out.overflow.cancel()
 				_ = r.out.reply(5, 7, 1, nil)
 			},
-			"the node has gone": func(r *core) { r.Lost(7, append(appendReplyHead(nil, 5, statusOK), 1), true) },
+			"the node has gone": func(r *core) { r.Lost(7, append(codec.AppendReplyHead(nil, 5, codec.StatusOK), 1), true) },
 		} {
 			g, _ := localRegion(t, cartType(&cartLog{}))
 			reply(g.core)
@@ -182,14 +184,14 @@ func TestRefusedStartsAreAnswered(t *testing.T) {
 	r := g.core
 	r.out.net = n
 	r.steeredBy(busyControl{&fakeControl{r: r}})
-	mt, _ := r.reg.of(startRequest{})
-	body, _ := mt.appendBody(nil, startRequest{})
-	if r.Receive(7, asksFrame(r, "a", mt.id, body)); len(n.frames) != 1 {
+	mt, _ := r.reg.Of(codec.Start{})
+	body, _ := mt.Append(nil, codec.Start{})
+	if r.Receive(7, asksFrame(r, "a", mt.ID, body)); len(n.frames) != 1 {
 		t.Errorf("%d answers to a question that found no room", len(n.frames))
 	}
 	c := &control{r: r}
 	gone := &shard{number: 0}
-	if c.startEntity(gone, "", envelope{msg: startRequest{}, call: 5, origin: 7}); len(n.frames) != 2 {
+	if c.startEntity(gone, "", envelope{msg: codec.Start{}, call: 5, origin: 7}); len(n.frames) != 2 {
 		t.Errorf("%d answers, want one more", len(n.frames))
 	}
 }
@@ -223,7 +225,7 @@ func TestStartThatWaitsFollowsItsShard(t *testing.T) {
 		synctest.Wait()
 		b := g.core.routes.buffering(0)
 		b.mu.Lock()
-		if len(b.messages) != 1 || b.messages[0].id != "second" || b.messages[0].env.msg != (startRequest{}) {
+		if len(b.messages) != 1 || b.messages[0].id != "second" || b.messages[0].env.msg != (codec.Start{}) {
 			t.Errorf("for the next home wait %+v", b.messages)
 		}
 		b.mu.Unlock()

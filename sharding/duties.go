@@ -7,6 +7,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/coterie-go/coterie/sharding/codec"
+
 	"github.com/coterie-go/coterie/ddata/runloop"
 )
 
@@ -116,7 +118,7 @@ func (b *outbox) owe(q duty) bool {
 	forgotten, ok := b.duties.take(q, b.clock())
 	if forgotten != (duty{}) {
 		b.drops.drop(DropUnanswered, -1, "", nil)
-		b.replyError(envelope{call: forgotten.call, origin: forgotten.origin}, statusFull,
+		b.replyError(envelope{call: forgotten.call, origin: forgotten.origin}, codec.StatusFull,
 			fmt.Sprintf("a handler has taken the question by Context.Responder and not answered it, and %d came after it", dutiesMax-1))
 	}
 	return ok

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coterie-go/coterie/sharding/codec"
+
 	"github.com/coterie-go/coterie/ddata/transport"
 	"github.com/coterie-go/coterie/proptest/bubble"
 )
@@ -122,11 +124,11 @@ func TestFarewellsAreBounded(t *testing.T) {
 			g.core.departed.Range(func(any, any) bool { n++; return true })
 			return n
 		}
-		g.core.Receive(77, appendFarewell(nil))
+		g.core.Receive(77, codec.AppendFarewell(nil))
 		if n := kept(); n != 0 {
 			t.Errorf("%d farewells of strangers are kept", n)
 		}
-		g.core.Receive(transport.NodeID(b.UID()), appendFarewell(nil))
+		g.core.Receive(transport.NodeID(b.UID()), codec.AppendFarewell(nil))
 		if n := kept(); n != 1 {
 			t.Errorf("%d farewells of members are kept, want 1", n)
 		}

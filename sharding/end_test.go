@@ -11,6 +11,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/coterie-go/coterie/sharding/codec"
+
 	"github.com/coterie-go/coterie/ddata/ddatatest"
 	"github.com/coterie-go/coterie/ddata/membership"
 	"github.com/coterie-go/coterie/proptest/bubble"
@@ -193,11 +195,11 @@ func TestReservedCallIDs(t *testing.T) {
 		failures := 0
 		typ.OnFailure = func(Failure) { failures++ }
 		g, _ := localRegion(t, typ)
-		mt, _ := g.core.reg.of(addItem{})
-		body, _ := mt.appendBody(nil, addItem{"x", 1})
+		mt, _ := g.core.reg.Of(addItem{})
+		body, _ := mt.Append(nil, addItem{"x", 1})
 		for _, call := range []uint64{controlCall, timerCall} {
-			m := message{kind: frameAsk, shard: g.core.routes.shardOf("a"), typ: mt.id, call: call}
-			g.core.Receive(7, append(appendMessageHead(nil, &m, "a"), body...))
+			m := codec.Message{Kind: codec.Ask, Shard: g.core.routes.shardOf("a"), Typ: mt.ID, Call: call}
+			g.core.Receive(7, append(codec.AppendMessageHead(nil, &m, "a"), body...))
 		}
 		synctest.Wait()
 		if n, err := Ask(t.Context(), g, "a", total{}); n != 0 || err != nil || failures > 0 {
@@ -252,10 +254,10 @@ func TestTellWhileTheRegionCloses(t *testing.T) {
 				t.Error("a message waits in a region that has stopped")
 			}
 		}
-		mt, _ := r.reg.of(addItem{})
-		body, _ := mt.appendBody(nil, addItem{"x", 1})
+		mt, _ := r.reg.Of(addItem{})
+		body, _ := mt.Append(nil, addItem{"x", 1})
 		soon(t, "the reader of a lane", func() {
-			r.Receive(7, append(appendMessageHead(nil, &message{kind: frameTell, shard: number, typ: mt.id}, "a"), body...))
+			r.Receive(7, append(codec.AppendMessageHead(nil, &codec.Message{Kind: codec.Tell, Shard: number, Typ: mt.ID}, "a"), body...))
 		})
 		if n := r.drops.counts[DropStopped].Load(); n != 1 {
 			t.Errorf("%d drops counted", n)

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/coterie-go/coterie/sharding/codec"
+
 	"github.com/coterie-go/coterie/crdt/cbor"
 	"github.com/coterie-go/coterie/ddata/transport"
 	"github.com/coterie-go/coterie/sharding/protocol"
@@ -150,7 +152,7 @@ var _ transport.LossHandler = stoppedRegion{}
 // Receive implements transport.Handler.
 func (f stoppedRegion) Receive(from transport.NodeID, payload []byte) {
 	rd := cbor.NewReader(frameOf(payload))
-	if kind, _ := openFrame(rd); kind == frameControl && rd.Err() == nil {
+	if kind, _ := codec.OpenFrame(rd); kind == codec.Control && rd.Err() == nil {
 		f.machines.Receive(from, payload)
 		return
 	}
@@ -189,7 +191,7 @@ func (run *engine) leaveForGood(ctx context.Context) error {
 		return fmt.Errorf("sharding %q: %w", r.name, err)
 	}
 	for _, q := range old {
-		r.out.replyError(envelope{call: q.call, origin: q.origin}, statusLost, "")
+		r.out.replyError(envelope{call: q.call, origin: q.origin}, codec.StatusLost, "")
 	}
 	if v := r.cluster.View(); v != nil {
 		for _, m := range v.Members {

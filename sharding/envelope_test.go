@@ -127,21 +127,21 @@ func TestOtherEncoding(t *testing.T) {
 	if s, err := Ask(t.Context(), near, "a", echo{Text: "ü"}); s != "ü" || err != nil {
 		t.Errorf("%q %v", s, err)
 	}
-	mt, err := typ.Messages.reg.of(addItem{})
+	mt, err := typ.Messages.reg.Of(addItem{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := mt.appendBody(nil, addItem{"x", 3})
+	b, err := mt.Append(nil, addItem{"x", 3})
 	if err != nil || string(b[1:]) != `{"Name":"x","N":3}` {
 		t.Errorf("encoded as %q, %v", b, err)
 	}
 	other := Encoded[message_](asJSON{"other"}, addItem{})
-	mt, err = other.reg.of(addItem{})
+	mt, err = other.reg.Of(addItem{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, bad := range [][]byte{b, nil} {
-		if v, err := mt.decode(bad); err == nil || !strings.Contains(err.Error(), `"other"`) {
+		if v, err := mt.Decode(bad); err == nil || !strings.Contains(err.Error(), `"other"`) {
 			t.Errorf("decoded as %v, %v", v, err)
 		}
 	}

@@ -3,6 +3,8 @@ package sharding
 import (
 	"errors"
 	"fmt"
+
+	"github.com/coterie-go/coterie/sharding/codec"
 )
 
 // Errors of Start: the configuration is wrong, or does not fit the node.
@@ -23,11 +25,11 @@ var (
 	ErrInvalidID = errors.New("sharding: invalid entity id")
 	// ErrUnregisteredMessage: the concrete type of the message was not among the examples given to
 	// CBOR.
-	ErrUnregisteredMessage = errUnregistered
+	ErrUnregisteredMessage = codec.ErrUnregistered
 	// ErrMessageTooLarge: the encoded message is larger than transport.DefaultMessageMax, 16 MiB.
 	ErrMessageTooLarge = errors.New("sharding: message too large")
 	// ErrEncoding: the message could not be encoded or decoded.
-	ErrEncoding = errEncoding
+	ErrEncoding = codec.ErrEncoding
 )
 
 // Errors of delivery. The message was not handled, unless the text of the constant says otherwise.

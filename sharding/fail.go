@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/coterie-go/coterie/sharding/codec"
 )
 
 // failure is the error that an asker gets: ErrHandler with the handler's text, and one of
@@ -35,10 +37,10 @@ func (b *outbox) fail(env envelope, cause error) {
 			b.answered(b.asks.answer(env.call, nil, &failure{cause.Error(), known}))
 			return
 		}
-		b.replyError(env, statusKnown, known.Error()+"\x00"+cause.Error())
+		b.replyError(env, codec.StatusKnown, known.Error()+"\x00"+cause.Error())
 		return
 	}
-	b.replyError(env, statusHandler, cause.Error())
+	b.replyError(env, codec.StatusHandler, cause.Error())
 }
 
 // failureOf reads what fail sent. An error that this node's type does not list is still text.

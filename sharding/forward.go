@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"sync"
 
+	"github.com/coterie-go/coterie/sharding/codec"
+
 	"github.com/coterie-go/coterie/ddata/events"
 	"github.com/coterie-go/coterie/ddata/membership"
 )
@@ -40,7 +42,7 @@ var ErrBox = errors.New("sharding: box")
 //
 // Errors: ErrInvalidID, ErrMessageTooLarge, ErrBufferFull, ErrStopped.
 func (g *Region[M]) SendRaw(id string, body []byte) error {
-	return g.core.send(inHandler, id, envelope{msg: carried{Body: body}})
+	return g.core.send(inHandler, id, envelope{msg: codec.Raw{Body: body}})
 }
 
 // CheckID says what is wrong with an entity id, as ErrInvalidID; nil: nothing.
@@ -114,7 +116,7 @@ func (c *Context[M]) Post(to membership.UID, box string, body []byte) error {
 	}
 	o := r.out.frame()
 	defer o.release()
-	o.body = appendPost(o.body[:0], box, body)
+	o.body = codec.AppendPost(o.body[:0], box, body)
 	err := r.out.send(uint64(to), o)
 	if err != nil {
 		r.drops.drop(DropPostUnsent, -1, "", nil)

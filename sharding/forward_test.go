@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coterie-go/coterie/sharding/codec"
+
 	"github.com/coterie-go/coterie/ddata/membership"
 )
 
@@ -85,7 +87,7 @@ func TestCodecAppendsAndDecodes(t *testing.T) {
 	if _, err := c.Append(nil, unknown{}); !errors.Is(err, ErrUnregisteredMessage) {
 		t.Errorf("an unregistered one: %v", err)
 	}
-	for _, bad := range [][]byte{nil, {0x82}, {0x82, 5, 0xf6}, {0x82, startWireID, 0xa0}, {0x83, 1, 2, 3}} {
+	for _, bad := range [][]byte{nil, {0x82}, {0x82, 5, 0xf6}, {0x82, codec.StartWireID, 0xa0}, {0x83, 1, 2, 3}} {
 		if m, err := c.Decode(bad); err == nil {
 			t.Errorf("% x is %v", bad, m)
 		}
@@ -97,7 +99,7 @@ func FuzzCodecDecode(f *testing.F) {
 	c := g.Messages()
 	b, _ := c.Append(nil, addItem{"apple", 2})
 	f.Add(b)
-	f.Add([]byte{0x82, carriedWireID, 0x81, 0x41, 0})
+	f.Add([]byte{0x82, codec.RawWireID, 0x81, 0x41, 0})
 	f.Fuzz(func(t *testing.T, b []byte) {
 		if m, err := c.Decode(b); err == nil {
 			if _, err := c.Append(nil, m); err != nil {

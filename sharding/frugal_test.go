@@ -2,9 +2,12 @@ package sharding
 
 import (
 	"fmt"
+	"reflect"
 	"runtime"
 	"testing"
 	"time"
+
+	"github.com/coterie-go/coterie/sharding/codec"
 
 	"github.com/coterie-go/coterie/crdt/cbor"
 	"github.com/coterie-go/coterie/proptest"
@@ -12,7 +15,7 @@ import (
 )
 
 // codecSamples are messages of types that are read by a plan, by reflection, and by themselves.
-func codecSamples(t testing.TB) (types []*msgType, bodies [][]byte) {
+func codecSamples(t testing.TB) (types []*codec.Type, bodies [][]byte) {
 	t.Helper()
 	c := CBOR[message_](addItem{}, &leaveNow{}, renamed{}, timed{}, selfMade{}, echo{})
 	if c.err != nil {
@@ -21,11 +24,11 @@ func codecSamples(t testing.TB) (types []*msgType, bodies [][]byte) {
 	for _, m := range []message_{
 		addItem{"apple", -3}, &leaveNow{}, renamed{7}, selfMade{9}, echo{Text: "x"}, timed{time.Unix(1, 2).UTC(), map[string]float64{"a": 0.5}},
 	} {
-		mt, err := c.reg.of(m)
+		mt, err := c.reg.Of(m)
 		if err != nil {
 			t.Fatal(err)
 		}
-		b, err := mt.appendBody(nil, m)
+		b, err := mt.Append(nil, m)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -41,15 +44,15 @@ func TestDecodingIsFrugal(t *testing.T) {
 	for i, mt := range types {
 		proptest.Frugal(t, 100, func(b []byte) {
 			if len(b) > 0 { // frames have a body
-				_, _ = mt.decode(b)
+				_, _ = mt.Decode(b)
 			}
 		}, bodies[i])
 	}
 	g, _ := localRegion(t, cartType(&cartLog{}))
 	proptest.Frugal(t, 200, func(b []byte) { g.core.Receive(7, b) },
-		cbor.AppendNull(appendMessageHead(nil, &message{kind: frameTell, shard: 3, typ: 9}, "id")),
-		append(appendMessageHead(nil, &message{kind: frameAsk, shard: 3, typ: 0, call: 1, origin: 2}, "id"), 0xa0),
-		cbor.AppendBool(appendReplyHead(nil, 1<<32, statusOK), true), appendErrorReply(nil, 1<<32, 99, "x"), appendControl(nil, []byte{1, 2, 3}))
+		cbor.AppendNull(codec.AppendMessageHead(nil, &codec.Message{Kind: codec.Tell, Shard: 3, Typ: 9}, "id")),
+		append(codec.AppendMessageHead(nil, &codec.Message{Kind: codec.Ask, Shard: 3, Typ: 0, Call: 1, Origin: 2}, "id"), 0xa0),
+		cbor.AppendBool(codec.AppendReplyHead(nil, 1<<32, codec.StatusOK), true), codec.AppendErrorReply(nil, 1<<32, 99, "x"), codec.AppendControl(nil, []byte{1, 2, 3}))
 }
 
 // An idle entity takes 400 bytes at most, its machine's part and its id included, with a limit on
@@ -104,18 +107,18 @@ func FuzzMessageDecode(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
 		for _, mt := range types {
-			if len(b) == 0 || mt.append {
+			if len(b) == 0 || mt.Go.Implements(reflect.TypeFor[Appender]()) {
 				continue
 			}
-			v, err := mt.decode(b)
+			v, err := mt.Decode(b)
 			if err != nil {
 				continue
 			}
-			again, err := mt.appendBody(nil, v)
+			again, err := mt.Append(nil, v)
 			if err != nil {
 				t.Fatalf("%x decodes to %#v, which does not encode: %v", b, v, err)
 			}
-			if _, err := mt.decode(again); err != nil {
+			if _, err := mt.Decode(again); err != nil {
 				t.Fatalf("%x decodes to %#v, whose encoding %x does not: %v", b, v, again, err)
 			}
 		}

@@ -9,6 +9,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/coterie-go/coterie/sharding/codec"
+
 	"github.com/coterie-go/coterie/crdt/cbor"
 	"github.com/coterie-go/coterie/ddata/transport"
 	"github.com/coterie-go/coterie/proptest/bubble"
@@ -86,9 +88,9 @@ func TestRouteIsCheckedUnderTheLanesLock(t *testing.T) {
 // what waits there.
 func TestRouteOfWhatIsPassedOnIsCheckedToo(t *testing.T) {
 	g, n := scripted(t)
-	mt, _ := g.core.reg.of(addItem{})
+	mt, _ := g.core.reg.Of(addItem{})
 	n.before = func() { g.core.routes.buffering(1) }
-	g.core.Receive(7, append(appendMessageHead(nil, &message{kind: frameTell, shard: 1, typ: mt.id}, "a"), 0xa0))
+	g.core.Receive(7, append(codec.AppendMessageHead(nil, &codec.Message{Kind: codec.Tell, Shard: 1, Typ: mt.ID}, "a"), 0xa0))
 	if b := g.core.routes.slots[1].Load().buffer; len(n.frames) != 0 || b == nil || len(b.messages) != 1 {
 		t.Errorf("%d frames went along a route that had changed", len(n.frames))
 	}
@@ -206,12 +208,12 @@ func TestLaneReaderDoesNotWait(t *testing.T) {
 			t.Fatal(err)
 		}
 		<-stuck.entered
-		mt, _ := g.core.reg.of(addItem{})
-		body, _ := mt.appendBody(nil, addItem{"x", 1})
+		mt, _ := g.core.reg.Of(addItem{})
+		body, _ := mt.Append(nil, addItem{"x", 1})
 		number := g.core.routes.shardOf("a")
 		for i := range 5 {
-			m := message{kind: frameAsk, shard: number, typ: mt.id, call: uint64(i + 1)}
-			g.core.Receive(7, append(appendMessageHead(nil, &m, "a"), body...))
+			m := codec.Message{Kind: codec.Ask, Shard: number, Typ: mt.ID, Call: uint64(i + 1)}
+			g.core.Receive(7, append(codec.AppendMessageHead(nil, &m, "a"), body...))
 		}
 		if len(drops) != 2 || drops[0].Reason != DropMailboxFull || drops[0].ID != "a" || drops[0].Shard != int(number) {
 			t.Errorf("drops: %v", drops)
@@ -248,12 +250,12 @@ func TestRepliesHaveRoomOfTheirOwn(t *testing.T) {
 		n.full.L = &n.mu
 		n.isFull = true
 		g.core.out.net = n
-		mt, _ := g.core.reg.of(total{})
-		body, _ := mt.appendBody(nil, total{})
+		mt, _ := g.core.reg.Of(total{})
+		body, _ := mt.Append(nil, total{})
 		for i := range 100 {
 			id := fmt.Sprint("e", i)
-			m := message{kind: frameAsk, shard: g.core.routes.shardOf(id), typ: mt.id, call: uint64(i + 1)}
-			g.core.Receive(7, append(appendMessageHead(nil, &m, id), body...))
+			m := codec.Message{Kind: codec.Ask, Shard: g.core.routes.shardOf(id), Typ: mt.ID, Call: uint64(i + 1)}
+			g.core.Receive(7, append(codec.AppendMessageHead(nil, &m, id), body...))
 		}
 		synctest.Wait()
 		g.core.out.overflow.mu.Lock()
@@ -304,11 +306,11 @@ func (n *roomNet) AppendWait(context.Context, transport.NodeID, transport.Lane, 
 // A message that goes round in circles is dropped and counted.
 func TestHops(t *testing.T) {
 	g, n := scripted(t)
-	mt, _ := g.core.reg.of(addItem{})
-	m := message{kind: frameTell, hops: hopsMax - 1, shard: 1, typ: mt.id}
-	g.core.Receive(7, append(appendMessageHead(nil, &m, "a"), 0xa0))
-	m.hops++
-	g.core.Receive(7, append(appendMessageHead(nil, &m, "a"), 0xa0))
+	mt, _ := g.core.reg.Of(addItem{})
+	m := codec.Message{Kind: codec.Tell, Hops: codec.HopsMax - 1, Shard: 1, Typ: mt.ID}
+	g.core.Receive(7, append(codec.AppendMessageHead(nil, &m, "a"), 0xa0))
+	m.Hops++
+	g.core.Receive(7, append(codec.AppendMessageHead(nil, &m, "a"), 0xa0))
 	if len(n.frames) != 1 || g.core.drops.counts[DropTooManyHops].Load() != 1 {
 		t.Errorf("%d forwarded, %d dropped", len(n.frames), g.core.drops.counts[DropTooManyHops].Load())
 	}
@@ -325,11 +327,11 @@ func TestQuestionsKeepTheirOriginWhenTheyMove(t *testing.T) {
 		t.Fatalf("%d frames", len(n.frames))
 	}
 	rd := cbor.NewReader(n.frames[0])
-	var m message
-	kind, fields := openFrame(rd)
-	m.read(rd, kind, fields)
-	if rd.Err() != nil || m.call != 5 || m.origin != 7 {
-		t.Errorf("call %d of node %d", m.call, m.origin)
+	var m codec.Message
+	kind, fields := codec.OpenFrame(rd)
+	m.Read(rd, kind, fields)
+	if rd.Err() != nil || m.Call != 5 || m.Origin != 7 {
+		t.Errorf("call %d of node %d", m.Call, m.Origin)
 	}
 }
 

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/coterie-go/coterie/sharding/codec"
+
 	"github.com/coterie-go/coterie/ddata/membership"
 )
 
@@ -120,7 +122,7 @@ func (s ClusterStats) String() string {
 //
 // Errors: ErrTimeout, ErrNodeGone, ErrStopped, ErrBufferFull, ErrTooManyAsks.
 func (g *Region[M]) State(ctx context.Context, node membership.UID) (RegionState, error) {
-	return inspectNode(g.core, ctx, node, inspectIDs, "")
+	return inspectNode(g.core, ctx, node, codec.InspectIDs, "")
 }
 
 // ClusterStats asks every member of the view that has the type's role, whether or not this
@@ -128,20 +130,20 @@ func (g *Region[M]) State(ctx context.Context, node membership.UID) (RegionState
 // member that did not answer by then is in Failed. So is a member that has not started the type,
 // with ErrStopped.
 func (g *Region[M]) ClusterStats(ctx context.Context) ClusterStats {
-	return inspectAll(g.core, ctx, inspectCounts, "")
+	return inspectAll(g.core, ctx, codec.InspectCounts, "")
 }
 
 // TotalActive is how many entities are active in the cluster, and which members did not answer, so
 // that theirs are not counted.
 func (g *Region[M]) TotalActive(ctx context.Context) (int, []Unanswered) {
-	s := inspectAll(g.core, ctx, inspectTotals, "")
+	s := inspectAll(g.core, ctx, codec.InspectTotals, "")
 	return s.Active(), s.Failed
 }
 
 // CurrentRegions is the addresses of the nodes whose regions are registered with the coordinator,
 // and which members did not answer.
 func (g *Region[M]) CurrentRegions(ctx context.Context) ([]string, []Unanswered) {
-	s := inspectAll(g.core, ctx, inspectTotals, "")
+	s := inspectAll(g.core, ctx, codec.InspectTotals, "")
 	return s.Current(), s.Failed
 }
 
@@ -164,11 +166,11 @@ func (g *Region[M]) Where(ctx context.Context, id string) (Location, error) {
 		return true
 	}
 	if home, ok := g.Locate(id); ok {
-		if s, err := inspectNode(r, ctx, home, inspectEntity, id); err == nil && found(s) {
+		if s, err := inspectNode(r, ctx, home, codec.InspectEntity, id); err == nil && found(s) {
 			return loc, nil
 		}
 	}
-	all := inspectAll(r, ctx, inspectEntity, id)
+	all := inspectAll(r, ctx, codec.InspectEntity, id)
 	if !slices.ContainsFunc(all.Regions, found) && len(all.Failed) > 0 {
 		return loc, fmt.Errorf("no member that answered hosts shard %d; %v: %w", loc.Shard, all.Failed[0].Node, all.Failed[0].Err)
 	}
@@ -176,14 +178,14 @@ func (g *Region[M]) Where(ctx context.Context, id string) (Location, error) {
 }
 
 // inspectNode asks one node.
-func inspectNode(r *core, ctx context.Context, node membership.UID, what inspection, id string) (RegionState, error) {
+func inspectNode(r *core, ctx context.Context, node membership.UID, what codec.Inspection, id string) (RegionState, error) {
 	ctx, cancel := context.WithTimeout(ctx, r.queryTimeout)
 	defer cancel()
 	return inquire(r, uint64(node), what, id).wait(ctx)
 }
 
 // inspectAll asks all at one time, then waits for one after the other.
-func inspectAll(r *core, ctx context.Context, what inspection, id string) (s ClusterStats) {
+func inspectAll(r *core, ctx context.Context, what codec.Inspection, id string) (s ClusterStats) {
 	v := r.cluster.View()
 	if v == nil {
 		return s

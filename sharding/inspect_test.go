@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coterie-go/coterie/sharding/codec"
+
 	"github.com/coterie-go/coterie/crdt/cbor"
 	"github.com/coterie-go/coterie/ddata/membership"
 	"github.com/coterie-go/coterie/sharding/protocol"
@@ -115,16 +117,16 @@ func TestInspectionIsBounded(t *testing.T) {
 // FuzzInspect: whatever comes as a question or as an answer does no harm.
 func FuzzInspect(f *testing.F) {
 	g, _ := localRegion(f, cartType(&cartLog{}))
-	f.Add(appendInspect(nil, 7, inspectIDs, "cart"))
-	f.Add(appendInspect(nil, 7, inspectEnd, ""))
-	body, err := cbor.Messages.Append(nil, g.core.inspect(inspectCounts, ""))
+	f.Add(codec.AppendInspect(nil, 7, codec.InspectIDs, "cart"))
+	f.Add(codec.AppendInspect(nil, 7, codec.InspectEnd, ""))
+	body, err := cbor.Messages.Append(nil, g.core.inspect(codec.InspectCounts, ""))
 	if err != nil {
 		f.Fatal(err)
 	}
 	f.Add(body)
 	f.Fuzz(func(t *testing.T, b []byte) {
 		g.core.Receive(2, b)
-		q := question[wireState]{r: g.core, plain: true}
+		q := question[codec.State]{r: g.core, plain: true}
 		_ = q.decode(b)
 	})
 }

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/coterie-go/coterie/sharding/codec"
+
 	"github.com/coterie-go/coterie/ddata/host"
 	"github.com/coterie-go/coterie/ddata/membership"
 	"github.com/coterie-go/coterie/ddata/transport"
@@ -12,15 +14,15 @@ import (
 
 // inquiry is one node being asked.
 type inquiry struct {
-	question[wireState]
+	question[codec.State]
 	node uint64
 	call *call
 	err  error
 }
 
 // inquire asks a node and does not wait. The region's own node is asked without a frame.
-func inquire(r *core, node uint64, what inspection, id string) *inquiry {
-	q := &inquiry{question: question[wireState]{r: r, plain: true}, node: node}
+func inquire(r *core, node uint64, what codec.Inspection, id string) *inquiry {
+	q := &inquiry{question: question[codec.State]{r: r, plain: true}, node: node}
 	if r.isClosed() {
 		q.err = ErrStopped
 		return q
@@ -37,7 +39,7 @@ func inquire(r *core, node uint64, what inspection, id string) *inquiry {
 	o := r.out.frame()
 	defer o.release()
 	otherwise := host.Question{Lane: transport.Data, Otherwise: notStartedReply(call)}
-	o.body = appendInspect(otherwise.Append(o.body[:0]), call, what, id)
+	o.body = codec.AppendInspect(otherwise.Append(o.body[:0]), call, what, id)
 	err := r.out.send(node, o)
 	switch {
 	case err == nil:

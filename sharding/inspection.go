@@ -3,6 +3,8 @@ package sharding
 import (
 	"slices"
 
+	"github.com/coterie-go/coterie/sharding/codec"
+
 	"github.com/coterie-go/coterie/crdt/cbor"
 )
 
@@ -14,7 +16,7 @@ const (
 
 // receiveInspect answers beside the reader of the connection: to list what runs here takes a while.
 func (r *core) receiveInspect(from uint64, rd *cbor.Reader) {
-	call, what, id := rd.Uint(), inspection(rd.UintMax(uint64(inspectEnd)-1)), string(rd.RawText(cbor.Any))
+	call, what, id := rd.Uint(), codec.Inspection(rd.UintMax(uint64(codec.InspectEnd)-1)), string(rd.RawText(cbor.Any))
 	if rd.Err() != nil || what == 0 || len(id) > idMax || len(rd.Rest()) > 0 {
 		r.malformed(from)
 		return
@@ -22,7 +24,7 @@ func (r *core) receiveInspect(from uint64, rd *cbor.Reader) {
 	env := envelope{call: call, origin: from}
 	if r.inspections.Add(1) > inspectionsMax {
 		r.inspections.Add(-1)
-		r.out.replyError(env, statusFull, "too many inspections at one time")
+		r.out.replyError(env, codec.StatusFull, "too many inspections at one time")
 		return
 	}
 	if !r.ctl.aside(func() {
@@ -30,26 +32,26 @@ func (r *core) receiveInspect(from uint64, rd *cbor.Reader) {
 		_ = r.out.reply(call, from, r.inspect(what, id), nil) // counted when it cannot be sent
 	}) {
 		r.inspections.Add(-1)
-		r.out.replyError(env, statusStopped, "")
+		r.out.replyError(env, codec.StatusStopped, "")
 	}
 }
 
 // inspect looks at what is hosted here.
-func (r *core) inspect(what inspection, id string) wireState {
-	w := wireState{Proxy: r.proxy, Registered: r.standing.serves()}
+func (r *core) inspect(what codec.Inspection, id string) codec.State {
+	w := codec.State{Proxy: r.proxy, Registered: r.standing.serves()}
 	number, room := r.routes.shardOf(id), inspectIDBytes
 	for _, s := range r.idleScan.shards() {
-		if what == inspectEntity && s.number != number {
+		if what == codec.InspectEntity && s.number != number {
 			continue
 		}
-		sh := wireShard{Number: s.number, Entities: uint32(s.count()), Alive: uint32(max(0, s.active.Load()))}
+		sh := codec.StateShard{Number: s.number, Entities: uint32(s.count()), Alive: uint32(max(0, s.active.Load()))}
 		w.Entities, w.Active = w.Entities+sh.Entities, w.Active+sh.Alive
 		switch what {
-		case inspectTotals:
+		case codec.InspectTotals:
 			continue
-		case inspectIDs:
+		case codec.InspectIDs:
 			w.Cut = s.activeIDs(&sh.IDs, &room) || w.Cut
-		case inspectEntity:
+		case codec.InspectEntity:
 			sh.Entities, sh.Alive = 0, 0
 			if e := s.find(id); e != nil && e.isStarted() {
 				sh.Entities, sh.Alive = 1, 1

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coterie-go/coterie/sharding/codec"
+
 	"github.com/coterie-go/coterie/ddata/transport"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
@@ -37,16 +39,16 @@ func (sleepyControl) wake(*shard, string) {}
 // brings delivers what node 7 told an entity.
 func (l *lane) brings(id string, n int) {
 	l.t.Helper()
-	mt, err := l.g.core.reg.of(addItem{})
+	mt, err := l.g.core.reg.Of(addItem{})
 	if err != nil {
 		l.t.Fatal(err)
 	}
-	body, err := mt.appendBody(nil, addItem{"x", n})
+	body, err := mt.Append(nil, addItem{"x", n})
 	if err != nil {
 		l.t.Fatal(err)
 	}
-	m := message{kind: frameTell, typ: mt.id}
-	l.g.core.Receive(7, append(appendMessageHead(nil, &m, id), body...))
+	m := codec.Message{Kind: codec.Tell, Typ: mt.ID}
+	l.g.core.Receive(7, append(codec.AppendMessageHead(nil, &m, id), body...))
 }
 
 // took empties the mailbox of an entity.

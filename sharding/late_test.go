@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coterie-go/coterie/sharding/codec"
+
 	"github.com/coterie-go/coterie/ddata"
 	"github.com/coterie-go/coterie/ddata/shutdown"
 	"github.com/coterie-go/coterie/ddata/transport"
@@ -66,7 +68,7 @@ func TestLateMessagesAreDroppedWithAReason(t *testing.T) {
 		if _, err := Ask(ctx, asker, "a", total{}); !errors.Is(err, ErrStopped) {
 			t.Errorf("the asker is told %v", err)
 		}
-		msg := appendControl(nil, protocol.AppendMessage(nil, protocol.Fence{Shard: 0}))
+		msg := codec.AppendControl(nil, protocol.AppendMessage(nil, protocol.Fence{Shard: 0}))
 		if err := sendRaw(nodes[1], nodes[0], asker.core.out.channel, msg); err != nil {
 			t.Error(err)
 		}
@@ -86,9 +88,9 @@ func TestLateMessagesAreDroppedWithAReason(t *testing.T) {
 // takes them.
 func TestMessagesForAnAbsentTypeAreCounted(t *testing.T) {
 	nodes := byAge(t, 2)
-	msg := message{kind: frameTell}
+	msg := codec.Message{Kind: codec.Tell}
 	send := func() {
-		err := sendRaw(nodes[1], nodes[0], channelOf("Other"), appendMessageHead(nil, &msg, "a"))
+		err := sendRaw(nodes[1], nodes[0], channelOf("Other"), codec.AppendMessageHead(nil, &msg, "a"))
 		if err != nil {
 			t.Error(err)
 		}

@@ -3,6 +3,8 @@ package sharding
 import (
 	"sync"
 	"sync/atomic"
+
+	"github.com/coterie-go/coterie/sharding/codec"
 )
 
 // What other nodes send waits in mailboxes, and no reader of a connection waits for a mailbox. So
@@ -22,7 +24,7 @@ const (
 )
 
 // bytesOf is what a message of another node counts.
-func bytesOf(m *message) uint32 { return uint32(len(m.body)) + bufferedOverhead }
+func bytesOf(m *codec.Message) uint32 { return uint32(len(m.Body)) + bufferedOverhead }
 
 // reserve takes room in the mailbox, the region and the node for a message of another node.
 func (e *entity) reserve(size uint32) verdict {

@@ -11,6 +11,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/coterie-go/coterie/sharding/codec"
+
 	"github.com/coterie-go/coterie/ddata/ddatatest"
 	"github.com/coterie-go/coterie/proptest/bubble"
 )
@@ -62,24 +64,24 @@ func newCrowd(t *testing.T, mailbox, region int) *crowd {
 func (c *crowd) brings(id string, size int, msg func([]byte) message_) {
 	c.t.Helper()
 	r := c.g.core
-	mt, err := r.reg.of(msg(nil))
+	mt, err := r.reg.Of(msg(nil))
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	none, err := mt.appendBody(nil, msg([]byte{}))
+	none, err := mt.Append(nil, msg([]byte{}))
 	if err != nil {
 		c.t.Fatal(err)
 	}
 	pad := size - bufferedOverhead - len(none)
-	body, err := mt.appendBody(nil, msg(make([]byte, pad)))
+	body, err := mt.Append(nil, msg(make([]byte, pad)))
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	m := message{kind: frameTell, shard: r.routes.shardOf(id), typ: mt.id}
+	m := codec.Message{Kind: codec.Tell, Shard: r.routes.shardOf(id), Typ: mt.ID}
 	if _, asks := msg(nil).(askBlob); asks {
-		m.kind, m.call = frameAsk, 5
+		m.Kind, m.Call = codec.Ask, 5
 	}
-	r.Receive(7, append(appendMessageHead(nil, &m, id), body[:len(body):len(body)]...))
+	r.Receive(7, append(codec.AppendMessageHead(nil, &m, id), body[:len(body):len(body)]...))
 }
 
 func aBlob(b []byte) message_ { return blob{b} }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"sync"
 
+	"github.com/coterie-go/coterie/sharding/codec"
+
 	"github.com/coterie-go/coterie/crdt/cbor"
 	"github.com/coterie-go/coterie/ddata/host"
 	"github.com/coterie-go/coterie/ddata/transport"
@@ -22,17 +24,17 @@ func channelOf(name string) transport.Channel { return transport.ChannelOf("shar
 func appendQuestion(dst []byte, m protocol.Message) []byte {
 	q := host.Question{Lane: transport.Control}
 	if answer := (&protocol.NotStarted{}).Answer(m); answer != nil {
-		q.Otherwise = appendControl(nil, protocol.AppendMessage(nil, answer))
+		q.Otherwise = codec.AppendControl(nil, protocol.AppendMessage(nil, answer))
 	}
 	if in, ok := m.(protocol.Inquire); ok {
 		q.Promise = appendFloor(nil, in.Floor)
 	}
-	return appendControl(q.Append(dst), protocol.AppendMessage(nil, m))
+	return codec.AppendControl(q.Append(dst), protocol.AppendMessage(nil, m))
 }
 
 // notStartedReply is what an inspection hears of a node that has not started the type.
 func notStartedReply(call uint64) []byte {
-	return appendErrorReply(nil, call, statusStopped, "the type is not started there")
+	return codec.AppendErrorReply(nil, call, codec.StatusStopped, "the type is not started there")
 }
 
 // frameOf is a payload without the question before it.
@@ -114,13 +116,13 @@ func (t *absence) resume(past protocol.Predecessor) {
 func (t *absence) Receive(from transport.NodeID, payload []byte) {
 	rd := cbor.NewReader(frameOf(payload))
 	taken := false
-	switch kind, _ := openFrame(rd); {
+	switch kind, _ := codec.OpenFrame(rd); {
 	case rd.Err() != nil:
-	case kind == frameControl:
+	case kind == codec.Control:
 		taken = t.hear(from, rd)
-	case kind == frameFarewell: // this node has asked it nothing
+	case kind == codec.Farewell: // this node has asked it nothing
 		taken = true
-	case kind == frameInspect:
+	case kind == codec.Inspect:
 		call := rd.Uint()
 		if taken = rd.Err() == nil; taken {
 			t.send(from, transport.Data, notStartedReply(call))
@@ -143,7 +145,7 @@ func (t *absence) hear(from transport.NodeID, rd *cbor.Reader) bool {
 	}
 	answer, absent := t.answer(m)
 	if answer != nil {
-		t.send(from, transport.Control, appendControl(nil, protocol.AppendMessage(nil, answer)))
+		t.send(from, transport.Control, codec.AppendControl(nil, protocol.AppendMessage(nil, answer)))
 	}
 	return absent
 }

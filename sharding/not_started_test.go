@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coterie-go/coterie/sharding/codec"
+
 	"github.com/coterie-go/coterie/crdt/cbor"
 	"github.com/coterie-go/coterie/ddata"
 	"github.com/coterie-go/coterie/ddata/ddatatest"
@@ -467,7 +469,7 @@ func TestPromiseBindsTheTypeThatIsStartedLater(t *testing.T) {
 	answers := make(chan protocol.Message, 8)
 	nodes[1].Host().Channels.Handle(ch, transport.HandlerFunc(func(_ transport.NodeID, payload []byte) {
 		rd := cbor.NewReader(frameOf(payload))
-		if kind, _ := openFrame(rd); kind == frameControl {
+		if kind, _ := codec.OpenFrame(rd); kind == codec.Control {
 			m, err := protocol.DecodeMessage(rd.Bytes(cbor.Any))
 			if err != nil {
 				t.Error(err)

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/coterie-go/coterie/sharding/codec"
+
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
@@ -45,16 +47,16 @@ func TestMailboxesOfAClosedShardGoFirst(t *testing.T) {
 // loses has node 2 lose a message of this node that was never sent.
 func loses(t *testing.T, r *core, number uint32, n int) {
 	t.Helper()
-	mt, err := r.reg.of(addItem{})
+	mt, err := r.reg.Of(addItem{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	body, err := mt.appendBody(nil, addItem{N: n})
+	body, err := mt.Append(nil, addItem{N: n})
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := message{kind: frameTell, shard: number, typ: mt.id}
-	r.Lost(2, append(appendMessageHead(nil, &m, "a"), body...), false)
+	m := codec.Message{Kind: codec.Tell, Shard: number, Typ: mt.ID}
+	r.Lost(2, append(codec.AppendMessageHead(nil, &m, "a"), body...), false)
 }
 
 // A message that never left for a node that is gone waits for the next home as long as nothing that

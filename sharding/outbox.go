@@ -5,6 +5,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/coterie-go/coterie/sharding/codec"
+
 	"github.com/coterie-go/coterie/ddata/host"
 	"github.com/coterie-go/coterie/ddata/transport"
 	"github.com/coterie-go/coterie/sharding/protocol"
@@ -15,7 +17,7 @@ type outbox struct {
 	self    uint64
 	net     host.Channels
 	channel transport.Channel
-	reg     *registry
+	reg     *codec.Registry
 	asks    *asks
 	drops   *drops
 	panics  *panics
@@ -55,8 +57,8 @@ func (b *outbox) discard(reason DropReason, shard uint32, id string, env envelop
 	b.replyError(env, statusOf(reason), reason.String())
 }
 
-func (b *outbox) discardRaw(reason DropReason, m *message) {
-	b.discard(reason, m.shard, string(m.id), envelope{call: m.call, origin: m.origin})
+func (b *outbox) discardRaw(reason DropReason, m *codec.Message) {
+	b.discard(reason, m.Shard, string(m.ID), envelope{call: m.Call, origin: m.Origin})
 }
 
 // sendFarewell tells a node that all questions which it has sent here were answered or passed on.
@@ -65,6 +67,6 @@ func (b *outbox) sendFarewell(to uint64) {
 	o := b.frame()
 	defer o.release()
 	quiet := host.Question{Lane: transport.Data} // a node that has not started the type has nothing to say
-	o.body = appendFarewell(quiet.Append(o.body[:0]))
+	o.body = codec.AppendFarewell(quiet.Append(o.body[:0]))
 	_ = b.sendReply(to, o) // counted; the node takes what it has asked for lost
 }

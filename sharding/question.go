@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"reflect"
 
+	"github.com/coterie-go/coterie/sharding/codec"
+
 	"github.com/coterie-go/coterie/crdt/cbor"
 )
 
@@ -87,11 +89,11 @@ func (q *question[R]) accept(v any) error {
 // decode implements sink.
 func (q *question[R]) decode(body []byte) error {
 	if reflect.TypeFor[R]().Kind() != reflect.Interface {
-		enc := q.r.reg.enc
+		enc := q.r.reg.Encoding
 		if q.plain {
 			enc = nil
 		}
-		if err := decodeInto(enc, body, &q.value); err != nil {
+		if err := codec.DecodeInto(enc, body, &q.value); err != nil {
 			q.r.panics.noteCodec(err)
 			return fmt.Errorf("%w: reply: %w", ErrEncoding, err)
 		}
@@ -103,7 +105,7 @@ func (q *question[R]) decode(body []byte) error {
 	if rd.Err() != nil {
 		return fmt.Errorf("%w: malformed reply", ErrEncoding)
 	}
-	env, err := q.r.decoder.decode(&message{typ: typ, body: rd.Rest()})
+	env, err := q.r.decoder.decode(&codec.Message{Typ: typ, Body: rd.Rest()})
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,10 @@
 package sharding
 
-import "sync"
+import (
+	"sync"
+
+	"github.com/coterie-go/coterie/sharding/codec"
+)
 
 // envelope is one message in a mailbox.
 type envelope struct {
@@ -11,8 +15,8 @@ type envelope struct {
 
 // Marks in envelope.call; no question has these ids, and frames with them are malformed.
 const (
-	timerCall   = callMax + iota // the receive timeout: no activity
-	controlCall                  // a control envelope
+	timerCall   = codec.CallMax + iota // the receive timeout: no activity
+	controlCall                        // a control envelope
 )
 
 // internal reports whether the envelope is this package's own: neither a user's message nor a

@@ -38,7 +38,7 @@ func (f *EntityRef[M]) send(ctx context.Context, env envelope) error {
 	if err := ctx.Err(); err != nil {
 		return r.explain(f.number, err)
 	}
-	if _, err := r.reg.of(env.msg); err != nil {
+	if _, err := r.reg.Of(env.msg); err != nil {
 		return err
 	}
 	if at := f.found.Load(); at != nil && r.routes.slots[f.number].Load() == at.rt {

@@ -6,6 +6,8 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/coterie-go/coterie/sharding/codec"
+
 	"github.com/coterie-go/coterie/ddata/membership"
 	"github.com/coterie-go/coterie/sharding/passivation"
 	"github.com/coterie-go/coterie/sharding/protocol"
@@ -141,7 +143,7 @@ func (g *Region[M]) Ref(id string) *EntityRef[M] {
 // Passivate asks for the end of an entity's incarnation, wherever it lives, and for a remembered
 // entity to be forgotten. What its mailbox holds is handled first.
 func (g *Region[M]) Passivate(ctx context.Context, id string) error {
-	return g.core.send(ctx, id, envelope{msg: passivateRequest{}})
+	return g.core.send(ctx, id, envelope{msg: codec.Passivate{}})
 }
 
 // SetActiveEntityLimit changes the limit on entities that are active in this region of the type. It

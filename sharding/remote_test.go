@@ -9,6 +9,8 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/coterie-go/coterie/sharding/codec"
+
 	"github.com/coterie-go/coterie/ddata/membership"
 	"github.com/coterie-go/coterie/ddata/transport"
 )
@@ -191,9 +193,9 @@ func BenchmarkReceive(b *testing.B) {
 	}
 	g, _ := localRegion(b, typ)
 	m := payload{Seq: 1, Data: make([]byte, 90)}
-	mt, _ := g.core.reg.of(m)
-	head := message{kind: frameTell, shard: g.core.routes.shardOf("cart-42"), typ: mt.id}
-	frame, _ := mt.appendBody(appendMessageHead(nil, &head, "cart-42"), m)
+	mt, _ := g.core.reg.Of(m)
+	head := codec.Message{Kind: codec.Tell, Shard: g.core.routes.shardOf("cart-42"), Typ: mt.ID}
+	frame, _ := mt.Append(codec.AppendMessageHead(nil, &head, "cart-42"), m)
 	b.ReportAllocs()
 	for range b.N {
 		g.core.Receive(7, frame)

@@ -8,43 +8,45 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/coterie-go/coterie/sharding/codec"
+
 	"github.com/coterie-go/coterie/crdt/cbor"
 	"github.com/coterie-go/coterie/ddata/runloop"
 	"github.com/coterie-go/coterie/ddata/transport"
 )
 
 // statusErrors are what the asker gets.
-var statusErrors = [statusEnd]error{
+var statusErrors = [codec.StatusEnd]error{
 	nil, ErrHandler, ErrNoReply, ErrBufferFull, ErrStopped, ErrUnregisteredMessage, ErrInvalidID, ErrEncoding, ErrNodeGone, ErrReplyType,
 	ErrMessageTooLarge, ErrMoving, ErrNoLease, ErrHandler, ErrUnsent,
 }
 
-func statusOf(reason DropReason) replyStatus {
+func statusOf(reason DropReason) codec.Status {
 	switch reason {
 	case DropMailboxFull, DropMailboxBytes, DropRegionFull, DropNodeFull, DropBufferFull, DropQueueFull, DropInbox:
-		return statusFull
+		return codec.StatusFull
 	case DropStopped, DropForced, DropEnded:
-		return statusStopped
+		return codec.StatusStopped
 	case DropLeaseLost:
-		return statusNoLease
+		return codec.StatusNoLease
 	case DropUndecodable, DropCodecPanic:
-		return statusEncoding
+		return codec.StatusEncoding
 	case DropTooLarge:
-		return statusTooLarge
+		return codec.StatusTooLarge
 	case DropUnregistered:
-		return statusUnregistered
+		return codec.StatusUnregistered
 	case DropInvalidID:
-		return statusInvalidID
+		return codec.StatusInvalidID
 	case DropUnsent:
-		return statusUnsent
+		return codec.StatusUnsent
 	default:
-		return statusLost
+		return codec.StatusLost
 	}
 }
 
 // statusError is what the asker gets of a status and its text.
-func statusError(s replyStatus, text string) error {
-	if s >= statusEnd {
+func statusError(s codec.Status, text string) error {
+	if s >= codec.StatusEnd {
 		return fmt.Errorf("%w: unknown reply status %d: %s", ErrEncoding, s, text)
 	}
 	if text == "" {
@@ -54,7 +56,7 @@ func statusError(s replyStatus, text string) error {
 }
 
 // reply answers a question with a value.
-func (b *outbox) reply(call, origin uint64, v any, request *msgType) error {
+func (b *outbox) reply(call, origin uint64, v any, request *codec.Type) error {
 	if origin == b.self {
 		err := b.checkReply(v, request)
 		b.answered(b.asks.answer(call, v, err))
@@ -63,51 +65,51 @@ func (b *outbox) reply(call, origin uint64, v any, request *msgType) error {
 	o := b.frame()
 	defer o.release()
 	var err error
-	o.body, err = b.appendReply(appendReplyHead(o.body[:0], call, statusOK), v, request)
+	o.body, err = b.appendReply(codec.AppendReplyHead(o.body[:0], call, codec.StatusOK), v, request)
 	if err != nil {
 		b.panics.noteCodec(err)
-		status := statusEncoding
+		status := codec.StatusEncoding
 		if errors.Is(err, ErrUnregisteredMessage) {
-			status = statusUnregistered
+			status = codec.StatusUnregistered
 		}
-		o.body = appendErrorReply(o.body[:0], call, status, strings.TrimPrefix(err.Error(), statusErrors[status].Error()+": "))
+		o.body = codec.AppendErrorReply(o.body[:0], call, status, strings.TrimPrefix(err.Error(), statusErrors[status].Error()+": "))
 	}
 	if sendErr := b.sendReply(origin, o); errors.Is(sendErr, transport.ErrFrameTooLarge) {
 		text := fmt.Sprintf("the reply has %d bytes", len(o.body))
-		o.body = appendErrorReply(o.body[:0], call, statusTooLarge, text)
-		return errors.Join(statusError(statusTooLarge, text), b.sendReply(origin, o))
+		o.body = codec.AppendErrorReply(o.body[:0], call, codec.StatusTooLarge, text)
+		return errors.Join(statusError(codec.StatusTooLarge, text), b.sendReply(origin, o))
 	}
 	return err
 }
 
 // checkReply reports whether a reply could travel: where the request names an interface, its type
 // must be registered, also for one on this node, as the entity may be elsewhere the next time.
-func (b *outbox) checkReply(v any, request *msgType) (err error) {
-	if request.repliesOpen() {
-		_, err = b.reg.of(v)
+func (b *outbox) checkReply(v any, request *codec.Type) (err error) {
+	if request.RepliesOpen() {
+		_, err = b.reg.Of(v)
 	}
 	return err
 }
 
 // appendReply encodes a reply: as it is, or with its type when the request names an interface as
 // its reply.
-func (b *outbox) appendReply(dst []byte, v any, request *msgType) ([]byte, error) {
-	if !request.repliesOpen() {
+func (b *outbox) appendReply(dst []byte, v any, request *codec.Type) ([]byte, error) {
+	if !request.RepliesOpen() {
 		if request == nil { // the answer is this package's own
-			return appendByUser(nil, dst, v)
+			return codec.AppendValue(nil, dst, v)
 		}
-		return appendByUser(b.reg.enc, dst, v)
+		return codec.AppendValue(b.reg.Encoding, dst, v)
 	}
-	mt, err := b.reg.of(v)
+	mt, err := b.reg.Of(v)
 	if err != nil {
 		return dst, err
 	}
-	dst = cbor.AppendUint(cbor.AppendArray(dst, 2), mt.id)
-	return mt.appendBody(dst, v)
+	dst = cbor.AppendUint(cbor.AppendArray(dst, 2), mt.ID)
+	return mt.Append(dst, v)
 }
 
 // replyError answers a question with an error; it does nothing for what was told.
-func (b *outbox) replyError(env envelope, status replyStatus, text string) {
+func (b *outbox) replyError(env envelope, status codec.Status, text string) {
 	if env.call == 0 || env.internal() {
 		return
 	}
@@ -121,7 +123,7 @@ func (b *outbox) replyError(env envelope, status replyStatus, text string) {
 	}
 	o := b.frame()
 	defer o.release()
-	o.body = appendErrorReply(o.body[:0], env.call, status, text)
+	o.body = codec.AppendErrorReply(o.body[:0], env.call, status, text)
 	_ = b.sendReply(env.origin, o) // counted
 }
 

@@ -5,6 +5,8 @@ import (
 	"maps"
 	"time"
 
+	"github.com/coterie-go/coterie/sharding/codec"
+
 	"github.com/coterie-go/coterie/ddata/membership"
 	"github.com/coterie-go/coterie/ddata/transport"
 	"github.com/coterie-go/coterie/sharding/protocol"
@@ -61,7 +63,7 @@ func (t *retries) open(now time.Time, number uint32, rt *route) {
 // may be late, but not before a message that was appended earlier. v is the view; nil: none.
 func (t *retries) fence(now time.Time, v *membership.View, f protocol.SendFence) {
 	delete(t.fences, f.Shard)
-	frame := appendControl(nil, protocol.AppendMessage(nil, protocol.Fence{Shard: f.Shard, HandOff: f.HandOff}))
+	frame := codec.AppendControl(nil, protocol.AppendMessage(nil, protocol.Fence{Shard: f.Shard, HandOff: f.HandOff}))
 	err := t.out.sendControl(f.To, transport.Data, uint32(f.Shard), frame)
 	notYet := errors.Is(err, transport.ErrNoPeer) && v != nil && v.Has(f.To)
 	if notYet || errors.Is(err, transport.ErrQueueFull) {

@@ -4,6 +4,8 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/coterie-go/coterie/sharding/codec"
+
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
@@ -163,18 +165,18 @@ func (b *buffer) close() []bufferedMessage {
 type bufferedMessage struct {
 	id   string
 	env  envelope
-	from *shard   // the shard whose handler waits for the answer; nil: none
-	raw  *message // with a body of its own; nil for a message of this node
-	lane *shard   // of raw: what the shard's lane had when it came to wait; nil: nothing
+	from *shard         // the shard whose handler waits for the answer; nil: none
+	raw  *codec.Message // with a body of its own; nil for a message of this node
+	lane *shard         // of raw: what the shard's lane had when it came to wait; nil: nothing
 	size int
 }
 
 // bufferedCopy copies a message out of its frame.
-func bufferedCopy(m *message) bufferedMessage {
+func bufferedCopy(m *codec.Message) bufferedMessage {
 	raw := *m
-	raw.body = append([]byte(nil), m.body...)
-	raw.id = append([]byte(nil), m.id...)
-	return bufferedMessage{id: string(m.id), raw: &raw, size: bufferedOverhead + len(m.body)}
+	raw.Body = append([]byte(nil), m.Body...)
+	raw.ID = append([]byte(nil), m.ID...)
+	return bufferedMessage{id: string(m.ID), raw: &raw, size: bufferedOverhead + len(m.Body)}
 }
 
 // bufferLimit bounds all buffers of a region together.

@@ -8,6 +8,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/coterie-go/coterie/sharding/codec"
+
 	"github.com/coterie-go/coterie/ddata/transport"
 	"github.com/coterie-go/coterie/proptest/bubble"
 	"github.com/coterie-go/coterie/sharding/protocol"
@@ -48,8 +50,8 @@ func TestLocalRouteOpensTheLane(t *testing.T) {
 func TestLaneThatOpensBesideAMessage(t *testing.T) {
 	l := newLane(t, 10)
 	r := l.g.core
-	mt, _ := r.reg.of(addItem{})
-	m := &message{kind: frameTell, typ: mt.id, id: []byte("a"), body: []byte{0xa0}}
+	mt, _ := r.reg.Of(addItem{})
+	m := &codec.Message{Kind: codec.Tell, Typ: mt.ID, ID: []byte("a"), Body: []byte{0xa0}}
 	seen := r.routes.lanes[0].Load()
 	b := r.routes.buffering(0)
 	r.routes.openLanes(0, l.s)
@@ -66,9 +68,9 @@ func TestLaneThatOpensBesideAMessage(t *testing.T) {
 func TestLanesOfASealedShardStayShut(t *testing.T) {
 	l := newLane(t, 10)
 	l.brings("a", 0)
-	mt, _ := l.g.core.reg.of(passivateRequest{})
-	body, _ := mt.appendBody(nil, passivateRequest{})
-	l.g.core.Receive(7, append(appendMessageHead(nil, &message{kind: frameTell, typ: mt.id}, "a"), body...))
+	mt, _ := l.g.core.reg.Of(codec.Passivate{})
+	body, _ := mt.Append(nil, codec.Passivate{})
+	l.g.core.Receive(7, append(codec.AppendMessageHead(nil, &codec.Message{Kind: codec.Tell, Typ: mt.ID}, "a"), body...))
 	l.s.drain(func() {})
 	l.g.core.routes.openLanes(0, l.s)
 	if b := l.g.core.routes.slots[0].Load().buffer; len(b.messages) != 2 {
@@ -218,8 +220,8 @@ func TestBufferedIsDroppedWithAReason(t *testing.T) {
 			t.Fatal(err)
 		}
 		sent := r.send(t.Context(), "a", env)
-		mt, _ := r.reg.of(total{})
-		r.Receive(7, append(appendMessageHead(nil, &message{kind: frameAsk, shard: number, typ: mt.id, call: 5}, "a"), 0xa0))
+		mt, _ := r.reg.Of(total{})
+		r.Receive(7, append(codec.AppendMessageHead(nil, &codec.Message{Kind: codec.Ask, Shard: number, Typ: mt.ID, Call: 5}, "a"), 0xa0))
 		drop(r, number)
 		if want := "[a stopped a stopped a stopped a stopped]"; fmt.Sprint(got) != want {
 			t.Errorf("%s: dropped %v, want %s", name, got, want)
@@ -275,7 +277,7 @@ func TestLateReplies(t *testing.T) {
 			t.Errorf("%d of 3 late replies of this node are counted", late())
 		}
 		for i, frame := range [][]byte{
-			append(appendReplyHead(nil, 1<<32, statusOK), 1), appendErrorReply(nil, 1<<32, statusHandler, "x"), appendErrorReply(nil, 1<<32, statusKnown, "x\x00y"),
+			append(codec.AppendReplyHead(nil, 1<<32, codec.StatusOK), 1), codec.AppendErrorReply(nil, 1<<32, codec.StatusHandler, "x"), codec.AppendErrorReply(nil, 1<<32, codec.StatusKnown, "x\x00y"),
 		} {
 			if g.core.Receive(7, frame); late() != uint64(4+i) {
 				t.Errorf("frame %d: %d late replies", i, late())

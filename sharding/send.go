@@ -6,13 +6,15 @@ import (
 	"fmt"
 	"sync/atomic"
 
+	"github.com/coterie-go/coterie/sharding/codec"
+
 	"github.com/coterie-go/coterie/ddata/transport"
 )
 
 // send routes a message of this node. Outside a handler it waits for room until ctx ends; inside,
 // it fails instead. When ctx has ended already, nothing is sent, wherever the entity is.
 func (r *core) send(ctx context.Context, id string, env envelope) error {
-	if _, err := r.reg.of(env.msg); err != nil { // also for an entity on this node: it may move
+	if _, err := r.reg.Of(env.msg); err != nil { // also for an entity on this node: it may move
 		return err
 	}
 	number := r.routes.shardOf(id)
@@ -21,7 +23,7 @@ func (r *core) send(ctx context.Context, id string, env envelope) error {
 	}
 	slot := &r.routes.slots[number]
 	if rt := slot.Load(); rt != nil && rt.local != nil { // the fast path: the id of an entity is valid
-		if e := rt.local.entities.find(id); e != nil && !administrative(env.msg) && e.accept(env, 0) == accepted {
+		if e := rt.local.entities.find(id); e != nil && !codec.Administrative(env.msg) && e.accept(env, 0) == accepted {
 			return nil
 		}
 	}
@@ -154,7 +156,7 @@ func (r *core) appendError(number uint32, rt *route, err error) error {
 // outgoing is the pooled state of one Append: its functions are bound once.
 type outgoing struct {
 	box      *outbox
-	m        message
+	m        codec.Message
 	id       string
 	body     []byte
 	slot     *atomic.Pointer[route]
@@ -175,22 +177,22 @@ func newOutgoing(b *outbox) *outgoing {
 // origin, which the answer goes to.
 func (o *outgoing) encode(number uint32, slot *atomic.Pointer[route], rt *route, id string, env envelope) error {
 	b := o.box
-	mt, err := b.reg.of(env.msg)
+	mt, err := b.reg.Of(env.msg)
 	if err != nil {
 		return err
 	}
-	o.m = message{kind: frameTell, shard: number, typ: mt.id}
+	o.m = codec.Message{Kind: codec.Tell, Shard: number, Typ: mt.ID}
 	switch {
 	case env.call == 0:
 	case env.origin == b.self:
-		o.m.kind, o.m.call = frameAsk, env.call
+		o.m.Kind, o.m.Call = codec.Ask, env.call
 	default:
-		o.m.kind, o.m.call, o.m.origin = frameAsk, env.call, env.origin
+		o.m.Kind, o.m.Call, o.m.Origin = codec.Ask, env.call, env.origin
 	}
 	o.id, o.slot, o.rt = id, slot, rt
-	if o.body, err = mt.appendBody(o.body[:0], env.msg); err != nil {
+	if o.body, err = mt.Append(o.body[:0], env.msg); err != nil {
 		b.panics.noteCodec(err)
-		return fmt.Errorf("%w: %s: %w", ErrEncoding, mt.name, err)
+		return fmt.Errorf("%w: %s: %w", ErrEncoding, mt.Name, err)
 	}
 	return nil
 }
@@ -198,7 +200,7 @@ func (o *outgoing) encode(number uint32, slot *atomic.Pointer[route], rt *route,
 func (o *outgoing) appendBody(dst []byte) []byte { return append(dst, o.body...) }
 
 func (o *outgoing) appendTo(dst []byte) []byte {
-	return append(appendMessageHead(dst, &o.m, o.id), o.body...)
+	return append(codec.AppendMessageHead(dst, &o.m, o.id), o.body...)
 }
 
 func (o *outgoing) current() error {
@@ -211,8 +213,8 @@ func (o *outgoing) current() error {
 // note notes which node a question of this one goes to. It runs at the moment of the append: the
 // end of a node is the end of what was sent to it, and not of what waits for room.
 func (o *outgoing) note() error {
-	if o.m.kind == frameAsk && o.m.origin == 0 {
-		o.box.asks.asked(o.m.call, o.rt.remote)
+	if o.m.Kind == codec.Ask && o.m.Origin == 0 {
+		o.box.asks.asked(o.m.Call, o.rt.remote)
 	}
 	return nil
 }
@@ -223,6 +225,6 @@ func (o *outgoing) release() {
 		o.body = nil
 	}
 	o.id, o.slot, o.rt = "", nil, nil
-	o.m = message{}
+	o.m = codec.Message{}
 	o.box.outs.Put(o)
 }

@@ -7,6 +7,8 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/coterie-go/coterie/sharding/codec"
+
 	"github.com/coterie-go/coterie/ddata/membership"
 	"github.com/coterie-go/coterie/ddata/runloop"
 	"github.com/coterie-go/coterie/sharding/protocol"
@@ -105,7 +107,7 @@ func (s *shard) deliver(id string, env envelope, size uint32) (verdict, *entity)
 
 // deliverBytes is deliver for an id that was read from a frame.
 func (s *shard) deliverBytes(id []byte, env envelope, size uint32) (verdict, *entity) {
-	if e := s.entities.findBytes(id); e != nil && !administrative(env.msg) {
+	if e := s.entities.findBytes(id); e != nil && !codec.Administrative(env.msg) {
 		if v := e.accept(env, size); v != gone {
 			return v, e
 		}

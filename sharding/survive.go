@@ -7,6 +7,8 @@ import (
 	"runtime/debug"
 	"sync/atomic"
 
+	"github.com/coterie-go/coterie/sharding/codec"
+
 	"github.com/coterie-go/coterie/ddata/locks"
 )
 
@@ -14,7 +16,7 @@ import (
 // connections, workers, the control loop. A panic of one of them costs a message or a call, is
 // counted in Stats.Panics and logged, and the goroutine goes on.
 
-var _ error = (*codecPanic)(nil)
+var _ error = (*codec.Panic)(nil)
 
 // panics counts and logs what the region has survived of the user's code.
 type panics struct {
@@ -25,9 +27,9 @@ type panics struct {
 
 // noteCodec counts a panic of a codec, if that is what err says.
 func (s *panics) noteCodec(err error) {
-	var p *codecPanic
+	var p *codec.Panic
 	if errors.As(err, &p) {
-		s.panicked("the "+p.what+" of a message", p.text, p.stack)
+		s.panicked("the "+p.What+" of a message", p.Text, p.Stack)
 	}
 }
 

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/coterie-go/coterie/sharding/codec"
+
 	"github.com/coterie-go/coterie/crdt/cbor"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
@@ -76,16 +78,16 @@ func TestCodecPanics(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			g, n := scriptedType(t, c.typ())
 			r := g.core
-			mt, err := r.reg.of(c.of)
+			mt, err := r.reg.Of(c.of)
 			if err != nil {
 				t.Fatal(err)
 			}
 			body := c.body
-			if r.reg.enc != nil {
-				body = []byte{encodingMark(r.reg.enc)}
+			if r.reg.Encoding != nil {
+				body = []byte{codec.Mark(r.reg.Encoding)}
 			}
 			for range 2 {
-				r.Receive(7, asksFrame(r, "a", mt.id, body))
+				r.Receive(7, asksFrame(r, "a", mt.ID, body))
 			}
 			if got := counted(r); !slices.Equal(got, []string{"codec panicked 2"}) || len(n.frames) != 2 || g.Stats().Panics != 2 {
 				t.Errorf("%v, %d answers, %d panics; want 2 of each", got, len(n.frames), g.Stats().Panics)

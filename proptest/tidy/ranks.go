@@ -54,6 +54,7 @@ var ranks = []rankRow{
 	{"sharding/protocol/coordinator", 4, true, "it decides where shards live, and talks with regions by messages only"},
 	{"sharding/protocol/region", 4, true, "it routes and hosts on one node, and knows the other machines by messages and inputs only"},
 	{"sharding/protocol/shard", 4, true, "the life of one shard's entities needs no other machine"},
+	{"sharding/codec", 4, false, "bytes of messages and frames know nothing of where they go"},
 	{"sharding/remember", 4, false, "the port to where ids are kept knows ids and shards, not what runs"},
 	{"sharding/remember/remembertest", 5, false, "the laws of that port, for every implementation"},
 	{"ddata/host", 3, false, "what a node lends to its extensions names the ports, and neither the node nor an extension"},

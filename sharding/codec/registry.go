@@ -1,0 +1,199 @@
+package codec
+
+import (
+	"fmt"
+	"reflect"
+	"sync/atomic"
+
+	"github.com/zeebo/xxh3"
+
+	"github.com/coterie-go/coterie/crdt/cbor"
+)
+
+// Named is implemented by message types whose name on the wire shall outlive a rename or a move to
+// another package. The default is the import path and the type's name.
+type Named interface{ MessageName() string }
+
+// Appender is implemented by message types that encode themselves: one CBOR data item, appended to
+// dst. Its counterpart is cbor.Unmarshaler. Use it for hot messages; everything else is encoded by
+// reflection.
+type Appender interface {
+	AppendCBOR(dst []byte) ([]byte, error)
+}
+
+// Encoding is how values become bytes when CBOR is not wanted. It is used by many goroutines at a
+// time. What it makes of a value must be the same type's to decode on every node; a node with an
+// encoding of another name refuses the message.
+type Encoding interface {
+	// Name is the same on every node.
+	Name() string
+	// Append appends the encoding of v to dst.
+	Append(dst []byte, v any) ([]byte, error)
+	// Decode decodes b into what v points to. It must not keep b, nor allocate more than in
+	// proportion to it: b may be of a stranger.
+	Decode(b []byte, v any) error
+}
+
+// Registry maps wire ids to types. It is immutable once all are registered.
+type Registry struct {
+	Encoding Encoding // nil: CBOR
+	byID     map[uint32]*Type
+	byType   map[reflect.Type]*Type
+	last     atomic.Pointer[Type] // found by Of
+}
+
+// Type is what is known of one concrete message type.
+type Type struct {
+	ID       uint32 // low half of the xxh3 of Name
+	Name     string
+	Go       reflect.Type
+	pointer  bool
+	Answer   reflect.Type // what the request is answered with; nil: not a request
+	selfMade bool         // implements Appender
+	Encoding Encoding     // nil: CBOR
+	plan     *plan        // nil: the library encodes and decodes
+}
+
+// NewRegistry knows the types that are reserved. enc encodes all others; nil: CBOR.
+func NewRegistry(enc Encoding) *Registry {
+	r := &Registry{Encoding: enc, byID: map[uint32]*Type{}, byType: map[reflect.Type]*Type{}}
+	r.reserve()
+	return r
+}
+
+// Register adds the concrete type of an example.
+func (r *Registry) Register(example any) error {
+	t := reflect.TypeOf(example)
+	if t == nil {
+		return fmt.Errorf("it is nil and has no concrete type")
+	}
+	m := &Type{Go: t, pointer: t.Kind() == reflect.Pointer, Name: nameOf(example, t)}
+	if m.Name == "" {
+		return fmt.Errorf("type %v has no name: give it a name or a MessageName method", t)
+	}
+	if prev := r.byType[t]; prev != nil {
+		return nil
+	}
+	m.ID = uint32(xxh3.HashString(m.Name))
+	if prev := r.byID[m.ID]; prev != nil {
+		return fmt.Errorf("types %v and %v share the wire id of names %q and %q: give one another MessageName", prev.Go, t, prev.Name, m.Name)
+	}
+	if reply, ok := t.MethodByName("Reply"); ok && reply.Type.NumIn() == 2 && reply.Type.NumOut() == 0 {
+		m.Answer = reply.Type.In(1)
+	}
+	if m.Encoding = r.Encoding; m.Encoding != nil {
+		r.byID[m.ID], r.byType[t] = m, m
+		return nil
+	}
+	m.selfMade = t.Implements(reflect.TypeFor[Appender]())
+	if !m.pointer && !m.selfMade {
+		m.plan = planOf(t)
+	}
+	r.byID[m.ID], r.byType[t] = m, m
+	return nil
+}
+
+func nameOf(example any, t reflect.Type) string {
+	if t.Kind() == reflect.Pointer && reflect.ValueOf(example).IsNil() {
+		example = reflect.New(t.Elem()).Interface()
+	}
+	if n, ok := example.(Named); ok {
+		return n.MessageName()
+	}
+	star := ""
+	for t.Kind() == reflect.Pointer && t.Name() == "" {
+		t, star = t.Elem(), star+"*"
+	}
+	if t.Name() == "" {
+		return ""
+	}
+	return star + t.PkgPath() + "." + t.Name()
+}
+
+// WithID is the type with a wire id; nil: none has it.
+func (r *Registry) WithID(id uint32) *Type { return r.byID[id] }
+
+// Like is the type of a message; nil: it is not registered.
+func (r *Registry) Like(msg any) *Type { return r.byType[reflect.TypeOf(msg)] }
+
+// Of finds the type of a message, or says what to do about it. Messages of one type tend to follow
+// each other.
+func (r *Registry) Of(msg any) (*Type, error) {
+	t := reflect.TypeOf(msg)
+	if m := r.last.Load(); m != nil && m.Go == t {
+		return m, nil
+	}
+	if m := r.byType[t]; m != nil {
+		r.last.Store(m)
+		return m, nil
+	}
+	return nil, fmt.Errorf("%w: %T: add an example of it to sharding.CBOR of this entity type on every node", ErrUnregistered, msg)
+}
+
+// Append appends the CBOR of msg, whose type is m.
+func (m *Type) Append(dst []byte, msg any) ([]byte, error) {
+	if m.plan != nil {
+		return m.plan.append(dst, msg), nil
+	}
+	return AppendValue(m.Encoding, dst, msg)
+}
+
+// AppendValue appends v, encoded by an encoding, an Appender, or the library, all of which may run code of
+// the user's.
+func AppendValue(enc Encoding, dst []byte, v any) (out []byte, err error) {
+	out = dst
+	defer guard("encoder", &err)
+	if enc != nil {
+		return appendEncoded(enc, dst, v)
+	}
+	if a, ok := v.(Appender); ok {
+		return a.AppendCBOR(dst)
+	}
+	return cbor.Messages.Append(dst, v)
+}
+
+// Decode makes a message of its CBOR. b may be reused afterwards.
+func (m *Type) Decode(b []byte) (any, error) {
+	if m.plan != nil {
+		if v, ok := m.plan.decode(b); ok {
+			return v, nil
+		}
+	}
+	into := func(v any) error { return DecodeInto(m.Encoding, b, v) }
+	if m.pointer {
+		p := reflect.New(m.Go.Elem())
+		err := into(p.Interface())
+		return p.Interface(), err
+	}
+	p := reflect.New(m.Go)
+	if err := into(p.Interface()); err != nil {
+		return nil, err
+	}
+	return p.Elem().Interface(), nil
+}
+
+// appendEncoded appends v. A body that is no CBOR begins with a byte of the encoding's name, so that
+// an empty one is a body too, and two encodings are told apart.
+func appendEncoded(enc Encoding, dst []byte, v any) ([]byte, error) {
+	return enc.Append(append(dst, Mark(enc)), v)
+}
+
+// Mark is the first byte of a body in that encoding.
+func Mark(enc Encoding) byte { return byte(xxh3.HashString(enc.Name())) }
+
+// DecodeInto decodes a body into what v points to.
+func DecodeInto(enc Encoding, b []byte, v any) (err error) {
+	defer guard("decoder", &err)
+	if enc == nil {
+		return cbor.Messages.Decode(b, v)
+	}
+	if len(b) == 0 || b[0] != Mark(enc) {
+		return fmt.Errorf("it is not in the encoding %q of this node: use the same on every node", enc.Name())
+	}
+	return enc.Decode(b[1:], v)
+}
+
+// RepliesOpen reports whether the request names an interface as its reply.
+func (t *Type) RepliesOpen() bool {
+	return t != nil && t.Answer != nil && t.Answer.Kind() == reflect.Interface
+}

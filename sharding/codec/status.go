@@ -1,0 +1,24 @@
+package codec
+
+// Status is what a reply frame says; everything but StatusOK comes with a text.
+type Status uint8
+
+// What can become of a question.
+const (
+	StatusOK Status = iota
+	StatusHandler
+	StatusNoReply
+	StatusFull
+	StatusStopped
+	StatusUnregistered
+	StatusInvalidID
+	StatusEncoding
+	StatusLost
+	StatusReplyType
+	StatusTooLarge
+	statusMoving
+	StatusNoLease
+	StatusKnown // the text is that of one of EntityType.Errors, a zero byte, and that of the cause
+	StatusUnsent
+	StatusEnd
+)
