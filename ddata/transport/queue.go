@@ -27,12 +27,11 @@ type queue struct {
 
 	mu      sync.Mutex
 	waiting backlog
-	kept    receipt.Keeper // of the Data lane: what was written
-	inHand  int            // of the Data lane: frames that were taken to be written, and have no number yet
-	begun   bool           // the goroutine was started, or never will be
-	closed  error          // why no more frames are taken; nil: they are
-	parked  bool           // the goroutine waits for wake
-	room    chan struct{}  // closed when frames were taken; nil when no sender waits
+	kept    outstanding   // of the Data lane
+	begun   bool          // the goroutine was started, or never will be
+	closed  error         // why no more frames are taken; nil: they are
+	parked  bool          // the goroutine waits for wake
+	room    chan struct{} // closed when frames were taken; nil when no sender waits
 	remote  remote
 	// progress is made when remote, a receipt or closed changes.
 	progress runloop.Progress
@@ -51,7 +50,7 @@ func newQueue(cfg *Config, n *counters, toPeer bool, lane Lane, begin func()) *q
 		lane: lane, most: cfg.FrameMax, n: n, begin: begin, waiting: backlog{frameMax: cfg.FrameMax},
 		wake: make(chan struct{}, 1), receipts: make(chan struct{}, 1),
 	}
-	q.kept = receipt.NewKeeper(cfg.DataKeepMax, &q.waiting.spares)
+	q.kept.Keeper = receipt.NewKeeper(cfg.DataKeepMax, &q.waiting.spares)
 	switch {
 	case !toPeer:
 		q.max, q.full = addrQueueMax, DropQueueFullAddr
@@ -176,7 +175,7 @@ func (q *queue) takeOrPark() (batch []byte, frames int, idle bool, closed bool) 
 	q.mu.Lock()
 	if len(q.waiting.buf) > 0 {
 		if q.lane == Data {
-			q.inHand = q.waiting.frames
+			q.kept.take(q.waiting.frames)
 		}
 		batch, frames = q.takeUnlock()
 		return batch, frames, false, false
@@ -337,11 +336,72 @@ func (q *queue) state() LinkState {
 	return q.remote.LinkState
 }
 
+// stance is what a hello says of the frames of a link: how many were written on earlier connections,
+// and of how many of these it is known what became of them.
+func (q *queue) stance() (written, acked uint64) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.kept.Written(), q.kept.Acked()
+}
+
+// number numbers the frames of a batch that is about to be written, and returns the last number.
+func (q *queue) number(frames int) uint64 {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.kept.number(frames)
+}
+
+// keepLarge keeps a batch in its own buffer. False: it has to be copied.
+func (q *queue) keepLarge(batch []byte, last uint64) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.kept.KeepLarge(batch, last)
+}
+
+// keepSome copies what fits into one chunk, and returns the rest of the batch.
+func (q *queue) keepSome(batch []byte, last uint64, begun bool) (rest []byte) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.kept.KeepSome(batch, last, begun)
+}
+
+// receipt lets go of what has arrived. False: no correct receiver says so.
+func (q *queue) receipt(received uint64) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if !q.kept.Release(received) {
+		return false
+	}
+	q.progress.Made()
+	signal(q.receipts)
+	return true
+}
+
+// keptAbove reports whether more than so many bytes are kept.
+func (q *queue) keptAbove(most int) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.kept.Bytes() > most
+}
+
+// resume puts back, before all others, what the other side of a new connection has not received, and
+// returns the number of these frames. What may have arrived or not is lost.
+func (q *queue) resume(received uint64, fresh bool) (again int, lost []byte) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	batch, again, lost := q.kept.Resume(received, fresh)
+	if again > 0 {
+		q.waiting.putFirst(batch, again)
+	}
+	q.progress.Made()
+	return again, lost
+}
+
 // awaitReceived waits until the other side has received all that was appended before the call. It
 // gives up when no receipt comes for patience. gone: no receipt will come.
 func (q *queue) awaitReceived(ctx context.Context, patience time.Duration) (gone bool, err error) {
 	q.mu.Lock()
-	goal := q.kept.Written() + uint64(q.inHand+q.waiting.frames)
+	goal := q.kept.taken() + uint64(q.waiting.frames)
 	lost := q.kept.Lost()
 	q.mu.Unlock()
 	err = q.progress.Await(ctx, &q.mu, patience, func() bool {
