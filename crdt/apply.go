@@ -39,7 +39,7 @@ func (s *Store) Apply(g Group, ch *Changes) (Outcome, error) {
 	if row.hasRange(g[0].Dot.Seq, g.Last().Seq) {
 		return Duplicate, nil
 	}
-	if s.waits(g, row, ch) {
+	if g.waits(s.clock, row, ch) {
 		return Waiting, nil
 	}
 	s.apply(g, ch)
@@ -109,8 +109,8 @@ func CheckKey(key string) error {
 }
 
 // waits reports whether a new event of g removes a dot that is neither in the clock nor an earlier
-// one of g, and names such dots.
-func (s *Store) waits(g Group, row *clockRow, ch *Changes) bool {
+// one of g, and names such dots. row is that of the group's origin.
+func (g Group) waits(clock *Clock, row *clockRow, ch *Changes) bool {
 	first, wait := g[0].Dot, false
 	for i := range g {
 		e := &g[i]
@@ -118,7 +118,7 @@ func (s *Store) waits(g Group, row *clockRow, ch *Changes) bool {
 			continue
 		}
 		for _, d := range e.Removes {
-			if d.Origin == first.Origin && d.Seq >= first.Seq && !d.IsMoved() || s.clock.Has(d) {
+			if d.Origin == first.Origin && d.Seq >= first.Seq && !d.IsMoved() || clock.Has(d) {
 				continue
 			}
 			wait = true
@@ -141,45 +141,9 @@ func (s *Store) apply(g Group, ch *Changes) {
 	s.clock.row(o).eachGap(first, last, func(a, b uint64) {
 		part := g[a-first : b-first+1]
 		for i := range part {
-			s.applyEvent(&part[i], ch)
+			s.live.apply(&part[i], ch)
 		}
-		s.logGroup(part)
+		s.log.push(part)
 	})
 	s.clock.AddRange(o, first, last)
-}
-
-func (s *Store) applyEvent(e *Event, ch *Changes) {
-	var it *Item
-	if e.Puts {
-		it = s.insert(e.Dot, e.Key, e.Path, e.Payload, e.Removes, ch)
-	}
-	for _, d := range e.Removes {
-		old := s.index.remove(s.gen, d)
-		switch {
-		case old == nil: // someone else removed it before
-		case e.Puts && old.Path == e.Path && old.Key == e.Key:
-			s.forget(old, ch) // insert has taken it from its key
-		default:
-			s.bury(old, ch)
-		}
-	}
-	if e.Puts && s.opt.Defects.DropLosingSibling {
-		s.dropLosers(it, ch)
-	}
-}
-
-// dropLosers is the defect DropLosingSibling.
-func (s *Store) dropLosers(it *Item, ch *Changes) {
-	siblings := append([]*Item(nil), s.keyOf(it.Key).at(it.Path)...)
-	win := it
-	for _, o := range siblings {
-		if o.Payload > win.Payload || o.Payload == win.Payload && o.Dot.Compare(win.Dot) > 0 {
-			win = o
-		}
-	}
-	for _, o := range siblings {
-		if o != win {
-			s.kill(o, ch)
-		}
-	}
 }

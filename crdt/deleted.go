@@ -11,7 +11,7 @@ const deletedPath = string(rune(KindDeleted))
 // marker hides what others wrote at the same time, wherever the two meet, until Sweep removes it. A
 // key that is already permanently deleted stays as it is: the group is nil.
 func (r *Replica) DeleteForever(key string, ch *Changes) (Group, error) {
-	if r.st.keyOf(key).isDeleted() {
+	if r.st.live.keys.get(key).isDeleted() {
 		return nil, nil
 	}
 	return r.update(key, 0, func(tx *Tx) error {

@@ -50,7 +50,7 @@ func (x *dotIndex) in(c *Clock, after Dot) iter.Seq[*Item] {
 
 // In yields the live items whose dots are in c and come after a dot, in order of dots. The store
 // must not change meanwhile.
-func (s *Store) In(c *Clock, after Dot) iter.Seq[*Item] { return s.index.in(c, after) }
+func (s *Store) In(c *Clock, after Dot) iter.Seq[*Item] { return s.live.index.in(c, after) }
 
 // In yields the live items whose dots are in c and come after a dot, in order of dots.
 func (s *Snapshot) In(c *Clock, after Dot) iter.Seq[*Item] { return s.index.in(c, after) }

@@ -64,7 +64,7 @@ func (k *keyState) anchored(path string) bool {
 func (r *Replica) FoldOf(o Origin, from uint64, most int, retired func(Origin) bool, known func(Dot) bool,
 	ch *Changes) (gs []Group, next uint64, err error) {
 	var found []*Item
-	r.st.index.ascend(Range{o, max(from, 1), math.MaxUint64}, func(it *Item) bool {
+	r.st.live.index.ascend(Range{o, max(from, 1), math.MaxUint64}, func(it *Item) bool {
 		if most--; most < 0 {
 			next = it.Dot.Seq
 			return false
@@ -100,7 +100,7 @@ func (r *Replica) FoldOf(o Origin, from uint64, most int, retired func(Origin) b
 // foldKey folds at the counters of one key in which these items stand.
 func (r *Replica) foldKey(items []*Item, retired func(Origin) bool, known func(Dot) bool, ch *Changes) (Group, error) {
 	key := items[0].Key
-	if r.st.keyOf(key).isDeleted() {
+	if r.st.live.keys.get(key).isDeleted() {
 		return nil, nil
 	}
 	return r.Update(key, 0, func(tx *Tx) error {
@@ -182,9 +182,9 @@ func encodeAny(k Kind, sum wide) (payload string, ok bool) {
 
 // Authors returns the origins of which an item lives, in order.
 func (s *Store) Authors() []Origin {
-	all := make([]Origin, len(s.index.rows))
-	for i := range s.index.rows {
-		all[i] = s.index.rows[i].origin
+	all := make([]Origin, len(s.live.index.rows))
+	for i := range s.live.index.rows {
+		all[i] = s.live.index.rows[i].origin
 	}
 	return all
 }

@@ -1,9 +1,6 @@
 package crdt
 
-import (
-	"maps"
-	"slices"
-)
+import "slices"
 
 // Living is the set of origins whose node-owned items are shown: the members of a view. It never
 // changes; nil is everybody.
@@ -30,23 +27,8 @@ func (l *Living) Has(o Origin) bool {
 // equal clocks stay equal. ch gets the keys that have an item of an origin that came or went.
 // Snapshots and Readers taken before show what they showed.
 func (s *Store) SetLiving(l *Living, ch *Changes) {
-	was := s.living
-	s.living, s.snap = l, nil
-	for _, o := range slices.Sorted(maps.Keys(s.owned)) {
-		if was.Has(o) == l.Has(o) {
-			continue
-		}
-		for _, key := range slices.Sorted(maps.Keys(s.owned[o])) {
-			ch.touchKey(key)
-			s.review(s.keyOf(key))
-		}
+	s.snap = nil
+	for _, key := range s.live.show(l) {
+		ch.touchKey(key)
 	}
-}
-
-// shown is whose items readers are shown.
-func (s *Store) shown() *Living {
-	if s.opt.Defects.ShowRemoved {
-		return nil
-	}
-	return s.living
 }

@@ -1,6 +1,7 @@
 package crdt
 
 import (
+	"fmt"
 	"math"
 	"slices"
 )
@@ -9,7 +10,13 @@ import (
 // they are trimmed (an event shipped without the payload that it put would tell the receiver that
 // the item was removed). Per origin it keeps where that origin's groups stand, so that finding what
 // a peer lacks costs what is found.
+//
+// Invariants (check): log and floor partition the clock of the store; events and bytes are those of
+// the groups.
 type eventLog struct {
+	eventsMax, bytesMax int
+	floor               Clock // the events that are not in the log any more
+
 	groups  ring[logged]
 	start   uint64 // position of the front group; positions never repeat
 	origins []*originLog
@@ -117,29 +124,26 @@ func (g Group) size() int {
 	return n
 }
 
-// logGroup appends a group and drops the oldest while the log is over its bounds. They go first, so
+// push appends a group and drops the oldest while the log is over its bounds. They go first, so
 // that the rings need not be larger than the bounds.
-func (s *Store) logGroup(g Group) {
+func (l *eventLog) push(g Group) {
 	size := min(g.size(), math.MaxInt32)
-	s.shrinkLog(s.opt.LogMax-len(g), s.opt.LogBytesMax-size)
-	s.log.add(g, size)
-	s.shrinkLog(s.opt.LogMax, s.opt.LogBytesMax) // it may be too large by itself
+	l.shrink(l.eventsMax-len(g), l.bytesMax-size)
+	l.add(g, size)
+	l.shrink(l.eventsMax, l.bytesMax) // it may be too large by itself
 }
 
-// shrinkLog drops the oldest groups while the log is over bounds. Trimmed places count too: the
-// ring itself is bounded.
-func (s *Store) shrinkLog(events, bytes int) {
-	l := &s.log
-	if l.events <= events && l.bytes <= bytes && l.groups.len() <= 2*s.opt.LogMax {
+// shrink drops the oldest groups while the log is over bounds. Trimmed places count too: the ring
+// itself is bounded.
+func (l *eventLog) shrink(events, bytes int) {
+	if l.events <= events && l.bytes <= bytes && l.groups.len() <= 2*l.eventsMax {
 		return
 	}
 	emptied := false
-	for l.groups.len() > 0 && (l.events > events || l.bytes > bytes || l.groups.len() > s.opt.LogMax) {
+	for l.groups.len() > 0 && (l.events > events || l.bytes > bytes || l.groups.len() > l.eventsMax) {
 		if front := l.groups.at(0); front.group != nil {
-			ol := front.of
-			first, last := l.cut(ol)
-			s.floor.AddRange(ol.origin, first, last)
-			emptied = emptied || ol.refs.len() == 0
+			l.forget(front.of)
+			emptied = emptied || front.of.refs.len() == 0
 		}
 		l.advance()
 	}
@@ -148,32 +152,35 @@ func (s *Store) shrinkLog(events, bytes int) {
 	}
 }
 
-// Trim drops log entries whose dots stable contains: what all peers that count have. The floor
-// rises accordingly.
-func (s *Store) Trim(stable *Clock) {
-	for _, ol := range s.log.origins {
-		row := stable.row(ol.origin)
-		for ol.refs.len() > 0 && row.hasRange(ol.refs.at(0).first, ol.refs.at(0).last()) {
-			first, last := s.log.cut(ol)
-			s.floor.AddRange(ol.origin, first, last)
-		}
-	}
-	s.log.settle()
+// forget takes the first group of one origin out of the log: the floor rises over it.
+func (l *eventLog) forget(ol *originLog) {
+	first, last := l.cut(ol)
+	l.floor.AddRange(ol.origin, first, last)
 }
 
-// Missing returns the groups that a peer with the given clock lacks, in the order in which this
-// replica applied them, so that any prefix can be applied. It stops after about maxBytes, but not
-// before one group; more says that it did. covered is false when the log does not reach back far
-// enough; then there are no groups and the peer needs a repair. The cost is that of what is
-// returned, not of the log.
-func (s *Store) Missing(peer *Clock, maxBytes int) (gs []Group, more, covered bool) {
-	if !peer.Includes(&s.floor) {
+// cover takes note of events that did not come through the log.
+func (l *eventLog) cover(events *Clock) { l.floor.Join(events) }
+
+// trim drops the groups whose dots stable contains.
+func (l *eventLog) trim(stable *Clock) {
+	for _, ol := range l.origins {
+		row := stable.row(ol.origin)
+		for ol.refs.len() > 0 && row.hasRange(ol.refs.at(0).first, ol.refs.at(0).last()) {
+			l.forget(ol)
+		}
+	}
+	l.settle()
+}
+
+// missing returns the groups that a peer lacks, where clock is that of the store; see Store.Missing.
+func (l *eventLog) missing(peer, clock *Clock, maxBytes int) (gs []Group, more, covered bool) {
+	if !peer.Includes(&l.floor) {
 		return nil, false, false
 	}
 	var cursors []logCursor
-	for _, ol := range s.log.origins {
+	for _, ol := range l.origins {
 		c := logCursor{log: ol, peer: peer.row(ol.origin)}
-		if !c.peer.includes(s.clock.row(ol.origin)) && c.seek() {
+		if !c.peer.includes(clock.row(ol.origin)) && c.seek() {
 			cursors = append(cursors, c)
 		}
 	}
@@ -184,11 +191,11 @@ func (s *Store) Missing(peer *Clock, maxBytes int) (gs []Group, more, covered bo
 				best = i
 			}
 		}
-		g := *s.log.at(cursors[best].pos())
+		g := *l.at(cursors[best].pos())
 		if bytes += g.size(); bytes > maxBytes && len(gs) > 0 {
 			return gs, true, true
 		}
-		gs = append(gs, s.shipped(g))
+		gs = append(gs, g)
 		cursors[best].i++
 		if !cursors[best].seek() {
 			cursors = slices.Delete(cursors, best, best+1)
@@ -197,18 +204,43 @@ func (s *Store) Missing(peer *Clock, maxBytes int) (gs []Group, more, covered bo
 	return gs, false, true
 }
 
-// shipped returns a group as it is sent; only the defect BareFactWithoutRemover changes it.
-func (s *Store) shipped(g Group) Group {
-	if !s.opt.Defects.BareFactWithoutRemover {
-		return g
-	}
-	g = slices.Clone(g)
-	for i := range g {
-		if g[i].Puts && s.index.get(g[i].Dot) == nil {
-			g[i].Puts, g[i].Payload = false, ""
+// check recomputes what the log keeps; clock is that of the store.
+func (l *eventLog) check(clock *Clock) error {
+	var logged Clock
+	events, bytes := 0, 0
+	for i := range l.groups.len() {
+		g := l.groups.at(i).group
+		for i := range g {
+			if !logged.Add(g[i].Dot) {
+				return fmt.Errorf("crdt: event %v is in the log twice", g[i].Dot)
+			}
+			if l.floor.Has(g[i].Dot) {
+				return fmt.Errorf("crdt: event %v is in the log and in the floor", g[i].Dot)
+			}
+		}
+		events += len(g)
+		if g != nil {
+			bytes += g.size()
 		}
 	}
-	return g
+	logged.Join(&l.floor)
+	if !logged.Equal(clock) {
+		return fmt.Errorf("crdt: log and floor make %v, the clock is %v", &logged, clock)
+	}
+	refs := 0
+	for _, ol := range l.origins {
+		refs += ol.refs.len()
+		for i := range ol.refs.len() {
+			r := *ol.refs.at(i)
+			if g := *l.at(r.pos); g == nil || g.First() != (Dot{ol.origin, r.first}) || g.Last().Seq != r.last() {
+				return fmt.Errorf("crdt: log of %v: no group %d-%d at position %d", ol.origin, r.first, r.last(), r.pos)
+			}
+		}
+	}
+	if events != l.events || bytes != l.bytes || refs > l.groups.len() {
+		return fmt.Errorf("crdt: log counts %d events of %d bytes, has %d of %d", l.events, l.bytes, events, bytes)
+	}
+	return nil
 }
 
 // logCursor walks the groups of one origin that a peer lacks, by position.

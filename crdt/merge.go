@@ -13,7 +13,7 @@ import (
 // An error changes nothing.
 func (s *Store) Merge(donor *Clock, live func(Dot) bool, items []Item, ch *Changes) error {
 	var absent []Dot
-	s.keys.ascend("", func(ks *keyState) bool {
+	s.live.keys.tree.ascend("", func(ks *keyState) bool {
 		ks.ascend("", func(it *Item) bool {
 			if donor.Has(it.Dot) && !live(it.Dot) {
 				absent = append(absent, it.Dot)
@@ -39,13 +39,13 @@ func (s *Store) MergeDiff(donor *Clock, absent []Dot, items []Item, ch *Changes)
 	}
 	for i := range items {
 		it := &items[i]
-		if !s.clock.Has(it.Dot) && s.index.get(it.Dot) == nil {
-			s.insert(it.Dot, it.Key, it.Path, it.Payload, nil, ch)
+		if !s.clock.Has(it.Dot) && s.live.index.get(it.Dot) == nil {
+			s.live.insert(it.Dot, it.Key, it.Path, it.Payload, nil, ch)
 		}
 	}
 	for _, d := range absent {
-		if it := s.index.get(d); it != nil && donor.Has(d) {
-			s.kill(it, ch)
+		if it := s.live.index.get(d); it != nil && donor.Has(d) {
+			s.live.kill(it, ch)
 		}
 	}
 	s.cover(donor)
@@ -54,7 +54,7 @@ func (s *Store) MergeDiff(donor *Clock, absent []Dot, items []Item, ch *Changes)
 
 // cover joins a clock whose events did not come through the log.
 func (s *Store) cover(c *Clock) {
-	s.floor.Join(c.Minus(s.clock))
+	s.log.cover(c.Minus(s.clock))
 	s.clock.Join(c)
 }
 
@@ -81,8 +81,8 @@ func (s *Store) Union(items []Item, ch *Changes) {
 	s.changing()
 	for i := range items {
 		it := &items[i]
-		if checkItem(it, s.clock) == nil && s.index.get(it.Dot) == nil {
-			s.insert(it.Dot, it.Key, it.Path, it.Payload, nil, ch)
+		if checkItem(it, s.clock) == nil && s.live.index.get(it.Dot) == nil {
+			s.live.insert(it.Dot, it.Key, it.Path, it.Payload, nil, ch)
 		}
 	}
 	if s.opt.Defects.UnionDrops {
@@ -97,14 +97,15 @@ func (s *Store) Yield(items []Item, ch *Changes) (lower []Item, differ []Dot) {
 	s.changing()
 	for i := range items {
 		it := &items[i]
-		old := s.index.get(it.Dot)
-		if old == nil || old.Key == it.Key && old.Path == it.Path && old.Payload == it.Payload || checkItem(it, s.clock) != nil {
+		old := s.live.index.get(it.Dot)
+		same := old == nil || old.Key == it.Key && old.Path == it.Path && old.Payload == it.Payload
+		if same || checkItem(it, s.clock) != nil {
 			continue
 		}
 		differ = append(differ, it.Dot)
 		if h, was := s.Hash(it), s.Hash(old); h[0] < was[0] || h[0] == was[0] && h[1] < was[1] {
 			lower = append(lower, *it)
-			s.kill(old, ch)
+			s.live.kill(old, ch)
 		}
 	}
 	return lower, differ
@@ -118,7 +119,7 @@ func (s *Store) dropOthers(items []Item, ch *Changes) {
 	}
 	for it := range s.Snapshot().Items() {
 		if _, ok := theirs[it.Dot]; !ok {
-			s.kill(it, ch)
+			s.live.kill(it, ch)
 		}
 	}
 }
@@ -128,7 +129,7 @@ func (s *Store) dropOthers(items []Item, ch *Changes) {
 // returns an error that wraps ErrDigest or ErrMalformed and says what differs. After an error the
 // store is empty. The log begins empty.
 func (s *Store) Load(clock *Clock, digest Digest, items iter.Seq2[Item, error]) error {
-	if !s.clock.Empty() || s.items != 0 {
+	if !s.clock.Empty() || s.live.count != 0 {
 		return fmt.Errorf("%w: load into a store that is not empty", ErrMalformed)
 	}
 	fresh := NewStore(s.opt)
@@ -139,13 +140,13 @@ func (s *Store) Load(clock *Clock, digest Digest, items iter.Seq2[Item, error]) 
 		if err := checkItem(&it, clock); err != nil {
 			return fmt.Errorf("load: %w", err)
 		}
-		if fresh.index.get(it.Dot) != nil {
+		if fresh.live.index.get(it.Dot) != nil {
 			return fmt.Errorf("load: %w: key %q: two rows for dot %v", ErrMalformed, it.Key, it.Dot)
 		}
-		fresh.insert(it.Dot, it.Key, it.Path, it.Payload, nil, nil)
+		fresh.live.insert(it.Dot, it.Key, it.Path, it.Payload, nil, nil)
 	}
-	if fresh.digest != digest {
-		return fmt.Errorf("load: %w: %d rows sum to %v, their commit said %v", ErrDigest, fresh.items, fresh.digest, digest)
+	if sum := fresh.Digest(); sum != digest {
+		return fmt.Errorf("load: %w: %d rows sum to %v, their commit said %v", ErrDigest, fresh.Len(), sum, digest)
 	}
 	fresh.cover(clock)
 	*s = *fresh

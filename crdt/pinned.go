@@ -18,8 +18,8 @@ type Pinned struct {
 // Pin returns this moment. It copies the sketch, 16 bytes a cell.
 func (s *Store) Pin() *Pinned {
 	p := &Pinned{Snapshot: s.Snapshot(), opt: s.opt}
-	if s.sketch.Sketch != nil {
-		p.sketch = s.sketch.Prefix(s.sketch.Len())
+	if k := s.live.sketch.Sketch; k != nil {
+		p.sketch = k.Prefix(k.Len())
 	}
 	return p
 }

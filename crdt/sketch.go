@@ -1,7 +1,10 @@
 package crdt
 
 import (
+	"fmt"
+	"iter"
 	"math/bits"
+	"slices"
 
 	"github.com/coterie-go/coterie/crdt/iblt"
 )
@@ -40,20 +43,20 @@ func (h *dotHash) id(d Dot) uint64 {
 type keptSketch struct {
 	*iblt.Sketch // nil: not kept now
 	hash         dotHash
+	cells        int // 0: none is ever kept
+	from         int // live dots from which on it is kept
 }
 
-// sketchPut follows the birth of an item that the index has.
-func (s *Store) sketchPut(d Dot) {
-	k := &s.sketch
+// put follows the birth of an item that the index has, after which count are live.
+func (k *keptSketch) put(d Dot, count int, index *dotIndex) {
 	switch {
 	case k.Sketch != nil:
 		k.Toggle(k.hash.id(d))
-	case s.opt.SketchCells > 0 && s.items >= s.opt.SketchFrom:
-		k.hash = s.opt.hashOf(0)
-		k.Sketch = iblt.New(k.hash.key, s.opt.SketchCells)
-		for i := range s.index.rows {
-			all := Range{Origin: s.index.rows[i].origin, First: 1, Last: ^uint64(0)}
-			s.index.ascend(all, func(it *Item) bool {
+	case k.cells > 0 && count >= k.from:
+		k.Sketch = iblt.New(k.hash.key, k.cells)
+		for i := range index.rows {
+			all := Range{Origin: index.rows[i].origin, First: 1, Last: ^uint64(0)}
+			index.ascend(all, func(it *Item) bool {
 				k.Toggle(k.hash.id(it.Dot))
 				return true
 			})
@@ -61,16 +64,35 @@ func (s *Store) sketchPut(d Dot) {
 	}
 }
 
-// sketchDrop follows the death of an item.
-func (s *Store) sketchDrop(d Dot) {
-	k := &s.sketch
+// drop follows the death of an item, after which count are live.
+func (k *keptSketch) drop(d Dot, count int) {
 	if k.Sketch == nil {
 		return
 	}
 	k.Toggle(k.hash.id(d))
-	if s.items < s.opt.SketchFrom/2 {
+	if count < k.from/2 {
 		k.Sketch = nil
 	}
+}
+
+// check makes the sketch of the live items anew.
+func (k *keptSketch) check(count int, items iter.Seq[*Item]) error {
+	switch {
+	case k.cells > 0 && count >= k.from && k.Sketch == nil:
+		return fmt.Errorf("crdt: %d items and no sketch", count)
+	case k.Sketch == nil:
+		return nil
+	case count < k.from/2:
+		return fmt.Errorf("crdt: %d items and a sketch", count)
+	}
+	again := iblt.New(k.hash.key, k.Len())
+	for it := range items {
+		again.Toggle(k.hash.id(it.Dot))
+	}
+	if !slices.Equal(again.Cells(), k.Cells()) {
+		return fmt.Errorf("crdt: the sketch is not that of the %d items", count)
+	}
+	return nil
 }
 
 // Sketcher makes the sketch of a moment's live dots that are in some clock, by and by.

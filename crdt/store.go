@@ -1,10 +1,6 @@
 package crdt
 
-import (
-	"fmt"
-
-	"github.com/tidwall/btree"
-)
+import "fmt"
 
 // StoreOptions configure a Store; the zero value means defaults.
 type StoreOptions struct {
@@ -24,27 +20,11 @@ type StoreOptions struct {
 // their dots.
 type Store struct {
 	opt    StoreOptions
-	gen    uint64 // of what the writer owns; a snapshot raises it
-	stamps uint64 // the last generation given to a tree
-	keys   tree[*keyState]
-	recent *keyState     // the one sought or changed last, nil after it emptied
-	cursor cursor[*Item] // where the transaction looked last: what it writes there needs no second search
-	index  dotIndex
-	items  int
-	sketch keptSketch
 	clock  *Clock
 	pinned bool // clock is shared with a snapshot
-	floor  Clock
+	live   contents
 	log    eventLog
-	digest Digest
-
-	living  *Living                        // whose node-owned items are shown
-	owned   map[Origin]map[string]struct{} // keys in which an origin owns an item
-	deleted int                            // keys that are permanently deleted
-	litter  btree.Set[string]              // keys that hold what no reader is shown, or may
-
-	snap *Snapshot // the last one, while nothing has changed since
-	buf  []byte    // scratch of hashing
+	snap   *Snapshot // the last one, while nothing has changed since
 }
 
 const (
@@ -63,7 +43,14 @@ func NewStore(o StoreOptions) *Store {
 	if o.SketchFrom <= 0 {
 		o.SketchFrom = sketchFromDefault
 	}
-	return &Store{opt: o, gen: 1, clock: &Clock{}}
+	return &Store{
+		opt: o, clock: &Clock{},
+		live: contents{
+			seed: o.DigestSeed, defects: o.Defects, keys: keyTable{gen: 1},
+			sketch: keptSketch{hash: o.hashOf(0), cells: o.SketchCells, from: o.SketchFrom},
+		},
+		log: eventLog{eventsMax: o.LogMax, bytesMax: o.LogBytesMax},
+	}
 }
 
 // Clock returns the set of events that the store has applied or merged. It changes with the store
@@ -72,35 +59,32 @@ func (s *Store) Clock() *Clock { return s.clock }
 
 // Floor returns the part of the clock that the log cannot ship any more. It changes with the store
 // and must not be modified.
-func (s *Store) Floor() *Clock { return &s.floor }
+func (s *Store) Floor() *Clock { return &s.log.floor }
 
 // Digest returns the digest of the live items. Replicas with equal clocks have equal digests.
-func (s *Store) Digest() Digest { return s.digest }
+func (s *Store) Digest() Digest { return s.live.digest }
 
 // Len counts the live items.
-func (s *Store) Len() int { return s.items }
+func (s *Store) Len() int { return s.live.count }
 
 // LogLen counts the events in the log.
 func (s *Store) LogLen() int { return s.log.events }
 
 // Item returns the live item named d.
 func (s *Store) Item(d Dot) (*Item, bool) {
-	it := s.index.get(d)
+	it := s.live.index.get(d)
 	return it, it != nil
 }
 
 // Hash returns what it adds to the digest.
-func (s *Store) Hash(it *Item) (h Digest) {
-	s.buf, h = hashItem(s.buf, s.opt.DigestSeed, it)
-	return h
-}
+func (s *Store) Hash(it *Item) Digest { return s.live.hash(it) }
 
 // Holds reports whether a key holds something that is shown.
-func (s *Store) Holds(key string) bool { return readerOf(s.keyOf(key), s.shown()).Len() > 0 }
+func (s *Store) Holds(key string) bool { return s.live.view(s.live.keys.get(key)).Len() > 0 }
 
 // Bytes estimates the encoded size of what a key holds, in constant time.
 func (s *Store) Bytes(key string) int {
-	if ks := s.keyOf(key); ks != nil {
+	if ks := s.live.keys.get(key); ks != nil {
 		return ks.bytes
 	}
 	return 0
@@ -108,61 +92,21 @@ func (s *Store) Bytes(key string) int {
 
 // View returns the immutable state of one key. It costs the next write to that key a copy of its
 // top.
-func (s *Store) View(key string) Reader {
-	ks := s.keyOf(key)
-	if ks != nil && ks.gen == s.gen {
-		ks.gen = 0
-	}
-	return readerOf(ks, s.shown())
-}
+func (s *Store) View(key string) Reader { return s.live.view(s.live.keys.handOut(key)) }
 
 // Snapshot returns the immutable state of the whole store; the same one as before when nothing has
 // changed.
 func (s *Store) Snapshot() *Snapshot {
 	if s.snap == nil {
-		s.snap = &Snapshot{
-			keys: s.keys.fork(&s.stamps), index: s.index.snapshot(), items: s.items, clock: s.clock, digest: s.digest, living: s.shown(),
-			hidden: s.hiddenKeys(),
-		}
+		s.snap = s.live.snapshot(s.clock)
 		s.pinned = true
-		s.gen++
 	}
 	return s.snap
 }
 
 func (s *Store) String() string {
 	return fmt.Sprintf("store{keys %d, items %d, clock %v, floor %v, log %d, digest %v}",
-		s.keys.len, s.items, s.clock, &s.floor, s.log.events, s.digest)
-}
-
-// keyOf returns the state of a key, nil when it holds nothing. Read only.
-func (s *Store) keyOf(key string) *keyState {
-	if s.recent != nil && s.recent.key == key {
-		return s.recent
-	}
-	ks := s.keys.get(key)
-	if ks != nil {
-		s.recent = ks
-	}
-	return ks
-}
-
-// writable returns the state of a key for changing; create says to make one when the key holds
-// nothing.
-func (s *Store) writable(key string, create bool) *keyState {
-	ks := s.keyOf(key)
-	switch {
-	case ks == nil && !create:
-		return nil
-	case ks == nil:
-		ks = newKeyState(s.gen, key)
-		s.keys.set(ks, nil)
-	case ks.gen != s.gen:
-		ks = ks.clone(s.gen, &s.stamps)
-		s.keys.set(ks, nil)
-	}
-	s.recent = ks
-	return ks
+		s.live.keys.tree.len, s.Len(), s.clock, s.Floor(), s.LogLen(), s.Digest())
 }
 
 // changing makes the clock the writer's own and forgets the last snapshot. Every change begins with
@@ -175,54 +119,21 @@ func (s *Store) changing() {
 	}
 }
 
-// insert brings an item to life and takes away those siblings at its path that removes names; the
-// caller finishes those with forget.
-func (s *Store) insert(d Dot, key, path, payload string, removes []Dot, ch *Changes) *Item {
-	ks := s.writable(key, true)
-	it := &Item{Dot: d, Key: ks.key, Path: path, Payload: payload}
-	ks.put(it, removes, &s.cursor)
-	s.cursor.root = nil
-	s.index.put(s.gen, it)
-	s.items++
-	s.sketchPut(d)
-	h := s.Hash(it)
-	ks.enter(it, h)
-	if ks.marks != nil {
-		s.entered(ks, it)
-	}
-	s.digest = s.digest.Plus(h)
-	ch.put(it, s.hides(ks, it))
-	return it
-}
+// Trim drops log entries whose dots stable contains: what all peers that count have. The floor
+// rises accordingly.
+func (s *Store) Trim(stable *Clock) { s.log.trim(stable) }
 
-// kill drops a live item from its key and the index, then forgets it.
-func (s *Store) kill(it *Item, ch *Changes) {
-	s.index.remove(s.gen, it.Dot)
-	s.bury(it, ch)
-}
-
-// bury drops an item that the index holds no more from its key, then forgets it.
-func (s *Store) bury(it *Item, ch *Changes) {
-	s.writable(it.Key, false).drop(it, &s.cursor)
-	s.cursor.root = nil
-	s.forget(it, ch)
-}
-
-// forget finishes the death of an item that neither its key nor the index holds any more.
-func (s *Store) forget(it *Item, ch *Changes) {
-	ks := s.writable(it.Key, false)
-	s.items--
-	s.sketchDrop(it.Dot)
-	h := s.Hash(it)
-	marked, hidden := ks.marks != nil || s.litter.Len() > 0, s.hides(ks, it)
-	ks.leave(it, h)
-	if marked {
-		s.left(ks, it)
+// Missing returns the groups that a peer with the given clock lacks, in the order in which this
+// replica applied them, so that any prefix can be applied. It stops after about maxBytes, but not
+// before one group; more says that it did. covered is false when the log does not reach back far
+// enough; then there are no groups and the peer needs a repair. The cost is that of what is
+// returned, not of the log.
+func (s *Store) Missing(peer *Clock, maxBytes int) (gs []Group, more, covered bool) {
+	gs, more, covered = s.log.missing(peer, s.clock, maxBytes)
+	if s.opt.Defects.BareFactWithoutRemover {
+		for i := range gs {
+			gs[i] = s.live.bare(gs[i])
+		}
 	}
-	s.digest = s.digest.Minus(h)
-	if ks.items == 0 {
-		s.keys.remove(ks.key, nil)
-		s.recent = nil
-	}
-	ch.drop(it, hidden)
+	return gs, more, covered
 }

@@ -229,7 +229,7 @@ func TestMetadataOfAddRemovePairsIsConstant(t *testing.T) {
 	st := r.Store()
 	st.Trim(st.Clock().Clone())
 	snap := st.Snapshot()
-	if n := len(AppendClock(nil, st.Clock())); n > 8 || st.LogLen() != 0 || snap.Len() != 0 || snap.KeyCount() != 0 || len(st.index.rows) != 0 {
+	if n := len(AppendClock(nil, st.Clock())); n > 8 || st.LogLen() != 0 || snap.Len() != 0 || snap.KeyCount() != 0 || len(st.live.index.rows) != 0 {
 		t.Fatalf("clock of %d bytes, %v", n, st)
 	}
 	if st.log.groups.len() != 0 || len(st.log.origins) != 0 || st.Digest() != (Digest{}) {

@@ -15,7 +15,7 @@ type sweeping struct{ key, path string }
 // come back may call it.
 func (r *Replica) Sweep(most int, ch *Changes) (g Group, more bool, err error) {
 	s, at := r.st, &r.sweep
-	key, ok := s.nextLitter(at.key)
+	key, ok := s.live.marks.next(at.key)
 	if !ok {
 		*at = sweeping{}
 		return nil, false, nil
@@ -23,39 +23,28 @@ func (r *Replica) Sweep(most int, ch *Changes) (g Group, more bool, err error) {
 	if key != at.key {
 		*at = sweeping{key: key}
 	}
-	ks := s.keyOf(key)
+	ks := s.live.keys.get(key)
 	if markers := ks.at(deletedPath); len(markers) > 1 {
-		g, err = r.update(key, 0, func(tx *Tx) error { return tx.Put(deletedPath, "", dotsOf(markers[:min(len(markers), RemovesMax)])) }, ch)
-		return g, s.litter.Len() > 0, err
+		old := dotsOf(markers[:min(len(markers), RemovesMax)])
+		g, err = r.update(key, 0, func(tx *Tx) error { return tx.Put(deletedPath, "", old) }, ch)
+		return g, s.Littered(), err
 	}
-	dots, done := s.hiddenItems(ks, at, most)
+	dots, done := at.hidden(ks, s.live.living, most)
 	if len(dots) > 0 {
 		g, err = r.update(key, 0, func(tx *Tx) error { return tx.Drop("", dots) }, ch)
 	}
 	if done { // what came to the key behind this pass is found by the next one
 		*at = sweeping{key: key + "\x00"}
 	}
-	return g, s.litter.Len() > 0, err
+	return g, s.Littered(), err
 }
 
 // Littered reports whether Sweep may find something.
-func (s *Store) Littered() bool { return s.litter.Len() > 0 }
+func (s *Store) Littered() bool { return s.live.marks.littered() }
 
-// nextLitter returns the first littered key from one on, around the end.
-func (s *Store) nextLitter(from string) (key string, ok bool) {
-	take := func(k string) bool {
-		key, ok = k, true
-		return false
-	}
-	if s.litter.Ascend(from, take); !ok {
-		s.litter.Ascend("", take)
-	}
-	return key, ok
-}
-
-// hiddenItems looks for what can go from where at stands on, and reports whether it came to the end
-// of the key.
-func (s *Store) hiddenItems(ks *keyState, at *sweeping, most int) (dots []Dot, done bool) {
+// hidden looks for what can go from where at stands on, and reports whether it came to the end of
+// the key.
+func (at *sweeping) hidden(ks *keyState, l *Living, most int) (dots []Dot, done bool) {
 	deleted := ks.isDeleted()
 	looked := 0
 	done = true
@@ -67,22 +56,12 @@ func (s *Store) hiddenItems(ks *keyState, at *sweeping, most int) (dots []Dot, d
 		at.path = it.Path
 		switch {
 		case it.Path == deletedPath:
-		case deleted, kindOf(it.Path).owned() && !s.living.Has(it.Dot.Origin), isFold(it) && !ks.anchored(it.Path):
+		case deleted,
+			kindOf(it.Path).owned() && !l.Has(it.Dot.Origin),
+			isFold(it) && !ks.anchored(it.Path):
 			dots = append(dots, it.Dot)
 		}
 		return true
 	})
 	return dots, done
-}
-
-// hiddenKeys counts the keys that read as if they held nothing.
-func (s *Store) hiddenKeys() int {
-	n := s.deleted
-	s.litter.Scan(func(key string) bool {
-		if ks := s.keyOf(key); ks != nil && !ks.isDeleted() && readerOf(ks, s.shown()).Len() == 0 {
-			n++
-		}
-		return true
-	})
-	return n
 }

@@ -10,22 +10,27 @@ func (s *Store) Touched(dots *Clock, fn func(key string)) (all bool) {
 	if !s.clock.Includes(dots) {
 		return false
 	}
-	have := s.clock.Minus(dots)
-	if !have.Includes(&s.floor) {
+	return s.log.keysOf(dots, s.clock.Minus(dots), fn)
+}
+
+// keysOf calls fn with the keys of the events that dots name, where have is the rest of the clock. It
+// returns false when it cannot tell them all.
+func (l *eventLog) keysOf(dots, have *Clock, fn func(key string)) (all bool) {
+	if !have.Includes(&l.floor) {
 		return false
 	}
 	n := 0
 	for i := range dots.rows {
 		o := dots.rows[i].origin
-		at, ok := s.log.find(o)
+		at, ok := l.find(o)
 		if !ok {
 			return false
 		}
-		for c := (logCursor{log: s.log.origins[at], peer: have.row(o)}); c.seek(); c.i++ {
+		for c := (logCursor{log: l.origins[at], peer: have.row(o)}); c.seek(); c.i++ {
 			if n++; n > touchedMax {
 				return false
 			}
-			g := *s.log.at(c.pos())
+			g := *l.at(c.pos())
 			for j := range g {
 				if j == 0 || g[j].Key != g[j-1].Key {
 					fn(g[j].Key)

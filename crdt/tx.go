@@ -55,11 +55,11 @@ func (t *Tx) Reader() Reader {
 	if ks != nil {
 		ks.gen = 0
 	}
-	return readerOf(ks, t.st.shown()).Under(t.prefix)
+	return t.st.live.view(ks).Under(t.prefix)
 }
 
 // peek is Reader for reads that end before the next write.
-func (t *Tx) peek() Reader { return readerOf(t.live(), t.st.shown()).Under(t.prefix) }
+func (t *Tx) peek() Reader { return t.st.live.view(t.live()).Under(t.prefix) }
 
 // live is the state while the transaction runs, nothing afterwards.
 func (t *Tx) live() *keyState {
@@ -98,7 +98,7 @@ func (t *Tx) dotsAt(path string) []Dot {
 	if ks == nil {
 		return nil
 	}
-	it, alone := ks.oneFor(t.join(path), &t.st.cursor)
+	it, alone := ks.oneFor(t.join(path), &t.st.live.keys.cursor)
 	switch {
 	case !alone:
 		return dotsOf(ks.at(t.join(path)))
@@ -233,7 +233,7 @@ func (c *txCore) overlay(e *Event) {
 	case c.ks == nil:
 		c.ks = newKeyState(overlayGen, c.key)
 	case !c.owned || c.ks.gen != overlayGen:
-		c.ks = c.ks.clone(overlayGen, &c.st.stamps)
+		c.ks = c.ks.clone(overlayGen, &c.st.live.keys.stamps)
 	}
 	c.owned = true
 	for _, d := range e.Removes {
@@ -254,7 +254,7 @@ func (c *txCore) find(d Dot) *Item {
 	path := ""
 	if e := c.made(d); e != nil {
 		path = e.Path
-	} else if it := c.st.index.get(d); it != nil && it.Key == c.key {
+	} else if it := c.st.live.index.get(d); it != nil && it.Key == c.key {
 		path = it.Path
 	} else {
 		return nil

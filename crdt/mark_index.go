@@ -1,0 +1,134 @@
+package crdt
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/tidwall/btree"
+)
+
+// markIndex finds the keys that have marks.
+//
+// Invariants (check): what it says follows from the marks of the keys, and from the living origins.
+type markIndex struct {
+	owned   map[Origin]map[string]struct{} // keys in which an origin owns an item
+	deleted int                            // keys that are permanently deleted
+	litter  btree.Set[string]              // keys that hold what no reader is shown, or may
+}
+
+// entered follows every insert into a key with marks.
+func (x *markIndex) entered(ks *keyState, it *Item, l *Living) {
+	switch {
+	case kindOf(it.Path).owned():
+		keys := x.owned[it.Dot.Origin]
+		if keys == nil {
+			keys = map[string]struct{}{}
+			if x.owned == nil {
+				x.owned = map[Origin]map[string]struct{}{}
+			}
+			x.owned[it.Dot.Origin] = keys
+		}
+		keys[ks.key] = struct{}{}
+	case it.Path == deletedPath && ks.marks.deleted == 1:
+		x.deleted++
+	}
+	x.review(ks, l)
+}
+
+// left follows every end of an item in a key that has marks, had them, or is littered.
+func (x *markIndex) left(ks *keyState, it *Item, l *Living) {
+	switch {
+	case kindOf(it.Path).owned():
+		if keys := x.owned[it.Dot.Origin]; !ks.owns(it.Dot.Origin) {
+			if delete(keys, ks.key); len(keys) == 0 {
+				delete(x.owned, it.Dot.Origin)
+			}
+		}
+	case it.Path == deletedPath && !ks.isDeleted():
+		x.deleted--
+	}
+	x.review(ks, l)
+}
+
+// review notes whether a key holds what no reader is shown.
+func (x *markIndex) review(ks *keyState, l *Living) {
+	hidden, _ := ks.hidden(l)
+	if ks.isDeleted() {
+		hidden = int(ks.items) - 1
+	}
+	if hidden > 0 {
+		x.litter.Insert(ks.key)
+	} else if x.litter.Len() > 0 {
+		x.litter.Delete(ks.key)
+	}
+}
+
+// changed returns the keys that have an item of an origin that is living in one set and not in the
+// other, some more than once.
+func (x *markIndex) changed(was, is *Living) (keys []string) {
+	for _, o := range slices.Sorted(maps.Keys(x.owned)) {
+		if was.Has(o) != is.Has(o) {
+			keys = append(keys, slices.Sorted(maps.Keys(x.owned[o]))...)
+		}
+	}
+	return keys
+}
+
+// littered reports whether a key may hold what no reader is shown.
+func (x *markIndex) littered() bool { return x.litter.Len() > 0 }
+
+// next returns the first littered key from one on, around the end.
+func (x *markIndex) next(from string) (key string, ok bool) {
+	take := func(k string) bool {
+		key, ok = k, true
+		return false
+	}
+	if x.litter.Ascend(from, take); !ok {
+		x.litter.Ascend("", take)
+	}
+	return key, ok
+}
+
+// check holds the index against the marks of all keys.
+func (x *markIndex) check(keys *tree[*keyState], l *Living) error {
+	deleted, owned := 0, 0
+	var failed error
+	keys.ascend("", func(ks *keyState) bool {
+		if ks.marks == nil {
+			if x.litter.Contains(ks.key) {
+				failed = fmt.Errorf("crdt: plain key %q waits for a sweep", ks.key)
+			}
+			return failed == nil
+		}
+		if ks.isDeleted() {
+			deleted++
+		}
+		owned += len(ks.marks.owners)
+		failed = x.checkKey(ks, l)
+		return failed == nil
+	})
+	for _, keys := range x.owned { // order: counts
+		owned -= len(keys)
+	}
+	if failed == nil && (deleted != x.deleted || owned != 0) {
+		failed = fmt.Errorf("crdt: %d keys are deleted forever, %d are counted; %d owners too many",
+			deleted, x.deleted, owned)
+	}
+	return failed
+}
+
+func (x *markIndex) checkKey(ks *keyState, l *Living) error {
+	m := ks.marks
+	for _, w := range m.owners {
+		if _, ok := x.owned[w.origin][ks.key]; !ok {
+			return fmt.Errorf("crdt: no index says that %v owns something in key %q", w.origin, ks.key)
+		}
+	}
+	hidden, _ := ks.hidden(l)
+	litter := hidden > 0 && m.deleted == 0 || m.deleted > 0 && ks.items > 1
+	if have := x.litter.Contains(ks.key); litter != have {
+		return fmt.Errorf("crdt: key %q holds %d hidden items of %d, to be swept: %v", ks.key, hidden, ks.items, have)
+	}
+	return nil
+}
